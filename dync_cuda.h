@@ -359,7 +359,8 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *, const bool *host, in
                                       bool scalar, dync__ptx_text *out);
 /* everything of one section */
 DYNC__FN void dync__ptx_section(dync__ptx *, int section);
-/* A pointwise kernel as pieces of another text (tile.h, dync__tile_begin_kernel and _piece). */
+/* A pointwise kernel as pieces of another text (tile.h, dync__cuda_tile_begin_kernel and
+ * _piece). */
 DYNC__FN bool dync__ptx_piece_begin(dync__ptx *, dync__arena *, const dync__kernel *,
                                     const bool *host, int64_t columns, bool scalar);
 DYNC__FN void dync__ptx_piece(dync__ptx *, const char *linear, int given, char value[][24]);
@@ -632,28 +633,29 @@ DYNC__FN int64_t dync__cuda_numel(const dync__operand *, int skip);
  * cp.async, swizzled rows, ldmatrix, mma.sync. After ptx.h and cuda.h; tile.c has the bodies.
  * gemm*.c, conv, attention and wgmma are built on it.
  *
- *   text        dync__tile t; dync__tile_begin(&t, 3) opens an entry with buffers 0..2: their
- *               addresses are in %b0..%b2 dync__ptx_reg / _line / _temp(&t.p, ...) registers and
- *               statements, as everywhere dync__tile_entry(&t, "name", gx, gy, gz, threads) closes
- *               it; dync__tile_next(&t) opens another that is launched after it dync__tile_end(&t,
- *               code, buf) adds the text to the code as its next part (frees it where it fails)
+ *   text        dync__cuda_tile t; dync__cuda_tile_begin(&t, 3) opens an entry with buffers 0..2:
+ *               their addresses are in %b0..%b2 dync__ptx_reg / _line / _temp(&t.p, ...) registers
+ *               and statements, as everywhere dync__cuda_tile_entry(&t, "name", gx, gy, gz,
+ *               threads) closes it; dync__cuda_tile_next(&t) opens another that is launched after
+ *               it dync__cuda_tile_end(&t, code, buf) adds the text to the code as its next part
+ *               (frees it where it fails)
  *   registers   every entry has %true, %thr (threadIdx.x), %lane, %warp, %cta (blockIdx.x), %smem;
- *               %scratch after dync__tile_scratch
- *   memory      dync__tile_shared gives offsets into dynamic shared memory, which begins at %smem,
- *               on a boundary of 1024
+ *               %scratch after dync__cuda_tile_scratch
+ *   memory      dync__cuda_tile_shared gives offsets into dynamic shared memory, which begins at
+ *               %smem, on a boundary of 1024
  *   rows        tiles in shared memory are rows of 128 bytes, eight chunks of 16: chunk c of row r
  *               lies at r * 128 + (c ^ (r & 7)) * 16, so that the 8 rows that one phase of ldmatrix
  *               reads, and the 8 chunks that 8 lanes write, lie in 32 different banks
  *   fragments   mma.sync m16n8: lane holds rows lane / 4 and + 8 of a and of the accumulators,
  *               column lane / 4 of b; accumulator i of 4 stands at row lane / 4 + 8 (i / 2), column
- *               lane % 4 * 2 + i % 2 (dync__tile_acc_row, _col)
+ *               lane % 4 * 2 + i % 2 (dync__cuda_tile_acc_row, _col)
  * Names given to functions begin with '%'; addresses in shared memory are b32 registers, in global
  * memory b64. Sources: NVIDIA, PTX ISA 8.0, 9.7.8.24 (cp.async), 9.7.13.4 (mma, ldmatrix); design
  * techniques.md 2f. */
 #ifndef DYNC__CUDA_TILE_H
 #define DYNC__CUDA_TILE_H
 
-typedef struct dync__tile {
+typedef struct dync__cuda_tile {
     dync__ptx p; /* statements and registers of the entry being written */
     /* what is done; scratch_bytes and checks are the maker's to set */
     dync__ptx_text out;
@@ -663,70 +665,71 @@ typedef struct dync__tile {
     int64_t steps;
     /* lines of an entry before its body, such as those of a cluster; NULL: none */
     const char *directives;
-    /* "sm_80" unless changed before the first dync__tile_entry */
+    /* "sm_80" unless changed before the first dync__cuda_tile_entry */
     const char *target;
-} dync__tile;
+} dync__cuda_tile;
 
 /* ---- text ------------------------------------------------------------------------------------ */
-DYNC__FN void dync__tile_begin(dync__tile *, int n_buffers);
-DYNC__FN void dync__tile_next(dync__tile *);
-DYNC__FN void dync__tile_entry(dync__tile *, const char *name, int64_t gx, int64_t gy, int64_t gz,
-                               int threads);
+DYNC__FN void dync__cuda_tile_begin(dync__cuda_tile *, int n_buffers);
+DYNC__FN void dync__cuda_tile_next(dync__cuda_tile *);
+DYNC__FN void dync__cuda_tile_entry(dync__cuda_tile *, const char *name, int64_t gx, int64_t gy,
+                                    int64_t gz, int threads);
 /* buf[i]: operand, or temporary, of buffer i */
-DYNC__FN bool dync__tile_end(dync__tile *, dync__cuda_code *, const int32_t *buf);
+DYNC__FN bool dync__cuda_tile_end(dync__cuda_tile *, dync__cuda_code *, const int32_t *buf);
 /* %scratch: out.scratch_bytes, shared by the launches */
-DYNC__FN void dync__tile_scratch(dync__tile *);
+DYNC__FN void dync__cuda_tile_scratch(dync__cuda_tile *);
 /* offset from %smem */
-DYNC__FN int dync__tile_shared(dync__tile *, int bytes, int align);
+DYNC__FN int dync__cuda_tile_shared(dync__cuda_tile *, int bytes, int align);
 /* %acc -> %acc0 .. %acc<n-1> */
-DYNC__FN void dync__tile_regs(dync__tile *, const char *type, const char *prefix, int n);
+DYNC__FN void dync__cuda_tile_regs(dync__cuda_tile *, const char *type, const char *prefix, int n);
 /* a new u32 register = %ctaid.y and the like */
-DYNC__FN void dync__tile_special(dync__tile *, const char *name, const char *special);
-DYNC__FN void dync__tile_set(dync__tile *, const char *type, const char *name, const char *op,
-                             const char *fmt, ...) DYNC__PRINTF(5, 6);
+DYNC__FN void dync__cuda_tile_special(dync__cuda_tile *, const char *name, const char *special);
+DYNC__FN void dync__cuda_tile_set(dync__cuda_tile *, const char *type, const char *name,
+                                  const char *op, const char *fmt, ...) DYNC__PRINTF(5, 6);
 /* a new register of the type: "op.type name, operands"; op
                                           * has its dots ("mul.lo") */
-DYNC__FN void dync__tile_label(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);
+DYNC__FN void dync__cuda_tile_label(dync__cuda_tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);
 /* a comment in the text */
-DYNC__FN void dync__tile_note(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);
+DYNC__FN void dync__cuda_tile_note(dync__cuda_tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);
 /* a new b64 register; from: b64, or NULL */
-DYNC__FN void dync__tile_wide(dync__tile *, const char *name, const char *from);
+DYNC__FN void dync__cuda_tile_wide(dync__cuda_tile *, const char *name, const char *from);
 /* at += bytes * (offset + sum of stride * coordinate over the dims of o but `skip`); `linear` (b64)
  * counts over `walked`, sizes of those dims. */
-DYNC__FN void dync__tile_address(dync__tile *, const char *at, const dync__operand *o,
-                                 const int64_t *walked, int skip, const char *linear);
+DYNC__FN void dync__cuda_tile_address(dync__cuda_tile *, const char *at, const dync__operand *o,
+                                      const int64_t *walked, int skip, const char *linear);
 /* value, a register of the dtype's compute type, from or to [at] in global memory; guard: "" or
  * "@%p ". */
-DYNC__FN void dync__tile_load(dync__tile *, int dtype, const char *value, const char *at,
-                              const char *guard);
-DYNC__FN void dync__tile_store(dync__tile *, int dtype, const char *at, const char *value,
-                               const char *guard);
+DYNC__FN void dync__cuda_tile_load(dync__cuda_tile *, int dtype, const char *value, const char *at,
+                                   const char *guard);
+DYNC__FN void dync__cuda_tile_store(dync__cuda_tile *, int dtype, const char *at, const char *value,
+                                    const char *guard);
 
 /* ---- a pointwise kernel inside of a text: what is done to results before they are stored ----- */
 /* Opens a text with the buffers of k (host: those that are one element in main memory). Its
  * elements are asked for by their linear index over k's loops, in groups of p.shape.vec neighbours,
  * which divides `columns`; 1 where scalar. The boundaries that its accesses need: p.check. False:
- * no memory, recorded. The arena must last until dync__tile_end. */
-DYNC__FN bool dync__tile_begin_kernel(dync__tile *, dync__arena *, const dync__kernel *k,
-                                      const bool *host, int64_t columns, bool scalar);
+ * no memory, recorded. The arena must last until dync__cuda_tile_end. */
+DYNC__FN bool dync__cuda_tile_begin_kernel(dync__cuda_tile *, dync__arena *, const dync__kernel *k,
+                                           const bool *host, int64_t columns, bool scalar);
 /* The elements from `linear` (a register of type p.index) on; loads of buffer `given` are
  * value[lane] instead, registers of its compute type. */
-DYNC__FN void dync__tile_piece(dync__tile *, const char *linear, int given, char value[][24]);
+DYNC__FN void dync__cuda_tile_piece(dync__cuda_tile *, const char *linear, int given,
+                                    char value[][24]);
 
 /* ---- cp.async -------------------------------------------------------------------------------- */
 /* [to + to_at] in shared memory = `bytes` (4, 8, 16) of [from + from_at]; size: b32 register, bytes
  * of them to read, the rest is zeros; NULL: all. Visible to the thread after commit and wait(n) (at
  * most n younger groups under way), to others after a barrier behind that. */
-DYNC__FN void dync__tile_cp(dync__tile *, int bytes, const char *to, int to_at, const char *from,
-                            int64_t from_at, const char *size);
-DYNC__FN void dync__tile_commit(dync__tile *);
-DYNC__FN void dync__tile_wait(dync__tile *, int n);
-DYNC__FN void dync__tile_barrier(dync__tile *);
+DYNC__FN void dync__cuda_tile_cp(dync__cuda_tile *, int bytes, const char *to, int to_at,
+                                 const char *from, int64_t from_at, const char *size);
+DYNC__FN void dync__cuda_tile_commit(dync__cuda_tile *);
+DYNC__FN void dync__cuda_tile_wait(dync__cuda_tile *, int n);
+DYNC__FN void dync__cuda_tile_barrier(dync__cuda_tile *);
 
 /* A window of `rows` rows of 128 bytes of global memory, copied by all threads of the block as
  * swizzled rows. Registers: name_g the thread's address, name_r its first row, name_s its place in
  * the tile, name_ok0.. which of its rows exist, name_n bytes of its chunk that exist. */
-typedef struct dync__tile_rows {
+typedef struct dync__cuda_tile_rows {
     const char *name;
     int rows, threads;
     int64_t row_bytes;
@@ -734,26 +737,27 @@ typedef struct dync__tile_rows {
      * rows_left of _begin holds */
     const char *rows_now;
     bool ragged;
-} dync__tile_rows;
+} dync__cuda_tile_rows;
 /* base: b64, of row 0; rows_left: b32, rows that exist, or NULL for all. threads: 64 or more, a
  * power of two; rows * 8 a multiple of it. */
-DYNC__FN void dync__tile_rows_begin(dync__tile *, dync__tile_rows *, const char *base,
-                                    const char *rows_left);
+DYNC__FN void dync__cuda_tile_rows_begin(dync__cuda_tile *, dync__cuda_tile_rows *,
+                                         const char *base, const char *rows_left);
 /* To the tile at `to` (b32 register) + at; bytes_left: b32, signed, how many of the 128 exist, NULL
  * for all. Rows and bytes that do not are zeros. */
-DYNC__FN void dync__tile_rows_copy(dync__tile *, const dync__tile_rows *, const char *to, int at,
-                                   const char *bytes_left);
+DYNC__FN void dync__cuda_tile_rows_copy(dync__cuda_tile *, const dync__cuda_tile_rows *,
+                                        const char *to, int at, const char *bytes_left);
 /* the window, in global memory */
-DYNC__FN void dync__tile_rows_move(dync__tile *, const dync__tile_rows *, int64_t bytes);
+DYNC__FN void dync__cuda_tile_rows_move(dync__cuda_tile *, const dync__cuda_tile_rows *,
+                                        int64_t bytes);
 
 /* ---- fragments ------------------------------------------------------------------------------- */
 enum { DYNC__TILE_BF16, DYNC__TILE_F16, DYNC__TILE_TF32, DYNC__TILE_S8, DYNC__TILE_U8 };
 /* bytes of an element, depth of one mma: 32 bytes */
-typedef struct dync__tile_kind {
+typedef struct dync__cuda_tile_kind {
     const char *shape, *in, *acc;
     int bytes, k;
-} dync__tile_kind;
-DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind);
+} dync__cuda_tile_kind;
+DYNC__FN const dync__cuda_tile_kind *dync__cuda_tile_kind_of(int kind);
 /* Where the lane's row for ldmatrix.x4 lies in a tile: name0 .. name<n-1> are the offsets for pairs
  * of chunks 0 .. n - 1 (32 bytes each), of the lane's row behind row0 (b32, a multiple of 8, or
  * NULL for 0). More rows down: + 128 bytes each, for multiples of 8.
@@ -761,20 +765,21 @@ DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind);
  *             + 1): a with k along the row; b with .trans
  *   order 1   (row, chunk) (row, chunk + 1) (row + 8, chunk) (row + 8, chunk + 1): b with k along
  *             the row, two n8 tiles; a with .trans */
-DYNC__FN void dync__tile_matrix(dync__tile *, const char *name, int n, int order, const char *row0);
+DYNC__FN void dync__cuda_tile_matrix(dync__cuda_tile *, const char *name, int n, int order,
+                                     const char *row0);
 /* {reg<first> .. reg<first+3>} = four 8 x 8 matrices of 16-bit elements whose rows are at [address
  * + at]. */
-DYNC__FN void dync__tile_ldmatrix(dync__tile *, bool trans, const char *reg, int first,
-                                  const char *address, int at);
+DYNC__FN void dync__cuda_tile_ldmatrix(dync__cuda_tile *, bool trans, const char *reg, int first,
+                                       const char *address, int at);
 /* {acc<c> ..+3} += {a<ia> ..+3} {b<ib>, b<ib+1>} */
-DYNC__FN void dync__tile_mma(dync__tile *, int kind, const char *acc, int c, const char *a, int ia,
-                             const char *b, int ib);
-DYNC__INLINE int dync__tile_swizzle(int row, int chunk)
+DYNC__FN void dync__cuda_tile_mma(dync__cuda_tile *, int kind, const char *acc, int c,
+                                  const char *a, int ia, const char *b, int ib);
+DYNC__INLINE int dync__cuda_tile_swizzle(int row, int chunk)
 {
     return row * 128 + (chunk ^ (row & 7)) * 16;
 }
-DYNC__INLINE int dync__tile_acc_row(int lane, int i) { return lane / 4 + 8 * (i / 2); }
-DYNC__INLINE int dync__tile_acc_col(int lane, int i) { return lane % 4 * 2 + i % 2; }
+DYNC__INLINE int dync__cuda_tile_acc_row(int lane, int i) { return lane / 4 + 8 * (i / 2); }
+DYNC__INLINE int dync__cuda_tile_acc_col(int lane, int i) { return lane % 4 * 2 + i % 2; }
 #endif
 
 /* ==== cuda/attention.h ============================================================================= */
@@ -813,7 +818,7 @@ typedef struct dync__fa_frag {
 } dync__fa_frag;
 
 typedef struct dync__fa {
-    dync__tile t;
+    dync__cuda_tile t;
     const dync__operand *op, *q, *k, *v, *gy, *mask;
     bool mma, vec, causal; /* vec: rows are moved 16 bytes at a time */
     int n_batch, dtype, kind, bytes, threads, mt;
@@ -966,10 +971,10 @@ typedef struct dync__gm {
     int64_t splits, chunk; /* depth of each split, a multiple of `depth` */
     int depth;             /* of one stage */
     /* text in the making */
-    dync__tile t;
+    dync__cuda_tile t;
     /* of the accumulators' type; of a stage; where a side begins in it */
     int acc_bytes, stage_bytes, side_at[2];
-    dync__tile_rows window[2][4];
+    dync__cuda_tile_rows window[2][4];
     char window_name[2][4][8];
     bool scalar; /* no vector accesses */
 } dync__gm;
@@ -4115,7 +4120,7 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *ho
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void dync__tile_open(dync__tile *t)
+static void dync__cuda_tile_open(dync__cuda_tile *t)
 {
     static const char *const specials[][2] = {{"%thr", "%tid.x"}, {"%cta", "%ctaid.x"}};
     char name[24];
@@ -4131,47 +4136,49 @@ static void dync__tile_open(dync__tile *t)
         if (!t->p.host || !t->p.host[i])
             dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
     }
-    for (int i = 0; i < 2; i++) dync__tile_special(t, specials[i][0], specials[i][1]);
-    dync__tile_set(t, "b32", "%lane", "and", "%%thr, 31");
-    dync__tile_set(t, "u32", "%warp", "shr", "%%thr, 5");
+    for (int i = 0; i < 2; i++) dync__cuda_tile_special(t, specials[i][0], specials[i][1]);
+    dync__cuda_tile_set(t, "b32", "%lane", "and", "%%thr, 31");
+    dync__cuda_tile_set(t, "u32", "%warp", "shr", "%%thr, 5");
 }
 
-DYNC__FN void dync__tile_begin(dync__tile *t, int n_buffers)
+DYNC__FN void dync__cuda_tile_begin(dync__cuda_tile *t, int n_buffers)
 {
     memset(t, 0, sizeof *t);
     t->n_buffers = n_buffers;
     t->target = "sm_80";
-    dync__tile_open(t);
+    dync__cuda_tile_open(t);
 }
 
-DYNC__FN bool dync__tile_begin_kernel(dync__tile *t, dync__arena *arena, const dync__kernel *k,
-                                      const bool *host, int64_t columns, bool scalar)
+DYNC__FN bool dync__cuda_tile_begin_kernel(dync__cuda_tile *t, dync__arena *arena,
+                                           const dync__kernel *k, const bool *host, int64_t columns,
+                                           bool scalar)
 {
     memset(t, 0, sizeof *t);
     t->n_buffers = k->buf.n;
     t->target = "sm_80";
     if (!dync__ptx_piece_begin(&t->p, arena, k, host, columns, scalar))
         return dync__fail_memory(0), false;
-    dync__tile_open(t);
+    dync__cuda_tile_open(t);
     return true;
 }
 
-DYNC__FN void dync__tile_piece(dync__tile *t, const char *linear, int given, char value[][24])
+DYNC__FN void dync__cuda_tile_piece(dync__cuda_tile *t, const char *linear, int given,
+                                    char value[][24])
 {
     dync__ptx_piece(&t->p, linear, given, value);
 }
 
-DYNC__FN void dync__tile_next(dync__tile *t)
+DYNC__FN void dync__cuda_tile_next(dync__cuda_tile *t)
 {
     for (int i = 0; t->p.k && i < t->p.k->inst.n; i++) t->p.where[i] = -1;
     t->p.address.n = t->p.block = 0;
     t->p.regs.n = t->p.body.n = 0;
     t->p.n_temps = t->p.n_labels = t->p.shared_bytes = t->shared = 0;
-    dync__tile_open(t);
+    dync__cuda_tile_open(t);
 }
 
-DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int64_t gy, int64_t gz,
-                               int threads)
+DYNC__FN void dync__cuda_tile_entry(dync__cuda_tile *t, const char *name, int64_t gx, int64_t gy,
+                                    int64_t gz, int threads)
 {
     dync__str *s = &t->out.text;
     dync__ptx_launch *l = &t->out.launch[t->out.n_launches];
@@ -4206,7 +4213,7 @@ DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int6
     t->p.failed |= t->p.regs.failed || t->p.body.failed || s->failed;
 }
 
-DYNC__FN bool dync__tile_end(dync__tile *t, dync__cuda_code *code, const int32_t *buf)
+DYNC__FN bool dync__cuda_tile_end(dync__cuda_tile *t, dync__cuda_code *code, const int32_t *buf)
 {
     dync__str_free(&t->p.regs);
     dync__str_free(&t->p.body);
@@ -4215,33 +4222,33 @@ DYNC__FN bool dync__tile_end(dync__tile *t, dync__cuda_code *code, const int32_t
     return dync__fail_memory(0), false;
 }
 
-DYNC__FN void dync__tile_scratch(dync__tile *t)
+DYNC__FN void dync__cuda_tile_scratch(dync__cuda_tile *t)
 {
     dync__ptx_reg(&t->p, "b64", "%scratch");
     dync__ptx_line(&t->p, "ld.param.b64 %%scratch, [p%d]", t->n_buffers);
     dync__ptx_line(&t->p, "cvta.to.global.u64 %%scratch, %%scratch");
 }
 
-DYNC__FN int dync__tile_shared(dync__tile *t, int bytes, int align)
+DYNC__FN int dync__cuda_tile_shared(dync__cuda_tile *t, int bytes, int align)
 {
     int at = (t->shared + align - 1) / align * align;
     t->shared = at + bytes;
     return at;
 }
 
-DYNC__FN void dync__tile_regs(dync__tile *t, const char *type, const char *prefix, int n)
+DYNC__FN void dync__cuda_tile_regs(dync__cuda_tile *t, const char *type, const char *prefix, int n)
 {
     dync__str_addf(&t->p.regs, "    .reg .%s %s<%d>;\n", type, prefix, n);
 }
 
-DYNC__FN void dync__tile_special(dync__tile *t, const char *name, const char *special)
+DYNC__FN void dync__cuda_tile_special(dync__cuda_tile *t, const char *name, const char *special)
 {
     dync__ptx_reg(&t->p, "u32", name);
     dync__ptx_line(&t->p, "mov.u32 %s, %s", name, special);
 }
 
-DYNC__FN void dync__tile_set(dync__tile *t, const char *type, const char *name, const char *op,
-                             const char *fmt, ...)
+DYNC__FN void dync__cuda_tile_set(dync__cuda_tile *t, const char *type, const char *name,
+                                  const char *op, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -4252,7 +4259,7 @@ DYNC__FN void dync__tile_set(dync__tile *t, const char *type, const char *name, 
     va_end(args);
 }
 
-DYNC__FN void dync__tile_label(dync__tile *t, const char *fmt, ...)
+DYNC__FN void dync__cuda_tile_label(dync__cuda_tile *t, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -4261,7 +4268,7 @@ DYNC__FN void dync__tile_label(dync__tile *t, const char *fmt, ...)
     va_end(args);
 }
 
-DYNC__FN void dync__tile_note(dync__tile *t, const char *fmt, ...)
+DYNC__FN void dync__cuda_tile_note(dync__cuda_tile *t, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -4271,14 +4278,14 @@ DYNC__FN void dync__tile_note(dync__tile *t, const char *fmt, ...)
     va_end(args);
 }
 
-DYNC__FN void dync__tile_wide(dync__tile *t, const char *name, const char *from)
+DYNC__FN void dync__cuda_tile_wide(dync__cuda_tile *t, const char *name, const char *from)
 {
     dync__ptx_reg(&t->p, "b64", name);
     if (from) dync__ptx_line(&t->p, "mov.b64 %s, %s", name, from);
 }
 
-DYNC__FN void dync__tile_address(dync__tile *t, const char *at, const dync__operand *o,
-                                 const int64_t *walked, int skip, const char *linear)
+DYNC__FN void dync__cuda_tile_address(dync__cuda_tile *t, const char *at, const dync__operand *o,
+                                      const int64_t *walked, int skip, const char *linear)
 {
     char rest[40];
     int64_t bytes = dync__dtype_info(o->dtype)->bytes;
@@ -4297,8 +4304,8 @@ DYNC__FN void dync__tile_address(dync__tile *t, const char *at, const dync__oper
     }
 }
 
-DYNC__FN void dync__tile_load(dync__tile *t, int dtype, const char *value, const char *at,
-                              const char *guard)
+DYNC__FN void dync__cuda_tile_load(dync__cuda_tile *t, int dtype, const char *value, const char *at,
+                                   const char *guard)
 {
     const char *raw = dync__ptx_is_plain(dtype) ? value
                                                 : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
@@ -4306,8 +4313,8 @@ DYNC__FN void dync__tile_load(dync__tile *t, int dtype, const char *value, const
     if (raw != value) dync__ptx_widen(&t->p, dtype, value, raw);
 }
 
-DYNC__FN void dync__tile_store(dync__tile *t, int dtype, const char *at, const char *value,
-                               const char *guard)
+DYNC__FN void dync__cuda_tile_store(dync__cuda_tile *t, int dtype, const char *at,
+                                    const char *value, const char *guard)
 {
     const char *raw = dync__ptx_is_plain(dtype) ? value
                                                 : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
@@ -4317,24 +4324,27 @@ DYNC__FN void dync__tile_store(dync__tile *t, int dtype, const char *at, const c
 
 /* ---- cp.async -------------------------------------------------------------------------------- */
 
-DYNC__FN void dync__tile_cp(dync__tile *t, int bytes, const char *to, int to_at, const char *from,
-                            int64_t from_at, const char *size)
+DYNC__FN void dync__cuda_tile_cp(dync__cuda_tile *t, int bytes, const char *to, int to_at,
+                                 const char *from, int64_t from_at, const char *size)
 {
     dync__ptx_line(&t->p, "cp.async.%s.shared.global [%s+%d], [%s+%lld], %d%s%s",
                    bytes == 16 ? "cg" : "ca", to, to_at, from, (long long)from_at, bytes,
                    size ? ", " : "", size ? size : "");
 }
-DYNC__FN void dync__tile_commit(dync__tile *t) { dync__ptx_line(&t->p, "cp.async.commit_group"); }
-DYNC__FN void dync__tile_wait(dync__tile *t, int n)
+DYNC__FN void dync__cuda_tile_commit(dync__cuda_tile *t)
+{
+    dync__ptx_line(&t->p, "cp.async.commit_group");
+}
+DYNC__FN void dync__cuda_tile_wait(dync__cuda_tile *t, int n)
 {
     dync__ptx_line(&t->p, "cp.async.wait_group %d", n);
 }
-DYNC__FN void dync__tile_barrier(dync__tile *t) { dync__ptx_line(&t->p, "bar.sync 0"); }
+DYNC__FN void dync__cuda_tile_barrier(dync__cuda_tile *t) { dync__ptx_line(&t->p, "bar.sync 0"); }
 
 /* Thread i takes chunk i % 8 of rows i / 8, i / 8 + threads / 8, ...: the same place of the swizzle
  * in each, as these are multiples of 8 apart. */
-DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const char *base,
-                                    const char *rows_left)
+DYNC__FN void dync__cuda_tile_rows_begin(dync__cuda_tile *t, dync__cuda_tile_rows *r,
+                                         const char *base, const char *rows_left)
 {
     dync__ptx *p = &t->p;
     char g[40], s[40], n[40], ok[48], row[40];
@@ -4368,8 +4378,8 @@ DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const cha
     }
 }
 
-DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, const char *to, int at,
-                                   const char *bytes_left)
+DYNC__FN void dync__cuda_tile_rows_copy(dync__cuda_tile *t, const dync__cuda_tile_rows *r,
+                                        const char *to, int at, const char *bytes_left)
 {
     dync__ptx *p = &t->p;
     char g[40], here[24];
@@ -4399,35 +4409,37 @@ DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, cons
         } else if (bytes_left) {
             dync__format(size, sizeof size, "%s_n", r->name);
         }
-        dync__tile_cp(t, 16, here, at + i * r->threads * 16, g, i * (r->threads / 8) * r->row_bytes,
-                      size[0] ? size : NULL);
+        dync__cuda_tile_cp(t, 16, here, at + i * r->threads * 16, g,
+                           i * (r->threads / 8) * r->row_bytes, size[0] ? size : NULL);
     }
 }
 
-DYNC__FN void dync__tile_rows_move(dync__tile *t, const dync__tile_rows *r, int64_t bytes)
+DYNC__FN void dync__cuda_tile_rows_move(dync__cuda_tile *t, const dync__cuda_tile_rows *r,
+                                        int64_t bytes)
 {
     dync__ptx_line(&t->p, "add.s64 %s_g, %s_g, %lld", r->name, r->name, (long long)bytes);
 }
 
 /* ---- fragments ------------------------------------------------------------------------------- */
 
-DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind)
+DYNC__FN const dync__cuda_tile_kind *dync__cuda_tile_kind_of(int kind)
 {
-    static const dync__tile_kind kinds[] = {{"m16n8k16", "bf16", "f32", 2, 16},
-                                            {"m16n8k16", "f16", "f32", 2, 16},
-                                            {"m16n8k8", "tf32", "f32", 4, 8},
-                                            {"m16n8k32", "s8", "s32", 1, 32},
-                                            {"m16n8k32", "u8", "s32", 1, 32}};
+    static const dync__cuda_tile_kind kinds[] = {{"m16n8k16", "bf16", "f32", 2, 16},
+                                                 {"m16n8k16", "f16", "f32", 2, 16},
+                                                 {"m16n8k8", "tf32", "f32", 4, 8},
+                                                 {"m16n8k32", "s8", "s32", 1, 32},
+                                                 {"m16n8k32", "u8", "s32", 1, 32}};
     return &kinds[kind];
 }
 
 /* The pair i differs from pair 0 in bits of the chunk only: an exclusive or. */
-DYNC__FN void dync__tile_matrix(dync__tile *t, const char *name, int n, int order, const char *row0)
+DYNC__FN void dync__cuda_tile_matrix(dync__cuda_tile *t, const char *name, int n, int order,
+                                     const char *row0)
 {
     dync__ptx *p = &t->p;
     const char *row = dync__ptx_temp(p, "b32"), *chunk = dync__ptx_temp(p, "b32"),
                *x = dync__ptx_temp(p, "b32");
-    dync__tile_regs(t, "b32", name, n);
+    dync__cuda_tile_regs(t, "b32", name, n);
     if (order == 0) {
         dync__ptx_line(p, "and.b32 %s, %%lane, 15", row);
         dync__ptx_line(p, "shr.u32 %s, %%lane, 4", chunk);
@@ -4445,8 +4457,8 @@ DYNC__FN void dync__tile_matrix(dync__tile *t, const char *name, int n, int orde
     for (int i = 1; i < n; i++) dync__ptx_line(p, "xor.b32 %s%d, %s0, %d", name, i, name, i * 32);
 }
 
-DYNC__FN void dync__tile_ldmatrix(dync__tile *t, bool trans, const char *reg, int first,
-                                  const char *address, int at)
+DYNC__FN void dync__cuda_tile_ldmatrix(dync__cuda_tile *t, bool trans, const char *reg, int first,
+                                       const char *address, int at)
 {
     dync__ptx_line(&t->p,
                    "ldmatrix.sync.aligned.m8n8.x4%s.shared.b16 {%s%d, %s%d, %s%d, %s%d}, [%s+%d]",
@@ -4454,10 +4466,10 @@ DYNC__FN void dync__tile_ldmatrix(dync__tile *t, bool trans, const char *reg, in
                    first + 3, address, at);
 }
 
-DYNC__FN void dync__tile_mma(dync__tile *t, int kind, const char *acc, int c, const char *a, int ia,
-                             const char *b, int ib)
+DYNC__FN void dync__cuda_tile_mma(dync__cuda_tile *t, int kind, const char *acc, int c,
+                                  const char *a, int ia, const char *b, int ib)
 {
-    const dync__tile_kind *k = dync__tile_kind_of(kind);
+    const dync__cuda_tile_kind *k = dync__cuda_tile_kind_of(kind);
     char d[120];
     dync__format(d, sizeof d, "{%s%d, %s%d, %s%d, %s%d}", acc, c, acc, c + 1, acc, c + 2, acc,
                  c + 3);
@@ -4478,8 +4490,8 @@ static const char *const dync__gm_base[2] = {"%A", "%B"};
 static void dync__gm_divide(dync__gm *g, const char *to, const char *rest, const char *from,
                             int64_t by)
 {
-    dync__tile_set(&g->t, "u32", to, "div", "%s, %lld", from, (long long)by);
-    dync__tile_set(&g->t, "u32", rest, "rem", "%s, %lld", from, (long long)by);
+    dync__cuda_tile_set(&g->t, "u32", to, "div", "%s, %lld", from, (long long)by);
+    dync__cuda_tile_set(&g->t, "u32", rest, "rem", "%s, %lld", from, (long long)by);
 }
 
 /* Blocks are numbered tile by tile, then splits, then batches. Tiles go in bands of eight rows of
@@ -4488,22 +4500,22 @@ static void dync__gm_divide(dync__gm *g, const char *to, const char *rest, const
 DYNC__FN void dync__gm_place(dync__gm *g)
 {
     enum { BAND = 8 };
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int64_t across = (g->n + g->tile.n - 1) / g->tile.n, down = (g->m + g->tile.m - 1) / g->tile.m;
-    dync__tile_note(t, "tile, split and batch of the block");
+    dync__cuda_tile_note(t, "tile, split and batch of the block");
     dync__gm_divide(g, "%above", "%tile", "%cta", across * down);
     dync__gm_divide(g, "%batch", "%split", "%above", g->splits);
     dync__gm_divide(g, "%band", "%inband", "%tile", across * BAND);
-    dync__tile_set(t, "u32", "%bandrow", "mul.lo", "%%band, %d", BAND);
-    dync__tile_set(t, "u32", "%bandrows", "sub", "%lld, %%bandrow", (long long)down);
+    dync__cuda_tile_set(t, "u32", "%bandrow", "mul.lo", "%%band, %d", BAND);
+    dync__cuda_tile_set(t, "u32", "%bandrows", "sub", "%lld, %%bandrow", (long long)down);
     dync__ptx_line(&t->p, "min.u32 %%bandrows, %%bandrows, %d", BAND);
-    dync__tile_set(t, "u32", "%n0", "div", "%%inband, %%bandrows");
-    dync__tile_set(t, "u32", "%m0", "rem", "%%inband, %%bandrows");
+    dync__cuda_tile_set(t, "u32", "%n0", "div", "%%inband, %%bandrows");
+    dync__cuda_tile_set(t, "u32", "%m0", "rem", "%%inband, %%bandrows");
     dync__ptx_line(&t->p, "add.u32 %%m0, %%m0, %%bandrow");
     dync__ptx_line(&t->p, "mul.lo.u32 %%m0, %%m0, %d", g->tile.m);
     dync__ptx_line(&t->p, "mul.lo.u32 %%n0, %%n0, %d", g->tile.n);
-    dync__tile_set(t, "u32", "%k0", "mul.lo", "%%split, %lld", (long long)g->chunk);
-    dync__tile_set(t, "s32", "%klen", "sub", "%lld, %%k0", (long long)g->k);
+    dync__cuda_tile_set(t, "u32", "%k0", "mul.lo", "%%split, %lld", (long long)g->chunk);
+    dync__cuda_tile_set(t, "s32", "%klen", "sub", "%lld, %%k0", (long long)g->k);
     dync__ptx_line(&t->p, "min.s32 %%klen, %%klen, %lld", (long long)g->chunk);
     for (int s = 0; s < 2; s++) {
         const dync__gm_side *side = &g->side[s];
@@ -4511,10 +4523,10 @@ DYNC__FN void dync__gm_place(dync__gm *g)
         char rest[24] = "%batch";
         int64_t bytes = dync__gm_unit(g, s);
         if (side->pre)
-            dync__tile_set(t, "s64", base, "mov", "%lld", (long long)side->offset);
+            dync__cuda_tile_set(t, "s64", base, "mov", "%lld", (long long)side->offset);
         else
-            dync__tile_set(t, "s64", base, "add", "%%b%d, %lld", side->buf,
-                           (long long)(side->offset * bytes));
+            dync__cuda_tile_set(t, "s64", base, "add", "%%b%d, %lld", side->buf,
+                                (long long)(side->offset * bytes));
         dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", wide, s ? "%n0" : "%m0");
         dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide,
                        (long long)(side->line * bytes), base);
@@ -4535,8 +4547,8 @@ DYNC__FN void dync__gm_place(dync__gm *g)
         }
         if (side->pre) dync__gm_pre_index(g, s, s ? "%first1" : "%first0", base);
     }
-    dync__tile_set(t, "s32", "%mleft", "sub", "%lld, %%m0", (long long)g->m);
-    dync__tile_set(t, "s32", "%nleft", "sub", "%lld, %%n0", (long long)g->n);
+    dync__cuda_tile_set(t, "s32", "%mleft", "sub", "%lld, %%m0", (long long)g->m);
+    dync__cuda_tile_set(t, "s32", "%nleft", "sub", "%lld, %%n0", (long long)g->n);
 }
 
 static void dync__gm_next_stage(dync__gm *g, const char *stage)
@@ -4544,8 +4556,8 @@ static void dync__gm_next_stage(dync__gm *g, const char *stage)
     const char *over = dync__ptx_temp(&g->t.p, "pred");
     int end = g->tile.stages * g->stage_bytes;
     dync__ptx_line(&g->t.p, "add.u32 %s, %s, %d", stage, stage, g->stage_bytes);
-    dync__tile_set(&g->t, "u32", strcmp(stage, "%from") ? "%tofirst" : "%fromfirst", "sub",
-                   "%s, %d", stage, end);
+    dync__cuda_tile_set(&g->t, "u32", strcmp(stage, "%from") ? "%tofirst" : "%fromfirst", "sub",
+                        "%s, %d", stage, end);
     dync__ptx_line(&g->t.p, "setp.ge.u32 %s, %s, %%stages", over, stage);
     dync__ptx_line(&g->t.p, "@%s mov.u32 %s, %s", over, stage,
                    strcmp(stage, "%from") ? "%tofirst" : "%fromfirst");
@@ -4557,23 +4569,23 @@ static void dync__gm_next_stage(dync__gm *g, const char *stage)
  * earliest. */
 DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*compute)(dync__gm *))
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int ahead = g->tile.stages - 1;
     bool pre = g->side[0].pre || g->side[1].pre;
-    (void)dync__tile_shared(t, g->tile.stages * g->stage_bytes, 1024);
-    dync__tile_set(t, "u32", "%stages", "add", "%%smem, %d", g->tile.stages * g->stage_bytes);
-    dync__tile_set(t, "u32", "%from", "mov", "%%smem");
-    dync__tile_set(t, "u32", "%to", "mov", "%%smem");
-    dync__tile_set(t, "s32", "%kleft", "mov", "%%klen");
-    dync__tile_set(t, "s32", "%todo", "mov", "%%klen");
+    (void)dync__cuda_tile_shared(t, g->tile.stages * g->stage_bytes, 1024);
+    dync__cuda_tile_set(t, "u32", "%stages", "add", "%%smem, %d", g->tile.stages * g->stage_bytes);
+    dync__cuda_tile_set(t, "u32", "%from", "mov", "%%smem");
+    dync__cuda_tile_set(t, "u32", "%to", "mov", "%%smem");
+    dync__cuda_tile_set(t, "s32", "%kleft", "mov", "%%klen");
+    dync__cuda_tile_set(t, "s32", "%todo", "mov", "%%klen");
     dync__ptx_reg(&t->p, "pred", "%none");
     dync__ptx_reg(&t->p, "pred", "%again");
     /* The same few lines fill the stages at the start and go on in the loop: until `ahead` stages
      * are under way nothing is computed. */
-    dync__tile_set(t, "s32", "%iteration", "mov", "%d", -ahead);
-    dync__tile_label(t, "STAGE");
-    dync__tile_wait(t, ahead - 1);
-    dync__tile_barrier(t);
+    dync__cuda_tile_set(t, "s32", "%iteration", "mov", "%d", -ahead);
+    dync__cuda_tile_label(t, "STAGE");
+    dync__cuda_tile_wait(t, ahead - 1);
+    dync__cuda_tile_barrier(t);
     dync__ptx_line(&t->p, "setp.le.s32 %%none, %%kleft, 0");
     dync__ptx_line(&t->p, "@%%none bra LOADED");
     load(g);
@@ -4581,8 +4593,8 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
         dync__ptx_line(&t->p, "sub.s32 %%kleft, %%kleft, %d", g->depth);
         dync__gm_next_stage(g, "%to");
     }
-    dync__tile_label(t, "LOADED");
-    dync__tile_commit(t);
+    dync__cuda_tile_label(t, "LOADED");
+    dync__cuda_tile_commit(t);
     dync__ptx_line(&t->p, "add.s32 %%iteration, %%iteration, 1");
     dync__ptx_line(&t->p, "setp.le.s32 %%again, %%iteration, 0");
     dync__ptx_line(&t->p, pre ? "@%%again bra MAKE" : "@%%again bra STAGE");
@@ -4591,12 +4603,12 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
     dync__ptx_line(&t->p, "sub.s32 %%todo, %%todo, %d", g->depth);
     dync__ptx_line(&t->p, "setp.gt.s32 %%again, %%todo, 0");
     if (pre) {
-        dync__tile_label(t, "MAKE");
+        dync__cuda_tile_label(t, "MAKE");
         dync__ptx_line(&t->p, "@%%none bra MADE");
         dync__gm_pre_finish(g);
         dync__ptx_line(&t->p, "sub.s32 %%kleft, %%kleft, %d", g->depth);
         dync__gm_next_stage(g, "%to");
-        dync__tile_label(t, "MADE");
+        dync__cuda_tile_label(t, "MADE");
     }
     dync__ptx_line(&t->p, "@%%again bra STAGE");
 }
@@ -4606,7 +4618,7 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
 DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
 {
     enum { WORDS = 4 };
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     const dync__gm_side *side = &g->side[s];
     const char *id = s ? "B" : "A", *left = s ? "%nleft" : "%mleft";
@@ -4614,8 +4626,8 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
     char name[40], word[WORDS][24], place[WORDS][24], half[4][24];
     while (1 << log_lines < lines) log_lines++;
     dync__format(name, sizeof name, "%%at%s", id);
-    dync__tile_set(t, "u32", name, "mov", "%%thr");
-    dync__tile_label(t, "PIECES%s", id);
+    dync__cuda_tile_set(t, "u32", name, "mov", "%%thr");
+    dync__cuda_tile_label(t, "PIECES%s", id);
     for (int w = 0; w < WORDS; w++) {
         char q[24], line[24], k[24], at[24];
         dync__format(q, sizeof q, "%s", dync__ptx_temp(p, "u32"));
@@ -4654,7 +4666,7 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
             const char *there = dync__ptx_temp(p, "pred");
             dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%kleft, %s", there, k, in_line);
             dync__ptx_line(p, "selp.b32 %s, 4, 0, %s", word[w], there);
-            dync__tile_cp(t, 4, place[w], g->side_at[s], at, 0, word[w]);
+            dync__cuda_tile_cp(t, 4, place[w], g->side_at[s], at, 0, word[w]);
             continue;
         }
         for (int e = 0; e < per; e++) {
@@ -4836,7 +4848,7 @@ static double dync__gmp_work(const dync__gm_pre *pre, double *bytes)
 
 DYNC__FN int dync__gm_pre_words(const dync__gm *g, const dync__gm_tile *t)
 {
-    int words = 0, bytes = g->kind >= 0 ? dync__tile_kind_of(g->kind)->bytes
+    int words = 0, bytes = g->kind >= 0 ? dync__cuda_tile_kind_of(g->kind)->bytes
                                         : dync__dtype_info(g->compute)->bytes;
     for (int s = 0; s < 2 && g->kind >= 0; s++)
         if (g->side[s].pre)
@@ -5050,7 +5062,7 @@ DYNC__FN void dync__gm_pre_finish(dync__gm *g)
     for (int s = 0; s < 2; s++) {
         dync__gm_pre *pre = g->side[s].pre;
         if (!pre) continue;
-        dync__tile_note(&g->t, "%s: what was loaded, made and stored", s ? "b" : "a");
+        dync__cuda_tile_note(&g->t, "%s: what was loaded, made and stored", s ? "b" : "a");
         for (int c = 0; c < pre->chunks; c++) {
             for (int q = 0; q < pre->per; q += pre->p.shape.vec)
                 (void)dync__gm_pre_values(g, s, (c * pre->per + q) / pre->p.shape.vec, &value[q]);
@@ -5089,7 +5101,7 @@ DYNC__FN void dync__gm_pre_round(dync__gm *g, char value[40])
 DYNC__FN void dync__gm_pre_rows_begin(dync__gm *g, int s)
 {
     const dync__gm_side *side = &g->side[s];
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     bool across = side->how == DYNC__GM_ACROSS;
     int per = 16 / dync__dtype_info(g->dtype)->bytes;
@@ -5098,9 +5110,9 @@ DYNC__FN void dync__gm_pre_rows_begin(dync__gm *g, int s)
     dync__format(column, sizeof column, "%%pcol%d", s);
     dync__format(place, sizeof place, "%%pput%d", s);
     dync__format(at, sizeof at, "%%pat%d", s);
-    dync__tile_set(t, "s32", row, "shr", "%%thr, 3");
-    dync__tile_set(t, "b32", column, "and", "%%thr, 7");
-    dync__tile_set(t, "b32", place, "xor", "%s, %s", row, column);
+    dync__cuda_tile_set(t, "s32", row, "shr", "%%thr, 3");
+    dync__cuda_tile_set(t, "b32", column, "and", "%%thr, 7");
+    dync__cuda_tile_set(t, "b32", place, "xor", "%s, %s", row, column);
     dync__ptx_line(p, "and.b32 %s, %s, 7", place, place);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %s", place, row, place);
     dync__ptx_line(p, "shl.b32 %s, %s, 4", place, place);
@@ -5284,7 +5296,7 @@ static void dync__gmg_copy(dync__gm *g, int s, int bytes, const char *to, int to
     }
     dync__format(size, sizeof size, "%s", dync__ptx_temp(&g->t.p, "b32"));
     dync__ptx_line(&g->t.p, "selp.b32 %s, %d, 0, %s", size, bytes, inside);
-    dync__tile_cp(&g->t, bytes, to, to_at, at, 0, size);
+    dync__cuda_tile_cp(&g->t, bytes, to, to_at, at, 0, size);
 }
 
 /* ---- 16 bytes at a time, into swizzled rows of 128 ------------------------------------------- */
@@ -5310,7 +5322,7 @@ DYNC__FN void dync__gm_gather_begin(dync__gm *g, int s, int lines)
 {
     int bytes = dync__dtype_info(g->dtype)->bytes, per = 16 / bytes;
     bool across = g->side[s].how == DYNC__GM_ACROSS;
-    dync__tile_note(&g->t, "%s: digits of lines", s ? "b" : "a");
+    dync__cuda_tile_note(&g->t, "%s: digits of lines", s ? "b" : "a");
     dync__gmg_thread(g, s);
     for (int i = 0; i < (across ? lines * bytes / 128 : lines * 8 / g->tile.threads); i++) {
         char line[32];
@@ -5369,8 +5381,8 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
     int log_lines = 0;
     while (1 << log_lines < lines) log_lines++;
     dync__format(q, sizeof q, "%%at%s", id);
-    dync__tile_set(&g->t, "u32", q, "mov", "%%thr");
-    dync__tile_label(&g->t, "PIECES%s", id);
+    dync__cuda_tile_set(&g->t, "u32", q, "mov", "%%thr");
+    dync__cuda_tile_label(&g->t, "PIECES%s", id);
     dync__format(line, sizeof line, "%s", dync__ptx_temp(p, "u32"));
     dync__format(k, sizeof k, "%s", dync__ptx_temp(p, "u32"));
     dync__format(place, sizeof place, "%s", dync__ptx_temp(p, "u32"));
@@ -5434,7 +5446,7 @@ DYNC__FN void dync__gm_gather_single_begin(dync__gm *g, int s, int lines)
     bool along = dync__gmg_is_along(g, s);
     int step = g->tile.threads / g->depth;
     char line[32];
-    dync__tile_note(&g->t, "%s: digits of lines", s ? "b" : "a");
+    dync__cuda_tile_note(&g->t, "%s: digits of lines", s ? "b" : "a");
     dync__format(line, sizeof line, "%s", dync__ptx_temp(&g->t.p, "u32"));
     for (int i = 0; i < (along ? lines / step : 1); i++) {
         if (i)
@@ -5496,7 +5508,7 @@ typedef struct dync__gmm {
 static dync__gmm dync__gmm_of(const dync__gm *g)
 {
     int warps = g->tile.threads / 32, warps_n = warps > 4 ? 4 : 2;
-    return (dync__gmm){dync__tile_kind_of(g->kind)->bytes,
+    return (dync__gmm){dync__cuda_tile_kind_of(g->kind)->bytes,
                        g->tile.m / (warps / warps_n),
                        g->tile.n / warps_n,
                        warps_n,
@@ -5510,7 +5522,7 @@ static int dync__gmm_lines(const dync__gm *g, int s) { return s ? g->tile.n : g-
 static void dync__gmm_windows(dync__gm *g, int s)
 {
     const dync__gm_side *side = &g->side[s];
-    int bytes = dync__tile_kind_of(g->kind)->bytes, lines = dync__gmm_lines(g, s),
+    int bytes = dync__cuda_tile_kind_of(g->kind)->bytes, lines = dync__gmm_lines(g, s),
         count = side->how == DYNC__GM_ACROSS ? lines * bytes / 128 : 1;
     int64_t all = s ? g->n : g->m;
     if (side->pre && !side->gather) {
@@ -5519,15 +5531,16 @@ static void dync__gmm_windows(dync__gm *g, int s)
     }
     if (side->gather && side->how != DYNC__GM_PIECES) dync__gm_gather_begin(g, s, lines);
     for (int w = 0; w < count && !side->gather && side->how != DYNC__GM_PIECES; w++) {
-        dync__tile_rows *r = &g->window[s][w];
+        dync__cuda_tile_rows *r = &g->window[s][w];
         char *name = g->window_name[s][w];
         const char *base = s ? "%B" : "%A";
         dync__format(name, sizeof g->window_name[s][w], "%%%s%d", s ? "wb" : "wa", w);
-        *r = (dync__tile_rows){.name = name, .threads = g->tile.threads};
+        *r = (dync__cuda_tile_rows){.name = name, .threads = g->tile.threads};
         if (side->how == DYNC__GM_ALONG) {
             r->rows = lines;
             r->row_bytes = side->line * bytes;
-            dync__tile_rows_begin(&g->t, r, base, all % lines ? s ? "%nleft" : "%mleft" : NULL);
+            dync__cuda_tile_rows_begin(&g->t, r, base,
+                                       all % lines ? s ? "%nleft" : "%mleft" : NULL);
             continue;
         }
         char left[24], from[24];
@@ -5536,23 +5549,23 @@ static void dync__gmm_windows(dync__gm *g, int s)
         r->rows = g->depth;
         r->row_bytes = side->step * bytes;
         r->rows_now = g->k % g->depth ? "%kleft" : NULL;
-        dync__tile_set(&g->t, "s64", from, "add", "%s, %d", base, w * 128);
-        dync__tile_rows_begin(&g->t, r, from, NULL);
-        dync__tile_set(&g->t, "s32", left, "mul.lo", "%s, %d", s ? "%nleft" : "%mleft", bytes);
+        dync__cuda_tile_set(&g->t, "s64", from, "add", "%s, %d", base, w * 128);
+        dync__cuda_tile_rows_begin(&g->t, r, from, NULL);
+        dync__cuda_tile_set(&g->t, "s32", left, "mul.lo", "%s, %d", s ? "%nleft" : "%mleft", bytes);
         dync__ptx_line(&g->t.p, "sub.s32 %s, %s, %d", left, left, w * 128);
     }
 }
 
 static void dync__gmm_load(dync__gm *g)
 {
-    int bytes = dync__tile_kind_of(g->kind)->bytes;
+    int bytes = dync__cuda_tile_kind_of(g->kind)->bytes;
     for (int s = 0; s < 2; s++) {
         const dync__gm_side *side = &g->side[s];
         int lines = dync__gmm_lines(g, s),
             count = side->how == DYNC__GM_ACROSS ? lines * bytes / 128 : 1;
         int64_t all = s ? g->n : g->m;
         char left[40];
-        dync__tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", lines, g->depth);
+        dync__cuda_tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", lines, g->depth);
         if (side->gather) {
             if (side->how == DYNC__GM_PIECES)
                 dync__gm_gather_pieces(g, s, lines);
@@ -5577,10 +5590,11 @@ static void dync__gmm_load(dync__gm *g)
         for (int w = 0; w < count; w++) {
             bool along = side->how == DYNC__GM_ALONG;
             if (!along) dync__format(left, sizeof left, "%s_left", g->window_name[s][w]);
-            dync__tile_rows_copy(&g->t, &g->window[s][w], "%to", g->side_at[s] + w * g->depth * 128,
-                                 (along ? g->k % g->depth : all % lines) ? left : NULL);
-            dync__tile_rows_move(&g->t, &g->window[s][w],
-                                 along ? 128 : g->depth * side->step * bytes);
+            dync__cuda_tile_rows_copy(&g->t, &g->window[s][w], "%to",
+                                      g->side_at[s] + w * g->depth * 128,
+                                      (along ? g->k % g->depth : all % lines) ? left : NULL);
+            dync__cuda_tile_rows_move(&g->t, &g->window[s][w],
+                                      along ? 128 : g->depth * side->step * bytes);
         }
     }
 }
@@ -5598,7 +5612,7 @@ static void dync__gmm_lanes(dync__gm *g, int s)
     dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", first, warp,
                    w.transposed[s] ? lines * w.bytes : lines);
     if (!w.transposed[s]) {
-        dync__tile_matrix(&g->t, name, pairs, s, first);
+        dync__cuda_tile_matrix(&g->t, name, pairs, s, first);
         return;
     }
     const char *chunks = dync__ptx_temp(p, "b32"), *window = dync__ptx_temp(p, "b32");
@@ -5607,7 +5621,7 @@ static void dync__gmm_lanes(dync__gm *g, int s)
     dync__format(where[1], sizeof where[1], "%s", window);
     dync__ptx_line(p, "and.b32 %s, %s, 127", where[0], first);
     dync__ptx_line(p, "shr.u32 %s, %s, 7", where[1], first);
-    dync__tile_matrix(&g->t, name, pairs, !s, NULL);
+    dync__cuda_tile_matrix(&g->t, name, pairs, !s, NULL);
     for (int i = 0; i < pairs; i++) {
         dync__ptx_line(p, "xor.b32 %s%d, %s%d, %s", name, i, name, i, where[0]);
         dync__ptx_line(p, "mad.lo.u32 %s%d, %s, %d, %s%d", name, i, where[1], g->depth * 128, name,
@@ -5625,7 +5639,7 @@ static void dync__gmm_fragments(dync__gm *g, int s, int step)
     for (int i = 0; i < lines / 16; i++) {
         /* transposed: 16 lines are two chunks */
         dync__format(at, sizeof at, "%s%d", s ? "%hb" : "%ha", w.transposed[s] ? i % 4 : step);
-        dync__tile_ldmatrix(
+        dync__cuda_tile_ldmatrix(
             &g->t, w.transposed[s], reg, 4 * i, at,
             g->side_at[s] + (w.transposed[s] ? i / 4 * g->depth * 128 + step * 2048 : i * 2048));
     }
@@ -5643,13 +5657,13 @@ static void dync__gmm_compute(dync__gm *g)
             dync__ptx_line(&g->t.p, "add.u32 %%h%s%d, %%l%s%d, %%from", s ? "b" : "a", i,
                            s ? "b" : "a", i);
     for (int step = 0; step < 4; step++) {
-        dync__tile_note(&g->t, "32 bytes of depth, %d of 4", step + 1);
+        dync__cuda_tile_note(&g->t, "32 bytes of depth, %d of 4", step + 1);
         dync__gmm_fragments(g, 0, step);
         dync__gmm_fragments(g, 1, step);
         for (int i = 0; i < w.warp_m / 16; i++)
             for (int j = 0; j < w.warp_n / 8; j++)
-                dync__tile_mma(&g->t, g->kind, "%acc", 4 * (i * (w.warp_n / 8) + j), "%fa", 4 * i,
-                               "%fb", 2 * j);
+                dync__cuda_tile_mma(&g->t, g->kind, "%acc", 4 * (i * (w.warp_n / 8) + j), "%fa",
+                                    4 * i, "%fb", 2 * j);
     }
 }
 
@@ -5658,18 +5672,18 @@ static void dync__gmm_compute(dync__gm *g)
 static void dync__gmm_put(dync__gm *g)
 {
     dync__gmm w = dync__gmm_of(g);
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int row_bytes = (g->tile.n + 8) * 4;
     const char *row = dync__ptx_temp(&t->p, "b32"), *column = dync__ptx_temp(&t->p, "b32");
-    dync__tile_note(t, "accumulators to shared memory, and from there in order");
-    dync__tile_wait(t, 0);
-    dync__tile_barrier(t);
+    dync__cuda_tile_note(t, "accumulators to shared memory, and from there in order");
+    dync__cuda_tile_wait(t, 0);
+    dync__cuda_tile_barrier(t);
     dync__ptx_line(&t->p, "shr.u32 %s, %%lane, 2", row);
     dync__ptx_line(&t->p, "mad.lo.u32 %s, %%wm, %d, %s", row, w.warp_m, row);
     dync__ptx_line(&t->p, "and.b32 %s, %%lane, 3", column);
     dync__ptx_line(&t->p, "mul.lo.u32 %s, %s, 2", column, column);
     dync__ptx_line(&t->p, "mad.lo.u32 %s, %%wn, %d, %s", column, w.warp_n, column);
-    dync__tile_set(t, "u32", "%put", "mad.lo", "%s, %d, %%smem", row, row_bytes);
+    dync__cuda_tile_set(t, "u32", "%put", "mad.lo", "%s, %d, %%smem", row, row_bytes);
     dync__ptx_line(&t->p, "mad.lo.u32 %%put, %s, 4, %%put", column);
     for (int i = 0; i < w.warp_m / 16; i++)
         for (int j = 0; j < w.warp_n / 8; j++)
@@ -5685,21 +5699,21 @@ static void dync__gmm_put(dync__gm *g)
 DYNC__FN void dync__gm_mma(dync__gm *g)
 {
     dync__gmm w = dync__gmm_of(g);
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int n = w.warp_m * w.warp_n / 32;
     g->acc_bytes = 4;
     g->side_at[1] = g->tile.m * 128;
     g->stage_bytes = (g->tile.m + g->tile.n) * 128;
     dync__gm_place(g);
-    dync__tile_set(t, "u32", "%wm", "shr", "%%warp, %d", w.warps_n == 4 ? 2 : 1);
-    dync__tile_set(t, "b32", "%wn", "and", "%%warp, %d", w.warps_n - 1);
+    dync__cuda_tile_set(t, "u32", "%wm", "shr", "%%warp, %d", w.warps_n == 4 ? 2 : 1);
+    dync__cuda_tile_set(t, "b32", "%wn", "and", "%%warp, %d", w.warps_n - 1);
     for (int s = 0; s < 2; s++) {
         dync__gmm_windows(g, s);
         dync__gmm_lanes(g, s);
-        dync__tile_regs(t, "b32", s ? "%hb" : "%ha", 4);
-        dync__tile_regs(t, "b32", s ? "%fb" : "%fa", (s ? w.warp_n : w.warp_m) / 4);
+        dync__cuda_tile_regs(t, "b32", s ? "%hb" : "%ha", 4);
+        dync__cuda_tile_regs(t, "b32", s ? "%fb" : "%fa", (s ? w.warp_n : w.warp_m) / 4);
     }
-    dync__tile_regs(t, dync__tile_kind_of(g->kind)->acc, "%acc", n);
+    dync__cuda_tile_regs(t, dync__cuda_tile_kind_of(g->kind)->acc, "%acc", n);
     for (int i = 0; i < n; i++) dync__ptx_line(&t->p, "mov.b32 %%acc%d, 0", i);
     dync__gm_pipeline(g, dync__gmm_load, dync__gmm_compute);
     dync__gmm_put(g);
@@ -5737,7 +5751,7 @@ static int dync__gms_row(const dync__gm *g, int s)
  *            of depths i / lines, ... */
 static void dync__gms_begin(dync__gm *g, int s)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     const dync__gm_side *side = &g->side[s];
     bool is_wide = side->how == DYNC__GM_ACROSS, along = !is_wide && side->step == 1;
@@ -5751,10 +5765,10 @@ static void dync__gms_begin(dync__gm *g, int s)
     dync__format(k, sizeof k, "%%k%s", id);
     dync__format(to, sizeof to, "%%to%s", id);
     dync__format(base, sizeof base, "%%%s", id);
-    dync__tile_set(t, "u32", along ? k : line, "rem", "%%thr, %d", by);
-    dync__tile_set(t, "u32", along ? line : k, "div", "%%thr, %d", by);
+    dync__cuda_tile_set(t, "u32", along ? k : line, "rem", "%%thr, %d", by);
+    dync__cuda_tile_set(t, "u32", along ? line : k, "div", "%%thr, %d", by);
     if (is_wide) dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", line, line, 16 / g->acc_bytes);
-    dync__tile_set(t, "u32", to, "mul.lo", "%s, %d", k, dync__gms_row(g, s));
+    dync__cuda_tile_set(t, "u32", to, "mul.lo", "%s, %d", k, dync__gms_row(g, s));
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, line, g->acc_bytes, to);
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, line);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->line * bytes),
@@ -5767,7 +5781,7 @@ static void dync__gms_begin(dync__gm *g, int s)
     /* bytes of the chunk that are of lines there are */
     char size[16];
     dync__format(size, sizeof size, "%%size%s", id);
-    dync__tile_set(t, "s32", size, "sub", "%s, %s", s ? "%nleft" : "%mleft", line);
+    dync__cuda_tile_set(t, "s32", size, "sub", "%s, %s", s ? "%nleft" : "%mleft", line);
     dync__ptx_line(p, "mul.lo.s32 %s, %s, %d", size, size, g->acc_bytes);
     dync__ptx_line(p, "min.s32 %s, %s, 16", size, size);
     dync__ptx_line(p, "max.s32 %s, %s, 0", size, size);
@@ -5792,8 +5806,8 @@ static void dync__gms_load_wide(dync__gm *g, int s, const char *to)
             dync__ptx_line(p, "setp.lt.s32 %s, %%k%s, %s", there, id, here);
             dync__ptx_line(p, "selp.b32 %s, %s, 0, %s", bytes, size[0] ? size : "16", there);
         }
-        dync__tile_cp(&g->t, 16, to, g->side_at[s] + i * step * dync__gms_row(g, s), base,
-                      i * step * row, bytes[0] ? bytes : NULL);
+        dync__cuda_tile_cp(&g->t, 16, to, g->side_at[s] + i * step * dync__gms_row(g, s), base,
+                           i * step * row, bytes[0] ? bytes : NULL);
     }
 }
 
@@ -5829,7 +5843,8 @@ static void dync__gms_load_single(dync__gm *g, int s, const char *to)
         dync__format(value, sizeof value, "%s", dync__ptx_temp(p, "b32"));
         if (bytes == g->acc_bytes) {
             if (ends || ragged) dync__ptx_line(p, "selp.b32 %s, %d, 0, %s", value, bytes, there);
-            dync__tile_cp(&g->t, bytes, to, to_at, base, from_at, ends || ragged ? value : NULL);
+            dync__cuda_tile_cp(&g->t, bytes, to, to_at, base, from_at,
+                               ends || ragged ? value : NULL);
         } else {
             dync__ptx_line(p, "mov.b32 %s, 0", value);
             dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there,
@@ -5874,8 +5889,8 @@ static void dync__gms_load(dync__gm *g)
 {
     int bytes = dync__dtype_info(g->dtype)->bytes;
     for (int s = 0; s < 2; s++) {
-        dync__tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", dync__gms_lines(g, s),
-                        (int)DYNC__GMS_DEPTH);
+        dync__cuda_tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", dync__gms_lines(g, s),
+                             (int)DYNC__GMS_DEPTH);
         if (g->side[s].gather) {
             dync__gm_gather_single(g, s, dync__gms_lines(g, s), dync__gms_row(g, s));
             continue;
@@ -5931,18 +5946,18 @@ static void dync__gms_compute(dync__gm *g)
 /* Group by group of rows, each a part of the tile that is whole. */
 static void dync__gms_put(dync__gm *g)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int own = dync__gms_own(g), group = dync__gms_group(g), parts = own / group,
         row = g->tile.n * g->acc_bytes + 16, rows = g->tile.m / parts;
-    dync__tile_wait(t, 0);
-    dync__tile_set(t, "u32", "%put", "mul.lo", "%%ty, %d", group * row);
+    dync__cuda_tile_wait(t, 0);
+    dync__cuda_tile_set(t, "u32", "%put", "mul.lo", "%%ty, %d", group * row);
     dync__ptx_line(&t->p, "add.u32 %%put, %%put, %%smem");
     dync__ptx_line(&t->p, "mad.lo.u32 %%put, %%tx, %d, %%put", group * g->acc_bytes);
     if (rows * row > t->shared) t->shared = rows * row;
     for (int part = 0; part < parts; part++) {
-        dync__tile_note(t, "rows %d .. %d to shared memory, and from there in order", part * rows,
-                        part * rows + rows - 1);
-        dync__tile_barrier(t);
+        dync__cuda_tile_note(t, "rows %d .. %d to shared memory, and from there in order",
+                             part * rows, part * rows + rows - 1);
+        dync__cuda_tile_barrier(t);
         for (int i = 0; i < group; i++)
             for (int j = 0; j < parts; j++) {
                 int acc = (part * group + i) * own + j * group,
@@ -5961,7 +5976,7 @@ static void dync__gms_put(dync__gm *g)
 
 DYNC__FN void dync__gm_simt(dync__gm *g)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     const char *type = dync__ptx_type(g->compute);
     g->acc_bytes = dync__dtype_info(g->compute)->bytes;
     /* else ptxas spills a little to get under 64 registers */
@@ -5975,15 +5990,15 @@ DYNC__FN void dync__gm_simt(dync__gm *g)
             dync__gm_gather_single_begin(g, s, dync__gms_lines(g, s));
         else
             dync__gms_begin(g, s);
-    dync__tile_set(t, "u32", "%tx", "rem", "%%thr, %d", g->tile.n / own);
-    dync__tile_set(t, "u32", "%ty", "div", "%%thr, %d", g->tile.n / own);
-    dync__tile_set(t, "u32", "%la", "mul.lo", "%%ty, %d", group * g->acc_bytes);
-    dync__tile_set(t, "u32", "%lb", "mul.lo", "%%tx, %d", group * g->acc_bytes);
+    dync__cuda_tile_set(t, "u32", "%tx", "rem", "%%thr, %d", g->tile.n / own);
+    dync__cuda_tile_set(t, "u32", "%ty", "div", "%%thr, %d", g->tile.n / own);
+    dync__cuda_tile_set(t, "u32", "%la", "mul.lo", "%%ty, %d", group * g->acc_bytes);
+    dync__cuda_tile_set(t, "u32", "%lb", "mul.lo", "%%tx, %d", group * g->acc_bytes);
     dync__ptx_reg(&t->p, "u32", "%ra");
     dync__ptx_reg(&t->p, "u32", "%rb");
-    dync__tile_regs(t, type, "%fa", own);
-    dync__tile_regs(t, type, "%fb", own);
-    dync__tile_regs(t, type, "%acc", own * own);
+    dync__cuda_tile_regs(t, type, "%fa", own);
+    dync__cuda_tile_regs(t, type, "%fb", own);
+    dync__cuda_tile_regs(t, type, "%acc", own * own);
     for (int i = 0; i < own * own; i++)
         dync__ptx_line(&t->p, "mov.b%d %%acc%d, 0", g->acc_bytes * 8, i);
     dync__gm_pipeline(g, dync__gms_load, dync__gms_compute);
@@ -6060,7 +6075,7 @@ DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const ch
     dync__format(at, sizeof at, "%%at_%d", number);
     dync__gm_linear(g, lin, row, column);
     if (g->splits == 1) {
-        dync__tile_piece(&g->t, lin, g->given, value);
+        dync__cuda_tile_piece(&g->t, lin, g->given, value);
         return;
     }
     int length = dync__format(list, sizeof list, "%s", value[0]);
@@ -6081,7 +6096,7 @@ DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const ch
 
 DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     int vec = g->splits > 1 ? dync__gm_partial_vec(g) : p->shape.vec, groups = g->tile.n / vec;
     char name[6][24], value[8][24];
@@ -6089,14 +6104,14 @@ DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
     for (int i = 0; i < 6; i++) dync__format(name[i], sizeof name[i], "%%%s_%d", names[i], from);
     const char *q = name[0], *row = name[1], *col = name[2], *sum = name[3], *more = name[4],
                *in = name[5];
-    dync__tile_barrier(t);
-    dync__tile_set(t, "u32", q, "mov", "%%thr");
+    dync__cuda_tile_barrier(t);
+    dync__cuda_tile_set(t, "u32", q, "mov", "%%thr");
     dync__ptx_reg(p, "pred", more);
     dync__ptx_reg(p, "pred", in);
-    dync__tile_label(t, "ROWS_%d", from);
-    dync__tile_set(t, "u32", row, "div", "%s, %d", q, groups);
-    dync__tile_set(t, "u32", col, "rem", "%s, %d", q, groups);
-    dync__tile_set(t, "u32", sum, "mad.lo", "%s, %d, %%smem", row, row_bytes);
+    dync__cuda_tile_label(t, "ROWS_%d", from);
+    dync__cuda_tile_set(t, "u32", row, "div", "%s, %d", q, groups);
+    dync__cuda_tile_set(t, "u32", col, "rem", "%s, %d", q, groups);
+    dync__cuda_tile_set(t, "u32", sum, "mad.lo", "%s, %d, %%smem", row, row_bytes);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", sum, col, vec * g->acc_bytes, sum);
     dync__ptx_line(p, "add.u32 %s, %s, %d", row, row, from);
     dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", col, col, vec);
@@ -6114,7 +6129,7 @@ DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
     dync__ptx_line(p, "add.u32 %s, %s, %%m0", row, row);
     dync__ptx_line(p, "add.u32 %s, %s, %%n0", col, col);
     dync__gm_result(g, from, row, col, vec, value);
-    dync__tile_label(t, "OUT_%d", from);
+    dync__cuda_tile_label(t, "OUT_%d", from);
     dync__ptx_line(p, "@%s bra ROWS_%d", more, from);
 }
 
@@ -6122,14 +6137,14 @@ DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
 DYNC__FN void dync__gm_join(dync__gm *g)
 {
     enum { THREADS = 128 };
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     int vec = p->shape.vec;
     int64_t all = g->batches * g->m * g->n, groups = all / vec;
     char value[8][24], part[8][24];
     const char *add = dync__ptx_type(g->compute)[0] == 'f' ? "add.rn" : "add";
-    dync__tile_next(t);
-    dync__tile_scratch(t);
+    dync__cuda_tile_next(t);
+    dync__cuda_tile_scratch(t);
     dync__ptx_reg(p, "pred", "%in");
     dync__ptx_reg(p, p->index, "%lin");
     if (p->index[1] == '3') {
@@ -6147,7 +6162,7 @@ DYNC__FN void dync__gm_join(dync__gm *g)
     dync__ptx_reg(p, "u32", "%left");
     dync__ptx_reg(p, "pred", "%more");
     dync__ptx_line(p, "mov.u32 %%left, %lld", (long long)g->splits - 1);
-    dync__tile_label(t, "NEXT");
+    dync__cuda_tile_label(t, "NEXT");
     dync__ptx_line(p, "add.s64 %%at, %%at, %lld", (long long)(all * g->acc_bytes));
     dync__gm_read_sums(g, "global", "%at", vec, part);
     for (int i = 0; i < vec; i++)
@@ -6156,8 +6171,8 @@ DYNC__FN void dync__gm_join(dync__gm *g)
     dync__ptx_line(p, "sub.u32 %%left, %%left, 1");
     dync__ptx_line(p, "setp.gt.u32 %%more, %%left, 0");
     dync__ptx_line(p, "@%%more bra NEXT");
-    dync__tile_piece(t, "%lin", g->given, value);
-    dync__tile_entry(t, "gemm_join", (groups + THREADS - 1) / THREADS, 1, 1, THREADS);
+    dync__cuda_tile_piece(t, "%lin", g->given, value);
+    dync__cuda_tile_entry(t, "gemm_join", (groups + THREADS - 1) / THREADS, 1, 1, THREADS);
 }
 
 /* ==== cuda/gemm_thin.c ============================================================================= */
@@ -6216,10 +6231,10 @@ static void dync__gmt_regs(dync__gm *g, const char *reg, int vectors)
 {
     char word[24];
     int vec = dync__gmt_vec(g);
-    dync__tile_regs(&g->t, g->compute == DYNC_F64 ? "b64" : "b32", reg, vectors * vec);
+    dync__cuda_tile_regs(&g->t, g->compute == DYNC_F64 ? "b64" : "b32", reg, vectors * vec);
     for (int v = 0; v < vectors && vec == 8; v++) {
         dync__format(word, sizeof word, "%s%dw", reg, v * vec);
-        dync__tile_regs(&g->t, "b32", word, 4);
+        dync__cuda_tile_regs(&g->t, "b32", word, 4);
     }
 }
 
@@ -6271,7 +6286,7 @@ static void dync__gmt_made(dync__gm *g, int s, int number, int n, const char *re
 
 static void dync__gmt_sums(dync__gm *g, int n)
 {
-    dync__tile_regs(&g->t, dync__ptx_type(g->compute), "%acc", n);
+    dync__cuda_tile_regs(&g->t, dync__ptx_type(g->compute), "%acc", n);
     for (int i = 0; i < n; i++) dync__ptx_line(&g->t.p, "mov.b%d %%acc%d, 0", g->acc_bytes * 8, i);
 }
 
@@ -6295,15 +6310,15 @@ static void dync__gmt_shuffle(dync__gm *g, int acc, int distance)
 
 static void dync__gmt_along(dync__gm *g)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     int vec = dync__gmt_vec(g), columns = dync__gmt_columns(g), m = (int)g->m,
         unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)};
     const char *type = dync__ptx_type(g->compute);
-    dync__tile_note(t, "the warp's columns, the lane's part of the depth");
-    dync__tile_set(t, "u32", "%col0", "mul.lo", "%%warp, %d", columns);
-    dync__tile_set(t, "s32", "%mine", "mul.lo", "%%lane, %d", vec);
-    dync__tile_wide(t, "%pa", NULL);
+    dync__cuda_tile_note(t, "the warp's columns, the lane's part of the depth");
+    dync__cuda_tile_set(t, "u32", "%col0", "mul.lo", "%%warp, %d", columns);
+    dync__cuda_tile_set(t, "s32", "%mine", "mul.lo", "%%lane, %d", vec);
+    dync__cuda_tile_wide(t, "%pa", NULL);
     dync__ptx_line(p, "mad.wide.s32 %%pa, %%mine, %d, %%A", unit[0]);
     /* columns past the end read the last one again */
     for (int c = 0; c < columns; c++) {
@@ -6315,15 +6330,15 @@ static void dync__gmt_along(dync__gm *g)
         dync__ptx_line(p, "sub.s32 %s, %%nleft, 1", last);
         dync__ptx_line(p, "min.s32 %s, %s, %s", col, col, last);
         dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, col);
-        dync__tile_set(t, "s64", at, "mad.lo", "%s, %lld, %%B", wide,
-                       (long long)(g->side[1].line * unit[1]));
+        dync__cuda_tile_set(t, "s64", at, "mad.lo", "%s, %lld, %%B", wide,
+                            (long long)(g->side[1].line * unit[1]));
         dync__ptx_line(p, "mad.wide.s32 %s, %%mine, %d, %s", at, unit[1], at);
     }
     dync__gmt_sums(g, m * columns);
     dync__gmt_regs(g, "%va", m);
     dync__gmt_regs(g, "%vb", columns);
     dync__ptx_reg(p, "pred", "%past");
-    dync__tile_label(t, "DEPTH");
+    dync__cuda_tile_label(t, "DEPTH");
     dync__ptx_line(p, "setp.ge.s32 %%past, %%mine, %%klen");
     dync__ptx_line(p, "@%%past bra SUMMED");
     for (int c = 0; c < columns; c++) {
@@ -6345,18 +6360,18 @@ static void dync__gmt_along(dync__gm *g)
         dync__ptx_line(p, "add.s64 %%pb%d, %%pb%d, %d", c, c, 32 * vec * unit[1]);
     dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", 32 * vec);
     dync__ptx_line(p, "bra DEPTH");
-    dync__tile_label(t, "SUMMED");
+    dync__cuda_tile_label(t, "SUMMED");
     for (int i = 0; i < m * columns; i++)
         for (int distance = 16; distance; distance /= 2) dync__gmt_shuffle(g, i, distance);
-    dync__tile_note(t, "lane i stores sum i");
+    dync__cuda_tile_note(t, "lane i stores sum i");
     char value[1][24] = {"%acc0"};
     dync__ptx_reg(p, "pred", "%is");
     for (int i = 1; i < m * columns; i++) {
         dync__ptx_line(p, "setp.eq.u32 %%is, %%lane, %d", i);
         dync__ptx_line(p, "selp.%s %%acc0, %%acc%d, %%acc0, %%is", type, i);
     }
-    dync__tile_set(t, "u32", "%row", "div", "%%lane, %d", columns);
-    dync__tile_set(t, "u32", "%col", "rem", "%%lane, %d", columns);
+    dync__cuda_tile_set(t, "u32", "%row", "div", "%%lane, %d", columns);
+    dync__cuda_tile_set(t, "u32", "%col", "rem", "%%lane, %d", columns);
     dync__ptx_line(p, "add.u32 %%col, %%col, %%col0");
     dync__ptx_line(p, "setp.lt.s32 %%is, %%row, %d", m);
     dync__ptx_line(p, "setp.lt.and.s32 %%is, %%col, %%nleft, %%is");
@@ -6367,31 +6382,31 @@ static void dync__gmt_along(dync__gm *g)
 
 static void dync__gmt_across(dync__gm *g)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     int vec = dync__gmt_vec(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)},
         columns = 32 * vec;
     const char *type = dync__ptx_type(g->compute);
     int64_t a_step = g->side[0].step * unit[0], b_step = g->side[1].step * unit[1];
-    (void)dync__tile_shared(t, DYNC__GMT_WARPS * m * columns * g->acc_bytes, 16);
-    dync__tile_note(t, "the lane's columns; the warp's part of the depth: every %dth",
-                    (int)DYNC__GMT_WARPS);
-    dync__tile_set(t, "s32", "%col0", "mul.lo", "%%lane, %d", vec);
-    dync__tile_wide(t, "%wide", NULL);
+    (void)dync__cuda_tile_shared(t, DYNC__GMT_WARPS * m * columns * g->acc_bytes, 16);
+    dync__cuda_tile_note(t, "the lane's columns; the warp's part of the depth: every %dth",
+                         (int)DYNC__GMT_WARPS);
+    dync__cuda_tile_set(t, "s32", "%col0", "mul.lo", "%%lane, %d", vec);
+    dync__cuda_tile_wide(t, "%wide", NULL);
     dync__ptx_line(p, "cvt.u64.u32 %%wide, %%warp");
-    dync__tile_set(t, "s64", "%pa", "mad.lo", "%%wide, %lld, %%A", (long long)a_step);
-    dync__tile_set(t, "s64", "%pb", "mad.lo", "%%wide, %lld, %%B", (long long)b_step);
+    dync__cuda_tile_set(t, "s64", "%pa", "mad.lo", "%%wide, %lld, %%A", (long long)a_step);
+    dync__cuda_tile_set(t, "s64", "%pb", "mad.lo", "%%wide, %lld, %%B", (long long)b_step);
     dync__ptx_line(p, "mad.wide.s32 %%pb, %%col0, %d, %%pb", unit[1]);
     dync__gmt_sums(g, m * vec);
     dync__gmt_regs(g, "%vb", DYNC__GMT_UNROLL);
-    dync__tile_regs(t, type, "%va", m * DYNC__GMT_UNROLL);
+    dync__cuda_tile_regs(t, type, "%va", m * DYNC__GMT_UNROLL);
     dync__ptx_reg(p, "pred", "%out");
     dync__ptx_reg(p, "pred", "%past");
-    dync__tile_regs(t, "pred", "%is", DYNC__GMT_UNROLL);
-    dync__tile_set(t, "s32", "%mine", "mov", "%%warp");
+    dync__cuda_tile_regs(t, "pred", "%is", DYNC__GMT_UNROLL);
+    dync__cuda_tile_set(t, "s32", "%mine", "mov", "%%warp");
     dync__ptx_line(p, "setp.ge.s32 %%out, %%col0, %%nleft");
     dync__ptx_line(p, "@%%out bra SUMMED");
-    dync__tile_label(t, "DEPTH");
+    dync__cuda_tile_label(t, "DEPTH");
     dync__ptx_line(p, "setp.ge.s32 %%past, %%mine, %%klen");
     dync__ptx_line(p, "@%%past bra SUMMED");
     for (int u = 0; u < DYNC__GMT_UNROLL; u++) {
@@ -6448,29 +6463,29 @@ static void dync__gmt_across(dync__gm *g)
                    (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * b_step));
     dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", DYNC__GMT_UNROLL * DYNC__GMT_WARPS);
     dync__ptx_line(p, "bra DEPTH");
-    dync__tile_label(t, "SUMMED");
-    dync__tile_note(t, "sums of the warps to shared memory, [row][warp][column]");
-    dync__tile_set(t, "u32", "%put", "mad.lo", "%%warp, %d, %%smem", columns * g->acc_bytes);
+    dync__cuda_tile_label(t, "SUMMED");
+    dync__cuda_tile_note(t, "sums of the warps to shared memory, [row][warp][column]");
+    dync__cuda_tile_set(t, "u32", "%put", "mad.lo", "%%warp, %d, %%smem", columns * g->acc_bytes);
     dync__ptx_line(p, "mad.lo.u32 %%put, %%col0, %d, %%put", g->acc_bytes);
     for (int r = 0; r < m; r++)
         for (int v = 0; v < vec; v++)
             dync__ptx_line(p, "st.shared.%s [%%put+%d], %%acc%d", type,
                            (r * DYNC__GMT_WARPS * columns + v) * g->acc_bytes, r * vec + v);
-    dync__tile_barrier(t);
-    dync__tile_set(t, "u32", "%q", "mov", "%%thr");
+    dync__cuda_tile_barrier(t);
+    dync__cuda_tile_set(t, "u32", "%q", "mov", "%%thr");
     dync__ptx_reg(p, "pred", "%in");
-    dync__tile_label(t, "RESULTS");
+    dync__cuda_tile_label(t, "RESULTS");
     dync__ptx_line(p, "setp.ge.u32 %%past, %%q, %d", m * columns);
     dync__ptx_line(p, "@%%past ret");
-    dync__tile_set(t, "u32", "%row", "div", "%%q, %d", columns);
-    dync__tile_set(t, "u32", "%col", "rem", "%%q, %d", columns);
+    dync__cuda_tile_set(t, "u32", "%row", "div", "%%q, %d", columns);
+    dync__cuda_tile_set(t, "u32", "%col", "rem", "%%q, %d", columns);
     dync__ptx_line(p, "add.u32 %%q, %%q, %d", 32 * DYNC__GMT_WARPS);
     dync__ptx_line(p, "setp.ge.s32 %%in, %%col, %%nleft");
     dync__ptx_line(p, "@%%in bra RESULTS");
-    dync__tile_set(t, "u32", "%get", "mad.lo", "%%row, %d, %%smem",
-                   DYNC__GMT_WARPS * columns * g->acc_bytes);
+    dync__cuda_tile_set(t, "u32", "%get", "mad.lo", "%%row, %d, %%smem",
+                        DYNC__GMT_WARPS * columns * g->acc_bytes);
     dync__ptx_line(p, "mad.lo.u32 %%get, %%col, %d, %%get", g->acc_bytes);
-    dync__tile_regs(t, type, "%part", DYNC__GMT_WARPS);
+    dync__cuda_tile_regs(t, type, "%part", DYNC__GMT_WARPS);
     for (int w = 0; w < DYNC__GMT_WARPS; w++)
         dync__ptx_line(p, "ld.shared.%s %%part%d, [%%get+%d]", type, w, w * columns * g->acc_bytes);
     for (int w = 1; w < DYNC__GMT_WARPS; w++)
@@ -6552,7 +6567,7 @@ enum {
 };
 typedef struct dync__wg {
     dync__gm *g;
-    dync__tile *t;
+    dync__cuda_tile *t;
     int bn, stages, cluster, bytes, depth; /* depth: elements of k in a row of 128 bytes */
     /* by_box: results are stored by TMA; cut_k: a block of the cluster loads half of b's k's, not
      * of its lines */
@@ -6658,7 +6673,7 @@ static bool dync__wg_result(dync__wg *w)
 static void dync__wg_wait(dync__wg *w, const char *bar, const char *parity)
 {
     int label = w->labels++;
-    dync__tile_label(w->t, "WAIT_%d", label);
+    dync__cuda_tile_label(w->t, "WAIT_%d", label);
     dync__ptx_line(&w->t->p, "mbarrier.try_wait.parity.shared::cta.b64 %%done, [%s], %s", bar,
                    parity);
     dync__ptx_line(&w->t->p, "@!%%done bra WAIT_%d", label);
@@ -6736,22 +6751,22 @@ static void dync__wg_load(dync__wg *w, int s)
 
 static void dync__wg_producer(dync__wg *w)
 {
-    dync__tile *t = w->t;
+    dync__cuda_tile *t = w->t;
     dync__ptx *p = &t->p;
     int64_t iterations = (w->g->k + w->depth - 1) / w->depth;
-    dync__tile_note(t, "the first warpgroup: one thread loads");
+    dync__cuda_tile_note(t, "the first warpgroup: one thread loads");
     dync__ptx_line(p, "setmaxnreg.dec.sync.aligned.u32 40");
     dync__ptx_line(p, "setp.ne.u32 %%idle, %%thr, 0");
     dync__ptx_line(p, "@%%idle bra DONE");
     dync__ptx_line(p, "mov.u32 %%parity, 1");
-    dync__tile_label(t, "LOAD_TILE");
+    dync__cuda_tile_label(t, "LOAD_TILE");
     dync__ptx_line(p, "setp.ge.u32 %%last, %%tile, %lld",
                    (long long)(w->down * w->across * w->g->batches));
     dync__ptx_line(p, "@%%last bra DONE");
     dync__wg_place(w);
     dync__ptx_line(p, "mad.lo.u32 %%nb, %%rank, %d, %%n0", w->cut_k ? 0 : w->bn / w->cluster);
     dync__ptx_line(p, "mov.u32 %%kk, 0");
-    dync__tile_label(t, "LOAD");
+    dync__cuda_tile_label(t, "LOAD");
     dync__ptx_line(p, "mad.lo.u32 %%full, %%stage, 8, %%bars");
     dync__ptx_line(p, "add.u32 %%empty, %%full, %d", 8 * w->stages);
     dync__ptx_line(p, "mad.lo.u32 %%to, %%stage, %d, %%smem", w->stage_bytes);
@@ -6776,7 +6791,7 @@ static void dync__wg_producer(dync__wg *w)
 static void dync__wg_multiply(dync__wg *w)
 {
     dync__ptx *p = &w->t->p;
-    const dync__tile_kind *kind = dync__tile_kind_of(w->g->kind);
+    const dync__cuda_tile_kind *kind = dync__cuda_tile_kind_of(w->g->kind);
     bool whole = kind->bytes == 1;
     dync__ptx_line(p, "wgmma.fence.sync.aligned");
     for (int i = 0; i < 4; i++) {
@@ -6833,7 +6848,7 @@ static const char *dync__wg_pair(dync__wg *w, int c)
 /* 64 columns at a time: a box of shared memory free, the box written, stored. */
 static void dync__wg_store_boxes(dync__wg *w)
 {
-    dync__tile *t = w->t;
+    dync__cuda_tile *t = w->t;
     dync__ptx *p = &t->p;
     char at[120];
     dync__ptx_line(p, "mad.lo.u32 %%m0, %%half, 64, %%m0");
@@ -6868,7 +6883,7 @@ static void dync__wg_store_boxes(dync__wg *w)
 static void dync__wg_store_rows(dync__wg *w)
 {
     dync__gm *g = w->g;
-    dync__tile *t = w->t;
+    dync__cuda_tile *t = w->t;
     dync__ptx *p = &t->p;
     int vec = p->shape.vec, groups = 32 / vec;
     char value[8][24], linear[24];
@@ -6883,7 +6898,7 @@ static void dync__wg_store_rows(dync__wg *w)
                            box * 16 + i * 2 + 1);
         dync__ptx_line(p, "bar.warp.sync 0xffffffff");
         dync__ptx_line(p, "mov.u32 %%q, %%lane");
-        dync__tile_label(t, "ROWS_%d", box);
+        dync__cuda_tile_label(t, "ROWS_%d", box);
         dync__ptx_line(p, "div.u32 %%row, %%q, %d", groups);
         dync__ptx_line(p, "rem.u32 %%col, %%q, %d", groups);
         dync__ptx_line(p, "mad.lo.u32 %%sums, %%row, %d, %%boxes", DYNC__WG_END_ROW);
@@ -6898,33 +6913,33 @@ static void dync__wg_store_rows(dync__wg *w)
         dync__gm_read_sums(g, "shared", "%sums", vec, value);
         dync__format(linear, sizeof linear, "%%lin%d", box);
         dync__gm_linear(g, linear, "%row", "%col");
-        dync__tile_piece(t, linear, g->given, value);
-        dync__tile_label(t, "OUT_%d", box);
+        dync__cuda_tile_piece(t, linear, g->given, value);
+        dync__cuda_tile_label(t, "OUT_%d", box);
         dync__ptx_line(p, "@%%more bra ROWS_%d", box);
         dync__ptx_line(p, "add.u32 %%n0, %%n0, 32");
     }
-    dync__tile_label(t, "STORED");
+    dync__cuda_tile_label(t, "STORED");
 }
 
 /* Where a thread's sums go in shared memory: row lane / 4 of its warp, columns lane % 4 * 2 and the
  * next. */
 static void dync__wg_end_registers(dync__wg *w)
 {
-    dync__tile *t = w->t;
+    dync__cuda_tile *t = w->t;
     dync__ptx *p = &t->p;
-    dync__tile_set(t, "b32", "%quad", "and", "%%lane, 3");
-    dync__tile_set(t, "u32", "%line", "shr", "%%lane, 2");
-    dync__tile_set(t, "u32", "%warp16", "sub", "%%warp, 4");
-    dync__tile_set(t, "u32", "%boxes", "add", "%%smem, %d", w->end_at);
+    dync__cuda_tile_set(t, "b32", "%quad", "and", "%%lane, 3");
+    dync__cuda_tile_set(t, "u32", "%line", "shr", "%%lane, 2");
+    dync__cuda_tile_set(t, "u32", "%warp16", "sub", "%%warp, 4");
+    dync__cuda_tile_set(t, "u32", "%boxes", "add", "%%smem, %d", w->end_at);
     dync__ptx_reg(p, "u32", "%put");
     if (w->by_box) {
         dync__ptx_line(p, "mad.lo.u32 %%boxes, %%half, %d, %%boxes", 2 * DYNC__WG_BOX);
-        dync__tile_set(t, "b32", "%in4", "and", "%%warp, 3");
-        dync__tile_set(t, "b32", "%chunk", "shl", "%%line, 4");
+        dync__cuda_tile_set(t, "b32", "%in4", "and", "%%warp, 3");
+        dync__cuda_tile_set(t, "b32", "%chunk", "shl", "%%line, 4");
         dync__ptx_line(p, "mad.lo.u32 %%put, %%in4, %d, %%boxes", 16 * 128);
         dync__ptx_line(p, "mad.lo.u32 %%put, %%line, 128, %%put");
         dync__ptx_line(p, "mad.lo.u32 %%put, %%quad, 4, %%put");
-        dync__tile_set(t, "u32", "%meet", "add", "%%half, 1");
+        dync__cuda_tile_set(t, "u32", "%meet", "add", "%%half, 1");
         return;
     }
     static const char *const words[] = {"%q", "%row", "%col", "%sums"};
@@ -6936,45 +6951,45 @@ static void dync__wg_end_registers(dync__wg *w)
 
 static void dync__wg_consumer(dync__wg *w)
 {
-    dync__tile *t = w->t;
+    dync__cuda_tile *t = w->t;
     dync__ptx *p = &t->p;
     int64_t iterations = (w->g->k + w->depth - 1) / w->depth;
-    dync__tile_note(t, "the other two: 64 rows each");
+    dync__cuda_tile_note(t, "the other two: 64 rows each");
     dync__ptx_line(p, "setmaxnreg.inc.sync.aligned.u32 232");
-    dync__tile_set(t, "u32", "%half", "sub", "%%group, 1");
-    dync__tile_set(t, "b32", "%inside", "and", "%%thr, 127");
+    dync__cuda_tile_set(t, "u32", "%half", "sub", "%%group, 1");
+    dync__cuda_tile_set(t, "b32", "%inside", "and", "%%thr, 127");
     dync__ptx_line(p, "setp.eq.u32 %%leads, %%inside, 0");
     dync__ptx_line(p, "setp.lt.u32 %%signals, %%inside, %d", w->cluster);
-    dync__tile_set(t, "u32", "%there", "add", "%%bars, %d", 8 * w->stages);
+    dync__cuda_tile_set(t, "u32", "%there", "add", "%%bars, %d", 8 * w->stages);
     if (w->cluster > 1) {
         dync__ptx_line(p, "min.u32 %%inside, %%inside, %d", w->cluster - 1);
         dync__ptx_line(p, "mapa.shared::cluster.u32 %%there, %%there, %%inside");
     }
-    dync__tile_set(t, "u32", "%mine", "mad.lo", "%%half, %d, %%smem", DYNC__WG_BOX);
+    dync__cuda_tile_set(t, "u32", "%mine", "mad.lo", "%%half, %d, %%smem", DYNC__WG_BOX);
     dync__wg_descriptor(w, "%da0", "%mine", w->by_k[0]);
     dync__ptx_line(p, "add.u32 %%mine, %%smem, %d", DYNC__WG_BM * 128);
     dync__wg_descriptor(w, "%db0", "%mine", w->by_k[1]);
-    dync__tile_regs(t, dync__tile_kind_of(w->g->kind)->acc, "%c", w->bn / 2);
+    dync__cuda_tile_regs(t, dync__cuda_tile_kind_of(w->g->kind)->acc, "%c", w->bn / 2);
     dync__wg_end_registers(w);
     dync__ptx_line(p, "mov.u32 %%parity, 0");
-    dync__tile_label(t, "TILE");
+    dync__cuda_tile_label(t, "TILE");
     dync__ptx_line(p, "setp.ge.u32 %%last, %%tile, %lld",
                    (long long)(w->down * w->across * w->g->batches));
     dync__ptx_line(p, "@%%last bra ALL");
     dync__ptx_line(p, "mov.u32 %%kk, 0");
     dync__ptx_line(p, "setp.ne.u32 %%go_on, 0, 0");
-    dync__tile_label(t, "MULTIPLY");
+    dync__cuda_tile_label(t, "MULTIPLY");
     dync__ptx_line(p, "mad.lo.u32 %%full, %%stage, 8, %%bars");
     dync__wg_wait(w, "%full", "%parity");
     dync__ptx_line(p, "mul.wide.u32 %%offset, %%stage, %d", w->stage_bytes >> 4);
     dync__ptx_line(p, "add.s64 %%da, %%da0, %%offset");
     dync__ptx_line(p, "add.s64 %%db, %%db0, %%offset");
     dync__wg_multiply(w);
-    dync__tile_note(t, "one stage's products are under way; those of the one before are done");
+    dync__cuda_tile_note(t, "one stage's products are under way; those of the one before are done");
     dync__ptx_line(p, "wgmma.wait_group.sync.aligned 1");
     dync__ptx_line(p, "@!%%go_on bra FIRST");
     dync__wg_release(w);
-    dync__tile_label(t, "FIRST");
+    dync__cuda_tile_label(t, "FIRST");
     dync__ptx_line(p, "setp.eq.u32 %%go_on, 0, 0");
     dync__ptx_line(p, "mov.u32 %%before, %%stage");
     dync__wg_next(w);
@@ -6990,7 +7005,7 @@ static void dync__wg_consumer(dync__wg *w)
         dync__wg_store_rows(w);
     dync__ptx_line(p, "add.u32 %%tile, %%tile, %%clusters");
     dync__ptx_line(p, "bra TILE");
-    dync__tile_label(t, "ALL");
+    dync__cuda_tile_label(t, "ALL");
     if (w->by_box) dync__ptx_line(p, "@%%leads cp.async.bulk.wait_group.read 0");
 }
 
@@ -6998,7 +7013,7 @@ static void dync__wg_consumer(dync__wg *w)
 
 static void dync__wg_begin(dync__wg *w, int64_t clusters)
 {
-    dync__tile *t = w->t;
+    dync__cuda_tile *t = w->t;
     dync__ptx *p = &t->p;
     static const char *const words[] = {"%stage", "%parity", "%tile", "%in",     "%rows", "%m0",
                                         "%n0",    "%batch",  "%nb",   "%kk",     "%kb",   "%full",
@@ -7017,8 +7032,8 @@ static void dync__wg_begin(dync__wg *w, int64_t clusters)
         dync__ptx_line(p, "mov.b64 %s, m%d", name, i);
         dync__ptx_line(p, "cvta.param.u64 %s, %s", name, name);
     }
-    dync__tile_set(t, "u32", "%bars", "add", "%%smem, %d", w->bars);
-    dync__tile_set(t, "u32", "%group", "shr", "%%thr, 7");
+    dync__cuda_tile_set(t, "u32", "%bars", "add", "%%smem, %d", w->bars);
+    dync__cuda_tile_set(t, "u32", "%group", "shr", "%%thr, 7");
     dync__ptx_line(p, "setp.eq.u32 %%first, %%thr, 0");
     for (int i = 0; i < 2 * w->stages; i++)
         dync__ptx_line(p, "@%%first mbarrier.init.shared::cta.b64 [%%bars+%d], %d", 8 * i,
@@ -7035,7 +7050,7 @@ static void dync__wg_begin(dync__wg *w, int64_t clusters)
     }
     dync__ptx_line(p, "mov.u32 %%stage, 0");
     dync__ptx_line(p, "div.u32 %%tile, %%cta, %d", w->cluster);
-    dync__tile_set(t, "u32", "%clusters", "mov", "%lld", (long long)clusters);
+    dync__cuda_tile_set(t, "u32", "%clusters", "mov", "%lld", (long long)clusters);
     dync__ptx_line(p, "setp.ne.u32 %%idle, %%group, 0");
     dync__ptx_line(p, "@%%idle bra CONSUME");
 }
@@ -7091,9 +7106,9 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
     w.depth = 128 / w.bytes;
     g->acc_bytes = 4;
     if (!dync__wg_choose(&w) ||
-        !dync__tile_begin_kernel(w.t, g->arena, g->end, g->host, g->n, false))
+        !dync__cuda_tile_begin_kernel(w.t, g->arena, g->end, g->host, g->n, false))
         return false;
-    dync__tile *t = w.t;
+    dync__cuda_tile *t = w.t;
     bool ok = dync__wg_side(&w, 0) && dync__wg_side(&w, 1);
     w.by_box = ok && dync__wg_result(&w);
     if (ok) {
@@ -7105,14 +7120,15 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
         t->p.n_checks = w.by_box ? 0 : t->p.n_checks;
         w.stages = w.bn == 256 ? 4 : w.bn == 128 ? 5 : 6;
         w.stage_bytes = (DYNC__WG_BM + w.bn) * 128;
-        (void)dync__tile_shared(t, w.stages * w.stage_bytes, 1024);
-        w.end_at = dync__tile_shared(t, w.by_box ? 4 * DYNC__WG_BOX : 128 * DYNC__WG_END_ROW, 1024);
-        w.bars = dync__tile_shared(t, 16 * w.stages, 8);
+        (void)dync__cuda_tile_shared(t, w.stages * w.stage_bytes, 1024);
+        w.end_at =
+            dync__cuda_tile_shared(t, w.by_box ? 4 * DYNC__WG_BOX : 128 * DYNC__WG_END_ROW, 1024);
+        w.bars = dync__cuda_tile_shared(t, 16 * w.stages, 8);
         dync__wg_begin(&w, clusters);
         dync__wg_producer(&w);
-        dync__tile_label(t, "CONSUME");
+        dync__cuda_tile_label(t, "CONSUME");
         dync__wg_consumer(&w);
-        dync__tile_label(t, "DONE");
+        dync__cuda_tile_label(t, "DONE");
         /* nobody leaves while others send to it; the lanes that did not load wait for the one that
          * did */
         if (w.cluster > 1) {
@@ -7127,7 +7143,7 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
                             : ".minnctapersm 1\n";
         dync__format(name, sizeof name, "gemm_%s_wgmma_%dx%d", dync__dtype_info(g->dtype)->name,
                      DYNC__WG_BM * w.cluster, w.bn);
-        dync__tile_entry(t, name, clusters * w.cluster, 1, 1, DYNC__WG_THREADS);
+        dync__cuda_tile_entry(t, name, clusters * w.cluster, 1, 1, DYNC__WG_THREADS);
         ok = t->p.n_checks + t->out.n_maps <= DYNC__PTX_CHECKS && !t->p.failed &&
              !t->out.text.failed;
         t->out.n_checks = t->p.n_checks;
@@ -7174,14 +7190,14 @@ static void dync__gmd_begin(dync__gm *g, const char *channel)
 {
     const dync__gm_window *w = g->window_of;
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
-    dync__tile_set(&g->t, "s64", "%X", "add", "%%b%d, %lld", g->side[1].buf,
-                   (long long)(g->side[1].offset * bytes));
+    dync__cuda_tile_set(&g->t, "s64", "%X", "add", "%%b%d, %lld", g->side[1].buf,
+                        (long long)(g->side[1].offset * bytes));
     dync__gmd_add(g, "%X", "%image", w->x[0] * bytes);
     dync__gmd_add(g, "%X", channel, w->x[1] * bytes);
     dync__gmd_add(g, "%X", "%iy", w->x[2] * bytes);
     dync__gmd_add(g, "%X", "%ix", w->x[3] * bytes);
-    dync__tile_set(&g->t, "s64", "%W", "add", "%%b%d, %lld", g->side[0].buf,
-                   (long long)(g->side[0].offset * bytes));
+    dync__cuda_tile_set(&g->t, "s64", "%W", "add", "%%b%d, %lld", g->side[0].buf,
+                        (long long)(g->side[0].offset * bytes));
     dync__gmd_add(g, "%W", "%channel", w->w[0] * bytes);
 }
 
@@ -7190,23 +7206,23 @@ static void dync__gmd_begin(dync__gm *g, const char *channel)
 static void dync__gmd_place(dync__gm *g, int vec)
 {
     const dync__gm_window *w = g->window_of;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx_reg(&t->p, "pred", "%out");
-    dync__tile_set(t, "u32", "%lin", "mad.lo", "%%cta, %d, %%thr", DYNC__GMD_THREADS);
+    dync__cuda_tile_set(t, "u32", "%lin", "mad.lo", "%%cta, %d, %%thr", DYNC__GMD_THREADS);
     dync__ptx_line(&t->p, "mul.lo.u32 %%lin, %%lin, %d", vec);
     dync__ptx_line(&t->p, "setp.ge.u32 %%out, %%lin, %lld", (long long)(g->m * g->n));
     dync__ptx_line(&t->p, "@%%out ret");
-    dync__tile_set(t, "u32", "%ox", "rem", "%%lin, %lld", (long long)g->n);
-    dync__tile_set(t, "u32", "%rows", "div", "%%lin, %lld", (long long)g->n);
-    dync__tile_set(t, "u32", "%oy", "rem", "%%rows, %lld", (long long)w->oh);
-    dync__tile_set(t, "u32", "%planes", "div", "%%rows, %lld", (long long)w->oh);
-    dync__tile_set(t, "u32", "%channel", "rem", "%%planes, %lld", (long long)w->o);
-    dync__tile_set(t, "u32", "%image", "div", "%%planes, %lld", (long long)w->o);
-    dync__tile_set(t, "u32", "%from", "div", "%%channel, %lld", (long long)w->per);
-    dync__tile_set(t, "s32", "%iy", "mad.lo", "%%oy, %lld, %lld", (long long)w->s[0],
-                   (long long)-w->p[0]);
-    dync__tile_set(t, "s32", "%ix", "mad.lo", "%%ox, %lld, %lld", (long long)w->s[1],
-                   (long long)-w->p[1]);
+    dync__cuda_tile_set(t, "u32", "%ox", "rem", "%%lin, %lld", (long long)g->n);
+    dync__cuda_tile_set(t, "u32", "%rows", "div", "%%lin, %lld", (long long)g->n);
+    dync__cuda_tile_set(t, "u32", "%oy", "rem", "%%rows, %lld", (long long)w->oh);
+    dync__cuda_tile_set(t, "u32", "%planes", "div", "%%rows, %lld", (long long)w->oh);
+    dync__cuda_tile_set(t, "u32", "%channel", "rem", "%%planes, %lld", (long long)w->o);
+    dync__cuda_tile_set(t, "u32", "%image", "div", "%%planes, %lld", (long long)w->o);
+    dync__cuda_tile_set(t, "u32", "%from", "div", "%%channel, %lld", (long long)w->per);
+    dync__cuda_tile_set(t, "s32", "%iy", "mad.lo", "%%oy, %lld, %lld", (long long)w->s[0],
+                        (long long)-w->p[0]);
+    dync__cuda_tile_set(t, "s32", "%ix", "mad.lo", "%%ox, %lld, %lld", (long long)w->s[1],
+                        (long long)-w->p[1]);
     dync__gmd_begin(g, "%from");
 }
 
@@ -7219,7 +7235,7 @@ static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, in
                *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     char at[64], guard[40], name[24];
-    dync__tile_note(&g->t, "row %lld of the window", (long long)ky);
+    dync__cuda_tile_note(&g->t, "row %lld of the window", (long long)ky);
     dync__ptx_line(p, "add.s32 %%row, %%iy, %lld", (long long)(ky * w->d[0]));
     dync__ptx_line(p, "setp.lt.u32 %%down, %%row, %lld", (long long)w->h);
     for (int64_t j = 0; j < columns; j++) {
@@ -7230,14 +7246,14 @@ static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, in
         dync__format(at, sizeof at, "%%X+%lld",
                      (long long)((ky * w->d[0] * w->x[2] + j * w->x[3]) * bytes));
         dync__format(guard, sizeof guard, "@%%in ");
-        dync__tile_load(&g->t, g->dtype, name, at, guard);
+        dync__cuda_tile_load(&g->t, g->dtype, name, at, guard);
         dync__ptx_line(p, "selp.%s %s, %s, %s, %%in", type, name, name, zero);
     }
     for (int64_t kx = 0; kx < w->kw; kx++) {
         dync__format(name, sizeof name, "%%w%lld_%lld", (long long)ky, (long long)kx);
         dync__ptx_reg(p, type, name);
         dync__format(at, sizeof at, "%%W+%lld", (long long)((ky * w->w[2] + kx * w->w[3]) * bytes));
-        dync__tile_load(&g->t, g->dtype, name, at, "");
+        dync__cuda_tile_load(&g->t, g->dtype, name, at, "");
         for (int v = 0; v < vec; v++)
             dync__ptx_line(p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, v,
                            (long long)ky, (long long)(v * w->s[1] + kx * w->d[1]), name, v);
@@ -7247,13 +7263,13 @@ static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, in
 static void dync__gmd_forward(dync__gm *g)
 {
     const dync__gm_window *w = g->window_of;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     bool seen[DYNC__GMD_COLUMNS] = {false};
     char value[8][24], name[24];
     int vec = t->p.shape.vec;
     int64_t columns = (vec - 1) * w->s[1] + (w->kw - 1) * w->d[1] + 1;
     dync__gmd_place(g, vec);
-    dync__tile_regs(t, dync__ptx_type(g->compute), "%acc", vec);
+    dync__cuda_tile_regs(t, dync__ptx_type(g->compute), "%acc", vec);
     dync__ptx_reg(&t->p, "s32", "%row");
     dync__ptx_reg(&t->p, "pred", "%down");
     dync__ptx_reg(&t->p, "pred", "%in");
@@ -7270,10 +7286,10 @@ static void dync__gmd_forward(dync__gm *g)
         dync__ptx_line(&t->p, "setp.lt.u32 %s, %%row, %lld", name, (long long)w->w_in);
     }
     for (int64_t ky = 0; ky < w->kh; ky++) dync__gmd_row(g, vec, ky, seen, columns);
-    dync__tile_piece(t, "%lin", g->given, value);
+    dync__cuda_tile_piece(t, "%lin", g->given, value);
     dync__format(name, sizeof name, "conv_%s", dync__dtype_info(g->dtype)->name);
-    dync__tile_entry(t, name, (g->m * g->n / vec + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1,
-                     DYNC__GMD_THREADS);
+    dync__cuda_tile_entry(t, name, (g->m * g->n / vec + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS,
+                          1, 1, DYNC__GMD_THREADS);
 }
 
 /* ---- data gradient of a stride --------------------------------------------------------------- */
@@ -7299,22 +7315,22 @@ static int64_t dync__gmd_meets(const dync__gmd_back *b, int i, int64_t at, int64
 static int64_t dync__gmd_back_place(dync__gm *g, const dync__gmd_back *b)
 {
     const dync__gm_window *w = b->w;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int64_t columns = (g->n + b->wide - 1) / b->wide, rows = (w->oh + w->s[0] - 1) / w->s[0],
             all = g->m / w->oh * rows * columns;
     dync__ptx_reg(&t->p, "pred", "%out");
-    dync__tile_set(t, "u32", "%me", "mad.lo", "%%cta, %d, %%thr", DYNC__GMD_THREADS);
+    dync__cuda_tile_set(t, "u32", "%me", "mad.lo", "%%cta, %d, %%thr", DYNC__GMD_THREADS);
     dync__ptx_line(&t->p, "setp.ge.u32 %%out, %%me, %lld", (long long)all);
     dync__ptx_line(&t->p, "@%%out ret");
-    dync__tile_set(t, "u32", "%j", "rem", "%%me, %lld", (long long)columns);
-    dync__tile_set(t, "u32", "%rest", "div", "%%me, %lld", (long long)columns);
-    dync__tile_set(t, "u32", "%i", "rem", "%%rest, %lld", (long long)rows);
-    dync__tile_set(t, "u32", "%planes", "div", "%%rest, %lld", (long long)rows);
-    dync__tile_set(t, "u32", "%channel", "rem", "%%planes, %lld", (long long)w->o);
-    dync__tile_set(t, "u32", "%image", "div", "%%planes, %lld", (long long)w->o);
-    dync__tile_set(t, "s32", "%ix", "mul.lo", "%%j, %lld", (long long)(b->wide / w->s[1]));
+    dync__cuda_tile_set(t, "u32", "%j", "rem", "%%me, %lld", (long long)columns);
+    dync__cuda_tile_set(t, "u32", "%rest", "div", "%%me, %lld", (long long)columns);
+    dync__cuda_tile_set(t, "u32", "%i", "rem", "%%rest, %lld", (long long)rows);
+    dync__cuda_tile_set(t, "u32", "%planes", "div", "%%rest, %lld", (long long)rows);
+    dync__cuda_tile_set(t, "u32", "%channel", "rem", "%%planes, %lld", (long long)w->o);
+    dync__cuda_tile_set(t, "u32", "%image", "div", "%%planes, %lld", (long long)w->o);
+    dync__cuda_tile_set(t, "s32", "%ix", "mul.lo", "%%j, %lld", (long long)(b->wide / w->s[1]));
     dync__ptx_line(&t->p, "add.s32 %%ix, %%ix, %lld", (long long)b->low[1]);
-    dync__tile_set(t, "s32", "%iy", "add", "%%i, %lld", (long long)b->low[0]);
+    dync__cuda_tile_set(t, "s32", "%iy", "add", "%%i, %lld", (long long)b->low[0]);
     dync__gmd_begin(g, "%channel");
     return all;
 }
@@ -7332,7 +7348,7 @@ static void dync__gmd_back_tap(dync__gm *g, dync__gmd_back *b, int64_t ky, int64
         dync__format(
             at, sizeof at, "%%W+%lld",
             (long long)((ky * w->w[2] + kx * w->w[3]) * dync__dtype_info(g->dtype)->bytes));
-        dync__tile_load(&g->t, g->dtype, name, at, "");
+        dync__cuda_tile_load(&g->t, g->dtype, name, at, "");
         b->loaded[ky * w->kw + kx] = true;
     }
     dync__ptx_line(&g->t.p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, acc, (long long)y,
@@ -7349,7 +7365,7 @@ static void dync__gmd_back_row(dync__gm *g, dync__gmd_back *b, int64_t y)
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     bool loaded[DYNC__GMD_COLUMNS] = {false};
     char name[32], at[40];
-    dync__tile_note(&g->t, "row %lld of the gradients", (long long)(y + b->low[0]));
+    dync__cuda_tile_note(&g->t, "row %lld of the gradients", (long long)(y + b->low[0]));
     dync__ptx_line(p, "add.s32 %%row, %%iy, %lld", (long long)y);
     dync__ptx_line(p, "setp.lt.u32 %%down, %%row, %lld", (long long)w->h);
     for (int64_t r = 0; r < w->s[0]; r++)
@@ -7364,7 +7380,7 @@ static void dync__gmd_back_row(dync__gm *g, dync__gmd_back *b, int64_t y)
                         dync__ptx_line(p, "and.pred %%in, %%down, %%in%lld", (long long)x);
                         dync__format(at, sizeof at, "%%X+%lld",
                                      (long long)((y * w->x[2] + x * w->x[3]) * bytes));
-                        dync__tile_load(&g->t, g->dtype, name, at, "@%in ");
+                        dync__cuda_tile_load(&g->t, g->dtype, name, at, "@%in ");
                         dync__ptx_line(p, "selp.%s %s, %s, %s, %%in", type, name, name, zero);
                         loaded[x] = true;
                     }
@@ -7375,7 +7391,7 @@ static void dync__gmd_back_row(dync__gm *g, dync__gmd_back *b, int64_t y)
 static void dync__gmd_backward(dync__gm *g)
 {
     const dync__gm_window *w = g->window_of;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__gmd_back b = {.w = w};
     int vec = t->p.shape.vec;
     char value[8][24], name[32];
@@ -7387,8 +7403,8 @@ static void dync__gmd_backward(dync__gm *g)
         b.n[i] = most / w->s[i] - b.low[i] + 1;
     }
     int64_t threads = dync__gmd_back_place(g, &b);
-    dync__tile_regs(t, dync__ptx_type(g->compute), "%acc", (int)w->s[0] * b.wide);
-    dync__tile_regs(t, "pred", "%in", (int)b.n[1]);
+    dync__cuda_tile_regs(t, dync__ptx_type(g->compute), "%acc", (int)w->s[0] * b.wide);
+    dync__cuda_tile_regs(t, "pred", "%in", (int)b.n[1]);
     dync__ptx_reg(&t->p, "s32", "%row");
     dync__ptx_reg(&t->p, "pred", "%down");
     dync__ptx_reg(&t->p, "pred", "%in");
@@ -7400,9 +7416,9 @@ static void dync__gmd_backward(dync__gm *g)
                        (long long)w->w_in);
     }
     for (int64_t y = 0; y < b.n[0]; y++) dync__gmd_back_row(g, &b, y);
-    dync__tile_set(t, "u32", "%line", "mul.lo", "%%planes, %lld", (long long)w->oh);
+    dync__cuda_tile_set(t, "u32", "%line", "mul.lo", "%%planes, %lld", (long long)w->oh);
     dync__ptx_line(&t->p, "mad.lo.u32 %%line, %%i, %lld, %%line", (long long)w->s[0]);
-    dync__tile_set(t, "u32", "%at", "mul.lo", "%%j, %d", b.wide);
+    dync__cuda_tile_set(t, "u32", "%at", "mul.lo", "%%j, %d", b.wide);
     for (int r = 0; r < w->s[0]; r++)
         for (int q = 0; q < b.wide / vec; q++) {
             dync__ptx_line(&t->p, "mad.lo.u32 %%row, %%i, %lld, %d", (long long)w->s[0], r);
@@ -7411,16 +7427,16 @@ static void dync__gmd_backward(dync__gm *g)
             dync__ptx_line(&t->p, "setp.ge.or.u32 %%out, %%row, %lld, %%out", (long long)g->n);
             dync__ptx_line(&t->p, "@%%out bra PAST%d_%d", r, q);
             dync__format(name, sizeof name, "%%lin%d_%d", r, q);
-            dync__tile_set(t, "u32", name, "add", "%%line, %d", r);
+            dync__cuda_tile_set(t, "u32", name, "add", "%%line, %d", r);
             dync__ptx_line(&t->p, "mad.lo.u32 %s, %s, %lld, %%row", name, name, (long long)g->n);
             for (int v = 0; v < vec; v++)
                 dync__format(value[v], sizeof value[v], "%%acc%d", r * b.wide + q * vec + v);
-            dync__tile_piece(t, name, g->given, value);
-            dync__tile_label(t, "PAST%d_%d", r, q);
+            dync__cuda_tile_piece(t, name, g->given, value);
+            dync__cuda_tile_label(t, "PAST%d_%d", r, q);
         }
     dync__format(name, sizeof name, "conv_back_%s", dync__dtype_info(g->dtype)->name);
-    dync__tile_entry(t, name, (threads + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1,
-                     DYNC__GMD_THREADS);
+    dync__cuda_tile_entry(t, name, (threads + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1,
+                          DYNC__GMD_THREADS);
 }
 
 DYNC__FN void dync__gm_direct(dync__gm *g)
@@ -7439,7 +7455,7 @@ enum { DYNC__GMD_SIDE = 4, DYNC__GMD_WARPS = DYNC__GMD_THREADS / 32 };
 static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys)
 {
     const dync__gm_window *w = g->window_of;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     const char *type = dync__ptx_type(g->compute),
                *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
@@ -7453,11 +7469,11 @@ static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys
     dync__ptx_reg(p, "s64", "%y");
     dync__ptx_reg(p, "pred", "%down");
     dync__ptx_reg(p, "pred", "%in");
-    dync__tile_regs(t, type, "%g", DYNC__GMD_SIDE);
-    dync__tile_regs(t, type, "%v", (int)columns);
-    dync__tile_regs(t, "pred", "%in", (int)columns);
-    dync__tile_regs(t, "pred", "%is", DYNC__GMD_SIDE);
-    dync__tile_label(t, "NEXT");
+    dync__cuda_tile_regs(t, type, "%g", DYNC__GMD_SIDE);
+    dync__cuda_tile_regs(t, type, "%v", (int)columns);
+    dync__cuda_tile_regs(t, "pred", "%in", (int)columns);
+    dync__cuda_tile_regs(t, "pred", "%is", DYNC__GMD_SIDE);
+    dync__cuda_tile_label(t, "NEXT");
     dync__ptx_line(p, "setp.ge.s32 %%out, %%item, %%stop");
     dync__ptx_line(p, "@%%out bra DONE");
     dync__ptx_line(p, "rem.s32 %%ox, %%item, %lld", (long long)groups);
@@ -7481,7 +7497,7 @@ static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys
         dync__format(name, sizeof name, "%%g%d", v);
         dync__format(at, sizeof at, "%%y+%lld", (long long)(v * ys[3] * bytes));
         dync__format(guard, sizeof guard, "@%%is%d ", v);
-        dync__tile_load(t, g->dtype, name, at, guard);
+        dync__cuda_tile_load(t, g->dtype, name, at, guard);
         dync__ptx_line(p, "selp.%s %s, %s, %s, %%is%d", type, name, name, zero, v);
         for (int64_t kx = 0; kx < w->kw; kx++) seen[v * w->s[1] + kx * w->d[1]] = true;
     }
@@ -7491,7 +7507,7 @@ static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys
         dync__ptx_line(p, "setp.lt.u32 %%in%lld, %%row, %lld", (long long)j, (long long)w->w_in);
     }
     for (int64_t ky = 0; ky < w->kh; ky++) {
-        dync__tile_note(t, "row %lld of the window", (long long)ky);
+        dync__cuda_tile_note(t, "row %lld of the window", (long long)ky);
         dync__ptx_line(p, "add.s32 %%row, %%iy, %lld", (long long)(ky * w->d[0]));
         dync__ptx_line(p, "setp.lt.u32 %%down, %%row, %lld", (long long)w->h);
         for (int64_t j = 0; j < columns; j++) {
@@ -7500,7 +7516,7 @@ static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys
             dync__format(name, sizeof name, "%%v%lld", (long long)j);
             dync__format(at, sizeof at, "%%x+%lld",
                          (long long)((ky * w->d[0] * w->x[2] + j * w->x[3]) * bytes));
-            dync__tile_load(t, g->dtype, name, at, "@%in ");
+            dync__cuda_tile_load(t, g->dtype, name, at, "@%in ");
             dync__ptx_line(p, "selp.%s %s, %s, %s, %%in", type, name, name, zero);
         }
         for (int64_t kx = 0; kx < w->kw; kx++)
@@ -7512,7 +7528,7 @@ static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys
     }
     dync__ptx_line(p, "add.s32 %%item, %%item, %d", DYNC__GMD_THREADS);
     dync__ptx_line(p, "bra NEXT");
-    dync__tile_label(t, "DONE");
+    dync__cuda_tile_label(t, "DONE");
 }
 
 /* name, of all lanes of the warp added up, in each; the scratch registers it takes. */
@@ -7541,22 +7557,22 @@ static void dync__gmd_warp_sum(dync__gm *g, const char *name)
  * leave. */
 static void dync__gmd_weight_join(dync__gm *g, int taps)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     const char *type = dync__ptx_type(g->compute);
     int bytes = dync__dtype_info(g->compute)->bytes;
     char name[16];
     dync__gmd_warp_regs(g);
     dync__ptx_reg(p, "pred", "%lead");
-    (void)dync__tile_shared(t, DYNC__GMD_WARPS * taps * bytes, 8);
-    dync__tile_set(t, "u32", "%slot", "mad.lo", "%%warp, %d, %%smem", taps * bytes);
+    (void)dync__cuda_tile_shared(t, DYNC__GMD_WARPS * taps * bytes, 8);
+    dync__cuda_tile_set(t, "u32", "%slot", "mad.lo", "%%warp, %d, %%smem", taps * bytes);
     dync__ptx_line(p, "setp.eq.u32 %%lead, %%lane, 0");
     for (int q = 0; q < taps; q++) {
         dync__format(name, sizeof name, "%%acc%d", q);
         dync__gmd_warp_sum(g, name);
         dync__ptx_line(p, "@%%lead st.shared.%s [%%slot+%d], %%acc%d", type, q * bytes, q);
     }
-    dync__tile_barrier(t);
+    dync__cuda_tile_barrier(t);
     dync__ptx_line(p, "setp.ge.u32 %%out, %%thr, %d", taps);
     dync__ptx_line(p, "@%%out ret");
     dync__ptx_line(p, "mad.lo.u32 %%slot, %%thr, %d, %%smem", bytes);
@@ -7571,22 +7587,23 @@ static void dync__gmd_weight_join(dync__gm *g, int taps)
 static void dync__gmd_weight_put(dync__gm *g, const char *tap, const char *channel)
 {
     const dync__gm_window *w = g->window_of;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
-    dync__tile_set(t, "u32", "%kx", "rem", "%s, %lld", tap, (long long)w->kw);
-    dync__tile_set(t, "u32", "%ky", "div", "%s, %lld", tap, (long long)w->kw);
-    dync__tile_set(t, "s64", "%to", "add", "%%b2, %lld", (long long)(g->side[0].offset * bytes));
+    dync__cuda_tile_set(t, "u32", "%kx", "rem", "%s, %lld", tap, (long long)w->kw);
+    dync__cuda_tile_set(t, "u32", "%ky", "div", "%s, %lld", tap, (long long)w->kw);
+    dync__cuda_tile_set(t, "s64", "%to", "add", "%%b2, %lld",
+                        (long long)(g->side[0].offset * bytes));
     dync__gmd_add(g, "%to", channel, w->w[0] * bytes);
     dync__gmd_add(g, "%to", "%ky", w->w[2] * bytes);
     dync__gmd_add(g, "%to", "%kx", w->w[3] * bytes);
-    dync__tile_store(t, g->dtype, "%to", "%sum", "");
+    dync__cuda_tile_store(t, g->dtype, "%to", "%sum", "");
 }
 
 DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t images,
                                      int64_t y_offset, const int64_t *ys, const int32_t *buf)
 {
     const dync__gm_window *w = g->window_of;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     int taps = (int)(w->kh * w->kw), bytes = dync__dtype_info(g->compute)->bytes;
     int64_t of = dync__dtype_info(g->dtype)->bytes,
@@ -7595,27 +7612,27 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
             most = (items + 4 * DYNC__GMD_THREADS - 1) / (4 * DYNC__GMD_THREADS);
     int64_t parts = DYNC__MAX(DYNC__MIN(DYNC__MIN((8 * units + w->o - 1) / w->o, most), 512), 1),
             chunk = (items + parts - 1) / parts;
-    dync__tile_begin(t, 3);
+    dync__cuda_tile_begin(t, 3);
     dync__ptx_reg(p, "pred", "%out");
-    dync__tile_set(t, "u32", "%channel", "rem", "%%cta, %lld", (long long)w->o);
-    dync__tile_set(t, "u32", "%part", "div", "%%cta, %lld", (long long)w->o);
-    dync__tile_set(t, "u32", "%from", "div", "%%channel, %lld", (long long)w->per);
-    dync__tile_set(t, "s32", "%item", "mul.lo", "%%part, %lld", (long long)chunk);
-    dync__tile_set(t, "s32", "%stop", "add", "%%item, %lld", (long long)chunk);
+    dync__cuda_tile_set(t, "u32", "%channel", "rem", "%%cta, %lld", (long long)w->o);
+    dync__cuda_tile_set(t, "u32", "%part", "div", "%%cta, %lld", (long long)w->o);
+    dync__cuda_tile_set(t, "u32", "%from", "div", "%%channel, %lld", (long long)w->per);
+    dync__cuda_tile_set(t, "s32", "%item", "mul.lo", "%%part, %lld", (long long)chunk);
+    dync__cuda_tile_set(t, "s32", "%stop", "add", "%%item, %lld", (long long)chunk);
     dync__ptx_line(p, "min.s32 %%stop, %%stop, %lld", (long long)items);
     dync__ptx_line(p, "add.s32 %%item, %%item, %%thr");
-    dync__tile_set(t, "s64", "%X", "add", "%%b0, %lld", (long long)(g->side[1].offset * of));
+    dync__cuda_tile_set(t, "s64", "%X", "add", "%%b0, %lld", (long long)(g->side[1].offset * of));
     dync__gmd_add(g, "%X", "%from", w->x[1] * of);
-    dync__tile_set(t, "s64", "%Y", "add", "%%b1, %lld", (long long)(y_offset * of));
+    dync__cuda_tile_set(t, "s64", "%Y", "add", "%%b1, %lld", (long long)(y_offset * of));
     dync__gmd_add(g, "%Y", "%channel", ys[1] * of);
-    dync__tile_regs(t, dync__ptx_type(g->compute), "%acc", taps);
+    dync__cuda_tile_regs(t, dync__ptx_type(g->compute), "%acc", taps);
     for (int q = 0; q < taps; q++) dync__ptx_line(p, "mov.b%d %%acc%d, 0", 8 * bytes, q);
     dync__gmd_weight_loop(g, groups, ys);
     dync__gmd_weight_join(g, taps);
     /* partial sums [channel, element][part] */
     if (parts > 1) {
         t->out.scratch_bytes = w->o * taps * parts * bytes;
-        dync__tile_scratch(t);
+        dync__cuda_tile_scratch(t);
         dync__ptx_line(p, "mad.lo.u32 %%channel, %%channel, %d, %%thr", taps);
         dync__ptx_line(p, "mad.lo.u32 %%channel, %%channel, %lld, %%part", (long long)parts);
         dync__ptx_line(p, "mad.wide.u32 %%x, %%channel, %d, %%scratch", bytes);
@@ -7623,18 +7640,18 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
     } else {
         dync__gmd_weight_put(g, "%thr", "%channel");
     }
-    dync__tile_entry(t, "conv_weight", w->o * parts, 1, 1, DYNC__GMD_THREADS);
-    if (parts == 1) return dync__tile_end(t, code, buf);
+    dync__cuda_tile_entry(t, "conv_weight", w->o * parts, 1, 1, DYNC__GMD_THREADS);
+    if (parts == 1) return dync__cuda_tile_end(t, code, buf);
     /* a warp an element: lanes take its parts in turn */
-    dync__tile_next(t);
+    dync__cuda_tile_next(t);
     dync__ptx_reg(p, "pred", "%out");
-    dync__tile_set(t, "u32", "%me", "mad.lo", "%%cta, %d, %%warp", DYNC__GMD_WARPS);
+    dync__cuda_tile_set(t, "u32", "%me", "mad.lo", "%%cta, %d, %%warp", DYNC__GMD_WARPS);
     dync__ptx_line(p, "setp.ge.u32 %%out, %%me, %lld", (long long)(w->o * taps));
     dync__ptx_line(p, "@%%out ret");
     dync__gmd_warp_regs(g);
-    dync__tile_scratch(t);
-    dync__tile_set(t, "u32", "%place", "mad.lo", "%%me, %lld, %%lane", (long long)parts);
-    dync__tile_wide(t, "%x", NULL);
+    dync__cuda_tile_scratch(t);
+    dync__cuda_tile_set(t, "u32", "%place", "mad.lo", "%%me, %lld, %%lane", (long long)parts);
+    dync__cuda_tile_wide(t, "%x", NULL);
     dync__ptx_line(p, "mad.wide.u32 %%x, %%place, %d, %%scratch", bytes);
     dync__ptx_line(p, "mov.b%d %%sum, 0", 8 * bytes);
     for (int64_t k = 0; k < parts; k += 32) {
@@ -7647,12 +7664,12 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
     dync__gmd_warp_sum(g, "%sum");
     dync__ptx_line(p, "setp.ne.u32 %%out, %%lane, 0");
     dync__ptx_line(p, "@%%out ret");
-    dync__tile_set(t, "u32", "%tap", "rem", "%%me, %d", taps);
-    dync__tile_set(t, "u32", "%channel", "div", "%%me, %d", taps);
+    dync__cuda_tile_set(t, "u32", "%tap", "rem", "%%me, %d", taps);
+    dync__cuda_tile_set(t, "u32", "%channel", "div", "%%me, %d", taps);
     dync__gmd_weight_put(g, "%tap", "%channel");
-    dync__tile_entry(t, "conv_weight", (w->o * taps + DYNC__GMD_WARPS - 1) / DYNC__GMD_WARPS, 1, 1,
-                     DYNC__GMD_THREADS);
-    return dync__tile_end(t, code, buf);
+    dync__cuda_tile_entry(t, "conv_weight", (w->o * taps + DYNC__GMD_WARPS - 1) / DYNC__GMD_WARPS,
+                          1, 1, DYNC__GMD_THREADS);
+    return dync__cuda_tile_end(t, code, buf);
 }
 
 /* ==== cuda/gemm.c ================================================================================== */
@@ -7732,7 +7749,7 @@ static double dync__gm_choose(dync__gm *g)
 {
     bool wide = g->kind < 0 && dync__dtype_info(g->compute)->bytes == 8;
     double best = -1;
-    g->depth = g->kind >= 0 ? 128 / dync__tile_kind_of(g->kind)->bytes : 8;
+    g->depth = g->kind >= 0 ? 128 / dync__cuda_tile_kind_of(g->kind)->bytes : 8;
     for (int i = 0; i < (g->kind < 0 ? 5 : 6); i++) {
         dync__gm_tile t = dync__gm_tiles[g->kind < 0][i];
         int held = dync__gm_pre_words(g, &t);
@@ -8074,10 +8091,10 @@ DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32
 /* The launches of what was chosen. */
 static void dync__gm_write(dync__gm *g)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     char name[80];
     if (g->splits > 1) {
-        dync__tile_scratch(t);
+        dync__cuda_tile_scratch(t);
         t->out.scratch_bytes = g->splits * g->batches * g->m * g->n *
                                dync__dtype_info(g->compute)->bytes;
     }
@@ -8094,7 +8111,7 @@ static void dync__gm_write(dync__gm *g)
         dync__format(name, sizeof name, "gemm_%s%s_%dx%d", g->thin ? "thin_" : "",
                      g->kind == DYNC__TILE_TF32 ? "tf32" : dync__dtype_info(g->dtype)->name,
                      g->tile.m, g->tile.n);
-        dync__tile_entry(t, name, tiles * g->splits * g->batches, 1, 1, g->tile.threads);
+        dync__cuda_tile_entry(t, name, tiles * g->splits * g->batches, 1, 1, g->tile.threads);
     }
     if (g->splits > 1) dync__gm_join(g);
     t->out.n_checks = t->p.n_checks;
@@ -8123,12 +8140,13 @@ static void dync__gm_pre_checks(dync__gm *g, int s)
 DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
 {
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int kind = g->kind;
     g->scalar = form == DYNC__CUDA_UNALIGNED;
     if (form == DYNC__CUDA_TF32) g->kind = DYNC__TILE_TF32;
     (void)dync__gm_plan(g, form != DYNC__CUDA_TF32);
-    bool begun = dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar || g->thin);
+    bool begun =
+        dync__cuda_tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar || g->thin);
     for (int s = 0; s < 2 && begun; s++) begun = !g->side[s].pre || dync__gm_pre_begin(g, s);
     if (begun) dync__gm_write(g);
     for (int s = 0; s < 2; s++)
@@ -9722,7 +9740,8 @@ DYNC__FN void dync__fa_units(dync__fa *c)
     dync__ptx_line(p, "mov.b32 %%rest, %%unit");
     for (int d = c->n_batch - 1; d >= 0; d--) {
         dync__format(name, sizeof name, "%%u%d", d);
-        dync__tile_set(&c->t, "u32", name, "rem", "%%rest, %lld", (long long)c->q->lay.shape[d]);
+        dync__cuda_tile_set(&c->t, "u32", name, "rem", "%%rest, %lld",
+                            (long long)c->q->lay.shape[d]);
         if (d) dync__ptx_line(p, "div.u32 %%rest, %%rest, %lld", (long long)c->q->lay.shape[d]);
     }
 }
@@ -9731,8 +9750,8 @@ DYNC__FN void dync__fa_base(dync__fa *c, const char *name, const dync__operand *
 {
     dync__ptx *p = &c->t.p;
     int64_t bytes = dync__dtype_info(o->dtype)->bytes;
-    dync__tile_set(&c->t, "s64", name, "add", "%%b%d, %lld", buf,
-                   (long long)(o->lay.offset * bytes));
+    dync__cuda_tile_set(&c->t, "s64", name, "add", "%%b%d, %lld", buf,
+                        (long long)(o->lay.offset * bytes));
     for (int d = 0; d < c->n_batch; d++) {
         if (o->lay.stride[d] == 0 || c->q->lay.shape[d] == 1) continue;
         const char *wide = dync__ptx_temp(p, "s64");
@@ -9764,26 +9783,28 @@ DYNC__FN void dync__fa_tile_begin(dync__fa *c, dync__fa_tile *x, const char *row
     char g[24], s[24], r[24], y[24], e[24];
     int64_t stride = dync__fa_stride(c, x->width), size = stride * x->rows,
             column = x->o->lay.stride[c->n_batch + 1] * c->bytes * w.unit;
-    x->at = dync__tile_shared(&c->t, (int)(x->stage ? 2 * size : size), 128);
+    x->at = dync__cuda_tile_shared(&c->t, (int)(x->stage ? 2 * size : size), 128);
     if (x->stage) x->stage = (int)size;
-    dync__tile_note(&c->t, "%s: tiles of %d rows of %lld", x->name, x->rows, (long long)x->columns);
+    dync__cuda_tile_note(&c->t, "%s: tiles of %d rows of %lld", x->name, x->rows,
+                         (long long)x->columns);
     dync__fa_base(c, dync__fa_name(g, x, "g"), x->o, x->buf);
     /* row of the pass */
-    dync__tile_set(&c->t, "u32", dync__fa_name(y, x, "y"), "div", "%%thr, %d", w.side);
+    dync__cuda_tile_set(&c->t, "u32", dync__fa_name(y, x, "y"), "div", "%%thr, %d", w.side);
     /* unit of the row */
-    dync__tile_set(&c->t, "u32", dync__fa_name(e, x, "e"), "rem", "%%thr, %d", w.side);
-    dync__tile_set(&c->t, "s32", dync__fa_name(r, x, "r"), "add", "%s, %s", row0, y);
+    dync__cuda_tile_set(&c->t, "u32", dync__fa_name(e, x, "e"), "rem", "%%thr, %d", w.side);
+    dync__cuda_tile_set(&c->t, "s32", dync__fa_name(r, x, "r"), "add", "%s, %s", row0, y);
     const char *wide = dync__ptx_temp(p, "s64");
     dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, r);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", g, wide,
                    (long long)dync__fa_row_bytes(c, x->o), g);
     dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, e);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", g, wide, (long long)column, g);
-    dync__tile_set(&c->t, "b32", dync__fa_name(s, x, "s"), "mov", "%%smem");
+    dync__cuda_tile_set(&c->t, "b32", dync__fa_name(s, x, "s"), "mov", "%%smem");
     dync__ptx_line(p, "add.s32 %s, %s, %d", s, s, x->at);
     dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", s, y, (long long)stride, s);
     dync__ptx_line(p, "mad.lo.s32 %s, %s, %d, %s", s, e, w.unit * c->bytes, s);
-    if (x->stage) dync__tile_set(&c->t, "b32", dync__fa_name(y, x, "f"), "mov", "%d", x->stage);
+    if (x->stage)
+        dync__cuda_tile_set(&c->t, "b32", dync__fa_name(y, x, "f"), "mov", "%d", x->stage);
 }
 
 DYNC__FN void dync__fa_issue(dync__fa *c, const dync__fa_tile *x)
@@ -9846,7 +9867,7 @@ DYNC__FN void dync__fa_reader(dync__fa *c, const dync__fa_tile *x, char how)
     dync__ptx *p = &c->t.p;
     char name[24], suffix[2] = {how, 0}, row[24], column[24];
     long long stride = (long long)dync__fa_stride(c, x->width);
-    dync__tile_set(&c->t, "s32", dync__fa_name(name, x, suffix), "add", "%%smem, %d", x->at);
+    dync__cuda_tile_set(&c->t, "s32", dync__fa_name(name, x, suffix), "add", "%%smem, %d", x->at);
     dync__format(row, sizeof row, "%s", dync__ptx_temp(p, "b32"));
     dync__format(column, sizeof column, "%s", dync__ptx_temp(p, "b32"));
     if (!c->mma) {
@@ -9903,7 +9924,7 @@ DYNC__FN dync__fa_frag dync__fa_frag_new(dync__fa *c, const char *name, int widt
     f.rows = c->mma ? 2 * c->mt : c->rows / (c->threads / DYNC__FA_SIDE);
     f.cols = width / (c->mma ? 4 : DYNC__FA_SIDE);
     if (!c->mma && nn) f.vec = dync__fa_vec(width);
-    dync__tile_regs(&c->t, "f32", name, f.rows * f.cols);
+    dync__cuda_tile_regs(&c->t, "f32", name, f.rows * f.cols);
     return f;
 }
 
@@ -9957,7 +9978,7 @@ static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int
     dync__ptx_line(p, "mov.b32 %s, %s", from_a, a);
     dync__ptx_line(p, "mov.b32 %s, %s", from_b, b);
     dync__ptx_line(p, "mov.b32 %s, %d", left, depth);
-    dync__tile_label(&c->t, "%s", label);
+    dync__cuda_tile_label(&c->t, "%s", label);
     for (int i = 0; i < f->rows; i++)
         dync__ptx_line(p, "ld.shared.v4.f32 {%%fa%d, %%fa%d, %%fa%d, %%fa%d}, [%s+%lld]", 4 * i,
                        4 * i + 1, 4 * i + 2, 4 * i + 3, from_a,
@@ -10006,7 +10027,7 @@ DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
     int64_t stride = dync__fa_stride(c, a->width);
     dync__fa_name(from_a, a, "a");
     dync__fa_name(from_b, b, "b");
-    dync__tile_note(&c->t, "%s x %s", a->name, b->name);
+    dync__cuda_tile_note(&c->t, "%s x %s", a->name, b->name);
     dync__fa_zero(c, f);
     if (!c->mma) {
         dync__fa_fma(c, f, from_a, stride, from_b, stride, false, a->width);
@@ -10014,16 +10035,17 @@ DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
     }
     for (int k = 0; k < a->width * c->bytes / 32; k++) {
         for (int m = 0; m < c->mt; m++)
-            dync__tile_ldmatrix(&c->t, false, "%ma", 4 * m, from_a,
-                                (int)(16 * m * stride) + 32 * k);
+            dync__cuda_tile_ldmatrix(&c->t, false, "%ma", 4 * m, from_a,
+                                     (int)(16 * m * stride) + 32 * k);
         dync__fa_tf32(c, "%ma", 4 * c->mt);
         for (int n = 0; n < b->rows / 8; n += 2) {
-            dync__tile_ldmatrix(&c->t, false, "%mb", 0, from_b, (int)(8 * n * stride) + 32 * k);
+            dync__cuda_tile_ldmatrix(&c->t, false, "%mb", 0, from_b,
+                                     (int)(8 * n * stride) + 32 * k);
             dync__fa_tf32(c, "%mb", 4);
             for (int m = 0; m < c->mt; m++)
                 for (int h = 0; h < 2; h++)
-                    dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%ma",
-                                   4 * m, "%mb", 2 * h);
+                    dync__cuda_tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4,
+                                        "%ma", 4 * m, "%mb", 2 * h);
         }
     }
 }
@@ -10055,7 +10077,8 @@ DYNC__FN void dync__fa_weights(dync__fa *c, const dync__fa_frag *f)
             for (int h = 0; h < 2; h++) {
                 dync__fa_reg(c, f, 2 * m + h, 2 * n, low);
                 dync__fa_reg(c, f, 2 * m + h, 2 * n + 1, high);
-                dync__ptx_line(p, "cvt.rn.%sx2.f32 %%mw%d, %s, %s", dync__tile_kind_of(c->kind)->in,
+                dync__ptx_line(p, "cvt.rn.%sx2.f32 %%mw%d, %s, %s",
+                               dync__cuda_tile_kind_of(c->kind)->in,
                                (m * (f->cols / 4) + n / 2) * 4 + n % 2 * 2 + h, high, low);
             }
 }
@@ -10065,7 +10088,7 @@ DYNC__FN void dync__fa_nn(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
     char from[24];
     int64_t stride = dync__fa_stride(c, b->width);
     dync__fa_name(from, b, "n");
-    dync__tile_note(&c->t, "weights x %s", b->name);
+    dync__cuda_tile_note(&c->t, "weights x %s", b->name);
     if (!c->mma) {
         dync__fa_fma(c, f, "%w_a", dync__fa_stride(c, c->cols), from, stride, true, b->rows);
         return;
@@ -10077,16 +10100,16 @@ DYNC__FN void dync__fa_nn(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
                                (long long)((8 * k + h) * stride + 32 * n));
             dync__fa_tf32(c, "%mb", 2);
             for (int m = 0; m < c->mt; m++)
-                dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n) * 4, "%mw",
-                               (m * (b->rows / 8) + k) * 4, "%mb", 0);
+                dync__cuda_tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n) * 4, "%mw",
+                                    (m * (b->rows / 8) + k) * 4, "%mb", 0);
         }
     for (int k = 0; k < b->rows / 16 && c->bytes == 2; k++)
         for (int n = 0; n < b->width / 8; n += 2) {
-            dync__tile_ldmatrix(&c->t, true, "%mb", 0, from, (int)(16 * k * stride) + 16 * n);
+            dync__cuda_tile_ldmatrix(&c->t, true, "%mb", 0, from, (int)(16 * k * stride) + 16 * n);
             for (int m = 0; m < c->mt; m++)
                 for (int h = 0; h < 2; h++)
-                    dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%mw",
-                                   (m * (b->rows / 16) + k) * 4, "%mb", 2 * h);
+                    dync__cuda_tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4,
+                                        "%mw", (m * (b->rows / 16) + k) * 4, "%mb", 2 * h);
         }
 }
 
@@ -10127,11 +10150,11 @@ DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__op
             }
             dync__format(value, sizeof value, "@%s ", is);
             if (!together) {
-                dync__tile_store(&c->t, o->dtype, at, list[0], value);
+                dync__cuda_tile_store(&c->t, o->dtype, at, list[0], value);
             } else if (c->mma && bytes == 2) {
                 const char *pair = dync__ptx_temp(p, "b32");
-                dync__ptx_line(p, "cvt.rn.%sx2.f32 %s, %s, %s", dync__tile_kind_of(c->kind)->in,
-                               pair, list[1], list[0]);
+                dync__ptx_line(p, "cvt.rn.%sx2.f32 %s, %s, %s",
+                               dync__cuda_tile_kind_of(c->kind)->in, pair, list[1], list[0]);
                 dync__ptx_line(p, "%sst.global.b32 [%s], %s", value, at, pair);
             } else if (each == 4) {
                 dync__ptx_line(p, "%sst.global.v4.f32 [%s], {%s, %s, %s, %s}", value, at, list[0],
@@ -10202,7 +10225,7 @@ static void dync__fw_wait(dync__fa *c, int bar, const char *stage, const char *p
     int label = p->n_labels++;
     const char *at = dync__ptx_temp(p, "u32"), *done = dync__ptx_temp(p, "pred");
     dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %%bars", at, stage);
-    dync__tile_label(&c->t, "WAIT%d", label);
+    dync__cuda_tile_label(&c->t, "WAIT%d", label);
     dync__ptx_line(p, "mbarrier.try_wait.parity.shared::cta.b64 %s, [%s+%d], %s", done, at, bar,
                    parity);
     dync__ptx_line(p, "@!%s bra WAIT%d", done, label);
@@ -10244,14 +10267,14 @@ static void dync__fw_next(dync__fa *c, const char *stage, const char *parity)
 static void dync__fw_producer(dync__fa *c, const int at[3], const int stage_bytes[3])
 {
     dync__ptx *p = &c->t.p;
-    dync__tile_note(&c->t, "the first warpgroup: one thread loads");
+    dync__cuda_tile_note(&c->t, "the first warpgroup: one thread loads");
     dync__ptx_line(p, "setmaxnreg.dec.sync.aligned.u32 40");
     dync__ptx_line(p, "@!%%one bra DONE");
     dync__ptx_line(p, "mov.u32 %%full, %%bars");
     dync__ptx_line(p, "add.u32 %%to, %%smem, %d", at[0]);
     dync__fw_load(c, 0, c->q, DYNC__FW_ROWS, "%i0", "%to");
     dync__ptx_line(p, "mov.u32 %%parity, 1");
-    dync__tile_label(&c->t, "LOAD");
+    dync__cuda_tile_label(&c->t, "LOAD");
     for (int i = 1; i < 3; i++) {
         dync__fw_wait(c, i == 1 ? DYNC__FW_K_EMPTY : DYNC__FW_V_EMPTY, "%stage", "%parity");
         dync__ptx_line(p, "mad.lo.u32 %%full, %%stage, 8, %%bars");
@@ -10287,7 +10310,7 @@ static void dync__fw_multiply(dync__fa *c, const dync__fa_frag *f, const char *a
                               bool across)
 {
     dync__ptx *p = &c->t.p;
-    const char *in = dync__tile_kind_of(c->kind)->in;
+    const char *in = dync__cuda_tile_kind_of(c->kind)->in;
     int n = f->cols * 4;
     dync__str_addf(&p->body, "    wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {%s0", n, in, in,
                    f->name);
@@ -10346,27 +10369,27 @@ static void dync__fw_values(dync__fa *c, const dync__fa_frag *o, int stage_bytes
 static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_bytes[3])
 {
     dync__ptx *p = &c->t.p;
-    dync__tile_note(&c->t, "the other two: 64 queries each");
-    dync__tile_label(&c->t, "CONSUME");
+    dync__cuda_tile_note(&c->t, "the other two: 64 queries each");
+    dync__cuda_tile_label(&c->t, "CONSUME");
     dync__ptx_line(p, "setmaxnreg.inc.sync.aligned.u32 232");
     dync__fa_frag s = dync__fa_frag_new(c, "%s", DYNC__FW_KEYS, false),
                   o = dync__fa_frag_new(c, "%o", (int)(c->V + 63) / 64 * 64, true);
     dync__fa_begin_rows(c, &s, &o);
     dync__ptx_line(p, "sub.u32 %%half, %%half, 1");
-    dync__tile_set(&c->t, "b32", "%within", "and", "%%thr, 127");
+    dync__cuda_tile_set(&c->t, "b32", "%within", "and", "%%thr, 127");
     dync__ptx_line(p, "setp.eq.u32 %%one, %%within, 0");
-    dync__tile_set(&c->t, "s32", "%mine", "mad.lo", "%%half, %d, %%smem", 64 * 128);
+    dync__cuda_tile_set(&c->t, "s32", "%mine", "mad.lo", "%%half, %d, %%smem", 64 * 128);
     dync__fw_descriptor(c, "%dq", "%mine", at[0], 0);
     dync__fw_descriptor(c, "%dk", "%smem", at[1], 0);
     dync__fw_descriptor(c, "%dv", "%smem", at[2], DYNC__FW_KEYS * 128);
     static const char *const wide[] = {"%da", "%db", "%dstage"};
     for (int i = 0; i < 3; i++) dync__ptx_reg(p, "b64", wide[i]);
     dync__ptx_line(p, "mov.u32 %%parity, 0");
-    dync__tile_set(&c->t, "u32", "%vstage", "mov", "0");
-    dync__tile_set(&c->t, "u32", "%vparity", "mov", "0");
+    dync__cuda_tile_set(&c->t, "u32", "%vstage", "mov", "0");
+    dync__cuda_tile_set(&c->t, "u32", "%vparity", "mov", "0");
     dync__fw_wait(c, DYNC__FW_Q, "%stage", "%parity");    /* stage 0 still */
     for (int iteration = 0; iteration < 2; iteration++) { /* the first tile, the others */
-        if (iteration) dync__tile_label(&c->t, "KEYS");
+        if (iteration) dync__cuda_tile_label(&c->t, "KEYS");
         dync__fw_scores(c, &s, stage_bytes[1]);
         if (iteration) dync__fw_values(c, &o, stage_bytes[2]);
         dync__ptx_line(p, "wgmma.wait_group.sync.aligned %d", iteration);
@@ -10385,7 +10408,7 @@ static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_byt
         dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
         dync__ptx_line(p, iteration ? "@%%more bra KEYS" : "@!%%more bra REST");
     }
-    dync__tile_label(&c->t, "REST");
+    dync__cuda_tile_label(&c->t, "REST");
     dync__fw_values(c, &o, stage_bytes[2]);
     dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
     dync__fa_outputs(c, &o);
@@ -10414,8 +10437,8 @@ DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device)
     c->rows = DYNC__FW_ROWS;
     c->cols = DYNC__FW_KEYS;
     for (int i = 0; i < 3; i++)
-        at[i] = dync__tile_shared(&c->t, i ? DYNC__FW_STAGES * bytes[i] : bytes[i], 1024);
-    int bars = dync__tile_shared(&c->t, DYNC__FW_BARS, 8);
+        at[i] = dync__cuda_tile_shared(&c->t, i ? DYNC__FW_STAGES * bytes[i] : bytes[i], 1024);
+    int bars = dync__cuda_tile_shared(&c->t, DYNC__FW_BARS, 8);
     dync__fa_place(c, c->L, c->causal);
     dync__fa_mask_regs(c);
     dync__ptx_line(p, "sub.s32 %%rb, %%rb, 64"); /* warps 4 to 11 have the rows */
@@ -10429,9 +10452,9 @@ DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device)
         dync__ptx_line(p, "mov.b64 %s, m%d", name, i);
         dync__ptx_line(p, "cvta.param.u64 %s, %s", name, name);
     }
-    dync__tile_set(&c->t, "u32", "%box0", "mov", "0");
-    dync__tile_set(&c->t, "u32", "%box1", "mov", "64");
-    dync__tile_set(&c->t, "u32", "%bars", "add", "%%smem, %d", bars);
+    dync__cuda_tile_set(&c->t, "u32", "%box0", "mov", "0");
+    dync__cuda_tile_set(&c->t, "u32", "%box1", "mov", "64");
+    dync__cuda_tile_set(&c->t, "u32", "%bars", "add", "%%smem, %d", bars);
     dync__ptx_line(p, "setp.eq.u32 %%one, %%thr, 0");
     for (int i = 0; i < DYNC__FW_BARS / 8; i++) {
         bool empty = (8 * i >= DYNC__FW_K_EMPTY && 8 * i < DYNC__FW_V_FULL) ||
@@ -10440,18 +10463,18 @@ DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device)
                        empty ? 2 : 1);
     }
     dync__ptx_line(p, "@%%one fence.mbarrier_init.release.cluster");
-    dync__tile_barrier(&c->t);
+    dync__cuda_tile_barrier(&c->t);
     dync__ptx_line(p, "mov.u32 %%stage, 0");
     dync__ptx_line(p, "mov.b32 %%j, 0");
     dync__fa_last_key(c);
-    dync__tile_set(&c->t, "u32", "%half", "shr", "%%thr, 7");
+    dync__cuda_tile_set(&c->t, "u32", "%half", "shr", "%%thr, 7");
     dync__ptx_line(p, "setp.ne.u32 %%more, %%half, 0");
     dync__ptx_line(p, "@%%more bra CONSUME");
     dync__fw_producer(c, at, bytes);
     dync__fw_consumers(c, at, bytes);
-    dync__tile_label(&c->t, "DONE");
-    dync__tile_entry(&c->t, "attention_wgmma", c->units * ((c->L + c->rows - 1) / c->rows), 1, 1,
-                     c->threads);
+    dync__cuda_tile_label(&c->t, "DONE");
+    dync__cuda_tile_entry(&c->t, "attention_wgmma", c->units * ((c->L + c->rows - 1) / c->rows), 1,
+                          1, c->threads);
     for (int i = 0; i < 3; i++)
         c->t.out.check[c->t.out.n_checks++] =
             (dync__ptx_check){c->t.out.map[i].buf, 16, c->t.out.map[i].offset};
@@ -10586,38 +10609,38 @@ DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first)
     long long tiles = (long long)((limit + c->rows - 1) / c->rows);
     const char *place = c->splits > 1 ? "%place" : "%cta";
     if (c->splits > 1) {
-        dync__tile_set(&c->t, "u32", "%split", "rem", "%%cta, %lld", (long long)c->splits);
-        dync__tile_set(&c->t, "u32", place, "div", "%%cta, %lld", (long long)c->splits);
+        dync__cuda_tile_set(&c->t, "u32", "%split", "rem", "%%cta, %lld", (long long)c->splits);
+        dync__cuda_tile_set(&c->t, "u32", place, "div", "%%cta, %lld", (long long)c->splits);
     }
-    dync__tile_set(&c->t, "u32", "%unit", "div", "%s, %lld", place, tiles);
-    dync__tile_set(&c->t, "u32", "%i0", "rem", "%s, %lld", place, tiles);
+    dync__cuda_tile_set(&c->t, "u32", "%unit", "div", "%s, %lld", place, tiles);
+    dync__cuda_tile_set(&c->t, "u32", "%i0", "rem", "%s, %lld", place, tiles);
     if (late_first) dync__ptx_line(p, "sub.s32 %%i0, %lld, %%i0", tiles - 1);
     dync__ptx_line(p, "mul.lo.s32 %%i0, %%i0, %d", c->rows);
     dync__fa_units(c);
     if (c->mma) {
-        dync__tile_set(&c->t, "u32", "%rb", "shr", "%%lane, 2");
+        dync__cuda_tile_set(&c->t, "u32", "%rb", "shr", "%%lane, 2");
         dync__ptx_line(p, "mad.lo.s32 %%rb, %%warp, %d, %%rb", 16 * c->mt);
-        dync__tile_set(&c->t, "b32", "%cb", "and", "%%lane, 3");
+        dync__cuda_tile_set(&c->t, "b32", "%cb", "and", "%%lane, 3");
         dync__ptx_line(p, "mul.lo.s32 %%cb, %%cb, 2");
-        dync__tile_set(&c->t, "b32", "%cn1", "mov", "%%cb");
-        dync__tile_regs(&c->t, "b32", "%ma", 4 * c->mt);
-        dync__tile_regs(&c->t, "b32", "%mb", 4);
-        dync__tile_regs(&c->t, "b32", "%mw", c->mt * c->cols * c->bytes / 8);
+        dync__cuda_tile_set(&c->t, "b32", "%cn1", "mov", "%%cb");
+        dync__cuda_tile_regs(&c->t, "b32", "%ma", 4 * c->mt);
+        dync__cuda_tile_regs(&c->t, "b32", "%mb", 4);
+        dync__cuda_tile_regs(&c->t, "b32", "%mw", c->mt * c->cols * c->bytes / 8);
     } else {
-        dync__tile_set(&c->t, "u32", "%rb", "shr", "%%thr, 4");
-        dync__tile_set(&c->t, "b32", "%cb", "and", "%%thr, 15");
-        dync__tile_set(&c->t, "b32", "%cn1", "mov", "%%cb");
-        dync__tile_set(&c->t, "s32", "%cn2", "mul.lo", "%%cb, 2");
-        dync__tile_set(&c->t, "s32", "%cn4", "mul.lo", "%%cb, 4");
-        dync__tile_regs(&c->t, "f32", "%fa", 4 * c->rows * 16 / c->threads);
-        dync__tile_regs(&c->t, "f32", "%fb", 4 * DYNC__FA_WIDEST / 16);
+        dync__cuda_tile_set(&c->t, "u32", "%rb", "shr", "%%thr, 4");
+        dync__cuda_tile_set(&c->t, "b32", "%cb", "and", "%%thr, 15");
+        dync__cuda_tile_set(&c->t, "b32", "%cn1", "mov", "%%cb");
+        dync__cuda_tile_set(&c->t, "s32", "%cn2", "mul.lo", "%%cb, 2");
+        dync__cuda_tile_set(&c->t, "s32", "%cn4", "mul.lo", "%%cb, 4");
+        dync__cuda_tile_regs(&c->t, "f32", "%fa", 4 * c->rows * 16 / c->threads);
+        dync__cuda_tile_regs(&c->t, "f32", "%fb", 4 * DYNC__FA_WIDEST / 16);
         int stride = c->cols * 4 + 16;
-        c->weights = dync__tile_shared(&c->t, c->rows * stride, 16);
-        dync__tile_set(&c->t, "s32", "%w_a", "mad.lo", "%%rb, %d, %%smem", stride);
+        c->weights = dync__cuda_tile_shared(&c->t, c->rows * stride, 16);
+        dync__cuda_tile_set(&c->t, "s32", "%w_a", "mad.lo", "%%rb, %d, %%smem", stride);
         dync__ptx_line(p, "add.s32 %%w_a, %%w_a, %d", c->weights);
-        dync__tile_set(&c->t, "s32", "%w_s", "mad.lo", "%%cb, 4, %%w_a");
+        dync__cuda_tile_set(&c->t, "s32", "%w_s", "mad.lo", "%%cb, 4, %%w_a");
     }
-    dync__tile_set(&c->t, "s32", "%row", "add", "%%i0, %%rb");
+    dync__cuda_tile_set(&c->t, "s32", "%row", "add", "%%i0, %%rb");
     if (!c->mask) return;
     dync__fa_base(c, "%mask", c->mask, (int)(c->mask - c->op));
 }
@@ -10625,7 +10648,7 @@ DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first)
 /* form: DYNC__CUDA_ANY begins a part, others are of the same. */
 static bool dync__fa_finish(dync__fa *c, dync__cuda_code *code, int form, const int32_t *buf)
 {
-    if (form == DYNC__CUDA_ANY) return dync__tile_end(&c->t, code, buf);
+    if (form == DYNC__CUDA_ANY) return dync__cuda_tile_end(&c->t, code, buf);
     dync__str_free(&c->t.p.regs);
     dync__str_free(&c->t.p.body);
     if (!c->t.p.failed) return dync__cuda_add_form(code, form, &c->t.out);
@@ -10687,7 +10710,7 @@ static void dync__fa_mask_operand(dync__fa *c, const dync__fa_frag *s, bool keys
                 const char *add = dync__ptx_temp(p, "f32");
                 dync__ptx_line(p, "mov.f32 %s, 0f00000000", add);
                 if (dync__ptx_is_plain(m->dtype)) {
-                    dync__tile_load(&c->t, m->dtype, add, at, guard);
+                    dync__cuda_tile_load(&c->t, m->dtype, add, at, guard);
                 } else {
                     const char *half = dync__ptx_temp(p, dync__ptx_raw_type(m->dtype));
                     dync__ptx_line(p, "mov.b16 %s, 0", half);
@@ -10739,7 +10762,7 @@ DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, cons
                                c->causal ? hidden : "");
             dync__ptx_line(p, "selp.f32 %s, 0fff800000, %s, %s", reg, reg, hidden);
         }
-    dync__tile_label(&c->t, "%s", skip);
+    dync__cuda_tile_label(&c->t, "%s", skip);
 }
 
 DYNC__FN void dync__fa_mask_regs(dync__fa *c)
@@ -10802,7 +10825,7 @@ DYNC__FN void dync__fa_rescale(dync__fa *c, const dync__fa_frag *o)
             dync__fa_reg(c, o, i, j, reg);
             dync__ptx_line(p, "mul.rn.f32 %s, %s, %%scale%d", reg, reg, i);
         }
-    dync__tile_label(&c->t, "STILL");
+    dync__cuda_tile_label(&c->t, "STILL");
 }
 
 /* Logarithms of the sums, outputs. */
@@ -10840,7 +10863,7 @@ DYNC__FN void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o)
 DYNC__FN void dync__fa_begin_rows(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *o)
 {
     static const char *const stats[] = {"%m", "%sum", "%top", "%from", "%scale"};
-    for (int i = 0; i < 5; i++) dync__tile_regs(&c->t, "f32", stats[i], s->rows);
+    for (int i = 0; i < 5; i++) dync__cuda_tile_regs(&c->t, "f32", stats[i], s->rows);
     dync__fa_zero(c, o);
     for (int i = 0; i < s->rows; i++) {
         dync__ptx_line(&c->t.p, "mov.f32 %%m%d, 0fff800000", i);
@@ -10885,8 +10908,8 @@ static void dync__fa_partials(dync__fa *c, const dync__fa_frag *o)
     dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
     dync__format(temp, sizeof temp, "%%b%d", dync__fa_partial_buf(c));
     dync__fa_across(c, "add.rn", "%sum", o->rows);
-    dync__tile_set(&c->t, "u32", "%pair_at", "mad.lo", "%%split, %lld, %%unit",
-                   (long long)c->units);
+    dync__cuda_tile_set(&c->t, "u32", "%pair_at", "mad.lo", "%%split, %lld, %%unit",
+                        (long long)c->units);
     dync__ptx_line(p, "mad.lo.u32 %%pair_at, %%pair_at, %lld, %%row", (long long)c->L);
     dync__ptx_line(p, "mad.wide.u32 %%here, %%pair_at, 8, %s", temp);
     for (int i = 0; i < o->rows; i++) {
@@ -10909,7 +10932,7 @@ static void dync__fa_partials(dync__fa *c, const dync__fa_frag *o)
 static void dync__fa_join(dync__fa *c)
 {
     enum { THREADS = 128 };
-    dync__tile *t = &c->t;
+    dync__cuda_tile *t = &c->t;
     dync__ptx *p = &t->p;
     const dync__operand *y = &c->op[3], *lse = &c->op[4];
     int columns = (int)((c->V + THREADS - 1) / THREADS);
@@ -10917,21 +10940,21 @@ static void dync__fa_join(dync__fa *c)
     char ln2[24], temp[16];
     dync__fa_number(ln2, 1 / dync__fa_log2e);
     dync__format(temp, sizeof temp, "%%b%d", dync__fa_partial_buf(c));
-    dync__tile_next(t);
-    dync__tile_set(t, "u32", "%unit", "div", "%%cta, %lld", (long long)c->L);
-    dync__tile_set(t, "u32", "%row", "rem", "%%cta, %lld", (long long)c->L);
+    dync__cuda_tile_next(t);
+    dync__cuda_tile_set(t, "u32", "%unit", "div", "%%cta, %lld", (long long)c->L);
+    dync__cuda_tile_set(t, "u32", "%row", "rem", "%%cta, %lld", (long long)c->L);
     dync__fa_units(c);
     static const char *const floats[] = {"%most", "%base", "%m", "%n", "%sum", "%x"};
     for (int i = 0; i < 6; i++) dync__ptx_reg(p, "f32", floats[i]);
-    dync__tile_regs(t, "f32", "%o", 2);
-    dync__tile_regs(t, "pred", "%is", 2);
-    dync__tile_wide(t, "%pair", temp);
+    dync__cuda_tile_regs(t, "f32", "%o", 2);
+    dync__cuda_tile_regs(t, "pred", "%is", 2);
+    dync__cuda_tile_wide(t, "%pair", temp);
     dync__ptx_line(p, "mad.wide.u32 %%pair, %%cta, 8, %%pair");
-    dync__tile_wide(t, "%pair0", "%pair");
-    dync__tile_set(t, "u32", "%left", "mov", "%lld", (long long)c->splits);
+    dync__cuda_tile_wide(t, "%pair0", "%pair");
+    dync__cuda_tile_set(t, "u32", "%left", "mov", "%lld", (long long)c->splits);
     dync__ptx_reg(p, "pred", "%more");
     dync__ptx_line(p, "mov.f32 %%most, 0fff800000");
-    dync__tile_label(t, "MOST");
+    dync__cuda_tile_label(t, "MOST");
     dync__ptx_line(p, "ld.global.f32 %%m, [%%pair]");
     dync__ptx_line(p, "max.f32 %%most, %%most, %%m");
     dync__ptx_line(p, "add.s64 %%pair, %%pair, %lld", (long long)(all * 8));
@@ -10942,16 +10965,17 @@ static void dync__fa_join(dync__fa *c)
     dync__ptx_line(p, "selp.f32 %%base, 0f00000000, %%most, %%more");
     dync__ptx_line(p, "mov.b32 %%sum, 0");
     dync__ptx_line(p, "mov.u32 %%left, %lld", (long long)c->splits);
-    dync__tile_wide(t, "%wide", NULL);
+    dync__cuda_tile_wide(t, "%wide", NULL);
     dync__ptx_line(p, "cvt.u64.u32 %%wide, %%cta");
-    dync__tile_set(t, "s64", "%from", "mad.lo", "%%wide, %lld, %s", (long long)(c->V * 4), temp);
+    dync__cuda_tile_set(t, "s64", "%from", "mad.lo", "%%wide, %lld, %s", (long long)(c->V * 4),
+                        temp);
     dync__ptx_line(p, "mad.wide.u32 %%from, %%thr, 4, %%from");
     dync__ptx_line(p, "add.s64 %%from, %%from, %lld", (long long)dync__fa_pairs_bytes(c));
     for (int i = 0; i < columns; i++) {
         dync__ptx_line(p, "mov.b32 %%o%d, 0", i);
         dync__ptx_line(p, "setp.lt.u32 %%is%d, %%thr, %lld", i, (long long)(c->V - i * THREADS));
     }
-    dync__tile_label(t, "SPLIT");
+    dync__cuda_tile_label(t, "SPLIT");
     dync__ptx_line(p, "ld.global.v2.f32 {%%m, %%n}, [%%pair0]");
     dync__ptx_line(p, "sub.rn.f32 %%m, %%m, %%base");
     dync__ptx_line(p, "ex2.approx.ftz.f32 %%m, %%m");
@@ -10991,9 +11015,9 @@ static void dync__fa_join(dync__fa *c)
         dync__format(guard, sizeof guard, "@%%is%d ", i);
         dync__ptx_line(p, "mul.rn.f32 %s, %s, %%sum", value, value);
         if (i) dync__ptx_line(p, "add.s64 %%to, %%to, %lld", (long long)(THREADS * column));
-        dync__tile_store(t, y->dtype, "%to", value, guard);
+        dync__cuda_tile_store(t, y->dtype, "%to", value, guard);
     }
-    dync__tile_entry(t, "attention_join", all, 1, 1, THREADS);
+    dync__cuda_tile_entry(t, "attention_join", all, 1, 1, THREADS);
 }
 
 /* Where queries do not fill the device and there are keys for it: two blocks a multiprocessor, four
@@ -11048,26 +11072,26 @@ static void dync__fa_forward_text(dync__fa *c)
     dync__fa_reader(c, &v, 'n');
     dync__fa_issue(c, &q);
     dync__fa_issue(c, &k);
-    dync__tile_commit(&c->t);
+    dync__cuda_tile_commit(&c->t);
     dync__fa_begin_rows(c, &s, &o);
     dync__fa_last_key(c);
-    dync__tile_label(&c->t, "KEYS");
-    dync__tile_wait(&c->t, 0);
+    dync__cuda_tile_label(&c->t, "KEYS");
+    dync__cuda_tile_wait(&c->t, 0);
     /* keys are there; all have done with the last values */
-    dync__tile_barrier(&c->t);
+    dync__cuda_tile_barrier(&c->t);
     dync__fa_issue(c, &v);
-    dync__tile_commit(&c->t);
+    dync__cuda_tile_commit(&c->t);
     dync__fa_nt(c, &s, &q, &k);
-    dync__tile_wait(&c->t, 0);
+    dync__cuda_tile_wait(&c->t, 0);
     /* values are there; all have done with the keys */
-    dync__tile_barrier(&c->t);
+    dync__cuda_tile_barrier(&c->t);
     dync__ptx_line(p, "add.s32 %%jn, %%j, %d", c->cols);
     dync__ptx_line(p, "setp.lt.s32 %%more, %%jn, %%jend");
     dync__ptx_line(p, "not.pred %%none, %%more");
     dync__ptx_line(p, "@%%none bra LAST");
     dync__fa_issue(c, &k);
-    dync__tile_label(&c->t, "LAST");
-    dync__tile_commit(&c->t);
+    dync__cuda_tile_label(&c->t, "LAST");
+    dync__cuda_tile_commit(&c->t);
     dync__fa_mask(c, &s, false, "SEEN");
     dync__fa_exponentials(c, &s);
     dync__fa_rescale(c, &o);
@@ -11079,8 +11103,9 @@ static void dync__fa_forward_text(dync__fa *c)
         dync__fa_partials(c, &o);
     else
         dync__fa_outputs(c, &o);
-    dync__tile_entry(&c->t, c->splits > 1 ? "attention_split" : "attention",
-                     c->units * ((c->L + c->rows - 1) / c->rows) * c->splits, 1, 1, c->threads);
+    dync__cuda_tile_entry(&c->t, c->splits > 1 ? "attention_split" : "attention",
+                          c->units * ((c->L + c->rows - 1) / c->rows) * c->splits, 1, 1,
+                          c->threads);
     if (c->splits > 1) dync__fa_join(c);
 }
 
@@ -11117,7 +11142,7 @@ static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *ca
         bool vec = form > 0, tf32 = form == 2;
         dync__fa_open(&c, call, false, vec);
         if (tf32) c.mma = true, c.kind = DYNC__TILE_TF32;
-        dync__tile_begin(&c.t, call->n + (splits > 1));
+        dync__cuda_tile_begin(&c.t, call->n + (splits > 1));
         const dync__operand *rows[] = {c.q, c.k, c.v, &c.op[3]};
         if (vec && !dync__fa_rows_fit(&c, rows, 4)) {
             dync__str_free(&c.t.p.regs);
@@ -11181,17 +11206,17 @@ static bool dync__fa_pairs(dync__cuda_code *code, const dync__fa *c, int32_t to)
 static void dync__fa_pairs_begin(dync__fa *c, bool keys, int buf, int at)
 {
     dync__ptx *p = &c->t.p;
-    dync__tile_wide(&c->t, "%pair", NULL);
+    dync__cuda_tile_wide(&c->t, "%pair", NULL);
     dync__ptx_line(p, "cvt.u64.u32 %%pair, %%unit");
     dync__ptx_line(p, "mad.lo.s64 %%pair, %%pair, %lld, %%b%d", (long long)(c->L * 8), buf);
     if (keys) {
-        dync__tile_set(&c->t, "s32", "%pair_r", "add", "%%j, %%thr");
+        dync__cuda_tile_set(&c->t, "s32", "%pair_r", "add", "%%j, %%thr");
         dync__ptx_line(p, "mad.wide.s32 %%pair, %%pair_r, 8, %%pair");
-        dync__tile_set(&c->t, "s32", "%pair_s", "mad.lo", "%%thr, 8, %%smem");
+        dync__cuda_tile_set(&c->t, "s32", "%pair_s", "mad.lo", "%%thr, 8, %%smem");
         dync__ptx_line(p, "add.s32 %%pair_s, %%pair_s, %d", at);
-        dync__tile_set(&c->t, "s32", "%pair_b", "mad.lo", "%%cb, 8, %%smem");
+        dync__cuda_tile_set(&c->t, "s32", "%pair_b", "mad.lo", "%%cb, 8, %%smem");
         dync__ptx_line(p, "add.s32 %%pair_b, %%pair_b, %d", at);
-        dync__tile_set(&c->t, "b32", "%pair_f", "mov", "%d", c->cols * 8);
+        dync__cuda_tile_set(&c->t, "b32", "%pair_f", "mov", "%d", c->cols * 8);
         dync__ptx_reg(p, "pred", "%pair_go");
         dync__ptx_line(p, "setp.lt.s32 %%pair_go, %%thr, %d", c->cols);
         return;
@@ -11232,8 +11257,8 @@ static void dync__fa_next(dync__fa *c, const dync__fa_tile *b1, const dync__fa_t
     dync__fa_issue(c, b1);
     dync__fa_issue(c, b2);
     if (keys) dync__fa_pairs_issue(c, b1->stage != 0);
-    dync__tile_label(&c->t, "LAST");
-    dync__tile_commit(&c->t);
+    dync__cuda_tile_label(&c->t, "LAST");
+    dync__cuda_tile_commit(&c->t);
 }
 
 /* s: scores, weights after. Where g is given: gradient of the weights, after that of the scores
@@ -11286,8 +11311,8 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     if (scores) d = dync__fa_frag_new(c, "%d", c->cols, false);
     if (outs & (DYNC__FA_GQ | DYNC__FA_GK)) ge = dync__fa_frag_new(c, "%ge", wide_e, true);
     if (outs & DYNC__FA_GV) gv = dync__fa_frag_new(c, "%gv", wide_v, true);
-    dync__tile_regs(&c->t, "f32", "%log", s.rows);
-    dync__tile_regs(&c->t, "f32", "%dot", s.rows);
+    dync__cuda_tile_regs(&c->t, "f32", "%log", s.rows);
+    dync__cuda_tile_regs(&c->t, "f32", "%dot", s.rows);
     a1.rows = a2.rows = c->rows;
     b1.rows = b2.rows = c->cols;
     b1.stage = b2.stage = stage;
@@ -11314,20 +11339,21 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
         dync__fa_reader(c, &b1, 'n');
     }
     if (gv.cols) dync__fa_reader(c, &b2, 'n');
-    dync__fa_pairs_begin(c, keys, pair_buf, dync__tile_shared(&c->t, keys ? c->cols * 16 : 0, 16));
+    dync__fa_pairs_begin(c, keys, pair_buf,
+                         dync__cuda_tile_shared(&c->t, keys ? c->cols * 16 : 0, 16));
     dync__fa_issue(c, &a1);
     if (scores) dync__fa_issue(c, &a2);
     dync__fa_issue(c, &b1);
     dync__fa_issue(c, &b2);
     if (keys) dync__fa_pairs_issue(c, twice);
-    dync__tile_commit(&c->t);
+    dync__cuda_tile_commit(&c->t);
     if (ge.cols) dync__fa_zero(c, &ge);
     if (gv.cols) dync__fa_zero(c, &gv);
     dync__ptx_line(p, "setp.ge.s32 %%none, %%j, %%jend");
     dync__ptx_line(p, "@%%none bra DONE");
-    dync__tile_label(&c->t, "STEP");
-    dync__tile_wait(&c->t, 0);
-    dync__tile_barrier(&c->t);
+    dync__cuda_tile_label(&c->t, "STEP");
+    dync__cuda_tile_wait(&c->t, 0);
+    dync__cuda_tile_barrier(&c->t);
     dync__ptx_line(p, "add.s32 %%jn, %%j, %d", c->cols);
     dync__ptx_line(p, "setp.lt.s32 %%more, %%jn, %%jend");
     /* into the other copies at once, or when all have done with these */
@@ -11344,23 +11370,24 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
         dync__fa_weights(c, &d);
         dync__fa_nn(c, &ge, &b1);
     }
-    if (!twice) dync__tile_barrier(&c->t);
+    if (!twice) dync__cuda_tile_barrier(&c->t);
     if (!twice) dync__fa_next(c, &b1, &b2, keys);
     dync__fa_flip(c, &b1, scores ? "bn" : "b");
     dync__fa_flip(c, &b2, !scores ? "n" : gv.cols ? "bn" : "b");
     if (keys && twice) dync__ptx_line(p, "add.s32 %%pair_b, %%pair_b, %%pair_f");
     dync__ptx_line(p, "mov.b32 %%j, %%jn");
     dync__ptx_line(p, "@%%more bra STEP");
-    dync__tile_label(&c->t, "DONE");
-    dync__tile_wait(&c->t, 0);
+    dync__cuda_tile_label(&c->t, "DONE");
+    dync__cuda_tile_wait(&c->t, 0);
     if (ge.cols)
         dync__fa_write(c, &ge, &c->op[keys ? 7 : 6], keys ? 7 : 6, dync__fa_number(scale, c->scale),
                        false, n_rows);
     if (gv.cols) dync__fa_write(c, &gv, &c->op[8], 8, NULL, false, n_rows);
-    dync__tile_entry(&c->t,
-                     keys ? ge.cols ? gv.cols ? "attention_gkv" : "attention_gk" : "attention_gv"
-                          : "attention_gq",
-                     c->units * ((n_rows + c->rows - 1) / c->rows), 1, 1, c->threads);
+    dync__cuda_tile_entry(&c->t,
+                          keys ? ge.cols ? gv.cols ? "attention_gkv" : "attention_gk"
+                                         : "attention_gv"
+                               : "attention_gq",
+                          c->units * ((n_rows + c->rows - 1) / c->rows), 1, 1, c->threads);
 }
 
 /* Bytes of shared memory of a kernel over such tiles. */
@@ -11406,7 +11433,7 @@ static dync_status dync__fa_backward(dync__cuda_code *code, const dync__kcall *c
     for (int kernel = 0; kernel < n_kernels; kernel++)
         for (int vec = 0; vec < 2; vec++) {
             dync__fa_open(&c, call, true, vec);
-            dync__tile_begin(&c.t, n + 1);
+            dync__cuda_tile_begin(&c.t, n + 1);
             const dync__operand *rows[] = {c.q, c.k, c.v, c.gy, &c.op[6], &c.op[7], &c.op[8]};
             if (vec && !dync__fa_rows_fit(&c, rows, 7)) {
                 dync__str_free(&c.t.p.regs);
@@ -11447,7 +11474,7 @@ DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync
  * a step begins with the product of the step before it in time; one more product ends the layer. */
 
 typedef struct dync__ru {
-    dync__tile t;
+    dync__cuda_tile t;
     const dync__kcall *call;
     const dync__operand *at[DYNC__RNN_ROLES];
     /* pack: gates side by side in the weights; type of the arithmetic, bytes of it */
@@ -11598,7 +11625,7 @@ static int dync__ru_load(dync__ru *u, int dtype, const char *at, int r)
     dync__format(name, sizeof name, "%%v%d", v);
     dync__format(address, sizeof address, "%s", at);
     if (dync__ptx_is_plain(dtype)) {
-        dync__tile_load(&u->t, dtype, name, address, guard);
+        dync__cuda_tile_load(&u->t, dtype, name, address, guard);
         return v;
     }
     const char *raw = dync__ptx_temp(p, dync__ptx_raw_type(dtype));
@@ -11620,7 +11647,7 @@ static void dync__ru_put(dync__ru *u, int role, int r, int g, int v)
     dync__format(at, sizeof at, "%s", dync__ru_address(u, role, dync__ru_base(role, base), r, g));
     dync__format(guard, sizeof guard, "@%%ok%d ", r);
     dync__format(name, sizeof name, "%%v%d", v);
-    dync__tile_store(&u->t, u->at[role]->dtype, at, name, guard);
+    dync__cuda_tile_store(&u->t, u->at[role]->dtype, at, name, guard);
 }
 
 /* n elements of the arithmetic's type, 16 bytes at a time where they are that many: prefix<first>
@@ -11679,7 +11706,7 @@ static void dync__ru_product(dync__ru *u)
     dync__ptx_line(p, "add.s32 %%hp, %%hfirst, %%iteration");
     if (u->H >= 4) {
         dync__ptx_line(p, "mov.b32 %%left, %lld", (long long)(u->H / 4));
-        dync__tile_label(&u->t, "%s", label);
+        dync__cuda_tile_label(&u->t, "%s", label);
         dync__ru_product_part(u, 0, 4);
         dync__ptx_line(p, "add.s%d %%wp, %%wp, %lld", u->near ? 32 : 64,
                        (long long)(4 * u->H * u->pack * u->bytes));
@@ -11839,23 +11866,23 @@ static void dync__ru_begin(dync__ru *u)
     int threads = u->units * u->groups;
     char name[24];
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(p, names[i][0], names[i][1]);
-    dync__tile_regs(&u->t, u->ty, "%acc", u->gates * u->rb);
-    dync__tile_regs(&u->t, u->ty, "%w", 4 * u->pack);
-    dync__tile_regs(&u->t, u->ty, "%s", 4 * u->pack * u->rb);
-    dync__tile_regs(&u->t, u->ty, "%h", u->rb);
-    dync__tile_regs(&u->t, u->ty, "%c", u->rb);
-    dync__tile_set(&u->t, "b32", "%tu", "and", "%%thr, %d", u->units - 1);
-    dync__tile_set(&u->t, "u32", "%group", "div", "%%thr, %d", u->units);
+    dync__cuda_tile_regs(&u->t, u->ty, "%acc", u->gates * u->rb);
+    dync__cuda_tile_regs(&u->t, u->ty, "%w", 4 * u->pack);
+    dync__cuda_tile_regs(&u->t, u->ty, "%s", 4 * u->pack * u->rb);
+    dync__cuda_tile_regs(&u->t, u->ty, "%h", u->rb);
+    dync__cuda_tile_regs(&u->t, u->ty, "%c", u->rb);
+    dync__cuda_tile_set(&u->t, "b32", "%tu", "and", "%%thr, %d", u->units - 1);
+    dync__cuda_tile_set(&u->t, "u32", "%group", "div", "%%thr, %d", u->units);
     if (u->step) {
-        dync__tile_special(&u->t, "%slice", "%ctaid.y");
+        dync__cuda_tile_special(&u->t, "%slice", "%ctaid.y");
         dync__ptx_line(p, "mad.lo.s32 %%tu, %%slice, %d, %%tu", u->units);
     }
     dync__ptx_line(p, "setp.lt.s32 %%mine, %%tu, %lld", (long long)u->H);
-    dync__tile_wide(&u->t, "%unit", NULL);
+    dync__cuda_tile_wide(&u->t, "%unit", NULL);
     dync__ptx_line(p, "cvt.s64.s32 %%unit, %%tu");
     for (int r = 0; r < u->rb; r++) {
         dync__format(name, sizeof name, "%%row%d", r);
-        dync__tile_wide(&u->t, name, NULL);
+        dync__cuda_tile_wide(&u->t, name, NULL);
         const char *n = dync__ptx_temp(p, "s32");
         dync__ptx_line(p, "mad.lo.s32 %s, %%cta, %d, %d", n, u->groups * u->rb, r);
         dync__ptx_line(p, "mad.lo.s32 %s, %%group, %d, %s", n, u->rb, n);
@@ -11865,13 +11892,14 @@ static void dync__ru_begin(dync__ru *u)
         dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %lld, %%mine", name, n, (long long)u->N);
     }
     int copy = u->groups * u->rb * u->row * u->bytes;
-    u->state = dync__tile_shared(&u->t, u->step ? copy : 2 * copy, 16);
-    if (u->near) u->weights = dync__tile_shared(&u->t, (int)(u->H * u->H * u->pack * u->bytes), 16);
-    dync__tile_set(&u->t, "s32", "%hfirst", "mad.lo", "%%group, %d, %%smem",
-                   u->rb * u->row * u->bytes);
+    u->state = dync__cuda_tile_shared(&u->t, u->step ? copy : 2 * copy, 16);
+    if (u->near)
+        u->weights = dync__cuda_tile_shared(&u->t, (int)(u->H * u->H * u->pack * u->bytes), 16);
+    dync__cuda_tile_set(&u->t, "s32", "%hfirst", "mad.lo", "%%group, %d, %%smem",
+                        u->rb * u->row * u->bytes);
     dync__ptx_line(p, "add.s32 %%hfirst, %%hfirst, %d", u->state);
-    dync__tile_set(&u->t, "s32", "%own", "mad.lo", "%%tu, %d, %%hfirst",
-                   (u->grad ? u->pack : 1) * u->bytes);
+    dync__cuda_tile_set(&u->t, "s32", "%own", "mad.lo", "%%tu, %d, %%hfirst",
+                        (u->grad ? u->pack : 1) * u->bytes);
     /* behind: in the copy that is not being read */
     dync__ptx_line(p, "add.s32 %%own, %%own, %d", u->step ? 0 : copy);
     dync__ptx_line(p, "mov.b32 %%iteration, 0");
@@ -11879,12 +11907,12 @@ static void dync__ru_begin(dync__ru *u)
     dync__ptx_line(p, "min.s32 %s, %%tu, %lld", clamped, (long long)(u->H - 1));
     if (u->near) {
         dync__ptx_reg(p, "b32", "%wp");
-        dync__tile_set(&u->t, "s32", "%wfirst", "mad.lo", "%s, %d, %%smem", clamped,
-                       u->pack * u->bytes);
+        dync__cuda_tile_set(&u->t, "s32", "%wfirst", "mad.lo", "%s, %d, %%smem", clamped,
+                            u->pack * u->bytes);
         dync__ptx_line(p, "add.s32 %%wfirst, %%wfirst, %d", u->weights);
     } else {
-        dync__tile_wide(&u->t, "%wp", NULL);
-        dync__tile_wide(&u->t, "%wfirst", NULL);
+        dync__cuda_tile_wide(&u->t, "%wp", NULL);
+        dync__cuda_tile_wide(&u->t, "%wfirst", NULL);
         dync__ptx_line(p, "mad.wide.s32 %%wfirst, %s, %d, %%b%d", clamped, u->pack * u->bytes,
                        u->temp[0]);
     }
@@ -11892,13 +11920,13 @@ static void dync__ru_begin(dync__ru *u)
         const dync__operand *o = u->at[role];
         if (!o || o->lay.ndim == 1) continue;
         dync__ru_base(role, name);
-        dync__tile_set(&u->t, "s64", name, "add", "%%b%d, %lld", (int)(o - u->call->operand),
-                       (long long)(o->lay.offset * dync__dtype_info(o->dtype)->bytes));
+        dync__cuda_tile_set(&u->t, "s64", name, "add", "%%b%d, %lld", (int)(o - u->call->operand),
+                            (long long)(o->lay.offset * dync__dtype_info(o->dtype)->bytes));
     }
     if (u->at[DYNC__RNN_BIAS]) {
         const dync__operand *o = u->at[DYNC__RNN_BIAS];
         int64_t bytes = dync__dtype_info(o->dtype)->bytes;
-        dync__tile_regs(&u->t, u->ty, "%bias", u->gates);
+        dync__cuda_tile_regs(&u->t, u->ty, "%bias", u->gates);
         for (int g = 0; g < u->gates; g++) {
             char value[16];
             dync__format(value, sizeof value, "%%bias%d", g);
@@ -11909,18 +11937,18 @@ static void dync__ru_begin(dync__ru *u)
                            (long long)((o->lay.offset + g * u->H * o->lay.stride[0]) * bytes));
             dync__ptx_line(p, "mov.%s %s, %s", u->ty, value,
                            u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
-            dync__tile_load(&u->t, o->dtype, value, at, "@%mine ");
+            dync__cuda_tile_load(&u->t, o->dtype, value, at, "@%mine ");
         }
     }
     if (!u->near) return;
     int64_t bytes = u->H * u->H * u->pack * u->bytes;
     int each = bytes % 16 == 0 ? 16 : 4;
-    dync__tile_note(&u->t, "weights");
+    dync__cuda_tile_note(&u->t, "weights");
     dync__ptx_line(p, "mov.b32 %%left, %%thr");
-    dync__tile_set(&u->t, "s32", "%to", "mad.lo", "%%thr, %d, %%smem", each);
-    dync__tile_wide(&u->t, "%from", NULL);
+    dync__cuda_tile_set(&u->t, "s32", "%to", "mad.lo", "%%thr, %d, %%smem", each);
+    dync__cuda_tile_wide(&u->t, "%from", NULL);
     dync__ptx_line(p, "mad.wide.s32 %%from, %%thr, %d, %%b%d", each, u->temp[0]);
-    dync__tile_label(&u->t, "WEIGHTS");
+    dync__cuda_tile_label(&u->t, "WEIGHTS");
     dync__ptx_line(p, "setp.lt.s32 %%more, %%left, %lld", (long long)(bytes / each));
     dync__ptx_line(p, "@%%more cp.async.ca.shared.global [%%to+%d], [%%from], %d", u->weights,
                    each);
@@ -11928,8 +11956,8 @@ static void dync__ru_begin(dync__ru *u)
     dync__ptx_line(p, "add.s32 %%to, %%to, %d", threads * each);
     dync__ptx_line(p, "add.s64 %%from, %%from, %d", threads * each);
     dync__ptx_line(p, "@%%more bra WEIGHTS");
-    dync__tile_commit(&u->t);
-    dync__tile_wait(&u->t, 0);
+    dync__cuda_tile_commit(&u->t);
+    dync__cuda_tile_wait(&u->t, 0);
 }
 
 /* %at<role> of the operands with a step, for step %index. */
@@ -11975,9 +12003,9 @@ static void dync__ru_block_text(dync__ru *u)
             dync__ptx_line(p, "@%%mine st.shared.%s [%%own+%d], %%h%d", u->ty,
                            r * u->row * u->bytes - copy, r);
     }
-    dync__tile_barrier(&u->t);
+    dync__cuda_tile_barrier(&u->t);
     dync__ptx_line(p, "mov.b32 %%index, %lld", (long long)(u->grad ? u->L - 1 : 0));
-    dync__tile_label(&u->t, "STEP");
+    dync__cuda_tile_label(&u->t, "STEP");
     dync__ru_at_step(u);
     if (u->grad) {
         dync__ptx_line(p, "setp.eq.s32 %%skip, %%index, %lld", (long long)(u->L - 1));
@@ -11985,7 +12013,7 @@ static void dync__ru_block_text(dync__ru *u)
     }
     dync__ru_product(u);
     for (int r = 0; u->grad && r < u->rb; r++) dync__ru_add_product(u, r);
-    if (u->grad) dync__tile_label(&u->t, "NONE");
+    if (u->grad) dync__cuda_tile_label(&u->t, "NONE");
     dync__ptx_line(p, "sub.s32 %%share, %%own, %%iteration");
     for (int r = 0; r < u->rb; r++) {
         if (u->grad)
@@ -11997,7 +12025,7 @@ static void dync__ru_block_text(dync__ru *u)
                            r * u->row * u->bytes, r);
     }
     dync__ptx_line(p, "sub.s32 %%iteration, %d, %%iteration", copy);
-    dync__tile_barrier(&u->t);
+    dync__cuda_tile_barrier(&u->t);
     dync__ptx_line(p, "add.s32 %%index, %%index, %d", u->grad ? -1 : 1);
     if (u->grad)
         dync__ptx_line(p, "setp.ge.s32 %%more, %%index, 0");
@@ -12008,9 +12036,9 @@ static void dync__ru_block_text(dync__ru *u)
     for (int r = 0; u->grad && r < u->rb; r++) dync__ru_add_product(u, r);
     if (u->grad) dync__ru_leave(u, 'h', DYNC__RNN_GH0);
     dync__ru_leave(u, 'c', u->grad ? DYNC__RNN_GC0 : DYNC__RNN_CN);
-    dync__tile_entry(&u->t, u->call->row->name,
-                     (u->N + u->groups * u->rb - 1) / (u->groups * u->rb), 1, 1,
-                     u->units * u->groups);
+    dync__cuda_tile_entry(&u->t, u->call->row->name,
+                          (u->N + u->groups * u->rb - 1) / (u->groups * u->rb), 1, 1,
+                          u->units * u->groups);
 }
 
 /* A state of the thread's rows between launches, [N, H] at the register `base`. */
@@ -12037,7 +12065,7 @@ static void dync__ru_stage(dync__ru *u, int64_t width)
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(p, names[i][0], names[i][1]);
     dync__ptx_reg(p, u->ty, "%value");
     dync__ptx_line(p, "mov.b32 %%left, %%thr");
-    dync__tile_label(&u->t, "STATES");
+    dync__cuda_tile_label(&u->t, "STATES");
     dync__ptx_line(p, "div.u32 %%line, %%left, %lld", (long long)width);
     dync__ptx_line(p, "rem.u32 %%place, %%left, %lld", (long long)width);
     dync__ptx_line(p, "mad.lo.s32 %%hp, %%line, %d, %%smem", u->row * u->bytes);
@@ -12055,7 +12083,7 @@ static void dync__ru_stage(dync__ru *u, int64_t width)
     dync__ptx_line(p, "@%%more st.shared.%s [%%hp+%d], %%value", u->ty, u->state);
     dync__ptx_line(p, "add.s32 %%left, %%left, %d", u->units * u->groups);
     dync__ptx_line(p, "@%%more bra STATES");
-    dync__tile_barrier(&u->t);
+    dync__cuda_tile_barrier(&u->t);
 }
 
 /* One step of some units of some rows: the launch has its number in the parameter behind the
@@ -12066,23 +12094,23 @@ static void dync__ru_step_text(dync__ru *u)
     int64_t width = u->grad ? u->H * u->pack : u->H;
     char name[24];
     dync__ru_begin(u);
-    dync__tile_wide(&u->t, "%launch", NULL);
+    dync__cuda_tile_wide(&u->t, "%launch", NULL);
     dync__ptx_line(p, "ld.param.b64 %%launch, [p%d]", u->t.n_buffers + 1);
-    dync__tile_wide(&u->t, "%odd", NULL);
+    dync__cuda_tile_wide(&u->t, "%odd", NULL);
     dync__ptx_line(p, "and.b64 %%odd, %%launch, 1");
-    dync__tile_set(&u->t, "s64", "%read", "mad.lo", "%%odd, %lld, %%b%d",
-                   (long long)(u->N * width * u->bytes), u->temp[1]);
+    dync__cuda_tile_set(&u->t, "s64", "%read", "mad.lo", "%%odd, %lld, %%b%d",
+                        (long long)(u->N * width * u->bytes), u->temp[1]);
     dync__ptx_line(p, "xor.b64 %%odd, %%odd, 1");
-    dync__tile_set(&u->t, "s64", "%write", "mad.lo", "%%odd, %lld, %%b%d",
-                   (long long)(u->N * width * u->bytes), u->temp[1]);
+    dync__cuda_tile_set(&u->t, "s64", "%write", "mad.lo", "%%odd, %lld, %%b%d",
+                        (long long)(u->N * width * u->bytes), u->temp[1]);
     dync__ptx_line(p, "cvt.s32.s64 %%index, %%launch");
-    dync__tile_wide(&u->t, "%kept", NULL);
-    dync__tile_wide(&u->t, "%cells", NULL);
+    dync__cuda_tile_wide(&u->t, "%kept", NULL);
+    dync__cuda_tile_wide(&u->t, "%cells", NULL);
     dync__ptx_line(p, "mov.b64 %%kept, %%b%d", u->temp[2]);
     dync__ptx_line(p, "mov.b64 %%cells, %%b%d", u->temp[3]);
     for (int r = 0; r < u->rb; r++) {
         dync__format(name, sizeof name, "%%share%d", r);
-        dync__tile_wide(&u->t, name, NULL);
+        dync__cuda_tile_wide(&u->t, name, NULL);
         dync__ptx_line(p, "mad.lo.s64 %s, %%row%d, %lld, %%unit", name, r, (long long)u->H);
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%write", name, name,
                        (u->grad ? u->pack : 1) * u->bytes);
@@ -12100,7 +12128,7 @@ static void dync__ru_step_text(dync__ru *u)
     dync__ru_product(u);
     for (int r = 0; u->grad && r < u->rb; r++) dync__ru_add_product(u, r);
     if (u->grad) {
-        dync__tile_label(&u->t, "NONE");
+        dync__cuda_tile_label(&u->t, "NONE");
         dync__ptx_line(p, "setp.lt.s32 %%skip, %%index, 0");
         dync__ptx_line(p, "@%%skip bra LAST");
     }
@@ -12118,14 +12146,14 @@ static void dync__ru_step_text(dync__ru *u)
     if (u->gates == 4) dync__ru_keep(u, 'c', "%cells", true);
     if (!u->grad) dync__ptx_line(p, "setp.ne.s32 %%skip, %%index, %lld", (long long)(u->L - 1));
     dync__ptx_line(p, u->grad ? "bra END" : "@%%skip bra END");
-    dync__tile_label(&u->t, "LAST");
+    dync__cuda_tile_label(&u->t, "LAST");
     if (u->grad) dync__ru_leave(u, 'h', DYNC__RNN_GH0);
     dync__ru_leave(u, 'c', u->grad ? DYNC__RNN_GC0 : DYNC__RNN_CN);
-    dync__tile_label(&u->t, "END");
+    dync__cuda_tile_label(&u->t, "END");
     u->t.steps = u->grad ? u->L + 1 : u->L;
-    dync__tile_entry(&u->t, u->call->row->name,
-                     (u->N + u->groups * u->rb - 1) / (u->groups * u->rb),
-                     (u->H + u->units - 1) / u->units, 1, u->units * u->groups);
+    dync__cuda_tile_entry(&u->t, u->call->row->name,
+                          (u->N + u->groups * u->rb - 1) / (u->groups * u->rb),
+                          (u->H + u->units - 1) / u->units, 1, u->units * u->groups);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
@@ -12231,12 +12259,12 @@ DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync
     if (u.step && u.gates == 4)
         ok = ok && dync__ru_copy(&u, code, u.grad ? DYNC__RNN_GC : DYNC__RNN_C0, buf[n + 3]);
     if (!ok) return DYNC_ERR_MEMORY;
-    dync__tile_begin(&u.t, n + n_temps);
+    dync__cuda_tile_begin(&u.t, n + n_temps);
     if (u.step)
         dync__ru_step_text(&u);
     else
         dync__ru_block_text(&u);
-    return dync__tile_end(&u.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    return dync__cuda_tile_end(&u.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* ==== cuda/sort.c ================================================================================== */
@@ -12252,7 +12280,7 @@ DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync
 
 enum { DYNC__SK_TILE_BYTES = 32 * 1024, DYNC__SK_THREADS = 512, DYNC__SK_PIECE = 8 };
 typedef struct dync__sk {
-    dync__tile t;
+    dync__cuda_tile t;
     const dync__operand *x, *values, *index;
     int dim, words, compute;
     bool descending;
@@ -12270,8 +12298,8 @@ static void dync__sk_line(dync__sk *s, const char *name, const dync__operand *o,
 {
     char base[16];
     dync__format(base, sizeof base, "%%b%d", buffer);
-    dync__tile_wide(&s->t, name, base);
-    dync__tile_address(&s->t, name, o, o->lay.shape, s->dim, "%line");
+    dync__cuda_tile_wide(&s->t, name, base);
+    dync__cuda_tile_address(&s->t, name, o, o->lay.shape, s->dim, "%line");
 }
 
 /* An item moves: registers name0 (and name1, the place) from or to [at + offset]. */
@@ -12292,7 +12320,7 @@ static void dync__sk_move(dync__sk *s, const char *guard, bool store, const char
 }
 static void dync__sk_item(dync__sk *s, const char *name)
 {
-    dync__tile_regs(&s->t, "b64", name, s->words);
+    dync__cuda_tile_regs(&s->t, "b64", name, s->words);
 }
 
 /* p = a before b */
@@ -12320,7 +12348,7 @@ static void dync__sk_make(dync__sk *s, const char *at, const char *p)
     if (s->x->dtype == DYNC_BOOL)
         dync__ptx_line(x, "%sld.global.u8 %%key, [%s]", guard, at);
     else
-        dync__tile_load(&s->t, s->x->dtype, "%value", at, guard);
+        dync__cuda_tile_load(&s->t, s->x->dtype, "%value", at, guard);
     if (s->x->dtype != DYNC_BOOL) dync__ptx_line(x, "mov.b%s %%key, %%value", ty);
     /* below 0 the other way round; -0 is 0; NaN is the greatest */
     if (real) {
@@ -12399,7 +12427,7 @@ static void dync__sk_tiles(dync__sk *s)
     if (s->x->dtype != DYNC_BOOL) dync__ptx_reg(x, dync__ptx_type(s->compute), "%value");
     dync__sk_item(s, "%a");
     dync__sk_item(s, "%c");
-    int at = dync__tile_shared(&s->t, (int)s->tile * item * several, 16);
+    int at = dync__cuda_tile_shared(&s->t, (int)s->tile * item * several, 16);
     dync__ptx_line(x, "div.u32 %%sub, %%thr, %d", threads);
     dync__ptx_line(x, "rem.u32 %%me, %%thr, %d", threads);
     dync__ptx_line(x, "mov.b32 %%first, 0");
@@ -12419,12 +12447,12 @@ static void dync__sk_tiles(dync__sk *s)
         dync__sk_line(s, "%values", s->values, 1);
         dync__sk_line(s, "%index", s->index, 2);
     }
-    dync__tile_set(&s->t, "s32", "%mine", "mad.lo", "%%sub, %lld, %%smem",
-                   (long long)(s->tile * item));
+    dync__cuda_tile_set(&s->t, "s32", "%mine", "mad.lo", "%%sub, %lld, %%smem",
+                        (long long)(s->tile * item));
     dync__ptx_line(x, "add.s32 %%mine, %%mine, %d", at);
-    dync__tile_note(&s->t, "items");
+    dync__cuda_tile_note(&s->t, "items");
     dync__ptx_line(x, "mov.b32 %%i, %%me");
-    dync__tile_label(&s->t, "LOAD");
+    dync__cuda_tile_label(&s->t, "LOAD");
     dync__ptx_line(x, "add.s32 %%place, %%i, %%first");
     dync__ptx_line(x, "setp.lt.u32 %%in, %%place, %lld", (long long)s->length);
     dync__ptx_line(x, "cvt.u64.u32 %%at, %%place");
@@ -12436,15 +12464,15 @@ static void dync__sk_tiles(dync__sk *s)
     dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
     dync__ptx_line(x, "@%%more bra LOAD");
     if (s->tile > 1) {
-        dync__tile_note(&s->t, "runs of k, up and down in turn, from pairs j apart");
+        dync__cuda_tile_note(&s->t, "runs of k, up and down in turn, from pairs j apart");
         dync__ptx_line(x, "mov.b32 %%k, 2");
-        dync__tile_label(&s->t, "RUNS");
+        dync__cuda_tile_label(&s->t, "RUNS");
         dync__ptx_line(x, "shr.u32 %%j, %%k, 1");
-        dync__tile_label(&s->t, "PAIRS");
-        dync__tile_barrier(&s->t);
+        dync__cuda_tile_label(&s->t, "PAIRS");
+        dync__cuda_tile_barrier(&s->t);
         dync__ptx_line(x, "sub.s32 %%mask, %%j, 1");
         dync__ptx_line(x, "mov.b32 %%i, %%me");
-        dync__tile_label(&s->t, "EXCHANGE");
+        dync__cuda_tile_label(&s->t, "EXCHANGE");
         dync__ptx_line(x, "and.b32 %%other, %%i, %%mask");
         dync__ptx_line(x, "mul.lo.s32 %%slot, %%i, 2");
         dync__ptx_line(x, "sub.s32 %%slot, %%slot, %%other");
@@ -12469,11 +12497,11 @@ static void dync__sk_tiles(dync__sk *s)
         dync__ptx_line(x, "shl.b32 %%k, %%k, 1");
         dync__ptx_line(x, "setp.le.s32 %%more, %%k, %lld", (long long)s->tile);
         dync__ptx_line(x, "@%%more bra RUNS");
-        dync__tile_barrier(&s->t);
+        dync__cuda_tile_barrier(&s->t);
     }
-    if (s->tiles > 1) dync__tile_scratch(&s->t);
+    if (s->tiles > 1) dync__cuda_tile_scratch(&s->t);
     dync__ptx_line(x, "mov.b32 %%i, %%me");
-    dync__tile_label(&s->t, "STORE");
+    dync__cuda_tile_label(&s->t, "STORE");
     dync__ptx_line(x, "mad.lo.s32 %%slot, %%i, %d, %%mine", item);
     dync__sk_move(s, "", false, "shared", "%a", "%slot");
     dync__ptx_line(x, "add.s32 %%place, %%i, %%first");
@@ -12488,9 +12516,9 @@ static void dync__sk_tiles(dync__sk *s)
     dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
     dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
     dync__ptx_line(x, "@%%more bra STORE");
-    dync__tile_entry(&s->t, "sort",
-                     s->tiles > 1 ? s->lines * s->tiles : (s->lines + several - 1) / several, 1, 1,
-                     threads * several);
+    dync__cuda_tile_entry(&s->t, "sort",
+                          s->tiles > 1 ? s->lines * s->tiles : (s->lines + several - 1) / several,
+                          1, 1, threads * several);
 }
 
 /* A thread's place: %line and %d, the first of its `each` items. */
@@ -12499,7 +12527,7 @@ static void dync__sk_place(dync__sk *s, int each)
     dync__ptx *x = &s->t.p;
     long long per_line = (long long)((s->length + each - 1) / each);
     static const char *const names[] = {"%line", "%d", "%at"};
-    for (int i = 0; i < 3; i++) dync__tile_wide(&s->t, names[i], NULL);
+    for (int i = 0; i < 3; i++) dync__cuda_tile_wide(&s->t, names[i], NULL);
     dync__ptx_reg(x, "pred", "%in");
     dync__ptx_line(x, "cvt.u64.u32 %%d, %%thr");
     dync__ptx_line(x, "mad.wide.u32 %%d, %%cta, 256, %%d");
@@ -12508,7 +12536,7 @@ static void dync__sk_place(dync__sk *s, int each)
     dync__ptx_line(x, "mul.lo.s64 %%d, %%d, %d", each);
     dync__ptx_line(x, "setp.ge.u64 %%in, %%line, %lld", (long long)s->lines);
     dync__ptx_line(x, "@%%in ret");
-    dync__tile_scratch(&s->t);
+    dync__cuda_tile_scratch(&s->t);
 }
 static int64_t dync__sk_blocks(const dync__sk *s, int each)
 {
@@ -12524,7 +12552,7 @@ static void dync__sk_merge(dync__sk *s, int passes)
                                         "%right",    "%low",  "%high", "%i",    "%j",
                                         "%diagonal", "%from", "%to",   "%base"};
     static const char *const preds[] = {"%more", "%mine", "%is"};
-    for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__tile_wide(&s->t, names[i], NULL);
+    for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__cuda_tile_wide(&s->t, names[i], NULL);
     for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(x, "pred", preds[i]);
     dync__ptx_reg(x, "b32", "%shift");
     dync__sk_item(s, "%a");
@@ -12554,8 +12582,8 @@ static void dync__sk_merge(dync__sk *s, int passes)
     dync__ptx_line(x, "max.s64 %%low, %%low, 0");
     dync__ptx_line(x, "sub.s64 %%high, %%middle, %%left");
     dync__ptx_line(x, "min.s64 %%high, %%high, %%diagonal");
-    dync__tile_note(&s->t, "items of the first run before the diagonal");
-    dync__tile_label(&s->t, "BISECT");
+    dync__cuda_tile_note(&s->t, "items of the first run before the diagonal");
+    dync__cuda_tile_label(&s->t, "BISECT");
     dync__ptx_line(x, "setp.ge.s64 %%more, %%low, %%high");
     dync__ptx_line(x, "@%%more bra FOUND");
     dync__ptx_line(x, "add.s64 %%i, %%low, %%high");
@@ -12573,7 +12601,7 @@ static void dync__sk_merge(dync__sk *s, int passes)
     dync__ptx_line(x, "not.pred %%is, %%is");
     dync__ptx_line(x, "@%%is mov.b64 %%high, %%i");
     dync__ptx_line(x, "bra BISECT");
-    dync__tile_label(&s->t, "FOUND");
+    dync__cuda_tile_label(&s->t, "FOUND");
     dync__ptx_line(x, "add.s64 %%i, %%left, %%low");
     dync__ptx_line(x, "sub.s64 %%j, %%diagonal, %%low");
     dync__ptx_line(x, "add.s64 %%j, %%j, %%middle");
@@ -12598,9 +12626,9 @@ static void dync__sk_merge(dync__sk *s, int passes)
         dync__sk_move(s, "@%mine ", true, "global", "%c", "%at");
         dync__ptx_line(x, "@%%mine add.s64 %%j, %%j, 1");
     }
-    dync__tile_label(&s->t, "DONE");
+    dync__cuda_tile_label(&s->t, "DONE");
     s->t.steps = passes;
-    dync__tile_entry(&s->t, "sort", dync__sk_blocks(s, DYNC__SK_PIECE), 1, 1, 256);
+    dync__cuda_tile_entry(&s->t, "sort", dync__sk_blocks(s, DYNC__SK_PIECE), 1, 1, 256);
     s->t.steps = 0;
 }
 
@@ -12610,14 +12638,14 @@ static void dync__sk_gather(dync__sk *s, int passes)
     dync__sk_item(s, "%a");
     dync__sk_place(s, 1);
     dync__format(half, sizeof half, "%d", passes & 1);
-    dync__tile_wide(&s->t, "%half", half);
+    dync__cuda_tile_wide(&s->t, "%half", half);
     dync__sk_scratch_at(s, "%half", "%d");
     dync__sk_move(s, "", false, "global", "%a", "%at");
     dync__sk_line(s, "%x", s->x, 0);
     dync__sk_line(s, "%values", s->values, 1);
     dync__sk_line(s, "%index", s->index, 2);
     dync__sk_result(s, "%a", "%d", "%true");
-    dync__tile_entry(&s->t, "sort", dync__sk_blocks(s, 1), 1, 1, 256);
+    dync__cuda_tile_entry(&s->t, "sort", dync__sk_blocks(s, 1), 1, 1, 256);
 }
 
 DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__operand *x,
@@ -12646,16 +12674,16 @@ DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__oper
                           (long long)s.lines, (long long)s.length);
     int passes = 0;
     while ((int64_t)1 << passes < s.tiles) passes++;
-    dync__tile_begin(&s.t, 3);
+    dync__cuda_tile_begin(&s.t, 3);
     dync__sk_tiles(&s);
     if (passes) {
         s.t.out.scratch_bytes = 2 * s.lines * s.length * 8 * s.words;
-        dync__tile_next(&s.t);
+        dync__cuda_tile_next(&s.t);
         dync__sk_merge(&s, passes);
-        dync__tile_next(&s.t);
+        dync__cuda_tile_next(&s.t);
         dync__sk_gather(&s, passes);
     }
-    return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    return dync__cuda_tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kcall *call,
@@ -12703,7 +12731,7 @@ DYNC__FN int64_t dync__cuda_numel(const dync__operand *o, int skip)
 /* to[line, index[line, i]] = or += scale * from[line, i] for all i in order, lines being all dims
  * but dim. */
 typedef struct dync__sca {
-    dync__tile t;
+    dync__cuda_tile t;
     const dync__operand *index, *from, *to;
     int32_t buf[3];
     int dim;
@@ -12741,8 +12769,8 @@ static void dync__sca_thread(dync__sca *s, int64_t n)
 }
 static void dync__sca_entry(dync__sca *s, const char *name, int64_t threads)
 {
-    dync__tile_entry(&s->t, name, (threads + DYNC__SCA_BLOCK - 1) / DYNC__SCA_BLOCK, 1, 1,
-                     DYNC__SCA_BLOCK);
+    dync__cuda_tile_entry(&s->t, name, (threads + DYNC__SCA_BLOCK - 1) / DYNC__SCA_BLOCK, 1, 1,
+                          DYNC__SCA_BLOCK);
 }
 
 /* %pi, %pf, %pt: the beginning of line %line, in buffers `index`, + 1 and + 2. */
@@ -12751,8 +12779,8 @@ static void dync__sca_lines(dync__sca *s, int from)
     dync__ptx *p = &s->t.p;
     dync__ptx_line(p, "mov.b64 %%pf, %%b%d", from);
     dync__ptx_line(p, "mov.b64 %%pt, %%b%d", from + 1);
-    dync__tile_address(&s->t, "%pf", s->from, s->walked, s->dim, "%line");
-    dync__tile_address(&s->t, "%pt", s->to, s->walked, s->dim, "%line");
+    dync__cuda_tile_address(&s->t, "%pf", s->from, s->walked, s->dim, "%line");
+    dync__cuda_tile_address(&s->t, "%pt", s->to, s->walked, s->dim, "%line");
 }
 static void dync__sca_index(dync__sca *s)
 {
@@ -12761,7 +12789,7 @@ static void dync__sca_index(dync__sca *s)
     if (s->shared)
         dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.offset * 8));
     else
-        dync__tile_address(&s->t, "%pi", s->index, s->walked, s->dim, "%line");
+        dync__cuda_tile_address(&s->t, "%pi", s->index, s->walked, s->dim, "%line");
 }
 
 /* %v = scale * %v */
@@ -12785,9 +12813,9 @@ static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name,
     dync__ptx *p = &s->t.p;
     int64_t parts = 1;
     while (parts < s->size && s->lines * parts < units * 1024 && parts < 4096) parts *= 2;
-    dync__tile_begin(&s->t, 3);
+    dync__cuda_tile_begin(&s->t, 3);
     dync__sca_thread(s, s->lines * parts);
-    dync__tile_wide(&s->t, "%part", NULL);
+    dync__cuda_tile_wide(&s->t, "%part", NULL);
     dync__ptx_reg(p, "pred", "%mine");
     dync__ptx_reg(p, s->type, "%v");
     dync__ptx_reg(p, s->type, "%old");
@@ -12796,7 +12824,7 @@ static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name,
     dync__sca_index(s);
     dync__sca_lines(s, 1);
     dync__ptx_line(p, "mov.b64 %%i, 0");
-    dync__tile_label(&s->t, "NEXT");
+    dync__cuda_tile_label(&s->t, "NEXT");
     dync__ptx_line(p, "ld.global.b64 %%place, [%%pi]");
     dync__ptx_line(p, "and.b64 %%at, %%place, %lld", (long long)(parts - 1));
     dync__ptx_line(p, "setp.eq.s64 %%mine, %%at, %%part");
@@ -12804,22 +12832,22 @@ static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name,
     dync__ptx_line(p, "setp.lt.and.u64 %%ok, %%place, %lld, %%mine", (long long)s->size);
     dync__ptx_line(p, "not.pred %%mine, %%ok");
     dync__ptx_line(p, "@%%mine bra SKIP");
-    dync__tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
+    dync__cuda_tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
     dync__ptx_line(p, "mad.lo.s64 %%at, %%place, %lld, %%pt", dync__sca_step(s, s->to));
     if (s->add) {
         dync__sca_scale(s, "%v");
-        dync__tile_load(&s->t, s->to->dtype, "%old", "%at", "");
+        dync__cuda_tile_load(&s->t, s->to->dtype, "%old", "%at", "");
         dync__ptx_line(p, "add%s.%s %%v, %%old, %%v", dync__sca_is_float(s) ? ".rn" : "", s->type);
     }
-    dync__tile_store(&s->t, s->to->dtype, "%at", "%v", "");
-    dync__tile_label(&s->t, "SKIP");
+    dync__cuda_tile_store(&s->t, s->to->dtype, "%at", "%v", "");
+    dync__cuda_tile_label(&s->t, "SKIP");
     dync__ptx_line(p, "add.s64 %%i, %%i, 1");
     dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", dync__sca_step(s, s->index));
     dync__ptx_line(p, "add.s64 %%pf, %%pf, %lld", dync__sca_step(s, s->from));
     dync__ptx_line(p, "setp.lt.s64 %%more, %%i, %lld", (long long)s->count);
     dync__ptx_line(p, "@%%more bra NEXT");
     dync__sca_entry(s, name, s->lines * parts);
-    return dync__tile_end(&s->t, code, s->buf);
+    return dync__cuda_tile_end(&s->t, code, s->buf);
 }
 
 /* ---- atomics: a thread an item --------------------------------------------------------------- */
@@ -12846,7 +12874,7 @@ static void dync__sca_item(dync__sca *s, bool words)
     dync__ptx_line(p, "mad.lo.s64 %%pt, %%place, %lld, %%pt", dync__sca_step(s, s->to));
     dync__ptx_reg(p, s->type, "%v");
     if (!words) return;
-    dync__tile_scratch(&s->t);
+    dync__cuda_tile_scratch(&s->t);
     dync__ptx_line(p, "mad.lo.s64 %%at, %%line, %lld, %%place", (long long)s->size);
     dync__ptx_line(p, "mad.lo.s64 %%at, %%at, 4, %%scratch");
     dync__ptx_reg(p, "u32", "%number");
@@ -12857,39 +12885,39 @@ static void dync__sca_item(dync__sca *s, bool words)
 static bool dync__sca_last_write(dync__cuda_code *code, dync__sca *s, const char *name)
 {
     dync__ptx *p = &s->t.p;
-    dync__tile_begin(&s->t, 3);
+    dync__cuda_tile_begin(&s->t, 3);
     s->t.out.scratch_bytes = s->lines * s->size * 4;
     dync__sca_thread(s, s->lines * s->size);
-    dync__tile_scratch(&s->t);
+    dync__cuda_tile_scratch(&s->t);
     dync__ptx_line(p, "mad.lo.s64 %%at, %%n, 4, %%scratch");
     dync__ptx_line(p, "st.global.u32 [%%at], 0");
     dync__sca_entry(s, name, s->lines * s->size);
-    dync__tile_next(&s->t);
+    dync__cuda_tile_next(&s->t);
     dync__sca_item(s, true);
     dync__ptx_line(p, "red.global.max.u32 [%%at], %%number");
     dync__sca_entry(s, name, s->lines * s->count);
-    dync__tile_next(&s->t);
+    dync__cuda_tile_next(&s->t);
     dync__sca_item(s, true);
     dync__ptx_reg(p, "u32", "%last");
     dync__ptx_line(p, "ld.global.u32 %%last, [%%at]");
     dync__ptx_line(p, "setp.ne.u32 %%out, %%last, %%number");
     dync__ptx_line(p, "@%%out ret");
-    dync__tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
-    dync__tile_store(&s->t, s->to->dtype, "%pt", "%v", "");
+    dync__cuda_tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
+    dync__cuda_tile_store(&s->t, s->to->dtype, "%pt", "%v", "");
     dync__sca_entry(s, name, s->lines * s->count);
-    return dync__tile_end(&s->t, code, s->buf);
+    return dync__cuda_tile_end(&s->t, code, s->buf);
 }
 
 static bool dync__sca_integers(dync__cuda_code *code, dync__sca *s, const char *name)
 {
-    dync__tile_begin(&s->t, 3);
+    dync__cuda_tile_begin(&s->t, 3);
     dync__sca_item(s, false);
-    dync__tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
+    dync__cuda_tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
     dync__sca_scale(s, "%v");
     dync__ptx_line(&s->t.p, "red.global.add.%s [%%pt], %%v",
                    s->to->dtype == DYNC_I64 ? "u64" : "u32");
     dync__sca_entry(s, name, s->lines * s->count);
-    return dync__tile_end(&s->t, code, s->buf);
+    return dync__cuda_tile_end(&s->t, code, s->buf);
 }
 
 /* ---- floats: runs of the sorted index -------------------------------------------------------- */
@@ -12929,7 +12957,7 @@ static void dync__sca_chunk(dync__sca *s, int64_t chunk, int64_t threads)
     for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
     dync__ptx_reg(p, s->type, "%acc");
     dync__ptx_reg(p, s->type, "%old");
-    dync__tile_scratch(&s->t);
+    dync__cuda_tile_scratch(&s->t);
     dync__ptx_line(p, "rem.u64 %%line, %%n, %lld", (long long)s->lines);
     dync__ptx_line(p, "div.u64 %%c, %%n, %lld", (long long)s->lines);
     dync__ptx_line(p, "mad.lo.s64 %%carry, %%n, %d, %%scratch", bytes);
@@ -12954,27 +12982,27 @@ static void dync__sca_put(dync__sca *s)
     dync__ptx_line(p, "setp.lt.and.u32 %%put, %%key, %lld, %%own", (long long)s->size);
     dync__ptx_line(p, "cvt.u64.u32 %%place, %%key");
     dync__ptx_line(p, "mad.lo.s64 %%at, %%place, %lld, %%pt", dync__sca_step(s, s->to));
-    dync__tile_load(&s->t, s->to->dtype, "%old", "%at", "@%put ");
+    dync__cuda_tile_load(&s->t, s->to->dtype, "%old", "%at", "@%put ");
     dync__ptx_line(p, "add.rn.%s %%old, %%old, %%acc", s->type);
-    dync__tile_store(&s->t, s->to->dtype, "%at", "%old", "@%put ");
+    dync__cuda_tile_store(&s->t, s->to->dtype, "%at", "%old", "@%put ");
 }
 
 static void dync__sca_runs(dync__sca *s, int64_t chunk, int64_t chunks, const char *name)
 {
-    dync__tile *t = &s->t;
+    dync__cuda_tile *t = &s->t;
     dync__ptx *p = &t->p;
     char v[16], guard[16];
     int ahead = DYNC__SCA_AHEAD;
     dync__sca_chunk(s, chunk, s->lines * chunks);
-    dync__tile_regs(t, "u32", "%k", ahead);
-    dync__tile_regs(t, "b64", "%w", ahead);
-    dync__tile_regs(t, "pred", "%in", ahead);
-    dync__tile_regs(t, s->type, "%v", ahead);
-    dync__tile_wide(t, "%left", NULL);
+    dync__cuda_tile_regs(t, "u32", "%k", ahead);
+    dync__cuda_tile_regs(t, "b64", "%w", ahead);
+    dync__cuda_tile_regs(t, "pred", "%in", ahead);
+    dync__cuda_tile_regs(t, s->type, "%v", ahead);
+    dync__cuda_tile_wide(t, "%left", NULL);
     dync__ptx_line(p, "mul.lo.s64 %%left, %%c, %lld", (long long)-chunk);
     dync__ptx_line(p, "add.s64 %%left, %%left, %lld", (long long)s->count);
     dync__ptx_line(p, "min.s64 %%left, %%left, %lld", (long long)chunk);
-    dync__tile_label(t, "NEXT");
+    dync__cuda_tile_label(t, "NEXT");
     for (int u = 0; u < ahead; u++) {
         dync__ptx_line(p, "setp.gt.s64 %%in%d, %%left, %d", u, u);
         dync__ptx_line(p, "@%%in%d ld.global.u32 %%k%d, [%%pk+%d]", u, u, 4 * u);
@@ -12984,7 +13012,7 @@ static void dync__sca_runs(dync__sca *s, int64_t chunk, int64_t chunks, const ch
         dync__format(v, sizeof v, "%%v%d", u);
         dync__format(guard, sizeof guard, "@%%in%d ", u);
         dync__ptx_line(p, "mad.lo.s64 %%at, %%w%d, %lld, %%pf", u, dync__sca_step(s, s->from));
-        dync__tile_load(t, s->from->dtype, v, "%at", guard);
+        dync__cuda_tile_load(t, s->from->dtype, v, "%at", guard);
     }
     for (int u = 0; u < ahead; u++) {
         dync__format(v, sizeof v, "%%v%d", u);
@@ -12998,7 +13026,7 @@ static void dync__sca_runs(dync__sca *s, int64_t chunk, int64_t chunks, const ch
         dync__ptx_line(p, "mov.b%d %%acc, 0", dync__dtype_info(s->compute)->bytes * 8);
         dync__ptx_line(p, "setp.ne.u32 %%cont, 0, 0");
         dync__ptx_line(p, "not.pred %%own, %%cont");
-        dync__tile_label(t, "SAME%d", u);
+        dync__cuda_tile_label(t, "SAME%d", u);
         dync__sca_scale(s, v);
         dync__ptx_line(p, "add.rn.%s %%acc, %%acc, %s", s->type, v);
     }
@@ -13006,7 +13034,7 @@ static void dync__sca_runs(dync__sca *s, int64_t chunk, int64_t chunks, const ch
     dync__ptx_line(p, "add.s64 %%pp, %%pp, %d", 8 * ahead);
     dync__ptx_line(p, "sub.s64 %%left, %%left, %d", ahead);
     dync__ptx_line(p, "bra NEXT");
-    dync__tile_label(t, "END");
+    dync__cuda_tile_label(t, "END");
     dync__ptx_line(p, "@%%cont st.global.%s [%%carry], %%acc", s->type);
     dync__sca_put(s);
     dync__sca_entry(s, name, s->lines * chunks);
@@ -13025,7 +13053,7 @@ static void dync__sca_carries(dync__sca *s, int64_t chunk, int64_t chunks, const
     dync__ptx_line(p, "@%%out ret");
     dync__ptx_line(p, "setp.eq.u32 %%own, 0, 0");
     dync__ptx_line(p, "mov.b64 %%i, %%c");
-    dync__tile_label(&s->t, "NEXT");
+    dync__cuda_tile_label(&s->t, "NEXT");
     dync__ptx_line(p, "add.s64 %%pk, %%pk, %lld", (long long)(4 * chunk));
     dync__ptx_line(p, "ld.global.u32 %%other, [%%pk]");
     dync__ptx_line(p, "setp.ne.u32 %%is, %%other, %%key");
@@ -13037,7 +13065,7 @@ static void dync__sca_carries(dync__sca *s, int64_t chunk, int64_t chunks, const
     dync__ptx_line(p, "add.s64 %%i, %%i, 1");
     dync__ptx_line(p, "setp.lt.s64 %%more, %%i, %lld", (long long)(chunks - 1));
     dync__ptx_line(p, "@%%more bra NEXT");
-    dync__tile_label(&s->t, "END");
+    dync__cuda_tile_label(&s->t, "END");
     dync__ptx_line(p, "setp.gt.and.s64 %%own, %%i, %%c, %%own");
     dync__sca_put(s);
     dync__sca_entry(s, name, s->lines * (chunks - 1));
@@ -13065,14 +13093,14 @@ static bool dync__sca_floats(dync__cuda_code *code, dync__sca *s, const char *na
     while (16 * chunk * chunk < s->count) chunk *= 2;
     int64_t chunks = (s->count + chunk - 1) / chunk;
     int32_t used[4] = {buf[1], buf[2], s->buf[1], s->buf[2]};
-    dync__tile_begin(&s->t, 4);
+    dync__cuda_tile_begin(&s->t, 4);
     s->t.out.scratch_bytes = s->lines * chunks * dync__dtype_info(s->compute)->bytes;
     dync__sca_runs(s, chunk, chunks, name);
     if (chunks > 1) {
-        dync__tile_next(&s->t);
+        dync__cuda_tile_next(&s->t);
         dync__sca_carries(s, chunk, chunks, name);
     }
-    return dync__tile_end(&s->t, code, used);
+    return dync__cuda_tile_end(&s->t, code, used);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -13232,7 +13260,7 @@ enum {
     DYNC__SCAN_MOST = 1024
 };
 typedef struct dync__scan {
-    dync__tile t;
+    dync__cuda_tile t;
     const dync__operand *x, *y;
     int dim, compute;
     const char *type, *add; /* sums: f64, or s64 */
@@ -13264,7 +13292,7 @@ static void dync__scan_block_sum(dync__scan *s, int at)
         dync__ptx_line(p, "%s %%sum, %%sum, %%other", s->add);
     }
     dync__ptx_line(p, "@%%last st.shared.b64 [%%slot+%d], %%sum", at);
-    dync__tile_barrier(&s->t);
+    dync__cuda_tile_barrier(&s->t);
     dync__ptx_line(p, "mov.b64 %%sum, 0");
     for (int w = 0; w < DYNC__SCAN_BLOCK / 32; w++) {
         dync__ptx_line(p, "ld.shared.b64 %%other, [%%smem+%d]", at + 8 * w);
@@ -13275,7 +13303,7 @@ static void dync__scan_block_sum(dync__scan *s, int at)
 /* Registers; the line's addresses; where the block's part of the line begins and ends. */
 static void dync__scan_open(dync__scan *s)
 {
-    dync__tile *t = &s->t;
+    dync__cuda_tile *t = &s->t;
     dync__ptx *p = &t->p;
     static const char *const b64[] = {"%line", "%chunk", "%pos",  "%from", "%stop", "%px",
                                       "%py",   "%here",  "%part", "%x",    "%y"},
@@ -13284,19 +13312,19 @@ static void dync__scan_open(dync__scan *s)
     for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
     for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
     for (int i = 0; i < DYNC__COUNT_OF(sums); i++) dync__ptx_reg(p, s->type, sums[i]);
-    dync__tile_regs(t, s->type, "%acc", DYNC__SCAN_OWN);
-    dync__tile_regs(t, dync__ptx_type(s->compute), "%v", DYNC__SCAN_OWN);
-    dync__tile_regs(t, "pred", "%in", DYNC__SCAN_OWN);
+    dync__cuda_tile_regs(t, s->type, "%acc", DYNC__SCAN_OWN);
+    dync__cuda_tile_regs(t, dync__ptx_type(s->compute), "%v", DYNC__SCAN_OWN);
+    dync__cuda_tile_regs(t, "pred", "%in", DYNC__SCAN_OWN);
     dync__ptx_reg(p, "b32", "%slot");
-    dync__tile_special(t, "%ctay", "%ctaid.y");
-    if (s->chunks > 1) dync__tile_scratch(t);
-    (void)dync__tile_shared(t, 2 * 8 * (DYNC__SCAN_BLOCK / 32), 8);
+    dync__cuda_tile_special(t, "%ctay", "%ctaid.y");
+    if (s->chunks > 1) dync__cuda_tile_scratch(t);
+    (void)dync__cuda_tile_shared(t, 2 * 8 * (DYNC__SCAN_BLOCK / 32), 8);
     dync__ptx_line(p, "cvt.u64.u32 %%line, %%cta");
     dync__ptx_line(p, "cvt.u64.u32 %%chunk, %%ctay");
     dync__ptx_line(p, "mov.b64 %%x, %%b0");
     dync__ptx_line(p, "mov.b64 %%y, %%b1");
-    dync__tile_address(t, "%x", s->x, s->x->lay.shape, s->dim, "%line");
-    dync__tile_address(t, "%y", s->y, s->y->lay.shape, s->dim, "%line");
+    dync__cuda_tile_address(t, "%x", s->x, s->x->lay.shape, s->dim, "%line");
+    dync__cuda_tile_address(t, "%y", s->y, s->y->lay.shape, s->dim, "%line");
     dync__ptx_line(p, "mul.lo.s64 %%pos, %%chunk, %lld", (long long)s->chunk);
     dync__ptx_line(p, "add.s64 %%stop, %%pos, %lld", (long long)s->chunk);
     dync__ptx_line(p, "min.s64 %%stop, %%stop, %lld", (long long)s->length);
@@ -13322,7 +13350,7 @@ static void dync__scan_load(dync__scan *s)
         dync__format(in, sizeof in, "@%%in%d ", k);
         dync__ptx_line(p, "add.s64 %%here, %%pos, %d", k);
         dync__ptx_line(p, "setp.lt.s64 %%in%d, %%here, %%stop", k);
-        dync__tile_load(&s->t, s->x->dtype, v, "%px", in);
+        dync__cuda_tile_load(&s->t, s->x->dtype, v, "%px", in);
         if (k + 1 < DYNC__SCAN_OWN) dync__ptx_line(p, "add.s64 %%px, %%px, %lld", (long long)step);
     }
     for (int k = 0; k < DYNC__SCAN_OWN; k++) {
@@ -13351,7 +13379,7 @@ static void dync__scan_sums(dync__scan *s)
 {
     dync__ptx *p = &s->t.p;
     dync__scan_open(s);
-    dync__tile_label(&s->t, "TILE");
+    dync__cuda_tile_label(&s->t, "TILE");
     dync__scan_load(s);
     for (int k = 0; k < DYNC__SCAN_OWN; k++)
         dync__ptx_line(p, "%s %%sum, %%sum, %%acc%d", s->add, k);
@@ -13361,8 +13389,8 @@ static void dync__scan_sums(dync__scan *s)
     dync__ptx_line(p, "mad.lo.s64 %%part, %%part, 8, %%scratch");
     dync__ptx_line(p, "setp.eq.u32 %%mine, %%thr, 0");
     dync__ptx_line(p, "@%%mine st.global.b64 [%%part], %%sum");
-    dync__tile_entry(&s->t, "cumsum_sums", s->lines, s->chunks, 1, DYNC__SCAN_BLOCK);
-    dync__tile_next(&s->t);
+    dync__cuda_tile_entry(&s->t, "cumsum_sums", s->lines, s->chunks, 1, DYNC__SCAN_BLOCK);
+    dync__cuda_tile_next(&s->t);
 }
 
 /* %carry: the sums of the chunks before this one, always added up in the same order. */
@@ -13391,7 +13419,7 @@ static void dync__scan_lines(dync__scan *s)
     int64_t step = s->y->lay.stride[s->dim] * dync__dtype_info(s->y->dtype)->bytes;
     dync__scan_open(s);
     if (s->chunks > 1) dync__scan_carry(s);
-    dync__tile_label(&s->t, "TILE");
+    dync__cuda_tile_label(&s->t, "TILE");
     dync__scan_load(s);
     for (int k = 1; k < DYNC__SCAN_OWN; k++)
         dync__ptx_line(p, "%s %%acc%d, %%acc%d, %%acc%d", s->add, k, k, k - 1);
@@ -13403,7 +13431,7 @@ static void dync__scan_lines(dync__scan *s)
     dync__scan_shuffle(s, "%other", "%sum", "up", 1);
     dync__ptx_line(p, "selp.b64 %%before, %%other, 0, %%there");
     dync__ptx_line(p, "@%%last st.shared.b64 [%%slot], %%sum");
-    dync__tile_barrier(&s->t);
+    dync__cuda_tile_barrier(&s->t);
     dync__ptx_line(p, "%s %%before, %%before, %%carry", s->add);
     /* totals of the warps before this one; of all: the next carry */
     for (int w = 0; w < DYNC__SCAN_BLOCK / 32; w++) {
@@ -13412,7 +13440,7 @@ static void dync__scan_lines(dync__scan *s)
         dync__ptx_line(p, "@%%mine %s %%before, %%before, %%other", s->add);
         dync__ptx_line(p, "%s %%carry, %%carry, %%other", s->add);
     }
-    dync__tile_barrier(&s->t);
+    dync__cuda_tile_barrier(&s->t);
     dync__ptx_line(p, "mad.lo.s64 %%py, %%pos, %lld, %%y", (long long)step);
     for (int k = 0; k < DYNC__SCAN_OWN; k++) {
         dync__format(v, sizeof v, "%%v%d", k);
@@ -13424,11 +13452,11 @@ static void dync__scan_lines(dync__scan *s)
             dync__ptx_line(p, "cvt.u32.u64 %%v%d, %%acc%d", k, k);
         else
             dync__ptx_line(p, "mov.b64 %%v%d, %%acc%d", k, k);
-        dync__tile_store(&s->t, s->y->dtype, "%py", v, in);
+        dync__cuda_tile_store(&s->t, s->y->dtype, "%py", v, in);
         if (k + 1 < DYNC__SCAN_OWN) dync__ptx_line(p, "add.s64 %%py, %%py, %lld", (long long)step);
     }
     dync__scan_next(s);
-    dync__tile_entry(&s->t, "cumsum", s->lines, s->chunks, 1, DYNC__SCAN_BLOCK);
+    dync__cuda_tile_entry(&s->t, "cumsum", s->lines, s->chunks, 1, DYNC__SCAN_BLOCK);
 }
 
 static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *call)
@@ -13456,13 +13484,13 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
                   DYNC__SCAN_TILE;
         s.chunks = (s.length + s.chunk - 1) / s.chunk;
     }
-    dync__tile_begin(&s.t, 2);
+    dync__cuda_tile_begin(&s.t, 2);
     if (s.chunks > 1) {
         s.t.out.scratch_bytes = s.lines * s.chunks * 8;
         dync__scan_sums(&s);
     }
     dync__scan_lines(&s);
-    return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    return dync__cuda_tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call,

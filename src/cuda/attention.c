@@ -127,38 +127,38 @@ DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first)
     long long tiles = (long long)((limit + c->rows - 1) / c->rows);
     const char *place = c->splits > 1 ? "%place" : "%cta";
     if (c->splits > 1) {
-        dync__tile_set(&c->t, "u32", "%split", "rem", "%%cta, %lld", (long long)c->splits);
-        dync__tile_set(&c->t, "u32", place, "div", "%%cta, %lld", (long long)c->splits);
+        dync__cuda_tile_set(&c->t, "u32", "%split", "rem", "%%cta, %lld", (long long)c->splits);
+        dync__cuda_tile_set(&c->t, "u32", place, "div", "%%cta, %lld", (long long)c->splits);
     }
-    dync__tile_set(&c->t, "u32", "%unit", "div", "%s, %lld", place, tiles);
-    dync__tile_set(&c->t, "u32", "%i0", "rem", "%s, %lld", place, tiles);
+    dync__cuda_tile_set(&c->t, "u32", "%unit", "div", "%s, %lld", place, tiles);
+    dync__cuda_tile_set(&c->t, "u32", "%i0", "rem", "%s, %lld", place, tiles);
     if (late_first) dync__ptx_line(p, "sub.s32 %%i0, %lld, %%i0", tiles - 1);
     dync__ptx_line(p, "mul.lo.s32 %%i0, %%i0, %d", c->rows);
     dync__fa_units(c);
     if (c->mma) {
-        dync__tile_set(&c->t, "u32", "%rb", "shr", "%%lane, 2");
+        dync__cuda_tile_set(&c->t, "u32", "%rb", "shr", "%%lane, 2");
         dync__ptx_line(p, "mad.lo.s32 %%rb, %%warp, %d, %%rb", 16 * c->mt);
-        dync__tile_set(&c->t, "b32", "%cb", "and", "%%lane, 3");
+        dync__cuda_tile_set(&c->t, "b32", "%cb", "and", "%%lane, 3");
         dync__ptx_line(p, "mul.lo.s32 %%cb, %%cb, 2");
-        dync__tile_set(&c->t, "b32", "%cn1", "mov", "%%cb");
-        dync__tile_regs(&c->t, "b32", "%ma", 4 * c->mt);
-        dync__tile_regs(&c->t, "b32", "%mb", 4);
-        dync__tile_regs(&c->t, "b32", "%mw", c->mt * c->cols * c->bytes / 8);
+        dync__cuda_tile_set(&c->t, "b32", "%cn1", "mov", "%%cb");
+        dync__cuda_tile_regs(&c->t, "b32", "%ma", 4 * c->mt);
+        dync__cuda_tile_regs(&c->t, "b32", "%mb", 4);
+        dync__cuda_tile_regs(&c->t, "b32", "%mw", c->mt * c->cols * c->bytes / 8);
     } else {
-        dync__tile_set(&c->t, "u32", "%rb", "shr", "%%thr, 4");
-        dync__tile_set(&c->t, "b32", "%cb", "and", "%%thr, 15");
-        dync__tile_set(&c->t, "b32", "%cn1", "mov", "%%cb");
-        dync__tile_set(&c->t, "s32", "%cn2", "mul.lo", "%%cb, 2");
-        dync__tile_set(&c->t, "s32", "%cn4", "mul.lo", "%%cb, 4");
-        dync__tile_regs(&c->t, "f32", "%fa", 4 * c->rows * 16 / c->threads);
-        dync__tile_regs(&c->t, "f32", "%fb", 4 * DYNC__FA_WIDEST / 16);
+        dync__cuda_tile_set(&c->t, "u32", "%rb", "shr", "%%thr, 4");
+        dync__cuda_tile_set(&c->t, "b32", "%cb", "and", "%%thr, 15");
+        dync__cuda_tile_set(&c->t, "b32", "%cn1", "mov", "%%cb");
+        dync__cuda_tile_set(&c->t, "s32", "%cn2", "mul.lo", "%%cb, 2");
+        dync__cuda_tile_set(&c->t, "s32", "%cn4", "mul.lo", "%%cb, 4");
+        dync__cuda_tile_regs(&c->t, "f32", "%fa", 4 * c->rows * 16 / c->threads);
+        dync__cuda_tile_regs(&c->t, "f32", "%fb", 4 * DYNC__FA_WIDEST / 16);
         int stride = c->cols * 4 + 16;
-        c->weights = dync__tile_shared(&c->t, c->rows * stride, 16);
-        dync__tile_set(&c->t, "s32", "%w_a", "mad.lo", "%%rb, %d, %%smem", stride);
+        c->weights = dync__cuda_tile_shared(&c->t, c->rows * stride, 16);
+        dync__cuda_tile_set(&c->t, "s32", "%w_a", "mad.lo", "%%rb, %d, %%smem", stride);
         dync__ptx_line(p, "add.s32 %%w_a, %%w_a, %d", c->weights);
-        dync__tile_set(&c->t, "s32", "%w_s", "mad.lo", "%%cb, 4, %%w_a");
+        dync__cuda_tile_set(&c->t, "s32", "%w_s", "mad.lo", "%%cb, 4, %%w_a");
     }
-    dync__tile_set(&c->t, "s32", "%row", "add", "%%i0, %%rb");
+    dync__cuda_tile_set(&c->t, "s32", "%row", "add", "%%i0, %%rb");
     if (!c->mask) return;
     dync__fa_base(c, "%mask", c->mask, (int)(c->mask - c->op));
 }
@@ -166,7 +166,7 @@ DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first)
 /* form: DYNC__CUDA_ANY begins a part, others are of the same. */
 static bool dync__fa_finish(dync__fa *c, dync__cuda_code *code, int form, const int32_t *buf)
 {
-    if (form == DYNC__CUDA_ANY) return dync__tile_end(&c->t, code, buf);
+    if (form == DYNC__CUDA_ANY) return dync__cuda_tile_end(&c->t, code, buf);
     dync__str_free(&c->t.p.regs);
     dync__str_free(&c->t.p.body);
     if (!c->t.p.failed) return dync__cuda_add_form(code, form, &c->t.out);
@@ -228,7 +228,7 @@ static void dync__fa_mask_operand(dync__fa *c, const dync__fa_frag *s, bool keys
                 const char *add = dync__ptx_temp(p, "f32");
                 dync__ptx_line(p, "mov.f32 %s, 0f00000000", add);
                 if (dync__ptx_is_plain(m->dtype)) {
-                    dync__tile_load(&c->t, m->dtype, add, at, guard);
+                    dync__cuda_tile_load(&c->t, m->dtype, add, at, guard);
                 } else {
                     const char *half = dync__ptx_temp(p, dync__ptx_raw_type(m->dtype));
                     dync__ptx_line(p, "mov.b16 %s, 0", half);
@@ -280,7 +280,7 @@ DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, cons
                                c->causal ? hidden : "");
             dync__ptx_line(p, "selp.f32 %s, 0fff800000, %s, %s", reg, reg, hidden);
         }
-    dync__tile_label(&c->t, "%s", skip);
+    dync__cuda_tile_label(&c->t, "%s", skip);
 }
 
 DYNC__FN void dync__fa_mask_regs(dync__fa *c)
@@ -343,7 +343,7 @@ DYNC__FN void dync__fa_rescale(dync__fa *c, const dync__fa_frag *o)
             dync__fa_reg(c, o, i, j, reg);
             dync__ptx_line(p, "mul.rn.f32 %s, %s, %%scale%d", reg, reg, i);
         }
-    dync__tile_label(&c->t, "STILL");
+    dync__cuda_tile_label(&c->t, "STILL");
 }
 
 /* Logarithms of the sums, outputs. */
@@ -381,7 +381,7 @@ DYNC__FN void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o)
 DYNC__FN void dync__fa_begin_rows(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *o)
 {
     static const char *const stats[] = {"%m", "%sum", "%top", "%from", "%scale"};
-    for (int i = 0; i < 5; i++) dync__tile_regs(&c->t, "f32", stats[i], s->rows);
+    for (int i = 0; i < 5; i++) dync__cuda_tile_regs(&c->t, "f32", stats[i], s->rows);
     dync__fa_zero(c, o);
     for (int i = 0; i < s->rows; i++) {
         dync__ptx_line(&c->t.p, "mov.f32 %%m%d, 0fff800000", i);
@@ -426,8 +426,8 @@ static void dync__fa_partials(dync__fa *c, const dync__fa_frag *o)
     dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
     dync__format(temp, sizeof temp, "%%b%d", dync__fa_partial_buf(c));
     dync__fa_across(c, "add.rn", "%sum", o->rows);
-    dync__tile_set(&c->t, "u32", "%pair_at", "mad.lo", "%%split, %lld, %%unit",
-                   (long long)c->units);
+    dync__cuda_tile_set(&c->t, "u32", "%pair_at", "mad.lo", "%%split, %lld, %%unit",
+                        (long long)c->units);
     dync__ptx_line(p, "mad.lo.u32 %%pair_at, %%pair_at, %lld, %%row", (long long)c->L);
     dync__ptx_line(p, "mad.wide.u32 %%here, %%pair_at, 8, %s", temp);
     for (int i = 0; i < o->rows; i++) {
@@ -450,7 +450,7 @@ static void dync__fa_partials(dync__fa *c, const dync__fa_frag *o)
 static void dync__fa_join(dync__fa *c)
 {
     enum { THREADS = 128 };
-    dync__tile *t = &c->t;
+    dync__cuda_tile *t = &c->t;
     dync__ptx *p = &t->p;
     const dync__operand *y = &c->op[3], *lse = &c->op[4];
     int columns = (int)((c->V + THREADS - 1) / THREADS);
@@ -458,21 +458,21 @@ static void dync__fa_join(dync__fa *c)
     char ln2[24], temp[16];
     dync__fa_number(ln2, 1 / dync__fa_log2e);
     dync__format(temp, sizeof temp, "%%b%d", dync__fa_partial_buf(c));
-    dync__tile_next(t);
-    dync__tile_set(t, "u32", "%unit", "div", "%%cta, %lld", (long long)c->L);
-    dync__tile_set(t, "u32", "%row", "rem", "%%cta, %lld", (long long)c->L);
+    dync__cuda_tile_next(t);
+    dync__cuda_tile_set(t, "u32", "%unit", "div", "%%cta, %lld", (long long)c->L);
+    dync__cuda_tile_set(t, "u32", "%row", "rem", "%%cta, %lld", (long long)c->L);
     dync__fa_units(c);
     static const char *const floats[] = {"%most", "%base", "%m", "%n", "%sum", "%x"};
     for (int i = 0; i < 6; i++) dync__ptx_reg(p, "f32", floats[i]);
-    dync__tile_regs(t, "f32", "%o", 2);
-    dync__tile_regs(t, "pred", "%is", 2);
-    dync__tile_wide(t, "%pair", temp);
+    dync__cuda_tile_regs(t, "f32", "%o", 2);
+    dync__cuda_tile_regs(t, "pred", "%is", 2);
+    dync__cuda_tile_wide(t, "%pair", temp);
     dync__ptx_line(p, "mad.wide.u32 %%pair, %%cta, 8, %%pair");
-    dync__tile_wide(t, "%pair0", "%pair");
-    dync__tile_set(t, "u32", "%left", "mov", "%lld", (long long)c->splits);
+    dync__cuda_tile_wide(t, "%pair0", "%pair");
+    dync__cuda_tile_set(t, "u32", "%left", "mov", "%lld", (long long)c->splits);
     dync__ptx_reg(p, "pred", "%more");
     dync__ptx_line(p, "mov.f32 %%most, 0fff800000");
-    dync__tile_label(t, "MOST");
+    dync__cuda_tile_label(t, "MOST");
     dync__ptx_line(p, "ld.global.f32 %%m, [%%pair]");
     dync__ptx_line(p, "max.f32 %%most, %%most, %%m");
     dync__ptx_line(p, "add.s64 %%pair, %%pair, %lld", (long long)(all * 8));
@@ -483,16 +483,17 @@ static void dync__fa_join(dync__fa *c)
     dync__ptx_line(p, "selp.f32 %%base, 0f00000000, %%most, %%more");
     dync__ptx_line(p, "mov.b32 %%sum, 0");
     dync__ptx_line(p, "mov.u32 %%left, %lld", (long long)c->splits);
-    dync__tile_wide(t, "%wide", NULL);
+    dync__cuda_tile_wide(t, "%wide", NULL);
     dync__ptx_line(p, "cvt.u64.u32 %%wide, %%cta");
-    dync__tile_set(t, "s64", "%from", "mad.lo", "%%wide, %lld, %s", (long long)(c->V * 4), temp);
+    dync__cuda_tile_set(t, "s64", "%from", "mad.lo", "%%wide, %lld, %s", (long long)(c->V * 4),
+                        temp);
     dync__ptx_line(p, "mad.wide.u32 %%from, %%thr, 4, %%from");
     dync__ptx_line(p, "add.s64 %%from, %%from, %lld", (long long)dync__fa_pairs_bytes(c));
     for (int i = 0; i < columns; i++) {
         dync__ptx_line(p, "mov.b32 %%o%d, 0", i);
         dync__ptx_line(p, "setp.lt.u32 %%is%d, %%thr, %lld", i, (long long)(c->V - i * THREADS));
     }
-    dync__tile_label(t, "SPLIT");
+    dync__cuda_tile_label(t, "SPLIT");
     dync__ptx_line(p, "ld.global.v2.f32 {%%m, %%n}, [%%pair0]");
     dync__ptx_line(p, "sub.rn.f32 %%m, %%m, %%base");
     dync__ptx_line(p, "ex2.approx.ftz.f32 %%m, %%m");
@@ -532,9 +533,9 @@ static void dync__fa_join(dync__fa *c)
         dync__format(guard, sizeof guard, "@%%is%d ", i);
         dync__ptx_line(p, "mul.rn.f32 %s, %s, %%sum", value, value);
         if (i) dync__ptx_line(p, "add.s64 %%to, %%to, %lld", (long long)(THREADS * column));
-        dync__tile_store(t, y->dtype, "%to", value, guard);
+        dync__cuda_tile_store(t, y->dtype, "%to", value, guard);
     }
-    dync__tile_entry(t, "attention_join", all, 1, 1, THREADS);
+    dync__cuda_tile_entry(t, "attention_join", all, 1, 1, THREADS);
 }
 
 /* Where queries do not fill the device and there are keys for it: two blocks a multiprocessor, four
@@ -589,26 +590,26 @@ static void dync__fa_forward_text(dync__fa *c)
     dync__fa_reader(c, &v, 'n');
     dync__fa_issue(c, &q);
     dync__fa_issue(c, &k);
-    dync__tile_commit(&c->t);
+    dync__cuda_tile_commit(&c->t);
     dync__fa_begin_rows(c, &s, &o);
     dync__fa_last_key(c);
-    dync__tile_label(&c->t, "KEYS");
-    dync__tile_wait(&c->t, 0);
+    dync__cuda_tile_label(&c->t, "KEYS");
+    dync__cuda_tile_wait(&c->t, 0);
     /* keys are there; all have done with the last values */
-    dync__tile_barrier(&c->t);
+    dync__cuda_tile_barrier(&c->t);
     dync__fa_issue(c, &v);
-    dync__tile_commit(&c->t);
+    dync__cuda_tile_commit(&c->t);
     dync__fa_nt(c, &s, &q, &k);
-    dync__tile_wait(&c->t, 0);
+    dync__cuda_tile_wait(&c->t, 0);
     /* values are there; all have done with the keys */
-    dync__tile_barrier(&c->t);
+    dync__cuda_tile_barrier(&c->t);
     dync__ptx_line(p, "add.s32 %%jn, %%j, %d", c->cols);
     dync__ptx_line(p, "setp.lt.s32 %%more, %%jn, %%jend");
     dync__ptx_line(p, "not.pred %%none, %%more");
     dync__ptx_line(p, "@%%none bra LAST");
     dync__fa_issue(c, &k);
-    dync__tile_label(&c->t, "LAST");
-    dync__tile_commit(&c->t);
+    dync__cuda_tile_label(&c->t, "LAST");
+    dync__cuda_tile_commit(&c->t);
     dync__fa_mask(c, &s, false, "SEEN");
     dync__fa_exponentials(c, &s);
     dync__fa_rescale(c, &o);
@@ -620,8 +621,9 @@ static void dync__fa_forward_text(dync__fa *c)
         dync__fa_partials(c, &o);
     else
         dync__fa_outputs(c, &o);
-    dync__tile_entry(&c->t, c->splits > 1 ? "attention_split" : "attention",
-                     c->units * ((c->L + c->rows - 1) / c->rows) * c->splits, 1, 1, c->threads);
+    dync__cuda_tile_entry(&c->t, c->splits > 1 ? "attention_split" : "attention",
+                          c->units * ((c->L + c->rows - 1) / c->rows) * c->splits, 1, 1,
+                          c->threads);
     if (c->splits > 1) dync__fa_join(c);
 }
 
@@ -658,7 +660,7 @@ static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *ca
         bool vec = form > 0, tf32 = form == 2;
         dync__fa_open(&c, call, false, vec);
         if (tf32) c.mma = true, c.kind = DYNC__TILE_TF32;
-        dync__tile_begin(&c.t, call->n + (splits > 1));
+        dync__cuda_tile_begin(&c.t, call->n + (splits > 1));
         const dync__operand *rows[] = {c.q, c.k, c.v, &c.op[3]};
         if (vec && !dync__fa_rows_fit(&c, rows, 4)) {
             dync__str_free(&c.t.p.regs);
@@ -722,17 +724,17 @@ static bool dync__fa_pairs(dync__cuda_code *code, const dync__fa *c, int32_t to)
 static void dync__fa_pairs_begin(dync__fa *c, bool keys, int buf, int at)
 {
     dync__ptx *p = &c->t.p;
-    dync__tile_wide(&c->t, "%pair", NULL);
+    dync__cuda_tile_wide(&c->t, "%pair", NULL);
     dync__ptx_line(p, "cvt.u64.u32 %%pair, %%unit");
     dync__ptx_line(p, "mad.lo.s64 %%pair, %%pair, %lld, %%b%d", (long long)(c->L * 8), buf);
     if (keys) {
-        dync__tile_set(&c->t, "s32", "%pair_r", "add", "%%j, %%thr");
+        dync__cuda_tile_set(&c->t, "s32", "%pair_r", "add", "%%j, %%thr");
         dync__ptx_line(p, "mad.wide.s32 %%pair, %%pair_r, 8, %%pair");
-        dync__tile_set(&c->t, "s32", "%pair_s", "mad.lo", "%%thr, 8, %%smem");
+        dync__cuda_tile_set(&c->t, "s32", "%pair_s", "mad.lo", "%%thr, 8, %%smem");
         dync__ptx_line(p, "add.s32 %%pair_s, %%pair_s, %d", at);
-        dync__tile_set(&c->t, "s32", "%pair_b", "mad.lo", "%%cb, 8, %%smem");
+        dync__cuda_tile_set(&c->t, "s32", "%pair_b", "mad.lo", "%%cb, 8, %%smem");
         dync__ptx_line(p, "add.s32 %%pair_b, %%pair_b, %d", at);
-        dync__tile_set(&c->t, "b32", "%pair_f", "mov", "%d", c->cols * 8);
+        dync__cuda_tile_set(&c->t, "b32", "%pair_f", "mov", "%d", c->cols * 8);
         dync__ptx_reg(p, "pred", "%pair_go");
         dync__ptx_line(p, "setp.lt.s32 %%pair_go, %%thr, %d", c->cols);
         return;
@@ -773,8 +775,8 @@ static void dync__fa_next(dync__fa *c, const dync__fa_tile *b1, const dync__fa_t
     dync__fa_issue(c, b1);
     dync__fa_issue(c, b2);
     if (keys) dync__fa_pairs_issue(c, b1->stage != 0);
-    dync__tile_label(&c->t, "LAST");
-    dync__tile_commit(&c->t);
+    dync__cuda_tile_label(&c->t, "LAST");
+    dync__cuda_tile_commit(&c->t);
 }
 
 /* s: scores, weights after. Where g is given: gradient of the weights, after that of the scores
@@ -827,8 +829,8 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     if (scores) d = dync__fa_frag_new(c, "%d", c->cols, false);
     if (outs & (DYNC__FA_GQ | DYNC__FA_GK)) ge = dync__fa_frag_new(c, "%ge", wide_e, true);
     if (outs & DYNC__FA_GV) gv = dync__fa_frag_new(c, "%gv", wide_v, true);
-    dync__tile_regs(&c->t, "f32", "%log", s.rows);
-    dync__tile_regs(&c->t, "f32", "%dot", s.rows);
+    dync__cuda_tile_regs(&c->t, "f32", "%log", s.rows);
+    dync__cuda_tile_regs(&c->t, "f32", "%dot", s.rows);
     a1.rows = a2.rows = c->rows;
     b1.rows = b2.rows = c->cols;
     b1.stage = b2.stage = stage;
@@ -855,20 +857,21 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
         dync__fa_reader(c, &b1, 'n');
     }
     if (gv.cols) dync__fa_reader(c, &b2, 'n');
-    dync__fa_pairs_begin(c, keys, pair_buf, dync__tile_shared(&c->t, keys ? c->cols * 16 : 0, 16));
+    dync__fa_pairs_begin(c, keys, pair_buf,
+                         dync__cuda_tile_shared(&c->t, keys ? c->cols * 16 : 0, 16));
     dync__fa_issue(c, &a1);
     if (scores) dync__fa_issue(c, &a2);
     dync__fa_issue(c, &b1);
     dync__fa_issue(c, &b2);
     if (keys) dync__fa_pairs_issue(c, twice);
-    dync__tile_commit(&c->t);
+    dync__cuda_tile_commit(&c->t);
     if (ge.cols) dync__fa_zero(c, &ge);
     if (gv.cols) dync__fa_zero(c, &gv);
     dync__ptx_line(p, "setp.ge.s32 %%none, %%j, %%jend");
     dync__ptx_line(p, "@%%none bra DONE");
-    dync__tile_label(&c->t, "STEP");
-    dync__tile_wait(&c->t, 0);
-    dync__tile_barrier(&c->t);
+    dync__cuda_tile_label(&c->t, "STEP");
+    dync__cuda_tile_wait(&c->t, 0);
+    dync__cuda_tile_barrier(&c->t);
     dync__ptx_line(p, "add.s32 %%jn, %%j, %d", c->cols);
     dync__ptx_line(p, "setp.lt.s32 %%more, %%jn, %%jend");
     /* into the other copies at once, or when all have done with these */
@@ -885,23 +888,24 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
         dync__fa_weights(c, &d);
         dync__fa_nn(c, &ge, &b1);
     }
-    if (!twice) dync__tile_barrier(&c->t);
+    if (!twice) dync__cuda_tile_barrier(&c->t);
     if (!twice) dync__fa_next(c, &b1, &b2, keys);
     dync__fa_flip(c, &b1, scores ? "bn" : "b");
     dync__fa_flip(c, &b2, !scores ? "n" : gv.cols ? "bn" : "b");
     if (keys && twice) dync__ptx_line(p, "add.s32 %%pair_b, %%pair_b, %%pair_f");
     dync__ptx_line(p, "mov.b32 %%j, %%jn");
     dync__ptx_line(p, "@%%more bra STEP");
-    dync__tile_label(&c->t, "DONE");
-    dync__tile_wait(&c->t, 0);
+    dync__cuda_tile_label(&c->t, "DONE");
+    dync__cuda_tile_wait(&c->t, 0);
     if (ge.cols)
         dync__fa_write(c, &ge, &c->op[keys ? 7 : 6], keys ? 7 : 6, dync__fa_number(scale, c->scale),
                        false, n_rows);
     if (gv.cols) dync__fa_write(c, &gv, &c->op[8], 8, NULL, false, n_rows);
-    dync__tile_entry(&c->t,
-                     keys ? ge.cols ? gv.cols ? "attention_gkv" : "attention_gk" : "attention_gv"
-                          : "attention_gq",
-                     c->units * ((n_rows + c->rows - 1) / c->rows), 1, 1, c->threads);
+    dync__cuda_tile_entry(&c->t,
+                          keys ? ge.cols ? gv.cols ? "attention_gkv" : "attention_gk"
+                                         : "attention_gv"
+                               : "attention_gq",
+                          c->units * ((n_rows + c->rows - 1) / c->rows), 1, 1, c->threads);
 }
 
 /* Bytes of shared memory of a kernel over such tiles. */
@@ -947,7 +951,7 @@ static dync_status dync__fa_backward(dync__cuda_code *code, const dync__kcall *c
     for (int kernel = 0; kernel < n_kernels; kernel++)
         for (int vec = 0; vec < 2; vec++) {
             dync__fa_open(&c, call, true, vec);
-            dync__tile_begin(&c.t, n + 1);
+            dync__cuda_tile_begin(&c.t, n + 1);
             const dync__operand *rows[] = {c.q, c.k, c.v, c.gy, &c.op[6], &c.op[7], &c.op[8]};
             if (vec && !dync__fa_rows_fit(&c, rows, 7)) {
                 dync__str_free(&c.t.p.regs);

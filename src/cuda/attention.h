@@ -34,7 +34,7 @@ typedef struct dync__fa_frag {
 } dync__fa_frag;
 
 typedef struct dync__fa {
-    dync__tile t;
+    dync__cuda_tile t;
     const dync__operand *op, *q, *k, *v, *gy, *mask;
     bool mma, vec, causal; /* vec: rows are moved 16 bytes at a time */
     int n_batch, dtype, kind, bytes, threads, mt;

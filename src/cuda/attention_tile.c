@@ -40,7 +40,8 @@ DYNC__FN void dync__fa_units(dync__fa *c)
     dync__ptx_line(p, "mov.b32 %%rest, %%unit");
     for (int d = c->n_batch - 1; d >= 0; d--) {
         dync__format(name, sizeof name, "%%u%d", d);
-        dync__tile_set(&c->t, "u32", name, "rem", "%%rest, %lld", (long long)c->q->lay.shape[d]);
+        dync__cuda_tile_set(&c->t, "u32", name, "rem", "%%rest, %lld",
+                            (long long)c->q->lay.shape[d]);
         if (d) dync__ptx_line(p, "div.u32 %%rest, %%rest, %lld", (long long)c->q->lay.shape[d]);
     }
 }
@@ -49,8 +50,8 @@ DYNC__FN void dync__fa_base(dync__fa *c, const char *name, const dync__operand *
 {
     dync__ptx *p = &c->t.p;
     int64_t bytes = dync__dtype_info(o->dtype)->bytes;
-    dync__tile_set(&c->t, "s64", name, "add", "%%b%d, %lld", buf,
-                   (long long)(o->lay.offset * bytes));
+    dync__cuda_tile_set(&c->t, "s64", name, "add", "%%b%d, %lld", buf,
+                        (long long)(o->lay.offset * bytes));
     for (int d = 0; d < c->n_batch; d++) {
         if (o->lay.stride[d] == 0 || c->q->lay.shape[d] == 1) continue;
         const char *wide = dync__ptx_temp(p, "s64");
@@ -82,26 +83,28 @@ DYNC__FN void dync__fa_tile_begin(dync__fa *c, dync__fa_tile *x, const char *row
     char g[24], s[24], r[24], y[24], e[24];
     int64_t stride = dync__fa_stride(c, x->width), size = stride * x->rows,
             column = x->o->lay.stride[c->n_batch + 1] * c->bytes * w.unit;
-    x->at = dync__tile_shared(&c->t, (int)(x->stage ? 2 * size : size), 128);
+    x->at = dync__cuda_tile_shared(&c->t, (int)(x->stage ? 2 * size : size), 128);
     if (x->stage) x->stage = (int)size;
-    dync__tile_note(&c->t, "%s: tiles of %d rows of %lld", x->name, x->rows, (long long)x->columns);
+    dync__cuda_tile_note(&c->t, "%s: tiles of %d rows of %lld", x->name, x->rows,
+                         (long long)x->columns);
     dync__fa_base(c, dync__fa_name(g, x, "g"), x->o, x->buf);
     /* row of the pass */
-    dync__tile_set(&c->t, "u32", dync__fa_name(y, x, "y"), "div", "%%thr, %d", w.side);
+    dync__cuda_tile_set(&c->t, "u32", dync__fa_name(y, x, "y"), "div", "%%thr, %d", w.side);
     /* unit of the row */
-    dync__tile_set(&c->t, "u32", dync__fa_name(e, x, "e"), "rem", "%%thr, %d", w.side);
-    dync__tile_set(&c->t, "s32", dync__fa_name(r, x, "r"), "add", "%s, %s", row0, y);
+    dync__cuda_tile_set(&c->t, "u32", dync__fa_name(e, x, "e"), "rem", "%%thr, %d", w.side);
+    dync__cuda_tile_set(&c->t, "s32", dync__fa_name(r, x, "r"), "add", "%s, %s", row0, y);
     const char *wide = dync__ptx_temp(p, "s64");
     dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, r);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", g, wide,
                    (long long)dync__fa_row_bytes(c, x->o), g);
     dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, e);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", g, wide, (long long)column, g);
-    dync__tile_set(&c->t, "b32", dync__fa_name(s, x, "s"), "mov", "%%smem");
+    dync__cuda_tile_set(&c->t, "b32", dync__fa_name(s, x, "s"), "mov", "%%smem");
     dync__ptx_line(p, "add.s32 %s, %s, %d", s, s, x->at);
     dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", s, y, (long long)stride, s);
     dync__ptx_line(p, "mad.lo.s32 %s, %s, %d, %s", s, e, w.unit * c->bytes, s);
-    if (x->stage) dync__tile_set(&c->t, "b32", dync__fa_name(y, x, "f"), "mov", "%d", x->stage);
+    if (x->stage)
+        dync__cuda_tile_set(&c->t, "b32", dync__fa_name(y, x, "f"), "mov", "%d", x->stage);
 }
 
 DYNC__FN void dync__fa_issue(dync__fa *c, const dync__fa_tile *x)
@@ -164,7 +167,7 @@ DYNC__FN void dync__fa_reader(dync__fa *c, const dync__fa_tile *x, char how)
     dync__ptx *p = &c->t.p;
     char name[24], suffix[2] = {how, 0}, row[24], column[24];
     long long stride = (long long)dync__fa_stride(c, x->width);
-    dync__tile_set(&c->t, "s32", dync__fa_name(name, x, suffix), "add", "%%smem, %d", x->at);
+    dync__cuda_tile_set(&c->t, "s32", dync__fa_name(name, x, suffix), "add", "%%smem, %d", x->at);
     dync__format(row, sizeof row, "%s", dync__ptx_temp(p, "b32"));
     dync__format(column, sizeof column, "%s", dync__ptx_temp(p, "b32"));
     if (!c->mma) {
@@ -221,7 +224,7 @@ DYNC__FN dync__fa_frag dync__fa_frag_new(dync__fa *c, const char *name, int widt
     f.rows = c->mma ? 2 * c->mt : c->rows / (c->threads / DYNC__FA_SIDE);
     f.cols = width / (c->mma ? 4 : DYNC__FA_SIDE);
     if (!c->mma && nn) f.vec = dync__fa_vec(width);
-    dync__tile_regs(&c->t, "f32", name, f.rows * f.cols);
+    dync__cuda_tile_regs(&c->t, "f32", name, f.rows * f.cols);
     return f;
 }
 
@@ -275,7 +278,7 @@ static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int
     dync__ptx_line(p, "mov.b32 %s, %s", from_a, a);
     dync__ptx_line(p, "mov.b32 %s, %s", from_b, b);
     dync__ptx_line(p, "mov.b32 %s, %d", left, depth);
-    dync__tile_label(&c->t, "%s", label);
+    dync__cuda_tile_label(&c->t, "%s", label);
     for (int i = 0; i < f->rows; i++)
         dync__ptx_line(p, "ld.shared.v4.f32 {%%fa%d, %%fa%d, %%fa%d, %%fa%d}, [%s+%lld]", 4 * i,
                        4 * i + 1, 4 * i + 2, 4 * i + 3, from_a,
@@ -324,7 +327,7 @@ DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
     int64_t stride = dync__fa_stride(c, a->width);
     dync__fa_name(from_a, a, "a");
     dync__fa_name(from_b, b, "b");
-    dync__tile_note(&c->t, "%s x %s", a->name, b->name);
+    dync__cuda_tile_note(&c->t, "%s x %s", a->name, b->name);
     dync__fa_zero(c, f);
     if (!c->mma) {
         dync__fa_fma(c, f, from_a, stride, from_b, stride, false, a->width);
@@ -332,16 +335,17 @@ DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
     }
     for (int k = 0; k < a->width * c->bytes / 32; k++) {
         for (int m = 0; m < c->mt; m++)
-            dync__tile_ldmatrix(&c->t, false, "%ma", 4 * m, from_a,
-                                (int)(16 * m * stride) + 32 * k);
+            dync__cuda_tile_ldmatrix(&c->t, false, "%ma", 4 * m, from_a,
+                                     (int)(16 * m * stride) + 32 * k);
         dync__fa_tf32(c, "%ma", 4 * c->mt);
         for (int n = 0; n < b->rows / 8; n += 2) {
-            dync__tile_ldmatrix(&c->t, false, "%mb", 0, from_b, (int)(8 * n * stride) + 32 * k);
+            dync__cuda_tile_ldmatrix(&c->t, false, "%mb", 0, from_b,
+                                     (int)(8 * n * stride) + 32 * k);
             dync__fa_tf32(c, "%mb", 4);
             for (int m = 0; m < c->mt; m++)
                 for (int h = 0; h < 2; h++)
-                    dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%ma",
-                                   4 * m, "%mb", 2 * h);
+                    dync__cuda_tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4,
+                                        "%ma", 4 * m, "%mb", 2 * h);
         }
     }
 }
@@ -373,7 +377,8 @@ DYNC__FN void dync__fa_weights(dync__fa *c, const dync__fa_frag *f)
             for (int h = 0; h < 2; h++) {
                 dync__fa_reg(c, f, 2 * m + h, 2 * n, low);
                 dync__fa_reg(c, f, 2 * m + h, 2 * n + 1, high);
-                dync__ptx_line(p, "cvt.rn.%sx2.f32 %%mw%d, %s, %s", dync__tile_kind_of(c->kind)->in,
+                dync__ptx_line(p, "cvt.rn.%sx2.f32 %%mw%d, %s, %s",
+                               dync__cuda_tile_kind_of(c->kind)->in,
                                (m * (f->cols / 4) + n / 2) * 4 + n % 2 * 2 + h, high, low);
             }
 }
@@ -383,7 +388,7 @@ DYNC__FN void dync__fa_nn(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
     char from[24];
     int64_t stride = dync__fa_stride(c, b->width);
     dync__fa_name(from, b, "n");
-    dync__tile_note(&c->t, "weights x %s", b->name);
+    dync__cuda_tile_note(&c->t, "weights x %s", b->name);
     if (!c->mma) {
         dync__fa_fma(c, f, "%w_a", dync__fa_stride(c, c->cols), from, stride, true, b->rows);
         return;
@@ -395,16 +400,16 @@ DYNC__FN void dync__fa_nn(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
                                (long long)((8 * k + h) * stride + 32 * n));
             dync__fa_tf32(c, "%mb", 2);
             for (int m = 0; m < c->mt; m++)
-                dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n) * 4, "%mw",
-                               (m * (b->rows / 8) + k) * 4, "%mb", 0);
+                dync__cuda_tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n) * 4, "%mw",
+                                    (m * (b->rows / 8) + k) * 4, "%mb", 0);
         }
     for (int k = 0; k < b->rows / 16 && c->bytes == 2; k++)
         for (int n = 0; n < b->width / 8; n += 2) {
-            dync__tile_ldmatrix(&c->t, true, "%mb", 0, from, (int)(16 * k * stride) + 16 * n);
+            dync__cuda_tile_ldmatrix(&c->t, true, "%mb", 0, from, (int)(16 * k * stride) + 16 * n);
             for (int m = 0; m < c->mt; m++)
                 for (int h = 0; h < 2; h++)
-                    dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%mw",
-                                   (m * (b->rows / 16) + k) * 4, "%mb", 2 * h);
+                    dync__cuda_tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4,
+                                        "%mw", (m * (b->rows / 16) + k) * 4, "%mb", 2 * h);
         }
 }
 
@@ -445,11 +450,11 @@ DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__op
             }
             dync__format(value, sizeof value, "@%s ", is);
             if (!together) {
-                dync__tile_store(&c->t, o->dtype, at, list[0], value);
+                dync__cuda_tile_store(&c->t, o->dtype, at, list[0], value);
             } else if (c->mma && bytes == 2) {
                 const char *pair = dync__ptx_temp(p, "b32");
-                dync__ptx_line(p, "cvt.rn.%sx2.f32 %s, %s, %s", dync__tile_kind_of(c->kind)->in,
-                               pair, list[1], list[0]);
+                dync__ptx_line(p, "cvt.rn.%sx2.f32 %s, %s, %s",
+                               dync__cuda_tile_kind_of(c->kind)->in, pair, list[1], list[0]);
                 dync__ptx_line(p, "%sst.global.b32 [%s], %s", value, at, pair);
             } else if (each == 4) {
                 dync__ptx_line(p, "%sst.global.v4.f32 [%s], {%s, %s, %s, %s}", value, at, list[0],

@@ -59,7 +59,7 @@ static void dync__fw_wait(dync__fa *c, int bar, const char *stage, const char *p
     int label = p->n_labels++;
     const char *at = dync__ptx_temp(p, "u32"), *done = dync__ptx_temp(p, "pred");
     dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %%bars", at, stage);
-    dync__tile_label(&c->t, "WAIT%d", label);
+    dync__cuda_tile_label(&c->t, "WAIT%d", label);
     dync__ptx_line(p, "mbarrier.try_wait.parity.shared::cta.b64 %s, [%s+%d], %s", done, at, bar,
                    parity);
     dync__ptx_line(p, "@!%s bra WAIT%d", done, label);
@@ -101,14 +101,14 @@ static void dync__fw_next(dync__fa *c, const char *stage, const char *parity)
 static void dync__fw_producer(dync__fa *c, const int at[3], const int stage_bytes[3])
 {
     dync__ptx *p = &c->t.p;
-    dync__tile_note(&c->t, "the first warpgroup: one thread loads");
+    dync__cuda_tile_note(&c->t, "the first warpgroup: one thread loads");
     dync__ptx_line(p, "setmaxnreg.dec.sync.aligned.u32 40");
     dync__ptx_line(p, "@!%%one bra DONE");
     dync__ptx_line(p, "mov.u32 %%full, %%bars");
     dync__ptx_line(p, "add.u32 %%to, %%smem, %d", at[0]);
     dync__fw_load(c, 0, c->q, DYNC__FW_ROWS, "%i0", "%to");
     dync__ptx_line(p, "mov.u32 %%parity, 1");
-    dync__tile_label(&c->t, "LOAD");
+    dync__cuda_tile_label(&c->t, "LOAD");
     for (int i = 1; i < 3; i++) {
         dync__fw_wait(c, i == 1 ? DYNC__FW_K_EMPTY : DYNC__FW_V_EMPTY, "%stage", "%parity");
         dync__ptx_line(p, "mad.lo.u32 %%full, %%stage, 8, %%bars");
@@ -144,7 +144,7 @@ static void dync__fw_multiply(dync__fa *c, const dync__fa_frag *f, const char *a
                               bool across)
 {
     dync__ptx *p = &c->t.p;
-    const char *in = dync__tile_kind_of(c->kind)->in;
+    const char *in = dync__cuda_tile_kind_of(c->kind)->in;
     int n = f->cols * 4;
     dync__str_addf(&p->body, "    wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {%s0", n, in, in,
                    f->name);
@@ -203,27 +203,27 @@ static void dync__fw_values(dync__fa *c, const dync__fa_frag *o, int stage_bytes
 static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_bytes[3])
 {
     dync__ptx *p = &c->t.p;
-    dync__tile_note(&c->t, "the other two: 64 queries each");
-    dync__tile_label(&c->t, "CONSUME");
+    dync__cuda_tile_note(&c->t, "the other two: 64 queries each");
+    dync__cuda_tile_label(&c->t, "CONSUME");
     dync__ptx_line(p, "setmaxnreg.inc.sync.aligned.u32 232");
     dync__fa_frag s = dync__fa_frag_new(c, "%s", DYNC__FW_KEYS, false),
                   o = dync__fa_frag_new(c, "%o", (int)(c->V + 63) / 64 * 64, true);
     dync__fa_begin_rows(c, &s, &o);
     dync__ptx_line(p, "sub.u32 %%half, %%half, 1");
-    dync__tile_set(&c->t, "b32", "%within", "and", "%%thr, 127");
+    dync__cuda_tile_set(&c->t, "b32", "%within", "and", "%%thr, 127");
     dync__ptx_line(p, "setp.eq.u32 %%one, %%within, 0");
-    dync__tile_set(&c->t, "s32", "%mine", "mad.lo", "%%half, %d, %%smem", 64 * 128);
+    dync__cuda_tile_set(&c->t, "s32", "%mine", "mad.lo", "%%half, %d, %%smem", 64 * 128);
     dync__fw_descriptor(c, "%dq", "%mine", at[0], 0);
     dync__fw_descriptor(c, "%dk", "%smem", at[1], 0);
     dync__fw_descriptor(c, "%dv", "%smem", at[2], DYNC__FW_KEYS * 128);
     static const char *const wide[] = {"%da", "%db", "%dstage"};
     for (int i = 0; i < 3; i++) dync__ptx_reg(p, "b64", wide[i]);
     dync__ptx_line(p, "mov.u32 %%parity, 0");
-    dync__tile_set(&c->t, "u32", "%vstage", "mov", "0");
-    dync__tile_set(&c->t, "u32", "%vparity", "mov", "0");
+    dync__cuda_tile_set(&c->t, "u32", "%vstage", "mov", "0");
+    dync__cuda_tile_set(&c->t, "u32", "%vparity", "mov", "0");
     dync__fw_wait(c, DYNC__FW_Q, "%stage", "%parity");    /* stage 0 still */
     for (int iteration = 0; iteration < 2; iteration++) { /* the first tile, the others */
-        if (iteration) dync__tile_label(&c->t, "KEYS");
+        if (iteration) dync__cuda_tile_label(&c->t, "KEYS");
         dync__fw_scores(c, &s, stage_bytes[1]);
         if (iteration) dync__fw_values(c, &o, stage_bytes[2]);
         dync__ptx_line(p, "wgmma.wait_group.sync.aligned %d", iteration);
@@ -242,7 +242,7 @@ static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_byt
         dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
         dync__ptx_line(p, iteration ? "@%%more bra KEYS" : "@!%%more bra REST");
     }
-    dync__tile_label(&c->t, "REST");
+    dync__cuda_tile_label(&c->t, "REST");
     dync__fw_values(c, &o, stage_bytes[2]);
     dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
     dync__fa_outputs(c, &o);
@@ -271,8 +271,8 @@ DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device)
     c->rows = DYNC__FW_ROWS;
     c->cols = DYNC__FW_KEYS;
     for (int i = 0; i < 3; i++)
-        at[i] = dync__tile_shared(&c->t, i ? DYNC__FW_STAGES * bytes[i] : bytes[i], 1024);
-    int bars = dync__tile_shared(&c->t, DYNC__FW_BARS, 8);
+        at[i] = dync__cuda_tile_shared(&c->t, i ? DYNC__FW_STAGES * bytes[i] : bytes[i], 1024);
+    int bars = dync__cuda_tile_shared(&c->t, DYNC__FW_BARS, 8);
     dync__fa_place(c, c->L, c->causal);
     dync__fa_mask_regs(c);
     dync__ptx_line(p, "sub.s32 %%rb, %%rb, 64"); /* warps 4 to 11 have the rows */
@@ -286,9 +286,9 @@ DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device)
         dync__ptx_line(p, "mov.b64 %s, m%d", name, i);
         dync__ptx_line(p, "cvta.param.u64 %s, %s", name, name);
     }
-    dync__tile_set(&c->t, "u32", "%box0", "mov", "0");
-    dync__tile_set(&c->t, "u32", "%box1", "mov", "64");
-    dync__tile_set(&c->t, "u32", "%bars", "add", "%%smem, %d", bars);
+    dync__cuda_tile_set(&c->t, "u32", "%box0", "mov", "0");
+    dync__cuda_tile_set(&c->t, "u32", "%box1", "mov", "64");
+    dync__cuda_tile_set(&c->t, "u32", "%bars", "add", "%%smem, %d", bars);
     dync__ptx_line(p, "setp.eq.u32 %%one, %%thr, 0");
     for (int i = 0; i < DYNC__FW_BARS / 8; i++) {
         bool empty = (8 * i >= DYNC__FW_K_EMPTY && 8 * i < DYNC__FW_V_FULL) ||
@@ -297,18 +297,18 @@ DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device)
                        empty ? 2 : 1);
     }
     dync__ptx_line(p, "@%%one fence.mbarrier_init.release.cluster");
-    dync__tile_barrier(&c->t);
+    dync__cuda_tile_barrier(&c->t);
     dync__ptx_line(p, "mov.u32 %%stage, 0");
     dync__ptx_line(p, "mov.b32 %%j, 0");
     dync__fa_last_key(c);
-    dync__tile_set(&c->t, "u32", "%half", "shr", "%%thr, 7");
+    dync__cuda_tile_set(&c->t, "u32", "%half", "shr", "%%thr, 7");
     dync__ptx_line(p, "setp.ne.u32 %%more, %%half, 0");
     dync__ptx_line(p, "@%%more bra CONSUME");
     dync__fw_producer(c, at, bytes);
     dync__fw_consumers(c, at, bytes);
-    dync__tile_label(&c->t, "DONE");
-    dync__tile_entry(&c->t, "attention_wgmma", c->units * ((c->L + c->rows - 1) / c->rows), 1, 1,
-                     c->threads);
+    dync__cuda_tile_label(&c->t, "DONE");
+    dync__cuda_tile_entry(&c->t, "attention_wgmma", c->units * ((c->L + c->rows - 1) / c->rows), 1,
+                          1, c->threads);
     for (int i = 0; i < 3; i++)
         c->t.out.check[c->t.out.n_checks++] =
             (dync__ptx_check){c->t.out.map[i].buf, 16, c->t.out.map[i].offset};

@@ -16,7 +16,7 @@ enum {
     DYNC__SCAN_MOST = 1024
 };
 typedef struct dync__scan {
-    dync__tile t;
+    dync__cuda_tile t;
     const dync__operand *x, *y;
     int dim, compute;
     const char *type, *add; /* sums: f64, or s64 */
@@ -48,7 +48,7 @@ static void dync__scan_block_sum(dync__scan *s, int at)
         dync__ptx_line(p, "%s %%sum, %%sum, %%other", s->add);
     }
     dync__ptx_line(p, "@%%last st.shared.b64 [%%slot+%d], %%sum", at);
-    dync__tile_barrier(&s->t);
+    dync__cuda_tile_barrier(&s->t);
     dync__ptx_line(p, "mov.b64 %%sum, 0");
     for (int w = 0; w < DYNC__SCAN_BLOCK / 32; w++) {
         dync__ptx_line(p, "ld.shared.b64 %%other, [%%smem+%d]", at + 8 * w);
@@ -59,7 +59,7 @@ static void dync__scan_block_sum(dync__scan *s, int at)
 /* Registers; the line's addresses; where the block's part of the line begins and ends. */
 static void dync__scan_open(dync__scan *s)
 {
-    dync__tile *t = &s->t;
+    dync__cuda_tile *t = &s->t;
     dync__ptx *p = &t->p;
     static const char *const b64[] = {"%line", "%chunk", "%pos",  "%from", "%stop", "%px",
                                       "%py",   "%here",  "%part", "%x",    "%y"},
@@ -68,19 +68,19 @@ static void dync__scan_open(dync__scan *s)
     for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
     for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
     for (int i = 0; i < DYNC__COUNT_OF(sums); i++) dync__ptx_reg(p, s->type, sums[i]);
-    dync__tile_regs(t, s->type, "%acc", DYNC__SCAN_OWN);
-    dync__tile_regs(t, dync__ptx_type(s->compute), "%v", DYNC__SCAN_OWN);
-    dync__tile_regs(t, "pred", "%in", DYNC__SCAN_OWN);
+    dync__cuda_tile_regs(t, s->type, "%acc", DYNC__SCAN_OWN);
+    dync__cuda_tile_regs(t, dync__ptx_type(s->compute), "%v", DYNC__SCAN_OWN);
+    dync__cuda_tile_regs(t, "pred", "%in", DYNC__SCAN_OWN);
     dync__ptx_reg(p, "b32", "%slot");
-    dync__tile_special(t, "%ctay", "%ctaid.y");
-    if (s->chunks > 1) dync__tile_scratch(t);
-    (void)dync__tile_shared(t, 2 * 8 * (DYNC__SCAN_BLOCK / 32), 8);
+    dync__cuda_tile_special(t, "%ctay", "%ctaid.y");
+    if (s->chunks > 1) dync__cuda_tile_scratch(t);
+    (void)dync__cuda_tile_shared(t, 2 * 8 * (DYNC__SCAN_BLOCK / 32), 8);
     dync__ptx_line(p, "cvt.u64.u32 %%line, %%cta");
     dync__ptx_line(p, "cvt.u64.u32 %%chunk, %%ctay");
     dync__ptx_line(p, "mov.b64 %%x, %%b0");
     dync__ptx_line(p, "mov.b64 %%y, %%b1");
-    dync__tile_address(t, "%x", s->x, s->x->lay.shape, s->dim, "%line");
-    dync__tile_address(t, "%y", s->y, s->y->lay.shape, s->dim, "%line");
+    dync__cuda_tile_address(t, "%x", s->x, s->x->lay.shape, s->dim, "%line");
+    dync__cuda_tile_address(t, "%y", s->y, s->y->lay.shape, s->dim, "%line");
     dync__ptx_line(p, "mul.lo.s64 %%pos, %%chunk, %lld", (long long)s->chunk);
     dync__ptx_line(p, "add.s64 %%stop, %%pos, %lld", (long long)s->chunk);
     dync__ptx_line(p, "min.s64 %%stop, %%stop, %lld", (long long)s->length);
@@ -106,7 +106,7 @@ static void dync__scan_load(dync__scan *s)
         dync__format(in, sizeof in, "@%%in%d ", k);
         dync__ptx_line(p, "add.s64 %%here, %%pos, %d", k);
         dync__ptx_line(p, "setp.lt.s64 %%in%d, %%here, %%stop", k);
-        dync__tile_load(&s->t, s->x->dtype, v, "%px", in);
+        dync__cuda_tile_load(&s->t, s->x->dtype, v, "%px", in);
         if (k + 1 < DYNC__SCAN_OWN) dync__ptx_line(p, "add.s64 %%px, %%px, %lld", (long long)step);
     }
     for (int k = 0; k < DYNC__SCAN_OWN; k++) {
@@ -135,7 +135,7 @@ static void dync__scan_sums(dync__scan *s)
 {
     dync__ptx *p = &s->t.p;
     dync__scan_open(s);
-    dync__tile_label(&s->t, "TILE");
+    dync__cuda_tile_label(&s->t, "TILE");
     dync__scan_load(s);
     for (int k = 0; k < DYNC__SCAN_OWN; k++)
         dync__ptx_line(p, "%s %%sum, %%sum, %%acc%d", s->add, k);
@@ -145,8 +145,8 @@ static void dync__scan_sums(dync__scan *s)
     dync__ptx_line(p, "mad.lo.s64 %%part, %%part, 8, %%scratch");
     dync__ptx_line(p, "setp.eq.u32 %%mine, %%thr, 0");
     dync__ptx_line(p, "@%%mine st.global.b64 [%%part], %%sum");
-    dync__tile_entry(&s->t, "cumsum_sums", s->lines, s->chunks, 1, DYNC__SCAN_BLOCK);
-    dync__tile_next(&s->t);
+    dync__cuda_tile_entry(&s->t, "cumsum_sums", s->lines, s->chunks, 1, DYNC__SCAN_BLOCK);
+    dync__cuda_tile_next(&s->t);
 }
 
 /* %carry: the sums of the chunks before this one, always added up in the same order. */
@@ -175,7 +175,7 @@ static void dync__scan_lines(dync__scan *s)
     int64_t step = s->y->lay.stride[s->dim] * dync__dtype_info(s->y->dtype)->bytes;
     dync__scan_open(s);
     if (s->chunks > 1) dync__scan_carry(s);
-    dync__tile_label(&s->t, "TILE");
+    dync__cuda_tile_label(&s->t, "TILE");
     dync__scan_load(s);
     for (int k = 1; k < DYNC__SCAN_OWN; k++)
         dync__ptx_line(p, "%s %%acc%d, %%acc%d, %%acc%d", s->add, k, k, k - 1);
@@ -187,7 +187,7 @@ static void dync__scan_lines(dync__scan *s)
     dync__scan_shuffle(s, "%other", "%sum", "up", 1);
     dync__ptx_line(p, "selp.b64 %%before, %%other, 0, %%there");
     dync__ptx_line(p, "@%%last st.shared.b64 [%%slot], %%sum");
-    dync__tile_barrier(&s->t);
+    dync__cuda_tile_barrier(&s->t);
     dync__ptx_line(p, "%s %%before, %%before, %%carry", s->add);
     /* totals of the warps before this one; of all: the next carry */
     for (int w = 0; w < DYNC__SCAN_BLOCK / 32; w++) {
@@ -196,7 +196,7 @@ static void dync__scan_lines(dync__scan *s)
         dync__ptx_line(p, "@%%mine %s %%before, %%before, %%other", s->add);
         dync__ptx_line(p, "%s %%carry, %%carry, %%other", s->add);
     }
-    dync__tile_barrier(&s->t);
+    dync__cuda_tile_barrier(&s->t);
     dync__ptx_line(p, "mad.lo.s64 %%py, %%pos, %lld, %%y", (long long)step);
     for (int k = 0; k < DYNC__SCAN_OWN; k++) {
         dync__format(v, sizeof v, "%%v%d", k);
@@ -208,11 +208,11 @@ static void dync__scan_lines(dync__scan *s)
             dync__ptx_line(p, "cvt.u32.u64 %%v%d, %%acc%d", k, k);
         else
             dync__ptx_line(p, "mov.b64 %%v%d, %%acc%d", k, k);
-        dync__tile_store(&s->t, s->y->dtype, "%py", v, in);
+        dync__cuda_tile_store(&s->t, s->y->dtype, "%py", v, in);
         if (k + 1 < DYNC__SCAN_OWN) dync__ptx_line(p, "add.s64 %%py, %%py, %lld", (long long)step);
     }
     dync__scan_next(s);
-    dync__tile_entry(&s->t, "cumsum", s->lines, s->chunks, 1, DYNC__SCAN_BLOCK);
+    dync__cuda_tile_entry(&s->t, "cumsum", s->lines, s->chunks, 1, DYNC__SCAN_BLOCK);
 }
 
 static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *call)
@@ -240,13 +240,13 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
                   DYNC__SCAN_TILE;
         s.chunks = (s.length + s.chunk - 1) / s.chunk;
     }
-    dync__tile_begin(&s.t, 2);
+    dync__cuda_tile_begin(&s.t, 2);
     if (s.chunks > 1) {
         s.t.out.scratch_bytes = s.lines * s.chunks * 8;
         dync__scan_sums(&s);
     }
     dync__scan_lines(&s);
-    return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    return dync__cuda_tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call,

@@ -30,14 +30,14 @@ static void dync__gmd_begin(dync__gm *g, const char *channel)
 {
     const dync__gm_window *w = g->window_of;
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
-    dync__tile_set(&g->t, "s64", "%X", "add", "%%b%d, %lld", g->side[1].buf,
-                   (long long)(g->side[1].offset * bytes));
+    dync__cuda_tile_set(&g->t, "s64", "%X", "add", "%%b%d, %lld", g->side[1].buf,
+                        (long long)(g->side[1].offset * bytes));
     dync__gmd_add(g, "%X", "%image", w->x[0] * bytes);
     dync__gmd_add(g, "%X", channel, w->x[1] * bytes);
     dync__gmd_add(g, "%X", "%iy", w->x[2] * bytes);
     dync__gmd_add(g, "%X", "%ix", w->x[3] * bytes);
-    dync__tile_set(&g->t, "s64", "%W", "add", "%%b%d, %lld", g->side[0].buf,
-                   (long long)(g->side[0].offset * bytes));
+    dync__cuda_tile_set(&g->t, "s64", "%W", "add", "%%b%d, %lld", g->side[0].buf,
+                        (long long)(g->side[0].offset * bytes));
     dync__gmd_add(g, "%W", "%channel", w->w[0] * bytes);
 }
 
@@ -46,23 +46,23 @@ static void dync__gmd_begin(dync__gm *g, const char *channel)
 static void dync__gmd_place(dync__gm *g, int vec)
 {
     const dync__gm_window *w = g->window_of;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx_reg(&t->p, "pred", "%out");
-    dync__tile_set(t, "u32", "%lin", "mad.lo", "%%cta, %d, %%thr", DYNC__GMD_THREADS);
+    dync__cuda_tile_set(t, "u32", "%lin", "mad.lo", "%%cta, %d, %%thr", DYNC__GMD_THREADS);
     dync__ptx_line(&t->p, "mul.lo.u32 %%lin, %%lin, %d", vec);
     dync__ptx_line(&t->p, "setp.ge.u32 %%out, %%lin, %lld", (long long)(g->m * g->n));
     dync__ptx_line(&t->p, "@%%out ret");
-    dync__tile_set(t, "u32", "%ox", "rem", "%%lin, %lld", (long long)g->n);
-    dync__tile_set(t, "u32", "%rows", "div", "%%lin, %lld", (long long)g->n);
-    dync__tile_set(t, "u32", "%oy", "rem", "%%rows, %lld", (long long)w->oh);
-    dync__tile_set(t, "u32", "%planes", "div", "%%rows, %lld", (long long)w->oh);
-    dync__tile_set(t, "u32", "%channel", "rem", "%%planes, %lld", (long long)w->o);
-    dync__tile_set(t, "u32", "%image", "div", "%%planes, %lld", (long long)w->o);
-    dync__tile_set(t, "u32", "%from", "div", "%%channel, %lld", (long long)w->per);
-    dync__tile_set(t, "s32", "%iy", "mad.lo", "%%oy, %lld, %lld", (long long)w->s[0],
-                   (long long)-w->p[0]);
-    dync__tile_set(t, "s32", "%ix", "mad.lo", "%%ox, %lld, %lld", (long long)w->s[1],
-                   (long long)-w->p[1]);
+    dync__cuda_tile_set(t, "u32", "%ox", "rem", "%%lin, %lld", (long long)g->n);
+    dync__cuda_tile_set(t, "u32", "%rows", "div", "%%lin, %lld", (long long)g->n);
+    dync__cuda_tile_set(t, "u32", "%oy", "rem", "%%rows, %lld", (long long)w->oh);
+    dync__cuda_tile_set(t, "u32", "%planes", "div", "%%rows, %lld", (long long)w->oh);
+    dync__cuda_tile_set(t, "u32", "%channel", "rem", "%%planes, %lld", (long long)w->o);
+    dync__cuda_tile_set(t, "u32", "%image", "div", "%%planes, %lld", (long long)w->o);
+    dync__cuda_tile_set(t, "u32", "%from", "div", "%%channel, %lld", (long long)w->per);
+    dync__cuda_tile_set(t, "s32", "%iy", "mad.lo", "%%oy, %lld, %lld", (long long)w->s[0],
+                        (long long)-w->p[0]);
+    dync__cuda_tile_set(t, "s32", "%ix", "mad.lo", "%%ox, %lld, %lld", (long long)w->s[1],
+                        (long long)-w->p[1]);
     dync__gmd_begin(g, "%from");
 }
 
@@ -75,7 +75,7 @@ static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, in
                *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     char at[64], guard[40], name[24];
-    dync__tile_note(&g->t, "row %lld of the window", (long long)ky);
+    dync__cuda_tile_note(&g->t, "row %lld of the window", (long long)ky);
     dync__ptx_line(p, "add.s32 %%row, %%iy, %lld", (long long)(ky * w->d[0]));
     dync__ptx_line(p, "setp.lt.u32 %%down, %%row, %lld", (long long)w->h);
     for (int64_t j = 0; j < columns; j++) {
@@ -86,14 +86,14 @@ static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, in
         dync__format(at, sizeof at, "%%X+%lld",
                      (long long)((ky * w->d[0] * w->x[2] + j * w->x[3]) * bytes));
         dync__format(guard, sizeof guard, "@%%in ");
-        dync__tile_load(&g->t, g->dtype, name, at, guard);
+        dync__cuda_tile_load(&g->t, g->dtype, name, at, guard);
         dync__ptx_line(p, "selp.%s %s, %s, %s, %%in", type, name, name, zero);
     }
     for (int64_t kx = 0; kx < w->kw; kx++) {
         dync__format(name, sizeof name, "%%w%lld_%lld", (long long)ky, (long long)kx);
         dync__ptx_reg(p, type, name);
         dync__format(at, sizeof at, "%%W+%lld", (long long)((ky * w->w[2] + kx * w->w[3]) * bytes));
-        dync__tile_load(&g->t, g->dtype, name, at, "");
+        dync__cuda_tile_load(&g->t, g->dtype, name, at, "");
         for (int v = 0; v < vec; v++)
             dync__ptx_line(p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, v,
                            (long long)ky, (long long)(v * w->s[1] + kx * w->d[1]), name, v);
@@ -103,13 +103,13 @@ static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, in
 static void dync__gmd_forward(dync__gm *g)
 {
     const dync__gm_window *w = g->window_of;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     bool seen[DYNC__GMD_COLUMNS] = {false};
     char value[8][24], name[24];
     int vec = t->p.shape.vec;
     int64_t columns = (vec - 1) * w->s[1] + (w->kw - 1) * w->d[1] + 1;
     dync__gmd_place(g, vec);
-    dync__tile_regs(t, dync__ptx_type(g->compute), "%acc", vec);
+    dync__cuda_tile_regs(t, dync__ptx_type(g->compute), "%acc", vec);
     dync__ptx_reg(&t->p, "s32", "%row");
     dync__ptx_reg(&t->p, "pred", "%down");
     dync__ptx_reg(&t->p, "pred", "%in");
@@ -126,10 +126,10 @@ static void dync__gmd_forward(dync__gm *g)
         dync__ptx_line(&t->p, "setp.lt.u32 %s, %%row, %lld", name, (long long)w->w_in);
     }
     for (int64_t ky = 0; ky < w->kh; ky++) dync__gmd_row(g, vec, ky, seen, columns);
-    dync__tile_piece(t, "%lin", g->given, value);
+    dync__cuda_tile_piece(t, "%lin", g->given, value);
     dync__format(name, sizeof name, "conv_%s", dync__dtype_info(g->dtype)->name);
-    dync__tile_entry(t, name, (g->m * g->n / vec + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1,
-                     DYNC__GMD_THREADS);
+    dync__cuda_tile_entry(t, name, (g->m * g->n / vec + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS,
+                          1, 1, DYNC__GMD_THREADS);
 }
 
 /* ---- data gradient of a stride --------------------------------------------------------------- */
@@ -155,22 +155,22 @@ static int64_t dync__gmd_meets(const dync__gmd_back *b, int i, int64_t at, int64
 static int64_t dync__gmd_back_place(dync__gm *g, const dync__gmd_back *b)
 {
     const dync__gm_window *w = b->w;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int64_t columns = (g->n + b->wide - 1) / b->wide, rows = (w->oh + w->s[0] - 1) / w->s[0],
             all = g->m / w->oh * rows * columns;
     dync__ptx_reg(&t->p, "pred", "%out");
-    dync__tile_set(t, "u32", "%me", "mad.lo", "%%cta, %d, %%thr", DYNC__GMD_THREADS);
+    dync__cuda_tile_set(t, "u32", "%me", "mad.lo", "%%cta, %d, %%thr", DYNC__GMD_THREADS);
     dync__ptx_line(&t->p, "setp.ge.u32 %%out, %%me, %lld", (long long)all);
     dync__ptx_line(&t->p, "@%%out ret");
-    dync__tile_set(t, "u32", "%j", "rem", "%%me, %lld", (long long)columns);
-    dync__tile_set(t, "u32", "%rest", "div", "%%me, %lld", (long long)columns);
-    dync__tile_set(t, "u32", "%i", "rem", "%%rest, %lld", (long long)rows);
-    dync__tile_set(t, "u32", "%planes", "div", "%%rest, %lld", (long long)rows);
-    dync__tile_set(t, "u32", "%channel", "rem", "%%planes, %lld", (long long)w->o);
-    dync__tile_set(t, "u32", "%image", "div", "%%planes, %lld", (long long)w->o);
-    dync__tile_set(t, "s32", "%ix", "mul.lo", "%%j, %lld", (long long)(b->wide / w->s[1]));
+    dync__cuda_tile_set(t, "u32", "%j", "rem", "%%me, %lld", (long long)columns);
+    dync__cuda_tile_set(t, "u32", "%rest", "div", "%%me, %lld", (long long)columns);
+    dync__cuda_tile_set(t, "u32", "%i", "rem", "%%rest, %lld", (long long)rows);
+    dync__cuda_tile_set(t, "u32", "%planes", "div", "%%rest, %lld", (long long)rows);
+    dync__cuda_tile_set(t, "u32", "%channel", "rem", "%%planes, %lld", (long long)w->o);
+    dync__cuda_tile_set(t, "u32", "%image", "div", "%%planes, %lld", (long long)w->o);
+    dync__cuda_tile_set(t, "s32", "%ix", "mul.lo", "%%j, %lld", (long long)(b->wide / w->s[1]));
     dync__ptx_line(&t->p, "add.s32 %%ix, %%ix, %lld", (long long)b->low[1]);
-    dync__tile_set(t, "s32", "%iy", "add", "%%i, %lld", (long long)b->low[0]);
+    dync__cuda_tile_set(t, "s32", "%iy", "add", "%%i, %lld", (long long)b->low[0]);
     dync__gmd_begin(g, "%channel");
     return all;
 }
@@ -188,7 +188,7 @@ static void dync__gmd_back_tap(dync__gm *g, dync__gmd_back *b, int64_t ky, int64
         dync__format(
             at, sizeof at, "%%W+%lld",
             (long long)((ky * w->w[2] + kx * w->w[3]) * dync__dtype_info(g->dtype)->bytes));
-        dync__tile_load(&g->t, g->dtype, name, at, "");
+        dync__cuda_tile_load(&g->t, g->dtype, name, at, "");
         b->loaded[ky * w->kw + kx] = true;
     }
     dync__ptx_line(&g->t.p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, acc, (long long)y,
@@ -205,7 +205,7 @@ static void dync__gmd_back_row(dync__gm *g, dync__gmd_back *b, int64_t y)
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     bool loaded[DYNC__GMD_COLUMNS] = {false};
     char name[32], at[40];
-    dync__tile_note(&g->t, "row %lld of the gradients", (long long)(y + b->low[0]));
+    dync__cuda_tile_note(&g->t, "row %lld of the gradients", (long long)(y + b->low[0]));
     dync__ptx_line(p, "add.s32 %%row, %%iy, %lld", (long long)y);
     dync__ptx_line(p, "setp.lt.u32 %%down, %%row, %lld", (long long)w->h);
     for (int64_t r = 0; r < w->s[0]; r++)
@@ -220,7 +220,7 @@ static void dync__gmd_back_row(dync__gm *g, dync__gmd_back *b, int64_t y)
                         dync__ptx_line(p, "and.pred %%in, %%down, %%in%lld", (long long)x);
                         dync__format(at, sizeof at, "%%X+%lld",
                                      (long long)((y * w->x[2] + x * w->x[3]) * bytes));
-                        dync__tile_load(&g->t, g->dtype, name, at, "@%in ");
+                        dync__cuda_tile_load(&g->t, g->dtype, name, at, "@%in ");
                         dync__ptx_line(p, "selp.%s %s, %s, %s, %%in", type, name, name, zero);
                         loaded[x] = true;
                     }
@@ -231,7 +231,7 @@ static void dync__gmd_back_row(dync__gm *g, dync__gmd_back *b, int64_t y)
 static void dync__gmd_backward(dync__gm *g)
 {
     const dync__gm_window *w = g->window_of;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__gmd_back b = {.w = w};
     int vec = t->p.shape.vec;
     char value[8][24], name[32];
@@ -243,8 +243,8 @@ static void dync__gmd_backward(dync__gm *g)
         b.n[i] = most / w->s[i] - b.low[i] + 1;
     }
     int64_t threads = dync__gmd_back_place(g, &b);
-    dync__tile_regs(t, dync__ptx_type(g->compute), "%acc", (int)w->s[0] * b.wide);
-    dync__tile_regs(t, "pred", "%in", (int)b.n[1]);
+    dync__cuda_tile_regs(t, dync__ptx_type(g->compute), "%acc", (int)w->s[0] * b.wide);
+    dync__cuda_tile_regs(t, "pred", "%in", (int)b.n[1]);
     dync__ptx_reg(&t->p, "s32", "%row");
     dync__ptx_reg(&t->p, "pred", "%down");
     dync__ptx_reg(&t->p, "pred", "%in");
@@ -256,9 +256,9 @@ static void dync__gmd_backward(dync__gm *g)
                        (long long)w->w_in);
     }
     for (int64_t y = 0; y < b.n[0]; y++) dync__gmd_back_row(g, &b, y);
-    dync__tile_set(t, "u32", "%line", "mul.lo", "%%planes, %lld", (long long)w->oh);
+    dync__cuda_tile_set(t, "u32", "%line", "mul.lo", "%%planes, %lld", (long long)w->oh);
     dync__ptx_line(&t->p, "mad.lo.u32 %%line, %%i, %lld, %%line", (long long)w->s[0]);
-    dync__tile_set(t, "u32", "%at", "mul.lo", "%%j, %d", b.wide);
+    dync__cuda_tile_set(t, "u32", "%at", "mul.lo", "%%j, %d", b.wide);
     for (int r = 0; r < w->s[0]; r++)
         for (int q = 0; q < b.wide / vec; q++) {
             dync__ptx_line(&t->p, "mad.lo.u32 %%row, %%i, %lld, %d", (long long)w->s[0], r);
@@ -267,16 +267,16 @@ static void dync__gmd_backward(dync__gm *g)
             dync__ptx_line(&t->p, "setp.ge.or.u32 %%out, %%row, %lld, %%out", (long long)g->n);
             dync__ptx_line(&t->p, "@%%out bra PAST%d_%d", r, q);
             dync__format(name, sizeof name, "%%lin%d_%d", r, q);
-            dync__tile_set(t, "u32", name, "add", "%%line, %d", r);
+            dync__cuda_tile_set(t, "u32", name, "add", "%%line, %d", r);
             dync__ptx_line(&t->p, "mad.lo.u32 %s, %s, %lld, %%row", name, name, (long long)g->n);
             for (int v = 0; v < vec; v++)
                 dync__format(value[v], sizeof value[v], "%%acc%d", r * b.wide + q * vec + v);
-            dync__tile_piece(t, name, g->given, value);
-            dync__tile_label(t, "PAST%d_%d", r, q);
+            dync__cuda_tile_piece(t, name, g->given, value);
+            dync__cuda_tile_label(t, "PAST%d_%d", r, q);
         }
     dync__format(name, sizeof name, "conv_back_%s", dync__dtype_info(g->dtype)->name);
-    dync__tile_entry(t, name, (threads + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1,
-                     DYNC__GMD_THREADS);
+    dync__cuda_tile_entry(t, name, (threads + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1,
+                          DYNC__GMD_THREADS);
 }
 
 DYNC__FN void dync__gm_direct(dync__gm *g)
@@ -295,7 +295,7 @@ enum { DYNC__GMD_SIDE = 4, DYNC__GMD_WARPS = DYNC__GMD_THREADS / 32 };
 static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys)
 {
     const dync__gm_window *w = g->window_of;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     const char *type = dync__ptx_type(g->compute),
                *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
@@ -309,11 +309,11 @@ static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys
     dync__ptx_reg(p, "s64", "%y");
     dync__ptx_reg(p, "pred", "%down");
     dync__ptx_reg(p, "pred", "%in");
-    dync__tile_regs(t, type, "%g", DYNC__GMD_SIDE);
-    dync__tile_regs(t, type, "%v", (int)columns);
-    dync__tile_regs(t, "pred", "%in", (int)columns);
-    dync__tile_regs(t, "pred", "%is", DYNC__GMD_SIDE);
-    dync__tile_label(t, "NEXT");
+    dync__cuda_tile_regs(t, type, "%g", DYNC__GMD_SIDE);
+    dync__cuda_tile_regs(t, type, "%v", (int)columns);
+    dync__cuda_tile_regs(t, "pred", "%in", (int)columns);
+    dync__cuda_tile_regs(t, "pred", "%is", DYNC__GMD_SIDE);
+    dync__cuda_tile_label(t, "NEXT");
     dync__ptx_line(p, "setp.ge.s32 %%out, %%item, %%stop");
     dync__ptx_line(p, "@%%out bra DONE");
     dync__ptx_line(p, "rem.s32 %%ox, %%item, %lld", (long long)groups);
@@ -337,7 +337,7 @@ static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys
         dync__format(name, sizeof name, "%%g%d", v);
         dync__format(at, sizeof at, "%%y+%lld", (long long)(v * ys[3] * bytes));
         dync__format(guard, sizeof guard, "@%%is%d ", v);
-        dync__tile_load(t, g->dtype, name, at, guard);
+        dync__cuda_tile_load(t, g->dtype, name, at, guard);
         dync__ptx_line(p, "selp.%s %s, %s, %s, %%is%d", type, name, name, zero, v);
         for (int64_t kx = 0; kx < w->kw; kx++) seen[v * w->s[1] + kx * w->d[1]] = true;
     }
@@ -347,7 +347,7 @@ static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys
         dync__ptx_line(p, "setp.lt.u32 %%in%lld, %%row, %lld", (long long)j, (long long)w->w_in);
     }
     for (int64_t ky = 0; ky < w->kh; ky++) {
-        dync__tile_note(t, "row %lld of the window", (long long)ky);
+        dync__cuda_tile_note(t, "row %lld of the window", (long long)ky);
         dync__ptx_line(p, "add.s32 %%row, %%iy, %lld", (long long)(ky * w->d[0]));
         dync__ptx_line(p, "setp.lt.u32 %%down, %%row, %lld", (long long)w->h);
         for (int64_t j = 0; j < columns; j++) {
@@ -356,7 +356,7 @@ static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys
             dync__format(name, sizeof name, "%%v%lld", (long long)j);
             dync__format(at, sizeof at, "%%x+%lld",
                          (long long)((ky * w->d[0] * w->x[2] + j * w->x[3]) * bytes));
-            dync__tile_load(t, g->dtype, name, at, "@%in ");
+            dync__cuda_tile_load(t, g->dtype, name, at, "@%in ");
             dync__ptx_line(p, "selp.%s %s, %s, %s, %%in", type, name, name, zero);
         }
         for (int64_t kx = 0; kx < w->kw; kx++)
@@ -368,7 +368,7 @@ static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys
     }
     dync__ptx_line(p, "add.s32 %%item, %%item, %d", DYNC__GMD_THREADS);
     dync__ptx_line(p, "bra NEXT");
-    dync__tile_label(t, "DONE");
+    dync__cuda_tile_label(t, "DONE");
 }
 
 /* name, of all lanes of the warp added up, in each; the scratch registers it takes. */
@@ -397,22 +397,22 @@ static void dync__gmd_warp_sum(dync__gm *g, const char *name)
  * leave. */
 static void dync__gmd_weight_join(dync__gm *g, int taps)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     const char *type = dync__ptx_type(g->compute);
     int bytes = dync__dtype_info(g->compute)->bytes;
     char name[16];
     dync__gmd_warp_regs(g);
     dync__ptx_reg(p, "pred", "%lead");
-    (void)dync__tile_shared(t, DYNC__GMD_WARPS * taps * bytes, 8);
-    dync__tile_set(t, "u32", "%slot", "mad.lo", "%%warp, %d, %%smem", taps * bytes);
+    (void)dync__cuda_tile_shared(t, DYNC__GMD_WARPS * taps * bytes, 8);
+    dync__cuda_tile_set(t, "u32", "%slot", "mad.lo", "%%warp, %d, %%smem", taps * bytes);
     dync__ptx_line(p, "setp.eq.u32 %%lead, %%lane, 0");
     for (int q = 0; q < taps; q++) {
         dync__format(name, sizeof name, "%%acc%d", q);
         dync__gmd_warp_sum(g, name);
         dync__ptx_line(p, "@%%lead st.shared.%s [%%slot+%d], %%acc%d", type, q * bytes, q);
     }
-    dync__tile_barrier(t);
+    dync__cuda_tile_barrier(t);
     dync__ptx_line(p, "setp.ge.u32 %%out, %%thr, %d", taps);
     dync__ptx_line(p, "@%%out ret");
     dync__ptx_line(p, "mad.lo.u32 %%slot, %%thr, %d, %%smem", bytes);
@@ -427,22 +427,23 @@ static void dync__gmd_weight_join(dync__gm *g, int taps)
 static void dync__gmd_weight_put(dync__gm *g, const char *tap, const char *channel)
 {
     const dync__gm_window *w = g->window_of;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
-    dync__tile_set(t, "u32", "%kx", "rem", "%s, %lld", tap, (long long)w->kw);
-    dync__tile_set(t, "u32", "%ky", "div", "%s, %lld", tap, (long long)w->kw);
-    dync__tile_set(t, "s64", "%to", "add", "%%b2, %lld", (long long)(g->side[0].offset * bytes));
+    dync__cuda_tile_set(t, "u32", "%kx", "rem", "%s, %lld", tap, (long long)w->kw);
+    dync__cuda_tile_set(t, "u32", "%ky", "div", "%s, %lld", tap, (long long)w->kw);
+    dync__cuda_tile_set(t, "s64", "%to", "add", "%%b2, %lld",
+                        (long long)(g->side[0].offset * bytes));
     dync__gmd_add(g, "%to", channel, w->w[0] * bytes);
     dync__gmd_add(g, "%to", "%ky", w->w[2] * bytes);
     dync__gmd_add(g, "%to", "%kx", w->w[3] * bytes);
-    dync__tile_store(t, g->dtype, "%to", "%sum", "");
+    dync__cuda_tile_store(t, g->dtype, "%to", "%sum", "");
 }
 
 DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t images,
                                      int64_t y_offset, const int64_t *ys, const int32_t *buf)
 {
     const dync__gm_window *w = g->window_of;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     int taps = (int)(w->kh * w->kw), bytes = dync__dtype_info(g->compute)->bytes;
     int64_t of = dync__dtype_info(g->dtype)->bytes,
@@ -451,27 +452,27 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
             most = (items + 4 * DYNC__GMD_THREADS - 1) / (4 * DYNC__GMD_THREADS);
     int64_t parts = DYNC__MAX(DYNC__MIN(DYNC__MIN((8 * units + w->o - 1) / w->o, most), 512), 1),
             chunk = (items + parts - 1) / parts;
-    dync__tile_begin(t, 3);
+    dync__cuda_tile_begin(t, 3);
     dync__ptx_reg(p, "pred", "%out");
-    dync__tile_set(t, "u32", "%channel", "rem", "%%cta, %lld", (long long)w->o);
-    dync__tile_set(t, "u32", "%part", "div", "%%cta, %lld", (long long)w->o);
-    dync__tile_set(t, "u32", "%from", "div", "%%channel, %lld", (long long)w->per);
-    dync__tile_set(t, "s32", "%item", "mul.lo", "%%part, %lld", (long long)chunk);
-    dync__tile_set(t, "s32", "%stop", "add", "%%item, %lld", (long long)chunk);
+    dync__cuda_tile_set(t, "u32", "%channel", "rem", "%%cta, %lld", (long long)w->o);
+    dync__cuda_tile_set(t, "u32", "%part", "div", "%%cta, %lld", (long long)w->o);
+    dync__cuda_tile_set(t, "u32", "%from", "div", "%%channel, %lld", (long long)w->per);
+    dync__cuda_tile_set(t, "s32", "%item", "mul.lo", "%%part, %lld", (long long)chunk);
+    dync__cuda_tile_set(t, "s32", "%stop", "add", "%%item, %lld", (long long)chunk);
     dync__ptx_line(p, "min.s32 %%stop, %%stop, %lld", (long long)items);
     dync__ptx_line(p, "add.s32 %%item, %%item, %%thr");
-    dync__tile_set(t, "s64", "%X", "add", "%%b0, %lld", (long long)(g->side[1].offset * of));
+    dync__cuda_tile_set(t, "s64", "%X", "add", "%%b0, %lld", (long long)(g->side[1].offset * of));
     dync__gmd_add(g, "%X", "%from", w->x[1] * of);
-    dync__tile_set(t, "s64", "%Y", "add", "%%b1, %lld", (long long)(y_offset * of));
+    dync__cuda_tile_set(t, "s64", "%Y", "add", "%%b1, %lld", (long long)(y_offset * of));
     dync__gmd_add(g, "%Y", "%channel", ys[1] * of);
-    dync__tile_regs(t, dync__ptx_type(g->compute), "%acc", taps);
+    dync__cuda_tile_regs(t, dync__ptx_type(g->compute), "%acc", taps);
     for (int q = 0; q < taps; q++) dync__ptx_line(p, "mov.b%d %%acc%d, 0", 8 * bytes, q);
     dync__gmd_weight_loop(g, groups, ys);
     dync__gmd_weight_join(g, taps);
     /* partial sums [channel, element][part] */
     if (parts > 1) {
         t->out.scratch_bytes = w->o * taps * parts * bytes;
-        dync__tile_scratch(t);
+        dync__cuda_tile_scratch(t);
         dync__ptx_line(p, "mad.lo.u32 %%channel, %%channel, %d, %%thr", taps);
         dync__ptx_line(p, "mad.lo.u32 %%channel, %%channel, %lld, %%part", (long long)parts);
         dync__ptx_line(p, "mad.wide.u32 %%x, %%channel, %d, %%scratch", bytes);
@@ -479,18 +480,18 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
     } else {
         dync__gmd_weight_put(g, "%thr", "%channel");
     }
-    dync__tile_entry(t, "conv_weight", w->o * parts, 1, 1, DYNC__GMD_THREADS);
-    if (parts == 1) return dync__tile_end(t, code, buf);
+    dync__cuda_tile_entry(t, "conv_weight", w->o * parts, 1, 1, DYNC__GMD_THREADS);
+    if (parts == 1) return dync__cuda_tile_end(t, code, buf);
     /* a warp an element: lanes take its parts in turn */
-    dync__tile_next(t);
+    dync__cuda_tile_next(t);
     dync__ptx_reg(p, "pred", "%out");
-    dync__tile_set(t, "u32", "%me", "mad.lo", "%%cta, %d, %%warp", DYNC__GMD_WARPS);
+    dync__cuda_tile_set(t, "u32", "%me", "mad.lo", "%%cta, %d, %%warp", DYNC__GMD_WARPS);
     dync__ptx_line(p, "setp.ge.u32 %%out, %%me, %lld", (long long)(w->o * taps));
     dync__ptx_line(p, "@%%out ret");
     dync__gmd_warp_regs(g);
-    dync__tile_scratch(t);
-    dync__tile_set(t, "u32", "%place", "mad.lo", "%%me, %lld, %%lane", (long long)parts);
-    dync__tile_wide(t, "%x", NULL);
+    dync__cuda_tile_scratch(t);
+    dync__cuda_tile_set(t, "u32", "%place", "mad.lo", "%%me, %lld, %%lane", (long long)parts);
+    dync__cuda_tile_wide(t, "%x", NULL);
     dync__ptx_line(p, "mad.wide.u32 %%x, %%place, %d, %%scratch", bytes);
     dync__ptx_line(p, "mov.b%d %%sum, 0", 8 * bytes);
     for (int64_t k = 0; k < parts; k += 32) {
@@ -503,10 +504,10 @@ DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t
     dync__gmd_warp_sum(g, "%sum");
     dync__ptx_line(p, "setp.ne.u32 %%out, %%lane, 0");
     dync__ptx_line(p, "@%%out ret");
-    dync__tile_set(t, "u32", "%tap", "rem", "%%me, %d", taps);
-    dync__tile_set(t, "u32", "%channel", "div", "%%me, %d", taps);
+    dync__cuda_tile_set(t, "u32", "%tap", "rem", "%%me, %d", taps);
+    dync__cuda_tile_set(t, "u32", "%channel", "div", "%%me, %d", taps);
     dync__gmd_weight_put(g, "%tap", "%channel");
-    dync__tile_entry(t, "conv_weight", (w->o * taps + DYNC__GMD_WARPS - 1) / DYNC__GMD_WARPS, 1, 1,
-                     DYNC__GMD_THREADS);
-    return dync__tile_end(t, code, buf);
+    dync__cuda_tile_entry(t, "conv_weight", (w->o * taps + DYNC__GMD_WARPS - 1) / DYNC__GMD_WARPS,
+                          1, 1, DYNC__GMD_THREADS);
+    return dync__cuda_tile_end(t, code, buf);
 }

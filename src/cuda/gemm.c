@@ -76,7 +76,7 @@ static double dync__gm_choose(dync__gm *g)
 {
     bool wide = g->kind < 0 && dync__dtype_info(g->compute)->bytes == 8;
     double best = -1;
-    g->depth = g->kind >= 0 ? 128 / dync__tile_kind_of(g->kind)->bytes : 8;
+    g->depth = g->kind >= 0 ? 128 / dync__cuda_tile_kind_of(g->kind)->bytes : 8;
     for (int i = 0; i < (g->kind < 0 ? 5 : 6); i++) {
         dync__gm_tile t = dync__gm_tiles[g->kind < 0][i];
         int held = dync__gm_pre_words(g, &t);
@@ -418,10 +418,10 @@ DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32
 /* The launches of what was chosen. */
 static void dync__gm_write(dync__gm *g)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     char name[80];
     if (g->splits > 1) {
-        dync__tile_scratch(t);
+        dync__cuda_tile_scratch(t);
         t->out.scratch_bytes = g->splits * g->batches * g->m * g->n *
                                dync__dtype_info(g->compute)->bytes;
     }
@@ -438,7 +438,7 @@ static void dync__gm_write(dync__gm *g)
         dync__format(name, sizeof name, "gemm_%s%s_%dx%d", g->thin ? "thin_" : "",
                      g->kind == DYNC__TILE_TF32 ? "tf32" : dync__dtype_info(g->dtype)->name,
                      g->tile.m, g->tile.n);
-        dync__tile_entry(t, name, tiles * g->splits * g->batches, 1, 1, g->tile.threads);
+        dync__cuda_tile_entry(t, name, tiles * g->splits * g->batches, 1, 1, g->tile.threads);
     }
     if (g->splits > 1) dync__gm_join(g);
     t->out.n_checks = t->p.n_checks;
@@ -467,12 +467,13 @@ static void dync__gm_pre_checks(dync__gm *g, int s)
 DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
 {
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int kind = g->kind;
     g->scalar = form == DYNC__CUDA_UNALIGNED;
     if (form == DYNC__CUDA_TF32) g->kind = DYNC__TILE_TF32;
     (void)dync__gm_plan(g, form != DYNC__CUDA_TF32);
-    bool begun = dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar || g->thin);
+    bool begun =
+        dync__cuda_tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar || g->thin);
     for (int s = 0; s < 2 && begun; s++) begun = !g->side[s].pre || dync__gm_pre_begin(g, s);
     if (begun) dync__gm_write(g);
     for (int s = 0; s < 2; s++)

@@ -88,10 +88,10 @@ typedef struct dync__gm {
     int64_t splits, chunk; /* depth of each split, a multiple of `depth` */
     int depth;             /* of one stage */
     /* text in the making */
-    dync__tile t;
+    dync__cuda_tile t;
     /* of the accumulators' type; of a stage; where a side begins in it */
     int acc_bytes, stage_bytes, side_at[2];
-    dync__tile_rows window[2][4];
+    dync__cuda_tile_rows window[2][4];
     char window_name[2][4][8];
     bool scalar; /* no vector accesses */
 } dync__gm;

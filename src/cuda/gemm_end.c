@@ -69,7 +69,7 @@ DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const ch
     dync__format(at, sizeof at, "%%at_%d", number);
     dync__gm_linear(g, lin, row, column);
     if (g->splits == 1) {
-        dync__tile_piece(&g->t, lin, g->given, value);
+        dync__cuda_tile_piece(&g->t, lin, g->given, value);
         return;
     }
     int length = dync__format(list, sizeof list, "%s", value[0]);
@@ -90,7 +90,7 @@ DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const ch
 
 DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     int vec = g->splits > 1 ? dync__gm_partial_vec(g) : p->shape.vec, groups = g->tile.n / vec;
     char name[6][24], value[8][24];
@@ -98,14 +98,14 @@ DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
     for (int i = 0; i < 6; i++) dync__format(name[i], sizeof name[i], "%%%s_%d", names[i], from);
     const char *q = name[0], *row = name[1], *col = name[2], *sum = name[3], *more = name[4],
                *in = name[5];
-    dync__tile_barrier(t);
-    dync__tile_set(t, "u32", q, "mov", "%%thr");
+    dync__cuda_tile_barrier(t);
+    dync__cuda_tile_set(t, "u32", q, "mov", "%%thr");
     dync__ptx_reg(p, "pred", more);
     dync__ptx_reg(p, "pred", in);
-    dync__tile_label(t, "ROWS_%d", from);
-    dync__tile_set(t, "u32", row, "div", "%s, %d", q, groups);
-    dync__tile_set(t, "u32", col, "rem", "%s, %d", q, groups);
-    dync__tile_set(t, "u32", sum, "mad.lo", "%s, %d, %%smem", row, row_bytes);
+    dync__cuda_tile_label(t, "ROWS_%d", from);
+    dync__cuda_tile_set(t, "u32", row, "div", "%s, %d", q, groups);
+    dync__cuda_tile_set(t, "u32", col, "rem", "%s, %d", q, groups);
+    dync__cuda_tile_set(t, "u32", sum, "mad.lo", "%s, %d, %%smem", row, row_bytes);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", sum, col, vec * g->acc_bytes, sum);
     dync__ptx_line(p, "add.u32 %s, %s, %d", row, row, from);
     dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", col, col, vec);
@@ -123,7 +123,7 @@ DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
     dync__ptx_line(p, "add.u32 %s, %s, %%m0", row, row);
     dync__ptx_line(p, "add.u32 %s, %s, %%n0", col, col);
     dync__gm_result(g, from, row, col, vec, value);
-    dync__tile_label(t, "OUT_%d", from);
+    dync__cuda_tile_label(t, "OUT_%d", from);
     dync__ptx_line(p, "@%s bra ROWS_%d", more, from);
 }
 
@@ -131,14 +131,14 @@ DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
 DYNC__FN void dync__gm_join(dync__gm *g)
 {
     enum { THREADS = 128 };
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     int vec = p->shape.vec;
     int64_t all = g->batches * g->m * g->n, groups = all / vec;
     char value[8][24], part[8][24];
     const char *add = dync__ptx_type(g->compute)[0] == 'f' ? "add.rn" : "add";
-    dync__tile_next(t);
-    dync__tile_scratch(t);
+    dync__cuda_tile_next(t);
+    dync__cuda_tile_scratch(t);
     dync__ptx_reg(p, "pred", "%in");
     dync__ptx_reg(p, p->index, "%lin");
     if (p->index[1] == '3') {
@@ -156,7 +156,7 @@ DYNC__FN void dync__gm_join(dync__gm *g)
     dync__ptx_reg(p, "u32", "%left");
     dync__ptx_reg(p, "pred", "%more");
     dync__ptx_line(p, "mov.u32 %%left, %lld", (long long)g->splits - 1);
-    dync__tile_label(t, "NEXT");
+    dync__cuda_tile_label(t, "NEXT");
     dync__ptx_line(p, "add.s64 %%at, %%at, %lld", (long long)(all * g->acc_bytes));
     dync__gm_read_sums(g, "global", "%at", vec, part);
     for (int i = 0; i < vec; i++)
@@ -165,6 +165,6 @@ DYNC__FN void dync__gm_join(dync__gm *g)
     dync__ptx_line(p, "sub.u32 %%left, %%left, 1");
     dync__ptx_line(p, "setp.gt.u32 %%more, %%left, 0");
     dync__ptx_line(p, "@%%more bra NEXT");
-    dync__tile_piece(t, "%lin", g->given, value);
-    dync__tile_entry(t, "gemm_join", (groups + THREADS - 1) / THREADS, 1, 1, THREADS);
+    dync__cuda_tile_piece(t, "%lin", g->given, value);
+    dync__cuda_tile_entry(t, "gemm_join", (groups + THREADS - 1) / THREADS, 1, 1, THREADS);
 }

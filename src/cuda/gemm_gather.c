@@ -130,7 +130,7 @@ static void dync__gmg_copy(dync__gm *g, int s, int bytes, const char *to, int to
     }
     dync__format(size, sizeof size, "%s", dync__ptx_temp(&g->t.p, "b32"));
     dync__ptx_line(&g->t.p, "selp.b32 %s, %d, 0, %s", size, bytes, inside);
-    dync__tile_cp(&g->t, bytes, to, to_at, at, 0, size);
+    dync__cuda_tile_cp(&g->t, bytes, to, to_at, at, 0, size);
 }
 
 /* ---- 16 bytes at a time, into swizzled rows of 128 ------------------------------------------- */
@@ -156,7 +156,7 @@ DYNC__FN void dync__gm_gather_begin(dync__gm *g, int s, int lines)
 {
     int bytes = dync__dtype_info(g->dtype)->bytes, per = 16 / bytes;
     bool across = g->side[s].how == DYNC__GM_ACROSS;
-    dync__tile_note(&g->t, "%s: digits of lines", s ? "b" : "a");
+    dync__cuda_tile_note(&g->t, "%s: digits of lines", s ? "b" : "a");
     dync__gmg_thread(g, s);
     for (int i = 0; i < (across ? lines * bytes / 128 : lines * 8 / g->tile.threads); i++) {
         char line[32];
@@ -215,8 +215,8 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
     int log_lines = 0;
     while (1 << log_lines < lines) log_lines++;
     dync__format(q, sizeof q, "%%at%s", id);
-    dync__tile_set(&g->t, "u32", q, "mov", "%%thr");
-    dync__tile_label(&g->t, "PIECES%s", id);
+    dync__cuda_tile_set(&g->t, "u32", q, "mov", "%%thr");
+    dync__cuda_tile_label(&g->t, "PIECES%s", id);
     dync__format(line, sizeof line, "%s", dync__ptx_temp(p, "u32"));
     dync__format(k, sizeof k, "%s", dync__ptx_temp(p, "u32"));
     dync__format(place, sizeof place, "%s", dync__ptx_temp(p, "u32"));
@@ -280,7 +280,7 @@ DYNC__FN void dync__gm_gather_single_begin(dync__gm *g, int s, int lines)
     bool along = dync__gmg_is_along(g, s);
     int step = g->tile.threads / g->depth;
     char line[32];
-    dync__tile_note(&g->t, "%s: digits of lines", s ? "b" : "a");
+    dync__cuda_tile_note(&g->t, "%s: digits of lines", s ? "b" : "a");
     dync__format(line, sizeof line, "%s", dync__ptx_temp(&g->t.p, "u32"));
     for (int i = 0; i < (along ? lines / step : 1); i++) {
         if (i)

@@ -9,8 +9,8 @@ static const char *const dync__gm_base[2] = {"%A", "%B"};
 static void dync__gm_divide(dync__gm *g, const char *to, const char *rest, const char *from,
                             int64_t by)
 {
-    dync__tile_set(&g->t, "u32", to, "div", "%s, %lld", from, (long long)by);
-    dync__tile_set(&g->t, "u32", rest, "rem", "%s, %lld", from, (long long)by);
+    dync__cuda_tile_set(&g->t, "u32", to, "div", "%s, %lld", from, (long long)by);
+    dync__cuda_tile_set(&g->t, "u32", rest, "rem", "%s, %lld", from, (long long)by);
 }
 
 /* Blocks are numbered tile by tile, then splits, then batches. Tiles go in bands of eight rows of
@@ -19,22 +19,22 @@ static void dync__gm_divide(dync__gm *g, const char *to, const char *rest, const
 DYNC__FN void dync__gm_place(dync__gm *g)
 {
     enum { BAND = 8 };
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int64_t across = (g->n + g->tile.n - 1) / g->tile.n, down = (g->m + g->tile.m - 1) / g->tile.m;
-    dync__tile_note(t, "tile, split and batch of the block");
+    dync__cuda_tile_note(t, "tile, split and batch of the block");
     dync__gm_divide(g, "%above", "%tile", "%cta", across * down);
     dync__gm_divide(g, "%batch", "%split", "%above", g->splits);
     dync__gm_divide(g, "%band", "%inband", "%tile", across * BAND);
-    dync__tile_set(t, "u32", "%bandrow", "mul.lo", "%%band, %d", BAND);
-    dync__tile_set(t, "u32", "%bandrows", "sub", "%lld, %%bandrow", (long long)down);
+    dync__cuda_tile_set(t, "u32", "%bandrow", "mul.lo", "%%band, %d", BAND);
+    dync__cuda_tile_set(t, "u32", "%bandrows", "sub", "%lld, %%bandrow", (long long)down);
     dync__ptx_line(&t->p, "min.u32 %%bandrows, %%bandrows, %d", BAND);
-    dync__tile_set(t, "u32", "%n0", "div", "%%inband, %%bandrows");
-    dync__tile_set(t, "u32", "%m0", "rem", "%%inband, %%bandrows");
+    dync__cuda_tile_set(t, "u32", "%n0", "div", "%%inband, %%bandrows");
+    dync__cuda_tile_set(t, "u32", "%m0", "rem", "%%inband, %%bandrows");
     dync__ptx_line(&t->p, "add.u32 %%m0, %%m0, %%bandrow");
     dync__ptx_line(&t->p, "mul.lo.u32 %%m0, %%m0, %d", g->tile.m);
     dync__ptx_line(&t->p, "mul.lo.u32 %%n0, %%n0, %d", g->tile.n);
-    dync__tile_set(t, "u32", "%k0", "mul.lo", "%%split, %lld", (long long)g->chunk);
-    dync__tile_set(t, "s32", "%klen", "sub", "%lld, %%k0", (long long)g->k);
+    dync__cuda_tile_set(t, "u32", "%k0", "mul.lo", "%%split, %lld", (long long)g->chunk);
+    dync__cuda_tile_set(t, "s32", "%klen", "sub", "%lld, %%k0", (long long)g->k);
     dync__ptx_line(&t->p, "min.s32 %%klen, %%klen, %lld", (long long)g->chunk);
     for (int s = 0; s < 2; s++) {
         const dync__gm_side *side = &g->side[s];
@@ -42,10 +42,10 @@ DYNC__FN void dync__gm_place(dync__gm *g)
         char rest[24] = "%batch";
         int64_t bytes = dync__gm_unit(g, s);
         if (side->pre)
-            dync__tile_set(t, "s64", base, "mov", "%lld", (long long)side->offset);
+            dync__cuda_tile_set(t, "s64", base, "mov", "%lld", (long long)side->offset);
         else
-            dync__tile_set(t, "s64", base, "add", "%%b%d, %lld", side->buf,
-                           (long long)(side->offset * bytes));
+            dync__cuda_tile_set(t, "s64", base, "add", "%%b%d, %lld", side->buf,
+                                (long long)(side->offset * bytes));
         dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", wide, s ? "%n0" : "%m0");
         dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide,
                        (long long)(side->line * bytes), base);
@@ -66,8 +66,8 @@ DYNC__FN void dync__gm_place(dync__gm *g)
         }
         if (side->pre) dync__gm_pre_index(g, s, s ? "%first1" : "%first0", base);
     }
-    dync__tile_set(t, "s32", "%mleft", "sub", "%lld, %%m0", (long long)g->m);
-    dync__tile_set(t, "s32", "%nleft", "sub", "%lld, %%n0", (long long)g->n);
+    dync__cuda_tile_set(t, "s32", "%mleft", "sub", "%lld, %%m0", (long long)g->m);
+    dync__cuda_tile_set(t, "s32", "%nleft", "sub", "%lld, %%n0", (long long)g->n);
 }
 
 static void dync__gm_next_stage(dync__gm *g, const char *stage)
@@ -75,8 +75,8 @@ static void dync__gm_next_stage(dync__gm *g, const char *stage)
     const char *over = dync__ptx_temp(&g->t.p, "pred");
     int end = g->tile.stages * g->stage_bytes;
     dync__ptx_line(&g->t.p, "add.u32 %s, %s, %d", stage, stage, g->stage_bytes);
-    dync__tile_set(&g->t, "u32", strcmp(stage, "%from") ? "%tofirst" : "%fromfirst", "sub",
-                   "%s, %d", stage, end);
+    dync__cuda_tile_set(&g->t, "u32", strcmp(stage, "%from") ? "%tofirst" : "%fromfirst", "sub",
+                        "%s, %d", stage, end);
     dync__ptx_line(&g->t.p, "setp.ge.u32 %s, %s, %%stages", over, stage);
     dync__ptx_line(&g->t.p, "@%s mov.u32 %s, %s", over, stage,
                    strcmp(stage, "%from") ? "%tofirst" : "%fromfirst");
@@ -88,23 +88,23 @@ static void dync__gm_next_stage(dync__gm *g, const char *stage)
  * earliest. */
 DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*compute)(dync__gm *))
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int ahead = g->tile.stages - 1;
     bool pre = g->side[0].pre || g->side[1].pre;
-    (void)dync__tile_shared(t, g->tile.stages * g->stage_bytes, 1024);
-    dync__tile_set(t, "u32", "%stages", "add", "%%smem, %d", g->tile.stages * g->stage_bytes);
-    dync__tile_set(t, "u32", "%from", "mov", "%%smem");
-    dync__tile_set(t, "u32", "%to", "mov", "%%smem");
-    dync__tile_set(t, "s32", "%kleft", "mov", "%%klen");
-    dync__tile_set(t, "s32", "%todo", "mov", "%%klen");
+    (void)dync__cuda_tile_shared(t, g->tile.stages * g->stage_bytes, 1024);
+    dync__cuda_tile_set(t, "u32", "%stages", "add", "%%smem, %d", g->tile.stages * g->stage_bytes);
+    dync__cuda_tile_set(t, "u32", "%from", "mov", "%%smem");
+    dync__cuda_tile_set(t, "u32", "%to", "mov", "%%smem");
+    dync__cuda_tile_set(t, "s32", "%kleft", "mov", "%%klen");
+    dync__cuda_tile_set(t, "s32", "%todo", "mov", "%%klen");
     dync__ptx_reg(&t->p, "pred", "%none");
     dync__ptx_reg(&t->p, "pred", "%again");
     /* The same few lines fill the stages at the start and go on in the loop: until `ahead` stages
      * are under way nothing is computed. */
-    dync__tile_set(t, "s32", "%iteration", "mov", "%d", -ahead);
-    dync__tile_label(t, "STAGE");
-    dync__tile_wait(t, ahead - 1);
-    dync__tile_barrier(t);
+    dync__cuda_tile_set(t, "s32", "%iteration", "mov", "%d", -ahead);
+    dync__cuda_tile_label(t, "STAGE");
+    dync__cuda_tile_wait(t, ahead - 1);
+    dync__cuda_tile_barrier(t);
     dync__ptx_line(&t->p, "setp.le.s32 %%none, %%kleft, 0");
     dync__ptx_line(&t->p, "@%%none bra LOADED");
     load(g);
@@ -112,8 +112,8 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
         dync__ptx_line(&t->p, "sub.s32 %%kleft, %%kleft, %d", g->depth);
         dync__gm_next_stage(g, "%to");
     }
-    dync__tile_label(t, "LOADED");
-    dync__tile_commit(t);
+    dync__cuda_tile_label(t, "LOADED");
+    dync__cuda_tile_commit(t);
     dync__ptx_line(&t->p, "add.s32 %%iteration, %%iteration, 1");
     dync__ptx_line(&t->p, "setp.le.s32 %%again, %%iteration, 0");
     dync__ptx_line(&t->p, pre ? "@%%again bra MAKE" : "@%%again bra STAGE");
@@ -122,12 +122,12 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
     dync__ptx_line(&t->p, "sub.s32 %%todo, %%todo, %d", g->depth);
     dync__ptx_line(&t->p, "setp.gt.s32 %%again, %%todo, 0");
     if (pre) {
-        dync__tile_label(t, "MAKE");
+        dync__cuda_tile_label(t, "MAKE");
         dync__ptx_line(&t->p, "@%%none bra MADE");
         dync__gm_pre_finish(g);
         dync__ptx_line(&t->p, "sub.s32 %%kleft, %%kleft, %d", g->depth);
         dync__gm_next_stage(g, "%to");
-        dync__tile_label(t, "MADE");
+        dync__cuda_tile_label(t, "MADE");
     }
     dync__ptx_line(&t->p, "@%%again bra STAGE");
 }
@@ -137,7 +137,7 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
 DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
 {
     enum { WORDS = 4 };
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     const dync__gm_side *side = &g->side[s];
     const char *id = s ? "B" : "A", *left = s ? "%nleft" : "%mleft";
@@ -145,8 +145,8 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
     char name[40], word[WORDS][24], place[WORDS][24], half[4][24];
     while (1 << log_lines < lines) log_lines++;
     dync__format(name, sizeof name, "%%at%s", id);
-    dync__tile_set(t, "u32", name, "mov", "%%thr");
-    dync__tile_label(t, "PIECES%s", id);
+    dync__cuda_tile_set(t, "u32", name, "mov", "%%thr");
+    dync__cuda_tile_label(t, "PIECES%s", id);
     for (int w = 0; w < WORDS; w++) {
         char q[24], line[24], k[24], at[24];
         dync__format(q, sizeof q, "%s", dync__ptx_temp(p, "u32"));
@@ -185,7 +185,7 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
             const char *there = dync__ptx_temp(p, "pred");
             dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%kleft, %s", there, k, in_line);
             dync__ptx_line(p, "selp.b32 %s, 4, 0, %s", word[w], there);
-            dync__tile_cp(t, 4, place[w], g->side_at[s], at, 0, word[w]);
+            dync__cuda_tile_cp(t, 4, place[w], g->side_at[s], at, 0, word[w]);
             continue;
         }
         for (int e = 0; e < per; e++) {

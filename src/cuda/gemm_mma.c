@@ -24,7 +24,7 @@ typedef struct dync__gmm {
 static dync__gmm dync__gmm_of(const dync__gm *g)
 {
     int warps = g->tile.threads / 32, warps_n = warps > 4 ? 4 : 2;
-    return (dync__gmm){dync__tile_kind_of(g->kind)->bytes,
+    return (dync__gmm){dync__cuda_tile_kind_of(g->kind)->bytes,
                        g->tile.m / (warps / warps_n),
                        g->tile.n / warps_n,
                        warps_n,
@@ -38,7 +38,7 @@ static int dync__gmm_lines(const dync__gm *g, int s) { return s ? g->tile.n : g-
 static void dync__gmm_windows(dync__gm *g, int s)
 {
     const dync__gm_side *side = &g->side[s];
-    int bytes = dync__tile_kind_of(g->kind)->bytes, lines = dync__gmm_lines(g, s),
+    int bytes = dync__cuda_tile_kind_of(g->kind)->bytes, lines = dync__gmm_lines(g, s),
         count = side->how == DYNC__GM_ACROSS ? lines * bytes / 128 : 1;
     int64_t all = s ? g->n : g->m;
     if (side->pre && !side->gather) {
@@ -47,15 +47,16 @@ static void dync__gmm_windows(dync__gm *g, int s)
     }
     if (side->gather && side->how != DYNC__GM_PIECES) dync__gm_gather_begin(g, s, lines);
     for (int w = 0; w < count && !side->gather && side->how != DYNC__GM_PIECES; w++) {
-        dync__tile_rows *r = &g->window[s][w];
+        dync__cuda_tile_rows *r = &g->window[s][w];
         char *name = g->window_name[s][w];
         const char *base = s ? "%B" : "%A";
         dync__format(name, sizeof g->window_name[s][w], "%%%s%d", s ? "wb" : "wa", w);
-        *r = (dync__tile_rows){.name = name, .threads = g->tile.threads};
+        *r = (dync__cuda_tile_rows){.name = name, .threads = g->tile.threads};
         if (side->how == DYNC__GM_ALONG) {
             r->rows = lines;
             r->row_bytes = side->line * bytes;
-            dync__tile_rows_begin(&g->t, r, base, all % lines ? s ? "%nleft" : "%mleft" : NULL);
+            dync__cuda_tile_rows_begin(&g->t, r, base,
+                                       all % lines ? s ? "%nleft" : "%mleft" : NULL);
             continue;
         }
         char left[24], from[24];
@@ -64,23 +65,23 @@ static void dync__gmm_windows(dync__gm *g, int s)
         r->rows = g->depth;
         r->row_bytes = side->step * bytes;
         r->rows_now = g->k % g->depth ? "%kleft" : NULL;
-        dync__tile_set(&g->t, "s64", from, "add", "%s, %d", base, w * 128);
-        dync__tile_rows_begin(&g->t, r, from, NULL);
-        dync__tile_set(&g->t, "s32", left, "mul.lo", "%s, %d", s ? "%nleft" : "%mleft", bytes);
+        dync__cuda_tile_set(&g->t, "s64", from, "add", "%s, %d", base, w * 128);
+        dync__cuda_tile_rows_begin(&g->t, r, from, NULL);
+        dync__cuda_tile_set(&g->t, "s32", left, "mul.lo", "%s, %d", s ? "%nleft" : "%mleft", bytes);
         dync__ptx_line(&g->t.p, "sub.s32 %s, %s, %d", left, left, w * 128);
     }
 }
 
 static void dync__gmm_load(dync__gm *g)
 {
-    int bytes = dync__tile_kind_of(g->kind)->bytes;
+    int bytes = dync__cuda_tile_kind_of(g->kind)->bytes;
     for (int s = 0; s < 2; s++) {
         const dync__gm_side *side = &g->side[s];
         int lines = dync__gmm_lines(g, s),
             count = side->how == DYNC__GM_ACROSS ? lines * bytes / 128 : 1;
         int64_t all = s ? g->n : g->m;
         char left[40];
-        dync__tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", lines, g->depth);
+        dync__cuda_tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", lines, g->depth);
         if (side->gather) {
             if (side->how == DYNC__GM_PIECES)
                 dync__gm_gather_pieces(g, s, lines);
@@ -105,10 +106,11 @@ static void dync__gmm_load(dync__gm *g)
         for (int w = 0; w < count; w++) {
             bool along = side->how == DYNC__GM_ALONG;
             if (!along) dync__format(left, sizeof left, "%s_left", g->window_name[s][w]);
-            dync__tile_rows_copy(&g->t, &g->window[s][w], "%to", g->side_at[s] + w * g->depth * 128,
-                                 (along ? g->k % g->depth : all % lines) ? left : NULL);
-            dync__tile_rows_move(&g->t, &g->window[s][w],
-                                 along ? 128 : g->depth * side->step * bytes);
+            dync__cuda_tile_rows_copy(&g->t, &g->window[s][w], "%to",
+                                      g->side_at[s] + w * g->depth * 128,
+                                      (along ? g->k % g->depth : all % lines) ? left : NULL);
+            dync__cuda_tile_rows_move(&g->t, &g->window[s][w],
+                                      along ? 128 : g->depth * side->step * bytes);
         }
     }
 }
@@ -126,7 +128,7 @@ static void dync__gmm_lanes(dync__gm *g, int s)
     dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", first, warp,
                    w.transposed[s] ? lines * w.bytes : lines);
     if (!w.transposed[s]) {
-        dync__tile_matrix(&g->t, name, pairs, s, first);
+        dync__cuda_tile_matrix(&g->t, name, pairs, s, first);
         return;
     }
     const char *chunks = dync__ptx_temp(p, "b32"), *window = dync__ptx_temp(p, "b32");
@@ -135,7 +137,7 @@ static void dync__gmm_lanes(dync__gm *g, int s)
     dync__format(where[1], sizeof where[1], "%s", window);
     dync__ptx_line(p, "and.b32 %s, %s, 127", where[0], first);
     dync__ptx_line(p, "shr.u32 %s, %s, 7", where[1], first);
-    dync__tile_matrix(&g->t, name, pairs, !s, NULL);
+    dync__cuda_tile_matrix(&g->t, name, pairs, !s, NULL);
     for (int i = 0; i < pairs; i++) {
         dync__ptx_line(p, "xor.b32 %s%d, %s%d, %s", name, i, name, i, where[0]);
         dync__ptx_line(p, "mad.lo.u32 %s%d, %s, %d, %s%d", name, i, where[1], g->depth * 128, name,
@@ -153,7 +155,7 @@ static void dync__gmm_fragments(dync__gm *g, int s, int step)
     for (int i = 0; i < lines / 16; i++) {
         /* transposed: 16 lines are two chunks */
         dync__format(at, sizeof at, "%s%d", s ? "%hb" : "%ha", w.transposed[s] ? i % 4 : step);
-        dync__tile_ldmatrix(
+        dync__cuda_tile_ldmatrix(
             &g->t, w.transposed[s], reg, 4 * i, at,
             g->side_at[s] + (w.transposed[s] ? i / 4 * g->depth * 128 + step * 2048 : i * 2048));
     }
@@ -171,13 +173,13 @@ static void dync__gmm_compute(dync__gm *g)
             dync__ptx_line(&g->t.p, "add.u32 %%h%s%d, %%l%s%d, %%from", s ? "b" : "a", i,
                            s ? "b" : "a", i);
     for (int step = 0; step < 4; step++) {
-        dync__tile_note(&g->t, "32 bytes of depth, %d of 4", step + 1);
+        dync__cuda_tile_note(&g->t, "32 bytes of depth, %d of 4", step + 1);
         dync__gmm_fragments(g, 0, step);
         dync__gmm_fragments(g, 1, step);
         for (int i = 0; i < w.warp_m / 16; i++)
             for (int j = 0; j < w.warp_n / 8; j++)
-                dync__tile_mma(&g->t, g->kind, "%acc", 4 * (i * (w.warp_n / 8) + j), "%fa", 4 * i,
-                               "%fb", 2 * j);
+                dync__cuda_tile_mma(&g->t, g->kind, "%acc", 4 * (i * (w.warp_n / 8) + j), "%fa",
+                                    4 * i, "%fb", 2 * j);
     }
 }
 
@@ -186,18 +188,18 @@ static void dync__gmm_compute(dync__gm *g)
 static void dync__gmm_put(dync__gm *g)
 {
     dync__gmm w = dync__gmm_of(g);
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int row_bytes = (g->tile.n + 8) * 4;
     const char *row = dync__ptx_temp(&t->p, "b32"), *column = dync__ptx_temp(&t->p, "b32");
-    dync__tile_note(t, "accumulators to shared memory, and from there in order");
-    dync__tile_wait(t, 0);
-    dync__tile_barrier(t);
+    dync__cuda_tile_note(t, "accumulators to shared memory, and from there in order");
+    dync__cuda_tile_wait(t, 0);
+    dync__cuda_tile_barrier(t);
     dync__ptx_line(&t->p, "shr.u32 %s, %%lane, 2", row);
     dync__ptx_line(&t->p, "mad.lo.u32 %s, %%wm, %d, %s", row, w.warp_m, row);
     dync__ptx_line(&t->p, "and.b32 %s, %%lane, 3", column);
     dync__ptx_line(&t->p, "mul.lo.u32 %s, %s, 2", column, column);
     dync__ptx_line(&t->p, "mad.lo.u32 %s, %%wn, %d, %s", column, w.warp_n, column);
-    dync__tile_set(t, "u32", "%put", "mad.lo", "%s, %d, %%smem", row, row_bytes);
+    dync__cuda_tile_set(t, "u32", "%put", "mad.lo", "%s, %d, %%smem", row, row_bytes);
     dync__ptx_line(&t->p, "mad.lo.u32 %%put, %s, 4, %%put", column);
     for (int i = 0; i < w.warp_m / 16; i++)
         for (int j = 0; j < w.warp_n / 8; j++)
@@ -213,21 +215,21 @@ static void dync__gmm_put(dync__gm *g)
 DYNC__FN void dync__gm_mma(dync__gm *g)
 {
     dync__gmm w = dync__gmm_of(g);
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int n = w.warp_m * w.warp_n / 32;
     g->acc_bytes = 4;
     g->side_at[1] = g->tile.m * 128;
     g->stage_bytes = (g->tile.m + g->tile.n) * 128;
     dync__gm_place(g);
-    dync__tile_set(t, "u32", "%wm", "shr", "%%warp, %d", w.warps_n == 4 ? 2 : 1);
-    dync__tile_set(t, "b32", "%wn", "and", "%%warp, %d", w.warps_n - 1);
+    dync__cuda_tile_set(t, "u32", "%wm", "shr", "%%warp, %d", w.warps_n == 4 ? 2 : 1);
+    dync__cuda_tile_set(t, "b32", "%wn", "and", "%%warp, %d", w.warps_n - 1);
     for (int s = 0; s < 2; s++) {
         dync__gmm_windows(g, s);
         dync__gmm_lanes(g, s);
-        dync__tile_regs(t, "b32", s ? "%hb" : "%ha", 4);
-        dync__tile_regs(t, "b32", s ? "%fb" : "%fa", (s ? w.warp_n : w.warp_m) / 4);
+        dync__cuda_tile_regs(t, "b32", s ? "%hb" : "%ha", 4);
+        dync__cuda_tile_regs(t, "b32", s ? "%fb" : "%fa", (s ? w.warp_n : w.warp_m) / 4);
     }
-    dync__tile_regs(t, dync__tile_kind_of(g->kind)->acc, "%acc", n);
+    dync__cuda_tile_regs(t, dync__cuda_tile_kind_of(g->kind)->acc, "%acc", n);
     for (int i = 0; i < n; i++) dync__ptx_line(&t->p, "mov.b32 %%acc%d, 0", i);
     dync__gm_pipeline(g, dync__gmm_load, dync__gmm_compute);
     dync__gmm_put(g);

@@ -153,7 +153,7 @@ static double dync__gmp_work(const dync__gm_pre *pre, double *bytes)
 
 DYNC__FN int dync__gm_pre_words(const dync__gm *g, const dync__gm_tile *t)
 {
-    int words = 0, bytes = g->kind >= 0 ? dync__tile_kind_of(g->kind)->bytes
+    int words = 0, bytes = g->kind >= 0 ? dync__cuda_tile_kind_of(g->kind)->bytes
                                         : dync__dtype_info(g->compute)->bytes;
     for (int s = 0; s < 2 && g->kind >= 0; s++)
         if (g->side[s].pre)
@@ -367,7 +367,7 @@ DYNC__FN void dync__gm_pre_finish(dync__gm *g)
     for (int s = 0; s < 2; s++) {
         dync__gm_pre *pre = g->side[s].pre;
         if (!pre) continue;
-        dync__tile_note(&g->t, "%s: what was loaded, made and stored", s ? "b" : "a");
+        dync__cuda_tile_note(&g->t, "%s: what was loaded, made and stored", s ? "b" : "a");
         for (int c = 0; c < pre->chunks; c++) {
             for (int q = 0; q < pre->per; q += pre->p.shape.vec)
                 (void)dync__gm_pre_values(g, s, (c * pre->per + q) / pre->p.shape.vec, &value[q]);
@@ -406,7 +406,7 @@ DYNC__FN void dync__gm_pre_round(dync__gm *g, char value[40])
 DYNC__FN void dync__gm_pre_rows_begin(dync__gm *g, int s)
 {
     const dync__gm_side *side = &g->side[s];
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     bool across = side->how == DYNC__GM_ACROSS;
     int per = 16 / dync__dtype_info(g->dtype)->bytes;
@@ -415,9 +415,9 @@ DYNC__FN void dync__gm_pre_rows_begin(dync__gm *g, int s)
     dync__format(column, sizeof column, "%%pcol%d", s);
     dync__format(place, sizeof place, "%%pput%d", s);
     dync__format(at, sizeof at, "%%pat%d", s);
-    dync__tile_set(t, "s32", row, "shr", "%%thr, 3");
-    dync__tile_set(t, "b32", column, "and", "%%thr, 7");
-    dync__tile_set(t, "b32", place, "xor", "%s, %s", row, column);
+    dync__cuda_tile_set(t, "s32", row, "shr", "%%thr, 3");
+    dync__cuda_tile_set(t, "b32", column, "and", "%%thr, 7");
+    dync__cuda_tile_set(t, "b32", place, "xor", "%s, %s", row, column);
     dync__ptx_line(p, "and.b32 %s, %s, 7", place, place);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %s", place, row, place);
     dync__ptx_line(p, "shl.b32 %s, %s, 4", place, place);

@@ -31,7 +31,7 @@ static int dync__gms_row(const dync__gm *g, int s)
  *            of depths i / lines, ... */
 static void dync__gms_begin(dync__gm *g, int s)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     const dync__gm_side *side = &g->side[s];
     bool is_wide = side->how == DYNC__GM_ACROSS, along = !is_wide && side->step == 1;
@@ -45,10 +45,10 @@ static void dync__gms_begin(dync__gm *g, int s)
     dync__format(k, sizeof k, "%%k%s", id);
     dync__format(to, sizeof to, "%%to%s", id);
     dync__format(base, sizeof base, "%%%s", id);
-    dync__tile_set(t, "u32", along ? k : line, "rem", "%%thr, %d", by);
-    dync__tile_set(t, "u32", along ? line : k, "div", "%%thr, %d", by);
+    dync__cuda_tile_set(t, "u32", along ? k : line, "rem", "%%thr, %d", by);
+    dync__cuda_tile_set(t, "u32", along ? line : k, "div", "%%thr, %d", by);
     if (is_wide) dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", line, line, 16 / g->acc_bytes);
-    dync__tile_set(t, "u32", to, "mul.lo", "%s, %d", k, dync__gms_row(g, s));
+    dync__cuda_tile_set(t, "u32", to, "mul.lo", "%s, %d", k, dync__gms_row(g, s));
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, line, g->acc_bytes, to);
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, line);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->line * bytes),
@@ -61,7 +61,7 @@ static void dync__gms_begin(dync__gm *g, int s)
     /* bytes of the chunk that are of lines there are */
     char size[16];
     dync__format(size, sizeof size, "%%size%s", id);
-    dync__tile_set(t, "s32", size, "sub", "%s, %s", s ? "%nleft" : "%mleft", line);
+    dync__cuda_tile_set(t, "s32", size, "sub", "%s, %s", s ? "%nleft" : "%mleft", line);
     dync__ptx_line(p, "mul.lo.s32 %s, %s, %d", size, size, g->acc_bytes);
     dync__ptx_line(p, "min.s32 %s, %s, 16", size, size);
     dync__ptx_line(p, "max.s32 %s, %s, 0", size, size);
@@ -86,8 +86,8 @@ static void dync__gms_load_wide(dync__gm *g, int s, const char *to)
             dync__ptx_line(p, "setp.lt.s32 %s, %%k%s, %s", there, id, here);
             dync__ptx_line(p, "selp.b32 %s, %s, 0, %s", bytes, size[0] ? size : "16", there);
         }
-        dync__tile_cp(&g->t, 16, to, g->side_at[s] + i * step * dync__gms_row(g, s), base,
-                      i * step * row, bytes[0] ? bytes : NULL);
+        dync__cuda_tile_cp(&g->t, 16, to, g->side_at[s] + i * step * dync__gms_row(g, s), base,
+                           i * step * row, bytes[0] ? bytes : NULL);
     }
 }
 
@@ -123,7 +123,8 @@ static void dync__gms_load_single(dync__gm *g, int s, const char *to)
         dync__format(value, sizeof value, "%s", dync__ptx_temp(p, "b32"));
         if (bytes == g->acc_bytes) {
             if (ends || ragged) dync__ptx_line(p, "selp.b32 %s, %d, 0, %s", value, bytes, there);
-            dync__tile_cp(&g->t, bytes, to, to_at, base, from_at, ends || ragged ? value : NULL);
+            dync__cuda_tile_cp(&g->t, bytes, to, to_at, base, from_at,
+                               ends || ragged ? value : NULL);
         } else {
             dync__ptx_line(p, "mov.b32 %s, 0", value);
             dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there,
@@ -168,8 +169,8 @@ static void dync__gms_load(dync__gm *g)
 {
     int bytes = dync__dtype_info(g->dtype)->bytes;
     for (int s = 0; s < 2; s++) {
-        dync__tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", dync__gms_lines(g, s),
-                        (int)DYNC__GMS_DEPTH);
+        dync__cuda_tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", dync__gms_lines(g, s),
+                             (int)DYNC__GMS_DEPTH);
         if (g->side[s].gather) {
             dync__gm_gather_single(g, s, dync__gms_lines(g, s), dync__gms_row(g, s));
             continue;
@@ -225,18 +226,18 @@ static void dync__gms_compute(dync__gm *g)
 /* Group by group of rows, each a part of the tile that is whole. */
 static void dync__gms_put(dync__gm *g)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     int own = dync__gms_own(g), group = dync__gms_group(g), parts = own / group,
         row = g->tile.n * g->acc_bytes + 16, rows = g->tile.m / parts;
-    dync__tile_wait(t, 0);
-    dync__tile_set(t, "u32", "%put", "mul.lo", "%%ty, %d", group * row);
+    dync__cuda_tile_wait(t, 0);
+    dync__cuda_tile_set(t, "u32", "%put", "mul.lo", "%%ty, %d", group * row);
     dync__ptx_line(&t->p, "add.u32 %%put, %%put, %%smem");
     dync__ptx_line(&t->p, "mad.lo.u32 %%put, %%tx, %d, %%put", group * g->acc_bytes);
     if (rows * row > t->shared) t->shared = rows * row;
     for (int part = 0; part < parts; part++) {
-        dync__tile_note(t, "rows %d .. %d to shared memory, and from there in order", part * rows,
-                        part * rows + rows - 1);
-        dync__tile_barrier(t);
+        dync__cuda_tile_note(t, "rows %d .. %d to shared memory, and from there in order",
+                             part * rows, part * rows + rows - 1);
+        dync__cuda_tile_barrier(t);
         for (int i = 0; i < group; i++)
             for (int j = 0; j < parts; j++) {
                 int acc = (part * group + i) * own + j * group,
@@ -255,7 +256,7 @@ static void dync__gms_put(dync__gm *g)
 
 DYNC__FN void dync__gm_simt(dync__gm *g)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     const char *type = dync__ptx_type(g->compute);
     g->acc_bytes = dync__dtype_info(g->compute)->bytes;
     /* else ptxas spills a little to get under 64 registers */
@@ -269,15 +270,15 @@ DYNC__FN void dync__gm_simt(dync__gm *g)
             dync__gm_gather_single_begin(g, s, dync__gms_lines(g, s));
         else
             dync__gms_begin(g, s);
-    dync__tile_set(t, "u32", "%tx", "rem", "%%thr, %d", g->tile.n / own);
-    dync__tile_set(t, "u32", "%ty", "div", "%%thr, %d", g->tile.n / own);
-    dync__tile_set(t, "u32", "%la", "mul.lo", "%%ty, %d", group * g->acc_bytes);
-    dync__tile_set(t, "u32", "%lb", "mul.lo", "%%tx, %d", group * g->acc_bytes);
+    dync__cuda_tile_set(t, "u32", "%tx", "rem", "%%thr, %d", g->tile.n / own);
+    dync__cuda_tile_set(t, "u32", "%ty", "div", "%%thr, %d", g->tile.n / own);
+    dync__cuda_tile_set(t, "u32", "%la", "mul.lo", "%%ty, %d", group * g->acc_bytes);
+    dync__cuda_tile_set(t, "u32", "%lb", "mul.lo", "%%tx, %d", group * g->acc_bytes);
     dync__ptx_reg(&t->p, "u32", "%ra");
     dync__ptx_reg(&t->p, "u32", "%rb");
-    dync__tile_regs(t, type, "%fa", own);
-    dync__tile_regs(t, type, "%fb", own);
-    dync__tile_regs(t, type, "%acc", own * own);
+    dync__cuda_tile_regs(t, type, "%fa", own);
+    dync__cuda_tile_regs(t, type, "%fb", own);
+    dync__cuda_tile_regs(t, type, "%acc", own * own);
     for (int i = 0; i < own * own; i++)
         dync__ptx_line(&t->p, "mov.b%d %%acc%d, 0", g->acc_bytes * 8, i);
     dync__gm_pipeline(g, dync__gms_load, dync__gms_compute);

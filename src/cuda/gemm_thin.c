@@ -55,10 +55,10 @@ static void dync__gmt_regs(dync__gm *g, const char *reg, int vectors)
 {
     char word[24];
     int vec = dync__gmt_vec(g);
-    dync__tile_regs(&g->t, g->compute == DYNC_F64 ? "b64" : "b32", reg, vectors * vec);
+    dync__cuda_tile_regs(&g->t, g->compute == DYNC_F64 ? "b64" : "b32", reg, vectors * vec);
     for (int v = 0; v < vectors && vec == 8; v++) {
         dync__format(word, sizeof word, "%s%dw", reg, v * vec);
-        dync__tile_regs(&g->t, "b32", word, 4);
+        dync__cuda_tile_regs(&g->t, "b32", word, 4);
     }
 }
 
@@ -110,7 +110,7 @@ static void dync__gmt_made(dync__gm *g, int s, int number, int n, const char *re
 
 static void dync__gmt_sums(dync__gm *g, int n)
 {
-    dync__tile_regs(&g->t, dync__ptx_type(g->compute), "%acc", n);
+    dync__cuda_tile_regs(&g->t, dync__ptx_type(g->compute), "%acc", n);
     for (int i = 0; i < n; i++) dync__ptx_line(&g->t.p, "mov.b%d %%acc%d, 0", g->acc_bytes * 8, i);
 }
 
@@ -134,15 +134,15 @@ static void dync__gmt_shuffle(dync__gm *g, int acc, int distance)
 
 static void dync__gmt_along(dync__gm *g)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     int vec = dync__gmt_vec(g), columns = dync__gmt_columns(g), m = (int)g->m,
         unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)};
     const char *type = dync__ptx_type(g->compute);
-    dync__tile_note(t, "the warp's columns, the lane's part of the depth");
-    dync__tile_set(t, "u32", "%col0", "mul.lo", "%%warp, %d", columns);
-    dync__tile_set(t, "s32", "%mine", "mul.lo", "%%lane, %d", vec);
-    dync__tile_wide(t, "%pa", NULL);
+    dync__cuda_tile_note(t, "the warp's columns, the lane's part of the depth");
+    dync__cuda_tile_set(t, "u32", "%col0", "mul.lo", "%%warp, %d", columns);
+    dync__cuda_tile_set(t, "s32", "%mine", "mul.lo", "%%lane, %d", vec);
+    dync__cuda_tile_wide(t, "%pa", NULL);
     dync__ptx_line(p, "mad.wide.s32 %%pa, %%mine, %d, %%A", unit[0]);
     /* columns past the end read the last one again */
     for (int c = 0; c < columns; c++) {
@@ -154,15 +154,15 @@ static void dync__gmt_along(dync__gm *g)
         dync__ptx_line(p, "sub.s32 %s, %%nleft, 1", last);
         dync__ptx_line(p, "min.s32 %s, %s, %s", col, col, last);
         dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, col);
-        dync__tile_set(t, "s64", at, "mad.lo", "%s, %lld, %%B", wide,
-                       (long long)(g->side[1].line * unit[1]));
+        dync__cuda_tile_set(t, "s64", at, "mad.lo", "%s, %lld, %%B", wide,
+                            (long long)(g->side[1].line * unit[1]));
         dync__ptx_line(p, "mad.wide.s32 %s, %%mine, %d, %s", at, unit[1], at);
     }
     dync__gmt_sums(g, m * columns);
     dync__gmt_regs(g, "%va", m);
     dync__gmt_regs(g, "%vb", columns);
     dync__ptx_reg(p, "pred", "%past");
-    dync__tile_label(t, "DEPTH");
+    dync__cuda_tile_label(t, "DEPTH");
     dync__ptx_line(p, "setp.ge.s32 %%past, %%mine, %%klen");
     dync__ptx_line(p, "@%%past bra SUMMED");
     for (int c = 0; c < columns; c++) {
@@ -184,18 +184,18 @@ static void dync__gmt_along(dync__gm *g)
         dync__ptx_line(p, "add.s64 %%pb%d, %%pb%d, %d", c, c, 32 * vec * unit[1]);
     dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", 32 * vec);
     dync__ptx_line(p, "bra DEPTH");
-    dync__tile_label(t, "SUMMED");
+    dync__cuda_tile_label(t, "SUMMED");
     for (int i = 0; i < m * columns; i++)
         for (int distance = 16; distance; distance /= 2) dync__gmt_shuffle(g, i, distance);
-    dync__tile_note(t, "lane i stores sum i");
+    dync__cuda_tile_note(t, "lane i stores sum i");
     char value[1][24] = {"%acc0"};
     dync__ptx_reg(p, "pred", "%is");
     for (int i = 1; i < m * columns; i++) {
         dync__ptx_line(p, "setp.eq.u32 %%is, %%lane, %d", i);
         dync__ptx_line(p, "selp.%s %%acc0, %%acc%d, %%acc0, %%is", type, i);
     }
-    dync__tile_set(t, "u32", "%row", "div", "%%lane, %d", columns);
-    dync__tile_set(t, "u32", "%col", "rem", "%%lane, %d", columns);
+    dync__cuda_tile_set(t, "u32", "%row", "div", "%%lane, %d", columns);
+    dync__cuda_tile_set(t, "u32", "%col", "rem", "%%lane, %d", columns);
     dync__ptx_line(p, "add.u32 %%col, %%col, %%col0");
     dync__ptx_line(p, "setp.lt.s32 %%is, %%row, %d", m);
     dync__ptx_line(p, "setp.lt.and.s32 %%is, %%col, %%nleft, %%is");
@@ -206,31 +206,31 @@ static void dync__gmt_along(dync__gm *g)
 
 static void dync__gmt_across(dync__gm *g)
 {
-    dync__tile *t = &g->t;
+    dync__cuda_tile *t = &g->t;
     dync__ptx *p = &t->p;
     int vec = dync__gmt_vec(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)},
         columns = 32 * vec;
     const char *type = dync__ptx_type(g->compute);
     int64_t a_step = g->side[0].step * unit[0], b_step = g->side[1].step * unit[1];
-    (void)dync__tile_shared(t, DYNC__GMT_WARPS * m * columns * g->acc_bytes, 16);
-    dync__tile_note(t, "the lane's columns; the warp's part of the depth: every %dth",
-                    (int)DYNC__GMT_WARPS);
-    dync__tile_set(t, "s32", "%col0", "mul.lo", "%%lane, %d", vec);
-    dync__tile_wide(t, "%wide", NULL);
+    (void)dync__cuda_tile_shared(t, DYNC__GMT_WARPS * m * columns * g->acc_bytes, 16);
+    dync__cuda_tile_note(t, "the lane's columns; the warp's part of the depth: every %dth",
+                         (int)DYNC__GMT_WARPS);
+    dync__cuda_tile_set(t, "s32", "%col0", "mul.lo", "%%lane, %d", vec);
+    dync__cuda_tile_wide(t, "%wide", NULL);
     dync__ptx_line(p, "cvt.u64.u32 %%wide, %%warp");
-    dync__tile_set(t, "s64", "%pa", "mad.lo", "%%wide, %lld, %%A", (long long)a_step);
-    dync__tile_set(t, "s64", "%pb", "mad.lo", "%%wide, %lld, %%B", (long long)b_step);
+    dync__cuda_tile_set(t, "s64", "%pa", "mad.lo", "%%wide, %lld, %%A", (long long)a_step);
+    dync__cuda_tile_set(t, "s64", "%pb", "mad.lo", "%%wide, %lld, %%B", (long long)b_step);
     dync__ptx_line(p, "mad.wide.s32 %%pb, %%col0, %d, %%pb", unit[1]);
     dync__gmt_sums(g, m * vec);
     dync__gmt_regs(g, "%vb", DYNC__GMT_UNROLL);
-    dync__tile_regs(t, type, "%va", m * DYNC__GMT_UNROLL);
+    dync__cuda_tile_regs(t, type, "%va", m * DYNC__GMT_UNROLL);
     dync__ptx_reg(p, "pred", "%out");
     dync__ptx_reg(p, "pred", "%past");
-    dync__tile_regs(t, "pred", "%is", DYNC__GMT_UNROLL);
-    dync__tile_set(t, "s32", "%mine", "mov", "%%warp");
+    dync__cuda_tile_regs(t, "pred", "%is", DYNC__GMT_UNROLL);
+    dync__cuda_tile_set(t, "s32", "%mine", "mov", "%%warp");
     dync__ptx_line(p, "setp.ge.s32 %%out, %%col0, %%nleft");
     dync__ptx_line(p, "@%%out bra SUMMED");
-    dync__tile_label(t, "DEPTH");
+    dync__cuda_tile_label(t, "DEPTH");
     dync__ptx_line(p, "setp.ge.s32 %%past, %%mine, %%klen");
     dync__ptx_line(p, "@%%past bra SUMMED");
     for (int u = 0; u < DYNC__GMT_UNROLL; u++) {
@@ -287,29 +287,29 @@ static void dync__gmt_across(dync__gm *g)
                    (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * b_step));
     dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", DYNC__GMT_UNROLL * DYNC__GMT_WARPS);
     dync__ptx_line(p, "bra DEPTH");
-    dync__tile_label(t, "SUMMED");
-    dync__tile_note(t, "sums of the warps to shared memory, [row][warp][column]");
-    dync__tile_set(t, "u32", "%put", "mad.lo", "%%warp, %d, %%smem", columns * g->acc_bytes);
+    dync__cuda_tile_label(t, "SUMMED");
+    dync__cuda_tile_note(t, "sums of the warps to shared memory, [row][warp][column]");
+    dync__cuda_tile_set(t, "u32", "%put", "mad.lo", "%%warp, %d, %%smem", columns * g->acc_bytes);
     dync__ptx_line(p, "mad.lo.u32 %%put, %%col0, %d, %%put", g->acc_bytes);
     for (int r = 0; r < m; r++)
         for (int v = 0; v < vec; v++)
             dync__ptx_line(p, "st.shared.%s [%%put+%d], %%acc%d", type,
                            (r * DYNC__GMT_WARPS * columns + v) * g->acc_bytes, r * vec + v);
-    dync__tile_barrier(t);
-    dync__tile_set(t, "u32", "%q", "mov", "%%thr");
+    dync__cuda_tile_barrier(t);
+    dync__cuda_tile_set(t, "u32", "%q", "mov", "%%thr");
     dync__ptx_reg(p, "pred", "%in");
-    dync__tile_label(t, "RESULTS");
+    dync__cuda_tile_label(t, "RESULTS");
     dync__ptx_line(p, "setp.ge.u32 %%past, %%q, %d", m * columns);
     dync__ptx_line(p, "@%%past ret");
-    dync__tile_set(t, "u32", "%row", "div", "%%q, %d", columns);
-    dync__tile_set(t, "u32", "%col", "rem", "%%q, %d", columns);
+    dync__cuda_tile_set(t, "u32", "%row", "div", "%%q, %d", columns);
+    dync__cuda_tile_set(t, "u32", "%col", "rem", "%%q, %d", columns);
     dync__ptx_line(p, "add.u32 %%q, %%q, %d", 32 * DYNC__GMT_WARPS);
     dync__ptx_line(p, "setp.ge.s32 %%in, %%col, %%nleft");
     dync__ptx_line(p, "@%%in bra RESULTS");
-    dync__tile_set(t, "u32", "%get", "mad.lo", "%%row, %d, %%smem",
-                   DYNC__GMT_WARPS * columns * g->acc_bytes);
+    dync__cuda_tile_set(t, "u32", "%get", "mad.lo", "%%row, %d, %%smem",
+                        DYNC__GMT_WARPS * columns * g->acc_bytes);
     dync__ptx_line(p, "mad.lo.u32 %%get, %%col, %d, %%get", g->acc_bytes);
-    dync__tile_regs(t, type, "%part", DYNC__GMT_WARPS);
+    dync__cuda_tile_regs(t, type, "%part", DYNC__GMT_WARPS);
     for (int w = 0; w < DYNC__GMT_WARPS; w++)
         dync__ptx_line(p, "ld.shared.%s %%part%d, [%%get+%d]", type, w, w * columns * g->acc_bytes);
     for (int w = 1; w < DYNC__GMT_WARPS; w++)

@@ -155,7 +155,8 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *, const bool *host, in
                                       bool scalar, dync__ptx_text *out);
 /* everything of one section */
 DYNC__FN void dync__ptx_section(dync__ptx *, int section);
-/* A pointwise kernel as pieces of another text (tile.h, dync__tile_begin_kernel and _piece). */
+/* A pointwise kernel as pieces of another text (tile.h, dync__cuda_tile_begin_kernel and
+ * _piece). */
 DYNC__FN bool dync__ptx_piece_begin(dync__ptx *, dync__arena *, const dync__kernel *,
                                     const bool *host, int64_t columns, bool scalar);
 DYNC__FN void dync__ptx_piece(dync__ptx *, const char *linear, int given, char value[][24]);

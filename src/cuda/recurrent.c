@@ -15,7 +15,7 @@
 #include "tile.h"
 
 typedef struct dync__ru {
-    dync__tile t;
+    dync__cuda_tile t;
     const dync__kcall *call;
     const dync__operand *at[DYNC__RNN_ROLES];
     /* pack: gates side by side in the weights; type of the arithmetic, bytes of it */
@@ -166,7 +166,7 @@ static int dync__ru_load(dync__ru *u, int dtype, const char *at, int r)
     dync__format(name, sizeof name, "%%v%d", v);
     dync__format(address, sizeof address, "%s", at);
     if (dync__ptx_is_plain(dtype)) {
-        dync__tile_load(&u->t, dtype, name, address, guard);
+        dync__cuda_tile_load(&u->t, dtype, name, address, guard);
         return v;
     }
     const char *raw = dync__ptx_temp(p, dync__ptx_raw_type(dtype));
@@ -188,7 +188,7 @@ static void dync__ru_put(dync__ru *u, int role, int r, int g, int v)
     dync__format(at, sizeof at, "%s", dync__ru_address(u, role, dync__ru_base(role, base), r, g));
     dync__format(guard, sizeof guard, "@%%ok%d ", r);
     dync__format(name, sizeof name, "%%v%d", v);
-    dync__tile_store(&u->t, u->at[role]->dtype, at, name, guard);
+    dync__cuda_tile_store(&u->t, u->at[role]->dtype, at, name, guard);
 }
 
 /* n elements of the arithmetic's type, 16 bytes at a time where they are that many: prefix<first>
@@ -247,7 +247,7 @@ static void dync__ru_product(dync__ru *u)
     dync__ptx_line(p, "add.s32 %%hp, %%hfirst, %%iteration");
     if (u->H >= 4) {
         dync__ptx_line(p, "mov.b32 %%left, %lld", (long long)(u->H / 4));
-        dync__tile_label(&u->t, "%s", label);
+        dync__cuda_tile_label(&u->t, "%s", label);
         dync__ru_product_part(u, 0, 4);
         dync__ptx_line(p, "add.s%d %%wp, %%wp, %lld", u->near ? 32 : 64,
                        (long long)(4 * u->H * u->pack * u->bytes));
@@ -407,23 +407,23 @@ static void dync__ru_begin(dync__ru *u)
     int threads = u->units * u->groups;
     char name[24];
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(p, names[i][0], names[i][1]);
-    dync__tile_regs(&u->t, u->ty, "%acc", u->gates * u->rb);
-    dync__tile_regs(&u->t, u->ty, "%w", 4 * u->pack);
-    dync__tile_regs(&u->t, u->ty, "%s", 4 * u->pack * u->rb);
-    dync__tile_regs(&u->t, u->ty, "%h", u->rb);
-    dync__tile_regs(&u->t, u->ty, "%c", u->rb);
-    dync__tile_set(&u->t, "b32", "%tu", "and", "%%thr, %d", u->units - 1);
-    dync__tile_set(&u->t, "u32", "%group", "div", "%%thr, %d", u->units);
+    dync__cuda_tile_regs(&u->t, u->ty, "%acc", u->gates * u->rb);
+    dync__cuda_tile_regs(&u->t, u->ty, "%w", 4 * u->pack);
+    dync__cuda_tile_regs(&u->t, u->ty, "%s", 4 * u->pack * u->rb);
+    dync__cuda_tile_regs(&u->t, u->ty, "%h", u->rb);
+    dync__cuda_tile_regs(&u->t, u->ty, "%c", u->rb);
+    dync__cuda_tile_set(&u->t, "b32", "%tu", "and", "%%thr, %d", u->units - 1);
+    dync__cuda_tile_set(&u->t, "u32", "%group", "div", "%%thr, %d", u->units);
     if (u->step) {
-        dync__tile_special(&u->t, "%slice", "%ctaid.y");
+        dync__cuda_tile_special(&u->t, "%slice", "%ctaid.y");
         dync__ptx_line(p, "mad.lo.s32 %%tu, %%slice, %d, %%tu", u->units);
     }
     dync__ptx_line(p, "setp.lt.s32 %%mine, %%tu, %lld", (long long)u->H);
-    dync__tile_wide(&u->t, "%unit", NULL);
+    dync__cuda_tile_wide(&u->t, "%unit", NULL);
     dync__ptx_line(p, "cvt.s64.s32 %%unit, %%tu");
     for (int r = 0; r < u->rb; r++) {
         dync__format(name, sizeof name, "%%row%d", r);
-        dync__tile_wide(&u->t, name, NULL);
+        dync__cuda_tile_wide(&u->t, name, NULL);
         const char *n = dync__ptx_temp(p, "s32");
         dync__ptx_line(p, "mad.lo.s32 %s, %%cta, %d, %d", n, u->groups * u->rb, r);
         dync__ptx_line(p, "mad.lo.s32 %s, %%group, %d, %s", n, u->rb, n);
@@ -433,13 +433,14 @@ static void dync__ru_begin(dync__ru *u)
         dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %lld, %%mine", name, n, (long long)u->N);
     }
     int copy = u->groups * u->rb * u->row * u->bytes;
-    u->state = dync__tile_shared(&u->t, u->step ? copy : 2 * copy, 16);
-    if (u->near) u->weights = dync__tile_shared(&u->t, (int)(u->H * u->H * u->pack * u->bytes), 16);
-    dync__tile_set(&u->t, "s32", "%hfirst", "mad.lo", "%%group, %d, %%smem",
-                   u->rb * u->row * u->bytes);
+    u->state = dync__cuda_tile_shared(&u->t, u->step ? copy : 2 * copy, 16);
+    if (u->near)
+        u->weights = dync__cuda_tile_shared(&u->t, (int)(u->H * u->H * u->pack * u->bytes), 16);
+    dync__cuda_tile_set(&u->t, "s32", "%hfirst", "mad.lo", "%%group, %d, %%smem",
+                        u->rb * u->row * u->bytes);
     dync__ptx_line(p, "add.s32 %%hfirst, %%hfirst, %d", u->state);
-    dync__tile_set(&u->t, "s32", "%own", "mad.lo", "%%tu, %d, %%hfirst",
-                   (u->grad ? u->pack : 1) * u->bytes);
+    dync__cuda_tile_set(&u->t, "s32", "%own", "mad.lo", "%%tu, %d, %%hfirst",
+                        (u->grad ? u->pack : 1) * u->bytes);
     /* behind: in the copy that is not being read */
     dync__ptx_line(p, "add.s32 %%own, %%own, %d", u->step ? 0 : copy);
     dync__ptx_line(p, "mov.b32 %%iteration, 0");
@@ -447,12 +448,12 @@ static void dync__ru_begin(dync__ru *u)
     dync__ptx_line(p, "min.s32 %s, %%tu, %lld", clamped, (long long)(u->H - 1));
     if (u->near) {
         dync__ptx_reg(p, "b32", "%wp");
-        dync__tile_set(&u->t, "s32", "%wfirst", "mad.lo", "%s, %d, %%smem", clamped,
-                       u->pack * u->bytes);
+        dync__cuda_tile_set(&u->t, "s32", "%wfirst", "mad.lo", "%s, %d, %%smem", clamped,
+                            u->pack * u->bytes);
         dync__ptx_line(p, "add.s32 %%wfirst, %%wfirst, %d", u->weights);
     } else {
-        dync__tile_wide(&u->t, "%wp", NULL);
-        dync__tile_wide(&u->t, "%wfirst", NULL);
+        dync__cuda_tile_wide(&u->t, "%wp", NULL);
+        dync__cuda_tile_wide(&u->t, "%wfirst", NULL);
         dync__ptx_line(p, "mad.wide.s32 %%wfirst, %s, %d, %%b%d", clamped, u->pack * u->bytes,
                        u->temp[0]);
     }
@@ -460,13 +461,13 @@ static void dync__ru_begin(dync__ru *u)
         const dync__operand *o = u->at[role];
         if (!o || o->lay.ndim == 1) continue;
         dync__ru_base(role, name);
-        dync__tile_set(&u->t, "s64", name, "add", "%%b%d, %lld", (int)(o - u->call->operand),
-                       (long long)(o->lay.offset * dync__dtype_info(o->dtype)->bytes));
+        dync__cuda_tile_set(&u->t, "s64", name, "add", "%%b%d, %lld", (int)(o - u->call->operand),
+                            (long long)(o->lay.offset * dync__dtype_info(o->dtype)->bytes));
     }
     if (u->at[DYNC__RNN_BIAS]) {
         const dync__operand *o = u->at[DYNC__RNN_BIAS];
         int64_t bytes = dync__dtype_info(o->dtype)->bytes;
-        dync__tile_regs(&u->t, u->ty, "%bias", u->gates);
+        dync__cuda_tile_regs(&u->t, u->ty, "%bias", u->gates);
         for (int g = 0; g < u->gates; g++) {
             char value[16];
             dync__format(value, sizeof value, "%%bias%d", g);
@@ -477,18 +478,18 @@ static void dync__ru_begin(dync__ru *u)
                            (long long)((o->lay.offset + g * u->H * o->lay.stride[0]) * bytes));
             dync__ptx_line(p, "mov.%s %s, %s", u->ty, value,
                            u->type == DYNC_F32 ? "0f00000000" : "0d0000000000000000");
-            dync__tile_load(&u->t, o->dtype, value, at, "@%mine ");
+            dync__cuda_tile_load(&u->t, o->dtype, value, at, "@%mine ");
         }
     }
     if (!u->near) return;
     int64_t bytes = u->H * u->H * u->pack * u->bytes;
     int each = bytes % 16 == 0 ? 16 : 4;
-    dync__tile_note(&u->t, "weights");
+    dync__cuda_tile_note(&u->t, "weights");
     dync__ptx_line(p, "mov.b32 %%left, %%thr");
-    dync__tile_set(&u->t, "s32", "%to", "mad.lo", "%%thr, %d, %%smem", each);
-    dync__tile_wide(&u->t, "%from", NULL);
+    dync__cuda_tile_set(&u->t, "s32", "%to", "mad.lo", "%%thr, %d, %%smem", each);
+    dync__cuda_tile_wide(&u->t, "%from", NULL);
     dync__ptx_line(p, "mad.wide.s32 %%from, %%thr, %d, %%b%d", each, u->temp[0]);
-    dync__tile_label(&u->t, "WEIGHTS");
+    dync__cuda_tile_label(&u->t, "WEIGHTS");
     dync__ptx_line(p, "setp.lt.s32 %%more, %%left, %lld", (long long)(bytes / each));
     dync__ptx_line(p, "@%%more cp.async.ca.shared.global [%%to+%d], [%%from], %d", u->weights,
                    each);
@@ -496,8 +497,8 @@ static void dync__ru_begin(dync__ru *u)
     dync__ptx_line(p, "add.s32 %%to, %%to, %d", threads * each);
     dync__ptx_line(p, "add.s64 %%from, %%from, %d", threads * each);
     dync__ptx_line(p, "@%%more bra WEIGHTS");
-    dync__tile_commit(&u->t);
-    dync__tile_wait(&u->t, 0);
+    dync__cuda_tile_commit(&u->t);
+    dync__cuda_tile_wait(&u->t, 0);
 }
 
 /* %at<role> of the operands with a step, for step %index. */
@@ -543,9 +544,9 @@ static void dync__ru_block_text(dync__ru *u)
             dync__ptx_line(p, "@%%mine st.shared.%s [%%own+%d], %%h%d", u->ty,
                            r * u->row * u->bytes - copy, r);
     }
-    dync__tile_barrier(&u->t);
+    dync__cuda_tile_barrier(&u->t);
     dync__ptx_line(p, "mov.b32 %%index, %lld", (long long)(u->grad ? u->L - 1 : 0));
-    dync__tile_label(&u->t, "STEP");
+    dync__cuda_tile_label(&u->t, "STEP");
     dync__ru_at_step(u);
     if (u->grad) {
         dync__ptx_line(p, "setp.eq.s32 %%skip, %%index, %lld", (long long)(u->L - 1));
@@ -553,7 +554,7 @@ static void dync__ru_block_text(dync__ru *u)
     }
     dync__ru_product(u);
     for (int r = 0; u->grad && r < u->rb; r++) dync__ru_add_product(u, r);
-    if (u->grad) dync__tile_label(&u->t, "NONE");
+    if (u->grad) dync__cuda_tile_label(&u->t, "NONE");
     dync__ptx_line(p, "sub.s32 %%share, %%own, %%iteration");
     for (int r = 0; r < u->rb; r++) {
         if (u->grad)
@@ -565,7 +566,7 @@ static void dync__ru_block_text(dync__ru *u)
                            r * u->row * u->bytes, r);
     }
     dync__ptx_line(p, "sub.s32 %%iteration, %d, %%iteration", copy);
-    dync__tile_barrier(&u->t);
+    dync__cuda_tile_barrier(&u->t);
     dync__ptx_line(p, "add.s32 %%index, %%index, %d", u->grad ? -1 : 1);
     if (u->grad)
         dync__ptx_line(p, "setp.ge.s32 %%more, %%index, 0");
@@ -576,9 +577,9 @@ static void dync__ru_block_text(dync__ru *u)
     for (int r = 0; u->grad && r < u->rb; r++) dync__ru_add_product(u, r);
     if (u->grad) dync__ru_leave(u, 'h', DYNC__RNN_GH0);
     dync__ru_leave(u, 'c', u->grad ? DYNC__RNN_GC0 : DYNC__RNN_CN);
-    dync__tile_entry(&u->t, u->call->row->name,
-                     (u->N + u->groups * u->rb - 1) / (u->groups * u->rb), 1, 1,
-                     u->units * u->groups);
+    dync__cuda_tile_entry(&u->t, u->call->row->name,
+                          (u->N + u->groups * u->rb - 1) / (u->groups * u->rb), 1, 1,
+                          u->units * u->groups);
 }
 
 /* A state of the thread's rows between launches, [N, H] at the register `base`. */
@@ -605,7 +606,7 @@ static void dync__ru_stage(dync__ru *u, int64_t width)
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(p, names[i][0], names[i][1]);
     dync__ptx_reg(p, u->ty, "%value");
     dync__ptx_line(p, "mov.b32 %%left, %%thr");
-    dync__tile_label(&u->t, "STATES");
+    dync__cuda_tile_label(&u->t, "STATES");
     dync__ptx_line(p, "div.u32 %%line, %%left, %lld", (long long)width);
     dync__ptx_line(p, "rem.u32 %%place, %%left, %lld", (long long)width);
     dync__ptx_line(p, "mad.lo.s32 %%hp, %%line, %d, %%smem", u->row * u->bytes);
@@ -623,7 +624,7 @@ static void dync__ru_stage(dync__ru *u, int64_t width)
     dync__ptx_line(p, "@%%more st.shared.%s [%%hp+%d], %%value", u->ty, u->state);
     dync__ptx_line(p, "add.s32 %%left, %%left, %d", u->units * u->groups);
     dync__ptx_line(p, "@%%more bra STATES");
-    dync__tile_barrier(&u->t);
+    dync__cuda_tile_barrier(&u->t);
 }
 
 /* One step of some units of some rows: the launch has its number in the parameter behind the
@@ -634,23 +635,23 @@ static void dync__ru_step_text(dync__ru *u)
     int64_t width = u->grad ? u->H * u->pack : u->H;
     char name[24];
     dync__ru_begin(u);
-    dync__tile_wide(&u->t, "%launch", NULL);
+    dync__cuda_tile_wide(&u->t, "%launch", NULL);
     dync__ptx_line(p, "ld.param.b64 %%launch, [p%d]", u->t.n_buffers + 1);
-    dync__tile_wide(&u->t, "%odd", NULL);
+    dync__cuda_tile_wide(&u->t, "%odd", NULL);
     dync__ptx_line(p, "and.b64 %%odd, %%launch, 1");
-    dync__tile_set(&u->t, "s64", "%read", "mad.lo", "%%odd, %lld, %%b%d",
-                   (long long)(u->N * width * u->bytes), u->temp[1]);
+    dync__cuda_tile_set(&u->t, "s64", "%read", "mad.lo", "%%odd, %lld, %%b%d",
+                        (long long)(u->N * width * u->bytes), u->temp[1]);
     dync__ptx_line(p, "xor.b64 %%odd, %%odd, 1");
-    dync__tile_set(&u->t, "s64", "%write", "mad.lo", "%%odd, %lld, %%b%d",
-                   (long long)(u->N * width * u->bytes), u->temp[1]);
+    dync__cuda_tile_set(&u->t, "s64", "%write", "mad.lo", "%%odd, %lld, %%b%d",
+                        (long long)(u->N * width * u->bytes), u->temp[1]);
     dync__ptx_line(p, "cvt.s32.s64 %%index, %%launch");
-    dync__tile_wide(&u->t, "%kept", NULL);
-    dync__tile_wide(&u->t, "%cells", NULL);
+    dync__cuda_tile_wide(&u->t, "%kept", NULL);
+    dync__cuda_tile_wide(&u->t, "%cells", NULL);
     dync__ptx_line(p, "mov.b64 %%kept, %%b%d", u->temp[2]);
     dync__ptx_line(p, "mov.b64 %%cells, %%b%d", u->temp[3]);
     for (int r = 0; r < u->rb; r++) {
         dync__format(name, sizeof name, "%%share%d", r);
-        dync__tile_wide(&u->t, name, NULL);
+        dync__cuda_tile_wide(&u->t, name, NULL);
         dync__ptx_line(p, "mad.lo.s64 %s, %%row%d, %lld, %%unit", name, r, (long long)u->H);
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%write", name, name,
                        (u->grad ? u->pack : 1) * u->bytes);
@@ -668,7 +669,7 @@ static void dync__ru_step_text(dync__ru *u)
     dync__ru_product(u);
     for (int r = 0; u->grad && r < u->rb; r++) dync__ru_add_product(u, r);
     if (u->grad) {
-        dync__tile_label(&u->t, "NONE");
+        dync__cuda_tile_label(&u->t, "NONE");
         dync__ptx_line(p, "setp.lt.s32 %%skip, %%index, 0");
         dync__ptx_line(p, "@%%skip bra LAST");
     }
@@ -686,14 +687,14 @@ static void dync__ru_step_text(dync__ru *u)
     if (u->gates == 4) dync__ru_keep(u, 'c', "%cells", true);
     if (!u->grad) dync__ptx_line(p, "setp.ne.s32 %%skip, %%index, %lld", (long long)(u->L - 1));
     dync__ptx_line(p, u->grad ? "bra END" : "@%%skip bra END");
-    dync__tile_label(&u->t, "LAST");
+    dync__cuda_tile_label(&u->t, "LAST");
     if (u->grad) dync__ru_leave(u, 'h', DYNC__RNN_GH0);
     dync__ru_leave(u, 'c', u->grad ? DYNC__RNN_GC0 : DYNC__RNN_CN);
-    dync__tile_label(&u->t, "END");
+    dync__cuda_tile_label(&u->t, "END");
     u->t.steps = u->grad ? u->L + 1 : u->L;
-    dync__tile_entry(&u->t, u->call->row->name,
-                     (u->N + u->groups * u->rb - 1) / (u->groups * u->rb),
-                     (u->H + u->units - 1) / u->units, 1, u->units * u->groups);
+    dync__cuda_tile_entry(&u->t, u->call->row->name,
+                          (u->N + u->groups * u->rb - 1) / (u->groups * u->rb),
+                          (u->H + u->units - 1) / u->units, 1, u->units * u->groups);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
@@ -799,10 +800,10 @@ DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync
     if (u.step && u.gates == 4)
         ok = ok && dync__ru_copy(&u, code, u.grad ? DYNC__RNN_GC : DYNC__RNN_C0, buf[n + 3]);
     if (!ok) return DYNC_ERR_MEMORY;
-    dync__tile_begin(&u.t, n + n_temps);
+    dync__cuda_tile_begin(&u.t, n + n_temps);
     if (u.step)
         dync__ru_step_text(&u);
     else
         dync__ru_block_text(&u);
-    return dync__tile_end(&u.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    return dync__cuda_tile_end(&u.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }

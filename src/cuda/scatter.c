@@ -34,7 +34,7 @@ DYNC__FN int64_t dync__cuda_numel(const dync__operand *o, int skip)
 /* to[line, index[line, i]] = or += scale * from[line, i] for all i in order, lines being all dims
  * but dim. */
 typedef struct dync__sca {
-    dync__tile t;
+    dync__cuda_tile t;
     const dync__operand *index, *from, *to;
     int32_t buf[3];
     int dim;
@@ -72,8 +72,8 @@ static void dync__sca_thread(dync__sca *s, int64_t n)
 }
 static void dync__sca_entry(dync__sca *s, const char *name, int64_t threads)
 {
-    dync__tile_entry(&s->t, name, (threads + DYNC__SCA_BLOCK - 1) / DYNC__SCA_BLOCK, 1, 1,
-                     DYNC__SCA_BLOCK);
+    dync__cuda_tile_entry(&s->t, name, (threads + DYNC__SCA_BLOCK - 1) / DYNC__SCA_BLOCK, 1, 1,
+                          DYNC__SCA_BLOCK);
 }
 
 /* %pi, %pf, %pt: the beginning of line %line, in buffers `index`, + 1 and + 2. */
@@ -82,8 +82,8 @@ static void dync__sca_lines(dync__sca *s, int from)
     dync__ptx *p = &s->t.p;
     dync__ptx_line(p, "mov.b64 %%pf, %%b%d", from);
     dync__ptx_line(p, "mov.b64 %%pt, %%b%d", from + 1);
-    dync__tile_address(&s->t, "%pf", s->from, s->walked, s->dim, "%line");
-    dync__tile_address(&s->t, "%pt", s->to, s->walked, s->dim, "%line");
+    dync__cuda_tile_address(&s->t, "%pf", s->from, s->walked, s->dim, "%line");
+    dync__cuda_tile_address(&s->t, "%pt", s->to, s->walked, s->dim, "%line");
 }
 static void dync__sca_index(dync__sca *s)
 {
@@ -92,7 +92,7 @@ static void dync__sca_index(dync__sca *s)
     if (s->shared)
         dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.offset * 8));
     else
-        dync__tile_address(&s->t, "%pi", s->index, s->walked, s->dim, "%line");
+        dync__cuda_tile_address(&s->t, "%pi", s->index, s->walked, s->dim, "%line");
 }
 
 /* %v = scale * %v */
@@ -116,9 +116,9 @@ static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name,
     dync__ptx *p = &s->t.p;
     int64_t parts = 1;
     while (parts < s->size && s->lines * parts < units * 1024 && parts < 4096) parts *= 2;
-    dync__tile_begin(&s->t, 3);
+    dync__cuda_tile_begin(&s->t, 3);
     dync__sca_thread(s, s->lines * parts);
-    dync__tile_wide(&s->t, "%part", NULL);
+    dync__cuda_tile_wide(&s->t, "%part", NULL);
     dync__ptx_reg(p, "pred", "%mine");
     dync__ptx_reg(p, s->type, "%v");
     dync__ptx_reg(p, s->type, "%old");
@@ -127,7 +127,7 @@ static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name,
     dync__sca_index(s);
     dync__sca_lines(s, 1);
     dync__ptx_line(p, "mov.b64 %%i, 0");
-    dync__tile_label(&s->t, "NEXT");
+    dync__cuda_tile_label(&s->t, "NEXT");
     dync__ptx_line(p, "ld.global.b64 %%place, [%%pi]");
     dync__ptx_line(p, "and.b64 %%at, %%place, %lld", (long long)(parts - 1));
     dync__ptx_line(p, "setp.eq.s64 %%mine, %%at, %%part");
@@ -135,22 +135,22 @@ static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name,
     dync__ptx_line(p, "setp.lt.and.u64 %%ok, %%place, %lld, %%mine", (long long)s->size);
     dync__ptx_line(p, "not.pred %%mine, %%ok");
     dync__ptx_line(p, "@%%mine bra SKIP");
-    dync__tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
+    dync__cuda_tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
     dync__ptx_line(p, "mad.lo.s64 %%at, %%place, %lld, %%pt", dync__sca_step(s, s->to));
     if (s->add) {
         dync__sca_scale(s, "%v");
-        dync__tile_load(&s->t, s->to->dtype, "%old", "%at", "");
+        dync__cuda_tile_load(&s->t, s->to->dtype, "%old", "%at", "");
         dync__ptx_line(p, "add%s.%s %%v, %%old, %%v", dync__sca_is_float(s) ? ".rn" : "", s->type);
     }
-    dync__tile_store(&s->t, s->to->dtype, "%at", "%v", "");
-    dync__tile_label(&s->t, "SKIP");
+    dync__cuda_tile_store(&s->t, s->to->dtype, "%at", "%v", "");
+    dync__cuda_tile_label(&s->t, "SKIP");
     dync__ptx_line(p, "add.s64 %%i, %%i, 1");
     dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", dync__sca_step(s, s->index));
     dync__ptx_line(p, "add.s64 %%pf, %%pf, %lld", dync__sca_step(s, s->from));
     dync__ptx_line(p, "setp.lt.s64 %%more, %%i, %lld", (long long)s->count);
     dync__ptx_line(p, "@%%more bra NEXT");
     dync__sca_entry(s, name, s->lines * parts);
-    return dync__tile_end(&s->t, code, s->buf);
+    return dync__cuda_tile_end(&s->t, code, s->buf);
 }
 
 /* ---- atomics: a thread an item --------------------------------------------------------------- */
@@ -177,7 +177,7 @@ static void dync__sca_item(dync__sca *s, bool words)
     dync__ptx_line(p, "mad.lo.s64 %%pt, %%place, %lld, %%pt", dync__sca_step(s, s->to));
     dync__ptx_reg(p, s->type, "%v");
     if (!words) return;
-    dync__tile_scratch(&s->t);
+    dync__cuda_tile_scratch(&s->t);
     dync__ptx_line(p, "mad.lo.s64 %%at, %%line, %lld, %%place", (long long)s->size);
     dync__ptx_line(p, "mad.lo.s64 %%at, %%at, 4, %%scratch");
     dync__ptx_reg(p, "u32", "%number");
@@ -188,39 +188,39 @@ static void dync__sca_item(dync__sca *s, bool words)
 static bool dync__sca_last_write(dync__cuda_code *code, dync__sca *s, const char *name)
 {
     dync__ptx *p = &s->t.p;
-    dync__tile_begin(&s->t, 3);
+    dync__cuda_tile_begin(&s->t, 3);
     s->t.out.scratch_bytes = s->lines * s->size * 4;
     dync__sca_thread(s, s->lines * s->size);
-    dync__tile_scratch(&s->t);
+    dync__cuda_tile_scratch(&s->t);
     dync__ptx_line(p, "mad.lo.s64 %%at, %%n, 4, %%scratch");
     dync__ptx_line(p, "st.global.u32 [%%at], 0");
     dync__sca_entry(s, name, s->lines * s->size);
-    dync__tile_next(&s->t);
+    dync__cuda_tile_next(&s->t);
     dync__sca_item(s, true);
     dync__ptx_line(p, "red.global.max.u32 [%%at], %%number");
     dync__sca_entry(s, name, s->lines * s->count);
-    dync__tile_next(&s->t);
+    dync__cuda_tile_next(&s->t);
     dync__sca_item(s, true);
     dync__ptx_reg(p, "u32", "%last");
     dync__ptx_line(p, "ld.global.u32 %%last, [%%at]");
     dync__ptx_line(p, "setp.ne.u32 %%out, %%last, %%number");
     dync__ptx_line(p, "@%%out ret");
-    dync__tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
-    dync__tile_store(&s->t, s->to->dtype, "%pt", "%v", "");
+    dync__cuda_tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
+    dync__cuda_tile_store(&s->t, s->to->dtype, "%pt", "%v", "");
     dync__sca_entry(s, name, s->lines * s->count);
-    return dync__tile_end(&s->t, code, s->buf);
+    return dync__cuda_tile_end(&s->t, code, s->buf);
 }
 
 static bool dync__sca_integers(dync__cuda_code *code, dync__sca *s, const char *name)
 {
-    dync__tile_begin(&s->t, 3);
+    dync__cuda_tile_begin(&s->t, 3);
     dync__sca_item(s, false);
-    dync__tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
+    dync__cuda_tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
     dync__sca_scale(s, "%v");
     dync__ptx_line(&s->t.p, "red.global.add.%s [%%pt], %%v",
                    s->to->dtype == DYNC_I64 ? "u64" : "u32");
     dync__sca_entry(s, name, s->lines * s->count);
-    return dync__tile_end(&s->t, code, s->buf);
+    return dync__cuda_tile_end(&s->t, code, s->buf);
 }
 
 /* ---- floats: runs of the sorted index -------------------------------------------------------- */
@@ -260,7 +260,7 @@ static void dync__sca_chunk(dync__sca *s, int64_t chunk, int64_t threads)
     for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
     dync__ptx_reg(p, s->type, "%acc");
     dync__ptx_reg(p, s->type, "%old");
-    dync__tile_scratch(&s->t);
+    dync__cuda_tile_scratch(&s->t);
     dync__ptx_line(p, "rem.u64 %%line, %%n, %lld", (long long)s->lines);
     dync__ptx_line(p, "div.u64 %%c, %%n, %lld", (long long)s->lines);
     dync__ptx_line(p, "mad.lo.s64 %%carry, %%n, %d, %%scratch", bytes);
@@ -285,27 +285,27 @@ static void dync__sca_put(dync__sca *s)
     dync__ptx_line(p, "setp.lt.and.u32 %%put, %%key, %lld, %%own", (long long)s->size);
     dync__ptx_line(p, "cvt.u64.u32 %%place, %%key");
     dync__ptx_line(p, "mad.lo.s64 %%at, %%place, %lld, %%pt", dync__sca_step(s, s->to));
-    dync__tile_load(&s->t, s->to->dtype, "%old", "%at", "@%put ");
+    dync__cuda_tile_load(&s->t, s->to->dtype, "%old", "%at", "@%put ");
     dync__ptx_line(p, "add.rn.%s %%old, %%old, %%acc", s->type);
-    dync__tile_store(&s->t, s->to->dtype, "%at", "%old", "@%put ");
+    dync__cuda_tile_store(&s->t, s->to->dtype, "%at", "%old", "@%put ");
 }
 
 static void dync__sca_runs(dync__sca *s, int64_t chunk, int64_t chunks, const char *name)
 {
-    dync__tile *t = &s->t;
+    dync__cuda_tile *t = &s->t;
     dync__ptx *p = &t->p;
     char v[16], guard[16];
     int ahead = DYNC__SCA_AHEAD;
     dync__sca_chunk(s, chunk, s->lines * chunks);
-    dync__tile_regs(t, "u32", "%k", ahead);
-    dync__tile_regs(t, "b64", "%w", ahead);
-    dync__tile_regs(t, "pred", "%in", ahead);
-    dync__tile_regs(t, s->type, "%v", ahead);
-    dync__tile_wide(t, "%left", NULL);
+    dync__cuda_tile_regs(t, "u32", "%k", ahead);
+    dync__cuda_tile_regs(t, "b64", "%w", ahead);
+    dync__cuda_tile_regs(t, "pred", "%in", ahead);
+    dync__cuda_tile_regs(t, s->type, "%v", ahead);
+    dync__cuda_tile_wide(t, "%left", NULL);
     dync__ptx_line(p, "mul.lo.s64 %%left, %%c, %lld", (long long)-chunk);
     dync__ptx_line(p, "add.s64 %%left, %%left, %lld", (long long)s->count);
     dync__ptx_line(p, "min.s64 %%left, %%left, %lld", (long long)chunk);
-    dync__tile_label(t, "NEXT");
+    dync__cuda_tile_label(t, "NEXT");
     for (int u = 0; u < ahead; u++) {
         dync__ptx_line(p, "setp.gt.s64 %%in%d, %%left, %d", u, u);
         dync__ptx_line(p, "@%%in%d ld.global.u32 %%k%d, [%%pk+%d]", u, u, 4 * u);
@@ -315,7 +315,7 @@ static void dync__sca_runs(dync__sca *s, int64_t chunk, int64_t chunks, const ch
         dync__format(v, sizeof v, "%%v%d", u);
         dync__format(guard, sizeof guard, "@%%in%d ", u);
         dync__ptx_line(p, "mad.lo.s64 %%at, %%w%d, %lld, %%pf", u, dync__sca_step(s, s->from));
-        dync__tile_load(t, s->from->dtype, v, "%at", guard);
+        dync__cuda_tile_load(t, s->from->dtype, v, "%at", guard);
     }
     for (int u = 0; u < ahead; u++) {
         dync__format(v, sizeof v, "%%v%d", u);
@@ -329,7 +329,7 @@ static void dync__sca_runs(dync__sca *s, int64_t chunk, int64_t chunks, const ch
         dync__ptx_line(p, "mov.b%d %%acc, 0", dync__dtype_info(s->compute)->bytes * 8);
         dync__ptx_line(p, "setp.ne.u32 %%cont, 0, 0");
         dync__ptx_line(p, "not.pred %%own, %%cont");
-        dync__tile_label(t, "SAME%d", u);
+        dync__cuda_tile_label(t, "SAME%d", u);
         dync__sca_scale(s, v);
         dync__ptx_line(p, "add.rn.%s %%acc, %%acc, %s", s->type, v);
     }
@@ -337,7 +337,7 @@ static void dync__sca_runs(dync__sca *s, int64_t chunk, int64_t chunks, const ch
     dync__ptx_line(p, "add.s64 %%pp, %%pp, %d", 8 * ahead);
     dync__ptx_line(p, "sub.s64 %%left, %%left, %d", ahead);
     dync__ptx_line(p, "bra NEXT");
-    dync__tile_label(t, "END");
+    dync__cuda_tile_label(t, "END");
     dync__ptx_line(p, "@%%cont st.global.%s [%%carry], %%acc", s->type);
     dync__sca_put(s);
     dync__sca_entry(s, name, s->lines * chunks);
@@ -356,7 +356,7 @@ static void dync__sca_carries(dync__sca *s, int64_t chunk, int64_t chunks, const
     dync__ptx_line(p, "@%%out ret");
     dync__ptx_line(p, "setp.eq.u32 %%own, 0, 0");
     dync__ptx_line(p, "mov.b64 %%i, %%c");
-    dync__tile_label(&s->t, "NEXT");
+    dync__cuda_tile_label(&s->t, "NEXT");
     dync__ptx_line(p, "add.s64 %%pk, %%pk, %lld", (long long)(4 * chunk));
     dync__ptx_line(p, "ld.global.u32 %%other, [%%pk]");
     dync__ptx_line(p, "setp.ne.u32 %%is, %%other, %%key");
@@ -368,7 +368,7 @@ static void dync__sca_carries(dync__sca *s, int64_t chunk, int64_t chunks, const
     dync__ptx_line(p, "add.s64 %%i, %%i, 1");
     dync__ptx_line(p, "setp.lt.s64 %%more, %%i, %lld", (long long)(chunks - 1));
     dync__ptx_line(p, "@%%more bra NEXT");
-    dync__tile_label(&s->t, "END");
+    dync__cuda_tile_label(&s->t, "END");
     dync__ptx_line(p, "setp.gt.and.s64 %%own, %%i, %%c, %%own");
     dync__sca_put(s);
     dync__sca_entry(s, name, s->lines * (chunks - 1));
@@ -396,14 +396,14 @@ static bool dync__sca_floats(dync__cuda_code *code, dync__sca *s, const char *na
     while (16 * chunk * chunk < s->count) chunk *= 2;
     int64_t chunks = (s->count + chunk - 1) / chunk;
     int32_t used[4] = {buf[1], buf[2], s->buf[1], s->buf[2]};
-    dync__tile_begin(&s->t, 4);
+    dync__cuda_tile_begin(&s->t, 4);
     s->t.out.scratch_bytes = s->lines * chunks * dync__dtype_info(s->compute)->bytes;
     dync__sca_runs(s, chunk, chunks, name);
     if (chunks > 1) {
-        dync__tile_next(&s->t);
+        dync__cuda_tile_next(&s->t);
         dync__sca_carries(s, chunk, chunks, name);
     }
-    return dync__tile_end(&s->t, code, used);
+    return dync__cuda_tile_end(&s->t, code, used);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */

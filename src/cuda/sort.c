@@ -12,7 +12,7 @@
 
 enum { DYNC__SK_TILE_BYTES = 32 * 1024, DYNC__SK_THREADS = 512, DYNC__SK_PIECE = 8 };
 typedef struct dync__sk {
-    dync__tile t;
+    dync__cuda_tile t;
     const dync__operand *x, *values, *index;
     int dim, words, compute;
     bool descending;
@@ -30,8 +30,8 @@ static void dync__sk_line(dync__sk *s, const char *name, const dync__operand *o,
 {
     char base[16];
     dync__format(base, sizeof base, "%%b%d", buffer);
-    dync__tile_wide(&s->t, name, base);
-    dync__tile_address(&s->t, name, o, o->lay.shape, s->dim, "%line");
+    dync__cuda_tile_wide(&s->t, name, base);
+    dync__cuda_tile_address(&s->t, name, o, o->lay.shape, s->dim, "%line");
 }
 
 /* An item moves: registers name0 (and name1, the place) from or to [at + offset]. */
@@ -52,7 +52,7 @@ static void dync__sk_move(dync__sk *s, const char *guard, bool store, const char
 }
 static void dync__sk_item(dync__sk *s, const char *name)
 {
-    dync__tile_regs(&s->t, "b64", name, s->words);
+    dync__cuda_tile_regs(&s->t, "b64", name, s->words);
 }
 
 /* p = a before b */
@@ -80,7 +80,7 @@ static void dync__sk_make(dync__sk *s, const char *at, const char *p)
     if (s->x->dtype == DYNC_BOOL)
         dync__ptx_line(x, "%sld.global.u8 %%key, [%s]", guard, at);
     else
-        dync__tile_load(&s->t, s->x->dtype, "%value", at, guard);
+        dync__cuda_tile_load(&s->t, s->x->dtype, "%value", at, guard);
     if (s->x->dtype != DYNC_BOOL) dync__ptx_line(x, "mov.b%s %%key, %%value", ty);
     /* below 0 the other way round; -0 is 0; NaN is the greatest */
     if (real) {
@@ -159,7 +159,7 @@ static void dync__sk_tiles(dync__sk *s)
     if (s->x->dtype != DYNC_BOOL) dync__ptx_reg(x, dync__ptx_type(s->compute), "%value");
     dync__sk_item(s, "%a");
     dync__sk_item(s, "%c");
-    int at = dync__tile_shared(&s->t, (int)s->tile * item * several, 16);
+    int at = dync__cuda_tile_shared(&s->t, (int)s->tile * item * several, 16);
     dync__ptx_line(x, "div.u32 %%sub, %%thr, %d", threads);
     dync__ptx_line(x, "rem.u32 %%me, %%thr, %d", threads);
     dync__ptx_line(x, "mov.b32 %%first, 0");
@@ -179,12 +179,12 @@ static void dync__sk_tiles(dync__sk *s)
         dync__sk_line(s, "%values", s->values, 1);
         dync__sk_line(s, "%index", s->index, 2);
     }
-    dync__tile_set(&s->t, "s32", "%mine", "mad.lo", "%%sub, %lld, %%smem",
-                   (long long)(s->tile * item));
+    dync__cuda_tile_set(&s->t, "s32", "%mine", "mad.lo", "%%sub, %lld, %%smem",
+                        (long long)(s->tile * item));
     dync__ptx_line(x, "add.s32 %%mine, %%mine, %d", at);
-    dync__tile_note(&s->t, "items");
+    dync__cuda_tile_note(&s->t, "items");
     dync__ptx_line(x, "mov.b32 %%i, %%me");
-    dync__tile_label(&s->t, "LOAD");
+    dync__cuda_tile_label(&s->t, "LOAD");
     dync__ptx_line(x, "add.s32 %%place, %%i, %%first");
     dync__ptx_line(x, "setp.lt.u32 %%in, %%place, %lld", (long long)s->length);
     dync__ptx_line(x, "cvt.u64.u32 %%at, %%place");
@@ -196,15 +196,15 @@ static void dync__sk_tiles(dync__sk *s)
     dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
     dync__ptx_line(x, "@%%more bra LOAD");
     if (s->tile > 1) {
-        dync__tile_note(&s->t, "runs of k, up and down in turn, from pairs j apart");
+        dync__cuda_tile_note(&s->t, "runs of k, up and down in turn, from pairs j apart");
         dync__ptx_line(x, "mov.b32 %%k, 2");
-        dync__tile_label(&s->t, "RUNS");
+        dync__cuda_tile_label(&s->t, "RUNS");
         dync__ptx_line(x, "shr.u32 %%j, %%k, 1");
-        dync__tile_label(&s->t, "PAIRS");
-        dync__tile_barrier(&s->t);
+        dync__cuda_tile_label(&s->t, "PAIRS");
+        dync__cuda_tile_barrier(&s->t);
         dync__ptx_line(x, "sub.s32 %%mask, %%j, 1");
         dync__ptx_line(x, "mov.b32 %%i, %%me");
-        dync__tile_label(&s->t, "EXCHANGE");
+        dync__cuda_tile_label(&s->t, "EXCHANGE");
         dync__ptx_line(x, "and.b32 %%other, %%i, %%mask");
         dync__ptx_line(x, "mul.lo.s32 %%slot, %%i, 2");
         dync__ptx_line(x, "sub.s32 %%slot, %%slot, %%other");
@@ -229,11 +229,11 @@ static void dync__sk_tiles(dync__sk *s)
         dync__ptx_line(x, "shl.b32 %%k, %%k, 1");
         dync__ptx_line(x, "setp.le.s32 %%more, %%k, %lld", (long long)s->tile);
         dync__ptx_line(x, "@%%more bra RUNS");
-        dync__tile_barrier(&s->t);
+        dync__cuda_tile_barrier(&s->t);
     }
-    if (s->tiles > 1) dync__tile_scratch(&s->t);
+    if (s->tiles > 1) dync__cuda_tile_scratch(&s->t);
     dync__ptx_line(x, "mov.b32 %%i, %%me");
-    dync__tile_label(&s->t, "STORE");
+    dync__cuda_tile_label(&s->t, "STORE");
     dync__ptx_line(x, "mad.lo.s32 %%slot, %%i, %d, %%mine", item);
     dync__sk_move(s, "", false, "shared", "%a", "%slot");
     dync__ptx_line(x, "add.s32 %%place, %%i, %%first");
@@ -248,9 +248,9 @@ static void dync__sk_tiles(dync__sk *s)
     dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
     dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
     dync__ptx_line(x, "@%%more bra STORE");
-    dync__tile_entry(&s->t, "sort",
-                     s->tiles > 1 ? s->lines * s->tiles : (s->lines + several - 1) / several, 1, 1,
-                     threads * several);
+    dync__cuda_tile_entry(&s->t, "sort",
+                          s->tiles > 1 ? s->lines * s->tiles : (s->lines + several - 1) / several,
+                          1, 1, threads * several);
 }
 
 /* A thread's place: %line and %d, the first of its `each` items. */
@@ -259,7 +259,7 @@ static void dync__sk_place(dync__sk *s, int each)
     dync__ptx *x = &s->t.p;
     long long per_line = (long long)((s->length + each - 1) / each);
     static const char *const names[] = {"%line", "%d", "%at"};
-    for (int i = 0; i < 3; i++) dync__tile_wide(&s->t, names[i], NULL);
+    for (int i = 0; i < 3; i++) dync__cuda_tile_wide(&s->t, names[i], NULL);
     dync__ptx_reg(x, "pred", "%in");
     dync__ptx_line(x, "cvt.u64.u32 %%d, %%thr");
     dync__ptx_line(x, "mad.wide.u32 %%d, %%cta, 256, %%d");
@@ -268,7 +268,7 @@ static void dync__sk_place(dync__sk *s, int each)
     dync__ptx_line(x, "mul.lo.s64 %%d, %%d, %d", each);
     dync__ptx_line(x, "setp.ge.u64 %%in, %%line, %lld", (long long)s->lines);
     dync__ptx_line(x, "@%%in ret");
-    dync__tile_scratch(&s->t);
+    dync__cuda_tile_scratch(&s->t);
 }
 static int64_t dync__sk_blocks(const dync__sk *s, int each)
 {
@@ -284,7 +284,7 @@ static void dync__sk_merge(dync__sk *s, int passes)
                                         "%right",    "%low",  "%high", "%i",    "%j",
                                         "%diagonal", "%from", "%to",   "%base"};
     static const char *const preds[] = {"%more", "%mine", "%is"};
-    for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__tile_wide(&s->t, names[i], NULL);
+    for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__cuda_tile_wide(&s->t, names[i], NULL);
     for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(x, "pred", preds[i]);
     dync__ptx_reg(x, "b32", "%shift");
     dync__sk_item(s, "%a");
@@ -314,8 +314,8 @@ static void dync__sk_merge(dync__sk *s, int passes)
     dync__ptx_line(x, "max.s64 %%low, %%low, 0");
     dync__ptx_line(x, "sub.s64 %%high, %%middle, %%left");
     dync__ptx_line(x, "min.s64 %%high, %%high, %%diagonal");
-    dync__tile_note(&s->t, "items of the first run before the diagonal");
-    dync__tile_label(&s->t, "BISECT");
+    dync__cuda_tile_note(&s->t, "items of the first run before the diagonal");
+    dync__cuda_tile_label(&s->t, "BISECT");
     dync__ptx_line(x, "setp.ge.s64 %%more, %%low, %%high");
     dync__ptx_line(x, "@%%more bra FOUND");
     dync__ptx_line(x, "add.s64 %%i, %%low, %%high");
@@ -333,7 +333,7 @@ static void dync__sk_merge(dync__sk *s, int passes)
     dync__ptx_line(x, "not.pred %%is, %%is");
     dync__ptx_line(x, "@%%is mov.b64 %%high, %%i");
     dync__ptx_line(x, "bra BISECT");
-    dync__tile_label(&s->t, "FOUND");
+    dync__cuda_tile_label(&s->t, "FOUND");
     dync__ptx_line(x, "add.s64 %%i, %%left, %%low");
     dync__ptx_line(x, "sub.s64 %%j, %%diagonal, %%low");
     dync__ptx_line(x, "add.s64 %%j, %%j, %%middle");
@@ -358,9 +358,9 @@ static void dync__sk_merge(dync__sk *s, int passes)
         dync__sk_move(s, "@%mine ", true, "global", "%c", "%at");
         dync__ptx_line(x, "@%%mine add.s64 %%j, %%j, 1");
     }
-    dync__tile_label(&s->t, "DONE");
+    dync__cuda_tile_label(&s->t, "DONE");
     s->t.steps = passes;
-    dync__tile_entry(&s->t, "sort", dync__sk_blocks(s, DYNC__SK_PIECE), 1, 1, 256);
+    dync__cuda_tile_entry(&s->t, "sort", dync__sk_blocks(s, DYNC__SK_PIECE), 1, 1, 256);
     s->t.steps = 0;
 }
 
@@ -370,14 +370,14 @@ static void dync__sk_gather(dync__sk *s, int passes)
     dync__sk_item(s, "%a");
     dync__sk_place(s, 1);
     dync__format(half, sizeof half, "%d", passes & 1);
-    dync__tile_wide(&s->t, "%half", half);
+    dync__cuda_tile_wide(&s->t, "%half", half);
     dync__sk_scratch_at(s, "%half", "%d");
     dync__sk_move(s, "", false, "global", "%a", "%at");
     dync__sk_line(s, "%x", s->x, 0);
     dync__sk_line(s, "%values", s->values, 1);
     dync__sk_line(s, "%index", s->index, 2);
     dync__sk_result(s, "%a", "%d", "%true");
-    dync__tile_entry(&s->t, "sort", dync__sk_blocks(s, 1), 1, 1, 256);
+    dync__cuda_tile_entry(&s->t, "sort", dync__sk_blocks(s, 1), 1, 1, 256);
 }
 
 DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__operand *x,
@@ -406,16 +406,16 @@ DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__oper
                           (long long)s.lines, (long long)s.length);
     int passes = 0;
     while ((int64_t)1 << passes < s.tiles) passes++;
-    dync__tile_begin(&s.t, 3);
+    dync__cuda_tile_begin(&s.t, 3);
     dync__sk_tiles(&s);
     if (passes) {
         s.t.out.scratch_bytes = 2 * s.lines * s.length * 8 * s.words;
-        dync__tile_next(&s.t);
+        dync__cuda_tile_next(&s.t);
         dync__sk_merge(&s, passes);
-        dync__tile_next(&s.t);
+        dync__cuda_tile_next(&s.t);
         dync__sk_gather(&s, passes);
     }
-    return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    return dync__cuda_tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kcall *call,

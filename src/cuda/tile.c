@@ -5,7 +5,7 @@
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void dync__tile_open(dync__tile *t)
+static void dync__cuda_tile_open(dync__cuda_tile *t)
 {
     static const char *const specials[][2] = {{"%thr", "%tid.x"}, {"%cta", "%ctaid.x"}};
     char name[24];
@@ -21,47 +21,49 @@ static void dync__tile_open(dync__tile *t)
         if (!t->p.host || !t->p.host[i])
             dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
     }
-    for (int i = 0; i < 2; i++) dync__tile_special(t, specials[i][0], specials[i][1]);
-    dync__tile_set(t, "b32", "%lane", "and", "%%thr, 31");
-    dync__tile_set(t, "u32", "%warp", "shr", "%%thr, 5");
+    for (int i = 0; i < 2; i++) dync__cuda_tile_special(t, specials[i][0], specials[i][1]);
+    dync__cuda_tile_set(t, "b32", "%lane", "and", "%%thr, 31");
+    dync__cuda_tile_set(t, "u32", "%warp", "shr", "%%thr, 5");
 }
 
-DYNC__FN void dync__tile_begin(dync__tile *t, int n_buffers)
+DYNC__FN void dync__cuda_tile_begin(dync__cuda_tile *t, int n_buffers)
 {
     memset(t, 0, sizeof *t);
     t->n_buffers = n_buffers;
     t->target = "sm_80";
-    dync__tile_open(t);
+    dync__cuda_tile_open(t);
 }
 
-DYNC__FN bool dync__tile_begin_kernel(dync__tile *t, dync__arena *arena, const dync__kernel *k,
-                                      const bool *host, int64_t columns, bool scalar)
+DYNC__FN bool dync__cuda_tile_begin_kernel(dync__cuda_tile *t, dync__arena *arena,
+                                           const dync__kernel *k, const bool *host, int64_t columns,
+                                           bool scalar)
 {
     memset(t, 0, sizeof *t);
     t->n_buffers = k->buf.n;
     t->target = "sm_80";
     if (!dync__ptx_piece_begin(&t->p, arena, k, host, columns, scalar))
         return dync__fail_memory(0), false;
-    dync__tile_open(t);
+    dync__cuda_tile_open(t);
     return true;
 }
 
-DYNC__FN void dync__tile_piece(dync__tile *t, const char *linear, int given, char value[][24])
+DYNC__FN void dync__cuda_tile_piece(dync__cuda_tile *t, const char *linear, int given,
+                                    char value[][24])
 {
     dync__ptx_piece(&t->p, linear, given, value);
 }
 
-DYNC__FN void dync__tile_next(dync__tile *t)
+DYNC__FN void dync__cuda_tile_next(dync__cuda_tile *t)
 {
     for (int i = 0; t->p.k && i < t->p.k->inst.n; i++) t->p.where[i] = -1;
     t->p.address.n = t->p.block = 0;
     t->p.regs.n = t->p.body.n = 0;
     t->p.n_temps = t->p.n_labels = t->p.shared_bytes = t->shared = 0;
-    dync__tile_open(t);
+    dync__cuda_tile_open(t);
 }
 
-DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int64_t gy, int64_t gz,
-                               int threads)
+DYNC__FN void dync__cuda_tile_entry(dync__cuda_tile *t, const char *name, int64_t gx, int64_t gy,
+                                    int64_t gz, int threads)
 {
     dync__str *s = &t->out.text;
     dync__ptx_launch *l = &t->out.launch[t->out.n_launches];
@@ -96,7 +98,7 @@ DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int6
     t->p.failed |= t->p.regs.failed || t->p.body.failed || s->failed;
 }
 
-DYNC__FN bool dync__tile_end(dync__tile *t, dync__cuda_code *code, const int32_t *buf)
+DYNC__FN bool dync__cuda_tile_end(dync__cuda_tile *t, dync__cuda_code *code, const int32_t *buf)
 {
     dync__str_free(&t->p.regs);
     dync__str_free(&t->p.body);
@@ -105,33 +107,33 @@ DYNC__FN bool dync__tile_end(dync__tile *t, dync__cuda_code *code, const int32_t
     return dync__fail_memory(0), false;
 }
 
-DYNC__FN void dync__tile_scratch(dync__tile *t)
+DYNC__FN void dync__cuda_tile_scratch(dync__cuda_tile *t)
 {
     dync__ptx_reg(&t->p, "b64", "%scratch");
     dync__ptx_line(&t->p, "ld.param.b64 %%scratch, [p%d]", t->n_buffers);
     dync__ptx_line(&t->p, "cvta.to.global.u64 %%scratch, %%scratch");
 }
 
-DYNC__FN int dync__tile_shared(dync__tile *t, int bytes, int align)
+DYNC__FN int dync__cuda_tile_shared(dync__cuda_tile *t, int bytes, int align)
 {
     int at = (t->shared + align - 1) / align * align;
     t->shared = at + bytes;
     return at;
 }
 
-DYNC__FN void dync__tile_regs(dync__tile *t, const char *type, const char *prefix, int n)
+DYNC__FN void dync__cuda_tile_regs(dync__cuda_tile *t, const char *type, const char *prefix, int n)
 {
     dync__str_addf(&t->p.regs, "    .reg .%s %s<%d>;\n", type, prefix, n);
 }
 
-DYNC__FN void dync__tile_special(dync__tile *t, const char *name, const char *special)
+DYNC__FN void dync__cuda_tile_special(dync__cuda_tile *t, const char *name, const char *special)
 {
     dync__ptx_reg(&t->p, "u32", name);
     dync__ptx_line(&t->p, "mov.u32 %s, %s", name, special);
 }
 
-DYNC__FN void dync__tile_set(dync__tile *t, const char *type, const char *name, const char *op,
-                             const char *fmt, ...)
+DYNC__FN void dync__cuda_tile_set(dync__cuda_tile *t, const char *type, const char *name,
+                                  const char *op, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -142,7 +144,7 @@ DYNC__FN void dync__tile_set(dync__tile *t, const char *type, const char *name, 
     va_end(args);
 }
 
-DYNC__FN void dync__tile_label(dync__tile *t, const char *fmt, ...)
+DYNC__FN void dync__cuda_tile_label(dync__cuda_tile *t, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -151,7 +153,7 @@ DYNC__FN void dync__tile_label(dync__tile *t, const char *fmt, ...)
     va_end(args);
 }
 
-DYNC__FN void dync__tile_note(dync__tile *t, const char *fmt, ...)
+DYNC__FN void dync__cuda_tile_note(dync__cuda_tile *t, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -161,14 +163,14 @@ DYNC__FN void dync__tile_note(dync__tile *t, const char *fmt, ...)
     va_end(args);
 }
 
-DYNC__FN void dync__tile_wide(dync__tile *t, const char *name, const char *from)
+DYNC__FN void dync__cuda_tile_wide(dync__cuda_tile *t, const char *name, const char *from)
 {
     dync__ptx_reg(&t->p, "b64", name);
     if (from) dync__ptx_line(&t->p, "mov.b64 %s, %s", name, from);
 }
 
-DYNC__FN void dync__tile_address(dync__tile *t, const char *at, const dync__operand *o,
-                                 const int64_t *walked, int skip, const char *linear)
+DYNC__FN void dync__cuda_tile_address(dync__cuda_tile *t, const char *at, const dync__operand *o,
+                                      const int64_t *walked, int skip, const char *linear)
 {
     char rest[40];
     int64_t bytes = dync__dtype_info(o->dtype)->bytes;
@@ -187,8 +189,8 @@ DYNC__FN void dync__tile_address(dync__tile *t, const char *at, const dync__oper
     }
 }
 
-DYNC__FN void dync__tile_load(dync__tile *t, int dtype, const char *value, const char *at,
-                              const char *guard)
+DYNC__FN void dync__cuda_tile_load(dync__cuda_tile *t, int dtype, const char *value, const char *at,
+                                   const char *guard)
 {
     const char *raw = dync__ptx_is_plain(dtype) ? value
                                                 : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
@@ -196,8 +198,8 @@ DYNC__FN void dync__tile_load(dync__tile *t, int dtype, const char *value, const
     if (raw != value) dync__ptx_widen(&t->p, dtype, value, raw);
 }
 
-DYNC__FN void dync__tile_store(dync__tile *t, int dtype, const char *at, const char *value,
-                               const char *guard)
+DYNC__FN void dync__cuda_tile_store(dync__cuda_tile *t, int dtype, const char *at,
+                                    const char *value, const char *guard)
 {
     const char *raw = dync__ptx_is_plain(dtype) ? value
                                                 : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
@@ -207,24 +209,27 @@ DYNC__FN void dync__tile_store(dync__tile *t, int dtype, const char *at, const c
 
 /* ---- cp.async -------------------------------------------------------------------------------- */
 
-DYNC__FN void dync__tile_cp(dync__tile *t, int bytes, const char *to, int to_at, const char *from,
-                            int64_t from_at, const char *size)
+DYNC__FN void dync__cuda_tile_cp(dync__cuda_tile *t, int bytes, const char *to, int to_at,
+                                 const char *from, int64_t from_at, const char *size)
 {
     dync__ptx_line(&t->p, "cp.async.%s.shared.global [%s+%d], [%s+%lld], %d%s%s",
                    bytes == 16 ? "cg" : "ca", to, to_at, from, (long long)from_at, bytes,
                    size ? ", " : "", size ? size : "");
 }
-DYNC__FN void dync__tile_commit(dync__tile *t) { dync__ptx_line(&t->p, "cp.async.commit_group"); }
-DYNC__FN void dync__tile_wait(dync__tile *t, int n)
+DYNC__FN void dync__cuda_tile_commit(dync__cuda_tile *t)
+{
+    dync__ptx_line(&t->p, "cp.async.commit_group");
+}
+DYNC__FN void dync__cuda_tile_wait(dync__cuda_tile *t, int n)
 {
     dync__ptx_line(&t->p, "cp.async.wait_group %d", n);
 }
-DYNC__FN void dync__tile_barrier(dync__tile *t) { dync__ptx_line(&t->p, "bar.sync 0"); }
+DYNC__FN void dync__cuda_tile_barrier(dync__cuda_tile *t) { dync__ptx_line(&t->p, "bar.sync 0"); }
 
 /* Thread i takes chunk i % 8 of rows i / 8, i / 8 + threads / 8, ...: the same place of the swizzle
  * in each, as these are multiples of 8 apart. */
-DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const char *base,
-                                    const char *rows_left)
+DYNC__FN void dync__cuda_tile_rows_begin(dync__cuda_tile *t, dync__cuda_tile_rows *r,
+                                         const char *base, const char *rows_left)
 {
     dync__ptx *p = &t->p;
     char g[40], s[40], n[40], ok[48], row[40];
@@ -258,8 +263,8 @@ DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const cha
     }
 }
 
-DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, const char *to, int at,
-                                   const char *bytes_left)
+DYNC__FN void dync__cuda_tile_rows_copy(dync__cuda_tile *t, const dync__cuda_tile_rows *r,
+                                        const char *to, int at, const char *bytes_left)
 {
     dync__ptx *p = &t->p;
     char g[40], here[24];
@@ -289,35 +294,37 @@ DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, cons
         } else if (bytes_left) {
             dync__format(size, sizeof size, "%s_n", r->name);
         }
-        dync__tile_cp(t, 16, here, at + i * r->threads * 16, g, i * (r->threads / 8) * r->row_bytes,
-                      size[0] ? size : NULL);
+        dync__cuda_tile_cp(t, 16, here, at + i * r->threads * 16, g,
+                           i * (r->threads / 8) * r->row_bytes, size[0] ? size : NULL);
     }
 }
 
-DYNC__FN void dync__tile_rows_move(dync__tile *t, const dync__tile_rows *r, int64_t bytes)
+DYNC__FN void dync__cuda_tile_rows_move(dync__cuda_tile *t, const dync__cuda_tile_rows *r,
+                                        int64_t bytes)
 {
     dync__ptx_line(&t->p, "add.s64 %s_g, %s_g, %lld", r->name, r->name, (long long)bytes);
 }
 
 /* ---- fragments ------------------------------------------------------------------------------- */
 
-DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind)
+DYNC__FN const dync__cuda_tile_kind *dync__cuda_tile_kind_of(int kind)
 {
-    static const dync__tile_kind kinds[] = {{"m16n8k16", "bf16", "f32", 2, 16},
-                                            {"m16n8k16", "f16", "f32", 2, 16},
-                                            {"m16n8k8", "tf32", "f32", 4, 8},
-                                            {"m16n8k32", "s8", "s32", 1, 32},
-                                            {"m16n8k32", "u8", "s32", 1, 32}};
+    static const dync__cuda_tile_kind kinds[] = {{"m16n8k16", "bf16", "f32", 2, 16},
+                                                 {"m16n8k16", "f16", "f32", 2, 16},
+                                                 {"m16n8k8", "tf32", "f32", 4, 8},
+                                                 {"m16n8k32", "s8", "s32", 1, 32},
+                                                 {"m16n8k32", "u8", "s32", 1, 32}};
     return &kinds[kind];
 }
 
 /* The pair i differs from pair 0 in bits of the chunk only: an exclusive or. */
-DYNC__FN void dync__tile_matrix(dync__tile *t, const char *name, int n, int order, const char *row0)
+DYNC__FN void dync__cuda_tile_matrix(dync__cuda_tile *t, const char *name, int n, int order,
+                                     const char *row0)
 {
     dync__ptx *p = &t->p;
     const char *row = dync__ptx_temp(p, "b32"), *chunk = dync__ptx_temp(p, "b32"),
                *x = dync__ptx_temp(p, "b32");
-    dync__tile_regs(t, "b32", name, n);
+    dync__cuda_tile_regs(t, "b32", name, n);
     if (order == 0) {
         dync__ptx_line(p, "and.b32 %s, %%lane, 15", row);
         dync__ptx_line(p, "shr.u32 %s, %%lane, 4", chunk);
@@ -335,8 +342,8 @@ DYNC__FN void dync__tile_matrix(dync__tile *t, const char *name, int n, int orde
     for (int i = 1; i < n; i++) dync__ptx_line(p, "xor.b32 %s%d, %s0, %d", name, i, name, i * 32);
 }
 
-DYNC__FN void dync__tile_ldmatrix(dync__tile *t, bool trans, const char *reg, int first,
-                                  const char *address, int at)
+DYNC__FN void dync__cuda_tile_ldmatrix(dync__cuda_tile *t, bool trans, const char *reg, int first,
+                                       const char *address, int at)
 {
     dync__ptx_line(&t->p,
                    "ldmatrix.sync.aligned.m8n8.x4%s.shared.b16 {%s%d, %s%d, %s%d, %s%d}, [%s+%d]",
@@ -344,10 +351,10 @@ DYNC__FN void dync__tile_ldmatrix(dync__tile *t, bool trans, const char *reg, in
                    first + 3, address, at);
 }
 
-DYNC__FN void dync__tile_mma(dync__tile *t, int kind, const char *acc, int c, const char *a, int ia,
-                             const char *b, int ib)
+DYNC__FN void dync__cuda_tile_mma(dync__cuda_tile *t, int kind, const char *acc, int c,
+                                  const char *a, int ia, const char *b, int ib)
 {
-    const dync__tile_kind *k = dync__tile_kind_of(kind);
+    const dync__cuda_tile_kind *k = dync__cuda_tile_kind_of(kind);
     char d[120];
     dync__format(d, sizeof d, "{%s%d, %s%d, %s%d, %s%d}", acc, c, acc, c + 1, acc, c + 2, acc,
                  c + 3);

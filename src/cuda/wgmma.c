@@ -32,7 +32,7 @@ enum {
 };
 typedef struct dync__wg {
     dync__gm *g;
-    dync__tile *t;
+    dync__cuda_tile *t;
     int bn, stages, cluster, bytes, depth; /* depth: elements of k in a row of 128 bytes */
     /* by_box: results are stored by TMA; cut_k: a block of the cluster loads half of b's k's, not
      * of its lines */
@@ -138,7 +138,7 @@ static bool dync__wg_result(dync__wg *w)
 static void dync__wg_wait(dync__wg *w, const char *bar, const char *parity)
 {
     int label = w->labels++;
-    dync__tile_label(w->t, "WAIT_%d", label);
+    dync__cuda_tile_label(w->t, "WAIT_%d", label);
     dync__ptx_line(&w->t->p, "mbarrier.try_wait.parity.shared::cta.b64 %%done, [%s], %s", bar,
                    parity);
     dync__ptx_line(&w->t->p, "@!%%done bra WAIT_%d", label);
@@ -216,22 +216,22 @@ static void dync__wg_load(dync__wg *w, int s)
 
 static void dync__wg_producer(dync__wg *w)
 {
-    dync__tile *t = w->t;
+    dync__cuda_tile *t = w->t;
     dync__ptx *p = &t->p;
     int64_t iterations = (w->g->k + w->depth - 1) / w->depth;
-    dync__tile_note(t, "the first warpgroup: one thread loads");
+    dync__cuda_tile_note(t, "the first warpgroup: one thread loads");
     dync__ptx_line(p, "setmaxnreg.dec.sync.aligned.u32 40");
     dync__ptx_line(p, "setp.ne.u32 %%idle, %%thr, 0");
     dync__ptx_line(p, "@%%idle bra DONE");
     dync__ptx_line(p, "mov.u32 %%parity, 1");
-    dync__tile_label(t, "LOAD_TILE");
+    dync__cuda_tile_label(t, "LOAD_TILE");
     dync__ptx_line(p, "setp.ge.u32 %%last, %%tile, %lld",
                    (long long)(w->down * w->across * w->g->batches));
     dync__ptx_line(p, "@%%last bra DONE");
     dync__wg_place(w);
     dync__ptx_line(p, "mad.lo.u32 %%nb, %%rank, %d, %%n0", w->cut_k ? 0 : w->bn / w->cluster);
     dync__ptx_line(p, "mov.u32 %%kk, 0");
-    dync__tile_label(t, "LOAD");
+    dync__cuda_tile_label(t, "LOAD");
     dync__ptx_line(p, "mad.lo.u32 %%full, %%stage, 8, %%bars");
     dync__ptx_line(p, "add.u32 %%empty, %%full, %d", 8 * w->stages);
     dync__ptx_line(p, "mad.lo.u32 %%to, %%stage, %d, %%smem", w->stage_bytes);
@@ -256,7 +256,7 @@ static void dync__wg_producer(dync__wg *w)
 static void dync__wg_multiply(dync__wg *w)
 {
     dync__ptx *p = &w->t->p;
-    const dync__tile_kind *kind = dync__tile_kind_of(w->g->kind);
+    const dync__cuda_tile_kind *kind = dync__cuda_tile_kind_of(w->g->kind);
     bool whole = kind->bytes == 1;
     dync__ptx_line(p, "wgmma.fence.sync.aligned");
     for (int i = 0; i < 4; i++) {
@@ -313,7 +313,7 @@ static const char *dync__wg_pair(dync__wg *w, int c)
 /* 64 columns at a time: a box of shared memory free, the box written, stored. */
 static void dync__wg_store_boxes(dync__wg *w)
 {
-    dync__tile *t = w->t;
+    dync__cuda_tile *t = w->t;
     dync__ptx *p = &t->p;
     char at[120];
     dync__ptx_line(p, "mad.lo.u32 %%m0, %%half, 64, %%m0");
@@ -348,7 +348,7 @@ static void dync__wg_store_boxes(dync__wg *w)
 static void dync__wg_store_rows(dync__wg *w)
 {
     dync__gm *g = w->g;
-    dync__tile *t = w->t;
+    dync__cuda_tile *t = w->t;
     dync__ptx *p = &t->p;
     int vec = p->shape.vec, groups = 32 / vec;
     char value[8][24], linear[24];
@@ -363,7 +363,7 @@ static void dync__wg_store_rows(dync__wg *w)
                            box * 16 + i * 2 + 1);
         dync__ptx_line(p, "bar.warp.sync 0xffffffff");
         dync__ptx_line(p, "mov.u32 %%q, %%lane");
-        dync__tile_label(t, "ROWS_%d", box);
+        dync__cuda_tile_label(t, "ROWS_%d", box);
         dync__ptx_line(p, "div.u32 %%row, %%q, %d", groups);
         dync__ptx_line(p, "rem.u32 %%col, %%q, %d", groups);
         dync__ptx_line(p, "mad.lo.u32 %%sums, %%row, %d, %%boxes", DYNC__WG_END_ROW);
@@ -378,33 +378,33 @@ static void dync__wg_store_rows(dync__wg *w)
         dync__gm_read_sums(g, "shared", "%sums", vec, value);
         dync__format(linear, sizeof linear, "%%lin%d", box);
         dync__gm_linear(g, linear, "%row", "%col");
-        dync__tile_piece(t, linear, g->given, value);
-        dync__tile_label(t, "OUT_%d", box);
+        dync__cuda_tile_piece(t, linear, g->given, value);
+        dync__cuda_tile_label(t, "OUT_%d", box);
         dync__ptx_line(p, "@%%more bra ROWS_%d", box);
         dync__ptx_line(p, "add.u32 %%n0, %%n0, 32");
     }
-    dync__tile_label(t, "STORED");
+    dync__cuda_tile_label(t, "STORED");
 }
 
 /* Where a thread's sums go in shared memory: row lane / 4 of its warp, columns lane % 4 * 2 and the
  * next. */
 static void dync__wg_end_registers(dync__wg *w)
 {
-    dync__tile *t = w->t;
+    dync__cuda_tile *t = w->t;
     dync__ptx *p = &t->p;
-    dync__tile_set(t, "b32", "%quad", "and", "%%lane, 3");
-    dync__tile_set(t, "u32", "%line", "shr", "%%lane, 2");
-    dync__tile_set(t, "u32", "%warp16", "sub", "%%warp, 4");
-    dync__tile_set(t, "u32", "%boxes", "add", "%%smem, %d", w->end_at);
+    dync__cuda_tile_set(t, "b32", "%quad", "and", "%%lane, 3");
+    dync__cuda_tile_set(t, "u32", "%line", "shr", "%%lane, 2");
+    dync__cuda_tile_set(t, "u32", "%warp16", "sub", "%%warp, 4");
+    dync__cuda_tile_set(t, "u32", "%boxes", "add", "%%smem, %d", w->end_at);
     dync__ptx_reg(p, "u32", "%put");
     if (w->by_box) {
         dync__ptx_line(p, "mad.lo.u32 %%boxes, %%half, %d, %%boxes", 2 * DYNC__WG_BOX);
-        dync__tile_set(t, "b32", "%in4", "and", "%%warp, 3");
-        dync__tile_set(t, "b32", "%chunk", "shl", "%%line, 4");
+        dync__cuda_tile_set(t, "b32", "%in4", "and", "%%warp, 3");
+        dync__cuda_tile_set(t, "b32", "%chunk", "shl", "%%line, 4");
         dync__ptx_line(p, "mad.lo.u32 %%put, %%in4, %d, %%boxes", 16 * 128);
         dync__ptx_line(p, "mad.lo.u32 %%put, %%line, 128, %%put");
         dync__ptx_line(p, "mad.lo.u32 %%put, %%quad, 4, %%put");
-        dync__tile_set(t, "u32", "%meet", "add", "%%half, 1");
+        dync__cuda_tile_set(t, "u32", "%meet", "add", "%%half, 1");
         return;
     }
     static const char *const words[] = {"%q", "%row", "%col", "%sums"};
@@ -416,45 +416,45 @@ static void dync__wg_end_registers(dync__wg *w)
 
 static void dync__wg_consumer(dync__wg *w)
 {
-    dync__tile *t = w->t;
+    dync__cuda_tile *t = w->t;
     dync__ptx *p = &t->p;
     int64_t iterations = (w->g->k + w->depth - 1) / w->depth;
-    dync__tile_note(t, "the other two: 64 rows each");
+    dync__cuda_tile_note(t, "the other two: 64 rows each");
     dync__ptx_line(p, "setmaxnreg.inc.sync.aligned.u32 232");
-    dync__tile_set(t, "u32", "%half", "sub", "%%group, 1");
-    dync__tile_set(t, "b32", "%inside", "and", "%%thr, 127");
+    dync__cuda_tile_set(t, "u32", "%half", "sub", "%%group, 1");
+    dync__cuda_tile_set(t, "b32", "%inside", "and", "%%thr, 127");
     dync__ptx_line(p, "setp.eq.u32 %%leads, %%inside, 0");
     dync__ptx_line(p, "setp.lt.u32 %%signals, %%inside, %d", w->cluster);
-    dync__tile_set(t, "u32", "%there", "add", "%%bars, %d", 8 * w->stages);
+    dync__cuda_tile_set(t, "u32", "%there", "add", "%%bars, %d", 8 * w->stages);
     if (w->cluster > 1) {
         dync__ptx_line(p, "min.u32 %%inside, %%inside, %d", w->cluster - 1);
         dync__ptx_line(p, "mapa.shared::cluster.u32 %%there, %%there, %%inside");
     }
-    dync__tile_set(t, "u32", "%mine", "mad.lo", "%%half, %d, %%smem", DYNC__WG_BOX);
+    dync__cuda_tile_set(t, "u32", "%mine", "mad.lo", "%%half, %d, %%smem", DYNC__WG_BOX);
     dync__wg_descriptor(w, "%da0", "%mine", w->by_k[0]);
     dync__ptx_line(p, "add.u32 %%mine, %%smem, %d", DYNC__WG_BM * 128);
     dync__wg_descriptor(w, "%db0", "%mine", w->by_k[1]);
-    dync__tile_regs(t, dync__tile_kind_of(w->g->kind)->acc, "%c", w->bn / 2);
+    dync__cuda_tile_regs(t, dync__cuda_tile_kind_of(w->g->kind)->acc, "%c", w->bn / 2);
     dync__wg_end_registers(w);
     dync__ptx_line(p, "mov.u32 %%parity, 0");
-    dync__tile_label(t, "TILE");
+    dync__cuda_tile_label(t, "TILE");
     dync__ptx_line(p, "setp.ge.u32 %%last, %%tile, %lld",
                    (long long)(w->down * w->across * w->g->batches));
     dync__ptx_line(p, "@%%last bra ALL");
     dync__ptx_line(p, "mov.u32 %%kk, 0");
     dync__ptx_line(p, "setp.ne.u32 %%go_on, 0, 0");
-    dync__tile_label(t, "MULTIPLY");
+    dync__cuda_tile_label(t, "MULTIPLY");
     dync__ptx_line(p, "mad.lo.u32 %%full, %%stage, 8, %%bars");
     dync__wg_wait(w, "%full", "%parity");
     dync__ptx_line(p, "mul.wide.u32 %%offset, %%stage, %d", w->stage_bytes >> 4);
     dync__ptx_line(p, "add.s64 %%da, %%da0, %%offset");
     dync__ptx_line(p, "add.s64 %%db, %%db0, %%offset");
     dync__wg_multiply(w);
-    dync__tile_note(t, "one stage's products are under way; those of the one before are done");
+    dync__cuda_tile_note(t, "one stage's products are under way; those of the one before are done");
     dync__ptx_line(p, "wgmma.wait_group.sync.aligned 1");
     dync__ptx_line(p, "@!%%go_on bra FIRST");
     dync__wg_release(w);
-    dync__tile_label(t, "FIRST");
+    dync__cuda_tile_label(t, "FIRST");
     dync__ptx_line(p, "setp.eq.u32 %%go_on, 0, 0");
     dync__ptx_line(p, "mov.u32 %%before, %%stage");
     dync__wg_next(w);
@@ -470,7 +470,7 @@ static void dync__wg_consumer(dync__wg *w)
         dync__wg_store_rows(w);
     dync__ptx_line(p, "add.u32 %%tile, %%tile, %%clusters");
     dync__ptx_line(p, "bra TILE");
-    dync__tile_label(t, "ALL");
+    dync__cuda_tile_label(t, "ALL");
     if (w->by_box) dync__ptx_line(p, "@%%leads cp.async.bulk.wait_group.read 0");
 }
 
@@ -478,7 +478,7 @@ static void dync__wg_consumer(dync__wg *w)
 
 static void dync__wg_begin(dync__wg *w, int64_t clusters)
 {
-    dync__tile *t = w->t;
+    dync__cuda_tile *t = w->t;
     dync__ptx *p = &t->p;
     static const char *const words[] = {"%stage", "%parity", "%tile", "%in",     "%rows", "%m0",
                                         "%n0",    "%batch",  "%nb",   "%kk",     "%kb",   "%full",
@@ -497,8 +497,8 @@ static void dync__wg_begin(dync__wg *w, int64_t clusters)
         dync__ptx_line(p, "mov.b64 %s, m%d", name, i);
         dync__ptx_line(p, "cvta.param.u64 %s, %s", name, name);
     }
-    dync__tile_set(t, "u32", "%bars", "add", "%%smem, %d", w->bars);
-    dync__tile_set(t, "u32", "%group", "shr", "%%thr, 7");
+    dync__cuda_tile_set(t, "u32", "%bars", "add", "%%smem, %d", w->bars);
+    dync__cuda_tile_set(t, "u32", "%group", "shr", "%%thr, 7");
     dync__ptx_line(p, "setp.eq.u32 %%first, %%thr, 0");
     for (int i = 0; i < 2 * w->stages; i++)
         dync__ptx_line(p, "@%%first mbarrier.init.shared::cta.b64 [%%bars+%d], %d", 8 * i,
@@ -515,7 +515,7 @@ static void dync__wg_begin(dync__wg *w, int64_t clusters)
     }
     dync__ptx_line(p, "mov.u32 %%stage, 0");
     dync__ptx_line(p, "div.u32 %%tile, %%cta, %d", w->cluster);
-    dync__tile_set(t, "u32", "%clusters", "mov", "%lld", (long long)clusters);
+    dync__cuda_tile_set(t, "u32", "%clusters", "mov", "%lld", (long long)clusters);
     dync__ptx_line(p, "setp.ne.u32 %%idle, %%group, 0");
     dync__ptx_line(p, "@%%idle bra CONSUME");
 }
@@ -571,9 +571,9 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
     w.depth = 128 / w.bytes;
     g->acc_bytes = 4;
     if (!dync__wg_choose(&w) ||
-        !dync__tile_begin_kernel(w.t, g->arena, g->end, g->host, g->n, false))
+        !dync__cuda_tile_begin_kernel(w.t, g->arena, g->end, g->host, g->n, false))
         return false;
-    dync__tile *t = w.t;
+    dync__cuda_tile *t = w.t;
     bool ok = dync__wg_side(&w, 0) && dync__wg_side(&w, 1);
     w.by_box = ok && dync__wg_result(&w);
     if (ok) {
@@ -585,14 +585,15 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
         t->p.n_checks = w.by_box ? 0 : t->p.n_checks;
         w.stages = w.bn == 256 ? 4 : w.bn == 128 ? 5 : 6;
         w.stage_bytes = (DYNC__WG_BM + w.bn) * 128;
-        (void)dync__tile_shared(t, w.stages * w.stage_bytes, 1024);
-        w.end_at = dync__tile_shared(t, w.by_box ? 4 * DYNC__WG_BOX : 128 * DYNC__WG_END_ROW, 1024);
-        w.bars = dync__tile_shared(t, 16 * w.stages, 8);
+        (void)dync__cuda_tile_shared(t, w.stages * w.stage_bytes, 1024);
+        w.end_at =
+            dync__cuda_tile_shared(t, w.by_box ? 4 * DYNC__WG_BOX : 128 * DYNC__WG_END_ROW, 1024);
+        w.bars = dync__cuda_tile_shared(t, 16 * w.stages, 8);
         dync__wg_begin(&w, clusters);
         dync__wg_producer(&w);
-        dync__tile_label(t, "CONSUME");
+        dync__cuda_tile_label(t, "CONSUME");
         dync__wg_consumer(&w);
-        dync__tile_label(t, "DONE");
+        dync__cuda_tile_label(t, "DONE");
         /* nobody leaves while others send to it; the lanes that did not load wait for the one that
          * did */
         if (w.cluster > 1) {
@@ -607,7 +608,7 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
                             : ".minnctapersm 1\n";
         dync__format(name, sizeof name, "gemm_%s_wgmma_%dx%d", dync__dtype_info(g->dtype)->name,
                      DYNC__WG_BM * w.cluster, w.bn);
-        dync__tile_entry(t, name, clusters * w.cluster, 1, 1, DYNC__WG_THREADS);
+        dync__cuda_tile_entry(t, name, clusters * w.cluster, 1, 1, DYNC__WG_THREADS);
         ok = t->p.n_checks + t->out.n_maps <= DYNC__PTX_CHECKS && !t->p.failed &&
              !t->out.text.failed;
         t->out.n_checks = t->p.n_checks;

@@ -7,14 +7,14 @@
 #include "test.h"
 
 /* Runs a text of one block over n buffers of `bytes` bytes each. */
-static dync_status run(dync__tile *t, int threads, int n, void *const *data, size_t bytes)
+static dync_status run(dync__cuda_tile *t, int threads, int n, void *const *data, size_t bytes)
 {
     dync__cuda_code *code = calloc(1, sizeof *code);
     void *device[4] = {NULL};
     int32_t buf[] = {0, 1, 2, 3};
     code->device = DYNC_CUDA;
-    dync__tile_entry(t, "test", 1, 1, 1, threads);
-    dync_status status = dync__tile_end(t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync__cuda_tile_entry(t, "test", 1, 1, 1, threads);
+    dync_status status = dync__cuda_tile_end(t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < n; i++) {
         device[i] = dync__cuda_alloc(DYNC_CUDA, bytes);
         if (status == DYNC_OK)
@@ -34,25 +34,25 @@ static dync_status run(dync__tile *t, int threads, int n, void *const *data, siz
 }
 
 /* ---- mma.sync: registers come from memory, word r of lane l at [l * n + r] ------------------- */
-static void load_words(dync__tile *t, const char *reg, int n, int buffer)
+static void load_words(dync__cuda_tile *t, const char *reg, int n, int buffer)
 {
     char at[24];
     dync__format(at, sizeof at, "%%at%d", buffer);
-    dync__tile_wide(t, at, NULL);
+    dync__cuda_tile_wide(t, at, NULL);
     dync__ptx_line(&t->p, "mad.wide.u32 %s, %%lane, %d, %%b%d", at, n * 4, buffer);
-    dync__tile_regs(t, "b32", reg, n);
+    dync__cuda_tile_regs(t, "b32", reg, n);
     for (int r = 0; r < n; r++)
         dync__ptx_line(&t->p, "ld.global.b32 %s%d, [%s+%d]", reg, r, at, r * 4);
 }
 /* words[2] += words[0] * words[1]: fragments, a lane's registers after another's. */
 static void multiply(int kind, uint32_t words[3][32 * 4])
 {
-    dync__tile t;
-    dync__tile_begin(&t, 3);
+    dync__cuda_tile t;
+    dync__cuda_tile_begin(&t, 3);
     load_words(&t, "%fa", 4, 0);
     load_words(&t, "%fb", 2, 1);
     load_words(&t, "%acc", 4, 2);
-    dync__tile_mma(&t, kind, "%acc", 0, "%fa", 0, "%fb", 0);
+    dync__cuda_tile_mma(&t, kind, "%acc", 0, "%fa", 0, "%fb", 0);
     for (int r = 0; r < 4; r++) dync__ptx_line(&t.p, "st.global.b32 [%%at2+%d], %%acc%d", r * 4, r);
     void *data[] = {words[0], words[1], words[2]};
     EXPECT_OK(run(&t, 32, 3, data, sizeof words[0]));
@@ -102,7 +102,7 @@ TEST(mma_as_the_manual_has_it)
     for (int kind = DYNC__TILE_BF16; kind <= DYNC__TILE_U8; kind++) {
         static uint32_t words[3][32 * 4];
         static double a[16][32], b[32][8];
-        const dync__tile_kind *is = dync__tile_kind_of(kind);
+        const dync__cuda_tile_kind *is = dync__cuda_tile_kind_of(kind);
         int per = 4 / is->bytes, depth = is->k;
         bool whole = kind >= DYNC__TILE_S8;
         memset(words, 0, sizeof words);
@@ -137,7 +137,8 @@ TEST(mma_as_the_manual_has_it)
                 int row = (lane >> 2) + (i < 2 ? 0 : 8), column = (lane % 4) * 2 + (i & 1);
                 double want = lane + i, got;
                 float f;
-                EXPECT(row == dync__tile_acc_row(lane, i) && column == dync__tile_acc_col(lane, i));
+                EXPECT(row == dync__cuda_tile_acc_row(lane, i) &&
+                       column == dync__cuda_tile_acc_col(lane, i));
                 for (int k = 0; k < depth; k++) want += a[row][k] * b[k][column];
                 memcpy(&f, &words[2][lane * 4 + i], 4);
                 got = whole ? (double)(int32_t)words[2][lane * 4 + i] : (double)f;
@@ -179,21 +180,22 @@ TEST(ldmatrix_reads_swizzled_rows)
         for (int trans = 0; trans < 2; trans++)
             for (int pair = 0; pair < 4; pair++) {
                 for (int i = 0; i < 64 * 64; i++) tile[i] = (uint16_t)i;
-                dync__tile t;
-                dync__tile_begin(&t, 2);
-                dync__tile_rows r = {.name = "%w", .rows = 64, .threads = 64, .row_bytes = 128};
-                (void)dync__tile_shared(&t, 64 * 128, 1024);
-                dync__tile_rows_begin(&t, &r, "%b0", NULL);
-                dync__tile_rows_copy(&t, &r, "%smem", 0, NULL);
-                dync__tile_commit(&t);
-                dync__tile_wait(&t, 0);
-                dync__tile_barrier(&t);
-                dync__tile_set(&t, "u32", "%row0", "mov", "8");
-                dync__tile_matrix(&t, "%l", 4, order, "%row0");
-                dync__tile_set(&t, "u32", "%from", "add", "%%l%d, %%smem", pair);
-                dync__tile_regs(&t, "b32", "%f", 4);
-                dync__tile_ldmatrix(&t, trans, "%f", 0, "%from", 16 * 128);
-                dync__tile_wide(&t, "%at", NULL);
+                dync__cuda_tile t;
+                dync__cuda_tile_begin(&t, 2);
+                dync__cuda_tile_rows r = {
+                    .name = "%w", .rows = 64, .threads = 64, .row_bytes = 128};
+                (void)dync__cuda_tile_shared(&t, 64 * 128, 1024);
+                dync__cuda_tile_rows_begin(&t, &r, "%b0", NULL);
+                dync__cuda_tile_rows_copy(&t, &r, "%smem", 0, NULL);
+                dync__cuda_tile_commit(&t);
+                dync__cuda_tile_wait(&t, 0);
+                dync__cuda_tile_barrier(&t);
+                dync__cuda_tile_set(&t, "u32", "%row0", "mov", "8");
+                dync__cuda_tile_matrix(&t, "%l", 4, order, "%row0");
+                dync__cuda_tile_set(&t, "u32", "%from", "add", "%%l%d, %%smem", pair);
+                dync__cuda_tile_regs(&t, "b32", "%f", 4);
+                dync__cuda_tile_ldmatrix(&t, trans, "%f", 0, "%from", 16 * 128);
+                dync__cuda_tile_wide(&t, "%at", NULL);
                 dync__ptx_line(&t.p, "mad.wide.u32 %%at, %%thr, 16, %%b1");
                 dync__ptx_line(&t.p, "st.global.v4.b32 [%%at], {%%f0, %%f1, %%f2, %%f3}");
                 void *data[] = {tile, got};
@@ -220,21 +222,21 @@ TEST(windows_end_where_memory_does)
     static uint16_t tile[20 * 64 + 8];
     static uint32_t got[64 * 32];
     for (int i = 0; i < 20 * 64; i++) tile[i] = (uint16_t)(i + 1);
-    dync__tile t;
-    dync__tile_begin(&t, 1);
-    dync__tile_rows r = {.name = "%w", .rows = 32, .threads = 64, .row_bytes = 128};
-    (void)dync__tile_shared(&t, 32 * 128, 1024);
-    dync__tile_set(&t, "s32", "%rows", "mov", "19");
-    dync__tile_set(&t, "s32", "%bytes", "mov", "54");
-    dync__tile_rows_begin(&t, &r, "%b0", "%rows");
-    dync__tile_rows_copy(&t, &r, "%smem", 0, "%bytes");
-    dync__tile_commit(&t);
-    dync__tile_wait(&t, 0);
-    dync__tile_barrier(&t);
-    dync__tile_wide(&t, "%at", NULL);
+    dync__cuda_tile t;
+    dync__cuda_tile_begin(&t, 1);
+    dync__cuda_tile_rows r = {.name = "%w", .rows = 32, .threads = 64, .row_bytes = 128};
+    (void)dync__cuda_tile_shared(&t, 32 * 128, 1024);
+    dync__cuda_tile_set(&t, "s32", "%rows", "mov", "19");
+    dync__cuda_tile_set(&t, "s32", "%bytes", "mov", "54");
+    dync__cuda_tile_rows_begin(&t, &r, "%b0", "%rows");
+    dync__cuda_tile_rows_copy(&t, &r, "%smem", 0, "%bytes");
+    dync__cuda_tile_commit(&t);
+    dync__cuda_tile_wait(&t, 0);
+    dync__cuda_tile_barrier(&t);
+    dync__cuda_tile_wide(&t, "%at", NULL);
     dync__ptx_line(&t.p, "mad.wide.u32 %%at, %%thr, 64, %%b0");
-    dync__tile_set(&t, "u32", "%from", "mad.lo", "%%thr, 64, %%smem");
-    dync__tile_regs(&t, "b32", "%v", 16);
+    dync__cuda_tile_set(&t, "u32", "%from", "mad.lo", "%%thr, 64, %%smem");
+    dync__cuda_tile_regs(&t, "b32", "%v", 16);
     for (int i = 0; i < 16; i++) dync__ptx_line(&t.p, "ld.shared.b32 %%v%d, [%%from+%d]", i, 4 * i);
     for (int i = 0; i < 16; i++) dync__ptx_line(&t.p, "st.global.b32 [%%at+%d], %%v%d", 4 * i, i);
     memcpy(got, tile, 20 * 128);
@@ -242,7 +244,8 @@ TEST(windows_end_where_memory_does)
     EXPECT_OK(run(&t, 64, 1, data, 32 * 128));
     for (int row = 0; row < 32; row++)
         for (int c = 0; c < 64; c++) {
-            const uint16_t *h = (const uint16_t *)got + dync__tile_swizzle(row, c / 8) / 2 + c % 8;
+            const uint16_t *h = (const uint16_t *)got + dync__cuda_tile_swizzle(row, c / 8) / 2 +
+                                c % 8;
             if (!EXPECT_EQ_INT(*h, row < 19 && c < 27 ? row * 64 + c + 1 : 0)) return;
         }
 }
@@ -257,21 +260,21 @@ enum { READS_OWN, READS_OTHERS };
 static dync_status read_after(bool commit, int wait, bool barrier, int whose)
 {
     static uint32_t words[64];
-    dync__tile t;
+    dync__cuda_tile t;
     for (uint32_t i = 0; i < 64; i++) words[i] = i + 100;
-    dync__tile_begin(&t, 1);
-    (void)dync__tile_shared(&t, 256, 16);
-    dync__tile_wide(&t, "%at", NULL);
+    dync__cuda_tile_begin(&t, 1);
+    (void)dync__cuda_tile_shared(&t, 256, 16);
+    dync__cuda_tile_wide(&t, "%at", NULL);
     dync__ptx_line(&t.p, "mad.wide.u32 %%at, %%thr, 4, %%b0");
-    dync__tile_set(&t, "u32", "%to", "mad.lo", "%%thr, 4, %%smem");
-    dync__tile_set(&t, "b32", "%other", whose == READS_OWN ? "and" : "xor", "%%thr, %d",
-                   whose == READS_OWN ? 63 : 32);
+    dync__cuda_tile_set(&t, "u32", "%to", "mad.lo", "%%thr, 4, %%smem");
+    dync__cuda_tile_set(&t, "b32", "%other", whose == READS_OWN ? "and" : "xor", "%%thr, %d",
+                        whose == READS_OWN ? 63 : 32);
     dync__ptx_line(&t.p, "mad.lo.u32 %%other, %%other, 4, %%smem");
-    dync__tile_cp(&t, 4, "%to", 0, "%at", 0, NULL);
-    if (commit) dync__tile_commit(&t);
-    if (wait >= 0) dync__tile_wait(&t, wait);
-    if (barrier) dync__tile_barrier(&t);
-    dync__tile_set(&t, "b32", "%v", "mov", "0");
+    dync__cuda_tile_cp(&t, 4, "%to", 0, "%at", 0, NULL);
+    if (commit) dync__cuda_tile_commit(&t);
+    if (wait >= 0) dync__cuda_tile_wait(&t, wait);
+    if (barrier) dync__cuda_tile_barrier(&t);
+    dync__cuda_tile_set(&t, "b32", "%v", "mov", "0");
     dync__ptx_line(&t.p, "ld.shared.b32 %%v, [%%other]");
     dync__ptx_line(&t.p, "st.global.b32 [%%at], %%v");
     void *data[] = {words};
@@ -316,8 +319,8 @@ TEST(swizzled_rows_meet_in_no_bank)
         uint32_t by_row = 0, by_chunk = 0;
         for (int i = 0; i < 8; i++)
             for (int word = 0; word < 4; word++) {
-                by_row |= 1u << ((dync__tile_swizzle(8 + i, fixed) / 4 + word) % 32);
-                by_chunk |= 1u << ((dync__tile_swizzle(fixed, i) / 4 + word) % 32);
+                by_row |= 1u << ((dync__cuda_tile_swizzle(8 + i, fixed) / 4 + word) % 32);
+                by_chunk |= 1u << ((dync__cuda_tile_swizzle(fixed, i) / 4 + word) % 32);
             }
         EXPECT(by_row == 0xffffffffu && by_chunk == 0xffffffffu);
     }
