@@ -62305,10 +62305,17 @@ static dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dy
  * the scope. */
 typedef dync_tensor *(*dync__tensor_map)(void *user, dync_tensor *);
 DYNC__FN dync_value dync__value_map(dync_value v, dync__tensor_map fn, void *user);
+DYNC__FN bool dync__too_many(const char *what, int nargs);
 DYNC__FN dync_status dync__callargs_flatten(dync__callargs *, int nargs, const dync_value *args);
 /* i-th of "x, y" or "arg<i>" */
 DYNC__FN const char *dync__arg_name(dync__arena *, const char *names, int i);
 /* guard.c */
+struct dync__alias_table;
+DYNC__FN const dync__guard_item *dync__items_differ(const dync__guard_item **item,
+                                                    const dync_value *v, int n,
+                                                    const dync_value **bad);
+DYNC__FN const dync__tensor *dync__foreign_now(const dync__cache_entry *e, const dync__callargs *c,
+                                               const dync__foreign *f);
 DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync__compiled *,
                                        const dync__callargs *);
 /* A tensor from elsewhere that the trace met; t is what f stands for. */
@@ -62337,7 +62344,7 @@ DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *, const dync__tn
 DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
                                  dync_value (*compute)(int op, dync_value, dync_value),
                                  dync_value *result);
-/* dynamic.c */
+/* shape_guard.c, sizes.c */
 DYNC__FN dync_status dync__shapes_choose(dync__compiled *, dync__cache_entry *,
                                          const dync__callargs *);
 DYNC__FN bool dync__shapes_hold(const dync__cache_entry *, const dync__callargs *);
@@ -62406,7 +62413,7 @@ DYNC__FN bool dync__quick_call(const dync__cache_entry *, int nargs, const dync_
                                const dync_value *into, dync_value *result);
 DYNC__FN bool dync__memory_meets(const dync__tensor *, const dync__tensor *);
 
-/* ---- the tracer (trace.c) -------------------------------------------------------------------- */
+/* ---- traced calls ---------------------------------------------------------------------------- */
 typedef struct dync__break_record {
     const char *reason, *stack;
 } dync__break_record;
@@ -62420,7 +62427,7 @@ typedef struct dync__capture_log {
     DYNC__VEC(const char *) memory; /* of each graph that explain compiled */
 } dync__capture_log;
 
-/* cut.c: a traced call; see trace.h for the tracer */
+/* call.c: a traced call; see trace.h for the tracer */
 typedef struct dync__path_step {
     dync__tnode *node;
     int64_t outcome;
@@ -62476,7 +62483,7 @@ extern void (*dync__reset_backwards)(void);
 static void (*dync__explain_memory)(dync__graph *, const dync_value *examples, dync__str *out);
 static void (*dync__reset_backwards)(void);
 #endif
-/* cache.c, explain.c, callback.c */
+/* compiled.c, explain.c, callback.c */
 DYNC__FN const char *dync__stack_line_parts(const char *line, size_t n, const char **in);
 DYNC__FN void dync__compiled_free(dync__compiled *); /* NULL allowed */
 DYNC__FN dync__compiled *dync__compiled_new(dync_callee, const char *name,
@@ -62494,6 +62501,21 @@ static DYNC__TLS dync__capture_log *dync__capture_log_now;
 /* named after "L['x']": l_x_, for L_x_ */
 DYNC__FN dync__node *dync__graph_input_of(dync__graph *, const char *source,
                                           const dync__info *info_or_null);
+/* tree.c */
+DYNC__FN dync_status dync__call_entry(dync__compiled *f, dync__cache_entry *e,
+                                      const dync__callargs *call, const dync_value *into,
+                                      dync_value *result);
+/* miss.c */
+DYNC__FN dync_status dync__call_miss(dync__compiled *f, const dync__callargs *call,
+                                     dync_value *result);
+/* compiled.c */
+DYNC__FN void dync__entry_free(dync__cache_entry *e);
+DYNC__FN void dync__compiled_bury(dync__compiled *f);
+/* guard.c */
+DYNC__FN bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__callargs *c, int k,
+                                         const dync__tensor *t, struct dync__alias_table *table);
+/* segment.c */
+DYNC__FN dync_value dync__boxed_value(dync__tensor *t);
 #endif
 
 /* ==== capture/trace.h ============================================================================== */
@@ -62503,7 +62525,18 @@ DYNC__FN dync__node *dync__graph_input_of(dync__graph *, const char *source,
 #define DYNC__TRACE_H
 
 /* mark: pending calls at its entry */
-typedef struct dync__number dync__number; /* number.c: a symbolic number */
+enum { DYNC__MAX_SYMBOLS = 64 };
+/* A symbolic number (symbol.c). */
+typedef struct dync__number {
+    dync__tensor *fake;         /* owned while the trace is open */
+    dync_value plain;           /* what it is in this call */
+    const char *text;           /* "s1 + 1" */
+    const char *source;         /* of an input */
+    bool sum;                   /* its text needs brackets in a product */
+    struct dync__number *of[2]; /* what it was computed from */
+    int arg;                    /* an argument: which; a cell: -1; computed: -2 */
+    dync_cell *cell;
+} dync__number;
 typedef struct dync__tracer dync__tracer;
 
 /* ---- environment (env.c): the values that exist -------------------------------------------- */
@@ -62520,7 +62553,6 @@ typedef struct dync__environment {  /* by place */
     DYNC__VEC(dync__tensor *) fake; /* what traced code sees of it (owned) */
     DYNC__VEC(dync__node *) holder; /* its placeholder in the pending graph, or NULL */
     DYNC__VEC(dync__origin) origin;
-    int leaf[DYNC__MAX_LEAVES]; /* place of each tensor argument */
 } dync__environment;
 
 /* ---- recording (record.c): the pending graph ----------------------------------------------- */
@@ -62625,6 +62657,7 @@ struct dync__tracer {
     const dync__callargs *call;
     uint64_t id;
     dync__environment env;
+    int leaf[DYNC__MAX_LEAVES]; /* place of each tensor argument */
     dync__recording rec;
     dync__cutting cut;
     dync__effects effects;
@@ -62650,39 +62683,91 @@ struct dync__tracer {
     dync__tracer *outer;
 };
 
+/* number.c */
+DYNC__FN const char *dync__number_text(const dync__tracer *, const dync__tensor *fake,
+                                       dync_value *plain, const char **source, bool *cell);
+/* NULL: none of this trace */
+DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *, const void *symbol);
+/* -1: none of this trace's */
+DYNC__FN int dync__number_index(const dync__tracer *, const void *symbol);
+DYNC__FN dync_value dync__number_plain(const dync__number *);
+DYNC__FN dync__number *dync__number_find(const dync__tracer *t, const void *p);
+/* shape_guard.c */
+DYNC__FN bool dync__shapes_values(const dync__symtab *s, const dync__callargs *c, int64_t *value);
+DYNC__FN bool dync__shapes_guards(const dync__symtab *s, const int64_t *value);
+/* lint.c: what a trace reports; nothing happens while there is no lint */
+DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
+DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real,
+                                  const dync__tensor *fake);
+DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
+/* true: in the second trace, the outcome to take */
+DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);
+DYNC__FN uint64_t dync__lint_salt(const dync__tracer *); /* of a second trace's tokens; else 0 */
+DYNC__FN void dync__lint_restart(const dync__tracer *);
+DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
+/* true: a break in the second trace */
+DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);
 /* trace.c */
 /* For whoever changes or reads the trace itself: one that followed a script goes on as a trace, and
  * what it does from here is not recorded. */
 DYNC__FN dync__tracer *dync__tracer_current(void);
 DYNC__FN dync__tracer *dync__tracer_peek(void); /* as it is */
-DYNC__FN dync_status dync__tracer_call(dync__handler *, dync__opcall *);
-DYNC__FN dync_status dync__tracer_record(dync__tracer *, dync__opcall *);
 DYNC__FN bool dync__tracer_owns(const dync__tracer *, const dync__tensor *);
 /* stops the trace; the first status stays */
 DYNC__FN dync_status dync__tracer_fail(dync__tracer *, dync_status);
+DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
+DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
+/* the one that records now, or NULL; see dync__tracer_current */
+DYNC__FN dync__tracer *dync__tracing(void);
+/* also one that follows a script: for what scripts know */
+DYNC__FN dync__tracer *dync__tracing_or_replay(void);
+/* script.c */
+DYNC__FN void dync__script_stop(dync__tracer *);
+DYNC__FN bool dync__script_takes(dync__tracer *, dync__tensor *fake);
+DYNC__FN void dync__script_op(dync__tracer *, const dync__opcall *,
+                              dync__number *const *operand_or_null);
+DYNC__FN void dync__script_foreign(dync__tracer *, int env);
+DYNC__FN void dync__script_frame(dync__tracer *, const char *name_or_null, dync_loc);
+DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *real);
+/* foreign code reads it */
+DYNC__FN void dync__script_wants(dync__tracer *, const dync__tensor *fake);
+/* foreign code may write what it can reach */
+DYNC__FN void dync__script_may_write(dync__tracer *);
+/* env.c */
 /* -1: no memory */
 DYNC__FN int dync__tracer_env_add(dync__tracer *, dync__tensor *real, dync__tensor *fake_taken);
 DYNC__FN int dync__tracer_env_real(dync__tracer *, dync__tensor *real);
 DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
+DYNC__FN int dync__record_foreign(dync__tracer *, dync__tensor *real, dync_tensor **, const char *);
+DYNC__FN dync_status dync__record_value(dync__tracer *, int env);
+DYNC__FN dync_status dync__record_keep(dync__tracer *);
+/* what it dropped, too */
+DYNC__FN dync_status dync__cut_complete(dync__tracer *, dync__segment *, const int *in_env,
+                                        dync__tensor **out);
+/* everything that was dropped and is still held */
+DYNC__FN dync_status dync__env_complete(dync__tracer *);
+/* computed again where narrowing dropped it; NULL + error */
+DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);
+DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor *,
+                                       const dync__tensor *);
+/* after a cut: the real tensor (borrowed), or NULL + error */
+DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);
+DYNC__FN dync__tensor *dync__fake_of(const dync__tensor *real, const dync__layout *lay);
+/* record.c */
+DYNC__FN dync_status dync__tracer_record(dync__tracer *, dync__opcall *);
 /* there is a pending graph; false: no memory */
 DYNC__FN bool dync__tracer_graph(dync__tracer *);
 DYNC__FN dync__node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
-DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *);
-DYNC__FN dync_status dync__tracer_enter(dync__tracer *, dync__opcall *);
-DYNC__FN dync_status dync__tracer_answer(dync__tracer *, dync__opcall *);
-DYNC__FN void dync__tracer_guard_more(dync__tracer *, bool *kind);
 /* tensors become nodes */
 DYNC__FN dync_status dync__tracer_args(dync__tracer *, int n, const dync__arg *in, dync__arg *out);
 DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args);
 DYNC__FN dync_status dync__record_grad_mode(dync__tracer *,
                                             const dync__opcall *); /* _set_grad_enabled */
-DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync__compiled *, dync__cache_entry *,
-                                       const dync__callargs *, const dync__path *path_or_null);
-DYNC__FN void dync__tracer_close(dync__tracer *);
-DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
-DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
-/* fakes in place of the call's tensors */
-DYNC__FN dync_status dync__trace_arguments(dync__tracer *, dync_value *out);
+DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *, dync__tensor *real);
+DYNC__FN dync__node *dync__number_node(dync__tracer *, dync__number *);
+/* the placeholder of a place in the environment */
+DYNC__FN dync__node *dync__tracer_input(dync__tracer *, dync__graph *, int env);
+DYNC__FN dync_status dync__tracer_adopt_args(dync__tracer *t, int n, dync__arg *args);
 /* effects.c */
 /* borrowed */
 DYNC__FN dync_status dync__trace_grad_of(dync__tracer *, dync__tensor *fake,
@@ -62707,20 +62792,77 @@ DYNC__FN dync_status dync__effects_flush(dync__tracer *); /* after a cut */
 /* foreign code may have set gradients */
 DYNC__FN void dync__effects_forget(dync__tracer *);
 DYNC__FN void dync__effects_free(dync__tracer *);
-/* intercept.c, frame.c */
-/* the one that records now, or NULL; see dync__tracer_current */
-DYNC__FN dync__tracer *dync__tracing(void);
-/* also one that follows a script: for what scripts know */
-DYNC__FN dync__tracer *dync__tracing_or_replay(void);
-/* after a cut: with real tensors */
-DYNC__FN dync_value dync__real_value(dync__tracer *, dync_value);
-DYNC__FN bool dync__too_many(const char *what, int nargs);
-DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *, dync__tensor *real);
-DYNC__FN dync_value dync__frame_body(dync__tracer *, const dync_callee *, const char *name,
-                                     int nargs, const dync_value *args);
-DYNC__FN dync_status dync__allowed_run(dync__node *, int nargs, dync__arg *args,
-                                       dync__tensor **out);
-/* step.c: backward inside a trace */
+DYNC__FN dync_status dync__record_effect(dync__tracer *, dync__effect);
+/* sizes.c */
+DYNC__FN dync_status dync__shapes_open(dync__tracer *);
+DYNC__FN void dync__shapes_close(dync__tracer *);
+DYNC__FN bool dync__shapes_again(dync__tracer *, dync__symtab *);
+DYNC__FN dync_status dync__shapes_publish(dync__tracer *);
+/* before the graph gets its output */
+DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync__graph *);
+/* symbol.c */
+DYNC__FN dync_status dync__numbers_open(dync__tracer *);
+DYNC__FN void dync__numbers_close(dync__tracer *);
+/* true: it is a symbol */
+DYNC__FN bool dync__number_argument(dync__tracer *, int arg, dync_value *);
+/* symbolic argument k, as it is in this call */
+DYNC__FN bool dync__number_again(dync__tracer *, int k, dync__tensor *fake);
+DYNC__FN void dync__number_operands(dync__tracer *, dync__opcall *, dync__number **number);
+/* its place in the environment; -1: no memory */
+DYNC__FN int dync__number_enter(dync__tracer *, dync_value plain);
+DYNC__FN bool dync__trace_cell_get(struct dync__cell *, dync_value *result);
+DYNC__FN bool dync__trace_cell_set(struct dync__cell *, dync_value);
+DYNC__FN void dync__numbers_install(void);
+/* lift.c */
+DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync__graph *, uint64_t site,
+                                        dync__tensor *const *in, const int **in_env,
+                                        dync__segment **);
+/* script_cut.c */
+DYNC__FN void dync__script_cut_begin(dync__tracer *, const char *reason);
+DYNC__FN void dync__script_piece(dync__tracer *, const dync__segref *, int n_out,
+                                 dync__tensor *const *fakes);
+DYNC__FN void dync__script_cut_end(dync__tracer *, bool returns);
+DYNC__FN void dync__script_returns(dync__tracer *, const dync_value *result);
+DYNC__FN void dync__script_begin(dync__tracer *);
+DYNC__FN void dync__script_end(dync__tracer *, bool failed);
+/* piece.c */
+DYNC__FN dync_status dync__record_piece(dync__tracer *, dync__graph *, uint64_t hash, uint64_t site,
+                                        dync__segref *, dync__tensor **out);
+DYNC__FN dync_status dync__cut_run(dync__tracer *, dync__segment *, const int *in_env,
+                                   dync__tensor **out);
+DYNC__FN dync__graph *dync__piece_graph(dync__tracer *t, int from, int to);
+DYNC__FN uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const char *reason);
+DYNC__FN dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t site, int n_out,
+                                     dync__tensor **fakes, dync__node **nodes);
+/* cut.c */
+DYNC__FN dync_status dync__record_cut(dync__tracer *, const char *reason);
+DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
+/* cuts there (and does that) and here; no break */
+DYNC__FN dync_status dync__tracer_split(dync__tracer *, dync__tensor *made,
+                                        const dync__effect *then_or_null);
+/* the last pending write to its memory; NULL: none */
+DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);
+/* "file:line in fn" lines, outermost first */
+DYNC__FN void dync__trace_stack(const dync__tracer *, dync__str *);
+DYNC__FN void dync__stack_line(dync__str *s, dync_loc at, const char *fn);
+DYNC__FN dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null);
+/* break.c */
+DYNC__FN dync_status dync__record_branch(dync__tracer *, dync__tensor *fake, bool as_bool,
+                                         int64_t *outcome);
+DYNC__FN dync_status dync__record_outcome(dync__tracer *, dync__tensor *fake, bool as_bool,
+                                          int64_t outcome);
+DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason,
+                                       const char *fullgraph_text);
+DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool,
+                                        int64_t *outcome);
+DYNC__FN void dync__tracer_publish_env(dync__tracer *t);
+/* handler.c */
+DYNC__FN dync_status dync__tracer_call(dync__handler *, dync__opcall *);
+DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *);
+DYNC__FN dync_status dync__tracer_enter(dync__tracer *, dync__opcall *);
+DYNC__FN dync_status dync__tracer_answer(dync__tracer *, dync__opcall *);
+DYNC__FN void dync__tracer_guard_more(dync__tracer *, bool *kind);
+/* step.c */
 DYNC__FN void dync__taped_open(dync__tracer *);
 DYNC__FN void dync__taped_close(dync__tracer *);
 /* the recorded tensor that an alias of the tape stands for */
@@ -62732,120 +62874,42 @@ DYNC__FN dync_value dync__taped_gradients(dync__tracer *, dync_value outputs, dy
 DYNC__FN bool dync__taped_apply(dync__tracer *, const dync_autograd_function *, int nargs,
                                 const dync_value *args, dync_value *result);
 DYNC__FN dync_status dync__taped_finish(dync__tracer *, const dync_value *result);
-/* lint.c: what a trace reports; nothing happens while there is no lint */
-DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
-DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real,
-                                  const dync__tensor *fake);
-DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
-/* true: in the second trace, the outcome to take */
-DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);
-DYNC__FN uint64_t dync__lint_salt(const dync__tracer *); /* of a second trace's tokens; else 0 */
-DYNC__FN void dync__lint_restart(const dync__tracer *);
-DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
-/* true: a break in the second trace */
-DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);
-/* number.c */
-DYNC__FN dync_status dync__numbers_open(dync__tracer *);
-DYNC__FN void dync__numbers_close(dync__tracer *);
-/* true: it is a symbol */
-DYNC__FN bool dync__number_argument(dync__tracer *, int arg, dync_value *);
-DYNC__FN const char *dync__number_text(const dync__tracer *, const dync__tensor *fake,
-                                       dync_value *plain, const char **source, bool *cell);
-/* NULL: none of this trace */
-DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *, const void *symbol);
-/* -1: none of this trace's */
-DYNC__FN int dync__number_index(const dync__tracer *, const void *symbol);
-/* symbolic argument k, as it is in this call */
-DYNC__FN bool dync__number_again(dync__tracer *, int k, dync__tensor *fake);
-DYNC__FN dync_value dync__number_plain(const dync__number *);
-DYNC__FN void dync__number_operands(dync__tracer *, dync__opcall *, dync__number **number);
-DYNC__FN dync__node *dync__number_node(dync__tracer *, dync__number *);
-/* its place in the environment; -1: no memory */
-DYNC__FN int dync__number_enter(dync__tracer *, dync_value plain);
-/* lift.c */
-DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync__graph *, uint64_t site,
-                                        dync__tensor *const *in, const int **in_env,
-                                        dync__segment **);
-DYNC__FN bool dync__trace_cell_get(struct dync__cell *, dync_value *result);
-DYNC__FN bool dync__trace_cell_set(struct dync__cell *, dync_value);
-DYNC__FN void dync__numbers_install(void);
-/* dynamic.c */
-DYNC__FN dync_status dync__shapes_open(dync__tracer *);
-DYNC__FN void dync__shapes_close(dync__tracer *);
-DYNC__FN bool dync__shapes_again(dync__tracer *, dync__symtab *);
-DYNC__FN dync_status dync__shapes_publish(dync__tracer *);
-/* before the graph gets its output */
-DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync__graph *);
-/* the placeholder of a place in the environment */
-DYNC__FN dync__node *dync__tracer_input(dync__tracer *, dync__graph *, int env);
-/* script.c */
-DYNC__FN void dync__script_stop(dync__tracer *);
-DYNC__FN bool dync__script_takes(dync__tracer *, dync__tensor *fake);
-DYNC__FN void dync__script_op(dync__tracer *, const dync__opcall *,
-                              dync__number *const *operand_or_null);
-
-DYNC__FN void dync__script_foreign(dync__tracer *, int env);
-DYNC__FN void dync__script_frame(dync__tracer *, const char *name_or_null, dync_loc);
-DYNC__FN void dync__script_cut_begin(dync__tracer *, const char *reason);
-DYNC__FN void dync__script_piece(dync__tracer *, const dync__segref *, int n_out,
-                                 dync__tensor *const *fakes);
-DYNC__FN void dync__script_cut_end(dync__tracer *, bool returns);
-DYNC__FN void dync__script_returns(dync__tracer *, const dync_value *result);
-DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *real);
-/* foreign code reads it */
-DYNC__FN void dync__script_wants(dync__tracer *, const dync__tensor *fake);
-/* foreign code may write what it can reach */
-DYNC__FN void dync__script_may_write(dync__tracer *);
-DYNC__FN void dync__script_begin(dync__tracer *);
-DYNC__FN void dync__script_end(dync__tracer *, bool failed);
-/* replay.c */
-DYNC__FN bool dync__replay_begin(dync__tracer *); /* true: the call follows a script */
-DYNC__FN void dync__path_begin(dync__tracer *,
-                               const dync__path *); /* path.c: it goes that way first */
+/* result.c */
 /* the functions of the recording way, by their doors */
 DYNC__FN const dync__way *dync__recording_way(void);
-DYNC__FN int dync__record_foreign(dync__tracer *, dync__tensor *real, dync_tensor **, const char *);
-DYNC__FN dync_status dync__record_cut(dync__tracer *, const char *reason);
-DYNC__FN dync_status dync__record_piece(dync__tracer *, dync__graph *, uint64_t hash, uint64_t site,
-                                        dync__segref *, dync__tensor **out);
-DYNC__FN dync_status dync__record_branch(dync__tracer *, dync__tensor *fake, bool as_bool,
-                                         int64_t *outcome);
-DYNC__FN dync_status dync__record_outcome(dync__tracer *, dync__tensor *fake, bool as_bool,
-                                          int64_t outcome);
 DYNC__FN dync__tensor *dync__record_found(const dync__tracer *, dync__tensor *now);
-DYNC__FN dync_status dync__record_effect(dync__tracer *, dync__effect);
 DYNC__FN int dync__record_place(dync__tracer *, const dync__tensor *fake);
-DYNC__FN dync_status dync__record_value(dync__tracer *, int env);
-DYNC__FN dync_status dync__record_keep(dync__tracer *);
 DYNC__FN dync_status dync__record_finish(dync__tracer *, dync_value, dync__outval *);
 DYNC__FN void dync__record_own(dync__tracer *);
-/* cut.c */
-/* what it dropped, too */
-DYNC__FN dync_status dync__cut_complete(dync__tracer *, dync__segment *, const int *in_env,
-                                        dync__tensor **out);
-/* everything that was dropped and is still held */
-DYNC__FN dync_status dync__env_complete(dync__tracer *);
-DYNC__FN dync_status dync__cut_run(dync__tracer *, dync__segment *, const int *in_env,
-                                   dync__tensor **out);
-/* computed again where narrowing dropped it; NULL + error */
-DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);
-DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
-/* cuts there (and does that) and here; no break */
-DYNC__FN dync_status dync__tracer_split(dync__tracer *, dync__tensor *made,
-                                        const dync__effect *then_or_null);
-DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor *,
-                                       const dync__tensor *);
-/* the last pending write to its memory; NULL: none */
-DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);
 DYNC__FN dync_status dync__result_tree(dync__tracer *, const dync_value *, dync__outval *);
-DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason,
-                                       const char *fullgraph_text);
-DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool,
-                                        int64_t *outcome);
-/* after a cut: the real tensor (borrowed), or NULL + error */
-DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);
-/* "file:line in fn" lines, outermost first */
-DYNC__FN void dync__trace_stack(const dync__tracer *, dync__str *);
+/* replay_cut.c */
+DYNC__FN bool dync__replay_begin(dync__tracer *); /* true: the call follows a script */
+/* path.c */
+DYNC__FN void dync__path_begin(dync__tracer *,
+                               const dync__path *); /* path.c: it goes that way first */
+/* reads.c */
+DYNC__FN const dync__read_intercept *dync__capture_reads(void);
+/* after a cut: with real tensors */
+DYNC__FN dync_value dync__real_value(dync__tracer *, dync_value);
+DYNC__FN dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, const char *reason,
+                                        const char *fullgraph_text);
+/* allowed.c */
+DYNC__FN dync_status dync__allowed_run(dync__node *, int nargs, dync__arg *args,
+                                       dync__tensor **out);
+DYNC__FN bool dync__allowed_fits(const dync_value *v, int n);
+DYNC__FN dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, const char *name,
+                                        int nargs, const dync_value *args);
+/* frame.c */
+DYNC__FN dync_value dync__frame_body(dync__tracer *, const dync_callee *, const char *name,
+                                     int nargs, const dync_value *args);
+/* grads.c */
+DYNC__FN const dync__grad_intercept *dync__capture_grads(void);
+/* call.c */
+DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync__compiled *, dync__cache_entry *,
+                                       const dync__callargs *, const dync__path *path_or_null);
+DYNC__FN void dync__tracer_close(dync__tracer *);
+/* fakes in place of the call's tensors */
+DYNC__FN dync_status dync__trace_arguments(dync__tracer *, dync_value *out);
 #endif
 
 /* ==== capture/script.h ============================================================================= */
@@ -62944,13 +63008,11 @@ typedef struct dync__script {
     DYNC__VEC(dync__script_event) event;
     DYNC__VEC(dync__kept_value) value;
     /* of the call that has it */
-    int32_t at;                           /* the last event, -1 none yet */
-    DYNC__VEC(int32_t) waiting;           /* events since the last cut */
-    bool grad_off;                        /* grad mode where they begin */
-    dync__cut_record *cut;                /* being recorded */
-    DYNC__VEC(dync__tensor *) real, fake; /* room of the tracer's, kept between calls */
-    DYNC__VEC(dync__node *) holder;
-    DYNC__VEC(dync__origin) origin;
+    int32_t at;                 /* the last event, -1 none yet */
+    DYNC__VEC(int32_t) waiting; /* events since the last cut */
+    bool grad_off;              /* grad mode where they begin */
+    dync__cut_record *cut;      /* being recorded */
+    dync__environment env;      /* room of the tracer's, kept between calls */
 } dync__script;
 
 DYNC__FN void dync__script_followed(dync__script *);
@@ -62962,8 +63024,99 @@ DYNC__INLINE int32_t dync__script_first(const dync__script *s)
 {
     return s->at < 0 ? s->root : s->event.at[s->at].next;
 }
+/* script.c */
+DYNC__FN int32_t dync__script_find(const dync__script *s, const dync__tensor *fake);
+DYNC__FN bool dync__script_room(dync__tracer *t);
+DYNC__FN int32_t dync__script_value_add(dync__tracer *t, dync__tensor *fake, bool owned);
+DYNC__FN dync__script_event *dync__script_event_add(dync__tracer *t, dync__script_event e);
+DYNC__FN void dync__script_free(dync__script *s);
+/* replay.c */
+DYNC__FN int dync__replay_env(const dync__tracer *t, const dync__tensor *fake);
+DYNC__FN bool dync__replay_room(dync__tracer *t, int n);
+DYNC__FN void dync__replay_place(dync__tracer *t, dync__tensor *real, dync__tensor *fake);
+DYNC__FN void dync__replay_place_all(dync__tracer *t, const dync__cut_part *p,
+                                     dync__tensor *const *out);
+DYNC__FN void dync__replay_leave(dync__tracer *t);
+DYNC__FN dync_tensor *dync__replay_known(dync__handler *self, int op, int nargs,
+                                         const dync__arg *args, const dync_loc *at);
+DYNC__FN int dync__replay_meets(dync__tracer *t, dync__tensor *real);
+DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c);
+DYNC__FN bool dync__replay_has_frame(dync__tracer *t, const char *name_or_null, dync_loc loc);
 #endif
 DYNC__COLD
+
+/* ==== capture/callback.c =========================================================================== */
+/* capture/callback.c: what the user asked to be told of compiles. Start callbacks run in
+ * registration order when a frame begins to compile, end callbacks when it ends, also by an error.
+ * Process-wide; dync_reset forgets them. */
+
+typedef struct dync__callback {
+    int id;
+    bool at_end;
+    void (*fn)(void *);
+    void *user;
+} dync__callback;
+enum { DYNC__MAX_CALLBACKS = 32 };
+static struct {
+    dync__mutex lock;
+    dync__callback at[DYNC__MAX_CALLBACKS];
+    int n, next_id;
+} dync__callbacks;
+
+static int dync__callback_add(bool at_end, void (*fn)(void *), void *user)
+{
+    int id = -1;
+    if (!fn) {
+        dync__fail(DYNC_ERR_VALUE, "dync_on_compile: the function is NULL");
+        return -1;
+    }
+    dync__lock(&dync__callbacks.lock);
+    if (dync__callbacks.n < DYNC__MAX_CALLBACKS) {
+        id = dync__callbacks.next_id++;
+        dync__callbacks.at[dync__callbacks.n++] = (dync__callback){id, at_end, fn, user};
+    }
+    dync__unlock(&dync__callbacks.lock);
+    if (id < 0) dync__fail(DYNC_ERR_VALUE, "more than %d compile callbacks", DYNC__MAX_CALLBACKS);
+    return id;
+}
+DYNC_API int dync_on_compile_start(void (*fn)(void *), void *user)
+{
+    return dync__callback_add(false, fn, user);
+}
+DYNC_API int dync_on_compile_end(void (*fn)(void *), void *user)
+{
+    return dync__callback_add(true, fn, user);
+}
+
+DYNC_API void dync_remove_callback(int id)
+{
+    dync__lock(&dync__callbacks.lock);
+    int k = 0;
+    for (int i = 0; i < dync__callbacks.n; i++)
+        if (dync__callbacks.at[i].id != id) dync__callbacks.at[k++] = dync__callbacks.at[i];
+    dync__callbacks.n = k;
+    dync__unlock(&dync__callbacks.lock);
+}
+
+/* A copy is walked, so that no lock is held while user code runs. */
+static void dync__callbacks_run(bool at_end)
+{
+    dync__callback copy[DYNC__MAX_CALLBACKS];
+    dync__lock(&dync__callbacks.lock);
+    int n = dync__callbacks.n;
+    memcpy(copy, dync__callbacks.at, (size_t)n * sizeof *copy);
+    dync__unlock(&dync__callbacks.lock);
+    for (int i = 0; i < n; i++)
+        if (copy[i].at_end == at_end) copy[i].fn(copy[i].user);
+}
+DYNC__FN void dync__callbacks_start(void) { dync__callbacks_run(false); }
+DYNC__FN void dync__callbacks_end(void) { dync__callbacks_run(true); }
+DYNC__FN void dync__callbacks_clear(void)
+{
+    dync__lock(&dync__callbacks.lock);
+    dync__callbacks.n = 0;
+    dync__unlock(&dync__callbacks.lock);
+}
 
 /* ==== capture/value.c ============================================================================== */
 /* capture/value.c: arguments of a call as flat tensors, names of arguments, and calling the user's
@@ -62972,6 +63125,7 @@ DYNC__COLD
 
 #if defined(DYNC__SPLIT)
 dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);
+
 #endif
 
 static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, int depth)
@@ -63061,15 +63215,19 @@ static dync_callee dync__callee_make(int kind, void (*fn)(void), void *object)
     c.object = object;
     return c;
 }
+
 typedef dync_tensor *(*dync__fn0)(void);
 typedef dync_tensor *(*dync__fn1)(dync_tensor *);
 typedef dync_tensor *(*dync__fn2)(dync_tensor *, dync_tensor *);
 typedef dync_tensor *(*dync__fn3)(dync_tensor *, dync_tensor *, dync_tensor *);
 typedef dync_tensor *(*dync__fn4)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *);
+
 typedef dync_tensor *(*dync__fn5)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *,
                                   dync_tensor *);
+
 typedef dync_tensor *(*dync__fn6)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *,
                                   dync_tensor *, dync_tensor *);
+
 DYNC_API dync_callee dync_fn0(dync__fn0 f) { return dync__callee_make(0, (void (*)(void))f, NULL); }
 DYNC_API dync_callee dync_fn1(dync__fn1 f) { return dync__callee_make(1, (void (*)(void))f, NULL); }
 DYNC_API dync_callee dync_fn2(dync__fn2 f) { return dync__callee_make(2, (void (*)(void))f, NULL); }
@@ -63077,10 +63235,12 @@ DYNC_API dync_callee dync_fn3(dync__fn3 f) { return dync__callee_make(3, (void (
 DYNC_API dync_callee dync_fn4(dync__fn4 f) { return dync__callee_make(4, (void (*)(void))f, NULL); }
 DYNC_API dync_callee dync_fn5(dync__fn5 f) { return dync__callee_make(5, (void (*)(void))f, NULL); }
 DYNC_API dync_callee dync_fn6(dync__fn6 f) { return dync__callee_make(6, (void (*)(void))f, NULL); }
+
 DYNC_API dync_callee dync_fnv(dync_function f)
 {
     return dync__callee_make(DYNC__CALLEE_VALUES, (void (*)(void))f, NULL);
 }
+
 DYNC_API dync_callee dync_fnm(dync_module *m)
 {
     dync_callee c = dync__callee_make(DYNC__CALLEE_MODULE, NULL, m);
@@ -63088,19 +63248,24 @@ DYNC_API dync_callee dync_fnm(dync_module *m)
     if (module) c.args = module->args;
     return c;
 }
+
 DYNC_API dync_callee dync_fnc(dync_compiled *f)
 {
     return dync__callee_make(DYNC__CALLEE_COMPILED, NULL, f);
 }
+
 DYNC_API dync_callee dync_fng(dync_graph *g)
 {
     return dync__callee_make(DYNC__CALLEE_GRAPH, NULL, g);
 }
+
 DYNC_API dync_callee dync_fnp(dync_program *p)
 {
     return dync__callee_make(DYNC__CALLEE_PROGRAM, NULL, p);
 }
+
 DYNC_API dync_callee dync_fn_same(dync_callee c) { return c; }
+
 DYNC_API dync_callee dync_fn_none(const void *what)
 {
     (void)what;
@@ -63122,14 +63287,17 @@ static dync_callee dync__callee_flag(dync_callee c, int flag)
     c.flags |= flag;
     return c;
 }
+
 DYNC_API dync_callee dync_disable_callee(dync_callee c)
 {
     return dync__callee_flag(c, DYNC__CALLEE_DISABLED);
 }
+
 DYNC_API dync_callee dync_allow_in_graph_callee(dync_callee c)
 {
     return dync__callee_flag(c, DYNC__CALLEE_ALLOWED);
 }
+
 DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee c)
 {
     return dync__callee_flag(c, DYNC__CALLEE_CONSTANT);
@@ -63139,31 +63307,37 @@ DYNC__FN int dync__callee_arity(const dync_callee *c)
 {
     return c->kind <= DYNC__CALLEE_FN6 ? c->kind : -1;
 }
+
 DYNC__FN dync__module *dync__callee_module(const dync_callee *c)
 {
     return c->kind == DYNC__CALLEE_MODULE ? dync__module_peek(c->object) : NULL;
 }
+
 DYNC__FN dync__compiled *dync__callee_compiled(const dync_callee *c)
 {
     return c->kind == DYNC__CALLEE_COMPILED ? dync__compiled_peek(c->object) : NULL;
 }
+
 static uint32_t dync__callee_object(const dync_callee *c)
 {
     static const uint8_t kinds[] = {DYNC__OBJECT_MODULE, DYNC__OBJECT_COMPILED, DYNC__OBJECT_GRAPH,
                                     DYNC__OBJECT_PROGRAM};
     return kinds[c->kind - DYNC__CALLEE_MODULE];
 }
+
 DYNC__FN bool dync__callee_valid(const dync_callee *c)
 {
     if (c->kind <= DYNC__CALLEE_VALUES) return c->fn != NULL;
     return c->kind <= DYNC__CALLEE_PROGRAM &&
            dync__object_peek(c->object, dync__callee_object(c)) != NULL;
 }
+
 DYNC__FN const char *dync__callee_text(const dync_callee *c)
 {
     return c->kind <= DYNC__CALLEE_VALUES ? "a function"
                                           : dync__object_text(dync__callee_object(c));
 }
+
 DYNC__FN dync_status dync__callee_check(const dync_callee *c, const char *who)
 {
     if (dync__callee_valid(c)) return DYNC_OK;
@@ -63215,65 +63389,376 @@ DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const d
     return run ? run(dync__program_peek(c->object), nargs, args) : DYNC_NONE;
 }
 
-/* ---- arithmetic on number values: floats where one is a float, integers else ----------------- */
-static bool dync__is_plain_number(const dync_value *v)
+DYNC__FN bool dync__too_many(const char *what, int nargs)
 {
-    return v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT || v->kind == DYNC_KIND_BOOL;
+    if (nargs <= DYNC__MAX_LEAVES) return false;
+    dync__fail(DYNC_ERR_VALUE, "%s: expected at most %d arguments inside a traced function, got %d",
+               what, DYNC__MAX_LEAVES, nargs);
+    return true;
 }
 
-static dync_value dync__sym_ints(int op, int64_t a, int64_t b)
+/* ==== capture/number.c ============================================================================= */
+/* capture/number.c: numbers as tensors, the places where operators take them at run time, cells, and
+ * which symbol of a trace a value is. After value.c; symbol.c makes symbols. */
+
+DYNC__FN dync__tensor *dync__number_tensor(dync_value v)
 {
-    uint64_t x = (uint64_t)a, y = (uint64_t)b; /* wraps, as int64 tensors do */
-    if (op == DYNC__OP_add) return dync_v_int((int64_t)(x + y));
-    if (op == DYNC__OP_sub) return dync_v_int((int64_t)(x - y));
-    if (op == DYNC__OP_mul) return dync_v_int((int64_t)(x * y));
-    if (b == 0) {
-        dync__fail(DYNC_ERR_VALUE, "dync_sym_floordiv: division of %lld by zero", (long long)a);
-        return DYNC_NONE;
+    dync__layout lay = {.ndim = 0};
+    bool is_float = v.kind == DYNC_KIND_FLOAT;
+    dync__tensor *t = dync__tensor_empty(is_float ? DYNC_F64 : DYNC_I64, DYNC_CPU, &lay);
+    if (!t) return NULL;
+    if (is_float)
+        memcpy(t->storage->data, &v.as.f, sizeof v.as.f);
+    else
+        memcpy(t->storage->data, &v.as.i, sizeof v.as.i);
+    t->flags |= DYNC__T_NUMBER;
+    return t;
+}
+
+DYNC__FN dync_value dync__number_value(const dync__tensor *t)
+{
+    const void *p = dync__tensor_data(t);
+    return t->dtype == DYNC_F64 ? dync_v_float(dync__load_f64(p, DYNC_F64))
+                                : dync_v_int(dync__load_i64(p, DYNC_I64));
+}
+
+/* Is argument i of the function named in .symbolic? */
+DYNC__FN bool dync__number_named(const dync__compiled *f, int i)
+{
+    char name[24];
+    const char *p = f->args, *own = name;
+    size_t n = 0;
+    if (!f->symbolic) return false;
+    for (int k = 0; p && k <= i; k++) {
+        p += strspn(p, " ,");
+        n = strcspn(p, " ,");
+        own = p;
+        if (!n)
+            p = NULL;
+        else if (k < i)
+            p += n;
     }
-    if (b == -1) return dync_v_int((int64_t)(0 - x));
-    int64_t q = a / b;
-    return dync_v_int(q - (a % b != 0 && (a < 0) != (b < 0)));
-}
-
-static dync_value dync__sym_plain(int op, dync_value a, dync_value b)
-{
-    if (!dync__is_plain_number(&a) || !dync__is_plain_number(&b)) {
-        if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_sym: expected two numbers");
-        return DYNC_NONE;
+    if (!p) {
+        n = (size_t)dync__format(name, sizeof name, "arg%d", i);
+        own = name;
     }
-    if (a.kind != DYNC_KIND_FLOAT && b.kind != DYNC_KIND_FLOAT)
-        return dync__sym_ints(op, dync_as_int(a), dync_as_int(b));
-    double x = dync_as_float(a), y = dync_as_float(b);
-    return dync_v_float(op == DYNC__OP_add   ? x + y
-                        : op == DYNC__OP_sub ? x - y
-                        : op == DYNC__OP_mul ? x * y
-                                             : floor(x / y));
+    for (const char *s = f->symbolic; *s;) {
+        s += strspn(s, " ,");
+        size_t k = strcspn(s, " ,");
+        if (k == n && k && memcmp(s, own, n) == 0) return true;
+        s += k;
+    }
+    return false;
 }
 
-static dync_value dync__sym_apply(int op, dync_value a, dync_value b)
+/* May a number there be one of run time? */
+DYNC__FN bool dync__number_place(int op, int arg)
 {
-    dync_value r;
-    bool symbolic = a.kind == DYNC_KIND_SYM || b.kind == DYNC_KIND_SYM;
-    return symbolic && dync__number_apply(op, a, b, dync__sym_plain, &r)
-               ? r
-               : dync__sym_plain(op, a, b);
+    const dync__op_row *row = dync__op_info(op);
+    dync__param param;
+    if (row->cls == DYNC__INPLACE && row->inplace_of >= 0) row = dync__op_info(row->inplace_of);
+    bool value = dync__schema_param(dync__op_info(op)->schema, arg, &param) &&
+                 (param.type == DYNC__PARAM_VALUE || param.type == DYNC__PARAM_VALUE_OPT);
+    return value && row->cls == DYNC__POINTWISE && !(row->flags & DYNC__OP_FIXED_NUMBERS);
 }
-DYNC_API dync_value dync_sym_add(dync_value a, dync_value b)
+
+/* ---- cells that an entry reads --------------------------------------------------------------- */
+DYNC__FN bool dync__cells_hold(const dync__cache_entry *e)
 {
-    return dync__sym_apply(DYNC__OP_add, a, b);
+    for (int i = 0; i < dync__entry_count(&e->cells); i++) {
+        const dync__cell_guard *g = dync__entry_item(&e->cells, i);
+        const dync__cell *cell = dync__cell_peek(g->cell);
+        if (!cell) return false;
+        const dync_value *v = &cell->value;
+        if ((uint8_t)v->kind != g->kind) return false;
+        if (DYNC__ATOMIC_PEEK(&g->fixed) &&
+            (g->kind == DYNC_KIND_FLOAT ? memcmp(&v->as.f, &g->value.as.f, sizeof v->as.f) != 0
+                                        : dync_as_int(*v) != dync_as_int(g->value)))
+            return false;
+    }
+    return true;
 }
-DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b)
+
+/* Cells that enter at a node of the tree. */
+DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *e, const dync__tnode *n,
+                                       dync__tensor **env)
 {
-    return dync__sym_apply(DYNC__OP_sub, a, b);
+    for (int i = 0; i < n->cell.n; i++) {
+        const dync__cell *cell =
+            dync__cell_open(dync__entry_item(&e->cells, n->cell.at[i].index)->cell, "dync_call");
+        if (!cell) return DYNC_ERR_VALUE;
+        dync_value v = cell->value;
+        if (v.kind == DYNC_KIND_BOOL) v = dync_v_int(v.as.b);
+        dync__tensor *x = dync__number_tensor(v);
+        if (!x) return DYNC_ERR_MEMORY;
+        dync__unref(env[n->cell.at[i].env]);
+        env[n->cell.at[i].env] = x;
+    }
+    return DYNC_OK;
 }
-DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b)
+
+/* ---- of a trace ------------------------------------------------------------------------------ */
+/* The trace that a symbol belongs to has it; anything else is no symbol. */
+DYNC__FN int dync__number_index(const dync__tracer *t, const void *p)
 {
-    return dync__sym_apply(DYNC__OP_mul, a, b);
+    for (int i = 0; p && t && i < t->symbols.number.n; i++)
+        if (t->symbols.number.at[i] == p) return i;
+    return -1;
 }
-DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b)
+
+DYNC__FN dync__number *dync__number_find(const dync__tracer *t, const void *p)
 {
-    return dync__sym_apply(DYNC__OP_floor_divide, a, b);
+    int i = dync__number_index(t, p);
+    return i < 0 ? NULL : t->symbols.number.at[i];
+}
+
+DYNC__FN dync_value dync__number_plain(const dync__number *x) { return x->plain; }
+
+DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *t, const void *symbol)
+{
+    dync__number *x = dync__number_find(t, symbol);
+    return x ? x->fake : NULL;
+}
+
+DYNC__FN const char *dync__number_text(const dync__tracer *t, const dync__tensor *fake,
+                                       dync_value *plain, const char **source, bool *cell)
+{
+    for (int i = 0; i < t->symbols.number.n; i++)
+        if (t->symbols.number.at[i]->fake == fake) {
+            *plain = t->symbols.number.at[i]->plain;
+            *source = t->symbols.number.at[i]->source;
+            *cell = t->symbols.number.at[i]->cell != NULL;
+            return t->symbols.number.at[i]->text;
+        }
+    return NULL;
+}
+
+/* ==== capture/shape_guard.c ======================================================================== */
+/* capture/shape_guard.c: which sizes of the arguments are symbolic, and the guards that follow.
+ * After number.c, before guard.c; sizes.c has those of a trace.
+ *
+ * A size is static at first. One that differed between two captures of a function is symbolic from
+ * then on, one that the user marked from the first; sizes 0 and 1 never are. */
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+DYNC__RARE static uint32_t dync__seen_changes(dync__seen *seen, const dync__layout *lay)
+{
+    bool before = seen->known && seen->ndim == lay->ndim;
+    if (!before) seen->dynamic = 0;
+    for (int d = 0; d < lay->ndim; d++) {
+        if (before && seen->size[d] != lay->shape[d]) seen->dynamic |= 1u << d;
+        seen->size[d] = lay->shape[d];
+    }
+    seen->known = true;
+    seen->ndim = lay->ndim;
+    return seen->dynamic;
+}
+
+/* Before a fresh entry is traced: the dimensions of each tensor argument that are to be
+ * symbolic. */
+DYNC__RARE DYNC__FN dync_status dync__shapes_choose(dync__compiled *f, dync__cache_entry *e,
+                                                    const dync__callargs *call)
+{
+    uint32_t any = 0, *dynamic = dync__arena_alloc(&e->arena,
+                                                   (size_t)(call->n_tensors + 1) * sizeof *dynamic);
+    if (!dynamic) return DYNC_ERR_MEMORY;
+    dync__lock(&f->lock);
+    bool room = dync__vec_reserve(&f->seen, call->n_tensors);
+    for (int k = 0; k < call->n_tensors && room; k++) {
+        const dync__tensor *t = call->tensor[k];
+        if (k == f->seen.n) f->seen.at[f->seen.n++] = (dync__seen){.known = false};
+        dynamic[k] = dync__seen_changes(&f->seen.at[k], &t->lay);
+        if (f->opt.dynamic == DYNC_DYNAMIC_ON) dynamic[k] = ~0u;
+        if (f->opt.dynamic == DYNC_DYNAMIC_OFF) dynamic[k] = 0;
+        dynamic[k] |= t->marked_dims;
+        for (int d = 0; d < 32; d++)
+            if (d >= t->lay.ndim || t->lay.shape[d] < 2) dynamic[k] &= ~(1u << d);
+        any |= dynamic[k];
+    }
+    dync__unlock(&f->lock);
+    if (!room) return DYNC_ERR_MEMORY;
+    e->dynamic = any ? dynamic : NULL;
+    return DYNC_OK;
+}
+
+/* The table that is left behind is what the entry's texts are in. */
+DYNC__RARE DYNC__FN void dync__shapes_free(dync__cache_entry *e)
+{
+    for (dync__shapes *s = e->shapes; s; s = s->before) dync__symtab_free(s->syms);
+    e->shapes = NULL;
+}
+
+/* A trace that begins again with plain sizes. */
+DYNC__RARE DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__callargs *call)
+{
+    for (int k = 0; e->dynamic && k < call->n_tensors; k++) {
+        const dync__layout *real = &call->tensor[k]->lay;
+        int64_t *dims = (int64_t *)(uintptr_t)e->tensor[k].dims;
+        memcpy(dims, real->shape, (size_t)real->ndim * sizeof *dims);
+        memcpy(dims + real->ndim, real->stride, (size_t)real->ndim * sizeof *dims);
+    }
+    e->dynamic = NULL;
+}
+
+/* ---- guards ---------------------------------------------------------------------------------- */
+/* Of a call: what each symbol is. False: not in its range. */
+DYNC__FN bool dync__shapes_values(const dync__symtab *s, const dync__callargs *c, int64_t *value)
+{
+    bool fit = true;
+    for (int i = 0; i < s->symbol.n; i++) {
+        const dync__sz_symbol *symbol = &s->symbol.at[i];
+        value[i] = c->tensor[symbol->tensor]->lay.shape[symbol->dim];
+        fit = fit && value[i] >= symbol->low && value[i] <= symbol->high;
+    }
+    return fit;
+}
+
+DYNC__FN bool dync__shapes_guards(const dync__symtab *s, const int64_t *value)
+{
+    for (int i = 0; i < s->guard.n; i++)
+        if (!dync__guard_holds(s, &s->guard.at[i], value)) return false;
+    return true;
+}
+
+static bool dync__shape_fits(const dync__symtab *s, const dync__tensor_guard *g,
+                             const dync__tensor *x, const int64_t *value)
+{
+    bool ok = true;
+    for (int i = 0; i < 2 * g->ndim && ok; i++) {
+        int64_t actual = i < g->ndim ? x->lay.shape[i] : x->lay.stride[i - g->ndim];
+        ok = !dync__is_token(g->dims[i]) ||
+             (dync__symtab_value(s, g->dims[i], value, &ok) == actual && ok);
+    }
+    return ok;
+}
+
+DYNC__FN bool dync__shapes_hold(const dync__cache_entry *e, const dync__callargs *c)
+{
+    const dync__symtab *s = DYNC__ATOMIC_LOAD(&e->shapes)->syms;
+    int64_t value[DYNC__MAX_SYMBOLS];
+    if (!dync__shapes_values(s, c, value)) return false;
+    for (int k = 0; k < e->n_tensors; k++)
+        if (e->dynamic[k] && !dync__shape_fits(s, &e->tensor[k], c->tensor[k], value)) return false;
+    return dync__shapes_guards(s, value);
+}
+
+DYNC__RARE static void dync__shape_range_text(const dync__sz_symbol *s, dync__str *out)
+{
+    dync__str_addf(out, "%lld <= %s", (long long)s->low, s->source);
+    if (s->high != INT64_MAX) dync__str_addf(out, " <= %lld", (long long)s->high);
+}
+
+DYNC__RARE static void dync__shape_dim_text(const dync__symtab *s, const dync__tensor_guard *g,
+                                            int i, dync__str *out)
+{
+    dync__str_addf(out, "%s.%s()[%d] == ", g->source, i < g->ndim ? "size" : "stride",
+                   i < g->ndim ? i : i - g->ndim);
+    dync__symtab_text(s, g->dims[i], true, out);
+}
+
+DYNC__RARE static void dync__shape_relation_text(const dync__symtab *s, const dync__sz_guard *g,
+                                                 dync__str *out)
+{
+    static const char *const names[] = {" == ", " < ", " != ", " <= "};
+    dync__symtab_text(s, g->a, true, out);
+    dync__str_add(out, names[g->rel]);
+    dync__symtab_text(s, g->b, true, out);
+}
+
+/* Does this size of a guarded tensor bind a symbol, so that there is nothing to compare? */
+DYNC__RARE static bool dync__shape_binds(const dync__symtab *s, int k, int d, int64_t token)
+{
+    const dync__sz_expr *x = dync__symtab_find(s, token);
+    return x && x->kind == -1 && s->symbol.at[x->symbol].tensor == k &&
+           s->symbol.at[x->symbol].dim == d;
+}
+
+/* Every shape guard (c NULL, one per line), or the first that fails. */
+DYNC__RARE DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dync__callargs *c,
+                                           dync__str *out)
+{
+    const dync__symtab *s = DYNC__ATOMIC_LOAD(&e->shapes)->syms;
+    int64_t value[DYNC__MAX_SYMBOLS] = {0};
+    for (int i = 0; i < s->symbol.n && c; i++)
+        value[i] = c->tensor[s->symbol.at[i].tensor]->lay.shape[s->symbol.at[i].dim];
+    for (int k = 0; k < e->n_tensors; k++)
+        for (int i = 0; e->dynamic[k] && i < 2 * e->tensor[k].ndim; i++) {
+            const dync__tensor_guard *g = &e->tensor[k];
+            bool ok = true;
+            if (!dync__is_token(g->dims[i]) ||
+                (i < g->ndim && dync__shape_binds(s, k, i, g->dims[i])))
+                continue;
+            if (c && dync__symtab_value(s, g->dims[i], value, &ok) ==
+                         (i < g->ndim ? c->tensor[k]->lay.shape[i]
+                                      : c->tensor[k]->lay.stride[i - g->ndim]))
+                continue;
+            dync__shape_dim_text(s, g, i, out);
+            if (c) return true;
+            dync__str_add(out, "\n");
+        }
+    for (int i = 0; i < s->guard.n; i++) {
+        if (c && dync__guard_holds(s, &s->guard.at[i], value)) continue;
+        dync__shape_relation_text(s, &s->guard.at[i], out);
+        if (c) return true;
+        dync__str_add(out, "\n");
+    }
+    for (int i = 0; i < s->symbol.n; i++) {
+        const dync__sz_symbol *symbol = &s->symbol.at[i];
+        if (c ? value[i] >= symbol->low && value[i] <= symbol->high : symbol->is != 0) continue;
+        dync__shape_range_text(symbol, out);
+        if (c) return true;
+        dync__str_add(out, "\n");
+    }
+    return false;
+}
+
+/* ---- what the user says ---------------------------------------------------------------------- */
+DYNC__RARE DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim)
+{
+    dync__tensor *t = dync__open(x);
+    int d;
+    if (t && dync__dim_wrap(dim, t->lay.ndim, &d) == DYNC_OK && t->lay.ndim)
+        t->marked_dims |= 1u << d;
+}
+
+/* The size as it is, symbolic or not; false: an error is recorded. */
+static bool dync__dim_of(const dync_tensor *x, int dim, int64_t *size)
+{
+    const dync__tensor *t = dync__open(x);
+    *size = -1;
+    if (!t) return false;
+    if (t->lay.ndim == 0)
+        return dync__fail(DYNC_ERR_INDEX, "dimension out of range: a 0-dim tensor has none, got %d",
+                          dim),
+               false;
+    if (dync__dim_wrap(dim, t->lay.ndim, &dim) != DYNC_OK) return false;
+    *size = t->lay.shape[dim];
+    return true;
+}
+
+DYNC__RARE DYNC_API int64_t dync_dim(const dync_tensor *x, int dim)
+{
+    int64_t size;
+    (void)dync__dim_of(x, dim, &size);
+    return size;
+}
+
+DYNC__RARE DYNC_API bool dync_dim_lt(const dync_tensor *x, int dim, int64_t n)
+{
+    int64_t size;
+    return dync__dim_of(x, dim, &size) && dync__sz_lt(size, n);
+}
+
+DYNC__RARE DYNC_API bool dync_dim_eq(const dync_tensor *x, int dim, int64_t n)
+{
+    int64_t size;
+    return dync__dim_of(x, dim, &size) && dync__sz_eq(size, n);
+}
+
+DYNC__RARE DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n)
+{
+    int64_t size;
+    return dync__dim_of(x, dim, &size) && dync__sz_lt(n, size);
 }
 DYNC__WARM
 
@@ -63442,9 +63927,9 @@ static bool dync__item_holds(const dync__guard_item *g, const dync_value *v)
 }
 
 /* Walks the values against the items; gives the first that differs (its item) or NULL. */
-static const dync__guard_item *dync__items_differ(const dync__guard_item **item,
-                                                  const dync_value *v, int n,
-                                                  const dync_value **bad)
+DYNC__FN const dync__guard_item *dync__items_differ(const dync__guard_item **item,
+                                                    const dync_value *v, int n,
+                                                    const dync_value **bad)
 {
     for (int i = 0; i < n; i++) {
         const dync__guard_item *g = (*item)++;
@@ -63481,8 +63966,8 @@ static bool dync__aliases_hold(const dync__cache_entry *e, const dync__callargs 
     return true;
 }
 
-static const dync__tensor *dync__foreign_now(const dync__cache_entry *e, const dync__callargs *c,
-                                             const dync__foreign *f)
+DYNC__FN const dync__tensor *dync__foreign_now(const dync__cache_entry *e, const dync__callargs *c,
+                                               const dync__foreign *f)
 {
     if (f->owner) { /* an owner is no gradient itself */
         const dync__tensor *owner =
@@ -63512,10 +63997,12 @@ DYNC__FN void dync__foreign_aliases(const dync__cache_entry *e, const dync__call
 /* Which argument, and which tensor from elsewhere, comes first on each storage: a hash table of the
  * storages met so far. */
 enum { DYNC__ALIAS_SLOTS = 1024 };
+
 typedef struct dync__alias_slot {
     const dync__storage *storage;
     int32_t argument, foreign;
 } dync__alias_slot;
+
 typedef struct dync__alias_table {
     uint32_t mask;
     dync__alias_slot slot[DYNC__ALIAS_SLOTS];
@@ -63564,8 +64051,8 @@ DYNC__RARE static void dync__alias_search(const dync__cache_entry *e, const dync
 
 /* Is a tensor from elsewhere (t now) the argument that it was, and where something is written, on
  * the storages that it was on? */
-static bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__callargs *c, int k,
-                                       const dync__tensor *t, dync__alias_table *table)
+DYNC__FN bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__callargs *c, int k,
+                                         const dync__tensor *t, dync__alias_table *table)
 {
     const dync__foreign *f = dync__entry_item(&e->foreign, k);
     if (f->guard.same_as >= 0 && c->tensor[f->guard.same_as] != t) return false;
@@ -63631,7 +64118,10 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
     return e->threads == dync__pool_threads();
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ==== capture/guard_text.c ========================================================================= */
+/* capture/guard_text.c: guards as text: why an entry refuses a call, and the list of them. After
+ * guard.c. */
+
 DYNC__RARE static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor *t,
                                            dync__str *out)
 {
@@ -63905,484 +64395,11 @@ DYNC__RARE DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__st
     dync__str_addf(out, "GLOBAL_STATE grad_mode=%d default_dtype=%s num_threads=%d\n", e->grad_mode,
                    dync__dtype_info(e->default_dtype)->name, e->threads);
 }
-DYNC__COLD
 
-/* ==== capture/dynamic.c ============================================================================ */
-/* capture/dynamic.c: which sizes of the arguments are symbolic, and the guards that follow. After
- * guard.c, before trace.c.
- *
- * A size is static at first. One that differed between two captures of a function is symbolic from
- * then on, one that the user marked from the first; sizes 0 and 1 never are. Equal sizes share a
- * symbol, as in PyTorch ("duck shaping"); marked ones have one of their own. A stride that is the
- * product of another dimension's size and stride says so.
- *
- * Each trace has a table of its own (tensor/sym.h). What it learnt becomes the entry's: symbols are
- * bound from the call's sizes, then ranges and relations are checked. Published tables are never
- * written: a trace that extends the entry begins with a copy. */
+/* ==== capture/alike.c ============================================================================== */
+/* capture/alike.c: are two graphs the same? Hash and comparison by which segments are found. After
+ * guard.c, before segment.c. */
 
-enum { DYNC__MAX_SYMBOLS = 64 };
-
-/* ---- choosing -------------------------------------------------------------------------------- */
-DYNC__RARE static uint32_t dync__seen_changes(dync__seen *seen, const dync__layout *lay)
-{
-    bool before = seen->known && seen->ndim == lay->ndim;
-    if (!before) seen->dynamic = 0;
-    for (int d = 0; d < lay->ndim; d++) {
-        if (before && seen->size[d] != lay->shape[d]) seen->dynamic |= 1u << d;
-        seen->size[d] = lay->shape[d];
-    }
-    seen->known = true;
-    seen->ndim = lay->ndim;
-    return seen->dynamic;
-}
-
-/* Before a fresh entry is traced: the dimensions of each tensor argument that are to be
- * symbolic. */
-DYNC__RARE DYNC__FN dync_status dync__shapes_choose(dync__compiled *f, dync__cache_entry *e,
-                                                    const dync__callargs *call)
-{
-    uint32_t any = 0, *dynamic = dync__arena_alloc(&e->arena,
-                                                   (size_t)(call->n_tensors + 1) * sizeof *dynamic);
-    if (!dynamic) return DYNC_ERR_MEMORY;
-    dync__lock(&f->lock);
-    bool room = dync__vec_reserve(&f->seen, call->n_tensors);
-    for (int k = 0; k < call->n_tensors && room; k++) {
-        const dync__tensor *t = call->tensor[k];
-        if (k == f->seen.n) f->seen.at[f->seen.n++] = (dync__seen){.known = false};
-        dynamic[k] = dync__seen_changes(&f->seen.at[k], &t->lay);
-        if (f->opt.dynamic == DYNC_DYNAMIC_ON) dynamic[k] = ~0u;
-        if (f->opt.dynamic == DYNC_DYNAMIC_OFF) dynamic[k] = 0;
-        dynamic[k] |= t->marked_dims;
-        for (int d = 0; d < 32; d++)
-            if (d >= t->lay.ndim || t->lay.shape[d] < 2) dynamic[k] &= ~(1u << d);
-        any |= dynamic[k];
-    }
-    dync__unlock(&f->lock);
-    if (!room) return DYNC_ERR_MEMORY;
-    e->dynamic = any ? dynamic : NULL;
-    return DYNC_OK;
-}
-
-DYNC__RARE static int64_t dync__shape_symbol(dync__tracer *t, int k, int d)
-{
-    const dync__tensor *x = t->call->tensor[k];
-    bool marked = (x->marked_dims & 1u << d) != 0;
-    int64_t size = x->lay.shape[d];
-    dync__symtab *s = t->symbols.sizes;
-    for (int i = 0; i < s->symbol.n && !marked; i++)
-        if (!s->symbol.at[i].marked && dync__symtab_find(s, s->symbol.at[i].token)->hint == size)
-            return s->symbol.at[i].token;
-    if (s->symbol.n == DYNC__MAX_SYMBOLS) return size;
-    const char *source =
-        dync__arena_printf(&s->arena, "%s.size()[%d]", t->entry->tensor[k].source, d);
-    int64_t token = source ? dync__symtab_symbol(s, size, source, false) : -1;
-    if (token < 0) return -1;
-    dync__sz_symbol *symbol = &s->symbol.at[s->symbol.n - 1];
-    symbol->marked = marked;
-    symbol->tensor = k;
-    symbol->dim = d;
-    return token;
-}
-
-/* Strides from the smallest on: each that is another dimension's size times its stride is written
- * so. */
-DYNC__RARE static void dync__shape_strides(const dync__layout *real, dync__layout *lay)
-{
-    bool done[DYNC_MAX_DIMS] = {false};
-    for (int n = 0; n < lay->ndim; n++) {
-        int at = -1;
-        for (int d = lay->ndim - 1; d >= 0; d--)
-            if (!done[d] && (at < 0 || real->stride[d] < real->stride[at])) at = d;
-        for (int j = 0; j < lay->ndim && real->stride[at] > 1; j++)
-            if (done[j] && real->stride[j] > 0 &&
-                real->stride[at] == real->shape[j] * real->stride[j]) {
-                lay->stride[at] = dync__sz_mul(lay->shape[j], lay->stride[j]);
-                if (dync__is_token(lay->stride[at])) break;
-            }
-        done[at] = true;
-    }
-}
-
-static dync_status dync__shape_leaf(dync__tracer *t, int k)
-{
-    dync__cache_entry *e = t->entry;
-    const dync__layout *real = &t->call->tensor[k]->lay;
-    dync__layout *lay = &e->leaf[k];
-    *lay = *real;
-    for (int d = 0; d < real->ndim; d++) {
-        if (!(e->dynamic[k] & 1u << d)) continue;
-        lay->shape[d] = dync__shape_symbol(t, k, d);
-        if (lay->shape[d] < 0) return DYNC_ERR_MEMORY;
-    }
-    if (e->dynamic[k]) dync__shape_strides(real, lay);
-    /* in the entry's arena: the guard of this leaf */
-    int64_t *dims = (int64_t *)(uintptr_t)e->tensor[k].dims;
-    memcpy(dims, lay->shape, (size_t)lay->ndim * sizeof *dims);
-    memcpy(dims + lay->ndim, lay->stride, (size_t)lay->ndim * sizeof *dims);
-    return DYNC_OK;
-}
-
-/* ---- one trace ------------------------------------------------------------------------------- */
-/* Of a call: what each symbol is. False: not in its range. */
-static bool dync__shapes_values(const dync__symtab *s, const dync__callargs *c, int64_t *value)
-{
-    bool fit = true;
-    for (int i = 0; i < s->symbol.n; i++) {
-        const dync__sz_symbol *symbol = &s->symbol.at[i];
-        value[i] = c->tensor[symbol->tensor]->lay.shape[symbol->dim];
-        fit = fit && value[i] >= symbol->low && value[i] <= symbol->high;
-    }
-    return fit;
-}
-
-static bool dync__shapes_guards(const dync__symtab *s, const int64_t *value)
-{
-    for (int i = 0; i < s->guard.n; i++)
-        if (!dync__guard_holds(s, &s->guard.at[i], value)) return false;
-    return true;
-}
-
-/* What symbols were found to be is found again where it was: the pieces before that are those of
- * the first trace, not others. */
-DYNC__RARE static void dync__shapes_unknown(dync__symtab *s)
-{
-    for (int i = 0; i < s->symbol.n; i++) s->symbol.at[i].is = 0;
-}
-
-/* Everything that a script's call took for granted holds in this one: its table is this call's. */
-DYNC__RARE DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s)
-{
-    int64_t value[DYNC__MAX_SYMBOLS];
-    bool ok = true;
-    if (!dync__shapes_values(s, t->call, value) || !dync__shapes_guards(s, value)) return false;
-    for (int i = 0; i < s->expr.n; i++)
-        s->expr.at[i].hint = dync__symtab_value(s, s->expr.at[i].token, value, &ok);
-    dync__shapes_unknown(s);
-    t->symbols.sizes = dync__tls.syms = dync__symtab_retain(s);
-    return true;
-}
-
-DYNC__RARE static dync_status dync__shapes_reopen(dync__tracer *t, const dync__symtab *old)
-{
-    int64_t value[DYNC__MAX_SYMBOLS];
-    (void)dync__shapes_values(old, t->call, value);
-    t->symbols.sizes = dync__symtab_copy(old, value);
-    if (t->symbols.sizes) dync__shapes_unknown(t->symbols.sizes);
-    return t->symbols.sizes ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-/* The table of this trace, and the forms that its tensor arguments have in it. NULL: every size is
- * plain. */
-DYNC__RARE DYNC__FN dync_status dync__shapes_open(dync__tracer *t)
-{
-    dync__cache_entry *e = t->entry;
-    if (!e->dynamic) return DYNC_OK;
-    const dync__shapes *known = DYNC__ATOMIC_LOAD(&e->shapes);
-    if (known)
-        DYNC__TRY(dync__shapes_reopen(t, known->syms));
-    else if (!(t->symbols.sizes = dync__symtab_new()))
-        return DYNC_ERR_MEMORY;
-    else
-        t->symbols.sizes->salt = dync__lint_salt(t);
-    dync__tls.syms = t->symbols.sizes;
-    if (known) return DYNC_OK;
-    e->leaf = dync__arena_alloc(&e->arena, (size_t)(t->call->n_tensors + 1) * sizeof *e->leaf);
-    if (!e->leaf) return DYNC_ERR_MEMORY;
-    for (int k = 0; k < t->call->n_tensors; k++) DYNC__TRY(dync__shape_leaf(t, k));
-    return t->symbols.sizes->failed ? DYNC_ERR_MEMORY : DYNC_OK;
-}
-
-DYNC__FN void dync__shapes_close(dync__tracer *t)
-{
-    dync__tls.syms = t->symbols.outer;
-    dync__symtab_free(t->symbols.sizes);
-    t->symbols.sizes = NULL;
-}
-
-DYNC__RARE static bool dync__shapes_grew(const dync__symtab *old, const dync__symtab *now)
-{
-    bool grew = old->guard.n != now->guard.n;
-    for (int i = 0; i < now->symbol.n && !grew; i++)
-        grew = old->symbol.at[i].low != now->symbol.at[i].low ||
-               old->symbol.at[i].high != now->symbol.at[i].high;
-    return grew;
-}
-
-/* The trace went well: what it took for granted guards the entry from now on. */
-DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
-{
-    dync__cache_entry *e = t->entry;
-    dync__symtab *s = t->symbols.sizes;
-    if (!s) return DYNC_OK;
-    if (s->violated >= 0) {
-        const char *source = s->symbol.at[s->violated].source;
-        dync_loc at = dync__tls.at;
-        dync__tls.at = s->violated_at;
-        dync_status status =
-            dync__fail_class(DYNC_ERR_VALUE, "ConstraintViolationError",
-                             "Constraints violated (%s)! For more information, run with "
-                             "DYNC_LOG=\"guards\".\n"
-                             "  - Not all values of RelaxedUnspecConstraint(%s) are valid "
-                             "because %s was inferred to be a constant (%lld).\n"
-                             "A dimension marked with dync_mark_dynamic may not become a "
-                             "number: dync_size does that, and a test that only one size "
-                             "passes; dync_dim in shapes and dync_dim_lt, dync_dim_gt in "
-                             "tests leave it open",
-                             source, source, source, (long long)s->violated_value);
-        dync__tls.at = at;
-        return status;
-    }
-    dync__shapes *before = DYNC__ATOMIC_LOAD(&e->shapes);
-    if (before && (DYNC__ATOMIC_LOAD(&e->open) || !dync__shapes_grew(before->syms, s)))
-        return DYNC_OK;
-    dync__shapes *now = s->failed ? NULL : dync__arena_alloc(&e->arena, sizeof *now);
-    if (!now) return DYNC_ERR_MEMORY;
-    now->syms = dync__symtab_retain(s);
-    now->before = before;
-    DYNC__ATOMIC_STORE(&e->shapes, now);
-    return DYNC_OK;
-}
-
-/* The table that is left behind is what the entry's texts are in. */
-DYNC__RARE DYNC__FN void dync__shapes_free(dync__cache_entry *e)
-{
-    for (dync__shapes *s = e->shapes; s; s = s->before) dync__symtab_free(s->syms);
-    e->shapes = NULL;
-}
-
-/* A trace that begins again with plain sizes. */
-DYNC__RARE DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__callargs *call)
-{
-    for (int k = 0; e->dynamic && k < call->n_tensors; k++) {
-        const dync__layout *real = &call->tensor[k]->lay;
-        int64_t *dims = (int64_t *)(uintptr_t)e->tensor[k].dims;
-        memcpy(dims, real->shape, (size_t)real->ndim * sizeof *dims);
-        memcpy(dims + real->ndim, real->stride, (size_t)real->ndim * sizeof *dims);
-    }
-    e->dynamic = NULL;
-}
-
-/* ---- graphs that leave the trace ------------------------------------------------------------- */
-typedef struct dync__shape_pass {
-    dync__tracer *t;
-    bool uses[DYNC__MAX_SYMBOLS], any;
-} dync__shape_pass;
-
-DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size)
-{
-    dync__shape_pass *p = user;
-    if (!dync__is_token(*size) &&
-        !(dync__is_sf(*size) && dync__symtab_find(p->t->symbols.sizes, *size)))
-        return true;
-    *size = dync__symtab_simple(p->t->symbols.sizes, *size);
-    p->any = p->any || dync__is_token(*size) || dync__is_sf(*size);
-    return dync__symtab_uses(p->t->symbols.sizes, *size, p->uses);
-}
-
-DYNC__RARE static bool dync__shape_name(void *user, int64_t *size)
-{
-    return dync__graph_name_size(user, *size);
-}
-
-/* Which of the symbols used the inputs tell. */
-DYNC__RARE static void dync__shape_known(const dync__graph *g, bool *known)
-{
-    int64_t value[DYNC__MAX_SYMBOLS];
-    const dync__symtab *s = g->syms;
-    memset(known, 0, DYNC__MAX_SYMBOLS);
-    for (bool more = true; more;) {
-        more = false;
-        for (int i = 0; i < g->n_inputs; i++)
-            for (int d = 0; g->node.at[i]->has_info && d < g->node.at[i]->info[0].lay.ndim; d++)
-                if (dync__symtab_solve(s, g->node.at[i]->info[0].lay.shape[d], 0, value, known))
-                    more = true;
-    }
-}
-
-/* A graph that is complete but for its output: sizes in their simplest form, their names and table,
- * and the arguments that tell them. */
-DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph *g)
-{
-    dync__shape_pass pass = {.t = t};
-    bool known[DYNC__MAX_SYMBOLS];
-    if (!t->symbols.sizes) return DYNC_OK;
-    if (!dync__graph_each_size(g, dync__shape_simplify, &pass) || t->symbols.sizes->failed)
-        return dync_error() != DYNC_OK ? dync_error()
-               : t->symbols.sizes->failed
-                   ? DYNC_ERR_MEMORY
-                   : dync__fail(DYNC_ERR_VALUE,
-                                "what dync_dim gives may only be passed on whole, as an "
-                                "element of a shape");
-    if (!pass.any) return DYNC_OK;
-    if (!(g->syms = dync__symtab_copy(t->symbols.sizes, NULL))) return DYNC_ERR_MEMORY;
-    dync__shape_known(g, known);
-    for (int i = 0; i < t->symbols.sizes->symbol.n; i++) {
-        if (!pass.uses[i] || known[i]) continue;
-        dync__node *n =
-            dync__tracer_input(t, g, t->env.leaf[t->symbols.sizes->symbol.at[i].tensor]);
-        if (!n) return DYNC_ERR_MEMORY;
-        dync__layout *lay = &n->info[0].lay;
-        for (int d = 0; d < lay->ndim; d++)
-            if (!dync__shape_simplify(&pass, &lay->shape[d]) ||
-                !dync__shape_simplify(&pass, &lay->stride[d]))
-                return DYNC_ERR_MEMORY;
-        dync__shape_known(g, known);
-    }
-    return dync__graph_each_size(g, dync__shape_name, g) ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-/* ---- checking -------------------------------------------------------------------------------- */
-static bool dync__shape_fits(const dync__symtab *s, const dync__tensor_guard *g,
-                             const dync__tensor *x, const int64_t *value)
-{
-    bool ok = true;
-    for (int i = 0; i < 2 * g->ndim && ok; i++) {
-        int64_t actual = i < g->ndim ? x->lay.shape[i] : x->lay.stride[i - g->ndim];
-        ok = !dync__is_token(g->dims[i]) ||
-             (dync__symtab_value(s, g->dims[i], value, &ok) == actual && ok);
-    }
-    return ok;
-}
-
-DYNC__FN bool dync__shapes_hold(const dync__cache_entry *e, const dync__callargs *c)
-{
-    const dync__symtab *s = DYNC__ATOMIC_LOAD(&e->shapes)->syms;
-    int64_t value[DYNC__MAX_SYMBOLS];
-    if (!dync__shapes_values(s, c, value)) return false;
-    for (int k = 0; k < e->n_tensors; k++)
-        if (e->dynamic[k] && !dync__shape_fits(s, &e->tensor[k], c->tensor[k], value)) return false;
-    return dync__shapes_guards(s, value);
-}
-
-DYNC__RARE static void dync__shape_range_text(const dync__sz_symbol *s, dync__str *out)
-{
-    dync__str_addf(out, "%lld <= %s", (long long)s->low, s->source);
-    if (s->high != INT64_MAX) dync__str_addf(out, " <= %lld", (long long)s->high);
-}
-
-DYNC__RARE static void dync__shape_dim_text(const dync__symtab *s, const dync__tensor_guard *g,
-                                            int i, dync__str *out)
-{
-    dync__str_addf(out, "%s.%s()[%d] == ", g->source, i < g->ndim ? "size" : "stride",
-                   i < g->ndim ? i : i - g->ndim);
-    dync__symtab_text(s, g->dims[i], true, out);
-}
-
-DYNC__RARE static void dync__shape_relation_text(const dync__symtab *s, const dync__sz_guard *g,
-                                                 dync__str *out)
-{
-    static const char *const names[] = {" == ", " < ", " != ", " <= "};
-    dync__symtab_text(s, g->a, true, out);
-    dync__str_add(out, names[g->rel]);
-    dync__symtab_text(s, g->b, true, out);
-}
-
-/* Does this size of a guarded tensor bind a symbol, so that there is nothing to compare? */
-DYNC__RARE static bool dync__shape_binds(const dync__symtab *s, int k, int d, int64_t token)
-{
-    const dync__sz_expr *x = dync__symtab_find(s, token);
-    return x && x->kind == -1 && s->symbol.at[x->symbol].tensor == k &&
-           s->symbol.at[x->symbol].dim == d;
-}
-
-/* Every shape guard (c NULL, one per line), or the first that fails. */
-DYNC__RARE DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dync__callargs *c,
-                                           dync__str *out)
-{
-    const dync__symtab *s = DYNC__ATOMIC_LOAD(&e->shapes)->syms;
-    int64_t value[DYNC__MAX_SYMBOLS] = {0};
-    for (int i = 0; i < s->symbol.n && c; i++)
-        value[i] = c->tensor[s->symbol.at[i].tensor]->lay.shape[s->symbol.at[i].dim];
-    for (int k = 0; k < e->n_tensors; k++)
-        for (int i = 0; e->dynamic[k] && i < 2 * e->tensor[k].ndim; i++) {
-            const dync__tensor_guard *g = &e->tensor[k];
-            bool ok = true;
-            if (!dync__is_token(g->dims[i]) ||
-                (i < g->ndim && dync__shape_binds(s, k, i, g->dims[i])))
-                continue;
-            if (c && dync__symtab_value(s, g->dims[i], value, &ok) ==
-                         (i < g->ndim ? c->tensor[k]->lay.shape[i]
-                                      : c->tensor[k]->lay.stride[i - g->ndim]))
-                continue;
-            dync__shape_dim_text(s, g, i, out);
-            if (c) return true;
-            dync__str_add(out, "\n");
-        }
-    for (int i = 0; i < s->guard.n; i++) {
-        if (c && dync__guard_holds(s, &s->guard.at[i], value)) continue;
-        dync__shape_relation_text(s, &s->guard.at[i], out);
-        if (c) return true;
-        dync__str_add(out, "\n");
-    }
-    for (int i = 0; i < s->symbol.n; i++) {
-        const dync__sz_symbol *symbol = &s->symbol.at[i];
-        if (c ? value[i] >= symbol->low && value[i] <= symbol->high : symbol->is != 0) continue;
-        dync__shape_range_text(symbol, out);
-        if (c) return true;
-        dync__str_add(out, "\n");
-    }
-    return false;
-}
-
-/* ---- public ---------------------------------------------------------------------------------- */
-DYNC__RARE DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim)
-{
-    dync__tensor *t = dync__open(x);
-    int d;
-    if (t && dync__dim_wrap(dim, t->lay.ndim, &d) == DYNC_OK && t->lay.ndim)
-        t->marked_dims |= 1u << d;
-}
-
-/* The size as it is, symbolic or not; false: an error is recorded. */
-static bool dync__dim_of(const dync_tensor *x, int dim, int64_t *size)
-{
-    const dync__tensor *t = dync__open(x);
-    *size = -1;
-    if (!t) return false;
-    if (t->lay.ndim == 0)
-        return dync__fail(DYNC_ERR_INDEX, "dimension out of range: a 0-dim tensor has none, got %d",
-                          dim),
-               false;
-    if (dync__dim_wrap(dim, t->lay.ndim, &dim) != DYNC_OK) return false;
-    *size = t->lay.shape[dim];
-    return true;
-}
-
-DYNC__RARE DYNC_API int64_t dync_dim(const dync_tensor *x, int dim)
-{
-    int64_t size;
-    (void)dync__dim_of(x, dim, &size);
-    return size;
-}
-DYNC__RARE DYNC_API bool dync_dim_lt(const dync_tensor *x, int dim, int64_t n)
-{
-    int64_t size;
-    return dync__dim_of(x, dim, &size) && dync__sz_lt(size, n);
-}
-DYNC__RARE DYNC_API bool dync_dim_eq(const dync_tensor *x, int dim, int64_t n)
-{
-    int64_t size;
-    return dync__dim_of(x, dim, &size) && dync__sz_eq(size, n);
-}
-DYNC__RARE DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n)
-{
-    int64_t size;
-    return dync__dim_of(x, dim, &size) && dync__sz_lt(n, size);
-}
-DYNC__WARM
-
-/* ==== capture/segment.c ============================================================================ */
-/* capture/segment.c: a piece of a trace between breaks: a graph, and what the backend made of it.
- * Segments are interned per compiled function by their operators with constants, the metadata of
- * what crosses in, what leaves, and grad mode: an equal one reuses its callable and is no new
- * frame. After guard.c, before trace.c. */
-
-#if defined(DYNC__SPLIT)
-dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g,
-                                          const dync_value *examples, int n, dync_callable *out);
-#endif
-
-/* ---- structural hash and equality ------------------------------------------------------------ */
 static uint64_t dync__hash_arg(uint64_t h, const dync__arg *a)
 {
     h = dync__hash_mix(h, ((uint64_t)a->kind << 32) ^ (uint32_t)a->n);
@@ -64492,6 +64509,7 @@ DYNC__RARE DYNC__FN bool dync__graph_equal(const dync__graph *a, const dync__gra
 {
     return dync__graph_alike(a, b, NULL);
 }
+
 DYNC__RARE DYNC__FN bool dync__graph_alike(const dync__graph *a, const dync__graph *b,
                                            dync__lift *differ)
 {
@@ -64518,6 +64536,18 @@ DYNC__RARE DYNC__FN bool dync__graph_alike(const dync__graph *a, const dync__gra
     }
     return true;
 }
+
+/* ==== capture/segment.c ============================================================================ */
+/* capture/segment.c: a piece of a trace between breaks: a graph, and what the backend made of it.
+ * Segments are interned per compiled function by their operators with constants, the metadata of
+ * what crosses in, what leaves, and grad mode: an equal one reuses its callable and is no new
+ * frame. After guard.c, before trace.c. */
+
+#if defined(DYNC__SPLIT)
+dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g,
+                                          const dync_value *examples, int n, dync_callable *out);
+
+#endif
 
 /* Earliest input on the same storage, or -1. */
 static int dync__input_alias(dync__tensor *const *inputs, int i)
@@ -64556,7 +64586,7 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_find(dync__compiled *f, dync__g
 }
 
 /* A number that stands in the environment as a tensor is a number for who asked for values. */
-static dync_value dync__boxed_value(dync__tensor *t)
+DYNC__FN dync_value dync__boxed_value(dync__tensor *t)
 {
     return t->flags & DYNC__T_NUMBER ? dync__number_value(t) : dync_v_tensor(dync__handle(t));
 }
@@ -64702,6 +64732,7 @@ DYNC__RARE static dync_value dync__segment_interpret(void *graph, const dync_val
 {
     return dync__graph_run(graph, args, nargs);
 }
+
 DYNC__RARE DYNC__FN dync__segment *dync__segment_plain(dync__graph *taken)
 {
     dync__segment *s = dync__calloc(sizeof *s);
@@ -64736,7 +64767,35 @@ DYNC__RARE DYNC__FN void dync__segment_free(dync__segment *s)
     dync__free(s, sizeof *s);
 }
 
-/* ---- what crosses ---------------------------------------------------------------------------- */
+/* The uses are known now: the callable computes no more than those. Uses only grow: a later path
+ * that needs more widens them. */
+DYNC__RARE static dync_status dync__segment_narrow_now(dync__segment *s, const bool *used)
+{
+    bool fresh = !s->used, changed = fresh;
+    if (fresh && !(s->used = dync__calloc((size_t)s->n_out * sizeof *s->used)))
+        return DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->n_out; i++)
+        if (used[i] && !s->used[i]) s->used[i] = changed = true;
+    return changed ? s->code.narrow(s->code.state, s->used) : DYNC_OK;
+}
+
+/* Paths of several entries may end in the same segment at once. */
+DYNC__RARE DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used)
+{
+    if (!s->code.narrow || !s->narrowable || !s->n_out || !dync__pass_on(DYNC__PASS_narrow))
+        return DYNC_OK;
+    int32_t idle = 0;
+    while (!DYNC__ATOMIC_CAS(&s->narrowing, &idle, 1)) idle = 0;
+    dync_status status = dync__segment_narrow_now(s, used);
+    DYNC__ATOMIC_STORE(&s->narrowing, 0);
+    return status;
+}
+
+/* ==== capture/segment_run.c ======================================================================== */
+/* capture/segment_run.c: runs the code of a segment: boxed values for a user's backend, tensors for
+ * the library's own. After segment.c. */
+
+/* ---- what a call checks ---------------------------------------------------------------------- */
 DYNC__RARE static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay,
                                            int device)
 {
@@ -64791,18 +64850,20 @@ static dync_status dync__raw_inputs(const dync__graph *g, int n_in, dync__tensor
     return DYNC_OK;
 }
 
-/* ---- running --------------------------------------------------------------------------------- */
+/* ---- boxed and not --------------------------------------------------------------------------- */
 DYNC__RARE static bool dync__form_is_number(const dync__arg *form)
 {
     return form->kind == DYNC__A_NODE && !form->as.node->has_info &&
            dync__arg_is_number(&form->as.node->scalar);
 }
+
 static dync_value dync__raw_number(dync__tensor *taken)
 {
     dync_value v = dync__number_value(taken);
     dync__unref(taken);
     return v;
 }
+
 /* The result in the graph's own form; takes the outputs over. */
 static dync_value dync__raw_result(const dync__arg *form, dync__tensor **out, int *k)
 {
@@ -64948,6 +65009,7 @@ DYNC__FN dync_status dync__callable_run(const dync_callable *code, bool numbers,
     return status;
 }
 
+/* ---- segments -------------------------------------------------------------------------------- */
 /* What a user's callable returns must be what the graph says: later segments are compiled for
  * that. */
 static dync_status dync__segment_outputs(const dync__segment *s, dync__tensor *const *out)
@@ -64996,30 +65058,6 @@ DYNC__FN dync_status dync__segment_run_into(dync__segment *s, int n_in, dync__te
         dync__unref(out[i]);
         out[i] = NULL;
     }
-    return status;
-}
-
-/* The uses are known now: the callable computes no more than those. Uses only grow: a later path
- * that needs more widens them. */
-DYNC__RARE static dync_status dync__segment_narrow_now(dync__segment *s, const bool *used)
-{
-    bool fresh = !s->used, changed = fresh;
-    if (fresh && !(s->used = dync__calloc((size_t)s->n_out * sizeof *s->used)))
-        return DYNC_ERR_MEMORY;
-    for (int i = 0; i < s->n_out; i++)
-        if (used[i] && !s->used[i]) s->used[i] = changed = true;
-    return changed ? s->code.narrow(s->code.state, s->used) : DYNC_OK;
-}
-
-/* Paths of several entries may end in the same segment at once. */
-DYNC__RARE DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used)
-{
-    if (!s->code.narrow || !s->narrowable || !s->n_out || !dync__pass_on(DYNC__PASS_narrow))
-        return DYNC_OK;
-    int32_t idle = 0;
-    while (!DYNC__ATOMIC_CAS(&s->narrowing, &idle, 1)) idle = 0;
-    dync_status status = dync__segment_narrow_now(s, used);
-    DYNC__ATOMIC_STORE(&s->narrowing, 0);
     return status;
 }
 DYNC__HOT
@@ -65191,19 +65229,715 @@ DYNC__RARE DYNC__FN bool dync__memory_meets(const dync__tensor *a, const dync__t
     return (uintptr_t)p < (uintptr_t)q + b->storage->size_bytes &&
            (uintptr_t)q < (uintptr_t)p + a->storage->size_bytes;
 }
+DYNC__PLAIN
+
+/* ==== capture/verify.h ============================================================================= */
+/* capture/verify.h: what a comparison of eager and compiled runs knows; shared by the three files of
+ * verify. */
+#ifndef DYNC__VERIFY_H
+#define DYNC__VERIFY_H
+
+/* A global that the entry may write: its memory before and after the reference run. */
+typedef struct dync__verify_global {
+    dync__tensor *t;
+    const char *source;
+    char *before, *after;
+} dync__verify_global;
+
+/* What else a leaf from elsewhere has: its gradient, hooks and whether it wants one. */
+typedef struct dync__verify_leaf {
+    /* of: owned; gradients before and after the reference run: owned */
+    dync__tensor *of, *before, *after;
+    const char *source;
+    int hooks;
+    bool
+        requires;
+} dync__verify_leaf;
+
+typedef struct dync__verify_cell {
+    dync_cell *cell;
+    dync_value before, after;
+} dync__verify_cell;
+
+struct dync__verify {
+    dync_scope scope;
+    const dync__compiled *f;
+    const char *name; /* of what is compared, for the message */
+    int n;
+    int room;                            /* of the four arrays, one block */
+    dync__tensor **real, **copy, **base; /* base: what copy is a view of, or NULL; owned */
+    const char **source;
+    DYNC__VEC(dync__verify_global) global;
+    DYNC__VEC(dync__verify_leaf) leaf;
+    DYNC__VEC(dync__verify_cell) cell; /* each once */
+    dync_value expected;
+    dync__error_slot error; /* of the reference run */
+    uint64_t rng_seed, rng_offset;
+    bool grad_off;
+};
+
+/* verify_compare.c */
+DYNC__FN dync_status dync__verify_compare(dync__verify *v, dync_value *got, bool narrowed);
+/* verify_copy.c */
+DYNC__FN void dync__verify_run(bool running, dync__verify *now);
+DYNC__FN bool dync__verify_readable(const dync__tensor *t);
+DYNC__FN void dync__verify_free(dync__verify *v);
+DYNC__FN dync__verify *dync__verify_new(const dync__compiled *f, const char *name, int n,
+                                        dync__tensor *const *in);
+DYNC__FN bool dync__verify_add_global(dync__verify *v, dync__tensor *t, const char *source);
+DYNC__FN bool dync__verify_add_leaf(dync__verify *v, dync__tensor *t, const char *source);
+DYNC__FN void dync__verify_restore(dync__verify *v);
+#endif
 DYNC__COLD
 
-/* ==== capture/lint.c =============================================================================== */
-/* capture/lint.c: dync_set_lint, DYNC_LINT=1. The first compile of a function traces it twice; a
- * difference between the two is an impure read: a C variable that guards do not know, whose value
- * of that moment would be baked in. After callback.c, before trace.c, which reports what it
- * records here.
- *
- * The first trace is the real one and fills a tape: operators with constants, constant tensors,
- * outcomes of branches, numbers returned. The second one runs nothing: branches go the way the tape
- * says, and its rows are compared with the tape's. A function with an opaque break must not run
- * twice for one call: it is traced again by the next call that its entry serves, and that trace is
- * compared, up to the first break, after which values decide. */
+/* ==== capture/verify_copy.c ======================================================================== */
+/* capture/verify_copy.c: the copies that the reference run of verify.c works on, and what it leaves as
+ * it was: globals, module buffers, cells, .grad and hooks. After segment_run.c. Tensors of other
+ * devices are not compared. */
+
+static int32_t dync__verify_switch;
+static DYNC__TLS bool dync__verify_running;
+static DYNC__TLS dync__verify *dync__verify_now; /* the reference run whose cells are told */
+DYNC_API void dync_set_verify(bool on) { DYNC__ATOMIC_STORE(&dync__verify_switch, on ? 2 : 1); }
+
+/* True inside the reference run: compiled functions called from there run as they are written. */
+DYNC__FN bool dync__verify_inside(void) { return dync__verify_running; }
+
+DYNC__FN bool dync__verify_on(void)
+{
+    return DYNC__UNLIKELY(dync__switch_on(&dync__verify_switch, "DYNC_VERIFY")) &&
+           !dync__verify_running;
+}
+
+/* The reference begins or ends; now: what is told of the cells that it writes, or NULL. */
+DYNC__FN void dync__verify_run(bool running, dync__verify *now)
+{
+    dync__verify_running = running;
+    dync__verify_now = now;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+DYNC__FN bool dync__verify_readable(const dync__tensor *t)
+{
+    return dync__device_is(t->device, DYNC__DEV_HOST) && (t->storage->data || t->numel == 0);
+}
+
+static dync__storage *dync__verify_storage(const dync__storage *from)
+{
+    dync__storage *s = dync__storage_new(from->device, from->size_bytes);
+    if (s && from->data && from->size_bytes) memcpy(s->data, from->data, from->size_bytes);
+    return s;
+}
+
+/* The number of an earlier input on the same storage whose copy a copy of input i can share it
+ * with; -1. */
+static int dync__verify_neighbour(const dync__verify *v, int i)
+{
+    for (int j = 0; j < i; j++)
+        if (v->real[j]->storage == v->real[i]->storage &&
+            (v->base[j] || dync__tensor_is_leaf(v->copy[j])))
+            return j;
+    return -1;
+}
+
+/* Does input i have a history, and lie where another input lies? */
+static bool dync__verify_shares_history(dync__tensor *const *in, int n, int i)
+{
+    bool history = false, others = false;
+    for (int k = 0; k < n; k++) {
+        if (in[k]->storage != in[i]->storage) continue;
+        others = others || in[k] != in[i];
+        history = history || (dync__tensor_requires_grad(in[k]) && !dync__tensor_is_leaf(in[k]));
+    }
+    return history && others;
+}
+
+/* The memory of input i as the clone of a leaf, whole: inputs that lie there are views of it.
+ * Owned. */
+static dync__tensor *dync__verify_whole(const dync__tensor *x)
+{
+    dync__layout lay;
+    int64_t items = (int64_t)(x->storage->size_bytes / dync__dtype_info(x->dtype)->bytes);
+    dync__storage *storage = dync__layout_contiguous(&lay, 1, &items) == DYNC_OK
+                                 ? dync__verify_storage(x->storage)
+                                 : NULL;
+    dync__tensor *leaf = storage ? dync__tensor_new(storage, x->dtype, &lay) : NULL, *clone;
+    if (!leaf) return NULL;
+    dync__tensor_set_requires_grad(leaf, true);
+    clone = dync__open((dync_clone)(dync__give(leaf)));
+    if (clone) dync__ref(clone);
+    return clone;
+}
+
+static dync__tensor *dync__verify_view(dync__tensor *base, const dync__tensor *x)
+{
+    dync_dims shape = {.n = x->lay.ndim}, stride = {.n = x->lay.ndim};
+    memcpy(shape.d, x->lay.shape, (size_t)shape.n * sizeof *shape.d);
+    memcpy(stride.d, x->lay.stride, (size_t)stride.n * sizeof *stride.d);
+    dync_tensor *h = (dync_as_strided)(dync__handle(base), shape, stride, x->lay.offset);
+    dync__tensor *view = h ? dync__open(dync__tensor_requires_grad(x) ? h : dync_shallow_copy(h))
+                           : NULL;
+    if (view) dync__ref(view);
+    return view;
+}
+
+/* Tensors on one storage stay so. A tensor that is no leaf becomes the clone of a leaf: it may be
+ * written in place, as the original may; several on one storage become views of one clone. */
+static dync__tensor *dync__verify_copy(dync__verify *v, dync__tensor *const *in, int n, int i)
+{
+    const dync__tensor *x = v->real[i];
+    for (int j = 0; j < i; j++) {
+        if (v->real[j] != x) continue;
+        dync__ref(v->copy[j]);
+        return v->copy[j];
+    }
+    int near = dync__verify_neighbour(v, i);
+    bool leaf = dync__tensor_is_leaf(x) && dync__tensor_requires_grad(x);
+    if (!leaf && dync__verify_shares_history(in, n, i)) {
+        dync__tensor *base = near >= 0 ? v->base[near] ? v->base[near] : v->copy[near] : NULL;
+        if (base) dync__ref(base);
+        v->base[i] = base ? base : dync__verify_whole(x);
+        return v->base[i] ? dync__verify_view(v->base[i], x) : NULL;
+    }
+    dync__storage *storage = near >= 0 && !v->base[near] ? v->copy[near]->storage : NULL;
+    if (storage)
+        dync__storage_ref(storage);
+    else if (!(storage = dync__verify_storage(x->storage)))
+        return NULL;
+    dync__tensor *t = dync__tensor_new(storage, x->dtype, &x->lay);
+    if (!t || !dync__tensor_requires_grad(x)) return t;
+    dync__tensor_set_requires_grad(t, true);
+    if (dync__tensor_is_leaf(x)) return t;
+    dync__tensor *clone = dync__open((dync_clone)(dync__give(t)));
+    if (clone) dync__ref(clone);
+    return clone;
+}
+
+/* A leaf's gradient: the copy of the input that it is, or a copy of its own. */
+static bool dync__verify_copy_grad(dync__verify *v, int i)
+{
+    const dync__tensor *grad = dync__tensor_grad(v->real[i]);
+    if (!grad || !dync__verify_readable(grad) || !dync__tensor_is_leaf(v->copy[i]) ||
+        dync__tensor_grad(v->copy[i]))
+        return true;
+    dync__tensor *g = NULL;
+    for (int k = 0; k < v->n && !g; k++)
+        if (v->real[k] == grad) g = v->copy[k];
+    if (g) return dync__tensor_set_grad(v->copy[i], g) == DYNC_OK;
+    dync__storage *same = dync__verify_storage(grad->storage);
+    g = same ? dync__tensor_new(same, grad->dtype, &grad->lay) : NULL;
+    bool good = g && dync__tensor_set_grad(v->copy[i], g) == DYNC_OK;
+    dync__unref(g);
+    return good;
+}
+
+DYNC__FN void dync__verify_free(dync__verify *v)
+{
+    for (int i = 0; i < v->n; i++) dync__unref(v->copy[i]);
+    for (int i = 0; i < v->room - 1; i++) dync__unref(v->base[i]);
+    for (int i = 0; i < v->global.n; i++) {
+        size_t bytes = v->global.at[i].t->storage->size_bytes;
+        dync__free(v->global.at[i].before, bytes);
+        dync__free(v->global.at[i].after, bytes);
+        dync__unref(v->global.at[i].t);
+    }
+    for (int i = 0; i < v->leaf.n; i++) {
+        dync__unref(v->leaf.at[i].of);
+        dync__unref(v->leaf.at[i].before);
+        dync__unref(v->leaf.at[i].after);
+    }
+    dync__vec_free(&v->global);
+    dync__vec_free(&v->leaf);
+    dync__vec_free(&v->cell);
+    dync__free(v->real, (size_t)v->room * 4 * sizeof *v->real);
+    dync__free(v, sizeof *v);
+}
+
+/* The copies stand in a scope that stays open until the comparison. */
+DYNC__FN dync__verify *dync__verify_new(const dync__compiled *f, const char *name, int n,
+                                        dync__tensor *const *in)
+{
+    for (int i = 0; i < n; i++)
+        if (!dync__verify_readable(in[i])) return NULL;
+    dync__verify *v = dync__calloc(sizeof *v);
+    if (!v) return NULL;
+    v->room = n + 1;
+    v->real = dync__calloc((size_t)v->room * 4 * sizeof *v->real);
+    if (!v->real) {
+        dync__free(v, sizeof *v);
+        return NULL;
+    }
+    v->copy = v->real + v->room;
+    v->base = v->copy + v->room;
+    v->source = (const char **)(void *)(v->base + v->room);
+    v->f = f;
+    v->name = name;
+    v->scope = dync_scope_begin();
+    v->rng_seed = dync__tls.rng_seed;
+    v->rng_offset = dync__tls.rng_offset;
+    v->grad_off = dync__tls.grad_enabled_off;
+    bool good = true;
+    /* what has a history has one in the copy, whatever the mode now */
+    dync__tls.grad_enabled_off = false;
+    for (; v->n < n && good; v->n += good) {
+        v->real[v->n] = in[v->n];
+        v->copy[v->n] = dync__verify_copy(v, in, n, v->n);
+        good = v->copy[v->n] != NULL;
+    }
+    for (int i = 0; i < v->n && good; i++) good = dync__verify_copy_grad(v, i);
+    dync__tls.grad_enabled_off = v->grad_off;
+    if (good) return v;
+    dync_scope_end(&v->scope);
+    dync__verify_free(v);
+    return NULL;
+}
+
+DYNC__FN bool dync__verify_add_global(dync__verify *v, dync__tensor *t, const char *source)
+{
+    for (int i = 0; i < v->n; i++)
+        if (v->real[i]->storage == t->storage) return true;
+    for (int i = 0; i < v->global.n; i++)
+        if (v->global.at[i].t->storage == t->storage) return true;
+    size_t bytes = t->storage->size_bytes;
+    if (!dync__verify_readable(t) || bytes == 0) return true;
+    dync__verify_global g = {t, source, dync__alloc(bytes), dync__alloc(bytes)};
+    if (g.before) memcpy(g.before, t->storage->data, bytes);
+    if (g.before && g.after && dync__vec_push(&v->global, g)) {
+        dync__ref(t);
+        return true;
+    }
+    dync__free(g.before, bytes);
+    dync__free(g.after, bytes);
+    return false;
+}
+
+DYNC__FN bool dync__verify_add_leaf(dync__verify *v, dync__tensor *t, const char *source)
+{
+    if (!dync__tensor_is_leaf(t)) return true;
+    dync__verify_leaf l = {t,
+                           dync__tensor_grad(t),
+                           NULL,
+                           source,
+                           (int)(dync__hooks_mark(t) >> 32),
+                           (t->flags & DYNC__T_REQUIRES_GRAD) != 0};
+    if (!dync__vec_push(&v->leaf, l)) return false;
+    dync__ref(t);
+    if (!l.before) return true;
+    dync__ref(l.before);
+    return dync__verify_add_global(v, l.before, source);
+}
+
+/* ---- put back -------------------------------------------------------------------------------- */
+/* Cells are told before they are written. */
+static bool dync__verify_cell_set(struct dync__cell *cell, dync_value value)
+{
+    dync__verify *v = dync__verify_now;
+    (void)value;
+    for (int i = 0; v && i < v->cell.n; i++)
+        if (v->cell.at[i].cell == dync__cell_handle(cell)) return false;
+    dync__verify_cell c = {dync__cell_handle(cell), cell->value, cell->value};
+    if (v) (void)!dync__vec_push(&v->cell, c);
+    return false;
+}
+
+DYNC__FN const dync__grad_intercept *dync__verify_intercept(void)
+{
+    static const dync__grad_intercept writes = {.cell_set = dync__verify_cell_set};
+    return &writes;
+}
+
+static void dync__verify_restore_leaf(dync__verify_leaf *l)
+{
+    dync__tensor *now = dync__tensor_grad(l->of);
+    if (now) dync__ref(now);
+    l->after = now;
+    (void)dync__tensor_set_grad(l->of, l->before);
+    dync__hooks_truncate(l->of, l->hooks);
+    dync__tensor_set_requires_grad(l->of, l->requires);
+}
+
+/* What the reference run wrote is kept aside and taken back. */
+DYNC__FN void dync__verify_restore(dync__verify *v)
+{
+    for (int i = 0; i < v->leaf.n; i++) dync__verify_restore_leaf(&v->leaf.at[i]);
+    for (int i = 0; i < v->cell.n; i++) {
+        dync__cell *cell = dync__cell_peek(v->cell.at[i].cell);
+        if (!cell) continue;
+        v->cell.at[i].after = cell->value;
+        cell->value = v->cell.at[i].before;
+    }
+    for (int i = 0; i < v->global.n; i++) {
+        dync__storage *s = v->global.at[i].t->storage;
+        memcpy(v->global.at[i].after, s->data, s->size_bytes);
+        memcpy(s->data, v->global.at[i].before, s->size_bytes);
+    }
+    dync__tls.rng_seed = v->rng_seed;
+    dync__tls.rng_offset = v->rng_offset;
+    dync__tls.grad_enabled_off = v->grad_off;
+}
+
+/* ==== capture/verify_compare.c ===================================================================== */
+/* capture/verify_compare.c: are the results, the written arguments and the written globals of the two
+ * runs the same? After verify_copy.c. */
+
+/* |a - b| <= tolerance * (1 + |b|). Integers are exact. Order of sums and fused roundings differ
+ * between eager and compiled; torch._dynamo.utils.same takes 1e-4. */
+static double dync__verify_tolerance(int dtype)
+{
+    switch (dtype) {
+    case DYNC_F64: return 1e-9;
+    case DYNC_F32: return 1e-4;
+    case DYNC_F16: return 1e-2;
+    case DYNC_BF16: return 5e-2;
+    default: return 0;
+    }
+}
+
+static bool dync__verify_near(const void *a, const void *b, int dtype, double tolerance)
+{
+    if (tolerance == 0) return dync__load_i64(a, dtype) == dync__load_i64(b, dtype);
+    double x = dync__load_f64(a, dtype), y = dync__load_f64(b, dtype);
+    if (x != x || y != y) return x != x && y != y;
+    double gap = x > y ? x - y : y - x, size = y < 0 ? -y : y;
+    return (x >= y && x <= y) || gap <= tolerance * (1 + size);
+}
+
+static dync_status dync__verify_differs(const dync__verify *v, const char *what, const char *text)
+{
+    const char *op = dync__tls.op;
+    dync_loc at = dync__tls.at;
+    dync__tls.op = NULL; /* the text begins the message */
+    dync__tls.at = DYNC_NOWHERE;
+    dync_status status = dync__fail_class(DYNC_ERR_ACCURACY, "RuntimeError",
+                                          "incorrect results of backend %s: %s: %s%s",
+                                          v->f->backend_name, v->name, what, text);
+    dync__tls.op = op;
+    dync__tls.at = at;
+    return status;
+}
+
+static void dync__verify_number(dync__str *s, const void *p, int dtype)
+{
+    if (dync__dtype_info(dtype)->kind == 'f')
+        dync__str_addf(s, "%.9g", dync__load_f64(p, dtype));
+    else
+        dync__str_addf(s, "%lld", (long long)dync__load_i64(p, dtype));
+}
+
+/* got and expected have one dtype and shape; their memory is at got_data and expected_data. */
+static dync_status dync__verify_elements(const dync__verify *v, const char *what,
+                                         const dync__tensor *got, const char *got_data,
+                                         const dync__tensor *expected, const char *expected_data)
+{
+    double tolerance = dync__verify_tolerance(got->dtype);
+    size_t bytes = dync__dtype_info(got->dtype)->bytes;
+    int64_t index[DYNC_MAX_DIMS] = {0}, first[DYNC_MAX_DIMS] = {0}, wrong = 0;
+    const char *a = NULL, *b = NULL;
+    for (int64_t i = 0; i < got->numel; i++) {
+        int64_t x = 0, y = 0;
+        for (int d = 0; d < got->lay.ndim; d++) {
+            x += index[d] * got->lay.stride[d];
+            y += index[d] * expected->lay.stride[d];
+        }
+        const char *p = got_data + x * (int64_t)bytes, *q = expected_data + y * (int64_t)bytes;
+        if (!dync__verify_near(p, q, got->dtype, tolerance) && wrong++ == 0) {
+            a = p, b = q;
+            memcpy(first, index, sizeof first);
+        }
+        for (int d = got->lay.ndim - 1; d >= 0 && ++index[d] == got->lay.shape[d]; d--)
+            index[d] = 0;
+    }
+    if (!wrong) return DYNC_OK;
+    dync__str s = {0};
+    dync__str_add(&s, " differs at ");
+    dync__shape_text(&s, got->lay.ndim, first);
+    dync__str_add(&s, ": ");
+    dync__verify_number(&s, a, got->dtype);
+    dync__str_add(&s, ", expected ");
+    dync__verify_number(&s, b, got->dtype);
+    dync__str_addf(&s, " (%s, tolerance %g; %lld of %lld elements differ)",
+                   dync__dtype_info(got->dtype)->fx, tolerance, (long long)wrong,
+                   (long long)got->numel);
+    dync_status status = dync__verify_differs(v, what, dync__str_get(&s));
+    dync__str_free(&s);
+    return status;
+}
+
+static dync_status dync__verify_tensor(const dync__verify *v, const char *what,
+                                       const dync__tensor *got, const dync__tensor *expected)
+{
+    if (!dync__verify_readable(got) || !dync__verify_readable(expected)) return DYNC_OK;
+    bool same = got->dtype == expected->dtype && got->lay.ndim == expected->lay.ndim;
+    for (int d = 0; same && d < got->lay.ndim; d++)
+        same = got->lay.shape[d] == expected->lay.shape[d];
+    if (same)
+        return dync__verify_elements(v, what, got, dync__tensor_data(got), expected,
+                                     dync__tensor_data(expected));
+    dync__str s = {0};
+    dync__str_add(&s, " is ");
+    dync__tensor_brief(&s, got);
+    dync__str_add(&s, ", expected ");
+    dync__tensor_brief(&s, expected);
+    dync_status status = dync__verify_differs(v, what, dync__str_get(&s));
+    dync__str_free(&s);
+    return status;
+}
+
+static dync_status dync__verify_scalar(const dync__verify *v, const char *what, dync_value got,
+                                       dync_value expected)
+{
+    bool same = got.kind == expected.kind;
+    switch (expected.kind) {
+    case DYNC_KIND_INT: same = same && got.as.i == expected.as.i; break;
+    case DYNC_KIND_BOOL: same = same && got.as.b == expected.as.b; break;
+    case DYNC_KIND_FLOAT:
+        same = same && dync__verify_near(&got.as.f, &expected.as.f, DYNC_F64, 1e-9);
+        break;
+    case DYNC_KIND_STR:
+        same = same && got.as.s && expected.as.s && strcmp(got.as.s, expected.as.s) == 0;
+        break;
+    default: break;
+    }
+    return same ? DYNC_OK : dync__verify_differs(v, what, " is another value");
+}
+
+/* A value that narrowing dropped is NONE in got: nobody wants it. */
+static dync_status dync__verify_value(const dync__verify *v, dync__str *path, dync_value got,
+                                      dync_value expected, bool narrowed)
+{
+    if (narrowed && got.kind == DYNC_KIND_NONE) return DYNC_OK;
+    if (got.kind == DYNC_KIND_TENSOR && expected.kind == DYNC_KIND_TENSOR) {
+        const dync__tensor *a = dync__peek(got.as.t), *b = dync__peek(expected.as.t);
+        return a && b ? dync__verify_tensor(v, dync__str_get(path), a, b) : DYNC_OK;
+    }
+    if (got.kind != DYNC_KIND_LIST || expected.kind != DYNC_KIND_LIST)
+        return dync__verify_scalar(v, dync__str_get(path), got, expected);
+    const dync__list *left = dync__value_list(got), *right = dync__value_list(expected);
+    if (!left || !right || left->n != right->n)
+        return dync__verify_differs(v, dync__str_get(path), " is a list of another length");
+    size_t n = path->n;
+    for (int i = 0; i < left->n; i++) {
+        dync_value a = left->items[i], b = right->items[i];
+        dync__str_addf(path, "[%d]", i);
+        DYNC__TRY(dync__verify_value(v, path, a, b, narrowed));
+        if (!path->failed) path->at[path->n = n] = 0;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__verify_grad(const dync__verify *v, const char *source,
+                                     const dync__tensor *got, const dync__tensor *expected)
+{
+    dync__str what = {0};
+    dync__str_addf(&what, "%s.grad", source ? source : "an input");
+    dync_status status = DYNC_OK;
+    if (got && expected)
+        status = dync__verify_tensor(v, dync__str_get(&what), got, expected);
+    else if (got || expected)
+        status =
+            dync__verify_differs(v, dync__str_get(&what),
+                                 got ? " was set, expected none" : " is none, expected a tensor");
+    dync__str_free(&what);
+    return status;
+}
+
+static dync_status dync__verify_effects(const dync__verify *v)
+{
+    for (int i = 0; i < v->n; i++)
+        DYNC__TRY(dync__verify_grad(v, v->source[i], dync__tensor_grad(v->real[i]),
+                                    dync__tensor_grad(v->copy[i])));
+    for (int i = 0; i < v->leaf.n; i++) {
+        const dync__verify_leaf *l = &v->leaf.at[i];
+        const dync__tensor *now = dync__tensor_grad(l->of);
+        if (l->after != l->before) DYNC__TRY(dync__verify_grad(v, l->source, now, l->after));
+        /* the same tensor is compared as a global is */
+        else if (now != l->before)
+            DYNC__TRY(dync__verify_grad(v, l->source, now, NULL));
+    }
+    dync__str path = {0};
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < v->cell.n && status == DYNC_OK; i++) {
+        const dync__cell *cell = dync__cell_peek(v->cell.at[i].cell);
+        if (!cell) continue;
+        dync__str_addf(&path, "the cell %s", cell->name);
+        status = dync__verify_scalar(v, dync__str_get(&path), cell->value, v->cell.at[i].after);
+        dync__str_free(&path);
+    }
+    return status;
+}
+
+static dync_status dync__verify_writes(const dync__verify *v)
+{
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < v->n && status == DYNC_OK; i++)
+        status = dync__verify_tensor(v, v->source[i] ? v->source[i] : "an input", v->real[i],
+                                     v->copy[i]);
+    for (int i = 0; i < v->global.n && status == DYNC_OK; i++) {
+        const dync__verify_global *g = &v->global.at[i];
+        size_t offset = (size_t)g->t->lay.offset * dync__dtype_info(g->t->dtype)->bytes;
+        status = dync__verify_elements(v, g->source, g->t, dync__tensor_data(g->t), g->t,
+                                       g->after + offset);
+    }
+    return status;
+}
+
+/* Both ways have run; the result stays in the caller's scope. */
+DYNC__FN dync_status dync__verify_compare(dync__verify *v, dync_value *got, bool narrowed)
+{
+    dync__str path = {0};
+    dync_status status = DYNC_OK;
+    if (v->error.status == DYNC_ERR_MEMORY) {
+        dync__error_raise(&v->error);
+        status = DYNC_ERR_MEMORY;
+    } else if (v->error.status != DYNC_OK) {
+        status = dync__verify_differs(v, "it runs, eager fails: ", v->error.message);
+    } else {
+        dync__str_add(&path, "the result");
+        status = dync__verify_value(v, &path, *got, v->expected, narrowed);
+    }
+    dync__str_free(&path);
+    if (status == DYNC_OK) status = dync__verify_writes(v);
+    return status == DYNC_OK ? dync__verify_effects(v) : status;
+}
+
+/* ==== capture/verify.c ============================================================================= */
+/* capture/verify.c: dync_set_verify and DYNC_VERIFY. Every cached call runs both ways: the C function on
+ * copies of the arguments, then the compiled code on the arguments themselves, from the same random
+ * state; results, written arguments and written globals are compared. Where a call is traced (the
+ * first one, and every call of a function with an opaque break) its segments are compared instead,
+ * each with the interpretation of its graph, so that opaque code runs no more often than it would.
+ * After verify_compare.c, before lint.c. */
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+static void dync__verify_close(dync__verify *v, dync_value *keep)
+{
+    dync_scope scope = v->scope;
+    dync__verify_free(v);
+    dync__scope_end_keep(&scope, keep);
+}
+
+typedef struct dync__verify_walk {
+    const dync__verify *v;
+    int k;
+} dync__verify_walk;
+
+static dync_tensor *dync__verify_arg(void *user, dync_tensor *h)
+{
+    dync__verify_walk *w = user;
+    (void)h;
+    return dync__handle(w->v->copy[w->k++]);
+}
+
+static void dync__verify_reference(dync__verify *v, const dync__callargs *call)
+{
+    dync_value args[DYNC__MAX_LEAVES * 2];
+    dync__verify_walk walk = {v, 0};
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync__verify_run(true, v);
+    for (int i = 0; i < call->nargs; i++)
+        args[i] = dync__value_map(call->args[i], dync__verify_arg, &walk);
+    v->expected = dync__callee_invoke(&v->f->callee, call->nargs, args);
+    dync__verify_run(false, NULL);
+    v->error = dync__error_guard_end(&guard);
+    dync__verify_restore(v);
+}
+
+/* Runs the C function on copies. NULL: nothing to compare (it is off, or the entry is traced). */
+DYNC__FN dync__verify *dync__verify_begin(const dync__compiled *f, const dync__cache_entry *e,
+                                          const dync__callargs *call)
+{
+    if (!dync__verify_on() || e->open || call->nargs > DYNC__MAX_LEAVES * 2) return NULL;
+    dync__verify *v = dync__verify_new(f, f->name, call->n_tensors, call->tensor);
+    if (!v) return NULL;
+    bool ok = true;
+    for (int i = 0; i < v->n; i++) v->source[i] = e->tensor[i].source;
+    for (int i = 0; i < e->foreign.n && ok; i++) {
+        const dync__foreign *g = &e->foreign.at[i];
+        dync__tensor *t = g->owner ? NULL : dync__peek(g->address ? *g->address : g->handle);
+        if (t)
+            ok = dync__verify_add_global(v, t, g->guard.source) &&
+                 dync__verify_add_leaf(v, t, g->guard.source);
+    }
+    if (ok) {
+        dync__verify_reference(v, call);
+        return v;
+    }
+    dync_value none = DYNC_NONE;
+    dync__verify_close(v, &none);
+    return NULL;
+}
+
+/* v is taken over. status and *result are those of the compiled call. */
+DYNC__FN dync_status dync__verify_end(dync__verify *v, dync_status status, dync_value *result)
+{
+    if (status == DYNC_OK) status = dync__verify_compare(v, result, false);
+    if (status != DYNC_OK) *result = DYNC_NONE;
+    dync__verify_close(v, result);
+    return status;
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+static dync_value dync__verify_list(dync__tensor *const *t, int n)
+{
+    dync_value list = dync__list_new(n);
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < n; i++)
+        if (t[i])
+            dync__list_set(list, i,
+                           t[i]->flags & DYNC__T_NUMBER ? dync__number_value(t[i])
+                                                        : dync_v_tensor(dync__handle(t[i])));
+    return list;
+}
+
+/* Interprets the segment's graph on copies of its inputs. */
+DYNC__FN dync__verify *dync__verify_segment_begin(const dync__compiled *f, const dync__segment *s,
+                                                  dync__tensor *const *in)
+{
+    if (!dync__verify_on()) return NULL;
+    dync__verify *v = dync__verify_new(f, f->name, s->n_in, in);
+    if (!v) return NULL;
+    dync__arena arena = {0};
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(v->n + 1) * sizeof *args), out = {0};
+    dync__error_guard guard;
+    dync_value none = DYNC_NONE;
+    if (!args) {
+        dync__verify_close(v, &none);
+        return NULL;
+    }
+    for (int i = 0; i < v->n; i++) {
+        args[i] = in[i]->flags & DYNC__T_NUMBER ? dync__arg_value(dync__number_value(in[i]))
+                                                : dync__arg_t(v->copy[i]);
+        v->source[i] = s->graph->node.at[i]->source;
+    }
+    dync__error_guard_begin(&guard);
+    dync__verify_run(true, NULL);
+    if (dync__graph_eval(s->graph, args, v->n, &arena, &out) == DYNC_OK)
+        v->expected = dync__arg_to_value(&out);
+    dync__verify_run(false, NULL);
+    v->error = dync__error_guard_end(&guard);
+    dync__arena_free(&arena);
+    dync__verify_restore(v);
+    return v;
+}
+
+DYNC__FN dync_status dync__verify_segment_end(dync__verify *v, dync_status status,
+                                              dync__tensor **out, int n_out)
+{
+    dync_value none = DYNC_NONE, got = status == DYNC_OK ? dync__verify_list(out, n_out) : none;
+    if (status == DYNC_OK) status = dync__verify_compare(v, &got, true);
+    for (int i = 0; status != DYNC_OK && i < n_out; i++) {
+        dync__unref(out[i]);
+        out[i] = NULL;
+    }
+    dync__verify_close(v, &none);
+    return status;
+}
+DYNC__PLAIN
+
+/* ==== capture/lint.h =============================================================================== */
+/* capture/lint.h: the tape of a traced function, which lint compares with a second trace. */
+#ifndef DYNC__LINT_H
+#define DYNC__LINT_H
 
 /* Arguments are kept as text: "0.37", "[2, 3]"; a tensor as "%12.0" (row 12, output 0), "@L1" (an
  * argument) or "@7" (the one with id 7). */
@@ -65213,6 +65947,7 @@ enum {
     DYNC__LINT_RESULT = -3,
     DYNC__LINT_BREAK = -4
 };
+
 typedef struct dync__lint_row {
     int op; /* of the table, or one of the above */
     dync_loc at;
@@ -65234,11 +65969,27 @@ struct dync__lint {
     bool salted; /* the second trace's symbolic sizes are other tokens */
     struct dync__lint *outer;
 };
+
+DYNC__FN dync__lint *dync__lint_swap(dync__lint *now);
+DYNC__FN void dync__lint_tell_row(dync__lint *, const dync__lint_row *was, const dync__lint_row *);
+#endif
+DYNC__COLD
+
+/* ==== capture/lint.c =============================================================================== */
+/* capture/lint.c: dync_set_lint, DYNC_LINT=1. The first compile of a function traces it twice; a
+ * difference between the two is an impure read: a C variable that guards do not know, whose value
+ * of that moment would be baked in. After callback.c, before trace.c, which reports what it
+ * records here.
+ *
+ * The first trace is the real one and fills a tape: operators with constants, constant tensors,
+ * outcomes of branches, numbers returned. The second one runs nothing: branches go the way the tape
+ * says, and its rows are compared with the tape's. A function with an opaque break must not run
+ * twice for one call: it is traced again by the next call that its entry serves, and that trace is
+ * compared, up to the first break, after which values decide. */
+
 static int32_t dync__lint_switch;
 static DYNC__TLS dync__lint *dync__lint_now;
-
 DYNC_API void dync_set_lint(bool on) { DYNC__ATOMIC_STORE(&dync__lint_switch, on ? 2 : 1); }
-
 static bool dync__lint_on(void) { return dync__switch_on(&dync__lint_switch, "DYNC_LINT"); }
 
 static dync__lint *dync__lint_of(const dync__tracer *t)
@@ -65336,7 +66087,8 @@ static void dync__lint_tell(dync__lint *l, const char *what, dync_loc at, const 
         l->salted ? " What dync_dim gives is no number to compute with: dync_size is." : "");
 }
 
-static void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was, const dync__lint_row *now)
+DYNC__FN void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was,
+                                  const dync__lint_row *now)
 {
     char what[256];
     dync_loc at = now ? now->at : was->at;
@@ -65515,7 +66267,15 @@ DYNC__FN void dync__lint_restart(const dync__tracer *t)
     dync__map_free(&l->made);
 }
 
-/* ---- the two traces -------------------------------------------------------------------------- */
+/* ---- the two traces ------------------------------------------------------------------------- */
+/* Whose tape is written or compared from now on; returns the one before. */
+DYNC__FN dync__lint *dync__lint_swap(dync__lint *now)
+{
+    dync__lint *before = dync__lint_now;
+    dync__lint_now = now;
+    return before;
+}
+
 DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *e)
 {
     if (!dync__lint_on()) return NULL;
@@ -65527,27 +66287,6 @@ DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *e)
     return l;
 }
 
-static void dync__lint_retrace(dync__lint *l, dync__compiled *f, dync__cache_entry *scratch,
-                               const dync__callargs *call)
-{
-    dync__tracer t;
-    dync_value args[DYNC__MAX_LEAVES * 2];
-    dync_scope scope = dync_scope_begin();
-    l->entry = scratch;
-    l->second = true;
-    dync__map_free(&l->made);
-    bool ok = dync__tracer_open(&t, f, scratch, call, NULL) == DYNC_OK;
-    if (l->taped) dync__taped_open(&t);
-    if (ok && dync__trace_arguments(&t, args) == DYNC_OK) {
-        dync_value r = dync__frame_body(&t, &f->callee, f->name, call->nargs, args);
-        if (!t.stopped) dync__lint_result(&t, &r);
-        if (l->at < l->row.n && !l->failed && !l->over)
-            dync__lint_tell_row(l, &l->row.at[l->at], NULL);
-    }
-    dync__tracer_close(&t);
-    dync_scope_end(&scope);
-}
-
 DYNC__FN void dync__lint_free(dync__lint *l)
 {
     if (!l) return;
@@ -65555,43 +66294,6 @@ DYNC__FN void dync__lint_free(dync__lint *l)
     dync__map_free(&l->made);
     dync__arena_free(&l->arena);
     dync__free(l, sizeof *l);
-}
-
-/* status: of the first trace. Takes l over; leaves grad mode, random state, errors as they were. */
-DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry *e,
-                             const dync__callargs *call, dync_status status)
-{
-    dync__error_guard guard;
-    bool grad_off = dync__tls.grad_enabled_off,
-         again = status == DYNC_OK && !l->failed && !e->effects;
-    uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
-    dync__lint_now = l->outer;
-    if (again && e->open) { /* the next call compares */
-        l->second = true;
-        l->over = false;
-        dync__map_free(&l->made);
-        e->lint = l;
-        return;
-    }
-    dync__error_guard_begin(&guard);
-    dync__cache_entry *scratch = again ? dync__calloc(sizeof *scratch) : NULL;
-    if (scratch) {
-        dync__lint *outer = dync__lint_now;
-        dync__lint_now = l;
-        dync__tls.grad_enabled_off = !e->grad_mode;
-        scratch->dynamic = e->dynamic; /* the same sizes are symbolic */
-        if (dync__guards_make(scratch, f, call) == DYNC_OK) dync__lint_retrace(l, f, scratch, call);
-        dync__constants_free(scratch);
-        dync__shapes_free(scratch);
-        dync__arena_free(&scratch->arena);
-        dync__free(scratch, sizeof *scratch);
-        dync__lint_now = outer;
-    }
-    dync__error_guard_end(&guard);
-    dync__tls.grad_enabled_off = grad_off;
-    dync__tls.rng_seed = seed;
-    dync__tls.rng_offset = offset;
-    dync__lint_free(l);
 }
 
 /* Around the trace of a call that an open entry serves: the first one is compared with the tape.
@@ -65606,21 +66308,21 @@ DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *e)
     dync__lint_now = l;
     return l;
 }
+
 DYNC__FN void dync__lint_resumed(dync__lint *l)
 {
     if (l) dync__lint_now = l->outer;
 }
 
 /* ==== capture/trace.c ============================================================================== */
-/* capture/trace.c: the recording handler. A C function runs once over fake tensors; every operator
- * that passes dispatch becomes a node of the pending graph. After segment.c, before cut.c, which
- * turns the pending graph into segments at breaks and at the end.
+/* capture/trace.c: the trace that a thread has open: whose a tensor is, failing, resting while real
+ * work is done. After lint.c, before script.c.
  *
- * A fake belongs to a trace by trace_id. While its operator is pending, fake->node is its node;
- * once cut (or for inputs from the start) node is NULL and node_output is its place in the
- * environment. */
+ * A fake belongs to a trace by trace_id. While its operator is pending, fake->node is its node; once
+ * cut (or for inputs from the start) node is NULL and node_output is its place in the environment. */
 
 DYNC__FN dync__tracer *dync__tracer_peek(void) { return dync__tls.capture_state; }
+
 DYNC__FN dync__tracer *dync__tracer_current(void)
 {
     dync__tracer *t = dync__tls.capture_state;
@@ -65641,7 +66343,273 @@ DYNC__FN dync_status dync__tracer_fail(dync__tracer *t, dync_status status)
     return status;
 }
 
-/* ---- the environment ------------------------------------------------------------------------- */
+DYNC__FN dync__tracer *dync__tracing(void)
+{
+    return dync__tls.compiling ? dync__tracer_current() : NULL;
+}
+
+DYNC__FN dync__tracer *dync__tracing_or_replay(void)
+{
+    return dync__tls.compiling ? dync__tracer_peek() : NULL;
+}
+
+/* Real work in the middle of a trace (an opaque call, a backend): as if no trace were open. */
+DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *t)
+{
+    dync__trace_pause p = {dync__handler_swap(NULL), dync__tls.compiling};
+    dync__tls.compiling = false;
+    dync__tls.capture_state = NULL;
+    dync__tls.syms = NULL;
+    if (t->tape.on) dync__bottom_swap(t->tape.bottom_before);
+    return p;
+}
+
+DYNC__FN void dync__trace_pause_end(dync__tracer *t, dync__trace_pause p)
+{
+    dync__handler_swap(p.top);
+    if (t->tape.on) dync__bottom_swap(&t->tape.recorder);
+    dync__tls.compiling = p.compiling;
+    dync__tls.capture_state = t;
+    dync__tls.syms = t->symbols.sizes;
+}
+
+/* ==== capture/script.c ============================================================================= */
+/* capture/script.c: notes what a traced call of an open entry does (script.h): values, operators,
+ * tensors from elsewhere, frames. After trace.c, before env.c; script_cut.c notes cuts. Every
+ * function does nothing unless the call is noted. What cannot be followed ends the notes: the
+ * script is good up to there, and calls go on by tracing. */
+
+DYNC__FN void dync__script_stop(dync__tracer *t) { t->noting = false; }
+
+/* ---- values ---------------------------------------------------------------------------------- */
+DYNC__FN int32_t dync__script_find(const dync__script *s, const dync__tensor *fake)
+{
+    int32_t i = s->value.n - 1;
+    while (i >= 0 && s->value.at[i].fake != fake) i--;
+    return i;
+}
+
+/* Is there room for one more event here? No: the recording ends. */
+DYNC__FN bool dync__script_room(dync__tracer *t)
+{
+    const dync__script *s = t->script;
+    int ways = 0;
+    if (!t->noting) return false;
+    for (int32_t i = dync__script_first(s); i >= 0; i = s->event.at[i].alt) ways++;
+    bool room = ways < DYNC__SCRIPT_WAYS && s->event.n < DYNC__SCRIPT_EVENTS &&
+                s->value.n < DYNC__SCRIPT_VALUES;
+    if (!room) dync__script_stop(t);
+    return room;
+}
+
+/* A new value; with owned the script takes a reference of its own. -1: the recording ends. */
+DYNC__FN int32_t dync__script_value_add(dync__tracer *t, dync__tensor *fake, bool owned)
+{
+    dync__script *s = t->script;
+    dync__kept_value v = {
+        .fake = fake, .owned = owned, .flags = fake ? (uint8_t)(fake->flags | DYNC__T_KEPT) : 0};
+    if (!dync__vec_push(&s->value, v)) {
+        dync__script_stop(t);
+        return -1;
+    }
+    if (fake && owned) dync__ref(fake);
+    return s->value.n - 1;
+}
+
+/* A pending fake leaves the trace: the script takes its reference over. false: it is none of the
+ * script's. */
+DYNC__FN bool dync__script_takes(dync__tracer *t, dync__tensor *fake)
+{
+    int32_t i = t->script ? dync__script_find(t->script, fake) : -1;
+    if (i < 0 || t->script->value.at[i].owned) return false;
+    t->script->value.at[i].owned = true;
+    return true;
+}
+
+DYNC__FN void dync__script_wants(dync__tracer *t, const dync__tensor *fake)
+{
+    int32_t i = t->script ? dync__script_find(t->script, fake) : -1;
+    if (i >= 0) t->script->value.at[i].wanted = true;
+}
+
+DYNC__FN void dync__script_may_write(dync__tracer *t)
+{
+    if (t->script) t->script->writes = true;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+/* One more way from where the call is. NULL: no memory; the recording ends. */
+DYNC__FN dync__script_event *dync__script_event_add(dync__tracer *t, dync__script_event e)
+{
+    dync__script *s = t->script;
+    int32_t last = -1;
+    for (int32_t i = dync__script_first(s); i >= 0; i = s->event.at[i].alt) last = i;
+    e.next = e.alt = -1;
+    if (!dync__vec_push(&s->event, e)) {
+        dync__script_stop(t);
+        return NULL;
+    }
+    int32_t n = s->event.n - 1;
+    if (last >= 0)
+        s->event.at[last].alt = n;
+    else if (s->at >= 0)
+        s->event.at[s->at].next = n;
+    else
+        s->root = n;
+    s->at = n;
+    return &s->event.at[n];
+}
+
+static bool dync__script_args(dync__tracer *t, int n, const dync__arg *in, dync__arg *out)
+{
+    dync__script *s = t->script;
+    for (int i = 0; i < n; i++) {
+        out[i] = in[i];
+        switch ((dync__arg_kind)in[i].kind) {
+        case DYNC__A_TENSOR:
+            if (dync__script_find(s, in[i].as.t) < 0) return false;
+            break;
+        case DYNC__A_DIMS:
+            if (in[i].n && !(out[i].as.dims = dync__arena_copy(&s->arena, in[i].as.dims,
+                                                               (size_t)in[i].n * sizeof(int64_t))))
+                return false;
+            break;
+        case DYNC__A_STR:
+            if (!(out[i].as.s = dync__arena_strdup(&s->arena, in[i].as.s))) return false;
+            break;
+        case DYNC__A_LIST:
+            out[i].as.list = dync__arena_alloc(&s->arena, (size_t)(in[i].n + 1) * sizeof *in);
+            if (!out[i].as.list || !dync__script_args(t, in[i].n, in[i].as.list, out[i].as.list))
+                return false;
+            break;
+        case DYNC__A_HANDLE:
+        case DYNC__A_NODE: return false;
+        default: break;
+        }
+    }
+    return true;
+}
+
+/* The values that an operator made, or -1. One that hands an argument through is not followed. */
+static int32_t dync__script_outputs(dync__tracer *t, const dync__opcall *c)
+{
+    int32_t first = t->script->value.n;
+    if (c->row->cls == DYNC__INPLACE)
+        return c->nout == 1 ? dync__script_find(t->script, c->out[0]) : -1;
+    for (int i = 0; i < c->nout; i++)
+        if (c->out[i] && dync__script_find(t->script, c->out[i]) >= 0) return -1;
+    for (int i = 0; i < c->nout; i++)
+        if (dync__script_value_add(t, c->out[i], false) < 0) return -1;
+    return first;
+}
+
+static void dync__script_waits(dync__tracer *t, bool grad_off)
+{
+    dync__script *s = t->script;
+    if (!s->waiting.n) s->grad_off = grad_off;
+    if (!dync__vec_push(&s->waiting, s->at)) dync__script_stop(t);
+}
+
+DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c, dync__number *const *operand)
+{
+    if (!dync__script_room(t)) return;
+    dync__script *s = t->script;
+    dync__arg *args = dync__arena_alloc(&s->arena, (size_t)(c->nargs + 1) * sizeof *args);
+    dync__script_event e = {.kind = DYNC__EV_OP,
+                            .mode = dync__script_mode(),
+                            .n_args = (uint8_t)c->nargs,
+                            .n_out = (uint8_t)c->nout,
+                            .op = c->op,
+                            .args = args,
+                            .at = c->at};
+    bool ok = args && dync__script_args(t, c->nargs, c->args, args);
+    /* symbols by their places among the arguments that are */
+    for (int i = 0; ok && operand && i < c->nargs; i++) {
+        int k = operand[i] ? dync__number_index(t, operand[i]) : -1;
+        if (operand[i])
+            args[i] =
+                (dync__arg){.kind = DYNC__A_PTR, .as = {.p = (void *)(uintptr_t)(unsigned)(k + 1)}};
+        ok = !operand[i] || (k >= 0 && k < t->entry->n_numbers);
+    }
+    e.value = ok ? dync__script_outputs(t, c) : -1;
+    if (e.value < 0 && c->nout) dync__script_stop(t);
+    if (!t->noting) return;
+    e.flags = c->nout && c->out[0] ? c->out[0]->flags : 0;
+    e.plain = c->nout == 1 && c->out[0] && c->row->cls != DYNC__INPLACE;
+    if (dync__script_event_add(t, e)) dync__script_waits(t, dync__tls.grad_enabled_off);
+}
+
+DYNC__FN void dync__script_foreign(dync__tracer *t, int env)
+{
+    if (env < 0 || !dync__script_room(t)) return;
+    if (t->env.real.at[env]->storage->flags & DYNC__STORAGE_BORROWED) t->script->writes = true;
+    dync__script_event e = {.kind = DYNC__EV_FOREIGN,
+                            .value = dync__script_value_add(t, t->env.fake.at[env], true)};
+    if (e.value >= 0) dync__script_event_add(t, e);
+}
+
+DYNC__FN void dync__script_frame(dync__tracer *t, const char *name_or_null, dync_loc at)
+{
+    if (!dync__script_room(t)) return;
+    dync__script_event e = {.kind = name_or_null ? DYNC__EV_FRAME : DYNC__EV_FRAME_END, .at = at};
+    if (name_or_null && !(e.name = dync__arena_strdup(&t->script->arena, name_or_null)))
+        dync__script_stop(t);
+    else
+        dync__script_event_add(t, e);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+DYNC__FN void dync__script_free(dync__script *s)
+{
+    dync__symtab_free(s->syms);
+    for (int i = 0; i < s->value.n; i++)
+        if (s->value.at[i].owned) dync__unref(s->value.at[i].fake);
+    dync__vec_free(&s->event);
+    dync__vec_free(&s->value);
+    dync__vec_free(&s->waiting);
+    dync__vec_free(&s->env.real);
+    dync__vec_free(&s->env.fake);
+    dync__vec_free(&s->env.holder);
+    dync__vec_free(&s->env.origin);
+    dync__arena_free(&s->arena);
+    dync__free(s, sizeof *s);
+}
+
+DYNC__FN void dync__scripts_free(dync__script *s)
+{
+    while (s) {
+        dync__script *next = s->next;
+        dync__script_free(s);
+        s = next;
+    }
+}
+
+DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *real)
+{
+    const dync__layout *a = &fake->lay, *b = &real->lay;
+    size_t n = (size_t)b->ndim * sizeof(int64_t);
+    if (fake->dtype != real->dtype || fake->device != real->device || a->ndim != b->ndim ||
+        a->offset != b->offset ||
+        (fake->flags ^ real->flags) & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER))
+        return false;
+    if (memcmp(a->shape, b->shape, n) == 0 && memcmp(a->stride, b->stride, n) == 0)
+        return fake->storage->size_bytes == real->storage->size_bytes;
+    /* what symbols stand for, the entry's guards have compared */
+    bool same = dync__layout_has_tokens(a);
+    for (int d = 0; d < a->ndim && same; d++)
+        same = dync__sz_hint(a->shape[d]) == b->shape[d] &&
+               dync__sz_hint(a->stride[d]) == b->stride[d];
+    return same;
+}
+
+/* ==== capture/env.c ================================================================================ */
+/* capture/env.c: the environment: real tensors that a traced call has met or computed, each with the
+ * fake that traced code sees. After script.c, before record.c.
+ *
+ * Segments compute no more than is used (narrowing); what was dropped and is wanted after all is
+ * computed again by interpreting the segment's graph. */
+
+/* ---- places ---------------------------------------------------------------------------------- */
 /* Adds a value: real (a reference is taken, may be NULL) and its fake (taken over). */
 DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
 {
@@ -65663,7 +66631,7 @@ DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__ten
     return n;
 }
 
-static dync__tensor *dync__fake_of(const dync__tensor *real, const dync__layout *lay)
+DYNC__FN dync__tensor *dync__fake_of(const dync__tensor *real, const dync__layout *lay)
 {
     dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, lay);
     if (!fake) return NULL;
@@ -65680,6 +66648,7 @@ DYNC__FN int dync__tracer_env_real(dync__tracer *t, dync__tensor *real)
     return dync__tracer_env_add(t, real, dync__fake_of(real, &real->lay));
 }
 
+/* ---- tensors from elsewhere ------------------------------------------------------------------ */
 static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *real,
                                         dync__cache_entry *e)
 {
@@ -65771,7 +66740,142 @@ DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__tensor *x)
     return env < 0 ? NULL : t->env.fake.at[env];
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
+/* The real storage that a fake one stands for; NULL: none, it is of this graph. */
+static const dync__storage *dync__tracer_real_storage(const dync__tracer *t,
+                                                      const dync__storage *fake)
+{
+    for (int i = 0; i < t->env.fake.n; i++)
+        if (t->env.fake.at[i]->storage == fake && t->env.real.at[i])
+            return t->env.real.at[i]->storage;
+    return NULL;
+}
+
+DYNC__FN bool dync__tracer_same_memory(const dync__tracer *t, const dync__tensor *a,
+                                       const dync__tensor *b)
+{
+    const dync__storage *real = a->storage == b->storage ? NULL
+                                                         : dync__tracer_real_storage(t, a->storage);
+    return a->storage == b->storage || (real && real == dync__tracer_real_storage(t, b->storage));
+}
+
+/* ---- what was dropped ------------------------------------------------------------------------ */
+/* All outputs of a segment by interpreting its full graph; those that are there already stay. */
+static dync_status dync__cut_interpret(dync__tracer *t, const dync__segment *s, const int *in_env,
+                                       dync__tensor **out)
+{
+    dync__arena arena = {0};
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n_in + 1) * sizeof *args), all = {0};
+    dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->n_in && status == DYNC_OK; i++) {
+        dync__tensor *x = dync__env_real(t, in_env[i]);
+        args[i] = x && (x->flags & DYNC__T_NUMBER) ? dync__arg_value(dync__number_value(x))
+                                                   : dync__arg_t(x);
+        if (!x) status = DYNC_ERR_INTERNAL;
+    }
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    if (status == DYNC_OK) status = dync__graph_eval(s->graph, args, s->n_in, &arena, &all);
+    dync__trace_pause_end(t, pause);
+    for (int i = 0; status == DYNC_OK && i < all.n; i++) {
+        const dync__arg *a = &all.as.list[i];
+        dync__tensor *x = dync__arg_is_number(a) ? dync__number_tensor(dync__arg_to_value(a))
+                                                 : a->as.t;
+        if (!out[i])
+            out[i] = x;
+        else
+            dync__unref(x);
+    }
+    dync__arena_free(&arena);
+    return status;
+}
+
+DYNC__FN dync_status dync__cut_complete(dync__tracer *t, dync__segment *s, const int *in_env,
+                                        dync__tensor **out)
+{
+    bool dropped = false;
+    for (int i = 0; i < s->n_out; i++) dropped |= !out[i];
+    return dropped ? dync__cut_interpret(t, s, in_env, out) : DYNC_OK;
+}
+
+/* A value that narrowing dropped is wanted after all: the segment's full graph is interpreted once,
+ * and from now on it is kept. */
+DYNC__FN dync_status dync__record_value(dync__tracer *t, int env)
+{
+    dync__origin o = t->env.origin.at[env];
+    if (!o.seg) return dync__fail(DYNC_ERR_INTERNAL, "value %d of a traced call is gone", env);
+    dync__tensor **out = dync__calloc((size_t)(o.seg->n_out + 1) * sizeof *out);
+    bool *used = dync__calloc((size_t)o.seg->n_out + 1);
+    dync_status status = out && used ? dync__cut_interpret(t, o.seg, o.in_env, out)
+                                     : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) {
+        t->env.real.at[env] = out[o.out];
+        out[o.out] = NULL;
+        used[o.out] = true;
+        status = dync__segment_narrow(o.seg, used);
+    }
+    for (int i = 0; out && i < o.seg->n_out; i++) dync__unref(out[i]);
+    dync__free(out, (size_t)(o.seg->n_out + 1) * sizeof *out);
+    dync__free(used, (size_t)o.seg->n_out + 1);
+    return status;
+}
+
+/* Off the script anything may be used, and anything written: what was dropped is computed now. */
+DYNC__FN dync_status dync__env_complete(dync__tracer *t)
+{
+    dync_status status = DYNC_OK;
+    for (int env = 0; env < t->env.real.n && status == DYNC_OK; env++) {
+        dync__origin o = t->env.origin.at[env];
+        if (t->env.real.at[env] || !o.seg) continue;
+        dync__tensor **out = dync__calloc((size_t)(o.seg->n_out + 1) * sizeof *out);
+        status = out ? dync__cut_interpret(t, o.seg, o.in_env, out) : DYNC_ERR_MEMORY;
+        for (int k = env; k < t->env.real.n && status == DYNC_OK; k++) {
+            const dync__origin *other = &t->env.origin.at[k];
+            if (other->seg != o.seg || other->in_env != o.in_env || t->env.real.at[k]) continue;
+            t->env.real.at[k] = out[other->out];
+            out[other->out] = NULL;
+        }
+        for (int i = 0; out && i < o.seg->n_out; i++) dync__unref(out[i]);
+        dync__free(out, (size_t)(o.seg->n_out + 1) * sizeof *out);
+    }
+    return status;
+}
+
+DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
+{
+    if (!t->env.real.at[env] && t->way->value(t, env) != DYNC_OK) return NULL;
+    return t->env.real.at[env];
+}
+
+/* Memory is about to be written: what narrowing dropped and the C function can still use is
+ * computed while that is possible. */
+DYNC__FN dync_status dync__record_keep(dync__tracer *t)
+{
+    for (int i = 0; i < t->env.real.n; i++) {
+        bool wanted = !t->env.real.at[i] && t->env.origin.at[i].seg &&
+                      (t->env.holder.at[i] || DYNC__ATOMIC_PEEK(&t->env.fake.at[i]->refs) > 1);
+        if (wanted && !dync__env_real(t, i))
+            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
+{
+    if (!dync__tracer_owns(t, fake)) return fake;
+    if (fake->node) {
+        dync__fail(DYNC_ERR_INTERNAL, "a pending value was read before the graph was cut");
+        return NULL;
+    }
+    int env = t->way->place(t, fake);
+    dync__script_wants(t, fake);
+    return dync__env_real(t, env);
+}
+
+/* ==== capture/record.c ============================================================================= */
+/* capture/record.c: the recording: operators of traced code as nodes of the pending graph, their
+ * results as fakes. After env.c, before sizes.c; cut.c turns the pending graph into segments. */
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
 static dync__info dync__info_of(const dync__tensor *x)
 {
     dync__info m = {.dtype = x->dtype, .device = x->device, .lay = x->lay, .alias = -1};
@@ -65816,7 +66920,7 @@ static const char *dync__env_source(dync__tracer *t, int env)
 {
     const dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->n_tensors; i++)
-        if (t->env.leaf[i] == env) return e->tensor[i].source;
+        if (t->leaf[i] == env) return e->tensor[i].source;
     const dync__tnode *at = t->at ? t->at : t->on_tree ? e->root : NULL;
     for (int i = 0; at && i < at->foreign.n; i++)
         if (at->foreign.at[i].env == env)
@@ -65879,6 +66983,12 @@ DYNC__FN dync__node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
     return fake->node ? fake->node : dync__tracer_placeholder(t, fake->node_output);
 }
 
+DYNC__FN dync__node *dync__number_node(dync__tracer *t, dync__number *x)
+{
+    return dync__tracer_node(t, x->fake);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
 /* Deep copy of arguments in which tensors are nodes; lists into the graph's arena. */
 DYNC__FN dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *in, dync__arg *out)
 {
@@ -65904,7 +67014,7 @@ DYNC__FN dync_status dync__tracer_args(dync__tracer *t, int n, const dync__arg *
     return DYNC_OK;
 }
 
-static dync_status dync__tracer_adopt_args(dync__tracer *t, int n, dync__arg *args)
+DYNC__FN dync_status dync__tracer_adopt_args(dync__tracer *t, int n, dync__arg *args)
 {
     for (int i = 0; i < n; i++) {
         if (args[i].kind == DYNC__A_TENSOR) {
@@ -65928,26 +67038,7 @@ DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args)
     return false;
 }
 
-static bool dync__dtype_is_float(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
-
-/* The real storage that a fake one stands for; NULL: none, it is of this graph. */
-static const dync__storage *dync__tracer_real_storage(const dync__tracer *t,
-                                                      const dync__storage *fake)
-{
-    for (int i = 0; i < t->env.fake.n; i++)
-        if (t->env.fake.at[i]->storage == fake && t->env.real.at[i])
-            return t->env.real.at[i]->storage;
-    return NULL;
-}
-
-DYNC__FN bool dync__tracer_same_memory(const dync__tracer *t, const dync__tensor *a,
-                                       const dync__tensor *b)
-{
-    const dync__storage *real = a->storage == b->storage ? NULL
-                                                         : dync__tracer_real_storage(t, a->storage);
-    return a->storage == b->storage || (real && real == dync__tracer_real_storage(t, b->storage));
-}
-
+/* ---- results --------------------------------------------------------------------------------- */
 /* A write has given self a history: so have its base and the other views of that. */
 static const dync__node *dync__tracer_base(const dync__tensor *x)
 {
@@ -65959,6 +67050,7 @@ static const dync__node *dync__tracer_base(const dync__tensor *x)
         n = n->args[0].as.node;
     return n;
 }
+
 static void dync__tracer_spread(dync__tracer *t, const dync__tensor *self)
 {
     const dync__node *base = dync__tracer_base(self);
@@ -65974,6 +67066,8 @@ static void dync__tracer_spread(dync__tracer *t, const dync__tensor *self)
         if (same) x->flags |= DYNC__T_REQUIRES_GRAD | DYNC__T_WRITTEN;
     }
 }
+
+static bool dync__dtype_is_float(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
 
 /* The outputs of a recorded call as fakes of this trace: one node, or a getitem node each where
  * there are several. */
@@ -66009,6 +67103,7 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync__
     return DYNC_OK;
 }
 
+/* ---- nodes ----------------------------------------------------------------------------------- */
 /* "L['self'].block.fc1" of the module whose forward runs, from the module that is compiled or the
  * outermost one. NULL: none. */
 static const char *dync__tracer_module(dync__tracer *t)
@@ -66064,238 +67159,27 @@ DYNC__FN dync_status dync__record_grad_mode(dync__tracer *t, const dync__opcall 
     return t->status;
 }
 
-static void dync__drop_outputs(dync__opcall *c)
+/* A real tensor becomes an attribute of the graph; its fake, in the scope. NULL + error. */
+DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *t, dync__tensor *real)
 {
-    for (int i = 0; i < c->nout; i++) {
-        dync__unref(c->out[i]);
-        c->out[i] = NULL;
+    dync__layout lay = real->lay;
+    dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &lay);
+    dync__node *n = fake && dync__tracer_graph(t) ? dync__graph_constant(t->rec.graph, real) : NULL;
+    if (n) {
+        n->env = -1;
+        t->rec.pending++;
+        fake->trace_id = t->id;
+        fake->node = n;
+        dync__ref(fake);
     }
-}
-
-/* Operators that need data: the shape of the result depends on it. Run really, after a cut; the
- * result is a fresh input. */
-static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
-{
-    char reason[96];
-    dync__script_stop(t);
-    dync__format(reason, sizeof reason, "dynamic shape operator: aten.%s.default", c->row->name);
-    dync_status status = dync__trace_break(t, reason, NULL);
-    dync__arg args[DYNC__MAX_ARGS];
-    for (int i = 0; i < c->nargs && status == DYNC_OK; i++) {
-        args[i] = c->args[i];
-        if (args[i].kind == DYNC__A_TENSOR && !(args[i].as.t = dync__trace_real(t, args[i].as.t)))
-            status = DYNC_ERR_MEMORY;
+    if (!n || !dync__vec_push(&t->rec.made, fake)) {
+        if (n) dync__unref(fake);
+        dync__unref(fake);
+        dync__tracer_fail(t, dync__fail_memory(0));
+        return NULL;
     }
-    if (status != DYNC_OK) return status;
-    dync__opcall real = *c;
-    real.args = args;
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    status = dync__dispatch(&real);
-    dync__trace_pause_end(t, pause);
-    c->nout = real.nout;
-    for (int i = 0; i < c->nout && status == DYNC_OK; i++) {
-        int env = dync__tracer_env_real(t, real.out[i]);
-        dync__unref(real.out[i]);
-        if (env < 0) return DYNC_ERR_MEMORY;
-        dync__ref(c->out[i] = t->env.fake.at[env]);
-    }
-    return status;
-}
-
-/* The entry needs a guard that it was not asked for so far: a call that it served may not fit what
- * it would guard. */
-DYNC__FN void dync__tracer_guard_more(dync__tracer *t, bool *kind)
-{
-    if (!t->on_tree || DYNC__ATOMIC_PEEK(kind)) return;
-    DYNC__ATOMIC_STORE(kind, true);
-    if (t->path.n && !dync__guards_hold(t->entry, t->call))
-        DYNC__ATOMIC_STORE(&t->entry->dead, true);
-}
-
-/* The arguments as fakes of this trace, and what a guard must know of the call. */
-DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
-{
-    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
-    dync_status status = dync__tracer_adopt_args(t, c->nargs, c->args);
-    if (status != DYNC_OK) return status;
-    t->last_at = c->at;
-    if (c->at.file && !DYNC__ATOMIC_PEEK(&t->fn->file)) {
-        DYNC__ATOMIC_STORE(&t->fn->line, c->at.line);
-        DYNC__ATOMIC_STORE(&t->fn->file, c->at.file);
-    }
-    if (DYNC__UNLIKELY(t->symbols.sizes != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK)
-        return dync__tracer_fail(t, status);
-    /* counts from the storage's beginning */
-    if (c->row->flags & DYNC__OP_BEYOND) dync__tracer_guard_more(t, &t->entry->offsets);
-    if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES))
-        dync__tracer_guard_more(t, &t->entry->mutates);
-    return DYNC_OK;
-}
-
-/* Fakes as results, and a node. */
-DYNC__FN dync_status dync__tracer_answer(dync__tracer *t, dync__opcall *c)
-{
-    if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__tracer_opaque_op(t, c);
-    DYNC__TRY(dync__op_fake(c));
-    dync_status status = dync__tracer_record(t, c);
-    if (status != DYNC_OK) {
-        dync__drop_outputs(c);
-        return dync__tracer_fail(t, dync__fail_memory(0));
-    }
-    dync__lint_op(t, c);
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
-{
-    dync__tracer *t = self->state;
-    dync__number *operand[DYNC__MAX_ARGS];
-    if (c->op == DYNC__OP__set_grad_enabled) return dync__record_grad_mode(t, c);
-    DYNC__TRY(dync__tracer_enter(t, c));
-    DYNC__TRY(dync__tracer_leaf_written(c));
-    if (t->symbols.number.n) {
-        dync__number_operands(t, c, operand);
-        t->rec.operand = operand;
-    }
-    dync_status status = dync__tracer_answer(t, c);
-    t->rec.operand = NULL;
-    return status;
-}
-
-/* What the tape says before anything else when the program runs eagerly: an in-place write to a
- * leaf that requires grad, or to a view of one, in grad mode. */
-DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
-{
-    if (c->row->cls != DYNC__INPLACE || dync__tls.grad_enabled_off || !c->nargs ||
-        c->args[0].kind != DYNC__A_TENSOR)
-        return DYNC_OK;
-    const dync__tensor *x = c->args[0].as.t;
-    if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node || (x->flags & DYNC__T_WRITTEN))
-        return DYNC_OK;
-    const dync__tracer *t = dync__tracer_peek();
-    dync__tensor *real = t && dync__tracer_owns(t, x) ? t->env.real.at[x->node_output] : NULL;
-    return real ? dync__inplace_check(real) : DYNC_OK;
-}
-
-/* ---- opening and closing --------------------------------------------------------------------- */
-DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync__cache_entry *e,
-                                       const dync__callargs *call, const dync__path *path_or_null)
-{
-    static uint64_t ids;
-    memset(t, 0, sizeof *t);
-    t->fn = f;
-    t->entry = e;
-    t->call = call;
-    t->id = DYNC__ATOMIC_INC(&ids);
-    t->handler.call = dync__tracer_call;
-    t->handler.state = t;
-    t->way = dync__recording_way();
-    t->outer = dync__tls.capture_state;
-    t->frames_before = DYNC__ATOMIC_PEEK(&f->n_frames);
-    t->grad_mode_before = !dync__tls.grad_enabled_off;
-    dync__tls.capture_state = t;
-    dync__tls.compiling = true;
-    dync__handler_push(&t->handler);
-    t->symbols.outer = dync__tls.syms;
-    dync__tls.syms = NULL;
-    bool fresh = !e->leaf_env,
-         scripted = !path_or_null && DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now;
-    if (path_or_null) dync__path_begin(t, path_or_null);
-    if (scripted && dync__replay_begin(t)) return t->status;
-    DYNC__TRY(dync__shapes_open(t));
-    if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) *
-                                                                  sizeof *e->leaf_env)))
-        return DYNC_ERR_MEMORY;
-    for (int i = 0; i < call->n_tensors; i++) {
-        int same = e->tensor[i].same_as;
-        t->env.leaf[i] =
-            same >= 0 ? t->env.leaf[same]
-                      : dync__tracer_env_add(
-                            t, call->tensor[i],
-                            dync__fake_of(call->tensor[i],
-                                          t->symbols.sizes ? &e->leaf[i] : &call->tensor[i]->lay));
-        if (t->env.leaf[i] < 0) return DYNC_ERR_MEMORY;
-        if (fresh) e->leaf_env[i] = t->env.leaf[i];
-    }
-    if (fresh) e->n_leaf_env = t->env.real.n;
-    DYNC__TRY(dync__numbers_open(t));
-    if (scripted) dync__script_begin(t);
-    return DYNC_OK;
-}
-
-DYNC__FN void dync__tracer_close(dync__tracer *t)
-{
-    bool failed = t->status != DYNC_OK;
-    t->way->close(t);
-    dync__taped_close(t);
-    dync__effects_free(t);
-    dync__numbers_close(t);
-    for (int i = 0; i < t->rec.made.n; i++) {
-        t->rec.made.at[i]->node = NULL;
-        if (!dync__script_takes(t, t->rec.made.at[i])) dync__unref(t->rec.made.at[i]);
-    }
-    for (int i = 0; i < t->env.real.n; i++) {
-        dync__unref(t->env.real.at[i]);
-        dync__unref(t->env.fake.at[i]);
-    }
-    dync__graph_unref(t->rec.graph);
-    for (int i = 0; i < t->transient.n; i++) dync__segment_free(t->transient.at[i]);
-    dync__vec_free(&t->transient);
-    dync__vec_free(&t->rec.made);
-    dync__vec_free(&t->env.real);
-    dync__vec_free(&t->env.fake);
-    dync__vec_free(&t->env.holder);
-    dync__vec_free(&t->env.origin);
-    dync__vec_free(&t->rec.frames);
-    dync__arena_free(&t->scratch);
-    dync__script_end(t, failed);
-    dync__handler_pop(&t->handler);
-    dync__tls.capture_state = t->outer;
-    dync__tls.compiling = t->outer != NULL;
-    dync__shapes_close(t);
-}
-
-/* Real work in the middle of a trace (an opaque call, a backend): as if no trace were open. */
-DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *t)
-{
-    dync__trace_pause p = {dync__handler_swap(NULL), dync__tls.compiling};
-    dync__tls.compiling = false;
-    dync__tls.capture_state = NULL;
-    dync__tls.syms = NULL;
-    if (t->tape.on) dync__bottom_swap(t->tape.bottom_before);
-    return p;
-}
-DYNC__FN void dync__trace_pause_end(dync__tracer *t, dync__trace_pause p)
-{
-    dync__handler_swap(p.top);
-    if (t->tape.on) dync__bottom_swap(&t->tape.recorder);
-    dync__tls.compiling = p.compiling;
-    dync__tls.capture_state = t;
-    dync__tls.syms = t->symbols.sizes;
-}
-
-/* The arguments as the traced function sees them: tensors are fakes, lists are rebuilt. */
-typedef struct dync__trace_leaves {
-    dync__tracer *t;
-    int k;
-} dync__trace_leaves;
-static dync_tensor *dync__trace_leaf(void *user, dync_tensor *h)
-{
-    dync__trace_leaves *l = user;
-    (void)h;
-    return dync__handle(l->t->env.fake.at[l->t->env.leaf[l->k++]]);
-}
-
-DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
-{
-    dync__trace_leaves leaves = {t, 0};
-    for (int i = 0; i < t->call->nargs; i++) {
-        if (dync__number_argument(t, i, &out[i])) continue;
-        out[i] = dync__value_map(t->call->args[i], dync__trace_leaf, &leaves);
-        if (out[i].kind == DYNC_KIND_NONE && t->call->args[i].kind != DYNC_KIND_NONE)
-            return DYNC_ERR_MEMORY;
-    }
-    return DYNC_OK;
+    dync__lint_constant(t, real, fake);
+    return dync__give(fake);
 }
 
 /* ==== capture/effects.c ============================================================================ */
@@ -66356,7 +67240,7 @@ static dync_status dync__trace_grad_note(dync__tracer *t, dync__tensor *fake, bo
 static int32_t dync__grad_owner(const dync__tracer *t, int env)
 {
     for (int i = 0; i < t->entry->n_tensors; i++)
-        if (t->env.leaf[i] == env) return i + 1;
+        if (t->leaf[i] == env) return i + 1;
     return -t->env.origin.at[env].foreign;
 }
 
@@ -66623,77 +67507,254 @@ DYNC__FN void dync__effects_free(dync__tracer *t)
     dync__vec_free(&t->effects.grads);
 }
 
-/* ==== capture/number.c ============================================================================= */
-/* capture/number.c: symbolic numbers: arguments named in .symbolic, cells, and what dync_sym_*
- * makes of them. After trace.c, before cut.c.
+/* ==== capture/sizes.c ============================================================================== */
+/* capture/sizes.c: the symbolic sizes of a trace. After record.c, before symbol.c.
+ *
+ * Equal sizes share a symbol, as in PyTorch ("duck shaping"); marked ones have one of their own. A
+ * stride that is the product of another dimension's size and stride says so.
+ *
+ * Each trace has a table of its own (tensor/sym.h). What it learnt becomes the entry's: symbols are
+ * bound from the call's sizes, then ranges and relations are checked. Published tables are never
+ * written: a trace that extends the entry begins with a copy. */
+
+/* ---- the table of a trace -------------------------------------------------------------------- */
+DYNC__RARE static int64_t dync__shape_symbol(dync__tracer *t, int k, int d)
+{
+    const dync__tensor *x = t->call->tensor[k];
+    bool marked = (x->marked_dims & 1u << d) != 0;
+    int64_t size = x->lay.shape[d];
+    dync__symtab *s = t->symbols.sizes;
+    for (int i = 0; i < s->symbol.n && !marked; i++)
+        if (!s->symbol.at[i].marked && dync__symtab_find(s, s->symbol.at[i].token)->hint == size)
+            return s->symbol.at[i].token;
+    if (s->symbol.n == DYNC__MAX_SYMBOLS) return size;
+    const char *source =
+        dync__arena_printf(&s->arena, "%s.size()[%d]", t->entry->tensor[k].source, d);
+    int64_t token = source ? dync__symtab_symbol(s, size, source, false) : -1;
+    if (token < 0) return -1;
+    dync__sz_symbol *symbol = &s->symbol.at[s->symbol.n - 1];
+    symbol->marked = marked;
+    symbol->tensor = k;
+    symbol->dim = d;
+    return token;
+}
+
+/* Strides from the smallest on: each that is another dimension's size times its stride is written
+ * so. */
+DYNC__RARE static void dync__shape_strides(const dync__layout *real, dync__layout *lay)
+{
+    bool done[DYNC_MAX_DIMS] = {false};
+    for (int n = 0; n < lay->ndim; n++) {
+        int at = -1;
+        for (int d = lay->ndim - 1; d >= 0; d--)
+            if (!done[d] && (at < 0 || real->stride[d] < real->stride[at])) at = d;
+        for (int j = 0; j < lay->ndim && real->stride[at] > 1; j++)
+            if (done[j] && real->stride[j] > 0 &&
+                real->stride[at] == real->shape[j] * real->stride[j]) {
+                lay->stride[at] = dync__sz_mul(lay->shape[j], lay->stride[j]);
+                if (dync__is_token(lay->stride[at])) break;
+            }
+        done[at] = true;
+    }
+}
+
+static dync_status dync__shape_leaf(dync__tracer *t, int k)
+{
+    dync__cache_entry *e = t->entry;
+    const dync__layout *real = &t->call->tensor[k]->lay;
+    dync__layout *lay = &e->leaf[k];
+    *lay = *real;
+    for (int d = 0; d < real->ndim; d++) {
+        if (!(e->dynamic[k] & 1u << d)) continue;
+        lay->shape[d] = dync__shape_symbol(t, k, d);
+        if (lay->shape[d] < 0) return DYNC_ERR_MEMORY;
+    }
+    if (e->dynamic[k]) dync__shape_strides(real, lay);
+    /* in the entry's arena: the guard of this leaf */
+    int64_t *dims = (int64_t *)(uintptr_t)e->tensor[k].dims;
+    memcpy(dims, lay->shape, (size_t)lay->ndim * sizeof *dims);
+    memcpy(dims + lay->ndim, lay->stride, (size_t)lay->ndim * sizeof *dims);
+    return DYNC_OK;
+}
+
+/* What symbols were found to be is found again where it was: the pieces before that are those of
+ * the first trace, not others. */
+DYNC__RARE static void dync__shapes_unknown(dync__symtab *s)
+{
+    for (int i = 0; i < s->symbol.n; i++) s->symbol.at[i].is = 0;
+}
+
+/* Everything that a script's call took for granted holds in this one: its table is this call's. */
+DYNC__RARE DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s)
+{
+    int64_t value[DYNC__MAX_SYMBOLS];
+    bool ok = true;
+    if (!dync__shapes_values(s, t->call, value) || !dync__shapes_guards(s, value)) return false;
+    for (int i = 0; i < s->expr.n; i++)
+        s->expr.at[i].hint = dync__symtab_value(s, s->expr.at[i].token, value, &ok);
+    dync__shapes_unknown(s);
+    t->symbols.sizes = dync__tls.syms = dync__symtab_retain(s);
+    return true;
+}
+
+DYNC__RARE static dync_status dync__shapes_reopen(dync__tracer *t, const dync__symtab *old)
+{
+    int64_t value[DYNC__MAX_SYMBOLS];
+    (void)dync__shapes_values(old, t->call, value);
+    t->symbols.sizes = dync__symtab_copy(old, value);
+    if (t->symbols.sizes) dync__shapes_unknown(t->symbols.sizes);
+    return t->symbols.sizes ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* The table of this trace, and the forms that its tensor arguments have in it. NULL: every size is
+ * plain. */
+DYNC__RARE DYNC__FN dync_status dync__shapes_open(dync__tracer *t)
+{
+    dync__cache_entry *e = t->entry;
+    if (!e->dynamic) return DYNC_OK;
+    const dync__shapes *known = DYNC__ATOMIC_LOAD(&e->shapes);
+    if (known)
+        DYNC__TRY(dync__shapes_reopen(t, known->syms));
+    else if (!(t->symbols.sizes = dync__symtab_new()))
+        return DYNC_ERR_MEMORY;
+    else
+        t->symbols.sizes->salt = dync__lint_salt(t);
+    dync__tls.syms = t->symbols.sizes;
+    if (known) return DYNC_OK;
+    e->leaf = dync__arena_alloc(&e->arena, (size_t)(t->call->n_tensors + 1) * sizeof *e->leaf);
+    if (!e->leaf) return DYNC_ERR_MEMORY;
+    for (int k = 0; k < t->call->n_tensors; k++) DYNC__TRY(dync__shape_leaf(t, k));
+    return t->symbols.sizes->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+}
+
+DYNC__FN void dync__shapes_close(dync__tracer *t)
+{
+    dync__tls.syms = t->symbols.outer;
+    dync__symtab_free(t->symbols.sizes);
+    t->symbols.sizes = NULL;
+}
+
+DYNC__RARE static bool dync__shapes_grew(const dync__symtab *old, const dync__symtab *now)
+{
+    bool grew = old->guard.n != now->guard.n;
+    for (int i = 0; i < now->symbol.n && !grew; i++)
+        grew = old->symbol.at[i].low != now->symbol.at[i].low ||
+               old->symbol.at[i].high != now->symbol.at[i].high;
+    return grew;
+}
+
+/* The trace went well: what it took for granted guards the entry from now on. */
+DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
+{
+    dync__cache_entry *e = t->entry;
+    dync__symtab *s = t->symbols.sizes;
+    if (!s) return DYNC_OK;
+    if (s->violated >= 0) {
+        const char *source = s->symbol.at[s->violated].source;
+        dync_loc at = dync__tls.at;
+        dync__tls.at = s->violated_at;
+        dync_status status =
+            dync__fail_class(DYNC_ERR_VALUE, "ConstraintViolationError",
+                             "Constraints violated (%s)! For more information, run with "
+                             "DYNC_LOG=\"guards\".\n"
+                             "  - Not all values of RelaxedUnspecConstraint(%s) are valid "
+                             "because %s was inferred to be a constant (%lld).\n"
+                             "A dimension marked with dync_mark_dynamic may not become a "
+                             "number: dync_size does that, and a test that only one size "
+                             "passes; dync_dim in shapes and dync_dim_lt, dync_dim_gt in "
+                             "tests leave it open",
+                             source, source, source, (long long)s->violated_value);
+        dync__tls.at = at;
+        return status;
+    }
+    dync__shapes *before = DYNC__ATOMIC_LOAD(&e->shapes);
+    if (before && (DYNC__ATOMIC_LOAD(&e->open) || !dync__shapes_grew(before->syms, s)))
+        return DYNC_OK;
+    dync__shapes *now = s->failed ? NULL : dync__arena_alloc(&e->arena, sizeof *now);
+    if (!now) return DYNC_ERR_MEMORY;
+    now->syms = dync__symtab_retain(s);
+    now->before = before;
+    DYNC__ATOMIC_STORE(&e->shapes, now);
+    return DYNC_OK;
+}
+
+/* ---- in graphs ------------------------------------------------------------------------------- */
+typedef struct dync__shape_pass {
+    dync__tracer *t;
+    bool uses[DYNC__MAX_SYMBOLS], any;
+} dync__shape_pass;
+
+DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size)
+{
+    dync__shape_pass *p = user;
+    if (!dync__is_token(*size) &&
+        !(dync__is_sf(*size) && dync__symtab_find(p->t->symbols.sizes, *size)))
+        return true;
+    *size = dync__symtab_simple(p->t->symbols.sizes, *size);
+    p->any = p->any || dync__is_token(*size) || dync__is_sf(*size);
+    return dync__symtab_uses(p->t->symbols.sizes, *size, p->uses);
+}
+
+DYNC__RARE static bool dync__shape_name(void *user, int64_t *size)
+{
+    return dync__graph_name_size(user, *size);
+}
+
+/* Which of the symbols used the inputs tell. */
+DYNC__RARE static void dync__shape_known(const dync__graph *g, bool *known)
+{
+    int64_t value[DYNC__MAX_SYMBOLS];
+    const dync__symtab *s = g->syms;
+    memset(known, 0, DYNC__MAX_SYMBOLS);
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < g->n_inputs; i++)
+            for (int d = 0; g->node.at[i]->has_info && d < g->node.at[i]->info[0].lay.ndim; d++)
+                if (dync__symtab_solve(s, g->node.at[i]->info[0].lay.shape[d], 0, value, known))
+                    more = true;
+    }
+}
+
+/* A graph that is complete but for its output: sizes in their simplest form, their names and table,
+ * and the arguments that tell them. */
+DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph *g)
+{
+    dync__shape_pass pass = {.t = t};
+    bool known[DYNC__MAX_SYMBOLS];
+    if (!t->symbols.sizes) return DYNC_OK;
+    if (!dync__graph_each_size(g, dync__shape_simplify, &pass) || t->symbols.sizes->failed)
+        return dync_error() != DYNC_OK ? dync_error()
+               : t->symbols.sizes->failed
+                   ? DYNC_ERR_MEMORY
+                   : dync__fail(DYNC_ERR_VALUE,
+                                "what dync_dim gives may only be passed on whole, as an "
+                                "element of a shape");
+    if (!pass.any) return DYNC_OK;
+    if (!(g->syms = dync__symtab_copy(t->symbols.sizes, NULL))) return DYNC_ERR_MEMORY;
+    dync__shape_known(g, known);
+    for (int i = 0; i < t->symbols.sizes->symbol.n; i++) {
+        if (!pass.uses[i] || known[i]) continue;
+        dync__node *n = dync__tracer_input(t, g, t->leaf[t->symbols.sizes->symbol.at[i].tensor]);
+        if (!n) return DYNC_ERR_MEMORY;
+        dync__layout *lay = &n->info[0].lay;
+        for (int d = 0; d < lay->ndim; d++)
+            if (!dync__shape_simplify(&pass, &lay->shape[d]) ||
+                !dync__shape_simplify(&pass, &lay->stride[d]))
+                return DYNC_ERR_MEMORY;
+        dync__shape_known(g, known);
+    }
+    return dync__graph_each_size(g, dync__shape_name, g) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* ==== capture/symbol.c ============================================================================= */
+/* capture/symbol.c: symbolic numbers of a trace: arguments named in .symbolic, cells, and what
+ * dync_sym_* makes of them. After effects.c, before lift.c.
  *
  * Inside a traced function such a number is a DYNC_KIND_SYM value. It stands in the environment as
  * a 0-dim tensor of int64 or float64 that is marked as a number, in graphs as a node without type:
  * an operator that takes it as a scalar operand has its node as an argument and is inferred with
  * the number it is in this call. Anything else that asks for the plain number specialises: the
  * number is guarded by value. */
-
-struct dync__number {
-    dync__tensor *fake;         /* owned while the trace is open */
-    dync_value plain;           /* what it is in this call */
-    const char *text;           /* "s1 + 1" */
-    const char *source;         /* of an input */
-    bool sum;                   /* its text needs brackets in a product */
-    struct dync__number *of[2]; /* what it was computed from */
-    int arg;                    /* an argument: which; a cell: -1; computed: -2 */
-    dync_cell *cell;
-};
-
-/* ---- values as tensors and back -------------------------------------------------------------- */
-DYNC__FN dync__tensor *dync__number_tensor(dync_value v)
-{
-    dync__layout lay = {.ndim = 0};
-    bool is_float = v.kind == DYNC_KIND_FLOAT;
-    dync__tensor *t = dync__tensor_empty(is_float ? DYNC_F64 : DYNC_I64, DYNC_CPU, &lay);
-    if (!t) return NULL;
-    if (is_float)
-        memcpy(t->storage->data, &v.as.f, sizeof v.as.f);
-    else
-        memcpy(t->storage->data, &v.as.i, sizeof v.as.i);
-    t->flags |= DYNC__T_NUMBER;
-    return t;
-}
-
-DYNC__FN dync_value dync__number_value(const dync__tensor *t)
-{
-    const void *p = dync__tensor_data(t);
-    return t->dtype == DYNC_F64 ? dync_v_float(dync__load_f64(p, DYNC_F64))
-                                : dync_v_int(dync__load_i64(p, DYNC_I64));
-}
-
-/* Is argument i of the function named in .symbolic? */
-DYNC__FN bool dync__number_named(const dync__compiled *f, int i)
-{
-    char name[24];
-    const char *p = f->args, *own = name;
-    size_t n = 0;
-    if (!f->symbolic) return false;
-    for (int k = 0; p && k <= i; k++) {
-        p += strspn(p, " ,");
-        n = strcspn(p, " ,");
-        own = p;
-        if (!n)
-            p = NULL;
-        else if (k < i)
-            p += n;
-    }
-    if (!p) {
-        n = (size_t)dync__format(name, sizeof name, "arg%d", i);
-        own = name;
-    }
-    for (const char *s = f->symbolic; *s;) {
-        s += strspn(s, " ,");
-        size_t k = strcspn(s, " ,");
-        if (k == n && k && memcmp(s, own, n) == 0) return true;
-        s += k;
-    }
-    return false;
-}
 
 /* ---- making ---------------------------------------------------------------------------------- */
 static dync__number *dync__number_new(dync__tracer *t, dync_value plain, const char *text)
@@ -66742,26 +67803,6 @@ static dync_value dync__number_sym(dync__number *x)
     dync_value v = {DYNC_KIND_SYM, 0, {0}};
     v.as.p = x;
     return x ? v : DYNC_NONE;
-}
-
-/* The trace that a symbol belongs to has it; anything else is no symbol. */
-DYNC__FN int dync__number_index(const dync__tracer *t, const void *p)
-{
-    for (int i = 0; p && t && i < t->symbols.number.n; i++)
-        if (t->symbols.number.at[i] == p) return i;
-    return -1;
-}
-static dync__number *dync__number_find(const dync__tracer *t, const void *p)
-{
-    int i = dync__number_index(t, p);
-    return i < 0 ? NULL : t->symbols.number.at[i];
-}
-DYNC__FN dync_value dync__number_plain(const dync__number *x) { return x->plain; }
-
-DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *t, const void *symbol)
-{
-    dync__number *x = dync__number_find(t, symbol);
-    return x ? x->fake : NULL;
 }
 
 /* After the tensors: the arguments that are symbolic numbers, each in its place of the
@@ -66815,19 +67856,6 @@ DYNC__FN bool dync__number_argument(dync__tracer *t, int i, dync_value *v)
     return false;
 }
 
-DYNC__FN const char *dync__number_text(const dync__tracer *t, const dync__tensor *fake,
-                                       dync_value *plain, const char **source, bool *cell)
-{
-    for (int i = 0; i < t->symbols.number.n; i++)
-        if (t->symbols.number.at[i]->fake == fake) {
-            *plain = t->symbols.number.at[i]->plain;
-            *source = t->symbols.number.at[i]->source;
-            *cell = t->symbols.number.at[i]->cell != NULL;
-            return t->symbols.number.at[i]->text;
-        }
-    return NULL;
-}
-
 /* ---- specialising ---------------------------------------------------------------------------- */
 static void dync__number_fix(dync__tracer *t, dync__number *x)
 {
@@ -66865,17 +67893,6 @@ static dync_value dync__number_specialise(dync_value v)
 }
 
 /* ---- operators with symbolic operands -------------------------------------------------------- */
-/* May a number there be one of run time? */
-DYNC__FN bool dync__number_place(int op, int arg)
-{
-    const dync__op_row *row = dync__op_info(op);
-    dync__param param;
-    if (row->cls == DYNC__INPLACE && row->inplace_of >= 0) row = dync__op_info(row->inplace_of);
-    bool value = dync__schema_param(dync__op_info(op)->schema, arg, &param) &&
-                 (param.type == DYNC__PARAM_VALUE || param.type == DYNC__PARAM_VALUE_OPT);
-    return value && row->cls == DYNC__POINTWISE && !(row->flags & DYNC__OP_FIXED_NUMBERS);
-}
-
 /* A plain number of this call enters the environment. Its place, -1: no memory. */
 DYNC__FN int dync__number_enter(dync__tracer *t, dync_value plain)
 {
@@ -66914,11 +67931,6 @@ DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__numb
             dync__number_fix(t, x);
         c->args[i] = tensor ? dync__arg_t(x->fake) : dync__arg_value(x->plain);
     }
-}
-
-DYNC__FN dync__node *dync__number_node(dync__tracer *t, dync__number *x)
-{
-    return dync__tracer_node(t, x->fake);
 }
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
@@ -67000,6 +68012,70 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
     return true;
 }
 
+static bool dync__is_plain_number(const dync_value *v)
+{
+    return v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT || v->kind == DYNC_KIND_BOOL;
+}
+
+static dync_value dync__sym_ints(int op, int64_t a, int64_t b)
+{
+    uint64_t x = (uint64_t)a, y = (uint64_t)b; /* wraps, as int64 tensors do */
+    if (op == DYNC__OP_add) return dync_v_int((int64_t)(x + y));
+    if (op == DYNC__OP_sub) return dync_v_int((int64_t)(x - y));
+    if (op == DYNC__OP_mul) return dync_v_int((int64_t)(x * y));
+    if (b == 0) {
+        dync__fail(DYNC_ERR_VALUE, "dync_sym_floordiv: division of %lld by zero", (long long)a);
+        return DYNC_NONE;
+    }
+    if (b == -1) return dync_v_int((int64_t)(0 - x));
+    int64_t q = a / b;
+    return dync_v_int(q - (a % b != 0 && (a < 0) != (b < 0)));
+}
+
+static dync_value dync__sym_plain(int op, dync_value a, dync_value b)
+{
+    if (!dync__is_plain_number(&a) || !dync__is_plain_number(&b)) {
+        if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_sym: expected two numbers");
+        return DYNC_NONE;
+    }
+    if (a.kind != DYNC_KIND_FLOAT && b.kind != DYNC_KIND_FLOAT)
+        return dync__sym_ints(op, dync_as_int(a), dync_as_int(b));
+    double x = dync_as_float(a), y = dync_as_float(b);
+    return dync_v_float(op == DYNC__OP_add   ? x + y
+                        : op == DYNC__OP_sub ? x - y
+                        : op == DYNC__OP_mul ? x * y
+                                             : floor(x / y));
+}
+
+static dync_value dync__sym_apply(int op, dync_value a, dync_value b)
+{
+    dync_value r;
+    bool symbolic = a.kind == DYNC_KIND_SYM || b.kind == DYNC_KIND_SYM;
+    return symbolic && dync__number_apply(op, a, b, dync__sym_plain, &r)
+               ? r
+               : dync__sym_plain(op, a, b);
+}
+
+DYNC_API dync_value dync_sym_add(dync_value a, dync_value b)
+{
+    return dync__sym_apply(DYNC__OP_add, a, b);
+}
+
+DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b)
+{
+    return dync__sym_apply(DYNC__OP_sub, a, b);
+}
+
+DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b)
+{
+    return dync__sym_apply(DYNC__OP_mul, a, b);
+}
+
+DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b)
+{
+    return dync__sym_apply(DYNC__OP_floor_divide, a, b);
+}
+
 /* ---- cells ----------------------------------------------------------------------------------- */
 static dync__cell_now *dync__cell_known(dync__tracer *t, const dync_cell *cell)
 {
@@ -67068,40 +68144,6 @@ DYNC__FN bool dync__trace_cell_set(struct dync__cell *cell, dync_value v)
     if (dync__effect_add(t, false, e, x ? x->fake : NULL) != DYNC_OK)
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
     return true;
-}
-
-DYNC__FN bool dync__cells_hold(const dync__cache_entry *e)
-{
-    for (int i = 0; i < dync__entry_count(&e->cells); i++) {
-        const dync__cell_guard *g = dync__entry_item(&e->cells, i);
-        const dync__cell *cell = dync__cell_peek(g->cell);
-        if (!cell) return false;
-        const dync_value *v = &cell->value;
-        if ((uint8_t)v->kind != g->kind) return false;
-        if (DYNC__ATOMIC_PEEK(&g->fixed) &&
-            (g->kind == DYNC_KIND_FLOAT ? memcmp(&v->as.f, &g->value.as.f, sizeof v->as.f) != 0
-                                        : dync_as_int(*v) != dync_as_int(g->value)))
-            return false;
-    }
-    return true;
-}
-
-/* Cells that enter at a node of the tree. */
-DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *e, const dync__tnode *n,
-                                       dync__tensor **env)
-{
-    for (int i = 0; i < n->cell.n; i++) {
-        const dync__cell *cell =
-            dync__cell_open(dync__entry_item(&e->cells, n->cell.at[i].index)->cell, "dync_call");
-        if (!cell) return DYNC_ERR_VALUE;
-        dync_value v = cell->value;
-        if (v.kind == DYNC_KIND_BOOL) v = dync_v_int(v.as.b);
-        dync__tensor *x = dync__number_tensor(v);
-        if (!x) return DYNC_ERR_MEMORY;
-        dync__unref(env[n->cell.at[i].env]);
-        env[n->cell.at[i].env] = x;
-    }
-    return DYNC_OK;
 }
 
 DYNC__FN void dync__numbers_install(void)
@@ -67262,1261 +68304,10 @@ DYNC__FN dync_status dync__lift_segment(dync__tracer *t, dync__graph *g, uint64_
     return *out ? DYNC_OK : dync__lift_compile(t, g, site, &lift, *in_env, out);
 }
 
-/* ==== capture/cut.c ================================================================================ */
-/* capture/cut.c: turns what the tracer has pending into segments: at breaks (every value that the C
- * function may still use leaves the graph), at the return of a broken frame, and at the end (only
- * what is returned leaves). Runs them, so that the trace goes on with real values behind its fakes.
- * After trace.c, before intercept.c.
- *
- * Frames (conformance V1): a break cuts the pending operations at the entry of every open frame;
- * each non-empty piece is one graph. */
+/* ==== capture/script_cut.c ========================================================================= */
+/* capture/script_cut.c: notes cuts and the end of a call into its script, and what its segments need
+ * not compute. After env.c, before piece.c. */
 
-/* ---- user stacks ----------------------------------------------------------------------------- */
-static void dync__stack_line(dync__str *s, dync_loc at, const char *fn)
-{
-    if (at.file)
-        dync__str_addf(s, "%s:%d in %s\n", at.file, at.line, fn ? fn : at.func);
-    else
-        dync__str_addf(s, "in %s\n", fn ? fn : "?");
-}
-
-DYNC__FN void dync__trace_stack(const dync__tracer *t, dync__str *s)
-{
-    const char *fn = t->fn->name;
-    for (int i = 0; i < t->rec.frames.n; i++) {
-        dync__stack_line(s, t->rec.frames.at[i].at, fn);
-        fn = t->rec.frames.at[i].name;
-    }
-    dync__stack_line(s, t->last_at, t->last_at.func ? t->last_at.func : fn);
-}
-
-static void dync__log_break(dync__tracer *t, const char *reason)
-{
-    DYNC__COUNTER_ADD(graph_breaks, 1);
-    dync__str stack = {0};
-    dync__trace_stack(t, &stack);
-    dync__log(DYNC__LOG_graph, "graph break: %s\n%s", reason, dync__str_get(&stack));
-    if (dync__capture_log_now) {
-        dync__capture_log *log = dync__capture_log_now;
-        dync__break_record r = {dync__arena_strdup(&log->arena, reason),
-                                dync__arena_strdup(&log->arena, dync__str_get(&stack))};
-        if (r.reason && r.stack) (void)!dync__vec_push(&log->breaks, r);
-    }
-    dync__str_free(&stack);
-}
-
-/* ---- pieces ---------------------------------------------------------------------------------- */
-/* A value from before the piece: a placeholder for its place in the environment, one for all nodes
- * of that place. */
-static dync__node *dync__piece_input(dync__rewrite *r, dync__node *old)
-{
-    if (old->env < 0) return NULL;
-    dync__node **holder = &((dync__node **)r->user)[old->env];
-    if (*holder) return *holder;
-    char name[40];
-    bool input = old->kind == DYNC__N_PLACEHOLDER;
-    dync__format(name, sizeof name, "stack%d", old->env);
-    *holder = dync__rewrite_input(r, old, input ? old->name : name);
-    if (*holder && input) (*holder)->target = dync__arena_strdup(&r->to->arena, old->target);
-    return *holder;
-}
-
-/* Copies calls [from, to) of the pending graph into a graph of their own; mark: a node's copy,
- * NULL: it has none. */
-static dync__graph *dync__piece_graph(dync__tracer *t, int from, int to)
-{
-    dync__rewrite r;
-    dync__graph *g;
-    dync__node **holder = dync__calloc((size_t)(t->env.real.n + 1) * sizeof *holder);
-    dync_status status = dync__rewrite_begin(&r, t->rec.graph, "GraphModule");
-    if (!holder) status = DYNC_ERR_MEMORY;
-    r.missing = dync__piece_input;
-    r.user = holder;
-    int k = 0;
-    for (int i = 0; i < t->rec.graph->node.n && status == DYNC_OK; i++) {
-        dync__node *old = t->rec.graph->node.at[i];
-        old->mark = NULL;
-        if (!dync__node_pends(old)) continue;
-        int ordinal = old->op == DYNC__NODE_GETITEM ? k - 1 : k++;
-        if (ordinal < from || ordinal >= to) continue;
-        status = dync__rewrite_put(&r, old, dync__rewrite_copy);
-        old->mark = r.copy[i];
-    }
-    dync__free(holder, (size_t)(t->env.real.n + 1) * sizeof *holder);
-    (void)dync__rewrite_end(&r, status, &g);
-    return g;
-}
-
-/* ---- running a segment ----------------------------------------------------------------------- */
-static int *dync__in_env(dync__arena *arena, const dync__graph *g)
-{
-    int *in = dync__arena_alloc(arena, (size_t)(g->n_inputs + 1) * sizeof *in);
-    for (int i = 0, k = 0; in && i < g->node.n && k < g->n_inputs; i++)
-        if (g->node.at[i]->kind == DYNC__N_PLACEHOLDER) in[k++] = g->node.at[i]->env;
-    return in;
-}
-
-/* All outputs of a segment by interpreting its full graph; those that are there already stay. */
-static dync_status dync__cut_interpret(dync__tracer *t, const dync__segment *s, const int *in_env,
-                                       dync__tensor **out)
-{
-    dync__arena arena = {0};
-    dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n_in + 1) * sizeof *args), all = {0};
-    dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < s->n_in && status == DYNC_OK; i++) {
-        dync__tensor *x = dync__env_real(t, in_env[i]);
-        args[i] = x && (x->flags & DYNC__T_NUMBER) ? dync__arg_value(dync__number_value(x))
-                                                   : dync__arg_t(x);
-        if (!x) status = DYNC_ERR_INTERNAL;
-    }
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    if (status == DYNC_OK) status = dync__graph_eval(s->graph, args, s->n_in, &arena, &all);
-    dync__trace_pause_end(t, pause);
-    for (int i = 0; status == DYNC_OK && i < all.n; i++) {
-        const dync__arg *a = &all.as.list[i];
-        dync__tensor *x = dync__arg_is_number(a) ? dync__number_tensor(dync__arg_to_value(a))
-                                                 : a->as.t;
-        if (!out[i])
-            out[i] = x;
-        else
-            dync__unref(x);
-    }
-    dync__arena_free(&arena);
-    return status;
-}
-
-DYNC__FN dync_status dync__cut_complete(dync__tracer *t, dync__segment *s, const int *in_env,
-                                        dync__tensor **out)
-{
-    bool dropped = false;
-    for (int i = 0; i < s->n_out; i++) dropped |= !out[i];
-    return dropped ? dync__cut_interpret(t, s, in_env, out) : DYNC_OK;
-}
-
-/* A value that narrowing dropped is wanted after all: the segment's full graph is interpreted once,
- * and from now on it is kept. */
-DYNC__FN dync_status dync__record_value(dync__tracer *t, int env)
-{
-    dync__origin o = t->env.origin.at[env];
-    if (!o.seg) return dync__fail(DYNC_ERR_INTERNAL, "value %d of a traced call is gone", env);
-    dync__tensor **out = dync__calloc((size_t)(o.seg->n_out + 1) * sizeof *out);
-    bool *used = dync__calloc((size_t)o.seg->n_out + 1);
-    dync_status status = out && used ? dync__cut_interpret(t, o.seg, o.in_env, out)
-                                     : DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) {
-        t->env.real.at[env] = out[o.out];
-        out[o.out] = NULL;
-        used[o.out] = true;
-        status = dync__segment_narrow(o.seg, used);
-    }
-    for (int i = 0; out && i < o.seg->n_out; i++) dync__unref(out[i]);
-    dync__free(out, (size_t)(o.seg->n_out + 1) * sizeof *out);
-    dync__free(used, (size_t)o.seg->n_out + 1);
-    return status;
-}
-
-/* Off the script anything may be used, and anything written: what was dropped is computed now. */
-DYNC__FN dync_status dync__env_complete(dync__tracer *t)
-{
-    dync_status status = DYNC_OK;
-    for (int env = 0; env < t->env.real.n && status == DYNC_OK; env++) {
-        dync__origin o = t->env.origin.at[env];
-        if (t->env.real.at[env] || !o.seg) continue;
-        dync__tensor **out = dync__calloc((size_t)(o.seg->n_out + 1) * sizeof *out);
-        status = out ? dync__cut_interpret(t, o.seg, o.in_env, out) : DYNC_ERR_MEMORY;
-        for (int k = env; k < t->env.real.n && status == DYNC_OK; k++) {
-            const dync__origin *other = &t->env.origin.at[k];
-            if (other->seg != o.seg || other->in_env != o.in_env || t->env.real.at[k]) continue;
-            t->env.real.at[k] = out[other->out];
-            out[other->out] = NULL;
-        }
-        for (int i = 0; out && i < o.seg->n_out; i++) dync__unref(out[i]);
-        dync__free(out, (size_t)(o.seg->n_out + 1) * sizeof *out);
-    }
-    return status;
-}
-
-DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
-{
-    if (!t->env.real.at[env] && t->way->value(t, env) != DYNC_OK) return NULL;
-    return t->env.real.at[env];
-}
-
-static dync_status dync__cut_inputs(dync__tracer *t, int n, const int *in_env, dync__tensor **in)
-{
-    if (!in) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n; i++)
-        if (!(in[i] = dync__env_real(t, in_env[i])))
-            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env,
-                                   dync__tensor **out)
-{
-    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, s->n_in, sizeof *in);
-    dync_status status = dync__cut_inputs(t, s->n_in, in_env, in);
-    if (status == DYNC_OK) {
-        dync__trace_pause pause = dync__trace_pause_begin(t);
-        dync__verify *verify = dync__verify_segment_begin(t->fn, s, in);
-        status = dync__segment_run(s, s->n_in, in, out);
-        if (verify) status = dync__verify_segment_end(verify, status, out, s->n_out);
-        dync__trace_pause_end(t, pause);
-    }
-    dync__room_end(in, few, s->n_in, sizeof *in);
-    return status;
-}
-
-/* Another graph at this position in every call (a number that data decide, a constant made anew) is
- * not compiled for ever: past the limit such a piece runs operator by operator and is not kept. */
-static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
-{
-    /* all ends of a frame count as one position */
-    int variants = 0, limit = t->fn->opt.recompile_limit * (t->cut.reason ? 1 : 8);
-    for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s && !t->on_tree; s = s->next)
-        variants += s->site == site;
-    if (variants < limit) return false;
-    if (!DYNC__ATOMIC_LOAD(&t->fn->warned)) {
-        DYNC__ATOMIC_STORE(&t->fn->warned, true);
-        dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s' (%s:%d)\n  "
-                   " last reason: another graph there in every call\n"
-                   "From now on what stands there runs operator by operator. To have it "
-                   "compiled, keep numbers that are read from tensors as\n"
-                   "tensors and make constants outside of the function; or raise .recompile_limit.",
-                   limit, t->fn->name, t->last_at.file ? t->last_at.file : "?", t->last_at.line);
-    }
-    return true;
-}
-
-static dync__segment *dync__cut_transient(dync__tracer *t, dync__graph *taken)
-{
-    dync__segment *s = dync__segment_plain(taken);
-    if (!s || dync__vec_push(&t->transient, s)) return s;
-    dync__segment_free(s);
-    return NULL;
-}
-
-static dync__segment *dync__cut_segment(dync__tracer *t, dync__graph *taken, const int **in_env,
-                                        uint64_t hash, uint64_t site)
-{
-    int n = taken->n_inputs;
-    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, n, sizeof *in);
-    bool ready = dync__cut_inputs(t, n, *in_env, in) == DYNC_OK;
-    dync__segment *s = ready ? dync__segment_find(t->fn, taken, hash, in) : NULL;
-    if (!s && ready && !t->on_tree)
-        ready = dync__lift_segment(t, taken, site, in, in_env, &s) == DYNC_OK;
-    if (s || !ready)
-        dync__graph_unref(taken);
-    else
-        s = dync__cut_too_many(t, site) ? dync__cut_transient(t, taken)
-                                        : dync__segment_compile(t->fn, taken, hash, site, in, NULL);
-    dync__room_end(in, few, n, sizeof *in);
-    return s;
-}
-
-/* Inputs in the order of the arguments, whatever was used first. */
-static void dync__piece_sort(dync__graph *g)
-{
-    for (int i = 1; i < g->n_inputs; i++) {
-        dync__node *n = g->node.at[i];
-        int k = i;
-        for (; k > 0 && g->node.at[k - 1]->env > n->env; k--) g->node.at[k] = g->node.at[k - 1];
-        g->node.at[k] = n;
-    }
-}
-
-/* A grad mode that is left and entered again at once: neither is a node. From the mode in force,
- * which the mode at the end stays. */
-static void dync__piece_modes(dync__graph *g)
-{
-    bool on = !dync__tls.grad_enabled_off;
-    bool turned = false; /* the last node that is kept changed it */
-    int kept = 0;
-    for (int i = 0; i < g->node.n; i++) {
-        dync__node *n = g->node.at[i];
-        bool mode = n->op == DYNC__OP__set_grad_enabled, to = mode && n->args[0].as.i != 0,
-             turns = mode && to != on;
-        if (mode) on = to;
-        if (turns && turned)
-            kept--;
-        else
-            g->node.at[kept++] = n;
-        turned = turns && !turned;
-    }
-    g->node.n = kept;
-    dync__graph_renumber(g);
-}
-
-/* Where a piece stands: equal operators at another place of the program are a segment of their
- * own. */
-static uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const char *reason)
-{
-    uint64_t h = dync__hash_bytes(frame, strlen(frame), 1);
-    if (!reason) return dync__hash_mix(h, 2);
-    if (t->last_at.file) h = dync__hash_bytes(t->last_at.file, strlen(t->last_at.file), h);
-    return dync__hash_mix(dync__hash_bytes(reason, strlen(reason), h), (uint64_t)t->last_at.line);
-}
-
-/* It is compiled where no segment is that graph, runs, and is noted in the tree. */
-DYNC__FN dync_status dync__record_piece(dync__tracer *t, dync__graph *taken, uint64_t hash,
-                                        uint64_t site, dync__segref *ref, dync__tensor **out)
-{
-    const int *in_env = ref->in_env;
-    ref->seg = dync__cut_segment(t, taken, &in_env, hash, site);
-    ref->in_env = (int *)(uintptr_t)in_env;
-    if (!ref->seg) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
-    DYNC__TRY(dync__cut_run(t, ref->seg, ref->in_env, out));
-    if (!t->on_tree) return dync__cut_complete(t, ref->seg, ref->in_env, out);
-    return dync__avec_push(&t->entry->arena, &t->at->seg, *ref) ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-/* Finishes a piece: outputs, backend, run; its outputs enter the environment. */
-static dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t site, int n_out,
-                                   dync__tensor **fakes, dync__node **nodes)
-{
-    dync__arena *arena = t->on_tree ? &t->entry->arena : &t->scratch;
-    dync_status made = dync__shapes_settle(t, g);
-    dync__piece_modes(g);
-    dync__piece_sort(g);
-    if (made == DYNC_OK) made = dync__graph_output_list(g, n_out, nodes);
-    if (made != DYNC_OK) {
-        dync__graph_unref(g);
-        return made;
-    }
-    dync__segref ref = {.in_env = dync__in_env(arena, g),
-                        .out_env = dync__arena_alloc(arena, (size_t)(n_out + 1) * sizeof(int))};
-    dync__tensor **out = dync__calloc((size_t)(n_out + 1) * sizeof *out);
-    dync_status status = ref.in_env && ref.out_env && out ? DYNC_OK : DYNC_ERR_MEMORY;
-    uint64_t hash = dync__hash_mix(dync__graph_hash(g), site);
-    if (status == DYNC_OK)
-        status = t->way->piece(t, g, hash, site, &ref, out);
-    else
-        dync__graph_unref(g);
-    if (status == DYNC_OK) dync__script_piece(t, &ref, n_out, fakes);
-    for (int i = 0; i < n_out && status == DYNC_OK; i++) {
-        dync__ref(fakes[i]);
-        int env = dync__tracer_env_add(t, out[i], fakes[i]);
-        if (env < 0)
-            status = DYNC_ERR_MEMORY;
-        else {
-            t->env.origin.at[env] = (dync__origin){ref.seg, ref.in_env, i, 0, false};
-            ref.out_env[i] = env;
-        }
-    }
-    for (int i = 0; out && i < n_out; i++) dync__unref(out[i]);
-    dync__free(out, (size_t)(n_out + 1) * sizeof *out);
-    return status;
-}
-
-/* ---- the cut --------------------------------------------------------------------------------- */
-/* Where pieces end, and the frame each belongs to. A split is one more end. */
-static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int cap)
-{
-    int n = 0;
-    bound[n] = 0;
-    frame[n++] = t->fn->name;
-    for (int i = 0; i < t->rec.frames.n; i++) {
-        int mark = t->rec.frames.at[i].mark;
-        if (mark > bound[n - 1] && n < cap - 1) bound[n++] = mark;
-        frame[n - 1] = t->rec.frames.at[i].name;
-    }
-    if (bound[n - 1] != t->rec.pending) bound[n++] = t->rec.pending;
-    for (int i = 1; t->cut.split > 0 && i < n && n < cap; i++) {
-        if (bound[i - 1] >= t->cut.split || bound[i] <= t->cut.split) continue;
-        for (int k = n++; k > i; k--) {
-            bound[k] = bound[k - 1];
-            frame[k] = frame[k - 1];
-        }
-        bound[i] = t->cut.split;
-        frame[i] = frame[i - 1];
-    }
-    return n - 1;
-}
-
-static int dync__node_ordinal(const dync__tracer *t, const dync__node *n)
-{
-    int k = -1;
-    for (int i = 0; i < t->rec.graph->node.n; i++) {
-        const dync__node *x = t->rec.graph->node.at[i];
-        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
-        if (x == n) return k;
-    }
-    return k;
-}
-
-typedef struct dync__later {
-    const dync__tracer *t;
-    int hi;
-    const dync__node *wanted;
-    bool found;
-} dync__later;
-static void dync__later_use(void *user, dync__arg *a)
-{
-    dync__later *l = user;
-    if (a->as.node == l->wanted) l->found = true;
-}
-/* Does a pending call at or after ordinal hi use the node? */
-static bool dync__used_later(dync__tracer *t, const dync__node *n, int hi)
-{
-    dync__later l = {.t = t, .hi = hi, .wanted = n};
-    int k = -1;
-    for (int i = 0; i < t->rec.graph->node.n && !l.found; i++) {
-        dync__node *x = t->rec.graph->node.at[i];
-        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
-        if (dync__node_pends(x) && k >= hi) dync__node_each_input(x, dync__later_use, &l);
-    }
-    return l.found;
-}
-
-static void dync__cut_reset(dync__tracer *t)
-{
-    for (int i = 0; i < t->rec.made.n; i++) {
-        dync__tensor *x = t->rec.made.at[i];
-        if (x->node) x->node = NULL;
-        if (!dync__script_takes(t, x)) dync__unref(x);
-    }
-    t->rec.made.n = 0;
-    dync__graph_unref(t->rec.graph);
-    t->rec.graph = NULL;
-    t->rec.pending = 0;
-    for (int i = 0; i < t->env.holder.n; i++) t->env.holder.at[i] = NULL;
-    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].mark = 0;
-}
-
-static bool dync__graph_has_effects(const dync__graph *g)
-{
-    for (int i = 0; i < g->node.n; i++) {
-        int op = g->node.at[i]->op;
-        if (g->node.at[i]->callee) return true;
-        if (op < 0 || !dync__node_pends(g->node.at[i])) continue;
-        const dync__op_row *row = dync__op_info(op);
-        /* the mode at the end is kept apart */
-        if (op == DYNC__OP__set_grad_enabled) continue;
-        if (row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT ||
-            (row->flags & (DYNC__OP_WRITES | DYNC__OP_RANDOM)))
-            return true;
-    }
-    return false;
-}
-
-/* One piece [lo, hi) of several, or the whole. live(i) tells which made fakes leave. */
-static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, uint64_t site,
-                                   const bool *live)
-{
-    dync__tensor **fakes = dync__alloc((size_t)(t->rec.made.n + 1) * sizeof *fakes);
-    dync__node **nodes = dync__alloc((size_t)(t->rec.made.n + 1) * sizeof *nodes);
-    dync__graph *g = fakes && nodes
-                         ? (whole ? dync__graph_ref(t->rec.graph) : dync__piece_graph(t, lo, hi))
-                         : NULL;
-    dync_status status = g ? DYNC_OK : DYNC_ERR_MEMORY;
-    int n = 0;
-    for (int i = 0; i < t->rec.made.n && g; i++) {
-        dync__node *old = t->rec.made.at[i]->node;
-        int k = old && !whole ? dync__node_ordinal(t, old) : lo;
-        if (!old || k < lo || k >= hi || !(live[i] || (!whole && dync__used_later(t, old, hi))))
-            continue;
-        fakes[n] = t->rec.made.at[i];
-        nodes[n++] = whole ? old : old->mark;
-    }
-    int made = t->rec.made.n;
-    /* nothing of it is seen by anybody */
-    if (g && n == 0 && !dync__graph_has_effects(g))
-        dync__graph_unref(g);
-    else if (g) {
-        dync__node **olds = dync__alloc((size_t)(n + 1) * sizeof *olds);
-        if (!olds) dync__graph_unref(g);
-        for (int i = 0; olds && i < n; i++) olds[i] = fakes[i]->node;
-        status = olds ? dync__cut_piece(t, g, site, n, fakes, nodes) : DYNC_ERR_MEMORY;
-        for (int i = 0; olds && i < n && status == DYNC_OK; i++)
-            olds[i]->env = fakes[i]->node_output;
-        dync__free(olds, (size_t)(n + 1) * sizeof *olds);
-    }
-    dync__free(fakes, (size_t)(made + 1) * sizeof *fakes);
-    dync__free(nodes, (size_t)(made + 1) * sizeof *nodes);
-    return status;
-}
-
-/* Memory is about to be written: what narrowing dropped and the C function can still use is
- * computed while that is possible. */
-DYNC__FN dync_status dync__record_keep(dync__tracer *t)
-{
-    for (int i = 0; i < t->env.real.n; i++) {
-        bool wanted = !t->env.real.at[i] && t->env.origin.at[i].seg &&
-                      (t->env.holder.at[i] || DYNC__ATOMIC_PEEK(&t->env.fake.at[i]->refs) > 1);
-        if (wanted && !dync__env_real(t, i))
-            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
-    }
-    return DYNC_OK;
-}
-
-/* The grad mode that the pending call of that ordinal is recorded in: a piece before may switch it,
- * whatever running that one leaves behind. */
-static bool dync__cut_grad_off(const dync__tracer *t, int ordinal)
-{
-    bool off = t->rec.grad_off;
-    for (int i = 0, k = 0; i < t->rec.graph->node.n && k < ordinal; i++) {
-        const dync__node *n = t->rec.graph->node.at[i];
-        if (n->op == DYNC__OP__set_grad_enabled) off = !n->args[0].as.i;
-        if (dync__node_pends(n) && n->op != DYNC__NODE_GETITEM) k++;
-    }
-    return off;
-}
-
-/* reason: the break that ends the pieces, or NULL. live NULL: everything that the C function still
- * holds. */
-static dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
-{
-    if (!t->rec.graph || !t->rec.pending) return dync__effects_flush(t);
-    dync__script_cut_begin(t, reason);
-    DYNC__TRY(dync__effects_begin(t));
-    if (t->cut.then) DYNC__TRY(dync__effect_add(t, true, *t->cut.then, t->cut.then_to));
-    if (dync__graph_has_writes(t->rec.graph)) DYNC__TRY(dync__record_keep(t));
-    const char *frame[67];
-    int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)),
-                   made = t->rec.made.n;
-    bool *live = dync__alloc((size_t)(made + 1));
-    if (!live) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < made; i++)
-        live[i] = live_or_null ? live_or_null[i] : DYNC__ATOMIC_PEEK(&t->rec.made.at[i]->refs) > 1;
-    dync__effects_mark(t, live);
-    dync_status status = DYNC_OK;
-    bool grad_off = dync__tls.grad_enabled_off;
-    t->cut.reason = reason;
-    for (int i = 0; i < n && status == DYNC_OK; i++) {
-        if (reason) dync__log_break(t, reason);
-        t->cut.lo = bound[i];
-        t->cut.hi = bound[i + 1];
-        dync__tls.grad_enabled_off = dync__cut_grad_off(t, t->cut.lo);
-        status = dync__cut_range(t, bound[i], bound[i + 1], n == 1,
-                                 dync__piece_site(t, frame[i], reason), live);
-        if (status == DYNC_OK && (bound[i + 1] == t->cut.split || i == n - 1))
-            status = dync__effects_begin(t);
-    }
-    dync__tls.grad_enabled_off = grad_off;
-    dync__free(live, (size_t)(made + 1));
-    if (!live_or_null) dync__script_cut_end(t, false);
-    dync__cut_reset(t);
-    if (status == DYNC_OK) status = dync__effects_flush(t);
-    return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
-}
-
-DYNC__FN dync_status dync__record_cut(dync__tracer *t, const char *reason)
-{
-    return dync__cut_live(t, reason, NULL);
-}
-DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason)
-{
-    return t->way->cut(t, reason);
-}
-
-DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *t, const dync__tensor *fake)
-{
-    for (int i = t->rec.graph ? t->rec.graph->node.n - 1 : -1; i >= 0; i--) {
-        const dync__node *n = t->rec.graph->node.at[i], *self;
-        if (n->op < 0 || dync__op_info(n->op)->cls != DYNC__INPLACE ||
-            n->args[0].kind != DYNC__A_NODE)
-            continue;
-        self = n->args[0].as.node;
-        const dync__tensor *x =
-            self->kind == DYNC__N_PLACEHOLDER && self->env >= 0 ? t->env.fake.at[self->env] : NULL;
-        for (int k = 0; k < t->rec.made.n && !x; k++)
-            if (t->rec.made.at[k]->node == self) x = t->rec.made.at[k];
-        if (x && dync__tracer_same_memory(t, x, fake)) return n;
-    }
-    return NULL;
-}
-
-/* So that all later uses of the value, as it is now, are of one that has left its graph. */
-DYNC__FN dync_status dync__tracer_split(dync__tracer *t, dync__tensor *made,
-                                        const dync__effect *then_or_null)
-{
-    const dync__node *written = dync__tracer_written(t, made);
-    int at = made->node ? dync__node_ordinal(t, made->node) + 1 : 0,
-        last = written ? dync__node_ordinal(t, written) + 1 : 0;
-    t->cut.split = DYNC__MAX(at, last);
-    t->cut.then = then_or_null;
-    t->cut.then_to = made;
-    dync_status status = dync__cut_live(t, NULL, NULL);
-    t->cut.split = 0;
-    t->cut.then = NULL;
-    return status;
-}
-
-DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
-{
-    if (!dync__tracer_owns(t, fake)) return fake;
-    if (fake->node) {
-        dync__fail(DYNC_ERR_INTERNAL, "a pending value was read before the graph was cut");
-        return NULL;
-    }
-    int env = t->way->place(t, fake);
-    dync__script_wants(t, fake);
-    return dync__env_real(t, env);
-}
-
-/* ---- breaks ---------------------------------------------------------------------------------- */
-/* What a reason, whose text is upstream's, means in C, and what to do instead. */
-static const struct {
-    const char *reason, *words;
-} dync__break_words[] = {
-    {"generic_jump TensorVariable()",
-     "dync_bool asks for a tensor's value, which decides what comes next: "
-     "compute both sides and choose with dync_where"},
-    {"Tensor.item",
-     "dync_item asks for a tensor's value: leave it a tensor, which operators take where they "
-     "take a number"},
-    {"Tensor.__repr__",
-     "dync_str asks for a tensor's values: return the tensor and make the text outside"},
-    {"Tensor.backward", "dync_backward walks a tape that no graph holds here: call it outside"},
-    {"Tensor.grad", "dync_grad asks for a gradient that another call left: make it an argument"},
-    {"dynamic shape operator: ",
-     "the shape of its result depends on values, which a graph does not have: "
-     "mask with dync_where, or do it outside"},
-    {"print",
-     "dync_print and dync_host_print write while the function runs, not while its graph does: "
-     "print outside"},
-};
-
-/* Upstream's text first, then the places, then what happened here; they name operator and line, so
- * the message does not once more. */
-static dync_status dync__break_refused(dync__tracer *t, const char *text, const char *reason)
-{
-    dync__str s = {0};
-    const char *words = NULL;
-    dync_loc at = dync__tls.at;
-    dync__trace_stack(t, &s);
-    for (int i = 0; i < DYNC__COUNT_OF(dync__break_words) && !t->own_reason; i++)
-        if (strncmp(reason, dync__break_words[i].reason, strlen(dync__break_words[i].reason)) == 0)
-            words = dync__break_words[i].words;
-    if (words) dync__str_addf(&s, "\n%s, or compile without .fullgraph", words);
-    if (t->own_reason) dync__str_addf(&s, "\ndync_graph_break: %s\n", t->own_reason);
-    if (t->own_reason)
-        dync__stack_line(&s, t->last_at, t->last_at.func ? t->last_at.func : t->fn->name);
-    const char *op = dync__tls.op;
-    dync__tls.at = DYNC_NOWHERE;
-    dync__tls.op = NULL;
-    dync_status status =
-        dync__fail(DYNC_ERR_UNSUPPORTED, "%s\n\nfrom user code:\n%s", text, dync__str_get(&s));
-    dync__tls.op = op;
-    dync__tls.at = at;
-    dync__str_free(&s);
-    return dync__tracer_fail(t, status);
-}
-
-static dync_status dync__inferring_refused(dync__tracer *t, const char *reason)
-{
-    return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED,
-                                           "dync_allow_in_graph(%s): it "
-                                           "reads values (%s), so the "
-                                           "shapes of its result cannot be "
-                                           "known without running it; use dync_disable",
-                                           t->inferring, reason));
-}
-
-static void dync__break_callbacks(dync__tracer *t)
-{
-    if (!t->fresh) return;
-    dync__callbacks_end();
-    dync__callbacks_start();
-}
-
-/* From here on the C function must run in every call. */
-static void dync__tracer_leave_tree(dync__tracer *t)
-{
-    if (!DYNC__ATOMIC_LOAD(&t->entry->open)) DYNC__ATOMIC_STORE(&t->entry->open, true);
-    t->at = NULL;
-    t->on_tree = false;
-}
-
-DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason,
-                                       const char *fullgraph_text)
-{
-    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
-    if (t->inferring) return dync__inferring_refused(t, reason);
-    if (dync__lint_stops(t, reason)) return dync__tracer_fail(t, DYNC_ERR_RUNTIME);
-    if (t->fn->opt.fullgraph)
-        return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason, reason);
-    if (t->at) dync__tracer_leave_tree(t);
-    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
-    dync_status status = dync__tracer_cut(t, reason);
-    if (status == DYNC_OK) status = t->way->keep(t); /* whatever runs now may write */
-    dync__effects_forget(t);
-    dync__break_callbacks(t);
-    return status;
-}
-
-static dync_status dync__branch_value(dync__tracer *t, dync__tensor *fake, bool as_bool,
-                                      int64_t *out)
-{
-    dync__tensor *real = dync__trace_real(t, fake);
-    if (!real) return DYNC_ERR_INTERNAL;
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    *out = as_bool ? (int64_t)(dync_bool)(dync__handle(real))
-                   : (int64_t)(dync_item)(dync__handle(real));
-    dync__trace_pause_end(t, pause);
-    return DYNC_OK;
-}
-
-/* Other threads run the entry: they must know how many places it has before they meet a node that
- * fills them. */
-static void dync__tracer_publish_env(dync__tracer *t)
-{
-    if (t->env.real.n > t->entry->n_env) DYNC__ATOMIC_STORE(&t->entry->n_env, t->env.real.n);
-}
-
-/* A new outcome at the position t->at; too many make the position opaque. */
-static dync_status dync__branch_grow(dync__tracer *t, dync__tensor *fake, bool as_bool,
-                                     int64_t value)
-{
-    dync__tnode *at = t->at;
-    if (!at) return DYNC_OK;
-    if (at->n_outcomes == DYNC__MAX_OUTCOMES) {
-        dync__tracer_leave_tree(t);
-        return DYNC_OK;
-    }
-    dync__tnode *next = dync__arena_alloc(&t->entry->arena, sizeof *next);
-    if (!next) return DYNC_ERR_MEMORY;
-    next->grad_mode_after = -1;
-    dync__tracer_publish_env(t);
-    if (at->kind != DYNC__TN_BRANCH) {
-        at->branch_env = fake->node_output;
-        at->branch_bool = as_bool;
-    }
-    at->outcome[at->n_outcomes].value = value;
-    at->outcome[at->n_outcomes].next = next;
-    DYNC__ATOMIC_STORE(&at->n_outcomes, at->n_outcomes + 1);
-    DYNC__ATOMIC_STORE(&at->kind, DYNC__TN_BRANCH);
-    t->at = next;
-    return DYNC_OK;
-}
-
-/* The tree grows by an outcome where the trace stands. */
-DYNC__FN dync_status dync__record_outcome(dync__tracer *t, dync__tensor *fake, bool as_bool,
-                                          int64_t outcome)
-{
-    dync__lint_branch(t, outcome);
-    dync_status status = dync__branch_grow(t, fake, as_bool, outcome);
-    return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
-}
-
-DYNC__FN dync_status dync__record_branch(dync__tracer *t, dync__tensor *fake, bool as_bool,
-                                         int64_t *outcome)
-{
-    DYNC__TRY(dync__branch_value(t, fake, as_bool, outcome));
-    dync__break_callbacks(t);
-    return dync__record_outcome(t, fake, as_bool, *outcome);
-}
-
-DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, bool as_bool,
-                                        int64_t *outcome)
-{
-    static const char *const reason_bool = "generic_jump TensorVariable()", *const reason_item =
-                                                                                "Tensor.item";
-    const char *reason = as_bool ? reason_bool : reason_item;
-    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
-    if (t->inferring) return dync__inferring_refused(t, reason);
-    if (dync__lint_answers(t, outcome)) return DYNC_OK;
-    if (t->fn->opt.fullgraph) return dync__break_refused(t, reason, reason);
-    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
-    DYNC__TRY(dync__tracer_cut(t, reason));
-    return t->way->branch(t, fake, as_bool, outcome);
-}
-
-/* ---- the result ------------------------------------------------------------------------------ */
-static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool *live, int depth)
-{
-    if (depth > 16)
-        return dync__fail(DYNC_ERR_VALUE, "the returned value nests deeper than 16 "
-                                          "lists");
-    if (v->kind == DYNC_KIND_TENSOR) {
-        dync__tensor *x = dync__open(v->as.t);
-        if (!x || !(x = dync__tracer_adopt(t, x)))
-            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-        x = dync__taped_value(t, x);
-        for (int i = 0; i < t->rec.made.n; i++)
-            if (t->rec.made.at[i] == x) live[i] = true;
-    } else if (v->kind == DYNC_KIND_SYM) {
-        const dync__tensor *x = dync__number_fake_of(t, v->as.p);
-        if (!x)
-            return dync__fail(DYNC_ERR_VALUE, "a symbolic number was returned by another "
-                                              "trace than its own");
-        for (int i = 0; i < t->rec.made.n; i++)
-            if (t->rec.made.at[i] == x) live[i] = true;
-    } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
-        const dync__list *l = dync__value_list(*v);
-        if (!l) return DYNC_ERR_VALUE;
-        for (int i = 0; i < l->n; i++)
-            DYNC__TRY(dync__result_mark(t, &l->items[i], live, depth + 1));
-    }
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync__outval *out)
-{
-    out->kind = (uint8_t)v->kind;
-    out->as.value = *v;
-    if (v->kind == DYNC_KIND_TENSOR) {
-        dync__tensor *x = dync__open(v->as.t);
-        if (x) x = dync__tracer_adopt(t, x);
-        if (!x) return DYNC_ERR_VALUE;
-        out->n = x->node_output;
-        if (out->n >= t->env.fake.n || t->env.fake.at[out->n] != x)
-            return dync__fail(DYNC_ERR_INTERNAL, "a returned value did not leave its "
-                                                 "graph");
-        return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
-    }
-    if (v->kind == DYNC_KIND_SYM) {
-        out->n = dync__number_fake_of(t, v->as.p)->node_output;
-        return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
-    }
-    if (v->kind == DYNC_KIND_STR && v->as.s) {
-        out->as.value.as.s =
-            dync__arena_strdup(t->on_tree ? &t->entry->arena : &t->scratch, v->as.s);
-        return out->as.value.as.s ? DYNC_OK : DYNC_ERR_MEMORY;
-    }
-    const dync__list *l = dync__value_list(*v);
-    if (!l) return v->kind == DYNC_KIND_LIST && v->as.l ? DYNC_ERR_VALUE : DYNC_OK;
-    out->n = l->n;
-    out->as.items = dync__arena_alloc(t->on_tree ? &t->entry->arena : &t->scratch,
-                                      (size_t)(out->n + 1) * sizeof *out);
-    if (!out->as.items) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < out->n; i++)
-        DYNC__TRY(dync__result_tree(t, &l->items[i], &out->as.items[i]));
-    return DYNC_OK;
-}
-
-DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *const *env)
-{
-    if (o->kind == DYNC_KIND_TENSOR) {
-        dync__ref(env[o->n]);
-        return dync_v_tensor(dync__give(env[o->n]));
-    }
-    if (o->kind == DYNC_KIND_SYM) return dync__number_value(env[o->n]);
-    if (o->kind == DYNC_KIND_STR && o->as.value.as.s) {
-        size_t n = strlen(o->as.value.as.s) + 1;
-        char *text = dync__scope_alloc(n);
-        if (text) memcpy(text, o->as.value.as.s, n);
-        return text ? dync_v_str(text) : DYNC_NONE;
-    }
-    if (o->kind != DYNC_KIND_LIST) return o->as.value;
-    dync_value list = dync__list_new(o->n);
-    dync__list *l = dync__value_list(list);
-    for (int i = 0; l && i < o->n; i++) {
-        const dync__outval *item = &o->as.items[i];
-        if (item->kind == DYNC_KIND_TENSOR) {
-            dync__ref(env[item->n]);
-            /* the list keeps the reference */
-            l->items[i] = dync_v_tensor(dync__handle(env[item->n]));
-        } else {
-            dync__list_set(list, i, dync__outval_build(item, env));
-        }
-    }
-    return list;
-}
-
-static void dync__mark_outval(const dync__outval *o, bool *used)
-{
-    if (o->kind == DYNC_KIND_TENSOR || o->kind == DYNC_KIND_SYM) used[o->n] = true;
-    for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++)
-        dync__mark_outval(&o->as.items[i], used);
-}
-
-static void dync__mark_effects(const dync__tnode *n, bool *used)
-{
-    for (int i = 0; i < n->effect.n; i++) {
-        if (n->effect.at[i].env >= 0) used[n->effect.at[i].env] = true;
-        if (n->effect.at[i].value >= 0) used[n->effect.at[i].value] = true;
-    }
-}
-
-/* The node after n on the way that this trace went: the last outcome grown, but for those that it
- * replayed. */
-static const dync__tnode *dync__path_next(const dync__tracer *t, const dync__tnode *n)
-{
-    if (n->kind != DYNC__TN_BRANCH) return NULL;
-    for (int i = 0; i < t->path.n; i++)
-        for (int k = 0; t->path.step[i].node == n && k < n->n_outcomes; k++)
-            if (n->outcome[k].value == t->path.step[i].outcome) return n->outcome[k].next;
-    return n->outcome[n->n_outcomes - 1].next;
-}
-
-/* Something runs after s on this way that writes: what s gave cannot be computed again there. */
-static bool dync__path_writes_after(const dync__tracer *t, const dync__segment *s)
-{
-    bool seen = false;
-    for (const dync__tnode *n = t->entry->root; n; n = dync__path_next(t, n))
-        for (int i = 0; i < n->seg.n; i++) {
-            if (seen && n->seg.at[i].seg->writes) return true;
-            seen = seen || n->seg.at[i].seg == s;
-        }
-    return false;
-}
-
-/* The uses along this path are known: its segments compute no more than those. */
-static dync_status dync__narrow_path(dync__tracer *t)
-{
-    bool *used = dync__calloc((size_t)t->env.real.n + 1),
-         *outs = dync__calloc((size_t)t->env.real.n + 1);
-    dync_status status = used && outs ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) dync__mark_outval(&t->at->result, used);
-    for (int i = 0; i < t->env.real.n && status == DYNC_OK; i++) {
-        const dync__origin *o = &t->env.origin.at[i];
-        for (int k = 0; o->seg && k < o->seg->n_in; k++) used[o->in_env[k]] = true;
-    }
-    const dync__tnode *n = t->entry->root;
-    dync__mark_effects(t->at, used);
-    while (n && n->kind == DYNC__TN_BRANCH && status == DYNC_OK) {
-        used[n->branch_env] = true;
-        dync__mark_effects(n, used);
-        n = dync__path_next(t, n);
-    }
-    for (int i = 0; i < t->env.real.n && status == DYNC_OK; i++) {
-        dync__segment *s = t->env.origin.at[i].seg;
-        if (!s || t->env.origin.at[i].out != 0) continue;
-        memset(outs, 0, (size_t)t->env.real.n + 1);
-        for (int j = i; j < t->env.real.n; j++)
-            if (t->env.origin.at[j].seg == s &&
-                t->env.origin.at[j].in_env == t->env.origin.at[i].in_env)
-                outs[t->env.origin.at[j].out] = used[j];
-        if (dync__path_writes_after(t, s)) memset(outs, 1, (size_t)s->n_out);
-        status = dync__segment_narrow(s, outs);
-    }
-    dync__free(used, (size_t)t->env.real.n + 1);
-    dync__free(outs, (size_t)t->env.real.n + 1);
-    return status;
-}
-
-/* After the C function returned r: the last cut, the tree's RETURN, the form of the result. */
-DYNC__FN dync_status dync__record_finish(dync__tracer *t, dync_value r, dync__outval *out)
-{
-    bool *live = dync__calloc((size_t)t->rec.made.n + 1);
-    int made = t->rec.made.n;
-    dync_status status = live ? dync__result_mark(t, &r, live, 0) : DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) status = dync__taped_finish(t, &r);
-    if (status == DYNC_OK) {
-        for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].mark = 0;
-        dync__script_returns(t, &r);
-        status = dync__cut_live(t, NULL, live);
-        if (status == DYNC_OK) dync__script_cut_end(t, true);
-    }
-    dync__free(live, (size_t)made + 1);
-    if (status == DYNC_OK) status = dync__result_tree(t, &r, out);
-    if (status == DYNC_OK) status = dync__shapes_publish(t);
-    if (status != DYNC_OK) return status;
-    if (t->at) {
-        t->at->result = *out;
-        bool grad_now = !dync__tls.grad_enabled_off;
-        t->at->grad_mode_after = grad_now != t->grad_mode_before ? (int8_t)grad_now : -1;
-        dync__tracer_publish_env(t);
-        if (t->entry->root != t->at) status = dync__narrow_path(t);
-        DYNC__ATOMIC_STORE(&t->at->kind, DYNC__TN_RETURN);
-    }
-    return status;
-}
-
-/* ---- the way that records -------------------------------------------------------------------- */
-DYNC__FN dync__tensor *dync__record_found(const dync__tracer *t, dync__tensor *now)
-{
-    (void)t;
-    return now;
-}
-DYNC__FN int dync__record_place(dync__tracer *t, const dync__tensor *fake)
-{
-    (void)t;
-    return fake->node_output;
-}
-DYNC__FN void dync__record_own(dync__tracer *t) { dync__script_stop(t); }
-static void dync__record_close(dync__tracer *t) { (void)t; }
-
-DYNC__FN const dync__way *dync__recording_way(void)
-{
-    static const dync__way way = {
-        .foreign = dync__record_foreign,
-        .frame = dync__script_frame,
-        .cut = dync__record_cut,
-        .piece = dync__record_piece,
-        .branch = dync__record_branch,
-        .found = dync__record_found,
-        .effect = dync__record_effect,
-        .place = dync__record_place,
-        .value = dync__record_value,
-        .keep = dync__record_keep,
-        .finish = dync__record_finish,
-        .own = dync__record_own,
-        .close = dync__record_close,
-    };
-    return &way;
-}
-
-/* ---- a call ---------------------------------------------------------------------------------- */
-/* Runs the C function in an open trace. */
-static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
-{
-    dync_value args[DYNC__MAX_LEAVES * 2];
-    uint64_t errors = dync__error_count();
-    DYNC__TRY(dync__trace_arguments(t, args));
-    dync_value r = dync__frame_body(t, &t->fn->callee, t->fn->name, t->call->nargs, args);
-    if (t->status != DYNC_OK || t->tape.restart) return t->status;
-    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
-    dync__lint_result(t, &r);
-    return t->way->finish(t, r, out);
-}
-
-/* What a trace that begins again has left in its entry: under fullgraph nothing else has seen it
- * yet. */
-static void dync__trace_undo(dync__cache_entry *e)
-{
-    e->foreign.n = e->ints.n = e->modules.n = e->cells.n = 0;
-    e->root = NULL;
-    e->leaf_env = NULL;
-    e->n_env = 0;
-}
-
-static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
-{
-    if (!e->root && !DYNC__ATOMIC_LOAD(&e->open)) {
-        e->root = dync__arena_alloc(&e->arena, sizeof *e->root);
-        if (!e->root) return DYNC_ERR_MEMORY;
-        e->root->grad_mode_after = -1;
-    }
-    t->on_tree = !DYNC__ATOMIC_LOAD(&e->open);
-    t->at = t->on_tree && !t->path.n ? e->root : NULL;
-    return dync__trace_body(t, out);
-}
-
-/* A first trace under fullgraph is kept quiet: where it comes to a backward, a second one is the
- * real one. So is that where sizes are symbolic: what cannot be traced with them (restart, again)
- * is with plain ones. */
-static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
-{
-    if (!t->fn->opt.fullgraph || (t->tape.on && !t->symbols.sizes))
-        return dync__trace_once(t, e, out);
-    dync__error_guard guard;
-    uint64_t errors = dync__error_count();
-    dync__error_guard_begin(&guard);
-    dync_status status = dync__trace_once(t, e, out);
-    dync__error_slot inner = dync__error_guard_end(&guard);
-    t->tape.restart |= t->tape.on && status != DYNC_OK && status != DYNC_ERR_MEMORY &&
-                       t->symbols.sizes->violated < 0;
-    if (t->tape.restart)
-        dync__tls.error_count = errors;
-    else
-        dync__error_raise(&inner);
-    return status;
-}
-
-DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
-                                      const dync__callargs *call, const dync__path *path_or_null,
-                                      dync_value *result)
-{
-    dync__tracer t;
-    if (call->nargs > DYNC__MAX_LEAVES * 2)
-        return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__MAX_LEAVES * 2);
-    bool fresh = !e->root;
-    dync_status status = dync__tracer_open(&t, f, e, call, path_or_null);
-    t.fresh = fresh;
-    if (fresh) dync__callbacks_start();
-    dync_scope scope = dync_scope_begin();
-    dync__outval out;
-    *result = DYNC_NONE;
-    if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
-    while (t.tape.restart) {
-        bool again = t.tape.on;
-        dync__tls.grad_enabled_off = !t.grad_mode_before;
-        dync_scope_end(&scope);
-        dync__tracer_close(&t);
-        dync__trace_undo(e);
-        if (again) dync__shapes_give_up(e, call);
-        scope = dync_scope_begin();
-        status = dync__tracer_open(&t, f, e, call, NULL);
-        t.fresh = fresh;
-        dync__taped_open(&t);
-        dync__lint_restart(&t);
-        if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
-    }
-    if (t.fresh) dync__callbacks_end();
-    if (status != DYNC_OK) dync__tls.grad_enabled_off = !t.grad_mode_before;
-    dync_scope_end(&scope);
-    /* into the caller's scope, texts too */
-    if (status == DYNC_OK) *result = dync__outval_build(&out, t.env.real.at);
-    dync__tracer_close(&t);
-    return status;
-}
-
-/* ==== capture/script.c ============================================================================= */
-/* capture/script.c: records what a traced call of an open entry does (script.h). After cut.c,
- * before replay.c. Every function does nothing unless the tracer records. What cannot be followed
- * ends the recording: the script is good up to there, and calls go on by tracing. */
-
-DYNC__FN void dync__script_stop(dync__tracer *t) { t->noting = false; }
-
-/* ---- values ---------------------------------------------------------------------------------- */
-static int32_t dync__script_find(const dync__script *s, const dync__tensor *fake)
-{
-    int32_t i = s->value.n - 1;
-    while (i >= 0 && s->value.at[i].fake != fake) i--;
-    return i;
-}
-
-/* Is there room for one more event here? No: the recording ends. */
-static bool dync__script_room(dync__tracer *t)
-{
-    const dync__script *s = t->script;
-    int ways = 0;
-    if (!t->noting) return false;
-    for (int32_t i = dync__script_first(s); i >= 0; i = s->event.at[i].alt) ways++;
-    bool room = ways < DYNC__SCRIPT_WAYS && s->event.n < DYNC__SCRIPT_EVENTS &&
-                s->value.n < DYNC__SCRIPT_VALUES;
-    if (!room) dync__script_stop(t);
-    return room;
-}
-
-/* A new value; with owned the script takes a reference of its own. -1: the recording ends. */
-static int32_t dync__script_value_add(dync__tracer *t, dync__tensor *fake, bool owned)
-{
-    dync__script *s = t->script;
-    dync__kept_value v = {
-        .fake = fake, .owned = owned, .flags = fake ? (uint8_t)(fake->flags | DYNC__T_KEPT) : 0};
-    if (!dync__vec_push(&s->value, v)) {
-        dync__script_stop(t);
-        return -1;
-    }
-    if (fake && owned) dync__ref(fake);
-    return s->value.n - 1;
-}
-
-/* A pending fake leaves the trace: the script takes its reference over. false: it is none of the
- * script's. */
-DYNC__FN bool dync__script_takes(dync__tracer *t, dync__tensor *fake)
-{
-    int32_t i = t->script ? dync__script_find(t->script, fake) : -1;
-    if (i < 0 || t->script->value.at[i].owned) return false;
-    t->script->value.at[i].owned = true;
-    return true;
-}
-
-/* ---- events ---------------------------------------------------------------------------------- */
-/* One more way from where the call is. NULL: no memory; the recording ends. */
-static dync__script_event *dync__script_event_add(dync__tracer *t, dync__script_event e)
-{
-    dync__script *s = t->script;
-    int32_t last = -1;
-    for (int32_t i = dync__script_first(s); i >= 0; i = s->event.at[i].alt) last = i;
-    e.next = e.alt = -1;
-    if (!dync__vec_push(&s->event, e)) {
-        dync__script_stop(t);
-        return NULL;
-    }
-    int32_t n = s->event.n - 1;
-    if (last >= 0)
-        s->event.at[last].alt = n;
-    else if (s->at >= 0)
-        s->event.at[s->at].next = n;
-    else
-        s->root = n;
-    s->at = n;
-    return &s->event.at[n];
-}
-
-static bool dync__script_args(dync__tracer *t, int n, const dync__arg *in, dync__arg *out)
-{
-    dync__script *s = t->script;
-    for (int i = 0; i < n; i++) {
-        out[i] = in[i];
-        switch ((dync__arg_kind)in[i].kind) {
-        case DYNC__A_TENSOR:
-            if (dync__script_find(s, in[i].as.t) < 0) return false;
-            break;
-        case DYNC__A_DIMS:
-            if (in[i].n && !(out[i].as.dims = dync__arena_copy(&s->arena, in[i].as.dims,
-                                                               (size_t)in[i].n * sizeof(int64_t))))
-                return false;
-            break;
-        case DYNC__A_STR:
-            if (!(out[i].as.s = dync__arena_strdup(&s->arena, in[i].as.s))) return false;
-            break;
-        case DYNC__A_LIST:
-            out[i].as.list = dync__arena_alloc(&s->arena, (size_t)(in[i].n + 1) * sizeof *in);
-            if (!out[i].as.list || !dync__script_args(t, in[i].n, in[i].as.list, out[i].as.list))
-                return false;
-            break;
-        case DYNC__A_HANDLE:
-        case DYNC__A_NODE: return false;
-        default: break;
-        }
-    }
-    return true;
-}
-
-/* The values that an operator made, or -1. One that hands an argument through is not followed. */
-static int32_t dync__script_outputs(dync__tracer *t, const dync__opcall *c)
-{
-    int32_t first = t->script->value.n;
-    if (c->row->cls == DYNC__INPLACE)
-        return c->nout == 1 ? dync__script_find(t->script, c->out[0]) : -1;
-    for (int i = 0; i < c->nout; i++)
-        if (c->out[i] && dync__script_find(t->script, c->out[i]) >= 0) return -1;
-    for (int i = 0; i < c->nout; i++)
-        if (dync__script_value_add(t, c->out[i], false) < 0) return -1;
-    return first;
-}
-
-static void dync__script_waits(dync__tracer *t, bool grad_off)
-{
-    dync__script *s = t->script;
-    if (!s->waiting.n) s->grad_off = grad_off;
-    if (!dync__vec_push(&s->waiting, s->at)) dync__script_stop(t);
-}
-
-DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c, dync__number *const *operand)
-{
-    if (!dync__script_room(t)) return;
-    dync__script *s = t->script;
-    dync__arg *args = dync__arena_alloc(&s->arena, (size_t)(c->nargs + 1) * sizeof *args);
-    dync__script_event e = {.kind = DYNC__EV_OP,
-                            .mode = dync__script_mode(),
-                            .n_args = (uint8_t)c->nargs,
-                            .n_out = (uint8_t)c->nout,
-                            .op = c->op,
-                            .args = args,
-                            .at = c->at};
-    bool ok = args && dync__script_args(t, c->nargs, c->args, args);
-    /* symbols by their places among the arguments that are */
-    for (int i = 0; ok && operand && i < c->nargs; i++) {
-        int k = operand[i] ? dync__number_index(t, operand[i]) : -1;
-        if (operand[i])
-            args[i] =
-                (dync__arg){.kind = DYNC__A_PTR, .as = {.p = (void *)(uintptr_t)(unsigned)(k + 1)}};
-        ok = !operand[i] || (k >= 0 && k < t->entry->n_numbers);
-    }
-    e.value = ok ? dync__script_outputs(t, c) : -1;
-    if (e.value < 0 && c->nout) dync__script_stop(t);
-    if (!t->noting) return;
-    e.flags = c->nout && c->out[0] ? c->out[0]->flags : 0;
-    e.plain = c->nout == 1 && c->out[0] && c->row->cls != DYNC__INPLACE;
-    if (dync__script_event_add(t, e)) dync__script_waits(t, dync__tls.grad_enabled_off);
-}
-
-DYNC__FN void dync__script_foreign(dync__tracer *t, int env)
-{
-    if (env < 0 || !dync__script_room(t)) return;
-    if (t->env.real.at[env]->storage->flags & DYNC__STORAGE_BORROWED) t->script->writes = true;
-    dync__script_event e = {.kind = DYNC__EV_FOREIGN,
-                            .value = dync__script_value_add(t, t->env.fake.at[env], true)};
-    if (e.value >= 0) dync__script_event_add(t, e);
-}
-
-DYNC__FN void dync__script_frame(dync__tracer *t, const char *name_or_null, dync_loc at)
-{
-    if (!dync__script_room(t)) return;
-    dync__script_event e = {.kind = name_or_null ? DYNC__EV_FRAME : DYNC__EV_FRAME_END, .at = at};
-    if (name_or_null && !(e.name = dync__arena_strdup(&t->script->arena, name_or_null)))
-        dync__script_stop(t);
-    else
-        dync__script_event_add(t, e);
-}
-
-/* ---- cuts ------------------------------------------------------------------------------------ */
 DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason)
 {
     /* the last cut is END's, which is open already */
@@ -68661,17 +68452,7 @@ DYNC__FN void dync__script_returns(dync__tracer *t, const dync_value *result)
     if (t->noting && !dync__script_result(t, result)) dync__script_stop(t);
 }
 
-DYNC__FN void dync__script_wants(dync__tracer *t, const dync__tensor *fake)
-{
-    int32_t i = t->script ? dync__script_find(t->script, fake) : -1;
-    if (i >= 0) t->script->value.at[i].wanted = true;
-}
-
-DYNC__FN void dync__script_may_write(dync__tracer *t)
-{
-    if (t->script) t->script->writes = true;
-}
-
+/* ---- narrowing ------------------------------------------------------------------------------- */
 /* Its segments compute what some way of the script wants, or everything. */
 static dync_status dync__script_narrow(dync__script *s, bool everything)
 {
@@ -68700,50 +68481,7 @@ DYNC__FN void dync__script_followed(dync__script *s)
     if (dync__script_narrow(s, false) != DYNC_OK) s->broken = true;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
-static void dync__script_free(dync__script *s)
-{
-    dync__symtab_free(s->syms);
-    for (int i = 0; i < s->value.n; i++)
-        if (s->value.at[i].owned) dync__unref(s->value.at[i].fake);
-    dync__vec_free(&s->event);
-    dync__vec_free(&s->value);
-    dync__vec_free(&s->waiting);
-    dync__vec_free(&s->real);
-    dync__vec_free(&s->fake);
-    dync__vec_free(&s->holder);
-    dync__vec_free(&s->origin);
-    dync__arena_free(&s->arena);
-    dync__free(s, sizeof *s);
-}
-
-DYNC__FN void dync__scripts_free(dync__script *s)
-{
-    while (s) {
-        dync__script *next = s->next;
-        dync__script_free(s);
-        s = next;
-    }
-}
-
-DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *real)
-{
-    const dync__layout *a = &fake->lay, *b = &real->lay;
-    size_t n = (size_t)b->ndim * sizeof(int64_t);
-    if (fake->dtype != real->dtype || fake->device != real->device || a->ndim != b->ndim ||
-        a->offset != b->offset ||
-        (fake->flags ^ real->flags) & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER))
-        return false;
-    if (memcmp(a->shape, b->shape, n) == 0 && memcmp(a->stride, b->stride, n) == 0)
-        return fake->storage->size_bytes == real->storage->size_bytes;
-    /* what symbols stand for, the entry's guards have compared */
-    bool same = dync__layout_has_tokens(a);
-    for (int d = 0; d < a->ndim && same; d++)
-        same = dync__sz_hint(a->shape[d]) == b->shape[d] &&
-               dync__sz_hint(a->stride[d]) == b->stride[d];
-    return same;
-}
-
+/* ---- beginning and end ----------------------------------------------------------------------- */
 /* A new script begins with the arguments' fakes. */
 DYNC__FN void dync__script_begin(dync__tracer *t)
 {
@@ -68795,14 +68533,1222 @@ DYNC__FN void dync__script_end(dync__tracer *t, bool failed)
     do s->next = head;
     while (!DYNC__ATOMIC_CAS(&t->entry->scripts, &head, s));
 }
+
+/* ==== capture/piece.c ============================================================================== */
+/* capture/piece.c: one piece of what is pending: its graph, the segment that it is (found, or compiled
+ * now), its run. After lift.c, before cut.c. */
+
+/* ---- the graph ------------------------------------------------------------------------------- */
+/* A value from before the piece: a placeholder for its place in the environment, one for all nodes
+ * of that place. */
+static dync__node *dync__piece_input(dync__rewrite *r, dync__node *old)
+{
+    if (old->env < 0) return NULL;
+    dync__node **holder = &((dync__node **)r->user)[old->env];
+    if (*holder) return *holder;
+    char name[40];
+    bool input = old->kind == DYNC__N_PLACEHOLDER;
+    dync__format(name, sizeof name, "stack%d", old->env);
+    *holder = dync__rewrite_input(r, old, input ? old->name : name);
+    if (*holder && input) (*holder)->target = dync__arena_strdup(&r->to->arena, old->target);
+    return *holder;
+}
+
+/* Copies calls [from, to) of the pending graph into a graph of their own; mark: a node's copy,
+ * NULL: it has none. */
+DYNC__FN dync__graph *dync__piece_graph(dync__tracer *t, int from, int to)
+{
+    dync__rewrite r;
+    dync__graph *g;
+    dync__node **holder = dync__calloc((size_t)(t->env.real.n + 1) * sizeof *holder);
+    dync_status status = dync__rewrite_begin(&r, t->rec.graph, "GraphModule");
+    if (!holder) status = DYNC_ERR_MEMORY;
+    r.missing = dync__piece_input;
+    r.user = holder;
+    int k = 0;
+    for (int i = 0; i < t->rec.graph->node.n && status == DYNC_OK; i++) {
+        dync__node *old = t->rec.graph->node.at[i];
+        old->mark = NULL;
+        if (!dync__node_pends(old)) continue;
+        int ordinal = old->op == DYNC__NODE_GETITEM ? k - 1 : k++;
+        if (ordinal < from || ordinal >= to) continue;
+        status = dync__rewrite_put(&r, old, dync__rewrite_copy);
+        old->mark = r.copy[i];
+    }
+    dync__free(holder, (size_t)(t->env.real.n + 1) * sizeof *holder);
+    (void)dync__rewrite_end(&r, status, &g);
+    return g;
+}
+
+static int *dync__in_env(dync__arena *arena, const dync__graph *g)
+{
+    int *in = dync__arena_alloc(arena, (size_t)(g->n_inputs + 1) * sizeof *in);
+    for (int i = 0, k = 0; in && i < g->node.n && k < g->n_inputs; i++)
+        if (g->node.at[i]->kind == DYNC__N_PLACEHOLDER) in[k++] = g->node.at[i]->env;
+    return in;
+}
+
+/* Inputs in the order of the arguments, whatever was used first. */
+static void dync__piece_sort(dync__graph *g)
+{
+    for (int i = 1; i < g->n_inputs; i++) {
+        dync__node *n = g->node.at[i];
+        int k = i;
+        for (; k > 0 && g->node.at[k - 1]->env > n->env; k--) g->node.at[k] = g->node.at[k - 1];
+        g->node.at[k] = n;
+    }
+}
+
+/* A grad mode that is left and entered again at once: neither is a node. From the mode in force,
+ * which the mode at the end stays. */
+static void dync__piece_modes(dync__graph *g)
+{
+    bool on = !dync__tls.grad_enabled_off;
+    bool turned = false; /* the last node that is kept changed it */
+    int kept = 0;
+    for (int i = 0; i < g->node.n; i++) {
+        dync__node *n = g->node.at[i];
+        bool mode = n->op == DYNC__OP__set_grad_enabled, to = mode && n->args[0].as.i != 0,
+             turns = mode && to != on;
+        if (mode) on = to;
+        if (turns && turned)
+            kept--;
+        else
+            g->node.at[kept++] = n;
+        turned = turns && !turned;
+    }
+    g->node.n = kept;
+    dync__graph_renumber(g);
+}
+
+/* Where a piece stands: equal operators at another place of the program are a segment of their
+ * own. */
+DYNC__FN uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const char *reason)
+{
+    uint64_t h = dync__hash_bytes(frame, strlen(frame), 1);
+    if (!reason) return dync__hash_mix(h, 2);
+    if (t->last_at.file) h = dync__hash_bytes(t->last_at.file, strlen(t->last_at.file), h);
+    return dync__hash_mix(dync__hash_bytes(reason, strlen(reason), h), (uint64_t)t->last_at.line);
+}
+
+/* ---- the segment ----------------------------------------------------------------------------- */
+static dync_status dync__cut_inputs(dync__tracer *t, int n, const int *in_env, dync__tensor **in)
+{
+    if (!in) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n; i++)
+        if (!(in[i] = dync__env_real(t, in_env[i])))
+            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env,
+                                   dync__tensor **out)
+{
+    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, s->n_in, sizeof *in);
+    dync_status status = dync__cut_inputs(t, s->n_in, in_env, in);
+    if (status == DYNC_OK) {
+        dync__trace_pause pause = dync__trace_pause_begin(t);
+        dync__verify *verify = dync__verify_segment_begin(t->fn, s, in);
+        status = dync__segment_run(s, s->n_in, in, out);
+        if (verify) status = dync__verify_segment_end(verify, status, out, s->n_out);
+        dync__trace_pause_end(t, pause);
+    }
+    dync__room_end(in, few, s->n_in, sizeof *in);
+    return status;
+}
+
+/* Another graph at this position in every call (a number that data decide, a constant made anew) is
+ * not compiled for ever: past the limit such a piece runs operator by operator and is not kept. */
+static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
+{
+    /* all ends of a frame count as one position */
+    int variants = 0, limit = t->fn->opt.recompile_limit * (t->cut.reason ? 1 : 8);
+    for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s && !t->on_tree; s = s->next)
+        variants += s->site == site;
+    if (variants < limit) return false;
+    if (!DYNC__ATOMIC_LOAD(&t->fn->warned)) {
+        DYNC__ATOMIC_STORE(&t->fn->warned, true);
+        dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s' (%s:%d)\n  "
+                   " last reason: another graph there in every call\n"
+                   "From now on what stands there runs operator by operator. To have it "
+                   "compiled, keep numbers that are read from tensors as\n"
+                   "tensors and make constants outside of the function; or raise .recompile_limit.",
+                   limit, t->fn->name, t->last_at.file ? t->last_at.file : "?", t->last_at.line);
+    }
+    return true;
+}
+
+static dync__segment *dync__cut_transient(dync__tracer *t, dync__graph *taken)
+{
+    dync__segment *s = dync__segment_plain(taken);
+    if (!s || dync__vec_push(&t->transient, s)) return s;
+    dync__segment_free(s);
+    return NULL;
+}
+
+static dync__segment *dync__cut_segment(dync__tracer *t, dync__graph *taken, const int **in_env,
+                                        uint64_t hash, uint64_t site)
+{
+    int n = taken->n_inputs;
+    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, n, sizeof *in);
+    bool ready = dync__cut_inputs(t, n, *in_env, in) == DYNC_OK;
+    dync__segment *s = ready ? dync__segment_find(t->fn, taken, hash, in) : NULL;
+    if (!s && ready && !t->on_tree)
+        ready = dync__lift_segment(t, taken, site, in, in_env, &s) == DYNC_OK;
+    if (s || !ready)
+        dync__graph_unref(taken);
+    else
+        s = dync__cut_too_many(t, site) ? dync__cut_transient(t, taken)
+                                        : dync__segment_compile(t->fn, taken, hash, site, in, NULL);
+    dync__room_end(in, few, n, sizeof *in);
+    return s;
+}
+
+/* It is compiled where no segment is that graph, runs, and is noted in the tree. */
+DYNC__FN dync_status dync__record_piece(dync__tracer *t, dync__graph *taken, uint64_t hash,
+                                        uint64_t site, dync__segref *ref, dync__tensor **out)
+{
+    const int *in_env = ref->in_env;
+    ref->seg = dync__cut_segment(t, taken, &in_env, hash, site);
+    ref->in_env = (int *)(uintptr_t)in_env;
+    if (!ref->seg) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
+    DYNC__TRY(dync__cut_run(t, ref->seg, ref->in_env, out));
+    if (!t->on_tree) return dync__cut_complete(t, ref->seg, ref->in_env, out);
+    return dync__avec_push(&t->entry->arena, &t->at->seg, *ref) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* Finishes a piece: outputs, backend, run; its outputs enter the environment. */
+DYNC__FN dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t site, int n_out,
+                                     dync__tensor **fakes, dync__node **nodes)
+{
+    dync__arena *arena = t->on_tree ? &t->entry->arena : &t->scratch;
+    dync_status made = dync__shapes_settle(t, g);
+    dync__piece_modes(g);
+    dync__piece_sort(g);
+    if (made == DYNC_OK) made = dync__graph_output_list(g, n_out, nodes);
+    if (made != DYNC_OK) {
+        dync__graph_unref(g);
+        return made;
+    }
+    dync__segref ref = {.in_env = dync__in_env(arena, g),
+                        .out_env = dync__arena_alloc(arena, (size_t)(n_out + 1) * sizeof(int))};
+    dync__tensor **out = dync__calloc((size_t)(n_out + 1) * sizeof *out);
+    dync_status status = ref.in_env && ref.out_env && out ? DYNC_OK : DYNC_ERR_MEMORY;
+    uint64_t hash = dync__hash_mix(dync__graph_hash(g), site);
+    if (status == DYNC_OK)
+        status = t->way->piece(t, g, hash, site, &ref, out);
+    else
+        dync__graph_unref(g);
+    if (status == DYNC_OK) dync__script_piece(t, &ref, n_out, fakes);
+    for (int i = 0; i < n_out && status == DYNC_OK; i++) {
+        dync__ref(fakes[i]);
+        int env = dync__tracer_env_add(t, out[i], fakes[i]);
+        if (env < 0)
+            status = DYNC_ERR_MEMORY;
+        else {
+            t->env.origin.at[env] = (dync__origin){ref.seg, ref.in_env, i, 0, false};
+            ref.out_env[i] = env;
+        }
+    }
+    for (int i = 0; out && i < n_out; i++) dync__unref(out[i]);
+    dync__free(out, (size_t)(n_out + 1) * sizeof *out);
+    return status;
+}
+
+/* ==== capture/cut.c ================================================================================ */
+/* capture/cut.c: where the pending graph ends: at breaks (every value that the C function may still
+ * use leaves the graph), at the return of a broken frame, and at the end (only what is returned
+ * leaves). After piece.c, before break.c.
+ *
+ * Frames (conformance V1): a break cuts the pending operations at the entry of every open frame;
+ * each non-empty piece is one graph. */
+
+/* ---- user stacks ----------------------------------------------------------------------------- */
+DYNC__FN void dync__stack_line(dync__str *s, dync_loc at, const char *fn)
+{
+    if (at.file)
+        dync__str_addf(s, "%s:%d in %s\n", at.file, at.line, fn ? fn : at.func);
+    else
+        dync__str_addf(s, "in %s\n", fn ? fn : "?");
+}
+
+DYNC__FN void dync__trace_stack(const dync__tracer *t, dync__str *s)
+{
+    const char *fn = t->fn->name;
+    for (int i = 0; i < t->rec.frames.n; i++) {
+        dync__stack_line(s, t->rec.frames.at[i].at, fn);
+        fn = t->rec.frames.at[i].name;
+    }
+    dync__stack_line(s, t->last_at, t->last_at.func ? t->last_at.func : fn);
+}
+
+static void dync__log_break(dync__tracer *t, const char *reason)
+{
+    DYNC__COUNTER_ADD(graph_breaks, 1);
+    dync__str stack = {0};
+    dync__trace_stack(t, &stack);
+    dync__log(DYNC__LOG_graph, "graph break: %s\n%s", reason, dync__str_get(&stack));
+    if (dync__capture_log_now) {
+        dync__capture_log *log = dync__capture_log_now;
+        dync__break_record r = {dync__arena_strdup(&log->arena, reason),
+                                dync__arena_strdup(&log->arena, dync__str_get(&stack))};
+        if (r.reason && r.stack) (void)!dync__vec_push(&log->breaks, r);
+    }
+    dync__str_free(&stack);
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+/* Where pieces end, and the frame each belongs to. A split is one more end. */
+static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int cap)
+{
+    int n = 0;
+    bound[n] = 0;
+    frame[n++] = t->fn->name;
+    for (int i = 0; i < t->rec.frames.n; i++) {
+        int mark = t->rec.frames.at[i].mark;
+        if (mark > bound[n - 1] && n < cap - 1) bound[n++] = mark;
+        frame[n - 1] = t->rec.frames.at[i].name;
+    }
+    if (bound[n - 1] != t->rec.pending) bound[n++] = t->rec.pending;
+    for (int i = 1; t->cut.split > 0 && i < n && n < cap; i++) {
+        if (bound[i - 1] >= t->cut.split || bound[i] <= t->cut.split) continue;
+        for (int k = n++; k > i; k--) {
+            bound[k] = bound[k - 1];
+            frame[k] = frame[k - 1];
+        }
+        bound[i] = t->cut.split;
+        frame[i] = frame[i - 1];
+    }
+    return n - 1;
+}
+
+static int dync__node_ordinal(const dync__tracer *t, const dync__node *n)
+{
+    int k = -1;
+    for (int i = 0; i < t->rec.graph->node.n; i++) {
+        const dync__node *x = t->rec.graph->node.at[i];
+        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
+        if (x == n) return k;
+    }
+    return k;
+}
+
+typedef struct dync__later {
+    const dync__tracer *t;
+    int hi;
+    const dync__node *wanted;
+    bool found;
+} dync__later;
+
+static void dync__later_use(void *user, dync__arg *a)
+{
+    dync__later *l = user;
+    if (a->as.node == l->wanted) l->found = true;
+}
+
+/* Does a pending call at or after ordinal hi use the node? */
+static bool dync__used_later(dync__tracer *t, const dync__node *n, int hi)
+{
+    dync__later l = {.t = t, .hi = hi, .wanted = n};
+    int k = -1;
+    for (int i = 0; i < t->rec.graph->node.n && !l.found; i++) {
+        dync__node *x = t->rec.graph->node.at[i];
+        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
+        if (dync__node_pends(x) && k >= hi) dync__node_each_input(x, dync__later_use, &l);
+    }
+    return l.found;
+}
+
+static bool dync__graph_has_effects(const dync__graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        int op = g->node.at[i]->op;
+        if (g->node.at[i]->callee) return true;
+        if (op < 0 || !dync__node_pends(g->node.at[i])) continue;
+        const dync__op_row *row = dync__op_info(op);
+        /* the mode at the end is kept apart */
+        if (op == DYNC__OP__set_grad_enabled) continue;
+        if (row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT ||
+            (row->flags & (DYNC__OP_WRITES | DYNC__OP_RANDOM)))
+            return true;
+    }
+    return false;
+}
+
+/* One piece [lo, hi) of several, or the whole. live(i) tells which made fakes leave. */
+static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, uint64_t site,
+                                   const bool *live)
+{
+    dync__tensor **fakes = dync__alloc((size_t)(t->rec.made.n + 1) * sizeof *fakes);
+    dync__node **nodes = dync__alloc((size_t)(t->rec.made.n + 1) * sizeof *nodes);
+    dync__graph *g = fakes && nodes
+                         ? (whole ? dync__graph_ref(t->rec.graph) : dync__piece_graph(t, lo, hi))
+                         : NULL;
+    dync_status status = g ? DYNC_OK : DYNC_ERR_MEMORY;
+    int n = 0;
+    for (int i = 0; i < t->rec.made.n && g; i++) {
+        dync__node *old = t->rec.made.at[i]->node;
+        int k = old && !whole ? dync__node_ordinal(t, old) : lo;
+        if (!old || k < lo || k >= hi || !(live[i] || (!whole && dync__used_later(t, old, hi))))
+            continue;
+        fakes[n] = t->rec.made.at[i];
+        nodes[n++] = whole ? old : old->mark;
+    }
+    int made = t->rec.made.n;
+    /* nothing of it is seen by anybody */
+    if (g && n == 0 && !dync__graph_has_effects(g))
+        dync__graph_unref(g);
+    else if (g) {
+        dync__node **olds = dync__alloc((size_t)(n + 1) * sizeof *olds);
+        if (!olds) dync__graph_unref(g);
+        for (int i = 0; olds && i < n; i++) olds[i] = fakes[i]->node;
+        status = olds ? dync__cut_piece(t, g, site, n, fakes, nodes) : DYNC_ERR_MEMORY;
+        for (int i = 0; olds && i < n && status == DYNC_OK; i++)
+            olds[i]->env = fakes[i]->node_output;
+        dync__free(olds, (size_t)(n + 1) * sizeof *olds);
+    }
+    dync__free(fakes, (size_t)(made + 1) * sizeof *fakes);
+    dync__free(nodes, (size_t)(made + 1) * sizeof *nodes);
+    return status;
+}
+
+/* ---- the cut --------------------------------------------------------------------------------- */
+static void dync__cut_reset(dync__tracer *t)
+{
+    for (int i = 0; i < t->rec.made.n; i++) {
+        dync__tensor *x = t->rec.made.at[i];
+        if (x->node) x->node = NULL;
+        if (!dync__script_takes(t, x)) dync__unref(x);
+    }
+    t->rec.made.n = 0;
+    dync__graph_unref(t->rec.graph);
+    t->rec.graph = NULL;
+    t->rec.pending = 0;
+    for (int i = 0; i < t->env.holder.n; i++) t->env.holder.at[i] = NULL;
+    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].mark = 0;
+}
+
+/* The grad mode that the pending call of that ordinal is recorded in: a piece before may switch it,
+ * whatever running that one leaves behind. */
+static bool dync__cut_grad_off(const dync__tracer *t, int ordinal)
+{
+    bool off = t->rec.grad_off;
+    for (int i = 0, k = 0; i < t->rec.graph->node.n && k < ordinal; i++) {
+        const dync__node *n = t->rec.graph->node.at[i];
+        if (n->op == DYNC__OP__set_grad_enabled) off = !n->args[0].as.i;
+        if (dync__node_pends(n) && n->op != DYNC__NODE_GETITEM) k++;
+    }
+    return off;
+}
+
+/* reason: the break that ends the pieces, or NULL. live NULL: everything that the C function still
+ * holds. */
+DYNC__FN dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
+{
+    if (!t->rec.graph || !t->rec.pending) return dync__effects_flush(t);
+    dync__script_cut_begin(t, reason);
+    DYNC__TRY(dync__effects_begin(t));
+    if (t->cut.then) DYNC__TRY(dync__effect_add(t, true, *t->cut.then, t->cut.then_to));
+    if (dync__graph_has_writes(t->rec.graph)) DYNC__TRY(dync__record_keep(t));
+    const char *frame[67];
+    int bound[67], n = dync__cut_bounds(t, bound, frame, DYNC__COUNT_OF(bound)),
+                   made = t->rec.made.n;
+    bool *live = dync__alloc((size_t)(made + 1));
+    if (!live) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < made; i++)
+        live[i] = live_or_null ? live_or_null[i] : DYNC__ATOMIC_PEEK(&t->rec.made.at[i]->refs) > 1;
+    dync__effects_mark(t, live);
+    dync_status status = DYNC_OK;
+    bool grad_off = dync__tls.grad_enabled_off;
+    t->cut.reason = reason;
+    for (int i = 0; i < n && status == DYNC_OK; i++) {
+        if (reason) dync__log_break(t, reason);
+        t->cut.lo = bound[i];
+        t->cut.hi = bound[i + 1];
+        dync__tls.grad_enabled_off = dync__cut_grad_off(t, t->cut.lo);
+        status = dync__cut_range(t, bound[i], bound[i + 1], n == 1,
+                                 dync__piece_site(t, frame[i], reason), live);
+        if (status == DYNC_OK && (bound[i + 1] == t->cut.split || i == n - 1))
+            status = dync__effects_begin(t);
+    }
+    dync__tls.grad_enabled_off = grad_off;
+    dync__free(live, (size_t)(made + 1));
+    if (!live_or_null) dync__script_cut_end(t, false);
+    dync__cut_reset(t);
+    if (status == DYNC_OK) status = dync__effects_flush(t);
+    return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
+}
+
+DYNC__FN dync_status dync__record_cut(dync__tracer *t, const char *reason)
+{
+    return dync__cut_live(t, reason, NULL);
+}
+
+DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason)
+{
+    return t->way->cut(t, reason);
+}
+
+DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *t, const dync__tensor *fake)
+{
+    for (int i = t->rec.graph ? t->rec.graph->node.n - 1 : -1; i >= 0; i--) {
+        const dync__node *n = t->rec.graph->node.at[i], *self;
+        if (n->op < 0 || dync__op_info(n->op)->cls != DYNC__INPLACE ||
+            n->args[0].kind != DYNC__A_NODE)
+            continue;
+        self = n->args[0].as.node;
+        const dync__tensor *x =
+            self->kind == DYNC__N_PLACEHOLDER && self->env >= 0 ? t->env.fake.at[self->env] : NULL;
+        for (int k = 0; k < t->rec.made.n && !x; k++)
+            if (t->rec.made.at[k]->node == self) x = t->rec.made.at[k];
+        if (x && dync__tracer_same_memory(t, x, fake)) return n;
+    }
+    return NULL;
+}
+
+/* So that all later uses of the value, as it is now, are of one that has left its graph. */
+DYNC__FN dync_status dync__tracer_split(dync__tracer *t, dync__tensor *made,
+                                        const dync__effect *then_or_null)
+{
+    const dync__node *written = dync__tracer_written(t, made);
+    int at = made->node ? dync__node_ordinal(t, made->node) + 1 : 0,
+        last = written ? dync__node_ordinal(t, written) + 1 : 0;
+    t->cut.split = DYNC__MAX(at, last);
+    t->cut.then = then_or_null;
+    t->cut.then_to = made;
+    dync_status status = dync__cut_live(t, NULL, NULL);
+    t->cut.split = 0;
+    t->cut.then = NULL;
+    return status;
+}
+
+/* ==== capture/break.c ============================================================================== */
+/* capture/break.c: breaks, where a call leaves its entry's tree, and branches, where the tree grows
+ * an outcome. After cut.c, before handler.c. */
+
+/* ---- refused --------------------------------------------------------------------------------- */
+/* What a reason, whose text is upstream's, means in C, and what to do instead. */
+static const struct {
+    const char *reason, *words;
+} dync__break_words[] = {
+    {"generic_jump TensorVariable()",
+     "dync_bool asks for a tensor's value, which decides what comes next: "
+     "compute both sides and choose with dync_where"},
+    {"Tensor.item",
+     "dync_item asks for a tensor's value: leave it a tensor, which operators take where they "
+     "take a number"},
+    {"Tensor.__repr__",
+     "dync_str asks for a tensor's values: return the tensor and make the text outside"},
+    {"Tensor.backward", "dync_backward walks a tape that no graph holds here: call it outside"},
+    {"Tensor.grad", "dync_grad asks for a gradient that another call left: make it an argument"},
+    {"dynamic shape operator: ",
+     "the shape of its result depends on values, which a graph does not have: "
+     "mask with dync_where, or do it outside"},
+    {"print",
+     "dync_print and dync_host_print write while the function runs, not while its graph does: "
+     "print outside"},
+};
+
+/* Upstream's text first, then the places, then what happened here; they name operator and line, so
+ * the message does not once more. */
+static dync_status dync__break_refused(dync__tracer *t, const char *text, const char *reason)
+{
+    dync__str s = {0};
+    const char *words = NULL;
+    dync_loc at = dync__tls.at;
+    dync__trace_stack(t, &s);
+    for (int i = 0; i < DYNC__COUNT_OF(dync__break_words) && !t->own_reason; i++)
+        if (strncmp(reason, dync__break_words[i].reason, strlen(dync__break_words[i].reason)) == 0)
+            words = dync__break_words[i].words;
+    if (words) dync__str_addf(&s, "\n%s, or compile without .fullgraph", words);
+    if (t->own_reason) dync__str_addf(&s, "\ndync_graph_break: %s\n", t->own_reason);
+    if (t->own_reason)
+        dync__stack_line(&s, t->last_at, t->last_at.func ? t->last_at.func : t->fn->name);
+    const char *op = dync__tls.op;
+    dync__tls.at = DYNC_NOWHERE;
+    dync__tls.op = NULL;
+    dync_status status =
+        dync__fail(DYNC_ERR_UNSUPPORTED, "%s\n\nfrom user code:\n%s", text, dync__str_get(&s));
+    dync__tls.op = op;
+    dync__tls.at = at;
+    dync__str_free(&s);
+    return dync__tracer_fail(t, status);
+}
+
+static dync_status dync__inferring_refused(dync__tracer *t, const char *reason)
+{
+    return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED,
+                                           "dync_allow_in_graph(%s): it "
+                                           "reads values (%s), so the "
+                                           "shapes of its result cannot be "
+                                           "known without running it; use dync_disable",
+                                           t->inferring, reason));
+}
+
+/* ---- breaks ---------------------------------------------------------------------------------- */
+static void dync__break_callbacks(dync__tracer *t)
+{
+    if (!t->fresh) return;
+    dync__callbacks_end();
+    dync__callbacks_start();
+}
+
+/* From here on the C function must run in every call. */
+static void dync__tracer_leave_tree(dync__tracer *t)
+{
+    if (!DYNC__ATOMIC_LOAD(&t->entry->open)) DYNC__ATOMIC_STORE(&t->entry->open, true);
+    t->at = NULL;
+    t->on_tree = false;
+}
+
+DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason,
+                                       const char *fullgraph_text)
+{
+    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    if (t->inferring) return dync__inferring_refused(t, reason);
+    if (dync__lint_stops(t, reason)) return dync__tracer_fail(t, DYNC_ERR_RUNTIME);
+    if (t->fn->opt.fullgraph)
+        return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason, reason);
+    if (t->at) dync__tracer_leave_tree(t);
+    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
+    dync_status status = dync__tracer_cut(t, reason);
+    if (status == DYNC_OK) status = t->way->keep(t); /* whatever runs now may write */
+    dync__effects_forget(t);
+    dync__break_callbacks(t);
+    return status;
+}
+
+/* ---- branches -------------------------------------------------------------------------------- */
+static dync_status dync__branch_value(dync__tracer *t, dync__tensor *fake, bool as_bool,
+                                      int64_t *out)
+{
+    dync__tensor *real = dync__trace_real(t, fake);
+    if (!real) return DYNC_ERR_INTERNAL;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *out = as_bool ? (int64_t)(dync_bool)(dync__handle(real))
+                   : (int64_t)(dync_item)(dync__handle(real));
+    dync__trace_pause_end(t, pause);
+    return DYNC_OK;
+}
+
+/* Other threads run the entry: they must know how many places it has before they meet a node that
+ * fills them. */
+DYNC__FN void dync__tracer_publish_env(dync__tracer *t)
+{
+    if (t->env.real.n > t->entry->n_env) DYNC__ATOMIC_STORE(&t->entry->n_env, t->env.real.n);
+}
+
+/* A new outcome at the position t->at; too many make the position opaque. */
+static dync_status dync__branch_grow(dync__tracer *t, dync__tensor *fake, bool as_bool,
+                                     int64_t value)
+{
+    dync__tnode *at = t->at;
+    if (!at) return DYNC_OK;
+    if (at->n_outcomes == DYNC__MAX_OUTCOMES) {
+        dync__tracer_leave_tree(t);
+        return DYNC_OK;
+    }
+    dync__tnode *next = dync__arena_alloc(&t->entry->arena, sizeof *next);
+    if (!next) return DYNC_ERR_MEMORY;
+    next->grad_mode_after = -1;
+    dync__tracer_publish_env(t);
+    if (at->kind != DYNC__TN_BRANCH) {
+        at->branch_env = fake->node_output;
+        at->branch_bool = as_bool;
+    }
+    at->outcome[at->n_outcomes].value = value;
+    at->outcome[at->n_outcomes].next = next;
+    DYNC__ATOMIC_STORE(&at->n_outcomes, at->n_outcomes + 1);
+    DYNC__ATOMIC_STORE(&at->kind, DYNC__TN_BRANCH);
+    t->at = next;
+    return DYNC_OK;
+}
+
+/* The tree grows by an outcome where the trace stands. */
+DYNC__FN dync_status dync__record_outcome(dync__tracer *t, dync__tensor *fake, bool as_bool,
+                                          int64_t outcome)
+{
+    dync__lint_branch(t, outcome);
+    dync_status status = dync__branch_grow(t, fake, as_bool, outcome);
+    return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
+}
+
+DYNC__FN dync_status dync__record_branch(dync__tracer *t, dync__tensor *fake, bool as_bool,
+                                         int64_t *outcome)
+{
+    DYNC__TRY(dync__branch_value(t, fake, as_bool, outcome));
+    dync__break_callbacks(t);
+    return dync__record_outcome(t, fake, as_bool, *outcome);
+}
+
+DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, bool as_bool,
+                                        int64_t *outcome)
+{
+    static const char *const reason_bool = "generic_jump TensorVariable()", *const reason_item =
+                                                                                "Tensor.item";
+    const char *reason = as_bool ? reason_bool : reason_item;
+    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    if (t->inferring) return dync__inferring_refused(t, reason);
+    if (dync__lint_answers(t, outcome)) return DYNC_OK;
+    if (t->fn->opt.fullgraph) return dync__break_refused(t, reason, reason);
+    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
+    DYNC__TRY(dync__tracer_cut(t, reason));
+    return t->way->branch(t, fake, as_bool, outcome);
+}
+
+/* ==== capture/handler.c ============================================================================ */
+/* capture/handler.c: the handler of the dispatcher that records: takes the arguments of an operator
+ * into the trace, infers, adds a node. After break.c, before step.c. */
+
+static void dync__drop_outputs(dync__opcall *c)
+{
+    for (int i = 0; i < c->nout; i++) {
+        dync__unref(c->out[i]);
+        c->out[i] = NULL;
+    }
+}
+
+/* Operators that need data: the shape of the result depends on it. Run really, after a cut; the
+ * result is a fresh input. */
+static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
+{
+    char reason[96];
+    dync__script_stop(t);
+    dync__format(reason, sizeof reason, "dynamic shape operator: aten.%s.default", c->row->name);
+    dync_status status = dync__trace_break(t, reason, NULL);
+    dync__arg args[DYNC__MAX_ARGS];
+    for (int i = 0; i < c->nargs && status == DYNC_OK; i++) {
+        args[i] = c->args[i];
+        if (args[i].kind == DYNC__A_TENSOR && !(args[i].as.t = dync__trace_real(t, args[i].as.t)))
+            status = DYNC_ERR_MEMORY;
+    }
+    if (status != DYNC_OK) return status;
+    dync__opcall real = *c;
+    real.args = args;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    status = dync__dispatch(&real);
+    dync__trace_pause_end(t, pause);
+    c->nout = real.nout;
+    for (int i = 0; i < c->nout && status == DYNC_OK; i++) {
+        int env = dync__tracer_env_real(t, real.out[i]);
+        dync__unref(real.out[i]);
+        if (env < 0) return DYNC_ERR_MEMORY;
+        dync__ref(c->out[i] = t->env.fake.at[env]);
+    }
+    return status;
+}
+
+/* The entry needs a guard that it was not asked for so far: a call that it served may not fit what
+ * it would guard. */
+DYNC__FN void dync__tracer_guard_more(dync__tracer *t, bool *kind)
+{
+    if (!t->on_tree || DYNC__ATOMIC_PEEK(kind)) return;
+    DYNC__ATOMIC_STORE(kind, true);
+    if (t->path.n && !dync__guards_hold(t->entry, t->call))
+        DYNC__ATOMIC_STORE(&t->entry->dead, true);
+}
+
+/* The arguments as fakes of this trace, and what a guard must know of the call. */
+DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
+{
+    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    dync_status status = dync__tracer_adopt_args(t, c->nargs, c->args);
+    if (status != DYNC_OK) return status;
+    t->last_at = c->at;
+    if (c->at.file && !DYNC__ATOMIC_PEEK(&t->fn->file)) {
+        DYNC__ATOMIC_STORE(&t->fn->line, c->at.line);
+        DYNC__ATOMIC_STORE(&t->fn->file, c->at.file);
+    }
+    if (DYNC__UNLIKELY(t->symbols.sizes != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK)
+        return dync__tracer_fail(t, status);
+    /* counts from the storage's beginning */
+    if (c->row->flags & DYNC__OP_BEYOND) dync__tracer_guard_more(t, &t->entry->offsets);
+    if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES))
+        dync__tracer_guard_more(t, &t->entry->mutates);
+    return DYNC_OK;
+}
+
+/* Fakes as results, and a node. */
+DYNC__FN dync_status dync__tracer_answer(dync__tracer *t, dync__opcall *c)
+{
+    if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__tracer_opaque_op(t, c);
+    DYNC__TRY(dync__op_fake(c));
+    dync_status status = dync__tracer_record(t, c);
+    if (status != DYNC_OK) {
+        dync__drop_outputs(c);
+        return dync__tracer_fail(t, dync__fail_memory(0));
+    }
+    dync__lint_op(t, c);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
+{
+    dync__tracer *t = self->state;
+    dync__number *operand[DYNC__MAX_ARGS];
+    if (c->op == DYNC__OP__set_grad_enabled) return dync__record_grad_mode(t, c);
+    DYNC__TRY(dync__tracer_enter(t, c));
+    DYNC__TRY(dync__tracer_leaf_written(c));
+    if (t->symbols.number.n) {
+        dync__number_operands(t, c, operand);
+        t->rec.operand = operand;
+    }
+    dync_status status = dync__tracer_answer(t, c);
+    t->rec.operand = NULL;
+    return status;
+}
+
+/* What the tape says before anything else when the program runs eagerly: an in-place write to a
+ * leaf that requires grad, or to a view of one, in grad mode. */
+DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
+{
+    if (c->row->cls != DYNC__INPLACE || dync__tls.grad_enabled_off || !c->nargs ||
+        c->args[0].kind != DYNC__A_TENSOR)
+        return DYNC_OK;
+    const dync__tensor *x = c->args[0].as.t;
+    if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node || (x->flags & DYNC__T_WRITTEN))
+        return DYNC_OK;
+    const dync__tracer *t = dync__tracer_peek();
+    dync__tensor *real = t && dync__tracer_owns(t, x) ? t->env.real.at[x->node_output] : NULL;
+    return real ? dync__inplace_check(real) : DYNC_OK;
+}
+
+/* ==== capture/step.c =============================================================================== */
+/* capture/step.c: backward inside a trace: a whole training step as one graph. After cut.c, before
+ * intercept.c.
+ *
+ * A function compiled with fullgraph that comes to a backward is traced again under the tape: the
+ * stack's handler only takes arguments into the trace and hands the call to the tape, which expands
+ * what has no gradient rule and sits on the recorder at the bottom. The engine then walks over
+ * fakes, its operators are nodes like any other, and what it adds into .grad is an effect
+ * (effects.c).
+ *
+ *   C function -> dync__taped_call: adopt -> tape -> dync__taped_record: infer, node
+ *
+ * Where nothing that leaves the graph has a history left to walk, the whole runs without grad mode:
+ * one graph for inference. */
+
+static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
+{
+    dync__tracer *t = self->state;
+    dync__number *operand[DYNC__MAX_ARGS];
+    if (c->op == DYNC__OP__set_grad_enabled) return dync__record_grad_mode(t, c);
+    DYNC__TRY(dync__tracer_enter(t, c));
+    if (t->symbols.number.n) dync__number_operands(t, c, operand);
+    /* begins in the mode of now: the tape switches it off */
+    if (!dync__tracer_graph(t)) return dync__tracer_fail(t, DYNC_ERR_MEMORY);
+    return dync__tape_hook(c);
+}
+
+static dync_status dync__taped_record(dync__handler *self, dync__opcall *c)
+{
+    dync__tracer *t = self->state;
+    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    return dync__tracer_answer(t, c);
+}
+
+DYNC__FN void dync__taped_open(dync__tracer *t)
+{
+    t->tape.on = true;
+    t->handler.call = dync__taped_call;
+    t->tape.recorder.call = dync__taped_record;
+    t->tape.recorder.state = t;
+    t->tape.bottom_before = dync__bottom_swap(&t->tape.recorder);
+}
+
+DYNC__FN void dync__taped_close(dync__tracer *t)
+{
+    if (t->tape.on) dync__bottom_swap(t->tape.bottom_before);
+}
+
+/* What the tape saved is an alias with the node of the value. */
+DYNC__FN dync__tensor *dync__taped_value(dync__tracer *t, dync__tensor *x)
+{
+    if (!t->tape.on) return x;
+    if (!x->node) return t->env.fake.at[x->node_output];
+    for (int i = t->rec.made.n - 1; i >= 0; i--)
+        if (t->rec.made.at[i] == x) return x;
+    for (int i = t->rec.made.n - 1; i >= 0; i--)
+        if (t->rec.made.at[i]->node == x->node) return t->rec.made.at[i];
+    return x;
+}
+
+/* ---- walking --------------------------------------------------------------------------------- */
+static dync_tensor *dync__taped_fake(void *user, dync_tensor *h)
+{
+    dync__tensor *x = dync__open(h);
+    return x && (x = dync__tracer_adopt(user, x)) ? dync__handle(x) : NULL;
+}
+
+static dync_tensor *dync__taped_result(void *user, dync_tensor *h)
+{
+    dync__tensor *x = dync__open(h);
+    return x ? dync__handle(dync__taped_value(user, x)) : NULL;
+}
+
+typedef struct dync__taped_walk {
+    bool mode, walking;
+} dync__taped_walk;
+static dync__taped_walk dync__taped_begin(dync__tracer *t, dync_grad_options opt)
+{
+    dync__taped_walk w = {!dync__tls.grad_enabled_off, t->tape.walking};
+    t->tape.walking = t->tape.walked = true;
+    if (w.mode != opt.create_graph) dync_set_grad_enabled(opt.create_graph);
+    return w;
+}
+static void dync__taped_end(dync__tracer *t, dync__taped_walk w)
+{
+    if (w.mode == dync__tls.grad_enabled_off) dync_set_grad_enabled(w.mode);
+    t->tape.walking = w.walking;
+}
+
+DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_value grads,
+                                   dync_grad_options opt, dync_status *status)
+{
+    dync_value o = dync__value_map(outputs, dync__taped_fake, t),
+               g = dync__value_map(grads, dync__taped_fake, t);
+    dync__taped_walk walk = dync__taped_begin(t, opt);
+    *status = dync__effect_hooks(t);
+    if (*status == DYNC_OK) *status = dync_backward_opt(o, g, opt);
+    dync__taped_end(t, walk);
+    return true;
+}
+
+DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, dync_value inputs,
+                                          dync_value grads, dync_grad_options opt)
+{
+    dync_value o = dync__value_map(outputs, dync__taped_fake, t),
+               i = dync__value_map(inputs, dync__taped_fake, t);
+    dync_value g = dync__value_map(grads, dync__taped_fake, t);
+    dync__taped_walk walk = dync__taped_begin(t, opt);
+    dync_value r = dync__effect_hooks(t) == DYNC_OK ? dync_gradients(o, i, g, opt) : DYNC_NONE;
+    dync__taped_end(t, walk);
+    return dync__value_map(r, dync__taped_result, t);
+}
+
+/* A custom function: its forward is recorded, its backward when it is walked. false: as it is
+ * written. */
+DYNC__FN bool dync__taped_apply(dync__tracer *t, const dync_autograd_function *fn, int nargs,
+                                const dync_value *args, dync_value *result)
+{
+    dync_value fakes[DYNC__MAX_LEAVES];
+    if (t->tape.walking) return false;
+    if (dync__too_many(fn->name ? fn->name : "dync_apply", nargs)) return true;
+    for (int i = 0; i < nargs; i++) fakes[i] = dync__value_map(args[i], dync__taped_fake, t);
+    t->tape.walking = true;
+    *result = dync_apply_values(fn, nargs, fakes);
+    t->tape.walking = false;
+    t->tape.inner = t->tape.inner ? t->tape.inner : "a function with a gradient of its own";
+    return true;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+static bool dync__taped_over(const dync__tensor *x)
+{
+    return !dync__tensor_has_history(x) || dync__tensor_history_spent(x);
+}
+
+static bool dync__taped_value_over(dync__tracer *t, const dync_value *v)
+{
+    if (v->kind == DYNC_KIND_TENSOR) {
+        const dync__tensor *x = dync__peek(v->as.t);
+        return !x || !dync__tracer_owns(t, x) || dync__taped_over(x);
+    }
+    const dync__list *l = dync__value_list(*v);
+    for (int i = 0; l && i < l->n; i++)
+        if (!dync__taped_value_over(t, &l->items[i])) return false;
+    return true;
+}
+
+static void dync__taped_strip(dync__graph *g)
+{
+    int kept = 0;
+    for (int i = 0; i < g->node.n; i++)
+        if (g->node.at[i]->op != DYNC__OP__set_grad_enabled) g->node.at[kept++] = g->node.at[i];
+    g->node.n = kept;
+    dync__graph_renumber(g);
+}
+
+/* The history goes on outside: what was done to it in here would be lost. */
+static dync_status dync__taped_lives(dync__tracer *t)
+{
+    bool switched = false;
+    for (int i = 0; i < t->effects.after.n; i++)
+        switched = switched || t->effects.after.at[i].effect.kind == DYNC__DO_REQUIRES_GRAD;
+    if (!switched && !t->tape.inner) return DYNC_OK;
+    return dync__tracer_fail(
+        t, dync__fail(DYNC_ERR_UNSUPPORTED,
+                      "%s in a function compiled with "
+                      "fullgraph, whose result can "
+                      "still be differentiated: "
+                      "call backward inside it too, or compile it without fullgraph",
+                      t->tape.inner ? t->tape.inner : "dync_requires_grad_ on a tensor in use"));
+}
+
+/* Before the last cut. What is returned, written or set as a gradient and could still be walked
+ * keeps the graph's grad mode. */
+DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *result)
+{
+    if (!t->tape.on || !t->rec.graph) return DYNC_OK;
+    for (int i = 0; i < t->rec.made.n; i++)
+        if (t->rec.made.at[i]->node)
+            t->rec.made.at[i]->node->requires_grad[0] =
+                (t->rec.made.at[i]->flags & DYNC__T_REQUIRES_GRAD) != 0;
+    bool over = dync__taped_value_over(t, result);
+    for (int i = 0; i < t->env.fake.n && over; i++)
+        over = !dync__tensor_has_history(t->env.fake.at[i]);
+    for (int i = 0; i < t->effects.grads.n && over; i++) {
+        const dync__tensor *grad = dync__tensor_grad(t->effects.grads.at[i].of);
+        over = !grad || dync__taped_over(grad);
+    }
+    if (!over) return dync__taped_lives(t);
+    int calls = t->rec.graph->node.n;
+    dync__taped_strip(t->rec.graph);
+    t->rec.pending -= calls - t->rec.graph->node.n;
+    t->rec.grad_off = true;
+    return DYNC_OK;
+}
+
+/* ==== capture/result.c ============================================================================= */
+/* capture/result.c: what a traced function returns: the last cut, the tree's RETURN, and what the
+ * segments of this way need not compute. After step.c, before replay.c. */
+
+/* ---- its form -------------------------------------------------------------------------------- */
+static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool *live, int depth)
+{
+    if (depth > 16)
+        return dync__fail(DYNC_ERR_VALUE, "the returned value nests deeper than 16 "
+                                          "lists");
+    if (v->kind == DYNC_KIND_TENSOR) {
+        dync__tensor *x = dync__open(v->as.t);
+        if (!x || !(x = dync__tracer_adopt(t, x)))
+            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        x = dync__taped_value(t, x);
+        for (int i = 0; i < t->rec.made.n; i++)
+            if (t->rec.made.at[i] == x) live[i] = true;
+    } else if (v->kind == DYNC_KIND_SYM) {
+        const dync__tensor *x = dync__number_fake_of(t, v->as.p);
+        if (!x)
+            return dync__fail(DYNC_ERR_VALUE, "a symbolic number was returned by another "
+                                              "trace than its own");
+        for (int i = 0; i < t->rec.made.n; i++)
+            if (t->rec.made.at[i] == x) live[i] = true;
+    } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
+        const dync__list *l = dync__value_list(*v);
+        if (!l) return DYNC_ERR_VALUE;
+        for (int i = 0; i < l->n; i++)
+            DYNC__TRY(dync__result_mark(t, &l->items[i], live, depth + 1));
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync__outval *out)
+{
+    out->kind = (uint8_t)v->kind;
+    out->as.value = *v;
+    if (v->kind == DYNC_KIND_TENSOR) {
+        dync__tensor *x = dync__open(v->as.t);
+        if (x) x = dync__tracer_adopt(t, x);
+        if (!x) return DYNC_ERR_VALUE;
+        out->n = x->node_output;
+        if (out->n >= t->env.fake.n || t->env.fake.at[out->n] != x)
+            return dync__fail(DYNC_ERR_INTERNAL, "a returned value did not leave its "
+                                                 "graph");
+        return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
+    }
+    if (v->kind == DYNC_KIND_SYM) {
+        out->n = dync__number_fake_of(t, v->as.p)->node_output;
+        return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
+    }
+    if (v->kind == DYNC_KIND_STR && v->as.s) {
+        out->as.value.as.s =
+            dync__arena_strdup(t->on_tree ? &t->entry->arena : &t->scratch, v->as.s);
+        return out->as.value.as.s ? DYNC_OK : DYNC_ERR_MEMORY;
+    }
+    const dync__list *l = dync__value_list(*v);
+    if (!l) return v->kind == DYNC_KIND_LIST && v->as.l ? DYNC_ERR_VALUE : DYNC_OK;
+    out->n = l->n;
+    out->as.items = dync__arena_alloc(t->on_tree ? &t->entry->arena : &t->scratch,
+                                      (size_t)(out->n + 1) * sizeof *out);
+    if (!out->as.items) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < out->n; i++)
+        DYNC__TRY(dync__result_tree(t, &l->items[i], &out->as.items[i]));
+    return DYNC_OK;
+}
+
+DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *const *env)
+{
+    if (o->kind == DYNC_KIND_TENSOR) {
+        dync__ref(env[o->n]);
+        return dync_v_tensor(dync__give(env[o->n]));
+    }
+    if (o->kind == DYNC_KIND_SYM) return dync__number_value(env[o->n]);
+    if (o->kind == DYNC_KIND_STR && o->as.value.as.s) {
+        size_t n = strlen(o->as.value.as.s) + 1;
+        char *text = dync__scope_alloc(n);
+        if (text) memcpy(text, o->as.value.as.s, n);
+        return text ? dync_v_str(text) : DYNC_NONE;
+    }
+    if (o->kind != DYNC_KIND_LIST) return o->as.value;
+    dync_value list = dync__list_new(o->n);
+    dync__list *l = dync__value_list(list);
+    for (int i = 0; l && i < o->n; i++) {
+        const dync__outval *item = &o->as.items[i];
+        if (item->kind == DYNC_KIND_TENSOR) {
+            dync__ref(env[item->n]);
+            /* the list keeps the reference */
+            l->items[i] = dync_v_tensor(dync__handle(env[item->n]));
+        } else {
+            dync__list_set(list, i, dync__outval_build(item, env));
+        }
+    }
+    return list;
+}
+
+/* ---- what is used ---------------------------------------------------------------------------- */
+static void dync__mark_outval(const dync__outval *o, bool *used)
+{
+    if (o->kind == DYNC_KIND_TENSOR || o->kind == DYNC_KIND_SYM) used[o->n] = true;
+    for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++)
+        dync__mark_outval(&o->as.items[i], used);
+}
+
+static void dync__mark_effects(const dync__tnode *n, bool *used)
+{
+    for (int i = 0; i < n->effect.n; i++) {
+        if (n->effect.at[i].env >= 0) used[n->effect.at[i].env] = true;
+        if (n->effect.at[i].value >= 0) used[n->effect.at[i].value] = true;
+    }
+}
+
+/* The node after n on the way that this trace went: the last outcome grown, but for those that it
+ * replayed. */
+static const dync__tnode *dync__path_next(const dync__tracer *t, const dync__tnode *n)
+{
+    if (n->kind != DYNC__TN_BRANCH) return NULL;
+    for (int i = 0; i < t->path.n; i++)
+        for (int k = 0; t->path.step[i].node == n && k < n->n_outcomes; k++)
+            if (n->outcome[k].value == t->path.step[i].outcome) return n->outcome[k].next;
+    return n->outcome[n->n_outcomes - 1].next;
+}
+
+/* Something runs after s on this way that writes: what s gave cannot be computed again there. */
+static bool dync__path_writes_after(const dync__tracer *t, const dync__segment *s)
+{
+    bool seen = false;
+    for (const dync__tnode *n = t->entry->root; n; n = dync__path_next(t, n))
+        for (int i = 0; i < n->seg.n; i++) {
+            if (seen && n->seg.at[i].seg->writes) return true;
+            seen = seen || n->seg.at[i].seg == s;
+        }
+    return false;
+}
+
+/* The uses along this path are known: its segments compute no more than those. */
+static dync_status dync__narrow_path(dync__tracer *t)
+{
+    bool *used = dync__calloc((size_t)t->env.real.n + 1),
+         *outs = dync__calloc((size_t)t->env.real.n + 1);
+    dync_status status = used && outs ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) dync__mark_outval(&t->at->result, used);
+    for (int i = 0; i < t->env.real.n && status == DYNC_OK; i++) {
+        const dync__origin *o = &t->env.origin.at[i];
+        for (int k = 0; o->seg && k < o->seg->n_in; k++) used[o->in_env[k]] = true;
+    }
+    const dync__tnode *n = t->entry->root;
+    dync__mark_effects(t->at, used);
+    while (n && n->kind == DYNC__TN_BRANCH && status == DYNC_OK) {
+        used[n->branch_env] = true;
+        dync__mark_effects(n, used);
+        n = dync__path_next(t, n);
+    }
+    for (int i = 0; i < t->env.real.n && status == DYNC_OK; i++) {
+        dync__segment *s = t->env.origin.at[i].seg;
+        if (!s || t->env.origin.at[i].out != 0) continue;
+        memset(outs, 0, (size_t)t->env.real.n + 1);
+        for (int j = i; j < t->env.real.n; j++)
+            if (t->env.origin.at[j].seg == s &&
+                t->env.origin.at[j].in_env == t->env.origin.at[i].in_env)
+                outs[t->env.origin.at[j].out] = used[j];
+        if (dync__path_writes_after(t, s)) memset(outs, 1, (size_t)s->n_out);
+        status = dync__segment_narrow(s, outs);
+    }
+    dync__free(used, (size_t)t->env.real.n + 1);
+    dync__free(outs, (size_t)t->env.real.n + 1);
+    return status;
+}
+
+/* After the C function returned r: the last cut, the tree's RETURN, the form of the result. */
+DYNC__FN dync_status dync__record_finish(dync__tracer *t, dync_value r, dync__outval *out)
+{
+    bool *live = dync__calloc((size_t)t->rec.made.n + 1);
+    int made = t->rec.made.n;
+    dync_status status = live ? dync__result_mark(t, &r, live, 0) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__taped_finish(t, &r);
+    if (status == DYNC_OK) {
+        for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].mark = 0;
+        dync__script_returns(t, &r);
+        status = dync__cut_live(t, NULL, live);
+        if (status == DYNC_OK) dync__script_cut_end(t, true);
+    }
+    dync__free(live, (size_t)made + 1);
+    if (status == DYNC_OK) status = dync__result_tree(t, &r, out);
+    if (status == DYNC_OK) status = dync__shapes_publish(t);
+    if (status != DYNC_OK) return status;
+    if (t->at) {
+        t->at->result = *out;
+        bool grad_now = !dync__tls.grad_enabled_off;
+        t->at->grad_mode_after = grad_now != t->grad_mode_before ? (int8_t)grad_now : -1;
+        dync__tracer_publish_env(t);
+        if (t->entry->root != t->at) status = dync__narrow_path(t);
+        DYNC__ATOMIC_STORE(&t->at->kind, DYNC__TN_RETURN);
+    }
+    return status;
+}
+
+/* ---- the way that records -------------------------------------------------------------------- */
+DYNC__FN dync__tensor *dync__record_found(const dync__tracer *t, dync__tensor *now)
+{
+    (void)t;
+    return now;
+}
+
+DYNC__FN int dync__record_place(dync__tracer *t, const dync__tensor *fake)
+{
+    (void)t;
+    return fake->node_output;
+}
+
+DYNC__FN void dync__record_own(dync__tracer *t) { dync__script_stop(t); }
+static void dync__record_close(dync__tracer *t) { (void)t; }
+
+DYNC__FN const dync__way *dync__recording_way(void)
+{
+    static const dync__way way = {
+        .foreign = dync__record_foreign,
+        .frame = dync__script_frame,
+        .cut = dync__record_cut,
+        .piece = dync__record_piece,
+        .branch = dync__record_branch,
+        .found = dync__record_found,
+        .effect = dync__record_effect,
+        .place = dync__record_place,
+        .value = dync__record_value,
+        .keep = dync__record_keep,
+        .finish = dync__record_finish,
+        .own = dync__record_own,
+        .close = dync__record_close,
+    };
+    return &way;
+}
 DYNC__WARM
 
 /* ==== capture/replay.c ============================================================================= */
-/* capture/replay.c: follows a script (script.h): the C function of an open entry runs in every
- * call, and as long as it does what an earlier call did, its operators are only compared, its cuts
- * run the segments that they ran then, and the handles it gets are those of the script's fakes. At
- * the first difference the call becomes a trace from there (dync__replay_leave): never a wrong
- * result. After script.c, before intercept.c. */
+/* capture/replay.c: follows a script (script.h): the C function of an open entry runs in every call,
+ * and as long as it does what an earlier call did, its operators are only compared, its cuts run
+ * the segments that they ran then, and the handles it gets are those of the script's fakes. At the
+ * first difference the call becomes a trace from there (dync__replay_leave): never a wrong result.
+ * After result.c, before replay_cut.c. */
 
 /* ---- handing out ----------------------------------------------------------------------------- */
 /* The value as a new tensor of this call: earlier handles are stale from now on. NULL: somebody has
@@ -68819,14 +69765,14 @@ DYNC__INLINE dync__tensor *dync__replay_give(const dync__kept_value *v)
 
 /* The place of a fake in the environment of this call, or -1: it waits for its cut, or nothing was
  * to read it. */
-static int dync__replay_env(const dync__tracer *t, const dync__tensor *fake)
+DYNC__FN int dync__replay_env(const dync__tracer *t, const dync__tensor *fake)
 {
     int env = fake->node_output;
     return env >= 0 && env < t->env.fake.n && t->env.fake.at[env] == fake ? env : -1;
 }
 
 /* Room for n more places. The fakes in them are the script's references. */
-static bool dync__replay_room(dync__tracer *t, int n)
+DYNC__FN bool dync__replay_room(dync__tracer *t, int n)
 {
     n += t->env.real.n;
     return dync__vec_reserve(&t->env.real, n) && dync__vec_reserve(&t->env.fake, n) &&
@@ -68834,7 +69780,7 @@ static bool dync__replay_room(dync__tracer *t, int n)
 }
 
 /* A tensor that the call has met. */
-static void dync__replay_place(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
+DYNC__FN void dync__replay_place(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
 {
     dync__ref(real);
     fake->node_output = t->env.real.n;
@@ -68846,8 +69792,8 @@ static void dync__replay_place(dync__tracer *t, dync__tensor *real, dync__tensor
 
 /* What a segment made (taken over). A fake learns its place only where something is to read the
  * value. */
-static void dync__replay_place_all(dync__tracer *t, const dync__cut_part *p,
-                                   dync__tensor *const *out)
+DYNC__FN void dync__replay_place_all(dync__tracer *t, const dync__cut_part *p,
+                                     dync__tensor *const *out)
 {
     int env = t->env.real.n;
     size_t n = (size_t)p->n_out;
@@ -68858,72 +69804,6 @@ static void dync__replay_place_all(dync__tracer *t, const dync__cut_part *p,
     t->env.real.n = t->env.fake.n = t->env.holder.n = t->env.origin.n = env + p->n_out;
     for (int i = 0; i < p->n_out; i++)
         if (out[i]) p->fake[i]->node_output = env + i;
-}
-
-/* ---- beginning and end ----------------------------------------------------------------------- */
-static bool dync__replay_arguments(dync__tracer *t, dync__script *s)
-{
-    const dync__cache_entry *e = t->entry;
-    int n = 0;
-    for (int i = 0; i < t->call->n_tensors; i++) {
-        if (e->tensor[i].same_as >= 0) continue;
-        const dync__tensor *fake = s->value.at[n++].fake;
-        if (!dync__script_fits(fake, t->call->tensor[i]) || DYNC__ATOMIC_PEEK(&fake->refs) != 1)
-            return false;
-        /* written by anybody at any time */
-        if ((t->call->tensor[i]->storage->flags & DYNC__STORAGE_BORROWED) && !s->writes)
-            return false;
-    }
-    return true;
-}
-
-static bool dync__replay_take(dync__tracer *t, dync__script *s)
-{
-    int32_t idle = 0;
-    if (!DYNC__ATOMIC_CAS(&s->busy, &idle, 1)) return false;
-    if (!s->broken && (!s->syms || dync__shapes_again(t, s->syms)) && dync__replay_arguments(t, s))
-        return true;
-    dync__symtab_free(t->symbols.sizes);
-    t->symbols.sizes = dync__tls.syms = NULL;
-    DYNC__ATOMIC_STORE(&s->busy, 0);
-    return false;
-}
-
-#define DYNC__REPLAY_SWAP(a, b)        \
-    do {                               \
-        memcpy(&(a), &(b), sizeof(a)); \
-        memset(&(b), 0, sizeof(b));    \
-    } while (0)
-
-/* The most frequent case of dync__replay_call before anything is opened: the next event is this
- * very operator on the script's own fakes and the same numbers. */
-static dync_tensor *dync__replay_known(dync__handler *self, int op, int nargs,
-                                       const dync__arg *args, const dync_loc *at)
-{
-    dync__tracer *t = self->state;
-    dync__script *s = t->script;
-    int32_t i = dync__script_first(s);
-    const dync__script_event *e = i < 0 ? NULL : &s->event.at[i];
-    if (!e || e->kind != DYNC__EV_OP || e->op != op || !e->plain || e->free ||
-        e->mode != dync__script_mode() || e->n_args != nargs || t->stopped ||
-        s->waiting.n == s->waiting.cap)
-        return NULL;
-    for (int k = 0; k < nargs; k++) {
-        const dync__arg *want = &e->args[k], *got = &args[k];
-        bool same = got->kind == DYNC__A_HANDLE
-                        ? want->kind == DYNC__A_TENSOR && got->as.h == dync__handle(want->as.t)
-                        : want->kind == got->kind && want->n == got->n && want->as.i == got->as.i &&
-                              got->kind != DYNC__A_TENSOR;
-        if (!same) return NULL;
-    }
-    dync__tensor *out = dync__replay_give(&s->value.at[e->value]);
-    if (!out) return NULL;
-    if (!s->waiting.n) s->grad_off = dync__tls.grad_enabled_off;
-    s->waiting.at[s->waiting.n++] = i;
-    s->at = i;
-    t->last_at = *at;
-    t->rec.pending++;
-    return dync__give(out);
 }
 
 /* ---- leaving --------------------------------------------------------------------------------- */
@@ -68961,7 +69841,7 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     return DYNC_OK;
 }
 
-DYNC__RARE static void dync__replay_leave(dync__tracer *t)
+DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
 {
     dync__script *s = t->script;
     bool grad_off = dync__tls.grad_enabled_off;
@@ -68992,8 +69872,40 @@ DYNC__RARE static void dync__replay_leave(dync__tracer *t)
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
+/* The most frequent case of dync__replay_call before anything is opened: the next event is this
+ * very operator on the script's own fakes and the same numbers. */
+DYNC__FN dync_tensor *dync__replay_known(dync__handler *self, int op, int nargs,
+                                         const dync__arg *args, const dync_loc *at)
+{
+    dync__tracer *t = self->state;
+    dync__script *s = t->script;
+    int32_t i = dync__script_first(s);
+    const dync__script_event *e = i < 0 ? NULL : &s->event.at[i];
+    if (!e || e->kind != DYNC__EV_OP || e->op != op || !e->plain || e->free ||
+        e->mode != dync__script_mode() || e->n_args != nargs || t->stopped ||
+        s->waiting.n == s->waiting.cap)
+        return NULL;
+    for (int k = 0; k < nargs; k++) {
+        const dync__arg *want = &e->args[k], *got = &args[k];
+        bool same = got->kind == DYNC__A_HANDLE
+                        ? want->kind == DYNC__A_TENSOR && got->as.h == dync__handle(want->as.t)
+                        : want->kind == got->kind && want->n == got->n && want->as.i == got->as.i &&
+                              got->kind != DYNC__A_TENSOR;
+        if (!same) return NULL;
+    }
+    dync__tensor *out = dync__replay_give(&s->value.at[e->value]);
+    if (!out) return NULL;
+    if (!s->waiting.n) s->grad_off = dync__tls.grad_enabled_off;
+    s->waiting.at[s->waiting.n++] = i;
+    s->at = i;
+    t->last_at = *at;
+    t->rec.pending++;
+    return dync__give(out);
+}
+
 DYNC__INLINE bool dync__replay_same(const dync__tracer *t, const dync__arg *want,
                                     const dync__arg *got);
+
 static DYNC__NOINLINE bool dync__replay_alike(const dync__tracer *t, const dync__arg *want,
                                               const dync__arg *got)
 {
@@ -69043,7 +69955,7 @@ static int32_t dync__replay_find_op(const dync__tracer *t, const dync__opcall *c
 }
 
 /* A tensor from elsewhere, met where the script met one like it. Its place, or -1. */
-DYNC__RARE static int dync__replay_meets(dync__tracer *t, dync__tensor *real)
+DYNC__RARE DYNC__FN int dync__replay_meets(dync__tracer *t, dync__tensor *real)
 {
     dync__script *s = t->script;
     for (int i = t->entry->n_leaf_env; i < t->env.real.n; i++)
@@ -69109,7 +70021,7 @@ static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, d
     return true;
 }
 
-static dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
+DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     dync__script *s = t->script;
@@ -69138,7 +70050,7 @@ static dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
     return dync__tracer_call(self, c);
 }
 
-static bool dync__replay_has_frame(dync__tracer *t, const char *name_or_null, dync_loc loc)
+DYNC__FN bool dync__replay_has_frame(dync__tracer *t, const char *name_or_null, dync_loc loc)
 {
     dync__script *s = t->script;
     for (int32_t at = dync__script_first(s); at >= 0; at = s->event.at[at].alt) {
@@ -69151,6 +70063,10 @@ static bool dync__replay_has_frame(dync__tracer *t, const char *name_or_null, dy
     }
     return false;
 }
+
+/* ==== capture/replay_cut.c ========================================================================= */
+/* capture/replay_cut.c: cuts, beginning and end of a call that follows a script; the way that it is
+ * (dync__way). After replay.c. */
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
 static bool dync__replay_texts(const char *a, const char *b)
@@ -69358,10 +70274,8 @@ static void dync__replay_close(dync__tracer *t)
     dync__script *s = t->script;
     for (int i = 0; i < t->env.real.n; i++) dync__unref(t->env.real.at[i]);
     t->env.real.n = t->env.fake.n = t->env.holder.n = t->env.origin.n = 0;
-    DYNC__REPLAY_SWAP(s->real, t->env.real);
-    DYNC__REPLAY_SWAP(s->fake, t->env.fake);
-    DYNC__REPLAY_SWAP(s->holder, t->env.holder);
-    DYNC__REPLAY_SWAP(s->origin, t->env.origin);
+    s->env = t->env;
+    memset(&t->env, 0, sizeof t->env);
     t->script = NULL;
     if (t->status == DYNC_OK) dync__script_followed(s);
     DYNC__ATOMIC_STORE(&s->busy, 0);
@@ -69383,6 +70297,35 @@ static const dync__way dync__replaying_way = {
     .close = dync__replay_close,
 };
 
+/* ---- beginning ------------------------------------------------------------------------------- */
+static bool dync__replay_arguments(dync__tracer *t, dync__script *s)
+{
+    const dync__cache_entry *e = t->entry;
+    int n = 0;
+    for (int i = 0; i < t->call->n_tensors; i++) {
+        if (e->tensor[i].same_as >= 0) continue;
+        const dync__tensor *fake = s->value.at[n++].fake;
+        if (!dync__script_fits(fake, t->call->tensor[i]) || DYNC__ATOMIC_PEEK(&fake->refs) != 1)
+            return false;
+        /* written by anybody at any time */
+        if ((t->call->tensor[i]->storage->flags & DYNC__STORAGE_BORROWED) && !s->writes)
+            return false;
+    }
+    return true;
+}
+
+static bool dync__replay_take(dync__tracer *t, dync__script *s)
+{
+    int32_t idle = 0;
+    if (!DYNC__ATOMIC_CAS(&s->busy, &idle, 1)) return false;
+    if (!s->broken && (!s->syms || dync__shapes_again(t, s->syms)) && dync__replay_arguments(t, s))
+        return true;
+    dync__symtab_free(t->symbols.sizes);
+    t->symbols.sizes = dync__tls.syms = NULL;
+    DYNC__ATOMIC_STORE(&s->busy, 0);
+    return false;
+}
+
 /* An idle script for these arguments, if there is one: the call follows it. */
 DYNC__FN bool dync__replay_begin(dync__tracer *t)
 {
@@ -69397,17 +70340,15 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t)
     t->handler.known = dync__replay_known;
     s->at = -1;
     s->waiting.n = 0;
-    DYNC__REPLAY_SWAP(t->env.real, s->real);
-    DYNC__REPLAY_SWAP(t->env.fake, s->fake);
-    DYNC__REPLAY_SWAP(t->env.holder, s->holder);
-    DYNC__REPLAY_SWAP(t->env.origin, s->origin);
+    t->env = s->env;
+    memset(&s->env, 0, sizeof s->env);
     if (!dync__replay_room(t, t->call->n_tensors + e->n_numbers)) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return true;
     }
     for (int i = 0; i < t->call->n_tensors; i++) {
         int same = e->tensor[i].same_as;
-        t->env.leaf[i] = same >= 0 ? t->env.leaf[same] : t->env.real.n;
+        t->leaf[i] = same >= 0 ? t->leaf[same] : t->env.real.n;
         if (same >= 0) continue;
         const dync__kept_value *v = &s->value.at[t->env.real.n];
         v->fake->generation = (v->fake->generation + 1) & DYNC__HANDLE_GENERATIONS;
@@ -69521,218 +70462,11 @@ DYNC__FN void dync__path_begin(dync__tracer *t, const dync__path *path)
     t->way = &way;
 }
 
-/* ==== capture/step.c =============================================================================== */
-/* capture/step.c: backward inside a trace: a whole training step as one graph. After cut.c, before
- * intercept.c.
- *
- * A function compiled with fullgraph that comes to a backward is traced again under the tape: the
- * stack's handler only takes arguments into the trace and hands the call to the tape, which expands
- * what has no gradient rule and sits on the recorder at the bottom. The engine then walks over
- * fakes, its operators are nodes like any other, and what it adds into .grad is an effect
- * (effects.c).
- *
- *   C function -> dync__taped_call: adopt -> tape -> dync__taped_record: infer, node
- *
- * Where nothing that leaves the graph has a history left to walk, the whole runs without grad mode:
- * one graph for inference. */
-
-static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
-{
-    dync__tracer *t = self->state;
-    dync__number *operand[DYNC__MAX_ARGS];
-    if (c->op == DYNC__OP__set_grad_enabled) return dync__record_grad_mode(t, c);
-    DYNC__TRY(dync__tracer_enter(t, c));
-    if (t->symbols.number.n) dync__number_operands(t, c, operand);
-    /* begins in the mode of now: the tape switches it off */
-    if (!dync__tracer_graph(t)) return dync__tracer_fail(t, DYNC_ERR_MEMORY);
-    return dync__tape_hook(c);
-}
-
-static dync_status dync__taped_record(dync__handler *self, dync__opcall *c)
-{
-    dync__tracer *t = self->state;
-    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
-    return dync__tracer_answer(t, c);
-}
-
-DYNC__FN void dync__taped_open(dync__tracer *t)
-{
-    t->tape.on = true;
-    t->handler.call = dync__taped_call;
-    t->tape.recorder.call = dync__taped_record;
-    t->tape.recorder.state = t;
-    t->tape.bottom_before = dync__bottom_swap(&t->tape.recorder);
-}
-
-DYNC__FN void dync__taped_close(dync__tracer *t)
-{
-    if (t->tape.on) dync__bottom_swap(t->tape.bottom_before);
-}
-
-/* What the tape saved is an alias with the node of the value. */
-DYNC__FN dync__tensor *dync__taped_value(dync__tracer *t, dync__tensor *x)
-{
-    if (!t->tape.on) return x;
-    if (!x->node) return t->env.fake.at[x->node_output];
-    for (int i = t->rec.made.n - 1; i >= 0; i--)
-        if (t->rec.made.at[i] == x) return x;
-    for (int i = t->rec.made.n - 1; i >= 0; i--)
-        if (t->rec.made.at[i]->node == x->node) return t->rec.made.at[i];
-    return x;
-}
-
-/* ---- walking --------------------------------------------------------------------------------- */
-static dync_tensor *dync__taped_fake(void *user, dync_tensor *h)
-{
-    dync__tensor *x = dync__open(h);
-    return x && (x = dync__tracer_adopt(user, x)) ? dync__handle(x) : NULL;
-}
-
-static dync_tensor *dync__taped_result(void *user, dync_tensor *h)
-{
-    dync__tensor *x = dync__open(h);
-    return x ? dync__handle(dync__taped_value(user, x)) : NULL;
-}
-
-typedef struct dync__taped_walk {
-    bool mode, walking;
-} dync__taped_walk;
-static dync__taped_walk dync__taped_begin(dync__tracer *t, dync_grad_options opt)
-{
-    dync__taped_walk w = {!dync__tls.grad_enabled_off, t->tape.walking};
-    t->tape.walking = t->tape.walked = true;
-    if (w.mode != opt.create_graph) dync_set_grad_enabled(opt.create_graph);
-    return w;
-}
-static void dync__taped_end(dync__tracer *t, dync__taped_walk w)
-{
-    if (w.mode == dync__tls.grad_enabled_off) dync_set_grad_enabled(w.mode);
-    t->tape.walking = w.walking;
-}
-
-DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_value grads,
-                                   dync_grad_options opt, dync_status *status)
-{
-    dync_value o = dync__value_map(outputs, dync__taped_fake, t),
-               g = dync__value_map(grads, dync__taped_fake, t);
-    dync__taped_walk walk = dync__taped_begin(t, opt);
-    *status = dync__effect_hooks(t);
-    if (*status == DYNC_OK) *status = dync_backward_opt(o, g, opt);
-    dync__taped_end(t, walk);
-    return true;
-}
-
-DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, dync_value inputs,
-                                          dync_value grads, dync_grad_options opt)
-{
-    dync_value o = dync__value_map(outputs, dync__taped_fake, t),
-               i = dync__value_map(inputs, dync__taped_fake, t);
-    dync_value g = dync__value_map(grads, dync__taped_fake, t);
-    dync__taped_walk walk = dync__taped_begin(t, opt);
-    dync_value r = dync__effect_hooks(t) == DYNC_OK ? dync_gradients(o, i, g, opt) : DYNC_NONE;
-    dync__taped_end(t, walk);
-    return dync__value_map(r, dync__taped_result, t);
-}
-
-/* A custom function: its forward is recorded, its backward when it is walked. false: as it is
- * written. */
-DYNC__FN bool dync__taped_apply(dync__tracer *t, const dync_autograd_function *fn, int nargs,
-                                const dync_value *args, dync_value *result)
-{
-    dync_value fakes[DYNC__MAX_LEAVES];
-    if (t->tape.walking) return false;
-    if (dync__too_many(fn->name ? fn->name : "dync_apply", nargs)) return true;
-    for (int i = 0; i < nargs; i++) fakes[i] = dync__value_map(args[i], dync__taped_fake, t);
-    t->tape.walking = true;
-    *result = dync_apply_values(fn, nargs, fakes);
-    t->tape.walking = false;
-    t->tape.inner = t->tape.inner ? t->tape.inner : "a function with a gradient of its own";
-    return true;
-}
-
-/* ---- the end --------------------------------------------------------------------------------- */
-static bool dync__taped_over(const dync__tensor *x)
-{
-    return !dync__tensor_has_history(x) || dync__tensor_history_spent(x);
-}
-
-static bool dync__taped_value_over(dync__tracer *t, const dync_value *v)
-{
-    if (v->kind == DYNC_KIND_TENSOR) {
-        const dync__tensor *x = dync__peek(v->as.t);
-        return !x || !dync__tracer_owns(t, x) || dync__taped_over(x);
-    }
-    const dync__list *l = dync__value_list(*v);
-    for (int i = 0; l && i < l->n; i++)
-        if (!dync__taped_value_over(t, &l->items[i])) return false;
-    return true;
-}
-
-static void dync__taped_strip(dync__graph *g)
-{
-    int kept = 0;
-    for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->op != DYNC__OP__set_grad_enabled) g->node.at[kept++] = g->node.at[i];
-    g->node.n = kept;
-    dync__graph_renumber(g);
-}
-
-/* The history goes on outside: what was done to it in here would be lost. */
-static dync_status dync__taped_lives(dync__tracer *t)
-{
-    bool switched = false;
-    for (int i = 0; i < t->effects.after.n; i++)
-        switched = switched || t->effects.after.at[i].effect.kind == DYNC__DO_REQUIRES_GRAD;
-    if (!switched && !t->tape.inner) return DYNC_OK;
-    return dync__tracer_fail(
-        t, dync__fail(DYNC_ERR_UNSUPPORTED,
-                      "%s in a function compiled with "
-                      "fullgraph, whose result can "
-                      "still be differentiated: "
-                      "call backward inside it too, or compile it without fullgraph",
-                      t->tape.inner ? t->tape.inner : "dync_requires_grad_ on a tensor in use"));
-}
-
-/* Before the last cut. What is returned, written or set as a gradient and could still be walked
- * keeps the graph's grad mode. */
-DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *result)
-{
-    if (!t->tape.on || !t->rec.graph) return DYNC_OK;
-    for (int i = 0; i < t->rec.made.n; i++)
-        if (t->rec.made.at[i]->node)
-            t->rec.made.at[i]->node->requires_grad[0] =
-                (t->rec.made.at[i]->flags & DYNC__T_REQUIRES_GRAD) != 0;
-    bool over = dync__taped_value_over(t, result);
-    for (int i = 0; i < t->env.fake.n && over; i++)
-        over = !dync__tensor_has_history(t->env.fake.at[i]);
-    for (int i = 0; i < t->effects.grads.n && over; i++) {
-        const dync__tensor *grad = dync__tensor_grad(t->effects.grads.at[i].of);
-        over = !grad || dync__taped_over(grad);
-    }
-    if (!over) return dync__taped_lives(t);
-    int calls = t->rec.graph->node.n;
-    dync__taped_strip(t->rec.graph);
-    t->rec.pending -= calls - t->rec.graph->node.n;
-    t->rec.grad_off = true;
-    return DYNC_OK;
-}
-
-/* ==== capture/intercept.c ========================================================================== */
-/* capture/intercept.c: what a traced function does besides operators: reads of values, breaks,
- * frames, guards on globals, grad mode, backward. Installed into the hooks of op/ and autograd/.
- * After cut.c.
+/* ==== capture/reads.c ============================================================================== */
+/* capture/reads.c: values that a traced function reads. After path.c, before allowed.c.
  *
  * An opaque read or call cuts the graph, works on the real tensors as if no trace were open, and
  * the trace goes on. */
-
-DYNC__FN dync__tracer *dync__tracing(void)
-{
-    return dync__tls.compiling ? dync__tracer_current() : NULL;
-}
-DYNC__FN dync__tracer *dync__tracing_or_replay(void)
-{
-    return dync__tls.compiling ? dync__tracer_peek() : NULL;
-}
 
 /* The real tensor behind a handle of traced code, after a cut. */
 static dync_tensor *dync__real_handle(dync__tracer *t, const dync_tensor *h)
@@ -69746,14 +70480,15 @@ static dync_tensor *dync__real_tensor(void *user, dync_tensor *h)
 {
     return dync__real_handle(user, h);
 }
+
 DYNC__FN dync_value dync__real_value(dync__tracer *t, dync_value v)
 {
     return dync__value_map(v, dync__real_tensor, t);
 }
 
 /* Cuts for an opaque read of h; NULL when it was refused or failed (recorded). */
-static dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, const char *reason,
-                                      const char *fullgraph_text)
+DYNC__FN dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, const char *reason,
+                                        const char *fullgraph_text)
 {
     if (dync__tls.at.file) t->last_at = dync__tls.at;
     if (!dync__open(h) || dync__trace_break(t, reason, fullgraph_text) != DYNC_OK) return NULL;
@@ -69906,29 +70641,6 @@ static bool dync__read_from(const dync_make_from *m, bool borrow, dync_tensor **
     return true;
 }
 
-/* A real tensor becomes an attribute of the graph; its fake, in the scope. NULL + error. */
-DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *t, dync__tensor *real)
-{
-    dync__layout lay = real->lay;
-    dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &lay);
-    dync__node *n = fake && dync__tracer_graph(t) ? dync__graph_constant(t->rec.graph, real) : NULL;
-    if (n) {
-        n->env = -1;
-        t->rec.pending++;
-        fake->trace_id = t->id;
-        fake->node = n;
-        dync__ref(fake);
-    }
-    if (!n || !dync__vec_push(&t->rec.made, fake)) {
-        if (n) dync__unref(fake);
-        dync__unref(fake);
-        dync__tracer_fail(t, dync__fail_memory(0));
-        return NULL;
-    }
-    dync__lint_constant(t, real, fake);
-    return dync__give(fake);
-}
-
 /* dync_constant: the data are baked into the graph as an attribute. */
 static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
 {
@@ -69946,6 +70658,7 @@ static void dync__read_opaque_end(void *tracer)
 {
     dync__trace_pause_end(tracer, ((dync__tracer *)tracer)->resting);
 }
+
 static bool dync__read_opaque(const char *reason, int n, dync_value *values, dync__opaque *out)
 {
     dync__tracer *t = dync__tracing_or_replay();
@@ -69961,7 +70674,7 @@ static bool dync__read_opaque(const char *reason, int n, dync_value *values, dyn
     return true;
 }
 
-static const dync__read_intercept *dync__capture_reads(void)
+DYNC__FN const dync__read_intercept *dync__capture_reads(void)
 {
     static const dync__read_intercept reads = {.item = dync__read_item,
                                                .truth = dync__read_truth,
@@ -69976,369 +70689,7 @@ static const dync__read_intercept *dync__capture_reads(void)
     return dync__tracing_or_replay() ? &reads : NULL;
 }
 
-/* ---- autograd inside traced code: opaque, on the real tensors -------------------------------- */
-
-/* Backward under fullgraph is part of the graph: the trace begins again under the tape, whose nodes
- * it needs. */
-static bool dync__trace_wants_tape(dync__tracer *t)
-{
-    if (!t->fn->opt.fullgraph || t->tape.on) return false;
-    t->tape.restart = t->stopped = true;
-    return true;
-}
-
-static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad_options opt,
-                                 dync_status *status)
-{
-    dync__tracer *t = dync__tracing_or_replay();
-    if (!t || t->tape.walking) return false;
-    *status = DYNC_ERR_RUNTIME;
-    if (t->stopped || dync__trace_wants_tape(t)) return true;
-    if (t->tape.on) return dync__taped_backward(t, outputs, grads, opt, status);
-    *status = dync__trace_break(t, "Tensor.backward", NULL);
-    if (*status != DYNC_OK) return true;
-    dync_value o = dync__real_value(t, outputs), g = dync__real_value(t, grads);
-    dync__script_may_write(t);
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    *status = dync_backward_opt(o, g, opt);
-    dync__trace_pause_end(t, pause);
-    return true;
-}
-
-static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_value grads,
-                                  dync_grad_options opt, dync_value *result)
-{
-    dync__tracer *t = dync__tracing_or_replay();
-    if (!t || t->tape.walking) return false;
-    *result = DYNC_NONE;
-    if (t->stopped || dync__trace_wants_tape(t)) return true;
-    if (t->tape.on) {
-        *result = dync__taped_gradients(t, outputs, inputs, grads, opt);
-        return true;
-    }
-    if (dync__trace_break(t, "torch.autograd.grad", NULL) != DYNC_OK) return true;
-    dync_value o = dync__real_value(t, outputs), i = dync__real_value(t, inputs),
-               g = dync__real_value(t, grads);
-    dync__script_may_write(t);
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    *result = dync_gradients(o, i, g, opt);
-    dync__trace_pause_end(t, pause);
-    return true;
-}
-
-/* The fake that a handle of traced code stands for; NULL + error. */
-static dync__tensor *dync__trace_fake(dync__tracer *t, const dync_tensor *h)
-{
-    dync__tensor *x = t->stopped ? NULL : dync__open(h);
-    return x ? dync__tracer_adopt(t, x) : NULL;
-}
-
-static bool dync__trace_grad(const dync_tensor *h, bool captured, dync_tensor **result)
-{
-    dync__tracer *t = captured ? dync__tracing() : dync__tracing_or_replay();
-    dync__tensor *grad = NULL;
-    if (!t) return false;
-    *result = NULL;
-    if (captured || t->fn->opt.fullgraph) {
-        dync__tensor *x = dync__trace_fake(t, h);
-        dync_status status = x ? dync__trace_grad_of(t, x, &grad) : DYNC_OK;
-        if (status != DYNC_OK)
-            dync__tracer_fail(t, status);
-        else if (grad)
-            *result = dync__handle(grad);
-        return true;
-    }
-    dync_tensor *real = dync__opaque_read(t, h, "Tensor.grad", NULL);
-    dync__script_may_write(t);
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    *result = real ? dync_grad(real) : NULL;
-    dync__trace_pause_end(t, pause);
-    return true;
-}
-
-static bool dync__trace_set_grad(dync_tensor *h, dync_tensor *grad)
-{
-    dync__tracer *t = dync__tracing();
-    if (!t) return false;
-    dync__tensor *x = dync__trace_fake(t, h), *g = x && grad ? dync__trace_fake(t, grad) : NULL;
-    if (!x || (grad && !g)) return true;
-    dync_status status = dync__trace_grad_set(t, x, g ? dync__taped_value(t, g) : NULL);
-    if (status != DYNC_OK) dync__tracer_fail(t, status);
-    return true;
-}
-
-/* Backward inside the graph comes to a leaf: its gradient so far enters the trace. */
-static bool dync__trace_accumulate(dync__tensor *leaf, dync_status *status)
-{
-    dync__tracer *t = dync__tracing();
-    dync__tensor *grad;
-    if (!t || !dync__tracer_owns(t, leaf)) return false;
-    const dync__tensor *real = leaf->node ? NULL : t->env.real.at[leaf->node_output];
-    if (real && !dync__tensor_is_leaf(real))
-        *status = dync__fail(
-            DYNC_ERR_UNSUPPORTED,
-            "backward inside a function compiled with fullgraph came to a tensor that was "
-            "computed outside "
-            "(by %s): detach it before the call, or take its gradient with dync_gradients",
-            real->op ? real->op : "?");
-    else
-        *status = dync__trace_grad_of(t, leaf, &grad);
-    return true;
-}
-
-DYNC__FN bool dync__too_many(const char *what, int nargs)
-{
-    if (nargs <= DYNC__MAX_LEAVES) return false;
-    dync__fail(DYNC_ERR_VALUE, "%s: expected at most %d arguments inside a traced function, got %d",
-               what, DYNC__MAX_LEAVES, nargs);
-    return true;
-}
-
-/* A custom function: its forward runs really, its node hangs in the caller's autograd graph. */
-static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const dync_value *args,
-                              dync_value *result)
-{
-    dync__tracer *t = dync__tracing_or_replay();
-    dync_value real[DYNC__MAX_LEAVES];
-    char reason[128];
-    if (!t) return false;
-    *result = DYNC_NONE;
-    if (t->stopped) return true;
-    if (t->fn->opt.fullgraph && !t->tape.on && dync__apply_traced(fn, nargs, args, result))
-        return true;
-    if (dync__trace_wants_tape(t)) return true;
-    if (t->tape.on) return dync__taped_apply(t, fn, nargs, args, result);
-    dync__format(reason, sizeof reason, "torch.autograd.Function %s", fn->name ? fn->name : "?");
-    if (dync__too_many(reason, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;
-    for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
-    dync__script_may_write(t);
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    *result = dync_apply_values(fn, nargs, real);
-    dync__trace_pause_end(t, pause);
-    return true;
-}
-
-/* A value that its own graph has used: where one node of the tape stands for that graph, the
- * gradients from in there pass a hook by. */
-typedef struct dync__used_in {
-    const dync__node *node;
-    int uses;
-} dync__used_in;
-static void dync__used_inside_count(void *user, dync__arg *a)
-{
-    dync__used_in *u = user;
-    u->uses += a->as.node == u->node;
-}
-static bool dync__used_inside(const dync__tracer *t, int env)
-{
-    const dync__origin *o = &t->env.origin.at[env];
-    if (!o->seg || o->seg->code.run != dync__raw_run) return false;
-    const dync__graph *g = o->seg->graph;
-    dync__used_in u = {g->node.at[g->node.n - 1]->args[0].as.list[o->out].as.node, 0};
-    for (int i = 0; i + 1 < g->node.n; i++)
-        dync__node_each_input(g->node.at[i], dync__used_inside_count, &u);
-    return u.uses > 0;
-}
-
-static bool dync__hook_late(dync__tracer *t, int env)
-{
-    if (!dync__used_inside(t, env)) return false;
-    dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "a hook on a value that was used "
-                                                          "before the last graph break: register "
-                                                          "it where the value is made"));
-    return true;
-}
-
-/* An effect on a value as it is now. One of the graph leaves it before anything later uses it, and
- * one that the graph has written after that: no break. false: refused, or the trace begins
- * again. */
-static bool dync__trace_on_value(dync__tracer *t, dync__tensor *x, dync__effect e)
-{
-    int env = dync__effect_env(t, x);
-    if (env < 0 || dync__tracer_written(t, x))
-        return !dync__trace_wants_tape(t) && dync__tracer_split(t, x, &e) == DYNC_OK &&
-               dync__effect_env(t, x) >= 0;
-    return !dync__hook_late(t, env) && dync__effect_add(t, true, e, x) == DYNC_OK;
-}
-
-static bool dync__trace_expose(const dync_tensor *h)
-{
-    dync__tracer *t = dync__tracing();
-    if (!t || t->tape.walking || t->fn->opt.fullgraph) return true;
-    dync__tensor *x = dync__trace_fake(t, h);
-    int env = x ? dync__effect_env(t, x) : -1;
-    return x && (env < 0 || dync__tracer_written(t, x) ? dync__tracer_split(t, x, NULL) == DYNC_OK
-                                                       : !dync__hook_late(t, env));
-}
-
-/* Registered on the real tensor in every call; in backward over fakes it is part of the graph. */
-static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
-{
-    dync__tracer *t = dync__tracing();
-    if (!t || t->tape.walking) return false;
-    dync__tensor *x = dync__trace_fake(t, h);
-    dync__effect e = {.kind = DYNC__DO_HOOK, .fn = fn, .user = user, .id = dync__hook_reserve()};
-    *id = -1;
-    if (!x) return true;
-    if (!(x->flags & DYNC__T_REQUIRES_GRAD)) {
-        dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require "
-                                      "gradient");
-        return true;
-    }
-    dync_status status = t->tape.on ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
-    if (t->tape.on && dync__effect_env(t, x) < 0)
-        t->tape.inner = "a hook on a value";
-    else if (t->tape.on)
-        status = status == DYNC_OK ? dync__effect_add(t, false, e, x) : status;
-    else if (!dync__trace_on_value(t, x, e))
-        return true;
-    if (status != DYNC_OK)
-        dync__tracer_fail(t, status);
-    else
-        *id = e.id;
-    return true;
-}
-
-static bool dync__trace_remove_hook(dync_tensor *h, int id)
-{
-    dync__tracer *t = dync__tracing();
-    if (!t || t->stopped) return false;
-    bool waiting = dync__effect_cancel(t, id), absent = waiting;
-    if (t->tape.on) return false; /* the fake has it too */
-    dync__tensor *x = waiting ? NULL : dync__trace_fake(t, h);
-    dync_status status = x ? dync__effect_hook_absent(t, x, id, &absent) : DYNC_OK;
-    if (status != DYNC_OK) dync__tracer_fail(t, status);
-    if (absent || !x) return true;
-    dync_tensor *real = dync__opaque_read(t, h, "Tensor.remove_hook", NULL);
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    if (real) dync_remove_hook(real, id);
-    dync__trace_pause_end(t, pause);
-    return true;
-}
-
-static bool dync__trace_retain_grad(dync_tensor *h, dync_status *status)
-{
-    dync__tracer *t = dync__tracing();
-    dync__effect e = {.kind = DYNC__DO_RETAIN_GRAD};
-    dync__tensor *grad, *x = t ? dync__trace_fake(t, h) : NULL;
-    if (!t || !x || !(x->flags & DYNC__T_REQUIRES_GRAD)) return false;
-    if (t->tape.on) {
-        if (dync__effect_env(t, x) < 0) t->tape.inner = "dync_retain_grad";
-        *status = dync__trace_grad_of(t, x, &grad);
-        return *status != DYNC_OK;
-    }
-    *status = DYNC_ERR_RUNTIME;
-    if (dync__trace_on_value(t, x, e)) *status = DYNC_OK;
-    return true;
-}
-
-static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
-{
-    dync__tracer *t = dync__tracing();
-    dync__tensor *x = t ? dync__trace_fake(t, h) : NULL;
-    if (!x || t->tape.on) return false;
-    const dync__tensor *real = x->node ? NULL : t->env.real.at[x->node_output];
-    *leaf = real ? dync__tensor_is_leaf(real) && !(x->flags & DYNC__T_WRITTEN)
-                 : !(x->flags & DYNC__T_REQUIRES_GRAD);
-    return true;
-}
-
-static dync_status dync__requires_grad_refused(const dync__tracer *t, const dync__tensor *x,
-                                               bool on)
-{
-    int env = dync__effect_env(t, x);
-    bool leaf = t->tape.on                        ? dync__tensor_is_leaf(x)
-                : env >= 0 && t->env.real.at[env] ? dync__tensor_is_leaf(t->env.real.at[env])
-                                                  : on;
-    if (on && dync__dtype_info(x->dtype)->kind != 'f')
-        return dync__fail(DYNC_ERR_DTYPE,
-                          "only Tensors of floating point dtype can require gradients");
-    if (on || leaf) return DYNC_OK;
-    return dync__fail(DYNC_ERR_AUTOGRAD, "you can only change requires_grad flags of leaf "
-                                         "variables. If you want to use a computed variable in a "
-                                         "subgraph that doesn't require differentiation use "
-                                         "var_no_grad = dync_detach(var).");
-}
-
-/* Switched on the real tensor before what comes now is run. A tensor in use already leaves its
- * graph first; under the tape what was recorded keeps its own history, so there it is switched at
- * the end. */
-static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **result)
-{
-    dync__tracer *t = dync__tracing();
-    if (!t) return false;
-    dync__tensor *x = dync__trace_fake(t, h);
-    dync__effect e = {.kind = DYNC__DO_REQUIRES_GRAD, .on = on};
-    bool same = x && ((x->flags & DYNC__T_REQUIRES_GRAD) != 0) == on;
-    *result = same ? h : NULL;
-    if (!x || same || dync__requires_grad_refused(t, x, on) != DYNC_OK) return true;
-    int env = dync__effect_env(t, x);
-    if (!t->tape.on && (env < 0 || t->env.holder.at[env]) &&
-        (dync__trace_wants_tape(t) || dync__tracer_split(t, x, NULL) != DYNC_OK))
-        return true;
-    dync_status status = dync__effect_add(t, !t->tape.on, e, x);
-    dync__tensor_set_requires_grad(x, on);
-    if (status != DYNC_OK)
-        dync__tracer_fail(t, status);
-    else
-        *result = h;
-    return true;
-}
-
-static const dync__grad_intercept *dync__capture_grads(void)
-{
-    static const dync__grad_intercept grads = {.backward = dync__trace_backward,
-                                               .gradients = dync__trace_gradients,
-                                               .grad = dync__trace_grad,
-                                               .accumulate = dync__trace_accumulate,
-                                               .set_grad = dync__trace_set_grad,
-                                               .apply = dync__trace_apply,
-                                               .hook = dync__trace_hook,
-                                               .expose = dync__trace_expose,
-                                               .remove_hook = dync__trace_remove_hook,
-                                               .retain_grad = dync__trace_retain_grad,
-                                               .is_leaf = dync__trace_is_leaf,
-                                               .requires_grad_ = dync__trace_requires_grad_,
-                                               .cell_get = dync__trace_cell_get,
-                                               .cell_set = dync__trace_cell_set};
-    return dync__tracing_or_replay() ? &grads
-           : dync__verify_inside()   ? dync__verify_intercept()
-                                     : NULL;
-}
-
-/* ---- modules --------------------------------------------------------------------------------- */
-/* The text of a variable, for G['text']; an expression is none. */
-static const char *dync__module_variable(const char *text)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    return text && *text && strspn(text, letters) == strlen(text) && !(*text >= '0' && *text <= '9')
-               ? text
-               : NULL;
-}
-
-static void dync__capture_module_touched(dync__module *m)
-{
-    const char *text = dync__module_variable(dync__tls.module_text);
-    dync__tls.module_text = NULL; /* it is this module's, or nobody's */
-    dync__tracer *t = dync__tracing_or_replay();
-    if (!t || !t->on_tree || t->stopped) return;
-    dync__cache_entry *e = t->entry;
-    for (int i = 0; i < e->modules.n; i++)
-        if (e->modules.at[i].module == m) return;
-    dync__module_guard g = {m, m->id, m->version, text};
-    if (!dync__entry_push(e, &e->modules, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
-}
-
-DYNC__FN void dync__capture_install(void)
-{
-    DYNC__ATOMIC_STORE(&dync__read_intercept_get, dync__capture_reads);
-    DYNC__ATOMIC_STORE(&dync__grad_intercept_get, dync__capture_grads);
-    DYNC__ATOMIC_STORE(&dync__module_touched, dync__capture_module_touched);
-    dync__numbers_install();
-    DYNC__ATOMIC_STORE(&dync__graph_custom_call, dync__allowed_run);
-}
-
-/* ---- breaks, guards, frames: public ---------------------------------------------------------- */
+/* ---- public ---------------------------------------------------------------------------------- */
 DYNC_API bool dync_is_compiling(void) { return dync__tls.compiling; }
 
 DYNC_API void dync_graph_break_at(const char *reason, dync_loc at)
@@ -70351,6 +70702,7 @@ DYNC_API void dync_graph_break_at(const char *reason, dync_loc at)
                       "'skip function graph_break in file _dynamo/decorators.py'");
     t->own_reason = NULL;
 }
+
 DYNC_API void(dync_graph_break)(const char *reason) { dync_graph_break_at(reason, DYNC_NOWHERE); }
 
 /* The reads with the user's line, so that errors and breaks name it. */
@@ -70362,6 +70714,7 @@ DYNC_API double dync_item_at(dync_tensor *x, dync_loc at)
     dync__tls.at = before;
     return r;
 }
+
 DYNC_API bool dync_bool_at(dync_tensor *x, dync_loc at)
 {
     dync_loc before = dync__tls.at;
@@ -70379,35 +70732,191 @@ DYNC_API void dync_host_print_at(const char *text, dync_loc at)
     dync__out(text ? text : "(null)");
     dync__out("\n");
 }
+
 DYNC_API void(dync_host_print)(const char *text) { dync_host_print_at(text, DYNC_NOWHERE); }
 
-DYNC_API void dync_guard_int(const char *global_name, const int64_t *address)
+/* ==== capture/allowed.c ============================================================================ */
+/* capture/allowed.c: functions that dync_allow_in_graph allows: one node of the graph, not looked
+ * into. Their shapes are known by running them over fakes. After reads.c, before frame.c. */
+
+/* ---- in a trace ------------------------------------------------------------------------------ */
+/* Shapes only: nothing is recorded, and what is made is of this trace while it infers. */
+static dync_status dync__allowed_infer(dync__handler *self, dync__opcall *c)
 {
-    dync__tracer *t = dync__tracing_or_replay();
-    if (!address) {
-        dync__fail(DYNC_ERR_VALUE, "dync_guard_int: the address is NULL");
-        return;
-    }
-    if (!t || !t->on_tree) return;
-    dync__cache_entry *e = t->entry;
-    for (int i = 0; i < e->ints.n; i++)
-        if (e->ints.at[i].address == address) return;
-    dync__int_guard g = {dync__arena_strdup(&e->arena, global_name ? global_name : "?"), address,
-                         *address};
-    if (!g.name || !dync__entry_push(e, &e->ints, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
+    dync__tracer *t = self->state;
+    if (c->op == DYNC__OP__set_grad_enabled) return c->row->decompose(c);
+    DYNC__TRY(dync__tracer_enter(t, c));
+    if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__trace_break(t, c->row->name, NULL);
+    DYNC__TRY(dync__op_fake(c));
+    for (int i = 0; i < c->nout; i++)
+        if (c->out[i] && c->out[i]->trace_id != t->id) c->out[i]->trace_id = ~t->id;
+    return DYNC_OK;
 }
 
-/* The variable is re-read by every call: its tensor enters the environment from there. */
-DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address)
+static dync_tensor *dync__allowed_fake(void *user, dync_tensor *h)
 {
-    dync__tracer *t = dync__tracing_or_replay();
-    dync__tensor *real = address ? dync__open(*address) : NULL;
-    if (!address) dync__fail(DYNC_ERR_VALUE, "dync_guard_tensor: the address is NULL");
-    if (!t || !t->on_tree || !real || dync__tracer_owns(t, real)) return;
-    const char *source =
-        dync__arena_printf(&t->entry->arena, "G['%s']", global_name ? global_name : "?");
-    if (!source || t->way->foreign(t, real, address, source) < 0)
-        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+    dync__tensor *x = dync__open(h);
+    return x && (x = dync__tracer_adopt(user, x)) ? dync__handle(x) : NULL;
+}
+
+/* Runs fn over fakes; its result's tensors, at most DYNC__MAX_OUT. -1: refused, an error is
+ * recorded. */
+static int dync__allowed_result(dync__tracer *t, const dync_callee *c, const char *name, int nargs,
+                                const dync_value *args, dync__tensor **out, bool *list)
+{
+    const dync__list *l;
+    dync__handler infer = {.call = dync__allowed_infer, .state = t};
+    uint64_t errors = dync__error_count();
+    int n = 1;
+    t->inferring = name;
+    dync__handler_push(&infer);
+    dync_value r = dync__callee_invoke(c, nargs, args);
+    dync__handler_pop(&infer);
+    t->inferring = NULL;
+    if (t->stopped || (dync__error_count() != errors && dync_error() != DYNC_OK)) return -1;
+    l = dync__value_list(r);
+    *list = l != NULL;
+    if (l) n = l->n;
+    bool fits = n > 0 && n <= DYNC__MAX_OUT && (*list || r.kind == DYNC_KIND_TENSOR);
+    for (int i = 0; fits && i < n; i++) {
+        dync_value v = l ? l->items[i] : r;
+        fits = v.kind == DYNC_KIND_TENSOR && (out[i] = dync__open(v.as.t)) != NULL;
+    }
+    if (fits) return n;
+    dync__tracer_fail(
+        t, dync__fail(
+               DYNC_ERR_UNSUPPORTED,
+               "dync_allow_in_graph(%s): expected a tensor or a list of at most %d tensors as its "
+               "result",
+               name, DYNC__MAX_OUT));
+    return -1;
+}
+
+static dync_value dync__allowed_outputs(dync__tracer *t, dync__node *n, bool grad, bool list)
+{
+    dync_value items[DYNC__MAX_OUT];
+    for (int i = 0; i < n->nout; i++) {
+        dync__node *of = list ? dync__graph_getitem(t->rec.graph, n, i) : n;
+        dync__tensor *x =
+            of ? dync__tensor_fake(n->info[i].dtype, n->info[i].device, &n->info[i].lay) : NULL;
+        if (!x || !dync__vec_push(&t->rec.made, x)) {
+            dync__unref(x);
+            dync__tracer_fail(t, dync__fail_memory(0));
+            return DYNC_NONE;
+        }
+        if (grad && dync__dtype_info(x->dtype)->kind == 'f') x->flags |= DYNC__T_REQUIRES_GRAD;
+        n->requires_grad[i] = of->requires_grad[0] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
+        x->trace_id = t->id;
+        x->node = of;
+        dync__ref(x);
+        items[i] = dync_v_tensor(dync__give(x));
+    }
+    return list ? dync_tuple_of(n->nout, items) : items[0];
+}
+
+static dync_status dync__allowed_args(dync__tracer *t, int nargs, const dync_value *args,
+                                      dync__arg *out, bool *grad)
+{
+    for (int i = 0; i < nargs; i++) {
+        dync__arg a;
+        DYNC__TRY(dync__value_to_arg(&t->scratch, args[i], &a));
+        DYNC__TRY(dync__tracer_args(t, 1, &a, &out[i]));
+        *grad = *grad || dync__args_require_grad(1, &a);
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN bool dync__allowed_fits(const dync_value *v, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const dync__list *l = dync__value_list(v[i]);
+        if (v[i].kind == DYNC_KIND_MODULE || v[i].kind == DYNC_KIND_SYM ||
+            v[i].kind == DYNC_KIND_STR)
+            return false;
+        if (l && !dync__allowed_fits(l->items, l->n)) return false;
+    }
+    return true;
+}
+
+DYNC__FN dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, const char *name,
+                                        int nargs, const dync_value *args)
+{
+    dync_value fakes[DYNC__MAX_ARGS];
+    dync__tensor *out[DYNC__MAX_OUT];
+    dync__arg nodes[DYNC__MAX_ARGS];
+    dync__info info[DYNC__MAX_OUT];
+    bool list = false, grad = false;
+    for (int i = 0; i < nargs; i++) fakes[i] = dync__value_map(args[i], dync__allowed_fake, t);
+    dync__tracer_guard_more(t, &t->entry->mutates); /* it may write what it is given */
+    int n = dync__allowed_result(t, c, name, nargs, fakes, out, &list);
+    if (n < 0) return DYNC_NONE;
+    memset(info, 0, sizeof info);
+    for (int i = 0; i < n; i++)
+        info[i] = (dync__info){
+            .dtype = out[i]->dtype, .device = out[i]->device, .lay = out[i]->lay, .alias = -1};
+    dync__node *node = dync__allowed_args(t, nargs, fakes, nodes, &grad) == DYNC_OK &&
+                               dync__tracer_graph(t)
+                           ? dync__graph_call(t->rec.graph, -1, nargs, nodes, n, info, name)
+                           : NULL;
+    dync_callee *kept = node ? dync__arena_alloc(&t->rec.graph->arena, sizeof *kept) : NULL;
+    if (!kept) {
+        dync__tracer_fail(t, dync_error() != DYNC_OK ? dync_error() : dync__fail_memory(0));
+        return DYNC_NONE;
+    }
+    *kept = *c;
+    kept->flags = 0;
+    node->callee = kept;
+    node->at = t->last_at;
+    t->rec.pending++;
+    return dync__allowed_outputs(t, node, grad && !dync__tls.grad_enabled_off, list);
+}
+
+/* ---- in a graph that runs -------------------------------------------------------------------- */
+/* The node at run time, and over the fakes of a backend that looks into it. */
+static dync_status dync__allowed_take(const dync__node *node, dync_value r, dync__tensor **out)
+{
+    const dync__list *list = dync__value_list(r);
+    bool fits = list ? list->n == node->nout : r.kind == DYNC_KIND_TENSOR && node->nout == 1;
+    for (int i = 0; fits && i < node->nout; i++) {
+        dync_value v = list ? list->items[i] : r;
+        const dync__info *info = &node->info[i];
+        out[i] = v.kind == DYNC_KIND_TENSOR ? dync__open(v.as.t) : NULL;
+        fits = out[i] && out[i]->dtype == info->dtype && out[i]->lay.ndim == info->lay.ndim;
+        /* a symbolic size is whatever it is */
+        for (int d = 0; fits && d < info->lay.ndim; d++)
+            fits = out[i]->lay.shape[d] == info->lay.shape[d] || dync__is_token(info->lay.shape[d]);
+    }
+    if (!fits)
+        return dync__fail(
+            DYNC_ERR_RUNTIME,
+            "%s was allowed in a graph: it returned another kind of result than when it was traced",
+            node->target);
+    for (int i = 0; i < node->nout; i++) dync__ref(out[i]);
+    return DYNC_OK;
+}
+
+static void dync__allowed_ref(const dync__arg *a)
+{
+    if (a->kind == DYNC__A_TENSOR) dync__ref(a->as.t);
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__allowed_ref(&a->as.list[i]);
+}
+
+DYNC__FN dync_status dync__allowed_run(dync__node *node, int nargs, dync__arg *args,
+                                       dync__tensor **out)
+{
+    dync_value v[DYNC__MAX_ARGS];
+    uint64_t errors = dync__error_count();
+    if (!node->callee || nargs > DYNC__MAX_ARGS)
+        return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: no operator named %s", node->name,
+                          node->target);
+    for (int i = 0; i < nargs; i++) {
+        dync__allowed_ref(&args[i]);
+        v[i] = args[i].kind == DYNC__A_PTR ? dync_v_ptr(args[i].as.p)
+                                           : dync__arg_to_value(&args[i]);
+    }
+    dync_value r = dync__callee_invoke(node->callee, nargs, v);
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
+    return dync__allowed_take(node, r, out);
 }
 
 /* ==== capture/frame.c ============================================================================== */
@@ -70526,185 +71035,6 @@ static dync_value dync__frame_constant(dync__tracer *t, const dync_callee *c, co
     return dync__value_map(r, dync__constant_bake, t);
 }
 
-/* ---- allowed: one node ----------------------------------------------------------------------- */
-/* Shapes only: nothing is recorded, and what is made is of this trace while it infers. */
-static dync_status dync__allowed_infer(dync__handler *self, dync__opcall *c)
-{
-    dync__tracer *t = self->state;
-    if (c->op == DYNC__OP__set_grad_enabled) return c->row->decompose(c);
-    DYNC__TRY(dync__tracer_enter(t, c));
-    if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__trace_break(t, c->row->name, NULL);
-    DYNC__TRY(dync__op_fake(c));
-    for (int i = 0; i < c->nout; i++)
-        if (c->out[i] && c->out[i]->trace_id != t->id) c->out[i]->trace_id = ~t->id;
-    return DYNC_OK;
-}
-
-static dync_tensor *dync__allowed_fake(void *user, dync_tensor *h)
-{
-    dync__tensor *x = dync__open(h);
-    return x && (x = dync__tracer_adopt(user, x)) ? dync__handle(x) : NULL;
-}
-
-/* Runs fn over fakes; its result's tensors, at most DYNC__MAX_OUT. -1: refused, an error is
- * recorded. */
-static int dync__allowed_result(dync__tracer *t, const dync_callee *c, const char *name, int nargs,
-                                const dync_value *args, dync__tensor **out, bool *list)
-{
-    const dync__list *l;
-    dync__handler infer = {.call = dync__allowed_infer, .state = t};
-    uint64_t errors = dync__error_count();
-    int n = 1;
-    t->inferring = name;
-    dync__handler_push(&infer);
-    dync_value r = dync__callee_invoke(c, nargs, args);
-    dync__handler_pop(&infer);
-    t->inferring = NULL;
-    if (t->stopped || (dync__error_count() != errors && dync_error() != DYNC_OK)) return -1;
-    l = dync__value_list(r);
-    *list = l != NULL;
-    if (l) n = l->n;
-    bool fits = n > 0 && n <= DYNC__MAX_OUT && (*list || r.kind == DYNC_KIND_TENSOR);
-    for (int i = 0; fits && i < n; i++) {
-        dync_value v = l ? l->items[i] : r;
-        fits = v.kind == DYNC_KIND_TENSOR && (out[i] = dync__open(v.as.t)) != NULL;
-    }
-    if (fits) return n;
-    dync__tracer_fail(
-        t, dync__fail(
-               DYNC_ERR_UNSUPPORTED,
-               "dync_allow_in_graph(%s): expected a tensor or a list of at most %d tensors as its "
-               "result",
-               name, DYNC__MAX_OUT));
-    return -1;
-}
-
-static dync_value dync__allowed_outputs(dync__tracer *t, dync__node *n, bool grad, bool list)
-{
-    dync_value items[DYNC__MAX_OUT];
-    for (int i = 0; i < n->nout; i++) {
-        dync__node *of = list ? dync__graph_getitem(t->rec.graph, n, i) : n;
-        dync__tensor *x =
-            of ? dync__tensor_fake(n->info[i].dtype, n->info[i].device, &n->info[i].lay) : NULL;
-        if (!x || !dync__vec_push(&t->rec.made, x)) {
-            dync__unref(x);
-            dync__tracer_fail(t, dync__fail_memory(0));
-            return DYNC_NONE;
-        }
-        if (grad && dync__dtype_info(x->dtype)->kind == 'f') x->flags |= DYNC__T_REQUIRES_GRAD;
-        n->requires_grad[i] = of->requires_grad[0] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
-        x->trace_id = t->id;
-        x->node = of;
-        dync__ref(x);
-        items[i] = dync_v_tensor(dync__give(x));
-    }
-    return list ? dync_tuple_of(n->nout, items) : items[0];
-}
-
-static dync_status dync__allowed_args(dync__tracer *t, int nargs, const dync_value *args,
-                                      dync__arg *out, bool *grad)
-{
-    for (int i = 0; i < nargs; i++) {
-        dync__arg a;
-        DYNC__TRY(dync__value_to_arg(&t->scratch, args[i], &a));
-        DYNC__TRY(dync__tracer_args(t, 1, &a, &out[i]));
-        *grad = *grad || dync__args_require_grad(1, &a);
-    }
-    return DYNC_OK;
-}
-
-static bool dync__allowed_fits(const dync_value *v, int n)
-{
-    for (int i = 0; i < n; i++) {
-        const dync__list *l = dync__value_list(v[i]);
-        if (v[i].kind == DYNC_KIND_MODULE || v[i].kind == DYNC_KIND_SYM ||
-            v[i].kind == DYNC_KIND_STR)
-            return false;
-        if (l && !dync__allowed_fits(l->items, l->n)) return false;
-    }
-    return true;
-}
-
-static dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, const char *name,
-                                      int nargs, const dync_value *args)
-{
-    dync_value fakes[DYNC__MAX_ARGS];
-    dync__tensor *out[DYNC__MAX_OUT];
-    dync__arg nodes[DYNC__MAX_ARGS];
-    dync__info info[DYNC__MAX_OUT];
-    bool list = false, grad = false;
-    for (int i = 0; i < nargs; i++) fakes[i] = dync__value_map(args[i], dync__allowed_fake, t);
-    dync__tracer_guard_more(t, &t->entry->mutates); /* it may write what it is given */
-    int n = dync__allowed_result(t, c, name, nargs, fakes, out, &list);
-    if (n < 0) return DYNC_NONE;
-    memset(info, 0, sizeof info);
-    for (int i = 0; i < n; i++)
-        info[i] = (dync__info){
-            .dtype = out[i]->dtype, .device = out[i]->device, .lay = out[i]->lay, .alias = -1};
-    dync__node *node = dync__allowed_args(t, nargs, fakes, nodes, &grad) == DYNC_OK &&
-                               dync__tracer_graph(t)
-                           ? dync__graph_call(t->rec.graph, -1, nargs, nodes, n, info, name)
-                           : NULL;
-    dync_callee *kept = node ? dync__arena_alloc(&t->rec.graph->arena, sizeof *kept) : NULL;
-    if (!kept) {
-        dync__tracer_fail(t, dync_error() != DYNC_OK ? dync_error() : dync__fail_memory(0));
-        return DYNC_NONE;
-    }
-    *kept = *c;
-    kept->flags = 0;
-    node->callee = kept;
-    node->at = t->last_at;
-    t->rec.pending++;
-    return dync__allowed_outputs(t, node, grad && !dync__tls.grad_enabled_off, list);
-}
-
-/* The node at run time, and over the fakes of a backend that looks into it. */
-static dync_status dync__allowed_take(const dync__node *node, dync_value r, dync__tensor **out)
-{
-    const dync__list *list = dync__value_list(r);
-    bool fits = list ? list->n == node->nout : r.kind == DYNC_KIND_TENSOR && node->nout == 1;
-    for (int i = 0; fits && i < node->nout; i++) {
-        dync_value v = list ? list->items[i] : r;
-        const dync__info *info = &node->info[i];
-        out[i] = v.kind == DYNC_KIND_TENSOR ? dync__open(v.as.t) : NULL;
-        fits = out[i] && out[i]->dtype == info->dtype && out[i]->lay.ndim == info->lay.ndim;
-        /* a symbolic size is whatever it is */
-        for (int d = 0; fits && d < info->lay.ndim; d++)
-            fits = out[i]->lay.shape[d] == info->lay.shape[d] || dync__is_token(info->lay.shape[d]);
-    }
-    if (!fits)
-        return dync__fail(
-            DYNC_ERR_RUNTIME,
-            "%s was allowed in a graph: it returned another kind of result than when it was traced",
-            node->target);
-    for (int i = 0; i < node->nout; i++) dync__ref(out[i]);
-    return DYNC_OK;
-}
-
-static void dync__allowed_ref(const dync__arg *a)
-{
-    if (a->kind == DYNC__A_TENSOR) dync__ref(a->as.t);
-    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__allowed_ref(&a->as.list[i]);
-}
-
-DYNC__FN dync_status dync__allowed_run(dync__node *node, int nargs, dync__arg *args,
-                                       dync__tensor **out)
-{
-    dync_value v[DYNC__MAX_ARGS];
-    uint64_t errors = dync__error_count();
-    if (!node->callee || nargs > DYNC__MAX_ARGS)
-        return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: no operator named %s", node->name,
-                          node->target);
-    for (int i = 0; i < nargs; i++) {
-        dync__allowed_ref(&args[i]);
-        v[i] = args[i].kind == DYNC__A_PTR ? dync_v_ptr(args[i].as.p)
-                                           : dync__arg_to_value(&args[i]);
-    }
-    dync_value r = dync__callee_invoke(node->callee, nargs, v);
-    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
-    return dync__allowed_take(node, r, out);
-}
-
 /* ---- frames ---------------------------------------------------------------------------------- */
 DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_callee *callee, const char *name,
                                      int nargs, const dync_value *args)
@@ -70778,763 +71108,965 @@ DYNC_API dync_value dync_frame_values_at(dync_callee c, const char *name, int na
     dync__scope_end_keep(&scope, &r);
     return r;
 }
+
 DYNC_API dync_value dync_frame_values(dync_callee c, const char *name, int nargs,
                                       const dync_value *args)
 {
     return dync_frame_values_at(c, name, nargs, args, DYNC_NOWHERE);
 }
 
-/* ==== capture/callback.c =========================================================================== */
-/* capture/callback.c: what the user asked to be told of compiles. Start callbacks run in
- * registration order when a frame begins to compile, end callbacks when it ends, also by an error.
- * Process-wide; dync_reset forgets them. */
+/* ==== capture/grads.c ============================================================================== */
+/* capture/grads.c: autograd inside traced code: on the real tensors after a cut, or under fullgraph
+ * as part of the graph (step.c). Installed into the hooks of autograd/. After frame.c, before call.c. */
 
-typedef struct dync__callback {
-    int id;
-    bool at_end;
-    void (*fn)(void *);
-    void *user;
-} dync__callback;
-enum { DYNC__MAX_CALLBACKS = 32 };
-static struct {
-    dync__mutex lock;
-    dync__callback at[DYNC__MAX_CALLBACKS];
-    int n, next_id;
-} dync__callbacks;
-
-static int dync__callback_add(bool at_end, void (*fn)(void *), void *user)
+/* ---- backward -------------------------------------------------------------------------------- */
+/* Backward under fullgraph is part of the graph: the trace begins again under the tape, whose nodes
+ * it needs. */
+static bool dync__trace_wants_tape(dync__tracer *t)
 {
-    int id = -1;
-    if (!fn) {
-        dync__fail(DYNC_ERR_VALUE, "dync_on_compile: the function is NULL");
-        return -1;
-    }
-    dync__lock(&dync__callbacks.lock);
-    if (dync__callbacks.n < DYNC__MAX_CALLBACKS) {
-        id = dync__callbacks.next_id++;
-        dync__callbacks.at[dync__callbacks.n++] = (dync__callback){id, at_end, fn, user};
-    }
-    dync__unlock(&dync__callbacks.lock);
-    if (id < 0) dync__fail(DYNC_ERR_VALUE, "more than %d compile callbacks", DYNC__MAX_CALLBACKS);
-    return id;
-}
-DYNC_API int dync_on_compile_start(void (*fn)(void *), void *user)
-{
-    return dync__callback_add(false, fn, user);
-}
-DYNC_API int dync_on_compile_end(void (*fn)(void *), void *user)
-{
-    return dync__callback_add(true, fn, user);
+    if (!t->fn->opt.fullgraph || t->tape.on) return false;
+    t->tape.restart = t->stopped = true;
+    return true;
 }
 
-DYNC_API void dync_remove_callback(int id)
+static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad_options opt,
+                                 dync_status *status)
 {
-    dync__lock(&dync__callbacks.lock);
-    int k = 0;
-    for (int i = 0; i < dync__callbacks.n; i++)
-        if (dync__callbacks.at[i].id != id) dync__callbacks.at[k++] = dync__callbacks.at[i];
-    dync__callbacks.n = k;
-    dync__unlock(&dync__callbacks.lock);
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t || t->tape.walking) return false;
+    *status = DYNC_ERR_RUNTIME;
+    if (t->stopped || dync__trace_wants_tape(t)) return true;
+    if (t->tape.on) return dync__taped_backward(t, outputs, grads, opt, status);
+    *status = dync__trace_break(t, "Tensor.backward", NULL);
+    if (*status != DYNC_OK) return true;
+    dync_value o = dync__real_value(t, outputs), g = dync__real_value(t, grads);
+    dync__script_may_write(t);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *status = dync_backward_opt(o, g, opt);
+    dync__trace_pause_end(t, pause);
+    return true;
 }
 
-/* A copy is walked, so that no lock is held while user code runs. */
-static void dync__callbacks_run(bool at_end)
+static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_value grads,
+                                  dync_grad_options opt, dync_value *result)
 {
-    dync__callback copy[DYNC__MAX_CALLBACKS];
-    dync__lock(&dync__callbacks.lock);
-    int n = dync__callbacks.n;
-    memcpy(copy, dync__callbacks.at, (size_t)n * sizeof *copy);
-    dync__unlock(&dync__callbacks.lock);
-    for (int i = 0; i < n; i++)
-        if (copy[i].at_end == at_end) copy[i].fn(copy[i].user);
-}
-DYNC__FN void dync__callbacks_start(void) { dync__callbacks_run(false); }
-DYNC__FN void dync__callbacks_end(void) { dync__callbacks_run(true); }
-DYNC__FN void dync__callbacks_clear(void)
-{
-    dync__lock(&dync__callbacks.lock);
-    dync__callbacks.n = 0;
-    dync__unlock(&dync__callbacks.lock);
-}
-
-/* ==== capture/verify.c ============================================================================= */
-/* capture/verify.c: dync_set_verify and DYNC_VERIFY. Every cached call runs both ways: the C
- * function on copies of the arguments, then the compiled code on the arguments themselves, from the
- * same random state; results, written arguments and written globals are compared. Where a call is
- * traced (the first one, and every call of a function with an opaque break) its segments are
- * compared instead, each with the interpretation of its graph, so that opaque code runs no more
- * often than it would. After intercept.c, before cache.c.
- *
- * The reference run leaves no trace: what it wrote into globals, module buffers, cells and .grad is
- * put back, its hooks are removed, grad mode and random state are as before. Tensors of other
- * devices are not compared. */
-
-static int32_t dync__verify_switch;
-static DYNC__TLS bool dync__verify_running;
-
-DYNC_API void dync_set_verify(bool on) { DYNC__ATOMIC_STORE(&dync__verify_switch, on ? 2 : 1); }
-
-/* True inside the reference run: compiled functions called from there run as they are written. */
-DYNC__FN bool dync__verify_inside(void) { return dync__verify_running; }
-DYNC__FN bool dync__verify_on(void)
-{
-    return DYNC__UNLIKELY(dync__switch_on(&dync__verify_switch, "DYNC_VERIFY")) &&
-           !dync__verify_running;
-}
-
-/* A global that the entry may write: its memory before and after the reference run. */
-typedef struct dync__verify_global {
-    dync__tensor *t;
-    const char *source;
-    char *before, *after;
-} dync__verify_global;
-
-/* What else a leaf from elsewhere has: its gradient, hooks and whether it wants one. */
-typedef struct dync__verify_leaf {
-    /* of: owned; gradients before and after the reference run: owned */
-    dync__tensor *of, *before, *after;
-    const char *source;
-    int hooks;
-    bool
-        requires;
-} dync__verify_leaf;
-typedef struct dync__verify_cell {
-    dync_cell *cell;
-    dync_value before, after;
-} dync__verify_cell;
-
-struct dync__verify {
-    dync_scope scope;
-    const dync__compiled *f;
-    const char *name; /* of what is compared, for the message */
-    int n;
-    int room;                            /* of the four arrays, one block */
-    dync__tensor **real, **copy, **base; /* base: what copy is a view of, or NULL; owned */
-    const char **source;
-    DYNC__VEC(dync__verify_global) global;
-    DYNC__VEC(dync__verify_leaf) leaf;
-    DYNC__VEC(dync__verify_cell) cell; /* each once */
-    dync_value expected;
-    dync__error_slot error; /* of the reference run */
-    uint64_t rng_seed, rng_offset;
-    bool grad_off;
-};
-
-/* ---- copies ---------------------------------------------------------------------------------- */
-static bool dync__verify_readable(const dync__tensor *t)
-{
-    return dync__device_is(t->device, DYNC__DEV_HOST) && (t->storage->data || t->numel == 0);
-}
-
-static dync__storage *dync__verify_storage(const dync__storage *from)
-{
-    dync__storage *s = dync__storage_new(from->device, from->size_bytes);
-    if (s && from->data && from->size_bytes) memcpy(s->data, from->data, from->size_bytes);
-    return s;
-}
-
-/* The number of an earlier input on the same storage whose copy a copy of input i can share it
- * with; -1. */
-static int dync__verify_neighbour(const dync__verify *v, int i)
-{
-    for (int j = 0; j < i; j++)
-        if (v->real[j]->storage == v->real[i]->storage &&
-            (v->base[j] || dync__tensor_is_leaf(v->copy[j])))
-            return j;
-    return -1;
-}
-
-/* Does input i have a history, and lie where another input lies? */
-static bool dync__verify_shares_history(dync__tensor *const *in, int n, int i)
-{
-    bool history = false, others = false;
-    for (int k = 0; k < n; k++) {
-        if (in[k]->storage != in[i]->storage) continue;
-        others = others || in[k] != in[i];
-        history = history || (dync__tensor_requires_grad(in[k]) && !dync__tensor_is_leaf(in[k]));
-    }
-    return history && others;
-}
-
-/* The memory of input i as the clone of a leaf, whole: inputs that lie there are views of it.
- * Owned. */
-static dync__tensor *dync__verify_whole(const dync__tensor *x)
-{
-    dync__layout lay;
-    int64_t items = (int64_t)(x->storage->size_bytes / dync__dtype_info(x->dtype)->bytes);
-    dync__storage *storage = dync__layout_contiguous(&lay, 1, &items) == DYNC_OK
-                                 ? dync__verify_storage(x->storage)
-                                 : NULL;
-    dync__tensor *leaf = storage ? dync__tensor_new(storage, x->dtype, &lay) : NULL, *clone;
-    if (!leaf) return NULL;
-    dync__tensor_set_requires_grad(leaf, true);
-    clone = dync__open((dync_clone)(dync__give(leaf)));
-    if (clone) dync__ref(clone);
-    return clone;
-}
-
-static dync__tensor *dync__verify_view(dync__tensor *base, const dync__tensor *x)
-{
-    dync_dims shape = {.n = x->lay.ndim}, stride = {.n = x->lay.ndim};
-    memcpy(shape.d, x->lay.shape, (size_t)shape.n * sizeof *shape.d);
-    memcpy(stride.d, x->lay.stride, (size_t)stride.n * sizeof *stride.d);
-    dync_tensor *h = (dync_as_strided)(dync__handle(base), shape, stride, x->lay.offset);
-    dync__tensor *view = h ? dync__open(dync__tensor_requires_grad(x) ? h : dync_shallow_copy(h))
-                           : NULL;
-    if (view) dync__ref(view);
-    return view;
-}
-
-/* Tensors on one storage stay so. A tensor that is no leaf becomes the clone of a leaf: it may be
- * written in place, as the original may; several on one storage become views of one clone. */
-static dync__tensor *dync__verify_copy(dync__verify *v, dync__tensor *const *in, int n, int i)
-{
-    const dync__tensor *x = v->real[i];
-    for (int j = 0; j < i; j++) {
-        if (v->real[j] != x) continue;
-        dync__ref(v->copy[j]);
-        return v->copy[j];
-    }
-    int near = dync__verify_neighbour(v, i);
-    bool leaf = dync__tensor_is_leaf(x) && dync__tensor_requires_grad(x);
-    if (!leaf && dync__verify_shares_history(in, n, i)) {
-        dync__tensor *base = near >= 0 ? v->base[near] ? v->base[near] : v->copy[near] : NULL;
-        if (base) dync__ref(base);
-        v->base[i] = base ? base : dync__verify_whole(x);
-        return v->base[i] ? dync__verify_view(v->base[i], x) : NULL;
-    }
-    dync__storage *storage = near >= 0 && !v->base[near] ? v->copy[near]->storage : NULL;
-    if (storage)
-        dync__storage_ref(storage);
-    else if (!(storage = dync__verify_storage(x->storage)))
-        return NULL;
-    dync__tensor *t = dync__tensor_new(storage, x->dtype, &x->lay);
-    if (!t || !dync__tensor_requires_grad(x)) return t;
-    dync__tensor_set_requires_grad(t, true);
-    if (dync__tensor_is_leaf(x)) return t;
-    dync__tensor *clone = dync__open((dync_clone)(dync__give(t)));
-    if (clone) dync__ref(clone);
-    return clone;
-}
-
-/* A leaf's gradient: the copy of the input that it is, or a copy of its own. */
-static bool dync__verify_copy_grad(dync__verify *v, int i)
-{
-    const dync__tensor *grad = dync__tensor_grad(v->real[i]);
-    if (!grad || !dync__verify_readable(grad) || !dync__tensor_is_leaf(v->copy[i]) ||
-        dync__tensor_grad(v->copy[i]))
-        return true;
-    dync__tensor *g = NULL;
-    for (int k = 0; k < v->n && !g; k++)
-        if (v->real[k] == grad) g = v->copy[k];
-    if (g) return dync__tensor_set_grad(v->copy[i], g) == DYNC_OK;
-    dync__storage *same = dync__verify_storage(grad->storage);
-    g = same ? dync__tensor_new(same, grad->dtype, &grad->lay) : NULL;
-    bool good = g && dync__tensor_set_grad(v->copy[i], g) == DYNC_OK;
-    dync__unref(g);
-    return good;
-}
-
-static void dync__verify_free(dync__verify *v)
-{
-    for (int i = 0; i < v->n; i++) dync__unref(v->copy[i]);
-    for (int i = 0; i < v->room - 1; i++) dync__unref(v->base[i]);
-    for (int i = 0; i < v->global.n; i++) {
-        size_t bytes = v->global.at[i].t->storage->size_bytes;
-        dync__free(v->global.at[i].before, bytes);
-        dync__free(v->global.at[i].after, bytes);
-        dync__unref(v->global.at[i].t);
-    }
-    for (int i = 0; i < v->leaf.n; i++) {
-        dync__unref(v->leaf.at[i].of);
-        dync__unref(v->leaf.at[i].before);
-        dync__unref(v->leaf.at[i].after);
-    }
-    dync__vec_free(&v->global);
-    dync__vec_free(&v->leaf);
-    dync__vec_free(&v->cell);
-    dync__free(v->real, (size_t)v->room * 4 * sizeof *v->real);
-    dync__free(v, sizeof *v);
-}
-
-/* The copies stand in a scope that stays open until the comparison. */
-static dync__verify *dync__verify_new(const dync__compiled *f, const char *name, int n,
-                                      dync__tensor *const *in)
-{
-    for (int i = 0; i < n; i++)
-        if (!dync__verify_readable(in[i])) return NULL;
-    dync__verify *v = dync__calloc(sizeof *v);
-    if (!v) return NULL;
-    v->room = n + 1;
-    v->real = dync__calloc((size_t)v->room * 4 * sizeof *v->real);
-    if (!v->real) {
-        dync__free(v, sizeof *v);
-        return NULL;
-    }
-    v->copy = v->real + v->room;
-    v->base = v->copy + v->room;
-    v->source = (const char **)(void *)(v->base + v->room);
-    v->f = f;
-    v->name = name;
-    v->scope = dync_scope_begin();
-    v->rng_seed = dync__tls.rng_seed;
-    v->rng_offset = dync__tls.rng_offset;
-    v->grad_off = dync__tls.grad_enabled_off;
-    bool good = true;
-    /* what has a history has one in the copy, whatever the mode now */
-    dync__tls.grad_enabled_off = false;
-    for (; v->n < n && good; v->n += good) {
-        v->real[v->n] = in[v->n];
-        v->copy[v->n] = dync__verify_copy(v, in, n, v->n);
-        good = v->copy[v->n] != NULL;
-    }
-    for (int i = 0; i < v->n && good; i++) good = dync__verify_copy_grad(v, i);
-    dync__tls.grad_enabled_off = v->grad_off;
-    if (good) return v;
-    dync_scope_end(&v->scope);
-    dync__verify_free(v);
-    return NULL;
-}
-
-static bool dync__verify_add_global(dync__verify *v, dync__tensor *t, const char *source)
-{
-    for (int i = 0; i < v->n; i++)
-        if (v->real[i]->storage == t->storage) return true;
-    for (int i = 0; i < v->global.n; i++)
-        if (v->global.at[i].t->storage == t->storage) return true;
-    size_t bytes = t->storage->size_bytes;
-    if (!dync__verify_readable(t) || bytes == 0) return true;
-    dync__verify_global g = {t, source, dync__alloc(bytes), dync__alloc(bytes)};
-    if (g.before) memcpy(g.before, t->storage->data, bytes);
-    if (g.before && g.after && dync__vec_push(&v->global, g)) {
-        dync__ref(t);
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t || t->tape.walking) return false;
+    *result = DYNC_NONE;
+    if (t->stopped || dync__trace_wants_tape(t)) return true;
+    if (t->tape.on) {
+        *result = dync__taped_gradients(t, outputs, inputs, grads, opt);
         return true;
     }
-    dync__free(g.before, bytes);
-    dync__free(g.after, bytes);
-    return false;
+    if (dync__trace_break(t, "torch.autograd.grad", NULL) != DYNC_OK) return true;
+    dync_value o = dync__real_value(t, outputs), i = dync__real_value(t, inputs),
+               g = dync__real_value(t, grads);
+    dync__script_may_write(t);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = dync_gradients(o, i, g, opt);
+    dync__trace_pause_end(t, pause);
+    return true;
 }
 
-static bool dync__verify_add_leaf(dync__verify *v, dync__tensor *t, const char *source)
+/* The fake that a handle of traced code stands for; NULL + error. */
+static dync__tensor *dync__trace_fake(dync__tracer *t, const dync_tensor *h)
 {
-    if (!dync__tensor_is_leaf(t)) return true;
-    dync__verify_leaf l = {t,
-                           dync__tensor_grad(t),
-                           NULL,
-                           source,
-                           (int)(dync__hooks_mark(t) >> 32),
-                           (t->flags & DYNC__T_REQUIRES_GRAD) != 0};
-    if (!dync__vec_push(&v->leaf, l)) return false;
-    dync__ref(t);
-    if (!l.before) return true;
-    dync__ref(l.before);
-    return dync__verify_add_global(v, l.before, source);
+    dync__tensor *x = t->stopped ? NULL : dync__open(h);
+    return x ? dync__tracer_adopt(t, x) : NULL;
 }
 
-/* Cells are told before they are written. */
-static DYNC__TLS dync__verify *dync__verify_now;
-static bool dync__verify_cell_set(struct dync__cell *cell, dync_value value)
+static bool dync__trace_grad(const dync_tensor *h, bool captured, dync_tensor **result)
 {
-    dync__verify *v = dync__verify_now;
-    (void)value;
-    for (int i = 0; v && i < v->cell.n; i++)
-        if (v->cell.at[i].cell == dync__cell_handle(cell)) return false;
-    dync__verify_cell c = {dync__cell_handle(cell), cell->value, cell->value};
-    if (v) (void)!dync__vec_push(&v->cell, c);
-    return false;
-}
-DYNC__FN const dync__grad_intercept *dync__verify_intercept(void)
-{
-    static const dync__grad_intercept writes = {.cell_set = dync__verify_cell_set};
-    return &writes;
-}
-
-static void dync__verify_restore_leaf(dync__verify_leaf *l)
-{
-    dync__tensor *now = dync__tensor_grad(l->of);
-    if (now) dync__ref(now);
-    l->after = now;
-    (void)dync__tensor_set_grad(l->of, l->before);
-    dync__hooks_truncate(l->of, l->hooks);
-    dync__tensor_set_requires_grad(l->of, l->requires);
-}
-
-/* What the reference run wrote is kept aside and taken back. */
-static void dync__verify_restore(dync__verify *v)
-{
-    for (int i = 0; i < v->leaf.n; i++) dync__verify_restore_leaf(&v->leaf.at[i]);
-    for (int i = 0; i < v->cell.n; i++) {
-        dync__cell *cell = dync__cell_peek(v->cell.at[i].cell);
-        if (!cell) continue;
-        v->cell.at[i].after = cell->value;
-        cell->value = v->cell.at[i].before;
+    dync__tracer *t = captured ? dync__tracing() : dync__tracing_or_replay();
+    dync__tensor *grad = NULL;
+    if (!t) return false;
+    *result = NULL;
+    if (captured || t->fn->opt.fullgraph) {
+        dync__tensor *x = dync__trace_fake(t, h);
+        dync_status status = x ? dync__trace_grad_of(t, x, &grad) : DYNC_OK;
+        if (status != DYNC_OK)
+            dync__tracer_fail(t, status);
+        else if (grad)
+            *result = dync__handle(grad);
+        return true;
     }
-    for (int i = 0; i < v->global.n; i++) {
-        dync__storage *s = v->global.at[i].t->storage;
-        memcpy(v->global.at[i].after, s->data, s->size_bytes);
-        memcpy(s->data, v->global.at[i].before, s->size_bytes);
-    }
-    dync__tls.rng_seed = v->rng_seed;
-    dync__tls.rng_offset = v->rng_offset;
-    dync__tls.grad_enabled_off = v->grad_off;
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.grad", NULL);
+    dync__script_may_write(t);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = real ? dync_grad(real) : NULL;
+    dync__trace_pause_end(t, pause);
+    return true;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------- */
-/* |a - b| <= tolerance * (1 + |b|). Integers are exact. Order of sums and fused roundings differ
- * between eager and compiled; torch._dynamo.utils.same takes 1e-4. */
-static double dync__verify_tolerance(int dtype)
+static bool dync__trace_set_grad(dync_tensor *h, dync_tensor *grad)
 {
-    switch (dtype) {
-    case DYNC_F64: return 1e-9;
-    case DYNC_F32: return 1e-4;
-    case DYNC_F16: return 1e-2;
-    case DYNC_BF16: return 5e-2;
-    default: return 0;
-    }
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    dync__tensor *x = dync__trace_fake(t, h), *g = x && grad ? dync__trace_fake(t, grad) : NULL;
+    if (!x || (grad && !g)) return true;
+    dync_status status = dync__trace_grad_set(t, x, g ? dync__taped_value(t, g) : NULL);
+    if (status != DYNC_OK) dync__tracer_fail(t, status);
+    return true;
 }
 
-static bool dync__verify_near(const void *a, const void *b, int dtype, double tolerance)
+/* Backward inside the graph comes to a leaf: its gradient so far enters the trace. */
+static bool dync__trace_accumulate(dync__tensor *leaf, dync_status *status)
 {
-    if (tolerance == 0) return dync__load_i64(a, dtype) == dync__load_i64(b, dtype);
-    double x = dync__load_f64(a, dtype), y = dync__load_f64(b, dtype);
-    if (x != x || y != y) return x != x && y != y;
-    double gap = x > y ? x - y : y - x, size = y < 0 ? -y : y;
-    return (x >= y && x <= y) || gap <= tolerance * (1 + size);
-}
-
-static dync_status dync__verify_differs(const dync__verify *v, const char *what, const char *text)
-{
-    const char *op = dync__tls.op;
-    dync_loc at = dync__tls.at;
-    dync__tls.op = NULL; /* the text begins the message */
-    dync__tls.at = DYNC_NOWHERE;
-    dync_status status = dync__fail_class(DYNC_ERR_ACCURACY, "RuntimeError",
-                                          "incorrect results of backend %s: %s: %s%s",
-                                          v->f->backend_name, v->name, what, text);
-    dync__tls.op = op;
-    dync__tls.at = at;
-    return status;
-}
-
-static void dync__verify_number(dync__str *s, const void *p, int dtype)
-{
-    if (dync__dtype_info(dtype)->kind == 'f')
-        dync__str_addf(s, "%.9g", dync__load_f64(p, dtype));
+    dync__tracer *t = dync__tracing();
+    dync__tensor *grad;
+    if (!t || !dync__tracer_owns(t, leaf)) return false;
+    const dync__tensor *real = leaf->node ? NULL : t->env.real.at[leaf->node_output];
+    if (real && !dync__tensor_is_leaf(real))
+        *status = dync__fail(
+            DYNC_ERR_UNSUPPORTED,
+            "backward inside a function compiled with fullgraph came to a tensor that was "
+            "computed outside "
+            "(by %s): detach it before the call, or take its gradient with dync_gradients",
+            real->op ? real->op : "?");
     else
-        dync__str_addf(s, "%lld", (long long)dync__load_i64(p, dtype));
+        *status = dync__trace_grad_of(t, leaf, &grad);
+    return true;
 }
 
-/* got and expected have one dtype and shape; their memory is at got_data and expected_data. */
-static dync_status dync__verify_elements(const dync__verify *v, const char *what,
-                                         const dync__tensor *got, const char *got_data,
-                                         const dync__tensor *expected, const char *expected_data)
+/* A custom function: its forward runs really, its node hangs in the caller's autograd graph. */
+static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const dync_value *args,
+                              dync_value *result)
 {
-    double tolerance = dync__verify_tolerance(got->dtype);
-    size_t bytes = dync__dtype_info(got->dtype)->bytes;
-    int64_t index[DYNC_MAX_DIMS] = {0}, first[DYNC_MAX_DIMS] = {0}, wrong = 0;
-    const char *a = NULL, *b = NULL;
-    for (int64_t i = 0; i < got->numel; i++) {
-        int64_t x = 0, y = 0;
-        for (int d = 0; d < got->lay.ndim; d++) {
-            x += index[d] * got->lay.stride[d];
-            y += index[d] * expected->lay.stride[d];
-        }
-        const char *p = got_data + x * (int64_t)bytes, *q = expected_data + y * (int64_t)bytes;
-        if (!dync__verify_near(p, q, got->dtype, tolerance) && wrong++ == 0) {
-            a = p, b = q;
-            memcpy(first, index, sizeof first);
-        }
-        for (int d = got->lay.ndim - 1; d >= 0 && ++index[d] == got->lay.shape[d]; d--)
-            index[d] = 0;
+    dync__tracer *t = dync__tracing_or_replay();
+    dync_value real[DYNC__MAX_LEAVES];
+    char reason[128];
+    if (!t) return false;
+    *result = DYNC_NONE;
+    if (t->stopped) return true;
+    if (t->fn->opt.fullgraph && !t->tape.on && dync__apply_traced(fn, nargs, args, result))
+        return true;
+    if (dync__trace_wants_tape(t)) return true;
+    if (t->tape.on) return dync__taped_apply(t, fn, nargs, args, result);
+    dync__format(reason, sizeof reason, "torch.autograd.Function %s", fn->name ? fn->name : "?");
+    if (dync__too_many(reason, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;
+    for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
+    dync__script_may_write(t);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = dync_apply_values(fn, nargs, real);
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+/* ---- hooks ----------------------------------------------------------------------------------- */
+/* A value that its own graph has used: where one node of the tape stands for that graph, the
+ * gradients from in there pass a hook by. */
+typedef struct dync__used_in {
+    const dync__node *node;
+    int uses;
+} dync__used_in;
+
+static void dync__used_inside_count(void *user, dync__arg *a)
+{
+    dync__used_in *u = user;
+    u->uses += a->as.node == u->node;
+}
+
+static bool dync__used_inside(const dync__tracer *t, int env)
+{
+    const dync__origin *o = &t->env.origin.at[env];
+    if (!o->seg || o->seg->code.run != dync__raw_run) return false;
+    const dync__graph *g = o->seg->graph;
+    dync__used_in u = {g->node.at[g->node.n - 1]->args[0].as.list[o->out].as.node, 0};
+    for (int i = 0; i + 1 < g->node.n; i++)
+        dync__node_each_input(g->node.at[i], dync__used_inside_count, &u);
+    return u.uses > 0;
+}
+
+static bool dync__hook_late(dync__tracer *t, int env)
+{
+    if (!dync__used_inside(t, env)) return false;
+    dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "a hook on a value that was used "
+                                                          "before the last graph break: register "
+                                                          "it where the value is made"));
+    return true;
+}
+
+/* An effect on a value as it is now. One of the graph leaves it before anything later uses it, and
+ * one that the graph has written after that: no break. false: refused, or the trace begins
+ * again. */
+static bool dync__trace_on_value(dync__tracer *t, dync__tensor *x, dync__effect e)
+{
+    int env = dync__effect_env(t, x);
+    if (env < 0 || dync__tracer_written(t, x))
+        return !dync__trace_wants_tape(t) && dync__tracer_split(t, x, &e) == DYNC_OK &&
+               dync__effect_env(t, x) >= 0;
+    return !dync__hook_late(t, env) && dync__effect_add(t, true, e, x) == DYNC_OK;
+}
+
+static bool dync__trace_expose(const dync_tensor *h)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t || t->tape.walking || t->fn->opt.fullgraph) return true;
+    dync__tensor *x = dync__trace_fake(t, h);
+    int env = x ? dync__effect_env(t, x) : -1;
+    return x && (env < 0 || dync__tracer_written(t, x) ? dync__tracer_split(t, x, NULL) == DYNC_OK
+                                                       : !dync__hook_late(t, env));
+}
+
+/* Registered on the real tensor in every call; in backward over fakes it is part of the graph. */
+static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t || t->tape.walking) return false;
+    dync__tensor *x = dync__trace_fake(t, h);
+    dync__effect e = {.kind = DYNC__DO_HOOK, .fn = fn, .user = user, .id = dync__hook_reserve()};
+    *id = -1;
+    if (!x) return true;
+    if (!(x->flags & DYNC__T_REQUIRES_GRAD)) {
+        dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require "
+                                      "gradient");
+        return true;
     }
-    if (!wrong) return DYNC_OK;
-    dync__str s = {0};
-    dync__str_add(&s, " differs at ");
-    dync__shape_text(&s, got->lay.ndim, first);
-    dync__str_add(&s, ": ");
-    dync__verify_number(&s, a, got->dtype);
-    dync__str_add(&s, ", expected ");
-    dync__verify_number(&s, b, got->dtype);
-    dync__str_addf(&s, " (%s, tolerance %g; %lld of %lld elements differ)",
-                   dync__dtype_info(got->dtype)->fx, tolerance, (long long)wrong,
-                   (long long)got->numel);
-    dync_status status = dync__verify_differs(v, what, dync__str_get(&s));
-    dync__str_free(&s);
-    return status;
+    dync_status status = t->tape.on ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
+    if (t->tape.on && dync__effect_env(t, x) < 0)
+        t->tape.inner = "a hook on a value";
+    else if (t->tape.on)
+        status = status == DYNC_OK ? dync__effect_add(t, false, e, x) : status;
+    else if (!dync__trace_on_value(t, x, e))
+        return true;
+    if (status != DYNC_OK)
+        dync__tracer_fail(t, status);
+    else
+        *id = e.id;
+    return true;
 }
 
-static dync_status dync__verify_tensor(const dync__verify *v, const char *what,
-                                       const dync__tensor *got, const dync__tensor *expected)
+static bool dync__trace_remove_hook(dync_tensor *h, int id)
 {
-    if (!dync__verify_readable(got) || !dync__verify_readable(expected)) return DYNC_OK;
-    bool same = got->dtype == expected->dtype && got->lay.ndim == expected->lay.ndim;
-    for (int d = 0; same && d < got->lay.ndim; d++)
-        same = got->lay.shape[d] == expected->lay.shape[d];
-    if (same)
-        return dync__verify_elements(v, what, got, dync__tensor_data(got), expected,
-                                     dync__tensor_data(expected));
-    dync__str s = {0};
-    dync__str_add(&s, " is ");
-    dync__tensor_brief(&s, got);
-    dync__str_add(&s, ", expected ");
-    dync__tensor_brief(&s, expected);
-    dync_status status = dync__verify_differs(v, what, dync__str_get(&s));
-    dync__str_free(&s);
-    return status;
+    dync__tracer *t = dync__tracing();
+    if (!t || t->stopped) return false;
+    bool waiting = dync__effect_cancel(t, id), absent = waiting;
+    if (t->tape.on) return false; /* the fake has it too */
+    dync__tensor *x = waiting ? NULL : dync__trace_fake(t, h);
+    dync_status status = x ? dync__effect_hook_absent(t, x, id, &absent) : DYNC_OK;
+    if (status != DYNC_OK) dync__tracer_fail(t, status);
+    if (absent || !x) return true;
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.remove_hook", NULL);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    if (real) dync_remove_hook(real, id);
+    dync__trace_pause_end(t, pause);
+    return true;
 }
 
-static dync_status dync__verify_scalar(const dync__verify *v, const char *what, dync_value got,
-                                       dync_value expected)
+static bool dync__trace_retain_grad(dync_tensor *h, dync_status *status)
 {
-    bool same = got.kind == expected.kind;
-    switch (expected.kind) {
-    case DYNC_KIND_INT: same = same && got.as.i == expected.as.i; break;
-    case DYNC_KIND_BOOL: same = same && got.as.b == expected.as.b; break;
-    case DYNC_KIND_FLOAT:
-        same = same && dync__verify_near(&got.as.f, &expected.as.f, DYNC_F64, 1e-9);
-        break;
-    case DYNC_KIND_STR:
-        same = same && got.as.s && expected.as.s && strcmp(got.as.s, expected.as.s) == 0;
-        break;
-    default: break;
+    dync__tracer *t = dync__tracing();
+    dync__effect e = {.kind = DYNC__DO_RETAIN_GRAD};
+    dync__tensor *grad, *x = t ? dync__trace_fake(t, h) : NULL;
+    if (!t || !x || !(x->flags & DYNC__T_REQUIRES_GRAD)) return false;
+    if (t->tape.on) {
+        if (dync__effect_env(t, x) < 0) t->tape.inner = "dync_retain_grad";
+        *status = dync__trace_grad_of(t, x, &grad);
+        return *status != DYNC_OK;
     }
-    return same ? DYNC_OK : dync__verify_differs(v, what, " is another value");
+    *status = DYNC_ERR_RUNTIME;
+    if (dync__trace_on_value(t, x, e)) *status = DYNC_OK;
+    return true;
 }
 
-/* A value that narrowing dropped is NONE in got: nobody wants it. */
-static dync_status dync__verify_value(const dync__verify *v, dync__str *path, dync_value got,
-                                      dync_value expected, bool narrowed)
+/* ---- leaves ---------------------------------------------------------------------------------- */
+static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
 {
-    if (narrowed && got.kind == DYNC_KIND_NONE) return DYNC_OK;
-    if (got.kind == DYNC_KIND_TENSOR && expected.kind == DYNC_KIND_TENSOR) {
-        const dync__tensor *a = dync__peek(got.as.t), *b = dync__peek(expected.as.t);
-        return a && b ? dync__verify_tensor(v, dync__str_get(path), a, b) : DYNC_OK;
+    dync__tracer *t = dync__tracing();
+    dync__tensor *x = t ? dync__trace_fake(t, h) : NULL;
+    if (!x || t->tape.on) return false;
+    const dync__tensor *real = x->node ? NULL : t->env.real.at[x->node_output];
+    *leaf = real ? dync__tensor_is_leaf(real) && !(x->flags & DYNC__T_WRITTEN)
+                 : !(x->flags & DYNC__T_REQUIRES_GRAD);
+    return true;
+}
+
+static dync_status dync__requires_grad_refused(const dync__tracer *t, const dync__tensor *x,
+                                               bool on)
+{
+    int env = dync__effect_env(t, x);
+    bool leaf = t->tape.on                        ? dync__tensor_is_leaf(x)
+                : env >= 0 && t->env.real.at[env] ? dync__tensor_is_leaf(t->env.real.at[env])
+                                                  : on;
+    if (on && dync__dtype_info(x->dtype)->kind != 'f')
+        return dync__fail(DYNC_ERR_DTYPE,
+                          "only Tensors of floating point dtype can require gradients");
+    if (on || leaf) return DYNC_OK;
+    return dync__fail(DYNC_ERR_AUTOGRAD, "you can only change requires_grad flags of leaf "
+                                         "variables. If you want to use a computed variable in a "
+                                         "subgraph that doesn't require differentiation use "
+                                         "var_no_grad = dync_detach(var).");
+}
+
+/* Switched on the real tensor before what comes now is run. A tensor in use already leaves its
+ * graph first; under the tape what was recorded keeps its own history, so there it is switched at
+ * the end. */
+static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **result)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    dync__tensor *x = dync__trace_fake(t, h);
+    dync__effect e = {.kind = DYNC__DO_REQUIRES_GRAD, .on = on};
+    bool same = x && ((x->flags & DYNC__T_REQUIRES_GRAD) != 0) == on;
+    *result = same ? h : NULL;
+    if (!x || same || dync__requires_grad_refused(t, x, on) != DYNC_OK) return true;
+    int env = dync__effect_env(t, x);
+    if (!t->tape.on && (env < 0 || t->env.holder.at[env]) &&
+        (dync__trace_wants_tape(t) || dync__tracer_split(t, x, NULL) != DYNC_OK))
+        return true;
+    dync_status status = dync__effect_add(t, !t->tape.on, e, x);
+    dync__tensor_set_requires_grad(x, on);
+    if (status != DYNC_OK)
+        dync__tracer_fail(t, status);
+    else
+        *result = h;
+    return true;
+}
+
+DYNC__FN const dync__grad_intercept *dync__capture_grads(void)
+{
+    static const dync__grad_intercept grads = {.backward = dync__trace_backward,
+                                               .gradients = dync__trace_gradients,
+                                               .grad = dync__trace_grad,
+                                               .accumulate = dync__trace_accumulate,
+                                               .set_grad = dync__trace_set_grad,
+                                               .apply = dync__trace_apply,
+                                               .hook = dync__trace_hook,
+                                               .expose = dync__trace_expose,
+                                               .remove_hook = dync__trace_remove_hook,
+                                               .retain_grad = dync__trace_retain_grad,
+                                               .is_leaf = dync__trace_is_leaf,
+                                               .requires_grad_ = dync__trace_requires_grad_,
+                                               .cell_get = dync__trace_cell_get,
+                                               .cell_set = dync__trace_cell_set};
+    return dync__tracing_or_replay() ? &grads
+           : dync__verify_inside()   ? dync__verify_intercept()
+                                     : NULL;
+}
+
+/* ==== capture/install.c ============================================================================ */
+/* capture/install.c: what a traced function reads from outside, guarded, and the hooks of other
+ * folders that lead here. After grads.c, before call.c. */
+
+/* ---- modules --------------------------------------------------------------------------------- */
+/* The text of a variable, for G['text']; an expression is none. */
+static const char *dync__module_variable(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    return text && *text && strspn(text, letters) == strlen(text) && !(*text >= '0' && *text <= '9')
+               ? text
+               : NULL;
+}
+
+static void dync__capture_module_touched(dync__module *m)
+{
+    const char *text = dync__module_variable(dync__tls.module_text);
+    dync__tls.module_text = NULL; /* it is this module's, or nobody's */
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t || !t->on_tree || t->stopped) return;
+    dync__cache_entry *e = t->entry;
+    for (int i = 0; i < e->modules.n; i++)
+        if (e->modules.at[i].module == m) return;
+    dync__module_guard g = {m, m->id, m->version, text};
+    if (!dync__entry_push(e, &e->modules, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+DYNC_API void dync_guard_int(const char *global_name, const int64_t *address)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!address) {
+        dync__fail(DYNC_ERR_VALUE, "dync_guard_int: the address is NULL");
+        return;
     }
-    if (got.kind != DYNC_KIND_LIST || expected.kind != DYNC_KIND_LIST)
-        return dync__verify_scalar(v, dync__str_get(path), got, expected);
-    const dync__list *left = dync__value_list(got), *right = dync__value_list(expected);
-    if (!left || !right || left->n != right->n)
-        return dync__verify_differs(v, dync__str_get(path), " is a list of another length");
-    size_t n = path->n;
-    for (int i = 0; i < left->n; i++) {
-        dync_value a = left->items[i], b = right->items[i];
-        dync__str_addf(path, "[%d]", i);
-        DYNC__TRY(dync__verify_value(v, path, a, b, narrowed));
-        if (!path->failed) path->at[path->n = n] = 0;
+    if (!t || !t->on_tree) return;
+    dync__cache_entry *e = t->entry;
+    for (int i = 0; i < e->ints.n; i++)
+        if (e->ints.at[i].address == address) return;
+    dync__int_guard g = {dync__arena_strdup(&e->arena, global_name ? global_name : "?"), address,
+                         *address};
+    if (!g.name || !dync__entry_push(e, &e->ints, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
+}
+
+/* The variable is re-read by every call: its tensor enters the environment from there. */
+DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    dync__tensor *real = address ? dync__open(*address) : NULL;
+    if (!address) dync__fail(DYNC_ERR_VALUE, "dync_guard_tensor: the address is NULL");
+    if (!t || !t->on_tree || !real || dync__tracer_owns(t, real)) return;
+    const char *source =
+        dync__arena_printf(&t->entry->arena, "G['%s']", global_name ? global_name : "?");
+    if (!source || t->way->foreign(t, real, address, source) < 0)
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+}
+
+DYNC__FN void dync__capture_install(void)
+{
+    DYNC__ATOMIC_STORE(&dync__read_intercept_get, dync__capture_reads);
+    DYNC__ATOMIC_STORE(&dync__grad_intercept_get, dync__capture_grads);
+    DYNC__ATOMIC_STORE(&dync__module_touched, dync__capture_module_touched);
+    dync__numbers_install();
+    DYNC__ATOMIC_STORE(&dync__graph_custom_call, dync__allowed_run);
+}
+
+/* ==== capture/call.c =============================================================================== */
+/* capture/call.c: one traced call from its beginning to its end. After install.c, before
+ * lint_trace.c. */
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync__cache_entry *e,
+                                       const dync__callargs *call, const dync__path *path_or_null)
+{
+    static uint64_t ids;
+    memset(t, 0, sizeof *t);
+    t->fn = f;
+    t->entry = e;
+    t->call = call;
+    t->id = DYNC__ATOMIC_INC(&ids);
+    t->handler.call = dync__tracer_call;
+    t->handler.state = t;
+    t->way = dync__recording_way();
+    t->outer = dync__tls.capture_state;
+    t->frames_before = DYNC__ATOMIC_PEEK(&f->n_frames);
+    t->grad_mode_before = !dync__tls.grad_enabled_off;
+    dync__tls.capture_state = t;
+    dync__tls.compiling = true;
+    dync__handler_push(&t->handler);
+    t->symbols.outer = dync__tls.syms;
+    dync__tls.syms = NULL;
+    bool fresh = !e->leaf_env,
+         scripted = !path_or_null && DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now;
+    if (path_or_null) dync__path_begin(t, path_or_null);
+    if (scripted && dync__replay_begin(t)) return t->status;
+    DYNC__TRY(dync__shapes_open(t));
+    if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) *
+                                                                  sizeof *e->leaf_env)))
+        return DYNC_ERR_MEMORY;
+    for (int i = 0; i < call->n_tensors; i++) {
+        int same = e->tensor[i].same_as;
+        t->leaf[i] =
+            same >= 0 ? t->leaf[same]
+                      : dync__tracer_env_add(
+                            t, call->tensor[i],
+                            dync__fake_of(call->tensor[i],
+                                          t->symbols.sizes ? &e->leaf[i] : &call->tensor[i]->lay));
+        if (t->leaf[i] < 0) return DYNC_ERR_MEMORY;
+        if (fresh) e->leaf_env[i] = t->leaf[i];
+    }
+    if (fresh) e->n_leaf_env = t->env.real.n;
+    DYNC__TRY(dync__numbers_open(t));
+    if (scripted) dync__script_begin(t);
+    return DYNC_OK;
+}
+
+DYNC__FN void dync__tracer_close(dync__tracer *t)
+{
+    bool failed = t->status != DYNC_OK;
+    t->way->close(t);
+    dync__taped_close(t);
+    dync__effects_free(t);
+    dync__numbers_close(t);
+    for (int i = 0; i < t->rec.made.n; i++) {
+        t->rec.made.at[i]->node = NULL;
+        if (!dync__script_takes(t, t->rec.made.at[i])) dync__unref(t->rec.made.at[i]);
+    }
+    for (int i = 0; i < t->env.real.n; i++) {
+        dync__unref(t->env.real.at[i]);
+        dync__unref(t->env.fake.at[i]);
+    }
+    dync__graph_unref(t->rec.graph);
+    for (int i = 0; i < t->transient.n; i++) dync__segment_free(t->transient.at[i]);
+    dync__vec_free(&t->transient);
+    dync__vec_free(&t->rec.made);
+    dync__vec_free(&t->env.real);
+    dync__vec_free(&t->env.fake);
+    dync__vec_free(&t->env.holder);
+    dync__vec_free(&t->env.origin);
+    dync__vec_free(&t->rec.frames);
+    dync__arena_free(&t->scratch);
+    dync__script_end(t, failed);
+    dync__handler_pop(&t->handler);
+    dync__tls.capture_state = t->outer;
+    dync__tls.compiling = t->outer != NULL;
+    dync__shapes_close(t);
+}
+
+/* ---- the function runs ----------------------------------------------------------------------- */
+/* The arguments as the traced function sees them: tensors are fakes, lists are rebuilt. */
+typedef struct dync__trace_leaves {
+    dync__tracer *t;
+    int k;
+} dync__trace_leaves;
+
+static dync_tensor *dync__trace_leaf(void *user, dync_tensor *h)
+{
+    dync__trace_leaves *l = user;
+    (void)h;
+    return dync__handle(l->t->env.fake.at[l->t->leaf[l->k++]]);
+}
+
+DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
+{
+    dync__trace_leaves leaves = {t, 0};
+    for (int i = 0; i < t->call->nargs; i++) {
+        if (dync__number_argument(t, i, &out[i])) continue;
+        out[i] = dync__value_map(t->call->args[i], dync__trace_leaf, &leaves);
+        if (out[i].kind == DYNC_KIND_NONE && t->call->args[i].kind != DYNC_KIND_NONE)
+            return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
 }
 
-static dync_status dync__verify_grad(const dync__verify *v, const char *source,
-                                     const dync__tensor *got, const dync__tensor *expected)
-{
-    dync__str what = {0};
-    dync__str_addf(&what, "%s.grad", source ? source : "an input");
-    dync_status status = DYNC_OK;
-    if (got && expected)
-        status = dync__verify_tensor(v, dync__str_get(&what), got, expected);
-    else if (got || expected)
-        status =
-            dync__verify_differs(v, dync__str_get(&what),
-                                 got ? " was set, expected none" : " is none, expected a tensor");
-    dync__str_free(&what);
-    return status;
-}
-
-static dync_status dync__verify_effects(const dync__verify *v)
-{
-    for (int i = 0; i < v->n; i++)
-        DYNC__TRY(dync__verify_grad(v, v->source[i], dync__tensor_grad(v->real[i]),
-                                    dync__tensor_grad(v->copy[i])));
-    for (int i = 0; i < v->leaf.n; i++) {
-        const dync__verify_leaf *l = &v->leaf.at[i];
-        const dync__tensor *now = dync__tensor_grad(l->of);
-        if (l->after != l->before) DYNC__TRY(dync__verify_grad(v, l->source, now, l->after));
-        /* the same tensor is compared as a global is */
-        else if (now != l->before)
-            DYNC__TRY(dync__verify_grad(v, l->source, now, NULL));
-    }
-    dync__str path = {0};
-    dync_status status = DYNC_OK;
-    for (int i = 0; i < v->cell.n && status == DYNC_OK; i++) {
-        const dync__cell *cell = dync__cell_peek(v->cell.at[i].cell);
-        if (!cell) continue;
-        dync__str_addf(&path, "the cell %s", cell->name);
-        status = dync__verify_scalar(v, dync__str_get(&path), cell->value, v->cell.at[i].after);
-        dync__str_free(&path);
-    }
-    return status;
-}
-
-static dync_status dync__verify_writes(const dync__verify *v)
-{
-    dync_status status = DYNC_OK;
-    for (int i = 0; i < v->n && status == DYNC_OK; i++)
-        status = dync__verify_tensor(v, v->source[i] ? v->source[i] : "an input", v->real[i],
-                                     v->copy[i]);
-    for (int i = 0; i < v->global.n && status == DYNC_OK; i++) {
-        const dync__verify_global *g = &v->global.at[i];
-        size_t offset = (size_t)g->t->lay.offset * dync__dtype_info(g->t->dtype)->bytes;
-        status = dync__verify_elements(v, g->source, g->t, dync__tensor_data(g->t), g->t,
-                                       g->after + offset);
-    }
-    return status;
-}
-
-/* Both ways have run; the result stays in the caller's scope. */
-static dync_status dync__verify_compare(dync__verify *v, dync_value *got, bool narrowed)
-{
-    dync__str path = {0};
-    dync_status status = DYNC_OK;
-    if (v->error.status == DYNC_ERR_MEMORY) {
-        dync__error_raise(&v->error);
-        status = DYNC_ERR_MEMORY;
-    } else if (v->error.status != DYNC_OK) {
-        status = dync__verify_differs(v, "it runs, eager fails: ", v->error.message);
-    } else {
-        dync__str_add(&path, "the result");
-        status = dync__verify_value(v, &path, *got, v->expected, narrowed);
-    }
-    dync__str_free(&path);
-    if (status == DYNC_OK) status = dync__verify_writes(v);
-    return status == DYNC_OK ? dync__verify_effects(v) : status;
-}
-
-static void dync__verify_close(dync__verify *v, dync_value *keep)
-{
-    dync_scope scope = v->scope;
-    dync__verify_free(v);
-    dync__scope_end_keep(&scope, keep);
-}
-
-/* ---- a cached call --------------------------------------------------------------------------- */
-typedef struct dync__verify_walk {
-    const dync__verify *v;
-    int k;
-} dync__verify_walk;
-
-static dync_tensor *dync__verify_arg(void *user, dync_tensor *h)
-{
-    dync__verify_walk *w = user;
-    (void)h;
-    return dync__handle(w->v->copy[w->k++]);
-}
-
-static void dync__verify_reference(dync__verify *v, const dync__callargs *call)
+/* Runs the C function in an open trace. */
+static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
 {
     dync_value args[DYNC__MAX_LEAVES * 2];
-    dync__verify_walk walk = {v, 0};
+    uint64_t errors = dync__error_count();
+    DYNC__TRY(dync__trace_arguments(t, args));
+    dync_value r = dync__frame_body(t, &t->fn->callee, t->fn->name, t->call->nargs, args);
+    if (t->status != DYNC_OK || t->tape.restart) return t->status;
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
+    dync__lint_result(t, &r);
+    return t->way->finish(t, r, out);
+}
+
+/* What a trace that begins again has left in its entry: under fullgraph nothing else has seen it
+ * yet. */
+static void dync__trace_undo(dync__cache_entry *e)
+{
+    e->foreign.n = e->ints.n = e->modules.n = e->cells.n = 0;
+    e->root = NULL;
+    e->leaf_env = NULL;
+    e->n_env = 0;
+}
+
+static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
+{
+    if (!e->root && !DYNC__ATOMIC_LOAD(&e->open)) {
+        e->root = dync__arena_alloc(&e->arena, sizeof *e->root);
+        if (!e->root) return DYNC_ERR_MEMORY;
+        e->root->grad_mode_after = -1;
+    }
+    t->on_tree = !DYNC__ATOMIC_LOAD(&e->open);
+    t->at = t->on_tree && !t->path.n ? e->root : NULL;
+    return dync__trace_body(t, out);
+}
+
+/* A first trace under fullgraph is kept quiet: where it comes to a backward, a second one is the
+ * real one. So is that where sizes are symbolic: what cannot be traced with them (restart, again)
+ * is with plain ones. */
+static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
+{
+    if (!t->fn->opt.fullgraph || (t->tape.on && !t->symbols.sizes))
+        return dync__trace_once(t, e, out);
     dync__error_guard guard;
+    uint64_t errors = dync__error_count();
     dync__error_guard_begin(&guard);
-    dync__verify_running = true;
-    dync__verify_now = v;
-    for (int i = 0; i < call->nargs; i++)
-        args[i] = dync__value_map(call->args[i], dync__verify_arg, &walk);
-    v->expected = dync__callee_invoke(&v->f->callee, call->nargs, args);
-    dync__verify_running = false;
-    dync__verify_now = NULL;
-    v->error = dync__error_guard_end(&guard);
-    dync__verify_restore(v);
-}
-
-/* Runs the C function on copies. NULL: nothing to compare (it is off, or the entry is traced). */
-DYNC__FN dync__verify *dync__verify_begin(const dync__compiled *f, const dync__cache_entry *e,
-                                          const dync__callargs *call)
-{
-    if (!dync__verify_on() || e->open || call->nargs > DYNC__MAX_LEAVES * 2) return NULL;
-    dync__verify *v = dync__verify_new(f, f->name, call->n_tensors, call->tensor);
-    if (!v) return NULL;
-    bool ok = true;
-    for (int i = 0; i < v->n; i++) v->source[i] = e->tensor[i].source;
-    for (int i = 0; i < e->foreign.n && ok; i++) {
-        const dync__foreign *g = &e->foreign.at[i];
-        dync__tensor *t = g->owner ? NULL : dync__peek(g->address ? *g->address : g->handle);
-        if (t)
-            ok = dync__verify_add_global(v, t, g->guard.source) &&
-                 dync__verify_add_leaf(v, t, g->guard.source);
-    }
-    if (ok) {
-        dync__verify_reference(v, call);
-        return v;
-    }
-    dync_value none = DYNC_NONE;
-    dync__verify_close(v, &none);
-    return NULL;
-}
-
-/* v is taken over. status and *result are those of the compiled call. */
-DYNC__FN dync_status dync__verify_end(dync__verify *v, dync_status status, dync_value *result)
-{
-    if (status == DYNC_OK) status = dync__verify_compare(v, result, false);
-    if (status != DYNC_OK) *result = DYNC_NONE;
-    dync__verify_close(v, result);
+    dync_status status = dync__trace_once(t, e, out);
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    t->tape.restart |= t->tape.on && status != DYNC_OK && status != DYNC_ERR_MEMORY &&
+                       t->symbols.sizes->violated < 0;
+    if (t->tape.restart)
+        dync__tls.error_count = errors;
+    else
+        dync__error_raise(&inner);
     return status;
 }
 
-/* ---- a segment ------------------------------------------------------------------------------- */
-static dync_value dync__verify_list(dync__tensor *const *t, int n)
+DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
+                                      const dync__callargs *call, const dync__path *path_or_null,
+                                      dync_value *result)
 {
-    dync_value list = dync__list_new(n);
-    for (int i = 0; list.kind == DYNC_KIND_LIST && i < n; i++)
-        if (t[i])
-            dync__list_set(list, i,
-                           t[i]->flags & DYNC__T_NUMBER ? dync__number_value(t[i])
-                                                        : dync_v_tensor(dync__handle(t[i])));
-    return list;
+    dync__tracer t;
+    if (call->nargs > DYNC__MAX_LEAVES * 2)
+        return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__MAX_LEAVES * 2);
+    bool fresh = !e->root;
+    dync_status status = dync__tracer_open(&t, f, e, call, path_or_null);
+    t.fresh = fresh;
+    if (fresh) dync__callbacks_start();
+    dync_scope scope = dync_scope_begin();
+    dync__outval out;
+    *result = DYNC_NONE;
+    if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
+    while (t.tape.restart) {
+        bool again = t.tape.on;
+        dync__tls.grad_enabled_off = !t.grad_mode_before;
+        dync_scope_end(&scope);
+        dync__tracer_close(&t);
+        dync__trace_undo(e);
+        if (again) dync__shapes_give_up(e, call);
+        scope = dync_scope_begin();
+        status = dync__tracer_open(&t, f, e, call, NULL);
+        t.fresh = fresh;
+        dync__taped_open(&t);
+        dync__lint_restart(&t);
+        if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
+    }
+    if (t.fresh) dync__callbacks_end();
+    if (status != DYNC_OK) dync__tls.grad_enabled_off = !t.grad_mode_before;
+    dync_scope_end(&scope);
+    /* into the caller's scope, texts too */
+    if (status == DYNC_OK) *result = dync__outval_build(&out, t.env.real.at);
+    dync__tracer_close(&t);
+    return status;
 }
 
-/* Interprets the segment's graph on copies of its inputs. */
-DYNC__FN dync__verify *dync__verify_segment_begin(const dync__compiled *f, const dync__segment *s,
-                                                  dync__tensor *const *in)
+/* ==== capture/lint_trace.c ========================================================================= */
+/* capture/lint_trace.c: the second trace of lint (lint.c). After call.c. */
+
+static void dync__lint_retrace(dync__lint *l, dync__compiled *f, dync__cache_entry *scratch,
+                               const dync__callargs *call)
 {
-    if (!dync__verify_on()) return NULL;
-    dync__verify *v = dync__verify_new(f, f->name, s->n_in, in);
-    if (!v) return NULL;
-    dync__arena arena = {0};
-    dync__arg *args = dync__arena_alloc(&arena, (size_t)(v->n + 1) * sizeof *args), out = {0};
-    dync__error_guard guard;
-    dync_value none = DYNC_NONE;
-    if (!args) {
-        dync__verify_close(v, &none);
-        return NULL;
+    dync__tracer t;
+    dync_value args[DYNC__MAX_LEAVES * 2];
+    dync_scope scope = dync_scope_begin();
+    l->entry = scratch;
+    l->second = true;
+    dync__map_free(&l->made);
+    bool ok = dync__tracer_open(&t, f, scratch, call, NULL) == DYNC_OK;
+    if (l->taped) dync__taped_open(&t);
+    if (ok && dync__trace_arguments(&t, args) == DYNC_OK) {
+        dync_value r = dync__frame_body(&t, &f->callee, f->name, call->nargs, args);
+        if (!t.stopped) dync__lint_result(&t, &r);
+        if (l->at < l->row.n && !l->failed && !l->over)
+            dync__lint_tell_row(l, &l->row.at[l->at], NULL);
     }
-    for (int i = 0; i < v->n; i++) {
-        args[i] = in[i]->flags & DYNC__T_NUMBER ? dync__arg_value(dync__number_value(in[i]))
-                                                : dync__arg_t(v->copy[i]);
-        v->source[i] = s->graph->node.at[i]->source;
+    dync__tracer_close(&t);
+    dync_scope_end(&scope);
+}
+
+/* status: of the first trace. Takes l over; leaves grad mode, random state, errors as they were. */
+DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry *e,
+                             const dync__callargs *call, dync_status status)
+{
+    dync__error_guard guard;
+    bool grad_off = dync__tls.grad_enabled_off,
+         again = status == DYNC_OK && !l->failed && !e->effects;
+    uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
+    dync__lint_swap(l->outer);
+    if (again && e->open) { /* the next call compares */
+        l->second = true;
+        l->over = false;
+        dync__map_free(&l->made);
+        e->lint = l;
+        return;
     }
     dync__error_guard_begin(&guard);
-    dync__verify_running = true;
-    if (dync__graph_eval(s->graph, args, v->n, &arena, &out) == DYNC_OK)
-        v->expected = dync__arg_to_value(&out);
-    dync__verify_running = false;
-    v->error = dync__error_guard_end(&guard);
-    dync__arena_free(&arena);
-    dync__verify_restore(v);
-    return v;
-}
-
-DYNC__FN dync_status dync__verify_segment_end(dync__verify *v, dync_status status,
-                                              dync__tensor **out, int n_out)
-{
-    dync_value none = DYNC_NONE, got = status == DYNC_OK ? dync__verify_list(out, n_out) : none;
-    if (status == DYNC_OK) status = dync__verify_compare(v, &got, true);
-    for (int i = 0; status != DYNC_OK && i < n_out; i++) {
-        dync__unref(out[i]);
-        out[i] = NULL;
+    dync__cache_entry *scratch = again ? dync__calloc(sizeof *scratch) : NULL;
+    if (scratch) {
+        dync__lint *outer = dync__lint_swap(l);
+        dync__tls.grad_enabled_off = !e->grad_mode;
+        scratch->dynamic = e->dynamic; /* the same sizes are symbolic */
+        if (dync__guards_make(scratch, f, call) == DYNC_OK) dync__lint_retrace(l, f, scratch, call);
+        dync__constants_free(scratch);
+        dync__shapes_free(scratch);
+        dync__arena_free(&scratch->arena);
+        dync__free(scratch, sizeof *scratch);
+        dync__lint_swap(outer);
     }
-    dync__verify_close(v, &none);
-    return status;
+    dync__error_guard_end(&guard);
+    dync__tls.grad_enabled_off = grad_off;
+    dync__tls.rng_seed = seed;
+    dync__tls.rng_offset = offset;
+    dync__lint_free(l);
 }
 DYNC__WARM
 
-/* ==== capture/cache.c ============================================================================== */
-/* capture/cache.c: a compiled function: its entries, the way of one call through them, and the
- * recompile limit. After intercept.c.
+/* ==== capture/tree.c =============================================================================== */
+/* capture/tree.c: runs a closed entry: its tree from the root, segment by segment, outcome by outcome,
+ * with the results where the caller wants them. After lint_trace.c, before cache.c. */
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+typedef struct dync__call_run_state {
+    /* tensor or list of them that the caller wants the result in, or NULL */
+    const dync_value *into;
+    dync__tensor **env; /* places; owned references from n_leaf on */
+    dync__path_step *path;
+    int n_env, n_path, cap_path;
+    dync__tensor *few_env[32];
+    dync__path_step few_path[32];
+} dync__call_run_state;
+
+static void dync__run_close(dync__call_run_state *r, int n_leaf)
+{
+    for (int i = n_leaf; i < r->n_env; i++) dync__unref(r->env[i]);
+    if (r->env != r->few_env) dync__free(r->env, (size_t)r->n_env * sizeof *r->env);
+    if (r->path != r->few_path) dync__free(r->path, (size_t)r->cap_path * sizeof *r->path);
+}
+
+/* Room for every place of the entry: another thread may have grown its tree since the call
+ * began. */
+static dync_status dync__run_reserve_env(dync__call_run_state *r, int n)
+{
+    if (n <= r->n_env) return DYNC_OK;
+    if (n <= DYNC__COUNT_OF(r->few_env)) {
+        memset(r->env + r->n_env, 0, (size_t)(n - r->n_env) * sizeof *r->env);
+        r->n_env = n;
+        return DYNC_OK;
+    }
+    dync__tensor **env = dync__calloc((size_t)n * sizeof *env);
+    if (!env) return DYNC_ERR_MEMORY;
+    memcpy(env, r->env, (size_t)r->n_env * sizeof *env);
+    if (r->env != r->few_env) dync__free(r->env, (size_t)r->n_env * sizeof *r->env);
+    r->env = env;
+    r->n_env = n;
+    return DYNC_OK;
+}
+
+static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_entry *e,
+                                  const dync__callargs *call, const dync_value *into)
+{
+    r->into = into;
+    r->env = r->few_env;
+    r->path = r->few_path;
+    r->cap_path = DYNC__COUNT_OF(r->few_path);
+    r->n_path = r->n_env = 0;
+    dync_status status = dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env));
+    /* borrowed: the caller holds them */
+    for (int i = 0; i < call->n_tensors && status == DYNC_OK; i++)
+        r->env[e->leaf_env[i]] = call->tensor[i];
+    for (int k = 0; k < e->n_numbers && status == DYNC_OK; k++)
+        if (!(r->env[e->n_leaf_env + k] = dync__number_tensor(call->args[e->number_arg[k]])))
+            status = DYNC_ERR_MEMORY;
+    return status;
+}
+
+static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tnode *n,
+                                     dync__call_run_state *r)
+{
+    for (int i = 0; i < n->foreign.n; i++) {
+        const dync__foreign *f = dync__entry_item(&e->foreign, n->foreign.at[i].index);
+        const dync__tensor *owner = f->owner ? r->env[n->foreign.at[i].owner_env] : NULL;
+        dync__tensor *x = owner ? dync__tensor_grad(owner)
+                                : dync__peek(f->address ? *f->address : f->handle);
+        if (!x) return dync__fail(DYNC_ERR_VALUE, "%s is gone", f->guard.source);
+        dync__unref(r->env[n->foreign.at[i].env]);
+        dync__ref(r->env[n->foreign.at[i].env] = x);
+    }
+    return DYNC_OK;
+}
+
+/* ---- results where the caller wants them ----------------------------------------------------- */
+/* The tensor that the caller wants place env in, if the call's last segment may write it: nothing
+ * else of the call lies on its memory. */
+static dync__tensor *dync__into_target(const dync__call_run_state *r, const dync_value *into,
+                                       const dync__outval *result, int env)
+{
+    const dync__list *l = into->kind == DYNC_KIND_LIST ? dync__list_peek(into->as.l) : NULL;
+    if (result->kind == DYNC_KIND_LIST && l && l->n == result->n) {
+        dync__tensor *found = NULL;
+        for (int i = 0; i < result->n && !found; i++)
+            found = dync__into_target(r, &l->items[i], &result->as.items[i], env);
+        return found;
+    }
+    dync__tensor *t = result->kind == DYNC_KIND_TENSOR && result->n == env &&
+                              into->kind == DYNC_KIND_TENSOR
+                          ? dync__peek(into->as.t)
+                          : NULL;
+    if (!t || t->grad || (t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_FAKE))) return NULL;
+    for (int i = 0; i < r->n_env; i++)
+        if (r->env[i] && dync__memory_meets(t, r->env[i])) return NULL;
+    return t;
+}
+
+DYNC__RARE static int dync__outval_uses(const dync__outval *o, int env)
+{
+    int n = o->kind == DYNC_KIND_TENSOR && o->n == env;
+    for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++)
+        n += dync__outval_uses(&o->as.items[i], env);
+    return n;
+}
+
+/* Targets of a segment's outputs; false: there are none. */
+static bool dync__into_targets(const dync__call_run_state *r, const dync__segref *ref,
+                               const dync__outval *result, dync__tensor **target)
+{
+    bool any = false;
+    for (int i = 0; i < ref->seg->n_out; i++) {
+        target[i] = dync__outval_uses(result, ref->out_env[i]) == 1
+                        ? dync__into_target(r, r->into, result, ref->out_env[i])
+                        : NULL;
+        for (int k = 0; k < i && target[i]; k++)
+            if (target[k] && dync__memory_meets(target[i], target[k])) target[i] = NULL;
+        any |= target[i] != NULL;
+    }
+    return any;
+}
+
+/* ---- from node to node ----------------------------------------------------------------------- */
+/* last: what the call returns, where this is its last segment and r->into is wanted; else NULL. */
+static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_state *r,
+                                     const dync__outval *last)
+{
+    dync__segment *s = ref->seg;
+    dync__tensor *few_in[DYNC__FEW], *few_out[DYNC__FEW], *target[DYNC__FEW];
+    dync__tensor **in = dync__room(few_in, DYNC__FEW, s->n_in, sizeof *in),
+                 **out = dync__room(few_out, DYNC__FEW, s->n_out, sizeof *out);
+    dync_status status = in && out ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->n_in && in; i++) in[i] = r->env[ref->in_env[i]];
+    dync__tls.grad_enabled_off = !s->grad_mode;
+    bool direct = last && s->n_out <= DYNC__FEW && dync__into_targets(r, ref, last, target);
+    if (status == DYNC_OK)
+        status = direct ? dync__segment_run_into(s, s->n_in, in, out, target)
+                        : dync__segment_run(s, s->n_in, in, out);
+    for (int i = 0; i < s->n_out && status == DYNC_OK; i++) {
+        dync__unref(r->env[ref->out_env[i]]);
+        r->env[ref->out_env[i]] = out[i];
+    }
+    dync__room_end(in, few_in, s->n_in, sizeof *in);
+    dync__room_end(out, few_out, s->n_out, sizeof *out);
+    return status;
+}
+
+/* Segments in order, each effect after those that it follows. */
+static dync_status dync__run_tnode(const dync__tnode *n, dync__call_run_state *r, bool returns)
+{
+    int k = 0;
+    bool direct = r->into && returns && !n->effect.n;
+    for (int i = 0; i <= n->seg.n; i++) {
+        for (; DYNC__UNLIKELY(k < n->effect.n) && n->effect.at[k].after == i; k++)
+            DYNC__TRY(dync__effect_run(&n->effect.at[k], r->env));
+        if (i < n->seg.n)
+            DYNC__TRY(dync__run_segment(&n->seg.at[i], r,
+                                        direct && i == n->seg.n - 1 ? &n->result : NULL));
+    }
+    return DYNC_OK;
+}
+
+/* What follows an outcome; NULL where it is not known, or a thread still traces it. */
+static const dync__tnode *dync__tnode_after(const dync__tnode *n, int64_t outcome)
+{
+    int known = DYNC__ATOMIC_LOAD(&n->n_outcomes);
+    for (int i = 0; i < known; i++)
+        if (n->outcome[i].value == outcome &&
+            DYNC__ATOMIC_LOAD(&n->outcome[i].next->kind) != DYNC__TN_OPEN)
+            return n->outcome[i].next;
+    return NULL;
+}
+
+static dync_status dync__outcome_step(dync__call_run_state *r, const dync__tnode *n,
+                                      int64_t outcome)
+{
+    if (r->n_path == r->cap_path) {
+        int cap = 2 * r->cap_path;
+        dync__path_step *path = dync__alloc((size_t)cap * sizeof *path);
+        if (!path) return DYNC_ERR_MEMORY;
+        memcpy(path, r->path, (size_t)r->n_path * sizeof *path);
+        if (r->path != r->few_path) dync__free(r->path, (size_t)r->cap_path * sizeof *r->path);
+        r->path = path;
+        r->cap_path = cap;
+    }
+    r->path[r->n_path].node = (dync__tnode *)(uintptr_t)n;
+    r->path[r->n_path++].outcome = outcome;
+    return DYNC_OK;
+}
+
+static dync_status dync__run_branch(const dync__tnode *n, dync__call_run_state *r,
+                                    const dync__tnode **next)
+{
+    dync__tensor *x = r->env[n->branch_env];
+    if (!x) return dync__fail(DYNC_ERR_INTERNAL, "a branch of a compiled function lost its value");
+    double v = (dync_item)(dync__handle(x));
+    int64_t value = n->branch_bool ? v != 0 : (int64_t)v;
+    *next = dync__tnode_after(n, value);
+    return dync__outcome_step(r, n, value);
+}
+
+/* One tensor: what a segment made goes over to the caller. */
+static dync_value dync__result_take(const dync__cache_entry *e, dync__call_run_state *r, int env)
+{
+    dync__tensor *x = r->env[env];
+    if (env < e->n_leaf_env)
+        dync__ref(x);
+    else
+        r->env[env] = NULL;
+    return dync_v_tensor(dync__give(x));
+}
+
+/* From a node on. *unknown: the tree ends at an outcome it does not know; r holds the way there. */
+static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode *n,
+                                   dync__call_run_state *r, dync_value *result, bool *unknown)
+{
+    *unknown = false;
+    for (;;) {
+        DYNC__TRY(dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env)));
+        if (n->foreign.n) DYNC__TRY(dync__run_foreign(e, n, r));
+        if (n->cell.n) DYNC__TRY(dync__cells_enter(e, n, r->env));
+        bool last = DYNC__ATOMIC_LOAD(&n->kind) != DYNC__TN_BRANCH;
+        DYNC__TRY(dync__run_tnode(n, r, last));
+        if (last) break;
+        const dync__tnode *next = NULL;
+        DYNC__TRY(dync__run_branch(n, r, &next));
+        if (!next) {
+            *unknown = true;
+            return DYNC_OK;
+        }
+        n = next;
+    }
+    *result = n->result.kind == DYNC_KIND_TENSOR ? dync__result_take(e, r, n->result.n)
+                                                 : dync__outval_build(&n->result, r->env);
+    dync__tls.grad_enabled_off = n->grad_mode_after >= 0 ? !n->grad_mode_after : !e->grad_mode;
+    return DYNC_OK;
+}
+
+/* The outcome that r ended at is traced, by one thread at a time; the others find it known when
+ * their turn comes. */
+static dync_status dync__call_extend(dync__compiled *f, dync__cache_entry *e,
+                                     const dync__callargs *call, dync__call_run_state *r,
+                                     dync_value *result)
+{
+    bool unknown = true;
+    while (unknown) {
+        int32_t idle = 0;
+        while (!DYNC__ATOMIC_CAS(&e->extending, &idle, 1)) idle = 0;
+        const dync__path_step *last = &r->path[r->n_path - 1];
+        const dync__tnode *next = dync__tnode_after(last->node, last->outcome);
+        if (!next) break;
+        DYNC__ATOMIC_STORE(&e->extending, 0);
+        DYNC__TRY(dync__entry_run(e, next, r, result, &unknown));
+        if (!unknown) return DYNC_OK;
+    }
+    dync__tls.grad_enabled_off = !e->grad_mode;
+    DYNC__COUNTER_ADD(recompiles, 1);
+    dync__path path = {.step = r->path, .n = r->n_path, .found = r->env, .n_found = r->n_env};
+    dync_status status = dync__trace_call(f, e, call, &path, result);
+    /* a half-grown tree is not kept */
+    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&e->dead, true);
+    DYNC__ATOMIC_STORE(&e->extending, 0);
+    return status;
+}
+
+/* An entry with an opaque break: traced again. */
+static dync_status dync__call_open(dync__compiled *f, dync__cache_entry *e,
+                                   const dync__callargs *call, dync_value *result)
+{
+    dync__lint *lint = dync__lint_resume(e);
+    dync_status status = dync__trace_call(f, e, call, NULL, result);
+    dync__lint_resumed(lint);
+    return status;
+}
+
+DYNC__FN dync_status dync__call_entry(dync__compiled *f, dync__cache_entry *e,
+                                      const dync__callargs *call, const dync_value *into,
+                                      dync_value *result)
+{
+    if (DYNC__ATOMIC_LOAD(&e->open)) return dync__call_open(f, e, call, result);
+    dync__call_run_state r;
+    bool unknown = false;
+    dync_status status = dync__run_open(&r, e, call, into);
+    if (status == DYNC_OK) status = dync__entry_run(e, e->root, &r, result, &unknown);
+    if (status == DYNC_OK && unknown) status = dync__call_extend(f, e, call, &r, result);
+    if (status != DYNC_OK) dync__tls.grad_enabled_off = !e->grad_mode;
+    dync__run_close(&r, e->n_leaf_env);
+    return status;
+}
+
+/* ==== capture/compiled.c =========================================================================== */
+/* capture/compiled.c: the life of compiled functions and their entries. After tree.c, before miss.c.
  *
- * Lookups take no lock: entries are published by a release store at the head of a list and freed
- * only when no call is in flight. The lock covers insertion only; no lock is held while user code
- * runs. */
+ * Entries are published by a release store at the head of a list and freed only when no call is in
+ * flight. */
 
 static struct {
     dync__mutex lock;
@@ -71542,8 +72074,7 @@ static struct {
     uint64_t ids;
 } dync__all_compiled;
 
-/* ---- life ------------------------------------------------------------------------------------ */
-DYNC__RARE static void dync__entry_free(dync__cache_entry *e)
+DYNC__RARE DYNC__FN void dync__entry_free(dync__cache_entry *e)
 {
     if (!e) return;
     dync__scripts_free(e->scripts);
@@ -71675,7 +72206,7 @@ DYNC__RARE DYNC__FN void dync__capture_forget_module(const dync__module *m)
 
 /* Dead entries leave the list. They are freed at once where only the thread that made f ever called
  * it and this is its only call in flight; else with f. */
-DYNC__RARE static void dync__compiled_bury(dync__compiled *f)
+DYNC__RARE DYNC__FN void dync__compiled_bury(dync__compiled *f)
 {
     dync__lock(&f->lock);
     for (dync__cache_entry **p = &f->entries; *p;) {
@@ -71699,291 +72230,10 @@ DYNC__RARE static void dync__compiled_bury(dync__compiled *f)
     dync__entries_free(grave);
 }
 
-/* ---- running a closed entry ------------------------------------------------------------------ */
-typedef struct dync__call_run_state {
-    /* tensor or list of them that the caller wants the result in, or NULL */
-    const dync_value *into;
-    dync__tensor **env; /* places; owned references from n_leaf on */
-    dync__path_step *path;
-    int n_env, n_path, cap_path;
-    dync__tensor *few_env[32];
-    dync__path_step few_path[32];
-} dync__call_run_state;
+/* ==== capture/miss.c =============================================================================== */
+/* capture/miss.c: a call that no entry serves: why, whether there may be one more, and its first trace.
+ * After compiled.c, before cache.c. */
 
-static void dync__run_close(dync__call_run_state *r, int n_leaf)
-{
-    for (int i = n_leaf; i < r->n_env; i++) dync__unref(r->env[i]);
-    if (r->env != r->few_env) dync__free(r->env, (size_t)r->n_env * sizeof *r->env);
-    if (r->path != r->few_path) dync__free(r->path, (size_t)r->cap_path * sizeof *r->path);
-}
-
-/* Room for every place of the entry: another thread may have grown its tree since the call
- * began. */
-static dync_status dync__run_reserve_env(dync__call_run_state *r, int n)
-{
-    if (n <= r->n_env) return DYNC_OK;
-    if (n <= DYNC__COUNT_OF(r->few_env)) {
-        memset(r->env + r->n_env, 0, (size_t)(n - r->n_env) * sizeof *r->env);
-        r->n_env = n;
-        return DYNC_OK;
-    }
-    dync__tensor **env = dync__calloc((size_t)n * sizeof *env);
-    if (!env) return DYNC_ERR_MEMORY;
-    memcpy(env, r->env, (size_t)r->n_env * sizeof *env);
-    if (r->env != r->few_env) dync__free(r->env, (size_t)r->n_env * sizeof *r->env);
-    r->env = env;
-    r->n_env = n;
-    return DYNC_OK;
-}
-
-static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_entry *e,
-                                  const dync__callargs *call, const dync_value *into)
-{
-    r->into = into;
-    r->env = r->few_env;
-    r->path = r->few_path;
-    r->cap_path = DYNC__COUNT_OF(r->few_path);
-    r->n_path = r->n_env = 0;
-    dync_status status = dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env));
-    /* borrowed: the caller holds them */
-    for (int i = 0; i < call->n_tensors && status == DYNC_OK; i++)
-        r->env[e->leaf_env[i]] = call->tensor[i];
-    for (int k = 0; k < e->n_numbers && status == DYNC_OK; k++)
-        if (!(r->env[e->n_leaf_env + k] = dync__number_tensor(call->args[e->number_arg[k]])))
-            status = DYNC_ERR_MEMORY;
-    return status;
-}
-
-static dync_status dync__outcome_step(dync__call_run_state *r, const dync__tnode *n,
-                                      int64_t outcome)
-{
-    if (r->n_path == r->cap_path) {
-        int cap = 2 * r->cap_path;
-        dync__path_step *path = dync__alloc((size_t)cap * sizeof *path);
-        if (!path) return DYNC_ERR_MEMORY;
-        memcpy(path, r->path, (size_t)r->n_path * sizeof *path);
-        if (r->path != r->few_path) dync__free(r->path, (size_t)r->cap_path * sizeof *r->path);
-        r->path = path;
-        r->cap_path = cap;
-    }
-    r->path[r->n_path].node = (dync__tnode *)(uintptr_t)n;
-    r->path[r->n_path++].outcome = outcome;
-    return DYNC_OK;
-}
-
-static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tnode *n,
-                                     dync__call_run_state *r)
-{
-    for (int i = 0; i < n->foreign.n; i++) {
-        const dync__foreign *f = dync__entry_item(&e->foreign, n->foreign.at[i].index);
-        const dync__tensor *owner = f->owner ? r->env[n->foreign.at[i].owner_env] : NULL;
-        dync__tensor *x = owner ? dync__tensor_grad(owner)
-                                : dync__peek(f->address ? *f->address : f->handle);
-        if (!x) return dync__fail(DYNC_ERR_VALUE, "%s is gone", f->guard.source);
-        dync__unref(r->env[n->foreign.at[i].env]);
-        dync__ref(r->env[n->foreign.at[i].env] = x);
-    }
-    return DYNC_OK;
-}
-
-/* ---- results where the caller wants them ----------------------------------------------------- */
-/* The tensor that the caller wants place env in, if the call's last segment may write it: nothing
- * else of the call lies on its memory. */
-static dync__tensor *dync__into_target(const dync__call_run_state *r, const dync_value *into,
-                                       const dync__outval *result, int env)
-{
-    const dync__list *l = into->kind == DYNC_KIND_LIST ? dync__list_peek(into->as.l) : NULL;
-    if (result->kind == DYNC_KIND_LIST && l && l->n == result->n) {
-        dync__tensor *found = NULL;
-        for (int i = 0; i < result->n && !found; i++)
-            found = dync__into_target(r, &l->items[i], &result->as.items[i], env);
-        return found;
-    }
-    dync__tensor *t = result->kind == DYNC_KIND_TENSOR && result->n == env &&
-                              into->kind == DYNC_KIND_TENSOR
-                          ? dync__peek(into->as.t)
-                          : NULL;
-    if (!t || t->grad || (t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_FAKE))) return NULL;
-    for (int i = 0; i < r->n_env; i++)
-        if (r->env[i] && dync__memory_meets(t, r->env[i])) return NULL;
-    return t;
-}
-
-DYNC__RARE static int dync__outval_uses(const dync__outval *o, int env)
-{
-    int n = o->kind == DYNC_KIND_TENSOR && o->n == env;
-    for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++)
-        n += dync__outval_uses(&o->as.items[i], env);
-    return n;
-}
-
-/* Targets of a segment's outputs; false: there are none. */
-static bool dync__into_targets(const dync__call_run_state *r, const dync__segref *ref,
-                               const dync__outval *result, dync__tensor **target)
-{
-    bool any = false;
-    for (int i = 0; i < ref->seg->n_out; i++) {
-        target[i] = dync__outval_uses(result, ref->out_env[i]) == 1
-                        ? dync__into_target(r, r->into, result, ref->out_env[i])
-                        : NULL;
-        for (int k = 0; k < i && target[i]; k++)
-            if (target[k] && dync__memory_meets(target[i], target[k])) target[i] = NULL;
-        any |= target[i] != NULL;
-    }
-    return any;
-}
-
-/* last: what the call returns, where this is its last segment and r->into is wanted; else NULL. */
-static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_state *r,
-                                     const dync__outval *last)
-{
-    dync__segment *s = ref->seg;
-    dync__tensor *few_in[DYNC__FEW], *few_out[DYNC__FEW], *target[DYNC__FEW];
-    dync__tensor **in = dync__room(few_in, DYNC__FEW, s->n_in, sizeof *in),
-                 **out = dync__room(few_out, DYNC__FEW, s->n_out, sizeof *out);
-    dync_status status = in && out ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < s->n_in && in; i++) in[i] = r->env[ref->in_env[i]];
-    dync__tls.grad_enabled_off = !s->grad_mode;
-    bool direct = last && s->n_out <= DYNC__FEW && dync__into_targets(r, ref, last, target);
-    if (status == DYNC_OK)
-        status = direct ? dync__segment_run_into(s, s->n_in, in, out, target)
-                        : dync__segment_run(s, s->n_in, in, out);
-    for (int i = 0; i < s->n_out && status == DYNC_OK; i++) {
-        dync__unref(r->env[ref->out_env[i]]);
-        r->env[ref->out_env[i]] = out[i];
-    }
-    dync__room_end(in, few_in, s->n_in, sizeof *in);
-    dync__room_end(out, few_out, s->n_out, sizeof *out);
-    return status;
-}
-
-/* Segments in order, each effect after those that it follows. */
-static dync_status dync__run_tnode(const dync__tnode *n, dync__call_run_state *r, bool returns)
-{
-    int k = 0;
-    bool direct = r->into && returns && !n->effect.n;
-    for (int i = 0; i <= n->seg.n; i++) {
-        for (; DYNC__UNLIKELY(k < n->effect.n) && n->effect.at[k].after == i; k++)
-            DYNC__TRY(dync__effect_run(&n->effect.at[k], r->env));
-        if (i < n->seg.n)
-            DYNC__TRY(dync__run_segment(&n->seg.at[i], r,
-                                        direct && i == n->seg.n - 1 ? &n->result : NULL));
-    }
-    return DYNC_OK;
-}
-
-/* What follows an outcome; NULL where it is not known, or a thread still traces it. */
-static const dync__tnode *dync__tnode_after(const dync__tnode *n, int64_t outcome)
-{
-    int known = DYNC__ATOMIC_LOAD(&n->n_outcomes);
-    for (int i = 0; i < known; i++)
-        if (n->outcome[i].value == outcome &&
-            DYNC__ATOMIC_LOAD(&n->outcome[i].next->kind) != DYNC__TN_OPEN)
-            return n->outcome[i].next;
-    return NULL;
-}
-
-static dync_status dync__run_branch(const dync__tnode *n, dync__call_run_state *r,
-                                    const dync__tnode **next)
-{
-    dync__tensor *x = r->env[n->branch_env];
-    if (!x) return dync__fail(DYNC_ERR_INTERNAL, "a branch of a compiled function lost its value");
-    double v = (dync_item)(dync__handle(x));
-    int64_t value = n->branch_bool ? v != 0 : (int64_t)v;
-    *next = dync__tnode_after(n, value);
-    return dync__outcome_step(r, n, value);
-}
-
-/* One tensor: what a segment made goes over to the caller. */
-static dync_value dync__result_take(const dync__cache_entry *e, dync__call_run_state *r, int env)
-{
-    dync__tensor *x = r->env[env];
-    if (env < e->n_leaf_env)
-        dync__ref(x);
-    else
-        r->env[env] = NULL;
-    return dync_v_tensor(dync__give(x));
-}
-
-/* From a node on. *unknown: the tree ends at an outcome it does not know; r holds the way there. */
-static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode *n,
-                                   dync__call_run_state *r, dync_value *result, bool *unknown)
-{
-    *unknown = false;
-    for (;;) {
-        DYNC__TRY(dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env)));
-        if (n->foreign.n) DYNC__TRY(dync__run_foreign(e, n, r));
-        if (n->cell.n) DYNC__TRY(dync__cells_enter(e, n, r->env));
-        bool last = DYNC__ATOMIC_LOAD(&n->kind) != DYNC__TN_BRANCH;
-        DYNC__TRY(dync__run_tnode(n, r, last));
-        if (last) break;
-        const dync__tnode *next = NULL;
-        DYNC__TRY(dync__run_branch(n, r, &next));
-        if (!next) {
-            *unknown = true;
-            return DYNC_OK;
-        }
-        n = next;
-    }
-    *result = n->result.kind == DYNC_KIND_TENSOR ? dync__result_take(e, r, n->result.n)
-                                                 : dync__outval_build(&n->result, r->env);
-    dync__tls.grad_enabled_off = n->grad_mode_after >= 0 ? !n->grad_mode_after : !e->grad_mode;
-    return DYNC_OK;
-}
-
-/* The outcome that r ended at is traced, by one thread at a time; the others find it known when
- * their turn comes. */
-static dync_status dync__call_extend(dync__compiled *f, dync__cache_entry *e,
-                                     const dync__callargs *call, dync__call_run_state *r,
-                                     dync_value *result)
-{
-    bool unknown = true;
-    while (unknown) {
-        int32_t idle = 0;
-        while (!DYNC__ATOMIC_CAS(&e->extending, &idle, 1)) idle = 0;
-        const dync__path_step *last = &r->path[r->n_path - 1];
-        const dync__tnode *next = dync__tnode_after(last->node, last->outcome);
-        if (!next) break;
-        DYNC__ATOMIC_STORE(&e->extending, 0);
-        DYNC__TRY(dync__entry_run(e, next, r, result, &unknown));
-        if (!unknown) return DYNC_OK;
-    }
-    dync__tls.grad_enabled_off = !e->grad_mode;
-    DYNC__COUNTER_ADD(recompiles, 1);
-    dync__path path = {.step = r->path, .n = r->n_path, .found = r->env, .n_found = r->n_env};
-    dync_status status = dync__trace_call(f, e, call, &path, result);
-    /* a half-grown tree is not kept */
-    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&e->dead, true);
-    DYNC__ATOMIC_STORE(&e->extending, 0);
-    return status;
-}
-
-/* An entry with an opaque break: traced again. */
-static dync_status dync__call_open(dync__compiled *f, dync__cache_entry *e,
-                                   const dync__callargs *call, dync_value *result)
-{
-    dync__lint *lint = dync__lint_resume(e);
-    dync_status status = dync__trace_call(f, e, call, NULL, result);
-    dync__lint_resumed(lint);
-    return status;
-}
-
-static dync_status dync__call_entry(dync__compiled *f, dync__cache_entry *e,
-                                    const dync__callargs *call, const dync_value *into,
-                                    dync_value *result)
-{
-    if (DYNC__ATOMIC_LOAD(&e->open)) return dync__call_open(f, e, call, result);
-    dync__call_run_state r;
-    bool unknown = false;
-    dync_status status = dync__run_open(&r, e, call, into);
-    if (status == DYNC_OK) status = dync__entry_run(e, e->root, &r, result, &unknown);
-    if (status == DYNC_OK && unknown) status = dync__call_extend(f, e, call, &r, result);
-    if (status != DYNC_OK) dync__tls.grad_enabled_off = !e->grad_mode;
-    dync__run_close(&r, e->n_leaf_env);
-    return status;
-}
-
-/* ---- a miss ---------------------------------------------------------------------------------- */
 #define DYNC__RECOMPILING \
     "Recompiling function %s in %s:%d\n    triggered by the following guard failure(s):\n    - %s"
 DYNC__RARE static const char *dync__compiled_file(const dync__compiled *f)
@@ -71991,6 +72241,7 @@ DYNC__RARE static const char *dync__compiled_file(const dync__compiled *f)
     const char *file = DYNC__ATOMIC_LOAD(&f->file);
     return file ? file : "?";
 }
+
 DYNC__RARE static int dync__compiled_line(const dync__compiled *f)
 {
     return (int)DYNC__ATOMIC_LOAD(&f->line);
@@ -72094,8 +72345,8 @@ DYNC__RARE static bool dync__miss_is_told(dync__compiled *f)
            DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit;
 }
 
-DYNC__RARE static dync_status dync__call_miss(dync__compiled *f, const dync__callargs *call,
-                                              dync_value *result)
+DYNC__RARE DYNC__FN dync_status dync__call_miss(dync__compiled *f, const dync__callargs *call,
+                                                dync_value *result)
 {
     dync__str reason = {0};
     dync_status status = DYNC_OK;
@@ -72134,7 +72385,11 @@ DYNC__RARE static dync_status dync__call_miss(dync__compiled *f, const dync__cal
     return status;
 }
 
-/* ---- calls ----------------------------------------------------------------------------------- */
+/* ==== capture/cache.c ============================================================================== */
+/* capture/cache.c: calls of compiled functions: the entry that serves one is found, or made. After
+ * miss.c. Lookups take no lock; no lock is held while user code runs. */
+
+/* ---- a call ---------------------------------------------------------------------------------- */
 static dync__cache_entry *dync__entry_lookup(dync__compiled *f, const dync__callargs *call)
 {
     dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
@@ -72282,6 +72537,7 @@ DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dyn
     return NULL;
 }
 
+/* ---- into the caller's tensors --------------------------------------------------------------- */
 typedef struct dync__into_pairs {
     int n;
     dync_tensor *to[DYNC__MAX_LEAVES];

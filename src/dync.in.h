@@ -264,33 +264,59 @@ DYNC__PLAIN
 #include "capture/trace.h"
 #include "capture/script.h"
 DYNC__COLD
+#include "capture/callback.c"
 #include "capture/value.c"
+#include "capture/number.c"
+#include "capture/shape_guard.c"
 DYNC__WARM
 #include "capture/guard.c"
-DYNC__COLD
-#include "capture/dynamic.c"
-DYNC__WARM
+#include "capture/guard_text.c"
+#include "capture/alike.c"
 #include "capture/segment.c"
+#include "capture/segment_run.c"
 DYNC__HOT
 #include "capture/quick.c"
+DYNC__PLAIN
+#include "capture/verify.h"
+DYNC__COLD
+#include "capture/verify_copy.c"
+#include "capture/verify_compare.c"
+#include "capture/verify.c"
+DYNC__PLAIN
+#include "capture/lint.h"
 DYNC__COLD
 #include "capture/lint.c"
 #include "capture/trace.c"
-#include "capture/effects.c"
-#include "capture/number.c"
-#include "capture/lift.c"
-#include "capture/cut.c"
 #include "capture/script.c"
+#include "capture/env.c"
+#include "capture/record.c"
+#include "capture/effects.c"
+#include "capture/sizes.c"
+#include "capture/symbol.c"
+#include "capture/lift.c"
+#include "capture/script_cut.c"
+#include "capture/piece.c"
+#include "capture/cut.c"
+#include "capture/break.c"
+#include "capture/handler.c"
+#include "capture/step.c"
+#include "capture/result.c"
 DYNC__WARM
 #include "capture/replay.c"
+#include "capture/replay_cut.c"
 DYNC__COLD
 #include "capture/path.c"
-#include "capture/step.c"
-#include "capture/intercept.c"
+#include "capture/reads.c"
+#include "capture/allowed.c"
 #include "capture/frame.c"
-#include "capture/callback.c"
-#include "capture/verify.c"
+#include "capture/grads.c"
+#include "capture/install.c"
+#include "capture/call.c"
+#include "capture/lint_trace.c"
 DYNC__WARM
+#include "capture/tree.c"
+#include "capture/compiled.c"
+#include "capture/miss.c"
 #include "capture/cache.c"
 DYNC__COLD
 #include "capture/explain.c"

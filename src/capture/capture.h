@@ -351,10 +351,17 @@ static dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dy
  * the scope. */
 typedef dync_tensor *(*dync__tensor_map)(void *user, dync_tensor *);
 DYNC__FN dync_value dync__value_map(dync_value v, dync__tensor_map fn, void *user);
+DYNC__FN bool dync__too_many(const char *what, int nargs);
 DYNC__FN dync_status dync__callargs_flatten(dync__callargs *, int nargs, const dync_value *args);
 /* i-th of "x, y" or "arg<i>" */
 DYNC__FN const char *dync__arg_name(dync__arena *, const char *names, int i);
 /* guard.c */
+struct dync__alias_table;
+DYNC__FN const dync__guard_item *dync__items_differ(const dync__guard_item **item,
+                                                    const dync_value *v, int n,
+                                                    const dync_value **bad);
+DYNC__FN const dync__tensor *dync__foreign_now(const dync__cache_entry *e, const dync__callargs *c,
+                                               const dync__foreign *f);
 DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync__compiled *,
                                        const dync__callargs *);
 /* A tensor from elsewhere that the trace met; t is what f stands for. */
@@ -383,7 +390,7 @@ DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *, const dync__tn
 DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
                                  dync_value (*compute)(int op, dync_value, dync_value),
                                  dync_value *result);
-/* dynamic.c */
+/* shape_guard.c, sizes.c */
 DYNC__FN dync_status dync__shapes_choose(dync__compiled *, dync__cache_entry *,
                                          const dync__callargs *);
 DYNC__FN bool dync__shapes_hold(const dync__cache_entry *, const dync__callargs *);
@@ -452,7 +459,7 @@ DYNC__FN bool dync__quick_call(const dync__cache_entry *, int nargs, const dync_
                                const dync_value *into, dync_value *result);
 DYNC__FN bool dync__memory_meets(const dync__tensor *, const dync__tensor *);
 
-/* ---- the tracer (trace.c) -------------------------------------------------------------------- */
+/* ---- traced calls ---------------------------------------------------------------------------- */
 typedef struct dync__break_record {
     const char *reason, *stack;
 } dync__break_record;
@@ -466,7 +473,7 @@ typedef struct dync__capture_log {
     DYNC__VEC(const char *) memory; /* of each graph that explain compiled */
 } dync__capture_log;
 
-/* cut.c: a traced call; see trace.h for the tracer */
+/* call.c: a traced call; see trace.h for the tracer */
 typedef struct dync__path_step {
     dync__tnode *node;
     int64_t outcome;
@@ -522,7 +529,7 @@ extern void (*dync__reset_backwards)(void);
 static void (*dync__explain_memory)(dync__graph *, const dync_value *examples, dync__str *out);
 static void (*dync__reset_backwards)(void);
 #endif
-/* cache.c, explain.c, callback.c */
+/* compiled.c, explain.c, callback.c */
 DYNC__FN const char *dync__stack_line_parts(const char *line, size_t n, const char **in);
 DYNC__FN void dync__compiled_free(dync__compiled *); /* NULL allowed */
 DYNC__FN dync__compiled *dync__compiled_new(dync_callee, const char *name,
@@ -540,4 +547,19 @@ static DYNC__TLS dync__capture_log *dync__capture_log_now;
 /* named after "L['x']": l_x_, for L_x_ */
 DYNC__FN dync__node *dync__graph_input_of(dync__graph *, const char *source,
                                           const dync__info *info_or_null);
+/* tree.c */
+DYNC__FN dync_status dync__call_entry(dync__compiled *f, dync__cache_entry *e,
+                                      const dync__callargs *call, const dync_value *into,
+                                      dync_value *result);
+/* miss.c */
+DYNC__FN dync_status dync__call_miss(dync__compiled *f, const dync__callargs *call,
+                                     dync_value *result);
+/* compiled.c */
+DYNC__FN void dync__entry_free(dync__cache_entry *e);
+DYNC__FN void dync__compiled_bury(dync__compiled *f);
+/* guard.c */
+DYNC__FN bool dync__foreign_aliases_hold(const dync__cache_entry *e, const dync__callargs *c, int k,
+                                         const dync__tensor *t, struct dync__alias_table *table);
+/* segment.c */
+DYNC__FN dync_value dync__boxed_value(dync__tensor *t);
 #endif

@@ -57,7 +57,7 @@ static dync_status dync__trace_grad_note(dync__tracer *t, dync__tensor *fake, bo
 static int32_t dync__grad_owner(const dync__tracer *t, int env)
 {
     for (int i = 0; i < t->entry->n_tensors; i++)
-        if (t->env.leaf[i] == env) return i + 1;
+        if (t->leaf[i] == env) return i + 1;
     return -t->env.origin.at[env].foreign;
 }
 

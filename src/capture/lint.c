@@ -9,42 +9,11 @@
  * twice for one call: it is traced again by the next call that its entry serves, and that trace is
  * compared, up to the first break, after which values decide. */
 #include "../dync.in.h"
-#include "trace.h"
+#include "lint.h"
 
-/* Arguments are kept as text: "0.37", "[2, 3]"; a tensor as "%12.0" (row 12, output 0), "@L1" (an
- * argument) or "@7" (the one with id 7). */
-enum {
-    DYNC__LINT_BRANCH = -1,
-    DYNC__LINT_CONSTANT = -2,
-    DYNC__LINT_RESULT = -3,
-    DYNC__LINT_BREAK = -4
-};
-typedef struct dync__lint_row {
-    int op; /* of the table, or one of the above */
-    dync_loc at;
-    int nargs;
-    const char *arg[DYNC__MAX_ARGS];
-    int64_t outcome; /* of a branch */
-    uint64_t data;   /* hash of a constant's elements */
-} dync__lint_row;
-
-struct dync__lint {
-    dync__arena arena;
-    const dync__cache_entry *entry; /* whose trace is on tape, then the scratch one */
-    DYNC__VEC(dync__lint_row) row;
-    dync__map made; /* id of a fake -> row * DYNC__MAX_OUT + output */
-    int at;         /* row that the second trace comes to */
-    bool second, told, failed;
-    bool taped;  /* the trace began again under the tape (step.c) */
-    bool over;   /* the first break has been passed: no more rows */
-    bool salted; /* the second trace's symbolic sizes are other tokens */
-    struct dync__lint *outer;
-};
 static int32_t dync__lint_switch;
 static DYNC__TLS dync__lint *dync__lint_now;
-
 DYNC_API void dync_set_lint(bool on) { DYNC__ATOMIC_STORE(&dync__lint_switch, on ? 2 : 1); }
-
 static bool dync__lint_on(void) { return dync__switch_on(&dync__lint_switch, "DYNC_LINT"); }
 
 static dync__lint *dync__lint_of(const dync__tracer *t)
@@ -142,7 +111,8 @@ static void dync__lint_tell(dync__lint *l, const char *what, dync_loc at, const 
         l->salted ? " What dync_dim gives is no number to compute with: dync_size is." : "");
 }
 
-static void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was, const dync__lint_row *now)
+DYNC__FN void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was,
+                                  const dync__lint_row *now)
 {
     char what[256];
     dync_loc at = now ? now->at : was->at;
@@ -321,7 +291,15 @@ DYNC__FN void dync__lint_restart(const dync__tracer *t)
     dync__map_free(&l->made);
 }
 
-/* ---- the two traces -------------------------------------------------------------------------- */
+/* ---- the two traces ------------------------------------------------------------------------- */
+/* Whose tape is written or compared from now on; returns the one before. */
+DYNC__FN dync__lint *dync__lint_swap(dync__lint *now)
+{
+    dync__lint *before = dync__lint_now;
+    dync__lint_now = now;
+    return before;
+}
+
 DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *e)
 {
     if (!dync__lint_on()) return NULL;
@@ -333,27 +311,6 @@ DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *e)
     return l;
 }
 
-static void dync__lint_retrace(dync__lint *l, dync__compiled *f, dync__cache_entry *scratch,
-                               const dync__callargs *call)
-{
-    dync__tracer t;
-    dync_value args[DYNC__MAX_LEAVES * 2];
-    dync_scope scope = dync_scope_begin();
-    l->entry = scratch;
-    l->second = true;
-    dync__map_free(&l->made);
-    bool ok = dync__tracer_open(&t, f, scratch, call, NULL) == DYNC_OK;
-    if (l->taped) dync__taped_open(&t);
-    if (ok && dync__trace_arguments(&t, args) == DYNC_OK) {
-        dync_value r = dync__frame_body(&t, &f->callee, f->name, call->nargs, args);
-        if (!t.stopped) dync__lint_result(&t, &r);
-        if (l->at < l->row.n && !l->failed && !l->over)
-            dync__lint_tell_row(l, &l->row.at[l->at], NULL);
-    }
-    dync__tracer_close(&t);
-    dync_scope_end(&scope);
-}
-
 DYNC__FN void dync__lint_free(dync__lint *l)
 {
     if (!l) return;
@@ -361,43 +318,6 @@ DYNC__FN void dync__lint_free(dync__lint *l)
     dync__map_free(&l->made);
     dync__arena_free(&l->arena);
     dync__free(l, sizeof *l);
-}
-
-/* status: of the first trace. Takes l over; leaves grad mode, random state, errors as they were. */
-DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry *e,
-                             const dync__callargs *call, dync_status status)
-{
-    dync__error_guard guard;
-    bool grad_off = dync__tls.grad_enabled_off,
-         again = status == DYNC_OK && !l->failed && !e->effects;
-    uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
-    dync__lint_now = l->outer;
-    if (again && e->open) { /* the next call compares */
-        l->second = true;
-        l->over = false;
-        dync__map_free(&l->made);
-        e->lint = l;
-        return;
-    }
-    dync__error_guard_begin(&guard);
-    dync__cache_entry *scratch = again ? dync__calloc(sizeof *scratch) : NULL;
-    if (scratch) {
-        dync__lint *outer = dync__lint_now;
-        dync__lint_now = l;
-        dync__tls.grad_enabled_off = !e->grad_mode;
-        scratch->dynamic = e->dynamic; /* the same sizes are symbolic */
-        if (dync__guards_make(scratch, f, call) == DYNC_OK) dync__lint_retrace(l, f, scratch, call);
-        dync__constants_free(scratch);
-        dync__shapes_free(scratch);
-        dync__arena_free(&scratch->arena);
-        dync__free(scratch, sizeof *scratch);
-        dync__lint_now = outer;
-    }
-    dync__error_guard_end(&guard);
-    dync__tls.grad_enabled_off = grad_off;
-    dync__tls.rng_seed = seed;
-    dync__tls.rng_offset = offset;
-    dync__lint_free(l);
 }
 
 /* Around the trace of a call that an open entry serves: the first one is compared with the tape.
@@ -412,6 +332,7 @@ DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *e)
     dync__lint_now = l;
     return l;
 }
+
 DYNC__FN void dync__lint_resumed(dync__lint *l)
 {
     if (l) dync__lint_now = l->outer;

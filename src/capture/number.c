@@ -1,27 +1,9 @@
-/* capture/number.c: symbolic numbers: arguments named in .symbolic, cells, and what dync_sym_*
- * makes of them. After trace.c, before cut.c.
- *
- * Inside a traced function such a number is a DYNC_KIND_SYM value. It stands in the environment as
- * a 0-dim tensor of int64 or float64 that is marked as a number, in graphs as a node without type:
- * an operator that takes it as a scalar operand has its node as an argument and is inferred with
- * the number it is in this call. Anything else that asks for the plain number specialises: the
- * number is guarded by value. */
+/* capture/number.c: numbers as tensors, the places where operators take them at run time, cells, and
+ * which symbol of a trace a value is. After value.c; symbol.c makes symbols. */
 #include "../dync.in.h"
 #include "trace.h"
 #include "../graph/text.h"
 
-struct dync__number {
-    dync__tensor *fake;         /* owned while the trace is open */
-    dync_value plain;           /* what it is in this call */
-    const char *text;           /* "s1 + 1" */
-    const char *source;         /* of an input */
-    bool sum;                   /* its text needs brackets in a product */
-    struct dync__number *of[2]; /* what it was computed from */
-    int arg;                    /* an argument: which; a cell: -1; computed: -2 */
-    dync_cell *cell;
-};
-
-/* ---- values as tensors and back -------------------------------------------------------------- */
 DYNC__FN dync__tensor *dync__number_tensor(dync_value v)
 {
     dync__layout lay = {.ndim = 0};
@@ -72,176 +54,6 @@ DYNC__FN bool dync__number_named(const dync__compiled *f, int i)
     return false;
 }
 
-/* ---- making ---------------------------------------------------------------------------------- */
-static dync__number *dync__number_new(dync__tracer *t, dync_value plain, const char *text)
-{
-    dync__number *x = dync__arena_alloc(&t->scratch, sizeof *x);
-    if (!x || !text || !dync__vec_push(&t->symbols.number, x)) {
-        dync__tracer_fail(t, DYNC_ERR_MEMORY);
-        return NULL;
-    }
-    x->plain = plain;
-    x->text = text;
-    x->arg = -2;
-    return x;
-}
-
-static dync__tensor *dync__number_fake(dync_value plain)
-{
-    dync__layout lay = {.ndim = 0};
-    dync__tensor *fake =
-        dync__tensor_fake(plain.kind == DYNC_KIND_FLOAT ? DYNC_F64 : DYNC_I64, DYNC_CPU, &lay);
-    if (fake) fake->flags |= DYNC__T_NUMBER;
-    return fake;
-}
-
-/* An input: it enters the environment. real is what stands there, taken over. */
-static dync__number *dync__number_input(dync__tracer *t, dync_value plain, dync__tensor *real,
-                                        const char *source)
-{
-    const char *text = dync__arena_printf(&t->scratch, "s%d",
-                                          (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) +
-                                              t->symbols.n_inputs++);
-    dync__number *x = dync__number_new(t, plain, text);
-    int env = x && real ? dync__tracer_env_add(t, real, dync__number_fake(plain)) : -1;
-    dync__unref(real);
-    if (env < 0) {
-        dync__tracer_fail(t, DYNC_ERR_MEMORY);
-        return NULL;
-    }
-    x->source = source;
-    dync__ref(x->fake = t->env.fake.at[env]);
-    return x;
-}
-
-static dync_value dync__number_sym(dync__number *x)
-{
-    dync_value v = {DYNC_KIND_SYM, 0, {0}};
-    v.as.p = x;
-    return x ? v : DYNC_NONE;
-}
-
-/* The trace that a symbol belongs to has it; anything else is no symbol. */
-DYNC__FN int dync__number_index(const dync__tracer *t, const void *p)
-{
-    for (int i = 0; p && t && i < t->symbols.number.n; i++)
-        if (t->symbols.number.at[i] == p) return i;
-    return -1;
-}
-static dync__number *dync__number_find(const dync__tracer *t, const void *p)
-{
-    int i = dync__number_index(t, p);
-    return i < 0 ? NULL : t->symbols.number.at[i];
-}
-DYNC__FN dync_value dync__number_plain(const dync__number *x) { return x->plain; }
-
-DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *t, const void *symbol)
-{
-    dync__number *x = dync__number_find(t, symbol);
-    return x ? x->fake : NULL;
-}
-
-/* After the tensors: the arguments that are symbolic numbers, each in its place of the
- * environment. */
-DYNC__FN dync_status dync__numbers_open(dync__tracer *t)
-{
-    const dync__cache_entry *e = t->entry;
-    for (int k = 0; k < e->n_numbers; k++) {
-        int i = e->number_arg[k];
-        const char *source = e->item[e->number_item[k]].source;
-        dync__number *x =
-            dync__number_input(t, t->call->args[i], dync__number_tensor(t->call->args[i]), source);
-        if (!x) return DYNC_ERR_MEMORY;
-        x->arg = k;
-    }
-    return DYNC_OK;
-}
-
-/* In a call that follows a script, whose fake it is. */
-DYNC__FN bool dync__number_again(dync__tracer *t, int k, dync__tensor *fake)
-{
-    const dync__cache_entry *e = t->entry;
-    dync__number *x =
-        dync__number_new(t, t->call->args[e->number_arg[k]],
-                         dync__arena_printf(&t->scratch, "s%d",
-                                            (t->symbols.sizes ? t->symbols.sizes->symbol.n : 0) +
-                                                t->symbols.n_inputs++));
-    if (!x) return false;
-    x->source = e->item[e->number_item[k]].source;
-    x->arg = k;
-    dync__ref(x->fake = fake);
-    return true;
-}
-
-DYNC__FN void dync__numbers_close(dync__tracer *t)
-{
-    for (int i = 0; i < t->symbols.number.n; i++) dync__unref(t->symbols.number.at[i]->fake);
-    dync__vec_free(&t->symbols.number);
-    dync__vec_free(&t->symbols.cell);
-}
-
-/* The argument as the function sees it. */
-DYNC__FN bool dync__number_argument(dync__tracer *t, int i, dync_value *v)
-{
-    const dync__cache_entry *e = t->entry;
-    for (int k = 0; k < e->n_numbers; k++)
-        if (e->number_arg[k] == i && DYNC__ATOMIC_PEEK(&e->item[e->number_item[k]].free_value)) {
-            *v = dync__number_sym(t->symbols.number.at[k]);
-            return true;
-        }
-    return false;
-}
-
-DYNC__FN const char *dync__number_text(const dync__tracer *t, const dync__tensor *fake,
-                                       dync_value *plain, const char **source, bool *cell)
-{
-    for (int i = 0; i < t->symbols.number.n; i++)
-        if (t->symbols.number.at[i]->fake == fake) {
-            *plain = t->symbols.number.at[i]->plain;
-            *source = t->symbols.number.at[i]->source;
-            *cell = t->symbols.number.at[i]->cell != NULL;
-            return t->symbols.number.at[i]->text;
-        }
-    return NULL;
-}
-
-/* ---- specialising ---------------------------------------------------------------------------- */
-static void dync__number_fix(dync__tracer *t, dync__number *x)
-{
-    dync__cache_entry *e = t->entry;
-    for (int i = 0; i < 2; i++)
-        if (x->of[i]) dync__number_fix(t, x->of[i]);
-    if (x->arg >= 0) {
-        dync__guard_item *g = &e->item[e->number_item[x->arg]];
-        bool same = g->kind == DYNC_KIND_FLOAT
-                        ? memcmp(&g->as.f, &x->plain.as.f, sizeof g->as.f) == 0
-                        : g->as.i == x->plain.as.i;
-        /* it has served other values on other ways */
-        if (t->on_tree && !same) DYNC__ATOMIC_STORE(&e->dead, true);
-        if (t->on_tree) DYNC__ATOMIC_STORE(&g->free_value, false);
-    }
-    for (int i = 0; x->cell && i < e->cells.n; i++)
-        if (e->cells.at[i].cell == x->cell && t->on_tree && !e->cells.at[i].fixed) {
-            e->cells.at[i].value = x->plain;
-            DYNC__ATOMIC_STORE(&e->cells.at[i].fixed, true);
-            if (t->path.n) DYNC__ATOMIC_STORE(&e->dead, true);
-        }
-}
-
-static dync_value dync__number_specialise(dync_value v)
-{
-    dync__tracer *t = dync__tracer_current();
-    dync__number *x = dync__number_find(t, v.as.p);
-    if (!x) {
-        dync__fail(DYNC_ERR_VALUE, "a symbolic number was used outside the traced function that "
-                                   "it belongs to");
-        return dync_v_int(0);
-    }
-    dync__number_fix(t, x);
-    return x->plain;
-}
-
-/* ---- operators with symbolic operands -------------------------------------------------------- */
 /* May a number there be one of run time? */
 DYNC__FN bool dync__number_place(int op, int arg)
 {
@@ -253,200 +65,7 @@ DYNC__FN bool dync__number_place(int op, int arg)
     return value && row->cls == DYNC__POINTWISE && !(row->flags & DYNC__OP_FIXED_NUMBERS);
 }
 
-/* A plain number of this call enters the environment. Its place, -1: no memory. */
-DYNC__FN int dync__number_enter(dync__tracer *t, dync_value plain)
-{
-    dync__tensor *real = dync__number_tensor(plain);
-    int env = real ? dync__tracer_env_add(t, real, dync__number_fake(plain)) : -1;
-    dync__unref(real);
-    return env;
-}
-
-/* Under the tape a symbol is the 0-dim tensor that it is in the environment, for rules to save:
- * where that is the same operator. */
-static bool dync__number_as_tensor(const dync__opcall *c, int i)
-{
-    const dync__op_row *row = c->row->cls == DYNC__INPLACE && c->row->inplace_of >= 0
-                                  ? dync__op_info(c->row->inplace_of)
-                                  : c->row;
-    const dync__arg *other = &c->args[i ? 0 : 1];
-    return row->flags & DYNC__OP_ARITH && i < 2 && other->kind == DYNC__A_TENSOR &&
-           !(other->as.t->flags & DYNC__T_NUMBER) &&
-           dync__dtype_info(other->as.t->dtype)->kind == 'f';
-}
-
-/* Symbols among the arguments become the numbers they are; number[i] is set where the operator may
- * take the node instead. */
-DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__number **number)
-{
-    for (int i = 0; i < c->nargs; i++) {
-        dync__number *x = c->args[i].kind == DYNC__A_PTR ? dync__number_find(t, c->args[i].as.p)
-                                                         : NULL;
-        number[i] = NULL;
-        if (!x) continue;
-        bool tensor = t->tape.on && dync__number_as_tensor(c, i);
-        if (!t->tape.on && dync__number_place(c->op, i))
-            number[i] = x;
-        else if (!tensor)
-            dync__number_fix(t, x);
-        c->args[i] = tensor ? dync__arg_t(x->fake) : dync__arg_value(x->plain);
-    }
-}
-
-DYNC__FN dync__node *dync__number_node(dync__tracer *t, dync__number *x)
-{
-    return dync__tracer_node(t, x->fake);
-}
-
-/* ---- arithmetic ------------------------------------------------------------------------------ */
-static const char *dync__number_operand_text(dync__tracer *t, const dync__number *x, dync_value v,
-                                             bool product)
-{
-    char text[40];
-    if (x) return product && x->sum ? dync__arena_printf(&t->scratch, "(%s)", x->text) : x->text;
-    if (v.kind != DYNC_KIND_FLOAT)
-        return dync__arena_printf(&t->scratch, "%lld", (long long)dync_as_int(v));
-    dync__double_text(v.as.f, text, sizeof text);
-    return dync__arena_strdup(&t->scratch, text);
-}
-
-static dync__arg dync__number_operand(dync__tracer *t, dync__number *x, dync_value v)
-{
-    return x ? dync__arg_node(dync__number_node(t, x)) : dync__arg_value(v);
-}
-
-/* True: traced, *result is the symbol of the sum, difference, product or quotient. op: of the
- * operator table; plain: what it is now. */
-DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
-                                 dync_value (*compute)(int op, dync_value, dync_value),
-                                 dync_value *result)
-{
-    dync__tracer *t = dync__tracer_current();
-    dync__number *x = a.kind == DYNC_KIND_SYM ? dync__number_find(t, a.as.p) : NULL,
-                 *y = b.kind == DYNC_KIND_SYM ? dync__number_find(t, b.as.p) : NULL;
-    *result = DYNC_NONE;
-    if ((a.kind == DYNC_KIND_SYM && !x) || (b.kind == DYNC_KIND_SYM && !y))
-        return dync__fail(
-                   DYNC_ERR_VALUE,
-                   "a symbolic number was used outside the traced function that it belongs to"),
-               true;
-    dync_value plain = compute(op, x ? x->plain : a, y ? y->plain : b);
-    if (plain.kind == DYNC_KIND_NONE || t->stopped) return true;
-    bool product = op == DYNC__OP_mul || op == DYNC__OP_floor_divide;
-    const char *left = dync__number_operand_text(t, x, a, product),
-               *right = dync__number_operand_text(t, y, b, product || op == DYNC__OP_sub);
-    const char *sign = op == DYNC__OP_add   ? " + "
-                       : op == DYNC__OP_sub ? " - "
-                       : op == DYNC__OP_mul ? "*"
-                                            : "//";
-    if (op == DYNC__OP_mul && x && !y) { /* as sympy has it: 2*s0 */
-        const char *hold = left;
-        left = right;
-        right = hold;
-    }
-    dync__number *z =
-        left && right
-            ? dync__number_new(t, plain,
-                               dync__arena_printf(
-                                   &t->scratch, op == DYNC__OP_floor_divide ? "(%s%s%s)" : "%s%s%s",
-                                   left, sign, right))
-            : NULL;
-    if (!z || !dync__tracer_graph(t)) return true;
-    z->sum = op == DYNC__OP_add || op == DYNC__OP_sub;
-    z->of[0] = x;
-    z->of[1] = y;
-    dync__arg args[2] = {dync__number_operand(t, x, a), dync__number_operand(t, y, b)};
-    bool made = (!x || args[0].as.node) && (!y || args[1].as.node);
-    dync__node *n = made ? dync__graph_call(t->rec.graph, op, 2, args, 1, NULL, NULL) : NULL;
-    dync__tensor *fake = n ? dync__number_fake(plain) : NULL;
-    if (!fake || !dync__vec_push(&t->rec.made, fake)) {
-        dync__unref(fake);
-        dync__tracer_fail(t, dync__fail_memory(0));
-        return true;
-    }
-    n->has_info = false;
-    n->scalar = dync__arg_value(plain);
-    n->sym = dync__arena_strdup(&t->rec.graph->arena, z->text);
-    n->at = t->last_at;
-    t->rec.pending++;
-    fake->trace_id = t->id;
-    fake->node = n;
-    /* whoever holds the value: nobody knows, so it always leaves at a break */
-    dync__ref(z->fake = fake);
-    *result = dync__number_sym(z);
-    return true;
-}
-
-/* ---- cells ----------------------------------------------------------------------------------- */
-static dync__cell_now *dync__cell_known(dync__tracer *t, const dync_cell *cell)
-{
-    for (int i = 0; i < t->symbols.cell.n; i++)
-        if (t->symbols.cell.at[i].cell == cell) return &t->symbols.cell.at[i];
-    return NULL;
-}
-
-/* The cell's value of this call enters the trace; on a replayed way it is what the run so far found
- * there. */
-static bool dync__cell_enter(dync__tracer *t, dync__cell *cell, dync__cell_now *now)
-{
-    dync__cache_entry *e = t->entry;
-    int env = t->env.real.n;
-    const dync__tensor *found = t->way->found(t, NULL);
-    bool number = found && (found->flags & DYNC__T_NUMBER);
-    dync_value plain = number ? dync__number_value(found) : cell->value;
-    if (plain.kind == DYNC_KIND_BOOL) plain = dync_v_int(plain.as.b);
-    dync__number *x = dync__number_input(t, plain, dync__number_tensor(plain), cell->name);
-    if (!x) return false;
-    x->arg = -1;
-    x->cell = dync__cell_handle(cell);
-    *now = (dync__cell_now){x->cell, dync__number_sym(x)};
-    if (!t->on_tree) return true;
-    int k = 0;
-    while (k < e->cells.n && e->cells.at[k].cell != x->cell) k++;
-    dync__cell_guard g = {.cell = x->cell, .id = cell->id, .kind = (uint8_t)cell->value.kind};
-    if (k == e->cells.n && !dync__entry_push(e, &e->cells, g)) return false;
-    if (!t->at) return true;
-    dync__cell_use use = {env, k};
-    return dync__avec_push(&e->arena, &t->at->cell, use);
-}
-
-DYNC__FN bool dync__trace_cell_get(struct dync__cell *cell, dync_value *result)
-{
-    dync__tracer *t = dync__tracer_current();
-    if (!t || !dync__tls.compiling || t->stopped) return false;
-    dync__cell_now *known = dync__cell_known(t, dync__cell_handle(cell)), now;
-    *result = DYNC_NONE;
-    if (!known && (!dync__cell_enter(t, cell, &now) || !dync__vec_push(&t->symbols.cell, now))) {
-        dync__tracer_fail(t, DYNC_ERR_MEMORY);
-        return true;
-    }
-    *result = known ? known->value : now.value;
-    return true;
-}
-
-/* The last value of a call is written back after its segments. */
-DYNC__FN bool dync__trace_cell_set(struct dync__cell *cell, dync_value v)
-{
-    dync__tracer *t = dync__tracer_current();
-    if (!t || !dync__tls.compiling) return false;
-    /* what comes after a failure, or before the trace begins again, is not done */
-    if (t->stopped) return true;
-    dync__number *x = v.kind == DYNC_KIND_SYM ? dync__number_find(t, v.as.p) : NULL;
-    if (!x && v.kind != DYNC_KIND_INT && v.kind != DYNC_KIND_FLOAT && v.kind != DYNC_KIND_BOOL)
-        return dync__fail(DYNC_ERR_VALUE, "dync_cell_set: expected a number"), true;
-    dync_cell *handle = dync__cell_handle(cell);
-    dync__cell_now *known = dync__cell_known(t, handle), now = {handle, v};
-    if (known)
-        known->value = v;
-    else if (!dync__vec_push(&t->symbols.cell, now))
-        dync__tracer_fail(t, DYNC_ERR_MEMORY);
-    dync__effect e = {
-        .kind = DYNC__DO_CELL, .env = -1, .user = handle, .number = x ? DYNC_NONE : v};
-    if (dync__effect_add(t, false, e, x ? x->fake : NULL) != DYNC_OK)
-        dync__tracer_fail(t, DYNC_ERR_MEMORY);
-    return true;
-}
-
+/* ---- cells that an entry reads --------------------------------------------------------------- */
 DYNC__FN bool dync__cells_hold(const dync__cache_entry *e)
 {
     for (int i = 0; i < dync__entry_count(&e->cells); i++) {
@@ -481,7 +100,38 @@ DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *e, const dync__t
     return DYNC_OK;
 }
 
-DYNC__FN void dync__numbers_install(void)
+/* ---- of a trace ------------------------------------------------------------------------------ */
+/* The trace that a symbol belongs to has it; anything else is no symbol. */
+DYNC__FN int dync__number_index(const dync__tracer *t, const void *p)
 {
-    DYNC__ATOMIC_STORE(&dync__specialise_hook, dync__number_specialise);
+    for (int i = 0; p && t && i < t->symbols.number.n; i++)
+        if (t->symbols.number.at[i] == p) return i;
+    return -1;
+}
+
+DYNC__FN dync__number *dync__number_find(const dync__tracer *t, const void *p)
+{
+    int i = dync__number_index(t, p);
+    return i < 0 ? NULL : t->symbols.number.at[i];
+}
+
+DYNC__FN dync_value dync__number_plain(const dync__number *x) { return x->plain; }
+
+DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *t, const void *symbol)
+{
+    dync__number *x = dync__number_find(t, symbol);
+    return x ? x->fake : NULL;
+}
+
+DYNC__FN const char *dync__number_text(const dync__tracer *t, const dync__tensor *fake,
+                                       dync_value *plain, const char **source, bool *cell)
+{
+    for (int i = 0; i < t->symbols.number.n; i++)
+        if (t->symbols.number.at[i]->fake == fake) {
+            *plain = t->symbols.number.at[i]->plain;
+            *source = t->symbols.number.at[i]->source;
+            *cell = t->symbols.number.at[i]->cell != NULL;
+            return t->symbols.number.at[i]->text;
+        }
+    return NULL;
 }

@@ -94,13 +94,11 @@ typedef struct dync__script {
     DYNC__VEC(dync__script_event) event;
     DYNC__VEC(dync__kept_value) value;
     /* of the call that has it */
-    int32_t at;                           /* the last event, -1 none yet */
-    DYNC__VEC(int32_t) waiting;           /* events since the last cut */
-    bool grad_off;                        /* grad mode where they begin */
-    dync__cut_record *cut;                /* being recorded */
-    DYNC__VEC(dync__tensor *) real, fake; /* room of the tracer's, kept between calls */
-    DYNC__VEC(dync__node *) holder;
-    DYNC__VEC(dync__origin) origin;
+    int32_t at;                 /* the last event, -1 none yet */
+    DYNC__VEC(int32_t) waiting; /* events since the last cut */
+    bool grad_off;              /* grad mode where they begin */
+    dync__cut_record *cut;      /* being recorded */
+    dync__environment env;      /* room of the tracer's, kept between calls */
 } dync__script;
 
 DYNC__FN void dync__script_followed(dync__script *);
@@ -112,4 +110,22 @@ DYNC__INLINE int32_t dync__script_first(const dync__script *s)
 {
     return s->at < 0 ? s->root : s->event.at[s->at].next;
 }
+/* script.c */
+DYNC__FN int32_t dync__script_find(const dync__script *s, const dync__tensor *fake);
+DYNC__FN bool dync__script_room(dync__tracer *t);
+DYNC__FN int32_t dync__script_value_add(dync__tracer *t, dync__tensor *fake, bool owned);
+DYNC__FN dync__script_event *dync__script_event_add(dync__tracer *t, dync__script_event e);
+DYNC__FN void dync__script_free(dync__script *s);
+/* replay.c */
+DYNC__FN int dync__replay_env(const dync__tracer *t, const dync__tensor *fake);
+DYNC__FN bool dync__replay_room(dync__tracer *t, int n);
+DYNC__FN void dync__replay_place(dync__tracer *t, dync__tensor *real, dync__tensor *fake);
+DYNC__FN void dync__replay_place_all(dync__tracer *t, const dync__cut_part *p,
+                                     dync__tensor *const *out);
+DYNC__FN void dync__replay_leave(dync__tracer *t);
+DYNC__FN dync_tensor *dync__replay_known(dync__handler *self, int op, int nargs,
+                                         const dync__arg *args, const dync_loc *at);
+DYNC__FN int dync__replay_meets(dync__tracer *t, dync__tensor *real);
+DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c);
+DYNC__FN bool dync__replay_has_frame(dync__tracer *t, const char *name_or_null, dync_loc loc);
 #endif

@@ -5,7 +5,18 @@
 #include "capture.h"
 
 /* mark: pending calls at its entry */
-typedef struct dync__number dync__number; /* number.c: a symbolic number */
+enum { DYNC__MAX_SYMBOLS = 64 };
+/* A symbolic number (symbol.c). */
+typedef struct dync__number {
+    dync__tensor *fake;         /* owned while the trace is open */
+    dync_value plain;           /* what it is in this call */
+    const char *text;           /* "s1 + 1" */
+    const char *source;         /* of an input */
+    bool sum;                   /* its text needs brackets in a product */
+    struct dync__number *of[2]; /* what it was computed from */
+    int arg;                    /* an argument: which; a cell: -1; computed: -2 */
+    dync_cell *cell;
+} dync__number;
 typedef struct dync__tracer dync__tracer;
 
 /* ---- environment (env.c): the values that exist -------------------------------------------- */
@@ -22,7 +33,6 @@ typedef struct dync__environment {  /* by place */
     DYNC__VEC(dync__tensor *) fake; /* what traced code sees of it (owned) */
     DYNC__VEC(dync__node *) holder; /* its placeholder in the pending graph, or NULL */
     DYNC__VEC(dync__origin) origin;
-    int leaf[DYNC__MAX_LEAVES]; /* place of each tensor argument */
 } dync__environment;
 
 /* ---- recording (record.c): the pending graph ----------------------------------------------- */
@@ -127,6 +137,7 @@ struct dync__tracer {
     const dync__callargs *call;
     uint64_t id;
     dync__environment env;
+    int leaf[DYNC__MAX_LEAVES]; /* place of each tensor argument */
     dync__recording rec;
     dync__cutting cut;
     dync__effects effects;
@@ -152,39 +163,91 @@ struct dync__tracer {
     dync__tracer *outer;
 };
 
+/* number.c */
+DYNC__FN const char *dync__number_text(const dync__tracer *, const dync__tensor *fake,
+                                       dync_value *plain, const char **source, bool *cell);
+/* NULL: none of this trace */
+DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *, const void *symbol);
+/* -1: none of this trace's */
+DYNC__FN int dync__number_index(const dync__tracer *, const void *symbol);
+DYNC__FN dync_value dync__number_plain(const dync__number *);
+DYNC__FN dync__number *dync__number_find(const dync__tracer *t, const void *p);
+/* shape_guard.c */
+DYNC__FN bool dync__shapes_values(const dync__symtab *s, const dync__callargs *c, int64_t *value);
+DYNC__FN bool dync__shapes_guards(const dync__symtab *s, const int64_t *value);
+/* lint.c: what a trace reports; nothing happens while there is no lint */
+DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
+DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real,
+                                  const dync__tensor *fake);
+DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
+/* true: in the second trace, the outcome to take */
+DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);
+DYNC__FN uint64_t dync__lint_salt(const dync__tracer *); /* of a second trace's tokens; else 0 */
+DYNC__FN void dync__lint_restart(const dync__tracer *);
+DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
+/* true: a break in the second trace */
+DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);
 /* trace.c */
 /* For whoever changes or reads the trace itself: one that followed a script goes on as a trace, and
  * what it does from here is not recorded. */
 DYNC__FN dync__tracer *dync__tracer_current(void);
 DYNC__FN dync__tracer *dync__tracer_peek(void); /* as it is */
-DYNC__FN dync_status dync__tracer_call(dync__handler *, dync__opcall *);
-DYNC__FN dync_status dync__tracer_record(dync__tracer *, dync__opcall *);
 DYNC__FN bool dync__tracer_owns(const dync__tracer *, const dync__tensor *);
 /* stops the trace; the first status stays */
 DYNC__FN dync_status dync__tracer_fail(dync__tracer *, dync_status);
+DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
+DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
+/* the one that records now, or NULL; see dync__tracer_current */
+DYNC__FN dync__tracer *dync__tracing(void);
+/* also one that follows a script: for what scripts know */
+DYNC__FN dync__tracer *dync__tracing_or_replay(void);
+/* script.c */
+DYNC__FN void dync__script_stop(dync__tracer *);
+DYNC__FN bool dync__script_takes(dync__tracer *, dync__tensor *fake);
+DYNC__FN void dync__script_op(dync__tracer *, const dync__opcall *,
+                              dync__number *const *operand_or_null);
+DYNC__FN void dync__script_foreign(dync__tracer *, int env);
+DYNC__FN void dync__script_frame(dync__tracer *, const char *name_or_null, dync_loc);
+DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *real);
+/* foreign code reads it */
+DYNC__FN void dync__script_wants(dync__tracer *, const dync__tensor *fake);
+/* foreign code may write what it can reach */
+DYNC__FN void dync__script_may_write(dync__tracer *);
+/* env.c */
 /* -1: no memory */
 DYNC__FN int dync__tracer_env_add(dync__tracer *, dync__tensor *real, dync__tensor *fake_taken);
 DYNC__FN int dync__tracer_env_real(dync__tracer *, dync__tensor *real);
 DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
+DYNC__FN int dync__record_foreign(dync__tracer *, dync__tensor *real, dync_tensor **, const char *);
+DYNC__FN dync_status dync__record_value(dync__tracer *, int env);
+DYNC__FN dync_status dync__record_keep(dync__tracer *);
+/* what it dropped, too */
+DYNC__FN dync_status dync__cut_complete(dync__tracer *, dync__segment *, const int *in_env,
+                                        dync__tensor **out);
+/* everything that was dropped and is still held */
+DYNC__FN dync_status dync__env_complete(dync__tracer *);
+/* computed again where narrowing dropped it; NULL + error */
+DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);
+DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor *,
+                                       const dync__tensor *);
+/* after a cut: the real tensor (borrowed), or NULL + error */
+DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);
+DYNC__FN dync__tensor *dync__fake_of(const dync__tensor *real, const dync__layout *lay);
+/* record.c */
+DYNC__FN dync_status dync__tracer_record(dync__tracer *, dync__opcall *);
 /* there is a pending graph; false: no memory */
 DYNC__FN bool dync__tracer_graph(dync__tracer *);
 DYNC__FN dync__node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
-DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *);
-DYNC__FN dync_status dync__tracer_enter(dync__tracer *, dync__opcall *);
-DYNC__FN dync_status dync__tracer_answer(dync__tracer *, dync__opcall *);
-DYNC__FN void dync__tracer_guard_more(dync__tracer *, bool *kind);
 /* tensors become nodes */
 DYNC__FN dync_status dync__tracer_args(dync__tracer *, int n, const dync__arg *in, dync__arg *out);
 DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args);
 DYNC__FN dync_status dync__record_grad_mode(dync__tracer *,
                                             const dync__opcall *); /* _set_grad_enabled */
-DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync__compiled *, dync__cache_entry *,
-                                       const dync__callargs *, const dync__path *path_or_null);
-DYNC__FN void dync__tracer_close(dync__tracer *);
-DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
-DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
-/* fakes in place of the call's tensors */
-DYNC__FN dync_status dync__trace_arguments(dync__tracer *, dync_value *out);
+DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *, dync__tensor *real);
+DYNC__FN dync__node *dync__number_node(dync__tracer *, dync__number *);
+/* the placeholder of a place in the environment */
+DYNC__FN dync__node *dync__tracer_input(dync__tracer *, dync__graph *, int env);
+DYNC__FN dync_status dync__tracer_adopt_args(dync__tracer *t, int n, dync__arg *args);
 /* effects.c */
 /* borrowed */
 DYNC__FN dync_status dync__trace_grad_of(dync__tracer *, dync__tensor *fake,
@@ -209,20 +272,77 @@ DYNC__FN dync_status dync__effects_flush(dync__tracer *); /* after a cut */
 /* foreign code may have set gradients */
 DYNC__FN void dync__effects_forget(dync__tracer *);
 DYNC__FN void dync__effects_free(dync__tracer *);
-/* intercept.c, frame.c */
-/* the one that records now, or NULL; see dync__tracer_current */
-DYNC__FN dync__tracer *dync__tracing(void);
-/* also one that follows a script: for what scripts know */
-DYNC__FN dync__tracer *dync__tracing_or_replay(void);
-/* after a cut: with real tensors */
-DYNC__FN dync_value dync__real_value(dync__tracer *, dync_value);
-DYNC__FN bool dync__too_many(const char *what, int nargs);
-DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *, dync__tensor *real);
-DYNC__FN dync_value dync__frame_body(dync__tracer *, const dync_callee *, const char *name,
-                                     int nargs, const dync_value *args);
-DYNC__FN dync_status dync__allowed_run(dync__node *, int nargs, dync__arg *args,
-                                       dync__tensor **out);
-/* step.c: backward inside a trace */
+DYNC__FN dync_status dync__record_effect(dync__tracer *, dync__effect);
+/* sizes.c */
+DYNC__FN dync_status dync__shapes_open(dync__tracer *);
+DYNC__FN void dync__shapes_close(dync__tracer *);
+DYNC__FN bool dync__shapes_again(dync__tracer *, dync__symtab *);
+DYNC__FN dync_status dync__shapes_publish(dync__tracer *);
+/* before the graph gets its output */
+DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync__graph *);
+/* symbol.c */
+DYNC__FN dync_status dync__numbers_open(dync__tracer *);
+DYNC__FN void dync__numbers_close(dync__tracer *);
+/* true: it is a symbol */
+DYNC__FN bool dync__number_argument(dync__tracer *, int arg, dync_value *);
+/* symbolic argument k, as it is in this call */
+DYNC__FN bool dync__number_again(dync__tracer *, int k, dync__tensor *fake);
+DYNC__FN void dync__number_operands(dync__tracer *, dync__opcall *, dync__number **number);
+/* its place in the environment; -1: no memory */
+DYNC__FN int dync__number_enter(dync__tracer *, dync_value plain);
+DYNC__FN bool dync__trace_cell_get(struct dync__cell *, dync_value *result);
+DYNC__FN bool dync__trace_cell_set(struct dync__cell *, dync_value);
+DYNC__FN void dync__numbers_install(void);
+/* lift.c */
+DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync__graph *, uint64_t site,
+                                        dync__tensor *const *in, const int **in_env,
+                                        dync__segment **);
+/* script_cut.c */
+DYNC__FN void dync__script_cut_begin(dync__tracer *, const char *reason);
+DYNC__FN void dync__script_piece(dync__tracer *, const dync__segref *, int n_out,
+                                 dync__tensor *const *fakes);
+DYNC__FN void dync__script_cut_end(dync__tracer *, bool returns);
+DYNC__FN void dync__script_returns(dync__tracer *, const dync_value *result);
+DYNC__FN void dync__script_begin(dync__tracer *);
+DYNC__FN void dync__script_end(dync__tracer *, bool failed);
+/* piece.c */
+DYNC__FN dync_status dync__record_piece(dync__tracer *, dync__graph *, uint64_t hash, uint64_t site,
+                                        dync__segref *, dync__tensor **out);
+DYNC__FN dync_status dync__cut_run(dync__tracer *, dync__segment *, const int *in_env,
+                                   dync__tensor **out);
+DYNC__FN dync__graph *dync__piece_graph(dync__tracer *t, int from, int to);
+DYNC__FN uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const char *reason);
+DYNC__FN dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t site, int n_out,
+                                     dync__tensor **fakes, dync__node **nodes);
+/* cut.c */
+DYNC__FN dync_status dync__record_cut(dync__tracer *, const char *reason);
+DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
+/* cuts there (and does that) and here; no break */
+DYNC__FN dync_status dync__tracer_split(dync__tracer *, dync__tensor *made,
+                                        const dync__effect *then_or_null);
+/* the last pending write to its memory; NULL: none */
+DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);
+/* "file:line in fn" lines, outermost first */
+DYNC__FN void dync__trace_stack(const dync__tracer *, dync__str *);
+DYNC__FN void dync__stack_line(dync__str *s, dync_loc at, const char *fn);
+DYNC__FN dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null);
+/* break.c */
+DYNC__FN dync_status dync__record_branch(dync__tracer *, dync__tensor *fake, bool as_bool,
+                                         int64_t *outcome);
+DYNC__FN dync_status dync__record_outcome(dync__tracer *, dync__tensor *fake, bool as_bool,
+                                          int64_t outcome);
+DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason,
+                                       const char *fullgraph_text);
+DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool,
+                                        int64_t *outcome);
+DYNC__FN void dync__tracer_publish_env(dync__tracer *t);
+/* handler.c */
+DYNC__FN dync_status dync__tracer_call(dync__handler *, dync__opcall *);
+DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *);
+DYNC__FN dync_status dync__tracer_enter(dync__tracer *, dync__opcall *);
+DYNC__FN dync_status dync__tracer_answer(dync__tracer *, dync__opcall *);
+DYNC__FN void dync__tracer_guard_more(dync__tracer *, bool *kind);
+/* step.c */
 DYNC__FN void dync__taped_open(dync__tracer *);
 DYNC__FN void dync__taped_close(dync__tracer *);
 /* the recorded tensor that an alias of the tape stands for */
@@ -234,118 +354,40 @@ DYNC__FN dync_value dync__taped_gradients(dync__tracer *, dync_value outputs, dy
 DYNC__FN bool dync__taped_apply(dync__tracer *, const dync_autograd_function *, int nargs,
                                 const dync_value *args, dync_value *result);
 DYNC__FN dync_status dync__taped_finish(dync__tracer *, const dync_value *result);
-/* lint.c: what a trace reports; nothing happens while there is no lint */
-DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
-DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real,
-                                  const dync__tensor *fake);
-DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
-/* true: in the second trace, the outcome to take */
-DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);
-DYNC__FN uint64_t dync__lint_salt(const dync__tracer *); /* of a second trace's tokens; else 0 */
-DYNC__FN void dync__lint_restart(const dync__tracer *);
-DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
-/* true: a break in the second trace */
-DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);
-/* number.c */
-DYNC__FN dync_status dync__numbers_open(dync__tracer *);
-DYNC__FN void dync__numbers_close(dync__tracer *);
-/* true: it is a symbol */
-DYNC__FN bool dync__number_argument(dync__tracer *, int arg, dync_value *);
-DYNC__FN const char *dync__number_text(const dync__tracer *, const dync__tensor *fake,
-                                       dync_value *plain, const char **source, bool *cell);
-/* NULL: none of this trace */
-DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *, const void *symbol);
-/* -1: none of this trace's */
-DYNC__FN int dync__number_index(const dync__tracer *, const void *symbol);
-/* symbolic argument k, as it is in this call */
-DYNC__FN bool dync__number_again(dync__tracer *, int k, dync__tensor *fake);
-DYNC__FN dync_value dync__number_plain(const dync__number *);
-DYNC__FN void dync__number_operands(dync__tracer *, dync__opcall *, dync__number **number);
-DYNC__FN dync__node *dync__number_node(dync__tracer *, dync__number *);
-/* its place in the environment; -1: no memory */
-DYNC__FN int dync__number_enter(dync__tracer *, dync_value plain);
-/* lift.c */
-DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync__graph *, uint64_t site,
-                                        dync__tensor *const *in, const int **in_env,
-                                        dync__segment **);
-DYNC__FN bool dync__trace_cell_get(struct dync__cell *, dync_value *result);
-DYNC__FN bool dync__trace_cell_set(struct dync__cell *, dync_value);
-DYNC__FN void dync__numbers_install(void);
-/* dynamic.c */
-DYNC__FN dync_status dync__shapes_open(dync__tracer *);
-DYNC__FN void dync__shapes_close(dync__tracer *);
-DYNC__FN bool dync__shapes_again(dync__tracer *, dync__symtab *);
-DYNC__FN dync_status dync__shapes_publish(dync__tracer *);
-/* before the graph gets its output */
-DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync__graph *);
-/* the placeholder of a place in the environment */
-DYNC__FN dync__node *dync__tracer_input(dync__tracer *, dync__graph *, int env);
-/* script.c */
-DYNC__FN void dync__script_stop(dync__tracer *);
-DYNC__FN bool dync__script_takes(dync__tracer *, dync__tensor *fake);
-DYNC__FN void dync__script_op(dync__tracer *, const dync__opcall *,
-                              dync__number *const *operand_or_null);
-
-DYNC__FN void dync__script_foreign(dync__tracer *, int env);
-DYNC__FN void dync__script_frame(dync__tracer *, const char *name_or_null, dync_loc);
-DYNC__FN void dync__script_cut_begin(dync__tracer *, const char *reason);
-DYNC__FN void dync__script_piece(dync__tracer *, const dync__segref *, int n_out,
-                                 dync__tensor *const *fakes);
-DYNC__FN void dync__script_cut_end(dync__tracer *, bool returns);
-DYNC__FN void dync__script_returns(dync__tracer *, const dync_value *result);
-DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *real);
-/* foreign code reads it */
-DYNC__FN void dync__script_wants(dync__tracer *, const dync__tensor *fake);
-/* foreign code may write what it can reach */
-DYNC__FN void dync__script_may_write(dync__tracer *);
-DYNC__FN void dync__script_begin(dync__tracer *);
-DYNC__FN void dync__script_end(dync__tracer *, bool failed);
-/* replay.c */
-DYNC__FN bool dync__replay_begin(dync__tracer *); /* true: the call follows a script */
-DYNC__FN void dync__path_begin(dync__tracer *,
-                               const dync__path *); /* path.c: it goes that way first */
+/* result.c */
 /* the functions of the recording way, by their doors */
 DYNC__FN const dync__way *dync__recording_way(void);
-DYNC__FN int dync__record_foreign(dync__tracer *, dync__tensor *real, dync_tensor **, const char *);
-DYNC__FN dync_status dync__record_cut(dync__tracer *, const char *reason);
-DYNC__FN dync_status dync__record_piece(dync__tracer *, dync__graph *, uint64_t hash, uint64_t site,
-                                        dync__segref *, dync__tensor **out);
-DYNC__FN dync_status dync__record_branch(dync__tracer *, dync__tensor *fake, bool as_bool,
-                                         int64_t *outcome);
-DYNC__FN dync_status dync__record_outcome(dync__tracer *, dync__tensor *fake, bool as_bool,
-                                          int64_t outcome);
 DYNC__FN dync__tensor *dync__record_found(const dync__tracer *, dync__tensor *now);
-DYNC__FN dync_status dync__record_effect(dync__tracer *, dync__effect);
 DYNC__FN int dync__record_place(dync__tracer *, const dync__tensor *fake);
-DYNC__FN dync_status dync__record_value(dync__tracer *, int env);
-DYNC__FN dync_status dync__record_keep(dync__tracer *);
 DYNC__FN dync_status dync__record_finish(dync__tracer *, dync_value, dync__outval *);
 DYNC__FN void dync__record_own(dync__tracer *);
-/* cut.c */
-/* what it dropped, too */
-DYNC__FN dync_status dync__cut_complete(dync__tracer *, dync__segment *, const int *in_env,
-                                        dync__tensor **out);
-/* everything that was dropped and is still held */
-DYNC__FN dync_status dync__env_complete(dync__tracer *);
-DYNC__FN dync_status dync__cut_run(dync__tracer *, dync__segment *, const int *in_env,
-                                   dync__tensor **out);
-/* computed again where narrowing dropped it; NULL + error */
-DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);
-DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
-/* cuts there (and does that) and here; no break */
-DYNC__FN dync_status dync__tracer_split(dync__tracer *, dync__tensor *made,
-                                        const dync__effect *then_or_null);
-DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor *,
-                                       const dync__tensor *);
-/* the last pending write to its memory; NULL: none */
-DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);
 DYNC__FN dync_status dync__result_tree(dync__tracer *, const dync_value *, dync__outval *);
-DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason,
-                                       const char *fullgraph_text);
-DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool,
-                                        int64_t *outcome);
-/* after a cut: the real tensor (borrowed), or NULL + error */
-DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);
-/* "file:line in fn" lines, outermost first */
-DYNC__FN void dync__trace_stack(const dync__tracer *, dync__str *);
+/* replay_cut.c */
+DYNC__FN bool dync__replay_begin(dync__tracer *); /* true: the call follows a script */
+/* path.c */
+DYNC__FN void dync__path_begin(dync__tracer *,
+                               const dync__path *); /* path.c: it goes that way first */
+/* reads.c */
+DYNC__FN const dync__read_intercept *dync__capture_reads(void);
+/* after a cut: with real tensors */
+DYNC__FN dync_value dync__real_value(dync__tracer *, dync_value);
+DYNC__FN dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, const char *reason,
+                                        const char *fullgraph_text);
+/* allowed.c */
+DYNC__FN dync_status dync__allowed_run(dync__node *, int nargs, dync__arg *args,
+                                       dync__tensor **out);
+DYNC__FN bool dync__allowed_fits(const dync_value *v, int n);
+DYNC__FN dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, const char *name,
+                                        int nargs, const dync_value *args);
+/* frame.c */
+DYNC__FN dync_value dync__frame_body(dync__tracer *, const dync_callee *, const char *name,
+                                     int nargs, const dync_value *args);
+/* grads.c */
+DYNC__FN const dync__grad_intercept *dync__capture_grads(void);
+/* call.c */
+DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync__compiled *, dync__cache_entry *,
+                                       const dync__callargs *, const dync__path *path_or_null);
+DYNC__FN void dync__tracer_close(dync__tracer *);
+/* fakes in place of the call's tensors */
+DYNC__FN dync_status dync__trace_arguments(dync__tracer *, dync_value *out);
 #endif

@@ -6,6 +6,7 @@
 
 #if defined(DYNC__SPLIT)
 dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);
+
 #endif
 
 static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, int depth)
@@ -95,15 +96,19 @@ static dync_callee dync__callee_make(int kind, void (*fn)(void), void *object)
     c.object = object;
     return c;
 }
+
 typedef dync_tensor *(*dync__fn0)(void);
 typedef dync_tensor *(*dync__fn1)(dync_tensor *);
 typedef dync_tensor *(*dync__fn2)(dync_tensor *, dync_tensor *);
 typedef dync_tensor *(*dync__fn3)(dync_tensor *, dync_tensor *, dync_tensor *);
 typedef dync_tensor *(*dync__fn4)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *);
+
 typedef dync_tensor *(*dync__fn5)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *,
                                   dync_tensor *);
+
 typedef dync_tensor *(*dync__fn6)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *,
                                   dync_tensor *, dync_tensor *);
+
 DYNC_API dync_callee dync_fn0(dync__fn0 f) { return dync__callee_make(0, (void (*)(void))f, NULL); }
 DYNC_API dync_callee dync_fn1(dync__fn1 f) { return dync__callee_make(1, (void (*)(void))f, NULL); }
 DYNC_API dync_callee dync_fn2(dync__fn2 f) { return dync__callee_make(2, (void (*)(void))f, NULL); }
@@ -111,10 +116,12 @@ DYNC_API dync_callee dync_fn3(dync__fn3 f) { return dync__callee_make(3, (void (
 DYNC_API dync_callee dync_fn4(dync__fn4 f) { return dync__callee_make(4, (void (*)(void))f, NULL); }
 DYNC_API dync_callee dync_fn5(dync__fn5 f) { return dync__callee_make(5, (void (*)(void))f, NULL); }
 DYNC_API dync_callee dync_fn6(dync__fn6 f) { return dync__callee_make(6, (void (*)(void))f, NULL); }
+
 DYNC_API dync_callee dync_fnv(dync_function f)
 {
     return dync__callee_make(DYNC__CALLEE_VALUES, (void (*)(void))f, NULL);
 }
+
 DYNC_API dync_callee dync_fnm(dync_module *m)
 {
     dync_callee c = dync__callee_make(DYNC__CALLEE_MODULE, NULL, m);
@@ -122,19 +129,24 @@ DYNC_API dync_callee dync_fnm(dync_module *m)
     if (module) c.args = module->args;
     return c;
 }
+
 DYNC_API dync_callee dync_fnc(dync_compiled *f)
 {
     return dync__callee_make(DYNC__CALLEE_COMPILED, NULL, f);
 }
+
 DYNC_API dync_callee dync_fng(dync_graph *g)
 {
     return dync__callee_make(DYNC__CALLEE_GRAPH, NULL, g);
 }
+
 DYNC_API dync_callee dync_fnp(dync_program *p)
 {
     return dync__callee_make(DYNC__CALLEE_PROGRAM, NULL, p);
 }
+
 DYNC_API dync_callee dync_fn_same(dync_callee c) { return c; }
+
 DYNC_API dync_callee dync_fn_none(const void *what)
 {
     (void)what;
@@ -156,14 +168,17 @@ static dync_callee dync__callee_flag(dync_callee c, int flag)
     c.flags |= flag;
     return c;
 }
+
 DYNC_API dync_callee dync_disable_callee(dync_callee c)
 {
     return dync__callee_flag(c, DYNC__CALLEE_DISABLED);
 }
+
 DYNC_API dync_callee dync_allow_in_graph_callee(dync_callee c)
 {
     return dync__callee_flag(c, DYNC__CALLEE_ALLOWED);
 }
+
 DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee c)
 {
     return dync__callee_flag(c, DYNC__CALLEE_CONSTANT);
@@ -173,31 +188,37 @@ DYNC__FN int dync__callee_arity(const dync_callee *c)
 {
     return c->kind <= DYNC__CALLEE_FN6 ? c->kind : -1;
 }
+
 DYNC__FN dync__module *dync__callee_module(const dync_callee *c)
 {
     return c->kind == DYNC__CALLEE_MODULE ? dync__module_peek(c->object) : NULL;
 }
+
 DYNC__FN dync__compiled *dync__callee_compiled(const dync_callee *c)
 {
     return c->kind == DYNC__CALLEE_COMPILED ? dync__compiled_peek(c->object) : NULL;
 }
+
 static uint32_t dync__callee_object(const dync_callee *c)
 {
     static const uint8_t kinds[] = {DYNC__OBJECT_MODULE, DYNC__OBJECT_COMPILED, DYNC__OBJECT_GRAPH,
                                     DYNC__OBJECT_PROGRAM};
     return kinds[c->kind - DYNC__CALLEE_MODULE];
 }
+
 DYNC__FN bool dync__callee_valid(const dync_callee *c)
 {
     if (c->kind <= DYNC__CALLEE_VALUES) return c->fn != NULL;
     return c->kind <= DYNC__CALLEE_PROGRAM &&
            dync__object_peek(c->object, dync__callee_object(c)) != NULL;
 }
+
 DYNC__FN const char *dync__callee_text(const dync_callee *c)
 {
     return c->kind <= DYNC__CALLEE_VALUES ? "a function"
                                           : dync__object_text(dync__callee_object(c));
 }
+
 DYNC__FN dync_status dync__callee_check(const dync_callee *c, const char *who)
 {
     if (dync__callee_valid(c)) return DYNC_OK;
@@ -249,63 +270,10 @@ DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const d
     return run ? run(dync__program_peek(c->object), nargs, args) : DYNC_NONE;
 }
 
-/* ---- arithmetic on number values: floats where one is a float, integers else ----------------- */
-static bool dync__is_plain_number(const dync_value *v)
+DYNC__FN bool dync__too_many(const char *what, int nargs)
 {
-    return v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT || v->kind == DYNC_KIND_BOOL;
-}
-
-static dync_value dync__sym_ints(int op, int64_t a, int64_t b)
-{
-    uint64_t x = (uint64_t)a, y = (uint64_t)b; /* wraps, as int64 tensors do */
-    if (op == DYNC__OP_add) return dync_v_int((int64_t)(x + y));
-    if (op == DYNC__OP_sub) return dync_v_int((int64_t)(x - y));
-    if (op == DYNC__OP_mul) return dync_v_int((int64_t)(x * y));
-    if (b == 0) {
-        dync__fail(DYNC_ERR_VALUE, "dync_sym_floordiv: division of %lld by zero", (long long)a);
-        return DYNC_NONE;
-    }
-    if (b == -1) return dync_v_int((int64_t)(0 - x));
-    int64_t q = a / b;
-    return dync_v_int(q - (a % b != 0 && (a < 0) != (b < 0)));
-}
-
-static dync_value dync__sym_plain(int op, dync_value a, dync_value b)
-{
-    if (!dync__is_plain_number(&a) || !dync__is_plain_number(&b)) {
-        if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_sym: expected two numbers");
-        return DYNC_NONE;
-    }
-    if (a.kind != DYNC_KIND_FLOAT && b.kind != DYNC_KIND_FLOAT)
-        return dync__sym_ints(op, dync_as_int(a), dync_as_int(b));
-    double x = dync_as_float(a), y = dync_as_float(b);
-    return dync_v_float(op == DYNC__OP_add   ? x + y
-                        : op == DYNC__OP_sub ? x - y
-                        : op == DYNC__OP_mul ? x * y
-                                             : floor(x / y));
-}
-
-static dync_value dync__sym_apply(int op, dync_value a, dync_value b)
-{
-    dync_value r;
-    bool symbolic = a.kind == DYNC_KIND_SYM || b.kind == DYNC_KIND_SYM;
-    return symbolic && dync__number_apply(op, a, b, dync__sym_plain, &r)
-               ? r
-               : dync__sym_plain(op, a, b);
-}
-DYNC_API dync_value dync_sym_add(dync_value a, dync_value b)
-{
-    return dync__sym_apply(DYNC__OP_add, a, b);
-}
-DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b)
-{
-    return dync__sym_apply(DYNC__OP_sub, a, b);
-}
-DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b)
-{
-    return dync__sym_apply(DYNC__OP_mul, a, b);
-}
-DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b)
-{
-    return dync__sym_apply(DYNC__OP_floor_divide, a, b);
+    if (nargs <= DYNC__MAX_LEAVES) return false;
+    dync__fail(DYNC_ERR_VALUE, "%s: expected at most %d arguments inside a traced function, got %d",
+               what, DYNC__MAX_LEAVES, nargs);
+    return true;
 }

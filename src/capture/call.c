@@ -1,0 +1,202 @@
+/* capture/call.c: one traced call from its beginning to its end. After install.c, before
+ * lint_trace.c. */
+#include "../dync.in.h"
+#include "trace.h"
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync__cache_entry *e,
+                                       const dync__callargs *call, const dync__path *path_or_null)
+{
+    static uint64_t ids;
+    memset(t, 0, sizeof *t);
+    t->fn = f;
+    t->entry = e;
+    t->call = call;
+    t->id = DYNC__ATOMIC_INC(&ids);
+    t->handler.call = dync__tracer_call;
+    t->handler.state = t;
+    t->way = dync__recording_way();
+    t->outer = dync__tls.capture_state;
+    t->frames_before = DYNC__ATOMIC_PEEK(&f->n_frames);
+    t->grad_mode_before = !dync__tls.grad_enabled_off;
+    dync__tls.capture_state = t;
+    dync__tls.compiling = true;
+    dync__handler_push(&t->handler);
+    t->symbols.outer = dync__tls.syms;
+    dync__tls.syms = NULL;
+    bool fresh = !e->leaf_env,
+         scripted = !path_or_null && DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now;
+    if (path_or_null) dync__path_begin(t, path_or_null);
+    if (scripted && dync__replay_begin(t)) return t->status;
+    DYNC__TRY(dync__shapes_open(t));
+    if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) *
+                                                                  sizeof *e->leaf_env)))
+        return DYNC_ERR_MEMORY;
+    for (int i = 0; i < call->n_tensors; i++) {
+        int same = e->tensor[i].same_as;
+        t->leaf[i] =
+            same >= 0 ? t->leaf[same]
+                      : dync__tracer_env_add(
+                            t, call->tensor[i],
+                            dync__fake_of(call->tensor[i],
+                                          t->symbols.sizes ? &e->leaf[i] : &call->tensor[i]->lay));
+        if (t->leaf[i] < 0) return DYNC_ERR_MEMORY;
+        if (fresh) e->leaf_env[i] = t->leaf[i];
+    }
+    if (fresh) e->n_leaf_env = t->env.real.n;
+    DYNC__TRY(dync__numbers_open(t));
+    if (scripted) dync__script_begin(t);
+    return DYNC_OK;
+}
+
+DYNC__FN void dync__tracer_close(dync__tracer *t)
+{
+    bool failed = t->status != DYNC_OK;
+    t->way->close(t);
+    dync__taped_close(t);
+    dync__effects_free(t);
+    dync__numbers_close(t);
+    for (int i = 0; i < t->rec.made.n; i++) {
+        t->rec.made.at[i]->node = NULL;
+        if (!dync__script_takes(t, t->rec.made.at[i])) dync__unref(t->rec.made.at[i]);
+    }
+    for (int i = 0; i < t->env.real.n; i++) {
+        dync__unref(t->env.real.at[i]);
+        dync__unref(t->env.fake.at[i]);
+    }
+    dync__graph_unref(t->rec.graph);
+    for (int i = 0; i < t->transient.n; i++) dync__segment_free(t->transient.at[i]);
+    dync__vec_free(&t->transient);
+    dync__vec_free(&t->rec.made);
+    dync__vec_free(&t->env.real);
+    dync__vec_free(&t->env.fake);
+    dync__vec_free(&t->env.holder);
+    dync__vec_free(&t->env.origin);
+    dync__vec_free(&t->rec.frames);
+    dync__arena_free(&t->scratch);
+    dync__script_end(t, failed);
+    dync__handler_pop(&t->handler);
+    dync__tls.capture_state = t->outer;
+    dync__tls.compiling = t->outer != NULL;
+    dync__shapes_close(t);
+}
+
+/* ---- the function runs ----------------------------------------------------------------------- */
+/* The arguments as the traced function sees them: tensors are fakes, lists are rebuilt. */
+typedef struct dync__trace_leaves {
+    dync__tracer *t;
+    int k;
+} dync__trace_leaves;
+
+static dync_tensor *dync__trace_leaf(void *user, dync_tensor *h)
+{
+    dync__trace_leaves *l = user;
+    (void)h;
+    return dync__handle(l->t->env.fake.at[l->t->leaf[l->k++]]);
+}
+
+DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
+{
+    dync__trace_leaves leaves = {t, 0};
+    for (int i = 0; i < t->call->nargs; i++) {
+        if (dync__number_argument(t, i, &out[i])) continue;
+        out[i] = dync__value_map(t->call->args[i], dync__trace_leaf, &leaves);
+        if (out[i].kind == DYNC_KIND_NONE && t->call->args[i].kind != DYNC_KIND_NONE)
+            return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+/* Runs the C function in an open trace. */
+static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
+{
+    dync_value args[DYNC__MAX_LEAVES * 2];
+    uint64_t errors = dync__error_count();
+    DYNC__TRY(dync__trace_arguments(t, args));
+    dync_value r = dync__frame_body(t, &t->fn->callee, t->fn->name, t->call->nargs, args);
+    if (t->status != DYNC_OK || t->tape.restart) return t->status;
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
+    dync__lint_result(t, &r);
+    return t->way->finish(t, r, out);
+}
+
+/* What a trace that begins again has left in its entry: under fullgraph nothing else has seen it
+ * yet. */
+static void dync__trace_undo(dync__cache_entry *e)
+{
+    e->foreign.n = e->ints.n = e->modules.n = e->cells.n = 0;
+    e->root = NULL;
+    e->leaf_env = NULL;
+    e->n_env = 0;
+}
+
+static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
+{
+    if (!e->root && !DYNC__ATOMIC_LOAD(&e->open)) {
+        e->root = dync__arena_alloc(&e->arena, sizeof *e->root);
+        if (!e->root) return DYNC_ERR_MEMORY;
+        e->root->grad_mode_after = -1;
+    }
+    t->on_tree = !DYNC__ATOMIC_LOAD(&e->open);
+    t->at = t->on_tree && !t->path.n ? e->root : NULL;
+    return dync__trace_body(t, out);
+}
+
+/* A first trace under fullgraph is kept quiet: where it comes to a backward, a second one is the
+ * real one. So is that where sizes are symbolic: what cannot be traced with them (restart, again)
+ * is with plain ones. */
+static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
+{
+    if (!t->fn->opt.fullgraph || (t->tape.on && !t->symbols.sizes))
+        return dync__trace_once(t, e, out);
+    dync__error_guard guard;
+    uint64_t errors = dync__error_count();
+    dync__error_guard_begin(&guard);
+    dync_status status = dync__trace_once(t, e, out);
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    t->tape.restart |= t->tape.on && status != DYNC_OK && status != DYNC_ERR_MEMORY &&
+                       t->symbols.sizes->violated < 0;
+    if (t->tape.restart)
+        dync__tls.error_count = errors;
+    else
+        dync__error_raise(&inner);
+    return status;
+}
+
+DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
+                                      const dync__callargs *call, const dync__path *path_or_null,
+                                      dync_value *result)
+{
+    dync__tracer t;
+    if (call->nargs > DYNC__MAX_LEAVES * 2)
+        return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__MAX_LEAVES * 2);
+    bool fresh = !e->root;
+    dync_status status = dync__tracer_open(&t, f, e, call, path_or_null);
+    t.fresh = fresh;
+    if (fresh) dync__callbacks_start();
+    dync_scope scope = dync_scope_begin();
+    dync__outval out;
+    *result = DYNC_NONE;
+    if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
+    while (t.tape.restart) {
+        bool again = t.tape.on;
+        dync__tls.grad_enabled_off = !t.grad_mode_before;
+        dync_scope_end(&scope);
+        dync__tracer_close(&t);
+        dync__trace_undo(e);
+        if (again) dync__shapes_give_up(e, call);
+        scope = dync_scope_begin();
+        status = dync__tracer_open(&t, f, e, call, NULL);
+        t.fresh = fresh;
+        dync__taped_open(&t);
+        dync__lint_restart(&t);
+        if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
+    }
+    if (t.fresh) dync__callbacks_end();
+    if (status != DYNC_OK) dync__tls.grad_enabled_off = !t.grad_mode_before;
+    dync_scope_end(&scope);
+    /* into the caller's scope, texts too */
+    if (status == DYNC_OK) *result = dync__outval_build(&out, t.env.real.at);
+    dync__tracer_close(&t);
+    return status;
+}

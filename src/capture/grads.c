@@ -1,0 +1,329 @@
+/* capture/grads.c: autograd inside traced code: on the real tensors after a cut, or under fullgraph
+ * as part of the graph (step.c). Installed into the hooks of autograd/. After frame.c, before call.c. */
+#include "../dync.in.h"
+#include "trace.h"
+
+/* ---- backward -------------------------------------------------------------------------------- */
+/* Backward under fullgraph is part of the graph: the trace begins again under the tape, whose nodes
+ * it needs. */
+static bool dync__trace_wants_tape(dync__tracer *t)
+{
+    if (!t->fn->opt.fullgraph || t->tape.on) return false;
+    t->tape.restart = t->stopped = true;
+    return true;
+}
+
+static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad_options opt,
+                                 dync_status *status)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t || t->tape.walking) return false;
+    *status = DYNC_ERR_RUNTIME;
+    if (t->stopped || dync__trace_wants_tape(t)) return true;
+    if (t->tape.on) return dync__taped_backward(t, outputs, grads, opt, status);
+    *status = dync__trace_break(t, "Tensor.backward", NULL);
+    if (*status != DYNC_OK) return true;
+    dync_value o = dync__real_value(t, outputs), g = dync__real_value(t, grads);
+    dync__script_may_write(t);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *status = dync_backward_opt(o, g, opt);
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_value grads,
+                                  dync_grad_options opt, dync_value *result)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t || t->tape.walking) return false;
+    *result = DYNC_NONE;
+    if (t->stopped || dync__trace_wants_tape(t)) return true;
+    if (t->tape.on) {
+        *result = dync__taped_gradients(t, outputs, inputs, grads, opt);
+        return true;
+    }
+    if (dync__trace_break(t, "torch.autograd.grad", NULL) != DYNC_OK) return true;
+    dync_value o = dync__real_value(t, outputs), i = dync__real_value(t, inputs),
+               g = dync__real_value(t, grads);
+    dync__script_may_write(t);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = dync_gradients(o, i, g, opt);
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+/* The fake that a handle of traced code stands for; NULL + error. */
+static dync__tensor *dync__trace_fake(dync__tracer *t, const dync_tensor *h)
+{
+    dync__tensor *x = t->stopped ? NULL : dync__open(h);
+    return x ? dync__tracer_adopt(t, x) : NULL;
+}
+
+static bool dync__trace_grad(const dync_tensor *h, bool captured, dync_tensor **result)
+{
+    dync__tracer *t = captured ? dync__tracing() : dync__tracing_or_replay();
+    dync__tensor *grad = NULL;
+    if (!t) return false;
+    *result = NULL;
+    if (captured || t->fn->opt.fullgraph) {
+        dync__tensor *x = dync__trace_fake(t, h);
+        dync_status status = x ? dync__trace_grad_of(t, x, &grad) : DYNC_OK;
+        if (status != DYNC_OK)
+            dync__tracer_fail(t, status);
+        else if (grad)
+            *result = dync__handle(grad);
+        return true;
+    }
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.grad", NULL);
+    dync__script_may_write(t);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = real ? dync_grad(real) : NULL;
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static bool dync__trace_set_grad(dync_tensor *h, dync_tensor *grad)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    dync__tensor *x = dync__trace_fake(t, h), *g = x && grad ? dync__trace_fake(t, grad) : NULL;
+    if (!x || (grad && !g)) return true;
+    dync_status status = dync__trace_grad_set(t, x, g ? dync__taped_value(t, g) : NULL);
+    if (status != DYNC_OK) dync__tracer_fail(t, status);
+    return true;
+}
+
+/* Backward inside the graph comes to a leaf: its gradient so far enters the trace. */
+static bool dync__trace_accumulate(dync__tensor *leaf, dync_status *status)
+{
+    dync__tracer *t = dync__tracing();
+    dync__tensor *grad;
+    if (!t || !dync__tracer_owns(t, leaf)) return false;
+    const dync__tensor *real = leaf->node ? NULL : t->env.real.at[leaf->node_output];
+    if (real && !dync__tensor_is_leaf(real))
+        *status = dync__fail(
+            DYNC_ERR_UNSUPPORTED,
+            "backward inside a function compiled with fullgraph came to a tensor that was "
+            "computed outside "
+            "(by %s): detach it before the call, or take its gradient with dync_gradients",
+            real->op ? real->op : "?");
+    else
+        *status = dync__trace_grad_of(t, leaf, &grad);
+    return true;
+}
+
+/* A custom function: its forward runs really, its node hangs in the caller's autograd graph. */
+static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const dync_value *args,
+                              dync_value *result)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    dync_value real[DYNC__MAX_LEAVES];
+    char reason[128];
+    if (!t) return false;
+    *result = DYNC_NONE;
+    if (t->stopped) return true;
+    if (t->fn->opt.fullgraph && !t->tape.on && dync__apply_traced(fn, nargs, args, result))
+        return true;
+    if (dync__trace_wants_tape(t)) return true;
+    if (t->tape.on) return dync__taped_apply(t, fn, nargs, args, result);
+    dync__format(reason, sizeof reason, "torch.autograd.Function %s", fn->name ? fn->name : "?");
+    if (dync__too_many(reason, nargs) || dync__trace_break(t, reason, NULL) != DYNC_OK) return true;
+    for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
+    dync__script_may_write(t);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = dync_apply_values(fn, nargs, real);
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+/* ---- hooks ----------------------------------------------------------------------------------- */
+/* A value that its own graph has used: where one node of the tape stands for that graph, the
+ * gradients from in there pass a hook by. */
+typedef struct dync__used_in {
+    const dync__node *node;
+    int uses;
+} dync__used_in;
+
+static void dync__used_inside_count(void *user, dync__arg *a)
+{
+    dync__used_in *u = user;
+    u->uses += a->as.node == u->node;
+}
+
+static bool dync__used_inside(const dync__tracer *t, int env)
+{
+    const dync__origin *o = &t->env.origin.at[env];
+    if (!o->seg || o->seg->code.run != dync__raw_run) return false;
+    const dync__graph *g = o->seg->graph;
+    dync__used_in u = {g->node.at[g->node.n - 1]->args[0].as.list[o->out].as.node, 0};
+    for (int i = 0; i + 1 < g->node.n; i++)
+        dync__node_each_input(g->node.at[i], dync__used_inside_count, &u);
+    return u.uses > 0;
+}
+
+static bool dync__hook_late(dync__tracer *t, int env)
+{
+    if (!dync__used_inside(t, env)) return false;
+    dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "a hook on a value that was used "
+                                                          "before the last graph break: register "
+                                                          "it where the value is made"));
+    return true;
+}
+
+/* An effect on a value as it is now. One of the graph leaves it before anything later uses it, and
+ * one that the graph has written after that: no break. false: refused, or the trace begins
+ * again. */
+static bool dync__trace_on_value(dync__tracer *t, dync__tensor *x, dync__effect e)
+{
+    int env = dync__effect_env(t, x);
+    if (env < 0 || dync__tracer_written(t, x))
+        return !dync__trace_wants_tape(t) && dync__tracer_split(t, x, &e) == DYNC_OK &&
+               dync__effect_env(t, x) >= 0;
+    return !dync__hook_late(t, env) && dync__effect_add(t, true, e, x) == DYNC_OK;
+}
+
+static bool dync__trace_expose(const dync_tensor *h)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t || t->tape.walking || t->fn->opt.fullgraph) return true;
+    dync__tensor *x = dync__trace_fake(t, h);
+    int env = x ? dync__effect_env(t, x) : -1;
+    return x && (env < 0 || dync__tracer_written(t, x) ? dync__tracer_split(t, x, NULL) == DYNC_OK
+                                                       : !dync__hook_late(t, env));
+}
+
+/* Registered on the real tensor in every call; in backward over fakes it is part of the graph. */
+static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t || t->tape.walking) return false;
+    dync__tensor *x = dync__trace_fake(t, h);
+    dync__effect e = {.kind = DYNC__DO_HOOK, .fn = fn, .user = user, .id = dync__hook_reserve()};
+    *id = -1;
+    if (!x) return true;
+    if (!(x->flags & DYNC__T_REQUIRES_GRAD)) {
+        dync__fail(DYNC_ERR_AUTOGRAD, "cannot register a hook on a tensor that doesn't require "
+                                      "gradient");
+        return true;
+    }
+    dync_status status = t->tape.on ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
+    if (t->tape.on && dync__effect_env(t, x) < 0)
+        t->tape.inner = "a hook on a value";
+    else if (t->tape.on)
+        status = status == DYNC_OK ? dync__effect_add(t, false, e, x) : status;
+    else if (!dync__trace_on_value(t, x, e))
+        return true;
+    if (status != DYNC_OK)
+        dync__tracer_fail(t, status);
+    else
+        *id = e.id;
+    return true;
+}
+
+static bool dync__trace_remove_hook(dync_tensor *h, int id)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t || t->stopped) return false;
+    bool waiting = dync__effect_cancel(t, id), absent = waiting;
+    if (t->tape.on) return false; /* the fake has it too */
+    dync__tensor *x = waiting ? NULL : dync__trace_fake(t, h);
+    dync_status status = x ? dync__effect_hook_absent(t, x, id, &absent) : DYNC_OK;
+    if (status != DYNC_OK) dync__tracer_fail(t, status);
+    if (absent || !x) return true;
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.remove_hook", NULL);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    if (real) dync_remove_hook(real, id);
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static bool dync__trace_retain_grad(dync_tensor *h, dync_status *status)
+{
+    dync__tracer *t = dync__tracing();
+    dync__effect e = {.kind = DYNC__DO_RETAIN_GRAD};
+    dync__tensor *grad, *x = t ? dync__trace_fake(t, h) : NULL;
+    if (!t || !x || !(x->flags & DYNC__T_REQUIRES_GRAD)) return false;
+    if (t->tape.on) {
+        if (dync__effect_env(t, x) < 0) t->tape.inner = "dync_retain_grad";
+        *status = dync__trace_grad_of(t, x, &grad);
+        return *status != DYNC_OK;
+    }
+    *status = DYNC_ERR_RUNTIME;
+    if (dync__trace_on_value(t, x, e)) *status = DYNC_OK;
+    return true;
+}
+
+/* ---- leaves ---------------------------------------------------------------------------------- */
+static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
+{
+    dync__tracer *t = dync__tracing();
+    dync__tensor *x = t ? dync__trace_fake(t, h) : NULL;
+    if (!x || t->tape.on) return false;
+    const dync__tensor *real = x->node ? NULL : t->env.real.at[x->node_output];
+    *leaf = real ? dync__tensor_is_leaf(real) && !(x->flags & DYNC__T_WRITTEN)
+                 : !(x->flags & DYNC__T_REQUIRES_GRAD);
+    return true;
+}
+
+static dync_status dync__requires_grad_refused(const dync__tracer *t, const dync__tensor *x,
+                                               bool on)
+{
+    int env = dync__effect_env(t, x);
+    bool leaf = t->tape.on                        ? dync__tensor_is_leaf(x)
+                : env >= 0 && t->env.real.at[env] ? dync__tensor_is_leaf(t->env.real.at[env])
+                                                  : on;
+    if (on && dync__dtype_info(x->dtype)->kind != 'f')
+        return dync__fail(DYNC_ERR_DTYPE,
+                          "only Tensors of floating point dtype can require gradients");
+    if (on || leaf) return DYNC_OK;
+    return dync__fail(DYNC_ERR_AUTOGRAD, "you can only change requires_grad flags of leaf "
+                                         "variables. If you want to use a computed variable in a "
+                                         "subgraph that doesn't require differentiation use "
+                                         "var_no_grad = dync_detach(var).");
+}
+
+/* Switched on the real tensor before what comes now is run. A tensor in use already leaves its
+ * graph first; under the tape what was recorded keeps its own history, so there it is switched at
+ * the end. */
+static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **result)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    dync__tensor *x = dync__trace_fake(t, h);
+    dync__effect e = {.kind = DYNC__DO_REQUIRES_GRAD, .on = on};
+    bool same = x && ((x->flags & DYNC__T_REQUIRES_GRAD) != 0) == on;
+    *result = same ? h : NULL;
+    if (!x || same || dync__requires_grad_refused(t, x, on) != DYNC_OK) return true;
+    int env = dync__effect_env(t, x);
+    if (!t->tape.on && (env < 0 || t->env.holder.at[env]) &&
+        (dync__trace_wants_tape(t) || dync__tracer_split(t, x, NULL) != DYNC_OK))
+        return true;
+    dync_status status = dync__effect_add(t, !t->tape.on, e, x);
+    dync__tensor_set_requires_grad(x, on);
+    if (status != DYNC_OK)
+        dync__tracer_fail(t, status);
+    else
+        *result = h;
+    return true;
+}
+
+DYNC__FN const dync__grad_intercept *dync__capture_grads(void)
+{
+    static const dync__grad_intercept grads = {.backward = dync__trace_backward,
+                                               .gradients = dync__trace_gradients,
+                                               .grad = dync__trace_grad,
+                                               .accumulate = dync__trace_accumulate,
+                                               .set_grad = dync__trace_set_grad,
+                                               .apply = dync__trace_apply,
+                                               .hook = dync__trace_hook,
+                                               .expose = dync__trace_expose,
+                                               .remove_hook = dync__trace_remove_hook,
+                                               .retain_grad = dync__trace_retain_grad,
+                                               .is_leaf = dync__trace_is_leaf,
+                                               .requires_grad_ = dync__trace_requires_grad_,
+                                               .cell_get = dync__trace_cell_get,
+                                               .cell_set = dync__trace_cell_set};
+    return dync__tracing_or_replay() ? &grads
+           : dync__verify_inside()   ? dync__verify_intercept()
+                                     : NULL;
+}

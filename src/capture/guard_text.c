@@ -1,0 +1,278 @@
+/* capture/guard_text.c: guards as text: why an entry refuses a call, and the list of them. After
+ * guard.c. */
+#include "../dync.in.h"
+#include "capture.h"
+
+DYNC__RARE static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor *t,
+                                           dync__str *out)
+{
+    if (t->device != g->device && (t->device & 0xff) == (g->device & 0xff)) {
+        dync__str_addf(
+            out,
+            "tensor '%s' Tensor device index mismatch. Expected device index to be %d, actual %d",
+            g->source, g->device >> 8, t->device >> 8);
+    } else if (t->device != g->device) {
+        dync__str_addf(out, "tensor '%s' dispatch key set mismatch. expected %s, actual %s",
+                       g->source, dync__device_row(g->device)->key,
+                       dync__device_row(t->device)->key);
+    } else if (t->dtype != g->dtype) {
+        dync__str_addf(out, "tensor '%s' dtype mismatch. expected %s, actual %s", g->source,
+                       dync__dtype_info(g->dtype)->guard, dync__dtype_info(t->dtype)->guard);
+    } else if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad) {
+        dync__str_addf(out, "tensor '%s' requires_grad mismatch. expected requires_grad=%d",
+                       g->source, g->requires_grad);
+    } else if (t->lay.ndim != g->ndim) {
+        dync__str_addf(out, "tensor '%s' rank mismatch. expected %d, actual %d", g->source, g->ndim,
+                       t->lay.ndim);
+    } else {
+        for (int i = 0; i < g->ndim; i++)
+            if (t->lay.shape[i] != g->dims[i] && !dync__is_token(g->dims[i])) {
+                dync__str_addf(out,
+                               "tensor '%s' size mismatch at index %d. expected %lld, actual %lld",
+                               g->source, i, (long long)g->dims[i], (long long)t->lay.shape[i]);
+                return true;
+            }
+        for (int i = 0; i < g->ndim; i++)
+            if (t->lay.stride[i] != g->dims[g->ndim + i] && !dync__is_token(g->dims[g->ndim + i])) {
+                dync__str_addf(
+                    out, "tensor '%s' stride mismatch at index %d. expected %lld, actual %lld",
+                    g->source, i, (long long)g->dims[g->ndim + i], (long long)t->lay.stride[i]);
+                return true;
+            }
+        return false;
+    }
+    return true;
+}
+
+DYNC__RARE static void dync__guard_constant_text(const dync__guard_item *g, dync__str *out)
+{
+    char number[40];
+    switch ((dync_kind)g->kind) {
+    case DYNC_KIND_FLOAT:
+        dync__double_text(g->as.f, number, sizeof number);
+        dync__str_addf(out, "%s == %s%s", g->source, number, strpbrk(number, ".enN") ? "" : ".0");
+        break;
+    case DYNC_KIND_INT: dync__str_addf(out, "%s == %lld", g->source, (long long)g->as.i); break;
+    case DYNC_KIND_BOOL:
+        dync__str_addf(out, "%s == %s", g->source, g->as.i ? "True" : "False");
+        break;
+    case DYNC_KIND_STR: dync__str_addf(out, "%s == '%s'", g->source, g->as.s); break;
+    case DYNC_KIND_LIST: dync__str_addf(out, "len(%s) == %d", g->source, (int)g->n); break;
+    case DYNC_KIND_NONE: dync__str_addf(out, "%s is None", g->source); break;
+    case DYNC_KIND_MODULE:
+        dync__str_addf(out, "%s is the same module, unchanged", g->source);
+        break;
+    case DYNC_KIND_PTR: dync__str_addf(out, "%s is the same pointer", g->source); break;
+    case DYNC_KIND_TENSOR:
+    case DYNC_KIND_SYM: dync__str_addf(out, "%s", g->source); break;
+    }
+}
+
+DYNC__RARE static void dync__kind_reason(const dync__guard_item *g, const dync_value *v,
+                                         dync__str *out)
+{
+    static const char *const names[] = {"NoneType", "bool", "int",    "float",   "str",
+                                        "Tensor",   "list", "Module", "pointer", "SymInt"};
+    if (g->kind == DYNC_KIND_TENSOR)
+        dync__str_addf(out, "expected type of '%s' to be a tensor type, ' but found <class '%s'>",
+                       g->source, names[v->kind]);
+    else
+        dync__guard_constant_text(g, out);
+}
+
+DYNC__RARE static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs *c,
+                                          dync__str *out)
+{
+    for (int i = 1; i < e->n_tensors; i++) {
+        int same = e->tensor[i].same_as;
+        if (same >= 0 && c->tensor[i] != c->tensor[same]) {
+            dync__str_addf(out, "%s is %s", e->tensor[same].source, e->tensor[i].source);
+            return true;
+        }
+    }
+    for (int i = 1; i < e->n_tensors; i++)
+        for (int j = 0; j < i; j++) {
+            if (c->tensor[i] != c->tensor[j] || e->tensor[i].same_as == j) continue;
+            if (e->tensor[i].same_as >= 0 && e->tensor[i].same_as == e->tensor[j].same_as) continue;
+            dync__str_addf(out, "Duplicate tensors found: [\"%s\", \"%s\"]", e->tensor[j].source,
+                           e->tensor[i].source);
+            return true;
+        }
+    for (int i = 1; e->mutates && i < e->n_tensors; i++)
+        for (int j = 0; j < i; j++)
+            if ((c->tensor[i]->storage == c->tensor[j]->storage) !=
+                (e->tensor[i].shares_storage == j)) {
+                dync__str_addf(out, "%s and %s %s memory", e->tensor[j].source, e->tensor[i].source,
+                               e->tensor[i].shares_storage == j ? "share" : "do not share");
+                return true;
+            }
+    return false;
+}
+
+DYNC__RARE static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callargs *c,
+                                            int k, dync__str *out)
+{
+    const dync__foreign *f = dync__entry_item(&e->foreign, k);
+    const dync__tensor *t = dync__foreign_now(e, c, f);
+    if (f->is_hooks) {
+        if (!t || dync__hooks_mark(t) != f->hooks)
+            dync__str_addf(out, "the hooks of %s are the same", f->guard.source);
+        return !t || dync__hooks_mark(t) != f->hooks;
+    }
+    if (f->absent || (!t && f->owner)) {
+        if (!t != f->absent)
+            dync__str_addf(out, f->absent ? "%s is None" : "%s is not None", f->guard.source);
+        return !t != f->absent;
+    }
+    if (!t) {
+        dync__str_addf(out, "%s is alive", f->guard.source);
+        return true;
+    }
+    if (dync__tensor_reason(&f->guard, t, out)) return true;
+    if (dync__foreign_aliases_hold(e, c, k, t, NULL)) return false;
+    int same = f->guard.same_as;
+    if (same >= 0 && c->tensor[same] != t)
+        dync__str_addf(out, "%s is %s", e->tensor[same].source, f->guard.source);
+    else
+        dync__str_addf(out, "%s shares memory as it did", f->guard.source);
+    return true;
+}
+
+DYNC__RARE static bool dync__surroundings_reason(const dync__cache_entry *e,
+                                                 const dync__callargs *c, dync__str *out)
+{
+    if (!dync__cells_hold(e)) {
+        dync__str_add(out, "a cell holds the number that it held");
+        return true;
+    }
+    for (int i = 0; i < dync__entry_count(&e->ints); i++)
+        if (*dync__entry_item(&e->ints, i)->address != dync__entry_item(&e->ints, i)->value) {
+            dync__str_addf(out, "G['%s'] == %lld", dync__entry_item(&e->ints, i)->name,
+                           (long long)dync__entry_item(&e->ints, i)->value);
+            return true;
+        }
+    for (int i = 0; i < dync__entry_count(&e->modules); i++)
+        if (dync__entry_item(&e->modules, i)->module->version !=
+            dync__entry_item(&e->modules, i)->version) {
+            dync__str_addf(out, "module '%s' is unchanged",
+                           dync__entry_item(&e->modules, i)->module->class_name);
+            return true;
+        }
+    for (int i = 0; i < dync__entry_count(&e->foreign); i++)
+        if (dync__foreign_reason(e, c, i, out)) return true;
+    return false;
+}
+
+/* What keeps such a guard from failing again. */
+static const char *dync__tensor_remedy(const dync__compiled *f, const dync__tensor_guard *g,
+                                       const dync__tensor *t)
+{
+    if (t->device != g->device || t->dtype != g->dtype || t->lay.ndim != g->ndim)
+        return "compile a function of its own for each device, dtype and rank";
+    if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad)
+        return "call it with "
+               "leaves or detached tensors, not with both";
+    return f->opt.dynamic == DYNC_DYNAMIC_OFF ? "leave .dynamic at its default, so that a size "
+                                                "that changes becomes symbolic"
+                                              : "keep sizes that change symbolic (dync_dim "
+                                                "in shapes, dync_dim_lt and its kin in "
+                                                "tests, no dync_size)";
+}
+
+DYNC__RARE DYNC__FN const char *dync__guards_reason(const dync__compiled *f,
+                                                    const dync__cache_entry *e,
+                                                    const dync__callargs *c, dync__str *out)
+{
+    const dync__guard_item *item = e->item;
+    const dync_value *bad = NULL;
+    if (c->nargs != e->n_args) {
+        dync__str_addf(out, "%d arguments, not %d", e->n_args, c->nargs);
+        return "call it with one number of arguments";
+    }
+    const dync__guard_item *differs = dync__items_differ(&item, c->args, c->nargs, &bad);
+    if (differs) {
+        bool number = differs->kind == DYNC_KIND_INT || differs->kind == DYNC_KIND_FLOAT;
+        dync__kind_reason(differs, bad, out);
+        return number ? "name the number in .symbolic, or pass a tensor of 0 dimensions"
+                      : "pass what changes as a tensor or a .symbolic number";
+    }
+    bool grad = e->grad_mode == dync__tls.grad_enabled_off,
+         dtype = e->default_dtype != dync__tls.default_dtype;
+    bool threads = e->threads != dync__pool_threads();
+    if (grad || dtype || threads) {
+        dync__str_addf(out, "GLOBAL_STATE changed: %s%s%s", grad ? "grad_mode " : "",
+                       threads ? "num_threads " : "", dtype ? "default_dtype " : "");
+        return "call it with these settings as they were";
+    }
+    for (int i = 0; i < e->n_tensors; i++)
+        if (dync__tensor_reason(&e->tensor[i], c->tensor[i], out))
+            return dync__tensor_remedy(f, &e->tensor[i], c->tensor[i]);
+    for (int i = 0; e->offsets && i < e->n_tensors; i++)
+        if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) {
+            dync__str_addf(out, "%s.storage_offset() == %lld", e->tensor[i].source,
+                           (long long)e->tensor[i].dims[2 * e->tensor[i].ndim]);
+            return "pass contiguous tensors";
+        }
+    if (e->dynamic && dync__shapes_text(e, c, out))
+        return "ask less about sizes inside the "
+               "function";
+    if (dync__alias_reason(e, c, out)) return "call it with the same arguments sharing memory";
+    if (dync__surroundings_reason(e, c, out))
+        return "keep what it uses from outside as it is, "
+               "or pass it as an argument";
+    dync__str_add(out, "the entry was given up");
+    return "keep what it uses from outside alive";
+}
+
+DYNC__RARE static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out)
+{
+    dync__str_addf(out, "TENSOR_MATCH %s: %s", g->source, dync__dtype_info(g->dtype)->fx);
+    dync__shape_text(out, g->ndim, g->dims);
+    dync__str_add(out, " stride ");
+    dync__shape_text(out, g->ndim, g->dims + g->ndim);
+    dync__str_addf(out, " requires_grad=%d\n", g->requires_grad);
+}
+
+DYNC__RARE DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
+{
+    dync__symtab *outer = dync__tls.syms;
+    /* sizes print as s0 */
+    dync__tls.syms = e->dynamic ? DYNC__ATOMIC_LOAD(&e->shapes)->syms : NULL;
+    for (int i = 0; i < e->n_items; i++) {
+        const dync__guard_item *g = &e->item[i];
+        if (g->kind == DYNC_KIND_TENSOR) {
+            const dync__tensor_guard *t = &e->tensor[g->n];
+            dync__tensor_guard_text(t, out);
+            if (t->same_as >= 0)
+                dync__str_addf(out, "ALIAS %s is %s\n", e->tensor[t->same_as].source, t->source);
+        } else {
+            if (g->free_value)
+                dync__str_addf(out, "%s is %s", g->source,
+                               g->kind == DYNC_KIND_FLOAT ? "a float" : "an int");
+            else
+                dync__guard_constant_text(g, out);
+            dync__str_add(out, "\n");
+        }
+    }
+    dync__tls.syms = outer;
+    if (e->dynamic) (void)dync__shapes_text(e, NULL, out);
+    if (e->n_tensors > 1) dync__str_add(out, "NO_TENSOR_ALIASING among the rest\n");
+    for (int i = 0; i < dync__entry_count(&e->foreign); i++) {
+        const dync__foreign *f = dync__entry_item(&e->foreign, i);
+        if (f->is_hooks)
+            dync__str_addf(out, "HOOKS of %s: %d\n", f->guard.source, (int)(f->hooks >> 32));
+        else if (f->absent)
+            dync__str_addf(out, "%s is None\n", f->guard.source);
+        else
+            dync__tensor_guard_text(&f->guard, out);
+    }
+    for (int i = 0; i < dync__entry_count(&e->ints); i++)
+        dync__str_addf(out, "G['%s'] == %lld\n", dync__entry_item(&e->ints, i)->name,
+                       (long long)dync__entry_item(&e->ints, i)->value);
+    for (int i = 0; i < dync__entry_count(&e->modules); i++)
+        dync__str_addf(out, "MODULE_VERSION %s == %llu\n",
+                       dync__entry_item(&e->modules, i)->module->class_name,
+                       (unsigned long long)dync__entry_item(&e->modules, i)->version);
+    dync__str_addf(out, "GLOBAL_STATE grad_mode=%d default_dtype=%s num_threads=%d\n", e->grad_mode,
+                   dync__dtype_info(e->default_dtype)->name, e->threads);
+}

@@ -1,0 +1,118 @@
+/* capture/handler.c: the handler of the dispatcher that records: takes the arguments of an operator
+ * into the trace, infers, adds a node. After break.c, before step.c. */
+#include "../dync.in.h"
+#include "trace.h"
+#include "../autograd/node.h"
+
+static void dync__drop_outputs(dync__opcall *c)
+{
+    for (int i = 0; i < c->nout; i++) {
+        dync__unref(c->out[i]);
+        c->out[i] = NULL;
+    }
+}
+
+/* Operators that need data: the shape of the result depends on it. Run really, after a cut; the
+ * result is a fresh input. */
+static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
+{
+    char reason[96];
+    dync__script_stop(t);
+    dync__format(reason, sizeof reason, "dynamic shape operator: aten.%s.default", c->row->name);
+    dync_status status = dync__trace_break(t, reason, NULL);
+    dync__arg args[DYNC__MAX_ARGS];
+    for (int i = 0; i < c->nargs && status == DYNC_OK; i++) {
+        args[i] = c->args[i];
+        if (args[i].kind == DYNC__A_TENSOR && !(args[i].as.t = dync__trace_real(t, args[i].as.t)))
+            status = DYNC_ERR_MEMORY;
+    }
+    if (status != DYNC_OK) return status;
+    dync__opcall real = *c;
+    real.args = args;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    status = dync__dispatch(&real);
+    dync__trace_pause_end(t, pause);
+    c->nout = real.nout;
+    for (int i = 0; i < c->nout && status == DYNC_OK; i++) {
+        int env = dync__tracer_env_real(t, real.out[i]);
+        dync__unref(real.out[i]);
+        if (env < 0) return DYNC_ERR_MEMORY;
+        dync__ref(c->out[i] = t->env.fake.at[env]);
+    }
+    return status;
+}
+
+/* The entry needs a guard that it was not asked for so far: a call that it served may not fit what
+ * it would guard. */
+DYNC__FN void dync__tracer_guard_more(dync__tracer *t, bool *kind)
+{
+    if (!t->on_tree || DYNC__ATOMIC_PEEK(kind)) return;
+    DYNC__ATOMIC_STORE(kind, true);
+    if (t->path.n && !dync__guards_hold(t->entry, t->call))
+        DYNC__ATOMIC_STORE(&t->entry->dead, true);
+}
+
+/* The arguments as fakes of this trace, and what a guard must know of the call. */
+DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
+{
+    if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    dync_status status = dync__tracer_adopt_args(t, c->nargs, c->args);
+    if (status != DYNC_OK) return status;
+    t->last_at = c->at;
+    if (c->at.file && !DYNC__ATOMIC_PEEK(&t->fn->file)) {
+        DYNC__ATOMIC_STORE(&t->fn->line, c->at.line);
+        DYNC__ATOMIC_STORE(&t->fn->file, c->at.file);
+    }
+    if (DYNC__UNLIKELY(t->symbols.sizes != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK)
+        return dync__tracer_fail(t, status);
+    /* counts from the storage's beginning */
+    if (c->row->flags & DYNC__OP_BEYOND) dync__tracer_guard_more(t, &t->entry->offsets);
+    if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES))
+        dync__tracer_guard_more(t, &t->entry->mutates);
+    return DYNC_OK;
+}
+
+/* Fakes as results, and a node. */
+DYNC__FN dync_status dync__tracer_answer(dync__tracer *t, dync__opcall *c)
+{
+    if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__tracer_opaque_op(t, c);
+    DYNC__TRY(dync__op_fake(c));
+    dync_status status = dync__tracer_record(t, c);
+    if (status != DYNC_OK) {
+        dync__drop_outputs(c);
+        return dync__tracer_fail(t, dync__fail_memory(0));
+    }
+    dync__lint_op(t, c);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
+{
+    dync__tracer *t = self->state;
+    dync__number *operand[DYNC__MAX_ARGS];
+    if (c->op == DYNC__OP__set_grad_enabled) return dync__record_grad_mode(t, c);
+    DYNC__TRY(dync__tracer_enter(t, c));
+    DYNC__TRY(dync__tracer_leaf_written(c));
+    if (t->symbols.number.n) {
+        dync__number_operands(t, c, operand);
+        t->rec.operand = operand;
+    }
+    dync_status status = dync__tracer_answer(t, c);
+    t->rec.operand = NULL;
+    return status;
+}
+
+/* What the tape says before anything else when the program runs eagerly: an in-place write to a
+ * leaf that requires grad, or to a view of one, in grad mode. */
+DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
+{
+    if (c->row->cls != DYNC__INPLACE || dync__tls.grad_enabled_off || !c->nargs ||
+        c->args[0].kind != DYNC__A_TENSOR)
+        return DYNC_OK;
+    const dync__tensor *x = c->args[0].as.t;
+    if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node || (x->flags & DYNC__T_WRITTEN))
+        return DYNC_OK;
+    const dync__tracer *t = dync__tracer_peek();
+    dync__tensor *real = t && dync__tracer_owns(t, x) ? t->env.real.at[x->node_output] : NULL;
+    return real ? dync__inplace_check(real) : DYNC_OK;
+}

@@ -1,0 +1,39 @@
+/* capture/lint.h: the tape of a traced function, which lint compares with a second trace. */
+#ifndef DYNC__LINT_H
+#define DYNC__LINT_H
+#include "trace.h"
+
+/* Arguments are kept as text: "0.37", "[2, 3]"; a tensor as "%12.0" (row 12, output 0), "@L1" (an
+ * argument) or "@7" (the one with id 7). */
+enum {
+    DYNC__LINT_BRANCH = -1,
+    DYNC__LINT_CONSTANT = -2,
+    DYNC__LINT_RESULT = -3,
+    DYNC__LINT_BREAK = -4
+};
+
+typedef struct dync__lint_row {
+    int op; /* of the table, or one of the above */
+    dync_loc at;
+    int nargs;
+    const char *arg[DYNC__MAX_ARGS];
+    int64_t outcome; /* of a branch */
+    uint64_t data;   /* hash of a constant's elements */
+} dync__lint_row;
+
+struct dync__lint {
+    dync__arena arena;
+    const dync__cache_entry *entry; /* whose trace is on tape, then the scratch one */
+    DYNC__VEC(dync__lint_row) row;
+    dync__map made; /* id of a fake -> row * DYNC__MAX_OUT + output */
+    int at;         /* row that the second trace comes to */
+    bool second, told, failed;
+    bool taped;  /* the trace began again under the tape (step.c) */
+    bool over;   /* the first break has been passed: no more rows */
+    bool salted; /* the second trace's symbolic sizes are other tokens */
+    struct dync__lint *outer;
+};
+
+DYNC__FN dync__lint *dync__lint_swap(dync__lint *now);
+DYNC__FN void dync__lint_tell_row(dync__lint *, const dync__lint_row *was, const dync__lint_row *);
+#endif

@@ -1,0 +1,273 @@
+/* capture/reads.c: values that a traced function reads. After path.c, before allowed.c.
+ *
+ * An opaque read or call cuts the graph, works on the real tensors as if no trace were open, and
+ * the trace goes on. */
+#include "../dync.in.h"
+#include "trace.h"
+
+/* The real tensor behind a handle of traced code, after a cut. */
+static dync_tensor *dync__real_handle(dync__tracer *t, const dync_tensor *h)
+{
+    dync__tensor *x = dync__open(h);
+    if (!x || !(x = dync__tracer_adopt(t, x)) || !(x = dync__trace_real(t, x))) return NULL;
+    return dync__handle(x);
+}
+
+static dync_tensor *dync__real_tensor(void *user, dync_tensor *h)
+{
+    return dync__real_handle(user, h);
+}
+
+DYNC__FN dync_value dync__real_value(dync__tracer *t, dync_value v)
+{
+    return dync__value_map(v, dync__real_tensor, t);
+}
+
+/* Cuts for an opaque read of h; NULL when it was refused or failed (recorded). */
+DYNC__FN dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, const char *reason,
+                                        const char *fullgraph_text)
+{
+    if (dync__tls.at.file) t->last_at = dync__tls.at;
+    if (!dync__open(h) || dync__trace_break(t, reason, fullgraph_text) != DYNC_OK) return NULL;
+    return dync__real_handle(t, h);
+}
+
+/* ---- values read ----------------------------------------------------------------------------- */
+static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    dync__tensor *x = dync__open(h);
+    if (dync__tls.at.file) t->last_at = dync__tls.at;
+    *out = 0;
+    if (!x || !(x = dync__tracer_adopt(t, x))) return true;
+    if (x->numel != 1) {
+        dync__fail(
+            DYNC_ERR_VALUE,
+            as_bool ? "Boolean value of Tensor with more than one value "
+                      "is ambiguous (%lld elements)"
+                    : "a Tensor with %lld elements cannot be converted to Scalar: select one, or "
+                      "read them through dync_data",
+            (long long)x->numel);
+        return true;
+    }
+    dync__trace_branch(t, x, as_bool, out);
+    return true;
+}
+
+static bool dync__read_truth(const dync_tensor *h, bool *result)
+{
+    if (!dync__tracing_or_replay()) return false;
+    int64_t v;
+    dync__branch_on(h, true, &v);
+    *result = v != 0;
+    return true;
+}
+
+static bool dync__read_item(const dync_tensor *h, double *result)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t) return false;
+    const dync__tensor *x = dync__peek(h);
+    if (x && dync__dtype_info(x->dtype)->kind != 'f') {
+        int64_t v;
+        dync__branch_on(h, false, &v);
+        *result = (double)v;
+        return true;
+    }
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.item", NULL);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = real ? (dync_item)(real) : (double)NAN;
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static bool dync__read_data(const dync_tensor *h, void **result)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t) return false;
+    *result = NULL;
+    if (t->fn->opt.fullgraph) {
+        dync__fail_no_data();
+        dync__tracer_fail(t, DYNC_ERR_DATA_PTR);
+        return true;
+    }
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.data_ptr", NULL);
+    dync__script_may_write(t);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = real ? dync_data(real) : NULL;
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static const char *const dync__print_refused =
+    "builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False";
+
+static bool dync__read_print(const dync_tensor *h)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t) return false;
+    dync_tensor *real = dync__opaque_read(t, h, "print", dync__print_refused);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    if (real) dync_print(real);
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static bool dync__read_str(const dync_tensor *h, char **result)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t) return false;
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.__repr__", NULL);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = real ? (dync_str)(real) : NULL;
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+static bool dync__same_shape(const dync__tensor *a, const dync__tensor *b)
+{
+    return a && b && a->lay.ndim == b->lay.ndim &&
+           dync__sz_same(a->lay.ndim, a->lay.shape, b->lay.shape);
+}
+
+static bool dync__read_equal(const dync_tensor *a, const dync_tensor *b, bool *result)
+{
+    if (!dync__tracing_or_replay()) return false;
+    dync__tensor *x = dync__open(a), *y = dync__open(b);
+    *result = false;
+    if (!dync__same_shape(x, y)) return true;
+    *result = (dync_bool)(dync_all((dync_eq)(dync_v_const_tensor(a), dync_v_const_tensor(b)),
+                                   DYNC_ALL, false));
+    return true;
+}
+
+static bool dync__read_allclose(const dync_tensor *a, const dync_tensor *b, double rtol,
+                                double atol, bool *result)
+{
+    if (!dync__tracing_or_replay()) return false;
+    dync__tensor *x = dync__open(a), *y = dync__open(b);
+    *result = false;
+    if (!x || !y) return true;
+    dync_tensor *bound =
+        (dync_add)(dync_v_tensor(
+                       (dync_mul)(dync_v_tensor((dync_abs)(dync__handle(y))), dync_v_float(rtol))),
+                   dync_v_float(atol));
+    dync_tensor *gap = (dync_abs)((dync_sub)(dync_v_const_tensor(a), dync_v_const_tensor(b)));
+    dync_tensor *close =
+        (dync_logical_or)(dync_v_tensor((dync_le)(dync_v_tensor(gap), dync_v_tensor(bound))),
+                          dync_v_tensor((dync_eq)(dync_v_const_tensor(a), dync_v_const_tensor(b))));
+    *result = (dync_bool)(dync_all(close, DYNC_ALL, false));
+    return true;
+}
+
+static bool dync__read_from(const dync_make_from *m, bool borrow, dync_tensor **result)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t) return false;
+    *result = NULL;
+    if (dync__trace_break(t, borrow ? "torch.from_blob" : "torch.tensor",
+                          borrow ? "torch.from_blob: dync_wrap reads memory that the graph "
+                                   "cannot know; pass the tensor as an argument"
+                                 : "torch.tensor: dync_from reads memory that the graph cannot "
+                                   "know; pass the tensor as an argument, or "
+                                   "bake the data in with dync_constant") != DYNC_OK)
+        return true;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = borrow ? dync_wrap_opt(*m) : dync_from_opt(*m);
+    dync__trace_pause_end(t, pause);
+    return true;
+}
+
+/* dync_constant: the data are baked into the graph as an attribute. */
+static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t) return false;
+    *result = NULL;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    dync__tensor *real = dync__open(dync_from_opt(*m));
+    dync__trace_pause_end(t, pause);
+    if (real) *result = dync__trace_bake(t, real);
+    return true;
+}
+
+static void dync__read_opaque_end(void *tracer)
+{
+    dync__trace_pause_end(tracer, ((dync__tracer *)tracer)->resting);
+}
+
+static bool dync__read_opaque(const char *reason, int n, dync_value *values, dync__opaque *out)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t) return true;
+    if (dync__tls.at.file) t->last_at = dync__tls.at;
+    uint64_t errors = dync__error_count();
+    if (t->stopped || dync__trace_break(t, reason, NULL) != DYNC_OK) return false;
+    for (int i = 0; i < n; i++) values[i] = dync__real_value(t, values[i]);
+    if (dync__error_count() != errors) return false;
+    dync__script_may_write(t);
+    t->resting = dync__trace_pause_begin(t);
+    *out = (dync__opaque){dync__read_opaque_end, t};
+    return true;
+}
+
+DYNC__FN const dync__read_intercept *dync__capture_reads(void)
+{
+    static const dync__read_intercept reads = {.item = dync__read_item,
+                                               .truth = dync__read_truth,
+                                               .data = dync__read_data,
+                                               .print = dync__read_print,
+                                               .str = dync__read_str,
+                                               .equal = dync__read_equal,
+                                               .allclose = dync__read_allclose,
+                                               .from = dync__read_from,
+                                               .constant = dync__read_constant,
+                                               .opaque = dync__read_opaque};
+    return dync__tracing_or_replay() ? &reads : NULL;
+}
+
+/* ---- public ---------------------------------------------------------------------------------- */
+DYNC_API bool dync_is_compiling(void) { return dync__tls.compiling; }
+
+DYNC_API void dync_graph_break_at(const char *reason, dync_loc at)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t) return;
+    t->last_at = at;
+    t->own_reason = reason;
+    dync__trace_break(t, reason ? reason : "graph_break",
+                      "'skip function graph_break in file _dynamo/decorators.py'");
+    t->own_reason = NULL;
+}
+
+DYNC_API void(dync_graph_break)(const char *reason) { dync_graph_break_at(reason, DYNC_NOWHERE); }
+
+/* The reads with the user's line, so that errors and breaks name it. */
+DYNC_API double dync_item_at(dync_tensor *x, dync_loc at)
+{
+    dync_loc before = dync__tls.at;
+    dync__tls.at = at;
+    double r = (dync_item)(x);
+    dync__tls.at = before;
+    return r;
+}
+
+DYNC_API bool dync_bool_at(dync_tensor *x, dync_loc at)
+{
+    dync_loc before = dync__tls.at;
+    dync__tls.at = at;
+    bool r = (dync_bool)(x);
+    dync__tls.at = before;
+    return r;
+}
+
+DYNC_API void dync_host_print_at(const char *text, dync_loc at)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    if (t && at.file) t->last_at = at;
+    if (t && dync__trace_break(t, "print", dync__print_refused) != DYNC_OK) return;
+    dync__out(text ? text : "(null)");
+    dync__out("\n");
+}
+
+DYNC_API void(dync_host_print)(const char *text) { dync_host_print_at(text, DYNC_NOWHERE); }

@@ -1,0 +1,289 @@
+/* capture/tree.c: runs a closed entry: its tree from the root, segment by segment, outcome by outcome,
+ * with the results where the caller wants them. After lint_trace.c, before cache.c. */
+#include "../dync.in.h"
+#include "trace.h"
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+typedef struct dync__call_run_state {
+    /* tensor or list of them that the caller wants the result in, or NULL */
+    const dync_value *into;
+    dync__tensor **env; /* places; owned references from n_leaf on */
+    dync__path_step *path;
+    int n_env, n_path, cap_path;
+    dync__tensor *few_env[32];
+    dync__path_step few_path[32];
+} dync__call_run_state;
+
+static void dync__run_close(dync__call_run_state *r, int n_leaf)
+{
+    for (int i = n_leaf; i < r->n_env; i++) dync__unref(r->env[i]);
+    if (r->env != r->few_env) dync__free(r->env, (size_t)r->n_env * sizeof *r->env);
+    if (r->path != r->few_path) dync__free(r->path, (size_t)r->cap_path * sizeof *r->path);
+}
+
+/* Room for every place of the entry: another thread may have grown its tree since the call
+ * began. */
+static dync_status dync__run_reserve_env(dync__call_run_state *r, int n)
+{
+    if (n <= r->n_env) return DYNC_OK;
+    if (n <= DYNC__COUNT_OF(r->few_env)) {
+        memset(r->env + r->n_env, 0, (size_t)(n - r->n_env) * sizeof *r->env);
+        r->n_env = n;
+        return DYNC_OK;
+    }
+    dync__tensor **env = dync__calloc((size_t)n * sizeof *env);
+    if (!env) return DYNC_ERR_MEMORY;
+    memcpy(env, r->env, (size_t)r->n_env * sizeof *env);
+    if (r->env != r->few_env) dync__free(r->env, (size_t)r->n_env * sizeof *r->env);
+    r->env = env;
+    r->n_env = n;
+    return DYNC_OK;
+}
+
+static dync_status dync__run_open(dync__call_run_state *r, const dync__cache_entry *e,
+                                  const dync__callargs *call, const dync_value *into)
+{
+    r->into = into;
+    r->env = r->few_env;
+    r->path = r->few_path;
+    r->cap_path = DYNC__COUNT_OF(r->few_path);
+    r->n_path = r->n_env = 0;
+    dync_status status = dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env));
+    /* borrowed: the caller holds them */
+    for (int i = 0; i < call->n_tensors && status == DYNC_OK; i++)
+        r->env[e->leaf_env[i]] = call->tensor[i];
+    for (int k = 0; k < e->n_numbers && status == DYNC_OK; k++)
+        if (!(r->env[e->n_leaf_env + k] = dync__number_tensor(call->args[e->number_arg[k]])))
+            status = DYNC_ERR_MEMORY;
+    return status;
+}
+
+static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tnode *n,
+                                     dync__call_run_state *r)
+{
+    for (int i = 0; i < n->foreign.n; i++) {
+        const dync__foreign *f = dync__entry_item(&e->foreign, n->foreign.at[i].index);
+        const dync__tensor *owner = f->owner ? r->env[n->foreign.at[i].owner_env] : NULL;
+        dync__tensor *x = owner ? dync__tensor_grad(owner)
+                                : dync__peek(f->address ? *f->address : f->handle);
+        if (!x) return dync__fail(DYNC_ERR_VALUE, "%s is gone", f->guard.source);
+        dync__unref(r->env[n->foreign.at[i].env]);
+        dync__ref(r->env[n->foreign.at[i].env] = x);
+    }
+    return DYNC_OK;
+}
+
+/* ---- results where the caller wants them ----------------------------------------------------- */
+/* The tensor that the caller wants place env in, if the call's last segment may write it: nothing
+ * else of the call lies on its memory. */
+static dync__tensor *dync__into_target(const dync__call_run_state *r, const dync_value *into,
+                                       const dync__outval *result, int env)
+{
+    const dync__list *l = into->kind == DYNC_KIND_LIST ? dync__list_peek(into->as.l) : NULL;
+    if (result->kind == DYNC_KIND_LIST && l && l->n == result->n) {
+        dync__tensor *found = NULL;
+        for (int i = 0; i < result->n && !found; i++)
+            found = dync__into_target(r, &l->items[i], &result->as.items[i], env);
+        return found;
+    }
+    dync__tensor *t = result->kind == DYNC_KIND_TENSOR && result->n == env &&
+                              into->kind == DYNC_KIND_TENSOR
+                          ? dync__peek(into->as.t)
+                          : NULL;
+    if (!t || t->grad || (t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_FAKE))) return NULL;
+    for (int i = 0; i < r->n_env; i++)
+        if (r->env[i] && dync__memory_meets(t, r->env[i])) return NULL;
+    return t;
+}
+
+DYNC__RARE static int dync__outval_uses(const dync__outval *o, int env)
+{
+    int n = o->kind == DYNC_KIND_TENSOR && o->n == env;
+    for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++)
+        n += dync__outval_uses(&o->as.items[i], env);
+    return n;
+}
+
+/* Targets of a segment's outputs; false: there are none. */
+static bool dync__into_targets(const dync__call_run_state *r, const dync__segref *ref,
+                               const dync__outval *result, dync__tensor **target)
+{
+    bool any = false;
+    for (int i = 0; i < ref->seg->n_out; i++) {
+        target[i] = dync__outval_uses(result, ref->out_env[i]) == 1
+                        ? dync__into_target(r, r->into, result, ref->out_env[i])
+                        : NULL;
+        for (int k = 0; k < i && target[i]; k++)
+            if (target[k] && dync__memory_meets(target[i], target[k])) target[i] = NULL;
+        any |= target[i] != NULL;
+    }
+    return any;
+}
+
+/* ---- from node to node ----------------------------------------------------------------------- */
+/* last: what the call returns, where this is its last segment and r->into is wanted; else NULL. */
+static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_state *r,
+                                     const dync__outval *last)
+{
+    dync__segment *s = ref->seg;
+    dync__tensor *few_in[DYNC__FEW], *few_out[DYNC__FEW], *target[DYNC__FEW];
+    dync__tensor **in = dync__room(few_in, DYNC__FEW, s->n_in, sizeof *in),
+                 **out = dync__room(few_out, DYNC__FEW, s->n_out, sizeof *out);
+    dync_status status = in && out ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->n_in && in; i++) in[i] = r->env[ref->in_env[i]];
+    dync__tls.grad_enabled_off = !s->grad_mode;
+    bool direct = last && s->n_out <= DYNC__FEW && dync__into_targets(r, ref, last, target);
+    if (status == DYNC_OK)
+        status = direct ? dync__segment_run_into(s, s->n_in, in, out, target)
+                        : dync__segment_run(s, s->n_in, in, out);
+    for (int i = 0; i < s->n_out && status == DYNC_OK; i++) {
+        dync__unref(r->env[ref->out_env[i]]);
+        r->env[ref->out_env[i]] = out[i];
+    }
+    dync__room_end(in, few_in, s->n_in, sizeof *in);
+    dync__room_end(out, few_out, s->n_out, sizeof *out);
+    return status;
+}
+
+/* Segments in order, each effect after those that it follows. */
+static dync_status dync__run_tnode(const dync__tnode *n, dync__call_run_state *r, bool returns)
+{
+    int k = 0;
+    bool direct = r->into && returns && !n->effect.n;
+    for (int i = 0; i <= n->seg.n; i++) {
+        for (; DYNC__UNLIKELY(k < n->effect.n) && n->effect.at[k].after == i; k++)
+            DYNC__TRY(dync__effect_run(&n->effect.at[k], r->env));
+        if (i < n->seg.n)
+            DYNC__TRY(dync__run_segment(&n->seg.at[i], r,
+                                        direct && i == n->seg.n - 1 ? &n->result : NULL));
+    }
+    return DYNC_OK;
+}
+
+/* What follows an outcome; NULL where it is not known, or a thread still traces it. */
+static const dync__tnode *dync__tnode_after(const dync__tnode *n, int64_t outcome)
+{
+    int known = DYNC__ATOMIC_LOAD(&n->n_outcomes);
+    for (int i = 0; i < known; i++)
+        if (n->outcome[i].value == outcome &&
+            DYNC__ATOMIC_LOAD(&n->outcome[i].next->kind) != DYNC__TN_OPEN)
+            return n->outcome[i].next;
+    return NULL;
+}
+
+static dync_status dync__outcome_step(dync__call_run_state *r, const dync__tnode *n,
+                                      int64_t outcome)
+{
+    if (r->n_path == r->cap_path) {
+        int cap = 2 * r->cap_path;
+        dync__path_step *path = dync__alloc((size_t)cap * sizeof *path);
+        if (!path) return DYNC_ERR_MEMORY;
+        memcpy(path, r->path, (size_t)r->n_path * sizeof *path);
+        if (r->path != r->few_path) dync__free(r->path, (size_t)r->cap_path * sizeof *r->path);
+        r->path = path;
+        r->cap_path = cap;
+    }
+    r->path[r->n_path].node = (dync__tnode *)(uintptr_t)n;
+    r->path[r->n_path++].outcome = outcome;
+    return DYNC_OK;
+}
+
+static dync_status dync__run_branch(const dync__tnode *n, dync__call_run_state *r,
+                                    const dync__tnode **next)
+{
+    dync__tensor *x = r->env[n->branch_env];
+    if (!x) return dync__fail(DYNC_ERR_INTERNAL, "a branch of a compiled function lost its value");
+    double v = (dync_item)(dync__handle(x));
+    int64_t value = n->branch_bool ? v != 0 : (int64_t)v;
+    *next = dync__tnode_after(n, value);
+    return dync__outcome_step(r, n, value);
+}
+
+/* One tensor: what a segment made goes over to the caller. */
+static dync_value dync__result_take(const dync__cache_entry *e, dync__call_run_state *r, int env)
+{
+    dync__tensor *x = r->env[env];
+    if (env < e->n_leaf_env)
+        dync__ref(x);
+    else
+        r->env[env] = NULL;
+    return dync_v_tensor(dync__give(x));
+}
+
+/* From a node on. *unknown: the tree ends at an outcome it does not know; r holds the way there. */
+static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode *n,
+                                   dync__call_run_state *r, dync_value *result, bool *unknown)
+{
+    *unknown = false;
+    for (;;) {
+        DYNC__TRY(dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env)));
+        if (n->foreign.n) DYNC__TRY(dync__run_foreign(e, n, r));
+        if (n->cell.n) DYNC__TRY(dync__cells_enter(e, n, r->env));
+        bool last = DYNC__ATOMIC_LOAD(&n->kind) != DYNC__TN_BRANCH;
+        DYNC__TRY(dync__run_tnode(n, r, last));
+        if (last) break;
+        const dync__tnode *next = NULL;
+        DYNC__TRY(dync__run_branch(n, r, &next));
+        if (!next) {
+            *unknown = true;
+            return DYNC_OK;
+        }
+        n = next;
+    }
+    *result = n->result.kind == DYNC_KIND_TENSOR ? dync__result_take(e, r, n->result.n)
+                                                 : dync__outval_build(&n->result, r->env);
+    dync__tls.grad_enabled_off = n->grad_mode_after >= 0 ? !n->grad_mode_after : !e->grad_mode;
+    return DYNC_OK;
+}
+
+/* The outcome that r ended at is traced, by one thread at a time; the others find it known when
+ * their turn comes. */
+static dync_status dync__call_extend(dync__compiled *f, dync__cache_entry *e,
+                                     const dync__callargs *call, dync__call_run_state *r,
+                                     dync_value *result)
+{
+    bool unknown = true;
+    while (unknown) {
+        int32_t idle = 0;
+        while (!DYNC__ATOMIC_CAS(&e->extending, &idle, 1)) idle = 0;
+        const dync__path_step *last = &r->path[r->n_path - 1];
+        const dync__tnode *next = dync__tnode_after(last->node, last->outcome);
+        if (!next) break;
+        DYNC__ATOMIC_STORE(&e->extending, 0);
+        DYNC__TRY(dync__entry_run(e, next, r, result, &unknown));
+        if (!unknown) return DYNC_OK;
+    }
+    dync__tls.grad_enabled_off = !e->grad_mode;
+    DYNC__COUNTER_ADD(recompiles, 1);
+    dync__path path = {.step = r->path, .n = r->n_path, .found = r->env, .n_found = r->n_env};
+    dync_status status = dync__trace_call(f, e, call, &path, result);
+    /* a half-grown tree is not kept */
+    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&e->dead, true);
+    DYNC__ATOMIC_STORE(&e->extending, 0);
+    return status;
+}
+
+/* An entry with an opaque break: traced again. */
+static dync_status dync__call_open(dync__compiled *f, dync__cache_entry *e,
+                                   const dync__callargs *call, dync_value *result)
+{
+    dync__lint *lint = dync__lint_resume(e);
+    dync_status status = dync__trace_call(f, e, call, NULL, result);
+    dync__lint_resumed(lint);
+    return status;
+}
+
+DYNC__FN dync_status dync__call_entry(dync__compiled *f, dync__cache_entry *e,
+                                      const dync__callargs *call, const dync_value *into,
+                                      dync_value *result)
+{
+    if (DYNC__ATOMIC_LOAD(&e->open)) return dync__call_open(f, e, call, result);
+    dync__call_run_state r;
+    bool unknown = false;
+    dync_status status = dync__run_open(&r, e, call, into);
+    if (status == DYNC_OK) status = dync__entry_run(e, e->root, &r, result, &unknown);
+    if (status == DYNC_OK && unknown) status = dync__call_extend(f, e, call, &r, result);
+    if (status != DYNC_OK) dync__tls.grad_enabled_off = !e->grad_mode;
+    dync__run_close(&r, e->n_leaf_env);
+    return status;
+}
