@@ -63398,8 +63398,8 @@ DYNC__FN bool dync__too_many(const char *what, int nargs)
 }
 
 /* ==== capture/number.c ============================================================================= */
-/* capture/number.c: numbers as tensors, the places where operators take them at run time, cells, and
- * which symbol of a trace a value is. After value.c; symbol.c makes symbols. */
+/* capture/number.c: numbers as tensors, the places where operators take them at run time, cells,
+ * and which symbol of a trace a value is. After value.c; symbol.c makes symbols. */
 
 DYNC__FN dync__tensor *dync__number_tensor(dync_value v)
 {
@@ -65232,8 +65232,8 @@ DYNC__RARE DYNC__FN bool dync__memory_meets(const dync__tensor *a, const dync__t
 DYNC__PLAIN
 
 /* ==== capture/verify.h ============================================================================= */
-/* capture/verify.h: what a comparison of eager and compiled runs knows; shared by the three files of
- * verify. */
+/* capture/verify.h: what a comparison of eager and compiled runs knows; shared by the three files
+ * of verify. */
 #ifndef DYNC__VERIFY_H
 #define DYNC__VERIFY_H
 
@@ -65291,8 +65291,8 @@ DYNC__FN void dync__verify_restore(dync__verify *v);
 DYNC__COLD
 
 /* ==== capture/verify_copy.c ======================================================================== */
-/* capture/verify_copy.c: the copies that the reference run of verify.c works on, and what it leaves as
- * it was: globals, module buffers, cells, .grad and hooks. After segment_run.c. Tensors of other
+/* capture/verify_copy.c: the copies that the reference run of verify.c works on, and what it leaves
+ * as it was: globals, module buffers, cells, .grad and hooks. After segment_run.c. Tensors of other
  * devices are not compared. */
 
 static int32_t dync__verify_switch;
@@ -65577,8 +65577,8 @@ DYNC__FN void dync__verify_restore(dync__verify *v)
 }
 
 /* ==== capture/verify_compare.c ===================================================================== */
-/* capture/verify_compare.c: are the results, the written arguments and the written globals of the two
- * runs the same? After verify_copy.c. */
+/* capture/verify_compare.c: are the results, the written arguments and the written globals of the
+ * two runs the same? After verify_copy.c. */
 
 /* |a - b| <= tolerance * (1 + |b|). Integers are exact. Order of sums and fused roundings differ
  * between eager and compiled; torch._dynamo.utils.same takes 1e-4. */
@@ -65801,12 +65801,12 @@ DYNC__FN dync_status dync__verify_compare(dync__verify *v, dync_value *got, bool
 }
 
 /* ==== capture/verify.c ============================================================================= */
-/* capture/verify.c: dync_set_verify and DYNC_VERIFY. Every cached call runs both ways: the C function on
- * copies of the arguments, then the compiled code on the arguments themselves, from the same random
- * state; results, written arguments and written globals are compared. Where a call is traced (the
- * first one, and every call of a function with an opaque break) its segments are compared instead,
- * each with the interpretation of its graph, so that opaque code runs no more often than it would.
- * After verify_compare.c, before lint.c. */
+/* capture/verify.c: dync_set_verify and DYNC_VERIFY. Every cached call runs both ways: the C
+ * function on copies of the arguments, then the compiled code on the arguments themselves, from the
+ * same random state; results, written arguments and written globals are compared. Where a call is
+ * traced (the first one, and every call of a function with an opaque break) its segments are
+ * compared instead, each with the interpretation of its graph, so that opaque code runs no more
+ * often than it would. After verify_compare.c, before lint.c. */
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 static void dync__verify_close(dync__verify *v, dync_value *keep)
@@ -66318,8 +66318,9 @@ DYNC__FN void dync__lint_resumed(dync__lint *l)
 /* capture/trace.c: the trace that a thread has open: whose a tensor is, failing, resting while real
  * work is done. After lint.c, before script.c.
  *
- * A fake belongs to a trace by trace_id. While its operator is pending, fake->node is its node; once
- * cut (or for inputs from the start) node is NULL and node_output is its place in the environment. */
+ * A fake belongs to a trace by trace_id. While its operator is pending, fake->node is its node;
+ * once cut (or for inputs from the start) node is NULL and node_output is its place in the
+ * environment. */
 
 DYNC__FN dync__tracer *dync__tracer_peek(void) { return dync__tls.capture_state; }
 
@@ -66603,8 +66604,8 @@ DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *re
 }
 
 /* ==== capture/env.c ================================================================================ */
-/* capture/env.c: the environment: real tensors that a traced call has met or computed, each with the
- * fake that traced code sees. After script.c, before record.c.
+/* capture/env.c: the environment: real tensors that a traced call has met or computed, each with
+ * the fake that traced code sees. After script.c, before record.c.
  *
  * Segments compute no more than is used (narrowing); what was dropped and is wanted after all is
  * computed again by interpreting the segment's graph. */
@@ -68305,8 +68306,8 @@ DYNC__FN dync_status dync__lift_segment(dync__tracer *t, dync__graph *g, uint64_
 }
 
 /* ==== capture/script_cut.c ========================================================================= */
-/* capture/script_cut.c: notes cuts and the end of a call into its script, and what its segments need
- * not compute. After env.c, before piece.c. */
+/* capture/script_cut.c: notes cuts and the end of a call into its script, and what its segments
+ * need not compute. After env.c, before piece.c. */
 
 DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason)
 {
@@ -68535,8 +68536,8 @@ DYNC__FN void dync__script_end(dync__tracer *t, bool failed)
 }
 
 /* ==== capture/piece.c ============================================================================== */
-/* capture/piece.c: one piece of what is pending: its graph, the segment that it is (found, or compiled
- * now), its run. After lift.c, before cut.c. */
+/* capture/piece.c: one piece of what is pending: its graph, the segment that it is (found, or
+ * compiled now), its run. After lift.c, before cut.c. */
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 /* A value from before the piece: a placeholder for its place in the environment, one for all nodes
@@ -69744,11 +69745,11 @@ DYNC__FN const dync__way *dync__recording_way(void)
 DYNC__WARM
 
 /* ==== capture/replay.c ============================================================================= */
-/* capture/replay.c: follows a script (script.h): the C function of an open entry runs in every call,
- * and as long as it does what an earlier call did, its operators are only compared, its cuts run
- * the segments that they ran then, and the handles it gets are those of the script's fakes. At the
- * first difference the call becomes a trace from there (dync__replay_leave): never a wrong result.
- * After result.c, before replay_cut.c. */
+/* capture/replay.c: follows a script (script.h): the C function of an open entry runs in every
+ * call, and as long as it does what an earlier call did, its operators are only compared, its cuts
+ * run the segments that they ran then, and the handles it gets are those of the script's fakes. At
+ * the first difference the call becomes a trace from there (dync__replay_leave): never a wrong
+ * result. After result.c, before replay_cut.c. */
 
 /* ---- handing out ----------------------------------------------------------------------------- */
 /* The value as a new tensor of this call: earlier handles are stale from now on. NULL: somebody has
@@ -71117,7 +71118,8 @@ DYNC_API dync_value dync_frame_values(dync_callee c, const char *name, int nargs
 
 /* ==== capture/grads.c ============================================================================== */
 /* capture/grads.c: autograd inside traced code: on the real tensors after a cut, or under fullgraph
- * as part of the graph (step.c). Installed into the hooks of autograd/. After frame.c, before call.c. */
+ * as part of the graph (step.c). Installed into the hooks of autograd/. After frame.c, before
+ * call.c. */
 
 /* ---- backward -------------------------------------------------------------------------------- */
 /* Backward under fullgraph is part of the graph: the trace begins again under the tape, whose nodes
@@ -71774,8 +71776,8 @@ DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry
 DYNC__WARM
 
 /* ==== capture/tree.c =============================================================================== */
-/* capture/tree.c: runs a closed entry: its tree from the root, segment by segment, outcome by outcome,
- * with the results where the caller wants them. After lint_trace.c, before cache.c. */
+/* capture/tree.c: runs a closed entry: its tree from the root, segment by segment, outcome by
+ * outcome, with the results where the caller wants them. After lint_trace.c, before cache.c. */
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 typedef struct dync__call_run_state {
@@ -72063,7 +72065,8 @@ DYNC__FN dync_status dync__call_entry(dync__compiled *f, dync__cache_entry *e,
 }
 
 /* ==== capture/compiled.c =========================================================================== */
-/* capture/compiled.c: the life of compiled functions and their entries. After tree.c, before miss.c.
+/* capture/compiled.c: the life of compiled functions and their entries. After tree.c, before
+ * miss.c.
  *
  * Entries are published by a release store at the head of a list and freed only when no call is in
  * flight. */
@@ -72231,8 +72234,8 @@ DYNC__RARE DYNC__FN void dync__compiled_bury(dync__compiled *f)
 }
 
 /* ==== capture/miss.c =============================================================================== */
-/* capture/miss.c: a call that no entry serves: why, whether there may be one more, and its first trace.
- * After compiled.c, before cache.c. */
+/* capture/miss.c: a call that no entry serves: why, whether there may be one more, and its first
+ * trace. After compiled.c, before cache.c. */
 
 #define DYNC__RECOMPILING \
     "Recompiling function %s in %s:%d\n    triggered by the following guard failure(s):\n    - %s"

@@ -20,7 +20,7 @@ static const struct {
     bool inside;
 } folders[] = {{"api", true},      {"base", true},     {"tensor", true},  {"loop", true},
                {"codegen", false}, {"kernel", false},  {"runtime", true}, {"op", false},
-               {"autograd", true}, {"nn", true},       {"graph", false},  {"capture", false},
+               {"autograd", true}, {"nn", true},       {"graph", false},  {"capture", true},
                {"aot", false},     {"inductor", true}, {"backend", true}, {"program", false},
                {"minify", false},  {"compile", true},  {"cuda", false}};
 enum {

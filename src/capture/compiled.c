@@ -1,4 +1,5 @@
-/* capture/compiled.c: the life of compiled functions and their entries. After tree.c, before miss.c.
+/* capture/compiled.c: the life of compiled functions and their entries. After tree.c, before
+ * miss.c.
  *
  * Entries are published by a release store at the head of a list and freed only when no call is in
  * flight. */

@@ -1,5 +1,5 @@
-/* capture/env.c: the environment: real tensors that a traced call has met or computed, each with the
- * fake that traced code sees. After script.c, before record.c.
+/* capture/env.c: the environment: real tensors that a traced call has met or computed, each with
+ * the fake that traced code sees. After script.c, before record.c.
  *
  * Segments compute no more than is used (narrowing); what was dropped and is wanted after all is
  * computed again by interpreting the segment's graph. */

@@ -1,5 +1,6 @@
 /* capture/grads.c: autograd inside traced code: on the real tensors after a cut, or under fullgraph
- * as part of the graph (step.c). Installed into the hooks of autograd/. After frame.c, before call.c. */
+ * as part of the graph (step.c). Installed into the hooks of autograd/. After frame.c, before
+ * call.c. */
 #include "../dync.in.h"
 #include "trace.h"
 

@@ -1,5 +1,5 @@
-/* capture/miss.c: a call that no entry serves: why, whether there may be one more, and its first trace.
- * After compiled.c, before cache.c. */
+/* capture/miss.c: a call that no entry serves: why, whether there may be one more, and its first
+ * trace. After compiled.c, before cache.c. */
 #include "../dync.in.h"
 #include "trace.h"
 

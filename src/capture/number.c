@@ -1,5 +1,5 @@
-/* capture/number.c: numbers as tensors, the places where operators take them at run time, cells, and
- * which symbol of a trace a value is. After value.c; symbol.c makes symbols. */
+/* capture/number.c: numbers as tensors, the places where operators take them at run time, cells,
+ * and which symbol of a trace a value is. After value.c; symbol.c makes symbols. */
 #include "../dync.in.h"
 #include "trace.h"
 #include "../graph/text.h"

@@ -1,5 +1,5 @@
-/* capture/piece.c: one piece of what is pending: its graph, the segment that it is (found, or compiled
- * now), its run. After lift.c, before cut.c. */
+/* capture/piece.c: one piece of what is pending: its graph, the segment that it is (found, or
+ * compiled now), its run. After lift.c, before cut.c. */
 #include "../dync.in.h"
 #include "trace.h"
 

@@ -1,8 +1,8 @@
-/* capture/replay.c: follows a script (script.h): the C function of an open entry runs in every call,
- * and as long as it does what an earlier call did, its operators are only compared, its cuts run
- * the segments that they ran then, and the handles it gets are those of the script's fakes. At the
- * first difference the call becomes a trace from there (dync__replay_leave): never a wrong result.
- * After result.c, before replay_cut.c. */
+/* capture/replay.c: follows a script (script.h): the C function of an open entry runs in every
+ * call, and as long as it does what an earlier call did, its operators are only compared, its cuts
+ * run the segments that they ran then, and the handles it gets are those of the script's fakes. At
+ * the first difference the call becomes a trace from there (dync__replay_leave): never a wrong
+ * result. After result.c, before replay_cut.c. */
 #include "../dync.in.h"
 #include "script.h"
 

@@ -1,5 +1,5 @@
-/* capture/script_cut.c: notes cuts and the end of a call into its script, and what its segments need
- * not compute. After env.c, before piece.c. */
+/* capture/script_cut.c: notes cuts and the end of a call into its script, and what its segments
+ * need not compute. After env.c, before piece.c. */
 #include "../dync.in.h"
 #include "script.h"
 

@@ -1,8 +1,9 @@
 /* capture/trace.c: the trace that a thread has open: whose a tensor is, failing, resting while real
  * work is done. After lint.c, before script.c.
  *
- * A fake belongs to a trace by trace_id. While its operator is pending, fake->node is its node; once
- * cut (or for inputs from the start) node is NULL and node_output is its place in the environment. */
+ * A fake belongs to a trace by trace_id. While its operator is pending, fake->node is its node;
+ * once cut (or for inputs from the start) node is NULL and node_output is its place in the
+ * environment. */
 #include "../dync.in.h"
 #include "trace.h"
 

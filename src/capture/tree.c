@@ -1,5 +1,5 @@
-/* capture/tree.c: runs a closed entry: its tree from the root, segment by segment, outcome by outcome,
- * with the results where the caller wants them. After lint_trace.c, before cache.c. */
+/* capture/tree.c: runs a closed entry: its tree from the root, segment by segment, outcome by
+ * outcome, with the results where the caller wants them. After lint_trace.c, before cache.c. */
 #include "../dync.in.h"
 #include "trace.h"
 

@@ -1,9 +1,9 @@
-/* capture/verify.c: dync_set_verify and DYNC_VERIFY. Every cached call runs both ways: the C function on
- * copies of the arguments, then the compiled code on the arguments themselves, from the same random
- * state; results, written arguments and written globals are compared. Where a call is traced (the
- * first one, and every call of a function with an opaque break) its segments are compared instead,
- * each with the interpretation of its graph, so that opaque code runs no more often than it would.
- * After verify_compare.c, before lint.c. */
+/* capture/verify.c: dync_set_verify and DYNC_VERIFY. Every cached call runs both ways: the C
+ * function on copies of the arguments, then the compiled code on the arguments themselves, from the
+ * same random state; results, written arguments and written globals are compared. Where a call is
+ * traced (the first one, and every call of a function with an opaque break) its segments are
+ * compared instead, each with the interpretation of its graph, so that opaque code runs no more
+ * often than it would. After verify_compare.c, before lint.c. */
 #include "../dync.in.h"
 #include "verify.h"
 

@@ -1,5 +1,5 @@
-/* capture/verify.h: what a comparison of eager and compiled runs knows; shared by the three files of
- * verify. */
+/* capture/verify.h: what a comparison of eager and compiled runs knows; shared by the three files
+ * of verify. */
 #ifndef DYNC__VERIFY_H
 #define DYNC__VERIFY_H
 #include "trace.h"

@@ -1,5 +1,5 @@
-/* capture/verify_compare.c: are the results, the written arguments and the written globals of the two
- * runs the same? After verify_copy.c. */
+/* capture/verify_compare.c: are the results, the written arguments and the written globals of the
+ * two runs the same? After verify_copy.c. */
 #include "../dync.in.h"
 #include "verify.h"
 

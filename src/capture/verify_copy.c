@@ -1,5 +1,5 @@
-/* capture/verify_copy.c: the copies that the reference run of verify.c works on, and what it leaves as
- * it was: globals, module buffers, cells, .grad and hooks. After segment_run.c. Tensors of other
+/* capture/verify_copy.c: the copies that the reference run of verify.c works on, and what it leaves
+ * as it was: globals, module buffers, cells, .grad and hooks. After segment_run.c. Tensors of other
  * devices are not compared. */
 #include "../dync.in.h"
 #include "verify.h"
