@@ -19636,6 +19636,32 @@ DYNC__FN int dync__conv_isa(void); /* 0: the portable form; 1 AVX2, 2 AVX-512 */
 #endif
 #endif
 
+/* ==== codegen/x86_tile.h =========================================================================== */
+/* codegen/x86_tile.h: what the tiles of matrix products (x86_gemm.c) and of convolutions
+ * (x86_conv.c) have in common: a step of their sums, and the way of their code into memory.
+ * After x86_gen.h. */
+#ifndef DYNC__X86_TILE_H
+#define DYNC__X86_TILE_H
+#if DYNC__JIT_X86
+
+/* Sums of rows x vectors registers from 0 on: one step adds element i of a, in all lanes, times
+ * vector v of b. Where those lie only the tile knows (`of`), u is the number of the step. load:
+ * vector v to a register. fold: as an operand, where a single row uses it but once; *k: under
+ * which mask. */
+typedef struct dync__xsum {
+    int vl, rows, vectors, mul, spread; /* the last two: instructions */
+    int b, a, n_a;                      /* registers: b's vectors; a's elements, so many in turn */
+    void *of;
+    dync__xrm (*element)(void *of, int i, int u);
+    void (*load)(void *of, int reg, int v, int u);
+    dync__xrm (*fold)(void *of, int v, int u, int *k);
+} dync__xsum;
+DYNC__FN void dync__xsum_step(dync__xasm *, const dync__xsum *, int u);
+/* The finished code where it can run. False: it failed, or there is no memory for it. */
+DYNC__FN bool dync__x_install(dync__xasm *, dync__codeblock *);
+#endif
+#endif
+
 /* ==== codegen/jit.h ================================================================================ */
 /* codegen/jit.h: kernels as machine code: jit.c compiles, jit_run.c runs. Before interp.c, which
  * asks for it. */
@@ -24506,6 +24532,35 @@ DYNC__FN int dync__xg_after(dync__xg *g, int reg, uint32_t taken)
 }
 #endif
 
+/* ==== codegen/x86_tile.c =========================================================================== */
+/* codegen/x86_tile.c: a step of a tile's sums, and installing code. Before: x86_gemm.c and
+ * x86_conv.c lay the tile out; under it x86_enc.c and codemem.c. */
+#if DYNC__JIT_X86
+
+DYNC__FN void dync__xsum_step(dync__xasm *x, const dync__xsum *s, int u)
+{
+    for (int v = 0; s->rows > 1 && v < s->vectors; v++) s->load(s->of, s->b + v, v, u);
+    for (int i = 0; i < s->rows; i++) {
+        int a = s->a + (i + u) % s->n_a;
+        dync__x_v(x, s->spread, s->vl, a, 0, s->element(s->of, i, u), 0, 0);
+        for (int v = 0; v < s->vectors; v++) {
+            int k = 0;
+            dync__xrm from = s->rows == 1 ? s->fold(s->of, v, u, &k) : dync__x_reg(s->b + v);
+            dync__x_v(x, s->mul, s->vl, i * s->vectors + v, a, from, 0, k);
+        }
+    }
+}
+
+DYNC__FN bool dync__x_install(dync__xasm *x, dync__codeblock *block)
+{
+    uint8_t *write;
+    size_t bytes = dync__x_finish(x);
+    if (bytes == 0 || !dync__codemem_begin(bytes, &write, block)) return false;
+    dync__x_write(x, write);
+    return dync__codemem_end(block, bytes);
+}
+#endif
+
 /* ==== codegen/x86_conv.c =========================================================================== */
 /* codegen/x86_conv.c: emits the tiles of x86_conv.h. Before: x86_enc.c encodes; after:
  * kernel/conv_tiles.c calls them.
@@ -24605,6 +24660,26 @@ static void dync__ct_where(dync__ct *c, int p, dync__xrm in)
     dync__x_v(c->a, DYNC__X_BLENDVPS, vl, at, at, dync__x_reg(c->wreg), mask << 4, 0);
 }
 
+/* The input of place p and the weights of block b for step k of a tap. */
+static dync__xrm dync__ct_element(void *of, int p, int k)
+{
+    const dync__ct *c = of;
+    return dync__x_mem(DYNC__R10, k * c->t->in_k + c->t->in_at[p]);
+}
+
+static dync__xrm dync__ct_fold(void *of, int b, int k, int *mask)
+{
+    const dync__ct *c = of;
+    *mask = 0;
+    return dync__x_mem(DYNC__R11, k * c->t->w_k + b * c->t->w_b);
+}
+
+static void dync__ct_weights(void *of, int reg, int b, int k)
+{
+    int mask;
+    dync__ct_rvm(of, DYNC__X_MOVUPS, reg, 0, dync__ct_fold(of, b, k, &mask));
+}
+
 /* Products k of a tap: in at r10, weights at r11. */
 static void dync__ct_products(dync__ct *c, int k)
 {
@@ -24613,25 +24688,33 @@ static void dync__ct_products(dync__ct *c, int k)
         dync__x_v(c->a, DYNC__X_MOVD, 0, c->wreg, 0, dync__x_reg(DYNC__R11), 0, 0);
         dync__ct_rvm(c, DYNC__X_BROADCASTD, c->wreg, 0, dync__x_reg(c->wreg));
     }
-    if (t->op <= DYNC__CT_VECTOR)
-        for (int b = 0; b < t->B; b++)
-            dync__ct_rvm(c, DYNC__X_MOVUPS, c->wreg + b, 0,
-                         dync__x_mem(DYNC__R11, k * t->w_k + b * t->w_b));
+    if (t->op == DYNC__CT_BROADCAST) {
+        dync__xsum sum = {.vl = t->vl,
+                          .rows = t->P,
+                          .vectors = t->B,
+                          .mul = DYNC__X_FMA231PS,
+                          .spread = DYNC__X_BROADCASTD,
+                          .b = c->wreg,
+                          .a = c->breg,
+                          .n_a = 1,
+                          .of = c,
+                          .element = dync__ct_element,
+                          .load = dync__ct_weights,
+                          .fold = dync__ct_fold};
+        dync__xsum_step(c->a, &sum, k);
+        return;
+    }
+    if (t->op == DYNC__CT_VECTOR) dync__ct_weights(c, c->wreg, 0, k);
     for (int p = 0; p < t->P; p++) {
-        dync__xrm in = dync__x_mem(DYNC__R10, k * t->in_k + t->in_at[p]);
+        dync__xrm in = dync__ct_element(c, p, k);
         if (t->op == DYNC__CT_WHERE)
             dync__ct_where(c, p, in);
         else if (t->op == DYNC__CT_MAX)
             dync__ct_max(c, p, in);
         else if (t->op == DYNC__CT_SUM)
             dync__ct_rvm(c, DYNC__X_ADDPS, p, p, in);
-        else if (t->op == DYNC__CT_VECTOR)
+        else
             dync__ct_rvm(c, DYNC__X_FMA231PS, p, c->wreg, in);
-        else {
-            dync__ct_rvm(c, DYNC__X_BROADCASTD, c->breg, 0, in);
-            for (int b = 0; b < t->B; b++)
-                dync__ct_rvm(c, DYNC__X_FMA231PS, p * t->B + b, c->wreg + b, dync__x_reg(c->breg));
-        }
     }
 }
 
@@ -25006,7 +25089,6 @@ static dync__ct_entry *dync__ct_make(const dync__ctile *t)
     dync__ct c = {.tile = {.at = dync__ct_source}, .t = t};
     dync__ct_entry *e = NULL;
     dync__str listing = {0};
-    uint8_t *write;
     if (!(c.g = dync__xg_after_new(&arena, &c.tile, t->isa, 4 << t->vl, &t->after)))
         return dync__arena_free(&arena), NULL;
     c.a = &c.g->a;
@@ -25015,20 +25097,11 @@ static dync__ct_entry *dync__ct_make(const dync__ctile *t)
         dync__ct_emit(&c);
     else
         dync__cb_emit(c.a, t->vl, 1 << t->B, t->op != 0);
-    size_t bytes = dync__x_finish(c.a);
-    if (bytes && (e = dync__calloc(sizeof *e))) {
-        memcpy(&e->key, t, sizeof *t);
-        if (!dync__codemem_begin(bytes, &write, &e->block)) {
-            dync__free(e, sizeof *e);
-            e = NULL;
-        } else {
-            dync__x_write(c.a, write);
-            if (!dync__codemem_end(&e->block, bytes)) {
-                dync__free(e, sizeof *e);
-                e = NULL;
-            }
-        }
+    if ((e = dync__calloc(sizeof *e)) && !dync__x_install(c.a, &e->block)) {
+        dync__free(e, sizeof *e);
+        e = NULL;
     }
+    if (e) memcpy(&e->key, t, sizeof *t);
     if (e && c.a->listing)
         dync__log_text(DYNC__LOG_code, t->P ? "conv tile" : "blocks of channels",
                        dync__str_get(&listing));
@@ -26522,12 +26595,16 @@ static void dync__gt_by_pairs(dync__gtx *g, int acc, int a, int even, int odd, i
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
-static dync__xrm dync__gt_element(const dync__gtx *g, int i, int u)
+static dync__xrm dync__gt_element(void *of, int i, int u)
 {
+    const dync__gtx *g = of;
     int bytes = g->wide ? 8 : 4;
     return g->flags & DYNC__GT_A_ROWS ? dync__gt_line(i, u * bytes)
                                       : dync__x_mem(DYNC__RSI, i * bytes);
 }
+
+/* Bytes of a vector of b in memory. */
+static int dync__gt_wide(const dync__gtx *g) { return g->bytes >> (g->type >= DYNC__GT_AS_F16); }
 
 static void dync__gt_words_step(dync__gtx *g, int u)
 {
@@ -26545,29 +26622,48 @@ static void dync__gt_words_step(dync__gtx *g, int u)
     }
 }
 
+/* Vectors of b; where a single row wants one that is converted or a part, it stands in the top
+ * register. */
+static void dync__gt_vector(void *of, int reg, int v, int u)
+{
+    dync__gtx *g = of;
+    (void)u;
+    dync__gt_load_b(g, reg, dync__x_mem(DYNC__RDX, v * dync__gt_wide(g)), dync__gt_part(g, v));
+}
+
+static int dync__gt_top(const dync__gtx *g)
+{
+    return g->n_regs - (!g->x->evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0);
+}
+
+static dync__xrm dync__gt_fold(void *of, int v, int u, int *k)
+{
+    dync__gtx *g = of;
+    bool part = dync__gt_part(g, v);
+    if (dync__gt_wide(g) != g->bytes || (part && !g->x->evex)) {
+        dync__gt_vector(g, dync__gt_top(g) - 1, v, u);
+        return dync__x_reg(dync__gt_top(g) - 1);
+    }
+    *k = part ? 1 : 0;
+    return dync__x_mem(DYNC__RDX, v * dync__gt_wide(g));
+}
+
 static void dync__gt_fma_step(dync__gtx *g, int u)
 {
-    int n = g->rows * g->vectors, b = n, free = n + (g->rows > 1 ? g->vectors : 0);
-    int top = g->n_regs - (!g->x->evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free,
-        wide = g->bytes >> (g->type >= DYNC__GT_AS_F16);
-    for (int v = 0; g->rows > 1 && v < g->vectors; v++)
-        dync__gt_load_b(g, b + v, dync__x_mem(DYNC__RDX, v * wide), dync__gt_part(g, v));
-    for (int i = 0; i < g->rows; i++) {
-        int x = free + (spare > 1 ? (i + u) % 2 : 0);
-        dync__x_v(g->x, dync__gt_insn[g->type].broadcast, g->vl, x, 0, dync__gt_element(g, i, u), 0,
-                  0);
-        for (int v = 0; v < g->vectors; v++) {
-            dync__xrm from = dync__x_reg(b + v);
-            bool part = dync__gt_part(g, v);
-            if (g->rows == 1) from = dync__x_mem(DYNC__RDX, v * wide);
-            if (g->rows == 1 && (wide != g->bytes || (part && !g->x->evex))) {
-                dync__gt_load_b(g, top - 1, from, part);
-                from = dync__x_reg(top - 1);
-            }
-            dync__x_v(g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + v, x, from, 0,
-                      g->rows == 1 && part && g->x->evex ? 1 : 0);
-        }
-    }
+    int n = g->rows * g->vectors, a = n + (g->rows > 1 ? g->vectors : 0);
+    dync__xsum sum = {.vl = g->vl,
+                      .rows = g->rows,
+                      .vectors = g->vectors,
+                      .mul = dync__gt_insn[g->type].mul,
+                      .spread = dync__gt_insn[g->type].broadcast,
+                      .b = n,
+                      .a = a,
+                      .n_a = dync__gt_top(g) - a > 1 ? 2 : 1,
+                      .of = g,
+                      .element = dync__gt_element,
+                      .load = dync__gt_vector,
+                      .fold = dync__gt_fold};
+    dync__xsum_step(g->x, &sum, u);
 }
 
 static void dync__gt_step(dync__gtx *g, int u)
@@ -26847,7 +26943,7 @@ static void dync__gt_copy(dync__gtx *g, bool pair)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static size_t dync__gt_emit(dync__gtx *g, int kind)
+static void dync__gt_emit(dync__gtx *g, int kind)
 {
     switch (kind) {
     case DYNC__GT_TILE: dync__gt_tile(g); break;
@@ -26859,7 +26955,6 @@ static size_t dync__gt_emit(dync__gtx *g, int kind)
     case DYNC__GT_WEAVE: dync__xt_weave(g->x, g->rows, g->vectors, g->flags); break;
     default: dync__gt_copy(g, kind == DYNC__GT_PAIR);
     }
-    return dync__x_finish(g->x);
 }
 
 static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int vectors, int flags)
@@ -26869,7 +26964,6 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
                              *const types[] = {"f32", "f64", "bf16", "u8", "as f16", "as bf16"};
     dync__gtx g;
     dync__str listing = {0};
-    uint8_t *write;
     bool ok = false, evex = dync__cpu_features() & DYNC__CPU_AVX512;
     memset(&g, 0, sizeof g);
     g.type = type;
@@ -26887,13 +26981,11 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
     if (!g.after) return dync__arena_free(&arena), false;
     g.x = &g.after->a;
     if (dync__x_listed()) g.x->listing = &listing;
-    size_t bytes = dync__avec_reserve(&arena, &g.x->code, 4096) ? dync__gt_emit(&g, kind) : 0;
-    f->refused = g.after->a.failed && list.n > 1;
-    if (bytes && dync__codemem_begin(bytes, &write, &f->block)) {
-        dync__x_write(g.x, write);
-        ok = dync__codemem_end(&f->block, bytes);
-        memcpy(&f->fn, &f->block.exec, sizeof f->fn);
-        if (!ok) f->fn = NULL;
+    if (dync__avec_reserve(&arena, &g.x->code, 4096)) {
+        dync__gt_emit(&g, kind);
+        f->refused = g.x->failed && list.n > 1;
+        ok = dync__x_install(g.x, &f->block);
+        if (ok) memcpy(&f->fn, &f->block.exec, sizeof f->fn);
     }
     if (ok && g.x->listing) {
         char name[80];

@@ -102,6 +102,7 @@ DYNC__PLAIN
 #include "codegen/x86_enc.h"
 #include "codegen/x86_gen.h"
 #include "codegen/x86_conv.h"
+#include "codegen/x86_tile.h"
 #include "codegen/jit.h"
 #include "codegen/gemm_code.h"
 DYNC__COLD
@@ -115,6 +116,7 @@ DYNC__COLD
 #include "codegen/x86_seldom.c"
 #include "codegen/x86_gen.c"
 #include "codegen/x86_after.c"
+#include "codegen/x86_tile.c"
 #include "codegen/x86_conv.c"
 #include "codegen/jit.c"
 #include "codegen/x86_turn.c"

@@ -8,6 +8,7 @@
 #include "x86_conv.h"
 #include "interp_tile.h"
 #include "x86_gen.h"
+#include "x86_tile.h"
 #if DYNC__JIT_X86
 
 typedef struct dync__ct_entry {
@@ -100,6 +101,26 @@ static void dync__ct_where(dync__ct *c, int p, dync__xrm in)
     dync__x_v(c->a, DYNC__X_BLENDVPS, vl, at, at, dync__x_reg(c->wreg), mask << 4, 0);
 }
 
+/* The input of place p and the weights of block b for step k of a tap. */
+static dync__xrm dync__ct_element(void *of, int p, int k)
+{
+    const dync__ct *c = of;
+    return dync__x_mem(DYNC__R10, k * c->t->in_k + c->t->in_at[p]);
+}
+
+static dync__xrm dync__ct_fold(void *of, int b, int k, int *mask)
+{
+    const dync__ct *c = of;
+    *mask = 0;
+    return dync__x_mem(DYNC__R11, k * c->t->w_k + b * c->t->w_b);
+}
+
+static void dync__ct_weights(void *of, int reg, int b, int k)
+{
+    int mask;
+    dync__ct_rvm(of, DYNC__X_MOVUPS, reg, 0, dync__ct_fold(of, b, k, &mask));
+}
+
 /* Products k of a tap: in at r10, weights at r11. */
 static void dync__ct_products(dync__ct *c, int k)
 {
@@ -108,25 +129,33 @@ static void dync__ct_products(dync__ct *c, int k)
         dync__x_v(c->a, DYNC__X_MOVD, 0, c->wreg, 0, dync__x_reg(DYNC__R11), 0, 0);
         dync__ct_rvm(c, DYNC__X_BROADCASTD, c->wreg, 0, dync__x_reg(c->wreg));
     }
-    if (t->op <= DYNC__CT_VECTOR)
-        for (int b = 0; b < t->B; b++)
-            dync__ct_rvm(c, DYNC__X_MOVUPS, c->wreg + b, 0,
-                         dync__x_mem(DYNC__R11, k * t->w_k + b * t->w_b));
+    if (t->op == DYNC__CT_BROADCAST) {
+        dync__xsum sum = {.vl = t->vl,
+                          .rows = t->P,
+                          .vectors = t->B,
+                          .mul = DYNC__X_FMA231PS,
+                          .spread = DYNC__X_BROADCASTD,
+                          .b = c->wreg,
+                          .a = c->breg,
+                          .n_a = 1,
+                          .of = c,
+                          .element = dync__ct_element,
+                          .load = dync__ct_weights,
+                          .fold = dync__ct_fold};
+        dync__xsum_step(c->a, &sum, k);
+        return;
+    }
+    if (t->op == DYNC__CT_VECTOR) dync__ct_weights(c, c->wreg, 0, k);
     for (int p = 0; p < t->P; p++) {
-        dync__xrm in = dync__x_mem(DYNC__R10, k * t->in_k + t->in_at[p]);
+        dync__xrm in = dync__ct_element(c, p, k);
         if (t->op == DYNC__CT_WHERE)
             dync__ct_where(c, p, in);
         else if (t->op == DYNC__CT_MAX)
             dync__ct_max(c, p, in);
         else if (t->op == DYNC__CT_SUM)
             dync__ct_rvm(c, DYNC__X_ADDPS, p, p, in);
-        else if (t->op == DYNC__CT_VECTOR)
+        else
             dync__ct_rvm(c, DYNC__X_FMA231PS, p, c->wreg, in);
-        else {
-            dync__ct_rvm(c, DYNC__X_BROADCASTD, c->breg, 0, in);
-            for (int b = 0; b < t->B; b++)
-                dync__ct_rvm(c, DYNC__X_FMA231PS, p * t->B + b, c->wreg + b, dync__x_reg(c->breg));
-        }
     }
 }
 
@@ -501,7 +530,6 @@ static dync__ct_entry *dync__ct_make(const dync__ctile *t)
     dync__ct c = {.tile = {.at = dync__ct_source}, .t = t};
     dync__ct_entry *e = NULL;
     dync__str listing = {0};
-    uint8_t *write;
     if (!(c.g = dync__xg_after_new(&arena, &c.tile, t->isa, 4 << t->vl, &t->after)))
         return dync__arena_free(&arena), NULL;
     c.a = &c.g->a;
@@ -510,20 +538,11 @@ static dync__ct_entry *dync__ct_make(const dync__ctile *t)
         dync__ct_emit(&c);
     else
         dync__cb_emit(c.a, t->vl, 1 << t->B, t->op != 0);
-    size_t bytes = dync__x_finish(c.a);
-    if (bytes && (e = dync__calloc(sizeof *e))) {
-        memcpy(&e->key, t, sizeof *t);
-        if (!dync__codemem_begin(bytes, &write, &e->block)) {
-            dync__free(e, sizeof *e);
-            e = NULL;
-        } else {
-            dync__x_write(c.a, write);
-            if (!dync__codemem_end(&e->block, bytes)) {
-                dync__free(e, sizeof *e);
-                e = NULL;
-            }
-        }
+    if ((e = dync__calloc(sizeof *e)) && !dync__x_install(c.a, &e->block)) {
+        dync__free(e, sizeof *e);
+        e = NULL;
     }
+    if (e) memcpy(&e->key, t, sizeof *t);
     if (e && c.a->listing)
         dync__log_text(DYNC__LOG_code, t->P ? "conv tile" : "blocks of channels",
                        dync__str_get(&listing));

@@ -12,6 +12,7 @@
 #include "codemem.h"
 #include "x86_enc.h"
 #include "x86_gen.h"
+#include "x86_tile.h"
 
 #if DYNC__JIT_X86
 #include <stddef.h>
@@ -181,12 +182,16 @@ static void dync__gt_by_pairs(dync__gtx *g, int acc, int a, int even, int odd, i
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
-static dync__xrm dync__gt_element(const dync__gtx *g, int i, int u)
+static dync__xrm dync__gt_element(void *of, int i, int u)
 {
+    const dync__gtx *g = of;
     int bytes = g->wide ? 8 : 4;
     return g->flags & DYNC__GT_A_ROWS ? dync__gt_line(i, u * bytes)
                                       : dync__x_mem(DYNC__RSI, i * bytes);
 }
+
+/* Bytes of a vector of b in memory. */
+static int dync__gt_wide(const dync__gtx *g) { return g->bytes >> (g->type >= DYNC__GT_AS_F16); }
 
 static void dync__gt_words_step(dync__gtx *g, int u)
 {
@@ -204,29 +209,48 @@ static void dync__gt_words_step(dync__gtx *g, int u)
     }
 }
 
+/* Vectors of b; where a single row wants one that is converted or a part, it stands in the top
+ * register. */
+static void dync__gt_vector(void *of, int reg, int v, int u)
+{
+    dync__gtx *g = of;
+    (void)u;
+    dync__gt_load_b(g, reg, dync__x_mem(DYNC__RDX, v * dync__gt_wide(g)), dync__gt_part(g, v));
+}
+
+static int dync__gt_top(const dync__gtx *g)
+{
+    return g->n_regs - (!g->x->evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0);
+}
+
+static dync__xrm dync__gt_fold(void *of, int v, int u, int *k)
+{
+    dync__gtx *g = of;
+    bool part = dync__gt_part(g, v);
+    if (dync__gt_wide(g) != g->bytes || (part && !g->x->evex)) {
+        dync__gt_vector(g, dync__gt_top(g) - 1, v, u);
+        return dync__x_reg(dync__gt_top(g) - 1);
+    }
+    *k = part ? 1 : 0;
+    return dync__x_mem(DYNC__RDX, v * dync__gt_wide(g));
+}
+
 static void dync__gt_fma_step(dync__gtx *g, int u)
 {
-    int n = g->rows * g->vectors, b = n, free = n + (g->rows > 1 ? g->vectors : 0);
-    int top = g->n_regs - (!g->x->evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free,
-        wide = g->bytes >> (g->type >= DYNC__GT_AS_F16);
-    for (int v = 0; g->rows > 1 && v < g->vectors; v++)
-        dync__gt_load_b(g, b + v, dync__x_mem(DYNC__RDX, v * wide), dync__gt_part(g, v));
-    for (int i = 0; i < g->rows; i++) {
-        int x = free + (spare > 1 ? (i + u) % 2 : 0);
-        dync__x_v(g->x, dync__gt_insn[g->type].broadcast, g->vl, x, 0, dync__gt_element(g, i, u), 0,
-                  0);
-        for (int v = 0; v < g->vectors; v++) {
-            dync__xrm from = dync__x_reg(b + v);
-            bool part = dync__gt_part(g, v);
-            if (g->rows == 1) from = dync__x_mem(DYNC__RDX, v * wide);
-            if (g->rows == 1 && (wide != g->bytes || (part && !g->x->evex))) {
-                dync__gt_load_b(g, top - 1, from, part);
-                from = dync__x_reg(top - 1);
-            }
-            dync__x_v(g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + v, x, from, 0,
-                      g->rows == 1 && part && g->x->evex ? 1 : 0);
-        }
-    }
+    int n = g->rows * g->vectors, a = n + (g->rows > 1 ? g->vectors : 0);
+    dync__xsum sum = {.vl = g->vl,
+                      .rows = g->rows,
+                      .vectors = g->vectors,
+                      .mul = dync__gt_insn[g->type].mul,
+                      .spread = dync__gt_insn[g->type].broadcast,
+                      .b = n,
+                      .a = a,
+                      .n_a = dync__gt_top(g) - a > 1 ? 2 : 1,
+                      .of = g,
+                      .element = dync__gt_element,
+                      .load = dync__gt_vector,
+                      .fold = dync__gt_fold};
+    dync__xsum_step(g->x, &sum, u);
 }
 
 static void dync__gt_step(dync__gtx *g, int u)
@@ -506,7 +530,7 @@ static void dync__gt_copy(dync__gtx *g, bool pair)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static size_t dync__gt_emit(dync__gtx *g, int kind)
+static void dync__gt_emit(dync__gtx *g, int kind)
 {
     switch (kind) {
     case DYNC__GT_TILE: dync__gt_tile(g); break;
@@ -518,7 +542,6 @@ static size_t dync__gt_emit(dync__gtx *g, int kind)
     case DYNC__GT_WEAVE: dync__xt_weave(g->x, g->rows, g->vectors, g->flags); break;
     default: dync__gt_copy(g, kind == DYNC__GT_PAIR);
     }
-    return dync__x_finish(g->x);
 }
 
 static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int vectors, int flags)
@@ -528,7 +551,6 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
                              *const types[] = {"f32", "f64", "bf16", "u8", "as f16", "as bf16"};
     dync__gtx g;
     dync__str listing = {0};
-    uint8_t *write;
     bool ok = false, evex = dync__cpu_features() & DYNC__CPU_AVX512;
     memset(&g, 0, sizeof g);
     g.type = type;
@@ -546,13 +568,11 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
     if (!g.after) return dync__arena_free(&arena), false;
     g.x = &g.after->a;
     if (dync__x_listed()) g.x->listing = &listing;
-    size_t bytes = dync__avec_reserve(&arena, &g.x->code, 4096) ? dync__gt_emit(&g, kind) : 0;
-    f->refused = g.after->a.failed && list.n > 1;
-    if (bytes && dync__codemem_begin(bytes, &write, &f->block)) {
-        dync__x_write(g.x, write);
-        ok = dync__codemem_end(&f->block, bytes);
-        memcpy(&f->fn, &f->block.exec, sizeof f->fn);
-        if (!ok) f->fn = NULL;
+    if (dync__avec_reserve(&arena, &g.x->code, 4096)) {
+        dync__gt_emit(&g, kind);
+        f->refused = g.x->failed && list.n > 1;
+        ok = dync__x_install(g.x, &f->block);
+        if (ok) memcpy(&f->fn, &f->block.exec, sizeof f->fn);
     }
     if (ok && g.x->listing) {
         char name[80];
