@@ -4398,7 +4398,9 @@ DYNC_API dync_tensor *dync_npy_load(const char *path);
 #else
 #define DYNC__FN extern
 #endif
-/* a table another file reads: declared so, defined with DYNC__DATA */
+/* A table or variable that other files see: declared in a header by DYNC__DATA_DECL, defined in its
+ * file by DYNC__DATA and with its first value. (Merged, the declaration is a tentative definition;
+ * with a value the second one is no repetition of it.) */
 #define DYNC__DATA_DECL extern
 #define DYNC__DATA
 #elif defined(__GNUC__)
@@ -4791,11 +4793,7 @@ typedef struct dync__thread {
     void *tensor_state, *op_state, *grad_state, *capture_state;
     struct dync__symtab *syms; /* tensor/sym.c: symbolic sizes of the trace that is open */
 } dync__thread;
-#if defined(DYNC__SPLIT)
-extern DYNC__TLS dync__thread dync__tls;
-#else
-static DYNC__TLS dync__thread dync__tls;
-#endif
+DYNC__DATA_DECL DYNC__TLS dync__thread dync__tls;
 #undef DYNC_HERE
 #undef DYNC_OP
 #undef DYNC_T
@@ -5080,20 +5078,12 @@ typedef struct dync__counter_block {
     int64_t frames, ops, graphs, graph_breaks, recompiles, cache_hits, cache_misses,
         autograd_captures, autograd_compiles, lint_warnings;
 } dync__counter_block;
-#if defined(DYNC__SPLIT)
-extern dync__counter_block dync__counters; /* process-wide, relaxed atomic adds */
-#else
-static dync__counter_block dync__counters;
-#endif
+DYNC__DATA_DECL dync__counter_block dync__counters; /* process-wide, relaxed atomic adds */
 #define DYNC__COUNTER_ADD(name, k) ((void)DYNC__ATOMIC_ADD(&dync__counters.name, (k)))
 
 /* ---- profiler (profile.c). Whoever reports asks dync__profile_on first. Names are copied; shapes:
  * "[[2, 3], []]" or NULL. */
-#if defined(DYNC__SPLIT)
-extern int32_t dync__profiling;
-#else
-static int32_t dync__profiling;
-#endif
+DYNC__DATA_DECL int32_t dync__profiling;
 /* an event that has begun */
 typedef struct dync__profiled {
     int32_t outer, outer_epoch, event, epoch;
@@ -5321,11 +5311,7 @@ typedef struct dync__object_slot {
     int32_t line;
     uint32_t index, next; /* next: index + 1 of the next free one */
 } dync__object_slot;
-#if defined(DYNC__SPLIT)
-extern dync__object_slot *dync__object_slot_chunks[DYNC__OBJECT_CHUNKS];
-#else
-static dync__object_slot *dync__object_slot_chunks[DYNC__OBJECT_CHUNKS];
-#endif
+DYNC__DATA_DECL dync__object_slot *dync__object_slot_chunks[DYNC__OBJECT_CHUNKS];
 
 /* NULL for NULL, for a stale handle and for one of another kind; records nothing. */
 DYNC__INLINE void *dync__object_peek(const void *handle, uint32_t kind)
@@ -6430,9 +6416,7 @@ DYNC__RARE DYNC_API void dync_on_error(void (*fn)(dync_status, const char *messa
 #include <pthread.h>
 #endif
 
-#if defined(DYNC__SPLIT)
-DYNC__TLS dync__thread dync__tls;
-#endif
+DYNC__DATA DYNC__TLS dync__thread dync__tls = {0};
 
 enum { DYNC__THREAD_FNS = 16, DYNC__SHUTDOWN_FNS = 32 };
 static struct {
@@ -7045,9 +7029,7 @@ DYNC__FN void dync__mem_fail_at(int64_t nth) { dync__tls.fail_at = nth > 0 ? nth
  * Those of quick kinds are kept by the thread, the last one first: making a list takes no lock.
  * What is behind a handle lives and dies by its own rules; only its end is told here. */
 
-#if defined(DYNC__SPLIT)
-dync__object_slot *dync__object_slot_chunks[DYNC__OBJECT_CHUNKS];
-#endif
+DYNC__DATA dync__object_slot *dync__object_slot_chunks[DYNC__OBJECT_CHUNKS] = {0};
 
 enum { DYNC__OBJECT_SLOTS_KEPT = 32 };
 /* of a thread */
@@ -7953,9 +7935,7 @@ DYNC__COLD
  * The choice of stages is one process-wide word; bit 31 says that it has been read from the
  * environment or set. */
 
-#if defined(DYNC__SPLIT)
-dync__counter_block dync__counters;
-#endif
+DYNC__DATA dync__counter_block dync__counters = {0};
 
 static const char *const dync__log_names[] = {
 #define DYNC__X(name) #name,
@@ -9380,9 +9360,7 @@ DYNC__FN void dync__json_quote(dync__str *s, const char *text)
  * Trace Event Format of Chrome, which Perfetto reads; table: torch.autograd.profiler's
  * key_averages(). */
 
-#if defined(DYNC__SPLIT)
-int32_t dync__profiling;
-#endif
+DYNC__DATA int32_t dync__profiling = 0;
 
 typedef struct dync__event {
     const char *name, *shapes;          /* in the arena; shapes NULL: none */
@@ -9719,11 +9697,8 @@ typedef struct dync__device {
     const dync__driver *const *driver;
 } dync__device;
 
-#if defined(DYNC__SPLIT)
-extern const dync__driver *dync__device_cuda;
-#else
-static const dync__driver *dync__device_cuda; /* tentative: dync_cuda.h, in the same file, says */
-#endif
+/* merged it is tentative: dync_cuda.h, in the same file, says */
+DYNC__DATA_DECL const dync__driver *dync__device_cuda;
 
 DYNC__FN const dync__device *dync__device_row(int device); /* a row for any number */
 DYNC__FN const dync__driver *dync__device_driver(int device);
@@ -9897,11 +9872,7 @@ typedef struct dync__tensor {
 
 /* Slots stand in chunks that never move. A slot's generation changes when it is freed, so that a
  * handle from before does not match (base/handle.h). */
-#if defined(DYNC__SPLIT)
-extern dync__tensor *dync__chunks[DYNC__CHUNKS];
-#else
-static dync__tensor *dync__chunks[DYNC__CHUNKS];
-#endif
+DYNC__DATA_DECL dync__tensor *dync__chunks[DYNC__CHUNKS];
 /* NULL for NULL and for a stale handle; records nothing. */
 DYNC__INLINE dync__tensor *dync__peek(const dync_tensor *handle)
 {
@@ -9966,15 +9937,9 @@ enum {
     DYNC__OBSERVE_DTYPE,
     DYNC__OBSERVE_REQUIRES_GRAD
 };
-#if defined(DYNC__SPLIT)
-extern void (*dync__free_grad_meta)(struct dync__grad_meta *);
-extern void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
-extern dync_value (*dync__specialise_hook)(dync_value);
-#else
-static void (*dync__free_grad_meta)(struct dync__grad_meta *);
-static void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
-static dync_value (*dync__specialise_hook)(dync_value);
-#endif
+DYNC__DATA_DECL void (*dync__free_grad_meta)(struct dync__grad_meta *);
+DYNC__DATA_DECL void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
+DYNC__DATA_DECL dync_value (*dync__specialise_hook)(dync_value);
 DYNC__FN dync_status dync__tensor_zero(dync__tensor *); /* its whole storage */
 /* frees every tensor left and all slots (dync_shutdown) */
 DYNC__FN void dync__tensors_shutdown(void);
@@ -11820,11 +11785,9 @@ DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const i
  * else may touch it. Ids of tensors and storages come in blocks per thread, one process-wide
  * counter for both. */
 
-#if defined(DYNC__SPLIT)
-dync__tensor *dync__chunks[DYNC__CHUNKS];
-void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
-dync_value (*dync__specialise_hook)(dync_value);
-#endif
+DYNC__DATA dync__tensor *dync__chunks[DYNC__CHUNKS] = {0};
+DYNC__DATA void (*dync__observe_hook)(const dync__tensor *, int what, int dim) = NULL;
+DYNC__DATA dync_value (*dync__specialise_hook)(dync_value) = NULL;
 
 enum {
     DYNC__CHUNK_SLOTS = 1 << DYNC__CHUNK_BITS,
@@ -40732,11 +40695,7 @@ DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *);
 DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *);
 /* The tape installs itself here: called instead of the bottom when no handler is (left) on the
  * stack. Defined, with its value, in autograd/tape.c. */
-#if defined(DYNC__SPLIT)
-extern dync_status (*dync__tape_hook)(dync__opcall *);
-#else
-static dync_status (*dync__tape_hook)(dync__opcall *);
-#endif
+DYNC__DATA_DECL dync_status (*dync__tape_hook)(dync__opcall *);
 /* Public entry: opens handles, checks argument kinds, dispatches, gives the result to the scope. */
 DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc at);
 /* several outputs: a list */
@@ -40801,12 +40760,8 @@ DYNC__INLINE void dync__opaque_end(const dync__opaque *o)
 {
     if (o->end) o->end(o->tracer);
 }
-#if defined(DYNC__SPLIT)
 /* NULL until capture/ installs it; it returns NULL when nothing is traced */
-extern const dync__read_intercept *(*dync__read_intercept_get)(void);
-#else
-static const dync__read_intercept *(*dync__read_intercept_get)(void);
-#endif
+DYNC__DATA_DECL const dync__read_intercept *(*dync__read_intercept_get)(void);
 #endif
 
 /* ==== op/rows.h ==================================================================================== */
@@ -43898,9 +43853,7 @@ DYNC__WARM
  * The stack belongs to the thread. dync__tls.op and dync__tls.at name the operator in flight for
  * messages; both are put back. */
 
-#if defined(DYNC__SPLIT)
-const dync__read_intercept *(*dync__read_intercept_get)(void);
-#endif
+DYNC__DATA const dync__read_intercept *(*dync__read_intercept_get)(void) = NULL;
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 
@@ -50432,12 +50385,8 @@ struct dync__cell {
     dync_value value;
     uint64_t id;
 };
-#if defined(DYNC__SPLIT)
 /* NULL until capture/ installs it; it returns NULL when nothing is traced */
-extern const dync__grad_intercept *(*dync__grad_intercept_get)(void);
-#else
-static const dync__grad_intercept *(*dync__grad_intercept_get)(void);
-#endif
+DYNC__DATA_DECL const dync__grad_intercept *(*dync__grad_intercept_get)(void);
 DYNC__INLINE const dync__grad_intercept *dync__grad_intercepted(void)
 {
     /* another thread may install it now */
@@ -50637,11 +50586,7 @@ DYNC__FN dync__walk_record *dync__walk_record_now(void);
 /* of this thread; NULL: a real walk. Gives the one before */
 DYNC__FN dync__walk_record *dync__walk_record_set(dync__walk_record *);
 /* Takes over whole walks of a thread in which compiled autograd is on; true: handled. */
-#if defined(DYNC__SPLIT)
-extern bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
-#else
-static bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
-#endif
+DYNC__DATA_DECL bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
 
 /* visit.c: every node of a walk once, in an order that only its form decides. Nodes owned by the
  * list. */
@@ -51653,9 +51598,7 @@ DYNC__RARE DYNC__FN dync_status dync__gnode_visit(dync__gnode *node, dync__gvisi
  * loop over arrays: no recursion, however deep the history. Gradients are added by operator calls
  * and the engine looks at no data, so fake tensors are walked as real ones are. */
 
-#if defined(DYNC__SPLIT)
-bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
-#endif
+DYNC__DATA bool (*dync__walk_intercept)(const dync__walk *, dync_status *) = NULL;
 
 typedef struct dync__gtask {
     dync__gnode *node; /* owned */
@@ -52485,9 +52428,7 @@ static dync_status dync__grad_failed(void)
     return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
 }
 static const dync__grad_intercept *dync__grad_traced(void) { return dync__grad_intercepted(); }
-#if defined(DYNC__SPLIT)
-const dync__grad_intercept *(*dync__grad_intercept_get)(void);
-#endif
+DYNC__DATA const dync__grad_intercept *(*dync__grad_intercept_get)(void) = NULL;
 
 /* ---- lists of tensors out of values ---------------------------------------------------------- */
 
@@ -55804,15 +55745,10 @@ struct dync__module {
 /* Hooks. call_compiled: of compile/, runs m->compiled (not asked while a trace is open: the forward
  * is then inlined). touched: of capture/, told of every module whose forward runs or whose
  * parameter, buffer or training flag is read while dync__tls.compiling. */
-#if defined(DYNC__SPLIT)
-extern void (*dync__module_touched)(dync__module *);
-extern dync_value (*dync__module_call_compiled)(dync__module *, int nargs, const dync_value *args);
-extern void (*dync__module_drop_compiled)(dync__module *);
-#else
-static void (*dync__module_touched)(dync__module *);
-static dync_value (*dync__module_call_compiled)(dync__module *, int nargs, const dync_value *args);
-static void (*dync__module_drop_compiled)(dync__module *);
-#endif
+DYNC__DATA_DECL void (*dync__module_touched)(dync__module *);
+DYNC__DATA_DECL dync_value (*dync__module_call_compiled)(dync__module *, int nargs,
+                                                         const dync_value *args);
+DYNC__DATA_DECL void (*dync__module_drop_compiled)(dync__module *);
 /* The innermost module whose forward runs in this thread, or NULL. */
 DYNC__FN const dync__module *dync__module_running(void);
 /* A module's own tensor by its name (no path), NULL where there is none; layers read their weights
@@ -55876,11 +55812,10 @@ DYNC__COLD
  * child added, training switched) bumps its version and that of its ancestors: compiled code guards
  * on the root's version only. */
 
-#if defined(DYNC__SPLIT)
-void (*dync__module_touched)(dync__module *);
-dync_value (*dync__module_call_compiled)(dync__module *, int nargs, const dync_value *args);
-void (*dync__module_drop_compiled)(dync__module *);
-#endif
+DYNC__DATA void (*dync__module_touched)(dync__module *) = NULL;
+DYNC__DATA dync_value (*dync__module_call_compiled)(dync__module *, int nargs,
+                                                    const dync_value *args) = NULL;
+DYNC__DATA void (*dync__module_drop_compiled)(dync__module *) = NULL;
 static uint64_t dync__module_last_id;
 
 /* ---- making and releasing -------------------------------------------------------------------- */
@@ -57707,13 +57642,8 @@ DYNC__FN void dync__graph_draw_svg(dync__str *, const dync__graph *);
 DYNC__FN void dync__html_text(dync__str *, const char *text);
 /* Hook of the layer that knows the user's functions in graphs (op -1, callee): runs one for the
  * interpreter. NULL: none. */
-#if defined(DYNC__SPLIT)
-extern dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
-                                              dync__tensor **out);
-#else
-static dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
-                                              dync__tensor **out);
-#endif
+DYNC__DATA_DECL dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
+                                                       dync__tensor **out);
 /* Values and args: a dync_value tree to args (tensors opened, borrowed; lists into the arena) and
  * back (tensors given to the scope). */
 DYNC__FN dync_status dync__value_to_arg(dync__arena *, dync_value, dync__arg *out);
@@ -58820,10 +58750,8 @@ DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync__graph *g)
  * create_name): illegal characters become _, a taken name gets the next number. Out of memory is
  * sticky: graph->failed, and every later call gives NULL or false. */
 
-#if defined(DYNC__SPLIT)
-dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
-                                       dync__tensor **out);
-#endif
+DYNC__DATA dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
+                                                  dync__tensor **out) = NULL;
 
 enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share the map of names */
 
@@ -62367,15 +62295,9 @@ DYNC__INLINE void dync__room_end(void *room, const void *few, int n, size_t item
 }
 
 /* Hook of minify/: has f's backend compile g. NULL: nobody looks on. */
-#if defined(DYNC__SPLIT)
-extern dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g,
-                                                 const dync_value *examples, int n,
-                                                 dync_callable *out);
-#else
-static dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g,
-                                                 const dync_value *examples, int n,
-                                                 dync_callable *out);
-#endif
+DYNC__DATA_DECL dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g,
+                                                          const dync_value *examples, int n,
+                                                          dync_callable *out);
 
 /* value.c */
 enum { DYNC__CALLEE_DISABLED = 1, DYNC__CALLEE_ALLOWED = 2, DYNC__CALLEE_CONSTANT = 4 };
@@ -62387,12 +62309,9 @@ DYNC__FN const char *dync__callee_text(const dync_callee *); /* "a module", for 
 /* NULL where it is none, or is gone */
 DYNC__FN dync__module *dync__callee_module(const dync_callee *);
 DYNC__FN dync__compiled *dync__callee_compiled(const dync_callee *);
-#if defined(DYNC__SPLIT)
 /* program/ is above */
-extern dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);
-#else
-static dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);
-#endif
+DYNC__DATA_DECL dync_value (*dync__program_run_hook)(dync__program *, int nargs,
+                                                     const dync_value *args);
 /* v with what fn gives in place of each tensor, in preorder (NULL: none); lists are made anew, in
  * the scope. */
 typedef dync_tensor *(*dync__tensor_map)(void *user, dync_tensor *);
@@ -62568,13 +62487,9 @@ DYNC__FN void dync__lint_free(dync__lint *);
 
 /* Hooks: of aot/: a line about what forward of this graph saves for backward; of compile/: forgets
  * captured backwards. */
-#if defined(DYNC__SPLIT)
-extern void (*dync__explain_memory)(dync__graph *, const dync_value *examples, dync__str *out);
-extern void (*dync__reset_backwards)(void);
-#else
-static void (*dync__explain_memory)(dync__graph *, const dync_value *examples, dync__str *out);
-static void (*dync__reset_backwards)(void);
-#endif
+DYNC__DATA_DECL void (*dync__explain_memory)(dync__graph *, const dync_value *examples,
+                                             dync__str *out);
+DYNC__DATA_DECL void (*dync__reset_backwards)(void);
 /* compiled.c, explain.c, callback.c */
 DYNC__FN const char *dync__stack_line_parts(const char *line, size_t n, const char **in);
 DYNC__FN void dync__compiled_free(dync__compiled *); /* NULL allowed */
@@ -62585,11 +62500,7 @@ DYNC__FN void dync__compiled_free_all(void); /* shutdown */
 DYNC__FN void dync__callbacks_start(void);
 DYNC__FN void dync__callbacks_end(void);
 DYNC__FN void dync__callbacks_clear(void);
-#if defined(DYNC__SPLIT)
-extern DYNC__TLS dync__capture_log *dync__capture_log_now;
-#else
-static DYNC__TLS dync__capture_log *dync__capture_log_now;
-#endif
+DYNC__DATA_DECL DYNC__TLS dync__capture_log *dync__capture_log_now;
 /* named after "L['x']": l_x_, for L_x_ */
 DYNC__FN dync__node *dync__graph_input_of(dync__graph *, const char *source,
                                           const dync__info *info_or_null);
@@ -63215,10 +63126,8 @@ DYNC__FN void dync__callbacks_clear(void)
  * function. Before guard.c. Values are walked in preorder everywhere: the same order in guards,
  * sources and fakes. */
 
-#if defined(DYNC__SPLIT)
-dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);
-
-#endif
+DYNC__DATA dync_value (*dync__program_run_hook)(dync__program *, int nargs,
+                                                const dync_value *args) = NULL;
 
 static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, int depth)
 {
@@ -64635,11 +64544,9 @@ DYNC__RARE DYNC__FN bool dync__graph_alike(const dync__graph *a, const dync__gra
  * what crosses in, what leaves, and grad mode: an equal one reuses its callable and is no new
  * frame. After guard.c, before trace.c. */
 
-#if defined(DYNC__SPLIT)
-dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g,
-                                          const dync_value *examples, int n, dync_callable *out);
-
-#endif
+DYNC__DATA dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g,
+                                                     const dync_value *examples, int n,
+                                                     dync_callable *out) = NULL;
 
 /* Earliest input on the same storage, or -1. */
 static int dync__input_alias(dync__tensor *const *inputs, int i)
@@ -72713,9 +72620,7 @@ DYNC__COLD
 /* capture/explain.c: what was captured of one function: graphs, breaks, operators, guards. The
  * printed form is PyTorch's (conformance.md section 9). After cache.c. */
 
-#if defined(DYNC__SPLIT)
-DYNC__TLS dync__capture_log *dync__capture_log_now;
-#endif
+DYNC__DATA DYNC__TLS dync__capture_log *dync__capture_log_now = NULL;
 
 /* ---- the log an explaining call fills -------------------------------------------------------- */
 static void dync__capture_log_free(dync__capture_log *log)
@@ -73159,15 +73064,9 @@ typedef struct dync__inner_compiler {
     bool symbolic;
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
-#if defined(DYNC__SPLIT)
-extern dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g,
-                                           bool is_backward, const dync__options *options,
-                                           dync__inner *out);
-#else
-static dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g,
-                                           bool is_backward, const dync__options *options,
-                                           dync__inner *out);
-#endif
+DYNC__DATA_DECL dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g,
+                                                    bool is_backward, const dync__options *options,
+                                                    dync__inner *out);
 
 /* The tensors that compiled code works on: the user's inputs in order, then tensors of the graph
  * (parameters, constants), then what stands for several inputs on one memory. */
@@ -77422,10 +77321,9 @@ DYNC__WARM
  * are made as views, and for training one autograd node stands for the whole (backward.c). After
  * backward.c, before inductor/. */
 
-#if defined(DYNC__SPLIT)
-dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g, bool is_backward,
-                                    const dync__options *options, dync__inner *out);
-#endif
+DYNC__DATA dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g,
+                                               bool is_backward, const dync__options *options,
+                                               dync__inner *out) = NULL;
 
 /* Of activation memory, for every graph compiled from now on:
  * dync_config_set("activation_memory_budget", ...). */

@@ -199,7 +199,7 @@ static bool is_recursion(const char *text, const char *s)
     return strncmp(s, "/* recursion:", 13) == 0;
 }
 
-/* The name that a declaration of shared functions or data declares, from behind DYNC__FN or
+/* The name that a declaration of a shared function or table declares, from behind DYNC__FN or
  * DYNC__DATA; *end: behind it and its brackets. */
 static bool read_name(const char *s, char name[MAX_NAME], const char **end)
 {
@@ -207,7 +207,8 @@ static bool read_name(const char *s, char name[MAX_NAME], const char **end)
     for (const char *word; (word = next_word(s, &n)) != NULL; s = word + n) {
         const char *behind = skip_space(word + n);
         bool own = n > 6 && memcmp(word, "dync__", 6) == 0 && n < MAX_NAME;
-        if (!own || !strchr("([=;{", *behind)) continue;
+        if (!own || !strchr("([=;{)", *behind)) continue;
+        if (*behind == ')') return false; /* a hook: a variable */
         memcpy(name, word, n);
         name[n] = 0;
         while (*behind == '(' || *behind == '[') behind = skip_space(skip_brackets(behind));
@@ -238,7 +239,8 @@ static void note_name(const char *name, int folder, int at, bool recursion)
     if (at >= 0) known->at = at;
 }
 
-/* Definitions of a .c file, marks of a header. */
+/* Definitions of functions and tables in a .c file, marks of a header. Variables do not count: they
+ * are state, and hooks are there to be called from before. */
 static void note_names(const char *file)
 {
     char *text = tool_read(file), name[MAX_NAME];
@@ -250,6 +252,7 @@ static void note_names(const char *file)
         bool fn = word_is(word, n, "DYNC__FN");
         const char *begin = word;
         s = word + n;
+        if (data) data = strncmp(skip_space(s), "const ", 6) == 0;
         if ((!fn && !data) || !read_name(s, name, &s)) continue;
         if (header)
             note_name(name, folder_rank(file), -1, is_recursion(text, begin));

@@ -76,15 +76,9 @@ typedef struct dync__inner_compiler {
     bool symbolic;
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
-#if defined(DYNC__SPLIT)
-extern dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g,
-                                           bool is_backward, const dync__options *options,
-                                           dync__inner *out);
-#else
-static dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g,
-                                           bool is_backward, const dync__options *options,
-                                           dync__inner *out);
-#endif
+DYNC__DATA_DECL dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g,
+                                                    bool is_backward, const dync__options *options,
+                                                    dync__inner *out);
 
 /* The tensors that compiled code works on: the user's inputs in order, then tensors of the graph
  * (parameters, constants), then what stands for several inputs on one memory. */

@@ -6,10 +6,9 @@
 #include "code.h"
 #include "../autograd/node.h"
 
-#if defined(DYNC__SPLIT)
-dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g, bool is_backward,
-                                    const dync__options *options, dync__inner *out);
-#endif
+DYNC__DATA dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g,
+                                               bool is_backward, const dync__options *options,
+                                               dync__inner *out) = NULL;
 
 /* Of activation memory, for every graph compiled from now on:
  * dync_config_set("activation_memory_budget", ...). */

@@ -8,9 +8,7 @@ static dync_status dync__grad_failed(void)
     return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
 }
 static const dync__grad_intercept *dync__grad_traced(void) { return dync__grad_intercepted(); }
-#if defined(DYNC__SPLIT)
-const dync__grad_intercept *(*dync__grad_intercept_get)(void);
-#endif
+DYNC__DATA const dync__grad_intercept *(*dync__grad_intercept_get)(void) = NULL;
 
 /* ---- lists of tensors out of values ---------------------------------------------------------- */
 

@@ -131,12 +131,8 @@ struct dync__cell {
     dync_value value;
     uint64_t id;
 };
-#if defined(DYNC__SPLIT)
 /* NULL until capture/ installs it; it returns NULL when nothing is traced */
-extern const dync__grad_intercept *(*dync__grad_intercept_get)(void);
-#else
-static const dync__grad_intercept *(*dync__grad_intercept_get)(void);
-#endif
+DYNC__DATA_DECL const dync__grad_intercept *(*dync__grad_intercept_get)(void);
 DYNC__INLINE const dync__grad_intercept *dync__grad_intercepted(void)
 {
     /* another thread may install it now */

@@ -8,9 +8,7 @@
 #include "../dync.in.h"
 #include "node.h"
 
-#if defined(DYNC__SPLIT)
-bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
-#endif
+DYNC__DATA bool (*dync__walk_intercept)(const dync__walk *, dync_status *) = NULL;
 
 typedef struct dync__gtask {
     dync__gnode *node; /* owned */

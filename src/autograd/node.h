@@ -189,11 +189,7 @@ DYNC__FN dync__walk_record *dync__walk_record_now(void);
 /* of this thread; NULL: a real walk. Gives the one before */
 DYNC__FN dync__walk_record *dync__walk_record_set(dync__walk_record *);
 /* Takes over whole walks of a thread in which compiled autograd is on; true: handled. */
-#if defined(DYNC__SPLIT)
-extern bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
-#else
-static bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
-#endif
+DYNC__DATA_DECL bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
 
 /* visit.c: every node of a walk once, in an order that only its form decides. Nodes owned by the
  * list. */

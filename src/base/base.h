@@ -74,11 +74,7 @@ typedef struct dync__thread {
     void *tensor_state, *op_state, *grad_state, *capture_state;
     struct dync__symtab *syms; /* tensor/sym.c: symbolic sizes of the trace that is open */
 } dync__thread;
-#if defined(DYNC__SPLIT)
-extern DYNC__TLS dync__thread dync__tls;
-#else
-static DYNC__TLS dync__thread dync__tls;
-#endif
+DYNC__DATA_DECL DYNC__TLS dync__thread dync__tls;
 #undef DYNC_HERE
 #undef DYNC_OP
 #undef DYNC_T
@@ -363,20 +359,12 @@ typedef struct dync__counter_block {
     int64_t frames, ops, graphs, graph_breaks, recompiles, cache_hits, cache_misses,
         autograd_captures, autograd_compiles, lint_warnings;
 } dync__counter_block;
-#if defined(DYNC__SPLIT)
-extern dync__counter_block dync__counters; /* process-wide, relaxed atomic adds */
-#else
-static dync__counter_block dync__counters;
-#endif
+DYNC__DATA_DECL dync__counter_block dync__counters; /* process-wide, relaxed atomic adds */
 #define DYNC__COUNTER_ADD(name, k) ((void)DYNC__ATOMIC_ADD(&dync__counters.name, (k)))
 
 /* ---- profiler (profile.c). Whoever reports asks dync__profile_on first. Names are copied; shapes:
  * "[[2, 3], []]" or NULL. */
-#if defined(DYNC__SPLIT)
-extern int32_t dync__profiling;
-#else
-static int32_t dync__profiling;
-#endif
+DYNC__DATA_DECL int32_t dync__profiling;
 /* an event that has begun */
 typedef struct dync__profiled {
     int32_t outer, outer_epoch, event, epoch;

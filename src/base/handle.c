@@ -6,9 +6,7 @@
 #include "../dync.in.h"
 #include "handle.h"
 
-#if defined(DYNC__SPLIT)
-dync__object_slot *dync__object_slot_chunks[DYNC__OBJECT_CHUNKS];
-#endif
+DYNC__DATA dync__object_slot *dync__object_slot_chunks[DYNC__OBJECT_CHUNKS] = {0};
 
 enum { DYNC__OBJECT_SLOTS_KEPT = 32 };
 /* of a thread */

@@ -96,11 +96,7 @@ typedef struct dync__object_slot {
     int32_t line;
     uint32_t index, next; /* next: index + 1 of the next free one */
 } dync__object_slot;
-#if defined(DYNC__SPLIT)
-extern dync__object_slot *dync__object_slot_chunks[DYNC__OBJECT_CHUNKS];
-#else
-static dync__object_slot *dync__object_slot_chunks[DYNC__OBJECT_CHUNKS];
-#endif
+DYNC__DATA_DECL dync__object_slot *dync__object_slot_chunks[DYNC__OBJECT_CHUNKS];
 
 /* NULL for NULL, for a stale handle and for one of another kind; records nothing. */
 DYNC__INLINE void *dync__object_peek(const void *handle, uint32_t kind)

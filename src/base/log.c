@@ -7,9 +7,7 @@
 #include "../dync.in.h"
 #include "base.h"
 
-#if defined(DYNC__SPLIT)
-dync__counter_block dync__counters;
-#endif
+DYNC__DATA dync__counter_block dync__counters = {0};
 
 static const char *const dync__log_names[] = {
 #define DYNC__X(name) #name,

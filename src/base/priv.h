@@ -25,7 +25,9 @@
 #else
 #define DYNC__FN extern
 #endif
-/* a table another file reads: declared so, defined with DYNC__DATA */
+/* A table or variable that other files see: declared in a header by DYNC__DATA_DECL, defined in its
+ * file by DYNC__DATA and with its first value. (Merged, the declaration is a tentative definition;
+ * with a value the second one is no repetition of it.) */
 #define DYNC__DATA_DECL extern
 #define DYNC__DATA
 #elif defined(__GNUC__)

@@ -9,9 +9,7 @@
 #include "../dync.in.h"
 #include "base.h"
 
-#if defined(DYNC__SPLIT)
-int32_t dync__profiling;
-#endif
+DYNC__DATA int32_t dync__profiling = 0;
 
 typedef struct dync__event {
     const char *name, *shapes;          /* in the arena; shapes NULL: none */

@@ -10,9 +10,7 @@
 #include <pthread.h>
 #endif
 
-#if defined(DYNC__SPLIT)
-DYNC__TLS dync__thread dync__tls;
-#endif
+DYNC__DATA DYNC__TLS dync__thread dync__tls = {0};
 
 enum { DYNC__THREAD_FNS = 16, DYNC__SHUTDOWN_FNS = 32 };
 static struct {

@@ -321,15 +321,9 @@ DYNC__INLINE void dync__room_end(void *room, const void *few, int n, size_t item
 }
 
 /* Hook of minify/: has f's backend compile g. NULL: nobody looks on. */
-#if defined(DYNC__SPLIT)
-extern dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g,
-                                                 const dync_value *examples, int n,
-                                                 dync_callable *out);
-#else
-static dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g,
-                                                 const dync_value *examples, int n,
-                                                 dync_callable *out);
-#endif
+DYNC__DATA_DECL dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g,
+                                                          const dync_value *examples, int n,
+                                                          dync_callable *out);
 
 /* value.c */
 enum { DYNC__CALLEE_DISABLED = 1, DYNC__CALLEE_ALLOWED = 2, DYNC__CALLEE_CONSTANT = 4 };
@@ -341,12 +335,9 @@ DYNC__FN const char *dync__callee_text(const dync_callee *); /* "a module", for 
 /* NULL where it is none, or is gone */
 DYNC__FN dync__module *dync__callee_module(const dync_callee *);
 DYNC__FN dync__compiled *dync__callee_compiled(const dync_callee *);
-#if defined(DYNC__SPLIT)
 /* program/ is above */
-extern dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);
-#else
-static dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);
-#endif
+DYNC__DATA_DECL dync_value (*dync__program_run_hook)(dync__program *, int nargs,
+                                                     const dync_value *args);
 /* v with what fn gives in place of each tensor, in preorder (NULL: none); lists are made anew, in
  * the scope. */
 typedef dync_tensor *(*dync__tensor_map)(void *user, dync_tensor *);
@@ -522,13 +513,9 @@ DYNC__FN void dync__lint_free(dync__lint *);
 
 /* Hooks: of aot/: a line about what forward of this graph saves for backward; of compile/: forgets
  * captured backwards. */
-#if defined(DYNC__SPLIT)
-extern void (*dync__explain_memory)(dync__graph *, const dync_value *examples, dync__str *out);
-extern void (*dync__reset_backwards)(void);
-#else
-static void (*dync__explain_memory)(dync__graph *, const dync_value *examples, dync__str *out);
-static void (*dync__reset_backwards)(void);
-#endif
+DYNC__DATA_DECL void (*dync__explain_memory)(dync__graph *, const dync_value *examples,
+                                             dync__str *out);
+DYNC__DATA_DECL void (*dync__reset_backwards)(void);
 /* compiled.c, explain.c, callback.c */
 DYNC__FN const char *dync__stack_line_parts(const char *line, size_t n, const char **in);
 DYNC__FN void dync__compiled_free(dync__compiled *); /* NULL allowed */
@@ -539,11 +526,7 @@ DYNC__FN void dync__compiled_free_all(void); /* shutdown */
 DYNC__FN void dync__callbacks_start(void);
 DYNC__FN void dync__callbacks_end(void);
 DYNC__FN void dync__callbacks_clear(void);
-#if defined(DYNC__SPLIT)
-extern DYNC__TLS dync__capture_log *dync__capture_log_now;
-#else
-static DYNC__TLS dync__capture_log *dync__capture_log_now;
-#endif
+DYNC__DATA_DECL DYNC__TLS dync__capture_log *dync__capture_log_now;
 /* named after "L['x']": l_x_, for L_x_ */
 DYNC__FN dync__node *dync__graph_input_of(dync__graph *, const char *source,
                                           const dync__info *info_or_null);

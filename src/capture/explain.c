@@ -3,9 +3,7 @@
 #include "../dync.in.h"
 #include "capture.h"
 
-#if defined(DYNC__SPLIT)
-DYNC__TLS dync__capture_log *dync__capture_log_now;
-#endif
+DYNC__DATA DYNC__TLS dync__capture_log *dync__capture_log_now = NULL;
 
 /* ---- the log an explaining call fills -------------------------------------------------------- */
 static void dync__capture_log_free(dync__capture_log *log)

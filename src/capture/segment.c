@@ -5,11 +5,9 @@
 #include "../dync.in.h"
 #include "capture.h"
 
-#if defined(DYNC__SPLIT)
-dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g,
-                                          const dync_value *examples, int n, dync_callable *out);
-
-#endif
+DYNC__DATA dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g,
+                                                     const dync_value *examples, int n,
+                                                     dync_callable *out) = NULL;
 
 /* Earliest input on the same storage, or -1. */
 static int dync__input_alias(dync__tensor *const *inputs, int i)

@@ -4,10 +4,8 @@
 #include "../dync.in.h"
 #include "capture.h"
 
-#if defined(DYNC__SPLIT)
-dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);
-
-#endif
+DYNC__DATA dync_value (*dync__program_run_hook)(dync__program *, int nargs,
+                                                const dync_value *args) = NULL;
 
 static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, int depth)
 {

@@ -55,15 +55,9 @@ typedef struct dync__cuda_thread {
     dync_cuda_stream *stream[DYNC__CUDA_DEVICES];
     dync__cuda_recording *recording;
 } dync__cuda_thread;
-#if defined(DYNC__SPLIT)
-extern DYNC__TLS dync__cuda_thread dync__cuda_tls;
-extern dync_cuda_counters dync__cuda_counters;
-extern int dync__cuda_tf32; /* dync_cuda_allow_tf32 */
-#else
-static DYNC__TLS dync__cuda_thread dync__cuda_tls;
-static dync_cuda_counters dync__cuda_counters;
-static int dync__cuda_tf32;
-#endif
+DYNC__DATA_DECL DYNC__TLS dync__cuda_thread dync__cuda_tls;
+DYNC__DATA_DECL dync_cuda_counters dync__cuda_counters;
+DYNC__DATA_DECL int dync__cuda_tf32; /* dync_cuda_allow_tf32 */
 
 #if defined(DYNC__SPLIT)
 /* public.c; in the merged header it is there from the start */

@@ -6,11 +6,9 @@
 #include "../dync.in.h"
 #include "cuda.h"
 
-#if defined(DYNC__SPLIT)
-DYNC__TLS dync__cuda_thread dync__cuda_tls;
-dync_cuda_counters dync__cuda_counters;
-int dync__cuda_tf32;
-#endif
+DYNC__DATA DYNC__TLS dync__cuda_thread dync__cuda_tls = {0};
+DYNC__DATA dync_cuda_counters dync__cuda_counters = {0};
+DYNC__DATA int dync__cuda_tf32 = 0;
 static struct {
     dync__mutex lock;
     int ready, count;

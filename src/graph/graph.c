@@ -9,10 +9,8 @@
 #include "../dync.in.h"
 #include "graph.h"
 
-#if defined(DYNC__SPLIT)
-dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
-                                       dync__tensor **out);
-#endif
+DYNC__DATA dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
+                                                  dync__tensor **out) = NULL;
 
 enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share the map of names */
 

@@ -186,13 +186,8 @@ DYNC__FN void dync__graph_draw_svg(dync__str *, const dync__graph *);
 DYNC__FN void dync__html_text(dync__str *, const char *text);
 /* Hook of the layer that knows the user's functions in graphs (op -1, callee): runs one for the
  * interpreter. NULL: none. */
-#if defined(DYNC__SPLIT)
-extern dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
-                                              dync__tensor **out);
-#else
-static dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
-                                              dync__tensor **out);
-#endif
+DYNC__DATA_DECL dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
+                                                       dync__tensor **out);
 /* Values and args: a dync_value tree to args (tensors opened, borrowed; lists into the arena) and
  * back (tensors given to the scope). */
 DYNC__FN dync_status dync__value_to_arg(dync__arena *, dync_value, dync__arg *out);

@@ -7,11 +7,10 @@
 #include "../dync.in.h"
 #include "nn.h"
 
-#if defined(DYNC__SPLIT)
-void (*dync__module_touched)(dync__module *);
-dync_value (*dync__module_call_compiled)(dync__module *, int nargs, const dync_value *args);
-void (*dync__module_drop_compiled)(dync__module *);
-#endif
+DYNC__DATA void (*dync__module_touched)(dync__module *) = NULL;
+DYNC__DATA dync_value (*dync__module_call_compiled)(dync__module *, int nargs,
+                                                    const dync_value *args) = NULL;
+DYNC__DATA void (*dync__module_drop_compiled)(dync__module *) = NULL;
 static uint64_t dync__module_last_id;
 
 /* ---- making and releasing -------------------------------------------------------------------- */

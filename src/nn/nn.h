@@ -36,15 +36,10 @@ struct dync__module {
 /* Hooks. call_compiled: of compile/, runs m->compiled (not asked while a trace is open: the forward
  * is then inlined). touched: of capture/, told of every module whose forward runs or whose
  * parameter, buffer or training flag is read while dync__tls.compiling. */
-#if defined(DYNC__SPLIT)
-extern void (*dync__module_touched)(dync__module *);
-extern dync_value (*dync__module_call_compiled)(dync__module *, int nargs, const dync_value *args);
-extern void (*dync__module_drop_compiled)(dync__module *);
-#else
-static void (*dync__module_touched)(dync__module *);
-static dync_value (*dync__module_call_compiled)(dync__module *, int nargs, const dync_value *args);
-static void (*dync__module_drop_compiled)(dync__module *);
-#endif
+DYNC__DATA_DECL void (*dync__module_touched)(dync__module *);
+DYNC__DATA_DECL dync_value (*dync__module_call_compiled)(dync__module *, int nargs,
+                                                         const dync_value *args);
+DYNC__DATA_DECL void (*dync__module_drop_compiled)(dync__module *);
 /* The innermost module whose forward runs in this thread, or NULL. */
 DYNC__FN const dync__module *dync__module_running(void);
 /* A module's own tensor by its name (no path), NULL where there is none; layers read their weights

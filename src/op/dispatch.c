@@ -8,9 +8,7 @@
 #include "../dync.in.h"
 #include "rows.h"
 
-#if defined(DYNC__SPLIT)
-const dync__read_intercept *(*dync__read_intercept_get)(void);
-#endif
+DYNC__DATA const dync__read_intercept *(*dync__read_intercept_get)(void) = NULL;
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 

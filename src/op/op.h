@@ -279,11 +279,7 @@ DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *);
 DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *);
 /* The tape installs itself here: called instead of the bottom when no handler is (left) on the
  * stack. Defined, with its value, in autograd/tape.c. */
-#if defined(DYNC__SPLIT)
-extern dync_status (*dync__tape_hook)(dync__opcall *);
-#else
-static dync_status (*dync__tape_hook)(dync__opcall *);
-#endif
+DYNC__DATA_DECL dync_status (*dync__tape_hook)(dync__opcall *);
 /* Public entry: opens handles, checks argument kinds, dispatches, gives the result to the scope. */
 DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc at);
 /* several outputs: a list */
@@ -348,10 +344,6 @@ DYNC__INLINE void dync__opaque_end(const dync__opaque *o)
 {
     if (o->end) o->end(o->tracer);
 }
-#if defined(DYNC__SPLIT)
 /* NULL until capture/ installs it; it returns NULL when nothing is traced */
-extern const dync__read_intercept *(*dync__read_intercept_get)(void);
-#else
-static const dync__read_intercept *(*dync__read_intercept_get)(void);
-#endif
+DYNC__DATA_DECL const dync__read_intercept *(*dync__read_intercept_get)(void);
 #endif

@@ -54,11 +54,8 @@ typedef struct dync__device {
     const dync__driver *const *driver;
 } dync__device;
 
-#if defined(DYNC__SPLIT)
-extern const dync__driver *dync__device_cuda;
-#else
-static const dync__driver *dync__device_cuda; /* tentative: dync_cuda.h, in the same file, says */
-#endif
+/* merged it is tentative: dync_cuda.h, in the same file, says */
+DYNC__DATA_DECL const dync__driver *dync__device_cuda;
 
 DYNC__FN const dync__device *dync__device_row(int device); /* a row for any number */
 DYNC__FN const dync__driver *dync__device_driver(int device);

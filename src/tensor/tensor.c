@@ -11,11 +11,9 @@
 #include "../dync.in.h"
 #include "sym.h"
 
-#if defined(DYNC__SPLIT)
-dync__tensor *dync__chunks[DYNC__CHUNKS];
-void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
-dync_value (*dync__specialise_hook)(dync_value);
-#endif
+DYNC__DATA dync__tensor *dync__chunks[DYNC__CHUNKS] = {0};
+DYNC__DATA void (*dync__observe_hook)(const dync__tensor *, int what, int dim) = NULL;
+DYNC__DATA dync_value (*dync__specialise_hook)(dync_value) = NULL;
 
 enum {
     DYNC__CHUNK_SLOTS = 1 << DYNC__CHUNK_BITS,

@@ -151,11 +151,7 @@ typedef struct dync__tensor {
 
 /* Slots stand in chunks that never move. A slot's generation changes when it is freed, so that a
  * handle from before does not match (base/handle.h). */
-#if defined(DYNC__SPLIT)
-extern dync__tensor *dync__chunks[DYNC__CHUNKS];
-#else
-static dync__tensor *dync__chunks[DYNC__CHUNKS];
-#endif
+DYNC__DATA_DECL dync__tensor *dync__chunks[DYNC__CHUNKS];
 /* NULL for NULL and for a stale handle; records nothing. */
 DYNC__INLINE dync__tensor *dync__peek(const dync_tensor *handle)
 {
@@ -220,15 +216,9 @@ enum {
     DYNC__OBSERVE_DTYPE,
     DYNC__OBSERVE_REQUIRES_GRAD
 };
-#if defined(DYNC__SPLIT)
-extern void (*dync__free_grad_meta)(struct dync__grad_meta *);
-extern void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
-extern dync_value (*dync__specialise_hook)(dync_value);
-#else
-static void (*dync__free_grad_meta)(struct dync__grad_meta *);
-static void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
-static dync_value (*dync__specialise_hook)(dync_value);
-#endif
+DYNC__DATA_DECL void (*dync__free_grad_meta)(struct dync__grad_meta *);
+DYNC__DATA_DECL void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
+DYNC__DATA_DECL dync_value (*dync__specialise_hook)(dync_value);
 DYNC__FN dync_status dync__tensor_zero(dync__tensor *); /* its whole storage */
 /* frees every tensor left and all slots (dync_shutdown) */
 DYNC__FN void dync__tensors_shutdown(void);
