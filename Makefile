@@ -232,9 +232,9 @@ bench-peers-calls: $(B)/bench/calls $(PEERS_HERE)
 $(B)/peers/bin/python:
 	@python3 -m venv $(B)/peers && $@ -m pip install --quiet torch numpy onnx onnxruntime onnxscript numexpr
 peers-venv: $(B)/peers/bin/python
-# Hours: the sanitizers, the fuzzers, random programs and callers at length (SOAK=n times their count), every seed.
+# Hours: the sanitizers, every pass left out in turn, the fuzzers, random programs and callers at length (SOAK=n times their count), every seed.
 soak: test-all
-	@$(MAKE) -s sanitize valgrind
+	@$(MAKE) -s sanitize valgrind passes
 	@$(MAKE) -s fuzz SECONDS=1800
 	@for l in avx512 avx2 none; do for t in $(filter $(B)/tests/random/% $(B)/tests/models/test_random% $(B)/tests/unit/test_fuse_random,$(WHITE) $(MERGED)); do \
 	    TEST_LONG=1 SOAK=200 TEST_TIMEOUT=20000 DYNC_CPU=$$l $$t -v | tail -n 8; done; done
@@ -373,7 +373,7 @@ help:
 	@echo "make bench-versus REF=commit   this tree's times over that commit's, row by row"
 	@echo "make headers    (or amalgamate) dync.h from src/;  headers-current: is the committed one fresh?"
 	@echo "make layers names size switches same-code cxx split embed m32 docs-check   structure and build variants"
-	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long"
+	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long;  passes: the models without each pass"
 	@echo "make fuzz T=program SECONDS=60   fuzzers of every reader;  opinfo: PyTorch's operator samples;  verify: DYNC_VERIFY=1 over everything"
 	@echo "make format     the layout of .clang-format for every source; format-check: is it there?"
 	@echo "make codegen-diff   machine code of every kernel here and at REF (where the branch left main), every level; SET=quick"
