@@ -37349,7 +37349,16 @@ DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, i
                                     int with);
 DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at,
                                      int with);
-/* follow.c: kernel k, the epilogue of a product that writes in the place of its result, as lists
+/* follow.c: what a load reads: the number of an operand of the list (*same: it has one element
+ * for a row), SUM: the sum itself; -1: it cannot be. */
+enum { DYNC__FOLLOW_SUM = -2 };
+typedef int (*dync__follow_load_fn)(void *user, const dync__inst *load, bool *same);
+/* Instructions [0, n) of k behind what the list has, whose last value is the sum: at most so
+ * many operators. False: they are no list. *store: the last one, where it is a store of the last
+ * value. */
+DYNC__FN bool dync__follow_build(dync__after *list, const dync__kernel *k, int n, int most,
+                                 dync__follow_load_fn, void *user, const dync__inst **store);
+/* Kernel k, the epilogue of a product that writes in the place of its result, as lists
  * for its tiles; NULL: it is none, or there is no memory. */
 DYNC__FN const dync__kfollow *dync__follow_of(const dync__pb *, const dync__kcall *,
                                               const dync__kernel *);
@@ -38103,14 +38112,15 @@ DYNC__FN dync_status dync__steps_in_place(dync__steps *s)
 }
 
 /* ==== runtime/follow.c ============================================================================= */
-/* runtime/follow.c: the epilogue of a matrix product as lists for its tiles (codegen/after.h), so
- * that what follows is done while the sums are in registers. Before: plan.c has found an epilogue
- * that alone wants the product's result and writes it in the same place; after: kernel/matmul.c
- * hands the lists to gemm.c.
+/* runtime/follow.c: loops that follow a matrix product or a convolution as lists for its tiles
+ * (codegen/after.h), so that they are done while the sums are in registers. Before: plan_ways.c has
+ * found an epilogue that alone wants a product's result and writes it in the same place, or convs.c
+ * loops behind a convolution; after: kernel/matmul.c hands the lists to gemm.c.
  *
- * Which: few float operators of one dtype, element by element, over the result and at most MORE
- * operands of its rows, its columns or all of it. The loops stay beside the lists, for products
- * that go without tiles, and for what is no such list (reductions along rows, long functions). */
+ * Which: float operators of one dtype, element by element; behind a product few ones, over the
+ * result and at most MORE operands of its rows, its columns or all of it. There the loops stay
+ * beside the lists, for products that go without tiles, and for what is no such list (reductions
+ * along rows, long functions). */
 
 enum { DYNC__FOLLOW_MOST = 8 /* operators: what is longer has its own loops */ };
 
@@ -38153,92 +38163,102 @@ static bool dync__follow_takes(const dync__inst *in, int dtype)
     return takes && (in->type == dtype || in->type == DYNC_BOOL);
 }
 
-/* Kernel k from its access to the result on: an operand of f, which has it already perhaps. -1:
- * no. */
-static int dync__follow_source(const dync__kernel *k, const dync__inst *in, const dync__operand *c,
-                               const dync__access *whole, dync__kfollow *f)
+DYNC__FN bool dync__follow_build(dync__after *list, const dync__kernel *k, int n, int most,
+                                 dync__follow_load_fn load, void *user, const dync__inst **store)
 {
-    const dync__access *a = &k->access.at[in->access];
-    const dync__buf *buf = &k->buf.at[in->buf];
-    int64_t row;
-    bool same;
-    if (buf->dtype != c->dtype || buf->mode != DYNC__BUF_IN ||
-        !dync__follow_operand(k, a, whole, c->lay.shape[c->lay.ndim - 1], &row, &same))
-        return -1;
-    for (int i = 0; i < f->n; i++)
-        if (f->buf[i] == in->buf && f->offset[i] == a->offset && f->row[i] == row &&
-            f->same[i] == same)
-            return i;
-    if (f->n == DYNC__AFTER_MORE) return -1;
-    f->buf[f->n] = in->buf;
-    f->offset[f->n] = a->offset;
-    f->row[f->n] = row;
-    f->same[f->n] = same;
-    return f->n++;
-}
-
-/* The list of k over the result in buffer `from`; adds: operand 0 is added to the sum first. */
-static bool dync__follow_list(const dync__kernel *k, int from, const dync__operand *c, bool adds,
-                              dync__kfollow *f, dync__after *list)
-{
-    dync__after_op load = {.prim = DYNC__P_load, .type = c->dtype, .arg = {-1, -1, -1}};
-    const dync__access *whole = NULL;
-    int8_t number[DYNC__AFTER_OPS + 4];
-    int operators = 0;
-    memset(list, 0, sizeof *list);
-    list->n_sources = 1 + DYNC__AFTER_MORE;
-    list->op[list->n++] = load;
-    if (adds) {
-        list->op[list->n++] = load;
-        list->op[list->n++] =
-            (dync__after_op){.prim = DYNC__P_add, .type = c->dtype, .arg = {0, 1, -1}};
-    }
-    int8_t sum = (int8_t)(list->n - 1);
-    if (k->inst.n > DYNC__COUNT_OF(number)) return false;
-    for (int i = 0; i < k->inst.n; i++)
-        if (k->inst.at[i].buf == from) whole = &k->access.at[k->inst.at[i].access];
-    for (int i = 0; i < k->inst.n; i++) {
+    int8_t number[2 * DYNC__AFTER_OPS], sum = (int8_t)(list->n - 1);
+    int dtype = list->op[0].type, operators = 0;
+    *store = NULL;
+    if (n <= 0 || n > DYNC__COUNT_OF(number)) return false;
+    for (int i = 0; i < n; i++) {
         const dync__inst *in = &k->inst.at[i];
         dync__after_op op = {.prim = in->prim, .type = in->type, .arg = {-1, -1, -1}};
+        bool same = false, is_load = in->prim == DYNC__P_load;
+        int source = is_load ? load(user, in, &same) : 0;
         number[i] = sum;
-        if (in->prim == DYNC__P_load && in->buf == from) continue;
-        if (in->prim == DYNC__P_store)
-            return i == k->inst.n - 1 && number[in->arg[0]] == list->n - 1 && operators > 0;
-        if (list->n == DYNC__AFTER_OPS) return false;
-        if (in->prim == DYNC__P_load) {
-            int source = in->type == c->dtype ? dync__follow_source(k, in, c, whole, f) : -1;
-            if (source < 0) return false;
-            op.source = (int8_t)(1 + source);
-            op.same = f->same[source];
-        } else if (in->prim == DYNC__P_const_ && in->type == c->dtype) {
-            op.imm.f = in->imm.f;
-        } else if (!dync__follow_takes(in, c->dtype) || ++operators > DYNC__FOLLOW_MOST) {
-            return false;
+        if (source == DYNC__FOLLOW_SUM) continue;
+        if (in->prim == DYNC__P_store) {
+            if (i != n - 1) return false;
+            *store = in;
+            number[i] = number[in->arg[0]];
+            break;
         }
+        if (source < 0 || list->n == DYNC__AFTER_OPS) return false;
+        bool plain = is_load || in->prim == DYNC__P_const_;
+        if (plain ? in->type != dtype : !dync__follow_takes(in, dtype) || ++operators > most)
+            return false;
+        if (in->prim == DYNC__P_const_) op.imm.f = in->imm.f;
+        op.source = (int8_t)source;
+        op.same = same;
         for (int e = 0; e < dync__prim_info(in->prim)->n_args; e++) op.arg[e] = number[in->arg[e]];
         number[i] = (int8_t)list->n;
         list->op[list->n++] = op;
     }
-    return false;
+    return operators > 0 && number[n - 1] == list->n - 1;
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* An epilogue on its way to be kfollow. */
+typedef struct dync__follow {
+    const dync__kernel *k;
+    const dync__operand *c; /* the product's result */
+    int from;               /* its buffer */
+    const dync__access *whole;
+    dync__kfollow f;
+} dync__follow;
+
+static int dync__follow_load(void *user, const dync__inst *in, bool *same)
+{
+    dync__follow *w = user;
+    dync__kfollow *f = &w->f;
+    const dync__access *a = &w->k->access.at[in->access];
+    const dync__buf *buf = &w->k->buf.at[in->buf];
+    int64_t row;
+    if (in->buf == w->from) return DYNC__FOLLOW_SUM;
+    if (buf->dtype != w->c->dtype || buf->mode != DYNC__BUF_IN ||
+        !dync__follow_operand(w->k, a, w->whole, w->c->lay.shape[w->c->lay.ndim - 1], &row, same))
+        return -1;
+    for (int i = 0; i < f->n; i++)
+        if (f->buf[i] == in->buf && f->offset[i] == a->offset && f->row[i] == row &&
+            f->same[i] == *same)
+            return 1 + i;
+    if (f->n == DYNC__AFTER_MORE) return -1;
+    f->buf[f->n] = in->buf;
+    f->offset[f->n] = a->offset;
+    f->row[f->n] = row;
+    f->same[f->n] = *same;
+    return ++f->n;
 }
 
 DYNC__FN const dync__kfollow *dync__follow_of(const dync__pb *pb, const dync__kcall *call,
                                               const dync__kernel *k)
 {
-    const dync__operand *c = &call->operand[call->n - 1];
-    int type = c->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32, from = -1;
+    dync__follow w = {.k = k, .c = &call->operand[call->n - 1], .from = -1};
+    uint8_t dtype = w.c->dtype;
     bool product = call->row->run == dync__k_matmul || call->row->run == dync__k_addmm;
-    dync__kfollow f = {.n = 0};
-    dync__after list;
-    if (!product || (c->dtype != DYNC_F32 && c->dtype != DYNC_F64)) return NULL;
-    for (int i = 0; i < k->buf.n; i++)
-        if (k->buf.at[i].id == c->slot) from = i;
-    for (int adds = 0; adds < 2; adds++) {
-        if (!dync__follow_list(k, from, c, adds, &f, &list)) return NULL;
-        f.flags[adds] = dync__gt_after(type, &list);
-        if (!f.flags[adds]) return NULL;
+    if (!product || (dtype != DYNC_F32 && dtype != DYNC_F64)) return NULL;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->prim != DYNC__P_load || k->buf.at[in->buf].id != w.c->slot) continue;
+        w.from = in->buf;
+        w.whole = &k->access.at[in->access];
     }
-    return dync__arena_copy(pb->arena, &f, sizeof f);
+    for (int adds = 0; adds < 2; adds++) { /* operand 0 is added to the sum first */
+        dync__after list = {.n = adds ? 3 : 1, .n_sources = 1 + DYNC__AFTER_MORE};
+        const dync__inst *store;
+        list.op[0] = (dync__after_op){.prim = DYNC__P_load, .type = dtype, .arg = {-1, -1, -1}};
+        if (adds) list.op[1] = list.op[0];
+        if (adds)
+            list.op[2] = (dync__after_op){.prim = DYNC__P_add, .type = dtype, .arg = {0, 1, -1}};
+        if (!dync__follow_build(&list, k, k->inst.n, DYNC__FOLLOW_MOST, dync__follow_load, &w,
+                                &store) ||
+            !store)
+            return NULL;
+        w.f.flags[adds] = dync__gt_after(dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32, &list);
+        if (!w.f.flags[adds]) return NULL;
+    }
+    return dync__arena_copy(pb->arena, &w.f, sizeof w.f);
 }
 
 /* ==== runtime/convs.c ============================================================================== */
@@ -38429,15 +38449,63 @@ static int dync__cv_head(const dync__kernel *k, int y, int whole, const int64_t 
     return 0;
 }
 
+/* A loop nest on its way to be what follows a convolution. */
+typedef struct dync__cv_follow {
+    const dync__kernel *k;
+    int32_t y;
+    int whole; /* access to all of y */
+    const int64_t *cut;
+    dync__kcall *c;
+    dync__cj_after *after;
+} dync__cv_follow;
+
+/* Vectors of channels become operands of the call. */
+static int dync__cv_load(void *user, const dync__inst *in, bool *same)
+{
+    dync__cv_follow *w = user;
+    const dync__kernel *k = w->k;
+    const dync__buf *buf = dync__cv_buf(k, in);
+    const dync__access *a = &k->access.at[in->access];
+    dync__after *list = &w->after->list;
+    int64_t step;
+    *same = false;
+    if (buf->id == w->y) return in->access == w->whole ? DYNC__FOLLOW_SUM : -1;
+    if (buf->dtype != DYNC_F32 || list->n_sources == DYNC__AFTER_SOURCES ||
+        w->c->n + 1 >= DYNC__KCALL_OPERANDS ||
+        !dync__cv_source(k, a, &k->access.at[w->whole], w->cut, &step) || step < 0)
+        return -1;
+    dync__operand *o = &w->c->operand[w->c->n++];
+    memset(o, 0, sizeof *o);
+    o->lay.offset = a->offset;
+    o->slot = buf->id;
+    o->dtype = DYNC_F32;
+    w->after->step[list->n_sources] = step;
+    return list->n_sources++;
+}
+
+/* The whole result, stored in its order: the slot; -1: something else. */
+static int32_t dync__cv_stores(const dync__cv_follow *w, const dync__inst *store)
+{
+    const dync__kernel *k = w->k;
+    const dync__buf *buf = dync__cv_buf(k, store);
+    int64_t step;
+    bool whole =
+        buf->dtype == DYNC_F32 && buf->mode == DYNC__BUF_OUT &&
+        dync__cv_source(k, &k->access.at[store->access], &k->access.at[w->whole], w->cut, &step) &&
+        step < 0;
+    return whole ? buf->id : -1;
+}
+
 /* Kernel k, which reads the result y of a convolution: as `after`, its operands at the end of c's,
  * its result c's. head: the beginning of it. */
 static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__kcall *c,
                            dync__cj_after *after, int *head)
 {
     dync__after *list = &after->list;
-    int8_t number[DYNC__AFTER_OPS * 2];
     int64_t cut[3];
-    int from = -1, whole = -1, stored = -1, n = k->inst.n;
+    int from = -1, whole = -1, n = k->inst.n;
+    int32_t stored;
+    const dync__inst *store;
     dync__operand out = c->operand[c->n - 1];
     memset(after, 0, sizeof *after);
     if (!dync__fuse_traits_of(k).pointwise || k->uses_random) return false;
@@ -38448,59 +38516,17 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
     if (whole < 0 || dync__cv_meets(v, k, y, v->slot[y].shape[1]) != 1) return false;
     dync__cv_cut(k, whole, cut);
     if (head) n = *head = dync__cv_head(k, k->inst.at[from].buf, whole, cut);
-    if (n == 0 || n > DYNC__COUNT_OF(number)) return false;
     list->op[list->n++] =
         (dync__after_op){.prim = DYNC__P_load, .type = DYNC_F32, .arg = {-1, -1, -1}};
+    dync__cv_follow w = {k, y, whole, cut, c, after};
     c->n--;
-    for (int i = 0; i < n; i++) {
-        const dync__inst *in = &k->inst.at[i];
-        const dync__buf *buf = dync__cv_buf(k, in);
-        dync__after_op *p = &list->op[DYNC__MIN(list->n, DYNC__AFTER_OPS - 1)];
-        if (stored >= 0 || in->type != DYNC_F32) return false;
-        number[i] = (int8_t)list->n;
-        if (in->prim == DYNC__P_store) {
-            int64_t step;
-            if (buf->dtype != DYNC_F32 || number[in->arg[0]] != list->n - 1 ||
-                !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) ||
-                step >= 0 || buf->mode != DYNC__BUF_OUT)
-                return false;
-            stored = buf->id;
-            continue;
-        }
-        if (in->prim == DYNC__P_load && buf->id == y) {
-            number[i] = 0;
-            if (in->access != whole) return false;
-            continue;
-        }
-        if (list->n == DYNC__AFTER_OPS) return false;
-        p->prim = in->prim;
-        p->type = in->type;
-        if (in->prim == DYNC__P_const_) p->imm.f = in->imm.f;
-        for (int e = 0; e < 3; e++)
-            p->arg[e] = e < dync__prim_info(in->prim)->n_args ? number[in->arg[e]] : (int8_t)-1;
-        if (in->prim == DYNC__P_load) {
-            int64_t step, offset = k->access.at[in->access].offset;
-            if (buf->dtype != DYNC_F32 || list->n_sources == DYNC__AFTER_SOURCES ||
-                c->n + 1 >= DYNC__KCALL_OPERANDS ||
-                !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) ||
-                step < 0)
-                return false;
-            p->source = (int8_t)list->n_sources;
-            after->step[list->n_sources++] = step;
-            dync__operand *o = &c->operand[c->n++];
-            memset(o, 0, sizeof *o);
-            o->lay.offset = offset;
-            o->slot = buf->id;
-            o->dtype = DYNC_F32;
-        }
-        list->n++;
-    }
-    if (head) stored = stored < 0 && number[n - 1] == list->n - 1 ? y : -1;
+    if (!dync__follow_build(list, k, n, DYNC__AFTER_OPS, dync__cv_load, &w, &store)) return false;
+    stored = head ? (store ? -1 : y) : store ? dync__cv_stores(&w, store) : -1;
     out.slot = stored;
     c->operand[c->n++] = out;
     for (int i = 0; i < c->n - 1; i++)
         if (c->operand[i].slot == stored) return false; /* in place */
-    return stored >= 0 && list->n > 1;
+    return stored >= 0;
 }
 
 /* Step i, a convolution, and the only reader of its result. What it reads must still be there where

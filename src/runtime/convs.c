@@ -189,15 +189,63 @@ static int dync__cv_head(const dync__kernel *k, int y, int whole, const int64_t 
     return 0;
 }
 
+/* A loop nest on its way to be what follows a convolution. */
+typedef struct dync__cv_follow {
+    const dync__kernel *k;
+    int32_t y;
+    int whole; /* access to all of y */
+    const int64_t *cut;
+    dync__kcall *c;
+    dync__cj_after *after;
+} dync__cv_follow;
+
+/* Vectors of channels become operands of the call. */
+static int dync__cv_load(void *user, const dync__inst *in, bool *same)
+{
+    dync__cv_follow *w = user;
+    const dync__kernel *k = w->k;
+    const dync__buf *buf = dync__cv_buf(k, in);
+    const dync__access *a = &k->access.at[in->access];
+    dync__after *list = &w->after->list;
+    int64_t step;
+    *same = false;
+    if (buf->id == w->y) return in->access == w->whole ? DYNC__FOLLOW_SUM : -1;
+    if (buf->dtype != DYNC_F32 || list->n_sources == DYNC__AFTER_SOURCES ||
+        w->c->n + 1 >= DYNC__KCALL_OPERANDS ||
+        !dync__cv_source(k, a, &k->access.at[w->whole], w->cut, &step) || step < 0)
+        return -1;
+    dync__operand *o = &w->c->operand[w->c->n++];
+    memset(o, 0, sizeof *o);
+    o->lay.offset = a->offset;
+    o->slot = buf->id;
+    o->dtype = DYNC_F32;
+    w->after->step[list->n_sources] = step;
+    return list->n_sources++;
+}
+
+/* The whole result, stored in its order: the slot; -1: something else. */
+static int32_t dync__cv_stores(const dync__cv_follow *w, const dync__inst *store)
+{
+    const dync__kernel *k = w->k;
+    const dync__buf *buf = dync__cv_buf(k, store);
+    int64_t step;
+    bool whole =
+        buf->dtype == DYNC_F32 && buf->mode == DYNC__BUF_OUT &&
+        dync__cv_source(k, &k->access.at[store->access], &k->access.at[w->whole], w->cut, &step) &&
+        step < 0;
+    return whole ? buf->id : -1;
+}
+
 /* Kernel k, which reads the result y of a convolution: as `after`, its operands at the end of c's,
  * its result c's. head: the beginning of it. */
 static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__kcall *c,
                            dync__cj_after *after, int *head)
 {
     dync__after *list = &after->list;
-    int8_t number[DYNC__AFTER_OPS * 2];
     int64_t cut[3];
-    int from = -1, whole = -1, stored = -1, n = k->inst.n;
+    int from = -1, whole = -1, n = k->inst.n;
+    int32_t stored;
+    const dync__inst *store;
     dync__operand out = c->operand[c->n - 1];
     memset(after, 0, sizeof *after);
     if (!dync__fuse_traits_of(k).pointwise || k->uses_random) return false;
@@ -208,59 +256,17 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
     if (whole < 0 || dync__cv_meets(v, k, y, v->slot[y].shape[1]) != 1) return false;
     dync__cv_cut(k, whole, cut);
     if (head) n = *head = dync__cv_head(k, k->inst.at[from].buf, whole, cut);
-    if (n == 0 || n > DYNC__COUNT_OF(number)) return false;
     list->op[list->n++] =
         (dync__after_op){.prim = DYNC__P_load, .type = DYNC_F32, .arg = {-1, -1, -1}};
+    dync__cv_follow w = {k, y, whole, cut, c, after};
     c->n--;
-    for (int i = 0; i < n; i++) {
-        const dync__inst *in = &k->inst.at[i];
-        const dync__buf *buf = dync__cv_buf(k, in);
-        dync__after_op *p = &list->op[DYNC__MIN(list->n, DYNC__AFTER_OPS - 1)];
-        if (stored >= 0 || in->type != DYNC_F32) return false;
-        number[i] = (int8_t)list->n;
-        if (in->prim == DYNC__P_store) {
-            int64_t step;
-            if (buf->dtype != DYNC_F32 || number[in->arg[0]] != list->n - 1 ||
-                !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) ||
-                step >= 0 || buf->mode != DYNC__BUF_OUT)
-                return false;
-            stored = buf->id;
-            continue;
-        }
-        if (in->prim == DYNC__P_load && buf->id == y) {
-            number[i] = 0;
-            if (in->access != whole) return false;
-            continue;
-        }
-        if (list->n == DYNC__AFTER_OPS) return false;
-        p->prim = in->prim;
-        p->type = in->type;
-        if (in->prim == DYNC__P_const_) p->imm.f = in->imm.f;
-        for (int e = 0; e < 3; e++)
-            p->arg[e] = e < dync__prim_info(in->prim)->n_args ? number[in->arg[e]] : (int8_t)-1;
-        if (in->prim == DYNC__P_load) {
-            int64_t step, offset = k->access.at[in->access].offset;
-            if (buf->dtype != DYNC_F32 || list->n_sources == DYNC__AFTER_SOURCES ||
-                c->n + 1 >= DYNC__KCALL_OPERANDS ||
-                !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) ||
-                step < 0)
-                return false;
-            p->source = (int8_t)list->n_sources;
-            after->step[list->n_sources++] = step;
-            dync__operand *o = &c->operand[c->n++];
-            memset(o, 0, sizeof *o);
-            o->lay.offset = offset;
-            o->slot = buf->id;
-            o->dtype = DYNC_F32;
-        }
-        list->n++;
-    }
-    if (head) stored = stored < 0 && number[n - 1] == list->n - 1 ? y : -1;
+    if (!dync__follow_build(list, k, n, DYNC__AFTER_OPS, dync__cv_load, &w, &store)) return false;
+    stored = head ? (store ? -1 : y) : store ? dync__cv_stores(&w, store) : -1;
     out.slot = stored;
     c->operand[c->n++] = out;
     for (int i = 0; i < c->n - 1; i++)
         if (c->operand[i].slot == stored) return false; /* in place */
-    return stored >= 0 && list->n > 1;
+    return stored >= 0;
 }
 
 /* Step i, a convolution, and the only reader of its result. What it reads must still be there where

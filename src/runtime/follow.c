@@ -1,11 +1,12 @@
-/* runtime/follow.c: the epilogue of a matrix product as lists for its tiles (codegen/after.h), so
- * that what follows is done while the sums are in registers. Before: plan.c has found an epilogue
- * that alone wants the product's result and writes it in the same place; after: kernel/matmul.c
- * hands the lists to gemm.c.
+/* runtime/follow.c: loops that follow a matrix product or a convolution as lists for its tiles
+ * (codegen/after.h), so that they are done while the sums are in registers. Before: plan_ways.c has
+ * found an epilogue that alone wants a product's result and writes it in the same place, or convs.c
+ * loops behind a convolution; after: kernel/matmul.c hands the lists to gemm.c.
  *
- * Which: few float operators of one dtype, element by element, over the result and at most MORE
- * operands of its rows, its columns or all of it. The loops stay beside the lists, for products
- * that go without tiles, and for what is no such list (reductions along rows, long functions). */
+ * Which: float operators of one dtype, element by element; behind a product few ones, over the
+ * result and at most MORE operands of its rows, its columns or all of it. There the loops stay
+ * beside the lists, for products that go without tiles, and for what is no such list (reductions
+ * along rows, long functions). */
 #include "../dync.in.h"
 #include "plan.h"
 #include "../codegen/gemm_code.h"
@@ -52,90 +53,100 @@ static bool dync__follow_takes(const dync__inst *in, int dtype)
     return takes && (in->type == dtype || in->type == DYNC_BOOL);
 }
 
-/* Kernel k from its access to the result on: an operand of f, which has it already perhaps. -1:
- * no. */
-static int dync__follow_source(const dync__kernel *k, const dync__inst *in, const dync__operand *c,
-                               const dync__access *whole, dync__kfollow *f)
+DYNC__FN bool dync__follow_build(dync__after *list, const dync__kernel *k, int n, int most,
+                                 dync__follow_load_fn load, void *user, const dync__inst **store)
 {
-    const dync__access *a = &k->access.at[in->access];
-    const dync__buf *buf = &k->buf.at[in->buf];
-    int64_t row;
-    bool same;
-    if (buf->dtype != c->dtype || buf->mode != DYNC__BUF_IN ||
-        !dync__follow_operand(k, a, whole, c->lay.shape[c->lay.ndim - 1], &row, &same))
-        return -1;
-    for (int i = 0; i < f->n; i++)
-        if (f->buf[i] == in->buf && f->offset[i] == a->offset && f->row[i] == row &&
-            f->same[i] == same)
-            return i;
-    if (f->n == DYNC__AFTER_MORE) return -1;
-    f->buf[f->n] = in->buf;
-    f->offset[f->n] = a->offset;
-    f->row[f->n] = row;
-    f->same[f->n] = same;
-    return f->n++;
-}
-
-/* The list of k over the result in buffer `from`; adds: operand 0 is added to the sum first. */
-static bool dync__follow_list(const dync__kernel *k, int from, const dync__operand *c, bool adds,
-                              dync__kfollow *f, dync__after *list)
-{
-    dync__after_op load = {.prim = DYNC__P_load, .type = c->dtype, .arg = {-1, -1, -1}};
-    const dync__access *whole = NULL;
-    int8_t number[DYNC__AFTER_OPS + 4];
-    int operators = 0;
-    memset(list, 0, sizeof *list);
-    list->n_sources = 1 + DYNC__AFTER_MORE;
-    list->op[list->n++] = load;
-    if (adds) {
-        list->op[list->n++] = load;
-        list->op[list->n++] =
-            (dync__after_op){.prim = DYNC__P_add, .type = c->dtype, .arg = {0, 1, -1}};
-    }
-    int8_t sum = (int8_t)(list->n - 1);
-    if (k->inst.n > DYNC__COUNT_OF(number)) return false;
-    for (int i = 0; i < k->inst.n; i++)
-        if (k->inst.at[i].buf == from) whole = &k->access.at[k->inst.at[i].access];
-    for (int i = 0; i < k->inst.n; i++) {
+    int8_t number[2 * DYNC__AFTER_OPS], sum = (int8_t)(list->n - 1);
+    int dtype = list->op[0].type, operators = 0;
+    *store = NULL;
+    if (n <= 0 || n > DYNC__COUNT_OF(number)) return false;
+    for (int i = 0; i < n; i++) {
         const dync__inst *in = &k->inst.at[i];
         dync__after_op op = {.prim = in->prim, .type = in->type, .arg = {-1, -1, -1}};
+        bool same = false, is_load = in->prim == DYNC__P_load;
+        int source = is_load ? load(user, in, &same) : 0;
         number[i] = sum;
-        if (in->prim == DYNC__P_load && in->buf == from) continue;
-        if (in->prim == DYNC__P_store)
-            return i == k->inst.n - 1 && number[in->arg[0]] == list->n - 1 && operators > 0;
-        if (list->n == DYNC__AFTER_OPS) return false;
-        if (in->prim == DYNC__P_load) {
-            int source = in->type == c->dtype ? dync__follow_source(k, in, c, whole, f) : -1;
-            if (source < 0) return false;
-            op.source = (int8_t)(1 + source);
-            op.same = f->same[source];
-        } else if (in->prim == DYNC__P_const_ && in->type == c->dtype) {
-            op.imm.f = in->imm.f;
-        } else if (!dync__follow_takes(in, c->dtype) || ++operators > DYNC__FOLLOW_MOST) {
-            return false;
+        if (source == DYNC__FOLLOW_SUM) continue;
+        if (in->prim == DYNC__P_store) {
+            if (i != n - 1) return false;
+            *store = in;
+            number[i] = number[in->arg[0]];
+            break;
         }
+        if (source < 0 || list->n == DYNC__AFTER_OPS) return false;
+        bool plain = is_load || in->prim == DYNC__P_const_;
+        if (plain ? in->type != dtype : !dync__follow_takes(in, dtype) || ++operators > most)
+            return false;
+        if (in->prim == DYNC__P_const_) op.imm.f = in->imm.f;
+        op.source = (int8_t)source;
+        op.same = same;
         for (int e = 0; e < dync__prim_info(in->prim)->n_args; e++) op.arg[e] = number[in->arg[e]];
         number[i] = (int8_t)list->n;
         list->op[list->n++] = op;
     }
-    return false;
+    return operators > 0 && number[n - 1] == list->n - 1;
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* An epilogue on its way to be kfollow. */
+typedef struct dync__follow {
+    const dync__kernel *k;
+    const dync__operand *c; /* the product's result */
+    int from;               /* its buffer */
+    const dync__access *whole;
+    dync__kfollow f;
+} dync__follow;
+
+static int dync__follow_load(void *user, const dync__inst *in, bool *same)
+{
+    dync__follow *w = user;
+    dync__kfollow *f = &w->f;
+    const dync__access *a = &w->k->access.at[in->access];
+    const dync__buf *buf = &w->k->buf.at[in->buf];
+    int64_t row;
+    if (in->buf == w->from) return DYNC__FOLLOW_SUM;
+    if (buf->dtype != w->c->dtype || buf->mode != DYNC__BUF_IN ||
+        !dync__follow_operand(w->k, a, w->whole, w->c->lay.shape[w->c->lay.ndim - 1], &row, same))
+        return -1;
+    for (int i = 0; i < f->n; i++)
+        if (f->buf[i] == in->buf && f->offset[i] == a->offset && f->row[i] == row &&
+            f->same[i] == *same)
+            return 1 + i;
+    if (f->n == DYNC__AFTER_MORE) return -1;
+    f->buf[f->n] = in->buf;
+    f->offset[f->n] = a->offset;
+    f->row[f->n] = row;
+    f->same[f->n] = *same;
+    return ++f->n;
 }
 
 DYNC__FN const dync__kfollow *dync__follow_of(const dync__pb *pb, const dync__kcall *call,
                                               const dync__kernel *k)
 {
-    const dync__operand *c = &call->operand[call->n - 1];
-    int type = c->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32, from = -1;
+    dync__follow w = {.k = k, .c = &call->operand[call->n - 1], .from = -1};
+    uint8_t dtype = w.c->dtype;
     bool product = call->row->run == dync__k_matmul || call->row->run == dync__k_addmm;
-    dync__kfollow f = {.n = 0};
-    dync__after list;
-    if (!product || (c->dtype != DYNC_F32 && c->dtype != DYNC_F64)) return NULL;
-    for (int i = 0; i < k->buf.n; i++)
-        if (k->buf.at[i].id == c->slot) from = i;
-    for (int adds = 0; adds < 2; adds++) {
-        if (!dync__follow_list(k, from, c, adds, &f, &list)) return NULL;
-        f.flags[adds] = dync__gt_after(type, &list);
-        if (!f.flags[adds]) return NULL;
+    if (!product || (dtype != DYNC_F32 && dtype != DYNC_F64)) return NULL;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->prim != DYNC__P_load || k->buf.at[in->buf].id != w.c->slot) continue;
+        w.from = in->buf;
+        w.whole = &k->access.at[in->access];
     }
-    return dync__arena_copy(pb->arena, &f, sizeof f);
+    for (int adds = 0; adds < 2; adds++) { /* operand 0 is added to the sum first */
+        dync__after list = {.n = adds ? 3 : 1, .n_sources = 1 + DYNC__AFTER_MORE};
+        const dync__inst *store;
+        list.op[0] = (dync__after_op){.prim = DYNC__P_load, .type = dtype, .arg = {-1, -1, -1}};
+        if (adds) list.op[1] = list.op[0];
+        if (adds)
+            list.op[2] = (dync__after_op){.prim = DYNC__P_add, .type = dtype, .arg = {0, 1, -1}};
+        if (!dync__follow_build(&list, k, k->inst.n, DYNC__FOLLOW_MOST, dync__follow_load, &w,
+                                &store) ||
+            !store)
+            return NULL;
+        w.f.flags[adds] = dync__gt_after(dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32, &list);
+        if (!w.f.flags[adds]) return NULL;
+    }
+    return dync__arena_copy(pb->arena, &w.f, sizeof w.f);
 }

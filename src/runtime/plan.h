@@ -90,7 +90,16 @@ DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, i
                                     int with);
 DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at,
                                      int with);
-/* follow.c: kernel k, the epilogue of a product that writes in the place of its result, as lists
+/* follow.c: what a load reads: the number of an operand of the list (*same: it has one element
+ * for a row), SUM: the sum itself; -1: it cannot be. */
+enum { DYNC__FOLLOW_SUM = -2 };
+typedef int (*dync__follow_load_fn)(void *user, const dync__inst *load, bool *same);
+/* Instructions [0, n) of k behind what the list has, whose last value is the sum: at most so
+ * many operators. False: they are no list. *store: the last one, where it is a store of the last
+ * value. */
+DYNC__FN bool dync__follow_build(dync__after *list, const dync__kernel *k, int n, int most,
+                                 dync__follow_load_fn, void *user, const dync__inst **store);
+/* Kernel k, the epilogue of a product that writes in the place of its result, as lists
  * for its tiles; NULL: it is none, or there is no memory. */
 DYNC__FN const dync__kfollow *dync__follow_of(const dync__pb *, const dync__kcall *,
                                               const dync__kernel *);
