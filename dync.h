@@ -18605,6 +18605,10 @@ DYNC__FN void dync__tile_run(const dync__tile *, void *d, const void *a, const v
 /* DYNC__TILE_LANES times the scalar of 1, 2, 4 or 8 bytes */
 DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to);
 
+/* lanes[k] = lanes[k] . lanes[k + half], for smaller halves down to one lane: the first becomes the
+ * result of 2 * half lanes. kind: SUM PROD MAX MIN of numbers, ANY ALL of BOOL. */
+DYNC__FN void dync__tile_fold(int kind, int type, void *lanes, int half);
+
 /* isa: 0 baseline, 1 AVX2 and FMA, 2 AVX-512 */
 DYNC__FN int dync__tile_isa(void); /* the best this machine has */
 DYNC__FN dync__tile dync__tile_find(int isa, int prim, int operand_type);
@@ -18664,8 +18668,8 @@ typedef enum {
 } dync__step_kind;
 typedef struct dync__interp_step {
     uint8_t kind, level, type; /* type: compute type of the value */
-    uint8_t bytes;             /* of one element in memory; OP: of a scalar operand */
-    uint8_t scalars, spread;   /* OP: operands that are scalars; those that are one element */
+    uint8_t bytes;             /* of one element in memory */
+    uint8_t scalars;           /* OP: operands that are scalars */
     int32_t dst, a, b, c;      /* values */
     int32_t stream, buf, reduce;
     int64_t imm;
@@ -27038,7 +27042,7 @@ DYNC__FN bool dync__ib_is_dense(const dync__ib *b, int access, int level)
     if (level == 2 &&
         (b->p.mode == DYNC__LP_SQUARE || (b->p.mode == DYNC__LP_VERTICAL && b->p.inner > 1)))
         return false;
-    if (level == 1 && b->p.rows == 1) return true;
+    if (level == 1 && b->p.rows == 1) return false; /* scalars are stored one by one */
     int n = dync__lp_merge(&b->p, access, from, to, dims);
     return n == 0 ? dync__lp_product(&b->p, from, to) == 1 : n == 1 && dims[0].stride == 1;
 }
@@ -27138,8 +27142,9 @@ DYNC__FN void dync__ib_find_cold(dync__ib *b)
  *            scalar operand or row code; the rest is copied into a tile by an odometer
  *   stores   the last operation computes straight into dense output memory where nothing can
  *            observe it
- *   operand  tile kernels of two and three operands take scalars; for others they are spread over
- *            a tile, once a phase
+ *   scalars  what is one for the kernel, or for the row where tiles have one, is kept
+ *            DYNC__TILE_LANES times: tiles of two and three operands take it so, for others it is
+ *            filled into a tile, once a phase
  * Invariant: emission is sticky: after a failure (b->failed) numbers of values are meaningless
  * but in range. */
 
@@ -27359,7 +27364,7 @@ static int dync__ib_result(dync__ib *b, int i, int level, int phase)
 static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s,
                              dync__interp_nest lanes, int level)
 {
-    if (level == 0 || (level == 1 && b->p.rows == 1)) return true; /* one lane */
+    if (level == 0 || (level == 1 && b->p.rows == 1)) return false; /* a scalar */
     if (b->p.mode == DYNC__LP_SQUARE && level == 2) return false;
     if (lanes.n == 0) return b->p.n_rows * b->p.n_inner == 1;
     return s->lanes.n == 1 && b->dim.at[lanes.at].stride == 1;
@@ -27560,13 +27565,7 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     s.c = o[2].value;
     s.imm = in->imm.i;
     s.tile = tile;
-    for (int a = 0; a < n; a++) {
-        if (!o[a].scalar) continue;
-        bool constant = !b->failed && b->value.at[o[a].value].home == DYNC__HOME_CONST;
-        s.scalars |= (uint8_t)(1 << a);
-        s.spread |= (uint8_t)(constant ? 0 : 1 << a);
-        s.bytes = (uint8_t)dync__type_bytes(dync__lp_inst(&b->p, arg[a])->type);
-    }
+    for (int a = 0; a < n; a++) s.scalars |= (uint8_t)(o[a].scalar << a);
     dync__ib_emit(b, s);
     return dst;
 }
@@ -27707,9 +27706,9 @@ static size_t dync__ib_take(dync__ib *b, size_t bytes)
 
 static size_t dync__ib_value_bytes(const dync__ib *b, const dync__interp_value *v)
 {
-    return v->bytes * (size_t)(v->level == 0   ? 1
-                               : v->level == 1 ? b->p.rows
-                                               : b->p.rows * b->p.inner);
+    int64_t n = v->level == 0 ? 1 : v->level == 1 ? b->p.rows : b->p.rows * b->p.inner;
+    if (v->level < 2 && n == 1) n = DYNC__TILE_LANES; /* a scalar, so many times */
+    return v->bytes * (size_t)n;
 }
 
 static void dync__ib_use(dync__ib *b, int v, int at, int section_end, bool is_phase)
@@ -29131,11 +29130,11 @@ DYNC__FN bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, i
 /* ---- moving elements ------------------------------------------------------------------------- */
 
 /* Copies of strided elements, the whole in rows: those along which memory is dense go inside. */
-#define DYNC__IRUN_COPY(T, name)                                                                 \
-    static void dync__irun_copy_##name(T *to, int64_t to_step, const T *from, int64_t from_step, \
-                                       int64_t n)                                                \
-    {                                                                                            \
-        for (int64_t i = 0; i < n; i++) to[i * to_step] = from[i * from_step];                   \
+#define DYNC__IRUN_COPY(T, name)                                                         \
+    DYNC__BUSY static void dync__irun_copy_##name(T *to, int64_t to_step, const T *from, \
+                                                  int64_t from_step, int64_t n)          \
+    {                                                                                    \
+        for (int64_t i = 0; i < n; i++) to[i * to_step] = from[i * from_step];           \
     }
 DYNC__IRUN_COPY(uint8_t, 1)
 DYNC__IRUN_COPY(uint16_t, 2)
@@ -29406,93 +29405,87 @@ DYNC__FN void dync__irun_expand(const dync__irun *r, const dync__interp_step *s)
  * Along rows, sums are taken in grains of DYNC__TILE_GRAIN elements: DYNC__TILE_LANES independent
  * lanes, then a tree, in the order that machine code keeps (x86_reduce.c); grains are combined as
  * the digits of a binary counter carry, which sums pairwise. Rows side by side (vertical) are
- * combined as vectors, in levels of DYNC__REDUCE_RADIX. All arithmetic is the tile operation that
- * combines two partial results. */
+ * combined as vectors, in levels of DYNC__REDUCE_RADIX. */
 
 /* ---- along rows ------------------------------------------------------------------------------ */
 
-/* Blocks to compute in: zeros where nothing was put, so that no lane sees what is nobody's. */
-typedef struct dync__ired_pair {
-    _Alignas(64) uint64_t x[DYNC__TILE_LANES], y[DYNC__TILE_LANES];
-} dync__ired_pair;
-
-/* x = y . x: the first elements alone. */
-static void dync__ired_combine(const dync__interp_reduce *red, dync__ired_pair *p, const void *y)
+/* One partial result: of a size that the compiler knows, which is faster by far. */
+static void dync__ired_copy(void *to, const void *from, int bytes)
 {
-    memcpy(p->y, y, red->bytes);
-    red->combine.fn(red->combine.op, p->x, p->y, p->x, NULL, 1, 0);
+    if (bytes == 4)
+        memcpy(to, from, 4);
+    else if (bytes == 8)
+        memcpy(to, from, 8);
+    else
+        memcpy(to, from, 1);
+}
+
+/* x = y . x */
+static void dync__ired_combine(const dync__interp_reduce *red, void *x, const void *y)
+{
+    uint64_t lanes[2];
+    dync__ired_copy(lanes, y, red->bytes);
+    dync__ired_copy((char *)lanes + red->bytes, x, red->bytes);
+    dync__tile_fold(red->kind, red->type, lanes, 1);
+    dync__ired_copy(x, lanes, red->bytes);
 }
 
 /* State: int64 count of grains, then one partial result for each bit of it, eight bytes apart. */
-static void dync__ired_push(const dync__interp_reduce *red, dync__ired_pair *p, char *acc,
-                            const void *partial)
+static void dync__ired_push(const dync__interp_reduce *red, char *acc, const void *partial)
 {
     int64_t count;
+    uint64_t x;
     char *level = acc + sizeof count;
     memcpy(&count, acc, sizeof count);
-    memcpy(p->x, partial, red->bytes);
-    for (int64_t bits = count; bits & 1; bits >>= 1, level += 8) dync__ired_combine(red, p, level);
-    memcpy(level, p->x, red->bytes);
+    dync__ired_copy(&x, partial, red->bytes);
+    for (int64_t bits = count; bits & 1; bits >>= 1, level += 8) dync__ired_combine(red, &x, level);
+    dync__ired_copy(level, &x, red->bytes);
     count++;
     memcpy(acc, &count, sizeof count);
 }
 
 static void dync__ired_pushed(const dync__interp_reduce *red, const char *acc, void *out)
 {
-    dync__ired_pair p = {{0}, {0}};
     int64_t count;
     const char *level = acc + sizeof count;
     bool first = true;
     memcpy(&count, acc, sizeof count);
-    memcpy(p.x, &red->identity, red->bytes);
+    if (count == 0) dync__ired_copy(out, &red->identity, red->bytes);
     for (; count; count >>= 1, level += 8) {
         if (!(count & 1)) continue;
         if (first)
-            memcpy(p.x, level, red->bytes);
+            dync__ired_copy(out, level, red->bytes);
         else
-            dync__ired_combine(red, &p, level);
+            dync__ired_combine(red, out, level);
         first = false;
     }
-    memcpy(out, p.x, red->bytes);
 }
 
-/* n elements to one: the lanes, and beside them identities that the tree reads. What is less than
- * a block is filled up with identities. */
-static void dync__ired_grain(const dync__interp_reduce *red, const uint64_t *identity,
-                             const char *x, int64_t n, void *out)
+/* n elements to one. What is less than a block is filled up with identities. */
+static void dync__ired_grain(const dync__interp_reduce *red, const char *x, int64_t n, void *out)
 {
-    enum { ALL = DYNC__TILE_LANES, HALF = ALL / 2, ONTO_ITSELF = 1 | 8 };
-    _Alignas(64) uint64_t room[2][ALL + HALF];
+    enum { ALL = DYNC__TILE_LANES, ONTO_ITSELF = 1 | 8 };
+    _Alignas(64) uint64_t lanes[ALL], rest[ALL];
     const dync__tile *t = &red->combine;
     size_t bytes = red->bytes;
-    char *lanes = (char *)room[0], *next = (char *)room[1];
-    memcpy(lanes, identity, ALL * bytes);
-    memcpy(lanes + ALL * bytes, identity, HALF * bytes);
-    memcpy(next + ALL * bytes, identity, HALF * bytes);
+    dync__tile_spread(&red->identity, red->bytes, lanes);
     if (n >= ALL) t->fn(t->op, lanes, lanes, x, NULL, n / ALL, ONTO_ITSELF);
     if (n % ALL) {
-        memcpy(next, identity, ALL * bytes);
-        memcpy(next, x + (size_t)(n & -ALL) * bytes, (size_t)(n % ALL) * bytes);
-        t->fn(t->op, lanes, lanes, next, NULL, 1, 0);
+        dync__tile_spread(&red->identity, red->bytes, rest);
+        memcpy(rest, x + (size_t)(n & -ALL) * bytes, (size_t)(n % ALL) * bytes);
+        t->fn(t->op, lanes, lanes, rest, NULL, 1, 0);
     }
-    for (size_t half = HALF; half > 0; half /= 2) {
-        char *from = lanes;
-        t->fn(t->op, next, from, from + half * bytes, NULL, 1, 0);
-        lanes = next;
-        next = from;
-    }
-    memcpy(out, lanes, bytes);
+    dync__tile_fold(red->kind, red->type, lanes, ALL / 2);
+    dync__ired_copy(out, lanes, red->bytes);
 }
 
 /* One partial result for each grain of n / length rows. */
 static void dync__ired_partials(const dync__interp_reduce *red, char *out, const char *x,
                                 int64_t length, int64_t n)
 {
-    _Alignas(64) uint64_t identity[DYNC__TILE_LANES];
-    dync__tile_spread(&red->identity, red->bytes, identity);
     for (int64_t left = length; n > 0; left = left ? left : length) {
         int64_t grain = DYNC__MIN(left, DYNC__TILE_GRAIN);
-        dync__ired_grain(red, identity, x, grain, out);
+        dync__ired_grain(red, x, grain, out);
         x += grain * red->bytes;
         out += red->bytes;
         left -= grain;
@@ -29503,12 +29496,10 @@ static void dync__ired_partials(const dync__interp_reduce *red, char *out, const
 static void dync__ired_rows(const dync__irun *r, const dync__interp_reduce *red, const char *tile)
 {
     char *acc = r->scratch + red->acc, *partial = r->scratch + red->partial;
-    dync__ired_pair p = {{0}, {0}};
     int64_t grains = (r->inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN;
     if (r->c->mode == DYNC__LP_CHUNK) {
         dync__ired_partials(red, partial, tile, r->inner, r->n);
-        for (int64_t g = 0; g < grains; g++)
-            dync__ired_push(red, &p, acc, partial + g * red->bytes);
+        for (int64_t g = 0; g < grains; g++) dync__ired_push(red, acc, partial + g * red->bytes);
         return;
     }
     char *out = r->ptr[red->dst];
@@ -29516,7 +29507,7 @@ static void dync__ired_rows(const dync__irun *r, const dync__interp_reduce *red,
     for (int64_t i = 0; grains > 1 && i < r->rows; i++) {
         memset(acc, 0, sizeof(int64_t));
         for (int64_t g = 0; g < grains; g++)
-            dync__ired_push(red, &p, acc, partial + (i * grains + g) * red->bytes);
+            dync__ired_push(red, acc, partial + (i * grains + g) * red->bytes);
         dync__ired_pushed(red, acc, out + i * red->bytes);
     }
 }
@@ -29693,6 +29684,8 @@ DYNC__FN void dync__ired_end(const dync__irun *r, const dync__interp_reduce *red
     } else if (r->c->mode == DYNC__LP_CHUNK) {
         dync__ired_pushed(red, acc, out);
     }
+    if (r->c->tile_rows == 1) /* a scalar */
+        dync__tile_spread(out, dync__ired_is_arg(red) ? 8 : red->bytes, (uint64_t *)(void *)out);
 }
 
 /* ---- running sums ---------------------------------------------------------------------------- */
@@ -29700,22 +29693,22 @@ DYNC__FN void dync__ired_end(const dync__irun *r, const dync__interp_reduce *red
 /* Rows side by side: one addition after another. Along a row in groups of eight, as vectors of
  * machine code: each adds up by distances of 1, 2 and 4 (Kogge and Stone 1973), then what came
  * before it is added. */
-#define DYNC__IRED_SCAN(T, ACC, name)                                                          \
-    static void dync__ired_scan_##name(bool vertical, int64_t rows, int64_t inner, const T *x, \
-                                       T *y, ACC *carry)                                       \
-    {                                                                                          \
-        for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows)                  \
-            for (int64_t i = 0; i < rows; i++) y[i] = (T)(carry[i] += (ACC)x[i]);              \
-        for (; !vertical && rows > 0; rows--, carry++)                                         \
-            for (int64_t end, j = 0; j < inner; j = end) {                                     \
-                ACC last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry;            \
-                for (end = DYNC__MIN(inner, j + 8); j < end; j++) {                            \
-                    ACC one = (ACC) * x++, pair = one + last, quad = pair + two_before,        \
-                        all = quad + four[j & 3];                                              \
-                    last = one, two_before = two, two = pair, four[j & 3] = quad;              \
-                    *y++ = (T)(*carry = sum + all);                                            \
-                }                                                                              \
-            }                                                                                  \
+#define DYNC__IRED_SCAN(T, ACC, name)                                                         \
+    DYNC__BUSY static void dync__ired_scan_##name(bool vertical, int64_t rows, int64_t inner, \
+                                                  const T *x, T *y, ACC *carry)               \
+    {                                                                                         \
+        for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows)                 \
+            for (int64_t i = 0; i < rows; i++) y[i] = (T)(carry[i] += (ACC)x[i]);             \
+        for (; !vertical && rows > 0; rows--, carry++)                                        \
+            for (int64_t end, j = 0; j < inner; j = end) {                                    \
+                ACC last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry;           \
+                for (end = DYNC__MIN(inner, j + 8); j < end; j++) {                           \
+                    ACC one = (ACC) * x++, pair = one + last, quad = pair + two_before,       \
+                        all = quad + four[j & 3];                                             \
+                    last = one, two_before = two, two = pair, four[j & 3] = quad;             \
+                    *y++ = (T)(*carry = sum + all);                                           \
+                }                                                                             \
+            }                                                                                 \
     }
 DYNC__STRICT_FP_BEGIN
 DYNC__IRED_SCAN(float, double, f)
@@ -29765,14 +29758,10 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
         break;
     }
     case DYNC__STEP_SCATTER: dync__irun_store(r, s, n); break;
-    case DYNC__STEP_FILL:
-        dync__irun_copy(r->ptr[s->dst], 1, r->ptr[s->a], 0, n, (int)dync__type_bytes(s->type));
-        break;
     case DYNC__STEP_EXPAND: dync__irun_expand(r, s); break;
     case DYNC__STEP_INDEX: dync__irun_index(r, s, n); break;
     case DYNC__STEP_LOADX: dync__irun_loadx(r, s, n); break;
     case DYNC__STEP_STOREX: dync__irun_storex(r, s, n); break;
-    case DYNC__STEP_RANDOM: dync__irun_random(r, s, n); break;
     case DYNC__STEP_REDUCE: dync__ired_take(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
     case DYNC__STEP_SCAN: dync__ired_scan(r, s); break;
     default: /* KEEP: rows side by side when vertical, one row else */
@@ -29782,29 +29771,6 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     }
 }
 
-/* An operator with operands that are one element each. */
-static void dync__irun_spread(const dync__interp_step *s, void *to, const void *a, const void *b,
-                              const void *c, int64_t n)
-{
-    _Alignas(64) uint64_t lanes[3][DYNC__TILE_LANES];
-    const void *arg[3] = {a, b, c};
-    for (int i = 0; i < 3; i++) {
-        if (!(s->spread >> i & 1)) continue;
-        dync__tile_spread(arg[i], s->bytes, lanes[i]);
-        arg[i] = lanes[i];
-    }
-    dync__tile_run(&s->tile, to, arg[0], arg[1], arg[2], n, s->scalars);
-}
-
-static void dync__irun_op(char *const *ptr, const dync__interp_step *s, int64_t n)
-{
-    const void *b = s->b >= 0 ? ptr[s->b] : NULL, *c = s->c >= 0 ? ptr[s->c] : NULL;
-    if (s->spread)
-        dync__irun_spread(s, ptr[s->dst], ptr[s->a], b, c, n);
-    else
-        dync__tile_run(&s->tile, ptr[s->dst], ptr[s->a], b, c, n, s->scalars);
-}
-
 static bool dync__irun_any(const uint8_t *lane, int64_t n)
 {
     uint8_t any = 0;
@@ -29812,20 +29778,37 @@ static bool dync__irun_any(const uint8_t *lane, int64_t n)
     return any != 0;
 }
 
+/* The element that a step has brought, DYNC__TILE_LANES times. */
+static void dync__irun_repeat(const dync__irun *r, const dync__interp_step *s)
+{
+    char *at = r->ptr[s->dst];
+    dync__tile_spread(at, (int)dync__type_bytes(s->type), (uint64_t *)(void *)at);
+}
+
+/* n lanes of a list, or one: what is computed of scalars is computed of all their copies. */
 static void dync__irun_steps(dync__irun *r, int list, int64_t n)
 {
     const dync__interp_step *s = r->c->steps + r->c->section[list],
                             *end = r->c->steps + r->c->section[list + 1];
+    const bool one = list == 0 || (list % 2 && r->c->tile_rows == 1);
+    const int64_t lanes = one ? DYNC__TILE_LANES : n;
     char **ptr = r->ptr;
     for (; s < end && r->status == DYNC_OK; s++) {
         if (s->kind == DYNC__STEP_OP)
-            dync__irun_op(ptr, s, n);
+            dync__tile_run(&s->tile, ptr[s->dst], ptr[s->a], s->b >= 0 ? ptr[s->b] : NULL,
+                           s->c >= 0 ? ptr[s->c] : NULL, lanes, s->scalars);
         else if ((s->kind == DYNC__STEP_VIEW || s->kind == DYNC__STEP_DIRECT) && s->a < 0)
             ptr[s->dst] = dync__irun_address(r, s);
         else if (s->kind == DYNC__STEP_SKIP)
             s += dync__irun_any((const uint8_t *)ptr[s->a], n) ? 0 : s->imm;
-        else
+        else if (s->kind == DYNC__STEP_FILL)
+            dync__irun_copy(ptr[s->dst], 1, ptr[s->a], 0, lanes, (int)dync__type_bytes(s->type));
+        else if (s->kind == DYNC__STEP_RANDOM)
+            dync__irun_random(r, s, lanes);
+        else {
             dync__irun_other_step(r, s, n);
+            if (one && s->dst >= 0) dync__irun_repeat(r, s);
+        }
     }
 }
 
@@ -30325,6 +30308,65 @@ DYNC__TILE_SET(base, DYNC__TILE_CODE, a *b + c, a *b + c)
 DYNC__TILE_SET(avx2, DYNC__TILE_AVX2, __builtin_fmaf(a, b, c), __builtin_fma(a, b, c))
 #endif
 
+/* ---- in one form ----------------------------------------------------------------------------- */
+
+/* X(kind, letter, type, expression); FLOATS: their first steps are vectors */
+/* clang-format off */
+#define DYNC__TILE_FOLDS(X, FLOATS)                                                                \
+    FLOATS(SUM, f, float, a + b)              FLOATS(SUM, d, double, a + b)                        \
+    X(SUM, i, int32_t, DYNC__TILE_I(+))       X(SUM, l, int64_t, DYNC__TILE_L(+))                  \
+    X(PROD, f, float, a * b)                  X(PROD, d, double, a * b)                            \
+    X(PROD, i, int32_t, DYNC__TILE_I(*))      X(PROD, l, int64_t, DYNC__TILE_L(*))                 \
+    FLOATS(MAX, f, float, DYNC__TILE_MAX(f))  FLOATS(MAX, d, double, DYNC__TILE_MAX(d))            \
+    X(MAX, i, int32_t, a > b ? a : b)         X(MAX, l, int64_t, a > b ? a : b)                    \
+    FLOATS(MIN, f, float, DYNC__TILE_MIN(f))  FLOATS(MIN, d, double, DYNC__TILE_MIN(d))            \
+    X(MIN, i, int32_t, a < b ? a : b)         X(MIN, l, int64_t, a < b ? a : b)                    \
+    X(ANY, b, uint8_t, a | b)                 X(ALL, b, uint8_t, a & b)
+/* clang-format on */
+#define DYNC__TILE_FOLD(T, e)                                            \
+    for (; half > 0; half /= 2) {                                        \
+        for (T *x = lanes, *y = x + half, *end = y; x < end; x++, y++) { \
+            T a = *x, b = *y;                                            \
+            *x = (T)(e);                                                 \
+        }                                                                \
+    }
+#define DYNC__TILE_FOLD_VECTOR(T, half, e)   \
+    for (int k = 0; k < (half); k++) {       \
+        T a = lane[k], b = lane[k + (half)]; \
+        lane[k] = (T)(e);                    \
+    }
+#define DYNC__TILE_CASE_FOLD(kind, t, T, e) \
+    case DYNC__R_##kind *DYNC__TILE_TYPES + DYNC__TILE_##t: DYNC__TILE_FOLD(T, e) return;
+#define DYNC__TILE_CASE_FOLD_FLOATS(kind, t, T, e)            \
+    case DYNC__R_##kind *DYNC__TILE_TYPES + DYNC__TILE_##t: { \
+        T *lane = lanes;                                      \
+        if (half == 16) {                                     \
+            DYNC__TILE_FOLD_VECTOR(T, 16, e)                  \
+            DYNC__TILE_FOLD_VECTOR(T, 8, e)                   \
+            half = 4;                                         \
+        }                                                     \
+        DYNC__TILE_FOLD(T, e)                                 \
+        return;                                               \
+    }
+static int dync__tile_letter(int type)
+{
+    switch (type) {
+    case DYNC_F32: return DYNC__TILE_f;
+    case DYNC_F64: return DYNC__TILE_d;
+    case DYNC_I32: return DYNC__TILE_i;
+    case DYNC_I64: return DYNC__TILE_l;
+    default: return DYNC__TILE_b;
+    }
+}
+
+DYNC__TILE_CODE DYNC__FN void dync__tile_fold(int kind, int type, void *lanes, int half)
+{
+    switch (kind * DYNC__TILE_TYPES + dync__tile_letter(type)) {
+        DYNC__TILE_FOLDS(DYNC__TILE_CASE_FOLD, DYNC__TILE_CASE_FOLD_FLOATS)
+    default: break;
+    }
+}
+
 /* Philox4x32-10 on many lanes, as base/rng.c has it for one: a holds the numbers' indices, b
  * {seed, offset}. op: 0 F32, 1 F64, 2 another F64. */
 DYNC__TILE_HEAD(DYNC__TILE_CODE, dync__tile_philox)
@@ -30367,17 +30409,6 @@ static const dync__tile_set *dync__tile_sets(int isa)
 #endif
     (void)isa;
     return &dync__tile_base;
-}
-
-static int dync__tile_letter(int type)
-{
-    switch (type) {
-    case DYNC_F32: return DYNC__TILE_f;
-    case DYNC_F64: return DYNC__TILE_d;
-    case DYNC_I32: return DYNC__TILE_i;
-    case DYNC_I64: return DYNC__TILE_l;
-    default: return DYNC__TILE_b;
-    }
 }
 
 DYNC__FN int dync__tile_isa(void)
@@ -30455,12 +30486,21 @@ DYNC__FN dync__tile dync__tile_uniform(int type, bool second)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to)
+DYNC__TILE_CODE DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to)
 {
-    uint64_t x = 0;
-    memcpy(&x, scalar, (size_t)bytes);
-    for (int have = 8 * bytes; have < 64; have *= 2) x |= x << have;
-    for (int i = 0; i < DYNC__TILE_LANES * bytes / 8; i++) to[i] = x;
+    uint64_t x;
+    uint32_t four;
+    uint16_t two;
+    if (bytes == 8)
+        memcpy(&x, scalar, sizeof x);
+    else if (bytes == 4)
+        memcpy(&four, scalar, sizeof four), x = four | (uint64_t)four << 32;
+    else if (bytes == 2)
+        memcpy(&two, scalar, sizeof two), x = two * UINT64_C(0x0001000100010001);
+    else
+        x = *(const uint8_t *)scalar * UINT64_C(0x0101010101010101);
+    for (uint64_t *end = to + DYNC__TILE_LANES * bytes / 8; to < end; to += 4)
+        for (int i = 0; i < 4; i++) to[i] = x;
 }
 
 /* What is less than a block goes through buffers. Lanes that no element has repeat the first one,

@@ -25,9 +25,9 @@ static size_t dync__ib_take(dync__ib *b, size_t bytes)
 
 static size_t dync__ib_value_bytes(const dync__ib *b, const dync__interp_value *v)
 {
-    return v->bytes * (size_t)(v->level == 0   ? 1
-                               : v->level == 1 ? b->p.rows
-                                               : b->p.rows * b->p.inner);
+    int64_t n = v->level == 0 ? 1 : v->level == 1 ? b->p.rows : b->p.rows * b->p.inner;
+    if (v->level < 2 && n == 1) n = DYNC__TILE_LANES; /* a scalar, so many times */
+    return v->bytes * (size_t)n;
 }
 
 static void dync__ib_use(dync__ib *b, int v, int at, int section_end, bool is_phase)

@@ -48,8 +48,8 @@ typedef enum {
 } dync__step_kind;
 typedef struct dync__interp_step {
     uint8_t kind, level, type; /* type: compute type of the value */
-    uint8_t bytes;             /* of one element in memory; OP: of a scalar operand */
-    uint8_t scalars, spread;   /* OP: operands that are scalars; those that are one element */
+    uint8_t bytes;             /* of one element in memory */
+    uint8_t scalars;           /* OP: operands that are scalars */
     int32_t dst, a, b, c;      /* values */
     int32_t stream, buf, reduce;
     int64_t imm;

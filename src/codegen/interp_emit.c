@@ -5,8 +5,9 @@
  *            scalar operand or row code; the rest is copied into a tile by an odometer
  *   stores   the last operation computes straight into dense output memory where nothing can
  *            observe it
- *   operand  tile kernels of two and three operands take scalars; for others they are spread over
- *            a tile, once a phase
+ *   scalars  what is one for the kernel, or for the row where tiles have one, is kept
+ *            DYNC__TILE_LANES times: tiles of two and three operands take it so, for others it is
+ *            filled into a tile, once a phase
  * Invariant: emission is sticky: after a failure (b->failed) numbers of values are meaningless
  * but in range. */
 #include "../dync.in.h"
@@ -228,7 +229,7 @@ static int dync__ib_result(dync__ib *b, int i, int level, int phase)
 static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s,
                              dync__interp_nest lanes, int level)
 {
-    if (level == 0 || (level == 1 && b->p.rows == 1)) return true; /* one lane */
+    if (level == 0 || (level == 1 && b->p.rows == 1)) return false; /* a scalar */
     if (b->p.mode == DYNC__LP_SQUARE && level == 2) return false;
     if (lanes.n == 0) return b->p.n_rows * b->p.n_inner == 1;
     return s->lanes.n == 1 && b->dim.at[lanes.at].stride == 1;
@@ -429,13 +430,7 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     s.c = o[2].value;
     s.imm = in->imm.i;
     s.tile = tile;
-    for (int a = 0; a < n; a++) {
-        if (!o[a].scalar) continue;
-        bool constant = !b->failed && b->value.at[o[a].value].home == DYNC__HOME_CONST;
-        s.scalars |= (uint8_t)(1 << a);
-        s.spread |= (uint8_t)(constant ? 0 : 1 << a);
-        s.bytes = (uint8_t)dync__type_bytes(dync__lp_inst(&b->p, arg[a])->type);
-    }
+    for (int a = 0; a < n; a++) s.scalars |= (uint8_t)(o[a].scalar << a);
     dync__ib_emit(b, s);
     return dst;
 }

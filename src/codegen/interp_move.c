@@ -58,11 +58,11 @@ DYNC__FN bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, i
 /* ---- moving elements ------------------------------------------------------------------------- */
 
 /* Copies of strided elements, the whole in rows: those along which memory is dense go inside. */
-#define DYNC__IRUN_COPY(T, name)                                                                 \
-    static void dync__irun_copy_##name(T *to, int64_t to_step, const T *from, int64_t from_step, \
-                                       int64_t n)                                                \
-    {                                                                                            \
-        for (int64_t i = 0; i < n; i++) to[i * to_step] = from[i * from_step];                   \
+#define DYNC__IRUN_COPY(T, name)                                                         \
+    DYNC__BUSY static void dync__irun_copy_##name(T *to, int64_t to_step, const T *from, \
+                                                  int64_t from_step, int64_t n)          \
+    {                                                                                    \
+        for (int64_t i = 0; i < n; i++) to[i * to_step] = from[i * from_step];           \
     }
 DYNC__IRUN_COPY(uint8_t, 1)
 DYNC__IRUN_COPY(uint16_t, 2)

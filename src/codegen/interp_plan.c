@@ -13,7 +13,7 @@ DYNC__FN bool dync__ib_is_dense(const dync__ib *b, int access, int level)
     if (level == 2 &&
         (b->p.mode == DYNC__LP_SQUARE || (b->p.mode == DYNC__LP_VERTICAL && b->p.inner > 1)))
         return false;
-    if (level == 1 && b->p.rows == 1) return true;
+    if (level == 1 && b->p.rows == 1) return false; /* scalars are stored one by one */
     int n = dync__lp_merge(&b->p, access, from, to, dims);
     return n == 0 ? dync__lp_product(&b->p, from, to) == 1 : n == 1 && dims[0].stride == 1;
 }

@@ -4,95 +4,89 @@
  * Along rows, sums are taken in grains of DYNC__TILE_GRAIN elements: DYNC__TILE_LANES independent
  * lanes, then a tree, in the order that machine code keeps (x86_reduce.c); grains are combined as
  * the digits of a binary counter carry, which sums pairwise. Rows side by side (vertical) are
- * combined as vectors, in levels of DYNC__REDUCE_RADIX. All arithmetic is the tile operation that
- * combines two partial results. */
+ * combined as vectors, in levels of DYNC__REDUCE_RADIX. */
 #include "../dync.in.h"
 #include "interp_run.h"
 
 /* ---- along rows ------------------------------------------------------------------------------ */
 
-/* Blocks to compute in: zeros where nothing was put, so that no lane sees what is nobody's. */
-typedef struct dync__ired_pair {
-    _Alignas(64) uint64_t x[DYNC__TILE_LANES], y[DYNC__TILE_LANES];
-} dync__ired_pair;
-
-/* x = y . x: the first elements alone. */
-static void dync__ired_combine(const dync__interp_reduce *red, dync__ired_pair *p, const void *y)
+/* One partial result: of a size that the compiler knows, which is faster by far. */
+static void dync__ired_copy(void *to, const void *from, int bytes)
 {
-    memcpy(p->y, y, red->bytes);
-    red->combine.fn(red->combine.op, p->x, p->y, p->x, NULL, 1, 0);
+    if (bytes == 4)
+        memcpy(to, from, 4);
+    else if (bytes == 8)
+        memcpy(to, from, 8);
+    else
+        memcpy(to, from, 1);
+}
+
+/* x = y . x */
+static void dync__ired_combine(const dync__interp_reduce *red, void *x, const void *y)
+{
+    uint64_t lanes[2];
+    dync__ired_copy(lanes, y, red->bytes);
+    dync__ired_copy((char *)lanes + red->bytes, x, red->bytes);
+    dync__tile_fold(red->kind, red->type, lanes, 1);
+    dync__ired_copy(x, lanes, red->bytes);
 }
 
 /* State: int64 count of grains, then one partial result for each bit of it, eight bytes apart. */
-static void dync__ired_push(const dync__interp_reduce *red, dync__ired_pair *p, char *acc,
-                            const void *partial)
+static void dync__ired_push(const dync__interp_reduce *red, char *acc, const void *partial)
 {
     int64_t count;
+    uint64_t x;
     char *level = acc + sizeof count;
     memcpy(&count, acc, sizeof count);
-    memcpy(p->x, partial, red->bytes);
-    for (int64_t bits = count; bits & 1; bits >>= 1, level += 8) dync__ired_combine(red, p, level);
-    memcpy(level, p->x, red->bytes);
+    dync__ired_copy(&x, partial, red->bytes);
+    for (int64_t bits = count; bits & 1; bits >>= 1, level += 8) dync__ired_combine(red, &x, level);
+    dync__ired_copy(level, &x, red->bytes);
     count++;
     memcpy(acc, &count, sizeof count);
 }
 
 static void dync__ired_pushed(const dync__interp_reduce *red, const char *acc, void *out)
 {
-    dync__ired_pair p = {{0}, {0}};
     int64_t count;
     const char *level = acc + sizeof count;
     bool first = true;
     memcpy(&count, acc, sizeof count);
-    memcpy(p.x, &red->identity, red->bytes);
+    if (count == 0) dync__ired_copy(out, &red->identity, red->bytes);
     for (; count; count >>= 1, level += 8) {
         if (!(count & 1)) continue;
         if (first)
-            memcpy(p.x, level, red->bytes);
+            dync__ired_copy(out, level, red->bytes);
         else
-            dync__ired_combine(red, &p, level);
+            dync__ired_combine(red, out, level);
         first = false;
     }
-    memcpy(out, p.x, red->bytes);
 }
 
-/* n elements to one: the lanes, and beside them identities that the tree reads. What is less than
- * a block is filled up with identities. */
-static void dync__ired_grain(const dync__interp_reduce *red, const uint64_t *identity,
-                             const char *x, int64_t n, void *out)
+/* n elements to one. What is less than a block is filled up with identities. */
+static void dync__ired_grain(const dync__interp_reduce *red, const char *x, int64_t n, void *out)
 {
-    enum { ALL = DYNC__TILE_LANES, HALF = ALL / 2, ONTO_ITSELF = 1 | 8 };
-    _Alignas(64) uint64_t room[2][ALL + HALF];
+    enum { ALL = DYNC__TILE_LANES, ONTO_ITSELF = 1 | 8 };
+    _Alignas(64) uint64_t lanes[ALL], rest[ALL];
     const dync__tile *t = &red->combine;
     size_t bytes = red->bytes;
-    char *lanes = (char *)room[0], *next = (char *)room[1];
-    memcpy(lanes, identity, ALL * bytes);
-    memcpy(lanes + ALL * bytes, identity, HALF * bytes);
-    memcpy(next + ALL * bytes, identity, HALF * bytes);
+    dync__tile_spread(&red->identity, red->bytes, lanes);
     if (n >= ALL) t->fn(t->op, lanes, lanes, x, NULL, n / ALL, ONTO_ITSELF);
     if (n % ALL) {
-        memcpy(next, identity, ALL * bytes);
-        memcpy(next, x + (size_t)(n & -ALL) * bytes, (size_t)(n % ALL) * bytes);
-        t->fn(t->op, lanes, lanes, next, NULL, 1, 0);
+        dync__tile_spread(&red->identity, red->bytes, rest);
+        memcpy(rest, x + (size_t)(n & -ALL) * bytes, (size_t)(n % ALL) * bytes);
+        t->fn(t->op, lanes, lanes, rest, NULL, 1, 0);
     }
-    for (size_t half = HALF; half > 0; half /= 2) {
-        char *from = lanes;
-        t->fn(t->op, next, from, from + half * bytes, NULL, 1, 0);
-        lanes = next;
-        next = from;
-    }
-    memcpy(out, lanes, bytes);
+    dync__tile_fold(red->kind, red->type, lanes, ALL / 2);
+    dync__ired_copy(out, lanes, red->bytes);
 }
 
 /* One partial result for each grain of n / length rows. */
 static void dync__ired_partials(const dync__interp_reduce *red, char *out, const char *x,
                                 int64_t length, int64_t n)
 {
-    _Alignas(64) uint64_t identity[DYNC__TILE_LANES];
-    dync__tile_spread(&red->identity, red->bytes, identity);
     for (int64_t left = length; n > 0; left = left ? left : length) {
         int64_t grain = DYNC__MIN(left, DYNC__TILE_GRAIN);
-        dync__ired_grain(red, identity, x, grain, out);
+        dync__ired_grain(red, x, grain, out);
         x += grain * red->bytes;
         out += red->bytes;
         left -= grain;
@@ -103,12 +97,10 @@ static void dync__ired_partials(const dync__interp_reduce *red, char *out, const
 static void dync__ired_rows(const dync__irun *r, const dync__interp_reduce *red, const char *tile)
 {
     char *acc = r->scratch + red->acc, *partial = r->scratch + red->partial;
-    dync__ired_pair p = {{0}, {0}};
     int64_t grains = (r->inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN;
     if (r->c->mode == DYNC__LP_CHUNK) {
         dync__ired_partials(red, partial, tile, r->inner, r->n);
-        for (int64_t g = 0; g < grains; g++)
-            dync__ired_push(red, &p, acc, partial + g * red->bytes);
+        for (int64_t g = 0; g < grains; g++) dync__ired_push(red, acc, partial + g * red->bytes);
         return;
     }
     char *out = r->ptr[red->dst];
@@ -116,7 +108,7 @@ static void dync__ired_rows(const dync__irun *r, const dync__interp_reduce *red,
     for (int64_t i = 0; grains > 1 && i < r->rows; i++) {
         memset(acc, 0, sizeof(int64_t));
         for (int64_t g = 0; g < grains; g++)
-            dync__ired_push(red, &p, acc, partial + (i * grains + g) * red->bytes);
+            dync__ired_push(red, acc, partial + (i * grains + g) * red->bytes);
         dync__ired_pushed(red, acc, out + i * red->bytes);
     }
 }
@@ -293,6 +285,8 @@ DYNC__FN void dync__ired_end(const dync__irun *r, const dync__interp_reduce *red
     } else if (r->c->mode == DYNC__LP_CHUNK) {
         dync__ired_pushed(red, acc, out);
     }
+    if (r->c->tile_rows == 1) /* a scalar */
+        dync__tile_spread(out, dync__ired_is_arg(red) ? 8 : red->bytes, (uint64_t *)(void *)out);
 }
 
 /* ---- running sums ---------------------------------------------------------------------------- */
@@ -300,22 +294,22 @@ DYNC__FN void dync__ired_end(const dync__irun *r, const dync__interp_reduce *red
 /* Rows side by side: one addition after another. Along a row in groups of eight, as vectors of
  * machine code: each adds up by distances of 1, 2 and 4 (Kogge and Stone 1973), then what came
  * before it is added. */
-#define DYNC__IRED_SCAN(T, ACC, name)                                                          \
-    static void dync__ired_scan_##name(bool vertical, int64_t rows, int64_t inner, const T *x, \
-                                       T *y, ACC *carry)                                       \
-    {                                                                                          \
-        for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows)                  \
-            for (int64_t i = 0; i < rows; i++) y[i] = (T)(carry[i] += (ACC)x[i]);              \
-        for (; !vertical && rows > 0; rows--, carry++)                                         \
-            for (int64_t end, j = 0; j < inner; j = end) {                                     \
-                ACC last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry;            \
-                for (end = DYNC__MIN(inner, j + 8); j < end; j++) {                            \
-                    ACC one = (ACC) * x++, pair = one + last, quad = pair + two_before,        \
-                        all = quad + four[j & 3];                                              \
-                    last = one, two_before = two, two = pair, four[j & 3] = quad;              \
-                    *y++ = (T)(*carry = sum + all);                                            \
-                }                                                                              \
-            }                                                                                  \
+#define DYNC__IRED_SCAN(T, ACC, name)                                                         \
+    DYNC__BUSY static void dync__ired_scan_##name(bool vertical, int64_t rows, int64_t inner, \
+                                                  const T *x, T *y, ACC *carry)               \
+    {                                                                                         \
+        for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows)                 \
+            for (int64_t i = 0; i < rows; i++) y[i] = (T)(carry[i] += (ACC)x[i]);             \
+        for (; !vertical && rows > 0; rows--, carry++)                                        \
+            for (int64_t end, j = 0; j < inner; j = end) {                                    \
+                ACC last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry;           \
+                for (end = DYNC__MIN(inner, j + 8); j < end; j++) {                           \
+                    ACC one = (ACC) * x++, pair = one + last, quad = pair + two_before,       \
+                        all = quad + four[j & 3];                                             \
+                    last = one, two_before = two, two = pair, four[j & 3] = quad;             \
+                    *y++ = (T)(*carry = sum + all);                                           \
+                }                                                                             \
+            }                                                                                 \
     }
 DYNC__STRICT_FP_BEGIN
 DYNC__IRED_SCAN(float, double, f)

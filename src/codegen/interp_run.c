@@ -29,14 +29,10 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
         break;
     }
     case DYNC__STEP_SCATTER: dync__irun_store(r, s, n); break;
-    case DYNC__STEP_FILL:
-        dync__irun_copy(r->ptr[s->dst], 1, r->ptr[s->a], 0, n, (int)dync__type_bytes(s->type));
-        break;
     case DYNC__STEP_EXPAND: dync__irun_expand(r, s); break;
     case DYNC__STEP_INDEX: dync__irun_index(r, s, n); break;
     case DYNC__STEP_LOADX: dync__irun_loadx(r, s, n); break;
     case DYNC__STEP_STOREX: dync__irun_storex(r, s, n); break;
-    case DYNC__STEP_RANDOM: dync__irun_random(r, s, n); break;
     case DYNC__STEP_REDUCE: dync__ired_take(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
     case DYNC__STEP_SCAN: dync__ired_scan(r, s); break;
     default: /* KEEP: rows side by side when vertical, one row else */
@@ -46,29 +42,6 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     }
 }
 
-/* An operator with operands that are one element each. */
-static void dync__irun_spread(const dync__interp_step *s, void *to, const void *a, const void *b,
-                              const void *c, int64_t n)
-{
-    _Alignas(64) uint64_t lanes[3][DYNC__TILE_LANES];
-    const void *arg[3] = {a, b, c};
-    for (int i = 0; i < 3; i++) {
-        if (!(s->spread >> i & 1)) continue;
-        dync__tile_spread(arg[i], s->bytes, lanes[i]);
-        arg[i] = lanes[i];
-    }
-    dync__tile_run(&s->tile, to, arg[0], arg[1], arg[2], n, s->scalars);
-}
-
-static void dync__irun_op(char *const *ptr, const dync__interp_step *s, int64_t n)
-{
-    const void *b = s->b >= 0 ? ptr[s->b] : NULL, *c = s->c >= 0 ? ptr[s->c] : NULL;
-    if (s->spread)
-        dync__irun_spread(s, ptr[s->dst], ptr[s->a], b, c, n);
-    else
-        dync__tile_run(&s->tile, ptr[s->dst], ptr[s->a], b, c, n, s->scalars);
-}
-
 static bool dync__irun_any(const uint8_t *lane, int64_t n)
 {
     uint8_t any = 0;
@@ -76,20 +49,37 @@ static bool dync__irun_any(const uint8_t *lane, int64_t n)
     return any != 0;
 }
 
+/* The element that a step has brought, DYNC__TILE_LANES times. */
+static void dync__irun_repeat(const dync__irun *r, const dync__interp_step *s)
+{
+    char *at = r->ptr[s->dst];
+    dync__tile_spread(at, (int)dync__type_bytes(s->type), (uint64_t *)(void *)at);
+}
+
+/* n lanes of a list, or one: what is computed of scalars is computed of all their copies. */
 static void dync__irun_steps(dync__irun *r, int list, int64_t n)
 {
     const dync__interp_step *s = r->c->steps + r->c->section[list],
                             *end = r->c->steps + r->c->section[list + 1];
+    const bool one = list == 0 || (list % 2 && r->c->tile_rows == 1);
+    const int64_t lanes = one ? DYNC__TILE_LANES : n;
     char **ptr = r->ptr;
     for (; s < end && r->status == DYNC_OK; s++) {
         if (s->kind == DYNC__STEP_OP)
-            dync__irun_op(ptr, s, n);
+            dync__tile_run(&s->tile, ptr[s->dst], ptr[s->a], s->b >= 0 ? ptr[s->b] : NULL,
+                           s->c >= 0 ? ptr[s->c] : NULL, lanes, s->scalars);
         else if ((s->kind == DYNC__STEP_VIEW || s->kind == DYNC__STEP_DIRECT) && s->a < 0)
             ptr[s->dst] = dync__irun_address(r, s);
         else if (s->kind == DYNC__STEP_SKIP)
             s += dync__irun_any((const uint8_t *)ptr[s->a], n) ? 0 : s->imm;
-        else
+        else if (s->kind == DYNC__STEP_FILL)
+            dync__irun_copy(ptr[s->dst], 1, ptr[s->a], 0, lanes, (int)dync__type_bytes(s->type));
+        else if (s->kind == DYNC__STEP_RANDOM)
+            dync__irun_random(r, s, lanes);
+        else {
             dync__irun_other_step(r, s, n);
+            if (one && s->dst >= 0) dync__irun_repeat(r, s);
+        }
     }
 }
 

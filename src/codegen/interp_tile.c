@@ -359,6 +359,65 @@ DYNC__TILE_SET(base, DYNC__TILE_CODE, a *b + c, a *b + c)
 DYNC__TILE_SET(avx2, DYNC__TILE_AVX2, __builtin_fmaf(a, b, c), __builtin_fma(a, b, c))
 #endif
 
+/* ---- in one form ----------------------------------------------------------------------------- */
+
+/* X(kind, letter, type, expression); FLOATS: their first steps are vectors */
+/* clang-format off */
+#define DYNC__TILE_FOLDS(X, FLOATS)                                                                \
+    FLOATS(SUM, f, float, a + b)              FLOATS(SUM, d, double, a + b)                        \
+    X(SUM, i, int32_t, DYNC__TILE_I(+))       X(SUM, l, int64_t, DYNC__TILE_L(+))                  \
+    X(PROD, f, float, a * b)                  X(PROD, d, double, a * b)                            \
+    X(PROD, i, int32_t, DYNC__TILE_I(*))      X(PROD, l, int64_t, DYNC__TILE_L(*))                 \
+    FLOATS(MAX, f, float, DYNC__TILE_MAX(f))  FLOATS(MAX, d, double, DYNC__TILE_MAX(d))            \
+    X(MAX, i, int32_t, a > b ? a : b)         X(MAX, l, int64_t, a > b ? a : b)                    \
+    FLOATS(MIN, f, float, DYNC__TILE_MIN(f))  FLOATS(MIN, d, double, DYNC__TILE_MIN(d))            \
+    X(MIN, i, int32_t, a < b ? a : b)         X(MIN, l, int64_t, a < b ? a : b)                    \
+    X(ANY, b, uint8_t, a | b)                 X(ALL, b, uint8_t, a & b)
+/* clang-format on */
+#define DYNC__TILE_FOLD(T, e)                                            \
+    for (; half > 0; half /= 2) {                                        \
+        for (T *x = lanes, *y = x + half, *end = y; x < end; x++, y++) { \
+            T a = *x, b = *y;                                            \
+            *x = (T)(e);                                                 \
+        }                                                                \
+    }
+#define DYNC__TILE_FOLD_VECTOR(T, half, e)   \
+    for (int k = 0; k < (half); k++) {       \
+        T a = lane[k], b = lane[k + (half)]; \
+        lane[k] = (T)(e);                    \
+    }
+#define DYNC__TILE_CASE_FOLD(kind, t, T, e) \
+    case DYNC__R_##kind *DYNC__TILE_TYPES + DYNC__TILE_##t: DYNC__TILE_FOLD(T, e) return;
+#define DYNC__TILE_CASE_FOLD_FLOATS(kind, t, T, e)            \
+    case DYNC__R_##kind *DYNC__TILE_TYPES + DYNC__TILE_##t: { \
+        T *lane = lanes;                                      \
+        if (half == 16) {                                     \
+            DYNC__TILE_FOLD_VECTOR(T, 16, e)                  \
+            DYNC__TILE_FOLD_VECTOR(T, 8, e)                   \
+            half = 4;                                         \
+        }                                                     \
+        DYNC__TILE_FOLD(T, e)                                 \
+        return;                                               \
+    }
+static int dync__tile_letter(int type)
+{
+    switch (type) {
+    case DYNC_F32: return DYNC__TILE_f;
+    case DYNC_F64: return DYNC__TILE_d;
+    case DYNC_I32: return DYNC__TILE_i;
+    case DYNC_I64: return DYNC__TILE_l;
+    default: return DYNC__TILE_b;
+    }
+}
+
+DYNC__TILE_CODE DYNC__FN void dync__tile_fold(int kind, int type, void *lanes, int half)
+{
+    switch (kind * DYNC__TILE_TYPES + dync__tile_letter(type)) {
+        DYNC__TILE_FOLDS(DYNC__TILE_CASE_FOLD, DYNC__TILE_CASE_FOLD_FLOATS)
+    default: break;
+    }
+}
+
 /* Philox4x32-10 on many lanes, as base/rng.c has it for one: a holds the numbers' indices, b
  * {seed, offset}. op: 0 F32, 1 F64, 2 another F64. */
 DYNC__TILE_HEAD(DYNC__TILE_CODE, dync__tile_philox)
@@ -401,17 +460,6 @@ static const dync__tile_set *dync__tile_sets(int isa)
 #endif
     (void)isa;
     return &dync__tile_base;
-}
-
-static int dync__tile_letter(int type)
-{
-    switch (type) {
-    case DYNC_F32: return DYNC__TILE_f;
-    case DYNC_F64: return DYNC__TILE_d;
-    case DYNC_I32: return DYNC__TILE_i;
-    case DYNC_I64: return DYNC__TILE_l;
-    default: return DYNC__TILE_b;
-    }
 }
 
 DYNC__FN int dync__tile_isa(void)
@@ -489,12 +537,21 @@ DYNC__FN dync__tile dync__tile_uniform(int type, bool second)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to)
+DYNC__TILE_CODE DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to)
 {
-    uint64_t x = 0;
-    memcpy(&x, scalar, (size_t)bytes);
-    for (int have = 8 * bytes; have < 64; have *= 2) x |= x << have;
-    for (int i = 0; i < DYNC__TILE_LANES * bytes / 8; i++) to[i] = x;
+    uint64_t x;
+    uint32_t four;
+    uint16_t two;
+    if (bytes == 8)
+        memcpy(&x, scalar, sizeof x);
+    else if (bytes == 4)
+        memcpy(&four, scalar, sizeof four), x = four | (uint64_t)four << 32;
+    else if (bytes == 2)
+        memcpy(&two, scalar, sizeof two), x = two * UINT64_C(0x0001000100010001);
+    else
+        x = *(const uint8_t *)scalar * UINT64_C(0x0101010101010101);
+    for (uint64_t *end = to + DYNC__TILE_LANES * bytes / 8; to < end; to += 4)
+        for (int i = 0; i < 4; i++) to[i] = x;
 }
 
 /* What is less than a block goes through buffers. Lanes that no element has repeat the first one,

@@ -27,6 +27,10 @@ DYNC__FN void dync__tile_run(const dync__tile *, void *d, const void *a, const v
 /* DYNC__TILE_LANES times the scalar of 1, 2, 4 or 8 bytes */
 DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to);
 
+/* lanes[k] = lanes[k] . lanes[k + half], for smaller halves down to one lane: the first becomes the
+ * result of 2 * half lanes. kind: SUM PROD MAX MIN of numbers, ANY ALL of BOOL. */
+DYNC__FN void dync__tile_fold(int kind, int type, void *lanes, int half);
+
 /* isa: 0 baseline, 1 AVX2 and FMA, 2 AVX-512 */
 DYNC__FN int dync__tile_isa(void); /* the best this machine has */
 DYNC__FN dync__tile dync__tile_find(int isa, int prim, int operand_type);
