@@ -35690,7 +35690,7 @@ static void dync__lines_of(const dync__operand *o, int64_t dim, dync__lines *l)
     l->length = o->lay.shape[dim];
 }
 
-/* cumsum: the CPU runs loops (op/lower.c), the row names it for devices. */
+/* cumsum: the CPU runs loops (op/lower_reduce.c), the row names it for devices. */
 DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c)
 {
     return dync__kcall_expect(c, c->n == 2, "x and y");
@@ -36849,7 +36849,7 @@ DYNC__FN dync_status dync__k_attention_grad(const dync__kcall *c, void *const *d
  * and stay in the cache, and one piece: the gates, compiled as a loop nest over [N, H]. Backward is
  * the same with the transposed product; it needs c of every step and the gates as forward left
  * them. Gradients of the weights are products over all steps at once and stand in autograd/. States
- * live in scratch in the computing dtype, dense. Formulas: op/decompose_nn.c has them as
+ * live in scratch in the computing dtype, dense. Formulas: op/decompose_layers.c has them as
  * operators. */
 
 enum { DYNC__RNN_ONE = 1, DYNC__RNN_GRU = 3, DYNC__RNN_LSTM = 4 }; /* gates name the cell */
@@ -40729,7 +40729,8 @@ DYNC__FN int dync__op_find(const char *name); /* -1 if there is none */
  * dync__op_info and dync__op_find. */
 DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl,
                                       dync_function meta, void *user);
-DYNC__FN const dync__op_row *dync__custom_info(int op); /* NULL: none */
+/* recursion: the table knows registered rows too, whose functions call operators; NULL: none */
+DYNC__FN const dync__op_row *dync__custom_info(int op);
 /* the second argument of trace_wrapped; -1: no memory */
 DYNC__FN int dync__hook_number(dync_hook fn, void *user);
 
@@ -40834,15 +40835,18 @@ DYNC__DATA_DECL const dync__read_intercept *(*dync__read_intercept_get)(void);
 /* op/rows.h: the functions that the columns of ops.def.h name, declared. After op.h; private to
  * op/.
  *
- * infer dync__i_* (infer.c, infer_nn.c), expr dync__e_* (expr.c), lower dync__l_* (lower.c,
- * lower_nn.c), decompose dync__d_* (decompose.c, decompose_nn.c, einsum.c, effects in eager.c). */
+ * infer dync__i_* (infer_*.c), expr dync__e_* (expr.c), lower dync__l_* (lower*.c), decompose
+ * dync__d_* (decompose_*.c, einsum.c, effects in eager.c). They are declared ahead of their files,
+ * as the recursion is real: a decomposition calls operators, which are found in the table. */
 #ifndef DYNC__ROWS_H
 #define DYNC__ROWS_H
 
-DYNC__FN int dync__custom_find(const char *name); /* custom.c */
+/* recursion: as dync__custom_info */
+DYNC__FN int dync__custom_find(const char *name);
+/* recursion: runs a decomposition over fakes */
+DYNC__FN dync_status dync__i_composite(const dync__opcall *, dync__info *);
 
-/* ---- the functions that the columns name
- * ------------------------------------------------------ */
+/* ---- the functions that the columns name ----------------------------------------------------- */
 /* Declared row by row, most of them many times. `none` is a column without a function: while a
  * column is declared, it stands for one of its functions. */
 #undef dync__none
@@ -40873,7 +40877,7 @@ DYNC__OPS(DYNC__X)
 #undef dync__none
 #define dync__none NULL
 
-/* ---- shared by infer.c and infer_nn.c -------------------------------------------------------- */
+/* ---- shared by infer*.c ---------------------------------------------------------------------- */
 /* argument i, a tensor, or DYNC_ERR_VALUE */
 DYNC__FN dync_status dync__infer_tensor(const dync__opcall *, int i, dync__tensor **out);
 /* argument i is a tensor or a number */
@@ -40908,8 +40912,26 @@ DYNC__FN double dync__infer_largest(int dtype);
 DYNC__FN dync_status dync__infer_numbers(const dync__opcall *, int op);
 /* an int64 argument, saturated to int */
 DYNC__FN int dync__infer_int_dim(const dync__arg *);
+/* argument i is a number */
+DYNC__FN dync_status dync__infer_number(const dync__opcall *call, int i);
+/* a number that the dtype holds */
+DYNC__FN dync_status dync__infer_number_fits(const dync__arg *a, int dtype);
+/* the dim that argument i names, wrapped */
+DYNC__FN dync_status dync__infer_axis(const dync__opcall *call, int i, const dync__tensor *t,
+                                      int *dim);
+DYNC__FN bool dync__infer_same_shape(const dync__layout *a, const dync__layout *b);
+/* DYNC_ERR_SHAPE: "text, got [2, 3] and [4]" */
+DYNC__FN dync_status dync__infer_pair_error(const char *text, const dync__layout *a,
+                                            const dync__layout *b);
+/* of that rank, or DYNC_ERR_SHAPE that names it */
+DYNC__FN dync_status dync__infer_rank(const dync__tensor *t, int rank, const char *what);
+/* tensor i of a gradient: what the forward call gave, as `like` says */
+DYNC__FN dync_status dync__infer_as_given(const dync__opcall *call, int i, const dync__info *like);
+/* arguments 0 and 1, tensors of one dtype */
+DYNC__FN dync_status dync__infer_two(const dync__opcall *call, dync__tensor **a, dync__tensor **b,
+                                     int *device);
 
-/* ---- shared by lower.c and lower_nn.c -------------------------------------------------------- */
+/* ---- shared by lower*.c ---------------------------------------------------------------------- */
 /* Plan operand of tensor argument i (lists flattened before it); NULL if that argument is none. */
 DYNC__FN const dync__operand *dync__lower_operand(const dync__opcall *, const dync__operand *in,
                                                   int i);
@@ -40941,15 +40963,29 @@ DYNC__FN dync_status dync__lower_scan(dync__pb *, const dync__opcall *, const dy
 DYNC__FN int64_t dync__lower_count(const dync__layout *);
 DYNC__FN dync_status dync__lower_kcall(dync__pb *, int kernel, int n, const dync__operand *operands,
                                        const dync__attr *);
+/* with leading dims of size 1 */
+DYNC__FN dync__operand dync__lower_lifted(const dync__operand *x, int rank);
+DYNC__FN dync__operand dync__lower_written(const dync__operand *x, int rank);
+/* x itself, or a row-major temporary with its elements in another dtype */
+DYNC__FN dync_status dync__lower_as(dync__pb *pb, const dync__operand *x, int dtype,
+                                    dync__operand *out);
+/* a dim as inference found it, counted from the front */
+DYNC__FN int dync__lower_axis(const dync__arg *a, int ndim);
+DYNC__FN bool dync__lower_empty(const dync__operand *x);
 
-/* ---- dispatch.c and eager.c ------------------------------------------------------------------ */
+/* ---- dispatch.c and eager*.c ----------------------------------------------------------------- */
 enum {
 #if defined(DYNC_SMALL)
     DYNC__EAGER_SETS = 16,
 #else
     DYNC__EAGER_SETS = 512,
 #endif
-    DYNC__EAGER_WAYS = 2
+    DYNC__EAGER_WAYS = 2,
+#if defined(DYNC_SMALL)
+    DYNC__EAGER_INPUTS = 12, /* tensors of one call; longer lists are joined in groups */
+#else
+    DYNC__EAGER_INPUTS = 64,
+#endif
 };
 /* of a thread, at dync__tls.op_state; NULL until needed */
 typedef struct dync__op_state {
@@ -40958,12 +40994,22 @@ typedef struct dync__op_state {
 } dync__op_state;
 /* makes it; NULL: no memory */
 DYNC__FN dync__op_state *dync__op_state_get(void);
-/* frees the entries */
+/* recursion: eager runs composites through dispatch.c; frees the entries */
 DYNC__FN void dync__eager_forget(dync__op_state *);
-/* the bottom handler */
+/* recursion: the bottom handler, which dispatch.c calls */
 DYNC__FN dync_status dync__eager(dync__opcall *);
 /* index values in range, divisors not 0: real data only */
 DYNC__FN dync_status dync__eager_check_data(const dync__opcall *);
+/* is there any to look at, each time? */
+DYNC__FN bool dync__eager_checks_data(const dync__opcall *);
+/* a fake or META tensor among the arguments, or META asked for */
+DYNC__FN bool dync__eager_has_no_data(const dync__opcall *call);
+/* the results as forms alone */
+DYNC__FN dync_status dync__eager_form(dync__opcall *call);
+/* by a cached plan */
+DYNC__FN dync_status dync__eager_plan(dync__opcall *call);
+/* the row that computes the value of an in-place one; else its own */
+DYNC__FN const dync__op_row *dync__eager_functional(const dync__opcall *call, int *op);
 #endif
 DYNC__WARM
 
@@ -40995,320 +41041,6 @@ int dync__op_find(const char *name)
             return i;
     return dync__custom_find(name);
 }
-DYNC__COLD
-
-/* ==== op/custom.c ================================================================================== */
-/* op/custom.c: rows that are not in ops.def.h: operators of the user's with a meta function, and
- * trace_wrapped. After table.c.
- *
- * A registered operator is a row like others: tracers record it as one node whose types its meta
- * function gives, and nobody looks inside (DYNC__OP_OPAQUE). Its body, the decompose column, runs
- * on real tensors only. Rows are numbered from DYNC__N_OPS on, stay until dync_shutdown and never
- * move. */
-
-#if defined(DYNC_SMALL)
-enum { DYNC__MAX_CUSTOM = 16 };
-#else
-enum { DYNC__MAX_CUSTOM = 1024 };
-#endif
-typedef struct dync__custom_row {
-    dync__op_row row; /* first: a call knows its row */
-    dync_function impl, meta;
-    void *user;
-    char *name, *schema, *fx;
-} dync__custom_row;
-typedef struct dync__hook_pair {
-    dync_hook fn;
-    void *user;
-} dync__hook_pair;
-static struct {
-    dync__mutex lock;
-    int32_t n;
-    dync__custom_row *at[DYNC__MAX_CUSTOM];
-    DYNC__VEC(dync__hook_pair) hook;
-} dync__customs;
-
-DYNC__FN const dync__op_row *dync__custom_info(int op)
-{
-    int i = op - DYNC__N_OPS;
-    return i >= 0 && i < DYNC__ATOMIC_LOAD(&dync__customs.n) ? &dync__customs.at[i]->row : NULL;
-}
-
-DYNC__FN int dync__custom_find(const char *name)
-{
-    int n = DYNC__ATOMIC_LOAD(&dync__customs.n);
-    for (int i = 0; i < n; i++)
-        if (strcmp(dync__customs.at[i]->name, name) == 0) return DYNC__N_OPS + i;
-    return -1;
-}
-
-static void dync__custom_free(dync__custom_row *c)
-{
-    if (!c) return;
-    dync__strfree(c->name);
-    dync__strfree(c->schema);
-    dync__strfree(c->fx);
-    dync__free(c, sizeof *c);
-}
-
-static void dync__customs_free(void)
-{
-    int n = dync__customs.n;
-    DYNC__ATOMIC_STORE(&dync__customs.n, 0);
-    for (int i = 0; i < n; i++) {
-        dync__custom_free(dync__customs.at[i]);
-        dync__customs.at[i] = NULL;
-    }
-    dync__vec_free(&dync__customs.hook);
-}
-
-/* ---- a call of the user's function ----------------------------------------------------------- */
-
-/* Nothing of what the user's function does belongs to a trace or to the tape. */
-typedef struct dync__custom_pause {
-    dync__handler *top, *bottom;
-    bool compiling, grad_off;
-} dync__custom_pause;
-static dync__custom_pause dync__custom_pause_begin(void)
-{
-    dync__custom_pause p = {dync__handler_swap(NULL), dync__bottom_swap(NULL), dync__tls.compiling,
-                            dync__tls.grad_enabled_off};
-    dync__tls.compiling = false;
-    dync__tls.grad_enabled_off = true;
-    return p;
-}
-static void dync__custom_pause_end(const dync__custom_pause *p)
-{
-    dync__tls.grad_enabled_off = p->grad_off;
-    dync__tls.compiling = p->compiling;
-    dync__bottom_swap(p->bottom);
-    dync__handler_swap(p->top);
-}
-
-/* fakes: the meta function never sees data. Tensors it makes belong to the scope. */
-static dync_value dync__custom_value(const dync__arg *a, bool fakes)
-{
-    switch ((dync__arg_kind)a->kind) {
-    case DYNC__A_TENSOR: {
-        const dync__tensor *t = a->as.t;
-        if (!fakes) return dync_v_tensor(dync__handle(t));
-        dync__tensor *fake = dync__tensor_fake(t->dtype, t->device, &t->lay);
-        if (fake) fake->storage->size_bytes = t->storage->size_bytes;
-        return fake ? dync_v_tensor(dync__give(fake)) : DYNC_NONE;
-    }
-    case DYNC__A_INT:
-    case DYNC__A_DTYPE:
-    case DYNC__A_DEVICE: return dync_v_int(a->as.i);
-    case DYNC__A_FLOAT: return dync_v_float(a->as.f);
-    case DYNC__A_BOOL: return dync_v_bool(a->as.i != 0);
-    case DYNC__A_STR: return dync_v_str(a->as.s);
-    case DYNC__A_PTR: return dync_v_ptr(a->as.p);
-    case DYNC__A_LIST:
-    case DYNC__A_DIMS: {
-        dync_value list = dync__list_new(a->n);
-        for (int i = 0; list.kind == DYNC_KIND_LIST && i < a->n; i++)
-            dync__list_set(list, i,
-                           a->kind == DYNC__A_DIMS ? dync_v_int(a->as.dims[i])
-                                                   : dync__custom_value(&a->as.list[i], fakes));
-        return list;
-    }
-    case DYNC__A_NONE:
-    case DYNC__A_HANDLE:
-    case DYNC__A_NODE: break;
-    }
-    return DYNC_NONE;
-}
-
-/* Output i of what the function returned; NULL + error. */
-static dync__tensor *dync__custom_output(const dync__opcall *call, dync_value r, int i)
-{
-    const dync__list *list = dync__value_list(r);
-    dync_value v = list && i < list->n ? list->items[i] : list ? DYNC_NONE : r;
-    if (v.kind == DYNC_KIND_TENSOR && (list ? list->n : 1) == call->row->nout)
-        return dync__open(v.as.t);
-    if (dync_error() == DYNC_OK)
-        dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d tensor%s back, got %s", call->row->name,
-                   call->row->schema, call->row->nout, call->row->nout == 1 ? "" : "s",
-                   v.kind == DYNC_KIND_TENSOR ? "another number of them" : "something else");
-    return NULL;
-}
-
-static dync_status dync__custom_run(const dync__opcall *call, dync_function fn, bool fakes,
-                                    dync__info *info, dync__tensor **out)
-{
-    const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
-    dync_value args[DYNC__MAX_ARGS];
-    dync__custom_pause pause = dync__custom_pause_begin();
-    dync_scope scope = dync_scope_begin();
-    uint64_t errors = dync__error_count();
-    for (int i = 0; i < call->nargs; i++) args[i] = dync__custom_value(&call->args[i], fakes);
-    dync_status status = dync__error_count() != errors ? dync_error() : DYNC_OK;
-    dync_value r = status == DYNC_OK ? fn(args, call->nargs, c->user) : DYNC_NONE;
-    if (dync__error_count() != errors)
-        status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
-    for (int i = 0; i < call->row->nout && status == DYNC_OK; i++) {
-        dync__tensor *t = dync__custom_output(call, r, i);
-        if (!t)
-            status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-        else if (info)
-            info[i] =
-                (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
-        else
-            dync__ref(out[i] = t);
-        if (t && info) info[i].lay.offset = 0;
-    }
-    dync_scope_end(&scope);
-    dync__custom_pause_end(&pause);
-    return status;
-}
-
-static dync_status dync__i_custom(const dync__opcall *call, dync__info *info)
-{
-    const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
-    return dync__custom_run(call, c->meta, true, info, NULL);
-}
-
-static dync_status dync__d_custom(dync__opcall *call)
-{
-    const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
-    call->nout = call->row->nout;
-    dync_status status = dync__custom_run(call, c->impl, false, NULL, call->out);
-    for (int i = 0; i < call->nout && status != DYNC_OK; i++) {
-        dync__unref(call->out[i]);
-        call->out[i] = NULL;
-    }
-    return status;
-}
-
-/* ---- registering ----------------------------------------------------------------------------- */
-
-/* One "Tensor", "Tensor(a!)" or "Tensor out"; NULL: another type. */
-static const char *dync__custom_result_type(const char *p)
-{
-    p += strspn(p, " ");
-    if (strncmp(p, "Tensor", 6) != 0) return NULL;
-    p += 6;
-    if (*p == '(') {
-        p += strcspn(p, ")");
-        if (!*p++) return NULL;
-    }
-    if (*p && !strchr(" ,)", *p)) return NULL;
-    p += strspn(p, " ");
-    p += strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-    return p + strspn(p, " ");
-}
-
-/* Outputs behind the arrow: "Tensor", "(Tensor, Tensor)", "()"; no arrow: one. -1: something
- * else. */
-static int dync__custom_nout(const char *schema)
-{
-    const char *p = strstr(schema, "->");
-    int n = 0;
-    if (!p) return 1;
-    p += 2 + strspn(p + 2, " ");
-    bool several = *p == '(';
-    if (several) p += 1 + strspn(p + 1, " ");
-    for (; !(several && n == 0 && *p == ')'); p++) {
-        if (!(p = dync__custom_result_type(p)) || ++n > DYNC__MAX_OUT) return -1;
-        if (!several || *p != ',') break;
-    }
-    if (several && *p++ != ')') return -1;
-    return p[strspn(p, " ")] ? -1 : n;
-}
-
-static dync_status dync__custom_fill(dync__custom_row *c, const char *name, const char *schema,
-                                     const char *doc)
-{
-    const char *colons = strstr(name, "::");
-    dync__str fx = {0};
-    dync__str_addf(&fx, "torch.ops.%.*s.%s", (int)(colons - name), name, colons + 2);
-    c->name = dync__strdup(name);
-    c->schema = dync__strdup(schema);
-    c->fx = fx.failed ? NULL : dync__strdup(dync__str_get(&fx));
-    dync__str_free(&fx);
-    if (!c->name || !c->schema || !c->fx) return DYNC_ERR_MEMORY;
-    c->row = (dync__op_row){
-        .name = c->name,
-        .schema = c->schema,
-        .cls = DYNC__KERNEL,
-        .nout = dync__custom_nout(schema),
-        .inplace_of = -1,
-        .infer = dync__i_custom,
-        .decompose = dync__d_custom,
-        .fx = c->fx,
-        .doc = doc,
-        .flags = DYNC__OP_OPAQUE | DYNC__OP_PRIVATE |
-                 (strchr(schema, '!') || dync__custom_nout(schema) == 0 ? DYNC__OP_WRITES : 0u)};
-    if (c->row.nout >= 0) return DYNC_OK;
-    return dync__fail(DYNC_ERR_VALUE,
-                      "dync_op_register: %s%s: expected at most %d outputs, each a Tensor", name,
-                      schema, (int)DYNC__MAX_OUT);
-}
-
-DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl,
-                                      dync_function meta, void *user)
-{
-    dync__custom_row *c = dync__calloc(sizeof *c);
-    if (!c) return DYNC_ERR_MEMORY;
-    c->impl = impl;
-    c->meta = meta;
-    c->user = user;
-    dync_status status = dync__custom_fill(c, name, schema, "an operator of the user's");
-    dync__at_shutdown(dync__customs_free);
-    dync__lock(&dync__customs.lock);
-    if (status == DYNC_OK && dync__customs.n == DYNC__MAX_CUSTOM)
-        status = dync__fail(DYNC_ERR_VALUE, "dync_op_register: more than %d operators",
-                            (int)DYNC__MAX_CUSTOM);
-    if (status == DYNC_OK) {
-        dync__customs.at[dync__customs.n] = c;
-        DYNC__ATOMIC_STORE(&dync__customs.n, dync__customs.n + 1);
-    }
-    dync__unlock(&dync__customs.lock);
-    if (status != DYNC_OK) dync__custom_free(c);
-    return status;
-}
-
-/* ---- trace_wrapped: a hook's function as one node; its result has the argument's form -------- */
-
-DYNC__FN int dync__hook_number(dync_hook fn, void *user)
-{
-    dync__hook_pair pair = {fn, user};
-    dync__at_shutdown(dync__customs_free);
-    dync__lock(&dync__customs.lock);
-    int i = 0, n = dync__customs.hook.n;
-    while (i < n && !(dync__customs.hook.at[i].fn == fn && dync__customs.hook.at[i].user == user))
-        i++;
-    if (i == n && !dync__vec_push(&dync__customs.hook, pair)) i = -1;
-    dync__unlock(&dync__customs.lock);
-    return i;
-}
-
-DYNC__FN dync_status dync__d_trace_wrapped(dync__opcall *call)
-{
-    dync__hook_pair pair = {NULL, NULL};
-    int64_t i = call->args[1].as.i;
-    dync__lock(&dync__customs.lock);
-    if (i >= 0 && i < dync__customs.hook.n) pair = dync__customs.hook.at[i];
-    dync__unlock(&dync__customs.lock);
-    if (!pair.fn)
-        return dync__fail(DYNC_ERR_VALUE, "trace_wrapped: the function belongs to "
-                                          "another program");
-    dync_tensor *grad = dync__handle(call->args[0].as.t);
-    bool off = dync__tls.grad_enabled_off;
-    uint64_t errors = dync__error_count();
-    dync_scope scope = dync_scope_begin();
-    dync__tls.grad_enabled_off = true;
-    dync_tensor *r = pair.fn(grad, pair.user);
-    dync__tls.grad_enabled_off = off;
-    dync__tensor *t = dync__error_count() != errors ? NULL : dync__open(r ? r : grad);
-    if (t) dync__ref(t);
-    dync_scope_end(&scope);
-    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
-    call->out[0] = t;
-    call->nout = 1;
-    return DYNC_OK;
-}
-DYNC__WARM
 
 /* ==== op/args.c ==================================================================================== */
 /* op/args.c: arguments of operator calls: from public values, as numbers. After op.h, before
@@ -41371,3069 +41103,400 @@ DYNC__FN int dync__opcall_tensors(const dync__opcall *call, dync__tensor **out, 
     }
     return n;
 }
-DYNC__PLAIN
-
-/* ==== op/chain.h =================================================================================== */
-/* op/chain.h: a chain of operator calls, for decompositions. After rows.h; private to op/.
- *
- * A chain is sticky: after the first failure nothing more is called and every call returns NULL, so
- * a decomposition reads like its formula and is checked once, by dync__chain_end. What the calls
- * make lives as long as the chain. */
-#ifndef DYNC__CHAIN_H
-#define DYNC__CHAIN_H
-
-typedef dync__tensor dync__dt;
-typedef struct dync__chain {
-    dync_status status;
-    DYNC__VEC(dync__tensor *) made;
-} dync__chain;
-
-DYNC__FN void dync__chain_call(dync__chain *, int op, int nargs, dync__arg *args, dync__dt **out);
-/* the status of a dync__fail */
-DYNC__FN void dync__chain_fail(dync__chain *, dync_status);
-DYNC__FN dync__dt *dync__chain1(dync__chain *, int op, dync__dt *);
-DYNC__FN dync__dt *dync__chain2(dync__chain *, int op, dync__arg, dync__arg);
-DYNC__FN dync__dt *dync__chain3(dync__chain *, int op, dync__arg, dync__arg, dync__arg);
-DYNC__FN dync__dt *dync__chain_tt(dync__chain *, int op, dync__dt *, dync__dt *);
-DYNC__FN dync__dt *dync__chain_tf(dync__chain *, int op, dync__dt *, double);
-DYNC__FN dync__dt *dync__chain_ti(dync__chain *, int op, dync__dt *, int64_t);
-DYNC__FN dync__dt *dync__chain_shape(dync__chain *, int op, dync__dt *, int n,
-                                     const int64_t *shape);
-DYNC__FN dync__dt *dync__chain_reduce(dync__chain *, int op, dync__dt *, int n, const int64_t *dims,
-                                      bool keepdim);
-DYNC__FN dync__dt *dync__chain_dtype(dync__chain *, dync__dt *, int dtype);
-/* halves as f32, others as they are; NULL stays NULL */
-DYNC__FN dync__dt *dync__chain_wide(dync__chain *, dync__dt *);
-DYNC__FN dync__dt *dync__chain_slice(dync__chain *, dync__dt *, int64_t dim, int64_t start,
-                                     int64_t end);
-DYNC__FN dync__dt *dync__chain_cat(dync__chain *, int n, dync__arg *list, int64_t dim);
-DYNC__FN dync__dt *dync__chain_mean(dync__chain *, dync__dt *); /* of all elements */
-DYNC__FN dync__dt *dync__chain_one_minus(dync__chain *, dync__dt *);
-DYNC__FN dync__dt *dync__chain_where(dync__chain *, dync__dt *condition, dync__arg yes,
-                                     dync__arg no);
-/* Ends the chain: results go out with a reference each, everything else is let go. */
-DYNC__FN dync_status dync__chain_end(dync__chain *, dync__opcall *, dync__dt *result);
-DYNC__FN dync_status dync__chain_end_n(dync__chain *, dync__opcall *, int n,
-                                       dync__dt *const *result);
-
-/* argument i if it is a tensor, else NULL */
-DYNC__FN dync__dt *dync__dt_arg(const dync__opcall *, int i);
-/* argument 0, which must be one */
-DYNC__FN dync_status dync__dt_self(const dync__opcall *, dync__dt **out);
-#endif
 DYNC__COLD
 
-/* ==== op/chain.c =================================================================================== */
-/* op/chain.c: chains of operator calls, and inference of composite operators by running their
- * decomposition over fakes. After lower_nn.c, before decompose.c. */
-
-static void dync__chain_keep(dync__chain *c, dync__tensor *t)
-{
-    if (dync__vec_push(&c->made, t)) return;
-    dync__unref(t);
-    c->status = DYNC_ERR_MEMORY;
-}
-
-/* Runs an operator; its outputs live as long as the chain. Nothing happens after a failure. */
-DYNC__FN void dync__chain_call(dync__chain *c, int op, int nargs, dync__arg *args, dync__dt **out)
-{
-    int nout = dync__op_info(op)->nout;
-    for (int i = 0; i < nout; i++) out[i] = NULL;
-    if (c->status != DYNC_OK) return;
-    c->status = dync__op_run(op, nargs, args, out);
-    for (int i = 0; i < nout; i++) {
-        if (c->status == DYNC_OK)
-            dync__chain_keep(c, out[i]);
-        else
-            dync__unref(out[i]);
-    }
-    if (c->status != DYNC_OK)
-        for (int i = 0; i < nout; i++) out[i] = NULL;
-}
-
-DYNC__FN dync__dt *dync__chain1(dync__chain *c, int op, dync__dt *a)
-{
-    dync__arg args[1] = {dync__arg_t(a)};
-    dync__dt *out;
-    dync__chain_call(c, op, 1, args, &out);
-    return out;
-}
-DYNC__FN dync__dt *dync__chain2(dync__chain *c, int op, dync__arg a, dync__arg b)
-{
-    dync__arg args[2] = {a, b};
-    dync__dt *out;
-    dync__chain_call(c, op, 2, args, &out);
-    return out;
-}
-DYNC__FN dync__dt *dync__chain3(dync__chain *c, int op, dync__arg a, dync__arg b, dync__arg d)
-{
-    dync__arg args[3] = {a, b, d};
-    dync__dt *out;
-    dync__chain_call(c, op, 3, args, &out);
-    return out;
-}
-DYNC__FN dync__dt *dync__chain_tt(dync__chain *c, int op, dync__dt *a, dync__dt *b)
-{
-    return dync__chain2(c, op, dync__arg_t(a), dync__arg_t(b));
-}
-DYNC__FN dync__dt *dync__chain_tf(dync__chain *c, int op, dync__dt *a, double x)
-{
-    return dync__chain2(c, op, dync__arg_t(a), dync__arg_f(x));
-}
-DYNC__FN dync__dt *dync__chain_ti(dync__chain *c, int op, dync__dt *a, int64_t i)
-{
-    return dync__chain2(c, op, dync__arg_t(a), dync__arg_i(i));
-}
-DYNC__FN dync__dt *dync__chain_shape(dync__chain *c, int op, dync__dt *a, int n,
-                                     const int64_t *shape)
-{
-    return dync__chain2(c, op, dync__arg_t(a), dync__arg_dims(n, shape));
-}
-/* sum, mean, amax ... over the dims given, or all */
-DYNC__FN dync__dt *dync__chain_reduce(dync__chain *c, int op, dync__dt *a, int n,
-                                      const int64_t *dims, bool keepdim)
-{
-    return dync__chain3(c, op, dync__arg_t(a), dync__arg_dims(n, dims), dync__arg_b(keepdim));
-}
-DYNC__FN dync__dt *dync__chain_dtype(dync__chain *c, dync__dt *a, int dtype)
-{
-    return !a || a->dtype == dtype
-               ? a
-               : dync__chain2(c, DYNC__OP_to_dtype, dync__arg_t(a), dync__arg_dtype(dtype));
-}
-
-DYNC__FN dync__dt *dync__chain_wide(dync__chain *c, dync__dt *x)
-{
-    const dync__dtype_row *row = x ? dync__dtype_info(x->dtype) : NULL;
-    return row && row->kind == 'f' && row->bytes == 2 ? dync__chain_dtype(c, x, DYNC_F32) : x;
-}
-
-/* Ends the chain: results (made by it, or arguments) go out with a reference each, everything else
- * is let go. */
-DYNC__FN dync_status dync__chain_end_n(dync__chain *c, dync__opcall *call, int n,
-                                       dync__dt *const *result)
-{
-    for (int i = 0; i < n && c->status == DYNC_OK; i++)
-        if (!result[i]) c->status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
-    for (int i = 0; i < n && c->status == DYNC_OK; i++) {
-        dync__ref(result[i]);
-        call->out[i] = result[i];
-    }
-    if (c->status == DYNC_OK) call->nout = n;
-    for (int i = 0; i < c->made.n; i++) dync__unref(c->made.at[i]);
-    dync__vec_free(&c->made);
-    return c->status;
-}
-DYNC__FN dync_status dync__chain_end(dync__chain *c, dync__opcall *call, dync__dt *result)
-{
-    return dync__chain_end_n(c, call, 1, &result);
-}
-
-DYNC__FN dync__dt *dync__dt_arg(const dync__opcall *call, int i)
-{
-    return i < call->nargs && call->args[i].kind == DYNC__A_TENSOR ? call->args[i].as.t : NULL;
-}
-/* Argument 0, which every composite here has. */
-DYNC__FN dync_status dync__dt_self(const dync__opcall *call, dync__dt **out)
-{
-    return dync__infer_tensor(call, 0, out);
-}
-
-DYNC__FN dync__dt *dync__chain_slice(dync__chain *c, dync__dt *x, int64_t dim, int64_t start,
-                                     int64_t end)
-{
-    dync__arg args[5] = {dync__arg_t(x), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end),
-                         dync__arg_i(1)};
-    dync__dt *out;
-    dync__chain_call(c, DYNC__OP_slice, 5, args, &out);
-    return out;
-}
-
-DYNC__FN dync__dt *dync__chain_cat(dync__chain *c, int n, dync__arg *list, int64_t dim)
-{
-    dync__arg l = {.kind = DYNC__A_LIST, .n = n, .as = {.list = list}};
-    return dync__chain2(c, DYNC__OP_cat, l, dync__arg_i(dim));
-}
-
-DYNC__FN dync__dt *dync__chain_mean(dync__chain *c, dync__dt *x)
-{
-    return dync__chain_reduce(c, DYNC__OP_mean, x, 0, NULL, false);
-}
-
-DYNC__FN dync__dt *dync__chain_one_minus(dync__chain *c, dync__dt *x)
-{
-    return dync__chain2(c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(x));
-}
-
-DYNC__FN dync__dt *dync__chain_where(dync__chain *c, dync__dt *condition, dync__arg yes,
-                                     dync__arg no)
-{
-    return dync__chain3(c, DYNC__OP_where, dync__arg_t(condition), yes, no);
-}
-
-DYNC__FN void dync__chain_fail(dync__chain *c, dync_status status)
-{
-    if (c->status == DYNC_OK) c->status = status;
-}
-
-/* ---- inference by decomposition -------------------------------------------------------------- */
-
-static dync_status dync__composite_bottom(dync__handler *self, dync__opcall *call)
-{
-    (void)self;
-    return dync__op_fake(call);
-}
-
-/* What a composite gives is what its decomposition gives: it runs with nothing above and inference
- * alone below, so that no element is computed, nothing is recorded, and the strides are those of
- * the real thing. */
-static dync_status dync__composite_run(const dync__opcall *call, dync__info *out)
-{
-    dync__handler bottom = {.call = dync__composite_bottom};
-    dync__tensor *arg[DYNC__MAX_ARGS];
-    dync__opcall run = *call;
-    if (!dync__op_state_get()) return DYNC_ERR_MEMORY;
-    dync__handler *top = dync__handler_swap(NULL), *old = dync__bottom_swap(&bottom);
-    bool off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
-    dync_status status = call->row->decompose(&run);
-    dync__tls.grad_enabled_off = off;
-    dync__bottom_swap(old);
-    dync__handler_swap(top);
-    if (status != DYNC_OK) return status;
-    int n = DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS);
-    for (int i = 0; i < run.nout; i++) {
-        const dync__tensor *t = run.out[i];
-        out[i] = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
-        for (int a = 0; a < n && out[i].alias < 0; a++)
-            if (arg[a]->storage == t->storage) {
-                out[i].alias = a;
-                out[i].view = t != arg[a];
-            }
-        dync__unref(run.out[i]);
-    }
-    return DYNC_OK;
-}
-
-static bool dync__composite_has_tokens(const dync__opcall *call)
-{
-    dync__tensor *arg[DYNC__MAX_ARGS];
-    int n = dync__tls.syms
-                ? DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS)
-                : 0;
-    for (int i = 0; i < n; i++)
-        if (dync__layout_has_tokens(&arg[i]->lay)) return true;
-    return false;
-}
-
-static void dync__composite_specialise(const dync__opcall *call)
-{
-    dync__tensor *arg[DYNC__MAX_ARGS];
-    int n = DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS);
-    for (int i = 0; i < n; i++) {
-        dync__layout_number(&arg[i]->lay);
-        arg[i]->numel = dync__sz_number(arg[i]->numel);
-    }
-}
-
-/* Most decompositions pass symbolic sizes on or compare them. One that computes with them as
- * numbers makes sizes that are none: then the sizes of its arguments are made numbers, which is
- * guarded, and it runs again. */
-DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out)
-{
-    if (DYNC__LIKELY(!dync__composite_has_tokens(call))) return dync__composite_run(call, out);
-    dync__error_guard guard;
-    uint64_t errors = dync__error_count();
-    dync__error_guard_begin(&guard);
-    dync_status status = dync__composite_run(call, out);
-    dync__error_slot inner = dync__error_guard_end(&guard);
-    if (status == DYNC_OK || inner.status == DYNC_ERR_MEMORY) {
-        if (status != DYNC_OK) dync__error_raise(&inner);
-        return status;
-    }
-    dync__tls.error_count = errors;
-    dync__composite_specialise(call);
-    return dync__composite_run(call, out);
-}
-
-/* ==== op/decompose.c =============================================================================== */
-/* op/decompose.c: composite operators, written as calls of other operators. After lower_nn.c,
- * before dispatch.c.
+/* ==== op/infer.c =================================================================================== */
+/* op/infer.c: inference: shapes, dtypes, strides and argument errors, which every row's infer
+ * function gives: what they share, and what holds for all rows. After args.c; the rows' functions
+ * stand in infer_*.c.
  *
- * Every step goes through dync__op_run, so the tape and tracers see it: one text serves eager mode,
- * gradients and AOT. The formulas are those of PyTorch's decompositions
- * (torch/_decomp/decompositions.py, aten/src/ATen/native). */
-
-/* ---- shapes ---------------------------------------------------------------------------------- */
-
-/* reshape and its kin: infer has found the shape, and whether it can be a view. */
-static dync_status dync__decompose_reshape(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__info info;
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__op_infer(call, &info));
-    if (info.alias < 0) x = dync__chain1(&c, DYNC__OP__clone_contiguous, x);
-    return dync__chain_end(&c, call,
-                           dync__chain_shape(&c, DYNC__OP_view, x, info.lay.ndim, info.lay.shape));
-}
-DYNC__FN dync_status dync__d_reshape(dync__opcall *call) { return dync__decompose_reshape(call); }
-DYNC__FN dync_status dync__d_flatten(dync__opcall *call) { return dync__decompose_reshape(call); }
-DYNC__FN dync_status dync__d_unflatten(dync__opcall *call) { return dync__decompose_reshape(call); }
-DYNC__FN dync_status dync__d_view_as(dync__opcall *call) { return dync__decompose_reshape(call); }
-
-DYNC__FN dync_status dync__d_expand_as(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__info info;
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__op_infer(call, &info));
-    return dync__chain_end(
-        &c, call, dync__chain_shape(&c, DYNC__OP_expand, x, info.lay.ndim, info.lay.shape));
-}
-
-DYNC__FN dync_status dync__d_contiguous(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    return dync__chain_end(
-        &c, call,
-        dync__layout_is_contiguous(&x->lay) ? x : dync__chain1(&c, DYNC__OP__clone_contiguous, x));
-}
-
-DYNC__FN dync_status dync__d_narrow(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__info info;
-    dync__dt *x;
-    int dim;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__op_infer(call, &info));
-    DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), x->lay.ndim, &dim));
-    int64_t start = call->args[2].as.i < 0 ? dync__sz_add(call->args[2].as.i, x->lay.shape[dim])
-                                           : call->args[2].as.i;
-    return dync__chain_end(
-        &c, call, dync__chain_slice(&c, x, dim, start, dync__sz_add(start, call->args[3].as.i)));
-}
-
-/* Each dim by a view [before, 1, it and after], expanded and folded back: three dims whatever the
- * rank. */
-DYNC__FN dync_status dync__d_repeat(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    int64_t shape[DYNC_MAX_DIMS];
-    bool copied = false;
-    DYNC__TRY(dync__dt_self(call, &x));
-    int n = call->args[1].n, lead = n - x->lay.ndim;
-    for (int d = 0; d < n; d++) shape[d] = d < lead ? 1 : x->lay.shape[d - lead];
-    if (lead) x = dync__chain_shape(&c, DYNC__OP_reshape, x, n, shape);
-    for (int d = 0; d < n; d++) {
-        int64_t times = call->args[1].as.dims[d], three[3] = {1, 1, 1};
-        if (times == 1) continue;
-        for (int k = 0; k < n; k++)
-            three[k < d ? 0 : 2] = dync__sz_mul(three[k < d ? 0 : 2], shape[k]);
-        x = dync__chain_shape(&c, DYNC__OP_reshape, x, 3, three);
-        three[1] = times;
-        x = dync__chain_shape(&c, DYNC__OP_expand, x, 3, three);
-        x = dync__chain1(&c, DYNC__OP__clone_contiguous, x);
-        shape[d] = dync__sz_mul(shape[d], times);
-        x = dync__chain_shape(&c, DYNC__OP_view, x, n, shape);
-        copied = true;
-    }
-    if (!copied) x = dync__chain1(&c, DYNC__OP__clone_contiguous, x);
-    return dync__chain_end(&c, call, x);
-}
-
-static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, int64_t dim_arg)
-{
-    int dim;
-    if (!x || x->numel == 0 || x->lay.ndim == 0) return x;
-    if (dync__dim_wrap((int)dim_arg, x->lay.ndim, &dim) != DYNC_OK) return x;
-    int64_t size = x->lay.shape[dim],
-            start = dync__sz_mod(dync__sz_sub(size, dync__any_token(size, shift)
-                                                        ? dync__sz_mod(shift, size)
-                                                        : shift % size),
-                                 size);
-    if (start == 0) return x;
-    dync__dt *tail = dync__chain_slice(c, x, dim, start, size),
-             *head = dync__chain_slice(c, x, dim, 0, start);
-    dync__arg list[2] = {dync__arg_t(tail), dync__arg_t(head)};
-    return dync__chain_cat(c, 2, list, dim);
-}
-
-DYNC__FN dync_status dync__d_roll(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *y;
-    const dync__arg *shifts = &call->args[1], *dims = &call->args[2];
-    int64_t all = -1;
-    DYNC__TRY(dync__dt_self(call, &x));
-    y = dims->n ? x : dync__chain_shape(&c, DYNC__OP_reshape, x, 1, &all);
-    for (int i = 0; i < shifts->n; i++)
-        y = dync__chain_roll(&c, y, shifts->as.dims[i], dims->n ? dims->as.dims[i] : 0);
-    if (!dims->n) y = dync__chain_shape(&c, DYNC__OP_reshape, y, x->lay.ndim, x->lay.shape);
-    if (y && y->storage == x->storage) y = dync__chain1(&c, DYNC__OP__clone_contiguous, y);
-    return dync__chain_end(&c, call, y);
-}
-
-DYNC__FN dync_status dync__d_stack(dync__opcall *call)
-{
-    dync__chain c = {0};
-    const dync__arg *in = &call->args[0];
-    dync__info info;
-    int dim;
-    DYNC__TRY(dync__op_infer(call, &info));
-    DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), info.lay.ndim, &dim));
-    dync__arg *list = dync__alloc((size_t)in->n * sizeof *list);
-    if (!list) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < in->n; i++)
-        list[i] = dync__arg_t(dync__chain_ti(&c, DYNC__OP_unsqueeze, in->as.list[i].as.t, dim));
-    dync__dt *y = dync__chain_cat(&c, in->n, list, dim);
-    dync__free(list, (size_t)in->n * sizeof *list);
-    return dync__chain_end(&c, call, y);
-}
-
-DYNC__FN dync_status dync__d_take_along_dim(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__info info;
-    dync__dt *x, *index = dync__dt_arg(call, 1);
-    int dim;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__op_infer(call, &info));
-    DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[2]), x->lay.ndim, &dim));
-    int64_t shape[DYNC_MAX_DIMS];
-    memcpy(shape, info.lay.shape, sizeof shape);
-    if (x->lay.shape[dim] != 0)
-        index = dync__chain_ti(&c, DYNC__OP_remainder, index,
-                               x->lay.shape[dim]); /* negative ones from the end */
-    index = dync__chain_shape(&c, DYNC__OP_expand, index, info.lay.ndim, shape);
-    shape[dim] = x->lay.shape[dim];
-    x = dync__chain_shape(&c, DYNC__OP_expand, x, info.lay.ndim, shape);
-    return dync__chain_end(
-        &c, call,
-        dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim), dync__arg_t(index)));
-}
-
-DYNC__FN dync_status dync__d_argsort(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *both[2];
-    dync__chain_call(&c, DYNC__OP_sort, 3, call->args, both);
-    return dync__chain_end(&c, call, both[1]);
-}
-
-/* ---- products -------------------------------------------------------------------------------- */
-
-/* x as a batch of matrices [B, rows, cols], broadcast to the batch dims of shape. */
-static dync__dt *dync__chain_batch(dync__chain *c, dync__dt *x, int n_batch, const int64_t *batch)
-{
-    int64_t full[DYNC_MAX_DIMS], flat[3] = {1, 0, 0};
-    if (!x) return NULL;
-    for (int i = 0; i < n_batch; i++) {
-        full[i] = batch[i];
-        flat[0] = dync__sz_mul(flat[0], batch[i]);
-    }
-    for (int i = 0; i < 2; i++) full[n_batch + i] = flat[1 + i] = x->lay.shape[x->lay.ndim - 2 + i];
-    x = dync__chain_shape(c, DYNC__OP_expand, x, n_batch + 2, full);
-    return dync__chain_shape(c, DYNC__OP_reshape, x, 3, flat);
-}
-
-/* [.., M, K] times a matrix or vector: the leading dims are rows. */
-static dync__dt *dync__chain_fold(dync__chain *c, dync__dt *a, dync__dt *b, const dync__info *out)
-{
-    int64_t rows[2] = {1, a->lay.shape[a->lay.ndim - 1]};
-    for (int i = 0; i < a->lay.ndim - 1; i++) rows[0] = dync__sz_mul(rows[0], a->lay.shape[i]);
-    a = dync__chain_shape(c, DYNC__OP_reshape, a, 2, rows);
-    a = dync__chain_tt(c, b->lay.ndim == 1 ? DYNC__OP_mv : DYNC__OP_mm, a, b);
-    return dync__chain_shape(c, DYNC__OP_view, a, out->lay.ndim, out->lay.shape);
-}
-
-DYNC__FN dync_status dync__d_matmul(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *a = dync__dt_arg(call, 0), *b = dync__dt_arg(call, 1), *y;
-    dync__info info;
-    DYNC__TRY(dync__op_infer(call, &info));
-    int na = a->lay.ndim, nb = b->lay.ndim;
-    if (na <= 2 && nb == 1)
-        return dync__chain_end(&c, call,
-                               dync__chain_tt(&c, na == 1 ? DYNC__OP_dot : DYNC__OP_mv, a, b));
-    if (na == 2 && nb == 2) return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mm, a, b));
-    if (na == 1 && nb == 2) {
-        y = dync__chain_tt(&c, DYNC__OP_mm, dync__chain_ti(&c, DYNC__OP_unsqueeze, a, 0), b);
-        return dync__chain_end(&c, call, dync__chain_ti(&c, DYNC__OP_squeeze, y, 0));
-    }
-    if (nb <= 2) return dync__chain_end(&c, call, dync__chain_fold(&c, a, b, &info));
-    int n_batch = info.lay.ndim - (na > 1) - (nb > 1);
-    if (na == 1) a = dync__chain_ti(&c, DYNC__OP_unsqueeze, a, 0);
-    a = dync__chain_batch(&c, a, n_batch, info.lay.shape);
-    b = dync__chain_batch(&c, b, n_batch, info.lay.shape);
-    y = dync__chain_tt(&c, DYNC__OP_bmm, a, b);
-    return dync__chain_end(&c, call,
-                           dync__chain_shape(&c, DYNC__OP_view, y, info.lay.ndim, info.lay.shape));
-}
-
-/* addmm on rows; other ranks by way of views. */
-DYNC__FN dync_status dync__d_linear(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x = dync__dt_arg(call, 0), *w = dync__dt_arg(call, 1), *bias = dync__dt_arg(call, 2),
-             *y = x;
-    dync__info info;
-    DYNC__TRY(dync__op_infer(call, &info));
-    int n = x->lay.ndim;
-    bool each_row = bias && w->lay.ndim == 2 && bias->lay.ndim == 1 &&
-                    dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]);
-    if (!each_row) {
-        y = dync__chain_tt(&c, DYNC__OP_matmul, x,
-                           w->lay.ndim == 1 ? w : dync__chain1(&c, DYNC__OP_t, w));
-        return dync__chain_end(&c, call, bias ? dync__chain_tt(&c, DYNC__OP_add, y, bias) : y);
-    }
-    int64_t rows[2] = {1, x->lay.shape[n - 1]};
-    for (int i = 0; i < n - 1; i++) rows[0] = dync__sz_mul(rows[0], x->lay.shape[i]);
-    if (n != 2) y = dync__chain_shape(&c, DYNC__OP_reshape, y, 2, rows);
-    w = dync__chain1(&c, DYNC__OP_t, w);
-    y = dync__chain3(&c, DYNC__OP_addmm, dync__arg_t(bias), dync__arg_t(y), dync__arg_t(w));
-    if (n != 2) y = dync__chain_shape(&c, DYNC__OP_view, y, info.lay.ndim, info.lay.shape);
-    return dync__chain_end(&c, call, y);
-}
-
-DYNC__FN dync_status dync__d_outer(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *a = dync__dt_arg(call, 0), *b = dync__dt_arg(call, 1);
-    a = dync__chain_ti(&c, DYNC__OP_unsqueeze, a, 1);
-    b = dync__chain_ti(&c, DYNC__OP_unsqueeze, b, 0);
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, a, b));
-}
-
-/* ---- layers ---------------------------------------------------------------------------------- */
-
-DYNC__FN dync_status dync__d_conv2d(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *y;
-    dync__arg args[7];
-    DYNC__TRY(dync__dt_self(call, &x));
-    memcpy(args, call->args, sizeof args);
-    if (x->lay.ndim == 3) args[0] = dync__arg_t(dync__chain_ti(&c, DYNC__OP_unsqueeze, x, 0));
-    dync__chain_call(&c, DYNC__OP_convolution, 7, args, &y);
-    if (x->lay.ndim == 3) y = dync__chain_ti(&c, DYNC__OP_squeeze, y, 0);
-    return dync__chain_end(&c, call, y);
-}
-
-DYNC__FN dync_status dync__d_max_pool2d(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *both[2];
-    dync__chain_call(&c, DYNC__OP_max_pool2d_with_indices, call->nargs, call->args, both);
-    return dync__chain_end(&c, call, both[0]);
-}
-
-/* Place i of n covers [floor(i size / n), ceil((i + 1) size / n)): where n does not divide the
- * size, a mean each, one dim after the other. */
-static dync__dt *dync__chain_pool_dim(dync__chain *c, dync__dt *x, int64_t dim, int64_t n)
-{
-    if (!x) return NULL;
-    int64_t size = dync__sz_number(x->lay.shape[dim]);
-    dync__arg *part = dync__calloc((size_t)n * sizeof *part);
-    if (!part) return dync__chain_fail(c, DYNC_ERR_MEMORY), NULL;
-    for (int64_t i = 0; i < n; i++) {
-        dync__dt *piece = dync__chain_slice(c, x, dim, i * size / n, ((i + 1) * size + n - 1) / n);
-        part[i] = dync__arg_t(dync__chain_reduce(c, DYNC__OP_mean, piece, 1, &dim, true));
-    }
-    x = dync__chain_cat(c, (int)n, part, dim);
-    dync__free(part, (size_t)n * sizeof *part);
-    return x;
-}
-
-DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *y;
-    dync__info info;
-    static const int64_t zero[2] = {0, 0};
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__op_infer(call, &info));
-    int n = x->lay.ndim;
-    const int64_t *from = x->lay.shape + n - 2, *to = info.lay.shape + n - 2;
-    if (to[0] == 0 || to[1] == 0 || x->lay.shape[n - 3] == 0) {
-        y = dync__chain_slice(&c, dync__chain_slice(&c, x, n - 2, 0, 1), n - 1, 0, 1);
-        y = dync__chain_shape(&c, DYNC__OP_expand, y, n, info.lay.shape);
-        return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP__clone_contiguous, y));
-    }
-    if (!dync__sz_eq(dync__sz_mod(from[0], to[0]), 0) ||
-        !dync__sz_eq(dync__sz_mod(from[1], to[1]), 0)) {
-        y = dync__chain_dtype(&c, x, x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32);
-        for (int d = 2; d >= 1; d--) y = dync__chain_pool_dim(&c, y, n - d, to[2 - d]);
-        return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
-    }
-    int64_t kernel[2] = {dync__sz_div(from[0], to[0]), dync__sz_div(from[1], to[1])};
-    dync__arg args[6] = {
-        call->args[0],           dync__arg_dims(2, kernel), dync__arg_dims(2, kernel),
-        dync__arg_dims(2, zero), dync__arg_b(false),        dync__arg_b(true)};
-    dync__chain_call(&c, DYNC__OP_avg_pool2d, 6, args, &y);
-    return dync__chain_end(&c, call, y);
-}
-
-DYNC__FN dync_status dync__d_layer_norm(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *all[3];
-    dync__chain_call(&c, DYNC__OP_native_layer_norm, call->nargs, call->args, all);
-    return dync__chain_end(&c, call, all[0]);
-}
-
-/* Every dim but the channels. */
-static int dync__decompose_stat_dims(const dync__dt *x, int64_t *dims)
-{
-    int n = 0;
-    for (int d = 0; d < x->lay.ndim; d++)
-        if (d != 1) dims[n++] = d;
-    return n;
-}
-
-/* A vector of channels as [1, C, 1, ...]. */
-static dync__dt *dync__chain_channels(dync__chain *c, dync__dt *v, const dync__dt *x)
-{
-    int64_t shape[DYNC_MAX_DIMS];
-    for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == 1 ? x->lay.shape[1] : 1;
-    return v ? dync__chain_shape(c, DYNC__OP_view, v, x->lay.ndim, shape) : NULL;
-}
-
-static dync__dt *dync__chain_empty(dync__chain *c, int dtype, int device)
-{
-    static const int64_t none = 0;
-    return dync__chain3(c, DYNC__OP_zeros, dync__arg_dims(1, &none), dync__arg_dtype(dtype),
-                        dync__arg_device(device));
-}
-
-/* (1 - momentum) * running + momentum * now */
-static dync__dt *dync__chain_running(dync__chain *c, dync__dt *running, dync__dt *now,
-                                     double momentum)
-{
-    dync__dt *old = dync__chain_tf(c, DYNC__OP_mul, running, 1 - momentum);
-    return dync__chain_dtype(
-        c, dync__chain_tt(c, DYNC__OP_add, old, dync__chain_tf(c, DYNC__OP_mul, now, momentum)),
-        running->dtype);
-}
-
-DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *w = dync__dt_arg(call, 1), *bias = dync__dt_arg(call, 2),
-                 *rm = dync__dt_arg(call, 3), *rv = dync__dt_arg(call, 4), *out[5];
-    int64_t dims[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__dt_self(call, &x));
-    /* an empty batch says nothing of the statistics */
-    bool training = call->args[5].as.i != 0, counted = training && x->numel;
-    double momentum = dync__arg_number(&call->args[6]), eps = dync__arg_number(&call->args[7]);
-    int n_dims = dync__decompose_stat_dims(x, dims),
-        wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    double n = x->lay.shape[1] ? dync__sf_of(dync__sz_div(x->numel, x->lay.shape[1])) : 0;
-    int64_t channels = x->lay.shape[1];
-    dync__dt *xw = dync__chain_dtype(&c, x, wide), *mean, *var, *invstd, *y;
-    if (training) {
-        dync__arg args[4] = {dync__arg_t(xw), dync__arg_dims(n_dims, dims), dync__arg_i(0),
-                             dync__arg_b(true)};
-        mean = dync__chain_reduce(&c, DYNC__OP_mean, xw, n_dims, dims, true);
-        dync__chain_call(&c, DYNC__OP_var, 4, args, &var);
-    } else {
-        mean = dync__chain_channels(&c, rm, x);
-        var = dync__chain_channels(&c, rv, x);
-    }
-    invstd = dync__chain1(&c, DYNC__OP_rsqrt, dync__chain_tf(&c, DYNC__OP_add, var, eps));
-    y = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_sub, xw, mean), invstd);
-    if (w) y = dync__chain_tt(&c, DYNC__OP_mul, y, dync__chain_channels(&c, w, x));
-    if (bias) y = dync__chain_tt(&c, DYNC__OP_add, y, dync__chain_channels(&c, bias, x));
-    out[0] = dync__chain_dtype(&c, y, x->dtype);
-    mean = training ? dync__chain_shape(&c, DYNC__OP_view, mean, 1, &channels) : NULL;
-    out[1] = training ? mean : dync__chain_empty(&c, wide, x->device);
-    out[2] = training ? dync__chain_shape(&c, DYNC__OP_view, invstd, 1, &channels)
-                      : dync__chain_empty(&c, wide, x->device);
-    if (training && (rm || rv))
-        var = dync__chain_tf(&c, DYNC__OP_mul,
-                             dync__chain_shape(&c, DYNC__OP_view, var, 1, &channels),
-                             dync__sf(DYNC__SF_DIV, n, dync__sf(DYNC__SF_SUB, n, 1)));
-    out[3] = !rm       ? dync__chain_empty(&c, wide, x->device)
-             : counted ? dync__chain_running(&c, rm, mean, momentum)
-                       : dync__chain1(&c, DYNC__OP_clone, rm);
-    out[4] = !rv       ? dync__chain_empty(&c, wide, x->device)
-             : counted ? dync__chain_running(&c, rv, var, momentum)
-                       : dync__chain1(&c, DYNC__OP_clone, rv);
-    return dync__chain_end_n(&c, call, 5, out);
-}
-
-/* The running statistics are no part of the gradient's graph. */
-DYNC__FN dync_status dync__d_batch_norm(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *all[5], *running[2] = {dync__dt_arg(call, 3), dync__dt_arg(call, 4)}, *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    if (x->lay.ndim == 1)
-        return dync__chain_end(
-            &c, call, dync__chain1(&c, DYNC__OP_clone, x)); /* empty: infer.c has seen to it */
-    dync__chain_call(&c, DYNC__OP__native_batch_norm_legit_functional, call->nargs, call->args,
-                     all);
-    bool off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
-    for (int i = 0; i < 2 && call->args[5].as.i; i++)
-        if (running[i]) dync__chain_tt(&c, DYNC__OP_copy_, running[i], all[3 + i]);
-    dync__tls.grad_enabled_off = off;
-    return dync__chain_end(&c, call, all[0]);
-}
-
-DYNC__FN dync_status dync__d_native_batch_norm_backward(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *g, *x = dync__dt_arg(call, 1), *w = dync__dt_arg(call, 2), *mean, *invstd, *out[3];
-    int64_t dims[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__dt_self(call, &g));
-    bool train = call->args[7].as.i != 0;
-    int n_dims = dync__decompose_stat_dims(x, dims),
-        wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    int stats = w ? w->dtype : wide;
-    double n = x->lay.shape[1] ? dync__sf_of(dync__sz_div(x->numel, x->lay.shape[1])) : 1;
-    mean = dync__chain_channels(&c, dync__dt_arg(call, train ? 5 : 3), x);
-    if (train)
-        invstd = dync__dt_arg(call, 6);
-    else
-        invstd = dync__chain1(&c, DYNC__OP_rsqrt,
-                              dync__chain_tf(&c, DYNC__OP_add, dync__dt_arg(call, 4),
-                                             dync__arg_number(&call->args[8])));
-    invstd = dync__chain_channels(&c, invstd, x);
-    dync__dt *gw = dync__chain_dtype(&c, g, wide),
-             *hat = dync__chain_tt(
-                 &c, DYNC__OP_mul,
-                 dync__chain_tt(&c, DYNC__OP_sub, dync__chain_dtype(&c, x, wide), mean), invstd);
-    dync__dt *sum_g = dync__chain_reduce(&c, DYNC__OP_sum, gw, n_dims, dims, true);
-    dync__dt *sum_gh = dync__chain_reduce(
-        &c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, gw, hat), n_dims, dims, true);
-    dync__dt *gx = gw;
-    if (train) {
-        gx = dync__chain_tt(&c, DYNC__OP_sub, gx,
-                            dync__chain_tf(&c, DYNC__OP_mul, sum_g, dync__sf(DYNC__SF_DIV, 1, n)));
-        gx = dync__chain_tt(
-            &c, DYNC__OP_sub, gx,
-            dync__chain_tt(&c, DYNC__OP_mul, hat,
-                           dync__chain_tf(&c, DYNC__OP_mul, sum_gh, dync__sf(DYNC__SF_DIV, 1, n))));
-    }
-    dync__dt *scale = w ? dync__chain_tt(&c, DYNC__OP_mul, invstd, dync__chain_channels(&c, w, x))
-                        : invstd;
-    out[0] = dync__chain_dtype(&c, dync__chain_tt(&c, DYNC__OP_mul, gx, scale), x->dtype);
-    out[1] = dync__chain_dtype(
-        &c, dync__chain_shape(&c, DYNC__OP_view, sum_gh, 1, &x->lay.shape[1]), stats);
-    out[2] = dync__chain_dtype(&c, dync__chain_shape(&c, DYNC__OP_view, sum_g, 1, &x->lay.shape[1]),
-                               stats);
-    return dync__chain_end_n(&c, call, 3, out);
-}
-
-DYNC__FN dync_status dync__d_dropout(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    double p = dync__arg_number(&call->args[1]);
-    DYNC__TRY(dync__dt_self(call, &x));
-    if (call->args[2].as.i == 0 || !(p > 0)) return dync__chain_end(&c, call, x);
-    if (p >= 1)
-        return dync__chain_end(
-            &c, call,
-            dync__chain_tt(&c, DYNC__OP_mul, x, dync__chain1(&c, DYNC__OP_zeros_like, x)));
-    dync__dt *keep = dync__chain_tf(&c, DYNC__OP_ge, dync__chain1(&c, DYNC__OP_rand_like, x), p);
-    return dync__chain_end(
-        &c, call,
-        dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, x, keep), 1 / (1 - p)));
-}
-
-DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *g, *index = dync__dt_arg(call, 1), *y;
-    int64_t all = -1;
-    DYNC__TRY(dync__dt_self(call, &g));
-    int64_t width = g->lay.shape[g->lay.ndim - 1], shape[2] = {call->args[2].as.i, width},
-            rows[2] = {index->numel, width};
-    y = dync__chain3(&c, DYNC__OP_zeros, dync__arg_dims(2, shape), dync__arg_dtype(g->dtype),
-                     dync__arg_device(g->device));
-    index = dync__chain_shape(&c, DYNC__OP_reshape, index, 1, &all);
-    g = dync__chain_shape(&c, DYNC__OP_reshape, g, 2, rows);
-    dync__arg args[4] = {dync__arg_t(y), dync__arg_i(0), dync__arg_t(index), dync__arg_t(g)};
-    dync__chain_call(&c, DYNC__OP_index_add, 4, args, &y);
-    return dync__chain_end(&c, call, y);
-}
-
-/* ---- pointwise, for gradients ---------------------------------------------------------------- */
-
-DYNC__FN dync_status dync__d_relu6(dync__opcall *call)
-{
-    dync__chain c = {0};
-    return dync__chain_end(
-        &c, call,
-        dync__chain3(&c, DYNC__OP_hardtanh, call->args[0], dync__arg_f(0), dync__arg_f(6)));
-}
-
-DYNC__FN dync_status dync__d_sigmoid_backward(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *g = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
-    dync__dt *rest = dync__chain2(&c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(y));
-    return dync__chain_end(
-        &c, call, dync__chain_tt(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, g, rest), y));
-}
-
-DYNC__FN dync_status dync__d_tanh_backward(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *g = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
-    dync__dt *rest = dync__chain2(&c, DYNC__OP_sub, dync__arg_i(1),
-                                  dync__arg_t(dync__chain_tt(&c, DYNC__OP_mul, y, y)));
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, g, rest));
-}
-
-/* A bool as 0 or 1 of a floating dtype: losses subtract it. */
-static dync__dt *dync__chain_counted(dync__chain *c, dync__dt *x, const dync__dt *other)
-{
-    return x && other && x->dtype == DYNC_BOOL ? dync__chain_dtype(c, x, other->dtype) : x;
-}
-
-static dync__dt *dync__chain_loss_gap(dync__chain *c, const dync__opcall *call)
-{
-    dync__dt *x = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
-    return dync__chain_tt(c, DYNC__OP_sub, dync__chain_counted(c, x, y),
-                          dync__chain_counted(c, y, x));
-}
-
-/* ---- norms and losses ------------------------------------------------------------------------ */
-
-/* The 2-norm keeps away from sqrt's infinite slope at 0: its gradient there is 0, as in PyTorch. */
-static dync__dt *dync__chain_norm2(dync__chain *c, dync__dt *x, int n, const int64_t *dims,
-                                   bool keepdim)
-{
-    dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, dync__chain_tt(c, DYNC__OP_mul, x, x), n,
-                                     dims, keepdim);
-    dync__dt *zero = dync__chain_ti(c, DYNC__OP_eq, s, 0);
-    s = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(zero), dync__arg_i(1));
-    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sqrt, s)),
-                        dync__arg_t(zero), dync__arg_i(0));
-}
-
-/* sum(a ** p) ** (1 / p) of a = abs(x), p not 0 and finite. A power of zero has no slope here, as
- * in PyTorch: it is infinite, or NaN once the other power's is multiplied with it. So zeros are
- * kept away from pow, and what it makes of them is put back. */
-static dync__dt *dync__chain_norm_p(dync__chain *c, dync__dt *a, double p, int n,
-                                    const int64_t *dims, bool keepdim)
-{
-    const double inf = HUGE_VAL, of_zero = p > 0 ? 0 : inf;
-    dync__dt *zero = p < 1 ? dync__chain_ti(c, DYNC__OP_eq, a, 0) : NULL;
-    if (zero)
-        a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero),
-                         dync__arg_i(1));
-    a = dync__chain_tf(c, DYNC__OP_pow, a, p);
-    if (zero)
-        a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero),
-                         dync__arg_f(of_zero));
-    dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, a, n, dims, keepdim),
-             *none = dync__chain_ti(c, DYNC__OP_eq, s, 0);
-    s = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(none), dync__arg_i(1));
-    s = dync__chain_tf(c, DYNC__OP_pow, s, 1 / p);
-    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(none),
-                        dync__arg_f(of_zero));
-}
-
-/* How many are not zero. By way of sgn, whose gradient is zero: the result has a history. */
-static dync__dt *dync__chain_norm0(dync__chain *c, dync__dt *x, int n, const int64_t *dims,
-                                   bool keepdim)
-{
-    dync__dt *one = dync__chain3(c, DYNC__OP_masked_fill,
-                                 dync__arg_t(dync__chain1(c, DYNC__OP_sgn, x)),
-                                 dync__arg_t(dync__chain_ti(c, DYNC__OP_ne, x, 0)), dync__arg_i(1));
-    return dync__chain_reduce(c, DYNC__OP_sum, one, n, dims, keepdim);
-}
-
-DYNC__FN dync_status dync__d_norm(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *y;
-    double p = dync__arg_number(&call->args[1]);
-    int n = call->args[2].n;
-    const int64_t *dims = call->args[2].as.dims;
-    bool keepdim = call->args[3].as.i != 0;
-    DYNC__TRY(dync__dt_self(call, &x));
-    int dtype = x->dtype, wide = dync__dtype_info(dtype)->bytes == 2 ? DYNC_F32 : dtype,
-        place = p > 0 ? DYNC__OP_amax : DYNC__OP_amin;
-    /* squares of halves overflow */
-    x = dync__chain_dtype(&c, x, wide);
-    if (p >= 2 && p <= 2)
-        y = dync__chain_norm2(&c, x, n, dims, keepdim);
-    else if (p >= 0 && p <= 0)
-        y = dync__chain_norm0(&c, x, n, dims, keepdim);
-    else {
-        bool whole = p > DBL_MAX || p < -DBL_MAX, plain = p >= 1 && p <= 1;
-        x = dync__chain1(&c, DYNC__OP_abs, x);
-        y = whole || plain
-                ? dync__chain_reduce(&c, whole ? place : DYNC__OP_sum, x, n, dims, keepdim)
-                : dync__chain_norm_p(&c, x, p, n, dims, keepdim);
-    }
-    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, dtype));
-}
-
-static dync_status dync__decompose_extreme(dync__opcall *call, int op)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    return dync__chain_end(&c, call, dync__chain_reduce(&c, op, x, 0, NULL, false));
-}
-DYNC__FN dync_status dync__d_max(dync__opcall *call)
-{
-    return dync__decompose_extreme(call, DYNC__OP_amax);
-}
-DYNC__FN dync_status dync__d_min(dync__opcall *call)
-{
-    return dync__decompose_extreme(call, DYNC__OP_amin);
-}
-
-DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *gap = dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 0), dync__dt_arg(call, 1));
-    return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_abs, gap)));
-}
-
-DYNC__FN dync_status dync__d_mse_loss(dync__opcall *call)
-{
-    dync__chain c = {0};
-    return dync__chain_end(
-        &c, call,
-        dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_square, dync__chain_loss_gap(&c, call))));
-}
-
-DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
-{
-    dync__chain c = {0};
-    double beta = dync__arg_number(&call->args[2]);
-    dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_loss_gap(&c, call));
-    if (!(beta > 0)) return dync__chain_end(&c, call, dync__chain_mean(&c, gap));
-    dync__dt *curve =
-        dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5 / beta);
-    dync__dt *line = dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * beta),
-             *near_zero = dync__chain_tf(&c, DYNC__OP_lt, gap, beta);
-    return dync__chain_end(
-        &c, call,
-        dync__chain_mean(&c, dync__chain3(&c, DYNC__OP_where, dync__arg_t(near_zero),
-                                          dync__arg_t(curve), dync__arg_t(line))));
-}
-
-DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *each = dync__chain2(&c, DYNC__OP__binary_cross_entropy, call->args[0], call->args[1]);
-    return dync__chain_end(&c, call, dync__chain_mean(&c, each));
-}
-
-DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__info info;
-    DYNC__TRY(dync__op_infer(call, &info));
-    dync__dt *x = dync__chain_wide(&c, dync__dt_arg(call, 0)),
-             *y = dync__chain_wide(&c, dync__dt_arg(call, 1));
-    dync__dt *linear = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_one_minus(&c, y), x);
-    dync__dt *mean = dync__chain_mean(
-        &c, dync__chain_tt(&c, DYNC__OP_sub, linear, dync__chain1(&c, DYNC__OP_logsigmoid, x)));
-    return dync__chain_end(&c, call, dync__chain_dtype(&c, mean, info.dtype));
-}
-
-enum { DYNC__IGNORE_INDEX = -100 };
-
-DYNC__FN dync_status dync__d_nll_loss(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *target = dync__dt_arg(call, 1);
-    DYNC__TRY(dync__dt_self(call, &x));
-    int dim = x->lay.ndim == 1 ? 0 : 1;
-    target = dync__chain_dtype(&c, target, DYNC_I64);
-    dync__dt *ignored = dync__chain_ti(&c, DYNC__OP_eq, target, DYNC__IGNORE_INDEX);
-    dync__dt *safe = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(target),
-                                  dync__arg_t(ignored), dync__arg_i(0));
-    safe = dync__chain_ti(&c, DYNC__OP_unsqueeze, safe, dim);
-    dync__dt *picked =
-        dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim), dync__arg_t(safe));
-    picked = dync__chain1(&c, DYNC__OP_neg, dync__chain_ti(&c, DYNC__OP_squeeze, picked, dim));
-    picked = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(picked), dync__arg_t(ignored),
-                          dync__arg_i(0));
-    dync__dt *total = dync__chain_reduce(&c, DYNC__OP_sum, picked, 0, NULL, false);
-    dync__dt *count = dync__chain_reduce(
-        &c, DYNC__OP_sum, dync__chain1(&c, DYNC__OP_logical_not, ignored), 0, NULL, false);
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, total, count));
-}
-
-DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *target = dync__dt_arg(call, 1);
-    dync__info info;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__op_infer(call, &info));
-    int64_t dim = x->lay.ndim == 1 ? 0 : 1;
-    x = dync__chain_ti(&c, DYNC__OP_log_softmax, x, dim);
-    if (dync__dtype_info(target->dtype)->kind != 'f')
-        return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, target));
-    x = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, x, target), 1, &dim,
-                           false);
-    return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_neg, dync__chain_mean(&c, x)));
-}
-
-/* ---- shapes that depend on data: eager only -------------------------------------------------- */
-
-static dync_status dync__decompose_real(const dync__dt *t)
-{
-    if (!(t->flags & DYNC__T_FAKE) && dync__device_is(t->device, DYNC__DEV_DATA)) return DYNC_OK;
-    return dync__fail(DYNC_ERR_UNSUPPORTED,
-                      "the shape of the result depends on data, which a fake or meta tensor does "
-                      "not have");
-}
-
-DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
-{
-    dync__dt *t, *x, *y;
-    DYNC__TRY(dync__dt_self(call, &t));
-    DYNC__TRY(dync__decompose_real(t));
-    int n = t->lay.ndim, width = dync__dtype_info(t->dtype)->bytes;
-    if (!(x = dync__contiguous_copy(t))) return DYNC_ERR_MEMORY;
-    const char *data = dync__tensor_data(x);
-    int64_t shape[2] = {0, n}, at[DYNC_MAX_DIMS] = {0};
-    for (int64_t i = 0; i < t->numel; i++) {
-        double v = dync__load_f64(data + i * width, t->dtype);
-        shape[0] += v < 0 || v > 0 || v != v;
-    }
-    dync__layout lay;
-    dync_status status = dync__layout_contiguous(&lay, 2, shape);
-    lay.stride[0] = 1; /* one dim's places after another's, as PyTorch lays them */
-    lay.stride[1] = DYNC__MAX(shape[0], 1);
-    y = status == DYNC_OK ? dync__tensor_empty(DYNC_I64, DYNC_CPU, &lay) : NULL;
-    int64_t *out = y ? dync__tensor_data(y) : NULL;
-    for (int64_t i = 0; y && n > 0 && i < t->numel; i++) {
-        double v = dync__load_f64(data + i * width, t->dtype);
-        if (v < 0 || v > 0 || v != v) {
-            for (int d = 0; d < n; d++) out[d * shape[0]] = at[d];
-            out++;
-        }
-        for (int d = n - 1; d >= 0 && ++at[d] == t->lay.shape[d]; d--) at[d] = 0;
-    }
-    dync__unref(x);
-    if (!y) return status != DYNC_OK ? status : DYNC_ERR_MEMORY;
-    if (!dync__device_is(t->device, DYNC__DEV_HOST)) {
-        dync__arg args[2] = {dync__arg_t(y), dync__arg_device(t->device)};
-        status = dync__op_run(DYNC__OP_to_device, 2, args, &call->out[0]);
-        dync__unref(y);
-        call->nout = status == DYNC_OK;
-        return status;
-    }
-    call->out[0] = y;
-    call->nout = 1;
-    return DYNC_OK;
-}
-
-/* One class more than the largest index. */
-DYNC__FN dync_status dync__d_one_hot_all(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__decompose_real(x));
-    if (x->numel == 0)
-        return dync__fail(DYNC_ERR_VALUE, "Can not infer total number of classes "
-                                          "from empty tensor.");
-    dync__dt *most = dync__chain1(&c, DYNC__OP_max, x),
-             *seen = most ? dync__contiguous_copy(most) : NULL;
-    int64_t last = seen ? dync__load_i64(dync__tensor_data(seen), x->dtype) : 0;
-    if (last == INT64_MAX)
-        c.status = dync__fail(DYNC_ERR_SHAPE, "class %lld is too large", (long long)last);
-    dync__dt *y = seen && last < INT64_MAX
-                      ? dync__chain_ti(&c, DYNC__OP_one_hot, x, DYNC__MAX(last, 0) + 1)
-                      : NULL;
-    dync__unref(seen);
-    return dync__chain_end(&c, call, y);
-}
-
-DYNC__FN dync_status dync__d_masked_select(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *mask;
-    int64_t shape[DYNC_MAX_DIMS], all = -1;
-    int n;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_tensor(call, 1, &mask));
-    if (mask->dtype != DYNC_BOOL)
-        return dync__fail(DYNC_ERR_DTYPE, "expected mask to be a bool tensor, got dtype %s",
-                          dync__dtype_info(mask->dtype)->name);
-    DYNC__TRY(
-        dync__broadcast(x->lay.ndim, x->lay.shape, mask->lay.ndim, mask->lay.shape, &n, shape));
-    x = dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_shape(&c, DYNC__OP_expand, x, n, shape),
-                          1, &all);
-    mask = dync__chain_shape(&c, DYNC__OP_reshape,
-                             dync__chain_shape(&c, DYNC__OP_expand, mask, n, shape), 1, &all);
-    dync__dt *index =
-        dync__chain_ti(&c, DYNC__OP_squeeze, dync__chain1(&c, DYNC__OP_nonzero, mask), 1);
-    return dync__chain_end(&c, call,
-                           dync__chain3(&c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(0),
-                                        dync__arg_t(index)));
-}
-
-/* ==== op/decompose_nn.c ============================================================================ */
-/* op/decompose_nn.c: composites beyond PyTorch's core set: activations, norms, attention,
- * convolutions by other convolutions, padding, losses. After decompose.c, before einsum.c.
- *
- * None has an inference of its own (dync__i_composite runs the decomposition over fakes), so what
- * is checked about arguments is checked here. Formulas: torch/nn/functional.py and
- * torch/_decomp/decompositions.py. */
-
-static double dync__dn_number(const dync__opcall *call, int i)
-{
-    return dync__arg_number(&call->args[i]);
-}
-
-/* The dim that argument i names, of rank ndim. */
-static dync_status dync__dn_dim(const dync__opcall *call, int i, int ndim, int *dim)
-{
-    return dync__dim_wrap(dync__infer_int_dim(&call->args[i]), ndim, dim);
-}
-
-static dync_status dync__dn_rank(const dync__dt *x, int rank)
-{
-    if (x->lay.ndim == rank) return DYNC_OK;
-    return dync__fail(DYNC_ERR_SHAPE, "expected a %dD tensor, got %dD", rank, x->lay.ndim);
-}
-
-/* ---- activations ----------------------------------------------------------------------------- */
-
-DYNC__FN dync_status dync__d_softsign(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    dync__dt *d = dync__chain_ti(&c, DYNC__OP_add, dync__chain1(&c, DYNC__OP_abs, x), 1);
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, x, d));
-}
-
-DYNC__FN dync_status dync__d_tanhshrink(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    return dync__chain_end(&c, call,
-                           dync__chain_tt(&c, DYNC__OP_sub, x, dync__chain1(&c, DYNC__OP_tanh, x)));
-}
-
-/* y, and 0 where x is between -lambd and lambd; NaN is not. */
-static dync__dt *dync__dn_zero_inside(dync__chain *c, dync__dt *y, dync__dt *x, double lambd)
-{
-    dync__dt *inside = dync__chain_tt(c, DYNC__OP_logical_and,
-                                      dync__chain_tf(c, DYNC__OP_ge, x, -lambd),
-                                      dync__chain_tf(c, DYNC__OP_le, x, lambd));
-    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(y), dync__arg_t(inside),
-                        dync__arg_i(0));
-}
-
-DYNC__FN dync_status dync__d_softshrink(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    double lambd = dync__dn_number(call, 1);
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_floating(x));
-    if (!(lambd >= 0))
-        return dync__fail(DYNC_ERR_VALUE,
-                          "lambda must be greater or equal to 0, but found to be %g.", lambd);
-    dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_gt, x, lambd),
-                                    dync__arg_t(dync__chain_tf(&c, DYNC__OP_sub, x, lambd)),
-                                    dync__arg_t(dync__chain_tf(&c, DYNC__OP_add, x, lambd)));
-    return dync__chain_end(&c, call, dync__dn_zero_inside(&c, y, x, lambd));
-}
-
-DYNC__FN dync_status dync__d_hardshrink(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    double lambd = dync__dn_number(call, 1);
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_floating(x));
-    return dync__chain_end(&c, call, dync__dn_zero_inside(&c, x, x, lambd));
-}
-
-DYNC__FN dync_status dync__d_threshold(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    dync__dt *low = dync__chain_tf(&c, DYNC__OP_le, x, dync__dn_number(call, 1));
-    return dync__chain_end(
-        &c, call,
-        dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(low), call->args[2]));
-}
-
-/* weight: one slope, or one a channel (dim 1) */
-DYNC__FN dync_status dync__d_prelu(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *w;
-    int64_t shape[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_tensor(call, 1, &w));
-    DYNC__TRY(dync__infer_floating(x));
-    if (x->dtype != w->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "Type promoting not supported. Got %s and %s",
-                          dync__dtype_info(x->dtype)->name, dync__dtype_info(w->dtype)->name);
-    int channels = x->lay.ndim > 1 ? 1 : 0;
-    for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == channels ? w->numel : 1;
-    if (w->numel != 1 &&
-        (w->lay.ndim != 1 || x->lay.ndim == 0 || !dync__sz_eq(x->lay.shape[channels], w->numel)))
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "Mismatch of parameter numbers and input channel size. "
-                          "Found parameter numbers = "
-                          "%lld and channel size = %lld.",
-                          (long long)w->numel,
-                          (long long)(x->lay.ndim ? x->lay.shape[channels] : 1));
-    if (x->lay.ndim)
-        w = dync__chain_shape(&c, DYNC__OP_view, w, x->lay.ndim, shape);
-    else
-        w = dync__chain_shape(&c, DYNC__OP_view, w, 0, shape);
-    dync__dt *y = dync__chain_where(&c, dync__chain_ti(&c, DYNC__OP_gt, x, 0), dync__arg_t(x),
-                                    dync__arg_t(dync__chain_tt(&c, DYNC__OP_mul, w, x)));
-    return dync__chain_end(&c, call, y);
-}
-
-DYNC__FN dync_status dync__d_glu(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    int dim;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_floating(x));
-    if (x->lay.ndim == 0)
-        return dync__fail(DYNC_ERR_SHAPE, "glu does not support 0-dimensional "
-                                          "tensors");
-    DYNC__TRY(dync__dn_dim(call, 1, x->lay.ndim, &dim));
-    int64_t size = x->lay.shape[dim];
-    if (!dync__sz_eq(dync__sz_mod(size, 2), 0))
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "Halving dimension must be even, but dimension %d is size %lld", dim,
-                          (long long)size);
-    int64_t half = dync__sz_div(size, 2);
-    dync__dt *gate = dync__chain1(&c, DYNC__OP_sigmoid, dync__chain_slice(&c, x, dim, half, size));
-    return dync__chain_end(
-        &c, call, dync__chain_tt(&c, DYNC__OP_mul, dync__chain_slice(&c, x, dim, 0, half), gate));
-}
-
-DYNC__FN dync_status dync__d_softmin(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    dync__dt *y = dync__chain1(&c, DYNC__OP_neg, x);
-    return dync__chain_end(&c, call,
-                           dync__chain2(&c, DYNC__OP_softmax, dync__arg_t(y), call->args[1]));
-}
-
-/* ---- numbers --------------------------------------------------------------------------------- */
-
-/* self * log(other), 0 where self is 0 and other is a number. Only where the product would be NaN
- * is other replaced, so that the gradient is log(other) elsewhere. */
-DYNC__FN dync_status dync__d_xlogy(dync__opcall *call)
-{
-    const double inf = HUGE_VAL;
-    dync__chain c = {0};
-    dync__dt *self = dync__dt_arg(call, 0), *other = dync__dt_arg(call, 1);
-    if (!self || !other) return dync__fail(DYNC_ERR_VALUE, "expected two tensors");
-    other = dync__chain_dtype(&c, other, dync__op_common_dtype(call));
-    dync__dt *bad = dync__chain_tt(&c, DYNC__OP_logical_or,
-                                   dync__chain_ti(&c, DYNC__OP_le, other, 0),
-                                   dync__chain_tf(&c, DYNC__OP_eq, other, inf));
-    bad = dync__chain_tt(&c, DYNC__OP_logical_and, bad, dync__chain_ti(&c, DYNC__OP_eq, self, 0));
-    dync__dt *safe = dync__chain_where(&c, bad, dync__arg_i(1), dync__arg_t(other));
-    return dync__chain_end(
-        &c, call, dync__chain_tt(&c, DYNC__OP_mul, self, dync__chain1(&c, DYNC__OP_log, safe)));
-}
-
-/* DYNC_NONE for an infinity: the largest or smallest number of the dtype */
-DYNC__FN dync_status dync__d_nan_to_num(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    if (dync__dtype_info(x->dtype)->kind != 'f')
-        return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_clone, x));
-    const double inf = HUGE_VAL, most = dync__infer_largest(x->dtype);
-    double to[3] = {0, most, -most};
-    for (int i = 0; i < 3; i++)
-        if (dync__arg_is_number(&call->args[1 + i])) to[i] = dync__dn_number(call, 1 + i);
-    dync__dt *test[3] = {dync__chain1(&c, DYNC__OP_isnan, x),
-                         dync__chain_tf(&c, DYNC__OP_eq, x, inf),
-                         dync__chain_tf(&c, DYNC__OP_eq, x, -inf)};
-    for (int i = 0; i < 3; i++)
-        x = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(test[i]),
-                         dync__arg_f(to[i]));
-    return dync__chain_end(&c, call, x);
-}
-
-DYNC__FN dync_status dync__d_isclose(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *a = dync__dt_arg(call, 0), *b = dync__dt_arg(call, 1);
-    if (!a || !b) return dync__fail(DYNC_ERR_VALUE, "expected two tensors");
-    if (a->dtype != b->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "%s did not match %s", dync__dtype_info(a->dtype)->guard,
-                          dync__dtype_info(b->dtype)->guard);
-    for (int i = 2; i < 4; i++)
-        if (!(dync__dn_number(call, i) >= 0))
-            return dync__fail(DYNC_ERR_VALUE,
-                              "%s must be greater than or equal to zero, but got %g",
-                              i == 2 ? "rtol" : "atol", dync__dn_number(call, i));
-    dync__dt *close = dync__chain_tt(&c, DYNC__OP_eq, a, b);
-    if (call->args[4].as.i)
-        close = dync__chain_tt(&c, DYNC__OP_logical_or, close,
-                               dync__chain_tt(&c, DYNC__OP_logical_and,
-                                              dync__chain1(&c, DYNC__OP_isnan, a),
-                                              dync__chain1(&c, DYNC__OP_isnan, b)));
-    bool floating = dync__dtype_info(a->dtype)->kind == 'f';
-    if (!floating) {
-        a = dync__chain_dtype(&c, a, DYNC_F64);
-        b = dync__chain_dtype(&c, b, DYNC_F64);
-    }
-    dync__dt *allowed =
-        dync__chain_tf(&c, DYNC__OP_add,
-                       dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_abs, b),
-                                      dync__dn_number(call, 2)),
-                       dync__dn_number(call, 3));
-    dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_tt(&c, DYNC__OP_sub, a, b));
-    dync__dt *near_enough = dync__chain_tt(&c, DYNC__OP_logical_and,
-                                           dync__chain1(&c, DYNC__OP_isfinite, gap),
-                                           dync__chain_tt(&c, DYNC__OP_le, gap, allowed));
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_logical_or, close, near_enough));
-}
-
-DYNC__FN dync_status dync__d_count_nonzero(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    x = dync__chain_ti(&c, DYNC__OP_ne, x, 0);
-    return dync__chain_end(
-        &c, call,
-        dync__chain3(&c, DYNC__OP_sum, dync__arg_t(x), call->args[1], dync__arg_b(false)));
-}
-
-DYNC__FN dync_status dync__d_trace(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *y;
-    DYNC__TRY(dync__dt_self(call, &x));
-    if (x->lay.ndim != 2)
-        return dync__fail(DYNC_ERR_SHAPE, "trace: expected a matrix, but got tensor with dim %d",
-                          x->lay.ndim);
-    dync__arg args[4] = {call->args[0], dync__arg_i(0), dync__arg_i(0), dync__arg_i(1)};
-    dync__chain_call(&c, DYNC__OP_diagonal, 4, args, &y);
-    return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, 0, NULL, false));
-}
-
-/* ---- norms and distances --------------------------------------------------------------------- */
-
-static dync__dt *dync__dn_norm(dync__chain *c, dync__dt *x, dync__arg p, int64_t dim, bool keepdim)
-{
-    dync__arg args[4] = {dync__arg_t(x), p, dync__arg_dims(1, &dim), dync__arg_b(keepdim)};
-    dync__dt *y;
-    dync__chain_call(c, DYNC__OP_norm, 4, args, &y);
-    return y;
-}
-
-static dync__dt *dync__dn_at_least(dync__chain *c, dync__dt *x, double low)
-{
-    return dync__chain3(c, DYNC__OP_clamp, dync__arg_t(x), dync__arg_f(low), dync__arg_none());
-}
-
-DYNC__FN dync_status dync__d_normalize(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    int dim;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__dn_dim(call, 2, x->lay.ndim, &dim));
-    dync__dt *n = dync__dn_at_least(&c, dync__dn_norm(&c, x, call->args[1], dim, true),
-                                    dync__dn_number(call, 3));
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, x, n));
-}
-
-DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x[2];
-    int64_t shape[DYNC_MAX_DIMS], at;
-    int n, dim;
-    int common = dync__op_common_dtype(call);
-    DYNC__TRY(dync__infer_tensor(call, 0, &x[0]));
-    DYNC__TRY(dync__infer_tensor(call, 1, &x[1]));
-    DYNC__TRY(dync__broadcast(x[0]->lay.ndim, x[0]->lay.shape, x[1]->lay.ndim, x[1]->lay.shape, &n,
-                              shape));
-    DYNC__TRY(dync__dn_dim(call, 2, n, &dim));
-    at = dim;
-    for (int i = 0; i < 2; i++) {
-        if (x[i]->dtype != common) x[i] = dync__chain_dtype(&c, x[i], common);
-        x[i] = dync__chain_shape(&c, DYNC__OP_expand, x[i], n, shape);
-        dync__dt *length = dync__dn_norm(&c, x[i], dync__arg_i(2), dim, true);
-        x[i] = dync__chain_tt(&c, DYNC__OP_div, x[i],
-                              dync__dn_at_least(&c, length, dync__dn_number(call, 3)));
-    }
-    dync__dt *y = dync__chain_tt(&c, DYNC__OP_mul, x[0], x[1]);
-    return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, 1, &at, false));
-}
-
-/* Groups are rows of a layer norm without weights; halves are rounded once. */
-static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t groups, dync__dt *w,
-                                       dync__dt *b, double eps)
-{
-    dync__chain c = {0};
-    int64_t channels = x->lay.shape[1], rows[2] = {dync__sz_mul(x->lay.shape[0], groups), -1},
-            shape[DYNC_MAX_DIMS];
-    for (int i = 0; i < 2; i++) {
-        const dync__dt *v = i ? b : w;
-        if (v && (v->lay.ndim != 1 || !dync__sz_eq(v->lay.shape[0], channels)))
-            return dync__fail(DYNC_ERR_SHAPE,
-                              "Expected %s to be a vector of size equal to the "
-                              "number of channels in input, %lld",
-                              i ? "bias" : "weight", (long long)channels);
-    }
-    rows[1] = x->numel && rows[0] ? dync__sz_size(dync__sz_div(x->numel, rows[0])) : 0;
-    dync__arg args[5] = {dync__arg_none(), dync__arg_dims(1, &rows[1]), dync__arg_none(),
-                         dync__arg_none(), dync__arg_f(eps)};
-    dync__dt *y;
-    args[0] =
-        dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_wide(&c, x), 2, rows));
-    dync__chain_call(&c, DYNC__OP_layer_norm, 5, args, &y);
-    y = dync__chain_shape(&c, DYNC__OP_view, y, x->lay.ndim, x->lay.shape);
-    for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == 1 ? channels : 1;
-    if (w)
-        y = dync__chain_tt(&c, DYNC__OP_mul, y,
-                           dync__chain_shape(&c, DYNC__OP_view, w, x->lay.ndim, shape));
-    if (b)
-        y = dync__chain_tt(&c, DYNC__OP_add, y,
-                           dync__chain_shape(&c, DYNC__OP_view, b, x->lay.ndim, shape));
-    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
-}
-
-DYNC__FN dync_status dync__d_group_norm(dync__opcall *call)
-{
-    dync__dt *x;
-    int64_t groups = call->args[1].as.i;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_floating(x));
-    if (x->lay.ndim < 2)
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "Expected at least 2 dimensions for input tensor but received %d",
-                          x->lay.ndim);
-    if (x->lay.shape[1] == 0)
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "Expected number of channels in input to be greater than 0, got 0");
-    for (int d = 2; d < x->lay.ndim; d++)
-        if (x->lay.shape[d] == 0)
-            return dync__fail(DYNC_ERR_SHAPE, "Expected HxW to be greater than 0, got 0");
-    if (groups <= 0 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0))
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "Expected number of channels in input to be divisible "
-                          "by num_groups, but got %lld channels and "
-                          "num_groups=%lld",
-                          (long long)x->lay.shape[1], (long long)groups);
-    return dync__dn_group_norm(call, x, groups, dync__dt_arg(call, 2), dync__dt_arg(call, 3),
-                               dync__dn_number(call, 4));
-}
-
-DYNC__FN dync_status dync__d_instance_norm(dync__opcall *call)
-{
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_floating(x));
-    if (x->lay.ndim >= 3 && x->numel == 0 && (x->lay.shape[0] == 0 || x->lay.shape[1] == 0)) {
-        dync__chain c = {0};
-        return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_clone, x));
-    }
-    if (x->lay.ndim < 3 || dync__sz_eq(x->numel, dync__sz_mul(x->lay.shape[0], x->lay.shape[1])))
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "Expected more than 1 spatial element when training, got a %dD input",
-                          x->lay.ndim);
-    return dync__dn_group_norm(call, x, x->lay.shape[1], dync__dt_arg(call, 1),
-                               dync__dt_arg(call, 2), dync__dn_number(call, 3));
-}
-
-DYNC__FN dync_status dync__d_rms_norm(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *w = dync__dt_arg(call, 2);
-    int64_t dims[DYNC_MAX_DIMS];
-    const dync__arg *shape = &call->args[1];
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_floating(x));
-    int n = shape->n, lead = x->lay.ndim - n;
-    if (n < 1)
-        return dync__fail(DYNC_ERR_VALUE, "Expected normalized_shape to be at least "
-                                          "1-dimensional");
-    for (int i = 0; i < n; i++) {
-        dims[i] = lead + i;
-        if (lead < 0 || !dync__sz_eq(x->lay.shape[lead + i], shape->as.dims[i]) ||
-            (w && (w->lay.ndim != n || !dync__sz_eq(w->lay.shape[i], shape->as.dims[i]))))
-            return dync__fail(DYNC_ERR_SHAPE, "expected input, and weight where given, to end "
-                                              "with normalized_shape");
-    }
-    bool wide = x->dtype == DYNC_F64;
-    double eps = dync__arg_is_number(&call->args[3]) ? dync__dn_number(call, 3)
-                 : wide                              ? DBL_EPSILON
-                                                     : (double)FLT_EPSILON;
-    dync__dt *xw = dync__chain_dtype(&c, x, wide ? DYNC_F64 : DYNC_F32);
-    dync__dt *r =
-        dync__chain_reduce(&c, DYNC__OP_mean, dync__chain1(&c, DYNC__OP_square, xw), n, dims, true);
-    r = dync__chain1(&c, DYNC__OP_rsqrt, dync__chain_tf(&c, DYNC__OP_add, r, eps));
-    dync__dt *y = dync__chain_tt(&c, DYNC__OP_mul, xw, r);
-    if (w) y = dync__chain_tt(&c, DYNC__OP_mul, y, w);
-    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
-}
-
-/* ---- attention ------------------------------------------------------------------------------- */
-
-/* The scores with what may not be seen at minus infinity. */
-static dync__dt *dync__dn_masked(dync__chain *c, bool is_causal, dync__dt *scores, dync__dt *mask)
-{
-    const double inf = HUGE_VAL;
-    if (is_causal && scores) {
-        int64_t shape[2] = {scores->lay.shape[scores->lay.ndim - 2],
-                            scores->lay.shape[scores->lay.ndim - 1]};
-        dync__arg args[3] = {dync__arg_dims(2, shape), dync__arg_dtype(DYNC_BOOL),
-                             dync__arg_device(scores->device)};
-        dync__chain_call(c, DYNC__OP_ones, 3, args, &mask);
-        mask = dync__chain_ti(c, DYNC__OP_tril, mask, 0);
-    }
-    if (!mask || !scores) return scores;
-    if (mask->dtype != DYNC_BOOL) return dync__chain_tt(c, DYNC__OP_add, scores, mask);
-    mask = dync__chain1(c, DYNC__OP_logical_not, mask);
-    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(scores), dync__arg_t(mask),
-                        dync__arg_f(-inf));
-}
-
-/* softmax whose rows that see nothing are zero, not NaN */
-static dync__dt *dync__dn_safe_softmax(dync__chain *c, dync__dt *scores)
-{
-    const double inf = HUGE_VAL;
-    int64_t last = -1;
-    dync__dt *blind = dync__chain_reduce(
-        c, DYNC__OP_all, dync__chain_tf(c, DYNC__OP_eq, scores, -inf), 1, &last, true);
-    scores = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(scores), dync__arg_t(blind),
-                          dync__arg_i(0));
-    return dync__chain3(c, DYNC__OP_masked_fill,
-                        dync__arg_t(dync__chain_ti(c, DYNC__OP_softmax, scores, -1)),
-                        dync__arg_t(blind), dync__arg_i(0));
-}
-
-/* In f32 for halves, as what follows them: the result alone is rounded. */
-static dync__dt *dync__dn_scores(dync__chain *c, dync__dt *q, dync__dt *k, dync__dt *mask,
-                                 bool is_causal, double scale)
-{
-    dync__dt *kt = dync__chain3(c, DYNC__OP_transpose, dync__arg_t(dync__chain_wide(c, k)),
-                                dync__arg_i(-2), dync__arg_i(-1));
-    dync__dt *s = dync__chain_tf(
-        c, DYNC__OP_mul, dync__chain_tt(c, DYNC__OP_matmul, dync__chain_wide(c, q), kt), scale);
-    return dync__dn_masked(c, is_causal, s, dync__chain_wide(c, mask));
-}
-
-/* The means of v by these weights, in v's dtype. */
-static dync__dt *dync__dn_weighed(dync__chain *c, dync__dt *weights, dync__dt *v)
-{
-    return dync__chain_dtype(c, dync__chain_tt(c, DYNC__OP_matmul, weights, dync__chain_wide(c, v)),
-                             v->dtype);
-}
-
-/* The plain form of the kernel. */
-DYNC__FN dync_status dync__d_flash_attention(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__info info[2];
-    dync__dt *mask = dync__dt_arg(call, 3), *v = dync__dt_arg(call, 2), *out[2];
-    DYNC__TRY(dync__i_flash_attention(call, info));
-    dync__dt *s = dync__dn_scores(&c, dync__dt_arg(call, 0), dync__dt_arg(call, 1), mask,
-                                  call->args[4].as.i != 0, dync__dn_number(call, 5));
-    int64_t last = -1;
-    out[1] = dync__chain_reduce(&c, DYNC__OP_logsumexp, dync__chain_dtype(&c, s, info[1].dtype), 1,
-                                &last, false);
-    s = mask ? dync__dn_safe_softmax(&c, s) : dync__chain_ti(&c, DYNC__OP_softmax, s, -1);
-    out[0] = dync__dn_weighed(&c, s, v);
-    return dync__chain_end_n(&c, call, 2, out);
-}
-
-/* Does the kernel take these? Batches that broadcast, masks of another dtype and empty scores are
- * left to the plain form. */
-static bool dync__dn_flash(const dync__dt *q, const dync__dt *k, const dync__dt *v,
-                           const dync__dt *mask)
-{
-    int n = q->lay.ndim;
-    if (dync__dtype_info(q->dtype)->kind != 'f' || k->lay.ndim != n || v->lay.ndim != n ||
-        (mask && mask->lay.ndim > n))
-        return false;
-    if (!dync__sz_same(n - 2, q->lay.shape, k->lay.shape) ||
-        !dync__sz_same(n - 2, q->lay.shape, v->lay.shape))
-        return false;
-    if (!dync__sz_eq(q->lay.shape[n - 1], k->lay.shape[n - 1]) ||
-        !dync__sz_eq(k->lay.shape[n - 2], v->lay.shape[n - 2]))
-        return false;
-    for (int i = 0; mask && i < mask->lay.ndim; i++) {
-        int d = n - mask->lay.ndim + i;
-        int64_t want = d == n - 1 ? k->lay.shape[n - 2] : q->lay.shape[d], got = mask->lay.shape[i];
-        if (!dync__sz_eq(got, want) && !dync__sz_eq(got, 1)) return false;
-    }
-    return q->numel && k->numel && v->numel &&
-           (!mask || mask->dtype == DYNC_BOOL || mask->dtype == q->dtype);
-}
-
-DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *q, *k, *v, *mask = dync__dt_arg(call, 3), *y;
-    DYNC__TRY(dync__dt_self(call, &q));
-    DYNC__TRY(dync__infer_tensor(call, 1, &k));
-    DYNC__TRY(dync__infer_tensor(call, 2, &v));
-    if (q->dtype != k->dtype || q->dtype != v->dtype)
-        return dync__fail(DYNC_ERR_DTYPE,
-                          "Expected query, key, and value to have the same "
-                          "dtype, but got %s, %s and %s",
-                          dync__dtype_info(q->dtype)->guard, dync__dtype_info(k->dtype)->guard,
-                          dync__dtype_info(v->dtype)->guard);
-    if (q->lay.ndim < 2 || k->lay.ndim < 2 || v->lay.ndim < 2)
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "Expected query, key, and value to all be  at least 2 "
-                          "dimensional, but got %dD, %dD and %dD",
-                          q->lay.ndim, k->lay.ndim, v->lay.ndim);
-    if (mask && call->args[5].as.i)
-        return dync__fail(DYNC_ERR_VALUE, "Explicit attn_mask should not be set when "
-                                          "is_causal=True");
-    double width = dync__sf_of(q->lay.shape[q->lay.ndim - 1]),
-           scale = dync__arg_is_number(&call->args[6])
-                       ? dync__dn_number(call, 6)
-                       : dync__sf(DYNC__SF_DIV, 1, dync__sf(DYNC__SF_SQRT, width, 0));
-    if (!(dync__dn_number(call, 4) > 0) && dync__dn_flash(q, k, v, mask)) {
-        dync__arg args[6] = {call->args[0], call->args[1], call->args[2],
-                             call->args[3], call->args[5], dync__arg_f(scale)};
-        dync__dt *both[2] = {NULL, NULL};
-        dync__chain_call(&c, DYNC__OP__scaled_dot_product_flash_attention_for_cpu, 6, args, both);
-        return dync__chain_end(&c, call, both[0]);
-    }
-    y = dync__dn_scores(&c, q, k, mask, call->args[5].as.i != 0, scale);
-    y = mask ? dync__dn_safe_softmax(&c, y) : dync__chain_ti(&c, DYNC__OP_softmax, y, -1);
-    if (dync__dn_number(call, 4) > 0)
-        y = dync__chain3(&c, DYNC__OP_dropout, dync__arg_t(y), call->args[4], dync__arg_b(true));
-    return dync__chain_end(&c, call, dync__dn_weighed(&c, y, v));
-}
-
-/* ---- recurrent layers ------------------------------------------------------------------------ */
-
-typedef struct dync__dn_cell {
-    dync__dt *h, *c, *share, *gate[4];
-} dync__dn_cell;
-
-/* One step: in [N, gates H] the input's share, hidden the state's, both with their biases. Gates
- * stand in PyTorch's order: LSTM i, f, g, o (Hochreiter & Schmidhuber 1997, with forget gates); GRU
- * r, z, n (Cho et al. 2014, with the reset gate on the product). */
-static void dync__dn_step(dync__chain *c, int gates, dync__dt *in, dync__dt *hidden, int64_t size,
-                          dync__dn_cell *s)
-{
-    dync__dt *x[4], *y[4], **g = s->gate;
-    for (int i = 0; i < gates; i++) {
-        x[i] = gates == 1 ? in : dync__chain_slice(c, in, -1, i * size, (i + 1) * size);
-        y[i] = gates == 1 ? hidden : dync__chain_slice(c, hidden, -1, i * size, (i + 1) * size);
-        if (gates == 3 && i == 2) y[i] = dync__chain_tt(c, DYNC__OP_mul, g[0], s->share = y[i]);
-        x[i] = dync__chain_tt(c, DYNC__OP_add, x[i], y[i]);
-        g[i] = dync__chain1(c, gates == 1 || i == 2 ? DYNC__OP_tanh : DYNC__OP_sigmoid, x[i]);
-    }
-    if (gates == 4) {
-        s->c = dync__chain_tt(c, DYNC__OP_add, dync__chain_tt(c, DYNC__OP_mul, g[1], s->c),
-                              dync__chain_tt(c, DYNC__OP_mul, g[0], g[2]));
-        s->h = dync__chain_tt(c, DYNC__OP_mul, g[3], dync__chain1(c, DYNC__OP_tanh, s->c));
-        s->share = s->c;
-    } else if (gates == 3) {
-        s->h = dync__chain_tt(
-            c, DYNC__OP_add, g[2],
-            dync__chain_tt(c, DYNC__OP_mul, g[1], dync__chain_tt(c, DYNC__OP_sub, s->h, g[2])));
-    } else {
-        s->h = g[0];
+ * An infer function sees opened arguments and writes one dync__info per output; it reads no data,
+ * so real, fake and META tensors are alike. Every message about arguments comes from here: what was
+ * expected, what came. Outputs are fresh and row major where nothing else is said, as in PyTorch.
+ * Sources: PyTorch aten/src/ATen/TensorIterator.cpp (strides of outputs),
+ * native/TypeProperties.cpp (result_type). */
+
+/* ---- type promotion -------------------------------------------------------------------------- */
+
+/* Bit i: argument i takes part in type promotion. */
+static unsigned dync__infer_promoting(const dync__opcall *call)
+{
+    switch (call->op) {
+    case DYNC__OP_where: return 6;
+    case DYNC__OP_lerp: return 3;
+    case DYNC__OP_clamp:
+    case DYNC__OP_addcmul:
+    case DYNC__OP_addcdiv: return 7;
+    case DYNC__OP_threshold_backward: return 3;
+    case DYNC__OP_masked_fill:
+    case DYNC__OP_celu:
+    case DYNC__OP_elu:
+    case DYNC__OP_leaky_relu:
+    case DYNC__OP_hardtanh:
+    case DYNC__OP_copy:
+    case DYNC__OP_fill:
+    case DYNC__OP_clone:
+    case DYNC__OP__clone_contiguous: return 1;
+    default: return 3;
     }
 }
 
-static dync__dt *dync__dn_stack(dync__chain *c, int n, dync__arg *list)
+static int dync__infer_number_dtype(const dync__arg *a)
 {
-    dync__dt *y = NULL;
-    dync__arg args[2] = {{.kind = DYNC__A_LIST, .n = n, .as.list = list}, dync__arg_i(0)};
-    dync__chain_call(c, DYNC__OP_stack, 2, args, &y);
-    return y;
+    return a->kind == DYNC__A_FLOAT ? dync__tls.default_dtype
+           : a->kind == DYNC__A_INT ? DYNC_I64
+                                    : DYNC_BOOL;
 }
 
-/* The plain form: a step at a time. */
-DYNC__FN dync_status dync__d_rnn_layer(dync__opcall *call)
+DYNC__FN int dync__op_common_dtype(const dync__opcall *call)
 {
-    dync__chain c = {0};
-    dync__arena arena = {0};
-    dync__info info[4];
-    dync__dt *x = dync__dt_arg(call, 0), *w = dync__dt_arg(call, 1),
-             *out[4] = {NULL, NULL, NULL, NULL};
-    DYNC__TRY(dync__i_rnn_layer(call, info));
-    int64_t steps = dync__sz_number(x->lay.shape[0]), size = dync__sz_number(w->lay.shape[1]),
-            none = 0;
-    int gates = (int)call->args[5].as.i;
-    bool saves = call->args[7].as.i && gates > 1;
-    dync__arg *list = steps < INT_MAX ? dync__arena_alloc(&arena, (size_t)steps * 3 * sizeof *list)
-                                      : NULL;
-    if (!list) dync__chain_fail(&c, DYNC_ERR_MEMORY);
-    dync__dn_cell s = {.h = dync__dt_arg(call, 3), .c = dync__dt_arg(call, 4)};
-    dync__dt *empty = dync__chain_shape(
-        &c, DYNC__OP_view,
-        dync__chain_slice(&c, dync__chain_shape(&c, DYNC__OP_reshape, w, 1, (const int64_t[]){-1}),
-                          0, 0, 0),
-        1, &none);
-    for (int64_t i = 0; list && i < steps; i++) {
-        int64_t t = call->args[6].as.i ? steps - 1 - i : i;
-        dync__dt *hidden = NULL, *in = dync__chain3(&c, DYNC__OP_select, dync__arg_t(x),
-                                                    dync__arg_i(0), dync__arg_i(t));
-        dync__arg linear[3] = {dync__arg_t(s.h), dync__arg_t(w), call->args[2]}, joined[4];
-        dync__chain_call(&c, DYNC__OP_linear, 3, linear, &hidden);
-        dync__dn_step(&c, gates, in, hidden, size, &s);
-        for (int k = 0; k < gates; k++) joined[k] = dync__arg_t(s.gate[k]);
-        list[t] = dync__arg_t(s.h);
-        list[steps + t] = dync__arg_t(s.share);
-        list[2 * steps + t] = saves ? dync__arg_t(dync__chain_cat(&c, gates, joined, -1))
-                                    : dync__arg_none();
+    dync__promoter p = {-1, -1, -1};
+    unsigned mask = dync__infer_promoting(call);
+    if (call->op == DYNC__OP_to_dtype)
+        return dync__dtype_valid((int)call->args[1].as.i) ? (int)call->args[1].as.i : DYNC_F32;
+    for (int i = 0; i < call->nargs && i < 3; i++) {
+        const dync__arg *a = &call->args[i];
+        if (!(mask >> i & 1)) continue;
+        if (a->kind == DYNC__A_TENSOR)
+            dync__promoter_add(&p, a->as.t->dtype, a->as.t->lay.ndim ? 2 : 1);
+        else if (dync__arg_is_number(a))
+            dync__promoter_add(&p, dync__infer_number_dtype(a), 0);
     }
-    for (int k = 0; list && k < 4; k++) {
-        bool given = k == 0 || (k == 1 ? gates == 4 : saves);
-        out[k] = !given   ? empty
-                 : k == 1 ? s.c
-                          : dync__dn_stack(&c, (int)steps, list + (k ? k - 1 : 0) * steps);
+    int dtype = dync__promoter_result(&p);
+    if (call->op == DYNC__OP_square && dtype == DYNC_BOOL) return DYNC_I64;
+    if ((call->row->flags & DYNC__OP_FLOAT) && dync__dtype_info(dtype)->kind != 'f')
+        return dync__tls.default_dtype;
+    return dtype;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static const char *dync__infer_kind_text(const dync__arg *a)
+{
+    static const char *const names[] = {"none",     "a tensor", "an int",   "a float",  "a bool",
+                                        "dims",     "a dtype",  "a device", "a string", "a list",
+                                        "a handle", "a node",   "a value"};
+    return names[a->kind <= DYNC__A_PTR ? a->kind : 0];
+}
+
+DYNC__FN dync_status dync__infer_tensor(const dync__opcall *call, int i, dync__tensor **out)
+{
+    *out = i < call->nargs && call->args[i].kind == DYNC__A_TENSOR ? call->args[i].as.t : NULL;
+    if (*out) return DYNC_OK;
+    return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a tensor, got %s", i + 1,
+                      i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
+}
+
+DYNC__FN dync_status dync__infer_value(const dync__opcall *call, int i)
+{
+    if (i < call->nargs &&
+        (call->args[i].kind == DYNC__A_TENSOR || dync__arg_is_number(&call->args[i])))
+        return DYNC_OK;
+    return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a tensor or a number, got %s", i + 1,
+                      i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
+}
+
+DYNC__FN dync_status dync__infer_number(const dync__opcall *call, int i)
+{
+    if (i < call->nargs && dync__arg_is_number(&call->args[i])) return DYNC_OK;
+    return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a number, got %s", i + 1,
+                      i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
+}
+
+DYNC__FN double dync__infer_largest(int dtype)
+{
+    switch (dtype) {
+    case DYNC_F64: return DBL_MAX;
+    case DYNC_F16: return 65504;
+    case DYNC_BF16: return 3.3895313892515355e38;
+    default: return (double)FLT_MAX;
     }
-    dync_status status = dync__chain_end_n(&c, call, 4, out);
-    dync__arena_free(&arena);
-    return status;
 }
 
-/* ---- products -------------------------------------------------------------------------------- */
-
-static dync_status dync__dn_add_product(dync__opcall *call, int product)
+/* What is negative wraps in uint8. Anything that is no number fits, and a token, whose number may
+ * differ in the next call. */
+DYNC__FN dync_status dync__infer_number_fits(const dync__arg *a, int dtype)
 {
-    dync__chain c = {0};
-    dync__dt *y = dync__chain2(&c, product, call->args[1], call->args[2]);
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, y, dync__dt_arg(call, 0)));
+    static const char *const names[] = {"float", "double",  "c10::Half", "c10::BFloat16", "int64_t",
+                                        "int",   "int16_t", "int8_t",    "uint8_t"};
+    const dync__dtype_row *info = dync__dtype_info(dtype);
+    if (!dync__arg_is_number(a) || dtype == DYNC_BOOL || dync__is_token(a->as.i) ||
+        dync__is_sf(a->as.i))
+        return DYNC_OK;
+    double x = dync__arg_number(a), limit = ldexp(1, 8 * info->bytes - (dtype != DYNC_U8)),
+           least = dtype != DYNC_U8           ? -limit
+                   : a->kind == DYNC__A_FLOAT ? 0
+                                              : -255;
+    bool fits = info->kind == 'f'
+                    ? !(fabs(x) > dync__infer_largest(dtype) && fabs(x) <= DBL_MAX)
+                    : (x >= least && x < limit) || (dtype == DYNC_I64 && a->kind != DYNC__A_FLOAT);
+    return fits ? DYNC_OK
+                : dync__fail(DYNC_ERR_VALUE,
+                             "value cannot be converted to type %s without overflow", names[dtype]);
 }
-DYNC__FN dync_status dync__d_addmv(dync__opcall *call)
+
+/* A bound that an integer dtype does not hold may lie where it bounds nothing: low below it, high
+ * above it. */
+static dync_status dync__infer_bound(const dync__arg *a, int dtype, bool low)
 {
-    return dync__dn_add_product(call, DYNC__OP_mv);
-}
-DYNC__FN dync_status dync__d_baddbmm(dync__opcall *call)
-{
-    return dync__dn_add_product(call, DYNC__OP_bmm);
+    if (!dync__arg_is_number(a)) return DYNC_OK;
+    double x = dync__arg_number(a);
+    dync__arg exact = dync__arg_f(x); /* which does not wrap in uint8 */
+    bool whole = dync__dtype_info(dtype)->kind != 'f', idle = whole && (low ? x < 0 : x > 0);
+    return idle ? DYNC_OK : dync__infer_number_fits(dtype == DYNC_U8 ? &exact : a, dtype);
 }
 
-/* ---- convolutions ---------------------------------------------------------------------------- */
-
-/* Up to `most` numbers of argument i; one stands for all, none for `otherwise`. */
-static dync_status dync__dn_numbers(const dync__opcall *call, int i, int most, int64_t otherwise,
-                                    int64_t *out)
+DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op)
 {
-    const dync__arg *a = &call->args[i];
-    if (a->n != 0 && a->n != 1 && a->n != most)
-        return dync__fail(DYNC_ERR_VALUE, "expected 1 or %d numbers, got %d", most, a->n);
-    for (int k = 0; k < most; k++) {
-        out[k] = a->n == 0 ? otherwise : a->as.dims[a->n == 1 ? 0 : k];
-        if (out[k] > INT_MAX || out[k] < INT_MIN)
-            return dync__fail(DYNC_ERR_VALUE, "expected numbers of 32 bits, got %lld",
-                              (long long)out[k]);
+    const dync__arg *a = call->args;
+    int dtype = op == DYNC__OP_full    ? (int)a[2].as.i
+                : op == DYNC__OP_where ? dync__op_common_dtype(call)
+                                       : a[0].as.t->dtype;
+    bool half = dync__dtype_info(dtype)->kind == 'f' && dync__dtype_info(dtype)->bytes == 2;
+    switch (op) {
+    case DYNC__OP_full: return half ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
+    case DYNC__OP_full_like:
+    case DYNC__OP_fill:
+    case DYNC__OP_copy: return call->nargs < 2 ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
+    case DYNC__OP_masked_fill: return dync__infer_number_fits(&a[2], dtype);
+    case DYNC__OP_scatter: return dync__infer_number_fits(&a[3], dtype);
+    case DYNC__OP_addcmul:
+    case DYNC__OP_addcdiv:
+        return dync__infer_number_fits(&a[3], half ? DYNC_F32 : dync__op_common_dtype(call));
+    case DYNC__OP_clamp:
+        dtype = dync__op_common_dtype(call);
+        DYNC__TRY(dync__infer_bound(&a[1], dtype, true));
+        return dync__infer_bound(&a[2], dtype, false);
+    case DYNC__OP_where:
+        for (int i = 1; i < 3 && !half; i++) DYNC__TRY(dync__infer_number_fits(&a[i], dtype));
+        return DYNC_OK;
+    default: return DYNC_OK;
     }
-    return DYNC_OK;
 }
 
-/* [.., C, L] as [.., C, 1, L] */
-DYNC__FN dync_status dync__d_conv1d(dync__opcall *call)
+static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bool *firm)
 {
-    dync__chain c = {0};
-    dync__dt *x, *w, *y;
-    int64_t stride[2] = {1, 1}, padding[2] = {0, 0}, dilation[2] = {1, 1};
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_tensor(call, 1, &w));
-    if (x->lay.ndim != 2 && x->lay.ndim != 3)
-        return dync__fail(
-            DYNC_ERR_SHAPE,
-            "Expected 2D (unbatched) or 3D (batched) input to conv1d, but got a %dD input",
-            x->lay.ndim);
-    DYNC__TRY(dync__dn_rank(w, 3));
-    DYNC__TRY(dync__dn_numbers(call, 3, 1, 1, &stride[1]));
-    DYNC__TRY(dync__dn_numbers(call, 4, 1, 0, &padding[1]));
-    DYNC__TRY(dync__dn_numbers(call, 5, 1, 1, &dilation[1]));
-    dync__arg args[7] = {dync__arg_t(dync__chain_ti(&c, DYNC__OP_unsqueeze, x, -2)),
-                         dync__arg_t(dync__chain_ti(&c, DYNC__OP_unsqueeze, w, 2)),
-                         call->args[2],
-                         dync__arg_dims(2, stride),
-                         dync__arg_dims(2, padding),
-                         dync__arg_dims(2, dilation),
-                         call->args[6]};
-    dync__chain_call(&c, DYNC__OP_conv2d, 7, args, &y);
-    return dync__chain_end(&c, call, dync__chain_ti(&c, DYNC__OP_squeeze, y, -2));
-}
-
-/* x inside zeros: `before` places of dim in front of it, `after` behind; negative ones cut off. */
-static dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_t before,
-                                  int64_t after)
-{
-    if (!x) return NULL;
-    int64_t size = x->lay.shape[dim], shape[DYNC_MAX_DIMS];
-    if (before < 0 || after < 0) {
-        x = dync__chain_slice(c, x, dim, before < 0 ? -before : 0,
-                              after < 0 ? dync__sz_add(size, after) : size);
-        return dync__dn_pad_dim(c, x, dim, DYNC__MAX(before, 0), DYNC__MAX(after, 0));
-    }
-    if (before == 0 && after == 0) return x;
-    for (int d = 0; d < x->lay.ndim; d++) shape[d] = x->lay.shape[d];
-    shape[dim] = dync__sz_size(dync__sz_add(before + after, size));
-    dync__arg args[6] = {
-        dync__arg_t(x),      dync__arg_dims(x->lay.ndim, shape),      dync__arg_i(dim),
-        dync__arg_i(before), dync__arg_i(dync__sz_add(before, size)), dync__arg_i(1)};
-    dync__dt *y;
-    dync__chain_call(c, DYNC__OP_slice_backward, 6, args, &y);
-    return y;
-}
-
-/* A product that leaves room for sums. */
-static bool dync__dn_reach(int64_t a, int64_t b, int64_t *out)
-{
-    return dync__sz_mul_ok(a, b, out) &&
-           (dync__is_token(*out) || (*out <= INT64_MAX / 4 && *out >= INT64_MIN / 4));
-}
-
-/* The gradient of a convolution with respect to its input, whose size is (in - 1) stride - 2
- * padding + dilation (k - 1) + output_padding + 1. */
-DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *w, *bias = dync__dt_arg(call, 2), *out[3], *y;
-    int64_t stride[2], padding[2], extra[2], dilation[2], groups = call->args[6].as.i, shape[4],
-                                                          channels[4] = {1, 1, 1, 1};
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_tensor(call, 1, &w));
-    if (x->lay.ndim != 3 && x->lay.ndim != 4)
-        return dync__fail(
-            DYNC_ERR_SHAPE,
-            "Expected 3D (unbatched) or 4D (batched) input to conv_transpose2d, but got a %dD "
-            "input",
-            x->lay.ndim);
-    DYNC__TRY(dync__dn_rank(w, 4));
-    DYNC__TRY(dync__infer_floating(x));
-    if (x->dtype != w->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "expected input and weight of one dtype, got %s and %s",
-                          dync__dtype_info(x->dtype)->name, dync__dtype_info(w->dtype)->name);
-    if (w->numel == 0) return dync__fail(DYNC_ERR_SHAPE, "expected a weight that is not empty");
-    DYNC__TRY(dync__dn_numbers(call, 3, 2, 1, stride));
-    DYNC__TRY(dync__dn_numbers(call, 4, 2, 0, padding));
-    DYNC__TRY(dync__dn_numbers(call, 5, 2, 0, extra));
-    DYNC__TRY(dync__dn_numbers(call, 7, 2, 1, dilation));
-    bool single = x->lay.ndim == 3;
-    const int64_t *in = x->lay.shape + (single ? 0 : 1);
-    if (groups < 1 || !dync__sz_eq(in[0], w->lay.shape[0]) ||
-        !dync__sz_eq(dync__sz_mod(in[0], groups), 0))
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "expected input with weight's %lld channels, a "
-                          "multiple of groups=%lld, got %lld",
-                          (long long)w->lay.shape[0], (long long)groups, (long long)in[0]);
-    shape[0] = single ? 1 : x->lay.shape[0];
-    bool counts = dync__sz_mul_ok(w->lay.shape[1], groups, &channels[1]);
-    shape[1] = channels[1];
-    for (int i = 0; i < 2; i++) {
-        int64_t reach, span;
-        if (!counts || !dync__dn_reach(dync__sz_sub(w->lay.shape[2 + i], 1), dilation[i], &reach) ||
-            !dync__dn_reach(dync__sz_sub(in[1 + i], 1), stride[i], &span))
-            return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
-        shape[2 + i] = dync__sz_sub(span, 2 * padding[i] - extra[i] - 1);
-        shape[2 + i] = dync__sz_size(dync__sz_add(shape[2 + i], reach));
-        if (stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 || dync__sz_lt(shape[2 + i], 1))
-            return dync__fail(DYNC_ERR_SHAPE,
-                              "stride and dilation of at least 1, padding of at "
-                              "least 0 and a result of at least "
-                              "1 are expected, got %lld, %lld, %lld and %lld",
-                              (long long)stride[i], (long long)dilation[i], (long long)padding[i],
-                              (long long)shape[2 + i]);
-        if (extra[i] < 0 || (extra[i] >= stride[i] && extra[i] >= dilation[i]))
-            return dync__fail(DYNC_ERR_VALUE,
-                              "output padding must be smaller than either stride "
-                              "or dilation, but got %lld",
-                              (long long)extra[i]);
-    }
-    if (single) x = dync__chain_ti(&c, DYNC__OP_unsqueeze, x, 0);
-    /* as many as a convolution of the result gives */
-    for (int i = 0; i < 2; i++) x = dync__dn_pad_dim(&c, x, 2 + i, 0, extra[i] / stride[i]);
-    dync__dt *form = dync__chain3(&c, DYNC__OP_empty, dync__arg_dims(4, shape),
-                                  dync__arg_dtype(x ? x->dtype : DYNC_F32),
-                                  dync__arg_device(x ? x->device : DYNC_CPU));
-    dync__arg args[10] = {dync__arg_t(x),
-                          dync__arg_t(form),
-                          dync__arg_t(w),
-                          dync__arg_dims(2, stride),
-                          dync__arg_dims(2, padding),
-                          dync__arg_dims(2, dilation),
-                          dync__arg_i(groups),
-                          dync__arg_b(true),
-                          dync__arg_b(false),
-                          dync__arg_b(false)};
-    dync__chain_call(&c, DYNC__OP_convolution_backward, 10, args, out);
-    y = out[0];
-    if (bias)
-        y = dync__chain_tt(&c, DYNC__OP_add, y,
-                           dync__chain_shape(&c, DYNC__OP_view, bias, 4, channels));
-    if (single) y = dync__chain_ti(&c, DYNC__OP_squeeze, y, 0);
-    return dync__chain_end(&c, call, y);
-}
-
-/* ---- shapes ---------------------------------------------------------------------------------- */
-
-static dync__dt *dync__dn_pad(dync__chain *c, dync__dt *x, const dync__arg *pad)
-{
-    int n = x ? x->lay.ndim : 0;
-    for (int i = 0; i < pad->n / 2; i++)
-        x = dync__dn_pad_dim(c, x, n - 1 - i, pad->as.dims[2 * i], pad->as.dims[2 * i + 1]);
-    return x;
-}
-
-DYNC__FN dync_status dync__d_pad(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *y;
-    const dync__arg *pad = &call->args[1];
-    DYNC__TRY(dync__dt_self(call, &x));
-    if (pad->n % 2) return dync__fail(DYNC_ERR_VALUE, "Padding length must be divisible by 2");
-    if (pad->n / 2 > x->lay.ndim)
-        return dync__fail(DYNC_ERR_VALUE,
-                          "Padding length should be less than or equal to two "
-                          "times the input dimension but got "
-                          "padding length %d and input of dimension %d",
-                          pad->n, x->lay.ndim);
-    for (int i = 0; i < pad->n / 2; i++) {
-        int64_t size = x->lay.shape[x->lay.ndim - 1 - i], before = pad->as.dims[2 * i],
-                after = pad->as.dims[2 * i + 1];
-        int64_t limit = INT64_C(1) << 40;
-        if (before > limit || after > limit || before < -limit || after < -limit ||
-            dync__sz_lt(size, -before) || dync__sz_lt(size, -after) ||
-            dync__sz_lt(dync__sz_add(size, before + after), 0))
-            return dync__fail(
-                DYNC_ERR_SHAPE,
-                "The input size %lld, plus negative padding %lld "
-                "and %lld, resulted in a size that is "
-                "negative or too large, which is invalid. Check dimension %d of your input.",
-                (long long)size, (long long)before, (long long)after, x->lay.ndim - 1 - i);
-    }
-    y = dync__dn_pad(&c, x, pad);
-    double value = dync__arg_is_number(&call->args[2]) ? dync__dn_number(call, 2) : 0;
-    if (value < 0 || value > 0 || value != value) {
-        dync__arg ones[2] = {call->args[0], dync__arg_b(true)};
-        dync__dt *inside;
-        dync__chain_call(&c, DYNC__OP_full_like, 2, ones, &inside);
-        inside = dync__dn_pad(&c, dync__chain_dtype(&c, inside, DYNC_BOOL), pad);
-        y = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(y),
-                         dync__arg_t(dync__chain1(&c, DYNC__OP_logical_not, inside)),
-                         call->args[2]);
-    }
-    if (y && y->storage == x->storage) y = dync__chain1(&c, DYNC__OP_clone, y); /* only cut */
-    return dync__chain_end(&c, call, y);
-}
-
-DYNC__FN dync_status dync__d_movedim(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    const dync__arg *from = &call->args[1], *to = &call->args[2];
-    int64_t order[DYNC_MAX_DIMS];
-    bool taken[DYNC_MAX_DIMS] = {false}, filled[DYNC_MAX_DIMS] = {false};
-    DYNC__TRY(dync__dt_self(call, &x));
-    int n = x->lay.ndim, next = 0;
-    if (from->n != to->n)
-        return dync__fail(DYNC_ERR_VALUE,
-                          "movedim: Invalid source or destination dims: source "
-                          "(%d dims) should contain the same number of "
-                          "dims as destination (%d dims)",
-                          from->n, to->n);
-    for (int i = 0; i < from->n; i++) {
-        int a, b;
-        dync__arg ia = dync__arg_i(from->as.dims[i]), ib = dync__arg_i(to->as.dims[i]);
-        DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&ia), n, &a));
-        DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&ib), n, &b));
-        if (taken[a] || filled[b])
-            return dync__fail(DYNC_ERR_VALUE, "movedim: repeated dim in "
-                                              "source or destination");
-        taken[a] = filled[b] = true;
-        order[b] = a;
-    }
-    for (int b = 0; b < n; b++) {
-        if (filled[b]) continue;
-        while (taken[next]) next++;
-        order[b] = next++;
-    }
-    return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_permute, x, n, order));
-}
-
-/* Windows of dim, as views: the window is the last dim. */
-DYNC__FN dync_status dync__d_unfold(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *y;
-    int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], window = call->args[2].as.i,
-                                                         step = call->args[3].as.i;
-    int dim = 0;
-    DYNC__TRY(dync__dt_self(call, &x));
-    int n = x->lay.ndim;
-    if (n) DYNC__TRY(dync__dn_dim(call, 1, n, &dim));
-    int64_t size = n ? x->lay.shape[dim] : 1;
-    if (window < 0 || dync__sz_lt(size, window))
-        return dync__fail(DYNC_ERR_VALUE,
-                          "maximum size for tensor at dimension %d is %lld but size is %lld", dim,
-                          (long long)size, (long long)window);
-    if (step <= 0)
-        return dync__fail(DYNC_ERR_VALUE, "step is %lld but must be > 0", (long long)step);
-    if (n == DYNC_MAX_DIMS)
-        return dync__fail(DYNC_ERR_SHAPE, "the result has more than %d dims", DYNC_MAX_DIMS);
-    for (int d = 0; d < n; d++) {
-        shape[d] = d == dim ? dync__sz_size(
-                                  dync__sz_add(dync__sz_div(dync__sz_sub(size, window), step), 1))
-                            : x->lay.shape[d];
-        stride[d] = x->lay.stride[d];
-        if (d == dim)
-            stride[d] = dync__is_token(stride[d])
-                            ? dync__sz_mul(stride[d], step)
-                            : stride[d] * DYNC__MIN(step, INT64_MAX / DYNC__MAX(stride[d], 1));
-    }
-    shape[n] = window;
-    stride[n] = n ? x->lay.stride[dim] : 1;
-    dync__arg args[4] = {call->args[0], dync__arg_dims(n + 1, shape), dync__arg_dims(n + 1, stride),
-                         dync__arg_i(0)};
-    /* of x wherever it begins: compiled code takes inputs at any offset */
-    dync__chain_call(&c, DYNC__OP__strided_view, 4, args, &y);
-    return dync__chain_end(&c, call, y);
-}
-
-/* 0, 1, .. size - 1 spread over n places: floor(i * size / n) */
-static dync__dt *dync__dn_nearest(dync__chain *c, dync__dt *x, int dim, int64_t n)
-{
-    if (!x) return NULL;
-    dync__arg range[5] = {dync__arg_i(0), dync__arg_i(n), dync__arg_i(1), dync__arg_dtype(DYNC_I64),
-                          dync__arg_device(x->device)};
-    dync__dt *index;
-    dync__chain_call(c, DYNC__OP_arange, 5, range, &index);
-    index = dync__chain_ti(c, DYNC__OP_mul, index, x->lay.shape[dim]);
-    index = dync__chain_ti(c, DYNC__OP_floor_divide, index, n);
-    return dync__chain3(c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(dim),
-                        dync__arg_t(index));
-}
-
-DYNC__FN dync_status dync__d_upsample_nearest2d(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    const dync__arg *size = &call->args[1];
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__dn_rank(x, 4));
-    if (size->n != 2 || size->as.dims[0] < 1 || size->as.dims[1] < 1 ||
-        size->as.dims[0] > INT32_MAX || size->as.dims[1] > INT32_MAX)
-        return dync__fail(DYNC_ERR_VALUE, "expected an output_size of two positive numbers");
-    for (int i = 0; i < 2; i++) x = dync__dn_nearest(&c, x, 2 + i, size->as.dims[i]);
-    return dync__chain_end(&c, call, x);
-}
-
-DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    int64_t r = call->args[1].as.i, shape[DYNC_MAX_DIMS], order[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__dt_self(call, &x));
-    int n = x->lay.ndim, lead = n - 3;
-    if (n < 3 || n + 2 > DYNC_MAX_DIMS)
-        return dync__fail(
-            DYNC_ERR_SHAPE,
-            "pixel_shuffle expects input to have at least 3 dimensions, but got input with %d "
-            "dimension(s)",
-            n);
-    if (r < 1 || r > INT32_MAX)
-        return dync__fail(DYNC_ERR_VALUE,
-                          "pixel_shuffle expects a positive upscale_factor, but got %lld",
-                          (long long)r);
-    if (!dync__sz_eq(dync__sz_mod(x->lay.shape[lead], r * r), 0))
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "pixel_shuffle expects its input's 'channel' dimension "
-                          "to be divisible by the square of "
-                          "upscale_factor, but input.size(-3)=%lld is not divisible by %lld",
-                          (long long)x->lay.shape[lead], (long long)(r * r));
-    const int64_t *s = x->lay.shape + lead, out = dync__sz_size(dync__sz_div(s[0], r * r)),
-                  split[5] = {out, r, r, s[1], s[2]};
-    int64_t joined[3] = {out};
-    if (!dync__sz_mul_ok(s[1], r, &joined[1]) || !dync__sz_mul_ok(s[2], r, &joined[2]))
-        return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
-    static const int to[5] = {0, 3, 1, 4, 2};
-    for (int d = 0; d < lead; d++) {
-        shape[d] = x->lay.shape[d];
-        order[d] = d;
-    }
-    for (int i = 0; i < 5; i++) {
-        shape[lead + i] = split[i];
-        order[lead + i] = lead + to[i];
-    }
-    dync__dt *y = dync__chain_shape(&c, DYNC__OP_reshape, x, n + 2, shape);
-    y = dync__chain_shape(&c, DYNC__OP_permute, y, n + 2, order);
-    for (int i = 0; i < 3; i++) shape[lead + i] = joined[i];
-    return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_reshape, y, n, shape));
-}
-
-/* ---- losses ---------------------------------------------------------------------------------- */
-
-DYNC__FN dync_status dync__d_huber_loss(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *t;
-    double delta = dync__dn_number(call, 2);
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_tensor(call, 1, &t));
-    if (!(delta > 0))
-        return dync__fail(DYNC_ERR_VALUE, "huber_loss does not support "
-                                          "non-positive values for delta.");
-    DYNC__TRY(dync__infer_floating(x));
-    int dtype = x->dtype; /* the result's, whatever the target's is */
-    if (t->dtype == DYNC_BOOL) t = dync__chain_dtype(&c, t, dtype);
-    dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_tt(&c, DYNC__OP_sub, x, t));
-    dync__dt *curve = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5);
-    dync__dt *line =
-        dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * delta), delta);
-    dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_le, gap, delta),
-                                    dync__arg_t(curve), dync__arg_t(line));
-    return dync__chain_end(&c, call, dync__chain_dtype(&c, dync__chain_mean(&c, y), dtype));
-}
-
-DYNC__FN dync_status dync__d_kl_div(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *t, *y;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_tensor(call, 1, &t));
-    DYNC__TRY(dync__infer_floating(x));
-    DYNC__TRY(dync__infer_floating(t));
-    if (call->args[2].as.i)
-        y = dync__chain_tt(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_exp, t),
-                           dync__chain_tt(&c, DYNC__OP_sub, t, x));
-    else
-        y = dync__chain_tt(&c, DYNC__OP_sub, dync__chain_tt(&c, DYNC__OP_xlogy, t, t),
-                           dync__chain_tt(&c, DYNC__OP_mul, t, x));
-    return dync__chain_end(&c, call, dync__chain_mean(&c, y));
-}
-
-/* ---- random numbers and data-dependent shapes ------------------------------------------------ */
-
-DYNC__FN dync_status dync__d_bernoulli(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *p;
-    DYNC__TRY(dync__dt_self(call, &p));
-    DYNC__TRY(dync__infer_floating(p));
-    dync__dt *y = dync__chain_tt(&c, DYNC__OP_lt, dync__chain1(&c, DYNC__OP_rand_like, p), p);
-    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, p->dtype));
-}
-
-/* The sorted elements, each once. */
-DYNC__FN dync_status dync__d_unique(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *both[2];
-    int64_t all = -1;
-    DYNC__TRY(dync__dt_self(call, &x));
-    x = dync__chain_shape(&c, DYNC__OP_reshape, x, 1, &all);
-    dync__arg args[3] = {dync__arg_t(x), dync__arg_i(0), dync__arg_b(false)};
-    dync__chain_call(&c, DYNC__OP_sort, 3, args, both);
-    if (!x || x->numel < 2) return dync__chain_end(&c, call, both[0]);
-    dync__dt *last = dync__chain_slice(&c, both[0], 0, 0, x->numel - 1),
-             *next = dync__chain_slice(&c, both[0], 0, 1, x->numel);
-    dync__dt *first = dync__chain_slice(&c, both[0], 0, 0, 1);
-    dync__dt *kept = dync__chain_tt(&c, DYNC__OP_masked_select, next,
-                                    dync__chain_tt(&c, DYNC__OP_ne, next, last));
-    dync__arg list[2] = {dync__arg_t(first), dync__arg_t(kept)};
-    return dync__chain_end(&c, call, dync__chain_cat(&c, 2, list, 0));
-}
-
-/* ==== op/einsum.c ================================================================================== */
-/* op/einsum.c: Einstein sums as permutations, batched products and sums. After decompose_nn.c,
- * before dispatch.c.
- *
- * Operands are taken in one after another; of each pair, labels that nothing later needs are
- * summed: alone by sum, shared ones by bmm of [batch, left, summed] and [batch, summed, right].
- * Labels are small numbers: A-Z a-z, then the dims of an ellipsis. Source: the contraction of
- * aten/src/ATen/native/Linear.cpp (sumproduct_pair), left to right. */
-
-enum {
-    DYNC__ES_LETTERS = 52,
-    DYNC__ES_LABELS = DYNC__ES_LETTERS + DYNC_MAX_DIMS,
-    DYNC__ES_OPERANDS = 32
-};
-typedef struct dync__es_term {
-    int n, label[DYNC_MAX_DIMS];
-    dync__dt *t;
-} dync__es_term;
-typedef struct dync__einsum {
-    dync__chain c;
-    int n, ellipsis; /* operands; dims of the longest ellipsis */
-    dync__es_term in[DYNC__ES_OPERANDS], out;
-    int64_t size[DYNC__ES_LABELS];
-} dync__einsum;
-
-static int dync__es_letter(char ch)
-{
-    if (ch >= 'A' && ch <= 'Z') return ch - 'A';
-    if (ch >= 'a' && ch <= 'z') return 26 + ch - 'a';
-    return -1;
-}
-
-static int dync__es_find(const dync__es_term *e, int label)
-{
-    for (int i = 0; i < e->n; i++)
-        if (e->label[i] == label) return i;
-    return -1;
-}
-
-/* ---- the equation ---------------------------------------------------------------------------- */
-
-/* Reads labels up to a comma, an arrow or the end. ellipsis: how many dims "..." stands for
- * here. */
-static dync_status dync__es_read(const char **at, int ellipsis, int most_ellipsis,
-                                 dync__es_term *out, bool *dots)
-{
-    const char *s = *at;
-    *dots = false;
-    out->n = 0;
-    for (; *s && *s != ',' && !(s[0] == '-' && s[1] == '>'); s++) {
-        int label = dync__es_letter(*s), count = 1, first = label;
-        if (*s == ' ') continue;
-        if (s[0] == '.' && s[1] == '.' && s[2] == '.' && !*dots) {
-            *dots = true;
-            s += 2;
-            count = ellipsis;
-            first = DYNC__ES_LETTERS + most_ellipsis - ellipsis;
-        } else if (label < 0) {
-            return dync__fail(DYNC_ERR_VALUE,
-                              "einsum(): invalid subscript given at '%s' in the "
-                              "equation string, subscripts must be in "
-                              "[a-zA-Z]",
-                              s);
-        }
-        if (out->n + count > DYNC_MAX_DIMS)
-            return dync__fail(DYNC_ERR_SHAPE, "einsum(): more than %d subscripts for one operand",
-                              DYNC_MAX_DIMS);
-        for (int k = 0; k < count; k++) out->label[out->n++] = first + k;
-    }
-    *at = s;
-    return DYNC_OK;
-}
-
-/* How many dims the ellipsis of operand i stands for: its rank less the letters. -1 where it has
- * none. */
-static dync_status dync__es_measure(const char *s, const dync__dt *t, int i, int *dims)
-{
-    dync__es_term plain;
-    bool dots;
-    DYNC__TRY(dync__es_read(&s, 0, 0, &plain, &dots));
-    *dims = dots ? t->lay.ndim - plain.n : -1;
-    if (dots ? *dims < 0 : plain.n != t->lay.ndim)
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "einsum(): the number of subscripts in the equation "
-                          "(%d) does not match the number of "
-                          "dimensions (%d) for operand %d",
-                          plain.n, t->lay.ndim, i);
-    return DYNC_OK;
-}
-
-static const char *dync__es_next(const char *s)
-{
-    while (*s && *s != ',' && *s != '-') s++;
-    return *s == ',' ? s + 1 : s;
-}
-
-static dync_status dync__es_operands(dync__einsum *e, const char **equation, const dync__arg *list)
-{
-    int dims[DYNC__ES_OPERANDS];
-    const char *s = *equation;
-    for (int i = 0; i < e->n; i++, s = dync__es_next(s)) {
-        DYNC__TRY(dync__es_measure(s, list[i].as.t, i, &dims[i]));
-        e->ellipsis = DYNC__MAX(e->ellipsis, dims[i]);
-    }
-    s = *equation;
-    for (int i = 0; i < e->n; i++) {
-        bool dots;
-        DYNC__TRY(dync__es_read(&s, DYNC__MAX(dims[i], 0), e->ellipsis, &e->in[i], &dots));
-        e->in[i].t = list[i].as.t;
-        if (*s == ',' ? i + 1 == e->n : i + 1 < e->n)
-            return dync__fail(DYNC_ERR_VALUE,
-                              "einsum(): %s operands were provided than "
-                              "specified in the equation",
-                              *s == ',' ? "fewer" : "more");
-        if (*s == ',') s++;
-    }
-    *equation = s;
-    return DYNC_OK;
-}
-
-/* What is written after "->", or without it the ellipsis and the labels that occur once, in
- * order. */
-static dync_status dync__es_output(dync__einsum *e, const char *s, const int *occurs)
-{
-    bool dots;
-    if (*s) {
-        s += 2;
-        DYNC__TRY(dync__es_read(&s, e->ellipsis, e->ellipsis, &e->out, &dots));
-        if (*s)
-            return dync__fail(DYNC_ERR_VALUE,
-                              "einsum(): expected nothing after the output, got '%s'", s);
-        for (int i = 0; i < e->out.n; i++) {
-            int label = e->out.label[i];
-            for (int k = 0; k < i; k++)
-                if (e->out.label[k] == label)
-                    return dync__fail(DYNC_ERR_VALUE,
-                                      "einsum(): output subscript appears more than once");
-            if (!occurs[label])
-                return dync__fail(DYNC_ERR_VALUE, "einsum(): output subscript does not appear in "
-                                                  "the equation for any input operand");
-        }
+    /* 0-dim CPU tensors mix with any device */
+    bool movable = t->lay.ndim == 0 && dync__device_is(t->device, DYNC__DEV_HOST);
+    char a[DYNC__DEVICE_TEXT], b[DYNC__DEVICE_TEXT];
+    if (*device < 0 || (!*firm && !movable)) {
+        *device = t->device;
+        *firm = !movable;
         return DYNC_OK;
     }
-    for (int i = 0; i < e->ellipsis; i++) e->out.label[e->out.n++] = DYNC__ES_LETTERS + i;
-    for (int label = 0; label < DYNC__ES_LETTERS; label++) {
-        if (occurs[label] != 1) continue;
-        if (e->out.n == DYNC_MAX_DIMS)
-            return dync__fail(DYNC_ERR_SHAPE, "einsum(): the result has more than %d dims",
-                              DYNC_MAX_DIMS);
-        e->out.label[e->out.n++] = label;
-    }
-    return DYNC_OK;
+    if (t->device == *device || movable) return DYNC_OK;
+    return dync__fail(
+        DYNC_ERR_DEVICE,
+        "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
+        dync__device_text(*device, a), dync__device_text(t->device, b));
 }
 
-static dync_status dync__es_parse(dync__einsum *e, const char *equation, const dync__arg *operands)
+DYNC__FN dync_status dync__infer_device(const dync__opcall *call, int *device)
 {
-    int occurs[DYNC__ES_LABELS] = {0};
-    DYNC__TRY(dync__es_operands(e, &equation, operands->as.list));
-    for (int i = 0; i < e->n; i++)
-        for (int d = 0; d < e->in[i].n; d++) {
-            int label = e->in[i].label[d];
-            int64_t size = e->in[i].t->lay.shape[d], *known = &e->size[label];
-            if (occurs[label]++ && *known != 1 && size != 1 && !dync__sz_eq(*known, size))
-                return dync__fail(DYNC_ERR_SHAPE,
-                                  "einsum(): operand %d has size %lld at "
-                                  "dimension %d, which does not broadcast with "
-                                  "previously seen size %lld",
-                                  i, (long long)size, d, (long long)*known);
-            if (occurs[label] == 1 || size != 1) *known = size;
-        }
-    return dync__es_output(e, equation, occurs);
-}
-
-/* ---- the contraction ------------------------------------------------------------------------- */
-
-/* A label twice in one operand: its diagonal, which becomes the last dim. */
-static void dync__es_diagonals(dync__einsum *e, dync__es_term *x)
-{
-    for (int a = 0; a < x->n; a++)
-        for (int b = a + 1; b < x->n; b++) {
-            if (x->label[a] != x->label[b]) continue;
-            int label = x->label[a], n = 0;
-            dync__arg args[4] = {dync__arg_t(x->t), dync__arg_i(0), dync__arg_i(a), dync__arg_i(b)};
-            dync__chain_call(&e->c, DYNC__OP_diagonal, 4, args, &x->t);
-            for (int d = 0; d < x->n; d++)
-                if (d != a && d != b) x->label[n++] = x->label[d];
-            x->label[n++] = label;
-            x->n = n;
-            a = -1;
-            break;
-        }
-}
-
-/* Every dim at its full size. */
-static void dync__es_expand(dync__einsum *e, dync__es_term *x)
-{
-    int64_t shape[DYNC_MAX_DIMS];
-    for (int d = 0; d < x->n; d++) shape[d] = e->size[x->label[d]];
-    x->t = dync__chain_shape(&e->c, DYNC__OP_expand, x->t, x->n, shape);
-}
-
-/* Sums the labels that are not needed later and that `other` lacks. */
-static void dync__es_sum(dync__einsum *e, dync__es_term *x, const dync__es_term *other,
-                         const bool *needed)
-{
-    int64_t dims[DYNC_MAX_DIMS];
-    int n = 0, kept = 0, label[DYNC_MAX_DIMS];
-    for (int d = 0; d < x->n; d++) {
-        if (needed[x->label[d]] || (other && dync__es_find(other, x->label[d]) >= 0))
-            label[kept++] = x->label[d];
-        else
-            dims[n++] = d;
-    }
-    if (n == 0) return;
-    x->t = dync__chain_reduce(&e->c, DYNC__OP_sum, x->t, n, dims, false);
-    memcpy(x->label, label, sizeof label);
-    x->n = kept;
-}
-
-/* x with the labels in the order given; those it lacks as dims of size 1. */
-static dync__dt *dync__es_arrange(dync__einsum *e, const dync__es_term *x, int n, const int *label)
-{
-    int64_t order[DYNC_MAX_DIMS] = {0};
-    int have = 0;
-    dync__dt *t = x->t;
-    for (int i = 0; i < n; i++)
-        if (dync__es_find(x, label[i]) >= 0) order[have++] = dync__es_find(x, label[i]);
-    t = dync__chain_shape(&e->c, DYNC__OP_permute, t, have, order);
-    for (int i = 0; i < n; i++)
-        if (dync__es_find(x, label[i]) < 0) t = dync__chain_ti(&e->c, DYNC__OP_unsqueeze, t, i);
-    return t;
-}
-
-static dync__dt *dync__es_matrices(dync__einsum *e, const dync__es_term *x, const int *label,
-                                   const int *count)
-{
-    int64_t shape[3] = {1, 1, 1};
-    int n = 0;
-    for (int part = 0; part < 3; part++)
-        for (int i = 0; i < count[part]; i++)
-            shape[part] = dync__sz_mul(shape[part], e->size[label[n++]]);
-    return dync__chain_shape(&e->c, DYNC__OP_reshape, dync__es_arrange(e, x, n, label), 3, shape);
-}
-
-/* Labels of the output first, in its order: the last product then comes out row major. */
-static void dync__es_sort(const dync__einsum *e, int n, int *label)
-{
-    int sorted[DYNC_MAX_DIMS], k = 0;
-    for (int i = 0; i < e->out.n; i++)
-        for (int j = 0; j < n; j++)
-            if (label[j] == e->out.label[i]) sorted[k++] = label[j];
-    for (int j = 0; j < n; j++)
-        if (dync__es_find(&e->out, label[j]) < 0) sorted[k++] = label[j];
-    memcpy(label, sorted, (size_t)n * sizeof *label);
-}
-
-static dync_status dync__es_pair(dync__einsum *e, dync__es_term *a, dync__es_term *b,
-                                 const bool *needed)
-{
-    int batch[DYNC_MAX_DIMS], left[DYNC_MAX_DIMS], summed[DYNC_MAX_DIMS], right[DYNC_MAX_DIMS],
-        nb = 0, nl = 0, ns = 0, nr = 0;
-    int la[DYNC_MAX_DIMS + 1], lb[DYNC_MAX_DIMS + 1];
-    dync__es_sum(e, a, b, needed);
-    dync__es_sum(e, b, a, needed);
-    for (int i = 0; i < a->n; i++) {
-        int label = a->label[i];
-        if (dync__es_find(b, label) < 0)
-            left[nl++] = label;
-        else if (needed[label])
-            batch[nb++] = label;
-        else
-            summed[ns++] = label;
-    }
-    for (int i = 0; i < b->n; i++)
-        if (dync__es_find(a, b->label[i]) < 0) right[nr++] = b->label[i];
-    if (nb + nl + nr > DYNC_MAX_DIMS)
-        return dync__fail(DYNC_ERR_SHAPE, "einsum(): an intermediate result has more than %d dims",
-                          DYNC_MAX_DIMS);
-    int all[DYNC_MAX_DIMS], n = 0;
-    int64_t shape[DYNC_MAX_DIMS];
-    for (int i = 0; i < nb; i++) la[i] = lb[i] = all[n++] = batch[i];
-    for (int i = 0; i < nl; i++) la[nb + i] = all[n++] = left[i];
-    for (int i = 0; i < ns; i++) la[nb + nl + i] = lb[nb + i] = summed[i];
-    for (int i = 0; i < nr; i++) lb[nb + ns + i] = all[n++] = right[i];
-    for (int i = 0; i < n; i++) shape[i] = e->size[all[i]];
-    if (ns == 0) {
-        dync__es_sort(e, n, all);
-        dync__dt *x = dync__es_arrange(e, a, n, all);
-        a->t = dync__chain_tt(&e->c, DYNC__OP_mul, x, dync__es_arrange(e, b, n, all));
-    } else {
-        const int ca[3] = {nb, nl, ns}, cb[3] = {nb, ns, nr};
-        dync__dt *x = dync__es_matrices(e, a, la, ca);
-        a->t = dync__chain_tt(&e->c, DYNC__OP_bmm, x, dync__es_matrices(e, b, lb, cb));
-        a->t = dync__chain_shape(&e->c, DYNC__OP_view, a->t, n, shape);
-    }
-    a->n = n;
-    memcpy(a->label, all, sizeof all);
-    return DYNC_OK;
-}
-
-static dync_status dync__es_contract(dync__einsum *e)
-{
-    dync__es_term *acc = &e->in[0];
-    for (int i = 0; i < e->n; i++) {
-        dync__es_diagonals(e, &e->in[i]);
-        dync__es_expand(e, &e->in[i]);
-    }
-    for (int i = 1; i <= e->n; i++) {
-        bool needed[DYNC__ES_LABELS] = {false};
-        for (int d = 0; d < e->out.n; d++) needed[e->out.label[d]] = true;
-        for (int k = i + 1; k < e->n; k++)
-            for (int d = 0; d < e->in[k].n; d++) needed[e->in[k].label[d]] = true;
-        if (i < e->n)
-            DYNC__TRY(dync__es_pair(e, acc, &e->in[i], needed));
-        else
-            dync__es_sum(e, acc, NULL, needed);
-    }
-    acc->t = dync__es_arrange(e, acc, e->out.n, e->out.label);
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__d_einsum(dync__opcall *call)
-{
-    const char *equation = call->args[0].kind == DYNC__A_STR ? call->args[0].as.s : NULL;
-    const dync__arg *operands = &call->args[1];
-    if (!equation) return dync__fail(DYNC_ERR_VALUE, "einsum(): expected an equation, got none");
-    if (operands->kind != DYNC__A_LIST || operands->n < 1 || operands->n > DYNC__ES_OPERANDS)
-        return dync__fail(DYNC_ERR_VALUE,
-                          "einsum(): must provide at least one operand, and at most %d",
-                          DYNC__ES_OPERANDS);
-    for (int i = 0; i < operands->n; i++)
-        if (operands->as.list[i].kind != DYNC__A_TENSOR)
-            return dync__fail(DYNC_ERR_VALUE, "einsum(): operand %d is no tensor", i);
-    dync__einsum *e = dync__calloc(sizeof *e);
-    if (!e) return DYNC_ERR_MEMORY;
-    e->n = operands->n;
-    dync_status status = dync__es_parse(e, equation, operands);
-    if (status == DYNC_OK) status = dync__es_contract(e);
-    dync__chain_fail(&e->c, status);
-    status = dync__chain_end(&e->c, call, e->in[0].t);
-    dync__free(e, sizeof *e);
-    return status;
-}
-DYNC__WARM
-
-/* ==== op/dispatch.c ================================================================================ */
-/* op/dispatch.c: the one door that each operator call passes. After decompose.c, before eager.c.
- *
- *   entry point -> dync__op_call: opens handles -> top handler (capture) -> ... -> tape -> bottom:
- *   eager, or a tracer in its place
- *
- * The stack belongs to the thread. dync__tls.op and dync__tls.at name the operator in flight for
- * messages; both are put back. */
-
-DYNC__DATA const dync__read_intercept *(*dync__read_intercept_get)(void) = NULL;
-
-/* ---- the stack ------------------------------------------------------------------------------- */
-
-DYNC__RARE static void dync__op_state_end(dync__thread *t)
-{
-    dync__op_state *s = t->op_state;
-    if (!s) return;
-    dync__eager_forget(s);
-    dync__free(s, sizeof *s);
-    t->op_state = NULL;
-}
-
-DYNC__RARE DYNC__FN dync__op_state *dync__op_state_get(void)
-{
-    dync__op_state *s = dync__tls.op_state;
-    if (s) return s;
-    dync__thread_state_on_exit(dync__op_state_end);
-    dync__thread_arm();
-    return dync__tls.op_state = dync__calloc(sizeof *s);
-}
-
-DYNC__FN void dync__handler_push(dync__handler *h)
-{
-    h->below = dync__tls.handler;
-    dync__tls.handler = h;
-}
-
-DYNC__FN void dync__handler_pop(dync__handler *h)
-{
-    DYNC__ASSERT(dync__tls.handler == h);
-    dync__tls.handler = h->below;
-}
-
-DYNC__FN dync__handler *dync__handler_swap(dync__handler *top)
-{
-    dync__handler *old = dync__tls.handler;
-    dync__tls.handler = top;
-    return old;
-}
-
-DYNC__RARE DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom)
-{
-    dync__op_state *s = bottom ? dync__op_state_get() : dync__tls.op_state;
-    if (!s) return NULL;
-    dync__handler *old = s->bottom;
-    s->bottom = bottom;
-    dync__tls.recording = bottom != NULL;
-    return old;
-}
-
-DYNC__RARE DYNC__FN const dync__read_intercept *dync__bottom_reads(void)
-{
-    const dync__op_state *s = dync__tls.recording ? dync__tls.op_state : NULL;
-    return s && s->bottom ? s->bottom->reads : NULL;
-}
-
-DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *call)
-{
-    const dync__op_state *s = dync__tls.op_state;
-    if (DYNC__UNLIKELY(s && s->bottom)) return s->bottom->call(s->bottom, call);
-    return dync__eager(call);
-}
-
-static dync_status dync__dispatch_tape(dync__opcall *call)
-{
-    return dync__tape_hook ? dync__tape_hook(call) : dync__dispatch_bottom(call);
-}
-
-/* "[[2, 3], [], []]": sizes of the arguments, none for what is no tensor. */
-static void dync__dispatch_shapes(dync__str *s, const dync__opcall *call)
-{
-    dync__str_addc(s, '[');
+    bool firm = false;
+    *device = -1;
     for (int i = 0; i < call->nargs; i++) {
         const dync__arg *a = &call->args[i];
-        if (i) dync__str_add(s, ", ");
-        if (a->kind == DYNC__A_TENSOR)
-            dync__shape_text(s, a->as.t->lay.ndim, a->as.t->lay.shape);
-        else
-            dync__str_add(s, "[]");
+        if (a->kind == DYNC__A_TENSOR) DYNC__TRY(dync__infer_device_add(a->as.t, device, &firm));
+        for (int j = 0; a->kind == DYNC__A_LIST && j < a->n; j++)
+            if (a->as.list[j].kind == DYNC__A_TENSOR)
+                DYNC__TRY(dync__infer_device_add(a->as.list[j].as.t, device, &firm));
     }
-    dync__str_addc(s, ']');
-}
-
-/* The number of the autograd node that the call makes, the first where it is made of several
- * operators. */
-static dync_status dync__dispatch_profiled(dync__opcall *call)
-{
-    dync__str shapes = {0};
-    uint64_t seq = dync__tls.seq;
-    dync__dispatch_shapes(&shapes, call);
-    dync__profiled event = dync__profile_begin(
-        strstr(call->row->name, "::") ? "" : "aten::", call->row->name, dync__str_get(&shapes));
-    dync_status status = dync__dispatch_tape(call);
-    dync__profile_end(&event, dync__tls.seq != seq ? (int64_t)seq : -1, -1);
-    dync__str_free(&shapes);
-    return status;
-}
-
-DYNC__FN dync_status dync__dispatch(dync__opcall *call)
-{
-    dync__handler *top = dync__tls.handler;
-    if (dync__profile_on() && !top && !dync__tls.recording) return dync__dispatch_profiled(call);
-    return top ? top->call(top, call) : dync__dispatch_tape(call);
-}
-
-DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *call)
-{
-    return self->below ? self->below->call(self->below, call) : dync__dispatch_tape(call);
-}
-
-/* ---- entry points ---------------------------------------------------------------------------- */
-
-enum { DYNC__LIST_INLINE = 32 };
-typedef struct dync__entering { /* what an entry point has to undo */
-    const char *op;
-    dync_loc at;
-    dync__arg inline_items[DYNC__LIST_INLINE], *items;
-    int n_items;
-} dync__entering;
-
-static bool dync__open_arg(dync__arg *a)
-{
-    dync__tensor *t = dync__open(a->as.h);
-    if (!t) return false;
-    *a = dync__arg_t(t);
-    return true;
-}
-
-/* Lists of the user's: their items as arguments, tensors opened. */
-static bool dync__open_lists(dync__entering *e, int nargs, dync__arg *args)
-{
-    int total = 0, at = 0;
-    for (int i = 0; i < nargs; i++) {
-        if (args[i].kind != DYNC__A_LIST || args[i].n >= 0) continue;
-        if (!args[i].as.p) return dync__fail(DYNC_ERR_VALUE, "expected a list, got none"), false;
-        const dync__list *l = dync__list_open(args[i].as.p, NULL);
-        if (!l) return false;
-        total += l->n;
-    }
-    e->n_items = total;
-    e->items = total <= DYNC__LIST_INLINE ? e->inline_items
-                                          : dync__alloc((size_t)total * sizeof *e->items);
-    for (int i = 0; i < nargs && e->items; i++) {
-        if (args[i].kind != DYNC__A_LIST || args[i].n >= 0) continue;
-        const dync__list *l = dync__list_peek(args[i].as.p);
-        args[i].n = l->n;
-        args[i].as.list = &e->items[at];
-        for (int k = 0; k < l->n; k++, at++) {
-            e->items[at] = dync__arg_value(l->items[k]);
-            if (e->items[at].kind == DYNC__A_HANDLE && !dync__open_arg(&e->items[at])) return false;
-        }
-    }
-    return e->items != NULL;
-}
-
-static bool dync__open_args(dync__entering *e, int nargs, dync__arg *args)
-{
-    bool lists = false;
-    for (int i = 0; i < nargs; i++) {
-        if (args[i].kind == DYNC__A_HANDLE && DYNC__UNLIKELY(!dync__open_arg(&args[i])))
-            return false;
-        lists = lists || (args[i].kind == DYNC__A_LIST && args[i].n < 0);
-        if (args[i].kind == DYNC__A_DIMS && dync__check_rank(args[i].n) != DYNC_OK) return false;
-    }
-    return !lists || dync__open_lists(e, nargs, args);
-}
-
-/* Opens, dispatches, closes. Outputs in call->out, owned. */
-static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, dync_loc at)
-{
-    dync__entering e;
-    e.op = dync__tls.op;
-    e.at = dync__tls.at;
-    e.items = NULL;
-    e.n_items = 0;
-    /* its shape depends on data */
-    if (DYNC__UNLIKELY(op == DYNC__OP_one_hot) && args[1].as.i == -1)
-        op = DYNC__OP__one_hot_all, nargs = 1;
-    call->row = dync__op_info(op);
-    call->op = op;
-    call->nargs = nargs;
-    call->args = args;
-    call->nout = 0;
-    call->at = at;
-    for (int i = 0; i < DYNC__MAX_OUT; i++) call->out[i] = NULL;
-    dync__tls.op = call->row->name;
-    dync__tls.at = at;
-    bool ok = dync__open_args(&e, nargs, args) && dync__dispatch(call) == DYNC_OK;
-    if (e.items && e.items != e.inline_items)
-        dync__free(e.items, (size_t)e.n_items * sizeof *e.items);
-    dync__tls.op = e.op;
-    dync__tls.at = e.at;
-    return ok;
-}
-
-DYNC__OFTEN DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc at)
-{
-    dync__opcall call;
-    dync__handler *top = dync__tls.handler;
-    dync_tensor *known = top && top->known ? top->known(top, op, nargs, args, &at) : NULL;
-    if (known) return known;
-    if (DYNC__UNLIKELY(!dync__enter(&call, op, nargs, args, at))) return NULL;
-    for (int i = 1; i < call.nout; i++) dync__unref(call.out[i]);
-    return call.nout ? dync__give(call.out[0]) : NULL;
-}
-
-DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_loc at)
-{
-    dync__opcall call;
-    dync_value list = {DYNC_KIND_NONE, 0, {0}};
-    if (!dync__enter(&call, op, nargs, args, at)) return list;
-    list = dync__list_new(call.nout);
-    for (int i = 0; i < call.nout; i++) {
-        dync_value item = {DYNC_KIND_TENSOR, 0, {0}};
-        item.as.t = dync__give(call.out[i]);
-        if (item.as.t) dync__list_set(list, i, item);
-    }
-    return list;
-}
-
-DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tensor **out)
-{
-    dync__opcall call = {
-        .row = dync__op_info(op), .op = op, .nargs = nargs, .args = args, .at = dync__tls.at};
-    const char *outer = dync__tls.op;
-    dync__tls.op = call.row->name;
-    dync_status status = dync__dispatch(&call);
-    dync__tls.op = outer;
-    if (status != DYNC_OK) return status;
-    for (int i = 0; i < call.nout; i++) out[i] = call.out[i];
+    if (*device < 0) *device = DYNC_CPU;
     return DYNC_OK;
 }
 
-/* ==== op/eager.c =================================================================================== */
-/* op/eager.c: the bottom handler: runs an operator now, by a cached plan of that one operator.
- * After dispatch.c, before public.c.
- *
- *   views       the layout of infer over the same storage; nothing runs
- *   composites  their decomposition, from the top of the stack
- *   the rest    a plan: lowered, fused and compiled once per key, then allocate outputs, bind
- *               pointers, run
- *
- * The key is the operator, its attributes, and dtype, shape and strides of each tensor; plain
- * numbers of pointwise operators are inputs of the plan, so a learning rate that changes costs
- * nothing. Entries are compared word for word, never by hash alone. The cache is the thread's own
- * (no lock), two-way, bounded, and freed when the thread ends. */
-
-enum {
-    DYNC__EAGER_WORDS = 160,
-#if defined(DYNC_SMALL)
-    DYNC__EAGER_INPUTS = 12, /* tensors of one call; longer lists are joined in groups */
-#else
-    DYNC__EAGER_INPUTS = 64,
-#endif
-};
-typedef struct dync__eager_key {
-    int n;
-    uint64_t hash, word[DYNC__EAGER_WORDS];
-    bool fits;
-} dync__eager_key;
-
-typedef struct dync__eager_entry {
-    uint64_t hash;
-    dync__plan *plan; /* NULL: nothing to run */
-    dync__info out[DYNC__MAX_OUT];
-    uint64_t *word;
-    int n_words;
-    bool checks_data; /* indices or divisors are looked at before running */
-} dync__eager_entry;
-
-/* ---- the key --------------------------------------------------------------------------------- */
-
-static const dync__op_row *dync__eager_functional(const dync__opcall *call, int *op)
+DYNC__FN dync_status dync__infer_floating(const dync__tensor *t)
 {
-    *op = call->row->cls == DYNC__INPLACE && call->row->inplace_of >= 0 ? call->row->inplace_of
-                                                                        : call->op;
-    return dync__op_info(*op);
+    if (dync__dtype_info(t->dtype)->kind == 'f') return DYNC_OK;
+    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating point tensor",
+                      dync__dtype_info(t->dtype)->guard);
 }
 
-/* Are the number arguments inputs of the plan? pow chooses its formula by the exponent. */
-static bool dync__eager_numbers_float(const dync__opcall *call)
+DYNC__FN dync_status dync__infer_index(const dync__tensor *t)
 {
-    int op;
-    return dync__row_takes_numbers(dync__eager_functional(call, &op));
+    if (t->dtype == DYNC_I64 || t->dtype == DYNC_I32) return DYNC_OK;
+    return dync__fail(DYNC_ERR_DTYPE, "expected an index tensor of dtype int64 or int32, got %s",
+                      dync__dtype_info(t->dtype)->name);
 }
 
-static void dync__key_add(dync__eager_key *k, uint64_t w)
+DYNC__FN int dync__infer_int_dim(const dync__arg *a)
 {
-    if (k->n < DYNC__EAGER_WORDS) k->word[k->n] = w;
-    k->n++;
+    return a->as.i > INT_MAX ? INT_MAX : a->as.i < INT_MIN ? INT_MIN : (int)a->as.i;
 }
 
-static void dync__key_tensor(dync__eager_key *k, const dync__tensor *t)
+DYNC__FN dync_status dync__infer_fresh(dync__info *out, int dtype, int device, int ndim,
+                                       const int64_t *shape)
 {
-    unsigned n = (unsigned)t->lay.ndim;
-    dync__key_add(k, DYNC__A_TENSOR | (uint64_t)t->dtype << 8 | (uint64_t)n << 16 |
-                         (uint64_t)(t->flags & DYNC__T_FAKE) << 24 | (uint64_t)t->device << 32);
-    for (unsigned d = 0; d < n; d++) {
-        dync__key_add(k, (uint64_t)t->lay.shape[d]);
-        dync__key_add(k, (uint64_t)t->lay.stride[d]);
+    out->dtype = dtype;
+    out->device = device;
+    out->alias = -1;
+    return dync__layout_contiguous(&out->lay, ndim, shape);
+}
+
+DYNC__FN dync_status dync__infer_axis(const dync__opcall *call, int i, const dync__tensor *t,
+                                      int *dim)
+{
+    return dync__dim_wrap(dync__infer_int_dim(&call->args[i]), t->lay.ndim, dim);
+}
+
+DYNC__FN bool dync__infer_same_shape(const dync__layout *a, const dync__layout *b)
+{
+    return a->ndim == b->ndim && dync__sz_same(a->ndim, a->shape, b->shape);
+}
+
+/* "a[2, 3] and b[4]: text" */
+DYNC__FN dync_status dync__infer_pair_error(const char *text, const dync__layout *a,
+                                            const dync__layout *b)
+{
+    dync__str s = {0};
+    dync__shape_text(&s, a->ndim, a->shape);
+    dync__str_add(&s, " and ");
+    dync__shape_text(&s, b->ndim, b->shape);
+    dync__fail(DYNC_ERR_SHAPE, "%s, got %s", text, dync__str_get(&s));
+    dync__str_free(&s);
+    return DYNC_ERR_SHAPE;
+}
+
+DYNC__FN dync_status dync__infer_rank(const dync__tensor *t, int rank, const char *what)
+{
+    if (t->lay.ndim == rank) return DYNC_OK;
+    return dync__fail(DYNC_ERR_SHAPE, "%s must be a %dD tensor, but got %dD", what, rank,
+                      t->lay.ndim);
+}
+
+/* Tensor i of a gradient is what the forward call gave, or the gradient of that: of the dtype and
+ * the sizes of `like`. */
+DYNC__FN dync_status dync__infer_as_given(const dync__opcall *call, int i, const dync__info *like)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, i, &t));
+    if (t->dtype != like->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "argument %d: expected dtype %s, got %s", i + 1,
+                          dync__dtype_info(like->dtype)->name, dync__dtype_info(t->dtype)->name);
+    if (dync__infer_same_shape(&t->lay, &like->lay)) return DYNC_OK;
+    return dync__infer_pair_error("a gradient takes what the forward call gave", &t->lay,
+                                  &like->lay);
+}
+
+/* ---- strides of a fresh output --------------------------------------------------------------- */
+
+/* TensorIterator's comparison of two dims over all operands: > 0 where a is the slower one.
+ * stride[k][d]: 0 where broadcast. */
+static int dync__infer_should_swap(int n, int64_t stride[][DYNC_MAX_DIMS], const int64_t *shape,
+                                   int a, int b)
+{
+    for (int k = 0; k < n; k++) {
+        int64_t sa = stride[k][a], sb = stride[k][b];
+        if (sa == 0 || sb == 0) continue;
+        if (!dync__sz_eq(sa, sb)) return dync__sz_lt(sa, sb) ? -1 : 1;
+        if (dync__sz_lt(shape[b], shape[a])) return 1;
     }
+    return 0;
 }
 
-static void dync__key_arg(dync__eager_key *k, const dync__arg *a, bool numbers_float)
+/* Output strides in the order of dims that the operands have, slowest first; out->ndim and
+ * out->shape are set. */
+static void dync__infer_permuted(dync__layout *out, int n, int64_t stride[][DYNC_MAX_DIMS])
 {
-    uint64_t bits;
-    switch ((dync__arg_kind)a->kind) {
-    case DYNC__A_TENSOR: dync__key_tensor(k, a->as.t); break;
-    case DYNC__A_INT:
-    case DYNC__A_BOOL:
-    case DYNC__A_FLOAT:
-        dync__key_add(k, a->kind);
-        memcpy(&bits, &a->as, sizeof bits);
-        if (!numbers_float) dync__key_add(k, bits);
-        break;
-    case DYNC__A_DIMS:
-        dync__key_add(k, DYNC__A_DIMS | (uint64_t)(unsigned)a->n << 8);
-        for (int i = 0; i < a->n && i < DYNC_MAX_DIMS; i++)
-            dync__key_add(k, (uint64_t)a->as.dims[i]);
-        break;
-    case DYNC__A_LIST:
-        dync__key_add(k, DYNC__A_LIST | (uint64_t)(unsigned)a->n << 8);
-        for (int i = 0; i < a->n; i++) dync__key_arg(k, &a->as.list[i], numbers_float);
-        break;
-    case DYNC__A_DTYPE:
-    case DYNC__A_DEVICE: dync__key_add(k, a->kind | (uint64_t)a->as.i << 8); break;
-    case DYNC__A_NONE: dync__key_add(k, DYNC__A_NONE); break;
-    case DYNC__A_STR:
-    case DYNC__A_HANDLE:
-    case DYNC__A_NODE:
-    case DYNC__A_PTR: k->fits = false; break;
-    }
-}
-
-static void dync__key_make(dync__eager_key *k, const dync__opcall *call)
-{
-    bool numbers_float = dync__eager_numbers_float(call);
-    uint64_t h = 0x9e3779b97f4a7c15u;
-    k->n = 0;
-    k->fits = true;
-    dync__key_add(k, (uint64_t)(unsigned)call->op | (uint64_t)(unsigned)call->nargs << 16 |
-                         (uint64_t)dync__tls.default_dtype << 32);
-    for (int i = 0; i < call->nargs; i++) dync__key_arg(k, &call->args[i], numbers_float);
-    if (k->n > DYNC__EAGER_WORDS) k->fits = false;
-    for (int i = 0; k->fits && i < k->n; i++) {
-        h = (h ^ k->word[i]) * 0xff51afd7ed558ccdu;
-        h ^= h >> 32;
-    }
-    k->hash = h;
-}
-
-/* ---- the cache ------------------------------------------------------------------------------- */
-
-DYNC__RARE static void dync__eager_entry_free(dync__eager_entry *e)
-{
-    if (!e) return;
-    dync__plan_free(e->plan);
-    dync__free(e->word, (size_t)e->n_words * sizeof *e->word);
-    dync__free(e, sizeof *e);
-}
-
-DYNC__FN void dync__eager_forget(dync__op_state *s)
-{
-    for (int i = 0; i < DYNC__EAGER_SETS; i++) {
-        for (int j = 0; j < DYNC__EAGER_WAYS; j++) {
-            dync__eager_entry_free(s->entry[i][j]);
-            s->entry[i][j] = NULL;
+    int perm[DYNC_MAX_DIMS], nd = out->ndim; /* perm[0]: the fastest dim */
+    int64_t next = 1;
+    for (int i = 0; i < nd; i++) perm[i] = nd - 1 - i;
+    for (int i = 1; i < nd; i++) {
+        int at = i;
+        for (int j = i - 1; j >= 0; j--) {
+            int order = dync__infer_should_swap(n, stride, out->shape, perm[j], perm[at]);
+            if (order < 0) break;
+            if (order == 0) continue;
+            int hold = perm[j];
+            perm[j] = perm[at];
+            perm[at] = hold;
+            at = j;
         }
     }
+    for (int i = 0; i < nd; i++) {
+        out->stride[perm[i]] = next;
+        next = dync__sz_mul(next, DYNC__MAX(out->shape[perm[i]], 1));
+    }
 }
 
-static dync__eager_entry *dync__eager_find(const dync__eager_key *k)
+/* Row major needs no sorting, and is by far the most frequent: one test for all operands. */
+DYNC__FN dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *shape, int n,
+                                      dync__tensor *const *t)
 {
-    dync__op_state *s = dync__tls.op_state;
-    if (!s || !k->fits) return NULL;
-    dync__eager_entry **set = s->entry[k->hash % DYNC__EAGER_SETS];
-    for (int j = 0; j < DYNC__EAGER_WAYS; j++) {
-        dync__eager_entry *e = set[j];
-        if (!e || e->hash != k->hash || e->n_words != k->n ||
-            memcmp(e->word, k->word, (size_t)k->n * sizeof k->word[0]) != 0)
-            continue;
-        set[j] = set[0]; /* the last used one stands first */
-        set[0] = e;
-        return e;
+    int64_t stride[4][DYNC_MAX_DIMS];
+    bool row_major = true, same_strides = true;
+    DYNC__TRY(dync__layout_contiguous(&out->lay, ndim, shape));
+    if (n > 4) n = 4;
+    for (int k = 0; k < n; k++) {
+        const dync__layout *in = &t[k]->lay;
+        int lead = ndim - in->ndim;
+        for (int d = 0; d < ndim; d++) {
+            bool broadcast = d < lead || (in->shape[d - lead] == 1 && shape[d] != 1);
+            stride[k][d] = broadcast ? 0 : in->stride[d - lead];
+            if (broadcast)
+                same_strides = false;
+            else if (stride[k][d] !=
+                     t[0]->lay.stride[DYNC__MAX(DYNC__MIN(d, t[0]->lay.ndim - 1), 0)])
+                same_strides = false;
+            if (!broadcast && stride[k][d] != out->lay.stride[d]) row_major = false;
+        }
+        if (lead) same_strides = false;
     }
-    return NULL;
-}
-
-/* False: not kept (no memory for that, or a key too long); the caller frees the entry after its
- * run. */
-DYNC__RARE static bool dync__eager_keep(const dync__eager_key *k, dync__eager_entry *e)
-{
-    dync__op_state *s = k->fits ? dync__op_state_get() : NULL;
-    if (!s || !(e->word = dync__alloc((size_t)k->n * sizeof k->word[0]))) return false;
-    memcpy(e->word, k->word, (size_t)k->n * sizeof k->word[0]);
-    e->n_words = k->n;
-    e->hash = k->hash;
-    dync__eager_entry **set = s->entry[k->hash % DYNC__EAGER_SETS];
-    dync__eager_entry_free(set[DYNC__EAGER_WAYS - 1]);
-    for (int j = DYNC__EAGER_WAYS - 1; j > 0; j--) set[j] = set[j - 1];
-    set[0] = e;
-    return true;
-}
-
-/* ---- making a plan --------------------------------------------------------------------------- */
-
-/* Slots: tensors in order, then numbers, then outputs; what is written in place is an input that is
- * written. */
-DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call,
-                                                const dync__eager_entry *e)
-{
-    dync__tensor *t[DYNC__EAGER_INPUTS];
-    dync__operand in[DYNC__EAGER_INPUTS], out[DYNC__MAX_OUT];
-    int32_t number_slot[DYNC__MAX_ARGS];
-    bool in_place = call->row->cls == DYNC__INPLACE;
-    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
-    memset(in, 0, sizeof in);
-    memset(out, 0, sizeof out);
-    if (n > DYNC__EAGER_INPUTS)
-        return dync__fail(DYNC_ERR_VALUE, "expected at most %d tensors, got %d", DYNC__EAGER_INPUTS,
-                          n);
-    for (int i = 0; i < n; i++) {
-        in[i].slot = dync__pb_slot(pb, DYNC__SLOT_INPUT, t[i]->dtype, -1, NULL);
-        in[i].dtype = t[i]->dtype;
-        in[i].lay = t[i]->lay;
-        in[i].lay.offset = 0;
-        in[i].written = in_place && i == 0;
-        if (in[i].slot < 0) return DYNC_ERR_MEMORY;
-        pb->slot.at[in[i].slot].host = dync__pb_reads_host(pb, t[i]->device);
-    }
-    for (int i = 0; i < call->nargs && i < DYNC__MAX_ARGS; i++) {
-        const dync__arg *a = &call->args[i];
-        number_slot[i] = -1;
-        if (!dync__eager_numbers_float(call) || !dync__arg_is_number(a)) continue;
-        number_slot[i] = dync__pb_slot(pb, DYNC__SLOT_INPUT,
-                                       a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64, 1, NULL);
-        if (number_slot[i] < 0) return DYNC_ERR_MEMORY;
-        pb->slot.at[number_slot[i]].host = true;
-    }
-    for (int i = 0; i < call->row->nout; i++) {
-        out[i] = in[0];
-        if (in_place) continue;
-        out[i] = (dync__operand){
-            .dtype = (uint8_t)e->out[i].dtype, .written = true, .lay = e->out[i].lay};
-        out[i].slot = dync__pb_slot(pb, DYNC__SLOT_OUTPUT, e->out[i].dtype,
-                                    dync__layout_span(&e->out[i].lay), NULL);
-        if (out[i].slot < 0) return DYNC_ERR_MEMORY;
-    }
-    pb->number_slot = number_slot;
-    dync_status status = dync__op_lower(pb, call, in, n, out);
-    pb->number_slot = NULL;
-    return status;
-}
-
-/* Is there something to look at before a call runs? Indices that loops read by the plan checks on
- * the CPU. */
-static bool dync__eager_checks_data(const dync__opcall *call)
-{
-    int op;
-    uint32_t flags = dync__eager_functional(call, &op)->flags;
-    const dync__arg *by = &call->args[1];
-    bool number = false;
-    if (flags & DYNC__OP_SCATTERS) return true;
-    if (flags & DYNC__OP_GATHERS)
-        return !dync__device_is(call->args[0].as.t->device, DYNC__DEV_CHECKS);
-    if (flags & DYNC__OP_DIVIDES)
-        return (by->kind != DYNC__A_TENSOR ||
-                !dync__device_is(by->as.t->device, DYNC__DEV_CHECKS)) &&
-               dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
-    for (int i = 0; i < call->nargs && flags & DYNC__OP_FITS; i++)
-        number = number || dync__arg_is_number(&call->args[i]);
-    return number;
-}
-
-DYNC__RARE static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry **out)
-{
-    dync__arena arena = {0};
-    dync__pb pb = {.arena = &arena, .origin = call->row->name};
-    dync__plan_options options = {.name = call->row->name};
-    dync__eager_entry *e = dync__calloc(sizeof *e);
-    if (!e) return DYNC_ERR_MEMORY;
-    dync_status status = dync__op_infer(call, e->out);
-    pb.device = e->out[0].device;
-    if (status == DYNC_OK) status = dync__eager_lower(&pb, call, e);
-    if (status == DYNC_OK && pb.step.n) {
-        e->plan = dync__plan_new(&pb, &options);
-        if (!e->plan)
-            status = dync__tls.error.status != DYNC_OK ? dync__tls.error.status : DYNC_ERR_MEMORY;
-    }
-    dync__arena_free(&arena);
-    if (status != DYNC_OK) {
-        dync__eager_entry_free(e);
-        return status;
-    }
-    e->checks_data = dync__eager_checks_data(call);
-    *out = e;
-    return DYNC_OK;
-}
-
-/* ---- running --------------------------------------------------------------------------------- */
-
-static dync_status dync__eager_outputs(dync__opcall *call, const dync__eager_entry *e)
-{
-    call->nout = call->row->nout;
-    if (call->row->cls == DYNC__INPLACE) {
-        call->out[0] = call->args[0].as.t;
-        dync__ref(call->out[0]);
+    if (row_major) return DYNC_OK;
+    if (same_strides && n && dync__layout_is_dense(&t[0]->lay)) {
+        memcpy(out->lay.stride, t[0]->lay.stride, sizeof out->lay.stride);
         return DYNC_OK;
     }
+    dync__infer_permuted(&out->lay, n, stride);
+    return DYNC_OK;
+}
+
+/* ---- for all rows ---------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__op_infer(const dync__opcall *call, dync__info *out)
+{
+    int device;
+    if (call->row->infer) {
+        uint64_t errors = dync__error_count();
+        DYNC__TRY(call->row->infer(call, out));
+        /* a size that is none */
+        if (DYNC__UNLIKELY(dync__error_count() != errors))
+            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        bool mixes = call->nargs < 2 || call->op == DYNC__OP_copy || call->op == DYNC__OP_copy_ ||
+                     call->op == DYNC__OP_set_ || call->row->cls == DYNC__EFFECT;
+        return mixes ? DYNC_OK : dync__infer_device(call, &device);
+    }
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "dynamic shape operator: aten.%s.default",
+                      call->row->name);
+}
+
+DYNC__FN dync_status dync__op_fake(dync__opcall *call)
+{
+    dync__info info[DYNC__MAX_OUT];
+    dync__tensor *arg[DYNC__MAX_ARGS];
+    for (int i = 0; i < call->row->nout; i++) info[i].view = false;
+    DYNC__TRY(dync__op_infer(call, info));
+    int n = dync__opcall_tensors(call, arg, DYNC__MAX_ARGS);
+    call->nout = call->row->nout;
     for (int i = 0; i < call->nout; i++) {
-        call->out[i] = dync__tensor_empty(e->out[i].dtype, e->out[i].device, &e->out[i].lay);
+        dync__tensor *base = info[i].alias >= 0 && info[i].alias < n ? arg[info[i].alias] : NULL;
+        bool same = base && (call->row->cls == DYNC__INPLACE ||
+                             (call->row->cls == DYNC__COMPOSITE && !info[i].view &&
+                              dync__layout_equal(&base->lay, &info[i].lay)));
+        if (same && call->op != DYNC__OP_set_) {
+            dync__ref(base);
+            call->out[i] = base;
+            if (call->row->cls == DYNC__INPLACE) base->storage->version++;
+        } else if (base && call->op == DYNC__OP_set_) {
+            DYNC__TRY(call->row->decompose(call));
+        } else {
+            call->out[i] = base ? dync__tensor_alias(base, info[i].dtype, &info[i].lay)
+                                : dync__tensor_fake(info[i].dtype, info[i].device, &info[i].lay);
+        }
         if (call->out[i]) continue;
-        while (i-- > 0) {
-            dync__unref(call->out[i]);
+        while (i > 0) {
+            dync__unref(call->out[--i]);
             call->out[i] = NULL;
         }
         return DYNC_ERR_MEMORY;
@@ -44441,831 +41504,2220 @@ static dync_status dync__eager_outputs(dync__opcall *call, const dync__eager_ent
     return DYNC_OK;
 }
 
-static dync_status dync__eager_execute(dync__opcall *call, const dync__eager_entry *e)
+/* ==== op/infer_pointwise.c ========================================================================= */
+/* op/infer_pointwise.c: inference of pointwise operators. After infer.c. */
+
+/* ---- pointwise ------------------------------------------------------------------------------- */
+
+/* The broadcast of all tensor arguments with the dtype given. */
+static dync_status dync__infer_broadcast(const dync__opcall *call, int dtype, dync__info *out)
 {
-    dync__tensor *t[DYNC__EAGER_INPUTS];
-    void *in[DYNC__EAGER_INPUTS + DYNC__MAX_ARGS], *out[DYNC__MAX_OUT] = {NULL};
-    union {
-        double f;
-        int64_t i;
-    } number[DYNC__MAX_ARGS];
-    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
-    bool in_place = call->row->cls == DYNC__INPLACE;
-    for (int i = 0; i < n; i++) in[i] = dync__tensor_data(t[i]);
-    if (dync__eager_numbers_float(call)) {
-        for (int i = 0; i < call->nargs; i++) {
-            const dync__arg *a = &call->args[i];
-            if (!dync__arg_is_number(a)) continue;
-            if (a->kind == DYNC__A_FLOAT)
-                number[i].f = a->as.f;
-            else
-                number[i].i = a->as.i;
-            in[n++] = &number[i];
+    dync__tensor *t[4];
+    int64_t shape[DYNC_MAX_DIMS];
+    int n = 0, ndim = 0;
+    for (int i = 0; i < call->nargs && n < 4; i++)
+        if (call->args[i].kind == DYNC__A_TENSOR) t[n++] = call->args[i].as.t;
+    for (int k = 0; k < n; k++) {
+        if (k == 0) {
+            ndim = t[0]->lay.ndim;
+            memcpy(shape, t[0]->lay.shape, sizeof shape);
+        } else {
+            DYNC__TRY(dync__broadcast(ndim, shape, t[k]->lay.ndim, t[k]->lay.shape, &ndim, shape));
         }
     }
-    DYNC__TRY(dync__eager_outputs(call, e));
-    for (int i = 0; i < call->nout; i++) out[i] = call->out[i]->storage->data;
-    dync_status status = e->plan ? dync__plan_run(e->plan, NULL, in, out) : DYNC_OK;
-    if (status == DYNC_OK) {
-        if (in_place) call->out[0]->storage->version++;
+    if (call->op == DYNC__OP_copy)
+        out->device = t[0]->device; /* from any device */
+    else
+        DYNC__TRY(dync__infer_device(call, &out->device));
+    out->dtype = dtype;
+    out->alias = -1;
+    return dync__infer_like(out, ndim, shape, n, t);
+}
+
+static bool dync__infer_is_bool(const dync__arg *a)
+{
+    return a->kind == DYNC__A_BOOL || (a->kind == DYNC__A_TENSOR && a->as.t->dtype == DYNC_BOOL);
+}
+
+static dync_status dync__infer_no_bool(const dync__opcall *call, int dtype)
+{
+    bool subtracts = call->op == DYNC__OP_sub &&
+                     (dync__infer_is_bool(&call->args[0]) || dync__infer_is_bool(&call->args[1]));
+    if (dtype != DYNC_BOOL && !subtracts) return DYNC_OK;
+    if (subtracts && dtype != DYNC_BOOL)
+        return dync__fail(
+            DYNC_ERR_DTYPE,
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "trying to invert a "
+            "mask, use the `~` or `logical_not()` operator instead.");
+    if (subtracts)
+        return dync__fail(
+            DYNC_ERR_DTYPE,
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead.");
+    if (call->op == DYNC__OP_neg)
+        return dync__fail(
+            DYNC_ERR_DTYPE,
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a "
+            "mask, use the `~` or `logical_not()` operator instead.");
+    return dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'");
+}
+
+/* Which operators refuse to compute on bools. */
+static bool dync__infer_refuses_bool(int op)
+{
+    switch (op) {
+    case DYNC__OP_sub:
+    case DYNC__OP_neg:
+    case DYNC__OP_pow:
+    case DYNC__OP_remainder:
+    case DYNC__OP_fmod:
+    case DYNC__OP_floor_divide:
+    case DYNC__OP_abs:
+    case DYNC__OP_ceil:
+    case DYNC__OP_floor:
+    case DYNC__OP_round:
+    case DYNC__OP_trunc:
+    case DYNC__OP_relu:
+    case DYNC__OP_relu6:
+    case DYNC__OP_hardtanh:
+    case DYNC__OP_addcmul:
+    case DYNC__OP_clamp: return true;
+    default: return false;
+    }
+}
+
+DYNC__FN dync_status dync__i_unary(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    int dtype = dync__op_common_dtype(call);
+    if (dync__infer_refuses_bool(call->op)) DYNC__TRY(dync__infer_no_bool(call, dtype));
+    return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype,
+                                 out);
+}
+
+DYNC__FN dync_status dync__i_float_unary(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_floating(t));
+    if (call->op == DYNC__OP_logsigmoid)
+        return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
+    return dync__infer_broadcast(call, t->dtype, out);
+}
+
+DYNC__FN dync_status dync__i_celu(const dync__opcall *call, dync__info *out)
+{
+    DYNC__TRY(dync__i_float_unary(call, out));
+    DYNC__TRY(dync__infer_number(call, 1));
+    double alpha = dync__arg_number(&call->args[1]);
+    return alpha < 0 || alpha > 0 || alpha != alpha
+               ? DYNC_OK
+               : dync__fail(DYNC_ERR_VALUE, "ZeroDivisionError: alpha cannot be 0 for CELU");
+}
+
+/* Two Python numbers make a 0-dim tensor, as torch.add(1, 2) would if it took them. */
+DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out)
+{
+    DYNC__TRY(dync__infer_value(call, 0));
+    DYNC__TRY(dync__infer_value(call, 1));
+    int dtype = dync__op_common_dtype(call);
+    bool power =
+        call->op == DYNC__OP_pow &&
+        dync__arg_is_number(&call->args[1]); /* PyTorch has bool to the power True or False */
+    if (dync__infer_refuses_bool(call->op) && !power) DYNC__TRY(dync__infer_no_bool(call, dtype));
+    if (power && dtype != DYNC_F32) DYNC__TRY(dync__infer_number_fits(&call->args[1], dtype));
+    if (call->op == DYNC__OP_pow && dync__dtype_info(dtype)->kind == 'i' &&
+        call->args[1].kind == DYNC__A_INT && call->args[1].as.i < 0)
+        return dync__fail(DYNC_ERR_VALUE, "Integers to negative integer powers are not allowed.");
+    return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype,
+                                 out);
+}
+
+DYNC__FN dync_status dync__i_floating_binary(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    for (int i = 0; i < 2; i++) DYNC__TRY(dync__infer_tensor(call, i, &t));
+    DYNC__TRY(dync__i_binary(call, out));
+    if (dync__dtype_info(out->dtype)->kind == 'f') return DYNC_OK;
+    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating point tensor",
+                      dync__dtype_info(out->dtype)->guard);
+}
+
+DYNC__FN dync_status dync__i_bitwise(const dync__opcall *call, dync__info *out)
+{
+    for (int i = 0; i < call->nargs; i++) DYNC__TRY(dync__infer_value(call, i));
+    int dtype = dync__op_common_dtype(call);
+    if (dync__dtype_info(dtype)->kind == 'f')
+        return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected integers or bools",
+                          dync__dtype_info(dtype)->guard);
+    return dync__infer_broadcast(call, dtype, out);
+}
+
+DYNC__FN dync_status dync__i_clamp(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    if (call->args[1].kind == DYNC__A_NONE && call->args[2].kind == DYNC__A_NONE)
+        return dync__fail(DYNC_ERR_VALUE, "At least one of 'min' or 'max' must not be None");
+    for (int i = 1; i < 3; i++)
+        if (call->args[i].kind != DYNC__A_NONE) DYNC__TRY(dync__infer_value(call, i));
+    int dtype = dync__op_common_dtype(call);
+    const dync__arg *low = &call->args[1], *high = &call->args[2];
+    bool one_side = (low->kind == DYNC__A_TENSOR) != (high->kind == DYNC__A_TENSOR) &&
+                    (low->kind == DYNC__A_NONE || high->kind == DYNC__A_NONE);
+    if (!one_side) DYNC__TRY(dync__infer_no_bool(call, dtype)); /* maximum and minimum take bools */
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_clamp));
+    return dync__infer_broadcast(call, dtype, out);
+}
+
+DYNC__FN dync_status dync__i_hardtanh(const dync__opcall *call, dync__info *out)
+{
+    DYNC__TRY(dync__i_unary(call, out));
+    if (dync__arg_number(&call->args[1]) > dync__arg_number(&call->args[2]))
+        return dync__fail(DYNC_ERR_VALUE, "min_val cannot be greater than max_val");
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_lerp(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *self, *end;
+    DYNC__TRY(dync__infer_tensor(call, 0, &self));
+    DYNC__TRY(dync__infer_tensor(call, 1, &end));
+    DYNC__TRY(dync__infer_value(call, 2));
+    if (self->dtype != end->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "expected dtype %s for `end` but got dtype %s",
+                          dync__dtype_info(self->dtype)->name, dync__dtype_info(end->dtype)->name);
+    DYNC__TRY(dync__infer_floating(self));
+    return dync__infer_broadcast(call, self->dtype, out);
+}
+
+DYNC__FN dync_status dync__i_addc(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_tensor(call, i, &t));
+    DYNC__TRY(dync__infer_number(call, 3));
+    int dtype = dync__op_common_dtype(call);
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_addcmul));
+    if (call->op == DYNC__OP_addcdiv && dync__dtype_info(dtype)->kind != 'f')
+        return dync__fail(DYNC_ERR_DTYPE,
+                          "Integer division with addcdiv is not supported: cast to a floating "
+                          "dtype first");
+    DYNC__TRY(dync__infer_no_bool(call, dtype));
+    return dync__infer_broadcast(call, dtype, out);
+}
+
+static dync_status dync__infer_mask(const dync__tensor *t, const char *what)
+{
+    if (t->dtype == DYNC_BOOL) return DYNC_OK;
+    return dync__fail(DYNC_ERR_DTYPE, "expected %s to be a bool tensor, got dtype %s", what,
+                      dync__dtype_info(t->dtype)->name);
+}
+
+DYNC__FN dync_status dync__i_where(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *condition;
+    DYNC__TRY(dync__infer_tensor(call, 0, &condition));
+    if (condition->dtype != DYNC_U8) DYNC__TRY(dync__infer_mask(condition, "condition"));
+    for (int i = 1; i < 3; i++) DYNC__TRY(dync__infer_value(call, i));
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_where));
+    return dync__infer_broadcast(call, dync__op_common_dtype(call), out);
+}
+
+DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *self, *mask;
+    DYNC__TRY(dync__infer_tensor(call, 0, &self));
+    DYNC__TRY(dync__infer_tensor(call, 1, &mask));
+    DYNC__TRY(dync__infer_mask(mask, "mask"));
+    DYNC__TRY(dync__infer_value(call, 2));
+    if (call->args[2].kind == DYNC__A_TENSOR && call->args[2].as.t->lay.ndim != 0)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "only supports a 0-dimensional value tensor, but got tensor with %d "
+                          "dimension(s)",
+                          call->args[2].as.t->lay.ndim);
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_masked_fill));
+    return dync__infer_broadcast(call, self->dtype, out);
+}
+
+DYNC__FN dync_status dync__i_clone(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    return dync__infer_broadcast(call, t->dtype, out);
+}
+
+DYNC__FN dync_status dync__i_to_dtype(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    if (!dync__dtype_valid((int)call->args[1].as.i))
+        return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)call->args[1].as.i);
+    return dync__infer_broadcast(call, (int)call->args[1].as.i, out);
+}
+
+DYNC__FN dync_status dync__i_to_device(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__device_known((int)call->args[1].as.i));
+    if (t->device == DYNC_META && call->args[1].as.i != DYNC_META)
+        return dync__fail(DYNC_ERR_DEVICE, "Cannot copy out of meta tensor; no data!");
+    DYNC__TRY(dync__infer_broadcast(call, t->dtype, out));
+    out->device = (int)call->args[1].as.i;
+    return DYNC_OK;
+}
+
+/* ==== op/infer_factory.c =========================================================================== */
+/* op/infer_factory.c: inference of in-place operators and of factories. After infer_pointwise.c. */
+
+/* ---- in place -------------------------------------------------------------------------------- */
+
+/* The functional row decides shape and dtype; self must take them. */
+DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
+{
+    dync__opcall f = *call;
+    dync__tensor *self;
+    dync__info value;
+    DYNC__TRY(dync__infer_tensor(call, 0, &self));
+    f.op = call->row->inplace_of;
+    f.row = dync__op_info(f.op);
+    DYNC__TRY(f.row->infer(&f, &value));
+    if (value.lay.ndim != self->lay.ndim ||
+        !dync__sz_same(self->lay.ndim, value.lay.shape, self->lay.shape)) {
+        dync__str s = {0};
+        dync__shape_text(&s, self->lay.ndim, self->lay.shape);
+        dync__str_add(&s, " doesn't match the broadcast shape ");
+        dync__shape_text(&s, value.lay.ndim, value.lay.shape);
+        dync__fail(DYNC_ERR_SHAPE, "output with shape %s", dync__str_get(&s));
+        dync__str_free(&s);
+        return DYNC_ERR_SHAPE;
+    }
+    if (!dync__can_cast(value.dtype, self->dtype))
+        return dync__fail(DYNC_ERR_DTYPE,
+                          "result type %s can't be cast to the desired output "
+                          "type %s",
+                          dync__dtype_info(value.dtype)->guard,
+                          dync__dtype_info(self->dtype)->guard);
+    bool number = call->op == DYNC__OP_fill_ && call->args[1].kind != DYNC__A_TENSOR;
+    bool idempotent = number || call->op == DYNC__OP_zero_; /* writes the same value each time */
+    if (!idempotent && dync__layout_overlaps_itself(&self->lay))
+        return dync__fail_class(
+            DYNC_ERR_VALUE, "RuntimeError",
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single "
+            "memory location. Please clone() the tensor before performing the operation.");
+    *out = (dync__info){.dtype = self->dtype, .device = self->device, .lay = self->lay, .alias = 0};
+    return DYNC_OK;
+}
+
+/* ---- factories ------------------------------------------------------------------------------- */
+
+static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype,
+                                    const dync__arg *device, int ndim, const int64_t *shape)
+{
+    if (!dync__dtype_valid((int)dtype->as.i))
+        return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)dtype->as.i);
+    DYNC__TRY(dync__device_known((int)device->as.i));
+    return dync__infer_fresh(out, (int)dtype->as.i, (int)device->as.i, ndim, shape);
+}
+
+static dync_status dync__infer_random_dtype(const dync__opcall *call, int dtype)
+{
+    if (!(call->row->flags & DYNC__OP_RANDOM) || dync__dtype_info(dtype)->kind == 'f')
+        return DYNC_OK;
+    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating dtype",
+                      dync__dtype_info(dtype)->guard);
+}
+
+DYNC__FN dync_status dync__i_factory(const dync__opcall *call, dync__info *out)
+{
+    DYNC__TRY(dync__infer_made(out, &call->args[1], &call->args[2], call->args[0].n,
+                               call->args[0].as.dims));
+    return dync__infer_random_dtype(call, out->dtype);
+}
+
+DYNC__FN dync_status dync__i_full(const dync__opcall *call, dync__info *out)
+{
+    DYNC__TRY(dync__infer_number(call, 1));
+    if (dync__dtype_valid((int)call->args[2].as.i))
+        DYNC__TRY(dync__infer_numbers(call, DYNC__OP_full));
+    return dync__infer_made(out, &call->args[2], &call->args[3], call->args[0].n,
+                            call->args[0].as.dims);
+}
+
+DYNC__FN dync_status dync__i_eye(const dync__opcall *call, dync__info *out)
+{
+    int64_t shape[2] = {call->args[0].as.i, call->args[1].as.i};
+    return dync__infer_made(out, &call->args[2], &call->args[3], 2, shape);
+}
+
+DYNC__FN dync_status dync__i_arange(const dync__opcall *call, dync__info *out)
+{
+    int64_t n;
+    for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_number(call, i));
+    double start = dync__arg_number(&call->args[0]), end = dync__arg_number(&call->args[1]),
+           step = dync__arg_number(&call->args[2]);
+    if (!(step > 0 || step < 0)) return dync__fail(DYNC_ERR_VALUE, "step must be nonzero");
+    if (!(fabs(start) <= DBL_MAX) || !(fabs(end) <= DBL_MAX))
+        return dync__fail(DYNC_ERR_VALUE, "unsupported range: %g -> %g", start, end);
+    if ((step > 0 && end < start) || (step < 0 && end > start))
+        return dync__fail(DYNC_ERR_VALUE, "upper bound and lower bound inconsistent with step "
+                                          "sign");
+    double count = ceil((end - start) / step);
+    if (!(count < 4e18)) return dync__fail(DYNC_ERR_SHAPE, "invalid size, possible overflow?");
+    n = (int64_t)count;
+    if (call->args[3].as.i == DYNC_BOOL)
+        return dync__fail(DYNC_ERR_DTYPE, "not implemented for "
+                                          "'Bool'");
+    return dync__infer_made(out, &call->args[3], &call->args[4], 1, &n);
+}
+
+/* empty_like and its kind keep the strides of dense tensors, and the order of dims of others. */
+DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_random_dtype(call, t->dtype));
+    if (call->op == DYNC__OP_full_like) {
+        DYNC__TRY(dync__infer_number(call, 1));
+        DYNC__TRY(dync__infer_numbers(call, DYNC__OP_fill));
+    }
+    if ((call->op == DYNC__OP_normal || call->op == DYNC__OP_uniform) && call->nargs == 3) {
+        DYNC__TRY(dync__infer_number(call, 1));
+        DYNC__TRY(dync__infer_number(call, 2));
+        double a = dync__arg_number(&call->args[1]), b = dync__arg_number(&call->args[2]);
+        if (call->op == DYNC__OP_normal && !(b >= 0))
+            return dync__fail(DYNC_ERR_VALUE, "expects std >= 0.0, but found std %g", b);
+        if (call->op == DYNC__OP_uniform && !(a <= b))
+            return dync__fail(DYNC_ERR_VALUE,
+                              "expects to return a [from, to) range, but found "
+                              "from=%g > to=%g",
+                              a, b);
+    }
+    *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
+    return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t);
+}
+
+/* A value in the form of argument 0: copy, and fill with its 0-dim value. */
+DYNC__FN dync_status dync__i_like_self(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    dync__layout expanded;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_value(call, 1));
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_fill));
+    if (call->args[1].kind == DYNC__A_TENSOR)
+        DYNC__TRY(
+            dync__layout_expand(&call->args[1].as.t->lay, t->lay.ndim, t->lay.shape, &expanded));
+    *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
+    return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t);
+}
+
+DYNC__FN dync_status dync__i_fill(const dync__opcall *call, dync__info *out)
+{
+    if (call->nargs > 1 && call->args[1].kind == DYNC__A_TENSOR &&
+        call->args[1].as.t->lay.ndim != 0)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "only supports 0-dimension value tensor but got tensor with %d "
+                          "dimensions.",
+                          call->args[1].as.t->lay.ndim);
+    return dync__i_like_self(call, out);
+}
+
+/* ==== op/infer_view.c ============================================================================== */
+/* op/infer_view.c: the layouts of views. After infer.c. */
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+static dync_status dync__infer_view(const dync__opcall *call, dync__tensor **t, dync__info *out)
+{
+    DYNC__TRY(dync__infer_tensor(call, 0, t));
+    *out = (dync__info){
+        .dtype = (*t)->dtype, .device = (*t)->device, .lay = (*t)->lay, .alias = 0, .view = true};
+    return DYNC_OK;
+}
+
+static dync_status dync__infer_dim(const dync__arg *a, int ndim, int *out)
+{
+    return dync__dim_wrap(dync__infer_int_dim(a), ndim, out);
+}
+
+DYNC__FN dync_status dync__i_alias(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    return dync__infer_view(call, &t, out);
+}
+
+/* Copies what a view op would be given into row-major form where strides do not allow it: shape
+ * only. */
+static dync_status dync__infer_as_view(const dync__layout *in, int ndim, const int64_t *shape,
+                                       dync__layout *out, bool *possible)
+{
+    DYNC__TRY(dync__layout_view(in, ndim, shape, out, possible));
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_view(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    bool possible;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(
+        dync__infer_as_view(&t->lay, call->args[1].n, call->args[1].as.dims, &out->lay, &possible));
+    if (!possible)
+        return dync__fail(
+            DYNC_ERR_SHAPE,
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans "
+            "across two contiguous subspaces). Use reshape(...) instead.");
+    return DYNC_OK;
+}
+
+/* reshape: a view, or a fresh row-major copy. */
+static dync_status dync__infer_reshape(const dync__tensor *t, int ndim, const int64_t *shape,
+                                       dync__info *out)
+{
+    bool possible;
+    DYNC__TRY(dync__infer_as_view(&t->lay, ndim, shape, &out->lay, &possible));
+    if (possible) return DYNC_OK;
+    dync__layout dense;
+    DYNC__TRY(dync__layout_contiguous(&dense, t->lay.ndim, t->lay.shape));
+    out->alias = -1;
+    return dync__infer_as_view(&dense, ndim, shape, &out->lay, &possible);
+}
+
+DYNC__FN dync_status dync__i_reshape(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    return dync__infer_reshape(t, call->args[1].n, call->args[1].as.dims, out);
+}
+
+DYNC__FN dync_status dync__i_view_as(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *other;
+    bool possible;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(dync__infer_tensor(call, 1, &other));
+    DYNC__TRY(
+        dync__infer_as_view(&t->lay, other->lay.ndim, other->lay.shape, &out->lay, &possible));
+    return possible ? DYNC_OK
+                    : dync__fail(DYNC_ERR_SHAPE, "view size is not compatible with input tensor's "
+                                                 "size and stride");
+}
+
+DYNC__FN dync_status dync__i_flatten(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int start, end, n = 0;
+    int64_t shape[DYNC_MAX_DIMS], whole = 1;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &start));
+    DYNC__TRY(dync__infer_dim(&call->args[2], t->lay.ndim, &end));
+    if (start > end) return dync__fail(DYNC_ERR_VALUE, "start_dim cannot come after end_dim");
+    for (int i = start; i <= end && i < t->lay.ndim; i++)
+        whole = dync__sz_mul(whole, t->lay.shape[i]);
+    for (int i = 0; i < start; i++) shape[n++] = t->lay.shape[i];
+    shape[n++] = whole;
+    for (int i = end + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
+    return dync__infer_reshape(t, n, shape, out);
+}
+
+DYNC__FN dync_status dync__i_unflatten(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int dim, n = 0, k = call->args[2].n, open = -1;
+    int64_t shape[DYNC_MAX_DIMS], known = 1;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &dim));
+    if (t->lay.ndim == 0 || k < 1 || t->lay.ndim - 1 + k > DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "expected 1 to %d sizes, got %d",
+                          DYNC_MAX_DIMS + 1 - t->lay.ndim, k);
+    for (int i = 0; i < dim; i++) shape[n++] = t->lay.shape[i];
+    for (int i = 0; i < k; i++) {
+        int64_t size = call->args[2].as.dims[i];
+        if (size == -1 && open < 0)
+            open = n;
+        else if (size < 0 || !dync__sz_mul_ok(known, size, &known))
+            return dync__fail(DYNC_ERR_SHAPE, "invalid size %lld", (long long)size);
+        shape[n++] = size;
+    }
+    if (open >= 0) shape[open] = known ? dync__sz_size(dync__sz_div(t->lay.shape[dim], known)) : 0;
+    if (open >= 0 ? known == 0 || !dync__sz_eq(dync__sz_mul(known, shape[open]), t->lay.shape[dim])
+                  : !dync__sz_eq(known, t->lay.shape[dim]))
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "the sizes don't multiply up to the size of dim %d (%lld)", dim,
+                          (long long)t->lay.shape[dim]);
+    for (int i = dim + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
+    return dync__infer_reshape(t, n, shape, out);
+}
+
+DYNC__FN dync_status dync__i_permute(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    bool seen[DYNC_MAX_DIMS] = {false};
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    if (call->args[1].n != t->lay.ndim)
+        return dync__fail(DYNC_ERR_SHAPE, "input.dim() = %d is not equal to len(dims) = %d",
+                          t->lay.ndim, call->args[1].n);
+    for (int i = 0; i < t->lay.ndim; i++) {
+        dync__arg d = dync__arg_i(call->args[1].as.dims[i]);
+        int dim;
+        DYNC__TRY(dync__infer_dim(&d, t->lay.ndim, &dim));
+        if (seen[dim]) return dync__fail(DYNC_ERR_VALUE, "duplicate dims are not allowed: %d", dim);
+        seen[dim] = true;
+        out->lay.shape[i] = t->lay.shape[dim];
+        out->lay.stride[i] = t->lay.stride[dim];
+    }
+    return DYNC_OK;
+}
+
+static void dync__infer_swap(dync__layout *l, int a, int b)
+{
+    int64_t shape = l->shape[a], stride = l->stride[a];
+    l->shape[a] = l->shape[b];
+    l->stride[a] = l->stride[b];
+    l->shape[b] = shape;
+    l->stride[b] = stride;
+}
+
+DYNC__FN dync_status dync__i_transpose(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int a, b;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &a));
+    DYNC__TRY(dync__infer_dim(&call->args[2], t->lay.ndim, &b));
+    if (t->lay.ndim) dync__infer_swap(&out->lay, a, b);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_t(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    if (t->lay.ndim > 2)
+        return dync__fail(DYNC_ERR_SHAPE, "expects a tensor with <= 2 dimensions, but self is %dD",
+                          t->lay.ndim);
+    if (t->lay.ndim == 2) dync__infer_swap(&out->lay, 0, 1);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_expand(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    return dync__layout_expand(&t->lay, call->args[1].n, call->args[1].as.dims, &out->lay);
+}
+
+DYNC__FN dync_status dync__i_expand_as(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *other;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(dync__infer_tensor(call, 1, &other));
+    return dync__layout_expand(&t->lay, other->lay.ndim, other->lay.shape, &out->lay);
+}
+
+static void dync__infer_drop_dim(dync__layout *l, int dim)
+{
+    l->ndim--;
+    for (int i = dim; i < l->ndim; i++) {
+        l->shape[i] = l->shape[i + 1];
+        l->stride[i] = l->stride[i + 1];
+    }
+}
+
+DYNC__FN dync_status dync__i_squeeze(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int dim;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &dim));
+    if (t->lay.ndim && t->lay.shape[dim] == 1) dync__infer_drop_dim(&out->lay, dim);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_squeeze_all(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    for (int i = t->lay.ndim - 1; i >= 0; i--)
+        if (out->lay.shape[i] == 1) dync__infer_drop_dim(&out->lay, i);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_unsqueeze(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int dim;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim + 1, &dim));
+    if (t->lay.ndim == DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dims", DYNC_MAX_DIMS - 1);
+    for (int i = out->lay.ndim++; i > dim; i--) {
+        out->lay.shape[i] = out->lay.shape[i - 1];
+        out->lay.stride[i] = out->lay.stride[i - 1];
+    }
+    out->lay.stride[dim] = dim < t->lay.ndim ? dync__sz_mul(t->lay.shape[dim], t->lay.stride[dim])
+                                             : 1;
+    out->lay.shape[dim] = 1;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__view_select(const dync__layout *in, int64_t dim_arg, int64_t index,
+                                       dync__layout *out)
+{
+    dync__arg d = dync__arg_i(dim_arg);
+    int dim;
+    if (in->ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
+    DYNC__TRY(dync__infer_dim(&d, in->ndim, &dim));
+    int64_t size = in->shape[dim];
+    if (dync__sz_lt(index, 0) ? dync__sz_lt(dync__sz_add(index, size), 0)
+                              : !dync__sz_lt(index, size))
+        return dync__fail(DYNC_ERR_INDEX, "index %lld out of range for dim %d with size %lld",
+                          (long long)index, dim, (long long)dync__sz_hint(size));
+    *out = *in;
+    if (index < 0) index = dync__sz_add(index, size);
+    out->offset = dync__sz_add(out->offset, dync__sz_mul(index, in->stride[dim]));
+    dync__infer_drop_dim(out, dim);
+    return DYNC_OK;
+}
+
+static int64_t dync__slice_edge(int64_t edge, int64_t size)
+{
+    if (edge == INT64_MAX) return size;
+    if (edge >= 0) return dync__sz_lt(size, edge) ? size : edge;
+    edge = dync__sz_add(edge, size);
+    return dync__sz_lt(edge, 0) ? 0 : edge;
+}
+
+/* Negative ends count from the end, ends past it are clipped, as in Python. */
+DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, int64_t start,
+                                      int64_t end, int64_t step, dync__layout *out)
+{
+    dync__arg d = dync__arg_i(dim_arg);
+    int dim;
+    if (in->ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
+    DYNC__TRY(dync__infer_dim(&d, in->ndim, &dim));
+    if (step <= 0)
+        return dync__fail(DYNC_ERR_VALUE, "slice step must be positive, got %lld", (long long)step);
+    int64_t size = in->shape[dim];
+    start = dync__slice_edge(start, size);
+    end = dync__slice_edge(end, size);
+    *out = *in;
+    out->shape[dim] = !dync__sz_lt(start, end) ? 0
+                      : step == 1
+                          ? dync__sz_size(dync__sz_sub(end, start))
+                          : dync__sz_size(dync__sz_add(
+                                dync__sz_div(dync__sz_sub(dync__sz_sub(end, start), 1), step), 1));
+    out->offset = dync__sz_add(out->offset, dync__sz_mul(start, in->stride[dim]));
+    if (out->shape[dim] > 1 || !dync__sz_lt(size, step))
+        out->stride[dim] =
+            dync__sz_mul(in->stride[dim], step == 1 ? 1 : dync__sz_min(step, DYNC__MAX(size, 1)));
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__view_diagonal(const dync__layout *in, int64_t offset, int64_t dim1_arg,
+                                         int64_t dim2_arg, dync__layout *out)
+{
+    dync__arg d1 = dync__arg_i(dim1_arg), d2 = dync__arg_i(dim2_arg);
+    int a, b;
+    if (in->ndim < 2)
+        return dync__fail(DYNC_ERR_SHAPE, "expected at least 2 dims, got %d", in->ndim);
+    DYNC__TRY(dync__infer_dim(&d1, in->ndim, &a));
+    DYNC__TRY(dync__infer_dim(&d2, in->ndim, &b));
+    if (a == b)
+        return dync__fail(DYNC_ERR_VALUE, "diagonal dimensions cannot be identical %d, %d", a, b);
+    int64_t rows = in->shape[a], cols = in->shape[b],
+            skip = offset >= 0 ? dync__sz_min(offset, cols)
+                               : dync__sz_min(offset == INT64_MIN ? rows : -offset, rows);
+    int64_t n = offset >= 0 ? dync__sz_min(rows, dync__sz_sub(cols, skip))
+                            : dync__sz_min(dync__sz_sub(rows, skip), cols),
+            stride = dync__sz_add(in->stride[a], in->stride[b]);
+    *out = *in;
+    n = dync__sz_size(n);
+    if (n > 0)
+        out->offset =
+            dync__sz_add(out->offset, dync__sz_mul(skip, in->stride[offset >= 0 ? b : a]));
+    dync__infer_drop_dim(out, DYNC__MAX(a, b));
+    dync__infer_drop_dim(out, DYNC__MIN(a, b));
+    out->shape[out->ndim] = DYNC__MAX(n, 0);
+    out->stride[out->ndim++] = stride;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_select(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    return dync__view_select(&t->lay, call->args[1].as.i, call->args[2].as.i, &out->lay);
+}
+
+DYNC__FN dync_status dync__i_slice(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    return dync__view_slice(&t->lay, call->args[1].as.i, call->args[2].as.i, call->args[3].as.i,
+                            call->args[4].as.i, &out->lay);
+}
+
+DYNC__FN dync_status dync__i_narrow(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int dim;
+    int64_t start = call->args[2].as.i, length = call->args[3].as.i;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
+    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &dim));
+    int64_t size = t->lay.shape[dim];
+    if (start < 0 && !dync__sz_lt(dync__sz_add(size, start), 0)) start = dync__sz_add(start, size);
+    if (length < 0)
+        return dync__fail(DYNC_ERR_VALUE, "length must be non-negative, got %lld",
+                          (long long)length);
+    if (start < 0 || dync__sz_lt(size, start) || dync__sz_lt(dync__sz_sub(size, start), length))
+        return dync__fail(DYNC_ERR_INDEX,
+                          "start (%lld) + length (%lld) exceeds dimension size "
+                          "(%lld)",
+                          (long long)dync__sz_hint(call->args[2].as.i),
+                          (long long)dync__sz_hint(length), (long long)dync__sz_hint(size));
+    return dync__view_slice(&t->lay, dim, start, dync__sz_add(start, length), 1, &out->lay);
+}
+
+DYNC__FN dync_status dync__i_diagonal(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    return dync__view_diagonal(&t->lay, call->args[1].as.i, call->args[2].as.i, call->args[3].as.i,
+                               &out->lay);
+}
+
+DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg *stride,
+                                         int64_t offset, int64_t items, dync__layout *out)
+{
+    int64_t numel, last = dync__sz_hint(offset);
+    if (size->n != stride->n)
+        return dync__fail(DYNC_ERR_SHAPE, "mismatch in length of strides (%d) and shape (%d)",
+                          stride->n, size->n);
+    DYNC__TRY(dync__layout_contiguous(out, size->n, size->as.dims));
+    DYNC__TRY(dync__numel(size->n, size->as.dims, &numel));
+    if (offset < 0)
+        return dync__fail(DYNC_ERR_VALUE, "storage_offset must be non-negative, got %lld",
+                          (long long)offset);
+    out->offset = offset;
+    for (int i = 0; i < size->n; i++) {
+        int64_t step = stride->as.dims[i], reach;
+        if (step < 0)
+            return dync__fail(DYNC_ERR_VALUE, "negative strides are not supported, got %lld",
+                              (long long)step);
+        out->stride[i] = step;
+        if (numel &&
+            (!dync__mul_ok(dync__sz_hint(step), dync__sz_hint(size->as.dims[i]) - 1, &reach) ||
+             !dync__add_ok(last, reach, &last)))
+            last = INT64_MAX;
+    }
+    if (numel && last >= items)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "setStorage: the sizes, strides and offset reach element %lld, the "
+                          "storage has %lld",
+                          (long long)last, (long long)items);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_as_strided(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    int64_t items = (int64_t)(t->storage->size_bytes / dync__dtype_info(t->dtype)->bytes);
+    return dync__infer_strided(&call->args[1], &call->args[2], call->args[3].as.i, items,
+                               &out->lay);
+}
+
+/* The same from self's first element on. A fake base may stand for more memory than it says. */
+DYNC__FN dync_status dync__i_strided_view(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    const dync__arg *size = &call->args[1], *stride = &call->args[2];
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    bool fake = (t->flags & DYNC__T_FAKE) != 0;
+    int64_t items = fake ? INT64_MAX
+                         : (int64_t)(t->storage->size_bytes / dync__dtype_info(t->dtype)->bytes) -
+                               t->lay.offset;
+    DYNC__TRY(dync__infer_strided(size, stride, call->args[3].as.i, items, &out->lay));
+    out->lay.offset = dync__sz_add(t->lay.offset, call->args[3].as.i);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_contiguous(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    out->view = false;
+    if (call->op == DYNC__OP_contiguous && dync__layout_is_contiguous(&t->lay)) return DYNC_OK;
+    return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
+}
+
+DYNC__FN dync_status dync__i_set_(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *self, *source;
+    DYNC__TRY(dync__infer_view(call, &self, out));
+    DYNC__TRY(dync__infer_tensor(call, 1, &source));
+    if (self->dtype != source->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "Could not set tensor of type %s to a tensor of type %s",
+                          dync__dtype_info(source->dtype)->name,
+                          dync__dtype_info(self->dtype)->name);
+    out->device = source->device;
+    out->lay = source->lay;
+    out->alias = 1;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_effect(const dync__opcall *call, dync__info *out)
+{
+    (void)call;
+    (void)out;
+    return DYNC_OK;
+}
+
+/* ==== op/infer_reduce.c ============================================================================ */
+/* op/infer_reduce.c: inference of reductions and scans. After infer.c. */
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *reduced)
+{
+    int64_t one = dims->kind == DYNC__A_INT ? dims->as.i : 0;
+    int n = dims->kind == DYNC__A_INT ? 1 : dims->n;
+    const int64_t *d = dims->kind == DYNC__A_INT ? &one : dims->as.dims;
+    if (n < 0 || n > DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_VALUE, "expected at most %d dims, got %d", DYNC_MAX_DIMS, n);
+    for (int i = 0; i < DYNC_MAX_DIMS; i++) reduced[i] = n == 0 && i < ndim;
+    for (int i = 0; i < n; i++) {
+        dync__arg a = dync__arg_i(d[i]);
+        int dim;
+        DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&a), ndim, &dim));
+        if (reduced[dim])
+            return dync__fail(DYNC_ERR_VALUE, "dim %d appears multiple times in the list of dims",
+                              dim);
+        reduced[dim] = true;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__infer_reduced(const dync__tensor *t, const bool *reduced, bool keepdim,
+                                       int dtype, dync__info *out)
+{
+    int64_t shape[DYNC_MAX_DIMS];
+    int n = 0;
+    for (int i = 0; i < t->lay.ndim; i++) {
+        if (!reduced[i])
+            shape[n++] = t->lay.shape[i];
+        else if (keepdim)
+            shape[n++] = 1;
+    }
+    return dync__infer_fresh(out, dtype, t->device, n, shape);
+}
+
+/* Extremes of nothing do not exist. */
+static dync_status dync__infer_not_empty(const dync__tensor *t, const bool *reduced)
+{
+    for (int i = 0; i < t->lay.ndim; i++)
+        if (reduced[i] && t->lay.shape[i] == 0)
+            return dync__fail(DYNC_ERR_INDEX, "Expected reduction dim %d to have non-zero size.",
+                              i);
+    return DYNC_OK;
+}
+
+static int dync__infer_reduce_dtype(const dync__opcall *call, const dync__tensor *t)
+{
+    bool floating = dync__dtype_info(t->dtype)->kind == 'f';
+    if (call->row->flags & DYNC__OP_BOOL_OUT) return t->dtype == DYNC_U8 ? DYNC_U8 : DYNC_BOOL;
+    if ((call->row->flags & DYNC__OP_KEEP_INT) && !floating) return DYNC_I64;
+    if ((call->row->flags & DYNC__OP_FLOAT) && !floating) return dync__tls.default_dtype;
+    return t->dtype;
+}
+
+DYNC__FN dync_status dync__i_reduce(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    bool reduced[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, reduced));
+    if (call->op == DYNC__OP_mean && dync__dtype_info(t->dtype)->kind != 'f')
+        return dync__fail(
+            DYNC_ERR_DTYPE,
+            "could not infer output dtype. Input dtype must be either a floating point or "
+            "complex dtype. "
+            "Got: %s",
+            dync__dtype_info(t->dtype)->guard);
+    if (call->op == DYNC__OP_amax || call->op == DYNC__OP_amin)
+        DYNC__TRY(dync__infer_not_empty(t, reduced));
+    return dync__infer_reduced(t, reduced, call->args[2].as.i != 0,
+                               dync__infer_reduce_dtype(call, t), out);
+}
+
+DYNC__FN dync_status dync__i_var(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    bool reduced[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    if (dync__dtype_info(t->dtype)->kind != 'f')
+        return dync__fail(DYNC_ERR_DTYPE, "std and var only support floating point and complex "
+                                          "dtypes");
+    DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, reduced));
+    return dync__infer_reduced(t, reduced, call->args[3].as.i != 0, t->dtype, out);
+}
+
+DYNC__FN dync_status dync__i_norm(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    bool reduced[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    if (dync__dtype_info(t->dtype)->kind != 'f')
+        return dync__fail(DYNC_ERR_DTYPE,
+                          "Expected a floating point or complex tensor as input. "
+                          "Got %s",
+                          dync__dtype_info(t->dtype)->guard);
+    if (!dync__arg_is_number(&call->args[1]))
+        return dync__fail(DYNC_ERR_VALUE, "expected p to "
+                                          "be a number");
+    DYNC__TRY(dync__infer_dims(&call->args[2], t->lay.ndim, reduced));
+    return dync__infer_reduced(t, reduced, call->args[3].as.i != 0, t->dtype, out);
+}
+
+DYNC__FN dync_status dync__i_arg_reduce(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    bool reduced[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    if (t->dtype == DYNC_BOOL) return dync__fail(DYNC_ERR_DTYPE, "does not support bool input");
+    DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, reduced));
+    DYNC__TRY(dync__infer_not_empty(t, reduced));
+    return dync__infer_reduced(t, reduced, call->args[2].as.i != 0, DYNC_I64, out);
+}
+
+DYNC__FN dync_status dync__i_max_dim(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    bool reduced[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, reduced));
+    DYNC__TRY(dync__infer_not_empty(t, reduced));
+    DYNC__TRY(dync__infer_reduced(t, reduced, call->args[2].as.i != 0, t->dtype, &out[0]));
+    return dync__infer_reduced(t, reduced, call->args[2].as.i != 0, DYNC_I64, &out[1]);
+}
+
+DYNC__FN dync_status dync__i_cumsum(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int dim;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
+    return dync__infer_fresh(out, dync__infer_reduce_dtype(call, t), t->device, t->lay.ndim,
+                             t->lay.shape);
+}
+
+DYNC__FN dync_status dync__i_softmax(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int dim;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
+    DYNC__TRY(dync__infer_floating(t));
+    return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
+}
+
+/* ==== op/infer_linear.c ============================================================================ */
+/* op/infer_linear.c: inference of matrix products. After infer.c. */
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__infer_two(const dync__opcall *call, dync__tensor **a, dync__tensor **b,
+                                     int *device)
+{
+    DYNC__TRY(dync__infer_tensor(call, 0, a));
+    DYNC__TRY(dync__infer_tensor(call, 1, b));
+    DYNC__TRY(dync__infer_device(call, device));
+    if ((*a)->dtype != (*b)->dtype)
+        return dync__fail(DYNC_ERR_DTYPE,
+                          "expected m1 and m2 to have the same dtype, but got: "
+                          "%s != %s",
+                          dync__dtype_info((*a)->dtype)->name, dync__dtype_info((*b)->dtype)->name);
+    if ((*a)->dtype == DYNC_BOOL) return dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'");
+    return DYNC_OK;
+}
+
+static dync_status dync__infer_inner(const dync__tensor *a, int64_t inner_a, const dync__tensor *b,
+                                     int64_t inner_b)
+{
+    if (dync__sz_eq(inner_a, inner_b)) return DYNC_OK;
+    dync__str s = {0};
+    dync__tensor_brief(&s, a);
+    dync__str_add(&s, " x ");
+    dync__tensor_brief(&s, b);
+    dync__fail(DYNC_ERR_SHAPE, "%s: inner sizes %lld and %lld differ", dync__str_get(&s),
+               (long long)dync__sz_hint(inner_a), (long long)dync__sz_hint(inner_b));
+    dync__str_free(&s);
+    return DYNC_ERR_SHAPE;
+}
+
+DYNC__FN dync_status dync__i_mm(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *a, *b;
+    int device;
+    DYNC__TRY(dync__infer_two(call, &a, &b, &device));
+    DYNC__TRY(dync__infer_rank(a, 2, "self"));
+    DYNC__TRY(dync__infer_rank(b, 2, "mat2"));
+    DYNC__TRY(dync__infer_inner(a, a->lay.shape[1], b, b->lay.shape[0]));
+    int64_t shape[2] = {a->lay.shape[0], b->lay.shape[1]};
+    return dync__infer_fresh(out, a->dtype, device, 2, shape);
+}
+
+DYNC__FN dync_status dync__i_int_mm(const dync__opcall *call, dync__info *out)
+{
+    DYNC__TRY(dync__i_mm(call, out));
+    if (out->dtype != DYNC_I8)
+        return dync__fail(DYNC_ERR_DTYPE, "expected self and mat2 of int8, got %s",
+                          dync__dtype_info(out->dtype)->name);
+    out->dtype = DYNC_I32;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_bmm(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *a, *b;
+    int device;
+    DYNC__TRY(dync__infer_two(call, &a, &b, &device));
+    DYNC__TRY(dync__infer_rank(a, 3, "batch1"));
+    DYNC__TRY(dync__infer_rank(b, 3, "batch2"));
+    if (!dync__sz_eq(a->lay.shape[0], b->lay.shape[0]))
+        return dync__infer_pair_error("expected equal batch sizes", &a->lay, &b->lay);
+    DYNC__TRY(dync__infer_inner(a, a->lay.shape[2], b, b->lay.shape[1]));
+    int64_t shape[3] = {a->lay.shape[0], a->lay.shape[1], b->lay.shape[2]};
+    return dync__infer_fresh(out, a->dtype, device, 3, shape);
+}
+
+DYNC__FN dync_status dync__i_mv(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *a, *b;
+    int device;
+    DYNC__TRY(dync__infer_two(call, &a, &b, &device));
+    DYNC__TRY(dync__infer_rank(a, 2, "self"));
+    DYNC__TRY(dync__infer_rank(b, 1, "vec"));
+    DYNC__TRY(dync__infer_inner(a, a->lay.shape[1], b, b->lay.shape[0]));
+    return dync__infer_fresh(out, a->dtype, device, 1, a->lay.shape);
+}
+
+DYNC__FN dync_status dync__i_dot(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *a, *b;
+    int device;
+    DYNC__TRY(dync__infer_two(call, &a, &b, &device));
+    DYNC__TRY(dync__infer_rank(a, 1, "self"));
+    DYNC__TRY(dync__infer_rank(b, 1, "tensor"));
+    DYNC__TRY(dync__infer_inner(a, a->lay.shape[0], b, b->lay.shape[0]));
+    return dync__infer_fresh(out, a->dtype, device, 0, NULL);
+}
+
+DYNC__FN dync_status dync__i_outer(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *a, *b;
+    int device;
+    DYNC__TRY(dync__infer_tensor(call, 0, &a));
+    DYNC__TRY(dync__infer_tensor(call, 1, &b));
+    DYNC__TRY(dync__infer_device(call, &device));
+    DYNC__TRY(dync__infer_rank(a, 1, "self"));
+    DYNC__TRY(dync__infer_rank(b, 1, "vec2"));
+    int64_t shape[2] = {a->lay.shape[0], b->lay.shape[0]};
+    return dync__infer_fresh(out, dync__promote(a->dtype, b->dtype), device, 2, shape);
+}
+
+DYNC__FN dync_status dync__i_addmm(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *self, *a, *b;
+    dync__layout expanded;
+    DYNC__TRY(dync__infer_tensor(call, 0, &self));
+    dync__arg pair[2] = {call->args[1], call->args[2]};
+    dync__opcall mm = {.row = call->row, .op = call->op, .nargs = 2, .args = pair};
+    DYNC__TRY(dync__i_mm(&mm, out));
+    DYNC__TRY(dync__infer_two(&mm, &a, &b, &out->device));
+    if (self->dtype != a->dtype)
+        return dync__fail(DYNC_ERR_DTYPE,
+                          "self and mat2 must have the same dtype, but got %s "
+                          "and %s",
+                          dync__dtype_info(self->dtype)->name, dync__dtype_info(a->dtype)->name);
+    return dync__layout_expand(&self->lay, 2, out->lay.shape, &expanded);
+}
+
+DYNC__FN dync_status dync__i_matmul(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *a, *b;
+    int device, n;
+    int64_t shape[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_two(call, &a, &b, &device));
+    int na = a->lay.ndim, nb = b->lay.ndim;
+    if (na == 0 || nb == 0)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "both arguments need to be at least 1D, but they are %dD and %dD", na,
+                          nb);
+    DYNC__TRY(dync__infer_inner(a, a->lay.shape[na - 1], b, b->lay.shape[nb == 1 ? 0 : nb - 2]));
+    DYNC__TRY(dync__broadcast(DYNC__MAX(na - 2, 0), a->lay.shape, DYNC__MAX(nb - 2, 0),
+                              b->lay.shape, &n, shape));
+    if (na > 1) shape[n++] = a->lay.shape[na - 2];
+    if (nb > 1) shape[n++] = b->lay.shape[nb - 1];
+    return dync__infer_fresh(out, a->dtype, device, n, shape);
+}
+
+DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *x, *w, *bias;
+    int device;
+    int64_t shape[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_two(call, &x, &w, &device));
+    if (w->lay.ndim != 1) DYNC__TRY(dync__infer_rank(w, 2, "weight"));
+    if (x->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "input must have at least one dim");
+    DYNC__TRY(
+        dync__infer_inner(x, x->lay.shape[x->lay.ndim - 1], w, w->lay.shape[w->lay.ndim - 1]));
+    int n = x->lay.ndim - (w->lay.ndim == 1);
+    memcpy(shape, x->lay.shape, sizeof shape);
+    if (w->lay.ndim == 2) shape[n - 1] = w->lay.shape[0];
+    if (call->args[2].kind != DYNC__A_NONE) {
+        DYNC__TRY(dync__infer_tensor(call, 2, &bias));
+        if (bias->dtype != x->dtype)
+            return dync__fail(DYNC_ERR_DTYPE, "expected bias of dtype %s, got %s",
+                              dync__dtype_info(x->dtype)->name,
+                              dync__dtype_info(bias->dtype)->name);
+        bool fits = bias->lay.ndim <= (w->lay.ndim == 1 ? 0 : n);
+        for (int d = 1; fits && d <= bias->lay.ndim; d++)
+            fits = bias->lay.shape[bias->lay.ndim - d] == 1 ||
+                   dync__sz_eq(bias->lay.shape[bias->lay.ndim - d], shape[n - d]);
+        if (!fits)
+            return dync__infer_pair_error(
+                w->lay.ndim == 1 ? "expected a 0-dim bias for a weight of one dim"
+                                 : "expected a bias with one element per row of weight",
+                &bias->lay, &w->lay);
+    }
+    return dync__infer_fresh(out, x->dtype, device, n, shape);
+}
+
+/* ==== op/infer_conv.c ============================================================================== */
+/* op/infer_conv.c: inference of what slides a window: convolution and pooling. After infer.c. */
+
+/* ---- windows: convolution and pooling -------------------------------------------------------- */
+
+/* Two numbers, one number twice, or `otherwise` where none is given. */
+static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const int64_t *otherwise,
+                                     int64_t low, int64_t out[2])
+{
+    if (a->n == 0 && otherwise) {
+        out[0] = otherwise[0];
+        out[1] = otherwise[1];
         return DYNC_OK;
     }
-    for (int i = 0; i < call->nout; i++) {
-        dync__unref(call->out[i]);
-        call->out[i] = NULL;
-    }
-    return status;
+    if (a->n != 1 && a->n != 2)
+        return dync__fail(DYNC_ERR_VALUE, "expected one or two numbers for %s, got %d", what, a->n);
+    out[0] = a->as.dims[0];
+    out[1] = a->as.dims[a->n - 1];
+    for (int i = 0; i < 2; i++)
+        if (out[i] < low || out[i] > INT_MAX)
+            return dync__fail(DYNC_ERR_VALUE, "%s must be at least %lld, got %lld", what,
+                              (long long)low, (long long)out[i]);
+    return DYNC_OK;
 }
 
-/* A value of a trace that is over, or of one that is not open here. */
-static dync_status dync__eager_check_kept(const dync__opcall *call)
+/* Places of a window along one dim; sizes are below 2^31 but for `size`, which is an allocated
+ * one. */
+static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t stride,
+                                        int64_t padding, int64_t dilation, bool ceil_mode)
 {
-    dync__tensor *t[DYNC__EAGER_INPUTS];
-    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
-    for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
-        if ((t[i]->flags & DYNC__T_FAKE) && t[i]->trace_id)
+    if (dync__any_token(size, kernel)) {
+        int64_t left = dync__sz_sub(dync__sz_add(size, 2 * padding - 1),
+                                    dync__sz_mul(dilation, dync__sz_sub(kernel, 1)));
+        /* rounding up looks at the last window: decided for this size alone */
+        if (ceil_mode || dync__sz_lt(left, 0))
+            return dync__infer_window_count(dync__sz_number(size), dync__sz_number(kernel), stride,
+                                            padding, dilation, ceil_mode);
+        return dync__sz_size(dync__sz_add(dync__sz_div(left, stride), 1));
+    }
+    int64_t reach;
+    if (!dync__mul_ok(dilation, kernel - 1, &reach)) return 0;
+    int64_t room = size + 2 * padding - reach - 1;
+    if (room < 0) return ceil_mode && room > -stride ? 1 : 0;
+    int64_t n = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+    /* the last window must start inside */
+    if (ceil_mode && (n - 1) * stride >= size + padding) n--;
+    return n;
+}
+
+DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *x, *w, *bias;
+    int device;
+    int64_t channels;
+    int64_t stride[2], padding[2], dilation[2], groups = call->args[6].as.i, one[2] = {1, 1},
+                                                zero[2] = {0, 0}, shape[4];
+    DYNC__TRY(dync__infer_two(call, &x, &w, &device));
+    DYNC__TRY(dync__infer_floating(x));
+    DYNC__TRY(dync__infer_rank(w, 4, "weight"));
+    DYNC__TRY(dync__infer_rank(x, 4, "input"));
+    DYNC__TRY(dync__infer_dims2(&call->args[3], "stride", one, 1, stride));
+    DYNC__TRY(dync__infer_dims2(&call->args[4], "padding", zero, 0, padding));
+    DYNC__TRY(dync__infer_dims2(&call->args[5], "dilation", one, 1, dilation));
+    if (groups >= 1 && w->lay.shape[0] == 0)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Given groups=%lld, expected weight to be at least %lld at dimension 0, "
+                          "but it has no output channels",
+                          (long long)groups, (long long)groups);
+    if (groups < 1 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0) ||
+        !dync__sz_eq(dync__sz_mod(w->lay.shape[0], groups), 0) ||
+        !dync__sz_mul_ok(w->lay.shape[1], groups, &channels) ||
+        !dync__sz_eq(channels, x->lay.shape[1]))
+        return dync__infer_pair_error(
+            "expected input [N, C, H, W] and weight [O, C/groups, KH, KW], groups dividing C and O",
+            &x->lay, &w->lay);
+    if (call->args[2].kind != DYNC__A_NONE) {
+        DYNC__TRY(dync__infer_tensor(call, 2, &bias));
+        if (bias->dtype != x->dtype)
+            return dync__fail(DYNC_ERR_DTYPE, "expected bias of the "
+                                              "dtype of input");
+        if (bias->lay.ndim != 1 || !dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]))
+            return dync__infer_pair_error("expected a bias with one element per output channel",
+                                          &bias->lay, &w->lay);
+    }
+    shape[0] = x->lay.shape[0];
+    shape[1] = w->lay.shape[0];
+    for (int i = 0; i < 2; i++) {
+        if (w->lay.shape[2 + i] < 1)
+            return dync__infer_pair_error("expected a kernel that is not empty", &x->lay, &w->lay);
+        shape[2 + i] = dync__infer_window_count(x->lay.shape[2 + i], w->lay.shape[2 + i], stride[i],
+                                                padding[i], dilation[i], false);
+        if (shape[2 + i] < 1)
+            return dync__infer_pair_error("Kernel size can't be greater than actual input size",
+                                          &w->lay, &x->lay);
+    }
+    return dync__infer_fresh(out, x->dtype, device, 4, shape);
+}
+
+/* conv2d takes [C, H, W] as well. */
+DYNC__FN dync_status dync__i_conv2d(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *x, lifted;
+    dync__arg args[7];
+    DYNC__TRY(dync__infer_tensor(call, 0, &x));
+    if (x->lay.ndim != 3) return dync__i_convolution(call, out);
+    lifted = *x;
+    for (int i = 3; i > 0; i--) {
+        lifted.lay.shape[i] = x->lay.shape[i - 1];
+        lifted.lay.stride[i] = x->lay.stride[i - 1];
+    }
+    lifted.lay.shape[0] = 1;
+    lifted.lay.ndim = 4;
+    memcpy(args, call->args, sizeof args);
+    args[0] = dync__arg_t(&lifted);
+    dync__opcall c = *call;
+    c.args = args;
+    DYNC__TRY(dync__i_convolution(&c, out));
+    return dync__infer_fresh(out, out->dtype, out->device, 3, out->lay.shape + 1);
+}
+
+DYNC__FN dync_status dync__i_convolution_backward(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *gy, *x, *w;
+    int64_t none = 0;
+    DYNC__TRY(dync__infer_tensor(call, 0, &gy));
+    DYNC__TRY(dync__infer_tensor(call, 1, &x));
+    DYNC__TRY(dync__infer_tensor(call, 2, &w));
+    dync__info y;
+    dync__arg args[7] = {call->args[1], call->args[2], dync__arg_none(), call->args[3],
+                         call->args[4], call->args[5], call->args[6]};
+    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 7, .args = args};
+    DYNC__TRY(dync__i_convolution(&forward, &y));
+    DYNC__TRY(dync__infer_as_given(call, 0, &y));
+    bool mask[3] = {call->args[7].as.i != 0, call->args[8].as.i != 0, call->args[9].as.i != 0};
+    DYNC__TRY(dync__infer_fresh(&out[0], gy->dtype, gy->device, mask[0] ? 4 : 1,
+                                mask[0] ? x->lay.shape : &none));
+    DYNC__TRY(dync__infer_fresh(&out[1], gy->dtype, gy->device, mask[1] ? 4 : 1,
+                                mask[1] ? w->lay.shape : &none));
+    return dync__infer_fresh(&out[2], gy->dtype, gy->device, 1, mask[2] ? &w->lay.shape[0] : &none);
+}
+
+/* The last two dims of x through the windows. */
+static dync_status dync__infer_pooled(const dync__tensor *x, const int64_t *kernel,
+                                      const int64_t *stride, const int64_t *padding,
+                                      const int64_t *dilation, bool ceil_mode, dync__info *out)
+{
+    int64_t shape[4];
+    int n = x->lay.ndim;
+    if (n != 3 && n != 4) return dync__fail(DYNC_ERR_SHAPE, "expected 3D or 4D input, got %dD", n);
+    memcpy(shape, x->lay.shape, (size_t)n * sizeof shape[0]);
+    if (x->lay.shape[n - 3] == 0)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "expected 3D or 4D input whose batch alone may be empty, got 0 channels");
+    for (int i = 0; i < 2; i++) {
+        int d = n - 2 + i;
+        if (padding[i] * 2 > kernel[i])
             return dync__fail(DYNC_ERR_VALUE,
-                              "expected a tensor with data, got one that was "
-                              "made while another call was traced and kept in a "
-                              "variable (made by %s)",
-                              t[i]->op ? t[i]->op : "?");
-    return DYNC_OK;
+                              "pad should be at most half of effective kernel size, got pad "
+                              "%lld, kernel %lld",
+                              (long long)padding[i], (long long)kernel[i]);
+        shape[d] = dync__infer_window_count(x->lay.shape[d], kernel[i], stride[i], padding[i],
+                                            dilation[i], ceil_mode);
+        if (shape[d] < 1)
+            return dync__fail(DYNC_ERR_SHAPE,
+                              "Output size is too small: input size %lld, kernel "
+                              "%lld",
+                              (long long)x->lay.shape[d], (long long)kernel[i]);
+    }
+    return dync__infer_fresh(out, x->dtype, x->device, n, shape);
 }
 
-DYNC__RARE static bool dync__eager_has_no_data(const dync__opcall *call)
+DYNC__FN dync_status dync__i_max_pool2d(const dync__opcall *call, dync__info *out)
 {
-    dync__tensor *t[DYNC__EAGER_INPUTS];
-    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
-    for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
-        if ((t[i]->flags & DYNC__T_FAKE) || t[i]->device == DYNC_META) return true;
-    for (int i = 0; i < call->nargs; i++)
-        if (call->args[i].kind == DYNC__A_DEVICE && call->args[i].as.i == DYNC_META) return true;
-    return false;
-}
-
-/* The results' form only. The user's META tensors have no data and stand for themselves: so do
- * results of theirs. Stand-ins of a trace (DYNC__T_FAKE) give stand-ins. */
-DYNC__RARE static dync_status dync__eager_form(dync__opcall *call)
-{
-    dync__tensor *t[DYNC__EAGER_INPUTS];
-    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
-    bool stands = false;
-    for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
-        stands = stands || (t[i]->flags & DYNC__T_FAKE);
-    DYNC__TRY(dync__op_fake(call));
-    for (int i = 0; i < call->nout && !stands; i++) {
-        dync__tensor *x = call->out[i];
-        if (!x || x->device != DYNC_META) continue;
-        x->flags &= (uint8_t)~DYNC__T_FAKE;
-        x->storage->flags &= (uint16_t)~DYNC__STORAGE_FAKE;
+    dync__tensor *x;
+    int64_t kernel[2], stride[2], padding[2], dilation[2], one[2] = {1, 1}, zero[2] = {0, 0};
+    DYNC__TRY(dync__infer_tensor(call, 0, &x));
+    if (x->dtype == DYNC_BOOL || !dync__device_is(x->device, DYNC__DEV_INTEGERS))
+        DYNC__TRY(dync__infer_floating(x));
+    DYNC__TRY(dync__infer_dims2(&call->args[1], "kernel_size", NULL, 1, kernel));
+    DYNC__TRY(dync__infer_dims2(&call->args[2], "stride", kernel, 1, stride));
+    DYNC__TRY(dync__infer_dims2(&call->args[3], "padding", zero, 0, padding));
+    DYNC__TRY(dync__infer_dims2(&call->args[4], "dilation", one, 1, dilation));
+    DYNC__TRY(
+        dync__infer_pooled(x, kernel, stride, padding, dilation, call->args[5].as.i != 0, out));
+    if (call->row->nout == 2) {
+        out[1] = out[0];
+        out[1].dtype = DYNC_I64;
     }
     return DYNC_OK;
 }
 
-DYNC__RARE static dync_status dync__eager_plan(dync__opcall *call);
-
-/* A real tensor of one device on another. Where the layout is not dense the copy is made before, by
- * a plan of its own device. */
-static dync_status dync__eager_move(dync__opcall *call)
+DYNC__FN dync_status dync__i_avg_pool2d(const dync__opcall *call, dync__info *out)
 {
-    dync__info info;
-    dync__tensor *t = call->args[0].as.t, *dense = NULL;
-    DYNC__TRY(dync__op_infer(call, &info));
-    if (!dync__layout_is_dense(&t->lay)) {
-        dync__arg args[2] = {dync__arg_t(t), dync__arg_device(t->device)};
-        dync__opcall same = {.row = call->row, .op = call->op, .nargs = 2, .args = args};
-        DYNC__TRY(dync__eager_plan(&same));
-        t = dense = same.out[0];
-    }
-    call->out[0] = dync__tensor_empty(info.dtype, info.device, &info.lay);
-    call->nout = 1;
-    dync_status status =
-        call->out[0] ? dync__device_copy(info.device, call->out[0]->storage->data, t->device,
-                                         dync__tensor_data(t),
-                                         (size_t)t->numel * dync__dtype_info(t->dtype)->bytes)
-                     : DYNC_ERR_MEMORY;
-    dync__unref(dense);
-    if (status != DYNC_OK) {
-        dync__unref(call->out[0]);
-        call->out[0] = NULL;
-    }
-    return status;
+    dync__tensor *x;
+    int64_t kernel[2], stride[2], padding[2], one[2] = {1, 1}, zero[2] = {0, 0};
+    DYNC__TRY(dync__infer_tensor(call, 0, &x));
+    if (x->dtype != DYNC_I64 || !dync__device_is(x->device, DYNC__DEV_INTEGERS))
+        DYNC__TRY(dync__infer_floating(x));
+    DYNC__TRY(dync__infer_dims2(&call->args[1], "kernel_size", NULL, 1, kernel));
+    DYNC__TRY(dync__infer_dims2(&call->args[2], "stride", kernel, 1, stride));
+    DYNC__TRY(dync__infer_dims2(&call->args[3], "padding", zero, 0, padding));
+    return dync__infer_pooled(x, kernel, stride, padding, one, call->args[4].as.i != 0, out);
 }
 
-DYNC__RARE static dync_status dync__eager_plan(dync__opcall *call)
+DYNC__FN dync_status dync__i_avg_pool2d_backward(const dync__opcall *call, dync__info *out)
 {
-    if (DYNC__UNLIKELY(call->op == DYNC__OP_to_device &&
-                       call->args[0].as.t->device != call->args[1].as.i &&
-                       !dync__eager_has_no_data(call)))
-        return dync__eager_move(call);
-    dync__eager_key k;
-    dync__key_make(&k, call);
-    dync__eager_entry *e = dync__eager_find(&k);
-    if (DYNC__LIKELY(e != NULL)) {
-        if (DYNC__UNLIKELY(e->checks_data)) DYNC__TRY(dync__eager_check_data(call));
-        return dync__eager_execute(call, e);
-    }
-    if (dync__eager_has_no_data(call)) {
-        const dync__tensor *self = call->row->cls == DYNC__INPLACE &&
-                                           call->args[0].kind == DYNC__A_TENSOR
-                                       ? call->args[0].as.t
-                                       : NULL;
-        DYNC__TRY(dync__eager_check_kept(call));
-        if (self && !(self->flags & DYNC__T_FAKE) && self->device != DYNC_META)
-            return dync__fail(DYNC_ERR_DATA_PTR, "Cannot copy out of meta tensor; no data!");
-        return dync__eager_form(call);
-    }
-    DYNC__TRY(dync__eager_build(call, &e));
-    bool kept = dync__eager_keep(&k, e);
-    dync_status status = e->checks_data ? dync__eager_check_data(call) : DYNC_OK;
-    if (status == DYNC_OK) status = dync__eager_execute(call, e);
-    if (!kept) dync__eager_entry_free(e);
-    return status;
+    dync__tensor *x;
+    dync__info y;
+    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 6, .args = call->args + 1};
+    DYNC__TRY(dync__i_avg_pool2d(&forward, &y));
+    DYNC__TRY(dync__infer_tensor(call, 1, &x));
+    DYNC__TRY(dync__infer_as_given(call, 0, &y));
+    return dync__infer_fresh(out, x->dtype, x->device, x->lay.ndim, x->lay.shape);
 }
 
-/* ---- in place: what is written must not be read elsewhere in the same call ------------------- */
-
-typedef enum {
-    DYNC__OVERLAP_NONE,
-    DYNC__OVERLAP_SAME,
-    DYNC__OVERLAP_PART,
-    DYNC__OVERLAP_MAYBE
-} dync__overlap;
-
-/* As PyTorch's get_overlap_status (aten/src/ATen/MemoryOverlap.cpp). */
-static dync__overlap dync__eager_overlap(const dync__tensor *a, const dync__tensor *b)
+/* The windows are not told: only how the planes lie. */
+DYNC__FN dync_status dync__i_max_pool2d_backward(const dync__opcall *call, dync__info *out)
 {
-    if (a->storage != b->storage || a->numel == 0 || b->numel == 0) return DYNC__OVERLAP_NONE;
-    const dync__layout *la = &a->lay, *lb = &b->lay;
-    bool same = a == b ||
-                (la->ndim == lb->ndim && la->offset == lb->offset && a->dtype == b->dtype &&
-                 memcmp(la->shape, lb->shape, (size_t)la->ndim * sizeof(int64_t)) == 0 &&
-                 memcmp(la->stride, lb->stride, (size_t)la->ndim * sizeof(int64_t)) == 0);
-    if (same) return DYNC__OVERLAP_SAME;
-    if (!dync__layout_is_dense(la) || !dync__layout_is_dense(lb)) return DYNC__OVERLAP_MAYBE;
-    int64_t size_a = dync__dtype_info(a->dtype)->bytes, size_b = dync__dtype_info(b->dtype)->bytes;
-    bool apart = (la->offset + a->numel) * size_a <= lb->offset * size_b ||
-                 (lb->offset + b->numel) * size_b <= la->offset * size_a;
-    return apart ? DYNC__OVERLAP_NONE : DYNC__OVERLAP_PART;
+    dync__tensor *gy, *x;
+    DYNC__TRY(dync__infer_tensor(call, 0, &gy));
+    DYNC__TRY(dync__infer_tensor(call, 1, &x));
+    dync__info index = {.dtype = DYNC_I64, .lay = gy->lay};
+    DYNC__TRY(dync__infer_as_given(call, 2, &index));
+    int n = x->lay.ndim;
+    if (gy->dtype != x->dtype || x->dtype == DYNC_BOOL)
+        return dync__fail(DYNC_ERR_DTYPE, "expected grad_output of the dtype of input, %s, got %s",
+                          dync__dtype_info(x->dtype)->name, dync__dtype_info(gy->dtype)->name);
+    if ((n != 3 && n != 4) || gy->lay.ndim != n ||
+        !dync__sz_same(n - 2, gy->lay.shape, x->lay.shape))
+        return dync__infer_pair_error("expected grad_output and input of as many planes", &gy->lay,
+                                      &x->lay);
+    return dync__infer_fresh(out, x->dtype, x->device, n, x->lay.shape);
 }
 
-DYNC__FN dync_status dync__op_overlap(const dync__opcall *call)
+DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync__info *out)
 {
-    for (int i = 1; i < call->nargs; i++)
-        if (call->args[i].kind == DYNC__A_TENSOR &&
-            dync__eager_overlap(call->args[0].as.t, call->args[i].as.t) == DYNC__OVERLAP_PART)
-            return dync__fail(
-                DYNC_ERR_RUNTIME,
-                "unsupported operation: some elements of the input tensor and the written-to "
-                "tensor refer to "
-                "a single memory location. Please clone() the tensor before performing the "
-                "operation.");
+    dync__tensor *x;
+    int64_t size[2], shape[4];
+    DYNC__TRY(dync__infer_tensor(call, 0, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    int n = x->lay.ndim;
+    if (n != 3 && n != 4) return dync__fail(DYNC_ERR_SHAPE, "expected 3D or 4D input, got %dD", n);
+    DYNC__TRY(dync__infer_dims2(&call->args[1], "output_size", NULL, 0, size));
+    memcpy(shape, x->lay.shape, (size_t)n * sizeof shape[0]);
+    for (int i = 0; i < 2; i++) {
+        if (shape[n - 2 + i] == 0 || size[i] > INT16_MAX)
+            return dync__fail(DYNC_ERR_SHAPE,
+                              "expected input of non-zero size and an output "
+                              "size of at most 32767, got %lld and %lld",
+                              (long long)dync__sz_hint(shape[n - 2 + i]), (long long)size[i]);
+        shape[n - 2 + i] = size[i];
+    }
+    return dync__infer_fresh(out, x->dtype, x->device, n, shape);
+}
+
+/* ==== op/infer_layers.c ============================================================================ */
+/* op/infer_layers.c: inference of layers and losses. After infer.c. */
+
+/* ---- normalisation and other layers ---------------------------------------------------------- */
+
+static dync_status dync__infer_optional_vector(const dync__opcall *call, int i, const char *what,
+                                               int64_t n)
+{
+    dync__tensor *t;
+    if (call->args[i].kind == DYNC__A_NONE) return DYNC_OK;
+    DYNC__TRY(dync__infer_tensor(call, i, &t));
+    if (t->lay.ndim == 1 && dync__sz_eq(t->lay.shape[0], n)) return DYNC_OK;
+    return dync__fail(DYNC_ERR_SHAPE, "%s should contain %lld elements not %lld", what,
+                      (long long)dync__sz_hint(n), (long long)dync__sz_hint(t->numel));
+}
+
+DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__info *out)
+{
+    static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
+    dync__tensor *x;
+    int device;
+    int64_t channels, none = 0;
+    bool training = call->args[5].as.i != 0;
+    DYNC__TRY(dync__infer_tensor(call, 0, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    DYNC__TRY(dync__infer_device(call, &device));
+    if (x->lay.ndim < 2)
+        return dync__fail(DYNC_ERR_SHAPE, "expected input [N, C, ...], got %dD", x->lay.ndim);
+    channels = x->lay.shape[1];
+    for (int i = 0; i < 4; i++)
+        DYNC__TRY(dync__infer_optional_vector(call, i + 1, names[i], channels));
+    if (!training && (call->args[3].kind == DYNC__A_NONE || call->args[4].kind == DYNC__A_NONE))
+        return dync__fail(DYNC_ERR_VALUE, "running_mean and running_var must be defined in "
+                                          "evaluation mode");
+    if (training && channels && x->numel && dync__sz_lt(x->numel, dync__sz_mul(2, channels)))
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Expected more than 1 value per channel when training, "
+                          "got %lld",
+                          (long long)(dync__sz_hint(x->numel) / dync__sz_hint(channels)));
+    int stats = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
+    out[0].dtype = x->dtype, out[0].device = device, out[0].alias = -1;
+    /* as the decomposition makes it */
+    DYNC__TRY(dync__infer_like(&out[0], x->lay.ndim, x->lay.shape, 1, &x));
+    for (int i = 1; i < 3; i++)
+        DYNC__TRY(dync__infer_fresh(&out[i], stats, device, 1, training ? &channels : &none));
+    for (int i = 3; i < 5; i++) {
+        const dync__arg *running = &call->args[i];
+        bool given = running->kind == DYNC__A_TENSOR;
+        DYNC__TRY(dync__infer_fresh(&out[i], given ? running->as.t->dtype : stats, device, 1,
+                                    given ? &channels : &none));
+    }
     return DYNC_OK;
 }
 
-/* Operands that may share some elements with self are read from a copy; ones that surely share part
- * of them are refused. */
-static dync_status dync__eager_inplace(dync__opcall *call)
+DYNC__FN dync_status dync__i_batch_norm(const dync__opcall *call, dync__info *out)
 {
-    dync__arg args[DYNC__MAX_ARGS];
-    dync__tensor *copy[DYNC__MAX_ARGS], *self;
-    int n_copies = 0;
-    DYNC__TRY(dync__infer_tensor(call, 0, &self));
-    dync_status status = dync__op_overlap(call);
-    for (int i = 1; i < call->nargs && status == DYNC_OK; i++) {
-        if (call->args[i].kind != DYNC__A_TENSOR) continue;
-        const dync__tensor *from = call->args[i].as.t;
-        bool moves = call->op == DYNC__OP_copy_ && from->device != self->device;
-        dync__overlap how = moves ? DYNC__OVERLAP_MAYBE : dync__eager_overlap(self, from);
-        if (how != DYNC__OVERLAP_MAYBE || dync__eager_has_no_data(call)) continue;
-        if (n_copies == 0) memcpy(args, call->args, (size_t)call->nargs * sizeof args[0]);
-        dync__arg on[2] = {dync__arg_t(call->args[i].as.t), dync__arg_device(self->device)};
-        dync__opcall c = {.row = dync__op_info(DYNC__OP_to_device),
-                          .op = DYNC__OP_to_device,
-                          .nargs = 2,
-                          .args = on};
-        status = dync__eager_plan(&c);
-        copy[n_copies] = c.out[0];
-        if (status == DYNC_OK) args[i] = dync__arg_t(copy[n_copies++]);
+    dync__info all[5];
+    dync__tensor *x;
+    DYNC__TRY(dync__infer_tensor(call, 0, &x));
+    if (x->lay.ndim == 1 && x->lay.shape[0] == 0) { /* an empty batch without channels */
+        for (int i = 1; i < 5; i++)
+            DYNC__TRY(dync__infer_optional_vector(call, i, "a vector of batch_norm", 0));
+        DYNC__TRY(dync__infer_floating(x));
+        return dync__infer_fresh(out, x->dtype, x->device, 1, x->lay.shape);
     }
-    if (status == DYNC_OK) {
-        dync__arg *given = call->args;
-        if (n_copies) call->args = args;
-        status = dync__eager_plan(call);
-        call->args = given;
-    }
-    while (n_copies > 0) dync__unref(copy[--n_copies]);
-    return status;
+    DYNC__TRY(dync__i_native_batch_norm(call, all));
+    *out = all[0];
+    return DYNC_OK;
 }
 
-/* cat of more tensors than a plan takes: groups of them first, then the groups. */
-static dync_status dync__eager_long_cat(dync__opcall *call)
+DYNC__FN dync_status dync__i_native_batch_norm_backward(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *g, *x;
+    DYNC__TRY(dync__infer_tensor(call, 0, &g));
+    DYNC__TRY(dync__infer_tensor(call, 1, &x));
+    if (!dync__infer_same_shape(&g->lay, &x->lay) || x->lay.ndim < 2)
+        return dync__infer_pair_error("expected grad_out and input of one shape [N, C, ...]",
+                                      &g->lay, &x->lay);
+    static const char *const names[] = {"weight", "running_mean", "running_var", "save_mean",
+                                        "save_invstd"};
+    DYNC__TRY(dync__infer_floating(g));
+    DYNC__TRY(dync__infer_floating(x));
+    /* the others may be empty */
+    int first = call->args[7].as.i ? 5 : 3, used[3] = {2, first, first + 1};
+    for (int i = 0; i < 3; i++)
+        DYNC__TRY(dync__infer_optional_vector(call, used[i], names[used[i] - 2], x->lay.shape[1]));
+    if (call->args[first].kind == DYNC__A_NONE || call->args[first + 1].kind == DYNC__A_NONE)
+        return dync__fail(DYNC_ERR_VALUE, "expected %s and %s, got none", names[first - 2],
+                          names[first - 1]);
+    int wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
+    int stats = call->args[2].kind == DYNC__A_TENSOR ? call->args[2].as.t->dtype : wide;
+    DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, x->device, x->lay.ndim, x->lay.shape));
+    DYNC__TRY(dync__infer_fresh(&out[1], stats, x->device, 1, &x->lay.shape[1]));
+    return dync__infer_fresh(&out[2], stats, x->device, 1, &x->lay.shape[1]);
+}
+
+DYNC__FN dync_status dync__i_native_layer_norm(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *x, *p;
+    const dync__arg *shape = &call->args[1];
+    int64_t stats[DYNC_MAX_DIMS];
+    int device;
+    DYNC__TRY(dync__infer_tensor(call, 0, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    DYNC__TRY(dync__infer_device(call, &device));
+    int lead = x->lay.ndim - shape->n;
+    if (shape->n < 1 || lead < 0 || !dync__sz_same(shape->n, x->lay.shape + lead, shape->as.dims)) {
+        dync__layout want = {.ndim = DYNC__MIN(DYNC__MAX(shape->n, 0), DYNC_MAX_DIMS)};
+        memcpy(want.shape, shape->as.dims, (size_t)want.ndim * sizeof(int64_t));
+        return dync__infer_pair_error("expected the trailing dims of input to be normalized_shape",
+                                      &x->lay, &want);
+    }
+    for (int i = 2; i < 4; i++) {
+        if (call->args[i].kind == DYNC__A_NONE) continue;
+        DYNC__TRY(dync__infer_tensor(call, i, &p));
+        if (p->lay.ndim != shape->n || !dync__sz_same(shape->n, p->lay.shape, shape->as.dims))
+            return dync__infer_pair_error("expected weight and bias of the normalized shape",
+                                          &p->lay, &x->lay);
+    }
+    for (int i = 0; i < x->lay.ndim; i++) stats[i] = i < lead ? x->lay.shape[i] : 1;
+    int wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
+    DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, device, x->lay.ndim, x->lay.shape));
+    DYNC__TRY(dync__infer_fresh(&out[1], wide, device, x->lay.ndim, stats));
+    return dync__infer_fresh(&out[2], wide, device, x->lay.ndim, stats);
+}
+
+DYNC__FN dync_status dync__i_layer_norm(const dync__opcall *call, dync__info *out)
+{
+    dync__info all[3];
+    DYNC__TRY(dync__i_native_layer_norm(call, all));
+    *out = all[0];
+    return DYNC_OK;
+}
+
+/* ---- attention ------------------------------------------------------------------------------- */
+
+/* [B, H, L, E] as a transposed [B, L, H, E], where heads are joined again without a copy; other
+ * ranks are row major. */
+static dync_status dync__infer_heads(dync__info *out, const dync__tensor *q, int64_t L,
+                                     int64_t width)
+{
+    int n = q->lay.ndim;
+    int64_t shape[DYNC_MAX_DIMS];
+    memcpy(shape, q->lay.shape, sizeof shape);
+    shape[n - 2] = n == 4 ? shape[1] : L;
+    if (n == 4) shape[1] = L;
+    shape[n - 1] = width;
+    DYNC__TRY(dync__infer_fresh(out, q->dtype, q->device, n, shape));
+    for (int i = 0; n == 4 && i < 2; i++) {
+        int64_t *x = i ? out->lay.stride : out->lay.shape, t = x[1];
+        x[1] = x[2];
+        x[2] = t;
+    }
+    return DYNC_OK;
+}
+
+/* query [.., L, E], key [.., S, E], value [.., S, V], mask that broadcasts to [.., L, S] */
+DYNC__FN dync_status dync__i_flash_attention(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *q, *k, *v, *mask;
+    DYNC__TRY(dync__infer_tensor(call, 0, &q));
+    DYNC__TRY(dync__infer_tensor(call, 1, &k));
+    DYNC__TRY(dync__infer_tensor(call, 2, &v));
+    DYNC__TRY(dync__infer_floating(q));
+    int n = q->lay.ndim, device;
+    DYNC__TRY(dync__infer_device(call, &device));
+    if (q->dtype != k->dtype || q->dtype != v->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "expected query, key and value of one dtype");
+    if (n < 2 || k->lay.ndim != n || v->lay.ndim != n ||
+        !dync__sz_same(n - 2, q->lay.shape, k->lay.shape) ||
+        !dync__sz_same(n - 2, q->lay.shape, v->lay.shape) ||
+        !dync__sz_eq(q->lay.shape[n - 1], k->lay.shape[n - 1]) ||
+        !dync__sz_eq(k->lay.shape[n - 2], v->lay.shape[n - 2]))
+        return dync__infer_pair_error(
+            "expected query [.., L, E], key [.., S, E] and value [.., S, V] with one batch",
+            &q->lay, &k->lay);
+    if (call->args[3].kind != DYNC__A_NONE) {
+        dync__layout seen = q->lay, all;
+        if (call->args[4].as.i)
+            return dync__fail(DYNC_ERR_VALUE, "Explicit attn_mask should not "
+                                              "be set when is_causal=True");
+        seen.shape[n - 1] = k->lay.shape[n - 2];
+        DYNC__TRY(dync__infer_tensor(call, 3, &mask));
+        if (mask->dtype != DYNC_BOOL && mask->dtype != q->dtype)
+            return dync__fail(DYNC_ERR_DTYPE, "expected a mask of bools or of query's "
+                                              "dtype");
+        DYNC__TRY(dync__layout_expand(&mask->lay, n, seen.shape, &all));
+    }
+    DYNC__TRY(dync__infer_heads(&out[0], q, q->lay.shape[n - 2], v->lay.shape[n - 1]));
+    return dync__infer_fresh(&out[1], q->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32, q->device, n - 1,
+                             q->lay.shape);
+}
+
+DYNC__FN dync_status dync__i_flash_attention_backward(const dync__opcall *call, dync__info *out)
+{
+    dync__info y[2];
+    dync__arg args[6] = {call->args[1], call->args[2], call->args[3],
+                         call->args[6], call->args[7], call->args[8]};
+    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 6, .args = args};
+    DYNC__TRY(dync__i_flash_attention(&forward, y));
+    DYNC__TRY(dync__infer_as_given(call, 0, &y[0]));
+    DYNC__TRY(dync__infer_as_given(call, 4, &y[0]));
+    DYNC__TRY(dync__infer_as_given(call, 5, &y[1]));
+    for (int i = 0; i < 3; i++) {
+        const dync__tensor *t = args[i].as.t;
+        DYNC__TRY(dync__infer_heads(&out[i], t, t->lay.shape[t->lay.ndim - 2],
+                                    t->lay.shape[t->lay.ndim - 1]));
+    }
+    return DYNC_OK;
+}
+
+/* ---- recurrent layers ------------------------------------------------------------------------ */
+
+/* input [L, N, gates H], weight_hh [gates H, H], bias_hh [gates H], h0 and c0 [N, H]; *shape [L, N,
+ * H] */
+static dync_status dync__infer_rnn(const dync__opcall *call, dync__tensor **x, int64_t *shape)
+{
+    dync__tensor *w, *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, x));
+    DYNC__TRY(dync__infer_floating(*x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &w));
+    int64_t gates = call->args[5].as.i;
+    if (gates != 1 && gates != 3 && gates != 4)
+        return dync__fail(DYNC_ERR_VALUE, "expected 1, 3 or 4 gates, got %lld", (long long)gates);
+    if ((*x)->lay.ndim != 3 || w->lay.ndim != 2)
+        return dync__infer_pair_error("expected input [L, N, G] and weight_hh [G, H]", &(*x)->lay,
+                                      &w->lay);
+    int64_t state[2] = {(*x)->lay.shape[1], w->lay.shape[1]}, width = dync__sz_mul(gates, state[1]),
+            matrix[2] = {width, state[1]};
+    if (!dync__sz_same(2, w->lay.shape, matrix) || !dync__sz_eq((*x)->lay.shape[2], width))
+        return dync__infer_pair_error(
+            "expected input [L, N, G] and weight_hh [G, H] with G = gates * H", &(*x)->lay,
+            &w->lay);
+    if (dync__sz_lt((*x)->lay.shape[0], 1))
+        return dync__fail(DYNC_ERR_SHAPE, "expected sequence "
+                                          "length to be "
+                                          "larger than 0");
+    for (int i = 1; i < 5; i++) {
+        if (call->args[i].kind == DYNC__A_NONE && i != 3 && (i != 4 || gates != 4)) continue;
+        DYNC__TRY(dync__infer_tensor(call, i, &t));
+        bool same = i == 1 || (i == 2 ? t->lay.ndim == 1 && dync__sz_eq(t->lay.shape[0], width)
+                                      : t->lay.ndim == 2 && dync__sz_same(2, t->lay.shape, state));
+        if (!same)
+            return dync__infer_pair_error(i == 2 ? "expected bias_hh [gates * H]"
+                                                 : "expected h0 and c0 [N, H]",
+                                          &t->lay, &(*x)->lay);
+        if (t->dtype != (*x)->dtype)
+            return dync__fail(DYNC_ERR_DTYPE, "expected input, weights "
+                                              "and states of one dtype");
+    }
+    shape[0] = (*x)->lay.shape[0];
+    memcpy(shape + 1, state, sizeof state);
+    return DYNC_OK;
+}
+
+/* Output, the last c, c of every step (GRU: the state's share of n), gates; empty where there is
+ * none. */
+DYNC__FN dync_status dync__i_rnn_layer(const dync__opcall *call, dync__info *out)
+{
+    static const int64_t none = 0;
+    dync__tensor *x;
+    int64_t shape[3], gates = call->args[5].as.i;
+    int device;
+    DYNC__TRY(dync__infer_rnn(call, &x, shape));
+    DYNC__TRY(dync__infer_device(call, &device));
+    bool train = call->args[7].as.i && gates > 1;
+    DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, x->device, 3, shape));
+    DYNC__TRY(dync__infer_fresh(&out[1], x->dtype, x->device, gates == 4 ? 2 : 1,
+                                gates == 4 ? shape + 1 : &none));
+    DYNC__TRY(
+        dync__infer_fresh(&out[2], x->dtype, x->device, train ? 3 : 1, train ? shape : &none));
+    return dync__infer_fresh(&out[3], x->dtype, x->device, train ? 3 : 1,
+                             train ? x->lay.shape : &none);
+}
+
+/* The input is not there: what forward says of one of its sizes is what must have come. */
+DYNC__FN dync_status dync__i_rnn_layer_backward(const dync__opcall *call, dync__info *out)
+{
+    static const uint8_t given[3] = {5, 6, 7}, of[3] = {0, 2, 3};
+    dync__tensor *w, *y, x;
+    dync__info f[4];
+    DYNC__TRY(dync__infer_tensor(call, 2, &w));
+    DYNC__TRY(dync__infer_tensor(call, 5, &y));
+    if (w->lay.ndim != 2 || y->lay.ndim != 3)
+        return dync__infer_pair_error("expected weight_hh [G, H] and output [L, N, H]", &w->lay,
+                                      &y->lay);
+    x = *y;
+    x.lay.shape[2] = w->lay.shape[0];
+    dync__arg args[8] = {dync__arg_t(&x), call->args[2], dync__arg_none(), call->args[3],
+                         call->args[4],   call->args[8], call->args[9],    dync__arg_b(true)};
+    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 8, .args = args};
+    DYNC__TRY(dync__i_rnn_layer(&forward, f));
+    for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_as_given(call, given[i], &f[of[i]]));
+    if (call->args[0].kind != DYNC__A_NONE) DYNC__TRY(dync__infer_as_given(call, 0, &f[0]));
+    if (call->args[1].kind != DYNC__A_NONE) DYNC__TRY(dync__infer_as_given(call, 1, &f[1]));
+    const dync__layout *h = &call->args[3].as.t->lay;
+    DYNC__TRY(dync__infer_fresh(&out[0], y->dtype, y->device, 3, x.lay.shape));
+    DYNC__TRY(dync__infer_fresh(&out[1], y->dtype, y->device, 2, h->shape));
+    return dync__infer_fresh(&out[2], y->dtype, y->device, f[1].lay.ndim, f[1].lay.shape);
+}
+
+/* Out of training the tensor itself comes back. */
+DYNC__FN dync_status dync__i_dropout(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    double p = dync__arg_number(&call->args[1]);
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    if (!(p >= 0 && p <= 1))
+        return dync__fail(DYNC_ERR_VALUE,
+                          "dropout probability has to be between 0 and 1, but got %g", p);
+    *out = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = 0};
+    if (call->args[2].as.i == 0 || !(p > 0)) return DYNC_OK;
+    DYNC__TRY(dync__infer_floating(t));
+    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like),
+                         .op = DYNC__OP_zeros_like,
+                         .nargs = 1,
+                         .args = call->args};
+    return dync__i_like(&like, out);
+}
+
+DYNC__FN dync_status dync__i_embedding(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *w, *idx;
+    int64_t shape[DYNC_MAX_DIMS];
+    int device;
+    DYNC__TRY(dync__infer_tensor(call, 0, &w));
+    DYNC__TRY(dync__infer_tensor(call, 1, &idx));
+    DYNC__TRY(dync__infer_device(call, &device));
+    DYNC__TRY(dync__infer_rank(w, 2, "weight"));
+    DYNC__TRY(dync__infer_index(idx));
+    if (idx->lay.ndim == DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "expected indices of at most %d dims", DYNC_MAX_DIMS - 1);
+    memcpy(shape, idx->lay.shape, sizeof shape);
+    shape[idx->lay.ndim] = w->lay.shape[1];
+    return dync__infer_fresh(out, w->dtype, device, idx->lay.ndim + 1, shape);
+}
+
+DYNC__FN dync_status dync__i_embedding_dense_backward(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *g, *idx;
+    DYNC__TRY(dync__infer_tensor(call, 0, &g));
+    DYNC__TRY(dync__infer_tensor(call, 1, &idx));
+    DYNC__TRY(dync__infer_index(idx));
+    if (g->lay.ndim != idx->lay.ndim + 1 ||
+        !dync__sz_same(idx->lay.ndim, g->lay.shape, idx->lay.shape))
+        return dync__infer_pair_error("expected the sizes of indices and one more", &g->lay,
+                                      &idx->lay);
+    int64_t shape[2] = {call->args[2].as.i, g->lay.shape[g->lay.ndim - 1]};
+    return dync__infer_fresh(out, g->dtype, g->device, 2, shape);
+}
+
+DYNC__FN dync_status dync__i_one_hot(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int64_t shape[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_index(t));
+    if (call->args[1].as.i < 1)
+        return dync__fail(DYNC_ERR_VALUE, "expected num_classes >= 1, got %lld",
+                          (long long)call->args[1].as.i);
+    if (t->lay.ndim == DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dims", DYNC_MAX_DIMS - 1);
+    memcpy(shape, t->lay.shape, sizeof shape);
+    shape[t->lay.ndim] = call->args[1].as.i;
+    return dync__infer_fresh(out, DYNC_I64, t->device, t->lay.ndim + 1, shape);
+}
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__i_loss(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *x, *y;
+    int device, n;
+    int64_t shape[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_tensor(call, 0, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &y));
+    DYNC__TRY(dync__infer_device(call, &device));
+    bool entropy = call->op == DYNC__OP_binary_cross_entropy ||
+                   call->op == DYNC__OP_binary_cross_entropy_with_logits;
+    if (entropy && !dync__infer_same_shape(&x->lay, &y->lay))
+        return dync__infer_pair_error("target size must be the same as input size", &x->lay,
+                                      &y->lay);
+    DYNC__TRY(dync__broadcast(x->lay.ndim, x->lay.shape, y->lay.ndim, y->lay.shape, &n, shape));
+    int dtype = dync__promote(x->dtype, y->dtype);
+    if (dync__dtype_info(dtype)->kind != 'f') return dync__infer_floating(x);
+    return dync__infer_fresh(out, dtype, device, 0, NULL);
+}
+
+DYNC__FN dync_status dync__i_nll_loss(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *x, *y;
+    int device;
+    DYNC__TRY(dync__infer_tensor(call, 0, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &y));
+    DYNC__TRY(dync__infer_floating(x));
+    DYNC__TRY(dync__infer_device(call, &device));
+    /* of each class */
+    bool shares = call->op == DYNC__OP_cross_entropy && x->lay.ndim == y->lay.ndim;
+    if (y->dtype != (shares ? x->dtype : DYNC_I64) && (shares || y->dtype != DYNC_U8))
+        return dync__fail(DYNC_ERR_DTYPE, "expected target of dtype %s, got %s",
+                          dync__dtype_info(shares ? x->dtype : DYNC_I64)->name,
+                          dync__dtype_info(y->dtype)->name);
+    if (shares && x->lay.ndim >= 1 && dync__sz_same(x->lay.ndim, x->lay.shape, y->lay.shape))
+        return dync__infer_fresh(out, x->dtype, device, 0, NULL);
+    bool fits = x->lay.ndim >= 1 && y->lay.ndim == x->lay.ndim - 1;
+    for (int i = 0; fits && i < y->lay.ndim; i++)
+        fits = dync__sz_eq(y->lay.shape[i], x->lay.shape[i == 0 ? 0 : i + 1]);
+    if (!fits)
+        return dync__infer_pair_error("expected input [C] or [N, C, ...] and target without the "
+                                      "class dim",
+                                      &x->lay, &y->lay);
+    return dync__infer_fresh(out, x->dtype, device, 0, NULL);
+}
+
+/* ==== op/infer_move.c ============================================================================== */
+/* op/infer_move.c: inference of what moves elements: joins, gathers, scatters, sorts. After
+ * infer.c. */
+
+/* ---- movers ---------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
 {
     const dync__arg *list = &call->args[0];
-    dync__info info;
-    int n = (list->n - 1) / DYNC__EAGER_INPUTS + 1, made = 0;
-    DYNC__TRY(dync__op_infer(call, &info));
-    dync__arg *group = dync__alloc((size_t)n * sizeof *group);
-    if (!group) return DYNC_ERR_MEMORY;
-    dync_status status = DYNC_OK;
-    for (int i = 0; i < n && status == DYNC_OK; i++) {
-        int first = i * DYNC__EAGER_INPUTS;
-        dync__arg part[2] = {*list, call->args[1]};
-        dync__tensor *t;
-        part[0].as.list = list->as.list + first;
-        part[0].n = DYNC__MIN(DYNC__EAGER_INPUTS, list->n - first);
-        status = dync__op_run(DYNC__OP_cat, 2, part, &t);
-        if (status == DYNC_OK) group[made++] = dync__arg_t(t);
+    const dync__tensor *first = NULL;
+    dync__promoter p = {-1, -1, -1};
+    int64_t shape[DYNC_MAX_DIMS], total = 0;
+    int dim = 0;
+    if (list->kind != DYNC__A_LIST || list->n < 1)
+        return dync__fail(DYNC_ERR_VALUE, "expected a non-empty list of tensors");
+    for (int i = 0; i < list->n; i++) {
+        if (list->as.list[i].kind != DYNC__A_TENSOR)
+            return dync__fail(DYNC_ERR_VALUE, "expected item %d of the list to be a tensor", i);
+        const dync__tensor *t = list->as.list[i].as.t;
+        dync__promoter_add(&p, t->dtype, t->lay.ndim ? 2 : 1);
+        if (t->lay.ndim == 0)
+            return dync__fail(DYNC_ERR_SHAPE,
+                              "zero-dimensional tensor (at position %d) cannot "
+                              "be concatenated",
+                              i);
+        /* the legacy empty tensor fits anything */
+        if (t->lay.ndim == 1 && t->lay.shape[0] == 0) continue;
+        if (!first) {
+            first = t;
+            DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
+            memcpy(shape, t->lay.shape, sizeof shape);
+        }
+        bool fits = t->lay.ndim == first->lay.ndim;
+        for (int d = 0; fits && d < t->lay.ndim; d++)
+            fits = d == dim || dync__sz_eq(t->lay.shape[d], shape[d]);
+        if (!fits)
+            return dync__infer_pair_error("Sizes of tensors must match except in the dim "
+                                          "concatenated",
+                                          &first->lay, &t->lay);
+        if (dync__any_token(total, t->lay.shape[dim]))
+            total = dync__sz_add(total, t->lay.shape[dim]);
+        else if (!dync__add_ok(total, t->lay.shape[dim], &total))
+            return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
     }
-    if (status == DYNC_OK) {
-        dync__arg all[2] = {{.kind = DYNC__A_LIST, .n = n, .as = {.list = group}}, call->args[1]};
-        status = dync__op_run(DYNC__OP_cat, 2, all, call->out);
-        call->nout = 1;
+    DYNC__TRY(dync__infer_device(call, &out->device));
+    if (!first) {
+        first = list->as.list[0].as.t;
+        DYNC__TRY(dync__infer_axis(call, 1, first, &dim));
     }
-    while (made > 0) dync__unref(group[--made].as.t);
-    dync__free(group, (size_t)n * sizeof *group);
-    return status;
+    shape[dim] = total;
+    return dync__infer_fresh(out, dync__promoter_result(&p), out->device, first->lay.ndim, shape);
 }
 
-/* ---- the handler ----------------------------------------------------------------------------- */
-
-static dync_status dync__eager_view(dync__opcall *call)
+DYNC__FN dync_status dync__i_stack(const dync__opcall *call, dync__info *out)
 {
-    dync__info info;
-    DYNC__TRY(dync__op_infer(call, &info));
-    call->out[0] = dync__tensor_alias(call->args[0].as.t, info.dtype, &info.lay);
-    call->nout = 1;
-    return call->out[0] ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-DYNC__FN dync_status dync__op_decompose(dync__opcall *call)
-{
-    const char *outer = dync__tls.within;
-    if (!outer) dync__tls.within = call->row->name;
-    dync_status status = call->row->decompose(call);
-    dync__tls.within = outer;
-    return status;
-}
-
-static dync_status dync__eager_composite(dync__opcall *call)
-{
-    dync__info info[DYNC__MAX_OUT];
-    bool checks_itself = !call->row->infer || call->row->infer == dync__i_composite;
-    if (!checks_itself) DYNC__TRY(call->row->infer(call, info));
-    return dync__op_decompose(call);
-}
-
-DYNC__FN dync_status dync__eager(dync__opcall *call)
-{
-    switch (call->row->cls) {
-    case DYNC__VIEW: return dync__eager_view(call);
-    case DYNC__COMPOSITE:
-    case DYNC__EFFECT: return dync__eager_composite(call);
-    case DYNC__INPLACE:
-        return call->row->inplace_of >= 0 ? dync__eager_inplace(call) : dync__eager_composite(call);
-    case DYNC__POINTWISE:
-    case DYNC__REDUCE:
-    case DYNC__FACTORY:
-    case DYNC__KERNEL: break;
+    const dync__arg *list = &call->args[0];
+    int64_t shape[DYNC_MAX_DIMS];
+    int dim, dtype = -1;
+    if (list->kind != DYNC__A_LIST || list->n < 1)
+        return dync__fail(DYNC_ERR_VALUE, "expected a non-empty list of tensors");
+    const dync__tensor *first = list->as.list[0].as.t;
+    for (int i = 0; i < list->n; i++) {
+        if (list->as.list[i].kind != DYNC__A_TENSOR)
+            return dync__fail(DYNC_ERR_VALUE, "expected item %d of the list to be a tensor", i);
+        const dync__tensor *t = list->as.list[i].as.t;
+        if (!dync__infer_same_shape(&first->lay, &t->lay))
+            return dync__infer_pair_error("stack expects each tensor to be equal size", &first->lay,
+                                          &t->lay);
+        dtype = dtype < 0 ? t->dtype : dync__promote(dtype, t->dtype);
     }
-    if (call->row->flags & DYNC__OP_OPAQUE)
-        return dync__eager_has_no_data(call) ? dync__eager_form(call) : call->row->decompose(call);
-    if (call->op == DYNC__OP_cat && call->args[0].kind == DYNC__A_LIST &&
-        call->args[0].n > DYNC__EAGER_INPUTS)
-        return dync__eager_long_cat(call);
-    return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_composite(call);
+    if (first->lay.ndim == DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dims", DYNC_MAX_DIMS - 1);
+    DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), first->lay.ndim + 1, &dim));
+    DYNC__TRY(dync__infer_device(call, &out->device));
+    for (int i = 0, k = 0; i <= first->lay.ndim; i++)
+        shape[i] = i == dim ? list->n : first->lay.shape[k++];
+    return dync__infer_fresh(out, dtype, out->device, first->lay.ndim + 1, shape);
 }
 
-/* ---- effects --------------------------------------------------------------------------------- */
-
-DYNC__FN dync_status dync__d_set_grad_enabled(dync__opcall *call)
+/* select_backward, slice_backward, diagonal_backward: the sizes are an argument; the gradient must
+ * fit the view of them. */
+DYNC__FN dync_status dync__i_view_backward(const dync__opcall *call, dync__info *out)
 {
-    dync__tls.grad_enabled_off = call->args[0].as.i == 0;
+    dync__tensor *g;
+    const dync__arg *a = call->args;
+    dync__layout view;
+    DYNC__TRY(dync__infer_tensor(call, 0, &g));
+    DYNC__TRY(dync__infer_fresh(out, g->dtype, g->device, a[1].n, a[1].as.dims));
+    if (call->op == DYNC__OP_select_backward)
+        DYNC__TRY(dync__view_select(&out->lay, a[2].as.i, a[3].as.i, &view));
+    else if (call->op == DYNC__OP_slice_backward)
+        DYNC__TRY(dync__view_slice(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, a[5].as.i, &view));
+    else
+        DYNC__TRY(dync__view_diagonal(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, &view));
+    return dync__infer_same_shape(&view, &g->lay)
+               ? DYNC_OK
+               : dync__infer_pair_error("expected a gradient of the view's shape", &g->lay, &view);
+}
+
+/* A dense tensor in the form of self, whatever self's offset; the part must stay inside. */
+DYNC__FN dync_status dync__i_as_strided_scatter(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *src;
+    dync__layout part;
+    int64_t items = 1;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_tensor(call, 1, &src));
+    for (int d = 0; d < t->lay.ndim; d++)
+        items = t->numel
+                    ? items + (dync__sz_hint(t->lay.shape[d]) - 1) * dync__sz_hint(t->lay.stride[d])
+                    : 0;
+    DYNC__TRY(
+        dync__infer_strided(&call->args[2], &call->args[3], call->args[4].as.i, items, &part));
+    if (!dync__infer_same_shape(&part, &src->lay))
+        return dync__infer_pair_error("expected a source of the sizes given", &src->lay, &part);
+    *out = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+    out->lay.offset = 0;
     return DYNC_OK;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__d_manual_seed(dync__opcall *call)
+DYNC__FN dync_status dync__i_flip(const dync__opcall *call, dync__info *out)
 {
-    dync__tls.rng_seed = (uint64_t)call->args[0].as.i;
-    dync__tls.rng_offset = 0;
-    return DYNC_OK;
+    dync__tensor *t;
+    bool flipped[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, flipped));
+    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like),
+                         .op = DYNC__OP_zeros_like,
+                         .nargs = 1,
+                         .args = call->args};
+    return dync__i_like(&like, out);
 }
 
-/* self gives up its storage for that of source. */
-DYNC__RARE DYNC__FN dync_status dync__d_set_(dync__opcall *call)
+DYNC__FN dync_status dync__i_roll(const dync__opcall *call, dync__info *out)
 {
-    dync__tensor *self = call->args[0].as.t, *source = call->args[1].as.t;
-    dync__storage *old = self->storage;
-    dync__storage_ref(source->storage);
-    self->storage = source->storage;
-    self->lay = source->lay;
-    self->numel = source->numel;
-    self->device = source->device;
-    self->storage->version++;
-    dync__storage_unref(old);
-    dync__ref(self);
-    call->out[0] = self;
-    call->nout = 1;
-    return DYNC_OK;
-}
-
-/* ---- values that must be looked at ----------------------------------------------------------- */
-
-/* Looks for an element of an integer tensor outside [low, high), or, with low == high, for that
- * very value. */
-DYNC__RARE static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t high,
-                                               int64_t *bad, bool *found)
-{
-    dync__tensor *dense = NULL;
-    *found = false;
-    if (t->numel == 0) return DYNC_OK;
-    if ((!dync__device_is(t->device, DYNC__DEV_HOST) || !dync__layout_is_contiguous(&t->lay)) &&
-        !(dense = dync__contiguous_copy(t)))
-        return DYNC_ERR_MEMORY;
-    const char *p = dync__tensor_data(dense ? dense : t);
-    size_t width = dync__dtype_info(t->dtype)->bytes;
-    for (int64_t i = 0; i < t->numel && !*found; i++, p += width) {
-        *bad = dync__load_i64(p, t->dtype);
-        *found = low == high ? *bad == low : *bad < low || *bad >= high;
-    }
-    dync__unref(dense);
-    return DYNC_OK;
-}
-
-DYNC__RARE static dync_status dync__eager_check_index(const dync__tensor *index, int64_t size)
-{
-    int64_t bad = 0;
-    bool found;
-    if (size == 0 && index->numel)
-        return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for dimension with size 0");
-    DYNC__TRY(dync__eager_look(index, 0, size, &bad, &found));
-    return found ? dync__fail_index(dync__tls.within, bad, size) : DYNC_OK;
-}
-
-static dync_status dync__eager_check_divisor(const dync__opcall *call)
-{
-    const dync__arg *a = &call->args[1];
-    int64_t zero = 0;
-    bool found = dync__arg_is_number(a) && a->as.i == 0;
-    if (a->kind == DYNC__A_TENSOR) DYNC__TRY(dync__eager_look(a->as.t, 0, 0, &zero, &found));
-    return found ? dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError")
-                 : DYNC_OK;
-}
-
-/* The index of a row that gathers or scatters, and how many places there are. */
-static dync_status dync__eager_index(const dync__opcall *call, int op, const dync__tensor **index,
-                                     int64_t *size)
-{
-    const dync__tensor *self = call->args[0].as.t;
+    dync__tensor *t;
+    const dync__arg *shifts = &call->args[1], *dims = &call->args[2];
     int dim;
-    *index = call->args[op == DYNC__OP_one_hot ? 0 : op == DYNC__OP_embedding ? 1 : 2].as.t;
-    *size = call->args[1].as.i;
-    if (op == DYNC__OP_one_hot) return DYNC_OK;
-    dim = op == DYNC__OP_embedding ? 0 : dync__infer_int_dim(&call->args[1]);
-    DYNC__TRY(dync__dim_wrap(dim, self->lay.ndim, &dim));
-    *size = self->lay.ndim ? self->lay.shape[dim] : 1;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    if (shifts->n < 1 || shifts->n > DYNC_MAX_DIMS ||
+        (dims->n != shifts->n && !(dims->n == 0 && shifts->n == 1)))
+        return dync__fail(DYNC_ERR_VALUE, "shifts and dimensions must align. shifts: %d, dims: %d",
+                          shifts->n, dims->n);
+    if (dims->n && t->lay.ndim == 0)
+        return dync__fail(DYNC_ERR_INDEX,
+                          "Dimension specified as %lld but tensor has no dimensions",
+                          (long long)dims->as.dims[0]);
+    for (int i = 0; i < dims->n; i++) {
+        dync__arg d = dync__arg_i(dims->as.dims[i]);
+        DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&d), t->lay.ndim, &dim));
+    }
+    return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
+}
+
+DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    const dync__arg *r = &call->args[1];
+    int64_t shape[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    if (r->n < t->lay.ndim || r->n > DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Number of dimensions of repeat dims (%d) can not be smaller than "
+                          "number of "
+                          "dimensions of tensor (%d)",
+                          r->n, t->lay.ndim);
+    for (int i = 0; i < r->n; i++) {
+        int64_t size = i < r->n - t->lay.ndim ? 1 : t->lay.shape[i - (r->n - t->lay.ndim)];
+        if (r->as.dims[i] < 0)
+            return dync__fail(DYNC_ERR_VALUE,
+                              "Trying to create tensor with negative dimension "
+                              "%lld",
+                              (long long)r->as.dims[i]);
+        if (!dync__sz_mul_ok(size, r->as.dims[i], &shape[i]))
+            return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
+    }
+    return dync__infer_fresh(out, t->dtype, t->device, r->n, shape);
+}
+
+/* Sizes of index at most those of other, dim aside. A 0-dim tensor counts as one of a single
+ * element. */
+static dync_status dync__infer_index_fits(const dync__tensor *index, const dync__layout *other,
+                                          int dim, const char *what)
+{
+    int n = DYNC__MAX(other->ndim, 1);
+    bool fits = DYNC__MAX(index->lay.ndim, 1) == n || index->numel == 0;
+    for (int d = 0; fits && index->numel && d < n; d++)
+        fits = d == dim || !dync__sz_lt(other->ndim ? other->shape[d] : 1,
+                                        index->lay.ndim ? index->lay.shape[d] : 1);
+    return fits ? DYNC_OK : dync__infer_pair_error(what, &index->lay, other);
+}
+
+DYNC__FN dync_status dync__i_gather(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *index;
+    int dim, device;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_tensor(call, 2, &index));
+    DYNC__TRY(dync__infer_device(call, &device));
+    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
+    DYNC__TRY(dync__infer_index(index));
+    DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim,
+                                     "expected index of the rank of self and not larger outside "
+                                     "dim"));
+    return dync__infer_fresh(out, t->dtype, device, index->lay.ndim, index->lay.shape);
+}
+
+DYNC__FN dync_status dync__i_take_along_dim(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *index;
+    int dim, n;
+    int64_t a[DYNC_MAX_DIMS], shape[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_tensor(call, 1, &index));
+    DYNC__TRY(dync__infer_index(index));
+    if (t->lay.ndim != index->lay.ndim)
+        return dync__infer_pair_error("expected tensors of one rank", &t->lay, &index->lay);
+    if (t->lay.ndim == 0)
+        return dync__fail(DYNC_ERR_INDEX, "Dimension specified as %d but tensor has no dimensions",
+                          (int)call->args[2].as.i);
+    DYNC__TRY(dync__infer_axis(call, 2, t, &dim));
+    memcpy(a, t->lay.shape, sizeof a);
+    a[dim] = index->lay.shape[dim];
+    DYNC__TRY(dync__broadcast(t->lay.ndim, a, index->lay.ndim, index->lay.shape, &n, shape));
+    return dync__infer_fresh(out, t->dtype, t->device, n, shape);
+}
+
+DYNC__FN dync_status dync__i_scatter(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *index;
+    int dim, device;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_tensor(call, 2, &index));
+    DYNC__TRY(dync__infer_value(call, 3));
+    if (dync__arg_is_number(&call->args[3])) DYNC__TRY(dync__infer_numbers(call, DYNC__OP_scatter));
+    DYNC__TRY(dync__infer_device(call, &device));
+    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
+    DYNC__TRY(dync__infer_index(index));
+    DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim,
+                                     "expected index of the rank of self and not larger outside "
+                                     "dim"));
+    if (call->args[3].kind == DYNC__A_TENSOR) {
+        const dync__tensor *src = call->args[3].as.t;
+        if (src->dtype != t->dtype)
+            return dync__fail(DYNC_ERR_DTYPE, "Expected self.dtype to be equal to src.dtype");
+        DYNC__TRY(dync__infer_index_fits(index, &src->lay, -1,
+                                         "expected index not larger than "
+                                         "src"));
+    }
+    return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, t->lay.shape);
+}
+
+DYNC__FN dync_status dync__i_index_select(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *index;
+    int dim, device;
+    int64_t shape[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_tensor(call, 2, &index));
+    DYNC__TRY(dync__infer_device(call, &device));
+    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
+    DYNC__TRY(dync__infer_index(index));
+    if (index->lay.ndim > 1)
+        return dync__fail(DYNC_ERR_INDEX, "Index is supposed to be a vector, got %dD",
+                          index->lay.ndim);
+    if (t->lay.ndim == 0 && !dync__sz_eq(index->numel, 1))
+        return dync__fail(DYNC_ERR_INDEX,
+                          "Index to scalar can have only 1 value, got %lld value(s)",
+                          (long long)dync__sz_hint(index->numel));
+    memcpy(shape, t->lay.shape, sizeof shape);
+    if (t->lay.ndim) shape[dim] = index->numel;
+    return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, shape);
+}
+
+DYNC__FN dync_status dync__i_index_add(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *index, *src;
+    int dim, device;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_tensor(call, 2, &index));
+    DYNC__TRY(dync__infer_tensor(call, 3, &src));
+    DYNC__TRY(dync__infer_device(call, &device));
+    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
+    DYNC__TRY(dync__infer_index(index));
+    if (index->lay.ndim > 1)
+        return dync__fail(DYNC_ERR_INDEX, "Index is supposed to be a vector, got %dD",
+                          index->lay.ndim);
+    if (t->dtype != src->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "self and source must have the "
+                                          "same scalar type");
+    bool fits = src->lay.ndim == t->lay.ndim;
+    for (int d = 0; fits && d < t->lay.ndim; d++)
+        fits = dync__sz_eq(src->lay.shape[d], d == dim ? index->numel : t->lay.shape[d]);
+    if (!fits)
+        return dync__infer_pair_error(
+            "expected source of self's shape with index's length along dim", &t->lay, &src->lay);
+    return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, t->lay.shape);
+}
+
+DYNC__FN dync_status dync__i_sort(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int dim;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
+    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like),
+                         .op = DYNC__OP_zeros_like,
+                         .nargs = 1,
+                         .args = call->args};
+    DYNC__TRY(dync__i_like(&like, &out[0]));
+    out[1] = out[0];
+    out[1].dtype = DYNC_I64;
     return DYNC_OK;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
+DYNC__FN dync_status dync__i_argsort(const dync__opcall *call, dync__info *out)
 {
-    const dync__tensor *index;
-    int64_t size;
-    int op;
-    uint32_t flags = dync__eager_functional(call, &op)->flags;
-    if (flags & DYNC__OP_DIVIDES) return dync__eager_check_divisor(call);
-    if (flags & DYNC__OP_FITS) DYNC__TRY(dync__infer_numbers(call, op));
-    if (!(flags & (DYNC__OP_GATHERS | DYNC__OP_SCATTERS))) return DYNC_OK;
-    DYNC__TRY(dync__eager_index(call, op, &index, &size));
-    return dync__eager_check_index(index, size);
+    dync__info both[2];
+    DYNC__TRY(dync__i_sort(call, both));
+    *out = both[1];
+    return DYNC_OK;
 }
-DYNC__COLD
 
-/* ==== op/entries.c ================================================================================= */
-/* op/entries.c: the public functions of the operators. After api/, before dispatch.c, which opens
- * the handles packed here.
- *
- * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`. */
+DYNC__FN dync_status dync__i_topk(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int dim;
+    int64_t shape[DYNC_MAX_DIMS], k = call->args[1].as.i;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[2]), t->lay.ndim, &dim));
+    if (k < 0 || dync__sz_lt(t->lay.ndim ? t->lay.shape[dim] : 1, k))
+        return dync__fail(DYNC_ERR_INDEX, "selected index k out of range: %lld", (long long)k);
+    memcpy(shape, t->lay.shape, sizeof shape);
+    if (t->lay.ndim) shape[dim] = k;
+    DYNC__TRY(dync__infer_fresh(&out[0], t->dtype, t->device, t->lay.ndim, shape));
+    return dync__infer_fresh(&out[1], DYNC_I64, t->device, t->lay.ndim, shape);
+}
 
-/* What packs the arguments of all operators of one signature, and the function of one operator. */
-#define DYNC__PACKER(sig, result, call, params, ...) \
-    DYNC_API result dync__op_##sig params \
-    { dync__arg args[] = {__VA_ARGS__}; return call(op, DYNC__COUNT_OF(args), args, at); }
-#define DYNC__ENTRY(name, op, sig, result, params, ...) \
-    DYNC_API result (name) params { return dync__op_##sig(op, __VA_ARGS__, dync__tls.at); }
-
-DYNC__PACKER(1VV, dync_tensor *, dync__op_call, (int op, dync_value x0, dync_value x1, dync_loc at),
-    dync__arg_value(x0), dync__arg_value(x1))
-#define DYNC__ENTRY_1VV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1VV, dync_tensor *, \
-    (dync_value x0, dync_value x1), x0, x1)
-DYNC__ENTRY_1VV(add) DYNC__ENTRY_1VV(atan2) DYNC__ENTRY_1VV(bitwise_and) DYNC__ENTRY_1VV(bitwise_or)
-DYNC__ENTRY_1VV(bitwise_xor) DYNC__ENTRY_1VV(div) DYNC__ENTRY_1VV(eq) DYNC__ENTRY_1VV(floor_divide)
-DYNC__ENTRY_1VV(fmod) DYNC__ENTRY_1VV(ge) DYNC__ENTRY_1VV(gt) DYNC__ENTRY_1VV(le)
-DYNC__ENTRY_1VV(logical_and) DYNC__ENTRY_1VV(logical_or) DYNC__ENTRY_1VV(logical_xor)
-DYNC__ENTRY_1VV(lt) DYNC__ENTRY_1VV(maximum) DYNC__ENTRY_1VV(minimum) DYNC__ENTRY_1VV(mul)
-DYNC__ENTRY_1VV(ne) DYNC__ENTRY_1VV(pow) DYNC__ENTRY_1VV(remainder) DYNC__ENTRY_1VV(sub)
-
-DYNC__PACKER(1TTTV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
-    dync_tensor *x2, dync_value x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2), dync__arg_value(x3))
-#define DYNC__ENTRY_1TTTV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTTV, dync_tensor *, \
-    (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3), x0, x1, x2, x3)
-DYNC__ENTRY_1TTTV(addcdiv) DYNC__ENTRY_1TTTV(addcmul) DYNC__ENTRY_1TTTV(addcdiv_)
-DYNC__ENTRY_1TTTV(addcmul_)
-
-DYNC__PACKER(1TVV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_value x1,
-    dync_value x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_value(x1), dync__arg_value(x2))
-#define DYNC__ENTRY_1TVV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TVV, dync_tensor *, \
-    (dync_tensor *x0, dync_value x1, dync_value x2), x0, x1, x2)
-DYNC__ENTRY_1TVV(clamp) DYNC__ENTRY_1TVV(where) DYNC__ENTRY_1TVV(clamp_)
-
-DYNC__PACKER(1TTV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
-    dync_value x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1), dync__arg_value(x2))
-#define DYNC__ENTRY_1TTV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTV, dync_tensor *, \
-    (dync_tensor *x0, dync_tensor *x1, dync_value x2), x0, x1, x2)
-DYNC__ENTRY_1TTV(lerp) DYNC__ENTRY_1TTV(masked_fill) DYNC__ENTRY_1TTV(lerp_)
-DYNC__ENTRY_1TTV(masked_fill_)
-
-DYNC__PACKER(1T, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_loc at),
-    dync__arg_h(x0))
-#define DYNC__ENTRY_1T(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1T, dync_tensor *, \
-    (dync_tensor *x0), x0)
-DYNC__ENTRY_1T(abs) DYNC__ENTRY_1T(acos) DYNC__ENTRY_1T(asin) DYNC__ENTRY_1T(atan)
-DYNC__ENTRY_1T(bitwise_not) DYNC__ENTRY_1T(ceil) DYNC__ENTRY_1T(cos) DYNC__ENTRY_1T(cosh)
-DYNC__ENTRY_1T(erf) DYNC__ENTRY_1T(erfc) DYNC__ENTRY_1T(exp) DYNC__ENTRY_1T(exp2)
-DYNC__ENTRY_1T(expm1) DYNC__ENTRY_1T(floor) DYNC__ENTRY_1T(frac) DYNC__ENTRY_1T(gelu)
-DYNC__ENTRY_1T(gelu_tanh) DYNC__ENTRY_1T(isfinite) DYNC__ENTRY_1T(isinf) DYNC__ENTRY_1T(isnan)
-DYNC__ENTRY_1T(log) DYNC__ENTRY_1T(log10) DYNC__ENTRY_1T(log1p) DYNC__ENTRY_1T(log2)
-DYNC__ENTRY_1T(logical_not) DYNC__ENTRY_1T(logsigmoid) DYNC__ENTRY_1T(mish)
-DYNC__ENTRY_1T(neg) DYNC__ENTRY_1T(reciprocal) DYNC__ENTRY_1T(relu) DYNC__ENTRY_1T(relu6)
-DYNC__ENTRY_1T(round) DYNC__ENTRY_1T(rsqrt) DYNC__ENTRY_1T(sgn) DYNC__ENTRY_1T(sigmoid)
-DYNC__ENTRY_1T(sign) DYNC__ENTRY_1T(silu) DYNC__ENTRY_1T(sin) DYNC__ENTRY_1T(sinh)
-DYNC__ENTRY_1T(softplus) DYNC__ENTRY_1T(sqrt) DYNC__ENTRY_1T(square) DYNC__ENTRY_1T(tan)
-DYNC__ENTRY_1T(tanh) DYNC__ENTRY_1T(trunc) DYNC__ENTRY_1T(abs_) DYNC__ENTRY_1T(ceil_)
-DYNC__ENTRY_1T(cos_) DYNC__ENTRY_1T(exp_) DYNC__ENTRY_1T(floor_) DYNC__ENTRY_1T(log_)
-DYNC__ENTRY_1T(neg_) DYNC__ENTRY_1T(relu_) DYNC__ENTRY_1T(round_) DYNC__ENTRY_1T(sigmoid_)
-DYNC__ENTRY_1T(sin_) DYNC__ENTRY_1T(sqrt_) DYNC__ENTRY_1T(tanh_) DYNC__ENTRY_1T(trunc_)
-DYNC__ENTRY_1T(zero_) DYNC__ENTRY_1T(empty_like) DYNC__ENTRY_1T(ones_like)
-DYNC__ENTRY_1T(rand_like) DYNC__ENTRY_1T(randn_like) DYNC__ENTRY_1T(zeros_like)
-DYNC__ENTRY_1T(max) DYNC__ENTRY_1T(min) DYNC__ENTRY_1T(bernoulli) DYNC__ENTRY_1T(trace)
-DYNC__ENTRY_1T(hardsigmoid) DYNC__ENTRY_1T(hardswish) DYNC__ENTRY_1T(selu)
-DYNC__ENTRY_1T(softsign) DYNC__ENTRY_1T(tanhshrink) DYNC__ENTRY_1T(contiguous)
-DYNC__ENTRY_1T(squeeze_all) DYNC__ENTRY_1T(t) DYNC__ENTRY_1T(clone) DYNC__ENTRY_1T(nonzero)
-DYNC__ENTRY_1T(unique)
-
-DYNC__PACKER(1Tf, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, double x1, dync_loc at),
-    dync__arg_h(x0), dync__arg_f(x1))
-#define DYNC__ENTRY_1Tf(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tf, dync_tensor *, \
-    (dync_tensor *x0, double x1), x0, x1)
-DYNC__ENTRY_1Tf(elu) DYNC__ENTRY_1Tf(leaky_relu) DYNC__ENTRY_1Tf(celu) DYNC__ENTRY_1Tf(hardshrink)
-DYNC__ENTRY_1Tf(softshrink)
-
-DYNC__PACKER(1Tff, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, double x1, double x2,
-    dync_loc at),
-    dync__arg_h(x0), dync__arg_f(x1), dync__arg_f(x2))
-#define DYNC__ENTRY_1Tff(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tff, dync_tensor *, \
-    (dync_tensor *x0, double x1, double x2), x0, x1, x2)
-DYNC__ENTRY_1Tff(hardtanh) DYNC__ENTRY_1Tff(normal_) DYNC__ENTRY_1Tff(uniform_)
-
-DYNC__PACKER(1TV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_value x1,
-    dync_loc at),
-    dync__arg_h(x0), dync__arg_value(x1))
-#define DYNC__ENTRY_1TV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TV, dync_tensor *, \
-    (dync_tensor *x0, dync_value x1), x0, x1)
-DYNC__ENTRY_1TV(add_) DYNC__ENTRY_1TV(copy_) DYNC__ENTRY_1TV(div_) DYNC__ENTRY_1TV(fill_)
-DYNC__ENTRY_1TV(mul_) DYNC__ENTRY_1TV(pow_) DYNC__ENTRY_1TV(sub_) DYNC__ENTRY_1TV(full_like)
-
-DYNC__PACKER(1TiTT, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1,
-    dync_tensor *x2, dync_tensor *x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2), dync__arg_h(x3))
-#define DYNC__ENTRY_1TiTT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TiTT, dync_tensor *, \
-    (dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3), x0, x1, x2, x3)
-DYNC__ENTRY_1TiTT(index_add_) DYNC__ENTRY_1TiTT(scatter_add_) DYNC__ENTRY_1TiTT(index_add)
-DYNC__ENTRY_1TiTT(scatter_add)
-
-DYNC__PACKER(1TiTV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1,
-    dync_tensor *x2, dync_value x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2), dync__arg_value(x3))
-#define DYNC__ENTRY_1TiTV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TiTV, dync_tensor *, \
-    (dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3), x0, x1, x2, x3)
-DYNC__ENTRY_1TiTV(scatter_) DYNC__ENTRY_1TiTV(scatter)
-
-DYNC__PACKER(1llye, dync_tensor *, dync__op_call, (int op, int64_t x0, int64_t x1, dync_dtype x2,
-    dync_device x3, dync_loc at),
-    dync__arg_i(x0), dync__arg_i(x1), dync__arg_dtype((int)x2), dync__arg_device((int)x3))
-DYNC__ENTRY(dync_eye, DYNC__OP_eye, 1llye, dync_tensor *, (int64_t x0, int64_t x1, dync_dtype x2,
-    dync_device x3), x0, x1, x2, x3)
-
-DYNC__PACKER(1Tdb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1, bool x2,
-    dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_b(x2))
-#define DYNC__ENTRY_1Tdb(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tdb, dync_tensor *, \
-    (dync_tensor *x0, dync_dims x1, bool x2), x0, x1, x2)
-DYNC__ENTRY_1Tdb(all) DYNC__ENTRY_1Tdb(amax) DYNC__ENTRY_1Tdb(amin) DYNC__ENTRY_1Tdb(any)
-DYNC__ENTRY_1Tdb(logsumexp) DYNC__ENTRY_1Tdb(mean) DYNC__ENTRY_1Tdb(prod)
-DYNC__ENTRY_1Tdb(sum)
-
-DYNC__PACKER(1Tib, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, bool x2,
-    dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), dync__arg_b(x2))
-#define DYNC__ENTRY_1Tib(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tib, dync_tensor *, \
-    (dync_tensor *x0, int x1, bool x2), x0, x1, x2)
-DYNC__ENTRY_1Tib(argmax) DYNC__ENTRY_1Tib(argmin) DYNC__ENTRY_1Tib(argsort)
-
-DYNC__PACKER(1Ti, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1))
-#define DYNC__ENTRY_1Ti(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Ti, dync_tensor *, \
-    (dync_tensor *x0, int x1), x0, x1)
-DYNC__ENTRY_1Ti(cumsum) DYNC__ENTRY_1Ti(log_softmax) DYNC__ENTRY_1Ti(softmax)
-DYNC__ENTRY_1Ti(glu) DYNC__ENTRY_1Ti(softmin) DYNC__ENTRY_1Ti(squeeze) DYNC__ENTRY_1Ti(unsqueeze)
-DYNC__ENTRY_1Ti(tril) DYNC__ENTRY_1Ti(triu)
-
-DYNC__PACKER(nTib, dync_value , dync__op_call_list, (int op, dync_tensor *x0, int x1, bool x2,
-    dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), dync__arg_b(x2))
-#define DYNC__ENTRY_nTib(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, nTib, dync_value , \
-    (dync_tensor *x0, int x1, bool x2), x0, x1, x2)
-DYNC__ENTRY_nTib(max_dim) DYNC__ENTRY_nTib(min_dim) DYNC__ENTRY_nTib(sort)
-
-DYNC__PACKER(1TVdb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_value x1,
-    dync_dims x2, bool x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_value(x1), dync__arg_dims(x2.n, x2.d), dync__arg_b(x3))
-DYNC__ENTRY(dync_norm, DYNC__OP_norm, 1TVdb, dync_tensor *, (dync_tensor *x0, dync_value x1,
-    dync_dims x2, bool x3), x0, x1, x2, x3)
-
-DYNC__PACKER(1Tdib, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1, int x2,
-    bool x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_i(x2), dync__arg_b(x3))
-#define DYNC__ENTRY_1Tdib(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tdib, dync_tensor *, \
-    (dync_tensor *x0, dync_dims x1, int x2, bool x3), x0, x1, x2, x3)
-DYNC__ENTRY_1Tdib(std) DYNC__ENTRY_1Tdib(var)
-
-DYNC__PACKER(1TTT, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
-    dync_tensor *x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2))
-#define DYNC__ENTRY_1TTT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTT, dync_tensor *, \
-    (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2), x0, x1, x2)
-DYNC__ENTRY_1TTT(addmm) DYNC__ENTRY_1TTT(addmv) DYNC__ENTRY_1TTT(baddbmm)
-
-DYNC__PACKER(1TT, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
-    dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1))
-#define DYNC__ENTRY_1TT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TT, dync_tensor *, \
-    (dync_tensor *x0, dync_tensor *x1), x0, x1)
-DYNC__ENTRY_1TT(bmm) DYNC__ENTRY_1TT(dot) DYNC__ENTRY_1TT(int_mm) DYNC__ENTRY_1TT(matmul)
-DYNC__ENTRY_1TT(mm) DYNC__ENTRY_1TT(mv) DYNC__ENTRY_1TT(outer) DYNC__ENTRY_1TT(logaddexp)
-DYNC__ENTRY_1TT(xlogy) DYNC__ENTRY_1TT(embedding) DYNC__ENTRY_1TT(prelu)
-    DYNC__ENTRY_1TT(binary_cross_entropy)
-DYNC__ENTRY_1TT(binary_cross_entropy_with_logits) DYNC__ENTRY_1TT(cross_entropy)
-DYNC__ENTRY_1TT(l1_loss) DYNC__ENTRY_1TT(mse_loss) DYNC__ENTRY_1TT(nll_loss)
-DYNC__ENTRY_1TT(expand_as) DYNC__ENTRY_1TT(view_as) DYNC__ENTRY_1TT(masked_select)
-
-DYNC__PACKER(1TTO, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
-    dync_tensor *x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none())
-DYNC__ENTRY(dync_linear, DYNC__OP_linear, 1TTO, dync_tensor *, (dync_tensor *x0, dync_tensor *x1,
-    dync_tensor *x2), x0, x1, x2)
-
-DYNC__PACKER(1Td, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
-    dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d))
-#define DYNC__ENTRY_1Td(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Td, dync_tensor *, \
-    (dync_tensor *x0, dync_dims x1), x0, x1)
-DYNC__ENTRY_1Td(count_nonzero) DYNC__ENTRY_1Td(adaptive_avg_pool2d)
-    DYNC__ENTRY_1Td(upsample_nearest2d)
-DYNC__ENTRY_1Td(expand) DYNC__ENTRY_1Td(permute) DYNC__ENTRY_1Td(reshape)
-DYNC__ENTRY_1Td(view) DYNC__ENTRY_1Td(flip) DYNC__ENTRY_1Td(repeat)
-
-DYNC__PACKER(1TTffb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
-    double x2, double x3, bool x4, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2), dync__arg_f(x3), dync__arg_b(x4))
-DYNC__ENTRY(dync_isclose, DYNC__OP_isclose, 1TTffb, dync_tensor *, (dync_tensor *x0,
-    dync_tensor *x1, double x2, double x3, bool x4), x0, x1, x2, x3, x4)
-
-DYNC__PACKER(1TVVV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_value x1,
-    dync_value x2, dync_value x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_value(x1), dync__arg_value(x2), dync__arg_value(x3))
-DYNC__ENTRY(dync_nan_to_num, DYNC__OP_nan_to_num, 1TVVV, dync_tensor *, (dync_tensor *x0,
-    dync_value x1, dync_value x2, dync_value x3), x0, x1, x2, x3)
-
-DYNC__PACKER(1TTif, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
-    int x2, double x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1), dync__arg_i(x2), dync__arg_f(x3))
-DYNC__ENTRY(dync_cosine_similarity, DYNC__OP_cosine_similarity, 1TTif, dync_tensor *,
-    (dync_tensor *x0, dync_tensor *x1, int x2, double x3), x0, x1, x2, x3)
-
-DYNC__PACKER(1TVif, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_value x1, int x2,
-    double x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_value(x1), dync__arg_i(x2), dync__arg_f(x3))
-DYNC__ENTRY(dync_normalize, DYNC__OP_normalize, 1TVif, dync_tensor *, (dync_tensor *x0,
-    dync_value x1, int x2, double x3), x0, x1, x2, x3)
-
-DYNC__PACKER(1sL, dync_tensor *, dync__op_call, (int op, const char *x0, dync_value x1,
-    dync_loc at),
-    dync__arg_s(x0), dync__arg_value(x1))
-DYNC__ENTRY(dync_einsum, DYNC__OP_einsum, 1sL, dync_tensor *, (const char *x0, dync_value x1), x0,
-    x1)
-
-DYNC__PACKER(1Tdddbb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
-    dync_dims x2, dync_dims x3, bool x4, bool x5, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n,
-    x3.d), dync__arg_b(x4), dync__arg_b(x5))
-DYNC__ENTRY(dync_avg_pool2d, DYNC__OP_avg_pool2d, 1Tdddbb, dync_tensor *, (dync_tensor *x0,
-    dync_dims x1, dync_dims x2, dync_dims x3, bool x4, bool x5), x0, x1, x2, x3, x4, x5)
-
-DYNC__PACKER(1TOOOObff, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
-    dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6, double x7, dync_loc at),
-    dync__arg_h(x0), x1 ? dync__arg_h(x1) : dync__arg_none(),
-    x2 ? dync__arg_h(x2) : dync__arg_none(), x3 ? dync__arg_h(x3) : dync__arg_none(),
-    x4 ? dync__arg_h(x4) : dync__arg_none(), dync__arg_b(x5), dync__arg_f(x6), dync__arg_f(x7))
-DYNC__ENTRY(dync_batch_norm, DYNC__OP_batch_norm, 1TOOOObff, dync_tensor *, (dync_tensor *x0,
-    dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6,
-    double x7), x0, x1, x2, x3, x4, x5, x6, x7)
-
-DYNC__PACKER(1TTOdddi, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
-    dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none(),
-    dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_dims(x5.n, x5.d),
-    dync__arg_i(x6))
-#define DYNC__ENTRY_1TTOdddi(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTOdddi, \
-    dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, \
-    dync_dims x4, dync_dims x5, int x6), x0, x1, x2, x3, x4, x5, x6)
-DYNC__ENTRY_1TTOdddi(conv2d) DYNC__ENTRY_1TTOdddi(conv1d)
-
-DYNC__PACKER(1Tfb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, double x1, bool x2,
-    dync_loc at),
-    dync__arg_h(x0), dync__arg_f(x1), dync__arg_b(x2))
-DYNC__ENTRY(dync_dropout, DYNC__OP_dropout, 1Tfb, dync_tensor *, (dync_tensor *x0, double x1,
-    bool x2), x0, x1, x2)
-
-DYNC__PACKER(1TdOOf, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
-    dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), x2 ? dync__arg_h(x2) : dync__arg_none(),
-    x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4))
-DYNC__ENTRY(dync_layer_norm, DYNC__OP_layer_norm, 1TdOOf, dync_tensor *, (dync_tensor *x0,
-    dync_dims x1, dync_tensor *x2, dync_tensor *x3, double x4), x0, x1, x2, x3, x4)
-
-DYNC__PACKER(1Tddddb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
-    dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n,
-    x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_b(x5))
-DYNC__ENTRY(dync_max_pool2d, DYNC__OP_max_pool2d, 1Tddddb, dync_tensor *, (dync_tensor *x0,
-    dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5), x0, x1, x2, x3, x4, x5)
-
-DYNC__PACKER(nTddddb, dync_value , dync__op_call_list, (int op, dync_tensor *x0, dync_dims x1,
-    dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n,
-    x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_b(x5))
-DYNC__ENTRY(dync_max_pool2d_with_indices, DYNC__OP_max_pool2d_with_indices, nTddddb, dync_value ,
-    (dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5), x0, x1,
-    x2, x3, x4, x5)
-
-DYNC__PACKER(1Tl, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int64_t x1, dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1))
-#define DYNC__ENTRY_1Tl(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tl, dync_tensor *, \
-    (dync_tensor *x0, int64_t x1), x0, x1)
-DYNC__ENTRY_1Tl(one_hot) DYNC__ENTRY_1Tl(pixel_shuffle)
-
-DYNC__PACKER(1TfV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, double x1,
-    dync_value x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_f(x1), dync__arg_value(x2))
-DYNC__ENTRY(dync_threshold, DYNC__OP_threshold, 1TfV, dync_tensor *, (dync_tensor *x0, double x1,
-    dync_value x2), x0, x1, x2)
-
-DYNC__PACKER(1TTOdddid, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
-    dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_dims x7, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none(),
-    dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_dims(x5.n, x5.d),
-    dync__arg_i(x6), dync__arg_dims(x7.n, x7.d))
-DYNC__ENTRY(dync_conv_transpose2d, DYNC__OP_conv_transpose2d, 1TTOdddid, dync_tensor *,
-    (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5,
-    int x6, dync_dims x7), x0, x1, x2, x3, x4, x5, x6, x7)
-
-DYNC__PACKER(1TlOOf, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int64_t x1,
-    dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), x2 ? dync__arg_h(x2) : dync__arg_none(),
-    x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4))
-DYNC__ENTRY(dync_group_norm, DYNC__OP_group_norm, 1TlOOf, dync_tensor *, (dync_tensor *x0,
-    int64_t x1, dync_tensor *x2, dync_tensor *x3, double x4), x0, x1, x2, x3, x4)
-
-DYNC__PACKER(1TOOf, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
-    dync_tensor *x2, double x3, dync_loc at),
-    dync__arg_h(x0), x1 ? dync__arg_h(x1) : dync__arg_none(),
-    x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_f(x3))
-DYNC__ENTRY(dync_instance_norm, DYNC__OP_instance_norm, 1TOOf, dync_tensor *, (dync_tensor *x0,
-    dync_tensor *x1, dync_tensor *x2, double x3), x0, x1, x2, x3)
-
-DYNC__PACKER(1TdOV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
-    dync_tensor *x2, dync_value x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), x2 ? dync__arg_h(x2) : dync__arg_none(),
-    dync__arg_value(x3))
-DYNC__ENTRY(dync_rms_norm, DYNC__OP_rms_norm, 1TdOV, dync_tensor *, (dync_tensor *x0,
-    dync_dims x1, dync_tensor *x2, dync_value x3), x0, x1, x2, x3)
-
-DYNC__PACKER(1TTTOfbV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
-    dync_tensor *x2, dync_tensor *x3, double x4, bool x5, dync_value x6, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2), x3 ? dync__arg_h(x3) : dync__arg_none(),
-    dync__arg_f(x4), dync__arg_b(x5), dync__arg_value(x6))
-DYNC__ENTRY(dync_scaled_dot_product_attention, DYNC__OP_scaled_dot_product_attention, 1TTTOfbV,
-    dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, double x4,
-    bool x5, dync_value x6), x0, x1, x2, x3, x4, x5, x6)
-
-DYNC__PACKER(1TdV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
-    dync_value x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_value(x2))
-DYNC__ENTRY(dync_pad, DYNC__OP_pad, 1TdV, dync_tensor *, (dync_tensor *x0, dync_dims x1,
-    dync_value x2), x0, x1, x2)
-
-DYNC__PACKER(1Tdd, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
-    dync_dims x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d))
-#define DYNC__ENTRY_1Tdd(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tdd, dync_tensor *, \
-    (dync_tensor *x0, dync_dims x1, dync_dims x2), x0, x1, x2)
-DYNC__ENTRY_1Tdd(movedim) DYNC__ENTRY_1Tdd(roll)
-
-DYNC__PACKER(1Till, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, int64_t x2,
-    int64_t x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3))
-#define DYNC__ENTRY_1Till(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Till, dync_tensor *, \
-    (dync_tensor *x0, int x1, int64_t x2, int64_t x3), x0, x1, x2, x3)
-DYNC__ENTRY_1Till(unfold) DYNC__ENTRY_1Till(narrow)
-
-DYNC__PACKER(1TTf, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
-    double x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2))
-#define DYNC__ENTRY_1TTf(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTf, dync_tensor *, \
-    (dync_tensor *x0, dync_tensor *x1, double x2), x0, x1, x2)
-DYNC__ENTRY_1TTf(huber_loss) DYNC__ENTRY_1TTf(smooth_l1_loss)
-
-DYNC__PACKER(1TTb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
-    bool x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1), dync__arg_b(x2))
-DYNC__ENTRY(dync_kl_div, DYNC__OP_kl_div, 1TTb, dync_tensor *, (dync_tensor *x0, dync_tensor *x1,
-    bool x2), x0, x1, x2)
-
-DYNC__PACKER(1Tddl, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
-    dync_dims x2, int64_t x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_i(x3))
-DYNC__ENTRY(dync_as_strided, DYNC__OP_as_strided, 1Tddl, dync_tensor *, (dync_tensor *x0,
-    dync_dims x1, dync_dims x2, int64_t x3), x0, x1, x2, x3)
-
-DYNC__PACKER(1Tiii, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, int x2,
-    int x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3))
-DYNC__ENTRY(dync_diagonal, DYNC__OP_diagonal, 1Tiii, dync_tensor *, (dync_tensor *x0, int x1,
-    int x2, int x3), x0, x1, x2, x3)
-
-DYNC__PACKER(1Tii, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, int x2,
-    dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2))
-#define DYNC__ENTRY_1Tii(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tii, dync_tensor *, \
-    (dync_tensor *x0, int x1, int x2), x0, x1, x2)
-DYNC__ENTRY_1Tii(flatten) DYNC__ENTRY_1Tii(transpose)
-
-DYNC__PACKER(1Til, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, int64_t x2,
-    dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2))
-DYNC__ENTRY(dync_select, DYNC__OP_select, 1Til, dync_tensor *, (dync_tensor *x0, int x1,
-    int64_t x2), x0, x1, x2)
-
-DYNC__PACKER(1Tilll, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, int64_t x2,
-    int64_t x3, int64_t x4, dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3), dync__arg_i(x4))
-DYNC__ENTRY(dync_slice, DYNC__OP_slice, 1Tilll, dync_tensor *, (dync_tensor *x0, int x1,
-    int64_t x2, int64_t x3, int64_t x4), x0, x1, x2, x3, x4)
-
-DYNC__PACKER(1Tid, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, dync_dims x2,
-    dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), dync__arg_dims(x2.n, x2.d))
-DYNC__ENTRY(dync_unflatten, DYNC__OP_unflatten, 1Tid, dync_tensor *, (dync_tensor *x0, int x1,
-    dync_dims x2), x0, x1, x2)
-
-DYNC__PACKER(1Li, dync_tensor *, dync__op_call, (int op, dync_value x0, int x1, dync_loc at),
-    dync__arg_value(x0), dync__arg_i(x1))
-#define DYNC__ENTRY_1Li(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Li, dync_tensor *, \
-    (dync_value x0, int x1), x0, x1)
-DYNC__ENTRY_1Li(cat) DYNC__ENTRY_1Li(stack)
-
-DYNC__PACKER(1TiT, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1,
-    dync_tensor *x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2))
-#define DYNC__ENTRY_1TiT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TiT, dync_tensor *, \
-    (dync_tensor *x0, int x1, dync_tensor *x2), x0, x1, x2)
-DYNC__ENTRY_1TiT(gather) DYNC__ENTRY_1TiT(index_select)
-
-DYNC__PACKER(1TTi, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
-    int x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1), dync__arg_i(x2))
-DYNC__ENTRY(dync_take_along_dim, DYNC__OP_take_along_dim, 1TTi, dync_tensor *, (dync_tensor *x0,
-    dync_tensor *x1, int x2), x0, x1, x2)
-
-DYNC__PACKER(nTlibb, dync_value , dync__op_call_list, (int op, dync_tensor *x0, int64_t x1,
-    int x2, bool x3, bool x4, dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_b(x3), dync__arg_b(x4))
-DYNC__ENTRY(dync_topk, DYNC__OP_topk, nTlibb, dync_value , (dync_tensor *x0, int64_t x1, int x2,
-    bool x3, bool x4), x0, x1, x2, x3, x4)
+DYNC__FN dync_status dync__i_tril(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    if (t->lay.ndim < 2)
+        return dync__fail(DYNC_ERR_SHAPE, "input tensor must have at least 2 dimensions, got %d",
+                          t->lay.ndim);
+    return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
+}
 
 /* ==== op/expr.c ==================================================================================== */
 /* op/expr.c: pointwise operators as loop-IR expressions over primitives and vecmath. After infer.c,
@@ -45820,2600 +44272,9 @@ DYNC__FN int dync__e_threshold_backward(dync__lb *b, const dync__opcall *call, c
                            in[0]);
 }
 
-/* ==== op/infer.c =================================================================================== */
-/* op/infer.c: shapes, dtypes, strides and argument errors of pointwise operators, factories and
- * views. After args.c, before infer_nn.c, which has the rest.
- *
- * An infer function sees opened arguments and writes one dync__info per output; it reads no data,
- * so real, fake and META tensors are alike. Every message about arguments comes from here: what was
- * expected, what came. Sources: PyTorch aten/src/ATen/TensorIterator.cpp (strides of outputs),
- * native/TypeProperties.cpp (result_type). */
-
-/* ---- arguments ------------------------------------------------------------------------------- */
-
-static const char *dync__infer_kind_text(const dync__arg *a)
-{
-    static const char *const names[] = {"none",     "a tensor", "an int",   "a float",  "a bool",
-                                        "dims",     "a dtype",  "a device", "a string", "a list",
-                                        "a handle", "a node",   "a value"};
-    return names[a->kind <= DYNC__A_PTR ? a->kind : 0];
-}
-
-DYNC__FN dync_status dync__infer_tensor(const dync__opcall *call, int i, dync__tensor **out)
-{
-    *out = i < call->nargs && call->args[i].kind == DYNC__A_TENSOR ? call->args[i].as.t : NULL;
-    if (*out) return DYNC_OK;
-    return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a tensor, got %s", i + 1,
-                      i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
-}
-
-DYNC__FN dync_status dync__infer_value(const dync__opcall *call, int i)
-{
-    if (i < call->nargs &&
-        (call->args[i].kind == DYNC__A_TENSOR || dync__arg_is_number(&call->args[i])))
-        return DYNC_OK;
-    return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a tensor or a number, got %s", i + 1,
-                      i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
-}
-
-static dync_status dync__infer_number(const dync__opcall *call, int i)
-{
-    if (i < call->nargs && dync__arg_is_number(&call->args[i])) return DYNC_OK;
-    return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a number, got %s", i + 1,
-                      i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
-}
-
-DYNC__FN double dync__infer_largest(int dtype)
-{
-    switch (dtype) {
-    case DYNC_F64: return DBL_MAX;
-    case DYNC_F16: return 65504;
-    case DYNC_BF16: return 3.3895313892515355e38;
-    default: return (double)FLT_MAX;
-    }
-}
-
-/* What is negative wraps in uint8. Anything that is no number fits, and a token, whose number may
- * differ in the next call. */
-static dync_status dync__infer_number_fits(const dync__arg *a, int dtype)
-{
-    static const char *const names[] = {"float", "double",  "c10::Half", "c10::BFloat16", "int64_t",
-                                        "int",   "int16_t", "int8_t",    "uint8_t"};
-    const dync__dtype_row *info = dync__dtype_info(dtype);
-    if (!dync__arg_is_number(a) || dtype == DYNC_BOOL || dync__is_token(a->as.i) ||
-        dync__is_sf(a->as.i))
-        return DYNC_OK;
-    double x = dync__arg_number(a), limit = ldexp(1, 8 * info->bytes - (dtype != DYNC_U8)),
-           least = dtype != DYNC_U8           ? -limit
-                   : a->kind == DYNC__A_FLOAT ? 0
-                                              : -255;
-    bool fits = info->kind == 'f'
-                    ? !(fabs(x) > dync__infer_largest(dtype) && fabs(x) <= DBL_MAX)
-                    : (x >= least && x < limit) || (dtype == DYNC_I64 && a->kind != DYNC__A_FLOAT);
-    return fits ? DYNC_OK
-                : dync__fail(DYNC_ERR_VALUE,
-                             "value cannot be converted to type %s without overflow", names[dtype]);
-}
-
-/* A bound that an integer dtype does not hold may lie where it bounds nothing: low below it, high
- * above it. */
-static dync_status dync__infer_bound(const dync__arg *a, int dtype, bool low)
-{
-    if (!dync__arg_is_number(a)) return DYNC_OK;
-    double x = dync__arg_number(a);
-    dync__arg exact = dync__arg_f(x); /* which does not wrap in uint8 */
-    bool whole = dync__dtype_info(dtype)->kind != 'f', idle = whole && (low ? x < 0 : x > 0);
-    return idle ? DYNC_OK : dync__infer_number_fits(dtype == DYNC_U8 ? &exact : a, dtype);
-}
-
-DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op)
-{
-    const dync__arg *a = call->args;
-    int dtype = op == DYNC__OP_full    ? (int)a[2].as.i
-                : op == DYNC__OP_where ? dync__op_common_dtype(call)
-                                       : a[0].as.t->dtype;
-    bool half = dync__dtype_info(dtype)->kind == 'f' && dync__dtype_info(dtype)->bytes == 2;
-    switch (op) {
-    case DYNC__OP_full: return half ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
-    case DYNC__OP_full_like:
-    case DYNC__OP_fill:
-    case DYNC__OP_copy: return call->nargs < 2 ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
-    case DYNC__OP_masked_fill: return dync__infer_number_fits(&a[2], dtype);
-    case DYNC__OP_scatter: return dync__infer_number_fits(&a[3], dtype);
-    case DYNC__OP_addcmul:
-    case DYNC__OP_addcdiv:
-        return dync__infer_number_fits(&a[3], half ? DYNC_F32 : dync__op_common_dtype(call));
-    case DYNC__OP_clamp:
-        dtype = dync__op_common_dtype(call);
-        DYNC__TRY(dync__infer_bound(&a[1], dtype, true));
-        return dync__infer_bound(&a[2], dtype, false);
-    case DYNC__OP_where:
-        for (int i = 1; i < 3 && !half; i++) DYNC__TRY(dync__infer_number_fits(&a[i], dtype));
-        return DYNC_OK;
-    default: return DYNC_OK;
-    }
-}
-
-static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bool *firm)
-{
-    /* 0-dim CPU tensors mix with any device */
-    bool movable = t->lay.ndim == 0 && dync__device_is(t->device, DYNC__DEV_HOST);
-    char a[DYNC__DEVICE_TEXT], b[DYNC__DEVICE_TEXT];
-    if (*device < 0 || (!*firm && !movable)) {
-        *device = t->device;
-        *firm = !movable;
-        return DYNC_OK;
-    }
-    if (t->device == *device || movable) return DYNC_OK;
-    return dync__fail(
-        DYNC_ERR_DEVICE,
-        "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
-        dync__device_text(*device, a), dync__device_text(t->device, b));
-}
-
-DYNC__FN dync_status dync__infer_device(const dync__opcall *call, int *device)
-{
-    bool firm = false;
-    *device = -1;
-    for (int i = 0; i < call->nargs; i++) {
-        const dync__arg *a = &call->args[i];
-        if (a->kind == DYNC__A_TENSOR) DYNC__TRY(dync__infer_device_add(a->as.t, device, &firm));
-        for (int j = 0; a->kind == DYNC__A_LIST && j < a->n; j++)
-            if (a->as.list[j].kind == DYNC__A_TENSOR)
-                DYNC__TRY(dync__infer_device_add(a->as.list[j].as.t, device, &firm));
-    }
-    if (*device < 0) *device = DYNC_CPU;
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__infer_floating(const dync__tensor *t)
-{
-    if (dync__dtype_info(t->dtype)->kind == 'f') return DYNC_OK;
-    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating point tensor",
-                      dync__dtype_info(t->dtype)->guard);
-}
-
-DYNC__FN dync_status dync__infer_index(const dync__tensor *t)
-{
-    if (t->dtype == DYNC_I64 || t->dtype == DYNC_I32) return DYNC_OK;
-    return dync__fail(DYNC_ERR_DTYPE, "expected an index tensor of dtype int64 or int32, got %s",
-                      dync__dtype_info(t->dtype)->name);
-}
-
-DYNC__FN int dync__infer_int_dim(const dync__arg *a)
-{
-    return a->as.i > INT_MAX ? INT_MAX : a->as.i < INT_MIN ? INT_MIN : (int)a->as.i;
-}
-
-DYNC__FN dync_status dync__infer_fresh(dync__info *out, int dtype, int device, int ndim,
-                                       const int64_t *shape)
-{
-    out->dtype = dtype;
-    out->device = device;
-    out->alias = -1;
-    return dync__layout_contiguous(&out->lay, ndim, shape);
-}
-
-/* ---- strides of a fresh output --------------------------------------------------------------- */
-
-/* TensorIterator's comparison of two dims over all operands: > 0 where a is the slower one.
- * stride[k][d]: 0 where broadcast. */
-static int dync__infer_should_swap(int n, int64_t stride[][DYNC_MAX_DIMS], const int64_t *shape,
-                                   int a, int b)
-{
-    for (int k = 0; k < n; k++) {
-        int64_t sa = stride[k][a], sb = stride[k][b];
-        if (sa == 0 || sb == 0) continue;
-        if (!dync__sz_eq(sa, sb)) return dync__sz_lt(sa, sb) ? -1 : 1;
-        if (dync__sz_lt(shape[b], shape[a])) return 1;
-    }
-    return 0;
-}
-
-/* Output strides in the order of dims that the operands have, slowest first; out->ndim and
- * out->shape are set. */
-static void dync__infer_permuted(dync__layout *out, int n, int64_t stride[][DYNC_MAX_DIMS])
-{
-    int perm[DYNC_MAX_DIMS], nd = out->ndim; /* perm[0]: the fastest dim */
-    int64_t next = 1;
-    for (int i = 0; i < nd; i++) perm[i] = nd - 1 - i;
-    for (int i = 1; i < nd; i++) {
-        int at = i;
-        for (int j = i - 1; j >= 0; j--) {
-            int order = dync__infer_should_swap(n, stride, out->shape, perm[j], perm[at]);
-            if (order < 0) break;
-            if (order == 0) continue;
-            int hold = perm[j];
-            perm[j] = perm[at];
-            perm[at] = hold;
-            at = j;
-        }
-    }
-    for (int i = 0; i < nd; i++) {
-        out->stride[perm[i]] = next;
-        next = dync__sz_mul(next, DYNC__MAX(out->shape[perm[i]], 1));
-    }
-}
-
-/* Row major needs no sorting, and is by far the most frequent: one test for all operands. */
-DYNC__FN dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *shape, int n,
-                                      dync__tensor *const *t)
-{
-    int64_t stride[4][DYNC_MAX_DIMS];
-    bool row_major = true, same_strides = true;
-    DYNC__TRY(dync__layout_contiguous(&out->lay, ndim, shape));
-    if (n > 4) n = 4;
-    for (int k = 0; k < n; k++) {
-        const dync__layout *in = &t[k]->lay;
-        int lead = ndim - in->ndim;
-        for (int d = 0; d < ndim; d++) {
-            bool broadcast = d < lead || (in->shape[d - lead] == 1 && shape[d] != 1);
-            stride[k][d] = broadcast ? 0 : in->stride[d - lead];
-            if (broadcast)
-                same_strides = false;
-            else if (stride[k][d] !=
-                     t[0]->lay.stride[DYNC__MAX(DYNC__MIN(d, t[0]->lay.ndim - 1), 0)])
-                same_strides = false;
-            if (!broadcast && stride[k][d] != out->lay.stride[d]) row_major = false;
-        }
-        if (lead) same_strides = false;
-    }
-    if (row_major) return DYNC_OK;
-    if (same_strides && n && dync__layout_is_dense(&t[0]->lay)) {
-        memcpy(out->lay.stride, t[0]->lay.stride, sizeof out->lay.stride);
-        return DYNC_OK;
-    }
-    dync__infer_permuted(&out->lay, n, stride);
-    return DYNC_OK;
-}
-
-/* ---- pointwise ------------------------------------------------------------------------------- */
-
-/* Bit i: argument i takes part in type promotion. */
-static unsigned dync__infer_promoting(const dync__opcall *call)
-{
-    switch (call->op) {
-    case DYNC__OP_where: return 6;
-    case DYNC__OP_lerp: return 3;
-    case DYNC__OP_clamp:
-    case DYNC__OP_addcmul:
-    case DYNC__OP_addcdiv: return 7;
-    case DYNC__OP_threshold_backward: return 3;
-    case DYNC__OP_masked_fill:
-    case DYNC__OP_celu:
-    case DYNC__OP_elu:
-    case DYNC__OP_leaky_relu:
-    case DYNC__OP_hardtanh:
-    case DYNC__OP_copy:
-    case DYNC__OP_fill:
-    case DYNC__OP_clone:
-    case DYNC__OP__clone_contiguous: return 1;
-    default: return 3;
-    }
-}
-
-static int dync__infer_number_dtype(const dync__arg *a)
-{
-    return a->kind == DYNC__A_FLOAT ? dync__tls.default_dtype
-           : a->kind == DYNC__A_INT ? DYNC_I64
-                                    : DYNC_BOOL;
-}
-
-DYNC__FN int dync__op_common_dtype(const dync__opcall *call)
-{
-    dync__promoter p = {-1, -1, -1};
-    unsigned mask = dync__infer_promoting(call);
-    if (call->op == DYNC__OP_to_dtype)
-        return dync__dtype_valid((int)call->args[1].as.i) ? (int)call->args[1].as.i : DYNC_F32;
-    for (int i = 0; i < call->nargs && i < 3; i++) {
-        const dync__arg *a = &call->args[i];
-        if (!(mask >> i & 1)) continue;
-        if (a->kind == DYNC__A_TENSOR)
-            dync__promoter_add(&p, a->as.t->dtype, a->as.t->lay.ndim ? 2 : 1);
-        else if (dync__arg_is_number(a))
-            dync__promoter_add(&p, dync__infer_number_dtype(a), 0);
-    }
-    int dtype = dync__promoter_result(&p);
-    if (call->op == DYNC__OP_square && dtype == DYNC_BOOL) return DYNC_I64;
-    if ((call->row->flags & DYNC__OP_FLOAT) && dync__dtype_info(dtype)->kind != 'f')
-        return dync__tls.default_dtype;
-    return dtype;
-}
-
-/* The broadcast of all tensor arguments with the dtype given. */
-static dync_status dync__infer_broadcast(const dync__opcall *call, int dtype, dync__info *out)
-{
-    dync__tensor *t[4];
-    int64_t shape[DYNC_MAX_DIMS];
-    int n = 0, ndim = 0;
-    for (int i = 0; i < call->nargs && n < 4; i++)
-        if (call->args[i].kind == DYNC__A_TENSOR) t[n++] = call->args[i].as.t;
-    for (int k = 0; k < n; k++) {
-        if (k == 0) {
-            ndim = t[0]->lay.ndim;
-            memcpy(shape, t[0]->lay.shape, sizeof shape);
-        } else {
-            DYNC__TRY(dync__broadcast(ndim, shape, t[k]->lay.ndim, t[k]->lay.shape, &ndim, shape));
-        }
-    }
-    if (call->op == DYNC__OP_copy)
-        out->device = t[0]->device; /* from any device */
-    else
-        DYNC__TRY(dync__infer_device(call, &out->device));
-    out->dtype = dtype;
-    out->alias = -1;
-    return dync__infer_like(out, ndim, shape, n, t);
-}
-
-static bool dync__infer_is_bool(const dync__arg *a)
-{
-    return a->kind == DYNC__A_BOOL || (a->kind == DYNC__A_TENSOR && a->as.t->dtype == DYNC_BOOL);
-}
-
-static dync_status dync__infer_no_bool(const dync__opcall *call, int dtype)
-{
-    bool subtracts = call->op == DYNC__OP_sub &&
-                     (dync__infer_is_bool(&call->args[0]) || dync__infer_is_bool(&call->args[1]));
-    if (dtype != DYNC_BOOL && !subtracts) return DYNC_OK;
-    if (subtracts && dtype != DYNC_BOOL)
-        return dync__fail(
-            DYNC_ERR_DTYPE,
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
-            "trying to invert a "
-            "mask, use the `~` or `logical_not()` operator instead.");
-    if (subtracts)
-        return dync__fail(
-            DYNC_ERR_DTYPE,
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-            "`logical_xor()` operator instead.");
-    if (call->op == DYNC__OP_neg)
-        return dync__fail(
-            DYNC_ERR_DTYPE,
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
-            "invert a "
-            "mask, use the `~` or `logical_not()` operator instead.");
-    return dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'");
-}
-
-/* Which operators refuse to compute on bools. */
-static bool dync__infer_refuses_bool(int op)
-{
-    switch (op) {
-    case DYNC__OP_sub:
-    case DYNC__OP_neg:
-    case DYNC__OP_pow:
-    case DYNC__OP_remainder:
-    case DYNC__OP_fmod:
-    case DYNC__OP_floor_divide:
-    case DYNC__OP_abs:
-    case DYNC__OP_ceil:
-    case DYNC__OP_floor:
-    case DYNC__OP_round:
-    case DYNC__OP_trunc:
-    case DYNC__OP_relu:
-    case DYNC__OP_relu6:
-    case DYNC__OP_hardtanh:
-    case DYNC__OP_addcmul:
-    case DYNC__OP_clamp: return true;
-    default: return false;
-    }
-}
-
-DYNC__FN dync_status dync__i_unary(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    int dtype = dync__op_common_dtype(call);
-    if (dync__infer_refuses_bool(call->op)) DYNC__TRY(dync__infer_no_bool(call, dtype));
-    return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype,
-                                 out);
-}
-
-DYNC__FN dync_status dync__i_float_unary(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_floating(t));
-    if (call->op == DYNC__OP_logsigmoid)
-        return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
-    return dync__infer_broadcast(call, t->dtype, out);
-}
-
-DYNC__FN dync_status dync__i_celu(const dync__opcall *call, dync__info *out)
-{
-    DYNC__TRY(dync__i_float_unary(call, out));
-    DYNC__TRY(dync__infer_number(call, 1));
-    double alpha = dync__arg_number(&call->args[1]);
-    return alpha < 0 || alpha > 0 || alpha != alpha
-               ? DYNC_OK
-               : dync__fail(DYNC_ERR_VALUE, "ZeroDivisionError: alpha cannot be 0 for CELU");
-}
-
-/* Two Python numbers make a 0-dim tensor, as torch.add(1, 2) would if it took them. */
-DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out)
-{
-    DYNC__TRY(dync__infer_value(call, 0));
-    DYNC__TRY(dync__infer_value(call, 1));
-    int dtype = dync__op_common_dtype(call);
-    bool power =
-        call->op == DYNC__OP_pow &&
-        dync__arg_is_number(&call->args[1]); /* PyTorch has bool to the power True or False */
-    if (dync__infer_refuses_bool(call->op) && !power) DYNC__TRY(dync__infer_no_bool(call, dtype));
-    if (power && dtype != DYNC_F32) DYNC__TRY(dync__infer_number_fits(&call->args[1], dtype));
-    if (call->op == DYNC__OP_pow && dync__dtype_info(dtype)->kind == 'i' &&
-        call->args[1].kind == DYNC__A_INT && call->args[1].as.i < 0)
-        return dync__fail(DYNC_ERR_VALUE, "Integers to negative integer powers are not allowed.");
-    return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype,
-                                 out);
-}
-
-DYNC__FN dync_status dync__i_floating_binary(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    for (int i = 0; i < 2; i++) DYNC__TRY(dync__infer_tensor(call, i, &t));
-    DYNC__TRY(dync__i_binary(call, out));
-    if (dync__dtype_info(out->dtype)->kind == 'f') return DYNC_OK;
-    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating point tensor",
-                      dync__dtype_info(out->dtype)->guard);
-}
-
-DYNC__FN dync_status dync__i_bitwise(const dync__opcall *call, dync__info *out)
-{
-    for (int i = 0; i < call->nargs; i++) DYNC__TRY(dync__infer_value(call, i));
-    int dtype = dync__op_common_dtype(call);
-    if (dync__dtype_info(dtype)->kind == 'f')
-        return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected integers or bools",
-                          dync__dtype_info(dtype)->guard);
-    return dync__infer_broadcast(call, dtype, out);
-}
-
-DYNC__FN dync_status dync__i_clamp(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    if (call->args[1].kind == DYNC__A_NONE && call->args[2].kind == DYNC__A_NONE)
-        return dync__fail(DYNC_ERR_VALUE, "At least one of 'min' or 'max' must not be None");
-    for (int i = 1; i < 3; i++)
-        if (call->args[i].kind != DYNC__A_NONE) DYNC__TRY(dync__infer_value(call, i));
-    int dtype = dync__op_common_dtype(call);
-    const dync__arg *low = &call->args[1], *high = &call->args[2];
-    bool one_side = (low->kind == DYNC__A_TENSOR) != (high->kind == DYNC__A_TENSOR) &&
-                    (low->kind == DYNC__A_NONE || high->kind == DYNC__A_NONE);
-    if (!one_side) DYNC__TRY(dync__infer_no_bool(call, dtype)); /* maximum and minimum take bools */
-    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_clamp));
-    return dync__infer_broadcast(call, dtype, out);
-}
-
-DYNC__FN dync_status dync__i_hardtanh(const dync__opcall *call, dync__info *out)
-{
-    DYNC__TRY(dync__i_unary(call, out));
-    if (dync__arg_number(&call->args[1]) > dync__arg_number(&call->args[2]))
-        return dync__fail(DYNC_ERR_VALUE, "min_val cannot be greater than max_val");
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_lerp(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *self, *end;
-    DYNC__TRY(dync__infer_tensor(call, 0, &self));
-    DYNC__TRY(dync__infer_tensor(call, 1, &end));
-    DYNC__TRY(dync__infer_value(call, 2));
-    if (self->dtype != end->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "expected dtype %s for `end` but got dtype %s",
-                          dync__dtype_info(self->dtype)->name, dync__dtype_info(end->dtype)->name);
-    DYNC__TRY(dync__infer_floating(self));
-    return dync__infer_broadcast(call, self->dtype, out);
-}
-
-DYNC__FN dync_status dync__i_addc(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_tensor(call, i, &t));
-    DYNC__TRY(dync__infer_number(call, 3));
-    int dtype = dync__op_common_dtype(call);
-    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_addcmul));
-    if (call->op == DYNC__OP_addcdiv && dync__dtype_info(dtype)->kind != 'f')
-        return dync__fail(DYNC_ERR_DTYPE,
-                          "Integer division with addcdiv is not supported: cast to a floating "
-                          "dtype first");
-    DYNC__TRY(dync__infer_no_bool(call, dtype));
-    return dync__infer_broadcast(call, dtype, out);
-}
-
-static dync_status dync__infer_mask(const dync__tensor *t, const char *what)
-{
-    if (t->dtype == DYNC_BOOL) return DYNC_OK;
-    return dync__fail(DYNC_ERR_DTYPE, "expected %s to be a bool tensor, got dtype %s", what,
-                      dync__dtype_info(t->dtype)->name);
-}
-
-DYNC__FN dync_status dync__i_where(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *condition;
-    DYNC__TRY(dync__infer_tensor(call, 0, &condition));
-    if (condition->dtype != DYNC_U8) DYNC__TRY(dync__infer_mask(condition, "condition"));
-    for (int i = 1; i < 3; i++) DYNC__TRY(dync__infer_value(call, i));
-    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_where));
-    return dync__infer_broadcast(call, dync__op_common_dtype(call), out);
-}
-
-DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *self, *mask;
-    DYNC__TRY(dync__infer_tensor(call, 0, &self));
-    DYNC__TRY(dync__infer_tensor(call, 1, &mask));
-    DYNC__TRY(dync__infer_mask(mask, "mask"));
-    DYNC__TRY(dync__infer_value(call, 2));
-    if (call->args[2].kind == DYNC__A_TENSOR && call->args[2].as.t->lay.ndim != 0)
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "only supports a 0-dimensional value tensor, but got tensor with %d "
-                          "dimension(s)",
-                          call->args[2].as.t->lay.ndim);
-    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_masked_fill));
-    return dync__infer_broadcast(call, self->dtype, out);
-}
-
-DYNC__FN dync_status dync__i_clone(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    return dync__infer_broadcast(call, t->dtype, out);
-}
-
-DYNC__FN dync_status dync__i_to_dtype(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    if (!dync__dtype_valid((int)call->args[1].as.i))
-        return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)call->args[1].as.i);
-    return dync__infer_broadcast(call, (int)call->args[1].as.i, out);
-}
-
-DYNC__FN dync_status dync__i_to_device(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__device_known((int)call->args[1].as.i));
-    if (t->device == DYNC_META && call->args[1].as.i != DYNC_META)
-        return dync__fail(DYNC_ERR_DEVICE, "Cannot copy out of meta tensor; no data!");
-    DYNC__TRY(dync__infer_broadcast(call, t->dtype, out));
-    out->device = (int)call->args[1].as.i;
-    return DYNC_OK;
-}
-
-/* ---- in place -------------------------------------------------------------------------------- */
-
-/* The functional row decides shape and dtype; self must take them. */
-DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
-{
-    dync__opcall f = *call;
-    dync__tensor *self;
-    dync__info value;
-    DYNC__TRY(dync__infer_tensor(call, 0, &self));
-    f.op = call->row->inplace_of;
-    f.row = dync__op_info(f.op);
-    DYNC__TRY(f.row->infer(&f, &value));
-    if (value.lay.ndim != self->lay.ndim ||
-        !dync__sz_same(self->lay.ndim, value.lay.shape, self->lay.shape)) {
-        dync__str s = {0};
-        dync__shape_text(&s, self->lay.ndim, self->lay.shape);
-        dync__str_add(&s, " doesn't match the broadcast shape ");
-        dync__shape_text(&s, value.lay.ndim, value.lay.shape);
-        dync__fail(DYNC_ERR_SHAPE, "output with shape %s", dync__str_get(&s));
-        dync__str_free(&s);
-        return DYNC_ERR_SHAPE;
-    }
-    if (!dync__can_cast(value.dtype, self->dtype))
-        return dync__fail(DYNC_ERR_DTYPE,
-                          "result type %s can't be cast to the desired output "
-                          "type %s",
-                          dync__dtype_info(value.dtype)->guard,
-                          dync__dtype_info(self->dtype)->guard);
-    bool number = call->op == DYNC__OP_fill_ && call->args[1].kind != DYNC__A_TENSOR;
-    bool idempotent = number || call->op == DYNC__OP_zero_; /* writes the same value each time */
-    if (!idempotent && dync__layout_overlaps_itself(&self->lay))
-        return dync__fail_class(
-            DYNC_ERR_VALUE, "RuntimeError",
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single "
-            "memory location. Please clone() the tensor before performing the operation.");
-    *out = (dync__info){.dtype = self->dtype, .device = self->device, .lay = self->lay, .alias = 0};
-    return DYNC_OK;
-}
-
-/* ---- factories ------------------------------------------------------------------------------- */
-
-static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype,
-                                    const dync__arg *device, int ndim, const int64_t *shape)
-{
-    if (!dync__dtype_valid((int)dtype->as.i))
-        return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)dtype->as.i);
-    DYNC__TRY(dync__device_known((int)device->as.i));
-    return dync__infer_fresh(out, (int)dtype->as.i, (int)device->as.i, ndim, shape);
-}
-
-static dync_status dync__infer_random_dtype(const dync__opcall *call, int dtype)
-{
-    if (!(call->row->flags & DYNC__OP_RANDOM) || dync__dtype_info(dtype)->kind == 'f')
-        return DYNC_OK;
-    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating dtype",
-                      dync__dtype_info(dtype)->guard);
-}
-
-DYNC__FN dync_status dync__i_factory(const dync__opcall *call, dync__info *out)
-{
-    DYNC__TRY(dync__infer_made(out, &call->args[1], &call->args[2], call->args[0].n,
-                               call->args[0].as.dims));
-    return dync__infer_random_dtype(call, out->dtype);
-}
-
-DYNC__FN dync_status dync__i_full(const dync__opcall *call, dync__info *out)
-{
-    DYNC__TRY(dync__infer_number(call, 1));
-    if (dync__dtype_valid((int)call->args[2].as.i))
-        DYNC__TRY(dync__infer_numbers(call, DYNC__OP_full));
-    return dync__infer_made(out, &call->args[2], &call->args[3], call->args[0].n,
-                            call->args[0].as.dims);
-}
-
-DYNC__FN dync_status dync__i_eye(const dync__opcall *call, dync__info *out)
-{
-    int64_t shape[2] = {call->args[0].as.i, call->args[1].as.i};
-    return dync__infer_made(out, &call->args[2], &call->args[3], 2, shape);
-}
-
-DYNC__FN dync_status dync__i_arange(const dync__opcall *call, dync__info *out)
-{
-    int64_t n;
-    for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_number(call, i));
-    double start = dync__arg_number(&call->args[0]), end = dync__arg_number(&call->args[1]),
-           step = dync__arg_number(&call->args[2]);
-    if (!(step > 0 || step < 0)) return dync__fail(DYNC_ERR_VALUE, "step must be nonzero");
-    if (!(fabs(start) <= DBL_MAX) || !(fabs(end) <= DBL_MAX))
-        return dync__fail(DYNC_ERR_VALUE, "unsupported range: %g -> %g", start, end);
-    if ((step > 0 && end < start) || (step < 0 && end > start))
-        return dync__fail(DYNC_ERR_VALUE, "upper bound and lower bound inconsistent with step "
-                                          "sign");
-    double count = ceil((end - start) / step);
-    if (!(count < 4e18)) return dync__fail(DYNC_ERR_SHAPE, "invalid size, possible overflow?");
-    n = (int64_t)count;
-    if (call->args[3].as.i == DYNC_BOOL)
-        return dync__fail(DYNC_ERR_DTYPE, "not implemented for "
-                                          "'Bool'");
-    return dync__infer_made(out, &call->args[3], &call->args[4], 1, &n);
-}
-
-/* empty_like and its kind keep the strides of dense tensors, and the order of dims of others. */
-DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_random_dtype(call, t->dtype));
-    if (call->op == DYNC__OP_full_like) {
-        DYNC__TRY(dync__infer_number(call, 1));
-        DYNC__TRY(dync__infer_numbers(call, DYNC__OP_fill));
-    }
-    if ((call->op == DYNC__OP_normal || call->op == DYNC__OP_uniform) && call->nargs == 3) {
-        DYNC__TRY(dync__infer_number(call, 1));
-        DYNC__TRY(dync__infer_number(call, 2));
-        double a = dync__arg_number(&call->args[1]), b = dync__arg_number(&call->args[2]);
-        if (call->op == DYNC__OP_normal && !(b >= 0))
-            return dync__fail(DYNC_ERR_VALUE, "expects std >= 0.0, but found std %g", b);
-        if (call->op == DYNC__OP_uniform && !(a <= b))
-            return dync__fail(DYNC_ERR_VALUE,
-                              "expects to return a [from, to) range, but found "
-                              "from=%g > to=%g",
-                              a, b);
-    }
-    *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
-    return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t);
-}
-
-/* A value in the form of argument 0: copy, and fill with its 0-dim value. */
-DYNC__FN dync_status dync__i_like_self(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    dync__layout expanded;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_value(call, 1));
-    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_fill));
-    if (call->args[1].kind == DYNC__A_TENSOR)
-        DYNC__TRY(
-            dync__layout_expand(&call->args[1].as.t->lay, t->lay.ndim, t->lay.shape, &expanded));
-    *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
-    return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t);
-}
-
-DYNC__FN dync_status dync__i_fill(const dync__opcall *call, dync__info *out)
-{
-    if (call->nargs > 1 && call->args[1].kind == DYNC__A_TENSOR &&
-        call->args[1].as.t->lay.ndim != 0)
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "only supports 0-dimension value tensor but got tensor with %d "
-                          "dimensions.",
-                          call->args[1].as.t->lay.ndim);
-    return dync__i_like_self(call, out);
-}
-
-/* ---- views ----------------------------------------------------------------------------------- */
-
-static dync_status dync__infer_view(const dync__opcall *call, dync__tensor **t, dync__info *out)
-{
-    DYNC__TRY(dync__infer_tensor(call, 0, t));
-    *out = (dync__info){
-        .dtype = (*t)->dtype, .device = (*t)->device, .lay = (*t)->lay, .alias = 0, .view = true};
-    return DYNC_OK;
-}
-
-static dync_status dync__infer_dim(const dync__arg *a, int ndim, int *out)
-{
-    return dync__dim_wrap(dync__infer_int_dim(a), ndim, out);
-}
-
-DYNC__FN dync_status dync__i_alias(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    return dync__infer_view(call, &t, out);
-}
-
-/* Copies what a view op would be given into row-major form where strides do not allow it: shape
- * only. */
-static dync_status dync__infer_as_view(const dync__layout *in, int ndim, const int64_t *shape,
-                                       dync__layout *out, bool *possible)
-{
-    DYNC__TRY(dync__layout_view(in, ndim, shape, out, possible));
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_view(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    bool possible;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    DYNC__TRY(
-        dync__infer_as_view(&t->lay, call->args[1].n, call->args[1].as.dims, &out->lay, &possible));
-    if (!possible)
-        return dync__fail(
-            DYNC_ERR_SHAPE,
-            "view size is not compatible with input tensor's size and stride (at least one "
-            "dimension spans "
-            "across two contiguous subspaces). Use reshape(...) instead.");
-    return DYNC_OK;
-}
-
-/* reshape: a view, or a fresh row-major copy. */
-static dync_status dync__infer_reshape(const dync__tensor *t, int ndim, const int64_t *shape,
-                                       dync__info *out)
-{
-    bool possible;
-    DYNC__TRY(dync__infer_as_view(&t->lay, ndim, shape, &out->lay, &possible));
-    if (possible) return DYNC_OK;
-    dync__layout dense;
-    DYNC__TRY(dync__layout_contiguous(&dense, t->lay.ndim, t->lay.shape));
-    out->alias = -1;
-    return dync__infer_as_view(&dense, ndim, shape, &out->lay, &possible);
-}
-
-DYNC__FN dync_status dync__i_reshape(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    return dync__infer_reshape(t, call->args[1].n, call->args[1].as.dims, out);
-}
-
-DYNC__FN dync_status dync__i_view_as(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t, *other;
-    bool possible;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    DYNC__TRY(dync__infer_tensor(call, 1, &other));
-    DYNC__TRY(
-        dync__infer_as_view(&t->lay, other->lay.ndim, other->lay.shape, &out->lay, &possible));
-    return possible ? DYNC_OK
-                    : dync__fail(DYNC_ERR_SHAPE, "view size is not compatible with input tensor's "
-                                                 "size and stride");
-}
-
-DYNC__FN dync_status dync__i_flatten(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    int start, end, n = 0;
-    int64_t shape[DYNC_MAX_DIMS], whole = 1;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &start));
-    DYNC__TRY(dync__infer_dim(&call->args[2], t->lay.ndim, &end));
-    if (start > end) return dync__fail(DYNC_ERR_VALUE, "start_dim cannot come after end_dim");
-    for (int i = start; i <= end && i < t->lay.ndim; i++)
-        whole = dync__sz_mul(whole, t->lay.shape[i]);
-    for (int i = 0; i < start; i++) shape[n++] = t->lay.shape[i];
-    shape[n++] = whole;
-    for (int i = end + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
-    return dync__infer_reshape(t, n, shape, out);
-}
-
-DYNC__FN dync_status dync__i_unflatten(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    int dim, n = 0, k = call->args[2].n, open = -1;
-    int64_t shape[DYNC_MAX_DIMS], known = 1;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &dim));
-    if (t->lay.ndim == 0 || k < 1 || t->lay.ndim - 1 + k > DYNC_MAX_DIMS)
-        return dync__fail(DYNC_ERR_SHAPE, "expected 1 to %d sizes, got %d",
-                          DYNC_MAX_DIMS + 1 - t->lay.ndim, k);
-    for (int i = 0; i < dim; i++) shape[n++] = t->lay.shape[i];
-    for (int i = 0; i < k; i++) {
-        int64_t size = call->args[2].as.dims[i];
-        if (size == -1 && open < 0)
-            open = n;
-        else if (size < 0 || !dync__sz_mul_ok(known, size, &known))
-            return dync__fail(DYNC_ERR_SHAPE, "invalid size %lld", (long long)size);
-        shape[n++] = size;
-    }
-    if (open >= 0) shape[open] = known ? dync__sz_size(dync__sz_div(t->lay.shape[dim], known)) : 0;
-    if (open >= 0 ? known == 0 || !dync__sz_eq(dync__sz_mul(known, shape[open]), t->lay.shape[dim])
-                  : !dync__sz_eq(known, t->lay.shape[dim]))
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "the sizes don't multiply up to the size of dim %d (%lld)", dim,
-                          (long long)t->lay.shape[dim]);
-    for (int i = dim + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
-    return dync__infer_reshape(t, n, shape, out);
-}
-
-DYNC__FN dync_status dync__i_permute(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    bool seen[DYNC_MAX_DIMS] = {false};
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    if (call->args[1].n != t->lay.ndim)
-        return dync__fail(DYNC_ERR_SHAPE, "input.dim() = %d is not equal to len(dims) = %d",
-                          t->lay.ndim, call->args[1].n);
-    for (int i = 0; i < t->lay.ndim; i++) {
-        dync__arg d = dync__arg_i(call->args[1].as.dims[i]);
-        int dim;
-        DYNC__TRY(dync__infer_dim(&d, t->lay.ndim, &dim));
-        if (seen[dim]) return dync__fail(DYNC_ERR_VALUE, "duplicate dims are not allowed: %d", dim);
-        seen[dim] = true;
-        out->lay.shape[i] = t->lay.shape[dim];
-        out->lay.stride[i] = t->lay.stride[dim];
-    }
-    return DYNC_OK;
-}
-
-static void dync__infer_swap(dync__layout *l, int a, int b)
-{
-    int64_t shape = l->shape[a], stride = l->stride[a];
-    l->shape[a] = l->shape[b];
-    l->stride[a] = l->stride[b];
-    l->shape[b] = shape;
-    l->stride[b] = stride;
-}
-
-DYNC__FN dync_status dync__i_transpose(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    int a, b;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &a));
-    DYNC__TRY(dync__infer_dim(&call->args[2], t->lay.ndim, &b));
-    if (t->lay.ndim) dync__infer_swap(&out->lay, a, b);
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_t(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    if (t->lay.ndim > 2)
-        return dync__fail(DYNC_ERR_SHAPE, "expects a tensor with <= 2 dimensions, but self is %dD",
-                          t->lay.ndim);
-    if (t->lay.ndim == 2) dync__infer_swap(&out->lay, 0, 1);
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_expand(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    return dync__layout_expand(&t->lay, call->args[1].n, call->args[1].as.dims, &out->lay);
-}
-
-DYNC__FN dync_status dync__i_expand_as(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t, *other;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    DYNC__TRY(dync__infer_tensor(call, 1, &other));
-    return dync__layout_expand(&t->lay, other->lay.ndim, other->lay.shape, &out->lay);
-}
-
-static void dync__infer_drop_dim(dync__layout *l, int dim)
-{
-    l->ndim--;
-    for (int i = dim; i < l->ndim; i++) {
-        l->shape[i] = l->shape[i + 1];
-        l->stride[i] = l->stride[i + 1];
-    }
-}
-
-DYNC__FN dync_status dync__i_squeeze(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    int dim;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &dim));
-    if (t->lay.ndim && t->lay.shape[dim] == 1) dync__infer_drop_dim(&out->lay, dim);
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_squeeze_all(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    for (int i = t->lay.ndim - 1; i >= 0; i--)
-        if (out->lay.shape[i] == 1) dync__infer_drop_dim(&out->lay, i);
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_unsqueeze(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    int dim;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim + 1, &dim));
-    if (t->lay.ndim == DYNC_MAX_DIMS)
-        return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dims", DYNC_MAX_DIMS - 1);
-    for (int i = out->lay.ndim++; i > dim; i--) {
-        out->lay.shape[i] = out->lay.shape[i - 1];
-        out->lay.stride[i] = out->lay.stride[i - 1];
-    }
-    out->lay.stride[dim] = dim < t->lay.ndim ? dync__sz_mul(t->lay.shape[dim], t->lay.stride[dim])
-                                             : 1;
-    out->lay.shape[dim] = 1;
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__view_select(const dync__layout *in, int64_t dim_arg, int64_t index,
-                                       dync__layout *out)
-{
-    dync__arg d = dync__arg_i(dim_arg);
-    int dim;
-    if (in->ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
-    DYNC__TRY(dync__infer_dim(&d, in->ndim, &dim));
-    int64_t size = in->shape[dim];
-    if (dync__sz_lt(index, 0) ? dync__sz_lt(dync__sz_add(index, size), 0)
-                              : !dync__sz_lt(index, size))
-        return dync__fail(DYNC_ERR_INDEX, "index %lld out of range for dim %d with size %lld",
-                          (long long)index, dim, (long long)dync__sz_hint(size));
-    *out = *in;
-    if (index < 0) index = dync__sz_add(index, size);
-    out->offset = dync__sz_add(out->offset, dync__sz_mul(index, in->stride[dim]));
-    dync__infer_drop_dim(out, dim);
-    return DYNC_OK;
-}
-
-static int64_t dync__slice_edge(int64_t edge, int64_t size)
-{
-    if (edge == INT64_MAX) return size;
-    if (edge >= 0) return dync__sz_lt(size, edge) ? size : edge;
-    edge = dync__sz_add(edge, size);
-    return dync__sz_lt(edge, 0) ? 0 : edge;
-}
-
-/* Negative ends count from the end, ends past it are clipped, as in Python. */
-DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, int64_t start,
-                                      int64_t end, int64_t step, dync__layout *out)
-{
-    dync__arg d = dync__arg_i(dim_arg);
-    int dim;
-    if (in->ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
-    DYNC__TRY(dync__infer_dim(&d, in->ndim, &dim));
-    if (step <= 0)
-        return dync__fail(DYNC_ERR_VALUE, "slice step must be positive, got %lld", (long long)step);
-    int64_t size = in->shape[dim];
-    start = dync__slice_edge(start, size);
-    end = dync__slice_edge(end, size);
-    *out = *in;
-    out->shape[dim] = !dync__sz_lt(start, end) ? 0
-                      : step == 1
-                          ? dync__sz_size(dync__sz_sub(end, start))
-                          : dync__sz_size(dync__sz_add(
-                                dync__sz_div(dync__sz_sub(dync__sz_sub(end, start), 1), step), 1));
-    out->offset = dync__sz_add(out->offset, dync__sz_mul(start, in->stride[dim]));
-    if (out->shape[dim] > 1 || !dync__sz_lt(size, step))
-        out->stride[dim] =
-            dync__sz_mul(in->stride[dim], step == 1 ? 1 : dync__sz_min(step, DYNC__MAX(size, 1)));
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__view_diagonal(const dync__layout *in, int64_t offset, int64_t dim1_arg,
-                                         int64_t dim2_arg, dync__layout *out)
-{
-    dync__arg d1 = dync__arg_i(dim1_arg), d2 = dync__arg_i(dim2_arg);
-    int a, b;
-    if (in->ndim < 2)
-        return dync__fail(DYNC_ERR_SHAPE, "expected at least 2 dims, got %d", in->ndim);
-    DYNC__TRY(dync__infer_dim(&d1, in->ndim, &a));
-    DYNC__TRY(dync__infer_dim(&d2, in->ndim, &b));
-    if (a == b)
-        return dync__fail(DYNC_ERR_VALUE, "diagonal dimensions cannot be identical %d, %d", a, b);
-    int64_t rows = in->shape[a], cols = in->shape[b],
-            skip = offset >= 0 ? dync__sz_min(offset, cols)
-                               : dync__sz_min(offset == INT64_MIN ? rows : -offset, rows);
-    int64_t n = offset >= 0 ? dync__sz_min(rows, dync__sz_sub(cols, skip))
-                            : dync__sz_min(dync__sz_sub(rows, skip), cols),
-            stride = dync__sz_add(in->stride[a], in->stride[b]);
-    *out = *in;
-    n = dync__sz_size(n);
-    if (n > 0)
-        out->offset =
-            dync__sz_add(out->offset, dync__sz_mul(skip, in->stride[offset >= 0 ? b : a]));
-    dync__infer_drop_dim(out, DYNC__MAX(a, b));
-    dync__infer_drop_dim(out, DYNC__MIN(a, b));
-    out->shape[out->ndim] = DYNC__MAX(n, 0);
-    out->stride[out->ndim++] = stride;
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_select(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    return dync__view_select(&t->lay, call->args[1].as.i, call->args[2].as.i, &out->lay);
-}
-
-DYNC__FN dync_status dync__i_slice(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    return dync__view_slice(&t->lay, call->args[1].as.i, call->args[2].as.i, call->args[3].as.i,
-                            call->args[4].as.i, &out->lay);
-}
-
-DYNC__FN dync_status dync__i_narrow(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    int dim;
-    int64_t start = call->args[2].as.i, length = call->args[3].as.i;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
-    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &dim));
-    int64_t size = t->lay.shape[dim];
-    if (start < 0 && !dync__sz_lt(dync__sz_add(size, start), 0)) start = dync__sz_add(start, size);
-    if (length < 0)
-        return dync__fail(DYNC_ERR_VALUE, "length must be non-negative, got %lld",
-                          (long long)length);
-    if (start < 0 || dync__sz_lt(size, start) || dync__sz_lt(dync__sz_sub(size, start), length))
-        return dync__fail(DYNC_ERR_INDEX,
-                          "start (%lld) + length (%lld) exceeds dimension size "
-                          "(%lld)",
-                          (long long)dync__sz_hint(call->args[2].as.i),
-                          (long long)dync__sz_hint(length), (long long)dync__sz_hint(size));
-    return dync__view_slice(&t->lay, dim, start, dync__sz_add(start, length), 1, &out->lay);
-}
-
-DYNC__FN dync_status dync__i_diagonal(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    return dync__view_diagonal(&t->lay, call->args[1].as.i, call->args[2].as.i, call->args[3].as.i,
-                               &out->lay);
-}
-
-DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg *stride,
-                                         int64_t offset, int64_t items, dync__layout *out)
-{
-    int64_t numel, last = dync__sz_hint(offset);
-    if (size->n != stride->n)
-        return dync__fail(DYNC_ERR_SHAPE, "mismatch in length of strides (%d) and shape (%d)",
-                          stride->n, size->n);
-    DYNC__TRY(dync__layout_contiguous(out, size->n, size->as.dims));
-    DYNC__TRY(dync__numel(size->n, size->as.dims, &numel));
-    if (offset < 0)
-        return dync__fail(DYNC_ERR_VALUE, "storage_offset must be non-negative, got %lld",
-                          (long long)offset);
-    out->offset = offset;
-    for (int i = 0; i < size->n; i++) {
-        int64_t step = stride->as.dims[i], reach;
-        if (step < 0)
-            return dync__fail(DYNC_ERR_VALUE, "negative strides are not supported, got %lld",
-                              (long long)step);
-        out->stride[i] = step;
-        if (numel &&
-            (!dync__mul_ok(dync__sz_hint(step), dync__sz_hint(size->as.dims[i]) - 1, &reach) ||
-             !dync__add_ok(last, reach, &last)))
-            last = INT64_MAX;
-    }
-    if (numel && last >= items)
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "setStorage: the sizes, strides and offset reach element %lld, the "
-                          "storage has %lld",
-                          (long long)last, (long long)items);
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_as_strided(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    int64_t items = (int64_t)(t->storage->size_bytes / dync__dtype_info(t->dtype)->bytes);
-    return dync__infer_strided(&call->args[1], &call->args[2], call->args[3].as.i, items,
-                               &out->lay);
-}
-
-/* The same from self's first element on. A fake base may stand for more memory than it says. */
-DYNC__FN dync_status dync__i_strided_view(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    const dync__arg *size = &call->args[1], *stride = &call->args[2];
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    bool fake = (t->flags & DYNC__T_FAKE) != 0;
-    int64_t items = fake ? INT64_MAX
-                         : (int64_t)(t->storage->size_bytes / dync__dtype_info(t->dtype)->bytes) -
-                               t->lay.offset;
-    DYNC__TRY(dync__infer_strided(size, stride, call->args[3].as.i, items, &out->lay));
-    out->lay.offset = dync__sz_add(t->lay.offset, call->args[3].as.i);
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_contiguous(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_view(call, &t, out));
-    out->view = false;
-    if (call->op == DYNC__OP_contiguous && dync__layout_is_contiguous(&t->lay)) return DYNC_OK;
-    return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
-}
-
-DYNC__FN dync_status dync__i_set_(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *self, *source;
-    DYNC__TRY(dync__infer_view(call, &self, out));
-    DYNC__TRY(dync__infer_tensor(call, 1, &source));
-    if (self->dtype != source->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "Could not set tensor of type %s to a tensor of type %s",
-                          dync__dtype_info(source->dtype)->name,
-                          dync__dtype_info(self->dtype)->name);
-    out->device = source->device;
-    out->lay = source->lay;
-    out->alias = 1;
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_effect(const dync__opcall *call, dync__info *out)
-{
-    (void)call;
-    (void)out;
-    return DYNC_OK;
-}
-
-/* ---- for all rows ---------------------------------------------------------------------------- */
-
-DYNC__FN dync_status dync__op_infer(const dync__opcall *call, dync__info *out)
-{
-    int device;
-    if (call->row->infer) {
-        uint64_t errors = dync__error_count();
-        DYNC__TRY(call->row->infer(call, out));
-        /* a size that is none */
-        if (DYNC__UNLIKELY(dync__error_count() != errors))
-            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-        bool mixes = call->nargs < 2 || call->op == DYNC__OP_copy || call->op == DYNC__OP_copy_ ||
-                     call->op == DYNC__OP_set_ || call->row->cls == DYNC__EFFECT;
-        return mixes ? DYNC_OK : dync__infer_device(call, &device);
-    }
-    return dync__fail(DYNC_ERR_UNSUPPORTED, "dynamic shape operator: aten.%s.default",
-                      call->row->name);
-}
-
-DYNC__FN dync_status dync__op_fake(dync__opcall *call)
-{
-    dync__info info[DYNC__MAX_OUT];
-    dync__tensor *arg[DYNC__MAX_ARGS];
-    for (int i = 0; i < call->row->nout; i++) info[i].view = false;
-    DYNC__TRY(dync__op_infer(call, info));
-    int n = dync__opcall_tensors(call, arg, DYNC__MAX_ARGS);
-    call->nout = call->row->nout;
-    for (int i = 0; i < call->nout; i++) {
-        dync__tensor *base = info[i].alias >= 0 && info[i].alias < n ? arg[info[i].alias] : NULL;
-        bool same = base && (call->row->cls == DYNC__INPLACE ||
-                             (call->row->cls == DYNC__COMPOSITE && !info[i].view &&
-                              dync__layout_equal(&base->lay, &info[i].lay)));
-        if (same && call->op != DYNC__OP_set_) {
-            dync__ref(base);
-            call->out[i] = base;
-            if (call->row->cls == DYNC__INPLACE) base->storage->version++;
-        } else if (base && call->op == DYNC__OP_set_) {
-            DYNC__TRY(call->row->decompose(call));
-        } else {
-            call->out[i] = base ? dync__tensor_alias(base, info[i].dtype, &info[i].lay)
-                                : dync__tensor_fake(info[i].dtype, info[i].device, &info[i].lay);
-        }
-        if (call->out[i]) continue;
-        while (i > 0) {
-            dync__unref(call->out[--i]);
-            call->out[i] = NULL;
-        }
-        return DYNC_ERR_MEMORY;
-    }
-    return DYNC_OK;
-}
-
-/* ==== op/infer_nn.c ================================================================================ */
-/* op/infer_nn.c: shapes, dtypes and argument errors of reductions, products, layers, losses and
- * movers. After infer.c.
- *
- * What is not said otherwise gives fresh row-major outputs, as PyTorch does for these. */
-
-static dync_status dync__infer_axis(const dync__opcall *call, int i, const dync__tensor *t,
-                                    int *dim)
-{
-    return dync__dim_wrap(dync__infer_int_dim(&call->args[i]), t->lay.ndim, dim);
-}
-
-static bool dync__infer_same_shape(const dync__layout *a, const dync__layout *b)
-{
-    return a->ndim == b->ndim && dync__sz_same(a->ndim, a->shape, b->shape);
-}
-
-/* "a[2, 3] and b[4]: text" */
-static dync_status dync__infer_pair_error(const char *text, const dync__layout *a,
-                                          const dync__layout *b)
-{
-    dync__str s = {0};
-    dync__shape_text(&s, a->ndim, a->shape);
-    dync__str_add(&s, " and ");
-    dync__shape_text(&s, b->ndim, b->shape);
-    dync__fail(DYNC_ERR_SHAPE, "%s, got %s", text, dync__str_get(&s));
-    dync__str_free(&s);
-    return DYNC_ERR_SHAPE;
-}
-
-static dync_status dync__infer_rank(const dync__tensor *t, int rank, const char *what)
-{
-    if (t->lay.ndim == rank) return DYNC_OK;
-    return dync__fail(DYNC_ERR_SHAPE, "%s must be a %dD tensor, but got %dD", what, rank,
-                      t->lay.ndim);
-}
-
-/* Tensor i of a gradient is what the forward call gave, or the gradient of that: of the dtype and
- * the sizes of `like`. */
-static dync_status dync__infer_as_given(const dync__opcall *call, int i, const dync__info *like)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_tensor(call, i, &t));
-    if (t->dtype != like->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "argument %d: expected dtype %s, got %s", i + 1,
-                          dync__dtype_info(like->dtype)->name, dync__dtype_info(t->dtype)->name);
-    if (dync__infer_same_shape(&t->lay, &like->lay)) return DYNC_OK;
-    return dync__infer_pair_error("a gradient takes what the forward call gave", &t->lay,
-                                  &like->lay);
-}
-
-/* ---- reductions ------------------------------------------------------------------------------ */
-
-DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *reduced)
-{
-    int64_t one = dims->kind == DYNC__A_INT ? dims->as.i : 0;
-    int n = dims->kind == DYNC__A_INT ? 1 : dims->n;
-    const int64_t *d = dims->kind == DYNC__A_INT ? &one : dims->as.dims;
-    if (n < 0 || n > DYNC_MAX_DIMS)
-        return dync__fail(DYNC_ERR_VALUE, "expected at most %d dims, got %d", DYNC_MAX_DIMS, n);
-    for (int i = 0; i < DYNC_MAX_DIMS; i++) reduced[i] = n == 0 && i < ndim;
-    for (int i = 0; i < n; i++) {
-        dync__arg a = dync__arg_i(d[i]);
-        int dim;
-        DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&a), ndim, &dim));
-        if (reduced[dim])
-            return dync__fail(DYNC_ERR_VALUE, "dim %d appears multiple times in the list of dims",
-                              dim);
-        reduced[dim] = true;
-    }
-    return DYNC_OK;
-}
-
-static dync_status dync__infer_reduced(const dync__tensor *t, const bool *reduced, bool keepdim,
-                                       int dtype, dync__info *out)
-{
-    int64_t shape[DYNC_MAX_DIMS];
-    int n = 0;
-    for (int i = 0; i < t->lay.ndim; i++) {
-        if (!reduced[i])
-            shape[n++] = t->lay.shape[i];
-        else if (keepdim)
-            shape[n++] = 1;
-    }
-    return dync__infer_fresh(out, dtype, t->device, n, shape);
-}
-
-/* Extremes of nothing do not exist. */
-static dync_status dync__infer_not_empty(const dync__tensor *t, const bool *reduced)
-{
-    for (int i = 0; i < t->lay.ndim; i++)
-        if (reduced[i] && t->lay.shape[i] == 0)
-            return dync__fail(DYNC_ERR_INDEX, "Expected reduction dim %d to have non-zero size.",
-                              i);
-    return DYNC_OK;
-}
-
-static int dync__infer_reduce_dtype(const dync__opcall *call, const dync__tensor *t)
-{
-    bool floating = dync__dtype_info(t->dtype)->kind == 'f';
-    if (call->row->flags & DYNC__OP_BOOL_OUT) return t->dtype == DYNC_U8 ? DYNC_U8 : DYNC_BOOL;
-    if ((call->row->flags & DYNC__OP_KEEP_INT) && !floating) return DYNC_I64;
-    if ((call->row->flags & DYNC__OP_FLOAT) && !floating) return dync__tls.default_dtype;
-    return t->dtype;
-}
-
-DYNC__FN dync_status dync__i_reduce(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    bool reduced[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, reduced));
-    if (call->op == DYNC__OP_mean && dync__dtype_info(t->dtype)->kind != 'f')
-        return dync__fail(
-            DYNC_ERR_DTYPE,
-            "could not infer output dtype. Input dtype must be either a floating point or "
-            "complex dtype. "
-            "Got: %s",
-            dync__dtype_info(t->dtype)->guard);
-    if (call->op == DYNC__OP_amax || call->op == DYNC__OP_amin)
-        DYNC__TRY(dync__infer_not_empty(t, reduced));
-    return dync__infer_reduced(t, reduced, call->args[2].as.i != 0,
-                               dync__infer_reduce_dtype(call, t), out);
-}
-
-DYNC__FN dync_status dync__i_var(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    bool reduced[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    if (dync__dtype_info(t->dtype)->kind != 'f')
-        return dync__fail(DYNC_ERR_DTYPE, "std and var only support floating point and complex "
-                                          "dtypes");
-    DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, reduced));
-    return dync__infer_reduced(t, reduced, call->args[3].as.i != 0, t->dtype, out);
-}
-
-DYNC__FN dync_status dync__i_norm(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    bool reduced[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    if (dync__dtype_info(t->dtype)->kind != 'f')
-        return dync__fail(DYNC_ERR_DTYPE,
-                          "Expected a floating point or complex tensor as input. "
-                          "Got %s",
-                          dync__dtype_info(t->dtype)->guard);
-    if (!dync__arg_is_number(&call->args[1]))
-        return dync__fail(DYNC_ERR_VALUE, "expected p to "
-                                          "be a number");
-    DYNC__TRY(dync__infer_dims(&call->args[2], t->lay.ndim, reduced));
-    return dync__infer_reduced(t, reduced, call->args[3].as.i != 0, t->dtype, out);
-}
-
-DYNC__FN dync_status dync__i_arg_reduce(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    bool reduced[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    if (t->dtype == DYNC_BOOL) return dync__fail(DYNC_ERR_DTYPE, "does not support bool input");
-    DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, reduced));
-    DYNC__TRY(dync__infer_not_empty(t, reduced));
-    return dync__infer_reduced(t, reduced, call->args[2].as.i != 0, DYNC_I64, out);
-}
-
-DYNC__FN dync_status dync__i_max_dim(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    bool reduced[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, reduced));
-    DYNC__TRY(dync__infer_not_empty(t, reduced));
-    DYNC__TRY(dync__infer_reduced(t, reduced, call->args[2].as.i != 0, t->dtype, &out[0]));
-    return dync__infer_reduced(t, reduced, call->args[2].as.i != 0, DYNC_I64, &out[1]);
-}
-
-DYNC__FN dync_status dync__i_cumsum(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    int dim;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
-    return dync__infer_fresh(out, dync__infer_reduce_dtype(call, t), t->device, t->lay.ndim,
-                             t->lay.shape);
-}
-
-DYNC__FN dync_status dync__i_softmax(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    int dim;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
-    DYNC__TRY(dync__infer_floating(t));
-    return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
-}
-
-/* ---- products -------------------------------------------------------------------------------- */
-
-static dync_status dync__infer_two(const dync__opcall *call, dync__tensor **a, dync__tensor **b,
-                                   int *device)
-{
-    DYNC__TRY(dync__infer_tensor(call, 0, a));
-    DYNC__TRY(dync__infer_tensor(call, 1, b));
-    DYNC__TRY(dync__infer_device(call, device));
-    if ((*a)->dtype != (*b)->dtype)
-        return dync__fail(DYNC_ERR_DTYPE,
-                          "expected m1 and m2 to have the same dtype, but got: "
-                          "%s != %s",
-                          dync__dtype_info((*a)->dtype)->name, dync__dtype_info((*b)->dtype)->name);
-    if ((*a)->dtype == DYNC_BOOL) return dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'");
-    return DYNC_OK;
-}
-
-static dync_status dync__infer_inner(const dync__tensor *a, int64_t inner_a, const dync__tensor *b,
-                                     int64_t inner_b)
-{
-    if (dync__sz_eq(inner_a, inner_b)) return DYNC_OK;
-    dync__str s = {0};
-    dync__tensor_brief(&s, a);
-    dync__str_add(&s, " x ");
-    dync__tensor_brief(&s, b);
-    dync__fail(DYNC_ERR_SHAPE, "%s: inner sizes %lld and %lld differ", dync__str_get(&s),
-               (long long)dync__sz_hint(inner_a), (long long)dync__sz_hint(inner_b));
-    dync__str_free(&s);
-    return DYNC_ERR_SHAPE;
-}
-
-DYNC__FN dync_status dync__i_mm(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *a, *b;
-    int device;
-    DYNC__TRY(dync__infer_two(call, &a, &b, &device));
-    DYNC__TRY(dync__infer_rank(a, 2, "self"));
-    DYNC__TRY(dync__infer_rank(b, 2, "mat2"));
-    DYNC__TRY(dync__infer_inner(a, a->lay.shape[1], b, b->lay.shape[0]));
-    int64_t shape[2] = {a->lay.shape[0], b->lay.shape[1]};
-    return dync__infer_fresh(out, a->dtype, device, 2, shape);
-}
-
-DYNC__FN dync_status dync__i_int_mm(const dync__opcall *call, dync__info *out)
-{
-    DYNC__TRY(dync__i_mm(call, out));
-    if (out->dtype != DYNC_I8)
-        return dync__fail(DYNC_ERR_DTYPE, "expected self and mat2 of int8, got %s",
-                          dync__dtype_info(out->dtype)->name);
-    out->dtype = DYNC_I32;
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_bmm(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *a, *b;
-    int device;
-    DYNC__TRY(dync__infer_two(call, &a, &b, &device));
-    DYNC__TRY(dync__infer_rank(a, 3, "batch1"));
-    DYNC__TRY(dync__infer_rank(b, 3, "batch2"));
-    if (!dync__sz_eq(a->lay.shape[0], b->lay.shape[0]))
-        return dync__infer_pair_error("expected equal batch sizes", &a->lay, &b->lay);
-    DYNC__TRY(dync__infer_inner(a, a->lay.shape[2], b, b->lay.shape[1]));
-    int64_t shape[3] = {a->lay.shape[0], a->lay.shape[1], b->lay.shape[2]};
-    return dync__infer_fresh(out, a->dtype, device, 3, shape);
-}
-
-DYNC__FN dync_status dync__i_mv(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *a, *b;
-    int device;
-    DYNC__TRY(dync__infer_two(call, &a, &b, &device));
-    DYNC__TRY(dync__infer_rank(a, 2, "self"));
-    DYNC__TRY(dync__infer_rank(b, 1, "vec"));
-    DYNC__TRY(dync__infer_inner(a, a->lay.shape[1], b, b->lay.shape[0]));
-    return dync__infer_fresh(out, a->dtype, device, 1, a->lay.shape);
-}
-
-DYNC__FN dync_status dync__i_dot(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *a, *b;
-    int device;
-    DYNC__TRY(dync__infer_two(call, &a, &b, &device));
-    DYNC__TRY(dync__infer_rank(a, 1, "self"));
-    DYNC__TRY(dync__infer_rank(b, 1, "tensor"));
-    DYNC__TRY(dync__infer_inner(a, a->lay.shape[0], b, b->lay.shape[0]));
-    return dync__infer_fresh(out, a->dtype, device, 0, NULL);
-}
-
-DYNC__FN dync_status dync__i_outer(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *a, *b;
-    int device;
-    DYNC__TRY(dync__infer_tensor(call, 0, &a));
-    DYNC__TRY(dync__infer_tensor(call, 1, &b));
-    DYNC__TRY(dync__infer_device(call, &device));
-    DYNC__TRY(dync__infer_rank(a, 1, "self"));
-    DYNC__TRY(dync__infer_rank(b, 1, "vec2"));
-    int64_t shape[2] = {a->lay.shape[0], b->lay.shape[0]};
-    return dync__infer_fresh(out, dync__promote(a->dtype, b->dtype), device, 2, shape);
-}
-
-DYNC__FN dync_status dync__i_addmm(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *self, *a, *b;
-    dync__layout expanded;
-    DYNC__TRY(dync__infer_tensor(call, 0, &self));
-    dync__arg pair[2] = {call->args[1], call->args[2]};
-    dync__opcall mm = {.row = call->row, .op = call->op, .nargs = 2, .args = pair};
-    DYNC__TRY(dync__i_mm(&mm, out));
-    DYNC__TRY(dync__infer_two(&mm, &a, &b, &out->device));
-    if (self->dtype != a->dtype)
-        return dync__fail(DYNC_ERR_DTYPE,
-                          "self and mat2 must have the same dtype, but got %s "
-                          "and %s",
-                          dync__dtype_info(self->dtype)->name, dync__dtype_info(a->dtype)->name);
-    return dync__layout_expand(&self->lay, 2, out->lay.shape, &expanded);
-}
-
-DYNC__FN dync_status dync__i_matmul(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *a, *b;
-    int device, n;
-    int64_t shape[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__infer_two(call, &a, &b, &device));
-    int na = a->lay.ndim, nb = b->lay.ndim;
-    if (na == 0 || nb == 0)
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "both arguments need to be at least 1D, but they are %dD and %dD", na,
-                          nb);
-    DYNC__TRY(dync__infer_inner(a, a->lay.shape[na - 1], b, b->lay.shape[nb == 1 ? 0 : nb - 2]));
-    DYNC__TRY(dync__broadcast(DYNC__MAX(na - 2, 0), a->lay.shape, DYNC__MAX(nb - 2, 0),
-                              b->lay.shape, &n, shape));
-    if (na > 1) shape[n++] = a->lay.shape[na - 2];
-    if (nb > 1) shape[n++] = b->lay.shape[nb - 1];
-    return dync__infer_fresh(out, a->dtype, device, n, shape);
-}
-
-DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *x, *w, *bias;
-    int device;
-    int64_t shape[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__infer_two(call, &x, &w, &device));
-    if (w->lay.ndim != 1) DYNC__TRY(dync__infer_rank(w, 2, "weight"));
-    if (x->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "input must have at least one dim");
-    DYNC__TRY(
-        dync__infer_inner(x, x->lay.shape[x->lay.ndim - 1], w, w->lay.shape[w->lay.ndim - 1]));
-    int n = x->lay.ndim - (w->lay.ndim == 1);
-    memcpy(shape, x->lay.shape, sizeof shape);
-    if (w->lay.ndim == 2) shape[n - 1] = w->lay.shape[0];
-    if (call->args[2].kind != DYNC__A_NONE) {
-        DYNC__TRY(dync__infer_tensor(call, 2, &bias));
-        if (bias->dtype != x->dtype)
-            return dync__fail(DYNC_ERR_DTYPE, "expected bias of dtype %s, got %s",
-                              dync__dtype_info(x->dtype)->name,
-                              dync__dtype_info(bias->dtype)->name);
-        bool fits = bias->lay.ndim <= (w->lay.ndim == 1 ? 0 : n);
-        for (int d = 1; fits && d <= bias->lay.ndim; d++)
-            fits = bias->lay.shape[bias->lay.ndim - d] == 1 ||
-                   dync__sz_eq(bias->lay.shape[bias->lay.ndim - d], shape[n - d]);
-        if (!fits)
-            return dync__infer_pair_error(
-                w->lay.ndim == 1 ? "expected a 0-dim bias for a weight of one dim"
-                                 : "expected a bias with one element per row of weight",
-                &bias->lay, &w->lay);
-    }
-    return dync__infer_fresh(out, x->dtype, device, n, shape);
-}
-
-/* ---- windows: convolution and pooling -------------------------------------------------------- */
-
-/* Two numbers, one number twice, or `otherwise` where none is given. */
-static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const int64_t *otherwise,
-                                     int64_t low, int64_t out[2])
-{
-    if (a->n == 0 && otherwise) {
-        out[0] = otherwise[0];
-        out[1] = otherwise[1];
-        return DYNC_OK;
-    }
-    if (a->n != 1 && a->n != 2)
-        return dync__fail(DYNC_ERR_VALUE, "expected one or two numbers for %s, got %d", what, a->n);
-    out[0] = a->as.dims[0];
-    out[1] = a->as.dims[a->n - 1];
-    for (int i = 0; i < 2; i++)
-        if (out[i] < low || out[i] > INT_MAX)
-            return dync__fail(DYNC_ERR_VALUE, "%s must be at least %lld, got %lld", what,
-                              (long long)low, (long long)out[i]);
-    return DYNC_OK;
-}
-
-/* Places of a window along one dim; sizes are below 2^31 but for `size`, which is an allocated
- * one. */
-static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t stride,
-                                        int64_t padding, int64_t dilation, bool ceil_mode)
-{
-    if (dync__any_token(size, kernel)) {
-        int64_t left = dync__sz_sub(dync__sz_add(size, 2 * padding - 1),
-                                    dync__sz_mul(dilation, dync__sz_sub(kernel, 1)));
-        /* rounding up looks at the last window: decided for this size alone */
-        if (ceil_mode || dync__sz_lt(left, 0))
-            return dync__infer_window_count(dync__sz_number(size), dync__sz_number(kernel), stride,
-                                            padding, dilation, ceil_mode);
-        return dync__sz_size(dync__sz_add(dync__sz_div(left, stride), 1));
-    }
-    int64_t reach;
-    if (!dync__mul_ok(dilation, kernel - 1, &reach)) return 0;
-    int64_t room = size + 2 * padding - reach - 1;
-    if (room < 0) return ceil_mode && room > -stride ? 1 : 0;
-    int64_t n = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
-    /* the last window must start inside */
-    if (ceil_mode && (n - 1) * stride >= size + padding) n--;
-    return n;
-}
-
-DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *x, *w, *bias;
-    int device;
-    int64_t channels;
-    int64_t stride[2], padding[2], dilation[2], groups = call->args[6].as.i, one[2] = {1, 1},
-                                                zero[2] = {0, 0}, shape[4];
-    DYNC__TRY(dync__infer_two(call, &x, &w, &device));
-    DYNC__TRY(dync__infer_floating(x));
-    DYNC__TRY(dync__infer_rank(w, 4, "weight"));
-    DYNC__TRY(dync__infer_rank(x, 4, "input"));
-    DYNC__TRY(dync__infer_dims2(&call->args[3], "stride", one, 1, stride));
-    DYNC__TRY(dync__infer_dims2(&call->args[4], "padding", zero, 0, padding));
-    DYNC__TRY(dync__infer_dims2(&call->args[5], "dilation", one, 1, dilation));
-    if (groups >= 1 && w->lay.shape[0] == 0)
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "Given groups=%lld, expected weight to be at least %lld at dimension 0, "
-                          "but it has no output channels",
-                          (long long)groups, (long long)groups);
-    if (groups < 1 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0) ||
-        !dync__sz_eq(dync__sz_mod(w->lay.shape[0], groups), 0) ||
-        !dync__sz_mul_ok(w->lay.shape[1], groups, &channels) ||
-        !dync__sz_eq(channels, x->lay.shape[1]))
-        return dync__infer_pair_error(
-            "expected input [N, C, H, W] and weight [O, C/groups, KH, KW], groups dividing C and O",
-            &x->lay, &w->lay);
-    if (call->args[2].kind != DYNC__A_NONE) {
-        DYNC__TRY(dync__infer_tensor(call, 2, &bias));
-        if (bias->dtype != x->dtype)
-            return dync__fail(DYNC_ERR_DTYPE, "expected bias of the "
-                                              "dtype of input");
-        if (bias->lay.ndim != 1 || !dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]))
-            return dync__infer_pair_error("expected a bias with one element per output channel",
-                                          &bias->lay, &w->lay);
-    }
-    shape[0] = x->lay.shape[0];
-    shape[1] = w->lay.shape[0];
-    for (int i = 0; i < 2; i++) {
-        if (w->lay.shape[2 + i] < 1)
-            return dync__infer_pair_error("expected a kernel that is not empty", &x->lay, &w->lay);
-        shape[2 + i] = dync__infer_window_count(x->lay.shape[2 + i], w->lay.shape[2 + i], stride[i],
-                                                padding[i], dilation[i], false);
-        if (shape[2 + i] < 1)
-            return dync__infer_pair_error("Kernel size can't be greater than actual input size",
-                                          &w->lay, &x->lay);
-    }
-    return dync__infer_fresh(out, x->dtype, device, 4, shape);
-}
-
-/* conv2d takes [C, H, W] as well. */
-DYNC__FN dync_status dync__i_conv2d(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *x, lifted;
-    dync__arg args[7];
-    DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    if (x->lay.ndim != 3) return dync__i_convolution(call, out);
-    lifted = *x;
-    for (int i = 3; i > 0; i--) {
-        lifted.lay.shape[i] = x->lay.shape[i - 1];
-        lifted.lay.stride[i] = x->lay.stride[i - 1];
-    }
-    lifted.lay.shape[0] = 1;
-    lifted.lay.ndim = 4;
-    memcpy(args, call->args, sizeof args);
-    args[0] = dync__arg_t(&lifted);
-    dync__opcall c = *call;
-    c.args = args;
-    DYNC__TRY(dync__i_convolution(&c, out));
-    return dync__infer_fresh(out, out->dtype, out->device, 3, out->lay.shape + 1);
-}
-
-DYNC__FN dync_status dync__i_convolution_backward(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *gy, *x, *w;
-    int64_t none = 0;
-    DYNC__TRY(dync__infer_tensor(call, 0, &gy));
-    DYNC__TRY(dync__infer_tensor(call, 1, &x));
-    DYNC__TRY(dync__infer_tensor(call, 2, &w));
-    dync__info y;
-    dync__arg args[7] = {call->args[1], call->args[2], dync__arg_none(), call->args[3],
-                         call->args[4], call->args[5], call->args[6]};
-    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 7, .args = args};
-    DYNC__TRY(dync__i_convolution(&forward, &y));
-    DYNC__TRY(dync__infer_as_given(call, 0, &y));
-    bool mask[3] = {call->args[7].as.i != 0, call->args[8].as.i != 0, call->args[9].as.i != 0};
-    DYNC__TRY(dync__infer_fresh(&out[0], gy->dtype, gy->device, mask[0] ? 4 : 1,
-                                mask[0] ? x->lay.shape : &none));
-    DYNC__TRY(dync__infer_fresh(&out[1], gy->dtype, gy->device, mask[1] ? 4 : 1,
-                                mask[1] ? w->lay.shape : &none));
-    return dync__infer_fresh(&out[2], gy->dtype, gy->device, 1, mask[2] ? &w->lay.shape[0] : &none);
-}
-
-/* The last two dims of x through the windows. */
-static dync_status dync__infer_pooled(const dync__tensor *x, const int64_t *kernel,
-                                      const int64_t *stride, const int64_t *padding,
-                                      const int64_t *dilation, bool ceil_mode, dync__info *out)
-{
-    int64_t shape[4];
-    int n = x->lay.ndim;
-    if (n != 3 && n != 4) return dync__fail(DYNC_ERR_SHAPE, "expected 3D or 4D input, got %dD", n);
-    memcpy(shape, x->lay.shape, (size_t)n * sizeof shape[0]);
-    if (x->lay.shape[n - 3] == 0)
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "expected 3D or 4D input whose batch alone may be empty, got 0 channels");
-    for (int i = 0; i < 2; i++) {
-        int d = n - 2 + i;
-        if (padding[i] * 2 > kernel[i])
-            return dync__fail(DYNC_ERR_VALUE,
-                              "pad should be at most half of effective kernel size, got pad "
-                              "%lld, kernel %lld",
-                              (long long)padding[i], (long long)kernel[i]);
-        shape[d] = dync__infer_window_count(x->lay.shape[d], kernel[i], stride[i], padding[i],
-                                            dilation[i], ceil_mode);
-        if (shape[d] < 1)
-            return dync__fail(DYNC_ERR_SHAPE,
-                              "Output size is too small: input size %lld, kernel "
-                              "%lld",
-                              (long long)x->lay.shape[d], (long long)kernel[i]);
-    }
-    return dync__infer_fresh(out, x->dtype, x->device, n, shape);
-}
-
-DYNC__FN dync_status dync__i_max_pool2d(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *x;
-    int64_t kernel[2], stride[2], padding[2], dilation[2], one[2] = {1, 1}, zero[2] = {0, 0};
-    DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    if (x->dtype == DYNC_BOOL || !dync__device_is(x->device, DYNC__DEV_INTEGERS))
-        DYNC__TRY(dync__infer_floating(x));
-    DYNC__TRY(dync__infer_dims2(&call->args[1], "kernel_size", NULL, 1, kernel));
-    DYNC__TRY(dync__infer_dims2(&call->args[2], "stride", kernel, 1, stride));
-    DYNC__TRY(dync__infer_dims2(&call->args[3], "padding", zero, 0, padding));
-    DYNC__TRY(dync__infer_dims2(&call->args[4], "dilation", one, 1, dilation));
-    DYNC__TRY(
-        dync__infer_pooled(x, kernel, stride, padding, dilation, call->args[5].as.i != 0, out));
-    if (call->row->nout == 2) {
-        out[1] = out[0];
-        out[1].dtype = DYNC_I64;
-    }
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_avg_pool2d(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *x;
-    int64_t kernel[2], stride[2], padding[2], one[2] = {1, 1}, zero[2] = {0, 0};
-    DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    if (x->dtype != DYNC_I64 || !dync__device_is(x->device, DYNC__DEV_INTEGERS))
-        DYNC__TRY(dync__infer_floating(x));
-    DYNC__TRY(dync__infer_dims2(&call->args[1], "kernel_size", NULL, 1, kernel));
-    DYNC__TRY(dync__infer_dims2(&call->args[2], "stride", kernel, 1, stride));
-    DYNC__TRY(dync__infer_dims2(&call->args[3], "padding", zero, 0, padding));
-    return dync__infer_pooled(x, kernel, stride, padding, one, call->args[4].as.i != 0, out);
-}
-
-DYNC__FN dync_status dync__i_avg_pool2d_backward(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *x;
-    dync__info y;
-    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 6, .args = call->args + 1};
-    DYNC__TRY(dync__i_avg_pool2d(&forward, &y));
-    DYNC__TRY(dync__infer_tensor(call, 1, &x));
-    DYNC__TRY(dync__infer_as_given(call, 0, &y));
-    return dync__infer_fresh(out, x->dtype, x->device, x->lay.ndim, x->lay.shape);
-}
-
-/* The windows are not told: only how the planes lie. */
-DYNC__FN dync_status dync__i_max_pool2d_backward(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *gy, *x;
-    DYNC__TRY(dync__infer_tensor(call, 0, &gy));
-    DYNC__TRY(dync__infer_tensor(call, 1, &x));
-    dync__info index = {.dtype = DYNC_I64, .lay = gy->lay};
-    DYNC__TRY(dync__infer_as_given(call, 2, &index));
-    int n = x->lay.ndim;
-    if (gy->dtype != x->dtype || x->dtype == DYNC_BOOL)
-        return dync__fail(DYNC_ERR_DTYPE, "expected grad_output of the dtype of input, %s, got %s",
-                          dync__dtype_info(x->dtype)->name, dync__dtype_info(gy->dtype)->name);
-    if ((n != 3 && n != 4) || gy->lay.ndim != n ||
-        !dync__sz_same(n - 2, gy->lay.shape, x->lay.shape))
-        return dync__infer_pair_error("expected grad_output and input of as many planes", &gy->lay,
-                                      &x->lay);
-    return dync__infer_fresh(out, x->dtype, x->device, n, x->lay.shape);
-}
-
-DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *x;
-    int64_t size[2], shape[4];
-    DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    DYNC__TRY(dync__infer_floating(x));
-    int n = x->lay.ndim;
-    if (n != 3 && n != 4) return dync__fail(DYNC_ERR_SHAPE, "expected 3D or 4D input, got %dD", n);
-    DYNC__TRY(dync__infer_dims2(&call->args[1], "output_size", NULL, 0, size));
-    memcpy(shape, x->lay.shape, (size_t)n * sizeof shape[0]);
-    for (int i = 0; i < 2; i++) {
-        if (shape[n - 2 + i] == 0 || size[i] > INT16_MAX)
-            return dync__fail(DYNC_ERR_SHAPE,
-                              "expected input of non-zero size and an output "
-                              "size of at most 32767, got %lld and %lld",
-                              (long long)dync__sz_hint(shape[n - 2 + i]), (long long)size[i]);
-        shape[n - 2 + i] = size[i];
-    }
-    return dync__infer_fresh(out, x->dtype, x->device, n, shape);
-}
-
-/* ---- normalisation and other layers ---------------------------------------------------------- */
-
-static dync_status dync__infer_optional_vector(const dync__opcall *call, int i, const char *what,
-                                               int64_t n)
-{
-    dync__tensor *t;
-    if (call->args[i].kind == DYNC__A_NONE) return DYNC_OK;
-    DYNC__TRY(dync__infer_tensor(call, i, &t));
-    if (t->lay.ndim == 1 && dync__sz_eq(t->lay.shape[0], n)) return DYNC_OK;
-    return dync__fail(DYNC_ERR_SHAPE, "%s should contain %lld elements not %lld", what,
-                      (long long)dync__sz_hint(n), (long long)dync__sz_hint(t->numel));
-}
-
-DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__info *out)
-{
-    static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
-    dync__tensor *x;
-    int device;
-    int64_t channels, none = 0;
-    bool training = call->args[5].as.i != 0;
-    DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    DYNC__TRY(dync__infer_floating(x));
-    DYNC__TRY(dync__infer_device(call, &device));
-    if (x->lay.ndim < 2)
-        return dync__fail(DYNC_ERR_SHAPE, "expected input [N, C, ...], got %dD", x->lay.ndim);
-    channels = x->lay.shape[1];
-    for (int i = 0; i < 4; i++)
-        DYNC__TRY(dync__infer_optional_vector(call, i + 1, names[i], channels));
-    if (!training && (call->args[3].kind == DYNC__A_NONE || call->args[4].kind == DYNC__A_NONE))
-        return dync__fail(DYNC_ERR_VALUE, "running_mean and running_var must be defined in "
-                                          "evaluation mode");
-    if (training && channels && x->numel && dync__sz_lt(x->numel, dync__sz_mul(2, channels)))
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "Expected more than 1 value per channel when training, "
-                          "got %lld",
-                          (long long)(dync__sz_hint(x->numel) / dync__sz_hint(channels)));
-    int stats = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    out[0].dtype = x->dtype, out[0].device = device, out[0].alias = -1;
-    /* as the decomposition makes it */
-    DYNC__TRY(dync__infer_like(&out[0], x->lay.ndim, x->lay.shape, 1, &x));
-    for (int i = 1; i < 3; i++)
-        DYNC__TRY(dync__infer_fresh(&out[i], stats, device, 1, training ? &channels : &none));
-    for (int i = 3; i < 5; i++) {
-        const dync__arg *running = &call->args[i];
-        bool given = running->kind == DYNC__A_TENSOR;
-        DYNC__TRY(dync__infer_fresh(&out[i], given ? running->as.t->dtype : stats, device, 1,
-                                    given ? &channels : &none));
-    }
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_batch_norm(const dync__opcall *call, dync__info *out)
-{
-    dync__info all[5];
-    dync__tensor *x;
-    DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    if (x->lay.ndim == 1 && x->lay.shape[0] == 0) { /* an empty batch without channels */
-        for (int i = 1; i < 5; i++)
-            DYNC__TRY(dync__infer_optional_vector(call, i, "a vector of batch_norm", 0));
-        DYNC__TRY(dync__infer_floating(x));
-        return dync__infer_fresh(out, x->dtype, x->device, 1, x->lay.shape);
-    }
-    DYNC__TRY(dync__i_native_batch_norm(call, all));
-    *out = all[0];
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_native_batch_norm_backward(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *g, *x;
-    DYNC__TRY(dync__infer_tensor(call, 0, &g));
-    DYNC__TRY(dync__infer_tensor(call, 1, &x));
-    if (!dync__infer_same_shape(&g->lay, &x->lay) || x->lay.ndim < 2)
-        return dync__infer_pair_error("expected grad_out and input of one shape [N, C, ...]",
-                                      &g->lay, &x->lay);
-    static const char *const names[] = {"weight", "running_mean", "running_var", "save_mean",
-                                        "save_invstd"};
-    DYNC__TRY(dync__infer_floating(g));
-    DYNC__TRY(dync__infer_floating(x));
-    /* the others may be empty */
-    int first = call->args[7].as.i ? 5 : 3, used[3] = {2, first, first + 1};
-    for (int i = 0; i < 3; i++)
-        DYNC__TRY(dync__infer_optional_vector(call, used[i], names[used[i] - 2], x->lay.shape[1]));
-    if (call->args[first].kind == DYNC__A_NONE || call->args[first + 1].kind == DYNC__A_NONE)
-        return dync__fail(DYNC_ERR_VALUE, "expected %s and %s, got none", names[first - 2],
-                          names[first - 1]);
-    int wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    int stats = call->args[2].kind == DYNC__A_TENSOR ? call->args[2].as.t->dtype : wide;
-    DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, x->device, x->lay.ndim, x->lay.shape));
-    DYNC__TRY(dync__infer_fresh(&out[1], stats, x->device, 1, &x->lay.shape[1]));
-    return dync__infer_fresh(&out[2], stats, x->device, 1, &x->lay.shape[1]);
-}
-
-DYNC__FN dync_status dync__i_native_layer_norm(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *x, *p;
-    const dync__arg *shape = &call->args[1];
-    int64_t stats[DYNC_MAX_DIMS];
-    int device;
-    DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    DYNC__TRY(dync__infer_floating(x));
-    DYNC__TRY(dync__infer_device(call, &device));
-    int lead = x->lay.ndim - shape->n;
-    if (shape->n < 1 || lead < 0 || !dync__sz_same(shape->n, x->lay.shape + lead, shape->as.dims)) {
-        dync__layout want = {.ndim = DYNC__MIN(DYNC__MAX(shape->n, 0), DYNC_MAX_DIMS)};
-        memcpy(want.shape, shape->as.dims, (size_t)want.ndim * sizeof(int64_t));
-        return dync__infer_pair_error("expected the trailing dims of input to be normalized_shape",
-                                      &x->lay, &want);
-    }
-    for (int i = 2; i < 4; i++) {
-        if (call->args[i].kind == DYNC__A_NONE) continue;
-        DYNC__TRY(dync__infer_tensor(call, i, &p));
-        if (p->lay.ndim != shape->n || !dync__sz_same(shape->n, p->lay.shape, shape->as.dims))
-            return dync__infer_pair_error("expected weight and bias of the normalized shape",
-                                          &p->lay, &x->lay);
-    }
-    for (int i = 0; i < x->lay.ndim; i++) stats[i] = i < lead ? x->lay.shape[i] : 1;
-    int wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, device, x->lay.ndim, x->lay.shape));
-    DYNC__TRY(dync__infer_fresh(&out[1], wide, device, x->lay.ndim, stats));
-    return dync__infer_fresh(&out[2], wide, device, x->lay.ndim, stats);
-}
-
-DYNC__FN dync_status dync__i_layer_norm(const dync__opcall *call, dync__info *out)
-{
-    dync__info all[3];
-    DYNC__TRY(dync__i_native_layer_norm(call, all));
-    *out = all[0];
-    return DYNC_OK;
-}
-
-/* ---- attention ------------------------------------------------------------------------------- */
-
-/* [B, H, L, E] as a transposed [B, L, H, E], where heads are joined again without a copy; other
- * ranks are row major. */
-static dync_status dync__infer_heads(dync__info *out, const dync__tensor *q, int64_t L,
-                                     int64_t width)
-{
-    int n = q->lay.ndim;
-    int64_t shape[DYNC_MAX_DIMS];
-    memcpy(shape, q->lay.shape, sizeof shape);
-    shape[n - 2] = n == 4 ? shape[1] : L;
-    if (n == 4) shape[1] = L;
-    shape[n - 1] = width;
-    DYNC__TRY(dync__infer_fresh(out, q->dtype, q->device, n, shape));
-    for (int i = 0; n == 4 && i < 2; i++) {
-        int64_t *x = i ? out->lay.stride : out->lay.shape, t = x[1];
-        x[1] = x[2];
-        x[2] = t;
-    }
-    return DYNC_OK;
-}
-
-/* query [.., L, E], key [.., S, E], value [.., S, V], mask that broadcasts to [.., L, S] */
-DYNC__FN dync_status dync__i_flash_attention(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *q, *k, *v, *mask;
-    DYNC__TRY(dync__infer_tensor(call, 0, &q));
-    DYNC__TRY(dync__infer_tensor(call, 1, &k));
-    DYNC__TRY(dync__infer_tensor(call, 2, &v));
-    DYNC__TRY(dync__infer_floating(q));
-    int n = q->lay.ndim, device;
-    DYNC__TRY(dync__infer_device(call, &device));
-    if (q->dtype != k->dtype || q->dtype != v->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "expected query, key and value of one dtype");
-    if (n < 2 || k->lay.ndim != n || v->lay.ndim != n ||
-        !dync__sz_same(n - 2, q->lay.shape, k->lay.shape) ||
-        !dync__sz_same(n - 2, q->lay.shape, v->lay.shape) ||
-        !dync__sz_eq(q->lay.shape[n - 1], k->lay.shape[n - 1]) ||
-        !dync__sz_eq(k->lay.shape[n - 2], v->lay.shape[n - 2]))
-        return dync__infer_pair_error(
-            "expected query [.., L, E], key [.., S, E] and value [.., S, V] with one batch",
-            &q->lay, &k->lay);
-    if (call->args[3].kind != DYNC__A_NONE) {
-        dync__layout seen = q->lay, all;
-        if (call->args[4].as.i)
-            return dync__fail(DYNC_ERR_VALUE, "Explicit attn_mask should not "
-                                              "be set when is_causal=True");
-        seen.shape[n - 1] = k->lay.shape[n - 2];
-        DYNC__TRY(dync__infer_tensor(call, 3, &mask));
-        if (mask->dtype != DYNC_BOOL && mask->dtype != q->dtype)
-            return dync__fail(DYNC_ERR_DTYPE, "expected a mask of bools or of query's "
-                                              "dtype");
-        DYNC__TRY(dync__layout_expand(&mask->lay, n, seen.shape, &all));
-    }
-    DYNC__TRY(dync__infer_heads(&out[0], q, q->lay.shape[n - 2], v->lay.shape[n - 1]));
-    return dync__infer_fresh(&out[1], q->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32, q->device, n - 1,
-                             q->lay.shape);
-}
-
-DYNC__FN dync_status dync__i_flash_attention_backward(const dync__opcall *call, dync__info *out)
-{
-    dync__info y[2];
-    dync__arg args[6] = {call->args[1], call->args[2], call->args[3],
-                         call->args[6], call->args[7], call->args[8]};
-    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 6, .args = args};
-    DYNC__TRY(dync__i_flash_attention(&forward, y));
-    DYNC__TRY(dync__infer_as_given(call, 0, &y[0]));
-    DYNC__TRY(dync__infer_as_given(call, 4, &y[0]));
-    DYNC__TRY(dync__infer_as_given(call, 5, &y[1]));
-    for (int i = 0; i < 3; i++) {
-        const dync__tensor *t = args[i].as.t;
-        DYNC__TRY(dync__infer_heads(&out[i], t, t->lay.shape[t->lay.ndim - 2],
-                                    t->lay.shape[t->lay.ndim - 1]));
-    }
-    return DYNC_OK;
-}
-
-/* ---- recurrent layers ------------------------------------------------------------------------ */
-
-/* input [L, N, gates H], weight_hh [gates H, H], bias_hh [gates H], h0 and c0 [N, H]; *shape [L, N,
- * H] */
-static dync_status dync__infer_rnn(const dync__opcall *call, dync__tensor **x, int64_t *shape)
-{
-    dync__tensor *w, *t;
-    DYNC__TRY(dync__infer_tensor(call, 0, x));
-    DYNC__TRY(dync__infer_floating(*x));
-    DYNC__TRY(dync__infer_tensor(call, 1, &w));
-    int64_t gates = call->args[5].as.i;
-    if (gates != 1 && gates != 3 && gates != 4)
-        return dync__fail(DYNC_ERR_VALUE, "expected 1, 3 or 4 gates, got %lld", (long long)gates);
-    if ((*x)->lay.ndim != 3 || w->lay.ndim != 2)
-        return dync__infer_pair_error("expected input [L, N, G] and weight_hh [G, H]", &(*x)->lay,
-                                      &w->lay);
-    int64_t state[2] = {(*x)->lay.shape[1], w->lay.shape[1]}, width = dync__sz_mul(gates, state[1]),
-            matrix[2] = {width, state[1]};
-    if (!dync__sz_same(2, w->lay.shape, matrix) || !dync__sz_eq((*x)->lay.shape[2], width))
-        return dync__infer_pair_error(
-            "expected input [L, N, G] and weight_hh [G, H] with G = gates * H", &(*x)->lay,
-            &w->lay);
-    if (dync__sz_lt((*x)->lay.shape[0], 1))
-        return dync__fail(DYNC_ERR_SHAPE, "expected sequence "
-                                          "length to be "
-                                          "larger than 0");
-    for (int i = 1; i < 5; i++) {
-        if (call->args[i].kind == DYNC__A_NONE && i != 3 && (i != 4 || gates != 4)) continue;
-        DYNC__TRY(dync__infer_tensor(call, i, &t));
-        bool same = i == 1 || (i == 2 ? t->lay.ndim == 1 && dync__sz_eq(t->lay.shape[0], width)
-                                      : t->lay.ndim == 2 && dync__sz_same(2, t->lay.shape, state));
-        if (!same)
-            return dync__infer_pair_error(i == 2 ? "expected bias_hh [gates * H]"
-                                                 : "expected h0 and c0 [N, H]",
-                                          &t->lay, &(*x)->lay);
-        if (t->dtype != (*x)->dtype)
-            return dync__fail(DYNC_ERR_DTYPE, "expected input, weights "
-                                              "and states of one dtype");
-    }
-    shape[0] = (*x)->lay.shape[0];
-    memcpy(shape + 1, state, sizeof state);
-    return DYNC_OK;
-}
-
-/* Output, the last c, c of every step (GRU: the state's share of n), gates; empty where there is
- * none. */
-DYNC__FN dync_status dync__i_rnn_layer(const dync__opcall *call, dync__info *out)
-{
-    static const int64_t none = 0;
-    dync__tensor *x;
-    int64_t shape[3], gates = call->args[5].as.i;
-    int device;
-    DYNC__TRY(dync__infer_rnn(call, &x, shape));
-    DYNC__TRY(dync__infer_device(call, &device));
-    bool train = call->args[7].as.i && gates > 1;
-    DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, x->device, 3, shape));
-    DYNC__TRY(dync__infer_fresh(&out[1], x->dtype, x->device, gates == 4 ? 2 : 1,
-                                gates == 4 ? shape + 1 : &none));
-    DYNC__TRY(
-        dync__infer_fresh(&out[2], x->dtype, x->device, train ? 3 : 1, train ? shape : &none));
-    return dync__infer_fresh(&out[3], x->dtype, x->device, train ? 3 : 1,
-                             train ? x->lay.shape : &none);
-}
-
-/* The input is not there: what forward says of one of its sizes is what must have come. */
-DYNC__FN dync_status dync__i_rnn_layer_backward(const dync__opcall *call, dync__info *out)
-{
-    static const uint8_t given[3] = {5, 6, 7}, of[3] = {0, 2, 3};
-    dync__tensor *w, *y, x;
-    dync__info f[4];
-    DYNC__TRY(dync__infer_tensor(call, 2, &w));
-    DYNC__TRY(dync__infer_tensor(call, 5, &y));
-    if (w->lay.ndim != 2 || y->lay.ndim != 3)
-        return dync__infer_pair_error("expected weight_hh [G, H] and output [L, N, H]", &w->lay,
-                                      &y->lay);
-    x = *y;
-    x.lay.shape[2] = w->lay.shape[0];
-    dync__arg args[8] = {dync__arg_t(&x), call->args[2], dync__arg_none(), call->args[3],
-                         call->args[4],   call->args[8], call->args[9],    dync__arg_b(true)};
-    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 8, .args = args};
-    DYNC__TRY(dync__i_rnn_layer(&forward, f));
-    for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_as_given(call, given[i], &f[of[i]]));
-    if (call->args[0].kind != DYNC__A_NONE) DYNC__TRY(dync__infer_as_given(call, 0, &f[0]));
-    if (call->args[1].kind != DYNC__A_NONE) DYNC__TRY(dync__infer_as_given(call, 1, &f[1]));
-    const dync__layout *h = &call->args[3].as.t->lay;
-    DYNC__TRY(dync__infer_fresh(&out[0], y->dtype, y->device, 3, x.lay.shape));
-    DYNC__TRY(dync__infer_fresh(&out[1], y->dtype, y->device, 2, h->shape));
-    return dync__infer_fresh(&out[2], y->dtype, y->device, f[1].lay.ndim, f[1].lay.shape);
-}
-
-/* Out of training the tensor itself comes back. */
-DYNC__FN dync_status dync__i_dropout(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    double p = dync__arg_number(&call->args[1]);
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    if (!(p >= 0 && p <= 1))
-        return dync__fail(DYNC_ERR_VALUE,
-                          "dropout probability has to be between 0 and 1, but got %g", p);
-    *out = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = 0};
-    if (call->args[2].as.i == 0 || !(p > 0)) return DYNC_OK;
-    DYNC__TRY(dync__infer_floating(t));
-    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like),
-                         .op = DYNC__OP_zeros_like,
-                         .nargs = 1,
-                         .args = call->args};
-    return dync__i_like(&like, out);
-}
-
-DYNC__FN dync_status dync__i_embedding(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *w, *idx;
-    int64_t shape[DYNC_MAX_DIMS];
-    int device;
-    DYNC__TRY(dync__infer_tensor(call, 0, &w));
-    DYNC__TRY(dync__infer_tensor(call, 1, &idx));
-    DYNC__TRY(dync__infer_device(call, &device));
-    DYNC__TRY(dync__infer_rank(w, 2, "weight"));
-    DYNC__TRY(dync__infer_index(idx));
-    if (idx->lay.ndim == DYNC_MAX_DIMS)
-        return dync__fail(DYNC_ERR_SHAPE, "expected indices of at most %d dims", DYNC_MAX_DIMS - 1);
-    memcpy(shape, idx->lay.shape, sizeof shape);
-    shape[idx->lay.ndim] = w->lay.shape[1];
-    return dync__infer_fresh(out, w->dtype, device, idx->lay.ndim + 1, shape);
-}
-
-DYNC__FN dync_status dync__i_embedding_dense_backward(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *g, *idx;
-    DYNC__TRY(dync__infer_tensor(call, 0, &g));
-    DYNC__TRY(dync__infer_tensor(call, 1, &idx));
-    DYNC__TRY(dync__infer_index(idx));
-    if (g->lay.ndim != idx->lay.ndim + 1 ||
-        !dync__sz_same(idx->lay.ndim, g->lay.shape, idx->lay.shape))
-        return dync__infer_pair_error("expected the sizes of indices and one more", &g->lay,
-                                      &idx->lay);
-    int64_t shape[2] = {call->args[2].as.i, g->lay.shape[g->lay.ndim - 1]};
-    return dync__infer_fresh(out, g->dtype, g->device, 2, shape);
-}
-
-DYNC__FN dync_status dync__i_one_hot(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    int64_t shape[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_index(t));
-    if (call->args[1].as.i < 1)
-        return dync__fail(DYNC_ERR_VALUE, "expected num_classes >= 1, got %lld",
-                          (long long)call->args[1].as.i);
-    if (t->lay.ndim == DYNC_MAX_DIMS)
-        return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dims", DYNC_MAX_DIMS - 1);
-    memcpy(shape, t->lay.shape, sizeof shape);
-    shape[t->lay.ndim] = call->args[1].as.i;
-    return dync__infer_fresh(out, DYNC_I64, t->device, t->lay.ndim + 1, shape);
-}
-
-/* ---- losses ---------------------------------------------------------------------------------- */
-
-DYNC__FN dync_status dync__i_loss(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *x, *y;
-    int device, n;
-    int64_t shape[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    DYNC__TRY(dync__infer_tensor(call, 1, &y));
-    DYNC__TRY(dync__infer_device(call, &device));
-    bool entropy = call->op == DYNC__OP_binary_cross_entropy ||
-                   call->op == DYNC__OP_binary_cross_entropy_with_logits;
-    if (entropy && !dync__infer_same_shape(&x->lay, &y->lay))
-        return dync__infer_pair_error("target size must be the same as input size", &x->lay,
-                                      &y->lay);
-    DYNC__TRY(dync__broadcast(x->lay.ndim, x->lay.shape, y->lay.ndim, y->lay.shape, &n, shape));
-    int dtype = dync__promote(x->dtype, y->dtype);
-    if (dync__dtype_info(dtype)->kind != 'f') return dync__infer_floating(x);
-    return dync__infer_fresh(out, dtype, device, 0, NULL);
-}
-
-DYNC__FN dync_status dync__i_nll_loss(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *x, *y;
-    int device;
-    DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    DYNC__TRY(dync__infer_tensor(call, 1, &y));
-    DYNC__TRY(dync__infer_floating(x));
-    DYNC__TRY(dync__infer_device(call, &device));
-    /* of each class */
-    bool shares = call->op == DYNC__OP_cross_entropy && x->lay.ndim == y->lay.ndim;
-    if (y->dtype != (shares ? x->dtype : DYNC_I64) && (shares || y->dtype != DYNC_U8))
-        return dync__fail(DYNC_ERR_DTYPE, "expected target of dtype %s, got %s",
-                          dync__dtype_info(shares ? x->dtype : DYNC_I64)->name,
-                          dync__dtype_info(y->dtype)->name);
-    if (shares && x->lay.ndim >= 1 && dync__sz_same(x->lay.ndim, x->lay.shape, y->lay.shape))
-        return dync__infer_fresh(out, x->dtype, device, 0, NULL);
-    bool fits = x->lay.ndim >= 1 && y->lay.ndim == x->lay.ndim - 1;
-    for (int i = 0; fits && i < y->lay.ndim; i++)
-        fits = dync__sz_eq(y->lay.shape[i], x->lay.shape[i == 0 ? 0 : i + 1]);
-    if (!fits)
-        return dync__infer_pair_error("expected input [C] or [N, C, ...] and target without the "
-                                      "class dim",
-                                      &x->lay, &y->lay);
-    return dync__infer_fresh(out, x->dtype, device, 0, NULL);
-}
-
-/* ---- movers ---------------------------------------------------------------------------------- */
-
-DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
-{
-    const dync__arg *list = &call->args[0];
-    const dync__tensor *first = NULL;
-    dync__promoter p = {-1, -1, -1};
-    int64_t shape[DYNC_MAX_DIMS], total = 0;
-    int dim = 0;
-    if (list->kind != DYNC__A_LIST || list->n < 1)
-        return dync__fail(DYNC_ERR_VALUE, "expected a non-empty list of tensors");
-    for (int i = 0; i < list->n; i++) {
-        if (list->as.list[i].kind != DYNC__A_TENSOR)
-            return dync__fail(DYNC_ERR_VALUE, "expected item %d of the list to be a tensor", i);
-        const dync__tensor *t = list->as.list[i].as.t;
-        dync__promoter_add(&p, t->dtype, t->lay.ndim ? 2 : 1);
-        if (t->lay.ndim == 0)
-            return dync__fail(DYNC_ERR_SHAPE,
-                              "zero-dimensional tensor (at position %d) cannot "
-                              "be concatenated",
-                              i);
-        /* the legacy empty tensor fits anything */
-        if (t->lay.ndim == 1 && t->lay.shape[0] == 0) continue;
-        if (!first) {
-            first = t;
-            DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
-            memcpy(shape, t->lay.shape, sizeof shape);
-        }
-        bool fits = t->lay.ndim == first->lay.ndim;
-        for (int d = 0; fits && d < t->lay.ndim; d++)
-            fits = d == dim || dync__sz_eq(t->lay.shape[d], shape[d]);
-        if (!fits)
-            return dync__infer_pair_error("Sizes of tensors must match except in the dim "
-                                          "concatenated",
-                                          &first->lay, &t->lay);
-        if (dync__any_token(total, t->lay.shape[dim]))
-            total = dync__sz_add(total, t->lay.shape[dim]);
-        else if (!dync__add_ok(total, t->lay.shape[dim], &total))
-            return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
-    }
-    DYNC__TRY(dync__infer_device(call, &out->device));
-    if (!first) {
-        first = list->as.list[0].as.t;
-        DYNC__TRY(dync__infer_axis(call, 1, first, &dim));
-    }
-    shape[dim] = total;
-    return dync__infer_fresh(out, dync__promoter_result(&p), out->device, first->lay.ndim, shape);
-}
-
-DYNC__FN dync_status dync__i_stack(const dync__opcall *call, dync__info *out)
-{
-    const dync__arg *list = &call->args[0];
-    int64_t shape[DYNC_MAX_DIMS];
-    int dim, dtype = -1;
-    if (list->kind != DYNC__A_LIST || list->n < 1)
-        return dync__fail(DYNC_ERR_VALUE, "expected a non-empty list of tensors");
-    const dync__tensor *first = list->as.list[0].as.t;
-    for (int i = 0; i < list->n; i++) {
-        if (list->as.list[i].kind != DYNC__A_TENSOR)
-            return dync__fail(DYNC_ERR_VALUE, "expected item %d of the list to be a tensor", i);
-        const dync__tensor *t = list->as.list[i].as.t;
-        if (!dync__infer_same_shape(&first->lay, &t->lay))
-            return dync__infer_pair_error("stack expects each tensor to be equal size", &first->lay,
-                                          &t->lay);
-        dtype = dtype < 0 ? t->dtype : dync__promote(dtype, t->dtype);
-    }
-    if (first->lay.ndim == DYNC_MAX_DIMS)
-        return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dims", DYNC_MAX_DIMS - 1);
-    DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), first->lay.ndim + 1, &dim));
-    DYNC__TRY(dync__infer_device(call, &out->device));
-    for (int i = 0, k = 0; i <= first->lay.ndim; i++)
-        shape[i] = i == dim ? list->n : first->lay.shape[k++];
-    return dync__infer_fresh(out, dtype, out->device, first->lay.ndim + 1, shape);
-}
-
-/* select_backward, slice_backward, diagonal_backward: the sizes are an argument; the gradient must
- * fit the view of them. */
-DYNC__FN dync_status dync__i_view_backward(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *g;
-    const dync__arg *a = call->args;
-    dync__layout view;
-    DYNC__TRY(dync__infer_tensor(call, 0, &g));
-    DYNC__TRY(dync__infer_fresh(out, g->dtype, g->device, a[1].n, a[1].as.dims));
-    if (call->op == DYNC__OP_select_backward)
-        DYNC__TRY(dync__view_select(&out->lay, a[2].as.i, a[3].as.i, &view));
-    else if (call->op == DYNC__OP_slice_backward)
-        DYNC__TRY(dync__view_slice(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, a[5].as.i, &view));
-    else
-        DYNC__TRY(dync__view_diagonal(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, &view));
-    return dync__infer_same_shape(&view, &g->lay)
-               ? DYNC_OK
-               : dync__infer_pair_error("expected a gradient of the view's shape", &g->lay, &view);
-}
-
-/* A dense tensor in the form of self, whatever self's offset; the part must stay inside. */
-DYNC__FN dync_status dync__i_as_strided_scatter(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t, *src;
-    dync__layout part;
-    int64_t items = 1;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_tensor(call, 1, &src));
-    for (int d = 0; d < t->lay.ndim; d++)
-        items = t->numel
-                    ? items + (dync__sz_hint(t->lay.shape[d]) - 1) * dync__sz_hint(t->lay.stride[d])
-                    : 0;
-    DYNC__TRY(
-        dync__infer_strided(&call->args[2], &call->args[3], call->args[4].as.i, items, &part));
-    if (!dync__infer_same_shape(&part, &src->lay))
-        return dync__infer_pair_error("expected a source of the sizes given", &src->lay, &part);
-    *out = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
-    out->lay.offset = 0;
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_flip(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    bool flipped[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, flipped));
-    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like),
-                         .op = DYNC__OP_zeros_like,
-                         .nargs = 1,
-                         .args = call->args};
-    return dync__i_like(&like, out);
-}
-
-DYNC__FN dync_status dync__i_roll(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    const dync__arg *shifts = &call->args[1], *dims = &call->args[2];
-    int dim;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    if (shifts->n < 1 || shifts->n > DYNC_MAX_DIMS ||
-        (dims->n != shifts->n && !(dims->n == 0 && shifts->n == 1)))
-        return dync__fail(DYNC_ERR_VALUE, "shifts and dimensions must align. shifts: %d, dims: %d",
-                          shifts->n, dims->n);
-    if (dims->n && t->lay.ndim == 0)
-        return dync__fail(DYNC_ERR_INDEX,
-                          "Dimension specified as %lld but tensor has no dimensions",
-                          (long long)dims->as.dims[0]);
-    for (int i = 0; i < dims->n; i++) {
-        dync__arg d = dync__arg_i(dims->as.dims[i]);
-        DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&d), t->lay.ndim, &dim));
-    }
-    return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
-}
-
-DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    const dync__arg *r = &call->args[1];
-    int64_t shape[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    if (r->n < t->lay.ndim || r->n > DYNC_MAX_DIMS)
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "Number of dimensions of repeat dims (%d) can not be smaller than "
-                          "number of "
-                          "dimensions of tensor (%d)",
-                          r->n, t->lay.ndim);
-    for (int i = 0; i < r->n; i++) {
-        int64_t size = i < r->n - t->lay.ndim ? 1 : t->lay.shape[i - (r->n - t->lay.ndim)];
-        if (r->as.dims[i] < 0)
-            return dync__fail(DYNC_ERR_VALUE,
-                              "Trying to create tensor with negative dimension "
-                              "%lld",
-                              (long long)r->as.dims[i]);
-        if (!dync__sz_mul_ok(size, r->as.dims[i], &shape[i]))
-            return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
-    }
-    return dync__infer_fresh(out, t->dtype, t->device, r->n, shape);
-}
-
-/* Sizes of index at most those of other, dim aside. A 0-dim tensor counts as one of a single
- * element. */
-static dync_status dync__infer_index_fits(const dync__tensor *index, const dync__layout *other,
-                                          int dim, const char *what)
-{
-    int n = DYNC__MAX(other->ndim, 1);
-    bool fits = DYNC__MAX(index->lay.ndim, 1) == n || index->numel == 0;
-    for (int d = 0; fits && index->numel && d < n; d++)
-        fits = d == dim || !dync__sz_lt(other->ndim ? other->shape[d] : 1,
-                                        index->lay.ndim ? index->lay.shape[d] : 1);
-    return fits ? DYNC_OK : dync__infer_pair_error(what, &index->lay, other);
-}
-
-DYNC__FN dync_status dync__i_gather(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t, *index;
-    int dim, device;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_tensor(call, 2, &index));
-    DYNC__TRY(dync__infer_device(call, &device));
-    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
-    DYNC__TRY(dync__infer_index(index));
-    DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim,
-                                     "expected index of the rank of self and not larger outside "
-                                     "dim"));
-    return dync__infer_fresh(out, t->dtype, device, index->lay.ndim, index->lay.shape);
-}
-
-DYNC__FN dync_status dync__i_take_along_dim(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t, *index;
-    int dim, n;
-    int64_t a[DYNC_MAX_DIMS], shape[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_tensor(call, 1, &index));
-    DYNC__TRY(dync__infer_index(index));
-    if (t->lay.ndim != index->lay.ndim)
-        return dync__infer_pair_error("expected tensors of one rank", &t->lay, &index->lay);
-    if (t->lay.ndim == 0)
-        return dync__fail(DYNC_ERR_INDEX, "Dimension specified as %d but tensor has no dimensions",
-                          (int)call->args[2].as.i);
-    DYNC__TRY(dync__infer_axis(call, 2, t, &dim));
-    memcpy(a, t->lay.shape, sizeof a);
-    a[dim] = index->lay.shape[dim];
-    DYNC__TRY(dync__broadcast(t->lay.ndim, a, index->lay.ndim, index->lay.shape, &n, shape));
-    return dync__infer_fresh(out, t->dtype, t->device, n, shape);
-}
-
-DYNC__FN dync_status dync__i_scatter(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t, *index;
-    int dim, device;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_tensor(call, 2, &index));
-    DYNC__TRY(dync__infer_value(call, 3));
-    if (dync__arg_is_number(&call->args[3])) DYNC__TRY(dync__infer_numbers(call, DYNC__OP_scatter));
-    DYNC__TRY(dync__infer_device(call, &device));
-    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
-    DYNC__TRY(dync__infer_index(index));
-    DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim,
-                                     "expected index of the rank of self and not larger outside "
-                                     "dim"));
-    if (call->args[3].kind == DYNC__A_TENSOR) {
-        const dync__tensor *src = call->args[3].as.t;
-        if (src->dtype != t->dtype)
-            return dync__fail(DYNC_ERR_DTYPE, "Expected self.dtype to be equal to src.dtype");
-        DYNC__TRY(dync__infer_index_fits(index, &src->lay, -1,
-                                         "expected index not larger than "
-                                         "src"));
-    }
-    return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, t->lay.shape);
-}
-
-DYNC__FN dync_status dync__i_index_select(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t, *index;
-    int dim, device;
-    int64_t shape[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_tensor(call, 2, &index));
-    DYNC__TRY(dync__infer_device(call, &device));
-    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
-    DYNC__TRY(dync__infer_index(index));
-    if (index->lay.ndim > 1)
-        return dync__fail(DYNC_ERR_INDEX, "Index is supposed to be a vector, got %dD",
-                          index->lay.ndim);
-    if (t->lay.ndim == 0 && !dync__sz_eq(index->numel, 1))
-        return dync__fail(DYNC_ERR_INDEX,
-                          "Index to scalar can have only 1 value, got %lld value(s)",
-                          (long long)dync__sz_hint(index->numel));
-    memcpy(shape, t->lay.shape, sizeof shape);
-    if (t->lay.ndim) shape[dim] = index->numel;
-    return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, shape);
-}
-
-DYNC__FN dync_status dync__i_index_add(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t, *index, *src;
-    int dim, device;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_tensor(call, 2, &index));
-    DYNC__TRY(dync__infer_tensor(call, 3, &src));
-    DYNC__TRY(dync__infer_device(call, &device));
-    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
-    DYNC__TRY(dync__infer_index(index));
-    if (index->lay.ndim > 1)
-        return dync__fail(DYNC_ERR_INDEX, "Index is supposed to be a vector, got %dD",
-                          index->lay.ndim);
-    if (t->dtype != src->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "self and source must have the "
-                                          "same scalar type");
-    bool fits = src->lay.ndim == t->lay.ndim;
-    for (int d = 0; fits && d < t->lay.ndim; d++)
-        fits = dync__sz_eq(src->lay.shape[d], d == dim ? index->numel : t->lay.shape[d]);
-    if (!fits)
-        return dync__infer_pair_error(
-            "expected source of self's shape with index's length along dim", &t->lay, &src->lay);
-    return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, t->lay.shape);
-}
-
-DYNC__FN dync_status dync__i_sort(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    int dim;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
-    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like),
-                         .op = DYNC__OP_zeros_like,
-                         .nargs = 1,
-                         .args = call->args};
-    DYNC__TRY(dync__i_like(&like, &out[0]));
-    out[1] = out[0];
-    out[1].dtype = DYNC_I64;
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_argsort(const dync__opcall *call, dync__info *out)
-{
-    dync__info both[2];
-    DYNC__TRY(dync__i_sort(call, both));
-    *out = both[1];
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__i_topk(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    int dim;
-    int64_t shape[DYNC_MAX_DIMS], k = call->args[1].as.i;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[2]), t->lay.ndim, &dim));
-    if (k < 0 || dync__sz_lt(t->lay.ndim ? t->lay.shape[dim] : 1, k))
-        return dync__fail(DYNC_ERR_INDEX, "selected index k out of range: %lld", (long long)k);
-    memcpy(shape, t->lay.shape, sizeof shape);
-    if (t->lay.ndim) shape[dim] = k;
-    DYNC__TRY(dync__infer_fresh(&out[0], t->dtype, t->device, t->lay.ndim, shape));
-    return dync__infer_fresh(&out[1], DYNC_I64, t->device, t->lay.ndim, shape);
-}
-
-DYNC__FN dync_status dync__i_tril(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    if (t->lay.ndim < 2)
-        return dync__fail(DYNC_ERR_SHAPE, "input tensor must have at least 2 dimensions, got %d",
-                          t->lay.ndim);
-    return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
-}
-
 /* ==== op/lower.c =================================================================================== */
-/* op/lower.c: operators as steps of a plan: pointwise loops, reductions, factories, copies. After
- * expr.c, before lower_nn.c.
+/* op/lower.c: operators as steps of a plan: pointwise loops, factories, copies. After
+ * expr.c, before lower_reduce.c.
  *
  * Each operator becomes unfused kernels (loop/) or kernel calls (kernel/) on the slots of its
  * operands; runtime/ fuses them. Every loop nest here goes through dync__lower_begin and
@@ -48560,6 +44421,51 @@ DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n,
     if (attr) c->attr = *attr;
     return dync__pb_add_call(pb, c) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
+
+/* ---- operands in the rank that a kernel wants ------------------------------------------------ */
+
+/* A leading dim of size 1. */
+static void dync__lower_lift(dync__layout *l)
+{
+    for (int i = l->ndim++; i > 0; i--) {
+        l->shape[i] = l->shape[i - 1];
+        l->stride[i] = l->stride[i - 1];
+    }
+    l->shape[0] = 1;
+    l->stride[0] = l->ndim > 1 ? l->shape[1] * l->stride[1] : 1;
+}
+
+DYNC__FN dync__operand dync__lower_lifted(const dync__operand *x, int rank)
+{
+    dync__operand y = *x;
+    while (y.lay.ndim < rank) dync__lower_lift(&y.lay);
+    return y;
+}
+
+DYNC__FN dync__operand dync__lower_written(const dync__operand *x, int rank)
+{
+    dync__operand y = dync__lower_lifted(x, rank);
+    y.written = true;
+    return y;
+}
+
+/* x itself, or a row-major temporary with its elements in another dtype. */
+DYNC__FN dync_status dync__lower_as(dync__pb *pb, const dync__operand *x, int dtype,
+                                    dync__operand *out)
+{
+    *out = *x;
+    if (x->dtype == dtype) return DYNC_OK;
+    DYNC__TRY(dync__lower_temp(pb, dtype, x->lay.ndim, x->lay.shape, out));
+    return dync__lower_copy(pb, x, out);
+}
+
+DYNC__FN int dync__lower_axis(const dync__arg *a, int ndim)
+{
+    /* inferred: in range */
+    return (int)(a->as.i < 0 ? a->as.i + DYNC__MAX(ndim, 1) : a->as.i);
+}
+
+DYNC__FN bool dync__lower_empty(const dync__operand *x) { return dync__lower_count(&x->lay) == 0; }
 
 /* ---- pointwise ------------------------------------------------------------------------------- */
 
@@ -48709,6 +44615,68 @@ DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, cons
     pb->rng_used += (uint64_t)dync__lower_count(&out->lay);
     return dync__lower_end(pb, &b);
 }
+
+/* ---- in place -------------------------------------------------------------------------------- */
+
+/* The functional row's value goes straight into self where it is a loop of one pass, by way of a
+ * temporary elsewhere. So it does where elements of self share places (as_strided): each is
+ * computed of what stood there before the call, as the graphs of AOT have it, and not of what other
+ * elements have left, in whatever order. */
+static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call,
+                                       const dync__operand *in)
+{
+    dync__opcall f = *call;
+    dync__operand self = in[0], temp;
+    dync__info info;
+    f.op = call->row->inplace_of;
+    f.row = dync__op_info(f.op);
+    self.written = true;
+    /* expanded dims take the one value once */
+    for (int d = 0; f.op == DYNC__OP_fill && d < self.lay.ndim; d++)
+        if (self.lay.stride[d] == 0 && self.lay.shape[d] > 1) self.lay.shape[d] = 1;
+    bool once = f.op == DYNC__OP_fill || f.op == DYNC__OP_copy || dync__layout_is_apart(&self.lay);
+    if (f.row->cls == DYNC__POINTWISE && once) return dync__lower_pointwise(pb, &f, in, &self);
+    if (f.row->cls == DYNC__FACTORY) return f.row->lower(pb, &f, in, &self);
+    DYNC__TRY(dync__op_infer(&f, &info));
+    DYNC__TRY(dync__lower_temp(pb, info.dtype, info.lay.ndim, info.lay.shape, &temp));
+    DYNC__TRY(f.row->cls == DYNC__POINTWISE ? dync__lower_pointwise(pb, &f, in, &temp)
+                                            : f.row->lower(pb, &f, in, &temp));
+    return dync__lower_copy(pb, &temp, &self);
+}
+
+/* ---- the door -------------------------------------------------------------------------------- */
+
+DYNC__FN bool dync__op_can_lower(int op)
+{
+    const dync__op_row *row = dync__op_info(op);
+    if (row->cls == DYNC__INPLACE) return row->inplace_of >= 0;
+    return row->lower || row->expr || row->cls == DYNC__VIEW;
+}
+
+DYNC__FN dync_status dync__op_lower(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                    int n_in, const dync__operand *out)
+{
+    const char *outer = pb->origin;
+    dync_status status;
+    if (!dync__op_can_lower(call->op) || n_in != dync__opcall_tensors(call, NULL, 0))
+        return dync__fail(DYNC_ERR_INTERNAL, "%s has no lowering for %d operands", call->row->name,
+                          n_in);
+    pb->origin = call->row->name;
+    if (call->row->cls == DYNC__VIEW)
+        status = DYNC_OK;
+    else if (call->row->cls == DYNC__INPLACE)
+        status = dync__lower_inplace(pb, call, in);
+    else if (call->row->lower)
+        status = call->row->lower(pb, call, in, out);
+    else
+        status = dync__lower_pointwise(pb, call, in, out);
+    pb->origin = outer;
+    return status;
+}
+
+/* ==== op/lower_reduce.c ============================================================================ */
+/* op/lower_reduce.c: reductions, scans and what is made of them (softmax, layer norm) as loops over
+ * rows. After lower.c. */
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
@@ -49033,116 +45001,9 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
     return dync__lower_end(pb, b);
 }
 
-/* ---- in place -------------------------------------------------------------------------------- */
-
-/* The functional row's value goes straight into self where it is a loop of one pass, by way of a
- * temporary elsewhere. So it does where elements of self share places (as_strided): each is
- * computed of what stood there before the call, as the graphs of AOT have it, and not of what other
- * elements have left, in whatever order. */
-static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call,
-                                       const dync__operand *in)
-{
-    dync__opcall f = *call;
-    dync__operand self = in[0], temp;
-    dync__info info;
-    f.op = call->row->inplace_of;
-    f.row = dync__op_info(f.op);
-    self.written = true;
-    /* expanded dims take the one value once */
-    for (int d = 0; f.op == DYNC__OP_fill && d < self.lay.ndim; d++)
-        if (self.lay.stride[d] == 0 && self.lay.shape[d] > 1) self.lay.shape[d] = 1;
-    bool once = f.op == DYNC__OP_fill || f.op == DYNC__OP_copy || dync__layout_is_apart(&self.lay);
-    if (f.row->cls == DYNC__POINTWISE && once) return dync__lower_pointwise(pb, &f, in, &self);
-    if (f.row->cls == DYNC__FACTORY) return f.row->lower(pb, &f, in, &self);
-    DYNC__TRY(dync__op_infer(&f, &info));
-    DYNC__TRY(dync__lower_temp(pb, info.dtype, info.lay.ndim, info.lay.shape, &temp));
-    DYNC__TRY(f.row->cls == DYNC__POINTWISE ? dync__lower_pointwise(pb, &f, in, &temp)
-                                            : f.row->lower(pb, &f, in, &temp));
-    return dync__lower_copy(pb, &temp, &self);
-}
-
-/* ---- the door -------------------------------------------------------------------------------- */
-
-DYNC__FN bool dync__op_can_lower(int op)
-{
-    const dync__op_row *row = dync__op_info(op);
-    if (row->cls == DYNC__INPLACE) return row->inplace_of >= 0;
-    return row->lower || row->expr || row->cls == DYNC__VIEW;
-}
-
-DYNC__FN dync_status dync__op_lower(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                    int n_in, const dync__operand *out)
-{
-    const char *outer = pb->origin;
-    dync_status status;
-    if (!dync__op_can_lower(call->op) || n_in != dync__opcall_tensors(call, NULL, 0))
-        return dync__fail(DYNC_ERR_INTERNAL, "%s has no lowering for %d operands", call->row->name,
-                          n_in);
-    pb->origin = call->row->name;
-    if (call->row->cls == DYNC__VIEW)
-        status = DYNC_OK;
-    else if (call->row->cls == DYNC__INPLACE)
-        status = dync__lower_inplace(pb, call, in);
-    else if (call->row->lower)
-        status = call->row->lower(pb, call, in, out);
-    else
-        status = dync__lower_pointwise(pb, call, in, out);
-    pb->origin = outer;
-    return status;
-}
-
 /* ==== op/lower_nn.c ================================================================================ */
-/* op/lower_nn.c: operators as kernel calls and as loops with computed addresses. After lower.c,
- * before decompose.c.
- *
- * Products, convolutions, pooling, sorting and scattering are calls of kernel/; gathering is a loop
- * whose index is held inside its range, so that wrong indices read a wrong element and never
- * foreign memory; eager reports them (eager.c). */
-
-/* ---- operands in the rank that a kernel wants ------------------------------------------------ */
-
-/* A leading dim of size 1. */
-static void dync__lower_lift(dync__layout *l)
-{
-    for (int i = l->ndim++; i > 0; i--) {
-        l->shape[i] = l->shape[i - 1];
-        l->stride[i] = l->stride[i - 1];
-    }
-    l->shape[0] = 1;
-    l->stride[0] = l->ndim > 1 ? l->shape[1] * l->stride[1] : 1;
-}
-
-static dync__operand dync__lower_lifted(const dync__operand *x, int rank)
-{
-    dync__operand y = *x;
-    while (y.lay.ndim < rank) dync__lower_lift(&y.lay);
-    return y;
-}
-
-static dync__operand dync__lower_written(const dync__operand *x, int rank)
-{
-    dync__operand y = dync__lower_lifted(x, rank);
-    y.written = true;
-    return y;
-}
-
-/* x itself, or a row-major temporary with its elements in another dtype. */
-static dync_status dync__lower_as(dync__pb *pb, const dync__operand *x, int dtype,
-                                  dync__operand *out)
-{
-    *out = *x;
-    if (x->dtype == dtype) return DYNC_OK;
-    DYNC__TRY(dync__lower_temp(pb, dtype, x->lay.ndim, x->lay.shape, out));
-    return dync__lower_copy(pb, x, out);
-}
-
-static int dync__lower_axis(const dync__arg *a, int ndim)
-{
-    /* inferred: in range */
-    return (int)(a->as.i < 0 ? a->as.i + DYNC__MAX(ndim, 1) : a->as.i);
-}
-
-static bool dync__lower_empty(const dync__operand *x) { return dync__lower_count(&x->lay) == 0; }
+/* op/lower_nn.c: operators as kernel calls: products, convolution and pooling, attention, recurrent
+ * layers. After lower_reduce.c. */
 
 /* ---- products -------------------------------------------------------------------------------- */
 
@@ -49451,6 +45312,13 @@ DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcal
     return dync__lower_kcall(pb, DYNC__K_avg_pool2d_grad, 2, op, &attr);
 }
 
+/* ==== op/lower_move.c ============================================================================== */
+/* op/lower_move.c: operators that move elements: scans, sorting and scattering as kernel calls,
+ * gathering as loops with computed addresses. After lower_nn.c.
+ *
+ * A loop that gathers holds its index inside the range, so that wrong indices read a wrong element
+ * and never foreign memory; that one was wrong is said by a step before it (check_index). */
+
 /* ---- scans, sorting, scattering -------------------------------------------------------------- */
 
 /* A loop nest, or (elsewhere than on the CPU) a call. */
@@ -49729,10 +45597,4257 @@ DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *cal
     DYNC__TRY(dync__lower_fill(pb, call, -1, 0, out));
     return dync__lower_copy(pb, in, &view);
 }
+DYNC__WARM
+
+/* ==== op/dispatch.c ================================================================================ */
+/* op/dispatch.c: the one door that each operator call passes. After lower_move.c, before
+ * eager_plan.c.
+ *
+ *   entry point -> dync__op_call: opens handles -> top handler (capture) -> ... -> tape -> bottom:
+ *   eager, or a tracer in its place
+ *
+ * The stack belongs to the thread. dync__tls.op and dync__tls.at name the operator in flight for
+ * messages; both are put back. */
+
+DYNC__DATA const dync__read_intercept *(*dync__read_intercept_get)(void) = NULL;
+
+/* ---- the stack ------------------------------------------------------------------------------- */
+
+DYNC__RARE static void dync__op_state_end(dync__thread *t)
+{
+    dync__op_state *s = t->op_state;
+    if (!s) return;
+    dync__eager_forget(s);
+    dync__free(s, sizeof *s);
+    t->op_state = NULL;
+}
+
+DYNC__RARE DYNC__FN dync__op_state *dync__op_state_get(void)
+{
+    dync__op_state *s = dync__tls.op_state;
+    if (s) return s;
+    dync__thread_state_on_exit(dync__op_state_end);
+    dync__thread_arm();
+    return dync__tls.op_state = dync__calloc(sizeof *s);
+}
+
+DYNC__FN void dync__handler_push(dync__handler *h)
+{
+    h->below = dync__tls.handler;
+    dync__tls.handler = h;
+}
+
+DYNC__FN void dync__handler_pop(dync__handler *h)
+{
+    DYNC__ASSERT(dync__tls.handler == h);
+    dync__tls.handler = h->below;
+}
+
+DYNC__FN dync__handler *dync__handler_swap(dync__handler *top)
+{
+    dync__handler *old = dync__tls.handler;
+    dync__tls.handler = top;
+    return old;
+}
+
+DYNC__RARE DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom)
+{
+    dync__op_state *s = bottom ? dync__op_state_get() : dync__tls.op_state;
+    if (!s) return NULL;
+    dync__handler *old = s->bottom;
+    s->bottom = bottom;
+    dync__tls.recording = bottom != NULL;
+    return old;
+}
+
+DYNC__RARE DYNC__FN const dync__read_intercept *dync__bottom_reads(void)
+{
+    const dync__op_state *s = dync__tls.recording ? dync__tls.op_state : NULL;
+    return s && s->bottom ? s->bottom->reads : NULL;
+}
+
+DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *call)
+{
+    const dync__op_state *s = dync__tls.op_state;
+    if (DYNC__UNLIKELY(s && s->bottom)) return s->bottom->call(s->bottom, call);
+    return dync__eager(call);
+}
+
+static dync_status dync__dispatch_tape(dync__opcall *call)
+{
+    return dync__tape_hook ? dync__tape_hook(call) : dync__dispatch_bottom(call);
+}
+
+/* "[[2, 3], [], []]": sizes of the arguments, none for what is no tensor. */
+static void dync__dispatch_shapes(dync__str *s, const dync__opcall *call)
+{
+    dync__str_addc(s, '[');
+    for (int i = 0; i < call->nargs; i++) {
+        const dync__arg *a = &call->args[i];
+        if (i) dync__str_add(s, ", ");
+        if (a->kind == DYNC__A_TENSOR)
+            dync__shape_text(s, a->as.t->lay.ndim, a->as.t->lay.shape);
+        else
+            dync__str_add(s, "[]");
+    }
+    dync__str_addc(s, ']');
+}
+
+/* The number of the autograd node that the call makes, the first where it is made of several
+ * operators. */
+static dync_status dync__dispatch_profiled(dync__opcall *call)
+{
+    dync__str shapes = {0};
+    uint64_t seq = dync__tls.seq;
+    dync__dispatch_shapes(&shapes, call);
+    dync__profiled event = dync__profile_begin(
+        strstr(call->row->name, "::") ? "" : "aten::", call->row->name, dync__str_get(&shapes));
+    dync_status status = dync__dispatch_tape(call);
+    dync__profile_end(&event, dync__tls.seq != seq ? (int64_t)seq : -1, -1);
+    dync__str_free(&shapes);
+    return status;
+}
+
+DYNC__FN dync_status dync__dispatch(dync__opcall *call)
+{
+    dync__handler *top = dync__tls.handler;
+    if (dync__profile_on() && !top && !dync__tls.recording) return dync__dispatch_profiled(call);
+    return top ? top->call(top, call) : dync__dispatch_tape(call);
+}
+
+DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *call)
+{
+    return self->below ? self->below->call(self->below, call) : dync__dispatch_tape(call);
+}
+
+/* ---- entry points ---------------------------------------------------------------------------- */
+
+enum { DYNC__LIST_INLINE = 32 };
+typedef struct dync__entering { /* what an entry point has to undo */
+    const char *op;
+    dync_loc at;
+    dync__arg inline_items[DYNC__LIST_INLINE], *items;
+    int n_items;
+} dync__entering;
+
+static bool dync__open_arg(dync__arg *a)
+{
+    dync__tensor *t = dync__open(a->as.h);
+    if (!t) return false;
+    *a = dync__arg_t(t);
+    return true;
+}
+
+/* Lists of the user's: their items as arguments, tensors opened. */
+static bool dync__open_lists(dync__entering *e, int nargs, dync__arg *args)
+{
+    int total = 0, at = 0;
+    for (int i = 0; i < nargs; i++) {
+        if (args[i].kind != DYNC__A_LIST || args[i].n >= 0) continue;
+        if (!args[i].as.p) return dync__fail(DYNC_ERR_VALUE, "expected a list, got none"), false;
+        const dync__list *l = dync__list_open(args[i].as.p, NULL);
+        if (!l) return false;
+        total += l->n;
+    }
+    e->n_items = total;
+    e->items = total <= DYNC__LIST_INLINE ? e->inline_items
+                                          : dync__alloc((size_t)total * sizeof *e->items);
+    for (int i = 0; i < nargs && e->items; i++) {
+        if (args[i].kind != DYNC__A_LIST || args[i].n >= 0) continue;
+        const dync__list *l = dync__list_peek(args[i].as.p);
+        args[i].n = l->n;
+        args[i].as.list = &e->items[at];
+        for (int k = 0; k < l->n; k++, at++) {
+            e->items[at] = dync__arg_value(l->items[k]);
+            if (e->items[at].kind == DYNC__A_HANDLE && !dync__open_arg(&e->items[at])) return false;
+        }
+    }
+    return e->items != NULL;
+}
+
+static bool dync__open_args(dync__entering *e, int nargs, dync__arg *args)
+{
+    bool lists = false;
+    for (int i = 0; i < nargs; i++) {
+        if (args[i].kind == DYNC__A_HANDLE && DYNC__UNLIKELY(!dync__open_arg(&args[i])))
+            return false;
+        lists = lists || (args[i].kind == DYNC__A_LIST && args[i].n < 0);
+        if (args[i].kind == DYNC__A_DIMS && dync__check_rank(args[i].n) != DYNC_OK) return false;
+    }
+    return !lists || dync__open_lists(e, nargs, args);
+}
+
+/* Opens, dispatches, closes. Outputs in call->out, owned. */
+static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, dync_loc at)
+{
+    dync__entering e;
+    e.op = dync__tls.op;
+    e.at = dync__tls.at;
+    e.items = NULL;
+    e.n_items = 0;
+    /* its shape depends on data */
+    if (DYNC__UNLIKELY(op == DYNC__OP_one_hot) && args[1].as.i == -1)
+        op = DYNC__OP__one_hot_all, nargs = 1;
+    call->row = dync__op_info(op);
+    call->op = op;
+    call->nargs = nargs;
+    call->args = args;
+    call->nout = 0;
+    call->at = at;
+    for (int i = 0; i < DYNC__MAX_OUT; i++) call->out[i] = NULL;
+    dync__tls.op = call->row->name;
+    dync__tls.at = at;
+    bool ok = dync__open_args(&e, nargs, args) && dync__dispatch(call) == DYNC_OK;
+    if (e.items && e.items != e.inline_items)
+        dync__free(e.items, (size_t)e.n_items * sizeof *e.items);
+    dync__tls.op = e.op;
+    dync__tls.at = e.at;
+    return ok;
+}
+
+DYNC__OFTEN DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc at)
+{
+    dync__opcall call;
+    dync__handler *top = dync__tls.handler;
+    dync_tensor *known = top && top->known ? top->known(top, op, nargs, args, &at) : NULL;
+    if (known) return known;
+    if (DYNC__UNLIKELY(!dync__enter(&call, op, nargs, args, at))) return NULL;
+    for (int i = 1; i < call.nout; i++) dync__unref(call.out[i]);
+    return call.nout ? dync__give(call.out[0]) : NULL;
+}
+
+DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_loc at)
+{
+    dync__opcall call;
+    dync_value list = {DYNC_KIND_NONE, 0, {0}};
+    if (!dync__enter(&call, op, nargs, args, at)) return list;
+    list = dync__list_new(call.nout);
+    for (int i = 0; i < call.nout; i++) {
+        dync_value item = {DYNC_KIND_TENSOR, 0, {0}};
+        item.as.t = dync__give(call.out[i]);
+        if (item.as.t) dync__list_set(list, i, item);
+    }
+    return list;
+}
+
+DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tensor **out)
+{
+    dync__opcall call = {
+        .row = dync__op_info(op), .op = op, .nargs = nargs, .args = args, .at = dync__tls.at};
+    const char *outer = dync__tls.op;
+    dync__tls.op = call.row->name;
+    dync_status status = dync__dispatch(&call);
+    dync__tls.op = outer;
+    if (status != DYNC_OK) return status;
+    for (int i = 0; i < call.nout; i++) out[i] = call.out[i];
+    return DYNC_OK;
+}
+
+/* ==== op/eager_check.c ============================================================================= */
+/* op/eager_check.c: what must be looked at before an operator runs: indices, divisors, numbers
+ * that fit. After dispatch.c, before eager_plan.c. */
+
+DYNC__FN const dync__op_row *dync__eager_functional(const dync__opcall *call, int *op)
+{
+    *op = call->row->cls == DYNC__INPLACE && call->row->inplace_of >= 0 ? call->row->inplace_of
+                                                                        : call->op;
+    return dync__op_info(*op);
+}
+
+/* Is there something to look at before a call runs? Indices that loops read by the plan checks on
+ * the CPU. */
+DYNC__FN bool dync__eager_checks_data(const dync__opcall *call)
+{
+    int op;
+    uint32_t flags = dync__eager_functional(call, &op)->flags;
+    const dync__arg *by = &call->args[1];
+    bool number = false;
+    if (flags & DYNC__OP_SCATTERS) return true;
+    if (flags & DYNC__OP_GATHERS)
+        return !dync__device_is(call->args[0].as.t->device, DYNC__DEV_CHECKS);
+    if (flags & DYNC__OP_DIVIDES)
+        return (by->kind != DYNC__A_TENSOR ||
+                !dync__device_is(by->as.t->device, DYNC__DEV_CHECKS)) &&
+               dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
+    for (int i = 0; i < call->nargs && flags & DYNC__OP_FITS; i++)
+        number = number || dync__arg_is_number(&call->args[i]);
+    return number;
+}
+
+/* ---- values that must be looked at ----------------------------------------------------------- */
+
+/* Looks for an element of an integer tensor outside [low, high), or, with low == high, for that
+ * very value. */
+DYNC__RARE static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t high,
+                                               int64_t *bad, bool *found)
+{
+    dync__tensor *dense = NULL;
+    *found = false;
+    if (t->numel == 0) return DYNC_OK;
+    if ((!dync__device_is(t->device, DYNC__DEV_HOST) || !dync__layout_is_contiguous(&t->lay)) &&
+        !(dense = dync__contiguous_copy(t)))
+        return DYNC_ERR_MEMORY;
+    const char *p = dync__tensor_data(dense ? dense : t);
+    size_t width = dync__dtype_info(t->dtype)->bytes;
+    for (int64_t i = 0; i < t->numel && !*found; i++, p += width) {
+        *bad = dync__load_i64(p, t->dtype);
+        *found = low == high ? *bad == low : *bad < low || *bad >= high;
+    }
+    dync__unref(dense);
+    return DYNC_OK;
+}
+
+DYNC__RARE static dync_status dync__eager_check_index(const dync__tensor *index, int64_t size)
+{
+    int64_t bad = 0;
+    bool found;
+    if (size == 0 && index->numel)
+        return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for dimension with size 0");
+    DYNC__TRY(dync__eager_look(index, 0, size, &bad, &found));
+    return found ? dync__fail_index(dync__tls.within, bad, size) : DYNC_OK;
+}
+
+static dync_status dync__eager_check_divisor(const dync__opcall *call)
+{
+    const dync__arg *a = &call->args[1];
+    int64_t zero = 0;
+    bool found = dync__arg_is_number(a) && a->as.i == 0;
+    if (a->kind == DYNC__A_TENSOR) DYNC__TRY(dync__eager_look(a->as.t, 0, 0, &zero, &found));
+    return found ? dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError")
+                 : DYNC_OK;
+}
+
+/* The index of a row that gathers or scatters, and how many places there are. */
+static dync_status dync__eager_index(const dync__opcall *call, int op, const dync__tensor **index,
+                                     int64_t *size)
+{
+    const dync__tensor *self = call->args[0].as.t;
+    int dim;
+    *index = call->args[op == DYNC__OP_one_hot ? 0 : op == DYNC__OP_embedding ? 1 : 2].as.t;
+    *size = call->args[1].as.i;
+    if (op == DYNC__OP_one_hot) return DYNC_OK;
+    dim = op == DYNC__OP_embedding ? 0 : dync__infer_int_dim(&call->args[1]);
+    DYNC__TRY(dync__dim_wrap(dim, self->lay.ndim, &dim));
+    *size = self->lay.ndim ? self->lay.shape[dim] : 1;
+    return DYNC_OK;
+}
+
+DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
+{
+    const dync__tensor *index;
+    int64_t size;
+    int op;
+    uint32_t flags = dync__eager_functional(call, &op)->flags;
+    if (flags & DYNC__OP_DIVIDES) return dync__eager_check_divisor(call);
+    if (flags & DYNC__OP_FITS) DYNC__TRY(dync__infer_numbers(call, op));
+    if (!(flags & (DYNC__OP_GATHERS | DYNC__OP_SCATTERS))) return DYNC_OK;
+    DYNC__TRY(dync__eager_index(call, op, &index, &size));
+    return dync__eager_check_index(index, size);
+}
+
+/* ==== op/eager_plan.c ============================================================================== */
+/* op/eager_plan.c: an operator now, by a cached plan of that one operator: lowered, fused and
+ * compiled once per key, then allocate outputs, bind pointers, run. After eager_check.c.
+ *
+ * The key is the operator, its attributes, and dtype, shape and strides of each tensor; plain
+ * numbers of pointwise operators are inputs of the plan, so a learning rate that changes costs
+ * nothing. Entries are compared word for word, never by hash alone. The cache is the thread's own
+ * (no lock), two-way, bounded, and freed when the thread ends. */
+
+enum { DYNC__EAGER_WORDS = 160 };
+typedef struct dync__eager_key {
+    int n;
+    uint64_t hash, word[DYNC__EAGER_WORDS];
+    bool fits;
+} dync__eager_key;
+
+typedef struct dync__eager_entry {
+    uint64_t hash;
+    dync__plan *plan; /* NULL: nothing to run */
+    dync__info out[DYNC__MAX_OUT];
+    uint64_t *word;
+    int n_words;
+    bool checks_data; /* indices or divisors are looked at before running */
+} dync__eager_entry;
+
+/* ---- the key --------------------------------------------------------------------------------- */
+
+/* Are the number arguments inputs of the plan? pow chooses its formula by the exponent. */
+static bool dync__eager_numbers_float(const dync__opcall *call)
+{
+    int op;
+    return dync__row_takes_numbers(dync__eager_functional(call, &op));
+}
+
+static void dync__key_add(dync__eager_key *k, uint64_t w)
+{
+    if (k->n < DYNC__EAGER_WORDS) k->word[k->n] = w;
+    k->n++;
+}
+
+static void dync__key_tensor(dync__eager_key *k, const dync__tensor *t)
+{
+    unsigned n = (unsigned)t->lay.ndim;
+    dync__key_add(k, DYNC__A_TENSOR | (uint64_t)t->dtype << 8 | (uint64_t)n << 16 |
+                         (uint64_t)(t->flags & DYNC__T_FAKE) << 24 | (uint64_t)t->device << 32);
+    for (unsigned d = 0; d < n; d++) {
+        dync__key_add(k, (uint64_t)t->lay.shape[d]);
+        dync__key_add(k, (uint64_t)t->lay.stride[d]);
+    }
+}
+
+static void dync__key_arg(dync__eager_key *k, const dync__arg *a, bool numbers_float)
+{
+    uint64_t bits;
+    switch ((dync__arg_kind)a->kind) {
+    case DYNC__A_TENSOR: dync__key_tensor(k, a->as.t); break;
+    case DYNC__A_INT:
+    case DYNC__A_BOOL:
+    case DYNC__A_FLOAT:
+        dync__key_add(k, a->kind);
+        memcpy(&bits, &a->as, sizeof bits);
+        if (!numbers_float) dync__key_add(k, bits);
+        break;
+    case DYNC__A_DIMS:
+        dync__key_add(k, DYNC__A_DIMS | (uint64_t)(unsigned)a->n << 8);
+        for (int i = 0; i < a->n && i < DYNC_MAX_DIMS; i++)
+            dync__key_add(k, (uint64_t)a->as.dims[i]);
+        break;
+    case DYNC__A_LIST:
+        dync__key_add(k, DYNC__A_LIST | (uint64_t)(unsigned)a->n << 8);
+        for (int i = 0; i < a->n; i++) dync__key_arg(k, &a->as.list[i], numbers_float);
+        break;
+    case DYNC__A_DTYPE:
+    case DYNC__A_DEVICE: dync__key_add(k, a->kind | (uint64_t)a->as.i << 8); break;
+    case DYNC__A_NONE: dync__key_add(k, DYNC__A_NONE); break;
+    case DYNC__A_STR:
+    case DYNC__A_HANDLE:
+    case DYNC__A_NODE:
+    case DYNC__A_PTR: k->fits = false; break;
+    }
+}
+
+static void dync__key_make(dync__eager_key *k, const dync__opcall *call)
+{
+    bool numbers_float = dync__eager_numbers_float(call);
+    uint64_t h = 0x9e3779b97f4a7c15u;
+    k->n = 0;
+    k->fits = true;
+    dync__key_add(k, (uint64_t)(unsigned)call->op | (uint64_t)(unsigned)call->nargs << 16 |
+                         (uint64_t)dync__tls.default_dtype << 32);
+    for (int i = 0; i < call->nargs; i++) dync__key_arg(k, &call->args[i], numbers_float);
+    if (k->n > DYNC__EAGER_WORDS) k->fits = false;
+    for (int i = 0; k->fits && i < k->n; i++) {
+        h = (h ^ k->word[i]) * 0xff51afd7ed558ccdu;
+        h ^= h >> 32;
+    }
+    k->hash = h;
+}
+
+/* ---- the cache ------------------------------------------------------------------------------- */
+
+DYNC__RARE static void dync__eager_entry_free(dync__eager_entry *e)
+{
+    if (!e) return;
+    dync__plan_free(e->plan);
+    dync__free(e->word, (size_t)e->n_words * sizeof *e->word);
+    dync__free(e, sizeof *e);
+}
+
+DYNC__FN void dync__eager_forget(dync__op_state *s)
+{
+    for (int i = 0; i < DYNC__EAGER_SETS; i++) {
+        for (int j = 0; j < DYNC__EAGER_WAYS; j++) {
+            dync__eager_entry_free(s->entry[i][j]);
+            s->entry[i][j] = NULL;
+        }
+    }
+}
+
+static dync__eager_entry *dync__eager_find(const dync__eager_key *k)
+{
+    dync__op_state *s = dync__tls.op_state;
+    if (!s || !k->fits) return NULL;
+    dync__eager_entry **set = s->entry[k->hash % DYNC__EAGER_SETS];
+    for (int j = 0; j < DYNC__EAGER_WAYS; j++) {
+        dync__eager_entry *e = set[j];
+        if (!e || e->hash != k->hash || e->n_words != k->n ||
+            memcmp(e->word, k->word, (size_t)k->n * sizeof k->word[0]) != 0)
+            continue;
+        set[j] = set[0]; /* the last used one stands first */
+        set[0] = e;
+        return e;
+    }
+    return NULL;
+}
+
+/* False: not kept (no memory for that, or a key too long); the caller frees the entry after its
+ * run. */
+DYNC__RARE static bool dync__eager_keep(const dync__eager_key *k, dync__eager_entry *e)
+{
+    dync__op_state *s = k->fits ? dync__op_state_get() : NULL;
+    if (!s || !(e->word = dync__alloc((size_t)k->n * sizeof k->word[0]))) return false;
+    memcpy(e->word, k->word, (size_t)k->n * sizeof k->word[0]);
+    e->n_words = k->n;
+    e->hash = k->hash;
+    dync__eager_entry **set = s->entry[k->hash % DYNC__EAGER_SETS];
+    dync__eager_entry_free(set[DYNC__EAGER_WAYS - 1]);
+    for (int j = DYNC__EAGER_WAYS - 1; j > 0; j--) set[j] = set[j - 1];
+    set[0] = e;
+    return true;
+}
+
+/* ---- making a plan --------------------------------------------------------------------------- */
+
+/* Slots: tensors in order, then numbers, then outputs; what is written in place is an input that is
+ * written. */
+DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call,
+                                                const dync__eager_entry *e)
+{
+    dync__tensor *t[DYNC__EAGER_INPUTS];
+    dync__operand in[DYNC__EAGER_INPUTS], out[DYNC__MAX_OUT];
+    int32_t number_slot[DYNC__MAX_ARGS];
+    bool in_place = call->row->cls == DYNC__INPLACE;
+    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
+    memset(in, 0, sizeof in);
+    memset(out, 0, sizeof out);
+    if (n > DYNC__EAGER_INPUTS)
+        return dync__fail(DYNC_ERR_VALUE, "expected at most %d tensors, got %d", DYNC__EAGER_INPUTS,
+                          n);
+    for (int i = 0; i < n; i++) {
+        in[i].slot = dync__pb_slot(pb, DYNC__SLOT_INPUT, t[i]->dtype, -1, NULL);
+        in[i].dtype = t[i]->dtype;
+        in[i].lay = t[i]->lay;
+        in[i].lay.offset = 0;
+        in[i].written = in_place && i == 0;
+        if (in[i].slot < 0) return DYNC_ERR_MEMORY;
+        pb->slot.at[in[i].slot].host = dync__pb_reads_host(pb, t[i]->device);
+    }
+    for (int i = 0; i < call->nargs && i < DYNC__MAX_ARGS; i++) {
+        const dync__arg *a = &call->args[i];
+        number_slot[i] = -1;
+        if (!dync__eager_numbers_float(call) || !dync__arg_is_number(a)) continue;
+        number_slot[i] = dync__pb_slot(pb, DYNC__SLOT_INPUT,
+                                       a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64, 1, NULL);
+        if (number_slot[i] < 0) return DYNC_ERR_MEMORY;
+        pb->slot.at[number_slot[i]].host = true;
+    }
+    for (int i = 0; i < call->row->nout; i++) {
+        out[i] = in[0];
+        if (in_place) continue;
+        out[i] = (dync__operand){
+            .dtype = (uint8_t)e->out[i].dtype, .written = true, .lay = e->out[i].lay};
+        out[i].slot = dync__pb_slot(pb, DYNC__SLOT_OUTPUT, e->out[i].dtype,
+                                    dync__layout_span(&e->out[i].lay), NULL);
+        if (out[i].slot < 0) return DYNC_ERR_MEMORY;
+    }
+    pb->number_slot = number_slot;
+    dync_status status = dync__op_lower(pb, call, in, n, out);
+    pb->number_slot = NULL;
+    return status;
+}
+
+DYNC__RARE static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry **out)
+{
+    dync__arena arena = {0};
+    dync__pb pb = {.arena = &arena, .origin = call->row->name};
+    dync__plan_options options = {.name = call->row->name};
+    dync__eager_entry *e = dync__calloc(sizeof *e);
+    if (!e) return DYNC_ERR_MEMORY;
+    dync_status status = dync__op_infer(call, e->out);
+    pb.device = e->out[0].device;
+    if (status == DYNC_OK) status = dync__eager_lower(&pb, call, e);
+    if (status == DYNC_OK && pb.step.n) {
+        e->plan = dync__plan_new(&pb, &options);
+        if (!e->plan)
+            status = dync__tls.error.status != DYNC_OK ? dync__tls.error.status : DYNC_ERR_MEMORY;
+    }
+    dync__arena_free(&arena);
+    if (status != DYNC_OK) {
+        dync__eager_entry_free(e);
+        return status;
+    }
+    e->checks_data = dync__eager_checks_data(call);
+    *out = e;
+    return DYNC_OK;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static dync_status dync__eager_outputs(dync__opcall *call, const dync__eager_entry *e)
+{
+    call->nout = call->row->nout;
+    if (call->row->cls == DYNC__INPLACE) {
+        call->out[0] = call->args[0].as.t;
+        dync__ref(call->out[0]);
+        return DYNC_OK;
+    }
+    for (int i = 0; i < call->nout; i++) {
+        call->out[i] = dync__tensor_empty(e->out[i].dtype, e->out[i].device, &e->out[i].lay);
+        if (call->out[i]) continue;
+        while (i-- > 0) {
+            dync__unref(call->out[i]);
+            call->out[i] = NULL;
+        }
+        return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__eager_execute(dync__opcall *call, const dync__eager_entry *e)
+{
+    dync__tensor *t[DYNC__EAGER_INPUTS];
+    void *in[DYNC__EAGER_INPUTS + DYNC__MAX_ARGS], *out[DYNC__MAX_OUT] = {NULL};
+    union {
+        double f;
+        int64_t i;
+    } number[DYNC__MAX_ARGS];
+    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
+    bool in_place = call->row->cls == DYNC__INPLACE;
+    for (int i = 0; i < n; i++) in[i] = dync__tensor_data(t[i]);
+    if (dync__eager_numbers_float(call)) {
+        for (int i = 0; i < call->nargs; i++) {
+            const dync__arg *a = &call->args[i];
+            if (!dync__arg_is_number(a)) continue;
+            if (a->kind == DYNC__A_FLOAT)
+                number[i].f = a->as.f;
+            else
+                number[i].i = a->as.i;
+            in[n++] = &number[i];
+        }
+    }
+    DYNC__TRY(dync__eager_outputs(call, e));
+    for (int i = 0; i < call->nout; i++) out[i] = call->out[i]->storage->data;
+    dync_status status = e->plan ? dync__plan_run(e->plan, NULL, in, out) : DYNC_OK;
+    if (status == DYNC_OK) {
+        if (in_place) call->out[0]->storage->version++;
+        return DYNC_OK;
+    }
+    for (int i = 0; i < call->nout; i++) {
+        dync__unref(call->out[i]);
+        call->out[i] = NULL;
+    }
+    return status;
+}
+
+/* A value of a trace that is over, or of one that is not open here. */
+static dync_status dync__eager_check_kept(const dync__opcall *call)
+{
+    dync__tensor *t[DYNC__EAGER_INPUTS];
+    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
+    for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
+        if ((t[i]->flags & DYNC__T_FAKE) && t[i]->trace_id)
+            return dync__fail(DYNC_ERR_VALUE,
+                              "expected a tensor with data, got one that was "
+                              "made while another call was traced and kept in a "
+                              "variable (made by %s)",
+                              t[i]->op ? t[i]->op : "?");
+    return DYNC_OK;
+}
+
+DYNC__RARE DYNC__FN bool dync__eager_has_no_data(const dync__opcall *call)
+{
+    dync__tensor *t[DYNC__EAGER_INPUTS];
+    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
+    for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
+        if ((t[i]->flags & DYNC__T_FAKE) || t[i]->device == DYNC_META) return true;
+    for (int i = 0; i < call->nargs; i++)
+        if (call->args[i].kind == DYNC__A_DEVICE && call->args[i].as.i == DYNC_META) return true;
+    return false;
+}
+
+/* The results' form only. The user's META tensors have no data and stand for themselves: so do
+ * results of theirs. Stand-ins of a trace (DYNC__T_FAKE) give stand-ins. */
+DYNC__RARE DYNC__FN dync_status dync__eager_form(dync__opcall *call)
+{
+    dync__tensor *t[DYNC__EAGER_INPUTS];
+    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
+    bool stands = false;
+    for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
+        stands = stands || (t[i]->flags & DYNC__T_FAKE);
+    DYNC__TRY(dync__op_fake(call));
+    for (int i = 0; i < call->nout && !stands; i++) {
+        dync__tensor *x = call->out[i];
+        if (!x || x->device != DYNC_META) continue;
+        x->flags &= (uint8_t)~DYNC__T_FAKE;
+        x->storage->flags &= (uint16_t)~DYNC__STORAGE_FAKE;
+    }
+    return DYNC_OK;
+}
+
+/* A real tensor of one device on another. Where the layout is not dense the copy is made before, by
+ * a plan of its own device. */
+static dync_status dync__eager_move(dync__opcall *call)
+{
+    dync__info info;
+    dync__tensor *t = call->args[0].as.t, *dense = NULL;
+    DYNC__TRY(dync__op_infer(call, &info));
+    if (!dync__layout_is_dense(&t->lay)) {
+        dync__arg args[2] = {dync__arg_t(t), dync__arg_device(t->device)};
+        dync__opcall same = {.row = call->row, .op = call->op, .nargs = 2, .args = args};
+        DYNC__TRY(dync__eager_plan(&same));
+        t = dense = same.out[0];
+    }
+    call->out[0] = dync__tensor_empty(info.dtype, info.device, &info.lay);
+    call->nout = 1;
+    dync_status status =
+        call->out[0] ? dync__device_copy(info.device, call->out[0]->storage->data, t->device,
+                                         dync__tensor_data(t),
+                                         (size_t)t->numel * dync__dtype_info(t->dtype)->bytes)
+                     : DYNC_ERR_MEMORY;
+    dync__unref(dense);
+    if (status != DYNC_OK) {
+        dync__unref(call->out[0]);
+        call->out[0] = NULL;
+    }
+    return status;
+}
+
+DYNC__RARE DYNC__FN dync_status dync__eager_plan(dync__opcall *call)
+{
+    if (DYNC__UNLIKELY(call->op == DYNC__OP_to_device &&
+                       call->args[0].as.t->device != call->args[1].as.i &&
+                       !dync__eager_has_no_data(call)))
+        return dync__eager_move(call);
+    dync__eager_key k;
+    dync__key_make(&k, call);
+    dync__eager_entry *e = dync__eager_find(&k);
+    if (DYNC__LIKELY(e != NULL)) {
+        if (DYNC__UNLIKELY(e->checks_data)) DYNC__TRY(dync__eager_check_data(call));
+        return dync__eager_execute(call, e);
+    }
+    if (dync__eager_has_no_data(call)) {
+        const dync__tensor *self = call->row->cls == DYNC__INPLACE &&
+                                           call->args[0].kind == DYNC__A_TENSOR
+                                       ? call->args[0].as.t
+                                       : NULL;
+        DYNC__TRY(dync__eager_check_kept(call));
+        if (self && !(self->flags & DYNC__T_FAKE) && self->device != DYNC_META)
+            return dync__fail(DYNC_ERR_DATA_PTR, "Cannot copy out of meta tensor; no data!");
+        return dync__eager_form(call);
+    }
+    DYNC__TRY(dync__eager_build(call, &e));
+    bool kept = dync__eager_keep(&k, e);
+    dync_status status = e->checks_data ? dync__eager_check_data(call) : DYNC_OK;
+    if (status == DYNC_OK) status = dync__eager_execute(call, e);
+    if (!kept) dync__eager_entry_free(e);
+    return status;
+}
+
+/* ==== op/eager.c =================================================================================== */
+/* op/eager.c: the bottom handler: runs an operator now. After eager_plan.c.
+ *
+ *   views       the layout of infer over the same storage; nothing runs
+ *   composites  their decomposition, from the top of the stack
+ *   the rest    a cached plan (eager_plan.c) */
+
+/* ---- in place: what is written must not be read elsewhere in the same call ------------------- */
+
+typedef enum {
+    DYNC__OVERLAP_NONE,
+    DYNC__OVERLAP_SAME,
+    DYNC__OVERLAP_PART,
+    DYNC__OVERLAP_MAYBE
+} dync__overlap;
+
+/* As PyTorch's get_overlap_status (aten/src/ATen/MemoryOverlap.cpp). */
+static dync__overlap dync__eager_overlap(const dync__tensor *a, const dync__tensor *b)
+{
+    if (a->storage != b->storage || a->numel == 0 || b->numel == 0) return DYNC__OVERLAP_NONE;
+    const dync__layout *la = &a->lay, *lb = &b->lay;
+    bool same = a == b ||
+                (la->ndim == lb->ndim && la->offset == lb->offset && a->dtype == b->dtype &&
+                 memcmp(la->shape, lb->shape, (size_t)la->ndim * sizeof(int64_t)) == 0 &&
+                 memcmp(la->stride, lb->stride, (size_t)la->ndim * sizeof(int64_t)) == 0);
+    if (same) return DYNC__OVERLAP_SAME;
+    if (!dync__layout_is_dense(la) || !dync__layout_is_dense(lb)) return DYNC__OVERLAP_MAYBE;
+    int64_t size_a = dync__dtype_info(a->dtype)->bytes, size_b = dync__dtype_info(b->dtype)->bytes;
+    bool apart = (la->offset + a->numel) * size_a <= lb->offset * size_b ||
+                 (lb->offset + b->numel) * size_b <= la->offset * size_a;
+    return apart ? DYNC__OVERLAP_NONE : DYNC__OVERLAP_PART;
+}
+
+DYNC__FN dync_status dync__op_overlap(const dync__opcall *call)
+{
+    for (int i = 1; i < call->nargs; i++)
+        if (call->args[i].kind == DYNC__A_TENSOR &&
+            dync__eager_overlap(call->args[0].as.t, call->args[i].as.t) == DYNC__OVERLAP_PART)
+            return dync__fail(
+                DYNC_ERR_RUNTIME,
+                "unsupported operation: some elements of the input tensor and the written-to "
+                "tensor refer to "
+                "a single memory location. Please clone() the tensor before performing the "
+                "operation.");
+    return DYNC_OK;
+}
+
+/* Operands that may share some elements with self are read from a copy; ones that surely share part
+ * of them are refused. */
+static dync_status dync__eager_inplace(dync__opcall *call)
+{
+    dync__arg args[DYNC__MAX_ARGS];
+    dync__tensor *copy[DYNC__MAX_ARGS], *self;
+    int n_copies = 0;
+    DYNC__TRY(dync__infer_tensor(call, 0, &self));
+    dync_status status = dync__op_overlap(call);
+    for (int i = 1; i < call->nargs && status == DYNC_OK; i++) {
+        if (call->args[i].kind != DYNC__A_TENSOR) continue;
+        const dync__tensor *from = call->args[i].as.t;
+        bool moves = call->op == DYNC__OP_copy_ && from->device != self->device;
+        dync__overlap how = moves ? DYNC__OVERLAP_MAYBE : dync__eager_overlap(self, from);
+        if (how != DYNC__OVERLAP_MAYBE || dync__eager_has_no_data(call)) continue;
+        if (n_copies == 0) memcpy(args, call->args, (size_t)call->nargs * sizeof args[0]);
+        dync__arg on[2] = {dync__arg_t(call->args[i].as.t), dync__arg_device(self->device)};
+        dync__opcall c = {.row = dync__op_info(DYNC__OP_to_device),
+                          .op = DYNC__OP_to_device,
+                          .nargs = 2,
+                          .args = on};
+        status = dync__eager_plan(&c);
+        copy[n_copies] = c.out[0];
+        if (status == DYNC_OK) args[i] = dync__arg_t(copy[n_copies++]);
+    }
+    if (status == DYNC_OK) {
+        dync__arg *given = call->args;
+        if (n_copies) call->args = args;
+        status = dync__eager_plan(call);
+        call->args = given;
+    }
+    while (n_copies > 0) dync__unref(copy[--n_copies]);
+    return status;
+}
+
+/* cat of more tensors than a plan takes: groups of them first, then the groups. */
+static dync_status dync__eager_long_cat(dync__opcall *call)
+{
+    const dync__arg *list = &call->args[0];
+    dync__info info;
+    int n = (list->n - 1) / DYNC__EAGER_INPUTS + 1, made = 0;
+    DYNC__TRY(dync__op_infer(call, &info));
+    dync__arg *group = dync__alloc((size_t)n * sizeof *group);
+    if (!group) return DYNC_ERR_MEMORY;
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < n && status == DYNC_OK; i++) {
+        int first = i * DYNC__EAGER_INPUTS;
+        dync__arg part[2] = {*list, call->args[1]};
+        dync__tensor *t;
+        part[0].as.list = list->as.list + first;
+        part[0].n = DYNC__MIN(DYNC__EAGER_INPUTS, list->n - first);
+        status = dync__op_run(DYNC__OP_cat, 2, part, &t);
+        if (status == DYNC_OK) group[made++] = dync__arg_t(t);
+    }
+    if (status == DYNC_OK) {
+        dync__arg all[2] = {{.kind = DYNC__A_LIST, .n = n, .as = {.list = group}}, call->args[1]};
+        status = dync__op_run(DYNC__OP_cat, 2, all, call->out);
+        call->nout = 1;
+    }
+    while (made > 0) dync__unref(group[--made].as.t);
+    dync__free(group, (size_t)n * sizeof *group);
+    return status;
+}
+
+/* ---- the handler ----------------------------------------------------------------------------- */
+
+static dync_status dync__eager_view(dync__opcall *call)
+{
+    dync__info info;
+    DYNC__TRY(dync__op_infer(call, &info));
+    call->out[0] = dync__tensor_alias(call->args[0].as.t, info.dtype, &info.lay);
+    call->nout = 1;
+    return call->out[0] ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__op_decompose(dync__opcall *call)
+{
+    const char *outer = dync__tls.within;
+    if (!outer) dync__tls.within = call->row->name;
+    dync_status status = call->row->decompose(call);
+    dync__tls.within = outer;
+    return status;
+}
+
+static dync_status dync__eager_composite(dync__opcall *call)
+{
+    dync__info info[DYNC__MAX_OUT];
+    bool checks_itself = !call->row->infer || call->row->infer == dync__i_composite;
+    if (!checks_itself) DYNC__TRY(call->row->infer(call, info));
+    return dync__op_decompose(call);
+}
+
+DYNC__FN dync_status dync__eager(dync__opcall *call)
+{
+    switch (call->row->cls) {
+    case DYNC__VIEW: return dync__eager_view(call);
+    case DYNC__COMPOSITE:
+    case DYNC__EFFECT: return dync__eager_composite(call);
+    case DYNC__INPLACE:
+        return call->row->inplace_of >= 0 ? dync__eager_inplace(call) : dync__eager_composite(call);
+    case DYNC__POINTWISE:
+    case DYNC__REDUCE:
+    case DYNC__FACTORY:
+    case DYNC__KERNEL: break;
+    }
+    if (call->row->flags & DYNC__OP_OPAQUE)
+        return dync__eager_has_no_data(call) ? dync__eager_form(call) : call->row->decompose(call);
+    if (call->op == DYNC__OP_cat && call->args[0].kind == DYNC__A_LIST &&
+        call->args[0].n > DYNC__EAGER_INPUTS)
+        return dync__eager_long_cat(call);
+    return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_composite(call);
+}
+
+/* ---- effects --------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__d_set_grad_enabled(dync__opcall *call)
+{
+    dync__tls.grad_enabled_off = call->args[0].as.i == 0;
+    return DYNC_OK;
+}
+
+DYNC__RARE DYNC__FN dync_status dync__d_manual_seed(dync__opcall *call)
+{
+    dync__tls.rng_seed = (uint64_t)call->args[0].as.i;
+    dync__tls.rng_offset = 0;
+    return DYNC_OK;
+}
+
+/* self gives up its storage for that of source. */
+DYNC__RARE DYNC__FN dync_status dync__d_set_(dync__opcall *call)
+{
+    dync__tensor *self = call->args[0].as.t, *source = call->args[1].as.t;
+    dync__storage *old = self->storage;
+    dync__storage_ref(source->storage);
+    self->storage = source->storage;
+    self->lay = source->lay;
+    self->numel = source->numel;
+    self->device = source->device;
+    self->storage->version++;
+    dync__storage_unref(old);
+    dync__ref(self);
+    call->out[0] = self;
+    call->nout = 1;
+    return DYNC_OK;
+}
+DYNC__PLAIN
+
+/* ==== op/chain.h =================================================================================== */
+/* op/chain.h: a chain of operator calls, for decompositions. After rows.h; private to op/.
+ *
+ * A chain is sticky: after the first failure nothing more is called and every call returns NULL, so
+ * a decomposition reads like its formula and is checked once, by dync__chain_end. What the calls
+ * make lives as long as the chain. */
+#ifndef DYNC__CHAIN_H
+#define DYNC__CHAIN_H
+
+typedef dync__tensor dync__dt;
+typedef struct dync__chain {
+    dync_status status;
+    DYNC__VEC(dync__tensor *) made;
+} dync__chain;
+
+DYNC__FN void dync__chain_call(dync__chain *, int op, int nargs, dync__arg *args, dync__dt **out);
+/* the status of a dync__fail */
+DYNC__FN void dync__chain_fail(dync__chain *, dync_status);
+DYNC__FN dync__dt *dync__chain1(dync__chain *, int op, dync__dt *);
+DYNC__FN dync__dt *dync__chain2(dync__chain *, int op, dync__arg, dync__arg);
+DYNC__FN dync__dt *dync__chain3(dync__chain *, int op, dync__arg, dync__arg, dync__arg);
+DYNC__FN dync__dt *dync__chain_tt(dync__chain *, int op, dync__dt *, dync__dt *);
+DYNC__FN dync__dt *dync__chain_tf(dync__chain *, int op, dync__dt *, double);
+DYNC__FN dync__dt *dync__chain_ti(dync__chain *, int op, dync__dt *, int64_t);
+DYNC__FN dync__dt *dync__chain_shape(dync__chain *, int op, dync__dt *, int n,
+                                     const int64_t *shape);
+DYNC__FN dync__dt *dync__chain_reduce(dync__chain *, int op, dync__dt *, int n, const int64_t *dims,
+                                      bool keepdim);
+DYNC__FN dync__dt *dync__chain_dtype(dync__chain *, dync__dt *, int dtype);
+/* halves as f32, others as they are; NULL stays NULL */
+DYNC__FN dync__dt *dync__chain_wide(dync__chain *, dync__dt *);
+DYNC__FN dync__dt *dync__chain_slice(dync__chain *, dync__dt *, int64_t dim, int64_t start,
+                                     int64_t end);
+DYNC__FN dync__dt *dync__chain_cat(dync__chain *, int n, dync__arg *list, int64_t dim);
+DYNC__FN dync__dt *dync__chain_mean(dync__chain *, dync__dt *); /* of all elements */
+DYNC__FN dync__dt *dync__chain_one_minus(dync__chain *, dync__dt *);
+DYNC__FN dync__dt *dync__chain_where(dync__chain *, dync__dt *condition, dync__arg yes,
+                                     dync__arg no);
+/* Ends the chain: results go out with a reference each, everything else is let go. */
+DYNC__FN dync_status dync__chain_end(dync__chain *, dync__opcall *, dync__dt *result);
+DYNC__FN dync_status dync__chain_end_n(dync__chain *, dync__opcall *, int n,
+                                       dync__dt *const *result);
+
+/* argument i if it is a tensor, else NULL */
+DYNC__FN dync__dt *dync__dt_arg(const dync__opcall *, int i);
+/* argument 0, which must be one */
+DYNC__FN dync_status dync__dt_self(const dync__opcall *, dync__dt **out);
+/* zeros around one dim */
+DYNC__FN dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_t before,
+                                    int64_t after);
+/* number argument i */
+DYNC__FN double dync__dn_number(const dync__opcall *call, int i);
+/* the dim that argument i names */
+DYNC__FN dync_status dync__dn_dim(const dync__opcall *call, int i, int ndim, int *dim);
+/* of that rank, or DYNC_ERR_SHAPE */
+DYNC__FN dync_status dync__dn_rank(const dync__dt *x, int rank);
+#endif
+DYNC__COLD
+
+/* ==== op/chain.c =================================================================================== */
+/* op/chain.c: chains of operator calls, and inference of composite operators by running their
+ * decomposition over fakes. After eager.c, before decompose_*.c. */
+
+static void dync__chain_keep(dync__chain *c, dync__tensor *t)
+{
+    if (dync__vec_push(&c->made, t)) return;
+    dync__unref(t);
+    c->status = DYNC_ERR_MEMORY;
+}
+
+/* Runs an operator; its outputs live as long as the chain. Nothing happens after a failure. */
+DYNC__FN void dync__chain_call(dync__chain *c, int op, int nargs, dync__arg *args, dync__dt **out)
+{
+    int nout = dync__op_info(op)->nout;
+    for (int i = 0; i < nout; i++) out[i] = NULL;
+    if (c->status != DYNC_OK) return;
+    c->status = dync__op_run(op, nargs, args, out);
+    for (int i = 0; i < nout; i++) {
+        if (c->status == DYNC_OK)
+            dync__chain_keep(c, out[i]);
+        else
+            dync__unref(out[i]);
+    }
+    if (c->status != DYNC_OK)
+        for (int i = 0; i < nout; i++) out[i] = NULL;
+}
+
+DYNC__FN dync__dt *dync__chain1(dync__chain *c, int op, dync__dt *a)
+{
+    dync__arg args[1] = {dync__arg_t(a)};
+    dync__dt *out;
+    dync__chain_call(c, op, 1, args, &out);
+    return out;
+}
+DYNC__FN dync__dt *dync__chain2(dync__chain *c, int op, dync__arg a, dync__arg b)
+{
+    dync__arg args[2] = {a, b};
+    dync__dt *out;
+    dync__chain_call(c, op, 2, args, &out);
+    return out;
+}
+DYNC__FN dync__dt *dync__chain3(dync__chain *c, int op, dync__arg a, dync__arg b, dync__arg d)
+{
+    dync__arg args[3] = {a, b, d};
+    dync__dt *out;
+    dync__chain_call(c, op, 3, args, &out);
+    return out;
+}
+DYNC__FN dync__dt *dync__chain_tt(dync__chain *c, int op, dync__dt *a, dync__dt *b)
+{
+    return dync__chain2(c, op, dync__arg_t(a), dync__arg_t(b));
+}
+DYNC__FN dync__dt *dync__chain_tf(dync__chain *c, int op, dync__dt *a, double x)
+{
+    return dync__chain2(c, op, dync__arg_t(a), dync__arg_f(x));
+}
+DYNC__FN dync__dt *dync__chain_ti(dync__chain *c, int op, dync__dt *a, int64_t i)
+{
+    return dync__chain2(c, op, dync__arg_t(a), dync__arg_i(i));
+}
+DYNC__FN dync__dt *dync__chain_shape(dync__chain *c, int op, dync__dt *a, int n,
+                                     const int64_t *shape)
+{
+    return dync__chain2(c, op, dync__arg_t(a), dync__arg_dims(n, shape));
+}
+/* sum, mean, amax ... over the dims given, or all */
+DYNC__FN dync__dt *dync__chain_reduce(dync__chain *c, int op, dync__dt *a, int n,
+                                      const int64_t *dims, bool keepdim)
+{
+    return dync__chain3(c, op, dync__arg_t(a), dync__arg_dims(n, dims), dync__arg_b(keepdim));
+}
+DYNC__FN dync__dt *dync__chain_dtype(dync__chain *c, dync__dt *a, int dtype)
+{
+    return !a || a->dtype == dtype
+               ? a
+               : dync__chain2(c, DYNC__OP_to_dtype, dync__arg_t(a), dync__arg_dtype(dtype));
+}
+
+DYNC__FN dync__dt *dync__chain_wide(dync__chain *c, dync__dt *x)
+{
+    const dync__dtype_row *row = x ? dync__dtype_info(x->dtype) : NULL;
+    return row && row->kind == 'f' && row->bytes == 2 ? dync__chain_dtype(c, x, DYNC_F32) : x;
+}
+
+/* Ends the chain: results (made by it, or arguments) go out with a reference each, everything else
+ * is let go. */
+DYNC__FN dync_status dync__chain_end_n(dync__chain *c, dync__opcall *call, int n,
+                                       dync__dt *const *result)
+{
+    for (int i = 0; i < n && c->status == DYNC_OK; i++)
+        if (!result[i]) c->status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    for (int i = 0; i < n && c->status == DYNC_OK; i++) {
+        dync__ref(result[i]);
+        call->out[i] = result[i];
+    }
+    if (c->status == DYNC_OK) call->nout = n;
+    for (int i = 0; i < c->made.n; i++) dync__unref(c->made.at[i]);
+    dync__vec_free(&c->made);
+    return c->status;
+}
+DYNC__FN dync_status dync__chain_end(dync__chain *c, dync__opcall *call, dync__dt *result)
+{
+    return dync__chain_end_n(c, call, 1, &result);
+}
+
+DYNC__FN dync__dt *dync__dt_arg(const dync__opcall *call, int i)
+{
+    return i < call->nargs && call->args[i].kind == DYNC__A_TENSOR ? call->args[i].as.t : NULL;
+}
+/* Argument 0, which every composite here has. */
+DYNC__FN dync_status dync__dt_self(const dync__opcall *call, dync__dt **out)
+{
+    return dync__infer_tensor(call, 0, out);
+}
+
+DYNC__FN dync__dt *dync__chain_slice(dync__chain *c, dync__dt *x, int64_t dim, int64_t start,
+                                     int64_t end)
+{
+    dync__arg args[5] = {dync__arg_t(x), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end),
+                         dync__arg_i(1)};
+    dync__dt *out;
+    dync__chain_call(c, DYNC__OP_slice, 5, args, &out);
+    return out;
+}
+
+DYNC__FN dync__dt *dync__chain_cat(dync__chain *c, int n, dync__arg *list, int64_t dim)
+{
+    dync__arg l = {.kind = DYNC__A_LIST, .n = n, .as = {.list = list}};
+    return dync__chain2(c, DYNC__OP_cat, l, dync__arg_i(dim));
+}
+
+DYNC__FN dync__dt *dync__chain_mean(dync__chain *c, dync__dt *x)
+{
+    return dync__chain_reduce(c, DYNC__OP_mean, x, 0, NULL, false);
+}
+
+DYNC__FN dync__dt *dync__chain_one_minus(dync__chain *c, dync__dt *x)
+{
+    return dync__chain2(c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(x));
+}
+
+DYNC__FN dync__dt *dync__chain_where(dync__chain *c, dync__dt *condition, dync__arg yes,
+                                     dync__arg no)
+{
+    return dync__chain3(c, DYNC__OP_where, dync__arg_t(condition), yes, no);
+}
+
+DYNC__FN void dync__chain_fail(dync__chain *c, dync_status status)
+{
+    if (c->status == DYNC_OK) c->status = status;
+}
+
+/* ---- inference by decomposition -------------------------------------------------------------- */
+
+static dync_status dync__composite_bottom(dync__handler *self, dync__opcall *call)
+{
+    (void)self;
+    return dync__op_fake(call);
+}
+
+/* What a composite gives is what its decomposition gives: it runs with nothing above and inference
+ * alone below, so that no element is computed, nothing is recorded, and the strides are those of
+ * the real thing. */
+static dync_status dync__composite_run(const dync__opcall *call, dync__info *out)
+{
+    dync__handler bottom = {.call = dync__composite_bottom};
+    dync__tensor *arg[DYNC__MAX_ARGS];
+    dync__opcall run = *call;
+    if (!dync__op_state_get()) return DYNC_ERR_MEMORY;
+    dync__handler *top = dync__handler_swap(NULL), *old = dync__bottom_swap(&bottom);
+    bool off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = true;
+    dync_status status = call->row->decompose(&run);
+    dync__tls.grad_enabled_off = off;
+    dync__bottom_swap(old);
+    dync__handler_swap(top);
+    if (status != DYNC_OK) return status;
+    int n = DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS);
+    for (int i = 0; i < run.nout; i++) {
+        const dync__tensor *t = run.out[i];
+        out[i] = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+        for (int a = 0; a < n && out[i].alias < 0; a++)
+            if (arg[a]->storage == t->storage) {
+                out[i].alias = a;
+                out[i].view = t != arg[a];
+            }
+        dync__unref(run.out[i]);
+    }
+    return DYNC_OK;
+}
+
+static bool dync__composite_has_tokens(const dync__opcall *call)
+{
+    dync__tensor *arg[DYNC__MAX_ARGS];
+    int n = dync__tls.syms
+                ? DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS)
+                : 0;
+    for (int i = 0; i < n; i++)
+        if (dync__layout_has_tokens(&arg[i]->lay)) return true;
+    return false;
+}
+
+static void dync__composite_specialise(const dync__opcall *call)
+{
+    dync__tensor *arg[DYNC__MAX_ARGS];
+    int n = DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS);
+    for (int i = 0; i < n; i++) {
+        dync__layout_number(&arg[i]->lay);
+        arg[i]->numel = dync__sz_number(arg[i]->numel);
+    }
+}
+
+/* Most decompositions pass symbolic sizes on or compare them. One that computes with them as
+ * numbers makes sizes that are none: then the sizes of its arguments are made numbers, which is
+ * guarded, and it runs again. */
+DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out)
+{
+    if (DYNC__LIKELY(!dync__composite_has_tokens(call))) return dync__composite_run(call, out);
+    dync__error_guard guard;
+    uint64_t errors = dync__error_count();
+    dync__error_guard_begin(&guard);
+    dync_status status = dync__composite_run(call, out);
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    if (status == DYNC_OK || inner.status == DYNC_ERR_MEMORY) {
+        if (status != DYNC_OK) dync__error_raise(&inner);
+        return status;
+    }
+    dync__tls.error_count = errors;
+    dync__composite_specialise(call);
+    return dync__composite_run(call, out);
+}
+
+/* ---- arguments of composites without an inference ------------------------------------------- */
+
+DYNC__FN double dync__dn_number(const dync__opcall *call, int i)
+{
+    return dync__arg_number(&call->args[i]);
+}
+
+/* The dim that argument i names, of rank ndim. */
+DYNC__FN dync_status dync__dn_dim(const dync__opcall *call, int i, int ndim, int *dim)
+{
+    return dync__dim_wrap(dync__infer_int_dim(&call->args[i]), ndim, dim);
+}
+
+DYNC__FN dync_status dync__dn_rank(const dync__dt *x, int rank)
+{
+    if (x->lay.ndim == rank) return DYNC_OK;
+    return dync__fail(DYNC_ERR_SHAPE, "expected a %dD tensor, got %dD", rank, x->lay.ndim);
+}
+
+/* ==== op/decompose_pointwise.c ===================================================================== */
+/* op/decompose_pointwise.c: composite activations and functions of numbers. After chain.c. */
+
+/* ---- pointwise, for gradients ---------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__d_relu6(dync__opcall *call)
+{
+    dync__chain c = {0};
+    return dync__chain_end(
+        &c, call,
+        dync__chain3(&c, DYNC__OP_hardtanh, call->args[0], dync__arg_f(0), dync__arg_f(6)));
+}
+
+DYNC__FN dync_status dync__d_sigmoid_backward(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *g = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
+    dync__dt *rest = dync__chain2(&c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(y));
+    return dync__chain_end(
+        &c, call, dync__chain_tt(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, g, rest), y));
+}
+
+DYNC__FN dync_status dync__d_tanh_backward(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *g = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
+    dync__dt *rest = dync__chain2(&c, DYNC__OP_sub, dync__arg_i(1),
+                                  dync__arg_t(dync__chain_tt(&c, DYNC__OP_mul, y, y)));
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, g, rest));
+}
+
+/* ---- activations ----------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__d_softsign(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    dync__dt *d = dync__chain_ti(&c, DYNC__OP_add, dync__chain1(&c, DYNC__OP_abs, x), 1);
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, x, d));
+}
+
+DYNC__FN dync_status dync__d_tanhshrink(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    return dync__chain_end(&c, call,
+                           dync__chain_tt(&c, DYNC__OP_sub, x, dync__chain1(&c, DYNC__OP_tanh, x)));
+}
+
+/* y, and 0 where x is between -lambd and lambd; NaN is not. */
+static dync__dt *dync__dn_zero_inside(dync__chain *c, dync__dt *y, dync__dt *x, double lambd)
+{
+    dync__dt *inside = dync__chain_tt(c, DYNC__OP_logical_and,
+                                      dync__chain_tf(c, DYNC__OP_ge, x, -lambd),
+                                      dync__chain_tf(c, DYNC__OP_le, x, lambd));
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(y), dync__arg_t(inside),
+                        dync__arg_i(0));
+}
+
+DYNC__FN dync_status dync__d_softshrink(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    double lambd = dync__dn_number(call, 1);
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    if (!(lambd >= 0))
+        return dync__fail(DYNC_ERR_VALUE,
+                          "lambda must be greater or equal to 0, but found to be %g.", lambd);
+    dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_gt, x, lambd),
+                                    dync__arg_t(dync__chain_tf(&c, DYNC__OP_sub, x, lambd)),
+                                    dync__arg_t(dync__chain_tf(&c, DYNC__OP_add, x, lambd)));
+    return dync__chain_end(&c, call, dync__dn_zero_inside(&c, y, x, lambd));
+}
+
+DYNC__FN dync_status dync__d_hardshrink(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    double lambd = dync__dn_number(call, 1);
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    return dync__chain_end(&c, call, dync__dn_zero_inside(&c, x, x, lambd));
+}
+
+DYNC__FN dync_status dync__d_threshold(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    dync__dt *low = dync__chain_tf(&c, DYNC__OP_le, x, dync__dn_number(call, 1));
+    return dync__chain_end(
+        &c, call,
+        dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(low), call->args[2]));
+}
+
+/* weight: one slope, or one a channel (dim 1) */
+DYNC__FN dync_status dync__d_prelu(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *w;
+    int64_t shape[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &w));
+    DYNC__TRY(dync__infer_floating(x));
+    if (x->dtype != w->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "Type promoting not supported. Got %s and %s",
+                          dync__dtype_info(x->dtype)->name, dync__dtype_info(w->dtype)->name);
+    int channels = x->lay.ndim > 1 ? 1 : 0;
+    for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == channels ? w->numel : 1;
+    if (w->numel != 1 &&
+        (w->lay.ndim != 1 || x->lay.ndim == 0 || !dync__sz_eq(x->lay.shape[channels], w->numel)))
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Mismatch of parameter numbers and input channel size. "
+                          "Found parameter numbers = "
+                          "%lld and channel size = %lld.",
+                          (long long)w->numel,
+                          (long long)(x->lay.ndim ? x->lay.shape[channels] : 1));
+    if (x->lay.ndim)
+        w = dync__chain_shape(&c, DYNC__OP_view, w, x->lay.ndim, shape);
+    else
+        w = dync__chain_shape(&c, DYNC__OP_view, w, 0, shape);
+    dync__dt *y = dync__chain_where(&c, dync__chain_ti(&c, DYNC__OP_gt, x, 0), dync__arg_t(x),
+                                    dync__arg_t(dync__chain_tt(&c, DYNC__OP_mul, w, x)));
+    return dync__chain_end(&c, call, y);
+}
+
+DYNC__FN dync_status dync__d_glu(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    int dim;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    if (x->lay.ndim == 0)
+        return dync__fail(DYNC_ERR_SHAPE, "glu does not support 0-dimensional "
+                                          "tensors");
+    DYNC__TRY(dync__dn_dim(call, 1, x->lay.ndim, &dim));
+    int64_t size = x->lay.shape[dim];
+    if (!dync__sz_eq(dync__sz_mod(size, 2), 0))
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Halving dimension must be even, but dimension %d is size %lld", dim,
+                          (long long)size);
+    int64_t half = dync__sz_div(size, 2);
+    dync__dt *gate = dync__chain1(&c, DYNC__OP_sigmoid, dync__chain_slice(&c, x, dim, half, size));
+    return dync__chain_end(
+        &c, call, dync__chain_tt(&c, DYNC__OP_mul, dync__chain_slice(&c, x, dim, 0, half), gate));
+}
+
+DYNC__FN dync_status dync__d_softmin(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    dync__dt *y = dync__chain1(&c, DYNC__OP_neg, x);
+    return dync__chain_end(&c, call,
+                           dync__chain2(&c, DYNC__OP_softmax, dync__arg_t(y), call->args[1]));
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* self * log(other), 0 where self is 0 and other is a number. Only where the product would be NaN
+ * is other replaced, so that the gradient is log(other) elsewhere. */
+DYNC__FN dync_status dync__d_xlogy(dync__opcall *call)
+{
+    const double inf = HUGE_VAL;
+    dync__chain c = {0};
+    dync__dt *self = dync__dt_arg(call, 0), *other = dync__dt_arg(call, 1);
+    if (!self || !other) return dync__fail(DYNC_ERR_VALUE, "expected two tensors");
+    other = dync__chain_dtype(&c, other, dync__op_common_dtype(call));
+    dync__dt *bad = dync__chain_tt(&c, DYNC__OP_logical_or,
+                                   dync__chain_ti(&c, DYNC__OP_le, other, 0),
+                                   dync__chain_tf(&c, DYNC__OP_eq, other, inf));
+    bad = dync__chain_tt(&c, DYNC__OP_logical_and, bad, dync__chain_ti(&c, DYNC__OP_eq, self, 0));
+    dync__dt *safe = dync__chain_where(&c, bad, dync__arg_i(1), dync__arg_t(other));
+    return dync__chain_end(
+        &c, call, dync__chain_tt(&c, DYNC__OP_mul, self, dync__chain1(&c, DYNC__OP_log, safe)));
+}
+
+/* DYNC_NONE for an infinity: the largest or smallest number of the dtype */
+DYNC__FN dync_status dync__d_nan_to_num(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    if (dync__dtype_info(x->dtype)->kind != 'f')
+        return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_clone, x));
+    const double inf = HUGE_VAL, most = dync__infer_largest(x->dtype);
+    double to[3] = {0, most, -most};
+    for (int i = 0; i < 3; i++)
+        if (dync__arg_is_number(&call->args[1 + i])) to[i] = dync__dn_number(call, 1 + i);
+    dync__dt *test[3] = {dync__chain1(&c, DYNC__OP_isnan, x),
+                         dync__chain_tf(&c, DYNC__OP_eq, x, inf),
+                         dync__chain_tf(&c, DYNC__OP_eq, x, -inf)};
+    for (int i = 0; i < 3; i++)
+        x = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(test[i]),
+                         dync__arg_f(to[i]));
+    return dync__chain_end(&c, call, x);
+}
+
+DYNC__FN dync_status dync__d_isclose(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *a = dync__dt_arg(call, 0), *b = dync__dt_arg(call, 1);
+    if (!a || !b) return dync__fail(DYNC_ERR_VALUE, "expected two tensors");
+    if (a->dtype != b->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "%s did not match %s", dync__dtype_info(a->dtype)->guard,
+                          dync__dtype_info(b->dtype)->guard);
+    for (int i = 2; i < 4; i++)
+        if (!(dync__dn_number(call, i) >= 0))
+            return dync__fail(DYNC_ERR_VALUE,
+                              "%s must be greater than or equal to zero, but got %g",
+                              i == 2 ? "rtol" : "atol", dync__dn_number(call, i));
+    dync__dt *close = dync__chain_tt(&c, DYNC__OP_eq, a, b);
+    if (call->args[4].as.i)
+        close = dync__chain_tt(&c, DYNC__OP_logical_or, close,
+                               dync__chain_tt(&c, DYNC__OP_logical_and,
+                                              dync__chain1(&c, DYNC__OP_isnan, a),
+                                              dync__chain1(&c, DYNC__OP_isnan, b)));
+    bool floating = dync__dtype_info(a->dtype)->kind == 'f';
+    if (!floating) {
+        a = dync__chain_dtype(&c, a, DYNC_F64);
+        b = dync__chain_dtype(&c, b, DYNC_F64);
+    }
+    dync__dt *allowed =
+        dync__chain_tf(&c, DYNC__OP_add,
+                       dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_abs, b),
+                                      dync__dn_number(call, 2)),
+                       dync__dn_number(call, 3));
+    dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_tt(&c, DYNC__OP_sub, a, b));
+    dync__dt *near_enough = dync__chain_tt(&c, DYNC__OP_logical_and,
+                                           dync__chain1(&c, DYNC__OP_isfinite, gap),
+                                           dync__chain_tt(&c, DYNC__OP_le, gap, allowed));
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_logical_or, close, near_enough));
+}
+
+DYNC__FN dync_status dync__d_count_nonzero(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    x = dync__chain_ti(&c, DYNC__OP_ne, x, 0);
+    return dync__chain_end(
+        &c, call,
+        dync__chain3(&c, DYNC__OP_sum, dync__arg_t(x), call->args[1], dync__arg_b(false)));
+}
+
+DYNC__FN dync_status dync__d_trace(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *y;
+    DYNC__TRY(dync__dt_self(call, &x));
+    if (x->lay.ndim != 2)
+        return dync__fail(DYNC_ERR_SHAPE, "trace: expected a matrix, but got tensor with dim %d",
+                          x->lay.ndim);
+    dync__arg args[4] = {call->args[0], dync__arg_i(0), dync__arg_i(0), dync__arg_i(1)};
+    dync__chain_call(&c, DYNC__OP_diagonal, 4, args, &y);
+    return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, 0, NULL, false));
+}
+
+/* ==== op/decompose_linear.c ======================================================================== */
+/* op/decompose_linear.c: composite products, and convolutions by other convolutions. After
+ * chain.c. */
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* x as a batch of matrices [B, rows, cols], broadcast to the batch dims of shape. */
+static dync__dt *dync__chain_batch(dync__chain *c, dync__dt *x, int n_batch, const int64_t *batch)
+{
+    int64_t full[DYNC_MAX_DIMS], flat[3] = {1, 0, 0};
+    if (!x) return NULL;
+    for (int i = 0; i < n_batch; i++) {
+        full[i] = batch[i];
+        flat[0] = dync__sz_mul(flat[0], batch[i]);
+    }
+    for (int i = 0; i < 2; i++) full[n_batch + i] = flat[1 + i] = x->lay.shape[x->lay.ndim - 2 + i];
+    x = dync__chain_shape(c, DYNC__OP_expand, x, n_batch + 2, full);
+    return dync__chain_shape(c, DYNC__OP_reshape, x, 3, flat);
+}
+
+/* [.., M, K] times a matrix or vector: the leading dims are rows. */
+static dync__dt *dync__chain_fold(dync__chain *c, dync__dt *a, dync__dt *b, const dync__info *out)
+{
+    int64_t rows[2] = {1, a->lay.shape[a->lay.ndim - 1]};
+    for (int i = 0; i < a->lay.ndim - 1; i++) rows[0] = dync__sz_mul(rows[0], a->lay.shape[i]);
+    a = dync__chain_shape(c, DYNC__OP_reshape, a, 2, rows);
+    a = dync__chain_tt(c, b->lay.ndim == 1 ? DYNC__OP_mv : DYNC__OP_mm, a, b);
+    return dync__chain_shape(c, DYNC__OP_view, a, out->lay.ndim, out->lay.shape);
+}
+
+DYNC__FN dync_status dync__d_matmul(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *a = dync__dt_arg(call, 0), *b = dync__dt_arg(call, 1), *y;
+    dync__info info;
+    DYNC__TRY(dync__op_infer(call, &info));
+    int na = a->lay.ndim, nb = b->lay.ndim;
+    if (na <= 2 && nb == 1)
+        return dync__chain_end(&c, call,
+                               dync__chain_tt(&c, na == 1 ? DYNC__OP_dot : DYNC__OP_mv, a, b));
+    if (na == 2 && nb == 2) return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mm, a, b));
+    if (na == 1 && nb == 2) {
+        y = dync__chain_tt(&c, DYNC__OP_mm, dync__chain_ti(&c, DYNC__OP_unsqueeze, a, 0), b);
+        return dync__chain_end(&c, call, dync__chain_ti(&c, DYNC__OP_squeeze, y, 0));
+    }
+    if (nb <= 2) return dync__chain_end(&c, call, dync__chain_fold(&c, a, b, &info));
+    int n_batch = info.lay.ndim - (na > 1) - (nb > 1);
+    if (na == 1) a = dync__chain_ti(&c, DYNC__OP_unsqueeze, a, 0);
+    a = dync__chain_batch(&c, a, n_batch, info.lay.shape);
+    b = dync__chain_batch(&c, b, n_batch, info.lay.shape);
+    y = dync__chain_tt(&c, DYNC__OP_bmm, a, b);
+    return dync__chain_end(&c, call,
+                           dync__chain_shape(&c, DYNC__OP_view, y, info.lay.ndim, info.lay.shape));
+}
+
+/* addmm on rows; other ranks by way of views. */
+DYNC__FN dync_status dync__d_linear(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x = dync__dt_arg(call, 0), *w = dync__dt_arg(call, 1), *bias = dync__dt_arg(call, 2),
+             *y = x;
+    dync__info info;
+    DYNC__TRY(dync__op_infer(call, &info));
+    int n = x->lay.ndim;
+    bool each_row = bias && w->lay.ndim == 2 && bias->lay.ndim == 1 &&
+                    dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]);
+    if (!each_row) {
+        y = dync__chain_tt(&c, DYNC__OP_matmul, x,
+                           w->lay.ndim == 1 ? w : dync__chain1(&c, DYNC__OP_t, w));
+        return dync__chain_end(&c, call, bias ? dync__chain_tt(&c, DYNC__OP_add, y, bias) : y);
+    }
+    int64_t rows[2] = {1, x->lay.shape[n - 1]};
+    for (int i = 0; i < n - 1; i++) rows[0] = dync__sz_mul(rows[0], x->lay.shape[i]);
+    if (n != 2) y = dync__chain_shape(&c, DYNC__OP_reshape, y, 2, rows);
+    w = dync__chain1(&c, DYNC__OP_t, w);
+    y = dync__chain3(&c, DYNC__OP_addmm, dync__arg_t(bias), dync__arg_t(y), dync__arg_t(w));
+    if (n != 2) y = dync__chain_shape(&c, DYNC__OP_view, y, info.lay.ndim, info.lay.shape);
+    return dync__chain_end(&c, call, y);
+}
+
+DYNC__FN dync_status dync__d_outer(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *a = dync__dt_arg(call, 0), *b = dync__dt_arg(call, 1);
+    a = dync__chain_ti(&c, DYNC__OP_unsqueeze, a, 1);
+    b = dync__chain_ti(&c, DYNC__OP_unsqueeze, b, 0);
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, a, b));
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+static dync_status dync__dn_add_product(dync__opcall *call, int product)
+{
+    dync__chain c = {0};
+    dync__dt *y = dync__chain2(&c, product, call->args[1], call->args[2]);
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, y, dync__dt_arg(call, 0)));
+}
+DYNC__FN dync_status dync__d_addmv(dync__opcall *call)
+{
+    return dync__dn_add_product(call, DYNC__OP_mv);
+}
+DYNC__FN dync_status dync__d_baddbmm(dync__opcall *call)
+{
+    return dync__dn_add_product(call, DYNC__OP_bmm);
+}
+
+/* ---- convolutions ---------------------------------------------------------------------------- */
+
+/* Up to `most` numbers of argument i; one stands for all, none for `otherwise`. */
+static dync_status dync__dn_numbers(const dync__opcall *call, int i, int most, int64_t otherwise,
+                                    int64_t *out)
+{
+    const dync__arg *a = &call->args[i];
+    if (a->n != 0 && a->n != 1 && a->n != most)
+        return dync__fail(DYNC_ERR_VALUE, "expected 1 or %d numbers, got %d", most, a->n);
+    for (int k = 0; k < most; k++) {
+        out[k] = a->n == 0 ? otherwise : a->as.dims[a->n == 1 ? 0 : k];
+        if (out[k] > INT_MAX || out[k] < INT_MIN)
+            return dync__fail(DYNC_ERR_VALUE, "expected numbers of 32 bits, got %lld",
+                              (long long)out[k]);
+    }
+    return DYNC_OK;
+}
+
+/* [.., C, L] as [.., C, 1, L] */
+DYNC__FN dync_status dync__d_conv1d(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *w, *y;
+    int64_t stride[2] = {1, 1}, padding[2] = {0, 0}, dilation[2] = {1, 1};
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &w));
+    if (x->lay.ndim != 2 && x->lay.ndim != 3)
+        return dync__fail(
+            DYNC_ERR_SHAPE,
+            "Expected 2D (unbatched) or 3D (batched) input to conv1d, but got a %dD input",
+            x->lay.ndim);
+    DYNC__TRY(dync__dn_rank(w, 3));
+    DYNC__TRY(dync__dn_numbers(call, 3, 1, 1, &stride[1]));
+    DYNC__TRY(dync__dn_numbers(call, 4, 1, 0, &padding[1]));
+    DYNC__TRY(dync__dn_numbers(call, 5, 1, 1, &dilation[1]));
+    dync__arg args[7] = {dync__arg_t(dync__chain_ti(&c, DYNC__OP_unsqueeze, x, -2)),
+                         dync__arg_t(dync__chain_ti(&c, DYNC__OP_unsqueeze, w, 2)),
+                         call->args[2],
+                         dync__arg_dims(2, stride),
+                         dync__arg_dims(2, padding),
+                         dync__arg_dims(2, dilation),
+                         call->args[6]};
+    dync__chain_call(&c, DYNC__OP_conv2d, 7, args, &y);
+    return dync__chain_end(&c, call, dync__chain_ti(&c, DYNC__OP_squeeze, y, -2));
+}
+
+/* x inside zeros: `before` places of dim in front of it, `after` behind; negative ones cut off. */
+DYNC__FN dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_t before,
+                                    int64_t after)
+{
+    if (!x) return NULL;
+    int64_t size = x->lay.shape[dim], shape[DYNC_MAX_DIMS];
+    if (before < 0 || after < 0) {
+        x = dync__chain_slice(c, x, dim, before < 0 ? -before : 0,
+                              after < 0 ? dync__sz_add(size, after) : size);
+        return dync__dn_pad_dim(c, x, dim, DYNC__MAX(before, 0), DYNC__MAX(after, 0));
+    }
+    if (before == 0 && after == 0) return x;
+    for (int d = 0; d < x->lay.ndim; d++) shape[d] = x->lay.shape[d];
+    shape[dim] = dync__sz_size(dync__sz_add(before + after, size));
+    dync__arg args[6] = {
+        dync__arg_t(x),      dync__arg_dims(x->lay.ndim, shape),      dync__arg_i(dim),
+        dync__arg_i(before), dync__arg_i(dync__sz_add(before, size)), dync__arg_i(1)};
+    dync__dt *y;
+    dync__chain_call(c, DYNC__OP_slice_backward, 6, args, &y);
+    return y;
+}
+
+/* A product that leaves room for sums. */
+static bool dync__dn_reach(int64_t a, int64_t b, int64_t *out)
+{
+    return dync__sz_mul_ok(a, b, out) &&
+           (dync__is_token(*out) || (*out <= INT64_MAX / 4 && *out >= INT64_MIN / 4));
+}
+
+typedef struct dync__dn_window {
+    int64_t stride[2], padding[2], extra[2], dilation[2];
+} dync__dn_window;
+
+static dync_status dync__dn_transposed_operands(const dync__opcall *call, dync__dt **x_,
+                                                dync__dt **w_)
+{
+    dync__dt *x, *w;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &w));
+    if (x->lay.ndim != 3 && x->lay.ndim != 4)
+        return dync__fail(
+            DYNC_ERR_SHAPE,
+            "Expected 3D (unbatched) or 4D (batched) input to conv_transpose2d, but got a %dD "
+            "input",
+            x->lay.ndim);
+    DYNC__TRY(dync__dn_rank(w, 4));
+    DYNC__TRY(dync__infer_floating(x));
+    if (x->dtype != w->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "expected input and weight of one dtype, got %s and %s",
+                          dync__dtype_info(x->dtype)->name, dync__dtype_info(w->dtype)->name);
+    if (w->numel == 0) return dync__fail(DYNC_ERR_SHAPE, "expected a weight that is not empty");
+    *x_ = x;
+    *w_ = w;
+    return DYNC_OK;
+}
+
+/* (in - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1, of dim i */
+static dync_status dync__dn_transposed_size(const dync__dn_window *v, int i, int64_t in, int64_t k,
+                                            int64_t *size)
+{
+    int64_t stride = v->stride[i], padding = v->padding[i], extra = v->extra[i],
+            dilation = v->dilation[i], reach, span;
+    if (!dync__dn_reach(dync__sz_sub(k, 1), dilation, &reach) ||
+        !dync__dn_reach(dync__sz_sub(in, 1), stride, &span))
+        return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
+    *size = dync__sz_size(dync__sz_add(dync__sz_sub(span, 2 * padding - extra - 1), reach));
+    if (stride < 1 || dilation < 1 || padding < 0 || dync__sz_lt(*size, 1))
+        return dync__fail(
+            DYNC_ERR_SHAPE,
+            "stride and dilation of at least 1, padding of at least 0 and a result of "
+            "at least 1 are expected, got %lld, %lld, %lld and %lld",
+            (long long)stride, (long long)dilation, (long long)padding, (long long)*size);
+    if (extra < 0 || (extra >= stride && extra >= dilation))
+        return dync__fail(DYNC_ERR_VALUE,
+                          "output padding must be smaller than either stride or dilation, but got "
+                          "%lld",
+                          (long long)extra);
+    return DYNC_OK;
+}
+
+/* The gradient of a convolution with respect to its input. */
+DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dn_window v;
+    dync__dt *x = NULL, *w = NULL, *bias = dync__dt_arg(call, 2), *out[3], *y;
+    int64_t groups = call->args[6].as.i, shape[4], channels[4] = {1, 1, 1, 1};
+    DYNC__TRY(dync__dn_transposed_operands(call, &x, &w));
+    DYNC__TRY(dync__dn_numbers(call, 3, 2, 1, v.stride));
+    DYNC__TRY(dync__dn_numbers(call, 4, 2, 0, v.padding));
+    DYNC__TRY(dync__dn_numbers(call, 5, 2, 0, v.extra));
+    DYNC__TRY(dync__dn_numbers(call, 7, 2, 1, v.dilation));
+    bool single = x->lay.ndim == 3;
+    const int64_t *in = x->lay.shape + (single ? 0 : 1);
+    if (groups < 1 || !dync__sz_eq(in[0], w->lay.shape[0]) ||
+        !dync__sz_eq(dync__sz_mod(in[0], groups), 0))
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "expected input with weight's %lld channels, a "
+                          "multiple of groups=%lld, got %lld",
+                          (long long)w->lay.shape[0], (long long)groups, (long long)in[0]);
+    if (!dync__sz_mul_ok(w->lay.shape[1], groups, &channels[1]))
+        return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
+    shape[0] = single ? 1 : x->lay.shape[0];
+    shape[1] = channels[1];
+    for (int i = 0; i < 2; i++)
+        DYNC__TRY(dync__dn_transposed_size(&v, i, in[1 + i], w->lay.shape[2 + i], &shape[2 + i]));
+    if (single) x = dync__chain_ti(&c, DYNC__OP_unsqueeze, x, 0);
+    /* as many as a convolution of the result gives */
+    for (int i = 0; i < 2; i++) x = dync__dn_pad_dim(&c, x, 2 + i, 0, v.extra[i] / v.stride[i]);
+    dync__dt *form = dync__chain3(&c, DYNC__OP_empty, dync__arg_dims(4, shape),
+                                  dync__arg_dtype(x ? x->dtype : DYNC_F32),
+                                  dync__arg_device(x ? x->device : DYNC_CPU));
+    dync__arg args[10] = {dync__arg_t(x),
+                          dync__arg_t(form),
+                          dync__arg_t(w),
+                          dync__arg_dims(2, v.stride),
+                          dync__arg_dims(2, v.padding),
+                          dync__arg_dims(2, v.dilation),
+                          dync__arg_i(groups),
+                          dync__arg_b(true),
+                          dync__arg_b(false),
+                          dync__arg_b(false)};
+    dync__chain_call(&c, DYNC__OP_convolution_backward, 10, args, out);
+    y = out[0];
+    if (bias)
+        y = dync__chain_tt(&c, DYNC__OP_add, y,
+                           dync__chain_shape(&c, DYNC__OP_view, bias, 4, channels));
+    if (single) y = dync__chain_ti(&c, DYNC__OP_squeeze, y, 0);
+    return dync__chain_end(&c, call, y);
+}
+
+/* ==== op/decompose_shape.c ========================================================================= */
+/* op/decompose_shape.c: composite operators that move elements, written as calls of other
+ * operators. After decompose_linear.c.
+ *
+ * Every step goes through dync__op_run, so the tape and tracers see it: one text serves eager mode,
+ * gradients and AOT. What has no inference of its own (dync__i_composite runs the decomposition
+ * over fakes) checks its arguments here. Formulas are those of PyTorch:
+ * torch/_decomp/decompositions.py, torch/nn/functional.py, aten/src/ATen/native. So it is in all of
+ * decompose_*.c. */
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+/* reshape and its kin: infer has found the shape, and whether it can be a view. */
+static dync_status dync__decompose_reshape(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__info info;
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__op_infer(call, &info));
+    if (info.alias < 0) x = dync__chain1(&c, DYNC__OP__clone_contiguous, x);
+    return dync__chain_end(&c, call,
+                           dync__chain_shape(&c, DYNC__OP_view, x, info.lay.ndim, info.lay.shape));
+}
+DYNC__FN dync_status dync__d_reshape(dync__opcall *call) { return dync__decompose_reshape(call); }
+DYNC__FN dync_status dync__d_flatten(dync__opcall *call) { return dync__decompose_reshape(call); }
+DYNC__FN dync_status dync__d_unflatten(dync__opcall *call) { return dync__decompose_reshape(call); }
+DYNC__FN dync_status dync__d_view_as(dync__opcall *call) { return dync__decompose_reshape(call); }
+
+DYNC__FN dync_status dync__d_expand_as(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__info info;
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__op_infer(call, &info));
+    return dync__chain_end(
+        &c, call, dync__chain_shape(&c, DYNC__OP_expand, x, info.lay.ndim, info.lay.shape));
+}
+
+DYNC__FN dync_status dync__d_contiguous(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    return dync__chain_end(
+        &c, call,
+        dync__layout_is_contiguous(&x->lay) ? x : dync__chain1(&c, DYNC__OP__clone_contiguous, x));
+}
+
+DYNC__FN dync_status dync__d_narrow(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__info info;
+    dync__dt *x;
+    int dim;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__op_infer(call, &info));
+    DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), x->lay.ndim, &dim));
+    int64_t start = call->args[2].as.i < 0 ? dync__sz_add(call->args[2].as.i, x->lay.shape[dim])
+                                           : call->args[2].as.i;
+    return dync__chain_end(
+        &c, call, dync__chain_slice(&c, x, dim, start, dync__sz_add(start, call->args[3].as.i)));
+}
+
+/* Each dim by a view [before, 1, it and after], expanded and folded back: three dims whatever the
+ * rank. */
+DYNC__FN dync_status dync__d_repeat(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    int64_t shape[DYNC_MAX_DIMS];
+    bool copied = false;
+    DYNC__TRY(dync__dt_self(call, &x));
+    int n = call->args[1].n, lead = n - x->lay.ndim;
+    for (int d = 0; d < n; d++) shape[d] = d < lead ? 1 : x->lay.shape[d - lead];
+    if (lead) x = dync__chain_shape(&c, DYNC__OP_reshape, x, n, shape);
+    for (int d = 0; d < n; d++) {
+        int64_t times = call->args[1].as.dims[d], three[3] = {1, 1, 1};
+        if (times == 1) continue;
+        for (int k = 0; k < n; k++)
+            three[k < d ? 0 : 2] = dync__sz_mul(three[k < d ? 0 : 2], shape[k]);
+        x = dync__chain_shape(&c, DYNC__OP_reshape, x, 3, three);
+        three[1] = times;
+        x = dync__chain_shape(&c, DYNC__OP_expand, x, 3, three);
+        x = dync__chain1(&c, DYNC__OP__clone_contiguous, x);
+        shape[d] = dync__sz_mul(shape[d], times);
+        x = dync__chain_shape(&c, DYNC__OP_view, x, n, shape);
+        copied = true;
+    }
+    if (!copied) x = dync__chain1(&c, DYNC__OP__clone_contiguous, x);
+    return dync__chain_end(&c, call, x);
+}
+
+static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, int64_t dim_arg)
+{
+    int dim;
+    if (!x || x->numel == 0 || x->lay.ndim == 0) return x;
+    if (dync__dim_wrap((int)dim_arg, x->lay.ndim, &dim) != DYNC_OK) return x;
+    int64_t size = x->lay.shape[dim],
+            start = dync__sz_mod(dync__sz_sub(size, dync__any_token(size, shift)
+                                                        ? dync__sz_mod(shift, size)
+                                                        : shift % size),
+                                 size);
+    if (start == 0) return x;
+    dync__dt *tail = dync__chain_slice(c, x, dim, start, size),
+             *head = dync__chain_slice(c, x, dim, 0, start);
+    dync__arg list[2] = {dync__arg_t(tail), dync__arg_t(head)};
+    return dync__chain_cat(c, 2, list, dim);
+}
+
+DYNC__FN dync_status dync__d_roll(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *y;
+    const dync__arg *shifts = &call->args[1], *dims = &call->args[2];
+    int64_t all = -1;
+    DYNC__TRY(dync__dt_self(call, &x));
+    y = dims->n ? x : dync__chain_shape(&c, DYNC__OP_reshape, x, 1, &all);
+    for (int i = 0; i < shifts->n; i++)
+        y = dync__chain_roll(&c, y, shifts->as.dims[i], dims->n ? dims->as.dims[i] : 0);
+    if (!dims->n) y = dync__chain_shape(&c, DYNC__OP_reshape, y, x->lay.ndim, x->lay.shape);
+    if (y && y->storage == x->storage) y = dync__chain1(&c, DYNC__OP__clone_contiguous, y);
+    return dync__chain_end(&c, call, y);
+}
+
+DYNC__FN dync_status dync__d_stack(dync__opcall *call)
+{
+    dync__chain c = {0};
+    const dync__arg *in = &call->args[0];
+    dync__info info;
+    int dim;
+    DYNC__TRY(dync__op_infer(call, &info));
+    DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), info.lay.ndim, &dim));
+    dync__arg *list = dync__alloc((size_t)in->n * sizeof *list);
+    if (!list) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < in->n; i++)
+        list[i] = dync__arg_t(dync__chain_ti(&c, DYNC__OP_unsqueeze, in->as.list[i].as.t, dim));
+    dync__dt *y = dync__chain_cat(&c, in->n, list, dim);
+    dync__free(list, (size_t)in->n * sizeof *list);
+    return dync__chain_end(&c, call, y);
+}
+
+DYNC__FN dync_status dync__d_take_along_dim(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__info info;
+    dync__dt *x, *index = dync__dt_arg(call, 1);
+    int dim;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__op_infer(call, &info));
+    DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[2]), x->lay.ndim, &dim));
+    int64_t shape[DYNC_MAX_DIMS];
+    memcpy(shape, info.lay.shape, sizeof shape);
+    if (x->lay.shape[dim] != 0)
+        index = dync__chain_ti(&c, DYNC__OP_remainder, index,
+                               x->lay.shape[dim]); /* negative ones from the end */
+    index = dync__chain_shape(&c, DYNC__OP_expand, index, info.lay.ndim, shape);
+    shape[dim] = x->lay.shape[dim];
+    x = dync__chain_shape(&c, DYNC__OP_expand, x, info.lay.ndim, shape);
+    return dync__chain_end(
+        &c, call,
+        dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim), dync__arg_t(index)));
+}
+
+DYNC__FN dync_status dync__d_argsort(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *both[2];
+    dync__chain_call(&c, DYNC__OP_sort, 3, call->args, both);
+    return dync__chain_end(&c, call, both[1]);
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+static dync__dt *dync__dn_pad(dync__chain *c, dync__dt *x, const dync__arg *pad)
+{
+    int n = x ? x->lay.ndim : 0;
+    for (int i = 0; i < pad->n / 2; i++)
+        x = dync__dn_pad_dim(c, x, n - 1 - i, pad->as.dims[2 * i], pad->as.dims[2 * i + 1]);
+    return x;
+}
+
+DYNC__FN dync_status dync__d_pad(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *y;
+    const dync__arg *pad = &call->args[1];
+    DYNC__TRY(dync__dt_self(call, &x));
+    if (pad->n % 2) return dync__fail(DYNC_ERR_VALUE, "Padding length must be divisible by 2");
+    if (pad->n / 2 > x->lay.ndim)
+        return dync__fail(DYNC_ERR_VALUE,
+                          "Padding length should be less than or equal to two "
+                          "times the input dimension but got "
+                          "padding length %d and input of dimension %d",
+                          pad->n, x->lay.ndim);
+    for (int i = 0; i < pad->n / 2; i++) {
+        int64_t size = x->lay.shape[x->lay.ndim - 1 - i], before = pad->as.dims[2 * i],
+                after = pad->as.dims[2 * i + 1];
+        int64_t limit = INT64_C(1) << 40;
+        if (before > limit || after > limit || before < -limit || after < -limit ||
+            dync__sz_lt(size, -before) || dync__sz_lt(size, -after) ||
+            dync__sz_lt(dync__sz_add(size, before + after), 0))
+            return dync__fail(
+                DYNC_ERR_SHAPE,
+                "The input size %lld, plus negative padding %lld "
+                "and %lld, resulted in a size that is "
+                "negative or too large, which is invalid. Check dimension %d of your input.",
+                (long long)size, (long long)before, (long long)after, x->lay.ndim - 1 - i);
+    }
+    y = dync__dn_pad(&c, x, pad);
+    double value = dync__arg_is_number(&call->args[2]) ? dync__dn_number(call, 2) : 0;
+    if (value < 0 || value > 0 || value != value) {
+        dync__arg ones[2] = {call->args[0], dync__arg_b(true)};
+        dync__dt *inside;
+        dync__chain_call(&c, DYNC__OP_full_like, 2, ones, &inside);
+        inside = dync__dn_pad(&c, dync__chain_dtype(&c, inside, DYNC_BOOL), pad);
+        y = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(y),
+                         dync__arg_t(dync__chain1(&c, DYNC__OP_logical_not, inside)),
+                         call->args[2]);
+    }
+    if (y && y->storage == x->storage) y = dync__chain1(&c, DYNC__OP_clone, y); /* only cut */
+    return dync__chain_end(&c, call, y);
+}
+
+DYNC__FN dync_status dync__d_movedim(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    const dync__arg *from = &call->args[1], *to = &call->args[2];
+    int64_t order[DYNC_MAX_DIMS];
+    bool taken[DYNC_MAX_DIMS] = {false}, filled[DYNC_MAX_DIMS] = {false};
+    DYNC__TRY(dync__dt_self(call, &x));
+    int n = x->lay.ndim, next = 0;
+    if (from->n != to->n)
+        return dync__fail(DYNC_ERR_VALUE,
+                          "movedim: Invalid source or destination dims: source "
+                          "(%d dims) should contain the same number of "
+                          "dims as destination (%d dims)",
+                          from->n, to->n);
+    for (int i = 0; i < from->n; i++) {
+        int a, b;
+        dync__arg ia = dync__arg_i(from->as.dims[i]), ib = dync__arg_i(to->as.dims[i]);
+        DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&ia), n, &a));
+        DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&ib), n, &b));
+        if (taken[a] || filled[b])
+            return dync__fail(DYNC_ERR_VALUE, "movedim: repeated dim in "
+                                              "source or destination");
+        taken[a] = filled[b] = true;
+        order[b] = a;
+    }
+    for (int b = 0; b < n; b++) {
+        if (filled[b]) continue;
+        while (taken[next]) next++;
+        order[b] = next++;
+    }
+    return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_permute, x, n, order));
+}
+
+/* Windows of dim, as views: the window is the last dim. */
+DYNC__FN dync_status dync__d_unfold(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *y;
+    int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], window = call->args[2].as.i,
+                                                         step = call->args[3].as.i;
+    int dim = 0;
+    DYNC__TRY(dync__dt_self(call, &x));
+    int n = x->lay.ndim;
+    if (n) DYNC__TRY(dync__dn_dim(call, 1, n, &dim));
+    int64_t size = n ? x->lay.shape[dim] : 1;
+    if (window < 0 || dync__sz_lt(size, window))
+        return dync__fail(DYNC_ERR_VALUE,
+                          "maximum size for tensor at dimension %d is %lld but size is %lld", dim,
+                          (long long)size, (long long)window);
+    if (step <= 0)
+        return dync__fail(DYNC_ERR_VALUE, "step is %lld but must be > 0", (long long)step);
+    if (n == DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "the result has more than %d dims", DYNC_MAX_DIMS);
+    for (int d = 0; d < n; d++) {
+        shape[d] = d == dim ? dync__sz_size(
+                                  dync__sz_add(dync__sz_div(dync__sz_sub(size, window), step), 1))
+                            : x->lay.shape[d];
+        stride[d] = x->lay.stride[d];
+        if (d == dim)
+            stride[d] = dync__is_token(stride[d])
+                            ? dync__sz_mul(stride[d], step)
+                            : stride[d] * DYNC__MIN(step, INT64_MAX / DYNC__MAX(stride[d], 1));
+    }
+    shape[n] = window;
+    stride[n] = n ? x->lay.stride[dim] : 1;
+    dync__arg args[4] = {call->args[0], dync__arg_dims(n + 1, shape), dync__arg_dims(n + 1, stride),
+                         dync__arg_i(0)};
+    /* of x wherever it begins: compiled code takes inputs at any offset */
+    dync__chain_call(&c, DYNC__OP__strided_view, 4, args, &y);
+    return dync__chain_end(&c, call, y);
+}
+
+/* 0, 1, .. size - 1 spread over n places: floor(i * size / n) */
+static dync__dt *dync__dn_nearest(dync__chain *c, dync__dt *x, int dim, int64_t n)
+{
+    if (!x) return NULL;
+    dync__arg range[5] = {dync__arg_i(0), dync__arg_i(n), dync__arg_i(1), dync__arg_dtype(DYNC_I64),
+                          dync__arg_device(x->device)};
+    dync__dt *index;
+    dync__chain_call(c, DYNC__OP_arange, 5, range, &index);
+    index = dync__chain_ti(c, DYNC__OP_mul, index, x->lay.shape[dim]);
+    index = dync__chain_ti(c, DYNC__OP_floor_divide, index, n);
+    return dync__chain3(c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(dim),
+                        dync__arg_t(index));
+}
+
+DYNC__FN dync_status dync__d_upsample_nearest2d(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    const dync__arg *size = &call->args[1];
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__dn_rank(x, 4));
+    if (size->n != 2 || size->as.dims[0] < 1 || size->as.dims[1] < 1 ||
+        size->as.dims[0] > INT32_MAX || size->as.dims[1] > INT32_MAX)
+        return dync__fail(DYNC_ERR_VALUE, "expected an output_size of two positive numbers");
+    for (int i = 0; i < 2; i++) x = dync__dn_nearest(&c, x, 2 + i, size->as.dims[i]);
+    return dync__chain_end(&c, call, x);
+}
+
+DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    int64_t r = call->args[1].as.i, shape[DYNC_MAX_DIMS], order[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__dt_self(call, &x));
+    int n = x->lay.ndim, lead = n - 3;
+    if (n < 3 || n + 2 > DYNC_MAX_DIMS)
+        return dync__fail(
+            DYNC_ERR_SHAPE,
+            "pixel_shuffle expects input to have at least 3 dimensions, but got input with %d "
+            "dimension(s)",
+            n);
+    if (r < 1 || r > INT32_MAX)
+        return dync__fail(DYNC_ERR_VALUE,
+                          "pixel_shuffle expects a positive upscale_factor, but got %lld",
+                          (long long)r);
+    if (!dync__sz_eq(dync__sz_mod(x->lay.shape[lead], r * r), 0))
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "pixel_shuffle expects its input's 'channel' dimension "
+                          "to be divisible by the square of "
+                          "upscale_factor, but input.size(-3)=%lld is not divisible by %lld",
+                          (long long)x->lay.shape[lead], (long long)(r * r));
+    const int64_t *s = x->lay.shape + lead, out = dync__sz_size(dync__sz_div(s[0], r * r)),
+                  split[5] = {out, r, r, s[1], s[2]};
+    int64_t joined[3] = {out};
+    if (!dync__sz_mul_ok(s[1], r, &joined[1]) || !dync__sz_mul_ok(s[2], r, &joined[2]))
+        return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
+    static const int to[5] = {0, 3, 1, 4, 2};
+    for (int d = 0; d < lead; d++) {
+        shape[d] = x->lay.shape[d];
+        order[d] = d;
+    }
+    for (int i = 0; i < 5; i++) {
+        shape[lead + i] = split[i];
+        order[lead + i] = lead + to[i];
+    }
+    dync__dt *y = dync__chain_shape(&c, DYNC__OP_reshape, x, n + 2, shape);
+    y = dync__chain_shape(&c, DYNC__OP_permute, y, n + 2, order);
+    for (int i = 0; i < 3; i++) shape[lead + i] = joined[i];
+    return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_reshape, y, n, shape));
+}
+
+/* ==== op/decompose_layers.c ======================================================================== */
+/* op/decompose_layers.c: composite layers: linear, normalisation, attention, recurrent. After
+ * chain.c. */
+
+/* ---- layers ---------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__d_conv2d(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *y;
+    dync__arg args[7];
+    DYNC__TRY(dync__dt_self(call, &x));
+    memcpy(args, call->args, sizeof args);
+    if (x->lay.ndim == 3) args[0] = dync__arg_t(dync__chain_ti(&c, DYNC__OP_unsqueeze, x, 0));
+    dync__chain_call(&c, DYNC__OP_convolution, 7, args, &y);
+    if (x->lay.ndim == 3) y = dync__chain_ti(&c, DYNC__OP_squeeze, y, 0);
+    return dync__chain_end(&c, call, y);
+}
+
+DYNC__FN dync_status dync__d_max_pool2d(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *both[2];
+    dync__chain_call(&c, DYNC__OP_max_pool2d_with_indices, call->nargs, call->args, both);
+    return dync__chain_end(&c, call, both[0]);
+}
+
+/* Place i of n covers [floor(i size / n), ceil((i + 1) size / n)): where n does not divide the
+ * size, a mean each, one dim after the other. */
+static dync__dt *dync__chain_pool_dim(dync__chain *c, dync__dt *x, int64_t dim, int64_t n)
+{
+    if (!x) return NULL;
+    int64_t size = dync__sz_number(x->lay.shape[dim]);
+    dync__arg *part = dync__calloc((size_t)n * sizeof *part);
+    if (!part) return dync__chain_fail(c, DYNC_ERR_MEMORY), NULL;
+    for (int64_t i = 0; i < n; i++) {
+        dync__dt *piece = dync__chain_slice(c, x, dim, i * size / n, ((i + 1) * size + n - 1) / n);
+        part[i] = dync__arg_t(dync__chain_reduce(c, DYNC__OP_mean, piece, 1, &dim, true));
+    }
+    x = dync__chain_cat(c, (int)n, part, dim);
+    dync__free(part, (size_t)n * sizeof *part);
+    return x;
+}
+
+DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *y;
+    dync__info info;
+    static const int64_t zero[2] = {0, 0};
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__op_infer(call, &info));
+    int n = x->lay.ndim;
+    const int64_t *from = x->lay.shape + n - 2, *to = info.lay.shape + n - 2;
+    if (to[0] == 0 || to[1] == 0 || x->lay.shape[n - 3] == 0) {
+        y = dync__chain_slice(&c, dync__chain_slice(&c, x, n - 2, 0, 1), n - 1, 0, 1);
+        y = dync__chain_shape(&c, DYNC__OP_expand, y, n, info.lay.shape);
+        return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP__clone_contiguous, y));
+    }
+    if (!dync__sz_eq(dync__sz_mod(from[0], to[0]), 0) ||
+        !dync__sz_eq(dync__sz_mod(from[1], to[1]), 0)) {
+        y = dync__chain_dtype(&c, x, x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32);
+        for (int d = 2; d >= 1; d--) y = dync__chain_pool_dim(&c, y, n - d, to[2 - d]);
+        return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
+    }
+    int64_t kernel[2] = {dync__sz_div(from[0], to[0]), dync__sz_div(from[1], to[1])};
+    dync__arg args[6] = {
+        call->args[0],           dync__arg_dims(2, kernel), dync__arg_dims(2, kernel),
+        dync__arg_dims(2, zero), dync__arg_b(false),        dync__arg_b(true)};
+    dync__chain_call(&c, DYNC__OP_avg_pool2d, 6, args, &y);
+    return dync__chain_end(&c, call, y);
+}
+
+DYNC__FN dync_status dync__d_layer_norm(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *all[3];
+    dync__chain_call(&c, DYNC__OP_native_layer_norm, call->nargs, call->args, all);
+    return dync__chain_end(&c, call, all[0]);
+}
+
+/* Every dim but the channels. */
+static int dync__decompose_stat_dims(const dync__dt *x, int64_t *dims)
+{
+    int n = 0;
+    for (int d = 0; d < x->lay.ndim; d++)
+        if (d != 1) dims[n++] = d;
+    return n;
+}
+
+/* A vector of channels as [1, C, 1, ...]. */
+static dync__dt *dync__chain_channels(dync__chain *c, dync__dt *v, const dync__dt *x)
+{
+    int64_t shape[DYNC_MAX_DIMS];
+    for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == 1 ? x->lay.shape[1] : 1;
+    return v ? dync__chain_shape(c, DYNC__OP_view, v, x->lay.ndim, shape) : NULL;
+}
+
+static dync__dt *dync__chain_empty(dync__chain *c, int dtype, int device)
+{
+    static const int64_t none = 0;
+    return dync__chain3(c, DYNC__OP_zeros, dync__arg_dims(1, &none), dync__arg_dtype(dtype),
+                        dync__arg_device(device));
+}
+
+/* (1 - momentum) * running + momentum * now */
+static dync__dt *dync__chain_running(dync__chain *c, dync__dt *running, dync__dt *now,
+                                     double momentum)
+{
+    dync__dt *old = dync__chain_tf(c, DYNC__OP_mul, running, 1 - momentum);
+    return dync__chain_dtype(
+        c, dync__chain_tt(c, DYNC__OP_add, old, dync__chain_tf(c, DYNC__OP_mul, now, momentum)),
+        running->dtype);
+}
+
+DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *w = dync__dt_arg(call, 1), *bias = dync__dt_arg(call, 2),
+                 *rm = dync__dt_arg(call, 3), *rv = dync__dt_arg(call, 4), *out[5];
+    int64_t dims[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__dt_self(call, &x));
+    /* an empty batch says nothing of the statistics */
+    bool training = call->args[5].as.i != 0, counted = training && x->numel;
+    double momentum = dync__arg_number(&call->args[6]), eps = dync__arg_number(&call->args[7]);
+    int n_dims = dync__decompose_stat_dims(x, dims),
+        wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
+    double n = x->lay.shape[1] ? dync__sf_of(dync__sz_div(x->numel, x->lay.shape[1])) : 0;
+    int64_t channels = x->lay.shape[1];
+    dync__dt *xw = dync__chain_dtype(&c, x, wide), *mean, *var, *invstd, *y;
+    if (training) {
+        dync__arg args[4] = {dync__arg_t(xw), dync__arg_dims(n_dims, dims), dync__arg_i(0),
+                             dync__arg_b(true)};
+        mean = dync__chain_reduce(&c, DYNC__OP_mean, xw, n_dims, dims, true);
+        dync__chain_call(&c, DYNC__OP_var, 4, args, &var);
+    } else {
+        mean = dync__chain_channels(&c, rm, x);
+        var = dync__chain_channels(&c, rv, x);
+    }
+    invstd = dync__chain1(&c, DYNC__OP_rsqrt, dync__chain_tf(&c, DYNC__OP_add, var, eps));
+    y = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_sub, xw, mean), invstd);
+    if (w) y = dync__chain_tt(&c, DYNC__OP_mul, y, dync__chain_channels(&c, w, x));
+    if (bias) y = dync__chain_tt(&c, DYNC__OP_add, y, dync__chain_channels(&c, bias, x));
+    out[0] = dync__chain_dtype(&c, y, x->dtype);
+    mean = training ? dync__chain_shape(&c, DYNC__OP_view, mean, 1, &channels) : NULL;
+    out[1] = training ? mean : dync__chain_empty(&c, wide, x->device);
+    out[2] = training ? dync__chain_shape(&c, DYNC__OP_view, invstd, 1, &channels)
+                      : dync__chain_empty(&c, wide, x->device);
+    if (training && (rm || rv))
+        var = dync__chain_tf(&c, DYNC__OP_mul,
+                             dync__chain_shape(&c, DYNC__OP_view, var, 1, &channels),
+                             dync__sf(DYNC__SF_DIV, n, dync__sf(DYNC__SF_SUB, n, 1)));
+    out[3] = !rm       ? dync__chain_empty(&c, wide, x->device)
+             : counted ? dync__chain_running(&c, rm, mean, momentum)
+                       : dync__chain1(&c, DYNC__OP_clone, rm);
+    out[4] = !rv       ? dync__chain_empty(&c, wide, x->device)
+             : counted ? dync__chain_running(&c, rv, var, momentum)
+                       : dync__chain1(&c, DYNC__OP_clone, rv);
+    return dync__chain_end_n(&c, call, 5, out);
+}
+
+/* The running statistics are no part of the gradient's graph. */
+DYNC__FN dync_status dync__d_batch_norm(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *all[5], *running[2] = {dync__dt_arg(call, 3), dync__dt_arg(call, 4)}, *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    if (x->lay.ndim == 1)
+        return dync__chain_end(
+            &c, call, dync__chain1(&c, DYNC__OP_clone, x)); /* empty: infer.c has seen to it */
+    dync__chain_call(&c, DYNC__OP__native_batch_norm_legit_functional, call->nargs, call->args,
+                     all);
+    bool off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = true;
+    for (int i = 0; i < 2 && call->args[5].as.i; i++)
+        if (running[i]) dync__chain_tt(&c, DYNC__OP_copy_, running[i], all[3 + i]);
+    dync__tls.grad_enabled_off = off;
+    return dync__chain_end(&c, call, all[0]);
+}
+
+DYNC__FN dync_status dync__d_native_batch_norm_backward(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *g, *x = dync__dt_arg(call, 1), *w = dync__dt_arg(call, 2), *mean, *invstd, *out[3];
+    int64_t dims[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__dt_self(call, &g));
+    bool train = call->args[7].as.i != 0;
+    int n_dims = dync__decompose_stat_dims(x, dims),
+        wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
+    int stats = w ? w->dtype : wide;
+    double n = x->lay.shape[1] ? dync__sf_of(dync__sz_div(x->numel, x->lay.shape[1])) : 1;
+    mean = dync__chain_channels(&c, dync__dt_arg(call, train ? 5 : 3), x);
+    if (train)
+        invstd = dync__dt_arg(call, 6);
+    else
+        invstd = dync__chain1(&c, DYNC__OP_rsqrt,
+                              dync__chain_tf(&c, DYNC__OP_add, dync__dt_arg(call, 4),
+                                             dync__arg_number(&call->args[8])));
+    invstd = dync__chain_channels(&c, invstd, x);
+    dync__dt *gw = dync__chain_dtype(&c, g, wide),
+             *hat = dync__chain_tt(
+                 &c, DYNC__OP_mul,
+                 dync__chain_tt(&c, DYNC__OP_sub, dync__chain_dtype(&c, x, wide), mean), invstd);
+    dync__dt *sum_g = dync__chain_reduce(&c, DYNC__OP_sum, gw, n_dims, dims, true);
+    dync__dt *sum_gh = dync__chain_reduce(
+        &c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, gw, hat), n_dims, dims, true);
+    dync__dt *gx = gw;
+    if (train) {
+        gx = dync__chain_tt(&c, DYNC__OP_sub, gx,
+                            dync__chain_tf(&c, DYNC__OP_mul, sum_g, dync__sf(DYNC__SF_DIV, 1, n)));
+        gx = dync__chain_tt(
+            &c, DYNC__OP_sub, gx,
+            dync__chain_tt(&c, DYNC__OP_mul, hat,
+                           dync__chain_tf(&c, DYNC__OP_mul, sum_gh, dync__sf(DYNC__SF_DIV, 1, n))));
+    }
+    dync__dt *scale = w ? dync__chain_tt(&c, DYNC__OP_mul, invstd, dync__chain_channels(&c, w, x))
+                        : invstd;
+    out[0] = dync__chain_dtype(&c, dync__chain_tt(&c, DYNC__OP_mul, gx, scale), x->dtype);
+    out[1] = dync__chain_dtype(
+        &c, dync__chain_shape(&c, DYNC__OP_view, sum_gh, 1, &x->lay.shape[1]), stats);
+    out[2] = dync__chain_dtype(&c, dync__chain_shape(&c, DYNC__OP_view, sum_g, 1, &x->lay.shape[1]),
+                               stats);
+    return dync__chain_end_n(&c, call, 3, out);
+}
+
+DYNC__FN dync_status dync__d_dropout(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    double p = dync__arg_number(&call->args[1]);
+    DYNC__TRY(dync__dt_self(call, &x));
+    if (call->args[2].as.i == 0 || !(p > 0)) return dync__chain_end(&c, call, x);
+    if (p >= 1)
+        return dync__chain_end(
+            &c, call,
+            dync__chain_tt(&c, DYNC__OP_mul, x, dync__chain1(&c, DYNC__OP_zeros_like, x)));
+    dync__dt *keep = dync__chain_tf(&c, DYNC__OP_ge, dync__chain1(&c, DYNC__OP_rand_like, x), p);
+    return dync__chain_end(
+        &c, call,
+        dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, x, keep), 1 / (1 - p)));
+}
+
+DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *g, *index = dync__dt_arg(call, 1), *y;
+    int64_t all = -1;
+    DYNC__TRY(dync__dt_self(call, &g));
+    int64_t width = g->lay.shape[g->lay.ndim - 1], shape[2] = {call->args[2].as.i, width},
+            rows[2] = {index->numel, width};
+    y = dync__chain3(&c, DYNC__OP_zeros, dync__arg_dims(2, shape), dync__arg_dtype(g->dtype),
+                     dync__arg_device(g->device));
+    index = dync__chain_shape(&c, DYNC__OP_reshape, index, 1, &all);
+    g = dync__chain_shape(&c, DYNC__OP_reshape, g, 2, rows);
+    dync__arg args[4] = {dync__arg_t(y), dync__arg_i(0), dync__arg_t(index), dync__arg_t(g)};
+    dync__chain_call(&c, DYNC__OP_index_add, 4, args, &y);
+    return dync__chain_end(&c, call, y);
+}
+
+/* ---- attention ------------------------------------------------------------------------------- */
+
+/* The scores with what may not be seen at minus infinity. */
+static dync__dt *dync__dn_masked(dync__chain *c, bool is_causal, dync__dt *scores, dync__dt *mask)
+{
+    const double inf = HUGE_VAL;
+    if (is_causal && scores) {
+        int64_t shape[2] = {scores->lay.shape[scores->lay.ndim - 2],
+                            scores->lay.shape[scores->lay.ndim - 1]};
+        dync__arg args[3] = {dync__arg_dims(2, shape), dync__arg_dtype(DYNC_BOOL),
+                             dync__arg_device(scores->device)};
+        dync__chain_call(c, DYNC__OP_ones, 3, args, &mask);
+        mask = dync__chain_ti(c, DYNC__OP_tril, mask, 0);
+    }
+    if (!mask || !scores) return scores;
+    if (mask->dtype != DYNC_BOOL) return dync__chain_tt(c, DYNC__OP_add, scores, mask);
+    mask = dync__chain1(c, DYNC__OP_logical_not, mask);
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(scores), dync__arg_t(mask),
+                        dync__arg_f(-inf));
+}
+
+/* softmax whose rows that see nothing are zero, not NaN */
+static dync__dt *dync__dn_safe_softmax(dync__chain *c, dync__dt *scores)
+{
+    const double inf = HUGE_VAL;
+    int64_t last = -1;
+    dync__dt *blind = dync__chain_reduce(
+        c, DYNC__OP_all, dync__chain_tf(c, DYNC__OP_eq, scores, -inf), 1, &last, true);
+    scores = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(scores), dync__arg_t(blind),
+                          dync__arg_i(0));
+    return dync__chain3(c, DYNC__OP_masked_fill,
+                        dync__arg_t(dync__chain_ti(c, DYNC__OP_softmax, scores, -1)),
+                        dync__arg_t(blind), dync__arg_i(0));
+}
+
+/* In f32 for halves, as what follows them: the result alone is rounded. */
+static dync__dt *dync__dn_scores(dync__chain *c, dync__dt *q, dync__dt *k, dync__dt *mask,
+                                 bool is_causal, double scale)
+{
+    dync__dt *kt = dync__chain3(c, DYNC__OP_transpose, dync__arg_t(dync__chain_wide(c, k)),
+                                dync__arg_i(-2), dync__arg_i(-1));
+    dync__dt *s = dync__chain_tf(
+        c, DYNC__OP_mul, dync__chain_tt(c, DYNC__OP_matmul, dync__chain_wide(c, q), kt), scale);
+    return dync__dn_masked(c, is_causal, s, dync__chain_wide(c, mask));
+}
+
+/* The means of v by these weights, in v's dtype. */
+static dync__dt *dync__dn_weighed(dync__chain *c, dync__dt *weights, dync__dt *v)
+{
+    return dync__chain_dtype(c, dync__chain_tt(c, DYNC__OP_matmul, weights, dync__chain_wide(c, v)),
+                             v->dtype);
+}
+
+/* The plain form of the kernel. */
+DYNC__FN dync_status dync__d_flash_attention(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__info info[2];
+    dync__dt *mask = dync__dt_arg(call, 3), *v = dync__dt_arg(call, 2), *out[2];
+    DYNC__TRY(dync__i_flash_attention(call, info));
+    dync__dt *s = dync__dn_scores(&c, dync__dt_arg(call, 0), dync__dt_arg(call, 1), mask,
+                                  call->args[4].as.i != 0, dync__dn_number(call, 5));
+    int64_t last = -1;
+    out[1] = dync__chain_reduce(&c, DYNC__OP_logsumexp, dync__chain_dtype(&c, s, info[1].dtype), 1,
+                                &last, false);
+    s = mask ? dync__dn_safe_softmax(&c, s) : dync__chain_ti(&c, DYNC__OP_softmax, s, -1);
+    out[0] = dync__dn_weighed(&c, s, v);
+    return dync__chain_end_n(&c, call, 2, out);
+}
+
+/* Does the kernel take these? Batches that broadcast, masks of another dtype and empty scores are
+ * left to the plain form. */
+static bool dync__dn_flash(const dync__dt *q, const dync__dt *k, const dync__dt *v,
+                           const dync__dt *mask)
+{
+    int n = q->lay.ndim;
+    if (dync__dtype_info(q->dtype)->kind != 'f' || k->lay.ndim != n || v->lay.ndim != n ||
+        (mask && mask->lay.ndim > n))
+        return false;
+    if (!dync__sz_same(n - 2, q->lay.shape, k->lay.shape) ||
+        !dync__sz_same(n - 2, q->lay.shape, v->lay.shape))
+        return false;
+    if (!dync__sz_eq(q->lay.shape[n - 1], k->lay.shape[n - 1]) ||
+        !dync__sz_eq(k->lay.shape[n - 2], v->lay.shape[n - 2]))
+        return false;
+    for (int i = 0; mask && i < mask->lay.ndim; i++) {
+        int d = n - mask->lay.ndim + i;
+        int64_t want = d == n - 1 ? k->lay.shape[n - 2] : q->lay.shape[d], got = mask->lay.shape[i];
+        if (!dync__sz_eq(got, want) && !dync__sz_eq(got, 1)) return false;
+    }
+    return q->numel && k->numel && v->numel &&
+           (!mask || mask->dtype == DYNC_BOOL || mask->dtype == q->dtype);
+}
+
+DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *q, *k, *v, *mask = dync__dt_arg(call, 3), *y;
+    DYNC__TRY(dync__dt_self(call, &q));
+    DYNC__TRY(dync__infer_tensor(call, 1, &k));
+    DYNC__TRY(dync__infer_tensor(call, 2, &v));
+    if (q->dtype != k->dtype || q->dtype != v->dtype)
+        return dync__fail(DYNC_ERR_DTYPE,
+                          "Expected query, key, and value to have the same "
+                          "dtype, but got %s, %s and %s",
+                          dync__dtype_info(q->dtype)->guard, dync__dtype_info(k->dtype)->guard,
+                          dync__dtype_info(v->dtype)->guard);
+    if (q->lay.ndim < 2 || k->lay.ndim < 2 || v->lay.ndim < 2)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Expected query, key, and value to all be  at least 2 "
+                          "dimensional, but got %dD, %dD and %dD",
+                          q->lay.ndim, k->lay.ndim, v->lay.ndim);
+    if (mask && call->args[5].as.i)
+        return dync__fail(DYNC_ERR_VALUE, "Explicit attn_mask should not be set when "
+                                          "is_causal=True");
+    double width = dync__sf_of(q->lay.shape[q->lay.ndim - 1]),
+           scale = dync__arg_is_number(&call->args[6])
+                       ? dync__dn_number(call, 6)
+                       : dync__sf(DYNC__SF_DIV, 1, dync__sf(DYNC__SF_SQRT, width, 0));
+    if (!(dync__dn_number(call, 4) > 0) && dync__dn_flash(q, k, v, mask)) {
+        dync__arg args[6] = {call->args[0], call->args[1], call->args[2],
+                             call->args[3], call->args[5], dync__arg_f(scale)};
+        dync__dt *both[2] = {NULL, NULL};
+        dync__chain_call(&c, DYNC__OP__scaled_dot_product_flash_attention_for_cpu, 6, args, both);
+        return dync__chain_end(&c, call, both[0]);
+    }
+    y = dync__dn_scores(&c, q, k, mask, call->args[5].as.i != 0, scale);
+    y = mask ? dync__dn_safe_softmax(&c, y) : dync__chain_ti(&c, DYNC__OP_softmax, y, -1);
+    if (dync__dn_number(call, 4) > 0)
+        y = dync__chain3(&c, DYNC__OP_dropout, dync__arg_t(y), call->args[4], dync__arg_b(true));
+    return dync__chain_end(&c, call, dync__dn_weighed(&c, y, v));
+}
+
+/* ---- recurrent layers ------------------------------------------------------------------------ */
+
+typedef struct dync__dn_cell {
+    dync__dt *h, *c, *share, *gate[4];
+} dync__dn_cell;
+
+/* One step: in [N, gates H] the input's share, hidden the state's, both with their biases. Gates
+ * stand in PyTorch's order: LSTM i, f, g, o (Hochreiter & Schmidhuber 1997, with forget gates); GRU
+ * r, z, n (Cho et al. 2014, with the reset gate on the product). */
+static void dync__dn_step(dync__chain *c, int gates, dync__dt *in, dync__dt *hidden, int64_t size,
+                          dync__dn_cell *s)
+{
+    dync__dt *x[4], *y[4], **g = s->gate;
+    for (int i = 0; i < gates; i++) {
+        x[i] = gates == 1 ? in : dync__chain_slice(c, in, -1, i * size, (i + 1) * size);
+        y[i] = gates == 1 ? hidden : dync__chain_slice(c, hidden, -1, i * size, (i + 1) * size);
+        if (gates == 3 && i == 2) y[i] = dync__chain_tt(c, DYNC__OP_mul, g[0], s->share = y[i]);
+        x[i] = dync__chain_tt(c, DYNC__OP_add, x[i], y[i]);
+        g[i] = dync__chain1(c, gates == 1 || i == 2 ? DYNC__OP_tanh : DYNC__OP_sigmoid, x[i]);
+    }
+    if (gates == 4) {
+        s->c = dync__chain_tt(c, DYNC__OP_add, dync__chain_tt(c, DYNC__OP_mul, g[1], s->c),
+                              dync__chain_tt(c, DYNC__OP_mul, g[0], g[2]));
+        s->h = dync__chain_tt(c, DYNC__OP_mul, g[3], dync__chain1(c, DYNC__OP_tanh, s->c));
+        s->share = s->c;
+    } else if (gates == 3) {
+        s->h = dync__chain_tt(
+            c, DYNC__OP_add, g[2],
+            dync__chain_tt(c, DYNC__OP_mul, g[1], dync__chain_tt(c, DYNC__OP_sub, s->h, g[2])));
+    } else {
+        s->h = g[0];
+    }
+}
+
+static dync__dt *dync__dn_stack(dync__chain *c, int n, dync__arg *list)
+{
+    dync__dt *y = NULL;
+    dync__arg args[2] = {{.kind = DYNC__A_LIST, .n = n, .as.list = list}, dync__arg_i(0)};
+    dync__chain_call(c, DYNC__OP_stack, 2, args, &y);
+    return y;
+}
+
+/* The plain form: a step at a time. */
+DYNC__FN dync_status dync__d_rnn_layer(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__arena arena = {0};
+    dync__info info[4];
+    dync__dt *x = dync__dt_arg(call, 0), *w = dync__dt_arg(call, 1),
+             *out[4] = {NULL, NULL, NULL, NULL};
+    DYNC__TRY(dync__i_rnn_layer(call, info));
+    int64_t steps = dync__sz_number(x->lay.shape[0]), size = dync__sz_number(w->lay.shape[1]),
+            none = 0;
+    int gates = (int)call->args[5].as.i;
+    bool saves = call->args[7].as.i && gates > 1;
+    dync__arg *list = steps < INT_MAX ? dync__arena_alloc(&arena, (size_t)steps * 3 * sizeof *list)
+                                      : NULL;
+    if (!list) dync__chain_fail(&c, DYNC_ERR_MEMORY);
+    dync__dn_cell s = {.h = dync__dt_arg(call, 3), .c = dync__dt_arg(call, 4)};
+    dync__dt *empty = dync__chain_shape(
+        &c, DYNC__OP_view,
+        dync__chain_slice(&c, dync__chain_shape(&c, DYNC__OP_reshape, w, 1, (const int64_t[]){-1}),
+                          0, 0, 0),
+        1, &none);
+    for (int64_t i = 0; list && i < steps; i++) {
+        int64_t t = call->args[6].as.i ? steps - 1 - i : i;
+        dync__dt *hidden = NULL, *in = dync__chain3(&c, DYNC__OP_select, dync__arg_t(x),
+                                                    dync__arg_i(0), dync__arg_i(t));
+        dync__arg linear[3] = {dync__arg_t(s.h), dync__arg_t(w), call->args[2]}, joined[4];
+        dync__chain_call(&c, DYNC__OP_linear, 3, linear, &hidden);
+        dync__dn_step(&c, gates, in, hidden, size, &s);
+        for (int k = 0; k < gates; k++) joined[k] = dync__arg_t(s.gate[k]);
+        list[t] = dync__arg_t(s.h);
+        list[steps + t] = dync__arg_t(s.share);
+        list[2 * steps + t] = saves ? dync__arg_t(dync__chain_cat(&c, gates, joined, -1))
+                                    : dync__arg_none();
+    }
+    for (int k = 0; list && k < 4; k++) {
+        bool given = k == 0 || (k == 1 ? gates == 4 : saves);
+        out[k] = !given   ? empty
+                 : k == 1 ? s.c
+                          : dync__dn_stack(&c, (int)steps, list + (k ? k - 1 : 0) * steps);
+    }
+    dync_status status = dync__chain_end_n(&c, call, 4, out);
+    dync__arena_free(&arena);
+    return status;
+}
+
+/* ==== op/decompose_loss.c ========================================================================== */
+/* op/decompose_loss.c: composite norms, distances and losses. After chain.c. */
+
+/* ---- norms and losses ------------------------------------------------------------------------ */
+
+/* A bool as 0 or 1 of a floating dtype: losses subtract it. */
+static dync__dt *dync__chain_counted(dync__chain *c, dync__dt *x, const dync__dt *other)
+{
+    return x && other && x->dtype == DYNC_BOOL ? dync__chain_dtype(c, x, other->dtype) : x;
+}
+
+/* input - target */
+static dync__dt *dync__chain_loss_gap(dync__chain *c, const dync__opcall *call)
+{
+    dync__dt *x = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
+    return dync__chain_tt(c, DYNC__OP_sub, dync__chain_counted(c, x, y),
+                          dync__chain_counted(c, y, x));
+}
+
+/* The 2-norm keeps away from sqrt's infinite slope at 0: its gradient there is 0, as in PyTorch. */
+static dync__dt *dync__chain_norm2(dync__chain *c, dync__dt *x, int n, const int64_t *dims,
+                                   bool keepdim)
+{
+    dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, dync__chain_tt(c, DYNC__OP_mul, x, x), n,
+                                     dims, keepdim);
+    dync__dt *zero = dync__chain_ti(c, DYNC__OP_eq, s, 0);
+    s = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(zero), dync__arg_i(1));
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sqrt, s)),
+                        dync__arg_t(zero), dync__arg_i(0));
+}
+
+/* sum(a ** p) ** (1 / p) of a = abs(x), p not 0 and finite. A power of zero has no slope here, as
+ * in PyTorch: it is infinite, or NaN once the other power's is multiplied with it. So zeros are
+ * kept away from pow, and what it makes of them is put back. */
+static dync__dt *dync__chain_norm_p(dync__chain *c, dync__dt *a, double p, int n,
+                                    const int64_t *dims, bool keepdim)
+{
+    const double inf = HUGE_VAL, of_zero = p > 0 ? 0 : inf;
+    dync__dt *zero = p < 1 ? dync__chain_ti(c, DYNC__OP_eq, a, 0) : NULL;
+    if (zero)
+        a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero),
+                         dync__arg_i(1));
+    a = dync__chain_tf(c, DYNC__OP_pow, a, p);
+    if (zero)
+        a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero),
+                         dync__arg_f(of_zero));
+    dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, a, n, dims, keepdim),
+             *none = dync__chain_ti(c, DYNC__OP_eq, s, 0);
+    s = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(none), dync__arg_i(1));
+    s = dync__chain_tf(c, DYNC__OP_pow, s, 1 / p);
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(none),
+                        dync__arg_f(of_zero));
+}
+
+/* How many are not zero. By way of sgn, whose gradient is zero: the result has a history. */
+static dync__dt *dync__chain_norm0(dync__chain *c, dync__dt *x, int n, const int64_t *dims,
+                                   bool keepdim)
+{
+    dync__dt *one = dync__chain3(c, DYNC__OP_masked_fill,
+                                 dync__arg_t(dync__chain1(c, DYNC__OP_sgn, x)),
+                                 dync__arg_t(dync__chain_ti(c, DYNC__OP_ne, x, 0)), dync__arg_i(1));
+    return dync__chain_reduce(c, DYNC__OP_sum, one, n, dims, keepdim);
+}
+
+DYNC__FN dync_status dync__d_norm(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *y;
+    double p = dync__arg_number(&call->args[1]);
+    int n = call->args[2].n;
+    const int64_t *dims = call->args[2].as.dims;
+    bool keepdim = call->args[3].as.i != 0;
+    DYNC__TRY(dync__dt_self(call, &x));
+    int dtype = x->dtype, wide = dync__dtype_info(dtype)->bytes == 2 ? DYNC_F32 : dtype,
+        place = p > 0 ? DYNC__OP_amax : DYNC__OP_amin;
+    /* squares of halves overflow */
+    x = dync__chain_dtype(&c, x, wide);
+    if (p >= 2 && p <= 2)
+        y = dync__chain_norm2(&c, x, n, dims, keepdim);
+    else if (p >= 0 && p <= 0)
+        y = dync__chain_norm0(&c, x, n, dims, keepdim);
+    else {
+        bool whole = p > DBL_MAX || p < -DBL_MAX, plain = p >= 1 && p <= 1;
+        x = dync__chain1(&c, DYNC__OP_abs, x);
+        y = whole || plain
+                ? dync__chain_reduce(&c, whole ? place : DYNC__OP_sum, x, n, dims, keepdim)
+                : dync__chain_norm_p(&c, x, p, n, dims, keepdim);
+    }
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, dtype));
+}
+
+static dync_status dync__decompose_extreme(dync__opcall *call, int op)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    return dync__chain_end(&c, call, dync__chain_reduce(&c, op, x, 0, NULL, false));
+}
+DYNC__FN dync_status dync__d_max(dync__opcall *call)
+{
+    return dync__decompose_extreme(call, DYNC__OP_amax);
+}
+DYNC__FN dync_status dync__d_min(dync__opcall *call)
+{
+    return dync__decompose_extreme(call, DYNC__OP_amin);
+}
+
+DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *gap = dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 0), dync__dt_arg(call, 1));
+    return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_abs, gap)));
+}
+
+DYNC__FN dync_status dync__d_mse_loss(dync__opcall *call)
+{
+    dync__chain c = {0};
+    return dync__chain_end(
+        &c, call,
+        dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_square, dync__chain_loss_gap(&c, call))));
+}
+
+DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
+{
+    dync__chain c = {0};
+    double beta = dync__arg_number(&call->args[2]);
+    dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_loss_gap(&c, call));
+    if (!(beta > 0)) return dync__chain_end(&c, call, dync__chain_mean(&c, gap));
+    dync__dt *curve =
+        dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5 / beta);
+    dync__dt *line = dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * beta),
+             *near_zero = dync__chain_tf(&c, DYNC__OP_lt, gap, beta);
+    return dync__chain_end(
+        &c, call,
+        dync__chain_mean(&c, dync__chain3(&c, DYNC__OP_where, dync__arg_t(near_zero),
+                                          dync__arg_t(curve), dync__arg_t(line))));
+}
+
+DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *each = dync__chain2(&c, DYNC__OP__binary_cross_entropy, call->args[0], call->args[1]);
+    return dync__chain_end(&c, call, dync__chain_mean(&c, each));
+}
+
+DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__info info;
+    DYNC__TRY(dync__op_infer(call, &info));
+    dync__dt *x = dync__chain_wide(&c, dync__dt_arg(call, 0)),
+             *y = dync__chain_wide(&c, dync__dt_arg(call, 1));
+    dync__dt *linear = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_one_minus(&c, y), x);
+    dync__dt *mean = dync__chain_mean(
+        &c, dync__chain_tt(&c, DYNC__OP_sub, linear, dync__chain1(&c, DYNC__OP_logsigmoid, x)));
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, mean, info.dtype));
+}
+
+enum { DYNC__IGNORE_INDEX = -100 };
+
+DYNC__FN dync_status dync__d_nll_loss(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *target = dync__dt_arg(call, 1);
+    DYNC__TRY(dync__dt_self(call, &x));
+    int dim = x->lay.ndim == 1 ? 0 : 1;
+    target = dync__chain_dtype(&c, target, DYNC_I64);
+    dync__dt *ignored = dync__chain_ti(&c, DYNC__OP_eq, target, DYNC__IGNORE_INDEX);
+    dync__dt *safe = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(target),
+                                  dync__arg_t(ignored), dync__arg_i(0));
+    safe = dync__chain_ti(&c, DYNC__OP_unsqueeze, safe, dim);
+    dync__dt *picked =
+        dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim), dync__arg_t(safe));
+    picked = dync__chain1(&c, DYNC__OP_neg, dync__chain_ti(&c, DYNC__OP_squeeze, picked, dim));
+    picked = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(picked), dync__arg_t(ignored),
+                          dync__arg_i(0));
+    dync__dt *total = dync__chain_reduce(&c, DYNC__OP_sum, picked, 0, NULL, false);
+    dync__dt *count = dync__chain_reduce(
+        &c, DYNC__OP_sum, dync__chain1(&c, DYNC__OP_logical_not, ignored), 0, NULL, false);
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, total, count));
+}
+
+DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *target = dync__dt_arg(call, 1);
+    dync__info info;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__op_infer(call, &info));
+    int64_t dim = x->lay.ndim == 1 ? 0 : 1;
+    x = dync__chain_ti(&c, DYNC__OP_log_softmax, x, dim);
+    if (dync__dtype_info(target->dtype)->kind != 'f')
+        return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, target));
+    x = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, x, target), 1, &dim,
+                           false);
+    return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_neg, dync__chain_mean(&c, x)));
+}
+
+/* ---- norms and distances --------------------------------------------------------------------- */
+
+static dync__dt *dync__dn_norm(dync__chain *c, dync__dt *x, dync__arg p, int64_t dim, bool keepdim)
+{
+    dync__arg args[4] = {dync__arg_t(x), p, dync__arg_dims(1, &dim), dync__arg_b(keepdim)};
+    dync__dt *y;
+    dync__chain_call(c, DYNC__OP_norm, 4, args, &y);
+    return y;
+}
+
+static dync__dt *dync__dn_at_least(dync__chain *c, dync__dt *x, double low)
+{
+    return dync__chain3(c, DYNC__OP_clamp, dync__arg_t(x), dync__arg_f(low), dync__arg_none());
+}
+
+DYNC__FN dync_status dync__d_normalize(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    int dim;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__dn_dim(call, 2, x->lay.ndim, &dim));
+    dync__dt *n = dync__dn_at_least(&c, dync__dn_norm(&c, x, call->args[1], dim, true),
+                                    dync__dn_number(call, 3));
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, x, n));
+}
+
+DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x[2];
+    int64_t shape[DYNC_MAX_DIMS], at;
+    int n, dim;
+    int common = dync__op_common_dtype(call);
+    DYNC__TRY(dync__infer_tensor(call, 0, &x[0]));
+    DYNC__TRY(dync__infer_tensor(call, 1, &x[1]));
+    DYNC__TRY(dync__broadcast(x[0]->lay.ndim, x[0]->lay.shape, x[1]->lay.ndim, x[1]->lay.shape, &n,
+                              shape));
+    DYNC__TRY(dync__dn_dim(call, 2, n, &dim));
+    at = dim;
+    for (int i = 0; i < 2; i++) {
+        if (x[i]->dtype != common) x[i] = dync__chain_dtype(&c, x[i], common);
+        x[i] = dync__chain_shape(&c, DYNC__OP_expand, x[i], n, shape);
+        dync__dt *length = dync__dn_norm(&c, x[i], dync__arg_i(2), dim, true);
+        x[i] = dync__chain_tt(&c, DYNC__OP_div, x[i],
+                              dync__dn_at_least(&c, length, dync__dn_number(call, 3)));
+    }
+    dync__dt *y = dync__chain_tt(&c, DYNC__OP_mul, x[0], x[1]);
+    return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, 1, &at, false));
+}
+
+/* Groups are rows of a layer norm without weights; halves are rounded once. */
+static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t groups, dync__dt *w,
+                                       dync__dt *b, double eps)
+{
+    dync__chain c = {0};
+    int64_t channels = x->lay.shape[1], rows[2] = {dync__sz_mul(x->lay.shape[0], groups), -1},
+            shape[DYNC_MAX_DIMS];
+    for (int i = 0; i < 2; i++) {
+        const dync__dt *v = i ? b : w;
+        if (v && (v->lay.ndim != 1 || !dync__sz_eq(v->lay.shape[0], channels)))
+            return dync__fail(DYNC_ERR_SHAPE,
+                              "Expected %s to be a vector of size equal to the "
+                              "number of channels in input, %lld",
+                              i ? "bias" : "weight", (long long)channels);
+    }
+    rows[1] = x->numel && rows[0] ? dync__sz_size(dync__sz_div(x->numel, rows[0])) : 0;
+    dync__arg args[5] = {dync__arg_none(), dync__arg_dims(1, &rows[1]), dync__arg_none(),
+                         dync__arg_none(), dync__arg_f(eps)};
+    dync__dt *y;
+    args[0] =
+        dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_wide(&c, x), 2, rows));
+    dync__chain_call(&c, DYNC__OP_layer_norm, 5, args, &y);
+    y = dync__chain_shape(&c, DYNC__OP_view, y, x->lay.ndim, x->lay.shape);
+    for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == 1 ? channels : 1;
+    if (w)
+        y = dync__chain_tt(&c, DYNC__OP_mul, y,
+                           dync__chain_shape(&c, DYNC__OP_view, w, x->lay.ndim, shape));
+    if (b)
+        y = dync__chain_tt(&c, DYNC__OP_add, y,
+                           dync__chain_shape(&c, DYNC__OP_view, b, x->lay.ndim, shape));
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
+}
+
+DYNC__FN dync_status dync__d_group_norm(dync__opcall *call)
+{
+    dync__dt *x;
+    int64_t groups = call->args[1].as.i;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    if (x->lay.ndim < 2)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Expected at least 2 dimensions for input tensor but received %d",
+                          x->lay.ndim);
+    if (x->lay.shape[1] == 0)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Expected number of channels in input to be greater than 0, got 0");
+    for (int d = 2; d < x->lay.ndim; d++)
+        if (x->lay.shape[d] == 0)
+            return dync__fail(DYNC_ERR_SHAPE, "Expected HxW to be greater than 0, got 0");
+    if (groups <= 0 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0))
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Expected number of channels in input to be divisible "
+                          "by num_groups, but got %lld channels and "
+                          "num_groups=%lld",
+                          (long long)x->lay.shape[1], (long long)groups);
+    return dync__dn_group_norm(call, x, groups, dync__dt_arg(call, 2), dync__dt_arg(call, 3),
+                               dync__dn_number(call, 4));
+}
+
+DYNC__FN dync_status dync__d_instance_norm(dync__opcall *call)
+{
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    if (x->lay.ndim >= 3 && x->numel == 0 && (x->lay.shape[0] == 0 || x->lay.shape[1] == 0)) {
+        dync__chain c = {0};
+        return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_clone, x));
+    }
+    if (x->lay.ndim < 3 || dync__sz_eq(x->numel, dync__sz_mul(x->lay.shape[0], x->lay.shape[1])))
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Expected more than 1 spatial element when training, got a %dD input",
+                          x->lay.ndim);
+    return dync__dn_group_norm(call, x, x->lay.shape[1], dync__dt_arg(call, 1),
+                               dync__dt_arg(call, 2), dync__dn_number(call, 3));
+}
+
+DYNC__FN dync_status dync__d_rms_norm(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *w = dync__dt_arg(call, 2);
+    int64_t dims[DYNC_MAX_DIMS];
+    const dync__arg *shape = &call->args[1];
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    int n = shape->n, lead = x->lay.ndim - n;
+    if (n < 1)
+        return dync__fail(DYNC_ERR_VALUE, "Expected normalized_shape to be at least "
+                                          "1-dimensional");
+    for (int i = 0; i < n; i++) {
+        dims[i] = lead + i;
+        if (lead < 0 || !dync__sz_eq(x->lay.shape[lead + i], shape->as.dims[i]) ||
+            (w && (w->lay.ndim != n || !dync__sz_eq(w->lay.shape[i], shape->as.dims[i]))))
+            return dync__fail(DYNC_ERR_SHAPE, "expected input, and weight where given, to end "
+                                              "with normalized_shape");
+    }
+    bool wide = x->dtype == DYNC_F64;
+    double eps = dync__arg_is_number(&call->args[3]) ? dync__dn_number(call, 3)
+                 : wide                              ? DBL_EPSILON
+                                                     : (double)FLT_EPSILON;
+    dync__dt *xw = dync__chain_dtype(&c, x, wide ? DYNC_F64 : DYNC_F32);
+    dync__dt *r =
+        dync__chain_reduce(&c, DYNC__OP_mean, dync__chain1(&c, DYNC__OP_square, xw), n, dims, true);
+    r = dync__chain1(&c, DYNC__OP_rsqrt, dync__chain_tf(&c, DYNC__OP_add, r, eps));
+    dync__dt *y = dync__chain_tt(&c, DYNC__OP_mul, xw, r);
+    if (w) y = dync__chain_tt(&c, DYNC__OP_mul, y, w);
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
+}
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__d_huber_loss(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *t;
+    double delta = dync__dn_number(call, 2);
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &t));
+    if (!(delta > 0))
+        return dync__fail(DYNC_ERR_VALUE, "huber_loss does not support "
+                                          "non-positive values for delta.");
+    DYNC__TRY(dync__infer_floating(x));
+    int dtype = x->dtype; /* the result's, whatever the target's is */
+    if (t->dtype == DYNC_BOOL) t = dync__chain_dtype(&c, t, dtype);
+    dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_tt(&c, DYNC__OP_sub, x, t));
+    dync__dt *curve = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5);
+    dync__dt *line =
+        dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * delta), delta);
+    dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_le, gap, delta),
+                                    dync__arg_t(curve), dync__arg_t(line));
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, dync__chain_mean(&c, y), dtype));
+}
+
+DYNC__FN dync_status dync__d_kl_div(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *t, *y;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &t));
+    DYNC__TRY(dync__infer_floating(x));
+    DYNC__TRY(dync__infer_floating(t));
+    if (call->args[2].as.i)
+        y = dync__chain_tt(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_exp, t),
+                           dync__chain_tt(&c, DYNC__OP_sub, t, x));
+    else
+        y = dync__chain_tt(&c, DYNC__OP_sub, dync__chain_tt(&c, DYNC__OP_xlogy, t, t),
+                           dync__chain_tt(&c, DYNC__OP_mul, t, x));
+    return dync__chain_end(&c, call, dync__chain_mean(&c, y));
+}
+
+/* ==== op/decompose_data.c ========================================================================== */
+/* op/decompose_data.c: composites that draw random numbers, or whose shapes depend on data. After
+ * chain.c. */
+
+/* ---- random numbers and data-dependent shapes ------------------------------------------------ */
+
+DYNC__FN dync_status dync__d_bernoulli(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *p;
+    DYNC__TRY(dync__dt_self(call, &p));
+    DYNC__TRY(dync__infer_floating(p));
+    dync__dt *y = dync__chain_tt(&c, DYNC__OP_lt, dync__chain1(&c, DYNC__OP_rand_like, p), p);
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, p->dtype));
+}
+
+/* The sorted elements, each once. */
+DYNC__FN dync_status dync__d_unique(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *both[2];
+    int64_t all = -1;
+    DYNC__TRY(dync__dt_self(call, &x));
+    x = dync__chain_shape(&c, DYNC__OP_reshape, x, 1, &all);
+    dync__arg args[3] = {dync__arg_t(x), dync__arg_i(0), dync__arg_b(false)};
+    dync__chain_call(&c, DYNC__OP_sort, 3, args, both);
+    if (!x || x->numel < 2) return dync__chain_end(&c, call, both[0]);
+    dync__dt *last = dync__chain_slice(&c, both[0], 0, 0, x->numel - 1),
+             *next = dync__chain_slice(&c, both[0], 0, 1, x->numel);
+    dync__dt *first = dync__chain_slice(&c, both[0], 0, 0, 1);
+    dync__dt *kept = dync__chain_tt(&c, DYNC__OP_masked_select, next,
+                                    dync__chain_tt(&c, DYNC__OP_ne, next, last));
+    dync__arg list[2] = {dync__arg_t(first), dync__arg_t(kept)};
+    return dync__chain_end(&c, call, dync__chain_cat(&c, 2, list, 0));
+}
+
+/* ---- shapes that depend on data: eager only -------------------------------------------------- */
+
+static dync_status dync__decompose_real(const dync__dt *t)
+{
+    if (!(t->flags & DYNC__T_FAKE) && dync__device_is(t->device, DYNC__DEV_DATA)) return DYNC_OK;
+    return dync__fail(DYNC_ERR_UNSUPPORTED,
+                      "the shape of the result depends on data, which a fake or meta tensor does "
+                      "not have");
+}
+
+DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
+{
+    dync__dt *t, *x, *y;
+    DYNC__TRY(dync__dt_self(call, &t));
+    DYNC__TRY(dync__decompose_real(t));
+    int n = t->lay.ndim, width = dync__dtype_info(t->dtype)->bytes;
+    if (!(x = dync__contiguous_copy(t))) return DYNC_ERR_MEMORY;
+    const char *data = dync__tensor_data(x);
+    int64_t shape[2] = {0, n}, at[DYNC_MAX_DIMS] = {0};
+    for (int64_t i = 0; i < t->numel; i++) {
+        double v = dync__load_f64(data + i * width, t->dtype);
+        shape[0] += v < 0 || v > 0 || v != v;
+    }
+    dync__layout lay;
+    dync_status status = dync__layout_contiguous(&lay, 2, shape);
+    lay.stride[0] = 1; /* one dim's places after another's, as PyTorch lays them */
+    lay.stride[1] = DYNC__MAX(shape[0], 1);
+    y = status == DYNC_OK ? dync__tensor_empty(DYNC_I64, DYNC_CPU, &lay) : NULL;
+    int64_t *out = y ? dync__tensor_data(y) : NULL;
+    for (int64_t i = 0; y && n > 0 && i < t->numel; i++) {
+        double v = dync__load_f64(data + i * width, t->dtype);
+        if (v < 0 || v > 0 || v != v) {
+            for (int d = 0; d < n; d++) out[d * shape[0]] = at[d];
+            out++;
+        }
+        for (int d = n - 1; d >= 0 && ++at[d] == t->lay.shape[d]; d--) at[d] = 0;
+    }
+    dync__unref(x);
+    if (!y) return status != DYNC_OK ? status : DYNC_ERR_MEMORY;
+    if (!dync__device_is(t->device, DYNC__DEV_HOST)) {
+        dync__arg args[2] = {dync__arg_t(y), dync__arg_device(t->device)};
+        status = dync__op_run(DYNC__OP_to_device, 2, args, &call->out[0]);
+        dync__unref(y);
+        call->nout = status == DYNC_OK;
+        return status;
+    }
+    call->out[0] = y;
+    call->nout = 1;
+    return DYNC_OK;
+}
+
+/* One class more than the largest index. */
+DYNC__FN dync_status dync__d_one_hot_all(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__decompose_real(x));
+    if (x->numel == 0)
+        return dync__fail(DYNC_ERR_VALUE, "Can not infer total number of classes "
+                                          "from empty tensor.");
+    dync__dt *most = dync__chain1(&c, DYNC__OP_max, x),
+             *seen = most ? dync__contiguous_copy(most) : NULL;
+    int64_t last = seen ? dync__load_i64(dync__tensor_data(seen), x->dtype) : 0;
+    if (last == INT64_MAX)
+        c.status = dync__fail(DYNC_ERR_SHAPE, "class %lld is too large", (long long)last);
+    dync__dt *y = seen && last < INT64_MAX
+                      ? dync__chain_ti(&c, DYNC__OP_one_hot, x, DYNC__MAX(last, 0) + 1)
+                      : NULL;
+    dync__unref(seen);
+    return dync__chain_end(&c, call, y);
+}
+
+DYNC__FN dync_status dync__d_masked_select(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *mask;
+    int64_t shape[DYNC_MAX_DIMS], all = -1;
+    int n;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &mask));
+    if (mask->dtype != DYNC_BOOL)
+        return dync__fail(DYNC_ERR_DTYPE, "expected mask to be a bool tensor, got dtype %s",
+                          dync__dtype_info(mask->dtype)->name);
+    DYNC__TRY(
+        dync__broadcast(x->lay.ndim, x->lay.shape, mask->lay.ndim, mask->lay.shape, &n, shape));
+    x = dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_shape(&c, DYNC__OP_expand, x, n, shape),
+                          1, &all);
+    mask = dync__chain_shape(&c, DYNC__OP_reshape,
+                             dync__chain_shape(&c, DYNC__OP_expand, mask, n, shape), 1, &all);
+    dync__dt *index =
+        dync__chain_ti(&c, DYNC__OP_squeeze, dync__chain1(&c, DYNC__OP_nonzero, mask), 1);
+    return dync__chain_end(&c, call,
+                           dync__chain3(&c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(0),
+                                        dync__arg_t(index)));
+}
+
+/* ==== op/einsum.c ================================================================================== */
+/* op/einsum.c: Einstein sums as permutations, batched products and sums. After decompose_*.c.
+ *
+ * Operands are taken in one after another; of each pair, labels that nothing later needs are
+ * summed: alone by sum, shared ones by bmm of [batch, left, summed] and [batch, summed, right].
+ * Labels are small numbers: A-Z a-z, then the dims of an ellipsis. Source: the contraction of
+ * aten/src/ATen/native/Linear.cpp (sumproduct_pair), left to right. */
+
+enum {
+    DYNC__ES_LETTERS = 52,
+    DYNC__ES_LABELS = DYNC__ES_LETTERS + DYNC_MAX_DIMS,
+    DYNC__ES_OPERANDS = 32
+};
+typedef struct dync__es_term {
+    int n, label[DYNC_MAX_DIMS];
+    dync__dt *t;
+} dync__es_term;
+typedef struct dync__einsum {
+    dync__chain c;
+    int n, ellipsis; /* operands; dims of the longest ellipsis */
+    dync__es_term in[DYNC__ES_OPERANDS], out;
+    int64_t size[DYNC__ES_LABELS];
+} dync__einsum;
+
+static int dync__es_letter(char ch)
+{
+    if (ch >= 'A' && ch <= 'Z') return ch - 'A';
+    if (ch >= 'a' && ch <= 'z') return 26 + ch - 'a';
+    return -1;
+}
+
+static int dync__es_find(const dync__es_term *e, int label)
+{
+    for (int i = 0; i < e->n; i++)
+        if (e->label[i] == label) return i;
+    return -1;
+}
+
+/* ---- the equation ---------------------------------------------------------------------------- */
+
+/* Reads labels up to a comma, an arrow or the end. ellipsis: how many dims "..." stands for
+ * here. */
+static dync_status dync__es_read(const char **at, int ellipsis, int most_ellipsis,
+                                 dync__es_term *out, bool *dots)
+{
+    const char *s = *at;
+    *dots = false;
+    out->n = 0;
+    for (; *s && *s != ',' && !(s[0] == '-' && s[1] == '>'); s++) {
+        int label = dync__es_letter(*s), count = 1, first = label;
+        if (*s == ' ') continue;
+        if (s[0] == '.' && s[1] == '.' && s[2] == '.' && !*dots) {
+            *dots = true;
+            s += 2;
+            count = ellipsis;
+            first = DYNC__ES_LETTERS + most_ellipsis - ellipsis;
+        } else if (label < 0) {
+            return dync__fail(DYNC_ERR_VALUE,
+                              "einsum(): invalid subscript given at '%s' in the "
+                              "equation string, subscripts must be in "
+                              "[a-zA-Z]",
+                              s);
+        }
+        if (out->n + count > DYNC_MAX_DIMS)
+            return dync__fail(DYNC_ERR_SHAPE, "einsum(): more than %d subscripts for one operand",
+                              DYNC_MAX_DIMS);
+        for (int k = 0; k < count; k++) out->label[out->n++] = first + k;
+    }
+    *at = s;
+    return DYNC_OK;
+}
+
+/* How many dims the ellipsis of operand i stands for: its rank less the letters. -1 where it has
+ * none. */
+static dync_status dync__es_measure(const char *s, const dync__dt *t, int i, int *dims)
+{
+    dync__es_term plain;
+    bool dots;
+    DYNC__TRY(dync__es_read(&s, 0, 0, &plain, &dots));
+    *dims = dots ? t->lay.ndim - plain.n : -1;
+    if (dots ? *dims < 0 : plain.n != t->lay.ndim)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "einsum(): the number of subscripts in the equation "
+                          "(%d) does not match the number of "
+                          "dimensions (%d) for operand %d",
+                          plain.n, t->lay.ndim, i);
+    return DYNC_OK;
+}
+
+static const char *dync__es_next(const char *s)
+{
+    while (*s && *s != ',' && *s != '-') s++;
+    return *s == ',' ? s + 1 : s;
+}
+
+static dync_status dync__es_operands(dync__einsum *e, const char **equation, const dync__arg *list)
+{
+    int dims[DYNC__ES_OPERANDS];
+    const char *s = *equation;
+    for (int i = 0; i < e->n; i++, s = dync__es_next(s)) {
+        DYNC__TRY(dync__es_measure(s, list[i].as.t, i, &dims[i]));
+        e->ellipsis = DYNC__MAX(e->ellipsis, dims[i]);
+    }
+    s = *equation;
+    for (int i = 0; i < e->n; i++) {
+        bool dots;
+        DYNC__TRY(dync__es_read(&s, DYNC__MAX(dims[i], 0), e->ellipsis, &e->in[i], &dots));
+        e->in[i].t = list[i].as.t;
+        if (*s == ',' ? i + 1 == e->n : i + 1 < e->n)
+            return dync__fail(DYNC_ERR_VALUE,
+                              "einsum(): %s operands were provided than "
+                              "specified in the equation",
+                              *s == ',' ? "fewer" : "more");
+        if (*s == ',') s++;
+    }
+    *equation = s;
+    return DYNC_OK;
+}
+
+/* What is written after "->", or without it the ellipsis and the labels that occur once, in
+ * order. */
+static dync_status dync__es_output(dync__einsum *e, const char *s, const int *occurs)
+{
+    bool dots;
+    if (*s) {
+        s += 2;
+        DYNC__TRY(dync__es_read(&s, e->ellipsis, e->ellipsis, &e->out, &dots));
+        if (*s)
+            return dync__fail(DYNC_ERR_VALUE,
+                              "einsum(): expected nothing after the output, got '%s'", s);
+        for (int i = 0; i < e->out.n; i++) {
+            int label = e->out.label[i];
+            for (int k = 0; k < i; k++)
+                if (e->out.label[k] == label)
+                    return dync__fail(DYNC_ERR_VALUE,
+                                      "einsum(): output subscript appears more than once");
+            if (!occurs[label])
+                return dync__fail(DYNC_ERR_VALUE, "einsum(): output subscript does not appear in "
+                                                  "the equation for any input operand");
+        }
+        return DYNC_OK;
+    }
+    for (int i = 0; i < e->ellipsis; i++) e->out.label[e->out.n++] = DYNC__ES_LETTERS + i;
+    for (int label = 0; label < DYNC__ES_LETTERS; label++) {
+        if (occurs[label] != 1) continue;
+        if (e->out.n == DYNC_MAX_DIMS)
+            return dync__fail(DYNC_ERR_SHAPE, "einsum(): the result has more than %d dims",
+                              DYNC_MAX_DIMS);
+        e->out.label[e->out.n++] = label;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__es_parse(dync__einsum *e, const char *equation, const dync__arg *operands)
+{
+    int occurs[DYNC__ES_LABELS] = {0};
+    DYNC__TRY(dync__es_operands(e, &equation, operands->as.list));
+    for (int i = 0; i < e->n; i++)
+        for (int d = 0; d < e->in[i].n; d++) {
+            int label = e->in[i].label[d];
+            int64_t size = e->in[i].t->lay.shape[d], *known = &e->size[label];
+            if (occurs[label]++ && *known != 1 && size != 1 && !dync__sz_eq(*known, size))
+                return dync__fail(DYNC_ERR_SHAPE,
+                                  "einsum(): operand %d has size %lld at "
+                                  "dimension %d, which does not broadcast with "
+                                  "previously seen size %lld",
+                                  i, (long long)size, d, (long long)*known);
+            if (occurs[label] == 1 || size != 1) *known = size;
+        }
+    return dync__es_output(e, equation, occurs);
+}
+
+/* ---- the contraction ------------------------------------------------------------------------- */
+
+/* A label twice in one operand: its diagonal, which becomes the last dim. */
+static void dync__es_diagonals(dync__einsum *e, dync__es_term *x)
+{
+    for (int a = 0; a < x->n; a++)
+        for (int b = a + 1; b < x->n; b++) {
+            if (x->label[a] != x->label[b]) continue;
+            int label = x->label[a], n = 0;
+            dync__arg args[4] = {dync__arg_t(x->t), dync__arg_i(0), dync__arg_i(a), dync__arg_i(b)};
+            dync__chain_call(&e->c, DYNC__OP_diagonal, 4, args, &x->t);
+            for (int d = 0; d < x->n; d++)
+                if (d != a && d != b) x->label[n++] = x->label[d];
+            x->label[n++] = label;
+            x->n = n;
+            a = -1;
+            break;
+        }
+}
+
+/* Every dim at its full size. */
+static void dync__es_expand(dync__einsum *e, dync__es_term *x)
+{
+    int64_t shape[DYNC_MAX_DIMS];
+    for (int d = 0; d < x->n; d++) shape[d] = e->size[x->label[d]];
+    x->t = dync__chain_shape(&e->c, DYNC__OP_expand, x->t, x->n, shape);
+}
+
+/* Sums the labels that are not needed later and that `other` lacks. */
+static void dync__es_sum(dync__einsum *e, dync__es_term *x, const dync__es_term *other,
+                         const bool *needed)
+{
+    int64_t dims[DYNC_MAX_DIMS];
+    int n = 0, kept = 0, label[DYNC_MAX_DIMS];
+    for (int d = 0; d < x->n; d++) {
+        if (needed[x->label[d]] || (other && dync__es_find(other, x->label[d]) >= 0))
+            label[kept++] = x->label[d];
+        else
+            dims[n++] = d;
+    }
+    if (n == 0) return;
+    x->t = dync__chain_reduce(&e->c, DYNC__OP_sum, x->t, n, dims, false);
+    memcpy(x->label, label, sizeof label);
+    x->n = kept;
+}
+
+/* x with the labels in the order given; those it lacks as dims of size 1. */
+static dync__dt *dync__es_arrange(dync__einsum *e, const dync__es_term *x, int n, const int *label)
+{
+    int64_t order[DYNC_MAX_DIMS] = {0};
+    int have = 0;
+    dync__dt *t = x->t;
+    for (int i = 0; i < n; i++)
+        if (dync__es_find(x, label[i]) >= 0) order[have++] = dync__es_find(x, label[i]);
+    t = dync__chain_shape(&e->c, DYNC__OP_permute, t, have, order);
+    for (int i = 0; i < n; i++)
+        if (dync__es_find(x, label[i]) < 0) t = dync__chain_ti(&e->c, DYNC__OP_unsqueeze, t, i);
+    return t;
+}
+
+static dync__dt *dync__es_matrices(dync__einsum *e, const dync__es_term *x, const int *label,
+                                   const int *count)
+{
+    int64_t shape[3] = {1, 1, 1};
+    int n = 0;
+    for (int part = 0; part < 3; part++)
+        for (int i = 0; i < count[part]; i++)
+            shape[part] = dync__sz_mul(shape[part], e->size[label[n++]]);
+    return dync__chain_shape(&e->c, DYNC__OP_reshape, dync__es_arrange(e, x, n, label), 3, shape);
+}
+
+/* Labels of the output first, in its order: the last product then comes out row major. */
+static void dync__es_sort(const dync__einsum *e, int n, int *label)
+{
+    int sorted[DYNC_MAX_DIMS], k = 0;
+    for (int i = 0; i < e->out.n; i++)
+        for (int j = 0; j < n; j++)
+            if (label[j] == e->out.label[i]) sorted[k++] = label[j];
+    for (int j = 0; j < n; j++)
+        if (dync__es_find(&e->out, label[j]) < 0) sorted[k++] = label[j];
+    memcpy(label, sorted, (size_t)n * sizeof *label);
+}
+
+static dync_status dync__es_pair(dync__einsum *e, dync__es_term *a, dync__es_term *b,
+                                 const bool *needed)
+{
+    int batch[DYNC_MAX_DIMS], left[DYNC_MAX_DIMS], summed[DYNC_MAX_DIMS], right[DYNC_MAX_DIMS],
+        nb = 0, nl = 0, ns = 0, nr = 0;
+    int la[DYNC_MAX_DIMS + 1], lb[DYNC_MAX_DIMS + 1];
+    dync__es_sum(e, a, b, needed);
+    dync__es_sum(e, b, a, needed);
+    for (int i = 0; i < a->n; i++) {
+        int label = a->label[i];
+        if (dync__es_find(b, label) < 0)
+            left[nl++] = label;
+        else if (needed[label])
+            batch[nb++] = label;
+        else
+            summed[ns++] = label;
+    }
+    for (int i = 0; i < b->n; i++)
+        if (dync__es_find(a, b->label[i]) < 0) right[nr++] = b->label[i];
+    if (nb + nl + nr > DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "einsum(): an intermediate result has more than %d dims",
+                          DYNC_MAX_DIMS);
+    int all[DYNC_MAX_DIMS], n = 0;
+    int64_t shape[DYNC_MAX_DIMS];
+    for (int i = 0; i < nb; i++) la[i] = lb[i] = all[n++] = batch[i];
+    for (int i = 0; i < nl; i++) la[nb + i] = all[n++] = left[i];
+    for (int i = 0; i < ns; i++) la[nb + nl + i] = lb[nb + i] = summed[i];
+    for (int i = 0; i < nr; i++) lb[nb + ns + i] = all[n++] = right[i];
+    for (int i = 0; i < n; i++) shape[i] = e->size[all[i]];
+    if (ns == 0) {
+        dync__es_sort(e, n, all);
+        dync__dt *x = dync__es_arrange(e, a, n, all);
+        a->t = dync__chain_tt(&e->c, DYNC__OP_mul, x, dync__es_arrange(e, b, n, all));
+    } else {
+        const int ca[3] = {nb, nl, ns}, cb[3] = {nb, ns, nr};
+        dync__dt *x = dync__es_matrices(e, a, la, ca);
+        a->t = dync__chain_tt(&e->c, DYNC__OP_bmm, x, dync__es_matrices(e, b, lb, cb));
+        a->t = dync__chain_shape(&e->c, DYNC__OP_view, a->t, n, shape);
+    }
+    a->n = n;
+    memcpy(a->label, all, sizeof all);
+    return DYNC_OK;
+}
+
+static dync_status dync__es_contract(dync__einsum *e)
+{
+    dync__es_term *acc = &e->in[0];
+    for (int i = 0; i < e->n; i++) {
+        dync__es_diagonals(e, &e->in[i]);
+        dync__es_expand(e, &e->in[i]);
+    }
+    for (int i = 1; i <= e->n; i++) {
+        bool needed[DYNC__ES_LABELS] = {false};
+        for (int d = 0; d < e->out.n; d++) needed[e->out.label[d]] = true;
+        for (int k = i + 1; k < e->n; k++)
+            for (int d = 0; d < e->in[k].n; d++) needed[e->in[k].label[d]] = true;
+        if (i < e->n)
+            DYNC__TRY(dync__es_pair(e, acc, &e->in[i], needed));
+        else
+            dync__es_sum(e, acc, NULL, needed);
+    }
+    acc->t = dync__es_arrange(e, acc, e->out.n, e->out.label);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__d_einsum(dync__opcall *call)
+{
+    const char *equation = call->args[0].kind == DYNC__A_STR ? call->args[0].as.s : NULL;
+    const dync__arg *operands = &call->args[1];
+    if (!equation) return dync__fail(DYNC_ERR_VALUE, "einsum(): expected an equation, got none");
+    if (operands->kind != DYNC__A_LIST || operands->n < 1 || operands->n > DYNC__ES_OPERANDS)
+        return dync__fail(DYNC_ERR_VALUE,
+                          "einsum(): must provide at least one operand, and at most %d",
+                          DYNC__ES_OPERANDS);
+    for (int i = 0; i < operands->n; i++)
+        if (operands->as.list[i].kind != DYNC__A_TENSOR)
+            return dync__fail(DYNC_ERR_VALUE, "einsum(): operand %d is no tensor", i);
+    dync__einsum *e = dync__calloc(sizeof *e);
+    if (!e) return DYNC_ERR_MEMORY;
+    e->n = operands->n;
+    dync_status status = dync__es_parse(e, equation, operands);
+    if (status == DYNC_OK) status = dync__es_contract(e);
+    dync__chain_fail(&e->c, status);
+    status = dync__chain_end(&e->c, call, e->in[0].t);
+    dync__free(e, sizeof *e);
+    return status;
+}
+
+/* ==== op/custom.c ================================================================================== */
+/* op/custom.c: rows that are not in ops.def.h: operators of the user's with a meta function, and
+ * trace_wrapped. After dispatch.c.
+ *
+ * A registered operator is a row like others: tracers record it as one node whose types its meta
+ * function gives, and nobody looks inside (DYNC__OP_OPAQUE). Its body, the decompose column, runs
+ * on real tensors only. Rows are numbered from DYNC__N_OPS on, stay until dync_shutdown and never
+ * move. */
+
+#if defined(DYNC_SMALL)
+enum { DYNC__MAX_CUSTOM = 16 };
+#else
+enum { DYNC__MAX_CUSTOM = 1024 };
+#endif
+typedef struct dync__custom_row {
+    dync__op_row row; /* first: a call knows its row */
+    dync_function impl, meta;
+    void *user;
+    char *name, *schema, *fx;
+} dync__custom_row;
+typedef struct dync__hook_pair {
+    dync_hook fn;
+    void *user;
+} dync__hook_pair;
+static struct {
+    dync__mutex lock;
+    int32_t n;
+    dync__custom_row *at[DYNC__MAX_CUSTOM];
+    DYNC__VEC(dync__hook_pair) hook;
+} dync__customs;
+
+DYNC__FN const dync__op_row *dync__custom_info(int op)
+{
+    int i = op - DYNC__N_OPS;
+    return i >= 0 && i < DYNC__ATOMIC_LOAD(&dync__customs.n) ? &dync__customs.at[i]->row : NULL;
+}
+
+DYNC__FN int dync__custom_find(const char *name)
+{
+    int n = DYNC__ATOMIC_LOAD(&dync__customs.n);
+    for (int i = 0; i < n; i++)
+        if (strcmp(dync__customs.at[i]->name, name) == 0) return DYNC__N_OPS + i;
+    return -1;
+}
+
+static void dync__custom_free(dync__custom_row *c)
+{
+    if (!c) return;
+    dync__strfree(c->name);
+    dync__strfree(c->schema);
+    dync__strfree(c->fx);
+    dync__free(c, sizeof *c);
+}
+
+static void dync__customs_free(void)
+{
+    int n = dync__customs.n;
+    DYNC__ATOMIC_STORE(&dync__customs.n, 0);
+    for (int i = 0; i < n; i++) {
+        dync__custom_free(dync__customs.at[i]);
+        dync__customs.at[i] = NULL;
+    }
+    dync__vec_free(&dync__customs.hook);
+}
+
+/* ---- a call of the user's function ----------------------------------------------------------- */
+
+/* Nothing of what the user's function does belongs to a trace or to the tape. */
+typedef struct dync__custom_pause {
+    dync__handler *top, *bottom;
+    bool compiling, grad_off;
+} dync__custom_pause;
+static dync__custom_pause dync__custom_pause_begin(void)
+{
+    dync__custom_pause p = {dync__handler_swap(NULL), dync__bottom_swap(NULL), dync__tls.compiling,
+                            dync__tls.grad_enabled_off};
+    dync__tls.compiling = false;
+    dync__tls.grad_enabled_off = true;
+    return p;
+}
+static void dync__custom_pause_end(const dync__custom_pause *p)
+{
+    dync__tls.grad_enabled_off = p->grad_off;
+    dync__tls.compiling = p->compiling;
+    dync__bottom_swap(p->bottom);
+    dync__handler_swap(p->top);
+}
+
+/* fakes: the meta function never sees data. Tensors it makes belong to the scope. */
+static dync_value dync__custom_value(const dync__arg *a, bool fakes)
+{
+    switch ((dync__arg_kind)a->kind) {
+    case DYNC__A_TENSOR: {
+        const dync__tensor *t = a->as.t;
+        if (!fakes) return dync_v_tensor(dync__handle(t));
+        dync__tensor *fake = dync__tensor_fake(t->dtype, t->device, &t->lay);
+        if (fake) fake->storage->size_bytes = t->storage->size_bytes;
+        return fake ? dync_v_tensor(dync__give(fake)) : DYNC_NONE;
+    }
+    case DYNC__A_INT:
+    case DYNC__A_DTYPE:
+    case DYNC__A_DEVICE: return dync_v_int(a->as.i);
+    case DYNC__A_FLOAT: return dync_v_float(a->as.f);
+    case DYNC__A_BOOL: return dync_v_bool(a->as.i != 0);
+    case DYNC__A_STR: return dync_v_str(a->as.s);
+    case DYNC__A_PTR: return dync_v_ptr(a->as.p);
+    case DYNC__A_LIST:
+    case DYNC__A_DIMS: {
+        dync_value list = dync__list_new(a->n);
+        for (int i = 0; list.kind == DYNC_KIND_LIST && i < a->n; i++)
+            dync__list_set(list, i,
+                           a->kind == DYNC__A_DIMS ? dync_v_int(a->as.dims[i])
+                                                   : dync__custom_value(&a->as.list[i], fakes));
+        return list;
+    }
+    case DYNC__A_NONE:
+    case DYNC__A_HANDLE:
+    case DYNC__A_NODE: break;
+    }
+    return DYNC_NONE;
+}
+
+/* Output i of what the function returned; NULL + error. */
+static dync__tensor *dync__custom_output(const dync__opcall *call, dync_value r, int i)
+{
+    const dync__list *list = dync__value_list(r);
+    dync_value v = list && i < list->n ? list->items[i] : list ? DYNC_NONE : r;
+    if (v.kind == DYNC_KIND_TENSOR && (list ? list->n : 1) == call->row->nout)
+        return dync__open(v.as.t);
+    if (dync_error() == DYNC_OK)
+        dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d tensor%s back, got %s", call->row->name,
+                   call->row->schema, call->row->nout, call->row->nout == 1 ? "" : "s",
+                   v.kind == DYNC_KIND_TENSOR ? "another number of them" : "something else");
+    return NULL;
+}
+
+static dync_status dync__custom_run(const dync__opcall *call, dync_function fn, bool fakes,
+                                    dync__info *info, dync__tensor **out)
+{
+    const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
+    dync_value args[DYNC__MAX_ARGS];
+    dync__custom_pause pause = dync__custom_pause_begin();
+    dync_scope scope = dync_scope_begin();
+    uint64_t errors = dync__error_count();
+    for (int i = 0; i < call->nargs; i++) args[i] = dync__custom_value(&call->args[i], fakes);
+    dync_status status = dync__error_count() != errors ? dync_error() : DYNC_OK;
+    dync_value r = status == DYNC_OK ? fn(args, call->nargs, c->user) : DYNC_NONE;
+    if (dync__error_count() != errors)
+        status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    for (int i = 0; i < call->row->nout && status == DYNC_OK; i++) {
+        dync__tensor *t = dync__custom_output(call, r, i);
+        if (!t)
+            status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+        else if (info)
+            info[i] =
+                (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+        else
+            dync__ref(out[i] = t);
+        if (t && info) info[i].lay.offset = 0;
+    }
+    dync_scope_end(&scope);
+    dync__custom_pause_end(&pause);
+    return status;
+}
+
+static dync_status dync__i_custom(const dync__opcall *call, dync__info *info)
+{
+    const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
+    return dync__custom_run(call, c->meta, true, info, NULL);
+}
+
+static dync_status dync__d_custom(dync__opcall *call)
+{
+    const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
+    call->nout = call->row->nout;
+    dync_status status = dync__custom_run(call, c->impl, false, NULL, call->out);
+    for (int i = 0; i < call->nout && status != DYNC_OK; i++) {
+        dync__unref(call->out[i]);
+        call->out[i] = NULL;
+    }
+    return status;
+}
+
+/* ---- registering ----------------------------------------------------------------------------- */
+
+/* One "Tensor", "Tensor(a!)" or "Tensor out"; NULL: another type. */
+static const char *dync__custom_result_type(const char *p)
+{
+    p += strspn(p, " ");
+    if (strncmp(p, "Tensor", 6) != 0) return NULL;
+    p += 6;
+    if (*p == '(') {
+        p += strcspn(p, ")");
+        if (!*p++) return NULL;
+    }
+    if (*p && !strchr(" ,)", *p)) return NULL;
+    p += strspn(p, " ");
+    p += strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return p + strspn(p, " ");
+}
+
+/* Outputs behind the arrow: "Tensor", "(Tensor, Tensor)", "()"; no arrow: one. -1: something
+ * else. */
+static int dync__custom_nout(const char *schema)
+{
+    const char *p = strstr(schema, "->");
+    int n = 0;
+    if (!p) return 1;
+    p += 2 + strspn(p + 2, " ");
+    bool several = *p == '(';
+    if (several) p += 1 + strspn(p + 1, " ");
+    for (; !(several && n == 0 && *p == ')'); p++) {
+        if (!(p = dync__custom_result_type(p)) || ++n > DYNC__MAX_OUT) return -1;
+        if (!several || *p != ',') break;
+    }
+    if (several && *p++ != ')') return -1;
+    return p[strspn(p, " ")] ? -1 : n;
+}
+
+static dync_status dync__custom_fill(dync__custom_row *c, const char *name, const char *schema,
+                                     const char *doc)
+{
+    const char *colons = strstr(name, "::");
+    dync__str fx = {0};
+    dync__str_addf(&fx, "torch.ops.%.*s.%s", (int)(colons - name), name, colons + 2);
+    c->name = dync__strdup(name);
+    c->schema = dync__strdup(schema);
+    c->fx = fx.failed ? NULL : dync__strdup(dync__str_get(&fx));
+    dync__str_free(&fx);
+    if (!c->name || !c->schema || !c->fx) return DYNC_ERR_MEMORY;
+    c->row = (dync__op_row){
+        .name = c->name,
+        .schema = c->schema,
+        .cls = DYNC__KERNEL,
+        .nout = dync__custom_nout(schema),
+        .inplace_of = -1,
+        .infer = dync__i_custom,
+        .decompose = dync__d_custom,
+        .fx = c->fx,
+        .doc = doc,
+        .flags = DYNC__OP_OPAQUE | DYNC__OP_PRIVATE |
+                 (strchr(schema, '!') || dync__custom_nout(schema) == 0 ? DYNC__OP_WRITES : 0u)};
+    if (c->row.nout >= 0) return DYNC_OK;
+    return dync__fail(DYNC_ERR_VALUE,
+                      "dync_op_register: %s%s: expected at most %d outputs, each a Tensor", name,
+                      schema, (int)DYNC__MAX_OUT);
+}
+
+DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl,
+                                      dync_function meta, void *user)
+{
+    dync__custom_row *c = dync__calloc(sizeof *c);
+    if (!c) return DYNC_ERR_MEMORY;
+    c->impl = impl;
+    c->meta = meta;
+    c->user = user;
+    dync_status status = dync__custom_fill(c, name, schema, "an operator of the user's");
+    dync__at_shutdown(dync__customs_free);
+    dync__lock(&dync__customs.lock);
+    if (status == DYNC_OK && dync__customs.n == DYNC__MAX_CUSTOM)
+        status = dync__fail(DYNC_ERR_VALUE, "dync_op_register: more than %d operators",
+                            (int)DYNC__MAX_CUSTOM);
+    if (status == DYNC_OK) {
+        dync__customs.at[dync__customs.n] = c;
+        DYNC__ATOMIC_STORE(&dync__customs.n, dync__customs.n + 1);
+    }
+    dync__unlock(&dync__customs.lock);
+    if (status != DYNC_OK) dync__custom_free(c);
+    return status;
+}
+
+/* ---- trace_wrapped: a hook's function as one node; its result has the argument's form -------- */
+
+DYNC__FN int dync__hook_number(dync_hook fn, void *user)
+{
+    dync__hook_pair pair = {fn, user};
+    dync__at_shutdown(dync__customs_free);
+    dync__lock(&dync__customs.lock);
+    int i = 0, n = dync__customs.hook.n;
+    while (i < n && !(dync__customs.hook.at[i].fn == fn && dync__customs.hook.at[i].user == user))
+        i++;
+    if (i == n && !dync__vec_push(&dync__customs.hook, pair)) i = -1;
+    dync__unlock(&dync__customs.lock);
+    return i;
+}
+
+DYNC__FN dync_status dync__d_trace_wrapped(dync__opcall *call)
+{
+    dync__hook_pair pair = {NULL, NULL};
+    int64_t i = call->args[1].as.i;
+    dync__lock(&dync__customs.lock);
+    if (i >= 0 && i < dync__customs.hook.n) pair = dync__customs.hook.at[i];
+    dync__unlock(&dync__customs.lock);
+    if (!pair.fn)
+        return dync__fail(DYNC_ERR_VALUE, "trace_wrapped: the function belongs to "
+                                          "another program");
+    dync_tensor *grad = dync__handle(call->args[0].as.t);
+    bool off = dync__tls.grad_enabled_off;
+    uint64_t errors = dync__error_count();
+    dync_scope scope = dync_scope_begin();
+    dync__tls.grad_enabled_off = true;
+    dync_tensor *r = pair.fn(grad, pair.user);
+    dync__tls.grad_enabled_off = off;
+    dync__tensor *t = dync__error_count() != errors ? NULL : dync__open(r ? r : grad);
+    if (t) dync__ref(t);
+    dync_scope_end(&scope);
+    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+    call->out[0] = t;
+    call->nout = 1;
+    return DYNC_OK;
+}
+
+/* ==== op/entries.c ================================================================================= */
+/* op/entries.c: the public functions of the operators. After api/, before dispatch.c, which opens
+ * the handles packed here.
+ *
+ * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`. */
+
+/* What packs the arguments of all operators of one signature, and the function of one operator. */
+#define DYNC__PACKER(sig, result, call, params, ...) \
+    DYNC_API result dync__op_##sig params \
+    { dync__arg args[] = {__VA_ARGS__}; return call(op, DYNC__COUNT_OF(args), args, at); }
+#define DYNC__ENTRY(name, op, sig, result, params, ...) \
+    DYNC_API result (name) params { return dync__op_##sig(op, __VA_ARGS__, dync__tls.at); }
+
+DYNC__PACKER(1VV, dync_tensor *, dync__op_call, (int op, dync_value x0, dync_value x1, dync_loc at),
+    dync__arg_value(x0), dync__arg_value(x1))
+#define DYNC__ENTRY_1VV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1VV, dync_tensor *, \
+    (dync_value x0, dync_value x1), x0, x1)
+DYNC__ENTRY_1VV(add) DYNC__ENTRY_1VV(atan2) DYNC__ENTRY_1VV(bitwise_and) DYNC__ENTRY_1VV(bitwise_or)
+DYNC__ENTRY_1VV(bitwise_xor) DYNC__ENTRY_1VV(div) DYNC__ENTRY_1VV(eq) DYNC__ENTRY_1VV(floor_divide)
+DYNC__ENTRY_1VV(fmod) DYNC__ENTRY_1VV(ge) DYNC__ENTRY_1VV(gt) DYNC__ENTRY_1VV(le)
+DYNC__ENTRY_1VV(logical_and) DYNC__ENTRY_1VV(logical_or) DYNC__ENTRY_1VV(logical_xor)
+DYNC__ENTRY_1VV(lt) DYNC__ENTRY_1VV(maximum) DYNC__ENTRY_1VV(minimum) DYNC__ENTRY_1VV(mul)
+DYNC__ENTRY_1VV(ne) DYNC__ENTRY_1VV(pow) DYNC__ENTRY_1VV(remainder) DYNC__ENTRY_1VV(sub)
+
+DYNC__PACKER(1TTTV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_value x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2), dync__arg_value(x3))
+#define DYNC__ENTRY_1TTTV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTTV, dync_tensor *, \
+    (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3), x0, x1, x2, x3)
+DYNC__ENTRY_1TTTV(addcdiv) DYNC__ENTRY_1TTTV(addcmul) DYNC__ENTRY_1TTTV(addcdiv_)
+DYNC__ENTRY_1TTTV(addcmul_)
+
+DYNC__PACKER(1TVV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_value x1,
+    dync_value x2, dync_loc at),
+    dync__arg_h(x0), dync__arg_value(x1), dync__arg_value(x2))
+#define DYNC__ENTRY_1TVV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TVV, dync_tensor *, \
+    (dync_tensor *x0, dync_value x1, dync_value x2), x0, x1, x2)
+DYNC__ENTRY_1TVV(clamp) DYNC__ENTRY_1TVV(where) DYNC__ENTRY_1TVV(clamp_)
+
+DYNC__PACKER(1TTV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
+    dync_value x2, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_value(x2))
+#define DYNC__ENTRY_1TTV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTV, dync_tensor *, \
+    (dync_tensor *x0, dync_tensor *x1, dync_value x2), x0, x1, x2)
+DYNC__ENTRY_1TTV(lerp) DYNC__ENTRY_1TTV(masked_fill) DYNC__ENTRY_1TTV(lerp_)
+DYNC__ENTRY_1TTV(masked_fill_)
+
+DYNC__PACKER(1T, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_loc at),
+    dync__arg_h(x0))
+#define DYNC__ENTRY_1T(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1T, dync_tensor *, \
+    (dync_tensor *x0), x0)
+DYNC__ENTRY_1T(abs) DYNC__ENTRY_1T(acos) DYNC__ENTRY_1T(asin) DYNC__ENTRY_1T(atan)
+DYNC__ENTRY_1T(bitwise_not) DYNC__ENTRY_1T(ceil) DYNC__ENTRY_1T(cos) DYNC__ENTRY_1T(cosh)
+DYNC__ENTRY_1T(erf) DYNC__ENTRY_1T(erfc) DYNC__ENTRY_1T(exp) DYNC__ENTRY_1T(exp2)
+DYNC__ENTRY_1T(expm1) DYNC__ENTRY_1T(floor) DYNC__ENTRY_1T(frac) DYNC__ENTRY_1T(gelu)
+DYNC__ENTRY_1T(gelu_tanh) DYNC__ENTRY_1T(isfinite) DYNC__ENTRY_1T(isinf) DYNC__ENTRY_1T(isnan)
+DYNC__ENTRY_1T(log) DYNC__ENTRY_1T(log10) DYNC__ENTRY_1T(log1p) DYNC__ENTRY_1T(log2)
+DYNC__ENTRY_1T(logical_not) DYNC__ENTRY_1T(logsigmoid) DYNC__ENTRY_1T(mish)
+DYNC__ENTRY_1T(neg) DYNC__ENTRY_1T(reciprocal) DYNC__ENTRY_1T(relu) DYNC__ENTRY_1T(relu6)
+DYNC__ENTRY_1T(round) DYNC__ENTRY_1T(rsqrt) DYNC__ENTRY_1T(sgn) DYNC__ENTRY_1T(sigmoid)
+DYNC__ENTRY_1T(sign) DYNC__ENTRY_1T(silu) DYNC__ENTRY_1T(sin) DYNC__ENTRY_1T(sinh)
+DYNC__ENTRY_1T(softplus) DYNC__ENTRY_1T(sqrt) DYNC__ENTRY_1T(square) DYNC__ENTRY_1T(tan)
+DYNC__ENTRY_1T(tanh) DYNC__ENTRY_1T(trunc) DYNC__ENTRY_1T(abs_) DYNC__ENTRY_1T(ceil_)
+DYNC__ENTRY_1T(cos_) DYNC__ENTRY_1T(exp_) DYNC__ENTRY_1T(floor_) DYNC__ENTRY_1T(log_)
+DYNC__ENTRY_1T(neg_) DYNC__ENTRY_1T(relu_) DYNC__ENTRY_1T(round_) DYNC__ENTRY_1T(sigmoid_)
+DYNC__ENTRY_1T(sin_) DYNC__ENTRY_1T(sqrt_) DYNC__ENTRY_1T(tanh_) DYNC__ENTRY_1T(trunc_)
+DYNC__ENTRY_1T(zero_) DYNC__ENTRY_1T(empty_like) DYNC__ENTRY_1T(ones_like)
+DYNC__ENTRY_1T(rand_like) DYNC__ENTRY_1T(randn_like) DYNC__ENTRY_1T(zeros_like)
+DYNC__ENTRY_1T(max) DYNC__ENTRY_1T(min) DYNC__ENTRY_1T(bernoulli) DYNC__ENTRY_1T(trace)
+DYNC__ENTRY_1T(hardsigmoid) DYNC__ENTRY_1T(hardswish) DYNC__ENTRY_1T(selu)
+DYNC__ENTRY_1T(softsign) DYNC__ENTRY_1T(tanhshrink) DYNC__ENTRY_1T(contiguous)
+DYNC__ENTRY_1T(squeeze_all) DYNC__ENTRY_1T(t) DYNC__ENTRY_1T(clone) DYNC__ENTRY_1T(nonzero)
+DYNC__ENTRY_1T(unique)
+
+DYNC__PACKER(1Tf, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, double x1, dync_loc at),
+    dync__arg_h(x0), dync__arg_f(x1))
+#define DYNC__ENTRY_1Tf(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tf, dync_tensor *, \
+    (dync_tensor *x0, double x1), x0, x1)
+DYNC__ENTRY_1Tf(elu) DYNC__ENTRY_1Tf(leaky_relu) DYNC__ENTRY_1Tf(celu) DYNC__ENTRY_1Tf(hardshrink)
+DYNC__ENTRY_1Tf(softshrink)
+
+DYNC__PACKER(1Tff, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, double x1, double x2,
+    dync_loc at),
+    dync__arg_h(x0), dync__arg_f(x1), dync__arg_f(x2))
+#define DYNC__ENTRY_1Tff(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tff, dync_tensor *, \
+    (dync_tensor *x0, double x1, double x2), x0, x1, x2)
+DYNC__ENTRY_1Tff(hardtanh) DYNC__ENTRY_1Tff(normal_) DYNC__ENTRY_1Tff(uniform_)
+
+DYNC__PACKER(1TV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_value x1,
+    dync_loc at),
+    dync__arg_h(x0), dync__arg_value(x1))
+#define DYNC__ENTRY_1TV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TV, dync_tensor *, \
+    (dync_tensor *x0, dync_value x1), x0, x1)
+DYNC__ENTRY_1TV(add_) DYNC__ENTRY_1TV(copy_) DYNC__ENTRY_1TV(div_) DYNC__ENTRY_1TV(fill_)
+DYNC__ENTRY_1TV(mul_) DYNC__ENTRY_1TV(pow_) DYNC__ENTRY_1TV(sub_) DYNC__ENTRY_1TV(full_like)
+
+DYNC__PACKER(1TiTT, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1,
+    dync_tensor *x2, dync_tensor *x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2), dync__arg_h(x3))
+#define DYNC__ENTRY_1TiTT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TiTT, dync_tensor *, \
+    (dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3), x0, x1, x2, x3)
+DYNC__ENTRY_1TiTT(index_add_) DYNC__ENTRY_1TiTT(scatter_add_) DYNC__ENTRY_1TiTT(index_add)
+DYNC__ENTRY_1TiTT(scatter_add)
+
+DYNC__PACKER(1TiTV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1,
+    dync_tensor *x2, dync_value x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2), dync__arg_value(x3))
+#define DYNC__ENTRY_1TiTV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TiTV, dync_tensor *, \
+    (dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3), x0, x1, x2, x3)
+DYNC__ENTRY_1TiTV(scatter_) DYNC__ENTRY_1TiTV(scatter)
+
+DYNC__PACKER(1llye, dync_tensor *, dync__op_call, (int op, int64_t x0, int64_t x1, dync_dtype x2,
+    dync_device x3, dync_loc at),
+    dync__arg_i(x0), dync__arg_i(x1), dync__arg_dtype((int)x2), dync__arg_device((int)x3))
+DYNC__ENTRY(dync_eye, DYNC__OP_eye, 1llye, dync_tensor *, (int64_t x0, int64_t x1, dync_dtype x2,
+    dync_device x3), x0, x1, x2, x3)
+
+DYNC__PACKER(1Tdb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1, bool x2,
+    dync_loc at),
+    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_b(x2))
+#define DYNC__ENTRY_1Tdb(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tdb, dync_tensor *, \
+    (dync_tensor *x0, dync_dims x1, bool x2), x0, x1, x2)
+DYNC__ENTRY_1Tdb(all) DYNC__ENTRY_1Tdb(amax) DYNC__ENTRY_1Tdb(amin) DYNC__ENTRY_1Tdb(any)
+DYNC__ENTRY_1Tdb(logsumexp) DYNC__ENTRY_1Tdb(mean) DYNC__ENTRY_1Tdb(prod)
+DYNC__ENTRY_1Tdb(sum)
+
+DYNC__PACKER(1Tib, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, bool x2,
+    dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), dync__arg_b(x2))
+#define DYNC__ENTRY_1Tib(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tib, dync_tensor *, \
+    (dync_tensor *x0, int x1, bool x2), x0, x1, x2)
+DYNC__ENTRY_1Tib(argmax) DYNC__ENTRY_1Tib(argmin) DYNC__ENTRY_1Tib(argsort)
+
+DYNC__PACKER(1Ti, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1))
+#define DYNC__ENTRY_1Ti(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Ti, dync_tensor *, \
+    (dync_tensor *x0, int x1), x0, x1)
+DYNC__ENTRY_1Ti(cumsum) DYNC__ENTRY_1Ti(log_softmax) DYNC__ENTRY_1Ti(softmax)
+DYNC__ENTRY_1Ti(glu) DYNC__ENTRY_1Ti(softmin) DYNC__ENTRY_1Ti(squeeze) DYNC__ENTRY_1Ti(unsqueeze)
+DYNC__ENTRY_1Ti(tril) DYNC__ENTRY_1Ti(triu)
+
+DYNC__PACKER(nTib, dync_value , dync__op_call_list, (int op, dync_tensor *x0, int x1, bool x2,
+    dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), dync__arg_b(x2))
+#define DYNC__ENTRY_nTib(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, nTib, dync_value , \
+    (dync_tensor *x0, int x1, bool x2), x0, x1, x2)
+DYNC__ENTRY_nTib(max_dim) DYNC__ENTRY_nTib(min_dim) DYNC__ENTRY_nTib(sort)
+
+DYNC__PACKER(1TVdb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_value x1,
+    dync_dims x2, bool x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_value(x1), dync__arg_dims(x2.n, x2.d), dync__arg_b(x3))
+DYNC__ENTRY(dync_norm, DYNC__OP_norm, 1TVdb, dync_tensor *, (dync_tensor *x0, dync_value x1,
+    dync_dims x2, bool x3), x0, x1, x2, x3)
+
+DYNC__PACKER(1Tdib, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1, int x2,
+    bool x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_i(x2), dync__arg_b(x3))
+#define DYNC__ENTRY_1Tdib(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tdib, dync_tensor *, \
+    (dync_tensor *x0, dync_dims x1, int x2, bool x3), x0, x1, x2, x3)
+DYNC__ENTRY_1Tdib(std) DYNC__ENTRY_1Tdib(var)
+
+DYNC__PACKER(1TTT, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2))
+#define DYNC__ENTRY_1TTT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTT, dync_tensor *, \
+    (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2), x0, x1, x2)
+DYNC__ENTRY_1TTT(addmm) DYNC__ENTRY_1TTT(addmv) DYNC__ENTRY_1TTT(baddbmm)
+
+DYNC__PACKER(1TT, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
+    dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1))
+#define DYNC__ENTRY_1TT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TT, dync_tensor *, \
+    (dync_tensor *x0, dync_tensor *x1), x0, x1)
+DYNC__ENTRY_1TT(bmm) DYNC__ENTRY_1TT(dot) DYNC__ENTRY_1TT(int_mm) DYNC__ENTRY_1TT(matmul)
+DYNC__ENTRY_1TT(mm) DYNC__ENTRY_1TT(mv) DYNC__ENTRY_1TT(outer) DYNC__ENTRY_1TT(logaddexp)
+DYNC__ENTRY_1TT(xlogy) DYNC__ENTRY_1TT(embedding) DYNC__ENTRY_1TT(prelu)
+    DYNC__ENTRY_1TT(binary_cross_entropy)
+DYNC__ENTRY_1TT(binary_cross_entropy_with_logits) DYNC__ENTRY_1TT(cross_entropy)
+DYNC__ENTRY_1TT(l1_loss) DYNC__ENTRY_1TT(mse_loss) DYNC__ENTRY_1TT(nll_loss)
+DYNC__ENTRY_1TT(expand_as) DYNC__ENTRY_1TT(view_as) DYNC__ENTRY_1TT(masked_select)
+
+DYNC__PACKER(1TTO, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none())
+DYNC__ENTRY(dync_linear, DYNC__OP_linear, 1TTO, dync_tensor *, (dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2), x0, x1, x2)
+
+DYNC__PACKER(1Td, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
+    dync_loc at),
+    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d))
+#define DYNC__ENTRY_1Td(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Td, dync_tensor *, \
+    (dync_tensor *x0, dync_dims x1), x0, x1)
+DYNC__ENTRY_1Td(count_nonzero) DYNC__ENTRY_1Td(adaptive_avg_pool2d)
+    DYNC__ENTRY_1Td(upsample_nearest2d)
+DYNC__ENTRY_1Td(expand) DYNC__ENTRY_1Td(permute) DYNC__ENTRY_1Td(reshape)
+DYNC__ENTRY_1Td(view) DYNC__ENTRY_1Td(flip) DYNC__ENTRY_1Td(repeat)
+
+DYNC__PACKER(1TTffb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
+    double x2, double x3, bool x4, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2), dync__arg_f(x3), dync__arg_b(x4))
+DYNC__ENTRY(dync_isclose, DYNC__OP_isclose, 1TTffb, dync_tensor *, (dync_tensor *x0,
+    dync_tensor *x1, double x2, double x3, bool x4), x0, x1, x2, x3, x4)
+
+DYNC__PACKER(1TVVV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_value x1,
+    dync_value x2, dync_value x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_value(x1), dync__arg_value(x2), dync__arg_value(x3))
+DYNC__ENTRY(dync_nan_to_num, DYNC__OP_nan_to_num, 1TVVV, dync_tensor *, (dync_tensor *x0,
+    dync_value x1, dync_value x2, dync_value x3), x0, x1, x2, x3)
+
+DYNC__PACKER(1TTif, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
+    int x2, double x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_i(x2), dync__arg_f(x3))
+DYNC__ENTRY(dync_cosine_similarity, DYNC__OP_cosine_similarity, 1TTif, dync_tensor *,
+    (dync_tensor *x0, dync_tensor *x1, int x2, double x3), x0, x1, x2, x3)
+
+DYNC__PACKER(1TVif, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_value x1, int x2,
+    double x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_value(x1), dync__arg_i(x2), dync__arg_f(x3))
+DYNC__ENTRY(dync_normalize, DYNC__OP_normalize, 1TVif, dync_tensor *, (dync_tensor *x0,
+    dync_value x1, int x2, double x3), x0, x1, x2, x3)
+
+DYNC__PACKER(1sL, dync_tensor *, dync__op_call, (int op, const char *x0, dync_value x1,
+    dync_loc at),
+    dync__arg_s(x0), dync__arg_value(x1))
+DYNC__ENTRY(dync_einsum, DYNC__OP_einsum, 1sL, dync_tensor *, (const char *x0, dync_value x1), x0,
+    x1)
+
+DYNC__PACKER(1Tdddbb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
+    dync_dims x2, dync_dims x3, bool x4, bool x5, dync_loc at),
+    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n,
+    x3.d), dync__arg_b(x4), dync__arg_b(x5))
+DYNC__ENTRY(dync_avg_pool2d, DYNC__OP_avg_pool2d, 1Tdddbb, dync_tensor *, (dync_tensor *x0,
+    dync_dims x1, dync_dims x2, dync_dims x3, bool x4, bool x5), x0, x1, x2, x3, x4, x5)
+
+DYNC__PACKER(1TOOOObff, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6, double x7, dync_loc at),
+    dync__arg_h(x0), x1 ? dync__arg_h(x1) : dync__arg_none(),
+    x2 ? dync__arg_h(x2) : dync__arg_none(), x3 ? dync__arg_h(x3) : dync__arg_none(),
+    x4 ? dync__arg_h(x4) : dync__arg_none(), dync__arg_b(x5), dync__arg_f(x6), dync__arg_f(x7))
+DYNC__ENTRY(dync_batch_norm, DYNC__OP_batch_norm, 1TOOOObff, dync_tensor *, (dync_tensor *x0,
+    dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6,
+    double x7), x0, x1, x2, x3, x4, x5, x6, x7)
+
+DYNC__PACKER(1TTOdddi, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none(),
+    dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_dims(x5.n, x5.d),
+    dync__arg_i(x6))
+#define DYNC__ENTRY_1TTOdddi(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTOdddi, \
+    dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, \
+    dync_dims x4, dync_dims x5, int x6), x0, x1, x2, x3, x4, x5, x6)
+DYNC__ENTRY_1TTOdddi(conv2d) DYNC__ENTRY_1TTOdddi(conv1d)
+
+DYNC__PACKER(1Tfb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, double x1, bool x2,
+    dync_loc at),
+    dync__arg_h(x0), dync__arg_f(x1), dync__arg_b(x2))
+DYNC__ENTRY(dync_dropout, DYNC__OP_dropout, 1Tfb, dync_tensor *, (dync_tensor *x0, double x1,
+    bool x2), x0, x1, x2)
+
+DYNC__PACKER(1TdOOf, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
+    dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at),
+    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), x2 ? dync__arg_h(x2) : dync__arg_none(),
+    x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4))
+DYNC__ENTRY(dync_layer_norm, DYNC__OP_layer_norm, 1TdOOf, dync_tensor *, (dync_tensor *x0,
+    dync_dims x1, dync_tensor *x2, dync_tensor *x3, double x4), x0, x1, x2, x3, x4)
+
+DYNC__PACKER(1Tddddb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
+    dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at),
+    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n,
+    x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_b(x5))
+DYNC__ENTRY(dync_max_pool2d, DYNC__OP_max_pool2d, 1Tddddb, dync_tensor *, (dync_tensor *x0,
+    dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5), x0, x1, x2, x3, x4, x5)
+
+DYNC__PACKER(nTddddb, dync_value , dync__op_call_list, (int op, dync_tensor *x0, dync_dims x1,
+    dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at),
+    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n,
+    x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_b(x5))
+DYNC__ENTRY(dync_max_pool2d_with_indices, DYNC__OP_max_pool2d_with_indices, nTddddb, dync_value ,
+    (dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5), x0, x1,
+    x2, x3, x4, x5)
+
+DYNC__PACKER(1Tl, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int64_t x1, dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1))
+#define DYNC__ENTRY_1Tl(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tl, dync_tensor *, \
+    (dync_tensor *x0, int64_t x1), x0, x1)
+DYNC__ENTRY_1Tl(one_hot) DYNC__ENTRY_1Tl(pixel_shuffle)
+
+DYNC__PACKER(1TfV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, double x1,
+    dync_value x2, dync_loc at),
+    dync__arg_h(x0), dync__arg_f(x1), dync__arg_value(x2))
+DYNC__ENTRY(dync_threshold, DYNC__OP_threshold, 1TfV, dync_tensor *, (dync_tensor *x0, double x1,
+    dync_value x2), x0, x1, x2)
+
+DYNC__PACKER(1TTOdddid, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_dims x7, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none(),
+    dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_dims(x5.n, x5.d),
+    dync__arg_i(x6), dync__arg_dims(x7.n, x7.d))
+DYNC__ENTRY(dync_conv_transpose2d, DYNC__OP_conv_transpose2d, 1TTOdddid, dync_tensor *,
+    (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5,
+    int x6, dync_dims x7), x0, x1, x2, x3, x4, x5, x6, x7)
+
+DYNC__PACKER(1TlOOf, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int64_t x1,
+    dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), x2 ? dync__arg_h(x2) : dync__arg_none(),
+    x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4))
+DYNC__ENTRY(dync_group_norm, DYNC__OP_group_norm, 1TlOOf, dync_tensor *, (dync_tensor *x0,
+    int64_t x1, dync_tensor *x2, dync_tensor *x3, double x4), x0, x1, x2, x3, x4)
+
+DYNC__PACKER(1TOOf, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, double x3, dync_loc at),
+    dync__arg_h(x0), x1 ? dync__arg_h(x1) : dync__arg_none(),
+    x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_f(x3))
+DYNC__ENTRY(dync_instance_norm, DYNC__OP_instance_norm, 1TOOf, dync_tensor *, (dync_tensor *x0,
+    dync_tensor *x1, dync_tensor *x2, double x3), x0, x1, x2, x3)
+
+DYNC__PACKER(1TdOV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
+    dync_tensor *x2, dync_value x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), x2 ? dync__arg_h(x2) : dync__arg_none(),
+    dync__arg_value(x3))
+DYNC__ENTRY(dync_rms_norm, DYNC__OP_rms_norm, 1TdOV, dync_tensor *, (dync_tensor *x0,
+    dync_dims x1, dync_tensor *x2, dync_value x3), x0, x1, x2, x3)
+
+DYNC__PACKER(1TTTOfbV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_tensor *x3, double x4, bool x5, dync_value x6, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2), x3 ? dync__arg_h(x3) : dync__arg_none(),
+    dync__arg_f(x4), dync__arg_b(x5), dync__arg_value(x6))
+DYNC__ENTRY(dync_scaled_dot_product_attention, DYNC__OP_scaled_dot_product_attention, 1TTTOfbV,
+    dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, double x4,
+    bool x5, dync_value x6), x0, x1, x2, x3, x4, x5, x6)
+
+DYNC__PACKER(1TdV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
+    dync_value x2, dync_loc at),
+    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_value(x2))
+DYNC__ENTRY(dync_pad, DYNC__OP_pad, 1TdV, dync_tensor *, (dync_tensor *x0, dync_dims x1,
+    dync_value x2), x0, x1, x2)
+
+DYNC__PACKER(1Tdd, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
+    dync_dims x2, dync_loc at),
+    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d))
+#define DYNC__ENTRY_1Tdd(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tdd, dync_tensor *, \
+    (dync_tensor *x0, dync_dims x1, dync_dims x2), x0, x1, x2)
+DYNC__ENTRY_1Tdd(movedim) DYNC__ENTRY_1Tdd(roll)
+
+DYNC__PACKER(1Till, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, int64_t x2,
+    int64_t x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3))
+#define DYNC__ENTRY_1Till(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Till, dync_tensor *, \
+    (dync_tensor *x0, int x1, int64_t x2, int64_t x3), x0, x1, x2, x3)
+DYNC__ENTRY_1Till(unfold) DYNC__ENTRY_1Till(narrow)
+
+DYNC__PACKER(1TTf, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
+    double x2, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2))
+#define DYNC__ENTRY_1TTf(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTf, dync_tensor *, \
+    (dync_tensor *x0, dync_tensor *x1, double x2), x0, x1, x2)
+DYNC__ENTRY_1TTf(huber_loss) DYNC__ENTRY_1TTf(smooth_l1_loss)
+
+DYNC__PACKER(1TTb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
+    bool x2, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_b(x2))
+DYNC__ENTRY(dync_kl_div, DYNC__OP_kl_div, 1TTb, dync_tensor *, (dync_tensor *x0, dync_tensor *x1,
+    bool x2), x0, x1, x2)
+
+DYNC__PACKER(1Tddl, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1,
+    dync_dims x2, int64_t x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_i(x3))
+DYNC__ENTRY(dync_as_strided, DYNC__OP_as_strided, 1Tddl, dync_tensor *, (dync_tensor *x0,
+    dync_dims x1, dync_dims x2, int64_t x3), x0, x1, x2, x3)
+
+DYNC__PACKER(1Tiii, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, int x2,
+    int x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3))
+DYNC__ENTRY(dync_diagonal, DYNC__OP_diagonal, 1Tiii, dync_tensor *, (dync_tensor *x0, int x1,
+    int x2, int x3), x0, x1, x2, x3)
+
+DYNC__PACKER(1Tii, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, int x2,
+    dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2))
+#define DYNC__ENTRY_1Tii(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tii, dync_tensor *, \
+    (dync_tensor *x0, int x1, int x2), x0, x1, x2)
+DYNC__ENTRY_1Tii(flatten) DYNC__ENTRY_1Tii(transpose)
+
+DYNC__PACKER(1Til, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, int64_t x2,
+    dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2))
+DYNC__ENTRY(dync_select, DYNC__OP_select, 1Til, dync_tensor *, (dync_tensor *x0, int x1,
+    int64_t x2), x0, x1, x2)
+
+DYNC__PACKER(1Tilll, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, int64_t x2,
+    int64_t x3, int64_t x4, dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3), dync__arg_i(x4))
+DYNC__ENTRY(dync_slice, DYNC__OP_slice, 1Tilll, dync_tensor *, (dync_tensor *x0, int x1,
+    int64_t x2, int64_t x3, int64_t x4), x0, x1, x2, x3, x4)
+
+DYNC__PACKER(1Tid, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, dync_dims x2,
+    dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), dync__arg_dims(x2.n, x2.d))
+DYNC__ENTRY(dync_unflatten, DYNC__OP_unflatten, 1Tid, dync_tensor *, (dync_tensor *x0, int x1,
+    dync_dims x2), x0, x1, x2)
+
+DYNC__PACKER(1Li, dync_tensor *, dync__op_call, (int op, dync_value x0, int x1, dync_loc at),
+    dync__arg_value(x0), dync__arg_i(x1))
+#define DYNC__ENTRY_1Li(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Li, dync_tensor *, \
+    (dync_value x0, int x1), x0, x1)
+DYNC__ENTRY_1Li(cat) DYNC__ENTRY_1Li(stack)
+
+DYNC__PACKER(1TiT, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1,
+    dync_tensor *x2, dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2))
+#define DYNC__ENTRY_1TiT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TiT, dync_tensor *, \
+    (dync_tensor *x0, int x1, dync_tensor *x2), x0, x1, x2)
+DYNC__ENTRY_1TiT(gather) DYNC__ENTRY_1TiT(index_select)
+
+DYNC__PACKER(1TTi, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1,
+    int x2, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_i(x2))
+DYNC__ENTRY(dync_take_along_dim, DYNC__OP_take_along_dim, 1TTi, dync_tensor *, (dync_tensor *x0,
+    dync_tensor *x1, int x2), x0, x1, x2)
+
+DYNC__PACKER(nTlibb, dync_value , dync__op_call_list, (int op, dync_tensor *x0, int64_t x1,
+    int x2, bool x3, bool x4, dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_b(x3), dync__arg_b(x4))
+DYNC__ENTRY(dync_topk, DYNC__OP_topk, nTlibb, dync_value , (dync_tensor *x0, int64_t x1, int x2,
+    bool x3, bool x4), x0, x1, x2, x3, x4)
 
 /* ==== op/public.c ================================================================================== */
 /* op/public.c: public functions that are no rows of the table: makers with options, reads,
- * splitting. After eager.c.
+ * splitting. After einsum.c.
  *
  * Makers call private rows, so tracers see them. Reads are offered to dync__read_intercept first
  * when a function is being traced or the tensor is fake; what it leaves runs on real data, and a
@@ -57285,7 +57400,7 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
  *
  * A cell is a row: its class, how many gates its weights hold, whether it carries a second state.
  * What steps take from the input is computed for all of them at once, the steps are one operator
- * (op/ops.def.h: _rnn_layer; op/decompose_nn.c has the formulas). */
+ * (op/ops.def.h: _rnn_layer; op/decompose_layers.c has the formulas). */
 
 typedef struct dync__cell_weights {
     dync_tensor *ih, *hh, *bih, *bhh;

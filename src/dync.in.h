@@ -190,27 +190,40 @@ DYNC__PLAIN
 #include "op/rows.h"
 DYNC__WARM
 #include "op/table.c"
-DYNC__COLD
-#include "op/custom.c"
-DYNC__WARM
 #include "op/args.c"
+DYNC__COLD
+#include "op/infer.c"
+#include "op/infer_pointwise.c"
+#include "op/infer_factory.c"
+#include "op/infer_view.c"
+#include "op/infer_reduce.c"
+#include "op/infer_linear.c"
+#include "op/infer_conv.c"
+#include "op/infer_layers.c"
+#include "op/infer_move.c"
+#include "op/expr.c"
+#include "op/lower.c"
+#include "op/lower_reduce.c"
+#include "op/lower_nn.c"
+#include "op/lower_move.c"
+DYNC__WARM
+#include "op/dispatch.c"
+#include "op/eager_check.c"
+#include "op/eager_plan.c"
+#include "op/eager.c"
 DYNC__PLAIN
 #include "op/chain.h"
 DYNC__COLD
 #include "op/chain.c"
-#include "op/decompose.c"
-#include "op/decompose_nn.c"
+#include "op/decompose_pointwise.c"
+#include "op/decompose_linear.c"
+#include "op/decompose_shape.c"
+#include "op/decompose_layers.c"
+#include "op/decompose_loss.c"
+#include "op/decompose_data.c"
 #include "op/einsum.c"
-DYNC__WARM
-#include "op/dispatch.c"
-#include "op/eager.c"
-DYNC__COLD
+#include "op/custom.c"
 #include "op/entries.c"
-#include "op/expr.c"
-#include "op/infer.c"
-#include "op/infer_nn.c"
-#include "op/lower.c"
-#include "op/lower_nn.c"
 #include "op/public.c"
 DYNC__PLAIN
 #include "autograd/autograd.h"

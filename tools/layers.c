@@ -19,7 +19,7 @@ static const struct {
     const char *name;
     bool inside;
 } folders[] = {{"api", true},      {"base", true},     {"tensor", true},  {"loop", true},
-               {"codegen", false}, {"kernel", false},  {"runtime", true}, {"op", false},
+               {"codegen", false}, {"kernel", false},  {"runtime", true}, {"op", true},
                {"autograd", true}, {"nn", true},       {"graph", false},  {"capture", true},
                {"aot", false},     {"inductor", true}, {"backend", true}, {"program", false},
                {"minify", false},  {"compile", true},  {"cuda", false}};

@@ -5,7 +5,7 @@
  * and stay in the cache, and one piece: the gates, compiled as a loop nest over [N, H]. Backward is
  * the same with the transposed product; it needs c of every step and the gates as forward left
  * them. Gradients of the weights are products over all steps at once and stand in autograd/. States
- * live in scratch in the computing dtype, dense. Formulas: op/decompose_nn.c has them as
+ * live in scratch in the computing dtype, dense. Formulas: op/decompose_layers.c has them as
  * operators. */
 #include "../dync.in.h"
 #include "gemm.h"

@@ -23,7 +23,7 @@ static void dync__lines_of(const dync__operand *o, int64_t dim, dync__lines *l)
     l->length = o->lay.shape[dim];
 }
 
-/* cumsum: the CPU runs loops (op/lower.c), the row names it for devices. */
+/* cumsum: the CPU runs loops (op/lower_reduce.c), the row names it for devices. */
 DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c)
 {
     return dync__kcall_expect(c, c->n == 2, "x and y");

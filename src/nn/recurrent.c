@@ -2,7 +2,7 @@
  *
  * A cell is a row: its class, how many gates its weights hold, whether it carries a second state.
  * What steps take from the input is computed for all of them at once, the steps are one operator
- * (op/ops.def.h: _rnn_layer; op/decompose_nn.c has the formulas). */
+ * (op/ops.def.h: _rnn_layer; op/decompose_layers.c has the formulas). */
 #include "../dync.in.h"
 #include "nn.h"
 

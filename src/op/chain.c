@@ -1,5 +1,5 @@
 /* op/chain.c: chains of operator calls, and inference of composite operators by running their
- * decomposition over fakes. After lower_nn.c, before decompose.c. */
+ * decomposition over fakes. After eager.c, before decompose_*.c. */
 #include "../dync.in.h"
 #include "chain.h"
 
@@ -230,4 +230,23 @@ DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out
     dync__tls.error_count = errors;
     dync__composite_specialise(call);
     return dync__composite_run(call, out);
+}
+
+/* ---- arguments of composites without an inference ------------------------------------------- */
+
+DYNC__FN double dync__dn_number(const dync__opcall *call, int i)
+{
+    return dync__arg_number(&call->args[i]);
+}
+
+/* The dim that argument i names, of rank ndim. */
+DYNC__FN dync_status dync__dn_dim(const dync__opcall *call, int i, int ndim, int *dim)
+{
+    return dync__dim_wrap(dync__infer_int_dim(&call->args[i]), ndim, dim);
+}
+
+DYNC__FN dync_status dync__dn_rank(const dync__dt *x, int rank)
+{
+    if (x->lay.ndim == rank) return DYNC_OK;
+    return dync__fail(DYNC_ERR_SHAPE, "expected a %dD tensor, got %dD", rank, x->lay.ndim);
 }

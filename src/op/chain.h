@@ -45,4 +45,13 @@ DYNC__FN dync_status dync__chain_end_n(dync__chain *, dync__opcall *, int n,
 DYNC__FN dync__dt *dync__dt_arg(const dync__opcall *, int i);
 /* argument 0, which must be one */
 DYNC__FN dync_status dync__dt_self(const dync__opcall *, dync__dt **out);
+/* zeros around one dim */
+DYNC__FN dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_t before,
+                                    int64_t after);
+/* number argument i */
+DYNC__FN double dync__dn_number(const dync__opcall *call, int i);
+/* the dim that argument i names */
+DYNC__FN dync_status dync__dn_dim(const dync__opcall *call, int i, int ndim, int *dim);
+/* of that rank, or DYNC_ERR_SHAPE */
+DYNC__FN dync_status dync__dn_rank(const dync__dt *x, int rank);
 #endif

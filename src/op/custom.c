@@ -1,5 +1,5 @@
 /* op/custom.c: rows that are not in ops.def.h: operators of the user's with a meta function, and
- * trace_wrapped. After table.c.
+ * trace_wrapped. After dispatch.c.
  *
  * A registered operator is a row like others: tracers record it as one node whose types its meta
  * function gives, and nobody looks inside (DYNC__OP_OPAQUE). Its body, the decompose column, runs

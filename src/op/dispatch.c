@@ -1,4 +1,5 @@
-/* op/dispatch.c: the one door that each operator call passes. After decompose.c, before eager.c.
+/* op/dispatch.c: the one door that each operator call passes. After lower_move.c, before
+ * eager_plan.c.
  *
  *   entry point -> dync__op_call: opens handles -> top handler (capture) -> ... -> tape -> bottom:
  *   eager, or a tracer in its place

@@ -1,5 +1,4 @@
-/* op/einsum.c: Einstein sums as permutations, batched products and sums. After decompose_nn.c,
- * before dispatch.c.
+/* op/einsum.c: Einstein sums as permutations, batched products and sums. After decompose_*.c.
  *
  * Operands are taken in one after another; of each pair, labels that nothing later needs are
  * summed: alone by sum, shared ones by bmm of [batch, left, summed] and [batch, summed, right].

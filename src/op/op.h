@@ -247,7 +247,8 @@ DYNC__FN int dync__op_find(const char *name); /* -1 if there is none */
  * dync__op_info and dync__op_find. */
 DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl,
                                       dync_function meta, void *user);
-DYNC__FN const dync__op_row *dync__custom_info(int op); /* NULL: none */
+/* recursion: the table knows registered rows too, whose functions call operators; NULL: none */
+DYNC__FN const dync__op_row *dync__custom_info(int op);
 /* the second argument of trace_wrapped; -1: no memory */
 DYNC__FN int dync__hook_number(dync_hook fn, void *user);
 

@@ -1,5 +1,5 @@
 /* op/public.c: public functions that are no rows of the table: makers with options, reads,
- * splitting. After eager.c.
+ * splitting. After einsum.c.
  *
  * Makers call private rows, so tracers see them. Reads are offered to dync__read_intercept first
  * when a function is being traced or the tensor is fake; what it leaves runs on real data, and a

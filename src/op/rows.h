@@ -1,16 +1,19 @@
 /* op/rows.h: the functions that the columns of ops.def.h name, declared. After op.h; private to
  * op/.
  *
- * infer dync__i_* (infer.c, infer_nn.c), expr dync__e_* (expr.c), lower dync__l_* (lower.c,
- * lower_nn.c), decompose dync__d_* (decompose.c, decompose_nn.c, einsum.c, effects in eager.c). */
+ * infer dync__i_* (infer_*.c), expr dync__e_* (expr.c), lower dync__l_* (lower*.c), decompose
+ * dync__d_* (decompose_*.c, einsum.c, effects in eager.c). They are declared ahead of their files,
+ * as the recursion is real: a decomposition calls operators, which are found in the table. */
 #ifndef DYNC__ROWS_H
 #define DYNC__ROWS_H
 #include "op.h"
 
-DYNC__FN int dync__custom_find(const char *name); /* custom.c */
+/* recursion: as dync__custom_info */
+DYNC__FN int dync__custom_find(const char *name);
+/* recursion: runs a decomposition over fakes */
+DYNC__FN dync_status dync__i_composite(const dync__opcall *, dync__info *);
 
-/* ---- the functions that the columns name
- * ------------------------------------------------------ */
+/* ---- the functions that the columns name ----------------------------------------------------- */
 /* Declared row by row, most of them many times. `none` is a column without a function: while a
  * column is declared, it stands for one of its functions. */
 #undef dync__none
@@ -41,7 +44,7 @@ DYNC__OPS(DYNC__X)
 #undef dync__none
 #define dync__none NULL
 
-/* ---- shared by infer.c and infer_nn.c -------------------------------------------------------- */
+/* ---- shared by infer*.c ---------------------------------------------------------------------- */
 /* argument i, a tensor, or DYNC_ERR_VALUE */
 DYNC__FN dync_status dync__infer_tensor(const dync__opcall *, int i, dync__tensor **out);
 /* argument i is a tensor or a number */
@@ -76,8 +79,26 @@ DYNC__FN double dync__infer_largest(int dtype);
 DYNC__FN dync_status dync__infer_numbers(const dync__opcall *, int op);
 /* an int64 argument, saturated to int */
 DYNC__FN int dync__infer_int_dim(const dync__arg *);
+/* argument i is a number */
+DYNC__FN dync_status dync__infer_number(const dync__opcall *call, int i);
+/* a number that the dtype holds */
+DYNC__FN dync_status dync__infer_number_fits(const dync__arg *a, int dtype);
+/* the dim that argument i names, wrapped */
+DYNC__FN dync_status dync__infer_axis(const dync__opcall *call, int i, const dync__tensor *t,
+                                      int *dim);
+DYNC__FN bool dync__infer_same_shape(const dync__layout *a, const dync__layout *b);
+/* DYNC_ERR_SHAPE: "text, got [2, 3] and [4]" */
+DYNC__FN dync_status dync__infer_pair_error(const char *text, const dync__layout *a,
+                                            const dync__layout *b);
+/* of that rank, or DYNC_ERR_SHAPE that names it */
+DYNC__FN dync_status dync__infer_rank(const dync__tensor *t, int rank, const char *what);
+/* tensor i of a gradient: what the forward call gave, as `like` says */
+DYNC__FN dync_status dync__infer_as_given(const dync__opcall *call, int i, const dync__info *like);
+/* arguments 0 and 1, tensors of one dtype */
+DYNC__FN dync_status dync__infer_two(const dync__opcall *call, dync__tensor **a, dync__tensor **b,
+                                     int *device);
 
-/* ---- shared by lower.c and lower_nn.c -------------------------------------------------------- */
+/* ---- shared by lower*.c ---------------------------------------------------------------------- */
 /* Plan operand of tensor argument i (lists flattened before it); NULL if that argument is none. */
 DYNC__FN const dync__operand *dync__lower_operand(const dync__opcall *, const dync__operand *in,
                                                   int i);
@@ -109,15 +130,29 @@ DYNC__FN dync_status dync__lower_scan(dync__pb *, const dync__opcall *, const dy
 DYNC__FN int64_t dync__lower_count(const dync__layout *);
 DYNC__FN dync_status dync__lower_kcall(dync__pb *, int kernel, int n, const dync__operand *operands,
                                        const dync__attr *);
+/* with leading dims of size 1 */
+DYNC__FN dync__operand dync__lower_lifted(const dync__operand *x, int rank);
+DYNC__FN dync__operand dync__lower_written(const dync__operand *x, int rank);
+/* x itself, or a row-major temporary with its elements in another dtype */
+DYNC__FN dync_status dync__lower_as(dync__pb *pb, const dync__operand *x, int dtype,
+                                    dync__operand *out);
+/* a dim as inference found it, counted from the front */
+DYNC__FN int dync__lower_axis(const dync__arg *a, int ndim);
+DYNC__FN bool dync__lower_empty(const dync__operand *x);
 
-/* ---- dispatch.c and eager.c ------------------------------------------------------------------ */
+/* ---- dispatch.c and eager*.c ----------------------------------------------------------------- */
 enum {
 #if defined(DYNC_SMALL)
     DYNC__EAGER_SETS = 16,
 #else
     DYNC__EAGER_SETS = 512,
 #endif
-    DYNC__EAGER_WAYS = 2
+    DYNC__EAGER_WAYS = 2,
+#if defined(DYNC_SMALL)
+    DYNC__EAGER_INPUTS = 12, /* tensors of one call; longer lists are joined in groups */
+#else
+    DYNC__EAGER_INPUTS = 64,
+#endif
 };
 /* of a thread, at dync__tls.op_state; NULL until needed */
 typedef struct dync__op_state {
@@ -126,10 +161,20 @@ typedef struct dync__op_state {
 } dync__op_state;
 /* makes it; NULL: no memory */
 DYNC__FN dync__op_state *dync__op_state_get(void);
-/* frees the entries */
+/* recursion: eager runs composites through dispatch.c; frees the entries */
 DYNC__FN void dync__eager_forget(dync__op_state *);
-/* the bottom handler */
+/* recursion: the bottom handler, which dispatch.c calls */
 DYNC__FN dync_status dync__eager(dync__opcall *);
 /* index values in range, divisors not 0: real data only */
 DYNC__FN dync_status dync__eager_check_data(const dync__opcall *);
+/* is there any to look at, each time? */
+DYNC__FN bool dync__eager_checks_data(const dync__opcall *);
+/* a fake or META tensor among the arguments, or META asked for */
+DYNC__FN bool dync__eager_has_no_data(const dync__opcall *call);
+/* the results as forms alone */
+DYNC__FN dync_status dync__eager_form(dync__opcall *call);
+/* by a cached plan */
+DYNC__FN dync_status dync__eager_plan(dync__opcall *call);
+/* the row that computes the value of an in-place one; else its own */
+DYNC__FN const dync__op_row *dync__eager_functional(const dync__opcall *call, int *op);
 #endif

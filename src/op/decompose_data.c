@@ -1,0 +1,133 @@
+/* op/decompose_data.c: composites that draw random numbers, or whose shapes depend on data. After
+ * chain.c. */
+#include "../dync.in.h"
+#include "chain.h"
+
+/* ---- random numbers and data-dependent shapes ------------------------------------------------ */
+
+DYNC__FN dync_status dync__d_bernoulli(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *p;
+    DYNC__TRY(dync__dt_self(call, &p));
+    DYNC__TRY(dync__infer_floating(p));
+    dync__dt *y = dync__chain_tt(&c, DYNC__OP_lt, dync__chain1(&c, DYNC__OP_rand_like, p), p);
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, p->dtype));
+}
+
+/* The sorted elements, each once. */
+DYNC__FN dync_status dync__d_unique(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *both[2];
+    int64_t all = -1;
+    DYNC__TRY(dync__dt_self(call, &x));
+    x = dync__chain_shape(&c, DYNC__OP_reshape, x, 1, &all);
+    dync__arg args[3] = {dync__arg_t(x), dync__arg_i(0), dync__arg_b(false)};
+    dync__chain_call(&c, DYNC__OP_sort, 3, args, both);
+    if (!x || x->numel < 2) return dync__chain_end(&c, call, both[0]);
+    dync__dt *last = dync__chain_slice(&c, both[0], 0, 0, x->numel - 1),
+             *next = dync__chain_slice(&c, both[0], 0, 1, x->numel);
+    dync__dt *first = dync__chain_slice(&c, both[0], 0, 0, 1);
+    dync__dt *kept = dync__chain_tt(&c, DYNC__OP_masked_select, next,
+                                    dync__chain_tt(&c, DYNC__OP_ne, next, last));
+    dync__arg list[2] = {dync__arg_t(first), dync__arg_t(kept)};
+    return dync__chain_end(&c, call, dync__chain_cat(&c, 2, list, 0));
+}
+
+/* ---- shapes that depend on data: eager only -------------------------------------------------- */
+
+static dync_status dync__decompose_real(const dync__dt *t)
+{
+    if (!(t->flags & DYNC__T_FAKE) && dync__device_is(t->device, DYNC__DEV_DATA)) return DYNC_OK;
+    return dync__fail(DYNC_ERR_UNSUPPORTED,
+                      "the shape of the result depends on data, which a fake or meta tensor does "
+                      "not have");
+}
+
+DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
+{
+    dync__dt *t, *x, *y;
+    DYNC__TRY(dync__dt_self(call, &t));
+    DYNC__TRY(dync__decompose_real(t));
+    int n = t->lay.ndim, width = dync__dtype_info(t->dtype)->bytes;
+    if (!(x = dync__contiguous_copy(t))) return DYNC_ERR_MEMORY;
+    const char *data = dync__tensor_data(x);
+    int64_t shape[2] = {0, n}, at[DYNC_MAX_DIMS] = {0};
+    for (int64_t i = 0; i < t->numel; i++) {
+        double v = dync__load_f64(data + i * width, t->dtype);
+        shape[0] += v < 0 || v > 0 || v != v;
+    }
+    dync__layout lay;
+    dync_status status = dync__layout_contiguous(&lay, 2, shape);
+    lay.stride[0] = 1; /* one dim's places after another's, as PyTorch lays them */
+    lay.stride[1] = DYNC__MAX(shape[0], 1);
+    y = status == DYNC_OK ? dync__tensor_empty(DYNC_I64, DYNC_CPU, &lay) : NULL;
+    int64_t *out = y ? dync__tensor_data(y) : NULL;
+    for (int64_t i = 0; y && n > 0 && i < t->numel; i++) {
+        double v = dync__load_f64(data + i * width, t->dtype);
+        if (v < 0 || v > 0 || v != v) {
+            for (int d = 0; d < n; d++) out[d * shape[0]] = at[d];
+            out++;
+        }
+        for (int d = n - 1; d >= 0 && ++at[d] == t->lay.shape[d]; d--) at[d] = 0;
+    }
+    dync__unref(x);
+    if (!y) return status != DYNC_OK ? status : DYNC_ERR_MEMORY;
+    if (!dync__device_is(t->device, DYNC__DEV_HOST)) {
+        dync__arg args[2] = {dync__arg_t(y), dync__arg_device(t->device)};
+        status = dync__op_run(DYNC__OP_to_device, 2, args, &call->out[0]);
+        dync__unref(y);
+        call->nout = status == DYNC_OK;
+        return status;
+    }
+    call->out[0] = y;
+    call->nout = 1;
+    return DYNC_OK;
+}
+
+/* One class more than the largest index. */
+DYNC__FN dync_status dync__d_one_hot_all(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__decompose_real(x));
+    if (x->numel == 0)
+        return dync__fail(DYNC_ERR_VALUE, "Can not infer total number of classes "
+                                          "from empty tensor.");
+    dync__dt *most = dync__chain1(&c, DYNC__OP_max, x),
+             *seen = most ? dync__contiguous_copy(most) : NULL;
+    int64_t last = seen ? dync__load_i64(dync__tensor_data(seen), x->dtype) : 0;
+    if (last == INT64_MAX)
+        c.status = dync__fail(DYNC_ERR_SHAPE, "class %lld is too large", (long long)last);
+    dync__dt *y = seen && last < INT64_MAX
+                      ? dync__chain_ti(&c, DYNC__OP_one_hot, x, DYNC__MAX(last, 0) + 1)
+                      : NULL;
+    dync__unref(seen);
+    return dync__chain_end(&c, call, y);
+}
+
+DYNC__FN dync_status dync__d_masked_select(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *mask;
+    int64_t shape[DYNC_MAX_DIMS], all = -1;
+    int n;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &mask));
+    if (mask->dtype != DYNC_BOOL)
+        return dync__fail(DYNC_ERR_DTYPE, "expected mask to be a bool tensor, got dtype %s",
+                          dync__dtype_info(mask->dtype)->name);
+    DYNC__TRY(
+        dync__broadcast(x->lay.ndim, x->lay.shape, mask->lay.ndim, mask->lay.shape, &n, shape));
+    x = dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_shape(&c, DYNC__OP_expand, x, n, shape),
+                          1, &all);
+    mask = dync__chain_shape(&c, DYNC__OP_reshape,
+                             dync__chain_shape(&c, DYNC__OP_expand, mask, n, shape), 1, &all);
+    dync__dt *index =
+        dync__chain_ti(&c, DYNC__OP_squeeze, dync__chain1(&c, DYNC__OP_nonzero, mask), 1);
+    return dync__chain_end(&c, call,
+                           dync__chain3(&c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(0),
+                                        dync__arg_t(index)));
+}

@@ -1,0 +1,398 @@
+/* op/decompose_loss.c: composite norms, distances and losses. After chain.c. */
+#include "../dync.in.h"
+#include "chain.h"
+
+/* ---- norms and losses ------------------------------------------------------------------------ */
+
+/* A bool as 0 or 1 of a floating dtype: losses subtract it. */
+static dync__dt *dync__chain_counted(dync__chain *c, dync__dt *x, const dync__dt *other)
+{
+    return x && other && x->dtype == DYNC_BOOL ? dync__chain_dtype(c, x, other->dtype) : x;
+}
+
+/* input - target */
+static dync__dt *dync__chain_loss_gap(dync__chain *c, const dync__opcall *call)
+{
+    dync__dt *x = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
+    return dync__chain_tt(c, DYNC__OP_sub, dync__chain_counted(c, x, y),
+                          dync__chain_counted(c, y, x));
+}
+
+/* The 2-norm keeps away from sqrt's infinite slope at 0: its gradient there is 0, as in PyTorch. */
+static dync__dt *dync__chain_norm2(dync__chain *c, dync__dt *x, int n, const int64_t *dims,
+                                   bool keepdim)
+{
+    dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, dync__chain_tt(c, DYNC__OP_mul, x, x), n,
+                                     dims, keepdim);
+    dync__dt *zero = dync__chain_ti(c, DYNC__OP_eq, s, 0);
+    s = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(zero), dync__arg_i(1));
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sqrt, s)),
+                        dync__arg_t(zero), dync__arg_i(0));
+}
+
+/* sum(a ** p) ** (1 / p) of a = abs(x), p not 0 and finite. A power of zero has no slope here, as
+ * in PyTorch: it is infinite, or NaN once the other power's is multiplied with it. So zeros are
+ * kept away from pow, and what it makes of them is put back. */
+static dync__dt *dync__chain_norm_p(dync__chain *c, dync__dt *a, double p, int n,
+                                    const int64_t *dims, bool keepdim)
+{
+    const double inf = HUGE_VAL, of_zero = p > 0 ? 0 : inf;
+    dync__dt *zero = p < 1 ? dync__chain_ti(c, DYNC__OP_eq, a, 0) : NULL;
+    if (zero)
+        a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero),
+                         dync__arg_i(1));
+    a = dync__chain_tf(c, DYNC__OP_pow, a, p);
+    if (zero)
+        a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero),
+                         dync__arg_f(of_zero));
+    dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, a, n, dims, keepdim),
+             *none = dync__chain_ti(c, DYNC__OP_eq, s, 0);
+    s = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(none), dync__arg_i(1));
+    s = dync__chain_tf(c, DYNC__OP_pow, s, 1 / p);
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(none),
+                        dync__arg_f(of_zero));
+}
+
+/* How many are not zero. By way of sgn, whose gradient is zero: the result has a history. */
+static dync__dt *dync__chain_norm0(dync__chain *c, dync__dt *x, int n, const int64_t *dims,
+                                   bool keepdim)
+{
+    dync__dt *one = dync__chain3(c, DYNC__OP_masked_fill,
+                                 dync__arg_t(dync__chain1(c, DYNC__OP_sgn, x)),
+                                 dync__arg_t(dync__chain_ti(c, DYNC__OP_ne, x, 0)), dync__arg_i(1));
+    return dync__chain_reduce(c, DYNC__OP_sum, one, n, dims, keepdim);
+}
+
+DYNC__FN dync_status dync__d_norm(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *y;
+    double p = dync__arg_number(&call->args[1]);
+    int n = call->args[2].n;
+    const int64_t *dims = call->args[2].as.dims;
+    bool keepdim = call->args[3].as.i != 0;
+    DYNC__TRY(dync__dt_self(call, &x));
+    int dtype = x->dtype, wide = dync__dtype_info(dtype)->bytes == 2 ? DYNC_F32 : dtype,
+        place = p > 0 ? DYNC__OP_amax : DYNC__OP_amin;
+    /* squares of halves overflow */
+    x = dync__chain_dtype(&c, x, wide);
+    if (p >= 2 && p <= 2)
+        y = dync__chain_norm2(&c, x, n, dims, keepdim);
+    else if (p >= 0 && p <= 0)
+        y = dync__chain_norm0(&c, x, n, dims, keepdim);
+    else {
+        bool whole = p > DBL_MAX || p < -DBL_MAX, plain = p >= 1 && p <= 1;
+        x = dync__chain1(&c, DYNC__OP_abs, x);
+        y = whole || plain
+                ? dync__chain_reduce(&c, whole ? place : DYNC__OP_sum, x, n, dims, keepdim)
+                : dync__chain_norm_p(&c, x, p, n, dims, keepdim);
+    }
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, dtype));
+}
+
+static dync_status dync__decompose_extreme(dync__opcall *call, int op)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    return dync__chain_end(&c, call, dync__chain_reduce(&c, op, x, 0, NULL, false));
+}
+DYNC__FN dync_status dync__d_max(dync__opcall *call)
+{
+    return dync__decompose_extreme(call, DYNC__OP_amax);
+}
+DYNC__FN dync_status dync__d_min(dync__opcall *call)
+{
+    return dync__decompose_extreme(call, DYNC__OP_amin);
+}
+
+DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *gap = dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 0), dync__dt_arg(call, 1));
+    return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_abs, gap)));
+}
+
+DYNC__FN dync_status dync__d_mse_loss(dync__opcall *call)
+{
+    dync__chain c = {0};
+    return dync__chain_end(
+        &c, call,
+        dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_square, dync__chain_loss_gap(&c, call))));
+}
+
+DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
+{
+    dync__chain c = {0};
+    double beta = dync__arg_number(&call->args[2]);
+    dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_loss_gap(&c, call));
+    if (!(beta > 0)) return dync__chain_end(&c, call, dync__chain_mean(&c, gap));
+    dync__dt *curve =
+        dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5 / beta);
+    dync__dt *line = dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * beta),
+             *near_zero = dync__chain_tf(&c, DYNC__OP_lt, gap, beta);
+    return dync__chain_end(
+        &c, call,
+        dync__chain_mean(&c, dync__chain3(&c, DYNC__OP_where, dync__arg_t(near_zero),
+                                          dync__arg_t(curve), dync__arg_t(line))));
+}
+
+DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *each = dync__chain2(&c, DYNC__OP__binary_cross_entropy, call->args[0], call->args[1]);
+    return dync__chain_end(&c, call, dync__chain_mean(&c, each));
+}
+
+DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__info info;
+    DYNC__TRY(dync__op_infer(call, &info));
+    dync__dt *x = dync__chain_wide(&c, dync__dt_arg(call, 0)),
+             *y = dync__chain_wide(&c, dync__dt_arg(call, 1));
+    dync__dt *linear = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_one_minus(&c, y), x);
+    dync__dt *mean = dync__chain_mean(
+        &c, dync__chain_tt(&c, DYNC__OP_sub, linear, dync__chain1(&c, DYNC__OP_logsigmoid, x)));
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, mean, info.dtype));
+}
+
+enum { DYNC__IGNORE_INDEX = -100 };
+
+DYNC__FN dync_status dync__d_nll_loss(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *target = dync__dt_arg(call, 1);
+    DYNC__TRY(dync__dt_self(call, &x));
+    int dim = x->lay.ndim == 1 ? 0 : 1;
+    target = dync__chain_dtype(&c, target, DYNC_I64);
+    dync__dt *ignored = dync__chain_ti(&c, DYNC__OP_eq, target, DYNC__IGNORE_INDEX);
+    dync__dt *safe = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(target),
+                                  dync__arg_t(ignored), dync__arg_i(0));
+    safe = dync__chain_ti(&c, DYNC__OP_unsqueeze, safe, dim);
+    dync__dt *picked =
+        dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim), dync__arg_t(safe));
+    picked = dync__chain1(&c, DYNC__OP_neg, dync__chain_ti(&c, DYNC__OP_squeeze, picked, dim));
+    picked = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(picked), dync__arg_t(ignored),
+                          dync__arg_i(0));
+    dync__dt *total = dync__chain_reduce(&c, DYNC__OP_sum, picked, 0, NULL, false);
+    dync__dt *count = dync__chain_reduce(
+        &c, DYNC__OP_sum, dync__chain1(&c, DYNC__OP_logical_not, ignored), 0, NULL, false);
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, total, count));
+}
+
+DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *target = dync__dt_arg(call, 1);
+    dync__info info;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__op_infer(call, &info));
+    int64_t dim = x->lay.ndim == 1 ? 0 : 1;
+    x = dync__chain_ti(&c, DYNC__OP_log_softmax, x, dim);
+    if (dync__dtype_info(target->dtype)->kind != 'f')
+        return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, target));
+    x = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, x, target), 1, &dim,
+                           false);
+    return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_neg, dync__chain_mean(&c, x)));
+}
+
+/* ---- norms and distances --------------------------------------------------------------------- */
+
+static dync__dt *dync__dn_norm(dync__chain *c, dync__dt *x, dync__arg p, int64_t dim, bool keepdim)
+{
+    dync__arg args[4] = {dync__arg_t(x), p, dync__arg_dims(1, &dim), dync__arg_b(keepdim)};
+    dync__dt *y;
+    dync__chain_call(c, DYNC__OP_norm, 4, args, &y);
+    return y;
+}
+
+static dync__dt *dync__dn_at_least(dync__chain *c, dync__dt *x, double low)
+{
+    return dync__chain3(c, DYNC__OP_clamp, dync__arg_t(x), dync__arg_f(low), dync__arg_none());
+}
+
+DYNC__FN dync_status dync__d_normalize(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    int dim;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__dn_dim(call, 2, x->lay.ndim, &dim));
+    dync__dt *n = dync__dn_at_least(&c, dync__dn_norm(&c, x, call->args[1], dim, true),
+                                    dync__dn_number(call, 3));
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, x, n));
+}
+
+DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x[2];
+    int64_t shape[DYNC_MAX_DIMS], at;
+    int n, dim;
+    int common = dync__op_common_dtype(call);
+    DYNC__TRY(dync__infer_tensor(call, 0, &x[0]));
+    DYNC__TRY(dync__infer_tensor(call, 1, &x[1]));
+    DYNC__TRY(dync__broadcast(x[0]->lay.ndim, x[0]->lay.shape, x[1]->lay.ndim, x[1]->lay.shape, &n,
+                              shape));
+    DYNC__TRY(dync__dn_dim(call, 2, n, &dim));
+    at = dim;
+    for (int i = 0; i < 2; i++) {
+        if (x[i]->dtype != common) x[i] = dync__chain_dtype(&c, x[i], common);
+        x[i] = dync__chain_shape(&c, DYNC__OP_expand, x[i], n, shape);
+        dync__dt *length = dync__dn_norm(&c, x[i], dync__arg_i(2), dim, true);
+        x[i] = dync__chain_tt(&c, DYNC__OP_div, x[i],
+                              dync__dn_at_least(&c, length, dync__dn_number(call, 3)));
+    }
+    dync__dt *y = dync__chain_tt(&c, DYNC__OP_mul, x[0], x[1]);
+    return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, 1, &at, false));
+}
+
+/* Groups are rows of a layer norm without weights; halves are rounded once. */
+static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t groups, dync__dt *w,
+                                       dync__dt *b, double eps)
+{
+    dync__chain c = {0};
+    int64_t channels = x->lay.shape[1], rows[2] = {dync__sz_mul(x->lay.shape[0], groups), -1},
+            shape[DYNC_MAX_DIMS];
+    for (int i = 0; i < 2; i++) {
+        const dync__dt *v = i ? b : w;
+        if (v && (v->lay.ndim != 1 || !dync__sz_eq(v->lay.shape[0], channels)))
+            return dync__fail(DYNC_ERR_SHAPE,
+                              "Expected %s to be a vector of size equal to the "
+                              "number of channels in input, %lld",
+                              i ? "bias" : "weight", (long long)channels);
+    }
+    rows[1] = x->numel && rows[0] ? dync__sz_size(dync__sz_div(x->numel, rows[0])) : 0;
+    dync__arg args[5] = {dync__arg_none(), dync__arg_dims(1, &rows[1]), dync__arg_none(),
+                         dync__arg_none(), dync__arg_f(eps)};
+    dync__dt *y;
+    args[0] =
+        dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_wide(&c, x), 2, rows));
+    dync__chain_call(&c, DYNC__OP_layer_norm, 5, args, &y);
+    y = dync__chain_shape(&c, DYNC__OP_view, y, x->lay.ndim, x->lay.shape);
+    for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == 1 ? channels : 1;
+    if (w)
+        y = dync__chain_tt(&c, DYNC__OP_mul, y,
+                           dync__chain_shape(&c, DYNC__OP_view, w, x->lay.ndim, shape));
+    if (b)
+        y = dync__chain_tt(&c, DYNC__OP_add, y,
+                           dync__chain_shape(&c, DYNC__OP_view, b, x->lay.ndim, shape));
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
+}
+
+DYNC__FN dync_status dync__d_group_norm(dync__opcall *call)
+{
+    dync__dt *x;
+    int64_t groups = call->args[1].as.i;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    if (x->lay.ndim < 2)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Expected at least 2 dimensions for input tensor but received %d",
+                          x->lay.ndim);
+    if (x->lay.shape[1] == 0)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Expected number of channels in input to be greater than 0, got 0");
+    for (int d = 2; d < x->lay.ndim; d++)
+        if (x->lay.shape[d] == 0)
+            return dync__fail(DYNC_ERR_SHAPE, "Expected HxW to be greater than 0, got 0");
+    if (groups <= 0 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0))
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Expected number of channels in input to be divisible "
+                          "by num_groups, but got %lld channels and "
+                          "num_groups=%lld",
+                          (long long)x->lay.shape[1], (long long)groups);
+    return dync__dn_group_norm(call, x, groups, dync__dt_arg(call, 2), dync__dt_arg(call, 3),
+                               dync__dn_number(call, 4));
+}
+
+DYNC__FN dync_status dync__d_instance_norm(dync__opcall *call)
+{
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    if (x->lay.ndim >= 3 && x->numel == 0 && (x->lay.shape[0] == 0 || x->lay.shape[1] == 0)) {
+        dync__chain c = {0};
+        return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_clone, x));
+    }
+    if (x->lay.ndim < 3 || dync__sz_eq(x->numel, dync__sz_mul(x->lay.shape[0], x->lay.shape[1])))
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Expected more than 1 spatial element when training, got a %dD input",
+                          x->lay.ndim);
+    return dync__dn_group_norm(call, x, x->lay.shape[1], dync__dt_arg(call, 1),
+                               dync__dt_arg(call, 2), dync__dn_number(call, 3));
+}
+
+DYNC__FN dync_status dync__d_rms_norm(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *w = dync__dt_arg(call, 2);
+    int64_t dims[DYNC_MAX_DIMS];
+    const dync__arg *shape = &call->args[1];
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
+    int n = shape->n, lead = x->lay.ndim - n;
+    if (n < 1)
+        return dync__fail(DYNC_ERR_VALUE, "Expected normalized_shape to be at least "
+                                          "1-dimensional");
+    for (int i = 0; i < n; i++) {
+        dims[i] = lead + i;
+        if (lead < 0 || !dync__sz_eq(x->lay.shape[lead + i], shape->as.dims[i]) ||
+            (w && (w->lay.ndim != n || !dync__sz_eq(w->lay.shape[i], shape->as.dims[i]))))
+            return dync__fail(DYNC_ERR_SHAPE, "expected input, and weight where given, to end "
+                                              "with normalized_shape");
+    }
+    bool wide = x->dtype == DYNC_F64;
+    double eps = dync__arg_is_number(&call->args[3]) ? dync__dn_number(call, 3)
+                 : wide                              ? DBL_EPSILON
+                                                     : (double)FLT_EPSILON;
+    dync__dt *xw = dync__chain_dtype(&c, x, wide ? DYNC_F64 : DYNC_F32);
+    dync__dt *r =
+        dync__chain_reduce(&c, DYNC__OP_mean, dync__chain1(&c, DYNC__OP_square, xw), n, dims, true);
+    r = dync__chain1(&c, DYNC__OP_rsqrt, dync__chain_tf(&c, DYNC__OP_add, r, eps));
+    dync__dt *y = dync__chain_tt(&c, DYNC__OP_mul, xw, r);
+    if (w) y = dync__chain_tt(&c, DYNC__OP_mul, y, w);
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
+}
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__d_huber_loss(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *t;
+    double delta = dync__dn_number(call, 2);
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &t));
+    if (!(delta > 0))
+        return dync__fail(DYNC_ERR_VALUE, "huber_loss does not support "
+                                          "non-positive values for delta.");
+    DYNC__TRY(dync__infer_floating(x));
+    int dtype = x->dtype; /* the result's, whatever the target's is */
+    if (t->dtype == DYNC_BOOL) t = dync__chain_dtype(&c, t, dtype);
+    dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_tt(&c, DYNC__OP_sub, x, t));
+    dync__dt *curve = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5);
+    dync__dt *line =
+        dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * delta), delta);
+    dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_le, gap, delta),
+                                    dync__arg_t(curve), dync__arg_t(line));
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, dync__chain_mean(&c, y), dtype));
+}
+
+DYNC__FN dync_status dync__d_kl_div(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x, *t, *y;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_tensor(call, 1, &t));
+    DYNC__TRY(dync__infer_floating(x));
+    DYNC__TRY(dync__infer_floating(t));
+    if (call->args[2].as.i)
+        y = dync__chain_tt(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_exp, t),
+                           dync__chain_tt(&c, DYNC__OP_sub, t, x));
+    else
+        y = dync__chain_tt(&c, DYNC__OP_sub, dync__chain_tt(&c, DYNC__OP_xlogy, t, t),
+                           dync__chain_tt(&c, DYNC__OP_mul, t, x));
+    return dync__chain_end(&c, call, dync__chain_mean(&c, y));
+}

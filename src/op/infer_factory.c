@@ -1,0 +1,157 @@
+/* op/infer_factory.c: inference of in-place operators and of factories. After infer_pointwise.c. */
+#include "../dync.in.h"
+#include "rows.h"
+
+/* ---- in place -------------------------------------------------------------------------------- */
+
+/* The functional row decides shape and dtype; self must take them. */
+DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
+{
+    dync__opcall f = *call;
+    dync__tensor *self;
+    dync__info value;
+    DYNC__TRY(dync__infer_tensor(call, 0, &self));
+    f.op = call->row->inplace_of;
+    f.row = dync__op_info(f.op);
+    DYNC__TRY(f.row->infer(&f, &value));
+    if (value.lay.ndim != self->lay.ndim ||
+        !dync__sz_same(self->lay.ndim, value.lay.shape, self->lay.shape)) {
+        dync__str s = {0};
+        dync__shape_text(&s, self->lay.ndim, self->lay.shape);
+        dync__str_add(&s, " doesn't match the broadcast shape ");
+        dync__shape_text(&s, value.lay.ndim, value.lay.shape);
+        dync__fail(DYNC_ERR_SHAPE, "output with shape %s", dync__str_get(&s));
+        dync__str_free(&s);
+        return DYNC_ERR_SHAPE;
+    }
+    if (!dync__can_cast(value.dtype, self->dtype))
+        return dync__fail(DYNC_ERR_DTYPE,
+                          "result type %s can't be cast to the desired output "
+                          "type %s",
+                          dync__dtype_info(value.dtype)->guard,
+                          dync__dtype_info(self->dtype)->guard);
+    bool number = call->op == DYNC__OP_fill_ && call->args[1].kind != DYNC__A_TENSOR;
+    bool idempotent = number || call->op == DYNC__OP_zero_; /* writes the same value each time */
+    if (!idempotent && dync__layout_overlaps_itself(&self->lay))
+        return dync__fail_class(
+            DYNC_ERR_VALUE, "RuntimeError",
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single "
+            "memory location. Please clone() the tensor before performing the operation.");
+    *out = (dync__info){.dtype = self->dtype, .device = self->device, .lay = self->lay, .alias = 0};
+    return DYNC_OK;
+}
+
+/* ---- factories ------------------------------------------------------------------------------- */
+
+static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype,
+                                    const dync__arg *device, int ndim, const int64_t *shape)
+{
+    if (!dync__dtype_valid((int)dtype->as.i))
+        return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)dtype->as.i);
+    DYNC__TRY(dync__device_known((int)device->as.i));
+    return dync__infer_fresh(out, (int)dtype->as.i, (int)device->as.i, ndim, shape);
+}
+
+static dync_status dync__infer_random_dtype(const dync__opcall *call, int dtype)
+{
+    if (!(call->row->flags & DYNC__OP_RANDOM) || dync__dtype_info(dtype)->kind == 'f')
+        return DYNC_OK;
+    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating dtype",
+                      dync__dtype_info(dtype)->guard);
+}
+
+DYNC__FN dync_status dync__i_factory(const dync__opcall *call, dync__info *out)
+{
+    DYNC__TRY(dync__infer_made(out, &call->args[1], &call->args[2], call->args[0].n,
+                               call->args[0].as.dims));
+    return dync__infer_random_dtype(call, out->dtype);
+}
+
+DYNC__FN dync_status dync__i_full(const dync__opcall *call, dync__info *out)
+{
+    DYNC__TRY(dync__infer_number(call, 1));
+    if (dync__dtype_valid((int)call->args[2].as.i))
+        DYNC__TRY(dync__infer_numbers(call, DYNC__OP_full));
+    return dync__infer_made(out, &call->args[2], &call->args[3], call->args[0].n,
+                            call->args[0].as.dims);
+}
+
+DYNC__FN dync_status dync__i_eye(const dync__opcall *call, dync__info *out)
+{
+    int64_t shape[2] = {call->args[0].as.i, call->args[1].as.i};
+    return dync__infer_made(out, &call->args[2], &call->args[3], 2, shape);
+}
+
+DYNC__FN dync_status dync__i_arange(const dync__opcall *call, dync__info *out)
+{
+    int64_t n;
+    for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_number(call, i));
+    double start = dync__arg_number(&call->args[0]), end = dync__arg_number(&call->args[1]),
+           step = dync__arg_number(&call->args[2]);
+    if (!(step > 0 || step < 0)) return dync__fail(DYNC_ERR_VALUE, "step must be nonzero");
+    if (!(fabs(start) <= DBL_MAX) || !(fabs(end) <= DBL_MAX))
+        return dync__fail(DYNC_ERR_VALUE, "unsupported range: %g -> %g", start, end);
+    if ((step > 0 && end < start) || (step < 0 && end > start))
+        return dync__fail(DYNC_ERR_VALUE, "upper bound and lower bound inconsistent with step "
+                                          "sign");
+    double count = ceil((end - start) / step);
+    if (!(count < 4e18)) return dync__fail(DYNC_ERR_SHAPE, "invalid size, possible overflow?");
+    n = (int64_t)count;
+    if (call->args[3].as.i == DYNC_BOOL)
+        return dync__fail(DYNC_ERR_DTYPE, "not implemented for "
+                                          "'Bool'");
+    return dync__infer_made(out, &call->args[3], &call->args[4], 1, &n);
+}
+
+/* empty_like and its kind keep the strides of dense tensors, and the order of dims of others. */
+DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_random_dtype(call, t->dtype));
+    if (call->op == DYNC__OP_full_like) {
+        DYNC__TRY(dync__infer_number(call, 1));
+        DYNC__TRY(dync__infer_numbers(call, DYNC__OP_fill));
+    }
+    if ((call->op == DYNC__OP_normal || call->op == DYNC__OP_uniform) && call->nargs == 3) {
+        DYNC__TRY(dync__infer_number(call, 1));
+        DYNC__TRY(dync__infer_number(call, 2));
+        double a = dync__arg_number(&call->args[1]), b = dync__arg_number(&call->args[2]);
+        if (call->op == DYNC__OP_normal && !(b >= 0))
+            return dync__fail(DYNC_ERR_VALUE, "expects std >= 0.0, but found std %g", b);
+        if (call->op == DYNC__OP_uniform && !(a <= b))
+            return dync__fail(DYNC_ERR_VALUE,
+                              "expects to return a [from, to) range, but found "
+                              "from=%g > to=%g",
+                              a, b);
+    }
+    *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
+    return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t);
+}
+
+/* A value in the form of argument 0: copy, and fill with its 0-dim value. */
+DYNC__FN dync_status dync__i_like_self(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    dync__layout expanded;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_value(call, 1));
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_fill));
+    if (call->args[1].kind == DYNC__A_TENSOR)
+        DYNC__TRY(
+            dync__layout_expand(&call->args[1].as.t->lay, t->lay.ndim, t->lay.shape, &expanded));
+    *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
+    return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t);
+}
+
+DYNC__FN dync_status dync__i_fill(const dync__opcall *call, dync__info *out)
+{
+    if (call->nargs > 1 && call->args[1].kind == DYNC__A_TENSOR &&
+        call->args[1].as.t->lay.ndim != 0)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "only supports 0-dimension value tensor but got tensor with %d "
+                          "dimensions.",
+                          call->args[1].as.t->lay.ndim);
+    return dync__i_like_self(call, out);
+}

@@ -1,0 +1,348 @@
+/* op/infer_move.c: inference of what moves elements: joins, gathers, scatters, sorts. After
+ * infer.c. */
+#include "../dync.in.h"
+#include "rows.h"
+
+/* ---- movers ---------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
+{
+    const dync__arg *list = &call->args[0];
+    const dync__tensor *first = NULL;
+    dync__promoter p = {-1, -1, -1};
+    int64_t shape[DYNC_MAX_DIMS], total = 0;
+    int dim = 0;
+    if (list->kind != DYNC__A_LIST || list->n < 1)
+        return dync__fail(DYNC_ERR_VALUE, "expected a non-empty list of tensors");
+    for (int i = 0; i < list->n; i++) {
+        if (list->as.list[i].kind != DYNC__A_TENSOR)
+            return dync__fail(DYNC_ERR_VALUE, "expected item %d of the list to be a tensor", i);
+        const dync__tensor *t = list->as.list[i].as.t;
+        dync__promoter_add(&p, t->dtype, t->lay.ndim ? 2 : 1);
+        if (t->lay.ndim == 0)
+            return dync__fail(DYNC_ERR_SHAPE,
+                              "zero-dimensional tensor (at position %d) cannot "
+                              "be concatenated",
+                              i);
+        /* the legacy empty tensor fits anything */
+        if (t->lay.ndim == 1 && t->lay.shape[0] == 0) continue;
+        if (!first) {
+            first = t;
+            DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
+            memcpy(shape, t->lay.shape, sizeof shape);
+        }
+        bool fits = t->lay.ndim == first->lay.ndim;
+        for (int d = 0; fits && d < t->lay.ndim; d++)
+            fits = d == dim || dync__sz_eq(t->lay.shape[d], shape[d]);
+        if (!fits)
+            return dync__infer_pair_error("Sizes of tensors must match except in the dim "
+                                          "concatenated",
+                                          &first->lay, &t->lay);
+        if (dync__any_token(total, t->lay.shape[dim]))
+            total = dync__sz_add(total, t->lay.shape[dim]);
+        else if (!dync__add_ok(total, t->lay.shape[dim], &total))
+            return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
+    }
+    DYNC__TRY(dync__infer_device(call, &out->device));
+    if (!first) {
+        first = list->as.list[0].as.t;
+        DYNC__TRY(dync__infer_axis(call, 1, first, &dim));
+    }
+    shape[dim] = total;
+    return dync__infer_fresh(out, dync__promoter_result(&p), out->device, first->lay.ndim, shape);
+}
+
+DYNC__FN dync_status dync__i_stack(const dync__opcall *call, dync__info *out)
+{
+    const dync__arg *list = &call->args[0];
+    int64_t shape[DYNC_MAX_DIMS];
+    int dim, dtype = -1;
+    if (list->kind != DYNC__A_LIST || list->n < 1)
+        return dync__fail(DYNC_ERR_VALUE, "expected a non-empty list of tensors");
+    const dync__tensor *first = list->as.list[0].as.t;
+    for (int i = 0; i < list->n; i++) {
+        if (list->as.list[i].kind != DYNC__A_TENSOR)
+            return dync__fail(DYNC_ERR_VALUE, "expected item %d of the list to be a tensor", i);
+        const dync__tensor *t = list->as.list[i].as.t;
+        if (!dync__infer_same_shape(&first->lay, &t->lay))
+            return dync__infer_pair_error("stack expects each tensor to be equal size", &first->lay,
+                                          &t->lay);
+        dtype = dtype < 0 ? t->dtype : dync__promote(dtype, t->dtype);
+    }
+    if (first->lay.ndim == DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dims", DYNC_MAX_DIMS - 1);
+    DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), first->lay.ndim + 1, &dim));
+    DYNC__TRY(dync__infer_device(call, &out->device));
+    for (int i = 0, k = 0; i <= first->lay.ndim; i++)
+        shape[i] = i == dim ? list->n : first->lay.shape[k++];
+    return dync__infer_fresh(out, dtype, out->device, first->lay.ndim + 1, shape);
+}
+
+/* select_backward, slice_backward, diagonal_backward: the sizes are an argument; the gradient must
+ * fit the view of them. */
+DYNC__FN dync_status dync__i_view_backward(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *g;
+    const dync__arg *a = call->args;
+    dync__layout view;
+    DYNC__TRY(dync__infer_tensor(call, 0, &g));
+    DYNC__TRY(dync__infer_fresh(out, g->dtype, g->device, a[1].n, a[1].as.dims));
+    if (call->op == DYNC__OP_select_backward)
+        DYNC__TRY(dync__view_select(&out->lay, a[2].as.i, a[3].as.i, &view));
+    else if (call->op == DYNC__OP_slice_backward)
+        DYNC__TRY(dync__view_slice(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, a[5].as.i, &view));
+    else
+        DYNC__TRY(dync__view_diagonal(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, &view));
+    return dync__infer_same_shape(&view, &g->lay)
+               ? DYNC_OK
+               : dync__infer_pair_error("expected a gradient of the view's shape", &g->lay, &view);
+}
+
+/* A dense tensor in the form of self, whatever self's offset; the part must stay inside. */
+DYNC__FN dync_status dync__i_as_strided_scatter(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *src;
+    dync__layout part;
+    int64_t items = 1;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_tensor(call, 1, &src));
+    for (int d = 0; d < t->lay.ndim; d++)
+        items = t->numel
+                    ? items + (dync__sz_hint(t->lay.shape[d]) - 1) * dync__sz_hint(t->lay.stride[d])
+                    : 0;
+    DYNC__TRY(
+        dync__infer_strided(&call->args[2], &call->args[3], call->args[4].as.i, items, &part));
+    if (!dync__infer_same_shape(&part, &src->lay))
+        return dync__infer_pair_error("expected a source of the sizes given", &src->lay, &part);
+    *out = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+    out->lay.offset = 0;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_flip(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    bool flipped[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, flipped));
+    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like),
+                         .op = DYNC__OP_zeros_like,
+                         .nargs = 1,
+                         .args = call->args};
+    return dync__i_like(&like, out);
+}
+
+DYNC__FN dync_status dync__i_roll(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    const dync__arg *shifts = &call->args[1], *dims = &call->args[2];
+    int dim;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    if (shifts->n < 1 || shifts->n > DYNC_MAX_DIMS ||
+        (dims->n != shifts->n && !(dims->n == 0 && shifts->n == 1)))
+        return dync__fail(DYNC_ERR_VALUE, "shifts and dimensions must align. shifts: %d, dims: %d",
+                          shifts->n, dims->n);
+    if (dims->n && t->lay.ndim == 0)
+        return dync__fail(DYNC_ERR_INDEX,
+                          "Dimension specified as %lld but tensor has no dimensions",
+                          (long long)dims->as.dims[0]);
+    for (int i = 0; i < dims->n; i++) {
+        dync__arg d = dync__arg_i(dims->as.dims[i]);
+        DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&d), t->lay.ndim, &dim));
+    }
+    return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
+}
+
+DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    const dync__arg *r = &call->args[1];
+    int64_t shape[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    if (r->n < t->lay.ndim || r->n > DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Number of dimensions of repeat dims (%d) can not be smaller than "
+                          "number of "
+                          "dimensions of tensor (%d)",
+                          r->n, t->lay.ndim);
+    for (int i = 0; i < r->n; i++) {
+        int64_t size = i < r->n - t->lay.ndim ? 1 : t->lay.shape[i - (r->n - t->lay.ndim)];
+        if (r->as.dims[i] < 0)
+            return dync__fail(DYNC_ERR_VALUE,
+                              "Trying to create tensor with negative dimension "
+                              "%lld",
+                              (long long)r->as.dims[i]);
+        if (!dync__sz_mul_ok(size, r->as.dims[i], &shape[i]))
+            return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
+    }
+    return dync__infer_fresh(out, t->dtype, t->device, r->n, shape);
+}
+
+/* Sizes of index at most those of other, dim aside. A 0-dim tensor counts as one of a single
+ * element. */
+static dync_status dync__infer_index_fits(const dync__tensor *index, const dync__layout *other,
+                                          int dim, const char *what)
+{
+    int n = DYNC__MAX(other->ndim, 1);
+    bool fits = DYNC__MAX(index->lay.ndim, 1) == n || index->numel == 0;
+    for (int d = 0; fits && index->numel && d < n; d++)
+        fits = d == dim || !dync__sz_lt(other->ndim ? other->shape[d] : 1,
+                                        index->lay.ndim ? index->lay.shape[d] : 1);
+    return fits ? DYNC_OK : dync__infer_pair_error(what, &index->lay, other);
+}
+
+DYNC__FN dync_status dync__i_gather(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *index;
+    int dim, device;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_tensor(call, 2, &index));
+    DYNC__TRY(dync__infer_device(call, &device));
+    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
+    DYNC__TRY(dync__infer_index(index));
+    DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim,
+                                     "expected index of the rank of self and not larger outside "
+                                     "dim"));
+    return dync__infer_fresh(out, t->dtype, device, index->lay.ndim, index->lay.shape);
+}
+
+DYNC__FN dync_status dync__i_take_along_dim(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *index;
+    int dim, n;
+    int64_t a[DYNC_MAX_DIMS], shape[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_tensor(call, 1, &index));
+    DYNC__TRY(dync__infer_index(index));
+    if (t->lay.ndim != index->lay.ndim)
+        return dync__infer_pair_error("expected tensors of one rank", &t->lay, &index->lay);
+    if (t->lay.ndim == 0)
+        return dync__fail(DYNC_ERR_INDEX, "Dimension specified as %d but tensor has no dimensions",
+                          (int)call->args[2].as.i);
+    DYNC__TRY(dync__infer_axis(call, 2, t, &dim));
+    memcpy(a, t->lay.shape, sizeof a);
+    a[dim] = index->lay.shape[dim];
+    DYNC__TRY(dync__broadcast(t->lay.ndim, a, index->lay.ndim, index->lay.shape, &n, shape));
+    return dync__infer_fresh(out, t->dtype, t->device, n, shape);
+}
+
+DYNC__FN dync_status dync__i_scatter(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *index;
+    int dim, device;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_tensor(call, 2, &index));
+    DYNC__TRY(dync__infer_value(call, 3));
+    if (dync__arg_is_number(&call->args[3])) DYNC__TRY(dync__infer_numbers(call, DYNC__OP_scatter));
+    DYNC__TRY(dync__infer_device(call, &device));
+    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
+    DYNC__TRY(dync__infer_index(index));
+    DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim,
+                                     "expected index of the rank of self and not larger outside "
+                                     "dim"));
+    if (call->args[3].kind == DYNC__A_TENSOR) {
+        const dync__tensor *src = call->args[3].as.t;
+        if (src->dtype != t->dtype)
+            return dync__fail(DYNC_ERR_DTYPE, "Expected self.dtype to be equal to src.dtype");
+        DYNC__TRY(dync__infer_index_fits(index, &src->lay, -1,
+                                         "expected index not larger than "
+                                         "src"));
+    }
+    return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, t->lay.shape);
+}
+
+DYNC__FN dync_status dync__i_index_select(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *index;
+    int dim, device;
+    int64_t shape[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_tensor(call, 2, &index));
+    DYNC__TRY(dync__infer_device(call, &device));
+    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
+    DYNC__TRY(dync__infer_index(index));
+    if (index->lay.ndim > 1)
+        return dync__fail(DYNC_ERR_INDEX, "Index is supposed to be a vector, got %dD",
+                          index->lay.ndim);
+    if (t->lay.ndim == 0 && !dync__sz_eq(index->numel, 1))
+        return dync__fail(DYNC_ERR_INDEX,
+                          "Index to scalar can have only 1 value, got %lld value(s)",
+                          (long long)dync__sz_hint(index->numel));
+    memcpy(shape, t->lay.shape, sizeof shape);
+    if (t->lay.ndim) shape[dim] = index->numel;
+    return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, shape);
+}
+
+DYNC__FN dync_status dync__i_index_add(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *index, *src;
+    int dim, device;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_tensor(call, 2, &index));
+    DYNC__TRY(dync__infer_tensor(call, 3, &src));
+    DYNC__TRY(dync__infer_device(call, &device));
+    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
+    DYNC__TRY(dync__infer_index(index));
+    if (index->lay.ndim > 1)
+        return dync__fail(DYNC_ERR_INDEX, "Index is supposed to be a vector, got %dD",
+                          index->lay.ndim);
+    if (t->dtype != src->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "self and source must have the "
+                                          "same scalar type");
+    bool fits = src->lay.ndim == t->lay.ndim;
+    for (int d = 0; fits && d < t->lay.ndim; d++)
+        fits = dync__sz_eq(src->lay.shape[d], d == dim ? index->numel : t->lay.shape[d]);
+    if (!fits)
+        return dync__infer_pair_error(
+            "expected source of self's shape with index's length along dim", &t->lay, &src->lay);
+    return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, t->lay.shape);
+}
+
+DYNC__FN dync_status dync__i_sort(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int dim;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
+    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like),
+                         .op = DYNC__OP_zeros_like,
+                         .nargs = 1,
+                         .args = call->args};
+    DYNC__TRY(dync__i_like(&like, &out[0]));
+    out[1] = out[0];
+    out[1].dtype = DYNC_I64;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_argsort(const dync__opcall *call, dync__info *out)
+{
+    dync__info both[2];
+    DYNC__TRY(dync__i_sort(call, both));
+    *out = both[1];
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_topk(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int dim;
+    int64_t shape[DYNC_MAX_DIMS], k = call->args[1].as.i;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[2]), t->lay.ndim, &dim));
+    if (k < 0 || dync__sz_lt(t->lay.ndim ? t->lay.shape[dim] : 1, k))
+        return dync__fail(DYNC_ERR_INDEX, "selected index k out of range: %lld", (long long)k);
+    memcpy(shape, t->lay.shape, sizeof shape);
+    if (t->lay.ndim) shape[dim] = k;
+    DYNC__TRY(dync__infer_fresh(&out[0], t->dtype, t->device, t->lay.ndim, shape));
+    return dync__infer_fresh(&out[1], DYNC_I64, t->device, t->lay.ndim, shape);
+}
+
+DYNC__FN dync_status dync__i_tril(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    if (t->lay.ndim < 2)
+        return dync__fail(DYNC_ERR_SHAPE, "input tensor must have at least 2 dimensions, got %d",
+                          t->lay.ndim);
+    return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
+}

@@ -1,0 +1,266 @@
+/* op/infer_pointwise.c: inference of pointwise operators. After infer.c. */
+#include "../dync.in.h"
+#include "rows.h"
+
+/* ---- pointwise ------------------------------------------------------------------------------- */
+
+/* The broadcast of all tensor arguments with the dtype given. */
+static dync_status dync__infer_broadcast(const dync__opcall *call, int dtype, dync__info *out)
+{
+    dync__tensor *t[4];
+    int64_t shape[DYNC_MAX_DIMS];
+    int n = 0, ndim = 0;
+    for (int i = 0; i < call->nargs && n < 4; i++)
+        if (call->args[i].kind == DYNC__A_TENSOR) t[n++] = call->args[i].as.t;
+    for (int k = 0; k < n; k++) {
+        if (k == 0) {
+            ndim = t[0]->lay.ndim;
+            memcpy(shape, t[0]->lay.shape, sizeof shape);
+        } else {
+            DYNC__TRY(dync__broadcast(ndim, shape, t[k]->lay.ndim, t[k]->lay.shape, &ndim, shape));
+        }
+    }
+    if (call->op == DYNC__OP_copy)
+        out->device = t[0]->device; /* from any device */
+    else
+        DYNC__TRY(dync__infer_device(call, &out->device));
+    out->dtype = dtype;
+    out->alias = -1;
+    return dync__infer_like(out, ndim, shape, n, t);
+}
+
+static bool dync__infer_is_bool(const dync__arg *a)
+{
+    return a->kind == DYNC__A_BOOL || (a->kind == DYNC__A_TENSOR && a->as.t->dtype == DYNC_BOOL);
+}
+
+static dync_status dync__infer_no_bool(const dync__opcall *call, int dtype)
+{
+    bool subtracts = call->op == DYNC__OP_sub &&
+                     (dync__infer_is_bool(&call->args[0]) || dync__infer_is_bool(&call->args[1]));
+    if (dtype != DYNC_BOOL && !subtracts) return DYNC_OK;
+    if (subtracts && dtype != DYNC_BOOL)
+        return dync__fail(
+            DYNC_ERR_DTYPE,
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "trying to invert a "
+            "mask, use the `~` or `logical_not()` operator instead.");
+    if (subtracts)
+        return dync__fail(
+            DYNC_ERR_DTYPE,
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead.");
+    if (call->op == DYNC__OP_neg)
+        return dync__fail(
+            DYNC_ERR_DTYPE,
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a "
+            "mask, use the `~` or `logical_not()` operator instead.");
+    return dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'");
+}
+
+/* Which operators refuse to compute on bools. */
+static bool dync__infer_refuses_bool(int op)
+{
+    switch (op) {
+    case DYNC__OP_sub:
+    case DYNC__OP_neg:
+    case DYNC__OP_pow:
+    case DYNC__OP_remainder:
+    case DYNC__OP_fmod:
+    case DYNC__OP_floor_divide:
+    case DYNC__OP_abs:
+    case DYNC__OP_ceil:
+    case DYNC__OP_floor:
+    case DYNC__OP_round:
+    case DYNC__OP_trunc:
+    case DYNC__OP_relu:
+    case DYNC__OP_relu6:
+    case DYNC__OP_hardtanh:
+    case DYNC__OP_addcmul:
+    case DYNC__OP_clamp: return true;
+    default: return false;
+    }
+}
+
+DYNC__FN dync_status dync__i_unary(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    int dtype = dync__op_common_dtype(call);
+    if (dync__infer_refuses_bool(call->op)) DYNC__TRY(dync__infer_no_bool(call, dtype));
+    return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype,
+                                 out);
+}
+
+DYNC__FN dync_status dync__i_float_unary(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__infer_floating(t));
+    if (call->op == DYNC__OP_logsigmoid)
+        return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
+    return dync__infer_broadcast(call, t->dtype, out);
+}
+
+DYNC__FN dync_status dync__i_celu(const dync__opcall *call, dync__info *out)
+{
+    DYNC__TRY(dync__i_float_unary(call, out));
+    DYNC__TRY(dync__infer_number(call, 1));
+    double alpha = dync__arg_number(&call->args[1]);
+    return alpha < 0 || alpha > 0 || alpha != alpha
+               ? DYNC_OK
+               : dync__fail(DYNC_ERR_VALUE, "ZeroDivisionError: alpha cannot be 0 for CELU");
+}
+
+/* Two Python numbers make a 0-dim tensor, as torch.add(1, 2) would if it took them. */
+DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out)
+{
+    DYNC__TRY(dync__infer_value(call, 0));
+    DYNC__TRY(dync__infer_value(call, 1));
+    int dtype = dync__op_common_dtype(call);
+    bool power =
+        call->op == DYNC__OP_pow &&
+        dync__arg_is_number(&call->args[1]); /* PyTorch has bool to the power True or False */
+    if (dync__infer_refuses_bool(call->op) && !power) DYNC__TRY(dync__infer_no_bool(call, dtype));
+    if (power && dtype != DYNC_F32) DYNC__TRY(dync__infer_number_fits(&call->args[1], dtype));
+    if (call->op == DYNC__OP_pow && dync__dtype_info(dtype)->kind == 'i' &&
+        call->args[1].kind == DYNC__A_INT && call->args[1].as.i < 0)
+        return dync__fail(DYNC_ERR_VALUE, "Integers to negative integer powers are not allowed.");
+    return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype,
+                                 out);
+}
+
+DYNC__FN dync_status dync__i_floating_binary(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    for (int i = 0; i < 2; i++) DYNC__TRY(dync__infer_tensor(call, i, &t));
+    DYNC__TRY(dync__i_binary(call, out));
+    if (dync__dtype_info(out->dtype)->kind == 'f') return DYNC_OK;
+    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating point tensor",
+                      dync__dtype_info(out->dtype)->guard);
+}
+
+DYNC__FN dync_status dync__i_bitwise(const dync__opcall *call, dync__info *out)
+{
+    for (int i = 0; i < call->nargs; i++) DYNC__TRY(dync__infer_value(call, i));
+    int dtype = dync__op_common_dtype(call);
+    if (dync__dtype_info(dtype)->kind == 'f')
+        return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected integers or bools",
+                          dync__dtype_info(dtype)->guard);
+    return dync__infer_broadcast(call, dtype, out);
+}
+
+DYNC__FN dync_status dync__i_clamp(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    if (call->args[1].kind == DYNC__A_NONE && call->args[2].kind == DYNC__A_NONE)
+        return dync__fail(DYNC_ERR_VALUE, "At least one of 'min' or 'max' must not be None");
+    for (int i = 1; i < 3; i++)
+        if (call->args[i].kind != DYNC__A_NONE) DYNC__TRY(dync__infer_value(call, i));
+    int dtype = dync__op_common_dtype(call);
+    const dync__arg *low = &call->args[1], *high = &call->args[2];
+    bool one_side = (low->kind == DYNC__A_TENSOR) != (high->kind == DYNC__A_TENSOR) &&
+                    (low->kind == DYNC__A_NONE || high->kind == DYNC__A_NONE);
+    if (!one_side) DYNC__TRY(dync__infer_no_bool(call, dtype)); /* maximum and minimum take bools */
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_clamp));
+    return dync__infer_broadcast(call, dtype, out);
+}
+
+DYNC__FN dync_status dync__i_hardtanh(const dync__opcall *call, dync__info *out)
+{
+    DYNC__TRY(dync__i_unary(call, out));
+    if (dync__arg_number(&call->args[1]) > dync__arg_number(&call->args[2]))
+        return dync__fail(DYNC_ERR_VALUE, "min_val cannot be greater than max_val");
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_lerp(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *self, *end;
+    DYNC__TRY(dync__infer_tensor(call, 0, &self));
+    DYNC__TRY(dync__infer_tensor(call, 1, &end));
+    DYNC__TRY(dync__infer_value(call, 2));
+    if (self->dtype != end->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "expected dtype %s for `end` but got dtype %s",
+                          dync__dtype_info(self->dtype)->name, dync__dtype_info(end->dtype)->name);
+    DYNC__TRY(dync__infer_floating(self));
+    return dync__infer_broadcast(call, self->dtype, out);
+}
+
+DYNC__FN dync_status dync__i_addc(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_tensor(call, i, &t));
+    DYNC__TRY(dync__infer_number(call, 3));
+    int dtype = dync__op_common_dtype(call);
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_addcmul));
+    if (call->op == DYNC__OP_addcdiv && dync__dtype_info(dtype)->kind != 'f')
+        return dync__fail(DYNC_ERR_DTYPE,
+                          "Integer division with addcdiv is not supported: cast to a floating "
+                          "dtype first");
+    DYNC__TRY(dync__infer_no_bool(call, dtype));
+    return dync__infer_broadcast(call, dtype, out);
+}
+
+static dync_status dync__infer_mask(const dync__tensor *t, const char *what)
+{
+    if (t->dtype == DYNC_BOOL) return DYNC_OK;
+    return dync__fail(DYNC_ERR_DTYPE, "expected %s to be a bool tensor, got dtype %s", what,
+                      dync__dtype_info(t->dtype)->name);
+}
+
+DYNC__FN dync_status dync__i_where(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *condition;
+    DYNC__TRY(dync__infer_tensor(call, 0, &condition));
+    if (condition->dtype != DYNC_U8) DYNC__TRY(dync__infer_mask(condition, "condition"));
+    for (int i = 1; i < 3; i++) DYNC__TRY(dync__infer_value(call, i));
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_where));
+    return dync__infer_broadcast(call, dync__op_common_dtype(call), out);
+}
+
+DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *self, *mask;
+    DYNC__TRY(dync__infer_tensor(call, 0, &self));
+    DYNC__TRY(dync__infer_tensor(call, 1, &mask));
+    DYNC__TRY(dync__infer_mask(mask, "mask"));
+    DYNC__TRY(dync__infer_value(call, 2));
+    if (call->args[2].kind == DYNC__A_TENSOR && call->args[2].as.t->lay.ndim != 0)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "only supports a 0-dimensional value tensor, but got tensor with %d "
+                          "dimension(s)",
+                          call->args[2].as.t->lay.ndim);
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_masked_fill));
+    return dync__infer_broadcast(call, self->dtype, out);
+}
+
+DYNC__FN dync_status dync__i_clone(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    return dync__infer_broadcast(call, t->dtype, out);
+}
+
+DYNC__FN dync_status dync__i_to_dtype(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    if (!dync__dtype_valid((int)call->args[1].as.i))
+        return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)call->args[1].as.i);
+    return dync__infer_broadcast(call, (int)call->args[1].as.i, out);
+}
+
+DYNC__FN dync_status dync__i_to_device(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    DYNC__TRY(dync__device_known((int)call->args[1].as.i));
+    if (t->device == DYNC_META && call->args[1].as.i != DYNC_META)
+        return dync__fail(DYNC_ERR_DEVICE, "Cannot copy out of meta tensor; no data!");
+    DYNC__TRY(dync__infer_broadcast(call, t->dtype, out));
+    out->device = (int)call->args[1].as.i;
+    return DYNC_OK;
+}

@@ -1,0 +1,454 @@
+/* op/infer_view.c: the layouts of views. After infer.c. */
+#include "../dync.in.h"
+#include "rows.h"
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+static dync_status dync__infer_view(const dync__opcall *call, dync__tensor **t, dync__info *out)
+{
+    DYNC__TRY(dync__infer_tensor(call, 0, t));
+    *out = (dync__info){
+        .dtype = (*t)->dtype, .device = (*t)->device, .lay = (*t)->lay, .alias = 0, .view = true};
+    return DYNC_OK;
+}
+
+static dync_status dync__infer_dim(const dync__arg *a, int ndim, int *out)
+{
+    return dync__dim_wrap(dync__infer_int_dim(a), ndim, out);
+}
+
+DYNC__FN dync_status dync__i_alias(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    return dync__infer_view(call, &t, out);
+}
+
+/* Copies what a view op would be given into row-major form where strides do not allow it: shape
+ * only. */
+static dync_status dync__infer_as_view(const dync__layout *in, int ndim, const int64_t *shape,
+                                       dync__layout *out, bool *possible)
+{
+    DYNC__TRY(dync__layout_view(in, ndim, shape, out, possible));
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_view(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    bool possible;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(
+        dync__infer_as_view(&t->lay, call->args[1].n, call->args[1].as.dims, &out->lay, &possible));
+    if (!possible)
+        return dync__fail(
+            DYNC_ERR_SHAPE,
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans "
+            "across two contiguous subspaces). Use reshape(...) instead.");
+    return DYNC_OK;
+}
+
+/* reshape: a view, or a fresh row-major copy. */
+static dync_status dync__infer_reshape(const dync__tensor *t, int ndim, const int64_t *shape,
+                                       dync__info *out)
+{
+    bool possible;
+    DYNC__TRY(dync__infer_as_view(&t->lay, ndim, shape, &out->lay, &possible));
+    if (possible) return DYNC_OK;
+    dync__layout dense;
+    DYNC__TRY(dync__layout_contiguous(&dense, t->lay.ndim, t->lay.shape));
+    out->alias = -1;
+    return dync__infer_as_view(&dense, ndim, shape, &out->lay, &possible);
+}
+
+DYNC__FN dync_status dync__i_reshape(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    return dync__infer_reshape(t, call->args[1].n, call->args[1].as.dims, out);
+}
+
+DYNC__FN dync_status dync__i_view_as(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *other;
+    bool possible;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(dync__infer_tensor(call, 1, &other));
+    DYNC__TRY(
+        dync__infer_as_view(&t->lay, other->lay.ndim, other->lay.shape, &out->lay, &possible));
+    return possible ? DYNC_OK
+                    : dync__fail(DYNC_ERR_SHAPE, "view size is not compatible with input tensor's "
+                                                 "size and stride");
+}
+
+DYNC__FN dync_status dync__i_flatten(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int start, end, n = 0;
+    int64_t shape[DYNC_MAX_DIMS], whole = 1;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &start));
+    DYNC__TRY(dync__infer_dim(&call->args[2], t->lay.ndim, &end));
+    if (start > end) return dync__fail(DYNC_ERR_VALUE, "start_dim cannot come after end_dim");
+    for (int i = start; i <= end && i < t->lay.ndim; i++)
+        whole = dync__sz_mul(whole, t->lay.shape[i]);
+    for (int i = 0; i < start; i++) shape[n++] = t->lay.shape[i];
+    shape[n++] = whole;
+    for (int i = end + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
+    return dync__infer_reshape(t, n, shape, out);
+}
+
+DYNC__FN dync_status dync__i_unflatten(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int dim, n = 0, k = call->args[2].n, open = -1;
+    int64_t shape[DYNC_MAX_DIMS], known = 1;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &dim));
+    if (t->lay.ndim == 0 || k < 1 || t->lay.ndim - 1 + k > DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "expected 1 to %d sizes, got %d",
+                          DYNC_MAX_DIMS + 1 - t->lay.ndim, k);
+    for (int i = 0; i < dim; i++) shape[n++] = t->lay.shape[i];
+    for (int i = 0; i < k; i++) {
+        int64_t size = call->args[2].as.dims[i];
+        if (size == -1 && open < 0)
+            open = n;
+        else if (size < 0 || !dync__sz_mul_ok(known, size, &known))
+            return dync__fail(DYNC_ERR_SHAPE, "invalid size %lld", (long long)size);
+        shape[n++] = size;
+    }
+    if (open >= 0) shape[open] = known ? dync__sz_size(dync__sz_div(t->lay.shape[dim], known)) : 0;
+    if (open >= 0 ? known == 0 || !dync__sz_eq(dync__sz_mul(known, shape[open]), t->lay.shape[dim])
+                  : !dync__sz_eq(known, t->lay.shape[dim]))
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "the sizes don't multiply up to the size of dim %d (%lld)", dim,
+                          (long long)t->lay.shape[dim]);
+    for (int i = dim + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
+    return dync__infer_reshape(t, n, shape, out);
+}
+
+DYNC__FN dync_status dync__i_permute(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    bool seen[DYNC_MAX_DIMS] = {false};
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    if (call->args[1].n != t->lay.ndim)
+        return dync__fail(DYNC_ERR_SHAPE, "input.dim() = %d is not equal to len(dims) = %d",
+                          t->lay.ndim, call->args[1].n);
+    for (int i = 0; i < t->lay.ndim; i++) {
+        dync__arg d = dync__arg_i(call->args[1].as.dims[i]);
+        int dim;
+        DYNC__TRY(dync__infer_dim(&d, t->lay.ndim, &dim));
+        if (seen[dim]) return dync__fail(DYNC_ERR_VALUE, "duplicate dims are not allowed: %d", dim);
+        seen[dim] = true;
+        out->lay.shape[i] = t->lay.shape[dim];
+        out->lay.stride[i] = t->lay.stride[dim];
+    }
+    return DYNC_OK;
+}
+
+static void dync__infer_swap(dync__layout *l, int a, int b)
+{
+    int64_t shape = l->shape[a], stride = l->stride[a];
+    l->shape[a] = l->shape[b];
+    l->stride[a] = l->stride[b];
+    l->shape[b] = shape;
+    l->stride[b] = stride;
+}
+
+DYNC__FN dync_status dync__i_transpose(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int a, b;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &a));
+    DYNC__TRY(dync__infer_dim(&call->args[2], t->lay.ndim, &b));
+    if (t->lay.ndim) dync__infer_swap(&out->lay, a, b);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_t(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    if (t->lay.ndim > 2)
+        return dync__fail(DYNC_ERR_SHAPE, "expects a tensor with <= 2 dimensions, but self is %dD",
+                          t->lay.ndim);
+    if (t->lay.ndim == 2) dync__infer_swap(&out->lay, 0, 1);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_expand(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    return dync__layout_expand(&t->lay, call->args[1].n, call->args[1].as.dims, &out->lay);
+}
+
+DYNC__FN dync_status dync__i_expand_as(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t, *other;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(dync__infer_tensor(call, 1, &other));
+    return dync__layout_expand(&t->lay, other->lay.ndim, other->lay.shape, &out->lay);
+}
+
+static void dync__infer_drop_dim(dync__layout *l, int dim)
+{
+    l->ndim--;
+    for (int i = dim; i < l->ndim; i++) {
+        l->shape[i] = l->shape[i + 1];
+        l->stride[i] = l->stride[i + 1];
+    }
+}
+
+DYNC__FN dync_status dync__i_squeeze(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int dim;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &dim));
+    if (t->lay.ndim && t->lay.shape[dim] == 1) dync__infer_drop_dim(&out->lay, dim);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_squeeze_all(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    for (int i = t->lay.ndim - 1; i >= 0; i--)
+        if (out->lay.shape[i] == 1) dync__infer_drop_dim(&out->lay, i);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_unsqueeze(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int dim;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim + 1, &dim));
+    if (t->lay.ndim == DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dims", DYNC_MAX_DIMS - 1);
+    for (int i = out->lay.ndim++; i > dim; i--) {
+        out->lay.shape[i] = out->lay.shape[i - 1];
+        out->lay.stride[i] = out->lay.stride[i - 1];
+    }
+    out->lay.stride[dim] = dim < t->lay.ndim ? dync__sz_mul(t->lay.shape[dim], t->lay.stride[dim])
+                                             : 1;
+    out->lay.shape[dim] = 1;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__view_select(const dync__layout *in, int64_t dim_arg, int64_t index,
+                                       dync__layout *out)
+{
+    dync__arg d = dync__arg_i(dim_arg);
+    int dim;
+    if (in->ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
+    DYNC__TRY(dync__infer_dim(&d, in->ndim, &dim));
+    int64_t size = in->shape[dim];
+    if (dync__sz_lt(index, 0) ? dync__sz_lt(dync__sz_add(index, size), 0)
+                              : !dync__sz_lt(index, size))
+        return dync__fail(DYNC_ERR_INDEX, "index %lld out of range for dim %d with size %lld",
+                          (long long)index, dim, (long long)dync__sz_hint(size));
+    *out = *in;
+    if (index < 0) index = dync__sz_add(index, size);
+    out->offset = dync__sz_add(out->offset, dync__sz_mul(index, in->stride[dim]));
+    dync__infer_drop_dim(out, dim);
+    return DYNC_OK;
+}
+
+static int64_t dync__slice_edge(int64_t edge, int64_t size)
+{
+    if (edge == INT64_MAX) return size;
+    if (edge >= 0) return dync__sz_lt(size, edge) ? size : edge;
+    edge = dync__sz_add(edge, size);
+    return dync__sz_lt(edge, 0) ? 0 : edge;
+}
+
+/* Negative ends count from the end, ends past it are clipped, as in Python. */
+DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, int64_t start,
+                                      int64_t end, int64_t step, dync__layout *out)
+{
+    dync__arg d = dync__arg_i(dim_arg);
+    int dim;
+    if (in->ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
+    DYNC__TRY(dync__infer_dim(&d, in->ndim, &dim));
+    if (step <= 0)
+        return dync__fail(DYNC_ERR_VALUE, "slice step must be positive, got %lld", (long long)step);
+    int64_t size = in->shape[dim];
+    start = dync__slice_edge(start, size);
+    end = dync__slice_edge(end, size);
+    *out = *in;
+    out->shape[dim] = !dync__sz_lt(start, end) ? 0
+                      : step == 1
+                          ? dync__sz_size(dync__sz_sub(end, start))
+                          : dync__sz_size(dync__sz_add(
+                                dync__sz_div(dync__sz_sub(dync__sz_sub(end, start), 1), step), 1));
+    out->offset = dync__sz_add(out->offset, dync__sz_mul(start, in->stride[dim]));
+    if (out->shape[dim] > 1 || !dync__sz_lt(size, step))
+        out->stride[dim] =
+            dync__sz_mul(in->stride[dim], step == 1 ? 1 : dync__sz_min(step, DYNC__MAX(size, 1)));
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__view_diagonal(const dync__layout *in, int64_t offset, int64_t dim1_arg,
+                                         int64_t dim2_arg, dync__layout *out)
+{
+    dync__arg d1 = dync__arg_i(dim1_arg), d2 = dync__arg_i(dim2_arg);
+    int a, b;
+    if (in->ndim < 2)
+        return dync__fail(DYNC_ERR_SHAPE, "expected at least 2 dims, got %d", in->ndim);
+    DYNC__TRY(dync__infer_dim(&d1, in->ndim, &a));
+    DYNC__TRY(dync__infer_dim(&d2, in->ndim, &b));
+    if (a == b)
+        return dync__fail(DYNC_ERR_VALUE, "diagonal dimensions cannot be identical %d, %d", a, b);
+    int64_t rows = in->shape[a], cols = in->shape[b],
+            skip = offset >= 0 ? dync__sz_min(offset, cols)
+                               : dync__sz_min(offset == INT64_MIN ? rows : -offset, rows);
+    int64_t n = offset >= 0 ? dync__sz_min(rows, dync__sz_sub(cols, skip))
+                            : dync__sz_min(dync__sz_sub(rows, skip), cols),
+            stride = dync__sz_add(in->stride[a], in->stride[b]);
+    *out = *in;
+    n = dync__sz_size(n);
+    if (n > 0)
+        out->offset =
+            dync__sz_add(out->offset, dync__sz_mul(skip, in->stride[offset >= 0 ? b : a]));
+    dync__infer_drop_dim(out, DYNC__MAX(a, b));
+    dync__infer_drop_dim(out, DYNC__MIN(a, b));
+    out->shape[out->ndim] = DYNC__MAX(n, 0);
+    out->stride[out->ndim++] = stride;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_select(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    return dync__view_select(&t->lay, call->args[1].as.i, call->args[2].as.i, &out->lay);
+}
+
+DYNC__FN dync_status dync__i_slice(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    return dync__view_slice(&t->lay, call->args[1].as.i, call->args[2].as.i, call->args[3].as.i,
+                            call->args[4].as.i, &out->lay);
+}
+
+DYNC__FN dync_status dync__i_narrow(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    int dim;
+    int64_t start = call->args[2].as.i, length = call->args[3].as.i;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
+    DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &dim));
+    int64_t size = t->lay.shape[dim];
+    if (start < 0 && !dync__sz_lt(dync__sz_add(size, start), 0)) start = dync__sz_add(start, size);
+    if (length < 0)
+        return dync__fail(DYNC_ERR_VALUE, "length must be non-negative, got %lld",
+                          (long long)length);
+    if (start < 0 || dync__sz_lt(size, start) || dync__sz_lt(dync__sz_sub(size, start), length))
+        return dync__fail(DYNC_ERR_INDEX,
+                          "start (%lld) + length (%lld) exceeds dimension size "
+                          "(%lld)",
+                          (long long)dync__sz_hint(call->args[2].as.i),
+                          (long long)dync__sz_hint(length), (long long)dync__sz_hint(size));
+    return dync__view_slice(&t->lay, dim, start, dync__sz_add(start, length), 1, &out->lay);
+}
+
+DYNC__FN dync_status dync__i_diagonal(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    return dync__view_diagonal(&t->lay, call->args[1].as.i, call->args[2].as.i, call->args[3].as.i,
+                               &out->lay);
+}
+
+DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg *stride,
+                                         int64_t offset, int64_t items, dync__layout *out)
+{
+    int64_t numel, last = dync__sz_hint(offset);
+    if (size->n != stride->n)
+        return dync__fail(DYNC_ERR_SHAPE, "mismatch in length of strides (%d) and shape (%d)",
+                          stride->n, size->n);
+    DYNC__TRY(dync__layout_contiguous(out, size->n, size->as.dims));
+    DYNC__TRY(dync__numel(size->n, size->as.dims, &numel));
+    if (offset < 0)
+        return dync__fail(DYNC_ERR_VALUE, "storage_offset must be non-negative, got %lld",
+                          (long long)offset);
+    out->offset = offset;
+    for (int i = 0; i < size->n; i++) {
+        int64_t step = stride->as.dims[i], reach;
+        if (step < 0)
+            return dync__fail(DYNC_ERR_VALUE, "negative strides are not supported, got %lld",
+                              (long long)step);
+        out->stride[i] = step;
+        if (numel &&
+            (!dync__mul_ok(dync__sz_hint(step), dync__sz_hint(size->as.dims[i]) - 1, &reach) ||
+             !dync__add_ok(last, reach, &last)))
+            last = INT64_MAX;
+    }
+    if (numel && last >= items)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "setStorage: the sizes, strides and offset reach element %lld, the "
+                          "storage has %lld",
+                          (long long)last, (long long)items);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_as_strided(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    int64_t items = (int64_t)(t->storage->size_bytes / dync__dtype_info(t->dtype)->bytes);
+    return dync__infer_strided(&call->args[1], &call->args[2], call->args[3].as.i, items,
+                               &out->lay);
+}
+
+/* The same from self's first element on. A fake base may stand for more memory than it says. */
+DYNC__FN dync_status dync__i_strided_view(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    const dync__arg *size = &call->args[1], *stride = &call->args[2];
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    bool fake = (t->flags & DYNC__T_FAKE) != 0;
+    int64_t items = fake ? INT64_MAX
+                         : (int64_t)(t->storage->size_bytes / dync__dtype_info(t->dtype)->bytes) -
+                               t->lay.offset;
+    DYNC__TRY(dync__infer_strided(size, stride, call->args[3].as.i, items, &out->lay));
+    out->lay.offset = dync__sz_add(t->lay.offset, call->args[3].as.i);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_contiguous(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_view(call, &t, out));
+    out->view = false;
+    if (call->op == DYNC__OP_contiguous && dync__layout_is_contiguous(&t->lay)) return DYNC_OK;
+    return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
+}
+
+DYNC__FN dync_status dync__i_set_(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *self, *source;
+    DYNC__TRY(dync__infer_view(call, &self, out));
+    DYNC__TRY(dync__infer_tensor(call, 1, &source));
+    if (self->dtype != source->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "Could not set tensor of type %s to a tensor of type %s",
+                          dync__dtype_info(source->dtype)->name,
+                          dync__dtype_info(self->dtype)->name);
+    out->device = source->device;
+    out->lay = source->lay;
+    out->alias = 1;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__i_effect(const dync__opcall *call, dync__info *out)
+{
+    (void)call;
+    (void)out;
+    return DYNC_OK;
+}
