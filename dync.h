@@ -18479,7 +18479,7 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *, int isa, bool jit)
 
 /* ==== codegen/after.h ============================================================================== */
 /* codegen/after.h: what is done to the accumulators of a tile (a matrix product's, a convolution's)
- * before they are stored. Before x86_after.c, which emits it inside the tile; runtime/ makes it of
+ * before they are stored. Before gen_after.c, which emits it inside the tile; runtime/ makes it of
  * the loops that follow a kernel call.
  *
  * A list of primitives of loop.h: value i is entry i, value 0 the accumulator, the last one the
@@ -18834,24 +18834,303 @@ typedef struct dync__codemem_stats {
 DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
 #endif
 
+/* ==== codegen/target.h ============================================================================= */
+/* codegen/target.h: the seam between the generators (loops, products, convolutions) and an
+ * instruction set. A generator says what to do by some fifty verbs of a virtual assembler; a target
+ * writes them as instructions. Outside the target's own files (x86_*) no file names a register, a
+ * flag or a feature.
+ *
+ * Registers are of three classes.
+ *   general   by role: DYNC__G_ARGS ... DYNC__G_A8, the same sixteen on every target
+ *   vector    0 .. n_vectors - 1
+ *   mask      1 .. n_masks; a target without (n_masks 0) keeps masks in vectors
+ * A vector type (dync__vt) is an element type and a number of lanes: "eight lanes of I64". One verb
+ * never takes more than the target's vector_bytes; fewer lanes are done in as narrow a register as
+ * holds them (x86: 16, 32, 64 bytes), and what stands above them is nobody's business. All values
+ * of a loop nest have as many lanes, so that a lane of a value meets the same lane of another at
+ * any width.
+ *
+ * Masks. A mask says yes or no for each lane. Without mask registers it is a vector of ones and
+ * zeros as wide as the lanes that were compared: comparing 8-byte lanes gives 8-byte ones. A BOOL
+ * value is a mask of 4-byte lanes; MASK_NARROW and MASK_WIDEN go between the two, and are nothing
+ * where masks have registers.
+ *
+ * Places. The last operand of a verb (y) may be a register, memory at base + index * scale + disp,
+ * or a constant in the pool. A target that folds reads memory in the instruction; any other first
+ * loads it into a scratch register: the generator may always pass memory, and asks `folds` only to
+ * decide whether a value that is used once is worth a register. Scratch. A verb that wants
+ * registers of its own asks a->scratch(a, class), which whoever allocates registers provides; they
+ * are its own until that owner ends the instruction in hand.
+ *
+ * Tails. The last vector of a loop may have fewer elements than lanes. TAIL prepares what the
+ * target wants to know about them in memory, TAIL_GET brings it into a register, LOAD_PART and
+ * STORE_PART touch those elements only. `part` says which element sizes a target can do this for;
+ * others go element by element.
+ *
+ * Sticky: after a failure (no memory) verbs do nothing, and dync__target.finish gives 0. */
+#ifndef DYNC__TARGET_H
+#define DYNC__TARGET_H
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(DYNC_NO_JIT) && !defined(DYNC_SMALL) && \
+    (defined(__unix__) || defined(__APPLE__))
+#define DYNC__JIT 1                 /* there is a target for this machine */
+#define DYNC__BESIDE_JIT DYNC__WARM /* what machine code leaves over is compiled quickly */
+#define DYNC__SPARE DYNC__COLD      /* what only calls loops that others optimise */
+#else
+#define DYNC__JIT 0
+#define DYNC__BESIDE_JIT DYNC__HOT
+#define DYNC__SPARE DYNC__HOT
+#endif
+#define DYNC__JIT_X86 DYNC__JIT /* as tiles still say */
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+/* General registers. ARGS: the argument block, set on entry. FRAME: 64-byte aligned, after
+ * FRAME_IN. LANE and END: loop counters. T0 .. T2: scratch of generators; a few verbs destroy them
+ * and say so. A0 .. A8: addresses, counts. A0, T2 and A5 .. A8 belong to the caller: ENTER saves
+ * those that are used. (The order is x86-64's, which so needs no table.) */
+enum {
+    DYNC__G_T0,
+    DYNC__G_LANE,
+    DYNC__G_END,
+    DYNC__G_A0,
+    DYNC__G_FRAME,
+    DYNC__G_T2,
+    DYNC__G_T1,
+    DYNC__G_ARGS,
+    DYNC__G_A1,
+    DYNC__G_A2,
+    DYNC__G_A3,
+    DYNC__G_A4,
+    DYNC__G_A5,
+    DYNC__G_A6,
+    DYNC__G_A7,
+    DYNC__G_A8
+};
+enum { DYNC__CLASS_GENERAL, DYNC__CLASS_VECTOR, DYNC__CLASS_MASK };
+enum { DYNC__A_TAIL_BYTES = 256 }; /* of the tails of 4-byte lanes; those of 8-byte lanes follow */
+enum { DYNC__PLACE_POOL = -2 };    /* base of a constant: disp is its place in the pool */
+
+/* A register (its class follows from the verb), or memory at base + index * scale + disp, in bytes;
+ * scale 1, 2, 4 or 8. */
+typedef struct dync__place {
+    bool is_mem;
+    int8_t reg, base, index, scale; /* index -1: none */
+    int32_t disp;
+} dync__place;
+DYNC__INLINE dync__place dync__a_reg(int reg)
+{
+    dync__place p = {false, (int8_t)reg, 0, -1, 1, 0};
+    return p;
+}
+DYNC__INLINE dync__place dync__a_mem(int base, int32_t disp)
+{
+    dync__place p = {true, 0, (int8_t)base, -1, 1, disp};
+    return p;
+}
+DYNC__INLINE dync__place dync__a_index(int base, int index, int scale, int32_t disp)
+{
+    dync__place p = {true, 0, (int8_t)base, (int8_t)index, (int8_t)scale, disp};
+    return p;
+}
+
+/* A vector: so many elements of a dtype. BOOL: a mask of 4-byte lanes. Storage dtypes where a verb
+ * says so. */
+typedef struct dync__vt {
+    uint8_t type, lanes;
+} dync__vt;
+DYNC__INLINE dync__vt dync__vt_of(int type, int lanes)
+{
+    dync__vt v = {(uint8_t)type, (uint8_t)lanes};
+    return v;
+}
+
+/* ---- verbs ----------------------------------------------------------------------------------- */
+
+/* One row each: name, operands as they are printed. to, x, z: registers (g general, m mask, else
+ * vectors of type v); y: a place; n, m: numbers; L: a label. op: a primitive of loop.h, one of
+ * those below the table, or a comparison. */
+/* clang-format off */
+#define DYNC__VERBS(X)                                                                                     \
+    /* numbers and addresses: 64 bits */                                                                   \
+    X(SET, "gto n")               /* to = n */                                                             \
+    X(GET, "gto y")               /* to = y */                                                             \
+    X(GET_AS, "gto y")            /* of dtype v.type: I8 I16 I32 by their sign, others by zeros */         \
+    X(PUT, "gx y")                /* memory y = x */                                                       \
+    X(PUT_AS, "gx y")             /* its low bytes, as many as dtype v.type has */                         \
+    X(ADDRESS, "gto y")           /* to = where y is */                                                    \
+    X(ADD, "gto y")               /* to += y */                                                            \
+    X(SUB, "gto y")                                                                                        \
+    X(MUL, "gto y")                                                                                        \
+    X(ADD_TO, "gx y")             /* memory y += x */                                                      \
+    X(ADD_N, "y n")               /* y += n, register or memory; so the next ones */                       \
+    X(SUB_N, "y n")                                                                                        \
+    X(AND_N, "y n")                                                                                        \
+    X(SHL_N, "y n")                                                                                        \
+    X(SHR_N, "y n")               /* zeros come in */                                                      \
+    X(ONES, "gto")                /* to = -1 (32 bits) where it is not 0 */                                \
+    X(DIVIDE, "op")               /* T0 = T0 / T1, or (op rem) T0 % T1, signed; destroys END */            \
+    X(PREFETCH, "y n")            /* the cache line of y, to cache n: 1 or 2 */                            \
+    /* control; op: DYNC__IF_* */                                                                          \
+    X(LABEL, "L")                 /* stands here */                                                        \
+    X(JUMP, "L")                                                                                           \
+    X(JUMP_IF, "op gx y L")       /* x op y, signed */                                                     \
+    X(JUMP_IF_N, "op y n L")      /* y op n */                                                             \
+    X(SUB_JUMP, "op y n L")       /* y -= n; if what is left op 0 */                                       \
+    X(ADD_JUMP, "op y n L")       /* y += n; the same */                                                   \
+    X(LESS_JUMP, "op gto y L")    /* to -= y; the same */                                                  \
+    X(TEST_JUMP, "op gx n L")     /* (x & n) op 0: EQ, NE */                                               \
+    X(MASK_JUMP, "mx L")          /* where no lane of x is set; destroys T0 */                             \
+    X(ENTER, "n")                 /* saves those of the registers in set n that are the caller's */        \
+    X(LEAVE, "n")                 /* restores them and returns */                                          \
+    X(FRAME_IN, "y n")            /* FRAME: room of y bytes; what it was stands at n; destroys T0 */       \
+    X(FRAME_OUT, "n")                                                                                      \
+    /* between memory and vectors */                                                                       \
+    X(LOAD, "to y")               /* lanes side by side; y a register: a move. BOOL: as STORE left it */   \
+    X(STORE, "x y op")            /* any dtype; op 1: non-temporal, whole aligned cache lines */           \
+    X(SPREAD, "to y")             /* the element at y, or the first of a register, in all lanes */         \
+    X(FIRST, "to y")              /* the first lane = memory or a general register, zero up to 16 bytes */ \
+    X(FIRST_TO, "x y")            /* the first lane to memory, or (4 bytes) to a general register */       \
+    X(INSERT, "to y n")           /* lane n of the first 16 bytes = element of dtype v.type at y */        \
+    X(ZERO, "to")                                                                                          \
+    X(TAIL, "y n m")              /* END (and memory y) counts lanes: those of n vectors, to FRAME + m */  \
+    X(TAIL_GET, "to y")           /* what TAIL or arguments left, to a register of the tail's class */     \
+    X(LOAD_PART, "to y z")        /* any dtype: lanes of the tail or mask z, zero elsewhere */             \
+    X(STORE_PART, "x y z")        /* the same */                                                           \
+    X(WIDEN, "to y n x")          /* elements of dtype n at y; x: for BOOL, where masks have registers */  \
+    X(NARROW, "to x n")           /* to dtype n, rounded; to is not x; BOOL: bytes 0 and 1 */              \
+    /* arithmetic, lane by lane */                                                                         \
+    X(OP1, "to y op n")           /* neg abs sqrt floor ceil trunc rint not_, wrap to dtype n */           \
+    X(OP2, "to x y op n")         /* n 1: x is no NaN (min, max). to = x is always possible */             \
+    X(OP2_PART, "to x y op z")    /* to = to op x in the lanes of tail z; y: what op leaves as it is */    \
+    X(SHIFT, "to x op n")         /* by n: shl, shr (signs come in), lsr (zeros) */                        \
+    X(FMA, "to x y")              /* to += x * y, rounded once */                                          \
+    X(MAD, "to x y")              /* to = x * to + y */                                                    \
+    X(CONVERT, "to y n")          /* from compute type n, as the primitive cast says */                    \
+    /* masks */                                                                                            \
+    X(COMPARE, "mto x y op")      /* as wide as lanes; floats: false where one is NaN, NE true */          \
+    X(COMPARE_BOOL, "mto x y op") /* the same as a BOOL value; op: a primitive */                          \
+    X(COMPARE_PART, "mto x y op n")/* no more than the tail at FRAME + n */                                \
+    X(COMPARE_AND, "mto x y op mz n")/* and z; n: a mask to use */                                         \
+    X(SELECT, "to x y mz")        /* lanes of y where mask z is set, of x elsewhere */                     \
+    X(MERGE, "to y mz")           /* to = y where z is set */                                              \
+    X(CLEAR, "to mz")             /* to = 0 where z is set: where masks have registers */                  \
+    X(MASK_SET, "mto n")          /* all lanes: n */                                                       \
+    X(MASK_WIDEN, "mto y")        /* BOOL to as wide as v's 8-byte lanes */                                \
+    X(MASK_OF, "mto x")           /* a mask register of the signs of 4-byte lanes */                       \
+    X(MASK_FROM, "mto gx")        /* all lanes, by the bits (registers) or the sign of x */                \
+    /* between lanes */                                                                                    \
+    X(DOWN, "to x n")             /* of 16 bytes: lane l = lane l + n of x */                              \
+    X(HALF, "to x")               /* the upper half of x's lanes */                                        \
+    X(JOIN, "to x y n")           /* x with its n-th 16 (m 32: 32) bytes from y */                         \
+    X(UP, "to x z n")             /* lane l = lane l - n of x, below it the last of z, zero (z -1) */      \
+    X(REVERSE, "to")              /* the last lane first */                                                \
+    X(PICK, "to z y")             /* 4-byte word l = word z[l] of to and then y (to = z: of y) */          \
+    X(SQUARE, "data")             /* rows at T1, T0 apart (T2 = 3 T0), transposed; registers to data */
+/* clang-format on */
+
+enum {
+#define DYNC__X(name, operands) DYNC__A_##name,
+    DYNC__VERBS(DYNC__X)
+#undef DYNC__X
+        DYNC__N_VERBS
+};
+/* What op may be beside primitives: the product of the low halves of 8-byte lanes; logical
+ * shift; a < b ? b : a and b < a ? b : a. */
+enum { DYNC__O_MUL32 = DYNC__N_PRIMS, DYNC__O_LSR, DYNC__O_CLAMP_MAX, DYNC__O_CLAMP_MIN };
+enum {
+    DYNC__IF_LT,
+    DYNC__IF_LE,
+    DYNC__IF_EQ,
+    DYNC__IF_NE,
+    DYNC__IF_GE,
+    DYNC__IF_GT,
+    DYNC__IF_ORD,
+    DYNC__IF_UNORD
+};
+
+/* One verb with its operands: what a target's `emit` gets, and what a listing prints. */
+typedef struct dync__ins {
+    dync__vt v;
+    int verb, op, to, x, z;
+    int32_t n, m, label;
+    dync__place y;
+    int8_t *data;
+} dync__ins;
+#define DYNC__A(a, name, ...) ((a)->t->emit((a), &(dync__ins){.verb = DYNC__A_##name, __VA_ARGS__}))
+
+/* ---- the assembler --------------------------------------------------------------------------- */
+
+typedef struct dync__fix {
+    int32_t at, target;
+} dync__fix; /* a field to be filled: label or place in the pool */
+typedef struct dync__target dync__target;
+typedef struct dync__asm {
+    const dync__target *t;
+    dync__arena *arena;
+    DYNC__VEC(uint8_t) code;
+    DYNC__VEC(uint8_t) pool; /* constants, 64 bytes each */
+    DYNC__VEC(dync__fix) jump, constant;
+    DYNC__VEC(int32_t) label;                       /* where it is bound; -1 not yet */
+    dync__str *listing;                             /* NULL: none is wanted */
+    int (*scratch)(struct dync__asm *, int class_); /* a register for a verb's own use */
+    void *owner;                                    /* who provides scratch */
+    bool failed, evex;                              /* evex: x86's own */
+} dync__asm;
+
+#if DYNC__JIT
+DYNC__FN void dync__a_begin(dync__asm *, const dync__target *, dync__arena *);
+DYNC__FN int dync__a_label(dync__asm *); /* a new one, to be bound by LABEL */
+/* A constant repeated over 64 bytes: `width` bytes of bits; equal ones are shared. The operand. */
+DYNC__FN dync__place dync__a_constant(dync__asm *, uint64_t bits, int width);
+DYNC__FN dync__place dync__a_constant64(dync__asm *, const void *bytes); /* 64 bytes as they are */
+DYNC__FN bool dync__a_listed(
+    void); /* is a listing wanted: by DYNC_LOG=code or asm, or by who watches? */
+#endif
+
+/* ---- a target -------------------------------------------------------------------------------- */
+
+/* How OP1, OP2, CONVERT (from `type`) and COMPARE_BOOL are done. NONE: not at all, the generator
+ * makes it of others. ONE: in a way that reads y from anywhere; operands are read before `to` is
+ * written. SWAPS: the same, and operands may change sides. REGS: y is a register too; BACK: the
+ * second one is wanted first. LONG: registers, none of them `to`. */
+enum {
+    DYNC__SHAPE_NONE,
+    DYNC__SHAPE_ONE,
+    DYNC__SHAPE_SWAPS,
+    DYNC__SHAPE_REGS,
+    DYNC__SHAPE_BACK,
+    DYNC__SHAPE_LONG
+};
+struct dync__target {
+    const char *name;
+    int16_t level; /* of its instruction set, the greater the better */
+    int16_t vector_bytes;
+    uint8_t n_vectors, n_masks;
+    bool (*part)(const dync__target *,
+                 int bytes); /* LOAD_PART and STORE_PART of elements of so many bytes? */
+    int (*shape)(const dync__target *, int op, int type,
+                 int to); /* to: the type of the result, or wrap's dtype */
+    const char *(*refuses)(const dync__target *, int op, int type,
+                           int to); /* no code for it: why; NULL */
+    void (*emit)(dync__asm *, const dync__ins *);
+    size_t (*finish)(dync__asm *); /* jumps and constants; bytes of code and pool; 0: failed */
+    void (*write)(const dync__asm *, uint8_t *to);
+};
+#if DYNC__JIT
+/* The target of this machine at a level (0: none), as far as DYNC_CPU allows; NULL: there is
+ * none. */
+DYNC__FN const dync__target *dync__target_at(int level);
+#endif
+#endif
+
 /* ==== codegen/x86_enc.h ============================================================================ */
 /* codegen/x86_enc.h: an assembler for x86-64 vectors: VEX and EVEX forms from one table, the few
- * integer instructions that loops need, labels, a pool of constants. Before x86_gen.c.
+ * integer instructions that loops need, labels, a pool of constants. Before gen_loops.c.
  *
  * Sticky: after a failure (no memory) calls do nothing and dync__x_finish says so. */
 #ifndef DYNC__X86_ENC_H
 #define DYNC__X86_ENC_H
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(DYNC_NO_JIT) && !defined(DYNC_SMALL) && \
-    (defined(__unix__) || defined(__APPLE__))
-#define DYNC__JIT_X86 1
-/* what machine code leaves over is compiled quickly */
-#define DYNC__BESIDE_JIT DYNC__WARM
-#define DYNC__SPARE DYNC__COLD /* what only calls loops that others optimise */
-#else
-#define DYNC__JIT_X86 0
-#define DYNC__BESIDE_JIT DYNC__HOT
-#define DYNC__SPARE DYNC__HOT
-#endif
 #if DYNC__JIT_X86
 
 /* One row an instruction form: name, VEX mnemonic, EVEX mnemonic (NULL: there is none), map, pp,
@@ -19141,43 +19420,21 @@ enum {
     DYNC__R14,
     DYNC__R15
 };
-enum { DYNC__X_POOL = -2 }; /* base of a constant: disp is its place in the pool */
-
-/* A register, or memory at base + index * scale + disp. */
-typedef struct dync__xrm {
-    bool is_mem;
-    int8_t reg, base, index, scale; /* index -1: none */
-    int32_t disp;
-} dync__xrm;
-DYNC__INLINE dync__xrm dync__x_reg(int reg)
-{
-    dync__xrm r = {false, (int8_t)reg, 0, -1, 1, 0};
-    return r;
-}
-DYNC__INLINE dync__xrm dync__x_mem(int base, int32_t disp)
-{
-    dync__xrm r = {true, 0, (int8_t)base, -1, 1, disp};
-    return r;
-}
-DYNC__INLINE dync__xrm dync__x_index(int base, int index, int scale, int32_t disp)
-{
-    dync__xrm r = {true, 0, (int8_t)base, (int8_t)index, (int8_t)scale, disp};
-    return r;
-}
-
-/* a 32-bit field: label or place in the pool */
-typedef struct dync__xfix {
-    int32_t at, target;
-} dync__xfix;
-typedef struct dync__xasm {
-    dync__arena *arena;
-    DYNC__VEC(uint8_t) code;
-    DYNC__VEC(uint8_t) pool; /* constants, 64 bytes each */
-    DYNC__VEC(dync__xfix) jump, constant;
-    DYNC__VEC(int32_t) label; /* where it is bound; -1 not yet */
-    dync__str *listing;       /* NULL: none is wanted */
-    bool evex, failed;
-} dync__xasm;
+_Static_assert((int)DYNC__G_ARGS == (int)DYNC__RDI && (int)DYNC__G_FRAME == (int)DYNC__RSP &&
+                   (int)DYNC__G_A8 == (int)DYNC__R15,
+               "general registers of target.h have the processor's numbers");
+/* The names of target.h, as tiles still say them. */
+enum { DYNC__X_POOL = DYNC__PLACE_POOL };
+typedef dync__place dync__xrm;
+typedef dync__fix dync__xfix;
+typedef dync__asm dync__xasm;
+#define dync__x_reg dync__a_reg
+#define dync__x_mem dync__a_mem
+#define dync__x_index dync__a_index
+#define dync__x_label dync__a_label
+#define dync__x_constant dync__a_constant
+#define dync__x_constant64 dync__a_constant64
+#define dync__x_listed dync__a_listed
 
 /* Vector instructions. vl: 0 xmm, 1 ymm, 2 zmm. k: write mask, 0 none; DYNC__X_ZERO added:
  * zeroing. */
@@ -19196,145 +19453,221 @@ enum {
     DYNC__CC_LE = 14,
     DYNC__CC_G = 15
 };
-DYNC__FN int dync__x_label(dync__xasm *);
 DYNC__FN void dync__x_bind(dync__xasm *, int label);
 DYNC__FN void dync__x_jump(dync__xasm *, int cc, int label);
 DYNC__FN void dync__x_push(dync__xasm *, int reg);
 DYNC__FN void dync__x_pop(dync__xasm *, int reg);
 DYNC__FN void dync__x_ret(dync__xasm *); /* vzeroupper and ret */
-/* A constant repeated over 64 bytes: `width` bytes of bits; equal ones are shared. The operand. */
-DYNC__FN dync__xrm dync__x_constant(dync__xasm *, uint64_t bits, int width);
-DYNC__FN dync__xrm dync__x_constant64(dync__xasm *, const void *bytes); /* 64 bytes as they are */
 /* Binds jumps and constants; the pool comes after the code, 64-byte aligned. Bytes of both; 0:
  * failed. */
 DYNC__FN size_t dync__x_finish(dync__xasm *);
+/* For tests: fn sees each piece of code as it is finished. NULL: nobody does. */
+DYNC__FN void dync__x_watch(void (*fn)(const dync__asm *));
 DYNC__FN void dync__x_write(const dync__xasm *, uint8_t *to);
-/* Is a listing wanted: by DYNC_LOG=code or asm, or by who watches? For tests: fn sees each piece of
- * code as it is finished. NULL: nobody does. */
-DYNC__FN bool dync__x_listed(void);
-DYNC__FN void dync__x_watch(void (*fn)(const dync__xasm *));
 #endif
 #endif
 
-/* ==== codegen/x86_gen.h ============================================================================ */
-/* codegen/x86_gen.h: one kernel on its way to x86-64 code, shared by x86_gen.c (loops), x86_reg.c
- * (registers), x86_prim.c (primitives), x86_mem.c (loads and stores), x86_reduce.c. jit.c decides
- * what is emitted.
+/* ==== codegen/x86_verbs.h ========================================================================== */
+/* codegen/x86_verbs.h: what the files that write verbs of target.h as x86-64 instructions share:
+ * x86_memory.c (numbers, control, memory), x86_arith.c, x86_lanes.c (masks, conversions, between
+ * lanes), x86_target.c (which is which). For AVX2 (level 1) and AVX-512 (level 2).
  *
- * Lanes. A kernel that has 64-bit values takes V = 8 (AVX-512) or 4 (AVX2) lanes a vector, others
- * 16 or 8: every value is one register, of V lanes of its own width. BOOL is a mask register under
- * AVX-512, else lanes of 32 bits, all ones or zero. The lane loop is the last of the inner loops
- * (rows one at a time), or the last row loop (vertical: rows side by side). U vectors are computed
- * at once, instruction by instruction. Lists. Code comes in lists as the interpreter's sections: 0
- * once, 1 + 2p row code before phase p, 2 + 2p phase p. In a list values live in registers; what
- * another list needs goes through its slot in the frame, as a whole vector. Row code of a kernel
- * whose rows come one at a time is the same code with equal lanes (single). The argument block
- * (rdi) holds what differs between kernels of one structure: addresses, extents, strides. */
-#ifndef DYNC__X86_GEN_H
-#define DYNC__X86_GEN_H
-#if DYNC__JIT_X86
+ * AVX-512 keeps masks in registers k1 to k7 and merges under them; AVX2 has vectors of ones and
+ * zeros, blends, and masked moves of 4 and 8 bytes. Results are those of loop/eval.c to the bit,
+ * NaN's payload aside. */
+#ifndef DYNC__X86_VERBS_H
+#define DYNC__X86_VERBS_H
+#if DYNC__JIT
 
-enum { DYNC__XG_CONES = 12, DYNC__XG_PHASES = 16 /* of split kernels */ };
-enum { DYNC__XG_DIMS = 8, DYNC__XG_UNROLL = 4, DYNC__XG_GRAIN = 128, DYNC__XG_LANES = 32 };
+/* comparisons of floats */
+enum {
+    DYNC__XC_EQ = 0,
+    DYNC__XC_UNORD = 3,
+    DYNC__XC_NE = 4,
+    DYNC__XC_ORD = 7,
+    DYNC__XC_LT = 0x11,
+    DYNC__XC_LE = 0x12,
+    DYNC__XC_GE = 0x1d,
+    DYNC__XC_GT = 0x1e
+};
+
+DYNC__INLINE bool dync__xe_wide(int type) { return dync__dtype_info(type)->bytes == 8; }
+DYNC__INLINE bool dync__xe_float(int type) { return type == DYNC_F64 || type == DYNC_F32; }
+DYNC__INLINE bool dync__xe_k(const dync__asm *a, int type)
+{
+    return type == DYNC_BOOL && a->t->n_masks;
+}
+/* The vector length that holds so many bytes. */
+DYNC__INLINE int dync__xe_vl_bytes(int bytes) { return bytes > 32 ? 2 : bytes > 16 ? 1 : 0; }
+DYNC__INLINE int dync__xe_vl(const dync__asm *a, dync__vt v)
+{
+    int bytes = v.type == DYNC_BOOL ? 4 : dync__dtype_info(v.type)->bytes;
+    return DYNC__MIN(dync__xe_vl_bytes(v.lanes * bytes), a->t->level);
+}
+DYNC__INLINE int dync__xe_vl_as(const dync__asm *a, dync__vt v, int type)
+{
+    return dync__xe_vl(a, dync__vt_of(type, v.lanes));
+}
+DYNC__INLINE int dync__xe_vector(dync__asm *a) { return a->scratch(a, DYNC__CLASS_VECTOR); }
+/* A scratch mask: in its own register, or in a vector. */
+DYNC__INLINE int dync__xe_mask(dync__asm *a)
+{
+    return a->scratch(a, a->t->n_masks ? DYNC__CLASS_MASK : DYNC__CLASS_VECTOR);
+}
+DYNC__INLINE void dync__xe_rrr(dync__asm *a, int insn, int vl, int to, int x, int y)
+{
+    dync__x_v(a, insn, vl, to, x, dync__a_reg(y), 0, 0);
+}
+DYNC__INLINE dync__place dync__xe_const(dync__asm *a, int type, double f, int64_t i)
+{
+    uint64_t bits = (uint64_t)i;
+    float f32 = (float)f;
+    if (type == DYNC_F32)
+        bits = 0, memcpy(&bits, &f32, sizeof f32);
+    else if (type == DYNC_F64)
+        memcpy(&bits, &f, sizeof f);
+    return dync__a_constant(a, bits, dync__xe_wide(type) ? 8 : 4);
+}
+
+/* ---- x86_memory.c ---------------------------------------------------------------------------- */
+DYNC__FN void dync__xe_number(dync__asm *, const dync__ins *);
+DYNC__FN void dync__xe_control(dync__asm *, const dync__ins *);
+DYNC__FN void dync__xe_memory(dync__asm *, const dync__ins *);
+/* rounded: 16 bits a lane, or in the low halves of lanes; to != x */
+DYNC__FN void dync__xe_bf16(dync__asm *, int lanes, int to, int x, bool packed);
+/* ---- x86_arith.c ----------------------------------------------------------------------------- */
+/* The primitive's shape (target.h) if it is one instruction; -1: it is none. */
+DYNC__FN int dync__xe_simple(const dync__target *, int op, int type);
+DYNC__FN void dync__xe_op1(dync__asm *, const dync__ins *);
+DYNC__FN void dync__xe_op2(dync__asm *, const dync__ins *);
+DYNC__FN void dync__xe_op2_part(dync__asm *, const dync__ins *);
+DYNC__FN void dync__xe_shift(dync__asm *, const dync__ins *);
+/* ---- x86_lanes.c ----------------------------------------------------------------------------- */
+DYNC__FN void dync__xe_vectors(dync__asm *, const dync__ins *); /* arithmetic too */
+#endif
+#endif
+
+/* ==== codegen/gen.h ================================================================================ */
+/* codegen/gen.h: one kernel on its way to machine code, shared by gen_loops.c (loops), gen_reg.c
+ * (registers), gen_prim.c (primitives), gen_mem.c (loads and stores), gen_reduce.c, gen_cold.c.
+ * jit.c decides what is generated; the target (target.h) makes instructions of the verbs.
+ *
+ * Lanes. A kernel that has 64-bit values takes as many lanes a vector as the target has room for
+ * 64-bit elements, others twice as many: every value is one register, of V lanes of its own width.
+ * The lane loop is the last of the inner loops (rows one at a time), or the last row loop
+ * (vertical: rows side by side). U vectors are computed at once, instruction by instruction.
+ * Lists. Code comes in lists as the plan's sections: 0 once, 1 + 2p row code before phase p, 2 + 2p
+ * phase p. In a list values live in registers; what another list needs goes through its slot in the
+ * frame, as a whole vector. Row code of a kernel whose rows come one at a time is the same code
+ * with equal lanes (single).
+ * The argument block (ARGS) holds what differs between kernels of one structure: addresses,
+ * extents, strides. */
+#ifndef DYNC__GEN_H
+#define DYNC__GEN_H
+#if DYNC__JIT
+
+enum { DYNC__GEN_CONES = 12, DYNC__GEN_PHASES = 16 /* of split kernels */ };
+enum { DYNC__GEN_DIMS = 8, DYNC__GEN_UNROLL = 4, DYNC__GEN_GRAIN = 128, DYNC__GEN_LANES = 32 };
 /* streams: a buffer, a row buffer, numbers, one that an index leads into */
-enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };
+enum { DYNC__GS_MEM, DYNC__GS_KEEP, DYNC__GS_INDEX, DYNC__GS_GATHER };
 /* along the lanes; BACK: by steps of -1, TWO: loads and stores by steps of 2, and stores by 3 and
  * 4 */
-enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED, DYNC__XL_BACK, DYNC__XL_TWO };
-typedef struct dync__xstream {
+enum { DYNC__GL_SAME, DYNC__GL_DENSE, DYNC__GL_STRIDED, DYNC__GL_BACK, DYNC__GL_TWO };
+typedef struct dync__gen_stream {
     int32_t access, buf, inst; /* inst: the value that a row buffer keeps */
-    /* past: whole vectors are stored past the caches; turned: dense by way of a tile (jit.h) */
-    uint8_t kind, lane, bytes, past, turned;
+    /* nontemporal: whole vectors are stored past the caches; transposed: dense by way of a tile
+     * (jit.h) */
+    uint8_t kind, lane, bytes, nontemporal, transposed;
     int8_t gpr; /* where the phase being emitted has its address; -1 */
-    /* else where in the frame; -1: in the argument block; of a turned stream of a square kernel,
-     * where its square is */
+    /* else where in the frame; -1: in the argument block; of a transposed stream of a square
+     * kernel, where its square is */
     int32_t pointer;
-} dync__xstream;
+} dync__gen_stream;
 /* Words of the argument block; after them come, per row loop, its count and extent, per inner loop
  * its extent, per stream its record. */
 /* SEGMENT: -1, or (split) the one to run: 2p row code before phase p, 2p + 1 phase p; slots come
  * from and go to memory at IN and OUT. tall: 0 takes sixteen rows more into what stands at IN, OUT
  * of them were before, 1 is what comes after the last. */
 enum {
-    DYNC__XA_ROWS,
-    DYNC__XA_LANES,
-    DYNC__XA_FRAME,
-    DYNC__XA_SEED,
-    DYNC__XA_OFFSET,
-    DYNC__XA_SEGMENT,
-    DYNC__XA_IN,
-    DYNC__XA_OUT,
-    DYNC__XA_FIXED
+    DYNC__GW_ROWS,
+    DYNC__GW_LANES,
+    DYNC__GW_FRAME,
+    DYNC__GW_SEED,
+    DYNC__GW_OFFSET,
+    DYNC__GW_SEGMENT,
+    DYNC__GW_IN,
+    DYNC__GW_OUT,
+    DYNC__GW_FIXED
 };
 /* A stream's record: address, stride along the lanes, then a step per row loop and inner loop; all
  * in bytes. */
-enum { DYNC__XA_AT, DYNC__XA_LANE, DYNC__XA_STEP };
+enum { DYNC__GW_AT, DYNC__GW_LANE, DYNC__GW_STEP };
 
 /* lazy: a load still to be made */
-typedef struct dync__xval {
+typedef struct dync__gen_val {
     int8_t reg;
     bool lazy;
     int32_t spill;
-} dync__xval;
-typedef struct dync__xred {
+} dync__gen_val;
+typedef struct dync__gen_red {
     int32_t inst, phase;
     uint8_t kind, type, n_acc;
     /* ordered: float sums and products, whose order of additions is fixed */
     bool ordered, in_regs;
-    int8_t reg[DYNC__XG_UNROLL];
+    int8_t reg[DYNC__GEN_UNROLL];
     int32_t acc, level; /* in the frame */
     /* argmax, argmin: of the accumulated extremes, in the frame */
     int32_t where;
-    dync__xrm identity;
-} dync__xred;
+    dync__place identity;
+} dync__gen_red;
 /* the sum so far: in registers reg, reg - 1...; -1: at 64 bytes each in the frame */
-typedef struct dync__xscan {
+typedef struct dync__gen_sum {
     int8_t reg;
     int32_t at;
-} dync__xscan;
-typedef DYNC__VEC(int32_t) dync__xlist;
-/* x86_seldom.c; out: the selects */
-typedef struct dync__xcone {
-    dync__xlist list;
+} dync__gen_sum;
+typedef DYNC__VEC(int32_t) dync__gen_list;
+/* gen_cold.c; out: the selects */
+typedef struct dync__gen_cone {
+    dync__gen_list list;
     int32_t input, n_outs, out[4];
     bool wide;
-} dync__xcone;
+} dync__gen_cone;
 
 /* The tile around a list of after.h: where operand `source` lies for the accumulator at hand; the
  * register of the lanes that the last vector has, 0: all. */
-typedef struct dync__xtile {
-    dync__xrm (*at)(const struct dync__xtile *, int source);
+typedef struct dync__gen_tile {
+    dync__place (*at)(const struct dync__gen_tile *, int source);
     int8_t mask;
-} dync__xtile;
+} dync__gen_tile;
 
-typedef struct dync__xg {
+typedef struct dync__gen {
     const dync__loop_plan *b;
-    const dync__xtile *tile; /* x86_after.c; else NULL */
-    dync__xasm a;
-    int isa, V, n_regs;
+    const dync__gen_tile *tile; /* gen_after.c; else NULL */
+    dync__asm a;
+    int V, n_regs;
     /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time;
      * brief: one grain, or 16 rows, is all */
     bool wide, vertical, split, tall, brief;
     bool ends; /* tall: what is emitted comes after all rows */
-    /* x86_gen.c, dync__xg_squares; once: what is turned stays in registers */
-    bool square, turned_once;
-    int8_t turned[16]; /* where its rows are */
-    int row;           /* of the square */
+    /* gen_loops.c, dync__gen_squares; once: what is transposed stays in registers */
+    bool square, transposed_once;
+    int8_t transposed[16]; /* where its rows are */
+    int row;               /* of the square */
     /* tall: frame: where the columns at hand keep levels between calls */
     int32_t state;
     int n_row_dims, n_inner_dims; /* D, K */
     int n_lists;
-    dync__xlist *list;
-    DYNC__VEC(dync__xstream) stream;
-    DYNC__VEC(dync__xred) red;
+    dync__gen_list *list;
+    DYNC__VEC(dync__gen_stream) stream;
+    DYNC__VEC(dync__gen_red) red;
     int32_t *stream_of;   /* by instruction: load, store, index */
     int32_t *keep_stream; /* by instruction: of its row buffer; -1 */
     int32_t *slot;        /* by instruction: in the frame; -1 none */
-    /* by instruction: select of this cone; DYNC__XG_CONES: inside one; -1 */
+    /* by instruction: select of this cone; DYNC__GEN_CONES: inside one; -1 */
     int32_t *cone_of;
-    dync__xscan *scan; /* by instruction: of the phase being emitted */
+    dync__gen_sum *scan; /* by instruction: of the phase being emitted */
     int n_cones;
-    dync__xcone cone[DYNC__XG_CONES];
+    dync__gen_cone cone[DYNC__GEN_CONES];
     /* cone_input: of the cone at hand, -1; the rest in the frame */
     int32_t cone_input, saved_regs, cone_areas;
     /* by instruction: of a constant, or where a draw lies in the frame; -1 not there yet */
@@ -19343,7 +19676,7 @@ typedef struct dync__xg {
     int U;
     bool single, masked, in_phase;
     int cur, pos, u;
-    dync__xval *val;                       /* instruction * UNROLL + u */
+    dync__gen_val *val;                    /* instruction * UNROLL + u */
     int32_t *in_list;                      /* by instruction: the list it was last made in */
     int32_t *n_uses, *next_use, *last_use; /* next_use: index into uses */
     int32_t *first_use;
@@ -19362,151 +19695,147 @@ typedef struct dync__xg {
     int32_t lead;  /* frame: of the load at hand */
     int32_t place; /* frame: inner indices before the lane loop at hand */
     /* the one index that leads the stream at hand, in memory; else none */
-    dync__xrm line;
+    dync__place line;
     int32_t slots, slot_bytes; /* frame: where slots begin, and their room */
     /* stage: elements on their way one by one; keys: of random numbers, -1 none */
     int32_t frame, stage, stage2, saved_sp, keys;
     DYNC__VEC(int32_t) free_spill;
     const char *why; /* not compiled: the reason */
-} dync__xg;
+} dync__gen;
 
-DYNC__INLINE const dync__inst *dync__xg_inst(const dync__xg *g, int i)
+DYNC__INLINE const dync__inst *dync__gen_inst(const dync__gen *g, int i)
 {
     return &g->b->k->inst.at[i];
 }
-DYNC__INLINE bool dync__xg_type_wide(int type) { return type == DYNC_F64 || type == DYNC_I64; }
-DYNC__INLINE bool dync__xg_type_float(int type) { return type == DYNC_F64 || type == DYNC_F32; }
-/* The vector length that holds V lanes of a type, or of so many bytes. */
-DYNC__INLINE int dync__xg_vl_bytes(int bytes) { return bytes > 32 ? 2 : bytes > 16 ? 1 : 0; }
-DYNC__INLINE int dync__xg_vl(const dync__xg *g, int type)
+DYNC__INLINE bool dync__gen_type_wide(int type) { return type == DYNC_F64 || type == DYNC_I64; }
+DYNC__INLINE bool dync__gen_type_float(int type) { return type == DYNC_F64 || type == DYNC_F32; }
+/* A value of a type: in each of the V lanes one. */
+DYNC__INLINE dync__vt dync__gen_vt(const dync__gen *g, int type) { return dync__vt_of(type, g->V); }
+/* Has it a mask register? */
+DYNC__INLINE bool dync__gen_in_k(const dync__gen *g, int type)
 {
-    return DYNC__MIN(dync__xg_vl_bytes(g->V * (dync__xg_type_wide(type) ? 8 : 4)), g->isa);
-}
-DYNC__INLINE bool dync__xg_in_k(const dync__xg *g, int type)
-{
-    return type == DYNC_BOOL && g->isa == 2;
+    return type == DYNC_BOOL && g->a.t->n_masks > 0;
 }
 /* Through bitcasts: the same register. */
-DYNC__INLINE int dync__xg_root(const dync__xg *g, int i)
+DYNC__INLINE int dync__gen_root(const dync__gen *g, int i)
 {
-    while (dync__xg_inst(g, i)->prim == DYNC__P_bitcast) i = dync__xg_inst(g, i)->arg[0];
+    while (dync__gen_inst(g, i)->prim == DYNC__P_bitcast) i = dync__gen_inst(g, i)->arg[0];
     return i;
 }
 /* Operands as lists see them: a select with a cone has the cone's input for its first choice. */
-DYNC__INLINE int dync__xg_args(const dync__xg *g, int i, int32_t out[3])
+DYNC__INLINE int dync__gen_args(const dync__gen *g, int i, int32_t out[3])
 {
     int n = dync__lp_operands(g->b, i, out);
-    if (g->cone_of[i] >= 0 && g->cone_of[i] < DYNC__XG_CONES) out[1] = g->cone[g->cone_of[i]].input;
+    if (g->cone_of[i] >= 0 && g->cone_of[i] < DYNC__GEN_CONES)
+        out[1] = g->cone[g->cone_of[i]].input;
     return n;
 }
-DYNC__INLINE int32_t dync__xg_record(const dync__xg *g, int stream, int word)
+DYNC__INLINE int32_t dync__gen_record(const dync__gen *g, int stream, int word)
 {
-    return 8 * (DYNC__XA_FIXED + 2 * g->n_row_dims + g->n_inner_dims +
-                stream * (DYNC__XA_STEP + g->n_row_dims + g->n_inner_dims) + word);
+    return 8 * (DYNC__GW_FIXED + 2 * g->n_row_dims + g->n_inner_dims +
+                stream * (DYNC__GW_STEP + g->n_row_dims + g->n_inner_dims) + word);
 }
-DYNC__INLINE dync__xrm dync__xg_arg(int32_t offset) { return dync__x_mem(DYNC__RDI, offset); }
-DYNC__INLINE dync__xrm dync__xg_at(int32_t offset) { return dync__x_mem(DYNC__RSP, offset); }
+DYNC__INLINE dync__place dync__gen_arg(int32_t offset) { return dync__a_mem(DYNC__G_ARGS, offset); }
+DYNC__INLINE dync__place dync__gen_at(int32_t offset) { return dync__a_mem(DYNC__G_FRAME, offset); }
 
-/* ---- x86_reg.c ------------------------------------------------------------------------------- */
+/* ---- gen_reg.c ------------------------------------------------------------------------------- */
 /* new room in the frame, 64-byte aligned */
-DYNC__FN int dync__xg_frame(dync__xg *, int bytes);
+DYNC__FN int dync__gen_frame(dync__gen *, int bytes);
 /* what it knows of n instructions, and its lists (n_lists) */
-DYNC__FN bool dync__xg_alloc_values(dync__xg *, dync__arena *, int n);
-DYNC__FN void dync__xg_begin_list(dync__xg *, int list); /* uses of its values */
+DYNC__FN bool dync__gen_alloc_values(dync__gen *, dync__arena *, int n);
+DYNC__FN void dync__gen_begin_list(dync__gen *, int list); /* uses of its values */
 /* registers that one vector of it wants at once */
-DYNC__FN int dync__xg_pressure(dync__xg *, int list);
+DYNC__FN int dync__gen_pressure(dync__gen *, int list);
+DYNC__FN uint32_t dync__gen_all(const dync__gen *); /* vector registers */
 /* no value is in a register; pinned ones stay */
-DYNC__FN void dync__xg_reset(dync__xg *);
+DYNC__FN void dync__gen_reset(dync__gen *);
 /* a register for the whole loop */
-DYNC__FN int dync__xg_pin(dync__xg *);
-DYNC__FN int dync__xg_temp(dync__xg *);
-DYNC__FN int dync__xg_temp_k(dync__xg *);
+DYNC__FN int dync__gen_pin(dync__gen *);
+DYNC__FN int dync__gen_temp(dync__gen *);
+/* for a mask: where masks have no registers, a vector */
+DYNC__FN int dync__gen_temp_k(dync__gen *);
+DYNC__FN int dync__gen_scratch(dync__asm *, int class_); /* for verbs */
 /* its register: loads it where it is not in one */
-DYNC__FN int dync__xg_src(dync__xg *, int value);
+DYNC__FN int dync__gen_src(dync__gen *, int value);
 /* the same, or memory where that saves a load */
-DYNC__FN dync__xrm dync__xg_src_rm(dync__xg *, int value);
-DYNC__FN int dync__xg_src_k(dync__xg *, int value);
+DYNC__FN dync__place dync__gen_src_rm(dync__gen *, int value);
 /* its memory, where no register of this list holds it */
-DYNC__FN dync__xrm dync__xg_home(dync__xg *, int value);
+DYNC__FN dync__place dync__gen_home(dync__gen *, int value);
 /* made in the list at hand */
-DYNC__FN bool dync__xg_is_here(const dync__xg *, int value);
+DYNC__FN bool dync__gen_is_here(const dync__gen *, int value);
 /* would src_rm give memory? */
-DYNC__FN bool dync__xg_in_memory(const dync__xg *, int value);
+DYNC__FN bool dync__gen_in_memory(const dync__gen *, int value);
 /* last used by this instruction, and in a register of its own */
-DYNC__FN bool dync__xg_dies(const dync__xg *, int value);
+DYNC__FN bool dync__gen_dies(const dync__gen *, int value);
 /* registers of operands that die here may hold the result */
-DYNC__FN void dync__xg_release(dync__xg *);
+DYNC__FN void dync__gen_release(dync__gen *);
 /* a register for its result */
-DYNC__FN int dync__xg_def(dync__xg *, int inst);
-DYNC__FN int dync__xg_def_k(dync__xg *, int inst);
+DYNC__FN int dync__gen_def(dync__gen *, int inst);
 /* the result replaces a dying operand in its register */
-DYNC__FN void dync__xg_adopt(dync__xg *, int inst, int value);
+DYNC__FN void dync__gen_adopt(dync__gen *, int inst, int value);
 /* the result stands in a register that was pinned */
-DYNC__FN void dync__xg_set(dync__xg *, int inst, int reg);
-DYNC__FN void dync__xg_drop_temps(dync__xg *);
+DYNC__FN void dync__gen_set(dync__gen *, int inst, int reg);
+DYNC__FN void dync__gen_drop_temps(dync__gen *);
 /* the instruction is emitted: temporaries, dead values */
-DYNC__FN void dync__xg_end(dync__xg *);
-DYNC__FN dync__xrm dync__xg_const(dync__xg *, int type, double f, int64_t i);
-/* ---- x86_prim.c ------------------------------------------------------------------------------ */
+DYNC__FN void dync__gen_end(dync__gen *);
+DYNC__FN dync__place dync__gen_const(dync__gen *, int type, double f, int64_t i);
+/* ---- gen_prim.c ------------------------------------------------------------------------------ */
 /* why it cannot be emitted; NULL */
-DYNC__FN const char *dync__xg_refuses(const dync__xg *, int inst);
+DYNC__FN const char *dync__gen_refuses(const dync__gen *, int inst);
 /* instruction inst for vector u */
-DYNC__FN void dync__xg_prim(dync__xg *, int inst);
+DYNC__FN void dync__gen_prim(dync__gen *, int inst);
 /* once: what the rounds add */
-DYNC__FN void dync__xg_random_keys(dync__xg *);
-/* rounded: 16 bits a lane, or in the low halves of lanes; to != from */
-DYNC__FN void dync__xg_bf16(dync__xg *, int to, int from, bool packed);
-DYNC__FN void dync__xg_fetch_page(dync__xg *, int list);
-DYNC__FN void dync__xg_pack(dync__xg *, int bytes, int to, int from);
-/* ---- x86_mem.c ------------------------------------------------------------------------------- */
-DYNC__FN void dync__xg_load(dync__xg *, int inst);
-DYNC__FN void dync__xg_gather(dync__xg *, int inst);
+DYNC__FN void dync__gen_random_keys(dync__gen *);
+DYNC__FN void dync__gen_prefetch_page(dync__gen *, int list);
+/* ---- gen_mem.c ------------------------------------------------------------------------------- */
+DYNC__FN void dync__gen_load(dync__gen *, int inst);
+DYNC__FN void dync__gen_gather(dync__gen *, int inst);
 /* one value in all lanes? depth: 0 */
-DYNC__FN bool dync__xg_is_even(const dync__xg *, int value, int depth);
+DYNC__FN bool dync__gen_is_even(const dync__gen *, int value, int depth);
 /* a lazy one: into this register */
-DYNC__FN void dync__xg_load_now(dync__xg *, int inst, int reg);
-/* address of vector u of a dense stream; may use rax */
-DYNC__FN dync__xrm dync__xg_element(dync__xg *, int stream);
-DYNC__FN void dync__xg_store(dync__xg *, int inst);
-DYNC__FN void dync__xg_index(dync__xg *, int inst);
+DYNC__FN void dync__gen_load_now(dync__gen *, int inst, int reg);
+/* address of vector u of a dense stream; may use T0 */
+DYNC__FN dync__place dync__gen_element(dync__gen *, int stream);
+DYNC__FN void dync__gen_store(dync__gen *, int inst);
+DYNC__FN void dync__gen_index(dync__gen *, int inst);
 /* to or from its row buffer */
-DYNC__FN void dync__xg_keep(dync__xg *, int inst, bool load);
-DYNC__FN void dync__xg_slot_store(dync__xg *, int inst);
-/* the mask of vector u, in a temporary */
-DYNC__FN int dync__xg_tail_k(dync__xg *);
-DYNC__FN int dync__xg_tail_v(dync__xg *, bool wide);
-/* ---- x86_reduce.c ---------------------------------------------------------------------------- */
+DYNC__FN void dync__gen_keep(dync__gen *, int inst, bool load);
+DYNC__FN void dync__gen_slot_store(dync__gen *, int inst);
+/* the tail of vector u, in a temporary; wide: for 8-byte lanes */
+DYNC__FN int dync__gen_tail(dync__gen *, bool wide);
+/* ---- gen_reduce.c ---------------------------------------------------------------------------- */
 /* argmax or argmin: g->place counts */
-DYNC__FN bool dync__xg_has_places(const dync__xg *, int phase);
+DYNC__FN bool dync__gen_has_places(const dync__gen *, int phase);
 /* takes vector u into the accumulator */
-DYNC__FN void dync__xg_reduce(dync__xg *, int inst);
+DYNC__FN void dync__gen_reduce(dync__gen *, int inst);
 /* registers or memory for the accumulators */
-DYNC__FN void dync__xg_reduce_pin(dync__xg *, int phase);
-DYNC__FN void dync__xg_reduce_init(dync__xg *, int phase, bool ordered, bool levels);
+DYNC__FN void dync__gen_reduce_pin(dync__gen *, int phase);
+DYNC__FN void dync__gen_reduce_init(dync__gen *, int phase, bool ordered, bool levels);
 /* rows one at a time: folds a grain, adds it to its binary counter */
-DYNC__FN void dync__xg_grain_end(dync__xg *, int phase, int32_t count);
+DYNC__FN void dync__gen_grain_end(dync__gen *, int phase, int32_t count);
 /* rows side by side: every 16 additions go up a level */
-DYNC__FN void dync__xg_vertical_carry(dync__xg *, int phase, int32_t count);
-DYNC__FN void dync__xg_reduce_end(dync__xg *, int phase, int32_t count);
+DYNC__FN void dync__gen_vertical_carry(dync__gen *, int phase, int32_t count);
+DYNC__FN void dync__gen_reduce_end(dync__gen *, int phase, int32_t count);
 /* the scans of this list: zero, in a register where there are enough */
-DYNC__FN void dync__xg_scan_begin(dync__xg *);
-DYNC__FN void dync__xg_scan(dync__xg *, int inst);
-/* ---- x86_seldom.c ---------------------------------------------------------------------------- */
-DYNC__FN void dync__xg_find_cones(dync__xg *);
+DYNC__FN void dync__gen_scan_begin(dync__gen *);
+DYNC__FN void dync__gen_scan(dync__gen *, int inst);
+/* ---- gen_cold.c ---------------------------------------------------------------------------- */
+DYNC__FN void dync__gen_find_cones(dync__gen *);
 /* all vectors of its cone's selects */
-DYNC__FN void dync__xg_seldom(dync__xg *, int select);
-/* ---- x86_after.c ----------------------------------------------------------------------------- */
+DYNC__FN void dync__gen_cold(dync__gen *, int select);
+/* ---- gen_after.c ----------------------------------------------------------------------------- */
 /* The generator of a tile with `lanes` lanes a vector whose accumulators go through the list; its
  * `a` takes the tile's code too. NULL: no memory. */
-DYNC__FN dync__xg *dync__xg_after_new(dync__arena *, const dync__xtile *, int isa, int lanes,
-                                      const dync__after *);
+DYNC__FN dync__gen *dync__gen_after_new(dync__arena *, const dync__gen_tile *, int level, int lanes,
+                                        const dync__after *);
 /* Elements that a row of the tile has alone, into registers beside those taken: which. */
-DYNC__FN uint32_t dync__xg_after_row(dync__xg *, uint32_t taken);
+DYNC__FN uint32_t dync__gen_after_row(dync__gen *, uint32_t taken);
 /* The list on what stands in register reg: the register of the result. taken: registers that hold
  * something else. */
-DYNC__FN int dync__xg_after(dync__xg *, int reg, uint32_t taken);
-/* ---- x86_gen.c ------------------------------------------------------------------------------- */
-DYNC__FN void dync__xg_emit(dync__xg *);
+DYNC__FN int dync__gen_after(dync__gen *, int reg, uint32_t taken);
+/* ---- gen_loops.c
+ * ------------------------------------------------------------------------------- */
+DYNC__FN void dync__gen_emit(dync__gen *);
 #endif
 #endif
 
@@ -19606,7 +19935,7 @@ DYNC__FN int dync__conv_isa(void); /* 0: the portable form; 1 AVX2, 2 AVX-512 */
 /* ==== codegen/x86_tile.h =========================================================================== */
 /* codegen/x86_tile.h: what the tiles of matrix products (x86_gemm.c) and of convolutions
  * (x86_conv.c) have in common: a step of their sums, and the way of their code into memory.
- * After x86_gen.h. */
+ * After gen.h. */
 #ifndef DYNC__X86_TILE_H
 #define DYNC__X86_TILE_H
 #if DYNC__JIT_X86
@@ -19634,7 +19963,7 @@ DYNC__FN bool dync__x_install(dync__xasm *, dync__codeblock *);
  * asks for it. */
 #ifndef DYNC__JIT_H
 #define DYNC__JIT_H
-#if DYNC__JIT_X86
+#if DYNC__JIT
 /* of the argument block; elements of a row, by indices that all rows share */
 enum { DYNC__JIT_WORDS = 320 };
 /* Machine code of one structure. */
@@ -19647,8 +19976,8 @@ typedef struct dync__jit_form {
     dync__codeblock block;
 } dync__jit_form;
 
-/* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees
- * the tile; lane: its own step then. tile: where in the scratch memory of a block. */
+/* transposed: blocks of it are transposed into a tile (a load) or from one (a store), and the code
+ * sees the tile; lane: its own step then. tile: where in the scratch memory of a block. */
 /* slot: among the slots */
 typedef struct dync__jit_reduce {
     int32_t phase, slot;
@@ -19656,11 +19985,11 @@ typedef struct dync__jit_reduce {
 } dync__jit_reduce;
 typedef struct dync__jit_stream {
     int32_t buf;
-    uint8_t turned, bytes;
-    bool past;
-    int64_t at, lane, step[DYNC__XG_DIMS], tile;
+    uint8_t transposed, bytes;
+    bool nontemporal;
+    int64_t at, lane, step[DYNC__GEN_DIMS], tile;
 } dync__jit_stream;
-enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
+enum { DYNC__JIT_TRANSPOSE_LOAD = 1, DYNC__JIT_TRANSPOSE_STORE };
 /* What is read by an index is stored as it is: a loop over bytes instead of code, which waits for
  * no memory. Streams: index, table, result; size 0: there is none. Else (each > 0) the code reads
  * lines of the table by indices that lie as its rows do, so many each; where it is large (far)
@@ -19672,10 +20001,10 @@ typedef struct dync__jit_take {
     int64_t size, stride, covers, each, some;
 } dync__jit_take;
 struct dync__jit {
-    /* past: stores past the caches, where lines are whole; squares: turns in registers, squares of
-     * `side`; NULL: none */
-    dync__jit_form *form, *past, *squares;
-    char *listing, *other; /* of form, of past or squares */
+    /* nontemporal: stores past the caches, where lines are whole; squares: turns in registers,
+     * squares of `side`; NULL: none */
+    dync__jit_form *form, *nontemporal, *squares;
+    char *listing, *other; /* of form, of nontemporal or squares */
     size_t bytes;
     int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
     bool vertical, split;
@@ -19687,18 +20016,19 @@ struct dync__jit {
     int64_t rows, lanes, keep_bytes, tiles;
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is
      * about this many rows and lanes. */
-    /* fetches: more than the second cache and its like hold: what is not turned is fetched ahead */
+    /* fetches: more than the second cache and its like hold: what is not transposed is fetched
+     * ahead */
     bool blocks, fetches;
     int32_t n_over;
     /* streams: step[0] of rows, step[1 + d] of over[d] */
-    int64_t over[DYNC__XG_DIMS], block_rows, block_lanes, side;
+    int64_t over[DYNC__GEN_DIMS], block_rows, block_lanes, side;
     dync__jit_stream *stream;
     dync__jit_reduce *reduce; /* split ones' */
     dync__jit_take take;
     int64_t *words;
 };
-/* The tile of a turned stream: rows 64-byte aligned, an odd number of cache lines apart, as powers
- * of two fall into one set of the cache. */
+/* The tile of a transposed stream: rows 64-byte aligned, an odd number of cache lines apart, as
+ * powers of two fall into one set of the cache. */
 DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes)
 {
     return rows * (((lanes * bytes + 63) & ~(int64_t)63) | 64);
@@ -19706,7 +20036,7 @@ DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes
 #endif
 /* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted:
  * the log says why. Never an error. */
-DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *, int isa);
+DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *, int level);
 DYNC__FN dync_status dync__jit_run(const dync__code *, void *const *buffers, const uint64_t rng[2]);
 DYNC__FN void dync__jit_free(dync__jit *);
 DYNC__FN void dync__jit_dump(dync__str *, const dync__jit *);
@@ -19731,10 +20061,12 @@ DYNC__FN dync__jit_stats dync__jit_read_stats(void);
  * only). */
 enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8, DYNC__GT_AS_F16, DYNC__GT_AS_BF16 };
 /* TILE   c[rows, columns] = what follows of the sum over k of a[row, k] b[k, column]
- * DOTS c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns` lines
- * of b, at most 4 each COPY lines of k, dense: c[k, column] = a[k, column] SWAP, STAGE, WEAVE 
- * x86_turn.c, by dync__gt_swap only PAIR two lines of 2-byte (BF16) or four of 1-byte elements (U8)
- * to one of 4 bytes: c[p, column] = a[n p .. n p + n, column] */
+ * DOTS   c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns`
+ *        lines of b, at most 4 each
+ * COPY   lines of k, dense: c[k, column] = a[k, column]
+ * SWAP, STAGE, WEAVE   x86_transpose.c, by dync__gt_swap only
+ * PAIR   two lines of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes:
+ *        c[p, column] = a[n p .. n p + n, column] */
 enum {
     DYNC__GT_TILE,
     DYNC__GT_DOTS,
@@ -20370,7 +20702,7 @@ DYNC__FN void dync__lp_cut(dync__loop_plan *b)
 }
 
 /* ==== codegen/x86_enc.c ============================================================================ */
-/* codegen/x86_enc.c: the assembler of x86_enc.h. Before: x86_gen.c says what to emit; after:
+/* codegen/x86_enc.c: the assembler of x86_enc.h. Before: gen_loops.c says what to emit; after:
  * codemem.c holds the bytes.
  *
  * Each instruction is one row of a table and one encoder serves a kind: VEX, EVEX (any vector in
@@ -20778,7 +21110,14 @@ DYNC__FN void dync__x_ret(dync__xasm *a)
 
 /* ---- labels and constants -------------------------------------------------------------------- */
 
-DYNC__FN int dync__x_label(dync__xasm *a)
+DYNC__FN void dync__a_begin(dync__asm *a, const dync__target *t, dync__arena *arena)
+{
+    a->t = t;
+    a->arena = arena;
+    a->evex = t->level == 2;
+}
+
+DYNC__FN int dync__a_label(dync__xasm *a)
 {
     if (!dync__avec_push(a->arena, &a->label, -1)) {
         a->failed = true;
@@ -20835,7 +21174,7 @@ DYNC__FN dync__xrm dync__x_constant(dync__xasm *a, uint64_t bits, int width)
 static void (*dync__x_watcher)(const dync__xasm *);
 
 DYNC__FN void dync__x_watch(void (*fn)(const dync__xasm *)) { dync__x_watcher = fn; }
-DYNC__FN bool dync__x_listed(void)
+DYNC__FN bool dync__a_listed(void)
 {
     return dync__x_watcher || dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm);
 }
@@ -20864,35 +21203,1082 @@ DYNC__FN void dync__x_write(const dync__xasm *a, uint8_t *to)
 }
 #endif
 
-/* ==== codegen/x86_reg.c ============================================================================ */
-/* codegen/x86_reg.c: registers of a list of instructions. Before: x86_gen.c begins a list;
- * x86_prim.c and its kin ask for operands and results.
+/* ==== codegen/x86_memory.c ========================================================================= */
+/* codegen/x86_memory.c: verbs of numbers, control and memory as x86-64 instructions
+ * (x86_verbs.h). Before x86_arith.c. */
+#if DYNC__JIT
+
+/* ---- numbers, control ------------------------------------------------------------------------ */
+
+static void dync__xe_get(dync__asm *a, const dync__ins *i)
+{
+    int insn = DYNC__X_MOV;
+    switch (i->v.type) {
+    case DYNC_F16:
+    case DYNC_BF16: insn = DYNC__X_MOVZX16; break;
+    case DYNC_I16: insn = DYNC__X_MOVSX16; break;
+    case DYNC_I8: insn = DYNC__X_MOVSX8; break;
+    case DYNC_U8:
+    case DYNC_BOOL: insn = DYNC__X_MOVZX8; break;
+    case DYNC_I32: insn = DYNC__X_MOVSXD; break;
+    case DYNC_F32: insn = DYNC__X_MOV32; break;
+    default: break;
+    }
+    dync__x_i(a, insn, i->to, i->y, 0);
+}
+
+static void dync__xe_put(dync__asm *a, const dync__ins *i)
+{
+    static const int store[] = {0, DYNC__X_MOV8_M, DYNC__X_MOV16_M, 0, DYNC__X_MOV32_M, 0, 0,
+                                0, DYNC__X_MOV_M};
+    dync__x_i(a, store[dync__dtype_info(i->v.type)->bytes], i->x, i->y, 0);
+}
+
+static void dync__xe_jump(dync__asm *a, const dync__ins *i)
+{
+    static const int8_t codes[] = {DYNC__CC_L,  DYNC__CC_LE, DYNC__CC_E,
+                                   DYNC__CC_NE, DYNC__CC_GE, DYNC__CC_G};
+    switch (i->verb) {
+    case DYNC__A_JUMP_IF: dync__x_i(a, DYNC__X_CMP, i->x, i->y, 0); break;
+    case DYNC__A_JUMP_IF_N: dync__x_i(a, DYNC__X_CMPI, 0, i->y, i->n); break;
+    case DYNC__A_SUB_JUMP: dync__x_i(a, DYNC__X_SUBI, 0, i->y, i->n); break;
+    case DYNC__A_ADD_JUMP: dync__x_i(a, DYNC__X_ADDI, 0, i->y, i->n); break;
+    case DYNC__A_LESS_JUMP: dync__x_i(a, DYNC__X_SUB, i->to, i->y, 0); break;
+    default: dync__x_i(a, DYNC__X_TESTI, 0, dync__a_reg(i->x), i->n); break;
+    }
+    dync__x_jump(a, codes[i->op], i->label);
+}
+
+static void dync__xe_mask_jump(dync__asm *a, const dync__ins *i)
+{
+    if (a->t->n_masks) {
+        dync__x_k(a, DYNC__X_KMOVW_GK, DYNC__RAX, 0, dync__a_reg(i->x), 0);
+        dync__x_i(a, DYNC__X_TESTI, 0, dync__a_reg(DYNC__RAX), 0xffff);
+    } else {
+        dync__x_v(a, DYNC__X_PTEST, dync__xe_vl_as(a, i->v, DYNC_BOOL), i->x, 0, dync__a_reg(i->x),
+                  0, 0);
+    }
+    dync__x_jump(a, DYNC__CC_E, i->label);
+}
+
+static void dync__xe_saved(dync__asm *a, int set, bool enter)
+{
+    static const int8_t saved[] = {DYNC__RBX, DYNC__RBP, DYNC__R12,
+                                   DYNC__R13, DYNC__R14, DYNC__R15};
+    for (int i = 0, n = DYNC__COUNT_OF(saved); i < n; i++) {
+        int r = saved[enter ? i : n - 1 - i];
+        if (!(set >> r & 1)) continue;
+        if (enter)
+            dync__x_push(a, r);
+        else
+            dync__x_pop(a, r);
+    }
+    if (!enter) dync__x_ret(a);
+}
+
+static void dync__xe_divide(dync__asm *a, bool rem)
+{
+    int special = dync__x_label(a), zero = dync__x_label(a), done = dync__x_label(a);
+    dync__place rax = dync__a_reg(DYNC__RAX), divisor = dync__a_reg(DYNC__RSI);
+    dync__x_i(a, DYNC__X_LEA, DYNC__RDX, dync__a_mem(DYNC__RSI, 1), 0);
+    dync__x_i(a, DYNC__X_TESTI, 0, dync__a_reg(DYNC__RDX), -2); /* 0 for divisors -1 and 0 */
+    dync__x_jump(a, DYNC__CC_E, special);
+    dync__x_i(a, DYNC__X_CQO, 0, rax, 0);
+    dync__x_i(a, DYNC__X_IDIV, 0, divisor, 0);
+    if (rem) dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__a_reg(DYNC__RDX), 0);
+    dync__x_jump(a, DYNC__CC_JMP, done);
+    dync__x_bind(a, special);
+    if (rem) dync__x_jump(a, DYNC__CC_JMP, zero);
+    dync__x_i(a, DYNC__X_IMUL, DYNC__RAX, divisor, 0); /* by -1 or 0 */
+    dync__x_jump(a, DYNC__CC_JMP, done);
+    dync__x_bind(a, zero);
+    dync__x_i(a, DYNC__X_MOVI, 0, rax, 0);
+    dync__x_bind(a, done);
+}
+
+static void dync__xe_frame(dync__asm *a, const dync__ins *i)
+{
+    dync__place noted = dync__a_mem(DYNC__RSP, i->n);
+    if (i->verb == DYNC__A_FRAME_OUT) {
+        dync__x_i(a, DYNC__X_MOV, DYNC__RSP, noted, 0);
+        return;
+    }
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__a_reg(DYNC__RSP), 0);
+    dync__x_i(a, DYNC__X_SUB, DYNC__RSP, i->y, 0);
+    dync__x_i(a, DYNC__X_ANDI, 0, dync__a_reg(DYNC__RSP), -64);
+    dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, noted, 0);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void dync__xe_load(dync__asm *a, const dync__ins *i)
+{
+    if (dync__xe_k(a, i->v.type))
+        dync__x_k(a, DYNC__X_KMOVW, i->to, 0, i->y, 0);
+    else
+        dync__x_v(a, i->y.is_mem ? DYNC__X_MOVUPS : DYNC__X_MOVAPS, dync__xe_vl(a, i->v), i->to, 0,
+                  i->y, 0, 0);
+}
+
+static void dync__xe_store(dync__asm *a, const dync__ins *i)
+{
+    int bytes = i->v.lanes * (i->v.type == DYNC_BOOL ? 4 : dync__dtype_info(i->v.type)->bytes);
+    int insn = bytes == 4   ? DYNC__X_MOVD_M
+               : bytes == 8 ? DYNC__X_MOVQ_M
+               : i->op      ? DYNC__X_MOVNTPS_M
+                            : DYNC__X_MOVUPS_M;
+    if (dync__xe_k(a, i->v.type))
+        dync__x_k(a, DYNC__X_KMOVW_M, i->x, 0, i->y, 0);
+    else
+        dync__x_v(a, insn, bytes <= 8 ? 0 : dync__xe_vl(a, i->v), i->x, 0, i->y, 0, 0);
+}
+
+static const int dync__xe_loads[] = {0, DYNC__X_MOVDQU8, DYNC__X_MOVDQU16, 0, DYNC__X_MOVUPS, 0, 0,
+                                     0, DYNC__X_MOVUPD};
+static const int dync__xe_stores[] = {
+    0, DYNC__X_MOVDQU8_M, DYNC__X_MOVDQU16_M, 0, DYNC__X_MOVUPS_M, 0, 0, 0, DYNC__X_MOVUPD_M};
+
+static void dync__xe_part(dync__asm *a, const dync__ins *i)
+{
+    bool load = i->verb == DYNC__A_LOAD_PART;
+    int bytes = dync__dtype_info(i->v.type)->bytes, vl = dync__xe_vl_bytes(i->v.lanes * bytes),
+        reg = load ? i->to : i->x;
+    if (a->t->n_masks) {
+        dync__x_v(a, (load ? dync__xe_loads : dync__xe_stores)[bytes], vl, reg, 0, i->y, 0,
+                  i->z | (load ? DYNC__X_ZERO : 0));
+        return;
+    }
+    int insn = load ? (bytes == 8 ? DYNC__X_MASKMOVPD : DYNC__X_MASKMOVPS)
+                    : (bytes == 8 ? DYNC__X_MASKMOVPD_M : DYNC__X_MASKMOVPS_M);
+    dync__x_v(a, insn, vl, reg, i->z, i->y, 0, 0);
+}
+
+static void dync__xe_tail(dync__asm *a, const dync__ins *i)
+{
+    int V = i->v.lanes, vl = dync__xe_vl_bytes(V * 4);
+    if (a->t->n_masks) {
+        dync__x_i(a, DYNC__X_MOVI, 0, dync__a_reg(DYNC__RAX), -1);
+        dync__x_k(a, DYNC__X_BZHI, DYNC__RAX, DYNC__RDX, dync__a_reg(DYNC__RAX), 0);
+        for (int u = 0; u < i->n; u++) {
+            dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__a_reg(DYNC__RAX), 0);
+            if (u) dync__x_i(a, DYNC__X_SHRI, 0, dync__a_reg(DYNC__RSI), u * V);
+            dync__x_i(a, DYNC__X_ANDI, 0, dync__a_reg(DYNC__RSI), (1 << V) - 1);
+            dync__x_i(a, DYNC__X_MOV16_M, DYNC__RSI, dync__a_mem(DYNC__RSP, i->m + 64 * u), 0);
+        }
+        return;
+    }
+    int left = dync__xe_vector(a), m = dync__xe_vector(a);
+    dync__x_v(a, DYNC__X_BROADCASTD, vl, left, 0, i->y, 0, 0);
+    for (int u = 0; u < i->n; u++) {
+        int32_t lane[16];
+        for (int l = 0; l < 16; l++) lane[l] = u * V + l;
+        dync__x_v(a, DYNC__X_PCMPGTD, vl, m, left, dync__a_constant64(a, lane), 0, 0);
+        dync__x_v(a, DYNC__X_MOVUPS_M, vl, m, 0, dync__a_mem(DYNC__RSP, i->m + 64 * u), 0, 0);
+        if (i->v.type != DYNC_I64) continue;
+        dync__x_v(a, DYNC__X_PMOVSXDQ, 1, m, 0, dync__a_reg(m), 0, 0);
+        dync__x_v(a, DYNC__X_MOVUPS_M, 1, m, 0,
+                  dync__a_mem(DYNC__RSP, i->m + DYNC__A_TAIL_BYTES + 64 * u), 0, 0);
+    }
+}
+
+static void dync__xe_tail_get(dync__asm *a, const dync__ins *i)
+{
+    dync__place from = i->y;
+    if (a->t->n_masks) {
+        dync__x_k(a, DYNC__X_KMOVW, i->to, 0, from, 0);
+        return;
+    }
+    if (dync__xe_wide(i->v.type)) from.disp += DYNC__A_TAIL_BYTES;
+    dync__x_v(a, DYNC__X_MOVUPS, dync__xe_vl_bytes(i->v.lanes * dync__dtype_info(i->v.type)->bytes),
+              i->to, 0, from, 0, 0);
+}
+
+static void dync__xe_insert(dync__asm *a, const dync__ins *i)
+{
+    static const int insns[] = {0, DYNC__X_PINSRB, DYNC__X_PINSRW, 0, DYNC__X_PINSRD, 0, 0,
+                                0, DYNC__X_PINSRQ};
+    dync__x_v(a, insns[dync__dtype_info(i->v.type)->bytes], 0, i->to, i->to, i->y, i->n, 0);
+}
+
+/* Bytes to a mask; where masks have registers by way of vector x. */
+static void dync__xe_widen_bool(dync__asm *a, const dync__ins *i)
+{
+    int vl = dync__xe_vl_bytes(i->v.lanes * 4);
+    if (a->t->n_masks) {
+        if (i->y.is_mem)
+            dync__x_v(a, i->v.lanes == 16 ? DYNC__X_MOVUPS : DYNC__X_MOVQ, 0, i->x, 0, i->y, 0, 0);
+        dync__x_v(a, DYNC__X_PTESTMB, 0, i->to, i->x, dync__a_reg(i->x), 0, 0);
+        return;
+    }
+    dync__x_v(a, DYNC__X_PMOVZXBD, vl, i->to, 0, i->y, 0, 0);
+    int zero = dync__xe_vector(a);
+    dync__xe_rrr(a, DYNC__X_XORPS, vl, zero, zero, zero);
+    dync__xe_rrr(a, DYNC__X_PCMPGTD, vl, i->to, i->to, zero);
+}
+
+static void dync__xe_widen(dync__asm *a, const dync__ins *i)
+{
+    int vl = dync__xe_vl_bytes(i->v.lanes * 4), r = i->to;
+    switch (i->n) {
+    case DYNC_BOOL: dync__xe_widen_bool(a, i); break;
+    case DYNC_F16: dync__x_v(a, DYNC__X_CVTPH2PS, vl, r, 0, i->y, 0, 0); break;
+    case DYNC_BF16:
+        dync__x_v(a, DYNC__X_PMOVZXWD, vl, r, 0, i->y, 0, 0);
+        dync__x_v(a, DYNC__X_PSLLD, vl, 0, r, dync__a_reg(r), 16, 0);
+        break;
+    case DYNC_I16: dync__x_v(a, DYNC__X_PMOVSXWD, vl, r, 0, i->y, 0, 0); break;
+    case DYNC_I8: dync__x_v(a, DYNC__X_PMOVSXBD, vl, r, 0, i->y, 0, 0); break;
+    case DYNC_U8: dync__x_v(a, DYNC__X_PMOVZXBD, vl, r, 0, i->y, 0, 0); break;
+    default:
+        if (i->y.is_mem) dync__x_v(a, DYNC__X_MOVUPS, dync__xe_vl(a, i->v), r, 0, i->y, 0, 0);
+    }
+}
+
+/* Lanes of 32 bits to `bytes` each, side by side. */
+static void dync__xe_pack(dync__asm *a, int lanes, int bytes, int to, int from)
+{
+    int vl = dync__xe_vl_bytes(lanes * 4);
+    if (a->t->n_masks) {
+        dync__x_v(a, bytes == 1 ? DYNC__X_PMOVDB : DYNC__X_PMOVDW, vl, from, 0, dync__a_reg(to), 0,
+                  0);
+        return;
+    }
+    uint8_t pick[64];
+    for (int i = 0; i < 64; i++)
+        pick[i] = (uint8_t)(i % 16 < 4 * bytes ? i % 16 / bytes * 4 + i % bytes : 0x80);
+    dync__x_v(a, DYNC__X_PSHUFB, vl, to, from, dync__a_constant64(a, pick), 0, 0);
+    if (lanes < 8) return;
+    int high = dync__xe_vector(a);
+    dync__x_v(a, DYNC__X_EXTRACT128, 1, to, 0, dync__a_reg(high), 1, 0);
+    dync__xe_rrr(a, bytes == 1 ? DYNC__X_PUNPCKLDQ : DYNC__X_PUNPCKLQDQ, 0, to, to, high);
+}
+
+/* Rounded: 16 bits a lane, or in the low halves of lanes; to != x. The processor's own rounding
+ * takes subnormal numbers for zero: vectors with one of them go the long way. */
+DYNC__FN void dync__xe_bf16(dync__asm *a, int lanes, int to, int x, bool packed)
+{
+    bool native = a->t->n_masks && dync__cpu_features() & DYNC__CPU_BF16;
+    int vl = dync__xe_vl_bytes(lanes * 4), t = dync__xe_vector(a), m = dync__xe_mask(a);
+    int done = native ? dync__x_label(a) : 0;
+    if (native) {
+        dync__x_v(a, DYNC__X_CVTNEPS2BF16, vl, to, 0, dync__a_reg(x), 0, 0);
+        if (!packed) dync__x_v(a, DYNC__X_PMOVZXWD, vl, to, 0, dync__a_reg(to), 0, 0);
+        dync__x_v(a, DYNC__X_FPCLASSPS, vl, m, 0, dync__a_reg(x), 0x20, 0);
+        dync__x_k(a, DYNC__X_KORTESTW, m, 0, dync__a_reg(m), 0);
+        dync__x_jump(a, DYNC__CC_E, done);
+    }
+    dync__x_v(a, DYNC__X_PSRLD, vl, 0, t, dync__a_reg(x), 16, 0);
+    dync__x_v(a, DYNC__X_ANDPS, vl, to, t, dync__a_constant(a, 1, 4), 0, 0);
+    dync__x_v(a, DYNC__X_PADDD, vl, to, to, dync__a_constant(a, 0x7fff, 4), 0, 0);
+    dync__xe_rrr(a, DYNC__X_PADDD, vl, to, to, x);
+    dync__x_v(a, DYNC__X_PSRLD, vl, 0, to, dync__a_reg(to), 16, 0);
+    dync__x_v(a, DYNC__X_ORPS, vl, t, t, dync__a_constant(a, 0x40, 4), 0, 0);
+    dync__x_v(a, DYNC__X_CMPPS, vl, m, x, dync__a_reg(x), DYNC__XC_UNORD, 0);
+    if (a->t->n_masks)
+        dync__x_v(a, DYNC__X_MOVUPS, vl, to, 0, dync__a_reg(t), 0, m);
+    else
+        dync__x_v(a, DYNC__X_BLENDVPS, vl, to, to, dync__a_reg(t), m << 4, 0);
+    if (packed) dync__xe_pack(a, lanes, 2, to, to);
+    if (native) dync__x_bind(a, done);
+}
+
+static void dync__xe_narrow(dync__asm *a, const dync__ins *i)
+{
+    int vl = dync__xe_vl_bytes(i->v.lanes * 4), t = i->to;
+    switch (i->n) {
+    case DYNC_F16: dync__x_v(a, DYNC__X_CVTPS2PH, vl, i->x, 0, dync__a_reg(t), 0, 0); break;
+    case DYNC_BF16: dync__xe_bf16(a, i->v.lanes, t, i->x, true); break;
+    case DYNC_I16: dync__xe_pack(a, i->v.lanes, 2, t, i->x); break;
+    case DYNC_BOOL:
+        if (a->t->n_masks) {
+            dync__x_v(a, DYNC__X_PMOVM2B, 0, t, 0, dync__a_reg(i->x), 0, 0);
+            dync__x_v(a, DYNC__X_ANDPS, 0, t, t, dync__a_constant(a, 1, 1), 0, 0);
+            break;
+        }
+        dync__x_v(a, DYNC__X_ANDPS, vl, t, i->x, dync__a_constant(a, 1, 4), 0, 0);
+        dync__xe_pack(a, i->v.lanes, 1, t, t);
+        break;
+    default: dync__xe_pack(a, i->v.lanes, 1, t, i->x); break;
+    }
+}
+
+/* ---- which is which -------------------------------------------------------------------------- */
+
+DYNC__FN void dync__xe_number(dync__asm *a, const dync__ins *i)
+{
+    switch (i->verb) {
+    case DYNC__A_SET: dync__x_i(a, DYNC__X_MOVI, 0, dync__a_reg(i->to), i->n); break;
+    case DYNC__A_GET: dync__x_i(a, DYNC__X_MOV, i->to, i->y, 0); break;
+    case DYNC__A_GET_AS: dync__xe_get(a, i); break;
+    case DYNC__A_PUT: dync__x_i(a, DYNC__X_MOV_M, i->x, i->y, 0); break;
+    case DYNC__A_PUT_AS: dync__xe_put(a, i); break;
+    case DYNC__A_ADDRESS: dync__x_i(a, DYNC__X_LEA, i->to, i->y, 0); break;
+    case DYNC__A_ADD: dync__x_i(a, DYNC__X_ADD, i->to, i->y, 0); break;
+    case DYNC__A_SUB: dync__x_i(a, DYNC__X_SUB, i->to, i->y, 0); break;
+    case DYNC__A_MUL: dync__x_i(a, DYNC__X_IMUL, i->to, i->y, 0); break;
+    case DYNC__A_ADD_TO: dync__x_i(a, DYNC__X_ADD_M, i->x, i->y, 0); break;
+    case DYNC__A_ADD_N: dync__x_i(a, DYNC__X_ADDI, 0, i->y, i->n); break;
+    case DYNC__A_SUB_N: dync__x_i(a, DYNC__X_SUBI, 0, i->y, i->n); break;
+    case DYNC__A_AND_N: dync__x_i(a, DYNC__X_ANDI, 0, i->y, i->n); break;
+    case DYNC__A_SHL_N: dync__x_i(a, DYNC__X_SHLI, 0, i->y, i->n); break;
+    case DYNC__A_SHR_N: dync__x_i(a, DYNC__X_SHRI, 0, i->y, i->n); break;
+    case DYNC__A_ONES:
+        dync__x_i(a, DYNC__X_NEG32, 0, dync__a_reg(i->to), 0);
+        dync__x_i(a, DYNC__X_SBB32, i->to, dync__a_reg(i->to), 0);
+        break;
+    case DYNC__A_DIVIDE: dync__xe_divide(a, i->op == DYNC__P_rem); break;
+    default: dync__x_i(a, i->n == 1 ? DYNC__X_PREFETCHT0 : DYNC__X_PREFETCHT1, 0, i->y, 0); break;
+    }
+}
+
+DYNC__FN void dync__xe_control(dync__asm *a, const dync__ins *i)
+{
+    switch (i->verb) {
+    case DYNC__A_LABEL: dync__x_bind(a, i->label); break;
+    case DYNC__A_JUMP: dync__x_jump(a, DYNC__CC_JMP, i->label); break;
+    case DYNC__A_MASK_JUMP: dync__xe_mask_jump(a, i); break;
+    case DYNC__A_ENTER: dync__xe_saved(a, i->n, true); break;
+    case DYNC__A_LEAVE: dync__xe_saved(a, i->n, false); break;
+    case DYNC__A_FRAME_IN:
+    case DYNC__A_FRAME_OUT: dync__xe_frame(a, i); break;
+    default: dync__xe_jump(a, i); break;
+    }
+}
+
+DYNC__FN void dync__xe_memory(dync__asm *a, const dync__ins *i)
+{
+    bool wide = dync__xe_wide(i->v.type);
+    int vl = dync__xe_vl(a, i->v);
+    switch (i->verb) {
+    case DYNC__A_LOAD: dync__xe_load(a, i); break;
+    case DYNC__A_STORE: dync__xe_store(a, i); break;
+    case DYNC__A_SPREAD:
+        dync__x_v(a, wide ? DYNC__X_BROADCASTQ : DYNC__X_BROADCASTD, vl, i->to, 0, i->y, 0, 0);
+        break;
+    case DYNC__A_FIRST:
+        dync__x_v(a, wide ? DYNC__X_MOVQ : DYNC__X_MOVD, 0, i->to, 0, i->y, 0, 0);
+        break;
+    case DYNC__A_FIRST_TO:
+        dync__x_v(a, wide ? DYNC__X_MOVQ_M : DYNC__X_MOVD_M, 0, i->x, 0, i->y, 0, 0);
+        break;
+    case DYNC__A_INSERT: dync__xe_insert(a, i); break;
+    case DYNC__A_ZERO: dync__xe_rrr(a, DYNC__X_XORPS, vl, i->to, i->to, i->to); break;
+    case DYNC__A_TAIL: dync__xe_tail(a, i); break;
+    case DYNC__A_TAIL_GET: dync__xe_tail_get(a, i); break;
+    case DYNC__A_WIDEN: dync__xe_widen(a, i); break;
+    case DYNC__A_NARROW: dync__xe_narrow(a, i); break;
+    default: dync__xe_part(a, i); break;
+    }
+}
+#endif
+
+/* ==== codegen/x86_arith.c ========================================================================== */
+/* codegen/x86_arith.c: verbs of arithmetic as x86-64 instructions (x86_verbs.h). After
+ * x86_memory.c, before x86_lanes.c. */
+#if DYNC__JIT
+
+/* ---- arithmetic ------------------------------------------------------------------------------ */
+
+/* Primitives that are one instruction, by operand type f d i l; 0: not so. only: of l, AVX-512. */
+typedef struct dync__xe_row {
+    uint8_t op, shape, imm, only;
+    uint8_t insn[4];
+} dync__xe_row;
+#define DYNC__X(op, shape, imm, only, f, d, i, l) \
+    {DYNC__##op, DYNC__SHAPE_##shape, imm, only, {f, d, i, l}},
+/* clang-format off */
+static const dync__xe_row dync__xe_rows[] = {
+    DYNC__X(P_add, SWAPS, 0, 0, DYNC__X_ADDPS, DYNC__X_ADDPD, DYNC__X_PADDD, DYNC__X_PADDQ)
+    DYNC__X(P_sub, ONE, 0, 0, DYNC__X_SUBPS, DYNC__X_SUBPD, DYNC__X_PSUBD, DYNC__X_PSUBQ)
+    DYNC__X(P_mul, SWAPS, 0, 1, DYNC__X_MULPS, DYNC__X_MULPD, DYNC__X_PMULLD, DYNC__X_PMULLQ)
+    DYNC__X(P_div, ONE, 0, 0, DYNC__X_DIVPS, DYNC__X_DIVPD, 0, 0)
+    DYNC__X(P_sqrt, ONE, 0, 0, DYNC__X_SQRTPS, DYNC__X_SQRTPD, 0, 0)
+    DYNC__X(P_rint, ONE, 8, 0, DYNC__X_ROUNDPS, DYNC__X_ROUNDPD, 0, 0)
+    DYNC__X(P_floor, ONE, 9, 0, DYNC__X_ROUNDPS, DYNC__X_ROUNDPD, 0, 0)
+    DYNC__X(P_ceil, ONE, 10, 0, DYNC__X_ROUNDPS, DYNC__X_ROUNDPD, 0, 0)
+    DYNC__X(P_trunc, ONE, 11, 0, DYNC__X_ROUNDPS, DYNC__X_ROUNDPD, 0, 0)
+    DYNC__X(P_min, SWAPS, 0, 1, 0, 0, DYNC__X_PMINSD, DYNC__X_PMINSQ)
+    DYNC__X(P_max, SWAPS, 0, 1, 0, 0, DYNC__X_PMAXSD, DYNC__X_PMAXSQ)
+    DYNC__X(P_abs, ONE, 0, 1, 0, 0, DYNC__X_PABSD, DYNC__X_PABSQ)
+    DYNC__X(P_and_, SWAPS, 0, 0, 0, 0, DYNC__X_ANDPS, DYNC__X_ANDPS)
+    DYNC__X(P_or_, SWAPS, 0, 0, 0, 0, DYNC__X_ORPS, DYNC__X_ORPS)
+    DYNC__X(P_xor_, SWAPS, 0, 0, 0, 0, DYNC__X_XORPS, DYNC__X_XORPS)
+    DYNC__X(P_shl, ONE, 0, 0, 0, 0, DYNC__X_PSLLVD, DYNC__X_PSLLVQ)
+    DYNC__X(P_shr, ONE, 0, 1, 0, 0, DYNC__X_PSRAVD, DYNC__X_PSRAVQ)
+    DYNC__X(O_LSR, ONE, 0, 0, 0, 0, 0, DYNC__X_PSRLVQ)
+    DYNC__X(O_MUL32, ONE, 0, 0, 0, 0, 0, DYNC__X_PMULUDQ)
+    DYNC__X(O_CLAMP_MAX, ONE, 0, 0, DYNC__X_MAXPS, DYNC__X_MAXPD, 0, 0)
+    DYNC__X(O_CLAMP_MIN, ONE, 0, 0, DYNC__X_MINPS, DYNC__X_MINPD, 0, 0)
+};
+/* clang-format on */
+#undef DYNC__X
+
+static const dync__xe_row *dync__xe_find(const dync__target *t, int op, int type)
+{
+    int letter = type == DYNC_F32   ? 0
+                 : type == DYNC_F64 ? 1
+                 : type == DYNC_I32 ? 2
+                 : type == DYNC_I64 ? 3
+                                    : -1;
+    for (int s = 0; letter >= 0 && s < DYNC__COUNT_OF(dync__xe_rows); s++)
+        if (dync__xe_rows[s].op == op && dync__xe_rows[s].insn[letter])
+            return letter == 3 && dync__xe_rows[s].only && t->level < 2 ? NULL : &dync__xe_rows[s];
+    return NULL;
+}
+DYNC__FN int dync__xe_simple(const dync__target *t, int op, int type)
+{
+    const dync__xe_row *row = dync__xe_find(t, op, type);
+    return row ? row->shape : -1;
+}
+
+static int dync__xe_insn(const dync__xe_row *row, int type)
+{
+    return row->insn[type == DYNC_F32 ? 0 : type == DYNC_F64 ? 1 : type == DYNC_I32 ? 2 : 3];
+}
+
+/* min(a, b) is a < b ? a : b, and a where a is NaN: minps gives b there. */
+static void dync__xe_minmax(dync__asm *a, const dync__ins *i, int tail)
+{
+    bool wide = dync__xe_wide(i->v.type), most = i->op == DYNC__P_max;
+    int vl = dync__xe_vl(a, i->v), compare = wide ? DYNC__X_CMPPD : DYNC__X_CMPPS;
+    int insn = most ? (wide ? DYNC__X_MAXPD : DYNC__X_MAXPS) : wide ? DYNC__X_MINPD : DYNC__X_MINPS;
+    if (i->to != i->x) {
+        dync__x_v(a, insn, vl, i->to, i->x, i->y, 0, 0);
+        if (i->n) return;
+        int m = dync__xe_mask(a);
+        dync__x_v(a, compare, vl, m, i->x, dync__a_reg(i->x), DYNC__XC_UNORD, 0);
+        if (a->t->n_masks)
+            dync__x_v(a, wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, vl, i->to, 0, dync__a_reg(i->x), 0,
+                      m);
+        else
+            dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, i->to, i->to,
+                      dync__a_reg(i->x), m << 4, 0);
+    } else if (a->t->n_masks) {
+        int kept = dync__xe_mask(a);
+        dync__x_v(a, compare, vl, kept, i->to, dync__a_reg(i->to), DYNC__XC_ORD, tail);
+        dync__x_v(a, insn, vl, i->to, i->to, i->y, 0, kept);
+    } else {
+        int t = dync__xe_vector(a), m = dync__xe_vector(a);
+        dync__x_v(a, insn, vl, t, i->to, i->y, 0, 0);
+        dync__x_v(a, compare, vl, m, i->to, dync__a_reg(i->to), DYNC__XC_UNORD, 0);
+        dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, i->to, t, dync__a_reg(i->to),
+                  m << 4, 0);
+    }
+}
+
+/* to = the greater or less of to and y; 8-byte lanes, AVX2 */
+static void dync__xe_minmax64(dync__asm *a, const dync__ins *i)
+{
+    bool most = i->op == DYNC__P_max;
+    int vl = dync__xe_vl(a, i->v), m = dync__xe_vector(a), y = i->y.reg;
+    if (i->y.is_mem) {
+        y = dync__xe_vector(a);
+        dync__x_v(a, DYNC__X_MOVUPS, vl, y, 0, i->y, 0, 0);
+    }
+    dync__xe_rrr(a, DYNC__X_PCMPGTQ, vl, m, most ? i->to : y, most ? y : i->to);
+    dync__x_v(a, DYNC__X_BLENDVPD, vl, i->to, y, dync__a_reg(i->to), m << 4, 0);
+}
+
+/* and, or, xor, lt (not x and y), le (not x or y), eq, ne of masks */
+static void dync__xe_logic(dync__asm *a, const dync__ins *i)
+{
+    int vl = dync__xe_vl(a, i->v), op = i->op;
+    dync__place ones = dync__a_constant(a, 0xff, 1);
+    switch (op) {
+    case DYNC__P_and_: dync__x_v(a, DYNC__X_ANDPS, vl, i->to, i->x, i->y, 0, 0); break;
+    case DYNC__P_or_: dync__x_v(a, DYNC__X_ORPS, vl, i->to, i->x, i->y, 0, 0); break;
+    case DYNC__P_lt: dync__x_v(a, DYNC__X_ANDNPS, vl, i->to, i->x, i->y, 0, 0); break;
+    case DYNC__P_le:
+        dync__x_v(a, DYNC__X_XORPS, vl, i->to, i->x, ones, 0, 0);
+        dync__x_v(a, DYNC__X_ORPS, vl, i->to, i->to, i->y, 0, 0);
+        break;
+    default:
+        dync__x_v(a, DYNC__X_XORPS, vl, i->to, i->x, i->y, 0, 0);
+        if (op == DYNC__P_eq) dync__x_v(a, DYNC__X_XORPS, vl, i->to, i->to, ones, 0, 0);
+    }
+}
+
+static void dync__xe_logic_k(dync__asm *a, const dync__ins *i)
+{
+    int op = i->op;
+    int insn = op == DYNC__P_and_  ? DYNC__X_KANDW
+               : op == DYNC__P_or_ ? DYNC__X_KORW
+               : op == DYNC__P_lt  ? DYNC__X_KANDNW
+               : op == DYNC__P_eq  ? DYNC__X_KXNORW
+                                   : DYNC__X_KXORW;
+    if (op != DYNC__P_le) {
+        dync__x_k(a, insn, i->to, i->x, i->y, 0);
+        return;
+    }
+    dync__x_k(a, DYNC__X_KNOTW, i->to, 0, dync__a_reg(i->x), 0);
+    dync__x_k(a, DYNC__X_KORW, i->to, i->to, i->y, 0);
+}
+
+DYNC__FN void dync__xe_op2(dync__asm *a, const dync__ins *i)
+{
+    const dync__xe_row *row = dync__xe_find(a->t, i->op, i->v.type);
+    bool extreme = i->op == DYNC__P_min || i->op == DYNC__P_max;
+    if (i->v.type == DYNC_BOOL) {
+        if (a->t->n_masks)
+            dync__xe_logic_k(a, i);
+        else
+            dync__xe_logic(a, i);
+    } else if (row) {
+        dync__x_v(a, dync__xe_insn(row, i->v.type), dync__xe_vl(a, i->v), i->to, i->x, i->y,
+                  row->imm, 0);
+    } else if (extreme && i->v.type == DYNC_I64) {
+        dync__xe_minmax64(a, i);
+    } else if (extreme) {
+        dync__xe_minmax(a, i, 0);
+    } else {
+        a->failed = true;
+    }
+}
+
+/* AVX-512 merges; AVX2 has in the other lanes what op leaves as it is. */
+DYNC__FN void dync__xe_op2_part(dync__asm *a, const dync__ins *i)
+{
+    bool wide = dync__xe_wide(i->v.type);
+    int vl = dync__xe_vl(a, i->v);
+    dync__ins op = {.verb = DYNC__A_OP2,
+                    .op = i->op,
+                    .v = i->v,
+                    .to = i->to,
+                    .x = i->to,
+                    .y = dync__a_reg(i->x)};
+    if (!a->t->n_masks) {
+        int t = dync__xe_vector(a);
+        dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, i->y, 0, 0);
+        dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, t, t, dync__a_reg(i->x),
+                  i->z << 4, 0);
+        op.y = dync__a_reg(t);
+        if (i->v.type == DYNC_BOOL)
+            dync__xe_logic(a, &op);
+        else
+            dync__xe_op2(a, &op);
+        return;
+    }
+    const dync__xe_row *row = dync__xe_find(a->t, i->op, i->v.type);
+    if (row)
+        dync__x_v(a, dync__xe_insn(row, i->v.type), vl, i->to, i->to, op.y, row->imm, i->z);
+    else
+        dync__xe_minmax(a, &op, i->z);
+}
+
+/* to = -1 where x < 0 (64-bit lanes, AVX2) */
+static void dync__xe_sign64(dync__asm *a, int vl, int to, int x)
+{
+    dync__xe_rrr(a, DYNC__X_XORPS, vl, to, to, to);
+    dync__xe_rrr(a, DYNC__X_PCMPGTQ, vl, to, to, x);
+}
+
+static void dync__xe_sign(dync__asm *a, const dync__ins *i)
+{
+    bool wide = dync__xe_wide(i->v.type), neg = i->op == DYNC__P_neg;
+    int vl = dync__xe_vl(a, i->v), x = i->y.reg;
+    uint64_t sign = wide ? UINT64_C(1) << 63 : 0x80000000u;
+    if (dync__xe_float(i->v.type)) {
+        dync__place c = dync__a_constant(a, neg ? sign : sign - 1, wide ? 8 : 4);
+        dync__x_v(a, neg ? DYNC__X_XORPS : DYNC__X_ANDPS, vl, i->to, x, c, 0, 0);
+    } else if (neg) {
+        dync__xe_rrr(a, DYNC__X_XORPS, vl, i->to, i->to, i->to);
+        dync__xe_rrr(a, wide ? DYNC__X_PSUBQ : DYNC__X_PSUBD, vl, i->to, i->to, x);
+    } else {
+        int t = dync__xe_vector(a); /* |x| of 64-bit lanes under AVX2 */
+        dync__xe_sign64(a, vl, t, x);
+        dync__xe_rrr(a, DYNC__X_XORPS, vl, i->to, x, t);
+        dync__xe_rrr(a, DYNC__X_PSUBQ, vl, i->to, i->to, t);
+    }
+}
+
+static void dync__xe_wrap(dync__asm *a, const dync__ins *i)
+{
+    int vl = dync__xe_vl_bytes(i->v.lanes * 4), x = i->y.reg, r = i->to,
+        by = i->n == DYNC_I16 ? 16 : 24;
+    switch (i->n) {
+    case DYNC_U8: dync__x_v(a, DYNC__X_ANDPS, vl, r, x, dync__a_constant(a, 255, 4), 0, 0); break;
+    case DYNC_I16:
+    case DYNC_I8:
+        dync__x_v(a, DYNC__X_PSLLD, vl, 0, r, dync__a_reg(x), by, 0);
+        dync__x_v(a, DYNC__X_PSRAD, vl, 0, r, dync__a_reg(r), by, 0);
+        break;
+    case DYNC_BF16:
+        dync__xe_bf16(a, i->v.lanes, r, x, false);
+        dync__x_v(a, DYNC__X_PSLLD, vl, 0, r, dync__a_reg(r), 16, 0);
+        break;
+    default:
+        dync__x_v(a, DYNC__X_CVTPS2PH, vl, x, 0, dync__a_reg(r), 0, 0);
+        dync__x_v(a, DYNC__X_CVTPH2PS, vl, r, 0, dync__a_reg(r), 0, 0);
+    }
+}
+
+DYNC__FN void dync__xe_op1(dync__asm *a, const dync__ins *i)
+{
+    const dync__xe_row *row = dync__xe_find(a->t, i->op, i->v.type);
+    if (row)
+        dync__x_v(a, dync__xe_insn(row, i->v.type), dync__xe_vl(a, i->v), i->to, 0, i->y, row->imm,
+                  0);
+    else if (i->op == DYNC__P_wrap)
+        dync__xe_wrap(a, i);
+    else if (i->op != DYNC__P_not_)
+        dync__xe_sign(a, i);
+    else if (dync__xe_k(a, i->v.type))
+        dync__x_k(a, DYNC__X_KNOTW, i->to, 0, i->y, 0);
+    else
+        dync__x_v(a, DYNC__X_XORPS, dync__xe_vl(a, i->v), i->to, i->y.reg,
+                  dync__a_constant(a, 0xff, 1), 0, 0);
+}
+
+DYNC__FN void dync__xe_shift(dync__asm *a, const dync__ins *i)
+{
+    bool wide = dync__xe_wide(i->v.type);
+    int vl = dync__xe_vl(a, i->v), insn;
+    if (wide && i->op == DYNC__P_shr) { /* by 63: the sign */
+        if (a->t->level == 2)
+            dync__x_v(a, DYNC__X_PSRAVQ, vl, i->to, i->x, dync__a_constant(a, (uint64_t)i->n, 8), 0,
+                      0);
+        else
+            dync__xe_sign64(a, vl, i->to, i->x);
+        return;
+    }
+    if (i->op == DYNC__P_shl)
+        insn = wide ? DYNC__X_PSLLQ : DYNC__X_PSLLD;
+    else if (i->op == DYNC__P_shr)
+        insn = DYNC__X_PSRAD;
+    else
+        insn = wide ? DYNC__X_PSRLQ : DYNC__X_PSRLD;
+    dync__x_v(a, insn, vl, 0, i->to, dync__a_reg(i->x), i->n, 0);
+}
+#endif
+
+/* ==== codegen/x86_lanes.c ========================================================================== */
+/* codegen/x86_lanes.c: verbs of masks, conversions and between lanes as x86-64 instructions
+ * (x86_verbs.h). After x86_arith.c. */
+#if DYNC__JIT
+
+/* ---- comparisons and conversions ------------------------------------------------------------- */
+
+/* AVX2: the low halves of 64-bit lanes to 32-bit lanes. */
+static void dync__xe_halves(dync__asm *a, int to, int x)
+{
+    int high = dync__xe_vector(a);
+    dync__x_v(a, DYNC__X_EXTRACT128, 1, x, 0, dync__a_reg(high), 1, 0);
+    dync__x_v(a, DYNC__X_SHUFPS, 0, to, x, dync__a_reg(high), 0x88, 0);
+}
+
+/* k: a mask register whose lanes alone are compared; 0: all. */
+static void dync__xe_compare(dync__asm *a, dync__vt v, int op, int to, int x, dync__place y, int k)
+{
+    static const uint8_t floats[] = {DYNC__XC_LT, DYNC__XC_LE, DYNC__XC_EQ,  DYNC__XC_NE,
+                                     DYNC__XC_GE, DYNC__XC_GT, DYNC__XC_ORD, DYNC__XC_UNORD};
+    static const uint8_t ints[] = {1, 2, 0, 4, 5, 6};
+    bool wide = dync__xe_wide(v.type);
+    int vl = dync__xe_vl(a, v);
+    if (dync__xe_float(v.type))
+        dync__x_v(a, wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, to, x, y, floats[op], k);
+    else if (a->t->n_masks)
+        dync__x_v(a, wide ? DYNC__X_PCMPQ : DYNC__X_PCMPD, vl, to, x, y, ints[op], k);
+    else if (op == DYNC__IF_EQ || op == DYNC__IF_NE)
+        dync__x_v(a, wide ? DYNC__X_PCMPEQQ : DYNC__X_PCMPEQD, vl, to, x, y, 0, 0);
+    else if (op == DYNC__IF_LT || op == DYNC__IF_GE)
+        dync__x_v(a, wide ? DYNC__X_PCMPGTQ : DYNC__X_PCMPGTD, vl, to, y.reg, dync__a_reg(x), 0, 0);
+    else
+        dync__x_v(a, wide ? DYNC__X_PCMPGTQ : DYNC__X_PCMPGTD, vl, to, x, y, 0, 0);
+}
+
+/* AVX2 has no LE, NE and GE of integers: their opposites, complemented. */
+static bool dync__xe_is_opposite(const dync__asm *a, int type, int op)
+{
+    return !a->t->n_masks && !dync__xe_float(type) &&
+           (op == DYNC__IF_LE || op == DYNC__IF_NE || op == DYNC__IF_GE);
+}
+static void dync__xe_complement(dync__asm *a, int vl, int r)
+{
+    dync__x_v(a, DYNC__X_XORPS, vl, r, r, dync__a_constant(a, 0xff, 1), 0, 0);
+}
+
+static void dync__xe_compares(dync__asm *a, const dync__ins *i)
+{
+    static const uint8_t prims[] = {DYNC__IF_LT, DYNC__IF_LE, DYNC__IF_EQ, DYNC__IF_NE};
+    int op = i->verb == DYNC__A_COMPARE_BOOL ? prims[i->op - DYNC__P_lt] : i->op, k = 0, m = i->to;
+    bool opposite = dync__xe_is_opposite(a, i->v.type, op),
+         narrow = i->verb == DYNC__A_COMPARE_BOOL;
+    int vl = dync__xe_vl_as(a, i->v, narrow ? DYNC_BOOL : i->v.type);
+    if (a->t->n_masks && i->verb == DYNC__A_COMPARE_PART) {
+        k = dync__xe_mask(a);
+        dync__x_k(a, DYNC__X_KMOVW, k, 0, dync__a_mem(DYNC__RSP, i->n), 0);
+    }
+    if (i->verb == DYNC__A_COMPARE_AND && a->t->n_masks)
+        k = i->z;
+    else if (i->verb == DYNC__A_COMPARE_AND)
+        m = i->n;
+    dync__xe_compare(a, i->v, op, m, i->x, i->y, k);
+    if (narrow && !a->t->n_masks && dync__xe_wide(i->v.type)) dync__xe_halves(a, m, m);
+    if (opposite) dync__xe_complement(a, vl, m);
+    if (a->t->n_masks) return;
+    if (i->verb == DYNC__A_COMPARE_AND) dync__xe_rrr(a, DYNC__X_ANDPS, vl, i->to, i->z, m);
+    if (i->verb == DYNC__A_COMPARE_PART)
+        dync__x_v(
+            a, DYNC__X_ANDPS, vl, m, m,
+            dync__a_mem(DYNC__RSP, i->n + (dync__xe_wide(i->v.type) ? DYNC__A_TAIL_BYTES : 0)), 0,
+            0);
+}
+
+static void dync__xe_select(dync__asm *a, const dync__ins *i)
+{
+    bool wide = dync__xe_wide(i->v.type);
+    int vl = dync__xe_vl(a, i->v);
+    if (a->t->n_masks)
+        dync__x_v(a, wide ? DYNC__X_BLENDMPD : DYNC__X_BLENDMPS, vl, i->to, i->x, i->y, 0, i->z);
+    else
+        dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, i->to, i->x, i->y, i->z << 4,
+                  0);
+}
+
+static void dync__xe_merge(dync__asm *a, const dync__ins *i)
+{
+    bool wide = dync__xe_wide(i->v.type);
+    int vl = dync__xe_vl(a, i->v);
+    if (a->t->n_masks)
+        dync__x_v(a, wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, vl, i->to, 0, i->y, 0, i->z);
+    else
+        dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, i->to, i->to, i->y, i->z << 4,
+                  0);
+}
+
+/* BOOL to a number: one where it holds. */
+static void dync__xe_from_bool(dync__asm *a, const dync__ins *i)
+{
+    bool wide = dync__xe_wide(i->v.type);
+    int vl = dync__xe_vl(a, i->v), m = i->y.reg;
+    dync__place one = dync__xe_const(a, i->v.type, 1, 1);
+    if (a->t->n_masks) {
+        dync__x_v(a, wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, vl, i->to, 0, one, 0,
+                  m | DYNC__X_ZERO);
+        return;
+    }
+    if (wide) {
+        dync__x_v(a, DYNC__X_PMOVSXDQ, vl, i->to, 0, dync__a_reg(m), 0, 0);
+        m = i->to;
+    }
+    dync__x_v(a, DYNC__X_ANDPS, vl, i->to, m, one, 0, 0);
+}
+
+static void dync__xe_to_bool(dync__asm *a, const dync__ins *i)
+{
+    dync__vt from = dync__vt_of(i->n, i->v.lanes);
+    dync__xe_compare(a, from, DYNC__IF_NE, i->to, i->y.reg, dync__a_constant(a, 0, 8), 0);
+    if (a->t->n_masks) return;
+    if (dync__xe_wide(i->n)) dync__xe_halves(a, i->to, i->to);
+    if (!dync__xe_float(i->n)) dync__xe_complement(a, dync__xe_vl(a, i->v), i->to);
+}
+
+/* Float to integer: what is too large or NaN comes as the least integer, which is right for what
+ * is too small. */
+static void dync__xe_to_int(dync__asm *a, const dync__ins *i)
+{
+    int from = i->n, x = i->y.reg, r = i->to;
+    bool wide = dync__xe_wide(from), to_wide = i->v.type == DYNC_I64;
+    int vl = dync__xe_vl_as(a, i->v, from), to_vl = dync__xe_vl(a, i->v);
+    int insn = to_wide ? (wide ? DYNC__X_CVTTPD2QQ : DYNC__X_CVTTPS2QQ)
+               : wide  ? DYNC__X_CVTTPD2DQ
+                       : DYNC__X_CVTTPS2DQ;
+    int compare = wide ? DYNC__X_CMPPD : DYNC__X_CMPPS,
+        move = to_wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS;
+    dync__place limit = dync__xe_const(a, from, to_wide ? 9223372036854775808.0 : 2147483648.0, 0);
+    dync__place greatest = dync__xe_const(a, i->v.type, 0, to_wide ? INT64_MAX : INT32_MAX);
+    dync__x_v(a, insn, DYNC__MAX(vl, to_vl), r, 0, dync__a_reg(x), 0, 0);
+    int m = dync__xe_mask(a);
+    dync__x_v(a, compare, vl, m, x, limit, DYNC__XC_GE, 0);
+    if (a->t->n_masks) {
+        dync__x_v(a, move, to_vl, r, 0, greatest, 0, m);
+        dync__x_v(a, compare, vl, m, x, dync__a_reg(x), DYNC__XC_ORD, 0);
+        dync__x_v(a, move, to_vl, r, 0, dync__a_reg(r), 0, m | DYNC__X_ZERO);
+        return;
+    }
+    if (wide) dync__xe_halves(a, m, m);
+    dync__x_v(a, DYNC__X_BLENDVPS, to_vl, r, r, greatest, m << 4, 0);
+    dync__x_v(a, compare, vl, m, x, dync__a_reg(x), DYNC__XC_ORD, 0);
+    if (wide) dync__xe_halves(a, m, m);
+    dync__xe_rrr(a, DYNC__X_ANDPS, to_vl, r, r, m);
+}
+
+static void dync__xe_convert(dync__asm *a, const dync__ins *i)
+{
+    int from = i->n, to = i->v.type, vl = dync__xe_vl_bytes(i->v.lanes * 8), insn;
+    if (from == DYNC_BOOL) {
+        dync__xe_from_bool(a, i);
+        return;
+    }
+    if (to == DYNC_BOOL) {
+        dync__xe_to_bool(a, i);
+        return;
+    }
+    if (dync__xe_float(from) && !dync__xe_float(to)) {
+        dync__xe_to_int(a, i);
+        return;
+    }
+    if (from == DYNC_I64 && to == DYNC_I32) {
+        if (!a->t->n_masks)
+            dync__xe_halves(a, i->to, i->y.reg);
+        else
+            dync__x_v(a, DYNC__X_PMOVQD, dync__xe_vl_as(a, i->v, DYNC_I64), i->y.reg, 0,
+                      dync__a_reg(i->to), 0, 0);
+        return;
+    }
+    if (from == DYNC_I32) {
+        insn = to == DYNC_F32   ? DYNC__X_CVTDQ2PS
+               : to == DYNC_F64 ? DYNC__X_CVTDQ2PD
+                                : DYNC__X_PMOVSXDQ;
+        vl = dync__xe_vl(a, i->v);
+    } else if (from == DYNC_I64) {
+        insn = to == DYNC_F32 ? DYNC__X_CVTQQ2PS : DYNC__X_CVTQQ2PD;
+    } else {
+        insn = to == DYNC_F64 ? DYNC__X_CVTPS2PD : DYNC__X_CVTPD2PS;
+    }
+    dync__x_v(a, insn, vl, i->to, 0, i->y, 0, 0);
+}
+
+static void dync__xe_mask_from(dync__asm *a, const dync__ins *i)
+{
+    if (a->t->n_masks) {
+        dync__x_k(a, DYNC__X_KMOVW_KG, i->to, 0, dync__a_reg(i->x), 0);
+        return;
+    }
+    dync__x_v(a, DYNC__X_MOVD, 0, i->to, 0, dync__a_reg(i->x), 0, 0);
+    dync__x_v(a, DYNC__X_BROADCASTD, dync__xe_vl_bytes(i->v.lanes * 4), i->to, 0,
+              dync__a_reg(i->to), 0, 0);
+}
+
+static void dync__xe_mask_set(dync__asm *a, const dync__ins *i)
+{
+    if (a->t->n_masks)
+        dync__x_k(a, i->n ? DYNC__X_KXNORW : DYNC__X_KXORW, i->to, i->to, dync__a_reg(i->to), 0);
+    else
+        dync__x_v(a, DYNC__X_MOVUPS, dync__xe_vl(a, i->v), i->to, 0,
+                  dync__a_constant(a, i->n ? 0xff : 0, 1), 0, 0);
+}
+
+/* ---- between lanes --------------------------------------------------------------------------- */
+
+static void dync__xe_down(dync__asm *a, const dync__ins *i)
+{
+    int bytes = i->n * dync__dtype_info(i->v.type)->bytes;
+    if (bytes == 8)
+        dync__xe_rrr(a, DYNC__X_MOVHLPS, 0, i->to, i->x, i->x);
+    else
+        dync__x_v(a, DYNC__X_PSHUFD, 0, i->to, 0, dync__a_reg(i->x), bytes / 4, 0);
+}
+
+static void dync__xe_half(dync__asm *a, const dync__ins *i)
+{
+    int vl = dync__xe_vl(a, i->v);
+    dync__x_v(a, vl == 2 ? DYNC__X_EXTRACT256 : DYNC__X_EXTRACT128, vl, i->x, 0, dync__a_reg(i->to),
+              1, 0);
+}
+
+static void dync__xe_join(dync__asm *a, const dync__ins *i)
+{
+    dync__x_v(a, i->m == 32 ? DYNC__X_INSERT256 : DYNC__X_INSERT128, dync__xe_vl(a, i->v), i->to,
+              i->x, i->y, i->n, 0);
+}
+
+/* 8-byte lanes of whole vectors; AVX2: by 1 or 2. */
+static void dync__xe_up(dync__asm *a, const dync__ins *i)
+{
+    if (a->t->level == 2) {
+        dync__xe_rrr(a, DYNC__X_XORPS, 2, i->to, i->to, i->to);
+        dync__x_v(a, DYNC__X_ALIGNQ, 2, i->to, i->x, dync__a_reg(i->to), 8 - i->n, 0);
+        return;
+    }
+    dync__x_v(a, DYNC__X_PERM128, 1, i->to, i->z < 0 ? i->x : i->z, dync__a_reg(i->x),
+              i->z < 0 ? 0x08 : 0x21, 0);
+    if (i->n == 1) dync__x_v(a, DYNC__X_SHUFPD, 1, i->to, i->to, dync__a_reg(i->x), 5, 0);
+}
+
+static void dync__xe_reverse(dync__asm *a, const dync__ins *i)
+{
+    int vl = dync__xe_vl(a, i->v), words = dync__xe_wide(i->v.type) ? 2 : 1, V = i->v.lanes;
+    int32_t index[16] = {0};
+    if (vl == 0) {
+        dync__x_v(a, DYNC__X_PSHUFD, 0, i->to, 0, dync__a_reg(i->to), 0x1b, 0);
+        return;
+    }
+    for (int l = 0; l < V * words; l++) index[l] = (V - 1 - l / words) * words + l % words;
+    int at = dync__xe_vector(a);
+    dync__x_v(a, DYNC__X_MOVUPS, vl, at, 0, dync__a_constant64(a, index), 0, 0);
+    dync__xe_rrr(a, DYNC__X_PERMPS, vl, i->to, at, i->to);
+}
+
+/* ---- which is which -------------------------------------------------------------------------- */
+
+DYNC__FN void dync__xe_vectors(dync__asm *a, const dync__ins *i)
+{
+    bool wide = dync__xe_wide(i->v.type);
+    int vl = dync__xe_vl(a, i->v);
+    switch (i->verb) {
+    case DYNC__A_OP1: dync__xe_op1(a, i); break;
+    case DYNC__A_OP2: dync__xe_op2(a, i); break;
+    case DYNC__A_OP2_PART: dync__xe_op2_part(a, i); break;
+    case DYNC__A_SHIFT: dync__xe_shift(a, i); break;
+    case DYNC__A_FMA:
+        dync__x_v(a, wide ? DYNC__X_FMA231PD : DYNC__X_FMA231PS, vl, i->to, i->x, i->y, 0, 0);
+        break;
+    case DYNC__A_MAD:
+        dync__x_v(a, wide ? DYNC__X_FMA213PD : DYNC__X_FMA213PS, vl, i->to, i->x, i->y, 0, 0);
+        break;
+    case DYNC__A_CONVERT: dync__xe_convert(a, i); break;
+    case DYNC__A_SELECT: dync__xe_select(a, i); break;
+    case DYNC__A_MERGE: dync__xe_merge(a, i); break;
+    case DYNC__A_CLEAR:
+        dync__x_v(a, DYNC__X_XORPS, vl, i->to, i->to, dync__a_reg(i->to), 0, i->z);
+        break;
+    case DYNC__A_MASK_SET: dync__xe_mask_set(a, i); break;
+    case DYNC__A_MASK_WIDEN: dync__x_v(a, DYNC__X_PMOVSXDQ, vl, i->to, 0, i->y, 0, 0); break;
+    case DYNC__A_MASK_OF:
+        dync__x_v(a, DYNC__X_PMOVD2M, vl, i->to, 0, dync__a_reg(i->x), 0, 0);
+        break;
+    case DYNC__A_MASK_FROM: dync__xe_mask_from(a, i); break;
+    case DYNC__A_DOWN: dync__xe_down(a, i); break;
+    case DYNC__A_HALF: dync__xe_half(a, i); break;
+    case DYNC__A_JOIN: dync__xe_join(a, i); break;
+    case DYNC__A_UP: dync__xe_up(a, i); break;
+    case DYNC__A_REVERSE: dync__xe_reverse(a, i); break;
+    case DYNC__A_PICK: /* two tables where to is not the numbers */
+        dync__x_v(a, i->to == i->z ? DYNC__X_PERMPS : DYNC__X_PERMT2PS, vl, i->to, i->z, i->y, 0,
+                  0);
+        break;
+    case DYNC__A_SQUARE:
+        dync__xt_square(a, i->v.lanes / 4, DYNC__RSI, DYNC__RAX, DYNC__RBP, true, i->data);
+        break;
+    default: dync__xe_compares(a, i); break;
+    }
+}
+#endif
+
+/* ==== codegen/x86_target.c ========================================================================= */
+/* codegen/x86_target.c: x86-64 as a target of target.h: which verbs it has, in what shape. After
+ * x86_lanes.c. */
+#if DYNC__JIT
+
+static void dync__xe_emit(dync__asm *a, const dync__ins *i)
+{
+    if (i->verb <= DYNC__A_PREFETCH)
+        dync__xe_number(a, i);
+    else if (i->verb <= DYNC__A_FRAME_OUT)
+        dync__xe_control(a, i);
+    else if (i->verb <= DYNC__A_NARROW)
+        dync__xe_memory(a, i);
+    else
+        dync__xe_vectors(a, i);
+}
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+static bool dync__xe_has_part(const dync__target *t, int bytes)
+{
+    return t->level == 2 || bytes >= 4;
+}
+
+static int dync__xe_cast_shape(const dync__target *t, int from, int to)
+{
+    bool by_i64 = (from == DYNC_I64 && dync__xe_float(to)) ||
+                  (to == DYNC_I64 && dync__xe_float(from));
+    if (by_i64 && t->level < 2) return DYNC__SHAPE_NONE;
+    if (from == DYNC_BOOL || to == DYNC_BOOL) return DYNC__SHAPE_REGS;
+    if ((dync__xe_float(from) && !dync__xe_float(to)) || (from == DYNC_I64 && to == DYNC_I32))
+        return DYNC__SHAPE_LONG;
+    return DYNC__SHAPE_ONE;
+}
+
+static int dync__xe_bool_shape(const dync__target *t, int op)
+{
+    bool logic = (op >= DYNC__P_lt && op <= DYNC__P_ne) ||
+                 (op >= DYNC__P_and_ && op <= DYNC__P_not_);
+    if (!logic) return DYNC__SHAPE_NONE;
+    if (op == DYNC__P_le || (op == DYNC__P_not_ && t->n_masks)) return DYNC__SHAPE_LONG;
+    if (op == DYNC__P_not_ || t->n_masks) return DYNC__SHAPE_REGS;
+    return op == DYNC__P_lt ? DYNC__SHAPE_ONE : DYNC__SHAPE_SWAPS;
+}
+
+static int dync__xe_shape(const dync__target *t, int op, int type, int to)
+{
+    int simple = dync__xe_simple(t, op, type);
+    if (simple >= 0) return simple;
+    if (op == DYNC__P_cast) return dync__xe_cast_shape(t, type, to);
+    if (type == DYNC_BOOL) return dync__xe_bool_shape(t, op);
+    switch (op) {
+    case DYNC__P_lt:
+    case DYNC__P_le:
+    case DYNC__P_eq:
+    case DYNC__P_ne:
+        if (t->n_masks || dync__xe_float(type)) return DYNC__SHAPE_ONE;
+        return op == DYNC__P_lt ? DYNC__SHAPE_BACK : DYNC__SHAPE_REGS;
+    case DYNC__P_neg: return dync__xe_float(type) ? DYNC__SHAPE_REGS : DYNC__SHAPE_LONG;
+    case DYNC__P_abs: return dync__xe_float(type) ? DYNC__SHAPE_REGS : DYNC__SHAPE_LONG;
+    case DYNC__P_min:
+    case DYNC__P_max: return type == DYNC_I64 ? DYNC__SHAPE_NONE : DYNC__SHAPE_LONG;
+    case DYNC__P_not_: return DYNC__SHAPE_REGS;
+    case DYNC__P_wrap: return to == DYNC_U8 ? DYNC__SHAPE_REGS : DYNC__SHAPE_LONG;
+    default: return DYNC__SHAPE_NONE;
+    }
+}
+
+/* to: of loads and wraps the storage dtype. */
+static const char *dync__xe_refuses(const dync__target *t, int op, int type, int to)
+{
+    bool stores = op == DYNC__P_load || op == DYNC__P_loadx || op == DYNC__P_store ||
+                  op == DYNC__P_wrap;
+    if (stores && to == DYNC_F16 && !(dync__cpu_features() & DYNC__CPU_F16C))
+        return "f16 without F16C";
+    if (t->level == 1 && op == DYNC__P_reduce && to == DYNC__R_PROD && type == DYNC_I64)
+        return "products of i64";
+    if (op == DYNC__P_cast && dync__xe_shape(t, op, type, to) == DYNC__SHAPE_NONE)
+        return "conversions between i64 and floats";
+    return NULL;
+}
+
+DYNC__FN const dync__target *dync__target_at(int level)
+{
+    static const dync__target targets[] = {
+        {"avx2", 1, 32, 16, 0, dync__xe_has_part, dync__xe_shape, dync__xe_refuses, dync__xe_emit,
+         dync__x_finish, dync__x_write},
+        {"avx512", 2, 64, 32, 7, dync__xe_has_part, dync__xe_shape, dync__xe_refuses, dync__xe_emit,
+         dync__x_finish, dync__x_write},
+    };
+    return level == 1 || level == 2 ? &targets[level - 1] : NULL;
+}
+#endif
+
+/* ==== codegen/gen_reg.c ============================================================================ */
+/* codegen/gen_reg.c: registers of a list of instructions. Before: gen_loops.c begins a list;
+ * gen_prim.c and its kin ask for operands and results.
  *
  * A list is straight code, so one pass forward allocates: a value takes a register when it is made
  * and gives it back at its last use; where none is free, the value whose next use is furthest away
  * goes to the frame (Belady 1966). Constants and values of other lists are read from memory where
- * they stand, the most used ones from registers that x86_gen.c pins for the whole loop. Loads from
- * buffers that the kernel does not write wait for their first use, which often takes them as its
- * memory operand. Invariant: registers read by the instruction in hand are locked until
- * dync__xg_end. */
-#if DYNC__JIT_X86
+ * they stand, the most used ones from registers that gen_loops.c pins for the whole loop. Loads
+ * from buffers that the kernel does not write wait for their first use, which often takes them as
+ * its memory operand. Invariant: registers read by the instruction in hand are locked until
+ * dync__gen_end. */
+#if DYNC__JIT
 
-DYNC__FN int dync__xg_frame(dync__xg *g, int bytes)
+DYNC__FN int dync__gen_frame(dync__gen *g, int bytes)
 {
     int at = g->frame;
     g->frame += (bytes + 63) & ~63;
     return at;
 }
 
-DYNC__FN bool dync__xg_alloc_values(dync__xg *g, dync__arena *arena, int count)
+DYNC__FN bool dync__gen_alloc_values(dync__gen *g, dync__arena *arena, int count)
 {
     size_t n = (size_t)count;
     int32_t *ints = dync__arena_alloc(arena, 10 * n * sizeof *ints);
     g->scan = dync__arena_alloc(arena, n * sizeof *g->scan);
-    g->val = dync__arena_alloc(arena, n * DYNC__XG_UNROLL * sizeof *g->val);
+    g->val = dync__arena_alloc(arena, n * DYNC__GEN_UNROLL * sizeof *g->val);
     g->hoist = dync__arena_alloc(arena, n);
     g->leads = dync__arena_alloc(arena, n);
-    g->list = dync__arena_alloc(arena, (size_t)(g->n_lists + DYNC__XG_CONES) * sizeof *g->list);
+    g->list = dync__arena_alloc(arena, (size_t)(g->n_lists + DYNC__GEN_CONES) * sizeof *g->list);
     if (!ints || !g->scan || !g->val || !g->hoist || !g->leads || !g->list) return false;
     g->stream_of = ints;
     g->keep_stream = ints + n;
@@ -20912,18 +22298,18 @@ DYNC__FN bool dync__xg_alloc_values(dync__xg *g, dync__arena *arena, int count)
 }
 
 /* Operands in this list: a value read back from its row buffer has none. */
-static int dync__xg_operands(const dync__xg *g, int list, int i, int32_t out[3])
+static int dync__gen_operands(const dync__gen *g, int list, int i, int32_t out[3])
 {
     const dync__loop_plan *b = g->b;
     if (b->keep[i] && dync__lp_list(b, i) != list) return 0;
-    int n = dync__xg_args(g, i, out);
-    for (int a = 0; a < n; a++) out[a] = dync__xg_root(g, out[a]);
+    int n = dync__gen_args(g, i, out);
+    for (int a = 0; a < n; a++) out[a] = dync__gen_root(g, out[a]);
     return n;
 }
 
-DYNC__FN void dync__xg_begin_list(dync__xg *g, int list)
+DYNC__FN void dync__gen_begin_list(dync__gen *g, int list)
 {
-    const dync__xlist *l = &g->list[list];
+    const dync__gen_list *l = &g->list[list];
     int32_t arg[3];
     g->cur = list;
     g->uses.n = 0;
@@ -20933,7 +22319,7 @@ DYNC__FN void dync__xg_begin_list(dync__xg *g, int list)
         g->last_use[l->at[p]] = -1;
     }
     for (int p = 0; p < l->n; p++)
-        for (int a = dync__xg_operands(g, list, l->at[p], arg) - 1; a >= 0; a--)
+        for (int a = dync__gen_operands(g, list, l->at[p], arg) - 1; a >= 0; a--)
             if (g->in_list[arg[a]] == list) g->n_uses[arg[a]]++;
     for (int p = 0, at = 0; p < l->n; p++) {
         g->first_use[l->at[p]] = g->next_use[l->at[p]] = at;
@@ -20943,69 +22329,75 @@ DYNC__FN void dync__xg_begin_list(dync__xg *g, int list)
     }
     if (g->a.failed) return;
     for (int p = 0; p < l->n; p++)
-        for (int a = dync__xg_operands(g, list, l->at[p], arg) - 1; a >= 0; a--) {
+        for (int a = dync__gen_operands(g, list, l->at[p], arg) - 1; a >= 0; a--) {
             if (g->in_list[arg[a]] != list) continue;
             g->uses.at[g->next_use[arg[a]]++] = p;
             g->last_use[arg[a]] = p;
         }
 }
 
-DYNC__FN int dync__xg_pressure(dync__xg *g, int list)
+DYNC__FN int dync__gen_pressure(dync__gen *g, int list)
 {
-    const dync__xlist *l = &g->list[list];
+    const dync__gen_list *l = &g->list[list];
     int live = 0, most = 0;
     int32_t arg[3];
     for (int p = 0; p < l->n; p++) {
-        int i = l->at[p], n = dync__xg_operands(g, list, i, arg);
-        bool small_load = dync__xg_inst(g, i)->prim == DYNC__P_load && g->n_uses[i] <= 1;
+        int i = l->at[p], n = dync__gen_operands(g, list, i, arg);
+        bool small_load = dync__gen_inst(g, i)->prim == DYNC__P_load && g->n_uses[i] <= 1;
         for (int a = 0; a < n; a++) {
             int v = arg[a];
             bool again = false;
             for (int c = 0; c < a; c++) again |= arg[c] == v;
             if (!again && g->in_list[v] == list && g->last_use[v] == p &&
-                !(dync__xg_inst(g, v)->prim == DYNC__P_load && g->n_uses[v] <= 1) &&
-                !dync__xg_in_k(g, dync__xg_inst(g, v)->type))
+                !(dync__gen_inst(g, v)->prim == DYNC__P_load && g->n_uses[v] <= 1) &&
+                !dync__gen_in_k(g, dync__gen_inst(g, v)->type))
                 live--;
         }
-        if (g->n_uses[i] > 0 && !small_load && !dync__xg_in_k(g, dync__xg_inst(g, i)->type)) live++;
+        if (g->n_uses[i] > 0 && !small_load && !dync__gen_in_k(g, dync__gen_inst(g, i)->type))
+            live++;
         most = DYNC__MAX(most, live + (small_load ? 1 : 0));
     }
     return most + 1;
 }
 
-DYNC__FN void dync__xg_reset(dync__xg *g)
+DYNC__FN uint32_t dync__gen_all(const dync__gen *g)
 {
-    const dync__xlist *l = &g->list[g->cur];
-    g->free_regs = (g->n_regs == 32 ? 0xffffffffu : 0xffffu) & ~g->pinned;
-    g->free_k = g->isa == 2 ? 0xfe : 0;
+    return g->n_regs == 32 ? 0xffffffffu : (1u << g->n_regs) - 1;
+}
+
+DYNC__FN void dync__gen_reset(dync__gen *g)
+{
+    const dync__gen_list *l = &g->list[g->cur];
+    g->free_regs = dync__gen_all(g) & ~g->pinned;
+    g->free_k = ((1u << g->a.t->n_masks) - 1) << 1;
     g->locked = g->temps = g->locked_k = g->temps_k = 0;
     for (int r = 0; r < 32; r++) g->owner[r] = -1;
     for (int r = 0; r < 8; r++) g->owner_k[r] = -1;
     for (int p = 0; p < l->n; p++) {
         g->next_use[l->at[p]] = g->first_use[l->at[p]];
-        for (int u = 0; u < DYNC__XG_UNROLL; u++)
-            g->val[l->at[p] * DYNC__XG_UNROLL + u] = (dync__xval){-1, false, -1};
+        for (int u = 0; u < DYNC__GEN_UNROLL; u++)
+            g->val[l->at[p] * DYNC__GEN_UNROLL + u] = (dync__gen_val){-1, false, -1};
     }
 }
 
 /* ---- spilling -------------------------------------------------------------------------------- */
 
-static int dync__xg_spill_slot(dync__xg *g)
+static int dync__gen_spill_slot(dync__gen *g)
 {
     if (g->free_spill.n > 0) return g->free_spill.at[--g->free_spill.n];
-    return dync__xg_frame(g, 64);
+    return dync__gen_frame(g, 64);
 }
 
-static void dync__xg_free_spill(dync__xg *g, int slot)
+static void dync__gen_free_spill(dync__gen *g, int slot)
 {
     if (slot >= 0 && !dync__avec_push(g->b->arena, &g->free_spill, slot)) g->a.failed = true;
 }
 
 /* Where in the list a value is wanted next; the vectors after u still need what this instruction
  * reads. */
-static int dync__xg_next(dync__xg *g, int owner)
+static int dync__gen_next(dync__gen *g, int owner)
 {
-    int v = owner / DYNC__XG_UNROLL, u = owner % DYNC__XG_UNROLL,
+    int v = owner / DYNC__GEN_UNROLL, u = owner % DYNC__GEN_UNROLL,
         end = g->first_use[v] + g->n_uses[v];
     while (g->next_use[v] < end && g->uses.at[g->next_use[v]] < g->pos) g->next_use[v]++;
     int at = g->next_use[v];
@@ -21013,12 +22405,12 @@ static int dync__xg_next(dync__xg *g, int owner)
     return at < end ? g->uses.at[at] : 1 << 30;
 }
 
-static int dync__xg_evict(dync__xg *g, int n_regs, const int32_t *owner, uint32_t locked)
+static int dync__gen_evict(dync__gen *g, int n_regs, const int32_t *owner, uint32_t locked)
 {
     int best = -1, far = -1;
     for (int r = 0; r < n_regs; r++) {
         if (owner[r] < 0 || locked >> r & 1) continue;
-        int next = dync__xg_next(g, owner[r]);
+        int next = dync__gen_next(g, owner[r]);
         if (next > far) {
             far = next;
             best = r;
@@ -21028,23 +22420,23 @@ static int dync__xg_evict(dync__xg *g, int n_regs, const int32_t *owner, uint32_
     return best < 0 ? 1 : best;
 }
 
-static int dync__xg_vl_of(const dync__xg *g, int v)
+static dync__vt dync__gen_vt_of(const dync__gen *g, int v)
 {
-    return dync__xg_vl(g, dync__xg_inst(g, v)->type);
+    return dync__gen_vt(g, dync__gen_inst(g, v)->type);
 }
 
-static int dync__xg_alloc(dync__xg *g)
+static int dync__gen_alloc(dync__gen *g)
 {
     uint32_t could = g->free_regs & ~g->locked;
     int r = could ? __builtin_ctz(could) : -1;
     if (r < 0) {
-        r = dync__xg_evict(g, g->n_regs, g->owner, g->locked | g->pinned);
+        r = dync__gen_evict(g, g->n_regs, g->owner, g->locked | g->pinned);
         if (g->owner[r] >= 0) {
-            dync__xval *x = &g->val[g->owner[r]];
+            dync__gen_val *x = &g->val[g->owner[r]];
             if (x->spill < 0) {
-                x->spill = dync__xg_spill_slot(g);
-                dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl_of(g, g->owner[r] / DYNC__XG_UNROLL),
-                          r, 0, dync__xg_at(x->spill), 0, 0);
+                x->spill = dync__gen_spill_slot(g);
+                DYNC__A(&g->a, STORE, .v = dync__gen_vt_of(g, g->owner[r] / DYNC__GEN_UNROLL),
+                        .x = r, .y = dync__gen_at(x->spill));
             }
             x->reg = -1;
             g->owner[r] = -1;
@@ -21055,17 +22447,18 @@ static int dync__xg_alloc(dync__xg *g)
     return r;
 }
 
-static int dync__xg_alloc_k(dync__xg *g)
+static int dync__gen_alloc_k(dync__gen *g)
 {
     uint32_t could = g->free_k & ~g->locked_k;
     int r = could ? __builtin_ctz(could) : -1;
     if (r < 0) {
-        r = dync__xg_evict(g, 8, g->owner_k, g->locked_k);
+        r = dync__gen_evict(g, 8, g->owner_k, g->locked_k);
         if (g->owner_k[r] >= 0) {
-            dync__xval *x = &g->val[g->owner_k[r]];
+            dync__gen_val *x = &g->val[g->owner_k[r]];
             if (x->spill < 0) {
-                x->spill = dync__xg_spill_slot(g);
-                dync__x_k(&g->a, DYNC__X_KMOVW_M, r, 0, dync__xg_at(x->spill), 0);
+                x->spill = dync__gen_spill_slot(g);
+                DYNC__A(&g->a, STORE, .v = dync__gen_vt(g, DYNC_BOOL), .x = r,
+                        .y = dync__gen_at(x->spill));
             }
             x->reg = -1;
             g->owner_k[r] = -1;
@@ -21076,9 +22469,9 @@ static int dync__xg_alloc_k(dync__xg *g)
     return r;
 }
 
-DYNC__FN int dync__xg_pin(dync__xg *g)
+DYNC__FN int dync__gen_pin(dync__gen *g)
 {
-    uint32_t all = g->n_regs == 32 ? 0xffffffffu : 0xffffu, could = all & ~g->pinned;
+    uint32_t could = dync__gen_all(g) & ~g->pinned;
     if (!could) {
         g->a.failed = true;
         return 0;
@@ -21088,23 +22481,29 @@ DYNC__FN int dync__xg_pin(dync__xg *g)
     return r;
 }
 
-DYNC__FN int dync__xg_temp(dync__xg *g)
+DYNC__FN int dync__gen_temp(dync__gen *g)
 {
-    int r = dync__xg_alloc(g);
+    int r = dync__gen_alloc(g);
     g->temps |= 1u << r;
     return r;
 }
 
-DYNC__FN int dync__xg_temp_k(dync__xg *g)
+DYNC__FN int dync__gen_temp_k(dync__gen *g)
 {
-    int r = dync__xg_alloc_k(g);
+    if (!g->a.t->n_masks) return dync__gen_temp(g);
+    int r = dync__gen_alloc_k(g);
     g->temps_k |= 1u << r;
     return r;
 }
 
+DYNC__FN int dync__gen_scratch(dync__asm *a, int class_)
+{
+    return class_ == DYNC__CLASS_MASK ? dync__gen_temp_k(a->owner) : dync__gen_temp(a->owner);
+}
+
 /* ---- operands -------------------------------------------------------------------------------- */
 
-DYNC__FN dync__xrm dync__xg_const(dync__xg *g, int type, double f, int64_t i)
+DYNC__FN dync__place dync__gen_const(dync__gen *g, int type, double f, int64_t i)
 {
     uint64_t bits = 0;
     float f32 = (float)f;
@@ -21116,105 +22515,106 @@ DYNC__FN dync__xrm dync__xg_const(dync__xg *g, int type, double f, int64_t i)
         bits = i ? 0xffffffffu : 0;
     else
         bits = (uint64_t)i;
-    return dync__x_constant(&g->a, bits, dync__xg_type_wide(type) ? 8 : 4);
+    return dync__a_constant(&g->a, bits, dync__gen_type_wide(type) ? 8 : 4);
 }
 
 /* Memory of a value that no register holds: a constant, a slot of another list, a spilled or
  * unloaded one. */
-DYNC__FN dync__xrm dync__xg_home(dync__xg *g, int v)
+DYNC__FN dync__place dync__gen_home(dync__gen *g, int v)
 {
-    const dync__inst *in = dync__xg_inst(g, v);
-    if (v == g->cone_input) return dync__x_index(DYNC__RSP, DYNC__RBP, 1, g->cone_areas);
+    const dync__inst *in = dync__gen_inst(g, v);
+    if (v == g->cone_input) return dync__a_index(DYNC__G_FRAME, DYNC__G_T2, 1, g->cone_areas);
     if (in->prim == DYNC__P_const_) {
         if (g->pool_at[v] < 0) {
             dync__scalar x = dync__const_scalar(in);
             g->pool_at[v] =
-                dync__xg_const(g, in->type, in->type == DYNC_F32 ? (double)x.f : x.d, x.i).disp;
+                dync__gen_const(g, in->type, in->type == DYNC_F32 ? (double)x.f : x.d, x.i).disp;
         }
-        return dync__x_mem(DYNC__X_POOL, g->pool_at[v]);
+        return dync__a_mem(DYNC__PLACE_POOL, g->pool_at[v]);
     }
     if (g->in_list[v] == g->cur) {
-        dync__xval *x = &g->val[v * DYNC__XG_UNROLL + g->u];
-        return x->lazy ? dync__xg_element(g, g->stream_of[v]) : dync__xg_at(x->spill);
+        dync__gen_val *x = &g->val[v * DYNC__GEN_UNROLL + g->u];
+        return x->lazy ? dync__gen_element(g, g->stream_of[v]) : dync__gen_at(x->spill);
     }
-    return dync__xg_at(g->slot[v] + (g->vertical && g->b->level[v] == 1 ? 64 * g->u : 0));
+    return dync__gen_at(g->slot[v] + (g->vertical && g->b->level[v] == 1 ? 64 * g->u : 0));
 }
 
-DYNC__FN bool dync__xg_is_here(const dync__xg *g, int v)
+DYNC__FN bool dync__gen_is_here(const dync__gen *g, int v)
 {
-    return g->in_list[v] == g->cur && dync__xg_inst(g, v)->prim != DYNC__P_const_;
+    return g->in_list[v] == g->cur && dync__gen_inst(g, v)->prim != DYNC__P_const_;
 }
 
-DYNC__FN int dync__xg_src(dync__xg *g, int value)
+static int dync__gen_src_k(dync__gen *g, int value)
 {
-    int v = dync__xg_root(g, value), r;
-    if (g->hoist[v] >= 0) return g->hoist[v];
-    if (!dync__xg_is_here(g, v)) {
-        r = dync__xg_temp(g);
-        dync__x_v(&g->a, DYNC__X_MOVUPS, dync__xg_vl_of(g, v), r, 0, dync__xg_home(g, v), 0, 0);
-        return r;
-    }
-    dync__xval *x = &g->val[v * DYNC__XG_UNROLL + g->u];
-    if (x->reg < 0) {
-        r = dync__xg_alloc(g);
-        if (x->lazy)
-            dync__xg_load_now(g, v, r);
-        else
-            dync__x_v(&g->a, DYNC__X_MOVUPS, dync__xg_vl_of(g, v), r, 0, dync__xg_home(g, v), 0, 0);
-        x->lazy = false;
-        x->reg = (int8_t)r;
-        g->owner[r] = v * DYNC__XG_UNROLL + g->u;
-    }
-    g->locked |= 1u << x->reg;
-    return x->reg;
-}
-
-DYNC__FN bool dync__xg_in_memory(const dync__xg *g, int value)
-{
-    int v = dync__xg_root(g, value);
-    if (g->hoist[v] >= 0) return false;
-    if (!dync__xg_is_here(g, v)) return true;
-    return g->val[v * DYNC__XG_UNROLL + g->u].reg < 0 && g->last_use[v] == g->pos;
-}
-
-DYNC__FN dync__xrm dync__xg_src_rm(dync__xg *g, int value)
-{
-    if (!dync__xg_in_memory(g, value)) return dync__x_reg(dync__xg_src(g, value));
-    return dync__xg_home(g, dync__xg_root(g, value));
-}
-
-DYNC__FN int dync__xg_src_k(dync__xg *g, int value)
-{
-    int v = dync__xg_root(g, value), r;
-    const dync__inst *in = dync__xg_inst(g, v);
+    int v = dync__gen_root(g, value), r;
+    const dync__inst *in = dync__gen_inst(g, v);
     if (in->prim == DYNC__P_const_) {
-        r = dync__xg_temp_k(g);
-        dync__x_k(&g->a, dync__const_scalar(in).i ? DYNC__X_KXNORW : DYNC__X_KXORW, r, r,
-                  dync__x_reg(r), 0);
+        r = dync__gen_temp_k(g);
+        DYNC__A(&g->a, MASK_SET, .v = dync__gen_vt(g, DYNC_BOOL), .to = r,
+                .n = dync__const_scalar(in).i != 0);
         return r;
     }
-    if (!dync__xg_is_here(g, v)) {
-        r = dync__xg_temp_k(g);
-        dync__x_k(&g->a, DYNC__X_KMOVW, r, 0, dync__xg_home(g, v), 0);
+    if (!dync__gen_is_here(g, v)) {
+        r = dync__gen_temp_k(g);
+        DYNC__A(&g->a, LOAD, .v = dync__gen_vt(g, DYNC_BOOL), .to = r, .y = dync__gen_home(g, v));
         return r;
     }
-    dync__xval *x = &g->val[v * DYNC__XG_UNROLL + g->u];
+    dync__gen_val *x = &g->val[v * DYNC__GEN_UNROLL + g->u];
     if (x->reg < 0) {
-        r = dync__xg_alloc_k(g);
-        dync__x_k(&g->a, DYNC__X_KMOVW, r, 0, dync__xg_at(x->spill), 0);
+        r = dync__gen_alloc_k(g);
+        DYNC__A(&g->a, LOAD, .v = dync__gen_vt(g, DYNC_BOOL), .to = r, .y = dync__gen_at(x->spill));
         x->reg = (int8_t)r;
-        g->owner_k[r] = v * DYNC__XG_UNROLL + g->u;
+        g->owner_k[r] = v * DYNC__GEN_UNROLL + g->u;
     }
     g->locked_k |= 1u << x->reg;
     return x->reg;
 }
 
+DYNC__FN int dync__gen_src(dync__gen *g, int value)
+{
+    int v = dync__gen_root(g, value), r;
+    if (dync__gen_in_k(g, dync__gen_inst(g, v)->type)) return dync__gen_src_k(g, v);
+    if (g->hoist[v] >= 0) return g->hoist[v];
+    if (!dync__gen_is_here(g, v)) {
+        r = dync__gen_temp(g);
+        DYNC__A(&g->a, LOAD, .v = dync__gen_vt_of(g, v), .to = r, .y = dync__gen_home(g, v));
+        return r;
+    }
+    dync__gen_val *x = &g->val[v * DYNC__GEN_UNROLL + g->u];
+    if (x->reg < 0) {
+        r = dync__gen_alloc(g);
+        if (x->lazy)
+            dync__gen_load_now(g, v, r);
+        else
+            DYNC__A(&g->a, LOAD, .v = dync__gen_vt_of(g, v), .to = r, .y = dync__gen_home(g, v));
+        x->lazy = false;
+        x->reg = (int8_t)r;
+        g->owner[r] = v * DYNC__GEN_UNROLL + g->u;
+    }
+    g->locked |= 1u << x->reg;
+    return x->reg;
+}
+
+DYNC__FN bool dync__gen_in_memory(const dync__gen *g, int value)
+{
+    int v = dync__gen_root(g, value);
+    if (g->hoist[v] >= 0 || dync__gen_in_k(g, dync__gen_inst(g, v)->type)) return false;
+    if (!dync__gen_is_here(g, v)) return true;
+    return g->val[v * DYNC__GEN_UNROLL + g->u].reg < 0 && g->last_use[v] == g->pos;
+}
+
+DYNC__FN dync__place dync__gen_src_rm(dync__gen *g, int value)
+{
+    if (!dync__gen_in_memory(g, value)) return dync__a_reg(dync__gen_src(g, value));
+    return dync__gen_home(g, dync__gen_root(g, value));
+}
+
 /* ---- results --------------------------------------------------------------------------------- */
 
-static void dync__xg_drop(dync__xg *g, int v)
+static void dync__gen_drop(dync__gen *g, int v)
 {
-    dync__xval *x = &g->val[v * DYNC__XG_UNROLL + g->u];
-    bool k = dync__xg_in_k(g, dync__xg_inst(g, v)->type);
+    dync__gen_val *x = &g->val[v * DYNC__GEN_UNROLL + g->u];
+    bool k = dync__gen_in_k(g, dync__gen_inst(g, v)->type);
     if (x->reg >= 0 && k) {
         g->owner_k[x->reg] = -1;
         g->free_k |= 1u << x->reg;
@@ -21225,583 +22625,477 @@ static void dync__xg_drop(dync__xg *g, int v)
         g->locked &= ~(1u << x->reg);
     }
     x->reg = -1;
-    dync__xg_free_spill(g, x->spill);
+    dync__gen_free_spill(g, x->spill);
     x->spill = -1;
 }
 
-DYNC__FN bool dync__xg_dies(const dync__xg *g, int value)
+DYNC__FN bool dync__gen_dies(const dync__gen *g, int value)
 {
-    int v = dync__xg_root(g, value);
-    return g->hoist[v] < 0 && dync__xg_is_here(g, v) && g->last_use[v] == g->pos &&
-           g->val[v * DYNC__XG_UNROLL + g->u].reg >= 0;
+    int v = dync__gen_root(g, value);
+    return g->hoist[v] < 0 && dync__gen_is_here(g, v) && g->last_use[v] == g->pos &&
+           g->val[v * DYNC__GEN_UNROLL + g->u].reg >= 0;
 }
 
-DYNC__FN void dync__xg_release(dync__xg *g)
+DYNC__FN void dync__gen_release(dync__gen *g)
 {
     int32_t arg[3];
-    for (int a = dync__xg_operands(g, g->cur, g->list[g->cur].at[g->pos], arg) - 1; a >= 0; a--)
-        if (dync__xg_dies(g, arg[a])) dync__xg_drop(g, arg[a]);
+    for (int a = dync__gen_operands(g, g->cur, g->list[g->cur].at[g->pos], arg) - 1; a >= 0; a--)
+        if (dync__gen_dies(g, arg[a])) dync__gen_drop(g, arg[a]);
 }
 
-DYNC__FN int dync__xg_def(dync__xg *g, int inst)
+DYNC__FN int dync__gen_def(dync__gen *g, int inst)
 {
-    int r = dync__xg_alloc(g);
-    g->owner[r] = inst * DYNC__XG_UNROLL + g->u;
-    g->val[inst * DYNC__XG_UNROLL + g->u].reg = (int8_t)r;
+    bool k = dync__gen_in_k(g, dync__gen_inst(g, inst)->type);
+    int r = k ? dync__gen_alloc_k(g) : dync__gen_alloc(g);
+    (k ? g->owner_k : g->owner)[r] = inst * DYNC__GEN_UNROLL + g->u;
+    g->val[inst * DYNC__GEN_UNROLL + g->u].reg = (int8_t)r;
     return r;
 }
 
-DYNC__FN int dync__xg_def_k(dync__xg *g, int inst)
+DYNC__FN void dync__gen_adopt(dync__gen *g, int inst, int value)
 {
-    int r = dync__xg_alloc_k(g);
-    g->owner_k[r] = inst * DYNC__XG_UNROLL + g->u;
-    g->val[inst * DYNC__XG_UNROLL + g->u].reg = (int8_t)r;
-    return r;
-}
-
-DYNC__FN void dync__xg_adopt(dync__xg *g, int inst, int value)
-{
-    int v = dync__xg_root(g, value);
-    dync__xval *from = &g->val[v * DYNC__XG_UNROLL + g->u],
-               *to = &g->val[inst * DYNC__XG_UNROLL + g->u];
+    int v = dync__gen_root(g, value);
+    dync__gen_val *from = &g->val[v * DYNC__GEN_UNROLL + g->u],
+                  *to = &g->val[inst * DYNC__GEN_UNROLL + g->u];
     to->reg = from->reg;
-    g->owner[to->reg] = inst * DYNC__XG_UNROLL + g->u;
+    g->owner[to->reg] = inst * DYNC__GEN_UNROLL + g->u;
     from->reg = -1;
 }
 
-DYNC__FN void dync__xg_set(dync__xg *g, int inst, int reg)
+DYNC__FN void dync__gen_set(dync__gen *g, int inst, int reg)
 {
     g->pinned &= ~(1u << reg);
     g->locked |= 1u << reg;
-    g->owner[reg] = inst * DYNC__XG_UNROLL + g->u;
-    g->val[inst * DYNC__XG_UNROLL + g->u].reg = (int8_t)reg;
+    g->owner[reg] = inst * DYNC__GEN_UNROLL + g->u;
+    g->val[inst * DYNC__GEN_UNROLL + g->u].reg = (int8_t)reg;
 }
 
-DYNC__FN void dync__xg_drop_temps(dync__xg *g)
+DYNC__FN void dync__gen_drop_temps(dync__gen *g)
 {
     g->free_regs |= g->temps;
     g->free_k |= g->temps_k;
     g->locked = g->temps = g->locked_k = g->temps_k = 0;
 }
 
-DYNC__FN void dync__xg_end(dync__xg *g)
+DYNC__FN void dync__gen_end(dync__gen *g)
 {
     int32_t arg[3];
     int i = g->list[g->cur].at[g->pos];
-    for (int a = dync__xg_operands(g, g->cur, i, arg) - 1; a >= 0; a--)
-        if (dync__xg_is_here(g, arg[a]) && g->last_use[arg[a]] == g->pos) dync__xg_drop(g, arg[a]);
-    if (g->n_uses[i] == 0) dync__xg_drop(g, i);
-    dync__xg_drop_temps(g);
+    for (int a = dync__gen_operands(g, g->cur, i, arg) - 1; a >= 0; a--)
+        if (dync__gen_is_here(g, arg[a]) && g->last_use[arg[a]] == g->pos)
+            dync__gen_drop(g, arg[a]);
+    if (g->n_uses[i] == 0) dync__gen_drop(g, i);
+    dync__gen_drop_temps(g);
 }
 #endif
 
-/* ==== codegen/x86_mem.c ============================================================================ */
-/* codegen/x86_mem.c: loads, stores, numbers of indices, row buffers. Between x86_reg.c and
- * x86_gen.c.
+/* ==== codegen/gen_mem.c ============================================================================ */
+/* codegen/gen_mem.c: loads, stores, numbers of indices, row buffers. Between gen_reg.c and
+ * gen_loops.c.
  *
  * Storage dtypes widen to compute types in registers and are rounded on the way back. Lanes that
  * lie side by side are one access, masked where fewer than a vector are left; what is the same in
- * all lanes is spread; other strides, and what AVX2 cannot mask, go element by element through a
- * vector in the frame. rax, rsi, rbp (and rdx in masked code) are free here; rcx counts lanes. */
-#if DYNC__JIT_X86
+ * all lanes is spread; other strides, and what the target cannot mask, go element by element
+ * through a vector in the frame. T0, T1, T2 (and END in masked code) are free here; LANE counts
+ * lanes. */
+#if DYNC__JIT
 
-DYNC__FN int dync__xg_tail_k(dync__xg *g)
+DYNC__FN int dync__gen_tail(dync__gen *g, bool wide)
 {
     if (g->tile) return g->tile->mask;
-    int k = dync__xg_temp_k(g);
-    dync__x_k(&g->a, DYNC__X_KMOVW, k, 0, dync__xg_at(g->tail_mask + 64 * g->u), 0);
-    return k;
-}
-
-DYNC__FN int dync__xg_tail_v(dync__xg *g, bool wide)
-{
-    if (g->tile) return g->tile->mask;
-    int r = dync__xg_temp(g);
-    dync__x_v(&g->a, DYNC__X_MOVUPS, dync__xg_vl_bytes(g->V * (wide ? 8 : 4)), r, 0,
-              dync__xg_at((wide ? g->tail_mask64 : g->tail_mask) + 64 * g->u), 0, 0);
+    int r = dync__gen_temp_k(g);
+    DYNC__A(&g->a, TAIL_GET, .v = dync__gen_vt(g, wide ? DYNC_I64 : DYNC_I32), .to = r,
+            .y = dync__gen_at(g->tail_mask + 64 * g->u));
     return r;
 }
 
-static int dync__xg_base(dync__xg *g, int stream)
+/* A dtype of so many bytes, none of whose bits mean anything. */
+static int dync__gen_raw_type(int bytes)
 {
-    const dync__xstream *s = &g->stream.at[stream];
-    int base = g->in_phase && s->gpr >= 0 ? s->gpr : DYNC__RAX;
-    bool framed = g->in_phase && s->pointer >= 0;
-    if (base == DYNC__RAX)
-        dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX,
-                  framed ? dync__xg_at(s->pointer)
-                         : dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_AT)),
-                  0);
-    if (!g->line.is_mem) return base;
-    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSI, g->line, 0);
-    dync__x_i(&g->a, DYNC__X_LEA, DYNC__RAX, dync__x_index(base, DYNC__RSI, s->bytes, 0), 0);
-    return DYNC__RAX;
+    return bytes == 1 ? DYNC_U8 : bytes == 2 ? DYNC_F16 : bytes == 4 ? DYNC_F32 : DYNC_I64;
+}
+static dync__vt dync__gen_raw_vt(const dync__gen *g, int bytes)
+{
+    return dync__gen_vt(g, dync__gen_raw_type(bytes));
 }
 
-DYNC__FN dync__xrm dync__xg_element(dync__xg *g, int stream)
+static int dync__gen_base(dync__gen *g, int stream)
+{
+    const dync__gen_stream *s = &g->stream.at[stream];
+    int base = g->in_phase && s->gpr >= 0 ? s->gpr : DYNC__G_T0;
+    bool framed = g->in_phase && s->pointer >= 0;
+    if (base == DYNC__G_T0)
+        DYNC__A(&g->a, GET, .to = DYNC__G_T0,
+                .y = framed ? dync__gen_at(s->pointer)
+                            : dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_AT)));
+    if (!g->line.is_mem) return base;
+    DYNC__A(&g->a, GET, .to = DYNC__G_T1, .y = g->line);
+    DYNC__A(&g->a, ADDRESS, .to = DYNC__G_T0, .y = dync__a_index(base, DYNC__G_T1, s->bytes, 0));
+    return DYNC__G_T0;
+}
+
+DYNC__FN dync__place dync__gen_element(dync__gen *g, int stream)
 {
     if (g->tile) return g->tile->at(g->tile, stream);
-    const dync__xstream *s = &g->stream.at[stream];
-    if (g->square && s->turned) return dync__xg_at(s->pointer + 64 * g->row);
-    int base = dync__xg_base(g, stream), ahead = g->u * g->V * s->bytes;
-    if (g->single || s->lane == DYNC__XL_SAME) return dync__x_mem(base, 0);
-    if (s->kind == DYNC__XS_KEEP && g->vertical) return dync__x_mem(base, ahead);
-    return dync__x_index(base, DYNC__RCX, s->bytes, ahead);
+    const dync__gen_stream *s = &g->stream.at[stream];
+    if (g->square && s->transposed) return dync__gen_at(s->pointer + 64 * g->row);
+    int base = dync__gen_base(g, stream), ahead = g->u * g->V * s->bytes;
+    if (g->single || s->lane == DYNC__GL_SAME) return dync__a_mem(base, 0);
+    if (s->kind == DYNC__GS_KEEP && g->vertical) return dync__a_mem(base, ahead);
+    return dync__a_index(base, DYNC__G_LANE, s->bytes, ahead);
 }
 
 /* ---- element by element ---------------------------------------------------------------------- */
 
-static bool dync__xg_is_staged(const dync__xg *g, const dync__xstream *s)
+static bool dync__gen_is_staged(const dync__gen *g, const dync__gen_stream *s)
 {
     return !g->single &&
-           (s->lane == DYNC__XL_STRIDED || (s->lane > DYNC__XL_STRIDED && g->masked) ||
-            (s->lane == DYNC__XL_DENSE && g->masked && g->isa == 1 && s->bytes < 4));
+           (s->lane == DYNC__GL_STRIDED || (s->lane > DYNC__GL_STRIDED && g->masked) ||
+            (s->lane == DYNC__GL_DENSE && g->masked && !g->a.t->part(g->a.t, s->bytes)));
 }
 
-static void dync__xg_copy_one(dync__xg *g, int bytes, dync__xrm to, dync__xrm from)
+static void dync__gen_copy_one(dync__gen *g, int bytes, dync__place to, dync__place from)
 {
-    static const int load[] = {0, DYNC__X_MOVZX8, DYNC__X_MOVZX16, 0, DYNC__X_MOV32, 0, 0,
-                               0, DYNC__X_MOV};
-    static const int store[] = {0, DYNC__X_MOV8_M, DYNC__X_MOV16_M, 0, DYNC__X_MOV32_M, 0, 0,
-                                0, DYNC__X_MOV_M};
-    dync__x_i(&g->a, load[bytes], DYNC__RSI, from, 0);
-    dync__x_i(&g->a, store[bytes], DYNC__RSI, to, 0);
+    dync__vt v = dync__gen_raw_vt(g, bytes);
+    DYNC__A(&g->a, GET_AS, .v = v, .to = DYNC__G_T1, .y = from);
+    DYNC__A(&g->a, PUT_AS, .v = v, .x = DYNC__G_T1, .y = to);
 }
 
-/* A loop over those of vector u's lanes that the tail has: rbp counts to rdx. Returns the label
+/* A loop over those of vector u's lanes that the tail has: T2 counts to END. Returns the label
  * behind it. */
-static int dync__xg_some_begin(dync__xg *g)
+static int dync__gen_some_begin(dync__gen *g)
 {
-    dync__xasm *a = &g->a;
-    int done = dync__x_label(a), few = dync__x_label(a);
-    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, dync__xg_at(g->tail_count), 0);
-    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RDX), g->u * g->V);
-    dync__x_jump(a, DYNC__CC_LE, done);
-    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RDX), g->V);
-    dync__x_jump(a, DYNC__CC_LE, few);
-    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RDX), g->V);
-    dync__x_bind(a, few);
-    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBP), 0);
+    dync__asm *a = &g->a;
+    int done = dync__a_label(a), few = dync__a_label(a);
+    DYNC__A(a, GET, .to = DYNC__G_END, .y = dync__gen_at(g->tail_count));
+    DYNC__A(a, SUB_JUMP, .op = DYNC__IF_LE, .y = dync__a_reg(DYNC__G_END), .n = g->u * g->V,
+            .label = done);
+    DYNC__A(a, JUMP_IF_N, .op = DYNC__IF_LE, .y = dync__a_reg(DYNC__G_END), .n = g->V,
+            .label = few);
+    DYNC__A(a, SET, .to = DYNC__G_END, .n = g->V);
+    DYNC__A(a, LABEL, .label = few);
+    DYNC__A(a, SET, .to = DYNC__G_T2, .n = 0);
     return done;
 }
 
-static void dync__xg_some_end(dync__xg *g, int more, int done)
+static void dync__gen_some_end(dync__gen *g, int more, int done)
 {
-    dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RBP), 1);
-    dync__x_i(&g->a, DYNC__X_CMP, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
-    dync__x_jump(&g->a, DYNC__CC_L, more);
-    dync__x_bind(&g->a, done);
+    DYNC__A(&g->a, ADD_N, .y = dync__a_reg(DYNC__G_T2), .n = 1);
+    DYNC__A(&g->a, JUMP_IF, .op = DYNC__IF_LT, .x = DYNC__G_T2, .y = dync__a_reg(DYNC__G_END),
+            .label = more);
+    DYNC__A(&g->a, LABEL, .label = done);
 }
 
-/* The address of lane `lane` of vector u, by the stride, to rax. */
-static void dync__xg_strided(dync__xg *g, int stream, int lane)
+/* The address of lane `lane` of vector u, by the stride, to T0. */
+static void dync__gen_strided(dync__gen *g, int stream, int lane)
 {
-    int base = dync__xg_base(g, stream);
-    dync__x_i(&g->a, DYNC__X_LEA, DYNC__RSI, dync__x_mem(DYNC__RCX, g->u * g->V + lane), 0);
-    dync__x_i(&g->a, DYNC__X_IMUL, DYNC__RSI,
-              dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE)), 0);
-    dync__x_i(&g->a, DYNC__X_LEA, DYNC__RAX, dync__x_index(base, DYNC__RSI, 1, 0), 0);
+    int base = dync__gen_base(g, stream);
+    DYNC__A(&g->a, ADDRESS, .to = DYNC__G_T1, .y = dync__a_mem(DYNC__G_LANE, g->u * g->V + lane));
+    DYNC__A(&g->a, MUL, .to = DYNC__G_T1,
+            .y = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_LANE)));
+    DYNC__A(&g->a, ADDRESS, .to = DYNC__G_T0, .y = dync__a_index(base, DYNC__G_T1, 1, 0));
 }
 
 /* V elements into r one by one, by way of no memory, as a load of what several stores wrote would
- * wait for them. rax: the first one's address, or with `indexed` what the stage's numbers count
+ * wait for them. T0: the first one's address, or with `indexed` what the stage's numbers count
  * from; moves: it goes on by the stride. */
-static void dync__xg_collect(dync__xg *g, int stream, int r, bool indexed, bool moves)
+static void dync__gen_collect(dync__gen *g, int stream, int r, bool indexed, bool moves)
 {
-    static const int insert[] = {0, DYNC__X_PINSRB, DYNC__X_PINSRW, 0, DYNC__X_PINSRD, 0, 0,
-                                 0, DYNC__X_PINSRQ};
-    dync__xasm *a = &g->a;
+    dync__asm *a = &g->a;
     int bytes = g->stream.at[stream].bytes, each = DYNC__MIN(16 / bytes, g->V),
-        t = g->V > each ? dync__xg_temp(g) : r;
-    dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE));
+        t = g->V > each ? dync__gen_temp(g) : r;
+    dync__vt v = dync__gen_raw_vt(g, bytes);
+    dync__place stride = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_LANE));
     if (!indexed) {
-        dync__x_i(a, DYNC__X_MOV, DYNC__RSI, stride, 0);
-        dync__x_i(a, DYNC__X_LEA, DYNC__RBP, dync__x_index(DYNC__RSI, DYNC__RSI, 2, 0), 0);
+        DYNC__A(a, GET, .to = DYNC__G_T1, .y = stride);
+        DYNC__A(a, ADDRESS, .to = DYNC__G_T2, .y = dync__a_index(DYNC__G_T1, DYNC__G_T1, 2, 0));
     }
     for (int l = 0; l < g->V; l++) {
         int to = l < each ? r : t;
-        dync__xrm from = l % 4 == 0   ? dync__x_mem(DYNC__RAX, 0)
-                         : l % 4 == 3 ? dync__x_index(DYNC__RAX, DYNC__RBP, 1, 0)
-                                      : dync__x_index(DYNC__RAX, DYNC__RSI, l % 4, 0);
+        dync__place from = l % 4 == 0   ? dync__a_mem(DYNC__G_T0, 0)
+                           : l % 4 == 3 ? dync__a_index(DYNC__G_T0, DYNC__G_T2, 1, 0)
+                                        : dync__a_index(DYNC__G_T0, DYNC__G_T1, l % 4, 0);
         if (indexed) {
-            dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->stage + 8 * l), 0);
-            from = dync__x_index(DYNC__RAX, DYNC__RSI, bytes, 0);
+            DYNC__A(a, GET, .to = DYNC__G_T1, .y = dync__gen_at(g->stage + 8 * l));
+            from = dync__a_index(DYNC__G_T0, DYNC__G_T1, bytes, 0);
         } else if (l > 0 && l % 4 == 0) {
-            dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_index(DYNC__RAX, DYNC__RSI, 4, 0), 0);
+            DYNC__A(a, ADDRESS, .to = DYNC__G_T0, .y = dync__a_index(DYNC__G_T0, DYNC__G_T1, 4, 0));
         }
-        if (l % each == 0 && bytes < 4)
-            dync__x_v(a, DYNC__X_XORPS, 0, to, to, dync__x_reg(to), 0, 0);
+        if (l % each == 0 && bytes < 4) DYNC__A(a, ZERO, .v = dync__vt_of(DYNC_I32, 4), .to = to);
         if (l % each == 0 && bytes >= 4)
-            dync__x_v(a, bytes == 4 ? DYNC__X_MOVD : DYNC__X_MOVQ, 0, to, 0, from, 0, 0);
+            DYNC__A(a, FIRST, .v = v, .to = to, .y = from);
         else
-            dync__x_v(a, insert[bytes], 0, to, to, from, l % each, 0);
+            DYNC__A(a, INSERT, .v = v, .to = to, .y = from, .n = l % each);
         if (l >= each && l % each == each - 1)
-            dync__x_v(a, DYNC__X_INSERT128, dync__xg_vl_bytes(g->V * bytes), r, r, dync__x_reg(t),
-                      l / each, 0);
-        if (indexed && moves && l + 1 < g->V) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
+            DYNC__A(a, JOIN, .v = v, .to = r, .x = r, .y = dync__a_reg(t), .n = l / each);
+        if (indexed && moves && l + 1 < g->V) DYNC__A(a, ADD, .to = DYNC__G_T0, .y = stride);
     }
 }
 
 /* Between memory and the stage: V elements, or those of the tail. */
-static void dync__xg_stage(dync__xg *g, int stream, bool load)
+static void dync__gen_stage(dync__gen *g, int stream, bool load)
 {
-    const dync__xstream *s = &g->stream.at[stream];
-    dync__xasm *a = &g->a;
-    bool strided = s->lane >= DYNC__XL_STRIDED;
-    dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE)),
-              memory = dync__x_mem(DYNC__RAX, 0);
+    const dync__gen_stream *s = &g->stream.at[stream];
+    dync__asm *a = &g->a;
+    bool strided = s->lane >= DYNC__GL_STRIDED;
+    dync__place stride = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_LANE)),
+                memory = dync__a_mem(DYNC__G_T0, 0);
     int bytes = s->bytes;
     if (strided) {
-        dync__xg_strided(g, stream, 0);
+        dync__gen_strided(g, stream, 0);
     } else {
-        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__xg_element(g, stream), 0);
+        DYNC__A(a, ADDRESS, .to = DYNC__G_T0, .y = dync__gen_element(g, stream));
     }
     if (!g->masked) {
         for (int l = 0; l < g->V; l++) {
-            dync__xrm stage = dync__xg_at(g->stage + l * bytes);
-            dync__xg_copy_one(g, bytes, load ? stage : memory, load ? memory : stage);
-            if (l + 1 < g->V) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
+            dync__place stage = dync__gen_at(g->stage + l * bytes);
+            dync__gen_copy_one(g, bytes, load ? stage : memory, load ? memory : stage);
+            if (l + 1 < g->V) DYNC__A(a, ADD, .to = DYNC__G_T0, .y = stride);
         }
         return;
     }
-    int more = dync__x_label(a), done = dync__xg_some_begin(g);
-    dync__xrm stage = dync__x_index(DYNC__RSP, DYNC__RBP, bytes, g->stage);
-    dync__x_bind(a, more);
-    /* rsp cannot be an index, rbp is */
-    dync__xg_copy_one(g, bytes, load ? stage : memory, load ? memory : stage);
+    int more = dync__a_label(a), done = dync__gen_some_begin(g);
+    dync__place stage = dync__a_index(DYNC__G_FRAME, DYNC__G_T2, bytes, g->stage);
+    DYNC__A(a, LABEL, .label = more);
+    dync__gen_copy_one(g, bytes, load ? stage : memory, load ? memory : stage);
     if (strided)
-        dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
+        DYNC__A(a, ADD, .to = DYNC__G_T0, .y = stride);
     else
-        dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RAX), bytes);
-    dync__xg_some_end(g, more, done);
+        DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_T0), .n = bytes);
+    dync__gen_some_end(g, more, done);
 }
 
 /* ---- loads ----------------------------------------------------------------------------------- */
 
-static const int dync__xg_load_insn[] = {
-    0, DYNC__X_MOVDQU8, DYNC__X_MOVDQU16, 0, DYNC__X_MOVUPS, 0, 0, 0, DYNC__X_MOVUPD};
-static const int dync__xg_store_insn[] = {
-    0, DYNC__X_MOVDQU8_M, DYNC__X_MOVDQU16_M, 0, DYNC__X_MOVUPS_M, 0, 0, 0, DYNC__X_MOVUPD_M};
-
 /* V elements as they are stored: memory, or register r where they had to be loaded with a mask. */
-static dync__xrm dync__xg_raw(dync__xg *g, int stream, int r)
+static dync__place dync__gen_raw(dync__gen *g, int stream, int r)
 {
-    const dync__xstream *s = &g->stream.at[stream];
-    int vl = dync__xg_vl_bytes(g->V * s->bytes);
-    if (s->lane >= DYNC__XL_STRIDED && !g->masked) {
-        dync__xg_strided(g, stream, s->lane == DYNC__XL_BACK ? g->V - 1 : 0);
-        if (s->lane != DYNC__XL_STRIDED) return dync__x_mem(DYNC__RAX, 0);
-        dync__xg_collect(g, stream, r, false, true);
-        return dync__x_reg(r);
+    const dync__gen_stream *s = &g->stream.at[stream];
+    if (s->lane >= DYNC__GL_STRIDED && !g->masked) {
+        dync__gen_strided(g, stream, s->lane == DYNC__GL_BACK ? g->V - 1 : 0);
+        if (s->lane != DYNC__GL_STRIDED) return dync__a_mem(DYNC__G_T0, 0);
+        dync__gen_collect(g, stream, r, false, true);
+        return dync__a_reg(r);
     }
-    if (dync__xg_is_staged(g, s)) {
-        dync__xg_stage(g, stream, true);
-        return dync__xg_at(g->stage);
+    if (dync__gen_is_staged(g, s)) {
+        dync__gen_stage(g, stream, true);
+        return dync__gen_at(g->stage);
     }
-    if (!g->masked || s->kind == DYNC__XS_KEEP) return dync__xg_element(g, stream);
-    if (g->isa == 2) {
-        int k = dync__xg_tail_k(g);
-        dync__x_v(&g->a, dync__xg_load_insn[s->bytes], vl, r, 0, dync__xg_element(g, stream), 0,
-                  k | DYNC__X_ZERO);
-    } else {
-        int m = dync__xg_tail_v(g, s->bytes == 8);
-        dync__x_v(&g->a, s->bytes == 8 ? DYNC__X_MASKMOVPD : DYNC__X_MASKMOVPS, vl, r, m,
-                  dync__xg_element(g, stream), 0, 0);
-    }
-    return dync__x_reg(r);
+    if (!g->masked || s->kind == DYNC__GS_KEEP) return dync__gen_element(g, stream);
+    int z = dync__gen_tail(g, s->bytes == 8);
+    DYNC__A(&g->a, LOAD_PART, .v = dync__gen_raw_vt(g, s->bytes), .to = r,
+            .y = dync__gen_element(g, stream), .z = z);
+    return dync__a_reg(r);
 }
 
-static void dync__xg_widen(dync__xg *g, int dtype, int r, dync__xrm from)
+static void dync__gen_widen(dync__gen *g, int dtype, int r, dync__place from)
 {
-    int vl = dync__xg_vl_bytes(g->V * 4);
-    switch (dtype) {
-    case DYNC_F16: dync__x_v(&g->a, DYNC__X_CVTPH2PS, vl, r, 0, from, 0, 0); break;
-    case DYNC_BF16:
-        dync__x_v(&g->a, DYNC__X_PMOVZXWD, vl, r, 0, from, 0, 0);
-        dync__x_v(&g->a, DYNC__X_PSLLD, vl, 0, r, dync__x_reg(r), 16, 0);
-        break;
-    case DYNC_I16: dync__x_v(&g->a, DYNC__X_PMOVSXWD, vl, r, 0, from, 0, 0); break;
-    case DYNC_I8: dync__x_v(&g->a, DYNC__X_PMOVSXBD, vl, r, 0, from, 0, 0); break;
-    case DYNC_U8: dync__x_v(&g->a, DYNC__X_PMOVZXBD, vl, r, 0, from, 0, 0); break;
-    default:
-        if (from.is_mem) dync__x_v(&g->a, DYNC__X_MOVUPS, dync__xg_vl(g, dtype), r, 0, from, 0, 0);
-    }
+    dync__vt v = dync__gen_vt(g, dync__dtype_info(dtype)->compute);
+    DYNC__A(&g->a, WIDEN, .v = v, .to = r, .y = from, .n = dtype);
 }
 
 /* One element in every lane. */
-static void dync__xg_spread(dync__xg *g, int dtype, int r, dync__xrm from)
+static void dync__gen_spread(dync__gen *g, int dtype, int r, dync__place from)
 {
-    int vl = dync__xg_vl(g, dync__dtype_info(dtype)->compute), insn = 0;
-    switch (dtype) {
-    case DYNC_F32:
-    case DYNC_I32: dync__x_v(&g->a, DYNC__X_BROADCASTD, vl, r, 0, from, 0, 0); return;
-    case DYNC_F64:
-    case DYNC_I64: dync__x_v(&g->a, DYNC__X_BROADCASTQ, vl, r, 0, from, 0, 0); return;
-    case DYNC_F16:
-    case DYNC_BF16: insn = DYNC__X_MOVZX16; break;
-    case DYNC_I16: insn = DYNC__X_MOVSX16; break;
-    case DYNC_I8: insn = DYNC__X_MOVSX8; break;
-    default: insn = DYNC__X_MOVZX8; break;
+    dync__vt v = dync__gen_vt(g, dync__dtype_info(dtype)->compute);
+    if (dync__dtype_info(dtype)->bytes >= 4) {
+        DYNC__A(&g->a, SPREAD, .v = v, .to = r, .y = from);
+        return;
     }
-    dync__x_i(&g->a, insn, DYNC__RSI, from, 0);
-    if (dtype == DYNC_BF16) dync__x_i(&g->a, DYNC__X_SHLI, 0, dync__x_reg(DYNC__RSI), 16);
-    dync__x_v(&g->a, DYNC__X_MOVD, 0, r, 0, dync__x_reg(DYNC__RSI), 0, 0);
-    if (dtype == DYNC_F16) dync__x_v(&g->a, DYNC__X_CVTPH2PS, 0, r, 0, dync__x_reg(r), 0, 0);
-    dync__x_v(&g->a, DYNC__X_BROADCASTD, vl, r, 0, dync__x_reg(r), 0, 0);
+    DYNC__A(&g->a, GET_AS, .v = dync__vt_of(dtype, 1), .to = DYNC__G_T1, .y = from);
+    if (dtype == DYNC_BF16) DYNC__A(&g->a, SHL_N, .y = dync__a_reg(DYNC__G_T1), .n = 16);
+    DYNC__A(&g->a, FIRST, .v = v, .to = r, .y = dync__a_reg(DYNC__G_T1));
+    if (dtype == DYNC_F16)
+        DYNC__A(&g->a, WIDEN, .v = dync__vt_of(DYNC_F32, 4), .to = r, .y = dync__a_reg(r),
+                .n = DYNC_F16);
+    DYNC__A(&g->a, SPREAD, .v = v, .to = r, .y = dync__a_reg(r));
 }
 
-static bool dync__xg_is_same(const dync__xg *g, const dync__xstream *s)
+static bool dync__gen_is_same(const dync__gen *g, const dync__gen_stream *s)
 {
-    return g->single || s->lane == DYNC__XL_SAME;
+    return g->single || s->lane == DYNC__GL_SAME;
 }
 
-/* Lanes of `bytes` bytes picked: lane l is `first` + l * step of r, or where that is beyond them,
- * one before of the vector in memory that starts with r's last element. */
-static void dync__xg_pick(dync__xg *g, int dtype, int r, int first, int step)
+/* Every second lane of r and of the vector in memory that starts with r's last element. */
+static void dync__gen_pick_second(dync__gen *g, int dtype, int r)
 {
-    int type = dync__dtype_info(dtype)->compute, vl = dync__xg_vl(g, type),
-        words = dync__xg_type_wide(type) ? 2 : 1;
+    int type = dync__dtype_info(dtype)->compute, words = dync__gen_type_wide(type) ? 2 : 1;
+    dync__vt v = dync__gen_vt(g, type);
     int32_t index[16] = {0};
     for (int l = 0; l < g->V * words; l++) {
-        int from = first + l / words * step;
+        int from = l / words * 2;
         index[l] = (from < g->V ? from : from + 1) * words + l % words;
     }
-    if (vl == 0) {
-        dync__x_v(&g->a, DYNC__X_PSHUFD, 0, r, 0, dync__x_reg(r), 0x1b, 0);
-        return;
-    }
-    int at = dync__xg_temp(g);
-    dync__x_v(&g->a, DYNC__X_MOVUPS, vl, at, 0, dync__x_constant64(&g->a, index), 0, 0);
-    if (step < 0) {
-        dync__x_v(&g->a, DYNC__X_PERMPS, vl, r, at, dync__x_reg(r), 0, 0);
-        return;
-    }
-    int more = dync__xg_temp(g);
-    dync__xg_widen(g, dtype, more,
-                   dync__x_mem(DYNC__RAX, (g->V - 1) * dync__dtype_info(dtype)->bytes));
-    dync__x_v(&g->a, DYNC__X_PERMT2PS, vl, r, at, dync__x_reg(more), 0, 0);
+    int at = dync__gen_temp(g);
+    DYNC__A(&g->a, LOAD, .v = v, .to = at, .y = dync__a_constant64(&g->a, index));
+    int more = dync__gen_temp(g);
+    dync__gen_widen(g, dtype, more,
+                    dync__a_mem(DYNC__G_T0, (g->V - 1) * dync__dtype_info(dtype)->bytes));
+    DYNC__A(&g->a, PICK, .v = v, .to = r, .z = at, .y = dync__a_reg(more));
 }
 
-DYNC__FN void dync__xg_load_now(dync__xg *g, int i, int r)
+DYNC__FN void dync__gen_load_now(dync__gen *g, int i, int r)
 {
-    const dync__inst *in = dync__xg_inst(g, i);
+    const dync__inst *in = dync__gen_inst(g, i);
     int s = g->stream_of[i], dtype = g->b->k->buf.at[in->buf].dtype, lane = g->stream.at[s].lane;
-    if (dync__xg_is_same(g, &g->stream.at[s]))
-        dync__xg_spread(g, dtype, r, dync__xg_element(g, s));
+    if (dync__gen_is_same(g, &g->stream.at[s]))
+        dync__gen_spread(g, dtype, r, dync__gen_element(g, s));
     else
-        dync__xg_widen(g, dtype, r, dync__xg_raw(g, s, r));
-    if (!g->single && !g->masked && lane > DYNC__XL_STRIDED)
-        dync__xg_pick(g, dtype, r, lane == DYNC__XL_BACK ? g->V - 1 : 0,
-                      lane == DYNC__XL_BACK ? -1 : 2);
+        dync__gen_widen(g, dtype, r, dync__gen_raw(g, s, r));
+    if (g->single || g->masked || lane <= DYNC__GL_STRIDED) return;
+    if (lane != DYNC__GL_BACK)
+        dync__gen_pick_second(g, dtype, r);
+    else
+        DYNC__A(&g->a, REVERSE, .v = dync__gen_vt(g, dync__dtype_info(dtype)->compute), .to = r);
 }
 
-static void dync__xg_load_bool(dync__xg *g, int i)
+static void dync__gen_load_bool(dync__gen *g, int i)
 {
-    int s = g->stream_of[i], vl = dync__xg_vl_bytes(g->V * 4), zero;
-    dync__xasm *a = &g->a;
-    if (dync__xg_is_same(g, &g->stream.at[s])) {
-        dync__x_i(a, DYNC__X_MOVZX8, DYNC__RSI, dync__xg_element(g, s), 0);
-        dync__x_i(a, DYNC__X_NEG32, 0, dync__x_reg(DYNC__RSI), 0);
-        dync__x_i(a, DYNC__X_SBB32, DYNC__RSI, dync__x_reg(DYNC__RSI), 0);
-        if (g->isa == 2) {
-            dync__x_k(a, DYNC__X_KMOVW_KG, dync__xg_def_k(g, i), 0, dync__x_reg(DYNC__RSI), 0);
-            return;
-        }
-        int r = dync__xg_def(g, i);
-        dync__x_v(a, DYNC__X_MOVD, 0, r, 0, dync__x_reg(DYNC__RSI), 0, 0);
-        dync__x_v(a, DYNC__X_BROADCASTD, vl, r, 0, dync__x_reg(r), 0, 0);
+    int s = g->stream_of[i], t = 0, r;
+    dync__asm *a = &g->a;
+    dync__vt v = dync__gen_vt(g, DYNC_BOOL);
+    if (dync__gen_is_same(g, &g->stream.at[s])) {
+        DYNC__A(a, GET_AS, .v = v, .to = DYNC__G_T1, .y = dync__gen_element(g, s));
+        DYNC__A(a, ONES, .to = DYNC__G_T1);
+        r = dync__gen_def(g, i);
+        DYNC__A(a, MASK_FROM, .v = v, .to = r, .x = DYNC__G_T1);
         return;
     }
-    if (g->isa == 2) {
-        int t = dync__xg_temp(g), k = dync__xg_def_k(g, i);
-        dync__xrm raw = dync__xg_raw(g, s, t);
-        if (raw.is_mem)
-            dync__x_v(a, g->V == 16 ? DYNC__X_MOVUPS : DYNC__X_MOVQ, 0, t, 0, raw, 0, 0);
-        dync__x_v(a, DYNC__X_PTESTMB, 0, k, t, dync__x_reg(t), 0, 0);
-        return;
-    }
-    int r = dync__xg_def(g, i);
-    dync__x_v(a, DYNC__X_PMOVZXBD, vl, r, 0, dync__xg_raw(g, s, r), 0, 0);
-    zero = dync__xg_temp(g);
-    dync__x_v(a, DYNC__X_XORPS, vl, zero, zero, dync__x_reg(zero), 0, 0);
-    dync__x_v(a, DYNC__X_PCMPGTD, vl, r, r, dync__x_reg(zero), 0, 0);
+    if (a->t->n_masks) t = dync__gen_temp(g);
+    r = dync__gen_def(g, i);
+    dync__place raw = dync__gen_raw(g, s, a->t->n_masks ? t : r);
+    DYNC__A(a, WIDEN, .v = v, .to = r, .y = raw, .n = DYNC_BOOL, .x = t);
 }
 
 /* May the load wait for its use, as a memory operand? */
-static bool dync__xg_waits(const dync__xg *g, int i)
+static bool dync__gen_waits(const dync__gen *g, int i)
 {
-    const dync__inst *in = dync__xg_inst(g, i);
+    const dync__inst *in = dync__gen_inst(g, i);
     const dync__buf *buf = &g->b->k->buf.at[in->buf];
     return !g->masked && !g->single && !(buf->mode & DYNC__BUF_OUT) && buf->dtype == in->type &&
-           in->type != DYNC_BOOL && g->stream.at[g->stream_of[i]].lane == DYNC__XL_DENSE &&
+           in->type != DYNC_BOOL && g->stream.at[g->stream_of[i]].lane == DYNC__GL_DENSE &&
            g->slot[i] < 0 && !g->b->keep[i];
 }
 
-DYNC__FN void dync__xg_load(dync__xg *g, int i)
+DYNC__FN void dync__gen_load(dync__gen *g, int i)
 {
-    if (g->turned_once && g->stream.at[g->stream_of[i]].turned)
-        dync__xg_set(g, i, g->turned[g->row]);
-    else if (g->b->k->buf.at[dync__xg_inst(g, i)->buf].dtype == DYNC_BOOL)
-        dync__xg_load_bool(g, i);
-    else if (dync__xg_waits(g, i))
-        g->val[i * DYNC__XG_UNROLL + g->u].lazy = true;
+    if (g->transposed_once && g->stream.at[g->stream_of[i]].transposed)
+        dync__gen_set(g, i, g->transposed[g->row]);
+    else if (g->b->k->buf.at[dync__gen_inst(g, i)->buf].dtype == DYNC_BOOL)
+        dync__gen_load_bool(g, i);
+    else if (dync__gen_waits(g, i))
+        g->val[i * DYNC__GEN_UNROLL + g->u].lazy = true;
     else
-        dync__xg_load_now(g, i, dync__xg_def(g, i));
+        dync__gen_load_now(g, i, dync__gen_def(g, i));
 }
 
-DYNC__FN bool dync__xg_is_even(const dync__xg *g, int v, int depth)
+DYNC__FN bool dync__gen_is_even(const dync__gen *g, int v, int depth)
 {
-    const dync__inst *in = dync__xg_inst(g, v);
+    const dync__inst *in = dync__gen_inst(g, v);
     int32_t arg[3];
     bool even = depth < 8 && in->prim != DYNC__P_random && in->prim != DYNC__P_scan &&
-                (g->stream_of[v] < 0 || g->stream.at[g->stream_of[v]].lane == DYNC__XL_SAME);
+                (g->stream_of[v] < 0 || g->stream.at[g->stream_of[v]].lane == DYNC__GL_SAME);
     if (in->prim == DYNC__P_reduce) return !g->vertical;
-    for (int n = dync__xg_args(g, v, arg); even && n > 0; n--)
-        even = dync__xg_is_even(g, arg[n - 1], depth + 1);
+    for (int n = dync__gen_args(g, v, arg); even && n > 0; n--)
+        even = dync__gen_is_even(g, arg[n - 1], depth + 1);
     return even;
 }
 
 /* Between constants, as gathers' indices are: also that of a lane past the last one. */
-static bool dync__xg_is_clamped(const dync__xg *g, const dync__inst *in)
+static bool dync__gen_is_clamped(const dync__gen *g, const dync__inst *in)
 {
-    if (in->prim == DYNC__P_mul && dync__xg_inst(g, in->arg[1])->prim == DYNC__P_const_)
-        in = dync__xg_inst(g, in->arg[0]);
+    if (in->prim == DYNC__P_mul && dync__gen_inst(g, in->arg[1])->prim == DYNC__P_const_)
+        in = dync__gen_inst(g, in->arg[0]);
     const dync__inst *high = in->prim == DYNC__P_max &&
-                                     dync__xg_inst(g, in->arg[0])->prim == DYNC__P_const_
-                                 ? dync__xg_inst(g, in->arg[1])
+                                     dync__gen_inst(g, in->arg[0])->prim == DYNC__P_const_
+                                 ? dync__gen_inst(g, in->arg[1])
                                  : in;
     return high->prim == DYNC__P_min && high != in &&
-           dync__xg_inst(g, high->arg[1])->prim == DYNC__P_const_;
+           dync__gen_inst(g, high->arg[1])->prim == DYNC__P_const_;
 }
 
 /* Elements at the access plus an index: one index for all lanes moves the stream; else lane by
  * lane, through the frame. */
-DYNC__FN void dync__xg_gather(dync__xg *g, int i)
+DYNC__FN void dync__gen_gather(dync__gen *g, int i)
 {
-    const dync__inst *in = dync__xg_inst(g, i);
-    dync__xasm *a = &g->a;
-    int stream = g->stream_of[i], index = dync__xg_root(g, in->arg[0]);
-    const dync__xstream *s = &g->stream.at[stream];
-    if (!g->single && dync__xg_is_even(g, index, 0)) {
-        g->line = dync__xg_at(g->lead);
-        if (!dync__xg_is_here(g, index))
-            g->line = dync__xg_home(g, index);
+    const dync__inst *in = dync__gen_inst(g, i);
+    dync__asm *a = &g->a;
+    int stream = g->stream_of[i], index = dync__gen_root(g, in->arg[0]);
+    const dync__gen_stream *s = &g->stream.at[stream];
+    if (!g->single && dync__gen_is_even(g, index, 0)) {
+        g->line = dync__gen_at(g->lead);
+        if (!dync__gen_is_here(g, index))
+            g->line = dync__gen_home(g, index);
         else if (!g->leads[index] || g->u == 0)
-            dync__x_v(a, DYNC__X_MOVQ_M, 0, dync__xg_src(g, index), 0, g->line, 0, 0);
-        dync__xg_load_now(g, i, dync__xg_def(g, i));
+            DYNC__A(a, FIRST_TO, .v = dync__gen_vt(g, DYNC_I64), .x = dync__gen_src(g, index),
+                    .y = g->line);
+        dync__gen_load_now(g, i, dync__gen_def(g, i));
         g->line.is_mem = false;
         return;
     }
-    dync__x_v(a, DYNC__X_MOVUPS_M, dync__xg_vl(g, DYNC_I64), dync__xg_src(g, index), 0,
-              dync__xg_at(g->stage), 0, 0);
-    int base = dync__xg_base(g, stream);
-    bool moves = !dync__xg_is_same(g, s);
-    dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE)),
-              memory = dync__x_index(DYNC__RAX, DYNC__RSI, s->bytes, 0);
+    DYNC__A(a, STORE, .v = dync__gen_vt(g, DYNC_I64), .x = dync__gen_src(g, index),
+            .y = dync__gen_at(g->stage));
+    int base = dync__gen_base(g, stream);
+    bool moves = !dync__gen_is_same(g, s);
+    dync__place stride = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_LANE)),
+                memory = dync__a_index(DYNC__G_T0, DYNC__G_T1, s->bytes, 0);
     if (moves) {
-        dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
-        dync__x_i(a, DYNC__X_IMUL, DYNC__RSI, stride, 0);
-        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_index(base, DYNC__RSI, 1, 0), 0);
-    } else if (base != DYNC__RAX) {
-        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__x_reg(base), 0);
+        DYNC__A(a, ADDRESS, .to = DYNC__G_T1, .y = dync__a_mem(DYNC__G_LANE, g->u * g->V));
+        DYNC__A(a, MUL, .to = DYNC__G_T1, .y = stride);
+        DYNC__A(a, ADDRESS, .to = DYNC__G_T0, .y = dync__a_index(base, DYNC__G_T1, 1, 0));
+    } else if (base != DYNC__G_T0) {
+        DYNC__A(a, GET, .to = DYNC__G_T0, .y = dync__a_reg(base));
     }
-    int dtype = g->b->k->buf.at[in->buf].dtype, to = dync__xg_def(g, i);
+    int dtype = g->b->k->buf.at[in->buf].dtype, to = dync__gen_def(g, i);
     if (g->single) {
-        dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->stage), 0);
-        dync__xg_copy_one(g, s->bytes, dync__xg_at(g->stage2), memory);
-        dync__xg_spread(g, dtype, to, dync__xg_at(g->stage2));
-    } else if (!g->masked || (!moves && dync__xg_is_clamped(g, dync__xg_inst(g, index)))) {
-        dync__xg_collect(g, stream, to, true, moves);
-        dync__xg_widen(g, dtype, to, dync__x_reg(to));
+        DYNC__A(a, GET, .to = DYNC__G_T1, .y = dync__gen_at(g->stage));
+        dync__gen_copy_one(g, s->bytes, dync__gen_at(g->stage2), memory);
+        dync__gen_spread(g, dtype, to, dync__gen_at(g->stage2));
+    } else if (!g->masked || (!moves && dync__gen_is_clamped(g, dync__gen_inst(g, index)))) {
+        dync__gen_collect(g, stream, to, true, moves);
+        dync__gen_widen(g, dtype, to, dync__a_reg(to));
     } else {
-        int more = dync__x_label(a), done = dync__xg_some_begin(g);
-        dync__x_bind(a, more);
-        dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__x_index(DYNC__RSP, DYNC__RBP, 8, g->stage), 0);
-        dync__xg_copy_one(g, s->bytes, dync__x_index(DYNC__RSP, DYNC__RBP, s->bytes, g->stage2),
-                          memory);
-        if (moves) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
-        dync__xg_some_end(g, more, done);
-        dync__xg_widen(g, dtype, to, dync__xg_at(g->stage2));
+        int more = dync__a_label(a), done = dync__gen_some_begin(g);
+        DYNC__A(a, LABEL, .label = more);
+        DYNC__A(a, GET, .to = DYNC__G_T1,
+                .y = dync__a_index(DYNC__G_FRAME, DYNC__G_T2, 8, g->stage));
+        dync__gen_copy_one(g, s->bytes,
+                           dync__a_index(DYNC__G_FRAME, DYNC__G_T2, s->bytes, g->stage2), memory);
+        if (moves) DYNC__A(a, ADD, .to = DYNC__G_T0, .y = stride);
+        dync__gen_some_end(g, more, done);
+        dync__gen_widen(g, dtype, to, dync__gen_at(g->stage2));
     }
 }
 
 /* ---- stores ---------------------------------------------------------------------------------- */
 
-/* Lanes of 32 bits to `bytes` each, side by side. */
-DYNC__FN void dync__xg_pack(dync__xg *g, int bytes, int to, int from)
-{
-    dync__xasm *a = &g->a;
-    int vl = dync__xg_vl_bytes(g->V * 4);
-    if (g->isa == 2) {
-        dync__x_v(a, bytes == 1 ? DYNC__X_PMOVDB : DYNC__X_PMOVDW, vl, from, 0, dync__x_reg(to), 0,
-                  0);
-        return;
-    }
-    uint8_t pick[64];
-    for (int i = 0; i < 64; i++)
-        pick[i] = (uint8_t)(i % 16 < 4 * bytes ? i % 16 / bytes * 4 + i % bytes : 0x80);
-    dync__x_v(a, DYNC__X_PSHUFB, vl, to, from, dync__x_constant64(a, pick), 0, 0);
-    if (g->V < 8) return;
-    int high = dync__xg_temp(g);
-    dync__x_v(a, DYNC__X_EXTRACT128, 1, to, 0, dync__x_reg(high), 1, 0);
-    dync__x_v(a, bytes == 1 ? DYNC__X_PUNPCKLDQ : DYNC__X_PUNPCKLQDQ, 0, to, to, dync__x_reg(high),
-              0, 0);
-}
-
 /* The value in its storage form, the last lane first if `back`; returns the register. */
-static int dync__xg_narrow(dync__xg *g, int dtype, int value, bool back)
+static int dync__gen_narrow(dync__gen *g, int dtype, int value, bool back)
 {
-    dync__xasm *a = &g->a;
-    int vl = dync__xg_vl_bytes(g->V * 4), from, t;
-    if (dtype == DYNC_BOOL && g->isa == 2) {
-        int k = dync__xg_src_k(g, value);
-        t = dync__xg_temp(g);
-        dync__x_v(a, DYNC__X_PMOVM2B, 0, t, 0, dync__x_reg(k), 0, 0);
-        dync__x_v(a, DYNC__X_ANDPS, 0, t, t, dync__x_constant(a, 1, 1), 0, 0);
-        return t;
-    }
-    from = dync__xg_src(g, value);
+    dync__asm *a = &g->a;
+    int compute = dync__dtype_info(dtype)->compute, from = dync__gen_src(g, value), t;
+    dync__vt v = dync__gen_vt(g, compute);
     if (back) {
-        dync__x_v(a, DYNC__X_MOVAPS, dync__xg_vl(g, dync__dtype_info(dtype)->compute),
-                  t = dync__xg_temp(g), 0, dync__x_reg(from), 0, 0);
-        dync__xg_pick(g, dtype, from = t, g->V - 1, -1);
+        t = dync__gen_temp(g);
+        DYNC__A(a, LOAD, .v = v, .to = t, .y = dync__a_reg(from));
+        DYNC__A(a, REVERSE, .v = v, .to = from = t);
     }
-    if (dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL) return from;
-    t = dync__xg_temp(g);
-    switch (dtype) {
-    case DYNC_F16: dync__x_v(a, DYNC__X_CVTPS2PH, vl, from, 0, dync__x_reg(t), 0, 0); break;
-    case DYNC_BF16: dync__xg_bf16(g, t, from, true); break;
-    case DYNC_I16: dync__xg_pack(g, 2, t, from); break;
-    case DYNC_BOOL:
-        dync__x_v(a, DYNC__X_ANDPS, vl, t, from, dync__x_constant(a, 1, 4), 0, 0);
-        dync__xg_pack(g, 1, t, t);
-        break;
-    default: dync__xg_pack(g, 1, t, from); break;
-    }
+    if (compute == dtype && dtype != DYNC_BOOL) return from;
+    t = dync__gen_temp(g);
+    DYNC__A(a, NARROW, .v = v, .to = t, .x = from, .n = dtype);
     return t;
-}
-
-static void dync__xg_store_some(dync__xg *g, int total, int r, dync__xrm to, bool past)
-{
-    if (total == 4)
-        dync__x_v(&g->a, DYNC__X_MOVD_M, 0, r, 0, to, 0, 0);
-    else if (total == 8)
-        dync__x_v(&g->a, DYNC__X_MOVQ_M, 0, r, 0, to, 0, 0);
-    else if (past)
-        dync__x_v(&g->a, DYNC__X_MOVNTPS_M, dync__xg_vl_bytes(total), r, 0, to, 0, 0);
-    else
-        dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl_bytes(total), r, 0, to, 0, 0);
 }
 
 /* V elements some steps apart: as many vectors, each picked from r and stored without what lies
  * between. */
-static void dync__xg_store_apart(dync__xg *g, int stream, int r)
+static void dync__gen_store_apart(dync__gen *g, int stream, int r)
 {
-    dync__xasm *a = &g->a;
-    int bytes = g->stream.at[stream].bytes, apart = g->stream.at[stream].lane - DYNC__XL_TWO + 2,
-        vl = dync__xg_vl_bytes(g->V * bytes), words = bytes / 4;
-    int t = dync__xg_temp(g), k = dync__xg_temp_k(g);
-    dync__xg_strided(g, stream, 0);
+    dync__asm *a = &g->a;
+    int bytes = g->stream.at[stream].bytes, apart = g->stream.at[stream].lane - DYNC__GL_TWO + 2,
+        words = bytes / 4;
+    dync__vt v = dync__gen_raw_vt(g, bytes);
+    int t = dync__gen_temp(g), k = dync__gen_temp_k(g);
+    dync__gen_strided(g, stream, 0);
     for (int j = 0; j < apart; j++) {
         int32_t index[16] = {0}, mask = 0;
         for (int l = 0; l < g->V; l++) {
@@ -21809,751 +23103,454 @@ static void dync__xg_store_apart(dync__xg *g, int stream, int r)
                 index[l * words + w] = (j * g->V + l) / apart * words + w;
             if ((j * g->V + l) % apart == 0) mask |= 1 << l;
         }
-        dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, dync__x_constant64(a, index), 0, 0);
-        dync__x_v(a, DYNC__X_PERMPS, vl, t, t, dync__x_reg(r), 0, 0);
-        dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RSI), mask);
-        dync__x_k(a, DYNC__X_KMOVW_KG, k, 0, dync__x_reg(DYNC__RSI), 0);
-        dync__x_v(a, dync__xg_store_insn[bytes], vl, t, 0, dync__x_mem(DYNC__RAX, j * g->V * bytes),
-                  0, k);
+        DYNC__A(a, LOAD, .v = v, .to = t, .y = dync__a_constant64(a, index));
+        DYNC__A(a, PICK, .v = v, .to = t, .z = t, .y = dync__a_reg(r));
+        DYNC__A(a, SET, .to = DYNC__G_T1, .n = mask);
+        DYNC__A(a, MASK_FROM, .v = v, .to = k, .x = DYNC__G_T1);
+        DYNC__A(a, STORE_PART, .v = v, .x = t, .y = dync__a_mem(DYNC__G_T0, j * g->V * bytes),
+                .z = k);
     }
 }
 
 /* Asks for the first line of the next page of 4 KB of each load and store past the caches, so that
  * its address is known when the processor's own fetching, which ends with a page, comes there. */
-DYNC__FN void dync__xg_fetch_page(dync__xg *g, int list)
+DYNC__FN void dync__gen_prefetch_page(dync__gen *g, int list)
 {
-    dync__xasm *a = &g->a;
+    dync__asm *a = &g->a;
     for (int p = 0; p < g->list[list].n; p++) {
         int i = g->list[list].at[p], stream = g->stream_of[i];
-        const dync__xstream *s = stream < 0 ? NULL : &g->stream.at[stream];
-        if (!s || s->kind != DYNC__XS_MEM || s->lane != DYNC__XL_DENSE ||
-            (dync__xg_inst(g, i)->prim != DYNC__P_load && !s->past))
+        const dync__gen_stream *s = stream < 0 ? NULL : &g->stream.at[stream];
+        if (!s || s->kind != DYNC__GS_MEM || s->lane != DYNC__GL_DENSE ||
+            (dync__gen_inst(g, i)->prim != DYNC__P_load && !s->nontemporal))
             continue;
-        dync__x_i(a, DYNC__X_LEA, DYNC__RSI,
-                  dync__x_index(dync__xg_base(g, stream), DYNC__RCX, s->bytes, 0), 0);
-        dync__x_i(a, DYNC__X_ANDI, 0, dync__x_reg(DYNC__RSI), -4096);
-        dync__x_i(a, DYNC__X_PREFETCHT0, 0, dync__x_mem(DYNC__RSI, 4096), 0);
+        DYNC__A(a, ADDRESS, .to = DYNC__G_T1,
+                .y = dync__a_index(dync__gen_base(g, stream), DYNC__G_LANE, s->bytes, 0));
+        DYNC__A(a, AND_N, .y = dync__a_reg(DYNC__G_T1), .n = -4096);
+        DYNC__A(a, PREFETCH, .y = dync__a_mem(DYNC__G_T1, 4096), .n = 1);
     }
 }
 
-DYNC__FN void dync__xg_store(dync__xg *g, int i)
+DYNC__FN void dync__gen_store(dync__gen *g, int i)
 {
-    const dync__inst *in = dync__xg_inst(g, i);
-    dync__xasm *a = &g->a;
+    const dync__inst *in = dync__gen_inst(g, i);
+    dync__asm *a = &g->a;
     int stream = g->stream_of[i], bytes = g->stream.at[stream].bytes;
-    const dync__xstream *s = &g->stream.at[stream];
-    bool back = s->lane == DYNC__XL_BACK && !g->masked && !g->single;
-    int r = dync__xg_narrow(g, g->b->k->buf.at[in->buf].dtype, in->arg[0], back);
-    if (dync__xg_is_same(g, s)) {
+    const dync__gen_stream *s = &g->stream.at[stream];
+    dync__vt v = dync__gen_raw_vt(g, bytes), one = dync__vt_of(v.type, 1);
+    bool back = s->lane == DYNC__GL_BACK && !g->masked && !g->single;
+    int r = dync__gen_narrow(g, g->b->k->buf.at[in->buf].dtype, in->arg[0], back);
+    if (dync__gen_is_same(g, s)) {
         if (bytes >= 4) {
-            dync__xg_store_some(g, bytes, r, dync__xg_element(g, stream), false);
+            DYNC__A(a, STORE, .v = one, .x = r, .y = dync__gen_element(g, stream));
             return;
         }
-        dync__x_v(a, DYNC__X_MOVD_M, 0, r, 0, dync__x_reg(DYNC__RSI), 0, 0);
-        dync__x_i(a, bytes == 2 ? DYNC__X_MOV16_M : DYNC__X_MOV8_M, DYNC__RSI,
-                  dync__xg_element(g, stream), 0);
-    } else if (dync__xg_is_staged(g, s)) {
-        dync__xg_store_some(g, g->V * bytes, r, dync__xg_at(g->stage), false);
-        dync__xg_stage(g, stream, false);
+        DYNC__A(a, FIRST_TO, .v = dync__vt_of(DYNC_I32, 1), .x = r, .y = dync__a_reg(DYNC__G_T1));
+        DYNC__A(a, PUT_AS, .v = v, .x = DYNC__G_T1, .y = dync__gen_element(g, stream));
+    } else if (dync__gen_is_staged(g, s)) {
+        DYNC__A(a, STORE, .v = v, .x = r, .y = dync__gen_at(g->stage));
+        dync__gen_stage(g, stream, false);
     } else if (back) {
-        dync__xg_strided(g, stream, g->V - 1);
-        dync__xg_store_some(g, g->V * bytes, r, dync__x_mem(DYNC__RAX, 0), false);
-    } else if (s->lane >= DYNC__XL_TWO) {
-        dync__xg_store_apart(g, stream, r);
+        dync__gen_strided(g, stream, g->V - 1);
+        DYNC__A(a, STORE, .v = v, .x = r, .y = dync__a_mem(DYNC__G_T0, 0));
+    } else if (s->lane >= DYNC__GL_TWO) {
+        dync__gen_store_apart(g, stream, r);
     } else if (!g->masked) {
-        dync__xg_store_some(g, g->V * bytes, r, dync__xg_element(g, stream), s->past);
-    } else if (g->isa == 2) {
-        int k = dync__xg_tail_k(g);
-        dync__x_v(a, dync__xg_store_insn[bytes], dync__xg_vl_bytes(g->V * bytes), r, 0,
-                  dync__xg_element(g, stream), 0, k);
+        DYNC__A(a, STORE, .v = v, .x = r, .y = dync__gen_element(g, stream), .op = s->nontemporal);
     } else {
-        int m = dync__xg_tail_v(g, bytes == 8);
-        dync__x_v(a, bytes == 8 ? DYNC__X_MASKMOVPD_M : DYNC__X_MASKMOVPS_M,
-                  dync__xg_vl_bytes(g->V * bytes), r, m, dync__xg_element(g, stream), 0, 0);
+        int z = dync__gen_tail(g, bytes == 8);
+        DYNC__A(a, STORE_PART, .v = v, .x = r, .y = dync__gen_element(g, stream), .z = z);
     }
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-DYNC__FN void dync__xg_index(dync__xg *g, int i)
+DYNC__FN void dync__gen_index(dync__gen *g, int i)
 {
-    dync__xasm *a = &g->a;
-    int stream = g->stream_of[i], vl = dync__xg_vl(g, DYNC_I64);
-    const dync__xstream *s = &g->stream.at[stream];
-    int base = dync__xg_base(g, stream), r;
-    dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE));
-    if (dync__xg_is_same(g, s)) {
-        dync__x_i(a, DYNC__X_MOV_M, base, dync__xg_at(g->stage), 0);
-        r = dync__xg_def(g, i);
-        dync__x_v(a, DYNC__X_BROADCASTQ, vl, r, 0, dync__xg_at(g->stage), 0, 0);
+    dync__asm *a = &g->a;
+    int stream = g->stream_of[i];
+    dync__vt v = dync__gen_vt(g, DYNC_I64);
+    const dync__gen_stream *s = &g->stream.at[stream];
+    int base = dync__gen_base(g, stream), r;
+    dync__place stride = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_LANE));
+    if (dync__gen_is_same(g, s)) {
+        DYNC__A(a, PUT, .x = base, .y = dync__gen_at(g->stage));
+        r = dync__gen_def(g, i);
+        DYNC__A(a, SPREAD, .v = v, .to = r, .y = dync__gen_at(g->stage));
         return;
     }
-    dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
-    dync__x_i(a, DYNC__X_IMUL, DYNC__RSI, stride, 0);
-    dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__x_reg(base), 0);
+    DYNC__A(a, ADDRESS, .to = DYNC__G_T1, .y = dync__a_mem(DYNC__G_LANE, g->u * g->V));
+    DYNC__A(a, MUL, .to = DYNC__G_T1, .y = stride);
+    DYNC__A(a, ADD, .to = DYNC__G_T1, .y = dync__a_reg(base));
     for (int l = 0; l < g->V; l++) {
-        dync__x_i(a, DYNC__X_MOV_M, DYNC__RSI, dync__xg_at(g->stage + 8 * l), 0);
-        if (l + 1 < g->V) dync__x_i(a, DYNC__X_ADD, DYNC__RSI, stride, 0);
+        DYNC__A(a, PUT, .x = DYNC__G_T1, .y = dync__gen_at(g->stage + 8 * l));
+        if (l + 1 < g->V) DYNC__A(a, ADD, .to = DYNC__G_T1, .y = stride);
     }
-    r = dync__xg_def(g, i);
-    dync__x_v(a, DYNC__X_MOVUPS, vl, r, 0, dync__xg_at(g->stage), 0, 0);
+    r = dync__gen_def(g, i);
+    DYNC__A(a, LOAD, .v = v, .to = r, .y = dync__gen_at(g->stage));
 }
 
 /* Whole vectors: a row buffer has room behind it. */
-DYNC__FN void dync__xg_keep(dync__xg *g, int i, bool load)
+DYNC__FN void dync__gen_keep(dync__gen *g, int i, bool load)
 {
-    int vl = dync__xg_vl(g, dync__xg_inst(g, i)->type), stream = g->keep_stream[i];
-    int r = load ? dync__xg_def(g, i) : g->val[i * DYNC__XG_UNROLL + g->u].reg;
-    dync__x_v(&g->a, load ? DYNC__X_MOVUPS : DYNC__X_MOVUPS_M, vl, r, 0,
-              dync__xg_element(g, stream), 0, 0);
+    int stream = g->keep_stream[i];
+    dync__vt v = dync__gen_vt(g, dync__gen_inst(g, i)->type);
+    int r = load ? dync__gen_def(g, i) : g->val[i * DYNC__GEN_UNROLL + g->u].reg;
+    if (load)
+        DYNC__A(&g->a, LOAD, .v = v, .to = r, .y = dync__gen_element(g, stream));
+    else
+        DYNC__A(&g->a, STORE, .v = v, .x = r, .y = dync__gen_element(g, stream));
 }
 
 /* Each vector of rows side by side has a slot of its own; what leads is made once and fills them
  * all. */
-DYNC__FN void dync__xg_slot_store(dync__xg *g, int i)
+DYNC__FN void dync__gen_slot_store(dync__gen *g, int i)
 {
-    int type = dync__xg_inst(g, i)->type, r = g->val[i * DYNC__XG_UNROLL + g->u].reg;
+    int type = dync__gen_inst(g, i)->type, r = g->val[i * DYNC__GEN_UNROLL + g->u].reg;
     bool each = g->vertical && g->b->level[i] == 1;
     for (int u = each ? g->u : 0, end = each && g->leads[i] ? g->U : u + 1; u < end; u++) {
-        dync__xrm to = dync__xg_at(g->slot[i] + 64 * u);
-        if (dync__xg_in_k(g, type))
-            dync__x_k(&g->a, DYNC__X_KMOVW_M, r, 0, to, 0);
-        else
-            dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl(g, type), r, 0, to, 0, 0);
+        dync__place to = dync__gen_at(g->slot[i] + 64 * u);
+        DYNC__A(&g->a, STORE, .v = dync__gen_vt(g, type), .x = r, .y = to);
     }
 }
 #endif
 
-/* ==== codegen/x86_prim.c =========================================================================== */
-/* codegen/x86_prim.c: primitives of the loop IR as x86-64 instructions, for one vector. Between
- * x86_reg.c and x86_gen.c.
+/* ==== codegen/gen_prim.c =========================================================================== */
+/* codegen/gen_prim.c: primitives of the loop IR over verbs, for one vector. Between gen_reg.c and
+ * gen_loops.c.
  *
- * Results are those of loop/eval.c to the bit, NaN's payload aside. A case reads its operands (a
+ * The target's `shape` says how it does a primitive over a type, and so which operands it wants
+ * where. What it does not do (SHAPE_NONE) is made of other verbs here. A case reads its operands (a
  * register, or memory for the last one), lets go of those that end here, takes a register for the
  * result and emits. Where several instructions are needed the result gets its register first, so
  * that it overwrites no operand. */
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
-enum {
-    DYNC__CMP_EQ = 0,
-    DYNC__CMP_LT = 0x11,
-    DYNC__CMP_LE = 0x12,
-    DYNC__CMP_UNORD = 3,
-    DYNC__CMP_NE = 4,
-    DYNC__CMP_GE = 0x1d,
-    DYNC__CMP_ORD = 7
-};
-enum { DYNC__ICMP_EQ = 0, DYNC__ICMP_LT = 1, DYNC__ICMP_LE = 2, DYNC__ICMP_NE = 4 };
-
-static int dync__xg_arg_type(const dync__xg *g, int i)
+static int dync__gen_arg_type(const dync__gen *g, int i)
 {
-    const dync__inst *in = dync__xg_inst(g, i);
-    return dync__xg_inst(g, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
+    const dync__inst *in = dync__gen_inst(g, i);
+    return dync__gen_inst(g, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
 }
 
 /* loads and reductions too */
-DYNC__FN const char *dync__xg_refuses(const dync__xg *g, int i)
+DYNC__FN const char *dync__gen_refuses(const dync__gen *g, int i)
 {
-    const dync__inst *in = dync__xg_inst(g, i);
-    const char *cannot = NULL;
-    if (in->buf >= 0 && g->b->k->buf.at[in->buf].dtype == DYNC_F16 &&
-        !(dync__cpu_features() & DYNC__CPU_F16C))
-        return "f16 without F16C";
+    const dync__inst *in = dync__gen_inst(g, i);
+    const dync__target *t = g->a.t;
+    const dync__buf *buf = in->buf >= 0 ? &g->b->k->buf.at[in->buf] : NULL;
+    const char *why = buf ? t->refuses(t, DYNC__P_load, in->type, buf->dtype) : NULL;
+    if (why) return why;
     switch (in->prim) {
     case DYNC__P_storex: return "scattered writes";
-    case DYNC__P_loadx: {
-        const dync__buf *buf = &g->b->k->buf.at[in->buf];
+    case DYNC__P_loadx:
         return buf->size >= 0                                         ? "an index to be checked"
                : buf->dtype == DYNC_BOOL || buf->mode & DYNC__BUF_OUT ? "such an indexed load"
                                                                       : NULL;
-    }
-    case DYNC__P_random: return NULL;
     case DYNC__P_reduce:
         if (in->imm.i >= DYNC__R_ARGMAX)
-            return dync__xg_arg_type(g, i) == DYNC_BOOL ? "argmax of BOOL" : NULL;
-        return g->isa == 1 && in->imm.i == DYNC__R_PROD && in->type == DYNC_I64 ? "products of i64"
-                                                                                : NULL;
-    case DYNC__P_wrap:
-        return in->imm.i == DYNC_F16 && !(dync__cpu_features() & DYNC__CPU_F16C)
-                   ? "f16 without F16C"
-                   : NULL;
-    case DYNC__P_cast: {
-        int from = dync__xg_arg_type(g, i);
-        cannot = "conversions between i64 and floats";
-        if (g->isa == 2) return NULL;
-        return (from == DYNC_I64 && dync__xg_type_float(in->type)) ||
-                       (in->type == DYNC_I64 && dync__xg_type_float(from))
-                   ? cannot
-                   : NULL;
-    }
+            return dync__gen_arg_type(g, i) == DYNC_BOOL ? "argmax of BOOL" : NULL;
+        return t->refuses(t, in->prim, in->type, (int)in->imm.i);
+    case DYNC__P_wrap: return t->refuses(t, in->prim, in->type, (int)in->imm.i);
+    case DYNC__P_cast: return t->refuses(t, in->prim, dync__gen_arg_type(g, i), in->type);
     default: return NULL;
     }
 }
 
-/* ---- shapes of instructions ------------------------------------------------------------------ */
+/* ---- by shapes ------------------------------------------------------------------------------- */
 
-static bool dync__xg_swaps(const dync__xg *g, const int32_t arg[2])
+static void dync__gen_two(dync__gen *g, int i, const int32_t arg[2], dync__vt v, int op,
+                          bool commutes)
 {
-    return dync__xg_in_memory(g, arg[0]) && !dync__xg_in_memory(g, arg[1]);
+    bool swap = commutes && dync__gen_in_memory(g, arg[0]) && !dync__gen_in_memory(g, arg[1]);
+    int x = dync__gen_src(g, arg[swap]);
+    dync__place y = dync__gen_src_rm(g, arg[!swap]);
+    dync__gen_release(g);
+    DYNC__A(&g->a, OP2, .v = v, .op = op, .to = dync__gen_def(g, i), .x = x, .y = y);
 }
 
-static void dync__xg_two(dync__xg *g, int i, int a, int b, int insn, int vl, bool commutes)
+/* A constant is no NaN, but one that is. */
+static bool dync__gen_is_number(const dync__gen *g, int v)
 {
-    int32_t arg[2] = {a, b};
-    bool swap = commutes && dync__xg_swaps(g, arg);
-    int x = dync__xg_src(g, arg[swap]);
-    dync__xrm y = dync__xg_src_rm(g, arg[!swap]);
-    dync__xg_release(g);
-    dync__x_v(&g->a, insn, vl, dync__xg_def(g, i), x, y, 0, 0);
+    const dync__inst *in = dync__gen_inst(g, v);
+    return in->prim == DYNC__P_const_ && (float)in->imm.f == (float)in->imm.f;
 }
 
-static void dync__xg_one(dync__xg *g, int i, int insn, int vl, int imm)
+/* Operands in registers; lone: their last one is another's result. */
+static void dync__gen_in_registers(dync__gen *g, int i, dync__vt v, int shape)
 {
-    dync__xrm x = dync__xg_src_rm(g, dync__xg_inst(g, i)->arg[0]);
-    dync__xg_release(g);
-    dync__x_v(&g->a, insn, vl, dync__xg_def(g, i), 0, x, imm, 0);
+    const dync__inst *in = dync__gen_inst(g, i);
+    dync__asm *a = &g->a;
+    int n = dync__prim_info(in->prim)->n_args, x = dync__gen_src(g, in->arg[0]),
+        y = n > 1 ? dync__gen_src(g, in->arg[1]) : x;
+    if (shape == DYNC__SHAPE_REGS) dync__gen_release(g);
+    int r = dync__gen_def(g, i);
+    if (in->prim == DYNC__P_cast)
+        DYNC__A(a, CONVERT, .v = dync__gen_vt(g, in->type), .to = r, .y = dync__a_reg(x),
+                .n = v.type);
+    else if (n == 1)
+        DYNC__A(a, OP1, .v = v, .op = in->prim, .to = r, .y = dync__a_reg(x),
+                .n = (int32_t)in->imm.i);
+    else
+        DYNC__A(a, OP2, .v = v, .op = in->prim, .to = r, .x = x, .y = dync__a_reg(y),
+                .n = dync__gen_is_number(g, in->arg[0]));
 }
 
-static void dync__xg_with_const(dync__xg *g, int i, int insn, int vl, dync__xrm c)
+static void dync__gen_one(dync__gen *g, int i, dync__vt v)
 {
-    int x = dync__xg_src(g, dync__xg_inst(g, i)->arg[0]);
-    dync__xg_release(g);
-    dync__x_v(&g->a, insn, vl, dync__xg_def(g, i), x, c, 0, 0);
+    const dync__inst *in = dync__gen_inst(g, i);
+    dync__place x = dync__gen_src_rm(g, in->arg[0]);
+    dync__gen_release(g);
+    int r = dync__gen_def(g, i);
+    if (in->prim == DYNC__P_cast)
+        DYNC__A(&g->a, CONVERT, .v = dync__gen_vt(g, in->type), .to = r, .y = x, .n = v.type);
+    else
+        DYNC__A(&g->a, OP1, .v = v, .op = in->prim, .to = r, .y = x);
 }
 
-static void dync__xg_zero(dync__xg *g, int vl, int r)
+static void dync__gen_compare(dync__gen *g, int i, dync__vt v, int shape)
 {
-    dync__x_v(&g->a, DYNC__X_XORPS, vl, r, r, dync__x_reg(r), 0, 0);
-}
-
-/* to = -1 where x < 0 (64-bit lanes, AVX2) */
-static void dync__xg_sign64(dync__xg *g, int vl, int to, int x)
-{
-    dync__xg_zero(g, vl, to);
-    dync__x_v(&g->a, DYNC__X_PCMPGTQ, vl, to, to, dync__x_reg(x), 0, 0);
-}
-
-/* ---- arithmetic ------------------------------------------------------------------------------ */
-
-/* min(a, b) is a < b ? a : b, and a where a is NaN: minps gives b there. A constant a is no NaN. */
-static void dync__xg_minmax(dync__xg *g, int i, int insn, int compare, int vl, bool wide)
-{
-    const dync__inst *in = dync__xg_inst(g, i);
-    dync__xasm *a = &g->a;
-    int x = dync__xg_src(g, in->arg[0]), y = dync__xg_src(g, in->arg[1]), r = dync__xg_def(g, i);
-    dync__x_v(a, insn, vl, r, x, dync__x_reg(y), 0, 0);
-    const dync__inst *first = dync__xg_inst(g, in->arg[0]);
-    if (first->prim == DYNC__P_const_ && (float)first->imm.f == (float)first->imm.f) return;
-    if (g->isa == 2) {
-        int k = dync__xg_temp_k(g);
-        dync__x_v(a, compare, vl, k, x, dync__x_reg(x), DYNC__CMP_UNORD, 0);
-        dync__x_v(a, wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, vl, r, 0, dync__x_reg(x), 0, k);
-        return;
+    const dync__inst *in = dync__gen_inst(g, i);
+    int back = shape == DYNC__SHAPE_BACK, x = dync__gen_src(g, in->arg[back]);
+    dync__place y = shape == DYNC__SHAPE_ONE ? dync__gen_src_rm(g, in->arg[1])
+                                             : dync__a_reg(dync__gen_src(g, in->arg[!back]));
+    dync__gen_release(g);
+    int r = dync__gen_def(g, i);
+    if (back) {
+        int first = y.reg;
+        y = dync__a_reg(x);
+        x = first;
     }
-    int m = dync__xg_temp(g);
-    dync__x_v(a, compare, vl, m, x, dync__x_reg(x), DYNC__CMP_UNORD, 0);
-    dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, r, r, dync__x_reg(x), m << 4, 0);
+    DYNC__A(&g->a, COMPARE_BOOL, .v = v, .op = in->prim, .to = r, .x = x, .y = y);
 }
 
-static void dync__xg_minmax64(dync__xg *g, int i, bool least)
+/* False: the target has none. */
+static bool dync__gen_by_shape(dync__gen *g, int i, int type)
 {
-    const dync__inst *in = dync__xg_inst(g, i);
-    int vl = dync__xg_vl(g, DYNC_I64), x = dync__xg_src(g, in->arg[0]),
-        y = dync__xg_src(g, in->arg[1]);
-    int m = dync__xg_temp(g), r = dync__xg_def(g, i);
-    /* take x */
-    dync__x_v(&g->a, DYNC__X_PCMPGTQ, vl, m, least ? y : x, dync__x_reg(least ? x : y), 0, 0);
-    dync__x_v(&g->a, DYNC__X_BLENDVPD, vl, r, y, dync__x_reg(x), m << 4, 0);
+    const dync__inst *in = dync__gen_inst(g, i);
+    const dync__target *t = g->a.t;
+    dync__vt v = dync__gen_vt(g, type);
+    int to = in->prim == DYNC__P_cast ? in->type : in->prim == DYNC__P_wrap ? (int)in->imm.i : type;
+    int shape = t->shape(t, in->prim, type, to), n = dync__prim_info(in->prim)->n_args;
+    bool compares = in->prim >= DYNC__P_lt && in->prim <= DYNC__P_ne && type != DYNC_BOOL;
+    if (shape == DYNC__SHAPE_NONE) return false;
+    if (compares)
+        dync__gen_compare(g, i, v, shape);
+    else if (shape == DYNC__SHAPE_REGS || shape == DYNC__SHAPE_LONG)
+        dync__gen_in_registers(g, i, v, shape);
+    else if (n == 1)
+        dync__gen_one(g, i, v);
+    else
+        dync__gen_two(g, i, in->arg, v, in->prim, shape == DYNC__SHAPE_SWAPS);
+    return true;
 }
 
-static void dync__xg_mul64(dync__xg *g, int i)
+/* ---- made of other verbs --------------------------------------------------------------------- */
+
+static void dync__gen_minmax64(dync__gen *g, int i, bool least)
 {
-    const dync__inst *in = dync__xg_inst(g, i);
-    dync__xasm *a = &g->a;
-    int vl = dync__xg_vl(g, DYNC_I64), x = dync__xg_src(g, in->arg[0]),
-        y = dync__xg_src(g, in->arg[1]);
-    int t = dync__xg_temp(g), r = dync__xg_def(g, i);
-    dync__x_v(a, DYNC__X_PSRLQ, vl, 0, r, dync__x_reg(x), 32, 0);
-    dync__x_v(a, DYNC__X_PMULUDQ, vl, r, r, dync__x_reg(y), 0, 0);
-    dync__x_v(a, DYNC__X_PSRLQ, vl, 0, t, dync__x_reg(y), 32, 0);
-    dync__x_v(a, DYNC__X_PMULUDQ, vl, t, t, dync__x_reg(x), 0, 0);
-    dync__x_v(a, DYNC__X_PADDQ, vl, r, r, dync__x_reg(t), 0, 0);
-    dync__x_v(a, DYNC__X_PSLLQ, vl, 0, r, dync__x_reg(r), 32, 0);
-    dync__x_v(a, DYNC__X_PMULUDQ, vl, t, x, dync__x_reg(y), 0, 0);
-    dync__x_v(a, DYNC__X_PADDQ, vl, r, r, dync__x_reg(t), 0, 0);
+    const dync__inst *in = dync__gen_inst(g, i);
+    dync__vt v = dync__gen_vt(g, DYNC_I64);
+    int x = dync__gen_src(g, in->arg[0]), y = dync__gen_src(g, in->arg[1]);
+    int m = dync__gen_temp_k(g), r = dync__gen_def(g, i);
+    DYNC__A(&g->a, COMPARE, .v = v, .op = DYNC__IF_GT, .to = m, .x = least ? y : x,
+            .y = dync__a_reg(least ? x : y)); /* take x */
+    DYNC__A(&g->a, SELECT, .v = v, .to = r, .x = y, .y = dync__a_reg(x), .z = m);
 }
 
-/* a >> b for signed 64-bit lanes under AVX2: of the complement, complemented */
-static void dync__xg_shr64(dync__xg *g, int i)
+static void dync__gen_mul64(dync__gen *g, int i)
 {
-    const dync__inst *in = dync__xg_inst(g, i);
-    int vl = dync__xg_vl(g, DYNC_I64), x = dync__xg_src(g, in->arg[0]),
-        y = dync__xg_src(g, in->arg[1]);
-    int sign = dync__xg_temp(g), r = dync__xg_def(g, i);
-    dync__xg_sign64(g, vl, sign, x);
-    dync__x_v(&g->a, DYNC__X_XORPS, vl, r, x, dync__x_reg(sign), 0, 0);
-    dync__x_v(&g->a, DYNC__X_PSRLVQ, vl, r, r, dync__x_reg(y), 0, 0);
-    dync__x_v(&g->a, DYNC__X_XORPS, vl, r, r, dync__x_reg(sign), 0, 0);
+    const dync__inst *in = dync__gen_inst(g, i);
+    dync__asm *a = &g->a;
+    dync__vt v = dync__gen_vt(g, DYNC_I64);
+    int x = dync__gen_src(g, in->arg[0]), y = dync__gen_src(g, in->arg[1]);
+    int t = dync__gen_temp(g), r = dync__gen_def(g, i);
+    DYNC__A(a, SHIFT, .v = v, .op = DYNC__O_LSR, .to = r, .x = x, .n = 32);
+    DYNC__A(a, OP2, .v = v, .op = DYNC__O_MUL32, .to = r, .x = r, .y = dync__a_reg(y));
+    DYNC__A(a, SHIFT, .v = v, .op = DYNC__O_LSR, .to = t, .x = y, .n = 32);
+    DYNC__A(a, OP2, .v = v, .op = DYNC__O_MUL32, .to = t, .x = t, .y = dync__a_reg(x));
+    DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = r, .x = r, .y = dync__a_reg(t));
+    DYNC__A(a, SHIFT, .v = v, .op = DYNC__P_shl, .to = r, .x = r, .n = 32);
+    DYNC__A(a, OP2, .v = v, .op = DYNC__O_MUL32, .to = t, .x = x, .y = dync__a_reg(y));
+    DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = r, .x = r, .y = dync__a_reg(t));
 }
 
-/* a * b + c in one of its three forms: the result takes the register of an operand that ends
- * here. */
-static void dync__xg_fma(dync__xg *g, int i, int vl, bool wide)
+/* a >> b for signed 64-bit lanes: of the complement, complemented */
+static void dync__gen_shr64(dync__gen *g, int i)
 {
-    const dync__inst *in = dync__xg_inst(g, i);
+    const dync__inst *in = dync__gen_inst(g, i);
+    dync__vt v = dync__gen_vt(g, DYNC_I64);
+    int x = dync__gen_src(g, in->arg[0]), y = dync__gen_src(g, in->arg[1]);
+    int sign = dync__gen_temp(g), r = dync__gen_def(g, i);
+    DYNC__A(&g->a, SHIFT, .v = v, .op = DYNC__P_shr, .to = sign, .x = x, .n = 63);
+    DYNC__A(&g->a, OP2, .v = v, .op = DYNC__P_xor_, .to = r, .x = x, .y = dync__a_reg(sign));
+    DYNC__A(&g->a, OP2, .v = v, .op = DYNC__O_LSR, .to = r, .x = r, .y = dync__a_reg(y));
+    DYNC__A(&g->a, OP2, .v = v, .op = DYNC__P_xor_, .to = r, .x = r, .y = dync__a_reg(sign));
+}
+
+/* a * b + c: the result takes the register of an operand that ends here. */
+static void dync__gen_fma(dync__gen *g, int i, dync__vt v)
+{
+    const dync__inst *in = dync__gen_inst(g, i);
     int a = in->arg[0], b = in->arg[1], c = in->arg[2], t;
-    int f213 = wide ? DYNC__X_FMA213PD : DYNC__X_FMA213PS,
-        f231 = wide ? DYNC__X_FMA231PD : DYNC__X_FMA231PS;
-    if (!dync__xg_dies(g, a) && dync__xg_dies(g, b)) {
+    if (!dync__gen_dies(g, a) && dync__gen_dies(g, b)) {
         t = a;
         a = b;
         b = t;
     }
-    if (dync__xg_dies(g, a)) { /* a = b * a + c */
-        dync__xg_src(g, a);
-        int y = dync__xg_src(g, b);
-        dync__xrm z = dync__xg_src_rm(g, c);
-        dync__xg_adopt(g, i, a);
-        dync__x_v(&g->a, f213, vl, g->val[i * DYNC__XG_UNROLL + g->u].reg, y, z, 0, 0);
+    if (dync__gen_dies(g, a)) { /* a = b * a + c */
+        dync__gen_src(g, a);
+        int y = dync__gen_src(g, b);
+        dync__place z = dync__gen_src_rm(g, c);
+        dync__gen_adopt(g, i, a);
+        DYNC__A(&g->a, MAD, .v = v, .to = g->val[i * DYNC__GEN_UNROLL + g->u].reg, .x = y, .y = z);
         return;
     }
-    if (dync__xg_in_memory(g, a) && !dync__xg_in_memory(g, b)) {
+    if (dync__gen_in_memory(g, a) && !dync__gen_in_memory(g, b)) {
         t = a;
         a = b;
         b = t;
     }
-    if (dync__xg_dies(g, c)) { /* c += a * b */
-        dync__xg_src(g, c);
-        int x = dync__xg_src(g, a);
-        dync__xrm y = dync__xg_src_rm(g, b);
-        dync__xg_adopt(g, i, c);
-        dync__x_v(&g->a, f231, vl, g->val[i * DYNC__XG_UNROLL + g->u].reg, x, y, 0, 0);
+    if (dync__gen_dies(g, c)) { /* c += a * b */
+        dync__gen_src(g, c);
+        int x = dync__gen_src(g, a);
+        dync__place y = dync__gen_src_rm(g, b);
+        dync__gen_adopt(g, i, c);
+        DYNC__A(&g->a, FMA, .v = v, .to = g->val[i * DYNC__GEN_UNROLL + g->u].reg, .x = x, .y = y);
         return;
     }
-    int x = dync__xg_src(g, a), r;
-    if (dync__xg_in_memory(g, b)) { /* r = b; r = a * r + c */
-        dync__xrm y = dync__xg_src_rm(g, b);
-        r = dync__xg_def(g, i);
-        dync__x_v(&g->a, DYNC__X_MOVUPS, vl, r, 0, y, 0, 0);
-        dync__xrm z = dync__xg_src_rm(g, c);
-        dync__x_v(&g->a, f213, vl, r, x, z, 0, 0);
+    int x = dync__gen_src(g, a), r;
+    if (dync__gen_in_memory(g, b)) { /* r = b; r = a * r + c */
+        dync__place y = dync__gen_src_rm(g, b);
+        r = dync__gen_def(g, i);
+        DYNC__A(&g->a, LOAD, .v = v, .to = r, .y = y);
+        dync__place z = dync__gen_src_rm(g, c);
+        DYNC__A(&g->a, MAD, .v = v, .to = r, .x = x, .y = z);
         return;
     }
-    int y = dync__xg_src(g, b);
-    dync__xrm z = dync__xg_src_rm(g, c);
-    r = dync__xg_def(g, i);
-    dync__x_v(&g->a, z.is_mem ? DYNC__X_MOVUPS : DYNC__X_MOVAPS, vl, r, 0, z, 0, 0);
-    dync__x_v(&g->a, f231, vl, r, x, dync__x_reg(y), 0, 0);
+    int y = dync__gen_src(g, b);
+    dync__place z = dync__gen_src_rm(g, c);
+    r = dync__gen_def(g, i);
+    DYNC__A(&g->a, LOAD, .v = v, .to = r, .y = z);
+    DYNC__A(&g->a, FMA, .v = v, .to = r, .x = x, .y = dync__a_reg(y));
 }
 
-/* ---- comparisons and BOOL -------------------------------------------------------------------- */
-
-/* AVX2: the low halves of 64-bit lanes to 32-bit lanes. */
-static void dync__xg_mask_narrow(dync__xg *g, int r)
+static void dync__gen_select_mask(dync__gen *g, int i)
 {
-    int high = dync__xg_temp(g);
-    dync__x_v(&g->a, DYNC__X_EXTRACT128, 1, r, 0, dync__x_reg(high), 1, 0);
-    dync__x_v(&g->a, DYNC__X_SHUFPS, 0, r, r, dync__x_reg(high), 0x88, 0);
+    const dync__inst *in = dync__gen_inst(g, i);
+    dync__vt v = dync__gen_vt(g, DYNC_BOOL);
+    int c = dync__gen_src(g, in->arg[0]), x = dync__gen_src(g, in->arg[1]),
+        y = dync__gen_src(g, in->arg[2]);
+    int t = dync__gen_temp_k(g), r = dync__gen_def(g, i);
+    DYNC__A(&g->a, OP2, .v = v, .op = DYNC__P_and_, .to = t, .x = c, .y = dync__a_reg(x));
+    DYNC__A(&g->a, OP2, .v = v, .op = DYNC__P_lt, .to = r, .x = c, .y = dync__a_reg(y));
+    DYNC__A(&g->a, OP2, .v = v, .op = DYNC__P_or_, .to = r, .x = r, .y = dync__a_reg(t));
 }
 
-static void dync__xg_compare(dync__xg *g, int i, int type)
+static void dync__gen_select(dync__gen *g, int i)
 {
-    const dync__inst *in = dync__xg_inst(g, i);
-    dync__xasm *a = &g->a;
-    static const uint8_t floats[] = {DYNC__CMP_LT, DYNC__CMP_LE, DYNC__CMP_EQ, DYNC__CMP_NE};
-    static const uint8_t ints[] = {DYNC__ICMP_LT, DYNC__ICMP_LE, DYNC__ICMP_EQ, DYNC__ICMP_NE};
-    bool wide = dync__xg_type_wide(type), is_float = dync__xg_type_float(type);
-    int which = in->prim - DYNC__P_lt, vl = dync__xg_vl(g, type);
-    if (g->isa == 2 || is_float) {
-        int x = dync__xg_src(g, in->arg[0]);
-        dync__xrm y = dync__xg_src_rm(g, in->arg[1]);
-        int insn = is_float ? (wide ? DYNC__X_CMPPD : DYNC__X_CMPPS)
-                   : wide   ? DYNC__X_PCMPQ
-                            : DYNC__X_PCMPD;
-        dync__xg_release(g);
-        int r = g->isa == 2 ? dync__xg_def_k(g, i) : dync__xg_def(g, i);
-        dync__x_v(a, insn, vl, r, x, y, is_float ? floats[which] : ints[which], 0);
-        if (g->isa == 1 && wide) dync__xg_mask_narrow(g, r);
+    const dync__inst *in = dync__gen_inst(g, i);
+    dync__vt v = dync__gen_vt(g, in->type);
+    if (dync__gen_in_k(g, in->type)) {
+        dync__gen_select_mask(g, i);
         return;
     }
-    /* a < b is b > a; a <= b is not a > b */
-    bool equal = which >= 2, swap = which == 0, negate = which == 1 || which == 3;
-    int x = dync__xg_src(g, in->arg[swap]), y = dync__xg_src(g, in->arg[!swap]);
-    dync__xg_release(g);
-    int r = dync__xg_def(g, i);
-    dync__x_v(a,
-              equal  ? (wide ? DYNC__X_PCMPEQQ : DYNC__X_PCMPEQD)
-              : wide ? DYNC__X_PCMPGTQ
-                     : DYNC__X_PCMPGTD,
-              vl, r, x, dync__x_reg(y), 0, 0);
-    if (wide) dync__xg_mask_narrow(g, r);
-    if (negate)
-        dync__x_v(a, DYNC__X_XORPS, dync__xg_vl(g, DYNC_BOOL), r, r, dync__x_constant(a, 0xff, 1),
-                  0, 0);
-}
-
-/* and, or, xor, not, lt (not a and b), le (not a or b), eq, ne */
-static void dync__xg_logic(dync__xg *g, int i)
-{
-    const dync__inst *in = dync__xg_inst(g, i);
-    dync__xasm *a = &g->a;
-    int vl = dync__xg_vl(g, DYNC_BOOL), insn, prim = in->prim;
-    if (g->isa == 2) {
-        int x = dync__xg_src_k(g, in->arg[0]),
-            y = prim == DYNC__P_not_ ? 0 : dync__xg_src_k(g, in->arg[1]), r;
-        insn = prim == DYNC__P_and_  ? DYNC__X_KANDW
-               : prim == DYNC__P_or_ ? DYNC__X_KORW
-               : prim == DYNC__P_lt  ? DYNC__X_KANDNW
-               : prim == DYNC__P_eq  ? DYNC__X_KXNORW
-                                     : DYNC__X_KXORW;
-        if (prim == DYNC__P_not_ || prim == DYNC__P_le) {
-            bool le = prim == DYNC__P_le;
-            r = dync__xg_def_k(g, i);
-            dync__x_k(a, DYNC__X_KNOTW, r, 0, dync__x_reg(x), 0);
-            if (le) dync__x_k(a, DYNC__X_KORW, r, r, dync__x_reg(y), 0);
-            return;
-        }
-        dync__xg_release(g);
-        dync__x_k(a, insn, dync__xg_def_k(g, i), x, dync__x_reg(y), 0);
-        return;
-    }
-    dync__xrm ones = dync__x_constant(a, 0xff, 1);
-    switch (prim) {
-    case DYNC__P_and_: dync__xg_two(g, i, in->arg[0], in->arg[1], DYNC__X_ANDPS, vl, true); return;
-    case DYNC__P_or_: dync__xg_two(g, i, in->arg[0], in->arg[1], DYNC__X_ORPS, vl, true); return;
-    case DYNC__P_lt: dync__xg_two(g, i, in->arg[0], in->arg[1], DYNC__X_ANDNPS, vl, false); return;
-    case DYNC__P_not_: dync__xg_with_const(g, i, DYNC__X_XORPS, vl, ones); return;
-    case DYNC__P_le: {
-        int x = dync__xg_src(g, in->arg[0]), y = dync__xg_src(g, in->arg[1]),
-            r = dync__xg_def(g, i);
-        dync__x_v(a, DYNC__X_XORPS, vl, r, x, ones, 0, 0);
-        dync__x_v(a, DYNC__X_ORPS, vl, r, r, dync__x_reg(y), 0, 0);
-        return;
-    }
-    default:
-        dync__xg_two(g, i, in->arg[0], in->arg[1], DYNC__X_XORPS, vl, true);
-        if (prim == DYNC__P_eq) {
-            int r = g->val[i * DYNC__XG_UNROLL + g->u].reg;
-            dync__x_v(a, DYNC__X_XORPS, vl, r, r, ones, 0, 0);
-        }
-    }
-}
-
-static void dync__xg_select(dync__xg *g, int i)
-{
-    const dync__inst *in = dync__xg_inst(g, i);
-    dync__xasm *a = &g->a;
-    int type = in->type, vl = dync__xg_vl(g, type);
-    bool wide = dync__xg_type_wide(type);
-    if (dync__xg_in_k(g, type)) {
-        int c = dync__xg_src_k(g, in->arg[0]), x = dync__xg_src_k(g, in->arg[1]),
-            y = dync__xg_src_k(g, in->arg[2]);
-        int t = dync__xg_temp_k(g), r = dync__xg_def_k(g, i);
-        dync__x_k(a, DYNC__X_KANDW, t, c, dync__x_reg(x), 0);
-        dync__x_k(a, DYNC__X_KANDNW, r, c, dync__x_reg(y), 0);
-        dync__x_k(a, DYNC__X_KORW, r, r, dync__x_reg(t), 0);
-        return;
-    }
-    if (g->isa == 2) {
-        int k = dync__xg_src_k(g, in->arg[0]), y = dync__xg_src(g, in->arg[2]);
-        dync__xrm x = dync__xg_src_rm(g, in->arg[1]);
-        dync__xg_release(g);
-        dync__x_v(a, wide ? DYNC__X_BLENDMPD : DYNC__X_BLENDMPS, vl, dync__xg_def(g, i), y, x, 0,
-                  k);
-        return;
-    }
-    int m = dync__xg_src(g, in->arg[0]), y = dync__xg_src(g, in->arg[2]);
-    if (wide) {
-        int t = dync__xg_temp(g);
-        dync__x_v(a, DYNC__X_PMOVSXDQ, vl, t, 0, dync__x_reg(m), 0, 0);
+    int m = dync__gen_src(g, in->arg[0]), y = dync__gen_src(g, in->arg[2]);
+    if (dync__gen_type_wide(in->type) && !g->a.t->n_masks) {
+        int t = dync__gen_temp(g);
+        DYNC__A(&g->a, MASK_WIDEN, .v = v, .to = t, .y = dync__a_reg(m));
         m = t;
     }
-    dync__xrm x = dync__xg_src_rm(g, in->arg[1]);
-    dync__xg_release(g);
-    dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, dync__xg_def(g, i), y, x, m << 4,
-              0);
-}
-
-/* ---- conversions ----------------------------------------------------------------------------- */
-
-/* BOOL to a number: `one` where it holds. */
-static void dync__xg_from_bool(dync__xg *g, int i)
-{
-    const dync__inst *in = dync__xg_inst(g, i);
-    int type = in->type, vl = dync__xg_vl(g, type), r;
-    bool wide = dync__xg_type_wide(type);
-    dync__xrm one = dync__xg_const(g, type, 1, 1);
-    if (g->isa == 2) {
-        int k = dync__xg_src_k(g, in->arg[0]);
-        dync__x_v(&g->a, wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, vl, dync__xg_def(g, i), 0, one, 0,
-                  k | DYNC__X_ZERO);
-        return;
-    }
-    int m = dync__xg_src(g, in->arg[0]);
-    dync__xg_release(g);
-    r = dync__xg_def(g, i);
-    if (wide) {
-        dync__x_v(&g->a, DYNC__X_PMOVSXDQ, vl, r, 0, dync__x_reg(m), 0, 0);
-        m = r;
-    }
-    dync__x_v(&g->a, DYNC__X_ANDPS, vl, r, m, one, 0, 0);
-}
-
-static void dync__xg_to_bool(dync__xg *g, int i, int from)
-{
-    const dync__inst *in = dync__xg_inst(g, i);
-    dync__xasm *a = &g->a;
-    bool wide = dync__xg_type_wide(from), is_float = dync__xg_type_float(from);
-    int vl = dync__xg_vl(g, from), x = dync__xg_src(g, in->arg[0]);
-    dync__xrm zero = dync__x_constant(a, 0, 8);
-    dync__xg_release(g);
-    if (g->isa == 2) {
-        int insn = is_float ? (wide ? DYNC__X_CMPPD : DYNC__X_CMPPS)
-                   : wide   ? DYNC__X_PCMPQ
-                            : DYNC__X_PCMPD;
-        dync__x_v(a, insn, vl, dync__xg_def_k(g, i), x, zero, 4 /* NE in both */, 0);
-        return;
-    }
-    int r = dync__xg_def(g, i);
-    if (is_float)
-        dync__x_v(a, wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, r, x, zero, DYNC__CMP_NE, 0);
-    else
-        dync__x_v(a, wide ? DYNC__X_PCMPEQQ : DYNC__X_PCMPEQD, vl, r, x, zero, 0, 0);
-    if (wide) dync__xg_mask_narrow(g, r);
-    if (!is_float)
-        dync__x_v(a, DYNC__X_XORPS, dync__xg_vl(g, DYNC_BOOL), r, r, dync__x_constant(a, 0xff, 1),
-                  0, 0);
-}
-
-/* Float to integer: what is too large or NaN comes as the least integer, which is right for what is
- * too small. */
-static void dync__xg_to_int(dync__xg *g, int i, int from)
-{
-    const dync__inst *in = dync__xg_inst(g, i);
-    dync__xasm *a = &g->a;
-    bool wide = dync__xg_type_wide(from), to_wide = in->type == DYNC_I64;
-    int x = dync__xg_src(g, in->arg[0]), r = dync__xg_def(g, i), vl = dync__xg_vl(g, from),
-        to_vl = dync__xg_vl(g, in->type);
-    int insn = to_wide ? (wide ? DYNC__X_CVTTPD2QQ : DYNC__X_CVTTPS2QQ)
-               : wide  ? DYNC__X_CVTTPD2DQ
-                       : DYNC__X_CVTTPS2DQ;
-    int compare = wide ? DYNC__X_CMPPD : DYNC__X_CMPPS;
-    dync__xrm limit = dync__xg_const(g, from, to_wide ? 9223372036854775808.0 : 2147483648.0, 0);
-    dync__xrm greatest = dync__xg_const(g, in->type, 0, to_wide ? INT64_MAX : INT32_MAX);
-    dync__x_v(a, insn, DYNC__MAX(vl, to_vl), r, 0, dync__x_reg(x), 0, 0);
-    if (g->isa == 2) {
-        int k = dync__xg_temp_k(g);
-        dync__x_v(a, compare, vl, k, x, limit, DYNC__CMP_GE, 0);
-        dync__x_v(a, to_wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, to_vl, r, 0, greatest, 0, k);
-        dync__x_v(a, compare, vl, k, x, dync__x_reg(x), DYNC__CMP_ORD, 0);
-        dync__x_v(a, to_wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, to_vl, r, 0, dync__x_reg(r), 0,
-                  k | DYNC__X_ZERO);
-        return;
-    }
-    int m = dync__xg_temp(g);
-    dync__x_v(a, compare, vl, m, x, limit, DYNC__CMP_GE, 0);
-    if (wide) dync__xg_mask_narrow(g, m);
-    dync__x_v(a, DYNC__X_BLENDVPS, to_vl, r, r, greatest, m << 4, 0);
-    dync__x_v(a, compare, vl, m, x, dync__x_reg(x), DYNC__CMP_ORD, 0);
-    if (wide) dync__xg_mask_narrow(g, m);
-    dync__x_v(a, DYNC__X_ANDPS, to_vl, r, r, dync__x_reg(m), 0, 0);
-}
-
-static void dync__xg_to_i32(dync__xg *g, int i)
-{
-    int x = dync__xg_src(g, dync__xg_inst(g, i)->arg[0]), r = dync__xg_def(g, i);
-    if (g->isa == 2) {
-        dync__x_v(&g->a, DYNC__X_PMOVQD, dync__xg_vl(g, DYNC_I64), x, 0, dync__x_reg(r), 0, 0);
-        return;
-    }
-    int high = dync__xg_temp(g);
-    dync__x_v(&g->a, DYNC__X_EXTRACT128, 1, x, 0, dync__x_reg(high), 1, 0);
-    dync__x_v(&g->a, DYNC__X_SHUFPS, 0, r, x, dync__x_reg(high), 0x88, 0);
-}
-
-static void dync__xg_cast(dync__xg *g, int i)
-{
-    int from = dync__xg_arg_type(g, i), to = dync__xg_inst(g, i)->type;
-    int wide = dync__xg_vl_bytes(g->V * 8), vl = dync__xg_vl(g, to);
-    if (from == DYNC_BOOL)
-        dync__xg_from_bool(g, i);
-    else if (to == DYNC_BOOL)
-        dync__xg_to_bool(g, i, from);
-    else if (dync__xg_type_float(from) && !dync__xg_type_float(to))
-        dync__xg_to_int(g, i, from);
-    else if (from == DYNC_I64 && to == DYNC_I32)
-        dync__xg_to_i32(g, i);
-    else if (from == DYNC_I32)
-        dync__xg_one(g, i,
-                     to == DYNC_F32   ? DYNC__X_CVTDQ2PS
-                     : to == DYNC_F64 ? DYNC__X_CVTDQ2PD
-                                      : DYNC__X_PMOVSXDQ,
-                     vl, 0);
-    else if (from == DYNC_I64)
-        dync__xg_one(g, i, to == DYNC_F32 ? DYNC__X_CVTQQ2PS : DYNC__X_CVTQQ2PD, wide, 0);
-    else
-        dync__xg_one(g, i, to == DYNC_F64 ? DYNC__X_CVTPS2PD : DYNC__X_CVTPD2PS, wide, 0);
-}
-
-/* The processor's own rounding takes subnormal numbers for zero: vectors with one of them go the
- * long way. */
-DYNC__FN void dync__xg_bf16(dync__xg *g, int to, int x, bool packed)
-{
-    dync__xasm *a = &g->a;
-    bool native = g->isa == 2 && dync__cpu_features() & DYNC__CPU_BF16;
-    int vl = dync__xg_vl_bytes(g->V * 4), t = dync__xg_temp(g),
-        m = g->isa == 2 ? dync__xg_temp_k(g) : dync__xg_temp(g),
-        done = native ? dync__x_label(a) : 0;
-    if (native) {
-        dync__x_v(a, DYNC__X_CVTNEPS2BF16, vl, to, 0, dync__x_reg(x), 0, 0);
-        if (!packed) dync__x_v(a, DYNC__X_PMOVZXWD, vl, to, 0, dync__x_reg(to), 0, 0);
-        dync__x_v(a, DYNC__X_FPCLASSPS, vl, m, 0, dync__x_reg(x), 0x20, 0);
-        dync__x_k(a, DYNC__X_KORTESTW, m, 0, dync__x_reg(m), 0);
-        dync__x_jump(a, DYNC__CC_E, done);
-    }
-    dync__x_v(a, DYNC__X_PSRLD, vl, 0, t, dync__x_reg(x), 16, 0);
-    dync__x_v(a, DYNC__X_ANDPS, vl, to, t, dync__x_constant(a, 1, 4), 0, 0);
-    dync__x_v(a, DYNC__X_PADDD, vl, to, to, dync__x_constant(a, 0x7fff, 4), 0, 0);
-    dync__x_v(a, DYNC__X_PADDD, vl, to, to, dync__x_reg(x), 0, 0);
-    dync__x_v(a, DYNC__X_PSRLD, vl, 0, to, dync__x_reg(to), 16, 0);
-    dync__x_v(a, DYNC__X_ORPS, vl, t, t, dync__x_constant(a, 0x40, 4), 0, 0);
-    dync__x_v(a, DYNC__X_CMPPS, vl, m, x, dync__x_reg(x), DYNC__CMP_UNORD, 0);
-    if (g->isa == 2)
-        dync__x_v(a, DYNC__X_MOVUPS, vl, to, 0, dync__x_reg(t), 0, m);
-    else
-        dync__x_v(a, DYNC__X_BLENDVPS, vl, to, to, dync__x_reg(t), m << 4, 0);
-    if (packed) dync__xg_pack(g, 2, to, to);
-    if (native) dync__x_bind(a, done);
-}
-
-static void dync__xg_wrap(dync__xg *g, int i)
-{
-    const dync__inst *in = dync__xg_inst(g, i);
-    dync__xasm *a = &g->a;
-    int vl = dync__xg_vl_bytes(g->V * 4), x, r;
-    if (in->imm.i == DYNC_U8) {
-        dync__xg_with_const(g, i, DYNC__X_ANDPS, vl, dync__x_constant(a, 255, 4));
-        return;
-    }
-    x = dync__xg_src(g, in->arg[0]);
-    r = dync__xg_def(g, i);
-    switch (in->imm.i) {
-    case DYNC_I16:
-    case DYNC_I8:
-        dync__x_v(a, DYNC__X_PSLLD, vl, 0, r, dync__x_reg(x), in->imm.i == DYNC_I16 ? 16 : 24, 0);
-        dync__x_v(a, DYNC__X_PSRAD, vl, 0, r, dync__x_reg(r), in->imm.i == DYNC_I16 ? 16 : 24, 0);
-        break;
-    case DYNC_BF16:
-        dync__xg_bf16(g, r, x, false);
-        dync__x_v(a, DYNC__X_PSLLD, vl, 0, r, dync__x_reg(r), 16, 0);
-        break;
-    default:
-        dync__x_v(a, DYNC__X_CVTPS2PH, vl, x, 0, dync__x_reg(r), 0, 0);
-        dync__x_v(a, DYNC__X_CVTPH2PS, vl, r, 0, dync__x_reg(r), 0, 0);
-    }
+    dync__place x = dync__gen_src_rm(g, in->arg[1]);
+    dync__gen_release(g);
+    DYNC__A(&g->a, SELECT, .v = v, .to = dync__gen_def(g, i), .x = y, .y = x, .z = m);
 }
 
 /* ---- integer division, random numbers -------------------------------------------------------- */
 
 /* Lane by lane in 64 bits: x / 0 and x % 0 are 0, x / -1 wraps. */
-static void dync__xg_divide(dync__xg *g, int i)
+static void dync__gen_divide(dync__gen *g, int i)
 {
-    const dync__inst *in = dync__xg_inst(g, i);
-    dync__xasm *a = &g->a;
-    bool wide = in->type == DYNC_I64, rem = in->prim == DYNC__P_rem;
-    int vl = dync__xg_vl(g, in->type), x = dync__xg_src(g, in->arg[0]),
-        y = dync__xg_src(g, in->arg[1]), size = wide ? 8 : 4;
-    int lane = dync__x_label(a), special = dync__x_label(a), zero = dync__x_label(a),
-        store = dync__x_label(a);
-    int load = wide ? DYNC__X_MOV : DYNC__X_MOVSXD;
-    dync__xrm rax = dync__x_reg(DYNC__RAX), divisor = dync__x_reg(DYNC__RSI),
-              left = dync__x_index(DYNC__RSP, DYNC__RBP, 1, g->stage);
-    dync__x_v(a, DYNC__X_MOVUPS_M, vl, x, 0, dync__xg_at(g->stage), 0, 0);
-    dync__x_v(a, DYNC__X_MOVUPS_M, vl, y, 0, dync__xg_at(g->stage2), 0, 0);
-    dync__x_i(a, DYNC__X_MOV_M, DYNC__RDX, dync__xg_at(g->stage2 + 64), 0);
-    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBP), 0);
-    dync__x_bind(a, lane);
-    dync__x_i(a, load, DYNC__RAX, left, 0);
-    dync__x_i(a, load, DYNC__RSI, dync__x_index(DYNC__RSP, DYNC__RBP, 1, g->stage2), 0);
-    dync__x_i(a, DYNC__X_LEA, DYNC__RDX, dync__x_mem(DYNC__RSI, 1), 0);
-    dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RDX), -2); /* 0 for divisors -1 and 0 */
-    dync__x_jump(a, DYNC__CC_E, special);
-    dync__x_i(a, DYNC__X_CQO, 0, rax, 0);
-    dync__x_i(a, DYNC__X_IDIV, 0, divisor, 0);
-    if (rem) dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__x_reg(DYNC__RDX), 0);
-    dync__x_jump(a, DYNC__CC_JMP, store);
-    dync__x_bind(a, special);
-    if (rem) dync__x_jump(a, DYNC__CC_JMP, zero);
-    dync__x_i(a, DYNC__X_IMUL, DYNC__RAX, divisor, 0); /* by -1 or 0 */
-    dync__x_jump(a, DYNC__CC_JMP, store);
-    dync__x_bind(a, zero);
-    dync__x_i(a, DYNC__X_MOVI, 0, rax, 0);
-    dync__x_bind(a, store);
-    dync__x_i(a, wide ? DYNC__X_MOV_M : DYNC__X_MOV32_M, DYNC__RAX, left, 0);
-    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RBP), size);
-    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RBP), g->V * size);
-    dync__x_jump(a, DYNC__CC_L, lane);
-    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, dync__xg_at(g->stage2 + 64), 0);
-    dync__xg_release(g);
-    dync__x_v(a, DYNC__X_MOVUPS, vl, dync__xg_def(g, i), 0, dync__xg_at(g->stage), 0, 0);
+    const dync__inst *in = dync__gen_inst(g, i);
+    dync__asm *a = &g->a;
+    dync__vt v = dync__gen_vt(g, in->type);
+    int x = dync__gen_src(g, in->arg[0]), y = dync__gen_src(g, in->arg[1]),
+        size = dync__gen_type_wide(in->type) ? 8 : 4;
+    int lane = dync__a_label(a);
+    dync__place left = dync__a_index(DYNC__G_FRAME, DYNC__G_T2, 1, g->stage);
+    DYNC__A(a, STORE, .v = v, .x = x, .y = dync__gen_at(g->stage));
+    DYNC__A(a, STORE, .v = v, .x = y, .y = dync__gen_at(g->stage2));
+    DYNC__A(a, PUT, .x = DYNC__G_END, .y = dync__gen_at(g->stage2 + 64));
+    DYNC__A(a, SET, .to = DYNC__G_T2, .n = 0);
+    DYNC__A(a, LABEL, .label = lane);
+    DYNC__A(a, GET_AS, .v = v, .to = DYNC__G_T0, .y = left);
+    DYNC__A(a, GET_AS, .v = v, .to = DYNC__G_T1,
+            .y = dync__a_index(DYNC__G_FRAME, DYNC__G_T2, 1, g->stage2));
+    DYNC__A(a, DIVIDE, .op = in->prim);
+    DYNC__A(a, PUT_AS, .v = v, .x = DYNC__G_T0, .y = left);
+    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_T2), .n = size);
+    DYNC__A(a, JUMP_IF_N, .op = DYNC__IF_LT, .y = dync__a_reg(DYNC__G_T2), .n = g->V * size,
+            .label = lane);
+    DYNC__A(a, GET, .to = DYNC__G_END, .y = dync__gen_at(g->stage2 + 64));
+    dync__gen_release(g);
+    DYNC__A(a, LOAD, .v = v, .to = dync__gen_def(g, i), .y = dync__gen_at(g->stage));
 }
 
 /* Philox4x32-10 with each 32-bit word in a 64-bit lane; what stands above the word is never looked
  * at. */
-DYNC__FN void dync__xg_random_keys(dync__xg *g)
+DYNC__FN void dync__gen_random_keys(dync__gen *g)
 {
-    dync__xasm *a = &g->a;
-    int vl = dync__xg_vl(g, DYNC_I64);
-    g->keys = dync__xg_frame(g, 20 * 64);
-    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(8 * DYNC__XA_SEED), 0);
-    dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__x_reg(DYNC__RAX), 0);
-    dync__x_i(a, DYNC__X_SHRI, 0, dync__x_reg(DYNC__RSI), 32);
+    dync__asm *a = &g->a;
+    dync__vt v = dync__gen_vt(g, DYNC_I64);
+    g->keys = dync__gen_frame(g, 20 * 64);
+    DYNC__A(a, GET, .to = DYNC__G_T0, .y = dync__gen_arg(8 * DYNC__GW_SEED));
+    DYNC__A(a, GET, .to = DYNC__G_T1, .y = dync__a_reg(DYNC__G_T0));
+    DYNC__A(a, SHR_N, .y = dync__a_reg(DYNC__G_T1), .n = 32);
     for (int k = 0; k < 20; k++) {
-        int r = k % 2 ? DYNC__RSI : DYNC__RAX;
-        dync__x_i(a, DYNC__X_MOV_M, r, dync__xg_at(g->stage), 0);
-        dync__x_v(a, DYNC__X_BROADCASTQ, vl, 0, 0, dync__xg_at(g->stage), 0, 0);
-        dync__x_v(a, DYNC__X_MOVUPS_M, vl, 0, 0, dync__xg_at(g->keys + 64 * k), 0, 0);
-        dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(r), (int32_t)(k % 2 ? 0xbb67ae85u : 0x9e3779b9u));
+        int r = k % 2 ? DYNC__G_T1 : DYNC__G_T0;
+        DYNC__A(a, PUT, .x = r, .y = dync__gen_at(g->stage));
+        DYNC__A(a, SPREAD, .v = v, .to = 0, .y = dync__gen_at(g->stage));
+        DYNC__A(a, STORE, .v = v, .x = 0, .y = dync__gen_at(g->keys + 64 * k));
+        DYNC__A(a, ADD_N, .y = dync__a_reg(r), .n = (int32_t)(k % 2 ? 0xbb67ae85u : 0x9e3779b9u));
     }
 }
 
 /* 53 of the 64 bits in lo and hi as a number in [0, 1), in `to`; the words' upper halves are of no
  * account. */
-static void dync__xg_unit(dync__xg *g, int to, int lo, int hi)
+static void dync__gen_unit(dync__gen *g, int to, int lo, int hi)
 {
-    dync__xasm *a = &g->a;
-    int vl = dync__xg_vl(g, DYNC_I64);
-    dync__x_v(a, DYNC__X_PSLLQ, vl, 0, hi, dync__x_reg(hi), 32, 0);
-    if (g->isa == 2) {
-        dync__x_v(a, DYNC__X_PSLLQ, vl, 0, lo, dync__x_reg(lo), 32, 0);
-        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, lo, dync__x_reg(lo), 32, 0);
-        dync__x_v(a, DYNC__X_ORPS, vl, lo, lo, dync__x_reg(hi), 0, 0);
-        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, lo, dync__x_reg(lo), 11, 0);
-        dync__x_v(a, DYNC__X_CVTQQ2PD, vl, to, 0, dync__x_reg(lo), 0, 0);
+    dync__asm *a = &g->a;
+    dync__vt v = dync__gen_vt(g, DYNC_I64), d = dync__gen_vt(g, DYNC_F64);
+    DYNC__A(a, SHIFT, .v = v, .op = DYNC__P_shl, .to = hi, .x = hi, .n = 32);
+    if (!a->t->refuses(a->t, DYNC__P_cast, DYNC_I64, DYNC_F64)) {
+        DYNC__A(a, SHIFT, .v = v, .op = DYNC__P_shl, .to = lo, .x = lo, .n = 32);
+        DYNC__A(a, SHIFT, .v = v, .op = DYNC__O_LSR, .to = lo, .x = lo, .n = 32);
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_or_, .to = lo, .x = lo, .y = dync__a_reg(hi));
+        DYNC__A(a, SHIFT, .v = v, .op = DYNC__O_LSR, .to = lo, .x = lo, .n = 11);
+        DYNC__A(a, CONVERT, .v = d, .to = to, .y = dync__a_reg(lo), .n = DYNC_I64);
     } else { /* 32 bits and 21, each below the bits of 2^52 */
-        dync__xrm magic = dync__xg_const(g, DYNC_F64, 4503599627370496.0, 0);
-        dync__x_v(a, DYNC__X_PSLLQ, vl, 0, lo, dync__x_reg(lo), 32, 0);
-        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, lo, dync__x_reg(lo), 43, 0);
-        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, hi, dync__x_reg(hi), 32, 0);
-        dync__x_v(a, DYNC__X_ORPS, vl, lo, lo, magic, 0, 0);
-        dync__x_v(a, DYNC__X_ORPS, vl, hi, hi, magic, 0, 0);
-        dync__x_v(a, DYNC__X_SUBPD, vl, lo, lo, magic, 0, 0);
-        dync__x_v(a, DYNC__X_SUBPD, vl, hi, hi, magic, 0, 0);
-        dync__x_v(a, DYNC__X_MULPD, vl, hi, hi, dync__xg_const(g, DYNC_F64, 2097152.0, 0), 0, 0);
-        dync__x_v(a, DYNC__X_ADDPD, vl, to, hi, dync__x_reg(lo), 0, 0);
+        dync__place magic = dync__gen_const(g, DYNC_F64, 4503599627370496.0, 0);
+        DYNC__A(a, SHIFT, .v = v, .op = DYNC__P_shl, .to = lo, .x = lo, .n = 32);
+        DYNC__A(a, SHIFT, .v = v, .op = DYNC__O_LSR, .to = lo, .x = lo, .n = 43);
+        DYNC__A(a, SHIFT, .v = v, .op = DYNC__O_LSR, .to = hi, .x = hi, .n = 32);
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_or_, .to = lo, .x = lo, .y = magic);
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_or_, .to = hi, .x = hi, .y = magic);
+        DYNC__A(a, OP2, .v = d, .op = DYNC__P_sub, .to = lo, .x = lo, .y = magic);
+        DYNC__A(a, OP2, .v = d, .op = DYNC__P_sub, .to = hi, .x = hi, .y = magic);
+        DYNC__A(a, OP2, .v = d, .op = DYNC__P_mul, .to = hi, .x = hi,
+                .y = dync__gen_const(g, DYNC_F64, 2097152.0, 0));
+        DYNC__A(a, OP2, .v = d, .op = DYNC__P_add, .to = to, .x = hi, .y = dync__a_reg(lo));
     }
-    dync__x_v(a, DYNC__X_MULPD, vl, to, to,
-              dync__xg_const(g, DYNC_F64, 1.0 / 9007199254740992.0, 0), 0, 0);
+    DYNC__A(a, OP2, .v = d, .op = DYNC__P_mul, .to = to, .x = to,
+            .y = dync__gen_const(g, DYNC_F64, 1.0 / 9007199254740992.0, 0));
 }
 
 /* The other draw of the same block in this list, after i; it finds its vector in the frame, where
  * pool_at says. */
-static int dync__xg_other_draw(const dync__xg *g, int i)
+static int dync__gen_other_draw(const dync__gen *g, int i)
 {
-    const dync__xlist *l = &g->list[g->cur];
-    const dync__inst *in = dync__xg_inst(g, i);
+    const dync__gen_list *l = &g->list[g->cur];
+    const dync__inst *in = dync__gen_inst(g, i);
     for (int p = g->pos + 1; p < l->n && in->type == DYNC_F64; p++) {
-        const dync__inst *other = dync__xg_inst(g, l->at[p]);
+        const dync__inst *other = dync__gen_inst(g, l->at[p]);
         if (other->prim == DYNC__P_random && other->type == DYNC_F64 && other->imm.i != in->imm.i &&
             other->arg[0] == in->arg[0])
             return l->at[p];
@@ -22561,35 +23558,39 @@ static int dync__xg_other_draw(const dync__xg *g, int i)
     return -1;
 }
 
-static void dync__xg_uniform(dync__xg *g, int i)
+static void dync__gen_uniform(dync__gen *g, int i)
 {
-    const dync__inst *in = dync__xg_inst(g, i);
-    dync__xasm *a = &g->a;
-    int vl = dync__xg_vl(g, DYNC_I64), x, c[4], m[2], first = (int)in->imm.i,
-        other = dync__xg_other_draw(g, i);
+    const dync__inst *in = dync__gen_inst(g, i);
+    dync__asm *a = &g->a;
+    dync__vt v = dync__gen_vt(g, DYNC_I64), f = dync__gen_vt(g, DYNC_F32);
+    int x, c[4], m[2], first = (int)in->imm.i, other = dync__gen_other_draw(g, i);
     if (g->pool_at[i] >= 0) {
-        dync__x_v(a, DYNC__X_MOVUPS, vl, dync__xg_def(g, i), 0,
-                  dync__xg_at(g->pool_at[i] + 64 * g->u), 0, 0);
+        DYNC__A(a, LOAD, .v = v, .to = dync__gen_def(g, i),
+                .y = dync__gen_at(g->pool_at[i] + 64 * g->u));
         return;
     }
-    x = dync__xg_src(g, in->arg[0]);
-    for (int k = 0; k < 4; k++) c[k] = dync__xg_temp(g);
-    m[0] = dync__xg_temp(g);
-    m[1] = dync__xg_temp(g);
-    dync__x_v(a, DYNC__X_BROADCASTQ, vl, c[0], 0, dync__xg_arg(8 * DYNC__XA_OFFSET), 0, 0);
-    dync__x_v(a, DYNC__X_PADDQ, vl, c[0], c[0], dync__x_reg(x), 0, 0);
-    dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[1], dync__x_reg(c[0]), 32, 0);
-    dync__xg_zero(g, vl, c[2]);
-    dync__xg_zero(g, vl, c[3]);
+    x = dync__gen_src(g, in->arg[0]);
+    for (int k = 0; k < 4; k++) c[k] = dync__gen_temp(g);
+    m[0] = dync__gen_temp(g);
+    m[1] = dync__gen_temp(g);
+    DYNC__A(a, SPREAD, .v = v, .to = c[0], .y = dync__gen_arg(8 * DYNC__GW_OFFSET));
+    DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = c[0], .x = c[0], .y = dync__a_reg(x));
+    DYNC__A(a, SHIFT, .v = v, .op = DYNC__O_LSR, .to = c[1], .x = c[0], .n = 32);
+    DYNC__A(a, ZERO, .v = v, .to = c[2]);
+    DYNC__A(a, ZERO, .v = v, .to = c[3]);
     for (int k = 0; k < 10; k++) {
-        dync__x_v(a, DYNC__X_PMULUDQ, vl, m[0], c[0], dync__x_constant(a, 0xd2511f53u, 8), 0, 0);
-        dync__x_v(a, DYNC__X_PMULUDQ, vl, m[1], c[2], dync__x_constant(a, 0xcd9e8d57u, 8), 0, 0);
-        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(m[1]), 32, 0);
-        dync__x_v(a, DYNC__X_XORPS, vl, c[0], c[0], dync__x_reg(c[1]), 0, 0);
-        dync__x_v(a, DYNC__X_XORPS, vl, c[0], c[0], dync__xg_at(g->keys + 128 * k), 0, 0);
-        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[2], dync__x_reg(m[0]), 32, 0);
-        dync__x_v(a, DYNC__X_XORPS, vl, c[2], c[2], dync__x_reg(c[3]), 0, 0);
-        dync__x_v(a, DYNC__X_XORPS, vl, c[2], c[2], dync__xg_at(g->keys + 128 * k + 64), 0, 0);
+        DYNC__A(a, OP2, .v = v, .op = DYNC__O_MUL32, .to = m[0], .x = c[0],
+                .y = dync__a_constant(a, 0xd2511f53u, 8));
+        DYNC__A(a, OP2, .v = v, .op = DYNC__O_MUL32, .to = m[1], .x = c[2],
+                .y = dync__a_constant(a, 0xcd9e8d57u, 8));
+        DYNC__A(a, SHIFT, .v = v, .op = DYNC__O_LSR, .to = c[0], .x = m[1], .n = 32);
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_xor_, .to = c[0], .x = c[0], .y = dync__a_reg(c[1]));
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_xor_, .to = c[0], .x = c[0],
+                .y = dync__gen_at(g->keys + 128 * k));
+        DYNC__A(a, SHIFT, .v = v, .op = DYNC__O_LSR, .to = c[2], .x = m[0], .n = 32);
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_xor_, .to = c[2], .x = c[2], .y = dync__a_reg(c[3]));
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_xor_, .to = c[2], .x = c[2],
+                .y = dync__gen_at(g->keys + 128 * k + 64));
         int t = c[1];
         c[1] = m[1];
         m[1] = t;
@@ -22597,175 +23598,60 @@ static void dync__xg_uniform(dync__xg *g, int i)
         c[3] = m[0];
         m[0] = t;
     }
-    int r = dync__xg_def(g, i);
+    int r = dync__gen_def(g, i);
     if (in->type == DYNC_F64) {
-        dync__xg_unit(g, r, c[first], c[first + 1]);
+        dync__gen_unit(g, r, c[first], c[first + 1]);
         if (other < 0) return;
-        if (g->pool_at[other] < 0) g->pool_at[other] = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
-        dync__xg_unit(g, m[0], c[2 - first], c[3 - first]);
-        dync__x_v(a, DYNC__X_MOVUPS_M, vl, m[0], 0, dync__xg_at(g->pool_at[other] + 64 * g->u), 0,
-                  0);
+        if (g->pool_at[other] < 0) g->pool_at[other] = dync__gen_frame(g, 64 * DYNC__GEN_UNROLL);
+        dync__gen_unit(g, m[0], c[2 - first], c[3 - first]);
+        DYNC__A(a, STORE, .v = v, .x = m[0], .y = dync__gen_at(g->pool_at[other] + 64 * g->u));
         return;
     }
-    dync__x_v(a, DYNC__X_PSLLQ, vl, 0, c[0], dync__x_reg(c[0]), 32, 0);
-    dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(c[0]), 40, 0);
-    if (g->isa == 2) {
-        dync__x_v(a, DYNC__X_CVTQQ2PS, vl, r, 0, dync__x_reg(c[0]), 0, 0);
+    DYNC__A(a, SHIFT, .v = v, .op = DYNC__P_shl, .to = c[0], .x = c[0], .n = 32);
+    DYNC__A(a, SHIFT, .v = v, .op = DYNC__O_LSR, .to = c[0], .x = c[0], .n = 40);
+    if (!a->t->refuses(a->t, DYNC__P_cast, DYNC_I64, DYNC_F32)) {
+        DYNC__A(a, CONVERT, .v = f, .to = r, .y = dync__a_reg(c[0]), .n = DYNC_I64);
     } else {
-        dync__xg_mask_narrow(g, c[0]);
-        dync__x_v(a, DYNC__X_CVTDQ2PS, 0, r, 0, dync__x_reg(c[0]), 0, 0);
+        DYNC__A(a, CONVERT, .v = dync__gen_vt(g, DYNC_I32), .to = c[0], .y = dync__a_reg(c[0]),
+                .n = DYNC_I64);
+        DYNC__A(a, CONVERT, .v = f, .to = r, .y = dync__a_reg(c[0]), .n = DYNC_I32);
     }
-    dync__x_v(a, DYNC__X_MULPS, dync__xg_vl(g, DYNC_F32), r, r,
-              dync__xg_const(g, DYNC_F32, 1.0 / 16777216.0, 0), 0, 0);
+    DYNC__A(a, OP2, .v = f, .op = DYNC__P_mul, .to = r, .x = r,
+            .y = dync__gen_const(g, DYNC_F32, 1.0 / 16777216.0, 0));
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-enum { DYNC__XP_ONE = 1, DYNC__XP_TWO, DYNC__XP_SWAPS };
-/* Primitives that are one instruction, by operand type f d i l; 0: not so. AVX-512 only ones are
- * marked. */
-typedef struct dync__xg_simple {
-    uint8_t prim, shape, imm, avx512_l;
-    uint8_t insn[4];
-} dync__xg_simple;
-static const dync__xg_simple dync__xg_simples[] = {
-#define DYNC__X(prim, shape, imm, only, f, d, i, l) \
-    {DYNC__P_##prim, DYNC__XP_##shape, imm, only, {f, d, i, l}},
-    DYNC__X(add, SWAPS, 0, 0, DYNC__X_ADDPS, DYNC__X_ADDPD, DYNC__X_PADDD, DYNC__X_PADDQ)
-        DYNC__X(sub, TWO, 0, 0, DYNC__X_SUBPS, DYNC__X_SUBPD, DYNC__X_PSUBD, DYNC__X_PSUBQ)
-            DYNC__X(mul, SWAPS, 0, 1, DYNC__X_MULPS, DYNC__X_MULPD, DYNC__X_PMULLD,
-                    DYNC__X_PMULLQ) DYNC__X(div, TWO, 0, 0, DYNC__X_DIVPS, DYNC__X_DIVPD, 0, 0)
-                DYNC__X(sqrt, ONE, 0, 0, DYNC__X_SQRTPS, DYNC__X_SQRTPD, 0,
-                        0) DYNC__X(rint, ONE, 8, 0, DYNC__X_ROUNDPS, DYNC__X_ROUNDPD, 0, 0)
-                    DYNC__X(floor, ONE, 9, 0, DYNC__X_ROUNDPS, DYNC__X_ROUNDPD, 0,
-                            0) DYNC__X(ceil, ONE, 10, 0, DYNC__X_ROUNDPS, DYNC__X_ROUNDPD, 0, 0)
-                        DYNC__X(trunc, ONE, 11, 0, DYNC__X_ROUNDPS, DYNC__X_ROUNDPD, 0,
-                                0) DYNC__X(min, SWAPS, 0, 1, 0, 0, DYNC__X_PMINSD, DYNC__X_PMINSQ)
-                            DYNC__X(max, SWAPS, 0, 1, 0, 0, DYNC__X_PMAXSD, DYNC__X_PMAXSQ)
-                                DYNC__X(abs, ONE, 0, 1, 0, 0, DYNC__X_PABSD, DYNC__X_PABSQ)
-                                    DYNC__X(and_, SWAPS, 0, 0, 0, 0, DYNC__X_ANDPS, DYNC__X_ANDPS)
-                                        DYNC__X(or_, SWAPS, 0, 0, 0, 0, DYNC__X_ORPS, DYNC__X_ORPS)
-                                            DYNC__X(xor_, SWAPS, 0, 0, 0, 0, DYNC__X_XORPS,
-                                                    DYNC__X_XORPS)
-                                                DYNC__X(shl, TWO, 0, 0, 0, 0, DYNC__X_PSLLVD,
-                                                        DYNC__X_PSLLVQ)
-                                                    DYNC__X(shr, TWO, 0, 1, 0, 0, DYNC__X_PSRAVD,
-                                                            DYNC__X_PSRAVQ)
-#undef DYNC__X
-};
-
-static bool dync__xg_is_simple(dync__xg *g, int i, int type)
+DYNC__FN void dync__gen_prim(dync__gen *g, int i)
 {
-    const dync__inst *in = dync__xg_inst(g, i);
-    int letter = type == DYNC_F32   ? 0
-                 : type == DYNC_F64 ? 1
-                 : type == DYNC_I32 ? 2
-                 : type == DYNC_I64 ? 3
-                                    : -1;
-    for (int s = 0; letter >= 0 && s < DYNC__COUNT_OF(dync__xg_simples); s++) {
-        const dync__xg_simple *row = &dync__xg_simples[s];
-        if (row->prim != in->prim || !row->insn[letter]) continue;
-        if (letter == 3 && row->avx512_l && g->isa < 2) return false;
-        if (row->shape == DYNC__XP_ONE)
-            dync__xg_one(g, i, row->insn[letter], dync__xg_vl(g, type), row->imm);
-        else
-            dync__xg_two(g, i, in->arg[0], in->arg[1], row->insn[letter], dync__xg_vl(g, type),
-                         row->shape == DYNC__XP_SWAPS);
-        return true;
-    }
-    return false;
-}
-
-static void dync__xg_sign(dync__xg *g, int i, int type, int vl)
-{
-    const dync__inst *in = dync__xg_inst(g, i);
-    dync__xasm *a = &g->a;
-    bool wide = dync__xg_type_wide(type), neg = in->prim == DYNC__P_neg;
-    uint64_t sign = wide ? UINT64_C(1) << 63 : 0x80000000u;
-    if (dync__xg_type_float(type)) {
-        if (neg)
-            dync__xg_with_const(g, i, DYNC__X_XORPS, vl, dync__x_constant(a, sign, wide ? 8 : 4));
-        else
-            dync__xg_with_const(g, i, DYNC__X_ANDPS, vl,
-                                dync__x_constant(a, sign - 1, wide ? 8 : 4));
-        return;
-    }
-    int x = dync__xg_src(g, in->arg[0]), r = dync__xg_def(g, i);
-    if (neg) {
-        dync__xg_zero(g, vl, r);
-        dync__x_v(a, wide ? DYNC__X_PSUBQ : DYNC__X_PSUBD, vl, r, r, dync__x_reg(x), 0, 0);
-        return;
-    }
-    int t = dync__xg_temp(g); /* |x| of 64-bit lanes under AVX2 */
-    dync__xg_sign64(g, vl, t, x);
-    dync__x_v(a, DYNC__X_XORPS, vl, r, x, dync__x_reg(t), 0, 0);
-    dync__x_v(a, DYNC__X_PSUBQ, vl, r, r, dync__x_reg(t), 0, 0);
-}
-
-DYNC__FN void dync__xg_prim(dync__xg *g, int i)
-{
-    const dync__inst *in = dync__xg_inst(g, i);
-    int type = dync__xg_arg_type(g, i), vl = dync__xg_vl(g, type);
-    bool wide = dync__xg_type_wide(type);
+    const dync__inst *in = dync__gen_inst(g, i);
+    int type = dync__gen_arg_type(g, i);
+    dync__vt v = dync__gen_vt(g, type);
     if (g->b->clamp[i]) { /* a < b ? b : a, or b < a ? b : a */
         int32_t arg[3];
         dync__lp_operands(g->b, i, arg);
-        dync__xg_two(g, i, arg[1], arg[0],
-                     g->b->clamp[i] == 1 ? (wide ? DYNC__X_MAXPD : DYNC__X_MAXPS)
-                     : wide              ? DYNC__X_MINPD
-                                         : DYNC__X_MINPS,
-                     vl, false);
+        dync__gen_two(g, i, (int32_t[]){arg[1], arg[0]}, v,
+                      g->b->clamp[i] == 1 ? DYNC__O_CLAMP_MAX : DYNC__O_CLAMP_MIN, false);
         return;
     }
-    if (dync__xg_is_simple(g, i, type)) return;
+    if (dync__gen_by_shape(g, i, type)) return;
     switch (in->prim) {
-    case DYNC__P_fma: dync__xg_fma(g, i, vl, wide); break;
-    case DYNC__P_neg:
-    case DYNC__P_abs: dync__xg_sign(g, i, type, vl); break;
+    case DYNC__P_fma: dync__gen_fma(g, i, v); break;
     case DYNC__P_min:
-    case DYNC__P_max:
-        if (type == DYNC_I64)
-            dync__xg_minmax64(g, i, in->prim == DYNC__P_min);
-        else
-            dync__xg_minmax(g, i,
-                            in->prim == DYNC__P_min ? (wide ? DYNC__X_MINPD : DYNC__X_MINPS)
-                            : wide                  ? DYNC__X_MAXPD
-                                                    : DYNC__X_MAXPS,
-                            wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, wide);
-        break;
-    case DYNC__P_mul: dync__xg_mul64(g, i); break;
+    case DYNC__P_max: dync__gen_minmax64(g, i, in->prim == DYNC__P_min); break;
+    case DYNC__P_mul: dync__gen_mul64(g, i); break;
     case DYNC__P_div:
-    case DYNC__P_rem: dync__xg_divide(g, i); break;
-    case DYNC__P_random: dync__xg_uniform(g, i); break;
-    case DYNC__P_shr: dync__xg_shr64(g, i); break;
-    case DYNC__P_lt:
-    case DYNC__P_le:
-    case DYNC__P_eq:
-    case DYNC__P_ne:
-        if (type == DYNC_BOOL)
-            dync__xg_logic(g, i);
-        else
-            dync__xg_compare(g, i, type);
-        break;
-    case DYNC__P_not_:
-        if (type == DYNC_BOOL)
-            dync__xg_logic(g, i);
-        else
-            dync__xg_with_const(g, i, DYNC__X_XORPS, vl, dync__x_constant(&g->a, 0xff, 1));
-        break;
-    case DYNC__P_and_:
-    case DYNC__P_or_:
-    case DYNC__P_xor_: dync__xg_logic(g, i); break;
-    case DYNC__P_select: dync__xg_select(g, i); break;
-    case DYNC__P_cast: dync__xg_cast(g, i); break;
-    case DYNC__P_wrap: dync__xg_wrap(g, i); break;
+    case DYNC__P_rem: dync__gen_divide(g, i); break;
+    case DYNC__P_random: dync__gen_uniform(g, i); break;
+    case DYNC__P_shr: dync__gen_shr64(g, i); break;
+    case DYNC__P_select: dync__gen_select(g, i); break;
     default: g->a.failed = true;
     }
 }
 #endif
 
-/* ==== codegen/x86_reduce.c ========================================================================= */
-/* codegen/x86_reduce.c: accumulators of reductions. Between x86_reg.c and x86_gen.c.
+/* ==== codegen/gen_reduce.c ========================================================================= */
+/* codegen/gen_reduce.c: accumulators of reductions. Between gen_reg.c and gen_loops.c.
  *
  * Float sums are taken in the order of the tile interpreter, so that the bits agree, but where it
  * folds tiles of few columns or a row spans several loops that do not merge; products are taken in
@@ -22774,679 +23660,612 @@ DYNC__FN void dync__xg_prim(dync__xg *g, int i)
  * Rows side by side: sixteen additions into one level, then it goes into the next, four levels.
  * What does not depend on order has one accumulator for each vector in flight. BOOL is accumulated
  * in lanes of 32 bits. */
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
-static int dync__xr_bytes(const dync__xred *r) { return dync__xg_type_wide(r->type) ? 8 : 4; }
-static dync__xred *dync__xr_of(dync__xg *g, int inst)
+static int dync__acc_bytes(const dync__gen_red *r) { return dync__gen_type_wide(r->type) ? 8 : 4; }
+static dync__gen_red *dync__acc_of(dync__gen *g, int inst)
 {
     int i = 0;
     while (g->red.at[i].inst != inst) i++;
     return &g->red.at[i];
 }
 
-/* acc = acc op x, where k says (AVX-512; 0 everywhere) */
-static void dync__xr_op(dync__xg *g, const dync__xred *r, int vl, int acc, dync__xrm x, int k)
+/* What accumulators hold. */
+static int dync__acc_type(const dync__gen_red *r)
 {
-    dync__xasm *a = &g->a;
-    bool wide = dync__xg_type_wide(r->type), is_float = dync__xg_type_float(r->type),
-         most = r->kind == DYNC__R_MAX;
-    int insn = 0;
-    switch (r->kind) {
-    case DYNC__R_SUM:
-        insn = is_float ? (wide ? DYNC__X_ADDPD : DYNC__X_ADDPS)
-               : wide   ? DYNC__X_PADDQ
-                        : DYNC__X_PADDD;
-        break;
-    case DYNC__R_PROD:
-        insn = is_float ? (wide ? DYNC__X_MULPD : DYNC__X_MULPS)
-               : wide   ? DYNC__X_PMULLQ
-                        : DYNC__X_PMULLD;
-        break;
-    case DYNC__R_ANY: insn = DYNC__X_ORPS; break;
-    case DYNC__R_ALL: insn = DYNC__X_ANDPS; break;
-    default:
-        if (is_float)
-            insn = most   ? (wide ? DYNC__X_MAXPD : DYNC__X_MAXPS)
-                   : wide ? DYNC__X_MINPD
-                          : DYNC__X_MINPS;
-        else if (!wide)
-            insn = most ? DYNC__X_PMAXSD : DYNC__X_PMINSD;
-        else
-            insn = most ? DYNC__X_PMAXSQ : DYNC__X_PMINSQ;
-    }
-    bool extreme = r->kind == DYNC__R_MAX || r->kind == DYNC__R_MIN;
-    if (extreme && is_float && g->isa == 2) { /* a NaN stays */
-        int kept = dync__xg_temp_k(g);
-        dync__x_v(a, wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, kept, acc, dync__x_reg(acc),
-                  7 /* ordered */, k);
-        dync__x_v(a, insn, vl, acc, acc, x, 0, kept);
-    } else if (extreme && is_float) {
-        int t = dync__xg_temp(g), m = dync__xg_temp(g);
-        dync__x_v(a, insn, vl, t, acc, x, 0, 0);
-        dync__x_v(a, wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, m, acc, dync__x_reg(acc),
-                  3 /* unordered */, 0);
-        dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, acc, t, dync__x_reg(acc),
-                  m << 4, 0);
-    } else if (extreme && wide && g->isa == 1) {
-        int m = dync__xg_temp(g), y = x.reg;
-        if (x.is_mem) {
-            y = dync__xg_temp(g);
-            dync__x_v(a, DYNC__X_MOVUPS, vl, y, 0, x, 0, 0);
-        }
-        dync__x_v(a, DYNC__X_PCMPGTQ, vl, m, most ? acc : y, dync__x_reg(most ? y : acc), 0, 0);
-        dync__x_v(a, DYNC__X_BLENDVPD, vl, acc, y, dync__x_reg(acc), m << 4, 0);
-    } else {
-        dync__x_v(a, insn, vl, acc, acc, x, 0, k);
-    }
+    return r->type == DYNC_BOOL ? DYNC_I32 : r->type;
+}
+
+static int dync__acc_prim(const dync__gen_red *r)
+{
+    static const uint8_t prims[] = {DYNC__P_add, DYNC__P_mul, DYNC__P_max,
+                                    DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
+    return prims[r->kind];
+}
+
+/* acc = acc op x, in so many lanes; a NaN stays */
+static void dync__acc_op(dync__gen *g, const dync__gen_red *r, int lanes, int acc, dync__place x)
+{
+    DYNC__A(&g->a, OP2, .v = dync__vt_of(dync__acc_type(r), lanes), .op = dync__acc_prim(r),
+            .to = acc, .x = acc, .y = x);
 }
 
 /* ---- argmax, argmin: I64 keys that order as the values do, and where the greatest stands ----- */
 
-static bool dync__xr_is_arg(const dync__xred *r) { return r->kind >= DYNC__R_ARGMAX; }
+static bool dync__acc_is_arg(const dync__gen_red *r) { return r->kind >= DYNC__R_ARGMAX; }
 
-DYNC__FN bool dync__xg_has_places(const dync__xg *g, int phase)
+DYNC__FN bool dync__gen_has_places(const dync__gen *g, int phase)
 {
     for (int i = 0; i < g->red.n; i++)
-        if (g->red.at[i].phase == phase && dync__xr_is_arg(&g->red.at[i])) return true;
+        if (g->red.at[i].phase == phase && dync__acc_is_arg(&g->red.at[i])) return true;
     return false;
 }
 
 /* NaN is the greatest key; -0 and 0 are one; of argmin the order is turned round. */
-static int dync__xr_key(dync__xg *g, const dync__xred *r, int value)
+static int dync__acc_float_key(dync__gen *g, bool least, int type, int x, int t)
 {
-    dync__xasm *a = &g->a;
-    int type = dync__xg_inst(g, value)->type, vl = dync__xg_vl(g, type), x = dync__xg_src(g, value),
-        t = dync__xg_temp(g), m;
-    bool wide = dync__xg_type_wide(type), least = r->kind == DYNC__R_ARGMIN;
-    if (dync__xg_type_float(type)) {
-        dync__xrm sign = dync__xg_const(g, type, -0.0, 0),
-                  greatest = dync__xg_const(g, wide ? DYNC_I64 : DYNC_I32, 0,
-                                            wide ? INT64_MAX : INT32_MAX);
-        if (least) dync__x_v(a, DYNC__X_XORPS, vl, t, x, sign, 0, 0);
-        dync__x_v(a, wide ? DYNC__X_ADDPD : DYNC__X_ADDPS, vl, t, least ? t : x,
-                  dync__xg_const(g, type, 0.0, 0), 0, 0);
-        m = dync__xg_temp(g);
-        if (!wide) {
-            dync__x_v(a, DYNC__X_PSRAD, vl, 0, m, dync__x_reg(t), 31, 0);
-            dync__x_v(a, DYNC__X_PSRLD, vl, 0, m, dync__x_reg(m), 1, 0);
-        } else {
-            if (g->isa == 2) {
-                dync__x_v(a, DYNC__X_PSRAVQ, vl, m, t, dync__x_constant(a, 63, 8), 0, 0);
-            } else {
-                dync__x_v(a, DYNC__X_XORPS, vl, m, m, dync__x_reg(m), 0, 0);
-                dync__x_v(a, DYNC__X_PCMPGTQ, vl, m, m, dync__x_reg(t), 0, 0);
-            }
-            dync__x_v(a, DYNC__X_PSRLQ, vl, 0, m, dync__x_reg(m), 1, 0);
-        }
-        dync__x_v(a, DYNC__X_XORPS, vl, t, t, dync__x_reg(m), 0, 0);
-        if (g->isa == 2) {
-            int k = dync__xg_temp_k(g);
-            dync__x_v(a, wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, k, x, dync__x_reg(x),
-                      3 /* unordered */, 0);
-            dync__x_v(a, wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, vl, t, 0, greatest, 0, k);
-        } else {
-            dync__x_v(a, wide ? DYNC__X_CMPPD : DYNC__X_CMPPS, vl, m, x, dync__x_reg(x), 3, 0);
-            dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, t, t, greatest, m << 4, 0);
-        }
-    } else if (least) {
-        dync__x_v(a, DYNC__X_XORPS, vl, t, x, dync__x_constant(a, 0xff, 1), 0, 0);
-    } else {
-        t = x;
-    }
-    if (wide) return t;
-    m = dync__xg_temp(g);
-    dync__x_v(a, DYNC__X_PMOVSXDQ, dync__xg_vl(g, DYNC_I64), m, 0, dync__x_reg(t), 0, 0);
-    return m;
-}
-
-static int dync__xr_places(dync__xg *g)
-{
-    dync__xasm *a = &g->a;
-    int t = dync__xg_temp(g), vl = dync__xg_vl(g, DYNC_I64);
-    int64_t lane[8] = {0};
-    if (!g->vertical) {
-        for (int l = 0; l < 8; l++) lane[l] = l;
-        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
-        dync__x_i(a, DYNC__X_ADD, DYNC__RAX, dync__xg_at(g->place), 0);
-        dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(g->stage), 0);
-    }
-    dync__x_v(a, DYNC__X_BROADCASTQ, vl, t, 0, dync__xg_at(g->vertical ? g->place : g->stage), 0,
-              0);
-    if (!g->vertical) dync__x_v(a, DYNC__X_PADDQ, vl, t, t, dync__x_constant64(a, lane), 0, 0);
+    dync__asm *a = &g->a;
+    bool wide = dync__gen_type_wide(type);
+    int m, bits = wide ? DYNC_I64 : DYNC_I32;
+    dync__vt v = dync__gen_vt(g, type), b = dync__gen_vt(g, bits);
+    dync__place sign = dync__gen_const(g, type, -0.0, 0);
+    dync__place greatest = dync__gen_const(g, bits, 0, wide ? INT64_MAX : INT32_MAX);
+    if (least) DYNC__A(a, OP2, .v = b, .op = DYNC__P_xor_, .to = t, .x = x, .y = sign);
+    DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = t, .x = least ? t : x,
+            .y = dync__gen_const(g, type, 0.0, 0));
+    m = dync__gen_temp(g);
+    DYNC__A(a, SHIFT, .v = b, .op = DYNC__P_shr, .to = m, .x = t, .n = wide ? 63 : 31);
+    DYNC__A(a, SHIFT, .v = b, .op = DYNC__O_LSR, .to = m, .x = m, .n = 1);
+    DYNC__A(a, OP2, .v = b, .op = DYNC__P_xor_, .to = t, .x = t, .y = dync__a_reg(m));
+    if (a->t->n_masks) m = dync__gen_temp_k(g);
+    DYNC__A(a, COMPARE, .v = v, .op = DYNC__IF_UNORD, .to = m, .x = x, .y = dync__a_reg(x));
+    DYNC__A(a, MERGE, .v = v, .to = t, .y = greatest, .z = m);
     return t;
 }
 
-static void dync__xr_take_place(dync__xg *g, const dync__xred *r, int value)
+static int dync__acc_key(dync__gen *g, const dync__gen_red *r, int value)
 {
-    dync__xasm *a = &g->a;
-    int vl = dync__xg_vl(g, DYNC_I64), u = g->u % r->n_acc, key = dync__xr_key(g, r, value),
-        at = dync__xr_places(g);
-    int acc = r->in_regs ? r->reg[u] : dync__xg_temp(g);
-    dync__xrm home = dync__xg_at(r->acc + 64 * u), where = dync__xg_at(r->where + 64 * u);
-    if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, acc, 0, home, 0, 0);
-    if (g->isa == 2) {
-        int k = dync__xg_temp_k(g);
-        dync__x_v(a, DYNC__X_PCMPQ, vl, k, key, dync__x_reg(acc), 6 /* greater */,
-                  g->masked ? dync__xg_tail_k(g) : 0);
-        dync__x_v(a, DYNC__X_MOVUPD, vl, acc, 0, dync__x_reg(key), 0, k);
-        dync__x_v(a, DYNC__X_MOVUPD_M, vl, at, 0, where, 0, k);
-    } else {
-        int m = dync__xg_temp(g);
-        dync__x_v(a, DYNC__X_PCMPGTQ, vl, m, key, dync__x_reg(acc), 0, 0);
-        if (g->masked)
-            dync__x_v(a, DYNC__X_ANDPS, vl, m, m, dync__xg_at(g->tail_mask64 + 64 * g->u), 0, 0);
-        dync__x_v(a, DYNC__X_BLENDVPD, vl, acc, acc, dync__x_reg(key), m << 4, 0);
-        dync__x_v(a, DYNC__X_MASKMOVPD_M, vl, at, m, where, 0, 0);
-    }
-    if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS_M, vl, acc, 0, home, 0, 0);
+    int type = dync__gen_inst(g, value)->type, x = dync__gen_src(g, value), t = dync__gen_temp(g),
+        m;
+    bool least = r->kind == DYNC__R_ARGMIN;
+    if (dync__gen_type_float(type))
+        t = dync__acc_float_key(g, least, type, x, t);
+    else if (!least)
+        t = x;
+    else
+        DYNC__A(&g->a, OP2, .v = dync__gen_vt(g, type), .op = DYNC__P_xor_, .to = t, .x = x,
+                .y = dync__a_constant(&g->a, 0xff, 1));
+    if (dync__gen_type_wide(type)) return t;
+    m = dync__gen_temp(g);
+    DYNC__A(&g->a, CONVERT, .v = dync__gen_vt(g, DYNC_I64), .to = m, .y = dync__a_reg(t),
+            .n = DYNC_I32);
+    return m;
 }
 
-/* x and its place become y and its own where y is greater, or equal and before it. k, tie: two
- * masks' worth of scratch. */
-static void dync__xr_better(dync__xg *g, int vl, int x, int x_at, int y, int y_at, int k, int tie)
+static int dync__acc_places(dync__gen *g)
 {
-    dync__xasm *a = &g->a;
-    int m = k;
-    if (g->isa == 2) {
-        dync__x_v(a, DYNC__X_PCMPQ, vl, k, y, dync__x_reg(x), 6, 0);
-        dync__x_v(a, DYNC__X_PCMPQ, vl, tie, y, dync__x_reg(x), 0, 0);
-        dync__x_v(a, DYNC__X_PCMPQ, vl, tie, y_at, dync__x_reg(x_at), 1, tie);
-        dync__x_k(a, DYNC__X_KORW, k, k, dync__x_reg(tie), 0);
-        dync__x_v(a, DYNC__X_MOVUPD, vl, x, 0, dync__x_reg(y), 0, k);
-        dync__x_v(a, DYNC__X_MOVUPD, vl, x_at, 0, dync__x_reg(y_at), 0, k);
-        return;
+    dync__asm *a = &g->a;
+    int t = dync__gen_temp(g);
+    dync__vt v = dync__gen_vt(g, DYNC_I64);
+    int64_t lane[8] = {0};
+    if (!g->vertical) {
+        for (int l = 0; l < 8; l++) lane[l] = l;
+        DYNC__A(a, ADDRESS, .to = DYNC__G_T0, .y = dync__a_mem(DYNC__G_LANE, g->u * g->V));
+        DYNC__A(a, ADD, .to = DYNC__G_T0, .y = dync__gen_at(g->place));
+        DYNC__A(a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(g->stage));
     }
-    dync__x_v(a, DYNC__X_PCMPEQQ, vl, tie, y, dync__x_reg(x), 0, 0);
-    dync__x_v(a, DYNC__X_PCMPGTQ, vl, m, x_at, dync__x_reg(y_at), 0, 0);
-    dync__x_v(a, DYNC__X_ANDPS, vl, tie, tie, dync__x_reg(m), 0, 0);
-    dync__x_v(a, DYNC__X_PCMPGTQ, vl, m, y, dync__x_reg(x), 0, 0);
-    dync__x_v(a, DYNC__X_ORPS, vl, m, m, dync__x_reg(tie), 0, 0);
-    dync__x_v(a, DYNC__X_BLENDVPD, vl, x, x, dync__x_reg(y), m << 4, 0);
-    dync__x_v(a, DYNC__X_BLENDVPD, vl, x_at, x_at, dync__x_reg(y_at), m << 4, 0);
+    DYNC__A(a, SPREAD, .v = v, .to = t, .y = dync__gen_at(g->vertical ? g->place : g->stage));
+    if (!g->vertical)
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = t, .x = t,
+                .y = dync__a_constant64(a, lane));
+    return t;
+}
+
+static void dync__acc_take_place(dync__gen *g, const dync__gen_red *r, int value)
+{
+    dync__asm *a = &g->a;
+    dync__vt v = dync__gen_vt(g, DYNC_I64);
+    int u = g->u % r->n_acc, key = dync__acc_key(g, r, value), at = dync__acc_places(g);
+    int acc = r->in_regs ? r->reg[u] : dync__gen_temp(g);
+    dync__place home = dync__gen_at(r->acc + 64 * u), where = dync__gen_at(r->where + 64 * u);
+    if (!r->in_regs) DYNC__A(a, LOAD, .v = v, .to = acc, .y = home);
+    int m = dync__gen_temp_k(g);
+    if (g->masked)
+        DYNC__A(a, COMPARE_PART, .v = v, .op = DYNC__IF_GT, .to = m, .x = key,
+                .y = dync__a_reg(acc), .n = g->tail_mask + 64 * g->u);
+    else
+        DYNC__A(a, COMPARE, .v = v, .op = DYNC__IF_GT, .to = m, .x = key, .y = dync__a_reg(acc));
+    DYNC__A(a, MERGE, .v = v, .to = acc, .y = dync__a_reg(key), .z = m);
+    DYNC__A(a, STORE_PART, .v = v, .x = at, .y = where, .z = m);
+    if (!r->in_regs) DYNC__A(a, STORE, .v = v, .x = acc, .y = home);
+}
+
+/* x and its place become y and its own where y is greater, or equal and before it. m[0], m[1]:
+ * masks to use. */
+static void dync__acc_better(dync__gen *g, int lanes, const int *x, const int *y, const int *m)
+{
+    dync__asm *a = &g->a;
+    dync__vt v = dync__vt_of(DYNC_I64, lanes),
+             mask = dync__vt_of(a->t->n_masks ? DYNC_BOOL : DYNC_I64, lanes);
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass == !a->t->n_masks) /* m[0] may serve in between */
+            DYNC__A(a, COMPARE, .v = v, .op = DYNC__IF_GT, .to = m[0], .x = y[0],
+                    .y = dync__a_reg(x[0]));
+        if (pass) break;
+        DYNC__A(a, COMPARE, .v = v, .op = DYNC__IF_EQ, .to = m[1], .x = y[0],
+                .y = dync__a_reg(x[0]));
+        DYNC__A(a, COMPARE_AND, .v = v, .op = DYNC__IF_LT, .to = m[1], .x = y[1],
+                .y = dync__a_reg(x[1]), .z = m[1], .n = m[0]);
+    }
+    DYNC__A(a, OP2, .v = mask, .op = DYNC__P_or_, .to = m[0], .x = m[0], .y = dync__a_reg(m[1]));
+    DYNC__A(a, MERGE, .v = v, .to = x[0], .y = dync__a_reg(y[0]), .z = m[0]);
+    DYNC__A(a, MERGE, .v = v, .to = x[1], .y = dync__a_reg(y[1]), .z = m[0]);
 }
 
 /* The place of the first extreme in lane 0 (rows side by side: of accumulator u, in each lane). */
-static int dync__xr_found(dync__xg *g, const dync__xred *r, int u)
+static int dync__acc_found(dync__gen *g, const dync__gen_red *r, int u)
 {
-    dync__xasm *a = &g->a;
-    int vl = dync__xg_vl(g, DYNC_I64), x = dync__xg_temp(g), at = dync__xg_temp(g),
-        y = dync__xg_temp(g), y_at = dync__xg_temp(g);
-    int m = g->isa == 2 ? dync__xg_temp_k(g) : dync__xg_temp(g),
-        tie = g->isa == 2 ? dync__xg_temp_k(g) : dync__xg_temp(g);
+    dync__asm *a = &g->a;
+    dync__vt v = dync__gen_vt(g, DYNC_I64);
+    int x[2], y[2], m[2], lanes = g->V;
+    x[0] = dync__gen_temp(g), x[1] = dync__gen_temp(g), y[0] = dync__gen_temp(g),
+    y[1] = dync__gen_temp(g);
+    m[0] = dync__gen_temp_k(g), m[1] = dync__gen_temp_k(g);
     for (int k = u; k < (g->vertical ? u + 1 : r->n_acc); k++) {
-        int to = k == u ? x : y, to_at = k == u ? at : y_at;
-        dync__x_v(a, DYNC__X_MOVUPS, vl, to, 0, dync__xg_at(r->acc + 64 * k), 0, 0);
-        dync__x_v(a, DYNC__X_MOVUPS, vl, to_at, 0, dync__xg_at(r->where + 64 * k), 0, 0);
-        if (k > u) dync__xr_better(g, vl, x, at, y, y_at, m, tie);
+        const int *to = k == u ? x : y;
+        DYNC__A(a, LOAD, .v = v, .to = to[0], .y = dync__gen_at(r->acc + 64 * k));
+        DYNC__A(a, LOAD, .v = v, .to = to[1], .y = dync__gen_at(r->where + 64 * k));
+        if (k > u) dync__acc_better(g, g->V, x, y, m);
     }
-    for (; !g->vertical && vl >= 0; vl--) {
-        int insn = vl == 2 ? DYNC__X_EXTRACT256 : DYNC__X_EXTRACT128;
-        if (vl > 0) {
-            dync__x_v(a, insn, vl, x, 0, dync__x_reg(y), 1, 0);
-            dync__x_v(a, insn, vl, at, 0, dync__x_reg(y_at), 1, 0);
-        } else {
-            dync__x_v(a, DYNC__X_MOVHLPS, 0, y, x, dync__x_reg(x), 0, 0);
-            dync__x_v(a, DYNC__X_MOVHLPS, 0, y_at, at, dync__x_reg(at), 0, 0);
+    for (; !g->vertical && lanes > 1; lanes /= 2) {
+        dync__vt all = dync__vt_of(DYNC_I64, lanes);
+        for (int k = 0; k < 2; k++) {
+            if (lanes > 2)
+                DYNC__A(a, HALF, .v = all, .to = y[k], .x = x[k]);
+            else
+                DYNC__A(a, DOWN, .v = all, .to = y[k], .x = x[k], .n = 1);
         }
-        dync__xr_better(g, DYNC__MAX(vl - 1, 0), x, at, y, y_at, m, tie);
+        dync__acc_better(g, DYNC__MAX(lanes / 2, 2), x, y, m);
     }
-    /* the key, for the other parts */
-    if (g->split) dync__x_v(a, DYNC__X_MOVQ_M, 0, x, 0, dync__xg_at(g->slot[r->inst] + 64), 0, 0);
+    if (g->split) /* the key, for the other parts */
+        DYNC__A(a, FIRST_TO, .v = v, .x = x[0], .y = dync__gen_at(g->slot[r->inst] + 64));
     /* never taken: every value is the least integer */
-    vl = dync__xg_vl(g, DYNC_I64);
-    dync__x_v(a, DYNC__X_MOVUPS, vl, y, 0, dync__x_constant(a, INT64_MAX, 8), 0, 0);
-    dync__x_v(a, DYNC__X_XORPS, vl, x, x, dync__x_reg(x), 0, 0);
-    if (g->isa == 2) {
-        dync__x_v(a, DYNC__X_PCMPQ, vl, m, at, dync__x_reg(y), 0, 0);
-        dync__x_v(a, DYNC__X_MOVUPD, vl, at, 0, dync__x_reg(x), 0, m);
-    } else {
-        dync__x_v(a, DYNC__X_PCMPEQQ, vl, y, at, dync__x_reg(y), 0, 0);
-        dync__x_v(a, DYNC__X_BLENDVPD, vl, at, at, dync__x_reg(x), y << 4, 0);
-    }
-    return at;
+    DYNC__A(a, LOAD, .v = v, .to = y[0], .y = dync__a_constant(a, INT64_MAX, 8));
+    DYNC__A(a, ZERO, .v = v, .to = x[0]);
+    int never = a->t->n_masks ? m[0] : y[0];
+    DYNC__A(a, COMPARE, .v = v, .op = DYNC__IF_EQ, .to = never, .x = x[1], .y = dync__a_reg(y[0]));
+    DYNC__A(a, MERGE, .v = v, .to = x[1], .y = dync__a_reg(x[0]), .z = never);
+    return x[1];
 }
 
 /* ---- where they are -------------------------------------------------------------------------- */
 
-DYNC__FN void dync__xg_reduce_pin(dync__xg *g, int phase)
+DYNC__FN void dync__gen_reduce_pin(dync__gen *g, int phase)
 {
     for (int i = 0; i < g->red.n; i++) {
-        dync__xred *r = &g->red.at[i];
+        dync__gen_red *r = &g->red.at[i];
         if (r->phase != phase) continue;
         bool grains = r->ordered && !g->vertical;
-        r->n_acc = (uint8_t)(grains ? DYNC__XG_LANES / g->V : g->U);
+        r->n_acc = (uint8_t)(grains ? DYNC__GEN_LANES / g->V : g->U);
         r->in_regs = __builtin_popcount(g->pinned) + r->n_acc <= g->n_regs / 2 &&
-                     !(grains && g->U * g->V % DYNC__XG_LANES);
-        r->acc = dync__xg_frame(g, r->n_acc * 64);
-        if (dync__xr_is_arg(r)) r->where = dync__xg_frame(g, r->n_acc * 64);
+                     !(grains && g->U * g->V % DYNC__GEN_LANES);
+        r->acc = dync__gen_frame(g, r->n_acc * 64);
+        if (dync__acc_is_arg(r)) r->where = dync__gen_frame(g, r->n_acc * 64);
         if (g->tall)
             r->level = 3 * 64 * g->U * i;
         else if (r->ordered)
-            r->level = dync__xg_frame(g, g->vertical ? 3 * g->U * 64 : 64 * 8 + 64);
-        for (int k = 0; r->in_regs && k < r->n_acc; k++) r->reg[k] = (int8_t)dync__xg_pin(g);
+            r->level = dync__gen_frame(g, g->vertical ? 3 * g->U * 64 : 64 * 8 + 64);
+        for (int k = 0; r->in_regs && k < r->n_acc; k++) r->reg[k] = (int8_t)dync__gen_pin(g);
         int kind = r->kind, type = r->type == DYNC_BOOL ? DYNC_I32 : r->type;
         double x = kind == DYNC__R_MAX    ? -HUGE_VAL
                    : kind == DYNC__R_MIN  ? HUGE_VAL
                    : kind == DYNC__R_PROD ? 1
                                           : 0;
-        int64_t n = kind == DYNC__R_MAX || dync__xr_is_arg(r)
+        int64_t n = kind == DYNC__R_MAX || dync__acc_is_arg(r)
                         ? (type == DYNC_I64 ? INT64_MIN : INT32_MIN)
                     : kind == DYNC__R_MIN ? (type == DYNC_I64 ? INT64_MAX : INT32_MAX)
                     : kind == DYNC__R_ALL ? -1
                                           : kind == DYNC__R_PROD;
-        r->identity = dync__xg_const(g, type, x, n);
+        r->identity = dync__gen_const(g, type, x, n);
     }
 }
 
 /* Accumulators in the frame lie side by side, one vector after another. */
-static int dync__xr_size(const dync__xg *g, const dync__xred *r)
+static int dync__acc_size(const dync__gen *g, const dync__gen_red *r)
 {
-    return dync__xr_is_arg(r) ? 64 : g->V * dync__xr_bytes(r);
+    return dync__acc_is_arg(r) ? 64 : g->V * dync__acc_bytes(r);
 }
 
-static void dync__xr_set(dync__xg *g, const dync__xred *r, int vl)
+static void dync__acc_set(dync__gen *g, const dync__gen_red *r, dync__vt v)
 {
-    int t = r->in_regs ? 0 : dync__xg_temp(g);
-    if (!r->in_regs) dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
+    int t = r->in_regs ? 0 : dync__gen_temp(g);
+    if (!r->in_regs) DYNC__A(&g->a, LOAD, .v = v, .to = t, .y = r->identity);
     for (int k = 0; k < r->n_acc; k++) {
         if (r->in_regs)
-            dync__x_v(&g->a, DYNC__X_MOVUPS, vl, r->reg[k], 0, r->identity, 0, 0);
+            DYNC__A(&g->a, LOAD, .v = v, .to = r->reg[k], .y = r->identity);
         else
-            dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0,
-                      dync__xg_at(r->acc + k * dync__xr_size(g, r)), 0, 0);
+            DYNC__A(&g->a, STORE, .v = v, .x = t,
+                    .y = dync__gen_at(r->acc + k * dync__acc_size(g, r)));
     }
 }
 
-DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool levels)
+DYNC__FN void dync__gen_reduce_init(dync__gen *g, int phase, bool ordered, bool levels)
 {
     for (int i = 0; i < g->red.n; i++) {
-        dync__xred *r = &g->red.at[i];
-        int vl = dync__xg_vl(g, r->type);
+        dync__gen_red *r = &g->red.at[i];
+        dync__vt v = dync__gen_vt(g, dync__acc_type(r));
         if (r->phase != phase || r->ordered != ordered) continue;
-        dync__xr_set(g, r, vl);
-        if (dync__xr_is_arg(r)) {
-            int t = dync__xg_temp(g);
-            dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, dync__x_constant(&g->a, INT64_MAX, 8), 0, 0);
+        dync__acc_set(g, r, v);
+        if (dync__acc_is_arg(r)) {
+            int t = dync__gen_temp(g);
+            DYNC__A(&g->a, LOAD, .v = v, .to = t, .y = dync__a_constant(&g->a, INT64_MAX, 8));
             for (int k = 0; k < r->n_acc; k++)
-                dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->where + 64 * k), 0, 0);
+                DYNC__A(&g->a, STORE, .v = v, .x = t, .y = dync__gen_at(r->where + 64 * k));
         }
         if (levels && r->ordered) {
-            int t = dync__xg_temp(g);
-            dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
+            int t = dync__gen_temp(g);
+            DYNC__A(&g->a, LOAD, .v = v, .to = t, .y = r->identity);
             for (int k = 0; k < 3 * g->U; k++)
-                dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->level + 64 * k), 0, 0);
+                DYNC__A(&g->a, STORE, .v = v, .x = t, .y = dync__gen_at(r->level + 64 * k));
         }
-        dync__xg_drop_temps(g);
+        dync__gen_drop_temps(g);
     }
 }
 
 /* ---- taking a vector ------------------------------------------------------------------------- */
 
-static void dync__xr_take_mask(dync__xg *g, const dync__xred *r, int acc, int value)
+/* Masks in registers of their own. */
+static void dync__acc_take_mask(dync__gen *g, const dync__gen_red *r, int acc, int value)
 {
-    dync__xasm *a = &g->a;
-    int vl = dync__xg_vl(g, DYNC_BOOL), k = dync__xg_src_k(g, value);
+    dync__asm *a = &g->a;
+    dync__vt v = dync__gen_vt(g, DYNC_I32), b = dync__gen_vt(g, DYNC_BOOL);
+    int k = dync__gen_src(g, value), t;
     bool any = r->kind == DYNC__R_ANY;
     if (!any || g->masked) {
-        int t = dync__xg_temp_k(g);
-        if (any)
-            dync__x_k(a, DYNC__X_KANDW, t, k, dync__x_reg(dync__xg_tail_k(g)), 0);
-        else
-            dync__x_k(a, DYNC__X_KNOTW, t, 0, dync__x_reg(k), 0);
-        if (!any && g->masked)
-            dync__x_k(a, DYNC__X_KANDW, t, t, dync__x_reg(dync__xg_tail_k(g)), 0);
+        t = dync__gen_temp_k(g);
+        if (!any) DYNC__A(a, OP1, .v = b, .op = DYNC__P_not_, .to = t, .y = dync__a_reg(k));
+        if (g->masked) {
+            int tail = dync__gen_tail(g, false);
+            DYNC__A(a, OP2, .v = b, .op = DYNC__P_and_, .to = t, .x = any ? k : t,
+                    .y = dync__a_reg(tail));
+        }
         k = t;
     }
     if (any)
-        dync__x_v(a, DYNC__X_MOVUPS, vl, acc, 0, dync__x_constant(a, 0xff, 1), 0, k);
+        DYNC__A(a, MERGE, .v = v, .to = acc, .y = dync__a_constant(a, 0xff, 1), .z = k);
     else
-        dync__x_v(a, DYNC__X_XORPS, vl, acc, acc, dync__x_reg(acc), 0, k);
+        DYNC__A(a, CLEAR, .v = v, .to = acc, .z = k);
 }
 
-DYNC__FN void dync__xg_reduce(dync__xg *g, int i)
+DYNC__FN void dync__gen_reduce(dync__gen *g, int i)
 {
-    dync__xasm *a = &g->a;
-    const dync__xred *r = dync__xr_of(g, i);
-    int value = dync__xg_inst(g, i)->arg[0], vl = dync__xg_vl(g, r->type);
-    bool indexed = r->ordered && !g->vertical && !r->in_regs, blend = g->masked && g->isa == 1;
-    if (dync__xr_is_arg(r)) {
-        dync__xr_take_place(g, r, value);
+    dync__asm *a = &g->a;
+    const dync__gen_red *r = dync__acc_of(g, i);
+    int value = dync__gen_inst(g, i)->arg[0];
+    dync__vt v = dync__gen_vt(g, dync__acc_type(r));
+    bool indexed = r->ordered && !g->vertical && !r->in_regs;
+    if (dync__acc_is_arg(r)) {
+        dync__acc_take_place(g, r, value);
         return;
     }
-    int x = dync__xg_in_k(g, r->type) ? 0 : dync__xg_src(g, value);
-    int acc = r->in_regs ? r->reg[g->u % r->n_acc] : dync__xg_temp(g), size = dync__xr_size(g, r);
-    dync__xrm at = dync__xg_at(r->acc + g->u % r->n_acc * size);
+    int x = dync__gen_in_k(g, r->type) ? 0 : dync__gen_src(g, value);
+    int acc = r->in_regs ? r->reg[g->u % r->n_acc] : dync__gen_temp(g), size = dync__acc_size(g, r);
+    dync__place at = dync__gen_at(r->acc + g->u % r->n_acc * size);
     if (indexed) { /* element j of a row belongs to lane j modulo 32 */
-        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
-        dync__x_i(a, DYNC__X_ANDI, 0, dync__x_reg(DYNC__RAX), DYNC__XG_LANES - 1);
-        at = dync__x_index(DYNC__RSP, DYNC__RAX, dync__xr_bytes(r), r->acc);
+        DYNC__A(a, ADDRESS, .to = DYNC__G_T0, .y = dync__a_mem(DYNC__G_LANE, g->u * g->V));
+        DYNC__A(a, AND_N, .y = dync__a_reg(DYNC__G_T0), .n = DYNC__GEN_LANES - 1);
+        at = dync__a_index(DYNC__G_FRAME, DYNC__G_T0, dync__acc_bytes(r), r->acc);
     }
-    if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, acc, 0, at, 0, 0);
-    if (dync__xg_in_k(g, r->type)) {
-        dync__xr_take_mask(g, r, acc, value);
+    if (!r->in_regs) DYNC__A(a, LOAD, .v = v, .to = acc, .y = at);
+    if (dync__gen_in_k(g, r->type)) {
+        dync__acc_take_mask(g, r, acc, value);
+    } else if (!g->masked) {
+        dync__acc_op(g, r, g->V, acc, dync__a_reg(x));
     } else {
-        if (blend) {
-            int m = dync__xg_tail_v(g, dync__xg_type_wide(r->type)), t = dync__xg_temp(g);
-            dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
-            dync__x_v(a, dync__xg_type_wide(r->type) ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, t,
-                      t, dync__x_reg(x), m << 4, 0);
-            x = t;
-        }
-        dync__xr_op(g, r, vl, acc, dync__x_reg(x), g->masked && !blend ? dync__xg_tail_k(g) : 0);
+        int tail = dync__gen_tail(g, dync__gen_type_wide(r->type));
+        DYNC__A(a, OP2_PART, .v = v, .op = dync__acc_prim(r), .to = acc, .x = x, .y = r->identity,
+                .z = tail);
     }
-    if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS_M, vl, acc, 0, at, 0, 0);
+    if (!r->in_regs) DYNC__A(a, STORE, .v = v, .x = acc, .y = at);
 }
 
 /* ---- rows one at a time ---------------------------------------------------------------------- */
 
 /* All accumulators into lane 0 of one, halves onto each other. */
-static int dync__xr_fold(dync__xg *g, const dync__xred *r)
+static int dync__acc_fold(dync__gen *g, const dync__gen_red *r)
 {
-    dync__xasm *a = &g->a;
-    int vl = dync__xg_vl(g, r->type), size = dync__xr_size(g, r), acc;
+    dync__asm *a = &g->a;
+    int size = dync__acc_size(g, r), acc, lanes = g->V, least = 16 / dync__acc_bytes(r);
+    dync__vt v = dync__gen_vt(g, dync__acc_type(r)), one = dync__vt_of(dync__acc_type(r), least);
     for (int m = r->n_acc / 2; m >= 1; m /= 2)
         for (int k = 0; k < m; k++) {
             if (r->in_regs) {
-                dync__xr_op(g, r, vl, r->reg[k], dync__x_reg(r->reg[k + m]), 0);
+                dync__acc_op(g, r, g->V, r->reg[k], dync__a_reg(r->reg[k + m]));
             } else {
-                int t = dync__xg_temp(g);
-                dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, dync__xg_at(r->acc + k * size), 0, 0);
-                dync__xr_op(g, r, vl, t, dync__xg_at(r->acc + (k + m) * size), 0);
-                dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->acc + k * size), 0, 0);
+                int t = dync__gen_temp(g);
+                DYNC__A(a, LOAD, .v = v, .to = t, .y = dync__gen_at(r->acc + k * size));
+                dync__acc_op(g, r, g->V, t, dync__gen_at(r->acc + (k + m) * size));
+                DYNC__A(a, STORE, .v = v, .x = t, .y = dync__gen_at(r->acc + k * size));
             }
-            dync__xg_drop_temps(g);
+            dync__gen_drop_temps(g);
         }
-    acc = r->in_regs ? r->reg[0] : dync__xg_temp(g);
-    if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, acc, 0, dync__xg_at(r->acc), 0, 0);
-    int t = dync__xg_temp(g);
-    for (; vl > 0; vl--) {
-        dync__x_v(a, vl == 2 ? DYNC__X_EXTRACT256 : DYNC__X_EXTRACT128, vl, acc, 0, dync__x_reg(t),
-                  1, 0);
-        dync__xr_op(g, r, vl - 1, acc, dync__x_reg(t), 0);
+    acc = r->in_regs ? r->reg[0] : dync__gen_temp(g);
+    if (!r->in_regs) DYNC__A(a, LOAD, .v = v, .to = acc, .y = dync__gen_at(r->acc));
+    int t = dync__gen_temp(g);
+    for (; lanes > least; lanes /= 2) {
+        DYNC__A(a, HALF, .v = dync__vt_of(v.type, lanes), .to = t, .x = acc);
+        dync__acc_op(g, r, lanes / 2, acc, dync__a_reg(t));
     }
-    dync__x_v(a, DYNC__X_MOVHLPS, 0, t, acc, dync__x_reg(acc), 0, 0);
-    dync__xr_op(g, r, 0, acc, dync__x_reg(t), 0);
-    if (dync__xg_type_wide(r->type)) return acc;
-    dync__x_v(a, DYNC__X_PSHUFD, 0, t, 0, dync__x_reg(acc), 1, 0);
-    dync__xr_op(g, r, 0, acc, dync__x_reg(t), 0);
+    DYNC__A(a, DOWN, .v = one, .to = t, .x = acc, .n = least / 2);
+    dync__acc_op(g, r, least, acc, dync__a_reg(t));
+    if (dync__gen_type_wide(r->type)) return acc;
+    DYNC__A(a, DOWN, .v = one, .to = t, .x = acc, .n = 1);
+    dync__acc_op(g, r, least, acc, dync__a_reg(t));
     return acc;
 }
 
-DYNC__FN void dync__xg_grain_end(dync__xg *g, int phase, int32_t count)
+DYNC__FN void dync__gen_grain_end(dync__gen *g, int phase, int32_t count)
 {
-    dync__xasm *a = &g->a;
+    dync__asm *a = &g->a;
     for (int i = 0; i < g->red.n; i++) {
-        const dync__xred *r = &g->red.at[i];
+        const dync__gen_red *r = &g->red.at[i];
         if (r->phase != phase || !r->ordered) continue;
-        bool wide = dync__xg_type_wide(r->type);
-        int x = dync__xr_fold(g, r), t = dync__xg_temp(g), next = dync__x_label(a),
-            done = dync__x_label(a);
-        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_at(count), 0);
-        dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__xg_at(r->level), 0);
-        dync__x_bind(a, next);
-        dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RAX), 1);
-        dync__x_jump(a, DYNC__CC_E, done);
-        dync__x_v(a, wide ? DYNC__X_MOVQ : DYNC__X_MOVD, 0, t, 0, dync__x_mem(DYNC__RSI, 0), 0, 0);
-        dync__xr_op(g, r, 0, x, dync__x_reg(t), 0);
-        dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RSI), 8);
-        dync__x_i(a, DYNC__X_SHRI, 0, dync__x_reg(DYNC__RAX), 1);
-        dync__x_jump(a, DYNC__CC_JMP, next);
-        dync__x_bind(a, done);
-        dync__x_v(a, wide ? DYNC__X_MOVQ_M : DYNC__X_MOVD_M, 0, x, 0, dync__x_mem(DYNC__RSI, 0), 0,
-                  0);
-        dync__xg_drop_temps(g);
+        dync__vt one = dync__vt_of(dync__acc_type(r), 16 / dync__acc_bytes(r));
+        int x = dync__acc_fold(g, r), t = dync__gen_temp(g), next = dync__a_label(a),
+            done = dync__a_label(a);
+        DYNC__A(a, GET, .to = DYNC__G_T0, .y = dync__gen_at(count));
+        DYNC__A(a, ADDRESS, .to = DYNC__G_T1, .y = dync__gen_at(r->level));
+        DYNC__A(a, LABEL, .label = next);
+        DYNC__A(a, TEST_JUMP, .op = DYNC__IF_EQ, .x = DYNC__G_T0, .n = 1, .label = done);
+        DYNC__A(a, FIRST, .v = one, .to = t, .y = dync__a_mem(DYNC__G_T1, 0));
+        dync__acc_op(g, r, one.lanes, x, dync__a_reg(t));
+        DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_T1), .n = 8);
+        DYNC__A(a, SHR_N, .y = dync__a_reg(DYNC__G_T0), .n = 1);
+        DYNC__A(a, JUMP, .label = next);
+        DYNC__A(a, LABEL, .label = done);
+        DYNC__A(a, FIRST_TO, .v = one, .x = x, .y = dync__a_mem(DYNC__G_T1, 0));
+        dync__gen_drop_temps(g);
     }
-    dync__x_i(a, DYNC__X_ADDI, 0, dync__xg_at(count), 1);
+    DYNC__A(a, ADD_N, .y = dync__gen_at(count), .n = 1);
 }
 
 /* The digits of the counter, from the last. */
-static int dync__xr_popped(dync__xg *g, const dync__xred *r, int32_t count)
+static int dync__acc_popped(dync__gen *g, const dync__gen_red *r, int32_t count)
 {
-    dync__xasm *a = &g->a;
-    bool wide = dync__xg_type_wide(r->type);
-    int x = dync__xg_temp(g), t = dync__xg_temp(g), next = dync__x_label(a),
-        skip = dync__x_label(a), done = dync__x_label(a);
-    dync__x_v(a, DYNC__X_MOVUPS, 0, x, 0, r->identity, 0, 0);
-    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_at(count), 0);
-    dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__xg_at(r->level), 0);
-    dync__x_bind(a, next);
-    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RAX), 0);
-    dync__x_jump(a, DYNC__CC_E, done);
-    dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RAX), 1);
-    dync__x_jump(a, DYNC__CC_E, skip);
-    dync__x_v(a, wide ? DYNC__X_MOVQ : DYNC__X_MOVD, 0, t, 0, dync__x_mem(DYNC__RSI, 0), 0, 0);
-    dync__xr_op(g, r, 0, x, dync__x_reg(t), 0);
-    dync__x_bind(a, skip);
-    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RSI), 8);
-    dync__x_i(a, DYNC__X_SHRI, 0, dync__x_reg(DYNC__RAX), 1);
-    dync__x_jump(a, DYNC__CC_JMP, next);
-    dync__x_bind(a, done);
+    dync__asm *a = &g->a;
+    dync__vt one = dync__vt_of(dync__acc_type(r), 16 / dync__acc_bytes(r));
+    int x = dync__gen_temp(g), t = dync__gen_temp(g), next = dync__a_label(a),
+        skip = dync__a_label(a), done = dync__a_label(a);
+    DYNC__A(a, LOAD, .v = one, .to = x, .y = r->identity);
+    DYNC__A(a, GET, .to = DYNC__G_T0, .y = dync__gen_at(count));
+    DYNC__A(a, ADDRESS, .to = DYNC__G_T1, .y = dync__gen_at(r->level));
+    DYNC__A(a, LABEL, .label = next);
+    DYNC__A(a, JUMP_IF_N, .op = DYNC__IF_EQ, .y = dync__a_reg(DYNC__G_T0), .n = 0, .label = done);
+    DYNC__A(a, TEST_JUMP, .op = DYNC__IF_EQ, .x = DYNC__G_T0, .n = 1, .label = skip);
+    DYNC__A(a, FIRST, .v = one, .to = t, .y = dync__a_mem(DYNC__G_T1, 0));
+    dync__acc_op(g, r, one.lanes, x, dync__a_reg(t));
+    DYNC__A(a, LABEL, .label = skip);
+    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_T1), .n = 8);
+    DYNC__A(a, SHR_N, .y = dync__a_reg(DYNC__G_T0), .n = 1);
+    DYNC__A(a, JUMP, .label = next);
+    DYNC__A(a, LABEL, .label = done);
     return x;
 }
 
-static void dync__xr_to_slot(dync__xg *g, const dync__xred *r, int x, int32_t slot)
+static void dync__acc_to_slot(dync__gen *g, const dync__gen_red *r, int x, int32_t slot)
 {
-    dync__xasm *a = &g->a;
-    int vl = dync__xg_vl(g, r->type);
-    if (dync__xg_in_k(g, r->type)) {
-        int k = dync__xg_temp_k(g);
-        dync__x_v(a, DYNC__X_PMOVD2M, vl, k, 0, dync__x_reg(x), 0, 0);
-        dync__x_k(a, DYNC__X_KMOVW_M, k, 0, dync__xg_at(slot), 0);
+    dync__asm *a = &g->a;
+    dync__vt v = dync__gen_vt(g, dync__acc_type(r));
+    if (dync__gen_in_k(g, r->type)) {
+        int k = dync__gen_temp_k(g);
+        DYNC__A(a, MASK_OF, .v = v, .to = k, .x = x);
+        DYNC__A(a, STORE, .v = dync__gen_vt(g, DYNC_BOOL), .x = k, .y = dync__gen_at(slot));
     } else {
-        dync__x_v(a, DYNC__X_MOVUPS_M, vl, x, 0, dync__xg_at(slot), 0, 0);
+        DYNC__A(a, STORE, .v = v, .x = x, .y = dync__gen_at(slot));
     }
 }
 
 /* ---- rows side by side ----------------------------------------------------------------------- */
 
-/* Of vector u, in the frame or (tall) where rsi leads. */
-static dync__xrm dync__xr_level(const dync__xg *g, const dync__xred *r, int l, int u)
+/* Of vector u, in the frame or (tall) where T1 leads. */
+static dync__place dync__acc_level(const dync__gen *g, const dync__gen_red *r, int l, int u)
 {
-    return dync__x_mem(g->tall ? DYNC__RSI : DYNC__RSP, r->level + 64 * (l * g->U + u));
+    return dync__a_mem(g->tall ? DYNC__G_T1 : DYNC__G_FRAME, r->level + 64 * (l * g->U + u));
 }
 
 /* Level l into the one above it; level 0 is the accumulators. */
-static void dync__xr_up(dync__xg *g, const dync__xred *r, int l, bool clear)
+static void dync__acc_up(dync__gen *g, const dync__gen_red *r, int l, bool clear)
 {
-    dync__xasm *a = &g->a;
-    int vl = dync__xg_vl(g, r->type), size = dync__xr_size(g, r);
-    if (g->tall) dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->state), 0);
+    dync__asm *a = &g->a;
+    int size = dync__acc_size(g, r);
+    dync__vt v = dync__gen_vt(g, dync__acc_type(r));
+    if (g->tall) DYNC__A(a, GET, .to = DYNC__G_T1, .y = dync__gen_at(g->state));
     for (int u = 0; u < g->U; u++) {
-        dync__xrm below = l > 0        ? dync__xr_level(g, r, l - 1, u)
-                          : r->in_regs ? dync__x_reg(r->reg[u])
-                                       : dync__xg_at(r->acc + u * size);
-        dync__xrm above = dync__xr_level(g, r, l, u);
-        int t = dync__xg_temp(g);
-        dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, above, 0, 0);
-        dync__xr_op(g, r, vl, t, below, 0);
-        dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, above, 0, 0);
+        dync__place below = l > 0        ? dync__acc_level(g, r, l - 1, u)
+                            : r->in_regs ? dync__a_reg(r->reg[u])
+                                         : dync__gen_at(r->acc + u * size);
+        dync__place above = dync__acc_level(g, r, l, u);
+        int t = dync__gen_temp(g);
+        DYNC__A(a, LOAD, .v = v, .to = t, .y = above);
+        dync__acc_op(g, r, g->V, t, below);
+        DYNC__A(a, STORE, .v = v, .x = t, .y = above);
         if (clear && l > 0) {
-            dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
-            dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, below, 0, 0);
+            DYNC__A(a, LOAD, .v = v, .to = t, .y = r->identity);
+            DYNC__A(a, STORE, .v = v, .x = t, .y = below);
         }
-        dync__xg_drop_temps(g);
+        dync__gen_drop_temps(g);
     }
-    if (clear && l == 0) dync__xr_set(g, r, vl);
-    dync__xg_drop_temps(g);
+    if (clear && l == 0) dync__acc_set(g, r, v);
+    dync__gen_drop_temps(g);
 }
 
-DYNC__FN void dync__xg_vertical_carry(dync__xg *g, int phase, int32_t count)
+DYNC__FN void dync__gen_vertical_carry(dync__gen *g, int phase, int32_t count)
 {
-    dync__xasm *a = &g->a;
-    int done = dync__x_label(a), span = 16;
-    dync__x_i(a, DYNC__X_MOV, DYNC__RAX,
-              g->tall ? dync__xg_arg(8 * DYNC__XA_OUT) : dync__xg_at(count), 0);
-    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RAX), g->tall ? span : 1);
-    if (!g->tall) dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(count), 0);
+    dync__asm *a = &g->a;
+    int done = dync__a_label(a), span = 16;
+    DYNC__A(a, GET, .to = DYNC__G_T0,
+            .y = g->tall ? dync__gen_arg(8 * DYNC__GW_OUT) : dync__gen_at(count));
+    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_T0), .n = g->tall ? span : 1);
+    if (!g->tall) DYNC__A(a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(count));
     for (int l = 0; l < 3; l++, span *= 16) {
-        dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RAX), span - 1);
-        dync__x_jump(a, DYNC__CC_NE, done);
+        DYNC__A(a, TEST_JUMP, .op = DYNC__IF_NE, .x = DYNC__G_T0, .n = span - 1, .label = done);
         for (int i = 0; i < g->red.n; i++)
             if (g->red.at[i].phase == phase && g->red.at[i].ordered)
-                dync__xr_up(g, &g->red.at[i], l, true);
+                dync__acc_up(g, &g->red.at[i], l, true);
     }
-    dync__x_bind(a, done);
+    DYNC__A(a, LABEL, .label = done);
 }
 
-DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
+DYNC__FN void dync__gen_reduce_end(dync__gen *g, int phase, int32_t count)
 {
-    dync__xasm *a = &g->a;
+    dync__asm *a = &g->a;
     for (int i = 0; i < g->red.n; i++) {
-        const dync__xred *r = &g->red.at[i];
-        int vl = dync__xg_vl(g, r->type), slot = g->slot[r->inst];
+        const dync__gen_red *r = &g->red.at[i];
+        int slot = g->slot[r->inst];
+        dync__vt v = dync__gen_vt(g, dync__acc_type(r));
         if (r->phase != phase || slot < 0) continue;
-        for (int k = 0; dync__xr_is_arg(r) && r->in_regs && k < r->n_acc; k++)
-            dync__x_v(a, DYNC__X_MOVUPS_M, vl, r->reg[k], 0, dync__xg_at(r->acc + 64 * k), 0, 0);
+        for (int k = 0; dync__acc_is_arg(r) && r->in_regs && k < r->n_acc; k++)
+            DYNC__A(a, STORE, .v = v, .x = r->reg[k], .y = dync__gen_at(r->acc + 64 * k));
         if (!g->vertical) {
-            int x = dync__xr_is_arg(r)        ? dync__xr_found(g, r, 0)
-                    : r->ordered && !g->brief ? dync__xr_popped(g, r, count)
-                                              : dync__xr_fold(g, r);
-            dync__x_v(a, dync__xg_type_wide(r->type) ? DYNC__X_BROADCASTQ : DYNC__X_BROADCASTD, vl,
-                      x, 0, dync__x_reg(x), 0, 0);
-            dync__xr_to_slot(g, r, x, slot);
-            dync__xg_drop_temps(g);
+            int x = dync__acc_is_arg(r)       ? dync__acc_found(g, r, 0)
+                    : r->ordered && !g->brief ? dync__acc_popped(g, r, count)
+                                              : dync__acc_fold(g, r);
+            DYNC__A(a, SPREAD, .v = dync__gen_vt(g, dync__acc_type(r)), .to = x,
+                    .y = dync__a_reg(x));
+            dync__acc_to_slot(g, r, x, slot);
+            dync__gen_drop_temps(g);
             continue;
         }
-        for (int l = g->tall; r->ordered && !g->brief && l < 3; l++) dync__xr_up(g, r, l, false);
-        for (int u = 0; dync__xr_is_arg(r) && u < g->U; u++) {
-            dync__xr_to_slot(g, r, dync__xr_found(g, r, u), slot + 64 * u);
-            dync__xg_drop_temps(g);
+        for (int l = g->tall; r->ordered && !g->brief && l < 3; l++) dync__acc_up(g, r, l, false);
+        for (int u = 0; dync__acc_is_arg(r) && u < g->U; u++) {
+            dync__acc_to_slot(g, r, dync__acc_found(g, r, u), slot + 64 * u);
+            dync__gen_drop_temps(g);
         }
-        for (int u = 0; !dync__xr_is_arg(r) && u < g->U; u++) {
+        for (int u = 0; !dync__acc_is_arg(r) && u < g->U; u++) {
             bool levels = r->ordered && !g->brief;
-            int x = r->in_regs && !levels ? r->reg[u] : dync__xg_temp(g);
+            int x = r->in_regs && !levels ? r->reg[u] : dync__gen_temp(g);
             if (levels)
-                dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xr_level(g, r, 2, u), 0, 0);
+                DYNC__A(a, LOAD, .v = v, .to = x, .y = dync__acc_level(g, r, 2, u));
             else if (!r->in_regs)
-                dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0,
-                          dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
-            dync__xr_to_slot(g, r, x, slot + 64 * u);
-            dync__xg_drop_temps(g);
+                DYNC__A(a, LOAD, .v = v, .to = x,
+                        .y = dync__gen_at(r->acc + u * dync__acc_size(g, r)));
+            dync__acc_to_slot(g, r, x, slot + 64 * u);
+            dync__gen_drop_temps(g);
         }
     }
 }
 
 /* ---- running sums ---------------------------------------------------------------------------- */
 
-DYNC__FN void dync__xg_scan_begin(dync__xg *g)
+/* Sums run in whole vectors of 8-byte lanes. */
+static dync__vt dync__acc_scan_vt(const dync__gen *g, int type)
 {
-    dync__xasm *a = &g->a;
-    for (int p = 0, vl = g->isa; p < g->list[g->cur].n; p++) {
+    return dync__vt_of(type == DYNC_I64 ? DYNC_I64 : DYNC_F64, g->a.t->vector_bytes / 8);
+}
+
+DYNC__FN void dync__gen_scan_begin(dync__gen *g)
+{
+    dync__asm *a = &g->a;
+    dync__vt v = dync__acc_scan_vt(g, DYNC_F64);
+    for (int p = 0; p < g->list[g->cur].n; p++) {
         int i = g->list[g->cur].at[p],
-            n = g->vertical ? g->U << (dync__xg_inst(g, i)->type == DYNC_F32) : 1;
-        if (dync__xg_inst(g, i)->prim != DYNC__P_scan ||
+            n = g->vertical ? g->U << (dync__gen_inst(g, i)->type == DYNC_F32) : 1;
+        if (dync__gen_inst(g, i)->prim != DYNC__P_scan ||
             (g->b->keep[i] && dync__lp_list(g->b, i) != g->cur))
             continue;
         bool in_regs = __builtin_popcount(g->pinned) + n <= g->n_regs / 2 - 2;
-        g->scan[i] = (dync__xscan){-1, dync__xg_frame(g, 64 * DYNC__MAX(n, 4))};
+        g->scan[i] = (dync__gen_sum){-1, dync__gen_frame(g, 64 * DYNC__MAX(n, 4))};
         for (int k = 0; k < n; k++) {
-            int r = in_regs ? dync__xg_pin(g) : dync__xg_temp(g);
-            dync__x_v(a, DYNC__X_XORPS, vl, r, r, dync__x_reg(r), 0, 0);
+            int r = in_regs ? dync__gen_pin(g) : dync__gen_temp(g);
+            DYNC__A(a, ZERO, .v = v, .to = r);
             if (!in_regs)
-                dync__x_v(a, DYNC__X_MOVUPS_M, vl, r, 0, dync__xg_at(g->scan[i].at + 64 * k), 0, 0);
+                DYNC__A(a, STORE, .v = v, .x = r, .y = dync__gen_at(g->scan[i].at + 64 * k));
             else if (k == 0)
                 g->scan[i].reg = (int8_t)r; /* the next ones lie below it */
-            dync__xg_drop_temps(g);
+            dync__gen_drop_temps(g);
         }
         g->free_regs &= ~g->pinned;
     }
 }
 
-/* x with its lanes moved up by `by`, below them those of `low`, the vector before, or zero (-1);
- * AVX2: by 1 or 2. */
-static void dync__xr_scan_shift(dync__xg *g, int to, int x, int low, int by)
+/* sum = sums of x within a group of eight lanes (interp_tile.c); vectors of four take halves, the
+ * second (low >= 0: a free register) after what the first left in the frame. */
+static void dync__acc_scan_group(dync__gen *g, dync__vt v, int32_t at, int x, int sum, int t,
+                                 int low, bool whole)
 {
-    dync__xasm *a = &g->a;
-    if (g->isa == 2) {
-        dync__x_v(a, DYNC__X_XORPS, 2, to, to, dync__x_reg(to), 0, 0);
-        dync__x_v(a, DYNC__X_ALIGNQ, 2, to, x, dync__x_reg(to), 8 - by, 0);
-        return;
-    }
-    dync__x_v(a, DYNC__X_PERM128, 1, to, low < 0 ? x : low, dync__x_reg(x), low < 0 ? 0x08 : 0x21,
-              0);
-    if (by == 1) dync__x_v(a, DYNC__X_SHUFPD, 1, to, to, dync__x_reg(x), 5, 0);
-}
-
-/* sum = sums of x within a group of eight lanes (interp_tile.c); AVX2 takes halves, the second (low
- * >= 0: a free register) after what the first left in the frame. */
-static void dync__xr_scan_group(dync__xg *g, int32_t at, int x, int add, int sum, int t, int low,
-                                bool whole)
-{
-    dync__xasm *a = &g->a;
+    dync__asm *a = &g->a;
     for (int by = 1; by <= 4 && (by < 4 || whole); by *= 2, at += 64) {
         int from = by == 1 ? x : sum;
-        if (!whole) dync__x_v(a, DYNC__X_MOVUPS_M, 1, from, 0, dync__xg_at(at + 64), 0, 0);
-        if (low >= 0)
-            dync__x_v(a, DYNC__X_MOVUPS, 1, by == 4 ? t : low, 0, dync__xg_at(at + 64), 0, 0);
-        if (by < 4 || g->isa == 2) dync__xr_scan_shift(g, t, from, low, by);
-        dync__x_v(a, add, g->isa, sum, from, dync__x_reg(t), 0, 0);
+        if (!whole) DYNC__A(a, STORE, .v = v, .x = from, .y = dync__gen_at(at + 64));
+        if (low >= 0) DYNC__A(a, LOAD, .v = v, .to = by == 4 ? t : low, .y = dync__gen_at(at + 64));
+        if (by < v.lanes) DYNC__A(a, UP, .v = v, .to = t, .x = from, .z = low, .n = by);
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = sum, .x = from, .y = dync__a_reg(t));
     }
-    if (!whole) dync__x_v(a, DYNC__X_MOVUPS_M, 1, sum, 0, dync__xg_at(at + 64), 0, 0);
+    if (!whole) DYNC__A(a, STORE, .v = v, .x = sum, .y = dync__gen_at(at + 64));
 }
 
-/* One part: x becomes the sums, in `to`. k: which carry; q: which half of a group, under AVX2. */
-static void dync__xr_scan_part(dync__xg *g, int i, int x, int to, int k, int q, const int *t)
+/* One part: x becomes the sums, in `to`. k: which carry; q: which half of a group, where there
+ * are halves. */
+static void dync__acc_scan_part(dync__gen *g, int i, int x, int to, int k, int q, const int *t)
 {
-    dync__xasm *a = &g->a;
-    int vl = g->isa, reg = g->scan[i].reg, carry = reg >= 0 ? reg - k : t[3],
-        add = dync__xg_inst(g, i)->type == DYNC_I64 ? DYNC__X_PADDQ : DYNC__X_ADDPD;
+    dync__asm *a = &g->a;
+    dync__vt v = dync__acc_scan_vt(g, dync__gen_inst(g, i)->type);
+    int reg = g->scan[i].reg, carry = reg >= 0 ? reg - k : t[3];
     int32_t at = g->scan[i].at;
-    bool whole = g->isa == 2 || q;
-    if (reg < 0) dync__x_v(a, DYNC__X_MOVUPS, vl, carry, 0, dync__xg_at(at + 64 * k), 0, 0);
+    bool whole = v.lanes >= 8 || q;
+    if (reg < 0) DYNC__A(a, LOAD, .v = v, .to = carry, .y = dync__gen_at(at + 64 * k));
     if (g->vertical) {
-        dync__x_v(a, add, vl, carry, carry, dync__x_reg(x), 0, 0);
-        dync__x_v(a, DYNC__X_MOVAPS, vl, to, 0, dync__x_reg(carry), 0, 0);
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = carry, .x = carry, .y = dync__a_reg(x));
+        DYNC__A(a, LOAD, .v = v, .to = to, .y = dync__a_reg(carry));
     } else {
-        dync__xr_scan_group(g, at, x, add, t[0], t[1], g->isa == 1 && q ? t[2] : -1, whole);
-        dync__x_v(a, add, vl, to, carry, dync__x_reg(t[0]), 0, 0);
+        dync__acc_scan_group(g, v, at, x, t[0], t[1], v.lanes < 8 && q ? t[2] : -1, whole);
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = to, .x = carry, .y = dync__a_reg(t[0]));
         if (!whole) return;
         /* all lanes of the carry get the last lane's sum */
-        dync__x_v(a, DYNC__X_MOVUPS_M, vl, t[0], 0, dync__xg_at(at + 64), 0, 0);
-        dync__x_v(a, DYNC__X_BROADCASTQ, vl, t[0], 0, dync__xg_at(at + 64 + 8 * (4 * g->isa - 1)),
-                  0, 0);
-        dync__x_v(a, add, vl, carry, carry, dync__x_reg(t[0]), 0, 0);
+        DYNC__A(a, STORE, .v = v, .x = t[0], .y = dync__gen_at(at + 64));
+        DYNC__A(a, SPREAD, .v = v, .to = t[0], .y = dync__gen_at(at + 64 + 8 * (v.lanes - 1)));
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = carry, .x = carry, .y = dync__a_reg(t[0]));
     }
-    if (reg < 0) dync__x_v(a, DYNC__X_MOVUPS_M, vl, carry, 0, dync__xg_at(at + 64 * k), 0, 0);
+    if (reg < 0) DYNC__A(a, STORE, .v = v, .x = carry, .y = dync__gen_at(at + 64 * k));
 }
 
 /* A vector of F32 is two parts of F64, or one where the phase computes in F64 too: then the lanes
  * above hold nothing. */
-DYNC__FN void dync__xg_scan(dync__xg *g, int i)
+DYNC__FN void dync__gen_scan(dync__gen *g, int i)
 {
-    dync__xasm *a = &g->a;
-    int vl = g->isa, x = dync__xg_src(g, dync__xg_inst(g, i)->arg[0]), r = dync__xg_def(g, i),
-        t[4] = {0};
+    dync__asm *a = &g->a;
+    dync__vt d = dync__acc_scan_vt(g, DYNC_F64), f = dync__vt_of(DYNC_F32, d.lanes),
+             all = dync__gen_vt(g, DYNC_F32);
+    int x = dync__gen_src(g, dync__gen_inst(g, i)->arg[0]), r = dync__gen_def(g, i), t[4] = {0};
     for (int n = 0; n < 4; n++)
-        if (n == 3 ? g->scan[i].reg < 0 : !g->vertical && (n < 2 || g->isa == 1))
-            t[n] = dync__xg_temp(g);
-    if (dync__xg_inst(g, i)->type != DYNC_F32) {
-        dync__xr_scan_part(g, i, x, r, g->vertical ? g->u : 0, g->u % 2, t);
+        if (n == 3 ? g->scan[i].reg < 0 : !g->vertical && (n < 2 || d.lanes < 8))
+            t[n] = dync__gen_temp(g);
+    if (dync__gen_inst(g, i)->type != DYNC_F32) {
+        dync__acc_scan_part(g, i, x, r, g->vertical ? g->u : 0, g->u % 2, t);
         return;
     }
-    int part = dync__xg_temp(g);
-    if (g->V <= 4 * g->isa) {
-        dync__x_v(a, DYNC__X_CVTPS2PD, vl, part, 0, dync__x_reg(x), 0, 0);
-        dync__xr_scan_part(g, i, part, part, g->vertical ? g->u : 0, g->u % 2, t);
-        dync__x_v(a, DYNC__X_CVTPD2PS, vl, r, 0, dync__x_reg(part), 0, 0);
+    int part = dync__gen_temp(g);
+    if (g->V <= d.lanes) {
+        DYNC__A(a, CONVERT, .v = d, .to = part, .y = dync__a_reg(x), .n = DYNC_F32);
+        dync__acc_scan_part(g, i, part, part, g->vertical ? g->u : 0, g->u % 2, t);
+        DYNC__A(a, CONVERT, .v = f, .to = r, .y = dync__a_reg(part), .n = DYNC_F64);
         return;
     }
     for (int h = 0; h < 2; h++) {
-        if (h)
-            dync__x_v(a, g->isa == 2 ? DYNC__X_EXTRACT256 : DYNC__X_EXTRACT128, vl, x, 0,
-                      dync__x_reg(part), 1, 0);
-        dync__x_v(a, DYNC__X_CVTPS2PD, vl, part, 0, dync__x_reg(h ? part : x), 0, 0);
-        dync__xr_scan_part(g, i, part, part, g->vertical ? 2 * g->u + h : 0, h, t);
-        dync__x_v(a, DYNC__X_CVTPD2PS, vl, h ? part : r, 0, dync__x_reg(part), 0, 0);
+        if (h) DYNC__A(a, HALF, .v = all, .to = part, .x = x);
+        DYNC__A(a, CONVERT, .v = d, .to = part, .y = dync__a_reg(h ? part : x), .n = DYNC_F32);
+        dync__acc_scan_part(g, i, part, part, g->vertical ? 2 * g->u + h : 0, h, t);
+        DYNC__A(a, CONVERT, .v = f, .to = h ? part : r, .y = dync__a_reg(part), .n = DYNC_F64);
     }
-    dync__x_v(a, g->isa == 2 ? DYNC__X_INSERT256 : DYNC__X_INSERT128, vl, r, r, dync__x_reg(part),
-              1, 0);
+    DYNC__A(a, JOIN, .v = all, .to = r, .x = r, .y = dync__a_reg(part), .n = 1,
+            .m = g->a.t->vector_bytes / 2);
 }
 #endif
 
-/* ==== codegen/x86_seldom.c ========================================================================= */
-/* codegen/x86_seldom.c: what only a seldom-taken select needs, such as the reduction of large
+/* ==== codegen/gen_cold.c =========================================================================== */
+/* codegen/gen_cold.c: what only a seldom-taken select needs, such as the reduction of large
  * arguments of sin, stands apart: code goes round it where no lane wants it. Before: jit.c asks for
- * the cones; x86_gen.c comes here at the first select of one.
+ * the cones; gen_loops.c comes here at the first select of one.
  *
  * A cone is the instructions that lead from one value (its input) to the first choices of selects
  * on one condition, and to nothing else. The list around it has the selects alone, with the input
@@ -23458,38 +24277,38 @@ DYNC__FN void dync__xg_scan(dync__xg *g, int i)
  *   the frame; registers back.
  * Invariant: around the block no register changes but those of the selects, so the list's
  * allocation knows nothing of it. */
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-static bool dync__xs_may(const dync__xg *g, int i, int list)
+static bool dync__cone_may(const dync__gen *g, int i, int list)
 {
     const dync__loop_plan *b = g->b;
-    const dync__inst *in = dync__xg_inst(g, i);
-    /* takes rbp */
+    const dync__inst *in = dync__gen_inst(g, i);
+    /* takes T2 */
     bool divides = (in->prim == DYNC__P_div || in->prim == DYNC__P_rem) &&
-                   !dync__xg_type_float(in->type);
+                   !dync__gen_type_float(in->type);
     return in->prim != DYNC__P_const_ && dync__prim_is_pure(in->prim) && !divides && !b->keep[i] &&
            dync__lp_list(b, i) == list && g->cone_of[i] < 0;
 }
 
 /* The cone of select `first` and those after it on the same condition; false: there is none worth
  * it. mark: 1 wanted by it, 2 by others too. */
-static bool dync__xs_cone(dync__xg *g, int first, uint8_t *mark, dync__xcone *c)
+static bool dync__cone_cone(dync__gen *g, int first, uint8_t *mark, dync__gen_cone *c)
 {
     const dync__loop_plan *b = g->b;
     int n = b->k->inst.n, list = dync__lp_list(b, first), last = first, code = 0;
-    int bytes = dync__xg_type_wide(dync__xg_inst(g, first)->type) ? 8 : 4;
+    int bytes = dync__gen_type_wide(dync__gen_inst(g, first)->type) ? 8 : 4;
     int32_t arg[3];
     memset(c, 0, sizeof *c);
     memset(mark, 0, (size_t)n);
     c->input = -1;
     for (int i = first; i < n && c->n_outs < DYNC__COUNT_OF(c->out); i++) {
-        const dync__inst *in = dync__xg_inst(g, i);
+        const dync__inst *in = dync__gen_inst(g, i);
         if (in->prim != DYNC__P_select || !in->imm.i || !b->needed[i] || b->clamp[i] ||
             dync__lp_list(b, i) != list || in->type == DYNC_BOOL ||
-            in->arg[0] != dync__xg_inst(g, first)->arg[0] ||
-            (dync__xg_type_wide(in->type) ? 8 : 4) != bytes || in->arg[1] > first ||
+            in->arg[0] != dync__gen_inst(g, first)->arg[0] ||
+            (dync__gen_type_wide(in->type) ? 8 : 4) != bytes || in->arg[1] > first ||
             in->arg[2] > first)
             continue;
         c->out[c->n_outs++] = last = i;
@@ -23498,54 +24317,54 @@ static bool dync__xs_cone(dync__xg *g, int first, uint8_t *mark, dync__xcone *c)
         bool member = false;
         if (!b->needed[i]) continue;
         for (int o = 0; o < c->n_outs; o++) member |= c->out[o] == i;
-        bool inside = !member && mark[i] == 1 && i < first && dync__xs_may(g, i, list);
+        bool inside = !member && mark[i] == 1 && i < first && dync__cone_may(g, i, list);
         for (int a = dync__lp_operands(b, i, arg) - 1; a >= 0; a--)
             mark[arg[a]] |= inside || (member && a == 1) ? 1 : 2;
-        if (mark[i] == 1 && !inside && dync__xg_inst(g, i)->prim != DYNC__P_const_) mark[i] = 3;
+        if (mark[i] == 1 && !inside && dync__gen_inst(g, i)->prim != DYNC__P_const_) mark[i] = 3;
         if (inside) code++;
     }
     for (int i = 0; i < first && code > 0; i++)
-        if (b->needed[i] && mark[i] == 1 && dync__xg_inst(g, i)->prim != DYNC__P_const_ &&
+        if (b->needed[i] && mark[i] == 1 && dync__gen_inst(g, i)->prim != DYNC__P_const_ &&
             !dync__avec_push(b->arena, &c->list, i))
             g->a.failed = true;
     code = 0;
     for (int p = 0; p < c->list.n; p++) {
         int i = c->list.at[p];
         for (int a = dync__lp_operands(b, i, arg) - 1; a >= 0; a--) {
-            int v = dync__xg_root(g, arg[a]), type = dync__xg_inst(g, v)->type;
-            if (dync__xg_inst(g, v)->prim == DYNC__P_const_ || (mark[v] == 1 && mark[arg[a]] == 1))
+            int v = dync__gen_root(g, arg[a]), type = dync__gen_inst(g, v)->type;
+            if (dync__gen_inst(g, v)->prim == DYNC__P_const_ || (mark[v] == 1 && mark[arg[a]] == 1))
                 continue;
             if ((c->input >= 0 && c->input != v) || type == DYNC_BOOL ||
-                (dync__xg_type_wide(type) ? 8 : 4) != bytes)
+                (dync__gen_type_wide(type) ? 8 : 4) != bytes)
                 return false;
             c->input = v;
         }
-        c->wide |= dync__xg_type_wide(dync__xg_inst(g, i)->type);
-        code += dync__xg_inst(g, i)->prim != DYNC__P_bitcast;
+        c->wide |= dync__gen_type_wide(dync__gen_inst(g, i)->type);
+        code += dync__gen_inst(g, i)->prim != DYNC__P_bitcast;
     }
     for (int o = 0; o < c->n_outs; o++) {
-        int far = dync__xg_inst(g, c->out[o])->arg[1];
-        if (mark[far] != 1 || mark[dync__xg_root(g, far)] != 1 ||
-            dync__xg_inst(g, far)->prim == DYNC__P_const_)
+        int far = dync__gen_inst(g, c->out[o])->arg[1];
+        if (mark[far] != 1 || mark[dync__gen_root(g, far)] != 1 ||
+            dync__gen_inst(g, far)->prim == DYNC__P_const_)
             return false;
     }
     return last >= first && c->input >= 0 && code >= 8;
 }
 
-DYNC__FN void dync__xg_find_cones(dync__xg *g)
+DYNC__FN void dync__gen_find_cones(dync__gen *g)
 {
     const dync__loop_plan *b = g->b;
     int n = b->k->inst.n;
-    dync__xcone c;
+    dync__gen_cone c;
     uint8_t *mark = NULL;
     for (int i = 0; i < n; i++) {
-        const dync__inst *in = dync__xg_inst(g, i);
+        const dync__inst *in = dync__gen_inst(g, i);
         if (in->prim != DYNC__P_select || !in->imm.i || !b->needed[i] || g->cone_of[i] >= 0 ||
-            g->n_cones == DYNC__XG_CONES)
+            g->n_cones == DYNC__GEN_CONES)
             continue;
         if (!mark && !(mark = dync__arena_alloc(b->arena, (size_t)n))) g->a.failed = true;
-        if (!mark || !dync__xs_cone(g, i, mark, &c)) continue;
-        for (int p = 0; p < c.list.n; p++) g->cone_of[c.list.at[p]] = DYNC__XG_CONES;
+        if (!mark || !dync__cone_cone(g, i, mark, &c)) continue;
+        for (int p = 0; p < c.list.n; p++) g->cone_of[c.list.at[p]] = DYNC__GEN_CONES;
         for (int o = 0; o < c.n_outs; o++) g->cone_of[c.out[o]] = g->n_cones;
         g->cone[g->n_cones++] = c;
     }
@@ -23553,112 +24372,116 @@ DYNC__FN void dync__xg_find_cones(dync__xg *g)
 
 /* ---- where values are ------------------------------------------------------------------------ */
 
-static dync__xrm dync__xs_place(dync__xg *g, int v, int u)
+static dync__place dync__cone_place(dync__gen *g, int v, int u)
 {
     g->u = u;
-    if (dync__xg_is_here(g, v) && g->val[v * DYNC__XG_UNROLL + u].reg >= 0)
-        return dync__xg_at(g->saved_regs + 64 * g->val[v * DYNC__XG_UNROLL + u].reg);
-    return dync__xg_home(g, v);
+    if (dync__gen_is_here(g, v) && g->val[v * DYNC__GEN_UNROLL + u].reg >= 0)
+        return dync__gen_at(g->saved_regs + 64 * g->val[v * DYNC__GEN_UNROLL + u].reg);
+    return dync__gen_home(g, v);
 }
 
 /* The selects of this list become their second choices: in the same registers where nothing else
  * wants these. */
-static void dync__xs_take_near(dync__xg *g, const dync__xcone *c)
+static void dync__cone_take_near(dync__gen *g, const dync__gen_cone *c)
 {
     for (int u = 0; u < g->U; u++) {
         g->u = u;
         for (int o = 0; o < c->n_outs; o++) {
-            int m = c->out[o], v = dync__xg_root(g, dync__xg_inst(g, m)->arg[2]);
+            int m = c->out[o], v = dync__gen_root(g, dync__gen_inst(g, m)->arg[2]);
             if (g->in_list[m] != g->cur) continue;
-            bool own = g->hoist[v] < 0 && dync__xg_is_here(g, v) && g->n_uses[v] == 1;
-            int from = dync__xg_src(g, v);
+            bool own = g->hoist[v] < 0 && dync__gen_is_here(g, v) && g->n_uses[v] == 1;
+            int from = dync__gen_src(g, v);
             if (own)
-                dync__xg_adopt(g, m, v);
+                dync__gen_adopt(g, m, v);
             else
-                dync__x_v(&g->a, DYNC__X_MOVAPS, dync__xg_vl(g, dync__xg_inst(g, m)->type),
-                          dync__xg_def(g, m), 0, dync__x_reg(from), 0, 0);
-            dync__xg_drop_temps(g);
+                DYNC__A(&g->a, LOAD, .v = dync__gen_vt(g, dync__gen_inst(g, m)->type),
+                        .to = dync__gen_def(g, m), .y = dync__a_reg(from));
+            dync__gen_drop_temps(g);
         }
-        if (dync__xg_is_here(g, c->input)) dync__xg_src(g, c->input); /* it may not be loaded yet */
-        dync__xg_drop_temps(g);
+        if (dync__gen_is_here(g, c->input))
+            dync__gen_src(g, c->input); /* it may not be loaded yet */
+        dync__gen_drop_temps(g);
     }
 }
 
-/* Zero flag: the condition holds nowhere. Its registers stay locked. */
-static void dync__xs_test(dync__xg *g, int condition, int8_t *mask)
+/* To `skip` where the condition holds nowhere. Its registers stay locked. */
+static void dync__cone_test(dync__gen *g, int condition, int8_t *mask, int skip)
 {
-    dync__xasm *a = &g->a;
-    bool k = g->isa == 2;
+    dync__asm *a = &g->a;
+    dync__vt v = dync__gen_vt(g, g->a.t->n_masks ? DYNC_BOOL : DYNC_I32);
     for (int u = 0; u < g->U; u++) {
         g->u = u;
-        mask[u] = (int8_t)(k ? dync__xg_src_k(g, condition) : dync__xg_src(g, condition));
+        mask[u] = (int8_t)dync__gen_src(g, condition);
     }
     int any = mask[0];
-    if (g->U > 1) any = k ? dync__xg_temp_k(g) : dync__xg_temp(g);
-    for (int u = 1; u < g->U; u++) {
-        if (k)
-            dync__x_k(a, DYNC__X_KORW, any, u == 1 ? mask[0] : any, dync__x_reg(mask[u]), 0);
-        else
-            dync__x_v(a, DYNC__X_ORPS, dync__xg_vl(g, DYNC_BOOL), any, u == 1 ? mask[0] : any,
-                      dync__x_reg(mask[u]), 0, 0);
-    }
-    if (k) {
-        dync__x_k(a, DYNC__X_KMOVW_GK, DYNC__RAX, 0, dync__x_reg(any), 0);
-        dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RAX), 0xffff);
-    } else {
-        dync__x_v(a, DYNC__X_PTEST, dync__xg_vl(g, DYNC_BOOL), any, 0, dync__x_reg(any), 0, 0);
-    }
+    if (g->U > 1) any = dync__gen_temp_k(g);
+    for (int u = 1; u < g->U; u++)
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_or_, .to = any, .x = u == 1 ? mask[0] : any,
+                .y = dync__a_reg(mask[u]));
+    DYNC__A(a, MASK_JUMP, .v = v, .x = any, .label = skip);
 }
 
-static void dync__xs_registers(dync__xg *g, bool save)
+/* Mask register r to the frame, or back. */
+static void dync__cone_mask(dync__gen *g, int r, bool save)
 {
-    for (int r = 0; r < g->n_regs; r++)
-        if (g->owner[r] >= 0 || g->locked >> r & 1)
-            dync__x_v(&g->a, save ? DYNC__X_MOVUPS_M : DYNC__X_MOVUPS, g->isa, r, 0,
-                      dync__xg_at(g->saved_regs + 64 * r), 0, 0);
+    dync__place at = dync__gen_at(g->saved_regs + 64 * 32 + 8 * r);
+    if (save)
+        DYNC__A(&g->a, STORE, .v = dync__gen_vt(g, DYNC_BOOL), .x = r, .y = at);
+    else
+        DYNC__A(&g->a, LOAD, .v = dync__gen_vt(g, DYNC_BOOL), .to = r, .y = at);
+}
+
+static void dync__cone_registers(dync__gen *g, bool save)
+{
+    dync__vt v = dync__vt_of(DYNC_I32, g->a.t->vector_bytes / 4);
+    for (int r = 0; r < g->n_regs; r++) {
+        if (g->owner[r] < 0 && !(g->locked >> r & 1)) continue;
+        if (save)
+            DYNC__A(&g->a, STORE, .v = v, .x = r, .y = dync__gen_at(g->saved_regs + 64 * r));
+        else
+            DYNC__A(&g->a, LOAD, .v = v, .to = r, .y = dync__gen_at(g->saved_regs + 64 * r));
+    }
     for (int r = 1; r < 8; r++)
-        if (g->owner_k[r] >= 0 || g->locked_k >> r & 1)
-            dync__x_k(&g->a, save ? DYNC__X_KMOVW_M : DYNC__X_KMOVW, r, 0,
-                      dync__xg_at(g->saved_regs + 64 * 32 + 8 * r), 0);
+        if (g->owner_k[r] >= 0 || g->locked_k >> r & 1) dync__cone_mask(g, r, save);
 }
 
 /* ---- the cone -------------------------------------------------------------------------------- */
 
-static dync__xrm dync__xs_area(const dync__xg *g, int which)
+static dync__place dync__cone_area(const dync__gen *g, int which)
 {
-    return dync__x_index(DYNC__RSP, DYNC__RBP, 1, g->cone_areas + 64 * DYNC__XG_UNROLL * which);
+    return dync__a_index(DYNC__G_FRAME, DYNC__G_T2, 1,
+                         g->cone_areas + 64 * DYNC__GEN_UNROLL * which);
 }
 
 /* All of the inputs in the frame; g comes back as it was, but for what was emitted. */
-static void dync__xs_loop(dync__xg *g, int number, int bytes)
+static void dync__cone_loop(dync__gen *g, int number, int bytes)
 {
-    const dync__xcone *c = &g->cone[number];
-    dync__xg before = *g;
-    dync__xasm *a = &g->a;
-    int top = dync__x_label(a), end = g->U * g->V * bytes, hoist = g->hoist[c->input];
-    g->V = c->wide ? (g->isa == 2 ? 8 : 4) : g->V;
+    const dync__gen_cone *c = &g->cone[number];
+    dync__gen before = *g;
+    dync__asm *a = &g->a;
+    int top = dync__a_label(a), end = g->U * g->V * bytes, hoist = g->hoist[c->input];
+    g->V = c->wide ? g->a.t->vector_bytes / 8 : g->V;
     g->U = 1;
     g->u = 0;
     g->cone_input = c->input;
     g->hoist[c->input] = -1;
     g->list[g->n_lists + number] = c->list;
     memset(&g->uses, 0, sizeof g->uses);
-    dync__xg_begin_list(g, g->n_lists + number);
-    dync__xg_reset(g);
-    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBP), 0);
-    dync__x_bind(a, top);
+    dync__gen_begin_list(g, g->n_lists + number);
+    dync__gen_reset(g);
+    DYNC__A(a, SET, .to = DYNC__G_T2, .n = 0);
+    DYNC__A(a, LABEL, .label = top);
     for (g->pos = 0; g->pos < c->list.n && !a->failed; g->pos++) {
         int i = c->list.at[g->pos];
-        if (dync__xg_inst(g, i)->prim != DYNC__P_bitcast) dync__xg_prim(g, i);
+        if (dync__gen_inst(g, i)->prim != DYNC__P_bitcast) dync__gen_prim(g, i);
         for (int o = 0; o < c->n_outs; o++)
-            if (dync__xg_root(g, dync__xg_inst(g, c->out[o])->arg[1]) == i)
-                dync__x_v(a, DYNC__X_MOVUPS_M, dync__xg_vl(g, dync__xg_inst(g, i)->type),
-                          g->val[i * DYNC__XG_UNROLL].reg, 0, dync__xs_area(g, 1 + o), 0, 0);
-        dync__xg_end(g);
+            if (dync__gen_root(g, dync__gen_inst(g, c->out[o])->arg[1]) == i)
+                DYNC__A(a, STORE, .v = dync__gen_vt(g, dync__gen_inst(g, i)->type),
+                        .x = g->val[i * DYNC__GEN_UNROLL].reg, .y = dync__cone_area(g, 1 + o));
+        dync__gen_end(g);
     }
-    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RBP), g->V * bytes);
-    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RBP), end);
-    dync__x_jump(a, DYNC__CC_L, top);
+    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_T2), .n = g->V * bytes);
+    DYNC__A(a, JUMP_IF_N, .op = DYNC__IF_LT, .y = dync__a_reg(DYNC__G_T2), .n = end, .label = top);
     before.a = g->a;
     before.frame = g->frame;
     before.free_spill = g->free_spill;
@@ -23667,270 +24490,256 @@ static void dync__xs_loop(dync__xg *g, int number, int bytes)
 }
 
 /* The results into the lanes of select m that want them. t, x: registers to use. */
-static void dync__xs_blend(dync__xg *g, int m, int o, int u, int mask, int t, int x)
+static void dync__cone_blend(dync__gen *g, int m, int o, int u, int mask, int t, int x)
 {
-    dync__xasm *a = &g->a;
-    int type = dync__xg_inst(g, m)->type, vl = dync__xg_vl(g, type);
-    bool wide = dync__xg_type_wide(type);
-    dync__xrm at = dync__xs_place(g, m, u),
-              far = dync__xg_at(g->cone_areas + 64 * DYNC__XG_UNROLL * (1 + o) +
-                                u * g->V * (wide ? 8 : 4));
-    dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, at, 0, 0);
-    if (g->isa == 2) {
-        dync__x_v(a, wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, vl, t, 0, far, 0, mask);
-    } else {
-        dync__x_v(a, wide ? DYNC__X_PMOVSXDQ : DYNC__X_MOVUPS, vl, x, 0,
-                  dync__xg_at(g->saved_regs + 64 * mask), 0, 0);
-        dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, t, t, far, x << 4, 0);
+    dync__asm *a = &g->a;
+    int type = dync__gen_inst(g, m)->type;
+    dync__vt v = dync__gen_vt(g, type);
+    bool wide = dync__gen_type_wide(type);
+    dync__place at = dync__cone_place(g, m, u),
+                far = dync__gen_at(g->cone_areas + 64 * DYNC__GEN_UNROLL * (1 + o) +
+                                   u * g->V * (wide ? 8 : 4));
+    DYNC__A(a, LOAD, .v = v, .to = t, .y = at);
+    if (!g->a.t->n_masks) {
+        dync__place saved = dync__gen_at(g->saved_regs + 64 * mask);
+        if (wide)
+            DYNC__A(a, MASK_WIDEN, .v = v, .to = x, .y = saved);
+        else
+            DYNC__A(a, LOAD, .v = v, .to = x, .y = saved);
+        mask = x;
     }
-    dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, at, 0, 0);
+    DYNC__A(a, MERGE, .v = v, .to = t, .y = far, .z = mask);
+    DYNC__A(a, STORE, .v = v, .x = t, .y = at);
 }
 
-DYNC__FN void dync__xg_seldom(dync__xg *g, int select)
+DYNC__FN void dync__gen_cold(dync__gen *g, int select)
 {
-    const dync__xcone *c = &g->cone[g->cone_of[select]];
-    dync__xasm *a = &g->a;
-    int skip = dync__x_label(a), bytes = dync__xg_type_wide(dync__xg_inst(g, select)->type) ? 8 : 4,
-        vl = dync__xg_vl_bytes(g->V * bytes);
-    int8_t mask[DYNC__XG_UNROLL] = {0};
+    const dync__gen_cone *c = &g->cone[g->cone_of[select]];
+    dync__asm *a = &g->a;
+    int skip = dync__a_label(a),
+        bytes = dync__gen_type_wide(dync__gen_inst(g, select)->type) ? 8 : 4,
+        type = bytes == 8 ? DYNC_I64 : DYNC_I32;
+    dync__vt v = dync__gen_vt(g, type);
+    int8_t mask[DYNC__GEN_UNROLL] = {0};
     if (!g->saved_regs) {
-        g->saved_regs = dync__xg_frame(g, 64 * 33);
-        g->cone_areas = dync__xg_frame(g, 64 * DYNC__XG_UNROLL * (1 + DYNC__COUNT_OF(c->out)));
+        g->saved_regs = dync__gen_frame(g, 64 * 33);
+        g->cone_areas = dync__gen_frame(g, 64 * DYNC__GEN_UNROLL * (1 + DYNC__COUNT_OF(c->out)));
     }
-    dync__xs_take_near(g, c);
-    dync__xs_test(g, dync__xg_inst(g, select)->arg[0], mask);
-    dync__x_jump(a, DYNC__CC_E, skip);
-    dync__xs_registers(g, true);
+    dync__cone_take_near(g, c);
+    dync__cone_test(g, dync__gen_inst(g, select)->arg[0], mask, skip);
+    dync__cone_registers(g, true);
     int t = __builtin_ctz(~g->pinned), x = __builtin_ctz(~g->pinned & ~(1u << t));
     for (int u = 0; u < g->U; u++) {
-        dync__xrm from = g->hoist[c->input] >= 0 ? dync__x_reg(g->hoist[c->input])
-                                                 : dync__xs_place(g, c->input, u);
-        dync__x_v(a, from.is_mem ? DYNC__X_MOVUPS : DYNC__X_MOVAPS, vl, t, 0, from, 0, 0);
-        dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(g->cone_areas + u * g->V * bytes), 0,
-                  0);
+        dync__place from = g->hoist[c->input] >= 0 ? dync__a_reg(g->hoist[c->input])
+                                                   : dync__cone_place(g, c->input, u);
+        DYNC__A(a, LOAD, .v = v, .to = t, .y = from);
+        DYNC__A(a, STORE, .v = v, .x = t, .y = dync__gen_at(g->cone_areas + u * g->V * bytes));
     }
-    dync__xs_loop(g, g->cone_of[select], bytes);
-    for (int r = 1; r < 8 && g->isa == 2; r++)
-        if (g->locked_k >> r & 1)
-            dync__x_k(a, DYNC__X_KMOVW, r, 0, dync__xg_at(g->saved_regs + 64 * 32 + 8 * r), 0);
+    dync__cone_loop(g, g->cone_of[select], bytes);
+    for (int r = 1; r < 8; r++)
+        if (g->locked_k >> r & 1) dync__cone_mask(g, r, false);
     for (int u = 0; u < g->U; u++)
         for (int o = 0; o < c->n_outs; o++)
-            if (g->in_list[c->out[o]] == g->cur) dync__xs_blend(g, c->out[o], o, u, mask[u], t, x);
-    dync__xs_registers(g, false);
-    dync__x_bind(a, skip);
-    dync__xg_drop_temps(g);
+            if (g->in_list[c->out[o]] == g->cur)
+                dync__cone_blend(g, c->out[o], o, u, mask[u], t, x);
+    dync__cone_registers(g, false);
+    DYNC__A(a, LABEL, .label = skip);
+    dync__gen_drop_temps(g);
     g->u = 0;
 }
 #endif
 
-/* ==== codegen/x86_gen.c ============================================================================ */
-/* codegen/x86_gen.c: the loops of a kernel in x86-64 code. Before: jit.c has made streams and
- * lists; after: x86_enc.c finishes the bytes.
+/* ==== codegen/gen_loops.c ========================================================================== */
+/* codegen/gen_loops.c: the loops of a kernel over verbs (target.h). Before: jit.c has made streams
+ * and lists; after: the target finishes the bytes.
  *
  *   rows one at a time             rows side by side (vertical)
  *     list 0                         list 0
  *     for each row                   for each value of the other row loops
  *       list 1, phase 0, list 3...     for U vectors of rows, the last ones masked
  *                                        list 1, phase 0, list 3...
- *   ph ase: for the outer of the inner loops: for U vectors of the last one, then the rest masked 
- *     phase: for all inner loops
+ *   phase: for the outer of the      phase: for all inner loops
+ *     inner loops: for U vectors
+ *     of the last one, then the
+ *     rest masked
  *
  * A phase's addresses stand in registers as far as they go, else in the frame; so do its
- * accumulators and most used constants. Registers: rdi argument block, rsp frame, rcx lane, rdx
- * limit, rax rsi rbp scratch, rbx r8..r15 addresses. */
-#if DYNC__JIT_X86
+ * accumulators and most used constants. */
+#if DYNC__JIT
 
-static const int8_t dync__xg_bases[] = {DYNC__RBX, DYNC__R8,  DYNC__R9,  DYNC__R10, DYNC__R11,
-                                        DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15};
-static const int8_t dync__xg_saved[] = {DYNC__RBX, DYNC__RBP, DYNC__R12,
-                                        DYNC__R13, DYNC__R14, DYNC__R15};
+/* What a phase may keep addresses in, and what of the caller's registers the code changes. */
+static const int8_t dync__gen_bases[] = {DYNC__G_A0, DYNC__G_A1, DYNC__G_A2, DYNC__G_A3, DYNC__G_A4,
+                                         DYNC__G_A5, DYNC__G_A6, DYNC__G_A7, DYNC__G_A8};
+enum {
+    DYNC__GEN_SAVED = 1 << DYNC__G_A0 | 1 << DYNC__G_T2 | 1 << DYNC__G_A5 | 1 << DYNC__G_A6 |
+                      1 << DYNC__G_A7 | 1 << DYNC__G_A8
+};
 
 /* ---- a list ---------------------------------------------------------------------------------- */
 
-static void dync__xg_emit_inst(dync__xg *g, int i)
+static void dync__gen_emit_inst(dync__gen *g, int i)
 {
     const dync__loop_plan *b = g->b;
-    const dync__inst *in = dync__xg_inst(g, i);
+    const dync__inst *in = dync__gen_inst(g, i);
     bool back = b->keep[i] && dync__lp_list(b, i) != g->cur;
     if (back) {
-        dync__xg_keep(g, i, true);
-        dync__xg_end(g);
+        dync__gen_keep(g, i, true);
+        dync__gen_end(g);
         return;
     }
     switch (in->prim) {
-    case DYNC__P_load: dync__xg_load(g, i); break;
-    case DYNC__P_loadx: dync__xg_gather(g, i); break;
-    case DYNC__P_store: dync__xg_store(g, i); break;
-    case DYNC__P_index: dync__xg_index(g, i); break;
-    case DYNC__P_reduce: dync__xg_reduce(g, i); break;
-    case DYNC__P_scan: dync__xg_scan(g, i); break;
+    case DYNC__P_load: dync__gen_load(g, i); break;
+    case DYNC__P_loadx: dync__gen_gather(g, i); break;
+    case DYNC__P_store: dync__gen_store(g, i); break;
+    case DYNC__P_index: dync__gen_index(g, i); break;
+    case DYNC__P_reduce: dync__gen_reduce(g, i); break;
+    case DYNC__P_scan: dync__gen_scan(g, i); break;
     default:
         /* made with its cone */
-        if (g->val[i * DYNC__XG_UNROLL + g->u].reg >= 0 ||
-            g->val[i * DYNC__XG_UNROLL + g->u].spill >= 0)
-            dync__xg_src(g, i);
+        if (g->val[i * DYNC__GEN_UNROLL + g->u].reg >= 0 ||
+            g->val[i * DYNC__GEN_UNROLL + g->u].spill >= 0)
+            dync__gen_src(g, i);
         else
-            dync__xg_prim(g, i);
+            dync__gen_prim(g, i);
         break;
     }
     if (dync__inst_has_value(in) && in->prim != DYNC__P_reduce) {
-        if (g->slot[i] >= 0) dync__xg_slot_store(g, i);
-        if (b->keep[i]) dync__xg_keep(g, i, false);
+        if (g->slot[i] >= 0) dync__gen_slot_store(g, i);
+        if (b->keep[i]) dync__gen_keep(g, i, false);
     }
-    dync__xg_end(g);
+    dync__gen_end(g);
 }
 
-static void dync__xg_emit_list(dync__xg *g)
+static void dync__gen_emit_list(dync__gen *g)
 {
-    const dync__xlist *l = &g->list[g->cur];
-    dync__xg_reset(g);
+    const dync__gen_list *l = &g->list[g->cur];
+    dync__gen_reset(g);
     for (g->pos = 0; g->pos < l->n && !g->a.failed; g->pos++) {
         int i = l->at[g->pos];
         if (g->a.listing) {
-            const dync__inst *in = dync__xg_inst(g, i);
+            const dync__inst *in = dync__gen_inst(g, i);
             dync__str_addf(g->a.listing, "  ; v%d %s%s%s\n", i, dync__prim_info(in->prim)->name,
                            in->origin ? " of " : "", in->origin ? in->origin : "");
         }
         int cone = g->cone_of[i];
-        if (cone >= 0 && g->val[i * DYNC__XG_UNROLL].reg < 0 &&
-            g->val[i * DYNC__XG_UNROLL].spill < 0)
-            dync__xg_seldom(g, i);
-        for (g->u = 0; g->u < (g->leads[i] ? 1 : g->U); g->u++) dync__xg_emit_inst(g, i);
+        if (cone >= 0 && g->val[i * DYNC__GEN_UNROLL].reg < 0 &&
+            g->val[i * DYNC__GEN_UNROLL].spill < 0)
+            dync__gen_cold(g, i);
+        for (g->u = 0; g->u < (g->leads[i] ? 1 : g->U); g->u++) dync__gen_emit_inst(g, i);
     }
     g->u = 0;
 }
 
-/* rdx lanes are left: what masks need. */
-static void dync__xg_tail_masks(dync__xg *g)
+/* END lanes are left: what masks need. */
+static void dync__gen_tail_masks(dync__gen *g)
 {
-    dync__xasm *a = &g->a;
-    int vl = dync__xg_vl_bytes(g->V * 4);
-    dync__x_i(a, DYNC__X_MOV_M, DYNC__RDX, dync__xg_at(g->tail_count), 0);
-    if (g->isa == 2) {
-        dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), -1);
-        dync__x_k(a, DYNC__X_BZHI, DYNC__RAX, DYNC__RDX, dync__x_reg(DYNC__RAX), 0);
-        for (int u = 0; u < g->U; u++) {
-            dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__x_reg(DYNC__RAX), 0);
-            if (u) dync__x_i(a, DYNC__X_SHRI, 0, dync__x_reg(DYNC__RSI), u * g->V);
-            dync__x_i(a, DYNC__X_ANDI, 0, dync__x_reg(DYNC__RSI), (1 << g->V) - 1);
-            dync__x_i(a, DYNC__X_MOV16_M, DYNC__RSI, dync__xg_at(g->tail_mask + 64 * u), 0);
-        }
-        return;
-    }
+    DYNC__A(&g->a, PUT, .x = DYNC__G_END, .y = dync__gen_at(g->tail_count));
     g->pos = 0;
-    dync__xg_reset(g);
-    int left = dync__xg_temp(g), m = dync__xg_temp(g);
-    dync__x_v(a, DYNC__X_BROADCASTD, vl, left, 0, dync__xg_at(g->tail_count), 0, 0);
-    for (int u = 0; u < g->U; u++) {
-        int32_t lane[16];
-        for (int l = 0; l < 16; l++) lane[l] = u * g->V + l;
-        dync__x_v(a, DYNC__X_PCMPGTD, vl, m, left, dync__x_constant64(a, lane), 0, 0);
-        dync__x_v(a, DYNC__X_MOVUPS_M, vl, m, 0, dync__xg_at(g->tail_mask + 64 * u), 0, 0);
-        if (!g->wide) continue;
-        dync__x_v(a, DYNC__X_PMOVSXDQ, 1, m, 0, dync__x_reg(m), 0, 0);
-        dync__x_v(a, DYNC__X_MOVUPS_M, 1, m, 0, dync__xg_at(g->tail_mask64 + 64 * u), 0, 0);
-    }
+    dync__gen_reset(g);
+    DYNC__A(&g->a, TAIL, .v = dync__gen_vt(g, g->wide ? DYNC_I64 : DYNC_I32), .n = g->U,
+            .m = g->tail_mask, .y = dync__gen_at(g->tail_count));
 }
 
-static void dync__xg_row_list(dync__xg *g, int list)
+static void dync__gen_row_list(dync__gen *g, int list)
 {
     g->in_phase = false;
     g->pinned = 0;
-    dync__xg_begin_list(g, list);
-    if (g->list[list].n > 0) dync__xg_emit_list(g);
+    dync__gen_begin_list(g, list);
+    if (g->list[list].n > 0) dync__gen_emit_list(g);
 }
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
 /* Vectors at once: as many as registers allow. */
-static int dync__xg_unroll(dync__xg *g, int list, int most)
+static int dync__gen_unroll(dync__gen *g, int list, int most)
 {
-    dync__xg_begin_list(g, list);
-    int each = dync__xg_pressure(g, list), u = most;
-    while (u > 1 && u * each + (g->b->has_scan && g->isa == 1 ? 7 : 2) > g->n_regs) u /= 2;
+    dync__gen_begin_list(g, list);
+    int each = dync__gen_pressure(g, list), u = most;
+    while (u > 1 && u * each + (g->b->has_scan && g->a.t->n_vectors < 32 ? 7 : 2) > g->n_regs)
+        u /= 2;
     return u;
 }
 
-static bool dync__xg_uses_stream(const dync__xg *g, int s)
+static bool dync__gen_uses_stream(const dync__gen *g, int s)
 {
-    const dync__xlist *l = &g->list[g->cur];
+    const dync__gen_list *l = &g->list[g->cur];
     for (int p = 0; p < l->n; p++)
         if (g->stream_of[l->at[p]] == s || g->keep_stream[l->at[p]] == s) return true;
     return false;
 }
 
 /* Addresses at the start of a phase: registers, then the frame if inner loops move them. */
-static void dync__xg_phase_streams(dync__xg *g)
+static void dync__gen_phase_streams(dync__gen *g)
 {
     int next = 0;
     for (int s = 0; s < g->stream.n; s++) {
-        dync__xstream *st = &g->stream.at[s];
+        dync__gen_stream *st = &g->stream.at[s];
         st->gpr = -1;
         st->pointer = -1;
-        if (!dync__xg_uses_stream(g, s) || (g->square && st->turned)) continue;
-        dync__xrm at = dync__xg_arg(dync__xg_record(g, s, DYNC__XA_AT));
-        if (next < DYNC__COUNT_OF(dync__xg_bases)) {
-            st->gpr = dync__xg_bases[next++];
-            dync__x_i(&g->a, DYNC__X_MOV, st->gpr, at, 0);
+        if (!dync__gen_uses_stream(g, s) || (g->square && st->transposed)) continue;
+        dync__place at = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_AT));
+        if (next < DYNC__COUNT_OF(dync__gen_bases)) {
+            st->gpr = dync__gen_bases[next++];
+            DYNC__A(&g->a, GET, .to = st->gpr, .y = at);
         } else if (g->n_inner_dims > 0) {
-            st->pointer = dync__xg_frame(g, 8);
-            dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX, at, 0);
-            dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(st->pointer), 0);
+            st->pointer = dync__gen_frame(g, 8);
+            DYNC__A(&g->a, GET, .to = DYNC__G_T0, .y = at);
+            DYNC__A(&g->a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(st->pointer));
         }
     }
 }
 
-static int32_t dync__xg_inner_extent(const dync__xg *g, int d)
+static int32_t dync__gen_inner_extent(const dync__gen *g, int d)
 {
-    return 8 * (DYNC__XA_FIXED + 2 * g->n_row_dims + d);
+    return 8 * (DYNC__GW_FIXED + 2 * g->n_row_dims + d);
 }
 
-static void dync__xg_step_streams(dync__xg *g, int d)
+static void dync__gen_step_streams(dync__gen *g, int d)
 {
     for (int s = 0; s < g->stream.n; s++) {
-        const dync__xstream *st = &g->stream.at[s];
-        dync__xrm step = dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP + g->n_row_dims + d));
+        const dync__gen_stream *st = &g->stream.at[s];
+        dync__place step = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_STEP + g->n_row_dims + d));
         if (st->gpr >= 0) {
-            dync__x_i(&g->a, DYNC__X_ADD, st->gpr, step, 0);
+            DYNC__A(&g->a, ADD, .to = st->gpr, .y = step);
         } else if (st->pointer >= 0) {
-            dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX, step, 0);
-            dync__x_i(&g->a, DYNC__X_ADD_M, DYNC__RAX, dync__xg_at(st->pointer), 0);
+            DYNC__A(&g->a, GET, .to = DYNC__G_T0, .y = step);
+            DYNC__A(&g->a, ADD_TO, .x = DYNC__G_T0, .y = dync__gen_at(st->pointer));
         }
     }
 }
 
 /* The inner loops that are no lane loop: an odometer. */
-static int dync__xg_inner_begin(dync__xg *g, int32_t counts)
+static int dync__gen_inner_begin(dync__gen *g, int32_t counts)
 {
     for (int d = 0; d < g->n_inner_dims; d++) {
-        dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(dync__xg_inner_extent(g, d)), 0);
-        dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(counts + 8 * d), 0);
+        DYNC__A(&g->a, GET, .to = DYNC__G_T0, .y = dync__gen_arg(dync__gen_inner_extent(g, d)));
+        DYNC__A(&g->a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(counts + 8 * d));
     }
-    int top = dync__x_label(&g->a);
-    dync__x_bind(&g->a, top);
+    int top = dync__a_label(&g->a);
+    DYNC__A(&g->a, LABEL, .label = top);
     return top;
 }
 
-static void dync__xg_inner_end(dync__xg *g, int32_t counts, int top)
+static void dync__gen_inner_end(dync__gen *g, int32_t counts, int top)
 {
     for (int d = g->n_inner_dims - 1; d >= 0; d--) {
-        dync__xg_step_streams(g, d);
-        dync__x_i(&g->a, DYNC__X_SUBI, 0, dync__xg_at(counts + 8 * d), 1);
-        dync__x_jump(&g->a, DYNC__CC_NE, top);
+        dync__gen_step_streams(g, d);
+        DYNC__A(&g->a, SUB_JUMP, .op = DYNC__IF_NE, .y = dync__gen_at(counts + 8 * d), .n = 1,
+                .label = top);
         if (d == 0) break;
-        dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(dync__xg_inner_extent(g, d)), 0);
-        dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(counts + 8 * d), 0);
+        DYNC__A(&g->a, GET, .to = DYNC__G_T0, .y = dync__gen_arg(dync__gen_inner_extent(g, d)));
+        DYNC__A(&g->a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(counts + 8 * d));
     }
 }
 
 /* The most used constants and row values into the registers that are left. */
-static void dync__xg_hoist(dync__xg *g)
+static void dync__gen_hoist(dync__gen *g)
 {
-    const dync__xlist *l = &g->list[g->cur];
+    const dync__gen_list *l = &g->list[g->cur];
     const dync__loop_plan *b = g->b;
     DYNC__VEC(int32_t) seen = {NULL, 0, 0};
     int32_t arg[3], *count = dync__arena_alloc(b->arena, (size_t)b->k->inst.n * sizeof *count);
-    int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__xg_pressure(g, g->cur) -
+    int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__gen_pressure(g, g->cur) -
                (g->b->has_scan ? 7 : 2);
     if (!count) {
         g->a.failed = true;
@@ -23938,12 +24747,12 @@ static void dync__xg_hoist(dync__xg *g)
     }
     for (int p = 0; p < l->n && left > 0; p++) {
         if (b->keep[l->at[p]] && dync__lp_list(b, l->at[p]) != g->cur) continue;
-        for (int n = dync__xg_args(g, l->at[p], arg) - 1; n >= 0; n--) {
-            int v = dync__xg_root(g, arg[n]), type = dync__xg_inst(g, v)->type;
-            bool constant = dync__xg_inst(g, v)->prim == DYNC__P_const_;
+        for (int n = dync__gen_args(g, l->at[p], arg) - 1; n >= 0; n--) {
+            int v = dync__gen_root(g, arg[n]), type = dync__gen_inst(g, v)->type;
+            bool constant = dync__gen_inst(g, v)->prim == DYNC__P_const_;
             /* from memory */
-            bool leads = dync__xg_inst(g, l->at[p])->prim == DYNC__P_loadx &&
-                         dync__xg_is_even(g, v, 0);
+            bool leads = dync__gen_inst(g, l->at[p])->prim == DYNC__P_loadx &&
+                         dync__gen_is_even(g, v, 0);
             if ((g->in_list[v] == g->cur && !constant) || type == DYNC_BOOL ||
                 (g->vertical && b->level[v] == 1) || leads)
                 continue;
@@ -23954,459 +24763,454 @@ static void dync__xg_hoist(dync__xg *g)
         int best = 0;
         for (int s = 1; s < seen.n; s++)
             if (count[seen.at[s]] > count[seen.at[best]]) best = s;
-        int v = seen.at[best], r = dync__xg_src(g, v); /* read into any register, */
-        int home = dync__xg_pin(g);                    /* kept in one from the top */
-        dync__x_v(&g->a, DYNC__X_MOVAPS, dync__xg_vl(g, dync__xg_inst(g, v)->type), home, 0,
-                  dync__x_reg(r), 0, 0);
+        int v = seen.at[best], r = dync__gen_src(g, v); /* read into any register, */
+        int home = dync__gen_pin(g);                    /* kept in one from the top */
+        DYNC__A(&g->a, LOAD, .v = dync__gen_vt(g, dync__gen_inst(g, v)->type), .to = home,
+                .y = dync__a_reg(r));
         g->hoist[v] = (int8_t)home;
-        dync__xg_drop_temps(g);
+        dync__gen_drop_temps(g);
         g->free_regs &= ~g->pinned;
         seen.at[best] = seen.at[--seen.n];
     }
 }
 
-static void dync__xg_unhoist(dync__xg *g) { memset(g->hoist, 0xff, (size_t)g->b->k->inst.n); }
+static void dync__gen_unhoist(dync__gen *g) { memset(g->hoist, 0xff, (size_t)g->b->k->inst.n); }
 
-static bool dync__xg_has_ordered(const dync__xg *g, int phase)
+static bool dync__gen_has_ordered(const dync__gen *g, int phase)
 {
     for (int i = 0; i < g->red.n; i++)
         if (g->red.at[i].phase == phase && g->red.at[i].ordered) return true;
     return false;
 }
 
-/* Lanes rcx to the limit in rdx (or memory): U vectors at a time, then what is left. `end`: where
- * the limit stands. */
-static void dync__xg_lanes(dync__xg *g, dync__xrm end)
+/* Lanes from LANE to the limit in END (or memory): U vectors at a time, then what is left. `end`:
+ * where the limit stands. */
+static void dync__gen_lanes(dync__gen *g, dync__place end)
 {
-    dync__xasm *a = &g->a;
-    int body = dync__x_label(a), tail = dync__x_label(a), done = dync__x_label(a),
+    dync__asm *a = &g->a;
+    int body = dync__a_label(a), tail = dync__a_label(a), done = dync__a_label(a),
         step = g->U * g->V;
-    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, end, 0);
-    dync__x_i(a, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RDX), step);
-    dync__x_i(a, DYNC__X_CMP, DYNC__RCX, dync__x_reg(DYNC__RDX), 0);
-    dync__x_jump(a, DYNC__CC_G, tail);
-    dync__x_bind(a, body);
+    DYNC__A(a, GET, .to = DYNC__G_END, .y = end);
+    DYNC__A(a, SUB_N, .y = dync__a_reg(DYNC__G_END), .n = step);
+    DYNC__A(a, JUMP_IF, .op = DYNC__IF_GT, .x = DYNC__G_LANE, .y = dync__a_reg(DYNC__G_END),
+            .label = tail);
+    DYNC__A(a, LABEL, .label = body);
     g->masked = false;
-    dync__xg_emit_list(g);
-    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RCX), step);
-    dync__x_i(a, DYNC__X_CMP, DYNC__RCX, dync__x_reg(DYNC__RDX), 0);
-    dync__x_jump(a, DYNC__CC_LE, body);
-    dync__x_bind(a, tail);
-    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, end, 0);
-    dync__x_i(a, DYNC__X_SUB, DYNC__RDX, dync__x_reg(DYNC__RCX), 0);
-    dync__x_jump(a, DYNC__CC_LE, done);
+    dync__gen_emit_list(g);
+    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = step);
+    DYNC__A(a, JUMP_IF, .op = DYNC__IF_LE, .x = DYNC__G_LANE, .y = dync__a_reg(DYNC__G_END),
+            .label = body);
+    DYNC__A(a, LABEL, .label = tail);
+    DYNC__A(a, GET, .to = DYNC__G_END, .y = end);
+    DYNC__A(a, LESS_JUMP, .op = DYNC__IF_LE, .to = DYNC__G_END, .y = dync__a_reg(DYNC__G_LANE),
+            .label = done);
     g->masked = true;
-    dync__xg_tail_masks(g);
-    dync__xg_emit_list(g);
+    dync__gen_tail_masks(g);
+    dync__gen_emit_list(g);
     g->masked = false;
-    dync__x_bind(a, done);
+    DYNC__A(a, LABEL, .label = done);
 }
 
-static void dync__xg_clear(dync__xg *g, int32_t at)
+static void dync__gen_clear(dync__gen *g, int32_t at)
 {
-    dync__x_i(&g->a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), 0);
-    dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(at), 0);
+    DYNC__A(&g->a, SET, .to = DYNC__G_T0, .n = 0);
+    DYNC__A(&g->a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(at));
 }
 
 /* Are pages worth asking for? Where a phase reduces its rows, or the kernel stores past the caches,
  * but not rows of a few lanes, nor for long chains of operators, which hide what they wait for. */
-static bool dync__xg_far(const dync__xg *g, int phase, int most)
+static bool dync__gen_far(const dync__gen *g, int phase, int most)
 {
     bool far = false;
     for (int i = 0; i < g->red.n; i++) far |= g->red.at[i].phase == phase;
-    for (int i = 0; i < g->stream.n; i++) far |= g->stream.at[i].past;
+    for (int i = 0; i < g->stream.n; i++) far |= g->stream.at[i].nontemporal;
     return far && most > 2 && g->list[2 + 2 * phase].n < 64;
 }
 
 /* A row: the last inner loop in lanes; sums grain by grain, what is read from memory page by
  * page. */
-static void dync__xg_row_phase(dync__xg *g, int phase, int most)
+static void dync__gen_row_phase(dync__gen *g, int phase, int most)
 {
-    dync__xasm *a = &g->a;
+    dync__asm *a = &g->a;
     int list = 2 + 2 * phase;
     if (g->list[list].n == 0) return;
-    bool sums = dync__xg_has_ordered(g, phase), ordered = sums && !g->brief,
-         far = dync__xg_far(g, phase, most) && !g->brief;
-    int32_t counts = dync__xg_frame(g, 8 * DYNC__XG_DIMS), grains = dync__xg_frame(g, 16);
+    bool sums = dync__gen_has_ordered(g, phase), ordered = sums && !g->brief,
+         far = dync__gen_far(g, phase, most) && !g->brief;
+    int32_t counts = dync__gen_frame(g, 8 * DYNC__GEN_DIMS), grains = dync__gen_frame(g, 16);
     g->single = false;
     /* a scan takes eight lanes at once */
     g->U =
-        DYNC__MAX(dync__xg_unroll(g, list, most), g->V == 4 && g->b->has_scan && most > 1 ? 2 : 1);
+        DYNC__MAX(dync__gen_unroll(g, list, most), g->V == 4 && g->b->has_scan && most > 1 ? 2 : 1);
     g->in_phase = true;
     g->pinned = 0;
     g->pos = 0;
-    dync__xg_reduce_pin(g, phase);
-    dync__xg_reset(g);
-    dync__xg_scan_begin(g);
-    dync__xg_hoist(g);
-    if (g->late) dync__x_bind(a, g->top);
-    dync__xg_phase_streams(g);
-    dync__xg_reset(g);
-    dync__xg_reduce_init(g, phase, false, false);
-    if (sums && !ordered) dync__xg_reduce_init(g, phase, true, false);
-    if (ordered) dync__xg_clear(g, grains);
-    bool places = dync__xg_has_places(g, phase);
-    if (places) dync__xg_clear(g, g->place);
-    int top = dync__xg_inner_begin(g, counts);
-    dync__xrm lanes = dync__xg_arg(8 * DYNC__XA_LANES), end = dync__xg_at(grains + 8);
-    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RCX), 0);
+    dync__gen_reduce_pin(g, phase);
+    dync__gen_reset(g);
+    dync__gen_scan_begin(g);
+    dync__gen_hoist(g);
+    if (g->late) DYNC__A(a, LABEL, .label = g->top);
+    dync__gen_phase_streams(g);
+    dync__gen_reset(g);
+    dync__gen_reduce_init(g, phase, false, false);
+    if (sums && !ordered) dync__gen_reduce_init(g, phase, true, false);
+    if (ordered) dync__gen_clear(g, grains);
+    bool places = dync__gen_has_places(g, phase);
+    if (places) dync__gen_clear(g, g->place);
+    int top = dync__gen_inner_begin(g, counts);
+    dync__place lanes = dync__gen_arg(8 * DYNC__GW_LANES), end = dync__gen_at(grains + 8);
+    DYNC__A(a, SET, .to = DYNC__G_LANE, .n = 0);
     if (!ordered && !far) {
-        dync__xg_lanes(g, lanes);
+        dync__gen_lanes(g, lanes);
     } else {
-        int grain = dync__x_label(a), whole = dync__x_label(a);
-        dync__x_bind(a, grain);
-        dync__x_i(a, DYNC__X_LEA, DYNC__RDX,
-                  dync__x_mem(DYNC__RCX, ordered ? DYNC__XG_GRAIN : 1024), 0);
-        dync__x_i(a, DYNC__X_CMP, DYNC__RDX, lanes, 0);
-        dync__x_jump(a, DYNC__CC_LE, whole);
-        dync__x_i(a, DYNC__X_MOV, DYNC__RDX, lanes, 0);
-        dync__x_bind(a, whole);
-        dync__x_i(a, DYNC__X_MOV_M, DYNC__RDX, end, 0);
-        dync__xg_reset(g);
-        if (far) dync__xg_fetch_page(g, list);
-        if (ordered) dync__xg_reduce_init(g, phase, true, false);
-        dync__xg_lanes(g, end);
-        dync__xg_reset(g);
-        if (ordered) dync__xg_grain_end(g, phase, grains);
-        dync__x_i(a, DYNC__X_MOV, DYNC__RCX, end, 0);
-        dync__x_i(a, DYNC__X_CMP, DYNC__RCX, lanes, 0);
-        dync__x_jump(a, DYNC__CC_L, grain);
+        int grain = dync__a_label(a), whole = dync__a_label(a);
+        DYNC__A(a, LABEL, .label = grain);
+        DYNC__A(a, ADDRESS, .to = DYNC__G_END,
+                .y = dync__a_mem(DYNC__G_LANE, ordered ? DYNC__GEN_GRAIN : 1024));
+        DYNC__A(a, JUMP_IF, .op = DYNC__IF_LE, .x = DYNC__G_END, .y = lanes, .label = whole);
+        DYNC__A(a, GET, .to = DYNC__G_END, .y = lanes);
+        DYNC__A(a, LABEL, .label = whole);
+        DYNC__A(a, PUT, .x = DYNC__G_END, .y = end);
+        dync__gen_reset(g);
+        if (far) dync__gen_prefetch_page(g, list);
+        if (ordered) dync__gen_reduce_init(g, phase, true, false);
+        dync__gen_lanes(g, end);
+        dync__gen_reset(g);
+        if (ordered) dync__gen_grain_end(g, phase, grains);
+        DYNC__A(a, GET, .to = DYNC__G_LANE, .y = end);
+        DYNC__A(a, JUMP_IF, .op = DYNC__IF_LT, .x = DYNC__G_LANE, .y = lanes, .label = grain);
     }
     if (places) {
-        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, lanes, 0);
-        dync__x_i(a, DYNC__X_ADD_M, DYNC__RAX, dync__xg_at(g->place), 0);
+        DYNC__A(a, GET, .to = DYNC__G_T0, .y = lanes);
+        DYNC__A(a, ADD_TO, .x = DYNC__G_T0, .y = dync__gen_at(g->place));
     }
-    dync__xg_inner_end(g, counts, top);
-    dync__xg_reset(g);
-    dync__xg_reduce_end(g, phase, grains);
-    dync__xg_unhoist(g);
+    dync__gen_inner_end(g, counts, top);
+    dync__gen_reset(g);
+    dync__gen_reduce_end(g, phase, grains);
+    dync__gen_unhoist(g);
     g->in_phase = false;
 }
 
 /* Rows side by side: all inner loops, one index at a time. */
-static void dync__xg_column_phase(dync__xg *g, int phase)
+static void dync__gen_column_phase(dync__gen *g, int phase)
 {
     int list = 2 + 2 * phase;
-    bool masked = g->masked, ordered = dync__xg_has_ordered(g, phase);
+    bool masked = g->masked, ordered = dync__gen_has_ordered(g, phase);
     if (g->list[list].n == 0) return;
-    int32_t counts = dync__xg_frame(g, 8 * DYNC__XG_DIMS), added = dync__xg_frame(g, 8);
-    dync__xg_begin_list(g, list);
+    int32_t counts = dync__gen_frame(g, 8 * DYNC__GEN_DIMS), added = dync__gen_frame(g, 8);
+    dync__gen_begin_list(g, list);
     g->in_phase = true;
     g->pinned = 0;
     g->pos = 0;
-    dync__xg_reduce_pin(g, phase);
-    dync__xg_reset(g);
-    dync__xg_scan_begin(g);
-    dync__xg_hoist(g);
-    dync__xg_phase_streams(g);
-    dync__xg_reset(g);
-    dync__xg_reduce_init(g, phase, false, false);
-    dync__xg_reduce_init(g, phase, true, !g->tall && !g->brief);
-    if (ordered && !g->brief) dync__xg_clear(g, added);
-    dync__xg_clear(g, g->place);
-    int top = dync__xg_inner_begin(g, counts);
+    dync__gen_reduce_pin(g, phase);
+    dync__gen_reset(g);
+    dync__gen_scan_begin(g);
+    dync__gen_hoist(g);
+    dync__gen_phase_streams(g);
+    dync__gen_reset(g);
+    dync__gen_reduce_init(g, phase, false, false);
+    dync__gen_reduce_init(g, phase, true, !g->tall && !g->brief);
+    if (ordered && !g->brief) dync__gen_clear(g, added);
+    dync__gen_clear(g, g->place);
+    int top = dync__gen_inner_begin(g, counts);
     g->masked = masked;
-    dync__xg_emit_list(g);
-    dync__xg_reset(g);
-    if (ordered && !g->tall && !g->brief) dync__xg_vertical_carry(g, phase, added);
-    if (dync__xg_has_places(g, phase)) dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__xg_at(g->place), 1);
-    dync__xg_inner_end(g, counts, top);
-    dync__xg_reset(g);
+    dync__gen_emit_list(g);
+    dync__gen_reset(g);
+    if (ordered && !g->tall && !g->brief) dync__gen_vertical_carry(g, phase, added);
+    if (dync__gen_has_places(g, phase)) DYNC__A(&g->a, ADD_N, .y = dync__gen_at(g->place), .n = 1);
+    dync__gen_inner_end(g, counts, top);
+    dync__gen_reset(g);
     if (g->tall)
-        dync__xg_vertical_carry(g, phase, added);
+        dync__gen_vertical_carry(g, phase, added);
     else
-        dync__xg_reduce_end(g, phase, 0);
-    dync__xg_unhoist(g);
+        dync__gen_reduce_end(g, phase, 0);
+    dync__gen_unhoist(g);
     g->in_phase = false;
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
-static void dync__xg_columns(dync__xg *g, bool masked)
+static void dync__gen_columns(dync__gen *g, bool masked)
 {
     int phases = g->b->n_phases;
     g->single = false;
     for (int p = 0; p < phases && !g->ends; p++) {
         g->masked = masked;
-        dync__xg_row_list(g, 1 + 2 * p);
-        dync__xg_column_phase(g, p);
+        dync__gen_row_list(g, 1 + 2 * p);
+        dync__gen_column_phase(g, p);
     }
     if (g->ends) {
-        dync__xg_begin_list(g, 2);
+        dync__gen_begin_list(g, 2);
         g->pinned = 0;
         g->pos = 0;
-        dync__xg_reduce_pin(g, 0);
-        dync__xg_reset(g);
-        dync__xg_reduce_end(g, 0, 0);
+        dync__gen_reduce_pin(g, 0);
+        dync__gen_reset(g);
+        dync__gen_reduce_end(g, 0, 0);
         g->masked = masked;
     }
-    if (!g->tall || g->ends) dync__xg_row_list(g, 1 + 2 * phases);
-    if (g->tall) dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__xg_at(g->state), 3 * 64 * g->U * g->red.n);
+    if (!g->tall || g->ends) dync__gen_row_list(g, 1 + 2 * phases);
+    if (g->tall) DYNC__A(&g->a, ADD_N, .y = dync__gen_at(g->state), .n = 3 * 64 * g->U * g->red.n);
     g->masked = false;
 }
 
-static void dync__xg_vertical(dync__xg *g)
+static void dync__gen_vertical(dync__gen *g)
 {
-    dync__xasm *a = &g->a;
-    int body = dync__x_label(a), tail = dync__x_label(a), done = dync__x_label(a),
+    dync__asm *a = &g->a;
+    int body = dync__a_label(a), tail = dync__a_label(a), done = dync__a_label(a),
         step = g->U * g->V;
-    dync__xrm lanes = dync__xg_arg(8 * DYNC__XA_LANES);
+    dync__place lanes = dync__gen_arg(8 * DYNC__GW_LANES);
     if (g->tall) {
-        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(8 * DYNC__XA_IN), 0);
-        dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(g->state), 0);
+        DYNC__A(a, GET, .to = DYNC__G_T0, .y = dync__gen_arg(8 * DYNC__GW_IN));
+        DYNC__A(a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(g->state));
     }
-    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RCX), 0);
-    dync__x_bind(a, body);
-    dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_mem(DYNC__RCX, step), 0);
-    dync__x_i(a, DYNC__X_CMP, DYNC__RAX, lanes, 0);
-    dync__x_jump(a, DYNC__CC_G, tail);
-    dync__xg_columns(g, false);
-    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RCX), step);
-    dync__x_jump(a, DYNC__CC_JMP, body);
-    dync__x_bind(a, tail);
-    dync__x_i(a, DYNC__X_MOV, DYNC__RDX, lanes, 0);
-    dync__x_i(a, DYNC__X_SUB, DYNC__RDX, dync__x_reg(DYNC__RCX), 0);
-    dync__x_jump(a, DYNC__CC_LE, done);
-    dync__xg_tail_masks(g);
-    dync__xg_columns(g, true);
-    dync__x_bind(a, done);
+    DYNC__A(a, SET, .to = DYNC__G_LANE, .n = 0);
+    DYNC__A(a, LABEL, .label = body);
+    DYNC__A(a, ADDRESS, .to = DYNC__G_T0, .y = dync__a_mem(DYNC__G_LANE, step));
+    DYNC__A(a, JUMP_IF, .op = DYNC__IF_GT, .x = DYNC__G_T0, .y = lanes, .label = tail);
+    dync__gen_columns(g, false);
+    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = step);
+    DYNC__A(a, JUMP, .label = body);
+    DYNC__A(a, LABEL, .label = tail);
+    DYNC__A(a, GET, .to = DYNC__G_END, .y = lanes);
+    DYNC__A(a, LESS_JUMP, .op = DYNC__IF_LE, .to = DYNC__G_END, .y = dync__a_reg(DYNC__G_LANE),
+            .label = done);
+    dync__gen_tail_masks(g);
+    dync__gen_columns(g, true);
+    DYNC__A(a, LABEL, .label = done);
 }
 
-/* What is turned, V lines from lane rcx on of a stream, to registers, or to the frame. */
-static void dync__xg_turn(dync__xg *g, int stream)
+/* What is transposed, V rows from lane LANE on of a stream, to registers, or to the frame. */
+static void dync__gen_transpose(dync__gen *g, int stream)
 {
-    dync__xasm *a = &g->a;
-    dync__xstream *st = &g->stream.at[stream];
-    dync__xrm step = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE));
-    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, step, 0);
-    dync__x_i(a, DYNC__X_LEA, DYNC__RBP, dync__x_index(DYNC__RAX, DYNC__RAX, 2, 0), 0);
-    dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__x_reg(DYNC__RCX), 0);
-    dync__x_i(a, DYNC__X_IMUL, DYNC__RSI, step, 0);
-    dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_AT)), 0);
-    dync__xt_square(a, g->V / 4, DYNC__RSI, DYNC__RAX, DYNC__RBP, true, g->turned);
-    if (!g->turned_once && st->pointer < 0) st->pointer = dync__xg_frame(g, 64 * g->V);
-    for (int i = 0; i < g->V && !g->turned_once; i++)
-        dync__x_v(a, DYNC__X_MOVUPS_M, 2, g->turned[i], 0, dync__xg_at(st->pointer + 64 * i), 0, 0);
+    dync__asm *a = &g->a;
+    dync__gen_stream *st = &g->stream.at[stream];
+    dync__vt v = dync__gen_vt(g, st->bytes == 8 ? DYNC_I64 : DYNC_I32);
+    dync__place step = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_LANE));
+    DYNC__A(a, GET, .to = DYNC__G_T0, .y = step);
+    DYNC__A(a, ADDRESS, .to = DYNC__G_T2, .y = dync__a_index(DYNC__G_T0, DYNC__G_T0, 2, 0));
+    DYNC__A(a, GET, .to = DYNC__G_T1, .y = dync__a_reg(DYNC__G_LANE));
+    DYNC__A(a, MUL, .to = DYNC__G_T1, .y = step);
+    DYNC__A(a, ADD, .to = DYNC__G_T1, .y = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_AT)));
+    DYNC__A(a, SQUARE, .v = v, .data = g->transposed);
+    if (!g->transposed_once && st->pointer < 0) st->pointer = dync__gen_frame(g, 64 * g->V);
+    for (int i = 0; i < g->V && !g->transposed_once; i++)
+        DYNC__A(a, STORE, .v = v, .x = g->transposed[i], .y = dync__gen_at(st->pointer + 64 * i));
 }
 
-/* Kernels that turn loads only and are short: V rows at a time, for V lanes at a time turned in
+/* Kernels that turn loads only and are short: V rows at a time, for V lanes at a time transposed in
  * registers, row after row. ROWS counts V rows, LANES is a multiple of V. Each line is read whole
- * and once, and what is read, turned and stored is in flight together: whatever goes by way of
+ * and once, and what is read, transposed and stored is in flight together: whatever goes by way of
  * memory waits. */
-static void dync__xg_squares(dync__xg *g)
+static void dync__gen_squares(dync__gen *g)
 {
-    enum { TURNING = 17 }; /* registers that dync__xt_square takes, the first ones */
-    dync__xasm *a = &g->a;
-    int rows = dync__x_label(a), lanes = dync__x_label(a), turned = 0;
+    enum { TURNING = 17 }; /* registers that SQUARE takes, the first ones */
+    dync__asm *a = &g->a;
+    int rows = dync__a_label(a), lanes = dync__a_label(a), transposed = 0;
     g->U = 1;
     g->single = g->masked = false;
     g->in_phase = true;
-    dync__xg_begin_list(g, 2);
+    dync__gen_begin_list(g, 2);
     for (int p = 0; p < g->list[2].n; p++)
-        turned += g->stream_of[g->list[2].at[p]] >= 0 &&
-                  g->stream.at[g->stream_of[g->list[2].at[p]]].turned;
-    g->turned_once = turned == 1;
+        transposed += g->stream_of[g->list[2].at[p]] >= 0 &&
+                      g->stream.at[g->stream_of[g->list[2].at[p]]].transposed;
+    g->transposed_once = transposed == 1;
     g->pinned = (1u << TURNING) - 1;
     g->pos = 0;
-    dync__xg_reset(g);
-    dync__xg_hoist(g);
+    dync__gen_reset(g);
+    dync__gen_hoist(g);
     uint32_t hoisted = g->pinned & ~((1u << TURNING) - 1);
-    dync__x_bind(a, rows);
-    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RCX), 0);
-    dync__x_bind(a, lanes);
-    dync__xg_phase_streams(g);
+    DYNC__A(a, LABEL, .label = rows);
+    DYNC__A(a, SET, .to = DYNC__G_LANE, .n = 0);
+    DYNC__A(a, LABEL, .label = lanes);
+    dync__gen_phase_streams(g);
     for (int s = 0; s < g->stream.n; s++)
-        if (g->stream.at[s].turned) dync__xg_turn(g, s);
+        if (g->stream.at[s].transposed) dync__gen_transpose(g, s);
     for (g->row = 0; g->row < g->V; g->row++) {
         g->pinned = hoisted;
-        for (int i = g->row; i < g->V && g->turned_once; i++) g->pinned |= 1u << g->turned[i];
-        dync__xg_emit_list(g);
+        for (int i = g->row; i < g->V && g->transposed_once; i++)
+            g->pinned |= 1u << g->transposed[i];
+        dync__gen_emit_list(g);
         for (int s = 0; s < g->stream.n && g->row + 1 < g->V; s++)
             if (g->stream.at[s].gpr >= 0)
-                dync__x_i(a, DYNC__X_ADD, g->stream.at[s].gpr,
-                          dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP)), 0);
+                DYNC__A(a, ADD, .to = g->stream.at[s].gpr,
+                        .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_STEP)));
     }
-    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RCX), g->V);
-    dync__x_i(a, DYNC__X_CMP, DYNC__RCX, dync__xg_arg(8 * DYNC__XA_LANES), 0);
-    dync__x_jump(a, DYNC__CC_L, lanes);
+    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = g->V);
+    DYNC__A(a, JUMP_IF, .op = DYNC__IF_LT, .x = DYNC__G_LANE,
+            .y = dync__gen_arg(8 * DYNC__GW_LANES), .label = lanes);
     for (int s = 0; s < g->stream.n; s++) {
-        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP)), 0);
-        dync__x_i(a, DYNC__X_SHLI, 0, dync__x_reg(DYNC__RAX), g->V == 16 ? 4 : 3);
-        dync__x_i(a, DYNC__X_ADD_M, DYNC__RAX, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_AT)), 0);
+        DYNC__A(a, GET, .to = DYNC__G_T0,
+                .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_STEP)));
+        DYNC__A(a, SHL_N, .y = dync__a_reg(DYNC__G_T0), .n = g->V == 16 ? 4 : 3);
+        DYNC__A(a, ADD_TO, .x = DYNC__G_T0,
+                .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_AT)));
     }
-    dync__x_i(a, DYNC__X_SUBI, 0, dync__xg_arg(8 * DYNC__XA_ROWS), 1);
-    dync__x_jump(a, DYNC__CC_NE, rows);
+    DYNC__A(a, SUB_JUMP, .op = DYNC__IF_NE, .y = dync__gen_arg(8 * DYNC__GW_ROWS), .n = 1,
+            .label = rows);
 }
 
 /* On to the next row. */
-static void dync__xg_next_row(dync__xg *g, int top)
+static void dync__gen_next_row(dync__gen *g, int top)
 {
-    dync__xasm *a = &g->a;
-    int end = dync__x_label(a);
-    dync__x_i(a, DYNC__X_SUBI, 0, dync__xg_arg(8 * DYNC__XA_ROWS), 1);
-    dync__x_jump(a, DYNC__CC_E, end);
+    dync__asm *a = &g->a;
+    int end = dync__a_label(a);
+    DYNC__A(a, SUB_JUMP, .op = DYNC__IF_EQ, .y = dync__gen_arg(8 * DYNC__GW_ROWS), .n = 1,
+            .label = end);
     for (int d = g->n_row_dims - 1; d >= 0; d--) {
         for (int s = 0; s < g->stream.n; s++) {
-            if (g->stream.at[s].kind == DYNC__XS_KEEP) continue;
-            dync__x_i(a, DYNC__X_MOV, DYNC__RAX,
-                      dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP + d)), 0);
-            dync__x_i(a, DYNC__X_ADD_M, DYNC__RAX, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_AT)),
-                      0);
+            if (g->stream.at[s].kind == DYNC__GS_KEEP) continue;
+            DYNC__A(a, GET, .to = DYNC__G_T0,
+                    .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_STEP + d)));
+            DYNC__A(a, ADD_TO, .x = DYNC__G_T0,
+                    .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_AT)));
         }
         if (d == 0) break;
-        dync__xrm left = dync__xg_arg(8 * (DYNC__XA_FIXED + 2 * d)),
-                  extent = dync__xg_arg(8 * (DYNC__XA_FIXED + 2 * d + 1));
-        dync__x_i(a, DYNC__X_SUBI, 0, left, 1);
-        dync__x_jump(a, DYNC__CC_NE, top);
-        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, extent, 0);
-        dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, left, 0);
+        dync__place left = dync__gen_arg(8 * (DYNC__GW_FIXED + 2 * d)),
+                    extent = dync__gen_arg(8 * (DYNC__GW_FIXED + 2 * d + 1));
+        DYNC__A(a, SUB_JUMP, .op = DYNC__IF_NE, .y = left, .n = 1, .label = top);
+        DYNC__A(a, GET, .to = DYNC__G_T0, .y = extent);
+        DYNC__A(a, PUT, .x = DYNC__G_T0, .y = left);
     }
-    dync__x_jump(a, DYNC__CC_JMP, top);
-    dync__x_bind(a, end);
+    DYNC__A(a, JUMP, .label = top);
+    DYNC__A(a, LABEL, .label = end);
 }
 
-static void dync__xg_enter(dync__xg *g)
+static void dync__gen_enter(dync__gen *g)
 {
-    dync__xasm *a = &g->a;
-    for (int i = 0; i < DYNC__COUNT_OF(dync__xg_saved); i++) dync__x_push(a, dync__xg_saved[i]);
-    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__x_reg(DYNC__RSP), 0);
-    dync__x_i(a, DYNC__X_SUB, DYNC__RSP, dync__xg_arg(8 * DYNC__XA_FRAME), 0);
-    dync__x_i(a, DYNC__X_ANDI, 0, dync__x_reg(DYNC__RSP), -64);
-    dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(g->saved_sp), 0);
+    DYNC__A(&g->a, ENTER, .n = DYNC__GEN_SAVED);
+    DYNC__A(&g->a, FRAME_IN, .y = dync__gen_arg(8 * DYNC__GW_FRAME), .n = g->saved_sp);
 }
 
-static void dync__xg_leave(dync__xg *g)
+static void dync__gen_leave(dync__gen *g)
 {
-    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSP, dync__xg_at(g->saved_sp), 0);
-    for (int i = DYNC__COUNT_OF(dync__xg_saved) - 1; i >= 0; i--)
-        dync__x_pop(&g->a, dync__xg_saved[i]);
-    dync__x_ret(&g->a);
+    DYNC__A(&g->a, FRAME_OUT, .n = g->saved_sp);
+    DYNC__A(&g->a, LEAVE, .n = DYNC__GEN_SAVED);
 }
 
 /* Jumps if the segment to run is less than (equal to, ...) s. */
-static void dync__xg_if_segment(dync__xg *g, int cc, int s, int label)
+static void dync__gen_if_segment(dync__gen *g, int op, int s, int label)
 {
-    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(8 * DYNC__XA_SEGMENT), 0);
-    dync__x_i(&g->a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RAX), s);
-    dync__x_jump(&g->a, cc, label);
+    DYNC__A(&g->a, GET, .to = DYNC__G_T0, .y = dync__gen_arg(8 * DYNC__GW_SEGMENT));
+    DYNC__A(&g->a, JUMP_IF_N, .op = op, .y = dync__a_reg(DYNC__G_T0), .n = s, .label = label);
 }
 
-static void dync__xg_copy_slots(dync__xg *g, bool in)
+static void dync__gen_copy_slots(dync__gen *g, bool in)
 {
-    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSI, dync__xg_arg(8 * (in ? DYNC__XA_IN : DYNC__XA_OUT)),
-              0);
-    for (int at = 0; at < g->slot_bytes; at += 32) {
-        dync__x_v(&g->a, DYNC__X_MOVUPS, 1, 0, 0,
-                  in ? dync__x_mem(DYNC__RSI, at) : dync__xg_at(g->slots + at), 0, 0);
-        dync__x_v(&g->a, DYNC__X_MOVUPS_M, 1, 0, 0,
-                  in ? dync__xg_at(g->slots + at) : dync__x_mem(DYNC__RSI, at), 0, 0);
+    DYNC__A(&g->a, GET, .to = DYNC__G_T1,
+            .y = dync__gen_arg(8 * (in ? DYNC__GW_IN : DYNC__GW_OUT)));
+    int bytes = DYNC__MIN(g->a.t->vector_bytes, 32);
+    dync__vt v = dync__vt_of(DYNC_I32, bytes / 4);
+    for (int at = 0; at < g->slot_bytes; at += bytes) {
+        DYNC__A(&g->a, LOAD, .v = v, .to = 0,
+                .y = in ? dync__a_mem(DYNC__G_T1, at) : dync__gen_at(g->slots + at));
+        DYNC__A(&g->a, STORE, .v = v, .x = 0,
+                .y = in ? dync__gen_at(g->slots + at) : dync__a_mem(DYNC__G_T1, at));
     }
 }
 
 /* g->U on entry: the most vectors at once. */
-DYNC__FN void dync__xg_emit(dync__xg *g)
+DYNC__FN void dync__gen_emit(dync__gen *g)
 {
     int most = g->U, phases = g->b->n_phases;
-    g->saved_sp = dync__xg_frame(g, 8);
-    g->stage = dync__xg_frame(g, 64);
-    g->stage2 = dync__xg_frame(g, 64 + 8);
-    g->tail_count = dync__xg_frame(g, 8);
-    g->place = dync__xg_frame(g, 8);
-    g->state = dync__xg_frame(g, 8);
-    g->lead = dync__xg_frame(g, 8);
+    g->saved_sp = dync__gen_frame(g, 8);
+    g->stage = dync__gen_frame(g, 64);
+    g->stage2 = dync__gen_frame(g, 64 + 8);
+    g->tail_count = dync__gen_frame(g, 8);
+    g->place = dync__gen_frame(g, 8);
+    g->state = dync__gen_frame(g, 8);
+    g->lead = dync__gen_frame(g, 8);
     g->cone_input = -1;
-    g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
-    g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
-    dync__xg_unhoist(g);
+    g->tail_mask = dync__gen_frame(g, 64 * DYNC__GEN_UNROLL);
+    g->tail_mask64 = dync__gen_frame(g, 64 * DYNC__GEN_UNROLL);
+    dync__gen_unhoist(g);
     g->slots = g->frame;
     if (g->vertical)
-        for (int l = 1; l < g->n_lists; l++) most = DYNC__MIN(most, dync__xg_unroll(g, l, most));
+        for (int l = 1; l < g->n_lists; l++) most = DYNC__MIN(most, dync__gen_unroll(g, l, most));
     for (int i = 0; i < g->b->k->inst.n; i++) {
         if (g->slot[i] >= 0)
-            g->slot[i] = dync__xg_frame(g, 64 * (g->vertical && g->b->level[i] == 1 ? most
-                                                 : g->split                         ? 2
-                                                                                    : 1));
+            g->slot[i] = dync__gen_frame(g, 64 * (g->vertical && g->b->level[i] == 1 ? most
+                                                  : g->split                         ? 2
+                                                                                     : 1));
     }
     g->slot_bytes = g->frame - g->slots;
-    int labels[2 * DYNC__XG_PHASES + 2], in = 0;
-    dync__xg_enter(g);
+    int labels[2 * DYNC__GEN_PHASES + 2], in = 0;
+    dync__gen_enter(g);
     /* the last one: out */
-    for (int s = 0; g->split && s < 2 * phases + 2; s++) labels[s] = dync__x_label(&g->a);
+    for (int s = 0; g->split && s < 2 * phases + 2; s++) labels[s] = dync__a_label(&g->a);
     if (g->split) {
-        in = dync__x_label(&g->a);
-        dync__xg_if_segment(g, DYNC__CC_L, 0, in);
-        dync__xg_copy_slots(g, true);
-        dync__x_bind(&g->a, in);
+        in = dync__a_label(&g->a);
+        dync__gen_if_segment(g, DYNC__IF_LT, 0, in);
+        dync__gen_copy_slots(g, true);
+        DYNC__A(&g->a, LABEL, .label = in);
     }
-    if (g->b->k->uses_random) dync__xg_random_keys(g);
+    if (g->b->k->uses_random) dync__gen_random_keys(g);
     g->single = true;
     g->U = 1;
-    dync__xg_row_list(g, 0);
+    dync__gen_row_list(g, 0);
     if (g->square) {
-        dync__xg_squares(g);
-        dync__xg_leave(g);
+        dync__gen_squares(g);
+        dync__gen_leave(g);
         return;
     }
-    g->top = dync__x_label(&g->a);
+    g->top = dync__a_label(&g->a);
     g->late = phases == 1 && !g->vertical && !g->split && !g->tall && !g->b->has_scan &&
               g->red.n == 0 && g->list[1].n == 0 && g->list[2].n > 0 && g->list[3].n == 0;
-    if (!g->late) dync__x_bind(&g->a, g->top);
+    if (!g->late) DYNC__A(&g->a, LABEL, .label = g->top);
     g->U = most;
-    int end = dync__x_label(&g->a), out = dync__x_label(&g->a);
-    if (g->tall) dync__xg_if_segment(g, DYNC__CC_E, 1, end);
-    if (g->vertical) dync__xg_vertical(g);
-    if (g->tall) dync__x_jump(&g->a, DYNC__CC_JMP, out);
-    dync__x_bind(&g->a, end);
+    int end = dync__a_label(&g->a), out = dync__a_label(&g->a);
+    if (g->tall) dync__gen_if_segment(g, DYNC__IF_EQ, 1, end);
+    if (g->vertical) dync__gen_vertical(g);
+    if (g->tall) DYNC__A(&g->a, JUMP, .label = out);
+    DYNC__A(&g->a, LABEL, .label = end);
     g->ends = g->tall;
-    if (g->tall) dync__xg_vertical(g);
-    dync__x_bind(&g->a, out);
+    if (g->tall) dync__gen_vertical(g);
+    DYNC__A(&g->a, LABEL, .label = out);
     for (int s = 1; g->split && s <= 2 * phases; s++)
-        dync__xg_if_segment(g, DYNC__CC_E, s, labels[s]);
+        dync__gen_if_segment(g, DYNC__IF_EQ, s, labels[s]);
     for (int p = 0; !g->vertical && p <= phases; p++) {
         g->single = true;
         g->U = 1;
-        if (g->split) dync__x_bind(&g->a, labels[2 * p]);
-        dync__xg_row_list(g, 1 + 2 * p);
-        if (g->split) dync__xg_if_segment(g, DYNC__CC_GE, 0, labels[2 * phases + 1]);
+        if (g->split) DYNC__A(&g->a, LABEL, .label = labels[2 * p]);
+        dync__gen_row_list(g, 1 + 2 * p);
+        if (g->split) dync__gen_if_segment(g, DYNC__IF_GE, 0, labels[2 * phases + 1]);
         if (p == phases) break;
-        if (g->split) dync__x_bind(&g->a, labels[2 * p + 1]);
-        dync__xg_row_phase(g, p, most);
-        if (g->split) dync__xg_if_segment(g, DYNC__CC_GE, 0, labels[2 * phases + 1]);
+        if (g->split) DYNC__A(&g->a, LABEL, .label = labels[2 * p + 1]);
+        dync__gen_row_phase(g, p, most);
+        if (g->split) dync__gen_if_segment(g, DYNC__IF_GE, 0, labels[2 * phases + 1]);
     }
-    dync__xg_next_row(g, g->top);
-    dync__xg_leave(g);
+    dync__gen_next_row(g, g->top);
+    dync__gen_leave(g);
     if (g->split) {
-        dync__x_bind(&g->a, labels[2 * phases + 1]);
-        dync__xg_copy_slots(g, false);
-        dync__xg_leave(g);
+        DYNC__A(&g->a, LABEL, .label = labels[2 * phases + 1]);
+        dync__gen_copy_slots(g, false);
+        dync__gen_leave(g);
     }
     g->U = most;
 }
 #endif
 
-/* ==== codegen/x86_after.c ========================================================================== */
-/* codegen/x86_after.c: the list of after.h as code inside a tile. x86_gemm.c and x86_conv.c ask for
- * it, accumulator by accumulator; under it x86_reg.c (registers) and x86_prim.c (primitives), as
+/* ==== codegen/gen_after.c ========================================================================== */
+/* codegen/gen_after.c: the list of after.h as code inside a tile. x86_gemm.c and x86_conv.c ask for
+ * it, accumulator by accumulator; under it gen_reg.c (registers) and gen_prim.c (primitives), as
  * for the list of a kernel.
  *
  * To those the list is a kernel of one list whose value 0 stands in a register already and whose
  * loads lie where the tile says. The registers are those that the tile does not hold at that
  * moment. A list that would need memory of its own is refused: tiles have no frame. */
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
 /* Entries as instructions; constants stand in the pool and are in no list. */
-static bool dync__xg_after_kernel(dync__xg *g, dync__arena *arena, dync__kernel *k,
-                                  const dync__after *list)
+static bool dync__gen_after_kernel(dync__gen *g, dync__arena *arena, dync__kernel *k,
+                                   const dync__after *list)
 {
     bool ok = true;
     for (int s = 0; ok && s < list->n_sources; s++) {
-        dync__xstream stream = {.access = -1,
-                                .buf = s,
-                                .inst = -1,
-                                .kind = DYNC__XS_MEM,
-                                .lane = DYNC__XL_DENSE,
-                                .gpr = -1,
-                                .pointer = -1};
+        dync__gen_stream stream = {.access = -1,
+                                   .buf = s,
+                                   .inst = -1,
+                                   .kind = DYNC__GS_MEM,
+                                   .lane = DYNC__GL_DENSE,
+                                   .gpr = -1,
+                                   .pointer = -1};
         dync__buf buf = {.id = s, .mode = DYNC__BUF_IN, .size = -1};
         ok = dync__avec_push(arena, &g->stream, stream) && dync__avec_push(arena, &k->buf, buf);
     }
@@ -24418,7 +25222,7 @@ static bool dync__xg_after_kernel(dync__xg *g, dync__arena *arena, dync__kernel 
         in.buf = load ? op->source : -1;
         g->stream_of[i] = in.buf;
         if (load) {
-            if (op->same) g->stream.at[op->source].lane = DYNC__XL_SAME;
+            if (op->same) g->stream.at[op->source].lane = DYNC__GL_SAME;
             g->stream.at[op->source].bytes = dync__dtype_info(op->type)->bytes;
             k->buf.at[op->source].dtype = op->type;
         }
@@ -24429,73 +25233,73 @@ static bool dync__xg_after_kernel(dync__xg *g, dync__arena *arena, dync__kernel 
     return ok;
 }
 
-DYNC__FN dync__xg *dync__xg_after_new(dync__arena *arena, const dync__xtile *tile, int isa,
-                                      int lanes, const dync__after *list)
+DYNC__FN dync__gen *dync__gen_after_new(dync__arena *arena, const dync__gen_tile *tile, int level,
+                                        int lanes, const dync__after *list)
 {
     size_t n = (size_t)list->n + 1;
-    dync__xg *g = dync__arena_alloc(arena, sizeof *g);
+    dync__gen *g = dync__arena_alloc(arena, sizeof *g);
     dync__loop_plan *b = dync__arena_alloc(arena, sizeof *b);
     dync__kernel *k = dync__arena_alloc(arena, sizeof *k);
     uint8_t *none = dync__arena_alloc(arena, n); /* what a kernel may have and a list has not */
-    if (!g || !b || !k || !none) return NULL;
+    if (!g || !b || !k || !none || !dync__target_at(level)) return NULL;
     *b = (dync__loop_plan){.k = k, .arena = arena, .keep = none, .level = none, .clamp = none};
     g->b = b;
     g->n_lists = 1;
-    if (!dync__xg_alloc_values(g, arena, (int)n)) return NULL;
-    g->isa = isa;
+    if (!dync__gen_alloc_values(g, arena, (int)n)) return NULL;
     g->V = lanes;
     g->U = 1;
-    g->n_regs = isa == 2 ? 32 : 16;
+    dync__a_begin(&g->a, dync__target_at(level), arena);
+    g->a.owner = g;
+    g->a.scratch = dync__gen_scratch;
+    g->n_regs = g->a.t->n_vectors;
     g->cone_input = -1;
     g->in_phase = true;
     g->tile = tile;
-    g->a.arena = arena;
-    g->a.evex = isa == 2;
     memset(g->hoist, 0xff, n);
     memset(g->keep_stream, 0xff, n * sizeof *g->keep_stream);
-    if (!dync__xg_after_kernel(g, arena, k, list)) return NULL;
-    dync__xg_begin_list(g, 0);
+    if (!dync__gen_after_kernel(g, arena, k, list)) return NULL;
+    dync__gen_begin_list(g, 0);
     return g;
 }
 
-DYNC__FN uint32_t dync__xg_after_row(dync__xg *g, uint32_t taken)
+DYNC__FN uint32_t dync__gen_after_row(dync__gen *g, uint32_t taken)
 {
-    const dync__xlist *list = &g->list[0];
+    const dync__gen_list *list = &g->list[0];
     uint32_t held = 0;
     for (int p = 1; p < list->n && !g->a.failed; p++) {
         int i = list->at[p], s = g->stream_of[i];
-        uint32_t could = (g->n_regs == 32 ? 0xffffffffu : 0xffffu) & ~(taken | held);
-        if (s < 0 || g->stream.at[s].lane != DYNC__XL_SAME) continue;
+        uint32_t could = dync__gen_all(g) & ~(taken | held);
+        if (s < 0 || g->stream.at[s].lane != DYNC__GL_SAME) continue;
         if (!could) g->a.failed = true;
         if (!could) break;
         g->hoist[i] = (int8_t)__builtin_ctz(could);
         held |= 1u << g->hoist[i];
-        dync__xg_load_now(g, i, g->hoist[i]);
+        dync__gen_load_now(g, i, g->hoist[i]);
     }
     return held;
 }
 
-DYNC__FN int dync__xg_after(dync__xg *g, int reg, uint32_t taken)
+DYNC__FN int dync__gen_after(dync__gen *g, int reg, uint32_t taken)
 {
-    const dync__xlist *list = &g->list[0];
+    const dync__gen_list *list = &g->list[0];
     if (list->n < 2 || g->a.failed) return reg;
     g->pinned = taken | 1u << reg;
-    dync__xg_reset(g);
-    if (g->isa == 2) g->free_k &= ~(1u << g->tile->mask);
-    dync__xg_set(g, 0, reg);
+    dync__gen_reset(g);
+    if (g->a.t->n_masks) g->free_k &= ~(1u << g->tile->mask);
+    dync__gen_set(g, 0, reg);
     for (g->pos = 0;; g->pos++) {
         int i = list->at[g->pos];
-        if (g->pos > 0 && dync__xg_refuses(g, i))
+        if (g->pos > 0 && dync__gen_refuses(g, i))
             g->a.failed = true;
-        else if (g->pos > 0 && dync__xg_inst(g, i)->prim != DYNC__P_load)
-            dync__xg_prim(g, i);
+        else if (g->pos > 0 && dync__gen_inst(g, i)->prim != DYNC__P_load)
+            dync__gen_prim(g, i);
         else if (g->pos > 0 && g->hoist[i] < 0)
-            dync__xg_load(g, i);
+            dync__gen_load(g, i);
         if (g->a.failed || g->pos + 1 == list->n) break;
-        dync__xg_end(g);
+        dync__gen_end(g);
     }
     if (g->frame > 0) g->a.failed = true;
-    return g->a.failed ? reg : dync__xg_src(g, g->b->k->inst.n - 1);
+    return g->a.failed ? reg : dync__gen_src(g, g->b->k->inst.n - 1);
 }
 #endif
 
@@ -24555,9 +25359,9 @@ DYNC__FN int dync__conv_isa(void) { return dync__tile_isa(); }
 /* ---- a tile ---------------------------------------------------------------------------------- */
 
 typedef struct dync__ct {
-    dync__xtile tile; /* first */
+    dync__gen_tile tile; /* first */
     dync__xasm *a;
-    dync__xg *g;
+    dync__gen *g;
     const dync__ctile *t;
     int wreg, breg, block; /* block: of the accumulator at hand */
 } dync__ct;
@@ -24736,7 +25540,7 @@ static void dync__ct_sum(dync__ct *c)
  * --------------------------------------------------------------------------- */
 
 /* Operands are vectors of channels. */
-static dync__xrm dync__ct_source(const dync__xtile *tile, int source)
+static dync__xrm dync__ct_source(const dync__gen_tile *tile, int source)
 {
     const dync__ct *c = (const dync__ct *)(const void *)tile;
     dync__x_i(c->a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_POST + source), 0);
@@ -24758,7 +25562,7 @@ static void dync__ct_store(dync__ct *c)
             int r = p * t->B + c->block, at = t->out_at[p] + c->block * t->out_b;
             if (t->flags & DYNC__CT_DIVIDE)
                 dync__ct_rvm(c, DYNC__X_DIVPS, r, r, dync__x_reg(c->breg));
-            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__xg_after(c->g, r, taken), 0,
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__gen_after(c->g, r, taken), 0,
                          dync__x_mem(DYNC__RAX, at));
             taken &= ~(1u << r);
         }
@@ -24909,7 +25713,7 @@ static void dync__cw_emit(dync__ct *c)
             int reg = DYNC__CW_RESULT + r, p = i * m->rows + r;
             if (out && t->flags & DYNC__CT_BIAS)
                 dync__ct_rvm(c, DYNC__X_ADDPS, reg, reg, dync__x_mem(DYNC__R8, 0));
-            int from = out ? dync__xg_after(c->g, reg, taken) : reg;
+            int from = out ? dync__gen_after(c->g, reg, taken) : reg;
             dync__ct_rvm(
                 c, DYNC__X_MOVUPS_M, from, 0,
                 dync__x_mem(DYNC__RAX, out ? t->out_at[p] : i * t->out_at[0] + r * t->out_at[1]));
@@ -25056,7 +25860,7 @@ static dync__ct_entry *dync__ct_make(const dync__ctile *t)
     dync__ct c = {.tile = {.at = dync__ct_source}, .t = t};
     dync__ct_entry *e = NULL;
     dync__str listing = {0};
-    if (!(c.g = dync__xg_after_new(&arena, &c.tile, t->isa, 4 << t->vl, &t->after)))
+    if (!(c.g = dync__gen_after_new(&arena, &c.tile, t->isa, 4 << t->vl, &t->after)))
         return dync__arena_free(&arena), NULL;
     c.a = &c.g->a;
     if (dync__x_listed()) c.a->listing = &listing;
@@ -25141,13 +25945,13 @@ DYNC__FN dync__ccode dync__cblock_code(dync__cheld *held, int isa, int V, int64_
 
 /* ==== codegen/jit.c ================================================================================ */
 /* codegen/jit.c: which kernels become machine code. Before: plan_loops.c has cut the loops;
- * x86_gen.c emits; after: jit_run.c.
+ * gen_loops.c emits; after: jit_run.c.
  *
  * Code is shared: a kernel's structure (instructions, which accesses lie along the lanes, how many
  * loops) is its key, extents, strides and buffers are words of the argument block that every run
  * fills. Kernels that are not covered stay interpreted; DYNC_LOG=code names the reason. perf:
  * DYNC_PERF_MAP=1 writes /tmp/perf-PID.map. */
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
 enum { DYNC__JIT_FRAME = 64 * 1024 };
 
@@ -25163,8 +25967,8 @@ static struct {
  * it. */
 typedef struct dync__jit_loops {
     int n;
-    int64_t extent[DYNC__XG_DIMS];
-    int loop[DYNC__XG_DIMS];
+    int64_t extent[DYNC__GEN_DIMS];
+    int loop[DYNC__GEN_DIMS];
     bool too_many;
 } dync__jit_loops;
 
@@ -25190,7 +25994,7 @@ static dync__jit_loops dync__jit_find_loops(const dync__loop_plan *b, int from, 
         if (l.n > 0 && dync__jit_merges(b, l.loop[l.n - 1], d, extent)) {
             l.extent[l.n - 1] *= extent;
             l.loop[l.n - 1] = d;
-        } else if (l.n == DYNC__XG_DIMS) {
+        } else if (l.n == DYNC__GEN_DIMS) {
             l.too_many = true;
         } else {
             l.extent[l.n] = extent;
@@ -25201,10 +26005,10 @@ static dync__jit_loops dync__jit_find_loops(const dync__loop_plan *b, int from, 
 }
 
 /* Ways to compile a kernel: as it is, storing past the caches, by squares. */
-enum { DYNC__JB_PLAIN, DYNC__JB_PAST, DYNC__JB_SQUARE };
+enum { DYNC__JB_PLAIN, DYNC__JB_NONTEMPORAL, DYNC__JB_SQUARE };
 typedef struct dync__jb { /* one kernel being compiled */
     dync__loop_plan *b;
-    dync__xg *g;
+    dync__gen *g;
     dync__jit_loops rows, inner; /* those with a counter; the lane loop apart */
     int lane_loop;               /* -1: one lane */
     int64_t lanes;
@@ -25222,7 +26026,7 @@ static int64_t dync__jb_stride(const dync__jb *j, int access, int loop)
 
 /* Is instruction i strided along the lanes and dense along a row loop, so that blocks of it can be
  * transposed? */
-static int dync__jb_turns(const dync__jb *j, int i, int loop, int64_t extent)
+static int dync__jb_transposes(const dync__jb *j, int i, int loop, int64_t extent)
 {
     const dync__loop_plan *b = j->b;
     const dync__inst *in = dync__lp_inst(b, i);
@@ -25235,7 +26039,7 @@ static int dync__jb_turns(const dync__jb *j, int i, int loop, int64_t extent)
         (!few && (extent < least || j->lanes < least)))
         return 0;
     if (buf->mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return 0;
-    return in->prim == DYNC__P_load ? DYNC__JIT_TURN_LOAD : DYNC__JIT_TURN_STORE;
+    return in->prim == DYNC__P_load ? DYNC__JIT_TRANSPOSE_LOAD : DYNC__JIT_TRANSPOSE_STORE;
 }
 
 /* May the indices come in another order? What is written is read in its own place alone, and
@@ -25253,7 +26057,7 @@ static bool dync__jb_any_order(const dync__loop_plan *b)
     return true;
 }
 
-/* Kernels that memory crosses: the row loop that most turned streams are dense along stays the
+/* Kernels that memory crosses: the row loop that most transposed streams are dense along stays the
  * code's only row loop. */
 static void dync__jb_find_blocks(dync__jb *j)
 {
@@ -25264,7 +26068,7 @@ static void dync__jb_find_blocks(dync__jb *j)
     for (int r = 0; r < j->rows.n; r++) {
         int n = 0;
         for (int i = 0; i < j->b->k->inst.n; i++)
-            n += dync__jb_turns(j, i, j->rows.loop[r], j->rows.extent[r]) > 0;
+            n += dync__jb_transposes(j, i, j->rows.loop[r], j->rows.extent[r]) > 0;
         if (n > most) most = n, at = r;
     }
     if (!most || !dync__jb_any_order(j->b)) return;
@@ -25298,8 +26102,8 @@ static void dync__jb_want(const dync__jb *j, uint8_t *wanted, int p)
         bool own = b->needed[i] && dync__lp_list(b, i) == list;
         wanted[i] |= own && (!dync__inst_has_value(in) || in->prim == DYNC__P_reduce || b->keep[i]);
         if (!wanted[i] || (b->keep[i] && !own)) continue;
-        for (int a = dync__xg_args(j->g, i, arg) - 1; a >= 0; a--) {
-            int v = dync__xg_root(j->g, arg[a]);
+        for (int a = dync__gen_args(j->g, i, arg) - 1; a >= 0; a--) {
+            int v = dync__gen_root(j->g, arg[a]);
             if (b->level[v] == 2 && dync__lp_inst(b, v)->prim != DYNC__P_reduce) wanted[v] = 1;
         }
     }
@@ -25308,7 +26112,7 @@ static void dync__jb_want(const dync__jb *j, uint8_t *wanted, int p)
 static bool dync__jb_lists(dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
-    dync__xg *g = j->g;
+    dync__gen *g = j->g;
     int n = b->k->inst.n;
     uint8_t *wanted = dync__arena_alloc(b->arena, (size_t)n + 1);
     if (!wanted) return false;
@@ -25317,7 +26121,7 @@ static bool dync__jb_lists(dync__jb *j)
         memset(wanted, 0, (size_t)n);
         if (phase) dync__jb_want(j, wanted, (l - 2) / 2);
         for (int i = 0; i < n; i++)
-            if (dync__jb_is_code(b, i) && g->cone_of[i] < DYNC__XG_CONES &&
+            if (dync__jb_is_code(b, i) && g->cone_of[i] < DYNC__GEN_CONES &&
                 (phase ? wanted[i] : dync__lp_list(b, i) == l) &&
                 !dync__avec_push(b->arena, &g->list[l], i))
                 return false;
@@ -25328,8 +26132,8 @@ static bool dync__jb_lists(dync__jb *j)
             int32_t arg[3];
             int i = g->list[l].at[p];
             if (b->keep[i] && dync__lp_list(b, i) != l) continue;
-            for (int a = dync__xg_args(g, i, arg) - 1; a >= 0; a--) {
-                int v = dync__xg_root(g, arg[a]);
+            for (int a = dync__gen_args(g, i, arg) - 1; a >= 0; a--) {
+                int v = dync__gen_root(g, arg[a]);
                 bool row_value = b->level[v] < 2 || dync__lp_inst(b, v)->prim == DYNC__P_reduce;
                 if (row_value && dync__lp_inst(b, v)->prim != DYNC__P_const_ &&
                     (dync__lp_list(b, v) != l || dync__lp_inst(b, v)->prim == DYNC__P_reduce))
@@ -25341,10 +26145,10 @@ static bool dync__jb_lists(dync__jb *j)
 
 static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst, int bytes)
 {
-    dync__xg *g = j->g;
-    dync__xstream s;
+    dync__gen *g = j->g;
+    dync__gen_stream s;
     for (int i = 0; i < g->stream.n; i++)
-        if (kind != DYNC__XS_KEEP && kind != DYNC__XS_GATHER && g->stream.at[i].kind == kind &&
+        if (kind != DYNC__GS_KEEP && kind != DYNC__GS_GATHER && g->stream.at[i].kind == kind &&
             g->stream.at[i].access == access && g->stream.at[i].buf == buf)
             return i;
     memset(&s, 0, sizeof s);
@@ -25355,22 +26159,23 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
     s.bytes = (uint8_t)bytes;
     s.gpr = -1;
     s.pointer = -1;
-    int64_t stride = kind == DYNC__XS_KEEP ? 1 : dync__jb_stride(j, access, j->lane_loop);
-    s.lane = stride == 1 || j->lane_loop < 0 ? DYNC__XL_DENSE
-             : stride == 0                   ? DYNC__XL_SAME
-                                             : DYNC__XL_STRIDED;
-    if (kind == DYNC__XS_INDEX && s.lane == DYNC__XL_DENSE) s.lane = DYNC__XL_STRIDED;
-    if (kind == DYNC__XS_MEM && j->blocks)
-        s.turned = (uint8_t)dync__jb_turns(j, inst, j->rows.loop[0], j->rows.extent[0]);
-    if (s.turned)
-        s.lane = DYNC__XL_DENSE;
-    else if (kind == DYNC__XS_MEM && s.lane == DYNC__XL_STRIDED &&
+    int64_t stride = kind == DYNC__GS_KEEP ? 1 : dync__jb_stride(j, access, j->lane_loop);
+    s.lane = stride == 1 || j->lane_loop < 0 ? DYNC__GL_DENSE
+             : stride == 0                   ? DYNC__GL_SAME
+                                             : DYNC__GL_STRIDED;
+    if (kind == DYNC__GS_INDEX && s.lane == DYNC__GL_DENSE) s.lane = DYNC__GL_STRIDED;
+    if (kind == DYNC__GS_MEM && j->blocks)
+        s.transposed = (uint8_t)dync__jb_transposes(j, inst, j->rows.loop[0], j->rows.extent[0]);
+    if (s.transposed)
+        s.lane = DYNC__GL_DENSE;
+    else if (kind == DYNC__GS_MEM && s.lane == DYNC__GL_STRIDED &&
              j->b->k->buf.at[buf].dtype != DYNC_BOOL) {
+        bool picks = j->g->a.t->n_masks > 0; /* from two vectors, and stores some lanes */
         int mode = j->b->k->buf.at[buf].mode;
-        if (stride == -1 && mode != (DYNC__BUF_IN | DYNC__BUF_OUT)) s.lane = DYNC__XL_BACK;
-        if (stride == 2 && j->g->isa == 2 && mode == DYNC__BUF_IN) s.lane = DYNC__XL_TWO;
-        if (stride >= 2 && stride <= 4 && j->g->isa == 2 && bytes >= 4 && mode == DYNC__BUF_OUT)
-            s.lane = (uint8_t)(DYNC__XL_TWO + stride - 2);
+        if (stride == -1 && mode != (DYNC__BUF_IN | DYNC__BUF_OUT)) s.lane = DYNC__GL_BACK;
+        if (stride == 2 && picks && mode == DYNC__BUF_IN) s.lane = DYNC__GL_TWO;
+        if (stride >= 2 && stride <= 4 && picks && bytes >= 4 && mode == DYNC__BUF_OUT)
+            s.lane = (uint8_t)(DYNC__GL_TWO + stride - 2);
     }
     if (!dync__avec_push(j->b->arena, &g->stream, s)) g->a.failed = true;
     return g->stream.n - 1;
@@ -25384,22 +26189,22 @@ static void dync__jb_streams(dync__jb *j)
         j->g->stream_of[i] = j->g->keep_stream[i] = -1;
         if (!b->needed[i]) continue;
         if (in->prim == DYNC__P_index)
-            j->g->stream_of[i] = dync__jb_stream(j, DYNC__XS_INDEX, in->access, -1, i, 1);
+            j->g->stream_of[i] = dync__jb_stream(j, DYNC__GS_INDEX, in->access, -1, i, 1);
         else if (in->buf >= 0)
             j->g->stream_of[i] = dync__jb_stream(
-                j, in->prim == DYNC__P_loadx ? DYNC__XS_GATHER : DYNC__XS_MEM, in->access, in->buf,
+                j, in->prim == DYNC__P_loadx ? DYNC__GS_GATHER : DYNC__GS_MEM, in->access, in->buf,
                 i, dync__dtype_info(b->k->buf.at[in->buf].dtype)->bytes);
         if (b->keep[i])
             j->g->keep_stream[i] =
-                dync__jb_stream(j, DYNC__XS_KEEP, -1, -1, i, (int)dync__type_bytes(in->type));
+                dync__jb_stream(j, DYNC__GS_KEEP, -1, -1, i, (int)dync__type_bytes(in->type));
         if (in->prim == DYNC__P_reduce) {
-            dync__xred r;
+            dync__gen_red r;
             memset(&r, 0, sizeof r);
             r.inst = i;
             r.phase = dync__lp_phase(b, i);
             r.kind = (uint8_t)in->imm.i;
             r.type = in->imm.i >= DYNC__R_ARGMAX ? DYNC_I64 : dync__lp_inst(b, in->arg[0])->type;
-            r.ordered = dync__xg_type_float(r.type) &&
+            r.ordered = dync__gen_type_float(r.type) &&
                         (r.kind == DYNC__R_SUM || r.kind == DYNC__R_PROD);
             if (!dync__avec_push(b->arena, &j->g->red, r)) j->g->a.failed = true;
         }
@@ -25407,22 +26212,22 @@ static void dync__jb_streams(dync__jb *j)
 }
 
 /* Are the arrays larger than caches? Then those only written need not be read first, nor drive out
- * others: past marks them. */
+ * others: nontemporal marks them. */
 static bool dync__jb_is_large(const dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
     int64_t bytes = 0;
     bool writes = false;
     for (int s = 0; s < j->g->stream.n; s++) {
-        const dync__xstream *st = &j->g->stream.at[s];
-        bool whole = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE && j->lane_loop >= 0;
+        const dync__gen_stream *st = &j->g->stream.at[s];
+        bool whole = st->kind == DYNC__GS_MEM && st->lane == DYNC__GL_DENSE && j->lane_loop >= 0;
         for (int d = 0; d < b->k->n_dims && whole; d++)
             whole = b->k->extent[d] == 1 || b->k->access.at[st->access].stride[d] != 0;
         if (whole) bytes += b->n_rows * b->n_inner * st->bytes;
-        bool writes_only = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE &&
+        bool writes_only = st->kind == DYNC__GS_MEM && st->lane == DYNC__GL_DENSE &&
                            !(b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
         writes |= whole && writes_only;
-        if (j->way == DYNC__JB_PAST) j->g->stream.at[s].past = writes_only;
+        if (j->way == DYNC__JB_NONTEMPORAL) j->g->stream.at[s].nontemporal = writes_only;
     }
     return writes && bytes >= DYNC__JIT_PAST;
 }
@@ -25432,17 +26237,17 @@ static bool dync__jb_is_large(const dync__jb *j)
 static const char *dync__jb_refuses(const dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
-    int words = DYNC__XA_FIXED + 2 * j->rows.n + j->inner.n +
-                j->g->stream.n * (DYNC__XA_STEP + j->rows.n + j->inner.n);
+    int words = DYNC__GW_FIXED + 2 * j->rows.n + j->inner.n +
+                j->g->stream.n * (DYNC__GW_STEP + j->rows.n + j->inner.n);
     if (words > DYNC__JIT_WORDS) return "too many accesses";
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__lp_inst(b, i);
         if (!b->needed[i]) continue;
-        const char *why = dync__xg_refuses(j->g, i);
+        const char *why = dync__gen_refuses(j->g, i);
         if (why) return why;
         if (b->keep[i] && in->type == DYNC_BOOL) return "a row buffer of BOOL";
         if (!dync__inst_has_value(in) && b->level[i] == 2 &&
-            j->g->stream.at[j->g->stream_of[i]].lane == DYNC__XL_SAME)
+            j->g->stream.at[j->g->stream_of[i]].lane == DYNC__GL_SAME)
             return "lanes that write one element";
     }
     return NULL;
@@ -25453,7 +26258,7 @@ static bool dync__jb_is_narrow(const dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
     bool narrow = !b->has_scan && j->g->vertical && j->rows.n == 0 && j->inner.n == 1 &&
-                  b->n_inner >= 256 && j->lanes * 2 <= (j->g->isa == 2 ? 16 : 8) &&
+                  b->n_inner >= 256 && j->lanes * 2 <= j->g->a.t->vector_bytes / 4 &&
                   b->k->inst.n < 24;
     for (int i = 0; i < b->k->inst.n; i++)
         narrow &= dync__lp_inst(b, i)->prim != DYNC__P_reduce ||
@@ -25488,7 +26293,7 @@ static const char *dync__jb_plan(dync__jb *j)
      * so all of it runs alike */
     j->g->split = b->has_reduce && !b->has_scan && !j->blocks && !j->g->vertical &&
                   j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 &&
-                  b->n_phases <= DYNC__XG_PHASES;
+                  b->n_phases <= DYNC__GEN_PHASES;
     return NULL;
 }
 
@@ -25506,21 +26311,21 @@ static bool dync__jb_is_tall(const dync__jb *j)
     return tall;
 }
 
-/* A block kernel without rows of its own, short enough to be written V times over, whose turned
+/* A block kernel without rows of its own, short enough to be written V times over, whose transposed
  * streams are loads of V elements a cache line. */
 static bool dync__jb_is_square(const dync__jb *j)
 {
-    const dync__xg *g = j->g;
-    bool square = j->blocks && !j->b->sectioned && g->isa == 2 && j->b->n_phases == 1 &&
+    const dync__gen *g = j->g;
+    bool square = j->blocks && !j->b->sectioned && g->a.t->n_vectors >= 32 && j->b->n_phases == 1 &&
                   g->red.n == 0 && !j->b->has_scan && !j->b->k->uses_random && g->list[1].n == 0 &&
                   g->list[3].n == 0 && g->list[2].n <= 24 && g->stream.n <= 8;
     for (int s = 0; s < g->stream.n; s++) {
-        const dync__xstream *st = &g->stream.at[s];
-        square &= st->kind == DYNC__XS_MEM && st->turned != DYNC__JIT_TURN_STORE &&
-                  (st->turned ? st->bytes * g->V == 64 : st->lane <= DYNC__XL_DENSE);
+        const dync__gen_stream *st = &g->stream.at[s];
+        square &= st->kind == DYNC__GS_MEM && st->transposed != DYNC__JIT_TRANSPOSE_STORE &&
+                  (st->transposed ? st->bytes * g->V == 64 : st->lane <= DYNC__GL_DENSE);
     }
-    dync__xg_begin_list(j->g, 2);
-    return square && dync__xg_pressure(j->g, 2) <= 8;
+    dync__gen_begin_list(j->g, 2);
+    return square && dync__gen_pressure(j->g, 2) <= 8;
 }
 
 /* ---- structure ------------------------------------------------------------------------------- */
@@ -25528,8 +26333,8 @@ static bool dync__jb_is_square(const dync__jb *j)
 static void dync__jb_key(const dync__jb *j, dync__str *key)
 {
     const dync__loop_plan *b = j->b;
-    const dync__xg *g = j->g;
-    int16_t head[12] = {(int16_t)g->isa,
+    const dync__gen *g = j->g;
+    int16_t head[12] = {g->a.t->level,
                         (int16_t)g->V,
                         g->vertical,
                         (int16_t)j->rows.n,
@@ -25566,15 +26371,15 @@ static void dync__jb_key(const dync__jb *j, dync__str *key)
         dync__str_addn(key, (const char *)&row, sizeof row);
     }
     for (int s = 0; s < g->stream.n; s++) {
-        const dync__xstream *st = &g->stream.at[s];
+        const dync__gen_stream *st = &g->stream.at[s];
         const dync__buf *buf = st->buf >= 0 ? &b->k->buf.at[st->buf] : NULL;
         uint8_t row[7] = {st->kind,
                           st->lane,
                           st->bytes,
                           buf ? buf->dtype : 0,
                           buf ? buf->mode : 0,
-                          st->past,
-                          g->square && st->turned};
+                          st->nontemporal,
+                          g->square && st->transposed};
         dync__str_addn(key, (const char *)row, sizeof row);
     }
 }
@@ -25635,13 +26440,13 @@ static void dync__jit_release(dync__jit_form *f)
 /* Emits, and enters the form; NULL: there is no memory, or none that executes. */
 static dync__jit_form *dync__jit_make(dync__jb *j, uint64_t hash, const dync__str *key)
 {
-    dync__xg *g = j->g;
+    dync__gen *g = j->g;
     uint8_t *write;
     if (!dync__avec_reserve(j->b->arena, &g->a.code, 4096) ||
         !dync__avec_reserve(j->b->arena, &g->a.pool, 1024))
         return NULL;
-    dync__xg_emit(g);
-    size_t bytes = dync__x_finish(&g->a);
+    dync__gen_emit(g);
+    size_t bytes = g->a.t->finish(&g->a);
     if (bytes == 0 || g->frame > DYNC__JIT_FRAME) return NULL;
     dync__jit_form *f = dync__calloc(sizeof *f);
     if (!f) return NULL;
@@ -25651,7 +26456,7 @@ static dync__jit_form *dync__jit_make(dync__jb *j, uint64_t hash, const dync__st
         if (f->key) memcpy(f->key, key->at, key->n);
     }
     if ((!g->a.listing && !f->key) || !dync__codemem_begin(bytes, &write, &f->block)) goto fail;
-    dync__x_write(&g->a, write);
+    g->a.t->write(&g->a, write);
     if (!dync__codemem_end(&f->block, bytes)) goto fail;
     f->hash = hash;
     f->code_bytes = bytes;
@@ -25681,43 +26486,43 @@ static int64_t dync__jb_keep_bytes(const dync__jb *j, int inst, int unroll)
 {
     int64_t one = (int64_t)dync__type_bytes(dync__lp_inst(j->b, inst)->type);
     int64_t n = j->g->vertical ? j->b->n_inner * unroll * j->g->V
-                               : j->b->n_inner + DYNC__XG_UNROLL * j->g->V;
+                               : j->b->n_inner + DYNC__GEN_UNROLL * j->g->V;
     return (one * n + 63) & ~(int64_t)63;
 }
 
 static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int64_t *keep)
 {
-    const dync__xstream *st = &j->g->stream.at[s];
+    const dync__gen_stream *st = &j->g->stream.at[s];
     int64_t *w = jit->words + jit->n_words - (jit->n_streams - s) * jit->record, bytes = st->bytes;
     dync__jit_stream *out = &jit->stream[s];
     int D = j->rows.n, K = j->inner.n;
     memset(out, 0, sizeof *out);
-    out->buf = st->kind == DYNC__XS_KEEP ? -1 : st->kind == DYNC__XS_INDEX ? -2 : st->buf;
-    if (st->kind == DYNC__XS_KEEP) {
+    out->buf = st->kind == DYNC__GS_KEEP ? -1 : st->kind == DYNC__GS_INDEX ? -2 : st->buf;
+    if (st->kind == DYNC__GS_KEEP) {
         out->at = *keep;
         *keep += dync__jb_keep_bytes(j, st->inst, jit->form->unroll);
-        if (j->g->split) w[DYNC__XA_LANE] = bytes;
+        if (j->g->split) w[DYNC__GW_LANE] = bytes;
         if (K > 0)
-            w[DYNC__XA_STEP + D + K - 1] = bytes *
+            w[DYNC__GW_STEP + D + K - 1] = bytes *
                                            (jit->vertical ? jit->form->unroll * j->g->V : j->lanes);
         return;
     }
     out->at = j->b->k->access.at[st->access].offset * bytes;
-    out->past = st->past;
-    out->turned = st->turned;
+    out->nontemporal = st->nontemporal;
+    out->transposed = st->transposed;
     out->bytes = st->bytes;
-    out->lane = w[DYNC__XA_LANE] = dync__jb_stride(j, st->access, j->lane_loop) * bytes;
+    out->lane = w[DYNC__GW_LANE] = dync__jb_stride(j, st->access, j->lane_loop) * bytes;
     for (int d = 0; d < j->over.n; d++)
         out->step[1 + d] = dync__jb_stride(j, st->access, j->over.loop[d]) * bytes;
     for (int d = 0; d < D; d++) {
         out->step[d] = dync__jb_stride(j, st->access, j->rows.loop[d]) * bytes;
-        w[DYNC__XA_STEP + d] = out->step[d];
+        w[DYNC__GW_STEP + d] = out->step[d];
         if (d + 1 < D)
-            w[DYNC__XA_STEP + d] -= dync__jb_stride(j, st->access, j->rows.loop[d + 1]) *
+            w[DYNC__GW_STEP + d] -= dync__jb_stride(j, st->access, j->rows.loop[d + 1]) *
                                     j->rows.extent[d + 1] * bytes;
     }
     for (int d = 0; d < K; d++) {
-        int64_t *to = &w[DYNC__XA_STEP + D + d];
+        int64_t *to = &w[DYNC__GW_STEP + D + d];
         *to = dync__jb_stride(j, st->access, j->inner.loop[d]) * bytes;
         if (d + 1 < K)
             *to -= dync__jb_stride(j, st->access, j->inner.loop[d + 1]) * j->inner.extent[d + 1] *
@@ -25727,11 +26532,11 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
 
 /* Blocks of whole rows where sections follow each other, else of 1 KB a lane row, as what runs
  * along the rows is fetched ahead, and a cache line of what runs across, or 16 KB where lanes are
- * few; half a block is still 16 bytes of each turned stream. A load that is stored as it is needs
- * no tile. */
+ * few; half a block is still 16 bytes of each transposed stream. A load that is stored as it is
+ * needs no tile. */
 static void dync__jb_block(const dync__jb *j, dync__jit *jit)
 {
-    const dync__xstream *s = j->g->stream.at;
+    const dync__gen_stream *s = j->g->stream.at;
     int bytes = 1, least = 8, code = 0, loads = 0;
     int64_t all = 0;
     bool crowds = false;
@@ -25739,23 +26544,23 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     jit->n_over = j->over.n;
     memcpy(jit->over, j->over.extent, sizeof jit->over);
     for (int i = 0; i < jit->n_streams; i++)
-        all += s[i].kind == DYNC__XS_MEM ? j->b->n_rows * j->b->n_inner * s[i].bytes : 0;
+        all += s[i].kind == DYNC__GS_MEM ? j->b->n_rows * j->b->n_inner * s[i].bytes : 0;
     jit->fetches = all >= DYNC__JIT_PAST / 2;
     for (int i = 0; i < j->b->k->inst.n; i++) {
         code += dync__jb_is_code(j->b, i);
         loads += dync__lp_inst(j->b, i)->prim == DYNC__P_load;
     }
-    if (code == 2 && loads == 1 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE &&
-        s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
+    if (code == 2 && loads == 1 && jit->n_streams == 2 && s[0].lane == DYNC__GL_DENSE &&
+        s[1].lane == DYNC__GL_DENSE && !s[0].transposed != !s[1].transposed &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
-        jit->copies = s[0].turned ? 1 : 2;
+        jit->copies = s[0].transposed ? 1 : 2;
     for (int i = 0; i < jit->n_streams; i++)
-        if (s[i].turned)
+        if (s[i].transposed)
             bytes = DYNC__MAX(bytes, (int)s[i].bytes), least = DYNC__MIN(least, (int)s[i].bytes);
     for (int i = 0; i < jit->n_streams; i++)
-        crowds |=
-            (s[i].turned || jit->copies) &&
-            dync__gt_crowds(s[i].turned ? jit->stream[i].lane : jit->stream[i].step[0], s[i].bytes);
+        crowds |= (s[i].transposed || jit->copies) &&
+                  dync__gt_crowds(s[i].transposed ? jit->stream[i].lane : jit->stream[i].step[0],
+                                  s[i].bytes);
     bool squares = dync__gt_squares(least) &&
                    (!crowds || DYNC__MIN(jit->rows, jit->lanes) * least >= 1024);
     int run = crowds && !squares ? 256 : 64; /* bytes of a line at a time: gemm_run.c */
@@ -25768,7 +26573,7 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     jit->keep_bytes += DYNC__GT_SCRATCH;
     for (int i = 0; i < jit->n_streams; i++) {
         jit->stream[i].tile = jit->keep_bytes - jit->tiles;
-        if (s[i].turned)
+        if (s[i].transposed)
             jit->keep_bytes +=
                 dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
     }
@@ -25793,14 +26598,14 @@ static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i)
     for (int s = 0; s < b->k->inst.n; s++) {
         code += dync__jb_is_code(b, s);
         if (b->needed[s] && dync__lp_inst(b, s)->prim == DYNC__P_store &&
-            dync__xg_root(j->g, dync__lp_inst(b, s)->arg[0]) == i)
+            dync__gen_root(j->g, dync__lp_inst(b, s)->arg[0]) == i)
             of[2] = &jit->stream[t.stream[2] = j->g->stream_of[s]];
     }
     for (int p = 1; p < DYNC__COUNT_OF(prims) && i >= 0; p++) {
         if (dync__lp_inst(b, i)->prim != prims[p]) continue;
         at[p] = dync__lp_inst(b, i);
         if (at[p]->buf >= 0) of[p == 1] = &jit->stream[t.stream[p == 1] = j->g->stream_of[i]];
-        i = p == 6 ? -1 : dync__xg_root(j->g, at[p]->arg[prims[p] == DYNC__P_max]);
+        i = p == 6 ? -1 : dync__gen_root(j->g, at[p]->arg[prims[p] == DYNC__P_max]);
         code--;
     }
     if (!of[0] || !of[1] || !at[3] || !at[4] || j->blocks) return;
@@ -25858,8 +26663,8 @@ DYNC__FN bool dync__code_check(dync__code *c, const int32_t *slot, int32_t index
 
 static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
 {
-    int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__XA_STEP + D + K,
-        m = j->g->split ? j->g->red.n : 0, words = DYNC__XA_FIXED + 2 * D + K + n * record;
+    int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__GW_STEP + D + K,
+        m = j->g->split ? j->g->red.n : 0, words = DYNC__GW_FIXED + 2 * D + K + n * record;
     size_t bytes = sizeof(dync__jit) + (size_t)n * sizeof(dync__jit_stream) +
                    (size_t)words * sizeof(int64_t) + (size_t)m * sizeof(dync__jit_reduce);
     dync__jit *jit = dync__calloc(bytes);
@@ -25876,7 +26681,7 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     jit->n_phases = j->b->n_phases;
     jit->n_reduces = m;
     jit->slot_bytes = form->slot_bytes;
-    for (int i = 0, at = 0; i < j->b->k->inst.n; i++) { /* as x86_gen.c gives slots out */
+    for (int i = 0, at = 0; i < j->b->k->inst.n; i++) { /* as gen_loops.c gives slots out */
         if (j->g->slot[i] < 0) continue;
         for (int r = 0; r < m; r++)
             if (j->g->red.at[r].inst == i)
@@ -25893,14 +26698,14 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     jit->rows = 1;
     for (int d = 0; d < D; d++) {
         jit->rows *= j->rows.extent[d];
-        jit->words[DYNC__XA_FIXED + 2 * d] = jit->words[DYNC__XA_FIXED + 2 * d + 1] =
+        jit->words[DYNC__GW_FIXED + 2 * d] = jit->words[DYNC__GW_FIXED + 2 * d + 1] =
             j->rows.extent[d];
     }
-    for (int d = 0; d < K; d++) jit->words[DYNC__XA_FIXED + 2 * D + d] = j->inner.extent[d];
-    jit->words[DYNC__XA_ROWS] = jit->rows;
-    jit->words[DYNC__XA_LANES] = jit->lanes;
-    jit->words[DYNC__XA_FRAME] = form->frame;
-    jit->words[DYNC__XA_SEGMENT] = -1;
+    for (int d = 0; d < K; d++) jit->words[DYNC__GW_FIXED + 2 * D + d] = j->inner.extent[d];
+    jit->words[DYNC__GW_ROWS] = jit->rows;
+    jit->words[DYNC__GW_LANES] = jit->lanes;
+    jit->words[DYNC__GW_FRAME] = form->frame;
+    jit->words[DYNC__GW_SEGMENT] = -1;
     for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
     if (j->blocks) dync__jb_block(j, jit);
     for (int i = 0; i < j->b->k->inst.n; i++)
@@ -25924,10 +26729,10 @@ static void dync__jb_find_leads(const dync__jb *j)
         bool leads = (prim == DYNC__P_load || prim == DYNC__P_min || prim == DYNC__P_max ||
                       prim == DYNC__P_mul || prim == DYNC__P_cast) &&
                      (type == DYNC_I64 || type == DYNC_I32) && !b->keep[i] &&
-                     j->g->cone_of[i] < 0 && dync__xg_is_even(j->g, i, 0);
+                     j->g->cone_of[i] < 0 && dync__gen_is_even(j->g, i, 0);
         for (int q = i + 1; leads && q < b->k->inst.n; q++)
-            for (int n = b->needed[q] ? dync__xg_args(j->g, q, arg) : 0; n > 0; n--)
-                leads &= dync__xg_root(j->g, arg[n - 1]) != i ||
+            for (int n = b->needed[q] ? dync__gen_args(j->g, q, arg) : 0; n > 0; n--)
+                leads &= dync__gen_root(j->g, arg[n - 1]) != i ||
                          dync__lp_inst(b, q)->prim == DYNC__P_loadx || j->g->leads[q];
         j->g->leads[i] = leads;
     }
@@ -25936,40 +26741,38 @@ static void dync__jb_find_leads(const dync__jb *j)
 /* Lanes and the width of vectors. */
 static void dync__jb_width(dync__jb *j)
 {
-    dync__xg *g = j->g;
+    dync__gen *g = j->g;
     dync__jb_find_leads(j);
     for (int i = 0; i < j->b->k->inst.n; i++)
-        g->wide |= j->b->needed[i] && g->cone_of[i] < DYNC__XG_CONES &&
-                   dync__xg_type_wide(dync__lp_inst(j->b, i)->type) &&
+        g->wide |= j->b->needed[i] && g->cone_of[i] < DYNC__GEN_CONES &&
+                   dync__gen_type_wide(dync__lp_inst(j->b, i)->type) &&
                    dync__lp_inst(j->b, i)->prim != DYNC__P_const_ && !g->leads[i];
-    g->V = (g->isa == 2 ? 16 : 8) / (g->wide ? 2 : 1);
-    g->n_regs = g->isa == 2 ? 32 : 16;
-    g->U = j->lanes <= g->V ? 1 : j->lanes <= 2 * g->V ? 2 : DYNC__XG_UNROLL;
-    g->a.evex = g->isa == 2;
-    g->a.arena = j->b->arena;
+    g->V = g->a.t->vector_bytes / (g->wide ? 8 : 4);
+    g->n_regs = g->a.t->n_vectors;
+    g->U = j->lanes <= g->V ? 1 : j->lanes <= 2 * g->V ? 2 : DYNC__GEN_UNROLL;
     g->n_row_dims = j->rows.n;
     g->n_inner_dims = j->inner.n;
 }
 
 static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listing)
 {
-    dync__xg *g = j->g;
+    dync__gen *g = j->g;
     g->n_lists = 2 * j->b->n_phases + 2;
-    if (!dync__xg_alloc_values(g, j->b->arena, j->b->k->inst.n + 1)) return NULL;
+    if (!dync__gen_alloc_values(g, j->b->arena, j->b->k->inst.n + 1)) return NULL;
     if ((g->why = dync__jb_plan(j))) return NULL;
-    dync__xg_find_cones(g);
+    dync__gen_find_cones(g);
     dync__jb_streams(j);
     dync__jb_width(j);
-    if (j->way == DYNC__JB_PAST) dync__jb_is_large(j);
+    if (j->way == DYNC__JB_NONTEMPORAL) dync__jb_is_large(j);
     if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;
     g->tall = dync__jb_is_tall(j);
     g->square = j->way == DYNC__JB_SQUARE;
     if (g->square && !dync__jb_is_square(j)) return NULL;
     g->brief = !g->split && !g->tall && !j->blocks &&
-               (g->vertical ? j->b->n_inner <= 16 : j->inner.n == 0 && j->lanes <= DYNC__XG_GRAIN);
+               (g->vertical ? j->b->n_inner <= 16 : j->inner.n == 0 && j->lanes <= DYNC__GEN_GRAIN);
     int64_t keep = 0;
     for (int i = 0; i < j->b->k->inst.n; i++)
-        if (j->b->needed[i] && j->b->keep[i]) keep += dync__jb_keep_bytes(j, i, DYNC__XG_UNROLL);
+        if (j->b->needed[i] && j->b->keep[i]) keep += dync__jb_keep_bytes(j, i, DYNC__GEN_UNROLL);
     if (keep > DYNC__JIT_KEEP) {
         g->why = "a long row buffer";
         return NULL;
@@ -26000,15 +26803,18 @@ static dync__jit *dync__jit_decline(const dync__loop_plan *b, const char *why)
 }
 
 /* *why: where there is none. large: the kernel's arrays are. */
-static dync__jit *dync__jit_try(dync__loop_plan *b, int isa, int way, const char **why, bool *large)
+static dync__jit *dync__jit_try(dync__loop_plan *b, int level, int way, const char **why,
+                                bool *large)
 {
     dync__str key = {0}, listing = {0};
-    dync__xg *g = dync__arena_alloc(b->arena, sizeof *g);
+    dync__gen *g = dync__arena_alloc(b->arena, sizeof *g);
     if (!g) return NULL;
     dync__jb j = {.b = b, .g = g, .lane_loop = -1, .way = way};
     g->b = b;
-    g->isa = isa;
-    dync__jit *jit = dync__jb_compile(&j, &key, dync__x_listed() ? &listing : NULL);
+    dync__a_begin(&g->a, dync__target_at(level), b->arena);
+    g->a.owner = g;
+    g->a.scratch = dync__gen_scratch;
+    dync__jit *jit = dync__jb_compile(&j, &key, dync__a_listed() ? &listing : NULL);
     dync__str_free(&key);
     dync__str_free(&listing);
     *why = g->why;
@@ -26016,20 +26822,23 @@ static dync__jit *dync__jit_try(dync__loop_plan *b, int isa, int way, const char
     return jit;
 }
 
-DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int isa)
+DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int level)
 {
     dync__error_guard guard;
     const char *why = NULL;
     bool large = false;
-    if (isa == 0) return NULL;
+    if (!dync__target_at(level)) return NULL;
     /* an allocation that fails here only leaves the kernel interpreted */
     dync__error_guard_begin(&guard);
-    dync__jit *jit = dync__jit_try(b, isa, DYNC__JB_PLAIN, &why, &large), *other;
-    int way = jit && jit->blocks && !jit->copies && isa == 2 ? DYNC__JB_SQUARE : DYNC__JB_PAST;
+    dync__jit *jit = dync__jit_try(b, level, DYNC__JB_PLAIN, &why, &large), *other;
+    int way = jit && jit->blocks && !jit->copies && dync__target_at(level)->n_vectors >= 32
+                  ? DYNC__JB_SQUARE
+                  : DYNC__JB_NONTEMPORAL;
     if (jit && (way == DYNC__JB_SQUARE || (large && !jit->blocks)) &&
-        (other = dync__jit_try(b, isa, way, &why, &large))) {
-        *(way == DYNC__JB_PAST ? &jit->past : &jit->squares) = other->form;
-        for (int s = 0; s < jit->n_streams; s++) jit->stream[s].past = other->stream[s].past;
+        (other = dync__jit_try(b, level, way, &why, &large))) {
+        *(way == DYNC__JB_NONTEMPORAL ? &jit->nontemporal : &jit->squares) = other->form;
+        for (int s = 0; s < jit->n_streams; s++)
+            jit->stream[s].nontemporal = other->stream[s].nontemporal;
         if (way == DYNC__JB_SQUARE) jit->side = other->state_lanes;
         jit->other = other->listing;
         other->form = NULL;
@@ -26044,7 +26853,7 @@ DYNC__FN void dync__jit_free(dync__jit *jit)
 {
     if (!jit) return;
     if (jit->form) dync__jit_release(jit->form);
-    if (jit->past) dync__jit_release(jit->past);
+    if (jit->nontemporal) dync__jit_release(jit->nontemporal);
     if (jit->squares) dync__jit_release(jit->squares);
     dync__strfree(jit->listing);
     dync__strfree(jit->other);
@@ -26070,14 +26879,14 @@ DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit)
     if (jit->listing) dync__str_add(out, jit->listing);
     if (jit->other)
         dync__str_addf(out, "  %s:\n%s",
-                       jit->past ? "where results are larger than the caches" : "by squares",
+                       jit->nontemporal ? "where results are larger than the caches" : "by squares",
                        jit->other);
 }
 
 #else
-DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int isa)
+DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int level)
 {
-    (void)b, (void)isa;
+    (void)b, (void)level;
     return NULL;
 }
 DYNC__FN void dync__jit_free(dync__jit *jit) { (void)jit; }
@@ -26094,9 +26903,9 @@ DYNC__FN dync__jit_stats dync__jit_read_stats(void)
 }
 #endif
 
-/* ==== codegen/x86_turn.c =========================================================================== */
-/* codegen/x86_turn.c: transpositions in registers. Before: jit_run.c turns blocks of a loop nest
- * that memory crosses; with x86_gemm.c, whose table keeps the code.
+/* ==== codegen/x86_transpose.c ====================================================================== */
+/* codegen/x86_transpose.c: transpositions in registers. Before: jit_run.c turns blocks of a loop
+ * nest that memory crosses; with x86_gemm.c, whose table keeps the code.
  *
  * 16 bytes of each of P = 16 / element lines, in all lanes of 128 bits at once (line i + P c in
  * lane c), become P lines of one vector by log2 P rounds of the same perfect shuffle: v[k] and v[k
@@ -26398,9 +27207,9 @@ DYNC__FN void dync__xt_weave(dync__xasm *x, int bytes, int n, bool woven)
 #include <stddef.h>
 
 typedef struct dync__gtx {
-    dync__xtile tile; /* first */
+    dync__gen_tile tile; /* first */
     dync__xasm *x;
-    dync__xg *after;
+    dync__gen *after;
     int v; /* vector of the row at hand */
     int type, rows, vectors, flags, vl, bytes, n_regs;
     bool wide, words; /* elements of 8 bytes; fours of bytes as pairs of words */
@@ -26681,10 +27490,10 @@ static const struct {
 
 static bool dync__gt_same(const dync__gtx *g, int source)
 {
-    return g->after->stream.at[source].lane == DYNC__XL_SAME;
+    return g->after->stream.at[source].lane == DYNC__GL_SAME;
 }
 
-static dync__xrm dync__gt_source(const dync__xtile *tile, int source)
+static dync__xrm dync__gt_source(const dync__gen_tile *tile, int source)
 {
     const dync__gtx *g = (const dync__gtx *)(const void *)tile;
     return dync__x_mem(dync__gt_sources[source].at, dync__gt_same(g, source) ? 0 : g->v * g->bytes);
@@ -26713,10 +27522,10 @@ static void dync__gt_tile_end(dync__gtx *g)
                      dync__gt_arg((size_t)dync__gt_sources[s].arg_step));
     }
     for (int i = 0; i < g->rows; i++) {
-        uint32_t held = dync__xg_after_row(g->after, taken);
+        uint32_t held = dync__gen_after_row(g->after, taken);
         for (g->v = 0; g->v < g->vectors; g->v++) {
             bool part = g->after->masked = dync__gt_part(g, g->v);
-            int c = dync__xg_after(g->after, i * g->vectors + g->v, taken | held);
+            int c = dync__gen_after(g->after, i * g->vectors + g->v, taken | held);
             dync__gt_store(g, c, dync__x_mem(DYNC__RSI, g->v * g->bytes), part);
         }
         if (i + 1 == g->rows) break;
@@ -26942,9 +27751,9 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
     g.vl = evex && !(flags & DYNC__GT_HALF) ? 2 : 1;
     g.bytes = 16 << g.vl;
     g.n_regs = evex ? 32 : 16;
-    g.tile = (dync__xtile){dync__gt_source, !(flags & DYNC__GT_TAIL) ? 0 : evex ? 1 : 15};
+    g.tile = (dync__gen_tile){dync__gt_source, !(flags & DYNC__GT_TAIL) ? 0 : evex ? 1 : 15};
     dync__after list = dync__gt_after_list(kind == DYNC__GT_TILE ? flags : 0, type);
-    g.after = dync__xg_after_new(&arena, &g.tile, evex ? 2 : 1, g.bytes / (g.wide ? 8 : 4), &list);
+    g.after = dync__gen_after_new(&arena, &g.tile, evex ? 2 : 1, g.bytes / (g.wide ? 8 : 4), &list);
     if (!g.after) return dync__arena_free(&arena), false;
     g.x = &g.after->a;
     if (dync__x_listed()) g.x->listing = &listing;
@@ -27077,7 +27886,7 @@ DYNC__FN bool dync__ib_may_direct(const dync__ib *b, int store)
 /* ==== codegen/interp_cold.c ======================================================================== */
 /* codegen/interp_cold.c: the cold path: what only a select that rarely holds needs, such as fmod of
  * a quotient beyond 2^250, is skipped by the tile interpreter where no lane of the tile wants it,
- * as machine code goes round it (x86_seldom.c). Before: plan_loops.c (levels, what is needed);
+ * as machine code goes round it (gen_cold.c). Before: plan_loops.c (levels, what is needed);
  * after: interp_emit.c, which emits the skip. Instructions that stand one after another before
  * their select are looked for, and no others. */
 
@@ -27960,7 +28769,7 @@ DYNC__WARM
  * A run copies the words of the argument block, adds the buffers' addresses and calls. Large work
  * is cut by index into rows, or lanes where these are independent. Allocates only for row buffers,
  * from the thread's cache. */
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
 /* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices
  * [from, from + n). */
@@ -27994,8 +28803,8 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
 {
     const dync__jit_take *t = &jit->take;
     int last = DYNC__MAX(jit->n_row_dims - 1, 0), bytes = jit->stream[t->stream[2]].bytes;
-    int64_t *count = words + DYNC__XA_FIXED, *of[3], step[3], at[DYNC__JIT_PICKED],
-            left = words[DYNC__XA_ROWS], lanes = words[DYNC__XA_LANES],
+    int64_t *count = words + DYNC__GW_FIXED, *of[3], step[3], at[DYNC__JIT_PICKED],
+            left = words[DYNC__GW_ROWS], lanes = words[DYNC__GW_LANES],
             lane = jit->stream[t->stream[1]].lane;
     const int64_t size = t->size, stride = t->stride,
                   row = jit->stream[t->stream[0]].lane ? 0 : lanes * bytes;
@@ -28004,16 +28813,16 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
     const char *picked = NULL;
     for (int s = 0; s < 3; s++) {
         of[s] = words + jit->n_words - (jit->n_streams - t->stream[s]) * jit->record;
-        step[s] = jit->n_row_dims ? of[s][DYNC__XA_STEP + last] : 0;
+        step[s] = jit->n_row_dims ? of[s][DYNC__GW_STEP + last] : 0;
     }
     while (left > 0) {
         int64_t n = last ? DYNC__MIN(left, count[2 * last]) : left,
                 soon = row && size * stride > 1 << 18 ? n - DYNC__JIT_AHEAD : 0;
-        const char *x = (const char *)(uintptr_t)of[0][DYNC__XA_AT],
-                   *line = (const char *)(uintptr_t)of[1][DYNC__XA_AT], *from = line;
-        char *y = (char *)(uintptr_t)of[2][DYNC__XA_AT];
+        const char *x = (const char *)(uintptr_t)of[0][DYNC__GW_AT],
+                   *line = (const char *)(uintptr_t)of[1][DYNC__GW_AT], *from = line;
+        char *y = (char *)(uintptr_t)of[2][DYNC__GW_AT];
         left -= n;
-        for (int s = 0; s < 3; s++) of[s][DYNC__XA_AT] += n * step[s];
+        for (int s = 0; s < 3; s++) of[s][DYNC__GW_AT] += n * step[s];
         for (int64_t rows = 1; n > 0; n -= rows, soon--, x += rows * step[0],
                      from = line += rows * step[1], y += rows * step[2]) {
             rows = !row && !step[0] && n >= 4 ? DYNC__MIN(n, 32) & -4 : 1;
@@ -28057,7 +28866,7 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
         for (int d = last; d > 0 && (d == last || --count[2 * d] == 0);) {
             count[2 * d] = count[2 * d + 1];
             d--;
-            for (int s = 0; s < 3; s++) of[s][DYNC__XA_AT] += of[s][DYNC__XA_STEP + d];
+            for (int s = 0; s < 3; s++) of[s][DYNC__GW_AT] += of[s][DYNC__GW_STEP + d];
         }
     }
     return inside;
@@ -28069,7 +28878,7 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
                                                int64_t lane, int64_t lane_end,
                                                const dync__jit_segment *segment)
 {
-    int64_t words[DYNC__JIT_WORDS], index[DYNC__XG_DIMS] = {0};
+    int64_t words[DYNC__JIT_WORDS], index[DYNC__GEN_DIMS] = {0};
     void (*entry)(int64_t *);
     char *keep = NULL;
     memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
@@ -28077,21 +28886,21 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
         keep = segment->keep;
     else if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes)))
         return DYNC_ERR_MEMORY;
-    words[DYNC__XA_ROWS] = row_end - row;
-    words[DYNC__XA_LANES] = lane_end - lane;
-    words[DYNC__XA_SEED] = (int64_t)rng[0];
-    words[DYNC__XA_OFFSET] = (int64_t)rng[1];
+    words[DYNC__GW_ROWS] = row_end - row;
+    words[DYNC__GW_LANES] = lane_end - lane;
+    words[DYNC__GW_SEED] = (int64_t)rng[0];
+    words[DYNC__GW_OFFSET] = (int64_t)rng[1];
     if (segment) {
-        words[DYNC__XA_SEGMENT] = segment->number;
-        words[DYNC__XA_IN] = (int64_t)(intptr_t)segment->in;
-        words[DYNC__XA_OUT] = segment->n ? segment->from : (int64_t)(intptr_t)segment->out;
-        if (segment->n) words[DYNC__XA_FIXED + 2 * jit->n_row_dims] = segment->n;
+        words[DYNC__GW_SEGMENT] = segment->number;
+        words[DYNC__GW_IN] = (int64_t)(intptr_t)segment->in;
+        words[DYNC__GW_OUT] = segment->n ? segment->from : (int64_t)(intptr_t)segment->out;
+        if (segment->n) words[DYNC__GW_FIXED + 2 * jit->n_row_dims] = segment->n;
     }
     for (int d = jit->n_row_dims - 1; d >= 0 && row > 0; d--) {
-        int64_t extent = words[DYNC__XA_FIXED + 2 * d + 1];
+        int64_t extent = words[DYNC__GW_FIXED + 2 * d + 1];
         index[d] = row % extent;
         row /= extent;
-        words[DYNC__XA_FIXED + 2 * d] = extent - index[d];
+        words[DYNC__GW_FIXED + 2 * d] = extent - index[d];
     }
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
     /* of the streams past the caches: bits of addresses and steps */
@@ -28099,19 +28908,20 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
         const dync__jit_stream *st = &jit->stream[s];
         char *base = st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? keep : NULL;
-        int64_t at = st->at + lane * record[DYNC__XA_LANE];
+        int64_t at = st->at + lane * record[DYNC__GW_LANE];
         for (int d = 0; d < jit->n_row_dims; d++) at += index[d] * st->step[d];
-        if (segment && segment->n) at += segment->from * record[DYNC__XA_STEP + jit->n_row_dims];
-        record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
-        for (int w = 0; w < jit->record && st->past; w++)
-            lines |= w == DYNC__XA_LANE ? 0 : record[w];
+        if (segment && segment->n) at += segment->from * record[DYNC__GW_STEP + jit->n_row_dims];
+        record[DYNC__GW_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
+        for (int w = 0; w < jit->record && st->nontemporal; w++)
+            lines |= w == DYNC__GW_LANE ? 0 : record[w];
     }
     if (jit->take.size && !jit->take.each)
         return dync__jit_take_rows(jit, words) || !jit->take.checks ? DYNC_OK : DYNC_ERR_INDEX;
-    bool past = jit->past && !(lines & 63);
-    memcpy(&entry, past ? &jit->past->block.exec : &jit->form->block.exec, sizeof entry);
+    bool nontemporal = jit->nontemporal && !(lines & 63);
+    memcpy(&entry, nontemporal ? &jit->nontemporal->block.exec : &jit->form->block.exec,
+           sizeof entry);
     entry(words);
-    if (past) __builtin_ia32_sfence();
+    if (nontemporal) __builtin_ia32_sfence();
     if (keep && !segment) dync__free_data(keep, (size_t)jit->keep_bytes);
     return DYNC_OK;
 }
@@ -28148,13 +28958,14 @@ static int64_t dync__jit_n_blocks(const dync__jit *jit, int64_t rows)
 }
 
 /* What a block reads as it lies, and where it stores, to the second cache while its loads are
- * turned: runs too short for the processor to see them. */
+ * transposed: runs too short for the processor to see them. */
 static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows, int64_t lanes)
 {
     for (int s = 0; s < jit->n_streams; s++) {
         const dync__jit_stream *st = &jit->stream[s];
-        bool along = !st->turned;
-        if (st->buf < 0 || st->turned == DYNC__JIT_TURN_LOAD || (along && st->lane != st->bytes))
+        bool along = !st->transposed;
+        if (st->buf < 0 || st->transposed == DYNC__JIT_TRANSPOSE_LOAD ||
+            (along && st->lane != st->bytes))
             continue;
         for (int64_t i = 0, n = along ? rows : lanes; i < n; i++)
             for (int64_t byte = 0; byte < (along ? lanes : rows) * st->bytes; byte += 64)
@@ -28162,8 +28973,8 @@ static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows,
     }
 }
 
-/* One block: at[s] is where stream s has its first row and lane. Loads are turned into tiles, the
- * code runs on `rows` by `lanes`, tiles are turned into stores. */
+/* One block: at[s] is where stream s has its first row and lane. Loads are transposed into tiles,
+ * the code runs on `rows` by `lanes`, tiles are transposed into stores. */
 static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows,
                             int64_t lanes, char *scratch)
 {
@@ -28175,7 +28986,7 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
         const dync__jit_stream *t = &jit->stream[jit->copies - 1],
                                *other = &jit->stream[2 - jit->copies];
         char *here = at[jit->copies - 1], *there = at[2 - jit->copies];
-        if (t->turned == DYNC__JIT_TURN_LOAD)
+        if (t->transposed == DYNC__JIT_TRANSPOSE_LOAD)
             dync__gt_swap(there, other->step[0], here, t->lane, lanes, rows, t->bytes, jit->fetches,
                           stage);
         else
@@ -28184,23 +28995,23 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
         return;
     }
     memcpy(&entry, &jit->form->block.exec, sizeof entry);
-    words[DYNC__XA_ROWS] = words[DYNC__XA_FIXED] = words[DYNC__XA_FIXED + 1] = rows;
-    words[DYNC__XA_FRAME] = jit->form->frame;
-    words[DYNC__XA_LANES] = lanes;
+    words[DYNC__GW_ROWS] = words[DYNC__GW_FIXED] = words[DYNC__GW_FIXED + 1] = rows;
+    words[DYNC__GW_FRAME] = jit->form->frame;
+    words[DYNC__GW_LANES] = lanes;
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
         const dync__jit_stream *st = &jit->stream[s];
         int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
         char *tile = scratch + st->tile;
-        record[DYNC__XA_AT] = (int64_t)(intptr_t)(st->turned ? tile : at[s]);
-        record[DYNC__XA_STEP] = st->turned ? step : st->step[0];
-        if (st->turned == DYNC__JIT_TURN_LOAD)
+        record[DYNC__GW_AT] = (int64_t)(intptr_t)(st->transposed ? tile : at[s]);
+        record[DYNC__GW_STEP] = st->transposed ? step : st->step[0];
+        if (st->transposed == DYNC__JIT_TRANSPOSE_LOAD)
             dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, jit->fetches,
                           scratch);
     }
     entry(words);
     for (int s = 0; s < jit->n_streams; s++) {
         const dync__jit_stream *st = &jit->stream[s];
-        if (st->turned == DYNC__JIT_TURN_STORE)
+        if (st->transposed == DYNC__JIT_TRANSPOSE_STORE)
             dync__gt_swap(at[s], st->lane, scratch + st->tile,
                           dync__jit_tile_bytes(1, lanes, st->bytes), rows, lanes, st->bytes, false,
                           scratch);
@@ -28231,12 +29042,12 @@ static void dync__jit_square(const dync__jit *jit, char *const *at, int64_t *wor
             lane = lanes & -jit->side;
     if (row == 0 || lane == 0) row = lane = 0;
     memcpy(&entry, &jit->squares->block.exec, sizeof entry);
-    words[DYNC__XA_FRAME] = jit->squares->frame;
-    words[DYNC__XA_ROWS] = row / jit->side;
-    words[DYNC__XA_LANES] = lane;
+    words[DYNC__GW_FRAME] = jit->squares->frame;
+    words[DYNC__GW_ROWS] = row / jit->side;
+    words[DYNC__GW_LANES] = lane;
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
-        record[DYNC__XA_AT] = (int64_t)(intptr_t)at[s];
-        record[DYNC__XA_STEP] = jit->stream[s].step[0];
+        record[DYNC__GW_AT] = (int64_t)(intptr_t)at[s];
+        record[DYNC__GW_STEP] = jit->stream[s].step[0];
     }
     if (row) entry(words);
     dync__jit_rest(jit, at, words, 0, row, lane, lanes, scratch);
@@ -28253,8 +29064,8 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers,
     char *at[DYNC__JIT_WORDS], *scratch = dync__alloc_data((size_t)jit->keep_bytes);
     if (!scratch) return DYNC_ERR_MEMORY;
     memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
-    words[DYNC__XA_SEED] = (int64_t)rng[0];
-    words[DYNC__XA_OFFSET] = (int64_t)rng[1];
+    words[DYNC__GW_SEED] = (int64_t)rng[0];
+    words[DYNC__GW_OFFSET] = (int64_t)rng[1];
     for (int64_t n = begin; n < end; n++) {
         int64_t rows, lanes, left = n / (jit->side ? down : across);
         int64_t row = first + dync__jit_cut(n_rows, dync__jit_down(jit),
@@ -28285,7 +29096,7 @@ static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, co
                                   int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
 {
     enum { LANES = DYNC__JIT_TALL_LANES, ROWS = 16 };
-    int64_t inner = jit->words[DYNC__XA_FIXED + 2 * jit->n_row_dims];
+    int64_t inner = jit->words[DYNC__GW_FIXED + 2 * jit->n_row_dims];
     size_t bytes = (size_t)((LANES / jit->state_lanes + 1) * jit->state_bytes);
     char *state = dync__alloc_data(bytes);
     if (!state) return DYNC_ERR_MEMORY;
@@ -28414,8 +29225,8 @@ static void dync__jit_gather(const dync__jit_split *s, const dync__jit_reduce *r
 {
     char *row = s->memory + r->slot, *part = row + s->jit->slot_bytes;
     int64_t each = s->jit->slot_bytes, rest = s->jit->lanes - (n_parts - 1) * s->lanes,
-            whole = n_parts - (rest <= s->lanes - DYNC__XG_GRAIN);
-    bool ordered = dync__xg_type_float(r->type) &&
+            whole = n_parts - (rest <= s->lanes - DYNC__GEN_GRAIN);
+    bool ordered = dync__gen_type_float(r->type) &&
                    (r->kind == DYNC__R_SUM || r->kind == DYNC__R_PROD),
          begun = whole < n_parts;
     memcpy(row, part + (ordered ? (n_parts - 1) * each : 0), 128);
@@ -29403,7 +30214,7 @@ DYNC__FN void dync__irun_expand(const dync__irun *r, const dync__interp_step *s)
  * interp_run.c, which begins and ends them around a phase and hands over each tile.
  *
  * Along rows, sums are taken in grains of DYNC__TILE_GRAIN elements: DYNC__TILE_LANES independent
- * lanes, then a tree, in the order that machine code keeps (x86_reduce.c); grains are combined as
+ * lanes, then a tree, in the order that machine code keeps (gen_reduce.c); grains are combined as
  * the digits of a binary counter carry, which sums pairwise. Rows side by side (vertical) are
  * combined as vectors, in levels of DYNC__REDUCE_RADIX. */
 

@@ -1,5 +1,5 @@
 /* codegen/after.h: what is done to the accumulators of a tile (a matrix product's, a convolution's)
- * before they are stored. Before x86_after.c, which emits it inside the tile; runtime/ makes it of
+ * before they are stored. Before gen_after.c, which emits it inside the tile; runtime/ makes it of
  * the loops that follow a kernel call.
  *
  * A list of primitives of loop.h: value i is entry i, value 0 the accumulator, the last one the

@@ -14,10 +14,12 @@
  * only). */
 enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8, DYNC__GT_AS_F16, DYNC__GT_AS_BF16 };
 /* TILE   c[rows, columns] = what follows of the sum over k of a[row, k] b[k, column]
- * DOTS c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns` lines
- * of b, at most 4 each COPY lines of k, dense: c[k, column] = a[k, column] SWAP, STAGE, WEAVE 
- * x86_turn.c, by dync__gt_swap only PAIR two lines of 2-byte (BF16) or four of 1-byte elements (U8)
- * to one of 4 bytes: c[p, column] = a[n p .. n p + n, column] */
+ * DOTS   c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns`
+ *        lines of b, at most 4 each
+ * COPY   lines of k, dense: c[k, column] = a[k, column]
+ * SWAP, STAGE, WEAVE   x86_transpose.c, by dync__gt_swap only
+ * PAIR   two lines of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes:
+ *        c[p, column] = a[n p .. n p + n, column] */
 enum {
     DYNC__GT_TILE,
     DYNC__GT_DOTS,

@@ -1,6 +1,6 @@
 /* codegen/interp_cold.c: the cold path: what only a select that rarely holds needs, such as fmod of
  * a quotient beyond 2^250, is skipped by the tile interpreter where no lane of the tile wants it,
- * as machine code goes round it (x86_seldom.c). Before: plan_loops.c (levels, what is needed);
+ * as machine code goes round it (gen_cold.c). Before: plan_loops.c (levels, what is needed);
  * after: interp_emit.c, which emits the skip. Instructions that stand one after another before
  * their select are looked for, and no others. */
 #include "../dync.in.h"

@@ -2,7 +2,7 @@
  * interp_run.c, which begins and ends them around a phase and hands over each tile.
  *
  * Along rows, sums are taken in grains of DYNC__TILE_GRAIN elements: DYNC__TILE_LANES independent
- * lanes, then a tree, in the order that machine code keeps (x86_reduce.c); grains are combined as
+ * lanes, then a tree, in the order that machine code keeps (gen_reduce.c); grains are combined as
  * the digits of a binary counter carry, which sums pairwise. Rows side by side (vertical) are
  * combined as vectors, in levels of DYNC__REDUCE_RADIX. */
 #include "../dync.in.h"

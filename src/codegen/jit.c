@@ -1,5 +1,5 @@
 /* codegen/jit.c: which kernels become machine code. Before: plan_loops.c has cut the loops;
- * x86_gen.c emits; after: jit_run.c.
+ * gen_loops.c emits; after: jit_run.c.
  *
  * Code is shared: a kernel's structure (instructions, which accesses lie along the lanes, how many
  * loops) is its key, extents, strides and buffers are words of the argument block that every run
@@ -8,7 +8,7 @@
 #include "../dync.in.h"
 #include "jit.h"
 #include "gemm_code.h"
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
 enum { DYNC__JIT_FRAME = 64 * 1024 };
 
@@ -24,8 +24,8 @@ static struct {
  * it. */
 typedef struct dync__jit_loops {
     int n;
-    int64_t extent[DYNC__XG_DIMS];
-    int loop[DYNC__XG_DIMS];
+    int64_t extent[DYNC__GEN_DIMS];
+    int loop[DYNC__GEN_DIMS];
     bool too_many;
 } dync__jit_loops;
 
@@ -51,7 +51,7 @@ static dync__jit_loops dync__jit_find_loops(const dync__loop_plan *b, int from, 
         if (l.n > 0 && dync__jit_merges(b, l.loop[l.n - 1], d, extent)) {
             l.extent[l.n - 1] *= extent;
             l.loop[l.n - 1] = d;
-        } else if (l.n == DYNC__XG_DIMS) {
+        } else if (l.n == DYNC__GEN_DIMS) {
             l.too_many = true;
         } else {
             l.extent[l.n] = extent;
@@ -62,10 +62,10 @@ static dync__jit_loops dync__jit_find_loops(const dync__loop_plan *b, int from, 
 }
 
 /* Ways to compile a kernel: as it is, storing past the caches, by squares. */
-enum { DYNC__JB_PLAIN, DYNC__JB_PAST, DYNC__JB_SQUARE };
+enum { DYNC__JB_PLAIN, DYNC__JB_NONTEMPORAL, DYNC__JB_SQUARE };
 typedef struct dync__jb { /* one kernel being compiled */
     dync__loop_plan *b;
-    dync__xg *g;
+    dync__gen *g;
     dync__jit_loops rows, inner; /* those with a counter; the lane loop apart */
     int lane_loop;               /* -1: one lane */
     int64_t lanes;
@@ -83,7 +83,7 @@ static int64_t dync__jb_stride(const dync__jb *j, int access, int loop)
 
 /* Is instruction i strided along the lanes and dense along a row loop, so that blocks of it can be
  * transposed? */
-static int dync__jb_turns(const dync__jb *j, int i, int loop, int64_t extent)
+static int dync__jb_transposes(const dync__jb *j, int i, int loop, int64_t extent)
 {
     const dync__loop_plan *b = j->b;
     const dync__inst *in = dync__lp_inst(b, i);
@@ -96,7 +96,7 @@ static int dync__jb_turns(const dync__jb *j, int i, int loop, int64_t extent)
         (!few && (extent < least || j->lanes < least)))
         return 0;
     if (buf->mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return 0;
-    return in->prim == DYNC__P_load ? DYNC__JIT_TURN_LOAD : DYNC__JIT_TURN_STORE;
+    return in->prim == DYNC__P_load ? DYNC__JIT_TRANSPOSE_LOAD : DYNC__JIT_TRANSPOSE_STORE;
 }
 
 /* May the indices come in another order? What is written is read in its own place alone, and
@@ -114,7 +114,7 @@ static bool dync__jb_any_order(const dync__loop_plan *b)
     return true;
 }
 
-/* Kernels that memory crosses: the row loop that most turned streams are dense along stays the
+/* Kernels that memory crosses: the row loop that most transposed streams are dense along stays the
  * code's only row loop. */
 static void dync__jb_find_blocks(dync__jb *j)
 {
@@ -125,7 +125,7 @@ static void dync__jb_find_blocks(dync__jb *j)
     for (int r = 0; r < j->rows.n; r++) {
         int n = 0;
         for (int i = 0; i < j->b->k->inst.n; i++)
-            n += dync__jb_turns(j, i, j->rows.loop[r], j->rows.extent[r]) > 0;
+            n += dync__jb_transposes(j, i, j->rows.loop[r], j->rows.extent[r]) > 0;
         if (n > most) most = n, at = r;
     }
     if (!most || !dync__jb_any_order(j->b)) return;
@@ -159,8 +159,8 @@ static void dync__jb_want(const dync__jb *j, uint8_t *wanted, int p)
         bool own = b->needed[i] && dync__lp_list(b, i) == list;
         wanted[i] |= own && (!dync__inst_has_value(in) || in->prim == DYNC__P_reduce || b->keep[i]);
         if (!wanted[i] || (b->keep[i] && !own)) continue;
-        for (int a = dync__xg_args(j->g, i, arg) - 1; a >= 0; a--) {
-            int v = dync__xg_root(j->g, arg[a]);
+        for (int a = dync__gen_args(j->g, i, arg) - 1; a >= 0; a--) {
+            int v = dync__gen_root(j->g, arg[a]);
             if (b->level[v] == 2 && dync__lp_inst(b, v)->prim != DYNC__P_reduce) wanted[v] = 1;
         }
     }
@@ -169,7 +169,7 @@ static void dync__jb_want(const dync__jb *j, uint8_t *wanted, int p)
 static bool dync__jb_lists(dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
-    dync__xg *g = j->g;
+    dync__gen *g = j->g;
     int n = b->k->inst.n;
     uint8_t *wanted = dync__arena_alloc(b->arena, (size_t)n + 1);
     if (!wanted) return false;
@@ -178,7 +178,7 @@ static bool dync__jb_lists(dync__jb *j)
         memset(wanted, 0, (size_t)n);
         if (phase) dync__jb_want(j, wanted, (l - 2) / 2);
         for (int i = 0; i < n; i++)
-            if (dync__jb_is_code(b, i) && g->cone_of[i] < DYNC__XG_CONES &&
+            if (dync__jb_is_code(b, i) && g->cone_of[i] < DYNC__GEN_CONES &&
                 (phase ? wanted[i] : dync__lp_list(b, i) == l) &&
                 !dync__avec_push(b->arena, &g->list[l], i))
                 return false;
@@ -189,8 +189,8 @@ static bool dync__jb_lists(dync__jb *j)
             int32_t arg[3];
             int i = g->list[l].at[p];
             if (b->keep[i] && dync__lp_list(b, i) != l) continue;
-            for (int a = dync__xg_args(g, i, arg) - 1; a >= 0; a--) {
-                int v = dync__xg_root(g, arg[a]);
+            for (int a = dync__gen_args(g, i, arg) - 1; a >= 0; a--) {
+                int v = dync__gen_root(g, arg[a]);
                 bool row_value = b->level[v] < 2 || dync__lp_inst(b, v)->prim == DYNC__P_reduce;
                 if (row_value && dync__lp_inst(b, v)->prim != DYNC__P_const_ &&
                     (dync__lp_list(b, v) != l || dync__lp_inst(b, v)->prim == DYNC__P_reduce))
@@ -202,10 +202,10 @@ static bool dync__jb_lists(dync__jb *j)
 
 static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst, int bytes)
 {
-    dync__xg *g = j->g;
-    dync__xstream s;
+    dync__gen *g = j->g;
+    dync__gen_stream s;
     for (int i = 0; i < g->stream.n; i++)
-        if (kind != DYNC__XS_KEEP && kind != DYNC__XS_GATHER && g->stream.at[i].kind == kind &&
+        if (kind != DYNC__GS_KEEP && kind != DYNC__GS_GATHER && g->stream.at[i].kind == kind &&
             g->stream.at[i].access == access && g->stream.at[i].buf == buf)
             return i;
     memset(&s, 0, sizeof s);
@@ -216,22 +216,23 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
     s.bytes = (uint8_t)bytes;
     s.gpr = -1;
     s.pointer = -1;
-    int64_t stride = kind == DYNC__XS_KEEP ? 1 : dync__jb_stride(j, access, j->lane_loop);
-    s.lane = stride == 1 || j->lane_loop < 0 ? DYNC__XL_DENSE
-             : stride == 0                   ? DYNC__XL_SAME
-                                             : DYNC__XL_STRIDED;
-    if (kind == DYNC__XS_INDEX && s.lane == DYNC__XL_DENSE) s.lane = DYNC__XL_STRIDED;
-    if (kind == DYNC__XS_MEM && j->blocks)
-        s.turned = (uint8_t)dync__jb_turns(j, inst, j->rows.loop[0], j->rows.extent[0]);
-    if (s.turned)
-        s.lane = DYNC__XL_DENSE;
-    else if (kind == DYNC__XS_MEM && s.lane == DYNC__XL_STRIDED &&
+    int64_t stride = kind == DYNC__GS_KEEP ? 1 : dync__jb_stride(j, access, j->lane_loop);
+    s.lane = stride == 1 || j->lane_loop < 0 ? DYNC__GL_DENSE
+             : stride == 0                   ? DYNC__GL_SAME
+                                             : DYNC__GL_STRIDED;
+    if (kind == DYNC__GS_INDEX && s.lane == DYNC__GL_DENSE) s.lane = DYNC__GL_STRIDED;
+    if (kind == DYNC__GS_MEM && j->blocks)
+        s.transposed = (uint8_t)dync__jb_transposes(j, inst, j->rows.loop[0], j->rows.extent[0]);
+    if (s.transposed)
+        s.lane = DYNC__GL_DENSE;
+    else if (kind == DYNC__GS_MEM && s.lane == DYNC__GL_STRIDED &&
              j->b->k->buf.at[buf].dtype != DYNC_BOOL) {
+        bool picks = j->g->a.t->n_masks > 0; /* from two vectors, and stores some lanes */
         int mode = j->b->k->buf.at[buf].mode;
-        if (stride == -1 && mode != (DYNC__BUF_IN | DYNC__BUF_OUT)) s.lane = DYNC__XL_BACK;
-        if (stride == 2 && j->g->isa == 2 && mode == DYNC__BUF_IN) s.lane = DYNC__XL_TWO;
-        if (stride >= 2 && stride <= 4 && j->g->isa == 2 && bytes >= 4 && mode == DYNC__BUF_OUT)
-            s.lane = (uint8_t)(DYNC__XL_TWO + stride - 2);
+        if (stride == -1 && mode != (DYNC__BUF_IN | DYNC__BUF_OUT)) s.lane = DYNC__GL_BACK;
+        if (stride == 2 && picks && mode == DYNC__BUF_IN) s.lane = DYNC__GL_TWO;
+        if (stride >= 2 && stride <= 4 && picks && bytes >= 4 && mode == DYNC__BUF_OUT)
+            s.lane = (uint8_t)(DYNC__GL_TWO + stride - 2);
     }
     if (!dync__avec_push(j->b->arena, &g->stream, s)) g->a.failed = true;
     return g->stream.n - 1;
@@ -245,22 +246,22 @@ static void dync__jb_streams(dync__jb *j)
         j->g->stream_of[i] = j->g->keep_stream[i] = -1;
         if (!b->needed[i]) continue;
         if (in->prim == DYNC__P_index)
-            j->g->stream_of[i] = dync__jb_stream(j, DYNC__XS_INDEX, in->access, -1, i, 1);
+            j->g->stream_of[i] = dync__jb_stream(j, DYNC__GS_INDEX, in->access, -1, i, 1);
         else if (in->buf >= 0)
             j->g->stream_of[i] = dync__jb_stream(
-                j, in->prim == DYNC__P_loadx ? DYNC__XS_GATHER : DYNC__XS_MEM, in->access, in->buf,
+                j, in->prim == DYNC__P_loadx ? DYNC__GS_GATHER : DYNC__GS_MEM, in->access, in->buf,
                 i, dync__dtype_info(b->k->buf.at[in->buf].dtype)->bytes);
         if (b->keep[i])
             j->g->keep_stream[i] =
-                dync__jb_stream(j, DYNC__XS_KEEP, -1, -1, i, (int)dync__type_bytes(in->type));
+                dync__jb_stream(j, DYNC__GS_KEEP, -1, -1, i, (int)dync__type_bytes(in->type));
         if (in->prim == DYNC__P_reduce) {
-            dync__xred r;
+            dync__gen_red r;
             memset(&r, 0, sizeof r);
             r.inst = i;
             r.phase = dync__lp_phase(b, i);
             r.kind = (uint8_t)in->imm.i;
             r.type = in->imm.i >= DYNC__R_ARGMAX ? DYNC_I64 : dync__lp_inst(b, in->arg[0])->type;
-            r.ordered = dync__xg_type_float(r.type) &&
+            r.ordered = dync__gen_type_float(r.type) &&
                         (r.kind == DYNC__R_SUM || r.kind == DYNC__R_PROD);
             if (!dync__avec_push(b->arena, &j->g->red, r)) j->g->a.failed = true;
         }
@@ -268,22 +269,22 @@ static void dync__jb_streams(dync__jb *j)
 }
 
 /* Are the arrays larger than caches? Then those only written need not be read first, nor drive out
- * others: past marks them. */
+ * others: nontemporal marks them. */
 static bool dync__jb_is_large(const dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
     int64_t bytes = 0;
     bool writes = false;
     for (int s = 0; s < j->g->stream.n; s++) {
-        const dync__xstream *st = &j->g->stream.at[s];
-        bool whole = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE && j->lane_loop >= 0;
+        const dync__gen_stream *st = &j->g->stream.at[s];
+        bool whole = st->kind == DYNC__GS_MEM && st->lane == DYNC__GL_DENSE && j->lane_loop >= 0;
         for (int d = 0; d < b->k->n_dims && whole; d++)
             whole = b->k->extent[d] == 1 || b->k->access.at[st->access].stride[d] != 0;
         if (whole) bytes += b->n_rows * b->n_inner * st->bytes;
-        bool writes_only = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE &&
+        bool writes_only = st->kind == DYNC__GS_MEM && st->lane == DYNC__GL_DENSE &&
                            !(b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
         writes |= whole && writes_only;
-        if (j->way == DYNC__JB_PAST) j->g->stream.at[s].past = writes_only;
+        if (j->way == DYNC__JB_NONTEMPORAL) j->g->stream.at[s].nontemporal = writes_only;
     }
     return writes && bytes >= DYNC__JIT_PAST;
 }
@@ -293,17 +294,17 @@ static bool dync__jb_is_large(const dync__jb *j)
 static const char *dync__jb_refuses(const dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
-    int words = DYNC__XA_FIXED + 2 * j->rows.n + j->inner.n +
-                j->g->stream.n * (DYNC__XA_STEP + j->rows.n + j->inner.n);
+    int words = DYNC__GW_FIXED + 2 * j->rows.n + j->inner.n +
+                j->g->stream.n * (DYNC__GW_STEP + j->rows.n + j->inner.n);
     if (words > DYNC__JIT_WORDS) return "too many accesses";
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__lp_inst(b, i);
         if (!b->needed[i]) continue;
-        const char *why = dync__xg_refuses(j->g, i);
+        const char *why = dync__gen_refuses(j->g, i);
         if (why) return why;
         if (b->keep[i] && in->type == DYNC_BOOL) return "a row buffer of BOOL";
         if (!dync__inst_has_value(in) && b->level[i] == 2 &&
-            j->g->stream.at[j->g->stream_of[i]].lane == DYNC__XL_SAME)
+            j->g->stream.at[j->g->stream_of[i]].lane == DYNC__GL_SAME)
             return "lanes that write one element";
     }
     return NULL;
@@ -314,7 +315,7 @@ static bool dync__jb_is_narrow(const dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
     bool narrow = !b->has_scan && j->g->vertical && j->rows.n == 0 && j->inner.n == 1 &&
-                  b->n_inner >= 256 && j->lanes * 2 <= (j->g->isa == 2 ? 16 : 8) &&
+                  b->n_inner >= 256 && j->lanes * 2 <= j->g->a.t->vector_bytes / 4 &&
                   b->k->inst.n < 24;
     for (int i = 0; i < b->k->inst.n; i++)
         narrow &= dync__lp_inst(b, i)->prim != DYNC__P_reduce ||
@@ -349,7 +350,7 @@ static const char *dync__jb_plan(dync__jb *j)
      * so all of it runs alike */
     j->g->split = b->has_reduce && !b->has_scan && !j->blocks && !j->g->vertical &&
                   j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 &&
-                  b->n_phases <= DYNC__XG_PHASES;
+                  b->n_phases <= DYNC__GEN_PHASES;
     return NULL;
 }
 
@@ -367,21 +368,21 @@ static bool dync__jb_is_tall(const dync__jb *j)
     return tall;
 }
 
-/* A block kernel without rows of its own, short enough to be written V times over, whose turned
+/* A block kernel without rows of its own, short enough to be written V times over, whose transposed
  * streams are loads of V elements a cache line. */
 static bool dync__jb_is_square(const dync__jb *j)
 {
-    const dync__xg *g = j->g;
-    bool square = j->blocks && !j->b->sectioned && g->isa == 2 && j->b->n_phases == 1 &&
+    const dync__gen *g = j->g;
+    bool square = j->blocks && !j->b->sectioned && g->a.t->n_vectors >= 32 && j->b->n_phases == 1 &&
                   g->red.n == 0 && !j->b->has_scan && !j->b->k->uses_random && g->list[1].n == 0 &&
                   g->list[3].n == 0 && g->list[2].n <= 24 && g->stream.n <= 8;
     for (int s = 0; s < g->stream.n; s++) {
-        const dync__xstream *st = &g->stream.at[s];
-        square &= st->kind == DYNC__XS_MEM && st->turned != DYNC__JIT_TURN_STORE &&
-                  (st->turned ? st->bytes * g->V == 64 : st->lane <= DYNC__XL_DENSE);
+        const dync__gen_stream *st = &g->stream.at[s];
+        square &= st->kind == DYNC__GS_MEM && st->transposed != DYNC__JIT_TRANSPOSE_STORE &&
+                  (st->transposed ? st->bytes * g->V == 64 : st->lane <= DYNC__GL_DENSE);
     }
-    dync__xg_begin_list(j->g, 2);
-    return square && dync__xg_pressure(j->g, 2) <= 8;
+    dync__gen_begin_list(j->g, 2);
+    return square && dync__gen_pressure(j->g, 2) <= 8;
 }
 
 /* ---- structure ------------------------------------------------------------------------------- */
@@ -389,8 +390,8 @@ static bool dync__jb_is_square(const dync__jb *j)
 static void dync__jb_key(const dync__jb *j, dync__str *key)
 {
     const dync__loop_plan *b = j->b;
-    const dync__xg *g = j->g;
-    int16_t head[12] = {(int16_t)g->isa,
+    const dync__gen *g = j->g;
+    int16_t head[12] = {g->a.t->level,
                         (int16_t)g->V,
                         g->vertical,
                         (int16_t)j->rows.n,
@@ -427,15 +428,15 @@ static void dync__jb_key(const dync__jb *j, dync__str *key)
         dync__str_addn(key, (const char *)&row, sizeof row);
     }
     for (int s = 0; s < g->stream.n; s++) {
-        const dync__xstream *st = &g->stream.at[s];
+        const dync__gen_stream *st = &g->stream.at[s];
         const dync__buf *buf = st->buf >= 0 ? &b->k->buf.at[st->buf] : NULL;
         uint8_t row[7] = {st->kind,
                           st->lane,
                           st->bytes,
                           buf ? buf->dtype : 0,
                           buf ? buf->mode : 0,
-                          st->past,
-                          g->square && st->turned};
+                          st->nontemporal,
+                          g->square && st->transposed};
         dync__str_addn(key, (const char *)row, sizeof row);
     }
 }
@@ -496,13 +497,13 @@ static void dync__jit_release(dync__jit_form *f)
 /* Emits, and enters the form; NULL: there is no memory, or none that executes. */
 static dync__jit_form *dync__jit_make(dync__jb *j, uint64_t hash, const dync__str *key)
 {
-    dync__xg *g = j->g;
+    dync__gen *g = j->g;
     uint8_t *write;
     if (!dync__avec_reserve(j->b->arena, &g->a.code, 4096) ||
         !dync__avec_reserve(j->b->arena, &g->a.pool, 1024))
         return NULL;
-    dync__xg_emit(g);
-    size_t bytes = dync__x_finish(&g->a);
+    dync__gen_emit(g);
+    size_t bytes = g->a.t->finish(&g->a);
     if (bytes == 0 || g->frame > DYNC__JIT_FRAME) return NULL;
     dync__jit_form *f = dync__calloc(sizeof *f);
     if (!f) return NULL;
@@ -512,7 +513,7 @@ static dync__jit_form *dync__jit_make(dync__jb *j, uint64_t hash, const dync__st
         if (f->key) memcpy(f->key, key->at, key->n);
     }
     if ((!g->a.listing && !f->key) || !dync__codemem_begin(bytes, &write, &f->block)) goto fail;
-    dync__x_write(&g->a, write);
+    g->a.t->write(&g->a, write);
     if (!dync__codemem_end(&f->block, bytes)) goto fail;
     f->hash = hash;
     f->code_bytes = bytes;
@@ -542,43 +543,43 @@ static int64_t dync__jb_keep_bytes(const dync__jb *j, int inst, int unroll)
 {
     int64_t one = (int64_t)dync__type_bytes(dync__lp_inst(j->b, inst)->type);
     int64_t n = j->g->vertical ? j->b->n_inner * unroll * j->g->V
-                               : j->b->n_inner + DYNC__XG_UNROLL * j->g->V;
+                               : j->b->n_inner + DYNC__GEN_UNROLL * j->g->V;
     return (one * n + 63) & ~(int64_t)63;
 }
 
 static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int64_t *keep)
 {
-    const dync__xstream *st = &j->g->stream.at[s];
+    const dync__gen_stream *st = &j->g->stream.at[s];
     int64_t *w = jit->words + jit->n_words - (jit->n_streams - s) * jit->record, bytes = st->bytes;
     dync__jit_stream *out = &jit->stream[s];
     int D = j->rows.n, K = j->inner.n;
     memset(out, 0, sizeof *out);
-    out->buf = st->kind == DYNC__XS_KEEP ? -1 : st->kind == DYNC__XS_INDEX ? -2 : st->buf;
-    if (st->kind == DYNC__XS_KEEP) {
+    out->buf = st->kind == DYNC__GS_KEEP ? -1 : st->kind == DYNC__GS_INDEX ? -2 : st->buf;
+    if (st->kind == DYNC__GS_KEEP) {
         out->at = *keep;
         *keep += dync__jb_keep_bytes(j, st->inst, jit->form->unroll);
-        if (j->g->split) w[DYNC__XA_LANE] = bytes;
+        if (j->g->split) w[DYNC__GW_LANE] = bytes;
         if (K > 0)
-            w[DYNC__XA_STEP + D + K - 1] = bytes *
+            w[DYNC__GW_STEP + D + K - 1] = bytes *
                                            (jit->vertical ? jit->form->unroll * j->g->V : j->lanes);
         return;
     }
     out->at = j->b->k->access.at[st->access].offset * bytes;
-    out->past = st->past;
-    out->turned = st->turned;
+    out->nontemporal = st->nontemporal;
+    out->transposed = st->transposed;
     out->bytes = st->bytes;
-    out->lane = w[DYNC__XA_LANE] = dync__jb_stride(j, st->access, j->lane_loop) * bytes;
+    out->lane = w[DYNC__GW_LANE] = dync__jb_stride(j, st->access, j->lane_loop) * bytes;
     for (int d = 0; d < j->over.n; d++)
         out->step[1 + d] = dync__jb_stride(j, st->access, j->over.loop[d]) * bytes;
     for (int d = 0; d < D; d++) {
         out->step[d] = dync__jb_stride(j, st->access, j->rows.loop[d]) * bytes;
-        w[DYNC__XA_STEP + d] = out->step[d];
+        w[DYNC__GW_STEP + d] = out->step[d];
         if (d + 1 < D)
-            w[DYNC__XA_STEP + d] -= dync__jb_stride(j, st->access, j->rows.loop[d + 1]) *
+            w[DYNC__GW_STEP + d] -= dync__jb_stride(j, st->access, j->rows.loop[d + 1]) *
                                     j->rows.extent[d + 1] * bytes;
     }
     for (int d = 0; d < K; d++) {
-        int64_t *to = &w[DYNC__XA_STEP + D + d];
+        int64_t *to = &w[DYNC__GW_STEP + D + d];
         *to = dync__jb_stride(j, st->access, j->inner.loop[d]) * bytes;
         if (d + 1 < K)
             *to -= dync__jb_stride(j, st->access, j->inner.loop[d + 1]) * j->inner.extent[d + 1] *
@@ -588,11 +589,11 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
 
 /* Blocks of whole rows where sections follow each other, else of 1 KB a lane row, as what runs
  * along the rows is fetched ahead, and a cache line of what runs across, or 16 KB where lanes are
- * few; half a block is still 16 bytes of each turned stream. A load that is stored as it is needs
- * no tile. */
+ * few; half a block is still 16 bytes of each transposed stream. A load that is stored as it is
+ * needs no tile. */
 static void dync__jb_block(const dync__jb *j, dync__jit *jit)
 {
-    const dync__xstream *s = j->g->stream.at;
+    const dync__gen_stream *s = j->g->stream.at;
     int bytes = 1, least = 8, code = 0, loads = 0;
     int64_t all = 0;
     bool crowds = false;
@@ -600,23 +601,23 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     jit->n_over = j->over.n;
     memcpy(jit->over, j->over.extent, sizeof jit->over);
     for (int i = 0; i < jit->n_streams; i++)
-        all += s[i].kind == DYNC__XS_MEM ? j->b->n_rows * j->b->n_inner * s[i].bytes : 0;
+        all += s[i].kind == DYNC__GS_MEM ? j->b->n_rows * j->b->n_inner * s[i].bytes : 0;
     jit->fetches = all >= DYNC__JIT_PAST / 2;
     for (int i = 0; i < j->b->k->inst.n; i++) {
         code += dync__jb_is_code(j->b, i);
         loads += dync__lp_inst(j->b, i)->prim == DYNC__P_load;
     }
-    if (code == 2 && loads == 1 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE &&
-        s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
+    if (code == 2 && loads == 1 && jit->n_streams == 2 && s[0].lane == DYNC__GL_DENSE &&
+        s[1].lane == DYNC__GL_DENSE && !s[0].transposed != !s[1].transposed &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
-        jit->copies = s[0].turned ? 1 : 2;
+        jit->copies = s[0].transposed ? 1 : 2;
     for (int i = 0; i < jit->n_streams; i++)
-        if (s[i].turned)
+        if (s[i].transposed)
             bytes = DYNC__MAX(bytes, (int)s[i].bytes), least = DYNC__MIN(least, (int)s[i].bytes);
     for (int i = 0; i < jit->n_streams; i++)
-        crowds |=
-            (s[i].turned || jit->copies) &&
-            dync__gt_crowds(s[i].turned ? jit->stream[i].lane : jit->stream[i].step[0], s[i].bytes);
+        crowds |= (s[i].transposed || jit->copies) &&
+                  dync__gt_crowds(s[i].transposed ? jit->stream[i].lane : jit->stream[i].step[0],
+                                  s[i].bytes);
     bool squares = dync__gt_squares(least) &&
                    (!crowds || DYNC__MIN(jit->rows, jit->lanes) * least >= 1024);
     int run = crowds && !squares ? 256 : 64; /* bytes of a line at a time: gemm_run.c */
@@ -629,7 +630,7 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     jit->keep_bytes += DYNC__GT_SCRATCH;
     for (int i = 0; i < jit->n_streams; i++) {
         jit->stream[i].tile = jit->keep_bytes - jit->tiles;
-        if (s[i].turned)
+        if (s[i].transposed)
             jit->keep_bytes +=
                 dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
     }
@@ -654,14 +655,14 @@ static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i)
     for (int s = 0; s < b->k->inst.n; s++) {
         code += dync__jb_is_code(b, s);
         if (b->needed[s] && dync__lp_inst(b, s)->prim == DYNC__P_store &&
-            dync__xg_root(j->g, dync__lp_inst(b, s)->arg[0]) == i)
+            dync__gen_root(j->g, dync__lp_inst(b, s)->arg[0]) == i)
             of[2] = &jit->stream[t.stream[2] = j->g->stream_of[s]];
     }
     for (int p = 1; p < DYNC__COUNT_OF(prims) && i >= 0; p++) {
         if (dync__lp_inst(b, i)->prim != prims[p]) continue;
         at[p] = dync__lp_inst(b, i);
         if (at[p]->buf >= 0) of[p == 1] = &jit->stream[t.stream[p == 1] = j->g->stream_of[i]];
-        i = p == 6 ? -1 : dync__xg_root(j->g, at[p]->arg[prims[p] == DYNC__P_max]);
+        i = p == 6 ? -1 : dync__gen_root(j->g, at[p]->arg[prims[p] == DYNC__P_max]);
         code--;
     }
     if (!of[0] || !of[1] || !at[3] || !at[4] || j->blocks) return;
@@ -719,8 +720,8 @@ DYNC__FN bool dync__code_check(dync__code *c, const int32_t *slot, int32_t index
 
 static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
 {
-    int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__XA_STEP + D + K,
-        m = j->g->split ? j->g->red.n : 0, words = DYNC__XA_FIXED + 2 * D + K + n * record;
+    int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__GW_STEP + D + K,
+        m = j->g->split ? j->g->red.n : 0, words = DYNC__GW_FIXED + 2 * D + K + n * record;
     size_t bytes = sizeof(dync__jit) + (size_t)n * sizeof(dync__jit_stream) +
                    (size_t)words * sizeof(int64_t) + (size_t)m * sizeof(dync__jit_reduce);
     dync__jit *jit = dync__calloc(bytes);
@@ -737,7 +738,7 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     jit->n_phases = j->b->n_phases;
     jit->n_reduces = m;
     jit->slot_bytes = form->slot_bytes;
-    for (int i = 0, at = 0; i < j->b->k->inst.n; i++) { /* as x86_gen.c gives slots out */
+    for (int i = 0, at = 0; i < j->b->k->inst.n; i++) { /* as gen_loops.c gives slots out */
         if (j->g->slot[i] < 0) continue;
         for (int r = 0; r < m; r++)
             if (j->g->red.at[r].inst == i)
@@ -754,14 +755,14 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     jit->rows = 1;
     for (int d = 0; d < D; d++) {
         jit->rows *= j->rows.extent[d];
-        jit->words[DYNC__XA_FIXED + 2 * d] = jit->words[DYNC__XA_FIXED + 2 * d + 1] =
+        jit->words[DYNC__GW_FIXED + 2 * d] = jit->words[DYNC__GW_FIXED + 2 * d + 1] =
             j->rows.extent[d];
     }
-    for (int d = 0; d < K; d++) jit->words[DYNC__XA_FIXED + 2 * D + d] = j->inner.extent[d];
-    jit->words[DYNC__XA_ROWS] = jit->rows;
-    jit->words[DYNC__XA_LANES] = jit->lanes;
-    jit->words[DYNC__XA_FRAME] = form->frame;
-    jit->words[DYNC__XA_SEGMENT] = -1;
+    for (int d = 0; d < K; d++) jit->words[DYNC__GW_FIXED + 2 * D + d] = j->inner.extent[d];
+    jit->words[DYNC__GW_ROWS] = jit->rows;
+    jit->words[DYNC__GW_LANES] = jit->lanes;
+    jit->words[DYNC__GW_FRAME] = form->frame;
+    jit->words[DYNC__GW_SEGMENT] = -1;
     for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
     if (j->blocks) dync__jb_block(j, jit);
     for (int i = 0; i < j->b->k->inst.n; i++)
@@ -785,10 +786,10 @@ static void dync__jb_find_leads(const dync__jb *j)
         bool leads = (prim == DYNC__P_load || prim == DYNC__P_min || prim == DYNC__P_max ||
                       prim == DYNC__P_mul || prim == DYNC__P_cast) &&
                      (type == DYNC_I64 || type == DYNC_I32) && !b->keep[i] &&
-                     j->g->cone_of[i] < 0 && dync__xg_is_even(j->g, i, 0);
+                     j->g->cone_of[i] < 0 && dync__gen_is_even(j->g, i, 0);
         for (int q = i + 1; leads && q < b->k->inst.n; q++)
-            for (int n = b->needed[q] ? dync__xg_args(j->g, q, arg) : 0; n > 0; n--)
-                leads &= dync__xg_root(j->g, arg[n - 1]) != i ||
+            for (int n = b->needed[q] ? dync__gen_args(j->g, q, arg) : 0; n > 0; n--)
+                leads &= dync__gen_root(j->g, arg[n - 1]) != i ||
                          dync__lp_inst(b, q)->prim == DYNC__P_loadx || j->g->leads[q];
         j->g->leads[i] = leads;
     }
@@ -797,40 +798,38 @@ static void dync__jb_find_leads(const dync__jb *j)
 /* Lanes and the width of vectors. */
 static void dync__jb_width(dync__jb *j)
 {
-    dync__xg *g = j->g;
+    dync__gen *g = j->g;
     dync__jb_find_leads(j);
     for (int i = 0; i < j->b->k->inst.n; i++)
-        g->wide |= j->b->needed[i] && g->cone_of[i] < DYNC__XG_CONES &&
-                   dync__xg_type_wide(dync__lp_inst(j->b, i)->type) &&
+        g->wide |= j->b->needed[i] && g->cone_of[i] < DYNC__GEN_CONES &&
+                   dync__gen_type_wide(dync__lp_inst(j->b, i)->type) &&
                    dync__lp_inst(j->b, i)->prim != DYNC__P_const_ && !g->leads[i];
-    g->V = (g->isa == 2 ? 16 : 8) / (g->wide ? 2 : 1);
-    g->n_regs = g->isa == 2 ? 32 : 16;
-    g->U = j->lanes <= g->V ? 1 : j->lanes <= 2 * g->V ? 2 : DYNC__XG_UNROLL;
-    g->a.evex = g->isa == 2;
-    g->a.arena = j->b->arena;
+    g->V = g->a.t->vector_bytes / (g->wide ? 8 : 4);
+    g->n_regs = g->a.t->n_vectors;
+    g->U = j->lanes <= g->V ? 1 : j->lanes <= 2 * g->V ? 2 : DYNC__GEN_UNROLL;
     g->n_row_dims = j->rows.n;
     g->n_inner_dims = j->inner.n;
 }
 
 static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listing)
 {
-    dync__xg *g = j->g;
+    dync__gen *g = j->g;
     g->n_lists = 2 * j->b->n_phases + 2;
-    if (!dync__xg_alloc_values(g, j->b->arena, j->b->k->inst.n + 1)) return NULL;
+    if (!dync__gen_alloc_values(g, j->b->arena, j->b->k->inst.n + 1)) return NULL;
     if ((g->why = dync__jb_plan(j))) return NULL;
-    dync__xg_find_cones(g);
+    dync__gen_find_cones(g);
     dync__jb_streams(j);
     dync__jb_width(j);
-    if (j->way == DYNC__JB_PAST) dync__jb_is_large(j);
+    if (j->way == DYNC__JB_NONTEMPORAL) dync__jb_is_large(j);
     if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;
     g->tall = dync__jb_is_tall(j);
     g->square = j->way == DYNC__JB_SQUARE;
     if (g->square && !dync__jb_is_square(j)) return NULL;
     g->brief = !g->split && !g->tall && !j->blocks &&
-               (g->vertical ? j->b->n_inner <= 16 : j->inner.n == 0 && j->lanes <= DYNC__XG_GRAIN);
+               (g->vertical ? j->b->n_inner <= 16 : j->inner.n == 0 && j->lanes <= DYNC__GEN_GRAIN);
     int64_t keep = 0;
     for (int i = 0; i < j->b->k->inst.n; i++)
-        if (j->b->needed[i] && j->b->keep[i]) keep += dync__jb_keep_bytes(j, i, DYNC__XG_UNROLL);
+        if (j->b->needed[i] && j->b->keep[i]) keep += dync__jb_keep_bytes(j, i, DYNC__GEN_UNROLL);
     if (keep > DYNC__JIT_KEEP) {
         g->why = "a long row buffer";
         return NULL;
@@ -861,15 +860,18 @@ static dync__jit *dync__jit_decline(const dync__loop_plan *b, const char *why)
 }
 
 /* *why: where there is none. large: the kernel's arrays are. */
-static dync__jit *dync__jit_try(dync__loop_plan *b, int isa, int way, const char **why, bool *large)
+static dync__jit *dync__jit_try(dync__loop_plan *b, int level, int way, const char **why,
+                                bool *large)
 {
     dync__str key = {0}, listing = {0};
-    dync__xg *g = dync__arena_alloc(b->arena, sizeof *g);
+    dync__gen *g = dync__arena_alloc(b->arena, sizeof *g);
     if (!g) return NULL;
     dync__jb j = {.b = b, .g = g, .lane_loop = -1, .way = way};
     g->b = b;
-    g->isa = isa;
-    dync__jit *jit = dync__jb_compile(&j, &key, dync__x_listed() ? &listing : NULL);
+    dync__a_begin(&g->a, dync__target_at(level), b->arena);
+    g->a.owner = g;
+    g->a.scratch = dync__gen_scratch;
+    dync__jit *jit = dync__jb_compile(&j, &key, dync__a_listed() ? &listing : NULL);
     dync__str_free(&key);
     dync__str_free(&listing);
     *why = g->why;
@@ -877,20 +879,23 @@ static dync__jit *dync__jit_try(dync__loop_plan *b, int isa, int way, const char
     return jit;
 }
 
-DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int isa)
+DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int level)
 {
     dync__error_guard guard;
     const char *why = NULL;
     bool large = false;
-    if (isa == 0) return NULL;
+    if (!dync__target_at(level)) return NULL;
     /* an allocation that fails here only leaves the kernel interpreted */
     dync__error_guard_begin(&guard);
-    dync__jit *jit = dync__jit_try(b, isa, DYNC__JB_PLAIN, &why, &large), *other;
-    int way = jit && jit->blocks && !jit->copies && isa == 2 ? DYNC__JB_SQUARE : DYNC__JB_PAST;
+    dync__jit *jit = dync__jit_try(b, level, DYNC__JB_PLAIN, &why, &large), *other;
+    int way = jit && jit->blocks && !jit->copies && dync__target_at(level)->n_vectors >= 32
+                  ? DYNC__JB_SQUARE
+                  : DYNC__JB_NONTEMPORAL;
     if (jit && (way == DYNC__JB_SQUARE || (large && !jit->blocks)) &&
-        (other = dync__jit_try(b, isa, way, &why, &large))) {
-        *(way == DYNC__JB_PAST ? &jit->past : &jit->squares) = other->form;
-        for (int s = 0; s < jit->n_streams; s++) jit->stream[s].past = other->stream[s].past;
+        (other = dync__jit_try(b, level, way, &why, &large))) {
+        *(way == DYNC__JB_NONTEMPORAL ? &jit->nontemporal : &jit->squares) = other->form;
+        for (int s = 0; s < jit->n_streams; s++)
+            jit->stream[s].nontemporal = other->stream[s].nontemporal;
         if (way == DYNC__JB_SQUARE) jit->side = other->state_lanes;
         jit->other = other->listing;
         other->form = NULL;
@@ -905,7 +910,7 @@ DYNC__FN void dync__jit_free(dync__jit *jit)
 {
     if (!jit) return;
     if (jit->form) dync__jit_release(jit->form);
-    if (jit->past) dync__jit_release(jit->past);
+    if (jit->nontemporal) dync__jit_release(jit->nontemporal);
     if (jit->squares) dync__jit_release(jit->squares);
     dync__strfree(jit->listing);
     dync__strfree(jit->other);
@@ -931,14 +936,14 @@ DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit)
     if (jit->listing) dync__str_add(out, jit->listing);
     if (jit->other)
         dync__str_addf(out, "  %s:\n%s",
-                       jit->past ? "where results are larger than the caches" : "by squares",
+                       jit->nontemporal ? "where results are larger than the caches" : "by squares",
                        jit->other);
 }
 
 #else
-DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int isa)
+DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int level)
 {
-    (void)b, (void)isa;
+    (void)b, (void)level;
     return NULL;
 }
 DYNC__FN void dync__jit_free(dync__jit *jit) { (void)jit; }

@@ -5,8 +5,8 @@
 #include "codemem.h"
 #include "code.h"
 #include "plan_loops.h"
-#include "x86_gen.h"
-#if DYNC__JIT_X86
+#include "gen.h"
+#if DYNC__JIT
 /* of the argument block; elements of a row, by indices that all rows share */
 enum { DYNC__JIT_WORDS = 320 };
 /* Machine code of one structure. */
@@ -19,8 +19,8 @@ typedef struct dync__jit_form {
     dync__codeblock block;
 } dync__jit_form;
 
-/* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees
- * the tile; lane: its own step then. tile: where in the scratch memory of a block. */
+/* transposed: blocks of it are transposed into a tile (a load) or from one (a store), and the code
+ * sees the tile; lane: its own step then. tile: where in the scratch memory of a block. */
 /* slot: among the slots */
 typedef struct dync__jit_reduce {
     int32_t phase, slot;
@@ -28,11 +28,11 @@ typedef struct dync__jit_reduce {
 } dync__jit_reduce;
 typedef struct dync__jit_stream {
     int32_t buf;
-    uint8_t turned, bytes;
-    bool past;
-    int64_t at, lane, step[DYNC__XG_DIMS], tile;
+    uint8_t transposed, bytes;
+    bool nontemporal;
+    int64_t at, lane, step[DYNC__GEN_DIMS], tile;
 } dync__jit_stream;
-enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
+enum { DYNC__JIT_TRANSPOSE_LOAD = 1, DYNC__JIT_TRANSPOSE_STORE };
 /* What is read by an index is stored as it is: a loop over bytes instead of code, which waits for
  * no memory. Streams: index, table, result; size 0: there is none. Else (each > 0) the code reads
  * lines of the table by indices that lie as its rows do, so many each; where it is large (far)
@@ -44,10 +44,10 @@ typedef struct dync__jit_take {
     int64_t size, stride, covers, each, some;
 } dync__jit_take;
 struct dync__jit {
-    /* past: stores past the caches, where lines are whole; squares: turns in registers, squares of
-     * `side`; NULL: none */
-    dync__jit_form *form, *past, *squares;
-    char *listing, *other; /* of form, of past or squares */
+    /* nontemporal: stores past the caches, where lines are whole; squares: turns in registers,
+     * squares of `side`; NULL: none */
+    dync__jit_form *form, *nontemporal, *squares;
+    char *listing, *other; /* of form, of nontemporal or squares */
     size_t bytes;
     int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
     bool vertical, split;
@@ -59,18 +59,19 @@ struct dync__jit {
     int64_t rows, lanes, keep_bytes, tiles;
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is
      * about this many rows and lanes. */
-    /* fetches: more than the second cache and its like hold: what is not turned is fetched ahead */
+    /* fetches: more than the second cache and its like hold: what is not transposed is fetched
+     * ahead */
     bool blocks, fetches;
     int32_t n_over;
     /* streams: step[0] of rows, step[1 + d] of over[d] */
-    int64_t over[DYNC__XG_DIMS], block_rows, block_lanes, side;
+    int64_t over[DYNC__GEN_DIMS], block_rows, block_lanes, side;
     dync__jit_stream *stream;
     dync__jit_reduce *reduce; /* split ones' */
     dync__jit_take take;
     int64_t *words;
 };
-/* The tile of a turned stream: rows 64-byte aligned, an odd number of cache lines apart, as powers
- * of two fall into one set of the cache. */
+/* The tile of a transposed stream: rows 64-byte aligned, an odd number of cache lines apart, as
+ * powers of two fall into one set of the cache. */
 DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes)
 {
     return rows * (((lanes * bytes + 63) & ~(int64_t)63) | 64);
@@ -78,7 +79,7 @@ DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes
 #endif
 /* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted:
  * the log says why. Never an error. */
-DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *, int isa);
+DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *, int level);
 DYNC__FN dync_status dync__jit_run(const dync__code *, void *const *buffers, const uint64_t rng[2]);
 DYNC__FN void dync__jit_free(dync__jit *);
 DYNC__FN void dync__jit_dump(dync__str *, const dync__jit *);

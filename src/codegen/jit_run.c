@@ -7,7 +7,7 @@
 #include "../dync.in.h"
 #include "jit.h"
 #include "gemm_code.h"
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
 /* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices
  * [from, from + n). */
@@ -41,8 +41,8 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
 {
     const dync__jit_take *t = &jit->take;
     int last = DYNC__MAX(jit->n_row_dims - 1, 0), bytes = jit->stream[t->stream[2]].bytes;
-    int64_t *count = words + DYNC__XA_FIXED, *of[3], step[3], at[DYNC__JIT_PICKED],
-            left = words[DYNC__XA_ROWS], lanes = words[DYNC__XA_LANES],
+    int64_t *count = words + DYNC__GW_FIXED, *of[3], step[3], at[DYNC__JIT_PICKED],
+            left = words[DYNC__GW_ROWS], lanes = words[DYNC__GW_LANES],
             lane = jit->stream[t->stream[1]].lane;
     const int64_t size = t->size, stride = t->stride,
                   row = jit->stream[t->stream[0]].lane ? 0 : lanes * bytes;
@@ -51,16 +51,16 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
     const char *picked = NULL;
     for (int s = 0; s < 3; s++) {
         of[s] = words + jit->n_words - (jit->n_streams - t->stream[s]) * jit->record;
-        step[s] = jit->n_row_dims ? of[s][DYNC__XA_STEP + last] : 0;
+        step[s] = jit->n_row_dims ? of[s][DYNC__GW_STEP + last] : 0;
     }
     while (left > 0) {
         int64_t n = last ? DYNC__MIN(left, count[2 * last]) : left,
                 soon = row && size * stride > 1 << 18 ? n - DYNC__JIT_AHEAD : 0;
-        const char *x = (const char *)(uintptr_t)of[0][DYNC__XA_AT],
-                   *line = (const char *)(uintptr_t)of[1][DYNC__XA_AT], *from = line;
-        char *y = (char *)(uintptr_t)of[2][DYNC__XA_AT];
+        const char *x = (const char *)(uintptr_t)of[0][DYNC__GW_AT],
+                   *line = (const char *)(uintptr_t)of[1][DYNC__GW_AT], *from = line;
+        char *y = (char *)(uintptr_t)of[2][DYNC__GW_AT];
         left -= n;
-        for (int s = 0; s < 3; s++) of[s][DYNC__XA_AT] += n * step[s];
+        for (int s = 0; s < 3; s++) of[s][DYNC__GW_AT] += n * step[s];
         for (int64_t rows = 1; n > 0; n -= rows, soon--, x += rows * step[0],
                      from = line += rows * step[1], y += rows * step[2]) {
             rows = !row && !step[0] && n >= 4 ? DYNC__MIN(n, 32) & -4 : 1;
@@ -104,7 +104,7 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
         for (int d = last; d > 0 && (d == last || --count[2 * d] == 0);) {
             count[2 * d] = count[2 * d + 1];
             d--;
-            for (int s = 0; s < 3; s++) of[s][DYNC__XA_AT] += of[s][DYNC__XA_STEP + d];
+            for (int s = 0; s < 3; s++) of[s][DYNC__GW_AT] += of[s][DYNC__GW_STEP + d];
         }
     }
     return inside;
@@ -116,7 +116,7 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
                                                int64_t lane, int64_t lane_end,
                                                const dync__jit_segment *segment)
 {
-    int64_t words[DYNC__JIT_WORDS], index[DYNC__XG_DIMS] = {0};
+    int64_t words[DYNC__JIT_WORDS], index[DYNC__GEN_DIMS] = {0};
     void (*entry)(int64_t *);
     char *keep = NULL;
     memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
@@ -124,21 +124,21 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
         keep = segment->keep;
     else if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes)))
         return DYNC_ERR_MEMORY;
-    words[DYNC__XA_ROWS] = row_end - row;
-    words[DYNC__XA_LANES] = lane_end - lane;
-    words[DYNC__XA_SEED] = (int64_t)rng[0];
-    words[DYNC__XA_OFFSET] = (int64_t)rng[1];
+    words[DYNC__GW_ROWS] = row_end - row;
+    words[DYNC__GW_LANES] = lane_end - lane;
+    words[DYNC__GW_SEED] = (int64_t)rng[0];
+    words[DYNC__GW_OFFSET] = (int64_t)rng[1];
     if (segment) {
-        words[DYNC__XA_SEGMENT] = segment->number;
-        words[DYNC__XA_IN] = (int64_t)(intptr_t)segment->in;
-        words[DYNC__XA_OUT] = segment->n ? segment->from : (int64_t)(intptr_t)segment->out;
-        if (segment->n) words[DYNC__XA_FIXED + 2 * jit->n_row_dims] = segment->n;
+        words[DYNC__GW_SEGMENT] = segment->number;
+        words[DYNC__GW_IN] = (int64_t)(intptr_t)segment->in;
+        words[DYNC__GW_OUT] = segment->n ? segment->from : (int64_t)(intptr_t)segment->out;
+        if (segment->n) words[DYNC__GW_FIXED + 2 * jit->n_row_dims] = segment->n;
     }
     for (int d = jit->n_row_dims - 1; d >= 0 && row > 0; d--) {
-        int64_t extent = words[DYNC__XA_FIXED + 2 * d + 1];
+        int64_t extent = words[DYNC__GW_FIXED + 2 * d + 1];
         index[d] = row % extent;
         row /= extent;
-        words[DYNC__XA_FIXED + 2 * d] = extent - index[d];
+        words[DYNC__GW_FIXED + 2 * d] = extent - index[d];
     }
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
     /* of the streams past the caches: bits of addresses and steps */
@@ -146,19 +146,20 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
         const dync__jit_stream *st = &jit->stream[s];
         char *base = st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? keep : NULL;
-        int64_t at = st->at + lane * record[DYNC__XA_LANE];
+        int64_t at = st->at + lane * record[DYNC__GW_LANE];
         for (int d = 0; d < jit->n_row_dims; d++) at += index[d] * st->step[d];
-        if (segment && segment->n) at += segment->from * record[DYNC__XA_STEP + jit->n_row_dims];
-        record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
-        for (int w = 0; w < jit->record && st->past; w++)
-            lines |= w == DYNC__XA_LANE ? 0 : record[w];
+        if (segment && segment->n) at += segment->from * record[DYNC__GW_STEP + jit->n_row_dims];
+        record[DYNC__GW_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
+        for (int w = 0; w < jit->record && st->nontemporal; w++)
+            lines |= w == DYNC__GW_LANE ? 0 : record[w];
     }
     if (jit->take.size && !jit->take.each)
         return dync__jit_take_rows(jit, words) || !jit->take.checks ? DYNC_OK : DYNC_ERR_INDEX;
-    bool past = jit->past && !(lines & 63);
-    memcpy(&entry, past ? &jit->past->block.exec : &jit->form->block.exec, sizeof entry);
+    bool nontemporal = jit->nontemporal && !(lines & 63);
+    memcpy(&entry, nontemporal ? &jit->nontemporal->block.exec : &jit->form->block.exec,
+           sizeof entry);
     entry(words);
-    if (past) __builtin_ia32_sfence();
+    if (nontemporal) __builtin_ia32_sfence();
     if (keep && !segment) dync__free_data(keep, (size_t)jit->keep_bytes);
     return DYNC_OK;
 }
@@ -195,13 +196,14 @@ static int64_t dync__jit_n_blocks(const dync__jit *jit, int64_t rows)
 }
 
 /* What a block reads as it lies, and where it stores, to the second cache while its loads are
- * turned: runs too short for the processor to see them. */
+ * transposed: runs too short for the processor to see them. */
 static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows, int64_t lanes)
 {
     for (int s = 0; s < jit->n_streams; s++) {
         const dync__jit_stream *st = &jit->stream[s];
-        bool along = !st->turned;
-        if (st->buf < 0 || st->turned == DYNC__JIT_TURN_LOAD || (along && st->lane != st->bytes))
+        bool along = !st->transposed;
+        if (st->buf < 0 || st->transposed == DYNC__JIT_TRANSPOSE_LOAD ||
+            (along && st->lane != st->bytes))
             continue;
         for (int64_t i = 0, n = along ? rows : lanes; i < n; i++)
             for (int64_t byte = 0; byte < (along ? lanes : rows) * st->bytes; byte += 64)
@@ -209,8 +211,8 @@ static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows,
     }
 }
 
-/* One block: at[s] is where stream s has its first row and lane. Loads are turned into tiles, the
- * code runs on `rows` by `lanes`, tiles are turned into stores. */
+/* One block: at[s] is where stream s has its first row and lane. Loads are transposed into tiles,
+ * the code runs on `rows` by `lanes`, tiles are transposed into stores. */
 static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows,
                             int64_t lanes, char *scratch)
 {
@@ -222,7 +224,7 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
         const dync__jit_stream *t = &jit->stream[jit->copies - 1],
                                *other = &jit->stream[2 - jit->copies];
         char *here = at[jit->copies - 1], *there = at[2 - jit->copies];
-        if (t->turned == DYNC__JIT_TURN_LOAD)
+        if (t->transposed == DYNC__JIT_TRANSPOSE_LOAD)
             dync__gt_swap(there, other->step[0], here, t->lane, lanes, rows, t->bytes, jit->fetches,
                           stage);
         else
@@ -231,23 +233,23 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
         return;
     }
     memcpy(&entry, &jit->form->block.exec, sizeof entry);
-    words[DYNC__XA_ROWS] = words[DYNC__XA_FIXED] = words[DYNC__XA_FIXED + 1] = rows;
-    words[DYNC__XA_FRAME] = jit->form->frame;
-    words[DYNC__XA_LANES] = lanes;
+    words[DYNC__GW_ROWS] = words[DYNC__GW_FIXED] = words[DYNC__GW_FIXED + 1] = rows;
+    words[DYNC__GW_FRAME] = jit->form->frame;
+    words[DYNC__GW_LANES] = lanes;
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
         const dync__jit_stream *st = &jit->stream[s];
         int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
         char *tile = scratch + st->tile;
-        record[DYNC__XA_AT] = (int64_t)(intptr_t)(st->turned ? tile : at[s]);
-        record[DYNC__XA_STEP] = st->turned ? step : st->step[0];
-        if (st->turned == DYNC__JIT_TURN_LOAD)
+        record[DYNC__GW_AT] = (int64_t)(intptr_t)(st->transposed ? tile : at[s]);
+        record[DYNC__GW_STEP] = st->transposed ? step : st->step[0];
+        if (st->transposed == DYNC__JIT_TRANSPOSE_LOAD)
             dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, jit->fetches,
                           scratch);
     }
     entry(words);
     for (int s = 0; s < jit->n_streams; s++) {
         const dync__jit_stream *st = &jit->stream[s];
-        if (st->turned == DYNC__JIT_TURN_STORE)
+        if (st->transposed == DYNC__JIT_TRANSPOSE_STORE)
             dync__gt_swap(at[s], st->lane, scratch + st->tile,
                           dync__jit_tile_bytes(1, lanes, st->bytes), rows, lanes, st->bytes, false,
                           scratch);
@@ -278,12 +280,12 @@ static void dync__jit_square(const dync__jit *jit, char *const *at, int64_t *wor
             lane = lanes & -jit->side;
     if (row == 0 || lane == 0) row = lane = 0;
     memcpy(&entry, &jit->squares->block.exec, sizeof entry);
-    words[DYNC__XA_FRAME] = jit->squares->frame;
-    words[DYNC__XA_ROWS] = row / jit->side;
-    words[DYNC__XA_LANES] = lane;
+    words[DYNC__GW_FRAME] = jit->squares->frame;
+    words[DYNC__GW_ROWS] = row / jit->side;
+    words[DYNC__GW_LANES] = lane;
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
-        record[DYNC__XA_AT] = (int64_t)(intptr_t)at[s];
-        record[DYNC__XA_STEP] = jit->stream[s].step[0];
+        record[DYNC__GW_AT] = (int64_t)(intptr_t)at[s];
+        record[DYNC__GW_STEP] = jit->stream[s].step[0];
     }
     if (row) entry(words);
     dync__jit_rest(jit, at, words, 0, row, lane, lanes, scratch);
@@ -300,8 +302,8 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers,
     char *at[DYNC__JIT_WORDS], *scratch = dync__alloc_data((size_t)jit->keep_bytes);
     if (!scratch) return DYNC_ERR_MEMORY;
     memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
-    words[DYNC__XA_SEED] = (int64_t)rng[0];
-    words[DYNC__XA_OFFSET] = (int64_t)rng[1];
+    words[DYNC__GW_SEED] = (int64_t)rng[0];
+    words[DYNC__GW_OFFSET] = (int64_t)rng[1];
     for (int64_t n = begin; n < end; n++) {
         int64_t rows, lanes, left = n / (jit->side ? down : across);
         int64_t row = first + dync__jit_cut(n_rows, dync__jit_down(jit),
@@ -332,7 +334,7 @@ static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, co
                                   int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
 {
     enum { LANES = DYNC__JIT_TALL_LANES, ROWS = 16 };
-    int64_t inner = jit->words[DYNC__XA_FIXED + 2 * jit->n_row_dims];
+    int64_t inner = jit->words[DYNC__GW_FIXED + 2 * jit->n_row_dims];
     size_t bytes = (size_t)((LANES / jit->state_lanes + 1) * jit->state_bytes);
     char *state = dync__alloc_data(bytes);
     if (!state) return DYNC_ERR_MEMORY;
@@ -461,8 +463,8 @@ static void dync__jit_gather(const dync__jit_split *s, const dync__jit_reduce *r
 {
     char *row = s->memory + r->slot, *part = row + s->jit->slot_bytes;
     int64_t each = s->jit->slot_bytes, rest = s->jit->lanes - (n_parts - 1) * s->lanes,
-            whole = n_parts - (rest <= s->lanes - DYNC__XG_GRAIN);
-    bool ordered = dync__xg_type_float(r->type) &&
+            whole = n_parts - (rest <= s->lanes - DYNC__GEN_GRAIN);
+    bool ordered = dync__gen_type_float(r->type) &&
                    (r->kind == DYNC__R_SUM || r->kind == DYNC__R_PROD),
          begun = whole < n_parts;
     memcpy(row, part + (ordered ? (n_parts - 1) * each : 0), 128);

@@ -7,7 +7,7 @@
 #include "../dync.in.h"
 #include "x86_conv.h"
 #include "interp_tile.h"
-#include "x86_gen.h"
+#include "gen.h"
 #include "x86_tile.h"
 #if DYNC__JIT_X86
 
@@ -29,9 +29,9 @@ DYNC__FN int dync__conv_isa(void) { return dync__tile_isa(); }
 /* ---- a tile ---------------------------------------------------------------------------------- */
 
 typedef struct dync__ct {
-    dync__xtile tile; /* first */
+    dync__gen_tile tile; /* first */
     dync__xasm *a;
-    dync__xg *g;
+    dync__gen *g;
     const dync__ctile *t;
     int wreg, breg, block; /* block: of the accumulator at hand */
 } dync__ct;
@@ -210,7 +210,7 @@ static void dync__ct_sum(dync__ct *c)
  * --------------------------------------------------------------------------- */
 
 /* Operands are vectors of channels. */
-static dync__xrm dync__ct_source(const dync__xtile *tile, int source)
+static dync__xrm dync__ct_source(const dync__gen_tile *tile, int source)
 {
     const dync__ct *c = (const dync__ct *)(const void *)tile;
     dync__x_i(c->a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_POST + source), 0);
@@ -232,7 +232,7 @@ static void dync__ct_store(dync__ct *c)
             int r = p * t->B + c->block, at = t->out_at[p] + c->block * t->out_b;
             if (t->flags & DYNC__CT_DIVIDE)
                 dync__ct_rvm(c, DYNC__X_DIVPS, r, r, dync__x_reg(c->breg));
-            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__xg_after(c->g, r, taken), 0,
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__gen_after(c->g, r, taken), 0,
                          dync__x_mem(DYNC__RAX, at));
             taken &= ~(1u << r);
         }
@@ -383,7 +383,7 @@ static void dync__cw_emit(dync__ct *c)
             int reg = DYNC__CW_RESULT + r, p = i * m->rows + r;
             if (out && t->flags & DYNC__CT_BIAS)
                 dync__ct_rvm(c, DYNC__X_ADDPS, reg, reg, dync__x_mem(DYNC__R8, 0));
-            int from = out ? dync__xg_after(c->g, reg, taken) : reg;
+            int from = out ? dync__gen_after(c->g, reg, taken) : reg;
             dync__ct_rvm(
                 c, DYNC__X_MOVUPS_M, from, 0,
                 dync__x_mem(DYNC__RAX, out ? t->out_at[p] : i * t->out_at[0] + r * t->out_at[1]));
@@ -530,7 +530,7 @@ static dync__ct_entry *dync__ct_make(const dync__ctile *t)
     dync__ct c = {.tile = {.at = dync__ct_source}, .t = t};
     dync__ct_entry *e = NULL;
     dync__str listing = {0};
-    if (!(c.g = dync__xg_after_new(&arena, &c.tile, t->isa, 4 << t->vl, &t->after)))
+    if (!(c.g = dync__gen_after_new(&arena, &c.tile, t->isa, 4 << t->vl, &t->after)))
         return dync__arena_free(&arena), NULL;
     c.a = &c.g->a;
     if (dync__x_listed()) c.a->listing = &listing;

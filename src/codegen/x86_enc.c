@@ -1,4 +1,4 @@
-/* codegen/x86_enc.c: the assembler of x86_enc.h. Before: x86_gen.c says what to emit; after:
+/* codegen/x86_enc.c: the assembler of x86_enc.h. Before: gen_loops.c says what to emit; after:
  * codemem.c holds the bytes.
  *
  * Each instruction is one row of a table and one encoder serves a kind: VEX, EVEX (any vector in
@@ -408,7 +408,14 @@ DYNC__FN void dync__x_ret(dync__xasm *a)
 
 /* ---- labels and constants -------------------------------------------------------------------- */
 
-DYNC__FN int dync__x_label(dync__xasm *a)
+DYNC__FN void dync__a_begin(dync__asm *a, const dync__target *t, dync__arena *arena)
+{
+    a->t = t;
+    a->arena = arena;
+    a->evex = t->level == 2;
+}
+
+DYNC__FN int dync__a_label(dync__xasm *a)
 {
     if (!dync__avec_push(a->arena, &a->label, -1)) {
         a->failed = true;
@@ -465,7 +472,7 @@ DYNC__FN dync__xrm dync__x_constant(dync__xasm *a, uint64_t bits, int width)
 static void (*dync__x_watcher)(const dync__xasm *);
 
 DYNC__FN void dync__x_watch(void (*fn)(const dync__xasm *)) { dync__x_watcher = fn; }
-DYNC__FN bool dync__x_listed(void)
+DYNC__FN bool dync__a_listed(void)
 {
     return dync__x_watcher || dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm);
 }

@@ -1,21 +1,10 @@
 /* codegen/x86_enc.h: an assembler for x86-64 vectors: VEX and EVEX forms from one table, the few
- * integer instructions that loops need, labels, a pool of constants. Before x86_gen.c.
+ * integer instructions that loops need, labels, a pool of constants. Before gen_loops.c.
  *
  * Sticky: after a failure (no memory) calls do nothing and dync__x_finish says so. */
 #ifndef DYNC__X86_ENC_H
 #define DYNC__X86_ENC_H
-#include "../base/base.h"
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(DYNC_NO_JIT) && !defined(DYNC_SMALL) && \
-    (defined(__unix__) || defined(__APPLE__))
-#define DYNC__JIT_X86 1
-/* what machine code leaves over is compiled quickly */
-#define DYNC__BESIDE_JIT DYNC__WARM
-#define DYNC__SPARE DYNC__COLD /* what only calls loops that others optimise */
-#else
-#define DYNC__JIT_X86 0
-#define DYNC__BESIDE_JIT DYNC__HOT
-#define DYNC__SPARE DYNC__HOT
-#endif
+#include "target.h"
 #if DYNC__JIT_X86
 
 /* One row an instruction form: name, VEX mnemonic, EVEX mnemonic (NULL: there is none), map, pp,
@@ -305,43 +294,21 @@ enum {
     DYNC__R14,
     DYNC__R15
 };
-enum { DYNC__X_POOL = -2 }; /* base of a constant: disp is its place in the pool */
-
-/* A register, or memory at base + index * scale + disp. */
-typedef struct dync__xrm {
-    bool is_mem;
-    int8_t reg, base, index, scale; /* index -1: none */
-    int32_t disp;
-} dync__xrm;
-DYNC__INLINE dync__xrm dync__x_reg(int reg)
-{
-    dync__xrm r = {false, (int8_t)reg, 0, -1, 1, 0};
-    return r;
-}
-DYNC__INLINE dync__xrm dync__x_mem(int base, int32_t disp)
-{
-    dync__xrm r = {true, 0, (int8_t)base, -1, 1, disp};
-    return r;
-}
-DYNC__INLINE dync__xrm dync__x_index(int base, int index, int scale, int32_t disp)
-{
-    dync__xrm r = {true, 0, (int8_t)base, (int8_t)index, (int8_t)scale, disp};
-    return r;
-}
-
-/* a 32-bit field: label or place in the pool */
-typedef struct dync__xfix {
-    int32_t at, target;
-} dync__xfix;
-typedef struct dync__xasm {
-    dync__arena *arena;
-    DYNC__VEC(uint8_t) code;
-    DYNC__VEC(uint8_t) pool; /* constants, 64 bytes each */
-    DYNC__VEC(dync__xfix) jump, constant;
-    DYNC__VEC(int32_t) label; /* where it is bound; -1 not yet */
-    dync__str *listing;       /* NULL: none is wanted */
-    bool evex, failed;
-} dync__xasm;
+_Static_assert((int)DYNC__G_ARGS == (int)DYNC__RDI && (int)DYNC__G_FRAME == (int)DYNC__RSP &&
+                   (int)DYNC__G_A8 == (int)DYNC__R15,
+               "general registers of target.h have the processor's numbers");
+/* The names of target.h, as tiles still say them. */
+enum { DYNC__X_POOL = DYNC__PLACE_POOL };
+typedef dync__place dync__xrm;
+typedef dync__fix dync__xfix;
+typedef dync__asm dync__xasm;
+#define dync__x_reg dync__a_reg
+#define dync__x_mem dync__a_mem
+#define dync__x_index dync__a_index
+#define dync__x_label dync__a_label
+#define dync__x_constant dync__a_constant
+#define dync__x_constant64 dync__a_constant64
+#define dync__x_listed dync__a_listed
 
 /* Vector instructions. vl: 0 xmm, 1 ymm, 2 zmm. k: write mask, 0 none; DYNC__X_ZERO added:
  * zeroing. */
@@ -360,22 +327,16 @@ enum {
     DYNC__CC_LE = 14,
     DYNC__CC_G = 15
 };
-DYNC__FN int dync__x_label(dync__xasm *);
 DYNC__FN void dync__x_bind(dync__xasm *, int label);
 DYNC__FN void dync__x_jump(dync__xasm *, int cc, int label);
 DYNC__FN void dync__x_push(dync__xasm *, int reg);
 DYNC__FN void dync__x_pop(dync__xasm *, int reg);
 DYNC__FN void dync__x_ret(dync__xasm *); /* vzeroupper and ret */
-/* A constant repeated over 64 bytes: `width` bytes of bits; equal ones are shared. The operand. */
-DYNC__FN dync__xrm dync__x_constant(dync__xasm *, uint64_t bits, int width);
-DYNC__FN dync__xrm dync__x_constant64(dync__xasm *, const void *bytes); /* 64 bytes as they are */
 /* Binds jumps and constants; the pool comes after the code, 64-byte aligned. Bytes of both; 0:
  * failed. */
 DYNC__FN size_t dync__x_finish(dync__xasm *);
+/* For tests: fn sees each piece of code as it is finished. NULL: nobody does. */
+DYNC__FN void dync__x_watch(void (*fn)(const dync__asm *));
 DYNC__FN void dync__x_write(const dync__xasm *, uint8_t *to);
-/* Is a listing wanted: by DYNC_LOG=code or asm, or by who watches? For tests: fn sees each piece of
- * code as it is finished. NULL: nobody does. */
-DYNC__FN bool dync__x_listed(void);
-DYNC__FN void dync__x_watch(void (*fn)(const dync__xasm *));
 #endif
 #endif

@@ -11,16 +11,16 @@
 #include "gemm_code.h"
 #include "codemem.h"
 #include "x86_enc.h"
-#include "x86_gen.h"
+#include "gen.h"
 #include "x86_tile.h"
 
 #if DYNC__JIT_X86
 #include <stddef.h>
 
 typedef struct dync__gtx {
-    dync__xtile tile; /* first */
+    dync__gen_tile tile; /* first */
     dync__xasm *x;
-    dync__xg *after;
+    dync__gen *after;
     int v; /* vector of the row at hand */
     int type, rows, vectors, flags, vl, bytes, n_regs;
     bool wide, words; /* elements of 8 bytes; fours of bytes as pairs of words */
@@ -301,10 +301,10 @@ static const struct {
 
 static bool dync__gt_same(const dync__gtx *g, int source)
 {
-    return g->after->stream.at[source].lane == DYNC__XL_SAME;
+    return g->after->stream.at[source].lane == DYNC__GL_SAME;
 }
 
-static dync__xrm dync__gt_source(const dync__xtile *tile, int source)
+static dync__xrm dync__gt_source(const dync__gen_tile *tile, int source)
 {
     const dync__gtx *g = (const dync__gtx *)(const void *)tile;
     return dync__x_mem(dync__gt_sources[source].at, dync__gt_same(g, source) ? 0 : g->v * g->bytes);
@@ -333,10 +333,10 @@ static void dync__gt_tile_end(dync__gtx *g)
                      dync__gt_arg((size_t)dync__gt_sources[s].arg_step));
     }
     for (int i = 0; i < g->rows; i++) {
-        uint32_t held = dync__xg_after_row(g->after, taken);
+        uint32_t held = dync__gen_after_row(g->after, taken);
         for (g->v = 0; g->v < g->vectors; g->v++) {
             bool part = g->after->masked = dync__gt_part(g, g->v);
-            int c = dync__xg_after(g->after, i * g->vectors + g->v, taken | held);
+            int c = dync__gen_after(g->after, i * g->vectors + g->v, taken | held);
             dync__gt_store(g, c, dync__x_mem(DYNC__RSI, g->v * g->bytes), part);
         }
         if (i + 1 == g->rows) break;
@@ -562,9 +562,9 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
     g.vl = evex && !(flags & DYNC__GT_HALF) ? 2 : 1;
     g.bytes = 16 << g.vl;
     g.n_regs = evex ? 32 : 16;
-    g.tile = (dync__xtile){dync__gt_source, !(flags & DYNC__GT_TAIL) ? 0 : evex ? 1 : 15};
+    g.tile = (dync__gen_tile){dync__gt_source, !(flags & DYNC__GT_TAIL) ? 0 : evex ? 1 : 15};
     dync__after list = dync__gt_after_list(kind == DYNC__GT_TILE ? flags : 0, type);
-    g.after = dync__xg_after_new(&arena, &g.tile, evex ? 2 : 1, g.bytes / (g.wide ? 8 : 4), &list);
+    g.after = dync__gen_after_new(&arena, &g.tile, evex ? 2 : 1, g.bytes / (g.wide ? 8 : 4), &list);
     if (!g.after) return dync__arena_free(&arena), false;
     g.x = &g.after->a;
     if (dync__x_listed()) g.x->listing = &listing;

@@ -1,6 +1,6 @@
 /* codegen/x86_tile.h: what the tiles of matrix products (x86_gemm.c) and of convolutions
  * (x86_conv.c) have in common: a step of their sums, and the way of their code into memory.
- * After x86_gen.h. */
+ * After gen.h. */
 #ifndef DYNC__X86_TILE_H
 #define DYNC__X86_TILE_H
 #include "codemem.h"

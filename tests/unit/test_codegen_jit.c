@@ -412,7 +412,7 @@ TEST(long_rows_over_threads)
         }
 }
 
-#if DYNC__JIT_X86
+#if DYNC__JIT
 /* Arrays larger than caches are stored past them where lines are whole, in part and not at all: the
  * interpreter's bits all the same. */
 TEST(large_arrays_are_stored_past_the_caches)
@@ -439,7 +439,7 @@ TEST(large_arrays_are_stored_past_the_caches)
         for (int e = 0; e < n; e++) x[e] = (float)(e % 1000);
         memset(y, 0, sizeof(float) * (size_t)(n + 32));
         memset(z, 0, sizeof(float) * (size_t)(n + 32));
-        EXPECT(code->jit != NULL && code->jit->past != NULL);
+        EXPECT(code->jit != NULL && code->jit->nontemporal != NULL);
         EXPECT_OK(dync__code_run(code, to, 0, 0));
         EXPECT_OK(dync__code_run(plain, want, 0, 0));
         EXPECT(memcmp(y, z, sizeof(float) * (size_t)(n + 32)) == 0);

@@ -7,7 +7,7 @@
 #include "../../src/codegen/jit.h"
 #include "codegen_random.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
-#if DYNC__JIT_X86
+#if DYNC__JIT
 #include "objdump.h"
 
 enum { AVX2 = DYNC__CPU_AVX2 | DYNC__CPU_FMA, AVX512 = AVX2 | DYNC__CPU_F16C | DYNC__CPU_AVX512 };

@@ -4,7 +4,7 @@
 #include "../../src/codegen/x86_enc.h"
 #include "../test.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
-#if DYNC__JIT_X86
+#if DYNC__JIT
 #include "objdump.h"
 
 static dync__xrm random_memory(void)

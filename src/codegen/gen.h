@@ -1,0 +1,293 @@
+/* codegen/gen.h: one kernel on its way to machine code, shared by gen_loops.c (loops), gen_reg.c
+ * (registers), gen_prim.c (primitives), gen_mem.c (loads and stores), gen_reduce.c, gen_cold.c.
+ * jit.c decides what is generated; the target (target.h) makes instructions of the verbs.
+ *
+ * Lanes. A kernel that has 64-bit values takes as many lanes a vector as the target has room for
+ * 64-bit elements, others twice as many: every value is one register, of V lanes of its own width.
+ * The lane loop is the last of the inner loops (rows one at a time), or the last row loop
+ * (vertical: rows side by side). U vectors are computed at once, instruction by instruction.
+ * Lists. Code comes in lists as the plan's sections: 0 once, 1 + 2p row code before phase p, 2 + 2p
+ * phase p. In a list values live in registers; what another list needs goes through its slot in the
+ * frame, as a whole vector. Row code of a kernel whose rows come one at a time is the same code
+ * with equal lanes (single).
+ * The argument block (ARGS) holds what differs between kernels of one structure: addresses,
+ * extents, strides. */
+#ifndef DYNC__GEN_H
+#define DYNC__GEN_H
+#include "after.h"
+#include "plan_loops.h"
+#include "target.h"
+#if DYNC__JIT
+
+enum { DYNC__GEN_CONES = 12, DYNC__GEN_PHASES = 16 /* of split kernels */ };
+enum { DYNC__GEN_DIMS = 8, DYNC__GEN_UNROLL = 4, DYNC__GEN_GRAIN = 128, DYNC__GEN_LANES = 32 };
+/* streams: a buffer, a row buffer, numbers, one that an index leads into */
+enum { DYNC__GS_MEM, DYNC__GS_KEEP, DYNC__GS_INDEX, DYNC__GS_GATHER };
+/* along the lanes; BACK: by steps of -1, TWO: loads and stores by steps of 2, and stores by 3 and
+ * 4 */
+enum { DYNC__GL_SAME, DYNC__GL_DENSE, DYNC__GL_STRIDED, DYNC__GL_BACK, DYNC__GL_TWO };
+typedef struct dync__gen_stream {
+    int32_t access, buf, inst; /* inst: the value that a row buffer keeps */
+    /* nontemporal: whole vectors are stored past the caches; transposed: dense by way of a tile
+     * (jit.h) */
+    uint8_t kind, lane, bytes, nontemporal, transposed;
+    int8_t gpr; /* where the phase being emitted has its address; -1 */
+    /* else where in the frame; -1: in the argument block; of a transposed stream of a square
+     * kernel, where its square is */
+    int32_t pointer;
+} dync__gen_stream;
+/* Words of the argument block; after them come, per row loop, its count and extent, per inner loop
+ * its extent, per stream its record. */
+/* SEGMENT: -1, or (split) the one to run: 2p row code before phase p, 2p + 1 phase p; slots come
+ * from and go to memory at IN and OUT. tall: 0 takes sixteen rows more into what stands at IN, OUT
+ * of them were before, 1 is what comes after the last. */
+enum {
+    DYNC__GW_ROWS,
+    DYNC__GW_LANES,
+    DYNC__GW_FRAME,
+    DYNC__GW_SEED,
+    DYNC__GW_OFFSET,
+    DYNC__GW_SEGMENT,
+    DYNC__GW_IN,
+    DYNC__GW_OUT,
+    DYNC__GW_FIXED
+};
+/* A stream's record: address, stride along the lanes, then a step per row loop and inner loop; all
+ * in bytes. */
+enum { DYNC__GW_AT, DYNC__GW_LANE, DYNC__GW_STEP };
+
+/* lazy: a load still to be made */
+typedef struct dync__gen_val {
+    int8_t reg;
+    bool lazy;
+    int32_t spill;
+} dync__gen_val;
+typedef struct dync__gen_red {
+    int32_t inst, phase;
+    uint8_t kind, type, n_acc;
+    /* ordered: float sums and products, whose order of additions is fixed */
+    bool ordered, in_regs;
+    int8_t reg[DYNC__GEN_UNROLL];
+    int32_t acc, level; /* in the frame */
+    /* argmax, argmin: of the accumulated extremes, in the frame */
+    int32_t where;
+    dync__place identity;
+} dync__gen_red;
+/* the sum so far: in registers reg, reg - 1...; -1: at 64 bytes each in the frame */
+typedef struct dync__gen_sum {
+    int8_t reg;
+    int32_t at;
+} dync__gen_sum;
+typedef DYNC__VEC(int32_t) dync__gen_list;
+/* gen_cold.c; out: the selects */
+typedef struct dync__gen_cone {
+    dync__gen_list list;
+    int32_t input, n_outs, out[4];
+    bool wide;
+} dync__gen_cone;
+
+/* The tile around a list of after.h: where operand `source` lies for the accumulator at hand; the
+ * register of the lanes that the last vector has, 0: all. */
+typedef struct dync__gen_tile {
+    dync__place (*at)(const struct dync__gen_tile *, int source);
+    int8_t mask;
+} dync__gen_tile;
+
+typedef struct dync__gen {
+    const dync__loop_plan *b;
+    const dync__gen_tile *tile; /* gen_after.c; else NULL */
+    dync__asm a;
+    int V, n_regs;
+    /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time;
+     * brief: one grain, or 16 rows, is all */
+    bool wide, vertical, split, tall, brief;
+    bool ends; /* tall: what is emitted comes after all rows */
+    /* gen_loops.c, dync__gen_squares; once: what is transposed stays in registers */
+    bool square, transposed_once;
+    int8_t transposed[16]; /* where its rows are */
+    int row;               /* of the square */
+    /* tall: frame: where the columns at hand keep levels between calls */
+    int32_t state;
+    int n_row_dims, n_inner_dims; /* D, K */
+    int n_lists;
+    dync__gen_list *list;
+    DYNC__VEC(dync__gen_stream) stream;
+    DYNC__VEC(dync__gen_red) red;
+    int32_t *stream_of;   /* by instruction: load, store, index */
+    int32_t *keep_stream; /* by instruction: of its row buffer; -1 */
+    int32_t *slot;        /* by instruction: in the frame; -1 none */
+    /* by instruction: select of this cone; DYNC__GEN_CONES: inside one; -1 */
+    int32_t *cone_of;
+    dync__gen_sum *scan; /* by instruction: of the phase being emitted */
+    int n_cones;
+    dync__gen_cone cone[DYNC__GEN_CONES];
+    /* cone_input: of the cone at hand, -1; the rest in the frame */
+    int32_t cone_input, saved_regs, cone_areas;
+    /* by instruction: of a constant, or where a draw lies in the frame; -1 not there yet */
+    int32_t *pool_at;
+    /* the list being emitted */
+    int U;
+    bool single, masked, in_phase;
+    int cur, pos, u;
+    dync__gen_val *val;                    /* instruction * UNROLL + u */
+    int32_t *in_list;                      /* by instruction: the list it was last made in */
+    int32_t *n_uses, *next_use, *last_use; /* next_use: index into uses */
+    int32_t *first_use;
+    DYNC__VEC(int32_t) uses;
+    int8_t *hoist; /* by instruction: a register for the whole loop; -1 */
+    uint32_t free_regs, locked, pinned, temps, free_k, locked_k, temps_k;
+    int32_t owner[32], owner_k[8]; /* instruction * UNROLL + u; -1 */
+    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
+    int32_t tail_mask, tail_mask64, tail_count;
+    /* label of the next row; late: behind what is hoisted, as rows do nothing else to registers */
+    int32_t top;
+    bool late;
+    /* by instruction: one number for all lanes, by which alone lines are found: made for one
+     * vector, of lanes as many as there is room for */
+    uint8_t *leads;
+    int32_t lead;  /* frame: of the load at hand */
+    int32_t place; /* frame: inner indices before the lane loop at hand */
+    /* the one index that leads the stream at hand, in memory; else none */
+    dync__place line;
+    int32_t slots, slot_bytes; /* frame: where slots begin, and their room */
+    /* stage: elements on their way one by one; keys: of random numbers, -1 none */
+    int32_t frame, stage, stage2, saved_sp, keys;
+    DYNC__VEC(int32_t) free_spill;
+    const char *why; /* not compiled: the reason */
+} dync__gen;
+
+DYNC__INLINE const dync__inst *dync__gen_inst(const dync__gen *g, int i)
+{
+    return &g->b->k->inst.at[i];
+}
+DYNC__INLINE bool dync__gen_type_wide(int type) { return type == DYNC_F64 || type == DYNC_I64; }
+DYNC__INLINE bool dync__gen_type_float(int type) { return type == DYNC_F64 || type == DYNC_F32; }
+/* A value of a type: in each of the V lanes one. */
+DYNC__INLINE dync__vt dync__gen_vt(const dync__gen *g, int type) { return dync__vt_of(type, g->V); }
+/* Has it a mask register? */
+DYNC__INLINE bool dync__gen_in_k(const dync__gen *g, int type)
+{
+    return type == DYNC_BOOL && g->a.t->n_masks > 0;
+}
+/* Through bitcasts: the same register. */
+DYNC__INLINE int dync__gen_root(const dync__gen *g, int i)
+{
+    while (dync__gen_inst(g, i)->prim == DYNC__P_bitcast) i = dync__gen_inst(g, i)->arg[0];
+    return i;
+}
+/* Operands as lists see them: a select with a cone has the cone's input for its first choice. */
+DYNC__INLINE int dync__gen_args(const dync__gen *g, int i, int32_t out[3])
+{
+    int n = dync__lp_operands(g->b, i, out);
+    if (g->cone_of[i] >= 0 && g->cone_of[i] < DYNC__GEN_CONES)
+        out[1] = g->cone[g->cone_of[i]].input;
+    return n;
+}
+DYNC__INLINE int32_t dync__gen_record(const dync__gen *g, int stream, int word)
+{
+    return 8 * (DYNC__GW_FIXED + 2 * g->n_row_dims + g->n_inner_dims +
+                stream * (DYNC__GW_STEP + g->n_row_dims + g->n_inner_dims) + word);
+}
+DYNC__INLINE dync__place dync__gen_arg(int32_t offset) { return dync__a_mem(DYNC__G_ARGS, offset); }
+DYNC__INLINE dync__place dync__gen_at(int32_t offset) { return dync__a_mem(DYNC__G_FRAME, offset); }
+
+/* ---- gen_reg.c ------------------------------------------------------------------------------- */
+/* new room in the frame, 64-byte aligned */
+DYNC__FN int dync__gen_frame(dync__gen *, int bytes);
+/* what it knows of n instructions, and its lists (n_lists) */
+DYNC__FN bool dync__gen_alloc_values(dync__gen *, dync__arena *, int n);
+DYNC__FN void dync__gen_begin_list(dync__gen *, int list); /* uses of its values */
+/* registers that one vector of it wants at once */
+DYNC__FN int dync__gen_pressure(dync__gen *, int list);
+DYNC__FN uint32_t dync__gen_all(const dync__gen *); /* vector registers */
+/* no value is in a register; pinned ones stay */
+DYNC__FN void dync__gen_reset(dync__gen *);
+/* a register for the whole loop */
+DYNC__FN int dync__gen_pin(dync__gen *);
+DYNC__FN int dync__gen_temp(dync__gen *);
+/* for a mask: where masks have no registers, a vector */
+DYNC__FN int dync__gen_temp_k(dync__gen *);
+DYNC__FN int dync__gen_scratch(dync__asm *, int class_); /* for verbs */
+/* its register: loads it where it is not in one */
+DYNC__FN int dync__gen_src(dync__gen *, int value);
+/* the same, or memory where that saves a load */
+DYNC__FN dync__place dync__gen_src_rm(dync__gen *, int value);
+/* its memory, where no register of this list holds it */
+DYNC__FN dync__place dync__gen_home(dync__gen *, int value);
+/* made in the list at hand */
+DYNC__FN bool dync__gen_is_here(const dync__gen *, int value);
+/* would src_rm give memory? */
+DYNC__FN bool dync__gen_in_memory(const dync__gen *, int value);
+/* last used by this instruction, and in a register of its own */
+DYNC__FN bool dync__gen_dies(const dync__gen *, int value);
+/* registers of operands that die here may hold the result */
+DYNC__FN void dync__gen_release(dync__gen *);
+/* a register for its result */
+DYNC__FN int dync__gen_def(dync__gen *, int inst);
+/* the result replaces a dying operand in its register */
+DYNC__FN void dync__gen_adopt(dync__gen *, int inst, int value);
+/* the result stands in a register that was pinned */
+DYNC__FN void dync__gen_set(dync__gen *, int inst, int reg);
+DYNC__FN void dync__gen_drop_temps(dync__gen *);
+/* the instruction is emitted: temporaries, dead values */
+DYNC__FN void dync__gen_end(dync__gen *);
+DYNC__FN dync__place dync__gen_const(dync__gen *, int type, double f, int64_t i);
+/* ---- gen_prim.c ------------------------------------------------------------------------------ */
+/* why it cannot be emitted; NULL */
+DYNC__FN const char *dync__gen_refuses(const dync__gen *, int inst);
+/* instruction inst for vector u */
+DYNC__FN void dync__gen_prim(dync__gen *, int inst);
+/* once: what the rounds add */
+DYNC__FN void dync__gen_random_keys(dync__gen *);
+DYNC__FN void dync__gen_prefetch_page(dync__gen *, int list);
+/* ---- gen_mem.c ------------------------------------------------------------------------------- */
+DYNC__FN void dync__gen_load(dync__gen *, int inst);
+DYNC__FN void dync__gen_gather(dync__gen *, int inst);
+/* one value in all lanes? depth: 0 */
+DYNC__FN bool dync__gen_is_even(const dync__gen *, int value, int depth);
+/* a lazy one: into this register */
+DYNC__FN void dync__gen_load_now(dync__gen *, int inst, int reg);
+/* address of vector u of a dense stream; may use T0 */
+DYNC__FN dync__place dync__gen_element(dync__gen *, int stream);
+DYNC__FN void dync__gen_store(dync__gen *, int inst);
+DYNC__FN void dync__gen_index(dync__gen *, int inst);
+/* to or from its row buffer */
+DYNC__FN void dync__gen_keep(dync__gen *, int inst, bool load);
+DYNC__FN void dync__gen_slot_store(dync__gen *, int inst);
+/* the tail of vector u, in a temporary; wide: for 8-byte lanes */
+DYNC__FN int dync__gen_tail(dync__gen *, bool wide);
+/* ---- gen_reduce.c ---------------------------------------------------------------------------- */
+/* argmax or argmin: g->place counts */
+DYNC__FN bool dync__gen_has_places(const dync__gen *, int phase);
+/* takes vector u into the accumulator */
+DYNC__FN void dync__gen_reduce(dync__gen *, int inst);
+/* registers or memory for the accumulators */
+DYNC__FN void dync__gen_reduce_pin(dync__gen *, int phase);
+DYNC__FN void dync__gen_reduce_init(dync__gen *, int phase, bool ordered, bool levels);
+/* rows one at a time: folds a grain, adds it to its binary counter */
+DYNC__FN void dync__gen_grain_end(dync__gen *, int phase, int32_t count);
+/* rows side by side: every 16 additions go up a level */
+DYNC__FN void dync__gen_vertical_carry(dync__gen *, int phase, int32_t count);
+DYNC__FN void dync__gen_reduce_end(dync__gen *, int phase, int32_t count);
+/* the scans of this list: zero, in a register where there are enough */
+DYNC__FN void dync__gen_scan_begin(dync__gen *);
+DYNC__FN void dync__gen_scan(dync__gen *, int inst);
+/* ---- gen_cold.c ---------------------------------------------------------------------------- */
+DYNC__FN void dync__gen_find_cones(dync__gen *);
+/* all vectors of its cone's selects */
+DYNC__FN void dync__gen_cold(dync__gen *, int select);
+/* ---- gen_after.c ----------------------------------------------------------------------------- */
+/* The generator of a tile with `lanes` lanes a vector whose accumulators go through the list; its
+ * `a` takes the tile's code too. NULL: no memory. */
+DYNC__FN dync__gen *dync__gen_after_new(dync__arena *, const dync__gen_tile *, int level, int lanes,
+                                        const dync__after *);
+/* Elements that a row of the tile has alone, into registers beside those taken: which. */
+DYNC__FN uint32_t dync__gen_after_row(dync__gen *, uint32_t taken);
+/* The list on what stands in register reg: the register of the result. taken: registers that hold
+ * something else. */
+DYNC__FN int dync__gen_after(dync__gen *, int reg, uint32_t taken);
+/* ---- gen_loops.c
+ * ------------------------------------------------------------------------------- */
+DYNC__FN void dync__gen_emit(dync__gen *);
+#endif
+#endif

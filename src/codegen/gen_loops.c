@@ -1,0 +1,639 @@
+/* codegen/gen_loops.c: the loops of a kernel over verbs (target.h). Before: jit.c has made streams
+ * and lists; after: the target finishes the bytes.
+ *
+ *   rows one at a time             rows side by side (vertical)
+ *     list 0                         list 0
+ *     for each row                   for each value of the other row loops
+ *       list 1, phase 0, list 3...     for U vectors of rows, the last ones masked
+ *                                        list 1, phase 0, list 3...
+ *   phase: for the outer of the      phase: for all inner loops
+ *     inner loops: for U vectors
+ *     of the last one, then the
+ *     rest masked
+ *
+ * A phase's addresses stand in registers as far as they go, else in the frame; so do its
+ * accumulators and most used constants. */
+#include "../dync.in.h"
+#include "gen.h"
+#if DYNC__JIT
+
+/* What a phase may keep addresses in, and what of the caller's registers the code changes. */
+static const int8_t dync__gen_bases[] = {DYNC__G_A0, DYNC__G_A1, DYNC__G_A2, DYNC__G_A3, DYNC__G_A4,
+                                         DYNC__G_A5, DYNC__G_A6, DYNC__G_A7, DYNC__G_A8};
+enum {
+    DYNC__GEN_SAVED = 1 << DYNC__G_A0 | 1 << DYNC__G_T2 | 1 << DYNC__G_A5 | 1 << DYNC__G_A6 |
+                      1 << DYNC__G_A7 | 1 << DYNC__G_A8
+};
+
+/* ---- a list ---------------------------------------------------------------------------------- */
+
+static void dync__gen_emit_inst(dync__gen *g, int i)
+{
+    const dync__loop_plan *b = g->b;
+    const dync__inst *in = dync__gen_inst(g, i);
+    bool back = b->keep[i] && dync__lp_list(b, i) != g->cur;
+    if (back) {
+        dync__gen_keep(g, i, true);
+        dync__gen_end(g);
+        return;
+    }
+    switch (in->prim) {
+    case DYNC__P_load: dync__gen_load(g, i); break;
+    case DYNC__P_loadx: dync__gen_gather(g, i); break;
+    case DYNC__P_store: dync__gen_store(g, i); break;
+    case DYNC__P_index: dync__gen_index(g, i); break;
+    case DYNC__P_reduce: dync__gen_reduce(g, i); break;
+    case DYNC__P_scan: dync__gen_scan(g, i); break;
+    default:
+        /* made with its cone */
+        if (g->val[i * DYNC__GEN_UNROLL + g->u].reg >= 0 ||
+            g->val[i * DYNC__GEN_UNROLL + g->u].spill >= 0)
+            dync__gen_src(g, i);
+        else
+            dync__gen_prim(g, i);
+        break;
+    }
+    if (dync__inst_has_value(in) && in->prim != DYNC__P_reduce) {
+        if (g->slot[i] >= 0) dync__gen_slot_store(g, i);
+        if (b->keep[i]) dync__gen_keep(g, i, false);
+    }
+    dync__gen_end(g);
+}
+
+static void dync__gen_emit_list(dync__gen *g)
+{
+    const dync__gen_list *l = &g->list[g->cur];
+    dync__gen_reset(g);
+    for (g->pos = 0; g->pos < l->n && !g->a.failed; g->pos++) {
+        int i = l->at[g->pos];
+        if (g->a.listing) {
+            const dync__inst *in = dync__gen_inst(g, i);
+            dync__str_addf(g->a.listing, "  ; v%d %s%s%s\n", i, dync__prim_info(in->prim)->name,
+                           in->origin ? " of " : "", in->origin ? in->origin : "");
+        }
+        int cone = g->cone_of[i];
+        if (cone >= 0 && g->val[i * DYNC__GEN_UNROLL].reg < 0 &&
+            g->val[i * DYNC__GEN_UNROLL].spill < 0)
+            dync__gen_cold(g, i);
+        for (g->u = 0; g->u < (g->leads[i] ? 1 : g->U); g->u++) dync__gen_emit_inst(g, i);
+    }
+    g->u = 0;
+}
+
+/* END lanes are left: what masks need. */
+static void dync__gen_tail_masks(dync__gen *g)
+{
+    DYNC__A(&g->a, PUT, .x = DYNC__G_END, .y = dync__gen_at(g->tail_count));
+    g->pos = 0;
+    dync__gen_reset(g);
+    DYNC__A(&g->a, TAIL, .v = dync__gen_vt(g, g->wide ? DYNC_I64 : DYNC_I32), .n = g->U,
+            .m = g->tail_mask, .y = dync__gen_at(g->tail_count));
+}
+
+static void dync__gen_row_list(dync__gen *g, int list)
+{
+    g->in_phase = false;
+    g->pinned = 0;
+    dync__gen_begin_list(g, list);
+    if (g->list[list].n > 0) dync__gen_emit_list(g);
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+/* Vectors at once: as many as registers allow. */
+static int dync__gen_unroll(dync__gen *g, int list, int most)
+{
+    dync__gen_begin_list(g, list);
+    int each = dync__gen_pressure(g, list), u = most;
+    while (u > 1 && u * each + (g->b->has_scan && g->a.t->n_vectors < 32 ? 7 : 2) > g->n_regs)
+        u /= 2;
+    return u;
+}
+
+static bool dync__gen_uses_stream(const dync__gen *g, int s)
+{
+    const dync__gen_list *l = &g->list[g->cur];
+    for (int p = 0; p < l->n; p++)
+        if (g->stream_of[l->at[p]] == s || g->keep_stream[l->at[p]] == s) return true;
+    return false;
+}
+
+/* Addresses at the start of a phase: registers, then the frame if inner loops move them. */
+static void dync__gen_phase_streams(dync__gen *g)
+{
+    int next = 0;
+    for (int s = 0; s < g->stream.n; s++) {
+        dync__gen_stream *st = &g->stream.at[s];
+        st->gpr = -1;
+        st->pointer = -1;
+        if (!dync__gen_uses_stream(g, s) || (g->square && st->transposed)) continue;
+        dync__place at = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_AT));
+        if (next < DYNC__COUNT_OF(dync__gen_bases)) {
+            st->gpr = dync__gen_bases[next++];
+            DYNC__A(&g->a, GET, .to = st->gpr, .y = at);
+        } else if (g->n_inner_dims > 0) {
+            st->pointer = dync__gen_frame(g, 8);
+            DYNC__A(&g->a, GET, .to = DYNC__G_T0, .y = at);
+            DYNC__A(&g->a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(st->pointer));
+        }
+    }
+}
+
+static int32_t dync__gen_inner_extent(const dync__gen *g, int d)
+{
+    return 8 * (DYNC__GW_FIXED + 2 * g->n_row_dims + d);
+}
+
+static void dync__gen_step_streams(dync__gen *g, int d)
+{
+    for (int s = 0; s < g->stream.n; s++) {
+        const dync__gen_stream *st = &g->stream.at[s];
+        dync__place step = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_STEP + g->n_row_dims + d));
+        if (st->gpr >= 0) {
+            DYNC__A(&g->a, ADD, .to = st->gpr, .y = step);
+        } else if (st->pointer >= 0) {
+            DYNC__A(&g->a, GET, .to = DYNC__G_T0, .y = step);
+            DYNC__A(&g->a, ADD_TO, .x = DYNC__G_T0, .y = dync__gen_at(st->pointer));
+        }
+    }
+}
+
+/* The inner loops that are no lane loop: an odometer. */
+static int dync__gen_inner_begin(dync__gen *g, int32_t counts)
+{
+    for (int d = 0; d < g->n_inner_dims; d++) {
+        DYNC__A(&g->a, GET, .to = DYNC__G_T0, .y = dync__gen_arg(dync__gen_inner_extent(g, d)));
+        DYNC__A(&g->a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(counts + 8 * d));
+    }
+    int top = dync__a_label(&g->a);
+    DYNC__A(&g->a, LABEL, .label = top);
+    return top;
+}
+
+static void dync__gen_inner_end(dync__gen *g, int32_t counts, int top)
+{
+    for (int d = g->n_inner_dims - 1; d >= 0; d--) {
+        dync__gen_step_streams(g, d);
+        DYNC__A(&g->a, SUB_JUMP, .op = DYNC__IF_NE, .y = dync__gen_at(counts + 8 * d), .n = 1,
+                .label = top);
+        if (d == 0) break;
+        DYNC__A(&g->a, GET, .to = DYNC__G_T0, .y = dync__gen_arg(dync__gen_inner_extent(g, d)));
+        DYNC__A(&g->a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(counts + 8 * d));
+    }
+}
+
+/* The most used constants and row values into the registers that are left. */
+static void dync__gen_hoist(dync__gen *g)
+{
+    const dync__gen_list *l = &g->list[g->cur];
+    const dync__loop_plan *b = g->b;
+    DYNC__VEC(int32_t) seen = {NULL, 0, 0};
+    int32_t arg[3], *count = dync__arena_alloc(b->arena, (size_t)b->k->inst.n * sizeof *count);
+    int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__gen_pressure(g, g->cur) -
+               (g->b->has_scan ? 7 : 2);
+    if (!count) {
+        g->a.failed = true;
+        return;
+    }
+    for (int p = 0; p < l->n && left > 0; p++) {
+        if (b->keep[l->at[p]] && dync__lp_list(b, l->at[p]) != g->cur) continue;
+        for (int n = dync__gen_args(g, l->at[p], arg) - 1; n >= 0; n--) {
+            int v = dync__gen_root(g, arg[n]), type = dync__gen_inst(g, v)->type;
+            bool constant = dync__gen_inst(g, v)->prim == DYNC__P_const_;
+            /* from memory */
+            bool leads = dync__gen_inst(g, l->at[p])->prim == DYNC__P_loadx &&
+                         dync__gen_is_even(g, v, 0);
+            if ((g->in_list[v] == g->cur && !constant) || type == DYNC_BOOL ||
+                (g->vertical && b->level[v] == 1) || leads)
+                continue;
+            if (count[v]++ == 0 && !dync__avec_push(b->arena, &seen, v)) g->a.failed = true;
+        }
+    }
+    for (; left > 0 && seen.n > 0 && !g->a.failed; left--) {
+        int best = 0;
+        for (int s = 1; s < seen.n; s++)
+            if (count[seen.at[s]] > count[seen.at[best]]) best = s;
+        int v = seen.at[best], r = dync__gen_src(g, v); /* read into any register, */
+        int home = dync__gen_pin(g);                    /* kept in one from the top */
+        DYNC__A(&g->a, LOAD, .v = dync__gen_vt(g, dync__gen_inst(g, v)->type), .to = home,
+                .y = dync__a_reg(r));
+        g->hoist[v] = (int8_t)home;
+        dync__gen_drop_temps(g);
+        g->free_regs &= ~g->pinned;
+        seen.at[best] = seen.at[--seen.n];
+    }
+}
+
+static void dync__gen_unhoist(dync__gen *g) { memset(g->hoist, 0xff, (size_t)g->b->k->inst.n); }
+
+static bool dync__gen_has_ordered(const dync__gen *g, int phase)
+{
+    for (int i = 0; i < g->red.n; i++)
+        if (g->red.at[i].phase == phase && g->red.at[i].ordered) return true;
+    return false;
+}
+
+/* Lanes from LANE to the limit in END (or memory): U vectors at a time, then what is left. `end`:
+ * where the limit stands. */
+static void dync__gen_lanes(dync__gen *g, dync__place end)
+{
+    dync__asm *a = &g->a;
+    int body = dync__a_label(a), tail = dync__a_label(a), done = dync__a_label(a),
+        step = g->U * g->V;
+    DYNC__A(a, GET, .to = DYNC__G_END, .y = end);
+    DYNC__A(a, SUB_N, .y = dync__a_reg(DYNC__G_END), .n = step);
+    DYNC__A(a, JUMP_IF, .op = DYNC__IF_GT, .x = DYNC__G_LANE, .y = dync__a_reg(DYNC__G_END),
+            .label = tail);
+    DYNC__A(a, LABEL, .label = body);
+    g->masked = false;
+    dync__gen_emit_list(g);
+    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = step);
+    DYNC__A(a, JUMP_IF, .op = DYNC__IF_LE, .x = DYNC__G_LANE, .y = dync__a_reg(DYNC__G_END),
+            .label = body);
+    DYNC__A(a, LABEL, .label = tail);
+    DYNC__A(a, GET, .to = DYNC__G_END, .y = end);
+    DYNC__A(a, LESS_JUMP, .op = DYNC__IF_LE, .to = DYNC__G_END, .y = dync__a_reg(DYNC__G_LANE),
+            .label = done);
+    g->masked = true;
+    dync__gen_tail_masks(g);
+    dync__gen_emit_list(g);
+    g->masked = false;
+    DYNC__A(a, LABEL, .label = done);
+}
+
+static void dync__gen_clear(dync__gen *g, int32_t at)
+{
+    DYNC__A(&g->a, SET, .to = DYNC__G_T0, .n = 0);
+    DYNC__A(&g->a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(at));
+}
+
+/* Are pages worth asking for? Where a phase reduces its rows, or the kernel stores past the caches,
+ * but not rows of a few lanes, nor for long chains of operators, which hide what they wait for. */
+static bool dync__gen_far(const dync__gen *g, int phase, int most)
+{
+    bool far = false;
+    for (int i = 0; i < g->red.n; i++) far |= g->red.at[i].phase == phase;
+    for (int i = 0; i < g->stream.n; i++) far |= g->stream.at[i].nontemporal;
+    return far && most > 2 && g->list[2 + 2 * phase].n < 64;
+}
+
+/* A row: the last inner loop in lanes; sums grain by grain, what is read from memory page by
+ * page. */
+static void dync__gen_row_phase(dync__gen *g, int phase, int most)
+{
+    dync__asm *a = &g->a;
+    int list = 2 + 2 * phase;
+    if (g->list[list].n == 0) return;
+    bool sums = dync__gen_has_ordered(g, phase), ordered = sums && !g->brief,
+         far = dync__gen_far(g, phase, most) && !g->brief;
+    int32_t counts = dync__gen_frame(g, 8 * DYNC__GEN_DIMS), grains = dync__gen_frame(g, 16);
+    g->single = false;
+    /* a scan takes eight lanes at once */
+    g->U =
+        DYNC__MAX(dync__gen_unroll(g, list, most), g->V == 4 && g->b->has_scan && most > 1 ? 2 : 1);
+    g->in_phase = true;
+    g->pinned = 0;
+    g->pos = 0;
+    dync__gen_reduce_pin(g, phase);
+    dync__gen_reset(g);
+    dync__gen_scan_begin(g);
+    dync__gen_hoist(g);
+    if (g->late) DYNC__A(a, LABEL, .label = g->top);
+    dync__gen_phase_streams(g);
+    dync__gen_reset(g);
+    dync__gen_reduce_init(g, phase, false, false);
+    if (sums && !ordered) dync__gen_reduce_init(g, phase, true, false);
+    if (ordered) dync__gen_clear(g, grains);
+    bool places = dync__gen_has_places(g, phase);
+    if (places) dync__gen_clear(g, g->place);
+    int top = dync__gen_inner_begin(g, counts);
+    dync__place lanes = dync__gen_arg(8 * DYNC__GW_LANES), end = dync__gen_at(grains + 8);
+    DYNC__A(a, SET, .to = DYNC__G_LANE, .n = 0);
+    if (!ordered && !far) {
+        dync__gen_lanes(g, lanes);
+    } else {
+        int grain = dync__a_label(a), whole = dync__a_label(a);
+        DYNC__A(a, LABEL, .label = grain);
+        DYNC__A(a, ADDRESS, .to = DYNC__G_END,
+                .y = dync__a_mem(DYNC__G_LANE, ordered ? DYNC__GEN_GRAIN : 1024));
+        DYNC__A(a, JUMP_IF, .op = DYNC__IF_LE, .x = DYNC__G_END, .y = lanes, .label = whole);
+        DYNC__A(a, GET, .to = DYNC__G_END, .y = lanes);
+        DYNC__A(a, LABEL, .label = whole);
+        DYNC__A(a, PUT, .x = DYNC__G_END, .y = end);
+        dync__gen_reset(g);
+        if (far) dync__gen_prefetch_page(g, list);
+        if (ordered) dync__gen_reduce_init(g, phase, true, false);
+        dync__gen_lanes(g, end);
+        dync__gen_reset(g);
+        if (ordered) dync__gen_grain_end(g, phase, grains);
+        DYNC__A(a, GET, .to = DYNC__G_LANE, .y = end);
+        DYNC__A(a, JUMP_IF, .op = DYNC__IF_LT, .x = DYNC__G_LANE, .y = lanes, .label = grain);
+    }
+    if (places) {
+        DYNC__A(a, GET, .to = DYNC__G_T0, .y = lanes);
+        DYNC__A(a, ADD_TO, .x = DYNC__G_T0, .y = dync__gen_at(g->place));
+    }
+    dync__gen_inner_end(g, counts, top);
+    dync__gen_reset(g);
+    dync__gen_reduce_end(g, phase, grains);
+    dync__gen_unhoist(g);
+    g->in_phase = false;
+}
+
+/* Rows side by side: all inner loops, one index at a time. */
+static void dync__gen_column_phase(dync__gen *g, int phase)
+{
+    int list = 2 + 2 * phase;
+    bool masked = g->masked, ordered = dync__gen_has_ordered(g, phase);
+    if (g->list[list].n == 0) return;
+    int32_t counts = dync__gen_frame(g, 8 * DYNC__GEN_DIMS), added = dync__gen_frame(g, 8);
+    dync__gen_begin_list(g, list);
+    g->in_phase = true;
+    g->pinned = 0;
+    g->pos = 0;
+    dync__gen_reduce_pin(g, phase);
+    dync__gen_reset(g);
+    dync__gen_scan_begin(g);
+    dync__gen_hoist(g);
+    dync__gen_phase_streams(g);
+    dync__gen_reset(g);
+    dync__gen_reduce_init(g, phase, false, false);
+    dync__gen_reduce_init(g, phase, true, !g->tall && !g->brief);
+    if (ordered && !g->brief) dync__gen_clear(g, added);
+    dync__gen_clear(g, g->place);
+    int top = dync__gen_inner_begin(g, counts);
+    g->masked = masked;
+    dync__gen_emit_list(g);
+    dync__gen_reset(g);
+    if (ordered && !g->tall && !g->brief) dync__gen_vertical_carry(g, phase, added);
+    if (dync__gen_has_places(g, phase)) DYNC__A(&g->a, ADD_N, .y = dync__gen_at(g->place), .n = 1);
+    dync__gen_inner_end(g, counts, top);
+    dync__gen_reset(g);
+    if (g->tall)
+        dync__gen_vertical_carry(g, phase, added);
+    else
+        dync__gen_reduce_end(g, phase, 0);
+    dync__gen_unhoist(g);
+    g->in_phase = false;
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+static void dync__gen_columns(dync__gen *g, bool masked)
+{
+    int phases = g->b->n_phases;
+    g->single = false;
+    for (int p = 0; p < phases && !g->ends; p++) {
+        g->masked = masked;
+        dync__gen_row_list(g, 1 + 2 * p);
+        dync__gen_column_phase(g, p);
+    }
+    if (g->ends) {
+        dync__gen_begin_list(g, 2);
+        g->pinned = 0;
+        g->pos = 0;
+        dync__gen_reduce_pin(g, 0);
+        dync__gen_reset(g);
+        dync__gen_reduce_end(g, 0, 0);
+        g->masked = masked;
+    }
+    if (!g->tall || g->ends) dync__gen_row_list(g, 1 + 2 * phases);
+    if (g->tall) DYNC__A(&g->a, ADD_N, .y = dync__gen_at(g->state), .n = 3 * 64 * g->U * g->red.n);
+    g->masked = false;
+}
+
+static void dync__gen_vertical(dync__gen *g)
+{
+    dync__asm *a = &g->a;
+    int body = dync__a_label(a), tail = dync__a_label(a), done = dync__a_label(a),
+        step = g->U * g->V;
+    dync__place lanes = dync__gen_arg(8 * DYNC__GW_LANES);
+    if (g->tall) {
+        DYNC__A(a, GET, .to = DYNC__G_T0, .y = dync__gen_arg(8 * DYNC__GW_IN));
+        DYNC__A(a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(g->state));
+    }
+    DYNC__A(a, SET, .to = DYNC__G_LANE, .n = 0);
+    DYNC__A(a, LABEL, .label = body);
+    DYNC__A(a, ADDRESS, .to = DYNC__G_T0, .y = dync__a_mem(DYNC__G_LANE, step));
+    DYNC__A(a, JUMP_IF, .op = DYNC__IF_GT, .x = DYNC__G_T0, .y = lanes, .label = tail);
+    dync__gen_columns(g, false);
+    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = step);
+    DYNC__A(a, JUMP, .label = body);
+    DYNC__A(a, LABEL, .label = tail);
+    DYNC__A(a, GET, .to = DYNC__G_END, .y = lanes);
+    DYNC__A(a, LESS_JUMP, .op = DYNC__IF_LE, .to = DYNC__G_END, .y = dync__a_reg(DYNC__G_LANE),
+            .label = done);
+    dync__gen_tail_masks(g);
+    dync__gen_columns(g, true);
+    DYNC__A(a, LABEL, .label = done);
+}
+
+/* What is transposed, V rows from lane LANE on of a stream, to registers, or to the frame. */
+static void dync__gen_transpose(dync__gen *g, int stream)
+{
+    dync__asm *a = &g->a;
+    dync__gen_stream *st = &g->stream.at[stream];
+    dync__vt v = dync__gen_vt(g, st->bytes == 8 ? DYNC_I64 : DYNC_I32);
+    dync__place step = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_LANE));
+    DYNC__A(a, GET, .to = DYNC__G_T0, .y = step);
+    DYNC__A(a, ADDRESS, .to = DYNC__G_T2, .y = dync__a_index(DYNC__G_T0, DYNC__G_T0, 2, 0));
+    DYNC__A(a, GET, .to = DYNC__G_T1, .y = dync__a_reg(DYNC__G_LANE));
+    DYNC__A(a, MUL, .to = DYNC__G_T1, .y = step);
+    DYNC__A(a, ADD, .to = DYNC__G_T1, .y = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_AT)));
+    DYNC__A(a, SQUARE, .v = v, .data = g->transposed);
+    if (!g->transposed_once && st->pointer < 0) st->pointer = dync__gen_frame(g, 64 * g->V);
+    for (int i = 0; i < g->V && !g->transposed_once; i++)
+        DYNC__A(a, STORE, .v = v, .x = g->transposed[i], .y = dync__gen_at(st->pointer + 64 * i));
+}
+
+/* Kernels that turn loads only and are short: V rows at a time, for V lanes at a time transposed in
+ * registers, row after row. ROWS counts V rows, LANES is a multiple of V. Each line is read whole
+ * and once, and what is read, transposed and stored is in flight together: whatever goes by way of
+ * memory waits. */
+static void dync__gen_squares(dync__gen *g)
+{
+    enum { TURNING = 17 }; /* registers that SQUARE takes, the first ones */
+    dync__asm *a = &g->a;
+    int rows = dync__a_label(a), lanes = dync__a_label(a), transposed = 0;
+    g->U = 1;
+    g->single = g->masked = false;
+    g->in_phase = true;
+    dync__gen_begin_list(g, 2);
+    for (int p = 0; p < g->list[2].n; p++)
+        transposed += g->stream_of[g->list[2].at[p]] >= 0 &&
+                      g->stream.at[g->stream_of[g->list[2].at[p]]].transposed;
+    g->transposed_once = transposed == 1;
+    g->pinned = (1u << TURNING) - 1;
+    g->pos = 0;
+    dync__gen_reset(g);
+    dync__gen_hoist(g);
+    uint32_t hoisted = g->pinned & ~((1u << TURNING) - 1);
+    DYNC__A(a, LABEL, .label = rows);
+    DYNC__A(a, SET, .to = DYNC__G_LANE, .n = 0);
+    DYNC__A(a, LABEL, .label = lanes);
+    dync__gen_phase_streams(g);
+    for (int s = 0; s < g->stream.n; s++)
+        if (g->stream.at[s].transposed) dync__gen_transpose(g, s);
+    for (g->row = 0; g->row < g->V; g->row++) {
+        g->pinned = hoisted;
+        for (int i = g->row; i < g->V && g->transposed_once; i++)
+            g->pinned |= 1u << g->transposed[i];
+        dync__gen_emit_list(g);
+        for (int s = 0; s < g->stream.n && g->row + 1 < g->V; s++)
+            if (g->stream.at[s].gpr >= 0)
+                DYNC__A(a, ADD, .to = g->stream.at[s].gpr,
+                        .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_STEP)));
+    }
+    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = g->V);
+    DYNC__A(a, JUMP_IF, .op = DYNC__IF_LT, .x = DYNC__G_LANE,
+            .y = dync__gen_arg(8 * DYNC__GW_LANES), .label = lanes);
+    for (int s = 0; s < g->stream.n; s++) {
+        DYNC__A(a, GET, .to = DYNC__G_T0,
+                .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_STEP)));
+        DYNC__A(a, SHL_N, .y = dync__a_reg(DYNC__G_T0), .n = g->V == 16 ? 4 : 3);
+        DYNC__A(a, ADD_TO, .x = DYNC__G_T0,
+                .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_AT)));
+    }
+    DYNC__A(a, SUB_JUMP, .op = DYNC__IF_NE, .y = dync__gen_arg(8 * DYNC__GW_ROWS), .n = 1,
+            .label = rows);
+}
+
+/* On to the next row. */
+static void dync__gen_next_row(dync__gen *g, int top)
+{
+    dync__asm *a = &g->a;
+    int end = dync__a_label(a);
+    DYNC__A(a, SUB_JUMP, .op = DYNC__IF_EQ, .y = dync__gen_arg(8 * DYNC__GW_ROWS), .n = 1,
+            .label = end);
+    for (int d = g->n_row_dims - 1; d >= 0; d--) {
+        for (int s = 0; s < g->stream.n; s++) {
+            if (g->stream.at[s].kind == DYNC__GS_KEEP) continue;
+            DYNC__A(a, GET, .to = DYNC__G_T0,
+                    .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_STEP + d)));
+            DYNC__A(a, ADD_TO, .x = DYNC__G_T0,
+                    .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_AT)));
+        }
+        if (d == 0) break;
+        dync__place left = dync__gen_arg(8 * (DYNC__GW_FIXED + 2 * d)),
+                    extent = dync__gen_arg(8 * (DYNC__GW_FIXED + 2 * d + 1));
+        DYNC__A(a, SUB_JUMP, .op = DYNC__IF_NE, .y = left, .n = 1, .label = top);
+        DYNC__A(a, GET, .to = DYNC__G_T0, .y = extent);
+        DYNC__A(a, PUT, .x = DYNC__G_T0, .y = left);
+    }
+    DYNC__A(a, JUMP, .label = top);
+    DYNC__A(a, LABEL, .label = end);
+}
+
+static void dync__gen_enter(dync__gen *g)
+{
+    DYNC__A(&g->a, ENTER, .n = DYNC__GEN_SAVED);
+    DYNC__A(&g->a, FRAME_IN, .y = dync__gen_arg(8 * DYNC__GW_FRAME), .n = g->saved_sp);
+}
+
+static void dync__gen_leave(dync__gen *g)
+{
+    DYNC__A(&g->a, FRAME_OUT, .n = g->saved_sp);
+    DYNC__A(&g->a, LEAVE, .n = DYNC__GEN_SAVED);
+}
+
+/* Jumps if the segment to run is less than (equal to, ...) s. */
+static void dync__gen_if_segment(dync__gen *g, int op, int s, int label)
+{
+    DYNC__A(&g->a, GET, .to = DYNC__G_T0, .y = dync__gen_arg(8 * DYNC__GW_SEGMENT));
+    DYNC__A(&g->a, JUMP_IF_N, .op = op, .y = dync__a_reg(DYNC__G_T0), .n = s, .label = label);
+}
+
+static void dync__gen_copy_slots(dync__gen *g, bool in)
+{
+    DYNC__A(&g->a, GET, .to = DYNC__G_T1,
+            .y = dync__gen_arg(8 * (in ? DYNC__GW_IN : DYNC__GW_OUT)));
+    int bytes = DYNC__MIN(g->a.t->vector_bytes, 32);
+    dync__vt v = dync__vt_of(DYNC_I32, bytes / 4);
+    for (int at = 0; at < g->slot_bytes; at += bytes) {
+        DYNC__A(&g->a, LOAD, .v = v, .to = 0,
+                .y = in ? dync__a_mem(DYNC__G_T1, at) : dync__gen_at(g->slots + at));
+        DYNC__A(&g->a, STORE, .v = v, .x = 0,
+                .y = in ? dync__gen_at(g->slots + at) : dync__a_mem(DYNC__G_T1, at));
+    }
+}
+
+/* g->U on entry: the most vectors at once. */
+DYNC__FN void dync__gen_emit(dync__gen *g)
+{
+    int most = g->U, phases = g->b->n_phases;
+    g->saved_sp = dync__gen_frame(g, 8);
+    g->stage = dync__gen_frame(g, 64);
+    g->stage2 = dync__gen_frame(g, 64 + 8);
+    g->tail_count = dync__gen_frame(g, 8);
+    g->place = dync__gen_frame(g, 8);
+    g->state = dync__gen_frame(g, 8);
+    g->lead = dync__gen_frame(g, 8);
+    g->cone_input = -1;
+    g->tail_mask = dync__gen_frame(g, 64 * DYNC__GEN_UNROLL);
+    g->tail_mask64 = dync__gen_frame(g, 64 * DYNC__GEN_UNROLL);
+    dync__gen_unhoist(g);
+    g->slots = g->frame;
+    if (g->vertical)
+        for (int l = 1; l < g->n_lists; l++) most = DYNC__MIN(most, dync__gen_unroll(g, l, most));
+    for (int i = 0; i < g->b->k->inst.n; i++) {
+        if (g->slot[i] >= 0)
+            g->slot[i] = dync__gen_frame(g, 64 * (g->vertical && g->b->level[i] == 1 ? most
+                                                  : g->split                         ? 2
+                                                                                     : 1));
+    }
+    g->slot_bytes = g->frame - g->slots;
+    int labels[2 * DYNC__GEN_PHASES + 2], in = 0;
+    dync__gen_enter(g);
+    /* the last one: out */
+    for (int s = 0; g->split && s < 2 * phases + 2; s++) labels[s] = dync__a_label(&g->a);
+    if (g->split) {
+        in = dync__a_label(&g->a);
+        dync__gen_if_segment(g, DYNC__IF_LT, 0, in);
+        dync__gen_copy_slots(g, true);
+        DYNC__A(&g->a, LABEL, .label = in);
+    }
+    if (g->b->k->uses_random) dync__gen_random_keys(g);
+    g->single = true;
+    g->U = 1;
+    dync__gen_row_list(g, 0);
+    if (g->square) {
+        dync__gen_squares(g);
+        dync__gen_leave(g);
+        return;
+    }
+    g->top = dync__a_label(&g->a);
+    g->late = phases == 1 && !g->vertical && !g->split && !g->tall && !g->b->has_scan &&
+              g->red.n == 0 && g->list[1].n == 0 && g->list[2].n > 0 && g->list[3].n == 0;
+    if (!g->late) DYNC__A(&g->a, LABEL, .label = g->top);
+    g->U = most;
+    int end = dync__a_label(&g->a), out = dync__a_label(&g->a);
+    if (g->tall) dync__gen_if_segment(g, DYNC__IF_EQ, 1, end);
+    if (g->vertical) dync__gen_vertical(g);
+    if (g->tall) DYNC__A(&g->a, JUMP, .label = out);
+    DYNC__A(&g->a, LABEL, .label = end);
+    g->ends = g->tall;
+    if (g->tall) dync__gen_vertical(g);
+    DYNC__A(&g->a, LABEL, .label = out);
+    for (int s = 1; g->split && s <= 2 * phases; s++)
+        dync__gen_if_segment(g, DYNC__IF_EQ, s, labels[s]);
+    for (int p = 0; !g->vertical && p <= phases; p++) {
+        g->single = true;
+        g->U = 1;
+        if (g->split) DYNC__A(&g->a, LABEL, .label = labels[2 * p]);
+        dync__gen_row_list(g, 1 + 2 * p);
+        if (g->split) dync__gen_if_segment(g, DYNC__IF_GE, 0, labels[2 * phases + 1]);
+        if (p == phases) break;
+        if (g->split) DYNC__A(&g->a, LABEL, .label = labels[2 * p + 1]);
+        dync__gen_row_phase(g, p, most);
+        if (g->split) dync__gen_if_segment(g, DYNC__IF_GE, 0, labels[2 * phases + 1]);
+    }
+    dync__gen_next_row(g, g->top);
+    dync__gen_leave(g);
+    if (g->split) {
+        DYNC__A(&g->a, LABEL, .label = labels[2 * phases + 1]);
+        dync__gen_copy_slots(g, false);
+        dync__gen_leave(g);
+    }
+    g->U = most;
+}
+#endif
