@@ -44945,12 +44945,13 @@ DYNC__FN int dync__e_relu6(dync__lb *b, const dync__opcall *call, const int *in)
     return dync__ex2(b, DYNC__P_min, dync__ex_const(b, in[0], 6), dync__e_relu(b, call, in));
 }
 
-/* x + 3, held between 0 and 6 */
+/* x + 3, held between 0 and 6: constants first, where one instruction keeps NaN (x + 3 is never
+ * -0) */
 static int dync__ex_six(dync__lb *b, int x)
 {
-    int up =
-        dync__ex2(b, DYNC__P_max, dync__ex_add(b, x, dync__ex_const(b, x, 3)), dync__ex_zero(b, x));
-    return dync__ex2(b, DYNC__P_min, up, dync__ex_const(b, x, 6));
+    int up = dync__ex_add(b, x, dync__ex_const(b, x, 3));
+    return dync__ex2(b, DYNC__P_min, dync__ex_const(b, x, 6),
+                     dync__ex2(b, DYNC__P_max, dync__ex_zero(b, x), up));
 }
 
 DYNC__FN int dync__e_hardsigmoid(dync__lb *b, const dync__opcall *call, const int *in)
