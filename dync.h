@@ -9698,7 +9698,7 @@ typedef struct dync__device {
     const dync__driver *const *driver;
 } dync__device;
 
-/* merged it is tentative: dync_cuda.h, in the same file, says */
+/* tentative in dync.h: dync_cuda.h, in the same file, says */
 DYNC__DATA_DECL const dync__driver *dync__device_cuda;
 
 DYNC__FN const dync__device *dync__device_row(int device); /* a row for any number */
@@ -10218,9 +10218,7 @@ DYNC__WARM
 /* ==== tensor/device.c ============================================================================== */
 /* tensor/device.c: the table of devices, and main memory as one of them. Before tensor.c. */
 
-#if defined(DYNC__SPLIT)
-const dync__driver *dync__device_cuda;
-#endif
+DYNC__DATA const dync__driver *dync__device_cuda;
 
 static dync_status dync__main_known(int device) { return (void)device, DYNC_OK; }
 static void *dync__main_alloc(int device, size_t n)
@@ -38731,6 +38729,13 @@ DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *path)
  * mirror of it, on other devices: a kernel whose one result only a call reads, and that might run
  * just before that. What is scattered into is no copy where it can be the result's own memory. */
 
+DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
+{
+    for (int i = 0; i < k->buf.n; i++)
+        if (k->buf.at[i].mode & DYNC__BUF_OUT) return true;
+    return false;
+}
+
 /* The result as the kernel reads it: its elements in order of the loops. */
 static bool dync__epilogue_in_order(const dync__kernel *k, const dync__access *a,
                                     const dync__operand *c)
@@ -58695,6 +58700,10 @@ DYNC__FN dync_status dync__graph_pass(int pass, dync__graph *);
 DYNC__FN dync_status dync__graph_check_after(int pass, dync__graph *, bool functional);
 DYNC__FN dync_status dync__graph_dce(dync__graph *);
 DYNC__FN dync_status dync__graph_cse(dync__graph *);
+/* name.c */
+DYNC__FN char *dync__name_clean(dync__arena *arena, const char *hint);
+/* graph.c */
+DYNC__FN void dync__arg_each_node(dync__arg *arg, void (*fn)(void *user, dync__arg *), void *user);
 #endif
 
 /* ==== graph/text.h ================================================================================= */
@@ -58742,6 +58751,1767 @@ DYNC__FN void dync__text_info(dync__str *, const dync__graph *, const dync__info
                               bool requires_grad);
 #endif
 DYNC__COLD
+
+/* ==== graph/name.c ================================================================================= */
+/* graph/name.c: names in graphs, of nodes and of symbolic sizes. Before graph.c.
+ *
+ * Names follow torch.fx's Namespace (torch/fx/graph.py, create_name): illegal characters become _,
+ * a taken name gets the next number. */
+
+enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share the map of names */
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Words that are no names in Python (its keywords and builtins, as torch.fx has it), in C, or in
+ * the headers a printed graph meets. */
+DYNC__BUSY static bool dync__name_is_reserved(const char *s)
+{
+    static const char *const words[] = {
+        "False",      "None",     "True",     "and",       "as",           "assert",   "async",
+        "await",      "break",    "class",    "continue",  "def",          "del",      "elif",
+        "else",       "except",   "finally",  "for",       "from",         "global",   "if",
+        "import",     "in",       "is",       "lambda",    "nonlocal",     "not",      "or",
+        "pass",       "raise",    "return",   "try",       "while",        "with",     "yield",
+        "abs",        "all",      "any",      "ascii",     "bin",          "bool",     "breakpoint",
+        "bytearray",  "bytes",    "callable", "chr",       "classmethod",  "compile",  "complex",
+        "delattr",    "dict",     "dir",      "divmod",    "enumerate",    "eval",     "exec",
+        "filter",     "float",    "format",   "frozenset", "getattr",      "globals",  "hasattr",
+        "hash",       "help",     "hex",      "id",        "input",        "int",      "isinstance",
+        "issubclass", "iter",     "len",      "list",      "locals",       "map",      "max",
+        "memoryview", "min",      "next",     "object",    "oct",          "open",     "ord",
+        "pow",        "print",    "property", "range",     "repr",         "reversed", "round",
+        "set",        "setattr",  "slice",    "sorted",    "staticmethod", "str",      "sum",
+        "super",      "tuple",    "type",     "vars",      "zip",          "auto",     "case",
+        "char",       "const",    "default",  "do",        "double",       "enum",     "extern",
+        "goto",       "inline",   "long",     "register",  "restrict",     "short",    "signed",
+        "sizeof",     "static",   "struct",   "switch",    "typedef",      "union",    "unsigned",
+        "void",       "volatile", "alignas",  "alignof",   "atomic",       "catch",    "constexpr",
+        "decltype",   "delete",   "explicit", "export",    "false",        "friend",   "mutable",
+        "namespace",  "new",      "noexcept", "nullptr",   "operator",     "private",  "protected",
+        "public",     "template", "this",     "throw",     "true",         "typename", "using",
+        "virtual",    "wchar_t",  "xor",      "I",         "NULL",         "NAN",      "INFINITY",
+        "errno",      "linux",    "unix",     "stdin",     "stdout",       "stderr",   "main",
+        "self",       "torch",    "inf",      "nan",       "device",
+    };
+    size_t n = strlen(s);
+    if (n && s[n - 1] >= '0' && s[n - 1] <= '9') return false; /* none of them has a number */
+    for (int i = 0; i < DYNC__COUNT_OF(words); i++)
+        if (words[i][0] == s[0] && strcmp(words[i], s) == 0) return true;
+    return false;
+}
+
+static uint64_t dync__name_key(const char *s, size_t n, uint64_t seed)
+{
+    return dync__hash_bytes(s, n, seed);
+}
+
+/* Letters, digits and single _ in place of runs of anything else; never empty, never a digit first.
+ */
+DYNC__FN char *dync__name_clean(dync__arena *arena, const char *hint)
+{
+    dync__str s = {0};
+    bool gap = false;
+    for (const char *p = hint ? hint : ""; *p; p++) {
+        bool ok = (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') ||
+                  (*p >= 'A' && *p <= 'Z') || *p == '_';
+        if (ok) {
+            if (s.n == 0 && *p >= '0' && *p <= '9') dync__str_addc(&s, '_');
+            dync__str_addc(&s, *p);
+        } else if (!gap) {
+            dync__str_addc(&s, '_');
+        }
+        gap = !ok;
+    }
+    if (s.n == 0) dync__str_add(&s, "_unnamed");
+    char *out = s.failed ? NULL : dync__arena_strdup(arena, s.at);
+    dync__str_free(&s);
+    return out;
+}
+
+/* "x_19" is base "x" and 19; where there is no number, -1. */
+static int64_t dync__name_split(const char *s, size_t *base_n)
+{
+    size_t n = strlen(s), i = n;
+    int64_t number = 0, scale = 1;
+    while (i > 0 && s[i - 1] >= '0' && s[i - 1] <= '9' && n - i < 9) {
+        number += scale * (s[i - 1] - '0');
+        scale *= 10;
+        i--;
+    }
+    *base_n = n;
+    if (i == n || i < 2 || s[i - 1] != '_') return -1;
+    *base_n = i - 1;
+    return number;
+}
+
+/* base_12; every node gets such a name: no format is parsed for it. */
+static char *dync__name_numbered(dync__arena *arena, const char *base, size_t base_n,
+                                 int64_t number)
+{
+    char digits[24];
+    size_t n = 0;
+    do digits[n++] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    char *name = dync__arena_alloc(arena, base_n + n + 2), *p = name;
+    if (!name) return NULL;
+    memcpy(p, base, base_n);
+    p += base_n;
+    *p++ = '_';
+    while (n > 0) *p++ = digits[--n];
+    return name;
+}
+
+DYNC__FN const char *dync__graph_unique(dync__graph *g, const char *hint)
+{
+    if (!g || g->failed) return NULL;
+    char *name = dync__name_clean(&g->arena, hint);
+    if (!name) goto failed;
+    size_t base_n;
+    int64_t given = dync__name_split(name, &base_n), number = given;
+    uint64_t base_key = dync__name_key(name, base_n, DYNC__BASE_SEED), last = 0;
+    if (given <= 0) number = dync__map_get(&g->names, base_key, &last) ? (int64_t)last : 0;
+    const char *base = name;
+    while (dync__map_get(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), NULL) ||
+           dync__name_is_reserved(name)) {
+        number++;
+        name = dync__name_numbered(&g->arena, base, base_n, number);
+        if (!name) goto failed;
+    }
+    if (!dync__map_put(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), 1) ||
+        !dync__map_put(&g->names, base_key, (uint64_t)number))
+        goto failed;
+    return name;
+failed:
+    g->failed = true;
+    return NULL;
+}
+
+DYNC__FN bool dync__graph_rename(dync__graph *g, dync__node *node, const char *name)
+{
+    if (!g || !node || g->failed) return false;
+    if (strcmp(node->name, name) == 0) return true;
+    const char *fresh = dync__graph_unique(g, name);
+    if (!fresh) return false;
+    node->name = fresh;
+    return true;
+}
+
+DYNC__FN bool dync__graph_symbol(dync__graph *g, int64_t token, const char *text)
+{
+    char *copy = dync__arena_strdup(&g->arena, text);
+    if (!copy) goto failed;
+    for (int i = 0; i < g->symbol.n; i++)
+        if (g->symbol.at[i].token == token) {
+            g->symbol.at[i].text = copy;
+            return true;
+        }
+    if (dync__avec_push(&g->arena, &g->symbol, ((dync__symbol){token, copy}))) return true;
+failed:
+    g->failed = true;
+    return false;
+}
+
+DYNC__FN const char *dync__graph_symbol_text(const dync__graph *g, int64_t token)
+{
+    for (int i = 0; i < g->symbol.n; i++)
+        if (g->symbol.at[i].token == token) return g->symbol.at[i].text;
+    return NULL;
+}
+
+DYNC__FN bool dync__graph_takes_symbols(dync__graph *g, const dync__graph *from)
+{
+    if (from->syms && !g->syms) g->syms = dync__symtab_retain(from->syms);
+    for (int i = 0; i < from->symbol.n; i++)
+        if (!dync__graph_symbol(g, from->symbol.at[i].token, from->symbol.at[i].text)) return false;
+    return true;
+}
+
+/* ==== graph/graph.c ================================================================================ */
+/* graph/graph.c: FX-like graphs: nodes and uses. After name.c and nn/ (the tracers of
+ * capture/ and aot/ fill graphs), before the passes and printers.
+ *
+ * A graph owns its arena (nodes, arguments, texts), its map of names and a reference on every
+ * attribute tensor. Nodes stand in execution order: placeholders first, the output last. Nothing in
+ * the arena is freed before the graph is. Out of memory is sticky: graph->failed, and every later call
+ * gives NULL or false. */
+
+DYNC__DATA dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
+                                                  dync__tensor **out) = NULL;
+
+DYNC__FN dync__graph *dync__graph_new(const char *name)
+{
+    dync__graph *g = dync__calloc(sizeof *g);
+    if (!g) return NULL;
+    g->refs = 1;
+    dync__object_made(&g->object);
+    g->name = dync__arena_strdup(&g->arena, name ? name : "GraphModule");
+    if (!g->name) {
+        dync__graph_unref(g);
+        return NULL;
+    }
+    return g;
+}
+
+DYNC__FN dync__graph *dync__graph_ref(dync__graph *g)
+{
+    if (g) (void)DYNC__ATOMIC_INC(&g->refs);
+    return g;
+}
+
+DYNC__FN void dync__graph_unref(dync__graph *g)
+{
+    if (!g || DYNC__ATOMIC_DEC(&g->refs) > 0) return;
+    dync__object_end(&g->object);
+    for (int i = 0; i < g->seen.n; i++) dync__object_end(&g->seen.at[i]->object);
+    for (int i = 0; i < g->attr.n; i++) dync__unref(g->attr.at[i]);
+    dync__map_free(&g->names);
+    dync__symtab_free(g->syms);
+    dync__arena_free(&g->arena);
+    dync__free(g, sizeof *g);
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+DYNC__FN bool dync__arg_copy(dync__arena *arena, const dync__arg *in, dync__arg *out)
+{
+    *out = *in;
+    switch (in->kind) {
+    case DYNC__A_DIMS:
+        out->as.dims = dync__arena_copy(arena, in->as.dims, (size_t)in->n * sizeof *in->as.dims);
+        return out->as.dims != NULL;
+    case DYNC__A_STR: out->as.s = dync__arena_strdup(arena, in->as.s); return out->as.s != NULL;
+    case DYNC__A_LIST:
+        out->as.list = dync__arena_alloc(arena, (size_t)in->n * sizeof *in->as.list);
+        if (!out->as.list) return false;
+        for (int i = 0; i < in->n; i++)
+            if (!dync__arg_copy(arena, &in->as.list[i], &out->as.list[i])) return false;
+        return true;
+    default: return true;
+    }
+}
+
+/* A node of no inputs at position `at`; the nodes behind it move up. */
+static dync__node *dync__graph_insert(dync__graph *g, int at, dync__node_kind kind,
+                                      const char *name_hint)
+{
+    if (!g || g->failed) return NULL;
+    dync__node *node = dync__arena_alloc(&g->arena, sizeof *node);
+    const char *name = node ? dync__graph_unique(g, name_hint) : NULL;
+    if (!name || !dync__avec_push(&g->arena, &g->node, node)) {
+        g->failed = true;
+        return NULL;
+    }
+    node->kind = kind;
+    node->op = -1;
+    node->name = node->target = name;
+    node->nout = 1;
+    node->seq_nr = -1;
+    node->graph = g;
+    for (int i = 0; i < DYNC__MAX_OUT; i++) node->info[i].alias = -1;
+    for (int i = g->node.n - 1; i > at; i--) {
+        g->node.at[i] = g->node.at[i - 1];
+        g->node.at[i]->index = i;
+    }
+    g->node.at[at] = node;
+    node->index = at;
+    return node;
+}
+
+static bool dync__node_set_text(dync__graph *g, const char **field, const char *text)
+{
+    if (!text) return true;
+    *field = dync__arena_strdup(&g->arena, text);
+    if (!*field) g->failed = true;
+    return !g->failed;
+}
+
+DYNC__FN dync__node *dync__graph_placeholder(dync__graph *g, const char *name, const char *source,
+                                             const dync__info *info)
+{
+    dync__node *node = dync__graph_insert(g, g ? g->n_inputs : 0, DYNC__N_PLACEHOLDER, name);
+    if (!node) return NULL;
+    g->n_inputs++;
+    if (info) {
+        node->info[0] = *info;
+        node->info[0].alias = -1;
+        node->has_info = true;
+    }
+    return dync__node_set_text(g, &node->source, source) ? node : NULL;
+}
+
+DYNC__FN dync__node *dync__graph_attr(dync__graph *g, const char *name, const char *path,
+                                      dync__tensor *value)
+{
+    if (value && g && !g->failed && !dync__avec_reserve(&g->arena, &g->attr, g->attr.n + 1))
+        g->failed = true;
+    dync__node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_GET_ATTR, name);
+    if (!node || !dync__node_set_text(g, &node->target, path)) return NULL;
+    if (value) dync__graph_attr_bind(node, value);
+    return node;
+}
+
+DYNC__FN bool dync__graph_attr_bind(dync__node *node, dync__tensor *value)
+{
+    dync__graph *g = node->graph;
+    if (!dync__avec_push(&g->arena, &g->attr, value)) {
+        g->failed = true;
+        return false;
+    }
+    dync__ref(value);
+    node->value = value;
+    node->info[0] = (dync__info){
+        .dtype = value->dtype, .device = value->device, .lay = value->lay, .alias = -1};
+    node->requires_grad[0] = (value->flags & DYNC__T_REQUIRES_GRAD) != 0;
+    node->has_info = true;
+    return true;
+}
+
+static const char dync__constant_prefix[] = "_tensor_constant";
+
+DYNC__FN dync__node *dync__graph_constant(dync__graph *g, dync__tensor *value)
+{
+    char path[48];
+    int n = 0;
+    if (!g) return NULL;
+    for (int i = 0; i < g->node.n; i++) n += dync__node_is_constant(g->node.at[i]);
+    dync__format(path, sizeof path, "%s%d", dync__constant_prefix, n);
+    return dync__graph_attr(g, path, path, value);
+}
+
+DYNC__FN bool dync__node_is_constant(const dync__node *node)
+{
+    return node->kind == DYNC__N_GET_ATTR &&
+           strncmp(node->target, dync__constant_prefix, sizeof dync__constant_prefix - 1) == 0 &&
+           !node->requires_grad[0];
+}
+
+static bool dync__node_set_args(dync__node *node, int nargs, const dync__arg *args)
+{
+    dync__graph *g = node->graph;
+    node->nargs = nargs;
+    node->args = dync__arena_alloc(&g->arena, (size_t)nargs * sizeof *args);
+    g->failed = g->failed || !node->args;
+    for (int i = 0; i < nargs && !g->failed; i++)
+        g->failed = !dync__arg_copy(&g->arena, &args[i], &node->args[i]);
+    return !g->failed;
+}
+
+/* "library::name" of a registered operator; of a function of the user's, whatever expression named
+ * it, a name. */
+static const char *dync__op_target(dync__arena *arena, const char *name)
+{
+    const char *colons = name ? strstr(name, "::") : NULL;
+    bool fits = colons && dync__is_name(name, (size_t)(colons - name)) &&
+                dync__is_name(colons + 2, strlen(colons + 2));
+    return fits ? dync__arena_strdup(arena, name) : dync__name_clean(arena, name);
+}
+
+DYNC__FN dync__node *dync__graph_call(dync__graph *g, int op, int nargs, const dync__arg *args,
+                                      int nout, const dync__info *info, const char *name_hint)
+{
+    const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
+    bool is_method = row && row->fx && row->fx[0] == '.';
+    const char *op_name = row ? row->name : name_hint;
+    const char *colons = !name_hint && row ? strstr(row->name, "::") : NULL; /* mylib::foo: foo */
+    dync__node *node = dync__graph_insert(g, g ? g->node.n : 0,
+                                          is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
+                                          name_hint ? name_hint
+                                          : colons  ? colons + 2
+                                                    : op_name);
+    if (!node || !dync__node_set_args(node, nargs, args)) return NULL;
+    node->op = op;
+    node->nout = nout;
+    node->target = row ? row->name : dync__op_target(&g->arena, op_name);
+    node->at = dync__tls.at;
+    if (info && nout <= DYNC__MAX_OUT) {
+        for (int i = 0; i < nout; i++) node->info[i] = info[i];
+        node->has_info = nout > 0;
+    }
+    if (!node->target) g->failed = true;
+    return g->failed ? NULL : node;
+}
+
+DYNC__FN dync__node *dync__graph_getitem(dync__graph *g, dync__node *list, int i)
+{
+    dync__arg args[2] = {{0}, dync__arg_i(i)};
+    if (!list) return NULL;
+    args[0] = dync__arg_node(list);
+    bool known = list->kind != DYNC__N_PLACEHOLDER && list->has_info && i >= 0 && i < list->nout;
+    dync__node *node = dync__graph_call(g, DYNC__NODE_GETITEM, 2, args, 1,
+                                        known ? &list->info[i] : NULL, "getitem");
+    if (node && known) {
+        node->info[0].alias = -1;
+        node->requires_grad[0] = list->requires_grad[i];
+    }
+    if (node) node->at = list->at;
+    return node;
+}
+
+DYNC__FN dync__node *dync__graph_output(dync__graph *g, const dync__arg *value)
+{
+    dync__node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_OUTPUT, "output");
+    if (!node || !dync__node_set_args(node, 1, value)) return NULL;
+    node->nout = 0;
+    dync__graph_renumber(g);
+    return node;
+}
+
+/* ---- uses ------------------------------------------------------------------------------------ */
+
+DYNC__FN void dync__arg_each_node(dync__arg *arg, void (*fn)(void *user, dync__arg *), void *user)
+{
+    if (arg->kind == DYNC__A_NODE) fn(user, arg);
+    if (arg->kind == DYNC__A_LIST)
+        for (int i = 0; i < arg->n; i++) dync__arg_each_node(&arg->as.list[i], fn, user);
+}
+
+DYNC__FN void dync__node_each_input(dync__node *node, void (*fn)(void *user, dync__arg *),
+                                    void *user)
+{
+    for (int i = 0; i < node->nargs; i++) dync__arg_each_node(&node->args[i], fn, user);
+}
+
+static void dync__count_use(void *user, dync__arg *arg)
+{
+    (void)user;
+    arg->as.node->n_users++;
+}
+
+DYNC__FN void dync__graph_renumber(dync__graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        g->node.at[i]->index = i;
+        g->node.at[i]->n_users = 0;
+    }
+    for (int i = 0; i < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__count_use, NULL);
+}
+
+static bool dync__row_writes(const dync__op_row *row)
+{
+    return row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT ||
+           (row->flags & DYNC__OP_WRITES) != 0;
+}
+
+DYNC__FN bool dync__node_is_pure(const dync__node *node)
+{
+    if (node->kind == DYNC__N_GET_ATTR || node->op == DYNC__NODE_GETITEM) return true;
+    if (node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_OUTPUT || node->op < 0)
+        return false;
+    const dync__op_row *row = dync__op_info(node->op);
+    return !dync__row_writes(row) && !(row->flags & DYNC__OP_RANDOM);
+}
+
+DYNC__FN bool dync__graph_has_writes(const dync__graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        const dync__node *node = g->node.at[i];
+        if (dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM &&
+            (node->op < 0 || dync__row_writes(dync__op_info(node->op))))
+            return true;
+    }
+    return false;
+}
+
+static void dync__mark_reaches(void *user, dync__arg *a)
+{
+    bool *reaches = user;
+    if (a->as.node->mark) *reaches = true;
+}
+
+/* Does the operator give memory of its own? What may hand an argument on does not count. */
+static bool dync__op_makes_fresh(int op)
+{
+    const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
+    return row && !(row->flags & DYNC__OP_MAY_ALIAS) &&
+           (row->cls == DYNC__POINTWISE || row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY);
+}
+
+/* A mark follows every value that may lie on an input. */
+DYNC__FN bool dync__graph_writes_inputs(dync__graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        dync__node *node = g->node.at[i];
+        const dync__op_row *row = node->op >= 0 ? dync__op_info(node->op) : NULL;
+        bool reaches = false;
+        dync__node_each_input(node, dync__mark_reaches, &reaches);
+        bool first = node->nargs > 0 && node->args[0].kind == DYNC__A_NODE &&
+                     node->args[0].as.node->mark;
+        /* lies on its second argument from now on */
+        if (row && row->flags & DYNC__OP_RETARGETS) first = reaches;
+        if (row && row->cls == DYNC__INPLACE ? first
+            : row                            ? reaches && (row->flags & DYNC__OP_WRITES)
+                  : reaches && dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM)
+            return true;
+        if (row && row->cls == DYNC__INPLACE) reaches = first;
+        node->mark = node->kind == DYNC__N_PLACEHOLDER ||
+                             (reaches && !dync__op_makes_fresh(node->op))
+                         ? node
+                         : NULL;
+    }
+    return false;
+}
+
+DYNC__FN int dync__graph_op_count(const dync__graph *g)
+{
+    int n = 0;
+    for (int i = 0; g && i < g->node.n; i++) {
+        const dync__node *node = g->node.at[i];
+        n += dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM;
+    }
+    return n;
+}
+
+/* ==== graph/public.c =============================================================================== */
+/* graph/public.c: what users see of graphs and nodes: handles, and dync_graph_len, dync_node_op and
+ * the like. After graph.c. */
+
+/* ---- what users see -------------------------------------------------------------------------- */
+
+DYNC_API dync_graph *dync_graph_retain(dync_graph *handle)
+{
+    dync__graph *g = handle ? dync__graph_open(handle, "dync_graph_retain") : NULL;
+    if (!g) return NULL;
+    (void)DYNC__ATOMIC_INC(&g->retains);
+    return dync__graph_handle(dync__graph_ref(g));
+}
+
+/* A reference of the user's: those of scopes and of compiled functions are not his to give up. */
+DYNC_API void dync_graph_free(dync_graph *handle)
+{
+    dync__graph *g = handle ? dync__graph_open(handle, "dync_graph_free") : NULL;
+    if (!g) return;
+    int32_t n = DYNC__ATOMIC_PEEK(&g->retains);
+    while (n > 0 && !DYNC__ATOMIC_CAS(&g->retains, &n, n - 1)) {}
+    if (n > 0)
+        dync__graph_unref(g);
+    else
+        dync__fail(DYNC_ERR_VALUE, "dync_graph_free: the graph is borrowed or was freed already");
+}
+
+DYNC__FN dync_graph *dync__graph_give(dync__graph *owned)
+{
+    dync_graph *handle = dync__graph_handle(owned);
+    if (handle)
+        (void)DYNC__ATOMIC_INC(&owned->retains);
+    else
+        dync__graph_unref(owned);
+    return handle;
+}
+
+DYNC__FN dync_status dync__graph_ask(const dync_backend *b, dync__graph *g,
+                                     const dync_value *examples, int n, const char *options,
+                                     dync_callable *out)
+{
+    dync_graph *handle = dync__graph_handle(g);
+    return handle ? b->compile(handle, examples, n, options, out, b->user) : DYNC_ERR_MEMORY;
+}
+
+/* Its graph ends it, and so keeps those that somebody asked for. */
+DYNC__FN dync_node *dync__node_show(const dync__node *n)
+{
+    static dync__mutex lock;
+    dync__node *node = (dync__node *)(uintptr_t)n;
+    dync__lock(&lock);
+    bool known = node->object.handle ||
+                 dync__avec_push(&node->graph->arena, &node->graph->seen, node);
+    dync_node *handle = known ? dync__node_handle(node) : NULL;
+    dync__unlock(&lock);
+    return handle;
+}
+
+DYNC_API int dync_graph_len(const dync_graph *handle)
+{
+    const dync__graph *g = dync__graph_open(handle, "dync_graph_len");
+    return g ? g->node.n : 0;
+}
+
+DYNC_API dync_node *dync_graph_node(const dync_graph *handle, int i)
+{
+    const dync__graph *g = dync__graph_open(handle, "dync_graph_node");
+    if (!g) return NULL;
+    if (i >= 0 && i < g->node.n) return dync__node_show(g->node.at[i]);
+    dync__fail(DYNC_ERR_INDEX, "dync_graph_node: expected 0 <= index < %d, got %d", g->node.n, i);
+    return NULL;
+}
+
+DYNC_API const char *dync_node_op(const dync_node *handle)
+{
+    const dync__node *node = dync__node_open(handle, "dync_node_op");
+    static const char *const names[] = {"placeholder", "get_attr",    "call_function",
+                                        "call_method", "call_module", "output"};
+    return node ? names[node->kind] : "";
+}
+
+DYNC_API const char *dync_node_target(const dync_node *handle)
+{
+    const dync__node *node = dync__node_open(handle, "dync_node_target");
+    return node ? node->target : "";
+}
+DYNC_API const char *dync_node_name(const dync_node *handle)
+{
+    const dync__node *node = dync__node_open(handle, "dync_node_name");
+    return node ? node->name : "";
+}
+
+typedef struct dync__collect {
+    dync_node **out;
+    int n, capacity;
+} dync__collect;
+static void dync__collect_input(void *user, dync__arg *arg)
+{
+    dync__collect *c = user;
+    if (c->n < c->capacity) c->out[c->n] = dync__node_show(arg->as.node);
+    c->n++;
+}
+
+DYNC_API int dync_node_inputs(const dync_node *handle, dync_node **out, int capacity)
+{
+    dync__collect c = {out, 0, out ? capacity : 0};
+    const dync__node *node = dync__node_open(handle, "dync_node_inputs");
+    if (!node) return 0;
+    for (int i = 0; i < node->nargs; i++)
+        dync__arg_each_node(&node->args[i], dync__collect_input, &c);
+    return c.n;
+}
+
+/* ==== graph/copy.c ================================================================================= */
+/* graph/copy.c: a graph made again, node by node: what cutting, partitioning, splitting, exporting
+ * and the minifier share. After graph.c.
+ *
+ * A rewrite knows for each node of the old graph what stands for it in the new one. It is kept by
+ * index beside the graphs: the old one is only read and may be other threads', too. A whole graph
+ * goes through dync__graph_rewrite and a function from old nodes to new ones; who makes parts of a
+ * graph, or two graphs of one, begins and ends a rewrite by hand and puts the nodes that it wants.
+ */
+
+/* ---- one node ------------------------------------------------------------------------------ */
+DYNC__FN dync__node *dync__rewrite_at(dync__rewrite *r, dync__node *old)
+{
+    dync__node **slot = &r->copy[old->index];
+    if (!*slot && r->missing) *slot = r->missing(r, old);
+    return *slot;
+}
+
+DYNC__FN bool dync__rewrite_arg(dync__rewrite *r, const dync__arg *in, dync__arg *out)
+{
+    *out = *in;
+    if (in->kind == DYNC__A_NODE) {
+        out->as.node = dync__rewrite_at(r, in->as.node);
+        return out->as.node != NULL;
+    }
+    if (in->kind != DYNC__A_LIST) return true;
+    out->as.list = dync__arena_alloc(&r->to->arena, (size_t)(in->n + 1) * sizeof *out);
+    for (int i = 0; out->as.list && i < in->n; i++)
+        if (!dync__rewrite_arg(r, &in->as.list[i], &out->as.list[i])) return false;
+    return out->as.list != NULL;
+}
+
+static bool dync__copy_text(dync__graph *g, const char *old, const char **out)
+{
+    *out = old ? dync__arena_strdup(&g->arena, old) : NULL;
+    return !old || *out;
+}
+
+/* Everything a node says about its values. */
+static dync__node *dync__copy_types(dync__node *n, const dync__node *old)
+{
+    dync__graph *g = n->graph;
+    memcpy(n->info, old->info, sizeof n->info);
+    memcpy(n->requires_grad, old->requires_grad, sizeof n->requires_grad);
+    n->has_info = old->has_info;
+    n->scalar = old->scalar;
+    n->nout = old->nout;
+    n->at = old->at;
+    n->user_op = old->user_op;
+    n->seq_nr = old->seq_nr;
+    if (!n->source && !dync__copy_text(g, old->source, &n->source)) return NULL;
+    return dync__copy_text(g, old->sym, &n->sym) && dync__copy_text(g, old->stack, &n->stack)
+               ? n
+               : NULL;
+}
+
+DYNC__FN dync__node *dync__rewrite_input(dync__rewrite *r, const dync__node *old, const char *name)
+{
+    dync__node *n = dync__graph_placeholder(r->to, name, old->source, &old->info[0]);
+    if (!n) return NULL;
+    n->env = old->env;
+    bool renamed = old->kind != DYNC__N_PLACEHOLDER || strcmp(name, old->name) != 0;
+    if (!renamed && !dync__copy_text(r->to, old->target, &n->target)) return NULL;
+    n = dync__copy_types(n, old);
+    for (int i = 0; n && i < DYNC__MAX_OUT; i++) n->info[i].alias = -1;
+    return n;
+}
+
+static dync__node *dync__rewrite_call(dync__rewrite *r, const dync__node *old)
+{
+    dync__graph *g = r->to;
+    dync__arg few[DYNC__MAX_ARGS], *args = few;
+    if (old->nargs > DYNC__MAX_ARGS &&
+        !(args = dync__arena_alloc(&g->arena, (size_t)old->nargs * sizeof *args)))
+        return NULL;
+    for (int i = 0; i < old->nargs; i++)
+        if (!dync__rewrite_arg(r, &old->args[i], &args[i])) return NULL;
+    dync__node *n = dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
+    if (!n || !dync__copy_text(g, old->target, &n->target)) return NULL;
+    n->kind = old->kind;
+    if (old->callee && !(n->callee = dync__arena_copy(&g->arena, old->callee, sizeof *old->callee)))
+        return NULL;
+    return n;
+}
+
+DYNC__FN dync__node *dync__rewrite_copy(dync__rewrite *r, dync__node *old)
+{
+    dync__arg result;
+    if (old->kind == DYNC__N_PLACEHOLDER) return dync__rewrite_input(r, old, old->name);
+    if (old->kind == DYNC__N_OUTPUT)
+        return dync__rewrite_arg(r, &old->args[0], &result) ? dync__graph_output(r->to, &result)
+                                                            : NULL;
+    dync__node *n = old->kind == DYNC__N_GET_ATTR
+                        ? dync__graph_attr(r->to, old->name, old->target, old->value)
+                        : dync__rewrite_call(r, old);
+    if (!n) return NULL;
+    n->env = -1;
+    return dync__copy_types(n, old);
+}
+
+/* ---- a graph --------------------------------------------------------------------------------- */
+static size_t dync__rewrite_bytes(const dync__rewrite *r)
+{
+    return (size_t)(r->from ? r->from->node.n + 1 : 1) * sizeof *r->copy;
+}
+
+DYNC__FN dync_status dync__rewrite_begin(dync__rewrite *r, dync__graph *from, const char *name)
+{
+    *r = (dync__rewrite){.from = from, .to = dync__graph_new(name)};
+    r->copy = dync__calloc(dync__rewrite_bytes(r));
+    return r->to && r->copy ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__rewrite_put(dync__rewrite *r, dync__node *old, dync__rewrite_fn fn)
+{
+    uint64_t errors = dync__error_count();
+    dync__node *n = fn(r, old);
+    r->copy[old->index] = n == old ? NULL : n;
+    if (n && !r->to->failed) return DYNC_OK;
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
+    return r->to->failed ? DYNC_ERR_MEMORY
+                         : dync__fail(DYNC_ERR_INTERNAL, "graph %s: an argument of %s is missing",
+                                      r->from->name, old->name);
+}
+
+DYNC__FN dync_status dync__rewrite_end(dync__rewrite *r, dync_status status, dync__graph **out)
+{
+    dync__free(r->copy, dync__rewrite_bytes(r));
+    r->copy = NULL;
+    if (status == DYNC_OK && r->to->failed) status = DYNC_ERR_MEMORY;
+    if (status != DYNC_OK)
+        dync__graph_unref(r->to);
+    else
+        dync__graph_renumber(r->to);
+    *out = status == DYNC_OK ? r->to : NULL;
+    return status;
+}
+
+DYNC__FN dync_status dync__graph_rewrite(dync__graph *from, dync__rewrite_fn fn, void *user,
+                                         dync__graph **out)
+{
+    dync__rewrite r;
+    dync_status status = dync__rewrite_begin(&r, from, from->name);
+    if (status == DYNC_OK && !dync__graph_takes_symbols(r.to, from)) status = DYNC_ERR_MEMORY;
+    r.user = user;
+    for (int i = 0; i < from->node.n && status == DYNC_OK; i++)
+        status = dync__rewrite_put(&r, from->node.at[i], fn);
+    return dync__rewrite_end(&r, status, out);
+}
+
+/* The output node: a list of the copies of `old`. */
+DYNC__FN dync_status dync__graph_output_list(dync__graph *g, int n, dync__node *const *nodes)
+{
+    dync__arg list = {.kind = DYNC__A_LIST, .n = n};
+    list.as.list = dync__arena_alloc(&g->arena, (size_t)(n + 1) * sizeof *list.as.list);
+    if (!list.as.list) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n; i++) {
+        if (!nodes[i]) return dync__fail(DYNC_ERR_INTERNAL, "graph: output %d is missing", i);
+        list.as.list[i] = dync__arg_node(nodes[i]);
+    }
+    if (!dync__graph_output(g, &list) || g->failed) return DYNC_ERR_MEMORY;
+    dync__graph_renumber(g);
+    return DYNC_OK;
+}
+
+/* ==== graph/cse.c ================================================================================== */
+/* graph/cse.c: common subexpressions: a node that computes what an earlier one did is replaced by
+ * it. dce.c then drops it.
+ *
+ * Only in graphs without in-place writes (AOT's functional graphs): two equal fresh tensors are not
+ * one tensor where one of them is written later. Random operators differ from themselves. Two
+ * values that are both returned stay two, since the caller may write one. */
+
+static uint64_t dync__cse_hash_arg(uint64_t h, const dync__arg *a)
+{
+    h = dync__hash_mix(h, a->kind);
+    switch (a->kind) {
+    case DYNC__A_NODE: return dync__hash_mix(h, (uint64_t)a->as.node->index);
+    case DYNC__A_DIMS:
+        return dync__hash_mix(
+            h, dync__hash_bytes(a->as.dims, (size_t)a->n * sizeof(int64_t), (uint64_t)a->n));
+    case DYNC__A_STR: return dync__hash_mix(h, dync__hash_bytes(a->as.s, strlen(a->as.s), 0));
+    case DYNC__A_LIST:
+        for (int i = 0; i < a->n; i++) h = dync__cse_hash_arg(h, &a->as.list[i]);
+        return dync__hash_mix(h, (uint64_t)a->n);
+    case DYNC__A_FLOAT:
+        return dync__hash_mix(h,
+                              dync__hash_bytes(&a->as.f, sizeof a->as.f, 0)); /* -0.0 is not 0.0 */
+    default: return dync__hash_mix(h, (uint64_t)a->as.i);
+    }
+}
+
+static bool dync__cse_same_arg(const dync__arg *a, const dync__arg *b)
+{
+    if (a->kind != b->kind) return false;
+    switch (a->kind) {
+    case DYNC__A_NONE: return true;
+    case DYNC__A_NODE: return a->as.node == b->as.node;
+    case DYNC__A_DIMS:
+        return a->n == b->n && memcmp(a->as.dims, b->as.dims, (size_t)a->n * sizeof(int64_t)) == 0;
+    case DYNC__A_STR: return strcmp(a->as.s, b->as.s) == 0;
+    case DYNC__A_FLOAT: return memcmp(&a->as.f, &b->as.f, sizeof a->as.f) == 0;
+    case DYNC__A_LIST:
+        if (a->n != b->n) return false;
+        for (int i = 0; i < a->n; i++)
+            if (!dync__cse_same_arg(&a->as.list[i], &b->as.list[i])) return false;
+        return true;
+    default: return a->as.i == b->as.i;
+    }
+}
+
+static bool dync__cse_same(const dync__node *a, const dync__node *b)
+{
+    if (a->kind != b->kind || a->op != b->op || a->nargs != b->nargs || a->nout != b->nout)
+        return false;
+    if (a->kind == DYNC__N_GET_ATTR)
+        return a->value == b->value && strcmp(a->target, b->target) == 0;
+    for (int i = 0; i < a->nargs; i++)
+        if (!dync__cse_same_arg(&a->args[i], &b->args[i])) return false;
+    return true;
+}
+
+static uint64_t dync__cse_hash(const dync__node *node)
+{
+    uint64_t h = dync__hash_mix((uint64_t)node->kind, (uint64_t)(int64_t)node->op);
+    if (node->kind == DYNC__N_GET_ATTR)
+        h = dync__hash_mix(h, dync__hash_bytes(node->target, strlen(node->target), 0));
+    for (int i = 0; i < node->nargs; i++) h = dync__cse_hash_arg(h, &node->args[i]);
+    return h;
+}
+
+static void dync__cse_note_returned(void *user, dync__arg *arg)
+{
+    (void)user;
+    arg->as.node->mark = arg->as.node;
+}
+
+static void dync__cse_redirect(void *user, dync__arg *arg)
+{
+    dync__node **instead = user;
+    if (instead[arg->as.node->index]) arg->as.node = instead[arg->as.node->index];
+}
+
+DYNC__FN dync_status dync__graph_cse(dync__graph *g)
+{
+    if (dync__graph_has_writes(g)) return DYNC_OK;
+    dync__graph_renumber(g);
+    dync__map seen = {0};
+    size_t bytes = (size_t)g->node.n * sizeof(dync__node *);
+    dync__node **instead = dync__calloc(bytes);
+    if (!instead) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < g->node.n; i++) g->node.at[i]->mark = NULL;
+    if (g->node.n > 0)
+        dync__node_each_input(g->node.at[g->node.n - 1], dync__cse_note_returned, NULL);
+    /* what an item is returned of: two normalisations are two arrays */
+    for (int i = 0; i < g->node.n; i++)
+        if (g->node.at[i]->mark && g->node.at[i]->op == DYNC__NODE_GETITEM)
+            dync__cse_note_returned(NULL, &g->node.at[i]->args[0]);
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
+        dync__node *node = g->node.at[i];
+        uint64_t found;
+        dync__node_each_input(node, dync__cse_redirect, instead);
+        if (!dync__node_is_pure(node)) continue;
+        uint64_t key = dync__cse_hash(node);
+        dync__node *earlier = dync__map_get(&seen, key, &found) ? g->node.at[(int)found] : NULL;
+        if (earlier && dync__cse_same(earlier, node)) {
+            if (!(node->mark && earlier->mark)) instead[i] = earlier;
+            if (node->mark && instead[i]) earlier->mark = earlier;
+        } else if (!earlier && !dync__map_put(&seen, key, (uint64_t)i)) {
+            status = DYNC_ERR_MEMORY;
+        }
+    }
+    dync__free(instead, bytes);
+    dync__map_free(&seen);
+    dync__graph_renumber(g);
+    return status;
+}
+
+/* ==== graph/dce.c ================================================================================== */
+/* graph/dce.c: dead code: nodes that nobody uses and that do nothing but make a value. Before
+ * cse.c, which leaves such nodes behind. */
+
+static void dync__dce_unuse(void *user, dync__arg *arg)
+{
+    (void)user;
+    arg->as.node->n_users--;
+}
+
+DYNC__FN dync_status dync__graph_dce(dync__graph *g)
+{
+    int n = 0;
+    dync__graph_renumber(g);
+    for (int i = g->node.n - 1; i >= 0;
+         i--) { /* backwards: what only dead nodes used is dead when its turn comes */
+        dync__node *node = g->node.at[i];
+        if (node->n_users > 0 || !dync__node_is_pure(node)) continue;
+        dync__node_each_input(node, dync__dce_unuse, NULL);
+        g->node.at[i] = NULL;
+    }
+    for (int i = 0; i < g->node.n; i++)
+        if (g->node.at[i]) g->node.at[n++] = g->node.at[i];
+    g->node.n = n;
+    dync__graph_renumber(g);
+    return DYNC_OK;
+}
+
+/* ==== graph/symbolic.c ============================================================================= */
+/* graph/symbolic.c: graphs whose sizes are tokens (tensor/sym.h): finding every size in them, the
+ * values of their symbols from actual inputs, and the graph of one set of sizes. After split.c. */
+
+static bool dync__layout_each_size(dync__layout *lay, bool (*fn)(void *, int64_t *), void *user)
+{
+    for (int d = 0; d < lay->ndim; d++)
+        if (!fn(user, &lay->shape[d]) || !fn(user, &lay->stride[d])) return false;
+    return fn(user, &lay->offset);
+}
+
+DYNC__FN bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), void *user)
+{
+    /* they stand in the graph's own arena */
+    int64_t *dims = (int64_t *)(uintptr_t)a->as.dims;
+    if (a->kind == DYNC__A_INT) return fn(user, &a->as.i);
+    if (a->kind == DYNC__A_FLOAT) {
+        int64_t bits = dync__sf_bits(a->as.f);
+        bool went = !dync__is_sf(bits) || fn(user, &bits);
+        a->as.f = dync__sf_double(bits);
+        return went;
+    }
+    for (int i = 0; a->kind == DYNC__A_DIMS && i < a->n; i++)
+        if (!fn(user, &dims[i])) return false;
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
+        if (!dync__arg_each_size(&a->as.list[i], fn, user)) return false;
+    return true;
+}
+
+DYNC__FN bool dync__graph_each_size(dync__graph *g, bool (*fn)(void *user, int64_t *size),
+                                    void *user)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        dync__node *n = g->node.at[i];
+        for (int k = 0; k < n->nargs; k++)
+            if (!dync__arg_each_size(&n->args[k], fn, user)) return false;
+        for (int k = 0; n->has_info && k < n->nout; k++)
+            if (!dync__layout_each_size(&n->info[k].lay, fn, user)) return false;
+    }
+    return true;
+}
+
+DYNC__FN bool dync__graph_name_size(dync__graph *g, int64_t size)
+{
+    bool number = dync__is_sf(size) && dync__symtab_find(g->syms, size);
+    if ((!dync__is_token(size) && !number) || dync__graph_symbol_text(g, size)) return true;
+    dync__str s = {0};
+    dync__symtab_text(g->syms, size, false, &s);
+    bool named = dync__graph_symbol(g, size, dync__str_get(&s));
+    dync__str_free(&s);
+    return named;
+}
+
+static bool dync__graph_settle_size(void *user, int64_t *size)
+{
+    dync__graph *g = user;
+    if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
+    *size = dync__symtab_simple(g->syms, *size);
+    return dync__graph_name_size(g, *size);
+}
+
+DYNC__FN bool dync__graph_settle_sizes(dync__graph *g, dync__symtab *t)
+{
+    g->syms = dync__symtab_retain(t);
+    bool settled = dync__graph_each_size(g, dync__graph_settle_size, g) && !t->failed;
+    if (g->symbol.n) return settled;
+    dync__symtab_free(g->syms);
+    g->syms = NULL;
+    return settled;
+}
+
+typedef struct dync__size_use {
+    const dync__symtab *syms;
+    bool *used;
+} dync__size_use;
+static bool dync__graph_size_used(void *user, int64_t *size)
+{
+    const dync__size_use *u = user;
+    return dync__symtab_uses(u->syms, *size, u->used);
+}
+
+DYNC__FN bool dync__graph_tells_sizes(dync__graph *g)
+{
+    int n = g->syms ? g->syms->symbol.n : 0;
+    bool *used = dync__calloc(2 * (size_t)n + 1), *known = used + n;
+    int64_t *value = dync__calloc((size_t)(n + 1) * sizeof *value);
+    dync__size_use use = {g->syms, used};
+    bool told = used && value && (!n || dync__graph_each_size(g, dync__graph_size_used, &use));
+    for (bool more = n > 0; more && told;) {
+        more = false;
+        for (int i = 0; i < g->node.n; i++) {
+            const dync__node *in = g->node.at[i];
+            for (int d = 0;
+                 in->kind == DYNC__N_PLACEHOLDER && in->has_info && d < in->info[0].lay.ndim; d++)
+                if (dync__symtab_solve(g->syms, in->info[0].lay.shape[d], 0, value, known))
+                    more = true;
+        }
+    }
+    for (int i = 0; i < n && told; i++) told = known[i] || !used[i];
+    dync__free(used, 2 * (size_t)n + 1);
+    dync__free(value, (size_t)(n + 1) * sizeof *value);
+    return told;
+}
+
+/* A size may hold several symbols: the inputs are gone through again as long as one more becomes
+ * known. */
+DYNC__FN void dync__graph_bind(const dync__graph *g, dync__tensor *const *in, int64_t *value,
+                               bool *known)
+{
+    const dync__symtab *t = g->syms;
+    memset(known, 0, (size_t)t->symbol.n * sizeof *known);
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0, k = 0; i < g->node.n && k < g->n_inputs; i++) {
+            const dync__node *n = g->node.at[i];
+            if (n->kind != DYNC__N_PLACEHOLDER) continue;
+            const dync__tensor *x = in[k++];
+            for (int d = 0; x && n->has_info && d < n->info[0].lay.ndim && d < x->lay.ndim; d++)
+                if (dync__symtab_solve(t, n->info[0].lay.shape[d], x->lay.shape[d], value, known))
+                    more = true;
+        }
+    }
+    for (int i = 0; i < t->symbol.n; i++)
+        if (!known[i]) value[i] = 0;
+}
+
+/* ---- one set of sizes ------------------------------------------------------------------------ */
+typedef struct dync__concrete {
+    const dync__symtab *syms;
+    const int64_t *value;
+    bool ok;
+} dync__concrete;
+
+static bool dync__concrete_size(void *user, int64_t *size)
+{
+    dync__concrete *c = user;
+    *size = dync__symtab_value(c->syms, *size, c->value, &c->ok);
+    return c->ok;
+}
+
+DYNC__FN dync_status dync__graph_concrete(dync__graph *g, const int64_t *value, dync__graph **out)
+{
+    dync__concrete c = {g->syms, value, true};
+    dync__graph *to;
+    *out = NULL;
+    DYNC__TRY(dync__graph_rewrite(g, dync__rewrite_copy, NULL, &to));
+    dync__symtab_free(to->syms);
+    to->syms = NULL;
+    to->symbol.n = 0;
+    if (!dync__graph_each_size(to, dync__concrete_size, &c)) {
+        dync__graph_unref(to);
+        return dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
+    }
+    *out = to;
+    return DYNC_OK;
+}
+
+/* ==== graph/split.c ================================================================================ */
+/* graph/split.c: a graph in pieces: runs of nodes that a predicate picks, or does not. As
+ * torch.fx's split_module for one flag.
+ *
+ * Each part is a graph of its own: its inputs are the values that it reads from before, under their
+ * old names, its outputs (a tuple) the values that are read after it, in order of definition. The
+ * last part returns what the whole graph returned. Attributes go to the parts that use them.
+ * Running the parts in sequence, values passed by name, is running the graph. */
+
+typedef struct dync__split {
+    dync__graph *whole;
+    dync__rewrite to; /* the part being made */
+    int index;
+    int *part_of;   /* per node of whole; -1 inputs */
+    int *last_part; /* per node: the last part that reads it; -1 nobody */
+} dync__split;
+
+static void dync__split_use(void *user, dync__arg *arg)
+{
+    dync__split *s = user;
+    if (s->last_part[arg->as.node->index] < s->index) s->last_part[arg->as.node->index] = s->index;
+}
+
+/* A value that an earlier part makes, or an input: an input of this part. Attributes are its own.
+ */
+static dync__node *dync__split_value(dync__rewrite *r, dync__node *old)
+{
+    return old->kind == DYNC__N_GET_ATTR ? dync__rewrite_copy(r, old)
+                                         : dync__rewrite_input(r, old, old->name);
+}
+
+static dync_status dync__split_output(dync__split *s)
+{
+    dync__arg result = {.kind = DYNC__A_LIST};
+    result.as.list =
+        dync__arena_alloc(&s->to.to->arena, (size_t)s->whole->node.n * sizeof(dync__arg));
+    if (!result.as.list) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->whole->node.n; i++)
+        if (s->part_of[i] == s->index && s->to.copy[i] && s->last_part[i] > s->index)
+            result.as.list[result.n++] = dync__arg_node(s->to.copy[i]);
+    return dync__graph_output(s->to.to, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* A part may compute from sizes that none of its inputs has: inputs of the whole that have them
+ * come in, too. */
+static dync_status dync__split_sizes(dync__split *s)
+{
+    for (int i = 0; i < s->whole->n_inputs && !dync__graph_tells_sizes(s->to.to); i++) {
+        dync__node *in = s->whole->node.at[i];
+        bool sized = in->has_info && dync__layout_has_tokens(&in->info[0].lay);
+        if (sized && !dync__rewrite_at(&s->to, in)) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__split_nodes(dync__split *s)
+{
+    dync__graph *whole = s->whole;
+    for (int i = 0; i < whole->node.n; i++) {
+        dync__node *old = whole->node.at[i];
+        dync__arg result;
+        if (s->part_of[i] != s->index) continue;
+        if (old->kind != DYNC__N_OUTPUT) {
+            DYNC__TRY(dync__rewrite_put(&s->to, old, dync__rewrite_copy));
+            continue;
+        }
+        if (!dync__rewrite_arg(&s->to, &old->args[0], &result)) return DYNC_ERR_MEMORY;
+        DYNC__TRY(dync__split_sizes(s));
+        return dync__graph_output(s->to.to, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
+    }
+    DYNC__TRY(dync__split_sizes(s));
+    return dync__split_output(s);
+}
+
+static dync_status dync__split_part(dync__split *s, dync__graph **out)
+{
+    char name[32];
+    dync__format(name, sizeof name, "submod_%d", s->index);
+    dync_status status = dync__rewrite_begin(&s->to, s->whole, name);
+    s->to.missing = dync__split_value;
+    if (status == DYNC_OK && !dync__graph_takes_symbols(s->to.to, s->whole))
+        status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__split_nodes(s);
+    return dync__rewrite_end(&s->to, status, out);
+}
+
+/* Numbers the parts; returns how many. Inputs and attributes belong to none (-1), the output to the
+ * last. */
+static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, void *), void *user)
+{
+    int part = -1;
+    bool flag = false;
+    for (int i = 0; i < s->whole->node.n; i++) {
+        dync__node *node = s->whole->node.at[i];
+        s->part_of[i] = s->last_part[i] = -1;
+        if (node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_GET_ATTR) continue;
+        if (node->kind != DYNC__N_OUTPUT) {
+            bool picked = pick(dync__node_show(node), user);
+            if (part < 0 || picked != flag) part++;
+            flag = picked;
+        }
+        s->part_of[i] = s->index = DYNC__MAX(part, 0);
+        dync__node_each_input(node, dync__split_use, s);
+    }
+    return DYNC__MAX(part, 0) + 1;
+}
+
+DYNC_API dync_status dync_graph_split(dync_graph *graph,
+                                      bool (*pick)(const dync_node *, void *user), void *user,
+                                      dync_graph **parts, int *nparts)
+{
+    dync__graph *g = dync__graph_open(graph, "dync_graph_split"), *part = NULL;
+    if (!g) return DYNC_ERR_VALUE;
+    if (!pick || !parts || !nparts)
+        return dync__fail(
+            DYNC_ERR_VALUE,
+            "dync_graph_split: expected a graph, a predicate and room for the parts, got NULL");
+    dync__graph_renumber(g);
+    size_t n = (size_t)g->node.n;
+    dync__arena arena = {0};
+    dync__split s = {.whole = g};
+    s.part_of = dync__arena_alloc(&arena, n * sizeof *s.part_of);
+    s.last_part = dync__arena_alloc(&arena, n * sizeof *s.last_part);
+    dync_status status = s.part_of && s.last_part ? DYNC_OK : DYNC_ERR_MEMORY;
+    int count = status == DYNC_OK ? dync__split_number(&s, pick, user) : 0, made = 0;
+    if (count > *nparts)
+        status = dync__fail(DYNC_ERR_VALUE, "dync_graph_split: there are %d parts, and room for %d",
+                            count, *nparts);
+    for (; made < count && status == DYNC_OK; made++) {
+        s.index = made;
+        status = dync__split_part(&s, &part);
+        parts[made] = status == DYNC_OK ? dync__graph_give(part) : NULL;
+        if (!parts[made] && status == DYNC_OK) status = DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; i < made && status != DYNC_OK; i++) {
+        dync_graph_free(parts[i]);
+        parts[i] = NULL;
+    }
+    if (status == DYNC_OK) *nparts = count;
+    dync__arena_free(&arena);
+    return status;
+}
+
+/* ==== graph/run.c ================================================================================== */
+/* graph/run.c: the interpreter: a graph run node by node through dispatch. Before it graph.c; after
+ * it the passes that need values (fold.c) and every backend that runs a graph as it is.
+ *
+ * One environment slot per node holds its value with a reference; the slot is emptied after the
+ * node's last use, so memory peaks where eager execution's would. Operators go through
+ * dync__op_run, from the top of the handler stack: the tape and tracers see each call as if user
+ * code had made it. It is also the oracle that compiled code is compared with. */
+
+typedef struct dync__frame_env {
+    const dync__graph *graph;
+    dync__arena *arena; /* lists live here */
+    dync__arg *slot;    /* per node: NONE, TENSOR (owned), a number, or a LIST of them */
+    int *last_use; /* per node: index of the last node that reads it; its own where nobody does */
+    int reader;    /* scratch while last_use is filled */
+    const int64_t *value; /* of the graph's symbols in this run; NULL: sizes are plain */
+} dync__frame_env;
+
+static void dync__arg_retain(const dync__arg *a)
+{
+    if (a->kind == DYNC__A_TENSOR) dync__ref(a->as.t);
+    if (a->kind == DYNC__A_LIST)
+        for (int i = 0; i < a->n; i++) dync__arg_retain(&a->as.list[i]);
+}
+
+/* Lists may be shared between slots, so what they hold is given up but not erased. */
+static void dync__arg_drop(const dync__arg *a)
+{
+    if (a->kind == DYNC__A_TENSOR) dync__unref(a->as.t);
+    if (a->kind == DYNC__A_LIST)
+        for (int i = 0; i < a->n; i++) dync__arg_drop(&a->as.list[i]);
+}
+
+DYNC__FN void dync__arg_release(dync__arg *a)
+{
+    dync__arg_drop(a);
+    *a = dync__arg_none();
+}
+
+/* ---- public values to arguments and back ----------------------------------------------------- */
+
+DYNC__FN dync_status dync__value_to_arg(dync__arena *arena, dync_value v, dync__arg *out)
+{
+    switch (v.kind) {
+    case DYNC_KIND_NONE: *out = dync__arg_none(); return DYNC_OK;
+    case DYNC_KIND_BOOL: *out = dync__arg_b(v.as.b); return DYNC_OK;
+    case DYNC_KIND_INT: *out = dync__arg_i(v.as.i); return DYNC_OK;
+    case DYNC_KIND_FLOAT: *out = dync__arg_f(v.as.f); return DYNC_OK;
+    case DYNC_KIND_STR: *out = dync__arg_s(v.as.s); return DYNC_OK;
+    case DYNC_KIND_TENSOR: {
+        dync__tensor *t = dync__open(v.as.t);
+        *out = dync__arg_t(t);
+        return t ? DYNC_OK : DYNC_ERR_VALUE;
+    }
+    case DYNC_KIND_LIST: {
+        const dync__list *l = dync__value_list(v);
+        if (!l && v.as.l) return DYNC_ERR_VALUE;
+        int n = l ? l->n : 0;
+        *out = (dync__arg){.kind = DYNC__A_LIST, .n = n};
+        out->as.list = dync__arena_alloc(arena, (size_t)n * sizeof(dync__arg));
+        if (!out->as.list) return DYNC_ERR_MEMORY;
+        for (int i = 0; i < n; i++)
+            DYNC__TRY(dync__value_to_arg(arena, l->items[i], &out->as.list[i]));
+        return DYNC_OK;
+    }
+    case DYNC_KIND_PTR:
+        *out = (dync__arg){.kind = DYNC__A_PTR};
+        out->as.p = v.as.p;
+        return DYNC_OK;
+    default: break;
+    }
+    return dync__fail(DYNC_ERR_VALUE,
+                      "expected a tensor, a number or a list, got a value of kind %d", (int)v.kind);
+}
+
+DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
+{
+    switch (a->kind) {
+    case DYNC__A_TENSOR: return dync_v_tensor(dync__give(a->as.t));
+    case DYNC__A_INT: return dync_v_int(a->as.i);
+    case DYNC__A_FLOAT: return dync_v_float(a->as.f);
+    case DYNC__A_BOOL: return dync_v_bool(a->as.i != 0);
+    case DYNC__A_STR: return dync_v_str(a->as.s);
+    case DYNC__A_LIST: {
+        dync_value list = dync__list_new(a->n);
+        /* without memory for the list the tensors go to the scope all the same */
+        for (int i = 0; i < a->n; i++) dync__list_set(list, i, dync__arg_to_value(&a->as.list[i]));
+        return list;
+    }
+    default: return DYNC_NONE;
+    }
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* Symbolic sizes become those of this run. */
+static dync_status dync__env_sizes(dync__frame_env *env, const dync__arg *in, dync__arg *out)
+{
+    const dync__symtab *t = env->graph->syms;
+    bool ok = true;
+    if (in->kind == DYNC__A_INT) {
+        out->as.i = dync__symtab_value(t, in->as.i, env->value, &ok);
+    } else if (in->kind == DYNC__A_FLOAT) {
+        out->as.f =
+            dync__sf_double(dync__symtab_value(t, dync__sf_bits(in->as.f), env->value, &ok));
+    } else {
+        int64_t *dims = dync__arena_alloc(env->arena, (size_t)(in->n + 1) * sizeof *dims);
+        if (!dims) return DYNC_ERR_MEMORY;
+        for (int i = 0; i < in->n; i++)
+            dims[i] = dync__symtab_value(t, in->as.dims[i], env->value, &ok);
+        out->as.dims = dims;
+    }
+    return ok ? DYNC_OK
+              : dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value",
+                           env->graph->name);
+}
+
+/* Symbols in the items of lists that the graph takes. True: one more is known. */
+static bool dync__env_bind_items(const dync__graph *g, const dync__arg *args, int64_t *value,
+                                 bool *known)
+{
+    bool more = false;
+    for (int i = g->n_inputs; i < g->node.n; i++) {
+        const dync__node *n = g->node.at[i];
+        const dync__node *list = n->op == DYNC__NODE_GETITEM ? n->args[0].as.node : NULL;
+        if (!list || list->kind != DYNC__N_PLACEHOLDER || !n->has_info) continue;
+        const dync__arg *a = &args[list->index];
+        int64_t item = n->args[1].as.i;
+        if (a->kind != DYNC__A_LIST || item >= a->n || a->as.list[item].kind != DYNC__A_TENSOR)
+            continue;
+        const dync__layout *lay = &a->as.list[item].as.t->lay;
+        for (int d = 0; d < n->info[0].lay.ndim && d < lay->ndim; d++)
+            if (dync__symtab_solve(g->syms, n->info[0].lay.shape[d], lay->shape[d], value, known))
+                more = true;
+    }
+    return more;
+}
+
+static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, int nargs)
+{
+    const dync__graph *g = env->graph;
+    size_t n = (size_t)g->syms->symbol.n + 1;
+    dync__tensor **in = dync__arena_alloc(env->arena, (size_t)(nargs + 1) * sizeof *in);
+    bool *known = dync__arena_alloc(env->arena, n * sizeof *known);
+    int64_t *value = dync__arena_alloc(env->arena, n * sizeof *value);
+    env->value = value;
+    if (!in || !known || !value) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < nargs; i++) in[i] = args[i].kind == DYNC__A_TENSOR ? args[i].as.t : NULL;
+    dync__graph_bind(g, in, value, known);
+    for (bool more = true; more;) more = dync__env_bind_items(g, args, value, known);
+    return DYNC_OK;
+}
+
+/* Node references of an argument become the values they stand for; tensors stay borrowed from the
+ * environment. */
+static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dync__arg *out)
+{
+    *out = *in;
+    if (in->kind == DYNC__A_NODE) {
+        *out = env->slot[in->as.node->index];
+        return DYNC_OK;
+    }
+    if (env->value &&
+        (in->kind == DYNC__A_INT || in->kind == DYNC__A_FLOAT || in->kind == DYNC__A_DIMS))
+        return dync__env_sizes(env, in, out);
+    if (in->kind != DYNC__A_LIST) return DYNC_OK;
+    out->as.list = dync__arena_alloc(env->arena, (size_t)in->n * sizeof(dync__arg));
+    if (!out->as.list) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < in->n; i++)
+        DYNC__TRY(dync__env_read(env, &in->as.list[i], &out->as.list[i]));
+    return DYNC_OK;
+}
+
+/* Arithmetic on plain numbers: nodes of symbolic integers and cells. */
+static dync_status dync__run_number(const dync__node *node, const dync__arg *a, dync__arg *out)
+{
+    if (node->nargs == 2 && dync__arg_is_number(&a[0]) && dync__arg_is_number(&a[1])) {
+        bool is_float = a[0].kind == DYNC__A_FLOAT || a[1].kind == DYNC__A_FLOAT;
+        double x = dync__arg_number(&a[0]), y = dync__arg_number(&a[1]);
+        uint64_t i = (uint64_t)a[0].as.i, j = (uint64_t)a[1].as.i; /* integers wrap */
+        switch (node->op) {
+        case DYNC__OP_add:
+            *out = is_float ? dync__arg_f(x + y) : dync__arg_i((int64_t)(i + j));
+            return DYNC_OK;
+        case DYNC__OP_sub:
+            *out = is_float ? dync__arg_f(x - y) : dync__arg_i((int64_t)(i - j));
+            return DYNC_OK;
+        case DYNC__OP_mul:
+            *out = is_float ? dync__arg_f(x * y) : dync__arg_i((int64_t)(i * j));
+            return DYNC_OK;
+        case DYNC__OP_floor_divide:
+            if (is_float) {
+                *out = dync__arg_f(floor(x / y));
+            } else {
+                if (j == 0)
+                    return dync__fail(DYNC_ERR_VALUE, "%s: integer division by zero", node->name);
+                int64_t p = a[0].as.i, q = a[1].as.i;
+                int64_t d = q == -1 ? (int64_t)(0 - i) : p / q;
+                *out = dync__arg_i(q != -1 && p % q != 0 && (p < 0) != (q < 0) ? d - 1 : d);
+            }
+            return DYNC_OK;
+        default: break;
+        }
+    }
+    return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: %s of numbers cannot be run", node->name,
+                      node->target);
+}
+
+static bool dync__all_numbers(const dync__arg *a, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!dync__arg_is_number(&a[i])) return false;
+    return n > 0;
+}
+
+static dync_status dync__run_getitem(const dync__node *node, const dync__arg *args, dync__arg *out)
+{
+    int64_t i = args[1].as.i;
+    if (args[0].kind != DYNC__A_LIST || i < 0 || i >= args[0].n)
+        return dync__fail(DYNC_ERR_VALUE, "graph node %s: expected a list of more than %lld values",
+                          node->name, (long long)i);
+    *out = args[0].as.list[i];
+    dync__arg_retain(out);
+    return DYNC_OK;
+}
+
+/* One operator; *out takes the references. */
+static dync_status dync__run_operator(dync__frame_env *env, dync__node *node, dync__arg *args,
+                                      dync__arg *out)
+{
+    dync__tensor *t[DYNC__MAX_OUT] = {0};
+    dync_loc outer = dync__tls.at;
+    const dync__node *around = dync__tls.interpreted;
+    dync__tls.at = node->at;
+    dync__tls.interpreted = node;
+    dync_status status;
+    /* What a decomposition makes belongs to the innermost scope: one of its own, so that
+     * temporaries die with the node. */
+    dync_scope scope = dync_scope_begin();
+    /* registered later? */
+    int op = node->op >= 0 || node->callee ? node->op : dync__op_find(node->target);
+    if (node->callee && dync__graph_custom_call)
+        status = dync__graph_custom_call(node, node->nargs, args, t);
+    else if (op >= 0)
+        status = dync__op_run(op, node->nargs, args, t);
+    else
+        status = dync__fail(DYNC_ERR_VALUE, "graph node %s: no operator named %s", node->name,
+                            node->target);
+    dync_scope_end(&scope);
+    dync__tls.at = outer;
+    dync__tls.interpreted = around;
+    if (status != DYNC_OK) return status;
+    if (node->nout == 1) {
+        *out = dync__arg_t(t[0]);
+    } else if (node->nout > 1) {
+        *out = (dync__arg){.kind = DYNC__A_LIST, .n = node->nout};
+        out->as.list = dync__arena_alloc(env->arena, (size_t)node->nout * sizeof(dync__arg));
+        for (int i = 0; i < node->nout; i++) {
+            if (out->as.list)
+                out->as.list[i] = dync__arg_t(t[i]);
+            else
+                dync__unref(t[i]);
+        }
+        if (!out->as.list) {
+            *out = dync__arg_none();
+            return DYNC_ERR_MEMORY;
+        }
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__run_node(dync__frame_env *env, dync__node *node, dync__arg *out)
+{
+    dync__arg few[DYNC__MAX_ARGS], *args = few;
+    if (node->nargs > DYNC__MAX_ARGS) {
+        args = dync__arena_alloc(env->arena, (size_t)node->nargs * sizeof *args);
+        if (!args) return DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; i < node->nargs; i++) DYNC__TRY(dync__env_read(env, &node->args[i], &args[i]));
+    switch (node->kind) {
+    case DYNC__N_GET_ATTR:
+        if (!node->value)
+            return dync__fail(DYNC_ERR_VALUE, "graph: attribute %s has no value", node->target);
+        *out = dync__arg_t(node->value);
+        dync__ref(node->value);
+        return DYNC_OK;
+    case DYNC__N_OUTPUT:
+        *out = args[0];
+        dync__arg_retain(out);
+        return DYNC_OK;
+    case DYNC__N_CALL_FUNCTION:
+    case DYNC__N_CALL_METHOD:
+        if (node->op == DYNC__NODE_GETITEM) return dync__run_getitem(node, args, out);
+        if (dync__all_numbers(args, node->nargs) && !node->has_info && node->nout == 1)
+            return dync__run_number(node, args, out);
+        return dync__run_operator(env, node, args, out);
+    default:
+        return dync__fail(DYNC_ERR_INTERNAL,
+                          "graph node %s: a call of module %s cannot be interpreted", node->name,
+                          node->target);
+    }
+}
+
+static void dync__note_use(void *user, dync__arg *arg)
+{
+    dync__frame_env *env = user;
+    env->last_use[arg->as.node->index] = env->reader;
+}
+
+static void dync__release_if_last(void *user, dync__arg *arg)
+{
+    dync__frame_env *env = user;
+    int i = arg->as.node->index;
+    if (env->last_use[i] == env->reader) dync__arg_release(&env->slot[i]);
+}
+
+DYNC__FN dync_status dync__graph_eval(dync__graph *g, const dync__arg *args, int nargs,
+                                      dync__arena *arena, dync__arg *out)
+{
+    return dync__graph_eval_sized(g, NULL, args, nargs, arena, out);
+}
+
+DYNC__FN dync_status dync__graph_eval_sized(dync__graph *g, const int64_t *value,
+                                            const dync__arg *args, int nargs, dync__arena *arena,
+                                            dync__arg *out)
+{
+    *out = dync__arg_none();
+    if (!g || g->failed || g->node.n == 0 || g->node.at[g->node.n - 1]->kind != DYNC__N_OUTPUT)
+        return dync__fail(DYNC_ERR_VALUE, "graph: expected a finished graph");
+    if (nargs != g->n_inputs)
+        return dync__fail(DYNC_ERR_VALUE, "graph %s: expected %d inputs, got %d", g->name,
+                          g->n_inputs, nargs);
+    dync__frame_env env = {.graph = g, .arena = arena};
+    env.slot = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.slot);
+    env.last_use = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.last_use);
+    if (!env.slot || !env.last_use) return DYNC_ERR_MEMORY;
+    env.value = value;
+    if (g->syms && !value) DYNC__TRY(dync__env_bind(&env, args, nargs));
+    for (int i = 0; i < g->node.n; i++) {
+        env.reader = env.last_use[i] = i;
+        dync__node_each_input(g->node.at[i], dync__note_use, &env);
+    }
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
+        dync__node *node = g->node.at[i];
+        env.reader = i;
+        if (node->kind == DYNC__N_PLACEHOLDER) {
+            env.slot[i] = args[i];
+            dync__arg_retain(&env.slot[i]);
+        } else {
+            status = dync__run_node(&env, node, node->kind == DYNC__N_OUTPUT ? out : &env.slot[i]);
+            dync__node_each_input(node, dync__release_if_last, &env);
+        }
+        if (env.last_use[i] == i) dync__arg_release(&env.slot[i]);
+    }
+    for (int i = 0; i < g->node.n; i++) dync__arg_release(&env.slot[i]);
+    return status;
+}
+
+DYNC_API dync_value dync_graph_run(dync_graph *graph, const dync_value *args, int nargs)
+{
+    dync__graph *g = dync__graph_open(graph, "dync_graph_run");
+    return g ? dync__graph_run(g, args, nargs) : DYNC_NONE;
+}
+
+DYNC__FN dync_value dync__graph_run(dync__graph *g, const dync_value *args, int nargs)
+{
+    dync__arena arena = {0};
+    dync__arg out = {0}, *in = NULL;
+    dync_value result = DYNC_NONE;
+    if (nargs < 0 || (nargs > 0 && !args)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_graph_run: expected a graph and its arguments, got no "
+                                   "arguments");
+        return result;
+    }
+    in = dync__arena_alloc(&arena, (size_t)nargs * sizeof *in);
+    dync_status status = in ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < nargs && status == DYNC_OK; i++)
+        status = dync__value_to_arg(&arena, args[i], &in[i]);
+    if (status == DYNC_OK) status = dync__graph_eval(g, in, nargs, &arena, &out);
+    if (status == DYNC_OK) result = dync__arg_to_value(&out);
+    dync__arena_free(&arena);
+    return result;
+}
+
+/* ==== graph/text.c ================================================================================= */
+/* graph/text.c: what the printers (print_c.c, print_fx.c) and the parser (parse.c) of graphs share:
+ * schemas, C patterns, types. */
+
+/* ---- schemas: "(Tensor self, Value other)" --------------------------------------------------- */
+
+static const struct {
+    const char *text;
+    dync__param_type type;
+    /* clang-format off */
+} dync__param_types[] = {
+    {"Value", DYNC__PARAM_VALUE},      {"Value?", DYNC__PARAM_VALUE_OPT},
+    {"Tensor", DYNC__PARAM_TENSOR},    {"Tensor?", DYNC__PARAM_TENSOR_OPT},
+    {"Tensor[]", DYNC__PARAM_TENSORS}, {"int", DYNC__PARAM_INT},
+    {"int64", DYNC__PARAM_INT},        {"float", DYNC__PARAM_FLOAT},
+    {"bool", DYNC__PARAM_BOOL},        {"Dims", DYNC__PARAM_DIMS},
+    {"Dtype", DYNC__PARAM_DTYPE},      {"Device", DYNC__PARAM_DEVICE},
+    {"str", DYNC__PARAM_STR},          {"Ptr", DYNC__PARAM_PTR},
+    {"Scalar", DYNC__PARAM_VALUE},     {"Scalar?", DYNC__PARAM_VALUE_OPT}, /* PyTorch's words */
+    {"SymInt", DYNC__PARAM_INT},       {"int[]", DYNC__PARAM_DIMS},
+    {"SymInt[]", DYNC__PARAM_DIMS},    {"ScalarType", DYNC__PARAM_DTYPE},
+};
+/* clang-format on */
+
+static const char *dync__schema_word(const char *p, const char **word, int *n)
+{
+    while (*p == ' ') p++;
+    *word = p;
+    for (int depth = 0; *p && ((*p != ' ' && *p != ',' && *p != ')') || depth); p++)
+        depth += (*p == '(') - (*p == ')'); /* Tensor(a!) */
+    *n = (int)(p - *word);
+    return p;
+}
+
+DYNC__FN bool dync__schema_next(const char *schema, const char **at, dync__param *out)
+{
+    const char *p = *at ? *at : schema, *word;
+    int n;
+    if (*p == '(' || *p == ',') p++;
+    p = dync__schema_word(p, &word, &n);
+    if (n == 0) return false;
+    out->type = DYNC__PARAM_PTR;
+    const char *alias = memchr(word, '(', (size_t)n);
+    if (alias) n = (int)(alias - word);
+    for (int i = 0; i < DYNC__COUNT_OF(dync__param_types); i++)
+        if ((int)strlen(dync__param_types[i].text) == n &&
+            memcmp(dync__param_types[i].text, word, (size_t)n) == 0)
+            out->type = dync__param_types[i].type;
+    *at = dync__schema_word(p, &out->name, &out->name_n);
+    return true;
+}
+
+DYNC__FN bool dync__schema_param(const char *schema, int i, dync__param *out)
+{
+    const char *at = NULL;
+    while (dync__schema_next(schema, &at, out))
+        if (i-- == 0) return true;
+    return false;
+}
+
+/* ---- the C form of an operator --------------------------------------------------------------- */
+
+/* Private rows whose public function has another shape. The other private rows are called by name.
+ */
+static const struct {
+    int op;
+    const char *pattern;
+} dync__c_patterns[] = {
+    {DYNC__OP_empty, "dync_empty({0}, .dtype = {1}, .device = {2})"},
+    {DYNC__OP_zeros, "dync_zeros({0}, .dtype = {1}, .device = {2})"},
+    {DYNC__OP_ones, "dync_ones({0}, .dtype = {1}, .device = {2})"},
+    {DYNC__OP_rand, "dync_rand({0}, .dtype = {1}, .device = {2})"},
+    {DYNC__OP_randn, "dync_randn({0}, .dtype = {1}, .device = {2})"},
+    {DYNC__OP_full, "dync_full({0}, {1}, .dtype = {2}, .device = {3})"},
+    {DYNC__OP_detach, "dync_detach({0})"},
+    {DYNC__OP_set_, "dync_set_({0}, {1})"},
+    {DYNC__OP_to_dtype, "dync_to_dtype({0}, {1})"},
+    {DYNC__OP_to_device, "dync_to_device({0}, {1})"},
+    {DYNC__OP__set_grad_enabled, "dync_set_grad_enabled({0})"},
+    {DYNC__OP_manual_seed, "dync_manual_seed({0})"},
+};
+
+DYNC__FN void dync__graph_c_pattern(dync__str *s, int op)
+{
+    const dync__op_row *row = dync__op_info(op);
+    dync__param param;
+    int n = 0;
+    for (int i = 0; i < DYNC__COUNT_OF(dync__c_patterns); i++)
+        if (dync__c_patterns[i].op == op) {
+            dync__str_add(s, dync__c_patterns[i].pattern);
+            return;
+        }
+    while (dync__schema_param(row->schema, n, &param)) n++;
+    bool by_name = (row->flags & DYNC__OP_PRIVATE) != 0;
+    if (by_name) {
+        if (row->nout == 1) dync__str_add(s, "dync_as_tensor(");
+        dync__str_addf(s, "dync_op_call_values(\"%s\", %d, (dync_value[]){", row->name, n);
+    } else {
+        dync__str_addf(s, "dync_%s(", row->name);
+    }
+    for (int i = 0; i < n; i++)
+        dync__str_addf(s, by_name ? "%s{%d:v}" : "%s{%d}", i ? ", " : "", i);
+    dync__str_add(s, by_name ? row->nout == 1 ? "}))" : "})" : ")");
+}
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+DYNC__FN void dync__text_size(dync__str *s, const dync__graph *g, int64_t size)
+{
+    const char *symbol = dync__graph_symbol_text(g, size);
+    if (symbol)
+        dync__str_add(s, symbol);
+    else
+        dync__str_addf(s, "%lld", (long long)size);
+}
+
+DYNC__FN void dync__text_shape(dync__str *s, const dync__graph *g, int ndim, const int64_t *sizes)
+{
+    dync__str_addc(s, '[');
+    for (int d = 0; d < ndim; d++) {
+        if (d) dync__str_add(s, ", ");
+        dync__text_size(s, g, sizes[d]);
+    }
+    dync__str_addc(s, ']');
+}
+
+DYNC__FN void dync__text_info(dync__str *s, const dync__graph *g, const dync__info *info,
+                              bool requires_grad)
+{
+    char device[DYNC__DEVICE_TEXT];
+    dync__str_add(s, dync__dtype_info(info->dtype)->fx);
+    dync__text_shape(s, g, info->lay.ndim, info->lay.shape);
+    if (!dync__layout_is_contiguous(&info->lay)) {
+        dync__str_addc(s, '{');
+        for (int d = 0; d < info->lay.ndim; d++) {
+            if (d) dync__str_add(s, ", ");
+            dync__text_size(s, g, info->lay.stride[d]);
+        }
+        dync__str_addc(s, '}');
+    }
+    if (info->lay.offset) dync__str_addf(s, " +%lld", (long long)info->lay.offset);
+    if (!dync__device_is(info->device, DYNC__DEV_HOST))
+        dync__str_addf(s, " %s", dync__device_text(info->device, device));
+    if (info->alias >= 0) dync__str_addf(s, " @%d", info->alias);
+    if (requires_grad) dync__str_add(s, " grad");
+}
 
 /* ==== graph/check.c ================================================================================ */
 /* graph/check.c: the verifier of graphs. Run between passes in debug builds and on every graph that
@@ -59107,313 +60877,6 @@ DYNC__FN bool dync__graph_shows_inputs(dync__graph *g)
     return s.any;
 }
 
-/* ==== graph/copy.c ================================================================================= */
-/* graph/copy.c: a graph made again, node by node: what cutting, partitioning, splitting, exporting
- * and the minifier share. After graph.c.
- *
- * A rewrite knows for each node of the old graph what stands for it in the new one. It is kept by
- * index beside the graphs: the old one is only read and may be other threads', too. A whole graph
- * goes through dync__graph_rewrite and a function from old nodes to new ones; who makes parts of a
- * graph, or two graphs of one, begins and ends a rewrite by hand and puts the nodes that it wants.
- */
-
-/* ---- one node ------------------------------------------------------------------------------ */
-DYNC__FN dync__node *dync__rewrite_at(dync__rewrite *r, dync__node *old)
-{
-    dync__node **slot = &r->copy[old->index];
-    if (!*slot && r->missing) *slot = r->missing(r, old);
-    return *slot;
-}
-
-DYNC__FN bool dync__rewrite_arg(dync__rewrite *r, const dync__arg *in, dync__arg *out)
-{
-    *out = *in;
-    if (in->kind == DYNC__A_NODE) {
-        out->as.node = dync__rewrite_at(r, in->as.node);
-        return out->as.node != NULL;
-    }
-    if (in->kind != DYNC__A_LIST) return true;
-    out->as.list = dync__arena_alloc(&r->to->arena, (size_t)(in->n + 1) * sizeof *out);
-    for (int i = 0; out->as.list && i < in->n; i++)
-        if (!dync__rewrite_arg(r, &in->as.list[i], &out->as.list[i])) return false;
-    return out->as.list != NULL;
-}
-
-static bool dync__copy_text(dync__graph *g, const char *old, const char **out)
-{
-    *out = old ? dync__arena_strdup(&g->arena, old) : NULL;
-    return !old || *out;
-}
-
-/* Everything a node says about its values. */
-static dync__node *dync__copy_types(dync__node *n, const dync__node *old)
-{
-    dync__graph *g = n->graph;
-    memcpy(n->info, old->info, sizeof n->info);
-    memcpy(n->requires_grad, old->requires_grad, sizeof n->requires_grad);
-    n->has_info = old->has_info;
-    n->scalar = old->scalar;
-    n->nout = old->nout;
-    n->at = old->at;
-    n->user_op = old->user_op;
-    n->seq_nr = old->seq_nr;
-    if (!n->source && !dync__copy_text(g, old->source, &n->source)) return NULL;
-    return dync__copy_text(g, old->sym, &n->sym) && dync__copy_text(g, old->stack, &n->stack)
-               ? n
-               : NULL;
-}
-
-DYNC__FN dync__node *dync__rewrite_input(dync__rewrite *r, const dync__node *old, const char *name)
-{
-    dync__node *n = dync__graph_placeholder(r->to, name, old->source, &old->info[0]);
-    if (!n) return NULL;
-    n->env = old->env;
-    bool renamed = old->kind != DYNC__N_PLACEHOLDER || strcmp(name, old->name) != 0;
-    if (!renamed && !dync__copy_text(r->to, old->target, &n->target)) return NULL;
-    n = dync__copy_types(n, old);
-    for (int i = 0; n && i < DYNC__MAX_OUT; i++) n->info[i].alias = -1;
-    return n;
-}
-
-static dync__node *dync__rewrite_call(dync__rewrite *r, const dync__node *old)
-{
-    dync__graph *g = r->to;
-    dync__arg few[DYNC__MAX_ARGS], *args = few;
-    if (old->nargs > DYNC__MAX_ARGS &&
-        !(args = dync__arena_alloc(&g->arena, (size_t)old->nargs * sizeof *args)))
-        return NULL;
-    for (int i = 0; i < old->nargs; i++)
-        if (!dync__rewrite_arg(r, &old->args[i], &args[i])) return NULL;
-    dync__node *n = dync__graph_call(g, old->op, old->nargs, args, old->nout, old->info, old->name);
-    if (!n || !dync__copy_text(g, old->target, &n->target)) return NULL;
-    n->kind = old->kind;
-    if (old->callee && !(n->callee = dync__arena_copy(&g->arena, old->callee, sizeof *old->callee)))
-        return NULL;
-    return n;
-}
-
-DYNC__FN dync__node *dync__rewrite_copy(dync__rewrite *r, dync__node *old)
-{
-    dync__arg result;
-    if (old->kind == DYNC__N_PLACEHOLDER) return dync__rewrite_input(r, old, old->name);
-    if (old->kind == DYNC__N_OUTPUT)
-        return dync__rewrite_arg(r, &old->args[0], &result) ? dync__graph_output(r->to, &result)
-                                                            : NULL;
-    dync__node *n = old->kind == DYNC__N_GET_ATTR
-                        ? dync__graph_attr(r->to, old->name, old->target, old->value)
-                        : dync__rewrite_call(r, old);
-    if (!n) return NULL;
-    n->env = -1;
-    return dync__copy_types(n, old);
-}
-
-/* ---- a graph --------------------------------------------------------------------------------- */
-static size_t dync__rewrite_bytes(const dync__rewrite *r)
-{
-    return (size_t)(r->from ? r->from->node.n + 1 : 1) * sizeof *r->copy;
-}
-
-DYNC__FN dync_status dync__rewrite_begin(dync__rewrite *r, dync__graph *from, const char *name)
-{
-    *r = (dync__rewrite){.from = from, .to = dync__graph_new(name)};
-    r->copy = dync__calloc(dync__rewrite_bytes(r));
-    return r->to && r->copy ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-DYNC__FN dync_status dync__rewrite_put(dync__rewrite *r, dync__node *old, dync__rewrite_fn fn)
-{
-    uint64_t errors = dync__error_count();
-    dync__node *n = fn(r, old);
-    r->copy[old->index] = n == old ? NULL : n;
-    if (n && !r->to->failed) return DYNC_OK;
-    if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
-    return r->to->failed ? DYNC_ERR_MEMORY
-                         : dync__fail(DYNC_ERR_INTERNAL, "graph %s: an argument of %s is missing",
-                                      r->from->name, old->name);
-}
-
-DYNC__FN dync_status dync__rewrite_end(dync__rewrite *r, dync_status status, dync__graph **out)
-{
-    dync__free(r->copy, dync__rewrite_bytes(r));
-    r->copy = NULL;
-    if (status == DYNC_OK && r->to->failed) status = DYNC_ERR_MEMORY;
-    if (status != DYNC_OK)
-        dync__graph_unref(r->to);
-    else
-        dync__graph_renumber(r->to);
-    *out = status == DYNC_OK ? r->to : NULL;
-    return status;
-}
-
-DYNC__FN dync_status dync__graph_rewrite(dync__graph *from, dync__rewrite_fn fn, void *user,
-                                         dync__graph **out)
-{
-    dync__rewrite r;
-    dync_status status = dync__rewrite_begin(&r, from, from->name);
-    if (status == DYNC_OK && !dync__graph_takes_symbols(r.to, from)) status = DYNC_ERR_MEMORY;
-    r.user = user;
-    for (int i = 0; i < from->node.n && status == DYNC_OK; i++)
-        status = dync__rewrite_put(&r, from->node.at[i], fn);
-    return dync__rewrite_end(&r, status, out);
-}
-
-/* The output node: a list of the copies of `old`. */
-DYNC__FN dync_status dync__graph_output_list(dync__graph *g, int n, dync__node *const *nodes)
-{
-    dync__arg list = {.kind = DYNC__A_LIST, .n = n};
-    list.as.list = dync__arena_alloc(&g->arena, (size_t)(n + 1) * sizeof *list.as.list);
-    if (!list.as.list) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n; i++) {
-        if (!nodes[i]) return dync__fail(DYNC_ERR_INTERNAL, "graph: output %d is missing", i);
-        list.as.list[i] = dync__arg_node(nodes[i]);
-    }
-    if (!dync__graph_output(g, &list) || g->failed) return DYNC_ERR_MEMORY;
-    dync__graph_renumber(g);
-    return DYNC_OK;
-}
-
-/* ==== graph/cse.c ================================================================================== */
-/* graph/cse.c: common subexpressions: a node that computes what an earlier one did is replaced by
- * it. dce.c then drops it.
- *
- * Only in graphs without in-place writes (AOT's functional graphs): two equal fresh tensors are not
- * one tensor where one of them is written later. Random operators differ from themselves. Two
- * values that are both returned stay two, since the caller may write one. */
-
-static uint64_t dync__cse_hash_arg(uint64_t h, const dync__arg *a)
-{
-    h = dync__hash_mix(h, a->kind);
-    switch (a->kind) {
-    case DYNC__A_NODE: return dync__hash_mix(h, (uint64_t)a->as.node->index);
-    case DYNC__A_DIMS:
-        return dync__hash_mix(
-            h, dync__hash_bytes(a->as.dims, (size_t)a->n * sizeof(int64_t), (uint64_t)a->n));
-    case DYNC__A_STR: return dync__hash_mix(h, dync__hash_bytes(a->as.s, strlen(a->as.s), 0));
-    case DYNC__A_LIST:
-        for (int i = 0; i < a->n; i++) h = dync__cse_hash_arg(h, &a->as.list[i]);
-        return dync__hash_mix(h, (uint64_t)a->n);
-    case DYNC__A_FLOAT:
-        return dync__hash_mix(h,
-                              dync__hash_bytes(&a->as.f, sizeof a->as.f, 0)); /* -0.0 is not 0.0 */
-    default: return dync__hash_mix(h, (uint64_t)a->as.i);
-    }
-}
-
-static bool dync__cse_same_arg(const dync__arg *a, const dync__arg *b)
-{
-    if (a->kind != b->kind) return false;
-    switch (a->kind) {
-    case DYNC__A_NONE: return true;
-    case DYNC__A_NODE: return a->as.node == b->as.node;
-    case DYNC__A_DIMS:
-        return a->n == b->n && memcmp(a->as.dims, b->as.dims, (size_t)a->n * sizeof(int64_t)) == 0;
-    case DYNC__A_STR: return strcmp(a->as.s, b->as.s) == 0;
-    case DYNC__A_FLOAT: return memcmp(&a->as.f, &b->as.f, sizeof a->as.f) == 0;
-    case DYNC__A_LIST:
-        if (a->n != b->n) return false;
-        for (int i = 0; i < a->n; i++)
-            if (!dync__cse_same_arg(&a->as.list[i], &b->as.list[i])) return false;
-        return true;
-    default: return a->as.i == b->as.i;
-    }
-}
-
-static bool dync__cse_same(const dync__node *a, const dync__node *b)
-{
-    if (a->kind != b->kind || a->op != b->op || a->nargs != b->nargs || a->nout != b->nout)
-        return false;
-    if (a->kind == DYNC__N_GET_ATTR)
-        return a->value == b->value && strcmp(a->target, b->target) == 0;
-    for (int i = 0; i < a->nargs; i++)
-        if (!dync__cse_same_arg(&a->args[i], &b->args[i])) return false;
-    return true;
-}
-
-static uint64_t dync__cse_hash(const dync__node *node)
-{
-    uint64_t h = dync__hash_mix((uint64_t)node->kind, (uint64_t)(int64_t)node->op);
-    if (node->kind == DYNC__N_GET_ATTR)
-        h = dync__hash_mix(h, dync__hash_bytes(node->target, strlen(node->target), 0));
-    for (int i = 0; i < node->nargs; i++) h = dync__cse_hash_arg(h, &node->args[i]);
-    return h;
-}
-
-static void dync__cse_note_returned(void *user, dync__arg *arg)
-{
-    (void)user;
-    arg->as.node->mark = arg->as.node;
-}
-
-static void dync__cse_redirect(void *user, dync__arg *arg)
-{
-    dync__node **instead = user;
-    if (instead[arg->as.node->index]) arg->as.node = instead[arg->as.node->index];
-}
-
-DYNC__FN dync_status dync__graph_cse(dync__graph *g)
-{
-    if (dync__graph_has_writes(g)) return DYNC_OK;
-    dync__graph_renumber(g);
-    dync__map seen = {0};
-    size_t bytes = (size_t)g->node.n * sizeof(dync__node *);
-    dync__node **instead = dync__calloc(bytes);
-    if (!instead) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < g->node.n; i++) g->node.at[i]->mark = NULL;
-    if (g->node.n > 0)
-        dync__node_each_input(g->node.at[g->node.n - 1], dync__cse_note_returned, NULL);
-    /* what an item is returned of: two normalisations are two arrays */
-    for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->mark && g->node.at[i]->op == DYNC__NODE_GETITEM)
-            dync__cse_note_returned(NULL, &g->node.at[i]->args[0]);
-    dync_status status = DYNC_OK;
-    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync__node *node = g->node.at[i];
-        uint64_t found;
-        dync__node_each_input(node, dync__cse_redirect, instead);
-        if (!dync__node_is_pure(node)) continue;
-        uint64_t key = dync__cse_hash(node);
-        dync__node *earlier = dync__map_get(&seen, key, &found) ? g->node.at[(int)found] : NULL;
-        if (earlier && dync__cse_same(earlier, node)) {
-            if (!(node->mark && earlier->mark)) instead[i] = earlier;
-            if (node->mark && instead[i]) earlier->mark = earlier;
-        } else if (!earlier && !dync__map_put(&seen, key, (uint64_t)i)) {
-            status = DYNC_ERR_MEMORY;
-        }
-    }
-    dync__free(instead, bytes);
-    dync__map_free(&seen);
-    dync__graph_renumber(g);
-    return status;
-}
-
-/* ==== graph/dce.c ================================================================================== */
-/* graph/dce.c: dead code: nodes that nobody uses and that do nothing but make a value. Before
- * cse.c, which leaves such nodes behind. */
-
-static void dync__dce_unuse(void *user, dync__arg *arg)
-{
-    (void)user;
-    arg->as.node->n_users--;
-}
-
-DYNC__FN dync_status dync__graph_dce(dync__graph *g)
-{
-    int n = 0;
-    dync__graph_renumber(g);
-    for (int i = g->node.n - 1; i >= 0;
-         i--) { /* backwards: what only dead nodes used is dead when its turn comes */
-        dync__node *node = g->node.at[i];
-        if (node->n_users > 0 || !dync__node_is_pure(node)) continue;
-        dync__node_each_input(node, dync__dce_unuse, NULL);
-        g->node.at[i] = NULL;
-    }
-    for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]) g->node.at[n++] = g->node.at[i];
-    g->node.n = n;
-    dync__graph_renumber(g);
-    return DYNC_OK;
-}
-
 /* ==== graph/draw.c ================================================================================= */
 /* graph/draw.c: pictures of a graph: Graphviz DOT text, and SVG made here: boxes in layers, each
  * below the values it reads, arrows between. After text.c; capture/explain_html.c shows the SVG.
@@ -59733,619 +61196,13 @@ DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync__graph *g)
     dync__str_add(s, "</svg>\n");
     dync__arena_free(&arena);
 }
+DYNC__PLAIN
 
-/* ==== graph/graph.c ================================================================================ */
-/* graph/graph.c: FX-like graphs: nodes, uses, names. After nn/ (the tracers of capture/ and aot/
- * fill graphs), before the passes and printers.
- *
- * A graph owns its arena (nodes, arguments, texts), its map of names and a reference on every
- * attribute tensor. Nodes stand in execution order: placeholders first, the output last. Nothing in
- * the arena is freed before the graph is. Names follow torch.fx's Namespace (torch/fx/graph.py,
- * create_name): illegal characters become _, a taken name gets the next number. Out of memory is
- * sticky: graph->failed, and every later call gives NULL or false. */
-
-DYNC__DATA dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
-                                                  dync__tensor **out) = NULL;
-
-enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share the map of names */
-
-DYNC__FN dync__graph *dync__graph_new(const char *name)
-{
-    dync__graph *g = dync__calloc(sizeof *g);
-    if (!g) return NULL;
-    g->refs = 1;
-    dync__object_made(&g->object);
-    g->name = dync__arena_strdup(&g->arena, name ? name : "GraphModule");
-    if (!g->name) {
-        dync__graph_unref(g);
-        return NULL;
-    }
-    return g;
-}
-
-DYNC__FN dync__graph *dync__graph_ref(dync__graph *g)
-{
-    if (g) (void)DYNC__ATOMIC_INC(&g->refs);
-    return g;
-}
-
-DYNC__FN void dync__graph_unref(dync__graph *g)
-{
-    if (!g || DYNC__ATOMIC_DEC(&g->refs) > 0) return;
-    dync__object_end(&g->object);
-    for (int i = 0; i < g->seen.n; i++) dync__object_end(&g->seen.at[i]->object);
-    for (int i = 0; i < g->attr.n; i++) dync__unref(g->attr.at[i]);
-    dync__map_free(&g->names);
-    dync__symtab_free(g->syms);
-    dync__arena_free(&g->arena);
-    dync__free(g, sizeof *g);
-}
-
-/* ---- names ----------------------------------------------------------------------------------- */
-
-/* Words that are no names in Python (its keywords and builtins, as torch.fx has it), in C, or in
- * the headers a printed graph meets. */
-DYNC__BUSY static bool dync__name_is_reserved(const char *s)
-{
-    static const char *const words[] = {
-        "False",      "None",     "True",     "and",       "as",           "assert",   "async",
-        "await",      "break",    "class",    "continue",  "def",          "del",      "elif",
-        "else",       "except",   "finally",  "for",       "from",         "global",   "if",
-        "import",     "in",       "is",       "lambda",    "nonlocal",     "not",      "or",
-        "pass",       "raise",    "return",   "try",       "while",        "with",     "yield",
-        "abs",        "all",      "any",      "ascii",     "bin",          "bool",     "breakpoint",
-        "bytearray",  "bytes",    "callable", "chr",       "classmethod",  "compile",  "complex",
-        "delattr",    "dict",     "dir",      "divmod",    "enumerate",    "eval",     "exec",
-        "filter",     "float",    "format",   "frozenset", "getattr",      "globals",  "hasattr",
-        "hash",       "help",     "hex",      "id",        "input",        "int",      "isinstance",
-        "issubclass", "iter",     "len",      "list",      "locals",       "map",      "max",
-        "memoryview", "min",      "next",     "object",    "oct",          "open",     "ord",
-        "pow",        "print",    "property", "range",     "repr",         "reversed", "round",
-        "set",        "setattr",  "slice",    "sorted",    "staticmethod", "str",      "sum",
-        "super",      "tuple",    "type",     "vars",      "zip",          "auto",     "case",
-        "char",       "const",    "default",  "do",        "double",       "enum",     "extern",
-        "goto",       "inline",   "long",     "register",  "restrict",     "short",    "signed",
-        "sizeof",     "static",   "struct",   "switch",    "typedef",      "union",    "unsigned",
-        "void",       "volatile", "alignas",  "alignof",   "atomic",       "catch",    "constexpr",
-        "decltype",   "delete",   "explicit", "export",    "false",        "friend",   "mutable",
-        "namespace",  "new",      "noexcept", "nullptr",   "operator",     "private",  "protected",
-        "public",     "template", "this",     "throw",     "true",         "typename", "using",
-        "virtual",    "wchar_t",  "xor",      "I",         "NULL",         "NAN",      "INFINITY",
-        "errno",      "linux",    "unix",     "stdin",     "stdout",       "stderr",   "main",
-        "self",       "torch",    "inf",      "nan",       "device",
-    };
-    size_t n = strlen(s);
-    if (n && s[n - 1] >= '0' && s[n - 1] <= '9') return false; /* none of them has a number */
-    for (int i = 0; i < DYNC__COUNT_OF(words); i++)
-        if (words[i][0] == s[0] && strcmp(words[i], s) == 0) return true;
-    return false;
-}
-
-static uint64_t dync__name_key(const char *s, size_t n, uint64_t seed)
-{
-    return dync__hash_bytes(s, n, seed);
-}
-
-/* Letters, digits and single _ in place of runs of anything else; never empty, never a digit first.
- */
-static char *dync__name_clean(dync__arena *arena, const char *hint)
-{
-    dync__str s = {0};
-    bool gap = false;
-    for (const char *p = hint ? hint : ""; *p; p++) {
-        bool ok = (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') ||
-                  (*p >= 'A' && *p <= 'Z') || *p == '_';
-        if (ok) {
-            if (s.n == 0 && *p >= '0' && *p <= '9') dync__str_addc(&s, '_');
-            dync__str_addc(&s, *p);
-        } else if (!gap) {
-            dync__str_addc(&s, '_');
-        }
-        gap = !ok;
-    }
-    if (s.n == 0) dync__str_add(&s, "_unnamed");
-    char *out = s.failed ? NULL : dync__arena_strdup(arena, s.at);
-    dync__str_free(&s);
-    return out;
-}
-
-/* "x_19" is base "x" and 19; where there is no number, -1. */
-static int64_t dync__name_split(const char *s, size_t *base_n)
-{
-    size_t n = strlen(s), i = n;
-    int64_t number = 0, scale = 1;
-    while (i > 0 && s[i - 1] >= '0' && s[i - 1] <= '9' && n - i < 9) {
-        number += scale * (s[i - 1] - '0');
-        scale *= 10;
-        i--;
-    }
-    *base_n = n;
-    if (i == n || i < 2 || s[i - 1] != '_') return -1;
-    *base_n = i - 1;
-    return number;
-}
-
-/* base_12; every node gets such a name: no format is parsed for it. */
-static char *dync__name_numbered(dync__arena *arena, const char *base, size_t base_n,
-                                 int64_t number)
-{
-    char digits[24];
-    size_t n = 0;
-    do digits[n++] = (char)('0' + number % 10);
-    while ((number /= 10) > 0);
-    char *name = dync__arena_alloc(arena, base_n + n + 2), *p = name;
-    if (!name) return NULL;
-    memcpy(p, base, base_n);
-    p += base_n;
-    *p++ = '_';
-    while (n > 0) *p++ = digits[--n];
-    return name;
-}
-
-DYNC__FN const char *dync__graph_unique(dync__graph *g, const char *hint)
-{
-    if (!g || g->failed) return NULL;
-    char *name = dync__name_clean(&g->arena, hint);
-    if (!name) goto failed;
-    size_t base_n;
-    int64_t given = dync__name_split(name, &base_n), number = given;
-    uint64_t base_key = dync__name_key(name, base_n, DYNC__BASE_SEED), last = 0;
-    if (given <= 0) number = dync__map_get(&g->names, base_key, &last) ? (int64_t)last : 0;
-    const char *base = name;
-    while (dync__map_get(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), NULL) ||
-           dync__name_is_reserved(name)) {
-        number++;
-        name = dync__name_numbered(&g->arena, base, base_n, number);
-        if (!name) goto failed;
-    }
-    if (!dync__map_put(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), 1) ||
-        !dync__map_put(&g->names, base_key, (uint64_t)number))
-        goto failed;
-    return name;
-failed:
-    g->failed = true;
-    return NULL;
-}
-
-DYNC__FN bool dync__graph_rename(dync__graph *g, dync__node *node, const char *name)
-{
-    if (!g || !node || g->failed) return false;
-    if (strcmp(node->name, name) == 0) return true;
-    const char *fresh = dync__graph_unique(g, name);
-    if (!fresh) return false;
-    node->name = fresh;
-    return true;
-}
-
-DYNC__FN bool dync__graph_symbol(dync__graph *g, int64_t token, const char *text)
-{
-    char *copy = dync__arena_strdup(&g->arena, text);
-    if (!copy) goto failed;
-    for (int i = 0; i < g->symbol.n; i++)
-        if (g->symbol.at[i].token == token) {
-            g->symbol.at[i].text = copy;
-            return true;
-        }
-    if (dync__avec_push(&g->arena, &g->symbol, ((dync__symbol){token, copy}))) return true;
-failed:
-    g->failed = true;
-    return false;
-}
-
-DYNC__FN const char *dync__graph_symbol_text(const dync__graph *g, int64_t token)
-{
-    for (int i = 0; i < g->symbol.n; i++)
-        if (g->symbol.at[i].token == token) return g->symbol.at[i].text;
-    return NULL;
-}
-
-/* ---- nodes ----------------------------------------------------------------------------------- */
-
-DYNC__FN bool dync__arg_copy(dync__arena *arena, const dync__arg *in, dync__arg *out)
-{
-    *out = *in;
-    switch (in->kind) {
-    case DYNC__A_DIMS:
-        out->as.dims = dync__arena_copy(arena, in->as.dims, (size_t)in->n * sizeof *in->as.dims);
-        return out->as.dims != NULL;
-    case DYNC__A_STR: out->as.s = dync__arena_strdup(arena, in->as.s); return out->as.s != NULL;
-    case DYNC__A_LIST:
-        out->as.list = dync__arena_alloc(arena, (size_t)in->n * sizeof *in->as.list);
-        if (!out->as.list) return false;
-        for (int i = 0; i < in->n; i++)
-            if (!dync__arg_copy(arena, &in->as.list[i], &out->as.list[i])) return false;
-        return true;
-    default: return true;
-    }
-}
-
-/* A node of no inputs at position `at`; the nodes behind it move up. */
-static dync__node *dync__graph_insert(dync__graph *g, int at, dync__node_kind kind,
-                                      const char *name_hint)
-{
-    if (!g || g->failed) return NULL;
-    dync__node *node = dync__arena_alloc(&g->arena, sizeof *node);
-    const char *name = node ? dync__graph_unique(g, name_hint) : NULL;
-    if (!name || !dync__avec_push(&g->arena, &g->node, node)) {
-        g->failed = true;
-        return NULL;
-    }
-    node->kind = kind;
-    node->op = -1;
-    node->name = node->target = name;
-    node->nout = 1;
-    node->seq_nr = -1;
-    node->graph = g;
-    for (int i = 0; i < DYNC__MAX_OUT; i++) node->info[i].alias = -1;
-    for (int i = g->node.n - 1; i > at; i--) {
-        g->node.at[i] = g->node.at[i - 1];
-        g->node.at[i]->index = i;
-    }
-    g->node.at[at] = node;
-    node->index = at;
-    return node;
-}
-
-static bool dync__node_set_text(dync__graph *g, const char **field, const char *text)
-{
-    if (!text) return true;
-    *field = dync__arena_strdup(&g->arena, text);
-    if (!*field) g->failed = true;
-    return !g->failed;
-}
-
-DYNC__FN dync__node *dync__graph_placeholder(dync__graph *g, const char *name, const char *source,
-                                             const dync__info *info)
-{
-    dync__node *node = dync__graph_insert(g, g ? g->n_inputs : 0, DYNC__N_PLACEHOLDER, name);
-    if (!node) return NULL;
-    g->n_inputs++;
-    if (info) {
-        node->info[0] = *info;
-        node->info[0].alias = -1;
-        node->has_info = true;
-    }
-    return dync__node_set_text(g, &node->source, source) ? node : NULL;
-}
-
-DYNC__FN dync__node *dync__graph_attr(dync__graph *g, const char *name, const char *path,
-                                      dync__tensor *value)
-{
-    if (value && g && !g->failed && !dync__avec_reserve(&g->arena, &g->attr, g->attr.n + 1))
-        g->failed = true;
-    dync__node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_GET_ATTR, name);
-    if (!node || !dync__node_set_text(g, &node->target, path)) return NULL;
-    if (value) dync__graph_attr_bind(node, value);
-    return node;
-}
-
-DYNC__FN bool dync__graph_attr_bind(dync__node *node, dync__tensor *value)
-{
-    dync__graph *g = node->graph;
-    if (!dync__avec_push(&g->arena, &g->attr, value)) {
-        g->failed = true;
-        return false;
-    }
-    dync__ref(value);
-    node->value = value;
-    node->info[0] = (dync__info){
-        .dtype = value->dtype, .device = value->device, .lay = value->lay, .alias = -1};
-    node->requires_grad[0] = (value->flags & DYNC__T_REQUIRES_GRAD) != 0;
-    node->has_info = true;
-    return true;
-}
-
-static const char dync__constant_prefix[] = "_tensor_constant";
-
-DYNC__FN dync__node *dync__graph_constant(dync__graph *g, dync__tensor *value)
-{
-    char path[48];
-    int n = 0;
-    if (!g) return NULL;
-    for (int i = 0; i < g->node.n; i++) n += dync__node_is_constant(g->node.at[i]);
-    dync__format(path, sizeof path, "%s%d", dync__constant_prefix, n);
-    return dync__graph_attr(g, path, path, value);
-}
-
-DYNC__FN bool dync__node_is_constant(const dync__node *node)
-{
-    return node->kind == DYNC__N_GET_ATTR &&
-           strncmp(node->target, dync__constant_prefix, sizeof dync__constant_prefix - 1) == 0 &&
-           !node->requires_grad[0];
-}
-
-static bool dync__node_set_args(dync__node *node, int nargs, const dync__arg *args)
-{
-    dync__graph *g = node->graph;
-    node->nargs = nargs;
-    node->args = dync__arena_alloc(&g->arena, (size_t)nargs * sizeof *args);
-    g->failed = g->failed || !node->args;
-    for (int i = 0; i < nargs && !g->failed; i++)
-        g->failed = !dync__arg_copy(&g->arena, &args[i], &node->args[i]);
-    return !g->failed;
-}
-
-/* "library::name" of a registered operator; of a function of the user's, whatever expression named
- * it, a name. */
-static const char *dync__op_target(dync__arena *arena, const char *name)
-{
-    const char *colons = name ? strstr(name, "::") : NULL;
-    bool fits = colons && dync__is_name(name, (size_t)(colons - name)) &&
-                dync__is_name(colons + 2, strlen(colons + 2));
-    return fits ? dync__arena_strdup(arena, name) : dync__name_clean(arena, name);
-}
-
-DYNC__FN dync__node *dync__graph_call(dync__graph *g, int op, int nargs, const dync__arg *args,
-                                      int nout, const dync__info *info, const char *name_hint)
-{
-    const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
-    bool is_method = row && row->fx && row->fx[0] == '.';
-    const char *op_name = row ? row->name : name_hint;
-    const char *colons = !name_hint && row ? strstr(row->name, "::") : NULL; /* mylib::foo: foo */
-    dync__node *node = dync__graph_insert(g, g ? g->node.n : 0,
-                                          is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
-                                          name_hint ? name_hint
-                                          : colons  ? colons + 2
-                                                    : op_name);
-    if (!node || !dync__node_set_args(node, nargs, args)) return NULL;
-    node->op = op;
-    node->nout = nout;
-    node->target = row ? row->name : dync__op_target(&g->arena, op_name);
-    node->at = dync__tls.at;
-    if (info && nout <= DYNC__MAX_OUT) {
-        for (int i = 0; i < nout; i++) node->info[i] = info[i];
-        node->has_info = nout > 0;
-    }
-    if (!node->target) g->failed = true;
-    return g->failed ? NULL : node;
-}
-
-DYNC__FN dync__node *dync__graph_getitem(dync__graph *g, dync__node *list, int i)
-{
-    dync__arg args[2] = {{0}, dync__arg_i(i)};
-    if (!list) return NULL;
-    args[0] = dync__arg_node(list);
-    bool known = list->kind != DYNC__N_PLACEHOLDER && list->has_info && i >= 0 && i < list->nout;
-    dync__node *node = dync__graph_call(g, DYNC__NODE_GETITEM, 2, args, 1,
-                                        known ? &list->info[i] : NULL, "getitem");
-    if (node && known) {
-        node->info[0].alias = -1;
-        node->requires_grad[0] = list->requires_grad[i];
-    }
-    if (node) node->at = list->at;
-    return node;
-}
-
-DYNC__FN dync__node *dync__graph_output(dync__graph *g, const dync__arg *value)
-{
-    dync__node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_OUTPUT, "output");
-    if (!node || !dync__node_set_args(node, 1, value)) return NULL;
-    node->nout = 0;
-    dync__graph_renumber(g);
-    return node;
-}
-
-/* ---- uses ------------------------------------------------------------------------------------ */
-
-static void dync__arg_each_node(dync__arg *arg, void (*fn)(void *user, dync__arg *), void *user)
-{
-    if (arg->kind == DYNC__A_NODE) fn(user, arg);
-    if (arg->kind == DYNC__A_LIST)
-        for (int i = 0; i < arg->n; i++) dync__arg_each_node(&arg->as.list[i], fn, user);
-}
-
-DYNC__FN void dync__node_each_input(dync__node *node, void (*fn)(void *user, dync__arg *),
-                                    void *user)
-{
-    for (int i = 0; i < node->nargs; i++) dync__arg_each_node(&node->args[i], fn, user);
-}
-
-static void dync__count_use(void *user, dync__arg *arg)
-{
-    (void)user;
-    arg->as.node->n_users++;
-}
-
-DYNC__FN void dync__graph_renumber(dync__graph *g)
-{
-    for (int i = 0; i < g->node.n; i++) {
-        g->node.at[i]->index = i;
-        g->node.at[i]->n_users = 0;
-    }
-    for (int i = 0; i < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__count_use, NULL);
-}
-
-static bool dync__row_writes(const dync__op_row *row)
-{
-    return row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT ||
-           (row->flags & DYNC__OP_WRITES) != 0;
-}
-
-DYNC__FN bool dync__node_is_pure(const dync__node *node)
-{
-    if (node->kind == DYNC__N_GET_ATTR || node->op == DYNC__NODE_GETITEM) return true;
-    if (node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_OUTPUT || node->op < 0)
-        return false;
-    const dync__op_row *row = dync__op_info(node->op);
-    return !dync__row_writes(row) && !(row->flags & DYNC__OP_RANDOM);
-}
-
-DYNC__FN bool dync__graph_has_writes(const dync__graph *g)
-{
-    for (int i = 0; i < g->node.n; i++) {
-        const dync__node *node = g->node.at[i];
-        if (dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM &&
-            (node->op < 0 || dync__row_writes(dync__op_info(node->op))))
-            return true;
-    }
-    return false;
-}
-
-static void dync__mark_reaches(void *user, dync__arg *a)
-{
-    bool *reaches = user;
-    if (a->as.node->mark) *reaches = true;
-}
-
-/* Does the operator give memory of its own? What may hand an argument on does not count. */
-static bool dync__op_makes_fresh(int op)
-{
-    const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
-    return row && !(row->flags & DYNC__OP_MAY_ALIAS) &&
-           (row->cls == DYNC__POINTWISE || row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY);
-}
-
-/* A mark follows every value that may lie on an input. */
-DYNC__FN bool dync__graph_writes_inputs(dync__graph *g)
-{
-    for (int i = 0; i < g->node.n; i++) {
-        dync__node *node = g->node.at[i];
-        const dync__op_row *row = node->op >= 0 ? dync__op_info(node->op) : NULL;
-        bool reaches = false;
-        dync__node_each_input(node, dync__mark_reaches, &reaches);
-        bool first = node->nargs > 0 && node->args[0].kind == DYNC__A_NODE &&
-                     node->args[0].as.node->mark;
-        /* lies on its second argument from now on */
-        if (row && row->flags & DYNC__OP_RETARGETS) first = reaches;
-        if (row && row->cls == DYNC__INPLACE ? first
-            : row                            ? reaches && (row->flags & DYNC__OP_WRITES)
-                  : reaches && dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM)
-            return true;
-        if (row && row->cls == DYNC__INPLACE) reaches = first;
-        node->mark = node->kind == DYNC__N_PLACEHOLDER ||
-                             (reaches && !dync__op_makes_fresh(node->op))
-                         ? node
-                         : NULL;
-    }
-    return false;
-}
-
-DYNC__FN int dync__graph_op_count(const dync__graph *g)
-{
-    int n = 0;
-    for (int i = 0; g && i < g->node.n; i++) {
-        const dync__node *node = g->node.at[i];
-        n += dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM;
-    }
-    return n;
-}
-
-/* ---- what users see -------------------------------------------------------------------------- */
-
-DYNC_API dync_graph *dync_graph_retain(dync_graph *handle)
-{
-    dync__graph *g = handle ? dync__graph_open(handle, "dync_graph_retain") : NULL;
-    if (!g) return NULL;
-    (void)DYNC__ATOMIC_INC(&g->retains);
-    return dync__graph_handle(dync__graph_ref(g));
-}
-
-/* A reference of the user's: those of scopes and of compiled functions are not his to give up. */
-DYNC_API void dync_graph_free(dync_graph *handle)
-{
-    dync__graph *g = handle ? dync__graph_open(handle, "dync_graph_free") : NULL;
-    if (!g) return;
-    int32_t n = DYNC__ATOMIC_PEEK(&g->retains);
-    while (n > 0 && !DYNC__ATOMIC_CAS(&g->retains, &n, n - 1)) {}
-    if (n > 0)
-        dync__graph_unref(g);
-    else
-        dync__fail(DYNC_ERR_VALUE, "dync_graph_free: the graph is borrowed or was freed already");
-}
-
-DYNC__FN dync_graph *dync__graph_give(dync__graph *owned)
-{
-    dync_graph *handle = dync__graph_handle(owned);
-    if (handle)
-        (void)DYNC__ATOMIC_INC(&owned->retains);
-    else
-        dync__graph_unref(owned);
-    return handle;
-}
-
-DYNC__FN dync_status dync__graph_ask(const dync_backend *b, dync__graph *g,
-                                     const dync_value *examples, int n, const char *options,
-                                     dync_callable *out)
-{
-    dync_graph *handle = dync__graph_handle(g);
-    return handle ? b->compile(handle, examples, n, options, out, b->user) : DYNC_ERR_MEMORY;
-}
-
-/* Its graph ends it, and so keeps those that somebody asked for. */
-DYNC__FN dync_node *dync__node_show(const dync__node *n)
-{
-    static dync__mutex lock;
-    dync__node *node = (dync__node *)(uintptr_t)n;
-    dync__lock(&lock);
-    bool known = node->object.handle ||
-                 dync__avec_push(&node->graph->arena, &node->graph->seen, node);
-    dync_node *handle = known ? dync__node_handle(node) : NULL;
-    dync__unlock(&lock);
-    return handle;
-}
-
-DYNC_API int dync_graph_len(const dync_graph *handle)
-{
-    const dync__graph *g = dync__graph_open(handle, "dync_graph_len");
-    return g ? g->node.n : 0;
-}
-
-DYNC_API dync_node *dync_graph_node(const dync_graph *handle, int i)
-{
-    const dync__graph *g = dync__graph_open(handle, "dync_graph_node");
-    if (!g) return NULL;
-    if (i >= 0 && i < g->node.n) return dync__node_show(g->node.at[i]);
-    dync__fail(DYNC_ERR_INDEX, "dync_graph_node: expected 0 <= index < %d, got %d", g->node.n, i);
-    return NULL;
-}
-
-DYNC_API const char *dync_node_op(const dync_node *handle)
-{
-    const dync__node *node = dync__node_open(handle, "dync_node_op");
-    static const char *const names[] = {"placeholder", "get_attr",    "call_function",
-                                        "call_method", "call_module", "output"};
-    return node ? names[node->kind] : "";
-}
-
-DYNC_API const char *dync_node_target(const dync_node *handle)
-{
-    const dync__node *node = dync__node_open(handle, "dync_node_target");
-    return node ? node->target : "";
-}
-DYNC_API const char *dync_node_name(const dync_node *handle)
-{
-    const dync__node *node = dync__node_open(handle, "dync_node_name");
-    return node ? node->name : "";
-}
-
-typedef struct dync__collect {
-    dync_node **out;
-    int n, capacity;
-} dync__collect;
-static void dync__collect_input(void *user, dync__arg *arg)
-{
-    dync__collect *c = user;
-    if (c->n < c->capacity) c->out[c->n] = dync__node_show(arg->as.node);
-    c->n++;
-}
-
-DYNC_API int dync_node_inputs(const dync_node *handle, dync_node **out, int capacity)
-{
-    dync__collect c = {out, 0, out ? capacity : 0};
-    const dync__node *node = dync__node_open(handle, "dync_node_inputs");
-    if (!node) return 0;
-    for (int i = 0; i < node->nargs; i++)
-        dync__arg_each_node(&node->args[i], dync__collect_input, &c);
-    return c.n;
-}
-
-/* ==== graph/parse.c ================================================================================ */
-/* graph/parse.c: the C form of a graph back into a graph: the inverse of print_c.c. A reader of
- * that form only, not of C.
- *
- * The text may come from a stranger: sizes, names, nesting and counts are checked, operators must
- * exist, arguments must fit their schemas (dync__graph_check at the end). Attributes come back
- * without their tensors: dync__graph_attr_bind gives them. */
+/* ==== graph/parse.h ================================================================================ */
+/* graph/parse.h: the reader of the C form, shared by parse_arg.c (tokens, arguments, types) and
+ * parse.c (parameters, statements). */
+#ifndef DYNC__PARSE_H
+#define DYNC__PARSE_H
 
 enum { DYNC__PARSE_DEPTH = 32, DYNC__PARSE_SYMBOLS = 64 };
 
@@ -60357,7 +61214,39 @@ typedef struct dync__parser {
     dync_status status; /* sticky */
 } dync__parser;
 
-static bool dync__parse_fail(dync__parser *q, const char *expected)
+typedef struct dync__parsed_type {
+    dync__info info[DYNC__MAX_OUT];
+    bool requires_grad[DYNC__MAX_OUT], has_info, number;
+    int n;
+    char *sym;
+} dync__parsed_type;
+
+/* parse_arg.c */
+DYNC__FN bool dync__parse_fail(dync__parser *q, const char *expected);
+DYNC__FN bool dync__parse_no_memory(dync__parser *q);
+DYNC__FN void dync__parse_space(dync__parser *q);
+DYNC__FN bool dync__parse_take(dync__parser *q, const char *word);
+DYNC__FN bool dync__parse_need(dync__parser *q, const char *word);
+DYNC__FN char *dync__parse_name(dync__parser *q);
+DYNC__FN bool dync__parse_int(dync__parser *q, int64_t *out);
+DYNC__FN bool dync__parse_add_node(dync__parser *q, dync__node *node, const char *name);
+DYNC__FN bool dync__parse_items(dync__parser *q, const char *close, int depth, dync__arg *out);
+DYNC__FN bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out);
+DYNC__FN bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync__op_row *row,
+                                  dync__arg *args, int *nargs);
+DYNC__FN bool dync__parse_layout(dync__parser *q, dync__layout *lay, int ndim,
+                                 const int64_t *shape);
+DYNC__FN void dync__parse_set_type(dync__node *node, const dync__parsed_type *t);
+DYNC__FN bool dync__parse_string(dync__parser *q, dync__arg *out);
+DYNC__FN bool dync__parse_type(dync__parser *q, dync__parsed_type *t);
+#endif
+DYNC__COLD
+
+/* ==== graph/parse_arg.c ============================================================================ */
+/* graph/parse_arg.c: tokens, arguments and types of the C form of a graph. After text.c, before
+ * parse.c. */
+
+DYNC__FN bool dync__parse_fail(dync__parser *q, const char *expected)
 {
     int line = 1, n = 0;
     if (q->status != DYNC_OK) return false;
@@ -60368,7 +61257,7 @@ static bool dync__parse_fail(dync__parser *q, const char *expected)
     return false;
 }
 
-static bool dync__parse_no_memory(dync__parser *q)
+DYNC__FN bool dync__parse_no_memory(dync__parser *q)
 {
     if (q->status == DYNC_OK) q->status = DYNC_ERR_MEMORY;
     return false;
@@ -60376,14 +61265,14 @@ static bool dync__parse_no_memory(dync__parser *q)
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
-static void dync__parse_space(dync__parser *q)
+DYNC__FN void dync__parse_space(dync__parser *q)
 {
     while (*q->p == ' ' || *q->p == '\n' || *q->p == '\t' || *q->p == '\r') q->p++;
 }
 
 /* Takes `word` if it stands here. Spaces in it match any space; a word that ends in a letter must
  * end there in the text too. */
-static bool dync__parse_take(dync__parser *q, const char *word)
+DYNC__FN bool dync__parse_take(dync__parser *q, const char *word)
 {
     const char *start = q->p;
     char last = 0;
@@ -60409,13 +61298,13 @@ static bool dync__parse_take(dync__parser *q, const char *word)
     return true;
 }
 
-static bool dync__parse_need(dync__parser *q, const char *word)
+DYNC__FN bool dync__parse_need(dync__parser *q, const char *word)
 {
     return dync__parse_take(q, word) || dync__parse_fail(q, word);
 }
 
 /* An identifier into the arena; NULL where none stands here. */
-static char *dync__parse_name(dync__parser *q)
+DYNC__FN char *dync__parse_name(dync__parser *q)
 {
     dync__parse_space(q);
     const char *start = q->p;
@@ -60428,7 +61317,7 @@ static char *dync__parse_name(dync__parser *q)
     return name;
 }
 
-static bool dync__parse_int(dync__parser *q, int64_t *out)
+DYNC__FN bool dync__parse_int(dync__parser *q, int64_t *out)
 {
     dync__parse_space(q);
     const char *start = q->p;
@@ -60462,7 +61351,7 @@ static dync__node *dync__parse_node(dync__parser *q)
     return NULL;
 }
 
-static bool dync__parse_add_node(dync__parser *q, dync__node *node, const char *name)
+DYNC__FN bool dync__parse_add_node(dync__parser *q, dync__node *node, const char *name)
 {
     if (!node) return dync__parse_no_memory(q);
     if (strcmp(node->name, name) != 0)
@@ -60477,10 +61366,8 @@ static bool dync__parse_add_node(dync__parser *q, dync__node *node, const char *
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out);
-
 /* Items up to the closing text; in the arena. */
-static bool dync__parse_items(dync__parser *q, const char *close, int depth, dync__arg *out)
+DYNC__FN bool dync__parse_items(dync__parser *q, const char *close, int depth, dync__arg *out)
 {
     DYNC__VEC(dync__arg) items = {0};
     if (depth > DYNC__PARSE_DEPTH) return dync__parse_fail(q, "a list that is less deep");
@@ -60539,7 +61426,7 @@ static bool dync__parse_number(dync__parser *q, dync__arg *out)
     return true;
 }
 
-static bool dync__parse_string(dync__parser *q, dync__arg *out)
+DYNC__FN bool dync__parse_string(dync__parser *q, dync__arg *out)
 {
     dync__str s = {0};
     for (q->p++; *q->p && *q->p != '"' && *q->p != '\n'; q->p++) {
@@ -60591,7 +61478,7 @@ static const struct {
     {"DYNC_ALL", DYNC__A_DIMS, 0},
 };
 
-static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
+DYNC__FN bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
 {
     int64_t i;
     *out = dync__arg_none();
@@ -60641,8 +61528,8 @@ static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
 }
 
 /* Reads the arguments of an operator by its pattern. */
-static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync__op_row *row,
-                                dync__arg *args, int *nargs)
+DYNC__FN bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync__op_row *row,
+                                  dync__arg *args, int *nargs)
 {
     dync__param param;
     char literal[2] = {0};
@@ -60703,7 +61590,7 @@ static bool dync__parse_sizes(dync__parser *q, const char *close, int64_t *sizes
 
 /* Row-major strides of a shape whose bytes can be counted; the error of another shape is one of the
  * text. */
-static bool dync__parse_layout(dync__parser *q, dync__layout *lay, int ndim, const int64_t *shape)
+DYNC__FN bool dync__parse_layout(dync__parser *q, dync__layout *lay, int ndim, const int64_t *shape)
 {
     int64_t n = 16;
     for (int d = 0; d < ndim; d++)
@@ -60758,14 +61645,7 @@ static bool dync__parse_info(dync__parser *q, dync__info *info, bool *requires_g
     return true;
 }
 
-typedef struct dync__parsed_type {
-    dync__info info[DYNC__MAX_OUT];
-    bool requires_grad[DYNC__MAX_OUT], has_info, number;
-    int n;
-    char *sym;
-} dync__parsed_type;
-
-static bool dync__parse_type(dync__parser *q, dync__parsed_type *t)
+DYNC__FN bool dync__parse_type(dync__parser *q, dync__parsed_type *t)
 {
     *t = (dync__parsed_type){.n = 1};
     if (dync__parse_take(q, "Sym(")) {
@@ -60791,7 +61671,7 @@ static bool dync__parse_type(dync__parser *q, dync__parsed_type *t)
     return true;
 }
 
-static void dync__parse_set_type(dync__node *node, const dync__parsed_type *t)
+DYNC__FN void dync__parse_set_type(dync__node *node, const dync__parsed_type *t)
 {
     for (int i = 0; i < t->n && t->has_info; i++) {
         node->info[i] = t->info[i];
@@ -60802,6 +61682,14 @@ static void dync__parse_set_type(dync__node *node, const dync__parsed_type *t)
     node->nout = t->n;
     if (t->number || t->sym) node->scalar = dync__arg_i(0);
 }
+
+/* ==== graph/parse.c ================================================================================ */
+/* graph/parse.c: the C form of a graph back into a graph: the inverse of print_c.c. A reader of
+ * that form only, not of C.
+ *
+ * The text may come from a stranger: sizes, names, nesting and counts are checked, operators must
+ * exist, arguments must fit their schemas (dync__graph_check at the end). Attributes come back
+ * without their tensors: dync__graph_attr_bind gives them. */
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
@@ -61076,67 +61964,6 @@ DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes)
         return NULL;
     }
     return q.g;
-}
-
-/* ==== graph/pass.c ================================================================================= */
-/* graph/pass.c: the passes over graphs, by their rows in base/pass.h: each is left out where it
- * shall be, logged, and what it leaves behind is checked. After check.c, cse.c and dce.c. */
-
-static dync_status (*const dync__graph_passes[DYNC__N_PASSES])(dync__graph *) = {
-#define DYNC__PASS_GRAPH(name, fn) [DYNC__PASS_##name] = fn,
-#define DYNC__PASS_STEPS(name, fn)
-#define DYNC__PASS_KERNEL(name, fn)
-#define DYNC__PASS_STAGE(name, fn)
-#define DYNC__X(name, ir, fn, may, what) DYNC__PASS_##ir(name, fn)
-    DYNC__PASSES(DYNC__X)
-#undef DYNC__X
-#undef DYNC__PASS_GRAPH
-#undef DYNC__PASS_STEPS
-#undef DYNC__PASS_KERNEL
-#undef DYNC__PASS_STAGE
-};
-
-static dync_status dync__graph_check_any(void *graph) { return dync__graph_check(graph); }
-
-/* Symbolic sizes stand in layouts as tokens; inference is over plain ones. */
-static bool dync__graph_is_symbolic(const dync__graph *g)
-{
-    for (int i = 0; i < g->node.n; i++)
-        for (int k = 0; k < g->node.at[i]->nout && g->node.at[i]->has_info; k++)
-            if (dync__layout_has_tokens(&g->node.at[i]->info[k].lay)) return true;
-    return false;
-}
-
-/* Nothing writes, and every node is what its operator gives. */
-static dync_status dync__graph_check_functional(void *graph)
-{
-    dync__graph *g = graph;
-    DYNC__TRY(dync__graph_check(g));
-    if (dync__graph_has_writes(g))
-        return dync__fail(DYNC_ERR_INTERNAL, "graph %s: a node writes memory", g->name);
-    return dync__graph_is_symbolic(g) ? DYNC_OK : dync__graph_check_types(g, NULL);
-}
-
-static void dync__graph_print_any(dync__str *s, const void *graph)
-{
-    dync__graph_print_c(s, graph);
-}
-
-DYNC__FN dync_status dync__graph_check_after(int pass, dync__graph *g, bool functional)
-{
-    static const dync__ir_kind any = {"graph", dync__graph_check_any, dync__graph_print_any},
-                               pure = {"graph", dync__graph_check_functional,
-                                       dync__graph_print_any};
-    return dync__check_after(pass, functional ? &pure : &any, g);
-}
-
-DYNC__FN dync_status dync__graph_pass(int pass, dync__graph *g)
-{
-    int before = g->node.n;
-    if (!dync__pass_on(pass)) return DYNC_OK;
-    DYNC__TRY(dync__graph_passes[pass](g));
-    dync__pass_log(pass, g->name, "%d nodes, %d left", before, g->node.n);
-    return dync__graph_check_after(pass, g, true);
 }
 
 /* ==== graph/print_c.c ============================================================================== */
@@ -62125,844 +62952,65 @@ DYNC__FN void dync__graph_print_repro(dync__str *s, const dync__graph *g)
     dync__fx_forward(&p);
 }
 
-/* ==== graph/run.c ================================================================================== */
-/* graph/run.c: the interpreter: a graph run node by node through dispatch. Before it graph.c; after
- * it the passes that need values (fold.c) and every backend that runs a graph as it is.
- *
- * One environment slot per node holds its value with a reference; the slot is emptied after the
- * node's last use, so memory peaks where eager execution's would. Operators go through
- * dync__op_run, from the top of the handler stack: the tape and tracers see each call as if user
- * code had made it. It is also the oracle that compiled code is compared with. */
+/* ==== graph/pass.c ================================================================================= */
+/* graph/pass.c: the passes over graphs, by their rows in base/pass.h: each is left out where it
+ * shall be, logged, and what it leaves behind is checked. After check.c, cse.c and dce.c. */
 
-typedef struct dync__frame_env {
-    const dync__graph *graph;
-    dync__arena *arena; /* lists live here */
-    dync__arg *slot;    /* per node: NONE, TENSOR (owned), a number, or a LIST of them */
-    int *last_use; /* per node: index of the last node that reads it; its own where nobody does */
-    int reader;    /* scratch while last_use is filled */
-    const int64_t *value; /* of the graph's symbols in this run; NULL: sizes are plain */
-} dync__frame_env;
-
-static void dync__arg_retain(const dync__arg *a)
-{
-    if (a->kind == DYNC__A_TENSOR) dync__ref(a->as.t);
-    if (a->kind == DYNC__A_LIST)
-        for (int i = 0; i < a->n; i++) dync__arg_retain(&a->as.list[i]);
-}
-
-/* Lists may be shared between slots, so what they hold is given up but not erased. */
-static void dync__arg_drop(const dync__arg *a)
-{
-    if (a->kind == DYNC__A_TENSOR) dync__unref(a->as.t);
-    if (a->kind == DYNC__A_LIST)
-        for (int i = 0; i < a->n; i++) dync__arg_drop(&a->as.list[i]);
-}
-
-DYNC__FN void dync__arg_release(dync__arg *a)
-{
-    dync__arg_drop(a);
-    *a = dync__arg_none();
-}
-
-/* ---- public values to arguments and back ----------------------------------------------------- */
-
-DYNC__FN dync_status dync__value_to_arg(dync__arena *arena, dync_value v, dync__arg *out)
-{
-    switch (v.kind) {
-    case DYNC_KIND_NONE: *out = dync__arg_none(); return DYNC_OK;
-    case DYNC_KIND_BOOL: *out = dync__arg_b(v.as.b); return DYNC_OK;
-    case DYNC_KIND_INT: *out = dync__arg_i(v.as.i); return DYNC_OK;
-    case DYNC_KIND_FLOAT: *out = dync__arg_f(v.as.f); return DYNC_OK;
-    case DYNC_KIND_STR: *out = dync__arg_s(v.as.s); return DYNC_OK;
-    case DYNC_KIND_TENSOR: {
-        dync__tensor *t = dync__open(v.as.t);
-        *out = dync__arg_t(t);
-        return t ? DYNC_OK : DYNC_ERR_VALUE;
-    }
-    case DYNC_KIND_LIST: {
-        const dync__list *l = dync__value_list(v);
-        if (!l && v.as.l) return DYNC_ERR_VALUE;
-        int n = l ? l->n : 0;
-        *out = (dync__arg){.kind = DYNC__A_LIST, .n = n};
-        out->as.list = dync__arena_alloc(arena, (size_t)n * sizeof(dync__arg));
-        if (!out->as.list) return DYNC_ERR_MEMORY;
-        for (int i = 0; i < n; i++)
-            DYNC__TRY(dync__value_to_arg(arena, l->items[i], &out->as.list[i]));
-        return DYNC_OK;
-    }
-    case DYNC_KIND_PTR:
-        *out = (dync__arg){.kind = DYNC__A_PTR};
-        out->as.p = v.as.p;
-        return DYNC_OK;
-    default: break;
-    }
-    return dync__fail(DYNC_ERR_VALUE,
-                      "expected a tensor, a number or a list, got a value of kind %d", (int)v.kind);
-}
-
-DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
-{
-    switch (a->kind) {
-    case DYNC__A_TENSOR: return dync_v_tensor(dync__give(a->as.t));
-    case DYNC__A_INT: return dync_v_int(a->as.i);
-    case DYNC__A_FLOAT: return dync_v_float(a->as.f);
-    case DYNC__A_BOOL: return dync_v_bool(a->as.i != 0);
-    case DYNC__A_STR: return dync_v_str(a->as.s);
-    case DYNC__A_LIST: {
-        dync_value list = dync__list_new(a->n);
-        /* without memory for the list the tensors go to the scope all the same */
-        for (int i = 0; i < a->n; i++) dync__list_set(list, i, dync__arg_to_value(&a->as.list[i]));
-        return list;
-    }
-    default: return DYNC_NONE;
-    }
-}
-
-/* ---- running --------------------------------------------------------------------------------- */
-
-/* Symbolic sizes become those of this run. */
-static dync_status dync__env_sizes(dync__frame_env *env, const dync__arg *in, dync__arg *out)
-{
-    const dync__symtab *t = env->graph->syms;
-    bool ok = true;
-    if (in->kind == DYNC__A_INT) {
-        out->as.i = dync__symtab_value(t, in->as.i, env->value, &ok);
-    } else if (in->kind == DYNC__A_FLOAT) {
-        out->as.f =
-            dync__sf_double(dync__symtab_value(t, dync__sf_bits(in->as.f), env->value, &ok));
-    } else {
-        int64_t *dims = dync__arena_alloc(env->arena, (size_t)(in->n + 1) * sizeof *dims);
-        if (!dims) return DYNC_ERR_MEMORY;
-        for (int i = 0; i < in->n; i++)
-            dims[i] = dync__symtab_value(t, in->as.dims[i], env->value, &ok);
-        out->as.dims = dims;
-    }
-    return ok ? DYNC_OK
-              : dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value",
-                           env->graph->name);
-}
-
-/* Symbols in the items of lists that the graph takes. True: one more is known. */
-static bool dync__env_bind_items(const dync__graph *g, const dync__arg *args, int64_t *value,
-                                 bool *known)
-{
-    bool more = false;
-    for (int i = g->n_inputs; i < g->node.n; i++) {
-        const dync__node *n = g->node.at[i];
-        const dync__node *list = n->op == DYNC__NODE_GETITEM ? n->args[0].as.node : NULL;
-        if (!list || list->kind != DYNC__N_PLACEHOLDER || !n->has_info) continue;
-        const dync__arg *a = &args[list->index];
-        int64_t item = n->args[1].as.i;
-        if (a->kind != DYNC__A_LIST || item >= a->n || a->as.list[item].kind != DYNC__A_TENSOR)
-            continue;
-        const dync__layout *lay = &a->as.list[item].as.t->lay;
-        for (int d = 0; d < n->info[0].lay.ndim && d < lay->ndim; d++)
-            if (dync__symtab_solve(g->syms, n->info[0].lay.shape[d], lay->shape[d], value, known))
-                more = true;
-    }
-    return more;
-}
-
-static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, int nargs)
-{
-    const dync__graph *g = env->graph;
-    size_t n = (size_t)g->syms->symbol.n + 1;
-    dync__tensor **in = dync__arena_alloc(env->arena, (size_t)(nargs + 1) * sizeof *in);
-    bool *known = dync__arena_alloc(env->arena, n * sizeof *known);
-    int64_t *value = dync__arena_alloc(env->arena, n * sizeof *value);
-    env->value = value;
-    if (!in || !known || !value) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < nargs; i++) in[i] = args[i].kind == DYNC__A_TENSOR ? args[i].as.t : NULL;
-    dync__graph_bind(g, in, value, known);
-    for (bool more = true; more;) more = dync__env_bind_items(g, args, value, known);
-    return DYNC_OK;
-}
-
-/* Node references of an argument become the values they stand for; tensors stay borrowed from the
- * environment. */
-static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dync__arg *out)
-{
-    *out = *in;
-    if (in->kind == DYNC__A_NODE) {
-        *out = env->slot[in->as.node->index];
-        return DYNC_OK;
-    }
-    if (env->value &&
-        (in->kind == DYNC__A_INT || in->kind == DYNC__A_FLOAT || in->kind == DYNC__A_DIMS))
-        return dync__env_sizes(env, in, out);
-    if (in->kind != DYNC__A_LIST) return DYNC_OK;
-    out->as.list = dync__arena_alloc(env->arena, (size_t)in->n * sizeof(dync__arg));
-    if (!out->as.list) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < in->n; i++)
-        DYNC__TRY(dync__env_read(env, &in->as.list[i], &out->as.list[i]));
-    return DYNC_OK;
-}
-
-/* Arithmetic on plain numbers: nodes of symbolic integers and cells. */
-static dync_status dync__run_number(const dync__node *node, const dync__arg *a, dync__arg *out)
-{
-    if (node->nargs == 2 && dync__arg_is_number(&a[0]) && dync__arg_is_number(&a[1])) {
-        bool is_float = a[0].kind == DYNC__A_FLOAT || a[1].kind == DYNC__A_FLOAT;
-        double x = dync__arg_number(&a[0]), y = dync__arg_number(&a[1]);
-        uint64_t i = (uint64_t)a[0].as.i, j = (uint64_t)a[1].as.i; /* integers wrap */
-        switch (node->op) {
-        case DYNC__OP_add:
-            *out = is_float ? dync__arg_f(x + y) : dync__arg_i((int64_t)(i + j));
-            return DYNC_OK;
-        case DYNC__OP_sub:
-            *out = is_float ? dync__arg_f(x - y) : dync__arg_i((int64_t)(i - j));
-            return DYNC_OK;
-        case DYNC__OP_mul:
-            *out = is_float ? dync__arg_f(x * y) : dync__arg_i((int64_t)(i * j));
-            return DYNC_OK;
-        case DYNC__OP_floor_divide:
-            if (is_float) {
-                *out = dync__arg_f(floor(x / y));
-            } else {
-                if (j == 0)
-                    return dync__fail(DYNC_ERR_VALUE, "%s: integer division by zero", node->name);
-                int64_t p = a[0].as.i, q = a[1].as.i;
-                int64_t d = q == -1 ? (int64_t)(0 - i) : p / q;
-                *out = dync__arg_i(q != -1 && p % q != 0 && (p < 0) != (q < 0) ? d - 1 : d);
-            }
-            return DYNC_OK;
-        default: break;
-        }
-    }
-    return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: %s of numbers cannot be run", node->name,
-                      node->target);
-}
-
-static bool dync__all_numbers(const dync__arg *a, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (!dync__arg_is_number(&a[i])) return false;
-    return n > 0;
-}
-
-static dync_status dync__run_getitem(const dync__node *node, const dync__arg *args, dync__arg *out)
-{
-    int64_t i = args[1].as.i;
-    if (args[0].kind != DYNC__A_LIST || i < 0 || i >= args[0].n)
-        return dync__fail(DYNC_ERR_VALUE, "graph node %s: expected a list of more than %lld values",
-                          node->name, (long long)i);
-    *out = args[0].as.list[i];
-    dync__arg_retain(out);
-    return DYNC_OK;
-}
-
-/* One operator; *out takes the references. */
-static dync_status dync__run_operator(dync__frame_env *env, dync__node *node, dync__arg *args,
-                                      dync__arg *out)
-{
-    dync__tensor *t[DYNC__MAX_OUT] = {0};
-    dync_loc outer = dync__tls.at;
-    const dync__node *around = dync__tls.interpreted;
-    dync__tls.at = node->at;
-    dync__tls.interpreted = node;
-    dync_status status;
-    /* What a decomposition makes belongs to the innermost scope: one of its own, so that
-     * temporaries die with the node. */
-    dync_scope scope = dync_scope_begin();
-    /* registered later? */
-    int op = node->op >= 0 || node->callee ? node->op : dync__op_find(node->target);
-    if (node->callee && dync__graph_custom_call)
-        status = dync__graph_custom_call(node, node->nargs, args, t);
-    else if (op >= 0)
-        status = dync__op_run(op, node->nargs, args, t);
-    else
-        status = dync__fail(DYNC_ERR_VALUE, "graph node %s: no operator named %s", node->name,
-                            node->target);
-    dync_scope_end(&scope);
-    dync__tls.at = outer;
-    dync__tls.interpreted = around;
-    if (status != DYNC_OK) return status;
-    if (node->nout == 1) {
-        *out = dync__arg_t(t[0]);
-    } else if (node->nout > 1) {
-        *out = (dync__arg){.kind = DYNC__A_LIST, .n = node->nout};
-        out->as.list = dync__arena_alloc(env->arena, (size_t)node->nout * sizeof(dync__arg));
-        for (int i = 0; i < node->nout; i++) {
-            if (out->as.list)
-                out->as.list[i] = dync__arg_t(t[i]);
-            else
-                dync__unref(t[i]);
-        }
-        if (!out->as.list) {
-            *out = dync__arg_none();
-            return DYNC_ERR_MEMORY;
-        }
-    }
-    return DYNC_OK;
-}
-
-static dync_status dync__run_node(dync__frame_env *env, dync__node *node, dync__arg *out)
-{
-    dync__arg few[DYNC__MAX_ARGS], *args = few;
-    if (node->nargs > DYNC__MAX_ARGS) {
-        args = dync__arena_alloc(env->arena, (size_t)node->nargs * sizeof *args);
-        if (!args) return DYNC_ERR_MEMORY;
-    }
-    for (int i = 0; i < node->nargs; i++) DYNC__TRY(dync__env_read(env, &node->args[i], &args[i]));
-    switch (node->kind) {
-    case DYNC__N_GET_ATTR:
-        if (!node->value)
-            return dync__fail(DYNC_ERR_VALUE, "graph: attribute %s has no value", node->target);
-        *out = dync__arg_t(node->value);
-        dync__ref(node->value);
-        return DYNC_OK;
-    case DYNC__N_OUTPUT:
-        *out = args[0];
-        dync__arg_retain(out);
-        return DYNC_OK;
-    case DYNC__N_CALL_FUNCTION:
-    case DYNC__N_CALL_METHOD:
-        if (node->op == DYNC__NODE_GETITEM) return dync__run_getitem(node, args, out);
-        if (dync__all_numbers(args, node->nargs) && !node->has_info && node->nout == 1)
-            return dync__run_number(node, args, out);
-        return dync__run_operator(env, node, args, out);
-    default:
-        return dync__fail(DYNC_ERR_INTERNAL,
-                          "graph node %s: a call of module %s cannot be interpreted", node->name,
-                          node->target);
-    }
-}
-
-static void dync__note_use(void *user, dync__arg *arg)
-{
-    dync__frame_env *env = user;
-    env->last_use[arg->as.node->index] = env->reader;
-}
-
-static void dync__release_if_last(void *user, dync__arg *arg)
-{
-    dync__frame_env *env = user;
-    int i = arg->as.node->index;
-    if (env->last_use[i] == env->reader) dync__arg_release(&env->slot[i]);
-}
-
-DYNC__FN dync_status dync__graph_eval(dync__graph *g, const dync__arg *args, int nargs,
-                                      dync__arena *arena, dync__arg *out)
-{
-    return dync__graph_eval_sized(g, NULL, args, nargs, arena, out);
-}
-
-DYNC__FN dync_status dync__graph_eval_sized(dync__graph *g, const int64_t *value,
-                                            const dync__arg *args, int nargs, dync__arena *arena,
-                                            dync__arg *out)
-{
-    *out = dync__arg_none();
-    if (!g || g->failed || g->node.n == 0 || g->node.at[g->node.n - 1]->kind != DYNC__N_OUTPUT)
-        return dync__fail(DYNC_ERR_VALUE, "graph: expected a finished graph");
-    if (nargs != g->n_inputs)
-        return dync__fail(DYNC_ERR_VALUE, "graph %s: expected %d inputs, got %d", g->name,
-                          g->n_inputs, nargs);
-    dync__frame_env env = {.graph = g, .arena = arena};
-    env.slot = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.slot);
-    env.last_use = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.last_use);
-    if (!env.slot || !env.last_use) return DYNC_ERR_MEMORY;
-    env.value = value;
-    if (g->syms && !value) DYNC__TRY(dync__env_bind(&env, args, nargs));
-    for (int i = 0; i < g->node.n; i++) {
-        env.reader = env.last_use[i] = i;
-        dync__node_each_input(g->node.at[i], dync__note_use, &env);
-    }
-    dync_status status = DYNC_OK;
-    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync__node *node = g->node.at[i];
-        env.reader = i;
-        if (node->kind == DYNC__N_PLACEHOLDER) {
-            env.slot[i] = args[i];
-            dync__arg_retain(&env.slot[i]);
-        } else {
-            status = dync__run_node(&env, node, node->kind == DYNC__N_OUTPUT ? out : &env.slot[i]);
-            dync__node_each_input(node, dync__release_if_last, &env);
-        }
-        if (env.last_use[i] == i) dync__arg_release(&env.slot[i]);
-    }
-    for (int i = 0; i < g->node.n; i++) dync__arg_release(&env.slot[i]);
-    return status;
-}
-
-DYNC_API dync_value dync_graph_run(dync_graph *graph, const dync_value *args, int nargs)
-{
-    dync__graph *g = dync__graph_open(graph, "dync_graph_run");
-    return g ? dync__graph_run(g, args, nargs) : DYNC_NONE;
-}
-
-DYNC__FN dync_value dync__graph_run(dync__graph *g, const dync_value *args, int nargs)
-{
-    dync__arena arena = {0};
-    dync__arg out = {0}, *in = NULL;
-    dync_value result = DYNC_NONE;
-    if (nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_graph_run: expected a graph and its arguments, got no "
-                                   "arguments");
-        return result;
-    }
-    in = dync__arena_alloc(&arena, (size_t)nargs * sizeof *in);
-    dync_status status = in ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < nargs && status == DYNC_OK; i++)
-        status = dync__value_to_arg(&arena, args[i], &in[i]);
-    if (status == DYNC_OK) status = dync__graph_eval(g, in, nargs, &arena, &out);
-    if (status == DYNC_OK) result = dync__arg_to_value(&out);
-    dync__arena_free(&arena);
-    return result;
-}
-
-/* ==== graph/split.c ================================================================================ */
-/* graph/split.c: a graph in pieces: runs of nodes that a predicate picks, or does not. As
- * torch.fx's split_module for one flag.
- *
- * Each part is a graph of its own: its inputs are the values that it reads from before, under their
- * old names, its outputs (a tuple) the values that are read after it, in order of definition. The
- * last part returns what the whole graph returned. Attributes go to the parts that use them.
- * Running the parts in sequence, values passed by name, is running the graph. */
-
-typedef struct dync__split {
-    dync__graph *whole;
-    dync__rewrite to; /* the part being made */
-    int index;
-    int *part_of;   /* per node of whole; -1 inputs */
-    int *last_part; /* per node: the last part that reads it; -1 nobody */
-} dync__split;
-
-static void dync__split_use(void *user, dync__arg *arg)
-{
-    dync__split *s = user;
-    if (s->last_part[arg->as.node->index] < s->index) s->last_part[arg->as.node->index] = s->index;
-}
-
-/* A value that an earlier part makes, or an input: an input of this part. Attributes are its own.
- */
-static dync__node *dync__split_value(dync__rewrite *r, dync__node *old)
-{
-    return old->kind == DYNC__N_GET_ATTR ? dync__rewrite_copy(r, old)
-                                         : dync__rewrite_input(r, old, old->name);
-}
-
-static dync_status dync__split_output(dync__split *s)
-{
-    dync__arg result = {.kind = DYNC__A_LIST};
-    result.as.list =
-        dync__arena_alloc(&s->to.to->arena, (size_t)s->whole->node.n * sizeof(dync__arg));
-    if (!result.as.list) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < s->whole->node.n; i++)
-        if (s->part_of[i] == s->index && s->to.copy[i] && s->last_part[i] > s->index)
-            result.as.list[result.n++] = dync__arg_node(s->to.copy[i]);
-    return dync__graph_output(s->to.to, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-/* A part may compute from sizes that none of its inputs has: inputs of the whole that have them
- * come in, too. */
-static dync_status dync__split_sizes(dync__split *s)
-{
-    for (int i = 0; i < s->whole->n_inputs && !dync__graph_tells_sizes(s->to.to); i++) {
-        dync__node *in = s->whole->node.at[i];
-        bool sized = in->has_info && dync__layout_has_tokens(&in->info[0].lay);
-        if (sized && !dync__rewrite_at(&s->to, in)) return DYNC_ERR_MEMORY;
-    }
-    return DYNC_OK;
-}
-
-static dync_status dync__split_nodes(dync__split *s)
-{
-    dync__graph *whole = s->whole;
-    for (int i = 0; i < whole->node.n; i++) {
-        dync__node *old = whole->node.at[i];
-        dync__arg result;
-        if (s->part_of[i] != s->index) continue;
-        if (old->kind != DYNC__N_OUTPUT) {
-            DYNC__TRY(dync__rewrite_put(&s->to, old, dync__rewrite_copy));
-            continue;
-        }
-        if (!dync__rewrite_arg(&s->to, &old->args[0], &result)) return DYNC_ERR_MEMORY;
-        DYNC__TRY(dync__split_sizes(s));
-        return dync__graph_output(s->to.to, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
-    }
-    DYNC__TRY(dync__split_sizes(s));
-    return dync__split_output(s);
-}
-
-static dync_status dync__split_part(dync__split *s, dync__graph **out)
-{
-    char name[32];
-    dync__format(name, sizeof name, "submod_%d", s->index);
-    dync_status status = dync__rewrite_begin(&s->to, s->whole, name);
-    s->to.missing = dync__split_value;
-    if (status == DYNC_OK && !dync__graph_takes_symbols(s->to.to, s->whole))
-        status = DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) status = dync__split_nodes(s);
-    return dync__rewrite_end(&s->to, status, out);
-}
-
-/* Numbers the parts; returns how many. Inputs and attributes belong to none (-1), the output to the
- * last. */
-static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, void *), void *user)
-{
-    int part = -1;
-    bool flag = false;
-    for (int i = 0; i < s->whole->node.n; i++) {
-        dync__node *node = s->whole->node.at[i];
-        s->part_of[i] = s->last_part[i] = -1;
-        if (node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_GET_ATTR) continue;
-        if (node->kind != DYNC__N_OUTPUT) {
-            bool picked = pick(dync__node_show(node), user);
-            if (part < 0 || picked != flag) part++;
-            flag = picked;
-        }
-        s->part_of[i] = s->index = DYNC__MAX(part, 0);
-        dync__node_each_input(node, dync__split_use, s);
-    }
-    return DYNC__MAX(part, 0) + 1;
-}
-
-DYNC_API dync_status dync_graph_split(dync_graph *graph,
-                                      bool (*pick)(const dync_node *, void *user), void *user,
-                                      dync_graph **parts, int *nparts)
-{
-    dync__graph *g = dync__graph_open(graph, "dync_graph_split"), *part = NULL;
-    if (!g) return DYNC_ERR_VALUE;
-    if (!pick || !parts || !nparts)
-        return dync__fail(
-            DYNC_ERR_VALUE,
-            "dync_graph_split: expected a graph, a predicate and room for the parts, got NULL");
-    dync__graph_renumber(g);
-    size_t n = (size_t)g->node.n;
-    dync__arena arena = {0};
-    dync__split s = {.whole = g};
-    s.part_of = dync__arena_alloc(&arena, n * sizeof *s.part_of);
-    s.last_part = dync__arena_alloc(&arena, n * sizeof *s.last_part);
-    dync_status status = s.part_of && s.last_part ? DYNC_OK : DYNC_ERR_MEMORY;
-    int count = status == DYNC_OK ? dync__split_number(&s, pick, user) : 0, made = 0;
-    if (count > *nparts)
-        status = dync__fail(DYNC_ERR_VALUE, "dync_graph_split: there are %d parts, and room for %d",
-                            count, *nparts);
-    for (; made < count && status == DYNC_OK; made++) {
-        s.index = made;
-        status = dync__split_part(&s, &part);
-        parts[made] = status == DYNC_OK ? dync__graph_give(part) : NULL;
-        if (!parts[made] && status == DYNC_OK) status = DYNC_ERR_MEMORY;
-    }
-    for (int i = 0; i < made && status != DYNC_OK; i++) {
-        dync_graph_free(parts[i]);
-        parts[i] = NULL;
-    }
-    if (status == DYNC_OK) *nparts = count;
-    dync__arena_free(&arena);
-    return status;
-}
-
-/* ==== graph/symbolic.c ============================================================================= */
-/* graph/symbolic.c: graphs whose sizes are tokens (tensor/sym.h): finding every size in them, the
- * values of their symbols from actual inputs, and the graph of one set of sizes. After split.c. */
-
-static bool dync__layout_each_size(dync__layout *lay, bool (*fn)(void *, int64_t *), void *user)
-{
-    for (int d = 0; d < lay->ndim; d++)
-        if (!fn(user, &lay->shape[d]) || !fn(user, &lay->stride[d])) return false;
-    return fn(user, &lay->offset);
-}
-
-DYNC__FN bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), void *user)
-{
-    /* they stand in the graph's own arena */
-    int64_t *dims = (int64_t *)(uintptr_t)a->as.dims;
-    if (a->kind == DYNC__A_INT) return fn(user, &a->as.i);
-    if (a->kind == DYNC__A_FLOAT) {
-        int64_t bits = dync__sf_bits(a->as.f);
-        bool went = !dync__is_sf(bits) || fn(user, &bits);
-        a->as.f = dync__sf_double(bits);
-        return went;
-    }
-    for (int i = 0; a->kind == DYNC__A_DIMS && i < a->n; i++)
-        if (!fn(user, &dims[i])) return false;
-    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
-        if (!dync__arg_each_size(&a->as.list[i], fn, user)) return false;
-    return true;
-}
-
-DYNC__FN bool dync__graph_each_size(dync__graph *g, bool (*fn)(void *user, int64_t *size),
-                                    void *user)
-{
-    for (int i = 0; i < g->node.n; i++) {
-        dync__node *n = g->node.at[i];
-        for (int k = 0; k < n->nargs; k++)
-            if (!dync__arg_each_size(&n->args[k], fn, user)) return false;
-        for (int k = 0; n->has_info && k < n->nout; k++)
-            if (!dync__layout_each_size(&n->info[k].lay, fn, user)) return false;
-    }
-    return true;
-}
-
-DYNC__FN bool dync__graph_takes_symbols(dync__graph *g, const dync__graph *from)
-{
-    if (from->syms && !g->syms) g->syms = dync__symtab_retain(from->syms);
-    for (int i = 0; i < from->symbol.n; i++)
-        if (!dync__graph_symbol(g, from->symbol.at[i].token, from->symbol.at[i].text)) return false;
-    return true;
-}
-
-DYNC__FN bool dync__graph_name_size(dync__graph *g, int64_t size)
-{
-    bool number = dync__is_sf(size) && dync__symtab_find(g->syms, size);
-    if ((!dync__is_token(size) && !number) || dync__graph_symbol_text(g, size)) return true;
-    dync__str s = {0};
-    dync__symtab_text(g->syms, size, false, &s);
-    bool named = dync__graph_symbol(g, size, dync__str_get(&s));
-    dync__str_free(&s);
-    return named;
-}
-
-static bool dync__graph_settle_size(void *user, int64_t *size)
-{
-    dync__graph *g = user;
-    if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
-    *size = dync__symtab_simple(g->syms, *size);
-    return dync__graph_name_size(g, *size);
-}
-
-DYNC__FN bool dync__graph_settle_sizes(dync__graph *g, dync__symtab *t)
-{
-    g->syms = dync__symtab_retain(t);
-    bool settled = dync__graph_each_size(g, dync__graph_settle_size, g) && !t->failed;
-    if (g->symbol.n) return settled;
-    dync__symtab_free(g->syms);
-    g->syms = NULL;
-    return settled;
-}
-
-typedef struct dync__size_use {
-    const dync__symtab *syms;
-    bool *used;
-} dync__size_use;
-static bool dync__graph_size_used(void *user, int64_t *size)
-{
-    const dync__size_use *u = user;
-    return dync__symtab_uses(u->syms, *size, u->used);
-}
-
-DYNC__FN bool dync__graph_tells_sizes(dync__graph *g)
-{
-    int n = g->syms ? g->syms->symbol.n : 0;
-    bool *used = dync__calloc(2 * (size_t)n + 1), *known = used + n;
-    int64_t *value = dync__calloc((size_t)(n + 1) * sizeof *value);
-    dync__size_use use = {g->syms, used};
-    bool told = used && value && (!n || dync__graph_each_size(g, dync__graph_size_used, &use));
-    for (bool more = n > 0; more && told;) {
-        more = false;
-        for (int i = 0; i < g->node.n; i++) {
-            const dync__node *in = g->node.at[i];
-            for (int d = 0;
-                 in->kind == DYNC__N_PLACEHOLDER && in->has_info && d < in->info[0].lay.ndim; d++)
-                if (dync__symtab_solve(g->syms, in->info[0].lay.shape[d], 0, value, known))
-                    more = true;
-        }
-    }
-    for (int i = 0; i < n && told; i++) told = known[i] || !used[i];
-    dync__free(used, 2 * (size_t)n + 1);
-    dync__free(value, (size_t)(n + 1) * sizeof *value);
-    return told;
-}
-
-/* A size may hold several symbols: the inputs are gone through again as long as one more becomes
- * known. */
-DYNC__FN void dync__graph_bind(const dync__graph *g, dync__tensor *const *in, int64_t *value,
-                               bool *known)
-{
-    const dync__symtab *t = g->syms;
-    memset(known, 0, (size_t)t->symbol.n * sizeof *known);
-    for (bool more = true; more;) {
-        more = false;
-        for (int i = 0, k = 0; i < g->node.n && k < g->n_inputs; i++) {
-            const dync__node *n = g->node.at[i];
-            if (n->kind != DYNC__N_PLACEHOLDER) continue;
-            const dync__tensor *x = in[k++];
-            for (int d = 0; x && n->has_info && d < n->info[0].lay.ndim && d < x->lay.ndim; d++)
-                if (dync__symtab_solve(t, n->info[0].lay.shape[d], x->lay.shape[d], value, known))
-                    more = true;
-        }
-    }
-    for (int i = 0; i < t->symbol.n; i++)
-        if (!known[i]) value[i] = 0;
-}
-
-/* ---- one set of sizes ------------------------------------------------------------------------ */
-typedef struct dync__concrete {
-    const dync__symtab *syms;
-    const int64_t *value;
-    bool ok;
-} dync__concrete;
-
-static bool dync__concrete_size(void *user, int64_t *size)
-{
-    dync__concrete *c = user;
-    *size = dync__symtab_value(c->syms, *size, c->value, &c->ok);
-    return c->ok;
-}
-
-DYNC__FN dync_status dync__graph_concrete(dync__graph *g, const int64_t *value, dync__graph **out)
-{
-    dync__concrete c = {g->syms, value, true};
-    dync__graph *to;
-    *out = NULL;
-    DYNC__TRY(dync__graph_rewrite(g, dync__rewrite_copy, NULL, &to));
-    dync__symtab_free(to->syms);
-    to->syms = NULL;
-    to->symbol.n = 0;
-    if (!dync__graph_each_size(to, dync__concrete_size, &c)) {
-        dync__graph_unref(to);
-        return dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
-    }
-    *out = to;
-    return DYNC_OK;
-}
-
-/* ==== graph/text.c ================================================================================= */
-/* graph/text.c: what the printers (print_c.c, print_fx.c) and the parser (parse.c) of graphs share:
- * schemas, C patterns, types. */
-
-/* ---- schemas: "(Tensor self, Value other)" --------------------------------------------------- */
-
-static const struct {
-    const char *text;
-    dync__param_type type;
-    /* clang-format off */
-} dync__param_types[] = {
-    {"Value", DYNC__PARAM_VALUE},      {"Value?", DYNC__PARAM_VALUE_OPT},
-    {"Tensor", DYNC__PARAM_TENSOR},    {"Tensor?", DYNC__PARAM_TENSOR_OPT},
-    {"Tensor[]", DYNC__PARAM_TENSORS}, {"int", DYNC__PARAM_INT},
-    {"int64", DYNC__PARAM_INT},        {"float", DYNC__PARAM_FLOAT},
-    {"bool", DYNC__PARAM_BOOL},        {"Dims", DYNC__PARAM_DIMS},
-    {"Dtype", DYNC__PARAM_DTYPE},      {"Device", DYNC__PARAM_DEVICE},
-    {"str", DYNC__PARAM_STR},          {"Ptr", DYNC__PARAM_PTR},
-    {"Scalar", DYNC__PARAM_VALUE},     {"Scalar?", DYNC__PARAM_VALUE_OPT}, /* PyTorch's words */
-    {"SymInt", DYNC__PARAM_INT},       {"int[]", DYNC__PARAM_DIMS},
-    {"SymInt[]", DYNC__PARAM_DIMS},    {"ScalarType", DYNC__PARAM_DTYPE},
+static dync_status (*const dync__graph_passes[DYNC__N_PASSES])(dync__graph *) = {
+#define DYNC__PASS_GRAPH(name, fn) [DYNC__PASS_##name] = fn,
+#define DYNC__PASS_STEPS(name, fn)
+#define DYNC__PASS_KERNEL(name, fn)
+#define DYNC__PASS_STAGE(name, fn)
+#define DYNC__X(name, ir, fn, may, what) DYNC__PASS_##ir(name, fn)
+    DYNC__PASSES(DYNC__X)
+#undef DYNC__X
+#undef DYNC__PASS_GRAPH
+#undef DYNC__PASS_STEPS
+#undef DYNC__PASS_KERNEL
+#undef DYNC__PASS_STAGE
 };
-/* clang-format on */
 
-static const char *dync__schema_word(const char *p, const char **word, int *n)
-{
-    while (*p == ' ') p++;
-    *word = p;
-    for (int depth = 0; *p && ((*p != ' ' && *p != ',' && *p != ')') || depth); p++)
-        depth += (*p == '(') - (*p == ')'); /* Tensor(a!) */
-    *n = (int)(p - *word);
-    return p;
-}
+static dync_status dync__graph_check_any(void *graph) { return dync__graph_check(graph); }
 
-DYNC__FN bool dync__schema_next(const char *schema, const char **at, dync__param *out)
+/* Symbolic sizes stand in layouts as tokens; inference is over plain ones. */
+static bool dync__graph_is_symbolic(const dync__graph *g)
 {
-    const char *p = *at ? *at : schema, *word;
-    int n;
-    if (*p == '(' || *p == ',') p++;
-    p = dync__schema_word(p, &word, &n);
-    if (n == 0) return false;
-    out->type = DYNC__PARAM_PTR;
-    const char *alias = memchr(word, '(', (size_t)n);
-    if (alias) n = (int)(alias - word);
-    for (int i = 0; i < DYNC__COUNT_OF(dync__param_types); i++)
-        if ((int)strlen(dync__param_types[i].text) == n &&
-            memcmp(dync__param_types[i].text, word, (size_t)n) == 0)
-            out->type = dync__param_types[i].type;
-    *at = dync__schema_word(p, &out->name, &out->name_n);
-    return true;
-}
-
-DYNC__FN bool dync__schema_param(const char *schema, int i, dync__param *out)
-{
-    const char *at = NULL;
-    while (dync__schema_next(schema, &at, out))
-        if (i-- == 0) return true;
+    for (int i = 0; i < g->node.n; i++)
+        for (int k = 0; k < g->node.at[i]->nout && g->node.at[i]->has_info; k++)
+            if (dync__layout_has_tokens(&g->node.at[i]->info[k].lay)) return true;
     return false;
 }
 
-/* ---- the C form of an operator --------------------------------------------------------------- */
-
-/* Private rows whose public function has another shape. The other private rows are called by name.
- */
-static const struct {
-    int op;
-    const char *pattern;
-} dync__c_patterns[] = {
-    {DYNC__OP_empty, "dync_empty({0}, .dtype = {1}, .device = {2})"},
-    {DYNC__OP_zeros, "dync_zeros({0}, .dtype = {1}, .device = {2})"},
-    {DYNC__OP_ones, "dync_ones({0}, .dtype = {1}, .device = {2})"},
-    {DYNC__OP_rand, "dync_rand({0}, .dtype = {1}, .device = {2})"},
-    {DYNC__OP_randn, "dync_randn({0}, .dtype = {1}, .device = {2})"},
-    {DYNC__OP_full, "dync_full({0}, {1}, .dtype = {2}, .device = {3})"},
-    {DYNC__OP_detach, "dync_detach({0})"},
-    {DYNC__OP_set_, "dync_set_({0}, {1})"},
-    {DYNC__OP_to_dtype, "dync_to_dtype({0}, {1})"},
-    {DYNC__OP_to_device, "dync_to_device({0}, {1})"},
-    {DYNC__OP__set_grad_enabled, "dync_set_grad_enabled({0})"},
-    {DYNC__OP_manual_seed, "dync_manual_seed({0})"},
-};
-
-DYNC__FN void dync__graph_c_pattern(dync__str *s, int op)
+/* Nothing writes, and every node is what its operator gives. */
+static dync_status dync__graph_check_functional(void *graph)
 {
-    const dync__op_row *row = dync__op_info(op);
-    dync__param param;
-    int n = 0;
-    for (int i = 0; i < DYNC__COUNT_OF(dync__c_patterns); i++)
-        if (dync__c_patterns[i].op == op) {
-            dync__str_add(s, dync__c_patterns[i].pattern);
-            return;
-        }
-    while (dync__schema_param(row->schema, n, &param)) n++;
-    bool by_name = (row->flags & DYNC__OP_PRIVATE) != 0;
-    if (by_name) {
-        if (row->nout == 1) dync__str_add(s, "dync_as_tensor(");
-        dync__str_addf(s, "dync_op_call_values(\"%s\", %d, (dync_value[]){", row->name, n);
-    } else {
-        dync__str_addf(s, "dync_%s(", row->name);
-    }
-    for (int i = 0; i < n; i++)
-        dync__str_addf(s, by_name ? "%s{%d:v}" : "%s{%d}", i ? ", " : "", i);
-    dync__str_add(s, by_name ? row->nout == 1 ? "}))" : "})" : ")");
+    dync__graph *g = graph;
+    DYNC__TRY(dync__graph_check(g));
+    if (dync__graph_has_writes(g))
+        return dync__fail(DYNC_ERR_INTERNAL, "graph %s: a node writes memory", g->name);
+    return dync__graph_is_symbolic(g) ? DYNC_OK : dync__graph_check_types(g, NULL);
 }
 
-/* ---- types ----------------------------------------------------------------------------------- */
-
-DYNC__FN void dync__text_size(dync__str *s, const dync__graph *g, int64_t size)
+static void dync__graph_print_any(dync__str *s, const void *graph)
 {
-    const char *symbol = dync__graph_symbol_text(g, size);
-    if (symbol)
-        dync__str_add(s, symbol);
-    else
-        dync__str_addf(s, "%lld", (long long)size);
+    dync__graph_print_c(s, graph);
 }
 
-DYNC__FN void dync__text_shape(dync__str *s, const dync__graph *g, int ndim, const int64_t *sizes)
+DYNC__FN dync_status dync__graph_check_after(int pass, dync__graph *g, bool functional)
 {
-    dync__str_addc(s, '[');
-    for (int d = 0; d < ndim; d++) {
-        if (d) dync__str_add(s, ", ");
-        dync__text_size(s, g, sizes[d]);
-    }
-    dync__str_addc(s, ']');
+    static const dync__ir_kind any = {"graph", dync__graph_check_any, dync__graph_print_any},
+                               pure = {"graph", dync__graph_check_functional,
+                                       dync__graph_print_any};
+    return dync__check_after(pass, functional ? &pure : &any, g);
 }
 
-DYNC__FN void dync__text_info(dync__str *s, const dync__graph *g, const dync__info *info,
-                              bool requires_grad)
+DYNC__FN dync_status dync__graph_pass(int pass, dync__graph *g)
 {
-    char device[DYNC__DEVICE_TEXT];
-    dync__str_add(s, dync__dtype_info(info->dtype)->fx);
-    dync__text_shape(s, g, info->lay.ndim, info->lay.shape);
-    if (!dync__layout_is_contiguous(&info->lay)) {
-        dync__str_addc(s, '{');
-        for (int d = 0; d < info->lay.ndim; d++) {
-            if (d) dync__str_add(s, ", ");
-            dync__text_size(s, g, info->lay.stride[d]);
-        }
-        dync__str_addc(s, '}');
-    }
-    if (info->lay.offset) dync__str_addf(s, " +%lld", (long long)info->lay.offset);
-    if (!dync__device_is(info->device, DYNC__DEV_HOST))
-        dync__str_addf(s, " %s", dync__device_text(info->device, device));
-    if (info->alias >= 0) dync__str_addf(s, " @%d", info->alias);
-    if (requires_grad) dync__str_add(s, " grad");
+    int before = g->node.n;
+    if (!dync__pass_on(pass)) return DYNC_OK;
+    DYNC__TRY(dync__graph_passes[pass](g));
+    dync__pass_log(pass, g->name, "%d nodes, %d left", before, g->node.n);
+    return dync__graph_check_after(pass, g, true);
 }
 DYNC__PLAIN
 
@@ -75312,6 +75360,1105 @@ DYNC__FN dync_status dync__joint_mutations(dync__joint *j)
     }
     return DYNC_OK;
 }
+DYNC__PLAIN
+
+/* ==== aot/code.h =================================================================================== */
+/* aot/code.h: what runtime.c (forward) and backward.c (its autograd node) share. */
+#ifndef DYNC__AOT_CODE_H
+#define DYNC__AOT_CODE_H
+
+/* The backward of the outputs whose gradients have nothing in common with those of the others: one
+ * autograd node. A loss and a value beside it can so be differentiated one after the other, as in
+ * eager. Numbers by index: of saved tensors, of tangents, of gradients. */
+typedef struct dync__aot_part {
+    uint64_t id;     /* never used again */
+    dync__graph *bw; /* NULL: nothing to differentiate */
+    dync__inner run;
+    int n_saved, n_tangents, n_grads;
+    /* saved: the block of all three; tangent: outputs (mutations, then values); grad: actual
+     * inputs */
+    int *saved, *tangent, *grad;
+    size_t bytes;
+    bool *depends; /* gradient i on tangent k: depends[i * n_tangents + k] */
+} dync__aot_part;
+
+typedef struct dync__aot_code {
+    dync__raw_state head; /* first: what dync__raw_run reads */
+    int32_t refs;         /* the callable, and every autograd node alive */
+    dync__aot_graphs g;
+    dync__inner fw;
+    int n_fw_in, n_fw_out, n_parts;
+    dync__aot_part *part;
+    dync__graph *original; /* the user's: its result's form is read at every call */
+    dync__graph *graph;    /* the same with tensors for symbolic numbers */
+    /* what this is with numbers for its symbolic sizes, or NULL; a reference */
+    struct dync__aot_code *form;
+    dync__symtab *syms; /* of a form: with what its trace found */
+    /* of a form: the end of its forward graph, compiled; or NULL */
+    struct dync__aot_tail *tail;
+    int64_t *value; /* with a form: of its symbols */
+    bool plain;     /* not functionalised: interpreted as it is */
+    /* somewhere inside: outputs have history though it may begin without grad mode */
+    bool turns_grad_on;
+    bool double_backward;
+} dync__aot_code;
+
+/* parts.c: the parts of g's backward graph, at least one. */
+DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
+DYNC__FN void dync__aot_code_unref(dync__aot_code *);
+DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync__graph *,
+                                             bool is_backward, const dync__options *options,
+                                             dync__inner *out);
+/* tail.c */
+DYNC__FN dync_status dync__aot_tail(dync__graph *, const dync__options *options,
+                                    const dync__inner_compiler *,
+                                    struct dync__aot_tail **out_or_null);
+DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *, const int64_t *value,
+                                            const dync__options *options,
+                                            const dync__inner_compiler *, dync__inner *out);
+DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *);
+/* A form: graph traced with its sizes as they are, from examples; and the code of one set of sizes.
+ * DYNC_ERR_UNSUPPORTED, not recorded: each set of sizes is traced by itself, or this one. */
+DYNC__FN dync_status dync__aot_form(dync__graph *, dync__tensor *const *in,
+                                    const dync_value *examples, const dync__options *options,
+                                    const dync__inner_compiler *, dync__aot_code **out);
+DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value,
+                                       const dync__options *options, const dync__inner_compiler *,
+                                       dync_callable *out);
+DYNC__FN dync_status dync__graph_eval_flat(dync__graph *, int n_in, dync__tensor *const *in,
+                                           int n_out, dync__tensor **out);
+
+/* Where the generator stood when forward ran. */
+typedef struct dync__aot_random {
+    uint64_t seed, offset;
+} dync__aot_random;
+/* Makes outputs (mutated values, then values) children of a node for each part, over the actual
+ * inputs that it has gradients for. saved: as forward gave them. */
+DYNC__FN dync_status dync__aot_attach(dync__aot_code *, int n_actual, dync__tensor *const *actual,
+                                      dync__tensor *const *outputs, dync__tensor *const *saved,
+                                      dync__aot_random);
+/* code.c */
+DYNC__FN double dync__aot_budget_now(void);
+DYNC__FN dync__aot_how dync__aot_how_of(const dync__options *o, const dync__inner_compiler *inner);
+/* runtime.c */
+DYNC__FN dync_status dync__aot_run_plain(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                         dync__tensor **out);
+DYNC__FN dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                   dync__tensor **out);
+/* make.c */
+DYNC__FN void dync__aot_report(const dync__aot_code *c);
+DYNC__FN dync_status dync__aot_tell_over(const dync__aot_graphs *g);
+DYNC__FN dync_status dync__aot_code_compile(dync__aot_code *c, const dync__options *options,
+                                            const dync__inner_compiler *inner);
+DYNC__FN dync__aot_code *dync__aot_code_new(dync__graph *graph);
+DYNC__FN dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples,
+                                          const dync__options *options,
+                                          const dync__inner_compiler *inner, const char **why);
+DYNC__FN dync_status dync__aot_code_out(dync__aot_code *c, dync_status status, dync_callable *out);
+#endif
+
+/* ==== aot/partition.h ============================================================================== */
+/* aot/partition.h: what partition.c (cutting) and mincut.c (what to save) share: facts about the
+ * nodes of a joint graph, by node index. */
+#ifndef DYNC__PARTITION_H
+#define DYNC__PARTITION_H
+
+typedef struct dync__cutter {
+    dync__graph *joint;
+    dync__arena arena;
+    int n;                 /* nodes */
+    bool *fw, *bw;         /* needed by the forward outputs; by the gradients */
+    bool *input, *tangent; /* placeholders of the forward part; of backward */
+    /* depends on a tangent, or is a gradient that forward does not have: computed in backward */
+    bool *late;
+    bool *given;   /* a gradient that is an input or a value of forward */
+    bool *saved;   /* the result: what forward hands to backward */
+    bool *mutated; /* an input that the epilogue overwrites */
+    /* users of node i: user[first_user[i]] ... user[first_user[i + 1] - 1], live ones only */
+    int *first_user, *user;
+    /* of activation memory: 1 what costs no time, 0 inputs only */
+    double budget;
+} dync__cutter;
+
+DYNC__INLINE bool dync__part_live(const dync__cutter *c, int i) { return c->fw[i] || c->bw[i]; }
+DYNC__FN bool dync__aot_is_view(const dync__node *);
+DYNC__FN int64_t dync__aot_bytes(const dync__node *); /* elements times their size */
+/* mincut.c: marks saved */
+DYNC__FN dync_status dync__mincut(dync__cutter *);
+/* partition.c */
+DYNC__FN dync__node *dync__partition_node(dync__rewrite *r, dync__node *old);
+#endif
+DYNC__COLD
+
+/* ==== aot/mincut.c ================================================================================= */
+/* aot/mincut.c: which values forward saves for backward: the least bytes such that backward can
+ * compute the rest again cheaply. After joint.c; called by partition.c.
+ *
+ * Every node is split into two vertices joined by an edge of its weight; the minimum cut between
+ * what must not be computed again (source) and what only backward can compute (sink) is what is
+ * saved. The rules on what may be computed again and what a value weighs are those of PyTorch's
+ * min_cut_rematerialization_partition (torch/_functorch/partitioners.py); the flow is Dinic's
+ * algorithm (1970). */
+
+typedef struct dync__flow_edge {
+    int to, next;
+    int64_t room;
+} dync__flow_edge;
+typedef struct dync__flow {
+    int n, n_edges, room_edges;
+    int *head, *level, *at, *queue;
+    dync__flow_edge *edge; /* the reverse of edge e is e ^ 1 */
+} dync__flow;
+static const int64_t dync__flow_infinite = INT64_MAX / 4;
+
+static void dync__flow_add(dync__flow *f, int from, int to, int64_t room)
+{
+    f->edge[f->n_edges] = (dync__flow_edge){to, f->head[from], room};
+    f->head[from] = f->n_edges++;
+    f->edge[f->n_edges] = (dync__flow_edge){from, f->head[to], 0};
+    f->head[to] = f->n_edges++;
+}
+
+/* Distances from the source over edges that have room; false: the sink is out of reach. */
+static bool dync__flow_levels(dync__flow *f, int source, int sink)
+{
+    for (int i = 0; i < f->n; i++) f->level[i] = -1;
+    int first = 0, last = 0;
+    f->queue[last++] = source;
+    f->level[source] = 0;
+    while (first < last) {
+        int v = f->queue[first++];
+        for (int e = f->head[v]; e >= 0; e = f->edge[e].next)
+            if (f->edge[e].room > 0 && f->level[f->edge[e].to] < 0) {
+                f->level[f->edge[e].to] = f->level[v] + 1;
+                f->queue[last++] = f->edge[e].to;
+            }
+    }
+    return f->level[sink] >= 0;
+}
+
+/* One augmenting path along growing levels, kept in queue as edges. Iterative: graphs may be
+ * deep. */
+static bool dync__flow_augment(dync__flow *f, int source, int sink)
+{
+    int depth = 0, v = source;
+    while (v != sink) {
+        int e = f->at[v];
+        while (e >= 0 && !(f->edge[e].room > 0 && f->level[f->edge[e].to] == f->level[v] + 1))
+            e = f->edge[e].next;
+        f->at[v] = e;
+        if (e >= 0) {
+            f->queue[depth++] = e;
+            v = f->edge[e].to;
+        } else {
+            if (depth == 0) return false;
+            f->level[v] = -1; /* a dead end */
+            v = f->edge[f->queue[--depth] ^ 1].to;
+        }
+    }
+    int64_t least = dync__flow_infinite;
+    for (int i = 0; i < depth; i++) least = DYNC__MIN(least, f->edge[f->queue[i]].room);
+    for (int i = 0; i < depth; i++) {
+        f->edge[f->queue[i]].room -= least;
+        f->edge[f->queue[i] ^ 1].room += least;
+    }
+    return true;
+}
+
+/* ---- what operators are like ----------------------------------------------------------------- */
+DYNC__FN bool dync__aot_is_view(const dync__node *n)
+{
+    return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW;
+}
+
+DYNC__FN int64_t dync__aot_bytes(const dync__node *n)
+{
+    if (!n->has_info || n->nout != 1) return 0;
+    double bytes = (double)dync__dtype_info(n->info[0].dtype)->bytes;
+    for (int d = 0; d < n->info[0].lay.ndim; d++)
+        bytes *= (double)dync__sz_hint(n->info[0].lay.shape[d]);
+    return bytes > 1e15 ? (int64_t)1000000000000000 : (int64_t)bytes;
+}
+
+static bool dync__op_recomputable(const dync__node *n)
+{
+    if (n->op == DYNC__NODE_GETITEM) return true;
+    if (n->op < 0) return false;
+    const dync__op_row *row = dync__op_info(n->op);
+    if (row->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)) return false;
+    return row->flags & DYNC__OP_FUSES || row->cls == DYNC__POINTWISE || row->cls == DYNC__VIEW ||
+           row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY;
+}
+
+static bool dync__op_fusible(const dync__node *n)
+{
+    return dync__op_recomputable(n) || dync__node_has(n, DYNC__OP_RANDOM);
+}
+static bool dync__pair_fusible(const dync__node *a, const dync__node *b)
+{
+    return b->op == DYNC__OP_cat || (dync__op_fusible(a) && dync__op_fusible(b));
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+typedef struct dync__part_rules {
+    bool used_far_apart, long_chains, materialized, reductions, not_listed;
+} dync__part_rules;
+typedef struct dync__mincut_state {
+    dync__cutter *c;
+    dync__part_rules rules;
+    int *distance; /* to the nearest backward node */
+    int *order;    /* place among the forward's nodes */
+    /* not computed again; freed: rules do not count (memory budget) */
+    bool *banned, *freed;
+    int *heap, *seen; /* scratch */
+    int round;
+    bool *saved;
+} dync__mincut_state;
+
+#define DYNC__EACH_USER(c, i, u)           \
+    for (int u##_ = (c)->first_user[i], u; \
+         u##_ < (c)->first_user[(i) + 1] && ((u = (c)->user[u##_]), true); u##_++)
+
+static bool dync__part_used_plainly(dync__mincut_state *m, int node)
+{
+    dync__cutter *c = m->c;
+    dync__node *const *at = c->joint->node.at;
+    if (dync__aot_is_view(at[node])) return false;
+    int n = 0;
+    m->heap[n++] = node;
+    m->seen[node] = ++m->round;
+    while (n > 0) {
+        int i = m->heap[--n];
+        DYNC__EACH_USER(c, i, u)
+        {
+            if (!c->fw[u] && !dync__pair_fusible(at[i], at[u])) return true;
+            if (dync__aot_is_view(at[u]) && m->seen[u] != m->round) {
+                m->seen[u] = m->round;
+                m->heap[n++] = u;
+            }
+        }
+    }
+    return false;
+}
+
+static void dync__part_input_bytes(void *user, dync__arg *a)
+{
+    *(int64_t *)user += dync__aot_bytes(a->as.node);
+}
+
+static bool dync__part_should_ban(dync__mincut_state *m, int i)
+{
+    dync__node *n = m->c->joint->node.at[i];
+    if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) return false;
+    if (n->op < 0 || (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)))
+        return true;
+    if (m->rules.not_listed
+            ? !dync__op_recomputable(n)
+            : dync__op_info(n->op)->cls == DYNC__KERNEL && !dync__op_recomputable(n))
+        return true;
+    if (m->rules.materialized && dync__part_used_plainly(m, i)) return true;
+    if (!m->rules.reductions) return false;
+    int64_t in = 0;
+    dync__node_each_input(n, dync__part_input_bytes, &in);
+    return dync__aot_bytes(n) * 4 < in;
+}
+
+static void dync__part_ban(dync__mincut_state *m, int i)
+{
+    dync__node *n = m->c->joint->node.at[i];
+    if (!dync__aot_is_view(n) && !m->freed[i]) m->banned[i] = true;
+}
+
+static bool dync__part_materialized(const dync__cutter *c, int i)
+{
+    dync__node *const *at = c->joint->node.at;
+    if (c->input[i] || c->tangent[i]) return true;
+    DYNC__EACH_USER(c, i, u)
+    if (!dync__pair_fusible(at[i], at[u])) return true;
+    return false;
+}
+
+static int64_t dync__part_weight(const dync__mincut_state *m, int i)
+{
+    dync__node *n = m->c->joint->node.at[i];
+    if (n->nout != 1 || !n->has_info) return dync__flow_infinite;
+    double w = (double)dync__aot_bytes(n);
+    for (int d = DYNC__MAX(DYNC__MIN(m->distance[i], 100), 1); d > 0; d--) w *= 1.1;
+    w = floor(w);
+    if (!dync__part_materialized(m->c, i)) w *= 2;
+    return w > 1e17 ? dync__flow_infinite / 8 : (int64_t)w;
+}
+
+/* ---- heuristics against long recomputation --------------------------------------------------- */
+/* A small heap of node indices: nodes are in execution order, so the least index is the
+ * earliest. */
+static void dync__part_push(int *heap, int *n, int v)
+{
+    int i = (*n)++;
+    while (i > 0 && heap[(i - 1) / 2] > v) {
+        heap[i] = heap[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    heap[i] = v;
+}
+static int dync__part_pop(int *heap, int *n)
+{
+    int top = heap[0], v = heap[--*n], i = 0;
+    for (;;) {
+        int k = 2 * i + 1;
+        if (k >= *n) break;
+        if (k + 1 < *n && heap[k + 1] < heap[k]) k++;
+        if (heap[k] >= v) break;
+        heap[i] = heap[k];
+        i = k;
+    }
+    heap[i] = v;
+    return top;
+}
+
+/* The first node after `start`'s forward users that cannot be fused with what leads to it. */
+static int dync__part_first_unfusible(dync__mincut_state *m, int start, int last)
+{
+    const dync__cutter *c = m->c;
+    dync__node *const *at = c->joint->node.at;
+    int n = 0;
+    m->round += 2; /* seen: round reached by fusing, round + 1 not */
+    DYNC__EACH_USER(c, start, u)
+    if (c->fw[u] && m->seen[u] < m->round) {
+        m->seen[u] = m->round;
+        dync__part_push(m->heap, &n, u);
+    }
+    int found = last;
+    while (n > 0) {
+        int i = dync__part_pop(m->heap, &n);
+        if (m->seen[i] == m->round + 1) {
+            found = i;
+            break;
+        }
+        DYNC__EACH_USER(c, i, u)
+        {
+            if (!c->fw[u] || u > last) continue;
+            bool fresh = m->seen[u] < m->round;
+            if (!dync__pair_fusible(at[i], at[u]))
+                m->seen[u] = m->round + 1;
+            else if (fresh)
+                m->seen[u] = m->round;
+            if (fresh) dync__part_push(m->heap, &n, u);
+        }
+    }
+    m->round++;
+    return found;
+}
+
+static void dync__part_far_apart(dync__mincut_state *m)
+{
+    const dync__cutter *c = m->c;
+    dync__node *const *at = c->joint->node.at;
+    for (int i = 0; i < c->n; i++) {
+        int last = -1, count = 0;
+        if (!c->fw[i]) continue;
+        DYNC__EACH_USER(c, i, u)
+        if (c->fw[u]) {
+            last = DYNC__MAX(last, u);
+            count++;
+        }
+        if (count < 2) continue;
+        int limit = dync__part_first_unfusible(m, i, last);
+        DYNC__EACH_USER(c, i, v)
+        if (c->fw[v] && v > limit && dync__pair_fusible(at[i], at[v])) dync__part_ban(m, v);
+    }
+}
+
+/* A chain of fusible nodes that is longer than a hundred is cut somewhere. */
+static void dync__part_long_chains(dync__mincut_state *m)
+{
+    const dync__cutter *c = m->c;
+    dync__node *const *at = c->joint->node.at;
+    int visited = ++m->round;
+    for (int start = 0; start < c->n; start++) {
+        int n = 0;
+        if (!c->fw[start] || m->seen[start] == visited) continue;
+        dync__part_push(m->heap, &n, start);
+        while (n > 0) {
+            int i = dync__part_pop(m->heap, &n);
+            if (m->seen[i] == visited) continue;
+            m->seen[i] = visited;
+            if (m->order[i] > m->order[start] + 100 && n == 0) {
+                dync__part_ban(m, i);
+                break;
+            }
+            DYNC__EACH_USER(c, i, u)
+            if (c->fw[u] && m->seen[u] != visited && dync__pair_fusible(at[i], at[u]) &&
+                !m->banned[u] && n < 2 * c->n)
+                dync__part_push(m->heap, &n, u);
+        }
+    }
+}
+
+/* ---- the cut --------------------------------------------------------------------------------- */
+static void dync__part_bans(dync__mincut_state *m)
+{
+    const dync__cutter *c = m->c;
+    memset(m->banned, 0, (size_t)c->n);
+    for (int i = 0; i < c->n; i++)
+        if (c->input[i] || (c->fw[i] && dync__part_should_ban(m, i))) dync__part_ban(m, i);
+    for (int i = 0; i < c->n; i++) /* random values exist once, whoever asks */
+        if (!c->input[i] && c->joint->node.at[i]->op >= 0 &&
+            (dync__op_info(c->joint->node.at[i]->op)->flags & DYNC__OP_RANDOM))
+            m->banned[i] = true;
+    if (m->rules.used_far_apart) dync__part_far_apart(m);
+    if (m->rules.long_chains) dync__part_long_chains(m);
+}
+
+static dync_status dync__part_solve(dync__mincut_state *m)
+{
+    dync__cutter *c = m->c;
+    int source = 2 * c->n, sink = source + 1, n_users = c->first_user[c->n];
+    dync__arena arena = {0};
+    dync__flow f = {.n = sink + 1, .room_edges = 2 * (3 * c->n + n_users)};
+    f.head = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.head);
+    f.level = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.level);
+    f.at = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.at);
+    f.queue = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.queue);
+    f.edge = dync__arena_alloc(&arena, (size_t)(f.room_edges + 1) * sizeof *f.edge);
+    if (!f.head || !f.level || !f.at || !f.queue || !f.edge) {
+        dync__arena_free(&arena);
+        return DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; i < f.n; i++) f.head[i] = -1;
+    dync__part_bans(m);
+    for (int i = 0; i < c->n; i++) {
+        if (!dync__part_live(c, i)) continue;
+        if (c->late[i] || c->given[i])
+            dync__flow_add(&f, c->given[i] ? 2 * i + 1 : 2 * i, sink, dync__flow_infinite);
+        if (c->late[i]) continue;
+        if (m->banned[i]) dync__flow_add(&f, source, 2 * i, dync__flow_infinite);
+        dync__flow_add(&f, 2 * i, 2 * i + 1, dync__part_weight(m, i));
+        DYNC__EACH_USER(c, i, u) dync__flow_add(&f, 2 * i + 1, 2 * u, dync__flow_infinite);
+    }
+    while (dync__flow_levels(&f, source, sink)) {
+        memcpy(f.at, f.head, (size_t)f.n * sizeof *f.at);
+        while (dync__flow_augment(&f, source, sink)) {}
+    }
+    for (int i = 0; i < c->n; i++)
+        m->saved[i] = dync__part_live(c, i) && f.level[2 * i] >= 0 && f.level[2 * i + 1] < 0;
+    dync__arena_free(&arena);
+    return DYNC_OK;
+}
+
+static void dync__part_measure(dync__mincut_state *m)
+{
+    const dync__cutter *c = m->c;
+    int order = 0;
+    for (int i = 0; i < c->n; i++) m->order[i] = c->fw[i] ? order++ : 0;
+    for (int i = c->n - 1; i >= 0; i--) {
+        m->distance[i] = c->fw[i] ? 1000000000 : 0;
+        if (!c->fw[i]) continue;
+        DYNC__EACH_USER(c, i, u) m->distance[i] = DYNC__MIN(m->distance[i], m->distance[u] + 1);
+    }
+}
+
+/* ---- a memory budget below 1: rules are dropped one after another, then values are freed from
+ * them */
+static double dync__part_activations(const dync__mincut_state *m)
+{
+    double bytes = 0;
+    for (int i = 0; i < m->c->n; i++)
+        if (m->saved[i] && !m->c->input[i])
+            bytes += (double)dync__aot_bytes(m->c->joint->node.at[i]);
+    return bytes;
+}
+
+/* The saved value whose bytes are bought most cheaply: pointwise before kernels, large before
+ * small. -1: none is left. */
+static int dync__part_cheapest(const dync__mincut_state *m)
+{
+    int best = -1;
+    double best_gain = 0;
+    for (int i = 0; i < m->c->n; i++) {
+        const dync__node *n = m->c->joint->node.at[i];
+        if (!m->saved[i] || m->c->input[i] || m->freed[i] || n->op < 0 ||
+            (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)))
+            continue;
+        double gain = (double)dync__aot_bytes(n) * (dync__op_recomputable(n) ? 16 : 1);
+        if (gain > best_gain) {
+            best_gain = gain;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static dync_status dync__part_within_budget(dync__mincut_state *m)
+{
+    double limit = m->c->budget * dync__part_activations(m);
+    m->rules.used_far_apart = m->rules.long_chains = m->rules.materialized = false;
+    DYNC__TRY(dync__part_solve(m));
+    if (dync__part_activations(m) > limit) {
+        m->rules.not_listed = m->rules.reductions = false;
+        DYNC__TRY(dync__part_solve(m));
+    }
+    for (int free_one;
+         dync__part_activations(m) > limit && (free_one = dync__part_cheapest(m)) >= 0;) {
+        m->freed[free_one] = true;
+        DYNC__TRY(dync__part_solve(m));
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__mincut(dync__cutter *c)
+{
+    dync__mincut_state m = {.c = c, .rules = {true, true, true, true, true}, .saved = c->saved};
+    size_t n = (size_t)c->n + 1;
+    m.distance = dync__arena_alloc(&c->arena, n * sizeof *m.distance);
+    m.order = dync__arena_alloc(&c->arena, n * sizeof *m.order);
+    m.banned = dync__arena_alloc(&c->arena, n);
+    m.freed = dync__arena_alloc(&c->arena, n);
+    m.heap = dync__arena_alloc(&c->arena, (3 * n + (size_t)c->first_user[c->n]) * sizeof *m.heap);
+    m.seen = dync__arena_alloc(&c->arena, n * sizeof *m.seen);
+    if (!m.distance || !m.order || !m.banned || !m.freed || !m.heap || !m.seen)
+        return DYNC_ERR_MEMORY;
+    dync__part_measure(&m);
+    DYNC__TRY(dync__part_solve(&m));
+    return c->budget < 1 ? dync__part_within_budget(&m) : DYNC_OK;
+}
+#undef DYNC__EACH_USER
+
+/* ==== aot/partition.c ============================================================================== */
+/* aot/partition.c: cuts a joint graph into forward and backward. What the forward outputs need is
+ * forward; what the gradients need beyond that is backward. Between them stand the saved values:
+ * all that backward reads (the default partitioner of PyTorch), or a minimum cut (mincut.c), where
+ * backward computes cheap things again. After joint.c, before runtime.c.
+ *
+ * An input that the epilogue overwrites is saved as a copy. In the backward graph what is computed
+ * again stands just before its first use. */
+
+static void dync__part_mark_fw(void *user, dync__arg *a)
+{
+    ((dync__cutter *)user)->fw[a->as.node->index] = true;
+}
+static void dync__part_mark_bw(void *user, dync__arg *a)
+{
+    ((dync__cutter *)user)->bw[a->as.node->index] = true;
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+/* Closes the sets over arguments, from the end of the graph to its beginning. */
+static void dync__part_close(dync__cutter *c)
+{
+    for (int i = c->n - 1; i >= 0; i--) {
+        dync__node *n = c->joint->node.at[i];
+        if (c->fw[i]) dync__node_each_input(n, dync__part_mark_fw, c);
+        if (c->bw[i]) dync__node_each_input(n, dync__part_mark_bw, c);
+    }
+}
+
+typedef struct dync__part_reader {
+    dync__cutter *c;
+    int reader;
+    bool counting;
+} dync__part_reader;
+static void dync__part_note_user(void *user, dync__arg *a)
+{
+    dync__part_reader *r = user;
+    int i = a->as.node->index;
+    if (r->counting)
+        r->c->first_user[i + 1]++;
+    else
+        r->c->user[r->c->first_user[i]++] = r->reader;
+}
+
+static dync_status dync__part_users(dync__cutter *c)
+{
+    dync__part_reader r = {c, 0, true};
+    for (r.reader = 0; r.reader < c->n; r.reader++)
+        if (dync__part_live(c, r.reader))
+            dync__node_each_input(c->joint->node.at[r.reader], dync__part_note_user, &r);
+    for (int i = 0; i < c->n; i++) c->first_user[i + 1] += c->first_user[i];
+    c->user = dync__arena_alloc(&c->arena, (size_t)(c->first_user[c->n] + 1) * sizeof *c->user);
+    if (!c->user) return DYNC_ERR_MEMORY;
+    r.counting = false;
+    for (r.reader = 0; r.reader < c->n; r.reader++)
+        if (dync__part_live(c, r.reader))
+            dync__node_each_input(c->joint->node.at[r.reader], dync__part_note_user, &r);
+    /* filling moved each on to the next one's */
+    for (int i = c->n; i > 0; i--) c->first_user[i] = c->first_user[i - 1];
+    c->first_user[0] = 0;
+    return DYNC_OK;
+}
+
+static void dync__part_late(dync__cutter *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        if (c->tangent[i]) c->late[i] = true;
+        for (int u = c->first_user[i]; c->late[i] && u < c->first_user[i + 1]; u++)
+            c->late[c->user[u]] = true;
+    }
+}
+
+/* Every forward value that backward reads is saved. */
+static void dync__part_save_all(dync__cutter *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        const dync__node *n = c->joint->node.at[i];
+        if (n->op == DYNC__NODE_GETITEM && c->bw[i] && c->fw[n->args[0].as.node->index])
+            c->fw[i] = true;
+        if (!c->bw[i] || c->tangent[i] || n->nout != 1 || !(c->fw[i] || c->input[i])) continue;
+        bool read = c->given[i];
+        for (int u = c->first_user[i]; u < c->first_user[i + 1] && !read; u++)
+            read = c->bw[c->user[u]] && !c->fw[c->user[u]];
+        c->saved[i] = read;
+    }
+}
+
+/* ---- the two graphs -------------------------------------------------------------------------- */
+/* A view of a value that was saved as a copy lies as that does. */
+static dync_status dync__partition_view(dync__node *n)
+{
+    const dync__info *of = &n->args[0].as.node->info[0];
+    dync__storage memory = {.size_bytes = SIZE_MAX / 2};
+    dync__tensor x = {.dtype = (uint8_t)of->dtype,
+                      .flags = DYNC__T_FAKE,
+                      .device = (uint16_t)of->device,
+                      .lay = of->lay,
+                      .storage = &memory};
+    dync__arg args[DYNC__MAX_ARGS];
+    dync__opcall c = {.row = dync__op_info(n->op), .op = n->op, .nargs = n->nargs, .args = args};
+    dync__info info;
+    DYNC__TRY(dync__numel(x.lay.ndim, x.lay.shape, &x.numel));
+    memcpy(args, n->args, (size_t)n->nargs * sizeof *args);
+    args[0] = dync__arg_t(&x);
+    DYNC__TRY(dync__op_infer(&c, &info));
+    n->info[0].lay = info.lay;
+    return DYNC_OK;
+}
+
+DYNC__FN dync__node *dync__partition_node(dync__rewrite *r, dync__node *old)
+{
+    dync__node *n = dync__rewrite_copy(r, old);
+    bool view = n && dync__aot_is_view(old) && n->args[0].kind == DYNC__A_NODE;
+    if (!view ||
+        dync__layout_equal(&n->args[0].as.node->info[0].lay, &old->args[0].as.node->info[0].lay))
+        return n;
+    return dync__partition_view(n) == DYNC_OK ? n : NULL;
+}
+
+/* ---- saved values on the memory of an input that will be overwritten: copies ----------------- */
+/* That input, or -1. */
+static int dync__part_mutated_root(const dync__cutter *c, const dync__node *n)
+{
+    while (dync__aot_is_view(n) && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
+    return c->mutated[n->index] ? n->index : -1;
+}
+
+/* A view whose users count places in the memory itself cannot be copied alone: the whole is. */
+static void dync__part_save_roots(dync__cutter *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        int root = c->saved[i] ? dync__part_mutated_root(c, c->joint->node.at[i]) : -1;
+        if (root < 0 || root == i) continue;
+        for (int u = c->first_user[i]; u < c->first_user[i + 1]; u++) {
+            if (!dync__node_has(c->joint->node.at[c->user[u]], DYNC__OP_STRIDED)) continue;
+            c->saved[i] = false;
+            c->saved[root] = true;
+        }
+    }
+}
+
+static bool dync__part_copy_layout(const dync__node *old, dync__layout *lay)
+{
+    *lay = old->info[0].lay;
+    lay->offset = 0;
+    return dync__layout_is_dense(lay) ||
+           dync__layout_contiguous(lay, lay->ndim, old->info[0].lay.shape) == DYNC_OK;
+}
+
+static dync__node *dync__part_saved_value(const dync__cutter *c, dync__rewrite *r, dync__node *old)
+{
+    dync__node *n = dync__rewrite_at(r, old);
+    if (dync__part_mutated_root(c, old) < 0) return n;
+    dync__arg arg = dync__arg_node(n);
+    dync__info info = old->info[0];
+    info.alias = -1;
+    if (!dync__part_copy_layout(old, &info.lay)) return NULL;
+    return dync__graph_call(r->to, DYNC__OP_clone, 1, &arg, 1, &info, NULL);
+}
+
+/* A saved value as an input of backward. */
+static dync__node *dync__part_saved_input(dync__rewrite *r, dync__node *old)
+{
+    dync__node *n = dync__rewrite_input(r, old, old->name);
+    return !n || dync__part_mutated_root(r->user, old) < 0 ||
+                   dync__part_copy_layout(old, &n->info[0].lay)
+               ? n
+               : NULL;
+}
+
+/* Forward: every input of the joint graph but tangents, in order; what is needed; outputs, then
+ * what is saved. */
+static dync_status dync__partition_forward_nodes(dync__cutter *c, dync__rewrite *r, int n_out,
+                                                 dync__node *const *out, dync__aot_graphs *into)
+{
+    dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_out + c->n + 1) * sizeof *all);
+    if (!all) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n; i++)
+        if (c->input[i] || c->fw[i])
+            DYNC__TRY(dync__rewrite_put(r, c->joint->node.at[i], dync__partition_node));
+    for (int i = 0; i < n_out; i++) all[i] = dync__rewrite_at(r, out[i]);
+    into->n_saved = 0;
+    for (int i = 0; i < c->n; i++) {
+        if (!c->saved[i]) continue;
+        dync__node *n = c->joint->node.at[i];
+        if (!(all[n_out + into->n_saved++] = dync__part_saved_value(c, r, n)))
+            return DYNC_ERR_MEMORY;
+        int64_t bytes = dync__aot_bytes(n);
+        into->saved_bytes += bytes;
+        if (c->input[i]) into->saved_input_bytes += bytes;
+    }
+    return dync__graph_output_list(r->to, n_out + into->n_saved, all);
+}
+
+static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync__node *const *out,
+                                           dync__aot_graphs *into)
+{
+    dync__rewrite r;
+    for (int i = 0; i < c->n; i++) c->fw[i] = c->fw[i] || c->saved[i];
+    dync__part_close(c);
+    dync_status status = dync__rewrite_begin(&r, c->joint, "GraphModule");
+    if (status == DYNC_OK) status = dync__partition_forward_nodes(c, &r, n_out, out, into);
+    return dync__rewrite_end(&r, status, &into->fw);
+}
+
+typedef struct dync__recompute {
+    dync__cutter *c;
+    dync__rewrite *r;
+    dync__aot_graphs *into;
+    dync_status status;
+} dync__recompute;
+static void dync__partition_need(void *user, dync__arg *a)
+{
+    dync__recompute *r = user;
+    dync__node *n = a->as.node;
+    if (r->r->copy[n->index] || r->status != DYNC_OK) return;
+    dync__node_each_input(
+        n, dync__partition_need,
+        r); /* as deep as a chain that is computed again: mincut.c keeps them short */
+    if (r->status == DYNC_OK) r->status = dync__rewrite_put(r->r, n, dync__partition_node);
+    if (!r->c->fw[n->index] || dync__aot_is_view(n)) return;
+    r->into->n_recomputed++;
+    r->into->recomputed_bytes += dync__aot_bytes(n);
+}
+
+static dync_status dync__partition_backward_nodes(dync__cutter *c, dync__rewrite *r, int n_grads,
+                                                  dync__node *const *grads, dync__aot_graphs *into)
+{
+    dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_grads + 1) * sizeof *all);
+    dync__recompute need = {c, r, into, DYNC_OK};
+    if (!all) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n; i++)
+        if (c->saved[i])
+            DYNC__TRY(dync__rewrite_put(r, c->joint->node.at[i], dync__part_saved_input));
+    for (int i = 0; i < c->n; i++)
+        if (c->tangent[i])
+            DYNC__TRY(dync__rewrite_put(r, c->joint->node.at[i], dync__rewrite_copy));
+    for (int i = 0; i < c->n && need.status == DYNC_OK; i++) {
+        dync__arg a = dync__arg_node(c->joint->node.at[i]);
+        if (c->bw[i] && c->late[i]) dync__partition_need(&need, &a);
+    }
+    for (int i = 0; i < n_grads; i++) {
+        dync__arg a = dync__arg_node(grads[i]);
+        dync__partition_need(&need, &a);
+        all[i] = dync__rewrite_at(r, grads[i]);
+    }
+    return need.status == DYNC_OK ? dync__graph_output_list(r->to, n_grads, all) : need.status;
+}
+
+static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync__node *const *grads,
+                                            dync__aot_graphs *into)
+{
+    dync__rewrite r;
+    dync_status status = dync__rewrite_begin(&r, c->joint, "GraphModule");
+    r.user = c;
+    if (status == DYNC_OK) status = dync__partition_backward_nodes(c, &r, n_grads, grads, into);
+    return dync__rewrite_end(&r, status, &into->bw);
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+static dync_status dync__cutter_open(dync__cutter *c, dync__graph *joint)
+{
+    memset(c, 0, sizeof *c);
+    c->joint = joint;
+    dync__graph_renumber(joint);
+    c->n = joint->node.n - 1; /* without the output */
+    bool **sets[] = {&c->fw,   &c->bw,    &c->input, &c->tangent,
+                     &c->late, &c->given, &c->saved, &c->mutated};
+    for (int i = 0; i < DYNC__COUNT_OF(sets); i++)
+        if (!(*sets[i] = dync__arena_alloc(&c->arena, (size_t)c->n + 1))) return DYNC_ERR_MEMORY;
+    c->first_user = dync__arena_alloc(&c->arena, (size_t)(c->n + 2) * sizeof *c->first_user);
+    return c->first_user && !joint->failed ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+static void dync__part_follows(void *user, dync__arg *a)
+{
+    dync__cutter *c = user;
+    if (c->late[a->as.node->index]) c->late[c->n] = true;
+}
+
+/* Random numbers that nobody reads are drawn all the same: those after them are what they are
+ * because of it. What depends on tangents is no part of forward. late serves as a set here, its
+ * last place as the answer for one node. */
+static void dync__part_keep_draws(dync__cutter *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        const dync__node *n = c->joint->node.at[i];
+        c->late[c->n] = c->tangent[i];
+        dync__node_each_input(c->joint->node.at[i], dync__part_follows, c);
+        c->late[i] = c->late[c->n];
+        if (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM) && !c->bw[i] &&
+            !c->late[i])
+            c->fw[i] = true;
+    }
+    memset(c->late, 0, (size_t)c->n + 1);
+}
+
+static dync_status dync__cutter_facts(dync__cutter *c, const dync__joint_graph *j, bool random)
+{
+    for (int i = 0; i < c->n; i++) c->input[i] = c->joint->node.at[i]->kind == DYNC__N_PLACEHOLDER;
+    for (int i = 0; i < j->n_tangents; i++) {
+        c->tangent[j->tangent[i]->index] = true;
+        c->input[j->tangent[i]->index] = false;
+    }
+    for (int i = 0; i < j->n_fw_out; i++) c->fw[j->fw_out[i]->index] = true;
+    for (int i = 0; i < j->n_grads; i++) c->bw[j->grad[i]->index] = true;
+    for (int i = 0; i < j->n_mutated; i++) c->mutated[j->mutated[i]->index] = true;
+    dync__part_close(c);
+    if (random) {
+        dync__part_keep_draws(c);
+        dync__part_close(c);
+    }
+    DYNC__TRY(dync__part_users(c));
+    dync__part_late(c);
+    for (int i = 0; i < j->n_grads; i++) {
+        int k = j->grad[i]->index;
+        if (c->fw[k] || c->input[k])
+            c->given[k] = true;
+        else
+            c->late[k] = true;
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync__aot_how *how,
+                                         dync__aot_graphs *into)
+{
+    dync__cutter c;
+    dync_status status = dync__cutter_open(&c, j->graph);
+    c.budget = how->budget;
+    if (status == DYNC_OK) status = dync__cutter_facts(&c, j, into->random);
+    if (status == DYNC_OK && j->n_grads) {
+        if (how->save_all || !dync__pass_on(DYNC__PASS_mincut))
+            dync__part_save_all(&c);
+        else
+            status = dync__mincut(&c);
+        if (status == DYNC_OK) dync__part_save_roots(&c);
+    }
+    if (status == DYNC_OK) status = dync__partition_forward(&c, j->n_fw_out, j->fw_out, into);
+    if (status == DYNC_OK && j->n_grads)
+        status = dync__partition_backward(&c, j->n_grads, j->grad, into);
+    dync__arena_free(&c.arena);
+    return status;
+}
+
+/* ==== aot/parts.c ================================================================================== */
+/* aot/parts.c: backward in parts: gradients that depend on no common tangent are graphs of their
+ * own, so that one of two results can be differentiated without the other. After partition.c,
+ * before make.c. */
+
+/* label: a tangent that a node depends on, or -1; up: a forest */
+typedef struct dync__parting {
+    int *label, *up, here;
+} dync__parting;
+static int dync__parting_root(const dync__parting *p, int tangent)
+{
+    while (tangent >= 0 && p->up[tangent] != tangent) tangent = p->up[tangent];
+    return tangent;
+}
+static void dync__parting_join(void *user, dync__arg *a)
+{
+    dync__parting *p = user;
+    int other = dync__parting_root(p, p->label[a->as.node->index]),
+        mine = dync__parting_root(p, p->label[p->here]);
+    if (mine < 0)
+        p->label[p->here] = other;
+    else if (other >= 0)
+        p->up[DYNC__MAX(mine, other)] = DYNC__MIN(mine, other);
+}
+static void dync__part_need(void *user, dync__arg *a) { ((bool *)user)[a->as.node->index] = true; }
+
+/* The part `which` of tangents and gradients, as tangent_part and grad_part number them. */
+typedef struct dync__part_maker {
+    const dync__aot_graphs *g;
+    const int *tangent_part, *grad_part;
+    int which;
+    bool whole, *need; /* whole: there is one part, backward as it is; need: by node of backward */
+    dync__node **grads;
+    dync__rewrite r;
+} dync__part_maker;
+
+/* The part's gradients, and what they need. */
+static void dync__part_gradients(dync__part_maker *m, dync__aot_part *p)
+{
+    const dync__aot_graphs *g = m->g;
+    const dync__arg *list = g->bw ? &g->bw->node.at[g->bw->node.n - 1]->args[0] : NULL;
+    for (int i = 0; i < g->grad_of.n; i++) {
+        if (m->grad_part[i] != m->which) continue;
+        m->need[(m->grads[p->n_grads] = list->as.list[i].as.node)->index] = true;
+        p->grad[p->n_grads++] = g->grad_of.at[i];
+    }
+    for (int i = g->bw ? g->bw->node.n - 2 : -1; i >= 0; i--)
+        if (m->need[i]) dync__node_each_input(g->bw->node.at[i], dync__part_need, m->need);
+}
+
+/* Its inputs: saved values that it needs, and its tangents; its nodes where it is a graph of its
+ * own. */
+static dync_status dync__part_nodes(dync__part_maker *m, dync__aot_part *p)
+{
+    const dync__aot_graphs *g = m->g;
+    for (int i = 0, k = 0; i < g->bw->node.n - 1; i++) {
+        dync__node *n = g->bw->node.at[i];
+        bool input = n->kind == DYNC__N_PLACEHOLDER;
+        int at = input ? k++ : 0;
+        if (input && at >= g->n_saved ? m->tangent_part[at - g->n_saved] != m->which
+                                      : !m->whole && !m->need[i])
+            continue;
+        if (input && at < g->n_saved)
+            p->saved[p->n_saved++] = at;
+        else if (input)
+            p->tangent[p->n_tangents++] = g->tangent_of.at[at - g->n_saved];
+        if (!m->whole) DYNC__TRY(dync__rewrite_put(&m->r, n, dync__partition_node));
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__part_graph(dync__part_maker *m, dync__aot_part *p)
+{
+    dync_status status = dync__rewrite_begin(&m->r, m->g->bw, "GraphModule");
+    if (status == DYNC_OK && !dync__graph_takes_symbols(m->r.to, m->g->bw))
+        status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__part_nodes(m, p);
+    for (int i = 0; i < p->n_grads && status == DYNC_OK; i++)
+        m->grads[i] = dync__rewrite_at(&m->r, m->grads[i]);
+    if (status == DYNC_OK) status = dync__graph_output_list(m->r.to, p->n_grads, m->grads);
+    return dync__rewrite_end(&m->r, status, &p->bw);
+}
+
+static dync_status dync__aot_part_fill(dync__part_maker *m, dync__aot_part *p)
+{
+    static uint64_t ids;
+    const dync__aot_graphs *g = m->g;
+    p->bytes = (size_t)(g->n_saved + g->tangent_of.n + g->grad_of.n + 1) * sizeof(int);
+    p->saved = dync__calloc(p->bytes);
+    p->id = DYNC__ATOMIC_INC(&ids);
+    if (!p->saved) return DYNC_ERR_MEMORY;
+    p->tangent = p->saved + g->n_saved;
+    p->grad = p->tangent + g->tangent_of.n;
+    dync__part_gradients(m, p);
+    if (!g->bw) {
+        for (int i = 0; i < g->tangent_of.n; i++) p->tangent[p->n_tangents++] = g->tangent_of.at[i];
+        return DYNC_OK;
+    }
+    if (!m->whole) return dync__part_graph(m, p);
+    p->bw = dync__graph_ref(g->bw);
+    return dync__part_nodes(m, p);
+}
+
+/* Row i, by tangent, is of node i. */
+typedef struct dync__part_rows {
+    bool *at;
+    int here, n;
+} dync__part_rows;
+static void dync__part_rows_join(void *user, dync__arg *a)
+{
+    dync__part_rows *r = user;
+    for (int k = 0; k < r->n; k++) r->at[r->here * r->n + k] |= r->at[a->as.node->index * r->n + k];
+}
+
+/* Which gradients depend on which tangents: one that none of those which arrive reaches is no
+ * gradient, not zeros. */
+static dync_status dync__aot_part_depends(dync__aot_part *p)
+{
+    if (!p->bw || !p->n_tangents || !p->n_grads) return DYNC_OK;
+    int n = p->bw->node.n - 1;
+    dync__arena arena = {0};
+    dync__part_rows r = {dync__arena_alloc(&arena, (size_t)n * (size_t)p->n_tangents), 0,
+                         p->n_tangents};
+    p->depends = dync__calloc((size_t)p->n_grads * (size_t)p->n_tangents);
+    dync__graph_renumber(p->bw);
+    for (int k = -p->n_saved; r.at && r.here < n; r.here++) {
+        bool input = p->bw->node.at[r.here]->kind == DYNC__N_PLACEHOLDER;
+        if (input && k >= 0) r.at[r.here * r.n + k] = true;
+        if (input)
+            k++;
+        else
+            dync__node_each_input(p->bw->node.at[r.here], dync__part_rows_join, &r);
+    }
+    for (int i = 0; r.at && p->depends && i < p->n_grads; i++)
+        memcpy(p->depends + i * r.n,
+               r.at + p->bw->node.at[n]->args[0].as.list[i].as.node->index * r.n, (size_t)r.n);
+    dync__arena_free(&arena);
+    return r.at && p->depends ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* part: by tangent; of: by gradient. Returns how many parts there are. */
+static int dync__part_number(const dync__aot_graphs *g, dync__parting *p, int *part, int *of)
+{
+    int nodes = g->bw ? g->bw->node.n : 0, nt = g->tangent_of.n, parts = 0;
+    for (int i = 0; i < nt; i++) p->up[i] = i, part[i] = -1;
+    for (int k = -g->n_saved; p->here < nodes - 1; p->here++) {
+        bool input = g->bw->node.at[p->here]->kind == DYNC__N_PLACEHOLDER;
+        p->label[p->here] = input && k >= 0 ? k : -1;
+        if (input)
+            k++;
+        else
+            dync__node_each_input(g->bw->node.at[p->here], dync__parting_join, p);
+    }
+    for (int i = 0; g->bw && i < g->grad_of.n; i++) {
+        int root = dync__parting_root(
+            p, p->label[g->bw->node.at[nodes - 1]->args[0].as.list[i].as.node->index]);
+        if (root >= 0 && part[root] < 0) part[root] = parts++;
+        of[i] = root < 0 ? 0 : part[root];
+    }
+    for (int i = nt - 1; i >= 0; i--) part[i] = DYNC__MAX(part[dync__parting_root(p, i)], 0);
+    return DYNC__MAX(parts, 1);
+}
+
+DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out)
+{
+    int nodes = g->bw ? g->bw->node.n : 0, nt = g->tangent_of.n, ng = g->grad_of.n;
+    dync__arena arena = {0};
+    int *label = dync__arena_alloc(&arena, (size_t)(nodes + 2 * nt + ng + 1) * sizeof *label),
+        *up = label + nodes, *part = up + nt, *of = part + nt;
+    dync__part_maker m = {.g = g,
+                          .tangent_part = part,
+                          .grad_part = of,
+                          .need = dync__arena_alloc(&arena, (size_t)nodes + 1)};
+    m.grads = dync__arena_alloc(&arena, (size_t)(ng + 1) * sizeof *m.grads);
+    dync__parting p = {label, up, 0};
+    dync_status status = label && m.need && m.grads ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (g->bw) dync__graph_renumber(g->bw);
+    int parts = status == DYNC_OK ? dync__part_number(g, &p, part, of) : 0;
+    m.whole = parts == 1;
+    if (status == DYNC_OK && !(*out = dync__calloc((size_t)parts * sizeof **out)))
+        status = DYNC_ERR_MEMORY;
+    for (; status == DYNC_OK && *n < parts; ++*n) {
+        memset(m.need, 0, (size_t)nodes);
+        m.which = *n;
+        status = dync__aot_part_fill(&m, &(*out)[*n]);
+        if (status == DYNC_OK) status = dync__aot_part_depends(&(*out)[*n]);
+    }
+    dync__arena_free(&arena);
+    return status;
+}
 
 /* ==== aot/joint.c ================================================================================== */
 /* aot/joint.c: the user's graph runs once over fakes, through the tape and the functional recorder;
@@ -76056,1082 +77203,497 @@ DYNC_API char *dync_graph_seq_table(const dync_graph *handle)
     dync__str_free(&s);
     return text;
 }
-DYNC__PLAIN
 
-/* ==== aot/code.h =================================================================================== */
-/* aot/code.h: what runtime.c (forward) and backward.c (its autograd node) share. */
-#ifndef DYNC__AOT_CODE_H
-#define DYNC__AOT_CODE_H
+/* ==== aot/number.c ================================================================================= */
+/* aot/number.c: a graph that takes and gives symbolic numbers as one of tensors only: each number
+ * is a 0-dim tensor, int64 or float64; where an operator has it as a scalar operand it is converted
+ * to the dtype that the operator computes in, which promotes as the number did. Before
+ * functionalize.c sees the graph. */
 
-/* The backward of the outputs whose gradients have nothing in common with those of the others: one
- * autograd node. A loss and a value beside it can so be differentiated one after the other, as in
- * eager. Numbers by index: of saved tensors, of tangents, of gradients. */
-typedef struct dync__aot_part {
-    uint64_t id;     /* never used again */
-    dync__graph *bw; /* NULL: nothing to differentiate */
-    dync__inner run;
-    int n_saved, n_tangents, n_grads;
-    /* saved: the block of all three; tangent: outputs (mutations, then values); grad: actual
-     * inputs */
-    int *saved, *tangent, *grad;
-    size_t bytes;
-    bool *depends; /* gradient i on tangent k: depends[i * n_tangents + k] */
-} dync__aot_part;
-
-typedef struct dync__aot_code {
-    dync__raw_state head; /* first: what dync__raw_run reads */
-    int32_t refs;         /* the callable, and every autograd node alive */
-    dync__aot_graphs g;
-    dync__inner fw;
-    int n_fw_in, n_fw_out, n_parts;
-    dync__aot_part *part;
-    dync__graph *original; /* the user's: its result's form is read at every call */
-    dync__graph *graph;    /* the same with tensors for symbolic numbers */
-    /* what this is with numbers for its symbolic sizes, or NULL; a reference */
-    struct dync__aot_code *form;
-    dync__symtab *syms; /* of a form: with what its trace found */
-    /* of a form: the end of its forward graph, compiled; or NULL */
-    struct dync__aot_tail *tail;
-    int64_t *value; /* with a form: of its symbols */
-    bool plain;     /* not functionalised: interpreted as it is */
-    /* somewhere inside: outputs have history though it may begin without grad mode */
-    bool turns_grad_on;
-    bool double_backward;
-} dync__aot_code;
-
-/* partition.c: the parts of g's backward graph, at least one. */
-DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
-DYNC__FN void dync__aot_code_unref(dync__aot_code *);
-DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync__graph *,
-                                             bool is_backward, const dync__options *options,
-                                             dync__inner *out);
-/* tail.c */
-DYNC__FN dync_status dync__aot_tail(dync__graph *, const dync__options *options,
-                                    const dync__inner_compiler *,
-                                    struct dync__aot_tail **out_or_null);
-DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *, const int64_t *value,
-                                            const dync__options *options,
-                                            const dync__inner_compiler *, dync__inner *out);
-DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *);
-/* A form: graph traced with its sizes as they are, from examples; and the code of one set of sizes.
- * DYNC_ERR_UNSUPPORTED, not recorded: each set of sizes is traced by itself, or this one. */
-DYNC__FN dync_status dync__aot_form(dync__graph *, dync__tensor *const *in,
-                                    const dync_value *examples, const dync__options *options,
-                                    const dync__inner_compiler *, dync__aot_code **out);
-DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value,
-                                       const dync__options *options, const dync__inner_compiler *,
-                                       dync_callable *out);
-DYNC__FN dync_status dync__graph_eval_flat(dync__graph *, int n_in, dync__tensor *const *in,
-                                           int n_out, dync__tensor **out);
-
-/* Where the generator stood when forward ran. */
-typedef struct dync__aot_random {
-    uint64_t seed, offset;
-} dync__aot_random;
-/* Makes outputs (mutated values, then values) children of a node for each part, over the actual
- * inputs that it has gradients for. saved: as forward gave them. */
-DYNC__FN dync_status dync__aot_attach(dync__aot_code *, int n_actual, dync__tensor *const *actual,
-                                      dync__tensor *const *outputs, dync__tensor *const *saved,
-                                      dync__aot_random);
-#endif
-
-/* ==== aot/partition.h ============================================================================== */
-/* aot/partition.h: what partition.c (cutting) and mincut.c (what to save) share: facts about the
- * nodes of a joint graph, by node index. */
-#ifndef DYNC__PARTITION_H
-#define DYNC__PARTITION_H
-
-typedef struct dync__cutter {
-    dync__graph *joint;
-    dync__arena arena;
-    int n;                 /* nodes */
-    bool *fw, *bw;         /* needed by the forward outputs; by the gradients */
-    bool *input, *tangent; /* placeholders of the forward part; of backward */
-    /* depends on a tangent, or is a gradient that forward does not have: computed in backward */
-    bool *late;
-    bool *given;   /* a gradient that is an input or a value of forward */
-    bool *saved;   /* the result: what forward hands to backward */
-    bool *mutated; /* an input that the epilogue overwrites */
-    /* users of node i: user[first_user[i]] ... user[first_user[i + 1] - 1], live ones only */
-    int *first_user, *user;
-    /* of activation memory: 1 what costs no time, 0 inputs only */
-    double budget;
-} dync__cutter;
-
-DYNC__INLINE bool dync__part_live(const dync__cutter *c, int i) { return c->fw[i] || c->bw[i]; }
-DYNC__FN bool dync__aot_is_view(const dync__node *);
-DYNC__FN int64_t dync__aot_bytes(const dync__node *); /* elements times their size */
-/* mincut.c: marks saved */
-DYNC__FN dync_status dync__mincut(dync__cutter *);
-#endif
-DYNC__COLD
-
-/* ==== aot/partition.c ============================================================================== */
-/* aot/partition.c: cuts a joint graph into forward and backward. What the forward outputs need is
- * forward; what the gradients need beyond that is backward. Between them stand the saved values:
- * all that backward reads (the default partitioner of PyTorch), or a minimum cut (mincut.c), where
- * backward computes cheap things again. After joint.c, before runtime.c.
- *
- * An input that the epilogue overwrites is saved as a copy. In the backward graph what is computed
- * again stands just before its first use. */
-
-static void dync__part_mark_fw(void *user, dync__arg *a)
+DYNC__FN bool dync__graph_has_numbers(const dync__graph *g)
 {
-    ((dync__cutter *)user)->fw[a->as.node->index] = true;
-}
-static void dync__part_mark_bw(void *user, dync__arg *a)
-{
-    ((dync__cutter *)user)->bw[a->as.node->index] = true;
+    for (int i = 0; i < g->n_inputs && i < g->node.n; i++)
+        if (!g->node.at[i]->has_info && dync__arg_is_number(&g->node.at[i]->scalar)) return true;
+    return false;
 }
 
-/* ---- facts ----------------------------------------------------------------------------------- */
-/* Closes the sets over arguments, from the end of the graph to its beginning. */
-static void dync__part_close(dync__cutter *c)
+static bool dync__node_is_number(const dync__node *n)
 {
-    for (int i = c->n - 1; i >= 0; i--) {
-        dync__node *n = c->joint->node.at[i];
-        if (c->fw[i]) dync__node_each_input(n, dync__part_mark_fw, c);
-        if (c->bw[i]) dync__node_each_input(n, dync__part_mark_bw, c);
-    }
+    return !n->has_info && dync__arg_is_number(&n->scalar);
+}
+static int dync__number_dtype(const dync__arg *a)
+{
+    return a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64;
 }
 
-typedef struct dync__part_reader {
-    dync__cutter *c;
-    int reader;
-    bool counting;
-} dync__part_reader;
-static void dync__part_note_user(void *user, dync__arg *a)
+static dync__info dync__number_info(int dtype)
 {
-    dync__part_reader *r = user;
-    int i = a->as.node->index;
-    if (r->counting)
-        r->c->first_user[i + 1]++;
-    else
-        r->c->user[r->c->first_user[i]++] = r->reader;
+    dync__info info = {.dtype = dtype, .device = DYNC_CPU, .alias = -1};
+    return info;
 }
 
-static dync_status dync__part_users(dync__cutter *c)
+static dync__node *dync__numbers_cast(dync__rewrite *r, dync__node *x, int dtype)
 {
-    dync__part_reader r = {c, 0, true};
-    for (r.reader = 0; r.reader < c->n; r.reader++)
-        if (dync__part_live(c, r.reader))
-            dync__node_each_input(c->joint->node.at[r.reader], dync__part_note_user, &r);
-    for (int i = 0; i < c->n; i++) c->first_user[i + 1] += c->first_user[i];
-    c->user = dync__arena_alloc(&c->arena, (size_t)(c->first_user[c->n] + 1) * sizeof *c->user);
-    if (!c->user) return DYNC_ERR_MEMORY;
-    r.counting = false;
-    for (r.reader = 0; r.reader < c->n; r.reader++)
-        if (dync__part_live(c, r.reader))
-            dync__node_each_input(c->joint->node.at[r.reader], dync__part_note_user, &r);
-    /* filling moved each on to the next one's */
-    for (int i = c->n; i > 0; i--) c->first_user[i] = c->first_user[i - 1];
-    c->first_user[0] = 0;
-    return DYNC_OK;
+    dync__info info = dync__number_info(dtype);
+    dync__arg args[2] = {dync__arg_node(x), dync__arg_dtype(dtype)};
+    return x->info[0].dtype == dtype
+               ? x
+               : dync__graph_call(r->to, DYNC__OP_to_dtype, 2, args, 1, &info, NULL);
 }
 
-static void dync__part_late(dync__cutter *c)
+/* The dtype of the call's operands, from the types of its arguments. */
+static int dync__numbers_common(const dync__node *old)
 {
-    for (int i = 0; i < c->n; i++) {
-        if (c->tangent[i]) c->late[i] = true;
-        for (int u = c->first_user[i]; c->late[i] && u < c->first_user[i + 1]; u++)
-            c->late[c->user[u]] = true;
-    }
-}
-
-/* Every forward value that backward reads is saved. */
-static void dync__part_save_all(dync__cutter *c)
-{
-    for (int i = 0; i < c->n; i++) {
-        const dync__node *n = c->joint->node.at[i];
-        if (n->op == DYNC__NODE_GETITEM && c->bw[i] && c->fw[n->args[0].as.node->index])
-            c->fw[i] = true;
-        if (!c->bw[i] || c->tangent[i] || n->nout != 1 || !(c->fw[i] || c->input[i])) continue;
-        bool read = c->given[i];
-        for (int u = c->first_user[i]; u < c->first_user[i + 1] && !read; u++)
-            read = c->bw[c->user[u]] && !c->fw[c->user[u]];
-        c->saved[i] = read;
-    }
-}
-
-/* ---- the two graphs -------------------------------------------------------------------------- */
-/* A view of a value that was saved as a copy lies as that does. */
-static dync_status dync__partition_view(dync__node *n)
-{
-    const dync__info *of = &n->args[0].as.node->info[0];
-    dync__storage memory = {.size_bytes = SIZE_MAX / 2};
-    dync__tensor x = {.dtype = (uint8_t)of->dtype,
-                      .flags = DYNC__T_FAKE,
-                      .device = (uint16_t)of->device,
-                      .lay = of->lay,
-                      .storage = &memory};
+    dync__tensor form[DYNC__MAX_ARGS];
     dync__arg args[DYNC__MAX_ARGS];
-    dync__opcall c = {.row = dync__op_info(n->op), .op = n->op, .nargs = n->nargs, .args = args};
-    dync__info info;
-    DYNC__TRY(dync__numel(x.lay.ndim, x.lay.shape, &x.numel));
-    memcpy(args, n->args, (size_t)n->nargs * sizeof *args);
-    args[0] = dync__arg_t(&x);
-    DYNC__TRY(dync__op_infer(&c, &info));
-    n->info[0].lay = info.lay;
-    return DYNC_OK;
-}
-
-static dync__node *dync__partition_node(dync__rewrite *r, dync__node *old)
-{
-    dync__node *n = dync__rewrite_copy(r, old);
-    bool view = n && dync__aot_is_view(old) && n->args[0].kind == DYNC__A_NODE;
-    if (!view ||
-        dync__layout_equal(&n->args[0].as.node->info[0].lay, &old->args[0].as.node->info[0].lay))
-        return n;
-    return dync__partition_view(n) == DYNC_OK ? n : NULL;
-}
-
-/* ---- saved values on the memory of an input that will be overwritten: copies ----------------- */
-/* That input, or -1. */
-static int dync__part_mutated_root(const dync__cutter *c, const dync__node *n)
-{
-    while (dync__aot_is_view(n) && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
-    return c->mutated[n->index] ? n->index : -1;
-}
-
-/* A view whose users count places in the memory itself cannot be copied alone: the whole is. */
-static void dync__part_save_roots(dync__cutter *c)
-{
-    for (int i = 0; i < c->n; i++) {
-        int root = c->saved[i] ? dync__part_mutated_root(c, c->joint->node.at[i]) : -1;
-        if (root < 0 || root == i) continue;
-        for (int u = c->first_user[i]; u < c->first_user[i + 1]; u++) {
-            if (!dync__node_has(c->joint->node.at[c->user[u]], DYNC__OP_STRIDED)) continue;
-            c->saved[i] = false;
-            c->saved[root] = true;
-        }
+    for (int i = 0; i < old->nargs; i++) {
+        args[i] = old->args[i];
+        if (args[i].kind != DYNC__A_NODE) continue;
+        const dync__node *x = args[i].as.node;
+        memset(&form[i], 0, sizeof form[i]);
+        form[i].dtype = (uint8_t)x->info[0].dtype;
+        form[i].lay.ndim = x->info[0].lay.ndim;
+        args[i] = dync__node_is_number(x) ? x->scalar : dync__arg_t(&form[i]);
     }
+    int op = dync__op_info(old->op)->cls == DYNC__INPLACE ? dync__op_info(old->op)->inplace_of
+                                                          : old->op;
+    dync__opcall call = {.row = dync__op_info(op), .op = op, .nargs = old->nargs, .args = args};
+    return dync__op_common_dtype(&call);
 }
 
-static bool dync__part_copy_layout(const dync__node *old, dync__layout *lay)
+/* Arithmetic on numbers: both sides in the type of the result. */
+static dync__node *dync__numbers_sum(dync__rewrite *r, const dync__node *old)
 {
-    *lay = old->info[0].lay;
-    lay->offset = 0;
-    return dync__layout_is_dense(lay) ||
-           dync__layout_contiguous(lay, lay->ndim, old->info[0].lay.shape) == DYNC_OK;
-}
-
-static dync__node *dync__part_saved_value(const dync__cutter *c, dync__rewrite *r, dync__node *old)
-{
-    dync__node *n = dync__rewrite_at(r, old);
-    if (dync__part_mutated_root(c, old) < 0) return n;
-    dync__arg arg = dync__arg_node(n);
-    dync__info info = old->info[0];
-    info.alias = -1;
-    if (!dync__part_copy_layout(old, &info.lay)) return NULL;
-    return dync__graph_call(r->to, DYNC__OP_clone, 1, &arg, 1, &info, NULL);
-}
-
-/* A saved value as an input of backward. */
-static dync__node *dync__part_saved_input(dync__rewrite *r, dync__node *old)
-{
-    dync__node *n = dync__rewrite_input(r, old, old->name);
-    return !n || dync__part_mutated_root(r->user, old) < 0 ||
-                   dync__part_copy_layout(old, &n->info[0].lay)
-               ? n
-               : NULL;
-}
-
-/* Forward: every input of the joint graph but tangents, in order; what is needed; outputs, then
- * what is saved. */
-static dync_status dync__partition_forward_nodes(dync__cutter *c, dync__rewrite *r, int n_out,
-                                                 dync__node *const *out, dync__aot_graphs *into)
-{
-    dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_out + c->n + 1) * sizeof *all);
-    if (!all) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->n; i++)
-        if (c->input[i] || c->fw[i])
-            DYNC__TRY(dync__rewrite_put(r, c->joint->node.at[i], dync__partition_node));
-    for (int i = 0; i < n_out; i++) all[i] = dync__rewrite_at(r, out[i]);
-    into->n_saved = 0;
-    for (int i = 0; i < c->n; i++) {
-        if (!c->saved[i]) continue;
-        dync__node *n = c->joint->node.at[i];
-        if (!(all[n_out + into->n_saved++] = dync__part_saved_value(c, r, n)))
-            return DYNC_ERR_MEMORY;
-        int64_t bytes = dync__aot_bytes(n);
-        into->saved_bytes += bytes;
-        if (c->input[i]) into->saved_input_bytes += bytes;
+    int dtype = dync__number_dtype(&old->scalar);
+    dync__info info = dync__number_info(dtype);
+    dync__arg args[2];
+    for (int i = 0; i < 2; i++) {
+        args[i] = old->args[i];
+        if (args[i].kind != DYNC__A_NODE) continue;
+        args[i].as.node = dync__numbers_cast(r, dync__rewrite_at(r, args[i].as.node), dtype);
+        if (!args[i].as.node) return NULL;
     }
-    return dync__graph_output_list(r->to, n_out + into->n_saved, all);
+    return dync__graph_call(r->to, old->op, 2, args, 1, &info, old->name);
 }
 
-static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync__node *const *out,
-                                           dync__aot_graphs *into)
+static dync__node *dync__numbers_call(dync__rewrite *r, dync__node *old)
 {
-    dync__rewrite r;
-    for (int i = 0; i < c->n; i++) c->fw[i] = c->fw[i] || c->saved[i];
-    dync__part_close(c);
-    dync_status status = dync__rewrite_begin(&r, c->joint, "GraphModule");
-    if (status == DYNC_OK) status = dync__partition_forward_nodes(c, &r, n_out, out, into);
-    return dync__rewrite_end(&r, status, &into->fw);
-}
-
-typedef struct dync__recompute {
-    dync__cutter *c;
-    dync__rewrite *r;
-    dync__aot_graphs *into;
-    dync_status status;
-} dync__recompute;
-static void dync__partition_need(void *user, dync__arg *a)
-{
-    dync__recompute *r = user;
-    dync__node *n = a->as.node;
-    if (r->r->copy[n->index] || r->status != DYNC_OK) return;
-    dync__node_each_input(
-        n, dync__partition_need,
-        r); /* as deep as a chain that is computed again: mincut.c keeps them short */
-    if (r->status == DYNC_OK) r->status = dync__rewrite_put(r->r, n, dync__partition_node);
-    if (!r->c->fw[n->index] || dync__aot_is_view(n)) return;
-    r->into->n_recomputed++;
-    r->into->recomputed_bytes += dync__aot_bytes(n);
-}
-
-static dync_status dync__partition_backward_nodes(dync__cutter *c, dync__rewrite *r, int n_grads,
-                                                  dync__node *const *grads, dync__aot_graphs *into)
-{
-    dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_grads + 1) * sizeof *all);
-    dync__recompute need = {c, r, into, DYNC_OK};
-    if (!all) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->n; i++)
-        if (c->saved[i])
-            DYNC__TRY(dync__rewrite_put(r, c->joint->node.at[i], dync__part_saved_input));
-    for (int i = 0; i < c->n; i++)
-        if (c->tangent[i])
-            DYNC__TRY(dync__rewrite_put(r, c->joint->node.at[i], dync__rewrite_copy));
-    for (int i = 0; i < c->n && need.status == DYNC_OK; i++) {
-        dync__arg a = dync__arg_node(c->joint->node.at[i]);
-        if (c->bw[i] && c->late[i]) dync__partition_need(&need, &a);
-    }
-    for (int i = 0; i < n_grads; i++) {
-        dync__arg a = dync__arg_node(grads[i]);
-        dync__partition_need(&need, &a);
-        all[i] = dync__rewrite_at(r, grads[i]);
-    }
-    return need.status == DYNC_OK ? dync__graph_output_list(r->to, n_grads, all) : need.status;
-}
-
-static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync__node *const *grads,
-                                            dync__aot_graphs *into)
-{
-    dync__rewrite r;
-    dync_status status = dync__rewrite_begin(&r, c->joint, "GraphModule");
-    r.user = c;
-    if (status == DYNC_OK) status = dync__partition_backward_nodes(c, &r, n_grads, grads, into);
-    return dync__rewrite_end(&r, status, &into->bw);
-}
-
-/* ---- both ------------------------------------------------------------------------------------ */
-static dync_status dync__cutter_open(dync__cutter *c, dync__graph *joint)
-{
-    memset(c, 0, sizeof *c);
-    c->joint = joint;
-    dync__graph_renumber(joint);
-    c->n = joint->node.n - 1; /* without the output */
-    bool **sets[] = {&c->fw,   &c->bw,    &c->input, &c->tangent,
-                     &c->late, &c->given, &c->saved, &c->mutated};
-    for (int i = 0; i < DYNC__COUNT_OF(sets); i++)
-        if (!(*sets[i] = dync__arena_alloc(&c->arena, (size_t)c->n + 1))) return DYNC_ERR_MEMORY;
-    c->first_user = dync__arena_alloc(&c->arena, (size_t)(c->n + 2) * sizeof *c->first_user);
-    return c->first_user && !joint->failed ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-static void dync__part_follows(void *user, dync__arg *a)
-{
-    dync__cutter *c = user;
-    if (c->late[a->as.node->index]) c->late[c->n] = true;
-}
-
-/* Random numbers that nobody reads are drawn all the same: those after them are what they are
- * because of it. What depends on tangents is no part of forward. late serves as a set here, its
- * last place as the answer for one node. */
-static void dync__part_keep_draws(dync__cutter *c)
-{
-    for (int i = 0; i < c->n; i++) {
-        const dync__node *n = c->joint->node.at[i];
-        c->late[c->n] = c->tangent[i];
-        dync__node_each_input(c->joint->node.at[i], dync__part_follows, c);
-        c->late[i] = c->late[c->n];
-        if (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM) && !c->bw[i] &&
-            !c->late[i])
-            c->fw[i] = true;
-    }
-    memset(c->late, 0, (size_t)c->n + 1);
-}
-
-static dync_status dync__cutter_facts(dync__cutter *c, const dync__joint_graph *j, bool random)
-{
-    for (int i = 0; i < c->n; i++) c->input[i] = c->joint->node.at[i]->kind == DYNC__N_PLACEHOLDER;
-    for (int i = 0; i < j->n_tangents; i++) {
-        c->tangent[j->tangent[i]->index] = true;
-        c->input[j->tangent[i]->index] = false;
-    }
-    for (int i = 0; i < j->n_fw_out; i++) c->fw[j->fw_out[i]->index] = true;
-    for (int i = 0; i < j->n_grads; i++) c->bw[j->grad[i]->index] = true;
-    for (int i = 0; i < j->n_mutated; i++) c->mutated[j->mutated[i]->index] = true;
-    dync__part_close(c);
-    if (random) {
-        dync__part_keep_draws(c);
-        dync__part_close(c);
-    }
-    DYNC__TRY(dync__part_users(c));
-    dync__part_late(c);
-    for (int i = 0; i < j->n_grads; i++) {
-        int k = j->grad[i]->index;
-        if (c->fw[k] || c->input[k])
-            c->given[k] = true;
-        else
-            c->late[k] = true;
-    }
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync__aot_how *how,
-                                         dync__aot_graphs *into)
-{
-    dync__cutter c;
-    dync_status status = dync__cutter_open(&c, j->graph);
-    c.budget = how->budget;
-    if (status == DYNC_OK) status = dync__cutter_facts(&c, j, into->random);
-    if (status == DYNC_OK && j->n_grads) {
-        if (how->save_all || !dync__pass_on(DYNC__PASS_mincut))
-            dync__part_save_all(&c);
-        else
-            status = dync__mincut(&c);
-        if (status == DYNC_OK) dync__part_save_roots(&c);
-    }
-    if (status == DYNC_OK) status = dync__partition_forward(&c, j->n_fw_out, j->fw_out, into);
-    if (status == DYNC_OK && j->n_grads)
-        status = dync__partition_backward(&c, j->n_grads, j->grad, into);
-    dync__arena_free(&c.arena);
-    return status;
-}
-
-/* ---- backward in parts ----------------------------------------------------------------------- */
-/* label: a tangent that a node depends on, or -1; up: a forest */
-typedef struct dync__parting {
-    int *label, *up, here;
-} dync__parting;
-static int dync__parting_root(const dync__parting *p, int tangent)
-{
-    while (tangent >= 0 && p->up[tangent] != tangent) tangent = p->up[tangent];
-    return tangent;
-}
-static void dync__parting_join(void *user, dync__arg *a)
-{
-    dync__parting *p = user;
-    int other = dync__parting_root(p, p->label[a->as.node->index]),
-        mine = dync__parting_root(p, p->label[p->here]);
-    if (mine < 0)
-        p->label[p->here] = other;
-    else if (other >= 0)
-        p->up[DYNC__MAX(mine, other)] = DYNC__MIN(mine, other);
-}
-static void dync__part_need(void *user, dync__arg *a) { ((bool *)user)[a->as.node->index] = true; }
-
-/* The part `which` of tangents and gradients, as tangent_part and grad_part number them. */
-typedef struct dync__part_maker {
-    const dync__aot_graphs *g;
-    const int *tangent_part, *grad_part;
-    int which;
-    bool whole, *need; /* whole: there is one part, backward as it is; need: by node of backward */
-    dync__node **grads;
-    dync__rewrite r;
-} dync__part_maker;
-
-/* The part's gradients, and what they need. */
-static void dync__part_gradients(dync__part_maker *m, dync__aot_part *p)
-{
-    const dync__aot_graphs *g = m->g;
-    const dync__arg *list = g->bw ? &g->bw->node.at[g->bw->node.n - 1]->args[0] : NULL;
-    for (int i = 0; i < g->grad_of.n; i++) {
-        if (m->grad_part[i] != m->which) continue;
-        m->need[(m->grads[p->n_grads] = list->as.list[i].as.node)->index] = true;
-        p->grad[p->n_grads++] = g->grad_of.at[i];
-    }
-    for (int i = g->bw ? g->bw->node.n - 2 : -1; i >= 0; i--)
-        if (m->need[i]) dync__node_each_input(g->bw->node.at[i], dync__part_need, m->need);
-}
-
-/* Its inputs: saved values that it needs, and its tangents; its nodes where it is a graph of its
- * own. */
-static dync_status dync__part_nodes(dync__part_maker *m, dync__aot_part *p)
-{
-    const dync__aot_graphs *g = m->g;
-    for (int i = 0, k = 0; i < g->bw->node.n - 1; i++) {
-        dync__node *n = g->bw->node.at[i];
-        bool input = n->kind == DYNC__N_PLACEHOLDER;
-        int at = input ? k++ : 0;
-        if (input && at >= g->n_saved ? m->tangent_part[at - g->n_saved] != m->which
-                                      : !m->whole && !m->need[i])
+    bool any = false;
+    for (int i = 0; i < old->nargs; i++)
+        any = any ||
+              (old->args[i].kind == DYNC__A_NODE && dync__node_is_number(old->args[i].as.node));
+    if (!any || old->op < 0 || old->nargs > DYNC__MAX_ARGS) return dync__rewrite_copy(r, old);
+    int common = dync__numbers_common(old),
+        half = common == DYNC_F16 || common == DYNC_BF16 ? common : -1;
+    /* no tensor has dimensions: a wider number would widen the result */
+    bool scalar = true;
+    /* halves are computed in float32, a number is not rounded before */
+    if (half >= 0) common = DYNC_F32;
+    for (int i = 0; i < old->nargs; i++)
+        scalar = scalar &&
+                 (old->args[i].kind != DYNC__A_NODE || dync__node_is_number(old->args[i].as.node) ||
+                  !old->args[i].as.node->info[0].lay.ndim);
+    dync__node *number[DYNC__MAX_ARGS] = {0};
+    for (int i = 0; i < old->nargs; i++) {
+        if (old->args[i].kind != DYNC__A_NODE || !dync__node_is_number(old->args[i].as.node))
             continue;
-        if (input && at < g->n_saved)
-            p->saved[p->n_saved++] = at;
-        else if (input)
-            p->tangent[p->n_tangents++] = g->tangent_of.at[at - g->n_saved];
-        if (!m->whole) DYNC__TRY(dync__rewrite_put(&m->r, n, dync__partition_node));
+        number[i] = dync__numbers_cast(r, dync__rewrite_at(r, old->args[i].as.node), common);
+        if (!number[i]) return NULL;
     }
-    return DYNC_OK;
+    dync__node *n = dync__rewrite_copy(r, old);
+    for (int i = 0; n && i < old->nargs; i++)
+        if (number[i]) n->args[i] = dync__arg_node(number[i]);
+    if (!n || !scalar || half < 0 || old->info[0].dtype != half ||
+        dync__op_info(old->op)->cls == DYNC__INPLACE)
+        return n;
+    n->info[0].dtype = DYNC_F32;
+    return dync__numbers_cast(r, n, half);
 }
 
-static dync_status dync__part_graph(dync__part_maker *m, dync__aot_part *p)
+static dync__node *dync__numbers_node(dync__rewrite *r, dync__node *old)
 {
-    dync_status status = dync__rewrite_begin(&m->r, m->g->bw, "GraphModule");
-    if (status == DYNC_OK && !dync__graph_takes_symbols(m->r.to, m->g->bw))
-        status = DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) status = dync__part_nodes(m, p);
-    for (int i = 0; i < p->n_grads && status == DYNC_OK; i++)
-        m->grads[i] = dync__rewrite_at(&m->r, m->grads[i]);
-    if (status == DYNC_OK) status = dync__graph_output_list(m->r.to, p->n_grads, m->grads);
-    return dync__rewrite_end(&m->r, status, &p->bw);
+    if (old->kind == DYNC__N_OUTPUT) return dync__rewrite_copy(r, old);
+    if (!dync__node_is_number(old))
+        return old->kind == DYNC__N_PLACEHOLDER ? dync__rewrite_copy(r, old)
+                                                : dync__numbers_call(r, old);
+    if (old->kind != DYNC__N_PLACEHOLDER) return dync__numbers_sum(r, old);
+    dync__info info = dync__number_info(dync__number_dtype(&old->scalar));
+    dync__node *n = dync__graph_placeholder(r->to, old->name, old->source, &info);
+    if (n) n->env = old->env;
+    return n;
 }
 
-static dync_status dync__aot_part_fill(dync__part_maker *m, dync__aot_part *p)
+DYNC__FN dync_status dync__graph_numbers(dync__graph *g, dync__graph **out)
 {
-    static uint64_t ids;
-    const dync__aot_graphs *g = m->g;
-    p->bytes = (size_t)(g->n_saved + g->tangent_of.n + g->grad_of.n + 1) * sizeof(int);
-    p->saved = dync__calloc(p->bytes);
-    p->id = DYNC__ATOMIC_INC(&ids);
-    if (!p->saved) return DYNC_ERR_MEMORY;
-    p->tangent = p->saved + g->n_saved;
-    p->grad = p->tangent + g->tangent_of.n;
-    dync__part_gradients(m, p);
-    if (!g->bw) {
-        for (int i = 0; i < g->tangent_of.n; i++) p->tangent[p->n_tangents++] = g->tangent_of.at[i];
-        return DYNC_OK;
-    }
-    if (!m->whole) return dync__part_graph(m, p);
-    p->bw = dync__graph_ref(g->bw);
-    return dync__part_nodes(m, p);
+    return dync__graph_rewrite(g, dync__numbers_node, NULL, out);
 }
 
-/* Row i, by tangent, is of node i. */
-typedef struct dync__part_rows {
-    bool *at;
-    int here, n;
-} dync__part_rows;
-static void dync__part_rows_join(void *user, dync__arg *a)
-{
-    dync__part_rows *r = user;
-    for (int k = 0; k < r->n; k++) r->at[r->here * r->n + k] |= r->at[a->as.node->index * r->n + k];
-}
-
-/* Which gradients depend on which tangents: one that none of those which arrive reaches is no
- * gradient, not zeros. */
-static dync_status dync__aot_part_depends(dync__aot_part *p)
-{
-    if (!p->bw || !p->n_tangents || !p->n_grads) return DYNC_OK;
-    int n = p->bw->node.n - 1;
-    dync__arena arena = {0};
-    dync__part_rows r = {dync__arena_alloc(&arena, (size_t)n * (size_t)p->n_tangents), 0,
-                         p->n_tangents};
-    p->depends = dync__calloc((size_t)p->n_grads * (size_t)p->n_tangents);
-    dync__graph_renumber(p->bw);
-    for (int k = -p->n_saved; r.at && r.here < n; r.here++) {
-        bool input = p->bw->node.at[r.here]->kind == DYNC__N_PLACEHOLDER;
-        if (input && k >= 0) r.at[r.here * r.n + k] = true;
-        if (input)
-            k++;
-        else
-            dync__node_each_input(p->bw->node.at[r.here], dync__part_rows_join, &r);
-    }
-    for (int i = 0; r.at && p->depends && i < p->n_grads; i++)
-        memcpy(p->depends + i * r.n,
-               r.at + p->bw->node.at[n]->args[0].as.list[i].as.node->index * r.n, (size_t)r.n);
-    dync__arena_free(&arena);
-    return r.at && p->depends ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-/* part: by tangent; of: by gradient. Returns how many parts there are. */
-static int dync__part_number(const dync__aot_graphs *g, dync__parting *p, int *part, int *of)
-{
-    int nodes = g->bw ? g->bw->node.n : 0, nt = g->tangent_of.n, parts = 0;
-    for (int i = 0; i < nt; i++) p->up[i] = i, part[i] = -1;
-    for (int k = -g->n_saved; p->here < nodes - 1; p->here++) {
-        bool input = g->bw->node.at[p->here]->kind == DYNC__N_PLACEHOLDER;
-        p->label[p->here] = input && k >= 0 ? k : -1;
-        if (input)
-            k++;
-        else
-            dync__node_each_input(g->bw->node.at[p->here], dync__parting_join, p);
-    }
-    for (int i = 0; g->bw && i < g->grad_of.n; i++) {
-        int root = dync__parting_root(
-            p, p->label[g->bw->node.at[nodes - 1]->args[0].as.list[i].as.node->index]);
-        if (root >= 0 && part[root] < 0) part[root] = parts++;
-        of[i] = root < 0 ? 0 : part[root];
-    }
-    for (int i = nt - 1; i >= 0; i--) part[i] = DYNC__MAX(part[dync__parting_root(p, i)], 0);
-    return DYNC__MAX(parts, 1);
-}
-
-DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out)
-{
-    int nodes = g->bw ? g->bw->node.n : 0, nt = g->tangent_of.n, ng = g->grad_of.n;
-    dync__arena arena = {0};
-    int *label = dync__arena_alloc(&arena, (size_t)(nodes + 2 * nt + ng + 1) * sizeof *label),
-        *up = label + nodes, *part = up + nt, *of = part + nt;
-    dync__part_maker m = {.g = g,
-                          .tangent_part = part,
-                          .grad_part = of,
-                          .need = dync__arena_alloc(&arena, (size_t)nodes + 1)};
-    m.grads = dync__arena_alloc(&arena, (size_t)(ng + 1) * sizeof *m.grads);
-    dync__parting p = {label, up, 0};
-    dync_status status = label && m.need && m.grads ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (g->bw) dync__graph_renumber(g->bw);
-    int parts = status == DYNC_OK ? dync__part_number(g, &p, part, of) : 0;
-    m.whole = parts == 1;
-    if (status == DYNC_OK && !(*out = dync__calloc((size_t)parts * sizeof **out)))
-        status = DYNC_ERR_MEMORY;
-    for (; status == DYNC_OK && *n < parts; ++*n) {
-        memset(m.need, 0, (size_t)nodes);
-        m.which = *n;
-        status = dync__aot_part_fill(&m, &(*out)[*n]);
-        if (status == DYNC_OK) status = dync__aot_part_depends(&(*out)[*n]);
-    }
-    dync__arena_free(&arena);
-    return status;
-}
-
-/* ==== aot/mincut.c ================================================================================= */
-/* aot/mincut.c: which values forward saves for backward: the least bytes such that backward can
- * compute the rest again cheaply. After joint.c; called by partition.c.
+/* ==== aot/attend.c ================================================================================= */
+/* aot/attend.c: softmax(q k^T * scale + mask) v written out becomes the attention operator. Before:
+ * the user's graph; after: runtime.c traces it, so that gradients are the operator's, too. For
+ * inductor only.
  *
- * Every node is split into two vertices joined by an edge of its weight; the minimum cut between
- * what must not be computed again (source) and what only backward can compute (sink) is what is
- * saved. The rules on what may be computed again and what a value weighs are those of PyTorch's
- * min_cut_rematerialization_partition (torch/_functorch/partitioners.py); the flow is Dinic's
- * algorithm (1970). */
+ * Looked for from the last product backwards: softmax over the last dim; factors; masked_fill or
+ * where with -inf, or a mask that is added; the first product. Each value between has no other
+ * user, and nothing in the graph writes. A query that sees nothing is NaN, as softmax gives it: put
+ * back behind the operator, which gives zeros. Its gradients would not be the written ones, so
+ * where gradients are wanted only masks known to hide no query are taken: none, and the triangles
+ * of tril and triu. Small ones stay as they are. */
 
-typedef struct dync__flow_edge {
-    int to, next;
-    int64_t room;
-} dync__flow_edge;
-typedef struct dync__flow {
-    int n, n_edges, room_edges;
-    int *head, *level, *at, *queue;
-    dync__flow_edge *edge; /* the reverse of edge e is e ^ 1 */
-} dync__flow;
-static const int64_t dync__flow_infinite = INT64_MAX / 4;
+typedef struct dync__attend {
+    bool training;
+    dync__node *q, *kt, *v, *mask; /* in the old graph; mask NULL: none, or a triangle */
+    bool hides, causal;            /* mask: bools of what is hidden */
+    double scale;
+} dync__attend;
 
-static void dync__flow_add(dync__flow *f, int from, int to, int64_t room)
+static dync__node *dync__attend_arg(const dync__node *n, int i)
 {
-    f->edge[f->n_edges] = (dync__flow_edge){to, f->head[from], room};
-    f->head[from] = f->n_edges++;
-    f->edge[f->n_edges] = (dync__flow_edge){from, f->head[to], 0};
-    f->head[to] = f->n_edges++;
+    dync__node *in = n && i < n->nargs && n->args[i].kind == DYNC__A_NODE ? n->args[i].as.node
+                                                                          : NULL;
+    return in && in->has_info ? in : NULL;
 }
 
-/* Distances from the source over edges that have room; false: the sink is out of reach. */
-static bool dync__flow_levels(dync__flow *f, int source, int sink)
+static bool dync__attend_is(const dync__node *n, int op)
 {
-    for (int i = 0; i < f->n; i++) f->level[i] = -1;
-    int first = 0, last = 0;
-    f->queue[last++] = source;
-    f->level[source] = 0;
-    while (first < last) {
-        int v = f->queue[first++];
-        for (int e = f->head[v]; e >= 0; e = f->edge[e].next)
-            if (f->edge[e].room > 0 && f->level[f->edge[e].to] < 0) {
-                f->level[f->edge[e].to] = f->level[v] + 1;
-                f->queue[last++] = f->edge[e].to;
-            }
-    }
-    return f->level[sink] >= 0;
+    return n && dync__node_is_call(n) && n->op == op && n->nout == 1 && n->has_info;
+}
+static bool dync__attend_product(const dync__node *n)
+{
+    return dync__attend_is(n, DYNC__OP_matmul) || dync__attend_is(n, DYNC__OP_bmm);
 }
 
-/* One augmenting path along growing levels, kept in queue as edges. Iterative: graphs may be
- * deep. */
-static bool dync__flow_augment(dync__flow *f, int source, int sink)
+static bool dync__attend_number(const dync__node *n, int i, double *x)
 {
-    int depth = 0, v = source;
-    while (v != sink) {
-        int e = f->at[v];
-        while (e >= 0 && !(f->edge[e].room > 0 && f->level[f->edge[e].to] == f->level[v] + 1))
-            e = f->edge[e].next;
-        f->at[v] = e;
-        if (e >= 0) {
-            f->queue[depth++] = e;
-            v = f->edge[e].to;
-        } else {
-            if (depth == 0) return false;
-            f->level[v] = -1; /* a dead end */
-            v = f->edge[f->queue[--depth] ^ 1].to;
-        }
+    bool ok = i < n->nargs && dync__arg_is_number(&n->args[i]);
+    if (ok) *x = dync__arg_number(&n->args[i]);
+    return ok;
+}
+
+/* tril(ones) (upper false) or triu(ones, 1) (upper): rows by columns of scores [L, S]. */
+static bool dync__attend_triangle(const dync__node *n, bool upper, const dync__layout *scores)
+{
+    double one = 1, diagonal = -1;
+    dync__node *ones = dync__attend_arg(n, 0);
+    if (!dync__attend_is(n, upper ? DYNC__OP_triu : DYNC__OP_tril) || n->info[0].lay.ndim != 2 ||
+        !ones)
+        return false;
+    if (!dync__attend_is(ones, DYNC__OP_ones) &&
+        !(dync__attend_is(ones, DYNC__OP_full) && dync__attend_number(ones, 1, &one)))
+        return false;
+    return one == 1 && dync__attend_number(n, 1, &diagonal) && diagonal == (upper ? 1 : 0) &&
+           memcmp(n->info[0].lay.shape, &scores->shape[scores->ndim - 2], 2 * sizeof(int64_t)) == 0;
+}
+
+/* Is the mask the causal one? */
+static bool dync__attend_causal(const dync__node *n, bool hides, const dync__layout *scores)
+{
+    double zero = 1;
+    if (dync__attend_triangle(n, hides, scores)) return true;
+    if (dync__attend_is(n, DYNC__OP_logical_not))
+        return dync__attend_causal(dync__attend_arg(n, 0), !hides, scores);
+    bool same = dync__attend_is(n, DYNC__OP_eq);
+    return (same || dync__attend_is(n, DYNC__OP_ne)) && dync__attend_number(n, 1, &zero) &&
+           zero == 0 &&
+           dync__attend_triangle(dync__attend_arg(n, 0), same ? !hides : hides, scores);
+}
+
+/* The value that n masks, and the mask into a. NULL: it is none. */
+static dync__node *dync__attend_masked(dync__attend *a, const dync__node *n)
+{
+    bool fills = dync__attend_is(n, DYNC__OP_masked_fill),
+         chooses = dync__attend_is(n, DYNC__OP_where);
+    double x = 0;
+    if ((fills || chooses) && dync__attend_number(n, 2, &x) && x < 0 && isinf(x)) {
+        a->mask = dync__attend_arg(n, fills ? 1 : 0);
+        a->hides = fills;
+        return a->mask && a->mask->info[0].dtype == DYNC_BOOL ? dync__attend_arg(n, fills ? 0 : 1)
+                                                              : NULL;
     }
-    int64_t least = dync__flow_infinite;
-    for (int i = 0; i < depth; i++) least = DYNC__MIN(least, f->edge[f->queue[i]].room);
-    for (int i = 0; i < depth; i++) {
-        f->edge[f->queue[i]].room -= least;
-        f->edge[f->queue[i] ^ 1].room += least;
+    dync__node *left = dync__attend_arg(n, 0), *right = dync__attend_arg(n, 1);
+    if (!dync__attend_is(n, DYNC__OP_add) || n->nargs != 2 || !left || !right ||
+        left->info[0].dtype != right->info[0].dtype)
+        return NULL;
+    a->mask = right;
+    return left;
+}
+
+static bool dync__attend_here(const dync__info *x)
+{
+    return dync__device_is(x->device, DYNC__DEV_ATTENDS);
+}
+
+static bool dync__attend_shapes(const dync__attend *a, const dync__layout *scores)
+{
+    const dync__info *q = &a->q->info[0], *kt = &a->kt->info[0], *v = &a->v->info[0];
+    int n = q->lay.ndim;
+    if (n < 2 || kt->lay.ndim != n || v->lay.ndim != n || scores->ndim != n ||
+        dync__dtype_info(q->dtype)->kind != 'f' || kt->dtype != q->dtype || v->dtype != q->dtype ||
+        !dync__attend_here(q) || !dync__attend_here(kt) || !dync__attend_here(v))
+        return false;
+    for (int d = 0; d < n; d++) {
+        if (q->lay.shape[d] <= 0 || kt->lay.shape[d] <= 0 || v->lay.shape[d] <= 0) return false;
+        if (d < n - 2 &&
+            (q->lay.shape[d] != kt->lay.shape[d] || q->lay.shape[d] != v->lay.shape[d]))
+            return false;
     }
+    const dync__layout *m = a->mask ? &a->mask->info[0].lay : NULL;
+    if (m && (m->ndim > n ||
+              (a->mask->info[0].dtype != DYNC_BOOL && a->mask->info[0].dtype != q->dtype) ||
+              !dync__attend_here(&a->mask->info[0])))
+        return false;
+    for (int d = 0; m && d < m->ndim; d++)
+        if (m->shape[d] != 1 && m->shape[d] != scores->shape[n - m->ndim + d]) return false;
     return true;
 }
 
-/* ---- what operators are like ----------------------------------------------------------------- */
-DYNC__FN bool dync__aot_is_view(const dync__node *n)
+/* By what was measured: products with a softmax between them are as fast while scores stay in the
+ * caches, and backward computes scores again. A triangle saves half of the work. */
+static bool dync__attend_pays(const dync__attend *a, const dync__layout *scores)
 {
-    return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW;
+    double area = (double)scores->shape[scores->ndim - 2] * (double)scores->shape[scores->ndim - 1],
+           all = area;
+    if (a->causal) return area >= (a->training ? 128 * 128 : 64 * 64);
+    for (int d = 0; d < scores->ndim - 2; d++) all *= (double)scores->shape[d];
+    return all >= (a->training ? 1 << 24 : 1 << 21);
 }
 
-DYNC__FN int64_t dync__aot_bytes(const dync__node *n)
+/* Is y the last product of an attention? */
+static bool dync__attend_match(dync__attend *a, const dync__node *y)
 {
-    if (!n->has_info || n->nout != 1) return 0;
-    double bytes = (double)dync__dtype_info(n->info[0].dtype)->bytes;
-    for (int d = 0; d < n->info[0].lay.ndim; d++)
-        bytes *= (double)dync__sz_hint(n->info[0].lay.shape[d]);
-    return bytes > 1e15 ? (int64_t)1000000000000000 : (int64_t)bytes;
-}
-
-static bool dync__op_recomputable(const dync__node *n)
-{
-    if (n->op == DYNC__NODE_GETITEM) return true;
-    if (n->op < 0) return false;
-    const dync__op_row *row = dync__op_info(n->op);
-    if (row->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)) return false;
-    return row->flags & DYNC__OP_FUSES || row->cls == DYNC__POINTWISE || row->cls == DYNC__VIEW ||
-           row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY;
-}
-
-static bool dync__op_fusible(const dync__node *n)
-{
-    return dync__op_recomputable(n) || dync__node_has(n, DYNC__OP_RANDOM);
-}
-static bool dync__pair_fusible(const dync__node *a, const dync__node *b)
-{
-    return b->op == DYNC__OP_cat || (dync__op_fusible(a) && dync__op_fusible(b));
-}
-
-/* ---- rules ----------------------------------------------------------------------------------- */
-typedef struct dync__part_rules {
-    bool used_far_apart, long_chains, materialized, reductions, not_listed;
-} dync__part_rules;
-typedef struct dync__mincut_state {
-    dync__cutter *c;
-    dync__part_rules rules;
-    int *distance; /* to the nearest backward node */
-    int *order;    /* place among the forward's nodes */
-    /* not computed again; freed: rules do not count (memory budget) */
-    bool *banned, *freed;
-    int *heap, *seen; /* scratch */
-    int round;
-    bool *saved;
-} dync__mincut_state;
-
-#define DYNC__EACH_USER(c, i, u)           \
-    for (int u##_ = (c)->first_user[i], u; \
-         u##_ < (c)->first_user[(i) + 1] && ((u = (c)->user[u##_]), true); u##_++)
-
-static bool dync__part_used_plainly(dync__mincut_state *m, int node)
-{
-    dync__cutter *c = m->c;
-    dync__node *const *at = c->joint->node.at;
-    if (dync__aot_is_view(at[node])) return false;
-    int n = 0;
-    m->heap[n++] = node;
-    m->seen[node] = ++m->round;
-    while (n > 0) {
-        int i = m->heap[--n];
-        DYNC__EACH_USER(c, i, u)
-        {
-            if (!c->fw[u] && !dync__pair_fusible(at[i], at[u])) return true;
-            if (dync__aot_is_view(at[u]) && m->seen[u] != m->round) {
-                m->seen[u] = m->round;
-                m->heap[n++] = u;
-            }
+    const dync__node *soft = dync__attend_arg(y, 0), *n;
+    double dim = 0, factor;
+    a->v = dync__attend_arg(y, 1);
+    a->mask = NULL;
+    a->scale = 1;
+    a->causal = false;
+    if (!dync__attend_product(y) || !a->v || !dync__attend_is(soft, DYNC__OP_softmax) ||
+        soft->n_users != 1 || !dync__attend_number(soft, 1, &dim))
+        return false;
+    const dync__layout *scores = &soft->info[0].lay;
+    if (dim != -1 && dim != scores->ndim - 1) return false;
+    for (n = dync__attend_arg(soft, 0); n && n->n_users == 1 && !dync__attend_product(n);) {
+        bool times = dync__attend_is(n, DYNC__OP_mul), over = dync__attend_is(n, DYNC__OP_div);
+        if ((times || over) && dync__attend_number(n, 1, &factor)) {
+            a->scale *= over ? 1 / factor : factor;
+            n = dync__attend_arg(n, 0);
+        } else if (times && dync__attend_number(n, 0, &factor)) {
+            a->scale *= factor;
+            n = dync__attend_arg(n, 1);
+        } else {
+            dync__node *inner = a->mask ? NULL : dync__attend_masked(a, n);
+            /* the factor is the mask's, too */
+            if (!inner ||
+                (a->scale != 1 && (a->mask->info[0].dtype != DYNC_BOOL || !(a->scale > 0))))
+                return false;
+            n = inner;
         }
     }
-    return false;
-}
-
-static void dync__part_input_bytes(void *user, dync__arg *a)
-{
-    *(int64_t *)user += dync__aot_bytes(a->as.node);
-}
-
-static bool dync__part_should_ban(dync__mincut_state *m, int i)
-{
-    dync__node *n = m->c->joint->node.at[i];
-    if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) return false;
-    if (n->op < 0 || (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)))
-        return true;
-    if (m->rules.not_listed
-            ? !dync__op_recomputable(n)
-            : dync__op_info(n->op)->cls == DYNC__KERNEL && !dync__op_recomputable(n))
-        return true;
-    if (m->rules.materialized && dync__part_used_plainly(m, i)) return true;
-    if (!m->rules.reductions) return false;
-    int64_t in = 0;
-    dync__node_each_input(n, dync__part_input_bytes, &in);
-    return dync__aot_bytes(n) * 4 < in;
-}
-
-static void dync__part_ban(dync__mincut_state *m, int i)
-{
-    dync__node *n = m->c->joint->node.at[i];
-    if (!dync__aot_is_view(n) && !m->freed[i]) m->banned[i] = true;
-}
-
-static bool dync__part_materialized(const dync__cutter *c, int i)
-{
-    dync__node *const *at = c->joint->node.at;
-    if (c->input[i] || c->tangent[i]) return true;
-    DYNC__EACH_USER(c, i, u)
-    if (!dync__pair_fusible(at[i], at[u])) return true;
-    return false;
-}
-
-static int64_t dync__part_weight(const dync__mincut_state *m, int i)
-{
-    dync__node *n = m->c->joint->node.at[i];
-    if (n->nout != 1 || !n->has_info) return dync__flow_infinite;
-    double w = (double)dync__aot_bytes(n);
-    for (int d = DYNC__MAX(DYNC__MIN(m->distance[i], 100), 1); d > 0; d--) w *= 1.1;
-    w = floor(w);
-    if (!dync__part_materialized(m->c, i)) w *= 2;
-    return w > 1e17 ? dync__flow_infinite / 8 : (int64_t)w;
-}
-
-/* ---- heuristics against long recomputation --------------------------------------------------- */
-/* A small heap of node indices: nodes are in execution order, so the least index is the
- * earliest. */
-static void dync__part_push(int *heap, int *n, int v)
-{
-    int i = (*n)++;
-    while (i > 0 && heap[(i - 1) / 2] > v) {
-        heap[i] = heap[(i - 1) / 2];
-        i = (i - 1) / 2;
+    if (!n || n->n_users != 1 || n->info[0].dtype != soft->info[0].dtype) return false;
+    a->q = dync__attend_arg(n, 0);
+    a->kt = dync__attend_arg(n, 1);
+    if (!a->q || !a->kt || !(fabs(a->scale) < HUGE_VAL) || !dync__attend_shapes(a, scores))
+        return false;
+    if (a->mask && a->mask->info[0].dtype == DYNC_BOOL &&
+        dync__attend_causal(a->mask, a->hides, scores)) {
+        a->causal = true;
+        a->mask = NULL;
     }
-    heap[i] = v;
-}
-static int dync__part_pop(int *heap, int *n)
-{
-    int top = heap[0], v = heap[--*n], i = 0;
-    for (;;) {
-        int k = 2 * i + 1;
-        if (k >= *n) break;
-        if (k + 1 < *n && heap[k + 1] < heap[k]) k++;
-        if (heap[k] >= v) break;
-        heap[i] = heap[k];
-        i = k;
-    }
-    heap[i] = v;
-    return top;
+    return (!a->training || !a->mask) && dync__attend_pays(a, scores);
 }
 
-/* The first node after `start`'s forward users that cannot be fused with what leads to it. */
-static int dync__part_first_unfusible(dync__mincut_state *m, int start, int last)
+static dync__node *dync__attend_call(dync__rewrite *r, const dync__node *y, int op, int nargs,
+                                     const dync__arg *args, int nout, const dync__info *info)
 {
-    const dync__cutter *c = m->c;
-    dync__node *const *at = c->joint->node.at;
-    int n = 0;
-    m->round += 2; /* seen: round reached by fusing, round + 1 not */
-    DYNC__EACH_USER(c, start, u)
-    if (c->fw[u] && m->seen[u] < m->round) {
-        m->seen[u] = m->round;
-        dync__part_push(m->heap, &n, u);
-    }
-    int found = last;
-    while (n > 0) {
-        int i = dync__part_pop(m->heap, &n);
-        if (m->seen[i] == m->round + 1) {
-            found = i;
-            break;
-        }
-        DYNC__EACH_USER(c, i, u)
-        {
-            if (!c->fw[u] || u > last) continue;
-            bool fresh = m->seen[u] < m->round;
-            if (!dync__pair_fusible(at[i], at[u]))
-                m->seen[u] = m->round + 1;
-            else if (fresh)
-                m->seen[u] = m->round;
-            if (fresh) dync__part_push(m->heap, &n, u);
-        }
-    }
-    m->round++;
-    return found;
+    for (int i = 0; i < nargs; i++)
+        if (args[i].kind == DYNC__A_NODE && !args[i].as.node) return NULL;
+    dync__node *n = dync__graph_call(r->to, op, nargs, args, nout, info, NULL);
+    if (n) n->at = y->at;
+    for (int i = 0; n && i < nout; i++) n->requires_grad[i] = y->requires_grad[0];
+    return n;
 }
 
-static void dync__part_far_apart(dync__mincut_state *m)
+/* The operator in y's place. */
+static dync__node *dync__attend_put(dync__rewrite *r, const dync__node *y)
 {
-    const dync__cutter *c = m->c;
-    dync__node *const *at = c->joint->node.at;
-    for (int i = 0; i < c->n; i++) {
-        int last = -1, count = 0;
-        if (!c->fw[i]) continue;
-        DYNC__EACH_USER(c, i, u)
-        if (c->fw[u]) {
-            last = DYNC__MAX(last, u);
-            count++;
-        }
-        if (count < 2) continue;
-        int limit = dync__part_first_unfusible(m, i, last);
-        DYNC__EACH_USER(c, i, v)
-        if (c->fw[v] && v > limit && dync__pair_fusible(at[i], at[v])) dync__part_ban(m, v);
+    const dync__attend *a = r->user;
+    int n = y->info[0].lay.ndim;
+    dync__info k = a->kt->info[0], out[2] = {y->info[0], a->q->info[0]}, blind, column;
+    dync__arg turn[3] = {dync__arg_node(dync__rewrite_at(r, a->kt)), dync__arg_i(-2),
+                         dync__arg_i(-1)};
+    for (int d = n - 2; d < n; d++) {
+        k.lay.shape[d] = a->kt->info[0].lay.shape[2 * n - 3 - d];
+        k.lay.stride[d] = a->kt->info[0].lay.stride[2 * n - 3 - d];
     }
+    dync__node *key = dync__attend_call(r, y, DYNC__OP_transpose, 3, turn, 1, &k),
+               *mask = a->mask ? dync__rewrite_at(r, a->mask) : NULL;
+    if (mask && a->mask->info[0].dtype == DYNC_BOOL && a->hides)
+        mask = dync__attend_call(r, y, DYNC__OP_logical_not, 1, (dync__arg[]){dync__arg_node(mask)},
+                                 1, &a->mask->info[0]);
+    if (a->mask && !mask) return NULL;
+    (void)dync__layout_contiguous(&out[1].lay, n - 1, a->q->info[0].lay.shape);
+    out[1].dtype = out[0].dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
+    dync__arg args[6] = {dync__arg_node(dync__rewrite_at(r, a->q)),
+                         dync__arg_node(key),
+                         dync__arg_node(dync__rewrite_at(r, a->v)),
+                         mask ? dync__arg_node(mask) : dync__arg_none(),
+                         dync__arg_b(a->causal),
+                         dync__arg_f(a->scale)};
+    dync__node *both = dync__attend_call(r, y, DYNC__OP__scaled_dot_product_flash_attention_for_cpu,
+                                         6, args, 2, out);
+    dync__node *result = dync__graph_getitem(r->to, both, 0),
+               *sum = dync__graph_getitem(r->to, both, 1);
+    blind = out[1];
+    blind.dtype = DYNC_BOOL;
+    dync__arg same[2] = {dync__arg_node(sum), dync__arg_f(-HUGE_VAL)};
+    dync__node *none = dync__attend_call(r, y, DYNC__OP_eq, 2, same, 1, &blind);
+    column = blind;
+    blind.lay.shape[n - 1] = 1;
+    (void)dync__layout_contiguous(&column.lay, n, blind.lay.shape);
+    dync__arg lift[2] = {dync__arg_node(none), dync__arg_i(-1)};
+    none = dync__attend_call(r, y, DYNC__OP_unsqueeze, 2, lift, 1, &column);
+    dync__arg fill[3] = {dync__arg_node(result), dync__arg_node(none), dync__arg_f((double)NAN)};
+    result = dync__attend_call(r, y, DYNC__OP_masked_fill, 3, fill, 1, out);
+    dync__arg whole[1] = {dync__arg_node(result)};
+    return n == 4 ? dync__attend_call(r, y, DYNC__OP_contiguous, 1, whole, 1, out) : result;
 }
 
-/* A chain of fusible nodes that is longer than a hundred is cut somewhere. */
-static void dync__part_long_chains(dync__mincut_state *m)
+static dync__node *dync__attend_node(dync__rewrite *r, dync__node *old)
 {
-    const dync__cutter *c = m->c;
-    dync__node *const *at = c->joint->node.at;
-    int visited = ++m->round;
-    for (int start = 0; start < c->n; start++) {
-        int n = 0;
-        if (!c->fw[start] || m->seen[start] == visited) continue;
-        dync__part_push(m->heap, &n, start);
-        while (n > 0) {
-            int i = dync__part_pop(m->heap, &n);
-            if (m->seen[i] == visited) continue;
-            m->seen[i] = visited;
-            if (m->order[i] > m->order[start] + 100 && n == 0) {
-                dync__part_ban(m, i);
-                break;
-            }
-            DYNC__EACH_USER(c, i, u)
-            if (c->fw[u] && m->seen[u] != visited && dync__pair_fusible(at[i], at[u]) &&
-                !m->banned[u] && n < 2 * c->n)
-                dync__part_push(m->heap, &n, u);
-        }
-    }
+    return dync__attend_match(r->user, old) ? dync__attend_put(r, old) : dync__rewrite_copy(r, old);
 }
 
-/* ---- the cut --------------------------------------------------------------------------------- */
-static void dync__part_bans(dync__mincut_state *m)
+DYNC__FN dync_status dync__aot_attend(dync__graph **graph, bool training)
 {
-    const dync__cutter *c = m->c;
-    memset(m->banned, 0, (size_t)c->n);
-    for (int i = 0; i < c->n; i++)
-        if (c->input[i] || (c->fw[i] && dync__part_should_ban(m, i))) dync__part_ban(m, i);
-    for (int i = 0; i < c->n; i++) /* random values exist once, whoever asks */
-        if (!c->input[i] && c->joint->node.at[i]->op >= 0 &&
-            (dync__op_info(c->joint->node.at[i]->op)->flags & DYNC__OP_RANDOM))
-            m->banned[i] = true;
-    if (m->rules.used_far_apart) dync__part_far_apart(m);
-    if (m->rules.long_chains) dync__part_long_chains(m);
-}
-
-static dync_status dync__part_solve(dync__mincut_state *m)
-{
-    dync__cutter *c = m->c;
-    int source = 2 * c->n, sink = source + 1, n_users = c->first_user[c->n];
-    dync__arena arena = {0};
-    dync__flow f = {.n = sink + 1, .room_edges = 2 * (3 * c->n + n_users)};
-    f.head = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.head);
-    f.level = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.level);
-    f.at = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.at);
-    f.queue = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.queue);
-    f.edge = dync__arena_alloc(&arena, (size_t)(f.room_edges + 1) * sizeof *f.edge);
-    if (!f.head || !f.level || !f.at || !f.queue || !f.edge) {
-        dync__arena_free(&arena);
-        return DYNC_ERR_MEMORY;
-    }
-    for (int i = 0; i < f.n; i++) f.head[i] = -1;
-    dync__part_bans(m);
-    for (int i = 0; i < c->n; i++) {
-        if (!dync__part_live(c, i)) continue;
-        if (c->late[i] || c->given[i])
-            dync__flow_add(&f, c->given[i] ? 2 * i + 1 : 2 * i, sink, dync__flow_infinite);
-        if (c->late[i]) continue;
-        if (m->banned[i]) dync__flow_add(&f, source, 2 * i, dync__flow_infinite);
-        dync__flow_add(&f, 2 * i, 2 * i + 1, dync__part_weight(m, i));
-        DYNC__EACH_USER(c, i, u) dync__flow_add(&f, 2 * i + 1, 2 * u, dync__flow_infinite);
-    }
-    while (dync__flow_levels(&f, source, sink)) {
-        memcpy(f.at, f.head, (size_t)f.n * sizeof *f.at);
-        while (dync__flow_augment(&f, source, sink)) {}
-    }
-    for (int i = 0; i < c->n; i++)
-        m->saved[i] = dync__part_live(c, i) && f.level[2 * i] >= 0 && f.level[2 * i + 1] < 0;
-    dync__arena_free(&arena);
+    dync__graph *g = *graph, *to;
+    dync__attend a = {.training = training};
+    int found = 0;
+    dync__graph_renumber(g);
+    for (int i = 0; i < g->node.n; i++) found += dync__attend_match(&a, g->node.at[i]);
+    if (!found || g->syms || dync__graph_has_writes(g)) return DYNC_OK;
+    DYNC__TRY(dync__graph_rewrite(g, dync__attend_node, &a, &to));
+    (void)dync__graph_dce(to);
+    dync__graph_unref(g);
+    *graph = to;
     return DYNC_OK;
 }
-
-static void dync__part_measure(dync__mincut_state *m)
-{
-    const dync__cutter *c = m->c;
-    int order = 0;
-    for (int i = 0; i < c->n; i++) m->order[i] = c->fw[i] ? order++ : 0;
-    for (int i = c->n - 1; i >= 0; i--) {
-        m->distance[i] = c->fw[i] ? 1000000000 : 0;
-        if (!c->fw[i]) continue;
-        DYNC__EACH_USER(c, i, u) m->distance[i] = DYNC__MIN(m->distance[i], m->distance[u] + 1);
-    }
-}
-
-/* ---- a memory budget below 1: rules are dropped one after another, then values are freed from
- * them */
-static double dync__part_activations(const dync__mincut_state *m)
-{
-    double bytes = 0;
-    for (int i = 0; i < m->c->n; i++)
-        if (m->saved[i] && !m->c->input[i])
-            bytes += (double)dync__aot_bytes(m->c->joint->node.at[i]);
-    return bytes;
-}
-
-/* The saved value whose bytes are bought most cheaply: pointwise before kernels, large before
- * small. -1: none is left. */
-static int dync__part_cheapest(const dync__mincut_state *m)
-{
-    int best = -1;
-    double best_gain = 0;
-    for (int i = 0; i < m->c->n; i++) {
-        const dync__node *n = m->c->joint->node.at[i];
-        if (!m->saved[i] || m->c->input[i] || m->freed[i] || n->op < 0 ||
-            (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)))
-            continue;
-        double gain = (double)dync__aot_bytes(n) * (dync__op_recomputable(n) ? 16 : 1);
-        if (gain > best_gain) {
-            best_gain = gain;
-            best = i;
-        }
-    }
-    return best;
-}
-
-static dync_status dync__part_within_budget(dync__mincut_state *m)
-{
-    double limit = m->c->budget * dync__part_activations(m);
-    m->rules.used_far_apart = m->rules.long_chains = m->rules.materialized = false;
-    DYNC__TRY(dync__part_solve(m));
-    if (dync__part_activations(m) > limit) {
-        m->rules.not_listed = m->rules.reductions = false;
-        DYNC__TRY(dync__part_solve(m));
-    }
-    for (int free_one;
-         dync__part_activations(m) > limit && (free_one = dync__part_cheapest(m)) >= 0;) {
-        m->freed[free_one] = true;
-        DYNC__TRY(dync__part_solve(m));
-    }
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__mincut(dync__cutter *c)
-{
-    dync__mincut_state m = {.c = c, .rules = {true, true, true, true, true}, .saved = c->saved};
-    size_t n = (size_t)c->n + 1;
-    m.distance = dync__arena_alloc(&c->arena, n * sizeof *m.distance);
-    m.order = dync__arena_alloc(&c->arena, n * sizeof *m.order);
-    m.banned = dync__arena_alloc(&c->arena, n);
-    m.freed = dync__arena_alloc(&c->arena, n);
-    m.heap = dync__arena_alloc(&c->arena, (3 * n + (size_t)c->first_user[c->n]) * sizeof *m.heap);
-    m.seen = dync__arena_alloc(&c->arena, n * sizeof *m.seen);
-    if (!m.distance || !m.order || !m.banned || !m.freed || !m.heap || !m.seen)
-        return DYNC_ERR_MEMORY;
-    dync__part_measure(&m);
-    DYNC__TRY(dync__part_solve(&m));
-    return c->budget < 1 ? dync__part_within_budget(&m) : DYNC_OK;
-}
-#undef DYNC__EACH_USER
 DYNC__WARM
+
+/* ==== aot/code.c =================================================================================== */
+/* aot/code.c: the code of a graph: what its options ask for, how one side is compiled, and
+ * the graph as it is where it could not be made functional. After partition.c, before
+ * tail.c and backward.c. */
+
+DYNC__DATA dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g,
+                                               bool is_backward, const dync__options *options,
+                                               dync__inner *out) = NULL;
+
+/* Of activation memory, for every graph compiled from now on:
+ * dync_config_set("activation_memory_budget", ...). */
+/* 1 less the budget, so that zero is the default */
+static struct {
+    dync__mutex lock;
+    double saved;
+} dync__aot_budget;
+DYNC__RARE DYNC__FN void dync__aot_set_budget(double budget)
+{
+    dync__lock(&dync__aot_budget.lock);
+    dync__aot_budget.saved = 1 - budget;
+    dync__unlock(&dync__aot_budget.lock);
+}
+DYNC__RARE DYNC__FN double dync__aot_budget_now(void)
+{
+    dync__lock(&dync__aot_budget.lock);
+    double budget = 1 - dync__aot_budget.saved;
+    dync__unlock(&dync__aot_budget.lock);
+    return budget;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+DYNC__FN bool dync__options_copy(dync__options *o, const dync__options *from)
+{
+    *o = *from;
+    o->text = *from->text ? dync__strdup(from->text) : "";
+    return o->text != NULL;
+}
+DYNC__FN void dync__options_free(dync__options *o)
+{
+    if (o->text && *o->text) dync__strfree((char *)(uintptr_t)o->text);
+    o->text = NULL;
+}
+
+/* What the options ask for, else the compiler, else the library's setting. */
+DYNC__FN dync__aot_how dync__aot_how_of(const dync__options *o, const dync__inner_compiler *inner)
+{
+    bool save_all = o->partition >= 0 ? o->partition == 1 : inner->save_all,
+         all = o->decompositions >= 0 ? o->decompositions == 1 : inner->decompose_all;
+    return (dync__aot_how){.save_all = save_all,
+                           .decompose = all ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED,
+                           .budget = o->memory_budget >= 0 ? o->memory_budget
+                                                           : dync__aot_budget_now()};
+}
+
+/* ---- the graph as it is: what is not functionalised ------------------------------------------ */
+DYNC__RARE static void dync__arg_take_tensors(const dync__arg *a, dync__tensor **out, int *k)
+{
+    if (a->kind == DYNC__A_TENSOR) out[(*k)++] = a->as.t;
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
+        dync__arg_take_tensors(&a->as.list[i], out, k);
+}
+
+DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync__graph *g, int n_in,
+                                                      dync__tensor *const *in, int n_out,
+                                                      dync__tensor **out)
+{
+    dync__arena arena = {0};
+    dync__arg *args = dync__arena_alloc(&arena, (size_t)(n_in + 1) * sizeof *args), result;
+    if (!args) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n_in; i++) args[i] = dync__arg_t(in[i]);
+    dync_status status = dync__graph_eval(g, args, n_in, &arena, &result);
+    if (status == DYNC_OK && dync__arg_count_tensors(&result) != n_out) {
+        status = dync__fail(DYNC_ERR_INTERNAL, "a graph gave %d tensors, expected %d",
+                            dync__arg_count_tensors(&result), n_out);
+        dync__arg_release(&result);
+    }
+    int k = 0;
+    if (status == DYNC_OK) dync__arg_take_tensors(&result, out, &k);
+    dync__arena_free(&arena);
+    return status;
+}
+
+DYNC__RARE static dync_status dync__inner_interpret_run(void *state, int n_in,
+                                                        dync__tensor *const *in, int n_out,
+                                                        dync__tensor **out)
+{
+    bool grad_off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = true;
+    dync_status status = dync__graph_eval_flat(state, n_in, in, n_out, out);
+    dync__tls.grad_enabled_off = grad_off;
+    return status;
+}
+DYNC__RARE static void dync__inner_interpret_destroy(void *state) { dync__graph_unref(state); }
+DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync__graph *g, bool is_backward,
+                                                      const dync__options *options,
+                                                      dync__inner *out)
+{
+    (void)user, (void)is_backward, (void)options;
+    memset(out, 0, sizeof *out);
+    out->run = dync__inner_interpret_run;
+    out->destroy = dync__inner_interpret_destroy;
+    out->state = dync__graph_ref(g);
+    return DYNC_OK;
+}
+
+DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner,
+                                                        dync__graph *g, bool is_backward,
+                                                        const dync__options *options,
+                                                        dync__inner *out)
+{
+    dync_status (*hook)(const dync__inner_compiler *, dync__graph *, bool, const dync__options *,
+                        dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
+    return hook ? hook(inner, g, is_backward, options, out)
+                : inner->compile(inner->user, g, is_backward, options, out);
+}
 
 /* ==== aot/tail.c =================================================================================== */
 /* aot/tail.c: the end of a forward graph that no symbolic size reaches (an optimizer's updates in a
@@ -77436,6 +77998,28 @@ DYNC__RARE DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_ta
  * A second derivative needs the forward program again: with .double_backward the node keeps its
  * inputs, and a backward that is to be differentiated runs the forward graph once more through the
  * tape. Without it, the results of such a backward refuse. */
+
+/* ---- the code: its callable and every node of it hold it ------------------------------------- */
+DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
+{
+    if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
+    if (c->fw.destroy) c->fw.destroy(c->fw.state);
+    for (int i = 0; i < c->n_parts; i++) {
+        if (c->part[i].run.destroy) c->part[i].run.destroy(c->part[i].run.state);
+        dync__graph_unref(c->part[i].bw);
+        dync__free(c->part[i].depends, (size_t)c->part[i].n_grads * (size_t)c->part[i].n_tangents);
+        dync__free(c->part[i].saved, c->part[i].bytes);
+    }
+    dync__free(c->part, (size_t)c->n_parts * sizeof *c->part);
+    dync__aot_graphs_free(&c->g);
+    dync__graph_unref(c->graph);
+    dync__graph_unref(c->original);
+    if (c->value) dync__free(c->value, (size_t)c->form->syms->symbol.n * sizeof *c->value + 1);
+    dync__aot_code_unref(c->form);
+    dync__symtab_free(c->syms);
+    dync__aot_tail_free(c->tail);
+    dync__free(c, sizeof *c);
+}
 
 typedef struct dync__aot_saved {
     dync__aot_code *code;
@@ -77932,459 +78516,12 @@ DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__ten
         DYNC__TRY(dync__aot_attach_part(c, &c->part[i], n_actual, actual, outputs, saved, random));
     return DYNC_OK;
 }
-DYNC__COLD
-
-/* ==== aot/number.c ================================================================================= */
-/* aot/number.c: a graph that takes and gives symbolic numbers as one of tensors only: each number
- * is a 0-dim tensor, int64 or float64; where an operator has it as a scalar operand it is converted
- * to the dtype that the operator computes in, which promotes as the number did. Before
- * functionalize.c sees the graph. */
-
-DYNC__FN bool dync__graph_has_numbers(const dync__graph *g)
-{
-    for (int i = 0; i < g->n_inputs && i < g->node.n; i++)
-        if (!g->node.at[i]->has_info && dync__arg_is_number(&g->node.at[i]->scalar)) return true;
-    return false;
-}
-
-static bool dync__node_is_number(const dync__node *n)
-{
-    return !n->has_info && dync__arg_is_number(&n->scalar);
-}
-static int dync__number_dtype(const dync__arg *a)
-{
-    return a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64;
-}
-
-static dync__info dync__number_info(int dtype)
-{
-    dync__info info = {.dtype = dtype, .device = DYNC_CPU, .alias = -1};
-    return info;
-}
-
-static dync__node *dync__numbers_cast(dync__rewrite *r, dync__node *x, int dtype)
-{
-    dync__info info = dync__number_info(dtype);
-    dync__arg args[2] = {dync__arg_node(x), dync__arg_dtype(dtype)};
-    return x->info[0].dtype == dtype
-               ? x
-               : dync__graph_call(r->to, DYNC__OP_to_dtype, 2, args, 1, &info, NULL);
-}
-
-/* The dtype of the call's operands, from the types of its arguments. */
-static int dync__numbers_common(const dync__node *old)
-{
-    dync__tensor form[DYNC__MAX_ARGS];
-    dync__arg args[DYNC__MAX_ARGS];
-    for (int i = 0; i < old->nargs; i++) {
-        args[i] = old->args[i];
-        if (args[i].kind != DYNC__A_NODE) continue;
-        const dync__node *x = args[i].as.node;
-        memset(&form[i], 0, sizeof form[i]);
-        form[i].dtype = (uint8_t)x->info[0].dtype;
-        form[i].lay.ndim = x->info[0].lay.ndim;
-        args[i] = dync__node_is_number(x) ? x->scalar : dync__arg_t(&form[i]);
-    }
-    int op = dync__op_info(old->op)->cls == DYNC__INPLACE ? dync__op_info(old->op)->inplace_of
-                                                          : old->op;
-    dync__opcall call = {.row = dync__op_info(op), .op = op, .nargs = old->nargs, .args = args};
-    return dync__op_common_dtype(&call);
-}
-
-/* Arithmetic on numbers: both sides in the type of the result. */
-static dync__node *dync__numbers_sum(dync__rewrite *r, const dync__node *old)
-{
-    int dtype = dync__number_dtype(&old->scalar);
-    dync__info info = dync__number_info(dtype);
-    dync__arg args[2];
-    for (int i = 0; i < 2; i++) {
-        args[i] = old->args[i];
-        if (args[i].kind != DYNC__A_NODE) continue;
-        args[i].as.node = dync__numbers_cast(r, dync__rewrite_at(r, args[i].as.node), dtype);
-        if (!args[i].as.node) return NULL;
-    }
-    return dync__graph_call(r->to, old->op, 2, args, 1, &info, old->name);
-}
-
-static dync__node *dync__numbers_call(dync__rewrite *r, dync__node *old)
-{
-    bool any = false;
-    for (int i = 0; i < old->nargs; i++)
-        any = any ||
-              (old->args[i].kind == DYNC__A_NODE && dync__node_is_number(old->args[i].as.node));
-    if (!any || old->op < 0 || old->nargs > DYNC__MAX_ARGS) return dync__rewrite_copy(r, old);
-    int common = dync__numbers_common(old),
-        half = common == DYNC_F16 || common == DYNC_BF16 ? common : -1;
-    /* no tensor has dimensions: a wider number would widen the result */
-    bool scalar = true;
-    /* halves are computed in float32, a number is not rounded before */
-    if (half >= 0) common = DYNC_F32;
-    for (int i = 0; i < old->nargs; i++)
-        scalar = scalar &&
-                 (old->args[i].kind != DYNC__A_NODE || dync__node_is_number(old->args[i].as.node) ||
-                  !old->args[i].as.node->info[0].lay.ndim);
-    dync__node *number[DYNC__MAX_ARGS] = {0};
-    for (int i = 0; i < old->nargs; i++) {
-        if (old->args[i].kind != DYNC__A_NODE || !dync__node_is_number(old->args[i].as.node))
-            continue;
-        number[i] = dync__numbers_cast(r, dync__rewrite_at(r, old->args[i].as.node), common);
-        if (!number[i]) return NULL;
-    }
-    dync__node *n = dync__rewrite_copy(r, old);
-    for (int i = 0; n && i < old->nargs; i++)
-        if (number[i]) n->args[i] = dync__arg_node(number[i]);
-    if (!n || !scalar || half < 0 || old->info[0].dtype != half ||
-        dync__op_info(old->op)->cls == DYNC__INPLACE)
-        return n;
-    n->info[0].dtype = DYNC_F32;
-    return dync__numbers_cast(r, n, half);
-}
-
-static dync__node *dync__numbers_node(dync__rewrite *r, dync__node *old)
-{
-    if (old->kind == DYNC__N_OUTPUT) return dync__rewrite_copy(r, old);
-    if (!dync__node_is_number(old))
-        return old->kind == DYNC__N_PLACEHOLDER ? dync__rewrite_copy(r, old)
-                                                : dync__numbers_call(r, old);
-    if (old->kind != DYNC__N_PLACEHOLDER) return dync__numbers_sum(r, old);
-    dync__info info = dync__number_info(dync__number_dtype(&old->scalar));
-    dync__node *n = dync__graph_placeholder(r->to, old->name, old->source, &info);
-    if (n) n->env = old->env;
-    return n;
-}
-
-DYNC__FN dync_status dync__graph_numbers(dync__graph *g, dync__graph **out)
-{
-    return dync__graph_rewrite(g, dync__numbers_node, NULL, out);
-}
-
-/* ==== aot/attend.c ================================================================================= */
-/* aot/attend.c: softmax(q k^T * scale + mask) v written out becomes the attention operator. Before:
- * the user's graph; after: runtime.c traces it, so that gradients are the operator's, too. For
- * inductor only.
- *
- * Looked for from the last product backwards: softmax over the last dim; factors; masked_fill or
- * where with -inf, or a mask that is added; the first product. Each value between has no other
- * user, and nothing in the graph writes. A query that sees nothing is NaN, as softmax gives it: put
- * back behind the operator, which gives zeros. Its gradients would not be the written ones, so
- * where gradients are wanted only masks known to hide no query are taken: none, and the triangles
- * of tril and triu. Small ones stay as they are. */
-
-typedef struct dync__attend {
-    bool training;
-    dync__node *q, *kt, *v, *mask; /* in the old graph; mask NULL: none, or a triangle */
-    bool hides, causal;            /* mask: bools of what is hidden */
-    double scale;
-} dync__attend;
-
-static dync__node *dync__attend_arg(const dync__node *n, int i)
-{
-    dync__node *in = n && i < n->nargs && n->args[i].kind == DYNC__A_NODE ? n->args[i].as.node
-                                                                          : NULL;
-    return in && in->has_info ? in : NULL;
-}
-
-static bool dync__attend_is(const dync__node *n, int op)
-{
-    return n && dync__node_is_call(n) && n->op == op && n->nout == 1 && n->has_info;
-}
-static bool dync__attend_product(const dync__node *n)
-{
-    return dync__attend_is(n, DYNC__OP_matmul) || dync__attend_is(n, DYNC__OP_bmm);
-}
-
-static bool dync__attend_number(const dync__node *n, int i, double *x)
-{
-    bool ok = i < n->nargs && dync__arg_is_number(&n->args[i]);
-    if (ok) *x = dync__arg_number(&n->args[i]);
-    return ok;
-}
-
-/* tril(ones) (upper false) or triu(ones, 1) (upper): rows by columns of scores [L, S]. */
-static bool dync__attend_triangle(const dync__node *n, bool upper, const dync__layout *scores)
-{
-    double one = 1, diagonal = -1;
-    dync__node *ones = dync__attend_arg(n, 0);
-    if (!dync__attend_is(n, upper ? DYNC__OP_triu : DYNC__OP_tril) || n->info[0].lay.ndim != 2 ||
-        !ones)
-        return false;
-    if (!dync__attend_is(ones, DYNC__OP_ones) &&
-        !(dync__attend_is(ones, DYNC__OP_full) && dync__attend_number(ones, 1, &one)))
-        return false;
-    return one == 1 && dync__attend_number(n, 1, &diagonal) && diagonal == (upper ? 1 : 0) &&
-           memcmp(n->info[0].lay.shape, &scores->shape[scores->ndim - 2], 2 * sizeof(int64_t)) == 0;
-}
-
-/* Is the mask the causal one? */
-static bool dync__attend_causal(const dync__node *n, bool hides, const dync__layout *scores)
-{
-    double zero = 1;
-    if (dync__attend_triangle(n, hides, scores)) return true;
-    if (dync__attend_is(n, DYNC__OP_logical_not))
-        return dync__attend_causal(dync__attend_arg(n, 0), !hides, scores);
-    bool same = dync__attend_is(n, DYNC__OP_eq);
-    return (same || dync__attend_is(n, DYNC__OP_ne)) && dync__attend_number(n, 1, &zero) &&
-           zero == 0 &&
-           dync__attend_triangle(dync__attend_arg(n, 0), same ? !hides : hides, scores);
-}
-
-/* The value that n masks, and the mask into a. NULL: it is none. */
-static dync__node *dync__attend_masked(dync__attend *a, const dync__node *n)
-{
-    bool fills = dync__attend_is(n, DYNC__OP_masked_fill),
-         chooses = dync__attend_is(n, DYNC__OP_where);
-    double x = 0;
-    if ((fills || chooses) && dync__attend_number(n, 2, &x) && x < 0 && isinf(x)) {
-        a->mask = dync__attend_arg(n, fills ? 1 : 0);
-        a->hides = fills;
-        return a->mask && a->mask->info[0].dtype == DYNC_BOOL ? dync__attend_arg(n, fills ? 0 : 1)
-                                                              : NULL;
-    }
-    dync__node *left = dync__attend_arg(n, 0), *right = dync__attend_arg(n, 1);
-    if (!dync__attend_is(n, DYNC__OP_add) || n->nargs != 2 || !left || !right ||
-        left->info[0].dtype != right->info[0].dtype)
-        return NULL;
-    a->mask = right;
-    return left;
-}
-
-static bool dync__attend_here(const dync__info *x)
-{
-    return dync__device_is(x->device, DYNC__DEV_ATTENDS);
-}
-
-static bool dync__attend_shapes(const dync__attend *a, const dync__layout *scores)
-{
-    const dync__info *q = &a->q->info[0], *kt = &a->kt->info[0], *v = &a->v->info[0];
-    int n = q->lay.ndim;
-    if (n < 2 || kt->lay.ndim != n || v->lay.ndim != n || scores->ndim != n ||
-        dync__dtype_info(q->dtype)->kind != 'f' || kt->dtype != q->dtype || v->dtype != q->dtype ||
-        !dync__attend_here(q) || !dync__attend_here(kt) || !dync__attend_here(v))
-        return false;
-    for (int d = 0; d < n; d++) {
-        if (q->lay.shape[d] <= 0 || kt->lay.shape[d] <= 0 || v->lay.shape[d] <= 0) return false;
-        if (d < n - 2 &&
-            (q->lay.shape[d] != kt->lay.shape[d] || q->lay.shape[d] != v->lay.shape[d]))
-            return false;
-    }
-    const dync__layout *m = a->mask ? &a->mask->info[0].lay : NULL;
-    if (m && (m->ndim > n ||
-              (a->mask->info[0].dtype != DYNC_BOOL && a->mask->info[0].dtype != q->dtype) ||
-              !dync__attend_here(&a->mask->info[0])))
-        return false;
-    for (int d = 0; m && d < m->ndim; d++)
-        if (m->shape[d] != 1 && m->shape[d] != scores->shape[n - m->ndim + d]) return false;
-    return true;
-}
-
-/* By what was measured: products with a softmax between them are as fast while scores stay in the
- * caches, and backward computes scores again. A triangle saves half of the work. */
-static bool dync__attend_pays(const dync__attend *a, const dync__layout *scores)
-{
-    double area = (double)scores->shape[scores->ndim - 2] * (double)scores->shape[scores->ndim - 1],
-           all = area;
-    if (a->causal) return area >= (a->training ? 128 * 128 : 64 * 64);
-    for (int d = 0; d < scores->ndim - 2; d++) all *= (double)scores->shape[d];
-    return all >= (a->training ? 1 << 24 : 1 << 21);
-}
-
-/* Is y the last product of an attention? */
-static bool dync__attend_match(dync__attend *a, const dync__node *y)
-{
-    const dync__node *soft = dync__attend_arg(y, 0), *n;
-    double dim = 0, factor;
-    a->v = dync__attend_arg(y, 1);
-    a->mask = NULL;
-    a->scale = 1;
-    a->causal = false;
-    if (!dync__attend_product(y) || !a->v || !dync__attend_is(soft, DYNC__OP_softmax) ||
-        soft->n_users != 1 || !dync__attend_number(soft, 1, &dim))
-        return false;
-    const dync__layout *scores = &soft->info[0].lay;
-    if (dim != -1 && dim != scores->ndim - 1) return false;
-    for (n = dync__attend_arg(soft, 0); n && n->n_users == 1 && !dync__attend_product(n);) {
-        bool times = dync__attend_is(n, DYNC__OP_mul), over = dync__attend_is(n, DYNC__OP_div);
-        if ((times || over) && dync__attend_number(n, 1, &factor)) {
-            a->scale *= over ? 1 / factor : factor;
-            n = dync__attend_arg(n, 0);
-        } else if (times && dync__attend_number(n, 0, &factor)) {
-            a->scale *= factor;
-            n = dync__attend_arg(n, 1);
-        } else {
-            dync__node *inner = a->mask ? NULL : dync__attend_masked(a, n);
-            /* the factor is the mask's, too */
-            if (!inner ||
-                (a->scale != 1 && (a->mask->info[0].dtype != DYNC_BOOL || !(a->scale > 0))))
-                return false;
-            n = inner;
-        }
-    }
-    if (!n || n->n_users != 1 || n->info[0].dtype != soft->info[0].dtype) return false;
-    a->q = dync__attend_arg(n, 0);
-    a->kt = dync__attend_arg(n, 1);
-    if (!a->q || !a->kt || !(fabs(a->scale) < HUGE_VAL) || !dync__attend_shapes(a, scores))
-        return false;
-    if (a->mask && a->mask->info[0].dtype == DYNC_BOOL &&
-        dync__attend_causal(a->mask, a->hides, scores)) {
-        a->causal = true;
-        a->mask = NULL;
-    }
-    return (!a->training || !a->mask) && dync__attend_pays(a, scores);
-}
-
-static dync__node *dync__attend_call(dync__rewrite *r, const dync__node *y, int op, int nargs,
-                                     const dync__arg *args, int nout, const dync__info *info)
-{
-    for (int i = 0; i < nargs; i++)
-        if (args[i].kind == DYNC__A_NODE && !args[i].as.node) return NULL;
-    dync__node *n = dync__graph_call(r->to, op, nargs, args, nout, info, NULL);
-    if (n) n->at = y->at;
-    for (int i = 0; n && i < nout; i++) n->requires_grad[i] = y->requires_grad[0];
-    return n;
-}
-
-/* The operator in y's place. */
-static dync__node *dync__attend_put(dync__rewrite *r, const dync__node *y)
-{
-    const dync__attend *a = r->user;
-    int n = y->info[0].lay.ndim;
-    dync__info k = a->kt->info[0], out[2] = {y->info[0], a->q->info[0]}, blind, column;
-    dync__arg turn[3] = {dync__arg_node(dync__rewrite_at(r, a->kt)), dync__arg_i(-2),
-                         dync__arg_i(-1)};
-    for (int d = n - 2; d < n; d++) {
-        k.lay.shape[d] = a->kt->info[0].lay.shape[2 * n - 3 - d];
-        k.lay.stride[d] = a->kt->info[0].lay.stride[2 * n - 3 - d];
-    }
-    dync__node *key = dync__attend_call(r, y, DYNC__OP_transpose, 3, turn, 1, &k),
-               *mask = a->mask ? dync__rewrite_at(r, a->mask) : NULL;
-    if (mask && a->mask->info[0].dtype == DYNC_BOOL && a->hides)
-        mask = dync__attend_call(r, y, DYNC__OP_logical_not, 1, (dync__arg[]){dync__arg_node(mask)},
-                                 1, &a->mask->info[0]);
-    if (a->mask && !mask) return NULL;
-    (void)dync__layout_contiguous(&out[1].lay, n - 1, a->q->info[0].lay.shape);
-    out[1].dtype = out[0].dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    dync__arg args[6] = {dync__arg_node(dync__rewrite_at(r, a->q)),
-                         dync__arg_node(key),
-                         dync__arg_node(dync__rewrite_at(r, a->v)),
-                         mask ? dync__arg_node(mask) : dync__arg_none(),
-                         dync__arg_b(a->causal),
-                         dync__arg_f(a->scale)};
-    dync__node *both = dync__attend_call(r, y, DYNC__OP__scaled_dot_product_flash_attention_for_cpu,
-                                         6, args, 2, out);
-    dync__node *result = dync__graph_getitem(r->to, both, 0),
-               *sum = dync__graph_getitem(r->to, both, 1);
-    blind = out[1];
-    blind.dtype = DYNC_BOOL;
-    dync__arg same[2] = {dync__arg_node(sum), dync__arg_f(-HUGE_VAL)};
-    dync__node *none = dync__attend_call(r, y, DYNC__OP_eq, 2, same, 1, &blind);
-    column = blind;
-    blind.lay.shape[n - 1] = 1;
-    (void)dync__layout_contiguous(&column.lay, n, blind.lay.shape);
-    dync__arg lift[2] = {dync__arg_node(none), dync__arg_i(-1)};
-    none = dync__attend_call(r, y, DYNC__OP_unsqueeze, 2, lift, 1, &column);
-    dync__arg fill[3] = {dync__arg_node(result), dync__arg_node(none), dync__arg_f((double)NAN)};
-    result = dync__attend_call(r, y, DYNC__OP_masked_fill, 3, fill, 1, out);
-    dync__arg whole[1] = {dync__arg_node(result)};
-    return n == 4 ? dync__attend_call(r, y, DYNC__OP_contiguous, 1, whole, 1, out) : result;
-}
-
-static dync__node *dync__attend_node(dync__rewrite *r, dync__node *old)
-{
-    return dync__attend_match(r->user, old) ? dync__attend_put(r, old) : dync__rewrite_copy(r, old);
-}
-
-DYNC__FN dync_status dync__aot_attend(dync__graph **graph, bool training)
-{
-    dync__graph *g = *graph, *to;
-    dync__attend a = {.training = training};
-    int found = 0;
-    dync__graph_renumber(g);
-    for (int i = 0; i < g->node.n; i++) found += dync__attend_match(&a, g->node.at[i]);
-    if (!found || g->syms || dync__graph_has_writes(g)) return DYNC_OK;
-    DYNC__TRY(dync__graph_rewrite(g, dync__attend_node, &a, &to));
-    (void)dync__graph_dce(to);
-    dync__graph_unref(g);
-    *graph = to;
-    return DYNC_OK;
-}
-DYNC__WARM
 
 /* ==== aot/runtime.c ================================================================================ */
 /* aot/runtime.c: what a call through compiled forward and backward graphs does around them: inputs
  * on one memory get a base, inputs that were written get their new values, outputs that are views
  * are made as views, and for training one autograd node stands for the whole (backward.c). After
- * backward.c, before inductor/. */
-
-DYNC__DATA dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g,
-                                               bool is_backward, const dync__options *options,
-                                               dync__inner *out) = NULL;
-
-/* Of activation memory, for every graph compiled from now on:
- * dync_config_set("activation_memory_budget", ...). */
-/* 1 less the budget, so that zero is the default */
-static struct {
-    dync__mutex lock;
-    double saved;
-} dync__aot_budget;
-DYNC__RARE DYNC__FN void dync__aot_set_budget(double budget)
-{
-    dync__lock(&dync__aot_budget.lock);
-    dync__aot_budget.saved = 1 - budget;
-    dync__unlock(&dync__aot_budget.lock);
-}
-DYNC__RARE static double dync__aot_budget_now(void)
-{
-    dync__lock(&dync__aot_budget.lock);
-    double budget = 1 - dync__aot_budget.saved;
-    dync__unlock(&dync__aot_budget.lock);
-    return budget;
-}
-
-/* ---- options --------------------------------------------------------------------------------- */
-DYNC__FN bool dync__options_copy(dync__options *o, const dync__options *from)
-{
-    *o = *from;
-    o->text = *from->text ? dync__strdup(from->text) : "";
-    return o->text != NULL;
-}
-DYNC__FN void dync__options_free(dync__options *o)
-{
-    if (o->text && *o->text) dync__strfree((char *)(uintptr_t)o->text);
-    o->text = NULL;
-}
-
-/* What the options ask for, else the compiler, else the library's setting. */
-static dync__aot_how dync__aot_how_of(const dync__options *o, const dync__inner_compiler *inner)
-{
-    bool save_all = o->partition >= 0 ? o->partition == 1 : inner->save_all,
-         all = o->decompositions >= 0 ? o->decompositions == 1 : inner->decompose_all;
-    return (dync__aot_how){.save_all = save_all,
-                           .decompose = all ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED,
-                           .budget = o->memory_budget >= 0 ? o->memory_budget
-                                                           : dync__aot_budget_now()};
-}
-
-/* ---- the code -------------------------------------------------------------------------------- */
-DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
-{
-    if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
-    if (c->fw.destroy) c->fw.destroy(c->fw.state);
-    for (int i = 0; i < c->n_parts; i++) {
-        if (c->part[i].run.destroy) c->part[i].run.destroy(c->part[i].run.state);
-        dync__graph_unref(c->part[i].bw);
-        dync__free(c->part[i].depends, (size_t)c->part[i].n_grads * (size_t)c->part[i].n_tangents);
-        dync__free(c->part[i].saved, c->part[i].bytes);
-    }
-    dync__free(c->part, (size_t)c->n_parts * sizeof *c->part);
-    dync__aot_graphs_free(&c->g);
-    dync__graph_unref(c->graph);
-    dync__graph_unref(c->original);
-    if (c->value) dync__free(c->value, (size_t)c->form->syms->symbol.n * sizeof *c->value + 1);
-    dync__aot_code_unref(c->form);
-    dync__symtab_free(c->syms);
-    dync__aot_tail_free(c->tail);
-    dync__free(c, sizeof *c);
-}
+ * backward.c, before make.c. */
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 /* What stands for a group of inputs in this call; a row is made for it. NULL: these inputs share
@@ -78575,14 +78712,14 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
     return status;
 }
 
-static dync_status dync__aot_run_plain(void *state, int n_in, dync__tensor *const *in, int n_out,
-                                       dync__tensor **out)
+DYNC__FN dync_status dync__aot_run_plain(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                         dync__tensor **out)
 {
     return dync__graph_eval_flat(((dync__aot_code *)state)->graph, n_in, in, n_out, out);
 }
 
-static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in, int n_out,
-                                 dync__tensor **out)
+DYNC__FN dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                   dync__tensor **out)
 {
     dync__aot_code *c = state;
     const dync__aot_graphs *g = &c->g;
@@ -78599,56 +78736,10 @@ static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in,
     return status;
 }
 
-/* ---- the graph as it is: what is not functionalised ------------------------------------------ */
-DYNC__RARE static void dync__arg_take_tensors(const dync__arg *a, dync__tensor **out, int *k)
-{
-    if (a->kind == DYNC__A_TENSOR) out[(*k)++] = a->as.t;
-    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
-        dync__arg_take_tensors(&a->as.list[i], out, k);
-}
-
-DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync__graph *g, int n_in,
-                                                      dync__tensor *const *in, int n_out,
-                                                      dync__tensor **out)
-{
-    dync__arena arena = {0};
-    dync__arg *args = dync__arena_alloc(&arena, (size_t)(n_in + 1) * sizeof *args), result;
-    if (!args) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n_in; i++) args[i] = dync__arg_t(in[i]);
-    dync_status status = dync__graph_eval(g, args, n_in, &arena, &result);
-    if (status == DYNC_OK && dync__arg_count_tensors(&result) != n_out) {
-        status = dync__fail(DYNC_ERR_INTERNAL, "a graph gave %d tensors, expected %d",
-                            dync__arg_count_tensors(&result), n_out);
-        dync__arg_release(&result);
-    }
-    int k = 0;
-    if (status == DYNC_OK) dync__arg_take_tensors(&result, out, &k);
-    dync__arena_free(&arena);
-    return status;
-}
-
-DYNC__RARE static dync_status dync__inner_interpret_run(void *state, int n_in,
-                                                        dync__tensor *const *in, int n_out,
-                                                        dync__tensor **out)
-{
-    bool grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
-    dync_status status = dync__graph_eval_flat(state, n_in, in, n_out, out);
-    dync__tls.grad_enabled_off = grad_off;
-    return status;
-}
-DYNC__RARE static void dync__inner_interpret_destroy(void *state) { dync__graph_unref(state); }
-DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync__graph *g, bool is_backward,
-                                                      const dync__options *options,
-                                                      dync__inner *out)
-{
-    (void)user, (void)is_backward, (void)options;
-    memset(out, 0, sizeof *out);
-    out->run = dync__inner_interpret_run;
-    out->destroy = dync__inner_interpret_destroy;
-    out->state = dync__graph_ref(g);
-    return DYNC_OK;
-}
+/* ==== aot/make.c =================================================================================== */
+/* aot/make.c: the steps of compiling a graph: traced (joint.c), cut in two (partition.c), each side
+ * compiled, logged, handed out as a callable around which runtime.c runs. Before form.c, which does
+ * them in another order, and compile.c. */
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 DYNC__RARE static void dync__aot_destroy(void *state) { dync__aot_code_unref(state); }
@@ -78718,7 +78809,7 @@ DYNC__RARE static void dync__aot_memory_text(const dync__aot_graphs *g, dync__st
         g->n_saved, (long long)g->saved_bytes, (long long)g->saved_input_bytes, g->n_recomputed,
         (long long)g->recomputed_bytes);
 }
-DYNC__RARE static void dync__aot_report(const dync__aot_code *c)
+DYNC__RARE DYNC__FN void dync__aot_report(const dync__aot_code *c)
 {
     const dync__aot_graphs *g = &c->g;
     dync__str s = {0};
@@ -78760,19 +78851,8 @@ DYNC__RARE static bool dync__aot_is_forward(const dync__aot_code *c)
     return same;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner,
-                                                        dync__graph *g, bool is_backward,
-                                                        const dync__options *options,
-                                                        dync__inner *out)
-{
-    dync_status (*hook)(const dync__inner_compiler *, dync__graph *, bool, const dync__options *,
-                        dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
-    return hook ? hook(inner, g, is_backward, options, out)
-                : inner->compile(inner->user, g, is_backward, options, out);
-}
-
 /* Tells a forward graph without backward which inputs its first outputs are new values of. */
-DYNC__RARE static dync_status dync__aot_tell_over(const dync__aot_graphs *g)
+DYNC__RARE DYNC__FN dync_status dync__aot_tell_over(const dync__aot_graphs *g)
 {
     if (g->training || g->bw) return DYNC_OK;
     for (int i = g->fw->over.n; i < g->mutated.n; i++) {
@@ -78785,9 +78865,9 @@ DYNC__RARE static dync_status dync__aot_tell_over(const dync__aot_graphs *g)
 }
 
 /* Those of its sides that are not compiled yet. */
-DYNC__RARE static dync_status dync__aot_code_compile(dync__aot_code *c,
-                                                     const dync__options *options,
-                                                     const dync__inner_compiler *inner)
+DYNC__RARE DYNC__FN dync_status dync__aot_code_compile(dync__aot_code *c,
+                                                       const dync__options *options,
+                                                       const dync__inner_compiler *inner)
 {
     const dync__aot_graphs *g = &c->g;
     c->n_fw_in = g->fw->n_inputs;
@@ -78812,7 +78892,7 @@ DYNC__RARE static dync_status dync__aot_code_compile(dync__aot_code *c,
     return DYNC_OK;
 }
 
-DYNC__RARE static dync__aot_code *dync__aot_code_new(dync__graph *graph)
+DYNC__RARE DYNC__FN dync__aot_code *dync__aot_code_new(dync__graph *graph)
 {
     dync__aot_code *c = dync__calloc(sizeof *c);
     if (!c) return NULL;
@@ -78826,10 +78906,10 @@ DYNC__RARE static dync__aot_code *dync__aot_code_new(dync__graph *graph)
     return c;
 }
 
-DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples,
-                                                   const dync__options *options,
-                                                   const dync__inner_compiler *inner,
-                                                   const char **why)
+DYNC__RARE DYNC__FN dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples,
+                                                     const dync__options *options,
+                                                     const dync__inner_compiler *inner,
+                                                     const char **why)
 {
     dync__aot_how how = dync__aot_how_of(options, inner);
     c->double_backward = dync__tls.double_backward;
@@ -78850,8 +78930,8 @@ DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync
     return status;
 }
 
-DYNC__RARE static dync_status dync__aot_code_out(dync__aot_code *c, dync_status status,
-                                                 dync_callable *out)
+DYNC__RARE DYNC__FN dync_status dync__aot_code_out(dync__aot_code *c, dync_status status,
+                                                   dync_callable *out)
 {
     if (status != DYNC_OK) {
         dync__aot_code_unref(c);
@@ -78865,43 +78945,9 @@ DYNC__RARE static dync_status dync__aot_code_out(dync__aot_code *c, dync_status 
     return DYNC_OK;
 }
 
-DYNC__RARE static dync_status dync__aot_compile_sized(dync__graph *graph,
-                                                      const dync_value *examples, int n,
-                                                      const dync__options *options,
-                                                      dync_callable *out, void *user)
-{
-    return dync__aot_compile(graph, examples, n, options, user, out);
-}
-
-DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync__graph *graph, const dync_value *examples,
-                                                  int n, const dync__options *options,
-                                                  const dync__inner_compiler *inner,
-                                                  dync_callable *out)
-{
-    if (dync__graph_takes_lists(graph))
-        return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized,
-                                    (void *)(uintptr_t)inner, out);
-    if (graph->syms)
-        return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized,
-                                   (void *)(uintptr_t)inner, inner, out);
-    dync__aot_code *c = dync__aot_code_new(graph);
-    const char *why = NULL;
-    dync_status status = c ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (c && dync__graph_has_numbers(graph))
-        status = dync__graph_numbers(graph, &c->graph);
-    else if (c)
-        c->graph = dync__graph_ref(graph);
-    if (status == DYNC_OK) status = dync__aot_code_trace(c, examples, options, inner, &why);
-    if (status == DYNC_ERR_UNSUPPORTED && c->plain) {
-        dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");
-        c->head.raw.run = dync__aot_run_plain;
-        status = DYNC_OK;
-    } else if (status == DYNC_OK) {
-        dync__aot_report(c);
-        status = dync__aot_code_compile(c, options, inner);
-    }
-    return dync__aot_code_out(c, status, out);
-}
+/* ==== aot/form.c =================================================================================== */
+/* aot/form.c: forms: a graph of symbolic sizes traced once, and the code of each set of sizes made
+ * of it. After compile.c. */
 
 /* ---- forms: graphs of symbolic sizes, traced once -------------------------------------------- */
 DYNC__RARE static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t)
@@ -79356,6 +79402,49 @@ DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync__graph *graph, const dy
     out->narrow = dync__sized_narrow;
     out->state = s;
     return DYNC_OK;
+}
+DYNC__WARM
+
+/* ==== aot/compile.c ================================================================================ */
+/* aot/compile.c: AOT autograd: a graph and examples to a callable; graphs of symbolic sizes by
+ * sized.c. Before inductor/. */
+
+DYNC__RARE static dync_status dync__aot_compile_sized(dync__graph *graph,
+                                                      const dync_value *examples, int n,
+                                                      const dync__options *options,
+                                                      dync_callable *out, void *user)
+{
+    return dync__aot_compile(graph, examples, n, options, user, out);
+}
+
+DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync__graph *graph, const dync_value *examples,
+                                                  int n, const dync__options *options,
+                                                  const dync__inner_compiler *inner,
+                                                  dync_callable *out)
+{
+    if (dync__graph_takes_lists(graph))
+        return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized,
+                                    (void *)(uintptr_t)inner, out);
+    if (graph->syms)
+        return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized,
+                                   (void *)(uintptr_t)inner, inner, out);
+    dync__aot_code *c = dync__aot_code_new(graph);
+    const char *why = NULL;
+    dync_status status = c ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (c && dync__graph_has_numbers(graph))
+        status = dync__graph_numbers(graph, &c->graph);
+    else if (c)
+        c->graph = dync__graph_ref(graph);
+    if (status == DYNC_OK) status = dync__aot_code_trace(c, examples, options, inner, &why);
+    if (status == DYNC_ERR_UNSUPPORTED && c->plain) {
+        dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");
+        c->head.raw.run = dync__aot_run_plain;
+        status = DYNC_OK;
+    } else if (status == DYNC_OK) {
+        dync__aot_report(c);
+        status = dync__aot_code_compile(c, options, inner);
+    }
+    return dync__aot_code_out(c, status, out);
 }
 DYNC__PLAIN
 
@@ -84120,6 +84209,164 @@ DYNC__FN dync_status dync__run_once(dync__graph *g, const dync_callable *code, i
     return status;
 }
 
+DYNC__FN void dync__error_text(dync__str *s, const dync__error_slot *e)
+{
+    dync__str_addf(s, "%s: %s", e->status != DYNC_OK ? e->class_name : "RuntimeError", e->message);
+}
+
+/* ==== minify/graph.c =============================================================================== */
+/* minify/graph.c: the edits that shrinking tries: a new graph out of an old one. Before shrink.c.
+ *
+ * Names stay what they were, so a value is known by its name in every graph that comes from one. A
+ * node that is dropped and still used becomes an input; inputs come first, the old ones before the
+ * new. */
+
+enum { DYNC__EDIT_GONE, DYNC__EDIT_KEPT, DYNC__EDIT_INPUT };
+typedef struct dync__editor {
+    dync__graph *from;
+    const dync__edit *edit;
+    char *used, *fate; /* per node */
+} dync__editor;
+
+static void dync__edit_use(void *user, dync__arg *arg)
+{
+    ((dync__editor *)user)->used[arg->as.node->index] = 1;
+}
+
+/* An item of a node of several outputs goes with it. */
+static bool dync__edit_dropped(const dync__editor *e, const dync__node *n)
+{
+    if (!e->edit->drop || n->kind == DYNC__N_PLACEHOLDER || n->kind == DYNC__N_OUTPUT) return false;
+    if (e->edit->drop[n->index]) return true;
+    return n->op == DYNC__NODE_GETITEM && n->args[0].kind == DYNC__A_NODE &&
+           e->edit->drop[n->args[0].as.node->index];
+}
+
+static void dync__edit_use_result(dync__editor *e, dync__node *output)
+{
+    const dync__arg *result = &output->args[0];
+    if (e->edit->cut_at) {
+        e->used[e->edit->cut_at->index] = 1;
+    } else if (e->edit->n_skip && result->kind == DYNC__A_LIST) {
+        for (int i = 0; i < result->n; i++) {
+            bool skipped = i >= e->edit->skip_output && i < e->edit->skip_output + e->edit->n_skip;
+            dync__node item = {.nargs = 1, .args = &result->as.list[i]};
+            if (!skipped) dync__node_each_input(&item, dync__edit_use, e);
+        }
+    } else {
+        dync__node_each_input(output, dync__edit_use, e);
+    }
+}
+
+/* From the last node to the first: what is used by what stays. */
+static void dync__edit_decide(dync__editor *e)
+{
+    int end = e->edit->cut_at ? e->edit->cut_at->index : e->from->node.n;
+    for (int i = e->from->node.n - 1; i >= 0; i--) {
+        dync__node *n = e->from->node.at[i];
+        if (n->kind == DYNC__N_OUTPUT) {
+            dync__edit_use_result(e, n);
+        } else if (n->kind == DYNC__N_PLACEHOLDER) {
+            e->fate[i] = e->used[i] || !e->edit->unused_inputs ? DYNC__EDIT_KEPT : DYNC__EDIT_GONE;
+        } else if (i > end) {
+            continue;
+        } else if (dync__edit_dropped(e, n)) {
+            e->fate[i] = e->used[i] ? DYNC__EDIT_INPUT : DYNC__EDIT_GONE;
+        } else if (e->used[i] || !e->edit->dead_code || !dync__node_is_pure(n)) {
+            e->fate[i] = DYNC__EDIT_KEPT;
+            dync__node_each_input(n, dync__edit_use, e);
+        }
+    }
+}
+
+static dync__node *dync__edit_attr_wide(dync__rewrite *r, const dync__node *n)
+{
+    dync_tensor *h = (dync_to_dtype)(dync_detach(dync__handle(n->value)), DYNC_F64);
+    dync__tensor *t = h ? dync__open(h) : NULL;
+    dync__node *made = t ? dync__graph_attr(r->to, n->name, n->target, t) : NULL;
+    if (made && n->requires_grad[0]) made->requires_grad[0] = true;
+    return made;
+}
+
+static bool dync__edit_is_float(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
+
+static dync__node *dync__edit_wide(dync__rewrite *r, dync__node *n)
+{
+    if (n->kind == DYNC__N_GET_ATTR && n->value && dync__edit_is_float(n->value->dtype))
+        return dync__edit_attr_wide(r, n);
+    dync__node *made = dync__rewrite_copy(r, n);
+    for (int i = 0; made && i < made->nargs; i++)
+        if (made->args[i].kind == DYNC__A_DTYPE && dync__edit_is_float((int)made->args[i].as.i))
+            made->args[i].as.i = DYNC_F64;
+    return made;
+}
+
+/* The result of the graph: the value at the cut, or what it was without the outputs that are
+ * skipped. */
+static dync__node *dync__edit_result(dync__rewrite *r, const dync__edit *edit, dync__node *output)
+{
+    const dync__arg *old = &output->args[0];
+    dync__arg at = dync__arg_node((dync__node *)(uintptr_t)edit->cut_at),
+              list = {.kind = DYNC__A_LIST}, copy;
+    if (!edit->cut_at && (!edit->n_skip || old->kind != DYNC__A_LIST))
+        return dync__rewrite_copy(r, output);
+    list.as.list = dync__arena_alloc(&r->to->arena, (size_t)(old->n + 1) * sizeof list);
+    if (!list.as.list) return NULL;
+    if (edit->cut_at) list.as.list[list.n++] = at;
+    for (int i = 0; !edit->cut_at && i < old->n; i++)
+        if (i < edit->skip_output || i >= edit->skip_output + edit->n_skip)
+            list.as.list[list.n++] = old->as.list[i];
+    return dync__rewrite_arg(r, &list, &copy) ? dync__graph_output(r->to, &copy) : NULL;
+}
+
+static dync__node *dync__edit_node(dync__rewrite *r, dync__node *old)
+{
+    const dync__editor *e = r->user;
+    if (old->kind == DYNC__N_OUTPUT) return dync__edit_result(r, e->edit, old);
+    if (e->fate[old->index] == DYNC__EDIT_GONE) return old;
+    if (e->fate[old->index] == DYNC__EDIT_INPUT) return dync__rewrite_input(r, old, old->name);
+    return dync__rewrite_copy(r, old);
+}
+
+DYNC__FN dync__graph *dync__graph_edit(dync__graph *g, const dync__edit *edit)
+{
+    dync__editor e = {.from = g, .edit = edit};
+    size_t n = (size_t)g->node.n;
+    dync__graph *to = NULL;
+    dync__graph_renumber(g);
+    e.used = dync__calloc(2 * n + 1);
+    if (!e.used) return NULL;
+    e.fate = e.used + n;
+    dync__edit_decide(&e);
+    (void)dync__graph_rewrite(g, dync__edit_node, &e, &to);
+    dync__free(e.used, 2 * n + 1);
+    return to;
+}
+
+static dync__graph *dync__edit_whole(dync__graph *g, dync__rewrite_fn fn)
+{
+    dync__graph *to;
+    dync__graph_renumber(g);
+    (void)dync__graph_rewrite(g, fn, NULL, &to);
+    return to;
+}
+
+DYNC__FN dync__graph *dync__graph_clone(dync__graph *g)
+{
+    return dync__edit_whole(g, dync__rewrite_copy);
+}
+DYNC__FN dync__graph *dync__graph_to_f64(dync__graph *g)
+{
+    return dync__edit_whole(g, dync__edit_wide);
+}
+
+DYNC__FN int dync__graph_outputs(const dync__graph *g)
+{
+    const dync__node *out = g->node.n ? g->node.at[g->node.n - 1] : NULL;
+    return out && out->kind == DYNC__N_OUTPUT && out->args[0].kind == DYNC__A_LIST ? out->args[0].n
+                                                                                   : -1;
+}
+
 /* ==== minify/accuracy.c ============================================================================ */
 /* minify/accuracy.c: are two runs of a graph the same? After run.c, before judge.c.
  *
@@ -84414,11 +84661,6 @@ DYNC__FN bool dync__judge_similar(const dync__verdict *first, const dync__verdic
            dync__text_ratio(first->error.message, now->error.message) > 0.5;
 }
 
-DYNC__FN void dync__error_text(dync__str *s, const dync__error_slot *e)
-{
-    dync__str_addf(s, "%s: %s", e->status != DYNC_OK ? e->class_name : "RuntimeError", e->message);
-}
-
 /* ---- one trial ------------------------------------------------------------------------------- */
 
 /* Outside of whatever is being traced. */
@@ -84554,159 +84796,6 @@ DYNC__FN void dync__judge_graph(const dync__judge *j, dync__graph *g, int n,
         dync__format(out->error.message, sizeof out->error.message,
                      "compiled code ended the "
                      "process");
-}
-
-/* ==== minify/graph.c =============================================================================== */
-/* minify/graph.c: the edits that shrinking tries: a new graph out of an old one. Before shrink.c.
- *
- * Names stay what they were, so a value is known by its name in every graph that comes from one. A
- * node that is dropped and still used becomes an input; inputs come first, the old ones before the
- * new. */
-
-enum { DYNC__EDIT_GONE, DYNC__EDIT_KEPT, DYNC__EDIT_INPUT };
-typedef struct dync__editor {
-    dync__graph *from;
-    const dync__edit *edit;
-    char *used, *fate; /* per node */
-} dync__editor;
-
-static void dync__edit_use(void *user, dync__arg *arg)
-{
-    ((dync__editor *)user)->used[arg->as.node->index] = 1;
-}
-
-/* An item of a node of several outputs goes with it. */
-static bool dync__edit_dropped(const dync__editor *e, const dync__node *n)
-{
-    if (!e->edit->drop || n->kind == DYNC__N_PLACEHOLDER || n->kind == DYNC__N_OUTPUT) return false;
-    if (e->edit->drop[n->index]) return true;
-    return n->op == DYNC__NODE_GETITEM && n->args[0].kind == DYNC__A_NODE &&
-           e->edit->drop[n->args[0].as.node->index];
-}
-
-static void dync__edit_use_result(dync__editor *e, dync__node *output)
-{
-    const dync__arg *result = &output->args[0];
-    if (e->edit->cut_at) {
-        e->used[e->edit->cut_at->index] = 1;
-    } else if (e->edit->n_skip && result->kind == DYNC__A_LIST) {
-        for (int i = 0; i < result->n; i++) {
-            bool skipped = i >= e->edit->skip_output && i < e->edit->skip_output + e->edit->n_skip;
-            dync__node item = {.nargs = 1, .args = &result->as.list[i]};
-            if (!skipped) dync__node_each_input(&item, dync__edit_use, e);
-        }
-    } else {
-        dync__node_each_input(output, dync__edit_use, e);
-    }
-}
-
-/* From the last node to the first: what is used by what stays. */
-static void dync__edit_decide(dync__editor *e)
-{
-    int end = e->edit->cut_at ? e->edit->cut_at->index : e->from->node.n;
-    for (int i = e->from->node.n - 1; i >= 0; i--) {
-        dync__node *n = e->from->node.at[i];
-        if (n->kind == DYNC__N_OUTPUT) {
-            dync__edit_use_result(e, n);
-        } else if (n->kind == DYNC__N_PLACEHOLDER) {
-            e->fate[i] = e->used[i] || !e->edit->unused_inputs ? DYNC__EDIT_KEPT : DYNC__EDIT_GONE;
-        } else if (i > end) {
-            continue;
-        } else if (dync__edit_dropped(e, n)) {
-            e->fate[i] = e->used[i] ? DYNC__EDIT_INPUT : DYNC__EDIT_GONE;
-        } else if (e->used[i] || !e->edit->dead_code || !dync__node_is_pure(n)) {
-            e->fate[i] = DYNC__EDIT_KEPT;
-            dync__node_each_input(n, dync__edit_use, e);
-        }
-    }
-}
-
-static dync__node *dync__edit_attr_wide(dync__rewrite *r, const dync__node *n)
-{
-    dync_tensor *h = (dync_to_dtype)(dync_detach(dync__handle(n->value)), DYNC_F64);
-    dync__tensor *t = h ? dync__open(h) : NULL;
-    dync__node *made = t ? dync__graph_attr(r->to, n->name, n->target, t) : NULL;
-    if (made && n->requires_grad[0]) made->requires_grad[0] = true;
-    return made;
-}
-
-static bool dync__edit_is_float(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
-
-static dync__node *dync__edit_wide(dync__rewrite *r, dync__node *n)
-{
-    if (n->kind == DYNC__N_GET_ATTR && n->value && dync__edit_is_float(n->value->dtype))
-        return dync__edit_attr_wide(r, n);
-    dync__node *made = dync__rewrite_copy(r, n);
-    for (int i = 0; made && i < made->nargs; i++)
-        if (made->args[i].kind == DYNC__A_DTYPE && dync__edit_is_float((int)made->args[i].as.i))
-            made->args[i].as.i = DYNC_F64;
-    return made;
-}
-
-/* The result of the graph: the value at the cut, or what it was without the outputs that are
- * skipped. */
-static dync__node *dync__edit_result(dync__rewrite *r, const dync__edit *edit, dync__node *output)
-{
-    const dync__arg *old = &output->args[0];
-    dync__arg at = dync__arg_node((dync__node *)(uintptr_t)edit->cut_at),
-              list = {.kind = DYNC__A_LIST}, copy;
-    if (!edit->cut_at && (!edit->n_skip || old->kind != DYNC__A_LIST))
-        return dync__rewrite_copy(r, output);
-    list.as.list = dync__arena_alloc(&r->to->arena, (size_t)(old->n + 1) * sizeof list);
-    if (!list.as.list) return NULL;
-    if (edit->cut_at) list.as.list[list.n++] = at;
-    for (int i = 0; !edit->cut_at && i < old->n; i++)
-        if (i < edit->skip_output || i >= edit->skip_output + edit->n_skip)
-            list.as.list[list.n++] = old->as.list[i];
-    return dync__rewrite_arg(r, &list, &copy) ? dync__graph_output(r->to, &copy) : NULL;
-}
-
-static dync__node *dync__edit_node(dync__rewrite *r, dync__node *old)
-{
-    const dync__editor *e = r->user;
-    if (old->kind == DYNC__N_OUTPUT) return dync__edit_result(r, e->edit, old);
-    if (e->fate[old->index] == DYNC__EDIT_GONE) return old;
-    if (e->fate[old->index] == DYNC__EDIT_INPUT) return dync__rewrite_input(r, old, old->name);
-    return dync__rewrite_copy(r, old);
-}
-
-DYNC__FN dync__graph *dync__graph_edit(dync__graph *g, const dync__edit *edit)
-{
-    dync__editor e = {.from = g, .edit = edit};
-    size_t n = (size_t)g->node.n;
-    dync__graph *to = NULL;
-    dync__graph_renumber(g);
-    e.used = dync__calloc(2 * n + 1);
-    if (!e.used) return NULL;
-    e.fate = e.used + n;
-    dync__edit_decide(&e);
-    (void)dync__graph_rewrite(g, dync__edit_node, &e, &to);
-    dync__free(e.used, 2 * n + 1);
-    return to;
-}
-
-static dync__graph *dync__edit_whole(dync__graph *g, dync__rewrite_fn fn)
-{
-    dync__graph *to;
-    dync__graph_renumber(g);
-    (void)dync__graph_rewrite(g, fn, NULL, &to);
-    return to;
-}
-
-DYNC__FN dync__graph *dync__graph_clone(dync__graph *g)
-{
-    return dync__edit_whole(g, dync__rewrite_copy);
-}
-DYNC__FN dync__graph *dync__graph_to_f64(dync__graph *g)
-{
-    return dync__edit_whole(g, dync__edit_wide);
-}
-
-DYNC__FN int dync__graph_outputs(const dync__graph *g)
-{
-    const dync__node *out = g->node.n ? g->node.at[g->node.n - 1] : NULL;
-    return out && out->kind == DYNC__N_OUTPUT && out->args[0].kind == DYNC__A_LIST ? out->args[0].n
-                                                                                   : -1;
 }
 
 /* ==== minify/shrink.c ============================================================================== */
@@ -87202,23 +87291,14 @@ DYNC_API void dync_set_grad_at(dync_tensor *t, dync_tensor *grad_or_null, dync_l
     (dync_set_grad)(t, grad_or_null);
     dync__tls.at = outer;
 }
+DYNC__PLAIN
 
-/* ==== compile/compiled_autograd.c ================================================================== */
-/* compile/compiled_autograd.c: a whole backward captured at run time and compiled. After compile.c:
- * it stands on capture.
- *
- * While it is on in a thread, a backward is not walked but looked up. What the walk depends on is
- * told by the nodes (autograd/visit.c): words that must be the same, sizes, and saved tensors.
- * Saved tensors, seeds and gradients that leaves have already become one list of inputs. A backward
- * of a form not met before gets an ordinary compiled function of that list: its body walks the
- * nodes with the list's tensors put in the place of the saved ones, so that capture records the
- * operators of rules, AOT backward graphs and hook bodies. Gradients leave the graph as outputs and
- * are given to the leaves after every run.
- *
- * Sizes: a size in a node that an input has as well is bound to it: it is whatever that input's is,
- * and symbolic where capture makes that symbolic. Sizes that no input has are bound to one more
- * input, a tensor without elements of its own that only has them. Another call finds the entry if
- * every bound size agrees with its input and every other one is the same. */
+/* ==== compile/ca.h ================================================================================= */
+/* compile/ca.h: compiled autograd: one backward while it is looked up, captured or run, and the
+ * entries that earlier ones left. Shared by ca_visit.c, ca_body.c, ca_list.c and
+ * compiled_autograd.c, which says how it goes. */
+#ifndef DYNC__CA_H
+#define DYNC__CA_H
 
 enum { DYNC__CA_ENTRIES = 256, DYNC__CA_RECOMPILES = 64, DYNC__CA_DEPTH = 8 };
 typedef enum {
@@ -87249,12 +87329,6 @@ typedef struct dync__ca_entry {
     int32_t tracing;
     DYNC__VEC(dync__ca_result) result;
 } dync__ca_entry;
-static struct {
-    dync__mutex lock;
-    dync__ca_entry *first;
-    int n;
-    bool warned;
-} dync__ca_cache;
 
 typedef struct dync__ca_slot {
     dync__tensor **at, *was;
@@ -87296,9 +87370,22 @@ typedef struct dync__ca_thread {
     dync_backend backend[DYNC__CA_DEPTH];
     dync__ca *now;
 } dync__ca_thread;
-static DYNC__TLS dync__ca_thread dync__ca_tls;
+DYNC__DATA_DECL DYNC__TLS dync__ca_thread dync__ca_tls;
 
-/* ---- what a backward depends on -------------------------------------------------------------- */
+/* ca_visit.c: what the walk depends on, into c: words, sizes, inputs */
+DYNC__FN dync_status dync__ca_collect(dync__ca *);
+DYNC__FN void dync__ca_free(dync__ca *);
+/* ca_body.c: the function that capture records: dync__ca_tls.now walked over its argument */
+DYNC__FN dync_value dync__ca_body(const dync_value *args, int nargs, void *user);
+/* ca_list.c: the backend of an entry (user): hands the graph on with one list of inputs */
+DYNC__FN dync_status dync__ca_compile(dync_graph *, const dync_value *, int, const char *options,
+                                      dync_callable *out, void *user);
+#endif
+DYNC__COLD
+
+/* ==== compile/ca_visit.c =========================================================================== */
+/* compile/ca_visit.c: what a backward depends on, as its nodes tell it: words that must be the same,
+ * sizes, and tensors, which become one list of inputs. Before compiled_autograd.c. */
 
 static void dync__ca_word(dync__gvisitor *v, uint64_t word)
 {
@@ -87379,8 +87466,10 @@ static void dync__ca_leaf(dync__ca *c, dync__gnode *node)
     dync__ca_word(&c->visitor, (uint64_t)(unsigned)input);
 }
 
-static dync_status dync__ca_collect(dync__ca *c)
+DYNC__FN dync_status dync__ca_collect(dync__ca *c)
 {
+    c->visitor =
+        (dync__gvisitor){.word = dync__ca_word, .layout = dync__ca_layout, .saved = dync__ca_saved};
     const dync__walk *w = c->walk;
     DYNC__TRY(dync__walk_nodes(w, &c->nodes));
     dync__ca_word(&c->visitor,
@@ -87401,139 +87490,26 @@ static dync_status dync__ca_collect(dync__ca *c)
     return c->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
-/* ---- the cache ------------------------------------------------------------------------------- */
-
-static bool dync__ca_matches(const dync__ca *c, const dync__ca_entry *e, uint64_t hash,
-                             const dync_backend *b)
+DYNC__FN void dync__ca_free(dync__ca *c)
 {
-    if (e->hash != hash || e->n_words != c->word.n || e->n_sizes != c->size.n ||
-        e->backend.compile != b->compile || e->backend.user != b->user)
-        return false;
-    if (memcmp(e->word, c->word.at, (size_t)c->word.n * sizeof *e->word) != 0) return false;
-    for (int i = 0; i < c->size.n; i++) {
-        const dync__ca_source *s = &e->source[i];
-        int64_t size = s->input < 0             ? s->size
-                       : s->input == c->input.n ? c->size.at[e->carried[s->dim]]
-                                                : c->input.at[s->input]->lay.shape[s->dim];
-        if (c->size.at[i] != size) return false;
-    }
-    return true;
+    dync__gnode_list_free(&c->nodes);
+    dync__vec_free(&c->word);
+    dync__vec_free(&c->size);
+    dync__vec_free(&c->shape);
+    dync__vec_free(&c->slot);
+    dync__vec_free(&c->input);
+    dync__map_free(&c->input_of);
+    dync__vec_free(&c->seed);
+    dync__vec_free(&c->grad);
+    dync__vec_free(&c->result);
+    dync__vec_free(&c->out);
+    dync__vec_free(&c->hook_part);
+    dync__unref(c->carrier);
 }
 
-static dync__ca_source dync__ca_bind(const dync__ca *c, dync__ca_entry *e, int at)
-{
-    int64_t size = c->size.at[at];
-    int k = 0;
-    for (int i = 0; i < c->input.n && size > 1; i++)
-        for (int d = 0; d < c->input.at[i]->lay.ndim; d++)
-            if (c->input.at[i]->lay.shape[d] == size) return (dync__ca_source){i, d, size};
-    while (k < e->n_carried && c->size.at[e->carried[k]] != size) k++;
-    if (size < 2 || k == DYNC_MAX_DIMS) return (dync__ca_source){-1, 0, size};
-    if (k == e->n_carried) e->carried[e->n_carried++] = at;
-    return (dync__ca_source){c->input.n, k, size};
-}
-
-static dync_status dync__ca_carry(dync__ca *c)
-{
-    const dync__ca_entry *e = c->entry;
-    dync__layout one = {.ndim = 0}, lay = {.ndim = e->n_carried};
-    if (!e->n_carried) return DYNC_OK;
-    for (int d = 0; d < lay.ndim; d++) lay.shape[d] = c->size.at[e->carried[d]];
-    dync__tensor *t = dync__tensor_empty(DYNC_F32, DYNC_CPU, &one);
-    c->carrier = t ? dync__tensor_alias(t, DYNC_F32, &lay) : NULL;
-    dync__unref(t);
-    return c->carrier && dync__vec_push(&c->input, c->carrier) ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-static void dync__ca_entry_free(dync__ca_entry *e)
-{
-    if (!e) return;
-    dync__compiled_free(e->f);
-    dync__free(e->word, (size_t)e->n_words * sizeof *e->word);
-    dync__free(e->source, (size_t)e->n_sizes * sizeof *e->source + 1);
-    dync__vec_free(&e->result);
-    dync__free(e, sizeof *e);
-}
-
-static void dync__ca_cache_free(void)
-{
-    while (dync__ca_cache.first) {
-        dync__ca_entry *e = dync__ca_cache.first;
-        dync__ca_cache.first = e->next;
-        dync__ca_entry_free(e);
-    }
-    dync__ca_cache.n = 0;
-    dync__ca_cache.warned = false;
-}
-
-DYNC__DATA void (*dync__reset_backwards)(void) = dync__ca_cache_free;
-
-static dync_value dync__ca_body(const dync_value *args, int nargs, void *user);
-static dync_status dync__ca_compile(dync_graph *, const dync_value *, int, const char *options,
-                                    dync_callable *out, void *user);
-
-static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, const dync_backend *b)
-{
-    dync__ca_entry *e = dync__calloc(sizeof *e);
-    if (!e) return NULL;
-    e->hash = hash;
-    e->backend = *b;
-    e->n_words = c->word.n;
-    e->n_sizes = c->size.n;
-    e->word = dync__alloc((size_t)e->n_words * sizeof *e->word);
-    e->source = dync__alloc((size_t)e->n_sizes * sizeof *e->source + 1);
-    dync_backend wrap = {.name = b->name, .compile = dync__ca_compile, .user = e};
-    dync_compile_options opt = {.name = "compiled_autograd",
-                                .args = "inputs",
-                                .fullgraph = true,
-                                .recompile_limit = DYNC__CA_RECOMPILES,
-                                .backend_object = &wrap,
-                                .dynamic = DYNC_DYNAMIC_ON};
-    dync_callee callee = dync_fnv(dync__ca_body);
-    callee.user = e;
-    if (e->word && e->source)
-        e->f = dync__compiled_peek(dync_compile_opt(callee, "compiled_autograd", opt));
-    if (!e->f) {
-        dync__ca_entry_free(e);
-        return NULL;
-    }
-    memcpy(e->word, c->word.at, (size_t)e->n_words * sizeof *e->word);
-    for (int i = 0; i < e->n_sizes; i++) e->source[i] = dync__ca_bind(c, e, i);
-    return e;
-}
-
-/* NULL without an error: there are too many. */
-static dync__ca_entry *dync__ca_find(dync__ca *c, const dync_backend *b)
-{
-    uint64_t hash = dync__hash_bytes(c->word.at, (size_t)c->word.n * sizeof *c->word.at,
-                                     (uint64_t)(uintptr_t)b->compile);
-    dync__lock(&dync__ca_cache.lock);
-    dync__ca_entry *e = dync__ca_cache.first;
-    while (e && !dync__ca_matches(c, e, hash, b)) e = e->next;
-    bool full = e ? DYNC__ATOMIC_PEEK(&e->f->n_entries) >= DYNC__CA_RECOMPILES
-                  : dync__ca_cache.n >= DYNC__CA_ENTRIES;
-    bool warn = full && !dync__ca_cache.warned;
-    if (warn) dync__ca_cache.warned = true;
-    dync__unlock(&dync__ca_cache.lock);
-    if (warn)
-        dync__warn("compiled autograd met more than %d different backward graphs: further "
-                   "ones run operator by operator. Hooks that get a new "
-                   "user pointer in every step make a new graph in every step.",
-                   (int)DYNC__CA_ENTRIES);
-    if (e || full) return full ? NULL : e;
-    e = dync__ca_entry_new(c, hash, b);
-    if (!e) return NULL;
-    /* after what frees compiled functions: so it runs before that */
-    dync__at_shutdown(dync__ca_cache_free);
-    dync__lock(&dync__ca_cache.lock);
-    e->next = dync__ca_cache.first;
-    dync__ca_cache.first = e;
-    dync__ca_cache.n++;
-    dync__unlock(&dync__ca_cache.lock);
-    return e;
-}
-
-/* ---- the body: a walk over stand-ins --------------------------------------------------------- */
+/* ==== compile/ca_body.c ============================================================================ */
+/* compile/ca_body.c: the function that stands for a backward: a walk over stand-ins, so that capture
+ * records the operators of rules and hooks. After ca_visit.c, before compiled_autograd.c. */
 
 /* Calls recorded so far; -1: nothing records. */
 static int dync__ca_position(void)
@@ -87702,7 +87678,7 @@ static dync_status dync__ca_learn(dync__ca *c)
     return status;
 }
 
-static dync_value dync__ca_body(const dync_value *args, int nargs, void *user)
+DYNC__FN dync_value dync__ca_body(const dync_value *args, int nargs, void *user)
 {
     dync__ca *c = dync__ca_tls.now;
     dync_value result = DYNC_NONE;
@@ -87712,6 +87688,8 @@ static dync_value dync__ca_body(const dync_value *args, int nargs, void *user)
         return result;
     }
     dync_status status = DYNC_OK;
+    c->record = (dync__walk_record){
+        .accumulate = dync__ca_accumulate, .retain = dync__ca_retain, .hook = dync__ca_hook};
     c->stand = dync__scope_alloc((size_t)(c->input.n + 1) * sizeof *c->stand);
     if (!c->stand) return result;
     for (int i = 0; i < c->input.n && status == DYNC_OK; i++)
@@ -87733,175 +87711,9 @@ static dync_value dync__ca_body(const dync_value *args, int nargs, void *user)
     return result;
 }
 
-/* ---- after a run ----------------------------------------------------------------------------- */
-
-/* A gradient for keeps: nothing else may lie on its memory, or adding to it would show there. */
-static dync_status dync__ca_own(const dync__ca *c, dync__tensor *const *given, int n,
-                                dync__tensor *t, dync__tensor **out)
-{
-    bool shared = (t->storage->flags & DYNC__STORAGE_BORROWED) != 0;
-    for (int i = 0; i < c->input.n && !shared; i++) shared = c->input.at[i]->storage == t->storage;
-    for (int i = 0; i < n && !shared; i++) shared = given[i]->storage == t->storage;
-    dync__arg arg = dync__arg_t(t);
-    if (shared) return dync__op_run(DYNC__OP_clone, 1, &arg, out);
-    dync__ref(*out = t);
-    return DYNC_OK;
-}
-
-static dync_status dync__ca_give(dync__ca *c, const dync__ca_result *r, dync__tensor *t)
-{
-    dync__gnode *node = c->nodes.at.at[r->node];
-    dync__tensor *leaf = r->kind == DYNC__CA_SET ? dync__gnode_leaf(node) : NULL;
-    if (r->kind == DYNC__CA_CAPTURE) {
-        dync__ref(c->walk->captured[r->index] = t);
-        return DYNC_OK;
-    }
-    /* a hook or another thread gave it one meanwhile */
-    if (leaf && dync__tensor_grad(leaf)) {
-        dync__ref(t);
-        return dync__accumulate_into(leaf, t);
-    }
-    if (!leaf && r->index < dync__gnode_hooks(node)->n)
-        leaf = dync__peek(dync__gnode_hooks(node)->at[r->index].retain);
-    return leaf ? dync__tensor_set_grad(leaf, t) : DYNC_OK;
-}
-
-static dync_status dync__ca_finish(dync__ca *c, dync_value list)
-{
-    const dync__ca_entry *e = c->entry;
-    int n = 0, n_out = 0;
-    for (int i = 0; i < e->result.n; i++) n_out += e->result.at[i].kind != DYNC__CA_ADDED;
-    if (list.kind != DYNC_KIND_LIST || dync_len(list) != n_out)
-        return dync__fail(DYNC_ERR_INTERNAL, "compiled autograd: another number of "
-                                             "gradients");
-    dync__tensor **given = dync__scope_alloc((size_t)(n_out + 1) * sizeof *given);
-    dync_status status = given ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; i < e->result.n && status == DYNC_OK; i++) {
-        const dync__ca_result *r = &e->result.at[i];
-        if (r->kind != DYNC__CA_ADDED) {
-            dync__tensor *t = dync__open(dync_at(list, n).as.t), *own = NULL;
-            status = t ? dync__ca_own(c, given, n, t, &own) : DYNC_ERR_INTERNAL;
-            if (status == DYNC_OK) status = dync__ca_give(c, r, own);
-            dync__unref(own);
-            /* whoever it was given to, or the list, keeps it alive */
-            given[n++] = own ? own : t;
-        }
-        if (status == DYNC_OK && (r->kind == DYNC__CA_SET || r->kind == DYNC__CA_ADDED))
-            status = dync__hooks_accumulated(c->nodes.at.at[r->node]);
-    }
-    for (int i = 0; i < c->nodes.at.n && status == DYNC_OK && !c->walk->retain_graph; i++)
-        dync__gnode_release(c->nodes.at.at[i]);
-    return status;
-}
-
-static dync_status dync__ca_run(dync__ca *c)
-{
-    uint64_t errors = dync__error_count();
-    dync_scope scope = dync_scope_begin();
-    dync_value list = dync__list_new(c->input.n);
-    bool off = dync__tls.grad_enabled_off;
-    for (int i = 0; list.kind == DYNC_KIND_LIST && i < c->input.n; i++)
-        dync__list_set(list, i, dync_v_tensor(dync__handle(c->input.at[i])));
-    dync_status status = list.kind == DYNC_KIND_LIST ? DYNC_OK : DYNC_ERR_MEMORY;
-    dync__ca *outer = dync__ca_tls.now;
-    dync__ca_tls.now = c;
-    /* a backward inside a hook is walked */
-    dync__tls.compiled_autograd = false;
-    dync__tls.grad_enabled_off = true;
-    dync_value r = status == DYNC_OK
-                       ? dync_call_values(dync__compiled_handle(c->entry->f), 1, &list)
-                       : DYNC_NONE;
-    if (dync__error_count() != errors && dync_error() != DYNC_OK) status = dync_error();
-    if (status == DYNC_OK) status = dync__ca_finish(c, r);
-    dync__tls.grad_enabled_off = off;
-    dync__tls.compiled_autograd = true;
-    dync__ca_tls.now = outer;
-    dync_scope_end(&scope);
-    return status;
-}
-
-static void dync__ca_free(dync__ca *c)
-{
-    dync__gnode_list_free(&c->nodes);
-    dync__vec_free(&c->word);
-    dync__vec_free(&c->size);
-    dync__vec_free(&c->shape);
-    dync__vec_free(&c->slot);
-    dync__vec_free(&c->input);
-    dync__map_free(&c->input_of);
-    dync__vec_free(&c->seed);
-    dync__vec_free(&c->grad);
-    dync__vec_free(&c->result);
-    dync__vec_free(&c->out);
-    dync__vec_free(&c->hook_part);
-    dync__unref(c->carrier);
-}
-
-/* False: walked as if it were off: something in it cannot be captured, or there is nothing to
- * walk. */
-static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
-{
-    if (dync__tls.compiling || dync__tls.recording || dync__tls.handler || !dync__ca_tls.depth)
-        return false;
-    if (w->create_graph) {
-        *status =
-            dync__fail(DYNC_ERR_UNSUPPORTED, "compiled_autograd does not support create_graph");
-        return true;
-    }
-    dync__ca c = {
-        .visitor = {.word = dync__ca_word, .layout = dync__ca_layout, .saved = dync__ca_saved},
-        .record = {.accumulate = dync__ca_accumulate,
-                   .retain = dync__ca_retain,
-                   .hook = dync__ca_hook},
-        .walk = w};
-    bool handled = false;
-    for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;
-    *status = dync__ca_collect(&c);
-    if (*status != DYNC_OK) {
-        handled = true;
-    } else if (c.visitor.opaque || c.input.n > DYNC__MAX_LEAVES) {
-        dync__log(DYNC__LOG_aot, "compiled autograd: this backward is walked: %s",
-                  c.visitor.opaque ? "a node in it cannot be captured" : "too many saved tensors");
-    } else if ((c.entry = dync__ca_find(&c, &dync__ca_tls.backend[dync__ca_tls.depth - 1])) !=
-               NULL) {
-        handled = true;
-        *status = dync__ca_carry(&c);
-        if (*status == DYNC_OK) *status = dync__ca_run(&c);
-    } else if (dync_error() != DYNC_OK) {
-        handled = true;
-        *status = dync_error();
-    }
-    for (int i = 0; i < w->n_captures && handled && *status != DYNC_OK; i++) {
-        dync__unref(w->captured[i]);
-        w->captured[i] = NULL;
-    }
-    dync__ca_free(&c);
-    return handled;
-}
-
-/* ---- on and off ------------------------------------------------------------------------------ */
-
-DYNC_API bool dync_compiled_autograd_begin(const char *backend)
-{
-    const dync_backend *b = dync_lookup_backend(backend ? backend : "inductor");
-    if (!b) return false;
-    if (dync__ca_tls.depth == DYNC__CA_DEPTH)
-        return dync__fail(DYNC_ERR_VALUE, "dync_compiled_autograd_begin: nested deeper than %d",
-                          (int)DYNC__CA_DEPTH),
-               false;
-    DYNC__ATOMIC_STORE(&dync__walk_intercept, dync__ca_intercept);
-    dync__ca_tls.backend[dync__ca_tls.depth++] = *b;
-    dync__tls.compiled_autograd = true;
-    return true;
-}
-
-DYNC_API void dync_compiled_autograd_end(void)
-{
-    if (dync__ca_tls.depth) dync__ca_tls.depth--;
-    dync__tls.compiled_autograd = dync__ca_tls.depth > 0;
-}
-
-/* ---- the graph as the backend sees it: one list of inputs ------------------------------------ */
+/* ==== compile/ca_list.c ============================================================================ */
+/* compile/ca_list.c: a captured backward as its backend sees it: the inputs are one list. After
+ * capture/, before compiled_autograd.c. */
 
 /* place: in the list of each input, -1: by itself. Gradients leave before numbers: out says where
  * each output of the traced graph stands. */
@@ -88037,8 +87849,8 @@ static void dync__ca_code_destroy(void *state)
     dync__free(c, sizeof *c);
 }
 
-static dync_status dync__ca_compile(dync_graph *graph, const dync_value *ex, int n,
-                                    const char *options, dync_callable *out, void *user)
+DYNC__FN dync_status dync__ca_compile(dync_graph *graph, const dync_value *ex, int n,
+                                      const char *options, dync_callable *out, void *user)
 {
     dync__graph *g = dync__graph_open(graph, "compiled autograd");
     if (!g) return DYNC_ERR_VALUE;
@@ -88067,6 +87879,305 @@ static dync_status dync__ca_compile(dync_graph *graph, const dync_value *ex, int
     out->destroy = dync__ca_code_destroy;
     out->state = c;
     return DYNC_OK;
+}
+
+/* ==== compile/compiled_autograd.c ================================================================== */
+/* compile/compiled_autograd.c: a whole backward captured at run time and compiled. After
+ * ca_visit.c, ca_body.c and ca_list.c, which are its parts.
+ *
+ * While it is on in a thread, a backward is not walked but looked up. What the walk depends on is
+ * told by the nodes (autograd/visit.c): words that must be the same, sizes, and saved tensors.
+ * Saved tensors, seeds and gradients that leaves have already become one list of inputs. A backward
+ * of a form not met before gets an ordinary compiled function of that list: its body walks the
+ * nodes with the list's tensors put in the place of the saved ones, so that capture records the
+ * operators of rules, AOT backward graphs and hook bodies. Gradients leave the graph as outputs and
+ * are given to the leaves after every run.
+ *
+ * Sizes: a size in a node that an input has as well is bound to it: it is whatever that input's is,
+ * and symbolic where capture makes that symbolic. Sizes that no input has are bound to one more
+ * input, a tensor without elements of its own that only has them. Another call finds the entry if
+ * every bound size agrees with its input and every other one is the same. */
+
+static struct {
+    dync__mutex lock;
+    dync__ca_entry *first;
+    int n;
+    bool warned;
+} dync__ca_cache;
+DYNC__DATA DYNC__TLS dync__ca_thread dync__ca_tls;
+
+/* ---- the cache ------------------------------------------------------------------------------- */
+
+static bool dync__ca_matches(const dync__ca *c, const dync__ca_entry *e, uint64_t hash,
+                             const dync_backend *b)
+{
+    if (e->hash != hash || e->n_words != c->word.n || e->n_sizes != c->size.n ||
+        e->backend.compile != b->compile || e->backend.user != b->user)
+        return false;
+    if (memcmp(e->word, c->word.at, (size_t)c->word.n * sizeof *e->word) != 0) return false;
+    for (int i = 0; i < c->size.n; i++) {
+        const dync__ca_source *s = &e->source[i];
+        int64_t size = s->input < 0             ? s->size
+                       : s->input == c->input.n ? c->size.at[e->carried[s->dim]]
+                                                : c->input.at[s->input]->lay.shape[s->dim];
+        if (c->size.at[i] != size) return false;
+    }
+    return true;
+}
+
+static dync__ca_source dync__ca_bind(const dync__ca *c, dync__ca_entry *e, int at)
+{
+    int64_t size = c->size.at[at];
+    int k = 0;
+    for (int i = 0; i < c->input.n && size > 1; i++)
+        for (int d = 0; d < c->input.at[i]->lay.ndim; d++)
+            if (c->input.at[i]->lay.shape[d] == size) return (dync__ca_source){i, d, size};
+    while (k < e->n_carried && c->size.at[e->carried[k]] != size) k++;
+    if (size < 2 || k == DYNC_MAX_DIMS) return (dync__ca_source){-1, 0, size};
+    if (k == e->n_carried) e->carried[e->n_carried++] = at;
+    return (dync__ca_source){c->input.n, k, size};
+}
+
+static dync_status dync__ca_carry(dync__ca *c)
+{
+    const dync__ca_entry *e = c->entry;
+    dync__layout one = {.ndim = 0}, lay = {.ndim = e->n_carried};
+    if (!e->n_carried) return DYNC_OK;
+    for (int d = 0; d < lay.ndim; d++) lay.shape[d] = c->size.at[e->carried[d]];
+    dync__tensor *t = dync__tensor_empty(DYNC_F32, DYNC_CPU, &one);
+    c->carrier = t ? dync__tensor_alias(t, DYNC_F32, &lay) : NULL;
+    dync__unref(t);
+    return c->carrier && dync__vec_push(&c->input, c->carrier) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+static void dync__ca_entry_free(dync__ca_entry *e)
+{
+    if (!e) return;
+    dync__compiled_free(e->f);
+    dync__free(e->word, (size_t)e->n_words * sizeof *e->word);
+    dync__free(e->source, (size_t)e->n_sizes * sizeof *e->source + 1);
+    dync__vec_free(&e->result);
+    dync__free(e, sizeof *e);
+}
+
+static void dync__ca_cache_free(void)
+{
+    while (dync__ca_cache.first) {
+        dync__ca_entry *e = dync__ca_cache.first;
+        dync__ca_cache.first = e->next;
+        dync__ca_entry_free(e);
+    }
+    dync__ca_cache.n = 0;
+    dync__ca_cache.warned = false;
+}
+
+DYNC__DATA void (*dync__reset_backwards)(void) = dync__ca_cache_free;
+
+static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, const dync_backend *b)
+{
+    dync__ca_entry *e = dync__calloc(sizeof *e);
+    if (!e) return NULL;
+    e->hash = hash;
+    e->backend = *b;
+    e->n_words = c->word.n;
+    e->n_sizes = c->size.n;
+    e->word = dync__alloc((size_t)e->n_words * sizeof *e->word);
+    e->source = dync__alloc((size_t)e->n_sizes * sizeof *e->source + 1);
+    dync_backend wrap = {.name = b->name, .compile = dync__ca_compile, .user = e};
+    dync_compile_options opt = {.name = "compiled_autograd",
+                                .args = "inputs",
+                                .fullgraph = true,
+                                .recompile_limit = DYNC__CA_RECOMPILES,
+                                .backend_object = &wrap,
+                                .dynamic = DYNC_DYNAMIC_ON};
+    dync_callee callee = dync_fnv(dync__ca_body);
+    callee.user = e;
+    if (e->word && e->source)
+        e->f = dync__compiled_peek(dync_compile_opt(callee, "compiled_autograd", opt));
+    if (!e->f) {
+        dync__ca_entry_free(e);
+        return NULL;
+    }
+    memcpy(e->word, c->word.at, (size_t)e->n_words * sizeof *e->word);
+    for (int i = 0; i < e->n_sizes; i++) e->source[i] = dync__ca_bind(c, e, i);
+    return e;
+}
+
+/* NULL without an error: there are too many. */
+static dync__ca_entry *dync__ca_find(dync__ca *c, const dync_backend *b)
+{
+    uint64_t hash = dync__hash_bytes(c->word.at, (size_t)c->word.n * sizeof *c->word.at,
+                                     (uint64_t)(uintptr_t)b->compile);
+    dync__lock(&dync__ca_cache.lock);
+    dync__ca_entry *e = dync__ca_cache.first;
+    while (e && !dync__ca_matches(c, e, hash, b)) e = e->next;
+    bool full = e ? DYNC__ATOMIC_PEEK(&e->f->n_entries) >= DYNC__CA_RECOMPILES
+                  : dync__ca_cache.n >= DYNC__CA_ENTRIES;
+    bool warn = full && !dync__ca_cache.warned;
+    if (warn) dync__ca_cache.warned = true;
+    dync__unlock(&dync__ca_cache.lock);
+    if (warn)
+        dync__warn("compiled autograd met more than %d different backward graphs: further "
+                   "ones run operator by operator. Hooks that get a new "
+                   "user pointer in every step make a new graph in every step.",
+                   (int)DYNC__CA_ENTRIES);
+    if (e || full) return full ? NULL : e;
+    e = dync__ca_entry_new(c, hash, b);
+    if (!e) return NULL;
+    /* after what frees compiled functions: so it runs before that */
+    dync__at_shutdown(dync__ca_cache_free);
+    dync__lock(&dync__ca_cache.lock);
+    e->next = dync__ca_cache.first;
+    dync__ca_cache.first = e;
+    dync__ca_cache.n++;
+    dync__unlock(&dync__ca_cache.lock);
+    return e;
+}
+
+/* ---- after a run ----------------------------------------------------------------------------- */
+
+/* A gradient for keeps: nothing else may lie on its memory, or adding to it would show there. */
+static dync_status dync__ca_own(const dync__ca *c, dync__tensor *const *given, int n,
+                                dync__tensor *t, dync__tensor **out)
+{
+    bool shared = (t->storage->flags & DYNC__STORAGE_BORROWED) != 0;
+    for (int i = 0; i < c->input.n && !shared; i++) shared = c->input.at[i]->storage == t->storage;
+    for (int i = 0; i < n && !shared; i++) shared = given[i]->storage == t->storage;
+    dync__arg arg = dync__arg_t(t);
+    if (shared) return dync__op_run(DYNC__OP_clone, 1, &arg, out);
+    dync__ref(*out = t);
+    return DYNC_OK;
+}
+
+static dync_status dync__ca_give(dync__ca *c, const dync__ca_result *r, dync__tensor *t)
+{
+    dync__gnode *node = c->nodes.at.at[r->node];
+    dync__tensor *leaf = r->kind == DYNC__CA_SET ? dync__gnode_leaf(node) : NULL;
+    if (r->kind == DYNC__CA_CAPTURE) {
+        dync__ref(c->walk->captured[r->index] = t);
+        return DYNC_OK;
+    }
+    /* a hook or another thread gave it one meanwhile */
+    if (leaf && dync__tensor_grad(leaf)) {
+        dync__ref(t);
+        return dync__accumulate_into(leaf, t);
+    }
+    if (!leaf && r->index < dync__gnode_hooks(node)->n)
+        leaf = dync__peek(dync__gnode_hooks(node)->at[r->index].retain);
+    return leaf ? dync__tensor_set_grad(leaf, t) : DYNC_OK;
+}
+
+static dync_status dync__ca_finish(dync__ca *c, dync_value list)
+{
+    const dync__ca_entry *e = c->entry;
+    int n = 0, n_out = 0;
+    for (int i = 0; i < e->result.n; i++) n_out += e->result.at[i].kind != DYNC__CA_ADDED;
+    if (list.kind != DYNC_KIND_LIST || dync_len(list) != n_out)
+        return dync__fail(DYNC_ERR_INTERNAL, "compiled autograd: another number of "
+                                             "gradients");
+    dync__tensor **given = dync__scope_alloc((size_t)(n_out + 1) * sizeof *given);
+    dync_status status = given ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < e->result.n && status == DYNC_OK; i++) {
+        const dync__ca_result *r = &e->result.at[i];
+        if (r->kind != DYNC__CA_ADDED) {
+            dync__tensor *t = dync__open(dync_at(list, n).as.t), *own = NULL;
+            status = t ? dync__ca_own(c, given, n, t, &own) : DYNC_ERR_INTERNAL;
+            if (status == DYNC_OK) status = dync__ca_give(c, r, own);
+            dync__unref(own);
+            /* whoever it was given to, or the list, keeps it alive */
+            given[n++] = own ? own : t;
+        }
+        if (status == DYNC_OK && (r->kind == DYNC__CA_SET || r->kind == DYNC__CA_ADDED))
+            status = dync__hooks_accumulated(c->nodes.at.at[r->node]);
+    }
+    for (int i = 0; i < c->nodes.at.n && status == DYNC_OK && !c->walk->retain_graph; i++)
+        dync__gnode_release(c->nodes.at.at[i]);
+    return status;
+}
+
+static dync_status dync__ca_run(dync__ca *c)
+{
+    uint64_t errors = dync__error_count();
+    dync_scope scope = dync_scope_begin();
+    dync_value list = dync__list_new(c->input.n);
+    bool off = dync__tls.grad_enabled_off;
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < c->input.n; i++)
+        dync__list_set(list, i, dync_v_tensor(dync__handle(c->input.at[i])));
+    dync_status status = list.kind == DYNC_KIND_LIST ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync__ca *outer = dync__ca_tls.now;
+    dync__ca_tls.now = c;
+    /* a backward inside a hook is walked */
+    dync__tls.compiled_autograd = false;
+    dync__tls.grad_enabled_off = true;
+    dync_value r = status == DYNC_OK
+                       ? dync_call_values(dync__compiled_handle(c->entry->f), 1, &list)
+                       : DYNC_NONE;
+    if (dync__error_count() != errors && dync_error() != DYNC_OK) status = dync_error();
+    if (status == DYNC_OK) status = dync__ca_finish(c, r);
+    dync__tls.grad_enabled_off = off;
+    dync__tls.compiled_autograd = true;
+    dync__ca_tls.now = outer;
+    dync_scope_end(&scope);
+    return status;
+}
+
+/* False: walked as if it were off: something in it cannot be captured, or there is nothing to
+ * walk. */
+static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
+{
+    if (dync__tls.compiling || dync__tls.recording || dync__tls.handler || !dync__ca_tls.depth)
+        return false;
+    if (w->create_graph) {
+        *status =
+            dync__fail(DYNC_ERR_UNSUPPORTED, "compiled_autograd does not support create_graph");
+        return true;
+    }
+    dync__ca c = {.walk = w};
+    bool handled = false;
+    for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;
+    *status = dync__ca_collect(&c);
+    if (*status != DYNC_OK) {
+        handled = true;
+    } else if (c.visitor.opaque || c.input.n > DYNC__MAX_LEAVES) {
+        dync__log(DYNC__LOG_aot, "compiled autograd: this backward is walked: %s",
+                  c.visitor.opaque ? "a node in it cannot be captured" : "too many saved tensors");
+    } else if ((c.entry = dync__ca_find(&c, &dync__ca_tls.backend[dync__ca_tls.depth - 1])) !=
+               NULL) {
+        handled = true;
+        *status = dync__ca_carry(&c);
+        if (*status == DYNC_OK) *status = dync__ca_run(&c);
+    } else if (dync_error() != DYNC_OK) {
+        handled = true;
+        *status = dync_error();
+    }
+    for (int i = 0; i < w->n_captures && handled && *status != DYNC_OK; i++) {
+        dync__unref(w->captured[i]);
+        w->captured[i] = NULL;
+    }
+    dync__ca_free(&c);
+    return handled;
+}
+
+/* ---- on and off ------------------------------------------------------------------------------ */
+
+DYNC_API bool dync_compiled_autograd_begin(const char *backend)
+{
+    const dync_backend *b = dync_lookup_backend(backend ? backend : "inductor");
+    if (!b) return false;
+    if (dync__ca_tls.depth == DYNC__CA_DEPTH)
+        return dync__fail(DYNC_ERR_VALUE, "dync_compiled_autograd_begin: nested deeper than %d",
+                          (int)DYNC__CA_DEPTH),
+               false;
+    DYNC__ATOMIC_STORE(&dync__walk_intercept, dync__ca_intercept);
+    dync__ca_tls.backend[dync__ca_tls.depth++] = *b;
+    dync__tls.compiled_autograd = true;
+    return true;
+}
+
+DYNC_API void dync_compiled_autograd_end(void)
+{
+    if (dync__ca_tls.depth) dync__ca_tls.depth--;
+    dync__tls.compiled_autograd = dync__ca_tls.depth > 0;
 }
 
 /* ==== compile/config.c ============================================================================= */

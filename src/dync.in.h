@@ -266,20 +266,26 @@ DYNC__PLAIN
 #include "graph/graph.h"
 #include "graph/text.h"
 DYNC__COLD
-#include "graph/check.c"
+#include "graph/name.c"
+#include "graph/graph.c"
+#include "graph/public.c"
 #include "graph/copy.c"
 #include "graph/cse.c"
 #include "graph/dce.c"
+#include "graph/symbolic.c"
+#include "graph/split.c"
+#include "graph/run.c"
+#include "graph/text.c"
+#include "graph/check.c"
 #include "graph/draw.c"
-#include "graph/graph.c"
+DYNC__PLAIN
+#include "graph/parse.h"
+DYNC__COLD
+#include "graph/parse_arg.c"
 #include "graph/parse.c"
-#include "graph/pass.c"
 #include "graph/print_c.c"
 #include "graph/print_fx.c"
-#include "graph/run.c"
-#include "graph/split.c"
-#include "graph/symbolic.c"
-#include "graph/text.c"
+#include "graph/pass.c"
 DYNC__PLAIN
 #include "capture/capture.h"
 #include "capture/trace.h"
@@ -348,24 +354,28 @@ DYNC__COLD
 #include "aot/unlist.c"
 #include "aot/functionalize.c"
 #include "aot/alias.c"
-#include "aot/joint.c"
-#include "aot/export.c"
 DYNC__PLAIN
 #include "aot/code.h"
 #include "aot/partition.h"
 DYNC__COLD
-#include "aot/partition.c"
 #include "aot/mincut.c"
-DYNC__WARM
-#include "aot/tail.c"
-#include "aot/backward.c"
-DYNC__COLD
+#include "aot/partition.c"
+#include "aot/parts.c"
+#include "aot/joint.c"
+#include "aot/export.c"
 #include "aot/number.c"
 #include "aot/attend.c"
 DYNC__WARM
+#include "aot/code.c"
+#include "aot/tail.c"
+#include "aot/backward.c"
 #include "aot/runtime.c"
+#include "aot/make.c"
+#include "aot/form.c"
 DYNC__COLD
 #include "aot/sized.c"
+DYNC__WARM
+#include "aot/compile.c"
 DYNC__PLAIN
 #include "inductor/inductor.h"
 #include "inductor/lower.h"
@@ -402,14 +412,20 @@ DYNC__PLAIN
 DYNC__COLD
 #include "minify/settings.c"
 #include "minify/run.c"
+#include "minify/graph.c"
 #include "minify/accuracy.c"
 #include "minify/judge.c"
-#include "minify/graph.c"
 #include "minify/shrink.c"
 #include "minify/write.c"
 #include "minify/hook.c"
 #include "minify/repro.c"
 #include "compile/compile.c"
+DYNC__PLAIN
+#include "compile/ca.h"
+DYNC__COLD
+#include "compile/ca_visit.c"
+#include "compile/ca_body.c"
+#include "compile/ca_list.c"
 #include "compile/compiled_autograd.c"
 #include "compile/config.c"
 #include "compile/custom_op.c"

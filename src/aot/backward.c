@@ -8,6 +8,28 @@
 #include "code.h"
 #include "../autograd/node.h"
 
+/* ---- the code: its callable and every node of it hold it ------------------------------------- */
+DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
+{
+    if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
+    if (c->fw.destroy) c->fw.destroy(c->fw.state);
+    for (int i = 0; i < c->n_parts; i++) {
+        if (c->part[i].run.destroy) c->part[i].run.destroy(c->part[i].run.state);
+        dync__graph_unref(c->part[i].bw);
+        dync__free(c->part[i].depends, (size_t)c->part[i].n_grads * (size_t)c->part[i].n_tangents);
+        dync__free(c->part[i].saved, c->part[i].bytes);
+    }
+    dync__free(c->part, (size_t)c->n_parts * sizeof *c->part);
+    dync__aot_graphs_free(&c->g);
+    dync__graph_unref(c->graph);
+    dync__graph_unref(c->original);
+    if (c->value) dync__free(c->value, (size_t)c->form->syms->symbol.n * sizeof *c->value + 1);
+    dync__aot_code_unref(c->form);
+    dync__symtab_free(c->syms);
+    dync__aot_tail_free(c->tail);
+    dync__free(c, sizeof *c);
+}
+
 typedef struct dync__aot_saved {
     dync__aot_code *code;
     const dync__aot_part *part;

@@ -39,7 +39,7 @@ typedef struct dync__aot_code {
     bool double_backward;
 } dync__aot_code;
 
-/* partition.c: the parts of g's backward graph, at least one. */
+/* parts.c: the parts of g's backward graph, at least one. */
 DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
 DYNC__FN void dync__aot_code_unref(dync__aot_code *);
 DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync__graph *,
@@ -73,4 +73,22 @@ typedef struct dync__aot_random {
 DYNC__FN dync_status dync__aot_attach(dync__aot_code *, int n_actual, dync__tensor *const *actual,
                                       dync__tensor *const *outputs, dync__tensor *const *saved,
                                       dync__aot_random);
+/* code.c */
+DYNC__FN double dync__aot_budget_now(void);
+DYNC__FN dync__aot_how dync__aot_how_of(const dync__options *o, const dync__inner_compiler *inner);
+/* runtime.c */
+DYNC__FN dync_status dync__aot_run_plain(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                         dync__tensor **out);
+DYNC__FN dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                   dync__tensor **out);
+/* make.c */
+DYNC__FN void dync__aot_report(const dync__aot_code *c);
+DYNC__FN dync_status dync__aot_tell_over(const dync__aot_graphs *g);
+DYNC__FN dync_status dync__aot_code_compile(dync__aot_code *c, const dync__options *options,
+                                            const dync__inner_compiler *inner);
+DYNC__FN dync__aot_code *dync__aot_code_new(dync__graph *graph);
+DYNC__FN dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples,
+                                          const dync__options *options,
+                                          const dync__inner_compiler *inner, const char **why);
+DYNC__FN dync_status dync__aot_code_out(dync__aot_code *c, dync_status status, dync_callable *out);
 #endif

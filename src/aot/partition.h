@@ -26,4 +26,6 @@ DYNC__FN bool dync__aot_is_view(const dync__node *);
 DYNC__FN int64_t dync__aot_bytes(const dync__node *); /* elements times their size */
 /* mincut.c: marks saved */
 DYNC__FN dync_status dync__mincut(dync__cutter *);
+/* partition.c */
+DYNC__FN dync__node *dync__partition_node(dync__rewrite *r, dync__node *old);
 #endif

@@ -245,4 +245,8 @@ DYNC__FN dync_status dync__graph_pass(int pass, dync__graph *);
 DYNC__FN dync_status dync__graph_check_after(int pass, dync__graph *, bool functional);
 DYNC__FN dync_status dync__graph_dce(dync__graph *);
 DYNC__FN dync_status dync__graph_cse(dync__graph *);
+/* name.c */
+DYNC__FN char *dync__name_clean(dync__arena *arena, const char *hint);
+/* graph.c */
+DYNC__FN void dync__arg_each_node(dync__arg *arg, void (*fn)(void *user, dync__arg *), void *user);
 #endif

@@ -41,14 +41,6 @@ DYNC__FN bool dync__graph_each_size(dync__graph *g, bool (*fn)(void *user, int64
     return true;
 }
 
-DYNC__FN bool dync__graph_takes_symbols(dync__graph *g, const dync__graph *from)
-{
-    if (from->syms && !g->syms) g->syms = dync__symtab_retain(from->syms);
-    for (int i = 0; i < from->symbol.n; i++)
-        if (!dync__graph_symbol(g, from->symbol.at[i].token, from->symbol.at[i].text)) return false;
-    return true;
-}
-
 DYNC__FN bool dync__graph_name_size(dync__graph *g, int64_t size)
 {
     bool number = dync__is_sf(size) && dync__symtab_find(g->syms, size);

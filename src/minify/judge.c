@@ -64,11 +64,6 @@ DYNC__FN bool dync__judge_similar(const dync__verdict *first, const dync__verdic
            dync__text_ratio(first->error.message, now->error.message) > 0.5;
 }
 
-DYNC__FN void dync__error_text(dync__str *s, const dync__error_slot *e)
-{
-    dync__str_addf(s, "%s: %s", e->status != DYNC_OK ? e->class_name : "RuntimeError", e->message);
-}
-
 /* ---- one trial ------------------------------------------------------------------------------- */
 
 /* Outside of whatever is being traced. */

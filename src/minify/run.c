@@ -161,3 +161,8 @@ DYNC__FN dync_status dync__run_once(dync__graph *g, const dync_callable *code, i
     dync__tls.grad_enabled_off = grad_off;
     return status;
 }
+
+DYNC__FN void dync__error_text(dync__str *s, const dync__error_slot *e)
+{
+    dync__str_addf(s, "%s: %s", e->status != DYNC_OK ? e->class_name : "RuntimeError", e->message);
+}

@@ -2,9 +2,7 @@
 #include "../dync.in.h"
 #include "device.h"
 
-#if defined(DYNC__SPLIT)
-const dync__driver *dync__device_cuda;
-#endif
+DYNC__DATA const dync__driver *dync__device_cuda;
 
 static dync_status dync__main_known(int device) { return (void)device, DYNC_OK; }
 static void *dync__main_alloc(int device, size_t n)

@@ -54,7 +54,7 @@ typedef struct dync__device {
     const dync__driver *const *driver;
 } dync__device;
 
-/* merged it is tentative: dync_cuda.h, in the same file, says */
+/* tentative in dync.h: dync_cuda.h, in the same file, says */
 DYNC__DATA_DECL const dync__driver *dync__device_cuda;
 
 DYNC__FN const dync__device *dync__device_row(int device); /* a row for any number */

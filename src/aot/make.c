@@ -1,0 +1,210 @@
+/* aot/make.c: the steps of compiling a graph: traced (joint.c), cut in two (partition.c), each side
+ * compiled, logged, handed out as a callable around which runtime.c runs. Before form.c, which does
+ * them in another order, and compile.c. */
+#include "../dync.in.h"
+#include "code.h"
+#include "../autograd/node.h"
+
+/* ---- compiling ------------------------------------------------------------------------------- */
+DYNC__RARE static void dync__aot_destroy(void *state) { dync__aot_code_unref(state); }
+
+/* Only values of the forward graph can be narrowed, and only where there is no backward. */
+DYNC__RARE static dync_status dync__aot_narrow(void *state, const bool *used)
+{
+    dync__aot_code *c = state;
+    const dync__aot_graphs *g = &c->g;
+    if (c->plain || g->training || !c->fw.narrow) return DYNC_OK;
+    bool *fw_used = dync__calloc((size_t)c->n_fw_out + 1),
+         *value = fw_used ? fw_used + g->mutated.n : NULL;
+    if (!fw_used) return DYNC_ERR_MEMORY;
+    memset(fw_used, true, (size_t)g->mutated.n);
+    for (int i = 0; i < g->out.n; i++) {
+        const dync__aot_out *o = &g->out.at[g->out.at[i].same_as >= 0 ? g->out.at[i].same_as : i];
+        if (used[i] && (o->kind == DYNC__AOT_VALUE || o->kind == DYNC__AOT_VIEW_OF_VALUE))
+            value[o->index] = true;
+    }
+    for (int k = g->value.n - 1; k >= 0; k--)
+        if (value[k] && g->value.at[k].over == DYNC__AOT_OVER_VALUE)
+            value[g->value.at[k].index] = true;
+    dync_status status = c->fw.narrow(c->fw.state, fw_used);
+    dync__free(fw_used, (size_t)c->n_fw_out + 1);
+    return status;
+}
+
+DYNC__RARE static bool dync__graph_turns_grad_on(const dync__graph *g)
+{
+    for (int i = 0; i < g->node.n; i++)
+        if (g->node.at[i]->op == DYNC__OP__set_grad_enabled && g->node.at[i]->args[0].as.i)
+            return true;
+    return false;
+}
+
+/* A second derivative runs the forward program again, which has lost where the function held
+ * gradients back. */
+DYNC__RARE static bool dync__graph_cuts_gradients(const dync__graph *g)
+{
+    for (int i = 0; i < g->node.n; i++)
+        if (dync__node_has(g->node.at[i], DYNC__OP_CUTS_GRAD)) return true;
+    return false;
+}
+
+DYNC__RARE static void dync__aot_log(const dync__aot_graphs *g)
+{
+    for (int side = 0; side < 2; side++) {
+        const dync__graph *graph = side ? g->bw : g->fw;
+        int stage = side ? DYNC__LOG_backward : DYNC__LOG_forward;
+        if (!graph || !(dync__log_on(stage) || dync__log_on(DYNC__LOG_aot))) continue;
+        dync__str s = {0};
+        dync__graph_print_c(&s, graph);
+        dync__log_text(dync__log_on(stage) ? stage : DYNC__LOG_aot, side ? "backward" : "forward",
+                       dync__str_get(&s));
+        dync__str_free(&s);
+    }
+}
+
+/* What a call saves for backward, in a line. */
+DYNC__RARE static void dync__aot_memory_text(const dync__aot_graphs *g, dync__str *s)
+{
+    if (!g->bw) return;
+    dync__str_addf(
+        s,
+        "%d tensors saved for backward: %lld bytes, %lld of them inputs; %d operators computed "
+        "again: %lld bytes",
+        g->n_saved, (long long)g->saved_bytes, (long long)g->saved_input_bytes, g->n_recomputed,
+        (long long)g->recomputed_bytes);
+}
+DYNC__RARE DYNC__FN void dync__aot_report(const dync__aot_code *c)
+{
+    const dync__aot_graphs *g = &c->g;
+    dync__str s = {0};
+    dync__aot_log(g);
+    if (!g->bw || !dync__log_on(DYNC__LOG_aot)) return;
+    dync__aot_memory_text(g, &s);
+    dync__log(DYNC__LOG_aot, "%s", dync__str_get(&s));
+    dync__str_free(&s);
+}
+
+/* For explain: as the usual AOT backend would do it; nothing for a graph that it would not take. */
+DYNC__RARE static void dync__aot_explain(dync__graph *graph, const dync_value *examples,
+                                         dync__str *out)
+{
+    dync__aot_graphs g;
+    dync__aot_how how = {.budget = dync__aot_budget_now()};
+    const char *why = NULL;
+    dync__error_guard guard;
+    if (graph->syms || dync__tls.grad_enabled_off || !dync__aot_wants_grad(graph, examples)) return;
+    dync__error_guard_begin(&guard);
+    if (dync__aot_trace(graph, examples, true, &how, &g, &why) == DYNC_OK) {
+        dync__aot_memory_text(&g, out);
+        dync__aot_graphs_free(&g);
+    }
+    (void)dync__error_guard_end(&guard);
+}
+DYNC__DATA void (*dync__explain_memory)(dync__graph *, const dync_value *,
+                                        dync__str *) = dync__aot_explain;
+
+/* Nothing to do around the forward graph: its outputs are the user's, each once and in order. */
+DYNC__RARE static bool dync__aot_is_forward(const dync__aot_code *c)
+{
+    const dync__aot_graphs *g = &c->g;
+    bool same = !g->training && g->plain_inputs && !g->mutated.n && !g->seeds_before &&
+                !g->seeds_after && g->out.n == c->n_fw_out && g->value.n == c->n_fw_out;
+    for (int i = 0; same && i < g->out.n; i++)
+        same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i &&
+               g->value.at[i].over == DYNC__AOT_OWN;
+    return same;
+}
+
+/* Tells a forward graph without backward which inputs its first outputs are new values of. */
+DYNC__RARE DYNC__FN dync_status dync__aot_tell_over(const dync__aot_graphs *g)
+{
+    if (g->training || g->bw) return DYNC_OK;
+    for (int i = g->fw->over.n; i < g->mutated.n; i++) {
+        const dync__aot_mutation *m = &g->mutated.at[i];
+        int32_t place = m->with_grad || !g->actual.at[m->input].passed ? -1 : 0;
+        for (int k = 0; place >= 0 && k < m->input; k++) place += g->actual.at[k].passed;
+        if (!dync__avec_push(&g->fw->arena, &g->fw->over, place)) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+/* Those of its sides that are not compiled yet. */
+DYNC__RARE DYNC__FN dync_status dync__aot_code_compile(dync__aot_code *c,
+                                                       const dync__options *options,
+                                                       const dync__inner_compiler *inner)
+{
+    const dync__aot_graphs *g = &c->g;
+    c->n_fw_in = g->fw->n_inputs;
+    c->n_fw_out = g->mutated.n + g->value.n + g->n_saved;
+    DYNC__TRY(dync__aot_parts(g, &c->n_parts, &c->part));
+    for (int i = 0; c->form && i < c->n_parts; i++) {
+        /* it is that one with numbers; its run without the destructor */
+        const dync__aot_part *from = &c->form->part[i];
+        c->part[i].id = from->id;
+        c->part[i].run = (dync__inner){.run = from->run.run, .state = from->run.state};
+    }
+    struct dync__aot_tail *tail = c->form ? c->form->tail : NULL;
+    if (!tail) DYNC__TRY(dync__aot_tell_over(g));
+    if (tail) DYNC__TRY(dync__aot_tail_compile(tail, c->value, options, inner, &c->fw));
+    if (!c->fw.run) DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
+    for (int i = 0; g->bw && i < c->n_parts; i++)
+        if (!c->part[i].run.run)
+            DYNC__TRY(
+                dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));
+    if (dync__aot_is_forward(c) && c->fw.run_into)
+        c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
+    return DYNC_OK;
+}
+
+DYNC__RARE DYNC__FN dync__aot_code *dync__aot_code_new(dync__graph *graph)
+{
+    dync__aot_code *c = dync__calloc(sizeof *c);
+    if (!c) return NULL;
+    c->refs = 1;
+    c->head.raw.run = dync__aot_run;
+    c->head.raw.state = c;
+    c->original = dync__graph_ref(graph);
+    c->head.form = &graph->node.at[graph->node.n - 1]->args[0];
+    c->head.n_out = dync__arg_count_tensors(c->head.form);
+    c->head.compiled_from = c->original;
+    return c;
+}
+
+DYNC__RARE DYNC__FN dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples,
+                                                     const dync__options *options,
+                                                     const dync__inner_compiler *inner,
+                                                     const char **why)
+{
+    dync__aot_how how = dync__aot_how_of(options, inner);
+    c->double_backward = dync__tls.double_backward;
+    c->turns_grad_on = dync__graph_turns_grad_on(c->graph);
+    bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) &&
+                    dync__aot_wants_grad(c->graph, examples);
+    if (inner->patterns && !c->double_backward && dync__pass_on(DYNC__PASS_attention)) {
+        DYNC__TRY(dync__aot_attend(&c->graph, training));
+        DYNC__TRY(dync__graph_check_after(DYNC__PASS_attention, c->graph, false));
+    }
+    bool cut = c->double_backward && training && dync__graph_cuts_gradients(c->graph);
+    if (cut)
+        *why = "a second derivative is asked for of a function that detaches or switches "
+               "gradients off";
+    dync_status status = cut ? DYNC_ERR_UNSUPPORTED
+                             : dync__aot_trace(c->graph, examples, training, &how, &c->g, why);
+    c->plain = status == DYNC_ERR_UNSUPPORTED;
+    return status;
+}
+
+DYNC__RARE DYNC__FN dync_status dync__aot_code_out(dync__aot_code *c, dync_status status,
+                                                   dync_callable *out)
+{
+    if (status != DYNC_OK) {
+        dync__aot_code_unref(c);
+        return status;
+    }
+    memset(out, 0, sizeof *out);
+    out->run = dync__raw_run;
+    out->destroy = dync__aot_destroy;
+    out->narrow = dync__aot_narrow;
+    out->state = c;
+    return DYNC_OK;
+}

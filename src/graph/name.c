@@ -1,0 +1,174 @@
+/* graph/name.c: names in graphs, of nodes and of symbolic sizes. Before graph.c.
+ *
+ * Names follow torch.fx's Namespace (torch/fx/graph.py, create_name): illegal characters become _,
+ * a taken name gets the next number. */
+#include "../dync.in.h"
+#include "graph.h"
+
+enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share the map of names */
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Words that are no names in Python (its keywords and builtins, as torch.fx has it), in C, or in
+ * the headers a printed graph meets. */
+DYNC__BUSY static bool dync__name_is_reserved(const char *s)
+{
+    static const char *const words[] = {
+        "False",      "None",     "True",     "and",       "as",           "assert",   "async",
+        "await",      "break",    "class",    "continue",  "def",          "del",      "elif",
+        "else",       "except",   "finally",  "for",       "from",         "global",   "if",
+        "import",     "in",       "is",       "lambda",    "nonlocal",     "not",      "or",
+        "pass",       "raise",    "return",   "try",       "while",        "with",     "yield",
+        "abs",        "all",      "any",      "ascii",     "bin",          "bool",     "breakpoint",
+        "bytearray",  "bytes",    "callable", "chr",       "classmethod",  "compile",  "complex",
+        "delattr",    "dict",     "dir",      "divmod",    "enumerate",    "eval",     "exec",
+        "filter",     "float",    "format",   "frozenset", "getattr",      "globals",  "hasattr",
+        "hash",       "help",     "hex",      "id",        "input",        "int",      "isinstance",
+        "issubclass", "iter",     "len",      "list",      "locals",       "map",      "max",
+        "memoryview", "min",      "next",     "object",    "oct",          "open",     "ord",
+        "pow",        "print",    "property", "range",     "repr",         "reversed", "round",
+        "set",        "setattr",  "slice",    "sorted",    "staticmethod", "str",      "sum",
+        "super",      "tuple",    "type",     "vars",      "zip",          "auto",     "case",
+        "char",       "const",    "default",  "do",        "double",       "enum",     "extern",
+        "goto",       "inline",   "long",     "register",  "restrict",     "short",    "signed",
+        "sizeof",     "static",   "struct",   "switch",    "typedef",      "union",    "unsigned",
+        "void",       "volatile", "alignas",  "alignof",   "atomic",       "catch",    "constexpr",
+        "decltype",   "delete",   "explicit", "export",    "false",        "friend",   "mutable",
+        "namespace",  "new",      "noexcept", "nullptr",   "operator",     "private",  "protected",
+        "public",     "template", "this",     "throw",     "true",         "typename", "using",
+        "virtual",    "wchar_t",  "xor",      "I",         "NULL",         "NAN",      "INFINITY",
+        "errno",      "linux",    "unix",     "stdin",     "stdout",       "stderr",   "main",
+        "self",       "torch",    "inf",      "nan",       "device",
+    };
+    size_t n = strlen(s);
+    if (n && s[n - 1] >= '0' && s[n - 1] <= '9') return false; /* none of them has a number */
+    for (int i = 0; i < DYNC__COUNT_OF(words); i++)
+        if (words[i][0] == s[0] && strcmp(words[i], s) == 0) return true;
+    return false;
+}
+
+static uint64_t dync__name_key(const char *s, size_t n, uint64_t seed)
+{
+    return dync__hash_bytes(s, n, seed);
+}
+
+/* Letters, digits and single _ in place of runs of anything else; never empty, never a digit first.
+ */
+DYNC__FN char *dync__name_clean(dync__arena *arena, const char *hint)
+{
+    dync__str s = {0};
+    bool gap = false;
+    for (const char *p = hint ? hint : ""; *p; p++) {
+        bool ok = (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') ||
+                  (*p >= 'A' && *p <= 'Z') || *p == '_';
+        if (ok) {
+            if (s.n == 0 && *p >= '0' && *p <= '9') dync__str_addc(&s, '_');
+            dync__str_addc(&s, *p);
+        } else if (!gap) {
+            dync__str_addc(&s, '_');
+        }
+        gap = !ok;
+    }
+    if (s.n == 0) dync__str_add(&s, "_unnamed");
+    char *out = s.failed ? NULL : dync__arena_strdup(arena, s.at);
+    dync__str_free(&s);
+    return out;
+}
+
+/* "x_19" is base "x" and 19; where there is no number, -1. */
+static int64_t dync__name_split(const char *s, size_t *base_n)
+{
+    size_t n = strlen(s), i = n;
+    int64_t number = 0, scale = 1;
+    while (i > 0 && s[i - 1] >= '0' && s[i - 1] <= '9' && n - i < 9) {
+        number += scale * (s[i - 1] - '0');
+        scale *= 10;
+        i--;
+    }
+    *base_n = n;
+    if (i == n || i < 2 || s[i - 1] != '_') return -1;
+    *base_n = i - 1;
+    return number;
+}
+
+/* base_12; every node gets such a name: no format is parsed for it. */
+static char *dync__name_numbered(dync__arena *arena, const char *base, size_t base_n,
+                                 int64_t number)
+{
+    char digits[24];
+    size_t n = 0;
+    do digits[n++] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    char *name = dync__arena_alloc(arena, base_n + n + 2), *p = name;
+    if (!name) return NULL;
+    memcpy(p, base, base_n);
+    p += base_n;
+    *p++ = '_';
+    while (n > 0) *p++ = digits[--n];
+    return name;
+}
+
+DYNC__FN const char *dync__graph_unique(dync__graph *g, const char *hint)
+{
+    if (!g || g->failed) return NULL;
+    char *name = dync__name_clean(&g->arena, hint);
+    if (!name) goto failed;
+    size_t base_n;
+    int64_t given = dync__name_split(name, &base_n), number = given;
+    uint64_t base_key = dync__name_key(name, base_n, DYNC__BASE_SEED), last = 0;
+    if (given <= 0) number = dync__map_get(&g->names, base_key, &last) ? (int64_t)last : 0;
+    const char *base = name;
+    while (dync__map_get(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), NULL) ||
+           dync__name_is_reserved(name)) {
+        number++;
+        name = dync__name_numbered(&g->arena, base, base_n, number);
+        if (!name) goto failed;
+    }
+    if (!dync__map_put(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), 1) ||
+        !dync__map_put(&g->names, base_key, (uint64_t)number))
+        goto failed;
+    return name;
+failed:
+    g->failed = true;
+    return NULL;
+}
+
+DYNC__FN bool dync__graph_rename(dync__graph *g, dync__node *node, const char *name)
+{
+    if (!g || !node || g->failed) return false;
+    if (strcmp(node->name, name) == 0) return true;
+    const char *fresh = dync__graph_unique(g, name);
+    if (!fresh) return false;
+    node->name = fresh;
+    return true;
+}
+
+DYNC__FN bool dync__graph_symbol(dync__graph *g, int64_t token, const char *text)
+{
+    char *copy = dync__arena_strdup(&g->arena, text);
+    if (!copy) goto failed;
+    for (int i = 0; i < g->symbol.n; i++)
+        if (g->symbol.at[i].token == token) {
+            g->symbol.at[i].text = copy;
+            return true;
+        }
+    if (dync__avec_push(&g->arena, &g->symbol, ((dync__symbol){token, copy}))) return true;
+failed:
+    g->failed = true;
+    return false;
+}
+
+DYNC__FN const char *dync__graph_symbol_text(const dync__graph *g, int64_t token)
+{
+    for (int i = 0; i < g->symbol.n; i++)
+        if (g->symbol.at[i].token == token) return g->symbol.at[i].text;
+    return NULL;
+}
+
+DYNC__FN bool dync__graph_takes_symbols(dync__graph *g, const dync__graph *from)
+{
+    if (from->syms && !g->syms) g->syms = dync__symtab_retain(from->syms);
+    for (int i = 0; i < from->symbol.n; i++)
+        if (!dync__graph_symbol(g, from->symbol.at[i].token, from->symbol.at[i].text)) return false;
+    return true;
+}

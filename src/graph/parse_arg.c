@@ -1,0 +1,442 @@
+/* graph/parse_arg.c: tokens, arguments and types of the C form of a graph. After text.c, before
+ * parse.c. */
+#include "../dync.in.h"
+#include "parse.h"
+#include "text.h"
+
+DYNC__FN bool dync__parse_fail(dync__parser *q, const char *expected)
+{
+    int line = 1, n = 0;
+    if (q->status != DYNC_OK) return false;
+    for (const char *c = q->text; c < q->p; c++) line += *c == '\n';
+    while (n < 30 && q->p[n] && q->p[n] != '\n') n++;
+    q->status = dync__fail(DYNC_ERR_FORMAT, "graph text, line %d: expected %s, got \"%.*s\"", line,
+                           expected, n, q->p);
+    return false;
+}
+
+DYNC__FN bool dync__parse_no_memory(dync__parser *q)
+{
+    if (q->status == DYNC_OK) q->status = DYNC_ERR_MEMORY;
+    return false;
+}
+
+/* ---- tokens ---------------------------------------------------------------------------------- */
+
+DYNC__FN void dync__parse_space(dync__parser *q)
+{
+    while (*q->p == ' ' || *q->p == '\n' || *q->p == '\t' || *q->p == '\r') q->p++;
+}
+
+/* Takes `word` if it stands here. Spaces in it match any space; a word that ends in a letter must
+ * end there in the text too. */
+DYNC__FN bool dync__parse_take(dync__parser *q, const char *word)
+{
+    const char *start = q->p;
+    char last = 0;
+    dync__parse_space(q);
+    for (; *word; last = *word++) {
+        if (*word == ' ') {
+            dync__parse_space(q);
+        } else if (*q->p == *word) {
+            q->p++;
+        } else {
+            q->p = start;
+            return false;
+        }
+    }
+    bool letter = (last >= 'a' && last <= 'z') || (last >= 'A' && last <= 'Z') || last == '_' ||
+                  (last >= '0' && last <= '9');
+    bool goes_on = (*q->p >= 'a' && *q->p <= 'z') || (*q->p >= 'A' && *q->p <= 'Z') ||
+                   *q->p == '_' || (*q->p >= '0' && *q->p <= '9');
+    if (letter && goes_on) {
+        q->p = start;
+        return false;
+    }
+    return true;
+}
+
+DYNC__FN bool dync__parse_need(dync__parser *q, const char *word)
+{
+    return dync__parse_take(q, word) || dync__parse_fail(q, word);
+}
+
+/* An identifier into the arena; NULL where none stands here. */
+DYNC__FN char *dync__parse_name(dync__parser *q)
+{
+    dync__parse_space(q);
+    const char *start = q->p;
+    while ((*q->p >= 'a' && *q->p <= 'z') || (*q->p >= 'A' && *q->p <= 'Z') || *q->p == '_' ||
+           (q->p > start && *q->p >= '0' && *q->p <= '9'))
+        q->p++;
+    if (q->p == start) return NULL;
+    char *name = dync__arena_printf(&q->g->arena, "%.*s", (int)(q->p - start), start);
+    if (!name) dync__parse_no_memory(q);
+    return name;
+}
+
+DYNC__FN bool dync__parse_int(dync__parser *q, int64_t *out)
+{
+    dync__parse_space(q);
+    const char *start = q->p;
+    bool minus = *q->p == '-';
+    int64_t v = 0;
+    if (minus) q->p++;
+    if (*q->p < '0' || *q->p > '9') {
+        q->p = start;
+        return false;
+    }
+    for (; *q->p >= '0' && *q->p <= '9'; q->p++) {
+        int64_t digit = *q->p - '0';
+        if (!dync__mul_ok(v, 10, &v) || !dync__add_ok(v, digit, &v))
+            return dync__parse_fail(q, "an integer of 64 bits");
+    }
+    *out = minus ? -v : v;
+    return true;
+}
+
+static dync__node *dync__parse_node(dync__parser *q)
+{
+    const char *start = q->p;
+    char *name = dync__parse_name(q);
+    uint64_t found;
+    if (!name) return NULL;
+    if (dync__map_get(&q->nodes, dync__hash_bytes(name, strlen(name), 0), &found)) {
+        dync__node *node = (dync__node *)(uintptr_t)found;
+        if (strcmp(node->name, name) == 0) return node;
+    }
+    q->p = start;
+    return NULL;
+}
+
+DYNC__FN bool dync__parse_add_node(dync__parser *q, dync__node *node, const char *name)
+{
+    if (!node) return dync__parse_no_memory(q);
+    if (strcmp(node->name, name) != 0)
+        return dync__parse_fail(q, "a name that is free and no reserved word");
+    if (q->g->node.n > q->most)
+        return dync__parse_fail(q, "fewer nodes, or a higher limit "
+                                   "(dync_set_limits)");
+    return dync__map_put(&q->nodes, dync__hash_bytes(name, strlen(name), 0),
+                         (uint64_t)(uintptr_t)node) ||
+           dync__parse_no_memory(q);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+/* Items up to the closing text; in the arena. */
+DYNC__FN bool dync__parse_items(dync__parser *q, const char *close, int depth, dync__arg *out)
+{
+    DYNC__VEC(dync__arg) items = {0};
+    if (depth > DYNC__PARSE_DEPTH) return dync__parse_fail(q, "a list that is less deep");
+    while (!dync__parse_take(q, close)) {
+        dync__arg item;
+        if (items.n && !dync__parse_need(q, ",")) return false;
+        if (!dync__parse_arg(q, depth + 1, &item)) return false;
+        if (!dync__avec_push(&q->g->arena, &items, item)) return dync__parse_no_memory(q);
+    }
+    *out = (dync__arg){.kind = DYNC__A_LIST, .n = items.n};
+    out->as.list = items.at;
+    return true;
+}
+
+/* A list of integers as dimensions; false where it is none. */
+static bool dync__parse_as_dims(dync__parser *q, dync__arg *a)
+{
+    if (a->kind == DYNC__A_DIMS) return true;
+    if (a->kind != DYNC__A_LIST || a->n > DYNC_MAX_DIMS)
+        return dync__parse_fail(q, "a shape before this");
+    int64_t *dims = dync__arena_alloc(&q->g->arena, DYNC_MAX_DIMS * sizeof *dims);
+    if (!dims) return dync__parse_no_memory(q);
+    for (int i = 0; i < a->n; i++) {
+        if (a->as.list[i].kind != DYNC__A_INT)
+            return dync__parse_fail(q, "a shape of integers before this");
+        dims[i] = a->as.list[i].as.i;
+        if (dync__is_token(dims[i])) return dync__parse_fail(q, "sizes before this");
+    }
+    *a = dync__arg_dims(a->n, dims);
+    return true;
+}
+
+static bool dync__parse_number(dync__parser *q, dync__arg *out)
+{
+    dync__parse_space(q);
+    const char *start = q->p, *end = start;
+    bool minus = dync__parse_take(q, "-"), is_float = false;
+    if (dync__parse_take(q, "INFINITY")) {
+        *out = dync__arg_f(minus ? -(double)INFINITY : (double)INFINITY);
+        return true;
+    }
+    if (!minus && dync__parse_take(q, "NAN")) {
+        *out = dync__arg_f((double)NAN);
+        return true;
+    }
+    for (q->p = end = start; (*end >= '0' && *end <= '9') || strchr("+-.eE", *end ? *end : '?');
+         end++)
+        is_float = is_float || *end == '.' || *end == 'e' || *end == 'E';
+    if (!is_float) {
+        *out = dync__arg_i(0);
+        return dync__parse_int(q, &out->as.i);
+    }
+    *out = dync__arg_f(0);
+    if (!dync__text_double(q->p, &end, &out->as.f)) return false;
+    q->p = end;
+    return true;
+}
+
+DYNC__FN bool dync__parse_string(dync__parser *q, dync__arg *out)
+{
+    dync__str s = {0};
+    for (q->p++; *q->p && *q->p != '"' && *q->p != '\n'; q->p++) {
+        if (*q->p != '\\') {
+            dync__str_addc(&s, *q->p);
+        } else if (q->p[1] >= '0' && q->p[1] <= '3' && q->p[2] >= '0' && q->p[2] <= '7' &&
+                   q->p[3] >= '0' && q->p[3] <= '7') {
+            dync__str_addc(&s,
+                           (char)((q->p[1] - '0') << 6 | (q->p[2] - '0') << 3 | (q->p[3] - '0')));
+            q->p += 3;
+        } else if (q->p[1] == '"' || q->p[1] == '\\' || q->p[1] == '?') {
+            dync__str_addc(&s, *++q->p);
+        } else {
+            break;
+        }
+    }
+    *out = dync__arg_s(dync__arena_strdup(&q->g->arena, dync__str_get(&s)));
+    bool failed = s.failed || out->kind == DYNC__A_NONE;
+    dync__str_free(&s);
+    if (*q->p != '"') return dync__parse_fail(q, "a closing quote");
+    q->p++;
+    return !failed || dync__parse_no_memory(q);
+}
+
+static const struct {
+    const char *text;
+    uint8_t kind;
+    int value;
+} dync__parse_words[] = {
+    {"NULL", DYNC__A_NONE, 0},
+    {"DYNC_NONE", DYNC__A_NONE, 0},
+    {"true", DYNC__A_BOOL, 1},
+    {"false", DYNC__A_BOOL, 0},
+    {"DYNC_TRUE", DYNC__A_BOOL, 1},
+    {"DYNC_FALSE", DYNC__A_BOOL, 0},
+    {"DYNC_CPU", DYNC__A_DEVICE, DYNC_CPU},
+    {"DYNC_META", DYNC__A_DEVICE, DYNC_META},
+    {"DYNC_F32", DYNC__A_DTYPE, DYNC_F32},
+    {"DYNC_F64", DYNC__A_DTYPE, DYNC_F64},
+    {"DYNC_F16", DYNC__A_DTYPE, DYNC_F16},
+    {"DYNC_BF16", DYNC__A_DTYPE, DYNC_BF16},
+    {"DYNC_I64", DYNC__A_DTYPE, DYNC_I64},
+    {"DYNC_I32", DYNC__A_DTYPE, DYNC_I32},
+    {"DYNC_I16", DYNC__A_DTYPE, DYNC_I16},
+    {"DYNC_I8", DYNC__A_DTYPE, DYNC_I8},
+    {"DYNC_U8", DYNC__A_DTYPE, DYNC_U8},
+    {"DYNC_BOOL", DYNC__A_DTYPE, DYNC_BOOL},
+    {"DYNC_SCALAR", DYNC__A_DIMS, 0},
+    {"DYNC_ALL", DYNC__A_DIMS, 0},
+};
+
+DYNC__FN bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
+{
+    int64_t i;
+    *out = dync__arg_none();
+    if (depth > DYNC__PARSE_DEPTH) return dync__parse_fail(q, "an expression that is less deep");
+    for (int k = 0; k < DYNC__COUNT_OF(dync__parse_words); k++)
+        if (dync__parse_take(q, dync__parse_words[k].text)) {
+            out->kind = dync__parse_words[k].kind;
+            out->as.i = dync__parse_words[k].value;
+            if (out->kind == DYNC__A_DIMS) out->as.dims = NULL;
+            return true;
+        }
+    if (dync__parse_take(q, "DYNC_V("))
+        return dync__parse_arg(q, depth + 1, out) && dync__parse_need(q, ")");
+    if (dync__parse_take(q, "DYNC_END")) return *out = dync__arg_i(INT64_MAX), true;
+    if (dync__parse_take(q, "(-DYNC_END - 1)")) return *out = dync__arg_i(INT64_MIN), true;
+    if (dync__parse_take(q, "DYNC_CUDA_AT(")) {
+        if (!dync__parse_int(q, &i) || i < 0 || i > 127)
+            return dync__parse_fail(q, "a device number");
+        *out = dync__arg_device((int)(DYNC_CUDA | i << 8));
+        return dync__parse_need(q, ")");
+    }
+    if (dync__parse_take(q, "dync_shape("))
+        return dync__parse_items(q, ")", depth, out) && dync__parse_as_dims(q, out);
+    if (dync__parse_take(q, "dync_tuple_of(0, NULL)")) return out->kind = DYNC__A_LIST, true;
+    if (dync__parse_take(q, "dync_tuple(")) return dync__parse_items(q, ")", depth, out);
+    if (dync__parse_take(q, "dync_tuple_of(")) {
+        if (!dync__parse_int(q, &i) || !dync__parse_need(q, ", (dync_value[]){") ||
+            !dync__parse_items(q, "}", depth, out))
+            return dync__parse_fail(q, "a list");
+        return (out->n == i || dync__parse_fail(q, "as many items as the list has")) &&
+               dync__parse_need(q, ")");
+    }
+    if (dync__parse_take(q, "dync_dim(")) {
+        dync__node *node = dync__parse_node(q);
+        if (!node || !node->has_info || !dync__parse_need(q, ",") || !dync__parse_int(q, &i) ||
+            i < 0 || i >= node->info[0].lay.ndim)
+            return dync__parse_fail(q, "a dimension of a value");
+        *out = dync__arg_i(node->info[0].lay.shape[i]);
+        return dync__parse_need(q, ")");
+    }
+    dync__parse_space(q);
+    if (*q->p == '"') return dync__parse_string(q, out);
+    dync__node *node = dync__parse_node(q);
+    if (node) return *out = dync__arg_node(node), true;
+    return (q->status == DYNC_OK && dync__parse_number(q, out)) ||
+           dync__parse_fail(q, "an argument");
+}
+
+/* Reads the arguments of an operator by its pattern. */
+DYNC__FN bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync__op_row *row,
+                                  dync__arg *args, int *nargs)
+{
+    dync__param param;
+    char literal[2] = {0};
+    *nargs = 0;
+    for (const char *c = pattern; *c; c++) {
+        if (*c == ' ') continue;
+        if (*c != '{' || c[1] < '0' || c[1] > '9') {
+            literal[0] = *c;
+            dync__parse_space(q);
+            if (*q->p++ != *c) return q->p--, dync__parse_fail(q, literal);
+            continue;
+        }
+        int i = 0;
+        for (c++; *c >= '0' && *c <= '9'; c++) i = 10 * i + (*c - '0');
+        while (*c != '}') c++;
+        if (i >= DYNC__MAX_ARGS || !dync__schema_param(row->schema, i, &param) ||
+            !dync__parse_arg(q, 0, &args[i]))
+            return dync__parse_fail(q, "an argument");
+        if (param.type == DYNC__PARAM_DIMS && !dync__parse_as_dims(q, &args[i])) return false;
+        if (param.type == DYNC__PARAM_INT && args[i].kind == DYNC__A_INT &&
+            dync__is_token(args[i].as.i))
+            return dync__parse_fail(q, "a size before this");
+        *nargs = DYNC__MAX(*nargs, i + 1);
+    }
+    return true;
+}
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+static bool dync__parse_size(dync__parser *q, int64_t *out)
+{
+    if (dync__parse_int(q, out))
+        return (*out >= 0 && !dync__is_token(*out)) || dync__parse_fail(q, "a size before "
+                                                                           "this");
+    char *name = q->status == DYNC_OK ? dync__parse_name(q) : NULL;
+    if (!name || name[0] != 's' || !name[1] || strlen(name) > 6 ||
+        strspn(name + 1, "0123456789") != strlen(name + 1))
+        return dync__parse_fail(q, "a size before this");
+    for (int i = 0; i < q->g->symbol.n; i++)
+        if (strcmp(q->g->symbol.at[i].text, name) == 0)
+            return *out = q->g->symbol.at[i].token, true;
+    if (q->g->symbol.n == DYNC__PARSE_SYMBOLS)
+        return dync__parse_fail(q, "fewer symbols before "
+                                   "this");
+    *out = ((int64_t)1 << 61) + q->g->symbol.n;
+    return dync__graph_symbol(q->g, *out, name) || dync__parse_no_memory(q);
+}
+
+static bool dync__parse_sizes(dync__parser *q, const char *close, int64_t *sizes, int *n)
+{
+    for (*n = 0; !dync__parse_take(q, close); (*n)++) {
+        if (*n && !dync__parse_need(q, ",")) return false;
+        if (*n == DYNC_MAX_DIMS) return dync__parse_fail(q, "fewer dimensions");
+        if (!dync__parse_size(q, &sizes[*n])) return false;
+    }
+    return true;
+}
+
+/* Row-major strides of a shape whose bytes can be counted; the error of another shape is one of the
+ * text. */
+DYNC__FN bool dync__parse_layout(dync__parser *q, dync__layout *lay, int ndim, const int64_t *shape)
+{
+    int64_t n = 16;
+    for (int d = 0; d < ndim; d++)
+        if (shape[d] < 0 || !dync__mul_ok(n, DYNC__MAX(shape[d], 1), &n))
+            return dync__parse_fail(q, "a shape that fits memory before this");
+    return dync__layout_contiguous(lay, ndim, shape) == DYNC_OK || dync__parse_no_memory(q);
+}
+
+static bool dync__parse_info(dync__parser *q, dync__info *info, bool *requires_grad)
+{
+    int64_t i;
+    int n, dtype = -1;
+    char word[8];
+    *info = (dync__info){.alias = -1};
+    for (int k = 0; dync__dtype_valid(k) && dtype < 0; k++) {
+        dync__format(word, sizeof word, "%s[", dync__dtype_info(k)->fx);
+        if (dync__parse_take(q, word)) dtype = k;
+    }
+    if (dtype < 0) return dync__parse_fail(q, "a type");
+    info->dtype = dtype;
+    if (!dync__parse_sizes(q, "]", info->lay.shape, &info->lay.ndim)) return false;
+    if (dync__parse_take(q, "{")) {
+        if (!dync__parse_sizes(q, "}", info->lay.stride, &n)) return false;
+        if (n != info->lay.ndim) return dync__parse_fail(q, "a stride per dimension before this");
+    } else {
+        uint64_t stride = 1; /* symbolic sizes: the token of a product means nothing */
+        for (int d = info->lay.ndim - 1; d >= 0; d--) {
+            info->lay.stride[d] = (int64_t)stride;
+            stride *= (uint64_t)DYNC__MAX(info->lay.shape[d], 1);
+        }
+        dync__layout checked;
+        if (q->g->symbol.n == 0) {
+            if (!dync__parse_layout(q, &checked, info->lay.ndim, info->lay.shape)) return false;
+            info->lay = checked;
+        }
+    }
+    if (dync__parse_take(q, "+") &&
+        (!dync__parse_int(q, &info->lay.offset) || info->lay.offset < 0))
+        return dync__parse_fail(q, "an offset");
+    if (dync__parse_take(q, "cuda:")) {
+        if (!dync__parse_int(q, &i) || i < 0 || i > 127)
+            return dync__parse_fail(q, "a device number");
+        info->device = (int)(DYNC_CUDA | i << 8);
+    }
+    if (dync__parse_take(q, "meta")) info->device = DYNC_META;
+    if (dync__parse_take(q, "@")) {
+        if (!dync__parse_int(q, &i) || i < 0 || i >= DYNC__MAX_ARGS)
+            return dync__parse_fail(q, "an argument's number");
+        info->alias = (int)i;
+    }
+    *requires_grad = dync__parse_take(q, "grad");
+    return true;
+}
+
+DYNC__FN bool dync__parse_type(dync__parser *q, dync__parsed_type *t)
+{
+    *t = (dync__parsed_type){.n = 1};
+    if (dync__parse_take(q, "Sym(")) {
+        int depth = 1;
+        const char *start = q->p;
+        for (; *q->p && *q->p != '\n' && !(*q->p == '*' && q->p[1] == '/'); q->p++) {
+            depth += (*q->p == '(') - (*q->p == ')');
+            if (depth == 0) break;
+        }
+        t->sym = dync__arena_printf(&q->g->arena, "%.*s", (int)(q->p - start), start);
+        return t->sym ? dync__parse_need(q, ")") : dync__parse_no_memory(q);
+    }
+    if (dync__parse_take(q, "number")) return t->number = true, true;
+    if (dync__parse_take(q, "list")) return true;
+    if (dync__parse_take(q, "none")) return t->n = 0, true;
+    t->has_info = true;
+    if (!dync__parse_take(q, "(")) return dync__parse_info(q, &t->info[0], &t->requires_grad[0]);
+    for (t->n = 0; !dync__parse_take(q, ")"); t->n++) {
+        if (t->n && !dync__parse_need(q, ",")) return false;
+        if (t->n == DYNC__MAX_OUT) return dync__parse_fail(q, "fewer outputs");
+        if (!dync__parse_info(q, &t->info[t->n], &t->requires_grad[t->n])) return false;
+    }
+    return true;
+}
+
+DYNC__FN void dync__parse_set_type(dync__node *node, const dync__parsed_type *t)
+{
+    for (int i = 0; i < t->n && t->has_info; i++) {
+        node->info[i] = t->info[i];
+        node->requires_grad[i] = t->requires_grad[i];
+    }
+    node->has_info = t->has_info;
+    node->sym = t->sym;
+    node->nout = t->n;
+    if (t->number || t->sym) node->scalar = dync__arg_i(0);
+}
