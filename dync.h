@@ -38729,13 +38729,6 @@ DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *path)
  * mirror of it, on other devices: a kernel whose one result only a call reads, and that might run
  * just before that. What is scattered into is no copy where it can be the result's own memory. */
 
-DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
-{
-    for (int i = 0; i < k->buf.n; i++)
-        if (k->buf.at[i].mode & DYNC__BUF_OUT) return true;
-    return false;
-}
-
 /* The result as the kernel reads it: its elements in order of the loops. */
 static bool dync__epilogue_in_order(const dync__kernel *k, const dync__access *a,
                                     const dync__operand *c)
@@ -58932,8 +58925,8 @@ DYNC__FN bool dync__graph_takes_symbols(dync__graph *g, const dync__graph *from)
  *
  * A graph owns its arena (nodes, arguments, texts), its map of names and a reference on every
  * attribute tensor. Nodes stand in execution order: placeholders first, the output last. Nothing in
- * the arena is freed before the graph is. Out of memory is sticky: graph->failed, and every later call
- * gives NULL or false. */
+ * the arena is freed before the graph is. Out of memory is sticky: graph->failed, and every later
+ * call gives NULL or false. */
 
 DYNC__DATA dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
                                                   dync__tensor **out) = NULL;
@@ -61966,442 +61959,6 @@ DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes)
     return q.g;
 }
 
-/* ==== graph/print_c.c ============================================================================== */
-/* graph/print_c.c: a graph as C: one function over dync.h, one statement a node, types as trailing
- * comments. parse.c reads it back, and print(parse(text)) == text.
- *
- *   dync_value GraphModule(dync_tensor *l_x_   // f32[2, 3]; L_x_; L['x']
- *       , dync_tensor *_0_weight)              // f32[4, 3] grad; attr 0.weight
- *   {
- *       dync_tensor *_tensor_constant0 = dync_constant((float[]){1, 2}, dync_shape(2));  // f32[2]
- *       dync_tensor *add = dync_add(l_x_, 1);  // f32[2, 3]
- *       return dync_tuple(add);
- *   }
- * with the comments in the other form. Inputs come first, then the attributes: parameters, buffers,
- * constants too large to print. A node that nobody uses is a plain statement whose comment begins
- * with its name and a colon. */
-
-enum { DYNC__C_INLINE_ELEMENTS = 16 };
-
-typedef struct dync__c_printer {
-    dync__str *s;
-    const dync__graph *g;
-    bool let; /* tensors are declared by DYNC_LET, so that tracing the text gives the same names */
-} dync__c_printer;
-
-static const char *dync__c_dtype(int dtype)
-{
-    static const char *const names[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DYNC_BF16",
-                                        "DYNC_I64", "DYNC_I32", "DYNC_I16", "DYNC_I8",
-                                        "DYNC_U8",  "DYNC_BOOL"};
-    return dync__dtype_valid(dtype) ? names[dtype] : names[0];
-}
-
-/* A double that stays a double: 2.0, not 2. */
-static void dync__c_double(dync__str *s, double x)
-{
-    char text[40];
-    if (x != x) {
-        dync__str_add(s, "NAN");
-    } else if (x - x != 0) {
-        dync__str_add(s, x > 0 ? "INFINITY" : "-INFINITY");
-    } else {
-        dync__double_text(x, text, sizeof text);
-        dync__str_add(s, text);
-        if (!strpbrk(text, ".e")) dync__str_add(s, ".0");
-    }
-}
-
-static void dync__c_int(dync__str *s, int64_t i)
-{
-    if (i == INT64_MAX)
-        dync__str_add(s, "DYNC_END");
-    else if (i == INT64_MIN)
-        dync__str_add(s, "(-DYNC_END - 1)");
-    else
-        dync__str_addf(s, "%lld", (long long)i);
-}
-
-static void dync__c_symbol(const void *graph, int64_t token, dync__str *s)
-{
-    const dync__graph *g = graph;
-    for (int i = 0; i < g->n_inputs; i++)
-        for (int d = 0; g->node.at[i]->has_info && d < g->node.at[i]->info[0].lay.ndim; d++)
-            if (g->node.at[i]->info[0].lay.shape[d] == token) {
-                dync__str_addf(s, "dync_dim(%s, %d)", g->node.at[i]->name, d);
-                return;
-            }
-    dync__str_addf(s, "%lld", (long long)token);
-}
-
-/* An expression over the sizes of inputs; false: no token, or one that an input has as it is. */
-static bool dync__c_symbolic(dync__c_printer *p, int64_t size)
-{
-    const dync__symtab *t = p->g->syms;
-    const dync__sz_expr *e =
-        t && (dync__is_token(size) || dync__is_sf(size)) ? dync__symtab_find(t, size) : NULL;
-    dync__sz_names names = {p->g, dync__c_symbol};
-    if (!e || e->kind == -1) return false;
-    for (int i = 0; i < p->g->n_inputs; i++)
-        for (int d = 0; p->g->node.at[i]->has_info && d < p->g->node.at[i]->info[0].lay.ndim; d++)
-            if (p->g->node.at[i]->info[0].lay.shape[d] == size) return false;
-    dync__symtab_c(t, size, &names, p->s);
-    return true;
-}
-
-/* A size: a symbolic one is read off the input that has it, or computed from those that have its
- * symbols. */
-static void dync__c_size(dync__c_printer *p, int64_t size)
-{
-    if (dync__c_symbolic(p, size)) return;
-    for (int i = 0; dync__graph_symbol_text(p->g, size) && i < p->g->n_inputs; i++) {
-        const dync__node *in = p->g->node.at[i];
-        for (int d = 0; in->has_info && d < in->info[0].lay.ndim; d++)
-            if (in->info[0].lay.shape[d] == size) {
-                dync__str_addf(p->s, "dync_dim(%s, %d)", in->name, d);
-                return;
-            }
-    }
-    dync__c_int(p->s, size);
-}
-
-static void dync__c_dims(dync__c_printer *p, const dync__arg *a, bool as_value)
-{
-    if (a->n == 0) dync__str_add(p->s, as_value ? "dync_tuple_of(0, NULL)" : "DYNC_SCALAR");
-    for (int i = 0; i < a->n; i++) {
-        dync__str_add(p->s, i ? ", " : as_value ? "dync_tuple(" : "dync_shape(");
-        dync__c_size(p, a->as.dims[i]);
-    }
-    if (a->n) dync__str_addc(p->s, ')');
-}
-
-static bool dync__c_is_tensor(const dync__node *node) { return node->has_info && node->nout == 1; }
-
-static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type,
-                        bool as_value);
-
-static void dync__c_list(dync__c_printer *p, const dync__arg *a)
-{
-    if (a->n == 0) {
-        dync__str_add(p->s, "dync_tuple_of(0, NULL)");
-        return;
-    }
-    bool small = a->n <= 32; /* what DYNC_COUNT can count */
-    if (small)
-        dync__str_add(p->s, "dync_tuple(");
-    else
-        dync__str_addf(p->s, "dync_tuple_of(%d, (dync_value[]){", (int)a->n);
-    for (int i = 0; i < a->n; i++) {
-        if (i) dync__str_add(p->s, ", ");
-        dync__c_arg(p, &a->as.list[i], DYNC__PARAM_VALUE, !small);
-    }
-    dync__str_add(p->s, small ? ")" : "})");
-}
-
-/* as_value: the place takes a dync_value and nothing wraps the expression. */
-static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type,
-                        bool as_value)
-{
-    bool wrap = as_value && a->kind != DYNC__A_NONE && a->kind != DYNC__A_LIST &&
-                a->kind != DYNC__A_DIMS && !(a->kind == DYNC__A_BOOL) &&
-                !(a->kind == DYNC__A_NODE && !dync__c_is_tensor(a->as.node));
-    bool takes_value = type == DYNC__PARAM_VALUE || type == DYNC__PARAM_VALUE_OPT || as_value;
-    char device[DYNC__DEVICE_TEXT];
-    if (wrap) dync__str_add(p->s, "DYNC_V(");
-    switch (a->kind) {
-    case DYNC__A_NONE: dync__str_add(p->s, takes_value ? "DYNC_NONE" : "NULL"); break;
-    case DYNC__A_NODE: dync__str_add(p->s, a->as.node->name); break;
-    case DYNC__A_INT: dync__c_size(p, a->as.i); break;
-    case DYNC__A_FLOAT:
-        if (!dync__c_symbolic(p, dync__sf_bits(a->as.f))) dync__c_double(p->s, a->as.f);
-        break;
-    case DYNC__A_BOOL:
-        dync__str_add(p->s, takes_value ? a->as.i ? "DYNC_TRUE" : "DYNC_FALSE"
-                            : a->as.i   ? "true"
-                                        : "false");
-        break;
-    case DYNC__A_DIMS: dync__c_dims(p, a, as_value); break;
-    case DYNC__A_DTYPE: dync__str_add(p->s, dync__c_dtype((int)a->as.i)); break;
-    case DYNC__A_DEVICE: dync__str_add(p->s, dync__device_code((int)a->as.i, device)); break;
-    case DYNC__A_STR: dync__str_quote_c(p->s, a->as.s); break;
-    case DYNC__A_LIST: dync__c_list(p, a); break;
-    default: dync__str_add(p->s, "NULL"); break; /* a pointer means nothing in text */
-    }
-    if (wrap) dync__str_addc(p->s, ')');
-}
-
-/* ---- nodes ----------------------------------------------------------------------------------- */
-
-/* A path or source inside a comment: what would end the comment or its line is dropped. */
-static void dync__c_comment_text(dync__str *s, const char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text >= 32 && *text != 127 &&
-            !(text[0] == '/' && s->n && s->at[s->n - 1] == '*'))
-            dync__str_addc(s, *text);
-}
-
-static void dync__c_type_comment(dync__c_printer *p, const dync__node *node)
-{
-    if (node->sym) {
-        dync__str_add(p->s, "Sym(");
-        dync__c_comment_text(p->s, node->sym);
-        dync__str_addc(p->s, ')');
-    } else if (!node->has_info) {
-        bool number = dync__arg_is_number(&node->scalar);
-        dync__str_add(p->s, node->nout == 0 ? "none" : number ? "number" : "list");
-    } else if (node->nout == 1) {
-        dync__text_info(p->s, p->g, &node->info[0], node->requires_grad[0]);
-    } else {
-        for (int i = 0; i < node->nout; i++) {
-            dync__str_add(p->s, i ? ", " : "(");
-            dync__text_info(p->s, p->g, &node->info[i], node->requires_grad[i]);
-        }
-        dync__str_addc(p->s, ')');
-    }
-}
-
-/* A registered operator, by its name. */
-static void dync__c_call_custom(dync__c_printer *p, const dync__node *node)
-{
-    if (dync__c_is_tensor(node)) dync__str_add(p->s, "dync_as_tensor(");
-    dync__str_add(p->s, "dync_op_call_values(");
-    dync__str_quote_c(p->s, node->target);
-    dync__str_addf(p->s, ", %d, %s", node->nargs, node->nargs ? "(dync_value[]){" : "NULL");
-    for (int i = 0; i < node->nargs; i++) {
-        if (i) dync__str_add(p->s, ", ");
-        dync__c_arg(p, &node->args[i], DYNC__PARAM_VALUE, true);
-    }
-    if (node->nargs) dync__str_addc(p->s, '}');
-    dync__str_add(p->s, dync__c_is_tensor(node) ? "))" : ")");
-}
-
-/* Arithmetic of symbolic numbers. */
-static void dync__c_call_number(dync__c_printer *p, const dync__node *node)
-{
-    dync__str_addf(p->s, "dync_sym_%s(",
-                   node->op == DYNC__OP_floor_divide ? "floordiv" : node->target);
-    dync__c_arg(p, &node->args[0], DYNC__PARAM_VALUE, true);
-    dync__str_add(p->s, ", ");
-    dync__c_arg(p, &node->args[1], DYNC__PARAM_VALUE, true);
-    dync__str_addc(p->s, ')');
-}
-
-static void dync__c_call_operator(dync__c_printer *p, const dync__node *node)
-{
-    dync__str pattern = {0};
-    dync__param param = {DYNC__PARAM_VALUE, "", 0};
-    dync__graph_c_pattern(&pattern, node->op);
-    for (const char *c = dync__str_get(&pattern); *c; c++) {
-        if (*c != '{' || c[1] < '0' || c[1] > '9') {
-            dync__str_addc(p->s, *c);
-            continue;
-        }
-        int i = 0;
-        for (c++; *c >= '0' && *c <= '9'; c++) i = 10 * i + (*c - '0');
-        bool as_value = *c == ':';
-        while (*c != '}') c++;
-        dync__schema_param(dync__op_info(node->op)->schema, i, &param);
-        if (i < node->nargs) dync__c_arg(p, &node->args[i], param.type, as_value);
-    }
-    p->s->failed = p->s->failed || pattern.failed;
-    dync__str_free(&pattern);
-}
-
-static void dync__c_call(dync__c_printer *p, const dync__node *node)
-{
-    if (node->op == DYNC__NODE_GETITEM)
-        dync__str_addf(
-            p->s, dync__c_is_tensor(node) ? "dync_as_tensor(dync_at(%s, %d))" : "dync_at(%s, %d)",
-            node->args[0].as.node->name, (int)node->args[1].as.i);
-    else if (node->op < 0)
-        dync__c_call_custom(p, node);
-    else if (!node->has_info && node->nout == 1 && node->nargs == 2)
-        dync__c_call_number(p, node);
-    else
-        dync__c_call_operator(p, node);
-}
-
-/* Constants of a few finite elements on the CPU are printed as literals. */
-DYNC__FN bool dync__graph_prints_inline(const dync__node *node)
-{
-    const dync__tensor *t = node->value;
-    if (!dync__node_is_constant(node) || !t || !t->storage->data ||
-        !dync__device_is(t->device, DYNC__DEV_HOST) || t->numel == 0 ||
-        t->numel > DYNC__C_INLINE_ELEMENTS || !dync__layout_is_contiguous(&t->lay))
-        return false;
-    const char *data = dync__tensor_data(t);
-    int bytes = dync__dtype_info(t->dtype)->bytes;
-    for (int64_t i = 0; i < t->numel && dync__dtype_info(t->dtype)->kind == 'f'; i++) {
-        double x = dync__load_f64(data + i * bytes, t->dtype);
-        if (!(x - x == 0)) return false;
-    }
-    return true;
-}
-
-static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
-{
-    static const char *const types[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",
-                                        "int32_t", "int16_t", "int8_t",   "uint8_t",  "bool"};
-    const char *data = dync__tensor_data(t);
-    int bytes = dync__dtype_info(t->dtype)->bytes;
-    dync__str_addf(p->s, "dync_constant((%s[]){", types[t->dtype]);
-    for (int64_t i = 0; i < t->numel; i++) {
-        const char *at = data + i * bytes;
-        char text[40];
-        if (i) dync__str_add(p->s, ", ");
-        if (t->dtype == DYNC_F32)
-            dync__float_text((float)dync__load_f64(at, t->dtype), text, sizeof text),
-                dync__str_add(p->s, text);
-        else if (t->dtype == DYNC_F64)
-            dync__double_text(dync__load_f64(at, t->dtype), text, sizeof text),
-                dync__str_add(p->s, text);
-        else if (bytes == 2 && dync__dtype_info(t->dtype)->kind == 'f')
-            dync__str_addf(p->s, "%u", *(const uint16_t *)(const void *)at);
-        else
-            dync__c_int(p->s, dync__load_i64(at, t->dtype));
-    }
-    dync__arg shape = dync__arg_dims(t->lay.ndim, t->lay.shape);
-    dync__str_add(p->s, "}, ");
-    dync__c_dims(p, &shape, false);
-    if (t->dtype != DYNC_F32) dync__str_addf(p->s, ", .dtype = %s", dync__c_dtype(t->dtype));
-    dync__str_addc(p->s, ')');
-}
-
-static void dync__c_statement(dync__c_printer *p, const dync__node *node)
-{
-    bool used = node->n_users > 0;
-    bool let = used && p->let && dync__c_is_tensor(node) && node->kind != DYNC__N_GET_ATTR;
-    dync__str_add(p->s, "    ");
-    if (let)
-        dync__str_addf(p->s, "DYNC_LET(%s, ", node->name);
-    else if (used)
-        dync__str_addf(
-            p->s, dync__c_is_tensor(node) ? "dync_tensor *%s = " : "dync_value %s = ", node->name);
-    if (node->kind == DYNC__N_GET_ATTR)
-        dync__c_constant(p, node->value);
-    else
-        dync__c_call(p, node);
-    dync__str_add(p->s, let ? ");  /* " : ";  /* ");
-    if (!used) dync__str_addf(p->s, "%s: ", node->name);
-    dync__c_type_comment(p, node);
-    dync__str_add(p->s, " */\n");
-}
-
-static void dync__c_param(dync__c_printer *p, const dync__node *node, bool first)
-{
-    bool is_attr = node->kind == DYNC__N_GET_ATTR;
-    dync__str_add(p->s, first ? "" : "    , ");
-    dync__str_addf(p->s, is_attr || dync__c_is_tensor(node) ? "dync_tensor *%s" : "dync_value %s",
-                   node->name);
-}
-
-/* The comment behind a parameter: type, then where it comes from. */
-static void dync__c_param_comment(dync__c_printer *p, const dync__node *node)
-{
-    dync__str_add(p->s, "  /* ");
-    dync__c_type_comment(p, node);
-    if (node->kind == DYNC__N_GET_ATTR) {
-        dync__str_add(p->s, "; attr ");
-        dync__c_comment_text(p->s, node->target);
-    } else if (node->source || strcmp(node->target, node->name) != 0) {
-        dync__str_addf(p->s, "; %s; ", node->target);
-        dync__c_comment_text(p->s, node->source ? node->source : "");
-    }
-    dync__str_add(p->s, " */\n");
-}
-
-static bool dync__c_is_param(const dync__node *node)
-{
-    return node->kind == DYNC__N_PLACEHOLDER ||
-           (node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node));
-}
-
-/* The graph as statements of a dync_function whose arguments are the inputs, then the attributes
- * that are not printed. */
-DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync__graph *g, const char *args)
-{
-    dync__c_printer p = {s, g, true};
-    int k = 0;
-    for (int i = 0; i < g->node.n; i++) {
-        const dync__node *node = g->node.at[i];
-        if (!dync__c_is_param(node)) continue;
-        bool tensor = node->kind == DYNC__N_GET_ATTR || dync__c_is_tensor(node);
-        if (node->n_users == 0)
-            dync__str_addf(s, "    /* %s[%d] is %s, which nothing uses */\n", args, k++,
-                           node->name);
-        else if (tensor)
-            dync__str_addf(s, "    dync_tensor *%s = dync_as_tensor(%s[%d]);", node->name, args,
-                           k++);
-        else
-            dync__str_addf(s, "    dync_value %s = %s[%d];", node->name, args, k++);
-        if (node->n_users) dync__c_param_comment(&p, node);
-    }
-    for (int i = 0; i < g->node.n; i++) {
-        const dync__node *node = g->node.at[i];
-        if (dync__c_is_param(node)) continue;
-        if (node->kind != DYNC__N_OUTPUT) {
-            dync__c_statement(&p, node);
-            continue;
-        }
-        dync__str_add(s, "    return ");
-        dync__c_arg(&p, &node->args[0], DYNC__PARAM_VALUE, true);
-        dync__str_add(s, ";\n");
-    }
-}
-
-DYNC__FN void dync__graph_print_c(dync__str *s, const dync__graph *g)
-{
-    dync__c_printer p = {s, g, false};
-    const dync__node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT
-                                ? g->node.at[g->node.n - 1]
-                                : NULL;
-    const dync__arg *result = out ? &out->args[0] : NULL;
-    bool one = result && result->kind == DYNC__A_NODE && dync__c_is_tensor(result->as.node);
-    const dync__node *last = NULL;
-    dync__str_addf(s, "%s%s(", one ? "dync_tensor *" : "dync_value ", g->name);
-    for (int i = 0; i < g->node.n; i++) {
-        if (!dync__c_is_param(g->node.at[i])) continue;
-        if (last) dync__c_param_comment(&p, last);
-        dync__c_param(&p, g->node.at[i], !last);
-        last = g->node.at[i];
-    }
-    dync__str_add(s, last ? ")" : "void)");
-    if (last) dync__c_param_comment(&p, last);
-    dync__str_add(s, last ? "{\n" : "\n{\n");
-    for (int i = 0; i < g->node.n; i++)
-        if (!dync__c_is_param(g->node.at[i]) && g->node.at[i]->kind != DYNC__N_OUTPUT)
-            dync__c_statement(&p, g->node.at[i]);
-    if (result) {
-        dync__str_add(s, "    return ");
-        dync__c_arg(&p, result, DYNC__PARAM_VALUE, !one);
-        dync__str_add(s, ";\n");
-    }
-    dync__str_add(s, "}\n");
-}
-
-/* Text into memory of the scope; an empty one on failure, so that a failed chain may be printed. */
-static char *dync__graph_text(const dync__graph *g, void (*print)(dync__str *, const dync__graph *))
-{
-    static char nothing[1];
-    dync__str s = {0};
-    if (!g) return nothing;
-    print(&s, g);
-    char *out = s.failed ? NULL : dync__scope_alloc(s.n + 1);
-    if (out && s.n) memcpy(out, s.at, s.n);
-    dync__str_free(&s);
-    return out ? out : nothing;
-}
-
-DYNC_API char *dync_graph_str(const dync_graph *graph)
-{
-    return dync__graph_text(dync__graph_open(graph, "dync_graph_str"), dync__graph_print_c);
-}
-DYNC_API char *dync_graph_readable(const dync_graph *graph)
-{
-    return dync__graph_text(dync__graph_open(graph, "dync_graph_readable"), dync__graph_print_fx);
-}
-
 /* ==== graph/print_fx.c ============================================================================= */
 /* graph/print_fx.c: a graph as torch.fx prints it (torch/fx/graph.py, _gen_python_code;
  * torch/fx/graph_module.py, print_readable): Python that PyTorch can run.
@@ -62950,6 +62507,442 @@ DYNC__FN void dync__graph_print_repro(dync__str *s, const dync__graph *g)
         }
     dync__str_addc(s, '\n');
     dync__fx_forward(&p);
+}
+
+/* ==== graph/print_c.c ============================================================================== */
+/* graph/print_c.c: a graph as C: one function over dync.h, one statement a node, types as trailing
+ * comments. parse.c reads it back, and print(parse(text)) == text.
+ *
+ *   dync_value GraphModule(dync_tensor *l_x_   // f32[2, 3]; L_x_; L['x']
+ *       , dync_tensor *_0_weight)              // f32[4, 3] grad; attr 0.weight
+ *   {
+ *       dync_tensor *_tensor_constant0 = dync_constant((float[]){1, 2}, dync_shape(2));  // f32[2]
+ *       dync_tensor *add = dync_add(l_x_, 1);  // f32[2, 3]
+ *       return dync_tuple(add);
+ *   }
+ * with the comments in the other form. Inputs come first, then the attributes: parameters, buffers,
+ * constants too large to print. A node that nobody uses is a plain statement whose comment begins
+ * with its name and a colon. */
+
+enum { DYNC__C_INLINE_ELEMENTS = 16 };
+
+typedef struct dync__c_printer {
+    dync__str *s;
+    const dync__graph *g;
+    bool let; /* tensors are declared by DYNC_LET, so that tracing the text gives the same names */
+} dync__c_printer;
+
+static const char *dync__c_dtype(int dtype)
+{
+    static const char *const names[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DYNC_BF16",
+                                        "DYNC_I64", "DYNC_I32", "DYNC_I16", "DYNC_I8",
+                                        "DYNC_U8",  "DYNC_BOOL"};
+    return dync__dtype_valid(dtype) ? names[dtype] : names[0];
+}
+
+/* A double that stays a double: 2.0, not 2. */
+static void dync__c_double(dync__str *s, double x)
+{
+    char text[40];
+    if (x != x) {
+        dync__str_add(s, "NAN");
+    } else if (x - x != 0) {
+        dync__str_add(s, x > 0 ? "INFINITY" : "-INFINITY");
+    } else {
+        dync__double_text(x, text, sizeof text);
+        dync__str_add(s, text);
+        if (!strpbrk(text, ".e")) dync__str_add(s, ".0");
+    }
+}
+
+static void dync__c_int(dync__str *s, int64_t i)
+{
+    if (i == INT64_MAX)
+        dync__str_add(s, "DYNC_END");
+    else if (i == INT64_MIN)
+        dync__str_add(s, "(-DYNC_END - 1)");
+    else
+        dync__str_addf(s, "%lld", (long long)i);
+}
+
+static void dync__c_symbol(const void *graph, int64_t token, dync__str *s)
+{
+    const dync__graph *g = graph;
+    for (int i = 0; i < g->n_inputs; i++)
+        for (int d = 0; g->node.at[i]->has_info && d < g->node.at[i]->info[0].lay.ndim; d++)
+            if (g->node.at[i]->info[0].lay.shape[d] == token) {
+                dync__str_addf(s, "dync_dim(%s, %d)", g->node.at[i]->name, d);
+                return;
+            }
+    dync__str_addf(s, "%lld", (long long)token);
+}
+
+/* An expression over the sizes of inputs; false: no token, or one that an input has as it is. */
+static bool dync__c_symbolic(dync__c_printer *p, int64_t size)
+{
+    const dync__symtab *t = p->g->syms;
+    const dync__sz_expr *e =
+        t && (dync__is_token(size) || dync__is_sf(size)) ? dync__symtab_find(t, size) : NULL;
+    dync__sz_names names = {p->g, dync__c_symbol};
+    if (!e || e->kind == -1) return false;
+    for (int i = 0; i < p->g->n_inputs; i++)
+        for (int d = 0; p->g->node.at[i]->has_info && d < p->g->node.at[i]->info[0].lay.ndim; d++)
+            if (p->g->node.at[i]->info[0].lay.shape[d] == size) return false;
+    dync__symtab_c(t, size, &names, p->s);
+    return true;
+}
+
+/* A size: a symbolic one is read off the input that has it, or computed from those that have its
+ * symbols. */
+static void dync__c_size(dync__c_printer *p, int64_t size)
+{
+    if (dync__c_symbolic(p, size)) return;
+    for (int i = 0; dync__graph_symbol_text(p->g, size) && i < p->g->n_inputs; i++) {
+        const dync__node *in = p->g->node.at[i];
+        for (int d = 0; in->has_info && d < in->info[0].lay.ndim; d++)
+            if (in->info[0].lay.shape[d] == size) {
+                dync__str_addf(p->s, "dync_dim(%s, %d)", in->name, d);
+                return;
+            }
+    }
+    dync__c_int(p->s, size);
+}
+
+static void dync__c_dims(dync__c_printer *p, const dync__arg *a, bool as_value)
+{
+    if (a->n == 0) dync__str_add(p->s, as_value ? "dync_tuple_of(0, NULL)" : "DYNC_SCALAR");
+    for (int i = 0; i < a->n; i++) {
+        dync__str_add(p->s, i ? ", " : as_value ? "dync_tuple(" : "dync_shape(");
+        dync__c_size(p, a->as.dims[i]);
+    }
+    if (a->n) dync__str_addc(p->s, ')');
+}
+
+static bool dync__c_is_tensor(const dync__node *node) { return node->has_info && node->nout == 1; }
+
+static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type,
+                        bool as_value);
+
+static void dync__c_list(dync__c_printer *p, const dync__arg *a)
+{
+    if (a->n == 0) {
+        dync__str_add(p->s, "dync_tuple_of(0, NULL)");
+        return;
+    }
+    bool small = a->n <= 32; /* what DYNC_COUNT can count */
+    if (small)
+        dync__str_add(p->s, "dync_tuple(");
+    else
+        dync__str_addf(p->s, "dync_tuple_of(%d, (dync_value[]){", (int)a->n);
+    for (int i = 0; i < a->n; i++) {
+        if (i) dync__str_add(p->s, ", ");
+        dync__c_arg(p, &a->as.list[i], DYNC__PARAM_VALUE, !small);
+    }
+    dync__str_add(p->s, small ? ")" : "})");
+}
+
+/* as_value: the place takes a dync_value and nothing wraps the expression. */
+static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type,
+                        bool as_value)
+{
+    bool wrap = as_value && a->kind != DYNC__A_NONE && a->kind != DYNC__A_LIST &&
+                a->kind != DYNC__A_DIMS && !(a->kind == DYNC__A_BOOL) &&
+                !(a->kind == DYNC__A_NODE && !dync__c_is_tensor(a->as.node));
+    bool takes_value = type == DYNC__PARAM_VALUE || type == DYNC__PARAM_VALUE_OPT || as_value;
+    char device[DYNC__DEVICE_TEXT];
+    if (wrap) dync__str_add(p->s, "DYNC_V(");
+    switch (a->kind) {
+    case DYNC__A_NONE: dync__str_add(p->s, takes_value ? "DYNC_NONE" : "NULL"); break;
+    case DYNC__A_NODE: dync__str_add(p->s, a->as.node->name); break;
+    case DYNC__A_INT: dync__c_size(p, a->as.i); break;
+    case DYNC__A_FLOAT:
+        if (!dync__c_symbolic(p, dync__sf_bits(a->as.f))) dync__c_double(p->s, a->as.f);
+        break;
+    case DYNC__A_BOOL:
+        dync__str_add(p->s, takes_value ? a->as.i ? "DYNC_TRUE" : "DYNC_FALSE"
+                            : a->as.i   ? "true"
+                                        : "false");
+        break;
+    case DYNC__A_DIMS: dync__c_dims(p, a, as_value); break;
+    case DYNC__A_DTYPE: dync__str_add(p->s, dync__c_dtype((int)a->as.i)); break;
+    case DYNC__A_DEVICE: dync__str_add(p->s, dync__device_code((int)a->as.i, device)); break;
+    case DYNC__A_STR: dync__str_quote_c(p->s, a->as.s); break;
+    case DYNC__A_LIST: dync__c_list(p, a); break;
+    default: dync__str_add(p->s, "NULL"); break; /* a pointer means nothing in text */
+    }
+    if (wrap) dync__str_addc(p->s, ')');
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+/* A path or source inside a comment: what would end the comment or its line is dropped. */
+static void dync__c_comment_text(dync__str *s, const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text >= 32 && *text != 127 &&
+            !(text[0] == '/' && s->n && s->at[s->n - 1] == '*'))
+            dync__str_addc(s, *text);
+}
+
+static void dync__c_type_comment(dync__c_printer *p, const dync__node *node)
+{
+    if (node->sym) {
+        dync__str_add(p->s, "Sym(");
+        dync__c_comment_text(p->s, node->sym);
+        dync__str_addc(p->s, ')');
+    } else if (!node->has_info) {
+        bool number = dync__arg_is_number(&node->scalar);
+        dync__str_add(p->s, node->nout == 0 ? "none" : number ? "number" : "list");
+    } else if (node->nout == 1) {
+        dync__text_info(p->s, p->g, &node->info[0], node->requires_grad[0]);
+    } else {
+        for (int i = 0; i < node->nout; i++) {
+            dync__str_add(p->s, i ? ", " : "(");
+            dync__text_info(p->s, p->g, &node->info[i], node->requires_grad[i]);
+        }
+        dync__str_addc(p->s, ')');
+    }
+}
+
+/* A registered operator, by its name. */
+static void dync__c_call_custom(dync__c_printer *p, const dync__node *node)
+{
+    if (dync__c_is_tensor(node)) dync__str_add(p->s, "dync_as_tensor(");
+    dync__str_add(p->s, "dync_op_call_values(");
+    dync__str_quote_c(p->s, node->target);
+    dync__str_addf(p->s, ", %d, %s", node->nargs, node->nargs ? "(dync_value[]){" : "NULL");
+    for (int i = 0; i < node->nargs; i++) {
+        if (i) dync__str_add(p->s, ", ");
+        dync__c_arg(p, &node->args[i], DYNC__PARAM_VALUE, true);
+    }
+    if (node->nargs) dync__str_addc(p->s, '}');
+    dync__str_add(p->s, dync__c_is_tensor(node) ? "))" : ")");
+}
+
+/* Arithmetic of symbolic numbers. */
+static void dync__c_call_number(dync__c_printer *p, const dync__node *node)
+{
+    dync__str_addf(p->s, "dync_sym_%s(",
+                   node->op == DYNC__OP_floor_divide ? "floordiv" : node->target);
+    dync__c_arg(p, &node->args[0], DYNC__PARAM_VALUE, true);
+    dync__str_add(p->s, ", ");
+    dync__c_arg(p, &node->args[1], DYNC__PARAM_VALUE, true);
+    dync__str_addc(p->s, ')');
+}
+
+static void dync__c_call_operator(dync__c_printer *p, const dync__node *node)
+{
+    dync__str pattern = {0};
+    dync__param param = {DYNC__PARAM_VALUE, "", 0};
+    dync__graph_c_pattern(&pattern, node->op);
+    for (const char *c = dync__str_get(&pattern); *c; c++) {
+        if (*c != '{' || c[1] < '0' || c[1] > '9') {
+            dync__str_addc(p->s, *c);
+            continue;
+        }
+        int i = 0;
+        for (c++; *c >= '0' && *c <= '9'; c++) i = 10 * i + (*c - '0');
+        bool as_value = *c == ':';
+        while (*c != '}') c++;
+        dync__schema_param(dync__op_info(node->op)->schema, i, &param);
+        if (i < node->nargs) dync__c_arg(p, &node->args[i], param.type, as_value);
+    }
+    p->s->failed = p->s->failed || pattern.failed;
+    dync__str_free(&pattern);
+}
+
+static void dync__c_call(dync__c_printer *p, const dync__node *node)
+{
+    if (node->op == DYNC__NODE_GETITEM)
+        dync__str_addf(
+            p->s, dync__c_is_tensor(node) ? "dync_as_tensor(dync_at(%s, %d))" : "dync_at(%s, %d)",
+            node->args[0].as.node->name, (int)node->args[1].as.i);
+    else if (node->op < 0)
+        dync__c_call_custom(p, node);
+    else if (!node->has_info && node->nout == 1 && node->nargs == 2)
+        dync__c_call_number(p, node);
+    else
+        dync__c_call_operator(p, node);
+}
+
+/* Constants of a few finite elements on the CPU are printed as literals. */
+DYNC__FN bool dync__graph_prints_inline(const dync__node *node)
+{
+    const dync__tensor *t = node->value;
+    if (!dync__node_is_constant(node) || !t || !t->storage->data ||
+        !dync__device_is(t->device, DYNC__DEV_HOST) || t->numel == 0 ||
+        t->numel > DYNC__C_INLINE_ELEMENTS || !dync__layout_is_contiguous(&t->lay))
+        return false;
+    const char *data = dync__tensor_data(t);
+    int bytes = dync__dtype_info(t->dtype)->bytes;
+    for (int64_t i = 0; i < t->numel && dync__dtype_info(t->dtype)->kind == 'f'; i++) {
+        double x = dync__load_f64(data + i * bytes, t->dtype);
+        if (!(x - x == 0)) return false;
+    }
+    return true;
+}
+
+static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
+{
+    static const char *const types[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",
+                                        "int32_t", "int16_t", "int8_t",   "uint8_t",  "bool"};
+    const char *data = dync__tensor_data(t);
+    int bytes = dync__dtype_info(t->dtype)->bytes;
+    dync__str_addf(p->s, "dync_constant((%s[]){", types[t->dtype]);
+    for (int64_t i = 0; i < t->numel; i++) {
+        const char *at = data + i * bytes;
+        char text[40];
+        if (i) dync__str_add(p->s, ", ");
+        if (t->dtype == DYNC_F32)
+            dync__float_text((float)dync__load_f64(at, t->dtype), text, sizeof text),
+                dync__str_add(p->s, text);
+        else if (t->dtype == DYNC_F64)
+            dync__double_text(dync__load_f64(at, t->dtype), text, sizeof text),
+                dync__str_add(p->s, text);
+        else if (bytes == 2 && dync__dtype_info(t->dtype)->kind == 'f')
+            dync__str_addf(p->s, "%u", *(const uint16_t *)(const void *)at);
+        else
+            dync__c_int(p->s, dync__load_i64(at, t->dtype));
+    }
+    dync__arg shape = dync__arg_dims(t->lay.ndim, t->lay.shape);
+    dync__str_add(p->s, "}, ");
+    dync__c_dims(p, &shape, false);
+    if (t->dtype != DYNC_F32) dync__str_addf(p->s, ", .dtype = %s", dync__c_dtype(t->dtype));
+    dync__str_addc(p->s, ')');
+}
+
+static void dync__c_statement(dync__c_printer *p, const dync__node *node)
+{
+    bool used = node->n_users > 0;
+    bool let = used && p->let && dync__c_is_tensor(node) && node->kind != DYNC__N_GET_ATTR;
+    dync__str_add(p->s, "    ");
+    if (let)
+        dync__str_addf(p->s, "DYNC_LET(%s, ", node->name);
+    else if (used)
+        dync__str_addf(
+            p->s, dync__c_is_tensor(node) ? "dync_tensor *%s = " : "dync_value %s = ", node->name);
+    if (node->kind == DYNC__N_GET_ATTR)
+        dync__c_constant(p, node->value);
+    else
+        dync__c_call(p, node);
+    dync__str_add(p->s, let ? ");  /* " : ";  /* ");
+    if (!used) dync__str_addf(p->s, "%s: ", node->name);
+    dync__c_type_comment(p, node);
+    dync__str_add(p->s, " */\n");
+}
+
+static void dync__c_param(dync__c_printer *p, const dync__node *node, bool first)
+{
+    bool is_attr = node->kind == DYNC__N_GET_ATTR;
+    dync__str_add(p->s, first ? "" : "    , ");
+    dync__str_addf(p->s, is_attr || dync__c_is_tensor(node) ? "dync_tensor *%s" : "dync_value %s",
+                   node->name);
+}
+
+/* The comment behind a parameter: type, then where it comes from. */
+static void dync__c_param_comment(dync__c_printer *p, const dync__node *node)
+{
+    dync__str_add(p->s, "  /* ");
+    dync__c_type_comment(p, node);
+    if (node->kind == DYNC__N_GET_ATTR) {
+        dync__str_add(p->s, "; attr ");
+        dync__c_comment_text(p->s, node->target);
+    } else if (node->source || strcmp(node->target, node->name) != 0) {
+        dync__str_addf(p->s, "; %s; ", node->target);
+        dync__c_comment_text(p->s, node->source ? node->source : "");
+    }
+    dync__str_add(p->s, " */\n");
+}
+
+static bool dync__c_is_param(const dync__node *node)
+{
+    return node->kind == DYNC__N_PLACEHOLDER ||
+           (node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node));
+}
+
+/* The graph as statements of a dync_function whose arguments are the inputs, then the attributes
+ * that are not printed. */
+DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync__graph *g, const char *args)
+{
+    dync__c_printer p = {s, g, true};
+    int k = 0;
+    for (int i = 0; i < g->node.n; i++) {
+        const dync__node *node = g->node.at[i];
+        if (!dync__c_is_param(node)) continue;
+        bool tensor = node->kind == DYNC__N_GET_ATTR || dync__c_is_tensor(node);
+        if (node->n_users == 0)
+            dync__str_addf(s, "    /* %s[%d] is %s, which nothing uses */\n", args, k++,
+                           node->name);
+        else if (tensor)
+            dync__str_addf(s, "    dync_tensor *%s = dync_as_tensor(%s[%d]);", node->name, args,
+                           k++);
+        else
+            dync__str_addf(s, "    dync_value %s = %s[%d];", node->name, args, k++);
+        if (node->n_users) dync__c_param_comment(&p, node);
+    }
+    for (int i = 0; i < g->node.n; i++) {
+        const dync__node *node = g->node.at[i];
+        if (dync__c_is_param(node)) continue;
+        if (node->kind != DYNC__N_OUTPUT) {
+            dync__c_statement(&p, node);
+            continue;
+        }
+        dync__str_add(s, "    return ");
+        dync__c_arg(&p, &node->args[0], DYNC__PARAM_VALUE, true);
+        dync__str_add(s, ";\n");
+    }
+}
+
+DYNC__FN void dync__graph_print_c(dync__str *s, const dync__graph *g)
+{
+    dync__c_printer p = {s, g, false};
+    const dync__node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT
+                                ? g->node.at[g->node.n - 1]
+                                : NULL;
+    const dync__arg *result = out ? &out->args[0] : NULL;
+    bool one = result && result->kind == DYNC__A_NODE && dync__c_is_tensor(result->as.node);
+    const dync__node *last = NULL;
+    dync__str_addf(s, "%s%s(", one ? "dync_tensor *" : "dync_value ", g->name);
+    for (int i = 0; i < g->node.n; i++) {
+        if (!dync__c_is_param(g->node.at[i])) continue;
+        if (last) dync__c_param_comment(&p, last);
+        dync__c_param(&p, g->node.at[i], !last);
+        last = g->node.at[i];
+    }
+    dync__str_add(s, last ? ")" : "void)");
+    if (last) dync__c_param_comment(&p, last);
+    dync__str_add(s, last ? "{\n" : "\n{\n");
+    for (int i = 0; i < g->node.n; i++)
+        if (!dync__c_is_param(g->node.at[i]) && g->node.at[i]->kind != DYNC__N_OUTPUT)
+            dync__c_statement(&p, g->node.at[i]);
+    if (result) {
+        dync__str_add(s, "    return ");
+        dync__c_arg(&p, result, DYNC__PARAM_VALUE, !one);
+        dync__str_add(s, ";\n");
+    }
+    dync__str_add(s, "}\n");
+}
+
+/* Text into memory of the scope; an empty one on failure, so that a failed chain may be printed. */
+static char *dync__graph_text(const dync__graph *g, void (*print)(dync__str *, const dync__graph *))
+{
+    static char nothing[1];
+    dync__str s = {0};
+    if (!g) return nothing;
+    print(&s, g);
+    char *out = s.failed ? NULL : dync__scope_alloc(s.n + 1);
+    if (out && s.n) memcpy(out, s.at, s.n);
+    dync__str_free(&s);
+    return out ? out : nothing;
+}
+
+DYNC_API char *dync_graph_str(const dync_graph *graph)
+{
+    return dync__graph_text(dync__graph_open(graph, "dync_graph_str"), dync__graph_print_c);
+}
+DYNC_API char *dync_graph_readable(const dync_graph *graph)
+{
+    return dync__graph_text(dync__graph_open(graph, "dync_graph_readable"), dync__graph_print_fx);
 }
 
 /* ==== graph/pass.c ================================================================================= */
@@ -81243,203 +81236,6 @@ DYNC__FN void dync__csource_index(dync__str *, int n, const int64_t *stride, con
 #endif
 DYNC__COLD
 
-/* ==== program/csource.c ============================================================================ */
-/* program/csource.c: a program as one C11 file: static memory, no malloc, no dync.h. For
- * microcontrollers. After program_file.c.
- *
- *   graph -> functional graph (aot/) -> unfused steps (inductor/) -> fused kernels (loop/fuse.c)
- *         -> C (codegen/csrc.c for loops, csource_kernels.c for the rest)
- *
- * Weights become const arrays. Temporaries share one static arena, placed by their lifetimes. The
- * file is self-contained; a self-test main with inputs and what this library computes for them
- * stands behind #ifdef NAME_MAIN. */
-
-/* ---- the functional graph -------------------------------------------------------------------- */
-
-/* Tensors of a nested result, in order; anything else is refused. */
-static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a, dync__arg *list,
-                                         int cap)
-{
-    if (a->kind == DYNC__A_LIST) {
-        for (int i = 0; i < a->n; i++)
-            DYNC__TRY(dync__csource_flatten(arena, &a->as.list[i], list, cap));
-        return DYNC_OK;
-    }
-    if (a->kind != DYNC__A_NODE || !a->as.node->has_info)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: an output that is no tensor");
-    if (list->n == cap)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: more than %d outputs", cap);
-    list->as.list[list->n++] = *a;
-    return DYNC_OK;
-}
-
-/* A copy of the graph that returns a flat list. */
-static dync_status dync__csource_flat(dync__graph *g, dync__graph **out)
-{
-    DYNC__TRY(dync__graph_concrete(g, NULL, out)); /* its sizes are numbers: the same graph */
-    dync__node *last = (*out)->node.at[(*out)->node.n - 1];
-    dync__arg list = {.kind = DYNC__A_LIST};
-    list.as.list = dync__arena_alloc(&(*out)->arena, DYNC__MAX_LEAVES * sizeof(dync__arg));
-    if (!list.as.list) return DYNC_ERR_MEMORY;
-    DYNC__TRY(dync__csource_flatten(&(*out)->arena, &last->args[0], &list, DYNC__MAX_LEAVES));
-    last->args[0] = list;
-    dync__graph_renumber(*out);
-    return DYNC_OK;
-}
-
-/* ---- steps, fused ---------------------------------------------------------------------------- */
-
-static dync_status dync__csource_fuse(dync__csource *c)
-{
-    dync__plan_options options = {.name = c->program->name, .rolled = true};
-    dync__steps steps;
-    DYNC__TRY(dync__steps_begin(&steps, &c->pb, &options));
-    DYNC__TRY(dync__steps_run(&steps, DYNC__PASS_schedule));
-    c->steps = steps.at;
-    for (int i = 0; i < steps.n; i++)
-        if (!c->steps[i].k || dync__kernel_writes(c->steps[i].k))
-            c->steps[c->n_steps++] = c->steps[i];
-    return DYNC_OK;
-}
-
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-static void dync__csource_touch(dync__csource *c, int slot, int step)
-{
-    dync__csource_slot *s = &c->slot[slot];
-    if (s->first < 0) s->first = step;
-    s->last = step;
-}
-
-/* dync__memplan aligns to 64 bytes; here a cell of 8 bytes counts as 64, so temporaries lie 8 bytes
- * apart at least. */
-enum { DYNC__CSOURCE_CELL = 8 };
-
-static dync_status dync__csource_place(dync__csource *c)
-{
-    int n = c->pb.slot.n;
-    dync__life *life = dync__arena_alloc(&c->arena, (size_t)n * sizeof *life);
-    if (!life) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->n_steps; i++) {
-        const dync__fuse_step *s = &c->steps[i];
-        for (int k = 0; s->k && k < s->k->buf.n; k++) dync__csource_touch(c, s->k->buf.at[k].id, i);
-        for (int k = 0; k < s->n_reads && !s->k; k++) dync__csource_touch(c, s->reads[k], i);
-        for (int k = 0; k < s->n_writes && !s->k; k++) dync__csource_touch(c, s->writes[k], i);
-    }
-    for (int i = 0; i < n; i++) {
-        const dync__csource_slot *s = &c->slot[i];
-        life[i] = (dync__life){.slot = i,
-                               .first = s->in_arena ? s->first : -1,
-                               .last = s->copied_out ? c->n_steps : s->last};
-        if (life[i].first >= 0)
-            life[i].bytes = c->pb.slot.at[i].size *
-                            dync__dtype_info(c->pb.slot.at[i].dtype)->bytes * DYNC__CSOURCE_CELL;
-    }
-    DYNC__TRY(dync__memplan(&c->arena, life, n, &c->arena_bytes));
-    for (int i = 0; i < n; i++) c->slot[i].offset = life[i].offset / DYNC__CSOURCE_CELL;
-    c->arena_bytes /= DYNC__CSOURCE_CELL;
-    return DYNC_OK;
-}
-
-/* Where each value that the user's graph returns is: computed, or an input, or a view of one. */
-static dync_status dync__csource_results(dync__csource *c)
-{
-    c->n_out = c->aot.out.n;
-    c->out = dync__arena_alloc(&c->arena, (size_t)c->n_out * sizeof *c->out);
-    if (!c->out) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->n_out; i++) {
-        const dync__aot_out *o = &c->aot.out.at[i];
-        if (o->kind == DYNC__AOT_VALUE) {
-            c->out[i] = c->lowered.out[o->index];
-            continue;
-        }
-        if (o->kind == DYNC__AOT_VIEW_OF_VALUE) {
-            c->out[i] = c->lowered.out[o->index];
-            int64_t first = c->out[i].lay.offset;
-            c->out[i].lay = o->lay;
-            c->out[i].lay.offset += first;
-            continue;
-        }
-        const dync__info *in = &c->aot.fw->node.at[o->index]->info[0];
-        c->out[i] = (dync__lowered_out){
-            .input = o->index, .output = -1, .dtype = (uint8_t)in->dtype, .device = DYNC_CPU};
-        c->out[i].lay = o->kind == DYNC__AOT_INPUT ? in->lay : o->lay;
-    }
-    return DYNC_OK;
-}
-
-/* An output of the graph that is a whole row-major storage of its own is written in place; others
- * are copied at the end. */
-static void dync__csource_outputs(dync__csource *c)
-{
-    for (int i = 0; i < c->pb.slot.n; i++) {
-        const dync__slot *s = &c->pb.slot.at[i];
-        dync__csource_slot *t = &c->slot[i];
-        t->first = t->last = t->output = -1;
-        t->in_arena = s->kind == DYNC__SLOT_TEMP || s->kind == DYNC__SLOT_OUTPUT;
-        if (s->kind != DYNC__SLOT_OUTPUT) continue;
-        int users = 0;
-        for (int k = 0; k < c->n_out; k++) {
-            const dync__lowered_out *o = &c->out[k];
-            if (o->input >= 0 || o->output != s->index) continue;
-            int64_t numel = 1;
-            for (int d = 0; d < o->lay.ndim; d++) numel *= o->lay.shape[d];
-            bool whole = users++ == 0 && o->lay.offset == 0 && numel == s->size &&
-                         dync__layout_is_contiguous(&o->lay) && o->dtype == s->dtype;
-            t->output = whole ? k : -1;
-        }
-        if (users > 1) t->output = -1;
-        t->in_arena = t->output < 0;
-        t->copied_out = t->output < 0 && users > 0;
-    }
-}
-
-/* ---- all of it ------------------------------------------------------------------------------- */
-
-static dync_status dync__csource_prepare(dync__csource *c, const char **why)
-{
-    DYNC__TRY(dync__csource_flat(c->program->graph, &c->flat));
-    dync__aot_how how = {.decompose = DYNC__DECOMPOSE_PLAIN, .budget = 1};
-    dync_status status = dync__aot_trace(c->flat, NULL, false, &how, &c->aot, why);
-    if (status != DYNC_OK) return status;
-    if (c->aot.mutated.n)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s writes its inputs", c->program->name);
-    DYNC__TRY(dync__inductor_steps(c->aot.fw, &c->arena, &c->pb, &c->lowered));
-    DYNC__TRY(dync__csource_results(c));
-    if (c->pb.rng_used || c->aot.seeds_before)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s draws random numbers",
-                          c->program->name);
-    DYNC__TRY(dync__csource_fuse(c));
-    c->slot = dync__arena_alloc(&c->arena, (size_t)c->pb.slot.n * sizeof *c->slot);
-    if (!c->slot) return DYNC_ERR_MEMORY;
-    dync__csource_outputs(c);
-    return dync__csource_place(c);
-}
-
-DYNC__FN dync_status dync__program_csource(const dync__program *p, dync__str *s)
-{
-    dync__csource c = {.program = p};
-    const char *why = NULL;
-    size_t n = strlen(p->name);
-    c.upper = dync__arena_alloc(&c.names, n + 1);
-    dync_status status = c.upper ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (size_t i = 0; status == DYNC_OK && i < n; i++)
-        c.upper[i] =
-            (char)(p->name[i] >= 'a' && p->name[i] <= 'z' ? p->name[i] - 'a' + 'A' : p->name[i]);
-    uint64_t errors = dync__error_count();
-    if (status == DYNC_OK) status = dync__csource_prepare(&c, &why);
-    if (status == DYNC_ERR_UNSUPPORTED && dync__error_count() == errors)
-        dync__fail(status, "C source: %s: %s", p->name,
-                   why ? why : "a form that is not functional");
-    if (status == DYNC_OK) status = dync__csource_print(&c, s);
-    dync__graph_unref(c.flat);
-    dync__aot_graphs_free(&c.aot);
-    dync__lowered_free(&c.lowered);
-    dync__arena_free(&c.arena);
-    dync__arena_free(&c.names);
-    return status == DYNC_OK && s->failed ? DYNC_ERR_MEMORY : status;
-}
-
 /* ==== program/csource_kernels.c ==================================================================== */
 /* program/csource_kernels.c: kernel calls as plain C loops: matrix products, convolution, pooling.
  * For csource.c. Small before fast. */
@@ -82075,302 +81871,681 @@ DYNC__FN dync_status dync__csource_print(dync__csource *c, dync__str *s)
     return status;
 }
 
-/* ==== program/export.c ============================================================================= */
-/* program/export.c: programs: made from a graph, run, freed. After backend/; the files are
- * program_file.c and csource.c.
+/* ==== program/csource.c ============================================================================ */
+/* program/csource.c: a program as one C11 file: static memory, no malloc, no dync.h. For
+ * microcontrollers. After program_file.c.
  *
- * A program has no guards: a call's tensors must be those of the export in dtype and shape, and
- * that is checked; they may lie otherwise in memory. The first run compiles it with the default
- * backend; where that fails the interpreter runs the graph, said once in the log. Running is safe
- * from any thread. */
+ *   graph -> functional graph (aot/) -> unfused steps (inductor/) -> fused kernels (loop/fuse.c)
+ *         -> C (codegen/csrc.c for loops, csource_kernels.c for the rest)
+ *
+ * Weights become const arrays. Temporaries share one static arena, placed by their lifetimes. The
+ * file is self-contained; a self-test main with inputs and what this library computes for them
+ * stands behind #ifdef NAME_MAIN. */
 
-/* A C identifier out of what the user called his function. */
-static char *dync__program_identifier(const char *name)
+/* ---- the functional graph -------------------------------------------------------------------- */
+
+/* Tensors of a nested result, in order; anything else is refused. */
+static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a, dync__arg *list,
+                                         int cap)
 {
-    dync__str s = {0};
-    for (const char *p = name ? name : ""; *p; p++) {
-        bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_',
-             digit = *p >= '0' && *p <= '9';
-        if (digit && s.n == 0) dync__str_addc(&s, '_');
-        dync__str_addc(&s, letter || digit ? *p : '_');
+    if (a->kind == DYNC__A_LIST) {
+        for (int i = 0; i < a->n; i++)
+            DYNC__TRY(dync__csource_flatten(arena, &a->as.list[i], list, cap));
+        return DYNC_OK;
     }
-    if (s.n == 0) dync__str_add(&s, "program");
-    char *out = s.failed ? NULL : dync__strdup(s.at);
-    dync__str_free(&s);
-    return out;
+    if (a->kind != DYNC__A_NODE || !a->as.node->has_info)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: an output that is no tensor");
+    if (list->n == cap)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: more than %d outputs", cap);
+    list->as.list[list->n++] = *a;
+    return DYNC_OK;
 }
 
-/* Weights are constants of a program: the same memory, but no leaves of the user's autograd graph.
- */
-static dync_status dync__program_detach(dync__graph *g)
+/* A copy of the graph that returns a flat list. */
+static dync_status dync__csource_flat(dync__graph *g, dync__graph **out)
 {
-    for (int i = 0; i < g->node.n; i++) {
-        dync__node *node = g->node.at[i];
-        if (node->kind != DYNC__N_GET_ATTR || !node->value ||
-            !(node->value->flags & DYNC__T_REQUIRES_GRAD))
+    DYNC__TRY(dync__graph_concrete(g, NULL, out)); /* its sizes are numbers: the same graph */
+    dync__node *last = (*out)->node.at[(*out)->node.n - 1];
+    dync__arg list = {.kind = DYNC__A_LIST};
+    list.as.list = dync__arena_alloc(&(*out)->arena, DYNC__MAX_LEAVES * sizeof(dync__arg));
+    if (!list.as.list) return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__csource_flatten(&(*out)->arena, &last->args[0], &list, DYNC__MAX_LEAVES));
+    last->args[0] = list;
+    dync__graph_renumber(*out);
+    return DYNC_OK;
+}
+
+/* ---- steps, fused ---------------------------------------------------------------------------- */
+
+static dync_status dync__csource_fuse(dync__csource *c)
+{
+    dync__plan_options options = {.name = c->program->name, .rolled = true};
+    dync__steps steps;
+    DYNC__TRY(dync__steps_begin(&steps, &c->pb, &options));
+    DYNC__TRY(dync__steps_run(&steps, DYNC__PASS_schedule));
+    c->steps = steps.at;
+    for (int i = 0; i < steps.n; i++)
+        if (!c->steps[i].k || dync__kernel_writes(c->steps[i].k))
+            c->steps[c->n_steps++] = c->steps[i];
+    return DYNC_OK;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void dync__csource_touch(dync__csource *c, int slot, int step)
+{
+    dync__csource_slot *s = &c->slot[slot];
+    if (s->first < 0) s->first = step;
+    s->last = step;
+}
+
+/* dync__memplan aligns to 64 bytes; here a cell of 8 bytes counts as 64, so temporaries lie 8 bytes
+ * apart at least. */
+enum { DYNC__CSOURCE_CELL = 8 };
+
+static dync_status dync__csource_place(dync__csource *c)
+{
+    int n = c->pb.slot.n;
+    dync__life *life = dync__arena_alloc(&c->arena, (size_t)n * sizeof *life);
+    if (!life) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n_steps; i++) {
+        const dync__fuse_step *s = &c->steps[i];
+        for (int k = 0; s->k && k < s->k->buf.n; k++) dync__csource_touch(c, s->k->buf.at[k].id, i);
+        for (int k = 0; k < s->n_reads && !s->k; k++) dync__csource_touch(c, s->reads[k], i);
+        for (int k = 0; k < s->n_writes && !s->k; k++) dync__csource_touch(c, s->writes[k], i);
+    }
+    for (int i = 0; i < n; i++) {
+        const dync__csource_slot *s = &c->slot[i];
+        life[i] = (dync__life){.slot = i,
+                               .first = s->in_arena ? s->first : -1,
+                               .last = s->copied_out ? c->n_steps : s->last};
+        if (life[i].first >= 0)
+            life[i].bytes = c->pb.slot.at[i].size *
+                            dync__dtype_info(c->pb.slot.at[i].dtype)->bytes * DYNC__CSOURCE_CELL;
+    }
+    DYNC__TRY(dync__memplan(&c->arena, life, n, &c->arena_bytes));
+    for (int i = 0; i < n; i++) c->slot[i].offset = life[i].offset / DYNC__CSOURCE_CELL;
+    c->arena_bytes /= DYNC__CSOURCE_CELL;
+    return DYNC_OK;
+}
+
+/* Where each value that the user's graph returns is: computed, or an input, or a view of one. */
+static dync_status dync__csource_results(dync__csource *c)
+{
+    c->n_out = c->aot.out.n;
+    c->out = dync__arena_alloc(&c->arena, (size_t)c->n_out * sizeof *c->out);
+    if (!c->out) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n_out; i++) {
+        const dync__aot_out *o = &c->aot.out.at[i];
+        if (o->kind == DYNC__AOT_VALUE) {
+            c->out[i] = c->lowered.out[o->index];
             continue;
-        dync__tensor *plain =
-            dync__tensor_alias(node->value, node->value->dtype, &node->value->lay);
-        if (!plain) return DYNC_ERR_MEMORY;
-        bool requires_grad = node->requires_grad[0], bound = dync__graph_attr_bind(node, plain);
-        node->requires_grad[0] = requires_grad;
-        dync__unref(plain);
-        if (!bound) return DYNC_ERR_MEMORY;
+        }
+        if (o->kind == DYNC__AOT_VIEW_OF_VALUE) {
+            c->out[i] = c->lowered.out[o->index];
+            int64_t first = c->out[i].lay.offset;
+            c->out[i].lay = o->lay;
+            c->out[i].lay.offset += first;
+            continue;
+        }
+        const dync__info *in = &c->aot.fw->node.at[o->index]->info[0];
+        c->out[i] = (dync__lowered_out){
+            .input = o->index, .output = -1, .dtype = (uint8_t)in->dtype, .device = DYNC_CPU};
+        c->out[i].lay = o->kind == DYNC__AOT_INPUT ? in->lay : o->lay;
     }
     return DYNC_OK;
 }
 
-static void dync__program_end(dync__root *r) { dync__program_free((dync__program *)(void *)r); }
-
-DYNC__FN dync__program *dync__program_from_leaves(dync__graph *g, const char *name, int n_leaves,
-                                                  const int *leaf)
+/* An output of the graph that is a whole row-major storage of its own is written in place; others
+ * are copied at the end. */
+static void dync__csource_outputs(dync__csource *c)
 {
-    if (!g || dync__graph_check(g) != DYNC_OK || dync__program_detach(g) != DYNC_OK) return NULL;
-    if (g->n_inputs > DYNC__MAX_LEAVES) {
-        dync__fail(DYNC_ERR_UNSUPPORTED, "export: more than %d inputs", DYNC__MAX_LEAVES);
-        return NULL;
+    for (int i = 0; i < c->pb.slot.n; i++) {
+        const dync__slot *s = &c->pb.slot.at[i];
+        dync__csource_slot *t = &c->slot[i];
+        t->first = t->last = t->output = -1;
+        t->in_arena = s->kind == DYNC__SLOT_TEMP || s->kind == DYNC__SLOT_OUTPUT;
+        if (s->kind != DYNC__SLOT_OUTPUT) continue;
+        int users = 0;
+        for (int k = 0; k < c->n_out; k++) {
+            const dync__lowered_out *o = &c->out[k];
+            if (o->input >= 0 || o->output != s->index) continue;
+            int64_t numel = 1;
+            for (int d = 0; d < o->lay.ndim; d++) numel *= o->lay.shape[d];
+            bool whole = users++ == 0 && o->lay.offset == 0 && numel == s->size &&
+                         dync__layout_is_contiguous(&o->lay) && o->dtype == s->dtype;
+            t->output = whole ? k : -1;
+        }
+        if (users > 1) t->output = -1;
+        t->in_arena = t->output < 0;
+        t->copied_out = t->output < 0 && users > 0;
     }
-    dync__program *p = dync__calloc(sizeof *p);
-    if (!p) return NULL;
-    dync__object_made(&p->root.object);
-    dync__root_set(&p->root, dync__program_end);
-    p->n_leaves = leaf ? n_leaves : g->n_inputs;
-    p->graph = dync__graph_ref(g);
-    p->leaf = dync__alloc((size_t)g->n_inputs * sizeof *p->leaf);
-    p->name = dync__program_identifier(name);
-    bool ok = p->leaf && p->name;
-    for (int i = 0; ok && i < g->n_inputs; i++) {
-        p->leaf[i] = leaf ? leaf[i] : i;
-        if (!g->node.at[i]->has_info)
-            ok = !dync__fail(DYNC_ERR_UNSUPPORTED, "export of %s: input %s is no tensor", p->name,
-                             g->node.at[i]->name);
-        else if (p->leaf[i] < 0 || p->leaf[i] >= p->n_leaves)
-            ok = !dync__fail(DYNC_ERR_VALUE, "export of %s: input %d is none of its arguments",
-                             p->name, i);
-    }
-    p->copies = !dync__graph_writes_inputs(g) && !dync__graph_shows_inputs(g);
-    if (ok) return p;
-    dync__program_free(p);
-    return NULL;
 }
 
-DYNC_API void dync_program_free(dync_program *p)
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static dync_status dync__csource_prepare(dync__csource *c, const char **why)
 {
-    if (p) dync__program_free(dync__program_open(p, "dync_program_free"));
+    DYNC__TRY(dync__csource_flat(c->program->graph, &c->flat));
+    dync__aot_how how = {.decompose = DYNC__DECOMPOSE_PLAIN, .budget = 1};
+    dync_status status = dync__aot_trace(c->flat, NULL, false, &how, &c->aot, why);
+    if (status != DYNC_OK) return status;
+    if (c->aot.mutated.n)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s writes its inputs", c->program->name);
+    DYNC__TRY(dync__inductor_steps(c->aot.fw, &c->arena, &c->pb, &c->lowered));
+    DYNC__TRY(dync__csource_results(c));
+    if (c->pb.rng_used || c->aot.seeds_before)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s draws random numbers",
+                          c->program->name);
+    DYNC__TRY(dync__csource_fuse(c));
+    c->slot = dync__arena_alloc(&c->arena, (size_t)c->pb.slot.n * sizeof *c->slot);
+    if (!c->slot) return DYNC_ERR_MEMORY;
+    dync__csource_outputs(c);
+    return dync__csource_place(c);
 }
 
-DYNC__FN void dync__program_free(dync__program *p)
+DYNC__FN dync_status dync__program_csource(const dync__program *p, dync__str *s)
 {
-    if (!p) return;
-    dync__object_end(&p->root.object);
-    dync__root_set(&p->root, NULL);
-    if (p->compiled == 1 && p->callable.destroy) p->callable.destroy(p->callable.state);
-    if (p->leaf) dync__free(p->leaf, (size_t)p->graph->n_inputs * sizeof *p->leaf);
-    dync__graph_unref(p->graph);
-    dync__strfree((char *)(uintptr_t)p->name);
-    dync__free(p, sizeof *p);
+    dync__csource c = {.program = p};
+    const char *why = NULL;
+    size_t n = strlen(p->name);
+    c.upper = dync__arena_alloc(&c.names, n + 1);
+    dync_status status = c.upper ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (size_t i = 0; status == DYNC_OK && i < n; i++)
+        c.upper[i] =
+            (char)(p->name[i] >= 'a' && p->name[i] <= 'z' ? p->name[i] - 'a' + 'A' : p->name[i]);
+    uint64_t errors = dync__error_count();
+    if (status == DYNC_OK) status = dync__csource_prepare(&c, &why);
+    if (status == DYNC_ERR_UNSUPPORTED && dync__error_count() == errors)
+        dync__fail(status, "C source: %s: %s", p->name,
+                   why ? why : "a form that is not functional");
+    if (status == DYNC_OK) status = dync__csource_print(&c, s);
+    dync__graph_unref(c.flat);
+    dync__aot_graphs_free(&c.aot);
+    dync__lowered_free(&c.lowered);
+    dync__arena_free(&c.arena);
+    dync__arena_free(&c.names);
+    return status == DYNC_OK && s->failed ? DYNC_ERR_MEMORY : status;
 }
 
-/* ---- running --------------------------------------------------------------------------------- */
+/* ==== program/npy.c ================================================================================ */
+/* program/npy.c: tensors as NumPy's .npy files, versions 1 to 3 (numpy/lib/format.py). After
+ * safetensors.c; used by nobody inside.
+ *
+ *   \x93NUMPY 1 0, length of the header (2 bytes; 4 from version 2 on),
+ *   "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", the data
+ *
+ * Both byte orders and both memory orders are read; little endian and row major are written. Every
+ * bound is checked. */
 
-static dync_status dync__program_check_input(const dync__program *p, int i, const dync__tensor *t)
+static const char dync__npy_magic[] = "\x93NUMPY";
+enum { DYNC__NPY_MAGIC = 6, DYNC__NPY_ALIGN = 64 };
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void dync__npy_header(dync__str *s, const dync__tensor *t)
 {
-    const dync__node *node = p->graph->node.at[i];
-    const dync__layout *lay = &node->info[0].lay;
-    dync__str got = {0};
-    dync_status status = DYNC_OK;
-    bool shape = t->lay.ndim == lay->ndim;
-    for (int d = 0; shape && d < lay->ndim; d++)
-        shape = t->lay.shape[d] == lay->shape[d] ||
-                dync__graph_symbol_text(p->graph, lay->shape[d]);
-    if (t->dtype == node->info[0].dtype && shape) return DYNC_OK;
-    dync__tensor_brief(&got, t);
-    dync__str_add(&got, ", expected ");
-    dync__str_add(&got, dync__dtype_info(node->info[0].dtype)->fx);
-    dync__shape_text(&got, lay->ndim, lay->shape);
-    status = dync__fail(shape ? DYNC_ERR_DTYPE : DYNC_ERR_SHAPE, "program %s: input %d is %s",
-                        p->name, i, dync__str_get(&got));
-    dync__str_free(&got);
+    dync__str dict = {0};
+    dync__str_addf(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+                   dync__dtype_info(t->dtype)->numpy);
+    for (int d = 0; d < t->lay.ndim; d++)
+        dync__str_addf(&dict, d ? ", %lld" : "%lld", (long long)t->lay.shape[d]);
+    dync__str_add(&dict, t->lay.ndim == 1 ? ",), }" : "), }");
+    while ((DYNC__NPY_MAGIC + 4 + dict.n + 1) % DYNC__NPY_ALIGN && !dict.failed)
+        dync__str_addc(&dict, ' ');
+    dync__str_addc(&dict, '\n');
+    dync__str_addn(s, dync__npy_magic, DYNC__NPY_MAGIC);
+    dync__str_addn(s, "\1\0", 2);
+    dync__str_addc(s, (char)(dict.n & 255));
+    dync__str_addc(s, (char)(dict.n >> 8));
+    dync__str_add(s, dync__str_get(&dict));
+    s->failed = s->failed || dict.failed;
+    dync__str_free(&dict);
+}
+
+DYNC__FN void dync__swap_items(char *data, size_t n, size_t item)
+{
+    for (size_t i = 0; i + item <= n; i += item)
+        for (size_t a = 0, b = item - 1; a < b; a++, b--) {
+            char t = data[i + a];
+            data[i + a] = data[i + b];
+            data[i + b] = t;
+        }
+}
+
+DYNC__FN bool dync__big_endian(void)
+{
+    const uint16_t one = 1;
+    return *(const unsigned char *)&one != 1;
+}
+
+DYNC__FN dync_status dync__npy_write(const dync__tensor *t, dync__str *s)
+{
+    const dync__dtype_row *dtype = dync__dtype_info(t->dtype);
+    if (!dtype->numpy)
+        return dync__fail(DYNC_ERR_DTYPE, "dync_npy_save: NumPy has no %s", dtype->name);
+    if (!dync__device_is(t->device, DYNC__DEV_HOST) || (!t->storage->data && t->numel > 0))
+        return dync__fail(DYNC_ERR_DEVICE, "dync_npy_save: expected a tensor with data on the CPU");
+    dync__npy_header(s, t);
+    dync__tensor *dense = dync__contiguous_copy(t);
+    size_t start = s->n, n = (size_t)t->numel * dtype->bytes;
+    if (dense && n) dync__str_addn(s, dync__tensor_data(dense), n);
+    if (!s->failed && dync__big_endian()) dync__swap_items(s->at + start, n, dtype->bytes);
+    dync_status status = dense && !s->failed ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync__unref(dense);
     return status;
 }
 
-/* as_strided reaches what lies around a tensor in its memory: a program that a stranger wrote is
- * given nothing but its arguments. */
-static dync_status dync__program_check_whole(const dync__program *p, int i, const dync__tensor *t)
+static dync_status dync__npy_save(dync_tensor *h, const char *path)
 {
-    bool strided = false;
-    size_t bytes = (size_t)dync__layout_span(&t->lay) * dync__dtype_info(t->dtype)->bytes;
-    if (t->lay.offset == 0 && bytes == t->storage->size_bytes) return DYNC_OK;
-    for (int k = 0; k < p->graph->node.n && !strided; k++)
-        strided = dync__node_has(p->graph->node.at[k], DYNC__OP_BEYOND);
-    if (!strided) return DYNC_OK;
-    return dync__fail(
-        DYNC_ERR_VALUE,
-        "program %s is from a file and calls as_strided: input %d is part of a larger tensor; "
-        "pass a dync_clone of it",
-        p->name, i);
-}
-
-static void dync__program_compile(dync__program *p, const dync_value *inputs)
-{
-    dync_callable made = {0};
-    dync__error_guard guard;
-    dync__error_guard_begin(&guard);
-    bool ok = dync_compile_graph("inductor", dync__graph_handle(p->graph), inputs,
-                                 p->graph->n_inputs, &made) == DYNC_OK;
-    dync__error_slot inner = dync__error_guard_end(&guard);
-    if (!ok) dync__log(DYNC__LOG_perf, "program %s runs interpreted: %s", p->name, inner.message);
-    dync__lock(&p->lock);
-    bool first = p->compiled == 0;
-    if (first) {
-        p->callable = made;
-        DYNC__ATOMIC_STORE(&p->compiled, ok ? 1 : -1);
-    }
-    dync__unlock(&p->lock);
-    if (!first && ok && made.destroy) made.destroy(made.state);
-}
-
-/* Code is made for inputs that lie as the graph says. */
-static bool dync__program_lies(const dync__node *node, const dync__tensor *t)
-{
-    const dync__layout *lay = &node->info[0].lay;
-    bool same = t->device == node->info[0].device;
-    for (int d = 0; d < lay->ndim && same; d++)
-        same = t->lay.shape[d] < 2 || t->lay.stride[d] == lay->stride[d];
-    return same || t->device != node->info[0].device; /* another device: the code says so */
-}
-
-/* The input as the graph says that it lies: itself, or a copy. NULL: there is none that the code
- * can take. */
-static dync_tensor *dync__program_laid(const dync__program *p, int i, const dync__tensor *t)
-{
-    const dync__node *node = p->graph->node.at[i];
-    dync__layout lay = node->info[0].lay;
-    if (dync__program_lies(node, t)) return dync__handle(t);
-    if (!p->copies || dync__layout_overlaps_itself(&lay)) return NULL;
-    lay.offset = 0;
-    dync_tensor *copy = dync__give(dync__tensor_empty(t->dtype, t->device, &lay));
-    return copy ? dync_copy_(copy, dync__handle(t)) : NULL;
-}
-
-static dync_value dync__program_call(dync__program *p, int nargs, const dync_value *args)
-{
-    dync__callargs flat;
-    dync_value result = DYNC_NONE;
-    if (nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_program_run: expected a program and its arguments, got "
-                                   "no arguments");
-        return result;
-    }
-    if (dync__callargs_flatten(&flat, nargs, args) != DYNC_OK) return result;
-    if (flat.n_tensors != p->n_leaves) {
-        dync__fail(DYNC_ERR_VALUE, "program %s: expected %d tensors, got %d", p->name, p->n_leaves,
-                   flat.n_tensors);
-        return result;
-    }
-    dync_value inputs[DYNC__MAX_LEAVES];
-    /* then the interpreter runs, and the tape or the tracer sees each operator */
-    bool wants_grad = dync__tls.compiling;
-    for (int i = 0; i < p->graph->n_inputs; i++) {
-        dync__tensor *t = flat.tensor[p->leaf[i]];
-        if (dync__program_check_input(p, i, t) != DYNC_OK ||
-            (p->loaded && dync__program_check_whole(p, i, t) != DYNC_OK))
-            return result;
-        inputs[i] = dync_v_tensor(dync__handle(t));
-        wants_grad = wants_grad || (t->flags & DYNC__T_FAKE) ||
-                     (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
-    }
-    if (wants_grad) return dync__graph_run(p->graph, inputs, p->graph->n_inputs);
-    for (int i = 0; i < p->graph->n_inputs; i++) {
-        dync_tensor *laid = dync__program_laid(p, i, flat.tensor[p->leaf[i]]);
-        if (!laid)
-            return dync_error() == DYNC_OK ? dync__graph_run(p->graph, inputs, p->graph->n_inputs)
-                                           : result;
-        inputs[i] = dync_v_tensor(laid);
-    }
-    if (DYNC__ATOMIC_LOAD(&p->compiled) == 0) dync__program_compile(p, inputs);
-    if (DYNC__ATOMIC_LOAD(&p->compiled) == 1)
-        return p->callable.run(p->callable.state, inputs, p->graph->n_inputs);
-    return dync__graph_run(p->graph, inputs, p->graph->n_inputs);
-}
-
-/* A program is made without grad mode; what it switches inside ends with it. */
-DYNC__FN dync_value dync__program_run(dync__program *p, int nargs, const dync_value *args)
-{
-    bool grad = dync_is_grad_enabled();
-    dync_value result = dync__program_call(p, nargs, args);
-    if (dync_is_grad_enabled() != grad) dync_set_grad_enabled(grad);
-    return result;
-}
-
-DYNC_API dync_value dync_program_run(dync_program *handle, int nargs, const dync_value *args)
-{
-    dync__program *p = dync__program_open(handle, "dync_program_run");
-    return p ? dync__program_run(p, nargs, args) : DYNC_NONE;
-}
-
-DYNC__FN dync_program *dync__program_give(dync__program *p)
-{
-    dync_program *handle = dync__program_handle(p);
-    if (!handle) dync__program_free(p);
-    return handle;
-}
-
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static dync_status dync__program_save_as(const dync_program *handle, const char *path,
-                                         const char *who,
-                                         dync_status (*write)(const dync__program *, dync__str *))
-{
+    const dync__tensor *t = dync__open(h);
     dync__str s = {0};
-    const dync__program *p = dync__program_open(handle, who);
-    if (!p) return DYNC_ERR_VALUE;
-    if (!path) return dync__fail(DYNC_ERR_VALUE, "%s: the path is NULL", who);
-    dync_status status = write(p, &s);
-    if (status == DYNC_OK && s.failed) status = DYNC_ERR_MEMORY;
+    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_npy_save: expected a path, got NULL");
+    dync_status status = dync__npy_write(t, &s);
     if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
     dync__str_free(&s);
     return status;
 }
-
-DYNC_API dync_status dync_program_save(const dync_program *p, const char *path)
+DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path)
 {
-    return dync__program_save_as(p, path, "dync_program_save", dync__program_write);
-}
-DYNC_API dync_status dync_program_save_c(const dync_program *p, const char *path)
-{
-    return dync__program_save_as(p, path, "dync_program_save_c", dync__program_csource);
+    dync_value v = dync_v_tensor(h);
+    dync__opaque opaque;
+    if (!dync__opaque_begin("numpy.save", 1, &v, &opaque)) return DYNC_ERR_RUNTIME;
+    dync_status status = dync__npy_save(v.as.t, path);
+    dync__opaque_end(&opaque);
+    return status;
 }
 
-DYNC_API dync_program *dync_program_load(const char *path)
+/* ---- reading --------------------------------------------------------------------------------- */
+
+typedef struct dync__npy {
+    int dtype;
+    bool swapped, fortran;
+    int ndim;
+    int64_t shape[DYNC_MAX_DIMS];
+} dync__npy;
+
+/* What follows 'key': in the header; NULL where it is not there. */
+static const char *dync__npy_value(const char *dict, const char *key)
+{
+    char quoted[32];
+    dync__format(quoted, sizeof quoted, "'%s'", key);
+    const char *p = strstr(dict, quoted);
+    if (!p) return NULL;
+    for (p += strlen(quoted); *p == ' '; p++) {}
+    if (*p++ != ':') return NULL;
+    while (*p == ' ') p++;
+    return p;
+}
+
+static bool dync__npy_descr(const char *p, dync__npy *out)
+{
+    if (!p || *p++ != '\'' || !strchr("<>|=", *p ? *p : '?')) return false;
+    out->swapped = (*p == '>') != dync__big_endian() && *p != '|' && *p != '=';
+    for (int k = 0; dync__dtype_valid(k); k++) {
+        const char *name = dync__dtype_info(k)->numpy;
+        if (name && strncmp(p + 1, name + 1, 2) == 0 && p[3] == '\'') {
+            out->dtype = k;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool dync__npy_shape(const char *p, dync__npy *out)
+{
+    if (!p || *p++ != '(') return false;
+    for (out->ndim = 0; *p != ')';) {
+        int64_t v = 0;
+        while (*p == ' ') p++;
+        if (*p == ')') break;
+        if (*p < '0' || *p > '9' || out->ndim == DYNC_MAX_DIMS) return false;
+        for (; *p >= '0' && *p <= '9'; p++)
+            if (!dync__mul_ok(v, 10, &v) || !dync__add_ok(v, *p - '0', &v)) return false;
+        out->shape[out->ndim++] = v;
+        while (*p == ' ') p++;
+        if (*p == ',')
+            p++;
+        else if (*p != ')')
+            return false;
+    }
+    return true;
+}
+
+static bool dync__npy_parse(const char *dict, dync__npy *out)
+{
+    const char *order = dync__npy_value(dict, "fortran_order");
+    if (!order || !dync__npy_descr(dync__npy_value(dict, "descr"), out) ||
+        !dync__npy_shape(dync__npy_value(dict, "shape"), out))
+        return false;
+    out->fortran = strncmp(order, "True", 4) == 0;
+    return out->fortran || strncmp(order, "False", 5) == 0;
+}
+
+static dync__tensor *dync__npy_tensor(const dync__npy *h, const char *data, size_t n)
+{
+    dync__layout lay;
+    int64_t bytes = dync__dtype_info(h->dtype)->bytes;
+    for (int d = 0; d < h->ndim; d++)
+        if (!dync__mul_ok(bytes, h->shape[d], &bytes)) bytes = -1;
+    if (bytes < 0 || (uint64_t)bytes != n) {
+        dync__fail(DYNC_ERR_FORMAT,
+                   "npy file: expected as much data as its shape needs, got %llu bytes",
+                   (unsigned long long)n);
+        return NULL;
+    }
+    if (dync__layout_contiguous(&lay, h->ndim, h->shape) != DYNC_OK) return NULL;
+    int64_t stride = 1;
+    for (int d = 0; d < h->ndim && h->fortran; d++) {
+        lay.stride[d] = stride;
+        stride *= DYNC__MAX(h->shape[d], 1);
+    }
+    dync__tensor *t = dync__tensor_empty(h->dtype, DYNC_CPU, &lay);
+    if (!t || n == 0) return t;
+    memcpy(dync__tensor_data(t), data, n);
+    if (h->swapped) dync__swap_items(dync__tensor_data(t), n, dync__dtype_info(h->dtype)->bytes);
+    char *bytes_of = dync__tensor_data(t);
+    for (size_t i = 0; h->dtype == DYNC_BOOL && i < n; i++) bytes_of[i] = bytes_of[i] != 0;
+    return t;
+}
+
+DYNC__FN dync__tensor *dync__npy_read(const char *bytes, size_t n)
+{
+    dync__npy h = {0};
+    const unsigned char *b = (const unsigned char *)bytes;
+    bool ok = n >= DYNC__NPY_MAGIC + 4 && memcmp(bytes, dync__npy_magic, DYNC__NPY_MAGIC) == 0 &&
+              b[6] >= 1 && b[6] <= 3;
+    size_t at = ok && b[6] == 1 ? DYNC__NPY_MAGIC + 4 : DYNC__NPY_MAGIC + 6;
+    ok = ok && n >= at;
+    size_t length = !ok         ? 0
+                    : b[6] == 1 ? (size_t)b[8] | (size_t)b[9] << 8
+                                : (size_t)b[8] | (size_t)b[9] << 8 | (size_t)b[10] << 16 |
+                                      (size_t)b[11] << 24;
+    ok = ok && length <= n - at;
+    char *dict = ok ? dync__alloc(length + 1) : NULL;
+    if (ok && !dict) return NULL;
+    if (ok) {
+        memcpy(dict, bytes + at, length);
+        dict[length] = 0;
+        ok = dync__npy_parse(dict, &h);
+        dync__free(dict, length + 1);
+    }
+    if (!ok) {
+        dync__fail(DYNC_ERR_FORMAT, "npy file: expected NumPy's header with a dtype that dync has");
+        return NULL;
+    }
+    return dync__npy_tensor(&h, bytes + at + length, n - at - length);
+}
+
+DYNC_API dync_tensor *dync_npy_load(const char *path)
 {
     char *bytes;
     size_t n;
     if (!path) {
-        dync__fail(DYNC_ERR_VALUE, "dync_program_load: expected a path, got NULL");
+        dync__fail(DYNC_ERR_VALUE, "dync_npy_load: expected a path, got NULL");
         return NULL;
     }
-    if (dync__file_read(path, &bytes, &n) != DYNC_OK) return NULL;
-    dync__program *p = dync__program_read(bytes, n);
-    dync__free(bytes, n + 1);
-    return dync__program_give(p);
+    dync__opaque opaque;
+    if (!dync__opaque_begin("numpy.load", 0, NULL, &opaque)) return NULL;
+    dync_tensor *h = NULL;
+    if (dync__file_read(path, &bytes, &n) == DYNC_OK) {
+        h = dync__give(dync__npy_read(bytes, n));
+        dync__free(bytes, n + 1);
+    }
+    dync__opaque_end(&opaque);
+    return h;
 }
 
-DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *path)
+/* ==== program/safetensors.c ======================================================================== */
+/* program/safetensors.c: files of named tensors as huggingface/safetensors defines them. Before
+ * module_file.c.
+ *
+ * A reader trusts nothing: the header's length, every name, dtype, shape and offset is checked; the
+ * data must be covered without gaps or overlaps. Source: the format section of
+ * github.com/huggingface/safetensors README.md. */
+
+enum { DYNC__ST_PREFIX = 8, DYNC__ST_MAX_HEADER = 100000000, DYNC__ST_ALIGN = 8 };
+
+/* Reverses the bytes of each element where the machine is big endian. */
+static void dync__st_swap(char *data, size_t n, size_t item)
 {
-    if (!dync__program_open(p, "dync_program_save_onnx")) return DYNC_ERR_VALUE;
-    return dync__fail(
-        DYNC_ERR_UNSUPPORTED,
-        "%s: this build of dync writes no ONNX; dync_program_save writes its own format",
-        path ? path : "NULL");
+    const uint16_t one = 1;
+    if (*(const unsigned char *)&one == 1) return;
+    for (size_t i = 0; i + item <= n; i += item)
+        for (size_t a = 0, b = item - 1; a < b; a++, b--) {
+            char t = data[i + a];
+            data[i + a] = data[i + b];
+            data[i + b] = t;
+        }
 }
 
-DYNC_API dync_program *dync_program_load_onnx(const char *path)
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static dync_status dync__st_bad(const char *what, const char *name)
 {
-    dync__fail(DYNC_ERR_UNSUPPORTED,
-               "%s: this build of dync reads no ONNX; dync_program_load reads its own format",
-               path ? path : "NULL");
+    return dync__fail(DYNC_ERR_FORMAT, "safetensors: %s%s%s%s", what, name ? " in \"" : "",
+                      name ? name : "", name ? "\"" : "");
+}
+
+static dync_status dync__st_dtype(const dync__json *v, const char *name, int *out)
+{
+    if (!v || v->kind != DYNC__JSON_STR) return dync__st_bad("no dtype", name);
+    for (int d = 0; dync__dtype_valid(d); d++)
+        if (strcmp(dync__dtype_info(d)->safetensors, v->str) == 0) {
+            *out = d;
+            return DYNC_OK;
+        }
+    return dync__fail(DYNC_ERR_FORMAT, "safetensors: dtype %.16s of \"%s\" is not supported",
+                      v->str, name);
+}
+
+static dync_status dync__st_shape(const dync__json *v, dync__st_tensor *t)
+{
+    if (!v || v->kind != DYNC__JSON_ARR) return dync__st_bad("no shape", t->name);
+    if (v->n > DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_FORMAT,
+                          "safetensors: \"%s\" has %d dimensions, at most %d are supported",
+                          t->name, v->n, DYNC_MAX_DIMS);
+    t->ndim = v->n;
+    for (int i = 0; i < v->n; i++) {
+        if (!v->item[i].is_int || v->item[i].i < 0)
+            return dync__st_bad("a size is not a count", t->name);
+        t->shape[i] = v->item[i].i;
+    }
+    return DYNC_OK;
+}
+
+/* The part of the data that belongs to t; its length must be that of its elements. */
+static dync_status dync__st_range(const dync__json *v, dync__st_tensor *t, char *data, size_t n)
+{
+    int64_t count = 1, bytes;
+    for (int i = 0; i < t->ndim; i++)
+        if (!dync__mul_ok(count, t->shape[i], &count))
+            return dync__st_bad("the shape is too large", t->name);
+    if (!dync__mul_ok(count, dync__dtype_info(t->dtype)->bytes, &bytes))
+        return dync__st_bad("the shape is too large", t->name);
+    if (!v || v->kind != DYNC__JSON_ARR || v->n != 2 || !v->item[0].is_int || !v->item[1].is_int)
+        return dync__st_bad("no data_offsets", t->name);
+    int64_t from = v->item[0].i, to = v->item[1].i;
+    if (from < 0 || to < from || (uint64_t)to > n)
+        return dync__st_bad("data_offsets leave the file", t->name);
+    if (to - from != bytes) return dync__st_bad("data_offsets do not fit the shape", t->name);
+    t->data = data + from;
+    t->bytes = (size_t)bytes;
+    return DYNC_OK;
+}
+
+static dync_status dync__st_entry(const dync__json *v, const char *name, dync__st_tensor *t,
+                                  char *data, size_t n)
+{
+    if (v->kind != DYNC__JSON_OBJ) return dync__st_bad("no object", name);
+    t->name = name;
+    DYNC__TRY(dync__st_dtype(dync__json_get(v, "dtype"), name, &t->dtype));
+    DYNC__TRY(dync__st_shape(dync__json_get(v, "shape"), t));
+    return dync__st_range(dync__json_get(v, "data_offsets"), t, data, n);
+}
+
+static int dync__st_compare_name(const void *a, const void *b)
+{
+    return strcmp(((const dync__st_tensor *)a)->name, ((const dync__st_tensor *)b)->name);
+}
+
+static int dync__st_compare_data(const void *a, const void *b)
+{
+    const dync__st_tensor *x = a, *y = b;
+    if (x->data != y->data) return x->data < y->data ? -1 : 1;
+    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+}
+
+/* Sorted by place: each tensor begins where the one before ends. */
+static dync_status dync__st_cover(dync__st_file *f, const char *data, size_t n)
+{
+    size_t at = 0;
+    if (f->n) qsort(f->tensor, (size_t)f->n, sizeof *f->tensor, dync__st_compare_data);
+    for (int i = 0; i < f->n; i++) {
+        if (f->tensor[i].data != data + at)
+            return dync__st_bad("data with gaps or overlaps", f->tensor[i].name);
+        at += f->tensor[i].bytes;
+    }
+    if (at != n) return dync__st_bad("data that belong to no tensor", NULL);
+    if (f->n) qsort(f->tensor, (size_t)f->n, sizeof *f->tensor, dync__st_compare_name);
+    for (int i = 1; i < f->n; i++)
+        if (strcmp(f->tensor[i - 1].name, f->tensor[i].name) == 0)
+            return dync__st_bad("a name comes twice", f->tensor[i].name);
+    return DYNC_OK;
+}
+
+static dync_status dync__st_metadata(dync__st_file *f, const dync__json *v)
+{
+    if (v->kind != DYNC__JSON_OBJ) return dync__st_bad("metadata that is no object", NULL);
+    for (int i = 0; i < v->n; i++)
+        if (v->item[i].kind != DYNC__JSON_STR)
+            return dync__st_bad("metadata that is no text", v->key[i]);
+    f->metadata = v;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__st_parse(dync__st_file *f, char *bytes, size_t n)
+{
+    uint64_t header = 0;
+    if (n < DYNC__ST_PREFIX) return dync__st_bad("the file is too short", NULL);
+    for (int i = 0; i < DYNC__ST_PREFIX; i++)
+        header |= (uint64_t)(unsigned char)bytes[i] << (8 * i);
+    if (header > DYNC__ST_MAX_HEADER || header > n - DYNC__ST_PREFIX)
+        return dync__st_bad("the header's length is wrong", NULL);
+    if (header == 0 || bytes[DYNC__ST_PREFIX] != '{')
+        return dync__st_bad("the header is no JSON object", NULL);
+    const dync__json *json = dync__json_parse(&f->arena, bytes + DYNC__ST_PREFIX, (size_t)header);
+    if (!json) return dync_error() == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT;
+    if (json->kind != DYNC__JSON_OBJ) return dync__st_bad("the header is no JSON object", NULL);
+    char *data = bytes + DYNC__ST_PREFIX + header;
+    size_t n_data = n - DYNC__ST_PREFIX - (size_t)header;
+    f->tensor = dync__arena_alloc(&f->arena, (size_t)json->n * sizeof *f->tensor + 1);
+    if (!f->tensor) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < json->n; i++) {
+        if (strcmp(json->key[i], "__metadata__") == 0)
+            DYNC__TRY(dync__st_metadata(f, &json->item[i]));
+        else
+            DYNC__TRY(
+                dync__st_entry(&json->item[i], json->key[i], &f->tensor[f->n++], data, n_data));
+    }
+    DYNC__TRY(dync__st_cover(f, data, n_data));
+    for (int i = 0; i < f->n; i++)
+        dync__st_swap(data + (f->tensor[i].data - data), f->tensor[i].bytes,
+                      dync__dtype_info(f->tensor[i].dtype)->bytes);
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__st_read(dync__st_file *f, const char *path)
+{
+    memset(f, 0, sizeof *f);
+    DYNC__TRY(dync__file_read(path, &f->bytes, &f->n_bytes));
+    return dync__st_parse(f, f->bytes, f->n_bytes);
+}
+
+DYNC__FN void dync__st_close(dync__st_file *f)
+{
+    if (f->bytes) dync__free(f->bytes, f->n_bytes + 1);
+    dync__arena_free(&f->arena);
+    memset(f, 0, sizeof *f);
+}
+
+DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *f, const char *name)
+{
+    int low = 0, high = f->n;
+    while (low < high) {
+        int mid = low + (high - low) / 2, order = strcmp(f->tensor[mid].name, name);
+        if (order == 0) return &f->tensor[mid];
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
     return NULL;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void dync__st_header(dync__str *h, int n, const dync__st_item *items, int n_texts,
+                            const char *const *keys, const char *const *values)
+{
+    uint64_t at = 0;
+    dync__str_add(h, "{\"__metadata__\":{");
+    for (int i = 0; i < n_texts; i++) {
+        if (i) dync__str_addc(h, ',');
+        dync__json_quote(h, keys[i]);
+        dync__str_addc(h, ':');
+        dync__json_quote(h, values[i]);
+    }
+    dync__str_addc(h, '}');
+    for (int i = 0; i < n; i++) {
+        const dync__tensor *t = items[i].tensor;
+        uint64_t bytes = (uint64_t)t->numel * dync__dtype_info(t->dtype)->bytes;
+        dync__str_addc(h, ',');
+        dync__json_quote(h, items[i].name);
+        dync__str_addf(h, ":{\"dtype\":\"%s\",\"shape\":[",
+                       dync__dtype_info(t->dtype)->safetensors);
+        for (int d = 0; d < t->lay.ndim; d++)
+            dync__str_addf(h, d ? ",%lld" : "%lld", (long long)t->lay.shape[d]);
+        dync__str_addf(h, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)at,
+                       (unsigned long long)(at + bytes));
+        at += bytes;
+    }
+    dync__str_addc(h, '}');
+    while (h->n % DYNC__ST_ALIGN && !h->failed) dync__str_addc(h, ' ');
+}
+
+static dync_status dync__st_data(dync__str *out, const dync__st_item *item)
+{
+    const dync__tensor *t = item->tensor;
+    size_t bytes = (size_t)t->numel * dync__dtype_info(t->dtype)->bytes, at = out->n;
+    if (bytes == 0) return DYNC_OK;
+    if (!t->storage->data)
+        return dync__fail(DYNC_ERR_DEVICE, "safetensors: \"%s\" has no data", item->name);
+    bool as_it_is = dync__device_is(t->device, DYNC__DEV_HOST) &&
+                    dync__layout_is_contiguous(&t->lay);
+    dync__tensor *copy = as_it_is ? NULL : dync__contiguous_copy(t);
+    if (!copy && !as_it_is) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    dync__str_addn(out, dync__tensor_data(copy ? copy : t), bytes);
+    dync__unref(copy);
+    if (!out->failed) dync__st_swap(out->at + at, bytes, dync__dtype_info(t->dtype)->bytes);
+    return out->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *items, int n_texts,
+                                    const char *const *keys, const char *const *values)
+{
+    dync__str header = {0};
+    dync_status status = DYNC_OK;
+    dync__st_header(&header, n, items, n_texts, keys, values);
+    for (int i = 0; i < DYNC__ST_PREFIX; i++)
+        dync__str_addc(out, (char)((uint64_t)header.n >> (8 * i) & 255));
+    if (!header.failed) dync__str_addn(out, dync__str_get(&header), header.n);
+    if (header.failed || out->failed) status = DYNC_ERR_MEMORY;
+    dync__str_free(&header);
+    for (int i = 0; i < n && status == DYNC_OK; i++) status = dync__st_data(out, &items[i]);
+    return status;
 }
 
 /* ==== program/module_file.c ======================================================================== */
@@ -82745,233 +82920,245 @@ DYNC_API dync_module *dync_module_open(const char *path)
     return dync__module_give(m);
 }
 
-/* ==== program/npy.c ================================================================================ */
-/* program/npy.c: tensors as NumPy's .npy files, versions 1 to 3 (numpy/lib/format.py). After
- * safetensors.c; used by nobody inside.
+/* ==== program/export.c ============================================================================= */
+/* program/export.c: programs: made from a graph, run, freed. After backend/; the files are
+ * program_file.c and csource.c.
  *
- *   \x93NUMPY 1 0, length of the header (2 bytes; 4 from version 2 on),
- *   "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", the data
- *
- * Both byte orders and both memory orders are read; little endian and row major are written. Every
- * bound is checked. */
+ * A program has no guards: a call's tensors must be those of the export in dtype and shape, and
+ * that is checked; they may lie otherwise in memory. The first run compiles it with the default
+ * backend; where that fails the interpreter runs the graph, said once in the log. Running is safe
+ * from any thread. */
 
-static const char dync__npy_magic[] = "\x93NUMPY";
-enum { DYNC__NPY_MAGIC = 6, DYNC__NPY_ALIGN = 64 };
-
-/* ---- writing --------------------------------------------------------------------------------- */
-
-static void dync__npy_header(dync__str *s, const dync__tensor *t)
+/* A C identifier out of what the user called his function. */
+static char *dync__program_identifier(const char *name)
 {
-    dync__str dict = {0};
-    dync__str_addf(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (",
-                   dync__dtype_info(t->dtype)->numpy);
-    for (int d = 0; d < t->lay.ndim; d++)
-        dync__str_addf(&dict, d ? ", %lld" : "%lld", (long long)t->lay.shape[d]);
-    dync__str_add(&dict, t->lay.ndim == 1 ? ",), }" : "), }");
-    while ((DYNC__NPY_MAGIC + 4 + dict.n + 1) % DYNC__NPY_ALIGN && !dict.failed)
-        dync__str_addc(&dict, ' ');
-    dync__str_addc(&dict, '\n');
-    dync__str_addn(s, dync__npy_magic, DYNC__NPY_MAGIC);
-    dync__str_addn(s, "\1\0", 2);
-    dync__str_addc(s, (char)(dict.n & 255));
-    dync__str_addc(s, (char)(dict.n >> 8));
-    dync__str_add(s, dync__str_get(&dict));
-    s->failed = s->failed || dict.failed;
-    dync__str_free(&dict);
-}
-
-DYNC__FN void dync__swap_items(char *data, size_t n, size_t item)
-{
-    for (size_t i = 0; i + item <= n; i += item)
-        for (size_t a = 0, b = item - 1; a < b; a++, b--) {
-            char t = data[i + a];
-            data[i + a] = data[i + b];
-            data[i + b] = t;
-        }
-}
-
-DYNC__FN bool dync__big_endian(void)
-{
-    const uint16_t one = 1;
-    return *(const unsigned char *)&one != 1;
-}
-
-DYNC__FN dync_status dync__npy_write(const dync__tensor *t, dync__str *s)
-{
-    const dync__dtype_row *dtype = dync__dtype_info(t->dtype);
-    if (!dtype->numpy)
-        return dync__fail(DYNC_ERR_DTYPE, "dync_npy_save: NumPy has no %s", dtype->name);
-    if (!dync__device_is(t->device, DYNC__DEV_HOST) || (!t->storage->data && t->numel > 0))
-        return dync__fail(DYNC_ERR_DEVICE, "dync_npy_save: expected a tensor with data on the CPU");
-    dync__npy_header(s, t);
-    dync__tensor *dense = dync__contiguous_copy(t);
-    size_t start = s->n, n = (size_t)t->numel * dtype->bytes;
-    if (dense && n) dync__str_addn(s, dync__tensor_data(dense), n);
-    if (!s->failed && dync__big_endian()) dync__swap_items(s->at + start, n, dtype->bytes);
-    dync_status status = dense && !s->failed ? DYNC_OK : DYNC_ERR_MEMORY;
-    dync__unref(dense);
-    return status;
-}
-
-static dync_status dync__npy_save(dync_tensor *h, const char *path)
-{
-    const dync__tensor *t = dync__open(h);
     dync__str s = {0};
-    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-    if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_npy_save: expected a path, got NULL");
-    dync_status status = dync__npy_write(t, &s);
-    if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
+    for (const char *p = name ? name : ""; *p; p++) {
+        bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_',
+             digit = *p >= '0' && *p <= '9';
+        if (digit && s.n == 0) dync__str_addc(&s, '_');
+        dync__str_addc(&s, letter || digit ? *p : '_');
+    }
+    if (s.n == 0) dync__str_add(&s, "program");
+    char *out = s.failed ? NULL : dync__strdup(s.at);
     dync__str_free(&s);
-    return status;
-}
-DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path)
-{
-    dync_value v = dync_v_tensor(h);
-    dync__opaque opaque;
-    if (!dync__opaque_begin("numpy.save", 1, &v, &opaque)) return DYNC_ERR_RUNTIME;
-    dync_status status = dync__npy_save(v.as.t, path);
-    dync__opaque_end(&opaque);
-    return status;
+    return out;
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
-typedef struct dync__npy {
-    int dtype;
-    bool swapped, fortran;
-    int ndim;
-    int64_t shape[DYNC_MAX_DIMS];
-} dync__npy;
-
-/* What follows 'key': in the header; NULL where it is not there. */
-static const char *dync__npy_value(const char *dict, const char *key)
+/* Weights are constants of a program: the same memory, but no leaves of the user's autograd graph.
+ */
+static dync_status dync__program_detach(dync__graph *g)
 {
-    char quoted[32];
-    dync__format(quoted, sizeof quoted, "'%s'", key);
-    const char *p = strstr(dict, quoted);
+    for (int i = 0; i < g->node.n; i++) {
+        dync__node *node = g->node.at[i];
+        if (node->kind != DYNC__N_GET_ATTR || !node->value ||
+            !(node->value->flags & DYNC__T_REQUIRES_GRAD))
+            continue;
+        dync__tensor *plain =
+            dync__tensor_alias(node->value, node->value->dtype, &node->value->lay);
+        if (!plain) return DYNC_ERR_MEMORY;
+        bool requires_grad = node->requires_grad[0], bound = dync__graph_attr_bind(node, plain);
+        node->requires_grad[0] = requires_grad;
+        dync__unref(plain);
+        if (!bound) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+static void dync__program_end(dync__root *r) { dync__program_free((dync__program *)(void *)r); }
+
+DYNC__FN dync__program *dync__program_from_leaves(dync__graph *g, const char *name, int n_leaves,
+                                                  const int *leaf)
+{
+    if (!g || dync__graph_check(g) != DYNC_OK || dync__program_detach(g) != DYNC_OK) return NULL;
+    if (g->n_inputs > DYNC__MAX_LEAVES) {
+        dync__fail(DYNC_ERR_UNSUPPORTED, "export: more than %d inputs", DYNC__MAX_LEAVES);
+        return NULL;
+    }
+    dync__program *p = dync__calloc(sizeof *p);
     if (!p) return NULL;
-    for (p += strlen(quoted); *p == ' '; p++) {}
-    if (*p++ != ':') return NULL;
-    while (*p == ' ') p++;
-    return p;
+    dync__object_made(&p->root.object);
+    dync__root_set(&p->root, dync__program_end);
+    p->n_leaves = leaf ? n_leaves : g->n_inputs;
+    p->graph = dync__graph_ref(g);
+    p->leaf = dync__alloc((size_t)g->n_inputs * sizeof *p->leaf);
+    p->name = dync__program_identifier(name);
+    bool ok = p->leaf && p->name;
+    for (int i = 0; ok && i < g->n_inputs; i++) {
+        p->leaf[i] = leaf ? leaf[i] : i;
+        if (!g->node.at[i]->has_info)
+            ok = !dync__fail(DYNC_ERR_UNSUPPORTED, "export of %s: input %s is no tensor", p->name,
+                             g->node.at[i]->name);
+        else if (p->leaf[i] < 0 || p->leaf[i] >= p->n_leaves)
+            ok = !dync__fail(DYNC_ERR_VALUE, "export of %s: input %d is none of its arguments",
+                             p->name, i);
+    }
+    p->copies = !dync__graph_writes_inputs(g) && !dync__graph_shows_inputs(g);
+    if (ok) return p;
+    dync__program_free(p);
+    return NULL;
 }
 
-static bool dync__npy_descr(const char *p, dync__npy *out)
+DYNC_API void dync_program_free(dync_program *p)
 {
-    if (!p || *p++ != '\'' || !strchr("<>|=", *p ? *p : '?')) return false;
-    out->swapped = (*p == '>') != dync__big_endian() && *p != '|' && *p != '=';
-    for (int k = 0; dync__dtype_valid(k); k++) {
-        const char *name = dync__dtype_info(k)->numpy;
-        if (name && strncmp(p + 1, name + 1, 2) == 0 && p[3] == '\'') {
-            out->dtype = k;
-            return true;
-        }
-    }
-    return false;
+    if (p) dync__program_free(dync__program_open(p, "dync_program_free"));
 }
 
-static bool dync__npy_shape(const char *p, dync__npy *out)
+DYNC__FN void dync__program_free(dync__program *p)
 {
-    if (!p || *p++ != '(') return false;
-    for (out->ndim = 0; *p != ')';) {
-        int64_t v = 0;
-        while (*p == ' ') p++;
-        if (*p == ')') break;
-        if (*p < '0' || *p > '9' || out->ndim == DYNC_MAX_DIMS) return false;
-        for (; *p >= '0' && *p <= '9'; p++)
-            if (!dync__mul_ok(v, 10, &v) || !dync__add_ok(v, *p - '0', &v)) return false;
-        out->shape[out->ndim++] = v;
-        while (*p == ' ') p++;
-        if (*p == ',')
-            p++;
-        else if (*p != ')')
-            return false;
-    }
-    return true;
+    if (!p) return;
+    dync__object_end(&p->root.object);
+    dync__root_set(&p->root, NULL);
+    if (p->compiled == 1 && p->callable.destroy) p->callable.destroy(p->callable.state);
+    if (p->leaf) dync__free(p->leaf, (size_t)p->graph->n_inputs * sizeof *p->leaf);
+    dync__graph_unref(p->graph);
+    dync__strfree((char *)(uintptr_t)p->name);
+    dync__free(p, sizeof *p);
 }
 
-static bool dync__npy_parse(const char *dict, dync__npy *out)
+/* ---- running --------------------------------------------------------------------------------- */
+
+static dync_status dync__program_check_input(const dync__program *p, int i, const dync__tensor *t)
 {
-    const char *order = dync__npy_value(dict, "fortran_order");
-    if (!order || !dync__npy_descr(dync__npy_value(dict, "descr"), out) ||
-        !dync__npy_shape(dync__npy_value(dict, "shape"), out))
-        return false;
-    out->fortran = strncmp(order, "True", 4) == 0;
-    return out->fortran || strncmp(order, "False", 5) == 0;
+    const dync__node *node = p->graph->node.at[i];
+    const dync__layout *lay = &node->info[0].lay;
+    dync__str got = {0};
+    dync_status status = DYNC_OK;
+    bool shape = t->lay.ndim == lay->ndim;
+    for (int d = 0; shape && d < lay->ndim; d++)
+        shape = t->lay.shape[d] == lay->shape[d] ||
+                dync__graph_symbol_text(p->graph, lay->shape[d]);
+    if (t->dtype == node->info[0].dtype && shape) return DYNC_OK;
+    dync__tensor_brief(&got, t);
+    dync__str_add(&got, ", expected ");
+    dync__str_add(&got, dync__dtype_info(node->info[0].dtype)->fx);
+    dync__shape_text(&got, lay->ndim, lay->shape);
+    status = dync__fail(shape ? DYNC_ERR_DTYPE : DYNC_ERR_SHAPE, "program %s: input %d is %s",
+                        p->name, i, dync__str_get(&got));
+    dync__str_free(&got);
+    return status;
 }
 
-static dync__tensor *dync__npy_tensor(const dync__npy *h, const char *data, size_t n)
+/* as_strided reaches what lies around a tensor in its memory: a program that a stranger wrote is
+ * given nothing but its arguments. */
+static dync_status dync__program_check_whole(const dync__program *p, int i, const dync__tensor *t)
 {
-    dync__layout lay;
-    int64_t bytes = dync__dtype_info(h->dtype)->bytes;
-    for (int d = 0; d < h->ndim; d++)
-        if (!dync__mul_ok(bytes, h->shape[d], &bytes)) bytes = -1;
-    if (bytes < 0 || (uint64_t)bytes != n) {
-        dync__fail(DYNC_ERR_FORMAT,
-                   "npy file: expected as much data as its shape needs, got %llu bytes",
-                   (unsigned long long)n);
-        return NULL;
-    }
-    if (dync__layout_contiguous(&lay, h->ndim, h->shape) != DYNC_OK) return NULL;
-    int64_t stride = 1;
-    for (int d = 0; d < h->ndim && h->fortran; d++) {
-        lay.stride[d] = stride;
-        stride *= DYNC__MAX(h->shape[d], 1);
-    }
-    dync__tensor *t = dync__tensor_empty(h->dtype, DYNC_CPU, &lay);
-    if (!t || n == 0) return t;
-    memcpy(dync__tensor_data(t), data, n);
-    if (h->swapped) dync__swap_items(dync__tensor_data(t), n, dync__dtype_info(h->dtype)->bytes);
-    char *bytes_of = dync__tensor_data(t);
-    for (size_t i = 0; h->dtype == DYNC_BOOL && i < n; i++) bytes_of[i] = bytes_of[i] != 0;
-    return t;
+    bool strided = false;
+    size_t bytes = (size_t)dync__layout_span(&t->lay) * dync__dtype_info(t->dtype)->bytes;
+    if (t->lay.offset == 0 && bytes == t->storage->size_bytes) return DYNC_OK;
+    for (int k = 0; k < p->graph->node.n && !strided; k++)
+        strided = dync__node_has(p->graph->node.at[k], DYNC__OP_BEYOND);
+    if (!strided) return DYNC_OK;
+    return dync__fail(
+        DYNC_ERR_VALUE,
+        "program %s is from a file and calls as_strided: input %d is part of a larger tensor; "
+        "pass a dync_clone of it",
+        p->name, i);
 }
 
-DYNC__FN dync__tensor *dync__npy_read(const char *bytes, size_t n)
+static void dync__program_compile(dync__program *p, const dync_value *inputs)
 {
-    dync__npy h = {0};
-    const unsigned char *b = (const unsigned char *)bytes;
-    bool ok = n >= DYNC__NPY_MAGIC + 4 && memcmp(bytes, dync__npy_magic, DYNC__NPY_MAGIC) == 0 &&
-              b[6] >= 1 && b[6] <= 3;
-    size_t at = ok && b[6] == 1 ? DYNC__NPY_MAGIC + 4 : DYNC__NPY_MAGIC + 6;
-    ok = ok && n >= at;
-    size_t length = !ok         ? 0
-                    : b[6] == 1 ? (size_t)b[8] | (size_t)b[9] << 8
-                                : (size_t)b[8] | (size_t)b[9] << 8 | (size_t)b[10] << 16 |
-                                      (size_t)b[11] << 24;
-    ok = ok && length <= n - at;
-    char *dict = ok ? dync__alloc(length + 1) : NULL;
-    if (ok && !dict) return NULL;
-    if (ok) {
-        memcpy(dict, bytes + at, length);
-        dict[length] = 0;
-        ok = dync__npy_parse(dict, &h);
-        dync__free(dict, length + 1);
+    dync_callable made = {0};
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    bool ok = dync_compile_graph("inductor", dync__graph_handle(p->graph), inputs,
+                                 p->graph->n_inputs, &made) == DYNC_OK;
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    if (!ok) dync__log(DYNC__LOG_perf, "program %s runs interpreted: %s", p->name, inner.message);
+    dync__lock(&p->lock);
+    bool first = p->compiled == 0;
+    if (first) {
+        p->callable = made;
+        DYNC__ATOMIC_STORE(&p->compiled, ok ? 1 : -1);
     }
-    if (!ok) {
-        dync__fail(DYNC_ERR_FORMAT, "npy file: expected NumPy's header with a dtype that dync has");
-        return NULL;
-    }
-    return dync__npy_tensor(&h, bytes + at + length, n - at - length);
+    dync__unlock(&p->lock);
+    if (!first && ok && made.destroy) made.destroy(made.state);
 }
 
-DYNC_API dync_tensor *dync_npy_load(const char *path)
+/* Code is made for inputs that lie as the graph says. */
+static bool dync__program_lies(const dync__node *node, const dync__tensor *t)
 {
-    char *bytes;
-    size_t n;
-    if (!path) {
-        dync__fail(DYNC_ERR_VALUE, "dync_npy_load: expected a path, got NULL");
-        return NULL;
+    const dync__layout *lay = &node->info[0].lay;
+    bool same = t->device == node->info[0].device;
+    for (int d = 0; d < lay->ndim && same; d++)
+        same = t->lay.shape[d] < 2 || t->lay.stride[d] == lay->stride[d];
+    return same || t->device != node->info[0].device; /* another device: the code says so */
+}
+
+/* The input as the graph says that it lies: itself, or a copy. NULL: there is none that the code
+ * can take. */
+static dync_tensor *dync__program_laid(const dync__program *p, int i, const dync__tensor *t)
+{
+    const dync__node *node = p->graph->node.at[i];
+    dync__layout lay = node->info[0].lay;
+    if (dync__program_lies(node, t)) return dync__handle(t);
+    if (!p->copies || dync__layout_overlaps_itself(&lay)) return NULL;
+    lay.offset = 0;
+    dync_tensor *copy = dync__give(dync__tensor_empty(t->dtype, t->device, &lay));
+    return copy ? dync_copy_(copy, dync__handle(t)) : NULL;
+}
+
+static dync_value dync__program_call(dync__program *p, int nargs, const dync_value *args)
+{
+    dync__callargs flat;
+    dync_value result = DYNC_NONE;
+    if (nargs < 0 || (nargs > 0 && !args)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_program_run: expected a program and its arguments, got "
+                                   "no arguments");
+        return result;
     }
-    dync__opaque opaque;
-    if (!dync__opaque_begin("numpy.load", 0, NULL, &opaque)) return NULL;
-    dync_tensor *h = NULL;
-    if (dync__file_read(path, &bytes, &n) == DYNC_OK) {
-        h = dync__give(dync__npy_read(bytes, n));
-        dync__free(bytes, n + 1);
+    if (dync__callargs_flatten(&flat, nargs, args) != DYNC_OK) return result;
+    if (flat.n_tensors != p->n_leaves) {
+        dync__fail(DYNC_ERR_VALUE, "program %s: expected %d tensors, got %d", p->name, p->n_leaves,
+                   flat.n_tensors);
+        return result;
     }
-    dync__opaque_end(&opaque);
-    return h;
+    dync_value inputs[DYNC__MAX_LEAVES];
+    /* then the interpreter runs, and the tape or the tracer sees each operator */
+    bool wants_grad = dync__tls.compiling;
+    for (int i = 0; i < p->graph->n_inputs; i++) {
+        dync__tensor *t = flat.tensor[p->leaf[i]];
+        if (dync__program_check_input(p, i, t) != DYNC_OK ||
+            (p->loaded && dync__program_check_whole(p, i, t) != DYNC_OK))
+            return result;
+        inputs[i] = dync_v_tensor(dync__handle(t));
+        wants_grad = wants_grad || (t->flags & DYNC__T_FAKE) ||
+                     (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
+    }
+    if (wants_grad) return dync__graph_run(p->graph, inputs, p->graph->n_inputs);
+    for (int i = 0; i < p->graph->n_inputs; i++) {
+        dync_tensor *laid = dync__program_laid(p, i, flat.tensor[p->leaf[i]]);
+        if (!laid)
+            return dync_error() == DYNC_OK ? dync__graph_run(p->graph, inputs, p->graph->n_inputs)
+                                           : result;
+        inputs[i] = dync_v_tensor(laid);
+    }
+    if (DYNC__ATOMIC_LOAD(&p->compiled) == 0) dync__program_compile(p, inputs);
+    if (DYNC__ATOMIC_LOAD(&p->compiled) == 1)
+        return p->callable.run(p->callable.state, inputs, p->graph->n_inputs);
+    return dync__graph_run(p->graph, inputs, p->graph->n_inputs);
+}
+
+/* A program is made without grad mode; what it switches inside ends with it. */
+DYNC__FN dync_value dync__program_run(dync__program *p, int nargs, const dync_value *args)
+{
+    bool grad = dync_is_grad_enabled();
+    dync_value result = dync__program_call(p, nargs, args);
+    if (dync_is_grad_enabled() != grad) dync_set_grad_enabled(grad);
+    return result;
+}
+
+DYNC_API dync_value dync_program_run(dync_program *handle, int nargs, const dync_value *args)
+{
+    dync__program *p = dync__program_open(handle, "dync_program_run");
+    return p ? dync__program_run(p, nargs, args) : DYNC_NONE;
+}
+
+DYNC__FN dync_program *dync__program_give(dync__program *p)
+{
+    dync_program *handle = dync__program_handle(p);
+    if (!handle) dync__program_free(p);
+    return handle;
 }
 
 /* ==== program/program_file.c ======================================================================= */
@@ -83426,255 +83613,65 @@ DYNC__FN dync__program *dync__program_read_own(const char *bytes, size_t n)
     return dync__program_read_as(bytes, n, true);
 }
 
-/* ==== program/safetensors.c ======================================================================== */
-/* program/safetensors.c: files of named tensors as huggingface/safetensors defines them. Before
- * module_file.c.
- *
- * A reader trusts nothing: the header's length, every name, dtype, shape and offset is checked; the
- * data must be covered without gaps or overlaps. Source: the format section of
- * github.com/huggingface/safetensors README.md. */
+/* ==== program/save.c =============================================================================== */
+/* program/save.c: programs to files and back: program_file.c's form, C source (csource.c). After
+ * both. */
 
-enum { DYNC__ST_PREFIX = 8, DYNC__ST_MAX_HEADER = 100000000, DYNC__ST_ALIGN = 8 };
+/* ---- files ----------------------------------------------------------------------------------- */
 
-/* Reverses the bytes of each element where the machine is big endian. */
-static void dync__st_swap(char *data, size_t n, size_t item)
+static dync_status dync__program_save_as(const dync_program *handle, const char *path,
+                                         const char *who,
+                                         dync_status (*write)(const dync__program *, dync__str *))
 {
-    const uint16_t one = 1;
-    if (*(const unsigned char *)&one == 1) return;
-    for (size_t i = 0; i + item <= n; i += item)
-        for (size_t a = 0, b = item - 1; a < b; a++, b--) {
-            char t = data[i + a];
-            data[i + a] = data[i + b];
-            data[i + b] = t;
-        }
-}
-
-/* ---- reading --------------------------------------------------------------------------------- */
-
-static dync_status dync__st_bad(const char *what, const char *name)
-{
-    return dync__fail(DYNC_ERR_FORMAT, "safetensors: %s%s%s%s", what, name ? " in \"" : "",
-                      name ? name : "", name ? "\"" : "");
-}
-
-static dync_status dync__st_dtype(const dync__json *v, const char *name, int *out)
-{
-    if (!v || v->kind != DYNC__JSON_STR) return dync__st_bad("no dtype", name);
-    for (int d = 0; dync__dtype_valid(d); d++)
-        if (strcmp(dync__dtype_info(d)->safetensors, v->str) == 0) {
-            *out = d;
-            return DYNC_OK;
-        }
-    return dync__fail(DYNC_ERR_FORMAT, "safetensors: dtype %.16s of \"%s\" is not supported",
-                      v->str, name);
-}
-
-static dync_status dync__st_shape(const dync__json *v, dync__st_tensor *t)
-{
-    if (!v || v->kind != DYNC__JSON_ARR) return dync__st_bad("no shape", t->name);
-    if (v->n > DYNC_MAX_DIMS)
-        return dync__fail(DYNC_ERR_FORMAT,
-                          "safetensors: \"%s\" has %d dimensions, at most %d are supported",
-                          t->name, v->n, DYNC_MAX_DIMS);
-    t->ndim = v->n;
-    for (int i = 0; i < v->n; i++) {
-        if (!v->item[i].is_int || v->item[i].i < 0)
-            return dync__st_bad("a size is not a count", t->name);
-        t->shape[i] = v->item[i].i;
-    }
-    return DYNC_OK;
-}
-
-/* The part of the data that belongs to t; its length must be that of its elements. */
-static dync_status dync__st_range(const dync__json *v, dync__st_tensor *t, char *data, size_t n)
-{
-    int64_t count = 1, bytes;
-    for (int i = 0; i < t->ndim; i++)
-        if (!dync__mul_ok(count, t->shape[i], &count))
-            return dync__st_bad("the shape is too large", t->name);
-    if (!dync__mul_ok(count, dync__dtype_info(t->dtype)->bytes, &bytes))
-        return dync__st_bad("the shape is too large", t->name);
-    if (!v || v->kind != DYNC__JSON_ARR || v->n != 2 || !v->item[0].is_int || !v->item[1].is_int)
-        return dync__st_bad("no data_offsets", t->name);
-    int64_t from = v->item[0].i, to = v->item[1].i;
-    if (from < 0 || to < from || (uint64_t)to > n)
-        return dync__st_bad("data_offsets leave the file", t->name);
-    if (to - from != bytes) return dync__st_bad("data_offsets do not fit the shape", t->name);
-    t->data = data + from;
-    t->bytes = (size_t)bytes;
-    return DYNC_OK;
-}
-
-static dync_status dync__st_entry(const dync__json *v, const char *name, dync__st_tensor *t,
-                                  char *data, size_t n)
-{
-    if (v->kind != DYNC__JSON_OBJ) return dync__st_bad("no object", name);
-    t->name = name;
-    DYNC__TRY(dync__st_dtype(dync__json_get(v, "dtype"), name, &t->dtype));
-    DYNC__TRY(dync__st_shape(dync__json_get(v, "shape"), t));
-    return dync__st_range(dync__json_get(v, "data_offsets"), t, data, n);
-}
-
-static int dync__st_compare_name(const void *a, const void *b)
-{
-    return strcmp(((const dync__st_tensor *)a)->name, ((const dync__st_tensor *)b)->name);
-}
-
-static int dync__st_compare_data(const void *a, const void *b)
-{
-    const dync__st_tensor *x = a, *y = b;
-    if (x->data != y->data) return x->data < y->data ? -1 : 1;
-    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
-}
-
-/* Sorted by place: each tensor begins where the one before ends. */
-static dync_status dync__st_cover(dync__st_file *f, const char *data, size_t n)
-{
-    size_t at = 0;
-    if (f->n) qsort(f->tensor, (size_t)f->n, sizeof *f->tensor, dync__st_compare_data);
-    for (int i = 0; i < f->n; i++) {
-        if (f->tensor[i].data != data + at)
-            return dync__st_bad("data with gaps or overlaps", f->tensor[i].name);
-        at += f->tensor[i].bytes;
-    }
-    if (at != n) return dync__st_bad("data that belong to no tensor", NULL);
-    if (f->n) qsort(f->tensor, (size_t)f->n, sizeof *f->tensor, dync__st_compare_name);
-    for (int i = 1; i < f->n; i++)
-        if (strcmp(f->tensor[i - 1].name, f->tensor[i].name) == 0)
-            return dync__st_bad("a name comes twice", f->tensor[i].name);
-    return DYNC_OK;
-}
-
-static dync_status dync__st_metadata(dync__st_file *f, const dync__json *v)
-{
-    if (v->kind != DYNC__JSON_OBJ) return dync__st_bad("metadata that is no object", NULL);
-    for (int i = 0; i < v->n; i++)
-        if (v->item[i].kind != DYNC__JSON_STR)
-            return dync__st_bad("metadata that is no text", v->key[i]);
-    f->metadata = v;
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__st_parse(dync__st_file *f, char *bytes, size_t n)
-{
-    uint64_t header = 0;
-    if (n < DYNC__ST_PREFIX) return dync__st_bad("the file is too short", NULL);
-    for (int i = 0; i < DYNC__ST_PREFIX; i++)
-        header |= (uint64_t)(unsigned char)bytes[i] << (8 * i);
-    if (header > DYNC__ST_MAX_HEADER || header > n - DYNC__ST_PREFIX)
-        return dync__st_bad("the header's length is wrong", NULL);
-    if (header == 0 || bytes[DYNC__ST_PREFIX] != '{')
-        return dync__st_bad("the header is no JSON object", NULL);
-    const dync__json *json = dync__json_parse(&f->arena, bytes + DYNC__ST_PREFIX, (size_t)header);
-    if (!json) return dync_error() == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT;
-    if (json->kind != DYNC__JSON_OBJ) return dync__st_bad("the header is no JSON object", NULL);
-    char *data = bytes + DYNC__ST_PREFIX + header;
-    size_t n_data = n - DYNC__ST_PREFIX - (size_t)header;
-    f->tensor = dync__arena_alloc(&f->arena, (size_t)json->n * sizeof *f->tensor + 1);
-    if (!f->tensor) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < json->n; i++) {
-        if (strcmp(json->key[i], "__metadata__") == 0)
-            DYNC__TRY(dync__st_metadata(f, &json->item[i]));
-        else
-            DYNC__TRY(
-                dync__st_entry(&json->item[i], json->key[i], &f->tensor[f->n++], data, n_data));
-    }
-    DYNC__TRY(dync__st_cover(f, data, n_data));
-    for (int i = 0; i < f->n; i++)
-        dync__st_swap(data + (f->tensor[i].data - data), f->tensor[i].bytes,
-                      dync__dtype_info(f->tensor[i].dtype)->bytes);
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__st_read(dync__st_file *f, const char *path)
-{
-    memset(f, 0, sizeof *f);
-    DYNC__TRY(dync__file_read(path, &f->bytes, &f->n_bytes));
-    return dync__st_parse(f, f->bytes, f->n_bytes);
-}
-
-DYNC__FN void dync__st_close(dync__st_file *f)
-{
-    if (f->bytes) dync__free(f->bytes, f->n_bytes + 1);
-    dync__arena_free(&f->arena);
-    memset(f, 0, sizeof *f);
-}
-
-DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *f, const char *name)
-{
-    int low = 0, high = f->n;
-    while (low < high) {
-        int mid = low + (high - low) / 2, order = strcmp(f->tensor[mid].name, name);
-        if (order == 0) return &f->tensor[mid];
-        if (order < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return NULL;
-}
-
-/* ---- writing --------------------------------------------------------------------------------- */
-
-static void dync__st_header(dync__str *h, int n, const dync__st_item *items, int n_texts,
-                            const char *const *keys, const char *const *values)
-{
-    uint64_t at = 0;
-    dync__str_add(h, "{\"__metadata__\":{");
-    for (int i = 0; i < n_texts; i++) {
-        if (i) dync__str_addc(h, ',');
-        dync__json_quote(h, keys[i]);
-        dync__str_addc(h, ':');
-        dync__json_quote(h, values[i]);
-    }
-    dync__str_addc(h, '}');
-    for (int i = 0; i < n; i++) {
-        const dync__tensor *t = items[i].tensor;
-        uint64_t bytes = (uint64_t)t->numel * dync__dtype_info(t->dtype)->bytes;
-        dync__str_addc(h, ',');
-        dync__json_quote(h, items[i].name);
-        dync__str_addf(h, ":{\"dtype\":\"%s\",\"shape\":[",
-                       dync__dtype_info(t->dtype)->safetensors);
-        for (int d = 0; d < t->lay.ndim; d++)
-            dync__str_addf(h, d ? ",%lld" : "%lld", (long long)t->lay.shape[d]);
-        dync__str_addf(h, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)at,
-                       (unsigned long long)(at + bytes));
-        at += bytes;
-    }
-    dync__str_addc(h, '}');
-    while (h->n % DYNC__ST_ALIGN && !h->failed) dync__str_addc(h, ' ');
-}
-
-static dync_status dync__st_data(dync__str *out, const dync__st_item *item)
-{
-    const dync__tensor *t = item->tensor;
-    size_t bytes = (size_t)t->numel * dync__dtype_info(t->dtype)->bytes, at = out->n;
-    if (bytes == 0) return DYNC_OK;
-    if (!t->storage->data)
-        return dync__fail(DYNC_ERR_DEVICE, "safetensors: \"%s\" has no data", item->name);
-    bool as_it_is = dync__device_is(t->device, DYNC__DEV_HOST) &&
-                    dync__layout_is_contiguous(&t->lay);
-    dync__tensor *copy = as_it_is ? NULL : dync__contiguous_copy(t);
-    if (!copy && !as_it_is) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
-    dync__str_addn(out, dync__tensor_data(copy ? copy : t), bytes);
-    dync__unref(copy);
-    if (!out->failed) dync__st_swap(out->at + at, bytes, dync__dtype_info(t->dtype)->bytes);
-    return out->failed ? DYNC_ERR_MEMORY : DYNC_OK;
-}
-
-DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *items, int n_texts,
-                                    const char *const *keys, const char *const *values)
-{
-    dync__str header = {0};
-    dync_status status = DYNC_OK;
-    dync__st_header(&header, n, items, n_texts, keys, values);
-    for (int i = 0; i < DYNC__ST_PREFIX; i++)
-        dync__str_addc(out, (char)((uint64_t)header.n >> (8 * i) & 255));
-    if (!header.failed) dync__str_addn(out, dync__str_get(&header), header.n);
-    if (header.failed || out->failed) status = DYNC_ERR_MEMORY;
-    dync__str_free(&header);
-    for (int i = 0; i < n && status == DYNC_OK; i++) status = dync__st_data(out, &items[i]);
+    dync__str s = {0};
+    const dync__program *p = dync__program_open(handle, who);
+    if (!p) return DYNC_ERR_VALUE;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "%s: the path is NULL", who);
+    dync_status status = write(p, &s);
+    if (status == DYNC_OK && s.failed) status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
+    dync__str_free(&s);
     return status;
+}
+
+DYNC_API dync_status dync_program_save(const dync_program *p, const char *path)
+{
+    return dync__program_save_as(p, path, "dync_program_save", dync__program_write);
+}
+DYNC_API dync_status dync_program_save_c(const dync_program *p, const char *path)
+{
+    return dync__program_save_as(p, path, "dync_program_save_c", dync__program_csource);
+}
+
+DYNC_API dync_program *dync_program_load(const char *path)
+{
+    char *bytes;
+    size_t n;
+    if (!path) {
+        dync__fail(DYNC_ERR_VALUE, "dync_program_load: expected a path, got NULL");
+        return NULL;
+    }
+    if (dync__file_read(path, &bytes, &n) != DYNC_OK) return NULL;
+    dync__program *p = dync__program_read(bytes, n);
+    dync__free(bytes, n + 1);
+    return dync__program_give(p);
+}
+
+DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *path)
+{
+    if (!dync__program_open(p, "dync_program_save_onnx")) return DYNC_ERR_VALUE;
+    return dync__fail(
+        DYNC_ERR_UNSUPPORTED,
+        "%s: this build of dync writes no ONNX; dync_program_save writes its own format",
+        path ? path : "NULL");
+}
+
+DYNC_API dync_program *dync_program_load_onnx(const char *path)
+{
+    dync__fail(DYNC_ERR_UNSUPPORTED,
+               "%s: this build of dync reads no ONNX; dync_program_load reads its own format",
+               path ? path : "NULL");
+    return NULL;
 }
 
 /* ==== program/ts.c ================================================================================= */
@@ -83757,7 +83754,8 @@ DYNC__PLAIN
  *               such runs
  *   shrink.c    delta debugging;  graph.c the edits it tries
  *   write.c     a graph with its inputs as a C program; repro.c what that program calls: run,
- *               minify
+ *               minify; repro_inputs.c its inputs
+ *   backends.c  backends that shrink what they are given
  *   settings.c  repro_after, repro_level, ...: dync_config_set and the environment
  *
  * Sources: torch/_dynamo/repro/after_dynamo.py, after_aot.py, torch/_dynamo/debug_utils.py,
@@ -83894,6 +83892,30 @@ DYNC__FN void dync__hook_install(void);
 /* this thread compiles for the minifier; returns what was */
 DYNC__FN bool dync__hook_busy(bool busy);
 DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n);
+/* ---- what the written program calls --------------------------------------------------------- */
+/* repro_inputs.c: the inputs that its load_args makes */
+typedef struct dync__reader_storage {
+    dync__storage *storage;
+    bool data;
+} dync__reader_storage;
+struct dync__repro_reader {
+    dync__object object; /* its handle */
+    const char *save_dir;
+    DYNC__VEC(dync__reader_storage) storage;
+    DYNC__VEC(dync_value) value; /* tensors belong to the scope */
+    bool failed;
+};
+/* repro.c: what is shrunk, and how */
+typedef struct dync__minifying {
+    dync__judge judge;
+    dync__verdict first;
+    dync__repro_file file;
+    bool could_not;
+} dync__minifying;
+DYNC__FN dync_status dync__minifying_run(dync__minifying *m, dync__graph *g, int n,
+                                         const dync_value *inputs);
+DYNC__FN void dync__minifying_begin(dync__minifying *m, const dync_backend *b, const char *options,
+                                    bool accuracy, bool isolate, bool only_fwd);
 #endif
 DYNC__COLD
 
@@ -86132,25 +86154,9 @@ DYNC__FN void dync__hook_install(void)
     DYNC__ATOMIC_STORE(&dync__aot_inner_hook, dync__hook_after_aot);
 }
 
-/* ==== minify/repro.c =============================================================================== */
-/* minify/repro.c: what a repro's main calls: its inputs are made again, its function becomes a
- * graph, which is run or shrunk. Also the backends that shrink whatever they are given, and the
- * predicates of dync_minify. After hook.c, before compile/. Source:
- * torch/_dynamo/repro/after_dynamo.py, run_repro; torch/_dynamo/debug_utils.py, InputReader. */
-
-/* ---- inputs ---------------------------------------------------------------------------------- */
-
-typedef struct dync__reader_storage {
-    dync__storage *storage;
-    bool data;
-} dync__reader_storage;
-struct dync__repro_reader {
-    dync__object object; /* its handle */
-    const char *save_dir;
-    DYNC__VEC(dync__reader_storage) storage;
-    DYNC__VEC(dync_value) value; /* tensors belong to the scope */
-    bool failed;
-};
+/* ==== minify/repro_inputs.c ======================================================================== */
+/* minify/repro_inputs.c: the inputs of a program that the minifier wrote: what its load_args calls.
+ * Before repro.c. */
 
 /* The bytes of the file, where it is whole. */
 static bool dync__reader_file(const char *folder, const char *hash, void *out, size_t n)
@@ -86308,6 +86314,12 @@ DYNC_API void dync_repro_number(dync_repro_reader *reader, dync_value number)
     dync__repro_reader *r = dync__repro_reader_open(reader, "dync_repro_number");
     if (r && !dync__vec_push(&r->value, number)) r->failed = true;
 }
+
+/* ==== minify/repro.c =============================================================================== */
+/* minify/repro.c: what a repro's main calls: its inputs are made again, its function becomes a
+ * graph, which is run or shrunk. Also the backends that shrink whatever they are given, and the
+ * predicates of dync_minify. After hook.c, before compile/. Source:
+ * torch/_dynamo/repro/after_dynamo.py, run_repro; torch/_dynamo/debug_utils.py, InputReader. */
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
@@ -86588,13 +86600,6 @@ static dync_status dync__repro_run(dync__repro_case *c)
 
 /* ---- minify ---------------------------------------------------------------------------------- */
 
-typedef struct dync__minifying {
-    dync__judge judge;
-    dync__verdict first;
-    dync__repro_file file;
-    bool could_not;
-} dync__minifying;
-
 static bool dync__minifying_fails(void *user, dync__graph *g, int n, const dync_value *inputs)
 {
     const dync__minifying *m = user;
@@ -86614,8 +86619,8 @@ static void dync__minifying_dump(void *user, dync__graph *g, int n, const dync_v
     if (m->could_not) dync__warn("Could not write the checkpoint: %s", error.message);
 }
 
-static dync_status dync__minifying_run(dync__minifying *m, dync__graph *g, int n,
-                                       const dync_value *inputs)
+DYNC__FN dync_status dync__minifying_run(dync__minifying *m, dync__graph *g, int n,
+                                         const dync_value *inputs)
 {
     dync__judge whole = m->judge;
     whole.skip_eager = true;
@@ -86644,8 +86649,8 @@ static dync_status dync__minifying_run(dync__minifying *m, dync__graph *g, int n
     return status;
 }
 
-static void dync__minifying_begin(dync__minifying *m, const dync_backend *b, const char *options,
-                                  bool accuracy, bool isolate, bool only_fwd)
+DYNC__FN void dync__minifying_begin(dync__minifying *m, const dync_backend *b, const char *options,
+                                    bool accuracy, bool isolate, bool only_fwd)
 {
     const dync__repro_settings *now = dync__repro_now();
     memset(m, 0, sizeof *m);
@@ -86718,6 +86723,10 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro)
     dync__str_free(&text);
     return 1;
 }
+
+/* ==== minify/backends.c ============================================================================ */
+/* minify/backends.c: backends that shrink what they are given, and what a user's predicate asks
+ * of a graph. After repro.c. */
 
 /* ---- backends that shrink what they are given; their option names the backend that fails ----- */
 #if !defined(DYNC_NO_STDIO) /* as their rows in backend/backend.h */
@@ -87384,8 +87393,8 @@ DYNC__FN dync_status dync__ca_compile(dync_graph *, const dync_value *, int, con
 DYNC__COLD
 
 /* ==== compile/ca_visit.c =========================================================================== */
-/* compile/ca_visit.c: what a backward depends on, as its nodes tell it: words that must be the same,
- * sizes, and tensors, which become one list of inputs. Before compiled_autograd.c. */
+/* compile/ca_visit.c: what a backward depends on, as its nodes tell it: words that must be the
+ * same, sizes, and tensors, which become one list of inputs. Before compiled_autograd.c. */
 
 static void dync__ca_word(dync__gvisitor *v, uint64_t word)
 {
@@ -87508,8 +87517,11 @@ DYNC__FN void dync__ca_free(dync__ca *c)
 }
 
 /* ==== compile/ca_body.c ============================================================================ */
-/* compile/ca_body.c: the function that stands for a backward: a walk over stand-ins, so that capture
- * records the operators of rules and hooks. After ca_visit.c, before compiled_autograd.c. */
+/* compile/ca_body.c: the function that stands for a backward: a walk over stand-ins, so that
+ * capture records the operators of rules and hooks. After ca_visit.c, before
+ * compiled_autograd.c. */
+
+DYNC__DATA DYNC__TLS dync__ca_thread dync__ca_tls;
 
 /* Calls recorded so far; -1: nothing records. */
 static int dync__ca_position(void)
@@ -87904,7 +87916,6 @@ static struct {
     int n;
     bool warned;
 } dync__ca_cache;
-DYNC__DATA DYNC__TLS dync__ca_thread dync__ca_tls;
 
 /* ---- the cache ------------------------------------------------------------------------------- */
 

@@ -283,8 +283,8 @@ DYNC__PLAIN
 DYNC__COLD
 #include "graph/parse_arg.c"
 #include "graph/parse.c"
-#include "graph/print_c.c"
 #include "graph/print_fx.c"
+#include "graph/print_c.c"
 #include "graph/pass.c"
 DYNC__PLAIN
 #include "capture/capture.h"
@@ -398,14 +398,15 @@ DYNC__PLAIN
 #include "program/program.h"
 #include "program/csource.h"
 DYNC__COLD
-#include "program/csource.c"
 #include "program/csource_kernels.c"
 #include "program/csource_print.c"
-#include "program/export.c"
-#include "program/module_file.c"
+#include "program/csource.c"
 #include "program/npy.c"
-#include "program/program_file.c"
 #include "program/safetensors.c"
+#include "program/module_file.c"
+#include "program/export.c"
+#include "program/program_file.c"
+#include "program/save.c"
 #include "program/ts.c"
 DYNC__PLAIN
 #include "minify/minify.h"
@@ -418,7 +419,9 @@ DYNC__COLD
 #include "minify/shrink.c"
 #include "minify/write.c"
 #include "minify/hook.c"
+#include "minify/repro_inputs.c"
 #include "minify/repro.c"
+#include "minify/backends.c"
 #include "compile/compile.c"
 DYNC__PLAIN
 #include "compile/ca.h"

@@ -20,9 +20,9 @@ static const struct {
     bool inside;
 } folders[] = {{"api", true},      {"base", true},     {"tensor", true},  {"loop", true},
                {"codegen", false}, {"kernel", false},  {"runtime", true}, {"op", true},
-               {"autograd", true}, {"nn", true},       {"graph", false},  {"capture", true},
-               {"aot", false},     {"inductor", true}, {"backend", true}, {"program", false},
-               {"minify", false},  {"compile", true},  {"cuda", false}};
+               {"autograd", true}, {"nn", true},       {"graph", true},   {"capture", true},
+               {"aot", true},      {"inductor", true}, {"backend", true}, {"program", true},
+               {"minify", true},   {"compile", true},  {"cuda", false}};
 enum {
     N_FOLDERS = sizeof folders / sizeof folders[0],
     MAX_FILES = 1024,

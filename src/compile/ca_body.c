@@ -1,7 +1,10 @@
-/* compile/ca_body.c: the function that stands for a backward: a walk over stand-ins, so that capture
- * records the operators of rules and hooks. After ca_visit.c, before compiled_autograd.c. */
+/* compile/ca_body.c: the function that stands for a backward: a walk over stand-ins, so that
+ * capture records the operators of rules and hooks. After ca_visit.c, before
+ * compiled_autograd.c. */
 #include "../dync.in.h"
 #include "ca.h"
+
+DYNC__DATA DYNC__TLS dync__ca_thread dync__ca_tls;
 
 /* Calls recorded so far; -1: nothing records. */
 static int dync__ca_position(void)

@@ -1,5 +1,5 @@
-/* compile/ca_visit.c: what a backward depends on, as its nodes tell it: words that must be the same,
- * sizes, and tensors, which become one list of inputs. Before compiled_autograd.c. */
+/* compile/ca_visit.c: what a backward depends on, as its nodes tell it: words that must be the
+ * same, sizes, and tensors, which become one list of inputs. Before compiled_autograd.c. */
 #include "../dync.in.h"
 #include "ca.h"
 

@@ -22,7 +22,6 @@ static struct {
     int n;
     bool warned;
 } dync__ca_cache;
-DYNC__DATA DYNC__TLS dync__ca_thread dync__ca_tls;
 
 /* ---- the cache ------------------------------------------------------------------------------- */
 

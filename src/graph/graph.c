@@ -3,8 +3,8 @@
  *
  * A graph owns its arena (nodes, arguments, texts), its map of names and a reference on every
  * attribute tensor. Nodes stand in execution order: placeholders first, the output last. Nothing in
- * the arena is freed before the graph is. Out of memory is sticky: graph->failed, and every later call
- * gives NULL or false. */
+ * the arena is freed before the graph is. Out of memory is sticky: graph->failed, and every later
+ * call gives NULL or false. */
 #include "../dync.in.h"
 #include "graph.h"
 

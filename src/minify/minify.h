@@ -8,7 +8,8 @@
  *               such runs
  *   shrink.c    delta debugging;  graph.c the edits it tries
  *   write.c     a graph with its inputs as a C program; repro.c what that program calls: run,
- *               minify
+ *               minify; repro_inputs.c its inputs
+ *   backends.c  backends that shrink what they are given
  *   settings.c  repro_after, repro_level, ...: dync_config_set and the environment
  *
  * Sources: torch/_dynamo/repro/after_dynamo.py, after_aot.py, torch/_dynamo/debug_utils.py,
@@ -147,4 +148,28 @@ DYNC__FN void dync__hook_install(void);
 /* this thread compiles for the minifier; returns what was */
 DYNC__FN bool dync__hook_busy(bool busy);
 DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n);
+/* ---- what the written program calls --------------------------------------------------------- */
+/* repro_inputs.c: the inputs that its load_args makes */
+typedef struct dync__reader_storage {
+    dync__storage *storage;
+    bool data;
+} dync__reader_storage;
+struct dync__repro_reader {
+    dync__object object; /* its handle */
+    const char *save_dir;
+    DYNC__VEC(dync__reader_storage) storage;
+    DYNC__VEC(dync_value) value; /* tensors belong to the scope */
+    bool failed;
+};
+/* repro.c: what is shrunk, and how */
+typedef struct dync__minifying {
+    dync__judge judge;
+    dync__verdict first;
+    dync__repro_file file;
+    bool could_not;
+} dync__minifying;
+DYNC__FN dync_status dync__minifying_run(dync__minifying *m, dync__graph *g, int n,
+                                         const dync_value *inputs);
+DYNC__FN void dync__minifying_begin(dync__minifying *m, const dync_backend *b, const char *options,
+                                    bool accuracy, bool isolate, bool only_fwd);
 #endif

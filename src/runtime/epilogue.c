@@ -13,13 +13,6 @@
 #include "plan.h"
 #include "../kernel/operand.h"
 
-DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
-{
-    for (int i = 0; i < k->buf.n; i++)
-        if (k->buf.at[i].mode & DYNC__BUF_OUT) return true;
-    return false;
-}
-
 /* The result as the kernel reads it: its elements in order of the loops. */
 static bool dync__epilogue_in_order(const dync__kernel *k, const dync__access *a,
                                     const dync__operand *c)

@@ -1,0 +1,61 @@
+/* program/save.c: programs to files and back: program_file.c's form, C source (csource.c). After
+ * both. */
+#include "../dync.in.h"
+#include "program.h"
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static dync_status dync__program_save_as(const dync_program *handle, const char *path,
+                                         const char *who,
+                                         dync_status (*write)(const dync__program *, dync__str *))
+{
+    dync__str s = {0};
+    const dync__program *p = dync__program_open(handle, who);
+    if (!p) return DYNC_ERR_VALUE;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "%s: the path is NULL", who);
+    dync_status status = write(p, &s);
+    if (status == DYNC_OK && s.failed) status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
+    dync__str_free(&s);
+    return status;
+}
+
+DYNC_API dync_status dync_program_save(const dync_program *p, const char *path)
+{
+    return dync__program_save_as(p, path, "dync_program_save", dync__program_write);
+}
+DYNC_API dync_status dync_program_save_c(const dync_program *p, const char *path)
+{
+    return dync__program_save_as(p, path, "dync_program_save_c", dync__program_csource);
+}
+
+DYNC_API dync_program *dync_program_load(const char *path)
+{
+    char *bytes;
+    size_t n;
+    if (!path) {
+        dync__fail(DYNC_ERR_VALUE, "dync_program_load: expected a path, got NULL");
+        return NULL;
+    }
+    if (dync__file_read(path, &bytes, &n) != DYNC_OK) return NULL;
+    dync__program *p = dync__program_read(bytes, n);
+    dync__free(bytes, n + 1);
+    return dync__program_give(p);
+}
+
+DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *path)
+{
+    if (!dync__program_open(p, "dync_program_save_onnx")) return DYNC_ERR_VALUE;
+    return dync__fail(
+        DYNC_ERR_UNSUPPORTED,
+        "%s: this build of dync writes no ONNX; dync_program_save writes its own format",
+        path ? path : "NULL");
+}
+
+DYNC_API dync_program *dync_program_load_onnx(const char *path)
+{
+    dync__fail(DYNC_ERR_UNSUPPORTED,
+               "%s: this build of dync reads no ONNX; dync_program_load reads its own format",
+               path ? path : "NULL");
+    return NULL;
+}
