@@ -106,6 +106,7 @@ DYNC__PLAIN
 #include "codegen/x86_conv.h"
 #include "codegen/x86_tile.h"
 #include "codegen/jit.h"
+#include "codegen/plan_code.h"
 #include "codegen/gemm_code.h"
 DYNC__COLD
 #include "codegen/codemem.c"
@@ -124,6 +125,8 @@ DYNC__COLD
 #include "codegen/gen_after.c"
 #include "codegen/x86_tile.c"
 #include "codegen/x86_conv.c"
+#include "codegen/plan_code.c"
+#include "codegen/jit_part.c"
 #include "codegen/jit.c"
 #include "codegen/x86_transpose.c"
 #include "codegen/x86_gemm.c"

@@ -1,6 +1,6 @@
 /* codegen/gen.h: one kernel on its way to machine code, shared by gen_loops.c (loops), gen_reg.c
  * (registers), gen_prim.c (primitives), gen_mem.c (loads and stores), gen_reduce.c, gen_cold.c.
- * jit.c decides what is generated; the target (target.h) makes instructions of the verbs.
+ * plan_code.c decides what is generated; the target (target.h) makes instructions of the verbs.
  *
  * Lanes. A kernel that has 64-bit values takes as many lanes a vector as the target has room for
  * 64-bit elements, others twice as many: every value is one register, of V lanes of its own width.

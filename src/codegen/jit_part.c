@@ -1,0 +1,248 @@
+/* codegen/jit_part.c: what a kernel has beside its code, which others may share: extents, strides,
+ * blocks, and what is taken by an index. Before: plan_code.c; after: jit_run.c fills it in. */
+#include "../dync.in.h"
+#include "gemm_code.h"
+#include "plan_code.h"
+#if DYNC__JIT
+
+DYNC__FN int64_t dync__jb_keep_bytes(const dync__jb *j, int inst, int unroll)
+{
+    int64_t one = (int64_t)dync__type_bytes(dync__lp_inst(j->b, inst)->type);
+    int64_t n = j->g->vertical ? j->b->n_inner * unroll * j->g->V
+                               : j->b->n_inner + DYNC__GEN_UNROLL * j->g->V;
+    return (one * n + 63) & ~(int64_t)63;
+}
+
+static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int64_t *keep)
+{
+    const dync__gen_stream *st = &j->g->stream.at[s];
+    int64_t *w = jit->words + jit->n_words - (jit->n_streams - s) * jit->record, bytes = st->bytes;
+    dync__jit_stream *out = &jit->stream[s];
+    int D = j->rows.n, K = j->inner.n;
+    memset(out, 0, sizeof *out);
+    out->buf = st->kind == DYNC__GS_KEEP ? -1 : st->kind == DYNC__GS_INDEX ? -2 : st->buf;
+    if (st->kind == DYNC__GS_KEEP) {
+        out->at = *keep;
+        *keep += dync__jb_keep_bytes(j, st->inst, jit->form->unroll);
+        if (j->g->split) w[DYNC__GW_LANE] = bytes;
+        if (K > 0)
+            w[DYNC__GW_STEP + D + K - 1] = bytes *
+                                           (jit->vertical ? jit->form->unroll * j->g->V : j->lanes);
+        return;
+    }
+    out->at = j->b->k->access.at[st->access].offset * bytes;
+    out->nontemporal = st->nontemporal;
+    out->transposed = st->transposed;
+    out->bytes = st->bytes;
+    out->lane = w[DYNC__GW_LANE] = dync__jb_stride(j, st->access, j->lane_loop) * bytes;
+    for (int d = 0; d < j->over.n; d++)
+        out->step[1 + d] = dync__jb_stride(j, st->access, j->over.loop[d]) * bytes;
+    for (int d = 0; d < D; d++) {
+        out->step[d] = dync__jb_stride(j, st->access, j->rows.loop[d]) * bytes;
+        w[DYNC__GW_STEP + d] = out->step[d];
+        if (d + 1 < D)
+            w[DYNC__GW_STEP + d] -= dync__jb_stride(j, st->access, j->rows.loop[d + 1]) *
+                                    j->rows.extent[d + 1] * bytes;
+    }
+    for (int d = 0; d < K; d++) {
+        int64_t *to = &w[DYNC__GW_STEP + D + d];
+        *to = dync__jb_stride(j, st->access, j->inner.loop[d]) * bytes;
+        if (d + 1 < K)
+            *to -= dync__jb_stride(j, st->access, j->inner.loop[d + 1]) * j->inner.extent[d + 1] *
+                   bytes;
+    }
+}
+
+/* Blocks of whole rows where sections follow each other, else of 1 KB a lane row, as what runs
+ * along the rows is fetched ahead, and a cache line of what runs across, or 16 KB where lanes are
+ * few; half a block is still 16 bytes of each transposed stream. A load that is stored as it is
+ * needs no tile. */
+static void dync__jb_block(const dync__jb *j, dync__jit *jit)
+{
+    const dync__gen_stream *s = j->g->stream.at;
+    int bytes = 1, least = 8, code = 0, loads = 0;
+    int64_t all = 0;
+    bool crowds = false;
+    jit->blocks = true;
+    jit->n_over = j->over.n;
+    memcpy(jit->over, j->over.extent, sizeof jit->over);
+    for (int i = 0; i < jit->n_streams; i++)
+        all += s[i].kind == DYNC__GS_MEM ? j->b->n_rows * j->b->n_inner * s[i].bytes : 0;
+    jit->fetches = all >= DYNC__JIT_PAST / 2;
+    for (int i = 0; i < j->b->k->inst.n; i++) {
+        code += dync__jb_is_code(j->b, i);
+        loads += dync__lp_inst(j->b, i)->prim == DYNC__P_load;
+    }
+    if (code == 2 && loads == 1 && jit->n_streams == 2 && s[0].lane == DYNC__GL_DENSE &&
+        s[1].lane == DYNC__GL_DENSE && !s[0].transposed != !s[1].transposed &&
+        j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
+        jit->copies = s[0].transposed ? 1 : 2;
+    for (int i = 0; i < jit->n_streams; i++)
+        if (s[i].transposed)
+            bytes = DYNC__MAX(bytes, (int)s[i].bytes), least = DYNC__MIN(least, (int)s[i].bytes);
+    for (int i = 0; i < jit->n_streams; i++)
+        crowds |= (s[i].transposed || jit->copies) &&
+                  dync__gt_crowds(s[i].transposed ? jit->stream[i].lane : jit->stream[i].step[0],
+                                  s[i].bytes);
+    bool squares = dync__gt_squares(least) &&
+                   (!crowds || DYNC__MIN(jit->rows, jit->lanes) * least >= 1024);
+    int run = crowds && !squares ? 256 : 64; /* bytes of a line at a time: gemm_run.c */
+    jit->block_lanes =
+        DYNC__MAX(run == 256 ? 128 : DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
+    if (j->b->sectioned) jit->block_lanes = jit->lanes;
+    jit->block_rows =
+        DYNC__MAX(run / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
+    jit->tiles = jit->keep_bytes;
+    jit->keep_bytes += DYNC__GT_SCRATCH;
+    for (int i = 0; i < jit->n_streams; i++) {
+        jit->stream[i].tile = jit->keep_bytes - jit->tiles;
+        if (s[i].transposed)
+            jit->keep_bytes +=
+                dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
+    }
+    /* more than a second cache */
+    if (jit->copies && squares) jit->side = 64 / bytes, jit->fetches = all > 1024 * 1024;
+}
+
+/* loadx(mul(max(0, min(index, last)), stride)), instruction i. Stored and no more, with one index
+ * for all lanes, or one each of a few, it is bytes to be copied: longer lines of what needs no
+ * conversion are as well loaded by the code. Else lines can be fetched ahead. */
+static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i)
+{
+    static const uint8_t prims[] = {DYNC__P_store, DYNC__P_loadx, DYNC__P_mul, DYNC__P_max,
+                                    DYNC__P_min,   DYNC__P_cast,  DYNC__P_load};
+    const dync__loop_plan *b = j->b;
+    const dync__inst *at[DYNC__COUNT_OF(prims)] = {NULL};
+    const dync__jit_stream *of[3] = {NULL};
+    dync__jit_take t = {.covers = 1};
+    int64_t end = 0, dense = 1;
+    bool apart = false;
+    int code = -1;
+    for (int s = 0; s < b->k->inst.n; s++) {
+        code += dync__jb_is_code(b, s);
+        if (b->needed[s] && dync__lp_inst(b, s)->prim == DYNC__P_store &&
+            dync__gen_root(j->g, dync__lp_inst(b, s)->arg[0]) == i)
+            of[2] = &jit->stream[t.stream[2] = j->g->stream_of[s]];
+    }
+    for (int p = 1; p < DYNC__COUNT_OF(prims) && i >= 0; p++) {
+        if (dync__lp_inst(b, i)->prim != prims[p]) continue;
+        at[p] = dync__lp_inst(b, i);
+        if (at[p]->buf >= 0) of[p == 1] = &jit->stream[t.stream[p == 1] = j->g->stream_of[i]];
+        i = p == 6 ? -1 : dync__gen_root(j->g, at[p]->arg[prims[p] == DYNC__P_max]);
+        code--;
+    }
+    if (!of[0] || !of[1] || !at[3] || !at[4] || j->blocks) return;
+    const dync__inst *low = dync__lp_inst(b, at[3]->arg[0]),
+                     *high = dync__lp_inst(b, at[4]->arg[1]),
+                     *by = at[2] ? dync__lp_inst(b, at[2]->arg[1]) : NULL;
+    const dync__buf *index = &b->k->buf.at[of[0]->buf], *table = &b->k->buf.at[of[1]->buf],
+                    *out = of[2] ? &b->k->buf.at[of[2]->buf] : NULL;
+    if (low->prim != DYNC__P_const_ || low->imm.i != 0 || high->prim != DYNC__P_const_ ||
+        (by && by->prim != DYNC__P_const_) || at[4]->type != DYNC_I64 ||
+        (index->dtype != DYNC_I64 && index->dtype != DYNC_I32) || index->mode != DYNC__BUF_IN ||
+        table->mode != DYNC__BUF_IN)
+        return;
+    for (int d = 0; d <= j->rows.n; d++) { /* rows: do they share their indices? then lanes */
+        int64_t step = d < j->rows.n ? of[0]->step[d] : of[0]->lane,
+                n = d < j->rows.n ? j->rows.extent[d] : j->lanes;
+        apart |= step && d < j->rows.n;
+        if (step) t.covers *= n, end += (n - 1) * step;
+        if (step < 0) end = -1;
+    }
+    if (end != (t.covers - 1) * of[0]->bytes) t.covers = 0;
+    bool copies =
+        !code && out && j->inner.n == 0 && !jit->keep_bytes && table->dtype == out->dtype &&
+        out->mode == DYNC__BUF_OUT && of[2]->lane == of[2]->bytes &&
+        (of[0]->lane ? of[0]->lane == of[0]->bytes && j->lanes <= (apart ? 32 : DYNC__JIT_PICKED)
+                     : of[1]->lane == of[1]->bytes &&
+                           (of[2]->bytes < 4 || j->lanes * of[2]->bytes <= 1024));
+    bool lies = !of[0]->lane && of[1]->lane == of[1]->bytes && !jit->split && !jit->state_bytes;
+    for (int d = j->rows.n + j->inner.n - 1; d >= 0; d--) { /* innermost first */
+        const dync__jit_loops *l = d < j->rows.n ? &j->rows : &j->inner;
+        int loop = l->loop[d < j->rows.n ? d : d - j->rows.n];
+        lies &= dync__jb_stride(j, j->g->stream.at[t.stream[0]].access, loop) == dense &&
+                !dync__jb_stride(j, j->g->stream.at[t.stream[1]].access, loop);
+        dense *= l->extent[d < j->rows.n ? d : d - j->rows.n];
+    }
+    t.stride = (by ? by->imm.i : 1) * of[1]->bytes;
+    t.size = high->imm.i + 1;
+    t.far = t.size * t.stride > 1 << 22;
+    if (!copies)
+        t.covers = dense, t.each = dense / jit->rows,
+        t.some = DYNC__MAX(32768 / (t.each * j->lanes * of[1]->bytes), 1);
+    if (copies || (lies && t.size * t.stride > jit->take.size * jit->take.stride)) jit->take = t;
+}
+
+DYNC__FN bool dync__code_check(dync__code *c, const int32_t *slot, int32_t index, int64_t offset,
+                               int64_t n, int64_t size)
+{
+    dync__jit *jit = c->jit;
+    const dync__jit_stream *s = jit ? &jit->stream[jit->take.stream[0]] : NULL;
+    if (!jit || c->empty || size <= 0 || jit->take.size != size || slot[s->buf] != index ||
+        s->at != offset * s->bytes)
+        return false;
+    return jit->take.checks = n == jit->take.covers && (!jit->take.each || jit->take.far);
+}
+
+DYNC__FN dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
+{
+    int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__GW_STEP + D + K,
+        m = j->g->split ? j->g->red.n : 0, words = DYNC__GW_FIXED + 2 * D + K + n * record;
+    size_t bytes = sizeof(dync__jit) + (size_t)n * sizeof(dync__jit_stream) +
+                   (size_t)words * sizeof(int64_t) + (size_t)m * sizeof(dync__jit_reduce);
+    dync__jit *jit = dync__calloc(bytes);
+    if (!jit) return NULL;
+    jit->form = form;
+    jit->bytes = bytes;
+    jit->stream = (dync__jit_stream *)(void *)(jit + 1);
+    jit->words = (int64_t *)(void *)(jit->stream + n);
+    jit->n_words = words;
+    jit->reduce = (dync__jit_reduce *)(void *)(jit->words + words);
+    jit->split = j->g->split;
+    jit->state_lanes = form->unroll * j->g->V;
+    jit->state_bytes = j->g->tall ? 3 * 64 * form->unroll * j->g->red.n : 0;
+    jit->n_phases = j->b->n_phases;
+    jit->n_reduces = m;
+    jit->slot_bytes = form->slot_bytes;
+    for (int i = 0, at = 0; i < j->b->k->inst.n; i++) { /* as gen_loops.c gives slots out */
+        if (j->g->slot[i] < 0) continue;
+        for (int r = 0; r < m; r++)
+            if (j->g->red.at[r].inst == i)
+                jit->reduce[r] = (dync__jit_reduce){j->g->red.at[r].phase, at, j->g->red.at[r].kind,
+                                                    j->g->red.at[r].type};
+        at += 128;
+    }
+    jit->n_streams = n;
+    jit->n_row_dims = D;
+    jit->n_inner_dims = K;
+    jit->record = record;
+    jit->vertical = j->g->vertical;
+    jit->lanes = j->lanes;
+    jit->rows = 1;
+    for (int d = 0; d < D; d++) {
+        jit->rows *= j->rows.extent[d];
+        jit->words[DYNC__GW_FIXED + 2 * d] = jit->words[DYNC__GW_FIXED + 2 * d + 1] =
+            j->rows.extent[d];
+    }
+    for (int d = 0; d < K; d++) jit->words[DYNC__GW_FIXED + 2 * D + d] = j->inner.extent[d];
+    jit->words[DYNC__GW_ROWS] = jit->rows;
+    jit->words[DYNC__GW_LANES] = jit->lanes;
+    jit->words[DYNC__GW_FRAME] = form->frame;
+    jit->words[DYNC__GW_SEGMENT] = -1;
+    for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
+    if (j->blocks) dync__jb_block(j, jit);
+    for (int i = 0; i < j->b->k->inst.n; i++)
+        if (j->b->needed[i] && dync__lp_inst(j->b, i)->prim == DYNC__P_loadx)
+            dync__jb_find_take(j, jit, i);
+    if (j->g->a.listing && !j->g->a.listing->failed) {
+        jit->listing = dync__strdup(dync__str_get(j->g->a.listing));
+    }
+    return jit;
+}
+#else
+DYNC__FN bool dync__code_check(dync__code *c, const int32_t *slot, int32_t index, int64_t offset,
+                               int64_t n, int64_t size)
+{
+    return (void)c, (void)slot, (void)index, (void)offset, (void)n, (void)size, false;
+}
+#endif

@@ -1,0 +1,441 @@
+/* codegen/plan_code.c: what of a kernel becomes machine code: which loops are counted, which memory
+ * is crossed in blocks, which lists and streams there are, what is left to the interpreter. Before:
+ * plan_loops.c has cut the loops; after: gen_*.c generates, jit.c keeps the code. */
+#include "../dync.in.h"
+#include "gemm_code.h"
+#include "plan_code.h"
+#if DYNC__JIT
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+static bool dync__jit_merges(const dync__loop_plan *b, int outer, int inner, int64_t extent)
+{
+    for (int i = 0; i < b->k->inst.n; i++) {
+        int access = b->needed[i] ? dync__lp_inst(b, i)->access : -1;
+        if (access < 0) continue;
+        const int64_t *stride = b->k->access.at[access].stride;
+        if (stride[outer] != stride[inner] * extent) return false;
+    }
+    return true;
+}
+
+static dync__jit_loops dync__jit_find_loops(const dync__loop_plan *b, int from, int to)
+{
+    dync__jit_loops l;
+    memset(&l, 0, sizeof l);
+    /* outermost first; the last merged loop keeps the innermost number */
+    for (int d = from; d < to; d++) {
+        int64_t extent = b->k->extent[d];
+        if (extent == 1) continue;
+        if (l.n > 0 && dync__jit_merges(b, l.loop[l.n - 1], d, extent)) {
+            l.extent[l.n - 1] *= extent;
+            l.loop[l.n - 1] = d;
+        } else if (l.n == DYNC__GEN_DIMS) {
+            l.too_many = true;
+        } else {
+            l.extent[l.n] = extent;
+            l.loop[l.n++] = d;
+        }
+    }
+    return l;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* Is instruction i strided along the lanes and dense along a row loop, so that blocks of it can be
+ * transposed? */
+static int dync__jb_transposes(const dync__jb *j, int i, int loop, int64_t extent)
+{
+    const dync__loop_plan *b = j->b;
+    const dync__inst *in = dync__lp_inst(b, i);
+    if (!b->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store)) return 0;
+    const dync__buf *buf = &b->k->buf.at[in->buf];
+    int64_t lane = dync__jb_stride(j, in->access, j->lane_loop),
+            least = 16 / (int64_t)dync__dtype_info(buf->dtype)->bytes;
+    bool few = extent <= DYNC__GT_FEW && lane == extent && j->lanes >= 2 * least;
+    if (lane == 0 || lane == 1 || dync__jb_stride(j, in->access, loop) != 1 ||
+        (!few && (extent < least || j->lanes < least)))
+        return 0;
+    if (buf->mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return 0;
+    return in->prim == DYNC__P_load ? DYNC__JIT_TRANSPOSE_LOAD : DYNC__JIT_TRANSPOSE_STORE;
+}
+
+/* May the indices come in another order? What is written is read in its own place alone, and
+ * written once. */
+static bool dync__jb_any_order(const dync__loop_plan *b)
+{
+    for (int i = 0; i < b->k->inst.n; i++)
+        for (int l = 0; l < b->k->inst.n; l++) {
+            const dync__inst *in = dync__lp_inst(b, i), *other = dync__lp_inst(b, l);
+            if (i == l || !b->needed[i] || !b->needed[l] || dync__inst_has_value(in) ||
+                other->buf != in->buf)
+                continue;
+            if (other->prim != DYNC__P_load || other->access != in->access) return false;
+        }
+    return true;
+}
+
+/* Kernels that memory crosses: the row loop that most transposed streams are dense along stays the
+ * code's only row loop. */
+static void dync__jb_find_blocks(dync__jb *j)
+{
+    int most = 0, at = 0;
+    if (j->g->vertical || j->inner.n > 0 || j->lane_loop < 0 ||
+        (j->b->sectioned && j->lanes > 8192))
+        return;
+    for (int r = 0; r < j->rows.n; r++) {
+        int n = 0;
+        for (int i = 0; i < j->b->k->inst.n; i++)
+            n += dync__jb_transposes(j, i, j->rows.loop[r], j->rows.extent[r]) > 0;
+        if (n > most) most = n, at = r;
+    }
+    if (!most || !dync__jb_any_order(j->b)) return;
+    j->blocks = true;
+    for (int r = 0; r < j->rows.n; r++) {
+        if (r == at) continue;
+        j->over.extent[j->over.n] = j->rows.extent[r];
+        j->over.loop[j->over.n++] = j->rows.loop[r];
+    }
+    j->rows.loop[0] = j->rows.loop[at];
+    j->rows.extent[0] = j->rows.extent[at];
+    j->rows.n = 1;
+}
+
+/* ---- lists and streams ----------------------------------------------------------------------- */
+
+DYNC__FN bool dync__jb_is_code(const dync__loop_plan *b, int i)
+{
+    int prim = dync__lp_inst(b, i)->prim;
+    return b->needed[i] && prim != DYNC__P_const_ && prim != DYNC__P_bitcast;
+}
+
+/* Marks in `wanted` what phase p computes: stores, reductions, row buffers, and what they read. */
+static void dync__jb_want(const dync__jb *j, uint8_t *wanted, int p)
+{
+    const dync__loop_plan *b = j->b;
+    int list = 2 + 2 * p;
+    int32_t arg[3];
+    for (int i = b->k->inst.n - 1; i >= 0; i--) {
+        const dync__inst *in = dync__lp_inst(b, i);
+        bool own = b->needed[i] && dync__lp_list(b, i) == list;
+        wanted[i] |= own && (!dync__inst_has_value(in) || in->prim == DYNC__P_reduce || b->keep[i]);
+        if (!wanted[i] || (b->keep[i] && !own)) continue;
+        for (int a = dync__gen_args(j->g, i, arg) - 1; a >= 0; a--) {
+            int v = dync__gen_root(j->g, arg[a]);
+            if (b->level[v] == 2 && dync__lp_inst(b, v)->prim != DYNC__P_reduce) wanted[v] = 1;
+        }
+    }
+}
+
+DYNC__FN bool dync__jb_lists(dync__jb *j)
+{
+    const dync__loop_plan *b = j->b;
+    dync__gen *g = j->g;
+    int n = b->k->inst.n;
+    uint8_t *wanted = dync__arena_alloc(b->arena, (size_t)n + 1);
+    if (!wanted) return false;
+    for (int l = 0; l < g->n_lists; l++) {
+        bool phase = l >= 2 && l % 2 == 0;
+        memset(wanted, 0, (size_t)n);
+        if (phase) dync__jb_want(j, wanted, (l - 2) / 2);
+        for (int i = 0; i < n; i++)
+            if (dync__jb_is_code(b, i) && g->cone_of[i] < DYNC__GEN_CONES &&
+                (phase ? wanted[i] : dync__lp_list(b, i) == l) &&
+                !dync__avec_push(b->arena, &g->list[l], i))
+                return false;
+    }
+    /* who reads a value of another list finds it in its slot */
+    for (int l = 0; l < g->n_lists; l++)
+        for (int p = 0; p < g->list[l].n; p++) {
+            int32_t arg[3];
+            int i = g->list[l].at[p];
+            if (b->keep[i] && dync__lp_list(b, i) != l) continue;
+            for (int a = dync__gen_args(g, i, arg) - 1; a >= 0; a--) {
+                int v = dync__gen_root(g, arg[a]);
+                bool row_value = b->level[v] < 2 || dync__lp_inst(b, v)->prim == DYNC__P_reduce;
+                if (row_value && dync__lp_inst(b, v)->prim != DYNC__P_const_ &&
+                    (dync__lp_list(b, v) != l || dync__lp_inst(b, v)->prim == DYNC__P_reduce))
+                    g->slot[v] = 0;
+            }
+        }
+    return true;
+}
+
+static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst, int bytes)
+{
+    dync__gen *g = j->g;
+    dync__gen_stream s;
+    for (int i = 0; i < g->stream.n; i++)
+        if (kind != DYNC__GS_KEEP && kind != DYNC__GS_GATHER && g->stream.at[i].kind == kind &&
+            g->stream.at[i].access == access && g->stream.at[i].buf == buf)
+            return i;
+    memset(&s, 0, sizeof s);
+    s.kind = (uint8_t)kind;
+    s.access = access;
+    s.buf = buf;
+    s.inst = inst;
+    s.bytes = (uint8_t)bytes;
+    s.gpr = -1;
+    s.pointer = -1;
+    int64_t stride = kind == DYNC__GS_KEEP ? 1 : dync__jb_stride(j, access, j->lane_loop);
+    s.lane = stride == 1 || j->lane_loop < 0 ? DYNC__GL_DENSE
+             : stride == 0                   ? DYNC__GL_SAME
+                                             : DYNC__GL_STRIDED;
+    if (kind == DYNC__GS_INDEX && s.lane == DYNC__GL_DENSE) s.lane = DYNC__GL_STRIDED;
+    if (kind == DYNC__GS_MEM && j->blocks)
+        s.transposed = (uint8_t)dync__jb_transposes(j, inst, j->rows.loop[0], j->rows.extent[0]);
+    if (s.transposed)
+        s.lane = DYNC__GL_DENSE;
+    else if (kind == DYNC__GS_MEM && s.lane == DYNC__GL_STRIDED &&
+             j->b->k->buf.at[buf].dtype != DYNC_BOOL) {
+        bool picks = j->g->a.t->n_masks > 0; /* from two vectors, and stores some lanes */
+        int mode = j->b->k->buf.at[buf].mode;
+        if (stride == -1 && mode != (DYNC__BUF_IN | DYNC__BUF_OUT)) s.lane = DYNC__GL_BACK;
+        if (stride == 2 && picks && mode == DYNC__BUF_IN) s.lane = DYNC__GL_TWO;
+        if (stride >= 2 && stride <= 4 && picks && bytes >= 4 && mode == DYNC__BUF_OUT)
+            s.lane = (uint8_t)(DYNC__GL_TWO + stride - 2);
+    }
+    if (!dync__avec_push(j->b->arena, &g->stream, s)) g->a.failed = true;
+    return g->stream.n - 1;
+}
+
+DYNC__FN void dync__jb_streams(dync__jb *j)
+{
+    const dync__loop_plan *b = j->b;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__lp_inst(b, i);
+        j->g->stream_of[i] = j->g->keep_stream[i] = -1;
+        if (!b->needed[i]) continue;
+        if (in->prim == DYNC__P_index)
+            j->g->stream_of[i] = dync__jb_stream(j, DYNC__GS_INDEX, in->access, -1, i, 1);
+        else if (in->buf >= 0)
+            j->g->stream_of[i] = dync__jb_stream(
+                j, in->prim == DYNC__P_loadx ? DYNC__GS_GATHER : DYNC__GS_MEM, in->access, in->buf,
+                i, dync__dtype_info(b->k->buf.at[in->buf].dtype)->bytes);
+        if (b->keep[i])
+            j->g->keep_stream[i] =
+                dync__jb_stream(j, DYNC__GS_KEEP, -1, -1, i, (int)dync__type_bytes(in->type));
+        if (in->prim == DYNC__P_reduce) {
+            dync__gen_red r;
+            memset(&r, 0, sizeof r);
+            r.inst = i;
+            r.phase = dync__lp_phase(b, i);
+            r.kind = (uint8_t)in->imm.i;
+            r.type = in->imm.i >= DYNC__R_ARGMAX ? DYNC_I64 : dync__lp_inst(b, in->arg[0])->type;
+            r.ordered = dync__gen_type_float(r.type) &&
+                        (r.kind == DYNC__R_SUM || r.kind == DYNC__R_PROD);
+            if (!dync__avec_push(b->arena, &j->g->red, r)) j->g->a.failed = true;
+        }
+    }
+}
+
+/* Are the arrays larger than caches? Then those only written need not be read first, nor drive out
+ * others: nontemporal marks them. */
+DYNC__FN bool dync__jb_is_large(const dync__jb *j)
+{
+    const dync__loop_plan *b = j->b;
+    int64_t bytes = 0;
+    bool writes = false;
+    for (int s = 0; s < j->g->stream.n; s++) {
+        const dync__gen_stream *st = &j->g->stream.at[s];
+        bool whole = st->kind == DYNC__GS_MEM && st->lane == DYNC__GL_DENSE && j->lane_loop >= 0;
+        for (int d = 0; d < b->k->n_dims && whole; d++)
+            whole = b->k->extent[d] == 1 || b->k->access.at[st->access].stride[d] != 0;
+        if (whole) bytes += b->n_rows * b->n_inner * st->bytes;
+        bool writes_only = st->kind == DYNC__GS_MEM && st->lane == DYNC__GL_DENSE &&
+                           !(b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
+        writes |= whole && writes_only;
+        if (j->way == DYNC__JB_NONTEMPORAL) j->g->stream.at[s].nontemporal = writes_only;
+    }
+    return writes && bytes >= DYNC__JIT_PAST;
+}
+
+/* ---- what is covered ------------------------------------------------------------------------- */
+
+DYNC__FN const char *dync__jb_refuses(const dync__jb *j)
+{
+    const dync__loop_plan *b = j->b;
+    int words = DYNC__GW_FIXED + 2 * j->rows.n + j->inner.n +
+                j->g->stream.n * (DYNC__GW_STEP + j->rows.n + j->inner.n);
+    if (words > DYNC__JIT_WORDS) return "too many accesses";
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__lp_inst(b, i);
+        if (!b->needed[i]) continue;
+        const char *why = dync__gen_refuses(j->g, i);
+        if (why) return why;
+        if (b->keep[i] && in->type == DYNC_BOOL) return "a row buffer of BOOL";
+        if (!dync__inst_has_value(in) && b->level[i] == 2 &&
+            j->g->stream.at[j->g->stream_of[i]].lane == DYNC__GL_SAME)
+            return "lanes that write one element";
+    }
+    return NULL;
+}
+
+/* Vectors half empty or more, a row after the other: the interpreter folds many rows at once. */
+static bool dync__jb_is_narrow(const dync__jb *j)
+{
+    const dync__loop_plan *b = j->b;
+    bool narrow = !b->has_scan && j->g->vertical && j->rows.n == 0 && j->inner.n == 1 &&
+                  b->n_inner >= 256 && j->lanes * 2 <= j->g->a.t->vector_bytes / 4 &&
+                  b->k->inst.n < 24;
+    for (int i = 0; i < b->k->inst.n; i++)
+        narrow &= dync__lp_inst(b, i)->prim != DYNC__P_reduce ||
+                  dync__lp_inst(b, i)->imm.i < DYNC__R_ARGMAX;
+    return narrow;
+}
+
+/* Loops and modes; false with the reason where the interpreter does better. */
+DYNC__FN const char *dync__jb_plan(dync__jb *j)
+{
+    dync__loop_plan *b = j->b;
+    if (b->serial) return "an order between lanes";
+    if (b->n_rows <= 0 || b->n_inner <= 0) return "no elements";
+    j->rows = dync__jit_find_loops(b, 0, b->split);
+    j->inner = dync__jit_find_loops(b, b->split, b->k->n_dims);
+    if (j->rows.too_many || j->inner.too_many) return "too many loops";
+    j->g->vertical = b->mode == DYNC__LP_VERTICAL;
+    dync__jit_loops *from = j->g->vertical ? &j->rows : &j->inner;
+    j->lane_loop = from->n > 0 ? from->loop[from->n - 1] : -1;
+    j->lanes = from->n > 0 ? from->extent[--from->n] : 1;
+    dync__jb_find_blocks(j);
+    if (b->mode == DYNC__LP_SQUARE && !j->blocks) return "a transposition";
+    if (dync__jb_is_narrow(j)) return "few columns";
+    if (b->has_scan && !j->g->vertical && j->inner.n > 0) return "a scan along several loops";
+    b->whole = false; /* registers hold no tile */
+    dync__lp_mark_kept(b);
+    if (b->keep_bytes > DYNC__JIT_LONG && !j->g->vertical) { /* rather twice than through memory */
+        b->cheap = DYNC__LP_DEAR;
+        dync__lp_mark_kept(b);
+    }
+    /* a few rows of which threads may want a part each: BOOL results are masks of a vector's lanes,
+     * so all of it runs alike */
+    j->g->split = b->has_reduce && !b->has_scan && !j->blocks && !j->g->vertical &&
+                  j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 &&
+                  b->n_phases <= DYNC__GEN_PHASES;
+    return NULL;
+}
+
+/* Many rows of columns beyond the second-level cache, summed: down all rows at once nothing is
+ * fetched ahead, by sixteen rows it is. */
+DYNC__FN bool dync__jb_is_tall(const dync__jb *j)
+{
+    const dync__loop_plan *b = j->b;
+    bool tall = j->g->vertical && b->has_reduce && !b->has_scan && b->n_phases == 1 &&
+                j->inner.n == 1 && b->n_inner >= 64 && j->lanes >= 512 &&
+                b->n_inner * j->lanes >= 256 * 1024 && j->g->list[1].n == 0 && !b->k->uses_random;
+    /* levels begin as zeros */
+    for (int i = 0; i < j->g->red.n; i++)
+        tall &= j->g->red.at[i].ordered && j->g->red.at[i].kind == DYNC__R_SUM;
+    return tall;
+}
+
+/* A block kernel without rows of its own, short enough to be written V times over, whose transposed
+ * streams are loads of V elements a cache line. */
+DYNC__FN bool dync__jb_is_square(const dync__jb *j)
+{
+    const dync__gen *g = j->g;
+    bool square = j->blocks && !j->b->sectioned && g->a.t->n_vectors >= 32 && j->b->n_phases == 1 &&
+                  g->red.n == 0 && !j->b->has_scan && !j->b->k->uses_random && g->list[1].n == 0 &&
+                  g->list[3].n == 0 && g->list[2].n <= 24 && g->stream.n <= 8;
+    for (int s = 0; s < g->stream.n; s++) {
+        const dync__gen_stream *st = &g->stream.at[s];
+        square &= st->kind == DYNC__GS_MEM && st->transposed != DYNC__JIT_TRANSPOSE_STORE &&
+                  (st->transposed ? st->bytes * g->V == 64 : st->lane <= DYNC__GL_DENSE);
+    }
+    dync__gen_begin_list(j->g, 2);
+    return square && dync__gen_pressure(j->g, 2) <= 8;
+}
+
+/* ---- structure ------------------------------------------------------------------------------- */
+
+DYNC__FN void dync__jb_key(const dync__jb *j, dync__str *key)
+{
+    const dync__loop_plan *b = j->b;
+    const dync__gen *g = j->g;
+    int16_t head[12] = {g->a.t->level,
+                        (int16_t)g->V,
+                        g->vertical,
+                        (int16_t)j->rows.n,
+                        (int16_t)j->inner.n,
+                        (int16_t)g->U,
+                        (int16_t)b->n_phases,
+                        (int16_t)g->stream.n,
+                        g->split,
+                        g->tall,
+                        g->brief,
+                        g->square};
+    dync__str_addn(key, (const char *)head, sizeof head);
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__lp_inst(b, i);
+        if (!b->needed[i]) continue;
+        struct {
+            int32_t i, arg[3], stream;
+            uint8_t prim, type, level, list, keep, clamp;
+            int64_t imm;
+        } row;
+        memset(&row, 0, sizeof row);
+        row.i = i;
+        memcpy(row.arg, in->arg, sizeof row.arg);
+        row.stream = g->stream_of[i];
+        row.prim = in->prim;
+        row.type = in->type;
+        row.level = b->level[i];
+        row.list = (uint8_t)dync__lp_list(b, i);
+        row.keep = b->keep[i];
+        row.clamp = b->clamp[i];
+        if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_wrap ||
+            in->prim == DYNC__P_select)
+            memcpy(&row.imm, &in->imm, sizeof row.imm);
+        dync__str_addn(key, (const char *)&row, sizeof row);
+    }
+    for (int s = 0; s < g->stream.n; s++) {
+        const dync__gen_stream *st = &g->stream.at[s];
+        const dync__buf *buf = st->buf >= 0 ? &b->k->buf.at[st->buf] : NULL;
+        uint8_t row[7] = {st->kind,
+                          st->lane,
+                          st->bytes,
+                          buf ? buf->dtype : 0,
+                          buf ? buf->mode : 0,
+                          st->nontemporal,
+                          g->square && st->transposed};
+        dync__str_addn(key, (const char *)row, sizeof row);
+    }
+}
+
+/* ---- width ----------------------------------------------------------------------------------- */
+
+/* What g->leads says. */
+static void dync__jb_find_leads(const dync__jb *j)
+{
+    const dync__loop_plan *b = j->b;
+    int32_t arg[3];
+    for (int i = b->k->inst.n - 1; i >= 0; i--) {
+        int prim = dync__lp_inst(b, i)->prim, type = dync__lp_inst(b, i)->type;
+        bool leads = (prim == DYNC__P_load || prim == DYNC__P_min || prim == DYNC__P_max ||
+                      prim == DYNC__P_mul || prim == DYNC__P_cast) &&
+                     (type == DYNC_I64 || type == DYNC_I32) && !b->keep[i] &&
+                     j->g->cone_of[i] < 0 && dync__gen_is_even(j->g, i, 0);
+        for (int q = i + 1; leads && q < b->k->inst.n; q++)
+            for (int n = b->needed[q] ? dync__gen_args(j->g, q, arg) : 0; n > 0; n--)
+                leads &= dync__gen_root(j->g, arg[n - 1]) != i ||
+                         dync__lp_inst(b, q)->prim == DYNC__P_loadx || j->g->leads[q];
+        j->g->leads[i] = leads;
+    }
+}
+
+/* Lanes and the width of vectors. */
+DYNC__FN void dync__jb_width(dync__jb *j)
+{
+    dync__gen *g = j->g;
+    dync__jb_find_leads(j);
+    for (int i = 0; i < j->b->k->inst.n; i++)
+        g->wide |= j->b->needed[i] && g->cone_of[i] < DYNC__GEN_CONES &&
+                   dync__gen_type_wide(dync__lp_inst(j->b, i)->type) &&
+                   dync__lp_inst(j->b, i)->prim != DYNC__P_const_ && !g->leads[i];
+    g->V = g->a.t->vector_bytes / (g->wide ? 8 : 4);
+    g->n_regs = g->a.t->n_vectors;
+    g->U = j->lanes <= g->V ? 1 : j->lanes <= 2 * g->V ? 2 : DYNC__GEN_UNROLL;
+    g->n_row_dims = j->rows.n;
+    g->n_inner_dims = j->inner.n;
+}
+#endif
