@@ -148,5 +148,7 @@ DYNC__FN const dync__kfollow *dync__follow_of(const dync__pb *pb, const dync__kc
         w.f.flags[adds] = dync__gt_after(dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32, &list);
         if (!w.f.flags[adds]) return NULL;
     }
-    return dync__arena_copy(pb->arena, &w.f, sizeof w.f);
+    const dync__kfollow *f = dync__arena_copy(pb->arena, &w.f, sizeof w.f);
+    if (!f) dync_clear_error(); /* nothing is lost but speed */
+    return f;
 }
