@@ -56,6 +56,9 @@ DYNC__WARM
 #include "tensor/dtype.c"
 DYNC__COLD
 #include "tensor/sym.c"
+#include "tensor/sym_decide.c"
+#include "tensor/sym_value.c"
+#include "tensor/sym_text.c"
 DYNC__WARM
 #include "tensor/shape.c"
 #include "tensor/tensor.c"

@@ -224,4 +224,19 @@ DYNC__INLINE bool dync__sz_same(int n, const int64_t *a, const int64_t *b)
 DYNC__FN bool dync__layout_has_tokens(const dync__layout *);
 /* each of its sizes as dync__sz_number has it */
 DYNC__FN void dync__layout_number(dync__layout *);
+
+/* ---- sym.c, for sym_decide.c and sym_value.c --------------------------------------------------- */
+enum { DYNC__SZ_SYMBOL = -1, DYNC__SZ_SUM = -2, DYNC__SZ_TERMS = 24 };
+typedef struct dync__sz_poly {
+    int n;
+    dync__sz_term term[DYNC__SZ_TERMS];
+} dync__sz_poly;
+DYNC__FN int64_t dync__floor_div(int64_t a, int64_t b);
+DYNC__FN int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b);
+DYNC__FN int64_t dync__sz_hint_in(const dync__symtab *t, int64_t size);
+DYNC__FN bool dync__sz_poly_of(const dync__symtab *t, int64_t size, dync__sz_poly *p);
+DYNC__FN dync__symtab *dync__sz_table(int64_t a, int64_t b);
+DYNC__FN int64_t dync__sz_plain(dync__sz_op op, int64_t a, int64_t b);
+DYNC__FN int64_t dync__sf_hint(const dync__symtab *t, int64_t bits);
+DYNC__FN int64_t dync__sz_put(dync__symtab *t, dync__sz_expr e, const dync__sz_term *term);
 #endif
