@@ -225,7 +225,7 @@ DYNC__FN bool dync__layout_has_tokens(const dync__layout *);
 /* each of its sizes as dync__sz_number has it */
 DYNC__FN void dync__layout_number(dync__layout *);
 
-/* ---- sym.c, for sym_decide.c and sym_value.c --------------------------------------------------- */
+/* ---- sym.c, for sym_decide.c and sym_value.c ------------------------------------------------ */
 enum { DYNC__SZ_SYMBOL = -1, DYNC__SZ_SUM = -2, DYNC__SZ_TERMS = 24 };
 typedef struct dync__sz_poly {
     int n;
