@@ -405,11 +405,12 @@ static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t 
     dync__gt_fn fn = dync__gt_code(DYNC__GT_WEAVE, DYNC__GT_F32, woven, bytes, (int)n);
     for (int part = 0; fn && part < 2; part++) {
         int64_t at = part ? length - per : 0;
-        dync__gt_args x = {.a = from + at * (woven ? bytes : from_step),
-                           .a_step = from_step,
-                           .c = to + at * (woven ? to_step : bytes),
-                           .c_step = to_step,
-                           .blocks = part ? length % per > 0 : length / per};
+        dync__gt_args x; /* only what the code reads: clearing all of it costs as much as a call */
+        x.a = from + at * (woven ? bytes : from_step);
+        x.a_step = from_step;
+        x.c = to + at * (woven ? to_step : bytes);
+        x.c_step = to_step;
+        x.blocks = part ? length % per > 0 : length / per;
         if (x.blocks) fn(&x);
     }
     return fn != NULL;
@@ -483,14 +484,15 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
                    (const char *)from + i * from_step + k * bytes, (size_t)bytes);
     for (int n = 0; fn && n < 4; n++) {
         int64_t line = start[0][n / 2], column = start[1][n % 2];
-        dync__gt_args x = {.a = (const char *)from + line * from_step + column * bytes,
-                           .a_step = from_step,
-                           .c = (char *)to + column * to_step + line * bytes,
-                           .c_step = to_step,
-                           .b = scratch,
-                           .b_step = step[1] * to_step,
-                           .k = count[1][n % 2],
-                           .blocks = count[0][n / 2]};
+        dync__gt_args x; /* only what the code reads */
+        x.a = (const char *)from + line * from_step + column * bytes;
+        x.a_step = from_step;
+        x.c = (char *)to + column * to_step + line * bytes;
+        x.c_step = to_step;
+        x.b = scratch;
+        x.b_step = step[1] * to_step;
+        x.k = count[1][n % 2];
+        x.blocks = count[0][n / 2];
         if (x.k && x.blocks) fn(&x);
     }
 }
