@@ -50,10 +50,34 @@ m32() {
     return 77
 }
 
-for name in ${*:-two_units static_twice cxx_unit malloc_hooks no_stdio small all_headers m32}; do
+# Flash of small programs on a Cortex-M4 with DYNC_SMALL: a program links what it calls. Each states its limit in its
+# first line and exits with 0 where it can run. FLASH_STATIC=1: every program is one unit with DYNC_STATIC.
+flash() {
+    command -v arm-none-eabi-gcc >/dev/null || { reason="there is no arm-none-eabi-gcc here"; return 77; }
+    board=$here/cortex_m4 bad=0
+    cpu="-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
+    arm="arm-none-eabi-gcc -std=c11 -Wall -Wextra -Os $cpu -ffunction-sections -fdata-sections -DDYNC_SMALL -I."
+    library="$out/flash_library.o"
+    [ -n "$FLASH_STATIC" ] && library= || $arm -c $here/flash/library.c -o "$library" || return 1
+    for p in $here/flash/*.c; do
+        program=$(basename "$p" .c)
+        [ "$program" = library ] && continue
+        $arm ${FLASH_STATIC:+-DDYNC_STATIC -include $here/flash/library.c} "$p" $library $board/board.c -T $board/mps2.ld -nostartfiles \
+            -Wl,--gc-sections,-Map="$out/flash_$program.map" -lm -lc -lgcc -o "$out/flash_$program.elf" || return 1
+        bytes=$(arm-none-eabi-size "$out/flash_$program.elf" | awk 'NR == 2 { print $1 + $2 }')
+        limit=$(sed -n '1s/.*limit \([0-9]*\).*/\1/p' "$p")
+        echo "flash $program $bytes bytes, limit $limit"
+        [ "$bytes" -le "$limit" ] || bad=1
+        command -v qemu-system-arm >/dev/null && { timeout 60 qemu-system-arm -M mps2-an386 -display none -monitor none -serial none \
+            -semihosting-config enable=on,target=native -kernel "$out/flash_$program.elf" || { echo "$program: exit status $?"; bad=1; }; }
+    done
+    return $bad
+}
+
+for name in ${*:-two_units static_twice cxx_unit malloc_hooks no_stdio small all_headers m32 flash}; do
     $name > "$out/$name.log" 2>&1
     case $? in
-        0) passed=$((passed + 1)) ;;
+        0) passed=$((passed + 1)); sed -n 's/^flash /  flash: /p' "$out/$name.log" ;;
         77) skipped=$((skipped + 1)); echo "skip $name: $reason" ;;
         *) failed=$((failed + 1)); echo "FAIL embed $name"; head -n 40 "$out/$name.log" ;;
     esac
