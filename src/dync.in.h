@@ -259,6 +259,7 @@ DYNC__COLD
 #include "autograd/grads_reduce.c"
 #include "autograd/grads_nn.c"
 #include "autograd/grads_view.c"
+#include "autograd/rows.c"
 DYNC__PLAIN
 #include "nn/nn.h"
 DYNC__COLD
@@ -443,5 +444,5 @@ DYNC__LEVELS_END
 #undef DYNC_HERE
 #undef DYNC_OP
 #define DYNC_HERE DYNC__HERE
-#define DYNC_OP(f, p, op, ...) p(op, __VA_ARGS__, DYNC_HERE)
+#define DYNC_OP(f, p, op, ...) p(&op##_row, __VA_ARGS__, DYNC_HERE)
 #endif

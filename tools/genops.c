@@ -254,7 +254,7 @@ static void print_packer_head(const op_row *row)
     param p[MAX_PARAMS];
     int n = parse_schema(row, p);
     for (int i = 0; i < n; i++) snprintf(p[i].name, sizeof p[i].name, "x%d", i);
-    put("%sdync__op_%s(int op, ", result_type(row), find_signature(row)->word);
+    put("%sdync__op_%s(const dync__row *op, ", result_type(row), find_signature(row)->word);
     print_params(p, n, 1);
     put(")");
 }
@@ -325,6 +325,14 @@ static void print_numbers(void)
         column += put(" DYNC__OP_%s,", rows[i].name);
     }
     put("\n    DYNC__N_OPS\n};\n");
+    put("/* What a program links of an operator hangs on its row, which is "
+        "named by the macro and the "
+        "function of the operator\n * that the program calls (op/op.h). */\n");
+    put("typedef struct dync__row {\n    const struct dync__op_row *columns;\n"
+        "    const struct dync__grad_rule *rule;\n    const struct dync__row *functional;\n"
+        "    int number;\n} dync__row;\n");
+    for (int i = 0; i < (int)N_ROWS; i++)
+        put("DYNC__ROW_LINKAGE const dync__row DYNC__OP_%s_row;\n", rows[i].name);
 }
 
 static void print_packer_heads(void)
@@ -379,7 +387,7 @@ static void print_packer(const op_row *row, bool several)
     int n = parse_schema(row, p);
     const char *word = find_signature(row)->word;
     for (int i = 0; i < n; i++) snprintf(p[i].name, sizeof p[i].name, "x%d", i);
-    put("\nDYNC__PACKER(%s, %s, %s, (int op, ", word, result_type(row),
+    put("\nDYNC__PACKER(%s, %s, %s, (const dync__row *op, ", word, result_type(row),
         row->nout > 1 ? "dync__op_call_list" : "dync__op_call");
     print_params(p, n, 1);
     put("),\n    ");
@@ -425,9 +433,13 @@ static const char entries_head[] =
     "operator. */\n"
     "#define DYNC__PACKER(sig, result, call, params, ...) \\\n"
     "    DYNC_API result dync__op_##sig params \\\n"
-    "    { dync__arg args[] = {__VA_ARGS__}; return call(op, DYNC__COUNT_OF(args), args, at); }\n"
+    "    { \\\n"
+    "        dync__arg args[] = {__VA_ARGS__}; \\\n"
+    "        return (call)(dync__op_use(op), DYNC__COUNT_OF(args), args, at); \\\n"
+    "    }\n"
     "#define DYNC__ENTRY(name, op, sig, result, params, ...) \\\n"
-    "    DYNC_API result (name) params { return dync__op_##sig(op, __VA_ARGS__, dync__tls.at); }\n";
+    "    DYNC_API result (name) params { return dync__op_##sig(&op##_row, "
+    "__VA_ARGS__, dync__tls.at); }\n";
 
 int main(int argc, char **argv)
 {

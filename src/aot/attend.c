@@ -196,11 +196,11 @@ static dync__node *dync__attend_put(dync__rewrite *r, const dync__node *y)
         k.lay.shape[d] = a->kt->info[0].lay.shape[2 * n - 3 - d];
         k.lay.stride[d] = a->kt->info[0].lay.stride[2 * n - 3 - d];
     }
-    dync__node *key = dync__attend_call(r, y, DYNC__OP_transpose, 3, turn, 1, &k),
+    dync__node *key = dync__attend_call(r, y, DYNC__USED(DYNC__OP_transpose), 3, turn, 1, &k),
                *mask = a->mask ? dync__rewrite_at(r, a->mask) : NULL;
     if (mask && a->mask->info[0].dtype == DYNC_BOOL && a->hides)
-        mask = dync__attend_call(r, y, DYNC__OP_logical_not, 1, (dync__arg[]){dync__arg_node(mask)},
-                                 1, &a->mask->info[0]);
+        mask = dync__attend_call(r, y, DYNC__USED(DYNC__OP_logical_not), 1,
+                                 (dync__arg[]){dync__arg_node(mask)}, 1, &a->mask->info[0]);
     if (a->mask && !mask) return NULL;
     (void)dync__layout_contiguous(&out[1].lay, n - 1, a->q->info[0].lay.shape);
     out[1].dtype = out[0].dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
@@ -210,23 +210,24 @@ static dync__node *dync__attend_put(dync__rewrite *r, const dync__node *y)
                          mask ? dync__arg_node(mask) : dync__arg_none(),
                          dync__arg_b(a->causal),
                          dync__arg_f(a->scale)};
-    dync__node *both = dync__attend_call(r, y, DYNC__OP__scaled_dot_product_flash_attention_for_cpu,
-                                         6, args, 2, out);
+    dync__node *both = dync__attend_call(
+        r, y, DYNC__USED(DYNC__OP__scaled_dot_product_flash_attention_for_cpu), 6, args, 2, out);
     dync__node *result = dync__graph_getitem(r->to, both, 0),
                *sum = dync__graph_getitem(r->to, both, 1);
     blind = out[1];
     blind.dtype = DYNC_BOOL;
     dync__arg same[2] = {dync__arg_node(sum), dync__arg_f(-HUGE_VAL)};
-    dync__node *none = dync__attend_call(r, y, DYNC__OP_eq, 2, same, 1, &blind);
+    dync__node *none = dync__attend_call(r, y, DYNC__USED(DYNC__OP_eq), 2, same, 1, &blind);
     column = blind;
     blind.lay.shape[n - 1] = 1;
     (void)dync__layout_contiguous(&column.lay, n, blind.lay.shape);
     dync__arg lift[2] = {dync__arg_node(none), dync__arg_i(-1)};
-    none = dync__attend_call(r, y, DYNC__OP_unsqueeze, 2, lift, 1, &column);
+    none = dync__attend_call(r, y, DYNC__USED(DYNC__OP_unsqueeze), 2, lift, 1, &column);
     dync__arg fill[3] = {dync__arg_node(result), dync__arg_node(none), dync__arg_f((double)NAN)};
-    result = dync__attend_call(r, y, DYNC__OP_masked_fill, 3, fill, 1, out);
+    result = dync__attend_call(r, y, DYNC__USED(DYNC__OP_masked_fill), 3, fill, 1, out);
     dync__arg whole[1] = {dync__arg_node(result)};
-    return n == 4 ? dync__attend_call(r, y, DYNC__OP_contiguous, 1, whole, 1, out) : result;
+    return n == 4 ? dync__attend_call(r, y, DYNC__USED(DYNC__OP_contiguous), 1, whole, 1, out)
+                  : result;
 }
 
 static dync__node *dync__attend_node(dync__rewrite *r, dync__node *old)

@@ -36,7 +36,7 @@ static dync__node *dync__export_detach(dync__graph *g, dync__node *n, dync__node
     dync__arg arg = dync__arg_node(n);
     dync__info info = n->info[0];
     info.alias = 0;
-    dync__node *d = dync__graph_call(g, DYNC__OP_detach, 1, &arg, 1, &info, NULL);
+    dync__node *d = dync__graph_call(g, DYNC__USED(DYNC__OP_detach), 1, &arg, 1, &info, NULL);
     if (!d) return NULL;
     d->at = like->at;
     d->seq_nr = like->seq_nr;

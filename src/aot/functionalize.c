@@ -165,7 +165,7 @@ static dync__node *dync__functional_view(dync__functional *f, const dync__fstore
     info.lay.offset = dync__sz_add(rel.offset, s->base->info[0].lay.offset);
     dync__arg args[4] = {dync__arg_node(s->base), dync__arg_dims(rel.ndim, rel.shape),
                          dync__arg_dims(rel.ndim, rel.stride), dync__arg_i(rel.offset)};
-    return dync__functional_emit(f, DYNC__OP__strided_view, 4, args, &info, 1);
+    return dync__functional_emit(f, DYNC__USED(DYNC__OP__strided_view), 4, args, &info, 1);
 }
 
 DYNC__FN dync__node *dync__functional_node(dync__functional *f, dync__tensor *t)
@@ -288,7 +288,8 @@ static dync_status dync__functional_write(dync__functional *f, dync__tensor *sel
             f->strided_write = true;
             return dync__functional_refuse(f, "a part of a strided input is written in place");
         }
-        s->base = dync__functional_emit(f, DYNC__OP_as_strided_scatter, 5, args, &info, 1);
+        s->base =
+            dync__functional_emit(f, DYNC__USED(DYNC__OP_as_strided_scatter), 5, args, &info, 1);
         if (whole || !in_form) node = whole ? s->base : NULL;
     } else {
         s->base = node;
@@ -324,7 +325,7 @@ static dync_status dync__functional_fit(dync__functional *f, dync__tensor *self,
     if ((*r)->dtype != self->dtype) {
         dync__arg args[2] = {dync__arg_t(*r), dync__arg_dtype(self->dtype)};
         dync__tensor *cast = NULL;
-        dync_status status = dync__functional_run(f, DYNC__OP_to_dtype, 2, args, &cast);
+        dync_status status = dync__functional_run(f, DYNC__USED(DYNC__OP_to_dtype), 2, args, &cast);
         dync__unref(*r);
         *r = cast;
         DYNC__TRY(status);
@@ -335,7 +336,7 @@ static dync_status dync__functional_fit(dync__functional *f, dync__tensor *self,
     if (same) return DYNC_OK;
     dync__arg args[2] = {dync__arg_t(*r), dync__arg_dims(self->lay.ndim, self->lay.shape)};
     dync__tensor *wide = NULL;
-    dync_status status = dync__functional_run(f, DYNC__OP_expand, 2, args, &wide);
+    dync_status status = dync__functional_run(f, DYNC__USED(DYNC__OP_expand), 2, args, &wide);
     dync__unref(*r);
     *r = wide;
     return status;

@@ -132,7 +132,8 @@ static dync_status dync__joint_fresh_values(dync__joint *j, dync__joint_graph *g
             DYNC__TRY(
                 dync__layout_contiguous(&info.lay, info.lay.ndim, g->fw_out[i]->info[0].lay.shape));
         info.lay.offset = 0;
-        if (!(g->fw_out[i] = dync__graph_call(g->graph, DYNC__OP_clone, 1, &arg, 1, &info, NULL)))
+        if (!(g->fw_out[i] =
+                  dync__graph_call(g->graph, DYNC__USED(DYNC__OP_clone), 1, &arg, 1, &info, NULL)))
             return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;

@@ -33,7 +33,7 @@ static dync__node *dync__numbers_cast(dync__rewrite *r, dync__node *x, int dtype
     dync__arg args[2] = {dync__arg_node(x), dync__arg_dtype(dtype)};
     return x->info[0].dtype == dtype
                ? x
-               : dync__graph_call(r->to, DYNC__OP_to_dtype, 2, args, 1, &info, NULL);
+               : dync__graph_call(r->to, DYNC__USED(DYNC__OP_to_dtype), 2, args, 1, &info, NULL);
 }
 
 /* The dtype of the call's operands, from the types of its arguments. */

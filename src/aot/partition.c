@@ -157,7 +157,7 @@ static dync__node *dync__part_saved_value(const dync__cutter *c, dync__rewrite *
     dync__info info = old->info[0];
     info.alias = -1;
     if (!dync__part_copy_layout(old, &info.lay)) return NULL;
-    return dync__graph_call(r->to, DYNC__OP_clone, 1, &arg, 1, &info, NULL);
+    return dync__graph_call(r->to, DYNC__USED(DYNC__OP_clone), 1, &arg, 1, &info, NULL);
 }
 
 /* A saved value as an input of backward. */

@@ -64,6 +64,14 @@
 #define DYNC_API DYNC__LINKAGE
 #endif
 #endif
+/* In front of an operator's row (api/ops.h). */
+#if defined(DYNC_STATIC)
+#define DYNC__ROW_LINKAGE DYNC_API
+#elif defined(_WIN32) && defined(DYNC_DLL)
+#define DYNC__ROW_LINKAGE DYNC__LINKAGE __declspec(dllexport)
+#else
+#define DYNC__ROW_LINKAGE DYNC__LINKAGE
+#endif
 #if defined(__GNUC__)
 /* fn(&variable) when the variable's block is left, by whatever way */
 #define DYNC__CLEANUP(fn) __attribute__((cleanup(fn)))

@@ -85,93 +85,398 @@ enum { DYNC__OP_add, DYNC__OP_atan2, DYNC__OP_bitwise_and, DYNC__OP_bitwise_or,
     DYNC__OP_custom_gradient, DYNC__OP_trace_wrapped, DYNC__OP_set_,
     DYNC__N_OPS
 };
-DYNC_API dync_tensor *dync__op_1VV(int op, dync_value x0, dync_value x1, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TTTV(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2,
-    dync_value x3, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TVV(int op, dync_tensor *x0, dync_value x1, dync_value x2,
+/* What a program links of an operator hangs on its row, which is named by the macro and the
+ * function of the operator
+ * that the program calls (op/op.h). */
+typedef struct dync__row {
+    const struct dync__op_row *columns;
+    const struct dync__grad_rule *rule;
+    const struct dync__row *functional;
+    int number;
+} dync__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_add_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_atan2_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_bitwise_and_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_bitwise_or_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_bitwise_xor_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_div_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_eq_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_floor_divide_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_fmod_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_ge_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_gt_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_le_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_logical_and_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_logical_or_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_logical_xor_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_lt_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_maximum_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_minimum_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_mul_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_ne_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_pow_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_remainder_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_sub_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_addcdiv_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_addcmul_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_clamp_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_lerp_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_masked_fill_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_where_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_abs_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_acos_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_asin_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_atan_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_bitwise_not_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_ceil_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_cos_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_cosh_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_elu_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_erf_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_erfc_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_exp_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_exp2_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_expm1_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_floor_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_frac_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_gelu_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_gelu_tanh_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_hardtanh_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_isfinite_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_isinf_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_isnan_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_leaky_relu_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_log_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_log10_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_log1p_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_log2_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_logical_not_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_logsigmoid_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_mish_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_neg_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_reciprocal_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_relu_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_relu6_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_round_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_rsqrt_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_sgn_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_sigmoid_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_sign_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_silu_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_sin_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_sinh_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_softplus_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_sqrt_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_square_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_tan_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_tanh_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_trunc_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_abs__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_add__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_addcdiv__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_addcmul__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_ceil__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_clamp__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_copy__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_cos__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_div__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_exp__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_fill__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_floor__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_index_add__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_lerp__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_log__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_masked_fill__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_mul__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_neg__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_normal__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_pow__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_relu__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_round__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_scatter__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_scatter_add__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_sigmoid__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_sin__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_sqrt__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_sub__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_tanh__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_trunc__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_uniform__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_zero__row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_arange_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_copy_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_empty_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_empty_like_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_eye_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_fill_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_full_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_full_like_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_normal_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_ones_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_ones_like_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_rand_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_rand_like_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_randn_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_randn_like_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_uniform_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_zeros_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_zeros_like_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_all_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_amax_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_amin_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_any_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_argmax_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_argmin_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_cumsum_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_log_softmax_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_logsumexp_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_max_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_max_dim_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_mean_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_min_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_min_dim_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_norm_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_prod_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_softmax_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_std_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_sum_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_var_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_addmm_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_bmm_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_dot_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_int_mm_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_linear_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_matmul_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_mm_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_mv_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_outer_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_bernoulli_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_count_nonzero_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_isclose_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_logaddexp_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_nan_to_num_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_xlogy_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_cosine_similarity_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_normalize_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_addmv_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_baddbmm_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_einsum_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_trace_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_adaptive_avg_pool2d_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_avg_pool2d_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_avg_pool2d_backward_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_batch_norm_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__native_batch_norm_legit_functional_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_native_batch_norm_backward_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_conv2d_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_convolution_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_convolution_backward_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_dropout_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_embedding_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_embedding_dense_backward_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_layer_norm_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_native_layer_norm_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_max_pool2d_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_max_pool2d_with_indices_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_max_pool2d_with_indices_backward_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_one_hot_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__scaled_dot_product_flash_attention_for_cpu_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__scaled_dot_product_flash_attention_for_cpu_backward_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__rnn_layer_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__rnn_layer_backward_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_sigmoid_backward_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_tanh_backward_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_threshold_backward_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_celu_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_glu_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_hardshrink_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_hardsigmoid_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_hardswish_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_prelu_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_selu_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_softmin_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_softshrink_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_softsign_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_tanhshrink_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_threshold_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_conv1d_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_conv_transpose2d_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_group_norm_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_instance_norm_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_rms_norm_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_scaled_dot_product_attention_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_pixel_shuffle_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_upsample_nearest2d_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_pad_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_movedim_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_unfold_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_huber_loss_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_kl_div_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__binary_cross_entropy_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_binary_cross_entropy_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_binary_cross_entropy_with_logits_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_cross_entropy_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_l1_loss_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_mse_loss_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_nll_loss_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_smooth_l1_loss_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_alias_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_as_strided_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__strided_view_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_contiguous_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_detach_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_diagonal_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_expand_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_expand_as_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_flatten_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_narrow_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_permute_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_reshape_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_select_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_slice_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_squeeze_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_squeeze_all_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_t_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_transpose_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_unflatten_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_unsqueeze_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_view_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_view_as_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_argsort_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_as_strided_scatter_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_cat_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_clone_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__clone_contiguous_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_diagonal_backward_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_flip_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_gather_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_index_add_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_index_select_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_masked_select_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_nonzero_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_repeat_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_roll_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_scatter_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_scatter_add_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_select_backward_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_slice_backward_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_sort_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_stack_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_take_along_dim_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_to_device_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_to_dtype_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_topk_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_tril_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_triu_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_unique_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__one_hot_all_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__set_grad_enabled_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_manual_seed_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_custom_gradient_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_trace_wrapped_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_set__row;
+DYNC_API dync_tensor *dync__op_1VV(const dync__row *op, dync_value x0, dync_value x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTTV(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_value x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TVV(const dync__row *op, dync_tensor *x0, dync_value x1,
+    dync_value x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTV(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_value x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1T(const dync__row *op, dync_tensor *x0, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tf(const dync__row *op, dync_tensor *x0, double x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tff(const dync__row *op, dync_tensor *x0, double x1, double x2,
     dync_loc at);
-DYNC_API dync_tensor *dync__op_1TTV(int op, dync_tensor *x0, dync_tensor *x1, dync_value x2,
+DYNC_API dync_tensor *dync__op_1TV(const dync__row *op, dync_tensor *x0, dync_value x1,
     dync_loc at);
-DYNC_API dync_tensor *dync__op_1T(int op, dync_tensor *x0, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tf(int op, dync_tensor *x0, double x1, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tff(int op, dync_tensor *x0, double x1, double x2, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TV(int op, dync_tensor *x0, dync_value x1, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TiTT(int op, dync_tensor *x0, int x1, dync_tensor *x2,
-    dync_tensor *x3, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TiTV(int op, dync_tensor *x0, int x1, dync_tensor *x2,
-    dync_value x3, dync_loc at);
-DYNC_API dync_tensor *dync__op_1llye(int op, int64_t x0, int64_t x1, dync_dtype x2,
+DYNC_API dync_tensor *dync__op_1TiTT(const dync__row *op, dync_tensor *x0, int x1,
+    dync_tensor *x2, dync_tensor *x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TiTV(const dync__row *op, dync_tensor *x0, int x1,
+    dync_tensor *x2, dync_value x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1llye(const dync__row *op, int64_t x0, int64_t x1, dync_dtype x2,
     dync_device x3, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tdb(int op, dync_tensor *x0, dync_dims x1, bool x2, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Ti(int op, dync_tensor *x0, int x1, dync_loc at);
-DYNC_API dync_value dync__op_nTib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TVdb(int op, dync_tensor *x0, dync_value x1, dync_dims x2,
+DYNC_API dync_tensor *dync__op_1Tdb(const dync__row *op, dync_tensor *x0, dync_dims x1, bool x2,
+    dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tib(const dync__row *op, dync_tensor *x0, int x1, bool x2,
+    dync_loc at);
+DYNC_API dync_tensor *dync__op_1Ti(const dync__row *op, dync_tensor *x0, int x1, dync_loc at);
+DYNC_API dync_value dync__op_nTib(const dync__row *op, dync_tensor *x0, int x1, bool x2,
+    dync_loc at);
+DYNC_API dync_tensor *dync__op_1TVdb(const dync__row *op, dync_tensor *x0, dync_value x1,
+    dync_dims x2, bool x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tdib(const dync__row *op, dync_tensor *x0, dync_dims x1, int x2,
     bool x3, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tdib(int op, dync_tensor *x0, dync_dims x1, int x2, bool x3,
+DYNC_API dync_tensor *dync__op_1TTT(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TT(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_loc at);
-DYNC_API dync_tensor *dync__op_1TTT(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2,
-    dync_loc at);
-DYNC_API dync_tensor *dync__op_1TT(int op, dync_tensor *x0, dync_tensor *x1, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TTO(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2,
-    dync_loc at);
-DYNC_API dync_tensor *dync__op_1Td(int op, dync_tensor *x0, dync_dims x1, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TTffb(int op, dync_tensor *x0, dync_tensor *x1, double x2,
-    double x3, bool x4, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TVVV(int op, dync_tensor *x0, dync_value x1, dync_value x2,
-    dync_value x3, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TTif(int op, dync_tensor *x0, dync_tensor *x1, int x2, double x3,
-    dync_loc at);
-DYNC_API dync_tensor *dync__op_1TVif(int op, dync_tensor *x0, dync_value x1, int x2, double x3,
-    dync_loc at);
-DYNC_API dync_tensor *dync__op_1sL(int op, const char *x0, dync_value x1, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tdddbb(int op, dync_tensor *x0, dync_dims x1, dync_dims x2,
-    dync_dims x3, bool x4, bool x5, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TOOOObff(int op, dync_tensor *x0, dync_tensor *x1,
-    dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6, double x7, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TTOdddi(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2,
-    dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tfb(int op, dync_tensor *x0, double x1, bool x2, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TdOOf(int op, dync_tensor *x0, dync_dims x1, dync_tensor *x2,
-    dync_tensor *x3, double x4, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tddddb(int op, dync_tensor *x0, dync_dims x1, dync_dims x2,
-    dync_dims x3, dync_dims x4, bool x5, dync_loc at);
-DYNC_API dync_value dync__op_nTddddb(int op, dync_tensor *x0, dync_dims x1, dync_dims x2,
-    dync_dims x3, dync_dims x4, bool x5, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tl(int op, dync_tensor *x0, int64_t x1, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TfV(int op, dync_tensor *x0, double x1, dync_value x2, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TTOdddid(int op, dync_tensor *x0, dync_tensor *x1,
-    dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_dims x7, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TlOOf(int op, dync_tensor *x0, int64_t x1, dync_tensor *x2,
-    dync_tensor *x3, double x4, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TOOf(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2,
+DYNC_API dync_tensor *dync__op_1TTO(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Td(const dync__row *op, dync_tensor *x0, dync_dims x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTffb(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    double x2, double x3, bool x4, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TVVV(const dync__row *op, dync_tensor *x0, dync_value x1,
+    dync_value x2, dync_value x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTif(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    int x2, double x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TVif(const dync__row *op, dync_tensor *x0, dync_value x1, int x2,
     double x3, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TdOV(int op, dync_tensor *x0, dync_dims x1, dync_tensor *x2,
-    dync_value x3, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TTTOfbV(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2,
-    dync_tensor *x3, double x4, bool x5, dync_value x6, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TdV(int op, dync_tensor *x0, dync_dims x1, dync_value x2,
+DYNC_API dync_tensor *dync__op_1sL(const dync__row *op, const char *x0, dync_value x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tdddbb(const dync__row *op, dync_tensor *x0, dync_dims x1,
+    dync_dims x2, dync_dims x3, bool x4, bool x5, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TOOOObff(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6, double x7, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTOdddi(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tfb(const dync__row *op, dync_tensor *x0, double x1, bool x2,
     dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tdd(int op, dync_tensor *x0, dync_dims x1, dync_dims x2,
-    dync_loc at);
-DYNC_API dync_tensor *dync__op_1Till(int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3,
-    dync_loc at);
-DYNC_API dync_tensor *dync__op_1TTf(int op, dync_tensor *x0, dync_tensor *x1, double x2,
-    dync_loc at);
-DYNC_API dync_tensor *dync__op_1TTb(int op, dync_tensor *x0, dync_tensor *x1, bool x2, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tddl(int op, dync_tensor *x0, dync_dims x1, dync_dims x2,
+DYNC_API dync_tensor *dync__op_1TdOOf(const dync__row *op, dync_tensor *x0, dync_dims x1,
+    dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tddddb(const dync__row *op, dync_tensor *x0, dync_dims x1,
+    dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at);
+DYNC_API dync_value dync__op_nTddddb(const dync__row *op, dync_tensor *x0, dync_dims x1,
+    dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tl(const dync__row *op, dync_tensor *x0, int64_t x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TfV(const dync__row *op, dync_tensor *x0, double x1,
+    dync_value x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTOdddid(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_dims x7, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TlOOf(const dync__row *op, dync_tensor *x0, int64_t x1,
+    dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TOOf(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, double x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TdOV(const dync__row *op, dync_tensor *x0, dync_dims x1,
+    dync_tensor *x2, dync_value x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTTOfbV(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_tensor *x3, double x4, bool x5, dync_value x6, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TdV(const dync__row *op, dync_tensor *x0, dync_dims x1,
+    dync_value x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tdd(const dync__row *op, dync_tensor *x0, dync_dims x1,
+    dync_dims x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Till(const dync__row *op, dync_tensor *x0, int x1, int64_t x2,
     int64_t x3, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tiii(int op, dync_tensor *x0, int x1, int x2, int x3, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tii(int op, dync_tensor *x0, int x1, int x2, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Til(int op, dync_tensor *x0, int x1, int64_t x2, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tilll(int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3,
-    int64_t x4, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tid(int op, dync_tensor *x0, int x1, dync_dims x2, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Li(int op, dync_value x0, int x1, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TiT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TTi(int op, dync_tensor *x0, dync_tensor *x1, int x2, dync_loc at);
-DYNC_API dync_value dync__op_nTlibb(int op, dync_tensor *x0, int64_t x1, int x2, bool x3, bool x4,
+DYNC_API dync_tensor *dync__op_1TTf(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    double x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTb(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    bool x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tddl(const dync__row *op, dync_tensor *x0, dync_dims x1,
+    dync_dims x2, int64_t x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tiii(const dync__row *op, dync_tensor *x0, int x1, int x2, int x3,
     dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tii(const dync__row *op, dync_tensor *x0, int x1, int x2,
+    dync_loc at);
+DYNC_API dync_tensor *dync__op_1Til(const dync__row *op, dync_tensor *x0, int x1, int64_t x2,
+    dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tilll(const dync__row *op, dync_tensor *x0, int x1, int64_t x2,
+    int64_t x3, int64_t x4, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tid(const dync__row *op, dync_tensor *x0, int x1, dync_dims x2,
+    dync_loc at);
+DYNC_API dync_tensor *dync__op_1Li(const dync__row *op, dync_value x0, int x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TiT(const dync__row *op, dync_tensor *x0, int x1, dync_tensor *x2,
+    dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTi(const dync__row *op, dync_tensor *x0, dync_tensor *x1, int x2,
+    dync_loc at);
+DYNC_API dync_value dync__op_nTlibb(const dync__row *op, dync_tensor *x0, int64_t x1, int x2,
+    bool x3, bool x4, dync_loc at);
 /* dync_add: self + other; type promotion and broadcasting as PyTorch. */
 DYNC_API dync_tensor *(dync_add)(dync_value self, dync_value other);
 #define dync_add(...) \

@@ -190,7 +190,7 @@ dync_value dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer(
 /* What the macro of an operator dync_add calls: p, which packs arguments of these types for any
  * operator, with the operator's number and the place in the source. (Inside the implementation it
  * is the function dync_add itself, which knows the place.) */
-#define DYNC_OP(f, p, op, ...) p(op, __VA_ARGS__, DYNC_HERE)
+#define DYNC_OP(f, p, op, ...) p(&op##_row, __VA_ARGS__, DYNC_HERE)
 /* DYNC_SEQ2(f, p, op, a, b), DYNC_SEQ2_AND(f, p, op, a, b, more...), DYNC_SEQ3_AND(f, p, op, a, b,
  * c, more...): the same with a evaluated before b: in dync_sub(dync_exp(x), dync_sin(x)) exp comes
  * first on every compiler, so graphs and random numbers do not depend on it. (C leaves the order of

@@ -165,8 +165,9 @@ static dync_status dync__grad_sum(dync__tensor **into, dync__tensor *taken)
     }
     args[0] = dync__arg_t(*into);
     args[1] = dync__arg_t(taken);
-    dync_status status = dync__op_run(
-        dync__sum_in_place(*into, taken) ? DYNC__OP_add_ : DYNC__OP_add, 2, args, &sum);
+    dync_status status = (dync__op_run)(dync__sum_in_place(*into, taken) ? DYNC__USED(DYNC__OP_add_)
+                                                                         : DYNC__USED(DYNC__OP_add),
+                                        2, args, &sum);
     dync__unref(taken);
     if (status != DYNC_OK) return status;
     dync__unref(*into);
@@ -231,7 +232,8 @@ static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor 
     dync__tensor *fit = NULL;
     args[0] = dync__arg_t(*grad);
     args[1] = cast ? dync__arg_dtype(info->dtype) : dync__arg_device(info->device);
-    DYNC__TRY(dync__op_run(cast ? DYNC__OP_to_dtype : DYNC__OP_to_device, 2, args, &fit));
+    DYNC__TRY((dync__op_run)(cast ? DYNC__USED(DYNC__OP_to_dtype) : DYNC__USED(DYNC__OP_to_device),
+                             2, args, &fit));
     dync__unref(*grad);
     *grad = fit;
     return cast ? dync__grad_fits(node, i, grad) : DYNC_OK;

@@ -8,34 +8,18 @@
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-enum {
-    DYNC__RULE_none,
-#define DYNC__X(rule, ...) DYNC__RULE_##rule,
-    DYNC__GRAD_RULES(DYNC__X)
+#define DYNC__X(rule, n_diff, keep0, keep1, keep2, keep3)  \
+    DYNC__DATA const dync__grad_rule dync__rule_##rule = { \
+        dync__##rule, n_diff, {keep0, keep1, keep2, keep3}};
+DYNC__GRAD_RULES(DYNC__X)
 #undef DYNC__X
-        DYNC__N_RULES
-};
-static const dync__grad_rule dync__grad_rules[DYNC__N_RULES] = {{NULL, 0, {0, 0, 0, 0}},
-#define DYNC__X(rule, n_diff, keep0, keep1, keep2, keep3) \
-    {dync__##rule, n_diff, {keep0, keep1, keep2, keep3}},
-                                                                DYNC__GRAD_RULES(DYNC__X)
-#undef DYNC__X
-};
-static const uint8_t dync__grad_of_op[DYNC__N_OPS] = {
-#define DYNC__X(name, cls, schema, nout, infer, expr, lower, grad, ...) DYNC__RULE_##grad,
-    DYNC__OPS(DYNC__X)
-#undef DYNC__X
-};
 
 DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op)
 {
-    return op < DYNC__N_OPS && dync__grad_of_op[op] ? &dync__grad_rules[dync__grad_of_op[op]]
-                                                    : NULL;
+    const dync__row *row = dync__op_row_of(op);
+    return row ? row->rule : NULL;
 }
-DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void)
-{
-    return &dync__grad_rules[DYNC__RULE_g_zero];
-}
+DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void) { return &dync__rule_g_zero; }
 
 DYNC__FN bool dync__op_differentiable(int op)
 {
@@ -44,7 +28,7 @@ DYNC__FN bool dync__op_differentiable(int op)
         row->cls == DYNC__EFFECT)
         return false;
     if (row->cls == DYNC__INPLACE) return row->inplace_of >= 0;
-    return dync__grad_of_op[op] || row->decompose;
+    return dync__grad_rule_of(op) || row->decompose;
 }
 
 /* ---- what rules are written with ------------------------------------------------------------- */
@@ -94,7 +78,7 @@ DYNC__FN dync_dims dync__ga_dims(const dync__grad *g, int place)
 
 DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args)
 {
-    return dync__op_call(op, nargs, args, dync__tls.at);
+    return (dync__op_call)(op, nargs, args, dync__tls.at);
 }
 
 static dync_tensor *dync__g_call2(int op, dync_tensor *a, dync_tensor *b)
@@ -504,7 +488,7 @@ static dync_tensor *dync__g_threshold(dync_tensor *gy, dync_tensor *x, double th
     args[1] = dync__arg_h(x);
     args[2] = dync__arg_f(threshold);
     if (threshold >= 0 && threshold <= 0) args[2] = dync__arg_i(0);
-    return dync__g_call(DYNC__OP_threshold_backward, 3, args);
+    return dync__g_call(DYNC__USED(DYNC__OP_threshold_backward), 3, args);
 }
 DYNC__FN dync_status dync__g_relu(dync__grad *g)
 {
@@ -520,13 +504,13 @@ DYNC__FN dync_status dync__g_threshold_backward(dync__grad *g)
 
 DYNC__FN dync_status dync__g_sigmoid(dync__grad *g)
 {
-    return dync__grads_set(
-        g, dync__g_call2(DYNC__OP_sigmoid_backward, dync__grads_gy(g), dync__grads_y(g)));
+    return dync__grads_set(g, dync__g_call2(DYNC__USED(DYNC__OP_sigmoid_backward),
+                                            dync__grads_gy(g), dync__grads_y(g)));
 }
 DYNC__FN dync_status dync__g_tanh(dync__grad *g)
 {
     return dync__grads_set(
-        g, dync__g_call2(DYNC__OP_tanh_backward, dync__grads_gy(g), dync__grads_y(g)));
+        g, dync__g_call2(DYNC__USED(DYNC__OP_tanh_backward), dync__grads_gy(g), dync__grads_y(g)));
 }
 
 /* The elus by their slope where x is not positive, and not by y + alpha: y is rounded, and -1 in

@@ -151,7 +151,9 @@
     (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2) | DYNC__GA(3) | DYNC__GA(4) | DYNC__GO(0) | \
      DYNC__GO(2) | DYNC__GO(3))
 
-#define DYNC__X(rule, ...) DYNC__FN dync_status dync__##rule(dync__grad *);
+#define DYNC__X(rule, ...)                           \
+    DYNC__FN dync_status dync__##rule(dync__grad *); \
+    DYNC__DATA_DECL const dync__grad_rule dync__rule_##rule;
 DYNC__GRAD_RULES(DYNC__X)
 #undef DYNC__X
 

@@ -43,7 +43,7 @@ static dync_tensor *dync__g_conv(dync__grad *g, dync_tensor *x, dync_tensor *w)
     args[1] = dync__arg_h(w);
     args[2] = dync__arg_none();
     for (int i = 0; i < 4; i++) args[3 + i] = g->call->args[3 + i];
-    return dync__g_call(DYNC__OP_convolution, 7, args);
+    return dync__g_call(DYNC__USED(DYNC__OP_convolution), 7, args);
 }
 
 static dync_tensor *dync__g_plus(dync_tensor *a_or_null, dync_tensor *b)
@@ -88,7 +88,7 @@ DYNC__FN dync_status dync__g_avg_pool2d(dync__grad *g)
     args[0] = dync__arg_h(dync__grads_gy(g));
     args[1] = dync__arg_h(dync__grads_x(g));
     for (int i = 1; i < 6; i++) args[i + 1] = g->call->args[i];
-    return dync__grads_set(g, dync__g_call(DYNC__OP_avg_pool2d_backward, 7, args));
+    return dync__grads_set(g, dync__g_call(DYNC__USED(DYNC__OP_avg_pool2d_backward), 7, args));
 }
 
 DYNC__FN dync_status dync__g_avg_pool2d_backward(dync__grad *g)
@@ -96,8 +96,9 @@ DYNC__FN dync_status dync__g_avg_pool2d_backward(dync__grad *g)
     dync__arg args[6];
     args[0] = dync__arg_h(dync__grads_gy(g));
     for (int i = 2; i < 7; i++) args[i - 1] = g->call->args[i];
-    return dync__ga_needed(g, 0) ? dync__grads_set(g, dync__g_call(DYNC__OP_avg_pool2d, 6, args))
-                                 : DYNC_OK;
+    return dync__ga_needed(g, 0)
+               ? dync__grads_set(g, dync__g_call(DYNC__USED(DYNC__OP_avg_pool2d), 6, args))
+               : DYNC_OK;
 }
 
 DYNC__FN dync_status dync__g_max_pool2d(dync__grad *g)
@@ -107,7 +108,8 @@ DYNC__FN dync_status dync__g_max_pool2d(dync__grad *g)
     args[0] = dync__arg_h(dync__grads_gy(g));
     args[1] = dync__arg_h(dync__grads_x(g));
     args[2] = dync__arg_h(dync__grad_output(g, 1));
-    return dync__grads_set(g, dync__g_call(DYNC__OP_max_pool2d_with_indices_backward, 3, args));
+    return dync__grads_set(
+        g, dync__g_call(DYNC__USED(DYNC__OP_max_pool2d_with_indices_backward), 3, args));
 }
 
 /* The places count within a plane of [..., H, W]. */
@@ -316,5 +318,5 @@ DYNC__FN dync_status dync__g_embedding(dync__grad *g)
     args[0] = dync__arg_h(dync__grads_gy(g));
     args[1] = dync__arg_h(dync__ga_tensor(g, 1));
     args[2] = dync__arg_i(dync__ga_shape(g, 0).d[0]);
-    return dync__grads_set(g, dync__g_call(DYNC__OP_embedding_dense_backward, 3, args));
+    return dync__grads_set(g, dync__g_call(DYNC__USED(DYNC__OP_embedding_dense_backward), 3, args));
 }

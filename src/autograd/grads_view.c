@@ -87,15 +87,15 @@ static dync_tensor *dync__g_view_backward(dync__grad *g, int op)
 }
 DYNC__FN dync_status dync__g_select(dync__grad *g)
 {
-    return dync__grads_set(g, dync__g_view_backward(g, DYNC__OP_select_backward));
+    return dync__grads_set(g, dync__g_view_backward(g, DYNC__USED(DYNC__OP_select_backward)));
 }
 DYNC__FN dync_status dync__g_slice(dync__grad *g)
 {
-    return dync__grads_set(g, dync__g_view_backward(g, DYNC__OP_slice_backward));
+    return dync__grads_set(g, dync__g_view_backward(g, DYNC__USED(DYNC__OP_slice_backward)));
 }
 DYNC__FN dync_status dync__g_diagonal(dync__grad *g)
 {
-    return dync__grads_set(g, dync__g_view_backward(g, DYNC__OP_diagonal_backward));
+    return dync__grads_set(g, dync__g_view_backward(g, DYNC__USED(DYNC__OP_diagonal_backward)));
 }
 
 DYNC__FN dync_status dync__g_select_backward(dync__grad *g)

@@ -367,7 +367,8 @@ static dync_status dync__accumulate_sum(dync__tensor *leaf, dync__tensor *g, dyn
     if (!leaf->grad->grad) return dync__accumulate_first(leaf, g, sum);
     args[0] = dync__arg_t(leaf->grad->grad);
     args[1] = dync__arg_t(g);
-    return dync__op_run(dync__tls.grad_enabled_off ? DYNC__OP_add_ : DYNC__OP_add, 2, args, sum);
+    return dync__tls.grad_enabled_off ? dync__op_run(DYNC__OP_add_, 2, args, sum)
+                                      : dync__op_run(DYNC__OP_add, 2, args, sum);
 }
 
 /* As PyTorch: the first gradient is kept or copied; without create_graph later ones are added in

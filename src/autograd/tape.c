@@ -591,7 +591,7 @@ DYNC__RARE static dync_status dync__tape_by_copy(dync__opcall *c)
     dync__arg args[2];
     dync__tensor *value = NULL;
     DYNC__TRY(dync__inplace_check(c->args[0].as.t));
-    DYNC__TRY(dync__op_run(c->row->inplace_of, c->nargs, c->args, &value));
+    DYNC__TRY((dync__op_run)(c->row->inplace_of, c->nargs, c->args, &value));
     args[0] = c->args[0];
     args[1] = dync__arg_t(value);
     dync_status status = dync__op_run(DYNC__OP_copy_, 2, args, c->out);

@@ -60,7 +60,7 @@ static dync__node *dync__broken_node(dync__rewrite *r, dync__node *old)
 {
     if (old->op != DYNC__OP_relu) return dync__rewrite_copy(r, old);
     dync__arg args[2] = {dync__arg_node(dync__rewrite_at(r, old->args[0].as.node)), dync__arg_i(1)};
-    return dync__graph_call(r->to, DYNC__OP_add, 2, args, 1, old->info, old->name);
+    return dync__graph_call(r->to, DYNC__USED(DYNC__OP_add), 2, args, 1, old->info, old->name);
 }
 
 static void dync__broken_destroy(void *graph) { dync__graph_unref(graph); }

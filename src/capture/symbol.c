@@ -311,22 +311,22 @@ static dync_value dync__sym_apply(int op, dync_value a, dync_value b)
 
 DYNC_API dync_value dync_sym_add(dync_value a, dync_value b)
 {
-    return dync__sym_apply(DYNC__OP_add, a, b);
+    return dync__sym_apply(DYNC__USED(DYNC__OP_add), a, b);
 }
 
 DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b)
 {
-    return dync__sym_apply(DYNC__OP_sub, a, b);
+    return dync__sym_apply(DYNC__USED(DYNC__OP_sub), a, b);
 }
 
 DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b)
 {
-    return dync__sym_apply(DYNC__OP_mul, a, b);
+    return dync__sym_apply(DYNC__USED(DYNC__OP_mul), a, b);
 }
 
 DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b)
 {
-    return dync__sym_apply(DYNC__OP_floor_divide, a, b);
+    return dync__sym_apply(DYNC__USED(DYNC__OP_floor_divide), a, b);
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */

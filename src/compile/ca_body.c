@@ -54,7 +54,8 @@ static dync_status dync__ca_accumulate(dync__walk_record *r, dync__gnode *node, 
     dync__arg args[2] = {dync__arg_t(g), dync__arg_none()};
     bool dense = dync__layout_is_contiguous(&leaf->lay) && !dync__layout_is_contiguous(&g->lay);
     dync_status status =
-        dync__op_run(dense ? DYNC__OP__clone_contiguous : DYNC__OP_clone, 1, args, &copy);
+        (dync__op_run)(dense ? DYNC__USED(DYNC__OP__clone_contiguous) : DYNC__USED(DYNC__OP_clone),
+                       1, args, &copy);
     dync__unref(g);
     if (status != DYNC_OK) return status;
     dync__ca_name(copy, "new_grad", from);

@@ -222,9 +222,9 @@ static dync_value dync__table_op_call(int op, int nargs, const dync_value *args)
         ok = dync__op_arg(&arena, args[i], &param, &list[i]) && dync__error_count() == errors;
     }
     if (ok && row->nout != 1)
-        result = dync__op_call_list(op, nargs, list, DYNC_NOWHERE);
+        result = (dync__op_call_list)(op, nargs, list, DYNC_NOWHERE);
     else if (ok) {
-        dync_tensor *t = dync__op_call(op, nargs, list, DYNC_NOWHERE);
+        dync_tensor *t = (dync__op_call)(op, nargs, list, DYNC_NOWHERE);
         if (t) result = dync_v_tensor(t);
     }
     dync__arena_free(&arena);

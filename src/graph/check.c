@@ -261,7 +261,7 @@ static dync_status dync__types_of_call(dync__types *t, dync__node *node)
             items[k] = dync__arg_t(slots[args[i].as.list[k].as.node->index * DYNC__MAX_OUT]);
         args[i].as.list = items;
     }
-    DYNC__TRY(dync__op_run(node->op, node->nargs, args, out));
+    DYNC__TRY((dync__op_run)(node->op, node->nargs, args, out));
     dync_status status = DYNC_OK;
     for (int i = 0; i < node->nout; i++) {
         slots[node->index * DYNC__MAX_OUT + i] = out[i];
@@ -275,7 +275,7 @@ static dync_status dync__types_of_call(dync__types *t, dync__node *node)
 /* The limits of what was given, not made: inputs, attributes. */
 static dync_status dync__types_given(dync__types *t, const dync__node *node)
 {
-    dync__opcall none = {.row = dync__op_info(DYNC__OP_empty), .op = DYNC__OP_empty};
+    dync__opcall none = {.row = dync__op_info(DYNC__USED(DYNC__OP_empty)), .op = DYNC__OP_empty};
     dync__tensor **slot = &t->slot[node->index * DYNC__MAX_OUT];
     for (int k = 0; k < node->nout && node->has_info; k++) {
         if (slot[k]) continue;

@@ -243,7 +243,7 @@ static dync_status dync__run_operator(dync__frame_env *env, dync__node *node, dy
     if (node->callee && dync__graph_custom_call)
         status = dync__graph_custom_call(node, node->nargs, args, t);
     else if (op >= 0)
-        status = dync__op_run(op, node->nargs, args, t);
+        status = (dync__op_run)(op, node->nargs, args, t);
     else
         status = dync__fail(DYNC_ERR_VALUE, "graph node %s: no operator named %s", node->name,
                             node->target);

@@ -84,7 +84,7 @@ static dync_status dync__lower_write_over(dync__lowerer *w, int node)
         int from = out->as.list[i - 1].as.node->index;
         dync__operand to = w->value[w->g->over.at[i - 1]][0];
         dync__arg arg = dync__arg_t(w->fake[from]);
-        dync__opcall copy = {.row = dync__op_info(DYNC__OP_clone),
+        dync__opcall copy = {.row = dync__op_info(DYNC__USED(DYNC__OP_clone)),
                              .op = DYNC__OP_clone,
                              .nargs = 1,
                              .args = &arg,

@@ -63,7 +63,7 @@ static dync__node *dync__shrink_node(dync__rewrite *r, dync__node *old)
     dync__node *made = dync__rewrite_copy(r, old), *value = made;
     if (tensor && all->writes && made) {
         dync__arg copied = dync__arg_node(made);
-        value = dync__graph_call(r->to, DYNC__OP_clone, 1, &copied, 1, old->info, NULL);
+        value = dync__graph_call(r->to, DYNC__USED(DYNC__OP_clone), 1, &copied, 1, old->info, NULL);
     }
     if (!all->list.as.list)
         all->list.as.list =

@@ -26,6 +26,15 @@ DYNC__FN dync__dt *dync__chain_shape(dync__chain *, int op, dync__dt *, int n,
                                      const int64_t *shape);
 DYNC__FN dync__dt *dync__chain_reduce(dync__chain *, int op, dync__dt *, int n, const int64_t *dims,
                                       bool keepdim);
+#define dync__chain_call(c, op, ...) (dync__chain_call)(c, DYNC__USED(op), __VA_ARGS__)
+#define dync__chain1(c, op, ...) (dync__chain1)(c, DYNC__USED(op), __VA_ARGS__)
+#define dync__chain2(c, op, ...) (dync__chain2)(c, DYNC__USED(op), __VA_ARGS__)
+#define dync__chain3(c, op, ...) (dync__chain3)(c, DYNC__USED(op), __VA_ARGS__)
+#define dync__chain_tt(c, op, ...) (dync__chain_tt)(c, DYNC__USED(op), __VA_ARGS__)
+#define dync__chain_tf(c, op, ...) (dync__chain_tf)(c, DYNC__USED(op), __VA_ARGS__)
+#define dync__chain_ti(c, op, ...) (dync__chain_ti)(c, DYNC__USED(op), __VA_ARGS__)
+#define dync__chain_shape(c, op, ...) (dync__chain_shape)(c, DYNC__USED(op), __VA_ARGS__)
+#define dync__chain_reduce(c, op, ...) (dync__chain_reduce)(c, DYNC__USED(op), __VA_ARGS__)
 DYNC__FN dync__dt *dync__chain_dtype(dync__chain *, dync__dt *, int dtype);
 /* halves as f32, others as they are; NULL stays NULL */
 DYNC__FN dync__dt *dync__chain_wide(dync__chain *, dync__dt *);

@@ -409,7 +409,8 @@ static void dync__dn_step(dync__chain *c, int gates, dync__dt *in, dync__dt *hid
         y[i] = gates == 1 ? hidden : dync__chain_slice(c, hidden, -1, i * size, (i + 1) * size);
         if (gates == 3 && i == 2) y[i] = dync__chain_tt(c, DYNC__OP_mul, g[0], s->share = y[i]);
         x[i] = dync__chain_tt(c, DYNC__OP_add, x[i], y[i]);
-        g[i] = dync__chain1(c, gates == 1 || i == 2 ? DYNC__OP_tanh : DYNC__OP_sigmoid, x[i]);
+        g[i] = gates == 1 || i == 2 ? dync__chain1(c, DYNC__OP_tanh, x[i])
+                                    : dync__chain1(c, DYNC__OP_sigmoid, x[i]);
     }
     if (gates == 4) {
         s->c = dync__chain_tt(c, DYNC__OP_add, dync__chain_tt(c, DYNC__OP_mul, g[1], s->c),

@@ -73,7 +73,7 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
     bool keepdim = call->args[3].as.i != 0;
     DYNC__TRY(dync__dt_self(call, &x));
     int dtype = x->dtype, wide = dync__dtype_info(dtype)->bytes == 2 ? DYNC_F32 : dtype,
-        place = p > 0 ? DYNC__OP_amax : DYNC__OP_amin;
+        place = p > 0 ? DYNC__USED(DYNC__OP_amax) : DYNC__USED(DYNC__OP_amin);
     /* squares of halves overflow */
     x = dync__chain_dtype(&c, x, wide);
     if (p >= 2 && p <= 2)
@@ -83,9 +83,9 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
     else {
         bool whole = p > DBL_MAX || p < -DBL_MAX, plain = p >= 1 && p <= 1;
         x = dync__chain1(&c, DYNC__OP_abs, x);
-        y = whole || plain
-                ? dync__chain_reduce(&c, whole ? place : DYNC__OP_sum, x, n, dims, keepdim)
-                : dync__chain_norm_p(&c, x, p, n, dims, keepdim);
+        y = whole || plain ? (dync__chain_reduce)(&c, whole ? place : DYNC__USED(DYNC__OP_sum), x,
+                                                  n, dims, keepdim)
+                           : dync__chain_norm_p(&c, x, p, n, dims, keepdim);
     }
     return dync__chain_end(&c, call, dync__chain_dtype(&c, y, dtype));
 }
@@ -95,15 +95,15 @@ static dync_status dync__decompose_extreme(dync__opcall *call, int op)
     dync__chain c = {0};
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
-    return dync__chain_end(&c, call, dync__chain_reduce(&c, op, x, 0, NULL, false));
+    return dync__chain_end(&c, call, (dync__chain_reduce)(&c, op, x, 0, NULL, false));
 }
 DYNC__FN dync_status dync__d_max(dync__opcall *call)
 {
-    return dync__decompose_extreme(call, DYNC__OP_amax);
+    return dync__decompose_extreme(call, DYNC__USED(DYNC__OP_amax));
 }
 DYNC__FN dync_status dync__d_min(dync__opcall *call)
 {
-    return dync__decompose_extreme(call, DYNC__OP_amin);
+    return dync__decompose_extreme(call, DYNC__USED(DYNC__OP_amin));
 }
 
 DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call)

@@ -187,7 +187,7 @@ static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, 
     e.n_items = 0;
     /* its shape depends on data */
     if (DYNC__UNLIKELY(op == DYNC__OP_one_hot) && args[1].as.i == -1)
-        op = DYNC__OP__one_hot_all, nargs = 1;
+        op = DYNC__USED(DYNC__OP__one_hot_all), nargs = 1;
     call->row = dync__op_info(op);
     call->op = op;
     call->nargs = nargs;
@@ -205,7 +205,7 @@ static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, 
     return ok;
 }
 
-DYNC__OFTEN DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc at)
+DYNC__OFTEN DYNC__FN dync_tensor *(dync__op_call)(int op, int nargs, dync__arg *args, dync_loc at)
 {
     dync__opcall call;
     dync__handler *top = dync__tls.handler;
@@ -216,7 +216,7 @@ DYNC__OFTEN DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *ar
     return call.nout ? dync__give(call.out[0]) : NULL;
 }
 
-DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_loc at)
+DYNC__FN dync_value(dync__op_call_list)(int op, int nargs, dync__arg *args, dync_loc at)
 {
     dync__opcall call;
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
@@ -230,7 +230,7 @@ DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_
     return list;
 }
 
-DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tensor **out)
+DYNC__FN dync_status(dync__op_run)(int op, int nargs, dync__arg *args, dync__tensor **out)
 {
     dync__opcall call = {
         .row = dync__op_info(op), .op = op, .nargs = nargs, .args = args, .at = dync__tls.at};

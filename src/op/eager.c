@@ -63,7 +63,7 @@ static dync_status dync__eager_inplace(dync__opcall *call)
         if (how != DYNC__OVERLAP_MAYBE || dync__eager_has_no_data(call)) continue;
         if (n_copies == 0) memcpy(args, call->args, (size_t)call->nargs * sizeof args[0]);
         dync__arg on[2] = {dync__arg_t(call->args[i].as.t), dync__arg_device(self->device)};
-        dync__opcall c = {.row = dync__op_info(DYNC__OP_to_device),
+        dync__opcall c = {.row = dync__op_info(DYNC__USED(DYNC__OP_to_device)),
                           .op = DYNC__OP_to_device,
                           .nargs = 2,
                           .args = on};

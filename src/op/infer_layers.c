@@ -312,7 +312,7 @@ DYNC__FN dync_status dync__i_dropout(const dync__opcall *call, dync__info *out)
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = 0};
     if (call->args[2].as.i == 0 || !(p > 0)) return DYNC_OK;
     DYNC__TRY(dync__infer_floating(t));
-    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like),
+    dync__opcall like = {.row = dync__op_info(DYNC__USED(DYNC__OP_zeros_like)),
                          .op = DYNC__OP_zeros_like,
                          .nargs = 1,
                          .args = call->args};

@@ -125,7 +125,7 @@ DYNC__FN dync_status dync__i_flip(const dync__opcall *call, dync__info *out)
     bool flipped[DYNC_MAX_DIMS];
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, flipped));
-    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like),
+    dync__opcall like = {.row = dync__op_info(DYNC__USED(DYNC__OP_zeros_like)),
                          .op = DYNC__OP_zeros_like,
                          .nargs = 1,
                          .args = call->args};
@@ -304,7 +304,7 @@ DYNC__FN dync_status dync__i_sort(const dync__opcall *call, dync__info *out)
     int dim;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
-    dync__opcall like = {.row = dync__op_info(DYNC__OP_zeros_like),
+    dync__opcall like = {.row = dync__op_info(DYNC__USED(DYNC__OP_zeros_like)),
                          .op = DYNC__OP_zeros_like,
                          .nargs = 1,
                          .args = call->args};

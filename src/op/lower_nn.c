@@ -43,8 +43,10 @@ DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const
     dync__tensor a = {.dtype = out->dtype, .lay = out->lay},
                  b = {.dtype = out->dtype, .lay = in[0].lay};
     dync__arg args[2] = {dync__arg_t(&a), dync__arg_t(&b)};
-    dync__opcall add = {
-        .row = dync__op_info(DYNC__OP_add), .op = DYNC__OP_add, .nargs = 2, .args = args};
+    dync__opcall add = {.row = dync__op_info(DYNC__USED(DYNC__OP_add)),
+                        .op = DYNC__OP_add,
+                        .nargs = 2,
+                        .args = args};
     DYNC__TRY(dync__lower_temp(pb, out->dtype, 2, out->lay.shape, &product[2]));
     product[2].written = true;
     DYNC__TRY(dync__lower_kcall(pb, DYNC__K_matmul, 3, product, NULL));
@@ -95,8 +97,10 @@ static dync_status dync__lower_channel_sum(dync__pb *pb, const dync__operand *g,
 {
     static const int64_t dims[3] = {0, 2, 3};
     dync__arg args[3] = {dync__arg_none(), dync__arg_dims(3, dims), dync__arg_b(false)};
-    dync__opcall sum = {
-        .row = dync__op_info(DYNC__OP_sum), .op = DYNC__OP_sum, .nargs = 3, .args = args};
+    dync__opcall sum = {.row = dync__op_info(DYNC__USED(DYNC__OP_sum)),
+                        .op = DYNC__OP_sum,
+                        .nargs = 3,
+                        .args = args};
     return dync__l_sum(pb, &sum, g, out);
 }
 

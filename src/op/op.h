@@ -157,6 +157,7 @@ typedef enum {
     DYNC__INPLACE,
     DYNC__EFFECT /* recorded and replayed for its effect (set_grad_enabled, manual_seed) */
 } dync__op_class;
+enum { DYNC__OP_none = -1 }; /* in the column inplace_of */
 /* ops.def.h: X(name, class, schema, nout, infer, expr, lower, grad, decompose, fx, flags,
  * inplace_of, doc). Each layer expands the columns it owns (op/table.c makes dync__op_row,
  * autograd/grads.c the gradient table), so no layer names one above it. `none` in a function column
@@ -241,6 +242,14 @@ DYNC__INLINE bool dync__row_takes_numbers(const dync__op_row *row)
 }
 /* DYNC__OPS(X): the rows; their numbers, DYNC__OP_add, are in api/ops.h */
 #include "ops.def.h"
+/* Operators are numbers inside; what a number stands for is known once a row was used: by a call of
+ * the operator's macro or function, by DYNC__USED here, or all of them by name. So a program links
+ * the rows that it calls, with what their columns call, and no others; those who call by a number
+ * that they were given write (dync__op_run)(op, ...), others are made to name it. */
+DYNC__FN int dync__op_use(const dync__row *); /* its number */
+#define DYNC__USED(op) dync__op_use(&op##_row)
+DYNC__FN const dync__row *dync__op_row_of(int op); /* of a row in use; NULL: of a custom operator */
+DYNC__FN void dync__op_use_all(void);              /* links every operator */
 DYNC__FN const dync__op_row *dync__op_info(int op);
 DYNC__FN int dync__op_find(const char *name); /* -1 if there is none */
 /* Operators of the user's with a meta function (custom.c): numbers from DYNC__N_OPS on, known to
@@ -283,10 +292,13 @@ DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *);
 DYNC__DATA_DECL dync_status (*dync__tape_hook)(dync__opcall *);
 /* Public entry: opens handles, checks argument kinds, dispatches, gives the result to the scope. */
 DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc at);
+#define dync__op_call(op, ...) (dync__op_call)(DYNC__USED(op), __VA_ARGS__)
 /* several outputs: a list */
 DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_loc at);
+#define dync__op_call_list(op, ...) (dync__op_call_list)(DYNC__USED(op), __VA_ARGS__)
 /* Internal: arguments opened; owned results in out. at: that of the thread. */
 DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tensor **out);
+#define dync__op_run(op, ...) (dync__op_run)(DYNC__USED(op), __VA_ARGS__)
 
 /* ---- inference and lowering ------------------------------------------------------------------ */
 DYNC__FN dync_status dync__op_infer(const dync__opcall *, dync__info *out); /* the row's */

@@ -751,7 +751,8 @@
       "torch__dynamo__trace_wrapped_higher_order_op_self_invoke{#}({0})", DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1,    \
       "a hook's function")                                                                                           \
     X(set_,              INPLACE, "(Tensor self, Tensor source)", 1, i_set_, none, none, none, d_set_, ".set_",      \
-      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_RETARGETS, -1, "self takes over the storage and form of source")
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_RETARGETS, DYNC__OP_none,                                         \
+      "self takes over the storage and form of source")
 /* clang-format on */
 
 /* clang-format off */

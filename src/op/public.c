@@ -53,28 +53,28 @@ static dync_tensor *dync__public_make(int op, const dync_make *o)
     dync__arg args[3] = {dync__arg_dims(o->shape.n, o->shape.d), dync__arg_dtype((int)o->dtype),
                          dync__arg_device((int)o->device)};
     dync_loc at = dync__public_at(&o->at_);
-    return dync__public_finish(dync__op_call(op, 3, args, at), o->requires_grad, o->name, at);
+    return dync__public_finish((dync__op_call)(op, 3, args, at), o->requires_grad, o->name, at);
 }
 
 DYNC_API dync_tensor *dync_empty_opt(dync_make options)
 {
-    return dync__public_make(DYNC__OP_empty, &options);
+    return dync__public_make(DYNC__USED(DYNC__OP_empty), &options);
 }
 DYNC_API dync_tensor *dync_zeros_opt(dync_make options)
 {
-    return dync__public_make(DYNC__OP_zeros, &options);
+    return dync__public_make(DYNC__USED(DYNC__OP_zeros), &options);
 }
 DYNC_API dync_tensor *dync_ones_opt(dync_make options)
 {
-    return dync__public_make(DYNC__OP_ones, &options);
+    return dync__public_make(DYNC__USED(DYNC__OP_ones), &options);
 }
 DYNC_API dync_tensor *dync_rand_opt(dync_make options)
 {
-    return dync__public_make(DYNC__OP_rand, &options);
+    return dync__public_make(DYNC__USED(DYNC__OP_rand), &options);
 }
 DYNC_API dync_tensor *dync_randn_opt(dync_make options)
 {
-    return dync__public_make(DYNC__OP_randn, &options);
+    return dync__public_make(DYNC__USED(DYNC__OP_randn), &options);
 }
 
 DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options)
@@ -492,8 +492,9 @@ static dync_value dync__public_pieces(dync_tensor *h, int dim, int n, int64_t si
         dync__arg args[5] = {dync__arg_h(h), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end),
                              dync__arg_i(1)};
         dync_value item = {DYNC_KIND_TENSOR, 0, {0}};
-        item.as.t = dync__op_call(select ? DYNC__OP_select : DYNC__OP_slice, select ? 3 : 5, args,
-                                  dync__tls.at);
+        item.as.t =
+            (dync__op_call)(select ? DYNC__USED(DYNC__OP_select) : DYNC__USED(DYNC__OP_slice),
+                            select ? 3 : 5, args, dync__tls.at);
         if (!item.as.t) return none;
         dync__list_set(list, i, item);
         start = end;

@@ -13,6 +13,11 @@ DYNC__FN int dync__custom_find(const char *name);
 /* recursion: runs a decomposition over fakes */
 DYNC__FN dync_status dync__i_composite(const dync__opcall *, dync__info *);
 
+/* table.c: the columns of each row, which autograd/rows.c joins to its gradient */
+#define DYNC__X(name, ...) DYNC__DATA_DECL const dync__op_row dync__columns_##name;
+DYNC__OPS(DYNC__X)
+#undef DYNC__X
+
 /* ---- the functions that the columns name ----------------------------------------------------- */
 /* Declared row by row, most of them many times. `none` is a column without a function: while a
  * column is declared, it stands for one of its functions. */

@@ -1,29 +1,59 @@
 /* op/table.c: the table of operators as data. After ops.def.h, before everything in op/.
  *
- * Rows are constant and in the order of ops.def.h; DYNC__OP_name is the index of a row. Names are
- * found by a linear search: only parsers ask. */
+ * Each row is an object of its own, so that linkers keep those that a program uses; DYNC__OP_name
+ * is its number. Names are found by a linear search: only parsers ask, and who asks by name links
+ * every operator. */
 #include "../dync.in.h"
 #include "rows.h"
 
 #define DYNC__X(name, cls, schema, nout, infer, expr, lower, grad, decompose, fx, flags, \
                 inplace_of, doc)                                                         \
-    {#name,        schema,        DYNC__##cls,       nout, inplace_of, dync__##infer,    \
-     dync__##expr, dync__##lower, dync__##decompose, fx,   flags,      doc},
-static const dync__op_row dync__op_table[] = {DYNC__OPS(DYNC__X)};
+    DYNC__DATA const dync__op_row dync__columns_##name = {                               \
+        #name,        schema,        DYNC__##cls,       nout, inplace_of, dync__##infer, \
+        dync__##expr, dync__##lower, dync__##decompose, fx,   flags,      doc};
+DYNC__OPS(DYNC__X)
 #undef DYNC__X
+
+/* Rows in use. Threads that use the same row at once write the same. */
+static const dync__row *dync__op_rows[DYNC__N_OPS];
+
+DYNC__OFTEN DYNC__FN int dync__op_use(const dync__row *row)
+{
+    const dync__row **at = &dync__op_rows[row->number];
+    if (DYNC__UNLIKELY(DYNC__ATOMIC_PEEK(at) != row)) {
+        if (row->functional) dync__op_use(row->functional);
+        DYNC__ATOMIC_STORE(at, row);
+    }
+    return row->number;
+}
+
+DYNC__FN void dync__op_use_all(void)
+{
+#define DYNC__X(name, ...) &DYNC__OP_##name##_row,
+    static const dync__row *const all[] = {DYNC__OPS(DYNC__X)};
+#undef DYNC__X
+    for (int i = 0; i < DYNC__N_OPS; i++) dync__op_use(all[i]);
+}
+
+DYNC__FN const dync__row *dync__op_row_of(int op)
+{
+    return op >= 0 && op < DYNC__N_OPS ? DYNC__ATOMIC_PEEK(&dync__op_rows[op]) : NULL;
+}
 
 const dync__op_row *dync__op_info(int op)
 {
-    const dync__op_row *registered = op >= DYNC__N_OPS ? dync__custom_info(op) : NULL;
-    if (registered) return registered;
-    return &dync__op_table[op >= 0 && op < DYNC__N_OPS ? op : 0];
+    const dync__row *row = dync__op_row_of(op);
+    if (row) return row->columns;
+    DYNC__ASSERT(op >= DYNC__N_OPS);
+    return dync__custom_info(op);
 }
 
 int dync__op_find(const char *name)
 {
     if (!name) return -1;
+    dync__op_use_all();
     for (int i = 0; i < DYNC__N_OPS; i++)
-        if (dync__op_table[i].name[0] == name[0] && strcmp(dync__op_table[i].name, name) == 0)
+        if (dync__op_info(i)->name[0] == name[0] && strcmp(dync__op_info(i)->name, name) == 0)
             return i;
     return dync__custom_find(name);
 }

@@ -354,7 +354,7 @@ static void fuzz_call(fuzz_ops *f)
     }
     dync__opcall call = {.row = row, .op = op, .nargs = nargs, .args = args};
     if (getenv("FUZZ_SHOW")) fuzz_show(&call);
-    if (!fuzz_is_small(&call, info) || dync__op_run(op, nargs, args, out) != DYNC_OK) {
+    if (!fuzz_is_small(&call, info) || (dync__op_run)(op, nargs, args, out) != DYNC_OK) {
         dync_clear_error();
         return;
     }
@@ -375,6 +375,7 @@ static void fuzz_call(fuzz_ops *f)
  * through one. */
 static void fuzz_ops_run(const uint8_t *data, size_t n)
 {
+    dync__op_use_all();
     fuzz_ops f = {.b = {data, data + n}, .g = dync__graph_new(NULL), .all_public = true};
     dync_scope scope = dync_scope_begin();
     unsigned n_inputs = 1 + fuzz_take(&f.b, 4);

@@ -31,7 +31,7 @@ static dync_value run_edge(const dync_value *values, int n, void *user)
     }
     if (dync__op_info(e->op)->cls == DYNC__INPLACE && e->copies)
         args[0] = dync__arg_t(dync__open(dync_clone(dync__handle(args[0].as.t))));
-    if (dync__op_run(e->op, e->nargs, args, out) != DYNC_OK) return DYNC_NONE;
+    if ((dync__op_run)(e->op, e->nargs, args, out) != DYNC_OK) return DYNC_NONE;
     n = 0;
     for (int i = 0; i < DYNC__MAX_OUT; i++)
         if (out[i]) made[n++] = dync_v_tensor(dync__give(out[i]));

@@ -3,6 +3,7 @@
 #include "../../src/dync.in.h"
 #include "../../src/aot/aot.h"
 #include "../test.h"
+#include "every_operator.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
 enum { NONE, FILL, CHOOSE, ADD, BELOW, ABOVE, NOT_BELOW, MASKS };

@@ -5,6 +5,7 @@
 #include "autograd/node.h"
 #include "op_samples.h"
 #include "tol.h"
+#include "every_operator.h"
 
 enum { MAX_VALUES = MAX_TENSORS + DYNC__MAX_OUT };
 typedef struct variant {
@@ -56,7 +57,7 @@ static dync_value run(const dync_value *values, int n, void *user)
     (void)n;
     take_tensors(j->c, args, list, values);
     if (j->copies) args[0] = dync__arg_t(dync__open(dync_clone(dync__handle(args[0].as.t))));
-    if (dync__op_run(j->c->op, j->c->nargs, args, out) != DYNC_OK) return DYNC_NONE;
+    if ((dync__op_run)(j->c->op, j->c->nargs, args, out) != DYNC_OK) return DYNC_NONE;
     n = 0;
     for (int i = 0; i < DYNC__MAX_OUT; i++)
         if (out[i]) made[n++] = dync_v_tensor(dync__give(out[i]));

@@ -5,6 +5,7 @@
 #include "autograd/node.h"
 #include "op_samples.h"
 #include "tol.h"
+#include "every_operator.h"
 
 /* ---- functions to differentiate -------------------------------------------------------------- */
 
@@ -39,7 +40,7 @@ static dync_tensor *value_of(const call *c)
     if (dync__op_info(c->op)->cls == DYNC__INPLACE)
         args[0] = dync__arg_t(dync__open(dync_clone(dync__handle(args[0].as.t))));
     dync_manual_seed(7);
-    if (dync__op_run(c->op, c->nargs, args, out) != DYNC_OK) return NULL;
+    if ((dync__op_run)(c->op, c->nargs, args, out) != DYNC_OK) return NULL;
     bool any = false;
     for (int i = 0; i < DYNC__MAX_OUT; i++)
         any = any || (out[i] && dync__tensor_requires_grad(out[i]));
@@ -205,7 +206,7 @@ static dync_value slopes(const dync_value *args, int n, void *user)
             run[i] = dync__arg_t(dync__open(dync_t(dync__handle(run[i].as.t))));
     if (dync__op_info(c.op)->cls == DYNC__INPLACE)
         run[0] = dync__arg_t(dync__open(dync_clone(dync__handle(run[0].as.t))));
-    if (dync__op_run(c.op, c.nargs, run, out) != DYNC_OK) return DYNC_NONE;
+    if ((dync__op_run)(c.op, c.nargs, run, out) != DYNC_OK) return DYNC_NONE;
     for (int i = 0; i < DYNC__MAX_OUT; i++) {
         dync_tensor *h = out[i] ? dync__give(out[i]) : NULL;
         if (!h || out[i]->dtype != DYNC_F64) continue;

@@ -2,6 +2,7 @@
 #include "dync.in.h"
 #include "graph/graph.h"
 #include "test.h"
+#include "every_operator.h"
 
 static dync__info info_of(int dtype, int ndim, const int64_t *shape)
 {

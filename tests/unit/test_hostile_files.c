@@ -3,6 +3,7 @@
 #include "dync.in.h"
 #include "fuzz/targets.h"
 #include "test.h"
+#include "every_operator.h"
 
 /* A program of these parameters, statements and result; `loads`: may it be loaded? What loads is
  * run, interpreted and written as C. */

@@ -5,6 +5,7 @@
 #include "../../src/op/op.h"
 #include "../test.h"
 #include "../tol.h"
+#include "every_operator.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
 enum { MOST = 10 };
@@ -47,7 +48,7 @@ static int results(const layer *l, dync_dtype dtype, bool plain, dync_tensor **o
             if (i < l->n_out) y[i] = dync_v_tensor(t);
         }
     } else {
-        dync_value all = dync__op_call_list(l->op, l->nargs, args, DYNC_NOWHERE);
+        dync_value all = (dync__op_call_list)(l->op, l->nargs, args, DYNC_NOWHERE);
         for (int i = 0; i < l->n_out; i++) y[i] = dync_at(all, i);
     }
     for (int i = 0; i < l->n_out; i++) {

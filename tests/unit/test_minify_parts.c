@@ -3,6 +3,7 @@
 #include "dync.in.h"
 #include "minify/minify.h"
 #include "test.h"
+#include "every_operator.h"
 
 /* Expectations: difflib.SequenceMatcher(None, a, b, autojunk=False).ratio(). */
 TEST(likeness_of_texts)

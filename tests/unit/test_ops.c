@@ -6,6 +6,7 @@
  * of the cache. */
 #include "sample_lines.h"
 #include "../ops/samples.c"
+#include "every_operator.h"
 
 /* ---- running one sample ---------------------------------------------------------------------- */
 
@@ -35,7 +36,7 @@ static int run_sample(const char *line, int fail_at, dync_status *got)
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync__mem_fail_at(fail_at);
-    dync_status status = dync__op_run(op, n, args, out);
+    dync_status status = (dync__op_run)(op, n, args, out);
     dync__mem_fail_at(0);
     dync__error_slot error = dync__error_guard_end(&guard);
     *got = status;

@@ -10,6 +10,7 @@
 #include "guarded.h"
 #include <signal.h>
 #include <unistd.h>
+#include "every_operator.h"
 
 enum { BUFFER = 48 << 20, MOST_DATA = 512, EAGER = 40, COMPILED = 2, TEXT = 4000 };
 
