@@ -14,8 +14,32 @@
 DYNC__OPS(DYNC__X)
 #undef DYNC__X
 
-/* Rows in use. Threads that use the same row at once write the same. */
+/* Rows in use. All of them, but in a small program, which enters those that it names: threads that
+ * use the same row at once write the same. */
+#if defined(DYNC_SMALL)
 static const dync__row *dync__op_rows[DYNC__N_OPS];
+#else
+#define DYNC__X(name, ...) &DYNC__OP_##name##_row,
+static const dync__row *dync__op_rows[DYNC__N_OPS] = {DYNC__OPS(DYNC__X)};
+#undef DYNC__X
+#endif
+
+/* What a number stands for that nobody has named: never a row of the table by mistake. */
+static dync_status dync__op_missing_infer(const dync__opcall *call, dync__info *out)
+{
+    (void)out;
+    return dync__fail(DYNC_ERR_INTERNAL, "operator %d is not linked: it was called by its number",
+                      call->op);
+}
+static const dync__op_row dync__op_missing = {.name = "missing",
+                                              .schema = "()",
+                                              .cls = DYNC__KERNEL,
+                                              .nout = 1,
+                                              .inplace_of = -1,
+                                              .infer = dync__op_missing_infer,
+                                              .fx = "missing",
+                                              .flags = DYNC__OP_PRIVATE | DYNC__OP_NONDIFF,
+                                              .doc = ""};
 
 DYNC__OFTEN DYNC__FN int dync__op_use(const dync__row *row)
 {
@@ -44,8 +68,7 @@ const dync__op_row *dync__op_info(int op)
 {
     const dync__row *row = dync__op_row_of(op);
     if (row) return row->columns;
-    DYNC__ASSERT(op >= DYNC__N_OPS);
-    return dync__custom_info(op);
+    return op >= 0 && op < DYNC__N_OPS ? &dync__op_missing : dync__custom_info(op);
 }
 
 int dync__op_find(const char *name)
