@@ -34,6 +34,7 @@ DYNC__FN const char *dync__gen_refuses(const dync__gen *g, int i)
         if (in->imm.i >= DYNC__R_ARGMAX)
             return dync__gen_arg_type(g, i) == DYNC_BOOL ? "argmax of BOOL" : NULL;
         return t->refuses(t, in->prim, in->type, (int)in->imm.i);
+    case DYNC__P_scan: return t->refuses(t, in->prim, in->type, in->type);
     case DYNC__P_wrap: return t->refuses(t, in->prim, in->type, (int)in->imm.i);
     case DYNC__P_cast: return t->refuses(t, in->prim, dync__gen_arg_type(g, i), in->type);
     default: return NULL;

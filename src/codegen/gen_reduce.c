@@ -345,8 +345,10 @@ static int dync__acc_fold(dync__gen *g, const dync__gen_red *r)
         DYNC__A(a, HALF, .v = dync__vt_of(v.type, lanes), .to = t, .x = acc);
         dync__acc_op(g, r, lanes / 2, acc, dync__a_reg(t));
     }
-    DYNC__A(a, DOWN, .v = one, .to = t, .x = acc, .n = least / 2);
-    dync__acc_op(g, r, least, acc, dync__a_reg(t));
+    if (lanes == least) {
+        DYNC__A(a, DOWN, .v = one, .to = t, .x = acc, .n = least / 2);
+        dync__acc_op(g, r, least, acc, dync__a_reg(t));
+    }
     if (dync__gen_type_wide(r->type)) return acc;
     DYNC__A(a, DOWN, .v = one, .to = t, .x = acc, .n = 1);
     dync__acc_op(g, r, least, acc, dync__a_reg(t));

@@ -70,6 +70,9 @@ struct dync__jit {
     dync__jit_take take;
     int64_t *words;
 };
+/* White-box tests: kernels are compiled for this target, NULL: for the machine's again. Code for
+ * another one may not be found any more: dync_shutdown() stands between. */
+DYNC__FN void dync__jit_pretend(const dync__target *);
 /* The tile of a transposed stream: rows 64-byte aligned, an odd number of cache lines apart, as
  * powers of two fall into one set of the cache. */
 DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes)
@@ -85,7 +88,9 @@ DYNC__FN void dync__jit_free(dync__jit *);
 DYNC__FN void dync__jit_dump(dync__str *, const dync__jit *);
 typedef struct dync__jit_stats {
     int64_t kernels, shared, declined;
+    const char *why;
 } dync__jit_stats;
-/* compiled, taken from the cache, left to the interpreter */
+/* compiled, taken from the cache, left to the interpreter; why: the last of these, NULL: no memory
+ */
 DYNC__FN dync__jit_stats dync__jit_read_stats(void);
 #endif

@@ -186,7 +186,7 @@ DYNC__INLINE dync__vt dync__vt_of(int type, int lanes)
     /* between lanes */                                                                                    \
     X(DOWN, "to x n")             /* of 16 bytes: lane l = lane l + n of x */                              \
     X(HALF, "to x")               /* the upper half of x's lanes */                                        \
-    X(JOIN, "to x y n")           /* x with its n-th 16 (m 32: 32) bytes from y */                         \
+    X(JOIN, "to x y n m")         /* x with its n-th 16 (m 32: 32) bytes from y */                         \
     X(UP, "to x z n")             /* lane l = lane l - n of x, below it the last of z, zero (z -1) */      \
     X(REVERSE, "to")              /* the last lane first */                                                \
     X(PICK, "to z y")             /* 4-byte word l = word z[l] of to and then y (to = z: of y) */          \
@@ -200,7 +200,7 @@ enum {
         DYNC__N_VERBS
 };
 /* What op may be beside primitives: the product of the low halves of 8-byte lanes; logical
- * shift; a < b ? b : a and b < a ? b : a. */
+ * shift; y < x ? x : y and x < y ? x : y (y where one is NaN). */
 enum { DYNC__O_MUL32 = DYNC__N_PRIMS, DYNC__O_LSR, DYNC__O_CLAMP_MAX, DYNC__O_CLAMP_MIN };
 enum {
     DYNC__IF_LT,
