@@ -20,10 +20,11 @@
  *
  * Places. The last operand of a verb (y) may be a register, memory at base + index * scale + disp,
  * or a constant in the pool. A target that folds reads memory in the instruction; any other first
- * loads it into a scratch register: the generator may always pass memory, and asks `folds` only to
- * decide whether a value that is used once is worth a register. Scratch. A verb that wants
+ * loads it into a scratch register: the generator may always pass memory. Scratch. A verb that wants
  * registers of its own asks a->scratch(a, class), which whoever allocates registers provides; they
- * are its own until that owner ends the instruction in hand.
+ * are its own until that owner ends the instruction in hand. SELECT, the clamps and what a target
+ * says to be SHAPE_ONE, SWAPS or REGS get none that is safe: their operands may have ended and be
+ * the scratch.
  *
  * Tails. The last vector of a loop may have fewer elements than lanes. TAIL prepares what the
  * target wants to know about them in memory, TAIL_GET brings it into a register, LOAD_PART and
@@ -157,7 +158,7 @@ DYNC__INLINE dync__vt dync__vt_of(int type, int lanes)
     X(FIRST_TO, "x y")            /* the first lane to memory, or (4 bytes) to a general register */       \
     X(INSERT, "to y n")           /* lane n of the first 16 bytes = element of dtype v.type at y */        \
     X(ZERO, "to")                                                                                          \
-    X(TAIL, "y n m")              /* END (and memory y) counts lanes: those of n vectors, to FRAME + m */  \
+    X(TAIL, "y n m")              /* END and y count lanes: of n vectors, to FRAME + m; destroys T0, T1 */ \
     X(TAIL_GET, "to y")           /* what TAIL or arguments left, to a register of the tail's class */     \
     X(LOAD_PART, "to y z")        /* any dtype: lanes of the tail or mask z, zero elsewhere */             \
     X(STORE_PART, "x y z")        /* the same */                                                           \
@@ -175,7 +176,7 @@ DYNC__INLINE dync__vt dync__vt_of(int type, int lanes)
     X(COMPARE, "mto x y op")      /* as wide as lanes; floats: false where one is NaN, NE true */          \
     X(COMPARE_BOOL, "mto x y op") /* the same as a BOOL value; op: a primitive */                          \
     X(COMPARE_PART, "mto x y op n")/* no more than the tail at FRAME + n */                                \
-    X(COMPARE_AND, "mto x y op mz n")/* and z; n: a mask to use */                                         \
+    X(COMPARE_AND, "mto x y op mz n")/* and z; n: to use, if n_masks is 0 */                               \
     X(SELECT, "to x y mz")        /* lanes of y where mask z is set, of x elsewhere */                     \
     X(MERGE, "to y mz")           /* to = y where z is set */                                              \
     X(CLEAR, "to mz")             /* to = 0 where z is set: where masks have registers */                  \
