@@ -20,11 +20,12 @@
  *
  * Places. The last operand of a verb (y) may be a register, memory at base + index * scale + disp,
  * or a constant in the pool. A target that folds reads memory in the instruction; any other first
- * loads it into a scratch register: the generator may always pass memory. Scratch. A verb that wants
- * registers of its own asks a->scratch(a, class), which whoever allocates registers provides; they
- * are its own until that owner ends the instruction in hand. SELECT, the clamps and what a target
- * says to be SHAPE_ONE, SWAPS or REGS get none that is safe: their operands may have ended and be
- * the scratch.
+ * loads it into a scratch register: the generator may always pass memory.
+ *
+ * Scratch. A verb that wants registers of its own asks a->scratch(a, class), which whoever
+ * allocates registers provides; they are its own until that owner ends the instruction in hand.
+ * SELECT, the clamps and what a target says to be SHAPE_ONE, SWAPS or REGS get none that is safe:
+ * their operands may have ended and be the scratch.
  *
  * Tails. The last vector of a loop may have fewer elements than lanes. TAIL prepares what the
  * target wants to know about them in memory, TAIL_GET brings it into a register, LOAD_PART and

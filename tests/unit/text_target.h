@@ -2,7 +2,7 @@
  * its operands in the order of DYNC__VERBS. What the table does not list does not get through, as
  * the checker (text_checker.h) has nothing but the lines. After src/codegen/gen.h, ../test.h.
  *
- *   text128   16 bytes, masks in vectors, no memory operands, no access to parts of vectors: as NEON
+ *   text128   16 bytes, masks in vectors, no memory operands, no loads of parts of vectors: as NEON
  *   text512   64 bytes, mask registers, memory operands, parts of vectors of any element
  *
  * The bytes that are run only call the checker with the lines. */
