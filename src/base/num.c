@@ -1,4 +1,4 @@
-/* base/num.c: half floats, checked size arithmetic, and exact conversion between numbers and
+/* base/num.c: f16 and bf16, checked size arithmetic, and exact conversion between numbers and
  * decimal text.
  *
  * Conversions work on big integers, so they are exact for every value and need neither libc's
@@ -10,7 +10,7 @@
 #include "../dync.in.h"
 #include "base.h"
 
-/* ---- half floats ----------------------------------------------------------------------------- */
+/* ---- f16 and bf16 ---------------------------------------------------------------------------- */
 
 DYNC__FN float dync__f16_to_f32(uint16_t h)
 {

@@ -14,11 +14,11 @@
  * only). */
 enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8, DYNC__GT_AS_F16, DYNC__GT_AS_BF16 };
 /* TILE   c[rows, columns] = what follows of the sum over k of a[row, k] b[k, column]
- * DOTS   c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns`
- *        lines of b, at most 4 each
- * COPY   lines of k, dense: c[k, column] = a[k, column]
+ * DOTS   c[i, j] = (c +) row i of a . column j of b, both dense along k: `rows` rows of a,
+ *        `columns` columns of b, at most 4 each
+ * COPY   k rows, dense: c[k, column] = a[k, column]
  * SWAP, STAGE, WEAVE   x86_transpose.c, by dync__gt_swap only
- * PAIR   two lines of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes:
+ * PAIR   two rows of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes:
  *        c[p, column] = a[n p .. n p + n, column] */
 enum {
     DYNC__GT_TILE,
@@ -51,7 +51,7 @@ typedef struct dync__gt_args {
     int64_t k; /* steps of k */
     /* TILE: b's steps of k; DOTS: b's lines; COPY, PAIR: a's lines of k */
     int64_t a_step, b_step;
-    /* rows; DOTS: d_step between columns of c; d_step 0: one line for all rows, a bias */
+    /* rows; DOTS: d_step between columns of c; d_step 0: one row for all rows, a bias */
     int64_t c_step, d_step;
     /* at least 1. TILE: this many blocks of whole columns, bytes from one's b to the next's; DOTS:
      * of lines of b */
@@ -93,17 +93,17 @@ DYNC__INLINE int64_t dync__gt_b_bytes(int type)
 {
     return type >= DYNC__GT_AS_F16 ? 2 : dync__gt_bytes(type);
 }
-/* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at
- * least 16 bytes. fetch: what lines go on with is wanted too, and is fetched. scratch: of
- * DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd); not
- * worth it for long lines in squares. */
+/* SWAP: the transpose c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes, `lines` rows of a;
+ * in registers where both take at least 16 bytes. fetch: what follows in a's rows is wanted too,
+ * and is prefetched. scratch: of DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets
+ * of the cache (they crowd); not worth it for long rows in squares. */
 DYNC__INLINE bool dync__gt_crowds(int64_t step, int bytes)
 {
     return step % DYNC__MIN(1024 * bytes, 4096) == 0;
 }
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step,
                             int64_t lines, int64_t columns, int bytes, bool fetch, void *scratch);
-/* are squares of whole cache lines turned in registers? */
+/* are squares of whole cache lines transposed in registers? */
 DYNC__FN bool dync__gt_squares(int bytes);
 enum { DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
 #if DYNC__JIT_X86

@@ -32,6 +32,9 @@ DYNC__FN int dync__gt_lanes(int type, int flags)
     return bytes / (int)dync__gt_bytes(type);
 }
 
+/* Registers of a TILE: rows * vectors of sums, b's vectors (a single row multiplies them from
+ * memory) and one more; fours of bytes without VNNI need twice b's and a constant. In C: 4 rows of
+ * 2 vectors. */
 DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns)
 {
     int lanes = dync__gt_lanes(type, flags), vectors = (columns + lanes - 1) / lanes;
@@ -111,6 +114,8 @@ static void dync__gt_along(int flags, dync__gt_args *x, int64_t bytes)
     }
 }
 
+/* Value i of a list for one element; value: those before it; source: what a load reads, else
+ * NULL. */
 static dync__scalar dync__gt_value(const dync__after *list, int i, const dync__scalar *value,
                                    const char *source)
 {
@@ -284,7 +289,8 @@ static void dync__gt_fours(const char *a, const char *b, int64_t b_col, char *c,
     }
 }
 
-/* Those that are narrower. */
+/* TILE and DOTS of all types but f32 and f64: sums in double, rounded once; fours of bytes in words
+ * of 32 bits that wrap. */
 DYNC__RARE static void dync__gt_narrow(int kind, int type, int flags, int rows, int columns,
                                        const dync__gt_args *x)
 {
@@ -312,6 +318,7 @@ DYNC__RARE static void dync__gt_narrow(int kind, int type, int flags, int rows, 
     }
 }
 
+/* COPY and PAIR of gemm_code.h in C. */
 static void dync__gt_pack(int kind, int type, int columns, const dync__gt_args *x)
 {
     int64_t bytes = dync__gt_bytes(type),
@@ -365,6 +372,7 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
     if (flags >= DYNC__GT_LISTED) dync__gt_follow(flags, type, rows, columns, x);
 }
 
+/* x->blocks blocks of whole columns, as the machine code counts them; x is used up. */
 static void dync__gt_plain(int kind, int type, int flags, int rows, int columns, dync__gt_args *x)
 {
     for (;; x->blocks--) {
@@ -393,8 +401,9 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
     return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), rows, vectors);
 }
 
-/* A few lines, or columns, that on the other side stand in turn, without gaps. What is left over is
- * done with some before it once more. */
+/* Few rows whose elements are interleaved without gaps on the other side (woven), or the reverse:
+ * few columns into as many rows. What is left at the end is done together with some elements before
+ * it once more. False: not of this form, or no code. */
 static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t from_step,
                            int64_t lines, int64_t columns, int bytes)
 {
@@ -416,8 +425,9 @@ static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t 
     return fn != NULL;
 }
 
-/* By way of scratch memory, 256 bytes of up to DYNC__GT_STAGED lines at a time; of what is left of
- * lines and columns some is done once more. */
+/* Transposes by way of scratch memory, 256 bytes of up to DYNC__GT_STAGED rows at a time, so that
+ * both sides are read and written in whole cache lines. The last block is moved back to be whole,
+ * so some elements are done twice. False: no need, too small, no scratch or no code. */
 static bool dync__gt_by_stage(char *to, int64_t to_step, const char *from, int64_t from_step,
                               int64_t lines, int64_t columns, int bytes, bool fetch, char *scratch)
 {
@@ -460,7 +470,8 @@ DYNC__FN bool dync__gt_squares(int bytes)
     return bytes >= 4 && dync__cpu_features() & DYNC__CPU_AVX512;
 }
 
-/* What is left of lines and columns is done with some before it once more. */
+/* Squares of P << vl rows by a vector's or a cache line's columns; what is left of rows and columns
+ * is done by squares moved back, which do some elements once more: `to` must not overlap `from`. */
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step,
                             int64_t lines, int64_t columns, int bytes, bool fetch, void *scratch)
 {

@@ -28,7 +28,7 @@ enum { DYNC__GS_MEM, DYNC__GS_KEEP, DYNC__GS_INDEX, DYNC__GS_GATHER };
 enum { DYNC__GL_SAME, DYNC__GL_DENSE, DYNC__GL_STRIDED, DYNC__GL_BACK, DYNC__GL_TWO };
 typedef struct dync__gen_stream {
     int32_t access, buf, inst; /* inst: the value that a row buffer keeps */
-    /* nontemporal: whole vectors are stored past the caches; transposed: dense by way of a tile
+    /* nontemporal: whole vectors by non-temporal stores; transposed: dense by way of a tile
      * (jit.h) */
     uint8_t kind, lane, bytes, nontemporal, transposed;
     int8_t gpr; /* where the phase being emitted has its address; -1 */

@@ -1,6 +1,6 @@
-/* codegen/gen_cold.c: what only a seldom-taken select needs, such as the reduction of large
- * arguments of sin, stands apart: code goes round it where no lane wants it. Before: jit.c asks for
- * the cones; gen_loops.c comes here at the first select of one.
+/* codegen/gen_cold.c: cold paths: what only a rarely taken select needs, such as the reduction of
+ * large arguments of sin, stands apart: code goes round it where no lane wants it. Before: jit.c
+ * asks for the cones; gen_loops.c comes here at the first select of one.
  *
  * A cone is the instructions that lead from one value (its input) to the first choices of selects
  * on one condition, and to nothing else. The list around it has the selects alone, with the input

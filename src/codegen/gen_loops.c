@@ -267,7 +267,7 @@ static void dync__gen_clear(dync__gen *g, int32_t at)
     DYNC__A(&g->a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(at));
 }
 
-/* Are pages worth asking for? Where a phase reduces its rows, or the kernel stores past the caches,
+/* Is prefetching of pages worth it? Where a phase reduces its rows, or stores are non-temporal,
  * but not rows of a few lanes, nor for long chains of operators, which hide what they wait for. */
 static bool dync__gen_far(const dync__gen *g, int phase, int most)
 {
@@ -446,10 +446,10 @@ static void dync__gen_transpose(dync__gen *g, int stream)
         DYNC__A(a, STORE, .v = v, .x = g->transposed[i], .y = dync__gen_at(st->pointer + 64 * i));
 }
 
-/* Kernels that turn loads only and are short: V rows at a time, for V lanes at a time transposed in
- * registers, row after row. ROWS counts V rows, LANES is a multiple of V. Each line is read whole
- * and once, and what is read, transposed and stored is in flight together: whatever goes by way of
- * memory waits. */
+/* Kernels that transpose loads only and are short: V rows at a time, for V lanes at a time
+ * transposed in registers, row after row. ROWS counts V rows, LANES is a multiple of V. Each cache
+ * line is read whole and once, and what is read, transposed and stored is in flight together:
+ * whatever goes by way of memory waits. */
 static void dync__gen_squares(dync__gen *g)
 {
     enum { TURNING = 17 }; /* registers that SQUARE takes, the first ones */

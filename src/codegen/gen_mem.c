@@ -422,8 +422,9 @@ static void dync__gen_store_apart(dync__gen *g, int stream, int r)
     }
 }
 
-/* Asks for the first line of the next page of 4 KB of each load and store past the caches, so that
- * its address is known when the processor's own fetching, which ends with a page, comes there. */
+/* Prefetches the first cache line of the next page of 4 KB of each load and non-temporal store, so
+ * that its address is known when the processor's own prefetching, which ends with a page, comes
+ * there. */
 DYNC__FN void dync__gen_prefetch_page(dync__gen *g, int list)
 {
     dync__asm *a = &g->a;

@@ -50,7 +50,7 @@ DYNC__FN bool dync__gen_has_places(const dync__gen *g, int phase)
     return false;
 }
 
-/* NaN is the greatest key; -0 and 0 are one; of argmin the order is turned round. */
+/* NaN is the greatest key; -0 and 0 are one; of argmin the order is reversed. */
 static int dync__acc_float_key(dync__gen *g, bool least, int type, int x, int t)
 {
     dync__asm *a = &g->a;

@@ -33,10 +33,11 @@ typedef struct dync__jit_stream {
     int64_t at, lane, step[DYNC__GEN_DIMS], tile;
 } dync__jit_stream;
 enum { DYNC__JIT_TRANSPOSE_LOAD = 1, DYNC__JIT_TRANSPOSE_STORE };
-/* What is read by an index is stored as it is: a loop over bytes instead of code, which waits for
- * no memory. Streams: index, table, result; size 0: there is none. Else (each > 0) the code reads
- * lines of the table by indices that lie as its rows do, so many each; where it is large (far)
- * `some` rows at a time, the next ones' lines fetched before. */
+/* A gather. each 0: what is read by an index is stored as it is, by a loop over bytes instead of
+ * code, which does not wait for memory. Streams: index, table, result; size 0: there is no gather.
+ * each > 0: the code reads rows of the table by indices that lie as its own rows do, `each` for one
+ * row; where the table is large (far) it runs `some` rows at a time, and what the next ones will
+ * read is prefetched. */
 /* covers: so many indices, side by side; checks: one outside is an error */
 typedef struct dync__jit_take {
     int32_t stream[3];
@@ -44,8 +45,8 @@ typedef struct dync__jit_take {
     int64_t size, stride, covers, each, some;
 } dync__jit_take;
 struct dync__jit {
-    /* nontemporal: stores past the caches, where lines are whole; squares: turns in registers,
-     * squares of `side`; NULL: none */
+    /* nontemporal: with non-temporal stores, where cache lines are whole; squares: transposes
+     * squares of `side` in registers; NULL: none */
     dync__jit_form *form, *nontemporal, *squares;
     char *listing, *other; /* of form, of nontemporal or squares */
     size_t bytes;
@@ -53,14 +54,14 @@ struct dync__jit {
     bool vertical, split;
     int32_t n_phases, n_reduces, slot_bytes;
     int64_t state_lanes, state_bytes; /* tall: of so many lanes; 0 */
-    /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
+    /* blocks: > 0: nothing is done but transposing stream copies - 1 into the other; 0: more */
     int8_t copies;
     /* tiles: where in the kept bytes they begin, after row buffers */
     int64_t rows, lanes, keep_bytes, tiles;
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is
      * about this many rows and lanes. */
-    /* fetches: more than the second cache and its like hold: what is not transposed is fetched
-     * ahead */
+    /* fetches: the kernel touches more than the second cache holds: what is not transposed is
+     * prefetched */
     bool blocks, fetches;
     int32_t n_over;
     /* streams: step[0] of rows, step[1 + d] of over[d] */

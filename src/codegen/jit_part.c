@@ -54,7 +54,7 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
 }
 
 /* Blocks of whole rows where sections follow each other, else of 1 KB a lane row, as what runs
- * along the rows is fetched ahead, and a cache line of what runs across, or 16 KB where lanes are
+ * along the rows is prefetched, and a cache line of what runs across, or 16 KB where lanes are
  * few; half a block is still 16 bytes of each transposed stream. A load that is stored as it is
  * needs no tile. */
 static void dync__jb_block(const dync__jb *j, dync__jit *jit)
@@ -86,7 +86,7 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
                                   s[i].bytes);
     bool squares = dync__gt_squares(least) &&
                    (!crowds || DYNC__MIN(jit->rows, jit->lanes) * least >= 1024);
-    int run = crowds && !squares ? 256 : 64; /* bytes of a line at a time: gemm_run.c */
+    int run = crowds && !squares ? 256 : 64; /* bytes of a row at a time: gemm_run.c */
     jit->block_lanes =
         DYNC__MAX(run == 256 ? 128 : DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
     if (j->b->sectioned) jit->block_lanes = jit->lanes;
@@ -105,8 +105,8 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
 }
 
 /* loadx(mul(max(0, min(index, last)), stride)), instruction i. Stored and no more, with one index
- * for all lanes, or one each of a few, it is bytes to be copied: longer lines of what needs no
- * conversion are as well loaded by the code. Else lines can be fetched ahead. */
+ * for all lanes, or one each of a few, it is bytes to be copied: longer rows of what needs no
+ * conversion are as well loaded by the code. Else the table's rows can be prefetched. */
 static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i)
 {
     static const uint8_t prims[] = {DYNC__P_store, DYNC__P_loadx, DYNC__P_mul, DYNC__P_max,

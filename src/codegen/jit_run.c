@@ -17,7 +17,8 @@ typedef struct dync__jit_segment {
     int64_t from, n;
 } dync__jit_segment;
 
-/* The same elements of `rows` lines (1, or a multiple of 4), one element after the other. */
+/* The elements at[0, lanes) of `rows` rows (1, or a multiple of 4) that share their indices: four
+ * loads before four stores, so that they wait together. */
 #define DYNC__JIT_TAKE(T)                                                           \
     for (int64_t l = 0; l < lanes && rows == 1; l++)                                \
         memcpy(y + l * (int)sizeof(T), from + at[l], sizeof(T));                    \
@@ -36,7 +37,9 @@ typedef struct dync__jit_segment {
     }                                                                               \
     break
 /* What jit->take says, over the argument block as the code would; false: an index lies outside.
- * Rows of large tables are fetched ahead. */
+ * Rows
+ * of large tables are prefetched DYNC__JIT_AHEAD rows before. An index outside is clamped, so that
+ * what is read stays within the table until the caller reports the error. */
 DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
 {
     const dync__jit_take *t = &jit->take;
@@ -47,7 +50,7 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
     const int64_t size = t->size, stride = t->stride,
                   row = jit->stream[t->stream[0]].lane ? 0 : lanes * bytes;
     bool wide = jit->stream[t->stream[0]].bytes == 8, inside = true;
-    /* where the indices stood that `at` holds, as bytes from the line */
+    /* where the indices stood that `at` holds, as bytes from the row's begin */
     const char *picked = NULL;
     for (int s = 0; s < 3; s++) {
         of[s] = words + jit->n_words - (jit->n_streams - t->stream[s]) * jit->record;
@@ -110,7 +113,9 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
     return inside;
 }
 
-/* Rows [row, row_end) of lanes [lane, lane_end); segment: NULL for all of them. */
+/* Rows [row, row_end) of lanes [lane, lane_end); segment: NULL for all of them. Works
+ * on a copy of the argument block, so threads may share jit. DYNC_ERR_INDEX: an index outside the
+ * table; DYNC_ERR_MEMORY: none for row buffers. */
 DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers,
                                                const uint64_t rng[2], int64_t row, int64_t row_end,
                                                int64_t lane, int64_t lane_end,
@@ -141,7 +146,7 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
         words[DYNC__GW_FIXED + 2 * d] = extent - index[d];
     }
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
-    /* of the streams past the caches: bits of addresses and steps */
+    /* of the non-temporal streams: bits of addresses and steps; all must be whole cache lines */
     int64_t lines = 0;
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
         const dync__jit_stream *st = &jit->stream[s];
@@ -177,7 +182,8 @@ static int64_t dync__jit_cut(int64_t n, int64_t block, int64_t i, int64_t *lengt
     return i * block;
 }
 
-/* By squares: few lines, which the second cache holds, along many rows. */
+/* Lanes and rows of a block; by squares: larger blocks, of which the second cache holds the cache
+ * lines. */
 static int64_t dync__jit_across(const dync__jit *jit)
 {
     return jit->side ? DYNC__MAX(jit->block_lanes, 512) : jit->block_lanes;
@@ -195,8 +201,8 @@ static int64_t dync__jit_n_blocks(const dync__jit *jit, int64_t rows)
     return n;
 }
 
-/* What a block reads as it lies, and where it stores, to the second cache while its loads are
- * transposed: runs too short for the processor to see them. */
+/* Prefetches to the second cache what a block reads as it lies and where it stores, while its loads
+ * are transposed: the runs are too short for the processor's own prefetching. */
 static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows, int64_t lanes)
 {
     for (int s = 0; s < jit->n_streams; s++) {
@@ -353,8 +359,9 @@ static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, co
     return DYNC_OK;
 }
 
-/* Rows that read lines of a table: the check of their indices, and lines fetched before the code
- * comes to them. */
+/* Kernels whose rows read rows of a large table: `some` rows' indices are checked and their cache
+ * lines prefetched before the code runs the rows before them. DYNC_ERR_INDEX comes before any row
+ * of that group is stored. */
 DYNC__BUSY static dync_status dync__jit_led(const dync__jit *jit, void *const *buffers,
                                             const uint64_t rng[2], int64_t row, int64_t row_end,
                                             int64_t lane, int64_t lane_end)
@@ -404,8 +411,8 @@ typedef struct dync__jit_split {
     int n;                       /* parts */
 } dync__jit_split;
 
-/* Neighbouring parts by one thread: what the processor fetches ahead is read by the core that
- * fetched it. */
+/* Neighbouring parts by one thread: what the processor prefetches is read by the core that
+ * prefetched it. */
 static void dync__jit_split_part(void *user, int thread, int n_threads)
 {
     dync__jit_split *s = user;
@@ -485,6 +492,9 @@ static void dync__jit_gather(const dync__jit_split *s, const dync__jit_reduce *r
     }
 }
 
+/* Rows one after the other: even segments (row code) by this thread, odd ones (phases) in parts of
+ * at least 16384 lanes, at most 64 of them. How the lanes are cut does not depend on the
+ * threads. */
 static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffers,
                                        const uint64_t rng[2], int threads)
 {

@@ -315,8 +315,8 @@ DYNC__FN const char *dync__jb_plan(dync__jb *j)
     return NULL;
 }
 
-/* Many rows of columns beyond the second-level cache, summed: down all rows at once nothing is
- * fetched ahead, by sixteen rows it is. */
+/* Many rows of columns beyond the second-level cache, summed: down all rows at once the
+ * processor prefetches nothing, by sixteen rows it does. */
 DYNC__FN bool dync__jb_is_tall(const dync__jb *j)
 {
     const dync__loop_plan *b = j->b;

@@ -15,7 +15,7 @@ typedef struct dync__jit_loops {
     bool too_many;
 } dync__jit_loops;
 
-/* Ways to compile a kernel: as it is, storing past the caches, by squares. */
+/* Ways to compile a kernel: as it is, with non-temporal stores, by squares. */
 enum { DYNC__JB_PLAIN, DYNC__JB_NONTEMPORAL, DYNC__JB_SQUARE };
 typedef struct dync__jb { /* one kernel being compiled */
     dync__loop_plan *b;

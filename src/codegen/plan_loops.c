@@ -166,8 +166,8 @@ static bool dync__lp_wants_vertical(const dync__loop_plan *b)
     return votes > 0 && b->n_rows >= 4;
 }
 
-/* Are strided rows stored densely again? Machine code turns the loads of some rows at once (jit.c),
- * one row after the other then. */
+/* Are strided rows stored densely again? Machine code transposes the loads of some rows at
+ * once (jit.c) and then works on one row after the other. */
 static bool dync__lp_wants_turned(const dync__loop_plan *b)
 {
     dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];

@@ -98,7 +98,7 @@ static void dync__gt_load(dync__gtx *g, int reg, dync__xrm from, bool part)
                       part ? 1 | DYNC__X_ZERO : 0);
 }
 
-/* A vector of b; halves become f32. */
+/* A vector of b; f16 and bf16 become f32. */
 static void dync__gt_load_b(dync__gtx *g, int reg, dync__xrm from, bool part)
 {
     if (g->type < DYNC__GT_AS_F16)
@@ -119,9 +119,9 @@ static void dync__gt_store(dync__gtx *g, int reg, dync__xrm to, bool part)
         dync__gt_move(g, g->wide ? DYNC__X_MOVUPD_M : DYNC__X_MOVUPS_M, reg, to, part ? 1 : 0);
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Lines `rows` of a, a_step apart: every fifth has a register. */
+/* `rows` rows of a, a_step apart: every fifth has a register. */
 static void dync__gt_lines(dync__gtx *g, dync__xrm from)
 {
     dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(a_step));

@@ -1,5 +1,5 @@
-/* codegen/x86_transpose.c: transpositions in registers. Before: jit_run.c turns blocks of a loop
- * nest that memory crosses; with x86_gemm.c, whose table keeps the code.
+/* codegen/x86_transpose.c: transpositions in registers. Before: jit_run.c transposes blocks of a
+ * loop nest that memory crosses; with x86_gemm.c, whose table keeps the code.
  *
  * 16 bytes of each of P = 16 / element lines, in all lanes of 128 bits at once (line i + P c in
  * lane c), become P lines of one vector by log2 P rounds of the same perfect shuffle: v[k] and v[k

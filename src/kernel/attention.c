@@ -6,7 +6,7 @@
  * them when the maximum moves (online softmax: Milakov & Gimelshein 2018, arXiv:1805.02867; Rabe &
  * Staats 2021; Dao et al. 2022, FlashAttention). It hands on the logarithm of the sum, from which
  * backward computes each block again. Products are gemm's, what stands between them is compiled as
- * pieces. A query that sees nothing gives zeros. Every matrix may lie in any strides; half floats
+ * pieces. A query that sees nothing gives zeros. Every matrix may lie in any strides; f16 and bf16
  * are widened head by head. Threads take whole units, so their number changes no bit. */
 #include "../dync.in.h"
 #include "operand.h"
@@ -327,7 +327,7 @@ static dync__att_matrix dync__att_rows(const dync__att *a, const dync__operand *
     return m;
 }
 
-/* c [m, n] (+)= x [m, k] y [k, n], each turned or not */
+/* c [m, n] (+)= x [m, k] y [k, n], each transposed or not */
 static void dync__att_gemm(const dync__att *a, int64_t m, int64_t n, int64_t k, dync__att_matrix x,
                            bool x_turned, dync__att_matrix y, bool y_turned, dync__att_matrix c,
                            bool accumulate)

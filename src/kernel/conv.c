@@ -18,18 +18,21 @@
 #include "gemm.h"
 
 typedef struct dync__conv {
-    /* gc, go: channels of a group */
+    /* x [n, c, h, w], o output channels of oh by ow pixels, windows kh by kw; s stride, p padding,
+     * d dilation, down (y) and across (x); gc, go: input and output channels of a group */
     int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups, gc, go;
     int64_t block, bytes;   /* output rows unrolled at a time; of an element */
     bool pointwise, direct; /* the columns are the input itself; there are none */
     const void *x, *weight, *bias, *gy;
-    void *y, *gx, *gw;
+    void *y, *gx, *gw; /* the one that is not NULL is what is computed */
     const dync__kcall *call;
     void *const *data;  /* of the call */
-    dync__done_fn done; /* runs the epilogue; NULL: not line by line */
+    dync__done_fn done; /* runs the epilogue on finished rows; NULL: not by rows */
     int32_t failed;
 } dync__conv;
 
+/* Sizes only: pointers stay NULL. block is chosen so that the columns of that many output rows
+ * take about DYNC__CONV_COLUMNS_BYTES. */
 static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__operand *x,
                             const dync__operand *w, const dync__operand *y)
 {
@@ -222,7 +225,8 @@ static char *dync__conv_out(const dync__conv *v, void *base, int64_t planes, int
 /* ---- one channel per group, no columns ------------------------------------------------------- */
 
 /* One row of the output and one of the window. Where the stride is 1, the middle of gw = x gy,
- * which every window element covers, goes by whole lines to gemm's pieces. */
+ * which every window element covers, is left to gemm's inner products: four of the window at a
+ * time, each a row of gy by x shifted by dx; the loop does the two rims. */
 static void dync__conv_direct_row(const dync__conv *v, int what, const void *x, const void *w,
                                   const void *gy, void *out)
 {
@@ -246,39 +250,43 @@ static void dync__conv_direct_row(const dync__conv *v, int what, const void *x, 
         dync__conv_row_f(v, what, x, w, gy, out, from, to);
 }
 
-/* The rim of what is read for y or x's gradient (turned): the whole plane is one line of rows as
- * long as the result's with the window's reach. */
+/* The plane that is read with zeros around it, for y or (flipped: the window flipped) x's gradient:
+ * `high` rows of `wide`, the data `top` rows down and `left` across; the result has `rows` of
+ * `width`. As both planes are given rows of `wide`, one window element moves the whole plane by one
+ * distance, and the plane is one vector. */
 typedef struct dync__conv_rim {
     int64_t top, left, high, wide, rows, width;
 } dync__conv_rim;
-DYNC__RARE static dync__conv_rim dync__conv_rim_of(const dync__conv *v, bool turned)
+DYNC__RARE static dync__conv_rim dync__conv_rim_of(const dync__conv *v, bool flipped)
 {
-    int64_t ry = (v->kh - 1) * v->dy, rx = (v->kw - 1) * v->dx, rows = turned ? v->h : v->oh,
-            width = turned ? v->w : v->ow;
-    return (dync__conv_rim){turned ? ry - v->py : v->py,
-                            turned ? rx - v->px : v->px,
+    int64_t ry = (v->kh - 1) * v->dy, rx = (v->kw - 1) * v->dx, rows = flipped ? v->h : v->oh,
+            width = flipped ? v->w : v->ow;
+    return (dync__conv_rim){flipped ? ry - v->py : v->py,
+                            flipped ? rx - v->px : v->px,
                             rows + ry,
                             width + rx,
                             rows,
                             width};
 }
 
-DYNC__RARE static size_t dync__conv_room(const dync__conv *v, bool turned)
+/* Bytes that a thread needs: both planes of the direct way, or the columns of `block` rows. */
+DYNC__RARE static size_t dync__conv_room(const dync__conv *v, bool flipped)
 {
-    dync__conv_rim r = dync__conv_rim_of(v, turned);
+    dync__conv_rim r = dync__conv_rim_of(v, flipped);
     return (size_t)((v->direct ? (r.high + r.rows) * r.wide
                                : v->gc * v->kh * v->kw * v->block * v->ow) *
                     v->bytes);
 }
 
-/* Stride 1, by lines of the whole plane: y = w x, x's gradient = w reversed gy. False: not so.
- * room: the rim's and the result's planes. */
-DYNC__RARE static bool dync__conv_direct_plane(const dync__conv *v, bool turned, const char *from,
+/* Stride 1: for each row of the window one sum of shifted planes, y += w x, or gx += w gy with the
+ * window flipped. False: another stride, or more padding than the window reaches; nothing is done.
+ * room: of dync__conv_room, for the plane with its rim and for the result in rows as wide. */
+DYNC__RARE static bool dync__conv_direct_plane(const dync__conv *v, bool flipped, const char *from,
                                                const char *w, char *out, char *room)
 {
-    dync__conv_rim r = dync__conv_rim_of(v, turned);
-    int64_t bytes = v->bytes, line = r.wide * bytes, rows = turned ? v->oh : v->h,
-            width = (turned ? v->ow : v->w) * bytes;
+    dync__conv_rim r = dync__conv_rim_of(v, flipped);
+    int64_t bytes = v->bytes, line = r.wide * bytes, rows = flipped ? v->oh : v->h,
+            width = (flipped ? v->ow : v->w) * bytes;
     char *sum = room + r.high * line;
     if (v->sy != 1 || v->sx != 1 || r.top < 0 || r.left < 0) return false;
     memset(room, 0, (size_t)(r.high * line));
@@ -292,9 +300,9 @@ DYNC__RARE static bool dync__conv_direct_plane(const dync__conv *v, bool turned,
     for (int64_t ky = 0; ky < v->kh; ky++)
         dync__gemm_add_lines(
             (int)bytes, (r.rows - 1) * r.wide + r.width, v->kw, w + ky * v->kw * bytes,
-            room + (turned ? (r.high - r.rows - ky * v->dy) * line + (r.wide - r.width) * bytes
-                           : ky * v->dy * line),
-            turned ? -v->dx : v->dx, sum);
+            room + (flipped ? (r.high - r.rows - ky * v->dy) * line + (r.wide - r.width) * bytes
+                            : ky * v->dy * line),
+            flipped ? -v->dx : v->dx, sum);
     for (int64_t y = 0; y < r.rows; y++)
         dync__copy_line(out + y * r.width * bytes, sum + y * line, (size_t)(r.width * bytes));
     return true;
@@ -339,6 +347,8 @@ static void dync__conv_done(void *user, int64_t begin, int64_t end)
         DYNC__ATOMIC_STORE(&v->failed, 1);
 }
 
+/* y of one group of one image: [go, ck] by columns [ck, pixels], some output rows at a time, each
+ * reported as it is done. columns: of dync__conv_room; not read where the input is the columns. */
 DYNC__RARE static void dync__conv_forward_one(dync__conv *v, int64_t image, int64_t group,
                                               void *columns)
 {
@@ -369,6 +379,8 @@ DYNC__RARE static void dync__conv_forward_one(dync__conv *v, int64_t image, int6
     if (v->direct) dync__lines_done(v->done, v, v->oh, line, v->go, 0, v->oh);
 }
 
+/* gx of one group of one image: columns' gradient w^T gy, added up by col2im, rows of y in
+ * order. */
 DYNC__RARE static void dync__conv_input_one(dync__conv *v, int64_t image, int64_t group,
                                             void *columns)
 {
@@ -420,6 +432,8 @@ DYNC__RARE static void dync__conv_weight_group(const dync__conv *v, int64_t grou
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
+/* A thread's share of images and groups (of gw: groups). Without memory for its columns it sets
+ * v->failed and leaves its share undone. */
 DYNC__RARE static void dync__conv_part(void *user, int part, int n_parts)
 {
     dync__conv *v = user;
@@ -442,6 +456,8 @@ DYNC__RARE static void dync__conv_part(void *user, int part, int n_parts)
     if (columns) dync__free_data(columns, bytes);
 }
 
+/* The convolution without tiles in machine code. Threads share images and groups where there are
+ * enough of them; else gemm uses the threads and the epilogue runs once, at the end. */
 DYNC__RARE static dync_status dync__conv_run(dync__conv *v)
 {
     double work = (double)(v->n * v->o * v->oh * v->ow) * (double)(v->gc * v->kh * v->kw);
@@ -490,8 +506,10 @@ DYNC__RARE static dync_status dync__conv_check(dync__kcall *c, const dync__opera
     return DYNC_OK;
 }
 
-/* By what was measured: products of the tiles at one a cycle and vector, transforms, and weights,
- * which are (m + 2)^2 / 9 as many and come from memory where the caches do not hold them. */
+/* The tile size m of Winograd's F(m x m, 3 x 3) up to `most` that costs least, 0: none costs less
+ * than the plain sum. By what was measured: products of the tiles at one a cycle and vector,
+ * transforms, and weights, which are (m + 2)^2 / 9 as many and come from memory where the caches
+ * do not hold them. */
 DYNC__RARE DYNC__FN int dync__conv_winograd(const int64_t *x, const int64_t *w, const int64_t *y,
                                             int64_t groups, int most)
 {
@@ -521,7 +539,7 @@ DYNC__RARE DYNC__FN int dync__conv_winograd(const int64_t *x, const int64_t *w, 
 DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c)
 {
     const dync__operand *y = &c->operand[c->n - 1];
-    int64_t rows = 1; /* a convolution of halves is written back as a whole */
+    int64_t rows = 1; /* a convolution of f16 or bf16 is written back as a whole */
     bool conv = (c->row->run == dync__k_conv2d || c->row->run == dync__k_conv2d_grad_input) &&
                 dync__operand_working(y->dtype) == y->dtype,
          blocked = c->blocked >> (c->n - 1) & 1;
@@ -535,7 +553,9 @@ DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c)
 
 DYNC__RARE static void dync__conv_drop(void *state) { dync__cj_free(state); }
 
-/* Machine code where there is some; else state stays NULL. */
+/* Machine code where there is some (without Winograd where that has none); else state stays NULL,
+ * which is an error for a call that reads blocks or has operators after it. run_bytes: what a run
+ * will allocate. */
 DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const dync__operand *x,
                                                const dync__operand *w, const dync__operand *y)
 {

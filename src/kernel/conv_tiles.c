@@ -37,8 +37,8 @@ static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, in
 }
 
 /* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y;
- * line: the first one's number in the result, which is told of, or -1. WHERE: the numbers of places
- * go `found` bytes from y. */
+ * line: the number of the first block's plane in the result, for w's `done`, or -1. WHERE: the
+ * numbers of places go `found` bytes from y. */
 static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j,
                             int64_t rows, const float *x, float *y, int64_t found, int64_t line)
 {

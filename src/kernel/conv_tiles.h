@@ -56,7 +56,7 @@ struct dync__cj {
     /* bytes; floats of packed weights */
     int64_t in_pixel, in_row, in_block, out_row, out_block, pack;
     dync__cj_phase *phase;
-    /* lines from blocks to planes and back, of 4, 8, 16 pixels or more */
+    /* rows of pixels from blocks to planes and back, of 4, 8, 16 pixels or more */
     dync__ccode move[2][3];
     /* WEIGHT: times the lists are gone through for a block of channels; their places */
     int64_t outer, all;
@@ -67,7 +67,7 @@ struct dync__cj {
     /* m x m places from n x n transformed ones; m 0: not so */
     struct {
         int m, n;
-        int64_t across, tiles; /* of a line; of a job */
+        int64_t across, tiles; /* of a row of tiles; of a job */
         /* from one transformed element to the next: bytes, bytes, floats */
         int64_t in, out, weights;
         /* out: + 1 the last column, + 2 the last row of tiles, where they are cut off */

@@ -2,7 +2,7 @@
  * stand on it; under it the forms of codegen/gemm_code.h.
  *
  *   dots    few rows, both operands dense along k: inner products
- *   lines   few rows, B dense and too large for the caches: eight of its lines at a time, in order
+ *   lines   few rows, B dense and too large for the caches: eight of its rows at a time, in order
  *   direct  A and B where they lie, all of k at once
  *   blocks  as Goto and van de Geijn 2008: B in panels of NR columns, A in panels of its tile's
  *           rows, KC of k at a time
@@ -44,7 +44,8 @@ DYNC__FN void dync__gemm_pack_lines(int type, void *to_, int64_t to_step, const 
 
 static int64_t dync__gemm_panel(int type) { return 2 * (int64_t)dync__gt_lanes(type, 0); }
 
-/* Lines [0, k) and n columns of b in panels behind each other. */
+/* Rows [0, k) and n columns of b as panels of `nr` columns behind each other, each [k, nr] dense;
+ * of the last one only columns up to n are written. */
 static void dync__gemm_pack_panels(int type, char *to, const char *b, int64_t n, int64_t k,
                                    int64_t b_row, int64_t b_col)
 {
@@ -71,7 +72,8 @@ DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, i
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
-/* fix: tiles are written down instead of run. */
+/* What the tiles of one product have in common: columns of a whole one, most rows. fix: tiles are
+ * written down there instead of run. */
 typedef struct dync__gemm_tile {
     int type, flags, lanes, columns, rows;
     dync__gemm_fixed *fix;
@@ -82,7 +84,8 @@ struct dync__gemm_fixed {
     uint32_t epoch;
     int n; /* more than there is room for: none */
     int type;
-    /* b lies along k, so many steps of so many lines: into dense rows first */
+    /* packs > 0: b's columns are dense; these `lines` columns of `packs` elements, `line` apart,
+     * are transposed into dense rows first */
     int64_t packs, lines, line;
     /* a, b, c, d as distances from dync__gemm_origin */
     struct {
@@ -107,6 +110,8 @@ static dync__gemm_tile dync__gemm_tile_for(int type, int flags, int64_t m, int64
     return t;
 }
 
+/* Runs a tile or, for a fixed product, writes it down. A tile too many, or one without machine
+ * code, makes f->n greater than DYNC__GEMM_FIXED: the product cannot be fixed. */
 static void dync__gemm_do(const dync__gemm_tile *t, int rows, int columns, dync__gt_args *x)
 {
     dync__gemm_fixed *f = t->fix;
@@ -155,7 +160,8 @@ DYNC__INLINE int64_t dync__gemm_share(int64_t m, int64_t parts, int64_t i)
     return m / parts * i + DYNC__MIN(i, m % parts);
 }
 
-/* Tiles can read a where it lies; not many lines of it that share sets of the cache. */
+/* Can tiles read a where it lies? Not many rows of it whose distance puts them into the same sets
+ * of the cache. */
 static bool dync__gemm_a_lies(const dync__gemm *g)
 {
     return g->a_row == 1 ||
@@ -184,7 +190,8 @@ static void dync__gemm_more(const dync__gemm *g, dync__gt_args *x, int64_t row, 
 }
 
 /* b as it lies, steps [p, p + k) of k. panel: room for a tile's rows of a; NULL: they are read
- * where they lie, too. */
+ * where they lie, too. g->done is told of rows when they fill DYNC__GEMM_HOT bytes: the epilogue
+ * then finds them in the cache. */
 static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *panel,
                               dync__gemm_fixed *fix)
 {
@@ -224,6 +231,8 @@ static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *p
     }
 }
 
+/* Inner products of up to 4 rows of a with 4 columns of b at a time, as many as the registers
+ * allow; an addend d must be c itself. */
 static void dync__gemm_dots(const dync__gemm *g)
 {
     int64_t bytes = dync__gt_bytes(g->type);
@@ -376,6 +385,8 @@ DYNC__RARE static void dync__gemm_plain(const dync__gemm *g)
     if (g->done) g->done(g->user, 0, g->m);
 }
 
+/* The first path that takes these strides and sizes; PLAIN takes all. f16 and bf16 against f32
+ * (`as`) have no panels, so theirs are DOTS, LINES, DIRECT or PLAIN. */
 static uint8_t dync__gemm_path(const dync__gemm *g)
 {
     int64_t bytes = dync__gt_bytes(g->type);
@@ -403,6 +414,8 @@ DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k,
     return b_col != 1 || (m > DYNC__GEMM_FEW && k * n * dync__gt_bytes(type) > DYNC__GEMM_NEAR);
 }
 
+/* Runs the product by g->path on this thread. Without memory for panels the result is the same, but
+ * slower; no error is left. */
 static void dync__gemm_follow(const dync__gemm *g)
 {
     size_t bytes = (size_t)(DYNC__GEMM_ROWS * g->k * dync__gt_bytes(g->type));
@@ -431,6 +444,8 @@ typedef struct dync__gemm_split {
     bool rows;
 } dync__gemm_split;
 
+/* `done` of a thread's share of rows: user is {whole, share}; tells the whole product's row
+ * numbers. */
 DYNC__RARE static void dync__gemm_told(void *user, int64_t begin, int64_t end)
 {
     const dync__gemm *const *at = user;
@@ -439,6 +454,8 @@ DYNC__RARE static void dync__gemm_told(void *user, int64_t begin, int64_t end)
     whole->done(whole->user, row + begin, row + end);
 }
 
+/* A thread's share: rows in multiples of DYNC__GEMM_ROWS, or columns in whole panels. A share of
+ * columns finishes no row, so `done` is not called for it. */
 static void dync__gemm_part(void *user, int part, int n_parts)
 {
     const dync__gemm_split *s = user;

@@ -49,7 +49,8 @@ DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k,
 DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k);
 DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, int64_t b_row,
                                 int64_t b_col, void *to);
-/* to[p, line] = from[line, p], p < k; to_step, line_step, k_step in bytes, any. */
+/* Packs `lines` rows (of a) or columns (of b): to[p, line] = from[line, p], p < k, rows of `to`
+ * dense; to_step, line_step, k_step in bytes, any. */
 DYNC__FN void dync__gemm_pack_lines(int type, void *to, int64_t to_step, const void *from,
                                     int64_t lines, int64_t line_step, int64_t k, int64_t k_step);
 #endif

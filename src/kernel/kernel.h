@@ -107,7 +107,7 @@ DYNC__FN void dync__gemm_f32(int64_t m, int64_t n, int64_t k, const float *a, in
 DYNC__FN void dync__gemm_f64(int64_t m, int64_t n, int64_t k, const double *a, int64_t a_row,
                              int64_t a_col, const double *b, int64_t b_row, int64_t b_col,
                              double *c, int64_t c_row, int64_t c_col, bool accumulate);
-/* Pieces of it on dense lines of f32 (bytes 4) or f64 (8): c[0, n) += sum over p < k of a[p] b[p, 0
+/* Pieces of it on dense rows of f32 (bytes 4) or f64 (8): c[0, n) += sum over p < k of a[p] b[p, 0
  * .. n), and out[i] = a . b[i], i < count. */
 DYNC__FN void dync__gemm_add_lines(int bytes, int64_t n, int64_t k, const void *a, const void *b,
                                    int64_t b_row, void *c);

@@ -3,11 +3,11 @@
  *
  *   a [B.., M, K]  b [B.., K, N] c [B.., M, N]; addmm: bias [M, N] by strides is copied into c
  *                  first
- * f32 and f64 go to gemm where they lie. Half floats are converted into scratch some rows at a time
- * (a, b, c in f32) and rounded once; a few of them by a matrix of halves read it where it lies;
- * where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they only
- * change places. i8 with sums in i32: bytes of a are moved up to u8, which the machine wants, and
- * 128 times b's sums along k are taken off again. Other integers, and these where there is no
+ * f32 and f64 go to gemm where they lie. f16 and bf16 are converted into scratch some rows at a
+ * time (a, b, c in f32) and rounded once; a few of them by a matrix of f16 or bf16 read it where it
+ * lies; where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they
+ * only change places. i8 with sums in i32: bytes of a are moved up to u8, which the machine wants,
+ * and 128 times b's sums along k are taken off again. Other integers, and these where there is no
  * machine code, are multiplied plainly and wrap. Many small products are shared among threads by
  * index. */
 #include "../dync.in.h"
@@ -23,14 +23,15 @@ typedef struct dync__mm {
     /* what it is multiplied as (DYNC__GT_, -1: integers, plainly); elements of a word */
     int type, group;
     bool converted, sums; /* by way of scratch; i8 with sums in i32 */
-    /* halves: 1 few rows of a, which alone are converted; 2 few columns of b */
+    /* f16 and bf16: 1: a has few rows, 2: b has few columns: only those are converted */
     int few;
     int64_t batches, m, n, k, shape[DYNC_MAX_DIMS], a_step[DYNC_MAX_DIMS], b_step[DYNC_MAX_DIMS],
         c_step[DYNC_MAX_DIMS];
+    /* strides in elements, from row to row and from column to column */
     int64_t a_row, a_col, b_row, b_col, c_row, c_col;
-    bool accumulate;
-    const char *d; /* f32 and f64: an addend, its columns dense */
-    const char *packed;
+    bool accumulate;    /* c holds an addend */
+    const char *d;      /* f32 and f64: an addend, its columns dense */
+    const char *packed; /* b's panels, kept from an earlier run; NULL: there are none */
     int64_t d_row;
     float *scratch;
     void *const *data;
@@ -38,6 +39,8 @@ typedef struct dync__mm {
     dync_status status;
 } dync__mm;
 
+/* Reads a call's operands at `data` into g and chooses how they are multiplied. Batches whose rows
+ * follow one another at even steps, against one b, are merged into m; g owns nothing. */
 static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *data)
 {
     const dync__operand *a = &call->operand[0], *b = &call->operand[1],
@@ -104,17 +107,17 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
 static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows, int64_t columns,
                            int64_t row, int64_t col, int64_t *step)
 {
-    bool turned = row == 1 && col != 1;
-    int64_t shape[2] = {turned ? columns : rows, turned ? rows : columns}, dense[2] = {shape[1], 1},
-            stride[2] = {turned ? col : row, turned ? row : col};
+    bool transposed = row == 1 && col != 1;
+    int64_t shape[2] = {transposed ? columns : rows, transposed ? rows : columns},
+            dense[2] = {shape[1], 1}, stride[2] = {transposed ? col : row, transposed ? row : col};
     dync__copy_elements(2, shape, to, DYNC_F32, dense, from, dtype, stride);
-    step[0] = dense[turned];
-    step[1] = dense[!turned];
+    step[0] = dense[transposed];
+    step[1] = dense[!transposed];
 }
 
 /* ---- pairs of bf16, fours of bytes ----------------------------------------------------------- */
 
-/* bytes, a multiple of 4. */
+/* Signed bytes to unsigned ones, x + 128: the highest bit changes. */
 DYNC__OFTEN static void dync__mm_lift(char *p, int64_t bytes)
 {
     uint64_t word[2];
@@ -127,8 +130,10 @@ DYNC__OFTEN static void dync__mm_lift(char *p, int64_t bytes)
     for (; bytes > 0; bytes--) *p++ ^= (char)-128;
 }
 
-/* Lines dense along k as words, the last one filled up with zeros: where they lie, or copied to
- * `to`. Their step in words. lift: bytes - 128 .. 127 to 0 .. 255. */
+/* `lines` vectors along k (rows of a, or columns of b), `line` elements apart, their own elements
+ * `step` apart, as dense words of 4 bytes, the last word filled up with zeros. Gives `from` itself
+ * where they lie so, else the copy in `to`; *words: from one vector to the next, in words. lift:
+ * bytes -128 .. 127 become 0 .. 255. */
 static const char *dync__mm_words(char *to, const char *from, int64_t lines, int64_t line,
                                   int64_t k, int64_t step, int64_t bytes, bool lift, int64_t *words)
 {
@@ -150,7 +155,8 @@ static const char *dync__mm_words(char *to, const char *from, int64_t lines, int
     return to;
 }
 
-/* b with dense rows: the rows of a group interleaved. */
+/* b [k, n] with dense rows as words [ceil(k / group), n]: word (p, j) holds elements b[group p ..,
+ * j], zeros beyond k. The code takes whole groups, the loop at the end what is left of k. */
 static void dync__mm_interleave(char *to, const char *b, int64_t row, int64_t n, int64_t k,
                                 int64_t bytes, int type)
 {
@@ -278,7 +284,8 @@ static void dync__mm_b(const dync__mm *g, char *to, const char *b, dync__gemm *x
     }
 }
 
-/* - 128 times the sums of b along k: n of them at `to`, behind which is room for k words. */
+/* What lifting a by 128 has added to each column of c, negated: -128 times the sums of b along k,
+ * as a product of one row of 128s. n words at `to`, behind which is room for k words. */
 DYNC__RARE static void dync__mm_offset(const dync__mm *g, const dync__gemm *of, char *to)
 {
     int64_t k = dync__mm_k(g);
@@ -315,6 +322,8 @@ static int64_t dync__mm_panel_bytes(const dync__mm *g)
                : 0;
 }
 
+/* Bytes. Few: a [m, k], c [m, n]. Else as dync__mm_converted divides them: panels, b [k, n], some
+ * rows of a and of c, and for `sums` n offsets with k words of room; all in words of 4 bytes. */
 static size_t dync__mm_scratch(const dync__mm *g)
 {
     int64_t k = dync__mm_k(g), some = dync__mm_some(g);
@@ -323,6 +332,8 @@ static size_t dync__mm_scratch(const dync__mm *g)
            (size_t)dync__mm_panel_bytes(g);
 }
 
+/* Between bytes of c and dense 32-bit sums [rows, n]. in: c is widened to words; else the low byte
+ * of each word is stored, which is how integers wrap. */
 static void dync__mm_low_bytes(const dync__mm *g, bool in, char *words, char *c, int64_t rows)
 {
     for (int64_t i = 0; i < rows; i++)
@@ -335,7 +346,9 @@ static void dync__mm_low_bytes(const dync__mm *g, bool in, char *words, char *c,
         }
 }
 
-/* Few rows, or columns: they are a. */
+/* Few rows of a, or few columns of b, become gemm's `a` in f32 (columns: the transposed product);
+ * the other matrix is read as f16 or bf16 where it lies. Where the machine multiplies pairs of bf16
+ * and the other matrix is dense along k, nothing is converted and k counts pairs. */
 DYNC__RARE static void dync__mm_few(dync__mm *g, int64_t index, const char *a, const char *b,
                                     char *c)
 {
@@ -375,6 +388,8 @@ DYNC__RARE static void dync__mm_few(dync__mm *g, int64_t index, const char *a, c
     (void)DYNC__ATOMIC_ADD(&g->told, 1);
 }
 
+/* Product number `index` by way of scratch: b once, then some rows of a and c at a time, rounded to
+ * c's dtype while they are in the cache. */
 DYNC__RARE static void dync__mm_converted(dync__mm *g, int64_t index, const char *a, const char *b,
                                           char *c)
 {
@@ -451,7 +466,7 @@ typedef struct dync__mm_source {
 } dync__mm_source;
 typedef struct dync__mm_panels {
     dync__mm_source source;
-    int32_t users;
+    int32_t users; /* the call that keeps them and each run that reads them; the last one frees */
     size_t bytes;
     char *data;
 } dync__mm_panels;
@@ -475,6 +490,7 @@ DYNC__RARE static void dync__mm_panels_put(dync__mm_panels *p)
     dync__free(p, sizeof *p);
 }
 
+/* Packs b, with `sums` its offsets behind the panels. NULL: no memory, the error is set. */
 DYNC__RARE static dync__mm_panels *dync__mm_panels_new(const dync__mm *g,
                                                        const dync__mm_source *source)
 {
@@ -556,6 +572,8 @@ static void dync__mm_follow(const dync__kcall *c, void *const *data, int64_t fir
     }
 }
 
+/* Product `index` in f32 or f64. Adds to g->told where the epilogue is done for all its rows; else
+ * it is left to dync__mm_run. */
 static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char *b, char *c)
 {
     dync__mm_rows rows = {g, index * g->m};
@@ -620,6 +638,8 @@ DYNC__RARE static void dync__mm_part(void *user, int part, int n_parts)
         dync__mm_one(g, i);
 }
 
+/* All products: shared among threads where there are enough of them, else gemm shares out the one
+ * at hand. The epilogue runs over everything at the end unless every product has had it. */
 static dync_status dync__mm_run(dync__mm *g)
 {
     bool alone = g->call->scratch_bytes > 0; /* products share it */
@@ -647,7 +667,8 @@ DYNC__RARE static bool dync__mm_dense_bias(const dync__kcall *c)
            (bias->lay.stride[1] == 1 || y->lay.shape[1] == 1);
 }
 
-/* What can be known before the runs. */
+/* What can be known before the runs: the tiles of a small product (`fixed`), or that b's panels are
+ * worth keeping. Where neither helps, c->state stays NULL. */
 DYNC__RARE static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
 {
     static char some[1];

@@ -2,7 +2,7 @@
  * runtime/ calls the rows; beside: matmul.c conv.c pooling.c sort.c scatter.c, which compute.
  *
  * Most kernels are written for row-major arrays of f32, f64 or integers. Anything else (strided
- * views, half floats) is copied in and out here, so that every kernel takes every layout. Copies
+ * views, f16 and bf16) is copied in and out here, so that every kernel takes every layout. Copies
  * come from the thread's cache. */
 #include "../dync.in.h"
 #include "operand.h"

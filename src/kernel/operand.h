@@ -13,7 +13,7 @@ typedef struct dync__dense {
 } dync__dense;
 DYNC__FN int64_t dync__operand_numel(const dync__operand *);
 DYNC__FN void *dync__operand_at(const dync__operand *, void *slot); /* element 0 */
-/* F32 for the half floats, else itself */
+/* F32 for F16 and BF16, else itself */
 DYNC__FN int dync__operand_working(int dtype);
 /* of it as a dense array, in elements */
 DYNC__FN void dync__dense_strides(const dync__operand *, int64_t *stride);
@@ -25,13 +25,13 @@ DYNC__FN dync_status dync__dense_out(const dync__operand *, void *slot, int dtyp
 DYNC__FN void dync__dense_finish(const dync__operand *, void *slot, dync__dense *);
 /* frees without writing; NULL data allowed */
 DYNC__FN void dync__dense_drop(dync__dense *);
-/* The first n operands, halves as f32: `ins` are read, the rest written. end: writes copies back
- * where status is DYNC_OK, frees; returns it. */
+/* The first n operands, f16 and bf16 as f32: `ins` are read, the rest written. end: writes copies
+ * back where status is DYNC_OK, frees; returns it. */
 DYNC__FN dync_status dync__dense_all(const dync__kcall *, int n, int ins, void *const *data,
                                      dync__dense *);
 DYNC__FN dync_status dync__dense_end(const dync__kcall *, int n, int ins, void *const *data,
                                      dync__dense *, dync_status status);
-/* Elements from one layout into another of the same shape; half floats by way of f32, the other
+/* Elements from one layout into another of the same shape; f16 and bf16 by way of f32, the other
  * dtypes must be equal. */
 DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to, int to_dtype,
                                   const int64_t *to_stride, const void *from, int from_dtype,

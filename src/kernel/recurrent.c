@@ -26,6 +26,7 @@ static const dync__operand *dync__rnn_operand(const dync__kcall *c, int role)
     return place >= 0 ? &c->operand[place] : NULL;
 }
 
+/* Sizes from the result [steps, n, hidden]; data NULL (in prepare): `at` stays NULL. */
 static void dync__rnn_open(dync__rnn *r, const dync__kcall *c, void *const *data)
 {
     const dync__layout *out = &dync__rnn_operand(c, DYNC__RNN_OUT)->lay;
@@ -55,13 +56,13 @@ static char *dync__rnn_step(const dync__rnn *r, int role, int64_t t)
                : NULL;
 }
 
-/* A matrix [rows, columns] into dense memory of some dtype, or out of it. */
+/* A matrix [rows, columns], or its transpose, into dense memory of some dtype, or (out) back. */
 static void dync__rnn_copy(const dync__rnn *r, int role, bool out, void *dense, int dense_dtype,
-                           bool turned)
+                           bool transposed)
 {
     const dync__operand *o = dync__rnn_operand(r->call, role);
-    int64_t shape[2] = {o->lay.shape[turned], o->lay.shape[!turned]},
-            mine[2] = {o->lay.stride[turned], o->lay.stride[!turned]};
+    int64_t shape[2] = {o->lay.shape[transposed], o->lay.shape[!transposed]},
+            mine[2] = {o->lay.stride[transposed], o->lay.stride[!transposed]};
     int64_t stride[2] = {shape[1], 1};
     if (out)
         dync__copy_elements(2, shape, r->at[role], r->dtype, mine, dense, dense_dtype, stride);

@@ -23,15 +23,15 @@ typedef struct dync__scatter {
     int dtype, kind, split;
     bool (*line)(const struct dync__scatter *, const int64_t *index, int64_t n, const char *from,
                  char *to);
-    /* size, step: of out along dim; every: from index to index along a line; each: of the dim
-     * split, in a part */
+    /* size, step: of out along dim; every: from index to index along the last dim; each: elements
+     * of the dim split (rows, columns) that a part takes */
     int64_t dim, size, step, every, each;
     double scale;
-    /* of halves, `room` bytes for each part; NULL: out holds the sums */
+    /* of f16 and bf16, in f32: `room` bytes for each part; NULL: out holds the sums */
     char *sums;
     size_t room;
-    /* sums of lines: the next place of the same index, or -1; -3 less than that where one came
-     * before */
+    /* for sums of rows: the next place of the same index, or -1; where one came before, -3 minus
+     * that, so that the place is passed over (it was added with the first) */
     int64_t *later;
     int32_t failed, some; /* some: rows at a time */
 } dync__scatter;
@@ -72,7 +72,8 @@ DYNC__SCATTER_LINE(add_16, uint16_t, (int64_t)s->scale,
 DYNC__SCATTER_LINE(add_32, uint32_t, (int64_t)s->scale, *at += scale * *x)
 DYNC__SCATTER_LINE(add_64, uint64_t, (int64_t)s->scale, *at += scale * *x)
 
-/* Every place of part number `part`, line by line. */
+/* Every place of part number `part`, one run along the last dim after the other. Parts share no
+ * place of out: they cut another dim than the one the indices choose. */
 static void dync__scatter_part(void *user, int part, int n_parts)
 {
     dync__scatter *s = user;
@@ -104,7 +105,8 @@ static void dync__scatter_part(void *user, int part, int n_parts)
 }
 
 /* Rows along the dim, where it is the last one and source and out have as many: some at a time,
- * while they are in the cache; halves are floats there. */
+ * while they are in the cache; f16 and bf16 are
+ * floats there. */
 static void dync__scatter_rows(void *user, int part, int n_parts)
 {
     dync__scatter *s = user;
@@ -134,8 +136,8 @@ static void dync__scatter_rows(void *user, int part, int n_parts)
     }
 }
 
-/* index_add whose slices are dense along the last dim: the part's columns of line after line; of
- * halves all that goes to a line at once, as floats. */
+/* index_add whose slices are dense along the last dim: the part's columns of row after row. Of
+ * f16 and bf16 all that goes to one row is added at once, in f32, and rounded once. */
 static void dync__scatter_lines(void *user, int part, int n_parts)
 {
     dync__scatter *s = user;

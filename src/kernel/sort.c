@@ -107,7 +107,7 @@ static void dync__sort_join(dync__sort_item *a, dync__sort_item *b, int64_t best
 
 typedef struct dync__sorting {
     dync__lines lines;
-    int64_t k; /* wanted of each line */
+    int64_t k; /* wanted of each run along the dim */
     const char *x;
     char *values;
     int64_t *index;

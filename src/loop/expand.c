@@ -4,7 +4,7 @@
  * A draw from the normal distribution (Box and Muller 1958, in F64) becomes two uniform ones of the
  * same number, kinds 0 and 2 of `random`, and vecmath's log and cos: the same bits everywhere. It
  * is one primitive until here, as nobody wants to fuse into it. What a store rounds anyway need not
- * be rounded before: operators on halves end so. (GPUs look for the two together.) */
+ * be rounded before: operators on f16 and bf16 end so. (GPUs look for the two together.) */
 #include "../dync.in.h"
 #include "vecmath.h"
 

@@ -81,6 +81,7 @@ static bool dync__fuse_touches(const dync__fuse_step *s, int32_t id, int mode)
 
 static uint64_t dync__fuse_bit(int32_t id) { return (uint64_t)1 << ((uint32_t)id % 64); }
 
+/* After every change of a node's kernel: the masks must have a bit for each buffer it touches. */
 static void dync__fuse_masks(dync__fuse_node *node)
 {
     const dync__fuse_step *s = &node->step;
@@ -94,6 +95,8 @@ static void dync__fuse_masks(dync__fuse_node *node)
     for (int i = 0; !s->k && i < s->n_writes; i++) node->writes |= dync__fuse_bit(s->writes[i]);
 }
 
+/* Must two instructions of different kernels keep their order? Two loads need not; of indexed
+ * accesses, and of elements of different sizes, nothing is known, so they must. */
 static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x,
                                       const dync__kernel *b, const dync__inst *y)
 {
@@ -143,6 +146,7 @@ static bool dync__fuse_note_read(dync__fuse_graph *g, int32_t id, int step)
     return dync__map_put(&g->last_read, (uint32_t)id, (uint64_t)step);
 }
 
+/* Fills last_read for the whole program; false: no memory. */
 static bool dync__fuse_note_reads(dync__fuse_graph *g, const dync__fuse_step *steps, int n)
 {
     bool ok = true;
@@ -248,6 +252,7 @@ static bool dync__fuse_detour(const dync__fuse_graph *g, int i, int j)
     return false;
 }
 
+/* Node i has another kernel: what was refused with it may now be possible. */
 static void dync__fuse_changed(dync__fuse_graph *g, int i)
 {
     dync__fuse_masks(&g->node[i]);
@@ -256,7 +261,9 @@ static void dync__fuse_changed(dync__fuse_graph *g, int i)
         for (int way = 0; way < 2; way++) dync__fuse_put(&g->node[x].failed[way], i, false);
 }
 
-/* Node j becomes part of node i. */
+/* Node j becomes part of node i, whose kernel is now k. The closure stays right without a new
+ * search: whoever reaches one of them reaches all that either reaches. Numbers are then no order
+ * any more: dync__fuse_relink makes them one. */
 static void dync__fuse_contract(dync__fuse_graph *g, int i, int j, dync__kernel *k)
 {
     g->node[i].step.k = k;
@@ -322,7 +329,8 @@ static bool dync__fuse_merge(dync__fuse_graph *g, int i, int j)
     return true;
 }
 
-/* siblings: pairs that share a load; else pairs where one feeds the other. */
+/* siblings: pairs that share a load; else pairs where one feeds the other. Nearest pairs first.
+ * True: something was merged; the caller looks at job.no_memory. */
 static bool dync__fuse_merge_all(dync__fuse_graph *g, bool siblings)
 {
     bool changed = false;
@@ -547,6 +555,8 @@ static dync_status dync__fuse_part(dync__fuse_graph *g, const dync__fuse_step *s
     return DYNC_OK;
 }
 
+/* Rewrites steps[0, *n_steps) in place; on failure they are as they were. New kernels live in
+ * `arena`, the graph only until the end of this call. */
 DYNC__FN dync_status dync__fuse(dync__arena *arena, dync__fuse_step *steps, int *n_steps,
                                 const dync__fuse_options *options)
 {

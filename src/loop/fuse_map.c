@@ -158,7 +158,7 @@ static bool dync__map_split(dync__fuse_frame *f, int map, dync__access *host,
     return false;
 }
 
-/* Guest loops that walk backwards are turned round, and back when they are known. */
+/* Guest loops that walk backwards are reversed, and reversed again when they are known. */
 DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host,
                               const dync__access *access)
 {

@@ -11,6 +11,8 @@
 #include "../dync.in.h"
 #include "fuse.h"
 
+/* Where a kernel's instructions go in the merged nest: OWN: row code stays row code and phases stay
+ * phases; ROW: all of it is done once a row; PHASE: all of it in the inner loops. */
 typedef enum { DYNC__FUSE_OWN, DYNC__FUSE_ROW, DYNC__FUSE_PHASE } dync__fuse_place;
 
 static bool dync__fuse_is_store(int prim)
@@ -37,7 +39,9 @@ DYNC__FN int64_t dync__fuse_domain(const dync__kernel *k)
 
 /* ---- what a kernel is ------------------------------------------------------------------------ */
 
-/* Does store i order the indices of its own kernel? */
+/* Does store i make the order of its own kernel's indices matter? So it does where two indices
+ * store to one place, where it scatters, or where the kernel reads the buffer at another index or
+ * after the store. Such kernels are never merged. */
 static bool dync__fuse_store_tangles(const dync__kernel *k, int i)
 {
     const dync__inst *store = &k->inst.at[i];
@@ -57,6 +61,7 @@ static bool dync__fuse_store_tangles(const dync__kernel *k, int i)
     return false;
 }
 
+/* pointwise: no reduction, no scan, and no store from row code unless a row is one element. */
 DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *k)
 {
     dync__fuse_traits t = {true, false, false, false};
@@ -208,6 +213,8 @@ static bool dync__fuse_may_store(dync__fuse_job *job, const dync__nest *nest, in
     return true;
 }
 
+/* The second kernel's loads take the values that the first stored, and its stores are checked.
+ * False: the kernels cannot share this nest; the items are then of no use. */
 static bool dync__fuse_resolve(dync__fuse_job *job, const dync__nest *nest)
 {
     for (int i = 0; i < job->item.n; i++) {
@@ -261,6 +268,9 @@ static int dync__fuse_sweep(dync__fuse_job *job)
 }
 
 /* ---- sections -------------------------------------------------------------------------------- */
+
+/* Section 2 p is row code before phase p, 2 p + 1 is phase p; a reduction's value is there from the
+ * section after it on. */
 
 static bool dync__fuse_varies_inside(const dync__nest *nest, const dync__access *acc)
 {
@@ -356,6 +366,8 @@ static void dync__fuse_sink(dync__fuse_job *job)
     }
 }
 
+/* Gives every live item its section. Without row values all is one phase. False: row code would
+ * need a phase value, too many sections, or no memory (job->no_memory). */
 static bool dync__fuse_place_all(dync__fuse_job *job, const dync__nest *nest)
 {
     bool rows = false;
@@ -417,6 +429,7 @@ static bool dync__fuse_bad_layout(const dync__nest *nest, const dync__fuse_item 
     return inner > outer && side_by_side < DYNC__FUSE_SIDE_BY_SIDE;
 }
 
+/* Not more instructions than the job allows, nor more buffers than DYNC__FUSE_BUFS. */
 static bool dync__fuse_limits(dync__fuse_job *job, int live)
 {
     int32_t id[DYNC__FUSE_BUFS];
@@ -451,6 +464,8 @@ static void dync__fuse_emit_item(dync__kernel *k, dync__fuse_item *item, dync__f
     if (!k->failed && !dync__avec_push(k->arena, &k->inst, in)) k->failed = true;
 }
 
+/* The live items by section, and within one in their order, as a kernel in job->arena, simplified.
+ * NULL: no memory (job->no_memory), or a scan along more than one inner loop. */
 static dync__kernel *dync__fuse_emit(dync__fuse_job *job, const dync__nest *nest, const char *name)
 {
     dync__kernel *k = dync__kernel_new(job->arena, name, nest->n_outer, nest->n, nest->extent);
@@ -477,7 +492,8 @@ static dync__kernel *dync__fuse_emit(dync__fuse_job *job, const dync__nest *nest
     return k;
 }
 
-/* From resolved items to a kernel. */
+/* From resolved items to a kernel, or NULL: beyond the limits, no order of sections, a value that
+ * could be recomputed after its source was overwritten, or no memory. */
 static dync__kernel *dync__fuse_finish(dync__fuse_job *job, const dync__nest *nest,
                                        const char *name)
 {
@@ -507,12 +523,16 @@ DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *job, const dync__kernel 
 
 /* ---- merging on one domain ------------------------------------------------------------------- */
 
+/* The host gives the loops, the guest's are mapped onto them. guest_first: the guest ran first. */
 typedef struct dync__fuse_roles {
     const dync__kernel *host, *guest;
     bool guest_first, host_pointwise, guest_pointwise;
 } dync__fuse_roles;
 
-/* Where the guest goes once its loops are known; false: the domains differ. */
+/* Where the guest goes once its loops are known; false: the domains differ. A guest with rows of
+ * its own must match the host's rows and inner loops one by one; a pointwise one may stand at the
+ * rows (from_row: preferred, as it reads a row's value) or in the inner loops. backwards: its loops
+ * may run against the host's. */
 static bool dync__fuse_find_place(dync__fuse_frame *f, const dync__fuse_roles *r, bool from_row,
                                   bool backwards, dync__fuse_place *place)
 {
@@ -558,7 +578,8 @@ static const char *dync__fuse_name(dync__arena *arena, const char *a, const char
     return name ? name : a;
 }
 
-/* Tries the map that access h of the host and access g of the guest give. */
+/* Tries the map that makes access h of the host and access g of the guest the same place. NULL: not
+ * with this map, or job->no_memory. */
 static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles *r,
                                     const dync__inst *h, const dync__inst *g)
 {
@@ -608,6 +629,8 @@ static int dync__fuse_link_rank(const dync__fuse_roles *r, const dync__inst *h, 
     return host_stores != guest_stores && guest_stores == r->guest_first ? 0 : 2;
 }
 
+/* A pointwise first kernel is the guest, else the second is. Pairs of accesses are tried in order
+ * of rank, eight at most: each try costs a merged kernel. */
 DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *job, const dync__kernel *first,
                                        const dync__kernel *second)
 {
@@ -723,6 +746,8 @@ static bool dync__fuse_overwrites(const dync__fuse_job *job, const dync__kernel 
     return false;
 }
 
+/* The slice of `first` that makes buf_id is copied once for each different access of `second`;
+ * first itself stays as it is. */
 DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel *first,
                                          const dync__kernel *second, int32_t buf_id)
 {

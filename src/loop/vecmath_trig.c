@@ -14,8 +14,8 @@
  *        1993), exact without FMA; above, Payne-Hanek with four 53-bit words of 1/(2 pi) picked by
  *        a barrel of selects.
  * fast_math: F32 in one word, three parts, for |x| < 2^15; F64 the three parts alone, for |x| <
- * 2^20. Beyond, precision is lost. The large arguments hang on seldom-taken selects, so that
- * machine code goes round them where no lane has one. Without FMA the words of Payne-Hanek have no
+ * 2^20. Beyond, precision is lost. The large arguments are the cold paths of selects, so that
+ * machine code jumps over them where no lane has one. Without FMA the words of Payne-Hanek have no
  * exact products: arguments over 2^10 (F32) and 2^20 (F64) lose precision. */
 #include "../dync.in.h"
 #include "vecmath.h"
@@ -24,7 +24,7 @@ typedef struct dync__trig_parts {
     int r, lo, q; /* q: an integer whose two low bits are the quadrant; as wide as r */
 } dync__trig_parts;
 
-/* c ? far_part : near_part where c is seldom. */
+/* c ? far_part : near_part, the far one a cold path. */
 static dync__trig_parts dync__trig_either(dync__lb *b, int c, dync__trig_parts far_part,
                                           dync__trig_parts near_part)
 {

@@ -13,7 +13,8 @@
 #include "../kernel/conv_jit.h"
 #include "../loop/fuse.h"
 
-/* touched: by how many steps */
+/* touched: by how many steps; known: seen as [N, C, H, W] of `shape` by a convolution or pooling,
+ * or as anything by another call; bad: it cannot lie in blocks. */
 typedef struct dync__cv_slot {
     int64_t shape[4];
     int touched;
@@ -33,7 +34,7 @@ typedef struct dync__cv_step {
 typedef struct dync__cv {
     dync__pb *pb;
     dync__fuse_step *step;
-    int n, V;
+    int n, V; /* steps; channels of a block: lanes of a vector */
     dync__cv_step *at;
     dync__cv_slot *slot;
 } dync__cv;
@@ -71,6 +72,8 @@ static void dync__cv_cuts(const int64_t *shape, int64_t lanes, int64_t *cut)
     cut[2] = cut[0] * shape[1];
 }
 
+/* Can k's loops be cut at the three places? Not where a loop would be left uneven, or where there
+ * would be too many loops. */
 static bool dync__cv_can_cut(const dync__kernel *k, const dync__access *a, const int64_t *cut)
 {
     int n = k->n_dims;
@@ -338,6 +341,8 @@ static bool dync__cv_blocked(const dync__cv *v, int32_t slot)
     return v->slot[slot].known && !v->slot[slot].bad;
 }
 
+/* A nest takes all its blocked arrays in blocks, or none of them: then they are bad. Mixing would
+ * make it jump through an array as large as them. True: something became bad. */
 static bool dync__cv_settle_kernel(dync__cv *v, const dync__kernel *k)
 {
     int32_t slots[64];
@@ -377,6 +382,8 @@ static void dync__cv_settle(dync__cv *v)
     }
 }
 
+/* Is there machine code for the call as it now stands? Prepares a copy and drops it; leaves no
+ * error. */
 static bool dync__cv_possible(const dync__kcall *call)
 {
     dync__error_guard guard;
@@ -388,7 +395,8 @@ static bool dync__cv_possible(const dync__kcall *call)
     return ok;
 }
 
-/* The calls as they stand in step, what they touch, what they take over. */
+/* Fills v->slot and v->at anew, only `refused` stays: counts who touches what; copies the calls
+ * that can take blocks and notes their arrays; then lets convolutions take over what follows. */
 static dync_status dync__cv_gather(dync__cv *v)
 {
     memset(v->slot, 0, (size_t)v->pb->slot.n * sizeof *v->slot);
@@ -446,6 +454,7 @@ static dync_status dync__cv_gather(dync__cv *v)
     return DYNC_OK;
 }
 
+/* c->blocked: bit o for operand o in blocks. */
 static void dync__cv_mark(dync__cv *v)
 {
     for (int i = 0; i < v->n; i++) {
@@ -456,7 +465,9 @@ static void dync__cv_mark(dync__cv *v)
     }
 }
 
-/* The loop nest over blocks: by other strides. */
+/* The loop nest over blocks, by other strides: one from pixel to pixel times V, one from channel to
+ * channel within a block divided by the pixels; those from block to block and image to image
+ * stay. */
 static void dync__cv_kernel_blocks(dync__cv *v, dync__kernel *k)
 {
     bool any = false;
@@ -494,6 +505,8 @@ static void dync__cv_rest(dync__kernel *k, const dync__kcall *c, int head)
     dync__kernel_schedule(k);
 }
 
+/* Rewrites v->step: calls replaced, nests that were taken over gone or shortened, others over
+ * blocks. *n: how many steps are left. */
 static dync_status dync__cv_commit(dync__cv *v, int *n)
 {
     int kept = 0;
@@ -532,6 +545,7 @@ DYNC__FN dync_status dync__steps_convs(dync__steps *s)
     v.slot = dync__arena_alloc(pb->arena, (size_t)(pb->slot.n + 1) * sizeof *v.slot);
     if (!v.at || !v.slot) return DYNC_ERR_MEMORY;
     memset(v.at, 0, (size_t)*n * sizeof *v.at);
+    /* each time around a step is refused something, so this ends */
     while (again) {
         again = false;
         DYNC__TRY(dync__cv_gather(&v));

@@ -1,6 +1,6 @@
 /* runtime/epilogue.c: loops that follow a matrix product or a convolution become its epilogue: the
  * kernel call runs them on rows of the result as they are done, while they are in the cache, and
- * where the loops only turn the result into another of the same size, in its memory. Before: plan.c
+ * where the loops only make another of the same size of the result, in its memory. Before: plan.c
  * has fused and scheduled, convs.c has cut off what accumulators take; after: kernel/matmul.c and
  * conv.c run them.
  *
