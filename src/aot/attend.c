@@ -11,6 +11,8 @@
 #include "../dync.in.h"
 #include "aot.h"
 
+/* A match: the operands as they stand before any transpose is undone (kt is the second factor of
+ * the first product), the mask, and the product of all scale factors. */
 typedef struct dync__attend {
     bool training;
     dync__node *q, *kt, *v, *mask; /* in the old graph; mask NULL: none, or a triangle */
@@ -18,6 +20,7 @@ typedef struct dync__attend {
     double scale;
 } dync__attend;
 
+/* Argument i where it is a node with a type; else NULL. */
 static dync__node *dync__attend_arg(const dync__node *n, int i)
 {
     dync__node *in = n && i < n->nargs && n->args[i].kind == DYNC__A_NODE ? n->args[i].as.node

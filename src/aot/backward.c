@@ -9,6 +9,7 @@
 #include "../autograd/node.h"
 
 /* ---- the code: its callable and every node of it hold it ------------------------------------- */
+/* The form (code of symbolic sizes that this one is an instance of) is a reference too. */
 DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
 {
     if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
@@ -30,6 +31,8 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
     dync__free(c, sizeof *c);
 }
 
+/* The state of one autograd node, one block of memory: the struct, then values, again, tensors
+ * and versions. It holds the code and the saved tensors. */
 typedef struct dync__aot_saved {
     dync__aot_code *code;
     const dync__aot_part *part;
@@ -43,6 +46,8 @@ typedef struct dync__aot_saved {
     int64_t *value;        /* of the form's symbols; a tracer puts its own there */
 } dync__aot_saved;
 
+/* After a backward without retain_graph: the tensors go, the block stays, and a second backward
+ * is an error. */
 static void dync__aot_saved_release(void *state)
 {
     dync__aot_saved *s = state;
@@ -83,6 +88,8 @@ static dync__tensor *dync__aot_tangent(const dync__node *like, dync__tensor *gra
     return NULL;
 }
 
+/* As eager's: what backward reads must not have been written since forward, nor been freed. The
+ * error names the tensor and both versions. */
 static dync_status dync__aot_saved_check(const dync__aot_saved *s)
 {
     if (s->lost) return dync__gnode_freed_error();
@@ -139,6 +146,8 @@ static const dync__node *dync__aot_tangent_node(const dync__aot_part *p, int i)
     return p->bw->node.at[p->n_saved + i];
 }
 
+/* Saved tensors and tangents in, gradients out, with grad mode off: the compiled backward has no
+ * history of its own. grad_in gets owned references only where the tape needs them. */
 static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
                                           dync__tensor *const *grad_out, int n_in,
                                           const bool *needed, dync__tensor **grad_in)
@@ -198,6 +207,9 @@ static dync_status dync__aot_broken(const dync__aot_graphs *g, int n_out,
     return DYNC_OK;
 }
 
+/* The backward graph interpreted under a tracer, with what the tracer has in place of the saved
+ * tensors, so that compiled autograd sees its operators. A form's graph runs with the sizes that
+ * forward had. */
 DYNC__RARE DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved,
                                                           int n_out, dync__tensor *const *grad_out,
                                                           int n_in, const bool *needed,
@@ -345,6 +357,8 @@ static dync_status dync__aot_again_inputs(const dync__aot_saved *s, dync__tensor
     return DYNC_OK;
 }
 
+/* Seeds are the gradients that arrived; the walk keeps history (create_graph), since it is what
+ * is differentiated next. */
 static dync_status dync__aot_again_walk(const dync__aot_saved *s, dync__tensor *const *fw_out,
                                         dync__tensor *const *actual, int n_out,
                                         dync__tensor *const *grad_out, dync__tensor **out,
@@ -365,6 +379,9 @@ static dync_status dync__aot_again_walk(const dync__aot_saved *s, dync__tensor *
              : DYNC_OK;
 }
 
+/* For double backward: forward runs once more, uncompiled, through the tape, with the random
+ * state that it had; its gradients then have a history of their own. The thread's random state
+ * is put back afterwards. */
 DYNC__RARE static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out,
                                                        dync__tensor *const *grad_out, int n_in,
                                                        const bool *needed, dync__tensor **grad_in)
@@ -398,6 +415,8 @@ DYNC__RARE static dync_status dync__aot_backward_again(dync__aot_saved *s, int n
 }
 
 /* ---- the node -------------------------------------------------------------------------------- */
+/* The node's rule, four ways: refuse what has no backward, interpret under a tracer, run forward
+ * again for double backward, else run the compiled graph. */
 static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *const *grad_out,
                                       int n_in, const bool *needed, dync__tensor **grad_in,
                                       bool create_graph)
@@ -453,6 +472,8 @@ DYNC__RARE static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__te
     return DYNC_OK;
 }
 
+/* Takes the saved tensors of this part out of `saved` (borrowed) and a reference on the code;
+ * NULL: no memory, nothing is held. */
 static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, const dync__aot_part *p,
                                             dync__tensor *const *saved)
 {
@@ -517,6 +538,8 @@ static dync_status dync__aot_attach_part(dync__aot_code *c, const dync__aot_part
     return status;
 }
 
+/* One node per part of backward (parts.c): results whose gradients have no tangent in common can
+ * be differentiated one without the other. */
 DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__tensor *const *actual,
                                       dync__tensor *const *outputs, dync__tensor *const *saved,
                                       dync__aot_random random)

@@ -11,6 +11,9 @@
 #include "../dync.in.h"
 #include "aot.h"
 
+/* The record of a storage, in the trace's arena; storage->trace points to it until
+ * dync__functional_end. input: which actual input the storage belongs to, -1 for none; lay: the
+ * layout that base has in the storage. */
 typedef struct dync__fstore {
     dync__node *base;    /* the whole content now */
     dync__tensor *whole; /* a fake that covers it */
@@ -37,6 +40,7 @@ DYNC__FN dync__tensor *dync__functional_whole(dync__tensor *t)
     return s ? s->whole : t;
 }
 
+/* Equal but for strides of dimensions of size 1, which address nothing. */
 static bool dync__layout_same(const dync__layout *a, const dync__layout *b)
 {
     if (a->ndim != b->ndim || a->offset != b->offset) return false;
@@ -46,6 +50,8 @@ static bool dync__layout_same(const dync__layout *a, const dync__layout *b)
     return true;
 }
 
+/* From now on n is t's node. node_output keeps the generation that n shows: when the storage is
+ * written again, the two differ and dync__functional_node makes a new view. */
 static void dync__functional_own(dync__functional *f, dync__tensor *t, dync__node *n)
 {
     const dync__fstore *s = t->storage->trace;
@@ -54,6 +60,8 @@ static void dync__functional_own(dync__functional *f, dync__tensor *t, dync__nod
     t->node_output = s ? s->generation : 0;
 }
 
+/* Keeps a reference until the trace ends, so that a storage with a record outlives all lookups.
+ * false: no memory, nothing held. */
 static bool dync__functional_hold(dync__functional *f, dync__tensor *t)
 {
     dync__ref(t);
@@ -62,6 +70,8 @@ static bool dync__functional_hold(dync__functional *f, dync__tensor *t)
     return false;
 }
 
+/* The storage's record; where there is none yet, t is taken for the whole content and `base` for
+ * its node. NULL: no memory. */
 static dync__fstore *dync__functional_store(dync__functional *f, dync__tensor *t, dync__node *base)
 {
     dync__fstore *s = t->storage->trace;
@@ -113,6 +123,9 @@ DYNC__FN dync__tensor *dync__functional_alias(dync__functional *f, dync__tensor 
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
+/* A call in the graph, marked with the place in the user's program, the sequence number that
+ * joins forward and backward in a profile, and the node of the user's graph that is being
+ * interpreted. */
 static dync__node *dync__functional_emit(dync__functional *f, int op, int nargs,
                                          const dync__arg *args, const dync__info *info, int nout)
 {
@@ -157,6 +170,8 @@ static dync__layout dync__functional_rel(const dync__fstore *s, const dync__tens
     return lay;
 }
 
+/* A new node that cuts t's part out of the storage's present content. Offsets are relative to
+ * the base, which may begin inside the storage. */
 static dync__node *dync__functional_view(dync__functional *f, const dync__fstore *s,
                                          const dync__tensor *t)
 {
@@ -168,6 +183,8 @@ static dync__node *dync__functional_view(dync__functional *f, const dync__fstore
     return dync__functional_emit(f, DYNC__USED(DYNC__OP__strided_view), 4, args, &info, 1);
 }
 
+/* The node of t's present value: the one it has, the storage's base, or a new view of that after
+ * a write. A real tensor becomes one more input. NULL + error. */
 DYNC__FN dync__node *dync__functional_node(dync__functional *f, dync__tensor *t)
 {
     if (!(t->flags & DYNC__T_FAKE)) return dync__functional_lift(f, t);
@@ -182,6 +199,8 @@ DYNC__FN dync__node *dync__functional_node(dync__functional *f, dync__tensor *t)
     return n;
 }
 
+/* Tensors in the arguments become nodes; new lists lie in the trace's arena, all else is shared
+ * with `in`. */
 static dync_status dync__functional_args(dync__functional *f, int n, const dync__arg *in,
                                          dync__arg *out)
 {
@@ -353,6 +372,8 @@ static bool dync__functional_fits(const dync__tensor *self, const dync__arg *src
            memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
 }
 
+/* op_(self, ...) becomes op(self, ...) and a write of its result. self itself is returned, its
+ * storage's version raised, as eager would: the tape then sees stale saved values. */
 static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c)
 {
     if (c->row->inplace_of < 0) return dync__functional_refuse(f, c->row->name);
@@ -386,6 +407,8 @@ static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c
     return DYNC_OK;
 }
 
+/* The trace cannot go on; the graph runs without AOT. The first reason stays (static text), and
+ * the state is sticky: every later call fails at once. */
 DYNC__FN dync_status dync__functional_refuse(dync__functional *f, const char *why)
 {
     if (!f->why) f->why = why;
@@ -439,6 +462,8 @@ static dync_status dync__functional_set(dync__functional *f, dync__opcall *c)
     return DYNC_OK;
 }
 
+/* The handler: where each class of operator is sent. Order matters: effects and retargets are
+ * not recorded at all, writes become functional before decompositions are looked at. */
 static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
 {
     dync__functional *f = self->state;
@@ -468,6 +493,7 @@ DYNC__FN void dync__functional_begin(dync__functional *f, dync__graph *g, dync__
     f->handler.state = f;
 }
 
+/* Fakes may outlive the trace in the hands of the user; they must not point into its arena. */
 DYNC__FN void dync__functional_end(dync__functional *f)
 {
     for (int i = 0; i < f->held.n; i++) {

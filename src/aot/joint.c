@@ -4,6 +4,8 @@
 #include "../dync.in.h"
 #include "aot.h"
 
+/* Releases all that the struct owns and clears it; may be called on a struct that is only zeroed
+ * or half filled. */
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a)
 {
     dync__graph_unref(a->fw);
@@ -30,6 +32,8 @@ DYNC__FN int dync__arg_count_tensors(const dync__arg *a)
     return n;
 }
 
+/* Does anything that enters the graph require grad: its own tensors, an input by its node, or an
+ * input by the example of this call? */
 DYNC__FN bool dync__aot_wants_grad(const dync__graph *g, const dync_value *examples)
 {
     int k = 0;
@@ -76,6 +80,7 @@ static dync_status dync__joint_prepare(dync__joint *j, dync__graph *g, dync__gra
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
+/* The tensors of the result in preorder, borrowed from it. */
 static void dync__joint_flatten(dync__joint *j, const dync__arg *a)
 {
     if (a->kind == DYNC__A_TENSOR) j->out[j->n_out++] = a->as.t;
@@ -83,6 +88,9 @@ static void dync__joint_flatten(dync__joint *j, const dync__arg *a)
         dync__joint_flatten(j, &a->as.list[i]);
 }
 
+/* Interprets the user's graph on fakes: the recorder below sees functional operators, the tape
+ * above it builds the history. The results stay referenced in j->result until dync__joint_traced
+ * releases them. */
 static dync_status dync__joint_forward(dync__joint *j, dync__graph *g)
 {
     dync__arg *args = dync__arena_alloc(&j->arena, (size_t)(g->n_inputs + 1) * sizeof *args);
@@ -98,6 +106,7 @@ static dync_status dync__joint_forward(dync__joint *j, dync__graph *g)
     return dync__joint_mutations(j);
 }
 
+/* What a chain of views begins with: the value that owns the memory. */
 static const dync__node *dync__joint_root(const dync__node *n)
 {
     while (n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW && n->args[0].kind == DYNC__A_NODE)
@@ -157,12 +166,17 @@ static dync_status dync__joint_fw_out(dync__joint *j, dync__joint_graph *g)
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
+/* out and tangent: the outputs with history and their incoming gradients; wrt and grad: the
+ * leaves and their gradients. wrt_input: the actual input behind each leaf. Arrays in the
+ * joint's arena; grad alone holds references. */
 typedef struct dync__joint_grads {
     dync__tensor **out, **tangent, **wrt, **grad;
     int *wrt_input;
     int n_out, n_wrt;
 } dync__joint_grads;
 
+/* A tangent, dense and row major, becomes an input of the joint graph for every value that has
+ * history. Without tangents (how->no_tangents) the first such output stands alone. */
 static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dync__joint_graph *g)
 {
     for (int i = 0; i < g->n_fw_out; i++) {
@@ -232,6 +246,8 @@ static dync_status dync__joint_walk_all(dync__joint *j, dync__joint_grads *b)
     return n ? dync__joint_walk(j, b, 0, n) : DYNC_OK;
 }
 
+/* Walks the tape from the outputs to the leaves in the same recorder. last_forward marks where
+ * the nodes of backward begin. Gradients that do not exist get no entry in grad_of. */
 static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g)
 {
     dync__joint_grads b;
@@ -289,6 +305,8 @@ static void dync__joint_follow(void *user, dync__arg *a)
     if (a->as.node->mark) a->as.node = a->as.node->mark;
 }
 
+/* Views of views that show the same are folded, then dead code and common subexpressions go. dce
+ * runs twice: merging leaves nodes without users. */
 static dync_status dync__joint_tidy(dync__graph *g)
 {
     for (int i = 0; i < g->node.n && dync__pass_on(DYNC__PASS_views); i++) {
@@ -323,6 +341,7 @@ static dync_status dync__joint_close(dync__joint *j, dync__joint_graph *g)
     return dync__graph_output_list(g->graph, n, all);
 }
 
+/* Everything inside the trace, in order; how->joint stops before the partition. */
 static dync_status dync__joint_run(dync__joint *j, dync__graph *g)
 {
     dync__joint_graph joint;
@@ -354,6 +373,8 @@ static dync_status dync__joint_traced(dync__joint *j, dync__graph *g)
     return status;
 }
 
+/* One attempt, in a scope of its own. Errors recorded inside are raised again for the caller,
+ * but not where the recorder refused: then the caller falls back, and no error is left behind. */
 static dync_status dync__joint_once(dync__joint *j, dync__graph *g, dync__graph *user)
 {
     dync__error_guard guard;
@@ -380,6 +401,8 @@ static void dync__joint_log(const dync__graph *joint)
     dync__str_free(&s);
 }
 
+/* What a call wants to know without looking at the graphs: may the inputs be passed on as they
+ * are, are random numbers drawn. */
 static void dync__joint_facts(dync__aot_graphs *g)
 {
     g->plain_inputs = g->actual.n == g->n_inputs;
@@ -397,6 +420,9 @@ static dync_status dync__joint_check(const dync__aot_graphs *g)
     return g->bw ? dync__graph_check_after(DYNC__PASS_partition, g->bw, true) : DYNC_OK;
 }
 
+/* Fills *out, which is the caller's to free; on failure it is empty. DYNC_ERR_UNSUPPORTED: *why
+ * says what was refused (static text), no error is recorded. A write into part of a strided
+ * input is tried a second time with inputs as rows of their whole memory. */
 DYNC__FN dync_status dync__aot_trace(dync__graph *user, const dync_value *examples, bool training,
                                      const dync__aot_how *how, dync__aot_graphs *out,
                                      const char **why)

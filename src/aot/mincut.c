@@ -13,13 +13,19 @@ typedef struct dync__flow_edge {
     int to, next;
     int64_t room;
 } dync__flow_edge;
+/* A residual network. head[v] is v's newest edge (-1: none), which edge.next continues; at[v] is
+ * the edge at which the search goes on; queue holds vertices in dync__flow_levels and edges in
+ * dync__flow_augment. */
 typedef struct dync__flow {
     int n, n_edges, room_edges;
     int *head, *level, *at, *queue;
     dync__flow_edge *edge; /* the reverse of edge e is e ^ 1 */
 } dync__flow;
+/* A quarter of the range, so that a sum of a few such capacities does not overflow. */
 static const int64_t dync__flow_infinite = INT64_MAX / 4;
 
+/* An edge of capacity `room` and its reverse of capacity 0, side by side. The caller has made
+ * room for both (room_edges). */
 static void dync__flow_add(dync__flow *f, int from, int to, int64_t room)
 {
     f->edge[f->n_edges] = (dync__flow_edge){to, f->head[from], room};
@@ -80,6 +86,8 @@ DYNC__FN bool dync__aot_is_view(const dync__node *n)
     return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW;
 }
 
+/* The size of a node's value, 0 where it is unknown or a list. Symbolic sizes count as their
+ * hints, the sizes seen at the first call. Computed as a double and capped at 1e15: no overflow. */
 DYNC__FN int64_t dync__aot_bytes(const dync__node *n)
 {
     if (!n->has_info || n->nout != 1) return 0;
@@ -89,6 +97,9 @@ DYNC__FN int64_t dync__aot_bytes(const dync__node *n)
     return bytes > 1e15 ? (int64_t)1000000000000000 : (int64_t)bytes;
 }
 
+/* May backward compute the value again? Random operators would draw other numbers, and a write
+ * must not happen twice. Kernel calls (products, convolutions) only where their row says that
+ * they fuse. */
 static bool dync__op_recomputable(const dync__node *n)
 {
     if (n->op == DYNC__NODE_GETITEM) return true;
@@ -103,12 +114,16 @@ static bool dync__op_fusible(const dync__node *n)
 {
     return dync__op_recomputable(n) || dync__node_has(n, DYNC__OP_RANDOM);
 }
+/* Do a and its user b end up in one kernel, so that a's value need not go through memory? A
+ * concatenation counts as fusible with any input, as in PyTorch. */
 static bool dync__pair_fusible(const dync__node *a, const dync__node *b)
 {
     return b->op == DYNC__OP_cat || (dync__op_fusible(a) && dync__op_fusible(b));
 }
 
 /* ---- rules ----------------------------------------------------------------------------------- */
+/* The rules that forbid computing a value again. They are PyTorch's config.ban_recompute_*; a
+ * memory budget switches them off one after another. */
 typedef struct dync__part_rules {
     bool used_far_apart, long_chains, materialized, reductions, not_listed;
 } dync__part_rules;
@@ -128,6 +143,9 @@ typedef struct dync__mincut_state {
     for (int u##_ = (c)->first_user[i], u; \
          u##_ < (c)->first_user[(i) + 1] && ((u = (c)->user[u##_]), true); u##_++)
 
+/* Does backward read this value, or a view of it, in an operator that does not fuse with it?
+ * Then backward has it in memory in any case, and to compute it again would save no traffic.
+ * Views are followed depth first; `heap` is the stack. */
 static bool dync__part_used_plainly(dync__mincut_state *m, int node)
 {
     dync__cutter *c = m->c;
@@ -155,6 +173,9 @@ static void dync__part_input_bytes(void *user, dync__arg *a)
     *(int64_t *)user += dync__aot_bytes(a->as.node);
 }
 
+/* Must this forward node not be computed again? Besides the operator itself two rules on its
+ * value count: it is read by an operator that cannot fuse with it, or it is less than a quarter
+ * of its inputs (a reduction), so that saving it is cheap. */
 static bool dync__part_should_ban(dync__mincut_state *m, int i)
 {
     dync__node *n = m->c->joint->node.at[i];
@@ -172,12 +193,17 @@ static bool dync__part_should_ban(dync__mincut_state *m, int i)
     return dync__aot_bytes(n) * 4 < in;
 }
 
+/* Views cost nothing to make again and are never banned; nor is what the memory budget has
+ * freed. */
 static void dync__part_ban(dync__mincut_state *m, int i)
 {
     dync__node *n = m->c->joint->node.at[i];
     if (!dync__aot_is_view(n) && !m->freed[i]) m->banned[i] = true;
 }
 
+/* Does the value stand in memory in forward anyway: an input, or read by an operator that cannot
+ * fuse with it? What does not is charged twice, since saving it adds a write
+ * (dync__part_weight). */
 static bool dync__part_materialized(const dync__cutter *c, int i)
 {
     dync__node *const *at = c->joint->node.at;
@@ -187,6 +213,9 @@ static bool dync__part_materialized(const dync__cutter *c, int i)
     return false;
 }
 
+/* What it costs to save node i: its bytes, times 1.1 for each step to the nearest backward node
+ * (at most 100 steps), so that of two equal values the one nearer to backward is saved; doubled
+ * where forward would not have written it. Lists cannot be saved: infinite. */
 static int64_t dync__part_weight(const dync__mincut_state *m, int i)
 {
     dync__node *n = m->c->joint->node.at[i];
@@ -210,6 +239,7 @@ static void dync__part_push(int *heap, int *n, int v)
     }
     heap[i] = v;
 }
+/* Takes the least index out; the heap must not be empty. */
 static int dync__part_pop(int *heap, int *n)
 {
     int top = heap[0], v = heap[--*n], i = 0;
@@ -259,6 +289,9 @@ static int dync__part_first_unfusible(dync__mincut_state *m, int start, int last
     return found;
 }
 
+/* A value whose users lie on both sides of an operator that cannot fuse would have to stay
+ * alive, or be computed twice: its later users are banned from being computed again. PyTorch's
+ * rule "used in the same pass but far apart". */
 static void dync__part_far_apart(dync__mincut_state *m)
 {
     const dync__cutter *c = m->c;
@@ -305,6 +338,7 @@ static void dync__part_long_chains(dync__mincut_state *m)
 }
 
 /* ---- the cut --------------------------------------------------------------------------------- */
+/* Fills `banned` anew from the rules that are on. Inputs are banned too: they exist already. */
 static void dync__part_bans(dync__mincut_state *m)
 {
     const dync__cutter *c = m->c;
@@ -319,6 +353,9 @@ static void dync__part_bans(dync__mincut_state *m)
     if (m->rules.long_chains) dync__part_long_chains(m);
 }
 
+/* One minimum cut. Vertex 2i is "node i is needed", 2i + 1 is "its value is there"; the edge
+ * between them weighs what saving costs. After the flow, a node is saved where its first vertex
+ * can still be reached from the source and its second cannot. */
 static dync_status dync__part_solve(dync__mincut_state *m)
 {
     dync__cutter *c = m->c;
@@ -355,6 +392,8 @@ static dync_status dync__part_solve(dync__mincut_state *m)
     return DYNC_OK;
 }
 
+/* Each forward node's place among forward nodes, and its distance to the nearest node that is
+ * not forward. One sweep from the end is enough: users stand behind what they use. */
 static void dync__part_measure(dync__mincut_state *m)
 {
     const dync__cutter *c = m->c;
@@ -398,6 +437,9 @@ static int dync__part_cheapest(const dync__mincut_state *m)
     return best;
 }
 
+/* budget is a share of what the plain cut saves. The rules are dropped in two steps; while that
+ * does not suffice one saved value after another is freed and the cut solved again. May end
+ * above the limit where nothing more can be freed. */
 static dync_status dync__part_within_budget(dync__mincut_state *m)
 {
     double limit = m->c->budget * dync__part_activations(m);
@@ -415,6 +457,8 @@ static dync_status dync__part_within_budget(dync__mincut_state *m)
     return DYNC_OK;
 }
 
+/* Fills c->saved; scratch comes from the cutter's arena. The sets fw, late and given and the
+ * user lists must be there. DYNC_ERR_MEMORY is the only failure. */
 DYNC__FN dync_status dync__mincut(dync__cutter *c)
 {
     dync__mincut_state m = {.c = c, .rules = {true, true, true, true, true}, .saved = c->saved};

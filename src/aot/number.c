@@ -82,7 +82,7 @@ static dync__node *dync__numbers_call(dync__rewrite *r, dync__node *old)
         half = common == DYNC_F16 || common == DYNC_BF16 ? common : -1;
     /* no tensor has dimensions: a wider number would widen the result */
     bool scalar = true;
-    /* halves are computed in float32, a number is not rounded before */
+    /* f16 and bf16 are computed in f32, a number is not rounded before */
     if (half >= 0) common = DYNC_F32;
     for (int i = 0; i < old->nargs; i++)
         scalar = scalar &&

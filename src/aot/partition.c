@@ -29,6 +29,8 @@ static void dync__part_close(dync__cutter *c)
     }
 }
 
+/* The users of node i are user[first_user[i] .. first_user[i + 1]): counted in one sweep, filled
+ * in a second. */
 typedef struct dync__part_reader {
     dync__cutter *c;
     int reader;
@@ -63,6 +65,8 @@ static dync_status dync__part_users(dync__cutter *c)
     return DYNC_OK;
 }
 
+/* Late is what depends on a tangent: only backward can compute it. Execution order makes one
+ * sweep enough. */
 static void dync__part_late(dync__cutter *c)
 {
     for (int i = 0; i < c->n; i++) {

@@ -26,6 +26,9 @@ static bool dync__aot_hooked(const dync__tensor *x, const dync__tensor *base)
     return false;
 }
 
+/* Do this call's inputs share memory exactly as the examples did? The compiled code holds only
+ * then. Checked: same tensors, same storage as the base, same layout, view or no view of the
+ * base, and no hook in between. */
 DYNC__RARE static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in,
                                         dync__tensor *const *actual)
 {
@@ -46,6 +49,8 @@ DYNC__RARE static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor 
     return true;
 }
 
+/* actual: the user's inputs, then what stands for groups; passed: those of them that the forward
+ * graph takes. Both lie in one room; only rows (AOT_FLAT) are owned. */
 typedef struct dync__aot_inputs {
     dync__tensor *few[2 * DYNC__FEW], **actual, **passed;
     int room;
@@ -79,6 +84,9 @@ static dync_status dync__aot_inputs_begin(const dync__aot_graphs *g, dync__tenso
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
+/* New values of mutated inputs are copied into them through the tape, so that versions, hooks
+ * and history are as after the operator in place. NULL in fw_out: the kernel wrote into the
+ * input itself. */
 static dync_status dync__aot_write_back(const dync__aot_graphs *g, dync__tensor *const *actual,
                                         dync__tensor *const *fw_out)
 {
@@ -122,6 +130,8 @@ static dync_status dync__aot_place_values(const dync__aot_graphs *g, dync__tenso
     return DYNC_OK;
 }
 
+/* An output that is a view of `base`, made anew as the function made it: with history, without
+ * grad mode, or detached. *out is owned by the caller. */
 static dync_status dync__aot_view(dync__tensor *base, const dync__aot_out *o, dync__tensor **out)
 {
     dync__layout lay = o->lay;
@@ -137,6 +147,7 @@ static dync_status dync__aot_view(dync__tensor *base, const dync__aot_out *o, dy
     return status;
 }
 
+/* The user's outputs in order, each an owned reference; NULL where narrowing dropped it. */
 static dync_status dync__aot_finish(const dync__aot_graphs *g, dync__tensor *const *actual,
                                     dync__tensor *const *fw_out, dync__tensor **out)
 {
@@ -167,6 +178,9 @@ static dync_status dync__aot_own(dync__tensor **t)
 }
 
 /* ---- a call ---------------------------------------------------------------------------------- */
+/* One call through compiled forward. Order matters: history is attached first, since the copies
+ * into written inputs are differentiated where they have one; views of outputs come last, on the
+ * new values. */
 static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual,
                                   dync__tensor *const *passed, dync__tensor **out)
 {
@@ -195,6 +209,8 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
     return status;
 }
 
+/* The user's graph interpreted as it is: for calls whose inputs share memory in another way than
+ * the examples. */
 DYNC__FN dync_status dync__aot_run_plain(void *state, int n_in, dync__tensor *const *in, int n_out,
                                          dync__tensor **out)
 {

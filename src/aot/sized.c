@@ -39,6 +39,7 @@ typedef struct dync__sized {
 } dync__sized;
 
 /* ---- instances ------------------------------------------------------------------------------- */
+/* The last reference may be that of a call whose instance has left the list meanwhile. */
 static void dync__instance_unref(dync__sized *s, dync__instance *x)
 {
     if (!x || DYNC__ATOMIC_DEC(&x->refs) > 0) return;
@@ -117,6 +118,7 @@ DYNC__RARE static dync_status dync__instance_compile(dync__sized *s, dync__insta
     return status;
 }
 
+/* Two references: the list's, and the caller's in *out. On failure nothing is inserted. */
 DYNC__RARE static dync_status dync__instance_make(dync__sized *s, const int64_t *key,
                                                   dync__tensor *const *in, dync__instance **out)
 {
@@ -150,6 +152,8 @@ DYNC__RARE static dync_status dync__instance_make(dync__sized *s, const int64_t 
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
+/* The sizes of this call are the key: each symbol is read off the input that has it, or solved
+ * from one that has an expression of it. */
 static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *in, int n_out,
                                    dync__tensor **out)
 {
@@ -182,6 +186,7 @@ static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *i
     return status;
 }
 
+/* For the instances that are there and, through s->used, for those that come. */
 DYNC__RARE static dync_status dync__sized_narrow(void *state, const bool *used)
 {
     dync__sized *s = state;

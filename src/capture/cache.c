@@ -4,6 +4,8 @@
 #include "trace.h"
 
 /* ---- a call ---------------------------------------------------------------------------------- */
+/* The entry that served last is tried first, then all, newest first. Entries are published whole
+ * and freed only when no call is in flight. NULL: a miss. */
 static dync__cache_entry *dync__entry_lookup(dync__compiled *f, const dync__callargs *call)
 {
     dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
@@ -48,6 +50,8 @@ DYNC__RARE static dync_value dync__call_misfit(const dync__compiled *f, int narg
     return DYNC_NONE;
 }
 
+/* A call that the short way (quick.c) did not take. Where an error was recorded during the call
+ * and still stands, the result is NONE, although the entry ran. */
 static dync_value dync__call_run(dync__compiled *f, int nargs, const dync_value *args,
                                  const dync_value *into)
 {
@@ -77,6 +81,8 @@ static dync_value dync__call_run(dync__compiled *f, int nargs, const dync_value 
     return status == DYNC_OK && dync_error() == DYNC_OK ? result : DYNC_NONE;
 }
 
+/* depth counts the owner's calls in flight and needs no atomic; a call from another thread marks
+ * the function as shared for good, and then dead entries are kept. */
 static dync_value dync__call_plain(dync__compiled *f, int nargs, const dync_value *args,
                                    const dync_value *into)
 {
@@ -102,6 +108,7 @@ DYNC__RARE static dync_value dync__call_profiled(dync__compiled *f, int nargs,
     return r;
 }
 
+/* A freed or NULL handle: records the error at the caller's place. */
 DYNC__RARE static DYNC__NOINLINE dync_value dync__call_nothing(const dync_compiled *handle)
 {
     dync_loc saved = dync__tls.at;
@@ -152,12 +159,14 @@ DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dyn
 }
 
 /* ---- into the caller's tensors --------------------------------------------------------------- */
+/* Leaves of the caller's tensors and of the result that must still be copied. */
 typedef struct dync__into_pairs {
     int n;
     dync_tensor *to[DYNC__MAX_LEAVES];
     dync_value from[DYNC__MAX_LEAVES];
 } dync__into_pairs;
 
+/* Both are walked side by side; their form must be the same. */
 static dync_status dync__into_pair(dync__into_pairs *p, dync_value out, dync_value r)
 {
     if (out.kind == DYNC_KIND_TENSOR && r.kind == DYNC_KIND_TENSOR) {

@@ -9,6 +9,8 @@
 #include "../dync.in.h"
 #include "trace.h"
 
+/* Does the effect to the real tensors of a call: in the traced call at its cut, in later ones
+ * when they reach this place of the tree. */
 DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *env)
 {
     if (e->kind == DYNC__DO_CELL) {
@@ -36,6 +38,7 @@ DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const
 }
 
 /* ---- gradients ------------------------------------------------------------------------------- */
+/* The record of a tensor whose gradient this call has read or set; -1: none yet. */
 static int dync__trace_grad_at(const dync__tracer *t, const dync__tensor *fake)
 {
     for (int i = 0; i < t->effects.grads.n; i++)
@@ -43,6 +46,8 @@ static int dync__trace_grad_at(const dync__tracer *t, const dync__tensor *fake)
     return -1;
 }
 
+/* From now on the fake's .grad is what the program sees; what it is at this moment is kept, to
+ * tell at the cut whether it has changed. */
 static dync_status dync__trace_grad_note(dync__tracer *t, dync__tensor *fake, bool read)
 {
     dync__grad_record g = {fake, dync__tensor_grad(fake), read};
@@ -125,6 +130,8 @@ static dync_status dync__trace_grad_read(dync__tracer *t, dync__tensor *fake)
     return at < 0 ? DYNC_ERR_MEMORY : dync__tensor_set_grad(fake, t->env.fake.at[at]);
 }
 
+/* The gradient as the program sees it, borrowed, NULL for none. The first read of a tensor from
+ * outside brings its real gradient into the trace. */
 DYNC__FN dync_status dync__trace_grad_of(dync__tracer *t, dync__tensor *fake, dync__tensor **grad)
 {
     dync_status status = DYNC_OK;
@@ -143,11 +150,14 @@ DYNC__FN dync_status dync__trace_grad_set(dync__tracer *t, dync__tensor *fake, d
 }
 
 /* ---- at a cut -------------------------------------------------------------------------------- */
+/* One that was set without being read counts as changed: what it was before is not known. */
 static bool dync__grad_changed(const dync__grad_record *g)
 {
     return !g->read || g->before != dync__tensor_grad(g->of);
 }
 
+/* Pending values that an effect will store must leave their graph at this cut, although the C
+ * function may hold no handle of them. */
 DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
 {
     for (int k = 0; k < t->effects.grads.n; k++) {
@@ -162,12 +172,15 @@ DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live)
             if (t->rec.made.at[i] == t->effects.after.at[k].of) live[i] = true;
 }
 
+/* The fake's place in the environment; -1 while it is pending in the graph. */
 DYNC__FN int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
 {
     int env = fake->node ? -1 : fake->node_output;
     return env >= 0 && env < t->env.fake.n && t->env.fake.at[env] == fake ? env : -1;
 }
 
+/* Keeps the effect in the tree and does it now, outside the trace. A hook's id is this call's
+ * only: later calls register the hook anew. */
 DYNC__FN dync_status dync__record_effect(dync__tracer *t, dync__effect e)
 {
     e.after = t->at ? t->at->seg.n : 0;
@@ -182,6 +195,8 @@ DYNC__FN dync_status dync__record_effect(dync__tracer *t, dync__effect e)
     return status;
 }
 
+/* Sets the real gradient where the program changed it; afterwards the record counts as read, so
+ * that an unchanged gradient is not set again at the next cut. */
 static dync_status dync__grad_flush(dync__tracer *t, dync__grad_record *g)
 {
     dync__tensor *grad = dync__tensor_grad(g->of);
@@ -230,6 +245,7 @@ DYNC__FN dync_status dync__effects_flush(dync__tracer *t)
     return DYNC_OK;
 }
 
+/* Waits for the next cut: `before` its segments or after them. Takes a reference on the fake. */
 DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect e,
                                       dync__tensor *fake)
 {
@@ -241,6 +257,8 @@ DYNC__FN dync_status dync__effect_add(dync__tracer *t, bool before, dync__effect
     return DYNC_OK;
 }
 
+/* A hook removed before it was registered for real: it just stops waiting. false: no such hook
+ * waits. */
 DYNC__FN bool dync__effect_cancel(dync__tracer *t, int id)
 {
     for (int i = 0; i < t->effects.before.n + t->effects.after.n; i++) {

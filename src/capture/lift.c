@@ -2,7 +2,7 @@
  * graph differs from a segment of this place only in plain operands, a segment is made in which
  * these are inputs; it serves later calls, whatever the numbers. After number.c, before cut.c. Only
  * off the tree (the C function runs in every call and gives the numbers), and only what an earlier
- * call compiled counts: the constants of a loop's turns are segments of their own.
+ * call compiled counts: the constants of a loop's iterations are segments of their own.
  *
  * The numbers of a call stand in the environment as those of number.c do, behind everything else
  * that the segment takes. */

@@ -97,6 +97,9 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     return DYNC_OK;
 }
 
+/* From following to recording. Every value the call has met gets a real tensor, then the
+ * operators that were compared since the last cut are recorded, in the grad mode that held when
+ * they began. A failure stops the trace (dync__tracer_fail). */
 DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
 {
     dync__script *s = t->script;
@@ -193,6 +196,8 @@ DYNC__INLINE bool dync__replay_same(const dync__tracer *t, const dync__arg *want
     return want->as.i == got->as.i || dync__replay_alike(t, want, got);
 }
 
+/* The event that this call continues with: the script branches (alt) where earlier calls went
+ * different ways. `free` marks arguments that may have any value of the same kind. -1: none. */
 static int32_t dync__replay_find_op(const dync__tracer *t, const dync__opcall *c)
 {
     const dync__script *s = t->script;
@@ -255,6 +260,8 @@ static bool dync__replay_may_write(const dync__tracer *t, const dync__tensor *x)
            !t->env.real.at[env] || !dync__tensor_is_leaf(t->env.real.at[env]);
 }
 
+/* Hands out the script's fakes as results (in place: the one that is written): all of them, or
+ * none and the script is broken, since somebody kept one from an earlier call. */
 static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, dync__opcall *c)
 {
     const dync__kept_value *v = &t->script->value.at[e->value];
@@ -277,6 +284,8 @@ static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, d
     return true;
 }
 
+/* The handler of a call that follows a script: compares, waits for the cut, runs nothing. Where
+ * the call does something new it leaves the script and records this operator first. */
 DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
@@ -306,6 +315,8 @@ DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
     return dync__tracer_call(self, c);
 }
 
+/* Does the script enter (or, without a name, leave) this frame here? Frames are known by name
+ * and line. If so, the script is moved on to it. */
 DYNC__FN bool dync__replay_has_frame(dync__tracer *t, const char *name_or_null, dync_loc loc)
 {
     dync__script *s = t->script;

@@ -27,6 +27,8 @@ DYNC__RARE DYNC__FN bool dync__segment_fits(const dync__segment *s, int n,
     return true;
 }
 
+/* Only where the graph writes does it matter which inputs share memory; elsewhere alias stays
+ * NULL and every call fits. */
 static dync_status dync__segment_aliases(dync__segment *s, dync__tensor *const *inputs)
 {
     if (s->n_in < 2 || !dync__graph_has_writes(s->graph)) return DYNC_OK;
@@ -35,6 +37,8 @@ static dync_status dync__segment_aliases(dync__segment *s, dync__tensor *const *
     return s->alias ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* Takes no lock: segments are only ever added, in front, and published by an atomic store. NULL:
+ * none fits. */
 DYNC__RARE DYNC__FN dync__segment *dync__segment_find(dync__compiled *f, dync__graph *g,
                                                       uint64_t hash, dync__tensor *const *inputs)
 {
@@ -52,6 +56,8 @@ DYNC__FN dync_value dync__boxed_value(dync__tensor *t)
 }
 
 /* ---- compiling ------------------------------------------------------------------------------- */
+/* Fills the facts that follow from the graph alone. Narrowing needs pure operators: to drop a
+ * random one or a write would change what others see. */
 DYNC__RARE static void dync__segment_study(dync__segment *s)
 {
     const dync__graph *g = s->graph;
@@ -112,6 +118,7 @@ DYNC__RARE static dync_status dync__backend_compile(const dync__compiled *f, dyn
                       inner.status != DYNC_OK ? inner.message : dync__status_name(status));
 }
 
+/* Graphs of segments end in a flat list of values. */
 DYNC__RARE static int dync__output_count(const dync__graph *g)
 {
     const dync__node *out = g->node.n ? g->node.at[g->node.n - 1] : NULL;
@@ -188,11 +195,14 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync__compiled *f, dync
     return s;
 }
 
+/* A callable that runs the graph operator by operator, for dync__segment_plain. */
 DYNC__RARE static dync_value dync__segment_interpret(void *graph, const dync_value *args, int nargs)
 {
     return dync__graph_run(graph, args, nargs);
 }
 
+/* A segment that no backend compiles (past the limit of pieces). It is in no table: the caller
+ * frees it. The graph is taken over, on failure too. */
 DYNC__RARE DYNC__FN dync__segment *dync__segment_plain(dync__graph *taken)
 {
     dync__segment *s = dync__calloc(sizeof *s);
@@ -216,6 +226,7 @@ DYNC__RARE DYNC__FN void dync__lift_free(dync__lift *lift)
     dync__free(lift, sizeof *lift);
 }
 
+/* No call may be in its code any more. */
 DYNC__RARE DYNC__FN void dync__segment_free(dync__segment *s)
 {
     if (!s) return;

@@ -28,6 +28,8 @@ DYNC__RARE static dync_status dync__metadata_differs(dync_status status, const c
     return status;
 }
 
+/* Tokens (symbolic sizes) fit any number; strides of dimensions shorter than 2, and of tensors
+ * without elements, address nothing and may be anything. */
 static bool dync__layout_fits(const dync__layout *want, const dync__layout *lay, bool strides)
 {
     bool same = lay->ndim == want->ndim;
@@ -106,6 +108,8 @@ static dync_value dync__raw_result(const dync__arg *form, dync__tensor **out, in
     }
 }
 
+/* NONE + error, else the result in the graph's form, its tensors in the scope. All outputs are
+ * released on failure. */
 static dync_value dync__raw_run_tensors(dync__raw_state *r, int n_in, dync__tensor *const *in)
 {
     dync_value result = DYNC_NONE;
@@ -129,6 +133,8 @@ static bool dync__raw_takes_number(const dync__raw_state *r, int i)
     return n && !n->has_info && dync__arg_is_number(&n->scalar);
 }
 
+/* The library's own code as a callable that anybody may call: arguments are checked as
+ * strangers' are. Plain numbers become 0-dim tensors where the graph takes a number. */
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs)
 {
     dync_value result = DYNC_NONE;

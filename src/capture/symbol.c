@@ -10,6 +10,8 @@
 #include "trace.h"
 
 /* ---- making ---------------------------------------------------------------------------------- */
+/* In the trace's scratch arena; fake is filled by the caller. NULL: the trace has failed. arg
+ * -2: neither an argument nor a cell. */
 static dync__number *dync__number_new(dync__tracer *t, dync_value plain, const char *text)
 {
     dync__number *x = dync__arena_alloc(&t->scratch, sizeof *x);
@@ -23,6 +25,7 @@ static dync__number *dync__number_new(dync__tracer *t, dync_value plain, const c
     return x;
 }
 
+/* Booleans count as integers. */
 static dync__tensor *dync__number_fake(dync_value plain)
 {
     dync__layout lay = {.ndim = 0};
@@ -51,6 +54,8 @@ static dync__number *dync__number_input(dync__tracer *t, dync_value plain, dync_
     return x;
 }
 
+/* The value that the traced function holds: a pointer to the number, valid inside this trace
+ * only. */
 static dync_value dync__number_sym(dync__number *x)
 {
     dync_value v = {DYNC_KIND_SYM, 0, {0}};
@@ -110,6 +115,8 @@ DYNC__FN bool dync__number_argument(dync__tracer *t, int i, dync_value *v)
 }
 
 /* ---- specialising ---------------------------------------------------------------------------- */
+/* Guards the number by value from now on, and all that it was computed from. An entry whose tree
+ * has served other values with this number free is dead: its paths assume too little. */
 static void dync__number_fix(dync__tracer *t, dync__number *x)
 {
     dync__cache_entry *e = t->entry;
@@ -132,6 +139,8 @@ static void dync__number_fix(dync__tracer *t, dync__number *x)
         }
 }
 
+/* Hook of tensor/value.c: a symbol is read as a plain number. Outside a trace, or in another
+ * one, an error and 0. */
 static dync_value dync__number_specialise(dync_value v)
 {
     dync__tracer *t = dync__tracer_current();
@@ -187,6 +196,7 @@ DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__numb
 }
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
+/* The operand as sympy would print it: a sum inside a product gets parentheses. */
 static const char *dync__number_operand_text(dync__tracer *t, const dync__number *x, dync_value v,
                                              bool product)
 {
@@ -198,6 +208,7 @@ static const char *dync__number_operand_text(dync__tracer *t, const dync__number
     return dync__arena_strdup(&t->scratch, text);
 }
 
+/* A symbol's node (NULL in it: no memory), or the plain number. */
 static dync__arg dync__number_operand(dync__tracer *t, dync__number *x, dync_value v)
 {
     return x ? dync__arg_node(dync__number_node(t, x)) : dync__arg_value(v);
@@ -270,6 +281,7 @@ static bool dync__is_plain_number(const dync_value *v)
     return v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT || v->kind == DYNC_KIND_BOOL;
 }
 
+/* Division rounds towards minus infinity, as Python's //; INT64_MIN // -1 wraps. */
 static dync_value dync__sym_ints(int op, int64_t a, int64_t b)
 {
     uint64_t x = (uint64_t)a, y = (uint64_t)b; /* wraps, as int64 tensors do */
@@ -330,6 +342,7 @@ DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b)
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
+/* What this call has last read from or written to the cell; NULL: not met yet. */
 static dync__cell_now *dync__cell_known(dync__tracer *t, const dync_cell *cell)
 {
     for (int i = 0; i < t->symbols.cell.n; i++)
@@ -362,6 +375,8 @@ static bool dync__cell_enter(dync__tracer *t, dync__cell *cell, dync__cell_now *
     return dync__avec_push(&e->arena, &t->at->cell, use);
 }
 
+/* false: nobody traces (any more), the cell is read as it is. A cell read twice in a call is one
+ * symbol. */
 DYNC__FN bool dync__trace_cell_get(struct dync__cell *cell, dync_value *result)
 {
     dync__tracer *t = dync__tracer_current();

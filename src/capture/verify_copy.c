@@ -31,6 +31,8 @@ DYNC__FN bool dync__verify_readable(const dync__tensor *t)
     return dync__device_is(t->device, DYNC__DEV_HOST) && (t->storage->data || t->numel == 0);
 }
 
+/* The whole storage copied, not only what a tensor shows of it: offsets and strides stay valid.
+ * NULL: no memory. */
 static dync__storage *dync__verify_storage(const dync__storage *from)
 {
     dync__storage *s = dync__storage_new(from->device, from->size_bytes);
@@ -78,6 +80,7 @@ static dync__tensor *dync__verify_whole(const dync__tensor *x)
     return clone;
 }
 
+/* A view of base with x's layout (owned); where x has no history the view has none either. */
 static dync__tensor *dync__verify_view(dync__tensor *base, const dync__tensor *x)
 {
     dync_dims shape = {.n = x->lay.ndim}, stride = {.n = x->lay.ndim};
@@ -201,6 +204,8 @@ DYNC__FN dync__verify *dync__verify_new(const dync__compiled *f, const char *nam
     return NULL;
 }
 
+/* Keeps the bytes of a tensor that the reference may write. Inputs need it not: the reference
+ * has copies of them. false: no memory. */
 DYNC__FN bool dync__verify_add_global(dync__verify *v, dync__tensor *t, const char *source)
 {
     for (int i = 0; i < v->n; i++)
@@ -220,6 +225,8 @@ DYNC__FN bool dync__verify_add_global(dync__verify *v, dync__tensor *t, const ch
     return false;
 }
 
+/* Keeps a leaf's gradient, the number of its hooks and requires_grad, which dync__verify_restore
+ * puts back. */
 DYNC__FN bool dync__verify_add_leaf(dync__verify *v, dync__tensor *t, const char *source)
 {
     if (!dync__tensor_is_leaf(t)) return true;
@@ -249,12 +256,14 @@ static bool dync__verify_cell_set(struct dync__cell *cell, dync_value value)
     return false;
 }
 
+/* What the reference run is watched by: writes of cells only. */
 DYNC__FN const dync__grad_intercept *dync__verify_intercept(void)
 {
     static const dync__grad_intercept writes = {.cell_set = dync__verify_cell_set};
     return &writes;
 }
 
+/* The gradient that the reference left is kept in `after` (a reference) for the comparison. */
 static void dync__verify_restore_leaf(dync__verify_leaf *l)
 {
     dync__tensor *now = dync__tensor_grad(l->of);

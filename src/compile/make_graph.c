@@ -11,6 +11,8 @@
 #include "../dync.in.h"
 #include "../capture/capture.h"
 
+/* One recording. Ids, not addresses, are the keys of `node`: tensors may die and their memory be
+ * used again during the trace. */
 typedef struct dync__maker {
     dync__handler handler, *before; /* before: the bottom in force outside */
     dync__graph *graph;
@@ -40,6 +42,7 @@ static bool dync__maker_own(dync__maker *m, const dync__tensor *t, dync__node *n
     return dync__map_put(&m->node, t->id, (uint64_t)(uintptr_t)n);
 }
 
+/* NULL: the tensor is not of this recording, or not seen yet. */
 static dync__node *dync__maker_known(const dync__maker *m, const dync__tensor *t)
 {
     uint64_t at;
@@ -117,6 +120,8 @@ static dync_status dync__maker_args(dync__maker *m, int n, const dync__arg *in, 
 
 /* ---- one operator ---------------------------------------------------------------------------- */
 
+/* REAL: what lies below runs the operator. Otherwise only its results' form is computed; effects
+ * (a seed) happen in every mode. */
 static dync_status dync__maker_run(dync__maker *m, dync__opcall *c)
 {
     if (m->mode != DYNC_TRACE_REAL && c->row->cls != DYNC__EFFECT) return dync__op_fake(c);
@@ -126,6 +131,8 @@ static dync_status dync__maker_run(dync__maker *m, dync__opcall *c)
     return status;
 }
 
+/* The node of a call that has run, with the types of its results. Items of several results are
+ * getitem nodes, made at once. */
 static dync_status dync__maker_record(dync__maker *m, const dync__opcall *c, const dync__arg *args)
 {
     dync__info info[DYNC__MAX_OUT];
@@ -150,6 +157,8 @@ static dync_status dync__maker_record(dync__maker *m, const dync__opcall *c, con
     return DYNC_OK;
 }
 
+/* The handler: operators that cannot be lowered are decomposed and come back piece by piece;
+ * what is recorded is what could run. A failed call leaves no results. */
 static dync_status dync__maker_call(dync__handler *self, dync__opcall *c)
 {
     dync__maker *m = self->state;

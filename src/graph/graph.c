@@ -11,6 +11,7 @@
 DYNC__DATA dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
                                                   dync__tensor **out) = NULL;
 
+/* One reference, which is the caller's; NULL + error. */
 DYNC__FN dync__graph *dync__graph_new(const char *name)
 {
     dync__graph *g = dync__calloc(sizeof *g);
@@ -31,6 +32,7 @@ DYNC__FN dync__graph *dync__graph_ref(dync__graph *g)
     return g;
 }
 
+/* At the last reference handles of the graph and of its nodes become stale. */
 DYNC__FN void dync__graph_unref(dync__graph *g)
 {
     if (!g || DYNC__ATOMIC_DEC(&g->refs) > 0) return;
@@ -45,6 +47,8 @@ DYNC__FN void dync__graph_unref(dync__graph *g)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* A deep copy into the arena; node and tensor references are copied as they are. false: no
+ * memory, *out is half filled. */
 DYNC__FN bool dync__arg_copy(dync__arena *arena, const dync__arg *in, dync__arg *out)
 {
     *out = *in;
@@ -98,6 +102,8 @@ static bool dync__node_set_text(dync__graph *g, const char **field, const char *
     return !g->failed;
 }
 
+/* Placeholders stay in front: one that comes late goes behind the last of them and moves the
+ * nodes behind it. */
 DYNC__FN dync__node *dync__graph_placeholder(dync__graph *g, const char *name, const char *source,
                                              const dync__info *info)
 {
@@ -112,6 +118,8 @@ DYNC__FN dync__node *dync__graph_placeholder(dync__graph *g, const char *name, c
     return dync__node_set_text(g, &node->source, source) ? node : NULL;
 }
 
+/* The graph takes a reference on value; room for it is made first, so that binding it below
+ * cannot fail. value NULL: to be bound later (a parsed graph). */
 DYNC__FN dync__node *dync__graph_attr(dync__graph *g, const char *name, const char *path,
                                       dync__tensor *value)
 {
@@ -141,6 +149,8 @@ DYNC__FN bool dync__graph_attr_bind(dync__node *node, dync__tensor *value)
 
 static const char dync__constant_prefix[] = "_tensor_constant";
 
+/* FX's name for a tensor that the function made itself; the prefix is how printers and
+ * dync__node_is_constant know it again. */
 DYNC__FN dync__node *dync__graph_constant(dync__graph *g, dync__tensor *value)
 {
     char path[48];
@@ -179,6 +189,8 @@ static const char *dync__op_target(dync__arena *arena, const char *name)
     return fits ? dync__arena_strdup(arena, name) : dync__name_clean(arena, name);
 }
 
+/* op -1: a function that is no operator, named by name_hint. Arguments are copied. info: nout
+ * entries or NULL, in which case the node has no types. NULL: the graph has failed. */
 DYNC__FN dync__node *dync__graph_call(dync__graph *g, int op, int nargs, const dync__arg *args,
                                       int nout, const dync__info *info, const char *name_hint)
 {
@@ -204,6 +216,8 @@ DYNC__FN dync__node *dync__graph_call(dync__graph *g, int op, int nargs, const d
     return g->failed ? NULL : node;
 }
 
+/* Item i of a node with several outputs or of a list input; its type is copied where it is
+ * known. */
 DYNC__FN dync__node *dync__graph_getitem(dync__graph *g, dync__node *list, int i)
 {
     dync__arg args[2] = {{0}, dync__arg_i(i)};
@@ -231,6 +245,7 @@ DYNC__FN dync__node *dync__graph_output(dync__graph *g, const dync__arg *value)
 
 /* ---- uses ------------------------------------------------------------------------------------ */
 
+/* Every node reference in the argument, lists included; fn may replace it. */
 DYNC__FN void dync__arg_each_node(dync__arg *arg, void (*fn)(void *user, dync__arg *), void *user)
 {
     if (arg->kind == DYNC__A_NODE) fn(user, arg);
@@ -250,6 +265,8 @@ static void dync__count_use(void *user, dync__arg *arg)
     arg->as.node->n_users++;
 }
 
+/* Indices and use counts are only right after this: passes that move or drop nodes call it at
+ * their end. */
 DYNC__FN void dync__graph_renumber(dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
@@ -259,12 +276,15 @@ DYNC__FN void dync__graph_renumber(dync__graph *g)
     for (int i = 0; i < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__count_use, NULL);
 }
 
+/* Does the operator change anything besides its result? */
 static bool dync__row_writes(const dync__op_row *row)
 {
     return row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT ||
            (row->flags & DYNC__OP_WRITES) != 0;
 }
 
+/* May the node be dropped, moved or merged with an equal one? A function unknown to the table
+ * may do anything, so it is not. */
 DYNC__FN bool dync__node_is_pure(const dync__node *node)
 {
     if (node->kind == DYNC__N_GET_ATTR || node->op == DYNC__NODE_GETITEM) return true;
@@ -324,6 +344,7 @@ DYNC__FN bool dync__graph_writes_inputs(dync__graph *g)
     return false;
 }
 
+/* Calls, without the getitem nodes that only take lists apart. */
 DYNC__FN int dync__graph_op_count(const dync__graph *g)
 {
     int n = 0;

@@ -46,6 +46,7 @@ static void dync__c_double(dync__str *s, double x)
     }
 }
 
+/* INT64_MAX is the library's DYNC_END (a slice's open end); INT64_MIN has no literal in C. */
 static void dync__c_int(dync__str *s, int64_t i)
 {
     if (i == INT64_MAX)
@@ -56,6 +57,8 @@ static void dync__c_int(dync__str *s, int64_t i)
         dync__str_addf(s, "%lld", (long long)i);
 }
 
+/* Callback of the size printer: a symbol as dync_dim of the first input that has it, or its bare
+ * token. */
 static void dync__c_symbol(const void *graph, int64_t token, dync__str *s)
 {
     const dync__graph *g = graph;
@@ -99,6 +102,7 @@ static void dync__c_size(dync__c_printer *p, int64_t size)
     dync__c_int(p->s, size);
 }
 
+/* A list of sizes: as a dync_value (a tuple) or as the dync_shape that operators take. */
 static void dync__c_dims(dync__c_printer *p, const dync__arg *a, bool as_value)
 {
     if (a->n == 0) dync__str_add(p->s, as_value ? "dync_tuple_of(0, NULL)" : "DYNC_SCALAR");
@@ -175,6 +179,7 @@ static void dync__c_comment_text(dync__str *s, const char *text)
             dync__str_addc(s, *text);
 }
 
+/* The comment is no ornament: the parser reads types, requires_grad and symbols back from it. */
 static void dync__c_type_comment(dync__c_printer *p, const dync__node *node)
 {
     if (node->sym) {
@@ -221,6 +226,8 @@ static void dync__c_call_number(dync__c_printer *p, const dync__node *node)
     dync__str_addc(p->s, ')');
 }
 
+/* Expands the operator's pattern: {i} is argument i, {i:v} the same as a dync_value; all else is
+ * copied. */
 static void dync__c_call_operator(dync__c_printer *p, const dync__node *node)
 {
     dync__str pattern = {0};
@@ -273,6 +280,7 @@ DYNC__FN bool dync__graph_prints_inline(const dync__node *node)
     return true;
 }
 
+/* Literals that round-trip: shortest decimal for f32 and f64, bits for f16 and bf16. */
 static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
 {
     static const char *const types[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",
@@ -345,6 +353,8 @@ static void dync__c_param_comment(dync__c_printer *p, const dync__node *node)
     dync__str_add(p->s, " */\n");
 }
 
+/* What the printed function takes as a parameter: inputs, and attributes too large to be
+ * printed. */
 static bool dync__c_is_param(const dync__node *node)
 {
     return node->kind == DYNC__N_PLACEHOLDER ||

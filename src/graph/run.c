@@ -40,6 +40,8 @@ DYNC__FN void dync__arg_release(dync__arg *a)
 
 /* ---- public values to arguments and back ----------------------------------------------------- */
 
+/* Tensors are borrowed from their handles, lists lie in the arena, strings and pointers are
+ * shared with v. The handle of a freed tensor is an error. */
 DYNC__FN dync_status dync__value_to_arg(dync__arena *arena, dync_value v, dync__arg *out)
 {
     switch (v.kind) {
@@ -74,6 +76,7 @@ DYNC__FN dync_status dync__value_to_arg(dync__arena *arena, dync_value v, dync__
                       "expected a tensor, a number or a list, got a value of kind %d", (int)v.kind);
 }
 
+/* Takes the argument's references over: tensors go to the innermost scope. */
 DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
 {
     switch (a->kind) {
@@ -137,6 +140,8 @@ static bool dync__env_bind_items(const dync__graph *g, const dync__arg *args, in
     return more;
 }
 
+/* Solves the graph's symbols from the shapes of the arguments. Items of list inputs may need
+ * symbols that others of them give, hence the loop until nothing new is known. */
 static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, int nargs)
 {
     const dync__graph *g = env->graph;
@@ -214,6 +219,7 @@ static bool dync__all_numbers(const dync__arg *a, int n)
     return n > 0;
 }
 
+/* *out gets a reference of its own: the list and the item may be released in any order. */
 static dync_status dync__run_getitem(const dync__node *node, const dync__arg *args, dync__arg *out)
 {
     int64_t i = args[1].as.i;
@@ -270,6 +276,8 @@ static dync_status dync__run_operator(dync__frame_env *env, dync__node *node, dy
     return DYNC_OK;
 }
 
+/* *out takes the references of the node's value. Arguments stay borrowed from the slots, which
+ * outlive the call. */
 static dync_status dync__run_node(dync__frame_env *env, dync__node *node, dync__arg *out)
 {
     dync__arg few[DYNC__MAX_ARGS], *args = few;
@@ -308,6 +316,7 @@ static void dync__note_use(void *user, dync__arg *arg)
     env->last_use[arg->as.node->index] = env->reader;
 }
 
+/* An argument that names the same node twice releases it once: the slot is NONE afterwards. */
 static void dync__release_if_last(void *user, dync__arg *arg)
 {
     dync__frame_env *env = user;
@@ -321,6 +330,9 @@ DYNC__FN dync_status dync__graph_eval(dync__graph *g, const dync__arg *args, int
     return dync__graph_eval_sized(g, NULL, args, nargs, arena, out);
 }
 
+/* value: the numbers of the graph's symbols, or NULL to solve them from the arguments. *out owns
+ * its references (dync__arg_release); its lists lie in the arena. On failure *out is NONE and
+ * all slots are released. */
 DYNC__FN dync_status dync__graph_eval_sized(dync__graph *g, const int64_t *value,
                                             const dync__arg *args, int nargs, dync__arena *arena,
                                             dync__arg *out)

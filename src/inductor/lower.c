@@ -9,6 +9,8 @@ static bool dync__node_is_view(const dync__node *n)
     return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW;
 }
 
+/* The one device that the graph computes on. -1: values stand on two devices, which one plan
+ * cannot serve; 0-dim inputs in main memory do not count. */
 DYNC__FN int dync__graph_device(const dync__graph *g)
 {
     int device = -1; /* other than main memory */
@@ -77,6 +79,8 @@ static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out)
     return DYNC_OK;
 }
 
+/* Emits the copies into inputs that are due behind this node, as clones whose result is the
+ * input's own slot. */
 static dync_status dync__lower_write_over(dync__lowerer *w, int node)
 {
     const dync__arg *out = &w->g->node.at[w->g->node.n - 1]->args[0];
@@ -97,6 +101,9 @@ static dync_status dync__lower_write_over(dync__lowerer *w, int node)
 }
 
 /* ---- which slots leave ----------------------------------------------------------------------- */
+/* base[i]: the node on whose memory node i lies. leaves: bases that hold an output; those
+ * outputs that are written over an input need no slot of their own. used: outputs wanted, NULL
+ * for all. */
 static dync_status dync__lower_bases(dync__lowerer *w, const bool *used)
 {
     for (int i = 0; i < w->g->node.n; i++) {
@@ -114,6 +121,8 @@ static dync_status dync__lower_bases(dync__lowerer *w, const bool *used)
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
+/* Nodes become fakes for the lowering rules, and their operands are appended to `operand` in
+ * preorder. The caller has made room for all of them. */
 static dync_status dync__lower_args(dync__lowerer *w, int n, const dync__arg *in, dync__arg *out,
                                     dync__operand *operand, int *n_operands)
 {
@@ -140,6 +149,8 @@ static dync_status dync__lower_fake(dync__lowerer *w, int i, const dync__info *i
     return w->fake[i] ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* One slot per output of the node. Inputs are addressed from their first element, so their own
+ * offset (bias) is taken off their layout and those of their views. */
 static dync_status dync__lower_slots(dync__lowerer *w, const dync__node *n, bool leaves)
 {
     int i = n->index;
@@ -180,6 +191,7 @@ static dync_status dync__lower_view(dync__lowerer *w, const dync__node *n)
     return dync__lower_fake(w, i, &n->info[0]);
 }
 
+/* Shares the operand of the list's item: no copy, no slot. */
 static dync_status dync__lower_getitem(dync__lowerer *w, const dync__node *n)
 {
     int i = n->index, from = n->args[0].as.node->index;
@@ -215,6 +227,7 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n, bool 
     return dync__op_lower(&w->pb, &c, in, n_in, w->value[n->index]);
 }
 
+/* In execution order; slots of a node exist before its readers are lowered. */
 static dync_status dync__lower_nodes(dync__lowerer *w)
 {
     for (int i = 0; i < w->g->node.n; i++) {
@@ -243,6 +256,9 @@ static dync_status dync__lower_nodes(dync__lowerer *w)
 }
 
 /* ---- outputs --------------------------------------------------------------------------------- */
+/* How each output is found after a run. output: which of the plan's output storages it lies on,
+ * -1 none, -2 not wanted or written over an input. owner: the one output that has a storage to
+ * itself, -1 where several share it. */
 static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync__lowered *l)
 {
     const dync__arg *out = &w->g->node.at[w->g->node.n - 1]->args[0];
@@ -314,6 +330,7 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync__graph *g, const boo
     return status;
 }
 
+/* Lowers and plans. On failure *out is empty. */
 DYNC__FN dync_status dync__inductor_lower(dync__graph *g, const bool *used,
                                           const dync__options *options, dync__lowered *out)
 {
@@ -333,6 +350,9 @@ DYNC__FN dync_status dync__inductor_lower(dync__graph *g, const bool *used,
     return status;
 }
 
+/* The steps without a plan, for who prints or exports them. The lowerer's arena moves to the
+ * caller, who frees it, after a failure too; pointers to the arena inside kernels are set anew,
+ * since it has moved. */
 DYNC__FN dync_status dync__inductor_steps(dync__graph *g, dync__arena *arena, dync__pb *pb,
                                           dync__lowered *out)
 {

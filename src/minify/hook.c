@@ -42,11 +42,13 @@ static void dync__hook_note(dync__error_slot *e, const char *path)
     dync__str_free(&note);
 }
 
+/* The minifier's own failures are warnings: the backend's error is what the caller must see. */
 static void dync__hook_could_not(const char *what, const dync__error_slot *error)
 {
     if (error->status != DYNC_OK) dync__warn("Could not write to %s: %s", what, error->message);
 }
 
+/* Level 1: the graph is written at each failure, without a launcher that shrinks it. */
 static void dync__hook_checkpoint(const dync__repro_file *file, dync__graph *g, int n,
                                   const dync_value *inputs)
 {
@@ -90,6 +92,8 @@ static void dync__hook_error(dync__error_slot *e, dync_status status, const char
     dync__format(e->message, sizeof e->message, "%s", text);
 }
 
+/* A judge with the settings in force now. Timeouts are capped at 1e9 ms, so that they fit an
+ * int. */
 static void dync__hook_judge(dync__judge *j, const dync_backend *b, const char *options, int level)
 {
     const dync__repro_settings *now = dync__repro_now();
@@ -146,11 +150,15 @@ static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__r
 
 /* ---- after dynamo ---------------------------------------------------------------------------- */
 
+/* Level 4 (accuracy) always tries in a child; the others where isolation is set and the system
+ * can fork. */
 static bool dync__hook_may_fork(int level)
 {
     return level == 4 || (dync__repro_now()->isolate && dync__child_possible());
 }
 
+/* Runs the compiled code once, outside the tracer that is asking for it; results are dropped,
+ * only failing counts. */
 static dync_status dync__hook_run(dync__graph *g, dync_callable *code, int n,
                                   const dync_value *inputs)
 {

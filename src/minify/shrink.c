@@ -8,6 +8,8 @@
 #include "../dync.in.h"
 #include "minify.h"
 
+/* Values are found by node name: edits keep names, so a node of the shrunk graph that has become
+ * an input finds the value it had in the first graph. */
 typedef struct dync__shrinker {
     const dync__shrink *how;
     dync__graph *graph; /* the smallest so far */
@@ -33,6 +35,7 @@ DYNC__FN void dync__minify_say(const char *fmt, ...)
 #endif
 }
 
+/* Reports go to stderr, as torch's minifier prints them. */
 static bool dync__shrink_loud(const dync__shrinker *s) { return !s->how->quiet; }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -126,6 +129,8 @@ static dync_status dync__shrink_values(dync__shrinker *s, int n, const dync_valu
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
+/* The recorded values of g's inputs: an array of n_inputs + 1 for the caller to free, the
+ * tensors borrowed. NULL: no memory. */
 static dync_value *dync__shrink_inputs(const dync__shrinker *s, const dync__graph *g)
 {
     dync_value *in = dync__alloc((size_t)(g->n_inputs + 1) * sizeof *in);
@@ -133,6 +138,8 @@ static dync_value *dync__shrink_inputs(const dync__shrinker *s, const dync__grap
     return in;
 }
 
+/* Asks the predicate. A graph that is not well formed counts as not failing. Errors and tensors
+ * of the trial are dropped. */
 static bool dync__shrink_fails(dync__shrinker *s, dync__graph *g)
 {
     dync_value *in = g ? dync__shrink_inputs(s, g) : NULL;
@@ -158,6 +165,8 @@ static dync__graph *dync__shrink_try(dync__shrinker *s, dync__graph *g)
 
 /* ---- strategies ------------------------------------------------------------------------------ */
 
+/* Ends the graph at node i, which becomes the result; candidates are the odd multiples of the
+ * granularity. */
 static dync__graph *dync__shrink_suffix(dync__shrinker *s, int granularity)
 {
     dync__graph *g = s->graph;
@@ -174,6 +183,7 @@ static dync__graph *dync__shrink_suffix(dync__shrinker *s, int granularity)
     return NULL;
 }
 
+/* Drops a run of granularity / 2 outputs (at least one), where there is more than one. */
 static dync__graph *dync__shrink_outputs(dync__shrinker *s, int granularity)
 {
     int n = dync__graph_outputs(s->graph), step = DYNC__MAX(1, granularity / 2);
@@ -185,6 +195,7 @@ static dync__graph *dync__shrink_outputs(dync__shrinker *s, int granularity)
     return NULL;
 }
 
+/* Only where the edit removes nodes is the predicate asked, which may be slow. */
 static dync__graph *dync__shrink_changed(dync__shrinker *s, const dync__edit *edit)
 {
     dync__graph *g = dync__graph_edit(s->graph, edit);
@@ -231,6 +242,8 @@ static bool dync__shrink_droppable(const dync__shrinker *s, const dync__node *n,
     return dync__shrink_value(s, n).kind == DYNC_KIND_TENSOR;
 }
 
+/* Nodes start..end become inputs with their recorded values; what only they needed goes with
+ * them. */
 static dync__graph *dync__shrink_delta_range(dync__shrinker *s, int start, int end, bool *drop,
                                              const bool *used_whole)
 {
@@ -243,6 +256,8 @@ static dync__graph *dync__shrink_delta_range(dync__shrinker *s, int start, int e
     return dync__shrink_try(s, dync__graph_edit(s->graph, &edit));
 }
 
+/* The first run of `granularity` nodes that the failure does not need. A list used as a whole
+ * cannot become inputs, so its node stays. */
 static dync__graph *dync__shrink_delta(dync__shrinker *s, int granularity)
 {
     int n = s->graph->node.n;
@@ -300,6 +315,8 @@ taken:
     return true;
 }
 
+/* The strategies in fx_minifier.py's order, until one succeeds; three of them only at the
+ * largest granularity. */
 static bool dync__shrink_round(dync__shrinker *s, int granularity, bool first)
 {
     static const struct {
@@ -331,6 +348,8 @@ static void dync__shrink_tell(dync__shrinker *s)
     dync__free(in, (size_t)(s->graph->n_inputs + 1) * sizeof *in);
 }
 
+/* Each success begins again with the largest granularity. Ends: every success removes nodes or
+ * outputs or makes more inputs of nodes. */
 static void dync__shrink_rounds(dync__shrinker *s)
 {
     for (bool progress = true; progress;) {
@@ -344,6 +363,8 @@ static void dync__shrink_rounds(dync__shrinker *s)
     }
 }
 
+/* The graph must fail before and after: a failure that comes and goes would shrink to something
+ * arbitrary. */
 static dync_status dync__shrink_run(dync__shrinker *s, int n, const dync_value *inputs)
 {
     if (n != s->graph->n_inputs)
@@ -364,6 +385,8 @@ static dync_status dync__shrink_run(dync__shrinker *s, int n, const dync_value *
     return DYNC_OK;
 }
 
+/* *graph is replaced by the smallest (the reference moves with it), on failure too. *out_inputs:
+ * its inputs as a list in the caller's scope. */
 DYNC__FN dync_status dync__shrink_graph(const dync__shrink *how, dync__graph **graph, int n,
                                         const dync_value *inputs, dync_value *out_inputs,
                                         int *queries)
@@ -388,6 +411,8 @@ DYNC__FN dync_status dync__shrink_graph(const dync__shrink *how, dync__graph **g
 
 /* ---- public ---------------------------------------------------------------------------------- */
 
+/* The public predicate with its user pointer. Its error on the given graph is kept, since it
+ * tells why the graph "did not fail". */
 typedef struct dync__minify_user {
     dync_minify_predicate fails;
     void *user;

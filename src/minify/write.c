@@ -10,6 +10,8 @@
 #include "minify.h"
 
 enum { DYNC__REPRO_INLINE = 64 };
+/* One program being written. storage: those that have a buffer already, in the order of their
+ * numbers in the text. status: the first failure; later writes go on and are dropped. */
 typedef struct dync__writer {
     dync__str text;
     const dync__repro_file *file;
@@ -21,11 +23,14 @@ typedef struct dync__writer {
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
+/* Names the files of storages: equal bytes are one file, however many programs use them. */
 DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n)
 {
     return dync__hash_mix(dync__hash_bytes(data, n, 1), (uint64_t)n);
 }
 
+/* The storage's bytes in main memory: its own, or a copy in *owned, which the caller frees.
+ * NULL: no data, or no memory. */
 static const void *dync__write_host_data(const dync__storage *s, void **owned)
 {
     *owned = NULL;
@@ -36,7 +41,7 @@ static const void *dync__write_host_data(const dync__storage *s, void **owned)
                : NULL;
 }
 
-/* Floats that are not finite, and the half ones, as their bits. */
+/* Floats that are not finite, f16 and bf16 are written as their bits. */
 static bool dync__write_as_bits(const char *data, size_t count, int dtype)
 {
     const dync__dtype_row *row = dync__dtype_info(dtype);
@@ -48,6 +53,8 @@ static bool dync__write_as_bits(const char *data, size_t count, int dtype)
     return false;
 }
 
+/* A C literal that gives back the same bits. INT64_MIN and -0 need a form of their own: C has no
+ * negative literals. */
 static void dync__write_element(dync__str *s, const char *at, int dtype, bool bits)
 {
     char text[40];
@@ -77,6 +84,8 @@ static void dync__write_element(dync__str *s, const char *at, int dtype, bool bi
     if (dtype == DYNC_F64 && strcmp(text, "-0") == 0) dync__str_add(s, ".0");
 }
 
+/* The elements as an array data<k>; the element type is one that C has, with bits where it has
+ * none (f16, bf16). */
 static void dync__write_inline(dync__writer *w, int k, const char *data, size_t bytes, int dtype)
 {
     static const char *const types[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",

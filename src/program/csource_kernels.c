@@ -10,6 +10,8 @@ DYNC__FN const char *dync__csource_type(int dtype)
     return names[dync__dtype_valid(dtype) ? dtype : 0];
 }
 
+/* A sum of stride * variable plus offset, as short as a person would write it. var[d] NULL: a
+ * dimension of size 1, which adds nothing. */
 DYNC__FN void dync__csource_index(dync__str *s, int n, const int64_t *stride,
                                   const char *const *var, int64_t offset)
 {
@@ -65,6 +67,8 @@ static void dync__csource_at(dync__str *s, char letter, const dync__operand *o, 
 
 /* ---- products: c[.., m, n] = sum over k of a[.., m, k] b[.., k, n] (+ bias[m, n]) ------------ */
 
+/* Loops over the result, then over k. Batch dimensions of size 1 in a or b are broadcast: their
+ * stride counts as 0. */
 static dync_status dync__csource_matmul(dync__str *s, const dync__kcall *call, const char *name)
 {
     static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
@@ -140,6 +144,8 @@ static int dync__csource_window(dync__str *s, const dync__operand *out, const dy
     return depth;
 }
 
+/* x [n, channel, p, q], w [o, channel / groups, u, v], y [n, o, i, j]. With groups, output
+ * channel o reads the inputs of group o / per_out. */
 static dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, const char *name)
 {
     static const char *const in_var[] = {"n", "c", "p", "q"}, *const w_var[] = {"o", "c", "u", "v"},
@@ -172,6 +178,7 @@ static dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, c
     return DYNC_OK;
 }
 
+/* NaN wins, as in PyTorch. index: the place p * width + q of the maximum in its channel. */
 static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *call, const char *name)
 {
     static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i",
@@ -195,6 +202,7 @@ static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *cal
     return DYNC_OK;
 }
 
+/* Divides by the elements inside the picture, or by the whole window with count_include_pad. */
 static dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *call, const char *name)
 {
     static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i",
@@ -221,6 +229,8 @@ static dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *cal
     return DYNC_OK;
 }
 
+/* Appends one C function `name` for the kernel call; DYNC_ERR_UNSUPPORTED names a kernel that
+ * has no C form. */
 DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, const char *name)
 {
     static const struct {

@@ -18,6 +18,8 @@ typedef struct dync__module_state {
     DYNC__VEC(dync__tensor *) tensor; /* the same, to be written */
 } dync__module_state;
 
+/* Parameters and buffers with dotted paths, parents before children. Tensors are borrowed from
+ * the module. */
 static dync_status dync__module_collect(dync__module_state *s, const dync__module *m,
                                         const char *prefix, int depth)
 {
@@ -106,6 +108,8 @@ static dync_status dync__module_save(dync__module *m, const char *path)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
+/* May the file's tensor be written into the module's? Checked for all of them before the first
+ * is written, so that a failed load changes nothing. */
 static dync_status dync__module_fits(const dync__st_item *item, const dync__st_tensor *from)
 {
     const dync__tensor *t = item->tensor;
@@ -153,6 +157,8 @@ static dync_status dync__module_write(dync__tensor *t, const char *data)
     return DYNC_OK;
 }
 
+/* Names must be the same on both sides. Compiled code sees the load: storage versions and the
+ * module's version go up. */
 static dync_status dync__module_load_from(dync__module *m, const dync__st_file *f,
                                           const dync__module_state *s)
 {

@@ -43,6 +43,7 @@ static struct {
     dync_limits at;
 } dync__program_limits;
 
+/* The limits set by dync_set_limits; 0 stands for the default. */
 static dync_limits dync__program_limits_get(void)
 {
     dync__lock(&dync__program_limits.lock);
@@ -106,6 +107,9 @@ static const dync__node *dync__program_earlier(const dync__graph *g, int i)
     return NULL;
 }
 
+/* One line per stored attribute. Each distinct tensor begins at a multiple of 64 bytes from the
+ * start of the data; a tensor under two names has one offset. *data_bytes: the sum, padding
+ * included. */
 static dync_status dync__program_write_table(const dync__graph *g, dync__str *s, size_t *data_bytes)
 {
     size_t at = 0;
@@ -146,6 +150,7 @@ static void dync__program_pad(dync__str *s)
     while (s->n % DYNC__PROGRAM_ALIGN && !s->failed) dync__str_addc(s, 0);
 }
 
+/* In the order of the table, each dense, row major, padded as the table counted. */
 static dync_status dync__program_write_data(const dync__graph *g, dync__str *s)
 {
     for (int i = 0; i < g->node.n; i++) {
@@ -169,6 +174,8 @@ DYNC__FN dync_status dync__program_write(const dync__program *p, dync__str *s)
     return dync__program_write_own(p, s);
 }
 
+/* Without the check of operators: for a file that the library itself reads back
+ * (dync__program_read_own). */
 DYNC__FN dync_status dync__program_write_own(const dync__program *p, dync__str *s)
 {
     dync__str text = {0};
@@ -190,6 +197,9 @@ DYNC__FN dync_status dync__program_write_own(const dync__program *p, dync__str *
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* Reads from p towards end; the first failure stays in status, and later reads give 0 or false.
+ * own: written by this library for itself, so limits and the list of allowed operators do not
+ * apply. */
 typedef struct dync__program_reader {
     const char *start, *p, *end;
     dync_status status;
@@ -205,6 +215,7 @@ static dync_status dync__program_refuse(dync__program_reader *r, const char *exp
     return r->status;
 }
 
+/* Consumes exactly these bytes or fails. */
 static bool dync__program_word(dync__program_reader *r, const char *word)
 {
     size_t n = strlen(word);
@@ -248,6 +259,8 @@ static void dync__program_name(dync__program_reader *r, char behind, char *out, 
         r->p++;
 }
 
+/* The graph's text must be as long as the file says and hold no zero byte. The parser stops at
+ * limits.nodes. The caller owns the graph. */
 static dync__graph *dync__program_read_graph(dync__program_reader *r)
 {
     if (!dync__program_word(r, "graph ")) return NULL;
@@ -318,6 +331,9 @@ typedef struct dync__program_row {
     size_t offset, bytes;
 } dync__program_row;
 
+/* Gives attribute i its tensor. Rows of equal offset, type and layout share one tensor, as they
+ * did when the file was written. requires_grad comes from the graph's text, not from the new
+ * tensor. */
 static void dync__program_bind(dync__program_reader *r, const dync__program_row *rows, int i,
                                const char *data)
 {
@@ -344,6 +360,9 @@ static void dync__program_bind(dync__program_reader *r, const dync__program_row 
     dync__unref(t);
 }
 
+/* The table must list the graph's stored attributes in order, each inside the data; the data
+ * must fill the rest of the file exactly. Nothing is allocated from a count that was not checked
+ * against the graph. */
 static dync_status dync__program_read_tensors(dync__program_reader *r, dync__graph *g)
 {
     char name[128];
@@ -412,6 +431,8 @@ static dync__program *dync__program_read_body(dync__program_reader *r)
     return p;
 }
 
+/* The magic and the checksum come first: a damaged file is refused before anything in it is
+ * believed. */
 static dync__program *dync__program_read_as(const char *bytes, size_t n, bool own)
 {
     dync__program_reader r = {bytes, bytes, bytes, DYNC_OK, dync__program_limits_get(), own};

@@ -78,6 +78,7 @@ static dync_status dync__st_range(const dync__json *v, dync__st_tensor *t, char 
     return DYNC_OK;
 }
 
+/* name belongs to the header's JSON, data to the file's buffer: both must outlive t. */
 static dync_status dync__st_entry(const dync__json *v, const char *name, dync__st_tensor *t,
                                   char *data, size_t n)
 {
@@ -93,6 +94,8 @@ static int dync__st_compare_name(const void *a, const void *b)
     return strcmp(((const dync__st_tensor *)a)->name, ((const dync__st_tensor *)b)->name);
 }
 
+/* By place; of two at one place the shorter first, so that empty tensors do not look like
+ * overlaps. */
 static int dync__st_compare_data(const void *a, const void *b)
 {
     const dync__st_tensor *x = a, *y = b;
@@ -118,6 +121,7 @@ static dync_status dync__st_cover(dync__st_file *f, const char *data, size_t n)
     return DYNC_OK;
 }
 
+/* "__metadata__" must map texts to texts; it is kept as parsed. */
 static dync_status dync__st_metadata(dync__st_file *f, const dync__json *v)
 {
     if (v->kind != DYNC__JSON_OBJ) return dync__st_bad("metadata that is no object", NULL);
@@ -128,6 +132,8 @@ static dync_status dync__st_metadata(dync__st_file *f, const dync__json *v)
     return DYNC_OK;
 }
 
+/* bytes stays the caller's, must outlive f, and is changed on big-endian machines (elements are
+ * swapped in place). f->tensor ends sorted by name. */
 DYNC__FN dync_status dync__st_parse(dync__st_file *f, char *bytes, size_t n)
 {
     uint64_t header = 0;
@@ -159,6 +165,7 @@ DYNC__FN dync_status dync__st_parse(dync__st_file *f, char *bytes, size_t n)
     return DYNC_OK;
 }
 
+/* dync__st_close releases f, after a failure too. */
 DYNC__FN dync_status dync__st_read(dync__st_file *f, const char *path)
 {
     memset(f, 0, sizeof *f);
@@ -173,6 +180,7 @@ DYNC__FN void dync__st_close(dync__st_file *f)
     memset(f, 0, sizeof *f);
 }
 
+/* Binary search: dync__st_cover has sorted by name. */
 DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *f, const char *name)
 {
     int low = 0, high = f->n;
@@ -189,6 +197,8 @@ DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *f, const char
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* The JSON header, padded with blanks to a multiple of 8, as the format allows, so that the data
+ * begin aligned. Offsets count from the end of the header. */
 static void dync__st_header(dync__str *h, int n, const dync__st_item *items, int n_texts,
                             const char *const *keys, const char *const *values)
 {
