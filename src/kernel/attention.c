@@ -17,6 +17,8 @@ typedef struct dync__att {
     int n_batch, dtype, type;
     bool causal, fast;
     double scale;
+    /* units: matrices of the batch; L queries and S keys of E elements, S values of V; a block is
+     * qb queries by kb keys */
     int64_t units, L, S, E, V, qb, kb, bytes, type_bytes, q_blocks;
     void *const *data;
 } dync__att;
@@ -97,7 +99,9 @@ static int dync__att_finite(dync__piece *p, int type, int x)
     return dync__lb_op(&p->b, DYNC__P_select, none, dync__lb_f(&p->b, type, 0), x);
 }
 
-/* Buffers: scores (exponentials after), maxima, sums, factors [rows], mask. */
+/* One block of keys for some queries: the maximum so far grows, and what was summed before is to be
+ * multiplied by factor = exp(old maximum - new one), here the sums, by the rescale piece the
+ * values. Buffers: scores (exponentials after), maxima, sums, factors [rows], mask. */
 static dync_status dync__att_step_piece(const dync__att *a, int64_t rows, int64_t columns,
                                         bool masked, dync__code **out)
 {
@@ -142,7 +146,8 @@ static dync_status dync__att_rescale_piece(const dync__att *a, int64_t rows, dyn
     return dync__piece_end(&p, out);
 }
 
-/* Buffers: values, maxima, sums; output, log of the sum. */
+/* Values by the sums, zeros where a query saw nothing (its logarithm is -inf).
+ * Buffers: values, maxima, sums; output, log of the sum. */
 static dync_status dync__att_finish_piece(const dync__att *a, int64_t rows, dync__code **out)
 {
     const dync__operand *y = &a->call->operand[3], *lse = &a->call->operand[4];
@@ -383,6 +388,8 @@ static int64_t dync__att_room(const dync__att *a, bool grad)
     return n * a->type_bytes + 2 * (a->qb + a->kb) + 64;
 }
 
+/* Queries [i, i + qb) of one unit against all keys they may see. memory: of dync__att_room, cut
+ * into scores, values, maxima, sums, factors, the band, and matrices widened from f16 or bf16. */
 static dync_status dync__att_forward_block(const dync__att *a, int64_t unit, int64_t i,
                                            char *memory)
 {
@@ -424,7 +431,9 @@ static dync_status dync__att_forward_block(const dync__att *a, int64_t unit, int
                           0, 0);
 }
 
-/* The gradients of one unit, into g[3]. */
+/* The gradients of one unit, into g[3] (of q, k, v). Weights are computed again from the logarithms
+ * of the sums. Under a causal mask blocks of queries before block j's first key are left out; the
+ * first block that adds to a gradient sets it. */
 static dync_status dync__att_backward_blocks(const dync__att *a, int64_t unit, char *memory,
                                              char *room, const dync__att_matrix *g)
 {
@@ -467,6 +476,7 @@ static dync_status dync__att_backward_blocks(const dync__att *a, int64_t unit, c
     return DYNC_OK;
 }
 
+/* One unit; gradients in f16 or bf16 are summed in f32 in `memory` and rounded once, at the end. */
 static dync_status dync__att_backward_unit(const dync__att *a, int64_t unit, char *memory)
 {
     const dync__operand *out = a->call->operand + 6;
@@ -491,6 +501,8 @@ static dync_status dync__att_backward_unit(const dync__att *a, int64_t unit, cha
     return DYNC_OK;
 }
 
+/* A thread's share: blocks of queries forward, whole units backward, as a unit's blocks add to the
+ * same gradients of k and v. */
 static void dync__att_part(dync__att_job *job, bool grad, int part, int n_parts)
 {
     const dync__att *a = job->a;

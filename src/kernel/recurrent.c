@@ -110,7 +110,10 @@ static void dync__rp_store(dync__rnn_piece *x, int buf, int role, int gate, int 
                       value);
 }
 
-/* Buffers: in, the state's share [N, gates H], bias, h, c, out, c of the step, gates. */
+/* Gates in PyTorch's order: LSTM input, forget, cell, output; GRU reset, update, new. Buffers: in,
+ * the state's share [N, gates H], bias, h, c, out, c of the step, gates; those that the call does
+ * not have are left out, as dync__rnn_push does. `c of the step` of a GRU is the state's share of
+ * the new gate, which backward needs. */
 static dync_status dync__rnn_forward_piece(const dync__rnn *r, dync__code **out)
 {
     dync__rnn_piece x = {.r = r, .type = r->type};
@@ -305,6 +308,7 @@ static void dync__rnn_push(void **to, int *n, void *p)
     if (p) to[(*n)++] = p;
 }
 
+/* Scratch: weights [H, W] (transposed), the state's share [N, W], h and c [N, H]. */
 DYNC__FN dync_status dync__k_rnn_layer(const dync__kcall *call, void *const *data, void *scratch)
 {
     dync__rnn r;
@@ -337,6 +341,8 @@ DYNC__FN dync_status dync__k_rnn_layer(const dync__kcall *call, void *const *dat
     return DYNC_OK;
 }
 
+/* Scratch: weights [W, H], the gates' gradient [N, W], dh and dc [N, H], the first state as the
+ * others lie. Steps run against forward's order; the product gives dh of the step before. */
 DYNC__FN dync_status dync__k_rnn_layer_grad(const dync__kcall *call, void *const *data,
                                             void *scratch)
 {

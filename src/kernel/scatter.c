@@ -186,6 +186,8 @@ static void dync__scatter_lines(void *user, int part, int n_parts)
     (void)n_parts;
 }
 
+/* Cuts the work so that parts share no place of out, gives each its room for sums, and runs `part`.
+ * DYNC_ERR_INDEX names the first index that is outside; out may be partly written. */
 static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int, int))
 {
     const dync__layout *lay = &s->places->lay;
@@ -229,6 +231,9 @@ static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int
                       s->call->row->name, (long long)*at, (long long)s->dim, (long long)s->size);
 }
 
+/* kind: 0 sets, 1 adds, 2 adds slices. Three ways: by rows where the dim is the last one and all
+ * agree in the others; index_add by long slices; else each place by itself, for which out first
+ * becomes a copy of base. */
 DYNC__RARE static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind)
 {
     static bool (*const line[2][4])(const dync__scatter *, const int64_t *, int64_t, const char *,

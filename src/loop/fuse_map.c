@@ -65,6 +65,8 @@ static void dync__frame_split_row(int64_t *row, int n, int h, int64_t block)
     row[h] *= block;
 }
 
+/* Splits loop h of the nest in `block`s, in every map of the frame and in the access being solved.
+ * False: too many loops. block must divide the extent. */
 static bool dync__frame_split(dync__fuse_frame *f, dync__access *host, int h, int64_t block)
 {
     dync__nest *nest = &f->nest;
@@ -115,6 +117,8 @@ static bool dync__map_digits(const dync__access *acc, const int *place, int n, i
     return rest == 0;
 }
 
+/* Writes host's offset and strides as digits into the map; false: something is left over, so guest
+ * reaches no such place. Ranges are not yet checked. */
 static bool dync__map_write(dync__fuse_frame *f, int map, const dync__access *host,
                             const dync__access *guest, const int *place, int n)
 {
@@ -277,6 +281,7 @@ DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const int64
     }
 }
 
+/* The lowest and highest element, and the gcd of *gcd and all strides. */
 static void dync__access_span(const dync__access *acc, int n, const int64_t *extent, int64_t *low,
                               int64_t *high, int64_t *gcd)
 {
@@ -293,6 +298,8 @@ static void dync__access_span(const dync__access *acc, int n, const int64_t *ext
     }
 }
 
+/* May the two meet? By their ranges, and by the gcd of all strides (the GCD test of dependence
+ * analysis): true where it is not known. */
 DYNC__FN bool dync__access_overlap(const dync__access *a, int n, const int64_t *extent,
                                    const dync__access *b, int n2, const int64_t *extent2)
 {
