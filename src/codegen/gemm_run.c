@@ -132,19 +132,26 @@ static dync__scalar dync__gt_value(const dync__after *list, int i, const dync__s
                            op->imm.i);
 }
 
-DYNC__FN void dync__gt_follow(int flags, int type, int64_t rows, int64_t columns,
-                              const dync__gt_args *x)
+/* Does the list begin by adding d? Where d is c itself, it must be added before c is written. */
+static bool dync__gt_adds_first(const dync__after *list)
 {
-    dync__after list = dync__gt_after_list(flags, type);
+    return list->n >= 3 && list->op[1].prim == DYNC__P_load && list->op[1].source == 0;
+}
+
+/* What of the list comes after value `done`, which c holds. */
+static void dync__gt_follow_from(const dync__after *l, int done, int type, int64_t rows,
+                                 int64_t columns, const dync__gt_args *x)
+{
+    dync__after list = *l;
     int64_t bytes = dync__gt_bytes(type);
     dync__scalar value[DYNC__AFTER_OPS];
     for (int64_t e = 0; e < rows * columns; e++) {
         int64_t i = e / columns, j = e % columns;
         char *c = (char *)x->c + i * x->c_step + j * bytes;
-        for (int n = 0; n < list.n; n++) {
+        for (int n = done; n < list.n; n++) {
             const dync__after_op *op = &list.op[n];
-            const char *from = n == 0 ? c : NULL;
-            if (n > 0 && op->prim == DYNC__P_load) {
+            const char *from = n == done ? c : NULL;
+            if (n > done && op->prim == DYNC__P_load) {
                 int s = op->source - 1;
                 from = (const char *)(s < 0 ? x->d : x->more[s]) +
                        i * (s < 0 ? x->d_step : x->more_step[s]) + (op->same ? 0 : j * bytes);
@@ -155,6 +162,13 @@ DYNC__FN void dync__gt_follow(int flags, int type, int64_t rows, int64_t columns
         int of = list.op[list.n - 1].type;
         dync__store_f64(c, of, of == DYNC_F32 ? (double)last.f : last.d);
     }
+}
+
+DYNC__FN void dync__gt_follow(int flags, int type, int64_t rows, int64_t columns,
+                              const dync__gt_args *x)
+{
+    dync__after list = dync__gt_after_list(flags, type);
+    dync__gt_follow_from(&list, 0, type, rows, columns, x);
 }
 
 /* ---- in C ------------------------------------------------------------------------------------ */
@@ -344,7 +358,9 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
 {
     int64_t w = dync__gt_bytes(type), row = flags & DYNC__GT_A_ROWS ? x->a_step / w : 1,
             col = flags & DYNC__GT_A_ROWS ? 1 : x->a_step / w;
-    const void *d = dync__gt_adds(flags) ? x->d : NULL;
+    dync__after list = dync__gt_after_list(flags, type);
+    bool listed = flags >= DYNC__GT_LISTED, first = listed && dync__gt_adds_first(&list);
+    const void *d = dync__gt_adds(flags) || first ? x->d : NULL;
     if (kind >= DYNC__GT_COPY)
         dync__gt_pack(kind, type, columns, x);
     else if (type > DYNC__GT_F64)
@@ -369,7 +385,7 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
                             dync__load_f64(c, dtype) +
                                 dync__load_f64((const char *)x->d + i * x->d_step, dtype));
         }
-    if (flags >= DYNC__GT_LISTED) dync__gt_follow(flags, type, rows, columns, x);
+    if (listed) dync__gt_follow_from(&list, first ? 2 : 0, type, rows, columns, x);
 }
 
 /* x->blocks blocks of whole columns, as the machine code counts them; x is used up. */

@@ -513,4 +513,34 @@ TEST(packed_weights_follow_training)
         }
 }
 
+/* Tiles get no code once a process has made many: what follows a product is then done in C, and so
+ * is the addend, which may stand where the result goes. */
+static dync_tensor *twice_biased(dync_tensor *x, dync_tensor *w, dync_tensor *b)
+{
+    return dync_add(dync_linear(x, w, b), b);
+}
+static bool bias_is_right(int m, int n)
+{
+    dync_tensor *x = dync_randn(m ? dync_shape(m, 4) : dync_shape(4)),
+                *w = dync_randn(dync_shape(n, 4)), *b = dync_randn(dync_shape(n));
+    dync_compiled *f = dync_compile(twice_biased);
+    dync_tensor *y = dync_call(f, x, w, b);
+    bool right = dync_allclose(y, dync_add(dync_add(dync_matmul(x, dync_t(w)), b), b), 1e-5, 1e-5);
+    dync_compiled_free(f);
+    return right;
+}
+TEST(lists_where_tiles_have_no_code)
+{
+    int made = 0;
+    for (int n = 1; n < 8; n++) EXPECT(bias_is_right(4, n));
+    for (int rows = 1; rows < 15; rows++)
+        for (int type = 0; type < 6; type++)
+            for (int vectors = 1; vectors < 3; vectors++)
+                for (int flags = 0; flags < 8; flags++)
+                    if (dync__gt_fits(DYNC__GT_TILE, type, flags, rows, vectors))
+                        made += dync__gt_code(DYNC__GT_TILE, type, flags, rows, vectors) != NULL;
+    if (made) EXPECT(!dync__gt_code(DYNC__GT_DOTS, DYNC__GT_AS_BF16, DYNC__GT_TAIL, 3, 3));
+    for (int m = 0; m < 20; m++)
+        for (int n = 1; n < 40; n += 3) EXPECT(bias_is_right(m, n));
+}
 TEST_MAIN
