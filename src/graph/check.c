@@ -35,6 +35,13 @@ static void dync__check_use(void *user, dync__arg *arg)
         c->status = dync__node_fail(c->node, "uses the output node");
 }
 
+static bool dync__check_is_empty(const dync__layout *lay)
+{
+    bool empty = false;
+    for (int d = 0; d < lay->ndim; d++) empty = empty || lay->shape[d] == 0;
+    return empty;
+}
+
 static dync_status dync__check_info(const dync__node *node)
 {
     for (int i = 0; node->has_info && i < node->nout; i++) {
@@ -44,8 +51,9 @@ static dync_status dync__check_info(const dync__node *node)
             return dync__node_fail(node, "has too many dimensions");
         for (int d = 0; d < info->lay.ndim; d++)
             if (info->lay.shape[d] < 0) return dync__node_fail(node, "has a negative size");
+        /* where a view of nothing begins does not matter */
         if (node->graph->symbol.n == 0 && !dync__layout_has_tokens(&info->lay) &&
-            !dync__layout_is_countable(&info->lay))
+            !dync__check_is_empty(&info->lay) && !dync__layout_is_countable(&info->lay))
             return dync__node_fail(node, "has more elements, or lies further apart, than memory "
                                          "can");
         if (info->alias >= node->nargs)
