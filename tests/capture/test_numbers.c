@@ -406,4 +406,21 @@ TEST(verify_agrees)
         }
 }
 
+/* A cell's number that the function fixed is compared by every call, the short way of calls too. */
+static dync_cell *fixed_cell;
+static dync_tensor *adds_fixed(dync_tensor *x)
+{
+    return dync_add(x, dync_as_int(dync_cell_get(fixed_cell)));
+}
+TEST(a_fixed_cell_is_compared_by_every_call)
+{
+    fixed_cell = dync_cell_new("fixed", DYNC_V(1));
+    dync_compiled *f = dync_compile(adds_fixed);
+    dync_tensor *x = dync_zeros(dync_shape(2));
+    for (int to = 1; to < 4; to++) {
+        dync_cell_set(fixed_cell, DYNC_V(to));
+        for (int i = 0; i < 4; i++) EXPECT(dync_item(dync_select(dync_call(f, x), 0, 0)) == to);
+    }
+    dync_compiled_free(f);
+}
 TEST_MAIN
