@@ -1,7 +1,10 @@
 /* base/priv.h: compiler shims of the implementation. Nothing here is seen by users.
  *
- * DYNC_API public function DYNC__FN internal, used by another file static helper of one file The
- * merged header makes DYNC__FN static; the split build (DYNC__SPLIT) gives it hidden external
+ *   DYNC_API   public function
+ *   DYNC__FN   internal, used by another file
+ *   static     helper of one file
+ *
+ * The merged header makes DYNC__FN static; the split build (DYNC__SPLIT) gives it hidden external
  * linkage. */
 #ifndef DYNC__PRIV_H
 #define DYNC__PRIV_H
