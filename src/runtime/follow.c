@@ -84,7 +84,8 @@ DYNC__FN bool dync__follow_build(dync__after *list, const dync__kernel *k, int n
         number[i] = (int8_t)list->n;
         list->op[list->n++] = op;
     }
-    return operators > 0 && number[n - 1] == list->n - 1;
+    /* what stands in the place of the sum is a number of its type, no truth */
+    return operators > 0 && number[n - 1] == list->n - 1 && list->op[list->n - 1].type == dtype;
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
