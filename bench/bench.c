@@ -129,20 +129,28 @@ static void prepare_matmul(int n)
 
 static void run_one(void)
 {
-    DYNC_SCOPE { dync_call(compiled, in[0]); }
+    DYNC_SCOPE {
+        dync_call(compiled, in[0]);
+    }
 }
 static void run_two(void)
 {
-    DYNC_SCOPE { dync_call(compiled, in[0], in[1]); }
+    DYNC_SCOPE {
+        dync_call(compiled, in[0], in[1]);
+    }
 }
 static void run_three(void)
 {
-    DYNC_SCOPE { dync_call(compiled, in[0], in[1], in[2]); }
+    DYNC_SCOPE {
+        dync_call(compiled, in[0], in[1], in[2]);
+    }
 }
 static void run_into(void) { dync_call_into(compiled, in[1], in[0]); }
 static void run_eager_add(void)
 {
-    DYNC_SCOPE { dync_add(in[0], in[1]); }
+    DYNC_SCOPE {
+        dync_add(in[0], in[1]);
+    }
 }
 
 static void hand_run_add(void) { hand_add(raw[0], raw[1], want, count); }
@@ -162,14 +170,15 @@ static void hand_run_sgemm(void) { hand_sgemm(raw[0], raw[1], want, columns); }
 static double sample_cold(void)
 {
     double t = 0;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_module *net = dync_sequential(dync_nn_linear(10, 10, true), dync_nn_relu(),
                                            dync_nn_linear(10, 10, true), dync_nn_sigmoid());
         dync_tensor *x = dync_randn(dync_shape(2, 10));
         double start = now_ns();
         dync_module_compile(net, .backend = "inductor");
-        DYNC_NO_GRAD { dync_forward_call(net, x); }
+        DYNC_NO_GRAD {
+            dync_forward_call(net, x);
+        }
         t = now_ns() - start;
         dync_module_free(net);
     }
@@ -241,8 +250,7 @@ static bool same_result(const bench_case *c)
 {
     bool same = true;
     c->hand();
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *y = c->run == run_eager_add ? dync_add(in[0], in[1])
                          : c->run == run_one     ? dync_call(compiled, in[0])
                          : c->run == run_two     ? dync_call(compiled, in[0], in[1])
@@ -317,8 +325,7 @@ static void run_case(const bench_case *c)
     compiled = NULL;
     want = NULL;
     columns = rows = 0;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         if (c->prepare) c->prepare(c->n);
         measure(c);
     }
@@ -329,8 +336,7 @@ static void run_case(const bench_case *c)
 /* 10,000 guarded calls: neither live bytes nor the malloc count may move. */
 static void steady_state(void)
 {
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         prepare_small(10);
         for (int i = 0; i < 100; i++) run_one();
         dync_memory before = dync_memory_stats();

@@ -66,12 +66,16 @@ static dync_status compile_nothing(dync_graph *g, const dync_value *examples, in
 /* ---- the samples ----------------------------------------------------------------------------- */
 static void call(void)
 {
-    DYNC_SCOPE { dync_call_values(compiled, n_args, args); }
+    DYNC_SCOPE {
+        dync_call_values(compiled, n_args, args);
+    }
 }
 static void call_into(void) { dync_call_into_values(compiled, dync_v_tensor(out), n_args, args); }
 static void call_plainly(void)
 {
-    DYNC_SCOPE { fn_small(in[0]); }
+    DYNC_SCOPE {
+        fn_small(in[0]);
+    }
 }
 
 static double sample_of(void (*fn)(void))
@@ -132,10 +136,9 @@ static void eight_entries(void)
 {
     if (compiled) return;
     compiled = dync_compile(fn_small, .recompile_limit = 8, .dynamic = DYNC_DYNAMIC_OFF);
-    for (int i = 0; i < 9; i++) DYNC_SCOPE
-        {
-            dync_call(compiled, dync_ones(dync_shape(ELEMENTS + i + 1)));
-        }
+    for (int i = 0; i < 9; i++) DYNC_SCOPE {
+        dync_call(compiled, dync_ones(dync_shape(ELEMENTS + i + 1)));
+    }
     call();
 }
 static double sample_miss(void)
@@ -247,8 +250,7 @@ int main(int argc, char **argv)
         double t[SAMPLES];
         if (!strstr(cases[i].name, filter)) continue;
         compiled = NULL;
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             for (int k = 0; k < MOST; k++)
                 args[k] = dync_v_tensor(in[k] = dync_rand(dync_shape(ELEMENTS)));
             out = dync_zeros(dync_shape(ELEMENTS));

@@ -125,20 +125,19 @@ static void stage_of(const char *name, dync_module *(*make)(void), dync_dims sha
     aot_stage s = {0};
     char text[32];
     for (int all = 0; all < 2; all++)
-        for (int i = 0; i < SAMPLES; i++) DYNC_SCOPE
-            {
-                dync_backend b = {.name = "timed", .compile = timed, .user = &s};
-                dync_module *m = make();
-                /* counting takes time of its own: the median does not see it */
-                s.counts = i == 0;
-                s.options = all ? "partition=default" : NULL;
-                dync_compiled *f = dync_compile(m, .backend_object = &b);
-                dync_call(f, dync_randn(shape));
-                if (s.counts) kept[all] = s.saved - s.saved_inputs;
-                if (!all) t[i] = s.ns;
-                dync_compiled_free(f);
-                dync_module_free(m);
-            }
+        for (int i = 0; i < SAMPLES; i++) DYNC_SCOPE {
+            dync_backend b = {.name = "timed", .compile = timed, .user = &s};
+            dync_module *m = make();
+            /* counting takes time of its own: the median does not see it */
+            s.counts = i == 0;
+            s.options = all ? "partition=default" : NULL;
+            dync_compiled *f = dync_compile(m, .backend_object = &b);
+            dync_call(f, dync_randn(shape));
+            if (s.counts) kept[all] = s.saved - s.saved_inputs;
+            if (!all) t[i] = s.ns;
+            dync_compiled_free(f);
+            dync_module_free(m);
+        }
     printf("%-44s %9s  activations kept %.0f bytes, saving everything %.0f\n", name,
            show_ns(summary(t, SAMPLES).median, text, sizeof text), kept[0], kept[1]);
 }
@@ -147,11 +146,15 @@ static dync_compiled *step;
 static dync_tensor *x, *g;
 static void run_step(void)
 {
-    DYNC_SCOPE { dync_backward_with(dync_call(step, x), g); }
+    DYNC_SCOPE {
+        dync_backward_with(dync_call(step, x), g);
+    }
 }
 static void run_forward(void)
 {
-    DYNC_SCOPE { dync_call(step, x); }
+    DYNC_SCOPE {
+        dync_call(step, x);
+    }
 }
 
 /* The forward and backward graphs of the step compiled by themselves: its kernels, and what a
@@ -176,8 +179,7 @@ static dync_status take_graph(dync_graph *graph, const dync_value *ex, int n, co
 }
 static void run_kernels(void)
 {
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         for (int i = 0; i < 2; i++) inner[i].run.run(inner[i].run.state, inner[i].arg, inner[i].n);
     }
 }
@@ -187,7 +189,9 @@ static void compile_kernels(dync_module *m)
                  bw = {.name = "bw", .compile = take_graph, .user = &inner[1]};
     dync_backend aot = dync_aot_autograd(&fw, &bw);
     dync_compiled *f = dync_compile(m, .backend_object = &aot);
-    DYNC_SCOPE { dync_call(f, x); }
+    DYNC_SCOPE {
+        dync_call(f, x);
+    }
     dync_compiled_free(f);
 }
 static void free_kernels(void)
@@ -207,8 +211,7 @@ static void small_step(void)
 {
     double t[3][SAMPLES], alone[SAMPLES], over[SAMPLES];
     void (*const fn[3])(void) = {run_step, run_forward, run_forward};
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_module *m = small();
         x = dync_randn(dync_shape(2, 10)), g = dync_ones(dync_shape(2, 10));
         compile_kernels(m);
@@ -257,14 +260,13 @@ static void new_sizes(const char *name, dync_compiled *f, bool backward)
 {
     double t[SAMPLES];
     for (int64_t n = 2; n < 5 + SAMPLES; n++) /* the first ones are captured */
-        DYNC_SCOPE
-        {
-            dync_tensor *a = dync_randn(dync_shape(n, 4)), *b = dync_sum(a, dync_shape(1), true);
-            double first = now_ns();
-            dync_tensor *loss = dync_call(f, a, b);
-            if (backward) dync_backward(loss);
-            if (n >= 5) t[n - 5] = now_ns() - first;
-        }
+        DYNC_SCOPE {
+        dync_tensor *a = dync_randn(dync_shape(n, 4)), *b = dync_sum(a, dync_shape(1), true);
+        double first = now_ns();
+        dync_tensor *loss = dync_call(f, a, b);
+        if (backward) dync_backward(loss);
+        if (n >= 5) t[n - 5] = now_ns() - first;
+    }
     show(name, t, "  goal 100 us");
     dync_compiled_free(f);
 }

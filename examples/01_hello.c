@@ -29,11 +29,10 @@ int main(void)
     /* What operators return belongs to the innermost scope and dies with it; only what must live
      * longer is escaped. */
     dync_tensor *total = NULL;
-    for (int i = 0; i < 3; i++) DYNC_SCOPE
-        {
-            dync_tensor *square = dync_mul(a, a);
-            if (i == 2) total = dync_escape(dync_sum(square, DYNC_ALL, false));
-        }
+    for (int i = 0; i < 3; i++) DYNC_SCOPE {
+        dync_tensor *square = dync_mul(a, a);
+        if (i == 2) total = dync_escape(dync_sum(square, DYNC_ALL, false));
+    }
     printf("total %g\n", dync_item(total));
 
     /* A call that fails returns NULL and says why, once; a chain of calls is checked at its end. */

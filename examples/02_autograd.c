@@ -47,7 +47,9 @@ int main(void)
     dync_print(d);
 
     /* No record is kept where none is wanted. */
-    DYNC_NO_GRAD { printf("requires grad: %d\n", dync_requires_grad(dync_mul(x, 2))); }
+    DYNC_NO_GRAD {
+        printf("requires grad: %d\n", dync_requires_grad(dync_mul(x, 2)));
+    }
 
     dync_shutdown();
     return dync_error();

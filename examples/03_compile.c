@@ -28,10 +28,9 @@ int main(void)
     dync_tensor *got = dync_call(fast, x, gate); /* traced and compiled here */
     printf("compiled equals eager: %d\n", dync_allclose(want, got, 1e-5, 1e-6));
 
-    for (int i = 0; i < 1000; i++) DYNC_SCOPE
-        {
-            dync_call(fast, x, gate);
-        }
+    for (int i = 0; i < 1000; i++) DYNC_SCOPE {
+        dync_call(fast, x, gate);
+    }
     printf("1001 calls ran the C function %d time\n", traced);
 
     /* Another shape is another entry: one more trace. */

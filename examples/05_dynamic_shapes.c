@@ -39,11 +39,10 @@ int main(void)
     dync_compiled *f =
         dync_compile(padded, .args = "x", .backend_object = &shows, .guard_fail = why);
     if (!f) return dync_error();
-    for (int n = 4; n < 40; n++) DYNC_SCOPE
-        {
-            dync_tensor *y = dync_call(f, dync_ones(dync_shape(n, 3)));
-            if (!y || dync_size(y, 0) != n) return 1;
-        }
+    for (int n = 4; n < 40; n++) DYNC_SCOPE {
+        dync_tensor *y = dync_call(f, dync_ones(dync_shape(n, 3)));
+        if (!y || dync_size(y, 0) != n) return 1;
+    }
     printf("%d sizes\n\n", 40 - 4);
 
     /* Marked: symbolic from the first call on. 0 and 1 are sizes of their own. */

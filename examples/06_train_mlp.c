@@ -25,10 +25,8 @@ static void make_points(dync_tensor **x, dync_tensor **y)
 static double accuracy(dync_tensor *x, dync_tensor *y)
 {
     double right = 0;
-    DYNC_SCOPE
-    {
-        DYNC_NO_GRAD
-        {
+    DYNC_SCOPE {
+        DYNC_NO_GRAD {
             dync_tensor *guess = dync_argmax(dync_forward_call(net, x), 1, false);
             right = dync_item(dync_sum(dync_eq(guess, y), DYNC_ALL, false));
         }
@@ -51,15 +49,14 @@ int main(void)
     printf("before: right more often than 9 of 10: %s\n",
            accuracy(x_test, y_test) > 0.9 ? "yes" : "no");
     double first = 0, last = 0;
-    for (int step = 0; step < STEPS; step++) DYNC_SCOPE
-        { /* what a step makes dies with it */
-            dync_tensor *loss = dync_call(f, x, y);
-            dync_optim_zero_grad(optim);
-            if (dync_backward(loss) != DYNC_OK || dync_optim_step(optim) != DYNC_OK)
-                return dync_error();
-            last = dync_item(loss);
-            if (step == 0) first = last;
-        }
+    for (int step = 0; step < STEPS; step++) DYNC_SCOPE { /* what a step makes dies with it */
+        dync_tensor *loss = dync_call(f, x, y);
+        dync_optim_zero_grad(optim);
+        if (dync_backward(loss) != DYNC_OK || dync_optim_step(optim) != DYNC_OK)
+            return dync_error();
+        last = dync_item(loss);
+        if (step == 0) first = last;
+    }
     printf("the loss fell to less than a fifth: %s\n", last < first / 5 ? "yes" : "no");
     printf("after:  right more often than 9 of 10: %s\n",
            accuracy(x_test, y_test) > 0.9 ? "yes" : "no");

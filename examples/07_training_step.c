@@ -30,13 +30,12 @@ int main(void)
     /* y = a * b */
     dync_tensor *y = dync_mul(dync_slice(x, 1, 0, 1, 1), dync_slice(x, 1, 1, 2, 1));
     double first = 0, last = 0;
-    for (int i = 0; i < 400; i++) DYNC_SCOPE
-        {
-            dync_tensor *loss = dync_call(f, x, y);
-            if (!loss) return dync_error();
-            last = dync_item(loss);
-            if (i == 0) first = last;
-        }
+    for (int i = 0; i < 400; i++) DYNC_SCOPE {
+        dync_tensor *loss = dync_call(f, x, y);
+        if (!loss) return dync_error();
+        last = dync_item(loss);
+        if (i == 0) first = last;
+    }
     dync_counters c = dync_get_counters();
     printf("graphs %lld, breaks %lld\n", (long long)c.graphs, (long long)c.graph_breaks);
     printf("the loss fell below a hundredth: %s\n", last < 0.01 * first ? "yes" : "no");

@@ -28,10 +28,9 @@ static void *work(void *arg)
     dync_tensor *x = dync_randn(dync_shape(8, 32)), *w = dync_ones(dync_shape(32));
     dync_tensor *want = norm(x, w);
     int equal = 0;
-    for (int i = 0; i < CALLS; i++) DYNC_SCOPE
-        {
-            equal += dync_allclose(dync_call(fast, x, w), want, 1e-5, 1e-6);
-        }
+    for (int i = 0; i < CALLS; i++) DYNC_SCOPE {
+        equal += dync_allclose(dync_call(fast, x, w), want, 1e-5, 1e-6);
+    }
     j->sum = equal;
     j->status = dync_error(); /* this thread's own */
     return NULL;

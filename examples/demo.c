@@ -101,10 +101,8 @@ static double step(dync_compiled *f, dync_optim *optim, dync_tensor *x, dync_ten
 static double accuracy(dync_compiled *f)
 {
     double right = 0;
-    DYNC_SCOPE
-    {
-        DYNC_NO_GRAD
-        {
+    DYNC_SCOPE {
+        DYNC_NO_GRAD {
             dync_tensor *hit = dync_eq(dync_call(f, images(0, HELD_OUT)), labels(0, HELD_OUT));
             right = dync_item(dync_sum(hit, DYNC_ALL, false));
         }
@@ -122,15 +120,13 @@ static double now_ms(void)
 static double step_us(dync_compiled *f, dync_optim *optim, dync_tensor *x, dync_tensor *y)
 {
     enum { ROUNDS = 200 };
-    for (int i = 0; i < 20; i++) DYNC_SCOPE
-        {
-            step(f, optim, x, y);
-        }
+    for (int i = 0; i < 20; i++) DYNC_SCOPE {
+        step(f, optim, x, y);
+    }
     double start = now_ms();
-    for (int i = 0; i < ROUNDS; i++) DYNC_SCOPE
-        {
-            step(f, optim, x, y);
-        }
+    for (int i = 0; i < ROUNDS; i++) DYNC_SCOPE {
+        step(f, optim, x, y);
+    }
     return (now_ms() - start) * 1e3 / ROUNDS;
 }
 
@@ -162,11 +158,10 @@ int main(int argc, char **argv)
         double loss = 0;
         shuffle(order + HELD_OUT, TRAIN);
         dync_optim_set_lr(optim, 3e-3 * (1 - (double)epoch / EPOCHS));
-        for (int i = 0; i < STEPS; i++) DYNC_SCOPE
-            {
-                loss += step(train, optim, images(HELD_OUT + i * BATCH, BATCH),
-                             labels(HELD_OUT + i * BATCH, BATCH));
-            }
+        for (int i = 0; i < STEPS; i++) DYNC_SCOPE {
+            loss += step(train, optim, images(HELD_OUT + i * BATCH, BATCH),
+                         labels(HELD_OUT + i * BATCH, BATCH));
+        }
         if (dync_error() != DYNC_OK) return dync_error();
         printf("\repoch %2d  loss %.4f  accuracy on the 360 held out %.1f %%", epoch + 1,
                loss / STEPS, accuracy(predict));
@@ -176,13 +171,11 @@ int main(int argc, char **argv)
     double reached = accuracy(predict);
     printf("trained in %.1f s\n\n", (now_ms() - began) * 1e-3);
 
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *said = dync_call(predict, images(0, 3));
         for (int i = 0; said && i < 3; i++) draw(order[i], ((int64_t *)dync_data(said))[i]);
     }
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *x = images(HELD_OUT, BATCH), *y = labels(HELD_OUT, BATCH);
         dync_explain_output e = dync_explain(dync_args(loss_of, "x, y"), x, y);
         printf("What was captured of loss_of(x, y):\n%s\n", dync_explain_str(&e));

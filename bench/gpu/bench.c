@@ -818,7 +818,9 @@ static figures measure(dync_compiled *f, const row *r, const dync_value *v, int 
     /* the last of these is as fast as any */
     for (int i = 0; i < 4; i++) {
         double start = now_ns();
-        DYNC_SCOPE { (void)call(f, r, v, n); }
+        DYNC_SCOPE {
+            (void)call(f, r, v, n);
+        }
         dync_cuda_synchronize(0);
         first = (now_ns() - start) * 1e-9;
         if (first > budget_s / 4) break;
@@ -828,10 +830,9 @@ static figures measure(dync_compiled *f, const row *r, const dync_value *v, int 
     for (int batch = 0; batch < 5 && dync_error() == DYNC_OK; batch++) {
         double start = now_ns();
         dync_cuda_event_record(a);
-        for (int i = 0; i < calls; i++) DYNC_SCOPE
-            {
-                (void)call(f, r, v, n);
-            }
+        for (int i = 0; i < calls; i++) DYNC_SCOPE {
+            (void)call(f, r, v, n);
+        }
         dync_cuda_event_record(b);
         double host = (now_ns() - start) * 1e-3 / calls;
         dync_cuda_event_synchronize(b);
@@ -891,8 +892,7 @@ static int run(const row *r, bool tiny, double budget_s)
 {
     int wrong = 0, n = 0;
     p = tiny ? r->tiny : r->full;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *x[MOST_INPUTS] = {NULL}, *want = NULL;
         dync_value v[MOST_INPUTS];
         dync_manual_seed(1);
@@ -929,8 +929,7 @@ static void measure_copy(bool tiny)
 {
     int64_t n = tiny ? 4096 : (int64_t)1 << 28;
     double least = HUGE_VAL;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *x = dync_zeros(dync_shape(n), .device = DYNC_CUDA),
                     *y = dync_zeros(dync_shape(n), .device = DYNC_CUDA);
         dync_cuda_event *a = dync_cuda_event_new(0), *b = dync_cuda_event_new(0);

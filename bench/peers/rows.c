@@ -463,8 +463,7 @@ int peer_open(const char *name, const int64_t *row_numbers, int n_numbers, const
     net = NULL;
     optimizer = NULL;
     snprintf(options, sizeof options, "threads=%d", threads);
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         for (int i = 0; i < n_in; i++) args[i] = DYNC_V(dync_retain(wrap(&in[i])));
         n_args = n_in;
         if (kind->make) net = kind->make();
@@ -473,7 +472,9 @@ int peer_open(const char *name, const int64_t *row_numbers, int n_numbers, const
             bool buffer = strncmp(dot ? dot + 1 : state[i].name, "running_", 8) == 0;
             dync_tensor *t = buffer ? dync_module_buffer(net, state[i].name)
                                     : dync_module_param(net, state[i].name);
-            DYNC_NO_GRAD { dync_copy_(t, wrap(&state[i])); }
+            DYNC_NO_GRAD {
+                dync_copy_(t, wrap(&state[i]));
+            }
         }
         if (net) dync_module_train(net, kind->trains);
         if (kind->trains) optimizer = dync_adamw(net, .lr = 1e-3);
@@ -487,10 +488,9 @@ int peer_open(const char *name, const int64_t *row_numbers, int n_numbers, const
 double peer_time(long n)
 {
     double start = now_ns();
-    for (long i = 0; i < n; i++) DYNC_SCOPE
-        {
-            call();
-        }
+    for (long i = 0; i < n; i++) DYNC_SCOPE {
+        call();
+    }
     return now_ns() - start;
 }
 
@@ -500,7 +500,9 @@ double peer_compile(void)
     dync_compiled_free(compiled);
     double start = now_ns();
     compile();
-    DYNC_SCOPE { call(); }
+    DYNC_SCOPE {
+        call();
+    }
     return now_ns() - start;
 }
 
@@ -508,8 +510,7 @@ int peer_call(void)
 {
     for (int i = 0; i < n_results; i++) dync_release(results[i]);
     n_results = 0;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_value v = call();
         if (v.kind == DYNC_KIND_TENSOR) results[n_results++] = dync_retain(dync_contiguous(v.as.t));
         for (int i = 0; v.kind == DYNC_KIND_LIST && i < dync_len(v) && i < MOST_RESULTS; i++)

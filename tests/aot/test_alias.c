@@ -388,15 +388,13 @@ static void every_way(program fn)
         for (size_t b = 0; b < sizeof backends / sizeof backends[0]; b++) {
             dync_compiled *f = dync_compile(dync_bind(run_program, &prog, "x, y"),
                                             .backend = backends[b], .fullgraph = true);
-            for (int call = 0; call < 2; call++) DYNC_SCOPE
-                {
-                    const char *what =
-                        differs(f, prog, makers[m].make, (uint64_t)(7 * prog + call));
-                    if (!EXPECT(what == NULL))
-                        printf("    %s on %s, %s, call %d: %s\n", programs[prog].name,
-                               makers[m].name, backends[b], call, what);
-                    dync_clear_error();
-                }
+            for (int call = 0; call < 2; call++) DYNC_SCOPE {
+                const char *what = differs(f, prog, makers[m].make, (uint64_t)(7 * prog + call));
+                if (!EXPECT(what == NULL))
+                    printf("    %s on %s, %s, call %d: %s\n", programs[prog].name, makers[m].name,
+                           backends[b], call, what);
+                dync_clear_error();
+            }
             dync_compiled_free(f);
         }
 }
@@ -462,24 +460,23 @@ TEST(views_of_expanded_and_overlapping_leaves)
     static const float want[3][9] = {
         {1, 4, 7, 2, 5, 8, 3, 6, 9}, {0, 1, 2, 0, 3, 4, 0, 5, 6}, {0, 0, 0, 1, 2, 3, 0, 0, 0}};
     static const char *const names[] = {NULL, "eager", "aot_eager", "inductor"};
-    for (int k = 0; k < 2 * 3 * 4; k++) DYNC_SCOPE
-        {
-            dync_tensor *memory = dync_arange(0, 9, 1);
-            dync_tensor *x = k & 1 ? dync_as_strided(memory, dync_shape(3, 3), dync_shape(1, 1), 0)
-                                   : dync_expand(dync_slice(memory, 0, 0, 3, 1), dync_shape(3, 3));
-            x = dync_requires_grad_(dync_detach(x), true);
-            int fn = k / 2 % 3;
-            dync_compiled *f =
-                k / 6 ? dync_compile(fns[fn], .backend = names[k / 6], .fullgraph = true) : NULL;
-            dync_tensor *y = f ? dync_call(f, x) : fns[fn](x);
-            EXPECT_OK(dync_backward_with(
-                y, dync_view_as(dync_arange(1, (double)dync_numel(y) + 1, 1), y)));
-            dync_tensor *g = dync_contiguous(dync_grad(x));
-            EXPECT_NEAR_F32((const float *)dync_data(g), want[fn], 9, TOL_EXACT, TOL_EXACT);
-            dync_fill_(memory, 5); /* the view lies on the memory of x */
-            EXPECT_NEAR(dync_item(dync_max(y)), 5, TOL_EXACT);
-            dync_compiled_free(f);
-        }
+    for (int k = 0; k < 2 * 3 * 4; k++) DYNC_SCOPE {
+        dync_tensor *memory = dync_arange(0, 9, 1);
+        dync_tensor *x = k & 1 ? dync_as_strided(memory, dync_shape(3, 3), dync_shape(1, 1), 0)
+                               : dync_expand(dync_slice(memory, 0, 0, 3, 1), dync_shape(3, 3));
+        x = dync_requires_grad_(dync_detach(x), true);
+        int fn = k / 2 % 3;
+        dync_compiled *f = k / 6 ? dync_compile(fns[fn], .backend = names[k / 6], .fullgraph = true)
+                                 : NULL;
+        dync_tensor *y = f ? dync_call(f, x) : fns[fn](x);
+        EXPECT_OK(
+            dync_backward_with(y, dync_view_as(dync_arange(1, (double)dync_numel(y) + 1, 1), y)));
+        dync_tensor *g = dync_contiguous(dync_grad(x));
+        EXPECT_NEAR_F32((const float *)dync_data(g), want[fn], 9, TOL_EXACT, TOL_EXACT);
+        dync_fill_(memory, 5); /* the view lies on the memory of x */
+        EXPECT_NEAR(dync_item(dync_max(y)), 5, TOL_EXACT);
+        dync_compiled_free(f);
+    }
 }
 /* ---- windows of windows ---------------------------------------------------------------------- */
 
@@ -525,8 +522,8 @@ TEST(windows_of_windows_have_gradients)
     static dync_tensor *(*const fns[])(dync_tensor *) = {windows_of_windows, windows_thrice,
                                                          strided_twice, strided_of_expanded};
     static const char *const names[] = {NULL, "eager", "aot_eager", "inductor"};
-    for (int k = 0; k < 4 * 4 * 2; k++)
-        DYNC_SCOPE check_windows(fns[k / 4 % 4], names[k % 4], k / 16 ? DYNC_F64 : DYNC_F32);
+    for (int k = 0; k < 4 * 4 * 2; k++) DYNC_SCOPE
+        check_windows(fns[k / 4 % 4], names[k % 4], k / 16 ? DYNC_F64 : DYNC_F32);
 }
 /* ---- writes where elements share places
  * ----------------------------------------------------------------------------------------- */
@@ -564,21 +561,19 @@ TEST(overlapping_writes)
     static float x0[BASE], by0[WINDOWS * WIDTH], want[BASE]; /* enough for several threads */
     for (int i = 0; i < BASE; i++) x0[i] = (float)i;
     for (int i = 0; i < WINDOWS * WIDTH; i++) by0[i] = (float)(i * 7 % 1000);
-    for (int k = 0; k < 3 * 4; k++) DYNC_SCOPE
-        {
-            int fn = k / 4;
-            for (int w = 0; w < WINDOWS; w++)
-                for (int i = 0; i < WIDTH; i++)
-                    want[w * HOP + i] = (fn == 1 ? 0 : x0[w * HOP + i]) + by0[w * WIDTH + i];
-            dync_tensor *x = dync_clone(dync_from(x0, dync_shape(BASE))),
-                        *by = dync_from(by0, dync_shape(WINDOWS, WIDTH));
-            dync_compiled *f =
-                k % 4 ? dync_compile(fns[fn], .backend = names[k % 4], .fullgraph = true) : NULL;
-            dync_tensor *y = f ? dync_call(f, x, by) : fns[fn](x, by);
-            EXPECT_NEAR_F32((const float *)dync_data(y), want, BASE, TOL_EXACT, TOL_EXACT);
-            if (fn == 2)
-                EXPECT_NEAR_F32((const float *)dync_data(x), want, BASE, TOL_EXACT, TOL_EXACT);
-            dync_compiled_free(f);
-        }
+    for (int k = 0; k < 3 * 4; k++) DYNC_SCOPE {
+        int fn = k / 4;
+        for (int w = 0; w < WINDOWS; w++)
+            for (int i = 0; i < WIDTH; i++)
+                want[w * HOP + i] = (fn == 1 ? 0 : x0[w * HOP + i]) + by0[w * WIDTH + i];
+        dync_tensor *x = dync_clone(dync_from(x0, dync_shape(BASE))),
+                    *by = dync_from(by0, dync_shape(WINDOWS, WIDTH));
+        dync_compiled *f = k % 4 ? dync_compile(fns[fn], .backend = names[k % 4], .fullgraph = true)
+                                 : NULL;
+        dync_tensor *y = f ? dync_call(f, x, by) : fns[fn](x, by);
+        EXPECT_NEAR_F32((const float *)dync_data(y), want, BASE, TOL_EXACT, TOL_EXACT);
+        if (fn == 2) EXPECT_NEAR_F32((const float *)dync_data(x), want, BASE, TOL_EXACT, TOL_EXACT);
+        dync_compiled_free(f);
+    }
 }
 TEST_MAIN

@@ -129,23 +129,22 @@ TEST(random_programs)
         int code[3 * RANDOM_VALUES];
         for (int i = 0; i < 3 * RANDOM_VALUES; i++)
             code[i] = i % 3 ? (int)(test_random() % 97) : (int)(test_random() % 12);
-        for (int rows = 2; rows < 5; rows++) DYNC_SCOPE
-            {
-                dync_tensor *plain[3], *taken[3];
-                for (int i = 0; i < 3; i++)
-                    taken[i] = leaf_like(
-                        plain[i] = dync_randn(dync_shape(rows, 3), .requires_grad = true));
-                dync_tensor *y = random_program(code, plain), *z = random_program(code, taken),
-                            *g = dync_randn(dync_shape(rows, 3));
-                if (!dync_requires_grad(y)) continue;
-                EXPECT_OK(dync_backward_with(y, g));
-                DYNC_COMPILED_AUTOGRAD(backends[round % 3]) EXPECT_OK(dync_backward_with(z, g));
-                for (int i = 0; i < 3; i++) {
-                    dync_tensor *a = dync_grad(plain[i]), *b = dync_grad(taken[i]);
-                    if (!EXPECT((!a && !b) || (a && b && dync_allclose(a, b, 1e-3, 1e-4))))
-                        printf("round %d, %d rows, leaf %d\n", round, rows, i);
-                }
+        for (int rows = 2; rows < 5; rows++) DYNC_SCOPE {
+            dync_tensor *plain[3], *taken[3];
+            for (int i = 0; i < 3; i++)
+                taken[i] =
+                    leaf_like(plain[i] = dync_randn(dync_shape(rows, 3), .requires_grad = true));
+            dync_tensor *y = random_program(code, plain), *z = random_program(code, taken),
+                        *g = dync_randn(dync_shape(rows, 3));
+            if (!dync_requires_grad(y)) continue;
+            EXPECT_OK(dync_backward_with(y, g));
+            DYNC_COMPILED_AUTOGRAD(backends[round % 3]) EXPECT_OK(dync_backward_with(z, g));
+            for (int i = 0; i < 3; i++) {
+                dync_tensor *a = dync_grad(plain[i]), *b = dync_grad(taken[i]);
+                if (!EXPECT((!a && !b) || (a && b && dync_allclose(a, b, 1e-3, 1e-4))))
+                    printf("round %d, %d rows, leaf %d\n", round, rows, i);
             }
+        }
     }
 }
 
@@ -166,23 +165,21 @@ TEST(a_training_loop_is_captured_once)
     int n = dync_module_parameters(a, pa, 8);
     dync_module_parameters(b, pb, 8);
     dync_counters before = dync_get_counters(), after = before;
-    for (int step = 0; step < 6; step++) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_randn(dync_shape(3 + step, 4));
-            for (int i = 0; i < n; i++) dync_set_grad(pa[i], NULL), dync_set_grad(pb[i], NULL);
-            EXPECT_OK(dync_backward(dync_sum(dync_forward_call(a, x), DYNC_ALL, false)));
-            dync_tensor *loss = dync_sum(dync_forward_call(b, x), DYNC_ALL, false);
-            DYNC_COMPILED_AUTOGRAD(NULL) EXPECT_OK(dync_backward(loss));
-            for (int i = 0; i < n; i++) {
-                EXPECT(same(dync_grad(pa[i]), dync_grad(pb[i]), 1e-5));
-                DYNC_NO_GRAD
-                {
-                    dync_sub_(pa[i], dync_mul(dync_grad(pa[i]), 0.1));
-                    dync_sub_(pb[i], dync_mul(dync_grad(pb[i]), 0.1));
-                }
+    for (int step = 0; step < 6; step++) DYNC_SCOPE {
+        dync_tensor *x = dync_randn(dync_shape(3 + step, 4));
+        for (int i = 0; i < n; i++) dync_set_grad(pa[i], NULL), dync_set_grad(pb[i], NULL);
+        EXPECT_OK(dync_backward(dync_sum(dync_forward_call(a, x), DYNC_ALL, false)));
+        dync_tensor *loss = dync_sum(dync_forward_call(b, x), DYNC_ALL, false);
+        DYNC_COMPILED_AUTOGRAD(NULL) EXPECT_OK(dync_backward(loss));
+        for (int i = 0; i < n; i++) {
+            EXPECT(same(dync_grad(pa[i]), dync_grad(pb[i]), 1e-5));
+            DYNC_NO_GRAD {
+                dync_sub_(pa[i], dync_mul(dync_grad(pa[i]), 0.1));
+                dync_sub_(pb[i], dync_mul(dync_grad(pb[i]), 0.1));
             }
-            after = dync_get_counters();
         }
+        after = dync_get_counters();
+    }
     EXPECT_EQ_INT(after.autograd_captures - before.autograd_captures, 1);
     EXPECT_EQ_INT(after.autograd_compiles - before.autograd_compiles, 1);
     dync_module_free(a);
@@ -198,14 +195,13 @@ TEST(an_unused_output_of_a_compiled_forward)
 {
     dync_compiled *f = dync_compile(two_results, .backend = "aot_eager");
     dync_counters before = dync_get_counters();
-    for (int i = 0; i < 3; i++) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_randn(dync_shape(4), .requires_grad = true);
-            dync_tensor *y = dync_as_tensor(dync_at(dync_call_value(f, x), 0));
-            DYNC_COMPILED_AUTOGRAD("inductor")
-            EXPECT_OK(dync_backward_with(y, dync_ones(dync_shape(4))));
-            EXPECT(same(dync_grad(x), dync_cos(dync_detach(x)), 1e-5));
-        }
+    for (int i = 0; i < 3; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_randn(dync_shape(4), .requires_grad = true);
+        dync_tensor *y = dync_as_tensor(dync_at(dync_call_value(f, x), 0));
+        DYNC_COMPILED_AUTOGRAD("inductor")
+        EXPECT_OK(dync_backward_with(y, dync_ones(dync_shape(4))));
+        EXPECT(same(dync_grad(x), dync_cos(dync_detach(x)), 1e-5));
+    }
     EXPECT_EQ_INT(dync_get_counters().autograd_captures - before.autograd_captures, 1);
     dync_compiled_free(f);
 }

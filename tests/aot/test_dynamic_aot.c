@@ -58,16 +58,15 @@ TEST(user_compilers_are_called_once)
             dync_backend f = COUNTER(fw), b = COUNTER(bw), both = dync_aot_autograd(&f, &b);
             dync_compiled *c = dync_compile_opt(dync_fn2(models[k]), "f",
                                                 (dync_compile_options){.backend_object = &both});
-            for (int64_t n = 5; n < 17; n++) DYNC_SCOPE
-                {
-                    dync_tensor *x = leaf(n, 4), *w = leaf(4, 4), *x1 = copied(x), *w1 = copied(w);
-                    dync_tensor *l = dync_call(c, x, w), *e = models[k](x1, w1);
-                    dync_backward(l);
-                    dync_backward(e);
-                    EXPECT(same(dync_detach(l), dync_detach(e), 1e-4) &&
-                           same(dync_grad(x), dync_grad(x1), 1e-4) &&
-                           same(dync_grad(w), dync_grad(w1), 1e-4));
-                }
+            for (int64_t n = 5; n < 17; n++) DYNC_SCOPE {
+                dync_tensor *x = leaf(n, 4), *w = leaf(4, 4), *x1 = copied(x), *w1 = copied(w);
+                dync_tensor *l = dync_call(c, x, w), *e = models[k](x1, w1);
+                dync_backward(l);
+                dync_backward(e);
+                EXPECT(same(dync_detach(l), dync_detach(e), 1e-4) &&
+                       same(dync_grad(x), dync_grad(x1), 1e-4) &&
+                       same(dync_grad(w), dync_grad(w1), 1e-4));
+            }
             /* plain sizes, then symbolic ones */
             bool once = EXPECT_EQ_INT(fw.frame_count, 2);
             /* the mean's backward sees no tensor of that size */
@@ -95,18 +94,16 @@ TEST(a_backward_is_captured_once)
                                                                   .dynamic = DYNC_DYNAMIC_ON})
                         : NULL;
                 int64_t before = dync_get_counters().autograd_captures;
-                for (int64_t n = 6; n < 14; n++) DYNC_SCOPE
-                    {
-                        dync_tensor *x = leaf(n, 4), *w = leaf(4, 4), *x1 = copied(x),
-                                    *w1 = copied(w);
-                        dync_backward(models[k](x1, w1));
-                        dync_tensor *l = c ? dync_call(c, x, w) : models[k](x, w);
-                        dync_compiled_autograd_begin(backends[b]);
-                        dync_backward(l);
-                        dync_compiled_autograd_end();
-                        EXPECT(same(dync_grad(x), dync_grad(x1), 1e-4) &&
-                               same(dync_grad(w), dync_grad(w1), 1e-4));
-                    }
+                for (int64_t n = 6; n < 14; n++) DYNC_SCOPE {
+                    dync_tensor *x = leaf(n, 4), *w = leaf(4, 4), *x1 = copied(x), *w1 = copied(w);
+                    dync_backward(models[k](x1, w1));
+                    dync_tensor *l = c ? dync_call(c, x, w) : models[k](x, w);
+                    dync_compiled_autograd_begin(backends[b]);
+                    dync_backward(l);
+                    dync_compiled_autograd_end();
+                    EXPECT(same(dync_grad(x), dync_grad(x1), 1e-4) &&
+                           same(dync_grad(w), dync_grad(w1), 1e-4));
+                }
                 int64_t captures = dync_get_counters().autograd_captures - before;
                 if (!EXPECT(captures <= 1))
                     printf("    model %d, forward %s, %s: %d captures\n", k,
@@ -137,32 +134,30 @@ static void around(dync_function fn, bool grad)
     static const char *const backends[] = {"aot_eager", "inductor"};
     for (int b = 0; b < 2; b++) {
         dync_compiled *c = dync_compile(fn, .backend = backends[b]);
-        for (int64_t n = 3; n < 12; n++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_randn(dync_shape(n, 3)), *y = dync_clone(x);
-                if (grad) x = dync_requires_grad_(x, true), y = dync_requires_grad_(y, true);
-                dync_value vx = DYNC_V(x), vy = DYNC_V(y), a = dync_call_values(c, 1, &vx),
-                           e = fn(&vy, 1, NULL);
-                dync_tensor *got = NULL, *want = NULL;
-                REQUIRE(dync_len(a) == dync_len(e));
-                for (int i = 0; i < dync_len(e); i++) {
-                    dync_tensor *p = dync_as_tensor(dync_at(a, i)),
-                                *q = dync_as_tensor(dync_at(e, i));
-                    REQUIRE(p && q && dync_ndim(p) == dync_ndim(q));
-                    for (int d = 0; d < dync_ndim(p); d++)
-                        EXPECT(dync_size(p, d) == dync_size(q, d) &&
-                               dync_stride(p, d) == dync_stride(q, d));
-                    EXPECT(same(dync_detach(p), dync_detach(q), 1e-5));
-                    if (grad && dync_requires_grad(q)) {
-                        p = dync_sum(dync_square(p), DYNC_ALL, false),
-                        q = dync_sum(dync_square(q), DYNC_ALL, false);
-                        got = got ? dync_add(got, p) : p, want = want ? dync_add(want, q) : q;
-                    }
+        for (int64_t n = 3; n < 12; n++) DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(n, 3)), *y = dync_clone(x);
+            if (grad) x = dync_requires_grad_(x, true), y = dync_requires_grad_(y, true);
+            dync_value vx = DYNC_V(x), vy = DYNC_V(y), a = dync_call_values(c, 1, &vx),
+                       e = fn(&vy, 1, NULL);
+            dync_tensor *got = NULL, *want = NULL;
+            REQUIRE(dync_len(a) == dync_len(e));
+            for (int i = 0; i < dync_len(e); i++) {
+                dync_tensor *p = dync_as_tensor(dync_at(a, i)), *q = dync_as_tensor(dync_at(e, i));
+                REQUIRE(p && q && dync_ndim(p) == dync_ndim(q));
+                for (int d = 0; d < dync_ndim(p); d++)
+                    EXPECT(dync_size(p, d) == dync_size(q, d) &&
+                           dync_stride(p, d) == dync_stride(q, d));
+                EXPECT(same(dync_detach(p), dync_detach(q), 1e-5));
+                if (grad && dync_requires_grad(q)) {
+                    p = dync_sum(dync_square(p), DYNC_ALL, false),
+                    q = dync_sum(dync_square(q), DYNC_ALL, false);
+                    got = got ? dync_add(got, p) : p, want = want ? dync_add(want, q) : q;
                 }
-                EXPECT(same(dync_detach(x), dync_detach(y), 1e-5));
-                if (grad) dync_backward(got), dync_backward(want);
-                if (grad) EXPECT(same(dync_grad(x), dync_grad(y), 1e-4));
             }
+            EXPECT(same(dync_detach(x), dync_detach(y), 1e-5));
+            if (grad) dync_backward(got), dync_backward(want);
+            if (grad) EXPECT(same(dync_grad(x), dync_grad(y), 1e-4));
+        }
         EXPECT_STATUS(dync_error(), DYNC_OK);
         dync_compiled_free(c);
     }

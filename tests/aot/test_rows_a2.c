@@ -432,7 +432,9 @@ TEST(double_backward_as_asked)
 static dync_tensor *partly_constant(dync_tensor *x)
 {
     dync_tensor *fixed;
-    DYNC_NO_GRAD { fixed = dync_mul(x, x); }
+    DYNC_NO_GRAD {
+        fixed = dync_mul(x, x);
+    }
     return dync_mul(dync_sin(x), dync_add(dync_detach(x), fixed));
 }
 TEST(double_backward_of_partly_constant)
@@ -443,8 +445,7 @@ TEST(double_backward_of_partly_constant)
             dync_compiled *f = dync_compile(
                 partly_constant, .args = "x", .backend = backends[b], .double_backward = true,
                 .dynamic = dynamic ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_OFF);
-            DYNC_SCOPE
-            {
+            DYNC_SCOPE {
                 dync_tensor *x = dync_from(at, dync_shape(3), .requires_grad = true),
                             *y = dync_sum(dync_call(f, x), DYNC_ALL, false);
                 dync_tensor *gx = first_of(dync_gradients(
@@ -482,8 +483,7 @@ TEST(double_backward_of_strided_inputs_beside_a_written_one)
             dync_compiled *f = dync_compile(
                 cube_times_sum, .args = "x, sum", .backend = backends[b], .double_backward = true,
                 .dynamic = dynamic ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_OFF);
-            DYNC_SCOPE
-            {
+            DYNC_SCOPE {
                 dync_tensor *leaf = with_holes(dync_shape(2, 3), true),
                             *sum = with_holes(dync_shape(2, 3), false), *copy = dync_clone(sum);
                 for (int k = 0; k < 2; k++) {
@@ -580,7 +580,9 @@ TEST(saved_value_written_is_an_error)
         dync_compiled *f = dync_compile(exp_sin, .args = "x", .backend = backends[b]);
         dync_tensor *x = dync_mul(dync_randn(dync_shape(3), .requires_grad = true), 1),
                     *y = dync_call(f, x);
-        DYNC_NO_GRAD { dync_add_(x, 1); }
+        DYNC_NO_GRAD {
+            dync_add_(x, 1);
+        }
         EXPECT_EQ_INT(dync_backward(dync_sum(y, DYNC_ALL, false)), DYNC_ERR_AUTOGRAD);
         EXPECT(strstr(dync_error_message(), "has been modified by an inplace operation"));
         dync_clear_error();

@@ -42,7 +42,9 @@ static dync_tensor *inplace(dync_tensor *x, dync_tensor *y, dync_tensor *z)
 static dync_tensor *detached(dync_tensor *x, dync_tensor *y, dync_tensor *z)
 {
     dync_tensor *a = dync_mul(dync_detach(x), y), *b;
-    DYNC_NO_GRAD { b = dync_mul(z, 2); }
+    DYNC_NO_GRAD {
+        b = dync_mul(z, 2);
+    }
     return dync_add(dync_where(dync_gt(x, 0), a, dync_mul(x, y)), b);
 }
 
@@ -147,11 +149,10 @@ static void gan_train(const char *backend, bool fullgraph, double *loss)
     gan_opt_d = dync_sgd(gan_d, .lr = 0.05, .momentum = 0.9);
     dync_compiled *f = backend ? dync_compile(gan_step, .backend = backend, .fullgraph = fullgraph)
                                : NULL;
-    for (int i = 0; i < 6; i++) DYNC_SCOPE
-        {
-            dync_tensor *z = dync_randn(dync_shape(8, 4)), *real = dync_randn(dync_shape(8, 6));
-            loss[i] = dync_item(f ? dync_call(f, z, real) : gan_step(z, real));
-        }
+    for (int i = 0; i < 6; i++) DYNC_SCOPE {
+        dync_tensor *z = dync_randn(dync_shape(8, 4)), *real = dync_randn(dync_shape(8, 6));
+        loss[i] = dync_item(f ? dync_call(f, z, real) : gan_step(z, real));
+    }
     dync_compiled_free(f);
     dync_optim_free(gan_opt_g);
     dync_optim_free(gan_opt_d);
@@ -207,26 +208,24 @@ static void same_with_seeds(fn3 fn)
     for (int b = 0; b < 3; b++) {
         dync_compiled *f =
             dync_compile(fn, .args = "x, y, z", .backend = backends[b], .fullgraph = true);
-        for (uint64_t step = 0; step < 3; step++) DYNC_SCOPE
-            {
-                dync_tensor *in[3], *after[2];
-                for (int i = 0; i < 3; i++)
-                    in[i] = dync_randn(dync_shape(4, 6), .requires_grad = true);
-                dync_manual_seed(step);
-                dync_value want = grads_of(fn(in[0], in[1], in[2]), in);
-                after[0] = dync_rand(dync_shape(3));
-                dync_manual_seed(step);
-                dync_value got = grads_of(dync_call(f, in[0], in[1], in[2]), in);
-                after[1] = dync_rand(dync_shape(3));
-                for (int i = 0; i < 4; i++) {
-                    EXPECT_EQ_INT(dync_at(want, i).kind, dync_at(got, i).kind);
-                    if (dync_at(want, i).kind == DYNC_KIND_TENSOR)
-                        EXPECT(same(dync_as_tensor(dync_at(want, i)),
-                                    dync_as_tensor(dync_at(got, i)), 1e-4));
-                }
-                EXPECT(same(after[0], after[1], 0));
-                EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        for (uint64_t step = 0; step < 3; step++) DYNC_SCOPE {
+            dync_tensor *in[3], *after[2];
+            for (int i = 0; i < 3; i++) in[i] = dync_randn(dync_shape(4, 6), .requires_grad = true);
+            dync_manual_seed(step);
+            dync_value want = grads_of(fn(in[0], in[1], in[2]), in);
+            after[0] = dync_rand(dync_shape(3));
+            dync_manual_seed(step);
+            dync_value got = grads_of(dync_call(f, in[0], in[1], in[2]), in);
+            after[1] = dync_rand(dync_shape(3));
+            for (int i = 0; i < 4; i++) {
+                EXPECT_EQ_INT(dync_at(want, i).kind, dync_at(got, i).kind);
+                if (dync_at(want, i).kind == DYNC_KIND_TENSOR)
+                    EXPECT(same(dync_as_tensor(dync_at(want, i)), dync_as_tensor(dync_at(got, i)),
+                                1e-4));
             }
+            EXPECT(same(after[0], after[1], 0));
+            EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        }
         dync_compiled_free(f);
     }
 }
@@ -269,23 +268,22 @@ TEST(a_custom_function_of_several_outputs)
         dync_compiled *f =
             dync_compile(uses_two, .backend = backends[k % 3], .fullgraph = k / 3 == 1);
         /* sizes are symbolic from the second on */
-        for (int rows = 3; rows < 7; rows++) DYNC_SCOPE
-            {
-                dync_tensor *x[2], *y[2], *r[2];
-                for (int i = 0; i < 2; i++) {
-                    x[i] = i ? dync_requires_grad_(dync_detach(dync_clone(x[0])), true)
-                             : dync_randn(dync_shape(rows, 2), .requires_grad = true);
-                    y[i] = i ? dync_requires_grad_(dync_detach(dync_clone(y[0])), true)
-                             : dync_randn(dync_shape(rows, 2), .requires_grad = true);
-                    r[i] = i ? dync_call(f, x[i], y[i]) : uses_two(x[i], y[i]);
-                    two_backwards = 0;
-                    dync_backward(dync_sum(dync_mul(r[i], dync_arange(0, 2, 1)), DYNC_ALL, false));
-                    if (!i) EXPECT(two_backwards == 1);
-                }
-                EXPECT(dync_allclose(r[1], r[0], 1e-5, 1e-6) &&
-                       dync_allclose(dync_grad(x[1]), dync_grad(x[0]), 1e-5, 1e-6) &&
-                       dync_allclose(dync_grad(y[1]), dync_grad(y[0]), 1e-5, 1e-6));
+        for (int rows = 3; rows < 7; rows++) DYNC_SCOPE {
+            dync_tensor *x[2], *y[2], *r[2];
+            for (int i = 0; i < 2; i++) {
+                x[i] = i ? dync_requires_grad_(dync_detach(dync_clone(x[0])), true)
+                         : dync_randn(dync_shape(rows, 2), .requires_grad = true);
+                y[i] = i ? dync_requires_grad_(dync_detach(dync_clone(y[0])), true)
+                         : dync_randn(dync_shape(rows, 2), .requires_grad = true);
+                r[i] = i ? dync_call(f, x[i], y[i]) : uses_two(x[i], y[i]);
+                two_backwards = 0;
+                dync_backward(dync_sum(dync_mul(r[i], dync_arange(0, 2, 1)), DYNC_ALL, false));
+                if (!i) EXPECT(two_backwards == 1);
             }
+            EXPECT(dync_allclose(r[1], r[0], 1e-5, 1e-6) &&
+                   dync_allclose(dync_grad(x[1]), dync_grad(x[0]), 1e-5, 1e-6) &&
+                   dync_allclose(dync_grad(y[1]), dync_grad(y[0]), 1e-5, 1e-6));
+        }
         dync_compiled_free(f);
     }
     EXPECT_STATUS(dync_error(), DYNC_OK);
@@ -312,23 +310,24 @@ static void train_equal(dync_module *(*make)(void), dync_dims shape, const char 
     dync_module *a = make(), *b = make();
     copy_state(b, a);
     dync_module_compile(b, .backend = backend);
-    for (int step = 0; step < 5; step++) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_randn(shape), *loss[2];
-            dync_module *m[2] = {a, b};
-            for (int k = 0; k < 2; k++) {
-                dync_tensor *y = dync_forward_call(m[k], x), *p[16];
-                loss[k] = dync_mean(dync_mul(y, y), DYNC_ALL, false);
-                dync_backward(loss[k]);
-                int n = dync_module_parameters(m[k], p, 16);
-                for (int i = 0; i < n; i++) {
-                    EXPECT(dync_grad(p[i]) != NULL);
-                    DYNC_NO_GRAD { dync_add_(p[i], dync_mul(dync_grad(p[i]), -0.3)); }
-                    dync_set_grad(p[i], NULL);
+    for (int step = 0; step < 5; step++) DYNC_SCOPE {
+        dync_tensor *x = dync_randn(shape), *loss[2];
+        dync_module *m[2] = {a, b};
+        for (int k = 0; k < 2; k++) {
+            dync_tensor *y = dync_forward_call(m[k], x), *p[16];
+            loss[k] = dync_mean(dync_mul(y, y), DYNC_ALL, false);
+            dync_backward(loss[k]);
+            int n = dync_module_parameters(m[k], p, 16);
+            for (int i = 0; i < n; i++) {
+                EXPECT(dync_grad(p[i]) != NULL);
+                DYNC_NO_GRAD {
+                    dync_add_(p[i], dync_mul(dync_grad(p[i]), -0.3));
                 }
+                dync_set_grad(p[i], NULL);
             }
-            EXPECT(same(dync_detach(loss[0]), dync_detach(loss[1]), 1e-4));
         }
+        EXPECT(same(dync_detach(loss[0]), dync_detach(loss[1]), 1e-4));
+    }
     dync_tensor *p[16], *q[16];
     int n = dync_module_parameters(a, p, 16);
     dync_module_parameters(b, q, 16);

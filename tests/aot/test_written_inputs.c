@@ -77,28 +77,27 @@ TEST(as_in_eager)
     static const char *const backends[] = {"inductor", "aot_eager"};
     dync_init((dync_init_options){.threads = 2, .seed = 3});
     for (size_t i = 0; i < sizeof fns / sizeof fns[0]; i++)
-        for (int layout = 0; layout < 6; layout++) DYNC_SCOPE
-            {
-                dync_compiled *f = dync_compile(fns[i], .args = "x, y",
-                                                .backend = backends[layout / 3], .fullgraph = true);
-                dync_tensor *x[2] = {make(layout % 3), NULL}, *y[2] = {make(0), NULL};
-                for (int k = 0; k < 3; k++) {
-                    x[1] = layout % 3 == 1
-                               ? dync_transpose(dync_clone(dync_transpose(x[0], 0, 1)), 0, 1)
-                               : make(layout % 3);
-                    dync_copy_(x[1], x[0]);
-                    y[1] = dync_clone(y[0]);
-                    dync_tensor *want = fns[i](x[0], y[0]), *got = dync_call(f, x[1], y[1]);
-                    bool ok = EXPECT(dync_allclose(want, got, TOL_F32_CHAIN, TOL_F32_CHAIN)) &
-                              EXPECT(dync_allclose(x[0], x[1], TOL_F32_CHAIN, TOL_F32_CHAIN)) &
-                              EXPECT(dync_allclose(y[0], y[1], TOL_F32_CHAIN, TOL_F32_CHAIN));
-                    if (!ok) printf("  function %d, layout %d, call %d\n", (int)i, layout, k);
-                    dync_div_(x[0], dync_add(dync_abs(x[0]), 1));
-                    dync_div_(y[0], dync_add(dync_abs(y[0]), 1));
-                }
-                EXPECT_STATUS(dync_error(), DYNC_OK);
-                dync_compiled_free(f);
+        for (int layout = 0; layout < 6; layout++) DYNC_SCOPE {
+            dync_compiled *f = dync_compile(fns[i], .args = "x, y", .backend = backends[layout / 3],
+                                            .fullgraph = true);
+            dync_tensor *x[2] = {make(layout % 3), NULL}, *y[2] = {make(0), NULL};
+            for (int k = 0; k < 3; k++) {
+                x[1] = layout % 3 == 1
+                           ? dync_transpose(dync_clone(dync_transpose(x[0], 0, 1)), 0, 1)
+                           : make(layout % 3);
+                dync_copy_(x[1], x[0]);
+                y[1] = dync_clone(y[0]);
+                dync_tensor *want = fns[i](x[0], y[0]), *got = dync_call(f, x[1], y[1]);
+                bool ok = EXPECT(dync_allclose(want, got, TOL_F32_CHAIN, TOL_F32_CHAIN)) &
+                          EXPECT(dync_allclose(x[0], x[1], TOL_F32_CHAIN, TOL_F32_CHAIN)) &
+                          EXPECT(dync_allclose(y[0], y[1], TOL_F32_CHAIN, TOL_F32_CHAIN));
+                if (!ok) printf("  function %d, layout %d, call %d\n", (int)i, layout, k);
+                dync_div_(x[0], dync_add(dync_abs(x[0]), 1));
+                dync_div_(y[0], dync_add(dync_abs(y[0]), 1));
             }
+            EXPECT_STATUS(dync_error(), DYNC_OK);
+            dync_compiled_free(f);
+        }
     dync_shutdown();
 }
 
@@ -106,8 +105,7 @@ TEST(as_in_eager)
 TEST(inputs_that_share_memory)
 {
     dync_init((dync_init_options){.threads = 1, .seed = 4});
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_compiled *f = dync_compile(old_and_new, .args = "x, y");
         dync_tensor *a = dync_randn(dync_shape(6, 6)), *b = dync_clone(a);
         EXPECT(dync_allclose(old_and_new(a, a), dync_call(f, b, b), TOL_F32_CHAIN, TOL_F32_CHAIN));
@@ -142,14 +140,13 @@ TEST(windows_of_inputs_that_begin_elsewhere)
     for (int i = 0; i < 12; i++) {
         dync_compiled *f = dync_compile(fns[i % 2], .backend = on[i / 2 % 3],
                                         .dynamic = i < 6 ? DYNC_DYNAMIC_OFF : DYNC_DYNAMIC_ON);
-        for (int k = 0; k < 4; k++) DYNC_SCOPE
-            {
-                dync_tensor *all = dync_randn(dync_shape(6, 9)), *same = dync_clone(all);
-                dync_tensor *want = fns[i % 2](dync_slice(same, 0, k, k + 3, 1)),
-                            *got = dync_call(f, dync_slice(all, 0, k, k + 3, 1));
-                EXPECT(got && dync_allclose(got, want, TOL_F32_SUM, TOL_F32_SUM));
-                EXPECT(dync_equal(all, same));
-            }
+        for (int k = 0; k < 4; k++) DYNC_SCOPE {
+            dync_tensor *all = dync_randn(dync_shape(6, 9)), *same = dync_clone(all);
+            dync_tensor *want = fns[i % 2](dync_slice(same, 0, k, k + 3, 1)),
+                        *got = dync_call(f, dync_slice(all, 0, k, k + 3, 1));
+            EXPECT(got && dync_allclose(got, want, TOL_F32_SUM, TOL_F32_SUM));
+            EXPECT(dync_equal(all, same));
+        }
         dync_compiled_free(f);
     }
     EXPECT_STATUS(dync_error(), DYNC_OK);

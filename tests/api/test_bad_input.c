@@ -28,8 +28,7 @@ static void expect_error(dync_status want, const char *part, const char *file, i
         test__has_str(dync_error_message(), part, file, line, what);
     }
     dync_clear_error();
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         double sum = dync_item(dync_sum(dync_add(dync_ones(dync_shape(3)), 1), DYNC_ALL, false));
         test__near(sum, 6, 0, file, line, "the next correct call works");
     }
@@ -183,7 +182,9 @@ TEST(values)
 TEST(handles_after_their_scope)
 {
     dync_tensor *late = NULL;
-    DYNC_SCOPE { late = dync_exp(ones(2, 2)); }
+    DYNC_SCOPE {
+        late = dync_exp(ones(2, 2));
+    }
     BAD_SAYING(dync_relu(late), DYNC_ERR_VALUE, "exp");
     BAD(dync_item(late), DYNC_ERR_VALUE);
     BAD(dync_numel(late), DYNC_ERR_VALUE);

@@ -87,10 +87,9 @@ TEST(compiled_functions)
 {
     dync_tensor *a = dync_ones(dync_shape(4)), *b = dync_full(dync_shape(4), 0.5);
     dync_compiled *f = dync_compile(twice_plus), *g = dync_compile(general);
-    for (int i = 0; i < 3; i++) DYNC_SCOPE
-        {
-            EXPECT_NEAR(at(dync_call(f, a, b), 3), 2.5, 0);
-        }
+    for (int i = 0; i < 3; i++) DYNC_SCOPE {
+        EXPECT_NEAR(at(dync_call(f, a, b), 3), 2.5, 0);
+    }
     EXPECT_NEAR(at(dync_call(g, a, 2), 0), 3, 0);
     dync_explain_output e = dync_explain(twice_plus, a, b);
     EXPECT_EQ_INT(e.graph_count, 1);
@@ -105,7 +104,9 @@ TEST(gradients)
     dync_tensor *w = dync_parameter(dync_full(dync_shape(3), 2.0));
     dync_backward(dync_sum(dync_mul(w, w), DYNC_ALL, false));
     EXPECT_NEAR(at(dync_grad(w), 1), 4, 0);
-    DYNC_NO_GRAD { dync_add_(w, dync_mul(dync_grad(w), -0.25)); }
+    DYNC_NO_GRAD {
+        dync_add_(w, dync_mul(dync_grad(w), -0.25));
+    }
     EXPECT_NEAR(at(w, 0), 1, 0);
     EXPECT(dync_is_grad_enabled());
     EXPECT_OK(dync_error());
@@ -125,11 +126,10 @@ TEST(errors_and_scopes_left_early)
 {
     int calls = 0;
     dync_on_error(quiet, &calls);
-    for (int i = 0; i < 3; i++) DYNC_SCOPE
-        {
-            dync_add(dync_ones(dync_shape(2)), dync_ones(dync_shape(3)));
-            break;
-        }
+    for (int i = 0; i < 3; i++) DYNC_SCOPE {
+        dync_add(dync_ones(dync_shape(2)), dync_ones(dync_shape(3)));
+        break;
+    }
     EXPECT_STATUS(dync_error(), DYNC_ERR_SHAPE);
     EXPECT_HAS_STR(dync_error_message(), "test_cxx.cpp");
     EXPECT_EQ_INT(calls, 1);

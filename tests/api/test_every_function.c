@@ -147,8 +147,7 @@ static int line_made;
 static void objects(void)
 {
     dync_list *lists[2] = {NULL, NULL};
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         lists[0] = dync_tuple(1, 2).as.l;
         dead_graph = dync_make_graph(twice, tensors[0]);
         dead_node = dync_graph_node(dead_graph, 0);
@@ -194,7 +193,9 @@ static void begin(void *buffer)
     EXPECT_OK(dync_init(
         (dync_init_options){.memory = buffer, .memory_size = buffer ? BUFFER : 0, .threads = 1}));
     dync_on_error(quiet, NULL);
-    DYNC_SCOPE { stale = dync_ones(dync_shape(2)); }
+    DYNC_SCOPE {
+        stale = dync_ones(dync_shape(2));
+    }
     tensors[0] = dync_ones(dync_shape(2, 3));
     tensors[1] = dync_zeros(dync_shape(3, 2), .requires_grad = true);
     tensors[2] = dync_full(dync_shape(0), 1);
@@ -219,8 +220,7 @@ static void misuse(void (*call)(int))
         dync_clear_error();
     }
     dync_shutdown(); /* whatever modes, scopes and options they left */
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         EXPECT_NEAR(dync_item(dync_sum(dync_add(dync_ones(dync_shape(3)), 1), DYNC_ALL, false)), 6,
                     0);
     }

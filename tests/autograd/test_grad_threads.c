@@ -10,10 +10,9 @@ static dync_tensor *shared, *held;
 static void *work(void *arg)
 {
     dync_status *status = arg;
-    for (int i = 0; i < ROUNDS && *status == DYNC_OK; i++) DYNC_SCOPE
-        {
-            *status = dync_backward(dync_sum(dync_mul(shared, held), DYNC_ALL, false));
-        }
+    for (int i = 0; i < ROUNDS && *status == DYNC_OK; i++) DYNC_SCOPE {
+        *status = dync_backward(dync_sum(dync_mul(shared, held), DYNC_ALL, false));
+    }
     return NULL;
 }
 

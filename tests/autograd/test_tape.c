@@ -216,7 +216,9 @@ TEST(a_saved_tensor_was_written)
         "one of the variables needed for gradient computation has been modified by an inplace "
         "operation: ");
     dync_tensor *w = LEAF(1, 1), *data = dync_ones(dync_shape(2)), *z = dync_mul(w, data);
-    DYNC_NO_GRAD { dync_mul_(data, 5); }
+    DYNC_NO_GRAD {
+        dync_mul_(data, 5);
+    }
     EXPECT_STATUS(dync_backward(total(z)), DYNC_ERR_AUTOGRAD);
     expect_error(DYNC_ERR_AUTOGRAD, "modified by an inplace operation");
     /* add keeps nothing: writing is legal */
@@ -240,8 +242,7 @@ TEST(leaf_written)
     EXPECT(dync_set_(x, dync_ones(dync_shape(2))) == NULL);
     expect_error(DYNC_ERR_AUTOGRAD, "is being used in an in-place operation");
     EXPECT_VALUES(x, 1, 2);
-    DYNC_NO_GRAD
-    {
+    DYNC_NO_GRAD {
         dync_add_(x, 1);
         dync_mul_(dync_select(x, 0, 1), 10);
     }
@@ -298,17 +299,15 @@ TEST(no_grad_records_nothing)
 {
     dync_tensor *x = LEAF(1, 2), *y = NULL;
     EXPECT(dync_is_grad_enabled());
-    DYNC_NO_GRAD
-    {
+    DYNC_NO_GRAD {
         EXPECT(!dync_is_grad_enabled());
         y = dync_mul(x, 2);
     }
     EXPECT(dync_is_grad_enabled());
     EXPECT(!dync_requires_grad(y) && dync_is_leaf(y));
-    for (int i = 0; i < 3; i++) DYNC_NO_GRAD
-        {
-            if (i == 1) break;
-        }
+    for (int i = 0; i < 3; i++) DYNC_NO_GRAD {
+        if (i == 1) break;
+    }
     EXPECT(dync_is_grad_enabled());
     dync_set_grad_enabled(false);
     EXPECT(!dync_requires_grad(dync_mul(x, 2)));
@@ -434,13 +433,17 @@ TEST(views_and_no_grad)
 {
     QUIET;
     dync_tensor *x = LEAF(1, 2), *y = dync_mul(x, 1), *v = NULL, *w = LEAF(1);
-    DYNC_NO_GRAD { v = dync_select(y, 0, 0); }
+    DYNC_NO_GRAD {
+        v = dync_select(y, 0, 0);
+    }
     EXPECT(!dync_requires_grad(v));
     EXPECT(dync_mul_(v, dync_select(w, 0, 0)) == NULL);
     expect_error(
         DYNC_ERR_AUTOGRAD,
         "A view was created in no_grad mode and is being modified inplace with grad mode enabled");
-    DYNC_NO_GRAD { dync_mul_(v, 3); }
+    DYNC_NO_GRAD {
+        dync_mul_(v, 3);
+    }
     EXPECT_VALUES(y, 3, 2);
     dync_shutdown();
 }
@@ -514,8 +517,7 @@ TEST(clamp_at_its_bounds)
 {
     float at[] = {0, 1, 0.5f, -1, 2, 0.3f}, low[] = {0, 0, 0, 0, 0, 0.5f},
           high[] = {1, 1, 1, 1, 1, 0.2f};
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *x = dync_from(at, dync_shape(6), .requires_grad = true),
                     *a = dync_from(low, dync_shape(6), .requires_grad = true),
                     *b = dync_from(high, dync_shape(6), .requires_grad = true);
@@ -792,7 +794,9 @@ TEST(custom_function)
                                0));
     EXPECT_OK(dync_backward(g));
     EXPECT_VALUES(dync_grad(a), 12);
-    DYNC_NO_GRAD { EXPECT(!dync_requires_grad(dync_as_tensor(dync_apply(&cube, x, 1)))); }
+    DYNC_NO_GRAD {
+        EXPECT(!dync_requires_grad(dync_as_tensor(dync_apply(&cube, x, 1))));
+    }
     EXPECT(!dync_requires_grad(dync_as_tensor(dync_apply(&cube, dync_ones(dync_shape(2)), 1))));
     EXPECT_EQ_INT(dync_apply(NULL, x).kind, DYNC_KIND_NONE);
     expect_error(DYNC_ERR_VALUE, "dync_apply");
@@ -896,25 +900,22 @@ TEST(deep_histories)
 {
     enum { DEPTH = 100000 };
     dync_tensor *x = LEAF(1);
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *y = dync_retain(dync_mul(x, 1));
-        for (int i = 1; i < DEPTH; i++) DYNC_SCOPE
-            {
-                dync_tensor *z = dync_retain(dync_mul(y, 1));
-                dync_release(y);
-                y = z;
-            }
+        for (int i = 1; i < DEPTH; i++) DYNC_SCOPE {
+            dync_tensor *z = dync_retain(dync_mul(y, 1));
+            dync_release(y);
+            y = z;
+        }
         EXPECT_OK(dync_backward(y));
         EXPECT_VALUES(dync_grad(x), 1);
         dync_release(y);
         y = dync_retain(dync_mul(x, x));
-        for (int i = 1; i < DEPTH; i++) DYNC_SCOPE
-            {
-                dync_tensor *z = dync_retain(dync_mul(y, x));
-                dync_release(y);
-                y = z;
-            }
+        for (int i = 1; i < DEPTH; i++) DYNC_SCOPE {
+            dync_tensor *z = dync_retain(dync_mul(y, x));
+            dync_release(y);
+            y = z;
+        }
         dync_release(y); /* never walked: freed as it is */
     }
     dync_shutdown();
@@ -925,8 +926,7 @@ TEST(nothing_stays_behind)
     dync_tensor *x = LEAF(1, 2, 3, 4);
     int64_t before = 0;
     for (int i = 0; i < 6; i++) {
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             dync_tensor *h = dync_zeros(dync_shape(4)), *y = dync_mul(x, 1);
             dync_tensor *gate = dync_sigmoid(dync_mul(h, x));
             /* what was saved is now a descendant of its user */

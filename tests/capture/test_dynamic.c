@@ -15,10 +15,9 @@ TEST(automatic_after_the_first_change)
 {
     counter c = {0};
     dync_compiled *f = dync_compile(twice, .args = "x", .backend_object = &COUNTER(c));
-    for (int64_t n = 2; n < 40; n++) DYNC_SCOPE
-        {
-            EXPECT(calls(f, twice, rows(n)));
-        }
+    for (int64_t n = 2; n < 40; n++) DYNC_SCOPE {
+        EXPECT(calls(f, twice, rows(n)));
+    }
     EXPECT_EQ_INT(c.frame_count, 2);
     const char *text = dync_graph_readable(c.graphs[1]);
     EXPECT(strstr(text, "L_x_: \"f32[s0, 3]\"") && strstr(text, "sin: \"f32[s0, 3]\""));
@@ -33,10 +32,9 @@ TEST(off_never_on_at_once)
         dync_compile(twice, .backend_object = &COUNTER(off), .dynamic = DYNC_DYNAMIC_OFF);
     dync_compiled *g =
         dync_compile(twice, .backend_object = &COUNTER(on), .dynamic = DYNC_DYNAMIC_ON);
-    for (int64_t n = 2; n < 7; n++) DYNC_SCOPE
-        {
-            EXPECT(calls(f, twice, rows(n)) && calls(g, twice, rows(n)));
-        }
+    for (int64_t n = 2; n < 7; n++) DYNC_SCOPE {
+        EXPECT(calls(f, twice, rows(n)) && calls(g, twice, rows(n)));
+    }
     EXPECT_EQ_INT(off.frame_count, 5);
     EXPECT_EQ_INT(on.frame_count, 1);
     EXPECT(strstr(dync_graph_readable(on.graphs[0]), "\"f32[s0, s1]\""));
@@ -270,10 +268,9 @@ TEST(size_guards_on_equality)
     char reason[512] = "";
     dync_compiled *f = dync_compile(reads_size, .args = "x", .backend_object = &COUNTER(c),
                                     .guard_fail = keep_reason, .guard_fail_user = reason);
-    for (int64_t n = 2; n < 6; n++) DYNC_SCOPE
-        {
-            EXPECT(calls(f, reads_size, rows(n)));
-        }
+    for (int64_t n = 2; n < 6; n++) DYNC_SCOPE {
+        EXPECT(calls(f, reads_size, rows(n)));
+    }
     EXPECT_EQ_INT(c.frame_count, 4);
     /* the oldest is asked last */
     EXPECT_EQ_STR(reason, "tensor 'L['x']' size mismatch at index 0. expected 2, actual 5");
@@ -289,10 +286,9 @@ TEST(dim_stays_symbolic_in_shapes)
 {
     counter c = {0};
     dync_compiled *f = dync_compile(shaped, .args = "x", .backend_object = &COUNTER(c));
-    for (int64_t n = 2; n < 9; n++) DYNC_SCOPE
-        {
-            EXPECT(calls(f, shaped, rows(n)));
-        }
+    for (int64_t n = 2; n < 9; n++) DYNC_SCOPE {
+        EXPECT(calls(f, shaped, rows(n)));
+    }
     EXPECT_EQ_INT(c.frame_count, 2);
     EXPECT(strstr(dync_graph_readable(c.graphs[1]), "cat: \"f32[s0, 5]\""));
     dync_compiled_free(f);
@@ -304,10 +300,9 @@ TEST(a_size_may_be_all_that_is_used)
     counter c = {0};
     dync_compiled *f = dync_compile(made_alone, .args = "x", .backend_object = &COUNTER(c),
                                     .dynamic = DYNC_DYNAMIC_ON);
-    for (int64_t n = 2; n < 9; n++) DYNC_SCOPE
-        {
-            EXPECT(calls(f, made_alone, rows(n)));
-        }
+    for (int64_t n = 2; n < 9; n++) DYNC_SCOPE {
+        EXPECT(calls(f, made_alone, rows(n)));
+    }
     EXPECT_EQ_INT(c.frame_count, 1);
     dync_compiled_free(f);
 }
@@ -344,21 +339,18 @@ TEST(tests_guard_on_their_outcome)
                                     .guard_fail_user = reason);
     dync_compiled *g =
         dync_compile(seven, .args = "x", .backend_object = &COUNTER(d), .dynamic = DYNC_DYNAMIC_ON);
-    for (int64_t n = 2; n < 10; n++) DYNC_SCOPE
-        {
-            EXPECT(calls(f, small_or_large, rows(n)));
-        }
+    for (int64_t n = 2; n < 10; n++) DYNC_SCOPE {
+        EXPECT(calls(f, small_or_large, rows(n)));
+    }
     EXPECT_EQ_INT(c.frame_count, 1);
-    for (int64_t n = 10; n < 30; n++) DYNC_SCOPE
-        {
-            EXPECT(calls(f, small_or_large, rows(n)));
-        }
+    for (int64_t n = 10; n < 30; n++) DYNC_SCOPE {
+        EXPECT(calls(f, small_or_large, rows(n)));
+    }
     EXPECT_EQ_INT(c.frame_count, 2);
     EXPECT_EQ_STR(reason, "2 <= L['x'].size()[0] <= 9");
-    for (int64_t n = 2; n < 30; n++) DYNC_SCOPE
-        {
-            EXPECT(calls(g, seven, rows(n)));
-        }
+    for (int64_t n = 2; n < 30; n++) DYNC_SCOPE {
+        EXPECT(calls(g, seven, rows(n)));
+    }
     EXPECT_EQ_INT(d.frame_count, 3);
     dync_compiled_free(f);
     dync_compiled_free(g);
@@ -376,10 +368,9 @@ TEST(divisibility_is_a_guard)
     dync_compiled *f = dync_compile(halves, .args = "x", .backend_object = &COUNTER(c),
                                     .dynamic = DYNC_DYNAMIC_ON, .guard_fail = keep_reason,
                                     .guard_fail_user = reason);
-    for (int64_t n = 32; n < 200; n += 16) DYNC_SCOPE
-        {
-            EXPECT(calls(f, halves, dync_rand(dync_shape(n))));
-        }
+    for (int64_t n = 32; n < 200; n += 16) DYNC_SCOPE {
+        EXPECT(calls(f, halves, dync_rand(dync_shape(n))));
+    }
     EXPECT_EQ_INT(c.frame_count, 1);
     EXPECT(!dync_call(f, dync_rand(dync_shape(33))));
     EXPECT_EQ_STR(reason, "L['x'].size()[0] % 16 == 0");
@@ -425,17 +416,16 @@ TEST(training_with_changing_batches)
     for (int k = 0; k < (int)(sizeof backends / sizeof *backends); k++) {
         dync_compiled *f = dync_compile(layers, .args = "x, w", .backend = backends[k]);
         int64_t frames = dync_get_counters().frames;
-        for (int64_t n = 4; n < 12; n++) DYNC_SCOPE
-            {
-                dync_tensor *x = rows(n), *r = dync_call(f, x, w);
-                dync_backward(r);
-                dync_tensor *g = dync_clone(dync_grad(w));
-                dync_set_grad(w, NULL);
-                dync_tensor *e = layers(x, w);
-                dync_backward(e);
-                EXPECT(same(r, e, 1e-5) && dync_allclose(g, dync_grad(w), 1e-4, 1e-5));
-                dync_set_grad(w, NULL);
-            }
+        for (int64_t n = 4; n < 12; n++) DYNC_SCOPE {
+            dync_tensor *x = rows(n), *r = dync_call(f, x, w);
+            dync_backward(r);
+            dync_tensor *g = dync_clone(dync_grad(w));
+            dync_set_grad(w, NULL);
+            dync_tensor *e = layers(x, w);
+            dync_backward(e);
+            EXPECT(same(r, e, 1e-5) && dync_allclose(g, dync_grad(w), 1e-4, 1e-5));
+            dync_set_grad(w, NULL);
+        }
         EXPECT_EQ_INT(dync_get_counters().frames - frames, 2);
         dync_compiled_free(f);
     }
@@ -455,11 +445,10 @@ TEST(branches_with_changing_sizes)
 {
     counter c = {.inner = "inductor"};
     dync_compiled *f = dync_compile(branches, .args = "x", .backend_object = &COUNTER(c));
-    for (int i = 0; i < 24; i++) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_sub(rows(2 + i % 7), i % 3 == 0 ? 8.0 : 0.0);
-            EXPECT(calls(f, branches, x));
-        }
+    for (int i = 0; i < 24; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_sub(rows(2 + i % 7), i % 3 == 0 ? 8.0 : 0.0);
+        EXPECT(calls(f, branches, x));
+    }
     EXPECT(c.frame_count <= 6);
     EXPECT_EQ_INT(dync_get_counters().recompiles > 0, 1);
     dync_compiled_free(f);
@@ -475,10 +464,9 @@ TEST(breaks_with_changing_sizes)
 {
     counter c = {0};
     dync_compiled *f = dync_compile(breaks, .args = "x", .backend_object = &COUNTER(c));
-    for (int64_t n = 2; n < 12; n++) DYNC_SCOPE
-        {
-            EXPECT(calls(f, breaks, rows(n)));
-        }
+    for (int64_t n = 2; n < 12; n++) DYNC_SCOPE {
+        EXPECT(calls(f, breaks, rows(n)));
+    }
     EXPECT_EQ_INT(c.frame_count, 4); /* two pieces, static and symbolic */
     dync_compiled_free(f);
 }
@@ -527,15 +515,14 @@ TEST(calls_with_symbolic_sizes_and_numbers_follow_scripts)
         dync_compiled *f = dync_compile(around_a_break, .args = number ? "x, s" : "x",
                                         .symbolic = number ? "s" : NULL);
         int64_t breaks = 0;
-        for (int k = 0; k < 100; k++) DYNC_SCOPE
-            {
-                dync_value args[2] = {DYNC_V(dync_randn(dync_shape(2 + k * 5 % 17, 3))),
-                                      DYNC_V(0.3 + k % 7 * 0.1)};
-                if (k == 40) breaks = dync_get_counters().graph_breaks;
-                dync_value got = dync_call_values(f, 1 + number, args),
-                           want = around_a_break(args, 1 + number, NULL);
-                EXPECT(same(dync_as_tensor(got), dync_as_tensor(want), 1e-5));
-            }
+        for (int k = 0; k < 100; k++) DYNC_SCOPE {
+            dync_value args[2] = {DYNC_V(dync_randn(dync_shape(2 + k * 5 % 17, 3))),
+                                  DYNC_V(0.3 + k % 7 * 0.1)};
+            if (k == 40) breaks = dync_get_counters().graph_breaks;
+            dync_value got = dync_call_values(f, 1 + number, args),
+                       want = around_a_break(args, 1 + number, NULL);
+            EXPECT(same(dync_as_tensor(got), dync_as_tensor(want), 1e-5));
+        }
         EXPECT_EQ_INT(dync_get_counters().graph_breaks, breaks);
         EXPECT_OK(dync_error());
         dync_compiled_free(f);
@@ -584,10 +571,9 @@ TEST(pieces_of_changing_sizes)
         dync_compiled *f = dync_compile_opt(
             dync_fn1(cases[k].fn), "f",
             (dync_compile_options){.backend_object = &COUNTER(c), .recompile_limit = 64});
-        for (int64_t n = 7; n < 17; n++) DYNC_SCOPE
-            {
-                EXPECT(calls(f, cases[k].fn, rows(n)));
-            }
+        for (int64_t n = 7; n < 17; n++) DYNC_SCOPE {
+            EXPECT(calls(f, cases[k].fn, rows(n)));
+        }
         if (!EXPECT(c.frame_count <= cases[k].captures))
             printf("    case %d: %d captures\n", k, c.frame_count);
         dync_compiled_free(f);
@@ -600,10 +586,9 @@ TEST(composites_with_changing_sizes)
     for (int k = 0; k < 2; k++) {
         counter c = {.inner = "inductor"};
         dync_compiled *f = dync_compile(fns[k], .args = "x", .backend_object = &COUNTER(c));
-        for (int64_t n = 2; n < 8; n++) DYNC_SCOPE
-            {
-                EXPECT(calls(f, fns[k], dync_rand(dync_shape(n, 8, 4, n + 1))));
-            }
+        for (int64_t n = 2; n < 8; n++) DYNC_SCOPE {
+            EXPECT(calls(f, fns[k], dync_rand(dync_shape(n, 8, 4, n + 1))));
+        }
         EXPECT(c.frame_count <= 6);
         if (k == 0) EXPECT_EQ_INT(c.frame_count, 2);
         dync_compiled_free(f);
@@ -615,11 +600,10 @@ TEST(churning_sizes_leak_nothing)
     dync_compiled *f = dync_compile(layers, .args = "x, w");
     dync_tensor *w = dync_retain(dync_rand(dync_shape(4, 3)));
     int64_t before = 0;
-    for (int i = 0; i < 3000; i++) DYNC_SCOPE
-        {
-            if (i == 1500) before = dync_memory_stats().live_bytes;
-            EXPECT(dync_call(f, rows(3 + i * 7 % 200), w) != NULL);
-        }
+    for (int i = 0; i < 3000; i++) DYNC_SCOPE {
+        if (i == 1500) before = dync_memory_stats().live_bytes;
+        EXPECT(dync_call(f, rows(3 + i * 7 % 200), w) != NULL);
+    }
     EXPECT(dync_memory_stats().live_bytes <= before + before / 10);
     dync_compiled_free(f);
     dync_release(w);

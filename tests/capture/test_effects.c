@@ -136,7 +136,9 @@ static dync_tensor *backward_no_grad_update(dync_tensor *x, dync_tensor *y)
 {
     for (int i = 0; i < 3; i++) {
         dync_backward(loss_of(x, y));
-        DYNC_NO_GRAD { dync_sub_(y, dync_mul(dync_grad(y), 0.1)); }
+        DYNC_NO_GRAD {
+            dync_sub_(y, dync_mul(dync_grad(y), 0.1));
+        }
         dync_set_grad(y, NULL);
     }
     return dync_detach(loss_of(x, y));
@@ -457,23 +459,22 @@ TEST(nodes_and_files_are_breaks)
     for (int k = 0; k < 9; k++) {
         dync_compiled *f = dync_compile(fn[k / 3], .backend = backends[k % 3]),
                       *whole = dync_compile(fn[k / 3], .fullgraph = true);
-        for (int call = 0; call < 3; call++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_randn(dync_shape(3), .requires_grad = true),
-                            *y = dync_randn(dync_shape(3), .requires_grad = true);
-                dync_tensor *r = dync_call(f, x, y), *want = fn[k / 3](x, y);
-                EXPECT(r && dync_allclose(r, want, 1e-5, 1e-6));
-                if (!r || k / 3 > 0) continue;
-                dync_tensor *got = dync_as_tensor(
-                    dync_at(dync_gradients(DYNC_V(r), DYNC_V(x), DYNC_V(dync_ones_like(r)),
-                                           (dync_grad_options){0}),
-                            0));
-                dync_tensor *plain = dync_as_tensor(
-                    dync_at(dync_gradients(DYNC_V(want), DYNC_V(x), DYNC_V(dync_ones_like(r)),
-                                           (dync_grad_options){0}),
-                            0));
-                EXPECT(got && plain && dync_allclose(got, plain, 1e-5, 1e-6));
-            }
+        for (int call = 0; call < 3; call++) DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(3), .requires_grad = true),
+                        *y = dync_randn(dync_shape(3), .requires_grad = true);
+            dync_tensor *r = dync_call(f, x, y), *want = fn[k / 3](x, y);
+            EXPECT(r && dync_allclose(r, want, 1e-5, 1e-6));
+            if (!r || k / 3 > 0) continue;
+            dync_tensor *got = dync_as_tensor(
+                dync_at(dync_gradients(DYNC_V(r), DYNC_V(x), DYNC_V(dync_ones_like(r)),
+                                       (dync_grad_options){0}),
+                        0));
+            dync_tensor *plain = dync_as_tensor(
+                dync_at(dync_gradients(DYNC_V(want), DYNC_V(x), DYNC_V(dync_ones_like(r)),
+                                       (dync_grad_options){0}),
+                        0));
+            EXPECT(got && plain && dync_allclose(got, plain, 1e-5, 1e-6));
+        }
         dync_on_error(quiet, NULL);
         EXPECT(!dync_call(whole, dync_ones(dync_shape(3), .requires_grad = true),
                           dync_ones(dync_shape(3), .requires_grad = true)));

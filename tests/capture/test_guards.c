@@ -36,7 +36,9 @@ TEST(grad_mode_is_guarded)
                                     .guard_fail = keep_reason, .guard_fail_user = reason);
     dync_tensor *x = dync_randn(dync_shape(3));
     dync_call(f, x);
-    DYNC_NO_GRAD { dync_call(f, x); }
+    DYNC_NO_GRAD {
+        dync_call(f, x);
+    }
     EXPECT_EQ_STR(reason, "GLOBAL_STATE changed: grad_mode ");
     dync_compiled_free(f);
 }
@@ -222,14 +224,20 @@ static dync_tensor *rereads_global(dync_tensor *x)
 TEST(foreign_tensors_are_held_weakly)
 {
     dync_tensor *x = dync_ones(dync_shape(3));
-    DYNC_SCOPE { global_weight = dync_retain(dync_full(dync_shape(3), 2.0)); }
+    DYNC_SCOPE {
+        global_weight = dync_retain(dync_full(dync_shape(3), 2.0));
+    }
     dync_compiled *f = dync_compile(uses_global, .args = "x");
     EXPECT(same(dync_call(f, x), dync_full(dync_shape(3), 2.0), 0));
-    DYNC_SCOPE { dync_mul_(global_weight, 3); }
+    DYNC_SCOPE {
+        dync_mul_(global_weight, 3);
+    }
     /* written in place: the new values are read */
     EXPECT(same(dync_call(f, x), dync_full(dync_shape(3), 6.0), 0));
     dync_release(global_weight);
-    DYNC_SCOPE { global_weight = dync_retain(dync_full(dync_shape(3), 5.0)); }
+    DYNC_SCOPE {
+        global_weight = dync_retain(dync_full(dync_shape(3), 5.0));
+    }
     EXPECT(same(dync_call(f, x), dync_full(dync_shape(3), 5.0), 0)); /* died: captured anew */
     dync_compiled_free(f);
     f = dync_compile(rereads_global, .args = "x");

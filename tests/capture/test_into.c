@@ -60,32 +60,29 @@ TEST(whatever_the_output_lies_on)
                                  "a transposed view", "y itself"};
     for (int k = 0; k < N_FNS; k++)
         for (int kind = 0; kind < 6; kind++) /* the first call traces, others run what was made */
-            for (int round = 0; round < 3; round++) DYNC_SCOPE
-                {
-                    dync_compiled *f = dync_compile(fns[k]);
-                    for (int call = 0; call <= round; call++) {
-                        fill(memory, N, (float)call);
-                        fill(memory + N, 2 * N, (float)call - 1);
-                        dync_tensor *x = dync_wrap(memory, dync_shape(N)),
-                                    *y = dync_wrap(memory + 2 * N, dync_shape(N));
-                        memcpy(x0, memory, sizeof x0);
-                        memcpy(y0, memory + 2 * N, sizeof y0);
-                        dync_tensor *out = kind == 0   ? dync_zeros(dync_shape(N))
-                                           : kind == 1 ? x
-                                           : kind == 2 ? dync_wrap(memory, dync_shape(N))
-                                           : kind == 3 ? dync_wrap(memory + N / 2, dync_shape(N))
-                                           : kind == 4
-                                               ? dync_select(dync_zeros(dync_shape(N, 2)), 1, 1)
-                                               : y;
-                        dync_tensor *expected =
-                            fns[k](dync_wrap(x0, dync_shape(N)), dync_wrap(y0, dync_shape(N)));
-                        memcpy(want, dync_data(dync_contiguous(expected)), sizeof want);
-                        if (!EXPECT_OK(dync_call_into(f, out, x, y)) || !EXPECT(equals(out, want)))
-                            printf("    function %d, output on %s, call %d\n", k, names[kind],
-                                   call);
-                    }
-                    dync_compiled_free(f);
+            for (int round = 0; round < 3; round++) DYNC_SCOPE {
+                dync_compiled *f = dync_compile(fns[k]);
+                for (int call = 0; call <= round; call++) {
+                    fill(memory, N, (float)call);
+                    fill(memory + N, 2 * N, (float)call - 1);
+                    dync_tensor *x = dync_wrap(memory, dync_shape(N)),
+                                *y = dync_wrap(memory + 2 * N, dync_shape(N));
+                    memcpy(x0, memory, sizeof x0);
+                    memcpy(y0, memory + 2 * N, sizeof y0);
+                    dync_tensor *out = kind == 0   ? dync_zeros(dync_shape(N))
+                                       : kind == 1 ? x
+                                       : kind == 2 ? dync_wrap(memory, dync_shape(N))
+                                       : kind == 3 ? dync_wrap(memory + N / 2, dync_shape(N))
+                                       : kind == 4 ? dync_select(dync_zeros(dync_shape(N, 2)), 1, 1)
+                                                   : y;
+                    dync_tensor *expected =
+                        fns[k](dync_wrap(x0, dync_shape(N)), dync_wrap(y0, dync_shape(N)));
+                    memcpy(want, dync_data(dync_contiguous(expected)), sizeof want);
+                    if (!EXPECT_OK(dync_call_into(f, out, x, y)) || !EXPECT(equals(out, want)))
+                        printf("    function %d, output on %s, call %d\n", k, names[kind], call);
                 }
+                dync_compiled_free(f);
+            }
 }
 
 static dync_value several(const dync_value *v, int n, void *user)
@@ -174,8 +171,7 @@ TEST(results_with_gradients_are_copied)
         EXPECT_OK(dync_call_into(f, o, x, y));
         EXPECT(dync_requires_grad(o));
     }
-    DYNC_NO_GRAD
-    {
+    DYNC_NO_GRAD {
         EXPECT_OK(dync_call_into(f, out, x, y));
         EXPECT_OK(dync_call_into(f, out, x, y));
     }
@@ -221,17 +217,16 @@ TEST(the_short_way_sees_what_guards_see)
     dync_tensor *a[20];
     dync_compiled *f = dync_compile(pointwise);
     for (int i = 0; i < 20; i++) a[i] = dync_full(dync_shape(4), i);
-    for (int i = 0; i < 200; i++) DYNC_SCOPE
-        {
-            int p = i * 7 % 20, q = i * 13 % 20; /* sometimes the same tensor twice */
-            dync_tensor *x = a[p],
-                        *y = i % 5 == 4 ? dync_expand(dync_full(dync_shape(1), q), dync_shape(4))
+    for (int i = 0; i < 200; i++) DYNC_SCOPE {
+        int p = i * 7 % 20, q = i * 13 % 20; /* sometimes the same tensor twice */
+        dync_tensor *x = a[p], *y = i % 5 == 4
+                                        ? dync_expand(dync_full(dync_shape(1), q), dync_shape(4))
                                         : a[q];
-            if (i % 9 == 8) x = dync_to_dtype(x, DYNC_F64);
-            dync_tensor *r = dync_call(f, x, y);
-            EXPECT(dync_type(r) == (i % 9 == 8 ? DYNC_F64 : DYNC_F32));
-            EXPECT_NEAR(dync_item(dync_select(r, 0, 1)), p * q + 1, 0);
-        }
+        if (i % 9 == 8) x = dync_to_dtype(x, DYNC_F64);
+        dync_tensor *r = dync_call(f, x, y);
+        EXPECT(dync_type(r) == (i % 9 == 8 ? DYNC_F64 : DYNC_F32));
+        EXPECT_NEAR(dync_item(dync_select(r, 0, 1)), p * q + 1, 0);
+    }
     dync_compiled_free(f);
 }
 TEST_MAIN

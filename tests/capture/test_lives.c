@@ -85,14 +85,13 @@ TEST(declared_globals_are_read_again)
 {
     for (int b = 0; b < 3; b++) {
         dync_compiled *f = dync_compile(declared, .backend = backends[b], .recompile_limit = 64);
-        for (int call = 0; call < 40; call++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_randn(dync_shape(3));
-                global = call % 7 == 3 ? x : dync_full(dync_shape(3), call);
-                global_int = call % 3;
-                EXPECT(same(dync_call(f, x), declared(x), 1e-5));
-                EXPECT_OK(dync_error());
-            }
+        for (int call = 0; call < 40; call++) DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(3));
+            global = call % 7 == 3 ? x : dync_full(dync_shape(3), call);
+            global_int = call % 3;
+            EXPECT(same(dync_call(f, x), declared(x), 1e-5));
+            EXPECT_OK(dync_error());
+        }
         dync_compiled_free(f);
     }
 }

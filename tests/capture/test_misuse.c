@@ -799,38 +799,37 @@ TEST(indices_outside_of_rows)
         row_embeds, row_selects, column_selects, element_gathers, row_gathers};
     dync_on_error(quiet, NULL);
     for (int k = 0; k < 10; k++)
-        for (int n = 3; n < 70000; n *= 150) DYNC_SCOPE
-            {
-                dync_tensor *(*fn)(dync_tensor *, dync_tensor *) = fns[k % 5];
-                dync_compiled *f = dync_compile(fn, .dynamic = DYNC_DYNAMIC_OFF);
-                dync_tensor *x = dync_reshape(dync_to_dtype(dync_arange(0, 7 * 24, 1),
-                                                            k % 2 ? DYNC_F32 : DYNC_I64),
-                                              dync_shape(7, 24)),
-                            *y;
-                dync_tensor *i = dync_to_dtype(dync_remainder(dync_arange(0, n, 1), 7),
-                                               k < 3 ? DYNC_I32 : DYNC_I64);
-                for (int times = 0; times < 3; times++) {
-                    for (int at = 0; at < n; at += n / 2)
-                        for (int64_t bad = -1; bad <= 7; bad += 8) {
-                            dync_tensor *j = dync_clone(i);
-                            dync_fill_(dync_select(j, 0, at), bad);
-                            EXPECT((times == 1 ? fn(x, j) : dync_call(f, x, j)) == NULL);
-                            EXPECT_EQ_INT(dync_error(), DYNC_ERR_INDEX);
-                            EXPECT(strstr(
-                                dync_error_message(),
-                                bad < 0 ? "index -1 is out of bounds for dimension with size 7"
-                                        : "index 7 is out"));
-                            dync_clear_error();
-                        }
-                    EXPECT((y = times == 1 ? fn(x, i) : dync_call(f, x, i)) != NULL);
-                    EXPECT_OK(dync_error());
-                    EXPECT(dync_item(dync_select(dync_reshape(y, dync_shape(-1)), 0, -1)) ==
-                           (k % 5 == 3   ? (n - 1) % 7 * 24 + 4
-                            : k % 5 == 4 ? (n - 1) % 7 * 24
-                                         : (n - 1) % 7 * 24 + 23));
-                }
-                dync_compiled_free(f);
+        for (int n = 3; n < 70000; n *= 150) DYNC_SCOPE {
+            dync_tensor *(*fn)(dync_tensor *, dync_tensor *) = fns[k % 5];
+            dync_compiled *f = dync_compile(fn, .dynamic = DYNC_DYNAMIC_OFF);
+            dync_tensor *x = dync_reshape(
+                            dync_to_dtype(dync_arange(0, 7 * 24, 1), k % 2 ? DYNC_F32 : DYNC_I64),
+                            dync_shape(7, 24)),
+                        *y;
+            dync_tensor *i =
+                dync_to_dtype(dync_remainder(dync_arange(0, n, 1), 7), k < 3 ? DYNC_I32 : DYNC_I64);
+            for (int times = 0; times < 3; times++) {
+                for (int at = 0; at < n; at += n / 2)
+                    for (int64_t bad = -1; bad <= 7; bad += 8) {
+                        dync_tensor *j = dync_clone(i);
+                        dync_fill_(dync_select(j, 0, at), bad);
+                        EXPECT((times == 1 ? fn(x, j) : dync_call(f, x, j)) == NULL);
+                        EXPECT_EQ_INT(dync_error(), DYNC_ERR_INDEX);
+                        EXPECT(strstr(dync_error_message(),
+                                      bad < 0
+                                          ? "index -1 is out of bounds for dimension with size 7"
+                                          : "index 7 is out"));
+                        dync_clear_error();
+                    }
+                EXPECT((y = times == 1 ? fn(x, i) : dync_call(f, x, i)) != NULL);
+                EXPECT_OK(dync_error());
+                EXPECT(dync_item(dync_select(dync_reshape(y, dync_shape(-1)), 0, -1)) ==
+                       (k % 5 == 3   ? (n - 1) % 7 * 24 + 4
+                        : k % 5 == 4 ? (n - 1) % 7 * 24
+                                     : (n - 1) % 7 * 24 + 23));
             }
+            dync_compiled_free(f);
+        }
 }
 /* Loops over lines of a large table look at the index as they fetch ahead: the same error, on one
  * thread and several; what would have been written keeps its numbers. */
@@ -852,35 +851,33 @@ TEST(indices_outside_of_large_tables)
     dync_tensor *(*const fns[])(dync_tensor *, dync_tensor *, dync_tensor *) = {bags, normed,
                                                                                 written};
     dync_on_error(quiet, NULL);
-    for (int k = 0; k < 6; k++) DYNC_SCOPE
-        {
-            dync_compiled *f = dync_compile(fns[k % 3], .dynamic = DYNC_DYNAMIC_OFF);
-            dync_tensor *x = dync_randn(dync_shape(30000, 40)),
-                        *y = dync_zeros(dync_shape(700, 30, 40)), *want;
-            dync_tensor *i =
-                dync_reshape(dync_remainder(dync_mul(dync_arange(0, 700 * 30, 1), 7919), 30000),
-                             dync_shape(700, 30));
-            i = dync_to_dtype(i, k < 3 ? DYNC_I64 : DYNC_I32);
-            EXPECT(dync_call(f, x, i, y) != NULL);
-            dync_fill_(y, 0);
-            for (int64_t at = 0; at <= 700 * 30 - 1; at += 10499)
-                for (int64_t bad = -1; bad <= 30000; bad += 30001) {
-                    dync_tensor *j = dync_clone(i);
-                    dync_fill_(dync_select(dync_reshape(j, dync_shape(-1)), 0, at), bad);
-                    EXPECT(dync_call(f, x, j, y) == NULL);
-                    EXPECT_EQ_INT(dync_error(), DYNC_ERR_INDEX);
-                    EXPECT(strstr(dync_error_message(),
-                                  bad < 0
-                                      ? "index -1 is out of bounds for dimension with size 30000"
+    for (int k = 0; k < 6; k++) DYNC_SCOPE {
+        dync_compiled *f = dync_compile(fns[k % 3], .dynamic = DYNC_DYNAMIC_OFF);
+        dync_tensor *x = dync_randn(dync_shape(30000, 40)),
+                    *y = dync_zeros(dync_shape(700, 30, 40)), *want;
+        dync_tensor *i =
+            dync_reshape(dync_remainder(dync_mul(dync_arange(0, 700 * 30, 1), 7919), 30000),
+                         dync_shape(700, 30));
+        i = dync_to_dtype(i, k < 3 ? DYNC_I64 : DYNC_I32);
+        EXPECT(dync_call(f, x, i, y) != NULL);
+        dync_fill_(y, 0);
+        for (int64_t at = 0; at <= 700 * 30 - 1; at += 10499)
+            for (int64_t bad = -1; bad <= 30000; bad += 30001) {
+                dync_tensor *j = dync_clone(i);
+                dync_fill_(dync_select(dync_reshape(j, dync_shape(-1)), 0, at), bad);
+                EXPECT(dync_call(f, x, j, y) == NULL);
+                EXPECT_EQ_INT(dync_error(), DYNC_ERR_INDEX);
+                EXPECT(strstr(dync_error_message(),
+                              bad < 0 ? "index -1 is out of bounds for dimension with size 30000"
                                       : "index 30000 is out of bounds"));
-                    dync_clear_error();
-                    EXPECT(dync_item(dync_sum(y, DYNC_ALL, false)) == 0);
-                }
-            want = fns[k % 3](x, i, dync_zeros_like(y));
-            EXPECT(dync_allclose(dync_call(f, x, i, y), want, 1e-4, 1e-4));
-            EXPECT_OK(dync_error());
-            dync_compiled_free(f);
-        }
+                dync_clear_error();
+                EXPECT(dync_item(dync_sum(y, DYNC_ALL, false)) == 0);
+            }
+        want = fns[k % 3](x, i, dync_zeros_like(y));
+        EXPECT(dync_allclose(dync_call(f, x, i, y), want, 1e-4, 1e-4));
+        EXPECT_OK(dync_error());
+        dync_compiled_free(f);
+    }
     dync_on_error(NULL, NULL);
 }
 TEST(indices_outside)

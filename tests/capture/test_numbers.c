@@ -19,12 +19,11 @@ TEST(numbers_are_run_time_inputs)
         counter c = {.inner = inner[k]};
         dync_compiled *f = dync_compile(scaled, .args = "x, scale, d", .symbolic = "d, scale",
                                         .backend_object = &COUNTER(c));
-        for (int i = 0; i < 10; i++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_rand(dync_shape(4, 3));
-                dync_tensor *r = dync_call(f, x, 0.37 * i, i), *e = scaled_by_hand(x, 0.37 * i, i);
-                EXPECT(same(r, e, 1e-6));
-            }
+        for (int i = 0; i < 10; i++) DYNC_SCOPE {
+            dync_tensor *x = dync_rand(dync_shape(4, 3));
+            dync_tensor *r = dync_call(f, x, 0.37 * i, i), *e = scaled_by_hand(x, 0.37 * i, i);
+            EXPECT(same(r, e, 1e-6));
+        }
         EXPECT_EQ_INT(c.frame_count, 1);
         EXPECT_EQ_INT(c.op_count, 3);
         dync_compiled_free(f);
@@ -96,17 +95,16 @@ TEST(numbers_leave)
     for (int k = 0; k < 3; k++) {
         dync_compiled *f =
             dync_compile(whole, .args = "x, d", .symbolic = "d", .backend = backends[k]);
-        for (int i = -3; i < 6; i++) DYNC_SCOPE
-            {
-                dync_value r = dync_call_value(f, dync_ones(dync_shape(2)), i);
-                int64_t s = (int64_t)floor((i - 2) * 3 / 2.0);
-                EXPECT_EQ_INT(dync_len(r), 3);
-                EXPECT(same(dync_as_tensor(dync_at(r, 0)),
-                            dync_full(dync_shape(2), 1.0 + (double)s), 0));
-                EXPECT_EQ_INT(dync_at(r, 1).kind, DYNC_KIND_INT);
-                EXPECT_EQ_INT(dync_at(r, 1).as.i, s);
-                EXPECT(dync_at(r, 2).kind == DYNC_KIND_FLOAT && dync_at(r, 2).as.f == i + 0.5);
-            }
+        for (int i = -3; i < 6; i++) DYNC_SCOPE {
+            dync_value r = dync_call_value(f, dync_ones(dync_shape(2)), i);
+            int64_t s = (int64_t)floor((i - 2) * 3 / 2.0);
+            EXPECT_EQ_INT(dync_len(r), 3);
+            EXPECT(
+                same(dync_as_tensor(dync_at(r, 0)), dync_full(dync_shape(2), 1.0 + (double)s), 0));
+            EXPECT_EQ_INT(dync_at(r, 1).kind, DYNC_KIND_INT);
+            EXPECT_EQ_INT(dync_at(r, 1).as.i, s);
+            EXPECT(dync_at(r, 2).kind == DYNC_KIND_FLOAT && dync_at(r, 2).as.f == i + 0.5);
+        }
         EXPECT_EQ_INT(dync_error(), DYNC_OK);
         dync_compiled_free(f);
     }
@@ -128,16 +126,14 @@ TEST(promotion_is_that_of_numbers)
         dync_compiled *f = dync_compile(promoted, .args = "x, i, f", .symbolic = "i, f",
                                         .backend = backends[b], .recompile_limit = 100);
         for (int k = 0; k < 8; k++)
-            for (int rank = 0; rank < 2; rank++) DYNC_SCOPE
-                {
-                    dync_tensor *x =
-                        dync_full(rank ? dync_shape(3) : DYNC_SCALAR, 3, .dtype = dtypes[k]);
-                    dync_value args[3] = {DYNC_V(x), DYNC_V(7), DYNC_V(0.1)};
-                    dync_value r = dync_call_values(f, 3, args), e = promoted(args, 3, NULL);
-                    for (int i = 0; i < 4; i++)
-                        EXPECT(
-                            same(dync_as_tensor(dync_at(r, i)), dync_as_tensor(dync_at(e, i)), 0));
-                }
+            for (int rank = 0; rank < 2; rank++) DYNC_SCOPE {
+                dync_tensor *x =
+                    dync_full(rank ? dync_shape(3) : DYNC_SCALAR, 3, .dtype = dtypes[k]);
+                dync_value args[3] = {DYNC_V(x), DYNC_V(7), DYNC_V(0.1)};
+                dync_value r = dync_call_values(f, 3, args), e = promoted(args, 3, NULL);
+                for (int i = 0; i < 4; i++)
+                    EXPECT(same(dync_as_tensor(dync_at(r, i)), dync_as_tensor(dync_at(e, i)), 0));
+            }
         dync_compiled_free(f);
     }
 }
@@ -157,11 +153,10 @@ TEST(numbers_cross_breaks)
         counter c = {.inner = inner[k]};
         dync_compiled *f =
             dync_compile(broken, .args = "x, d", .symbolic = "d", .backend_object = &COUNTER(c));
-        for (int i = 0; i < 6; i++) DYNC_SCOPE
-            {
-                dync_tensor *r = dync_call(f, dync_ones(dync_shape(3)), i);
-                EXPECT(same(r, dync_full(dync_shape(3), (double)(i + 1) * 3), 0));
-            }
+        for (int i = 0; i < 6; i++) DYNC_SCOPE {
+            dync_tensor *r = dync_call(f, dync_ones(dync_shape(3)), i);
+            EXPECT(same(r, dync_full(dync_shape(3), (double)(i + 1) * 3), 0));
+        }
         EXPECT_EQ_INT(c.frame_count, 2);
         dync_compiled_free(f);
     }
@@ -212,13 +207,12 @@ TEST(cells_in_branches)
     count = dync_cell_new("counter", DYNC_V(10));
     dync_compiled *f = dync_compile(sets, .args = "x");
     double now = 10;
-    for (int i = 0; i < 12; i++) DYNC_SCOPE
-        {
-            bool up = i % 3 == 2;
-            EXPECT(dync_call(f, dync_full(dync_shape(2), up ? 1.0 : -1.0)) != NULL);
-            now = up ? 1 : now - 2.5;
-            EXPECT(dync_as_float(dync_cell_get(count)) == now);
-        }
+    for (int i = 0; i < 12; i++) DYNC_SCOPE {
+        bool up = i % 3 == 2;
+        EXPECT(dync_call(f, dync_full(dync_shape(2), up ? 1.0 : -1.0)) != NULL);
+        now = up ? 1 : now - 2.5;
+        EXPECT(dync_as_float(dync_cell_get(count)) == now);
+    }
     dync_compiled_free(f);
     dync_cell_free(count);
 }
@@ -240,12 +234,11 @@ TEST(a_number_that_data_decide_is_an_input_from_its_second_value_on)
     for (int k = 0; k < 3; k++) {
         counter c = {.inner = every[k]};
         dync_compiled *f = dync_compile(by_item, .args = "x", .backend_object = &COUNTER(c));
-        for (int i = 0; i < 200; i++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_add(dync_rand(dync_shape(4, 3)), 0.01 * i);
-                dync_tensor *r = dync_call(f, x);
-                EXPECT(same(r, by_item_by_hand(x, item_of(x)), 1e-6));
-            }
+        for (int i = 0; i < 200; i++) DYNC_SCOPE {
+            dync_tensor *x = dync_add(dync_rand(dync_shape(4, 3)), 0.01 * i);
+            dync_tensor *r = dync_call(f, x);
+            EXPECT(same(r, by_item_by_hand(x, item_of(x)), 1e-6));
+        }
         EXPECT_EQ_INT(dync_error(), DYNC_OK);
         /* the sum; with the first number, with any */
         EXPECT_EQ_INT(c.frame_count, 3);
@@ -262,12 +255,11 @@ TEST(special_values_are_numbers_like_others)
     for (int k = 0; k < 3; k++) {
         counter c = {.inner = every[k]};
         dync_compiled *f = dync_compile(by_item, .args = "x", .backend_object = &COUNTER(c));
-        for (int i = 0; i < 3 * N_VALUES; i++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_full(dync_shape(1), value[i % N_VALUES]);
-                dync_tensor *r = dync_call(f, x), *e = by_item_by_hand(x, item_of(x));
-                EXPECT(r && memcmp(dync_data(r), dync_data(e), sizeof(float)) == 0);
-            }
+        for (int i = 0; i < 3 * N_VALUES; i++) DYNC_SCOPE {
+            dync_tensor *x = dync_full(dync_shape(1), value[i % N_VALUES]);
+            dync_tensor *r = dync_call(f, x), *e = by_item_by_hand(x, item_of(x));
+            EXPECT(r && memcmp(dync_data(r), dync_data(e), sizeof(float)) == 0);
+        }
         EXPECT_EQ_INT(c.frame_count, 3);
         dync_compiled_free(f);
     }
@@ -289,20 +281,19 @@ TEST(gradients_with_several_numbers)
         counter c = {.inner = k ? backends[k] : NULL};
         dync_compiled *f =
             dync_compile(scales_twice, .args = "x, w", .backend_object = &COUNTER(c));
-        for (int i = 0; i < 60; i++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_sub(dync_rand(dync_shape(5)), 0.5);
-                dync_tensor *a = dync_clone(x), *b = dync_clone(x), *v = dync_rand(dync_shape(5)),
-                            *w = dync_clone(v);
-                dync_requires_grad_(a, true), dync_requires_grad_(b, true);
-                dync_requires_grad_(v, true), dync_requires_grad_(w, true);
-                dync_tensor *r = dync_call(f, a, v), *e = scales_twice(b, w);
-                EXPECT(same(r, e, 1e-5));
-                EXPECT_OK(dync_backward(dync_sum(r, DYNC_ALL, false)));
-                EXPECT_OK(dync_backward(dync_sum(e, DYNC_ALL, false)));
-                EXPECT(same(dync_grad(a), dync_grad(b), 1e-5));
-                EXPECT(same(dync_grad(v), dync_grad(w), 1e-5));
-            }
+        for (int i = 0; i < 60; i++) DYNC_SCOPE {
+            dync_tensor *x = dync_sub(dync_rand(dync_shape(5)), 0.5);
+            dync_tensor *a = dync_clone(x), *b = dync_clone(x), *v = dync_rand(dync_shape(5)),
+                        *w = dync_clone(v);
+            dync_requires_grad_(a, true), dync_requires_grad_(b, true);
+            dync_requires_grad_(v, true), dync_requires_grad_(w, true);
+            dync_tensor *r = dync_call(f, a, v), *e = scales_twice(b, w);
+            EXPECT(same(r, e, 1e-5));
+            EXPECT_OK(dync_backward(dync_sum(r, DYNC_ALL, false)));
+            EXPECT_OK(dync_backward(dync_sum(e, DYNC_ALL, false)));
+            EXPECT(same(dync_grad(a), dync_grad(b), 1e-5));
+            EXPECT(same(dync_grad(v), dync_grad(w), 1e-5));
+        }
         EXPECT(c.frame_count <= 8);
         EXPECT_EQ_INT(dync_error(), DYNC_OK);
         dync_compiled_free(f);
@@ -332,14 +323,13 @@ TEST(ways_with_numbers_of_their_own)
                 counter c = {.inner = every[b]};
                 dync_compiled *f =
                     dync_compile(wanders, .args = "x", .backend_object = &COUNTER(c));
-                for (int i = 0; i < 80; i++) DYNC_SCOPE
-                    {
-                        dync_tensor *x = dync_to_dtype(
-                            dync_sub(dync_rand(rank ? dync_shape(6) : DYNC_SCALAR), 0.25),
-                            (dync_dtype)dtypes[d]);
-                        dync_tensor *r = dync_call(f, x), *e = wanders(x);
-                        EXPECT(same(r, e, dtypes[d] == DYNC_BF16 ? 0.02 : 1e-5));
-                    }
+                for (int i = 0; i < 80; i++) DYNC_SCOPE {
+                    dync_tensor *x =
+                        dync_to_dtype(dync_sub(dync_rand(rank ? dync_shape(6) : DYNC_SCALAR), 0.25),
+                                      (dync_dtype)dtypes[d]);
+                    dync_tensor *r = dync_call(f, x), *e = wanders(x);
+                    EXPECT(same(r, e, dtypes[d] == DYNC_BF16 ? 0.02 : 1e-5));
+                }
                 EXPECT(c.frame_count < 60);
                 EXPECT_EQ_INT(dync_error(), DYNC_OK);
                 dync_compiled_free(f);
@@ -360,9 +350,8 @@ TEST(numbers_of_a_loop_stay_constants)
 {
     counter c = {0};
     dync_compiled *f = dync_compile(turns, .args = "x", .backend_object = &COUNTER(c));
-    for (int i = 0; i < 10; i++)
-        DYNC_SCOPE EXPECT(
-            same(dync_call(f, dync_ones(dync_shape(2))), dync_full(dync_shape(2), 120), 0));
+    for (int i = 0; i < 10; i++) DYNC_SCOPE
+        EXPECT(same(dync_call(f, dync_ones(dync_shape(2))), dync_full(dync_shape(2), 120), 0));
     EXPECT_EQ_INT(c.frame_count, 4);
     dync_compiled_free(f);
 }
@@ -378,11 +367,10 @@ TEST(sizes_and_dimensions_stay_constants)
 {
     counter c = {0};
     dync_compiled *f = dync_compile(reshapes, .args = "x", .backend_object = &COUNTER(c));
-    for (int i = 0; i < 40; i++) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_full(dync_shape(12), i + 0.5);
-            EXPECT(same(dync_call(f, x), reshapes(x), 0));
-        }
+    for (int i = 0; i < 40; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_full(dync_shape(12), i + 0.5);
+        EXPECT(same(dync_call(f, x), reshapes(x), 0));
+    }
     EXPECT_EQ_INT(c.frame_count, 5);
     dync_compiled_free(f);
 }
@@ -395,11 +383,10 @@ TEST(verify_agrees)
             counter c = {.inner = every[k]};
             dync_compiled *f = dync_compile(wanders, .args = "x", .backend_object = &COUNTER(c));
             dync_set_verify(true);
-            for (int i = 0; i < 40; i++) DYNC_SCOPE
-                {
-                    dync_tensor *x = dync_rand(rank ? dync_shape(6) : DYNC_SCALAR);
-                    EXPECT(same(dync_call(f, x), wanders(x), 1e-5));
-                }
+            for (int i = 0; i < 40; i++) DYNC_SCOPE {
+                dync_tensor *x = dync_rand(rank ? dync_shape(6) : DYNC_SCALAR);
+                EXPECT(same(dync_call(f, x), wanders(x), 1e-5));
+            }
             dync_set_verify(false);
             EXPECT_EQ_INT(dync_error(), DYNC_OK);
             dync_compiled_free(f);

@@ -45,8 +45,7 @@ static void check(const char *name, dync_function fn, make_inputs inputs)
     for (int b = 0; b < N_BACKENDS; b++) {
         dync_compiled *f = dync_compile(fn, .backend = backends[b], .name = name);
         for (int call = 0; call < CALLS; call++) {
-            DYNC_SCOPE
-            {
+            DYNC_SCOPE {
                 dync_value want_args[70], got_args[70];
                 dync_manual_seed((uint64_t)(call + 1));
                 dync_value want_in = inputs(call);
@@ -416,18 +415,16 @@ PROGRAM(scopes_inside, two)
 {
     UNUSED;
     dync_tensor *acc = T(0);
-    for (int i = 0; i < 3; i++) DYNC_SCOPE
-        {
-            dync_tensor *t = dync_mul(acc, T(1));
-            acc = dync_escape(dync_add(t, dync_exp(dync_neg(dync_abs(t)))));
-        }
+    for (int i = 0; i < 3; i++) DYNC_SCOPE {
+        dync_tensor *t = dync_mul(acc, T(1));
+        acc = dync_escape(dync_add(t, dync_exp(dync_neg(dync_abs(t)))));
+    }
     return DYNC_V(acc);
 }
 PROGRAM(early_return_inside_a_scope, two)
 {
     UNUSED;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *t = dync_mul(T(0), 2);
         if (dync_bool(dync_gt(dync_sum(T(1), DYNC_ALL, false), 0)))
             return DYNC_V(dync_escape(dync_add(t, 1)));
@@ -464,7 +461,9 @@ PROGRAM(no_grad_inside, with_grad)
 {
     UNUSED;
     dync_tensor *y = NULL;
-    DYNC_NO_GRAD { y = dync_mul(T(0), 2); }
+    DYNC_NO_GRAD {
+        y = dync_mul(T(0), 2);
+    }
     return dync_tuple(y, dync_mul(T(0), T(1)), dync_add(y, T(0)));
 }
 PROGRAM(random_numbers, one)

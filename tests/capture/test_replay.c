@@ -201,8 +201,7 @@ static dync_value gradient(dync_value y, dync_tensor *leaf)
 static bool same_both_ways(dync_compiled *f, bool grad)
 {
     bool same = true;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *leaf[2];
         dync_value x[2][2];
         for (int i = 0; i < 2; i++) {
@@ -227,25 +226,24 @@ static bool same_both_ways(dync_compiled *f, bool grad)
 
 static void programs(int n, const char *backend, bool grad)
 {
-    for (int p = 0; p < n; p++) DYNC_SCOPE
-        {
-            make_program(grad);
-            for (int i = 0; i < GLOBALS; i++) globals[i] = small_integers();
-            dync_compiled *f = dync_compile(run_program, .backend = backend, .args = "x, y",
-                                            .recompile_limit = 64);
-            bool same = true;
-            for (int call = 0; call < 24 && same; call++) {
-                if (pick(6) == 0) globals[pick(GLOBALS)] = small_integers();
-                same = same_both_ways(f, grad);
-                if (!EXPECT(same)) {
-                    printf("    program %d, call %d: %s\n", p, call,
-                           dync_error() ? dync_error_message() : "another result");
-                    show_program();
-                }
+    for (int p = 0; p < n; p++) DYNC_SCOPE {
+        make_program(grad);
+        for (int i = 0; i < GLOBALS; i++) globals[i] = small_integers();
+        dync_compiled *f =
+            dync_compile(run_program, .backend = backend, .args = "x, y", .recompile_limit = 64);
+        bool same = true;
+        for (int call = 0; call < 24 && same; call++) {
+            if (pick(6) == 0) globals[pick(GLOBALS)] = small_integers();
+            same = same_both_ways(f, grad);
+            if (!EXPECT(same)) {
+                printf("    program %d, call %d: %s\n", p, call,
+                       dync_error() ? dync_error_message() : "another result");
+                show_program();
             }
-            dync_clear_error();
-            dync_compiled_free(f);
         }
+        dync_clear_error();
+        dync_compiled_free(f);
+    }
 }
 TEST(random_programs_eager) { programs(120, "eager", false); }
 TEST(random_programs_inductor) { programs(120, "inductor", false); }
@@ -272,16 +270,15 @@ TEST(a_handle_kept_from_an_earlier_call)
     dync_on_error(quiet, NULL);
     dync_tensor *x = dync_ones(dync_shape(4));
     dync_compiled *f = dync_compile(keeps);
-    for (int i = 0; i < 20; i++) DYNC_SCOPE
-        {
-            way = i % 4 == 3;
-            dync_tensor *r = dync_call(f, x);
-            if (!way)
-                EXPECT_NEAR(dync_item(dync_select(r, 0, 1)), 4, 0);
-            else
-                EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
-            dync_clear_error();
-        }
+    for (int i = 0; i < 20; i++) DYNC_SCOPE {
+        way = i % 4 == 3;
+        dync_tensor *r = dync_call(f, x);
+        if (!way)
+            EXPECT_NEAR(dync_item(dync_select(r, 0, 1)), 4, 0);
+        else
+            EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
+        dync_clear_error();
+    }
     dync_compiled_free(f);
 }
 
@@ -305,14 +302,13 @@ TEST(another_way_wants_what_was_dropped)
                                7, 10, 9, 8, 1, 5, 0, 6, 4, 3, 9, 10, 2};
     dync_compiled *f = dync_compile(many);
     for (int first = 0; first < 3; first++) {
-        for (int i = 0; i < 54; i++) DYNC_SCOPE
-            {
-                way = ways[(i * (first + 1) + first) % 27];
-                dync_tensor *x = dync_full(dync_shape(5), i), *same = dync_clone(x);
-                dync_tensor *got = dync_call(f, x), *want = many(same);
-                if (!EXPECT(got && dync_equal(got, want) && dync_equal(x, same)))
-                    printf("    call %d, way %d\n", i, way);
-            }
+        for (int i = 0; i < 54; i++) DYNC_SCOPE {
+            way = ways[(i * (first + 1) + first) % 27];
+            dync_tensor *x = dync_full(dync_shape(5), i), *same = dync_clone(x);
+            dync_tensor *got = dync_call(f, x), *want = many(same);
+            if (!EXPECT(got && dync_equal(got, want) && dync_equal(x, same)))
+                printf("    call %d, way %d\n", i, way);
+        }
         dync_reset();
     }
     dync_compiled_free(f);
@@ -333,11 +329,10 @@ static dync_tensor *scoped(dync_tensor *x)
 TEST(scopes_inside)
 {
     dync_compiled *f = dync_compile(scoped);
-    for (int i = 0; i < 10; i++) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_full(dync_shape(3), i);
-            EXPECT(dync_equal(dync_call(f, x), scoped(x)));
-        }
+    for (int i = 0; i < 10; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_full(dync_shape(3), i);
+        EXPECT(dync_equal(dync_call(f, x), scoped(x)));
+    }
     dync_compiled_free(f);
 }
 
@@ -359,18 +354,16 @@ static dync_tensor *recursive(dync_tensor *x)
 TEST(recursion)
 {
     itself = dync_compile(recursive);
-    for (int i = 0; i < 12; i++) DYNC_SCOPE
-        {
-            double x = i, want = x;
-            depth = i % 4;
-            double y[5];
-            for (int d = 0; d <= depth; d++) want = y[d] = want + 1;
-            want = -want;
-            for (int d = depth; d >= 0; d--) want = 2 * want + y[d];
-            EXPECT_NEAR(
-                dync_item(dync_select(dync_call(itself, dync_full(dync_shape(2), x)), 0, 0)), want,
-                0);
-        }
+    for (int i = 0; i < 12; i++) DYNC_SCOPE {
+        double x = i, want = x;
+        depth = i % 4;
+        double y[5];
+        for (int d = 0; d <= depth; d++) want = y[d] = want + 1;
+        want = -want;
+        for (int d = depth; d >= 0; d--) want = 2 * want + y[d];
+        EXPECT_NEAR(dync_item(dync_select(dync_call(itself, dync_full(dync_shape(2), x)), 0, 0)),
+                    want, 0);
+    }
     dync_compiled_free(itself);
 }
 
@@ -378,18 +371,17 @@ TEST(what_crosses_changes)
 {
     dync_compiled *f = dync_compile(keeps, .recompile_limit = 20);
     way = 0;
-    for (int i = 0; i < 60; i++) DYNC_SCOPE
-        {
-            dync_tensor *base = dync_rand(dync_shape(4, 6)), *x = base;
-            if (i % 5 == 1) x = dync_transpose(base, 0, 1);
-            if (i % 5 == 2) x = dync_select(base, 0, 1);
-            if (i % 5 == 3) x = dync_to_dtype(base, DYNC_F64);
-            if (i % 5 == 4) x = dync_requires_grad_(base, true);
-            dync_tensor *got = dync_call(f, x), *want = dync_mul(dync_add(x, 1), 2);
-            EXPECT(dync_type(got) == dync_type(want) &&
-                   dync_requires_grad(got) == dync_requires_grad(want) &&
-                   dync_allclose(got, want, 1e-6, 1e-6));
-        }
+    for (int i = 0; i < 60; i++) DYNC_SCOPE {
+        dync_tensor *base = dync_rand(dync_shape(4, 6)), *x = base;
+        if (i % 5 == 1) x = dync_transpose(base, 0, 1);
+        if (i % 5 == 2) x = dync_select(base, 0, 1);
+        if (i % 5 == 3) x = dync_to_dtype(base, DYNC_F64);
+        if (i % 5 == 4) x = dync_requires_grad_(base, true);
+        dync_tensor *got = dync_call(f, x), *want = dync_mul(dync_add(x, 1), 2);
+        EXPECT(dync_type(got) == dync_type(want) &&
+               dync_requires_grad(got) == dync_requires_grad(want) &&
+               dync_allclose(got, want, 1e-6, 1e-6));
+    }
     dync_compiled_free(f);
 }
 
@@ -397,15 +389,13 @@ TEST(following_allocates_nothing)
 {
     dync_compiled *f = dync_compile(many);
     dync_tensor *x = dync_ones(dync_shape(64));
-    for (int i = 0; i < 100; i++) DYNC_SCOPE
-        {
-            way = i % 2 ? 7 : 3, dync_call(f, x);
-        }
+    for (int i = 0; i < 100; i++) DYNC_SCOPE {
+        way = i % 2 ? 7 : 3, dync_call(f, x);
+    }
     dync_memory before = dync_memory_stats();
-    for (int i = 0; i < 2000; i++) DYNC_SCOPE
-        {
-            way = i % 2 ? 7 : 3, dync_call(f, x);
-        }
+    for (int i = 0; i < 2000; i++) DYNC_SCOPE {
+        way = i % 2 ? 7 : 3, dync_call(f, x);
+    }
     dync_memory after = dync_memory_stats();
     EXPECT_EQ_INT(after.mallocs, before.mallocs);
     EXPECT_EQ_INT(after.live_bytes, before.live_bytes);
@@ -441,22 +431,20 @@ TEST(shapes_that_depend_on_data)
     const char *const backend[] = {"eager", "aot_eager", "inductor"};
     for (int k = 0; k < 9; k++) {
         dync_compiled *f = dync_compile(fn[k / 3], .backend = backend[k % 3]);
-        for (int i = 0; i < 10; i++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_sub(dync_trunc(dync_mul(dync_rand(dync_shape(3, 4)), 5)), 2);
-                dync_tensor *r = dync_call(f, x), *want = fn[k / 3](x);
-                EXPECT(r && want && dync_equal(r, want));
-                EXPECT_EQ_INT(dync_error(), DYNC_OK);
-            }
+        for (int i = 0; i < 10; i++) DYNC_SCOPE {
+            dync_tensor *x = dync_sub(dync_trunc(dync_mul(dync_rand(dync_shape(3, 4)), 5)), 2);
+            dync_tensor *r = dync_call(f, x), *want = fn[k / 3](x);
+            EXPECT(r && want && dync_equal(r, want));
+            EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        }
         dync_compiled_free(f);
     }
     dync_compiled *f = dync_compile(chosen);
-    for (int i = 0; i < 3; i++) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_requires_grad_(dync_full(dync_shape(3), i + 1), true);
-            EXPECT_EQ_INT(dync_backward(dync_call(f, x)), DYNC_OK);
-            EXPECT(dync_grad(x) && dync_item(dync_select(dync_grad(x), 0, 2)) == 18 * (i + 1));
-        }
+    for (int i = 0; i < 3; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_requires_grad_(dync_full(dync_shape(3), i + 1), true);
+        EXPECT_EQ_INT(dync_backward(dync_call(f, x)), DYNC_OK);
+        EXPECT(dync_grad(x) && dync_item(dync_select(dync_grad(x), 0, 2)) == 18 * (i + 1));
+    }
     dync_compiled_free(f);
     f = dync_compile(places, .fullgraph = true);
     EXPECT(!dync_call(f, dync_ones(dync_shape(2))));
@@ -468,11 +456,10 @@ TEST(ten_ifs_are_about_twenty_segments)
 {
     dync_compiled *f = dync_compile(ten_ifs);
     int64_t before = dync_get_counters().graphs;
-    for (int i = 0; i < 400; i++) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_randn(dync_shape(10));
-            EXPECT(dync_allclose(dync_call(f, x), ten_ifs(x), 1e-6, 1e-6));
-        }
+    for (int i = 0; i < 400; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_randn(dync_shape(10));
+        EXPECT(dync_allclose(dync_call(f, x), ten_ifs(x), 1e-6, 1e-6));
+    }
     EXPECT(dync_get_counters().graphs - before <= 24);
     dync_compiled_free(f);
 }
@@ -484,18 +471,16 @@ TEST(after_fork)
     dync_compiled *f = dync_compile(many), *g = dync_compile(ten_ifs);
     dync_tensor *x = dync_ones(dync_shape(4)), *y = dync_randn(dync_shape(10));
     way = 7;
-    for (int i = 0; i < 5; i++) DYNC_SCOPE
-        {
-            dync_call(f, x), dync_call(g, y);
-        }
+    for (int i = 0; i < 5; i++) DYNC_SCOPE {
+        dync_call(f, x), dync_call(g, y);
+    }
     pid_t child = fork();
     bool same = true;
-    for (int i = 0; i < 20; i++) DYNC_SCOPE
-        {
-            way = i % 8;
-            same = same && dync_equal(dync_call(f, x), many(x)) &&
-                   dync_allclose(dync_call(g, y), ten_ifs(y), 1e-6, 1e-6);
-        }
+    for (int i = 0; i < 20; i++) DYNC_SCOPE {
+        way = i % 8;
+        same = same && dync_equal(dync_call(f, x), many(x)) &&
+               dync_allclose(dync_call(g, y), ten_ifs(y), 1e-6, 1e-6);
+    }
     if (child == 0) _exit(same ? 0 : 1);
     int status = 1;
     EXPECT(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
@@ -517,12 +502,10 @@ static dync_tensor *by_item(dync_tensor *x)
 static void *calls(void *user)
 {
     int seed = (int)(uintptr_t)user;
-    for (int i = 0; i < 300; i++) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_full(dync_shape(4), (i * 7 + seed) % 5),
-                        *r = dync_call(shared, x);
-            if (!EXPECT(r && dync_equal(r, by_item(x)))) break;
-        }
+    for (int i = 0; i < 300; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_full(dync_shape(4), (i * 7 + seed) % 5), *r = dync_call(shared, x);
+        if (!EXPECT(r && dync_equal(r, by_item(x)))) break;
+    }
     return NULL;
 }
 TEST(many_threads)

@@ -315,8 +315,7 @@ TEST(explain_backend_outlives_its_scope)
     dync_tensor *x = dync_randn(dync_shape(5), .device = ROW_DEVICE),
                 *y = dync_randn(dync_shape(6), .device = ROW_DEVICE);
     dync_compiled *f = NULL;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_explain_output out;
         dync_backend b = dync_explain_backend(NULL, &out);
         f = dync_compile(relu1, .args = "x", .backend_object = &b, .dynamic = DYNC_DYNAMIC_OFF);

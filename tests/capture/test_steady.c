@@ -32,15 +32,13 @@ TEST(steady_calls_allocate_nothing)
         for (int k = 0; k < 3; k++) {
             dync_tensor *x = dync_randn(dync_shape(10)), *y = dync_randn(dync_shape(10));
             dync_compiled *f = dync_compile(fns[k], .backend = backends[b]);
-            for (int i = 0; i < 100; i++) DYNC_SCOPE
-                {
-                    dync_call(f, i & 1 ? x : y, y);
-                }
+            for (int i = 0; i < 100; i++) DYNC_SCOPE {
+                dync_call(f, i & 1 ? x : y, y);
+            }
             dync_memory before = dync_memory_stats();
-            for (int i = 0; i < 10000; i++) DYNC_SCOPE
-                {
-                    dync_call(f, i & 1 ? x : y, y);
-                }
+            for (int i = 0; i < 10000; i++) DYNC_SCOPE {
+                dync_call(f, i & 1 ? x : y, y);
+            }
             dync_memory after = dync_memory_stats();
             if (!EXPECT_EQ_INT(after.live_bytes, before.live_bytes) ||
                 !EXPECT_EQ_INT(after.mallocs, before.mallocs) ||
@@ -58,8 +56,7 @@ static void settles(const char *what, dync_compiled *f, dync_value (*args)(int),
     dync_on_error(quiet, NULL);
     for (int i = 0; i < calls; i++) {
         if (i == calls / 4) warm = dync_memory_stats();
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             dync_value list = args(i), v[8];
             for (int k = 0; k < dync_len(list); k++) v[k] = dync_at(list, k);
             dync_value r = dync_call_values(f, dync_len(list), v);
@@ -124,8 +121,7 @@ TEST(globals_that_come_and_go)
     dync_memory warm = {0};
     dync_tensor *x = dync_ones(dync_shape(3));
     for (int i = 0; i < 2000; i++) {
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             global = dync_full(dync_shape(3), i);
             EXPECT_NEAR(dync_item(dync_select(dync_call(f, x, x), 0, 0)), i + 1, 0);
         }
@@ -148,7 +144,9 @@ TEST(calls_that_fail)
     dync_on_error(quiet, NULL);
     for (int i = 0; i < 2000; i++) {
         if (i == 500) warm = dync_memory_stats();
-        DYNC_SCOPE { dync_call(f, dync_full(dync_shape(3), i % 3 - 1), dync_ones(dync_shape(3))); }
+        DYNC_SCOPE {
+            dync_call(f, dync_full(dync_shape(3), i % 3 - 1), dync_ones(dync_shape(3)));
+        }
         dync_clear_error();
     }
     EXPECT_EQ_INT(dync_memory_stats().live_bytes, warm.live_bytes);

@@ -203,14 +203,12 @@ static void *work(void *arg)
 {
     worker *w = arg;
     state = w->seed;
-    for (int i = 0; i < w->n; i++) DYNC_SCOPE
-        {
-            steps[w->order[i]]();
-            if (dync_error() != DYNC_OK)
-                printf("  step %d: %s\n", w->order[i], dync_error_message());
-            check(dync_error() == DYNC_OK);
-            dync_clear_error();
-        }
+    for (int i = 0; i < w->n; i++) DYNC_SCOPE {
+        steps[w->order[i]]();
+        if (dync_error() != DYNC_OK) printf("  step %d: %s\n", w->order[i], dync_error_message());
+        check(dync_error() == DYNC_OK);
+        dync_clear_error();
+    }
     return NULL;
 }
 

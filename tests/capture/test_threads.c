@@ -62,24 +62,23 @@ static void *calls(void *arg)
 {
     int me = *(int *)arg;
     dync_manual_seed((uint64_t)me);
-    for (int i = 0; i < CALLS; i++) DYNC_SCOPE
-        {
-            int n = 6 + (i / 8 + me) % 3;
-            bool train = i % 5 == 4;
-            dync_tensor *x = dync_randn(dync_shape(n), .requires_grad = train),
-                        *y = dync_randn(dync_shape(n));
-            dync_tensor *got = dync_call(f, x, y), *want = plain(x, y);
-            count_wrong(!got || !want || !same(got, want, 1e-4));
-            if (train && got) {
-                dync_backward(dync_sum(got, DYNC_ALL, false));
-                dync_tensor *grad = dync_clone(dync_grad(x));
-                dync_set_grad(x, NULL);
-                dync_backward(dync_sum(want, DYNC_ALL, false));
-                count_wrong(!same(grad, dync_grad(x), 1e-4));
-            }
-            count_wrong(dync_error() != DYNC_OK);
-            dync_clear_error();
+    for (int i = 0; i < CALLS; i++) DYNC_SCOPE {
+        int n = 6 + (i / 8 + me) % 3;
+        bool train = i % 5 == 4;
+        dync_tensor *x = dync_randn(dync_shape(n), .requires_grad = train),
+                    *y = dync_randn(dync_shape(n));
+        dync_tensor *got = dync_call(f, x, y), *want = plain(x, y);
+        count_wrong(!got || !want || !same(got, want, 1e-4));
+        if (train && got) {
+            dync_backward(dync_sum(got, DYNC_ALL, false));
+            dync_tensor *grad = dync_clone(dync_grad(x));
+            dync_set_grad(x, NULL);
+            dync_backward(dync_sum(want, DYNC_ALL, false));
+            count_wrong(!same(grad, dync_grad(x), 1e-4));
         }
+        count_wrong(dync_error() != DYNC_OK);
+        dync_clear_error();
+    }
     return NULL;
 }
 
@@ -125,14 +124,12 @@ static void *own(void *arg)
 {
     static const char *const backends[] = {"eager", "aot_eager", "inductor", "eager_noexcept"};
     int me = *(int *)arg;
-    for (int i = 0; i < 8; i++) DYNC_SCOPE
-        {
-            dync_compiled *g = dync_compile(branches, .backend = backends[(me + i) % 4]);
-            dync_tensor *x = dync_randn(dync_shape(6)), *y = dync_randn(dync_shape(6));
-            for (int k = 0; k < 3; k++)
-                count_wrong(!same(dync_call(g, x, y), branches(x, y), 1e-4));
-            dync_compiled_free(g);
-        }
+    for (int i = 0; i < 8; i++) DYNC_SCOPE {
+        dync_compiled *g = dync_compile(branches, .backend = backends[(me + i) % 4]);
+        dync_tensor *x = dync_randn(dync_shape(6)), *y = dync_randn(dync_shape(6));
+        for (int k = 0; k < 3; k++) count_wrong(!same(dync_call(g, x, y), branches(x, y), 1e-4));
+        dync_compiled_free(g);
+    }
     return NULL;
 }
 TEST(each_its_own)
@@ -146,15 +143,13 @@ static dync_module *net;
 static void *forward(void *arg)
 {
     (void)arg;
-    for (int i = 0; i < CALLS; i++) DYNC_SCOPE
-        {
-            DYNC_NO_GRAD
-            {
-                dync_tensor *x = dync_ones(dync_shape(2 + i % 2, 4));
-                dync_tensor *y = dync_forward_call(net, x);
-                count_wrong(!y || dync_size(y, 0) != 2 + i % 2);
-            }
+    for (int i = 0; i < CALLS; i++) DYNC_SCOPE {
+        DYNC_NO_GRAD {
+            dync_tensor *x = dync_ones(dync_shape(2 + i % 2, 4));
+            dync_tensor *y = dync_forward_call(net, x);
+            count_wrong(!y || dync_size(y, 0) != 2 + i % 2);
         }
+    }
     return NULL;
 }
 TEST(a_module)

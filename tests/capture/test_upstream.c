@@ -29,11 +29,10 @@ TEST(slices_of_size_0_or_1_guard_what_they_were)
                 for (int again = 0; again < 2; again++) {
                     static const int width[] = {3, 2, 4, 5, 2, 3, 9, 4};
                     int before = c.frame_count;
-                    for (int i = 0; i < 8; i++) DYNC_SCOPE
-                        {
-                            dync_tensor *x = dync_rand(dync_shape(2, width[i])), *want = fns[k](x);
-                            EXPECT(same(dync_call(f, x), want, 1e-6));
-                        }
+                    for (int i = 0; i < 8; i++) DYNC_SCOPE {
+                        dync_tensor *x = dync_rand(dync_shape(2, width[i])), *want = fns[k](x);
+                        EXPECT(same(dync_call(f, x), want, 1e-6));
+                    }
                     if (again) EXPECT_EQ_INT(c.frame_count, before);
                 }
                 dync_compiled_free(f);
@@ -51,12 +50,11 @@ TEST(a_size_that_is_fixed_after_a_break_compiles_once)
     counter c = {0};
     dync_compiled *f = dync_compile(fixed_after_a_break, .backend_object = &COUNTER(c),
                                     .dynamic = DYNC_DYNAMIC_ON);
-    for (int i = 0; i < 4; i++) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_rand(dync_shape(3, 3)), *y = dync_rand(dync_shape(3, 3));
-            EXPECT(same(dync_call(f, x, y), fixed_after_a_break(x, y), 1e-6));
-            EXPECT_EQ_INT(c.frame_count, 2);
-        }
+    for (int i = 0; i < 4; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_rand(dync_shape(3, 3)), *y = dync_rand(dync_shape(3, 3));
+        EXPECT(same(dync_call(f, x, y), fixed_after_a_break(x, y), 1e-6));
+        EXPECT_EQ_INT(c.frame_count, 2);
+    }
     dync_compiled_free(f);
 }
 
@@ -100,17 +98,16 @@ TEST(inputs_of_dead_values_get_no_gradient)
                 dync_compiled *f =
                     dync_compile(fns[k], .backend = backends[b],
                                  .dynamic = mode ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_AUTO);
-                for (int i = 0; i < 3; i++) DYNC_SCOPE
-                    {
-                        dync_tensor *x = dync_rand(dync_shape(3 + i), .requires_grad = true),
-                                    *y = dync_rand(dync_shape(3 + i), .requires_grad = true);
-                        dync_tensor *r = dync_call(f, x, y), *g;
-                        EXPECT(r && dync_backward(dync_sum(r, DYNC_ALL, false)) == DYNC_OK);
-                        g = dync_grad(x);
-                        EXPECT(g && same(g, dync_neg(dync_mul(dync_sin(dync_sin(x)), dync_cos(x))),
-                                         1e-5));
-                        EXPECT_EQ_INT(dync_grad(y) != NULL, k == 3);
-                    }
+                for (int i = 0; i < 3; i++) DYNC_SCOPE {
+                    dync_tensor *x = dync_rand(dync_shape(3 + i), .requires_grad = true),
+                                *y = dync_rand(dync_shape(3 + i), .requires_grad = true);
+                    dync_tensor *r = dync_call(f, x, y), *g;
+                    EXPECT(r && dync_backward(dync_sum(r, DYNC_ALL, false)) == DYNC_OK);
+                    g = dync_grad(x);
+                    EXPECT(g &&
+                           same(g, dync_neg(dync_mul(dync_sin(dync_sin(x)), dync_cos(x))), 1e-5));
+                    EXPECT_EQ_INT(dync_grad(y) != NULL, k == 3);
+                }
                 dync_compiled_free(f);
             }
 }
@@ -145,15 +142,14 @@ TEST(every_backend_takes_numbers)
                                             .backend = backends[b], .dynamic = dynamic[mode]);
             dync_compiled *h =
                 dync_compile(plus_item, .backend = backends[b], .dynamic = dynamic[mode]);
-            for (int i = 0; i < 4; i++) DYNC_SCOPE
-                {
-                    dync_tensor *x = dync_rand(dync_shape(2 + i % 2), .requires_grad = i > 1);
-                    EXPECT(same(dync_as_tensor(dync_call_value(f, x, dync_v_float(0.5 + i))),
-                                dync_mul(x, 0.5 + i), 1e-6));
-                    EXPECT(same(dync_as_tensor(dync_call_value(g, x, dync_v_int(3 + i))),
-                                dync_add(x, 6 + 2 * i), 1e-6));
-                    EXPECT(same(dync_call(h, x), plus_item(x), 1e-6));
-                }
+            for (int i = 0; i < 4; i++) DYNC_SCOPE {
+                dync_tensor *x = dync_rand(dync_shape(2 + i % 2), .requires_grad = i > 1);
+                EXPECT(same(dync_as_tensor(dync_call_value(f, x, dync_v_float(0.5 + i))),
+                            dync_mul(x, 0.5 + i), 1e-6));
+                EXPECT(same(dync_as_tensor(dync_call_value(g, x, dync_v_int(3 + i))),
+                            dync_add(x, 6 + 2 * i), 1e-6));
+                EXPECT(same(dync_call(h, x), plus_item(x), 1e-6));
+            }
             dync_compiled_free(f);
             dync_compiled_free(g);
             dync_compiled_free(h);
@@ -261,16 +257,15 @@ TEST(a_piece_has_the_grad_mode_that_the_one_before_left)
     static const char *const backends[] = {"eager", "aot_eager", "inductor"};
     for (int b = 0; b < 3; b++) {
         dync_compiled *f = dync_compile(switches_around_a_frame, .backend = backends[b]);
-        for (int i = 0; i < 4; i++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_rand(dync_shape(3), .requires_grad = true),
-                            *y = dync_requires_grad_(dync_clone(dync_detach(x)), true);
-                dync_tensor *r = dync_call(f, x), *want = switches_around_a_frame(y);
-                EXPECT(same(r, want, 1e-6));
-                EXPECT_OK(dync_backward(dync_sum(r, DYNC_ALL, false)));
-                EXPECT_OK(dync_backward(dync_sum(want, DYNC_ALL, false)));
-                EXPECT(same(dync_grad(x), dync_grad(y), 1e-6));
-            }
+        for (int i = 0; i < 4; i++) DYNC_SCOPE {
+            dync_tensor *x = dync_rand(dync_shape(3), .requires_grad = true),
+                        *y = dync_requires_grad_(dync_clone(dync_detach(x)), true);
+            dync_tensor *r = dync_call(f, x), *want = switches_around_a_frame(y);
+            EXPECT(same(r, want, 1e-6));
+            EXPECT_OK(dync_backward(dync_sum(r, DYNC_ALL, false)));
+            EXPECT_OK(dync_backward(dync_sum(want, DYNC_ALL, false)));
+            EXPECT(same(dync_grad(x), dync_grad(y), 1e-6));
+        }
         dync_compiled_free(f);
     }
 }
@@ -321,11 +316,11 @@ TEST(a_region_left_and_entered_again_is_one)
     dync_compiled_free(f);
     counter e = {0};
     f = dync_compile(region_and_number, .backend_object = &COUNTER(e));
-    for (int i = 0; i < 6; i++) DYNC_SCOPE
-        { /* its place in the script is found although the pair is gone */
-            x = dync_rand(dync_shape(3));
-            EXPECT(same(dync_call(f, x), region_and_number(x), 1e-6));
-        }
+    for (int i = 0; i < 6; i++)
+        DYNC_SCOPE { /* its place in the script is found although the pair is gone */
+        x = dync_rand(dync_shape(3));
+        EXPECT(same(dync_call(f, x), region_and_number(x), 1e-6));
+    }
     EXPECT_EQ_INT(e.frame_count, 3);
     dync_compiled_free(f);
 }
@@ -451,11 +446,10 @@ TEST(parts_connect_by_names)
         dync_backend b = {.name = "parts", .compile = split_compile, .user = &parts};
         dync_compiled *f = dync_compile(of_parts, .backend_object = &b,
                                         .dynamic = mode ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_OFF);
-        for (int n = 2; n < 6; n++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_rand(dync_shape(n, 3)), *y = dync_rand(dync_shape(n, 3));
-                EXPECT(same(dync_call(f, x, y), of_parts(x, y), 1e-6));
-            }
+        for (int n = 2; n < 6; n++) DYNC_SCOPE {
+            dync_tensor *x = dync_rand(dync_shape(n, 3)), *y = dync_rand(dync_shape(n, 3));
+            EXPECT(same(dync_call(f, x, y), of_parts(x, y), 1e-6));
+        }
         EXPECT(parts > 4);
         dync_compiled_free(f);
     }

@@ -244,12 +244,10 @@ static dync_value early(const dync_value *a, int n, void *user)
 {
     (void)n, (void)user;
     dync_tensor *x = dync_as_tensor(a[0]);
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         if (dync_bool(dync_gt(dync_sum(x, DYNC_ALL, false), 100)))
             return DYNC_V(dync_escape(dync_mul(x, 2)));
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             dync_tensor *y = dync_sin(x);
             if (dync_bool(dync_lt(dync_sum(y, DYNC_ALL, false), 0))) return DYNC_V(7);
         }
@@ -272,10 +270,9 @@ static dync_value counted(const dync_value *a, int n, void *user)
     (void)n, (void)user;
     dync_tensor *x = dync_as_tensor(a[0]);
     int64_t k = (int64_t)dync_item(dync_to_dtype(dync_amax(x, DYNC_ALL, false), DYNC_I64));
-    for (int64_t i = 0; i < k; i++) DYNC_SCOPE
-        {
-            x = dync_escape(dync_add(dync_sin(x), 0.5));
-        }
+    for (int64_t i = 0; i < k; i++) DYNC_SCOPE {
+        x = dync_escape(dync_add(dync_sin(x), 0.5));
+    }
     return DYNC_V(x);
 }
 TEST(early_returns_and_loops)
@@ -310,12 +307,13 @@ TEST(arguments_are_not_kept)
     const dync_function fns[] = {identity, breaks, early};
     for (int k = 0; k < 3; k++) {
         dync_compiled *f = dync_compile(fns[k]);
-        for (int i = 0; i < 3; i++) DYNC_SCOPE
-            {
-                dync_call_value(f, dync_ones(dync_shape(100, 100)));
-            }
+        for (int i = 0; i < 3; i++) DYNC_SCOPE {
+            dync_call_value(f, dync_ones(dync_shape(100, 100)));
+        }
         int64_t live = dync_memory_stats().live_tensors, bytes = dync_memory_stats().live_bytes;
-        DYNC_SCOPE { dync_call_value(f, dync_ones(dync_shape(100, 100))); }
+        DYNC_SCOPE {
+            dync_call_value(f, dync_ones(dync_shape(100, 100)));
+        }
         EXPECT_EQ_INT(dync_memory_stats().live_tensors, live);
         EXPECT(dync_memory_stats().live_bytes <= bytes);
         dync_compiled_free(f);

@@ -205,14 +205,13 @@ TEST(training_under_verify)
         dync_sequential(dync_nn_linear(6, 6, true), dync_nn_relu(), dync_nn_linear(6, 1, true));
     dync_compiled *f = dync_compile(m, .args = "x");
     dync_set_verify(true);
-    for (int i = 0; i < 3; i++) DYNC_SCOPE
-        {
-            /* no leaf */
-            dync_tensor *x = dync_mul(dync_randn(dync_shape(2, 6), .requires_grad = true), 1);
-            dync_tensor *y = dync_call(f, x);
-            REQUIRE(y != NULL);
-            EXPECT_OK(dync_backward(dync_sum(y, DYNC_ALL, false)));
-        }
+    for (int i = 0; i < 3; i++) DYNC_SCOPE {
+        /* no leaf */
+        dync_tensor *x = dync_mul(dync_randn(dync_shape(2, 6), .requires_grad = true), 1);
+        dync_tensor *y = dync_call(f, x);
+        REQUIRE(y != NULL);
+        EXPECT_OK(dync_backward(dync_sum(y, DYNC_ALL, false)));
+    }
     EXPECT(dync_grad(dync_module_param(m, "0.weight")) != NULL);
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
     dync_compiled_free(f);
@@ -385,7 +384,9 @@ static dync_tensor *training_step(dync_tensor *x)
 {
     dync_tensor *loss = dync_mean(dync_silu(dync_mul(x, weight)), DYNC_ALL, false);
     dync_backward(loss);
-    DYNC_NO_GRAD { dync_sub_(weight, dync_mul(dync_grad(weight), 0.1)); }
+    DYNC_NO_GRAD {
+        dync_sub_(weight, dync_mul(dync_grad(weight), 0.1));
+    }
     dync_set_grad(weight, NULL);
     return loss;
 }
@@ -508,8 +509,8 @@ TEST(verify_of_inputs_that_share_memory_and_history)
             dync_tensor *a2 = dync_mul(leaf, 2), *want = through_another(a2, dync_select(a2, 0, 1));
             if (k < 3)
                 got = dync_call(f, a, b);
-            else
-                DYNC_NO_GRAD got = dync_call(f, a, b);
+            else DYNC_NO_GRAD
+                got = dync_call(f, a, b);
             EXPECT(got && same(dync_detach(got), dync_detach(want), 1e-5) &&
                    same(dync_detach(a), dync_detach(a2), 1e-5));
         }

@@ -71,17 +71,16 @@ static int64_t launches_of(function f, int dtype, int64_t channels, int64_t heig
 TEST(what_follows_is_done_by_the_convolution)
 {
     static const int dtypes[] = {DYNC_F32, DYNC_BF16, DYNC_F16};
-    for (int t = 0; t < 3; t++) DYNC_SCOPE
-        {
-            double tol = dtypes[t] == DYNC_BF16 ? 4e-2 : dtypes[t] == DYNC_F16 ? 5e-3 : 2e-5;
-            /* arrays of halves are transposed to channels last */
-            int64_t packs = dtypes[t] == DYNC_F32 ? 0 : 2;
-            EXPECT(launches_of(block, dtypes[t], 8, 7, 9, tol) <= 2 + packs);
-            EXPECT(launches_of(planes, dtypes[t], 8, 8, 8, tol) <= 3);
-            launches_of(wanted_twice, dtypes[t], 8, 9, 8, tol);
-            launches_of(pixels_last, dtypes[t], 8, 6, 7, tol);
-            launches_of(block, dtypes[t], 5, 6, 6, tol);
-        }
+    for (int t = 0; t < 3; t++) DYNC_SCOPE {
+        double tol = dtypes[t] == DYNC_BF16 ? 4e-2 : dtypes[t] == DYNC_F16 ? 5e-3 : 2e-5;
+        /* arrays of halves are transposed to channels last */
+        int64_t packs = dtypes[t] == DYNC_F32 ? 0 : 2;
+        EXPECT(launches_of(block, dtypes[t], 8, 7, 9, tol) <= 2 + packs);
+        EXPECT(launches_of(planes, dtypes[t], 8, 8, 8, tol) <= 3);
+        launches_of(wanted_twice, dtypes[t], 8, 9, 8, tol);
+        launches_of(pixels_last, dtypes[t], 8, 6, 7, tol);
+        launches_of(block, dtypes[t], 5, 6, 6, tol);
+    }
     EXPECT_EQ_INT(dync_cuda_get_counters().host_steps, 0);
 }
 
@@ -122,27 +121,26 @@ TEST(training_stays_on_the_device)
     static dync_tensor *(*const functions[])(dync_tensor *, dync_tensor *) = {
         transposed, line, depthwise, greatest, average, adaptive};
     for (int dtype = 0; dtype < 2; dtype++)
-        for (int f = 0; f < 6; f++) DYNC_SCOPE
-            {
-                dync_tensor *x = make(DYNC_F32, 2, 8, 6, 6), *w = make(DYNC_F32, 8, 8, 3, 3),
-                            *grad[2][2], *y[2];
-                if (dtype) x = dync_to_dtype(x, DYNC_BF16), w = dync_to_dtype(w, DYNC_BF16);
-                for (int on = 0; on < 2; on++) {
-                    dync_tensor *a = dync_requires_grad_(on ? gpu(x) : dync_clone(x), true),
-                                *b = dync_requires_grad_(on ? gpu(w) : dync_clone(w), true);
-                    y[on] = functions[f](a, b);
-                    dync_backward(dync_sum(
-                        dync_mul(dync_to_dtype(y[on], DYNC_F32), dync_to_dtype(y[on], DYNC_F32)),
-                        DYNC_ALL, false));
-                    grad[on][0] = dync_grad(a);
-                    grad[on][1] = dync_grad(b);
-                }
-                double tol = dtype ? 4e-2 : 1e-4;
-                if (!EXPECT(dync_allclose(y[1], y[0], tol, tol) &&
-                            dync_allclose(grad[1][0], grad[0][0], tol, tol) &&
-                            dync_allclose(grad[1][1], grad[0][1], tol, 10 * tol)))
-                    printf("  function %d dtype %d %s\n", f, dtype, cuemu_detail());
+        for (int f = 0; f < 6; f++) DYNC_SCOPE {
+            dync_tensor *x = make(DYNC_F32, 2, 8, 6, 6), *w = make(DYNC_F32, 8, 8, 3, 3),
+                        *grad[2][2], *y[2];
+            if (dtype) x = dync_to_dtype(x, DYNC_BF16), w = dync_to_dtype(w, DYNC_BF16);
+            for (int on = 0; on < 2; on++) {
+                dync_tensor *a = dync_requires_grad_(on ? gpu(x) : dync_clone(x), true),
+                            *b = dync_requires_grad_(on ? gpu(w) : dync_clone(w), true);
+                y[on] = functions[f](a, b);
+                dync_backward(dync_sum(
+                    dync_mul(dync_to_dtype(y[on], DYNC_F32), dync_to_dtype(y[on], DYNC_F32)),
+                    DYNC_ALL, false));
+                grad[on][0] = dync_grad(a);
+                grad[on][1] = dync_grad(b);
             }
+            double tol = dtype ? 4e-2 : 1e-4;
+            if (!EXPECT(dync_allclose(y[1], y[0], tol, tol) &&
+                        dync_allclose(grad[1][0], grad[0][0], tol, tol) &&
+                        dync_allclose(grad[1][1], grad[0][1], tol, 10 * tol)))
+                printf("  function %d dtype %d %s\n", f, dtype, cuemu_detail());
+        }
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
     EXPECT_EQ_INT(dync_cuda_get_counters().host_steps, 0);
 }
@@ -172,15 +170,14 @@ static dync_tensor *pixels_made(dync_tensor *x, dync_tensor *w, dync_tensor *bia
 TEST(what_goes_before_is_done_by_the_convolution)
 {
     static const int dtypes[] = {DYNC_F32, DYNC_BF16, DYNC_F16};
-    for (int t = 0; t < 3; t++) DYNC_SCOPE
-        {
-            double tol = dtypes[t] == DYNC_BF16 ? 4e-2 : dtypes[t] == DYNC_F16 ? 5e-3 : 2e-5;
-            /* f32: the depth is cut, a second launch joins the sums */
-            bool halves = dtypes[t] != DYNC_F32;
-            EXPECT_EQ_INT(launches_of(activated, dtypes[t], 16, 9, 11, tol), halves ? 3 : 2);
-            EXPECT_EQ_INT(launches_of(activated, dtypes[t], 18, 7, 6, tol), halves ? 1 : 2);
-            EXPECT_EQ_INT(launches_of(pixels_made, dtypes[t], 24, 6, 7, tol), 2);
-        }
+    for (int t = 0; t < 3; t++) DYNC_SCOPE {
+        double tol = dtypes[t] == DYNC_BF16 ? 4e-2 : dtypes[t] == DYNC_F16 ? 5e-3 : 2e-5;
+        /* f32: the depth is cut, a second launch joins the sums */
+        bool halves = dtypes[t] != DYNC_F32;
+        EXPECT_EQ_INT(launches_of(activated, dtypes[t], 16, 9, 11, tol), halves ? 3 : 2);
+        EXPECT_EQ_INT(launches_of(activated, dtypes[t], 18, 7, 6, tol), halves ? 1 : 2);
+        EXPECT_EQ_INT(launches_of(pixels_made, dtypes[t], 24, 6, 7, tol), 2);
+    }
     EXPECT_EQ_INT(launches_of(cast_down, DYNC_F32, 16, 9, 11, 3e-2), 3);
     EXPECT_EQ_INT(launches_of(cast_down, DYNC_F32, 9, 6, 8, 3e-2), 1);
     (void)dync_cuda_allow_tf32(true);
@@ -206,33 +203,31 @@ static dync_tensor *any(dync_tensor *x, dync_tensor *w, dync_tensor *shift)
 TEST(random_convolutions_of_what_is_made)
 {
     static const int dtypes[] = {DYNC_BF16, DYNC_F32, DYNC_F16};
-    for (int i = 0; i < test_count(6); i++) DYNC_SCOPE
-        {
-            int64_t kh = test_random_int(1, 3), kw = test_random_int(1, 3),
-                    of = test_random() % 2 ? 8 : 5;
-            for (int k = 0; k < 2; k++)
-                geometry.s[k] = test_random_int(1, 2), geometry.p[k] = test_random_int(0, 2),
-                geometry.d[k] = test_random_int(1, 2);
-            geometry.groups = test_random_int(1, 2);
-            geometry.last = test_random() % 2;
-            geometry.added = test_random() % 2;
-            int64_t c = of * test_random_int(1, 2) * geometry.groups, h = test_random_int(5, 10),
-                    wide = test_random_int(5, 12);
-            int dtype = dtypes[test_random() % 3], from = test_random() % 2 ? dtype : DYNC_F32;
-            dync_tensor *x = make(from, 2, c, h, wide),
-                        *w = make(dtype, 8 * geometry.groups, c / geometry.groups, kh, kw),
-                        *shift = make(from, 1, c, 1, test_random() % 2 ? 1 : wide);
-            dync_compiled *f = dync_compile(any, .args = "x, w, shift");
-            double tol = dtype == DYNC_BF16 ? 4e-2 : dtype == DYNC_F16 ? 5e-3 : 2e-5;
-            dync_tensor *got = dync_call(f, gpu(x), gpu(w), gpu(shift));
-            if (!EXPECT(got && dync_allclose(got, any(x, w, shift), tol, tol)))
-                printf(
-                    "  number %d: dtype %d from %d c %lld %lld x %lld kernel %lld x %lld last %d "
-                    "added %d: %s\n",
-                    i, dtype, from, (long long)c, (long long)h, (long long)wide, (long long)kh,
-                    (long long)kw, geometry.last, geometry.added, cuemu_detail());
-            dync_compiled_free(f);
-        }
+    for (int i = 0; i < test_count(6); i++) DYNC_SCOPE {
+        int64_t kh = test_random_int(1, 3), kw = test_random_int(1, 3),
+                of = test_random() % 2 ? 8 : 5;
+        for (int k = 0; k < 2; k++)
+            geometry.s[k] = test_random_int(1, 2), geometry.p[k] = test_random_int(0, 2),
+            geometry.d[k] = test_random_int(1, 2);
+        geometry.groups = test_random_int(1, 2);
+        geometry.last = test_random() % 2;
+        geometry.added = test_random() % 2;
+        int64_t c = of * test_random_int(1, 2) * geometry.groups, h = test_random_int(5, 10),
+                wide = test_random_int(5, 12);
+        int dtype = dtypes[test_random() % 3], from = test_random() % 2 ? dtype : DYNC_F32;
+        dync_tensor *x = make(from, 2, c, h, wide),
+                    *w = make(dtype, 8 * geometry.groups, c / geometry.groups, kh, kw),
+                    *shift = make(from, 1, c, 1, test_random() % 2 ? 1 : wide);
+        dync_compiled *f = dync_compile(any, .args = "x, w, shift");
+        double tol = dtype == DYNC_BF16 ? 4e-2 : dtype == DYNC_F16 ? 5e-3 : 2e-5;
+        dync_tensor *got = dync_call(f, gpu(x), gpu(w), gpu(shift));
+        if (!EXPECT(got && dync_allclose(got, any(x, w, shift), tol, tol)))
+            printf("  number %d: dtype %d from %d c %lld %lld x %lld kernel %lld x %lld last %d "
+                   "added %d: %s\n",
+                   i, dtype, from, (long long)c, (long long)h, (long long)wide, (long long)kh,
+                   (long long)kw, geometry.last, geometry.added, cuemu_detail());
+        dync_compiled_free(f);
+    }
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
 /* Weights of halves are transposed to channels last by the second run in a row that has the same,
@@ -250,14 +245,13 @@ TEST(weights_are_packed_once)
                 *none = gpu(dync_zeros(dync_shape(1)));
     dync_tensor *gx = gpu(x), *gw = gpu(w);
     dync_compiled *c = dync_compile(plain, .args = "x, w, bias, scale");
-    for (int i = 0; i < 7; i++) DYNC_SCOPE
-        {
-            if (i == 4) (void)dync_mul_(w, 2), (void)dync_mul_(gw, 2);
-            dync_cuda_counters before = dync_cuda_get_counters();
-            dync_tensor *got = dync_call(c, gx, gw, none, none);
-            EXPECT_EQ_INT(dync_cuda_get_counters().launches - before.launches, want[i]);
-            EXPECT(dync_allclose(got, plain(x, w, NULL, NULL), 4e-2, 4e-2));
-        }
+    for (int i = 0; i < 7; i++) DYNC_SCOPE {
+        if (i == 4) (void)dync_mul_(w, 2), (void)dync_mul_(gw, 2);
+        dync_cuda_counters before = dync_cuda_get_counters();
+        dync_tensor *got = dync_call(c, gx, gw, none, none);
+        EXPECT_EQ_INT(dync_cuda_get_counters().launches - before.launches, want[i]);
+        EXPECT(dync_allclose(got, plain(x, w, NULL, NULL), 4e-2, 4e-2));
+    }
     dync_compiled_free(c);
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }

@@ -160,10 +160,9 @@ TEST(an_old_gpu)
 TEST(memory_is_kept_and_runs_out)
 {
     dync_on_error(say_nothing, NULL);
-    for (int i = 0; i < 10; i++) DYNC_SCOPE
-        {
-            EXPECT(dync_add(dync_ones(dync_shape(1000), .device = DYNC_CUDA), 1) != NULL);
-        }
+    for (int i = 0; i < 10; i++) DYNC_SCOPE {
+        EXPECT(dync_add(dync_ones(dync_shape(1000), .device = DYNC_CUDA), 1) != NULL);
+    }
     dync_cuda_memory m = dync_cuda_memory_stats(0);
     EXPECT(m.blocks_made <= 3 && m.reused >= 15 && m.allocated == 0 && m.reserved > 0 &&
            m.allocated_peak >= 8000);
@@ -176,7 +175,9 @@ TEST(memory_is_kept_and_runs_out)
 #if EMULATED
     cuemu_fail_malloc(0);
 #endif
-    DYNC_SCOPE { EXPECT(dync_ones(dync_shape(1000, 1000), .device = DYNC_CUDA) != NULL); }
+    DYNC_SCOPE {
+        EXPECT(dync_ones(dync_shape(1000, 1000), .device = DYNC_CUDA) != NULL);
+    }
     dync_cuda_empty_cache(0);
     EXPECT(dync_cuda_memory_stats(0).reserved <= 8192);
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
@@ -231,20 +232,18 @@ TEST(running_sums)
                                         {70, 5, 3, 1},    {1, 8192, 1, 0}, {3, 4097, 1, 0}};
     static const dync_dtype dtypes[] = {DYNC_F32, DYNC_F64, DYNC_BF16, DYNC_I64, DYNC_I32, DYNC_U8};
     for (int i = 0; i < (int)(sizeof shapes / sizeof shapes[0]); i++)
-        for (int t = 0; t < 6; t++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_to_dtype(
-                    dync_mul(dync_randn(dync_shape(shapes[i][0], shapes[i][1], shapes[i][2])), 3),
-                    dtypes[t]);
-                if (!shapes[i][3])
-                    x = dync_transpose(dync_contiguous(dync_transpose(x, 0, 1)), 0, 1);
-                dync_tensor *got = dync_to_device(dync_cumsum(gpu(x), 1), DYNC_CPU),
-                            *want = dync_cumsum(x, 1);
-                if (!EXPECT(got && dync_type(got) == dync_type(want) &&
-                            same(dync_to_dtype(got, DYNC_F64), dync_to_dtype(want, DYNC_F64),
-                                 dtypes[t] == DYNC_BF16 ? 1e-2 : 1e-6)))
-                    printf("  shape %d dtype %d\n", i, t);
-            }
+        for (int t = 0; t < 6; t++) DYNC_SCOPE {
+            dync_tensor *x = dync_to_dtype(
+                dync_mul(dync_randn(dync_shape(shapes[i][0], shapes[i][1], shapes[i][2])), 3),
+                dtypes[t]);
+            if (!shapes[i][3]) x = dync_transpose(dync_contiguous(dync_transpose(x, 0, 1)), 0, 1);
+            dync_tensor *got = dync_to_device(dync_cumsum(gpu(x), 1), DYNC_CPU),
+                        *want = dync_cumsum(x, 1);
+            if (!EXPECT(got && dync_type(got) == dync_type(want) &&
+                        same(dync_to_dtype(got, DYNC_F64), dync_to_dtype(want, DYNC_F64),
+                             dtypes[t] == DYNC_BF16 ? 1e-2 : 1e-6)))
+                printf("  shape %d dtype %d\n", i, t);
+        }
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
 
@@ -274,21 +273,20 @@ TEST(long_rows)
                                             long_places};
     setenv("CUEMU_UNITS", "132", 1);
     for (int i = 0; i < 5; i++)
-        for (int way = 0; way < (i ? 1 : 2); way++) DYNC_SCOPE
-            {
-                dync_compiled *f = dync_compile(all[i], .args = "x");
-                dync_tensor *x = dync_randn(dync_shape(2, 66001)),
-                            *y = way ? dync_to_dtype(x, DYNC_BF16) : x, *want, *got;
-                dync_manual_seed(3);
-                want = dync_to_dtype(all[i](y), DYNC_F32);
-                dync_manual_seed(3);
-                got = dync_call(f, gpu(y));
-                REQUIRE(got);
-                if (!EXPECT(same(dync_to_dtype(dync_to_device(got, DYNC_CPU), DYNC_F32), want,
-                                 way ? 2e-2 : 1e-5)))
-                    printf("  function %d\n", i);
-                dync_compiled_free(f);
-            }
+        for (int way = 0; way < (i ? 1 : 2); way++) DYNC_SCOPE {
+            dync_compiled *f = dync_compile(all[i], .args = "x");
+            dync_tensor *x = dync_randn(dync_shape(2, 66001)),
+                        *y = way ? dync_to_dtype(x, DYNC_BF16) : x, *want, *got;
+            dync_manual_seed(3);
+            want = dync_to_dtype(all[i](y), DYNC_F32);
+            dync_manual_seed(3);
+            got = dync_call(f, gpu(y));
+            REQUIRE(got);
+            if (!EXPECT(same(dync_to_dtype(dync_to_device(got, DYNC_CPU), DYNC_F32), want,
+                             way ? 2e-2 : 1e-5)))
+                printf("  function %d\n", i);
+            dync_compiled_free(f);
+        }
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
 
@@ -304,12 +302,11 @@ TEST(compiled_functions_equal_the_cpu)
 {
     for (int b = 0; b < 4; b++) {
         dync_compiled *f = dync_compile(chain, .args = "x, y", .backend = backends[b]);
-        for (int i = 0; i < 5; i++) DYNC_SCOPE
-            {
-                int64_t n = i == 4 ? 7 : 5;
-                dync_tensor *x = dync_randn(dync_shape(n, 33)), *y = dync_randn(dync_shape(n, 33));
-                EXPECT(same(dync_call(f, gpu(x), gpu(y)), chain(x, y), 1e-5));
-            }
+        for (int i = 0; i < 5; i++) DYNC_SCOPE {
+            int64_t n = i == 4 ? 7 : 5;
+            dync_tensor *x = dync_randn(dync_shape(n, 33)), *y = dync_randn(dync_shape(n, 33));
+            EXPECT(same(dync_call(f, gpu(x), gpu(y)), chain(x, y), 1e-5));
+        }
         EXPECT_EQ_INT(dync_error(), DYNC_OK);
         dync_compiled_free(f);
     }
@@ -398,7 +395,9 @@ TEST(tools_take_the_device)
     EXPECT_OK(dync_module_load(n, path));
     EXPECT(same(dync_as_tensor(dync_module_call(m, gpu(x))), dync_as_tensor(dync_module_call(n, x)),
                 1e-5));
-    DYNC_NO_GRAD { dync_zero_(dync_module_param(m, "weight")); }
+    DYNC_NO_GRAD {
+        dync_zero_(dync_module_param(m, "weight"));
+    }
     EXPECT_OK(dync_module_load(m, path));
     EXPECT(same(dync_module_param(m, "weight"), dync_module_param(n, "weight"), 0));
     remove(path);
@@ -444,21 +443,20 @@ TEST(training_equals_the_cpu)
             dync_requires_grad_(g[i], true);
         }
         dync_compiled *f = dync_compile(net, .args = "x, w1, w2, k", .backend = all[b]);
-        for (int step = 0; step < 4; step++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_randn(dync_shape(2, 1, 8, 8));
-                dync_tensor *want = net(x, w[0], w[1], w[2]),
-                            *got = dync_call(f, gpu(x), g[0], g[1], g[2]);
-                REQUIRE(want && got);
-                EXPECT_NEAR(dync_item(got), dync_item(want), 1e-5);
-                EXPECT_OK(dync_backward(want));
-                EXPECT_OK(dync_backward(got));
-                for (int i = 0; i < 3; i++) {
-                    EXPECT(same(dync_grad(g[i]), dync_grad(w[i]), 1e-4));
-                    dync_set_grad(g[i], NULL);
-                    dync_set_grad(w[i], NULL);
-                }
+        for (int step = 0; step < 4; step++) DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(2, 1, 8, 8));
+            dync_tensor *want = net(x, w[0], w[1], w[2]),
+                        *got = dync_call(f, gpu(x), g[0], g[1], g[2]);
+            REQUIRE(want && got);
+            EXPECT_NEAR(dync_item(got), dync_item(want), 1e-5);
+            EXPECT_OK(dync_backward(want));
+            EXPECT_OK(dync_backward(got));
+            for (int i = 0; i < 3; i++) {
+                EXPECT(same(dync_grad(g[i]), dync_grad(w[i]), 1e-4));
+                dync_set_grad(g[i], NULL);
+                dync_set_grad(w[i], NULL);
             }
+        }
         EXPECT_EQ_INT(dync_error(), DYNC_OK);
         dync_compiled_free(f);
     }
@@ -598,15 +596,14 @@ TEST(captured_training_steps_equal_the_cpu)
         trained cpu = trained_on(DYNC_CPU), on = trained_on(DYNC_CUDA);
         dync_compiled *f = dync_compile(train_step, .args = "x, want", .backend = backends[b],
                                         .fullgraph = true, .user = &on);
-        for (int step = 0; step < 6; step++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_randn(dync_shape(4, 6)), *want = dync_randn(dync_shape(4, 3));
-                dync_tensor *got = dync_as_tensor(dync_call_value(f, gpu(x), gpu(want))),
-                            *ref = dync_as_tensor(
-                                train_step((dync_value[]){DYNC_V(x), DYNC_V(want)}, 2, &cpu));
-                REQUIRE(got && ref);
-                EXPECT_NEAR(dync_item(got), dync_item(ref), 1e-4);
-            }
+        for (int step = 0; step < 6; step++) DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(4, 6)), *want = dync_randn(dync_shape(4, 3));
+            dync_tensor *got = dync_as_tensor(dync_call_value(f, gpu(x), gpu(want))),
+                        *ref = dync_as_tensor(
+                            train_step((dync_value[]){DYNC_V(x), DYNC_V(want)}, 2, &cpu));
+            REQUIRE(got && ref);
+            EXPECT_NEAR(dync_item(got), dync_item(ref), 1e-4);
+        }
         static const char *const names[] = {"0.weight", "0.bias", "1.weight", "3.weight", "3.bias"};
         for (int i = 0; i < 5; i++)
             EXPECT(

@@ -82,23 +82,22 @@ static int64_t launches_of(function f, int dtype, int64_t m, int64_t k, double t
 TEST(what_follows_is_done_by_the_product)
 {
     static const int dtypes[] = {DYNC_F32, DYNC_BF16, DYNC_F16, DYNC_F64};
-    for (int t = 0; t < 4; t++) DYNC_SCOPE
-        {
-            double tol = dtypes[t] == DYNC_BF16 ? 3e-2 : dtypes[t] == DYNC_F16 ? 4e-3 : 2e-5;
-            for (int odd = 0; odd < 2; odd++) {
-                int64_t m = odd ? 37 : 64, k = odd ? 45 : 64;
-                int64_t most = dtypes[t] == DYNC_F64 ? 2 : 1; /* its depth is cut sooner */
-                EXPECT(launches_of(mlp, dtypes[t], m, k, tol) <= most);
-                EXPECT(launches_of(scaled, dtypes[t], m, k, tol) <= most);
-                EXPECT(launches_of(cast_away, dtypes[t], m, k, tol) <= most);
-                launches_of(number, dtypes[t], m, k, tol);
-                if (dtypes[t] == DYNC_F32) launches_of(predicate, dtypes[t], m, k, 0);
-                launches_of(both, dtypes[t], m, k, tol);
-                launches_of(heads, dtypes[t], m, k, tol);
-            }
-            /* the depth is cut: partial sums, then the rest */
-            EXPECT_EQ_INT(launches_of(mlp, dtypes[t], 64, 800, tol), 2);
+    for (int t = 0; t < 4; t++) DYNC_SCOPE {
+        double tol = dtypes[t] == DYNC_BF16 ? 3e-2 : dtypes[t] == DYNC_F16 ? 4e-3 : 2e-5;
+        for (int odd = 0; odd < 2; odd++) {
+            int64_t m = odd ? 37 : 64, k = odd ? 45 : 64;
+            int64_t most = dtypes[t] == DYNC_F64 ? 2 : 1; /* its depth is cut sooner */
+            EXPECT(launches_of(mlp, dtypes[t], m, k, tol) <= most);
+            EXPECT(launches_of(scaled, dtypes[t], m, k, tol) <= most);
+            EXPECT(launches_of(cast_away, dtypes[t], m, k, tol) <= most);
+            launches_of(number, dtypes[t], m, k, tol);
+            if (dtypes[t] == DYNC_F32) launches_of(predicate, dtypes[t], m, k, 0);
+            launches_of(both, dtypes[t], m, k, tol);
+            launches_of(heads, dtypes[t], m, k, tol);
         }
+        /* the depth is cut: partial sums, then the rest */
+        EXPECT_EQ_INT(launches_of(mlp, dtypes[t], 64, 800, tol), 2);
+    }
 }
 /* Off: f32 to the last bits. On: operands of 10 bits, whatever their strides; off again: as
  * before. */

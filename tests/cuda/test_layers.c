@@ -49,21 +49,19 @@ static void trains(dync_tensor *(*f)(dync_tensor *, dync_tensor *),
         dync_requires_grad_(on[1], true);
         dync_compiled *c = dync_compile(g, .args = "x, w", .backend = backends[b]);
         int64_t before = dync_cuda_get_counters().host_steps;
-        for (int step = 0; step < 4; step++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_randn(dync_shape(2, 9, 16));
-                dync_tensor *want = f(x, on[0]);
-                EXPECT_OK(dync_backward(want));
-                dync_tensor *got = dync_call(c, gpu(x), on[1]);
-                if (!EXPECT(want && got)) printf("  backend %s, step %d\n", backends[b], step);
-                REQUIRE(want && got);
-                EXPECT_NEAR(dync_item(got), dync_item(want), TOL_F32_SUM);
-                EXPECT_OK(dync_backward(got));
-                EXPECT(
-                    dync_allclose(dync_grad(on[1]), dync_grad(on[0]), TOL_F32_MODEL, TOL_F32_SUM));
-                dync_set_grad(on[0], NULL);
-                dync_set_grad(on[1], NULL);
-            }
+        for (int step = 0; step < 4; step++) DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(2, 9, 16));
+            dync_tensor *want = f(x, on[0]);
+            EXPECT_OK(dync_backward(want));
+            dync_tensor *got = dync_call(c, gpu(x), on[1]);
+            if (!EXPECT(want && got)) printf("  backend %s, step %d\n", backends[b], step);
+            REQUIRE(want && got);
+            EXPECT_NEAR(dync_item(got), dync_item(want), TOL_F32_SUM);
+            EXPECT_OK(dync_backward(got));
+            EXPECT(dync_allclose(dync_grad(on[1]), dync_grad(on[0]), TOL_F32_MODEL, TOL_F32_SUM));
+            dync_set_grad(on[0], NULL);
+            dync_set_grad(on[1], NULL);
+        }
         EXPECT_EQ_INT(dync_cuda_get_counters().host_steps, before);
         EXPECT_EQ_INT(dync_error(), DYNC_OK);
         dync_compiled_free(c);

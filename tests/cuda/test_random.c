@@ -467,27 +467,25 @@ static bool fails(const program *p, const char *backend, uint64_t seed)
     dync_compiled *f = backend ? dync_compile(run, .args = "a, b, c", .backend = backend,
                                               .user = (void *)(uintptr_t)p)
                                : NULL;
-    for (int call = 0; call < 3 && wrong < 2 && !(call == 2 && wrong == 0); call++) DYNC_SCOPE
-        {
-            outcome want = run_once(NULL, p, false, seed + 10 * (uint64_t)call);
-            dync_status cpu = dync_error();
-            dync_clear_error();
-            outcome got = run_once(f, p, true, seed + 10 * (uint64_t)call);
-            /* what the CPU refuses says nothing */
-            bool ok = cpu == DYNC_OK ? dync_error() == DYNC_OK && want.n == got.n : true;
-            if (!ok)
-                snprintf(what, sizeof what, "%s %s", dync_error_message(), cuemu_detail()),
-                    wrong = 2;
-            for (int i = 0; i < want.n && ok && cpu == DYNC_OK; i++)
-                if (!near(got.t[i], want.t[i])) {
-                    snprintf(what, sizeof what, "%s %d, call %d\n  %.300s\n  %.300s",
-                             i < p->n_out ? "output" : "gradient", i < p->n_out ? i : i - p->n_out,
-                             call, got.t[i] ? dync_str(dync_detach(got.t[i])) : "nothing",
-                             want.t[i] ? dync_str(dync_detach(want.t[i])) : "nothing");
-                    ok = false, wrong++;
-                }
-            dync_clear_error();
-        }
+    for (int call = 0; call < 3 && wrong < 2 && !(call == 2 && wrong == 0); call++) DYNC_SCOPE {
+        outcome want = run_once(NULL, p, false, seed + 10 * (uint64_t)call);
+        dync_status cpu = dync_error();
+        dync_clear_error();
+        outcome got = run_once(f, p, true, seed + 10 * (uint64_t)call);
+        /* what the CPU refuses says nothing */
+        bool ok = cpu == DYNC_OK ? dync_error() == DYNC_OK && want.n == got.n : true;
+        if (!ok)
+            snprintf(what, sizeof what, "%s %s", dync_error_message(), cuemu_detail()), wrong = 2;
+        for (int i = 0; i < want.n && ok && cpu == DYNC_OK; i++)
+            if (!near(got.t[i], want.t[i])) {
+                snprintf(what, sizeof what, "%s %d, call %d\n  %.300s\n  %.300s",
+                         i < p->n_out ? "output" : "gradient", i < p->n_out ? i : i - p->n_out,
+                         call, got.t[i] ? dync_str(dync_detach(got.t[i])) : "nothing",
+                         want.t[i] ? dync_str(dync_detach(want.t[i])) : "nothing");
+                ok = false, wrong++;
+            }
+        dync_clear_error();
+    }
     dync_compiled_free(f);
     return wrong >= 2;
 }
@@ -518,8 +516,7 @@ static void make(program *p, uint64_t seed)
         p->out[0] = have, p->n_out = 1, p->n++;
         bool ok = false, before = drew = false;
         for (int i = 0; i + 1 < p->n; i++) before |= p->at[i].op == OP_mixed;
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             outcome o = run_once(NULL, p, false, seed);
             ok = dync_error() == DYNC_OK && !(before && drew) && o.n && o.t[0] &&
                  dync_numel(o.t[0]) < 6000 && dync_numel(o.t[0]) > 0;
@@ -567,7 +564,9 @@ static void shrink(program *p, const char *backend, uint64_t seed)
                 q.train = false;
             }
             bool smaller = false;
-            DYNC_SCOPE { smaller = fails(&q, backend, seed); }
+            DYNC_SCOPE {
+                smaller = fails(&q, backend, seed);
+            }
             if (smaller) *p = q, again = true;
         }
     }
@@ -587,14 +586,18 @@ static void many(const char *backend, int count)
         program p;
         bool wrong = false;
         make(&p, seed);
-        DYNC_SCOPE { wrong = fails(&p, backend, seed); }
+        DYNC_SCOPE {
+            wrong = fails(&p, backend, seed);
+        }
         if (i % 50 == 49) dync_reset();
         if (!wrong) continue;
         bad++;
         /* a program on the GPU differs from the CPU */
         EXPECT(!wrong);
         shrink(&p, backend, seed);
-        DYNC_SCOPE { (void)fails(&p, backend, seed); }
+        DYNC_SCOPE {
+            (void)fails(&p, backend, seed);
+        }
         printf("program %d of --seed %llu on %s, shrunk: %s\n", i,
                (unsigned long long)test__state.seed, backend ? backend : "nothing", what);
         show(&p);

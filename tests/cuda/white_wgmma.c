@@ -35,8 +35,7 @@ static dync_tensor *operand(const problem *p, int64_t rows, int64_t columns, boo
 static bool same(const problem *p)
 {
     bool ok = true;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *a = operand(p, p->m, p->k, p->trans & 1, false),
                     *b = operand(p, p->k, p->n, p->trans & 2, p->shared);
         int64_t before = cuemu_products;
@@ -129,23 +128,21 @@ TEST(what_follows)
     static dync_tensor *(*const functions[])(dync_tensor *, dync_tensor *, dync_tensor *,
                                              dync_tensor *) = {layer, wide};
     for (int f = 0; f < 2; f++)
-        for (int odd = 0; odd < 2; odd++) DYNC_SCOPE
-            {
-                problem p = {.dtype = DYNC_BF16};
-                int64_t m = 300, n = odd ? 257 : 264, k = 136, before = cuemu_products;
-                dync_tensor *x = operand(&p, m, k, false, false),
-                            *w = operand(&p, n, k, false, false),
-                            *b = dync_reshape(operand(&p, 1, n, false, false), dync_shape(n));
-                dync_tensor *r = operand(&p, m, n, false, false), *want = functions[f](x, w, b, r);
-                dync_compiled *c = dync_compile(functions[f], .args = "x, w, bias, more");
-                dync_tensor *got =
-                    dync_call(c, dync_to_device(x, DYNC_CUDA), dync_to_device(w, DYNC_CUDA),
-                              dync_to_device(b, DYNC_CUDA), dync_to_device(r, DYNC_CUDA));
-                EXPECT_EQ_INT(dync_error(), DYNC_OK);
-                EXPECT(!EMULATED || cuemu_products > before);
-                if (!EXPECT(got && dync_allclose(dync_to_device(got, DYNC_CPU), want, 2e-2, 2e-2)))
-                    printf("  function %d odd %d: %s\n", f, odd, cuemu_detail());
-                dync_compiled_free(c);
-            }
+        for (int odd = 0; odd < 2; odd++) DYNC_SCOPE {
+            problem p = {.dtype = DYNC_BF16};
+            int64_t m = 300, n = odd ? 257 : 264, k = 136, before = cuemu_products;
+            dync_tensor *x = operand(&p, m, k, false, false), *w = operand(&p, n, k, false, false),
+                        *b = dync_reshape(operand(&p, 1, n, false, false), dync_shape(n));
+            dync_tensor *r = operand(&p, m, n, false, false), *want = functions[f](x, w, b, r);
+            dync_compiled *c = dync_compile(functions[f], .args = "x, w, bias, more");
+            dync_tensor *got = dync_call(c, dync_to_device(x, DYNC_CUDA),
+                                         dync_to_device(w, DYNC_CUDA), dync_to_device(b, DYNC_CUDA),
+                                         dync_to_device(r, DYNC_CUDA));
+            EXPECT_EQ_INT(dync_error(), DYNC_OK);
+            EXPECT(!EMULATED || cuemu_products > before);
+            if (!EXPECT(got && dync_allclose(dync_to_device(got, DYNC_CPU), want, 2e-2, 2e-2)))
+                printf("  function %d odd %d: %s\n", f, odd, cuemu_detail());
+            dync_compiled_free(c);
+        }
 }
 TEST_MAIN

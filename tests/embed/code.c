@@ -20,8 +20,7 @@ static dync_tensor *columns(dync_tensor *a, dync_tensor *b)
 int main(void)
 {
     dync_init((dync_init_options){.threads = 1});
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *a = dync_ones(dync_shape(30, 40)), *b = dync_ones(dync_shape(30, 40));
         dync_compiled *f[] = {dync_compile(chain), dync_compile(rows), dync_compile(columns)};
         for (int i = 0; i < 3; i++) {

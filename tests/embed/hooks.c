@@ -35,15 +35,13 @@ int main(void)
     dync_tensor *x = dync_ones(dync_shape(8, 8)), *w = dync_ones(dync_shape(8, 8));
     dync_compiled *fast = dync_compile(f);
     long before;
-    for (int i = 0; i < 10; i++) DYNC_SCOPE
-        {
-            dync_call(fast, x, w);
-        }
+    for (int i = 0; i < 10; i++) DYNC_SCOPE {
+        dync_call(fast, x, w);
+    }
     before = calls;
-    for (int i = 0; i < 1000; i++) DYNC_SCOPE
-        {
-            dync_call(fast, x, w);
-        }
+    for (int i = 0; i < 1000; i++) DYNC_SCOPE {
+        dync_call(fast, x, w);
+    }
     if (calls != before) return 1; /* in the steady state a call makes no malloc */
     dync_compiled_free(fast);
     dync_shutdown();

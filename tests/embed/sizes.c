@@ -27,14 +27,13 @@ int main(void)
     int bad = 0;
     for (int b = 0; b < 3; b++) {
         dync_compiled *f = dync_compile(step, .backend = backends[b]);
-        for (int n = 3; n < 9; n++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_randn(dync_shape(n, 5)), *w = dync_randn(dync_shape(5, 4));
-                dync_tensor *got = gradient(f, x, w), *want = gradient(NULL, x, w);
-                bool same = got && want && dync_allclose(got, want, 1e-4, 1e-5);
-                if (!same) printf("%s: another gradient for %d rows\n", backends[b], n);
-                bad += !same;
-            }
+        for (int n = 3; n < 9; n++) DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(n, 5)), *w = dync_randn(dync_shape(5, 4));
+            dync_tensor *got = gradient(f, x, w), *want = gradient(NULL, x, w);
+            bool same = got && want && dync_allclose(got, want, 1e-4, 1e-5);
+            if (!same) printf("%s: another gradient for %d rows\n", backends[b], n);
+            bad += !same;
+        }
         dync_compiled_free(f);
     }
     dync_shutdown();

@@ -33,12 +33,11 @@ int main(void)
     a = dync_from(av, dync_shape(4));
     b = dync_from(bv, dync_shape(4));
     fast = dync_compile(toy, .args = "a, b");
-    for (int i = 0; i < 20; i++) DYNC_SCOPE
-        {
-            dync_tensor *y = dync_call(fast, a, b);
-            for (int k = 0; k < 4; k++)
-                if (!near_to(dync_item(dync_select(y, 0, k)), (double)want[k])) return 2;
-        }
+    for (int i = 0; i < 20; i++) DYNC_SCOPE {
+        dync_tensor *y = dync_call(fast, a, b);
+        for (int k = 0; k < 4; k++)
+            if (!near_to(dync_item(dync_select(y, 0, k)), (double)want[k])) return 2;
+    }
     dync_compiled_free(fast);
     if (dync_error() != DYNC_OK) return 3;
     dync_shutdown();

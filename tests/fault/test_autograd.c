@@ -15,8 +15,12 @@ static void quiet(dync_status status, const char *message, void *user)
 static void fail_each(bool (*fn)(void))
 {
     dync_on_error(quiet, NULL);
-    DYNC_SCOPE { EXPECT(fn()); }
-    DYNC_SCOPE { EXPECT(fn()); }
+    DYNC_SCOPE {
+        EXPECT(fn());
+    }
+    DYNC_SCOPE {
+        EXPECT(fn());
+    }
     int64_t before = dync__live_tensors();
     for (int64_t n = 1;; n++) {
         bool ok;
@@ -35,7 +39,9 @@ static void fail_each(bool (*fn)(void))
         before = dync__live_tensors();
         if (!reached || n > 3000) break;
     }
-    DYNC_SCOPE { EXPECT(fn()); }
+    DYNC_SCOPE {
+        EXPECT(fn());
+    }
     dync_shutdown();
 }
 

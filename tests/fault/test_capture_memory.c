@@ -109,9 +109,15 @@ static void each_failure(unary fn, const char *name, bool train)
         count = dync_cell_new("count", DYNC_V(0));
         dync_compiled *f = dync_compile(fn, .backend = name, .dynamic = dynamic);
         dync__mem_fail_at(n);
-        DYNC_SCOPE { once(f, 1, &grad); } /* first, and again: cached */
-        DYNC_SCOPE { once(f, 1, &grad); }
-        DYNC_SCOPE { once(f, -1, &grad); } /* another way through it */
+        DYNC_SCOPE {
+            once(f, 1, &grad);
+        } /* first, and again: cached */
+        DYNC_SCOPE {
+            once(f, 1, &grad);
+        }
+        DYNC_SCOPE {
+            once(f, -1, &grad);
+        } /* another way through it */
         left = dync__tls.fail_at == 0;
         dync__mem_fail_at(0);
         dync_status status = dync_error();
@@ -121,7 +127,9 @@ static void each_failure(unary fn, const char *name, bool train)
                    dync_error_message());
         dync_clear_error();
         for (int i = 0; i < 4 && ok; i++) {
-            DYNC_SCOPE { ok = right_again(f, i & 1 ? -1 : 1); }
+            DYNC_SCOPE {
+                ok = right_again(f, i & 1 ? -1 : 1);
+            }
             if (!EXPECT(ok))
                 printf("    allocation %lld: call %d afterwards is wrong: %s\n", (long long)n, i,
                        dync_error_message());
@@ -213,7 +221,9 @@ static dync_tensor *whole_step(dync_tensor *x)
     int id = dync_register_hook(weight, triple, NULL);
     dync_backward(loss);
     dync_remove_hook(weight, id);
-    DYNC_NO_GRAD { dync_sub_(weight, dync_mul(dync_grad(weight), 0.1)); }
+    DYNC_NO_GRAD {
+        dync_sub_(weight, dync_mul(dync_grad(weight), 0.1));
+    }
     return loss;
 }
 static dync_tensor *plain_sin(dync_tensor *x) { return dync_sin(x); }
@@ -236,10 +246,9 @@ static void step_failures(unary fn, const char *name, bool fullgraph)
         dync_requires_grad_(weight, true);
         dync_compiled *f = dync_compile(fn, .backend = name, .fullgraph = fullgraph);
         dync__mem_fail_at(n);
-        for (int i = 0; i < 3; i++) DYNC_SCOPE
-            {
-                dync_call(f, dync_full(dync_shape(3), i));
-            }
+        for (int i = 0; i < 3; i++) DYNC_SCOPE {
+            dync_call(f, dync_full(dync_shape(3), i));
+        }
         left = dync__tls.fail_at == 0;
         dync__mem_fail_at(0);
         dync_status status = dync_error();
@@ -247,7 +256,9 @@ static void step_failures(unary fn, const char *name, bool fullgraph)
             printf("    allocation %lld: status %d, %s\n", (long long)n, (int)status,
                    dync_error_message());
         dync_clear_error();
-        DYNC_SCOPE { EXPECT(dync_call(f, dync_full(dync_shape(3), 1)) != NULL); }
+        DYNC_SCOPE {
+            EXPECT(dync_call(f, dync_full(dync_shape(3), 1)) != NULL);
+        }
         dync_compiled_free(f);
         dync_release(weight);
         dync_shutdown();

@@ -19,10 +19,9 @@ static void run_hello(void)
     dync_compiled *fast = dync_compile(toy, .args = "a, b");
     dync_explain_output e;
     dync_str(dync_call(fast, a, b));
-    for (int i = 0; i < 2; i++) DYNC_SCOPE
-        {
-            dync_call(fast, a, b);
-        }
+    for (int i = 0; i < 2; i++) DYNC_SCOPE {
+        dync_call(fast, a, b);
+    }
     e = dync_explain(toy, a, b);
     dync_explain_str(&e);
     dync_compiled_free(fast);
@@ -38,15 +37,16 @@ static void run_train(void)
     w = dync_module_param(net, "0.weight");
     x = dync_randn(dync_shape(3, 4));
     y = dync_rand(dync_shape(3, 4));
-    for (int step = 0; step < 2; step++) DYNC_SCOPE
-        {
-            dync_tensor *loss =
-                dync_mean(dync_pow(dync_sub(dync_forward_call(net, x), y), 2), DYNC_ALL, false);
-            dync_backward(loss);
-            DYNC_NO_GRAD { dync_add_(w, dync_mul(dync_grad(w), -0.1)); }
-            dync_set_grad(w, NULL);
-            dync_item(loss);
+    for (int step = 0; step < 2; step++) DYNC_SCOPE {
+        dync_tensor *loss =
+            dync_mean(dync_pow(dync_sub(dync_forward_call(net, x), y), 2), DYNC_ALL, false);
+        dync_backward(loss);
+        DYNC_NO_GRAD {
+            dync_add_(w, dync_mul(dync_grad(w), -0.1));
         }
+        dync_set_grad(w, NULL);
+        dync_item(loss);
+    }
     dync_module_save(net, "build/fault.safetensors");
     dync_module_free(net);
 }
@@ -103,18 +103,16 @@ static void run_cnn(void)
     dync_module *net = dync_sequential(dync_nn_conv2d(1, 2, 3, 1, 1, true), dync_nn_batch_norm2d(2),
                                        dync_nn_relu());
     dync_tensor *x = dync_randn(dync_shape(2, 1, 5, 5)), *params[8];
-    for (int step = 0; step < 2; step++) DYNC_SCOPE
-        {
-            int n = dync_module_parameters(net, params, 8);
-            dync_backward(dync_mean(dync_forward_call(net, x), DYNC_ALL, false));
-            DYNC_NO_GRAD
-            {
-                for (int i = 0; i < n && i < 8; i++) {
-                    dync_sub_(params[i], dync_mul(dync_grad(params[i]), 0.1));
-                    dync_set_grad(params[i], NULL);
-                }
+    for (int step = 0; step < 2; step++) DYNC_SCOPE {
+        int n = dync_module_parameters(net, params, 8);
+        dync_backward(dync_mean(dync_forward_call(net, x), DYNC_ALL, false));
+        DYNC_NO_GRAD {
+            for (int i = 0; i < n && i < 8; i++) {
+                dync_sub_(params[i], dync_mul(dync_grad(params[i]), 0.1));
+                dync_set_grad(params[i], NULL);
             }
         }
+    }
     dync_module_save(net, "build/fault_cnn.safetensors");
     dync_module_load(net, "build/fault_cnn.safetensors");
     dync_module_free(net);

@@ -44,17 +44,15 @@ static void check(int threads)
     dync__pool_set_threads(threads);
     dync_compiled *f = dync_compile(step, .args = "x, y", .user = &t, .fullgraph = true);
     dync_tensor *x = dync_randn(dync_shape(4, 3, 8, 8)), *y = dync_randn(dync_shape(4, 5));
-    for (int i = 0; i < 3; i++) DYNC_SCOPE
-        {
-            EXPECT(dync_call(f, x, y));
-        }
+    for (int i = 0; i < 3; i++) DYNC_SCOPE {
+        EXPECT(dync_call(f, x, y));
+    }
     for (int64_t at = 1; at < 400; at++) {
         bool ok = false, reached = true;
         int moved = 0;
         for (int i = 0; i < n; i++)
             memcpy(before[i], dync_data(p[i]), (size_t)dync_numel(p[i]) * sizeof(float));
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             dync__mem_trim();
             dync__mem_fail_at(at);
             ok = dync_call(f, x, y) != NULL;

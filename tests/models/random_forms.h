@@ -149,16 +149,15 @@ static bool agrees(const program *p, const char *options, uint64_t seed)
     bool ok = true;
     dync_compiled *f = dync_compile(run, .args = "a, b, c", .options = options,
                                     .user = (void *)(uintptr_t)p, .fullgraph = true);
-    for (int call = 0; call < 2 && ok; call++) DYNC_SCOPE
-        {
-            dync_tensor *data[3];
-            dync_manual_seed(seed);
-            for (int i = 0; i < 3; i++)
-                data[i] = dync_randn(dync_shape(sizes[p->shape][0], sizes[p->shape][1]));
-            outcome want = run_once(NULL, p, data, seed), got = run_once(f, p, data, seed);
-            ok = want.n == got.n && want.n > 0 && dync_error() == DYNC_OK;
-            for (int i = 0; i < want.n && ok; i++) ok = alike(got.t[i], want.t[i]);
-        }
+    for (int call = 0; call < 2 && ok; call++) DYNC_SCOPE {
+        dync_tensor *data[3];
+        dync_manual_seed(seed);
+        for (int i = 0; i < 3; i++)
+            data[i] = dync_randn(dync_shape(sizes[p->shape][0], sizes[p->shape][1]));
+        outcome want = run_once(NULL, p, data, seed), got = run_once(f, p, data, seed);
+        ok = want.n == got.n && want.n > 0 && dync_error() == DYNC_OK;
+        for (int i = 0; i < want.n && ok; i++) ok = alike(got.t[i], want.t[i]);
+    }
     if (dync_error() != DYNC_OK) printf("error: %s\n", dync_error_message()), dync_clear_error();
     dync_compiled_free(f);
     return ok;
@@ -188,7 +187,9 @@ static void many(const char *cpu, const char *options, int count)
         program p;
         make(&p);
         bool ok = false;
-        DYNC_SCOPE { ok = agrees(&p, options, seed); }
+        DYNC_SCOPE {
+            ok = agrees(&p, options, seed);
+        }
         if (ok) continue;
         shrink(&p, options, seed);
         printf("program %d of --seed %llu, options \"%s\", shrunk:\n", i,

@@ -95,10 +95,9 @@ static void copy_state(dync_module *to, dync_module *from)
     dync_tensor *p[64], *q[64];
     int n = dync_module_parameters(from, p, 64);
     dync_module_parameters(to, q, 64);
-    for (int i = 0; i < n; i++) DYNC_NO_GRAD
-        {
-            dync_copy_(q[i], p[i]);
-        }
+    for (int i = 0; i < n; i++) DYNC_NO_GRAD {
+        dync_copy_(q[i], p[i]);
+    }
 }
 
 typedef struct {
@@ -131,26 +130,24 @@ static void train(const model *m, const char *backend, dync_optim_kind kind)
     dync_compiled *f = dync_compile(step, .args = "x, y", .user = &c, .fullgraph = true,
                                     .backend_object = &counting);
     int64_t before = dync_get_counters().frames;
-    for (int i = 0; i < 60; i++) DYNC_SCOPE
-        {
-            dync_dims in = {m->ndim, {0}}, out = {m->ndim, {0}};
-            int64_t n = 2 + (i * 5 + i / 7) % 9, len = 2 + i * 3 % 5;
-            memcpy(in.d, m->in, sizeof m->in);
-            memcpy(out.d, m->out, sizeof m->out);
-            in.d[0] = out.d[0] = n;
-            if (m->sequence) in.d[1] = out.d[1] = len;
-            if (m->loss == CROSS_ENTROPY) out.n = 1;
-            dync_tensor *x = dync_randn(in),
-                        *y = m->loss == CROSS_ENTROPY
-                                 ? dync_remainder(dync_arange(0, (double)n, 1), 3)
-                                 : dync_randn(out);
-            if (m->loss == CROSS_ENTROPY) y = dync_to_dtype(y, DYNC_I64);
-            dync_value args[2] = {DYNC_V(x), DYNC_V(y)};
-            dync_tensor *want = dync_as_tensor(step(args, 2, &a));
-            dync_tensor *got = dync_call(f, args[0], args[1]);
-            if (!EXPECT(same(dync_detach(want), got, m->tol)))
-                printf("    %s, %s: loss of step %d\n", m->name, backend, i);
-        }
+    for (int i = 0; i < 60; i++) DYNC_SCOPE {
+        dync_dims in = {m->ndim, {0}}, out = {m->ndim, {0}};
+        int64_t n = 2 + (i * 5 + i / 7) % 9, len = 2 + i * 3 % 5;
+        memcpy(in.d, m->in, sizeof m->in);
+        memcpy(out.d, m->out, sizeof m->out);
+        in.d[0] = out.d[0] = n;
+        if (m->sequence) in.d[1] = out.d[1] = len;
+        if (m->loss == CROSS_ENTROPY) out.n = 1;
+        dync_tensor *x = dync_randn(in), *y = m->loss == CROSS_ENTROPY
+                                                  ? dync_remainder(dync_arange(0, (double)n, 1), 3)
+                                                  : dync_randn(out);
+        if (m->loss == CROSS_ENTROPY) y = dync_to_dtype(y, DYNC_I64);
+        dync_value args[2] = {DYNC_V(x), DYNC_V(y)};
+        dync_tensor *want = dync_as_tensor(step(args, 2, &a));
+        dync_tensor *got = dync_call(f, args[0], args[1]);
+        if (!EXPECT(same(dync_detach(want), got, m->tol)))
+            printf("    %s, %s: loss of step %d\n", m->name, backend, i);
+    }
     dync_tensor *p[64], *q[64];
     int n = dync_module_parameters(a.net, p, 64);
     dync_module_parameters(c.net, q, 64);
@@ -203,8 +200,7 @@ static dync_value descend(const dync_value *args, int n, void *user)
                               dync_as_tensor(args[1]));
     dync_tensor *loss = dync_mean(dync_square(d), DYNC_ALL, false);
     dync_backward(dync_mul(loss, args[2]));
-    DYNC_NO_GRAD
-    {
+    DYNC_NO_GRAD {
         dync_sub_(t->w, rated(t, dync_grad(t->w), args[2]));
         dync_sub_(t->b, rated(t, dync_grad(t->b), args[2]));
     }
@@ -224,19 +220,18 @@ TEST(rates_in_cells_and_symbolic_scales)
         dync_backend counting = COUNTER(count);
         dync_compiled *f = dync_compile(descend, .args = "x, y, scale", .symbolic = "scale",
                                         .user = &c, .fullgraph = true, .backend_object = &counting);
-        for (int i = 0; i < 60; i++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_randn(dync_shape(3 + i * 5 % 7, 4)),
-                            *y = dync_sum(x, dync_shape(1), true);
-                dync_value args[3] = {DYNC_V(x), DYNC_V(y), DYNC_V(1.0 + i % 5)};
-                a.rate = 0.1 / (1 + i);
-                dync_cell_set(c.lr, DYNC_V(a.rate));
-                dync_tensor *want = dync_as_tensor(descend(args, 3, &a)),
-                            *got = dync_call(f, args[0], args[1], args[2]);
-                if (!EXPECT(same(dync_detach(want), got, 1e-4)))
-                    printf("    %s: loss of step %d\n", backends[b], i);
-                EXPECT_EQ_INT(dync_as_int(dync_cell_get(c.count)), i + 1);
-            }
+        for (int i = 0; i < 60; i++) DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(3 + i * 5 % 7, 4)),
+                        *y = dync_sum(x, dync_shape(1), true);
+            dync_value args[3] = {DYNC_V(x), DYNC_V(y), DYNC_V(1.0 + i % 5)};
+            a.rate = 0.1 / (1 + i);
+            dync_cell_set(c.lr, DYNC_V(a.rate));
+            dync_tensor *want = dync_as_tensor(descend(args, 3, &a)),
+                        *got = dync_call(f, args[0], args[1], args[2]);
+            if (!EXPECT(same(dync_detach(want), got, 1e-4)))
+                printf("    %s: loss of step %d\n", backends[b], i);
+            EXPECT_EQ_INT(dync_as_int(dync_cell_get(c.count)), i + 1);
+        }
         EXPECT(same(dync_detach(a.w), dync_detach(c.w), 1e-4) &&
                same(dync_detach(a.b), dync_detach(c.b), 1e-4));
         EXPECT_EQ_INT(count.frame_count, 2);

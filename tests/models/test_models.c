@@ -49,24 +49,23 @@ static void equal_with_gradients(dync_module *m, dync_dims shape, double tol)
     int n = dync_module_parameters(m, p, 64);
     for (int b = 0; b < 3; b++) {
         dync_compiled *f = dync_compile(m, .args = "x", .backend = backends[b]);
-        for (int step = 0; step < 2; step++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_randn(shape, .requires_grad = true), *want[66], *out[2];
-                for (int k = 0; k < 2; k++) {
-                    out[k] = k ? dync_call(f, x) : dync_forward_call(m, x);
-                    REQUIRE(out[k] != NULL);
-                    EXPECT_OK(dync_backward(dync_mean(dync_mul(out[k], out[k]), DYNC_ALL, false)));
-                    for (int i = 0; i <= n; i++) {
-                        dync_tensor *t = i < n ? p[i] : x;
-                        if (!k)
-                            want[i] = dync_clone(dync_grad(t));
-                        else
-                            EXPECT(same(want[i], dync_grad(t), tol));
-                        dync_set_grad(t, NULL);
-                    }
+        for (int step = 0; step < 2; step++) DYNC_SCOPE {
+            dync_tensor *x = dync_randn(shape, .requires_grad = true), *want[66], *out[2];
+            for (int k = 0; k < 2; k++) {
+                out[k] = k ? dync_call(f, x) : dync_forward_call(m, x);
+                REQUIRE(out[k] != NULL);
+                EXPECT_OK(dync_backward(dync_mean(dync_mul(out[k], out[k]), DYNC_ALL, false)));
+                for (int i = 0; i <= n; i++) {
+                    dync_tensor *t = i < n ? p[i] : x;
+                    if (!k)
+                        want[i] = dync_clone(dync_grad(t));
+                    else
+                        EXPECT(same(want[i], dync_grad(t), tol));
+                    dync_set_grad(t, NULL);
                 }
-                EXPECT(same(dync_detach(out[0]), dync_detach(out[1]), tol));
             }
+            EXPECT(same(dync_detach(out[0]), dync_detach(out[1]), tol));
+        }
         EXPECT_EQ_INT(dync_error(), DYNC_OK);
         dync_compiled_free(f);
     }
@@ -114,16 +113,15 @@ static void train_with_adamw(void)
                                          dync_nn_linear(16, 4, true));
         if (k) dync_module_compile(m);
         dync_optim *opt = dync_adamw(m, .lr = 0.01);
-        for (int i = 0; i < 20; i++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_randn(dync_shape(12, 8)),
-                            *y = dync_argmax(dync_slice(x, 1, 0, 4, 1), 1, false);
-                dync_optim_zero_grad(opt);
-                dync_tensor *loss = loss_of(m, x, y);
-                EXPECT_OK(dync_backward(loss));
-                dync_optim_step(opt);
-                losses[k][i] = dync_item(loss);
-            }
+        for (int i = 0; i < 20; i++) DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(12, 8)),
+                        *y = dync_argmax(dync_slice(x, 1, 0, 4, 1), 1, false);
+            dync_optim_zero_grad(opt);
+            dync_tensor *loss = loss_of(m, x, y);
+            EXPECT_OK(dync_backward(loss));
+            dync_optim_step(opt);
+            losses[k][i] = dync_item(loss);
+        }
         dync_optim_free(opt);
         dync_module_free(m);
     }

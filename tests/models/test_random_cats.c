@@ -144,21 +144,20 @@ static dync_tensor *meet(dync_tensor *x, dync_tensor *y)
 TEST(symbolic_sizes)
 {
     dync_compiled *f = dync_compile(meet, .args = "x, y", .dynamic = DYNC_DYNAMIC_ON);
-    for (int n = 2; n < 40; n += 5) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_randn(dync_shape(n, 3)), *y = dync_randn(dync_shape(n, 3));
-            dync_requires_grad_(x, n % 2);
-            dync_tensor *want = meet(x, y), *got = dync_call(f, x, y);
-            EXPECT(same(got, want, 1e-4));
-            if (n % 2 == 0) continue;
-            const dync_grad_options plain = {0};
-            dync_value of = dync_tuple(x);
-            dync_tensor *g = dync_as_tensor(dync_at(
-                dync_gradients(DYNC_V(dync_sum(want, DYNC_ALL, false)), of, DYNC_NONE, plain), 0));
-            dync_tensor *h = dync_as_tensor(dync_at(
-                dync_gradients(DYNC_V(dync_sum(got, DYNC_ALL, false)), of, DYNC_NONE, plain), 0));
-            EXPECT(same(h, g, 1e-3));
-        }
+    for (int n = 2; n < 40; n += 5) DYNC_SCOPE {
+        dync_tensor *x = dync_randn(dync_shape(n, 3)), *y = dync_randn(dync_shape(n, 3));
+        dync_requires_grad_(x, n % 2);
+        dync_tensor *want = meet(x, y), *got = dync_call(f, x, y);
+        EXPECT(same(got, want, 1e-4));
+        if (n % 2 == 0) continue;
+        const dync_grad_options plain = {0};
+        dync_value of = dync_tuple(x);
+        dync_tensor *g = dync_as_tensor(dync_at(
+            dync_gradients(DYNC_V(dync_sum(want, DYNC_ALL, false)), of, DYNC_NONE, plain), 0));
+        dync_tensor *h = dync_as_tensor(dync_at(
+            dync_gradients(DYNC_V(dync_sum(got, DYNC_ALL, false)), of, DYNC_NONE, plain), 0));
+        EXPECT(same(h, g, 1e-3));
+    }
     dync_compiled_free(f);
 }
 

@@ -137,8 +137,7 @@ static dync_value run(const dync_value *args, int n, void *user)
     if (dync_backward(loss) != DYNC_OK) return DYNC_NONE;
     for (int i = 0; i < n; i++) {
         dync_tensor *x = dync_as_tensor(args[i]), *g = dync_grad(x);
-        DYNC_NO_GRAD
-        {
+        DYNC_NO_GRAD {
             if (g) dync_sub_(x, dync_mul(g, 0.1));
         }
         if (p->inside == 2) dync_set_grad(x, NULL);
@@ -210,21 +209,20 @@ static bool agrees(const program *p, const char *backend, uint64_t data_seed)
     dync_compiled *f = dync_compile(run, .args = "a, b, c", .backend = backend,
                                     .user = (void *)(uintptr_t)p, .fullgraph = p->inside != 0);
     dync_manual_seed(data_seed);
-    for (int call = 0; call < 3 && ok; call++) DYNC_SCOPE
-        {
-            dync_tensor *data[3];
-            for (int i = 0; i < 3; i++) data[i] = dync_randn(dync_shape(4, 6));
-            outcome want = run_once(NULL, p, data), got = run_once(f, p, data);
-            ok = want.n == got.n && want.n > 0 && dync_error() == DYNC_OK;
-            for (int i = 0; i < want.n && ok; i++) {
-                /* one node stands for a whole segment: where eager has no gradient it may give
+    for (int call = 0; call < 3 && ok; call++) DYNC_SCOPE {
+        dync_tensor *data[3];
+        for (int i = 0; i < 3; i++) data[i] = dync_randn(dync_shape(4, 6));
+        outcome want = run_once(NULL, p, data), got = run_once(f, p, data);
+        ok = want.n == got.n && want.n > 0 && dync_error() == DYNC_OK;
+        for (int i = 0; i < want.n && ok; i++) {
+            /* one node stands for a whole segment: where eager has no gradient it may give
                  * zeros, as PyTorch's does */
-                if (!want.t[i])
-                    ok = !got.t[i] || dync_item(dync_sum(dync_abs(got.t[i]), DYNC_ALL, false)) == 0;
-                else
-                    ok = got.t[i] && dync_allclose(got.t[i], want.t[i], 1e-3, 1e-4);
-            }
+            if (!want.t[i])
+                ok = !got.t[i] || dync_item(dync_sum(dync_abs(got.t[i]), DYNC_ALL, false)) == 0;
+            else
+                ok = got.t[i] && dync_allclose(got.t[i], want.t[i], 1e-3, 1e-4);
         }
+    }
     if (dync_error() != DYNC_OK) printf("error: %s\n", dync_error_message()), dync_clear_error();
     dync_compiled_free(f);
     return ok;
@@ -279,8 +277,7 @@ static int print_small(const program *p, const char *backend, uint64_t data_seed
     dync_compiled *f = dync_compile(run, .args = "a, b, c", .backend_object = &b,
                                     .user = (void *)(uintptr_t)p, .fullgraph = p->inside != 0);
     dync_manual_seed(data_seed);
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *data[3];
         for (int i = 0; i < 3; i++) data[i] = dync_randn(dync_shape(4, 6));
         run_once(f, p, data);
@@ -297,7 +294,9 @@ static void many(const char *backend, int count)
         program p;
         make(&p);
         bool ok = false;
-        DYNC_SCOPE { ok = agrees(&p, backend, seed); }
+        DYNC_SCOPE {
+            ok = agrees(&p, backend, seed);
+        }
         if (ok) continue;
         shrink(&p, backend, seed);
         printf("program %d of --seed %llu on %s, shrunk:\n", i,

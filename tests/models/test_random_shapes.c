@@ -179,10 +179,9 @@ static bool holds(const program *p, const char *backend, dync_dynamic dynamic, u
     bool good = true;
     int64_t before = dync_get_counters().frames;
     state = seed;
-    for (int i = 0; i < 8 && good; i++) DYNC_SCOPE
-        {
-            good = once(f, p, 2 + rnd(7), i == 6 ? 1 : 2 + rnd(6), i % 2);
-        }
+    for (int i = 0; i < 8 && good; i++) DYNC_SCOPE {
+        good = once(f, p, 2 + rnd(7), i == 6 ? 1 : 2 + rnd(6), i % 2);
+    }
     *frames = (int)(dync_get_counters().frames - before);
     dync_compiled_free(f);
     return good;
@@ -268,17 +267,16 @@ static void steps(const char *backend, int count)
                                         .dynamic = k % 2 ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_AUTO);
         bool good = true;
         int64_t frames = dync_get_counters().frames;
-        for (int i = 0; i < 7 && good; i++) DYNC_SCOPE
-            {
-                int64_t n = 3 + rnd(9), m = 3 + rnd(9);
-                dync_value args[2];
-                for (int j = 0; j < 2; j++)
-                    args[j] = DYNC_V(
-                        dync_requires_grad_(dync_sub(dync_rand(dync_shape(n, m)), 0.5), true));
-                dync_value want = trained(args, 2, &p);
-                dync_value got = dync_call_values(f, 2, args);
-                good = close_values(got, want) && dync_error() == DYNC_OK;
-            }
+        for (int i = 0; i < 7 && good; i++) DYNC_SCOPE {
+            int64_t n = 3 + rnd(9), m = 3 + rnd(9);
+            dync_value args[2];
+            for (int j = 0; j < 2; j++)
+                args[j] =
+                    DYNC_V(dync_requires_grad_(dync_sub(dync_rand(dync_shape(n, m)), 0.5), true));
+            dync_value want = trained(args, 2, &p);
+            dync_value got = dync_call_values(f, 2, args);
+            good = close_values(got, want) && dync_error() == DYNC_OK;
+        }
         many += dync_get_counters().frames - frames > 4;
         dync_compiled_free(f);
         if (EXPECT(good)) continue;

@@ -156,7 +156,9 @@ static dync_value run_some(const program *p, int n_ins, const dync_value *args)
         if (dync_type(a) != DYNC_F32) a = v[0];
         dync_tensor *b = dync_type(v[s->b]) == DYNC_F32 ? v[s->b] : v[0], *made = NULL;
         if (s->no_grad) {
-            DYNC_NO_GRAD { made = apply(s, a, b); }
+            DYNC_NO_GRAD {
+                made = apply(s, a, b);
+            }
         } else
             made = apply(s, a, b);
         if (!(v[n++] = made)) return DYNC_NONE;
@@ -260,10 +262,9 @@ static outcome run_once(dync_compiled *f, const program *p, int n_ins, uint64_t 
     if (p->after == 1 && o.n > o.n_args && dync_type(o.t[o.n_args]) == DYNC_F32)
         dync_mul_(o.t[o.n_args], 3);
     if (p->after == 2 && p->n_args && dync_type(o.t[0]) == DYNC_F32) dync_sin_(o.t[0]);
-    if (p->after == 3 && o.n > o.n_args && dync_type(o.t[o.n - 1]) == DYNC_F32) DYNC_NO_GRAD
-        {
-            dync_add_(o.t[o.n - 1], 1);
-        }
+    if (p->after == 3 && o.n > o.n_args && dync_type(o.t[o.n - 1]) == DYNC_F32) DYNC_NO_GRAD {
+        dync_add_(o.t[o.n - 1], 1);
+    }
     o.after = take_error(&o);
     for (int i = 0; i < o.n; i++) {
         if (!dync_requires_grad(o.t[i])) continue;
@@ -346,14 +347,13 @@ static const char *fails(const program *p, const char *backend, uint64_t seed)
     program mine = *p;
     dync_compiled *f = dync_compile(run, .args = "a, b, c, d", .backend = backend, .user = &mine,
                                     .fullgraph = !p->breaks);
-    for (uint64_t call = 0; call < 3 && !what; call++) DYNC_SCOPE
-        {
-            rows = growing ? 3 + (int64_t)call : 3;
-            outcome want = run_once(NULL, p, p->n, seed + call),
-                    got = run_once(f, p, p->n, seed + call);
-            what = differs(p, &want, &got);
-            if (what) snprintf(text, sizeof text, "call %d: %s", (int)call, what);
-        }
+    for (uint64_t call = 0; call < 3 && !what; call++) DYNC_SCOPE {
+        rows = growing ? 3 + (int64_t)call : 3;
+        outcome want = run_once(NULL, p, p->n, seed + call),
+                got = run_once(f, p, p->n, seed + call);
+        what = differs(p, &want, &got);
+        if (what) snprintf(text, sizeof text, "call %d: %s", (int)call, what);
+    }
     rows = 3;
     dync_compiled_free(f);
     dync_clear_error();
@@ -379,8 +379,7 @@ static void make(program *p, uint64_t seed)
                    rnd(1 << 20), rnd(8) == 0};
         if (rnd(4) == 0) s->a = (int)rnd((uint32_t)p->n_args);
         p->out[0] = have, p->n_out = 1;
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             outcome o = run_once(NULL, p, p->n + 1, seed);
             if (o.forward == DYNC_OK && (o.backward == DYNC_OK || error_allowed)) {
                 /* hooks on values end a graph */
@@ -452,8 +451,7 @@ static void shrink(program *p, const char *backend, uint64_t seed)
                 q.after = 0;
             }
             bool smaller = false;
-            DYNC_SCOPE
-            {
+            DYNC_SCOPE {
                 smaller = run_once(NULL, &q, q.n, seed).forward == DYNC_OK &&
                           fails(&q, backend, seed);
             }
@@ -477,12 +475,16 @@ static void many(const char *backend, int count)
         /* every program has graphs of its own: 256 are kept */
         if (captured) dync_reset();
         make(&p, seed);
-        DYNC_SCOPE { what = fails(&p, backend, seed); }
+        DYNC_SCOPE {
+            what = fails(&p, backend, seed);
+        }
         if (!what) continue;
         bad++;
         EXPECT(what == NULL); /* a compiled program differs from eager */
         shrink(&p, backend, seed);
-        DYNC_SCOPE { what = fails(&p, backend, seed); }
+        DYNC_SCOPE {
+            what = fails(&p, backend, seed);
+        }
         printf("program %d of --seed %llu on %s, shrunk: %s\n", i,
                (unsigned long long)test__state.seed, backend,
                what ? what : "it does not fail again");

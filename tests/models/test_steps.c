@@ -58,10 +58,9 @@ static void copy_state(dync_module *to, dync_module *from)
     dync_tensor *p[64], *q[64];
     int n = dync_module_parameters(from, p, 64);
     dync_module_parameters(to, q, 64);
-    for (int i = 0; i < n; i++) DYNC_NO_GRAD
-        {
-            dync_copy_(q[i], p[i]);
-        }
+    for (int i = 0; i < n; i++) DYNC_NO_GRAD {
+        dync_copy_(q[i], p[i]);
+    }
 }
 static void compare(const char *what, dync_module *a, dync_module *b, double tol)
 {
@@ -93,16 +92,15 @@ static void train(const char *what, dync_module *(*make)(void), dync_dims in, dy
                                             .backend_object = &counting);
             char text[128];
             snprintf(text, sizeof text, "%s, order %d, %s", what, o, backends[b]);
-            for (int i = 0; i < 12; i++) DYNC_SCOPE
-                {
-                    dync_value args[2] = {DYNC_V(dync_randn(in)), DYNC_V(dync_randn(out))};
-                    dync_manual_seed((uint64_t)i);
-                    dync_tensor *want = dync_as_tensor(steps[o](args, 2, &a));
-                    dync_manual_seed((uint64_t)i);
-                    dync_tensor *got = dync_call(f, args[0], args[1]);
-                    if (!EXPECT(same(dync_detach(want), got, tol)))
-                        printf("    %s: loss of step %d\n", text, i);
-                }
+            for (int i = 0; i < 12; i++) DYNC_SCOPE {
+                dync_value args[2] = {DYNC_V(dync_randn(in)), DYNC_V(dync_randn(out))};
+                dync_manual_seed((uint64_t)i);
+                dync_tensor *want = dync_as_tensor(steps[o](args, 2, &a));
+                dync_manual_seed((uint64_t)i);
+                dync_tensor *got = dync_call(f, args[0], args[1]);
+                if (!EXPECT(same(dync_detach(want), got, tol)))
+                    printf("    %s: loss of step %d\n", text, i);
+            }
             compare(text, a.net, c.net, tol);
             if (!EXPECT(count.frame_count <= 2))
                 printf("    %s: %d graphs\n", text, count.frame_count);
@@ -214,20 +212,19 @@ TEST(changes_between_steps)
             dync_optim_of(DYNC_OPTIM_ADAM, both[k]->net, (dync_optim_options){.lr = 0.01});
     dync_compiled *f = dync_compile(zero_last, .args = "x, y", .user = &c, .fullgraph = true,
                                     .backend_object = &counting);
-    for (int i = 0; i < 12; i++) DYNC_SCOPE
-        {
-            for (int k = 0; k < 2; k++) {
-                if (i == 3) EXPECT_OK(dync_optim_set_lr(both[k]->opt, 0.002));
-                if (i == 6) dync_requires_grad_(dync_module_param(both[k]->net, "0.weight"), false);
-                if (i == 9) dync_module_train(both[k]->net, false);
-            }
-            EXPECT_EQ_INT(count.frame_count, i == 0 ? 0 : i <= 6 ? 1 : 2);
-            dync_value args[2] = {DYNC_V(dync_randn(dync_shape(5, 6))),
-                                  DYNC_V(dync_randn(dync_shape(5, 3)))};
-            dync_tensor *want = dync_as_tensor(zero_last(args, 2, &a)),
-                        *got = dync_call(f, args[0], args[1]);
-            EXPECT(same(dync_detach(want), got, 1e-4));
+    for (int i = 0; i < 12; i++) DYNC_SCOPE {
+        for (int k = 0; k < 2; k++) {
+            if (i == 3) EXPECT_OK(dync_optim_set_lr(both[k]->opt, 0.002));
+            if (i == 6) dync_requires_grad_(dync_module_param(both[k]->net, "0.weight"), false);
+            if (i == 9) dync_module_train(both[k]->net, false);
         }
+        EXPECT_EQ_INT(count.frame_count, i == 0 ? 0 : i <= 6 ? 1 : 2);
+        dync_value args[2] = {DYNC_V(dync_randn(dync_shape(5, 6))),
+                              DYNC_V(dync_randn(dync_shape(5, 3)))};
+        dync_tensor *want = dync_as_tensor(zero_last(args, 2, &a)),
+                    *got = dync_call(f, args[0], args[1]);
+        EXPECT(same(dync_detach(want), got, 1e-4));
+    }
     compare("changes", a.net, c.net, 1e-4);
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
     dync_compiled_free(f);
@@ -247,15 +244,13 @@ static void steady(dync_module *(*make)(void), dync_dims in, dync_dims out)
             dync_compiled *f =
                 dync_compile(steps[o], .user = &t, .fullgraph = true, .backend = backends[b]);
             dync_tensor *x = dync_randn(in), *y = dync_randn(out);
-            for (int i = 0; i < 10; i++) DYNC_SCOPE
-                {
-                    EXPECT(dync_call(f, x, y) != NULL);
-                }
+            for (int i = 0; i < 10; i++) DYNC_SCOPE {
+                EXPECT(dync_call(f, x, y) != NULL);
+            }
             dync_memory before = dync_memory_stats();
-            for (int i = 0; i < 50; i++) DYNC_SCOPE
-                {
-                    dync_call(f, x, y);
-                }
+            for (int i = 0; i < 50; i++) DYNC_SCOPE {
+                dync_call(f, x, y);
+            }
             dync_memory after = dync_memory_stats();
             if (!EXPECT_EQ_INT(after.mallocs, before.mallocs) ||
                 !EXPECT(after.live_bytes <= before.live_bytes + 256))

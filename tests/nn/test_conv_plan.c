@@ -12,8 +12,7 @@ static dync_tensor *conv_of(dync_tensor *x, dync_tensor *w)
 
 static void same_as_eager(dync_compiled *c, dync_tensor *x, dync_tensor *w)
 {
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *want = conv_of(x, w), *got = dync_call(c, x, w);
         EXPECT(want && got && dync_allclose(got, want, 1e-4, 1e-4));
     }
@@ -22,8 +21,7 @@ static void same_as_eager(dync_compiled *c, dync_tensor *x, dync_tensor *w)
 TEST(kept_weights_follow_every_change)
 {
     static float lent[32 * 32 * 9];
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_set_grad_enabled(false);
         dync_tensor *x = dync_randn(dync_shape(1, 32, 9, 11)),
                     *w = dync_randn(dync_shape(32, 32, 3, 3)),
@@ -130,8 +128,7 @@ static void random_chain(bool nan, const char *options)
     now.groups = test_random() % 3 ? 1 : test_random() % 2 ? now.o : now.o / 4;
     now.act = test_random_int(0, 5);
     now.shape = test_random_int(0, 6);
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *x = dync_randn(dync_shape(test_random_int(1, 2), now.c, test_random_int(6, 22),
                                                test_random_int(6, 22)));
         dync_tensor *w1 = dync_randn(dync_shape(now.o, now.c, now.k, now.k)),
@@ -257,8 +254,7 @@ static void random_form(bool nan)
     f.c = test_random() % 3 ? f.o : 8;
     f.groups = f.c != f.o || test_random() % 2 ? 1 : test_random() % 2 ? f.o : 4;
     for (int i = 0; i < 3; i++) f.act[i] = i == 0 || test_random() % 2 ? test_random_int(0, 8) : 9;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *x = dync_randn(dync_shape(f.n, f.c, f.h, f.w), .dtype = type),
                     *b = dync_randn(dync_shape(f.o), .dtype = type);
         dync_tensor *w = dync_mul(

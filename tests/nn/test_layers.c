@@ -21,7 +21,8 @@ static int fill_weights(dync_module *m)
 {
     dync_tensor *p[64];
     int n = dync_module_parameters(m, p, 64);
-    DYNC_NO_GRAD for (int i = 0; i < n; i++) fill(p[i], i);
+    DYNC_NO_GRAD for (int i = 0; i < n; i++)
+        fill(p[i], i);
     return n;
 }
 

@@ -96,9 +96,13 @@ TEST(results_leave_the_scope_of_the_call)
     dync_module *net =
         dync_sequential(dync_nn_linear(4, 4, true), dync_nn_relu(), dync_nn_linear(4, 4, true));
     dync_tensor *x = dync_ones(dync_shape(2, 4));
-    DYNC_NO_GRAD { dync_forward_call(net, x); }
+    DYNC_NO_GRAD {
+        dync_forward_call(net, x);
+    }
     int64_t before = dync_memory_stats().live_tensors;
-    DYNC_NO_GRAD { dync_forward_call(net, x); }
+    DYNC_NO_GRAD {
+        dync_forward_call(net, x);
+    }
     EXPECT_EQ_INT(dync_memory_stats().live_tensors, before + 1);
     dync_module_free(net);
     dync_shutdown();
@@ -427,8 +431,7 @@ static void run_optim(dync_optim *o, dync_tensor *w, double *out)
 {
     dync_tensor *x = dync_from(((double[]){0.5, 3}), dync_shape(2), .dtype = DYNC_F64);
     for (int i = 0; i < 3; i++) {
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             EXPECT_OK(dync_backward(
                 dync_add(total(dync_mul(w, x)), dync_mul(total(dync_mul(w, w)), 0.5))));
             EXPECT_OK(dync_optim_step(o));
@@ -514,8 +517,7 @@ TEST(training_a_small_net)
     double loss_value = 1;
     int64_t live = 0;
     for (int step = 0; step < 200; step++) {
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             dync_tensor *loss = dync_mse_loss(dync_forward_call(net, x), y);
             dync_backward(loss);
             dync_optim_step(o);
@@ -773,8 +775,7 @@ TEST(a_layer_without_its_weights)
         write_file(header, zeros, 0);
         m = dync_module_open(FILE_NAME);
         REQUIRE(m != NULL);
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             dync_forward_call(m, dync_ones(dync_shape(1, 1, 2, 2)));
             dync_forward_call(m, dync_ones(dync_shape(2, 1)));
         }
@@ -797,8 +798,7 @@ TEST(an_item_of_a_list_outlives_it)
     dync_module_add(m, "rnn", dync_nn_lstm(3, 4, 1, false));
     dync_value x = DYNC_V(dync_randn(dync_shape(5, 2, 3)));
     dync_tensor *kept = NULL;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *y = dync_as_tensor(dync_module_call_values(m, 1, &x));
         EXPECT(y && dync_size(y, 2) == 4);
         kept = dync_escape(

@@ -73,18 +73,16 @@ static uint16_t of_twice(const void *x, int64_t i)
 
 TEST(bfloat16_of_all_floats)
 {
-    for (int mixed = 0; mixed < 2; mixed++) DYNC_SCOPE
-        {
-            dync_tensor *x = all_floats(mixed), *h = cast(x);
-            dync_compiled *f[3] = {dync_compile(cast), dync_compile(chain),
-                                   dync_compile(read_twice)};
-            expect_bits(h, x, of_cast);
-            expect_bits(dync_call(f[0], x), x, of_cast);
-            expect_bits(chain(h), h, of_chain);
-            expect_bits(dync_call(f[1], h), h, of_chain);
-            expect_bits(read_twice(h), h, of_twice);
-            expect_bits(dync_call(f[2], h), h, of_twice);
-            for (int i = 0; i < 3; i++) dync_compiled_free(f[i]);
-        }
+    for (int mixed = 0; mixed < 2; mixed++) DYNC_SCOPE {
+        dync_tensor *x = all_floats(mixed), *h = cast(x);
+        dync_compiled *f[3] = {dync_compile(cast), dync_compile(chain), dync_compile(read_twice)};
+        expect_bits(h, x, of_cast);
+        expect_bits(dync_call(f[0], x), x, of_cast);
+        expect_bits(chain(h), h, of_chain);
+        expect_bits(dync_call(f[1], h), h, of_chain);
+        expect_bits(read_twice(h), h, of_twice);
+        expect_bits(dync_call(f[2], h), h, of_twice);
+        for (int i = 0; i < 3; i++) dync_compiled_free(f[i]);
+    }
 }
 TEST_MAIN

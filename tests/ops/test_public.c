@@ -10,7 +10,9 @@
 static double at(dync_tensor *t, int64_t i)
 {
     double x = (double)NAN;
-    DYNC_SCOPE { x = dync_item(dync_select(dync_reshape(t, dync_shape(-1)), 0, i)); }
+    DYNC_SCOPE {
+        x = dync_item(dync_select(dync_reshape(t, dync_shape(-1)), 0, i));
+    }
     return x;
 }
 
@@ -321,12 +323,10 @@ TEST(pow_of_changing_exponents)
 static void *work(void *arg)
 {
     int *bad = arg;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *x = dync_arange(0, 64, 1);
         for (int i = 0; i < 200; i++) {
-            DYNC_SCOPE
-            {
+            DYNC_SCOPE {
                 dync_tensor *y = dync_sum(dync_mul(dync_add(x, (double)i), 2), DYNC_ALL, false);
                 if (!(fabs(dync_item(y) - (64 * 63 + 128.0 * i)) < 1e-3)) ++*bad;
             }
@@ -416,27 +416,26 @@ TEST(integers_are_divided_rounding_down)
 TEST(topk_is_the_beginning_of_sort)
 {
     static const int64_t lengths[] = {1, 7, 255, 256, 300, 1000};
-    for (int round = 0; round < 48; round++) DYNC_SCOPE
-        {
-            int64_t n = lengths[round % 6];
-            best.k = round % 5 == 4 ? n : 1 + (round * 7) % (n < 40 ? n : 40);
-            best.dim = round / 6 % 2;
-            best.largest = round / 12 % 2 == 0;
-            dync_tensor *x = dync_randn(best.dim ? dync_shape(5, n, 2) : dync_shape(n, 3));
-            if (round % 3 == 0) x = dync_round(dync_mul(x, 3));
-            if (round % 4 == 1) x = dync_sqrt(x); /* NaN below zero */
-            if (round % 7 == 2) x = dync_to_dtype(dync_round(dync_mul(x, 9)), DYNC_I32);
-            dync_compiled *f = dync_compile(best_of, .args = "x");
-            dync_value given = DYNC_V(x), sorted = dync_sort(x, best.dim, best.largest),
-                       whole = best_of(&given, 1, NULL), compiled = dync_call_values(f, 1, &given);
-            for (int i = 0; i < 2; i++) {
-                dync_tensor *want = dync_slice(comparable(sorted, i), best.dim, 0, best.k, 1);
-                EXPECT(dync_equal(comparable(whole, i), want));
-                EXPECT(dync_equal(comparable(compiled, i), want));
-            }
-            dync_compiled_free(f);
-            EXPECT_OK(dync_error());
+    for (int round = 0; round < 48; round++) DYNC_SCOPE {
+        int64_t n = lengths[round % 6];
+        best.k = round % 5 == 4 ? n : 1 + (round * 7) % (n < 40 ? n : 40);
+        best.dim = round / 6 % 2;
+        best.largest = round / 12 % 2 == 0;
+        dync_tensor *x = dync_randn(best.dim ? dync_shape(5, n, 2) : dync_shape(n, 3));
+        if (round % 3 == 0) x = dync_round(dync_mul(x, 3));
+        if (round % 4 == 1) x = dync_sqrt(x); /* NaN below zero */
+        if (round % 7 == 2) x = dync_to_dtype(dync_round(dync_mul(x, 9)), DYNC_I32);
+        dync_compiled *f = dync_compile(best_of, .args = "x");
+        dync_value given = DYNC_V(x), sorted = dync_sort(x, best.dim, best.largest),
+                   whole = best_of(&given, 1, NULL), compiled = dync_call_values(f, 1, &given);
+        for (int i = 0; i < 2; i++) {
+            dync_tensor *want = dync_slice(comparable(sorted, i), best.dim, 0, best.k, 1);
+            EXPECT(dync_equal(comparable(whole, i), want));
+            EXPECT(dync_equal(comparable(compiled, i), want));
         }
+        dync_compiled_free(f);
+        EXPECT_OK(dync_error());
+    }
     dync_tensor *x = dync_reshape(dync_arange(0, 300, 1), dync_shape(1, 300)),
                 *want = dync_zeros(dync_shape(1, 300));
     dync_requires_grad_(x, true);
@@ -478,22 +477,21 @@ TEST(a_number_that_does_not_fit_does_not_fill)
          {DYNC_KIND_FLOAT, 0, {.f = (double)NAN}},
          "int16_t"},
     };
-    for (int i = 0; i < (int)(sizeof row / sizeof row[0]); i++) DYNC_SCOPE
-        {
-            char text[96];
-            snprintf(text, sizeof text, "value cannot be converted to type %s without overflow",
-                     row[i].type);
-            dync_tensor *x = dync_zeros(dync_shape(3), .dtype = row[i].dtype),
-                        *mask = dync_ones(dync_shape(3), .dtype = DYNC_BOOL);
-            /* the plan of the one that fits is there by then */
-            for (int again = 0; again < 2; again++) {
-                EXPECT(dync_fill_(x, row[i].fits) && dync_masked_fill(x, mask, row[i].fits) &&
-                       dync_full_like(x, row[i].fits));
-                EXPECT_ERROR(dync_fill_(x, row[i].does_not), DYNC_ERR_VALUE, text);
-                EXPECT_ERROR(dync_masked_fill(x, mask, row[i].does_not), DYNC_ERR_VALUE, text);
-                EXPECT_ERROR(dync_full_like(x, row[i].does_not), DYNC_ERR_VALUE, text);
-            }
+    for (int i = 0; i < (int)(sizeof row / sizeof row[0]); i++) DYNC_SCOPE {
+        char text[96];
+        snprintf(text, sizeof text, "value cannot be converted to type %s without overflow",
+                 row[i].type);
+        dync_tensor *x = dync_zeros(dync_shape(3), .dtype = row[i].dtype),
+                    *mask = dync_ones(dync_shape(3), .dtype = DYNC_BOOL);
+        /* the plan of the one that fits is there by then */
+        for (int again = 0; again < 2; again++) {
+            EXPECT(dync_fill_(x, row[i].fits) && dync_masked_fill(x, mask, row[i].fits) &&
+                   dync_full_like(x, row[i].fits));
+            EXPECT_ERROR(dync_fill_(x, row[i].does_not), DYNC_ERR_VALUE, text);
+            EXPECT_ERROR(dync_masked_fill(x, mask, row[i].does_not), DYNC_ERR_VALUE, text);
+            EXPECT_ERROR(dync_full_like(x, row[i].does_not), DYNC_ERR_VALUE, text);
         }
+    }
     EXPECT(isinf(at(dync_full(dync_shape(1), 70000.0, .dtype = DYNC_F16), 0)));
     EXPECT(isinf(at(dync_fill_(dync_zeros(dync_shape(1)), DYNC_V(-HUGE_VAL)), 0)));
     EXPECT_ERROR(dync_full(dync_shape(1), 300, .dtype = DYNC_I8), DYNC_ERR_VALUE, "int8_t");
@@ -532,24 +530,23 @@ TEST(integers_are_not_divided_by_zero)
     dync_compiled *f[2] = {dync_compile(quotient_of, .args = "x, y"),
                            dync_compile(remainder_of, .args = "x, y")},
                   *g = dync_compile(by_nothing, .args = "x");
-    for (int dtype = DYNC_I64; dtype <= DYNC_U8; dtype++) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_full(dync_shape(2, 3), 5, .dtype = (dync_dtype)dtype),
-                        *y = dync_full(dync_shape(3), 2, .dtype = (dync_dtype)dtype);
-            dync_tensor *zero = dync_zeros(dync_shape(3), .dtype = (dync_dtype)dtype);
-            for (int i = 0; i < 2; i++) {
-                EXPECT_NEAR(at(dync_call(f[i], x, y), 5), i ? 1 : 3, TOL_EXACT);
-                EXPECT_ERROR(dync_call(f[i], x, zero), DYNC_ERR_VALUE, "ZeroDivisionError");
-                EXPECT_ERROR(
-                    dync_call(f[i], x, dync_expand(dync_slice(zero, 0, 0, 1, 1), dync_shape(3))),
-                    DYNC_ERR_VALUE, "ZeroDivisionError");
-                EXPECT_NEAR(at(dync_call(f[i], x, y), 0), i ? 1 : 3, TOL_EXACT);
-            }
-            EXPECT_ERROR(dync_fmod(x, zero), DYNC_ERR_VALUE, "ZeroDivisionError");
-            EXPECT(!dync_call(g, x));
-            EXPECT_HAS_STR(dync_error_message(), "ZeroDivisionError");
-            dync_clear_error();
+    for (int dtype = DYNC_I64; dtype <= DYNC_U8; dtype++) DYNC_SCOPE {
+        dync_tensor *x = dync_full(dync_shape(2, 3), 5, .dtype = (dync_dtype)dtype),
+                    *y = dync_full(dync_shape(3), 2, .dtype = (dync_dtype)dtype);
+        dync_tensor *zero = dync_zeros(dync_shape(3), .dtype = (dync_dtype)dtype);
+        for (int i = 0; i < 2; i++) {
+            EXPECT_NEAR(at(dync_call(f[i], x, y), 5), i ? 1 : 3, TOL_EXACT);
+            EXPECT_ERROR(dync_call(f[i], x, zero), DYNC_ERR_VALUE, "ZeroDivisionError");
+            EXPECT_ERROR(
+                dync_call(f[i], x, dync_expand(dync_slice(zero, 0, 0, 1, 1), dync_shape(3))),
+                DYNC_ERR_VALUE, "ZeroDivisionError");
+            EXPECT_NEAR(at(dync_call(f[i], x, y), 0), i ? 1 : 3, TOL_EXACT);
         }
+        EXPECT_ERROR(dync_fmod(x, zero), DYNC_ERR_VALUE, "ZeroDivisionError");
+        EXPECT(!dync_call(g, x));
+        EXPECT_HAS_STR(dync_error_message(), "ZeroDivisionError");
+        dync_clear_error();
+    }
     EXPECT(isinf(at(dync_call(f[0], dync_ones(dync_shape(1)), dync_zeros(dync_shape(1))), 0)));
     for (int i = 0; i < 2; i++) dync_compiled_free(f[i]);
     dync_compiled_free(g);
@@ -569,19 +566,18 @@ TEST(integers_are_pooled)
                         false, true);
     /* -7 / 4 is rounded towards zero */
     EXPECT(y && *(int64_t *)dync_data(y) == -1);
-    for (int dtype = DYNC_I32; dtype <= DYNC_U8; dtype++) DYNC_SCOPE
-        {
-            dync_tensor *small = dync_to_dtype(
-                dync_reshape(dync_arange(0, 60, 1), dync_shape(3, 4, 5)), (dync_dtype)dtype);
-            dync_tensor *same = dync_to_dtype(
-                dync_max_pool2d(dync_to_dtype(small, DYNC_F32), two, one, one, one, false),
-                (dync_dtype)dtype);
-            /* padding is no zero */
-            if (dtype != DYNC_U8)
-                EXPECT_NEAR(at(dync_max_pool2d(dync_sub(small, 60), two, one, one, one, false), 0),
-                            -60, TOL_EXACT);
-            EXPECT(dync_equal(dync_max_pool2d(small, two, one, one, one, false), same));
-        }
+    for (int dtype = DYNC_I32; dtype <= DYNC_U8; dtype++) DYNC_SCOPE {
+        dync_tensor *small = dync_to_dtype(dync_reshape(dync_arange(0, 60, 1), dync_shape(3, 4, 5)),
+                                           (dync_dtype)dtype);
+        dync_tensor *same = dync_to_dtype(
+            dync_max_pool2d(dync_to_dtype(small, DYNC_F32), two, one, one, one, false),
+            (dync_dtype)dtype);
+        /* padding is no zero */
+        if (dtype != DYNC_U8)
+            EXPECT_NEAR(at(dync_max_pool2d(dync_sub(small, 60), two, one, one, one, false), 0), -60,
+                        TOL_EXACT);
+        EXPECT(dync_equal(dync_max_pool2d(small, two, one, one, one, false), same));
+    }
     EXPECT_ERROR(dync_max_pool2d(dync_ones(dync_shape(1, 2, 2), .dtype = DYNC_BOOL), two, none,
                                  zero, one, false),
                  DYNC_ERR_DTYPE, "'Bool'");
@@ -645,18 +641,17 @@ static dync_value constants_across(const dync_value *args, int n, void *user)
 }
 TEST(constants_in_two_orders)
 {
-    for (int dtype = DYNC_F32; dtype <= DYNC_U8; dtype++) DYNC_SCOPE
-        {
-            dync_compiled *f = dync_compile(constants_across);
-            dync_tensor *x = dync_zeros(dync_shape(33, 2, 2), .dtype = (dync_dtype)dtype),
-                        *y = dync_zeros(dync_shape(2, 2, 33), .dtype = (dync_dtype)dtype);
-            dync_value out = dync_call_value(f, dync_transpose(x, 0, 2), y);
-            REQUIRE(dync_len(out) == 2);
-            for (int i = 0; i < 132; i++)
-                EXPECT(at(dync_as_tensor(dync_at(out, 0)), i) > 3.5 &&
-                       at(dync_as_tensor(dync_at(out, 1)), i) < 3.5);
-            dync_compiled_free(f);
-        }
+    for (int dtype = DYNC_F32; dtype <= DYNC_U8; dtype++) DYNC_SCOPE {
+        dync_compiled *f = dync_compile(constants_across);
+        dync_tensor *x = dync_zeros(dync_shape(33, 2, 2), .dtype = (dync_dtype)dtype),
+                    *y = dync_zeros(dync_shape(2, 2, 33), .dtype = (dync_dtype)dtype);
+        dync_value out = dync_call_value(f, dync_transpose(x, 0, 2), y);
+        REQUIRE(dync_len(out) == 2);
+        for (int i = 0; i < 132; i++)
+            EXPECT(at(dync_as_tensor(dync_at(out, 0)), i) > 3.5 &&
+                   at(dync_as_tensor(dync_at(out, 1)), i) < 3.5);
+        dync_compiled_free(f);
+    }
 }
 
 /* A bf16 number beside f32: lengths and quotients in f32, against the formula in double. */

@@ -77,20 +77,19 @@ static double tolerance(dync_dtype dtype)
 
 TEST(every_dtype_dim_size_and_layout)
 {
-    for (int i = 0; i < 600; i++) DYNC_SCOPE
-        {
-            dync_dims shape = {.n = test_random_int(0, 4)};
-            dync_dtype dtype = dtypes[i % 10];
-            for (int d = 0; d < shape.n; d++)
-                shape.d[d] = test_random() % 12 ? test_random_int(1, shape.n < 3 ? 70 : 9)
-                                                : test_random_int(0, 1);
-            int dim = shape.n ? test_random_int(0, shape.n - 1) : 0;
-            dync_tensor *x = random_view(shape, dtype),
-                        *y = dync_cumsum(x, test_random() % 2 && shape.n ? dim - shape.n : dim);
-            REQUIRE(y);
-            EXPECT_EQ_INT(dync_type(y), is_float(dtype) ? dtype : DYNC_I64);
-            expect_sums(x, y, dim, tolerance(dtype));
-        }
+    for (int i = 0; i < 600; i++) DYNC_SCOPE {
+        dync_dims shape = {.n = test_random_int(0, 4)};
+        dync_dtype dtype = dtypes[i % 10];
+        for (int d = 0; d < shape.n; d++)
+            shape.d[d] = test_random() % 12 ? test_random_int(1, shape.n < 3 ? 70 : 9)
+                                            : test_random_int(0, 1);
+        int dim = shape.n ? test_random_int(0, shape.n - 1) : 0;
+        dync_tensor *x = random_view(shape, dtype),
+                    *y = dync_cumsum(x, test_random() % 2 && shape.n ? dim - shape.n : dim);
+        REQUIRE(y);
+        EXPECT_EQ_INT(dync_type(y), is_float(dtype) ? dtype : DYNC_I64);
+        expect_sums(x, y, dim, tolerance(dtype));
+    }
 }
 
 /* Long enough for threads, along rows and across them. */
@@ -101,18 +100,17 @@ TEST(the_same_with_any_number_of_threads)
                                        {.n = 1, .d = {300001}},
                                        {.n = 3, .d = {5, 400, 130}}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
-        for (int dim = 0; dim < shapes[s].n; dim++) DYNC_SCOPE
-            {
-                dync_tensor *x = dync_randn(shapes[s]), *want = NULL;
-                for (int threads = 1; threads <= 3; threads++) {
-                    dync_config_set("threads", (const char *[]){"", "1", "2", "3"}[threads]);
-                    dync_tensor *y = dync_cumsum(dync_exp(x), dim);
-                    if (threads == 1)
-                        expect_sums(dync_exp(x), want = y, dim, TOL_F32_1ULP);
-                    else
-                        EXPECT(dync_equal(want, y));
-                }
+        for (int dim = 0; dim < shapes[s].n; dim++) DYNC_SCOPE {
+            dync_tensor *x = dync_randn(shapes[s]), *want = NULL;
+            for (int threads = 1; threads <= 3; threads++) {
+                dync_config_set("threads", (const char *[]){"", "1", "2", "3"}[threads]);
+                dync_tensor *y = dync_cumsum(dync_exp(x), dim);
+                if (threads == 1)
+                    expect_sums(dync_exp(x), want = y, dim, TOL_F32_1ULP);
+                else
+                    EXPECT(dync_equal(want, y));
             }
+        }
     dync_config_set("threads", "1");
 }
 
@@ -186,39 +184,36 @@ TEST(fused_as_in_eager)
 {
     static const int64_t sizes[][2] = {{7, 20}, {33, 64}, {1, 300}, {130, 2}, {64, 1030}};
     for (size_t i = 0; i < sizeof fns / sizeof fns[0]; i++)
-        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) DYNC_SCOPE
-            {
-                dync_compiled *f = dync_compile(fns[i], .args = "x, y", .fullgraph = true);
-                dync_tensor *x = dync_randn(dync_shape(sizes[s][0], sizes[s][1])),
-                            *y = dync_randn(dync_shape(sizes[s][0], sizes[s][1]));
-                if (!EXPECT(
-                        dync_allclose(fns[i](x, y), dync_call(f, x, y), TOL_F32_SUM, TOL_F32_SUM)))
-                    printf("  function %d, size %d\n", (int)i, (int)s);
-                dync_compiled_free(f);
-            }
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) DYNC_SCOPE {
+            dync_compiled *f = dync_compile(fns[i], .args = "x, y", .fullgraph = true);
+            dync_tensor *x = dync_randn(dync_shape(sizes[s][0], sizes[s][1])),
+                        *y = dync_randn(dync_shape(sizes[s][0], sizes[s][1]));
+            if (!EXPECT(dync_allclose(fns[i](x, y), dync_call(f, x, y), TOL_F32_SUM, TOL_F32_SUM)))
+                printf("  function %d, size %d\n", (int)i, (int)s);
+            dync_compiled_free(f);
+        }
     EXPECT_STATUS(dync_error(), DYNC_OK);
 }
 
 TEST(gradients_as_in_eager)
 {
-    for (size_t i = 0; i < sizeof fns / sizeof fns[0]; i++) DYNC_SCOPE
-        {
-            dync_compiled *f = dync_compile(fns[i], .args = "x, y", .fullgraph = true);
-            dync_tensor *x = dync_requires_grad_(dync_randn(dync_shape(6, 40)), true),
-                        *y = dync_requires_grad_(dync_randn(dync_shape(6, 40)), true), *grad[2][2];
-            for (int k = 0; k < 2; k++) {
-                dync_backward(
-                    dync_sum(dync_square(k ? dync_call(f, x, y) : fns[i](x, y)), DYNC_ALL, false));
-                grad[k][0] = dync_clone(dync_grad(x));
-                grad[k][1] = dync_clone(dync_grad(y));
-                dync_set_grad(x, NULL);
-                dync_set_grad(y, NULL);
-            }
-            for (int k = 0; k < 2; k++)
-                if (!EXPECT(dync_allclose(grad[0][k], grad[1][k], TOL_F32_MODEL, TOL_F32_MODEL)))
-                    printf("  function %d, gradient %d\n", (int)i, k);
-            dync_compiled_free(f);
+    for (size_t i = 0; i < sizeof fns / sizeof fns[0]; i++) DYNC_SCOPE {
+        dync_compiled *f = dync_compile(fns[i], .args = "x, y", .fullgraph = true);
+        dync_tensor *x = dync_requires_grad_(dync_randn(dync_shape(6, 40)), true),
+                    *y = dync_requires_grad_(dync_randn(dync_shape(6, 40)), true), *grad[2][2];
+        for (int k = 0; k < 2; k++) {
+            dync_backward(
+                dync_sum(dync_square(k ? dync_call(f, x, y) : fns[i](x, y)), DYNC_ALL, false));
+            grad[k][0] = dync_clone(dync_grad(x));
+            grad[k][1] = dync_clone(dync_grad(y));
+            dync_set_grad(x, NULL);
+            dync_set_grad(y, NULL);
         }
+        for (int k = 0; k < 2; k++)
+            if (!EXPECT(dync_allclose(grad[0][k], grad[1][k], TOL_F32_MODEL, TOL_F32_MODEL)))
+                printf("  function %d, gradient %d\n", (int)i, k);
+        dync_compiled_free(f);
+    }
     EXPECT_STATUS(dync_error(), DYNC_OK);
 }
 
@@ -236,24 +231,23 @@ TEST(sums_across_rows_by_index)
 {
     static const int64_t columns[] = {5, 12, 16, 40, 100};
     for (int dtype = DYNC_I64; dtype <= DYNC_I32; dtype++)
-        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) DYNC_SCOPE
-            {
-                const int64_t which[] = {2, 0, 3};
-                dync_compiled *f =
-                    dync_compile(rows_by_index, .args = "x, index, by", .fullgraph = true);
-                dync_tensor *index = dync_to_dtype(
-                    dync_from(which, dync_shape(3), .dtype = DYNC_I64), (dync_dtype)dtype);
-                dync_value in[] = {DYNC_V(dync_randn(dync_shape(4, 7, columns[i]))), DYNC_V(index),
-                                   DYNC_V(dync_full((dync_dims){0}, 1.5))};
-                dync_value plain = rows_by_index(in, 3, NULL), fast = dync_call_values(f, 3, in);
-                for (int k = 0; k < 3; k++)
-                    if (!EXPECT(dync_allclose(
-                            dync_to_dtype(dync_as_tensor(dync_at(plain, k)), DYNC_F32),
-                            dync_to_dtype(dync_as_tensor(dync_at(fast, k)), DYNC_F32), TOL_F32_SUM,
-                            TOL_F32_SUM)))
-                        printf("  result %d, %d columns\n", k, (int)columns[i]);
-                dync_compiled_free(f);
-            }
+        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) DYNC_SCOPE {
+            const int64_t which[] = {2, 0, 3};
+            dync_compiled *f =
+                dync_compile(rows_by_index, .args = "x, index, by", .fullgraph = true);
+            dync_tensor *index = dync_to_dtype(dync_from(which, dync_shape(3), .dtype = DYNC_I64),
+                                               (dync_dtype)dtype);
+            dync_value in[] = {DYNC_V(dync_randn(dync_shape(4, 7, columns[i]))), DYNC_V(index),
+                               DYNC_V(dync_full((dync_dims){0}, 1.5))};
+            dync_value plain = rows_by_index(in, 3, NULL), fast = dync_call_values(f, 3, in);
+            for (int k = 0; k < 3; k++)
+                if (!EXPECT(
+                        dync_allclose(dync_to_dtype(dync_as_tensor(dync_at(plain, k)), DYNC_F32),
+                                      dync_to_dtype(dync_as_tensor(dync_at(fast, k)), DYNC_F32),
+                                      TOL_F32_SUM, TOL_F32_SUM)))
+                    printf("  result %d, %d columns\n", k, (int)columns[i]);
+            dync_compiled_free(f);
+        }
     EXPECT_STATUS(dync_error(), DYNC_OK);
 }
 

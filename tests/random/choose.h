@@ -211,10 +211,8 @@ static bool bounded(gen *g, int id)
     dync_tensor *t = g->v[id];
     bool good = dync_numel(t) <= 6000;
     if (!good || !is_float(dync_type(t)) || dync_numel(t) == 0) return good;
-    DYNC_SCOPE
-    {
-        DYNC_NO_GRAD
-        {
+    DYNC_SCOPE {
+        DYNC_NO_GRAD {
             double most = dync_item(dync_amax(dync_abs(t), DYNC_ALL, false));
             good = most < (dync_type(t) == DYNC_F16 ? 500 : 1e4);
         }

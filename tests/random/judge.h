@@ -107,15 +107,14 @@ static void trial_sample(trial *t)
             if (isfinite(s->low[e]) && fabs(s->low[e]) > s->most) s->most = fabs(s->low[e]);
         }
     }
-    for (int i = 0; i < MODE_SAMPLES; i++) DYNC_SCOPE
-        {
-            noisy = true;
-            noise.s = t->p->seed * 977 + (uint64_t)i;
-            outcome o = program_call(t->p, NULL, &t->s, t->data);
-            noisy = false;
-            for (int k = 0; k < t->plain.n && o.status == DYNC_OK; k++)
-                if (t->plain.at[k]) spread_take(&t->of[k], t->plain.at[k], o.at[k]);
-        }
+    for (int i = 0; i < MODE_SAMPLES; i++) DYNC_SCOPE {
+        noisy = true;
+        noise.s = t->p->seed * 977 + (uint64_t)i;
+        outcome o = program_call(t->p, NULL, &t->s, t->data);
+        noisy = false;
+        for (int k = 0; k < t->plain.n && o.status == DYNC_OK; k++)
+            if (t->plain.at[k]) spread_take(&t->of[k], t->plain.at[k], o.at[k]);
+    }
 }
 static void trial_free(trial *t)
 {
@@ -289,24 +288,22 @@ static const char *mode_differs(const program *p, const mode *m, const sizes *ma
     dync_compiled *f = dync_compile(program_run, .user = (void *)(uintptr_t)p,
                                     .backend = m->backend, .options = m->options,
                                     .dynamic = m->dynamic, .recompile_limit = 64);
-    for (int i = 0; i < c.n && !differs; i++) DYNC_SCOPE
-        {
-            trial t = {.p = p, .s = c.at[i].s, .data = c.at[i].data};
-            t.plain.status = DYNC_ERR_VALUE;
-            if (inputs_elements(p, &t.s) < MOST_ELEMENTS)
-                t.plain = program_call(p, NULL, &t.s, t.data);
-            if (t.plain.status == DYNC_OK) {
-                outcome got = program_call(p, f, &t.s, t.data);
-                char what[400];
-                const char *wrong = outcome_differs(&t, &got, what, sizeof what);
-                if (wrong)
-                    snprintf(text, size, "%s, call %d (sizes %d, %d): %s", m->name, i, t.s.n[0],
-                             t.s.n[1], wrong);
-                if (wrong) differs = text;
-                (*compared)++;
-                trial_free(&t);
-            }
+    for (int i = 0; i < c.n && !differs; i++) DYNC_SCOPE {
+        trial t = {.p = p, .s = c.at[i].s, .data = c.at[i].data};
+        t.plain.status = DYNC_ERR_VALUE;
+        if (inputs_elements(p, &t.s) < MOST_ELEMENTS) t.plain = program_call(p, NULL, &t.s, t.data);
+        if (t.plain.status == DYNC_OK) {
+            outcome got = program_call(p, f, &t.s, t.data);
+            char what[400];
+            const char *wrong = outcome_differs(&t, &got, what, sizeof what);
+            if (wrong)
+                snprintf(text, size, "%s, call %d (sizes %d, %d): %s", m->name, i, t.s.n[0],
+                         t.s.n[1], wrong);
+            if (wrong) differs = text;
+            (*compared)++;
+            trial_free(&t);
         }
+    }
     dync_compiled_free(f);
     dync_clear_error();
     return differs;
@@ -366,8 +363,7 @@ static const char *plain_differs(const program *p, const sizes *s, char *text, s
     static program q;
     const char *differs = NULL;
     if (!program_exact(p, &q)) return NULL;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         trial t = {.p = p, .s = *s};
         t.plain = program_call(p, NULL, s, 0);
         outcome wide = program_call(&q, NULL, s, 0);

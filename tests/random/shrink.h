@@ -60,8 +60,7 @@ static bool replace_step(program *p, int i, const sizes *s)
 {
     bool good = true;
     step gone = p->at[i];
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *v[MAX_VALUES] = {NULL};
         good = p->n_in + gone.nout <= MAX_INPUTS && forms(p, s, v);
         drop_step(p, i);

@@ -371,8 +371,7 @@ static void *run_both(void *arg)
 {
     job *j = arg;
     dync_on_error(quiet, NULL);
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_module_train(net, j->c->train);
         outcome plain = run(NULL, j->q->fn, j->c), compiled = run(j->f, j->q->fn, j->c);
         j->what = differs(&plain, &compiled);

@@ -71,8 +71,7 @@ static bool check(uint64_t seed, const char *only)
 {
     static program p;
     bool right = true;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         start(seed, "the generator");
         sizes made = program_make(&p, seed);
         n_programs++;
@@ -135,17 +134,15 @@ TEST(wrong_backends_are_found)
     static program p;
     int found = 0, relu = row_named("relu");
     dync_on_error(quiet, NULL);
-    for (int i = 0; i < 8; i++) DYNC_SCOPE
-        {
-            char text[600];
-            int compared = 0;
-            sizes made = program_make(&p, (uint64_t)(i * N_CALLS + relu));
-            if (!p.n_out || !mode_differs(&p, &wrong, &made, text, sizeof text, &compared))
-                continue;
-            shrink(&p, &wrong, &made);
-            if (!EXPECT(p.n_steps <= 4 && p.n_out == 1)) print_program(&p, &made);
-            found++;
-        }
+    for (int i = 0; i < 8; i++) DYNC_SCOPE {
+        char text[600];
+        int compared = 0;
+        sizes made = program_make(&p, (uint64_t)(i * N_CALLS + relu));
+        if (!p.n_out || !mode_differs(&p, &wrong, &made, text, sizeof text, &compared)) continue;
+        shrink(&p, &wrong, &made);
+        if (!EXPECT(p.n_steps <= 4 && p.n_out == 1)) print_program(&p, &made);
+        found++;
+    }
     EXPECT(found >= 5);
 }
 
@@ -158,8 +155,7 @@ TEST_LONG(one_program)
 {
     static program p;
     dync_on_error(quiet, NULL);
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         sizes made = program_make(&p, test__state.seed);
         print_program(&p, &made);
         fflush(stdout);

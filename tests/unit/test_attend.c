@@ -94,8 +94,7 @@ static bool agree(dync_tensor *a, dync_tensor *b, double most)
 static void check(int64_t units, int64_t L, int64_t S, bool fours)
 {
     int64_t E = test_random_int(1, 40), V = test_random_int(1, 40);
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *q = dync_randn(fours ? dync_shape(1, units, L, E) : dync_shape(units, L, E)),
                     *k = dync_randn(fours ? dync_shape(1, units, S, E) : dync_shape(units, S, E));
         dync_tensor *v = dync_randn(fours ? dync_shape(1, units, S, V) : dync_shape(units, S, V)),
@@ -138,8 +137,7 @@ TEST(other_things_stay)
         check(3, 1000, 1000, false);
     }
     now.spoil = 0;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *x = dync_randn(dync_shape(2, 8, 8)), *m = dync_lt(dync_select(x, 0, 0), 0);
         now.mask = FILL;
         EXPECT(looked(x, x, x, m)); /* small */
@@ -162,8 +160,7 @@ TEST(gradients_through_it)
     for (int i = 0; i < 6; i++) {
         now.mask = BELOW + i % 3;
         now.factor = i % 4;
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             dync_tensor *x[3], *grad[3] = {NULL};
             for (int e = 0; e < 3; e++)
                 x[e] = dync_randn(i % 2 ? dync_shape(1, 2, 140, 16) : dync_shape(2, 140, 16),

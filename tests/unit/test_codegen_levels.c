@@ -268,8 +268,7 @@ static void lower(dync_tensor *(*fn)(dync_tensor *, dync_tensor *), dync_tensor 
 
 TEST(graphs)
 {
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         lower(attended, dync_randn(dync_shape(3, 64, 48)), dync_randn(dync_shape(48, 48)),
               SEEN_FMA);
         lower(crossed, dync_randn(dync_shape(130, 70)), dync_randn(dync_shape(50, 130)), 0);

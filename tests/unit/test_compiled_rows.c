@@ -191,8 +191,7 @@ static bool compare(dync_compiled *f, job *j, const sample *s, const variant *v,
 {
     bool is_call = true;
     uint64_t random = test__state.random;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         call plain = {.how = v->how, .op = dync__op_find(s->op)}, compiled = plain;
         read_args(&plain, s->args);
         test__state.random = random;

@@ -5,10 +5,9 @@
 
 static void check_all(const char *backend)
 {
-    for (int i = 0; i < DYNC__COUNT_OF(edges); i++) DYNC_SCOPE
-        {
-            check_edge(edges[i], backend, false);
-        }
+    for (int i = 0; i < DYNC__COUNT_OF(edges); i++) DYNC_SCOPE {
+        check_edge(edges[i], backend, false);
+    }
 }
 
 /* ---- what a line cannot say ------------------------------------------------------------------ */
@@ -18,20 +17,19 @@ static dync_tensor *norm0(dync_tensor *x) { return dync_norm(x, 0, DYNC_ALL, fal
 TEST(norm_0_has_a_history_and_gradient_zero)
 {
     static const char *const backends[] = {NULL, "aot_eager", "inductor"};
-    for (int b = 0; b < 3; b++) DYNC_SCOPE
-        {
-            dync_compiled *f = b ? dync_compile(norm0, .backend = backends[b], .fullgraph = true)
-                                 : NULL;
-            dync_tensor *x =
-                dync_from(((float[]){0, 2, -3, (float)NAN}), dync_shape(4), .requires_grad = true);
-            dync_tensor *y = f ? dync_call(f, x) : norm0(x);
-            EXPECT_NEAR(dync_item(y), 3, TOL_EXACT);
-            EXPECT(dync_requires_grad(y));
-            EXPECT_OK(dync_backward(y));
-            for (int i = 0; i < 4; i++)
-                EXPECT_NEAR(dync_item(dync_select(dync_grad(x), 0, i)), 0, TOL_EXACT);
-            dync_compiled_free(f);
-        }
+    for (int b = 0; b < 3; b++) DYNC_SCOPE {
+        dync_compiled *f = b ? dync_compile(norm0, .backend = backends[b], .fullgraph = true)
+                             : NULL;
+        dync_tensor *x =
+            dync_from(((float[]){0, 2, -3, (float)NAN}), dync_shape(4), .requires_grad = true);
+        dync_tensor *y = f ? dync_call(f, x) : norm0(x);
+        EXPECT_NEAR(dync_item(y), 3, TOL_EXACT);
+        EXPECT(dync_requires_grad(y));
+        EXPECT_OK(dync_backward(y));
+        for (int i = 0; i < 4; i++)
+            EXPECT_NEAR(dync_item(dync_select(dync_grad(x), 0, i)), 0, TOL_EXACT);
+        dync_compiled_free(f);
+    }
 }
 
 static dync_tensor *elus(dync_tensor *x)
@@ -46,23 +44,21 @@ TEST(second_gradients_are_finite)
 {
     static dync_tensor *(*const fns[])(dync_tensor *) = {elus, sums, swish};
     static const double want[3][3] = {{0, 0, 0}, {0, 1, 0}, {0, 1.0 / 3 + 0.64, 0}};
-    for (int k = 0; k < 3; k++) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_from(((double[]){-200, 0, 200}), dync_shape(3), .dtype = DYNC_F64,
-                                       .requires_grad = true);
-            dync_tensor *g = dync_as_tensor(
-                dync_at(dync_gradients(dync_v_tensor(dync_sum(fns[k](x), DYNC_ALL, false)),
-                                       dync_v_tensor(x), DYNC_NONE,
-                                       (dync_grad_options){.create_graph = true}),
-                        0));
-            dync_tensor *h = dync_as_tensor(
-                dync_at(dync_gradients(dync_v_tensor(dync_sum(g, DYNC_ALL, false)),
-                                       dync_v_tensor(x), DYNC_NONE, (dync_grad_options){0}),
-                        0));
-            for (int i = 0; i < 3; i++)
-                if (k || i != 1)
-                    EXPECT_NEAR(dync_item(dync_select(h, 0, i)), want[k][i], TOL_F64_CHAIN);
-        }
+    for (int k = 0; k < 3; k++) DYNC_SCOPE {
+        dync_tensor *x = dync_from(((double[]){-200, 0, 200}), dync_shape(3), .dtype = DYNC_F64,
+                                   .requires_grad = true);
+        dync_tensor *g = dync_as_tensor(dync_at(
+            dync_gradients(dync_v_tensor(dync_sum(fns[k](x), DYNC_ALL, false)), dync_v_tensor(x),
+                           DYNC_NONE, (dync_grad_options){.create_graph = true}),
+            0));
+        dync_tensor *h = dync_as_tensor(
+            dync_at(dync_gradients(dync_v_tensor(dync_sum(g, DYNC_ALL, false)), dync_v_tensor(x),
+                                   DYNC_NONE, (dync_grad_options){0}),
+                    0));
+        for (int i = 0; i < 3; i++)
+            if (k || i != 1)
+                EXPECT_NEAR(dync_item(dync_select(h, 0, i)), want[k][i], TOL_F64_CHAIN);
+    }
 }
 
 /* x plus a tensor that is made by an operator's name. */
@@ -99,19 +95,18 @@ TEST(factories_by_name_in_a_compiled_function)
     memcpy(makers[5].want, dync_data(dync_randn(dync_shape(2, 3))), sizeof makers[5].want);
     dync_manual_seed(3);
     memcpy(makers[6].want, dync_data(dync_rand(dync_shape(2, 3))), sizeof makers[6].want);
-    for (int i = 0; i < 7 * 4; i++) DYNC_SCOPE
-        {
-            maker *m = &makers[i / 4];
-            dync_value x = dync_v_tensor(dync_zeros(dync_shape(2, 3)));
-            dync_compiled *f = i % 4 ? dync_compile(dync_bind(add_made, m, "x"),
-                                                    .backend = backends[i % 4], .fullgraph = true)
-                                     : NULL;
-            dync_manual_seed(3);
-            dync_tensor *y = dync_as_tensor(f ? dync_call_values(f, 1, &x) : add_made(&x, 1, m));
-            if (EXPECT(y != NULL))
-                EXPECT_NEAR_F32((const float *)dync_data(y), m->want, 6, TOL_EXACT, TOL_EXACT);
-            dync_compiled_free(f);
-        }
+    for (int i = 0; i < 7 * 4; i++) DYNC_SCOPE {
+        maker *m = &makers[i / 4];
+        dync_value x = dync_v_tensor(dync_zeros(dync_shape(2, 3)));
+        dync_compiled *f = i % 4 ? dync_compile(dync_bind(add_made, m, "x"),
+                                                .backend = backends[i % 4], .fullgraph = true)
+                                 : NULL;
+        dync_manual_seed(3);
+        dync_tensor *y = dync_as_tensor(f ? dync_call_values(f, 1, &x) : add_made(&x, 1, m));
+        if (EXPECT(y != NULL))
+            EXPECT_NEAR_F32((const float *)dync_data(y), m->want, 6, TOL_EXACT, TOL_EXACT);
+        dync_compiled_free(f);
+    }
     dync_value wrong[3] = {dync_v_int(2), dync_v_int(INT64_C(1) << 40), cpu};
     EXPECT(dync_op_call_values("ones", 3, wrong).kind == DYNC_KIND_NONE);
     EXPECT_STATUS(dync_error(), DYNC_ERR_DTYPE);
@@ -125,19 +120,18 @@ static dync_tensor *transposed_convolution(dync_tensor *x, dync_tensor *w)
 TEST(conv_transpose2d_of_integers_is_a_dtype_error)
 {
     static const char *const backends[] = {NULL, "eager", "aot_eager", "inductor"};
-    for (int b = 0; b < 4; b++) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_ones(dync_shape(1, 2, 4, 4), .dtype = DYNC_I64),
-                        *w = dync_ones(dync_shape(2, 2, 2, 2), .dtype = DYNC_I64);
-            dync_compiled *f =
-                b ? dync_compile(transposed_convolution, .backend = backends[b], .fullgraph = true)
-                  : NULL;
-            EXPECT(!(f ? dync_call(f, x, w) : transposed_convolution(x, w)));
-            EXPECT_STATUS(dync_error(), DYNC_ERR_DTYPE);
-            EXPECT_HAS_STR(dync_error_message(), "conv_transpose2d");
-            dync_clear_error();
-            dync_compiled_free(f);
-        }
+    for (int b = 0; b < 4; b++) DYNC_SCOPE {
+        dync_tensor *x = dync_ones(dync_shape(1, 2, 4, 4), .dtype = DYNC_I64),
+                    *w = dync_ones(dync_shape(2, 2, 2, 2), .dtype = DYNC_I64);
+        dync_compiled *f =
+            b ? dync_compile(transposed_convolution, .backend = backends[b], .fullgraph = true)
+              : NULL;
+        EXPECT(!(f ? dync_call(f, x, w) : transposed_convolution(x, w)));
+        EXPECT_STATUS(dync_error(), DYNC_ERR_DTYPE);
+        EXPECT_HAS_STR(dync_error_message(), "conv_transpose2d");
+        dync_clear_error();
+        dync_compiled_free(f);
+    }
 }
 
 TEST(eager) { check_all(NULL); }

@@ -118,22 +118,21 @@ static void compare(program fn, dync_tensor **in, int step)
 
 TEST(results_are_eager_s)
 {
-    for (int round = 0; round < 150; round++) DYNC_SCOPE
-        {
-            int p = round % PROGRAMS, m = test_random_int(1, round % 4 ? 50 : 300),
-                n = test_random_int(1, round % 3 ? 40 : 200), k = test_random_int(1, 90);
-            dync__pool_set_threads(test_random_int(1, 4));
-            dync_dtype type = round % 7 == 0 ? DYNC_F64 : DYNC_F32;
-            dync_tensor *in[4] = {dync_randn(dync_shape(m, k), .dtype = type),
-                                  dync_randn(dync_shape(k, n), .dtype = type),
-                                  dync_randn(dync_shape(n), .dtype = type),
-                                  dync_randn(dync_shape(m, n), .dtype = type)};
-            if (round % 5 == 1)
-                in[1] = dync_transpose(dync_contiguous(dync_transpose(in[1], 0, 1)), 0, 1);
-            if (round % 5 == 2)
-                in[0] = dync_transpose(dync_contiguous(dync_transpose(in[0], 0, 1)), 0, 1);
-            compare(programs[p].fn, in, p);
-        }
+    for (int round = 0; round < 150; round++) DYNC_SCOPE {
+        int p = round % PROGRAMS, m = test_random_int(1, round % 4 ? 50 : 300),
+            n = test_random_int(1, round % 3 ? 40 : 200), k = test_random_int(1, 90);
+        dync__pool_set_threads(test_random_int(1, 4));
+        dync_dtype type = round % 7 == 0 ? DYNC_F64 : DYNC_F32;
+        dync_tensor *in[4] = {dync_randn(dync_shape(m, k), .dtype = type),
+                              dync_randn(dync_shape(k, n), .dtype = type),
+                              dync_randn(dync_shape(n), .dtype = type),
+                              dync_randn(dync_shape(m, n), .dtype = type)};
+        if (round % 5 == 1)
+            in[1] = dync_transpose(dync_contiguous(dync_transpose(in[1], 0, 1)), 0, 1);
+        if (round % 5 == 2)
+            in[0] = dync_transpose(dync_contiguous(dync_transpose(in[0], 0, 1)), 0, 1);
+        compare(programs[p].fn, in, p);
+    }
     dync__pool_set_threads(0);
 }
 
@@ -148,27 +147,26 @@ static dync_value as_list(const dync_value *args, int n, void *user)
 TEST(epilogues_are_found)
 {
     if (!dync__gt_can(DYNC__GT_F32)) SKIP("no machine code here");
-    for (int p = 0; p < PROGRAMS; p++) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_randn(dync_shape(40, 30)), *w = dync_randn(dync_shape(30, 50)),
-                        *b = dync_randn(dync_shape(50)), *r = dync_randn(dync_shape(40, 50));
-            traced = programs[p].fn;
-            dync_graph *g = dync_make_graph(as_list, x, w, b, r);
-            dync__lowered l;
-            dync__str s = {0};
-            if (!EXPECT(g != NULL) ||
-                !EXPECT_OK(dync__inductor_lower(dync__graph_peek(g), NULL, &plain_options, &l)))
-                continue;
-            dync__plan_dump(&s, l.plan);
-            if (!EXPECT((strstr(dync__str_get(&s), "with epilogue") != NULL) == programs[p].fuses))
-                printf("  program %d\n%s", p, dync__str_get(&s));
-            bool roomy = dync__cpu_features() & DYNC__CPU_AVX512;
-            int want = programs[p].in_tiles == ROOMY ? roomy : programs[p].in_tiles == IN_TILES;
-            if (!EXPECT((strstr(dync__str_get(&s), "in its tiles") != NULL) == want))
-                printf("  program %d\n%s", p, dync__str_get(&s));
-            dync__str_free(&s);
-            dync__lowered_free(&l);
-        }
+    for (int p = 0; p < PROGRAMS; p++) DYNC_SCOPE {
+        dync_tensor *x = dync_randn(dync_shape(40, 30)), *w = dync_randn(dync_shape(30, 50)),
+                    *b = dync_randn(dync_shape(50)), *r = dync_randn(dync_shape(40, 50));
+        traced = programs[p].fn;
+        dync_graph *g = dync_make_graph(as_list, x, w, b, r);
+        dync__lowered l;
+        dync__str s = {0};
+        if (!EXPECT(g != NULL) ||
+            !EXPECT_OK(dync__inductor_lower(dync__graph_peek(g), NULL, &plain_options, &l)))
+            continue;
+        dync__plan_dump(&s, l.plan);
+        if (!EXPECT((strstr(dync__str_get(&s), "with epilogue") != NULL) == programs[p].fuses))
+            printf("  program %d\n%s", p, dync__str_get(&s));
+        bool roomy = dync__cpu_features() & DYNC__CPU_AVX512;
+        int want = programs[p].in_tiles == ROOMY ? roomy : programs[p].in_tiles == IN_TILES;
+        if (!EXPECT((strstr(dync__str_get(&s), "in its tiles") != NULL) == want))
+            printf("  program %d\n%s", p, dync__str_get(&s));
+        dync__str_free(&s);
+        dync__lowered_free(&l);
+    }
 }
 
 /* ---- what is scattered into ------------------------------------------------------------------ */
@@ -208,28 +206,27 @@ static dync_tensor *scattered(dync_tensor *x, dync_tensor *y, dync_tensor *index
 
 TEST(scatters_where_the_result_is)
 {
-    for (int round = 0; round < 150; round++) DYNC_SCOPE
-        {
-            int n = test_random_int(1, 20), m = test_random_int(1, 40);
-            dync_dtype type = round % 4 ? DYNC_F32 : DYNC_BF16;
-            dync_tensor *in[4] = {dync_randn(dync_shape(n, m), .dtype = type),
-                                  dync_randn(dync_shape(n, m), .dtype = type),
-                                  places(m, dync_shape(n, m)), places(n, dync_shape(n))};
-            for (int i = 0; i < STEPS; i++)
-                random_step[i].op = test_random_int(0, 9), random_step[i].a = test_random_int(0, 9),
-                random_step[i].b = test_random_int(0, 9);
-            dync_compiled *f = dync_compile(scattered, .args = "x, y, index, rows");
-            for (int call = 0; call < 2; call++) {
-                dync_tensor *x = dync_clone(in[0]), *y = dync_clone(in[1]),
-                            *want = scattered(x, y, in[2], in[3]),
-                            *got = dync_call(f, in[0], in[1], in[2], in[3]);
-                bool same = got && want && dync_allclose(got, want, 1e-5, 1e-5);
-                if (!EXPECT(same) || !EXPECT(dync_allclose(in[0], x, 1e-5, 1e-5)) ||
-                    !EXPECT(dync_allclose(in[1], y, 1e-5, 1e-5)))
-                    printf("  round %d\n", round);
-            }
-            dync_compiled_free(f);
+    for (int round = 0; round < 150; round++) DYNC_SCOPE {
+        int n = test_random_int(1, 20), m = test_random_int(1, 40);
+        dync_dtype type = round % 4 ? DYNC_F32 : DYNC_BF16;
+        dync_tensor *in[4] = {dync_randn(dync_shape(n, m), .dtype = type),
+                              dync_randn(dync_shape(n, m), .dtype = type),
+                              places(m, dync_shape(n, m)), places(n, dync_shape(n))};
+        for (int i = 0; i < STEPS; i++)
+            random_step[i].op = test_random_int(0, 9), random_step[i].a = test_random_int(0, 9),
+            random_step[i].b = test_random_int(0, 9);
+        dync_compiled *f = dync_compile(scattered, .args = "x, y, index, rows");
+        for (int call = 0; call < 2; call++) {
+            dync_tensor *x = dync_clone(in[0]), *y = dync_clone(in[1]),
+                        *want = scattered(x, y, in[2], in[3]),
+                        *got = dync_call(f, in[0], in[1], in[2], in[3]);
+            bool same = got && want && dync_allclose(got, want, 1e-5, 1e-5);
+            if (!EXPECT(same) || !EXPECT(dync_allclose(in[0], x, 1e-5, 1e-5)) ||
+                !EXPECT(dync_allclose(in[1], y, 1e-5, 1e-5)))
+                printf("  round %d\n", round);
         }
+        dync_compiled_free(f);
+    }
 }
 
 /* An input that all of the result is copied to is written at once; an index outside is an error
@@ -241,8 +238,7 @@ static dync_value added(const dync_value *args, int n, void *user)
 }
 TEST(rows_are_added_in_place)
 {
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *x = dync_zeros(dync_shape(5, 20)), *rows = places(5, dync_shape(3)),
                     *y = dync_ones(dync_shape(3, 20));
         dync_compiled *f = dync_compile(added, .fullgraph = true);
@@ -323,25 +319,24 @@ TEST(loops_after_a_convolution_are_its_epilogue)
                  {conv_relu, 1, false},      {conv_shortcut, 1, true}, {conv_pointwise, 1, true},
                  {conv_transposed, 1, true}, {conv_chain, 2, true},    {conv_double, 4, true}};
     if (!dync__gt_can(DYNC__GT_F32)) SKIP("no machine code here");
-    for (int p = 0; p < (int)(sizeof convs / sizeof convs[0]); p++) DYNC_SCOPE
-        {
-            dync_tensor *x = dync_randn(dync_shape(1, 32, 20, 20)),
-                        *w = dync_randn(dync_shape(32, 32, 3, 3)), *b = dync_randn(dync_shape(32)),
-                        *r = dync_randn(dync_shape(1, 32, 20, 20));
-            traced = convs[p].fn;
-            dync_graph *g = dync_make_graph(as_list, x, w, b, r);
-            dync__lowered l;
-            dync__str s = {0};
-            if (!EXPECT(g != NULL) ||
-                !EXPECT_OK(dync__inductor_lower(dync__graph_peek(g), NULL, &plain_options, &l)))
-                continue;
-            dync__plan_dump(&s, l.plan);
-            if (!EXPECT(dync__plan_step_count(l.plan) == convs[p].steps &&
-                        (strstr(dync__str_get(&s), "with epilogue") != NULL) == convs[p].epilogue))
-                printf("  program %d\n%s", p, dync__str_get(&s));
-            dync__str_free(&s);
-            dync__lowered_free(&l);
-        }
+    for (int p = 0; p < (int)(sizeof convs / sizeof convs[0]); p++) DYNC_SCOPE {
+        dync_tensor *x = dync_randn(dync_shape(1, 32, 20, 20)),
+                    *w = dync_randn(dync_shape(32, 32, 3, 3)), *b = dync_randn(dync_shape(32)),
+                    *r = dync_randn(dync_shape(1, 32, 20, 20));
+        traced = convs[p].fn;
+        dync_graph *g = dync_make_graph(as_list, x, w, b, r);
+        dync__lowered l;
+        dync__str s = {0};
+        if (!EXPECT(g != NULL) ||
+            !EXPECT_OK(dync__inductor_lower(dync__graph_peek(g), NULL, &plain_options, &l)))
+            continue;
+        dync__plan_dump(&s, l.plan);
+        if (!EXPECT(dync__plan_step_count(l.plan) == convs[p].steps &&
+                    (strstr(dync__str_get(&s), "with epilogue") != NULL) == convs[p].epilogue))
+            printf("  program %d\n%s", p, dync__str_get(&s));
+        dync__str_free(&s);
+        dync__lowered_free(&l);
+    }
 }
 
 /* ---- b packed once --------------------------------------------------------------------------- */
@@ -383,35 +378,34 @@ static dync_value join_list(const dync_value *v, int n, void *user)
 }
 TEST(concatenations_go_into_their_user)
 {
-    for (joined = 0; joined < 10; joined++) DYNC_SCOPE
-        {
-            dync_tensor *a = dync_randn(dync_shape(5, 7)), *b = dync_randn(dync_shape(5, 12)),
-                        *row = dync_randn(dync_shape(19)), *column = dync_randn(dync_shape(5, 1));
-            dync_value in[] = {DYNC_V(a), DYNC_V(b), DYNC_V(row), DYNC_V(column)},
-                       want = join(in, 4, NULL);
-            dync_compiled *f = dync_compile(join, .fullgraph = true);
-            dync_value got = dync_call_values(f, 4, in);
-            dync_tensor *x = got.kind == DYNC_KIND_LIST ? dync_as_tensor(dync_at(got, 0))
-                                                        : dync_as_tensor(got);
-            dync_tensor *y = want.kind == DYNC_KIND_LIST ? dync_as_tensor(dync_at(want, 0))
-                                                         : dync_as_tensor(want);
-            if (!EXPECT(x && y) || !EXPECT(dync_type(x) == dync_type(y) &&
-                                           dync_allclose(dync_to_dtype(x, DYNC_F64),
-                                                         dync_to_dtype(y, DYNC_F64), 1e-6, 1e-6)))
-                printf("  function %d\n", joined);
-            dync_compiled_free(f);
-            if (joined > 0) continue;
-            dync_graph *g = dync_make_graph(join_list, a, b, row, column);
-            dync__lowered l;
-            dync__str s = {0};
-            if (!EXPECT(g != NULL) ||
-                !EXPECT_OK(dync__inductor_lower(dync__graph_peek(g), NULL, &plain_options, &l)))
-                continue;
-            dync__plan_dump(&s, l.plan);
-            EXPECT_HAS_STR(dync__str_get(&s), ": 2 steps, 0 bytes of arena");
-            dync__str_free(&s);
-            dync__lowered_free(&l);
-        }
+    for (joined = 0; joined < 10; joined++) DYNC_SCOPE {
+        dync_tensor *a = dync_randn(dync_shape(5, 7)), *b = dync_randn(dync_shape(5, 12)),
+                    *row = dync_randn(dync_shape(19)), *column = dync_randn(dync_shape(5, 1));
+        dync_value in[] = {DYNC_V(a), DYNC_V(b), DYNC_V(row), DYNC_V(column)},
+                   want = join(in, 4, NULL);
+        dync_compiled *f = dync_compile(join, .fullgraph = true);
+        dync_value got = dync_call_values(f, 4, in);
+        dync_tensor *x = got.kind == DYNC_KIND_LIST ? dync_as_tensor(dync_at(got, 0))
+                                                    : dync_as_tensor(got);
+        dync_tensor *y = want.kind == DYNC_KIND_LIST ? dync_as_tensor(dync_at(want, 0))
+                                                     : dync_as_tensor(want);
+        if (!EXPECT(x && y) || !EXPECT(dync_type(x) == dync_type(y) &&
+                                       dync_allclose(dync_to_dtype(x, DYNC_F64),
+                                                     dync_to_dtype(y, DYNC_F64), 1e-6, 1e-6)))
+            printf("  function %d\n", joined);
+        dync_compiled_free(f);
+        if (joined > 0) continue;
+        dync_graph *g = dync_make_graph(join_list, a, b, row, column);
+        dync__lowered l;
+        dync__str s = {0};
+        if (!EXPECT(g != NULL) ||
+            !EXPECT_OK(dync__inductor_lower(dync__graph_peek(g), NULL, &plain_options, &l)))
+            continue;
+        dync__plan_dump(&s, l.plan);
+        EXPECT_HAS_STR(dync__str_get(&s), ": 2 steps, 0 bytes of arena");
+        dync__str_free(&s);
+        dync__lowered_free(&l);
+    }
 }
 
 static dync_tensor *linear(dync_tensor *x, dync_tensor *w)
@@ -422,18 +416,16 @@ static dync_tensor *linear(dync_tensor *x, dync_tensor *w)
 static void as_eager(dync_compiled *f, dync_tensor *x, dync_tensor *w)
 {
     for (int i = 0; i < 3; i++) /* seen, packed, used */
-        DYNC_SCOPE
-        {
-            dync_tensor *want = linear(x, w), *got = dync_call(f, x, w);
-            EXPECT(want && got && dync_allclose(got, want, 1e-5, 1e-5));
-        }
+        DYNC_SCOPE {
+        dync_tensor *want = linear(x, w), *got = dync_call(f, x, w);
+        EXPECT(want && got && dync_allclose(got, want, 1e-5, 1e-5));
+    }
 }
 
 TEST(packed_weights_follow_their_tensor)
 {
     static float lent[96 * 64];
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_set_grad_enabled(false);
         dync_tensor *x = dync_randn(dync_shape(20, 64)), *w = dync_randn(dync_shape(96, 64)),
                     *v = dync_randn(dync_shape(96, 64));
@@ -459,7 +451,8 @@ TEST(packed_weights_follow_their_tensor)
         lent[100] = -9;
         as_eager(f, x, b);
         for (int i = 0; i < 6; i++) /* new tensors in old memory */
-            DYNC_SCOPE as_eager(f, x, dync_randn(dync_shape(96, 64)));
+            DYNC_SCOPE
+            as_eager(f, x, dync_randn(dync_shape(96, 64)));
         dync_compiled_free(f);
         dync_compiled_free(into);
         dync_set_grad_enabled(true);
@@ -484,33 +477,29 @@ static dync_tensor *train_step(dync_tensor *x)
 /* The same parameters in compiled training steps and compiled inference. */
 TEST(packed_weights_follow_training)
 {
-    for (int whole = 0; whole < 2; whole++) DYNC_SCOPE
-        {
-            trained = dync_sequential(dync_nn_linear(40, 64, true), dync_nn_relu(),
-                                      dync_nn_linear(64, 33, true));
-            optimizer = dync_sgd(trained, .lr = 0.1);
-            dync_tensor *x = dync_randn(dync_shape(24, 40));
-            dync_compiled *infer = dync_compile(trained),
-                          *step = dync_compile(train_step, .args = "x", .fullgraph = whole);
-            float first = 0, last = 0;
-            for (int i = 0; i < 12; i++) DYNC_SCOPE
-                {
-                    dync_tensor *loss = dync_call(step, x);
-                    last = (float)dync_item(loss);
-                    if (i == 0) first = last;
-                    for (int k = 0; k < 1 + i % 4; k++) DYNC_NO_GRAD
-                        {
-                            dync_tensor *want = dync_forward_call(trained, x),
-                                        *got = dync_call(infer, x);
-                            EXPECT(want && got && dync_allclose(got, want, 1e-5, 1e-5));
-                        }
-                }
-            EXPECT(last < first);
-            dync_compiled_free(infer);
-            dync_compiled_free(step);
-            dync_optim_free(optimizer);
-            dync_module_free(trained);
+    for (int whole = 0; whole < 2; whole++) DYNC_SCOPE {
+        trained = dync_sequential(dync_nn_linear(40, 64, true), dync_nn_relu(),
+                                  dync_nn_linear(64, 33, true));
+        optimizer = dync_sgd(trained, .lr = 0.1);
+        dync_tensor *x = dync_randn(dync_shape(24, 40));
+        dync_compiled *infer = dync_compile(trained),
+                      *step = dync_compile(train_step, .args = "x", .fullgraph = whole);
+        float first = 0, last = 0;
+        for (int i = 0; i < 12; i++) DYNC_SCOPE {
+            dync_tensor *loss = dync_call(step, x);
+            last = (float)dync_item(loss);
+            if (i == 0) first = last;
+            for (int k = 0; k < 1 + i % 4; k++) DYNC_NO_GRAD {
+                dync_tensor *want = dync_forward_call(trained, x), *got = dync_call(infer, x);
+                EXPECT(want && got && dync_allclose(got, want, 1e-5, 1e-5));
+            }
         }
+        EXPECT(last < first);
+        dync_compiled_free(infer);
+        dync_compiled_free(step);
+        dync_optim_free(optimizer);
+        dync_module_free(trained);
+    }
 }
 
 /* Tiles get no code once a process has made many: what follows a product is then done in C, and so

@@ -75,8 +75,7 @@ static dync_tensor *slope_of(const call *c)
 static double number_of(dync_tensor *(*fn)(const call *), const call *c)
 {
     double x = 0;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *y = fn(c);
         x = y ? dync_item(y) : NAN;
     }
@@ -121,8 +120,7 @@ static int check_against(dync_tensor *(*fn)(const call *), const call *c, const 
 
 static void check_sample(const sample *s)
 {
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         call c = {.how = {DYNC_F64, 1, false}};
         c.op = dync__op_find(s->op);
         if (c.op < 0) printf("    no operator %s\n", s->op);
@@ -241,32 +239,30 @@ static void check_symbolic(const sample *s, int *captures, int *programs)
     call c[2] = {{0}};
     int64_t before = dync_get_counters().frames;
     bool again = false;
-    for (int k = 0; k < 2; k++) DYNC_SCOPE
-        {
-            tensors in = {0};
-            c[k].how = (how){DYNC_F64, k + 1, false};
-            c[k].op = dync__op_find(s->op);
-            read_args(&c[k], s->args);
-            each_tensor(&c[k], take_tensor, &in);
-            dync_value want = slopes(in.v, in.n, &c[k]);
-            if (dync_error() || want.kind == DYNC_KIND_NONE) {
-                dync_clear_error(); /* not with these sizes */
-                break;
-            }
-            dync_callee fn = dync_fnv(slopes);
-            fn.user = &c[0];
-            if (!f)
-                f = dync_compile_opt(fn, s->op,
-                                     (dync_compile_options){.backend = "eager",
-                                                            .fullgraph = true,
-                                                            .dynamic = DYNC_DYNAMIC_ON});
-            again = k == 1;
-            dync_value got = dync_call_values(f, in.n, in.v);
-            if (!EXPECT(dync_error() == DYNC_OK && alike(want, got)))
-                printf("    %s(%s), sizes times %d: %s\n", s->op, s->args, k + 1,
-                       dync_error_message());
-            dync_clear_error();
+    for (int k = 0; k < 2; k++) DYNC_SCOPE {
+        tensors in = {0};
+        c[k].how = (how){DYNC_F64, k + 1, false};
+        c[k].op = dync__op_find(s->op);
+        read_args(&c[k], s->args);
+        each_tensor(&c[k], take_tensor, &in);
+        dync_value want = slopes(in.v, in.n, &c[k]);
+        if (dync_error() || want.kind == DYNC_KIND_NONE) {
+            dync_clear_error(); /* not with these sizes */
+            break;
         }
+        dync_callee fn = dync_fnv(slopes);
+        fn.user = &c[0];
+        if (!f)
+            f = dync_compile_opt(fn, s->op,
+                                 (dync_compile_options){.backend = "eager",
+                                                        .fullgraph = true,
+                                                        .dynamic = DYNC_DYNAMIC_ON});
+        again = k == 1;
+        dync_value got = dync_call_values(f, in.n, in.v);
+        if (!EXPECT(dync_error() == DYNC_OK && alike(want, got)))
+            printf("    %s(%s), sizes times %d: %s\n", s->op, s->args, k + 1, dync_error_message());
+        dync_clear_error();
+    }
     if (again) ++*programs, *captures += (int)(dync_get_counters().frames - before);
     dync_compiled_free(f);
 }

@@ -90,8 +90,7 @@ TEST(interpreter)
                            "    return dync_tuple(dync_tuple(v, 3), i, s, DYNC_NONE, x);\n}\n");
     float data[4] = {1, -3, 2, 0.5f};
     int64_t before = dync_memory_stats().live_tensors;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *x = dync_from(data, dync_shape(4));
         dync_value v = DYNC_V(x), r = dync__graph_run(g, &v, 1);
         EXPECT_EQ_INT(dync_len(r), 5);
@@ -204,7 +203,9 @@ TEST(split)
 TEST(no_memory)
 {
     dync_on_error(NULL, NULL);
-    DYNC_SCOPE { dync_tuple(1); } /* handles have their room */
+    DYNC_SCOPE {
+        dync_tuple(1);
+    } /* handles have their room */
     for (int64_t nth = 1; nth < 10000; nth++) {
         int64_t before = dync_memory_stats().live_bytes;
         dync_clear_error();

@@ -115,50 +115,46 @@ static void random_rnn(dync_dtype dtype, double tol)
 
 TEST(recurrent_layers)
 {
-    for (int i = 0; i < 60; i++) DYNC_SCOPE
-        {
-            random_rnn(i % 5 == 4 ? DYNC_F64 : DYNC_F32, i % 5 == 4 ? TOL_F64_CHAIN : TOL_F32_SUM);
-        }
-    for (int i = 0; i < 6; i++) DYNC_SCOPE
-        {
-            random_rnn(DYNC_BF16, TOL_BF16_LAYER);
-        }
+    for (int i = 0; i < 60; i++) DYNC_SCOPE {
+        random_rnn(i % 5 == 4 ? DYNC_F64 : DYNC_F32, i % 5 == 4 ? TOL_F64_CHAIN : TOL_F32_SUM);
+    }
+    for (int i = 0; i < 6; i++) DYNC_SCOPE {
+        random_rnn(DYNC_BF16, TOL_BF16_LAYER);
+    }
 }
 
 /* Layers, directions, states and batches as the modules have them: compiled against eager,
  * inference and training. */
 TEST(recurrent_modules_compiled)
 {
-    for (int i = 0; i < 9; i++) DYNC_SCOPE
-        {
-            int in = test_random_int(1, 9), hidden = test_random_int(1, 20),
-                layers = test_random_int(1, 3), L = test_random_int(1, 5);
-            bool both = test_random() & 1;
-            dync_module *m = i % 3 == 0   ? dync_nn_lstm(in, hidden, layers, both)
-                             : i % 3 == 1 ? dync_nn_gru(in, hidden, layers, both)
-                                          : dync_nn_rnn(in, hidden, layers, both);
-            dync_compiled *f = dync_compile(m);
-            for (int training = 0; training < 2; training++) {
-                bool before = dync_grad_mode_push(training);
-                dync_tensor *x = dync_requires_grad_(uniform(dync_shape(L, 3, in), 1), training),
-                            *g[2];
-                for (int k = 0; k < 2; k++) {
-                    dync_value v = dync_v_tensor(x), all = k ? dync_call_values(f, 1, &v)
-                                                             : dync_module_call_values(m, 1, &v);
-                    dync_tensor *y = dync_as_tensor(dync_at(all, 0));
-                    g[k] = y;
-                    if (!training) continue;
-                    dync_backward(dync_sum(dync_mul(y, y), DYNC_ALL, false));
-                    g[k] = dync_clone(dync_grad(x));
-                    dync_set_grad(x, NULL);
-                }
-                EXPECT(dync_allclose(g[0], g[1], TOL_F32_SUM, TOL_F32_CHAIN));
-                dync_grad_mode_pop(before);
+    for (int i = 0; i < 9; i++) DYNC_SCOPE {
+        int in = test_random_int(1, 9), hidden = test_random_int(1, 20),
+            layers = test_random_int(1, 3), L = test_random_int(1, 5);
+        bool both = test_random() & 1;
+        dync_module *m = i % 3 == 0   ? dync_nn_lstm(in, hidden, layers, both)
+                         : i % 3 == 1 ? dync_nn_gru(in, hidden, layers, both)
+                                      : dync_nn_rnn(in, hidden, layers, both);
+        dync_compiled *f = dync_compile(m);
+        for (int training = 0; training < 2; training++) {
+            bool before = dync_grad_mode_push(training);
+            dync_tensor *x = dync_requires_grad_(uniform(dync_shape(L, 3, in), 1), training), *g[2];
+            for (int k = 0; k < 2; k++) {
+                dync_value v = dync_v_tensor(x),
+                           all = k ? dync_call_values(f, 1, &v) : dync_module_call_values(m, 1, &v);
+                dync_tensor *y = dync_as_tensor(dync_at(all, 0));
+                g[k] = y;
+                if (!training) continue;
+                dync_backward(dync_sum(dync_mul(y, y), DYNC_ALL, false));
+                g[k] = dync_clone(dync_grad(x));
+                dync_set_grad(x, NULL);
             }
-            EXPECT_STATUS(dync_error(), DYNC_OK);
-            dync_compiled_free(f);
-            dync_module_free(m);
+            EXPECT(dync_allclose(g[0], g[1], TOL_F32_SUM, TOL_F32_CHAIN));
+            dync_grad_mode_pop(before);
         }
+        EXPECT_STATUS(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+        dync_module_free(m);
+    }
 }
 
 /* ---- attention ------------------------------------------------------------------------------- */
@@ -199,18 +195,15 @@ static void random_attention(dync_dtype dtype, double tol, int most)
  * nothing. */
 TEST(attention)
 {
-    for (int i = 0; i < 40; i++) DYNC_SCOPE
-        {
-            random_attention(DYNC_F32, TOL_F32_SUM, i % 4 ? 40 : 330);
-        }
-    for (int i = 0; i < 10; i++) DYNC_SCOPE
-        {
-            random_attention(DYNC_F64, TOL_F64_CHAIN, i % 4 ? 40 : 330);
-        }
-    for (int i = 0; i < 6; i++) DYNC_SCOPE
-        {
-            random_attention(DYNC_BF16, TOL_BF16_LAYER, 40);
-        }
+    for (int i = 0; i < 40; i++) DYNC_SCOPE {
+        random_attention(DYNC_F32, TOL_F32_SUM, i % 4 ? 40 : 330);
+    }
+    for (int i = 0; i < 10; i++) DYNC_SCOPE {
+        random_attention(DYNC_F64, TOL_F64_CHAIN, i % 4 ? 40 : 330);
+    }
+    for (int i = 0; i < 6; i++) DYNC_SCOPE {
+        random_attention(DYNC_BF16, TOL_BF16_LAYER, 40);
+    }
 }
 
 static dync_tensor *attends(dync_tensor *q, dync_tensor *k, dync_tensor *v)
@@ -225,8 +218,7 @@ TEST(attention_compiled)
     static float kept[2][2 * 3 * 200 * 16];
     for (int threads = 1; threads < 3; threads++) {
         dync_init((dync_init_options){.threads = threads, .seed = 7});
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             dync_tensor *x[3];
             for (int i = 0; i < 3; i++)
                 x[i] = dync_randn(dync_shape(2, 3, 200, 16), .requires_grad = true);

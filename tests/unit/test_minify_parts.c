@@ -197,8 +197,7 @@ TEST(allocations_that_fail)
             bool done = false;
             dync__mem_trim();
             int64_t before = dync__mem_read_stats().live_bytes;
-            DYNC_SCOPE
-            {
+            DYNC_SCOPE {
                 dync__mem_fail_at(nth);
                 if (what == 0)
                     done = dync_minify(dync__graph_handle(g), dync_tuple(x, y), relu_stays, NULL)

@@ -6,10 +6,9 @@
 
 static void check_samples(const char *backend, int first, int every)
 {
-    for (int i = first; i < DYNC__COUNT_OF(opinfo_samples); i += every) DYNC_SCOPE
-        {
-            check_edge(opinfo_samples[i], backend, true);
-        }
+    for (int i = first; i < DYNC__COUNT_OF(opinfo_samples); i += every) DYNC_SCOPE {
+        check_edge(opinfo_samples[i], backend, true);
+    }
 }
 
 TEST(eager) { check_samples(NULL, 0, 1); }

@@ -225,10 +225,9 @@ TEST(numbers_do_not_make_plans)
     dync_tensor *x = dync_ones(dync_shape(4));
     (void)dync_mul(x, 0.5);
     int64_t before = dync__mem_read_stats().mallocs;
-    for (int i = 0; i < 50; i++) DYNC_SCOPE
-        {
-            EXPECT_NEAR(dync_item(dync_select(dync_mul(x, (double)i), 0, 1)), i, TOL_EXACT);
-        }
+    for (int i = 0; i < 50; i++) DYNC_SCOPE {
+        EXPECT_NEAR(dync_item(dync_select(dync_mul(x, (double)i), 0, 1)), i, TOL_EXACT);
+    }
     EXPECT(dync__mem_read_stats().mallocs - before < 50);
 }
 TEST_MAIN

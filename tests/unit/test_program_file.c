@@ -58,8 +58,7 @@ static dync__program *make(void)
 
 static void run(dync__program *p, float *out)
 {
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         float x[6] = {1, 2, 3, -1, 0.5f, 2}, y[8] = {1, 2, 3, 4, 5, 6, 7, 8};
         dync_value args[1] = {
             dync_tuple(dync_from(y, dync_shape(2, 4)), dync_from(x, dync_shape(2, 3)))};

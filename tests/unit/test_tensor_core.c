@@ -169,7 +169,9 @@ TEST(scopes_release)
     EXPECT(!s.open && !dync__peek(inner) && dync__peek(outer) && dync__scope_depth() == 0);
     dync_scope_end(&s); /* again: nothing */
     dync_scope_end(NULL);
-    DYNC_SCOPE { inner = give(5); }
+    DYNC_SCOPE {
+        inner = give(5);
+    }
     EXPECT(!dync__peek(inner));
 }
 
@@ -237,8 +239,7 @@ TEST(retain_and_release)
 {
     dync_on_error(silent, NULL);
     dync_tensor *t = NULL;
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         t = dync_retain(give(3));
         EXPECT_EQ_PTR(dync_retain(t), t);
     }
@@ -297,8 +298,7 @@ TEST(lists_hold_their_items)
     dync_value list = DYNC_NONE;
     dync_scope outer = dync_scope_begin();
     list = dync__list_new(2);
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         t = give(4);
         dync__list_set(list, 0, dync_v_tensor(t));
     }
@@ -452,15 +452,13 @@ TEST(a_buffer_instead_of_malloc)
     dync_clear_error();
     REQUIRE_OK(dync_init((dync_init_options){.memory = memory, .memory_size = sizeof memory}));
     for (int i = 0; i < 1000; i++) {
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             dync_tensor *t = give(1000);
             char *p = t ? dync__tensor_data(dync__open(t)) : NULL;
             REQUIRE(p && p >= memory && p + 4000 <= memory + sizeof memory);
         }
     }
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         int n = 0;
         while (give(10000)) n++; /* until it is full */
         EXPECT(n > 10 && n < 27 && dync_error() == DYNC_ERR_MEMORY);
@@ -478,8 +476,7 @@ TEST(steady_state_makes_no_malloc)
     int64_t mallocs = 0;
     for (int i = 0; i < 100; i++) {
         if (i == 2) mallocs = dync_memory_stats().mallocs;
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             for (int k = 0; k < 50; k++) give(k * k * k);
             dync_tuple(give(3), 4);
         }

@@ -28,8 +28,7 @@ static void *own_tensors(void *arg)
 {
     (void)arg;
     for (int round = 0; round < 300; round++) {
-        DYNC_SCOPE
-        {
+        DYNC_SCOPE {
             dync_tensor *kept = NULL;
             for (int i = 0; i < 50; i++) {
                 dync_tensor *t = dync__give(make(i));

@@ -18,15 +18,13 @@ static void read_file(const char *path, char *text, size_t room)
 }
 static void run_with(const char *options, int runs)
 {
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_compiled *f = dync_compile(chain, .options = options), *plain = dync_compile(chain);
         dync_tensor *x = dync_randn(dync_shape(64, 300)), *y = dync_randn(dync_shape(64, 300)),
                     *want = dync_call(plain, x, y);
-        for (int i = 0; i < runs; i++) DYNC_SCOPE
-            {
-                EXPECT(dync_allclose(dync_call(f, x, y), want, 1e-5, 1e-5));
-            }
+        for (int i = 0; i < runs; i++) DYNC_SCOPE {
+            EXPECT(dync_allclose(dync_call(f, x, y), want, 1e-5, 1e-5));
+        }
         dync_compiled_free(f);
         dync_compiled_free(plain);
     }
@@ -125,8 +123,7 @@ TEST(threads_option_limits_loops)
  * either way. */
 static void same_bits(dync_tensor *(*run)(uint64_t), uint64_t seed)
 {
-    DYNC_SCOPE
-    {
+    DYNC_SCOPE {
         dync_tensor *want = NULL;
         for (int threads = 1; threads <= 3; threads++) {
             dync__pool_set_threads(threads);

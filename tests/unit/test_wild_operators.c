@@ -266,9 +266,10 @@ static void one(int op, bool compiled)
     int n = 0;
     length = 0;
     say("%s%s: ", compiled ? "compiled " : "", row->name);
-    DYNC_SCOPE
-    {
-        DYNC_SCOPE { stale = dync_ones(dync_shape(2)); }
+    DYNC_SCOPE {
+        DYNC_SCOPE {
+            stale = dync_ones(dync_shape(2));
+        }
         for (; n < DYNC__MAX_ARGS && dync__schema_param(row->schema, n, &p); n++)
             args[n] = test_random_int(0, 9) ? fitting(&p) : anything();
         if (test_random_int(0, 39) == 0)

@@ -42,10 +42,9 @@ int main(void)
     b = dync_from(bv, dync_shape(4));
     fast = dync_compile(toy, .args = "a, b");
     show(dync_str(dync_call(fast, a, b)));
-    for (int i = 0; i < 100; i++) DYNC_SCOPE
-        {
-            dync_call(fast, a, b);
-        }
+    for (int i = 0; i < 100; i++) DYNC_SCOPE {
+        dync_call(fast, a, b);
+    }
     e = dync_explain(toy, a, b);
     show(dync_explain_str(&e));
     dync_compiled_free(fast);
