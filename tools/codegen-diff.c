@@ -24,9 +24,7 @@ typedef struct side {
     size_t n, n_codes;
 } side; /* codes: first records, by code */
 
-/* ---- reading
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int by_key(const void *a, const void *b)
 {
@@ -92,9 +90,7 @@ static const record *code_of(const side *s, uint64_t code)
     return bsearch(&wanted, s->codes, s->n_codes, sizeof *s->codes, by_code);
 }
 
-/* ---- what differs
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- what differs ---------------------------------------------------------------------------- */
 
 typedef struct listing {
     char **line;

@@ -50,8 +50,7 @@ DYNC__FN bool dync__aot_wants_grad(const dync__graph *g, const dync_value *examp
     return false;
 }
 
-/* ---- the user's graph with its tensors as inputs
- * --------------------------------------------------------------------------------- */
+/* ---- the user's graph with its tensors as inputs --------------------------------------------- */
 /* A tensor of the graph is an input behind the others. */
 static dync__node *dync__joint_node(dync__rewrite *r, dync__node *old)
 {

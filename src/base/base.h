@@ -18,10 +18,9 @@ enum {
 #undef DYNC__X
 };
 
-/* ---- per-thread state: one struct. Upper layers hang their own state on the void pointers; each
- * registers a destructor
- * with dync__thread_state_on_exit. Reached by dync__tls (a plain thread-local: no call, no lock).
- * ------------------------- */
+/* ---- per-thread state ------------------------------------------------------------------------ */
+/* One struct. Upper layers hang their own state on the void pointers; each registers a destructor
+ * with dync__thread_state_on_exit. Reached by dync__tls (thread-local: no call, no lock). */
 typedef struct dync__error_slot {
     dync_status status;
     char class_name[64];
@@ -131,10 +130,9 @@ DYNC__FN void dync__error_raise(const dync__error_slot *);
  * code failed. */
 DYNC__FN uint64_t dync__error_count(void);
 
-/* ---- memory: the one door (mem.c). Sizes are always known at free. Aligned for every C type (16
- * bytes on 64-bit machines);
- * data 64-byte aligned.
- * ------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
+/* The one door (mem.c). Sizes are always known at free. Aligned for every C type (16 bytes on
+ * 64-bit machines); data 64-byte aligned. */
 /* NULL and DYNC_ERR_MEMORY; n == 0 gives a unique pointer */
 DYNC__FN void *dync__alloc(size_t n);
 DYNC__FN void *dync__calloc(size_t n);

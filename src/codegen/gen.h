@@ -286,8 +286,7 @@ DYNC__FN uint32_t dync__gen_after_row(dync__gen *, uint32_t taken);
 /* The list on what stands in register reg: the register of the result. taken: registers that hold
  * something else. */
 DYNC__FN int dync__gen_after(dync__gen *, int reg, uint32_t taken);
-/* ---- gen_loops.c
- * ------------------------------------------------------------------------------- */
+/* ---- gen_loops.c ----------------------------------------------------------------------------- */
 DYNC__FN void dync__gen_emit(dync__gen *);
 #endif
 #endif

@@ -79,9 +79,7 @@ static inline double dync__tile_pick_d(int c, double a, double b)
 
 DYNC__STRICT_FP_BEGIN
 
-/* ---- scalar formulas of operands a, b
- * ------------------------------------------------------------
- */
+/* ---- scalar formulas of operands a, b -------------------------------------------------------- */
 
 #define DYNC__TILE_I(op) (int32_t)((uint32_t)a op(uint32_t) b)
 #define DYNC__TILE_L(op) (int64_t)((uint64_t)a op(uint64_t) b)

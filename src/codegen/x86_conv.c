@@ -206,8 +206,7 @@ static void dync__ct_sum(dync__ct *c)
     dync__x_bind(a, done);
 }
 
-/* ---- the end of a tile
- * --------------------------------------------------------------------------- */
+/* ---- the end of a tile ----------------------------------------------------------------------- */
 
 /* Operands are vectors of channels. */
 static dync__xrm dync__ct_source(const dync__gen_tile *tile, int source)

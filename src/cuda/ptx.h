@@ -194,8 +194,7 @@ DYNC__FN void dync__ptx_pair_is(dync__ptx *, int inst, int lane, const char *wor
 /* name: 48 characters */
 DYNC__FN bool dync__ptx_pair_of(dync__ptx *, int inst, int lane, int dtype, char *name);
 DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *, int inst);
-/* ---- ptx_transpose.c
- * ------------------------------------------------------------------------------ */
+/* ---- ptx_transpose.c ------------------------------------------------------------------------- */
 DYNC__FN void dync__ptx_plan_transpose(dync__ptx *, int units, bool scalar);
 /* number in p->transposed, or -1 */
 DYNC__FN int dync__ptx_transposed_of(const dync__ptx *, const dync__inst *);

@@ -44,9 +44,9 @@ DYNC__FN void dync__swap_items(char *data, size_t n,
 /* The program as one C file (csource.c). */
 DYNC__FN dync_status dync__program_csource(const dync__program *, dync__str *);
 
-/* ---- safetensors (safetensors.c): named tensors and texts
- * ------------------------------------------------------------------- 8 bytes length of the header,
- * little endian; the header, JSON; the tensors' data, row major, without gaps. */
+/* ---- safetensors (safetensors.c) ------------------------------------------------------------- */
+/* Named tensors and texts: 8 bytes length of the header, little endian; the header, JSON; the
+ * tensors' data, row major, without gaps. */
 typedef struct dync__st_tensor {
     const char *name;
     int dtype, ndim;

@@ -445,8 +445,7 @@ TEST(other_programs)
                                      broadcast_write};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) every_way(others[i]);
 }
-/* ---- views of inputs whose elements share places
- * -------------------------------------------------------------------------------- */
+/* ---- views of inputs whose elements share places --------------------------------------------- */
 
 static dync_tensor *transposed(dync_tensor *x) { return dync_t(x); }
 static dync_tensor *two_columns(dync_tensor *x) { return dync_slice(x, 1, 1, 3, 1); }
@@ -525,8 +524,7 @@ TEST(windows_of_windows_have_gradients)
     for (int k = 0; k < 4 * 4 * 2; k++) DYNC_SCOPE
         check_windows(fns[k / 4 % 4], names[k % 4], k / 16 ? DYNC_F64 : DYNC_F32);
 }
-/* ---- writes where elements share places
- * ----------------------------------------------------------------------------------------- */
+/* ---- writes where elements share places ------------------------------------------------------ */
 
 enum { WINDOWS = 40000, WIDTH = 16, HOP = 4, BASE = (WINDOWS - 1) * HOP + WIDTH };
 static dync_tensor *windows(dync_tensor *x)

@@ -53,9 +53,7 @@ dync__ccode __real_dync__cblock_code(dync__cheld *, int, int, int64_t, bool);
 dync__ccode __wrap_dync__cblock_code(dync__cheld *, int, int, int64_t, bool);
 void __wrap_dync__x_watch(void (*)(const dync__xasm *));
 
-/* ---- the file
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static uint64_t hash_of(const void *bytes, size_t n, uint64_t h)
 {
@@ -136,8 +134,7 @@ static void record(const dync__xasm *a, size_t n)
     free(code);
 }
 
-/* ---- what stands before the library's functions
- * --------------------------------------------------------------------- */
+/* ---- what stands before the library's functions ---------------------------------------------- */
 
 unsigned __wrap_dync__cpu_features(void)
 {

@@ -26,9 +26,7 @@ static int class_of(int dtype)
     return is_float(dtype) ? FLOATS : dtype == DYNC_BOOL ? BOOLS : INTS;
 }
 
-/* ---- arguments
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 static arg arg_of(arg_kind kind, int64_t d)
 {
     return (arg){.kind = kind, .n = 1, .d = {d}, .from = {-1}};
@@ -65,9 +63,7 @@ static void put_number(gen *g, step *s)
     chance(g, 30) ? put_i(s, rnd(g, 6) - 2) : put_f(s, number(g));
 }
 
-/* ---- inputs
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 static int new_id(gen *g) { return g->p->n_ids < MAX_VALUES ? g->p->n_ids++ : -1; }
 
 /* A size that only a symbolic one can have is symbolic. */
@@ -140,9 +136,7 @@ static int fresh(gen *g, int want, int low, int high)
     return shaped(g, some_dtype(g, want), n, size);
 }
 
-/* ---- values that exist
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- values that exist ----------------------------------------------------------------------- */
 static bool suits(const gen *g, int id, int want, int low, int high)
 {
     return (class_of(type_of(g, id)) & want) && nd(g, id) >= low && nd(g, id) <= high &&
@@ -203,9 +197,7 @@ static int some_dim(gen *g, int id)
     return n ? rnd(g, 2 * n) - n : rnd(g, 2) - 1;
 }
 
-/* ---- steps
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 static bool bounded(gen *g, int id)
 {
     dync_tensor *t = g->v[id];

@@ -5,9 +5,7 @@
 #define DYNC_TESTS_RANDOM_GENERATE_H
 #include "makers.h"
 
-/* ---- the others: by their schema
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- the others: by their schema ------------------------------------------------------------- */
 static void put_dims(gen *g, step *s, int a)
 {
     int64_t d[DYNC_MAX_DIMS];
@@ -69,9 +67,7 @@ static bool make_step(gen *g, step *s)
     return make_by_schema(g, s);
 }
 
-/* ---- programs
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- programs -------------------------------------------------------------------------------- */
 /* Rows that no program calls, each with its reason. What AOT or gradients make of others is met
  * there. */
 static const struct {

@@ -8,9 +8,7 @@
 static rng noise;
 static bool noisy; /* while a run with noise goes on */
 
-/* ---- inputs
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 static double input_number(rng *r, const input *in, int64_t i, int64_t along)
 {
     bool whole = !is_float(in->dtype);
@@ -72,9 +70,7 @@ static dync_tensor *input_make(const program *p, int k, const sizes *s, int data
     return p->train && in->grad ? dync_requires_grad_(dync_detach(t), true) : t;
 }
 
-/* ---- noise
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- noise ----------------------------------------------------------------------------------- */
 /* Rows that round nothing: what they give is part of what they are given. */
 static const char exact_rows[] =
     " bitwise_and bitwise_or bitwise_xor eq ge gt le logical_and logical_or logical_xor lt maximum "
@@ -129,9 +125,7 @@ static dync_tensor *moved(dync_tensor *t)
 }
 static dync_tensor *moved_gradient(dync_tensor *g, void *user) { return (void)user, moved(g); }
 
-/* ---- one step
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- one step -------------------------------------------------------------------------------- */
 static dync_value arg_value(const arg *a, dync_tensor *const *v, bool move)
 {
     dync_value item[DYNC_MAX_DIMS];
@@ -233,8 +227,7 @@ static bool step_run(const step *s, dync_tensor **v)
     return true;
 }
 
-/* ---- the whole: as a function that can be compiled
- * --------------------------------------------------------------------------------- */
+/* ---- the whole: as a function that can be compiled ------------------------------------------- */
 static dync_value program_run(const dync_value *args, int n, void *user)
 {
     const program *p = user;

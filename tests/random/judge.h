@@ -26,9 +26,7 @@ static const mode modes[] = {
 };
 enum { N_MODES = (int)(sizeof modes / sizeof *modes), MAX_CALLS = 4 };
 
-/* ---- reading
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 /* The elements row by row: floats as f64, others as i64. */
 static const void *elements(dync_tensor *t)
 {
@@ -42,9 +40,7 @@ static bool same_form(dync_tensor *a, dync_tensor *b)
     return same;
 }
 
-/* ---- comparing
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 static bool near(double a, double b, double tol)
 {
     return a != a || b != b ? a != a && b != b : a == b || fabs(a - b) <= tol;
@@ -229,9 +225,7 @@ static const char *outcome_differs(trial *t, const outcome *got, char *text, siz
     return NULL;
 }
 
-/* ---- one program in one mode
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- one program in one mode ----------------------------------------------------------------- */
 typedef struct calls {
     int n;
     struct {
@@ -309,9 +303,7 @@ static const char *mode_differs(const program *p, const mode *m, const sizes *ma
     return differs;
 }
 
-/* ---- plain execution itself
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- plain execution itself ------------------------------------------------------------------ */
 /* The same program with F64 in the place of every float dtype; false: it would be another. Random
  * numbers differ; casts round, which nobody wants undone; rms_norm's default eps is the dtype's;
  * tanhshrink takes tanh away from x within (and rounds both, as PyTorch's does). */

@@ -8,9 +8,7 @@
 #include "../../dync.h"
 #include "test.h"
 
-/* ---- the operator table
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- the operator table ---------------------------------------------------------------------- */
 #include "../../src/op/ops.def.h"
 typedef struct row {
     const char *name, *cls, *schema, *flags;
@@ -60,9 +58,7 @@ static bool row_param(const char *schema, int i, char type[24], char name[32])
     return sscanf(at, " %23s %31[A-Za-z_0-9]", type, name) == 2;
 }
 
-/* ---- programs
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- programs -------------------------------------------------------------------------------- */
 enum {
     MAX_STEPS = 48,
     MAX_VALUES = 160,
@@ -122,8 +118,7 @@ static const char *const dtype_name[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DY
                                          "DYNC_U8",  "DYNC_BOOL"};
 static bool is_float(int dtype) { return dtype <= DYNC_BF16; }
 
-/* ---- random numbers: SplitMix64 from a state of one's own
- * ---------------------------------------------------------------------------- */
+/* ---- random numbers: SplitMix64 from a state of one's own ------------------------------------ */
 typedef struct rng {
     uint64_t s;
 } rng;

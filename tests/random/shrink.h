@@ -4,9 +4,7 @@
 #define DYNC_TESTS_RANDOM_SHRINK_H
 #include "judge.h"
 
-/* ---- shrinking
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- shrinking ------------------------------------------------------------------------------- */
 static bool uses(const step *s, int id)
 {
     for (int k = 0; k < s->nargs; k++)

@@ -13,9 +13,7 @@ static void quiet(dync_status status, const char *message, void *user)
     (void)status, (void)message, (void)user;
 }
 
-/* ---- crashes say whose they are
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- crashes say whose they are -------------------------------------------------------------- */
 static char running[256];
 static void crashed(int number)
 {
@@ -30,9 +28,7 @@ static void start(uint64_t seed, const char *mode)
              test__state.program, (unsigned long long)seed);
 }
 
-/* ---- programs
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- programs -------------------------------------------------------------------------------- */
 static int count_of[N_CALLS], n_programs, n_trained, n_changed, n_compared, n_wrong;
 
 static uint64_t shrunk_form(const program *p)
