@@ -103,6 +103,7 @@ DYNC__PLAIN
 #include "codegen/interp_run.h"
 #include "codegen/codemem.h"
 #include "codegen/target.h"
+#include "codegen/asm.h"
 #include "codegen/x86_enc.h"
 #include "codegen/x86_verbs.h"
 #include "codegen/gen.h"
@@ -113,6 +114,7 @@ DYNC__PLAIN
 #include "codegen/gemm_code.h"
 DYNC__COLD
 #include "codegen/codemem.c"
+#include "codegen/asm.c"
 #include "codegen/plan_loops.c"
 #include "codegen/x86_enc.c"
 #include "codegen/x86_memory.c"

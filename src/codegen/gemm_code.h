@@ -107,11 +107,11 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
 DYNC__FN bool dync__gt_squares(int bytes);
 enum { DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
 #if DYNC__JIT_X86
-DYNC__FN void dync__xt_square(dync__xasm *, int P, int base, int step, int step3, bool fetch,
+DYNC__FN void dync__xt_square(dync__asm *, int P, int base, int step, int step3, bool fetch,
                               int8_t v[16]);
-DYNC__FN void dync__xt_emit(dync__xasm *, int bytes, int vl, bool square, bool fetch);
-DYNC__FN void dync__xt_stage(dync__xasm *, int bytes, bool second, bool fetch);
-DYNC__FN void dync__xt_weave(dync__xasm *, int bytes, int n, bool woven);
+DYNC__FN void dync__xt_emit(dync__asm *, int bytes, int vl, bool square, bool fetch);
+DYNC__FN void dync__xt_stage(dync__asm *, int bytes, bool second, bool fetch);
+DYNC__FN void dync__xt_weave(dync__asm *, int bytes, int n, bool woven);
 #endif
 /* x86_gemm.c: the form's code, made if need be; NULL: there is none. Thread safe; lives until
  * dync_shutdown. */

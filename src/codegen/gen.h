@@ -16,7 +16,7 @@
 #define DYNC__GEN_H
 #include "after.h"
 #include "plan_loops.h"
-#include "target.h"
+#include "asm.h"
 #if DYNC__JIT
 
 enum { DYNC__GEN_CONES = 12, DYNC__GEN_PHASES = 16 /* of split kernels */ };

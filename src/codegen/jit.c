@@ -75,13 +75,11 @@ static void dync__jit_release(dync__jit_form *f)
 static dync__jit_form *dync__jit_make(dync__jb *j, uint64_t hash, const dync__str *key)
 {
     dync__gen *g = j->g;
-    uint8_t *write;
     if (!dync__avec_reserve(j->b->arena, &g->a.code, 4096) ||
         !dync__avec_reserve(j->b->arena, &g->a.pool, 1024))
         return NULL;
     dync__gen_emit(g);
-    size_t bytes = g->a.t->finish(&g->a);
-    if (bytes == 0 || g->frame > DYNC__JIT_FRAME) return NULL;
+    if (g->frame > DYNC__JIT_FRAME) return NULL;
     dync__jit_form *f = dync__calloc(sizeof *f);
     if (!f) return NULL;
     if (!g->a.listing) {
@@ -89,11 +87,10 @@ static dync__jit_form *dync__jit_make(dync__jb *j, uint64_t hash, const dync__st
         f->key_bytes = key->n;
         if (f->key) memcpy(f->key, key->at, key->n);
     }
-    if ((!g->a.listing && !f->key) || !dync__codemem_begin(bytes, &write, &f->block)) goto fail;
-    g->a.t->write(&g->a, write);
-    if (!dync__codemem_end(&f->block, bytes)) goto fail;
+    if (!g->a.listing && !f->key) goto fail;
+    f->code_bytes = dync__a_install(&g->a, &f->block);
+    if (f->code_bytes == 0) goto fail;
     f->hash = hash;
-    f->code_bytes = bytes;
     f->users = 1;
     f->frame = g->frame + 64;
     f->unroll = g->U;

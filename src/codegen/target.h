@@ -223,36 +223,9 @@ typedef struct dync__ins {
     dync__place y;
     int8_t *data;
 } dync__ins;
-#define DYNC__A(a, name, ...) ((a)->t->emit((a), &(dync__ins){.verb = DYNC__A_##name, __VA_ARGS__}))
 
-/* ---- the assembler --------------------------------------------------------------------------- */
-
-typedef struct dync__fix {
-    int32_t at, target;
-} dync__fix; /* a field to be filled: label or place in the pool */
 typedef struct dync__target dync__target;
-typedef struct dync__asm {
-    const dync__target *t;
-    dync__arena *arena;
-    DYNC__VEC(uint8_t) code;
-    DYNC__VEC(uint8_t) pool; /* constants, 64 bytes each */
-    DYNC__VEC(dync__fix) jump, constant;
-    DYNC__VEC(int32_t) label;                       /* where it is bound; -1 not yet */
-    dync__str *listing;                             /* NULL: none is wanted */
-    int (*scratch)(struct dync__asm *, int class_); /* a register for a verb's own use */
-    void *owner;                                    /* who provides scratch */
-    bool failed, evex;                              /* evex: x86's own */
-} dync__asm;
-
-#if DYNC__JIT
-DYNC__FN void dync__a_begin(dync__asm *, const dync__target *, dync__arena *);
-DYNC__FN int dync__a_label(dync__asm *); /* a new one, to be bound by LABEL */
-/* A constant repeated over 64 bytes: `width` bytes of bits; equal ones are shared. The operand. */
-DYNC__FN dync__place dync__a_constant(dync__asm *, uint64_t bits, int width);
-DYNC__FN dync__place dync__a_constant64(dync__asm *, const void *bytes); /* 64 bytes as they are */
-DYNC__FN bool dync__a_listed(
-    void); /* is a listing wanted: by DYNC_LOG=code or asm, or by who watches? */
-#endif
+typedef struct dync__asm dync__asm; /* asm.h */
 
 /* ---- a target -------------------------------------------------------------------------------- */
 
@@ -280,8 +253,12 @@ struct dync__target {
     const char *(*refuses)(const dync__target *, int op, int type,
                            int to); /* no code for it: why; NULL */
     void (*emit)(dync__asm *, const dync__ins *);
-    size_t (*finish)(dync__asm *); /* jumps and constants; bytes of code and pool; 0: failed */
+    /* dync__a_finish and dync__a_write, but where code is no bytes */
+    size_t (*finish)(dync__asm *);
     void (*write)(const dync__asm *, uint8_t *to);
+    /* Writes into a field of dync__asm.jump or .constant how far from it the label or the constant
+     * is. */
+    void (*fix)(uint8_t *field, bool jump, int32_t distance);
 };
 #if DYNC__JIT
 /* The target of this machine at a level (0: none), as far as DYNC_CPU allows; NULL: there is

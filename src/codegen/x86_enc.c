@@ -1,5 +1,5 @@
-/* codegen/x86_enc.c: the assembler of x86_enc.h. Before: gen_loops.c says what to emit; after:
- * codemem.c holds the bytes.
+/* codegen/x86_enc.c: the encoder of x86_enc.h. Before: asm.c holds the bytes; after: x86_memory.c
+ * and its neighbours, which write verbs.
  *
  * Each instruction is one row of a table and one encoder serves a kind: VEX, EVEX (any vector in
  * AVX-512 code, so that every register and mask can be named), VEX of masks, integer. The listing
@@ -40,19 +40,19 @@ static const dync__x_row dync__x_rows[] = {
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-DYNC__BUSY static void dync__x_8(dync__xasm *a, int byte)
+DYNC__BUSY static void dync__x_8(dync__asm *a, int byte)
 {
     if (!dync__avec_push(a->arena, &a->code, (uint8_t)byte)) a->failed = true;
 }
 
-static void dync__x_32(dync__xasm *a, int32_t x)
+static void dync__x_32(dync__asm *a, int32_t x)
 {
     for (int i = 0; i < 4; i++) dync__x_8(a, (int)((uint32_t)x >> 8 * i & 255));
 }
 
 /* ModRM, SIB and displacement. scale_bytes: what an 8-bit displacement counts (EVEX), 1 else;
  * trailing: bytes of immediate that follow. */
-DYNC__BUSY static void dync__x_modrm(dync__xasm *a, int reg, dync__xrm rm, int scale_bytes,
+DYNC__BUSY static void dync__x_modrm(dync__asm *a, int reg, dync__place rm, int scale_bytes,
                                      int trailing)
 {
     int field = (reg & 7) << 3;
@@ -60,9 +60,9 @@ DYNC__BUSY static void dync__x_modrm(dync__xasm *a, int reg, dync__xrm rm, int s
         dync__x_8(a, 0xc0 | field | (rm.reg & 7));
         return;
     }
-    if (rm.base == DYNC__X_POOL) {
+    if (rm.base == DYNC__PLACE_POOL) {
         dync__x_8(a, field | 5);
-        dync__xfix fix = {a->code.n, rm.disp};
+        dync__fix fix = {a->code.n, rm.disp};
         if (!dync__avec_push(a->arena, &a->constant, fix)) a->failed = true;
         dync__x_32(a, trailing + 4); /* the distance counts from the end */
         return;
@@ -82,8 +82,8 @@ DYNC__BUSY static void dync__x_modrm(dync__xasm *a, int reg, dync__xrm rm, int s
     if (mod == 2) dync__x_32(a, rm.disp);
 }
 
-DYNC__BUSY static void dync__x_vex(dync__xasm *a, const dync__x_row *row, int w, int l, int reg,
-                                   int vvvv, dync__xrm rm)
+DYNC__BUSY static void dync__x_vex(dync__asm *a, const dync__x_row *row, int w, int l, int reg,
+                                   int vvvv, dync__place rm)
 {
     int r = reg >> 3 & 1, x = rm.is_mem && rm.index >= 0 ? rm.index >> 3 & 1 : 0;
     int b = rm.is_mem ? (rm.base >= 0 ? rm.base >> 3 & 1 : 0) : rm.reg >> 3 & 1;
@@ -99,8 +99,8 @@ DYNC__BUSY static void dync__x_vex(dync__xasm *a, const dync__x_row *row, int w,
     dync__x_8(a, row->op);
 }
 
-DYNC__BUSY static void dync__x_evex(dync__xasm *a, const dync__x_row *row, int vl, int reg,
-                                    int vvvv, dync__xrm rm, int k)
+DYNC__BUSY static void dync__x_evex(dync__asm *a, const dync__x_row *row, int vl, int reg, int vvvv,
+                                    dync__place rm, int k)
 {
     int r = reg >> 3 & 1, r2 = reg >> 4 & 1, x, b;
     if (rm.is_mem) {
@@ -134,7 +134,7 @@ static const char *dync__x_gpr(int reg, int bytes)
 }
 
 /* kind: v vector, k mask, g integer register */
-static void dync__x_list_rm(dync__str *s, dync__xrm rm, char kind, int size)
+static void dync__x_list_rm(dync__str *s, dync__place rm, char kind, int size)
 {
     if (!rm.is_mem) {
         if (kind == 'v')
@@ -145,7 +145,7 @@ static void dync__x_list_rm(dync__str *s, dync__xrm rm, char kind, int size)
             dync__str_add(s, dync__x_gpr(rm.reg, size));
         return;
     }
-    if (rm.base == DYNC__X_POOL)
+    if (rm.base == DYNC__PLACE_POOL)
         dync__str_addf(s, "[pool+0x%x]", (unsigned)rm.disp);
     else {
         dync__str_addf(s, "[%s", dync__x_gpr(rm.base, 8));
@@ -159,7 +159,7 @@ static void dync__x_list_rm(dync__str *s, dync__xrm rm, char kind, int size)
 
 static void dync__x_list_reg(dync__str *s, int reg, char kind, int size)
 {
-    dync__x_list_rm(s, dync__x_reg(reg), kind, size);
+    dync__x_list_rm(s, dync__a_reg(reg), kind, size);
 }
 
 static void dync__x_list_k(dync__str *s, int k)
@@ -181,21 +181,21 @@ static int dync__x_less(int vl, int bytes)
 }
 
 /* CMP: which register file the result is in depends on the encoding. */
-static void dync__x_list_v(dync__xasm *a, const dync__x_row *row, int vl, int reg, int vvvv,
-                           dync__xrm rm, int imm, int k)
+static void dync__x_list_v(dync__asm *a, const dync__x_row *row, int vl, int reg, int vvvv,
+                           dync__place rm, int imm, int k)
 {
     dync__str *s = a->listing;
     int narrow = dync__x_less(vl, row->bytes);
     int half = dync__x_less(vl, DYNC__XN_H);
     char to = row->form == DYNC__XF_KVM || row->form == DYNC__XF_KM || row->form == DYNC__XF_KMI ||
-                      (row->form == DYNC__XF_CMP && a->evex)
+                      (row->form == DYNC__XF_CMP && dync__x_evex_of(a))
                   ? 'k'
                   : 'v';
     char from = row->form == DYNC__XF_RK                               ? 'k'
                 : row->form == DYNC__XF_RG || row->form == DYNC__XF_GR ? 'g'
                                                                        : 'v';
     int rm_size = from == 'g' ? 4 : row->bytes == DYNC__XN_N ? vl : narrow;
-    dync__str_addf(s, "    %s ", a->evex ? row->evex : row->vex);
+    dync__str_addf(s, "    %s ", dync__x_evex_of(a) ? row->evex : row->vex);
     switch (row->form) {
     case DYNC__XF_MR:
     case DYNC__XF_MRI:
@@ -244,8 +244,8 @@ static void dync__x_list_v(dync__xasm *a, const dync__x_row *row, int vl, int re
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
-DYNC__BUSY DYNC__FN void dync__x_v(dync__xasm *a, int insn, int vl, int reg, int vvvv, dync__xrm rm,
-                                   int imm, int k)
+DYNC__BUSY DYNC__FN void dync__x_v(dync__asm *a, int insn, int vl, int reg, int vvvv,
+                                   dync__place rm, int imm, int k)
 {
     const dync__x_row *row = &dync__x_rows[insn];
     int shift = row->form == DYNC__XF_VM_2 ? 2 : row->form == DYNC__XF_VM_4 ? 4 : 6;
@@ -255,7 +255,7 @@ DYNC__BUSY DYNC__FN void dync__x_v(dync__xasm *a, int insn, int vl, int reg, int
                    row->form == DYNC__XF_RVMR || row->form == DYNC__XF_KMI;
     int field = by_extension ? shift : reg, bytes = 16 << vl;
     if (a->listing) dync__x_list_v(a, row, vl, reg, vvvv, rm, imm, k);
-    if (a->evex && row->evex) {
+    if (dync__x_evex_of(a) && row->evex) {
         int n = row->bytes;
         int unit = n > 0             ? n
                    : n == DYNC__XN_H ? bytes / 2
@@ -272,7 +272,7 @@ DYNC__BUSY DYNC__FN void dync__x_v(dync__xasm *a, int insn, int vl, int reg, int
     if (has_imm) dync__x_8(a, imm);
 }
 
-DYNC__FN void dync__x_k(dync__xasm *a, int insn, int reg, int vvvv, dync__xrm rm, int imm)
+DYNC__FN void dync__x_k(dync__asm *a, int insn, int reg, int vvvv, dync__place rm, int imm)
 {
     const dync__x_row *row = &dync__x_rows[insn];
     bool has_imm = row->form == DYNC__XF_KKI;
@@ -313,7 +313,7 @@ static int dync__x_int_size(int form)
                : 8;
 }
 
-static void dync__x_list_i(dync__xasm *a, const dync__x_row *row, int ext, int reg, dync__xrm rm,
+static void dync__x_list_i(dync__asm *a, const dync__x_row *row, int ext, int reg, dync__place rm,
                            int imm_bytes, int32_t imm)
 {
     dync__str *s = a->listing;
@@ -337,7 +337,7 @@ static void dync__x_list_i(dync__xasm *a, const dync__x_row *row, int ext, int r
     dync__str_add(s, "\n");
 }
 
-DYNC__BUSY DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t imm)
+DYNC__BUSY DYNC__FN void dync__x_i(dync__asm *a, int insn, int reg, dync__place rm, int32_t imm)
 {
     const dync__x_row *row = &dync__x_rows[insn];
     int form = row->form, ext = -1, op = row->op, imm_bytes = 0;
@@ -383,21 +383,21 @@ DYNC__BUSY DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm r
     if (imm_bytes == 4) dync__x_32(a, imm);
 }
 
-DYNC__FN void dync__x_push(dync__xasm *a, int reg)
+DYNC__FN void dync__x_push(dync__asm *a, int reg)
 {
     if (a->listing) dync__str_addf(a->listing, "    push %s\n", dync__x_gpr(reg, 8));
     if (reg >= 8) dync__x_8(a, 0x41);
     dync__x_8(a, 0x50 + (reg & 7));
 }
 
-DYNC__FN void dync__x_pop(dync__xasm *a, int reg)
+DYNC__FN void dync__x_pop(dync__asm *a, int reg)
 {
     if (a->listing) dync__str_addf(a->listing, "    pop %s\n", dync__x_gpr(reg, 8));
     if (reg >= 8) dync__x_8(a, 0x41);
     dync__x_8(a, 0x58 + (reg & 7));
 }
 
-DYNC__FN void dync__x_ret(dync__xasm *a)
+DYNC__FN void dync__x_ret(dync__asm *a)
 {
     if (a->listing) dync__str_add(a->listing, "    vzeroupper\n    ret\n");
     dync__x_8(a, 0xc5);
@@ -406,31 +406,15 @@ DYNC__FN void dync__x_ret(dync__xasm *a)
     dync__x_8(a, 0xc3);
 }
 
-/* ---- labels and constants -------------------------------------------------------------------- */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
-DYNC__FN void dync__a_begin(dync__asm *a, const dync__target *t, dync__arena *arena)
-{
-    a->t = t;
-    a->arena = arena;
-    a->evex = t->level == 2;
-}
-
-DYNC__FN int dync__a_label(dync__xasm *a)
-{
-    if (!dync__avec_push(a->arena, &a->label, -1)) {
-        a->failed = true;
-        return 0;
-    }
-    return a->label.n - 1;
-}
-
-DYNC__FN void dync__x_bind(dync__xasm *a, int label)
+DYNC__FN void dync__x_bind(dync__asm *a, int label)
 {
     if (a->listing) dync__str_addf(a->listing, "  L%d:\n", label);
     if (!a->failed) a->label.at[label] = a->code.n;
 }
 
-DYNC__FN void dync__x_jump(dync__xasm *a, int cc, int label)
+DYNC__FN void dync__x_jump(dync__asm *a, int cc, int label)
 {
     static const char *const names[16] = {"jo", "jno", "jb", "jae", "je", "jne", "jbe", "ja",
                                           "js", "jns", "jp", "jnp", "jl", "jge", "jle", "jg"};
@@ -441,62 +425,15 @@ DYNC__FN void dync__x_jump(dync__xasm *a, int cc, int label)
         dync__x_8(a, 0x0f);
         dync__x_8(a, 0x80 | cc);
     }
-    dync__xfix fix = {a->code.n, label};
+    dync__fix fix = {a->code.n, label};
     if (!dync__avec_push(a->arena, &a->jump, fix)) a->failed = true;
     dync__x_32(a, 0);
 }
 
-DYNC__FN dync__xrm dync__x_constant64(dync__xasm *a, const void *bytes)
+/* The field holds the bytes of immediate behind it and its own, a jump's nothing. */
+DYNC__FN void dync__x_fix(uint8_t *field, bool jump, int32_t distance)
 {
-    int at = 0;
-    for (; at < a->pool.n; at += 64)
-        if (memcmp(a->pool.at + at, bytes, 64) == 0) return dync__x_mem(DYNC__X_POOL, at);
-    if (!dync__avec_reserve(a->arena, &a->pool, at + 64))
-        a->failed = true;
-    else {
-        memcpy(a->pool.at + at, bytes, 64);
-        a->pool.n += 64;
-    }
-    return dync__x_mem(DYNC__X_POOL, at);
-}
-
-DYNC__FN dync__xrm dync__x_constant(dync__xasm *a, uint64_t bits, int width)
-{
-    uint64_t bytes[8];
-    if (width == 1) bits = (bits & 255) * UINT64_C(0x0101010101010101);
-    if (width == 4) bits = (bits & 0xffffffffu) * UINT64_C(0x100000001);
-    for (int i = 0; i < 8; i++) bytes[i] = bits;
-    return dync__x_constant64(a, bytes);
-}
-
-static void (*dync__x_watcher)(const dync__xasm *);
-
-DYNC__FN void dync__x_watch(void (*fn)(const dync__xasm *)) { dync__x_watcher = fn; }
-DYNC__FN bool dync__a_listed(void)
-{
-    return dync__x_watcher || dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm);
-}
-
-static int dync__x_pool_at(const dync__xasm *a) { return (a->code.n + 63) & ~63; }
-
-DYNC__FN size_t dync__x_finish(dync__xasm *a)
-{
-    for (int i = 0; !a->failed && i < a->jump.n + a->constant.n; i++) {
-        bool jump = i < a->jump.n;
-        dync__xfix f = jump ? a->jump.at[i] : a->constant.at[i - a->jump.n];
-        uint8_t *field = a->code.at + f.at;
-        int32_t after = jump ? 4 : field[0]; /* the field, and an immediate behind it */
-        int32_t distance = (jump ? a->label.at[f.target] : dync__x_pool_at(a) + f.target) -
-                           (f.at + after);
-        for (int k = 0; k < 4; k++) field[k] = (uint8_t)((uint32_t)distance >> 8 * k);
-    }
-    if (dync__x_watcher && !a->failed) dync__x_watcher(a);
-    return a->failed ? 0 : (size_t)(dync__x_pool_at(a) + a->pool.n);
-}
-
-DYNC__FN void dync__x_write(const dync__xasm *a, uint8_t *to)
-{
-    memcpy(to, a->code.at, (size_t)a->code.n);
-    if (a->pool.n) memcpy(to + dync__x_pool_at(a), a->pool.at, (size_t)a->pool.n);
+    distance -= jump ? 4 : field[0];
+    for (int k = 0; k < 4; k++) field[k] = (uint8_t)((uint32_t)distance >> 8 * k);
 }
 #endif

@@ -1,11 +1,13 @@
-/* codegen/x86_enc.h: an assembler for x86-64 vectors: VEX and EVEX forms from one table, the few
- * integer instructions that loops need, labels, a pool of constants. Before gen_loops.c.
- *
- * Sticky: after a failure (no memory) calls do nothing and dync__x_finish says so. */
+/* codegen/x86_enc.h: the instructions of x86-64 as bytes: VEX and EVEX forms from one table, and
+ * the few integer instructions that loops need. What surrounds them (labels, constants, finished
+ * code) is asm.h's. */
 #ifndef DYNC__X86_ENC_H
 #define DYNC__X86_ENC_H
-#include "target.h"
+#include "asm.h"
 #if DYNC__JIT_X86
+
+/* Are instructions AVX-512's, with its masks and 32 registers? */
+DYNC__INLINE bool dync__x_evex_of(const dync__asm *a) { return a->t->n_masks > 0; }
 
 /* One row an instruction form: name, VEX mnemonic, EVEX mnemonic (NULL: there is none), map, pp,
  * opcode, W, form, bytes of the memory operand. W: 0, 1, or 2 (0 in VEX, 1 in EVEX).
@@ -297,26 +299,13 @@ enum {
 _Static_assert((int)DYNC__G_ARGS == (int)DYNC__RDI && (int)DYNC__G_FRAME == (int)DYNC__RSP &&
                    (int)DYNC__G_A8 == (int)DYNC__R15,
                "general registers of target.h have the processor's numbers");
-/* The names of target.h, as tiles still say them. */
-enum { DYNC__X_POOL = DYNC__PLACE_POOL };
-typedef dync__place dync__xrm;
-typedef dync__fix dync__xfix;
-typedef dync__asm dync__xasm;
-#define dync__x_reg dync__a_reg
-#define dync__x_mem dync__a_mem
-#define dync__x_index dync__a_index
-#define dync__x_label dync__a_label
-#define dync__x_constant dync__a_constant
-#define dync__x_constant64 dync__a_constant64
-#define dync__x_listed dync__a_listed
-
 /* Vector instructions. vl: 0 xmm, 1 ymm, 2 zmm. k: write mask, 0 none; DYNC__X_ZERO added:
  * zeroing. */
 enum { DYNC__X_ZERO = 8 };
-DYNC__FN void dync__x_v(dync__xasm *, int insn, int vl, int reg, int vvvv, dync__xrm rm, int imm,
+DYNC__FN void dync__x_v(dync__asm *, int insn, int vl, int reg, int vvvv, dync__place rm, int imm,
                         int k);
-DYNC__FN void dync__x_k(dync__xasm *, int insn, int reg, int vvvv, dync__xrm rm, int imm);
-DYNC__FN void dync__x_i(dync__xasm *, int insn, int reg, dync__xrm rm, int32_t imm);
+DYNC__FN void dync__x_k(dync__asm *, int insn, int reg, int vvvv, dync__place rm, int imm);
+DYNC__FN void dync__x_i(dync__asm *, int insn, int reg, dync__place rm, int32_t imm);
 enum {
     DYNC__CC_JMP = -1,
     DYNC__CC_B = 2,
@@ -327,16 +316,12 @@ enum {
     DYNC__CC_LE = 14,
     DYNC__CC_G = 15
 };
-DYNC__FN void dync__x_bind(dync__xasm *, int label);
-DYNC__FN void dync__x_jump(dync__xasm *, int cc, int label);
-DYNC__FN void dync__x_push(dync__xasm *, int reg);
-DYNC__FN void dync__x_pop(dync__xasm *, int reg);
-DYNC__FN void dync__x_ret(dync__xasm *); /* vzeroupper and ret */
-/* Binds jumps and constants; the pool comes after the code, 64-byte aligned. Bytes of both; 0:
- * failed. */
-DYNC__FN size_t dync__x_finish(dync__xasm *);
-/* For tests: fn sees each piece of code as it is finished. NULL: nobody does. */
-DYNC__FN void dync__x_watch(void (*fn)(const dync__asm *));
-DYNC__FN void dync__x_write(const dync__xasm *, uint8_t *to);
+DYNC__FN void dync__x_bind(dync__asm *, int label);
+DYNC__FN void dync__x_jump(dync__asm *, int cc, int label);
+DYNC__FN void dync__x_push(dync__asm *, int reg);
+DYNC__FN void dync__x_pop(dync__asm *, int reg);
+DYNC__FN void dync__x_ret(dync__asm *); /* vzeroupper and ret */
+/* dync__target.fix of the 32-bit distances of jumps and of constants. */
+DYNC__FN void dync__x_fix(uint8_t *field, bool jump, int32_t distance);
 #endif
 #endif

@@ -1,5 +1,5 @@
 /* codegen/x86_gemm.c: x86-64 code for the forms of gemm_code.h. Before: kernel/gemm.c asks; under
- * it: x86_enc.c, codemem.c.
+ * it: x86_enc.c, asm.c.
  *
  * A tile holds C in registers: 14 x 2 vectors under AVX-512, 6 x 2 under AVX2, and two vectors of
  * B, one or two broadcast elements of A. Forms are kept in a table that readers search without a
@@ -19,7 +19,7 @@
 
 typedef struct dync__gtx {
     dync__gen_tile tile; /* first */
-    dync__xasm *x;
+    dync__asm *x;
     dync__gen *after;
     int v; /* vector of the row at hand */
     int type, rows, vectors, flags, vl, bytes, n_regs;
@@ -50,21 +50,21 @@ static const struct {
                      {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}};
 static const int8_t dync__gt_base[5] = {DYNC__RSI, DYNC__R8, DYNC__R9, DYNC__RBX, DYNC__RBP};
 
-static dync__xrm dync__gt_arg(size_t at) { return dync__x_mem(DYNC__RDI, (int32_t)at); }
+static dync__place dync__gt_arg(size_t at) { return dync__a_mem(DYNC__RDI, (int32_t)at); }
 #define DYNC__GT_ARG(field) dync__gt_arg(offsetof(dync__gt_args, field))
-static void dync__gt_get(dync__gtx *g, int reg, dync__xrm from)
+static void dync__gt_get(dync__gtx *g, int reg, dync__place from)
 {
     dync__x_i(g->x, DYNC__X_MOV, reg, from, 0);
 }
 static void dync__gt_add(dync__gtx *g, int reg, int with)
 {
-    dync__x_i(g->x, DYNC__X_ADD, reg, dync__x_reg(with), 0);
+    dync__x_i(g->x, DYNC__X_ADD, reg, dync__a_reg(with), 0);
 }
 static void dync__gt_addi(dync__gtx *g, int reg, int n)
 {
-    dync__x_i(g->x, DYNC__X_ADDI, 0, dync__x_reg(reg), n);
+    dync__x_i(g->x, DYNC__X_ADDI, 0, dync__a_reg(reg), n);
 }
-static void dync__gt_move(dync__gtx *g, int insn, int reg, dync__xrm rm, int k)
+static void dync__gt_move(dync__gtx *g, int insn, int reg, dync__place rm, int k)
 {
     dync__x_v(g->x, insn, g->vl, reg, 0, rm, 0, k);
 }
@@ -80,17 +80,17 @@ static bool dync__gt_part(const dync__gtx *g, int v)
 static void dync__gt_mask(dync__gtx *g)
 {
     if (!(g->flags & DYNC__GT_TAIL)) return;
-    if (g->x->evex)
+    if (dync__x_evex_of(g->x))
         dync__x_k(g->x, DYNC__X_KMOVW, 1, 0, DYNC__GT_ARG(mask), 0);
     else {
         dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(lanes));
-        dync__gt_move(g, DYNC__X_MOVUPS, 15, dync__x_mem(DYNC__RAX, 0), 0);
+        dync__gt_move(g, DYNC__X_MOVUPS, 15, dync__a_mem(DYNC__RAX, 0), 0);
     }
 }
 
-static void dync__gt_load(dync__gtx *g, int reg, dync__xrm from, bool part)
+static void dync__gt_load(dync__gtx *g, int reg, dync__place from, bool part)
 {
-    if (part && !g->x->evex)
+    if (part && !dync__x_evex_of(g->x))
         dync__x_v(g->x, g->wide ? DYNC__X_MASKMOVPD : DYNC__X_MASKMOVPS, g->vl, reg, 15, from, 0,
                   0);
     else
@@ -99,7 +99,7 @@ static void dync__gt_load(dync__gtx *g, int reg, dync__xrm from, bool part)
 }
 
 /* A vector of b; f16 and bf16 become f32. */
-static void dync__gt_load_b(dync__gtx *g, int reg, dync__xrm from, bool part)
+static void dync__gt_load_b(dync__gtx *g, int reg, dync__place from, bool part)
 {
     if (g->type < DYNC__GT_AS_F16)
         dync__gt_load(g, reg, from, part);
@@ -107,12 +107,12 @@ static void dync__gt_load_b(dync__gtx *g, int reg, dync__xrm from, bool part)
         dync__gt_move(g, g->type == DYNC__GT_AS_F16 ? DYNC__X_CVTPH2PS : DYNC__X_PMOVZXWD, reg,
                       from, part ? 1 | DYNC__X_ZERO : 0);
     if (g->type == DYNC__GT_AS_BF16)
-        dync__x_v(g->x, DYNC__X_PSLLD, g->vl, 0, reg, dync__x_reg(reg), 16, 0);
+        dync__x_v(g->x, DYNC__X_PSLLD, g->vl, 0, reg, dync__a_reg(reg), 16, 0);
 }
 
-static void dync__gt_store(dync__gtx *g, int reg, dync__xrm to, bool part)
+static void dync__gt_store(dync__gtx *g, int reg, dync__place to, bool part)
 {
-    if (part && !g->x->evex)
+    if (part && !dync__x_evex_of(g->x))
         dync__x_v(g->x, g->wide ? DYNC__X_MASKMOVPD_M : DYNC__X_MASKMOVPS_M, g->vl, reg, 15, to, 0,
                   0);
     else
@@ -122,24 +122,24 @@ static void dync__gt_store(dync__gtx *g, int reg, dync__xrm to, bool part)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* `rows` rows of a, a_step apart: every fifth has a register. */
-static void dync__gt_lines(dync__gtx *g, dync__xrm from)
+static void dync__gt_lines(dync__gtx *g, dync__place from)
 {
     dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(a_step));
-    dync__x_i(g->x, DYNC__X_LEA, DYNC__R10, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
+    dync__x_i(g->x, DYNC__X_LEA, DYNC__R10, dync__a_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
     dync__gt_get(g, dync__gt_base[0], from);
     for (int i = 5; i < g->rows; i += 5) {
         dync__x_i(g->x, DYNC__X_LEA, dync__gt_base[i / 5],
-                  dync__x_index(dync__gt_base[i / 5 - 1], DYNC__RCX, 4, 0), 0);
+                  dync__a_index(dync__gt_base[i / 5 - 1], DYNC__RCX, 4, 0), 0);
         dync__gt_add(g, dync__gt_base[i / 5], DYNC__RCX);
     }
 }
 
-static dync__xrm dync__gt_line(int i, int32_t disp)
+static dync__place dync__gt_line(int i, int32_t disp)
 {
     static const int8_t scale[5] = {0, 1, 2, 1, 4};
     int base = dync__gt_base[i / 5], n = i % 5;
-    return n == 0 ? dync__x_mem(base, disp)
-                  : dync__x_index(base, n == 3 ? DYNC__R10 : DYNC__RCX, scale[n], disp);
+    return n == 0 ? dync__a_mem(base, disp)
+                  : dync__a_index(base, n == 3 ? DYNC__R10 : DYNC__RCX, scale[n], disp);
 }
 
 static void dync__gt_lines_on(dync__gtx *g, int bytes)
@@ -165,29 +165,29 @@ static void dync__gt_saved(dync__gtx *g, bool push)
 /* b is in odd. */
 static void dync__gt_apart(dync__gtx *g, int even, int odd)
 {
-    dync__x_v(g->x, DYNC__X_PSLLW, g->vl, 0, even, dync__x_reg(odd), 8, 0);
-    dync__x_v(g->x, DYNC__X_PSRAW, g->vl, 0, even, dync__x_reg(even), 8, 0);
-    dync__x_v(g->x, DYNC__X_PSRAW, g->vl, 0, odd, dync__x_reg(odd), 8, 0);
+    dync__x_v(g->x, DYNC__X_PSLLW, g->vl, 0, even, dync__a_reg(odd), 8, 0);
+    dync__x_v(g->x, DYNC__X_PSRAW, g->vl, 0, even, dync__a_reg(even), 8, 0);
+    dync__x_v(g->x, DYNC__X_PSRAW, g->vl, 0, odd, dync__a_reg(odd), 8, 0);
 }
 
 static void dync__gt_by_pairs(dync__gtx *g, int acc, int a, int even, int odd, int t)
 {
-    dync__x_v(g->x, DYNC__X_ANDPS, g->vl, t, a, dync__x_constant(g->x, 0x00ff00ff, 4), 0, 0);
-    dync__x_v(g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__x_reg(even), 0, 0);
-    dync__x_v(g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__x_reg(t), 0, 0);
-    dync__x_v(g->x, DYNC__X_PSRLW, g->vl, 0, t, dync__x_reg(a), 8, 0);
-    dync__x_v(g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__x_reg(odd), 0, 0);
-    dync__x_v(g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__x_reg(t), 0, 0);
+    dync__x_v(g->x, DYNC__X_ANDPS, g->vl, t, a, dync__a_constant(g->x, 0x00ff00ff, 4), 0, 0);
+    dync__x_v(g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__a_reg(even), 0, 0);
+    dync__x_v(g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__a_reg(t), 0, 0);
+    dync__x_v(g->x, DYNC__X_PSRLW, g->vl, 0, t, dync__a_reg(a), 8, 0);
+    dync__x_v(g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__a_reg(odd), 0, 0);
+    dync__x_v(g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__a_reg(t), 0, 0);
 }
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
-static dync__xrm dync__gt_element(void *of, int i, int u)
+static dync__place dync__gt_element(void *of, int i, int u)
 {
     const dync__gtx *g = of;
     int bytes = g->wide ? 8 : 4;
     return g->flags & DYNC__GT_A_ROWS ? dync__gt_line(i, u * bytes)
-                                      : dync__x_mem(DYNC__RSI, i * bytes);
+                                      : dync__a_mem(DYNC__RSI, i * bytes);
 }
 
 /* Bytes of a vector of b in memory. */
@@ -201,7 +201,7 @@ static void dync__gt_words_step(dync__gtx *g, int u)
         for (int v = 0; v < g->vectors; v++) {
             int even = n + 2 * (g->rows > 1 ? v : 0);
             if (i == 0)
-                dync__gt_load_b(g, even + 1, dync__x_mem(DYNC__RDX, v * g->bytes),
+                dync__gt_load_b(g, even + 1, dync__a_mem(DYNC__RDX, v * g->bytes),
                                 dync__gt_part(g, v));
             if (i == 0) dync__gt_apart(g, even, even + 1);
             dync__gt_by_pairs(g, i * g->vectors + v, a, even, even + 1, a + 1);
@@ -215,24 +215,24 @@ static void dync__gt_vector(void *of, int reg, int v, int u)
 {
     dync__gtx *g = of;
     (void)u;
-    dync__gt_load_b(g, reg, dync__x_mem(DYNC__RDX, v * dync__gt_wide(g)), dync__gt_part(g, v));
+    dync__gt_load_b(g, reg, dync__a_mem(DYNC__RDX, v * dync__gt_wide(g)), dync__gt_part(g, v));
 }
 
 static int dync__gt_top(const dync__gtx *g)
 {
-    return g->n_regs - (!g->x->evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0);
+    return g->n_regs - (!dync__x_evex_of(g->x) && (g->flags & DYNC__GT_TAIL) ? 1 : 0);
 }
 
-static dync__xrm dync__gt_fold(void *of, int v, int u, int *k)
+static dync__place dync__gt_fold(void *of, int v, int u, int *k)
 {
     dync__gtx *g = of;
     bool part = dync__gt_part(g, v);
-    if (dync__gt_wide(g) != g->bytes || (part && !g->x->evex)) {
+    if (dync__gt_wide(g) != g->bytes || (part && !dync__x_evex_of(g->x))) {
         dync__gt_vector(g, dync__gt_top(g) - 1, v, u);
-        return dync__x_reg(dync__gt_top(g) - 1);
+        return dync__a_reg(dync__gt_top(g) - 1);
     }
     *k = part ? 1 : 0;
-    return dync__x_mem(DYNC__RDX, v * dync__gt_wide(g));
+    return dync__a_mem(DYNC__RDX, v * dync__gt_wide(g));
 }
 
 static void dync__gt_fma_step(dync__gtx *g, int u)
@@ -267,16 +267,16 @@ static void dync__gt_step(dync__gtx *g, int u)
 static void dync__gt_steps(dync__gtx *g)
 {
     enum { UNROLL = 4 };
-    dync__xasm *x = g->x;
-    int body = dync__x_label(x), rest = dync__x_label(x), one = dync__x_label(x),
-        done = dync__x_label(x), element = g->wide ? 8 : 4;
+    dync__asm *x = g->x;
+    int body = dync__a_label(x), rest = dync__a_label(x), one = dync__a_label(x),
+        done = dync__a_label(x), element = g->wide ? 8 : 4;
     dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(k));
-    dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RAX), UNROLL);
+    dync__x_i(x, DYNC__X_SUBI, 0, dync__a_reg(DYNC__RAX), UNROLL);
     dync__x_jump(x, DYNC__CC_L, rest);
     dync__x_bind(x, body);
     for (int u = 0; u < UNROLL; u++) dync__gt_step(g, u);
     if (g->flags & DYNC__GT_A_ROWS) dync__gt_lines_on(g, UNROLL * element);
-    dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RAX), UNROLL);
+    dync__x_i(x, DYNC__X_SUBI, 0, dync__a_reg(DYNC__RAX), UNROLL);
     dync__x_jump(x, DYNC__CC_GE, body);
     dync__x_bind(x, rest);
     dync__gt_addi(g, DYNC__RAX, UNROLL);
@@ -284,7 +284,7 @@ static void dync__gt_steps(dync__gtx *g)
     dync__x_bind(x, one);
     dync__gt_step(g, 0);
     if (g->flags & DYNC__GT_A_ROWS) dync__gt_lines_on(g, element);
-    dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RAX), 1);
+    dync__x_i(x, DYNC__X_SUBI, 0, dync__a_reg(DYNC__RAX), 1);
     dync__x_jump(x, DYNC__CC_NE, one);
     dync__x_bind(x, done);
 }
@@ -304,10 +304,10 @@ static bool dync__gt_same(const dync__gtx *g, int source)
     return g->after->stream.at[source].lane == DYNC__GL_SAME;
 }
 
-static dync__xrm dync__gt_source(const dync__gen_tile *tile, int source)
+static dync__place dync__gt_source(const dync__gen_tile *tile, int source)
 {
     const dync__gtx *g = (const dync__gtx *)(const void *)tile;
-    return dync__x_mem(dync__gt_sources[source].at, dync__gt_same(g, source) ? 0 : g->v * g->bytes);
+    return dync__a_mem(dync__gt_sources[source].at, dync__gt_same(g, source) ? 0 : g->v * g->bytes);
 }
 
 static bool dync__gt_reads(const dync__gtx *g, int source)
@@ -320,10 +320,10 @@ static bool dync__gt_reads(const dync__gtx *g, int source)
 /* Every accumulator through what follows, and stored. */
 static void dync__gt_tile_end(dync__gtx *g)
 {
-    dync__xasm *x = g->x;
+    dync__asm *x = g->x;
     int n = g->rows * g->vectors, sources = g->after->stream.n;
     uint32_t taken = (uint32_t)((UINT64_C(1) << n) - 1);
-    if (g->tile.mask && !x->evex) taken |= 1u << g->tile.mask;
+    if (g->tile.mask && !dync__x_evex_of(x)) taken |= 1u << g->tile.mask;
     dync__gt_get(g, DYNC__RSI, DYNC__GT_ARG(c));
     dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(c_step));
     for (int s = 0; s < sources; s++) {
@@ -337,7 +337,7 @@ static void dync__gt_tile_end(dync__gtx *g)
         for (g->v = 0; g->v < g->vectors; g->v++) {
             bool part = g->after->masked = dync__gt_part(g, g->v);
             int c = dync__gen_after(g->after, i * g->vectors + g->v, taken | held);
-            dync__gt_store(g, c, dync__x_mem(DYNC__RSI, g->v * g->bytes), part);
+            dync__gt_store(g, c, dync__a_mem(DYNC__RSI, g->v * g->bytes), part);
         }
         if (i + 1 == g->rows) break;
         dync__gt_add(g, DYNC__RSI, DYNC__RCX);
@@ -349,8 +349,8 @@ static void dync__gt_tile_end(dync__gtx *g)
 
 static void dync__gt_tile(dync__gtx *g)
 {
-    dync__xasm *x = g->x;
-    int block = dync__x_label(x), width = g->vectors * g->bytes;
+    dync__asm *x = g->x;
+    int block = dync__a_label(x), width = g->vectors * g->bytes;
     dync__gt_saved(g, true);
     dync__gt_mask(g);
     dync__x_bind(x, block);
@@ -360,7 +360,7 @@ static void dync__gt_tile(dync__gtx *g)
         dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(c_step));
         for (int i = 0; i < g->rows; i++) {
             for (int b = 0; b < width; b += 64)
-                dync__x_i(x, DYNC__X_PREFETCHT0, 0, dync__x_mem(DYNC__RAX, b), 0);
+                dync__x_i(x, DYNC__X_PREFETCHT0, 0, dync__a_mem(DYNC__RAX, b), 0);
             dync__gt_add(g, DYNC__RAX, DYNC__RCX);
         }
     }
@@ -373,7 +373,7 @@ static void dync__gt_tile(dync__gtx *g)
     dync__gt_get(g, DYNC__RDX, DYNC__GT_ARG(b));
     dync__gt_get(g, DYNC__R11, DYNC__GT_ARG(b_step));
     for (int c = 0; c < g->rows * g->vectors; c++)
-        dync__x_v(x, DYNC__X_XORPS, g->vl, c, c, dync__x_reg(c), 0, 0);
+        dync__x_v(x, DYNC__X_XORPS, g->vl, c, c, dync__a_reg(c), 0, 0);
     dync__gt_steps(g);
     dync__gt_tile_end(g);
     dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(b_next));
@@ -400,44 +400,44 @@ static void dync__gt_dot_step(dync__gtx *g, bool part)
     for (int i = 0; i < g->rows; i++)
         dync__gt_load(
             g, a + i,
-            dync__x_index(dync__gt_dot_a[i], DYNC__RAX, g->type >= DYNC__GT_AS_F16 ? 2 : 1, 0),
+            dync__a_index(dync__gt_dot_a[i], DYNC__RAX, g->type >= DYNC__GT_AS_F16 ? 2 : 1, 0),
             part);
     for (int j = 0; j < g->vectors; j++) {
-        dync__gt_load_b(g, b, dync__x_index(dync__gt_dot_b[j], DYNC__RAX, 1, 0), part);
+        dync__gt_load_b(g, b, dync__a_index(dync__gt_dot_b[j], DYNC__RAX, 1, 0), part);
         if (g->words) dync__gt_apart(g, b + 1, b);
         for (int i = 0; i < g->rows; i++)
             if (g->words)
                 dync__gt_by_pairs(g, i * g->vectors + j, a + i, b + 1, b, b + 2);
             else
                 dync__x_v(g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + j, a + i,
-                          dync__x_reg(b), 0, 0);
+                          dync__a_reg(b), 0, 0);
     }
 }
 
 static void dync__gt_dot_end(dync__gtx *g)
 {
-    dync__xasm *x = g->x;
+    dync__asm *x = g->x;
     int n = g->rows * g->vectors, t = n, add = dync__gt_insn[g->type].add;
     dync__gt_get(g, DYNC__RSI, DYNC__GT_ARG(c));
     dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(d_step));
-    dync__x_i(x, DYNC__X_LEA, DYNC__R10, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
+    dync__x_i(x, DYNC__X_LEA, DYNC__R10, dync__a_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
     for (int c = 0; c < n; c++) {
-        dync__xrm to = dync__gt_line(c % g->vectors, 0);
+        dync__place to = dync__gt_line(c % g->vectors, 0);
         if (g->vl == 2) {
-            dync__x_v(x, DYNC__X_EXTRACT256, 2, c, 0, dync__x_reg(t), 1, 0);
-            dync__x_v(x, add, 1, c, c, dync__x_reg(t), 0, 0);
+            dync__x_v(x, DYNC__X_EXTRACT256, 2, c, 0, dync__a_reg(t), 1, 0);
+            dync__x_v(x, add, 1, c, c, dync__a_reg(t), 0, 0);
         }
-        dync__x_v(x, DYNC__X_EXTRACT128, 1, c, 0, dync__x_reg(t), 1, 0);
-        dync__x_v(x, add, 0, c, c, dync__x_reg(t), 0, 0);
-        dync__x_v(x, DYNC__X_MOVHLPS, 0, t, c, dync__x_reg(c), 0, 0);
-        dync__x_v(x, add, 0, c, c, dync__x_reg(t), 0, 0);
+        dync__x_v(x, DYNC__X_EXTRACT128, 1, c, 0, dync__a_reg(t), 1, 0);
+        dync__x_v(x, add, 0, c, c, dync__a_reg(t), 0, 0);
+        dync__x_v(x, DYNC__X_MOVHLPS, 0, t, c, dync__a_reg(c), 0, 0);
+        dync__x_v(x, add, 0, c, c, dync__a_reg(t), 0, 0);
         if (!g->wide) {
-            dync__x_v(x, DYNC__X_SHUFPS, 0, t, c, dync__x_reg(c), 1, 0);
-            dync__x_v(x, add, 0, c, c, dync__x_reg(t), 0, 0);
+            dync__x_v(x, DYNC__X_SHUFPS, 0, t, c, dync__a_reg(c), 1, 0);
+            dync__x_v(x, add, 0, c, c, dync__a_reg(t), 0, 0);
         }
         if (g->flags >> DYNC__GT_AFTER) {
             dync__x_v(x, g->wide ? DYNC__X_MOVQ : DYNC__X_MOVD, 0, t, 0, to, 0, 0);
-            dync__x_v(x, add, 0, c, c, dync__x_reg(t), 0, 0);
+            dync__x_v(x, add, 0, c, c, dync__a_reg(t), 0, 0);
         }
         dync__x_v(x, g->wide ? DYNC__X_MOVQ_M : DYNC__X_MOVD_M, 0, c, 0, to, 0, 0);
         if (c % g->vectors == g->vectors - 1)
@@ -445,30 +445,30 @@ static void dync__gt_dot_end(dync__gtx *g)
     }
 }
 
-static void dync__gt_dot_lines(dync__gtx *g, const int8_t *reg, int n, dync__xrm from,
-                               dync__xrm step)
+static void dync__gt_dot_lines(dync__gtx *g, const int8_t *reg, int n, dync__place from,
+                               dync__place step)
 {
     dync__gt_get(g, reg[0], from);
     for (int i = 1; i < n; i++) {
-        dync__gt_get(g, reg[i], dync__x_reg(reg[i - 1]));
+        dync__gt_get(g, reg[i], dync__a_reg(reg[i - 1]));
         dync__x_i(g->x, DYNC__X_ADD, reg[i], step, 0);
     }
 }
 
 static void dync__gt_dots(dync__gtx *g)
 {
-    dync__xasm *x = g->x;
-    int block = dync__x_label(x), body = dync__x_label(x), part = dync__x_label(x);
+    dync__asm *x = g->x;
+    int block = dync__a_label(x), body = dync__a_label(x), part = dync__a_label(x);
     dync__gt_saved(g, true);
     dync__gt_mask(g);
     dync__x_bind(x, block);
     dync__gt_dot_lines(g, dync__gt_dot_a, g->rows, DYNC__GT_ARG(a), DYNC__GT_ARG(a_step));
     dync__gt_dot_lines(g, dync__gt_dot_b, g->vectors, DYNC__GT_ARG(b), DYNC__GT_ARG(b_step));
     dync__gt_get(g, DYNC__RBP, DYNC__GT_ARG(k));
-    dync__x_i(x, DYNC__X_SHLI, 0, dync__x_reg(DYNC__RBP), g->wide ? 3 : 2);
-    dync__x_i(x, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), 0);
+    dync__x_i(x, DYNC__X_SHLI, 0, dync__a_reg(DYNC__RBP), g->wide ? 3 : 2);
+    dync__x_i(x, DYNC__X_MOVI, 0, dync__a_reg(DYNC__RAX), 0);
     for (int c = 0; c < g->rows * g->vectors; c++)
-        dync__x_v(x, DYNC__X_XORPS, g->vl, c, c, dync__x_reg(c), 0, 0);
+        dync__x_v(x, DYNC__X_XORPS, g->vl, c, c, dync__a_reg(c), 0, 0);
     dync__gt_addi(g, DYNC__RBP, -g->bytes); /* bytes left after the next step */
     dync__x_jump(x, DYNC__CC_L, part);
     dync__x_bind(x, body);
@@ -495,14 +495,14 @@ static void dync__gt_dots(dync__gtx *g)
 
 static void dync__gt_copy(dync__gtx *g, bool pair)
 {
-    dync__xasm *x = g->x;
-    int body = dync__x_label(x), n = !pair ? 1 : g->type == DYNC__GT_BF16 ? 2 : 4;
+    dync__asm *x = g->x;
+    int body = dync__a_label(x), n = !pair ? 1 : g->type == DYNC__GT_BF16 ? 2 : 4;
     dync__gt_saved(g, true);
     dync__gt_mask(g);
     g->rows = n;
     dync__gt_lines(g, DYNC__GT_ARG(a));
     dync__x_i(x, DYNC__X_LEA, DYNC__R9,
-              n == 1 ? dync__x_mem(DYNC__RCX, 0) : dync__x_index(DYNC__RCX, DYNC__RCX, 1, 0), 0);
+              n == 1 ? dync__a_mem(DYNC__RCX, 0) : dync__a_index(DYNC__RCX, DYNC__RCX, 1, 0), 0);
     if (n == 4) dync__gt_add(g, DYNC__R9, DYNC__R9);
     dync__gt_get(g, DYNC__RDX, DYNC__GT_ARG(c));
     dync__gt_get(g, DYNC__R11, DYNC__GT_ARG(c_step));
@@ -515,14 +515,14 @@ static void dync__gt_copy(dync__gtx *g, bool pair)
             int to = i ? 8 + v : v;
             dync__gt_move(g, n == 2 ? DYNC__X_PMOVZXWD : DYNC__X_PMOVZXBD, to,
                           dync__gt_line(i, v * g->bytes / n), part ? 1 | DYNC__X_ZERO : 0);
-            if (i) dync__x_v(x, DYNC__X_PSLLD, g->vl, 0, to, dync__x_reg(to), 32 / n * i, 0);
-            if (i) dync__x_v(x, DYNC__X_ORPS, g->vl, v, v, dync__x_reg(to), 0, 0);
+            if (i) dync__x_v(x, DYNC__X_PSLLD, g->vl, 0, to, dync__a_reg(to), 32 / n * i, 0);
+            if (i) dync__x_v(x, DYNC__X_ORPS, g->vl, v, v, dync__a_reg(to), 0, 0);
         }
-        dync__gt_store(g, v, dync__x_mem(DYNC__RDX, v * g->bytes), part);
+        dync__gt_store(g, v, dync__a_mem(DYNC__RDX, v * g->bytes), part);
     }
     dync__gt_add(g, DYNC__RSI, DYNC__R9);
     dync__gt_add(g, DYNC__RDX, DYNC__R11);
-    dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RAX), 1);
+    dync__x_i(x, DYNC__X_SUBI, 0, dync__a_reg(DYNC__RAX), 1);
     dync__x_jump(x, DYNC__CC_NE, body);
     dync__gt_saved(g, false);
     dync__x_ret(x);
@@ -567,11 +567,11 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
     g.after = dync__gen_after_new(&arena, &g.tile, evex ? 2 : 1, g.bytes / (g.wide ? 8 : 4), &list);
     if (!g.after) return dync__arena_free(&arena), false;
     g.x = &g.after->a;
-    if (dync__x_listed()) g.x->listing = &listing;
+    if (dync__a_listed()) g.x->listing = &listing;
     if (dync__avec_reserve(&arena, &g.x->code, 4096)) {
         dync__gt_emit(&g, kind);
         f->refused = g.x->failed && list.n > 1;
-        ok = dync__x_install(g.x, &f->block);
+        ok = dync__a_install(g.x, &f->block);
         if (ok) memcpy(&f->fn, &f->block.exec, sizeof f->fn);
     }
     if (ok && g.x->listing) {

@@ -74,7 +74,7 @@ static void dync__xe_saved(dync__asm *a, int set, bool enter)
 
 static void dync__xe_divide(dync__asm *a, bool rem)
 {
-    int special = dync__x_label(a), zero = dync__x_label(a), done = dync__x_label(a);
+    int special = dync__a_label(a), zero = dync__a_label(a), done = dync__a_label(a);
     dync__place rax = dync__a_reg(DYNC__RAX), divisor = dync__a_reg(DYNC__RSI);
     dync__x_i(a, DYNC__X_LEA, DYNC__RDX, dync__a_mem(DYNC__RSI, 1), 0);
     dync__x_i(a, DYNC__X_TESTI, 0, dync__a_reg(DYNC__RDX), -2); /* 0 for divisors -1 and 0 */
@@ -255,7 +255,7 @@ DYNC__FN void dync__xe_bf16(dync__asm *a, int lanes, int to, int x, bool packed)
 {
     bool native = a->t->n_masks && dync__cpu_features() & DYNC__CPU_BF16;
     int vl = dync__xe_vl_bytes(lanes * 4), t = dync__xe_vector(a), m = dync__xe_mask(a);
-    int done = native ? dync__x_label(a) : 0;
+    int done = native ? dync__a_label(a) : 0;
     if (native) {
         dync__x_v(a, DYNC__X_CVTNEPS2BF16, vl, to, 0, dync__a_reg(x), 0, 0);
         if (!packed) dync__x_v(a, DYNC__X_PMOVZXWD, vl, to, 0, dync__a_reg(to), 0, 0);

@@ -85,9 +85,9 @@ DYNC__FN const dync__target *dync__target_at(int level)
 {
     static const dync__target targets[] = {
         {"avx2", 1, 32, 16, 0, dync__xe_has_part, dync__xe_shape, dync__xe_refuses, dync__xe_emit,
-         dync__x_finish, dync__x_write},
+         dync__a_finish, dync__a_write, dync__x_fix},
         {"avx512", 2, 64, 32, 7, dync__xe_has_part, dync__xe_shape, dync__xe_refuses, dync__xe_emit,
-         dync__x_finish, dync__x_write},
+         dync__a_finish, dync__a_write, dync__x_fix},
     };
     return level == 1 || level == 2 ? &targets[level - 1] : NULL;
 }

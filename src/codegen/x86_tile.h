@@ -1,9 +1,7 @@
 /* codegen/x86_tile.h: what the tiles of matrix products (x86_gemm.c) and of convolutions
- * (x86_conv.c) have in common: a step of their sums, and the way of their code into memory.
- * After gen.h. */
+ * (x86_conv.c) have in common: a step of their sums. After gen.h. */
 #ifndef DYNC__X86_TILE_H
 #define DYNC__X86_TILE_H
-#include "codemem.h"
 #include "x86_enc.h"
 #if DYNC__JIT_X86
 
@@ -15,12 +13,10 @@ typedef struct dync__xsum {
     int vl, rows, vectors, mul, spread; /* the last two: instructions */
     int b, a, n_a;                      /* registers: b's vectors; a's elements, so many in turn */
     void *of;
-    dync__xrm (*element)(void *of, int i, int u);
+    dync__place (*element)(void *of, int i, int u);
     void (*load)(void *of, int reg, int v, int u);
-    dync__xrm (*fold)(void *of, int v, int u, int *k);
+    dync__place (*fold)(void *of, int v, int u, int *k);
 } dync__xsum;
-DYNC__FN void dync__xsum_step(dync__xasm *, const dync__xsum *, int u);
-/* The finished code where it can run. False: it failed, or there is no memory for it. */
-DYNC__FN bool dync__x_install(dync__xasm *, dync__codeblock *);
+DYNC__FN void dync__xsum_step(dync__asm *, const dync__xsum *, int u);
 #endif
 #endif

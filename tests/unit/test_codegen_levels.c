@@ -89,12 +89,12 @@ static void *copied(const void *from, size_t n)
     return to;
 }
 
-static void keep(const dync__xasm *a)
+static void keep(const dync__asm *a)
 {
     char line[256];
     const char *listing = a->listing ? dync__str_get(a->listing) : "";
     if (!EXPECT(a->listing && !a->listing->failed)) return;
-    EXPECT_EQ_INT(a->evex, (made.features & DYNC__CPU_AVX512) != 0);
+    EXPECT_EQ_INT(dync__x_evex_of(a), (made.features & DYNC__CPU_AVX512) != 0);
     made.at[made.n++] = (objdump_code){
         copied(a->code.at, (size_t)a->code.n), a->code.n, copied(listing, strlen(listing) + 1),
         copied(a->label.at, (size_t)a->label.n * sizeof *a->label.at)};
@@ -111,7 +111,7 @@ static void pretend(unsigned features)
     memset(&made, 0, sizeof made);
     made.features = features;
     dync__cpu_pretend(features ? features | DYNC__CPU_KNOWN : 0);
-    dync__x_watch(features ? keep : NULL);
+    dync__a_watch(features ? keep : NULL);
 }
 
 /* What such code is made of must have been there. */
@@ -254,14 +254,14 @@ static void lower(dync_tensor *(*fn)(dync_tensor *, dync_tensor *), dync_tensor 
     REQUIRE(g != NULL);
     for (int l = 0; l < LEVELS; l++) {
         dync__lowered lowered;
-        dync__x_watch(keep);
+        dync__a_watch(keep);
         memset(&made, 0, sizeof made);
         made.features = levels[l].features;
         dync__cpu_pretend(levels[l].features | DYNC__CPU_KNOWN);
         if (EXPECT_OK(dync__inductor_lower(dync__graph_peek(g), NULL, &plain_options, &lowered)))
             dync__lowered_free(&lowered);
         expect_seen(seen | vectors_of(levels[l].features));
-        dync__x_watch(NULL);
+        dync__a_watch(NULL);
         dync__cpu_pretend(0);
     }
 }

@@ -7,7 +7,7 @@
 #if DYNC__JIT
 #include "objdump.h"
 
-static dync__xrm random_memory(void)
+static dync__place random_memory(void)
 {
     static const int32_t disps[] = {0,    1,    4,   8,    16,   32,   64,   127,   128,   -64,
                                     -128, -129, 256, 1024, 4096, 8128, 8192, 65536, -8192, 100000};
@@ -15,19 +15,19 @@ static dync__xrm random_memory(void)
     if (index == DYNC__RSP) index = -1;
     int32_t disp = disps[test_random() % (sizeof disps / sizeof disps[0])];
     return index < 0
-               ? dync__x_mem(test_random_int(0, 15), disp)
-               : dync__x_index(test_random_int(0, 15), index, 1 << test_random_int(0, 3), disp);
+               ? dync__a_mem(test_random_int(0, 15), disp)
+               : dync__a_index(test_random_int(0, 15), index, 1 << test_random_int(0, 3), disp);
 }
 
 /* One instruction of a form with random operands. */
-static void assemble(dync__xasm *a, int insn, int form, bool has_vex, bool has_evex)
+static void assemble(dync__asm *a, int insn, int form, bool has_vex, bool has_evex)
 {
-    int top = a->evex ? 31 : 15, reg = test_random_int(0, top), v = test_random_int(0, top),
-        vl = test_random_int(0, a->evex ? 2 : 1), k = 0;
-    dync__xrm r = dync__x_reg(test_random_int(0, top)), m = random_memory(),
-              rm = test_random() % 2 ? r : m;
-    if (!(a->evex ? has_evex : has_vex)) return;
-    if (a->evex && test_random() % 3 == 0) k = test_random_int(1, 7);
+    int top = dync__x_evex_of(a) ? 31 : 15, reg = test_random_int(0, top),
+        v = test_random_int(0, top), vl = test_random_int(0, dync__x_evex_of(a) ? 2 : 1), k = 0;
+    dync__place r = dync__a_reg(test_random_int(0, top)), m = random_memory(),
+                rm = test_random() % 2 ? r : m;
+    if (!(dync__x_evex_of(a) ? has_evex : has_vex)) return;
+    if (dync__x_evex_of(a) && test_random() % 3 == 0) k = test_random_int(1, 7);
     int z = k && test_random() % 2 ? DYNC__X_ZERO : 0;
     switch (form) {
     case DYNC__XF_RVM:
@@ -87,14 +87,14 @@ static void assemble(dync__xasm *a, int insn, int form, bool has_vex, bool has_e
             dync__x_v(a, insn, vl, reg, v, rm, test_random_int(0, 255), k | z);
         return;
     case DYNC__XF_CMP:
-        dync__x_v(a, insn, vl, a->evex ? reg & 7 : reg, v, rm,
+        dync__x_v(a, insn, vl, dync__x_evex_of(a) ? reg & 7 : reg, v, rm,
                   insn == DYNC__X_PCMPD || insn == DYNC__X_PCMPQ ? 0x81 : 0x81, k);
         return;
     case DYNC__XF_RVMR: dync__x_v(a, insn, vl, reg, v, rm, test_random_int(0, 15) << 4, 0); return;
     case DYNC__XF_VM_2:
     case DYNC__XF_VM_4:
     case DYNC__XF_VM_6:
-        dync__x_v(a, insn, vl, 0, v, a->evex ? rm : r, test_random_int(0, 63), k | z);
+        dync__x_v(a, insn, vl, 0, v, dync__x_evex_of(a) ? rm : r, test_random_int(0, 63), k | z);
         return;
     case DYNC__XF_KVM: dync__x_v(a, insn, vl, reg & 7, v, rm, 0, k); return;
     case DYNC__XF_KMI: dync__x_v(a, insn, vl, reg & 7, 0, r, 0x20, k); return;
@@ -134,11 +134,11 @@ static void assemble(dync__xasm *a, int insn, int form, bool has_vex, bool has_e
 
 /* The integer forms are called by name in both spellings below, as the first character of what
  * follows says. */
-static void assemble_integer(dync__xasm *a, int insn)
+static void assemble_integer(dync__asm *a, int insn)
 {
     int reg = test_random_int(0, 15);
-    dync__xrm r = dync__x_reg(test_random_int(0, 15)), m = random_memory(),
-              rm = test_random() % 2 ? r : m;
+    dync__place r = dync__a_reg(test_random_int(0, 15)), m = random_memory(),
+                rm = test_random() % 2 ? r : m;
     switch (insn) {
     case DYNC__X_LEA:
     case DYNC__X_PREFETCHT0:
@@ -165,7 +165,7 @@ static void assemble_integer(dync__xasm *a, int insn)
     case DYNC__X_TESTI: dync__x_i(a, insn, 0, r, test_random_int(0, 100000)); return;
     case DYNC__X_SHLI:
     case DYNC__X_SHRI: dync__x_i(a, insn, 0, r, test_random_int(2, 63)); return;
-    case DYNC__X_CQO: dync__x_i(a, insn, 0, dync__x_reg(0), 0); return;
+    case DYNC__X_CQO: dync__x_i(a, insn, 0, dync__a_reg(0), 0); return;
     case DYNC__X_IDIV:
     case DYNC__X_NEG32:
     case DYNC__X_SBB32: dync__x_i(a, insn, reg, r, 0); return;
@@ -193,11 +193,11 @@ static void against_objdump(bool evex)
 {
     dync__arena arena = {0};
     dync__str listing = {0};
-    dync__xasm a;
+    dync__asm a;
     memset(&a, 0, sizeof a);
     a.arena = &arena;
     a.listing = &listing;
-    a.evex = evex;
+    a.t = dync__target_at(evex ? 2 : 1);
     for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
         for (int n = 0; n < 24; n++) {
             if (rows[i].form < 0)
@@ -210,7 +210,7 @@ static void against_objdump(bool evex)
         dync__x_pop(&a, r);
     }
     dync__x_ret(&a);
-    size_t bytes = dync__x_finish(&a);
+    size_t bytes = dync__a_finish(&a);
     REQUIRE(bytes > 0 && !listing.failed);
     objdump_code code = {a.code.at, a.code.n, dync__str_get(&listing), a.label.at};
     int compared = objdump_compare(&code, 1);

@@ -249,9 +249,9 @@ static const char *text_refuses(const dync__target *t, int op, int type, int to)
 }
 
 static const dync__target text128 = {
-    "text128",    3,         16,          32,        0, text_has_part, text_shape,
-    text_refuses, text_emit, text_finish, text_write};
+    "text128",    3,         16,          32,         0,   text_has_part, text_shape,
+    text_refuses, text_emit, text_finish, text_write, NULL};
 static const dync__target text512 = {
-    "text512",    4,         64,          32,        7, text_has_part, text_shape,
-    text_refuses, text_emit, text_finish, text_write};
+    "text512",    4,         64,          32,         7,   text_has_part, text_shape,
+    text_refuses, text_emit, text_finish, text_write, NULL};
 #endif

@@ -1,0 +1,83 @@
+/* codegen/asm.c: the assembler of asm.h. Before: codemem.c, which holds finished code; after: the
+ * targets and the generators. */
+#include "../dync.in.h"
+#include "asm.h"
+#if DYNC__JIT
+
+DYNC__FN void dync__a_begin(dync__asm *a, const dync__target *t, dync__arena *arena)
+{
+    a->t = t;
+    a->arena = arena;
+}
+
+DYNC__FN int dync__a_label(dync__asm *a)
+{
+    if (!dync__avec_push(a->arena, &a->label, -1)) {
+        a->failed = true;
+        return 0;
+    }
+    return a->label.n - 1;
+}
+
+DYNC__FN dync__place dync__a_constant64(dync__asm *a, const void *bytes)
+{
+    int at = 0;
+    for (; at < a->pool.n; at += 64)
+        if (memcmp(a->pool.at + at, bytes, 64) == 0) return dync__a_mem(DYNC__PLACE_POOL, at);
+    if (!dync__avec_reserve(a->arena, &a->pool, at + 64))
+        a->failed = true;
+    else {
+        memcpy(a->pool.at + at, bytes, 64);
+        a->pool.n += 64;
+    }
+    return dync__a_mem(DYNC__PLACE_POOL, at);
+}
+
+DYNC__FN dync__place dync__a_constant(dync__asm *a, uint64_t bits, int width)
+{
+    uint64_t bytes[8];
+    if (width == 1) bits = (bits & 255) * UINT64_C(0x0101010101010101);
+    if (width == 4) bits = (bits & 0xffffffffu) * UINT64_C(0x100000001);
+    for (int i = 0; i < 8; i++) bytes[i] = bits;
+    return dync__a_constant64(a, bytes);
+}
+
+/* ---- finished code --------------------------------------------------------------------------- */
+
+static void (*dync__a_watcher)(const dync__asm *);
+
+DYNC__FN void dync__a_watch(void (*fn)(const dync__asm *)) { dync__a_watcher = fn; }
+DYNC__FN bool dync__a_listed(void)
+{
+    return dync__a_watcher || dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm);
+}
+
+static int dync__a_pool_at(const dync__asm *a) { return (a->code.n + 63) & ~63; }
+
+DYNC__FN size_t dync__a_finish(dync__asm *a)
+{
+    for (int i = 0; !a->failed && i < a->jump.n + a->constant.n; i++) {
+        bool jump = i < a->jump.n;
+        dync__fix f = jump ? a->jump.at[i] : a->constant.at[i - a->jump.n];
+        int32_t to = jump ? a->label.at[f.target] : dync__a_pool_at(a) + f.target;
+        a->t->fix(a->code.at + f.at, jump, to - f.at);
+    }
+    if (dync__a_watcher && !a->failed) dync__a_watcher(a);
+    return a->failed ? 0 : (size_t)(dync__a_pool_at(a) + a->pool.n);
+}
+
+DYNC__FN void dync__a_write(const dync__asm *a, uint8_t *to)
+{
+    memcpy(to, a->code.at, (size_t)a->code.n);
+    if (a->pool.n) memcpy(to + dync__a_pool_at(a), a->pool.at, (size_t)a->pool.n);
+}
+
+DYNC__FN size_t dync__a_install(dync__asm *a, dync__codeblock *block)
+{
+    uint8_t *write;
+    size_t bytes = a->t->finish(a);
+    if (bytes == 0 || !dync__codemem_begin(bytes, &write, block)) return 0;
+    a->t->write(a, write);
+    return dync__codemem_end(block, bytes) ? bytes : 0;
+}
+#endif
