@@ -127,13 +127,15 @@ static bool dync__pair_fusible(const dync__node *a, const dync__node *b)
 typedef struct dync__part_rules {
     bool used_far_apart, long_chains, materialized, reductions, not_listed;
 } dync__part_rules;
+enum { DYNC__PART_NEVER = 1000000000 };
 typedef struct dync__mincut_state {
     dync__cutter *c;
     dync__part_rules rules;
-    int *distance; /* to the nearest backward node */
+    int *distance; /* to the nearest backward node; DYNC__PART_NEVER and more: there is none */
     int *order;    /* place among the forward's nodes */
-    /* not computed again; freed: rules do not count (memory budget) */
-    bool *banned, *freed;
+    /* not computed again; freed: rules do not count (memory budget); decides: a comparison whose
+     * outcome backward uses depends on the value */
+    bool *banned, *freed, *decides;
     int *heap, *seen; /* scratch */
     int round;
     bool *saved;
@@ -173,6 +175,27 @@ static void dync__part_input_bytes(void *user, dync__arg *a)
     *(int64_t *)user += dync__aot_bytes(a->as.node);
 }
 
+/* A reduction computed again adds in another order where its loop is cut otherwise: its last bits
+ * may differ. That does no harm until they decide something: `y == amax(y)` in the gradient of amax
+ * is true nowhere if y was computed again from another mean. */
+static bool dync__part_must_agree(const dync__mincut_state *m, int i)
+{
+    const dync__node *n = m->c->joint->node.at[i];
+    return m->decides[i] && n->op >= 0 && dync__op_info(n->op)->cls == DYNC__REDUCE;
+}
+/* From the end, as users stand behind what they use. */
+static void dync__part_decisions(dync__mincut_state *m)
+{
+    const dync__cutter *c = m->c;
+    for (int i = c->n - 1; i >= 0; i--) {
+        m->decides[i] = false;
+        DYNC__EACH_USER(c, i, u)
+        if (m->decides[u] || (dync__node_has(c->joint->node.at[u], DYNC__OP_BOOL_OUT) &&
+                              m->distance[u] < DYNC__PART_NEVER))
+            m->decides[i] = true;
+    }
+}
+
 /* Must this forward node not be computed again? Besides the operator itself two rules on its
  * value count: it is read by an operator that cannot fuse with it, or it is less than a quarter
  * of its inputs (a reduction), so that saving it is cheap. */
@@ -182,6 +205,7 @@ static bool dync__part_should_ban(dync__mincut_state *m, int i)
     if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) return false;
     if (n->op < 0 || (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)))
         return true;
+    if (dync__part_must_agree(m, i)) return true;
     if (m->rules.not_listed
             ? !dync__op_recomputable(n)
             : dync__op_info(n->op)->cls == DYNC__KERNEL && !dync__op_recomputable(n))
@@ -198,7 +222,7 @@ static bool dync__part_should_ban(dync__mincut_state *m, int i)
 static void dync__part_ban(dync__mincut_state *m, int i)
 {
     dync__node *n = m->c->joint->node.at[i];
-    if (!dync__aot_is_view(n) && !m->freed[i]) m->banned[i] = true;
+    if (!dync__aot_is_view(n) && (!m->freed[i] || dync__part_must_agree(m, i))) m->banned[i] = true;
 }
 
 /* Does the value stand in memory in forward anyway: an input, or read by an operator that cannot
@@ -400,7 +424,7 @@ static void dync__part_measure(dync__mincut_state *m)
     int order = 0;
     for (int i = 0; i < c->n; i++) m->order[i] = c->fw[i] ? order++ : 0;
     for (int i = c->n - 1; i >= 0; i--) {
-        m->distance[i] = c->fw[i] ? 1000000000 : 0;
+        m->distance[i] = c->fw[i] ? DYNC__PART_NEVER : 0;
         if (!c->fw[i]) continue;
         DYNC__EACH_USER(c, i, u) m->distance[i] = DYNC__MIN(m->distance[i], m->distance[u] + 1);
     }
@@ -426,6 +450,7 @@ static int dync__part_cheapest(const dync__mincut_state *m)
     for (int i = 0; i < m->c->n; i++) {
         const dync__node *n = m->c->joint->node.at[i];
         if (!m->saved[i] || m->c->input[i] || m->freed[i] || n->op < 0 ||
+            dync__part_must_agree(m, i) ||
             (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)))
             continue;
         double gain = (double)dync__aot_bytes(n) * (dync__op_recomputable(n) ? 16 : 1);
@@ -467,11 +492,13 @@ DYNC__FN dync_status dync__mincut(dync__cutter *c)
     m.order = dync__arena_alloc(&c->arena, n * sizeof *m.order);
     m.banned = dync__arena_alloc(&c->arena, n);
     m.freed = dync__arena_alloc(&c->arena, n);
+    m.decides = dync__arena_alloc(&c->arena, n);
     m.heap = dync__arena_alloc(&c->arena, (3 * n + (size_t)c->first_user[c->n]) * sizeof *m.heap);
     m.seen = dync__arena_alloc(&c->arena, n * sizeof *m.seen);
-    if (!m.distance || !m.order || !m.banned || !m.freed || !m.heap || !m.seen)
+    if (!m.distance || !m.order || !m.banned || !m.freed || !m.decides || !m.heap || !m.seen)
         return DYNC_ERR_MEMORY;
     dync__part_measure(&m);
+    dync__part_decisions(&m);
     DYNC__TRY(dync__part_solve(&m));
     return c->budget < 1 ? dync__part_within_budget(&m) : DYNC_OK;
 }
