@@ -136,10 +136,7 @@ static dync_status dync__joint_fresh_values(dync__joint *j, dync__joint_graph *g
         dync__arg arg = dync__arg_node(g->fw_out[i]);
         dync__info info = g->fw_out[i]->info[0];
         info.alias = -1;
-        if (!dync__layout_is_dense(&info.lay))
-            DYNC__TRY(
-                dync__layout_contiguous(&info.lay, info.lay.ndim, g->fw_out[i]->info[0].lay.shape));
-        info.lay.offset = 0;
+        DYNC__TRY(dync__layout_like(&g->fw_out[i]->info[0].lay, &info.lay));
         if (!(g->fw_out[i] =
                   dync__graph_call(g->graph, DYNC__USED(DYNC__OP_clone), 1, &arg, 1, &info, NULL)))
             return DYNC_ERR_MEMORY;

@@ -145,14 +145,6 @@ static void dync__part_save_roots(dync__cutter *c)
     }
 }
 
-static bool dync__part_copy_layout(const dync__node *old, dync__layout *lay)
-{
-    *lay = old->info[0].lay;
-    lay->offset = 0;
-    return dync__layout_is_dense(lay) ||
-           dync__layout_contiguous(lay, lay->ndim, old->info[0].lay.shape) == DYNC_OK;
-}
-
 static dync__node *dync__part_saved_value(const dync__cutter *c, dync__rewrite *r, dync__node *old)
 {
     dync__node *n = dync__rewrite_at(r, old);
@@ -160,7 +152,7 @@ static dync__node *dync__part_saved_value(const dync__cutter *c, dync__rewrite *
     dync__arg arg = dync__arg_node(n);
     dync__info info = old->info[0];
     info.alias = -1;
-    if (!dync__part_copy_layout(old, &info.lay)) return NULL;
+    if (dync__layout_like(&old->info[0].lay, &info.lay) != DYNC_OK) return NULL;
     return dync__graph_call(r->to, DYNC__USED(DYNC__OP_clone), 1, &arg, 1, &info, NULL);
 }
 
@@ -169,7 +161,7 @@ static dync__node *dync__part_saved_input(dync__rewrite *r, dync__node *old)
 {
     dync__node *n = dync__rewrite_input(r, old, old->name);
     return !n || dync__part_mutated_root(r->user, old) < 0 ||
-                   dync__part_copy_layout(old, &n->info[0].lay)
+                   dync__layout_like(&old->info[0].lay, &n->info[0].lay) == DYNC_OK
                ? n
                : NULL;
 }

@@ -346,6 +346,15 @@ DYNC__FN dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *
     return DYNC_OK;
 }
 
+DYNC__FN dync_status dync__layout_like(const dync__layout *of, dync__layout *out)
+{
+    dync__tensor t = {.lay = *of}, *one = &t;
+    dync__info info;
+    DYNC__TRY(dync__infer_like(&info, of->ndim, of->shape, 1, &one));
+    *out = info.lay;
+    return DYNC_OK;
+}
+
 /* ---- for all rows ---------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__op_infer(const dync__opcall *call, dync__info *out)

@@ -302,6 +302,9 @@ DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tens
 
 /* ---- inference and lowering ------------------------------------------------------------------ */
 DYNC__FN dync_status dync__op_infer(const dync__opcall *, dync__info *out); /* the row's */
+/* The layout of a new tensor like `of`, as clone gives it: the same strides where `of` is dense,
+ * else its dims in their order, without gaps. */
+DYNC__FN dync_status dync__layout_like(const dync__layout *of, dync__layout *out);
 /* sets out[] to fake tensors by infer: what tracers do. Aliases share the argument's storage */
 DYNC__FN dync_status dync__op_fake(dync__opcall *);
 /* Appends the operator's steps to the builder. in: one operand per tensor argument in order (lists

@@ -574,4 +574,29 @@ TEST(overlapping_writes)
         dync_compiled_free(f);
     }
 }
+
+/* Two equal values become one, which is a result and the base of another: the view, not dense, is
+ * copied, and the copy is laid out as clone does it. The verifier of graphs looks on. */
+static dync_value twice_and_windows(const dync_value *args, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_tensor *x = dync_as_tensor(args[0]);
+    dync_tensor *a = dync_logical_and(x, -1), *b = dync_logical_and(x, -1);
+    return dync_tuple(dync_mul(x, 2), dync_unfold(a, 1, 2, 2), b);
+}
+TEST(views_with_gaps_are_copied_as_by_clone)
+{
+    static const char *const names[] = {"eager", "aot_eager", "inductor"};
+    dync_tensor *x = dync_transpose(dync_randn(dync_shape(2, 33, 3)), 0, 2);
+    for (int k = 0; k < 3; k++) DYNC_SCOPE {
+        dync_compiled *f = dync_compile(twice_and_windows, .args = "x", .backend = names[k]);
+        dync_tensor *leaf = dync_requires_grad_(dync_clone(x), true);
+        dync_value in = DYNC_V(leaf), want = twice_and_windows(&in, 1, NULL),
+                   got = dync_call_values(f, 1, &in);
+        for (int i = 0; i < 3; i++)
+            EXPECT(dync_equal(dync_as_tensor(dync_at(want, i)), dync_as_tensor(dync_at(got, i))));
+        dync_compiled_free(f);
+    }
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+}
 TEST_MAIN
