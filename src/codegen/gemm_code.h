@@ -17,7 +17,7 @@ enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8, DYNC__GT_AS_F16, 
  * DOTS   c[i, j] = (c +) row i of a . column j of b, both dense along k: `rows` rows of a,
  *        `columns` columns of b, at most 4 each
  * COPY   k rows, dense: c[k, column] = a[k, column]
- * SWAP, STAGE, WEAVE   x86_transpose.c, by dync__gt_swap only
+ * SWAP, STAGE, WEAVE   gen_transpose.c, by dync__gt_swap only
  * PAIR   two rows of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes:
  *        c[p, column] = a[n p .. n p + n, column] */
 enum {
@@ -106,13 +106,6 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
 /* are squares of whole cache lines transposed in registers? */
 DYNC__FN bool dync__gt_squares(int bytes);
 enum { DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
-#if DYNC__JIT_X86
-DYNC__FN void dync__xt_square(dync__asm *, int P, int base, int step, int step3, bool fetch,
-                              int8_t v[16]);
-DYNC__FN void dync__xt_emit(dync__asm *, int bytes, int vl, bool square, bool fetch);
-DYNC__FN void dync__xt_stage(dync__asm *, int bytes, bool second, bool fetch);
-DYNC__FN void dync__xt_weave(dync__asm *, int bytes, int n, bool woven);
-#endif
 /* x86_gemm.c: the form's code, made if need be; NULL: there is none. Thread safe; lives until
  * dync_shutdown. */
 DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors);

@@ -15,6 +15,7 @@
  * accumulators and most used constants. */
 #include "../dync.in.h"
 #include "gen.h"
+#include "gen_transpose.h"
 #if DYNC__JIT
 
 /* What a phase may keep addresses in, and what of the caller's registers the code changes. */
@@ -440,7 +441,7 @@ static void dync__gen_transpose(dync__gen *g, int stream)
     DYNC__A(a, GET, .to = DYNC__G_T1, .y = dync__a_reg(DYNC__G_LANE));
     DYNC__A(a, MUL, .to = DYNC__G_T1, .y = step);
     DYNC__A(a, ADD, .to = DYNC__G_T1, .y = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_AT)));
-    DYNC__A(a, SQUARE, .v = v, .data = g->transposed);
+    dync__tr_square(a, st->bytes, DYNC__G_T1, DYNC__G_T0, DYNC__G_T2, true, g->transposed);
     if (!g->transposed_once && st->pointer < 0) st->pointer = dync__gen_frame(g, 64 * g->V);
     for (int i = 0; i < g->V && !g->transposed_once; i++)
         DYNC__A(a, STORE, .v = v, .x = g->transposed[i], .y = dync__gen_at(st->pointer + 64 * i));
@@ -452,7 +453,6 @@ static void dync__gen_transpose(dync__gen *g, int stream)
  * whatever goes by way of memory waits. */
 static void dync__gen_squares(dync__gen *g)
 {
-    enum { TURNING = 17 }; /* registers that SQUARE takes, the first ones */
     dync__asm *a = &g->a;
     int rows = dync__a_label(a), lanes = dync__a_label(a), transposed = 0;
     g->U = 1;
@@ -463,11 +463,11 @@ static void dync__gen_squares(dync__gen *g)
         transposed += g->stream_of[g->list[2].at[p]] >= 0 &&
                       g->stream.at[g->stream_of[g->list[2].at[p]]].transposed;
     g->transposed_once = transposed == 1;
-    g->pinned = (1u << TURNING) - 1;
+    g->pinned = (1u << DYNC__TR_SQUARE) - 1;
     g->pos = 0;
     dync__gen_reset(g);
     dync__gen_hoist(g);
-    uint32_t hoisted = g->pinned & ~((1u << TURNING) - 1);
+    uint32_t hoisted = g->pinned & ~((1u << DYNC__TR_SQUARE) - 1);
     DYNC__A(a, LABEL, .label = rows);
     DYNC__A(a, SET, .to = DYNC__G_LANE, .n = 0);
     DYNC__A(a, LABEL, .label = lanes);

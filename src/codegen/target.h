@@ -189,10 +189,15 @@ DYNC__INLINE dync__vt dync__vt_of(int type, int lanes)
     X(DOWN, "to x n")             /* of 16 bytes: lane l = lane l + n of x */                              \
     X(HALF, "to x")               /* the upper half of x's lanes */                                        \
     X(JOIN, "to x y n m")         /* x with its n-th 16 (m 32: 32) bytes from y */                         \
+    X(PIECE_TO, "x y n")          /* memory y = the n-th 16 bytes of x */                                  \
     X(UP, "to x z n")             /* lane l = lane l - n of x, below it the last of z, zero (z -1) */      \
     X(REVERSE, "to")              /* the last lane first */                                                \
     X(PICK, "to z y")             /* 4-byte word l = word z[l] of to and then y (to = z: of y) */          \
-    X(SQUARE, "data")             /* rows at T1, T0 apart (T2 = 3 T0), transposed; registers to data */
+    X(ZIP, "to x y n")            /* in every 16 bytes the lanes of the lower (n 1: upper) 8 bytes of x */ \
+                                  /* and of y in turn */                                                   \
+    X(BYTES, "to x y")            /* in every 16 bytes byte b = byte y[b] of x; 0 where y[b] is >= 128 */  \
+    X(PIECES, "to x y n")         /* vectors of 64 bytes: 16 bytes each from piece n & 3 and n >> 2 & 3 */ \
+                                  /* of x, n >> 4 & 3 and n >> 6 of y */
 /* clang-format on */
 
 enum {
@@ -221,7 +226,6 @@ typedef struct dync__ins {
     int verb, op, to, x, z;
     int32_t n, m, label;
     dync__place y;
-    int8_t *data;
 } dync__ins;
 
 typedef struct dync__target dync__target;

@@ -12,6 +12,7 @@
 #include "codemem.h"
 #include "x86_enc.h"
 #include "gen.h"
+#include "gen_transpose.h"
 #include "x86_tile.h"
 
 #if DYNC__JIT_X86
@@ -536,10 +537,10 @@ static void dync__gt_emit(dync__gtx *g, int kind)
     case DYNC__GT_TILE: dync__gt_tile(g); break;
     case DYNC__GT_DOTS: dync__gt_dots(g); break;
     case DYNC__GT_SWAP:
-        dync__xt_emit(g->x, g->rows, g->vectors % 4, g->vectors > 3, g->flags);
+        dync__tr_blocks(g->x, g->rows, 1 << g->vectors % 4, g->vectors > 3, g->flags);
         break;
-    case DYNC__GT_STAGE: dync__xt_stage(g->x, g->rows, g->flags & 1, g->flags & 2); break;
-    case DYNC__GT_WEAVE: dync__xt_weave(g->x, g->rows, g->vectors, g->flags); break;
+    case DYNC__GT_STAGE: dync__tr_stage(g->x, g->rows, g->flags & 1, g->flags & 2); break;
+    case DYNC__GT_WEAVE: dync__tr_weave(g->x, g->rows, g->vectors, g->flags); break;
     default: dync__gt_copy(g, kind == DYNC__GT_PAIR);
     }
 }

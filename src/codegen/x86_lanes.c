@@ -1,7 +1,6 @@
 /* codegen/x86_lanes.c: verbs of masks, conversions and between lanes as x86-64 instructions
  * (x86_verbs.h). After x86_arith.c. */
 #include "../dync.in.h"
-#include "gemm_code.h"
 #include "x86_verbs.h"
 #if DYNC__JIT
 
@@ -259,6 +258,21 @@ static void dync__xe_reverse(dync__asm *a, const dync__ins *i)
     dync__xe_rrr(a, DYNC__X_PERMPS, vl, i->to, at, i->to);
 }
 
+static void dync__xe_zip(dync__asm *a, const dync__ins *i)
+{
+    static const int insns[][2] = {{0, 0},
+                                   {DYNC__X_PUNPCKLBW, DYNC__X_PUNPCKHBW},
+                                   {DYNC__X_PUNPCKLWD, DYNC__X_PUNPCKHWD},
+                                   {0, 0},
+                                   {DYNC__X_PUNPCKLDQ, DYNC__X_PUNPCKHDQ},
+                                   {0, 0},
+                                   {0, 0},
+                                   {0, 0},
+                                   {DYNC__X_PUNPCKLQDQ, DYNC__X_PUNPCKHQDQ}};
+    dync__x_v(a, insns[dync__dtype_info(i->v.type)->bytes][i->n], dync__xe_vl(a, i->v), i->to, i->x,
+              i->y, 0, 0);
+}
+
 /* ---- which is which -------------------------------------------------------------------------- */
 
 DYNC__FN void dync__xe_vectors(dync__asm *a, const dync__ins *i)
@@ -297,9 +311,10 @@ DYNC__FN void dync__xe_vectors(dync__asm *a, const dync__ins *i)
         dync__x_v(a, i->to == i->z ? DYNC__X_PERMPS : DYNC__X_PERMT2PS, vl, i->to, i->z, i->y, 0,
                   0);
         break;
-    case DYNC__A_SQUARE:
-        dync__xt_square(a, i->v.lanes / 4, DYNC__RSI, DYNC__RAX, DYNC__RBP, true, i->data);
-        break;
+    case DYNC__A_PIECE_TO: dync__x_v(a, DYNC__X_EXTRACT128, vl, i->x, 0, i->y, i->n, 0); break;
+    case DYNC__A_ZIP: dync__xe_zip(a, i); break;
+    case DYNC__A_BYTES: dync__x_v(a, DYNC__X_PSHUFB, vl, i->to, i->x, i->y, 0, 0); break;
+    case DYNC__A_PIECES: dync__x_v(a, DYNC__X_SHUF128, 2, i->to, i->x, i->y, i->n, 0); break;
     default: dync__xe_compares(a, i); break;
     }
 }

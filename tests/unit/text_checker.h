@@ -561,16 +561,23 @@ static void text_pick(text_machine *m, const dync__ins *i)
     text_set(m, i->to, to, 4 * words);
 }
 
-static void text_square(text_machine *m, const dync__ins *i)
+/* ZIP, BYTES, PIECES: what goes on in every 16 bytes. */
+static void text_shuffle(text_machine *m, const dync__ins *i)
 {
-    int n = i->v.lanes, bytes = text_size(i->v.type);
-    const uint8_t *row = (const uint8_t *)(intptr_t)m->g[DYNC__G_T1];
-    for (int c = 0; c < n; c++) {
-        uint8_t to[TEXT_WIDEST];
-        for (int r = 0; r < n; r++)
-            memcpy(to + r * bytes, row + r * m->g[DYNC__G_T0] + c * bytes, (size_t)bytes);
-        text_set(m, c, to, n * bytes);
+    int bytes = dync__dtype_info(i->v.type)->bytes, all = i->v.lanes * bytes, per = 16 / bytes;
+    const uint8_t *x = m->v[i->x], *y = text_vector(m, i->y);
+    uint8_t to[TEXT_WIDEST];
+    if (i->verb == DYNC__A_PIECES && all != 64) text_complain(m, "not four pieces");
+    for (int b = 0; b < all; b++) {
+        int l = b % 16 / bytes, piece = b & ~15, number = i->n >> b / 16 * 2 & 3;
+        if (i->verb == DYNC__A_ZIP)
+            to[b] = (l % 2 ? y : x)[piece + (i->n * per / 2 + l / 2) * bytes + b % bytes];
+        else if (i->verb == DYNC__A_BYTES)
+            to[b] = y[b] >= 128 ? 0 : x[piece + y[b] % 16];
+        else
+            to[b] = (b < 32 ? x : y)[16 * number + b % 16];
     }
+    text_set(m, i->to, to, all);
 }
 
 static void text_between(text_machine *m, const dync__ins *i)
@@ -587,7 +594,7 @@ static void text_between(text_machine *m, const dync__ins *i)
     case DYNC__A_HALF: text_set(m, i->to, x + n * bytes / 2, n * bytes / 2); break;
     case DYNC__A_JOIN:
         memcpy(to, x, (size_t)(n * bytes));
-        memcpy(to + i->n * some, m->v[i->y.reg], (size_t)some);
+        memcpy(to + i->n * some, text_vector(m, i->y), (size_t)some);
         text_set(m, i->to, to, n * bytes);
         break;
     case DYNC__A_UP:
@@ -608,7 +615,8 @@ static void text_between(text_machine *m, const dync__ins *i)
         text_set(m, i->to, to, n * bytes);
         break;
     case DYNC__A_PICK: text_pick(m, i); break;
-    default: text_square(m, i);
+    case DYNC__A_PIECE_TO: memcpy(text_address(m, i->y), x + 16 * i->n, 16); break;
+    default: text_shuffle(m, i);
     }
 }
 

@@ -22,7 +22,7 @@ static const char *const text_operands[] = {
 /* An operand of the table without its class: gto and mto are `to`. */
 static const char *text_operand(const char *word, char *name)
 {
-    static const char *const names[] = {"to", "x", "z", "y", "n", "m", "op", "L", "data"};
+    static const char *const names[] = {"to", "x", "z", "y", "n", "m", "op", "L"};
     int skip = (word[0] == 'g' || word[0] == 'm') && word[1] > ' ' ? 1 : 0;
     for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++) {
         size_t n = strlen(names[i]);
@@ -33,7 +33,7 @@ static const char *text_operand(const char *word, char *name)
     word += strcspn(word, " ");
     return *word ? word + 1 : NULL;
 }
-/* What an operand other than y and data is kept in. */
+/* What an operand other than y is kept in. */
 static int *text_field(dync__ins *i, const char *name)
 {
     return strcmp(name, "to") == 0  ? &i->to
@@ -63,10 +63,6 @@ static void text_line(dync__asm *a, const dync__ins *i)
     for (const char *o = text_operands[i->verb]; o;) {
         const dync__place *y = &i->y;
         o = text_operand(o, name);
-        if (strcmp(name, "data") == 0) {
-            for (int r = 0; r < i->v.lanes; r++) i->data[r] = (int8_t)r;
-            continue;
-        }
         if (strcmp(name, "y") != 0)
             snprintf(word, sizeof word, " %s=%d", name, *text_field(&copy, name));
         else if (y->is_mem)
@@ -84,7 +80,8 @@ static bool text_loads(const dync__asm *a, const dync__ins *i)
 {
     bool reads = i->verb == DYNC__A_OP1 || i->verb == DYNC__A_OP2 || i->verb == DYNC__A_FMA ||
                  i->verb == DYNC__A_MAD || i->verb == DYNC__A_MERGE || i->verb == DYNC__A_COMPARE ||
-                 i->verb == DYNC__A_COMPARE_BOOL;
+                 i->verb == DYNC__A_COMPARE_BOOL || i->verb == DYNC__A_ZIP ||
+                 i->verb == DYNC__A_BYTES;
     return reads && i->y.is_mem && a->t->n_masks == 0;
 }
 
@@ -130,7 +127,6 @@ static bool text_read_line(const char *line, dync__ins *i)
         line += used;
         used = 0;
         o = text_operand(o, name);
-        if (strcmp(name, "data") == 0) continue;
         if (strcmp(name, "y") != 0) {
             if (sscanf(line, " %*[a-zL]=%d%n", text_field(i, name), &used) != 1) return false;
         } else if (sscanf(line, " y=[%d+%d*%d+%d]%n", &base, &index, &scale, &disp, &used) == 4) {
