@@ -248,6 +248,7 @@ static int64_t dync__part_weight(const dync__mincut_state *m, int i)
     for (int d = DYNC__MAX(DYNC__MIN(m->distance[i], 100), 1); d > 0; d--) w *= 1.1;
     w = floor(w);
     if (!dync__part_materialized(m->c, i)) w *= 2;
+    if (w < 1) w = 1; /* no elements: an edge without room would look cut */
     return w > 1e17 ? dync__flow_infinite / 8 : (int64_t)w;
 }
 

@@ -393,4 +393,33 @@ TEST(what_is_computed_again_decides_alike)
         }
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
+
+/* What has no elements weighs nothing, but is not saved for that: it may be written afterwards. */
+static dync_value empty_and_written(const dync_value *args, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_tensor *x = dync_as_tensor(args[0]);
+    dync_tensor *empty = dync_randn(dync_shape(3, 1, 0));
+    dync_tensor *y = dync_unique(dync_sin(x)); /* a break: what is before it is a graph */
+    dync_sin_(empty);
+    return DYNC_V(dync_sum(dync_mul(dync_select(y, 0, 0), x), DYNC_ALL, false));
+}
+TEST(nothing_is_saved_of_empty_values)
+{
+    for (int i = 0; i < 3; i++) DYNC_SCOPE {
+        dync_compiled *compiled =
+            dync_compile(empty_and_written, .args = "x", .backend = backends[i]);
+        dync_tensor *x = dync_randn(dync_shape(4, 7)), *grad[2];
+        for (int c = 0; c < 2; c++) {
+            dync_tensor *leaf = dync_requires_grad_(dync_clone(x), true);
+            dync_value in = DYNC_V(leaf);
+            dync_backward(dync_as_tensor(c ? dync_call_values(compiled, 1, &in)
+                                           : empty_and_written(&in, 1, NULL)));
+            grad[c] = dync_grad(leaf);
+        }
+        EXPECT(same(grad[0], grad[1], 1e-5));
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        dync_compiled_free(compiled);
+    }
+}
 TEST_MAIN
