@@ -309,6 +309,8 @@ DYNC__WARM
 #include "capture/guard.c"
 #include "capture/guard_text.c"
 #include "capture/alike.c"
+#include "capture/stance.c"
+#include "capture/history.c"
 #include "capture/segment.c"
 #include "capture/segment_run.c"
 DYNC__HOT
@@ -353,6 +355,7 @@ DYNC__COLD
 DYNC__WARM
 #include "capture/tree.c"
 #include "capture/compiled.c"
+#include "capture/info.c"
 #include "capture/miss.c"
 #include "capture/cache.c"
 DYNC__COLD

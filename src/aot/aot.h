@@ -63,6 +63,7 @@ typedef struct dync__inner {
     void *state;
     /* may be NULL; where it is not, run gives tensors that never were views */
     dync__run_into run_into;
+    void (*measure)(const void *state, dync__code_size *); /* adds to it; may be NULL */
 } dync__inner;
 /* Compiles a functional graph; keeps a reference on it if it needs it. */
 typedef struct dync__inner_compiler {

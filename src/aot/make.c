@@ -156,12 +156,22 @@ DYNC__RARE DYNC__FN dync_status dync__aot_code_compile(dync__aot_code *c,
     return DYNC_OK;
 }
 
+/* A form is measured once, by whom its instances belong to. */
+DYNC__RARE static void dync__aot_measure(const void *state, dync__code_size *size)
+{
+    const dync__aot_code *c = state;
+    if (c->fw.measure) c->fw.measure(c->fw.state, size);
+    for (int i = 0; i < c->n_parts; i++)
+        if (c->part[i].run.measure) c->part[i].run.measure(c->part[i].run.state, size);
+}
+
 DYNC__RARE DYNC__FN dync__aot_code *dync__aot_code_new(dync__graph *graph)
 {
     dync__aot_code *c = dync__calloc(sizeof *c);
     if (!c) return NULL;
     c->refs = 1;
     c->head.raw.run = dync__aot_run;
+    c->head.measure = dync__aot_measure;
     c->head.raw.state = c;
     c->original = dync__graph_ref(graph);
     c->head.form = &graph->node.at[graph->node.n - 1]->args[0];

@@ -201,6 +201,15 @@ DYNC__RARE static dync_status dync__sized_narrow(void *state, const bool *used)
     return status;
 }
 
+DYNC__RARE static void dync__sized_measure(const void *state, dync__code_size *size)
+{
+    dync__sized *s = (dync__sized *)(uintptr_t)state; /* its lock */
+    dync__lock(&s->lock);
+    for (const dync__instance *x = s->first; x; x = x->next) dync__callable_measure(&x->code, size);
+    dync__unlock(&s->lock);
+    if (s->form && s->form->head.measure) s->form->head.measure(s->form, size);
+}
+
 DYNC__RARE static void dync__sized_destroy(void *state)
 {
     dync__sized *s = state;
@@ -264,6 +273,7 @@ DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync__graph *graph, const dy
         s->inner = inner;
         s->double_backward = dync__tls.double_backward;
         s->head.raw.run = dync__sized_run;
+        s->head.measure = dync__sized_measure;
         s->head.raw.state = s;
         s->head.form = &graph->node.at[graph->node.n - 1]->args[0];
         s->head.n_out = dync__arg_count_tensors(s->head.form);

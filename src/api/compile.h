@@ -300,6 +300,18 @@ DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee callee);
 DYNC_API void dync_set_verify(bool on);
 DYNC_API void dync_set_lint(bool on);
 
+/* dync_set_stance: what compiled functions do, as torch.compiler.set_stance. Process-wide.
+ *   stance   "default" (NULL too)   they compile where no entry serves a call
+ *            "force_eager"          every call runs the C function as it is written
+ *            "eager_on_recompile"   entries serve calls; where something would be compiled, the
+ *                                   call runs as it is written (behind a branch or a break: the
+ *                                   part that is new), and nothing is kept
+ *            "fail_on_recompile"    the same, but such a call is DYNC_ERR_RECOMPILE_LIMIT
+ *   errors   DYNC_ERR_VALUE, naming the stances
+ *   notes    a call that fails behind a branch has written what stands before it
+ *   thread   any */
+DYNC_API dync_status dync_set_stance(const char *stance);
+
 /* dync_reset: forgets every compiled entry, guard failure record and compile callback;
  * configuration stays.
  *   thread  not while running */

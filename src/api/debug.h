@@ -49,6 +49,48 @@ typedef struct {
 } dync_counters;
 DYNC_API dync_counters dync_get_counters(void);
 
+/* Why no entry served a call: each miss is counted once, for the entry that
+ * came closest to serving the call. */
+typedef struct dync_misses {
+    int64_t first;         /* there was none yet */
+    int64_t arguments;     /* their number, kind or text */
+    int64_t numbers;       /* a number, of an argument or a cell, by value */
+    int64_t types;         /* dtype, device or rank of a tensor */
+    int64_t sizes;         /* sizes of tensors, or what was asked about them */
+    int64_t layouts;       /* strides, storage offset */
+    int64_t requires_grad; /* of an argument */
+    int64_t aliases;       /* which arguments are one tensor, or share memory */
+    int64_t settings;      /* grad mode, default dtype, threads */
+    int64_t outside;       /* a tensor or variable that is no argument */
+    int64_t modules;       /* a module was changed */
+    int64_t branches;      /* a branch on data went a way that no call went before */
+    int64_t gone;          /* something that was captured has been freed */
+    int64_t limit;         /* .recompile_limit is reached: nobody asks any more */
+} dync_misses;
+
+/* What happened to a compiled function since it was made or dync_reset. */
+typedef struct dync_compiled_information {
+    int entries;    /* that may serve calls */
+    int graphs;     /* that a backend compiled for it */
+    int64_t hits;   /* calls that an entry served */
+    int64_t misses; /* all of by */
+    int64_t eager;  /* calls that ran as written: over the limit, or by dync_set_stance */
+    dync_misses by;
+    int64_t code_bytes;  /* machine code of its loops, forward and backward */
+    int64_t arena_bytes; /* temporaries of the graph that has most */
+    double capture_ms;   /* tracing, without what follows and without running */
+    double compile_ms;   /* backends, at the first call of a graph */
+} dync_compiled_information;
+
+/* dync_compiled_info: counts, bytes and times of one compiled function.
+ *   ->       zeros on failure
+ *   errors   DYNC_ERR_VALUE (NULL, freed)
+ *   notes    code and arenas are known of inductor's graphs; loops of one structure share code,
+ *            which each counts. Where 16 calls missed and no more hit, a warning says so once, with
+ *            the last reason and what to do
+ *   thread   any */
+DYNC_API dync_compiled_information dync_compiled_info(const dync_compiled *f);
+
 /* dync_set_log: prints stages to stderr, as DYNC_LOG in the environment does.
  *   what    "graph,guards,recompiles,aot,ir,passes,code,perf"; NULL or "": nothing
  *   notes   an unknown name is reported once, with those that exist

@@ -50,6 +50,21 @@ DYNC__RARE static dync_value dync__call_misfit(const dync__compiled *f, int narg
     return DYNC_NONE;
 }
 
+static void dync__history_hit(dync__compiled *f)
+{
+    if (f->owner == &dync__tls)
+        DYNC__ATOMIC_STORE(&f->history.hits, f->history.hits + 1);
+    else
+        (void)DYNC__ATOMIC_ADD(&f->history.other_hits, 1);
+}
+
+/* Under the stance "force_eager". */
+DYNC__RARE static dync_value dync__call_as_written(dync__compiled *f, const dync__callargs *call)
+{
+    dync_value result = DYNC_NONE;
+    return dync__call_eagerly(f, call, &result) == DYNC_OK ? result : DYNC_NONE;
+}
+
 /* A call that the short way (quick.c) did not take. Where an error was recorded during the call
  * and still stands, the result is NONE, although the entry ran. */
 static dync_value dync__call_run(dync__compiled *f, int nargs, const dync_value *args,
@@ -65,10 +80,13 @@ static dync_value dync__call_run(dync__compiled *f, int nargs, const dync_value 
     if (!dync__call_fits(f, nargs, args)) return dync__call_misfit(f, nargs, args);
     uint64_t errors = dync__error_count();
     if (dync__callargs_flatten(&call, nargs, args) != DYNC_OK) return result;
+    if (DYNC__UNLIKELY(dync__stance() == DYNC__STANCE_force_eager))
+        return dync__call_as_written(f, &call);
     dync__cache_entry *e = dync__entry_lookup(f, &call);
     dync_status status;
     if (e) {
         dync__tls.cache_hits++;
+        dync__history_hit(f);
         dync__verify *verify = DYNC__UNLIKELY(dync__verify_on()) ? dync__verify_begin(f, e, &call)
                                                                  : NULL;
         status = dync__call_entry(f, e, &call, verify ? NULL : into, &result);
@@ -92,8 +110,10 @@ static dync_value dync__call_plain(dync__compiled *f, int nargs, const dync_valu
     dync_value r;
     const dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
     if (!e || !e->quick || DYNC__ATOMIC_LOAD(&e->dead) || dync__verify_on() ||
-        !dync__quick_call(e, nargs, args, into, &r))
+        dync__stance() == DYNC__STANCE_force_eager || !dync__quick_call(e, nargs, args, into, &r))
         r = dync__call_run(f, nargs, args, into);
+    else
+        dync__history_hit(f);
     if (own) f->depth--;
     return r;
 }

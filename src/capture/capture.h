@@ -264,6 +264,42 @@ typedef struct dync__cache_entry {
 #define dync__entry_count(v) DYNC__ATOMIC_LOAD(&(v)->n)
 #define dync__entry_item(v, i) (&DYNC__ATOMIC_LOAD(&(v)->at)[i])
 
+/* ---- what happened to a compiled function ---------------------------------------------------- */
+/* Why no entry served a call, in the order in which guards are checked: fields of dync_misses. */
+#define DYNC__MISSES(X) \
+    X(first)            \
+    X(gone)             \
+    X(arguments)        \
+    X(numbers)          \
+    X(settings)         \
+    X(types)            \
+    X(requires_grad)    \
+    X(sizes)            \
+    X(layouts)          \
+    X(aliases)          \
+    X(outside)          \
+    X(modules)          \
+    X(branches)         \
+    X(limit)
+typedef enum {
+#define DYNC__X(name) DYNC__MISS_##name,
+    DYNC__MISSES(DYNC__X)
+#undef DYNC__X
+        DYNC__N_MISSES
+} dync__miss_kind;
+typedef struct dync__guard_failure {
+    dync__miss_kind kind;
+    const char *remedy; /* what keeps it from failing again */
+} dync__guard_failure;
+/* hits: of the thread that made the function, of the others. stretch_*: at the last time that
+ * misses were rare (dync__stretch_over). */
+typedef struct dync__history {
+    int64_t hits, other_hits, misses, by[DYNC__N_MISSES], eager;
+    int64_t stretch_hits, stretch_misses;
+    uint64_t trace_ns, compile_ns, run_ns; /* run: of segments inside traces */
+    bool told;
+} dync__history;
+
 /* ---- a compiled function --------------------------------------------------------------------- */
 struct dync__compiled {
     dync__object object; /* its handle */
@@ -284,7 +320,8 @@ struct dync__compiled {
     DYNC__VEC(dync__seen) seen; /* under the lock */
     int n_frames;               /* backend compiles */
     bool gave_up, warned;       /* recompile limit reached: runs eagerly */
-    const char *file;           /* where the first operator stands that a trace met */
+    dync__history history;
+    const char *file; /* where the first operator stands that a trace met */
     int32_t line;
     dync__compiled *next; /* process-wide list, for dync_reset */
 };
@@ -359,9 +396,9 @@ DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync__compiled
 DYNC__FN void dync__foreign_aliases(const dync__cache_entry *, const dync__callargs *,
                                     dync__foreign *f, const dync__tensor *t);
 DYNC__FN bool dync__guards_hold(const dync__cache_entry *, const dync__callargs *);
-/* the first failing check; what to do about it */
-DYNC__FN const char *dync__guards_reason(const dync__compiled *, const dync__cache_entry *,
-                                         const dync__callargs *, dync__str *out);
+/* the first failing check */
+DYNC__FN dync__guard_failure dync__guards_reason(const dync__compiled *, const dync__cache_entry *,
+                                                 const dync__callargs *, dync__str *out);
 /* one per line */
 DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *,
@@ -429,6 +466,10 @@ typedef struct dync__raw_callable {
     void *state;
     dync__run_into run_into;
 } dync__raw_callable;
+/* What code takes: bytes of machine code, and of the largest arena that a run of it has. */
+typedef struct dync__code_size {
+    int64_t code, arena;
+} dync__code_size;
 /* state begins with a dync__raw_callable and n_out */
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs);
 /* form: the graph's result; its tensors are the outputs in order */
@@ -437,7 +478,11 @@ typedef struct dync__raw_state {
     int n_out;
     const dync__arg *form;
     const dync__graph *compiled_from;
+    void (*measure)(const void *state, dync__code_size *); /* adds to it; or NULL */
 } dync__raw_state;
+
+/* what the library's own code takes; of other backends' nothing is known */
+DYNC__FN void dync__callable_measure(const dync_callable *, dync__code_size *);
 
 /* quick.c */
 /* script.c; a list */
@@ -530,11 +575,28 @@ DYNC__DATA_DECL DYNC__TLS dync__capture_log *dync__capture_log_now;
 /* named after "L['x']": l_x_, for L_x_ */
 DYNC__FN dync__node *dync__graph_input_of(dync__graph *, const char *source,
                                           const dync__info *info_or_null);
+/* stance.c */
+#define DYNC__STANCES(X) X(default) X(force_eager) X(eager_on_recompile) X(fail_on_recompile)
+typedef enum {
+#define DYNC__X(name) DYNC__STANCE_##name,
+    DYNC__STANCES(DYNC__X)
+#undef DYNC__X
+        DYNC__N_STANCES
+} dync__stance_kind;
+DYNC__DATA_DECL int32_t dync__stance_now;
+DYNC__INLINE int32_t dync__stance(void) { return DYNC__ATOMIC_PEEK(&dync__stance_now); }
+DYNC__FN dync_status dync__stance_refuses(const dync__compiled *, const char *reason);
+/* history.c */
+DYNC__FN int64_t dync__history_hits(const dync__history *);
+DYNC__FN void dync__history_miss(dync__compiled *, dync__miss_kind);
+DYNC__FN void dync__history_stretch(dync__compiled *, const char *reason, const char *remedy);
 /* tree.c */
 DYNC__FN dync_status dync__call_entry(dync__compiled *f, dync__cache_entry *e,
                                       const dync__callargs *call, const dync_value *into,
                                       dync_value *result);
 /* miss.c */
+DYNC__FN dync_status dync__call_eagerly(dync__compiled *f, const dync__callargs *call,
+                                        dync_value *result);
 DYNC__FN dync_status dync__call_miss(dync__compiled *f, const dync__callargs *call,
                                      dync_value *result);
 /* compiled.c */

@@ -78,6 +78,7 @@ DYNC__RARE static void dync__compiled_forget(dync__compiled *f)
     f->entries = f->grave = f->last_hit = NULL;
     f->n_entries = 0;
     f->gave_up = f->warned = false;
+    memset(&f->history, 0, sizeof f->history);
     f->seen.n = 0;
     while (f->segments) {
         dync__segment *next = f->segments->next;

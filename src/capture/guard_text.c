@@ -164,64 +164,92 @@ DYNC__RARE static bool dync__surroundings_reason(const dync__cache_entry *e,
 }
 
 /* What keeps such a guard from failing again. */
-static const char *dync__tensor_remedy(const dync__compiled *f, const dync__tensor_guard *g,
-                                       const dync__tensor *t)
+static dync__guard_failure dync__tensor_failure(const dync__compiled *f,
+                                                const dync__tensor_guard *g, const dync__tensor *t)
 {
     if (t->device != g->device || t->dtype != g->dtype || t->lay.ndim != g->ndim)
-        return "compile a function of its own for each device, dtype and rank";
+        return (dync__guard_failure){DYNC__MISS_types, "compile a function of its own for each "
+                                                       "device, dtype and rank"};
     if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad)
-        return "call it with "
-               "leaves or detached tensors, not with both";
-    return f->opt.dynamic == DYNC_DYNAMIC_OFF ? "leave .dynamic at its default, so that a size "
-                                                "that changes becomes symbolic"
-                                              : "keep sizes that change symbolic (dync_dim "
-                                                "in shapes, dync_dim_lt and its kin in "
-                                                "tests, no dync_size)";
+        return (dync__guard_failure){DYNC__MISS_requires_grad,
+                                     "call it with leaves or detached tensors, not with both"};
+    bool size = false;
+    for (int i = 0; i < g->ndim; i++)
+        size |= t->lay.shape[i] != g->dims[i] && !dync__is_token(g->dims[i]);
+    return (dync__guard_failure){
+        size ? DYNC__MISS_sizes : DYNC__MISS_layouts,
+        f->opt.dynamic == DYNC_DYNAMIC_OFF
+            ? "leave .dynamic at its default, so that a size that changes becomes symbolic"
+            : "keep sizes that change symbolic (dync_dim in shapes, dync_dim_lt and its kin in "
+              "tests, no dync_size)"};
 }
 
-DYNC__RARE DYNC__FN const char *dync__guards_reason(const dync__compiled *f,
-                                                    const dync__cache_entry *e,
-                                                    const dync__callargs *c, dync__str *out)
+/* What is no tensor, or no tensor that the caller passes. */
+static bool dync__arguments_failure(const dync__cache_entry *e, const dync__callargs *c,
+                                    dync__str *out, dync__guard_failure *why)
 {
     const dync__guard_item *item = e->item;
     const dync_value *bad = NULL;
     if (c->nargs != e->n_args) {
         dync__str_addf(out, "%d arguments, not %d", e->n_args, c->nargs);
-        return "call it with one number of arguments";
+        *why = (dync__guard_failure){DYNC__MISS_arguments, "call it with one number of arguments"};
+        return true;
     }
     const dync__guard_item *differs = dync__items_differ(&item, c->args, c->nargs, &bad);
-    if (differs) {
-        bool number = differs->kind == DYNC_KIND_INT || differs->kind == DYNC_KIND_FLOAT;
-        dync__kind_reason(differs, bad, out);
-        return number ? "name the number in .symbolic, or pass a tensor of 0 dimensions"
-                      : "pass what changes as a tensor or a .symbolic number";
-    }
+    if (!differs) return false;
+    bool number = differs->kind == DYNC_KIND_INT || differs->kind == DYNC_KIND_FLOAT;
+    dync__kind_reason(differs, bad, out);
+    *why = (dync__guard_failure){
+        number ? DYNC__MISS_numbers : DYNC__MISS_arguments,
+        number ? "name the number in .symbolic, or pass a tensor of 0 dimensions"
+               : "pass what changes as a tensor or a .symbolic number"};
+    return true;
+}
+
+static bool dync__settings_failure(const dync__cache_entry *e, dync__str *out,
+                                   dync__guard_failure *why)
+{
     bool grad = e->grad_mode == dync__tls.grad_enabled_off,
          dtype = e->default_dtype != dync__tls.default_dtype;
     bool threads = e->threads != dync__pool_threads();
-    if (grad || dtype || threads) {
-        dync__str_addf(out, "GLOBAL_STATE changed: %s%s%s", grad ? "grad_mode " : "",
-                       threads ? "num_threads " : "", dtype ? "default_dtype " : "");
-        return "call it with these settings as they were";
-    }
+    if (!grad && !dtype && !threads) return false;
+    dync__str_addf(out, "GLOBAL_STATE changed: %s%s%s", grad ? "grad_mode " : "",
+                   threads ? "num_threads " : "", dtype ? "default_dtype " : "");
+    *why = (dync__guard_failure){DYNC__MISS_settings, "call it with these settings as they were"};
+    return true;
+}
+
+DYNC__RARE DYNC__FN dync__guard_failure dync__guards_reason(const dync__compiled *f,
+                                                            const dync__cache_entry *e,
+                                                            const dync__callargs *c, dync__str *out)
+{
+    dync__guard_failure why;
+    if (dync__arguments_failure(e, c, out, &why) || dync__settings_failure(e, out, &why))
+        return why;
     for (int i = 0; i < e->n_tensors; i++)
         if (dync__tensor_reason(&e->tensor[i], c->tensor[i], out))
-            return dync__tensor_remedy(f, &e->tensor[i], c->tensor[i]);
+            return dync__tensor_failure(f, &e->tensor[i], c->tensor[i]);
     for (int i = 0; e->offsets && i < e->n_tensors; i++)
         if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) {
             dync__str_addf(out, "%s.storage_offset() == %lld", e->tensor[i].source,
                            (long long)e->tensor[i].dims[2 * e->tensor[i].ndim]);
-            return "pass contiguous tensors";
+            return (dync__guard_failure){DYNC__MISS_layouts, "pass contiguous tensors"};
         }
     if (e->dynamic && dync__shapes_text(e, c, out))
-        return "ask less about sizes inside the "
-               "function";
-    if (dync__alias_reason(e, c, out)) return "call it with the same arguments sharing memory";
+        return (dync__guard_failure){DYNC__MISS_sizes, "ask less about sizes inside the function"};
+    if (dync__alias_reason(e, c, out))
+        return (dync__guard_failure){DYNC__MISS_aliases,
+                                     "call it with the same arguments sharing memory"};
+    dync__miss_kind kind = dync__cells_hold(e) ? DYNC__MISS_outside : DYNC__MISS_numbers;
+    for (int i = 0; i < dync__entry_count(&e->modules); i++)
+        if (dync__entry_item(&e->modules, i)->module->version !=
+            dync__entry_item(&e->modules, i)->version)
+            kind = DYNC__MISS_modules;
     if (dync__surroundings_reason(e, c, out))
-        return "keep what it uses from outside as it is, "
-               "or pass it as an argument";
+        return (dync__guard_failure){kind, "keep what it uses from outside as it is, or pass it as "
+                                           "an argument"};
     dync__str_add(out, "the entry was given up");
-    return "keep what it uses from outside alive";
+    return (dync__guard_failure){DYNC__MISS_gone, "keep what it uses from outside alive"};
 }
 
 DYNC__RARE static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out)

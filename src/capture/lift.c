@@ -146,7 +146,7 @@ DYNC__FN dync_status dync__lift_segment(dync__tracer *t, dync__graph *g, uint64_
     dync__lift lift;
     *out = dync__lift_find(t, g, site, in, &lift);
     if (*out && !(*out)->lift) return DYNC_OK;
-    if (!*out && !lift.n) return DYNC_OK;
+    if (!*out && (!lift.n || dync__stance() == DYNC__STANCE_eager_on_recompile)) return DYNC_OK;
     const dync__lift *places = *out ? (*out)->lift : &lift;
     DYNC__TRY(dync__lift_enter(t, g, places, in_env));
     return *out ? DYNC_OK : dync__lift_compile(t, g, site, &lift, *in_env, out);

@@ -16,23 +16,40 @@ DYNC__RARE static int dync__compiled_line(const dync__compiled *f)
     return (int)DYNC__ATOMIC_LOAD(&f->line);
 }
 
-/* Every entry is asked why it refused; the texts go to the callback and the log. *last is the last
- * reason, *remedy what to do about it. */
-DYNC__RARE static void dync__miss_reasons(dync__compiled *f, const dync__callargs *call,
-                                          dync__str *last, const char **remedy)
+/* Why a call was refused: by the oldest entry, and by that which came closest to serving it. */
+typedef struct dync__miss {
+    dync__str last, text;
+    dync__guard_failure oldest, closest;
+} dync__miss;
+
+DYNC__RARE static void dync__miss_free(dync__miss *m)
 {
+    dync__str_free(&m->last);
+    dync__str_free(&m->text);
+}
+
+/* Every entry is asked why it refused; the texts go to the callback and the log. */
+DYNC__RARE static void dync__miss_reasons(dync__compiled *f, const dync__callargs *call,
+                                          dync__miss *m)
+{
+    m->closest.kind = DYNC__MISS_first;
     for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e; e = e->next) {
         dync__str reason = {0};
-        *remedy = "keep what it uses from outside alive";
+        m->oldest = (dync__guard_failure){DYNC__MISS_gone, "keep what it uses from outside alive"};
         if (DYNC__ATOMIC_LOAD(&e->dead))
             dync__str_add(&reason, "something it captured is gone");
         else
-            *remedy = dync__guards_reason(f, e, call, &reason);
+            m->oldest = dync__guards_reason(f, e, call, &reason);
         dync__log(DYNC__LOG_recompiles, DYNC__RECOMPILING, f->name, dync__compiled_file(f),
                   dync__compiled_line(f), dync__str_get(&reason));
         if (f->opt.guard_fail) f->opt.guard_fail(dync__str_get(&reason), f->opt.guard_fail_user);
-        dync__str_free(last);
-        *last = reason;
+        if (m->oldest.kind > m->closest.kind) {
+            m->closest = m->oldest;
+            dync__str_free(&m->text);
+            dync__str_add(&m->text, dync__str_get(&reason));
+        }
+        dync__str_free(&m->last);
+        m->last = reason;
     }
 }
 
@@ -98,10 +115,11 @@ DYNC__RARE static void dync__entry_insert(dync__compiled *f, dync__cache_entry *
 }
 
 /* As it is written. */
-static dync_status dync__call_eagerly(dync__compiled *f, const dync__callargs *call,
-                                      dync_value *result)
+DYNC__RARE DYNC__FN dync_status dync__call_eagerly(dync__compiled *f, const dync__callargs *call,
+                                                   dync_value *result)
 {
     uint64_t errors = dync__error_count();
+    (void)DYNC__ATOMIC_ADD(&f->history.eager, 1);
     *result = dync__callee_invoke(&f->callee, call->nargs, call->args);
     return dync__error_count() != errors ? dync_error() : DYNC_OK;
 }
@@ -114,39 +132,69 @@ DYNC__RARE static bool dync__miss_is_told(dync__compiled *f)
            DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit;
 }
 
+/* A call that other entries refuse. *eager: it runs as it is written. An error: it does not run. */
+DYNC__RARE static dync_status dync__miss_again(dync__compiled *f, const dync__callargs *call,
+                                               dync__miss *m, bool *eager)
+{
+    m->closest.kind = DYNC__MISS_limit;
+    DYNC__COUNTER_ADD(recompiles, 1);
+    if (dync__miss_is_told(f)) dync__miss_reasons(f, call, m);
+    dync__history_miss(f, m->closest.kind);
+    const char *last = dync__str_get(&m->last);
+    if (f->opt.error_on_recompile)
+        return dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "RecompileError", DYNC__RECOMPILING,
+                                f->name, dync__compiled_file(f), dync__compiled_line(f), last);
+    if (dync__stance() == DYNC__STANCE_fail_on_recompile)
+        return dync__stance_refuses(f, dync__str_get(&m->text));
+    dync_status status = DYNC_OK;
+    *eager = dync__stance() == DYNC__STANCE_eager_on_recompile ||
+             dync__miss_over_limit(f, last, m->oldest.remedy, &status);
+    if (!*eager) dync__history_stretch(f, dync__str_get(&m->text), m->closest.remedy);
+    return status;
+}
+
+/* The first call, or one after everything was forgotten. */
+DYNC__RARE static dync_status dync__miss_first(dync__compiled *f, bool *eager)
+{
+    dync__history_miss(f, DYNC__MISS_first);
+    *eager = dync__stance() == DYNC__STANCE_eager_on_recompile;
+    return dync__stance() == DYNC__STANCE_fail_on_recompile
+               ? dync__stance_refuses(f, "it was not compiled before")
+               : DYNC_OK;
+}
+
+/* Its first trace, timed. */
+DYNC__RARE static dync_status dync__miss_trace(dync__compiled *f, dync__cache_entry *e,
+                                               const dync__callargs *call, dync_value *result)
+{
+    uint64_t start = dync__now_ns();
+    dync__lint *lint = DYNC__ATOMIC_LOAD(&f->entries) ? NULL : dync__lint_begin(e);
+    dync_status status = dync__trace_call(f, e, call, NULL, result);
+    if (lint) dync__lint_end(lint, f, e, call, status);
+    (void)DYNC__ATOMIC_ADD(&f->history.trace_ns, dync__now_ns() - start);
+    return status;
+}
+
 DYNC__RARE DYNC__FN dync_status dync__call_miss(dync__compiled *f, const dync__callargs *call,
                                                 dync_value *result)
 {
-    dync__str reason = {0};
-    dync_status status = DYNC_OK;
+    dync__miss m = {.oldest.remedy = ""};
+    bool eager = false;
     if (f->callee.flags & DYNC__CALLEE_DISABLED) return dync__call_eagerly(f, call, result);
     DYNC__COUNTER_ADD(cache_misses, 1);
     dync__compiled_bury(f);
-    if (DYNC__ATOMIC_LOAD(&f->entries)) {
-        DYNC__COUNTER_ADD(recompiles, 1);
-        const char *remedy = "";
-        if (dync__miss_is_told(f)) dync__miss_reasons(f, call, &reason, &remedy);
-        if (f->opt.error_on_recompile)
-            status = dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "RecompileError", DYNC__RECOMPILING,
-                                      f->name, dync__compiled_file(f), dync__compiled_line(f),
-                                      dync__str_get(&reason));
-        bool over = status == DYNC_OK &&
-                    dync__miss_over_limit(f, dync__str_get(&reason), remedy, &status);
-        if (over || status != DYNC_OK) dync__str_free(&reason);
-        if (status != DYNC_OK) return status;
-        if (over) return dync__call_eagerly(f, call, result);
-    }
-    dync__cache_entry *e = dync__calloc(sizeof *e);
-    if (e && reason.n) e->why = dync__arena_strdup(&e->arena, dync__str_get(&reason));
-    dync__str_free(&reason);
+    dync_status status = DYNC__ATOMIC_LOAD(&f->entries) ? dync__miss_again(f, call, &m, &eager)
+                                                        : dync__miss_first(f, &eager);
+    dync__cache_entry *e = status == DYNC_OK && !eager ? dync__calloc(sizeof *e) : NULL;
+    if (e && m.last.n) e->why = dync__arena_strdup(&e->arena, dync__str_get(&m.last));
+    dync__miss_free(&m);
+    if (status != DYNC_OK) return status;
+    if (eager) return dync__call_eagerly(f, call, result);
     if (!e) return DYNC_ERR_MEMORY;
     status = dync__guards_make(e, f, call);
     if (status == DYNC_OK) status = dync__shapes_choose(f, e, call);
     DYNC__COUNTER_ADD(frames, 1);
-    dync__lint *lint = status == DYNC_OK && !DYNC__ATOMIC_LOAD(&f->entries) ? dync__lint_begin(e)
-                                                                            : NULL;
-    if (status == DYNC_OK) status = dync__trace_call(f, e, call, NULL, result);
-    if (lint) dync__lint_end(lint, f, e, call, status);
+    if (status == DYNC_OK) status = dync__miss_trace(f, e, call, result);
     if (status == DYNC_OK && !DYNC__ATOMIC_LOAD(&e->dead))
         dync__entry_insert(f, e);
     else

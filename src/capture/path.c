@@ -49,8 +49,9 @@ static dync_status dync__path_branch(dync__tracer *t, dync__tensor *fake, bool a
     p->seg = 0;
     if (p->at < p->n) return DYNC_OK;
     dync__path_leave(t);
-    t->at = node; /* the tree grows from here */
-    t->on_tree = true;
+    t->on_tree = dync__stance() != DYNC__STANCE_eager_on_recompile;
+    if (!t->on_tree) return DYNC_OK; /* at is NULL: nothing of the call is kept */
+    t->at = node;                    /* the tree grows from here */
     t->fresh = true;
     return dync__record_outcome(t, fake, as_bool, *outcome);
 }

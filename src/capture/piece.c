@@ -114,7 +114,9 @@ DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int 
     if (status == DYNC_OK) {
         dync__trace_pause pause = dync__trace_pause_begin(t);
         dync__verify *verify = dync__verify_segment_begin(t->fn, s, in);
+        uint64_t start = t->fresh ? dync__now_ns() : 0;
         status = dync__segment_run(s, s->n_in, in, out);
+        if (t->fresh) (void)DYNC__ATOMIC_ADD(&t->fn->history.run_ns, dync__now_ns() - start);
         if (verify) status = dync__verify_segment_end(verify, status, out, s->n_out);
         dync__trace_pause_end(t, pause);
     }
@@ -163,8 +165,9 @@ static dync__segment *dync__cut_segment(dync__tracer *t, dync__graph *taken, con
     if (s || !ready)
         dync__graph_unref(taken);
     else
-        s = dync__cut_too_many(t, site) ? dync__cut_transient(t, taken)
-                                        : dync__segment_compile(t->fn, taken, hash, site, in, NULL);
+        s = dync__stance() == DYNC__STANCE_eager_on_recompile || dync__cut_too_many(t, site)
+                ? dync__cut_transient(t, taken)
+                : dync__segment_compile(t->fn, taken, hash, site, in, NULL);
     dync__room_end(in, few, n, sizeof *in);
     return s;
 }

@@ -153,7 +153,9 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync__compiled *f, dync
                                                          dync__tensor *const *inputs,
                                                          dync__lift *lift)
 {
-    dync__segment *s = dync__calloc(sizeof *s);
+    bool refused = dync__stance() == DYNC__STANCE_fail_on_recompile;
+    dync__segment *s = refused ? NULL : dync__calloc(sizeof *s);
+    if (refused) (void)dync__stance_refuses(f, "a graph that no call before it had");
     int n = taken->n_inputs;
     dync_value few[DYNC__FEW], *examples = dync__room(few, DYNC__FEW, n, sizeof *examples);
     if (!s || !examples) {
@@ -185,7 +187,9 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync__compiled *f, dync
         dync__segment_free(s);
         return NULL;
     }
-    dync__segment_logged(s, f, dync__now_ns() - start);
+    uint64_t ns = dync__now_ns() - start;
+    (void)DYNC__ATOMIC_ADD(&f->history.compile_ns, ns);
+    dync__segment_logged(s, f, ns);
     dync__lock(&f->lock);
     s->next = f->segments;
     s->frame = f->n_frames;

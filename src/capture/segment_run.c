@@ -261,6 +261,12 @@ DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor 
     return status;
 }
 
+DYNC__RARE DYNC__FN void dync__callable_measure(const dync_callable *code, dync__code_size *size)
+{
+    const dync__raw_state *r = code->run == dync__raw_run ? code->state : NULL;
+    if (r && r->measure) r->measure(r, size);
+}
+
 DYNC__FN dync_status dync__segment_run_into(dync__segment *s, int n_in, dync__tensor *const *in,
                                             dync__tensor **out, dync__tensor *const *into)
 {

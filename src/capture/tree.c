@@ -254,9 +254,16 @@ static dync_status dync__call_extend(dync__compiled *f, dync__cache_entry *e,
         if (!unknown) return DYNC_OK;
     }
     dync__tls.grad_enabled_off = !e->grad_mode;
+    dync__history_miss(f, DYNC__MISS_branches);
+    if (dync__stance() == DYNC__STANCE_fail_on_recompile) {
+        DYNC__ATOMIC_STORE(&e->extending, 0);
+        return dync__stance_refuses(f, "a branch on data went another way");
+    }
     DYNC__COUNTER_ADD(recompiles, 1);
     dync__path path = {.step = r->path, .n = r->n_path, .found = r->env, .n_found = r->n_env};
+    uint64_t start = dync__now_ns();
     dync_status status = dync__trace_call(f, e, call, &path, result);
+    (void)DYNC__ATOMIC_ADD(&f->history.trace_ns, dync__now_ns() - start);
     /* a half-grown tree is not kept */
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&e->dead, true);
     DYNC__ATOMIC_STORE(&e->extending, 0);

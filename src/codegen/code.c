@@ -94,6 +94,11 @@ DYNC__FN void dync__code_free(dync__code *c)
     dync__free(c, sizeof *c + strlen(c->name) + 1);
 }
 
+DYNC__FN int64_t dync__code_bytes(const dync__code *c)
+{
+    return c->jit ? dync__jit_code_bytes(c->jit) : 0;
+}
+
 DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)
 {
     dync__str_addf(out, "code %s:", c->name);

@@ -22,6 +22,8 @@ DYNC__FN dync_status dync__code_run_part(const dync__code *, void *const *buffer
 DYNC__FN bool dync__code_check(dync__code *, const int32_t *slot, int32_t index, int64_t offset,
                                int64_t n, int64_t size);
 DYNC__FN void dync__code_free(dync__code *);
+/* of machine code; kernels of one structure share theirs, and each counts it */
+DYNC__FN int64_t dync__code_bytes(const dync__code *);
 /* listing for DYNC_LOG=code */
 DYNC__FN void dync__code_dump(dync__str *, const dync__code *);
 

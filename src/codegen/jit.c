@@ -228,6 +228,14 @@ DYNC__FN void dync__jit_free(dync__jit *jit)
     dync__free(jit, jit->bytes);
 }
 
+DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *jit)
+{
+    size_t bytes = (jit->form ? jit->form->code_bytes : 0) +
+                   (jit->nontemporal ? jit->nontemporal->code_bytes : 0) +
+                   (jit->squares ? jit->squares->code_bytes : 0);
+    return (int64_t)bytes;
+}
+
 DYNC__FN dync__jit_stats dync__jit_read_stats(void)
 {
     dync__lock(&dync__jits.lock);
@@ -258,6 +266,7 @@ DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int level)
     return NULL;
 }
 DYNC__FN void dync__jit_free(dync__jit *jit) { (void)jit; }
+DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *jit) { return (void)jit, 0; }
 DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit) { (void)out, (void)jit; }
 DYNC__FN dync__jit_stats dync__jit_read_stats(void)
 {

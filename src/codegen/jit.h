@@ -86,6 +86,7 @@ DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes
 DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *, int level);
 DYNC__FN dync_status dync__jit_run(const dync__code *, void *const *buffers, const uint64_t rng[2]);
 DYNC__FN void dync__jit_free(dync__jit *);
+DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *);
 DYNC__FN void dync__jit_dump(dync__str *, const dync__jit *);
 typedef struct dync__jit_stats {
     int64_t kernels, shared, declined;

@@ -152,6 +152,15 @@ DYNC__RARE static dync_status dync__inductor_narrow(void *state, const bool *use
     return dync__inductor_form_add(c, c->graph, used);
 }
 
+DYNC__RARE static void dync__inductor_measure(const void *state, dync__code_size *size)
+{
+    const dync__inductor_code *c = state;
+    for (const dync__inductor_form *f = DYNC__ATOMIC_LOAD(&c->now); f; f = f->before) {
+        size->code += dync__plan_code_bytes(f->lowered.plan);
+        size->arena = DYNC__MAX(size->arena, dync__plan_arena_bytes(f->lowered.plan));
+    }
+}
+
 DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *g, bool is_backward,
                                                        const dync__options *options,
                                                        dync__inner *out)
@@ -180,6 +189,7 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *
     out->run_into = dync__inductor_run_into;
     out->destroy = dync__inductor_destroy;
     out->narrow = dync__inductor_narrow;
+    out->measure = dync__inductor_measure;
     out->state = c;
     int device = c->now->lowered.device;
     const dync__driver *driver = dync__device_driver(device);

@@ -158,4 +158,11 @@ DYNC__FN void dync__plan_free(dync__plan *p)
 }
 
 DYNC__FN int64_t dync__plan_arena_bytes(const dync__plan *p) { return p->arena_bytes; }
+DYNC__FN int64_t dync__plan_code_bytes(const dync__plan *p)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < p->n_steps; i++)
+        if (p->step[i].code) bytes += dync__code_bytes(p->step[i].code);
+    return bytes;
+}
 DYNC__FN int dync__plan_step_count(const dync__plan *p) { return p->n_steps; }

@@ -1,0 +1,41 @@
+/* capture/stance.c: what compiled functions do where they would compile. After guard_text.c,
+ * before history.c. */
+#include "../dync.in.h"
+#include "capture.h"
+
+DYNC__DATA int32_t dync__stance_now = 0;
+
+static const char *const dync__stance_names[] = {
+#define DYNC__X(name) #name,
+    DYNC__STANCES(DYNC__X)
+#undef DYNC__X
+};
+
+DYNC_API dync_status dync_set_stance(const char *stance)
+{
+    if (!stance) stance = "default";
+    for (int32_t i = 0; i < DYNC__N_STANCES; i++)
+        if (strcmp(stance, dync__stance_names[i]) == 0) {
+            DYNC__ATOMIC_STORE(&dync__stance_now, i);
+            return DYNC_OK;
+        }
+    dync__str s = {0};
+    for (int i = 0; i < DYNC__N_STANCES; i++)
+        dync__str_addf(&s, "%s\"%s\"", i ? ", " : "", dync__stance_names[i]);
+    dync_status status = dync__fail(DYNC_ERR_VALUE,
+                                    "dync_set_stance: no stance is called \"%.40s\"; "
+                                    "there are %s",
+                                    stance, dync__str_get(&s));
+    dync__str_free(&s);
+    return status;
+}
+
+/* The error of a call that would compile under "fail_on_recompile". */
+DYNC__RARE DYNC__FN dync_status dync__stance_refuses(const dync__compiled *f, const char *reason)
+{
+    const char *file = DYNC__ATOMIC_LOAD(&f->file);
+    return dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "RuntimeError",
+                            "Detected recompile when torch.compile stance is 'fail_on_recompile'. "
+                            "function: '%s' (%s:%d), reason: %s",
+                            f->name, file ? file : "?", (int)DYNC__ATOMIC_LOAD(&f->line), reason);
+}
