@@ -83,7 +83,7 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit
 
 DYNC__FN dync__code *dync__code_new(const dync__kernel *k)
 {
-    return dync__code_new_for(k, dync__tile_isa(), true);
+    return dync__code_new_for(k, dync__target_level(), true);
 }
 
 DYNC__FN void dync__code_free(dync__code *c)

@@ -1,13 +1,12 @@
 /* codegen/gemm_code.h: the pieces of matrix products: tiles of C in registers, inner products,
- * packing. x86_gemm.c emits each form as machine code once, when it is first asked for; gemm_run.c
+ * packing. gen_gemm.c makes the code of each form, gemm_code.c keeps it; gemm_run.c
  * finds and calls it, or does the same in C where there is none (no JIT, DYNC_CPU=none, executable
  * memory refused). kernel/gemm.c cuts products into tiles; other kernels use the forms for their
  * own loops. */
 #ifndef DYNC__GEMM_CODE_H
 #define DYNC__GEMM_CODE_H
-#include "../base/base.h"
 #include "after.h"
-#include "x86_enc.h"
+#include "asm.h"
 
 /* What one step of k multiplies: one f32, one f64, a pair of bf16 (sums in f32), four u8 of A by
  * four i8 of B (sums in i32, wrapping), one f32 of A by an f16 or bf16 of B (AS: TILE and DOTS
@@ -83,8 +82,6 @@ DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns
 DYNC__FN double dync__gt_product(int type, const void *a, const void *b);
 /* has the machine instructions for it? */
 DYNC__FN bool dync__gt_can(int type);
-/* fours of bytes without VNNI: as pairs of words */
-DYNC__FN bool dync__gt_by_words(int type);
 /* columns of a vector */
 DYNC__FN int dync__gt_lanes(int type, int flags);
 /* of one step of k of one column */
@@ -106,7 +103,12 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
 /* are squares of whole cache lines transposed in registers? */
 DYNC__FN bool dync__gt_squares(int bytes);
 enum { DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
-/* x86_gemm.c: the form's code, made if need be; NULL: there is none. Thread safe; lives until
+/* gemm_code.c: the form's code, made if need be; NULL: there is none. Thread safe; lives until
  * dync_shutdown. */
 DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors);
+#if DYNC__JIT
+/* gen_gemm.c: makes it. False: no memory, or (refused) no registers for what follows. */
+DYNC__FN bool dync__gt_generate(const dync__target *, int kind, int type, int rows, int vectors,
+                                int flags, dync__codeblock *, bool *refused);
+#endif
 #endif

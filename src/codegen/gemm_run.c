@@ -1,11 +1,10 @@
-/* codegen/gemm_run.c: runs the forms of gemm_code.h: machine code of x86_gemm.c where there is any,
+/* codegen/gemm_run.c: runs the forms of gemm_code.h: machine code of gemm_code.c where there is any,
  * else the same in C. After: kernel/.
  *
  * C tiles are 4 x 8 (f64: 4 x 4) in GNU vectors, which compilers keep in registers; what is left
  * over goes element by element. */
 #include "../dync.in.h"
 #include "gemm_code.h"
-#include "x86_enc.h"
 #include "../tensor/tensor.h"
 
 static const int32_t dync__gt_words[32] = {-1, -1, -1, -1, -1, -1, -1, -1,
@@ -13,41 +12,41 @@ static const int32_t dync__gt_words[32] = {-1, -1, -1, -1, -1, -1, -1, -1,
 
 DYNC__FN bool dync__gt_can(int type)
 {
-    unsigned cpu = dync__cpu_features(), need = DYNC__CPU_AVX2 | DYNC__CPU_FMA;
-    if (type >= DYNC__GT_BF16 && type != DYNC__GT_U8) need |= DYNC__CPU_AVX512;
-    if (type == DYNC__GT_BF16) need |= DYNC__CPU_BF16;
-    return DYNC__JIT_X86 && (cpu & need) == need;
-}
-
-DYNC__FN bool dync__gt_by_words(int type)
-{
-    return type == DYNC__GT_U8 && dync__gt_can(type) && !(dync__cpu_features() & DYNC__CPU_VNNI);
+    const dync__target *t = dync__target_now();
+    if (!t) return false;
+    switch (type) {
+    case DYNC__GT_BF16: return t->dot(t, DYNC_BF16) == DYNC__DOT_ONE;
+    case DYNC__GT_U8: return t->dot(t, DYNC_U8) != DYNC__DOT_NONE;
+    case DYNC__GT_AS_F16:
+    case DYNC__GT_AS_BF16: return t->n_masks && t->part(t, 2);
+    default: return true;
+    }
 }
 
 DYNC__FN int dync__gt_lanes(int type, int flags)
 {
-    int bytes = !dync__gt_can(DYNC__GT_F32)                                             ? 16
-                : (dync__cpu_features() & DYNC__CPU_AVX512) && !(flags & DYNC__GT_HALF) ? 64
-                                                                                        : 32;
-    return bytes / (int)dync__gt_bytes(type);
+    const dync__target *t = dync__target_now();
+    int bytes = t ? t->vector_bytes : 16;
+    return (flags & DYNC__GT_HALF ? DYNC__MIN(bytes, 32) : bytes) / (int)dync__gt_bytes(type);
 }
 
 /* Registers of a TILE: rows * vectors of sums, b's vectors (a single row multiplies them from
- * memory) and one more; fours of bytes without VNNI need twice b's and a constant. In C: 4 rows of
- * 2 vectors. */
+ * memory) and one more; fours of bytes by pairs need twice b's and a constant. In C: 4 rows of 2
+ * vectors. */
 DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns)
 {
+    const dync__target *t = dync__target_now();
     int lanes = dync__gt_lanes(type, flags), vectors = (columns + lanes - 1) / lanes;
-    bool evex = dync__cpu_features() & DYNC__CPU_AVX512;
-    int regs = evex ? 32 : 15, words = dync__gt_by_words(type);
+    int regs = !t ? 0 : t->n_masks ? t->n_vectors : t->n_vectors - 1;
+    bool words = t && type == DYNC__GT_U8 && t->dot(t, DYNC_U8) == DYNC__DOT_PAIRS;
     if (rows < 1 || columns < 1) return false;
     if (kind == DYNC__GT_TILE) {
-        if (!dync__gt_can(DYNC__GT_F32)) return rows <= 4 && vectors <= 2;
+        if (!t) return rows <= 4 && vectors <= 2;
         int b = words ? 2 * (rows > 1 ? vectors : 1) : rows > 1 ? vectors : 0;
         return rows <= 25 && vectors <= 8 && rows * vectors + b + 1 + words <= regs;
     }
     if (kind == DYNC__GT_DOTS)
-        return rows <= 4 && columns <= 4 && rows * columns + rows + 1 + 2 * words <= regs;
+        return rows <= 4 && columns <= 4 && (!t || rows * columns + rows + 1 + 2 * words <= regs);
     return vectors <= 8;
 }
 
@@ -58,7 +57,7 @@ enum { DYNC__GT_LISTS = 60 };
 static struct {
     dync__mutex lock;
     int n;
-    dync__after list[DYNC__JIT_X86 ? DYNC__GT_LISTS : 1];
+    dync__after list[DYNC__JIT ? DYNC__GT_LISTS : 1];
 } dync__gt_lists;
 
 static bool dync__gt_adds(int flags)
@@ -79,14 +78,15 @@ DYNC__FN dync__after dync__gt_after_list(int flags, int type)
     return list;
 }
 
-/* Tiles with the most accumulators leave the fewest registers. */
+/* Tiles with the most accumulators leave the fewest registers: those of two vectors, or of one. */
 static bool dync__gt_has_room(int type, int flags)
 {
-    static const int8_t most[3][2] = {{14, 2}, {6, 2}, {13, 1}};
-    bool evex = dync__cpu_features() & DYNC__CPU_AVX512, ok = true;
-    for (int i = !evex; i < (evex ? 1 : 3); i++)
-        ok = ok &&
-             dync__gt_code(DYNC__GT_TILE, type, flags | DYNC__GT_TAIL, most[i][0], most[i][1]);
+    int lanes = dync__gt_lanes(type, 0), rows[3] = {0, 25, 25};
+    for (int v = 1; v <= 2; v++)
+        while (!dync__gt_fits(DYNC__GT_TILE, type, 0, rows[v], v * lanes)) rows[v]--;
+    bool ok = dync__gt_code(DYNC__GT_TILE, type, flags | DYNC__GT_TAIL, rows[2], 2);
+    if (rows[1] > 2 * rows[2])
+        ok = ok && dync__gt_code(DYNC__GT_TILE, type, flags | DYNC__GT_TAIL, rows[1], 1);
     return ok;
 }
 
@@ -408,13 +408,24 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
     int lanes = dync__gt_lanes(type, flags);
     int tail = (int)(kind == DYNC__GT_DOTS ? x->k % lanes : columns % lanes),
         vectors = kind == DYNC__GT_DOTS ? columns : (columns + lanes - 1) / lanes;
+    const dync__target *t = dync__target_now();
+    if (!t) return NULL;
     /* no loads of a few bytes */
-    if (tail && kind == DYNC__GT_PAIR && !(dync__cpu_features() & DYNC__CPU_AVX512)) return NULL;
+    if (tail && kind == DYNC__GT_PAIR && !(t->n_masks && t->part(t, 1))) return NULL;
     if (tail) {
-        x->mask = ((int64_t)1 << tail) - 1;
+        bool counts = !t->part(t, (int)dync__gt_bytes(type));
+        if (counts && t->vector_bytes > 16) return NULL;
+        x->mask = counts ? tail : ((int64_t)1 << tail) - 1;
         x->lanes = dync__gt_words + 16 - tail * (type == DYNC__GT_F64 ? 2 : 1);
     }
     return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), rows, vectors);
+}
+
+/* Of transposes. */
+static int dync__gt_vector_bytes(void)
+{
+    const dync__target *t = dync__target_at(dync__target_level());
+    return t ? t->vector_bytes : 32;
 }
 
 /* Few rows whose elements are interleaved without gaps on the other side (woven), or the reverse:
@@ -447,8 +458,7 @@ static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t 
 static bool dync__gt_by_stage(char *to, int64_t to_step, const char *from, int64_t from_step,
                               int64_t lines, int64_t columns, int bytes, bool fetch, char *scratch)
 {
-    int64_t run = 256 / bytes, wide = dync__cpu_features() & DYNC__CPU_AVX512 ? 64 : 32,
-            least = wide / bytes, n;
+    int64_t run = 256 / bytes, wide = dync__gt_vector_bytes(), least = wide / bytes, n;
     dync__gt_fn half[2];
     if (!scratch || !(dync__gt_crowds(from_step, bytes) || dync__gt_crowds(to_step, bytes)) ||
         columns < run || lines < least)
@@ -481,10 +491,7 @@ static bool dync__gt_by_stage(char *to, int64_t to_step, const char *from, int64
     return true;
 }
 
-DYNC__FN bool dync__gt_squares(int bytes)
-{
-    return bytes >= 4 && dync__cpu_features() & DYNC__CPU_AVX512;
-}
+DYNC__FN bool dync__gt_squares(int bytes) { return bytes >= 4 && dync__gt_vector_bytes() == 64; }
 
 /* Squares of P << vl rows by a vector's or a cache line's columns; what is left of rows and columns
  * is done by squares moved back, which do some elements once more: `to` must not overlap `from`. */
@@ -494,7 +501,7 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
     if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes) ||
         dync__gt_by_stage(to, to_step, from, from_step, lines, columns, bytes, fetch, scratch))
         return;
-    int P = 16 / bytes, vl = dync__cpu_features() & DYNC__CPU_AVX512 ? 2 : 1;
+    int P = 16 / bytes, vl = dync__gt_vector_bytes() / 32;
     while (vl > 0 && lines < P << vl) vl--;
     bool whole = vl == 2 && bytes >= 4 && columns * bytes >= 64;
     int64_t step[2] = {P << vl, whole ? 64 / bytes : P},

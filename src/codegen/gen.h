@@ -87,11 +87,25 @@ typedef struct dync__gen_cone {
 } dync__gen_cone;
 
 /* The tile around a list of after.h: where operand `source` lies for the accumulator at hand; the
- * register of the lanes that the last vector has, 0: all. */
+ * register of the lanes that the last vector has (a mask's, 0: all), or, where the target has no
+ * access under masks, the general register with their number. */
 typedef struct dync__gen_tile {
     dync__place (*at)(const struct dync__gen_tile *, int source);
-    int8_t mask;
+    int8_t mask, left;
 } dync__gen_tile;
+/* Sums of rows x vectors in registers from 0 on: one step adds element i of a, in all lanes, times
+ * vector v of b. Where those lie only the tile knows (`of`), u is the number of the step. load:
+ * vector v to a register. fold: as an operand, where a single row uses it but once; *z: under which
+ * mask. dot: 0, FMA; else DOT of this dtype. b, a: registers of b's vectors; of a's elements, n_a
+ * of them in turn. */
+typedef struct dync__gen_sums {
+    dync__vt v;
+    int rows, vectors, dot, b, a, n_a;
+    void *of;
+    dync__place (*element)(void *of, int i, int u);
+    void (*load)(void *of, int reg, int v, int u);
+    dync__place (*fold)(void *of, int v, int u, int *z);
+} dync__gen_sums;
 
 typedef struct dync__gen {
     const dync__loop_plan *b;
@@ -241,6 +255,10 @@ DYNC__FN void dync__gen_prim(dync__gen *, int inst);
 DYNC__FN void dync__gen_random_keys(dync__gen *);
 DYNC__FN void dync__gen_prefetch_page(dync__gen *, int list);
 /* ---- gen_mem.c ------------------------------------------------------------------------------- */
+/* The first elements of a vector of at most 16 bytes, as many as general register `left` says, one
+ * by one from y to reg, or (store) from reg, which then holds nothing any more. */
+DYNC__FN void dync__gen_elements(dync__asm *, dync__vt, int reg, dync__place y, int left,
+                                 bool store);
 DYNC__FN void dync__gen_load(dync__gen *, int inst);
 DYNC__FN void dync__gen_gather(dync__gen *, int inst);
 /* one value in all lanes? depth: 0 */
@@ -279,13 +297,15 @@ DYNC__FN void dync__gen_cold(dync__gen *, int select);
 /* ---- gen_after.c ----------------------------------------------------------------------------- */
 /* The generator of a tile with `lanes` lanes a vector whose accumulators go through the list; its
  * `a` takes the tile's code too. NULL: no memory. */
-DYNC__FN dync__gen *dync__gen_after_new(dync__arena *, const dync__gen_tile *, int level, int lanes,
-                                        const dync__after *);
+DYNC__FN dync__gen *dync__gen_after_new(dync__arena *, const dync__gen_tile *, const dync__target *,
+                                        int lanes, const dync__after *);
 /* Elements that a row of the tile has alone, into registers beside those taken: which. */
 DYNC__FN uint32_t dync__gen_after_row(dync__gen *, uint32_t taken);
 /* The list on what stands in register reg: the register of the result. taken: registers that hold
  * something else. */
 DYNC__FN int dync__gen_after(dync__gen *, int reg, uint32_t taken);
+/* ---- gen_gemm.c ------------------------------------------------------------------------------ */
+DYNC__FN void dync__gen_products(dync__asm *, const dync__gen_sums *, int u);
 /* ---- gen_loops.c ----------------------------------------------------------------------------- */
 DYNC__FN void dync__gen_emit(dync__gen *);
 #endif

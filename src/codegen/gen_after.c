@@ -1,4 +1,4 @@
-/* codegen/gen_after.c: the list of after.h as code inside a tile. x86_gemm.c and x86_conv.c ask for
+/* codegen/gen_after.c: the list of after.h as code inside a tile. gen_gemm.c and x86_conv.c ask for
  * it, accumulator by accumulator; under it gen_reg.c (registers) and gen_prim.c (primitives), as
  * for the list of a kernel.
  *
@@ -44,22 +44,22 @@ static bool dync__gen_after_kernel(dync__gen *g, dync__arena *arena, dync__kerne
     return ok;
 }
 
-DYNC__FN dync__gen *dync__gen_after_new(dync__arena *arena, const dync__gen_tile *tile, int level,
-                                        int lanes, const dync__after *list)
+DYNC__FN dync__gen *dync__gen_after_new(dync__arena *arena, const dync__gen_tile *tile,
+                                        const dync__target *t, int lanes, const dync__after *list)
 {
     size_t n = (size_t)list->n + 1;
     dync__gen *g = dync__arena_alloc(arena, sizeof *g);
     dync__loop_plan *b = dync__arena_alloc(arena, sizeof *b);
     dync__kernel *k = dync__arena_alloc(arena, sizeof *k);
     uint8_t *none = dync__arena_alloc(arena, n); /* what a kernel may have and a list has not */
-    if (!g || !b || !k || !none || !dync__target_at(level)) return NULL;
+    if (!g || !b || !k || !none) return NULL;
     *b = (dync__loop_plan){.k = k, .arena = arena, .keep = none, .level = none, .clamp = none};
     g->b = b;
     g->n_lists = 1;
     if (!dync__gen_alloc_values(g, arena, (int)n)) return NULL;
     g->V = lanes;
     g->U = 1;
-    dync__a_begin(&g->a, dync__target_at(level), arena);
+    dync__a_begin(&g->a, t, arena);
     g->a.owner = g;
     g->a.scratch = dync__gen_scratch;
     g->n_regs = g->a.t->n_vectors;

@@ -29,6 +29,23 @@ static dync__vt dync__gen_raw_vt(const dync__gen *g, int bytes)
     return dync__gen_vt(g, dync__gen_raw_type(bytes));
 }
 
+DYNC__FN void dync__gen_elements(dync__asm *a, dync__vt v, int reg, dync__place y, int left,
+                                 bool store)
+{
+    int done = dync__a_label(a), bytes = dync__dtype_info(v.type)->bytes;
+    if (!store) DYNC__A(a, ZERO, .v = v, .to = reg);
+    for (int l = 0; l + 1 < v.lanes; l++, y.disp += bytes) {
+        if (l)
+            DYNC__A(a, JUMP_IF_N, .op = DYNC__IF_LE, .y = dync__a_reg(left), .n = l, .label = done);
+        if (store && l) DYNC__A(a, DOWN, .v = v, .to = reg, .x = reg, .n = 1);
+        if (store)
+            DYNC__A(a, FIRST_TO, .v = v, .x = reg, .y = y);
+        else
+            DYNC__A(a, INSERT, .v = v, .to = reg, .y = y, .n = l);
+    }
+    DYNC__A(a, LABEL, .label = done);
+}
+
 static int dync__gen_base(dync__gen *g, int stream)
 {
     const dync__gen_stream *s = &g->stream.at[stream];
@@ -61,7 +78,8 @@ static bool dync__gen_is_staged(const dync__gen *g, const dync__gen_stream *s)
 {
     return !g->single &&
            (s->lane == DYNC__GL_STRIDED || (s->lane > DYNC__GL_STRIDED && g->masked) ||
-            (s->lane == DYNC__GL_DENSE && g->masked && !g->a.t->part(g->a.t, s->bytes)));
+            (s->lane == DYNC__GL_DENSE && g->masked && !g->tile &&
+             !g->a.t->part(g->a.t, s->bytes)));
 }
 
 static void dync__gen_copy_one(dync__gen *g, int bytes, dync__place to, dync__place from)
@@ -192,6 +210,11 @@ static dync__place dync__gen_raw(dync__gen *g, int stream, int r)
         return dync__gen_at(g->stage);
     }
     if (!g->masked || s->kind == DYNC__GS_KEEP) return dync__gen_element(g, stream);
+    if (g->tile && g->tile->left) {
+        dync__gen_elements(&g->a, dync__gen_raw_vt(g, s->bytes), r, dync__gen_element(g, stream),
+                           g->tile->left, false);
+        return dync__a_reg(r);
+    }
     int z = dync__gen_tail(g, s->bytes == 8);
     DYNC__A(&g->a, LOAD_PART, .v = dync__gen_raw_vt(g, s->bytes), .to = r,
             .y = dync__gen_element(g, stream), .z = z);

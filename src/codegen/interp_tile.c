@@ -462,13 +462,6 @@ static const dync__tile_set *dync__tile_sets(int isa)
     return &dync__tile_base;
 }
 
-DYNC__FN int dync__tile_isa(void)
-{
-    unsigned f = dync__cpu_features();
-    if (!(f & DYNC__CPU_AVX2) || !(f & DYNC__CPU_FMA)) return 0;
-    return f & DYNC__CPU_AVX512 ? 2 : 1;
-}
-
 static dync__tile dync__tile_make(dync__tile_fn fn, int op, size_t d, size_t a, size_t b, size_t c)
 {
     dync__tile t = {fn, (uint8_t)op, {(uint8_t)d, (uint8_t)a, (uint8_t)b, (uint8_t)c}};

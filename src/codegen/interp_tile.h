@@ -32,7 +32,6 @@ DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to);
 DYNC__FN void dync__tile_fold(int kind, int type, void *lanes, int half);
 
 /* isa: 0 baseline, 1 AVX2 and FMA, 2 AVX-512 */
-DYNC__FN int dync__tile_isa(void); /* the best this machine has */
 DYNC__FN dync__tile dync__tile_find(int isa, int prim, int operand_type);
 DYNC__FN dync__tile dync__tile_cast(int isa, int from, int to);
 DYNC__FN dync__tile dync__tile_widen(int isa, int storage); /* storage dtype to compute type */

@@ -113,14 +113,6 @@ fail:
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-static const dync__target *dync__jit_other;
-
-DYNC__FN void dync__jit_pretend(const dync__target *t) { dync__jit_other = t; }
-static const dync__target *dync__jit_target(int level)
-{
-    return dync__jit_other ? dync__jit_other : dync__target_at(level);
-}
-
 static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listing)
 {
     dync__gen *g = j->g;
@@ -179,7 +171,7 @@ static dync__jit *dync__jit_try(dync__loop_plan *b, int level, int way, const ch
     if (!g) return NULL;
     dync__jb j = {.b = b, .g = g, .lane_loop = -1, .way = way};
     g->b = b;
-    dync__a_begin(&g->a, dync__jit_target(level), b->arena);
+    dync__a_begin(&g->a, dync__target_for(level), b->arena);
     g->a.owner = g;
     g->a.scratch = dync__gen_scratch;
     dync__jit *jit = dync__jb_compile(&j, &key, dync__a_listed() ? &listing : NULL);
@@ -195,11 +187,11 @@ DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int level)
     dync__error_guard guard;
     const char *why = NULL;
     bool large = false;
-    if (!dync__jit_target(level)) return NULL;
+    if (!dync__target_for(level)) return NULL;
     /* an allocation that fails here only leaves the kernel interpreted */
     dync__error_guard_begin(&guard);
     dync__jit *jit = dync__jit_try(b, level, DYNC__JB_PLAIN, &why, &large), *other;
-    int way = jit && jit->blocks && !jit->copies && dync__jit_target(level)->n_vectors >= 32
+    int way = jit && jit->blocks && !jit->copies && dync__target_for(level)->n_vectors >= 32
                   ? DYNC__JB_SQUARE
                   : DYNC__JB_NONTEMPORAL;
     if (jit && (way == DYNC__JB_SQUARE || (large && !jit->blocks)) &&

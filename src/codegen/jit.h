@@ -71,9 +71,6 @@ struct dync__jit {
     dync__jit_take take;
     int64_t *words;
 };
-/* White-box tests: kernels are compiled for this target, NULL: for the machine's again. Code for
- * another one may not be found any more: dync_shutdown() stands between. */
-DYNC__FN void dync__jit_pretend(const dync__target *);
 /* The tile of a transposed stream: rows 64-byte aligned, an odd number of cache lines apart, as
  * powers of two fall into one set of the cache. */
 DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes)

@@ -163,15 +163,21 @@ DYNC__INLINE dync__vt dync__vt_of(int type, int lanes)
     X(TAIL_GET, "to y")           /* what TAIL or arguments left, to a register of the tail's class */     \
     X(LOAD_PART, "to y z")        /* any dtype: lanes of the tail or mask z, zero elsewhere */             \
     X(STORE_PART, "x y z")        /* the same */                                                           \
-    X(WIDEN, "to y n x")          /* elements of dtype n at y; x: for BOOL, where masks have registers */  \
+    X(WIDEN, "to y n x op z")     /* elements of dtype n at y; x: for BOOL, where masks have registers; \
+                                     op 1: I16 by zeros; z: a mask register, other lanes are 0 and not \
+                                     read; 0: none */                                                      \
     X(NARROW, "to x n")           /* to dtype n, rounded; to is not x; BOOL: bytes 0 and 1 */              \
     /* arithmetic, lane by lane */                                                                         \
     X(OP1, "to y op n")           /* neg abs sqrt floor ceil trunc rint not_, wrap to dtype n */           \
     X(OP2, "to x y op n")         /* n 1: x is no NaN (min, max). to = x is always possible */             \
     X(OP2_PART, "to x y op z")    /* to = to op x in the lanes of tail z; y: what op leaves as it is */    \
-    X(SHIFT, "to x op n")         /* by n: shl, shr (signs come in), lsr (zeros) */                        \
-    X(FMA, "to x y")              /* to += x * y, rounded once */                                          \
+    X(SHIFT, "to x op n")         /* by n: shl, shr (signs come in), lsr (zeros); lanes of I16 too */      \
+    X(FMA, "to x y z")            /* to += x * y, rounded once; z: a mask register, other lanes stay and   \
+                                     y is not read there; 0: none */                                       \
     X(MAD, "to x y")              /* to = x * to + y */                                                    \
+    X(DOT, "to x y n z")          /* to += sums of products, in lanes of pairs (n BF16, to F32) or fours   \
+                                     (n U8: unsigned of x, signed of y, to I32); z: as FMA's */            \
+    X(PAIRS, "to x y")            /* I32 lanes = sums of the products of pairs of I16, wrapping */         \
     X(CONVERT, "to y n")          /* from compute type n, as the primitive cast says */                    \
     /* masks */                                                                                            \
     X(COMPARE, "mto x y op")      /* as wide as lanes; floats: false where one is NaN, NE true */          \
@@ -245,6 +251,9 @@ enum {
     DYNC__SHAPE_BACK,
     DYNC__SHAPE_LONG
 };
+/* How sums of products of narrow elements are done (`dot` of BF16 or U8): not at all, by DOT, or
+ * (U8) by PAIRS. */
+enum { DYNC__DOT_NONE, DYNC__DOT_ONE, DYNC__DOT_PAIRS };
 struct dync__target {
     const char *name;
     int16_t level; /* of its instruction set, the greater the better */
@@ -256,6 +265,7 @@ struct dync__target {
                  int to); /* to: the type of the result, or wrap's dtype */
     const char *(*refuses)(const dync__target *, int op, int type,
                            int to); /* no code for it: why; NULL */
+    int (*dot)(const dync__target *, int dtype);
     void (*emit)(dync__asm *, const dync__ins *);
     /* dync__a_finish and dync__a_write, but where code is no bytes */
     size_t (*finish)(dync__asm *);
@@ -264,9 +274,18 @@ struct dync__target {
      * is. */
     void (*fix)(uint8_t *field, bool jump, int32_t distance);
 };
+/* The best level that this machine has, as far as DYNC_CPU allows; 0: none. */
+DYNC__FN int dync__target_level(void);
 #if DYNC__JIT
-/* The target of this machine at a level (0: none), as far as DYNC_CPU allows; NULL: there is
- * none. */
+/* The target at a level; NULL: there is none. */
 DYNC__FN const dync__target *dync__target_at(int level);
+/* The same, or the one that a white-box test pretends (NULL: none); now: at the best level. Code
+ * for another one may not be found any more: dync_shutdown() stands between. */
+DYNC__FN const dync__target *dync__target_for(int level);
+DYNC__FN const dync__target *dync__target_now(void);
+DYNC__FN void dync__target_pretend(const dync__target *);
+#else
+DYNC__INLINE const dync__target *dync__target_at(int level) { return (void)level, NULL; }
+DYNC__INLINE const dync__target *dync__target_now(void) { return NULL; }
 #endif
 #endif

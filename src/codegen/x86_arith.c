@@ -258,8 +258,11 @@ DYNC__FN void dync__xe_op1(dync__asm *a, const dync__ins *i)
 
 DYNC__FN void dync__xe_shift(dync__asm *a, const dync__ins *i)
 {
+    static const int insns[3][3] = {{DYNC__X_PSLLW, DYNC__X_PSRAW, DYNC__X_PSRLW},
+                                    {DYNC__X_PSLLD, DYNC__X_PSRAD, DYNC__X_PSRLD},
+                                    {DYNC__X_PSLLQ, 0, DYNC__X_PSRLQ}};
     bool wide = dync__xe_wide(i->v.type);
-    int vl = dync__xe_vl(a, i->v), insn;
+    int vl = dync__xe_vl(a, i->v);
     if (wide && i->op == DYNC__P_shr) { /* by 63: the sign */
         if (a->t->level == 2)
             dync__x_v(a, DYNC__X_PSRAVQ, vl, i->to, i->x, dync__a_constant(a, (uint64_t)i->n, 8), 0,
@@ -268,12 +271,12 @@ DYNC__FN void dync__xe_shift(dync__asm *a, const dync__ins *i)
             dync__xe_sign64(a, vl, i->to, i->x);
         return;
     }
-    if (i->op == DYNC__P_shl)
-        insn = wide ? DYNC__X_PSLLQ : DYNC__X_PSLLD;
-    else if (i->op == DYNC__P_shr)
-        insn = DYNC__X_PSRAD;
-    else
-        insn = wide ? DYNC__X_PSRLQ : DYNC__X_PSRLD;
-    dync__x_v(a, insn, vl, 0, i->to, dync__a_reg(i->x), i->n, 0);
+    int row = i->v.type == DYNC_I16 ? 0
+              : wide                ? 2
+                                    : 1,
+        column = i->op == DYNC__P_shl   ? 0
+                 : i->op == DYNC__P_shr ? 1
+                                        : 2;
+    dync__x_v(a, insns[row][column], vl, 0, i->to, dync__a_reg(i->x), i->n, 0);
 }
 #endif

@@ -24,7 +24,7 @@ static struct {
     uint32_t epoch; /* another one after dync_shutdown */
 } dync__cts;
 
-DYNC__FN int dync__conv_isa(void) { return dync__tile_isa(); }
+DYNC__FN int dync__conv_isa(void) { return dync__target_level(); }
 
 /* ---- a tile ---------------------------------------------------------------------------------- */
 
@@ -530,7 +530,8 @@ static dync__ct_entry *dync__ct_make(const dync__ctile *t)
     dync__ct c = {.tile = {.at = dync__ct_source}, .t = t};
     dync__ct_entry *e = NULL;
     dync__str listing = {0};
-    if (!(c.g = dync__gen_after_new(&arena, &c.tile, t->isa, 4 << t->vl, &t->after)))
+    if (!(c.g =
+              dync__gen_after_new(&arena, &c.tile, dync__target_at(t->isa), 4 << t->vl, &t->after)))
         return dync__arena_free(&arena), NULL;
     c.a = &c.g->a;
     if (dync__a_listed()) c.a->listing = &listing;

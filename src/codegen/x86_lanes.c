@@ -285,11 +285,16 @@ DYNC__FN void dync__xe_vectors(dync__asm *a, const dync__ins *i)
     case DYNC__A_OP2_PART: dync__xe_op2_part(a, i); break;
     case DYNC__A_SHIFT: dync__xe_shift(a, i); break;
     case DYNC__A_FMA:
-        dync__x_v(a, wide ? DYNC__X_FMA231PD : DYNC__X_FMA231PS, vl, i->to, i->x, i->y, 0, 0);
+        dync__x_v(a, wide ? DYNC__X_FMA231PD : DYNC__X_FMA231PS, vl, i->to, i->x, i->y, 0, i->z);
         break;
     case DYNC__A_MAD:
         dync__x_v(a, wide ? DYNC__X_FMA213PD : DYNC__X_FMA213PS, vl, i->to, i->x, i->y, 0, 0);
         break;
+    case DYNC__A_DOT:
+        dync__x_v(a, i->n == DYNC_BF16 ? DYNC__X_DPBF16PS : DYNC__X_DPBUSD, vl, i->to, i->x, i->y,
+                  0, i->z);
+        break;
+    case DYNC__A_PAIRS: dync__x_v(a, DYNC__X_PMADDWD, vl, i->to, i->x, i->y, 0, 0); break;
     case DYNC__A_CONVERT: dync__xe_convert(a, i); break;
     case DYNC__A_SELECT: dync__xe_select(a, i); break;
     case DYNC__A_MERGE: dync__xe_merge(a, i); break;

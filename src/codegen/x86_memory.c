@@ -214,17 +214,19 @@ static void dync__xe_widen_bool(dync__asm *a, const dync__ins *i)
 
 static void dync__xe_widen(dync__asm *a, const dync__ins *i)
 {
-    int vl = dync__xe_vl_bytes(i->v.lanes * 4), r = i->to;
+    int vl = dync__xe_vl_bytes(i->v.lanes * 4), r = i->to, k = i->z ? i->z | DYNC__X_ZERO : 0;
     switch (i->n) {
     case DYNC_BOOL: dync__xe_widen_bool(a, i); break;
-    case DYNC_F16: dync__x_v(a, DYNC__X_CVTPH2PS, vl, r, 0, i->y, 0, 0); break;
+    case DYNC_F16: dync__x_v(a, DYNC__X_CVTPH2PS, vl, r, 0, i->y, 0, k); break;
     case DYNC_BF16:
-        dync__x_v(a, DYNC__X_PMOVZXWD, vl, r, 0, i->y, 0, 0);
+        dync__x_v(a, DYNC__X_PMOVZXWD, vl, r, 0, i->y, 0, k);
         dync__x_v(a, DYNC__X_PSLLD, vl, 0, r, dync__a_reg(r), 16, 0);
         break;
-    case DYNC_I16: dync__x_v(a, DYNC__X_PMOVSXWD, vl, r, 0, i->y, 0, 0); break;
-    case DYNC_I8: dync__x_v(a, DYNC__X_PMOVSXBD, vl, r, 0, i->y, 0, 0); break;
-    case DYNC_U8: dync__x_v(a, DYNC__X_PMOVZXBD, vl, r, 0, i->y, 0, 0); break;
+    case DYNC_I16:
+        dync__x_v(a, i->op ? DYNC__X_PMOVZXWD : DYNC__X_PMOVSXWD, vl, r, 0, i->y, 0, k);
+        break;
+    case DYNC_I8: dync__x_v(a, DYNC__X_PMOVSXBD, vl, r, 0, i->y, 0, k); break;
+    case DYNC_U8: dync__x_v(a, DYNC__X_PMOVZXBD, vl, r, 0, i->y, 0, k); break;
     default:
         if (i->y.is_mem) dync__x_v(a, DYNC__X_MOVUPS, dync__xe_vl(a, i->v), r, 0, i->y, 0, 0);
     }

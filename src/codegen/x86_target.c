@@ -81,14 +81,28 @@ static const char *dync__xe_refuses(const dync__target *t, int op, int type, int
     return NULL;
 }
 
+static int dync__xe_dot(const dync__target *t, int dtype)
+{
+    unsigned has = dync__cpu_features();
+    if (dtype == DYNC_U8) return has & DYNC__CPU_VNNI ? DYNC__DOT_ONE : DYNC__DOT_PAIRS;
+    return t->level == 2 && has & DYNC__CPU_BF16 ? DYNC__DOT_ONE : DYNC__DOT_NONE;
+}
+
 DYNC__FN const dync__target *dync__target_at(int level)
 {
     static const dync__target targets[] = {
-        {"avx2", 1, 32, 16, 0, dync__xe_has_part, dync__xe_shape, dync__xe_refuses, dync__xe_emit,
-         dync__a_finish, dync__a_write, dync__x_fix},
-        {"avx512", 2, 64, 32, 7, dync__xe_has_part, dync__xe_shape, dync__xe_refuses, dync__xe_emit,
-         dync__a_finish, dync__a_write, dync__x_fix},
+        {"avx2", 1, 32, 16, 0, dync__xe_has_part, dync__xe_shape, dync__xe_refuses, dync__xe_dot,
+         dync__xe_emit, dync__a_finish, dync__a_write, dync__x_fix},
+        {"avx512", 2, 64, 32, 7, dync__xe_has_part, dync__xe_shape, dync__xe_refuses, dync__xe_dot,
+         dync__xe_emit, dync__a_finish, dync__a_write, dync__x_fix},
     };
     return level == 1 || level == 2 ? &targets[level - 1] : NULL;
 }
 #endif
+
+DYNC__FN int dync__target_level(void)
+{
+    unsigned f = dync__cpu_features();
+    if (!(f & DYNC__CPU_AVX2) || !(f & DYNC__CPU_FMA)) return 0;
+    return f & DYNC__CPU_AVX512 ? 2 : 1;
+}

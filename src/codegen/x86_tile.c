@@ -1,4 +1,4 @@
-/* codegen/x86_tile.c: a step of a tile's sums. Before: x86_gemm.c and x86_conv.c lay the tile out;
+/* codegen/x86_tile.c: a step of a tile's sums. Before: x86_conv.c lays the tile out;
  * under it x86_enc.c. */
 #include "../dync.in.h"
 #include "x86_tile.h"

@@ -1,5 +1,4 @@
-/* codegen/x86_tile.h: what the tiles of matrix products (x86_gemm.c) and of convolutions
- * (x86_conv.c) have in common: a step of their sums. After gen.h. */
+/* codegen/x86_tile.h: a step of the sums of convolutions' tiles (x86_conv.c). After gen.h. */
 #ifndef DYNC__X86_TILE_H
 #define DYNC__X86_TILE_H
 #include "x86_enc.h"

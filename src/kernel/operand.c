@@ -7,6 +7,7 @@
 #include "../dync.in.h"
 #include "operand.h"
 #include "../codegen/interp_tile.h"
+#include "../codegen/target.h"
 
 DYNC__FN int64_t dync__operand_numel(const dync__operand *o)
 {
@@ -53,8 +54,8 @@ static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, c
     }
     if (to_step == 1 && from_step == 1 && (to_dtype == DYNC_F32 || from_dtype == DYNC_F32)) {
         dync__tile convert = from_dtype == DYNC_F32
-                                 ? dync__tile_narrow(dync__tile_isa(), to_dtype)
-                                 : dync__tile_widen(dync__tile_isa(), from_dtype);
+                                 ? dync__tile_narrow(dync__target_level(), to_dtype)
+                                 : dync__tile_widen(dync__target_level(), from_dtype);
         dync__tile_run(&convert, to, from, NULL, NULL, n, 0);
         return;
     }

@@ -10,6 +10,7 @@
  * in operand.c; base and out may be one. */
 #include "../dync.in.h"
 #include "../codegen/interp_tile.h"
+#include "../codegen/target.h"
 #include "operand.h"
 
 typedef struct dync__scatter {
@@ -149,7 +150,7 @@ static void dync__scatter_lines(void *user, int part, int n_parts)
     int64_t n = s->places->lay.shape[s->dim], all = dync__operand_numel(s->places) / s->step;
     uint64_t scale[DYNC__TILE_LANES];
     float narrow = (float)s->scale;
-    int isa = dync__tile_isa();
+    int isa = dync__target_level();
     dync__tile add = dync__tile_find(isa, s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype),
                widen = dync__tile_widen(isa, s->out.dtype),
                narrowed = dync__tile_narrow(isa, s->out.dtype);

@@ -11,6 +11,7 @@
 #include "plan.h"
 #include "../codegen/code.h"
 #include "../codegen/interp_tile.h"
+#include "../codegen/target.h"
 
 enum { DYNC__TUNE_MOST = 1024, DYNC__TUNE_PATH = 512 };
 /* form: isa, + 16 machine code */
@@ -27,7 +28,7 @@ static struct {
 
 static dync__code *dync__tune_make(const dync__kernel *k, uint32_t form)
 {
-    return dync__code_new_for(k, DYNC__MIN((int)(form & 15), dync__tile_isa()), form >= 16);
+    return dync__code_new_for(k, DYNC__MIN((int)(form & 15), dync__target_level()), form >= 16);
 }
 
 static uint32_t dync__tune_look(uint64_t key)
@@ -111,7 +112,7 @@ static uint64_t dync__tune_time(const dync__code *code, void *const *buffers)
 static uint32_t dync__tune_measure(const dync__kernel *k)
 {
     dync__arena arena = {0};
-    int best_isa = dync__tile_isa();
+    int best_isa = dync__target_level();
     uint32_t found = 16u + (uint32_t)best_isa;
     uint64_t least = UINT64_MAX;
     void **buffers = dync__arena_alloc(&arena, (size_t)(k->buf.n + 1) * sizeof *buffers);
@@ -147,7 +148,7 @@ DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *path)
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync__kernel_print(&text, k);
-    dync__str_addf(&text, "%d %d", dync__tile_isa(), dync__pool_threads());
+    dync__str_addf(&text, "%d %d", dync__target_level(), dync__pool_threads());
     uint64_t key = dync__hash_bytes(dync__str_get(&text), text.n, 0);
     uint32_t form = UINT32_MAX;
     bool known = text.failed;

@@ -2,6 +2,7 @@
  * every mode, and by hand. */
 #include "../../src/dync.in.h"
 #include "../../src/codegen/interp.h"
+#include "../../src/codegen/target.h"
 #include "../../tools/ir/ir.h"
 #include "codegen_random.h"
 #include "../tol.h"
@@ -9,7 +10,7 @@
 
 static dync__code *interpreted(const dync__kernel *k)
 {
-    return dync__code_new_for(k, dync__tile_isa(), false);
+    return dync__code_new_for(k, dync__target_level(), false);
 }
 
 /* Runs k by the interpreter, or as the library does, and by the oracle on equal random data; true

@@ -67,7 +67,7 @@ static bool agree(const dync__kernel *k, const int64_t *elements, int wild, int 
 
 static void random_kernels(int count, bool reductions)
 {
-    int best = dync__tile_isa();
+    int best = dync__target_level();
     n_jitted = n_declined = 0;
     for (int i = 0; i < count; i++) {
         random_kernel g;
@@ -132,7 +132,7 @@ TEST(running_sums)
 {
     static const int dtypes[] = {DYNC_F32, DYNC_F64,  DYNC_I64, DYNC_I32,
                                  DYNC_F16, DYNC_BF16, DYNC_U8};
-    int best = dync__tile_isa();
+    int best = dync__target_level();
     n_jitted = n_declined = 0;
     for (int i = 0; i < 400; i++) {
         dync__arena arena = {0};
@@ -196,7 +196,7 @@ TEST(random_expressions_spill)
 {
     static const int prims[] = {DYNC__P_add, DYNC__P_sub, DYNC__P_mul, DYNC__P_max,    DYNC__P_min,
                                 DYNC__P_fma, DYNC__P_abs, DYNC__P_neg, DYNC__P_select, DYNC__P_lt};
-    int best = dync__tile_isa();
+    int best = dync__target_level();
     n_jitted = n_declined = 0;
     for (int i = 0; i < 60; i++) {
         dync__arena arena = {0};
@@ -257,7 +257,7 @@ TEST(random_expressions_spill)
 TEST(seldom_choices)
 {
     int (*const functions[])(dync__lb *, int) = {dync__vm_sin, dync__vm_cos, dync__vm_tan};
-    int best = dync__tile_isa();
+    int best = dync__target_level();
     n_jitted = n_declined = 0;
     dync__pool_set_threads(1);
     for (int i = 0; i < 60; i++) {
@@ -308,7 +308,7 @@ TEST(seldom_choices)
  * normal ones are those of base/rng.c. */
 TEST(draws)
 {
-    int best = dync__tile_isa();
+    int best = dync__target_level();
     n_jitted = n_declined = 0;
     dync__pool_set_threads(1);
     for (int i = 0; i < 32; i++) {
@@ -365,7 +365,7 @@ TEST(long_rows_over_threads)
     static const int kinds[] = {DYNC__R_MAX,    DYNC__R_ARGMAX, DYNC__R_SUM, DYNC__R_MIN,
                                 DYNC__R_ARGMIN, DYNC__R_ANY,    DYNC__R_ALL};
     static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64};
-    int best = dync__tile_isa();
+    int best = dync__target_level();
     for (int threads = 2; threads <= 3; threads++)
         for (int i = 0; i < 28; i += threads - 1) {
             dync__arena arena = {0};
@@ -423,7 +423,7 @@ TEST(large_arrays_are_stored_past_the_caches)
         "kernel flat(in x f32[%d] @0, out y f16[%d] @1) inner i0<%d {\n  phase 0 {\n"
         "    v0 = load x[i0]\n    v1 = add v0, v0\n    store y[i0 + %d], v1\n  }\n}\n"};
     enum { BIG = 6000000 };
-    int best = dync__tile_isa();
+    int best = dync__target_level();
     for (int i = 0; i < 4 && best > 0; i++) {
         char text[512];
         int n = BIG - 7 * i, shift = i / 2 * 16 + i % 2;
@@ -485,7 +485,7 @@ TEST(sums_have_the_interpreters_bits)
         dync__kernel *k = dync__kernel_parse(&arena, text);
         REQUIRE(k);
         bool ok = true;
-        for (int isa = 1; isa <= dync__tile_isa() && ok; isa++) {
+        for (int isa = 1; isa <= dync__target_level() && ok; isa++) {
             double *x = malloc((size_t)(rows * n) * 8), *y = malloc((size_t)rows * 16),
                    *z = y + rows;
             for (int e = 0; e < rows * n; e++) {
@@ -525,7 +525,7 @@ TEST(sums_have_the_interpreters_bits)
 TEST(random_numbers)
 {
     for (int i = 0; i < 30; i++)
-        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+        for (int isa = 1; isa <= dync__target_level(); isa++) {
             dync__arena arena = {0};
             int64_t n = test_random_int(1, 200), stride = 1, elements[] = {n};
             int type = isa == 2 && test_random() % 2 ? DYNC_F64 : DYNC_F32;
@@ -549,7 +549,7 @@ TEST(places_of_extremes)
     static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64, DYNC_BF16, DYNC_U8};
     n_jitted = n_declined = 0;
     for (int i = 0; i < 200; i++)
-        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+        for (int isa = 1; isa <= dync__target_level(); isa++) {
             dync__arena arena = {0};
             int64_t rows = test_random_int(1, 70), columns = test_random_int(1, i % 5 ? 90 : 700),
                     extent[] = {rows, columns}, stride[] = {0, 0}, out[] = {1, 0};
@@ -578,7 +578,7 @@ TEST(indexed_loads)
     static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64, DYNC_BF16, DYNC_I8};
     n_jitted = n_declined = 0;
     for (int i = 0; i < 300; i++)
-        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+        for (int isa = 1; isa <= dync__target_level(); isa++) {
             dync__arena arena = {0};
             int64_t rows = test_random_int(1, 40), columns = test_random_int(1, 130),
                     lines = test_random_int(1, 9), extent[] = {rows, columns};
@@ -601,7 +601,7 @@ TEST(indexed_loads)
         }
     /* reduced along the index, columns side by side: the index of all lanes at once, or of each */
     for (int i = 0; i < 300; i++)
-        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+        for (int isa = 1; isa <= dync__target_level(); isa++) {
             dync__arena arena = {0};
             int64_t rows = test_random_int(2, 40), columns = test_random_int(4, 150),
                     lines = test_random_int(1, 9), bags = test_random_int(1, 3),
@@ -637,7 +637,7 @@ TEST(taken_rows)
     int64_t taken = 0, checked = 0;
     n_jitted = n_declined = 0;
     for (int i = 0; i < 600; i++)
-        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+        for (int isa = 1; isa <= dync__target_level(); isa++) {
             dync__arena arena = {0};
             int rank = test_random_int(1, 4), type = types[test_random_int(0, 9)],
                 indices = i % 3 ? DYNC_I64 : DYNC_I32, shape = i % 4;
@@ -701,7 +701,7 @@ TEST(taken_rows)
         }
     printf("  taken %lld, with their check %lld, code %lld, interpreted %lld\n", (long long)taken,
            (long long)checked, (long long)n_jitted, (long long)n_declined);
-    EXPECT(dync__tile_isa() == 0 || (taken > 200 && checked > 100));
+    EXPECT(dync__target_level() == 0 || (taken > 200 && checked > 100));
 }
 
 /* Lines of one or two tables by indices in memory, some outside, with what is computed of them:
@@ -715,7 +715,7 @@ TEST(led_lines)
                                 DYNC_I64, DYNC_I32, DYNC_I16, DYNC_F32};
     n_jitted = n_declined = n_led = 0;
     for (int i = 0; i < 500; i++)
-        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+        for (int isa = 1; isa <= dync__target_level(); isa++) {
             dync__arena arena = {0};
             bool bag = i % 2;
             int64_t rows = test_random_int(1, 20), more = test_random_int(1, 4),
@@ -777,7 +777,7 @@ TEST(led_lines)
     if (test__state.verbose)
         printf("  machine code %lld, led %lld, interpreted %lld\n", (long long)n_jitted,
                (long long)n_led, (long long)n_declined);
-    EXPECT(dync__tile_isa() == 0 || n_led > 100);
+    EXPECT(dync__target_level() == 0 || n_led > 100);
 }
 
 /* Loads and stores of any order of dims, offsets and steps back and forth: blocks turned in
@@ -789,7 +789,7 @@ TEST(crossed_loops)
     n_jitted = n_declined = 0;
     int64_t blocks = 0;
     for (int i = 0; i < 150; i++)
-        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+        for (int isa = 1; isa <= dync__target_level(); isa++) {
             dync__arena arena = {0};
             int rank = test_random_int(1, 4), loads = test_random_int(1, 3), sum = -1,
                 long_dim = test_random_int(0, rank - 1);
@@ -853,7 +853,7 @@ TEST(crossed_loops)
     if (test__state.verbose)
         printf("  machine code %lld, in blocks %lld, interpreted %lld\n", (long long)n_jitted,
                (long long)blocks, (long long)n_declined);
-    EXPECT(dync__tile_isa() == 0 || blocks > 30);
+    EXPECT(dync__target_level() == 0 || blocks > 30);
 #if defined(__linux__)
     /* once more where transpositions are AVX2's, and where there is no such code */
     char path[400], command[500];
@@ -909,7 +909,7 @@ TEST(crossed_rows)
     n_jitted = n_declined = 0;
     int64_t blocks = 0;
     for (int i = 0; i < 42; i++)
-        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+        for (int isa = 1; isa <= dync__target_level(); isa++) {
             dync__arena arena = {0};
             int64_t outer = test_random_int(1, 3), rows = test_random_int(10, 90),
                     lanes = i % 3 ? test_random_int(128, 400) : test_random_int(1, 128),
@@ -954,7 +954,7 @@ TEST(crossed_rows)
     if (test__state.verbose)
         printf("  machine code %lld, in blocks %lld, interpreted %lld\n", (long long)n_jitted,
                (long long)blocks, (long long)n_declined);
-    EXPECT(dync__tile_isa() == 0 || blocks > 12);
+    EXPECT(dync__target_level() == 0 || blocks > 12);
 }
 
 /* Lines whole pages apart: squares are turned in registers (AVX-512) or tiles by way of a stage.
@@ -966,7 +966,7 @@ TEST(crossed_pages)
     static const int types[] = {DYNC_F32, DYNC_I32, DYNC_F64, DYNC_I64, DYNC_BF16};
     int64_t squares = 0;
     for (int i = 0; i < 48; i++)
-        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+        for (int isa = 1; isa <= dync__target_level(); isa++) {
             dync__arena arena = {0};
             int type = types[i % 8 == 7 ? 4 : i % 4], loads = test_random_int(1, 3), sum = -1;
             int64_t rows = test_random_int(12, i % 7 ? 200 : 500),
@@ -1007,7 +1007,7 @@ TEST(crossed_pages)
             if (!ok) return;
         }
     if (test__state.verbose) printf("  by squares %lld\n", (long long)squares);
-    EXPECT(dync__tile_isa() < 2 || squares > 3);
+    EXPECT(dync__target_level() < 2 || squares > 3);
 }
 
 /* Kernels of one structure share code; other sizes are other words of the argument block. */
@@ -1044,7 +1044,7 @@ TEST(equal_structures_share_code)
     REQUIRE(a && b && c);
     EXPECT(run_chain(a, 1000) && run_chain(b, 5001) && run_chain(c, 10));
     dync__jit_stats after = dync__jit_read_stats();
-    if (dync__tile_isa() > 0) {
+    if (dync__target_level() > 0) {
         /* ten elements take one vector at once */
         EXPECT_EQ_INT(after.kernels - before.kernels, 2);
         EXPECT_EQ_INT(after.shared - before.shared, 1);
@@ -1103,9 +1103,9 @@ TEST(code_memory_in_every_way)
         int64_t refused = dync__codemem_read_stats().refused;
         dync__code *code = make_chain(&arena, 3000);
         REQUIRE(code);
-        if (dync__tile_isa() > 0)
+        if (dync__target_level() > 0)
             EXPECT_EQ_INT(code->jit != NULL, ways[w] != DYNC__CODEMEM_REFUSED);
-        if (dync__tile_isa() > 0 && ways[w] == DYNC__CODEMEM_REFUSED)
+        if (dync__target_level() > 0 && ways[w] == DYNC__CODEMEM_REFUSED)
             EXPECT_EQ_INT(dync__codemem_read_stats().refused - refused, 1);
         EXPECT(run_chain(code, 3000));
         EXPECT_OK(dync_error());

@@ -2,6 +2,7 @@
  * as code of each level. */
 #include "../../src/dync.in.h"
 #include "../../src/codegen/interp.h"
+#include "../../src/codegen/target.h"
 #include "../../tools/ir/ir.h"
 #define RANDOM_NO_SCANS
 #include "codegen_random.h"
@@ -51,11 +52,11 @@ static bool agrees(const random_kernel *g, const dync__kernel *before)
     bool ok = EXPECT_OK(dync__kernel_check(g->k)) &&
               EXPECT_OK(dync__kernel_eval(before, (void **)want.data, 7, 100));
     /* -1: the oracle; 0: the interpreter */
-    for (int isa = -1; isa <= dync__tile_isa() && ok; isa++) {
+    for (int isa = -1; isa <= dync__target_level() && ok; isa++) {
         memory got = filled(g, &begin, 0);
         /* all with fma, or none */
         dync__code *code =
-            isa < 0 ? NULL : dync__code_new_for(g->k, isa ? isa : dync__tile_isa(), isa > 0);
+            isa < 0 ? NULL : dync__code_new_for(g->k, isa ? isa : dync__target_level(), isa > 0);
         ok = EXPECT_OK(isa < 0 ? dync__kernel_eval(g->k, (void **)got.data, 7, 100)
                                : dync__code_run(code, (void **)got.data, 7, 100));
         ok = ok && EXPECT(alike(g, &got, &want,

@@ -100,7 +100,7 @@ static bool agree(const dync__kernel *k, const int64_t *elements, int wild, int 
     guarded own[2][MAX_BUFS];
     void *data[2][MAX_BUFS];
     int64_t complaints = text_complaints;
-    dync__code *code = dync__code_new_for(k, DYNC__MIN(isa, dync__tile_isa()), true);
+    dync__code *code = dync__code_new_for(k, DYNC__MIN(isa, dync__target_level()), true);
     bool ok = EXPECT(code != NULL);
     if (ok && code->jit) {
         for (int i = 0; i < k->buf.n; i++) {
@@ -134,7 +134,7 @@ static bool agree(const dync__kernel *k, const int64_t *elements, int wild, int 
 static void begin(const dync__target *t)
 {
     dync_shutdown(); /* code made for another target is not used again */
-    dync__jit_pretend(t);
+    dync__target_pretend(t);
     dync__pool_set_threads(1);
     n_run = n_declined = 0;
     text_complaints = 0;
@@ -147,7 +147,7 @@ static void end(void)
 {
     random_short = false;
     EXPECT_EQ_INT(text_complaints, 0);
-    dync__jit_pretend(NULL);
+    dync__target_pretend(NULL);
     dync_shutdown();
     text_free();
 }

@@ -295,6 +295,13 @@ static void text_part(text_machine *m, const dync__ins *i)
     if (load) text_set(m, i->to, to, i->v.lanes * bytes);
 }
 
+/* Is lane l one of those that an operand z of 0 (all), or a mask register, leaves? */
+static bool text_under(text_machine *m, int z, int l)
+{
+    if (z && !m->p->t->n_masks) text_complain(m, "a mask register of a target without");
+    return z == 0 || !m->p->t->n_masks || m->k[z] >> l & 1;
+}
+
 /* Elements of dtype n to lanes, or back. */
 static void text_widen(text_machine *m, const dync__ins *i)
 {
@@ -306,14 +313,16 @@ static void text_widen(text_machine *m, const dync__ins *i)
         const uint8_t *e = from + l * bytes;
         dync__scalar x;
         memset(&x, 0, sizeof x);
-        if (i->n == DYNC_BOOL)
+        if (!text_under(m, i->z, l))
+            memset(to + l * text_size(type), 0, (size_t)text_size(type));
+        else if (i->n == DYNC_BOOL)
             bits |= (uint32_t)(*e != 0) << l;
         else if (i->n == type)
             memcpy(to + l * bytes, e, (size_t)bytes);
         else if (type == DYNC_F32)
             text_lane_to(to, type, l, dync__eval_f32((float)dync__load_f64(e, i->n)));
         else
-            x.i = dync__load_i64(e, i->n), text_lane_to(to, type, l, x);
+            x.i = dync__load_i64(e, i->n) & (i->op ? 0xffff : -1), text_lane_to(to, type, l, x);
     }
     if (i->n == DYNC_BOOL)
         text_set_mask(m, i->to, bits, i->v.lanes, 4);
@@ -435,6 +444,51 @@ static const uint8_t *text_last(text_machine *m, const dync__ins *i, uint8_t *ro
     return i->y.is_mem ? text_address(m, i->y) : text_lanes_of(m, i, i->y.reg, room);
 }
 
+static void text_shift16(text_machine *m, const dync__ins *i)
+{
+    uint8_t to[TEXT_WIDEST];
+    if (i->verb != DYNC__A_SHIFT) text_complain(m, "lanes of I16 are but shifted");
+    for (int l = 0; l < i->v.lanes && 2 * l < TEXT_WIDEST; l++) {
+        uint16_t x;
+        memcpy(&x, m->v[i->x] + 2 * l, 2);
+        int by = i->n, is = (int16_t)x;
+        x = (uint16_t)(i->op == DYNC__P_shl   ? x << by
+                       : i->op == DYNC__P_shr ? (is < 0 ? ~(~is >> by) : is >> by)
+                                              : x >> by);
+        memcpy(to + 2 * l, &x, 2);
+    }
+    text_set(m, i->to, to, 2 * i->v.lanes);
+}
+
+/* DOT and PAIRS: sums of products within a lane of 4 bytes. */
+static void text_dots(text_machine *m, const dync__ins *i)
+{
+    bool pairs = i->verb == DYNC__A_PAIRS, floats = !pairs && i->n == DYNC_BF16;
+    uint8_t to[TEXT_WIDEST];
+    int how = m->p->t->dot(m->p->t, pairs ? DYNC_U8 : i->n);
+    if (how != (pairs ? DYNC__DOT_PAIRS : DYNC__DOT_ONE)) text_complain(m, "no such product");
+    if (i->v.type != (floats ? DYNC_F32 : DYNC_I32)) text_complain(m, "sums of this type");
+    for (int l = 0; l < i->v.lanes && 4 * l < TEXT_WIDEST; l++) {
+        dync__scalar c = text_lane(m->v[i->to], i->v.type, l);
+        const uint8_t *x = m->v[i->x] + 4 * l, *y = text_vector(m, i->y) + 4 * l;
+        int64_t sum = pairs ? 0 : c.i;
+        double real = floats ? (double)c.f : 0;
+        for (int e = 0; text_under(m, i->z, l) && e < (pairs || floats ? 2 : 4); e++)
+            if (floats)
+                real += dync__load_f64(x + 2 * e, DYNC_BF16) * dync__load_f64(y + 2 * e, DYNC_BF16);
+            else if (pairs)
+                sum += dync__load_i64(x + 2 * e, DYNC_I16) * dync__load_i64(y + 2 * e, DYNC_I16);
+            else
+                sum += dync__load_i64(x + e, DYNC_U8) * dync__load_i64(y + e, DYNC_I8);
+        if (floats)
+            c.f = (float)real;
+        else
+            c.i = sum;
+        text_lane_to(to, i->v.type, l, c);
+    }
+    text_set(m, i->to, to, 4 * i->v.lanes);
+}
+
 static void text_arithmetic(text_machine *m, const dync__ins *i)
 {
     uint8_t to[TEXT_WIDEST], rooms[3][TEXT_WIDEST];
@@ -448,10 +502,15 @@ static void text_arithmetic(text_machine *m, const dync__ins *i)
         text_complain(m, "wider than the target's vectors");
         return;
     }
+    if (type == DYNC_I16) {
+        text_shift16(m, i);
+        return;
+    }
     for (int l = 0; l < i->v.lanes; l++) {
+        bool under = i->verb != DYNC__A_FMA || text_under(m, i->z, l);
         dync__scalar a = x ? text_lane(x, type, l) : (dync__scalar){0},
-                     b = y ? text_lane(y, type, l) : (dync__scalar){0}, c = text_lane(z, type, l),
-                     r = c;
+                     b = y && under ? text_lane(y, type, l) : (dync__scalar){0},
+                     c = text_lane(z, type, l), r = c;
         if (shifts) b.i = i->n;
         if (i->verb == DYNC__A_OP1)
             r = dync__prim_eval(i->op, type, type, b, b, b, i->n);
@@ -459,7 +518,7 @@ static void text_arithmetic(text_machine *m, const dync__ins *i)
             r = text_op2(i->op, type, c, a);
         else if (i->verb == DYNC__A_OP2 || shifts)
             r = text_op2(i->op, type, a, b);
-        else if (i->verb == DYNC__A_FMA)
+        else if (i->verb == DYNC__A_FMA && under)
             r = dync__prim_eval(DYNC__P_fma, type, type, a, b, c, 0);
         else if (i->verb == DYNC__A_MAD)
             r = dync__prim_eval(DYNC__P_fma, type, type, a, c, b, 0);
@@ -632,6 +691,8 @@ static void text_step(text_machine *m, const dync__ins *i)
         text_memory(m, i);
     else if (i->verb == DYNC__A_CONVERT)
         text_convert(m, i);
+    else if (i->verb == DYNC__A_DOT || i->verb == DYNC__A_PAIRS)
+        text_dots(m, i);
     else if (i->verb <= DYNC__A_MAD)
         text_arithmetic(m, i);
     else if (i->verb <= DYNC__A_COMPARE_AND)

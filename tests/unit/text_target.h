@@ -78,10 +78,10 @@ static void text_line(dync__asm *a, const dync__ins *i)
  * read from it, else to a scratch register. */
 static bool text_loads(const dync__asm *a, const dync__ins *i)
 {
-    bool reads = i->verb == DYNC__A_OP1 || i->verb == DYNC__A_OP2 || i->verb == DYNC__A_FMA ||
-                 i->verb == DYNC__A_MAD || i->verb == DYNC__A_MERGE || i->verb == DYNC__A_COMPARE ||
-                 i->verb == DYNC__A_COMPARE_BOOL || i->verb == DYNC__A_ZIP ||
-                 i->verb == DYNC__A_BYTES;
+    bool reads = i->verb == DYNC__A_OP1 || i->verb == DYNC__A_OP2 ||
+                 (i->verb >= DYNC__A_FMA && i->verb <= DYNC__A_PAIRS) || i->verb == DYNC__A_MERGE ||
+                 i->verb == DYNC__A_COMPARE || i->verb == DYNC__A_COMPARE_BOOL ||
+                 i->verb == DYNC__A_ZIP || i->verb == DYNC__A_BYTES;
     return reads && i->y.is_mem && a->t->n_masks == 0;
 }
 
@@ -92,7 +92,7 @@ static void text_emit(dync__asm *a, const dync__ins *i)
         text_line(a, i);
         return;
     }
-    bool both = i->verb == DYNC__A_FMA || i->verb == DYNC__A_MAD || i->verb == DYNC__A_MERGE,
+    bool both = (i->verb >= DYNC__A_FMA && i->verb <= DYNC__A_DOT) || i->verb == DYNC__A_MERGE,
          own = !both && (i->verb == DYNC__A_OP1 || i->to != i->x);
     int r = own ? i->to : a->scratch(a, DYNC__CLASS_VECTOR);
     dync__ins load = {.verb = DYNC__A_LOAD, .v = i->v, .to = r, .y = i->y}, then = *i;
@@ -244,10 +244,16 @@ static const char *text_refuses(const dync__target *t, int op, int type, int to)
     return NULL;
 }
 
-static const dync__target text128 = {
-    "text128",    3,         16,          32,         0,   text_has_part, text_shape,
-    text_refuses, text_emit, text_finish, text_write, NULL};
-static const dync__target text512 = {
-    "text512",    4,         64,          32,         7,   text_has_part, text_shape,
-    text_refuses, text_emit, text_finish, text_write, NULL};
+static int text_dot(const dync__target *t, int dtype)
+{
+    if (t->n_masks) return DYNC__DOT_ONE;
+    return dtype == DYNC_U8 ? DYNC__DOT_PAIRS : DYNC__DOT_NONE;
+}
+
+static const dync__target text128 = {"text128",     3,          16,           32,       0,
+                                     text_has_part, text_shape, text_refuses, text_dot, text_emit,
+                                     text_finish,   text_write, NULL};
+static const dync__target text512 = {"text512",     4,          64,           32,       7,
+                                     text_has_part, text_shape, text_refuses, text_dot, text_emit,
+                                     text_finish,   text_write, NULL};
 #endif
