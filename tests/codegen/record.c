@@ -35,8 +35,8 @@ static _Thread_local struct {
 
 unsigned __real_dync__cpu_features(void);
 unsigned __wrap_dync__cpu_features(void);
-size_t __real_dync__x_finish(dync__asm *);
-size_t __wrap_dync__x_finish(dync__asm *);
+size_t __real_dync__a_finish(dync__asm *);
+size_t __wrap_dync__a_finish(dync__asm *);
 dync__code *__real_dync__code_new(const dync__kernel *);
 dync__code *__wrap_dync__code_new(const dync__kernel *);
 dync__code *__real_dync__code_new_for(const dync__kernel *, int, bool);
@@ -51,7 +51,7 @@ dync__ccode __real_dync__ctile_code(dync__cheld *, const dync__ctile *);
 dync__ccode __wrap_dync__ctile_code(dync__cheld *, const dync__ctile *);
 dync__ccode __real_dync__cblock_code(dync__cheld *, int, int, int64_t, bool);
 dync__ccode __wrap_dync__cblock_code(dync__cheld *, int, int, int64_t, bool);
-void __wrap_dync__x_watch(void (*)(const dync__asm *));
+void __wrap_dync__a_watch(void (*)(const dync__asm *));
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
@@ -141,15 +141,15 @@ unsigned __wrap_dync__cpu_features(void)
     return now.features ? now.features : __real_dync__cpu_features();
 }
 
-size_t __wrap_dync__x_finish(dync__asm *a)
+size_t __wrap_dync__a_finish(dync__asm *a)
 {
-    size_t n = __real_dync__x_finish(a);
+    size_t n = __real_dync__a_finish(a);
     record(a, n);
     return n;
 }
 
 /* A watcher would have listings written, which nobody reads here. */
-void __wrap_dync__x_watch(void (*fn)(const dync__asm *)) { (void)fn; }
+void __wrap_dync__a_watch(void (*fn)(const dync__asm *)) { (void)fn; }
 
 /* Is the code of other levels wanted as well? Not within what is made for every level, nor where a
  * test pretends a level itself. */
