@@ -1,5 +1,5 @@
-/* codegen/gemm_code.c: the table of the forms of gemm_code.h. Before: gemm_run.c finds and calls them;
- * under it: gen_gemm.c, which makes each one once, when it is first asked for.
+/* codegen/gemm_code.c: the table of the forms of gemm_code.h. Before: gemm_run.c finds and calls
+ * them; under it: gen_gemm.c, which makes each one once, when it is first asked for.
  *
  * Readers search the table without a lock: a slot's key is written before its code, and neither
  * changes until shutdown. */

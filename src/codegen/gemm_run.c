@@ -1,5 +1,5 @@
-/* codegen/gemm_run.c: runs the forms of gemm_code.h: machine code of gemm_code.c where there is any,
- * else the same in C. After: kernel/.
+/* codegen/gemm_run.c: runs the forms of gemm_code.h: machine code of gemm_code.c where there is
+ * any, else the same in C. After: kernel/.
  *
  * C tiles are 4 x 8 (f64: 4 x 4) in GNU vectors, which compilers keep in registers; what is left
  * over goes element by element. */

@@ -2,10 +2,10 @@
  * code of each form; under it gen_after.c, for what follows the sums.
  *
  * A tile holds C in registers, rows x vectors of sums from 0 on, then vectors of B, last one or two
- * elements of A, each in all lanes. The last vector of columns may be a part: under a mask, which is
- * the first mask register or the last vector; where the target has no access under masks element by
- * element, A5 being how many there are. Registers: ARGS the arguments, T0 the counter; T1 A1 A2 A0
- * T2 rows of A five apart, LANE their step, A3 three steps; END b, A4 its step.
+ * elements of A, each in all lanes. The last vector of columns may be a part: under a mask, which
+ * is the first mask register or the last vector; where the target has no access under masks element
+ * by element, A5 being how many there are. Registers: ARGS the arguments, T0 the counter; T1 A1 A2
+ * A0 T2 rows of A five apart, LANE their step, A3 three steps; END b, A4 its step.
  * Sources: Goto and van de Geijn 2008; BLIS kernels/skx and haswell (register tiles); LIBXSMM (code
  * by shape). */
 #include "../dync.in.h"

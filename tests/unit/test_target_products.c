@@ -1,7 +1,8 @@
-/* The forms of codegen/gemm_code.h as gen_gemm.c makes them, each by itself: for targets that are no
- * machine (text_target.h, vectors of 16 and of 64 bytes) and for the machine's own. Random shapes,
- * steps, dtypes, tails and lists that follow, against plain loops in double or in words; operands
- * end at pages that may not be touched, and what lies between the rows of a result stays. */
+/* The forms of codegen/gemm_code.h as gen_gemm.c makes them, each by itself: for targets that are
+ * no machine (text_target.h, vectors of 16 and of 64 bytes) and for the machine's own. Random
+ * shapes, steps, dtypes, tails and lists that follow, against plain loops in double or in words;
+ * operands end at pages that may not be touched, and what lies between the rows of a result stays.
+ */
 #include "../../src/dync.in.h"
 #include "../../src/codegen/gemm_code.h"
 #include "../test.h"
