@@ -396,6 +396,7 @@ DYNC__PLAIN
 DYNC__COLD
 #include "inductor/opaque.c"
 #include "inductor/parts.c"
+#include "inductor/reinplace.c"
 #include "inductor/lower.c"
 DYNC__WARM
 #include "inductor/inductor.c"

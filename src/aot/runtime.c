@@ -193,6 +193,9 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
     dync__aot_random random = {dync__tls.rng_seed, dync__tls.rng_offset};
     dync_status status = c->fw.run(c->fw.state, c->n_fw_in, passed, c->n_fw_out, fw_out);
     if (g->seeds_after) dync__tls.rng_seed = (uint64_t)g->seed_after, dync__tls.rng_offset = 0;
+    /* it may have stopped (an index) behind a write */
+    for (int i = 0; status != DYNC_OK && i < g->mutated.n; i++)
+        actual[g->mutated.at[i].input]->storage->version++;
     if (status == DYNC_OK) status = dync__aot_place_values(g, actual, fw_out);
     for (int i = 0; status == DYNC_OK && i < g->mutated.n; i++)
         if (g->mutated.at[i].with_grad) status = dync__aot_own(&fw_out[i]);

@@ -4,11 +4,6 @@
 #include "../dync.in.h"
 #include "lower.h"
 
-static bool dync__node_is_view(const dync__node *n)
-{
-    return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW;
-}
-
 /* The one device that the graph computes on. -1: values stand on two devices, which one plan
  * cannot serve; 0-dim inputs in main memory do not count. */
 DYNC__FN int dync__graph_device(const dync__graph *g)
@@ -63,10 +58,11 @@ static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out)
     }
     for (int i = 0; i < out->n && i < w->g->over.n; i++) {
         const dync__node *value = out->as.list[i].as.node, *input;
-        if (w->g->over.at[i] < 0 ||
-            w->g->node.at[w->base[value->index]]->kind == DYNC__N_PLACEHOLDER)
-            continue;
+        if (w->g->over.at[i] < 0) continue;
         input = w->g->node.at[w->g->over.at[i]];
+        if (w->place[value->index] >= 0 && w->base[value->index] == input->index)
+            w->over_after[i] = value->index; /* it is there */
+        if (w->g->node.at[w->base[value->index]]->kind == DYNC__N_PLACEHOLDER) continue;
         const dync__info *to = &input->info[0], *from = &value->info[0];
         if (!value->has_info || last[input->index] == n - 1 || to->dtype != from->dtype ||
             !dync__layout_is_dense(&to->lay) || to->lay.ndim != from->lay.ndim ||
@@ -107,10 +103,9 @@ static dync_status dync__lower_write_over(dync__lowerer *w, int node)
 static dync_status dync__lower_bases(dync__lowerer *w, const bool *used)
 {
     for (int i = 0; i < w->g->node.n; i++) {
-        const dync__node *n = w->g->node.at[i];
-        w->base[i] = i;
-        if (dync__node_is_view(n) && n->args[0].kind == DYNC__A_NODE)
-            w->base[i] = w->base[n->args[0].as.node->index];
+        const dync__node *of = dync__lower_viewed(w->g->node.at[i]);
+        int at = of ? of->index : w->place[i];
+        w->base[i] = at >= 0 ? w->base[at] : i;
     }
     const dync__arg *out = &w->g->node.at[w->g->node.n - 1]->args[0];
     DYNC__TRY(dync__lower_over(w, out));
@@ -208,7 +203,8 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n, bool 
     dync__operand *in = dync__arena_alloc(&w->arena, (size_t)room * sizeof *in);
     if (!in) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__lower_args(w, n->nargs, n->args, args, in, &n_in));
-    DYNC__TRY(dync__lower_slots(w, n, leaves));
+    bool placed = w->place[n->index] >= 0;
+    if (!placed) DYNC__TRY(dync__lower_slots(w, n, leaves));
     dync__opcall c;
     memset(&c, 0, sizeof c);
     c.row = dync__op_info(n->op);
@@ -220,6 +216,7 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n, bool 
     w->pb.origin = c.row->name;
     w->pb.user_op = n->user_op ? n->user_op : c.row->name;
     w->pb.at = n->at;
+    if (placed) return dync__reinplace_lower(w, &c, n, in, n_in);
     if (c.row->flags & DYNC__OP_OPAQUE)
         return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
     if (w->joined[n->index] >= 0) return DYNC_OK; /* its reader reads the parts */
@@ -246,7 +243,7 @@ static dync_status dync__lower_nodes(dync__lowerer *w)
             DYNC__TRY(dync__lower_getitem(w, n));
         else if (n->op < 0)
             return dync__fail(DYNC_ERR_INTERNAL, "lower: %s is no operator of the table", n->name);
-        else if (dync__node_is_view(n))
+        else if (dync__lower_viewed(n))
             DYNC__TRY(dync__lower_view(w, n));
         else
             DYNC__TRY(dync__lower_call(w, n, leaves));
@@ -319,8 +316,12 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync__graph *g, const boo
     w->parts = dync__arena_alloc(&w->arena, n * sizeof *w->parts);
     w->joined = dync__arena_alloc(&w->arena, n * sizeof *w->joined);
     w->leaves = dync__arena_alloc(&w->arena, n * sizeof *w->leaves);
-    bool made = w->value && w->fake && w->base && w->bias && w->parts && w->joined && w->leaves;
+    w->place = dync__arena_alloc(&w->arena, n * sizeof *w->place);
+    w->written = dync__arena_alloc(&w->arena, n * sizeof *w->written);
+    bool made = w->value && w->fake && w->base && w->bias && w->parts && w->joined && w->leaves &&
+                w->place && w->written;
     dync_status status = made ? dync__parts_find(w) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__reinplace_find(w);
     if (status == DYNC_OK) {
         status = dync__lower_bases(w, used);
         if (status == DYNC_OK) status = dync__lower_nodes(w);

@@ -26,6 +26,10 @@ typedef struct dync__lowerer {
     /* concatenation: the node that reads what it puts together, in its place; -1: it is made */
     int *joined;
     bool *leaves; /* base nodes whose slot must be an output of the plan */
+    /* reinplace.c: node whose memory a write goes to, -1: memory of its own; written: what it puts
+     * there is there already */
+    int *place;
+    bool *written;
     /* node after which output i is written over the input it is the new value of; -1: it is not */
     int *over_after;
     int *over_first, *over_next; /* those of a node: output + 1, 0 ends */
@@ -34,4 +38,10 @@ typedef struct dync__lowerer {
 /* parts.c: fills w->parts and w->joined; lowers the call of a node that has parts. */
 DYNC__FN dync_status dync__parts_find(dync__lowerer *);
 DYNC__FN dync_status dync__parts_lower(dync__lowerer *, const dync__opcall *, const dync__node *);
+/* The node that n is a view of; NULL: n is no view. */
+DYNC__FN const dync__node *dync__lower_viewed(const dync__node *n);
+/* reinplace.c: fills w->place, w->written (after dync__parts_find); lowers a write in place. */
+DYNC__FN dync_status dync__reinplace_find(dync__lowerer *);
+DYNC__FN dync_status dync__reinplace_lower(dync__lowerer *, const dync__opcall *,
+                                           const dync__node *, const dync__operand *in, int n_in);
 #endif

@@ -27,6 +27,8 @@ typedef struct dync__scatter {
     /* size, step: of out along dim; every: from index to index along the last dim; each: elements
      * of the dim split (rows, columns) that a part takes */
     int64_t dim, size, step, every, each;
+    int64_t stride[DYNC_MAX_DIMS]; /* of out; along: from place to place of a line of it */
+    int64_t along;
     double scale;
     /* of f16 and bf16, in f32: `room` bytes for each part; NULL: out holds the sums */
     char *sums;
@@ -47,13 +49,13 @@ typedef struct dync__scatter {
         T *y = (T *)(void *)to;                                                               \
         (void)scale;                                                                          \
         uint64_t size = (uint64_t)s->size;                                                    \
-        int64_t step = s->step, every = s->every;                                             \
-        for (; n > 0 && step == 1; n--, index++, x++) {                                       \
+        int64_t step = s->step, every = s->every, along = s->along;                           \
+        for (; n > 0 && step == 1 && !along; n--, index++, x++) {                             \
             if ((uint64_t)*index >= size) return false;                                       \
             T *at = y + *index;                                                               \
             put;                                                                              \
         }                                                                                     \
-        for (; n > 0; n--, index += every, x++, y++) {                                        \
+        for (; n > 0; n--, index += every, x++, y += along) {                                 \
             if ((uint64_t)*index >= size) return false;                                       \
             T *at = y + *index * step;                                                        \
             put;                                                                              \
@@ -83,7 +85,8 @@ static void dync__scatter_part(void *user, int part, int n_parts)
     int64_t bytes = dync__dtype_info(s->dtype)->bytes, begin[DYNC_MAX_DIMS], at[DYNC_MAX_DIMS],
             end[DYNC_MAX_DIMS], step[3][DYNC_MAX_DIMS];
     char *to[3] = {s->index.data, s->source.data, s->out.data};
-    for (int o = 0; o < 3; o++) dync__dense_strides(of[o], step[o]);
+    for (int o = 0; o < 2; o++) dync__dense_strides(of[o], step[o]);
+    memcpy(step[2], s->stride, sizeof step[2]);
     for (d = 0; d <= last; d++) {
         begin[d] = at[d] = d == s->split ? part * s->each : 0;
         end[d] = d == s->split && part + 1 < n_parts ? at[d] + s->each : s->places->lay.shape[d];
@@ -232,6 +235,17 @@ static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int
                       s->call->row->name, (long long)*at, (long long)s->dim, (long long)s->size);
 }
 
+/* Is the base where the result is, in strides of its own, so that only places that the index names
+ * are touched? Sums in another dtype, and slices along the last dim, need a dense copy. */
+static bool dync__scatter_there(const dync__scatter *s, void *const *data)
+{
+    const dync__operand *base = &s->call->operand[0], *out = &s->call->operand[3];
+    return base->dtype == s->dtype && !(s->kind == 2 && s->dim == out->lay.ndim - 1) &&
+           dync__operand_at(base, data[0]) == dync__operand_at(out, data[3]) &&
+           dync__layout_equal(&base->lay, &out->lay) && !dync__layout_is_contiguous(&out->lay) &&
+           dync__layout_is_apart(&out->lay);
+}
+
 /* kind: 0 sets, 1 adds, 2 adds slices. Three ways: by rows where the dim is the last one and all
  * agree in the others; index_add by long slices; else each place by itself, for which out first
  * becomes a copy of base. */
@@ -249,7 +263,7 @@ DYNC__RARE static dync_status dync__scatter_run(const dync__kcall *c, void *cons
                        .places = places,
                        .every = kind != 2,
                        .scale = kind == 2 ? c->attr.scatter.alpha : 1};
-    int64_t stride[DYNC_MAX_DIMS];
+    int64_t *stride = s.stride;
     int last = op[3].lay.ndim - 1, bytes = dync__dtype_info(s.dtype)->bytes;
     bool rows = s.dim == last, none = dync__operand_numel(places) == 0,
          dense = dync__layout_is_contiguous(&op[0].lay),
@@ -260,16 +274,25 @@ DYNC__RARE static dync_status dync__scatter_run(const dync__kcall *c, void *cons
                  ? dync__scatter_add_bool
                  : line[kind != 0][DYNC__BIT_LENGTH((unsigned)bytes) - 1];
     s.size = op[3].lay.shape[s.dim];
-    dync__dense_strides(&op[3], stride);
+    bool there = dync__scatter_there(&s, data);
+    if (there)
+        memcpy(stride, op[3].lay.stride, (size_t)(last + 1) * sizeof *stride);
+    else
+        dync__dense_strides(&op[3], stride);
     s.step = stride[s.dim];
+    s.along = s.dim == last ? 0 : stride[last];
     for (int d = 0; d < s.dim; d++)
         rows &= places->lay.shape[d] == op[3].lay.shape[d] &&
                 places->lay.shape[d] == op[2].lay.shape[d];
     bool lines = kind == 2 && s.step >= 8 && (adds_floats || (s.scale == 1 && bytes >= 4));
+    rows &= !there, lines &= !there, dense |= there;
     int stored = rows || lines ? op[3].dtype : s.dtype;
     dync_status status = dync__dense_in(&op[1], data[1], DYNC_I64, &s.index);
     if (status == DYNC_OK) status = dync__dense_in(&op[2], data[2], stored, &s.source);
-    if (status == DYNC_OK) status = dync__dense_out(&op[3], data[3], stored, &s.out);
+    if (there)
+        s.out.data = dync__operand_at(&op[3], data[3]);
+    else if (status == DYNC_OK)
+        status = dync__dense_out(&op[3], data[3], stored, &s.out);
     if (status == DYNC_OK) {
         s.base = dync__operand_at(&op[0], data[0]);
         if (!dense || ((none || (!rows && !lines)) && s.base != s.out.data))

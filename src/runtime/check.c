@@ -8,6 +8,7 @@
  * Lifetimes are found anew here, from the steps alone: nothing of memplan.c is used. */
 #include "../dync.in.h"
 #include "plan.h"
+#include "../loop/fuse.h"
 
 static dync_status dync__step_fault(int step, int slot, const char *what)
 {
@@ -54,12 +55,50 @@ static dync__slot_order *dync__steps_order(const dync__steps *s, dync__arena *ar
     return order;
 }
 
+/* Does step r read an element of the slot that step w writes? */
+static bool dync__steps_meet(const dync__fuse_step *w, const dync__fuse_step *r, int slot)
+{
+    const dync__kernel *a = w->k, *b = r->k;
+    if (!a || !b) return true;
+    for (int i = 0; i < a->inst.n; i++)
+        for (int j = 0; j < b->inst.n; j++) {
+            const dync__inst *x = &a->inst.at[i], *y = &b->inst.at[j];
+            if (x->buf < 0 || y->buf < 0 || a->buf.at[x->buf].id != slot ||
+                b->buf.at[y->buf].id != slot || dync__inst_has_value(x) || !dync__inst_has_value(y))
+                continue;
+            if (x->prim != DYNC__P_store || y->prim != DYNC__P_load ||
+                dync__access_overlap(&a->access.at[x->access], a->n_dims, a->extent,
+                                     &b->access.at[y->access], b->n_dims, b->extent))
+                return true;
+        }
+    return false;
+}
+
+/* The same of an input, of which parts are written: who reads other parts may run on either side.
+ */
+static dync_status dync__order_kept_in_parts(const dync__steps *s, int slot, bool written_first)
+{
+    for (int i = 0; i < s->n; i++)
+        for (int j = i + 1; j < s->n; j++) {
+            const dync__fuse_step *w = &s->at[written_first ? j : i],
+                                  *r = &s->at[written_first ? i : j];
+            if (!(dync__step_mode(w, slot) & DYNC__BUF_OUT) ||
+                !(dync__step_mode(r, slot) & DYNC__BUF_IN) || !dync__steps_meet(w, r, slot))
+                continue;
+            return dync__step_fault(written_first ? i : j, slot,
+                                    written_first ? "it is read before it is written"
+                                                  : "it is read after it is written over");
+        }
+    return DYNC_OK;
+}
+
 /* Is what was written before anyone read it still so; is what everyone read before it was written
  * over still so? Where several steps write parts of a slot, who reads one part may run before the
  * others are written. A temporary that is in no step any more is gone. */
-static dync_status dync__order_kept(const dync__slot *slot, int i, const dync__slot_order *was,
+static dync_status dync__order_kept(const dync__steps *s, int i, const dync__slot_order *was,
                                     const dync__slot_order *is)
 {
+    const dync__slot *slot = &s->pb->slot.at[i];
     bool written_first = was->first_read < 0 || was->last_write < was->first_read,
          read_first = was->first_write < 0 || was->last_read < was->first_write;
     if (slot->kind != DYNC__SLOT_TEMP && was->first_write >= 0 && is->first_write < 0)
@@ -68,6 +107,9 @@ static dync_status dync__order_kept(const dync__slot *slot, int i, const dync__s
     if (was->first_write >= 0 && is->first_write < 0)
         return dync__step_fault(is->first_read, i, "it is read, but nobody writes it any more");
     if (was->first_write < 0 || is->first_write < 0) return DYNC_OK;
+    if (slot->kind == DYNC__SLOT_INPUT)
+        return written_first || read_first ? dync__order_kept_in_parts(s, i, written_first)
+                                           : DYNC_OK;
     if (written_first && is->first_read < is->first_write)
         return dync__step_fault(is->first_read, i, "it is read before it is written");
     if (written_first && was->first_write == was->last_write && is->first_read < is->last_write)
@@ -84,8 +126,7 @@ static dync_status dync__steps_check_order(const dync__steps *s)
     const dync__slot_order *order = dync__steps_order(s, &arena);
     dync_status status = order ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < s->pb->slot.n && status == DYNC_OK; i++)
-        if (s->pb->slot.at[i].size != 0)
-            status = dync__order_kept(&s->pb->slot.at[i], i, &s->order[i], &order[i]);
+        if (s->pb->slot.at[i].size != 0) status = dync__order_kept(s, i, &s->order[i], &order[i]);
     dync__arena_free(&arena);
     return status;
 }
