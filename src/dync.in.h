@@ -267,6 +267,7 @@ DYNC__COLD
 DYNC__PLAIN
 #include "nn/nn.h"
 DYNC__COLD
+#include "nn/state.c"
 #include "nn/module.c"
 #include "nn/init.c"
 #include "nn/optim.c"

@@ -134,8 +134,8 @@ DYNC_API dync_tensor *dync_module_param_at(dync_module *m, const char *name, dyn
 #define dync_module_param(...) dync_module_param_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name);
 
-/* dync_module_set_param, dync_module_set_buffer: adds or replaces one. Compiled forms notice (the
- * module's version is a guard).
+/* dync_module_set_param, dync_module_set_buffer: adds or replaces one. Compiled forms notice; with
+ * the tensor of before, the form of before is found.
  *   t       a reference is kept; a parameter becomes a leaf that requires grad
  *   thread  not while running */
 DYNC_API void dync_module_set_param(dync_module *m, const char *name, dync_tensor *t);

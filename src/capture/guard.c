@@ -60,7 +60,7 @@ DYNC__RARE static dync_status dync__guard_value(dync__guard_maker *m, const dync
                                                 const char *source)
 {
     const dync__list *l;
-    const dync__module *module;
+    dync__module *module;
     if (!source) return DYNC_ERR_MEMORY;
     dync__guard_item *item = &m->e->item[m->item++];
     item->kind = (uint8_t)v->kind;
@@ -80,6 +80,7 @@ DYNC__RARE static dync_status dync__guard_value(dync__guard_maker *m, const dync
     case DYNC_KIND_MODULE:
         module = v->as.m ? dync__module_open(v->as.m, NULL) : NULL;
         if (v->as.m && !module) return DYNC_ERR_VALUE;
+        if (module) dync__module_watch(module);
         item->as.p = v->as.m;
         item->version = module ? module->version : 0;
         return DYNC_OK;

@@ -22,6 +22,7 @@ static void dync__capture_module_touched(dync__module *m)
     dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->modules.n; i++)
         if (e->modules.at[i].module == m) return;
+    dync__module_watch(m);
     dync__module_guard g = {m, m->id, m->version, text};
     if (!dync__entry_push(e, &e->modules, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }

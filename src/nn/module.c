@@ -2,8 +2,8 @@
  * autograd/, before layers.c.
  *
  * A module owns references to its tensors and owns its children. Every change (a tensor set, a
- * child added, training switched) bumps its version and that of its ancestors: compiled code guards
- * on the root's version only. */
+ * child added, training switched) gives it and its ancestors the number of another state (state.c),
+ * which compiled code guards. */
 #include "../dync.in.h"
 #include "nn.h"
 
@@ -114,14 +114,10 @@ DYNC__FN void dync__module_free(dync__module *m)
     while (m->child.n) dync__module_free(m->child.at[m->child.n - 1]);
     if (m->destroy) m->destroy(m);
     for (int i = 0; i < m->entry.n; i++) dync__unref(m->entry.at[i].tensor);
+    dync__module_forget(m);
     dync__vec_free(&m->entry);
     dync__vec_free(&m->child);
     dync__free(m, sizeof *m);
-}
-
-DYNC__FN void dync__module_bump(dync__module *m)
-{
-    for (; m; m = m->parent) m->version++;
 }
 
 DYNC__FN void dync__module_touch(const dync__module *m)
@@ -456,24 +452,21 @@ DYNC_API bool dync_module_is_training(const dync_module *handle)
     return m->training;
 }
 
-static void dync__module_set_training(dync__module *m, bool training)
+/* Children first: the state of a module names theirs. */
+static bool dync__module_set_training(dync__module *m, bool training)
 {
-    if (m->training != training) m->version++;
+    bool changed = m->training != training;
     m->training = training;
-    for (int i = 0; i < m->child.n; i++) {
-        uint64_t before = m->child.at[i]->version;
-        dync__module_set_training(m->child.at[i], training);
-        if (m->child.at[i]->version != before) m->version++;
-    }
+    for (int i = 0; i < m->child.n; i++)
+        changed |= dync__module_set_training(m->child.at[i], training);
+    if (changed) dync__module_renumber(m);
+    return changed;
 }
 
 DYNC_API void dync_module_train(dync_module *handle, bool training)
 {
     dync__module *m = dync__module_open(handle, "dync_module_train");
-    if (!m) return;
-    uint64_t before = m->version;
-    dync__module_set_training(m, training);
-    if (m->version != before) dync__module_bump(m->parent);
+    if (m && dync__module_set_training(m, training)) dync__module_bump(m->parent);
 }
 
 static dync_value dync__module_run(dync__module *m, int nargs, const dync_value *args)

@@ -24,10 +24,12 @@ struct dync__module {
     DYNC__VEC(dync__module_entry) entry; /* parameters and buffers in order of registration */
     DYNC__VEC(dync__module *) child;
     bool training;
-    /* bumped by train/eval, set_param, set_buffer, add, load: guarded. A change in a child bumps
-     * every ancestor */
+    /* The number of the state that it is in (training, tensors, children with theirs): guarded. A
+     * state that was there before has the number that it had then (state.c). */
     uint64_t version;
-    uint64_t id;
+    uint64_t id, last_version;
+    bool watched; /* its states are remembered: a guard may name them */
+    DYNC__VEC(struct dync__module_form *) past;
     struct dync__compiled *compiled; /* dync_module_compile's; NULL before */
     int64_t ints[8];
     double floats[4]; /* of built-in layers: kernel, stride, eps ... */
@@ -57,8 +59,12 @@ DYNC__FN void dync__module_add(dync__module *, const char *name, dync__module *t
 /* adds or replaces; false: no memory, dropped */
 DYNC__FN bool dync__module_put(dync__module *, const char *name, dync__tensor *taken,
                                bool is_buffer);
-/* it changed: version, ancestors too */
+/* state.c. renumber: m has changed; bump: its ancestors with it; watch: from now on its states have
+ * numbers that come back, and those of its children; forget: frees them. */
+DYNC__FN void dync__module_renumber(dync__module *);
 DYNC__FN void dync__module_bump(dync__module *);
+DYNC__FN void dync__module_watch(dync__module *);
+DYNC__FN void dync__module_forget(dync__module *);
 /* it is read: tells capture/ while a function is traced */
 DYNC__FN void dync__module_touch(const dync__module *);
 /* The forward of a class, built in or registered, into m; DYNC_ERR_VALUE where there is none

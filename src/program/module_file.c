@@ -157,10 +157,8 @@ static dync_status dync__module_write(dync__tensor *t, const char *data)
     return DYNC_OK;
 }
 
-/* Names must be the same on both sides. Compiled code sees the load: storage versions and the
- * module's version go up. */
-static dync_status dync__module_load_from(dync__module *m, const dync__st_file *f,
-                                          const dync__module_state *s)
+/* Names must be the same on both sides. Compiled code sees the load: storage versions go up. */
+static dync_status dync__module_load_from(const dync__st_file *f, const dync__module_state *s)
 {
     for (int i = 0; i < s->item.n; i++)
         DYNC__TRY(dync__module_fits(&s->item.at[i], dync__st_find(f, s->item.at[i].name)));
@@ -176,7 +174,6 @@ static dync_status dync__module_load_from(dync__module *m, const dync__st_file *
     }
     for (int i = 0; i < s->item.n; i++)
         DYNC__TRY(dync__module_write(s->tensor.at[i], dync__st_find(f, s->item.at[i].name)->data));
-    dync__module_bump(m);
     return DYNC_OK;
 }
 
@@ -189,7 +186,7 @@ static dync_status dync__module_load(dync__module *m, const char *path)
                           m ? "path" : "module");
     dync_status status = dync__st_read(&f, path);
     if (status == DYNC_OK) status = dync__module_collect(&state, m, "", 0);
-    if (status == DYNC_OK) status = dync__module_load_from(m, &f, &state);
+    if (status == DYNC_OK) status = dync__module_load_from(&f, &state);
     dync__arena_free(&state.arena);
     dync__st_close(&f);
     return status;
