@@ -334,6 +334,7 @@ DYNC__COLD
 #include "capture/effects.c"
 #include "capture/sizes.c"
 #include "capture/symbol.c"
+#include "capture/arithmetic.c"
 #include "capture/lift.c"
 #include "capture/script_cut.c"
 #include "capture/piece.c"

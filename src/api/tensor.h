@@ -199,6 +199,20 @@ DYNC_API int dync_ndim(const dync_tensor *t);
 DYNC_API int64_t dync_size(const dync_tensor *t, int dim);
 DYNC_API int64_t dync_size_at(const dync_tensor *t, int dim, dync_loc at);
 #define dync_size(...) dync_size_at(__VA_ARGS__, DYNC_HERE)
+
+/* dync_size_sym: the size of a dimension as a number that stays symbolic where it is dynamic: it
+ * goes whole into operators (dync_mul(x, n)), through dync_sym_* into other sizes and comparisons,
+ * and by dync_as_dim and dync_as_real into shapes, slices and ranges. dync_size is a C integer and
+ * guards on it: where that makes a size a number, DYNC_LOG=recompiles names the line, once.
+ *   dim     -rank <= dim < rank
+ *   ->      an int, or of DYNC_KIND_SYM inside a traced function; none on failure
+ *   errors  DYNC_ERR_INDEX
+ *   notes   returned from the function, kept in a cell or read by dync_as_int it is the number of
+ *           this call, which is guarded
+ *   thread  any */
+DYNC_API dync_value dync_size_sym(const dync_tensor *t, int dim);
+DYNC_API dync_value dync_size_sym_at(const dync_tensor *t, int dim, dync_loc at);
+#define dync_size_sym(...) dync_size_sym_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API int64_t dync_stride(const dync_tensor *t, int dim);
 DYNC_API int64_t dync_stride_at(const dync_tensor *t, int dim, dync_loc at);
 #define dync_stride(...) dync_stride_at(__VA_ARGS__, DYNC_HERE)

@@ -293,14 +293,40 @@ DYNC_API double dync_as_float(dync_value v);
 DYNC_API bool dync_as_bool(dync_value v);
 DYNC_API const char *dync_as_str(dync_value v);
 
-/* dync_sym_add, _sub, _mul, _floordiv: arithmetic that keeps symbolic numbers symbolic; on plain
- * numbers it is plain arithmetic, and floordiv rounds towards minus infinity.
+/* dync_sym_add, _sub, _mul, _floordiv, _mod, _min, _max, _float: arithmetic that keeps symbolic
+ * numbers symbolic; on plain numbers it is plain arithmetic. floordiv rounds towards minus
+ * infinity, mod has the sign of what is divided by, float converts.
+ *   ->      an int or a float, or of DYNC_KIND_SYM; none on failure
  *   errors  DYNC_ERR_VALUE (no numbers; division by 0)
+ *   notes   numbers of .symbolic and of cells are guarded by value where they go through _mod,
+ *           _min, _max and _float, or meet a size
  *   thread  any */
 DYNC_API dync_value dync_sym_add(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b);
+DYNC_API dync_value dync_sym_mod(dync_value a, dync_value b);
+DYNC_API dync_value dync_sym_min(dync_value a, dync_value b);
+DYNC_API dync_value dync_sym_max(dync_value a, dync_value b);
+DYNC_API dync_value dync_sym_float(dync_value v);
+
+/* dync_sym_lt, _le, _eq: comparisons. Of sizes they guard on their outcome alone; other symbolic
+ * numbers are guarded by value.
+ *   ->      false where one is no number
+ *   errors  DYNC_ERR_VALUE
+ *   thread  any */
+DYNC_API bool dync_sym_lt(dync_value a, dync_value b);
+DYNC_API bool dync_sym_le(dync_value a, dync_value b);
+DYNC_API bool dync_sym_eq(dync_value a, dync_value b);
+
+/* dync_as_dim, dync_as_real: a number for a C parameter, kept symbolic where it is a size: elements
+ * of shapes, ends of slices and positions take dync_as_dim; dync_arange and other doubles
+ * dync_as_real. To be passed on whole: arithmetic is dync_sym_*'s.
+ *   ->      as dync_as_int, dync_as_float of other numbers, which guard on what is symbolic
+ *   errors  DYNC_ERR_VALUE
+ *   thread  any */
+DYNC_API int64_t dync_as_dim(dync_value v);
+DYNC_API double dync_as_real(dync_value v);
 
 /* ---- errors: sticky, per thread
  * A call that fails returns NULL (or the status) and records the first error with the operator, the

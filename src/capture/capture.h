@@ -425,6 +425,8 @@ DYNC__FN bool dync__shapes_hold(const dync__cache_entry *, const dync__callargs 
 /* NULL: all; else the first that fails: true */
 DYNC__FN bool dync__shapes_text(const dync__cache_entry *, const dync__callargs *call_or_null,
                                 dync__str *out);
+/* of a symbol that a line of the user's has made another number than this call's; or NULL */
+DYNC__FN const char *dync__shapes_remedy(const dync__cache_entry *, const dync__callargs *);
 DYNC__FN void dync__shapes_free(dync__cache_entry *);
 DYNC__FN void dync__shapes_give_up(dync__cache_entry *, const dync__callargs *);
 /* segment.c */

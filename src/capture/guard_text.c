@@ -181,7 +181,7 @@ static dync__guard_failure dync__tensor_failure(const dync__compiled *f,
         f->opt.dynamic == DYNC_DYNAMIC_OFF
             ? "leave .dynamic at its default, so that a size that changes becomes symbolic"
             : "keep sizes that change symbolic (dync_dim in shapes, dync_dim_lt and its kin in "
-              "tests, no dync_size)"};
+              "tests, dync_size_sym for dync_size)"};
 }
 
 /* What is no tensor, or no tensor that the caller passes. */
@@ -235,8 +235,11 @@ DYNC__RARE DYNC__FN dync__guard_failure dync__guards_reason(const dync__compiled
                            (long long)e->tensor[i].dims[2 * e->tensor[i].ndim]);
             return (dync__guard_failure){DYNC__MISS_layouts, "pass contiguous tensors"};
         }
-    if (e->dynamic && dync__shapes_text(e, c, out))
-        return (dync__guard_failure){DYNC__MISS_sizes, "ask less about sizes inside the function"};
+    if (e->dynamic && dync__shapes_text(e, c, out)) {
+        const char *remedy = dync__shapes_remedy(e, c);
+        return (dync__guard_failure){DYNC__MISS_sizes,
+                                     remedy ? remedy : "ask less about sizes inside the function"};
+    }
     if (dync__alias_reason(e, c, out))
         return (dync__guard_failure){DYNC__MISS_aliases,
                                      "call it with the same arguments sharing memory"};

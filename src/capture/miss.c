@@ -148,7 +148,9 @@ DYNC__RARE static dync_status dync__miss_again(dync__compiled *f, const dync__ca
         return dync__stance_refuses(f, dync__str_get(&m->text));
     dync_status status = DYNC_OK;
     *eager = dync__stance() == DYNC__STANCE_eager_on_recompile ||
-             dync__miss_over_limit(f, last, m->oldest.remedy, &status);
+             dync__miss_over_limit(
+                 f, last, m->closest.kind == m->oldest.kind ? m->closest.remedy : m->oldest.remedy,
+                 &status);
     if (!*eager) dync__history_stretch(f, dync__str_get(&m->text), m->closest.remedy);
     return status;
 }

@@ -16,7 +16,7 @@ static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool 
         x = dync__taped_value(t, x);
         for (int i = 0; i < t->rec.made.n; i++)
             if (t->rec.made.at[i] == x) live[i] = true;
-    } else if (v->kind == DYNC_KIND_SYM) {
+    } else if (v->kind == DYNC_KIND_SYM && !dync__value_is_sized(*v)) {
         const dync__tensor *x = dync__number_fake_of(t, v->as.p);
         if (!x)
             return dync__fail(DYNC_ERR_VALUE, "a symbolic number was returned by another "
@@ -45,6 +45,11 @@ DYNC__FN dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dyn
             return dync__fail(DYNC_ERR_INTERNAL, "a returned value did not leave its "
                                                  "graph");
         return dync__env_real(t, out->n) ? DYNC_OK : DYNC_ERR_INTERNAL;
+    }
+    if (dync__value_is_sized(*v)) { /* it leaves the graph as the number that it is */
+        out->as.value = dync__value_plain(*v);
+        out->kind = (uint8_t)out->as.value.kind;
+        return DYNC_OK;
     }
     if (v->kind == DYNC_KIND_SYM) {
         out->n = dync__number_fake_of(t, v->as.p)->node_output;

@@ -178,6 +178,19 @@ DYNC__RARE DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dyn
     return false;
 }
 
+DYNC__RARE DYNC__FN const char *dync__shapes_remedy(const dync__cache_entry *e,
+                                                    const dync__callargs *c)
+{
+    const dync__shapes *shapes = DYNC__ATOMIC_LOAD(&e->shapes);
+    int64_t value[DYNC__MAX_SYMBOLS];
+    if (!shapes || !dync__shapes_values(shapes->syms, c, value)) return NULL;
+    for (int i = 0; i < shapes->syms->symbol.n; i++) {
+        const dync__sz_symbol *s = &shapes->syms->symbol.at[i];
+        if (s->remedy && s->is && s->is != value[i]) return s->remedy;
+    }
+    return NULL;
+}
+
 /* ---- what the user says ---------------------------------------------------------------------- */
 DYNC__RARE DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim)
 {

@@ -160,6 +160,10 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
         return status;
     }
     dync__shapes *before = DYNC__ATOMIC_LOAD(&e->shapes);
+    for (int i = 0; i < s->symbol.n; i++)
+        if (s->symbol.at[i].remedy && !(before && before->syms->symbol.at[i].remedy))
+            dync__log(DYNC__LOG_recompiles, "%s: to keep it from being compiled for each size, %s",
+                      t->fn->name, s->symbol.at[i].remedy);
     if (before && (DYNC__ATOMIC_LOAD(&e->open) || !dync__shapes_grew(before->syms, s)))
         return DYNC_OK;
     dync__shapes *now = s->failed ? NULL : dync__arena_alloc(&e->arena, sizeof *now);

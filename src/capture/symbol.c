@@ -276,71 +276,6 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
     return true;
 }
 
-static bool dync__is_plain_number(const dync_value *v)
-{
-    return v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT || v->kind == DYNC_KIND_BOOL;
-}
-
-/* Division rounds towards minus infinity, as Python's //; INT64_MIN // -1 wraps. */
-static dync_value dync__sym_ints(int op, int64_t a, int64_t b)
-{
-    uint64_t x = (uint64_t)a, y = (uint64_t)b; /* wraps, as int64 tensors do */
-    if (op == DYNC__OP_add) return dync_v_int((int64_t)(x + y));
-    if (op == DYNC__OP_sub) return dync_v_int((int64_t)(x - y));
-    if (op == DYNC__OP_mul) return dync_v_int((int64_t)(x * y));
-    if (b == 0) {
-        dync__fail(DYNC_ERR_VALUE, "dync_sym_floordiv: division of %lld by zero", (long long)a);
-        return DYNC_NONE;
-    }
-    if (b == -1) return dync_v_int((int64_t)(0 - x));
-    int64_t q = a / b;
-    return dync_v_int(q - (a % b != 0 && (a < 0) != (b < 0)));
-}
-
-static dync_value dync__sym_plain(int op, dync_value a, dync_value b)
-{
-    if (!dync__is_plain_number(&a) || !dync__is_plain_number(&b)) {
-        if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_sym: expected two numbers");
-        return DYNC_NONE;
-    }
-    if (a.kind != DYNC_KIND_FLOAT && b.kind != DYNC_KIND_FLOAT)
-        return dync__sym_ints(op, dync_as_int(a), dync_as_int(b));
-    double x = dync_as_float(a), y = dync_as_float(b);
-    return dync_v_float(op == DYNC__OP_add   ? x + y
-                        : op == DYNC__OP_sub ? x - y
-                        : op == DYNC__OP_mul ? x * y
-                                             : floor(x / y));
-}
-
-static dync_value dync__sym_apply(int op, dync_value a, dync_value b)
-{
-    dync_value r;
-    bool symbolic = a.kind == DYNC_KIND_SYM || b.kind == DYNC_KIND_SYM;
-    return symbolic && dync__number_apply(op, a, b, dync__sym_plain, &r)
-               ? r
-               : dync__sym_plain(op, a, b);
-}
-
-DYNC_API dync_value dync_sym_add(dync_value a, dync_value b)
-{
-    return dync__sym_apply(DYNC__USED(DYNC__OP_add), a, b);
-}
-
-DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b)
-{
-    return dync__sym_apply(DYNC__USED(DYNC__OP_sub), a, b);
-}
-
-DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b)
-{
-    return dync__sym_apply(DYNC__USED(DYNC__OP_mul), a, b);
-}
-
-DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b)
-{
-    return dync__sym_apply(DYNC__USED(DYNC__OP_floor_divide), a, b);
-}
-
 /* ---- cells ----------------------------------------------------------------------------------- */
 /* What this call has last read from or written to the cell; NULL: not met yet. */
 static dync__cell_now *dync__cell_known(dync__tracer *t, const dync_cell *cell)
@@ -398,6 +333,7 @@ DYNC__FN bool dync__trace_cell_set(struct dync__cell *cell, dync_value v)
     if (!t || !dync__tls.compiling) return false;
     /* what comes after a failure, or before the trace begins again, is not done */
     if (t->stopped) return true;
+    if (dync__value_is_sized(v)) v = dync__value_plain(v);
     dync__number *x = v.kind == DYNC_KIND_SYM ? dync__number_find(t, v.as.p) : NULL;
     if (!x && v.kind != DYNC_KIND_INT && v.kind != DYNC_KIND_FLOAT && v.kind != DYNC_KIND_BOOL)
         return dync__fail(DYNC_ERR_VALUE, "dync_cell_set: expected a number"), true;

@@ -18,6 +18,8 @@ DYNC__OFTEN DYNC__FN dync__arg dync__arg_value(dync_value v)
         a.as.p = v.as.l;
         return a;
     case DYNC_KIND_SYM:
+        if (v.source == DYNC__SYM_SIZE) return dync__arg_i(v.as.i);
+        if (v.source == DYNC__SYM_REAL) return dync__arg_f(v.as.f);
         a.kind = DYNC__A_PTR;
         a.as.p = v.as.p;
         return a;

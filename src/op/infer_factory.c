@@ -83,10 +83,45 @@ DYNC__FN dync_status dync__i_eye(const dync__opcall *call, dync__info *out)
     return dync__infer_made(out, &call->args[2], &call->args[3], 2, shape);
 }
 
+/* An end of a range as a size that may be symbolic; false: it is no integer. */
+static bool dync__arange_size(const dync__arg *a, int64_t *size)
+{
+    *size = a->as.i;
+    return a->kind != DYNC__A_FLOAT || dync__sf_size(a->as.f, size) ||
+           (fabs(a->as.f) < 0x1p53 && floor(a->as.f) == a->as.f &&
+            (*size = (int64_t)a->as.f, !dync__is_sf(dync__sf_bits(a->as.f))));
+}
+
+/* Integers of which one is symbolic, with a plain step: the count stays so. False: it is for those
+ * that have numbers. */
+static bool dync__arange_symbolic(const dync__opcall *call, dync_status *status, int64_t *count)
+{
+    int64_t start, end, step;
+    if (!dync__arange_size(&call->args[0], &start) || !dync__arange_size(&call->args[1], &end) ||
+        !dync__arange_size(&call->args[2], &step) || !dync__any_token(start, end) ||
+        dync__is_token(step) || step == 0 || step > 1 << 30 || step < -(1 << 30))
+        return false;
+    int64_t span = step > 0 ? dync__sz_sub(end, start) : dync__sz_sub(start, end),
+            by = step > 0 ? step : -step;
+    *status = dync__sz_lt(span, 0)
+                  ? dync__fail(DYNC_ERR_VALUE, "upper bound and lower bound inconsistent with step "
+                                               "sign")
+                  : DYNC_OK;
+    *count = dync__sz_size(by == 1 ? span : dync__sz_div(dync__sz_add(span, by - 1), by));
+    return true;
+}
+
 DYNC__FN dync_status dync__i_arange(const dync__opcall *call, dync__info *out)
 {
     int64_t n;
     for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_number(call, i));
+    dync_status status;
+    if (dync__arange_symbolic(call, &status, &n)) {
+        DYNC__TRY(status);
+        if (call->args[3].as.i == DYNC_BOOL)
+            return dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'");
+        return dync__infer_made(out, &call->args[3], &call->args[4], 1, &n);
+    }
     double start = dync__arg_number(&call->args[0]), end = dync__arg_number(&call->args[1]),
            step = dync__arg_number(&call->args[2]);
     if (!(step > 0 || step < 0)) return dync__fail(DYNC_ERR_VALUE, "step must be nonzero");

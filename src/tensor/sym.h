@@ -62,6 +62,8 @@ typedef struct dync__sz_symbol {
     const char *source; /* "L['x'].size()[0]" */
     /* the user promised that it changes: making it a number is an error */
     bool marked;
+    /* how it stays open, once a line of the user's has made it a number; or NULL */
+    const char *remedy;
     /* of the user's, not a size: any value, it may be 0 or 1 */
     bool number;
     int tensor, dim; /* where a call finds it */
@@ -221,6 +223,20 @@ DYNC__INLINE bool dync__sz_same(int n, const int64_t *a, const int64_t *b)
         if (!dync__sz_eq(a[i], b[i])) return false;
     return true;
 }
+/* ---- values -------------------------------------------------------------------------------------
+ * A size as a dync_value: of DYNC_KIND_SYM, with a token; source tells it from capture's numbers,
+ * whose as.p is their own. */
+enum { DYNC__SYM_SIZE = 1 /* as.i */, DYNC__SYM_REAL = 2 /* as.f */ };
+DYNC__INLINE bool dync__value_is_sized(dync_value v)
+{
+    return v.kind == DYNC_KIND_SYM && v.source != 0;
+}
+DYNC__FN dync_value dync__value_of_size(int64_t size); /* an int where it is plain */
+DYNC__FN dync_value dync__value_of_sf(double x);       /* a float where it is plain */
+/* the number that a symbol is, which is guarded; others as they are */
+DYNC__FN dync_value dync__value_plain(dync_value v);
+/* x is this size, as a number: true */
+DYNC__FN bool dync__sf_size(double x, int64_t *size);
 DYNC__FN bool dync__layout_has_tokens(const dync__layout *);
 /* each of its sizes as dync__sz_number has it */
 DYNC__FN void dync__layout_number(dync__layout *);

@@ -96,6 +96,11 @@ static void dync__sz_found(dync__symtab *t, int symbol, int64_t is)
 {
     dync__sz_symbol *s = &t->symbol.at[symbol];
     s->is = is;
+    if (!dync__is_token(is) && !s->remedy && dync__tls.at.file)
+        s->remedy = dync__arena_printf(&t->arena,
+                                       "leave %s symbolic: %s:%d made it a number (dync_size_sym, "
+                                       "dync_dim and their comparisons do not)",
+                                       s->source, dync__tls.at.file, (int)dync__tls.at.line);
     if (!s->marked || dync__is_token(is) || t->violated >= 0) return;
     t->violated = symbol;
     t->violated_value = is;

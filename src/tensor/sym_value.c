@@ -126,6 +126,7 @@ DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t
     for (int i = 0; t && i < from->symbol.n && !t->failed; i++) {
         dync__sz_symbol s = from->symbol.at[i];
         s.source = dync__arena_strdup(&t->arena, s.source);
+        if (s.remedy) s.remedy = dync__arena_strdup(&t->arena, s.remedy);
         if (!s.source || !dync__avec_push(&t->arena, &t->symbol, s)) t->failed = true;
     }
     for (int i = 0; t && i < from->expr.n && !t->failed; i++) {
@@ -139,4 +140,34 @@ DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t
     if (!t || !t->failed) return t;
     dync__symtab_free(t);
     return NULL;
+}
+
+/* ---- as dync_value --------------------------------------------------------------------------- */
+DYNC__FN dync_value dync__value_of_size(int64_t size)
+{
+    dync_value v = dync_v_int(size);
+    if (!dync__is_token(size)) return v;
+    v.kind = DYNC_KIND_SYM;
+    v.source = DYNC__SYM_SIZE;
+    return v;
+}
+
+DYNC__FN dync_value dync__value_of_sf(double x)
+{
+    dync_value v = dync_v_float(x);
+    int64_t bits = dync__sf_bits(x);
+    if (!dync__is_sf(bits) || !dync__tls.syms || !dync__symtab_find(dync__tls.syms, bits)) return v;
+    v.kind = DYNC_KIND_SYM;
+    v.source = DYNC__SYM_REAL;
+    return v;
+}
+
+DYNC__FN bool dync__sf_size(double x, int64_t *size)
+{
+    int64_t bits = dync__sf_bits(x);
+    const dync__sz_expr *e =
+        dync__is_sf(bits) && dync__tls.syms ? dync__symtab_find(dync__tls.syms, bits) : NULL;
+    if (!e || e->kind != DYNC__SF_OF) return false;
+    *size = e->a;
+    return true;
 }

@@ -128,8 +128,11 @@ DYNC__OFTEN DYNC_API dync_tensor *(dync_as_tensor)(dync_value v)
 }
 
 /* Symbols specialise: the tracer that made them guards on the number and tells it. */
-static dync_value dync__value_plain(dync_value v)
+DYNC__FN dync_value dync__value_plain(dync_value v)
 {
+    if (dync__value_is_sized(v))
+        return v.source == DYNC__SYM_SIZE ? dync_v_int(dync__sz_number(v.as.i))
+                                          : dync_v_float(dync__sf_number(v.as.f));
     return v.kind == DYNC_KIND_SYM && dync__specialise_hook ? dync__specialise_hook(v) : v;
 }
 
@@ -167,6 +170,17 @@ DYNC_API bool dync_as_bool(dync_value v)
     case DYNC_KIND_FLOAT: dync__store_f64(&b, DYNC_BOOL, v.as.f); return b != 0;
     default: dync__value_wrong("a bool", v); return false;
     }
+}
+
+DYNC_API int64_t dync_as_dim(dync_value v)
+{
+    return dync__value_is_sized(v) && v.source == DYNC__SYM_SIZE ? v.as.i : dync_as_int(v);
+}
+
+DYNC_API double dync_as_real(dync_value v)
+{
+    if (!dync__value_is_sized(v)) return dync_as_float(v);
+    return v.source == DYNC__SYM_SIZE ? dync__sf_of(v.as.i) : v.as.f;
 }
 
 DYNC_API const char *dync_as_str(dync_value v)
@@ -209,6 +223,21 @@ DYNC_API int64_t(dync_size)(const dync_tensor *handle, int dim)
 {
     const dync__tensor *t = dync__tensor_ask_dim(handle, DYNC__OBSERVE_SIZE, &dim);
     return t ? dync__sz_number(t->lay.shape[dim]) : -1;
+}
+
+/* Nobody observes: what a size is decides nothing yet. */
+DYNC_API dync_value(dync_size_sym)(const dync_tensor *handle, int dim)
+{
+    const dync__tensor *t = dync__open(handle);
+    dync_value none = {DYNC_KIND_NONE, 0, {0}};
+    if (!t) return none;
+    if (t->lay.ndim == 0) {
+        dync__fail(DYNC_ERR_INDEX, "dimension out of range: a 0-dim tensor has none, got %d", dim);
+        return none;
+    }
+    return dync__dim_wrap(dim, t->lay.ndim, &dim) == DYNC_OK
+               ? dync__value_of_size(t->lay.shape[dim])
+               : none;
 }
 
 DYNC_API int64_t(dync_stride)(const dync_tensor *handle, int dim)
