@@ -28,7 +28,7 @@ typedef struct dync__conv {
     const dync__kcall *call;
     void *const *data;  /* of the call */
     dync__done_fn done; /* runs the epilogue on finished rows; NULL: not by rows */
-    int32_t failed;
+    dync_status status; /* of a part or the epilogue, in whichever thread */
 } dync__conv;
 
 /* Sizes only: pointers stay NULL. block is chosen so that the columns of that many output rows
@@ -343,8 +343,15 @@ static void dync__conv_done(void *user, int64_t begin, int64_t end)
 {
     dync__conv *v = user;
     const dync__kcall *c = v->call;
-    if (dync__code_run_part(c->epilogue, v->data + c->n, begin, end, c->epilogue_rows) != DYNC_OK)
-        DYNC__ATOMIC_STORE(&v->failed, 1);
+    dync_status status =
+        dync__code_run_part(c->epilogue, v->data + c->n, begin, end, c->epilogue_rows);
+    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&v->status, status);
+}
+
+/* Of a worker's failed allocation only its own context knows. */
+static dync_status dync__conv_status(const dync__conv *v)
+{
+    return v->status == DYNC_ERR_MEMORY ? dync__fail_memory(0) : v->status;
 }
 
 /* y of one group of one image: [go, ck] by columns [ck, pixels], some output rows at a time, each
@@ -433,7 +440,7 @@ DYNC__RARE static void dync__conv_weight_group(const dync__conv *v, int64_t grou
 /* ---- parts ----------------------------------------------------------------------------------- */
 
 /* A thread's share of images and groups (of gw: groups). Without memory for its columns it sets
- * v->failed and leaves its share undone. */
+ * v->status and leaves its share undone. */
 DYNC__RARE static void dync__conv_part(void *user, int part, int n_parts)
 {
     dync__conv *v = user;
@@ -442,7 +449,7 @@ DYNC__RARE static void dync__conv_part(void *user, int part, int n_parts)
     size_t bytes = dync__conv_room(v, v->gx);
     void *columns = needs ? dync__alloc_data(bytes) : NULL;
     if (needs && !columns) {
-        DYNC__ATOMIC_STORE(&v->failed, 1);
+        DYNC__ATOMIC_STORE(&v->status, DYNC_ERR_MEMORY);
         return;
     }
     for (int64_t i = jobs * part / n_parts; i < jobs * (part + 1) / n_parts; i++) {
@@ -473,7 +480,7 @@ DYNC__RARE static dync_status dync__conv_run(dync__conv *v)
         dync__pool_run(dync__conv_part, v, threads);
     else
         dync__conv_part(v, 0, 1);
-    if (v->failed) return dync__fail_memory(0);
+    DYNC__TRY(dync__conv_status(v));
     return all ? dync__code_run(v->call->epilogue, v->data + v->call->n, 0, 0) : DYNC_OK;
 }
 
@@ -640,7 +647,7 @@ static dync_status dync__conv_do(dync__conv *v, dync__cj_data *d, void *const *d
     v->done = d->done = c->epilogue ? dync__conv_done : NULL;
     d->user = v;
     DYNC__TRY(c->state ? dync__cj_run(c->state, d) : dync__conv_run(v));
-    return v->failed ? dync__fail_memory(0) : DYNC_OK;
+    return dync__conv_status(v);
 }
 
 DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, void *scratch)
