@@ -1,4 +1,4 @@
-/* codegen/gen_after.c: the list of after.h as code inside a tile. gen_gemm.c and x86_conv.c ask for
+/* codegen/gen_after.c: the list of after.h as code inside a tile. gen_gemm.c and gen_conv.c ask for
  * it, accumulator by accumulator; under it gen_reg.c (registers) and gen_prim.c (primitives), as
  * for the list of a kernel.
  *

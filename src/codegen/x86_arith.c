@@ -110,7 +110,8 @@ static void dync__xe_minmax64(dync__asm *a, const dync__ins *i)
 static void dync__xe_logic(dync__asm *a, const dync__ins *i)
 {
     int vl = dync__xe_vl(a, i->v), op = i->op;
-    dync__place ones = dync__a_constant(a, 0xff, 1);
+    bool complements = op == DYNC__P_le || op == DYNC__P_eq;
+    dync__place ones = complements ? dync__a_constant(a, 0xff, 1) : i->y;
     switch (op) {
     case DYNC__P_and_: dync__x_v(a, DYNC__X_ANDPS, vl, i->to, i->x, i->y, 0, 0); break;
     case DYNC__P_or_: dync__x_v(a, DYNC__X_ORPS, vl, i->to, i->x, i->y, 0, 0); break;

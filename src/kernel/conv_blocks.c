@@ -2,7 +2,7 @@
  * with the rim that windows reach into. Under conv_tiles.c and conv_grad.c. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
 /* n pixels of c <= V channels; planes `plane` floats apart. */
 DYNC__FN void dync__cj_move(const dync__cj *v, bool to_blocks, float *planes, int64_t plane,

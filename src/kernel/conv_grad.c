@@ -3,7 +3,7 @@
  * change a bit. Beside conv_tiles.c. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
 /* One image's x and gy into blocks: a group of x, or a group of gy, at a time. */
 DYNC__RARE static void dync__cj_weight_in(void *user, int part, int n_parts)

@@ -1,9 +1,9 @@
-/* kernel/conv_jit.h: convolutions and pooling by machine code (codegen/x86_conv.h). After
+/* kernel/conv_jit.h: convolutions and pooling by machine code (codegen/conv_code.h). After
  * operand.h; used by conv.c and pooling.c. */
 #ifndef DYNC__CONV_JIT_H
 #define DYNC__CONV_JIT_H
 #include "operand.h"
-#include "../codegen/x86_conv.h"
+#include "../codegen/conv_code.h"
 
 /* What is to be computed, as conv.c and pooling.c know it; f32. For the data gradient x is what
  * comes out and y what goes in. */

@@ -1,6 +1,6 @@
 /* kernel/conv_plan.c: how a convolution, one of its gradients or pooling is cut into tiles of
- * codegen/x86_conv.h. Before: conv.c and pooling.c decide by dync__cj_new whether a call goes here;
- * after: conv_tiles.c and conv_grad.c run what is laid out here.
+ * codegen/conv_code.h. Before: conv.c and pooling.c decide by dync__cj_new whether a call goes
+ * here; after: conv_tiles.c and conv_grad.c run what is laid out here.
  *
  * A forward convolution is one phase, a sum over taps (window elements) of displaced inputs. The
  * data gradient of stride s is s*s phases: the places of gx that agree modulo s see the same taps
@@ -8,7 +8,7 @@
  * group. The weight gradient has pixels as its long sum and lists of places of gw as its tiles. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
 /* Places of a tile: as many as fill the registers, evenly over n. */
 DYNC__RARE static int64_t dync__cj_places(int64_t n, int64_t most, int B)
@@ -59,9 +59,9 @@ DYNC__RARE static bool dync__cj_code(dync__cj *v, int64_t high, int64_t across, 
 
 DYNC__RARE static bool dync__cj_phase_code(dync__cj *v, dync__cj_phase *f)
 {
-    int regs = v->isa == 2 ? 32 : 16, flags = v->what == DYNC__CJ_FORWARD   ? DYNC__CT_BIAS
-                                              : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_DIVIDE
-                                                                            : 0;
+    int regs = v->t->n_vectors, flags = v->what == DYNC__CJ_FORWARD   ? DYNC__CT_BIAS
+                                        : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_DIVIDE
+                                                                      : 0;
     int64_t most = DYNC__MIN((regs - (v->after.list.n ? DYNC__CT_FREE : v->B[0] + 1)) / v->B[0],
                              DYNC__CT_PLACES),
             n = f->jw;
@@ -122,14 +122,14 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v)
     const dync__cj_shape *s = &v->s;
     bool gradient = v->what == DYNC__CJ_INPUT;
     int64_t gc = s->c / s->groups, go = s->o / s->groups;
-    v->isa = dync__conv_isa();
+    v->t = dync__target_now();
     v->depthwise = (gc == 1 && go == 1 && s->groups > 1) || v->what >= DYNC__CJ_MAX;
     int64_t out = v->depthwise ? s->c : gradient ? gc : go, in = gradient ? go : gc;
     /* 17 .. 24: three vectors of 8, not two of 16 */
     bool half = (out + 15) % 16 < 8 && out <= 40 &&
                 (in < 8 || (in + 7) / 8 * 6 < (in < 16 ? in : (in + 15) / 16 * 16)) &&
                 !v->depthwise && !v->form.in_blocks && !v->form.out_blocks;
-    v->V = v->isa == 2 && out > 8 && !half ? 16 : out > 4 ? 8 : 4;
+    v->V = DYNC__MIN(out > 8 && !half ? 16 : out > 4 ? 8 : 4, v->t->vector_bytes / 4);
     v->op = v->what == DYNC__CJ_WHERE     ? DYNC__CT_WHERE
             : v->what == DYNC__CJ_MAX     ? DYNC__CT_MAX
             : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_SUM
@@ -143,7 +143,7 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v)
     v->ocb = (v->oc + v->V - 1) / v->V;
     v->K = v->depthwise ? 1 : v->planar ? v->ic : v->V;
     v->B[0] = v->ocb <= 3 ? (int)v->ocb : 2;
-    if (v->isa < 2 && v->B[0] == 3) v->B[0] = 2;
+    if (v->t->n_vectors < 32 && v->B[0] == 3) v->B[0] = 2;
     v->B[1] = (int)(v->ocb % v->B[0]);
     v->h = gradient ? s->oh : s->h;
     v->w = gradient ? s->ow : s->w;
@@ -190,10 +190,9 @@ DYNC__RARE static bool dync__cj_lists(dync__cj *v)
 {
     const dync__cj_shape *s = &v->s;
     const dync__cj_phase *f = &v->phase[0];
-    int regs = v->isa == 2 ? 32 : 16,
-        most = DYNC__MIN((regs - v->B[0] - 1) / v->B[0], DYNC__CT_PLACES);
+    int regs = v->t->n_vectors, most = DYNC__MIN((regs - v->B[0] - 1) / v->B[0], DYNC__CT_PLACES);
     int64_t taps = s->kh * s->kw, all = v->depthwise ? taps : v->planar ? v->ic * taps : v->V;
-    if (!v->depthwise && !v->planar) most = v->isa == 2 && v->B[0] < 3 ? 8 : 4;
+    if (!v->depthwise && !v->planar) most = v->t->n_vectors >= 32 && v->B[0] < 3 ? 8 : 4;
     v->outer = v->depthwise || v->planar ? 1 : taps;
     v->all = all;
     v->n_lists = (int)((all + most - 1) / most);
@@ -240,7 +239,7 @@ DYNC__RARE static bool dync__cj_make(dync__cj *v)
     if ((blocks && v->V != dync__cj_lanes()) || (v->form.in_blocks && per_in % v->V) ||
         (v->form.out_blocks && per_out % v->V))
         return false;
-    if (v->isa == 0 || (v->what == DYNC__CJ_WEIGHT && v->s.ow * v->V > 1 << 20) ||
+    if ((v->what == DYNC__CJ_WEIGHT && v->s.ow * v->V > 1 << 20) ||
         (v->what == DYNC__CJ_WHERE && v->h * v->w > 1 << 29))
         return false;
     v->n_phases = (int)(v->osy * v->osx);
@@ -256,7 +255,7 @@ DYNC__RARE static bool dync__cj_make(dync__cj *v)
     }
     if (v->s.winograd && !dync__cj_wino_open(v)) return false;
     if (!dync__cj_rows(v)) return false;
-    int64_t most = DYNC__MIN(((v->isa == 2 ? 32 : 16) - v->B[0] - 1) / v->B[0], DYNC__CT_PLACES);
+    int64_t most = DYNC__MIN((v->t->n_vectors - v->B[0] - 1) / v->B[0], DYNC__CT_PLACES);
     if (v->wino.m && !dync__cj_wino_code(v, dync__cj_places(v->wino.tiles, most, v->B[0])))
         return false;
     for (int i = 0; i < v->n_phases; i++) {
@@ -271,19 +270,22 @@ DYNC__RARE static bool dync__cj_make(dync__cj *v)
     }
     if (weight && !dync__cj_lists(v)) return false;
     for (int i = 0; i < 6; i++)
-        if (!(v->move[i / 3][i % 3] =
-                  dync__cblock_code(&v->held, v->isa, v->V, 4 << i % 3, i >= 3)))
+        if (!(v->move[i / 3][i % 3] = dync__cblock_code(&v->held, v->V, 4 << i % 3, i >= 3)))
             return false;
     return true;
 }
 
-DYNC__FN int dync__cj_lanes(void) { return 8 * dync__conv_isa(); }
+DYNC__FN int dync__cj_lanes(void)
+{
+    const dync__target *t = dync__target_now();
+    return t ? t->vector_bytes / 4 : 0;
+}
 
 DYNC__RARE DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what,
                                            const dync__cj_form *form)
 {
     if (s->n * s->c * s->o * s->h * s->w * s->oh * s->ow == 0 || s->kh * s->kw == 0 ||
-        dync__conv_isa() == 0)
+        !dync__target_now())
         return NULL;
     dync__error_guard guard;
     dync__error_guard_begin(&guard); /* without memory the portable form serves */

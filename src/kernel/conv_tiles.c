@@ -8,7 +8,7 @@
  * order whatever the thread count. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
 static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, int64_t *args,
                            int64_t first, int64_t rows)

@@ -4,7 +4,7 @@
 #ifndef DYNC__CONV_TILES_H
 #define DYNC__CONV_TILES_H
 #include "conv_jit.h"
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
 enum { DYNC__CJ_LISTS = 32 };
 /* displacement; number in the window */
@@ -46,7 +46,8 @@ struct dync__cj {
     dync__cj_after after;
     /* the input is in blocks and has no rim: it is taken as it is */
     bool bare;
-    int what, op, isa, V, B[2], n_phases, n_lists;
+    const dync__target *t;
+    int what, op, V, B[2], n_phases, n_lists;
     bool planar, depthwise;
     int64_t groups, ic, oc, icb, ocb, K;      /* of a group: channels, blocks */
     int64_t h, w, oh, ow, isy, isx, osy, osx; /* of what goes in and comes out */
@@ -92,8 +93,8 @@ DYNC__INLINE dync__ctile dync__cj_tile(const dync__cj *v)
 {
     dync__ctile t;
     memset(&t, 0, sizeof t);
-    t.isa = (int8_t)v->isa;
-    t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
+    t.level = (int8_t)v->t->level;
+    t.lanes = (int8_t)v->V;
     return t;
 }
 

@@ -2,7 +2,7 @@
  * conv_blocks.c and conv_tiles.c, conv_grad.c. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
 /* Block b of out channels and block a of in channels of a group, between where the layer has them
  * and a table [in channel, window element][V]. Depthwise: g is the block. */

@@ -6,7 +6,7 @@
  * transformed back into places, and what follows is done to them. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
 DYNC__RARE static dync__ccode dync__cj_wino_turn(dync__cj *v, int which, int64_t row,
                                                  int64_t column, int64_t to_row, int64_t to_column,

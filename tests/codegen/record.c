@@ -10,7 +10,7 @@
 #include "dync.in.h"
 #include "codegen/gemm_code.h"
 #include "codegen/interp.h"
-#include "codegen/x86_conv.h"
+#include "codegen/conv_code.h"
 #include "inductor/inductor.h"
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -49,8 +49,8 @@ dync__gt_fn __real_dync__gt_code(int, int, int, int, int);
 dync__gt_fn __wrap_dync__gt_code(int, int, int, int, int);
 dync__ccode __real_dync__ctile_code(dync__cheld *, const dync__ctile *);
 dync__ccode __wrap_dync__ctile_code(dync__cheld *, const dync__ctile *);
-dync__ccode __real_dync__cblock_code(dync__cheld *, int, int, int64_t, bool);
-dync__ccode __wrap_dync__cblock_code(dync__cheld *, int, int, int64_t, bool);
+dync__ccode __real_dync__cblock_code(dync__cheld *, int, int64_t, bool);
+dync__ccode __wrap_dync__cblock_code(dync__cheld *, int, int64_t, bool);
 void __wrap_dync__a_watch(void (*)(const dync__asm *));
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -229,9 +229,9 @@ dync__ccode __wrap_dync__ctile_code(dync__cheld *held, const dync__ctile *t)
     return __real_dync__ctile_code(held, t);
 }
 
-dync__ccode __wrap_dync__cblock_code(dync__cheld *held, int isa, int V, int64_t n, bool to_blocks)
+dync__ccode __wrap_dync__cblock_code(dync__cheld *held, int V, int64_t n, bool to_blocks)
 {
     begin(NULL);
     snprintf(now.name, sizeof now.name, "conv blocks V %d n %d to %d", V, (int)n, to_blocks);
-    return __real_dync__cblock_code(held, isa, V, n, to_blocks);
+    return __real_dync__cblock_code(held, V, n, to_blocks);
 }

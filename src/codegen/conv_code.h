@@ -1,5 +1,6 @@
-/* codegen/x86_conv.h: machine code of convolutions and pooling: one register tile at a time. Before
- * kernel/conv_plan.c, which cuts kernels into them.
+/* codegen/conv_code.h: machine code of convolutions and pooling: one register tile at a time. Made
+ * by gen_conv.c and gen_wino.c, kept by conv_code.c. Before kernel/conv_plan.c, which cuts kernels
+ * into them.
  *
  * A tile is P places times B vectors of accumulators, kept over the whole sum:
  *   ac c[p][b] op= in[p at a, tap, k] * w[b at a, tap, k] a < NA, tap < NTAPS (a table of byte
@@ -8,11 +9,11 @@
  * and its data gradient: k runs over channels; weight gradient: k over pixels, p over channels), or
  * a vector of channels (depthwise, pooling). Strides are baked, addresses and counts come in the
  * argument block. Sources: oneDNN's direct convolutions; arXiv:1906.06440. */
-#ifndef DYNC__X86_CONV_H
-#define DYNC__X86_CONV_H
+#ifndef DYNC__CONV_CODE_H
+#define DYNC__CONV_CODE_H
 #include "after.h"
 #include "codemem.h"
-#include "x86_enc.h"
+#include "asm.h"
 enum { DYNC__CT_PLACES = 28, DYNC__CT_FREE = 4 /* registers that accumulators leave */ };
 /* WHERE: MAX, and where it was found: the number of its tap (the w of dync__ctap), to which the
  * place's own is added. */
@@ -37,8 +38,9 @@ typedef enum {
 /* All that the code depends on; zeroed before it is filled, as it is compared by bytes. Byte
  * distances. */
 typedef struct dync__ctile {
-    /* across: WHERE: places of a row; w_k and w_b: numbers between rows, columns */
-    int8_t isa, vl, op, flags, P, B, across;
+    /* level: of the target; lanes: of a vector. across: WHERE: places of a row; w_k and w_b:
+     * numbers between rows, columns */
+    int8_t level, lanes, op, flags, P, B, across;
     dync__after after; /* its loads: vectors of channels */
     int32_t K, in_k, w_k, w_b, out_b;
     int32_t in_at[DYNC__CT_PLACES], out_at[DYNC__CT_PLACES];
@@ -76,7 +78,7 @@ enum {
     DYNC__CB_WORDS
 };
 typedef void (*dync__ccode)(int64_t *args);
-#if DYNC__JIT_X86
+#if DYNC__JIT
 /* Code that somebody holds. Forms are shared; of those that nobody holds some are kept for the next
  * who asks. */
 typedef struct dync__cheld {
@@ -87,8 +89,7 @@ typedef struct dync__cheld {
 /* Code for it, good until dync__ctile_drop; NULL where there is none to be had (no executable
  * memory, no vectors). */
 DYNC__FN dync__ccode dync__ctile_code(dync__cheld *, const dync__ctile *);
-DYNC__FN dync__ccode dync__cblock_code(dync__cheld *, int isa, int V, int64_t n, bool to_blocks);
+DYNC__FN dync__ccode dync__cblock_code(dync__cheld *, int V, int64_t n, bool to_blocks);
 DYNC__FN void dync__ctile_drop(dync__cheld *);
-DYNC__FN int dync__conv_isa(void); /* 0: the portable form; 1 AVX2, 2 AVX-512 */
 #endif
 #endif
