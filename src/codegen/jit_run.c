@@ -343,20 +343,23 @@ static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, co
     int64_t inner = jit->words[DYNC__GW_FIXED + 2 * jit->n_row_dims];
     size_t bytes = (size_t)((LANES / jit->state_lanes + 1) * jit->state_bytes);
     char *state = dync__alloc_data(bytes);
+    dync_status status = DYNC_OK;
     if (!state) return DYNC_ERR_MEMORY;
-    for (; row < row_end; row++)
-        for (int64_t l = lane, end; l < lane_end; l = end) {
+    for (; row < row_end && status == DYNC_OK; row++)
+        for (int64_t l = lane, end; l < lane_end && status == DYNC_OK; l = end) {
             dync__jit_segment s = {.in = state};
             memset(state, 0, bytes);
-            for (end = DYNC__MIN(l + LANES, lane_end); s.from < inner; s.from += ROWS) {
+            end = DYNC__MIN(l + LANES, lane_end);
+            for (; s.from < inner && status == DYNC_OK; s.from += ROWS) {
                 s.n = DYNC__MIN(ROWS, inner - s.from);
-                dync__jit_piece(jit, buffers, rng, row, row + 1, l, end, &s);
+                status = dync__jit_piece(jit, buffers, rng, row, row + 1, l, end, &s);
             }
             s = (dync__jit_segment){.number = 1, .in = state};
-            dync__jit_piece(jit, buffers, rng, row, row + 1, l, end, &s);
+            if (status == DYNC_OK)
+                status = dync__jit_piece(jit, buffers, rng, row, row + 1, l, end, &s);
         }
     dync__free_data(state, bytes);
-    return DYNC_OK;
+    return status;
 }
 
 /* Kernels whose rows read rows of a large table: `some` rows' indices are checked and their cache
