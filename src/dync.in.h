@@ -115,6 +115,7 @@ DYNC__PLAIN
 #include "codegen/gemm_code.h"
 DYNC__COLD
 #include "codegen/codemem.c"
+DYNC__LEAN
 #include "codegen/asm.c"
 #include "codegen/plan_loops.c"
 #include "codegen/x86_enc.c"

@@ -95,7 +95,8 @@ static inline int dync__bit_length(unsigned long long x)
 /* How much work the compiler puts into a module of the merged header, which else takes far too long
  * under -O2. The order of files (dync.in.h) names one level, which holds until the next:
  *   DYNC__COLD    makes things once (captures, compiles, prints, reads files): not optimised
- *   DYNC__RARE    the same for one function of a module that else is optimised
+ *   DYNC__LEAN    makes things once, by much code: quickly optimised where that makes it smaller
+ *   DYNC__RARE    not optimised: one function of a module that else is
  *   DYNC__BUSY    one function of a cold or warm module that runs hundreds of times in a
  *                 compilation, or loops long
  *   DYNC__WARM    runs in every eager operator or training step beside much more work: quickly
@@ -110,6 +111,7 @@ static inline int dync__bit_length(unsigned long long x)
 #if defined(__clang__)
 #define DYNC__RARE __attribute__((optnone, noinline))
 #define DYNC__COLD _Pragma("clang optimize off")
+#define DYNC__LEAN DYNC__COLD
 #define DYNC__WARM _Pragma("clang optimize on")
 #elif defined(__GNUC__)
 #define DYNC__RARE __attribute__((optimize("O0")))
@@ -124,6 +126,7 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__LEVELS_BEGIN _Pragma("GCC push_options")
 #define DYNC__PLAIN _Pragma("GCC pop_options") _Pragma("GCC push_options")
 #define DYNC__COLD DYNC__PLAIN _Pragma("GCC optimize(\"O0\")")
+#define DYNC__LEAN DYNC__PLAIN _Pragma("GCC optimize(\"Og\")")
 /* aligned: a call of a few kernels is up to 40 % slower where its functions lie badly */
 #define DYNC__WARM DYNC__PLAIN _Pragma("GCC optimize(\"Og\", \"align-functions=32\")")
 /* clang-format off */
@@ -156,6 +159,7 @@ static inline int dync__bit_length(unsigned long long x)
 #endif
 #if !defined(DYNC__COLD)
 #define DYNC__COLD
+#define DYNC__LEAN
 #define DYNC__WARM
 #endif
 
