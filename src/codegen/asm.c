@@ -4,18 +4,6 @@
 #include "asm.h"
 #if DYNC__JIT
 
-static const dync__target *dync__target_other;
-
-DYNC__FN void dync__target_pretend(const dync__target *t) { dync__target_other = t; }
-DYNC__FN const dync__target *dync__target_for(int level)
-{
-    return dync__target_other ? dync__target_other : dync__target_at(level);
-}
-DYNC__FN const dync__target *dync__target_now(void)
-{
-    return dync__target_for(dync__target_level());
-}
-
 DYNC__FN void dync__a_begin(dync__asm *a, const dync__target *t, dync__arena *arena)
 {
     a->t = t;

@@ -76,6 +76,8 @@ DYNC__FN dync__after dync__gt_after_list(int flags, int type);
 /* The same, done to rows x columns of c as it lies (c, d, more), in C. */
 DYNC__FN void dync__gt_follow(int flags, int type, int64_t rows, int64_t columns,
                               const dync__gt_args *);
+/* the most rows of a TILE of so many columns for which there are registers; 0: of none */
+DYNC__FN int dync__gt_most_rows(int type, int flags, int columns);
 /* are there registers for it? */
 DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns);
 /* one step of k, in C */

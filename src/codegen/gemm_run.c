@@ -33,21 +33,26 @@ DYNC__FN int dync__gt_lanes(int type, int flags)
 /* Registers of a TILE: rows * vectors of sums, b's vectors (a single row multiplies them from
  * memory) and one more; fours of bytes by pairs need twice b's and a constant. In C: 4 rows of 2
  * vectors. */
-DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns)
+DYNC__FN int dync__gt_most_rows(int type, int flags, int columns)
 {
     const dync__target *t = dync__target_now();
     int lanes = dync__gt_lanes(type, flags), vectors = (columns + lanes - 1) / lanes;
-    int regs = !t ? 0 : t->n_masks ? t->n_vectors : t->n_vectors - 1;
-    bool words = t && type == DYNC__GT_U8 && t->dot(t, DYNC_U8) == DYNC__DOT_PAIRS;
+    if (!t) return vectors <= 2 ? 4 : 0;
+    bool words = type == DYNC__GT_U8 && t->dot(t, DYNC_U8) == DYNC__DOT_PAIRS;
+    int regs = t->n_vectors - (t->n_masks == 0) - 1 - words;
+    int most = vectors <= 8 ? (regs - (words ? 2 : 1) * vectors) / vectors : 0;
+    return most > 1 ? DYNC__MIN(most, 25) : vectors <= 8 && vectors + 2 * words <= regs;
+}
+
+DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns)
+{
+    const dync__target *t = dync__target_now();
     if (rows < 1 || columns < 1) return false;
-    if (kind == DYNC__GT_TILE) {
-        if (!t) return rows <= 4 && vectors <= 2;
-        int b = words ? 2 * (rows > 1 ? vectors : 1) : rows > 1 ? vectors : 0;
-        return rows <= 25 && vectors <= 8 && rows * vectors + b + 1 + words <= regs;
-    }
-    if (kind == DYNC__GT_DOTS)
-        return rows <= 4 && columns <= 4 && (!t || rows * columns + rows + 1 + 2 * words <= regs);
-    return vectors <= 8;
+    if (kind == DYNC__GT_TILE) return rows <= dync__gt_most_rows(type, flags, columns);
+    if (kind != DYNC__GT_DOTS) return columns <= 8 * dync__gt_lanes(type, flags);
+    bool words = t && type == DYNC__GT_U8 && t->dot(t, DYNC_U8) == DYNC__DOT_PAIRS;
+    int regs = !t ? 15 : t->n_vectors - (t->n_masks == 0);
+    return rows <= 4 && columns <= 4 && rows * columns + rows + 1 + 2 * words <= regs;
 }
 
 /* ---- what follows ---------------------------------------------------------------------------- */
@@ -81,9 +86,8 @@ DYNC__FN dync__after dync__gt_after_list(int flags, int type)
 /* Tiles with the most accumulators leave the fewest registers: those of two vectors, or of one. */
 static bool dync__gt_has_room(int type, int flags)
 {
-    int lanes = dync__gt_lanes(type, 0), rows[3] = {0, 25, 25};
-    for (int v = 1; v <= 2; v++)
-        while (!dync__gt_fits(DYNC__GT_TILE, type, 0, rows[v], v * lanes)) rows[v]--;
+    int lanes = dync__gt_lanes(type, 0), rows[3] = {0};
+    for (int v = 1; v <= 2; v++) rows[v] = dync__gt_most_rows(type, 0, v * lanes);
     bool ok = dync__gt_code(DYNC__GT_TILE, type, flags | DYNC__GT_TAIL, rows[2], 2);
     if (rows[1] > 2 * rows[2])
         ok = ok && dync__gt_code(DYNC__GT_TILE, type, flags | DYNC__GT_TAIL, rows[1], 1);

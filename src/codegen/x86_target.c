@@ -88,21 +88,39 @@ static int dync__xe_dot(const dync__target *t, int dtype)
     return t->level == 2 && has & DYNC__CPU_BF16 ? DYNC__DOT_ONE : DYNC__DOT_NONE;
 }
 
+static const dync__target dync__xe_targets[] = {
+    {"avx2", 1, 32, 16, 0, dync__xe_has_part, dync__xe_shape, dync__xe_refuses, dync__xe_dot,
+     dync__xe_emit, dync__a_finish, dync__a_write, dync__x_fix},
+    {"avx512", 2, 64, 32, 7, dync__xe_has_part, dync__xe_shape, dync__xe_refuses, dync__xe_dot,
+     dync__xe_emit, dync__a_finish, dync__a_write, dync__x_fix},
+};
+
+static const dync__target *dync__target_other;
+
+DYNC__FN void dync__target_pretend(const dync__target *t) { dync__target_other = t; }
 DYNC__FN const dync__target *dync__target_at(int level)
 {
-    static const dync__target targets[] = {
-        {"avx2", 1, 32, 16, 0, dync__xe_has_part, dync__xe_shape, dync__xe_refuses, dync__xe_dot,
-         dync__xe_emit, dync__a_finish, dync__a_write, dync__x_fix},
-        {"avx512", 2, 64, 32, 7, dync__xe_has_part, dync__xe_shape, dync__xe_refuses, dync__xe_dot,
-         dync__xe_emit, dync__a_finish, dync__a_write, dync__x_fix},
-    };
-    return level == 1 || level == 2 ? &targets[level - 1] : NULL;
+    return level == 1 || level == 2 ? &dync__xe_targets[level - 1] : NULL;
+}
+DYNC__FN const dync__target *dync__target_for(int level)
+{
+    return dync__target_other ? dync__target_other : dync__target_at(level);
 }
 #endif
 
-DYNC__FN int dync__target_level(void)
+DYNC__OFTEN DYNC__FN int dync__target_level(void)
 {
-    unsigned f = dync__cpu_features();
-    if (!(f & DYNC__CPU_AVX2) || !(f & DYNC__CPU_FMA)) return 0;
-    return f & DYNC__CPU_AVX512 ? 2 : 1;
+    unsigned has = dync__cpu_features();
+    if (!(has & DYNC__CPU_AVX2) || !(has & DYNC__CPU_FMA)) return 0;
+    return has & DYNC__CPU_AVX512 ? 2 : 1;
 }
+
+#if DYNC__JIT
+/* Every product asks a few times. */
+DYNC__OFTEN DYNC__FN const dync__target *dync__target_now(void)
+{
+    int level = dync__target_level();
+    if (dync__target_other) return dync__target_other;
+    return level ? &dync__xe_targets[level - 1] : NULL;
+}
+#endif

@@ -103,9 +103,10 @@ static dync__gemm_tile dync__gemm_tile_for(int type, int flags, int64_t m, int64
     t.lanes = dync__gt_lanes(type, t.flags);
     int vectors = (int)DYNC__MIN(most, (n + t.lanes - 1) / t.lanes);
     t.rows = (int)DYNC__MIN(m, DYNC__GEMM_ROWS);
-    while (vectors > 2 && !dync__gt_fits(DYNC__GT_TILE, type, t.flags, t.rows, vectors * t.lanes))
-        vectors--;
-    while (!dync__gt_fits(DYNC__GT_TILE, type, t.flags, t.rows, vectors * t.lanes)) t.rows--;
+    int rows = dync__gt_most_rows(type, t.flags, vectors * t.lanes);
+    while (vectors > 2 && rows < t.rows)
+        rows = dync__gt_most_rows(type, t.flags, --vectors * t.lanes);
+    t.rows = DYNC__MIN(t.rows, rows);
     t.columns = vectors * t.lanes;
     return t;
 }
