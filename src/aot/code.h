@@ -83,7 +83,7 @@ DYNC__FN dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *i
                                    dync__tensor **out);
 /* make.c */
 DYNC__FN void dync__aot_report(const dync__aot_code *c);
-DYNC__FN dync_status dync__aot_tell_over(const dync__aot_graphs *g);
+DYNC__FN dync_status dync__aot_tell_over(const dync__aot_code *c);
 DYNC__FN dync_status dync__aot_code_compile(dync__aot_code *c, const dync__options *options,
                                             const dync__inner_compiler *inner);
 DYNC__FN dync__aot_code *dync__aot_code_new(dync__graph *graph);

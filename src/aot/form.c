@@ -28,7 +28,7 @@ DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const dync__
     if (inner->symbolic)
         status = dync__aot_inner_compile(inner, c->g.fw, false, options, &c->fw);
     else if (!c->g.bw && inner->compile != dync__inner_interpret) {
-        status = dync__aot_tell_over(&c->g);
+        status = dync__aot_tell_over(c);
         if (status == DYNC_OK) status = dync__aot_tail(c->g.fw, options, inner, &c->tail);
     }
     for (int i = 0; inner->symbolic && i < c->n_parts && status == DYNC_OK; i++)

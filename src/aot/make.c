@@ -115,10 +115,12 @@ DYNC__RARE static bool dync__aot_is_forward(const dync__aot_code *c)
     return same;
 }
 
-/* Tells a forward graph without backward which inputs its first outputs are new values of. */
-DYNC__RARE DYNC__FN dync_status dync__aot_tell_over(const dync__aot_graphs *g)
+/* Tells the forward graph which inputs its first outputs are new values of. Backward has copies of
+ * what it needs of them; a second derivative reads inputs after forward has run. */
+DYNC__RARE DYNC__FN dync_status dync__aot_tell_over(const dync__aot_code *c)
 {
-    if (g->training || g->bw) return DYNC_OK;
+    const dync__aot_graphs *g = &c->g;
+    if (g->training && c->double_backward) return DYNC_OK;
     for (int i = g->fw->over.n; i < g->mutated.n; i++) {
         const dync__aot_mutation *m = &g->mutated.at[i];
         int32_t place = m->with_grad || !g->actual.at[m->input].passed ? -1 : 0;
@@ -144,7 +146,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_code_compile(dync__aot_code *c,
         c->part[i].run = (dync__inner){.run = from->run.run, .state = from->run.state};
     }
     struct dync__aot_tail *tail = c->form ? c->form->tail : NULL;
-    if (!tail) DYNC__TRY(dync__aot_tell_over(g));
+    if (!tail) DYNC__TRY(dync__aot_tell_over(c));
     if (tail) DYNC__TRY(dync__aot_tail_compile(tail, c->value, options, inner, &c->fw));
     if (!c->fw.run) DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
     for (int i = 0; g->bw && i < c->n_parts; i++)

@@ -247,7 +247,7 @@ static dync_tensor *look(dync_tensor *t, int how)
     }
 }
 
-static dync_tensor *run_program(dync_tensor *a, dync_tensor *b, dync_tensor *at)
+static dync_tensor *run_with(dync_tensor *a, dync_tensor *b, dync_tensor *at, dync_tensor *w)
 {
     dync_tensor *state[2] = {a, b}, *sum = dync_zeros(dync_shape(4, 4)), *old[12];
     int n_old = 0;
@@ -263,14 +263,25 @@ static dync_tensor *run_program(dync_tensor *a, dync_tensor *b, dync_tensor *at)
         case 4: dync_index_add_(to, s->number % 2, dync_select(at, 0, 1), from); break;
         case 5: dync_fill_(to, s->number); break;
         case 6: dync_copy_(to, dync_select(at, 0, s->number % 4)); break;
-        case 7: sum = dync_add(sum, dync_mul(to, s->number)); break;
+        case 7:
+            sum = dync_add(sum, dync_mul(w ? dync_clone(to) : to,
+                                         w ? w : dync_full(dync_shape(1), s->number)));
+            break;
         case 8: sum = dync_sub(sum, dync_transpose(from, 0, 1)); break;
         case 9: dync_neg_(to); break;
         default: old[n_old++] = s->number % 2 ? to : from; break;
         }
     }
-    for (int i = 0; i < n_old; i++) sum = dync_add(sum, dync_mul(old[i], i + 1));
+    for (int i = 0; i < n_old; i++) {
+        if (w && i % 2) old[i] = dync_mul(w, dync_mul(old[i], w));
+        sum = dync_add(sum, dync_mul(old[i], i + 1));
+    }
     return sum;
+}
+
+static dync_tensor *run_program(dync_tensor *a, dync_tensor *b, dync_tensor *at)
+{
+    return run_with(a, b, at, NULL);
 }
 
 static void draw_program(void)
@@ -310,6 +321,42 @@ TEST(random_writes)
                         EXPECT(dync_equal(all[0], all[1]));
             if (!same) {
                 printf("  round %d, call %d, inputs %d\n", round, call, share);
+                break;
+            }
+        }
+        EXPECT_STATUS(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+    dync_shutdown();
+}
+
+/* State beside what is learned: backward reads what was there when forward did. */
+TEST(random_writes_beside_gradients)
+{
+    int rounds = test_count(100);
+    dync_init((dync_init_options){.threads = 2, .seed = 10});
+    for (int round = 0; round < rounds; round++) DYNC_SCOPE {
+        draw_program();
+        dync_compiled *f = dync_compile(run_with, .fullgraph = true);
+        for (int call = 0; call < 3; call++) {
+            dync_tensor *a[2], *b[2], *w[2], *out[2],
+                *at = dync_to_dtype(dync_floor(dync_mul(dync_rand(dync_shape(4, 4)), 4)), DYNC_I64);
+            a[0] = dync_floor(dync_mul(dync_randn(dync_shape(6, 4, 8)), 4));
+            b[0] = dync_floor(dync_mul(dync_randn(dync_shape(6, 4, 8)), 4));
+            w[0] = dync_floor(dync_mul(dync_randn(dync_shape(4, 4)), 4));
+            a[1] = dync_clone(a[0]), b[1] = dync_clone(b[0]), w[1] = dync_clone(w[0]);
+            for (int k = 0; k < 2; k++) {
+                dync_requires_grad_(w[k], true);
+                out[k] = k ? dync_call(f, a[1], b[1], at, w[1]) : run_with(a[0], b[0], at, w[0]);
+                if (out[k] && dync_requires_grad(out[k]))
+                    dync_backward(dync_sum(out[k], DYNC_ALL, false));
+            }
+            dync_tensor *g = dync_grad(w[0]), *h = dync_grad(w[1]);
+            bool same = EXPECT(out[1] && dync_equal(out[0], out[1])) &
+                        EXPECT(!g == !h && (!g || dync_equal(g, h))) &
+                        EXPECT(dync_equal(a[0], a[1])) & EXPECT(dync_equal(b[0], b[1]));
+            if (!same) {
+                printf("  round %d, call %d\n", round, call);
                 break;
             }
         }
