@@ -424,6 +424,7 @@ DYNC__COLD
 #include "program/npy.c"
 #include "program/safetensors.c"
 #include "program/module_file.c"
+#include "program/checkpoint.c"
 #include "program/export.c"
 #include "program/program_file.c"
 #include "program/save.c"

@@ -242,6 +242,16 @@ inline dync_optim *dync_adamw(dync_module *m, dync_optim_options o = dync_optim_
 }
 #endif
 
+/* dync_optim_add_group: more parameters, with options of their own; the optimizer was made with
+ * group 0, the next ones are 1, 2, ... Options that are zero are those of group 0 (weight_decay
+ * negative: none).
+ *   params  leaves that are not in the optimizer yet; references are kept
+ *   errors  DYNC_ERR_VALUE (no parameters, one twice, options), DYNC_ERR_MEMORY: nothing is added
+ *   notes   a group counts its own steps
+ *   thread  not while running */
+DYNC_API dync_status dync_optim_add_group(dync_optim *o, int n, dync_tensor *const *params,
+                                          dync_optim_options options);
+
 /* dync_optim_step: one step down the gradients in .grad; a parameter without one is left alone.
  *   errors  DYNC_ERR_VALUE (NULL), those of the operators
  *   thread  not while running */
@@ -253,10 +263,65 @@ DYNC_API dync_status dync_optim_step_at(dync_optim *o, dync_loc at);
  *   thread  not while running */
 DYNC_API void dync_optim_zero_grad(dync_optim *o);
 
-/* dync_optim_set_lr: a new learning rate, from the next step on.
+/* dync_optim_set_lr: a new learning rate, of every group, from the next step on.
+ * dync_optim_set_group_lr: of one group.
+ *   errors  DYNC_ERR_VALUE (a rate below 0, no such group)
  *   thread  not while running */
 DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr);
+DYNC_API dync_status dync_optim_set_group_lr(dync_optim *o, int group, double lr);
+
+/* dync_clip_grad_norm(net, 1.0): scales the gradients of all parameters of a module, in place, so
+ * that their norm, as if they were one vector, is at most max_norm: by max_norm / (norm + 1e-6)
+ * where that is below 1, as torch.nn.utils.clip_grad_norm_ does. Inside a traced function it is
+ * captured.
+ *   ->      the norm before, 0-dim, F32, or F64 where a gradient is; 0 where there are none; owned
+ *           by the scope; NULL on failure
+ *   errors  DYNC_ERR_VALUE (max_norm < 0 or NaN), those of the operators
+ *   thread  not while running */
+DYNC_API dync_tensor *dync_clip_grad_norm(dync_module *m, double max_norm);
+DYNC_API dync_tensor *dync_clip_grad_norm_at(dync_module *m, double max_norm, dync_loc at);
+#define dync_clip_grad_norm(...) dync_clip_grad_norm_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_optim_free: NULL does nothing.
  *   thread  not while running */
 DYNC_API void dync_optim_free(dync_optim *o);
+
+/* ---- checkpoints
+ * dync_checkpoint_save("run.ckpt", {"net", .module = net}, {"adam", .optim = optim},
+ *                      {"epoch", .i = &epoch}, {"best", .f = &best});
+ * saves a run in one safetensors file: the parameters and buffers of modules ("net.0.weight"), the
+ * state of optimizers (moments, counts of steps, learning rates), tensors and numbers of one's own,
+ * and the state of the calling thread's random numbers. dync_checkpoint_load with the same items
+ * puts all of it back in place: a run that goes on from there is the one that was not stopped, bit
+ * for bit, in compiled functions too, which compile nothing anew.
+ *   name    not empty, without dots, not "dync", each another one
+ *   item    one of module, optim, tensor, i, f
+ *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT (no checkpoint), DYNC_ERR_VALUE (items; a name is missing
+ *           in the file or has no item), DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_DEVICE,
+ *           DYNC_ERR_MEMORY
+ *   notes   a failed load changes nothing, a failed save leaves the old file. Gradients and the
+ *           mode of modules are not saved. Inside a traced function both are graph breaks. C++:
+ *           dync_checkpoint_save_items(path, n, items)
+ *   thread  save: any; load: not while running */
+typedef struct dync_checkpoint_item {
+    const char *name DYNC__ZERO;
+    dync_module *module DYNC__ZERO;
+    dync_optim *optim DYNC__ZERO;
+    dync_tensor *tensor DYNC__ZERO;
+    int64_t *i DYNC__ZERO;
+    double *f DYNC__ZERO;
+} dync_checkpoint_item;
+DYNC_API dync_status dync_checkpoint_save_items(const char *path, int n,
+                                                const dync_checkpoint_item *items);
+DYNC_API dync_status dync_checkpoint_load_items(const char *path, int n,
+                                                const dync_checkpoint_item *items);
+#if !defined(__cplusplus)
+#define dync_checkpoint_save(path, ...)                        \
+    dync_checkpoint_save_items(path, DYNC__ITEMS(__VA_ARGS__), \
+                               (dync_checkpoint_item[]){__VA_ARGS__})
+#define dync_checkpoint_load(path, ...)                        \
+    dync_checkpoint_load_items(path, DYNC__ITEMS(__VA_ARGS__), \
+                               (dync_checkpoint_item[]){__VA_ARGS__})
+#define DYNC__ITEMS(...) \
+    ((int)(sizeof((dync_checkpoint_item[]){__VA_ARGS__}) / sizeof(dync_checkpoint_item)))
+#endif

@@ -459,6 +459,7 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     X(dync_value, dync_module_call_values, (dync_module *m, int nargs, const dync_value *args, dync_loc at),           \
       (m, nargs, args))                                                                                                \
     X(dync_tensor *, dync_forward_call, (dync_module *m, dync_tensor *x, dync_loc at), (m, x))                         \
+    X(dync_tensor *, dync_clip_grad_norm, (dync_module *m, double max_norm, dync_loc at), (m, max_norm))               \
     X(dync_status, dync_optim_step, (dync_optim *o, dync_loc at), (o))                                                 \
     X(dync_status, dync_call_into_values,                                                                              \
       (dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at), (f, out, nargs, args))

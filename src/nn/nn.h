@@ -70,6 +70,9 @@ DYNC__FN void dync__module_touch(const dync__module *);
 /* The forward of a class, built in or registered, into m; DYNC_ERR_VALUE where there is none
  * (layers.c). */
 DYNC__FN dync_status dync__module_find_class(dync__module *m);
+/* The i-th tensor of an optimizer's state (rates, counts, moments) and its name, "group0.lr",
+ * "3.first"; borrowed; NULL behind the last. */
+DYNC__FN dync__tensor *dync__optim_state(const dync__optim *, int i, char name[40]);
 /* Initial values (init.c): each registers a new tensor in m, on failure of anything before it too
  * does nothing. false: an error is recorded. */
 DYNC__FN bool dync__init_uniform(dync__module *m, const char *name, dync_dims shape, double bound);

@@ -1,4 +1,4 @@
-/* nn/optim.c: SGD, Adam, AdamW. After layers.c, the last of this folder.
+/* nn/optim.c: SGD, Adam, AdamW, and the norm of gradients. After layers.c.
  *
  * A step is operator calls in place with grad mode off: parameters, moments, the count of steps and
  * the learning rate are tensors, so a step inside a traced function is captured like any other code
@@ -11,13 +11,17 @@
 typedef struct dync__optim_slot {
     dync__tensor *param, *first, *second;
 } dync__optim_slot;
+/* Parameters with options of their own: slots [begin, end). */
+typedef struct dync__optim_group {
+    dync_optim_options opt;
+    int begin, end;
+    dync__tensor *lr, *steps; /* 0-dim, F64 */
+} dync__optim_group;
 struct dync__optim {
     dync__root root;
     dync_optim_kind kind;
-    dync_optim_options opt;
-    int n;
-    dync__optim_slot *slot;
-    dync__tensor *lr, *steps; /* 0-dim, F64 */
+    DYNC__VEC(dync__optim_slot) slot;
+    DYNC__VEC(dync__optim_group) group;
 };
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -63,32 +67,80 @@ DYNC__RARE static dync_status dync__optim_check(dync_optim_kind kind, const dync
     return DYNC_OK;
 }
 
-DYNC__RARE static dync_status dync__optim_slot_make(const dync__optim *o, dync__optim_slot *s,
-                                                    dync_tensor *param)
+DYNC__RARE static dync_status dync__optim_slot_make(const dync__optim *o,
+                                                    const dync_optim_options *opt,
+                                                    dync__optim_slot *s, dync_tensor *param)
 {
     dync__tensor *t = dync__open(param);
     if (!t) return DYNC_ERR_VALUE;
+    for (int i = 0; i < o->slot.n; i++)
+        if (o->slot.at[i].param == t)
+            return dync__fail(DYNC_ERR_VALUE, "some parameters appear in more than one parameter "
+                                              "group, or twice in one");
     if (!dync__tensor_is_leaf(t))
         return dync__fail(DYNC_ERR_VALUE, "can't optimize a non-leaf "
                                           "Tensor");
     dync__ref(t);
     s->param = t;
-    bool first = o->kind != DYNC_OPTIM_SGD || o->opt.momentum > 0,
-         second = o->kind != DYNC_OPTIM_SGD;
+    bool first = o->kind != DYNC_OPTIM_SGD || opt->momentum > 0, second = o->kind != DYNC_OPTIM_SGD;
     if (first && !(s->first = dync__optim_own(dync_zeros_like(param)))) return DYNC_ERR_MEMORY;
     if (second && !(s->second = dync__optim_own(dync_zeros_like(param)))) return DYNC_ERR_MEMORY;
     return DYNC_OK;
 }
 
-DYNC__RARE static dync_status dync__optim_fill(dync__optim *o, dync_tensor *const *params)
+static void dync__optim_slot_end(dync__optim_slot *s)
 {
+    dync__unref(s->param);
+    dync__unref(s->first);
+    dync__unref(s->second);
+}
+
+static void dync__optim_group_end(dync__optim *o, dync__optim_group *g)
+{
+    while (o->slot.n > g->begin) dync__optim_slot_end(&o->slot.at[--o->slot.n]);
+    dync__unref(g->lr);
+    dync__unref(g->steps);
+}
+
+/* Options that are zero take the place that `otherwise` gives. */
+DYNC__RARE static void dync__optim_inherit(dync_optim_options *o,
+                                           const dync_optim_options *otherwise)
+{
+    o->lr = dync__optim_default(o->lr, otherwise->lr);
+    o->momentum = dync__optim_default(o->momentum, otherwise->momentum);
+    o->nesterov |= otherwise->nesterov;
+    o->weight_decay = dync__optim_default(o->weight_decay, otherwise->weight_decay);
+    o->beta1 = dync__optim_default(o->beta1, otherwise->beta1);
+    o->beta2 = dync__optim_default(o->beta2, otherwise->beta2);
+    o->eps = dync__optim_default(o->eps, otherwise->eps);
+}
+
+/* The whole group or nothing. */
+DYNC__RARE static dync_status dync__optim_group_add(dync__optim *o, int n,
+                                                    dync_tensor *const *params,
+                                                    dync_optim_options options)
+{
+    static const dync_optim_options usual = {.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
+    dync_optim_options otherwise = o->group.n ? o->group.at[0].opt : usual;
+    if (!o->group.n && o->kind == DYNC_OPTIM_ADAMW) otherwise.weight_decay = 1e-2;
+    dync__optim_inherit(&options, &otherwise);
+    if (n < 1 || !params)
+        return dync__fail(DYNC_ERR_VALUE, "optimizer got an empty parameter list");
+    DYNC__TRY(dync__optim_check(o->kind, &options));
+    dync__optim_group g = {.opt = options, .begin = o->slot.n};
     dync_scope scope = dync_scope_begin();
-    dync_status status = DYNC_OK;
-    o->lr = dync__optim_number(o->opt.lr);
-    o->steps = dync__optim_number(0);
-    if (!o->lr || !o->steps) status = DYNC_ERR_MEMORY;
-    for (int i = 0; status == DYNC_OK && i < o->n; i++)
-        status = dync__optim_slot_make(o, &o->slot[i], params[i]);
+    g.lr = dync__optim_number(options.lr);
+    g.steps = dync__optim_number(0);
+    dync_status status = g.lr && g.steps ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; status == DYNC_OK && i < n; i++) {
+        dync__optim_slot s = {0};
+        status = dync__optim_slot_make(o, &options, &s, params[i]);
+        if (status == DYNC_OK && !dync__vec_push(&o->slot, s)) status = DYNC_ERR_MEMORY;
+        if (status != DYNC_OK) dync__optim_slot_end(&s);
+    }
+    g.end = o->slot.n;
+    if (status == DYNC_OK && !dync__vec_push(&o->group, g)) status = DYNC_ERR_MEMORY;
+    if (status != DYNC_OK) dync__optim_group_end(o, &g);
     dync_scope_end(&scope);
     return status;
 }
@@ -98,14 +150,12 @@ static void dync__optim_free(dync__optim *o)
     if (!o) return;
     dync__object_end(&o->root.object);
     dync__root_set(&o->root, NULL);
-    for (int i = 0; o->slot && i < o->n; i++) {
-        dync__unref(o->slot[i].param);
-        dync__unref(o->slot[i].first);
-        dync__unref(o->slot[i].second);
+    while (o->group.n) {
+        dync__optim_group_end(o, &o->group.at[o->group.n - 1]);
+        o->group.n--;
     }
-    dync__unref(o->lr);
-    dync__unref(o->steps);
-    dync__free(o->slot, o->slot ? (size_t)o->n * sizeof *o->slot : 0);
+    dync__vec_free(&o->slot);
+    dync__vec_free(&o->group);
     dync__free(o, sizeof *o);
 }
 
@@ -120,41 +170,52 @@ DYNC__RARE DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n,
                                                dync_tensor *const *params,
                                                dync_optim_options options)
 {
-    options.lr = dync__optim_default(options.lr, 1e-3);
-    options.beta1 = dync__optim_default(options.beta1, 0.9);
-    options.beta2 = dync__optim_default(options.beta2, 0.999);
-    options.eps = dync__optim_default(options.eps, 1e-8);
-    if (kind == DYNC_OPTIM_ADAMW)
-        options.weight_decay = dync__optim_default(options.weight_decay, 1e-2);
-    if (n < 1 || !params)
-        return dync__fail(DYNC_ERR_VALUE, "optimizer got an empty parameter list"), NULL;
-    if (dync__optim_check(kind, &options) != DYNC_OK) return NULL;
     dync__optim *o = dync__calloc(sizeof *o);
     if (!o) return NULL;
     dync__root_set(&o->root, dync__optim_end);
     o->kind = kind;
-    o->opt = options;
-    o->n = n;
-    o->slot = dync__calloc((size_t)n * sizeof *o->slot);
     dync__object_made(&o->root.object);
-    dync_optim *handle = o->slot && dync__optim_fill(o, params) == DYNC_OK ? dync__optim_handle(o)
-                                                                           : NULL;
+    dync_optim *handle =
+        dync__optim_group_add(o, n, params, options) == DYNC_OK ? dync__optim_handle(o) : NULL;
     if (handle) return handle;
     dync__optim_free(o);
     return NULL;
+}
+
+DYNC__RARE DYNC_API dync_status dync_optim_add_group(dync_optim *handle, int n,
+                                                     dync_tensor *const *params,
+                                                     dync_optim_options options)
+{
+    dync__optim *o = dync__optim_open(handle, "dync_optim_add_group");
+    return o ? dync__optim_group_add(o, n, params, options) : DYNC_ERR_VALUE;
+}
+
+/* The parameters of m, each once, also where two modules share one; room: bytes of *out, to be
+ * freed. -1: no memory. */
+DYNC__RARE static int dync__optim_params(const dync__module *m, dync_tensor ***out, size_t *room)
+{
+    int all = dync__module_parameters(m, NULL, 0), n = 0;
+    *room = (size_t)all * sizeof **out + 1;
+    if (!(*out = dync__alloc(*room))) return -1;
+    dync__module_parameters(m, *out, all);
+    for (int i = 0; i < all; i++) {
+        bool again = false;
+        for (int k = 0; k < n && !again; k++) again = (*out)[k] == (*out)[i];
+        if (!again) (*out)[n++] = (*out)[i];
+    }
+    return n;
 }
 
 DYNC__RARE DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *module,
                                               dync_optim_options options)
 {
     const dync__module *m = dync__module_open(module, "dync_optim");
-    if (!m) return NULL;
-    int n = dync__module_parameters(m, NULL, 0);
-    dync_tensor **params = dync__alloc((size_t)n * sizeof *params + 1);
-    if (!params) return NULL;
-    dync__module_parameters(m, params, n);
+    dync_tensor **params;
+    size_t room;
+    int n = m ? dync__optim_params(m, &params, &room) : -1;
+    if (n < 0) return NULL;
     dync_optim *o = dync_optim_new(kind, n, params, options);
-    dync__free(params, (size_t)n * sizeof *params + 1);
+    dync__free(params, room);
     return o;
 }
 
@@ -165,57 +226,60 @@ typedef struct dync__optim_numbers {
     dync_tensor *lr, *step_size, *root2;
 } dync__optim_numbers;
 
-static dync_tensor *dync__sgd_step(const dync__optim *o, const dync__optim_slot *s, dync_tensor *g,
+static dync_tensor *dync__sgd_step(dync_optim_kind kind, const dync_optim_options *opt,
+                                   const dync__optim_slot *s, dync_tensor *g,
                                    const dync__optim_numbers *k)
 {
+    (void)kind;
     dync_tensor *p = dync__handle(s->param), *first = dync__handle(s->first);
-    if (o->opt.weight_decay > 0) g = dync_add(g, dync_mul(p, o->opt.weight_decay));
+    if (opt->weight_decay > 0) g = dync_add(g, dync_mul(p, opt->weight_decay));
     if (first) {
-        if (!dync_add_(dync_mul_(first, o->opt.momentum), g)) return NULL;
-        g = o->opt.nesterov ? dync_add(g, dync_mul(first, o->opt.momentum)) : first;
+        if (!dync_add_(dync_mul_(first, opt->momentum), g)) return NULL;
+        g = opt->nesterov ? dync_add(g, dync_mul(first, opt->momentum)) : first;
     }
     return dync_sub_(p, dync_mul(g, k->lr));
 }
 
 /* m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 -
  * b2^t) + eps) */
-static dync_tensor *dync__adam_step(const dync__optim *o, const dync__optim_slot *s, dync_tensor *g,
+static dync_tensor *dync__adam_step(dync_optim_kind kind, const dync_optim_options *opt,
+                                    const dync__optim_slot *s, dync_tensor *g,
                                     const dync__optim_numbers *k)
 {
     dync_tensor *p = dync__handle(s->param), *m = dync__handle(s->first),
                 *v = dync__handle(s->second);
-    double decay = o->opt.weight_decay;
-    if (decay > 0 && o->kind == DYNC_OPTIM_ADAM) g = dync_add(g, dync_mul(p, decay));
-    if (decay > 0 && o->kind == DYNC_OPTIM_ADAMW &&
-        !dync_mul_(p, dync_sub(1, dync_mul(k->lr, decay))))
+    double decay = opt->weight_decay;
+    if (decay > 0 && kind == DYNC_OPTIM_ADAM) g = dync_add(g, dync_mul(p, decay));
+    if (decay > 0 && kind == DYNC_OPTIM_ADAMW && !dync_mul_(p, dync_sub(1, dync_mul(k->lr, decay))))
         return NULL;
-    if (!dync_lerp_(m, g, 1 - o->opt.beta1)) return NULL;
-    if (!dync_addcmul_(dync_mul_(v, o->opt.beta2), g, g, 1 - o->opt.beta2)) return NULL;
-    dync_tensor *over = dync_add(dync_div(dync_sqrt(v), k->root2), o->opt.eps);
+    if (!dync_lerp_(m, g, 1 - opt->beta1)) return NULL;
+    if (!dync_addcmul_(dync_mul_(v, opt->beta2), g, g, 1 - opt->beta2)) return NULL;
+    dync_tensor *over = dync_add(dync_div(dync_sqrt(v), k->root2), opt->eps);
     return dync_sub_(p, dync_mul(dync_div(m, over), k->step_size));
 }
 
-static dync_status dync__optim_numbers_make(const dync__optim *o, dync__optim_numbers *k)
+static dync_status dync__optim_numbers_make(dync_optim_kind kind, const dync__optim_group *g,
+                                            dync__optim_numbers *k)
 {
-    k->lr = dync__handle(o->lr);
+    k->lr = dync__handle(g->lr);
     k->step_size = k->root2 = k->lr;
-    if (o->kind == DYNC_OPTIM_SGD) return DYNC_OK;
-    dync_tensor *t = dync_add_(dync__handle(o->steps), 1);
-    k->step_size = dync_div(k->lr, dync_sub(1, dync_pow(o->opt.beta1, t)));
-    k->root2 = dync_sqrt(dync_sub(1, dync_pow(o->opt.beta2, t)));
+    if (kind == DYNC_OPTIM_SGD) return DYNC_OK;
+    dync_tensor *t = dync_add_(dync__handle(g->steps), 1);
+    k->step_size = dync_div(k->lr, dync_sub(1, dync_pow(g->opt.beta1, t)));
+    k->root2 = dync_sqrt(dync_sub(1, dync_pow(g->opt.beta2, t)));
     return k->step_size && k->root2 ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-static dync_status dync__optim_step_all(dync__optim *o)
+static dync_status dync__optim_step_group(const dync__optim *o, const dync__optim_group *group)
 {
     dync__optim_numbers k;
-    DYNC__TRY(dync__optim_numbers_make(o, &k));
-    for (int i = 0; i < o->n; i++) {
-        dync_tensor *g = dync__grad_read(dync__handle(o->slot[i].param), true);
+    DYNC__TRY(dync__optim_numbers_make(o->kind, group, &k));
+    for (int i = group->begin; i < group->end; i++) {
+        dync_tensor *g = dync__grad_read(dync__handle(o->slot.at[i].param), true);
         if (!g) continue;
         dync_scope scope = dync_scope_begin();
-        dync_tensor *done =
-            (o->kind == DYNC_OPTIM_SGD ? dync__sgd_step : dync__adam_step)(o, &o->slot[i], g, &k);
+        dync_tensor *done = (o->kind == DYNC_OPTIM_SGD ? dync__sgd_step : dync__adam_step)(
+            o->kind, &group->opt, &o->slot.at[i], g, &k);
         dync_scope_end(&scope);
         if (!done) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
     }
@@ -228,7 +292,9 @@ DYNC_API dync_status(dync_optim_step)(dync_optim *handle)
     if (!o) return DYNC_ERR_VALUE;
     bool before = dync_grad_mode_push(false);
     dync_scope scope = dync_scope_begin();
-    dync_status status = dync__optim_step_all(o);
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < o->group.n && status == DYNC_OK; i++)
+        status = dync__optim_step_group(o, &o->group.at[i]);
     dync_scope_end(&scope);
     dync_grad_mode_pop(before);
     return status;
@@ -237,17 +303,97 @@ DYNC_API dync_status(dync_optim_step)(dync_optim *handle)
 DYNC_API void dync_optim_zero_grad(dync_optim *handle)
 {
     const dync__optim *o = dync__optim_open(handle, "dync_optim_zero_grad");
-    for (int i = 0; o && i < o->n; i++) dync_set_grad(dync__handle(o->slot[i].param), NULL);
+    for (int i = 0; o && i < o->slot.n; i++) dync_set_grad(dync__handle(o->slot.at[i].param), NULL);
+}
+
+/* Of groups [from, to). */
+DYNC__RARE static dync_status dync__optim_set_lr(const dync__optim *o, const char *who, int from,
+                                                 int to, double lr)
+{
+    if (!(lr >= 0)) return dync__fail(DYNC_ERR_VALUE, "%s: expected a rate >= 0, got %g", who, lr);
+    if (from < 0 || to > o->group.n)
+        return dync__fail(DYNC_ERR_VALUE, "%s: group %d of %d", who, from, o->group.n);
+    dync_scope scope = dync_scope_begin();
+    bool done = true;
+    for (int i = from; i < to; i++) done &= dync_fill_(dync__handle(o->group.at[i].lr), lr) != NULL;
+    dync_scope_end(&scope);
+    return done ? DYNC_OK : dync_error();
 }
 
 DYNC__RARE DYNC_API dync_status dync_optim_set_lr(dync_optim *handle, double lr)
 {
     const dync__optim *o = dync__optim_open(handle, "dync_optim_set_lr");
-    if (!o) return DYNC_ERR_VALUE;
-    if (!(lr >= 0))
-        return dync__fail(DYNC_ERR_VALUE, "dync_optim_set_lr: expected a rate >= 0, got %g", lr);
+    return o ? dync__optim_set_lr(o, "dync_optim_set_lr", 0, o->group.n, lr) : DYNC_ERR_VALUE;
+}
+
+DYNC__RARE DYNC_API dync_status dync_optim_set_group_lr(dync_optim *handle, int group, double lr)
+{
+    const dync__optim *o = dync__optim_open(handle, "dync_optim_set_group_lr");
+    return o ? dync__optim_set_lr(o, "dync_optim_set_group_lr", group, group + 1, lr)
+             : DYNC_ERR_VALUE;
+}
+
+DYNC__RARE DYNC__FN dync__tensor *dync__optim_state(const dync__optim *o, int i, char name[40])
+{
+    const int per = 2;
+    if (i < per * o->group.n) {
+        dync__format(name, 40, "group%d.%s", i / per, i % per ? "steps" : "lr");
+        return i % per ? o->group.at[i / per].steps : o->group.at[i / per].lr;
+    }
+    i -= per * o->group.n;
+    for (int k = 0; k < o->slot.n; k++)
+        for (int which = 0; which < 2; which++) {
+            dync__tensor *t = which ? o->slot.at[k].second : o->slot.at[k].first;
+            if (!t || i--) continue;
+            dync__format(name, 40, "%d.%s", k, which ? "second" : "first");
+            return t;
+        }
+    return NULL;
+}
+
+/* ---- the norm of gradients ------------------------------------------------------------------- */
+/* Sums of half precision would leave its range: they are taken in f32. */
+static dync_tensor *dync__grad_squares(dync_tensor *g)
+{
+    if (dync_type(g) != DYNC_F64) g = dync_to_dtype(g, DYNC_F32);
+    return dync_sum(dync_mul(g, g), DYNC_ALL, false);
+}
+
+static dync_tensor *dync__clip_grads(int n, dync_tensor *const *params, double max_norm)
+{
+    dync_tensor *sum = NULL;
+    for (int i = 0; i < n; i++) {
+        dync_tensor *g = dync__grad_read(params[i], true);
+        if (g) sum = sum ? dync_add(sum, dync__grad_squares(g)) : dync__grad_squares(g);
+    }
+    if (!sum) return dync_full(DYNC_SCALAR, 0.0);
+    dync_tensor *norm = dync_sqrt(sum),
+                *scale = dync_minimum(dync_div(max_norm, dync_add(norm, 1e-6)), 1.0);
+    for (int i = 0; i < n; i++) {
+        dync_tensor *g = dync__grad_read(params[i], true);
+        if (g && !dync_mul_(g, dync_to_dtype(scale, dync_type(g)))) return NULL;
+    }
+    return norm;
+}
+
+DYNC_API dync_tensor *(dync_clip_grad_norm)(dync_module * handle, double max_norm)
+{
+    const dync__module *m = dync__module_open(handle, "dync_clip_grad_norm");
+    if (!m) return NULL;
+    if (!(max_norm >= 0))
+        return dync__fail(DYNC_ERR_VALUE, "dync_clip_grad_norm: expected a norm >= 0, got %g",
+                          max_norm),
+               NULL;
+    dync_tensor **params;
+    size_t room;
+    int n = dync__optim_params(m, &params, &room);
+    if (n < 0) return NULL;
+    bool before = dync_grad_mode_push(false);
     dync_scope scope = dync_scope_begin();
-    dync_tensor *done = dync_fill_(dync__handle(o->lr), lr);
+    dync_tensor *norm = dync__clip_grads(n, params, max_norm);
+    if (norm) dync_escape(norm);
     dync_scope_end(&scope);
-    return done ? DYNC_OK : dync_error();
+    dync_grad_mode_pop(before);
+    dync__free(params, room);
+    return norm;
 }

@@ -12,31 +12,30 @@ enum { DYNC__MODULE_MAX_DEPTH = 30 }; /* two levels of JSON each, whose reader s
 
 /* ---- the state: every parameter and buffer with its path ------------------------------------- */
 
-typedef struct dync__module_state {
-    dync__arena arena;
-    DYNC__VEC(dync__st_item) item;
-    DYNC__VEC(dync__tensor *) tensor; /* the same, to be written */
-} dync__module_state;
+DYNC__FN dync_status dync__state_put(dync__state *s, const char *name, dync__tensor *t)
+{
+    dync__st_item item = {name, t};
+    return name && dync__avec_push(&s->arena, &s->item, item) &&
+                   dync__avec_push(&s->arena, &s->tensor, t)
+               ? DYNC_OK
+               : DYNC_ERR_MEMORY;
+}
 
-/* Parameters and buffers with dotted paths, parents before children. Tensors are borrowed from
- * the module. */
-static dync_status dync__module_collect(dync__module_state *s, const dync__module *m,
-                                        const char *prefix, int depth)
+/* Parents before children. */
+DYNC__FN dync_status dync__state_module(dync__state *s, const dync__module *m, const char *prefix,
+                                        int depth)
 {
     if (depth > DYNC__MODULE_MAX_DEPTH)
-        return dync__fail(DYNC_ERR_VALUE, "dync_module_save: modules nest more than %d deep",
+        return dync__fail(DYNC_ERR_VALUE, "%s: modules nest more than %d deep", s->who,
                           DYNC__MODULE_MAX_DEPTH);
-    for (int i = 0; i < m->entry.n; i++) {
-        dync__st_item item = {dync__arena_printf(&s->arena, "%s%s", prefix, m->entry.at[i].name),
-                              m->entry.at[i].tensor};
-        if (!item.name || !dync__avec_push(&s->arena, &s->item, item) ||
-            !dync__avec_push(&s->arena, &s->tensor, m->entry.at[i].tensor))
-            return DYNC_ERR_MEMORY;
-    }
+    for (int i = 0; i < m->entry.n; i++)
+        DYNC__TRY(
+            dync__state_put(s, dync__arena_printf(&s->arena, "%s%s", prefix, m->entry.at[i].name),
+                            m->entry.at[i].tensor));
     for (int i = 0; i < m->child.n; i++) {
         const char *path = dync__arena_printf(&s->arena, "%s%s.", prefix, m->child.at[i]->name);
         if (!path) return DYNC_ERR_MEMORY;
-        DYNC__TRY(dync__module_collect(s, m->child.at[i], path, depth + 1));
+        DYNC__TRY(dync__state_module(s, m->child.at[i], path, depth + 1));
     }
     return DYNC_OK;
 }
@@ -88,12 +87,12 @@ static void dync__module_json(dync__str *s, const dync__module *m)
 static dync_status dync__module_save(dync__module *m, const char *path)
 {
     static const char *const keys[2] = {dync__module_key, "format"};
-    dync__module_state state = {0};
+    dync__state state = {.who = "dync_module_save"};
     dync__str json = {0}, file = {0};
     if (!m || !path)
         return dync__fail(DYNC_ERR_VALUE, "dync_module_save: the %s is NULL",
                           m ? "path" : "module");
-    dync_status status = dync__module_collect(&state, m, "", 0);
+    dync_status status = dync__state_module(&state, m, "", 0);
     if (status == DYNC_OK) dync__module_json(&json, m);
     if (json.failed) status = DYNC_ERR_MEMORY;
     const char *values[2] = {dync__str_get(&json), "pt"};
@@ -108,15 +107,15 @@ static dync_status dync__module_save(dync__module *m, const char *path)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* May the file's tensor be written into the module's? Checked for all of them before the first
+/* May the file's tensor be written into ours? Checked for all of them before the first
  * is written, so that a failed load changes nothing. */
-static dync_status dync__module_fits(const dync__st_item *item, const dync__st_tensor *from)
+static dync_status dync__state_fits(const char *who, const dync__st_item *item,
+                                    const dync__st_tensor *from)
 {
     const dync__tensor *t = item->tensor;
-    if (!from)
-        return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the file has no \"%s\"", item->name);
+    if (!from) return dync__fail(DYNC_ERR_VALUE, "%s: the file has no \"%s\"", who, item->name);
     if (from->dtype != t->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "dync_module_load: \"%s\" is %s in the file, expected %s",
+        return dync__fail(DYNC_ERR_DTYPE, "%s: \"%s\" is %s in the file, expected %s", who,
                           item->name, dync__dtype_info(from->dtype)->name,
                           dync__dtype_info(t->dtype)->name);
     if (from->ndim == t->lay.ndim &&
@@ -124,16 +123,14 @@ static dync_status dync__module_fits(const dync__st_item *item, const dync__st_t
         if (t->numel == 0 || (t->storage->data && (dync__device_is(t->device, DYNC__DEV_HOST) ||
                                                    dync__layout_is_contiguous(&t->lay))))
             return DYNC_OK;
-        return dync__fail(DYNC_ERR_DEVICE,
-                          "dync_module_load: \"%s\" has no data, or strides on a device",
+        return dync__fail(DYNC_ERR_DEVICE, "%s: \"%s\" has no data, or strides on a device", who,
                           item->name);
     }
     dync__str got = {0}, want = {0};
     dync__shape_text(&got, from->ndim, from->shape);
     dync__shape_text(&want, t->lay.ndim, t->lay.shape);
-    dync_status status = dync__fail(DYNC_ERR_SHAPE,
-                                    "dync_module_load: \"%s\" is %s in the file, expected %s",
-                                    item->name, dync__str_get(&got), dync__str_get(&want));
+    dync_status status = dync__fail(DYNC_ERR_SHAPE, "%s: \"%s\" is %s in the file, expected %s",
+                                    who, item->name, dync__str_get(&got), dync__str_get(&want));
     dync__str_free(&got);
     dync__str_free(&want);
     return status;
@@ -157,20 +154,18 @@ static dync_status dync__module_write(dync__tensor *t, const char *data)
     return DYNC_OK;
 }
 
-/* Names must be the same on both sides. Compiled code sees the load: storage versions go up. */
-static dync_status dync__module_load_from(const dync__st_file *f, const dync__module_state *s)
+/* Compiled code sees the load: storage versions go up. */
+DYNC__FN dync_status dync__state_load(const dync__state *s, const dync__st_file *f)
 {
     for (int i = 0; i < s->item.n; i++)
-        DYNC__TRY(dync__module_fits(&s->item.at[i], dync__st_find(f, s->item.at[i].name)));
-    if (f->n != s->item.n) {
-        for (int i = 0; i < f->n; i++) {
-            bool known = false;
-            for (int k = 0; k < s->item.n && !known; k++)
-                known = strcmp(s->item.at[k].name, f->tensor[i].name) == 0;
-            if (!known)
-                return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the module has no \"%s\"",
-                                  f->tensor[i].name);
-        }
+        DYNC__TRY(dync__state_fits(s->who, &s->item.at[i], dync__st_find(f, s->item.at[i].name)));
+    for (int i = 0; i < f->n && f->n != s->item.n; i++) {
+        bool known = false;
+        for (int k = 0; k < s->item.n && !known; k++)
+            known = strcmp(s->item.at[k].name, f->tensor[i].name) == 0;
+        if (!known)
+            return dync__fail(DYNC_ERR_VALUE, "%s: the %s has no \"%s\"", s->who, s->what,
+                              f->tensor[i].name);
     }
     for (int i = 0; i < s->item.n; i++)
         DYNC__TRY(dync__module_write(s->tensor.at[i], dync__st_find(f, s->item.at[i].name)->data));
@@ -180,13 +175,13 @@ static dync_status dync__module_load_from(const dync__st_file *f, const dync__mo
 static dync_status dync__module_load(dync__module *m, const char *path)
 {
     dync__st_file f = {0};
-    dync__module_state state = {0};
+    dync__state state = {.who = "dync_module_load", .what = "module"};
     if (!m || !path)
         return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the %s is NULL",
                           m ? "path" : "module");
     dync_status status = dync__st_read(&f, path);
-    if (status == DYNC_OK) status = dync__module_collect(&state, m, "", 0);
-    if (status == DYNC_OK) status = dync__module_load_from(&f, &state);
+    if (status == DYNC_OK) status = dync__state_module(&state, m, "", 0);
+    if (status == DYNC_OK) status = dync__state_load(&state, &f);
     dync__arena_free(&state.arena);
     dync__st_close(&f);
     return status;

@@ -74,6 +74,21 @@ DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *, const char 
 /* keys, values: n_texts pairs of metadata. */
 DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *, int n_texts,
                                     const char *const *keys, const char *const *values);
+/* module_file.c: tensors of a file by name, borrowed, to be saved or written. who, what: for
+ * messages. The caller frees the arena. */
+typedef struct dync__state {
+    const char *who, *what;
+    dync__arena arena;
+    DYNC__VEC(dync__st_item) item;
+    DYNC__VEC(dync__tensor *) tensor; /* the same, to be written */
+} dync__state;
+/* name: in the arena, or NULL where there was no memory */
+DYNC__FN dync_status dync__state_put(dync__state *, const char *name, dync__tensor *);
+/* parameters and buffers with dotted paths behind prefix */
+DYNC__FN dync_status dync__state_module(dync__state *, const dync__module *, const char *prefix,
+                                        int depth);
+/* Names must be the same on both sides; all is checked before anything is written. */
+DYNC__FN dync_status dync__state_load(const dync__state *, const dync__st_file *);
 /* module_file.c: the module that the file tells; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 DYNC__FN dync__module *dync__module_from(dync__st_file *);
 #endif
