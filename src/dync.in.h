@@ -148,6 +148,7 @@ DYNC__WARM
 #include "codegen/jit_run.c"
 DYNC__BESIDE_JIT
 #include "codegen/gemm_run.c"
+#include "codegen/transpose_run.c"
 DYNC__SPARE
 #include "codegen/interp_move.c"
 #include "codegen/interp_reduce.c"

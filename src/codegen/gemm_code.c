@@ -66,8 +66,7 @@ static dync__gt_fn dync__gt_new(uint32_t key, uint32_t at, const dync__target *t
 
 DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors)
 {
-    const dync__target *t = kind < DYNC__GT_SWAP ? dync__target_now()
-                                                 : dync__target_at(dync__target_level());
+    const dync__target *t = dync__target_now();
     if (!t) return NULL;
     uint32_t key = 1u << 31 | (uint32_t)kind << 28 | (uint32_t)type << 25 |
                    ((uint32_t)flags & 15) << 21 | ((uint32_t)t->level & 7) << 18 |

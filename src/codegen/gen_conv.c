@@ -174,14 +174,6 @@ DYNC__FN dync__place dync__ct_source(const dync__gen_tile *tile, int source)
     return dync__a_mem(DYNC__G_LANE, c->block * dync__ct_bytes(c));
 }
 
-DYNC__FN int dync__ct_follow(dync__ct *c, int reg, uint32_t taken)
-{
-    c->follows = true;
-    int result = dync__gen_after(c->g, reg, taken);
-    c->follows = false;
-    return result;
-}
-
 static void dync__ct_store(dync__ct *c)
 {
     const dync__ctile *t = c->t;

@@ -42,11 +42,18 @@ DYNC__INLINE void dync__ct_spare(dync__ct *c, int first, int second)
     c->given = 0;
 }
 
+/* The list that follows, on register reg: that of the result. */
+DYNC__INLINE int dync__ct_follow(dync__ct *c, int reg, uint32_t taken)
+{
+    c->follows = true;
+    int result = dync__gen_after(c->g, reg, taken);
+    c->follows = false;
+    return result;
+}
+
 /* ---- gen_conv.c ---- */
 DYNC__FN int dync__ct_scratch(dync__asm *, int class_); /* for verbs */
 DYNC__FN dync__place dync__ct_source(const dync__gen_tile *, int source);
-/* The list that follows, on register reg: that of the result. */
-DYNC__FN int dync__ct_follow(dync__ct *, int reg, uint32_t taken);
 DYNC__FN void dync__ct_emit(dync__ct *);
 /* ---- gen_wino.c ---- */
 DYNC__FN void dync__cw_emit(dync__ct *);

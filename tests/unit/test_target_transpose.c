@@ -53,7 +53,7 @@ static void begin(void)
     memset(text_executed, 0, sizeof text_executed);
     from = malloc(MATRIX);
     to = malloc(MATRIX);
-    scratch = malloc(DYNC__GT_SCRATCH);
+    scratch = malloc(DYNC__GT_SCRATCH + 64);
     for (int i = 0; i < MATRIX; i++) from[i] = (uint8_t)test_random();
 }
 
@@ -181,6 +181,43 @@ static void all_woven(const dync__target *t)
     end();
 }
 
+/* ---- whole matrices (transpose_run.c) -------------------------------------------------------- */
+
+static bool whole(int bytes)
+{
+    int rows = some(200), columns = some(test_random() % 2 ? 12 : 300);
+    bool woven = test_random() % 3 == 0, crowded = test_random() % 3 == 0;
+    int64_t from_step = columns * bytes, to_step = rows * bytes;
+    if (woven) from_step += some(2) * 40 - 40;
+    if (crowded) from_step = (from_step + 4095) / 4096 * 4096, rows = some(60);
+    if (!woven) to_step = rows * bytes + some(70);
+    if (rows * from_step >= MATRIX || (columns + 1) * to_step >= MATRIX) return true;
+    uint8_t *stage = test_random() % 2 || bytes == 1 ? scratch + 64 - (uintptr_t)scratch % 64
+                                                     : NULL;
+    memset(to, UNTOUCHED, MATRIX);
+    dync__gt_swap(to, woven ? rows * bytes : to_step, from, from_step, rows, columns, bytes,
+                  test_random() % 2, stage);
+    return EXPECT(transposed(bytes, rows, columns, from_step, woven ? rows * bytes : to_step));
+}
+
+static void all_whole(const dync__target *t)
+{
+    int n = test_count(30);
+    begin();
+    dync_shutdown(); /* code made for another target is not used again */
+    dync__target_pretend(t);
+    for (int i = 0; i < n; i++)
+        for (int bytes = 1; bytes <= 8; bytes *= 2)
+            if (!EXPECT(whole(bytes))) i = n;
+    EXPECT(text_executed[DYNC__A_ZIP] > 0 && text_executed[DYNC__A_BYTES] > 0);
+    EXPECT((text_executed[DYNC__A_PIECES] > 0) == dync__tr_has_squares(t));
+    dync__target_pretend(NULL);
+    dync_shutdown();
+    end();
+}
+
+TEST(whole_16_bytes) { all_whole(&text128); }
+TEST(whole_64_bytes) { all_whole(&text512); }
 TEST(blocks_16_bytes) { all_blocks(&text128); }
 TEST(blocks_64_bytes) { all_blocks(&text512); }
 TEST(staged_16_bytes) { all_staged(&text128); }
