@@ -113,6 +113,7 @@ DYNC__PLAIN
 #include "codegen/jit.h"
 #include "codegen/plan_code.h"
 #include "codegen/gemm_code.h"
+#include "codegen/gen_gemm.h"
 DYNC__COLD
 #include "codegen/codemem.c"
 DYNC__LEAN
@@ -131,6 +132,8 @@ DYNC__LEAN
 #include "codegen/gen_cold.c"
 #include "codegen/gen_loops.c"
 #include "codegen/gen_after.c"
+#include "codegen/gen_parts.c"
+#include "codegen/gen_dots.c"
 #include "codegen/gen_gemm.c"
 #include "codegen/gen_wino.c"
 #include "codegen/gen_conv.c"

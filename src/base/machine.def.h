@@ -73,6 +73,8 @@
     X(CT_IDLE, 128, forms, "convolution tiles that nobody uses are kept up to this", "calls miss") \
     /* ---- kernel calls ---- */ \
     X(GEMM_ROWS, 14, rows, "of a tile", "peers sgemm") \
+    X(GEMM_UNROLL, 4, steps, "of the sum behind each other in a tile's code", "peers sgemm") \
+    X(GEMM_TOLD_C, 5, rows, "of a tile, from here c is prefetched before the sum", "peers sgemm") \
     X(GEMM_KC, 256, steps, "of the sum at a time", "peers sgemm") \
     X(GEMM_MC, 168, rows, "of a, packed at a time", "peers sgemm") \
     X(GEMM_NC, 2048, columns, "of b, packed at a time", "peers sgemm") \

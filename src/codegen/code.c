@@ -73,7 +73,7 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit
 {
     dync__arena arena = {0};
     dync__loop_plan p = {0};
-    p.transposes = DYNC__JIT_X86 && isa != 0;
+    p.transposes = DYNC__JIT && isa != 0;
     const dync__kernel *expanded = k->failed ? k : dync__kernel_expand(&arena, k, true);
     dync__code *code = NULL;
     if (expanded && dync__lp_begin(&p, expanded, &arena)) code = dync__code_make(&p, isa, jit);

@@ -1,169 +1,15 @@
 /* codegen/gen_gemm.c: the forms of gemm_code.h over verbs (target.h). Before: gemm_code.c keeps the
- * code of each form; under it gen_after.c, for what follows the sums.
+ * code of each form; under it gen_parts.c and gen_dots.c, and gen_after.c for what follows.
  *
  * A tile holds C in registers, rows x vectors of sums from 0 on, then vectors of B, last one or two
- * elements of A, each in all lanes. The last vector of columns may be a part: under a mask, which
- * is the first mask register or the last vector; where the target has no access under masks element
- * by element, A5 being how many there are. Registers: ARGS the arguments, T0 the counter; T1 A1 A2
- * A0 T2 rows of A five apart, LANE their step, A3 three steps; END b, A4 its step.
+ * elements of A, each in all lanes. Registers: ARGS the arguments, T0 the counter; T1 A1 A2 A0 T2
+ * rows of A five apart, LANE their step, A3 three steps; END b, A4 its step.
  * Sources: Goto and van de Geijn 2008; BLIS kernels/skx and haswell (register tiles); LIBXSMM (code
  * by shape). */
 #include "../dync.in.h"
-#include "gemm_code.h"
-#include "gen.h"
+#include "gen_gemm.h"
 #include "gen_transpose.h"
 #if DYNC__JIT
-#include <stddef.h>
-
-typedef struct dync__gtx {
-    dync__gen_tile tile; /* first */
-    dync__asm *a;
-    dync__gen *after;
-    dync__vt vt; /* of the sums */
-    int v;       /* vector of the row at hand */
-    int type, rows, vectors, flags, bytes;
-    bool wide, words; /* elements of 8 bytes; fours of bytes as pairs of words */
-} dync__gtx;
-
-static const int8_t dync__gt_base[5] = {DYNC__G_T1, DYNC__G_A1, DYNC__G_A2, DYNC__G_A0, DYNC__G_T2};
-
-static dync__place dync__gt_arg(size_t at) { return dync__a_mem(DYNC__G_ARGS, (int32_t)at); }
-#define DYNC__GT_ARG(field) dync__gt_arg(offsetof(dync__gt_args, field))
-static void dync__gt_get(dync__gtx *g, int reg, dync__place from)
-{
-    DYNC__A(g->a, GET, .to = reg, .y = from);
-}
-static void dync__gt_add(dync__gtx *g, int reg, int with)
-{
-    DYNC__A(g->a, ADD, .to = reg, .y = dync__a_reg(with));
-}
-static void dync__gt_addi(dync__gtx *g, int reg, int n)
-{
-    DYNC__A(g->a, ADD_N, .y = dync__a_reg(reg), .n = n);
-}
-static void dync__gt_bind(dync__gtx *g, int label) { DYNC__A(g->a, LABEL, .label = label); }
-static void dync__gt_op2(dync__gtx *g, int op, dync__vt v, int to, int x, dync__place y)
-{
-    DYNC__A(g->a, OP2, .op = op, .v = v, .to = to, .x = x, .y = y);
-}
-
-/* ---- vectors, the last one perhaps a part ---------------------------------------------------- */
-
-static bool dync__gt_part(const dync__gtx *g, int v)
-{
-    return (g->flags & DYNC__GT_TAIL) && v == g->vectors - 1;
-}
-
-/* The registers that callers want back, those of rows and of the part. */
-static int dync__gt_saved(const dync__gtx *g)
-{
-    return 1 << DYNC__G_A0 | 1 << DYNC__G_T2 | (g->tile.left ? 1 << g->tile.left : 0);
-}
-
-static void dync__gt_mask(dync__gtx *g)
-{
-    if (!(g->flags & DYNC__GT_TAIL)) return;
-    if (g->tile.left)
-        dync__gt_get(g, g->tile.left, DYNC__GT_ARG(mask));
-    else if (g->a->t->n_masks)
-        DYNC__A(g->a, TAIL_GET, .v = g->vt, .to = g->tile.mask, .y = DYNC__GT_ARG(mask));
-    else {
-        dync__gt_get(g, DYNC__G_T0, DYNC__GT_ARG(lanes));
-        DYNC__A(g->a, LOAD, .v = g->vt, .to = g->tile.mask, .y = dync__a_mem(DYNC__G_T0, 0));
-    }
-}
-
-static void dync__gt_load(dync__gtx *g, int reg, dync__place from, bool part)
-{
-    if (!part)
-        DYNC__A(g->a, LOAD, .v = g->vt, .to = reg, .y = from);
-    else if (g->tile.left)
-        dync__gen_elements(g->a, g->vt, reg, from, g->tile.left, false);
-    else
-        DYNC__A(g->a, LOAD_PART, .v = g->vt, .to = reg, .y = from, .z = g->tile.mask);
-}
-
-/* A vector of b; f16 and bf16 become f32. */
-static void dync__gt_load_b(dync__gtx *g, int reg, dync__place from, bool part)
-{
-    if (g->type < DYNC__GT_AS_F16)
-        dync__gt_load(g, reg, from, part);
-    else
-        DYNC__A(g->a, WIDEN, .v = g->vt, .to = reg, .y = from,
-                .n = g->type == DYNC__GT_AS_F16 ? DYNC_F16 : DYNC_BF16,
-                .z = part ? g->tile.mask : 0);
-}
-
-static void dync__gt_store(dync__gtx *g, int reg, dync__place to, bool part)
-{
-    if (!part)
-        DYNC__A(g->a, STORE, .v = g->vt, .x = reg, .y = to);
-    else if (g->tile.left)
-        dync__gen_elements(g->a, g->vt, reg, to, g->tile.left, true);
-    else
-        DYNC__A(g->a, STORE_PART, .v = g->vt, .x = reg, .y = to, .z = g->tile.mask);
-}
-
-/* ---- rows ------------------------------------------------------------------------------------ */
-
-static void dync__gt_three_steps(dync__gtx *g)
-{
-    DYNC__A(g->a, ADDRESS, .to = DYNC__G_A3, .y = dync__a_index(DYNC__G_LANE, DYNC__G_LANE, 2, 0));
-}
-
-/* `rows` rows of a, a_step apart: every fifth has a register. */
-static void dync__gt_lines(dync__gtx *g, dync__place from)
-{
-    dync__gt_get(g, DYNC__G_LANE, DYNC__GT_ARG(a_step));
-    dync__gt_three_steps(g);
-    dync__gt_get(g, dync__gt_base[0], from);
-    for (int i = 5; i < g->rows; i += 5) {
-        DYNC__A(g->a, ADDRESS, .to = dync__gt_base[i / 5],
-                .y = dync__a_index(dync__gt_base[i / 5 - 1], DYNC__G_LANE, 4, 0));
-        dync__gt_add(g, dync__gt_base[i / 5], DYNC__G_LANE);
-    }
-}
-
-static dync__place dync__gt_line(int i, int32_t disp)
-{
-    static const int8_t scale[5] = {0, 1, 2, 1, 4};
-    int base = dync__gt_base[i / 5], n = i % 5;
-    return n == 0 ? dync__a_mem(base, disp)
-                  : dync__a_index(base, n == 3 ? DYNC__G_A3 : DYNC__G_LANE, scale[n], disp);
-}
-
-static void dync__gt_lines_on(dync__gtx *g, int bytes)
-{
-    for (int i = 0; i < g->rows; i += 5) dync__gt_addi(g, dync__gt_base[i / 5], bytes);
-}
-
-/* ---- fours of bytes as pairs of words -------------------------------------------------------- */
-/* Bytes of b become words, the even and the odd ones apart; so do those of a, and pairs of words
- * are multiplied and added, which is exact. */
-
-static void dync__gt_shift(dync__gtx *g, int op, int to, int x)
-{
-    DYNC__A(g->a, SHIFT, .op = op, .v = dync__vt_of(DYNC_I16, 2 * g->vt.lanes), .to = to, .x = x,
-            .n = 8);
-}
-
-/* b is in odd. */
-static void dync__gt_apart(dync__gtx *g, int even, int odd)
-{
-    dync__gt_shift(g, DYNC__P_shl, even, odd);
-    dync__gt_shift(g, DYNC__P_shr, even, even);
-    dync__gt_shift(g, DYNC__P_shr, odd, odd);
-}
-
-static void dync__gt_by_pairs(dync__gtx *g, int acc, int a, int even, int odd, int t)
-{
-    dync__gt_op2(g, DYNC__P_and_, g->vt, t, a, dync__a_constant(g->a, 0x00ff00ff, 4));
-    DYNC__A(g->a, PAIRS, .v = g->vt, .to = t, .x = t, .y = dync__a_reg(even));
-    dync__gt_op2(g, DYNC__P_add, g->vt, acc, acc, dync__a_reg(t));
-    dync__gt_shift(g, DYNC__O_LSR, t, a);
-    DYNC__A(g->a, PAIRS, .v = g->vt, .to = t, .x = t, .y = dync__a_reg(odd));
-    dync__gt_op2(g, DYNC__P_add, g->vt, acc, acc, dync__a_reg(t));
-}
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
@@ -194,9 +40,6 @@ static dync__place dync__gt_element(void *of, int i, int u)
     return g->flags & DYNC__GT_A_ROWS ? dync__gt_line(i, u * bytes)
                                       : dync__a_mem(DYNC__G_T1, i * bytes);
 }
-
-/* Bytes of a vector of b in memory. */
-static int dync__gt_wide(const dync__gtx *g) { return g->bytes >> (g->type >= DYNC__GT_AS_F16); }
 
 static void dync__gt_words_step(dync__gtx *g, int u)
 {
@@ -251,11 +94,6 @@ static dync__place dync__gt_fold(void *of, int v, int u, int *z)
     return dync__a_mem(DYNC__G_END, v * dync__gt_wide(g));
 }
 
-static int dync__gt_dot(int type)
-{
-    return type == DYNC__GT_BF16 ? DYNC_BF16 : type == DYNC__GT_U8 ? DYNC_U8 : 0;
-}
-
 static void dync__gt_sum_step(dync__gtx *g, int u)
 {
     int n = g->rows * g->vectors, a = n + (g->rows > 1 ? g->vectors : 0);
@@ -286,7 +124,7 @@ static void dync__gt_step(dync__gtx *g, int u)
 /* Steps of k: four at a time, then one by one. */
 static void dync__gt_steps(dync__gtx *g)
 {
-    enum { UNROLL = 4 };
+    enum { UNROLL = DYNC__GEMM_UNROLL };
     dync__asm *a = g->a;
     dync__place count = dync__a_reg(DYNC__G_T0);
     int body = dync__a_label(a), rest = dync__a_label(a), one = dync__a_label(a),
@@ -383,7 +221,7 @@ static void dync__gt_tile(dync__gtx *g)
     DYNC__A(a, ENTER, .n = dync__gt_saved(g));
     dync__gt_mask(g);
     dync__gt_bind(g, block);
-    if (!(g->flags & DYNC__GT_A_ROWS) && g->rows > 4) dync__gt_prefetch(g);
+    if (!(g->flags & DYNC__GT_A_ROWS) && g->rows >= DYNC__GEMM_TOLD_C) dync__gt_prefetch(g);
     if (g->flags & DYNC__GT_A_ROWS)
         dync__gt_lines(g, DYNC__GT_ARG(a));
     else {
@@ -404,157 +242,6 @@ static void dync__gt_tile(dync__gtx *g)
         if (dync__gt_reads(g, i) && !dync__gt_same(g, i))
             DYNC__A(a, ADD_N, .y = dync__gt_arg((size_t)dync__gt_sources[i].arg), .n = width);
     DYNC__A(a, SUB_JUMP, .op = DYNC__IF_NE, .y = DYNC__GT_ARG(blocks), .n = 1, .label = block);
-    DYNC__A(a, LEAVE, .n = dync__gt_saved(g));
-}
-
-/* ---- inner products -------------------------------------------------------------------------- */
-
-static const int8_t dync__gt_dot_a[4] = {DYNC__G_T1, DYNC__G_A1, DYNC__G_A2, DYNC__G_A3};
-static const int8_t dync__gt_dot_b[4] = {DYNC__G_END, DYNC__G_LANE, DYNC__G_A4, DYNC__G_A0};
-
-/* One vector of k at byte T0 of b. A sum's order does not depend on which tile it stands in. */
-static void dync__gt_dot_step(dync__gtx *g, bool part)
-{
-    int a = g->rows * g->vectors, b = a + g->rows, scale = g->type >= DYNC__GT_AS_F16 ? 2 : 1;
-    for (int i = 0; i < g->rows; i++)
-        dync__gt_load(g, a + i, dync__a_index(dync__gt_dot_a[i], DYNC__G_T0, scale, 0), part);
-    for (int j = 0; j < g->vectors; j++) {
-        dync__gt_load_b(g, b, dync__a_index(dync__gt_dot_b[j], DYNC__G_T0, 1, 0), part);
-        if (g->words) dync__gt_apart(g, b + 1, b);
-        for (int i = 0; i < g->rows; i++) {
-            int sum = i * g->vectors + j;
-            if (g->words)
-                dync__gt_by_pairs(g, sum, a + i, b + 1, b, b + 2);
-            else if (dync__gt_dot(g->type))
-                DYNC__A(g->a, DOT, .v = g->vt, .to = sum, .x = a + i, .y = dync__a_reg(b),
-                        .n = dync__gt_dot(g->type));
-            else
-                DYNC__A(g->a, FMA, .v = g->vt, .to = sum, .x = a + i, .y = dync__a_reg(b));
-        }
-    }
-}
-
-/* The lanes of sum c, added up in its first one. */
-static void dync__gt_fold_lanes(dync__gtx *g, int c, int t)
-{
-    dync__vt v = g->vt;
-    int in_16 = g->wide ? 2 : 4;
-    for (; v.lanes > 1; v.lanes /= 2) {
-        bool halves = v.lanes > in_16;
-        dync__vt half = dync__vt_of(v.type, halves ? v.lanes / 2 : in_16);
-        if (halves)
-            DYNC__A(g->a, HALF, .v = v, .to = t, .x = c);
-        else
-            DYNC__A(g->a, DOWN, .v = half, .to = t, .x = c, .n = v.lanes / 2);
-        dync__gt_op2(g, DYNC__P_add, half, c, c, dync__a_reg(t));
-    }
-}
-
-static void dync__gt_dot_end(dync__gtx *g)
-{
-    int n = g->rows * g->vectors, t = n;
-    dync__gt_get(g, DYNC__G_T1, DYNC__GT_ARG(c));
-    dync__gt_get(g, DYNC__G_LANE, DYNC__GT_ARG(d_step));
-    dync__gt_three_steps(g);
-    for (int c = 0; c < n; c++) {
-        dync__place to = dync__gt_line(c % g->vectors, 0);
-        dync__gt_fold_lanes(g, c, t);
-        if (g->flags >> DYNC__GT_AFTER) {
-            DYNC__A(g->a, FIRST, .v = g->vt, .to = t, .y = to);
-            dync__gt_op2(g, DYNC__P_add, dync__vt_of(g->vt.type, g->wide ? 2 : 4), c, c,
-                         dync__a_reg(t));
-        }
-        DYNC__A(g->a, FIRST_TO, .v = g->vt, .x = c, .y = to);
-        if (c % g->vectors == g->vectors - 1)
-            DYNC__A(g->a, ADD, .to = DYNC__G_T1, .y = DYNC__GT_ARG(c_step));
-    }
-}
-
-static void dync__gt_dot_lines(dync__gtx *g, const int8_t *reg, int n, dync__place from,
-                               dync__place step)
-{
-    dync__gt_get(g, reg[0], from);
-    for (int i = 1; i < n; i++) {
-        dync__gt_get(g, reg[i], dync__a_reg(reg[i - 1]));
-        DYNC__A(g->a, ADD, .to = reg[i], .y = step);
-    }
-}
-
-static void dync__gt_dots(dync__gtx *g)
-{
-    dync__asm *a = g->a;
-    dync__place left = dync__a_reg(DYNC__G_T2); /* bytes left after the next step */
-    int block = dync__a_label(a), body = dync__a_label(a), part = dync__a_label(a);
-    DYNC__A(a, ENTER, .n = dync__gt_saved(g));
-    dync__gt_mask(g);
-    dync__gt_bind(g, block);
-    dync__gt_dot_lines(g, dync__gt_dot_a, g->rows, DYNC__GT_ARG(a), DYNC__GT_ARG(a_step));
-    dync__gt_dot_lines(g, dync__gt_dot_b, g->vectors, DYNC__GT_ARG(b), DYNC__GT_ARG(b_step));
-    dync__gt_get(g, DYNC__G_T2, DYNC__GT_ARG(k));
-    DYNC__A(a, SHL_N, .y = left, .n = g->wide ? 3 : 2);
-    DYNC__A(a, SET, .to = DYNC__G_T0, .n = 0);
-    for (int c = 0; c < g->rows * g->vectors; c++) DYNC__A(a, ZERO, .v = g->vt, .to = c);
-    DYNC__A(a, ADD_JUMP, .op = DYNC__IF_LT, .y = left, .n = -g->bytes, .label = part);
-    dync__gt_bind(g, body);
-    dync__gt_dot_step(g, false);
-    dync__gt_addi(g, DYNC__G_T0, dync__gt_wide(g));
-    DYNC__A(a, ADD_JUMP, .op = DYNC__IF_GE, .y = left, .n = -g->bytes, .label = body);
-    dync__gt_bind(g, part);
-    if (g->flags & DYNC__GT_TAIL) dync__gt_dot_step(g, true);
-    dync__gt_dot_end(g);
-    dync__gt_get(g, DYNC__G_T0, DYNC__GT_ARG(b_step));
-    dync__gt_get(g, DYNC__G_LANE, DYNC__GT_ARG(d_step));
-    for (int j = 0; j < g->vectors; j++) {
-        DYNC__A(a, ADD_TO, .x = DYNC__G_T0, .y = DYNC__GT_ARG(b));
-        DYNC__A(a, ADD_TO, .x = DYNC__G_LANE, .y = DYNC__GT_ARG(c));
-    }
-    DYNC__A(a, SUB_JUMP, .op = DYNC__IF_NE, .y = DYNC__GT_ARG(blocks), .n = 1, .label = block);
-    DYNC__A(a, LEAVE, .n = dync__gt_saved(g));
-}
-
-/* ---- packing --------------------------------------------------------------------------------- */
-
-/* Line i of n in the i-th part of every lane. */
-static void dync__gt_pair(dync__gtx *g, int v, int n, bool part)
-{
-    dync__vt words = dync__vt_of(DYNC_I32, g->vt.lanes);
-    for (int i = 0; i < n; i++) {
-        int to = i ? 8 + v : v;
-        DYNC__A(g->a, WIDEN, .v = words, .to = to, .y = dync__gt_line(i, v * g->bytes / n),
-                .n = n == 2 ? DYNC_I16 : DYNC_U8, .op = 1, .z = part ? g->tile.mask : 0);
-        if (i == 0) continue;
-        DYNC__A(g->a, SHIFT, .op = DYNC__P_shl, .v = words, .to = to, .x = to, .n = 32 / n * i);
-        dync__gt_op2(g, DYNC__P_or_, words, v, v, dync__a_reg(to));
-    }
-}
-
-static void dync__gt_copy(dync__gtx *g, bool pair)
-{
-    dync__asm *a = g->a;
-    int body = dync__a_label(a), n = !pair ? 1 : g->type == DYNC__GT_BF16 ? 2 : 4;
-    DYNC__A(a, ENTER, .n = dync__gt_saved(g));
-    dync__gt_mask(g);
-    g->rows = n;
-    dync__gt_lines(g, DYNC__GT_ARG(a));
-    DYNC__A(a, ADDRESS, .to = DYNC__G_A2,
-            .y = n == 1 ? dync__a_mem(DYNC__G_LANE, 0)
-                        : dync__a_index(DYNC__G_LANE, DYNC__G_LANE, 1, 0));
-    if (n == 4) dync__gt_add(g, DYNC__G_A2, DYNC__G_A2);
-    dync__gt_get(g, DYNC__G_END, DYNC__GT_ARG(c));
-    dync__gt_get(g, DYNC__G_A4, DYNC__GT_ARG(c_step));
-    dync__gt_get(g, DYNC__G_T0, DYNC__GT_ARG(k));
-    dync__gt_bind(g, body);
-    for (int v = 0; v < g->vectors; v++) {
-        bool part = dync__gt_part(g, v);
-        if (pair)
-            dync__gt_pair(g, v, n, part);
-        else
-            dync__gt_load(g, v, dync__gt_line(0, v * g->bytes), part);
-        dync__gt_store(g, v, dync__a_mem(DYNC__G_END, v * g->bytes), part);
-    }
-    dync__gt_add(g, DYNC__G_T1, DYNC__G_A2);
-    dync__gt_add(g, DYNC__G_END, DYNC__G_A4);
-    DYNC__A(a, SUB_JUMP, .op = DYNC__IF_NE, .y = dync__a_reg(DYNC__G_T0), .n = 1, .label = body);
     DYNC__A(a, LEAVE, .n = dync__gt_saved(g));
 }
 

@@ -47,7 +47,6 @@
 #define DYNC__BESIDE_JIT DYNC__HOT
 #define DYNC__SPARE DYNC__HOT
 #endif
-#define DYNC__JIT_X86 DYNC__JIT /* as tiles still say */
 
 /* ---- operands -------------------------------------------------------------------------------- */
 

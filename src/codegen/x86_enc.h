@@ -4,7 +4,7 @@
 #ifndef DYNC__X86_ENC_H
 #define DYNC__X86_ENC_H
 #include "asm.h"
-#if DYNC__JIT_X86
+#if DYNC__JIT
 
 /* Are instructions AVX-512's, with its masks and 32 registers? */
 DYNC__INLINE bool dync__x_evex_of(const dync__asm *a) { return a->t->n_masks > 0; }
