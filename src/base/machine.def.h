@@ -32,6 +32,7 @@
     /* ---- fusion ---- */ \
     X(COST_DIV, 4, additions, "of a division or a square root", "peers pointwise") \
     X(COST_REM, 6, additions, "of a remainder", "peers pointwise") \
+    X(COST_ROWS, 3, additions, "of what holds an index in its range and makes an offset of it", "peers moves") \
     X(COST_RANDOM, 24, additions, "of a random number: ten rounds of Philox", "peers pointwise") \
     X(COST_LINE, 64, bytes, "a stride above it costs a cache line a step", "peers moves") \
     X(COST_PAGE, 4096, bytes, "a stride from here on costs a page a step", "peers moves") \

@@ -563,17 +563,22 @@ DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k,
                                           const char *fn_name)
 {
     dync__csrc c;
+    dync__arena arena = {0};
+    const dync__kernel *expanded = dync__kernel_expand(&arena, k, false);
+    if (!expanded) return dync__arena_free(&arena), DYNC_ERR_MEMORY;
+    k = expanded;
     size_t n = (size_t)DYNC__MAX(k->inst.n, 1);
     memset(&c, 0, sizeof c);
     c.out = out;
     c.k = k;
     c.name = fn_name;
     c.needed = dync__calloc(2 * n);
-    if (!c.needed) return DYNC_ERR_MEMORY;
+    if (!c.needed) return dync__arena_free(&arena), DYNC_ERR_MEMORY;
     c.kept = c.needed + n;
     dync__csrc_analyse(&c);
     dync_status status = dync__csrc_check(&c);
     if (status == DYNC_OK) dync__csrc_function(&c);
     dync__free(c.needed, 2 * n);
+    dync__arena_free(&arena);
     return status == DYNC_OK && out->failed ? DYNC_ERR_MEMORY : status;
 }

@@ -104,81 +104,105 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     if (jit->copies && squares) jit->side = 64 / bytes, jit->fetches = all > 1024 * 1024;
 }
 
-/* loadx(mul(max(0, min(index, last)), stride)), instruction i. Stored and no more, with one index
- * for all lanes, or one each of a few, it is bytes to be copied: longer rows of what needs no
- * conversion are as well loaded by the code. Else the table's rows can be prefetched. */
-static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i)
+/* Instructions that there is code for among the value i and what it is made of. */
+static int dync__jb_code_of(const dync__jb *j, int i)
 {
-    static const uint8_t prims[] = {DYNC__P_store, DYNC__P_loadx, DYNC__P_mul, DYNC__P_max,
-                                    DYNC__P_min,   DYNC__P_cast,  DYNC__P_load};
-    const dync__loop_plan *b = j->b;
-    const dync__inst *at[DYNC__COUNT_OF(prims)] = {NULL};
-    const dync__jit_stream *of[3] = {NULL};
-    dync__jit_take t = {.covers = 1};
-    int64_t end = 0, dense = 1;
-    bool apart = false;
-    int code = -1;
-    for (int s = 0; s < b->k->inst.n; s++) {
-        code += dync__jb_is_code(b, s);
-        if (b->needed[s] && dync__lp_inst(b, s)->prim == DYNC__P_store &&
-            dync__gen_root(j->g, dync__lp_inst(b, s)->arg[0]) == i)
-            of[2] = &jit->stream[t.stream[2] = j->g->stream_of[s]];
+    int n = dync__jb_is_code(j->b, i);
+    for (int a = 0; a < 3; a++) {
+        int arg = dync__lp_inst(j->b, i)->arg[a];
+        if (arg >= 0) n += dync__jb_code_of(j, arg);
     }
-    for (int p = 1; p < DYNC__COUNT_OF(prims) && i >= 0; p++) {
-        if (dync__lp_inst(b, i)->prim != prims[p]) continue;
-        at[p] = dync__lp_inst(b, i);
-        if (at[p]->buf >= 0) of[p == 1] = &jit->stream[t.stream[p == 1] = j->g->stream_of[i]];
-        i = p == 6 ? -1 : dync__gen_root(j->g, at[p]->arg[prims[p] == DYNC__P_max]);
-        code--;
+    return n;
+}
+
+/* The store of value i, or -1; *alone: the kernel does nothing else. */
+static int dync__jb_store_of(const dync__jb *j, int i, bool *alone)
+{
+    int code = 0, store = -1;
+    for (int s = 0; s < j->b->k->inst.n; s++) {
+        const dync__inst *in = dync__lp_inst(j->b, s);
+        code += dync__jb_is_code(j->b, s);
+        if (j->b->needed[s] && in->prim == DYNC__P_store && dync__gen_root(j->g, in->arg[0]) == i)
+            store = s;
     }
-    if (!of[0] || !of[1] || !at[3] || !at[4] || j->blocks) return;
-    const dync__inst *low = dync__lp_inst(b, at[3]->arg[0]),
-                     *high = dync__lp_inst(b, at[4]->arg[1]),
-                     *by = at[2] ? dync__lp_inst(b, at[2]->arg[1]) : NULL;
-    const dync__buf *index = &b->k->buf.at[of[0]->buf], *table = &b->k->buf.at[of[1]->buf],
-                    *out = of[2] ? &b->k->buf.at[of[2]->buf] : NULL;
-    if (low->prim != DYNC__P_const_ || low->imm.i != 0 || high->prim != DYNC__P_const_ ||
-        (by && by->prim != DYNC__P_const_) || at[4]->type != DYNC_I64 ||
-        (index->dtype != DYNC_I64 && index->dtype != DYNC_I32) || index->mode != DYNC__BUF_IN ||
-        table->mode != DYNC__BUF_IN)
-        return;
-    for (int d = 0; d <= j->rows.n; d++) { /* rows: do they share their indices? then lanes */
-        int64_t step = d < j->rows.n ? of[0]->step[d] : of[0]->lane,
+    *alone = store >= 0 && code == dync__jb_code_of(j, i) + 1;
+    return store;
+}
+
+/* How many indices lie side by side, each met by the rows and lanes; 0: they do not. *apart: the
+ * rows have different ones. */
+static int64_t dync__jb_covers(const dync__jb *j, const dync__jit_stream *index, bool *apart)
+{
+    int64_t covers = 1, end = 0;
+    for (int d = 0; d <= j->rows.n; d++) { /* then lanes */
+        int64_t step = d < j->rows.n ? index->step[d] : index->lane,
                 n = d < j->rows.n ? j->rows.extent[d] : j->lanes;
-        apart |= step && d < j->rows.n;
-        if (step) t.covers *= n, end += (n - 1) * step;
+        *apart |= step && d < j->rows.n;
+        if (step) covers *= n, end += (n - 1) * step;
         if (step < 0) end = -1;
     }
-    if (end != (t.covers - 1) * of[0]->bytes) t.covers = 0;
-    bool copies =
-        !code && out && j->inner.n == 0 && !jit->keep_bytes && table->dtype == out->dtype &&
-        out->mode == DYNC__BUF_OUT && of[2]->lane == of[2]->bytes &&
-        (of[0]->lane ? of[0]->lane == of[0]->bytes && j->lanes <= (apart ? 32 : DYNC__JIT_PICKED)
-                     : of[1]->lane == of[1]->bytes &&
-                           (of[2]->bytes < 4 || j->lanes * of[2]->bytes <= 1024));
-    bool lies = !of[0]->lane && of[1]->lane == of[1]->bytes && !jit->split && !jit->state_bytes;
+    return end == (covers - 1) * index->bytes ? covers : 0;
+}
+
+/* Do the indices lie as the rows and inner loops do, and the table's rows along none of them?
+ * *dense: how many. */
+static bool dync__jb_lies(const dync__jb *j, int index, int table, int64_t *dense)
+{
+    bool lies = true;
+    *dense = 1;
     for (int d = j->rows.n + j->inner.n - 1; d >= 0; d--) { /* innermost first */
         const dync__jit_loops *l = d < j->rows.n ? &j->rows : &j->inner;
         int loop = l->loop[d < j->rows.n ? d : d - j->rows.n];
-        lies &= dync__jb_stride(j, j->g->stream.at[t.stream[0]].access, loop) == dense &&
-                !dync__jb_stride(j, j->g->stream.at[t.stream[1]].access, loop);
-        dense *= l->extent[d < j->rows.n ? d : d - j->rows.n];
+        lies &= dync__jb_stride(j, index, loop) == *dense && !dync__jb_stride(j, table, loop);
+        *dense *= l->extent[d < j->rows.n ? d : d - j->rows.n];
     }
-    t.stride = (by ? by->imm.i : 1) * of[1]->bytes;
-    t.size = high->imm.i + 1;
+    return lies;
+}
+
+/* How the gather by rows, instruction i, is done. Stored and no more, with one index for all lanes,
+ * or one each of a few, it is bytes to be copied: longer rows of what needs no conversion are as
+ * well loaded by the code. Else the table's rows can be prefetched. */
+static void dync__jb_plan_take(const dync__jb *j, dync__jit *jit, int i)
+{
+    const dync__loop_plan *b = j->b;
+    const dync__inst *gather = dync__lp_inst(b, i);
+    const dync__access *rows = &b->k->access.at[gather->access];
+    int by = rows->rows ? dync__gen_root(j->g, (int)gather->imm.i - 1) : -1;
+    if (by < 0 || !b->needed[by] || dync__lp_inst(b, by)->prim != DYNC__P_load || j->blocks) return;
+    bool alone, apart = false;
+    int store = dync__jb_store_of(j, i, &alone);
+    dync__jit_take t = {.stream = {j->g->stream_of[by], j->g->stream_of[i],
+                                   store < 0 ? 0 : j->g->stream_of[store]}};
+    const dync__jit_stream *index = &jit->stream[t.stream[0]], *table = &jit->stream[t.stream[1]],
+                           *out = &jit->stream[t.stream[2]];
+    const dync__buf *buf = b->k->buf.at, *to = store < 0 ? NULL : &buf[out->buf];
+    if ((buf[index->buf].dtype != DYNC_I64 && buf[index->buf].dtype != DYNC_I32) ||
+        buf[index->buf].mode != DYNC__BUF_IN || buf[table->buf].mode != DYNC__BUF_IN)
+        return;
+    t.covers = dync__jb_covers(j, index, &apart);
+    bool copies =
+        alone && j->inner.n == 0 && !jit->keep_bytes && buf[table->buf].dtype == to->dtype &&
+        to->mode == DYNC__BUF_OUT && out->lane == out->bytes &&
+        (index->lane
+             ? index->lane == index->bytes && j->lanes <= (apart ? 32 : DYNC__JIT_PICKED)
+             : table->lane == table->bytes && (out->bytes < 4 || j->lanes * out->bytes <= 1024));
+    int64_t dense;
+    bool lies = dync__jb_lies(j, dync__lp_inst(b, by)->access, gather->access, &dense) &&
+                !index->lane && table->lane == table->bytes && !jit->split && !jit->state_bytes;
+    t.stride = rows->row_stride * table->bytes;
+    t.size = rows->rows;
     t.far = t.size * t.stride > 1 << 22;
     if (!copies)
         t.covers = dense, t.each = dense / jit->rows,
-        t.some = DYNC__MAX(32768 / (t.each * j->lanes * of[1]->bytes), 1);
+        t.some = DYNC__MAX(32768 / (t.each * j->lanes * table->bytes), 1);
     if (copies || (lies && t.size * t.stride > jit->take.size * jit->take.stride)) jit->take = t;
 }
 
-DYNC__FN bool dync__code_check(dync__code *c, const int32_t *slot, int32_t index, int64_t offset,
-                               int64_t n, int64_t size)
+DYNC__FN bool dync__code_looks(dync__code *c, int index, int64_t offset, int64_t n, int64_t size)
 {
     dync__jit *jit = c->jit;
     const dync__jit_stream *s = jit ? &jit->stream[jit->take.stream[0]] : NULL;
-    if (!jit || c->empty || size <= 0 || jit->take.size != size || slot[s->buf] != index ||
+    if (!jit || c->empty || size <= 0 || jit->take.size != size || s->buf != index ||
         s->at != offset * s->bytes)
         return false;
     return jit->take.checks = n == jit->take.covers && (!jit->take.each || jit->take.far);
@@ -233,16 +257,15 @@ DYNC__FN dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     if (j->blocks) dync__jb_block(j, jit);
     for (int i = 0; i < j->b->k->inst.n; i++)
         if (j->b->needed[i] && dync__lp_inst(j->b, i)->prim == DYNC__P_loadx)
-            dync__jb_find_take(j, jit, i);
+            dync__jb_plan_take(j, jit, i);
     if (j->g->a.listing && !j->g->a.listing->failed) {
         jit->listing = dync__strdup(dync__str_get(j->g->a.listing));
     }
     return jit;
 }
 #else
-DYNC__FN bool dync__code_check(dync__code *c, const int32_t *slot, int32_t index, int64_t offset,
-                               int64_t n, int64_t size)
+DYNC__FN bool dync__code_looks(dync__code *c, int index, int64_t offset, int64_t n, int64_t size)
 {
-    return (void)c, (void)slot, (void)index, (void)offset, (void)n, (void)size, false;
+    return (void)c, (void)index, (void)offset, (void)n, (void)size, false;
 }
 #endif

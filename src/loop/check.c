@@ -90,7 +90,8 @@ static const char *dync__check_types(const dync__kernel *k, const dync__inst *in
     case DYNC__P_storex: {
         int compute = dync__dtype_info(k->buf.at[in->buf].dtype)->compute;
         int index = in->prim == DYNC__P_loadx ? t[0] : in->prim == DYNC__P_storex ? t[1] : DYNC_I64;
-        if (index != DYNC_I64) return "an element index is I64";
+        bool number = k->access.at[in->access].rows > 0 && index == DYNC_I32;
+        if (index != DYNC_I64 && !number) return "an element index is I64";
         if (in->type != compute) return "the type is not the compute type of the buffer's dtype";
         return dync__inst_has_value(in) || t[0] == compute ? NULL
                                                            : "the stored value is not of "
@@ -151,7 +152,9 @@ static bool dync__check_span(const dync__kernel *k, const dync__access *acc, int
             !dync__add_ok(*end, reach, end))
             return false;
     }
-    return true;
+    int64_t reach, *end = acc->row_stride < 0 ? low : high;
+    return !acc->rows ||
+           (dync__mul_ok(acc->row_stride, acc->rows - 1, &reach) && dync__add_ok(*end, reach, end));
 }
 
 static const char *dync__check_access(const dync__kernel *k, const dync__inst *in)
@@ -167,7 +170,9 @@ static const char *dync__check_access(const dync__kernel *k, const dync__inst *i
         empty |= d < n && k->extent[d] == 0;
     }
     int64_t low, high, size = in->buf >= 0 ? k->buf.at[in->buf].size : -1;
-    if (empty || in->prim == DYNC__P_loadx || in->prim == DYNC__P_storex) return NULL;
+    if (acc->rows < 0 || (acc->rows > 0 && in->prim != DYNC__P_loadx)) return "rows of no gather";
+    if (empty || (in->prim == DYNC__P_loadx && !acc->rows) || in->prim == DYNC__P_storex)
+        return NULL;
     if (!dync__check_span(k, acc, &low, &high)) return "the access overflows 64 bits";
     return size < 0 || (low >= 0 && high < size) ? NULL : "the access leaves its buffer";
 }
@@ -212,6 +217,24 @@ static const char *dync__check_inst(const dync__kernel *k, int i)
     return fault ? fault : dync__check_types(k, in, t);
 }
 
+static const char *dync__check_bound(const dync__kernel *k, const dync__bound *bound)
+{
+    if (bound->buf < 0 || bound->buf >= k->buf.n) return "there is no such buffer";
+    const dync__buf *buf = &k->buf.at[bound->buf];
+    int type = dync__dtype_info(buf->dtype)->compute;
+    if (type != DYNC_I64 && type != DYNC_I32) return "indices are integers";
+    if (!(buf->mode & DYNC__BUF_IN)) return "the buffer is no input";
+    int64_t low = bound->lay.offset, high = low, reach;
+    for (int d = 0; d < bound->lay.ndim; d++) {
+        int64_t *end = bound->lay.stride[d] < 0 ? &low : &high;
+        if (bound->lay.shape[d] <= 0) return NULL;
+        if (!dync__mul_ok(bound->lay.stride[d], bound->lay.shape[d] - 1, &reach) ||
+            !dync__add_ok(*end, reach, end))
+            return "the layout overflows 64 bits";
+    }
+    return buf->size < 0 || (low >= 0 && high < buf->size) ? NULL : "the layout leaves its buffer";
+}
+
 DYNC__FN dync_status dync__kernel_check(const dync__kernel *k)
 {
     if (k->failed)
@@ -229,6 +252,11 @@ DYNC__FN dync_status dync__kernel_check(const dync__kernel *k)
         if (!dync__dtype_valid(k->buf.at[i].dtype))
             return dync__fail(DYNC_ERR_INTERNAL, "kernel %s: buffer %d: expected a dtype, got %d",
                               k->name, i, (int)k->buf.at[i].dtype);
+    for (int i = 0; i < k->bound.n; i++) {
+        const char *fault = dync__check_bound(k, &k->bound.at[i]);
+        if (fault)
+            return dync__fail(DYNC_ERR_INTERNAL, "kernel %s: indices %d: %s", k->name, i, fault);
+    }
     for (int i = 0; i < k->inst.n; i++) {
         const char *fault = dync__check_inst(k, i);
         if (fault) return dync__check_fail(k, i, fault);

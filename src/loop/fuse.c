@@ -111,6 +111,15 @@ static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x
                                 &b->access.at[y->access], b->n_dims, b->extent);
 }
 
+/* Does the step write indices of which k's bounds speak? */
+static bool dync__fuse_bounds(const dync__kernel *k, const dync__fuse_step *s)
+{
+    bool any = false;
+    for (int b = 0; b < k->bound.n; b++)
+        any |= dync__fuse_touches(s, k->buf.at[k->bound.at[b].buf].id, DYNC__BUF_OUT);
+    return any;
+}
+
 /* Must the order of two steps be kept? */
 static bool dync__fuse_conflict(const dync__fuse_node *a, const dync__fuse_node *b)
 {
@@ -118,6 +127,7 @@ static bool dync__fuse_conflict(const dync__fuse_node *a, const dync__fuse_node 
     if (!((a->writes & (b->reads | b->writes)) | (b->writes & a->reads))) return false;
     if (s->k && t->k) {
         bool shared = false;
+        if (dync__fuse_bounds(s->k, t) || dync__fuse_bounds(t->k, s)) return true;
         for (int i = 0; i < s->k->buf.n && !shared; i++) {
             bool writes = s->k->buf.at[i].mode & DYNC__BUF_OUT;
             shared = dync__fuse_touches(t, s->k->buf.at[i].id,

@@ -74,7 +74,8 @@ typedef struct dync__fuse_job {
     bool no_memory;
     DYNC__VEC(dync__fuse_item) item;
     DYNC__VEC(int32_t) number;
-    dync__fuse_frame frame; /* here, as it is large for a small stack */
+    const dync__kernel *from[2]; /* the kernels at hand, [1] NULL: one alone */
+    dync__fuse_frame frame;      /* here, as it is large for a small stack */
 } dync__fuse_job;
 DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *);
 DYNC__FN int64_t dync__fuse_domain(const dync__kernel *);

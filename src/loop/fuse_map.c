@@ -41,6 +41,8 @@ DYNC__FN dync__access dync__nest_access(const dync__nest *nest, const dync__acce
     dync__access out;
     memset(&out, 0, sizeof out);
     out.offset = acc->offset;
+    out.rows = acc->rows;
+    out.row_stride = acc->row_stride;
     for (int h = 0; h < nest->n; h++) out.stride[h] = acc->stride[nest->from[h]] * nest->mul[h];
     return out;
 }
@@ -51,6 +53,8 @@ DYNC__FN dync__access dync__map_access(const dync__index_map *m, int n_host,
     dync__access out;
     memset(&out, 0, sizeof out);
     out.offset = acc->offset;
+    out.rows = acc->rows;
+    out.row_stride = acc->row_stride;
     for (int g = 0; g < m->n; g++) {
         out.offset += acc->stride[g] * m->offset[g];
         for (int h = 0; h < n_host; h++) out.stride[h] += acc->stride[g] * m->coef[g][h];

@@ -89,6 +89,18 @@ static bool dync__fuse_same_dtypes(const dync__kernel *a, const dync__kernel *b)
     return true;
 }
 
+/* Does the first kernel write indices that the second one's bounds speak of? They are looked at
+ * before a kernel runs. */
+static bool dync__fuse_makes_indices(const dync__kernel *first, const dync__kernel *second)
+{
+    for (int b = 0; b < second->bound.n; b++)
+        for (int i = 0; i < first->buf.n; i++)
+            if ((first->buf.at[i].mode & DYNC__BUF_OUT) &&
+                first->buf.at[i].id == second->buf.at[second->bound.at[b].buf].id)
+                return true;
+    return false;
+}
+
 /* Would another order of the inner loops show in the result? */
 static bool dync__fuse_order_matters(const dync__kernel *k)
 {
@@ -457,8 +469,7 @@ static void dync__fuse_emit_item(dync__kernel *k, dync__fuse_item *item, dync__f
         in.buf = dync__kernel_buf(k, item->buf->id, item->buf->dtype, mode, item->buf->size,
                                   item->buf->name);
     }
-    if (in.access >= 0)
-        in.access = dync__kernel_access(k, item->access.offset, item->access.stride);
+    if (in.access >= 0) in.access = dync__kernel_access_of(k, &item->access);
     if (in.prim == DYNC__P_random) k->uses_random = true;
     job->number.at[number] = k->inst.n;
     if (!k->failed && !dync__avec_push(k->arena, &k->inst, in)) k->failed = true;
@@ -481,6 +492,7 @@ static dync__kernel *dync__fuse_emit(dync__fuse_job *job, const dync__nest *nest
         for (int i = 0; i < job->item.n; i++)
             if (!job->item.at[i].dead && job->item.at[i].in.section == s)
                 dync__fuse_emit_item(k, &job->item.at[i], job, i);
+    for (int i = 0; i < 2 && job->from[i]; i++) dync__kernel_bounds_of(k, job->from[i]);
     if (!k->failed) dync__kernel_simplify(k);
     if (!k->failed) dync__kernel_collapse(k);
     job->no_memory = k->failed;
@@ -511,6 +523,8 @@ DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *job, const dync__kernel 
 {
     dync__fuse_frame *f = &job->frame;
     bool pointwise = dync__fuse_traits_of(k).pointwise;
+    job->from[0] = k;
+    job->from[1] = NULL;
     dync__frame_start(f, k);
     if (pointwise) f->nest.n_outer = 0;
     job->item.n = 0;
@@ -643,8 +657,10 @@ DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *job, const dync__kernel *
     if (a.tangled || b.tangled || a.empty || b.empty || (guest_first ? a.scatters : b.scatters))
         return NULL;
     if (first->inst.n + second->inst.n > 2 * job->max_insts ||
-        !dync__fuse_same_dtypes(first, second))
+        !dync__fuse_same_dtypes(first, second) || dync__fuse_makes_indices(first, second))
         return NULL;
+    job->from[0] = first;
+    job->from[1] = second;
     for (int rank = 0; rank < 3; rank++)
         for (int i = 0; i < r.host->inst.n; i++)
             for (int j = 0; j < r.guest->inst.n && r.host->inst.at[i].buf >= 0 && tries > 0; j++) {
@@ -693,10 +709,11 @@ DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *job, const dync__kernel *fir
     if (dync__fuse_slice(job, first, buf_id) < 0) return -1;
     for (int i = 0; i < first->inst.n; i++) {
         if (job->number.at[i] < 0) continue;
-        if (first->inst.at[i].buf >= 0)
-            ++*n_loads;
+        const dync__inst *in = &first->inst.at[i];
+        if (in->buf < 0)
+            cost += dync__cost_inst(in);
         else
-            cost += dync__cost_inst(&first->inst.at[i]);
+            ++*n_loads, cost += first->access.at[in->access].rows ? DYNC__COST_ROWS : 0;
     }
     return cost;
 }
@@ -760,7 +777,10 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
     if (a.tangled || b.tangled || a.empty || b.empty || !a.pointwise || n <= 0 || store < 0)
         return NULL;
     const dync__inst *made = &first->inst.at[store];
-    if (!dync__fuse_same_dtypes(first, second)) return NULL;
+    if (!dync__fuse_same_dtypes(first, second) || dync__fuse_makes_indices(first, second))
+        return NULL;
+    job->from[0] = first;
+    job->from[1] = second;
     if (dync__fuse_overwrites(job, first, first) || dync__fuse_overwrites(job, first, second))
         return NULL;
     const dync__access *stored = &first->access.at[made->access];

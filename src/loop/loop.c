@@ -105,19 +105,67 @@ DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
     return false;
 }
 
-DYNC__FN int dync__kernel_access(dync__kernel *k, int64_t offset, const int64_t *stride)
+DYNC__FN int dync__kernel_access_of(dync__kernel *k, const dync__access *acc)
 {
-    dync__access acc;
-    memset(&acc, 0, sizeof acc);
-    acc.offset = offset;
-    for (int d = 0; d < k->n_dims; d++) acc.stride[d] = stride ? stride[d] : 0;
     for (int i = 0; i < k->access.n; i++)
-        if (memcmp(&k->access.at[i], &acc, sizeof acc) == 0) return i;
-    if (!dync__avec_push(k->arena, &k->access, acc)) {
+        if (memcmp(&k->access.at[i], acc, sizeof *acc) == 0) return i;
+    if (!dync__avec_push(k->arena, &k->access, *acc)) {
         k->failed = true;
         return -1;
     }
     return k->access.n - 1;
+}
+
+DYNC__FN int dync__kernel_rows(dync__kernel *k, int64_t offset, const int64_t *stride, int64_t rows,
+                               int64_t row_stride)
+{
+    dync__access acc;
+    memset(&acc, 0, sizeof acc);
+    acc.offset = offset;
+    acc.rows = rows;
+    acc.row_stride = row_stride;
+    for (int d = 0; d < k->n_dims; d++) acc.stride[d] = stride ? stride[d] : 0;
+    return dync__kernel_access_of(k, &acc);
+}
+
+DYNC__FN int dync__kernel_access(dync__kernel *k, int64_t offset, const int64_t *stride)
+{
+    return dync__kernel_rows(k, offset, stride, 0, 0);
+}
+
+DYNC__FN bool dync__bound_equal(const dync__bound *a, const dync__bound *b)
+{
+    bool same = a->size == b->size && a->lay.offset == b->lay.offset && a->lay.ndim == b->lay.ndim;
+    for (int d = 0; same && d < a->lay.ndim; d++)
+        same = a->lay.shape[d] == b->lay.shape[d] && a->lay.stride[d] == b->lay.stride[d];
+    return same;
+}
+
+DYNC__FN bool dync__kernel_bound(dync__kernel *k, const dync__bound *bound)
+{
+    int i = 0;
+    while (i < k->bound.n &&
+           (k->bound.at[i].buf != bound->buf || !dync__bound_equal(&k->bound.at[i], bound)))
+        i++;
+    if (bound->buf < 0 || (i == k->bound.n && !dync__avec_push(k->arena, &k->bound, *bound)))
+        k->failed = true;
+    if (k->failed) return false;
+    dync__bound first = bound->order < k->bound.at[i].order ? *bound : k->bound.at[i];
+    for (; i > 0 && k->bound.at[i - 1].order > first.order; i--)
+        k->bound.at[i] = k->bound.at[i - 1];
+    k->bound.at[i] = first;
+    return true;
+}
+
+DYNC__FN bool dync__kernel_bounds_of(dync__kernel *k, const dync__kernel *from)
+{
+    for (int i = 0; i < from->bound.n && !k->failed; i++) {
+        dync__bound bound = from->bound.at[i];
+        const dync__buf *b = &from->buf.at[bound.buf];
+        bound.buf = dync__kernel_buf(k, b->id, b->dtype, DYNC__BUF_IN, b->size, b->name);
+        dync__kernel_bound(k, &bound);
+    }
+    return !k->failed;
 }
 
 /* ---- sharing equal values -------------------------------------------------------------------- */

@@ -42,7 +42,8 @@ enum { DYNC__LOOP_MAX_DIMS = 16 };
     X(const_,  0, "fdilb", 'T') /* imm.f or imm.i */                                                                  \
     X(index,   0, "l",     'T') /* linear form over the loops: access imm (offset + sum stride*loop), as I64 */       \
     X(load,    0, "fdilb", 'T') /* buffer element at access; compute type of the buffer's dtype */                    \
-    X(loadx,   1, "fdilb", 'T') /* gather: element at access + a (I64, in elements) */                                \
+    X(loadx,   1, "fdilb", 'T') /* gather: element at access + a (I64, in elements); by rows: access.rows says how a */ \
+                                /* leads there */                                                                     \
     X(store,   1, "fdilb", 'S') /* value a to buffer at access; no result */                                          \
     X(storex,  2, "fdilb", 'S') /* scatter: a to access + b (I64) */                                                  \
     X(reduce,  1, "fdilb", 'S') /* imm.i = dync__reduce_kind over the inner loops */                                  \
@@ -93,10 +94,24 @@ typedef enum {
     DYNC__R_ARGMIN
 } dync__reduce_kind;
 
-/* elements; one stride per loop, 0 = constant along it */
+/* elements; one stride per loop, 0 = constant along it. rows > 0: of a loadx, whose operand (I64 or
+ * I32) is the number of a row then: held within [0, rows), rows are row_stride elements apart. So
+ * is lowered what picks rows or elements by an index: who makes it run knows index and table
+ * without looking at how the address is computed. */
 typedef struct dync__access {
-    int64_t offset, stride[DYNC__LOOP_MAX_DIMS];
+    int64_t offset, stride[DYNC__LOOP_MAX_DIMS], rows, row_stride;
 } dync__access;
+
+/* Indices that a kernel reads by: before it runs, an element of buf at the layout outside [0, size)
+ * is an error (DYNC_ERR_INDEX), whatever the kernel makes of it. GPUs and programs in C tell nobody;
+ * there an index is held within its range and that is all. */
+typedef struct dync__bound {
+    int32_t buf, order; /* order: of the program's steps; what was wrong first is told */
+    dync__layout lay;
+    int64_t size;
+    const char *origin, *user_op; /* for the message: the operator; the caller's, or NULL */
+    dync_loc at;                  /* the caller's line; file NULL: unknown */
+} dync__bound;
 
 typedef struct dync__inst {
     /* type: compute dtype of the result (of the stored value for store) */
@@ -128,7 +143,8 @@ typedef struct dync__kernel {
     DYNC__VEC(dync__inst) inst;
     DYNC__VEC(dync__access) access;
     DYNC__VEC(dync__buf) buf;
-    dync__arena *arena; /* where the vectors grow */
+    DYNC__VEC(dync__bound) bound; /* checked in this order */
+    dync__arena *arena;           /* where the vectors grow */
     bool uses_random;
     /* stores may meet at one element, which keeps the last index's: as_strided_scatter into what
      * overlaps itself */
@@ -157,8 +173,17 @@ DYNC__FN int dync__kernel_buf(dync__kernel *, int32_t id, int dtype, int mode, i
                               const char *name);
 /* does it write any buffer? */
 DYNC__FN bool dync__kernel_writes(const dync__kernel *);
-/* equal accesses are shared */
+/* equal accesses are shared; rows: of a gather by rows */
 DYNC__FN int dync__kernel_access(dync__kernel *, int64_t offset, const int64_t *stride);
+DYNC__FN int dync__kernel_rows(dync__kernel *, int64_t offset, const int64_t *stride, int64_t rows,
+                               int64_t row_stride);
+DYNC__FN int dync__kernel_access_of(dync__kernel *, const dync__access *);
+/* the same elements and range, whatever the buffers */
+DYNC__FN bool dync__bound_equal(const dync__bound *, const dync__bound *);
+/* by their order; of equal ones there is the first; false: no memory, k->failed. buf is read by the kernel then. */
+DYNC__FN bool dync__kernel_bound(dync__kernel *, const dync__bound *);
+/* adds those of another kernel over the same buffer ids */
+DYNC__FN bool dync__kernel_bounds_of(dync__kernel *, const dync__kernel *from);
 /* type by the row's rule; folds constants; common values are shared */
 DYNC__FN int dync__lb_op(dync__lb *, int prim, int a, int b, int c);
 /* constant of F32 or F64 */
@@ -273,7 +298,8 @@ DYNC__FN void dync__kernel_simplify(dync__kernel *);
 /* merges adjacent loops where every access allows, drops extents of 1 */
 DYNC__FN void dync__kernel_collapse(dync__kernel *);
 /* expand.c: without primitives that generators do not have; stores_round: nor roundings that a
- * store does anyway. k itself where nothing changes. NULL: no memory. */
+ * store does anyway. A loadx by rows then has the element offset as its operand; imm.i is the
+ * number of its index + 1. k itself where nothing changes. NULL: no memory. */
 DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kernel *k,
                                                  bool stores_round);
 /* fuse.c: the steps of one program in order; a step is a kernel, or an opaque call (k NULL) that

@@ -9,6 +9,15 @@
  *     row 1 { ... }                            the row code before phase 1
  *   }
  *
+ * What picks rows has the row as a loop of its own in its access, its number is the operand, and the
+ * indices that must be rows of it stand at the top: their offset, then extent:stride of each dim.
+ *
+ *   kernel embedding(in j i64[4] @0, in w f32[6400] @1, out y f32[256] @2) inner i0<4, i1<64 {
+ *     indices j[0, 4:1] < 100  ; embedding
+ *     phase 0 {
+ *       v0 = load j[i0]
+ *       v1 = loadx w[i1 + 64*row<100], v0
+ *
  * @n is the buffer's plan slot, [n] its elements, [?] unknown. Immediates follow the name:
  * const.f32 0.5, cast.i32 v1, random.f32.normal v2, wrap.u8 v3, reduce.sum v4. What follows `;` is
  * the operator of origin. Values are numbered in order; stores have no number. */
@@ -75,7 +84,7 @@ static unsigned long long dync__text_magnitude(int64_t x)
     return x < 0 ? 0 - (unsigned long long)x : (unsigned long long)x;
 }
 
-static void dync__text_access(dync__str *out, const dync__kernel *k, int access)
+static void dync__text_access(dync__str *out, const dync__kernel *k, int access, bool rows)
 {
     const dync__access *acc = &k->access.at[access];
     bool first = true;
@@ -86,6 +95,13 @@ static void dync__text_access(dync__str *out, const dync__kernel *k, int access)
         if (acc->stride[d] != 1 && acc->stride[d] != -1)
             dync__str_addf(out, "%llu*", dync__text_magnitude(acc->stride[d]));
         dync__text_loop(out, k, d);
+        first = false;
+    }
+    if (rows) {
+        dync__text_sign(out, acc->row_stride < 0, first);
+        if (acc->row_stride != 1 && acc->row_stride != -1)
+            dync__str_addf(out, "%llu*", dync__text_magnitude(acc->row_stride));
+        dync__str_addf(out, "row<%lld", (long long)acc->rows);
         first = false;
     }
     if (first || acc->offset != 0) {
@@ -137,7 +153,8 @@ static void dync__text_prim(dync__str *out, const dync__kernel *k, const dync__i
     }
     if (in->access >= 0 || in->buf >= 0) dync__str_addc(out, ' ');
     if (in->buf >= 0) dync__text_buf(out, k, in->buf);
-    if (in->access >= 0) dync__text_access(out, k, in->access);
+    if (in->access >= 0) /* expanded: the operand is the offset */
+        dync__text_access(out, k, in->access, k->access.at[in->access].rows > 0 && !in->imm.i);
 }
 
 static void dync__text_inst(dync__str *out, const dync__kernel *k, const dync__inst *in,
@@ -179,6 +196,19 @@ static void dync__text_head(dync__str *out, const dync__kernel *k)
     dync__str_add(out, k->ordered ? " ordered {\n" : " {\n");
 }
 
+static void dync__text_bound(dync__str *out, const dync__kernel *k, const dync__bound *bound)
+{
+    dync__str_add(out, "  indices ");
+    dync__text_buf(out, k, bound->buf);
+    dync__str_addf(out, "[%lld", (long long)bound->lay.offset);
+    for (int d = 0; d < bound->lay.ndim; d++)
+        dync__str_addf(out, ", %lld:%lld", (long long)bound->lay.shape[d],
+                       (long long)bound->lay.stride[d]);
+    dync__str_addf(out, "] < %lld", (long long)bound->size);
+    if (bound->origin && *bound->origin) dync__str_addf(out, "  ; %s", bound->origin);
+    dync__str_addc(out, '\n');
+}
+
 DYNC__FN void dync__kernel_print(dync__str *out, const dync__kernel *k)
 {
     size_t bytes = (size_t)DYNC__MAX(k->inst.n, 1) * sizeof(int);
@@ -188,6 +218,7 @@ DYNC__FN void dync__kernel_print(dync__str *out, const dync__kernel *k)
         return;
     }
     dync__text_head(out, k);
+    for (int i = 0; i < k->bound.n; i++) dync__text_bound(out, k, &k->bound.at[i]);
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         number[i] = values;

@@ -47,7 +47,7 @@ static int dync__unroll_access(dync__unroll *u, const dync__access *a, int t)
         at.stride[d] = 0;
         t /= (int)k->extent[d];
     }
-    return dync__kernel_access(u->b.k, at.offset, at.stride);
+    return dync__kernel_access_of(u->b.k, &at);
 }
 
 /* The first extreme of a row; NaN is one. */
@@ -121,6 +121,7 @@ DYNC__FN void dync__kernel_unroll(dync__kernel *k)
     k->failed = !out || !u.number;
     for (int i = 0; i < k->buf.n && !k->failed; i++)
         k->failed = !dync__avec_push(k->arena, &out->buf, k->buf.at[i]);
+    k->failed = k->failed || !dync__kernel_bounds_of(out, k);
     if (k->failed) return;
     u.b = (dync__lb){.k = out, .section = 1};
     dync__unroll_all(&u);

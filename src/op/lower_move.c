@@ -2,7 +2,7 @@
  * gathering as loops with computed addresses. After lower_nn.c.
  *
  * A loop that gathers holds its index inside the range, so that wrong indices read a wrong element
- * and never foreign memory; that one was wrong is said by a step before it (check_index). */
+ * and never foreign memory; that one is wrong the kernel's bounds say before it runs. */
 #include "../dync.in.h"
 #include "rows.h"
 
@@ -91,33 +91,36 @@ DYNC__LOWER_SCATTERED(index_add)
 
 /* ---- gathering ------------------------------------------------------------------------------- */
 
-/* A step that fails where an index lies outside; on the CPU, as GPUs do not stop for it. */
-static dync_status dync__lower_checked(dync__pb *pb, const dync__operand *index, int64_t size)
+/* The kernel's indices, which fail it where one lies outside; on the CPU, as GPUs do not stop for
+ * it. */
+static void dync__lower_bound(dync__pb *pb, dync__lb *b, const dync__operand *index, int64_t size)
 {
-    dync__operand op = dync__lower_lifted(index, 1);
-    dync__attr attr = {.index = {size}};
-    for (int d = 0; d < op.lay.ndim; d++)
-        if (op.lay.stride[d] == 0 && op.lay.shape[d] > 1) op.lay.shape[d] = 1;
-    return dync__device_is(pb->device, DYNC__DEV_CHECKS)
-               ? dync__lower_kcall(pb, DYNC__K_check_index, 1, &op, &attr)
-               : DYNC_OK;
+    dync__bound bound = {.order = pb->step.n,
+                         .lay = dync__lower_lifted(index, 1).lay,
+                         .size = size,
+                         .origin = pb->origin,
+                         .user_op = pb->user_op,
+                         .at = pb->at};
+    if (!dync__device_is(pb->device, DYNC__DEV_CHECKS)) return;
+    for (int d = 0; d < bound.lay.ndim; d++)
+        if (bound.lay.stride[d] == 0 && bound.lay.shape[d] > 1) bound.lay.shape[d] = 1;
+    bound.buf = dync__kernel_buf(b->k, index->slot, index->dtype, DYNC__BUF_IN, -1, NULL);
+    dync__kernel_bound(b->k, &bound);
 }
 
-/* The element of `table` at index * stride past the access; 0 <= index < size is made sure of. */
+/* Rows of dim `dim` of the table, or its elements: number `index` of the loops, which the operand
+ * `by` holds; `stride` without that dim. */
 static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__operand *table,
-                                      const int64_t *table_stride, int index, int64_t size,
-                                      int64_t stride, const dync__operand *out)
+                                      const int64_t *stride, int dim, const dync__operand *by,
+                                      int index, const dync__operand *out)
 {
-    if (size == 0 && !dync__lower_empty(out))
+    int64_t rows = table->lay.shape[dim];
+    if (rows == 0 && !dync__lower_empty(out))
         return dync__fail(DYNC_ERR_INDEX, "index out of range: the indexed dim is empty");
-    int zero = dync__lb_i(b, DYNC_I64, 0), last = dync__lb_i(b, DYNC_I64, size - 1);
-    index = dync__lb_cast(b, index, DYNC_I64);
-    index = dync__lb_op(b, DYNC__P_max, zero, dync__lb_op(b, DYNC__P_min, index, last, -1), -1);
-    int away = dync__lb_op(b, DYNC__P_mul, index, dync__lb_i(b, DYNC_I64, stride), -1);
+    dync__lower_bound(pb, b, by, rows);
     int buf = dync__kernel_buf(b->k, table->slot, table->dtype, DYNC__BUF_IN, -1, NULL);
-    int value =
-        dync__lb_loadx(b, buf, dync__kernel_access(b->k, table->lay.offset, table_stride), away);
-    dync__lower_store(b, out, out->lay.stride, value);
+    int at = dync__kernel_rows(b->k, table->lay.offset, stride, rows, table->lay.stride[dim]);
+    dync__lower_store(b, out, out->lay.stride, dync__lb_loadx(b, buf, at, index));
     return dync__lower_end(pb, b);
 }
 
@@ -132,10 +135,9 @@ DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, cons
     memcpy(other, x.lay.stride, sizeof other);
     other[dim] = 0;
     if (dync__lower_empty(out)) return DYNC_OK;
-    DYNC__TRY(dync__lower_checked(pb, &in[1], x.lay.shape[dim]));
     if (!dync__lower_begin(pb, &b, 0, y.lay.ndim, y.lay.shape)) return DYNC_ERR_MEMORY;
-    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &index, index.lay.stride),
-                              x.lay.shape[dim], x.lay.stride[dim], &y);
+    return dync__lower_gather(pb, &b, &x, other, dim, &in[1],
+                              dync__lower_load(&b, &index, index.lay.stride), &y);
 }
 
 DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call,
@@ -149,10 +151,9 @@ DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call
     other[dim] = 0;
     along[dim] = in[1].lay.ndim ? in[1].lay.stride[0] : 0;
     if (dync__lower_empty(out)) return DYNC_OK;
-    DYNC__TRY(dync__lower_checked(pb, &in[1], x.lay.shape[dim]));
     if (!dync__lower_begin(pb, &b, 0, y.lay.ndim, y.lay.shape)) return DYNC_ERR_MEMORY;
-    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &in[1], along),
-                              x.lay.shape[dim], x.lay.stride[dim], &y);
+    return dync__lower_gather(pb, &b, &x, other, dim, &in[1], dync__lower_load(&b, &in[1], along),
+                              &y);
 }
 
 DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call,
@@ -166,10 +167,9 @@ DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call,
     column[last] = w->stride[1];
     memcpy(which, in[1].lay.stride, (size_t)last * sizeof which[0]);
     if (dync__lower_empty(out)) return DYNC_OK;
-    DYNC__TRY(dync__lower_checked(pb, &in[1], w->shape[0]));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
-    return dync__lower_gather(pb, &b, &in[0], column, dync__lower_load(&b, &in[1], which),
-                              w->shape[0], w->stride[0], out);
+    return dync__lower_gather(pb, &b, &in[0], column, 0, &in[1],
+                              dync__lower_load(&b, &in[1], which), out);
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
@@ -183,8 +183,8 @@ DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call,
     class_of[last] = 1;
     memcpy(which, in->lay.stride, (size_t)last * sizeof which[0]);
     if (dync__lower_empty(out)) return DYNC_OK;
-    DYNC__TRY(dync__lower_checked(pb, in, call->args[1].as.i));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
+    dync__lower_bound(pb, &b, in, call->args[1].as.i);
     int target = dync__lb_cast(&b, dync__lower_load(&b, in, which), DYNC_I64);
     int here = dync__lb_index(&b, dync__kernel_access(b.k, 0, class_of));
     dync__lower_store(&b, out, out->lay.stride, dync__lb_op(&b, DYNC__P_eq, target, here, -1));

@@ -245,9 +245,7 @@ DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, 
     };
     for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
         if (call->row == dync__kernel_row(rows[i].kernel)) return rows[i].print(s, call, name);
-    /* nobody to tell; loops hold their index inside */
-    if (call->row == dync__kernel_row(DYNC__K_check_index) ||
-        call->row == dync__kernel_row(DYNC__K_check_divisor))
+    if (call->row == dync__kernel_row(DYNC__K_check_divisor)) /* nobody to tell */
         return dync__str_addf(s, "static void %s(const %s *i)\n{\n    (void)i;\n}\n", name,
                               dync__csource_type(call->operand[0].dtype)),
                DYNC_OK;

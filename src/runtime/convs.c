@@ -251,7 +251,7 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
     const dync__inst *store;
     dync__operand out = c->operand[c->n - 1];
     memset(after, 0, sizeof *after);
-    if (!dync__fuse_traits_of(k).pointwise || k->uses_random) return false;
+    if (!dync__fuse_traits_of(k).pointwise || k->uses_random || k->bound.n) return false;
     for (int i = 0; i < k->inst.n; i++)
         if (k->inst.at[i].prim == DYNC__P_load && dync__cv_buf(k, &k->inst.at[i])->id == y)
             whole = k->inst.at[from = i].access;
@@ -484,7 +484,8 @@ static void dync__cv_kernel_blocks(dync__cv *v, dync__kernel *k)
                 a.stride[d] *= v->V;
             else if (a.stride[d] < cut[1])
                 a.stride[d] /= cut[0];
-        int access = dync__kernel_access(k, 0, a.stride);
+        a.offset = 0;
+        int access = dync__kernel_access_of(k, &a);
         if (access < 0) return; /* k->failed */
         k->inst.at[i].access = access;
         any = true;

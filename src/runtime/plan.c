@@ -143,14 +143,20 @@ DYNC__FN dync__plan *dync__plan_new(dync__pb *pb, const dync__plan_options *opti
     return p;
 }
 
+static void dync__plan_call_free(const dync__kcall *c)
+{
+    for (int k = 0; c && k < DYNC__KCALL_PIECES; k++) dync__code_free(c->piece[k]);
+    if (c && c->drop) c->drop(c->state);
+}
+
 DYNC__FN void dync__plan_free(dync__plan *p)
 {
     if (!p) return;
     for (int i = 0; i < p->n_steps; i++) {
-        const dync__kcall *c = p->step[i].call;
         dync__code_free(p->step[i].code);
-        for (int k = 0; c && k < DYNC__KCALL_PIECES; k++) dync__code_free(c->piece[k]);
-        if (c && c->drop) c->drop(c->state);
+        dync__plan_call_free(p->step[i].call);
+        for (int b = 0; b < p->step[i].n_bounds; b++)
+            dync__plan_call_free(p->step[i].bound[b].check);
         if (p->step[i].device_code) p->driver->code_free(p->step[i].device_code);
     }
     dync__arena_free(&p->arena);

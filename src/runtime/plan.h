@@ -17,6 +17,13 @@ typedef struct dync__plan_source {
     int64_t at;
 } dync__plan_source;
 
+/* What says that an index lies outside: a call of check_index, whose operand is buffer `at` of the
+ * step. */
+typedef struct dync__plan_bound {
+    dync__kcall *check;
+    int at;
+} dync__plan_bound;
+
 typedef struct dync__plan_step {
     dync__code *code; /* one of the two; both: code is the call's epilogue */
     const dync__kcall *call;
@@ -24,9 +31,11 @@ typedef struct dync__plan_step {
     int n;             /* operands and buffers */
     const int32_t *slot;
     const dync__plan_source *source; /* of each: its slot, resolved */
-    /* takes random numbers; a check of indices that the loops of the next step make: it says what
-     * they found */
-    bool draws, by_next;
+    /* what must hold of indices that kernels of the step read by, before it runs */
+    int n_bounds;
+    dync__plan_bound *bound;
+    /* takes random numbers; its code looks at the last bound as it reads by it */
+    bool draws, looks;
 } dync__plan_step;
 struct dync__plan {
     dync__arena arena;

@@ -58,28 +58,75 @@ static dync_status dync__way_call_here(dync__plan_maker *m, dync__plan_step *s,
 }
 
 /* ---- in main memory -------------------------------------------------------------------------- */
-/* A check of indices that the loops after it make as they read them; not where they write what the
- * caller has, which stays as it was if one is outside. */
-static void dync__main_checks(const dync__plan *p, dync__plan_step *s, const dync__kernel *k)
+/* Does an earlier step already check these, and nobody writes them since? */
+static bool dync__main_checked(const dync__plan_maker *m, int i, const dync__kernel *k,
+                               const dync__bound *bound)
 {
-    const dync__kcall *c = s->call;
-    const dync__operand *index = c ? &c->operand[0] : NULL;
-    bool own = c && !s->code && c->row == dync__kernel_row(DYNC__K_check_index) &&
-               dync__layout_is_contiguous(&index->lay);
-    for (int b = 0; own && b < k->buf.n; b++)
-        own = !(k->buf.at[b].mode & DYNC__BUF_OUT) ||
-              p->slot[k->buf.at[b].id].kind != DYNC__SLOT_INPUT;
-    s->by_next = own && dync__code_check(s[1].code, s[1].slot, index->slot, index->lay.offset,
-                                         dync__operand_numel(index), c->attr.index.size);
+    int32_t slot = k->buf.at[bound->buf].id;
+    for (int j = i - 1; j >= 0; j--) {
+        const dync__kernel *before[] = {m->step[j].k, m->with[j][0]};
+        for (int w = 0; w < 2; w++)
+            for (int b = 0; before[w] && b < before[w]->bound.n; b++)
+                if (before[w]->buf.at[before[w]->bound.at[b].buf].id == slot &&
+                    dync__bound_equal(&before[w]->bound.at[b], bound))
+                    return true;
+        for (int w = 0; w < 2; w++)
+            for (int b = 0; before[w] && b < before[w]->buf.n; b++)
+                if (before[w]->buf.at[b].id == slot && (before[w]->buf.at[b].mode & DYNC__BUF_OUT))
+                    return false;
+        if (dync__step_mode(&m->step[j], slot) & DYNC__BUF_OUT) return false;
+    }
+    return false;
+}
+
+/* The bounds of kernel k of step i, whose buffers stand from `at` on among those of the step. */
+static dync_status dync__main_bounds(dync__plan_maker *m, dync__plan_step *s, int i,
+                                     const dync__kernel *k, int at)
+{
+    if (k->bound.n &&
+        !(s->bound = dync__arena_alloc(&m->p->arena, (size_t)k->bound.n * sizeof *s->bound)))
+        return DYNC_ERR_MEMORY;
+    for (int b = 0; b < k->bound.n; b++) {
+        const dync__bound *bound = &k->bound.at[b];
+        if (dync__main_checked(m, i, k, bound)) continue;
+        const dync__buf *buf = &k->buf.at[bound->buf];
+        dync__kcall *c = dync__arena_alloc(&m->p->arena, sizeof *c);
+        if (!c) return DYNC_ERR_MEMORY;
+        *c = (dync__kcall){.row = dync__kernel_row(DYNC__K_check_index),
+                           .n = 1,
+                           .origin = bound->origin,
+                           .user_op = bound->user_op,
+                           .at = bound->at,
+                           .operand = {{.slot = buf->id, .dtype = buf->dtype, .lay = bound->lay}},
+                           .attr = {.index = {bound->size}}};
+        s->bound[s->n_bounds++] = (dync__plan_bound){c, at + bound->buf};
+        DYNC__TRY(c->row->prepare(c));
+    }
+    return DYNC_OK;
+}
+
+/* The code looks at indices as it reads by them; not where it writes what the caller has, which
+ * stays as it was if one is outside. */
+static bool dync__main_looks(const dync__plan *p, const dync__plan_step *s, const dync__kernel *k)
+{
+    if (!s->n_bounds || !dync__pass_on(DYNC__PASS_index_check)) return false;
+    const dync__plan_bound *last = &s->bound[s->n_bounds - 1];
+    const dync__operand *index = &last->check->operand[0];
+    bool looks = dync__layout_is_contiguous(&index->lay);
+    for (int b = 0; looks && b < k->buf.n; b++)
+        looks = !(k->buf.at[b].mode & DYNC__BUF_OUT) ||
+                p->slot[k->buf.at[b].id].kind != DYNC__SLOT_INPUT;
+    return looks && dync__code_looks(s->code, last->at, index->lay.offset,
+                                     dync__operand_numel(index), last->check->attr.index.size);
 }
 
 static dync_status dync__main_kernel(dync__plan_maker *m, dync__plan_step *s, int i)
 {
     const dync__kernel *k = m->step[i].k;
     DYNC__TRY(dync__way_slots(m->p, s, NULL, &k, 1));
+    DYNC__TRY(dync__main_bounds(m, s, i, k, 0));
     s->code = m->opt->autotune ? dync__tuned_code(k, m->opt->autotune) : dync__code_new(k);
-    if (s->code && s > m->p->step && dync__pass_on(DYNC__PASS_index_check))
-        dync__main_checks(m->p, s - 1, k);
+    if (s->code) s->looks = dync__main_looks(m->p, s, k);
     return dync__way_made(s->code);
 }
 
@@ -118,7 +165,8 @@ static dync_status dync__main_epilogue(dync__plan_maker *m, dync__plan_step *s, 
 static dync_status dync__main_call(dync__plan_maker *m, dync__plan_step *s, int i)
 {
     if (m->epilogues) DYNC__TRY(dync__main_epilogue(m, s, i));
-    return dync__way_call_here(m, s, m->step[i].call, m->with[i]);
+    DYNC__TRY(dync__way_call_here(m, s, m->step[i].call, m->with[i]));
+    return m->with[i][0] ? dync__main_bounds(m, s, i, m->with[i][0], s->call->n) : DYNC_OK;
 }
 
 /* What a step may ask for: what its call says, dense copies of operands, row buffers and panels. */
@@ -132,6 +180,8 @@ static size_t dync__main_step_bytes(const dync__plan_step *s)
         if (!dync__layout_is_contiguous(&o->lay) || dync__operand_working(o->dtype) != o->dtype)
             bytes += (size_t)dync__operand_numel(o) * 8;
     }
+    for (int b = 0; b < s->n_bounds; b++) /* looked at as I64 */
+        bytes += (size_t)dync__operand_numel(&s->bound[b].check->operand[0]) * 8;
     return bytes;
 }
 

@@ -11,6 +11,17 @@ typedef struct dync__binding {
     uint64_t rng;
 } dync__binding;
 
+/* Bounds [from, to): fails at the first index that lies outside. */
+static dync_status dync__run_bounds(const dync__plan_step *s, void *const *buffers, int from,
+                                    int to)
+{
+    for (int i = from; i < to; i++) {
+        const dync__kcall *check = s->bound[i].check;
+        DYNC__TRY(check->row->run(check, &buffers[s->bound[i].at], NULL));
+    }
+    return DYNC_OK;
+}
+
 static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s,
                                   const dync__binding *b)
 {
@@ -24,10 +35,14 @@ static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s,
         else
             buffers[i] = from->at >= 0 ? b->arena + from->at : NULL;
     }
-    dync_status status = s->call ? s->call->row->run(s->call, buffers, b->arena + p->scratch_offset)
-                         : s->code
-                             ? dync__code_run(s->code, buffers, dync__tls.rng_seed, b->rng)
-                             : p->driver->run(s->device_code, buffers, dync__tls.rng_seed, b->rng);
+    dync_status status = dync__run_bounds(s, buffers, 0, s->n_bounds - s->looks);
+    if (status != DYNC_OK) goto done;
+    status = s->call   ? s->call->row->run(s->call, buffers, b->arena + p->scratch_offset)
+             : s->code ? dync__code_run(s->code, buffers, dync__tls.rng_seed, b->rng)
+                       : p->driver->run(s->device_code, buffers, dync__tls.rng_seed, b->rng);
+    if (DYNC__UNLIKELY(status == DYNC_ERR_INDEX) && s->looks)
+        status = dync__run_bounds(s, buffers, s->n_bounds - 1, s->n_bounds);
+done:
     if (buffers != few) dync__free(buffers, (size_t)s->n * sizeof *buffers);
     return status;
 }
@@ -57,9 +72,7 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     if (p->threads) dync__tls.most_threads = p->threads;
     for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) {
         uint64_t start = p->perf ? dync__now_ns() : 0;
-        status = p->step[i].by_next ? DYNC_OK : dync__run_step(p, &p->step[i], &b);
-        if (DYNC__UNLIKELY(status == DYNC_ERR_INDEX) && i > 0 && p->step[i - 1].by_next)
-            status = dync__run_step(p, &p->step[i - 1], &b);
+        status = dync__run_step(p, &p->step[i], &b);
         if (p->perf) dync__perf_step(p, i, dync__now_ns() - start);
     }
     dync__tls.most_threads = most_threads;

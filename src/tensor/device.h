@@ -14,7 +14,7 @@ enum {
     DYNC__DEV_HOST = 1,     /* memory is main memory, read by C code and machine code of kernel/ */
     DYNC__DEV_DATA = 2,     /* tensors have elements */
     DYNC__DEV_NUMBERED = 4, /* there are several: cuda:0, cuda:1 */
-    DYNC__DEV_CHECKS = 8,   /* plans check indices and divisors in steps of their own */
+    DYNC__DEV_CHECKS = 8,   /* kernels check the indices they read by, and steps divisors */
     DYNC__DEV_SCANS = 16,   /* loops may scan; elsewhere a scan is a kernel call */
     DYNC__DEV_STRIDED = 32, /* a sort writes results of any strides */
     DYNC__DEV_WIDE = 64,    /* variances are summed in f64 */

@@ -81,10 +81,15 @@ TEST__UNUSED static void add_line(random_kernel *g, int n_dims)
     int buf = dync__kernel_buf(g->k, id, random_dtype(), DYNC__BUF_IN,
                                test_random() % 4 ? -1 : length * lines, NULL);
     g->elements[buf] = length * lines;
-    int at =
-        dync__lb_op(&g->b, DYNC__P_rem,
-                    dync__lb_index(&g->b, dync__kernel_access(g->k, test_random_int(0, 5), other)),
-                    dync__lb_i(&g->b, DYNC_I64, lines), -1);
+    int at = dync__lb_index(&g->b, dync__kernel_access(g->k, test_random_int(0, 5), other));
+    if (test_random() % 2) { /* by rows: whatever the index is, it is held inside */
+        at = dync__lb_op(&g->b, DYNC__P_sub, at, dync__lb_i(&g->b, DYNC_I64, 3), -1);
+        if (test_random() % 3 == 0) at = dync__lb_cast(&g->b, at, DYNC_I32);
+        keep_value(g, dync__lb_loadx(&g->b, buf, dync__kernel_rows(g->k, 0, step, lines, line), at),
+                   true);
+        return;
+    }
+    at = dync__lb_op(&g->b, DYNC__P_rem, at, dync__lb_i(&g->b, DYNC_I64, lines), -1);
     at = dync__lb_op(&g->b, DYNC__P_mul, at, dync__lb_i(&g->b, DYNC_I64, line), -1);
     keep_value(g, dync__lb_loadx(&g->b, buf, dync__kernel_access(g->k, 0, step), at), true);
 }

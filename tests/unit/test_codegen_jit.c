@@ -672,30 +672,19 @@ TEST(taken_rows)
             dync__kernel *k =
                 dync__kernel_new(&arena, "taken", test_random_int(0, rank), rank, extent);
             dync__lb b = {.k = k, .section = 1};
-            int at = dync__lb_cast(
-                &b,
-                dync__lb_load(&b, dync__kernel_buf(k, 0, indices, DYNC__BUF_IN, -1, NULL),
-                              dync__kernel_access(k, offset, which)),
-                DYNC_I64);
-            at = dync__lb_op(
-                &b, DYNC__P_max, dync__lb_i(&b, DYNC_I64, 0),
-                dync__lb_op(&b, DYNC__P_min, at, dync__lb_i(&b, DYNC_I64, size - 1), -1), -1);
-            if (stride > 1)
-                at = dync__lb_op(&b, DYNC__P_mul, at, dync__lb_i(&b, DYNC_I64, stride), -1);
+            int at = dync__lb_load(&b, dync__kernel_buf(k, 0, indices, DYNC__BUF_IN, -1, NULL),
+                                   dync__kernel_access(k, offset, which));
             int x = dync__lb_loadx(&b, dync__kernel_buf(k, 1, type, DYNC__BUF_IN, -1, NULL),
-                                   dync__kernel_access(k, 0, from), at);
+                                   dync__kernel_rows(k, 0, from, size, stride), at);
             dync__lb_store(&b, dync__kernel_buf(k, 2, type, DYNC__BUF_OUT, -1, NULL),
                            dync__kernel_access(k, 0, to), x);
             EXPECT(agree(k, elements, 0, isa, true));
             dync__code *code = dync__code_new_for(k, isa, true);
             taken += code && code->jit && code->jit->take.size;
-            checked += code &&
-                       dync__code_check(code, (const int32_t[]){4, 5, 6}, 4, offset, lines, size);
-            EXPECT(
-                !code ||
-                (!dync__code_check(code, (const int32_t[]){4, 5, 6}, 5, offset, lines, size) &&
-                 !dync__code_check(code, (const int32_t[]){4, 5, 6}, 4, offset, lines, size + 1) &&
-                 !dync__code_check(code, (const int32_t[]){4, 5, 6}, 4, offset, lines + 1, size)));
+            checked += code && dync__code_looks(code, 0, offset, lines, size);
+            EXPECT(!code || (!dync__code_looks(code, 1, offset, lines, size) &&
+                             !dync__code_looks(code, 0, offset, lines, size + 1) &&
+                             !dync__code_looks(code, 0, offset, lines + 1, size)));
             dync__code_free(code);
             dync__arena_free(&arena);
         }
@@ -733,18 +722,13 @@ TEST(led_lines)
             int load = dync__lb_load(&b,
                                      LED_BUF(i % 4 ? DYNC_I64 : DYNC_I32, DYNC__BUF_IN, n_indices),
                                      dync__kernel_access(k, 0, which));
-            int at = dync__lb_op(&b, DYNC__P_max, dync__lb_i(&b, DYNC_I64, 0),
-                                 dync__lb_op(&b, DYNC__P_min, dync__lb_cast(&b, load, DYNC_I64),
-                                             dync__lb_i(&b, DYNC_I64, size - 1), -1),
-                                 -1);
-            if (columns > 1)
-                at = dync__lb_op(&b, DYNC__P_mul, at, dync__lb_i(&b, DYNC_I64, columns), -1);
+            int at = dync__lb_cast(&b, load, DYNC_I64), by = i % 2 ? at : load;
             int x = dync__lb_loadx(&b, LED_BUF(type, DYNC__BUF_IN, size * columns),
-                                   dync__kernel_access(k, 0, from), at);
+                                   dync__kernel_rows(k, 0, from, size, columns), by);
             if (i % 3 == 0)
                 x = dync__lb_op(&b, DYNC__P_max, x,
                                 dync__lb_loadx(&b, LED_BUF(type, DYNC__BUF_IN, size * columns),
-                                               dync__kernel_access(k, 0, from), at),
+                                               dync__kernel_rows(k, 0, from, size, columns), by),
                                 -1);
             if (i % 7 < 3)
                 x = dync__lb_op(&b, DYNC__P_add, x,

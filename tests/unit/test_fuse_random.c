@@ -149,6 +149,10 @@ static int rnd_load(rnd_program *p, dync__lb *b, int rank, const int64_t *dim, c
     int at = dync__kernel_buf(b->k, which, buf->dtype, DYNC__BUF_IN, buf->size, NULL);
     if (rnd(25) == 0) { /* a gather of what the index says, modulo the size */
         int index = dync__lb_index(b, dync__kernel_access(b->k, rnd(3), stride));
+        if (rnd(2)) {
+            index = dync__lb_op(b, DYNC__P_sub, index, dync__lb_i(b, DYNC_I64, 2), -1);
+            return dync__lb_loadx(b, at, dync__kernel_rows(b->k, 0, NULL, buf->size, 1), index);
+        }
         index = dync__lb_op(b, DYNC__P_rem, dync__lb_op(b, DYNC__P_abs, index, -1, -1),
                             dync__lb_i(b, DYNC_I64, buf->size), -1);
         return dync__lb_loadx(b, at, dync__kernel_access(b->k, 0, NULL), index);

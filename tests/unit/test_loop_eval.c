@@ -205,6 +205,35 @@ TEST(a_long_sum_is_accurate)
     dync__arena_free(&arena);
 }
 
+/* Rows by number: held within the table where no bound says that they must be rows of it. */
+TEST(rows_by_an_index)
+{
+    static const char *const text[] = {
+        "", "  indices j[0, 3:1] < 3\n",
+        "  phase 0 {\n    v0 = load j[i0]\n    v1 = loadx x[o0 - 2*row<3 + 4], v0\n"
+        "    store y[3*o0 + i0], v1\n  }\n}\n"};
+    for (int with = 0; with < 2; with++) {
+        dync__arena arena = {0};
+        char all[500];
+        snprintf(all, sizeof all,
+                 "kernel f(in x f32[6] @0, in j i32[3] @1, out y f32[6] @2) outer o0<2 inner i0<3 "
+                 "{\n%s%s",
+                 text[with], text[2]);
+        dync__kernel *k = parse(&arena, all);
+        float x[6] = {0, 1, 2, 3, 4, 5}, y[6] = {0}, want[6] = {4, 2, 0, 5, 3, 1};
+        int32_t j[3] = {0, 1, 2};
+        void *buffers[] = {x, j, y};
+        REQUIRE(k != NULL);
+        EXPECT_OK(dync__kernel_eval(k, buffers, 0, 0));
+        for (int i = 0; i < 6; i++) EXPECT_NEAR(y[i], want[i], TOL_EXACT);
+        j[0] = -9, j[2] = 5;
+        EXPECT_STATUS(dync__kernel_eval(k, buffers, 0, 0), with ? DYNC_ERR_INDEX : DYNC_OK);
+        dync_clear_error();
+        for (int i = 0; i < 6; i++) EXPECT_NEAR(y[i], want[i], TOL_EXACT);
+        dync__arena_free(&arena);
+    }
+}
+
 TEST(gather_scatter_and_random)
 {
     dync__arena arena = {0};

@@ -52,6 +52,27 @@ static const char mixed_text[] =
     "  }\n"
     "}\n";
 
+/* What picks rows by an index that must be one of them. */
+static const char *rows_text =
+    "kernel picked(in j i64[8] @0, in n i32[6] @1, in w f32[700] @2, out y f32[96] @3) outer o0<6 "
+    "inner i0<16 {\n"
+    "  indices j[1, 2:3, 3:1] < 40  ; embedding\n"
+    "  indices n[5, 6:-1] < 7\n"
+    "  row 0 {\n"
+    "    v0 = load j[o0 + 1]  ; embedding\n"
+    "    v1 = load n[o0]\n"
+    "  }\n"
+    "  phase 0 {\n"
+    "    v2 = loadx w[i0 + 16*row<40], v0  ; embedding\n"
+    "    v3 = loadx w[-i0 - row<7 + 22], v1\n"
+    "    v4 = loadx w[row<40], v0\n"
+    "    v5 = loadx w[0*row<7 + 3], v1\n"
+    "    v6 = fma v2, v3, v4\n"
+    "    v7 = add v6, v5\n"
+    "    store y[16*o0 + i0], v7\n"
+    "  }\n"
+    "}\n";
+
 static void expect_round_trip(const char *text)
 {
     dync__arena arena = {0};
@@ -68,6 +89,7 @@ TEST(print_of_parse_is_the_text)
 {
     expect_round_trip(softmax_text);
     expect_round_trip(mixed_text);
+    expect_round_trip(rows_text);
     expect_round_trip("kernel empty() {\n}\n");
     expect_round_trip(
         "kernel rows(in b0 f64[5] @0, in b1 f64[5] @1) outer o0<5 {\n  row 0 {\n    v0 = load "
@@ -229,6 +251,11 @@ TEST(check_finds_faults)
     expect_fault(xy, " row 0 {\n v0 = const.i32 1\n v1 = loadx x[0], v0\n }\n", "index is I64");
     expect_fault(xy, " phase 0 {\n v0 = const.f64 1\n store y[4*o0 + i0], v0\n }\n",
                  "not of the buffer's compute type");
+    expect_fault(xy, " row 0 {\n v0 = const.f32 1\n v1 = loadx x[row<2], v0\n }\n", "index is I64");
+    expect_fault(xy, " phase 0 {\n v0 = load x[i0 + 4*row<2]\n }\n", "rows of no gather");
+    expect_fault(xy, " row 0 {\n v0 = const.i64 1\n v1 = loadx x[4*row<2000], v0\n }\n",
+                 "leaves its buffer");
+    expect_fault(xy, " indices x[0, 2:1] < 3\n", "indices are integers");
 }
 
 TEST_MAIN

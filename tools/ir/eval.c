@@ -298,6 +298,26 @@ static dync_status dync__eval_rows(dync__eval_run *r, int64_t n_rows)
     return DYNC_OK;
 }
 
+static dync_status dync__eval_bound(const dync__eval_run *r, const dync__bound *bound)
+{
+    const dync__buf *buf = &r->k->buf.at[bound->buf];
+    int bytes = dync__dtype_info(buf->dtype)->bytes;
+    int64_t n = 1;
+    for (int d = 0; d < bound->lay.ndim; d++) n *= bound->lay.shape[d];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = bound->lay.offset, rest = i;
+        for (int d = bound->lay.ndim - 1; d >= 0; d--) {
+            at += rest % bound->lay.shape[d] * bound->lay.stride[d];
+            rest /= bound->lay.shape[d];
+        }
+        int64_t x = dync__eval_load((char *)r->buffers[bound->buf] + at * bytes, buf->dtype).i;
+        if (x < 0 || x >= bound->size)
+            return dync__fail(DYNC_ERR_INDEX, "index %lld outside of %lld", (long long)x,
+                              (long long)bound->size);
+    }
+    return DYNC_OK;
+}
+
 DYNC__FN dync_status dync__kernel_eval(const dync__kernel *k, void *const *buffers,
                                        uint64_t rng_seed, uint64_t rng_offset)
 {
@@ -317,6 +337,9 @@ DYNC__FN dync_status dync__kernel_eval(const dync__kernel *k, void *const *buffe
         return DYNC_ERR_MEMORY;
     }
     r.buffers = buffers;
+    for (int i = 0; i < k->bound.n; i++)
+        if (dync__eval_bound(&r, &k->bound.at[i]) != DYNC_OK)
+            return dync__arena_free(&arena), DYNC_ERR_INDEX;
     r.seed = rng_seed;
     r.offset = rng_offset;
     size_t n = (size_t)DYNC__MAX(k->inst.n, 1);

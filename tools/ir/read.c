@@ -167,6 +167,14 @@ static int dync__text_read_access(dync__text_reader *r)
             loop = dync__text_take(r, "*");
         }
         if (loop) {
+            if (dync__text_take(r, "row")) {
+                dync__text_expect(r, "<");
+                acc.rows = dync__text_signed(r);
+                acc.row_stride = factor;
+                if (acc.rows <= 0) dync__text_fail(r, "one row or more");
+                negative = dync__text_take(r, "-");
+                continue;
+            }
             dync__text_space(r, false);
             bool outer = *r->at == 'o';
             if (!outer && *r->at != 'i') dync__text_fail(r, "a loop or a number");
@@ -181,7 +189,7 @@ static int dync__text_read_access(dync__text_reader *r)
         negative = dync__text_take(r, "-");
     } while (!r->failed && (negative || dync__text_take(r, "+")));
     dync__text_expect(r, "]");
-    return r->failed ? -1 : dync__kernel_access(r->k, acc.offset, acc.stride);
+    return r->failed ? -1 : dync__kernel_access_of(r->k, &acc);
 }
 
 static int dync__text_read_buf(dync__text_reader *r)
@@ -291,6 +299,43 @@ static void dync__text_result_type(const dync__kernel *k, dync__inst *in)
     if (in->prim == DYNC__P_reduce) in->type = (uint8_t)dync__reduce_type((int)in->imm.i, in->type);
 }
 
+/* What follows a `;`, or NULL. */
+static const char *dync__text_read_origin(dync__text_reader *r)
+{
+    if (!dync__text_take(r, ";")) return NULL;
+    dync__text_space(r, false);
+    int n = 0;
+    while (r->at[n] && r->at[n] != '\n') n++;
+    const char *origin = dync__arena_printf(r->arena, "%.*s", n, r->at);
+    r->at += n;
+    return origin;
+}
+
+/* indices j[3, 5:4, 4:1] < 1000 */
+static void dync__text_read_bound(dync__text_reader *r)
+{
+    dync__bound bound;
+    memset(&bound, 0, sizeof bound);
+    bound.buf = dync__text_read_buf(r);
+    dync__text_expect(r, "[");
+    bound.lay.offset = dync__text_signed(r);
+    while (!r->failed && dync__text_take(r, ",")) {
+        int d = bound.lay.ndim;
+        if (d == DYNC_MAX_DIMS) dync__text_fail(r, "fewer dims");
+        if (r->failed) return;
+        bound.lay.shape[d] = dync__text_signed(r);
+        dync__text_expect(r, ":");
+        bound.lay.stride[d] = dync__text_signed(r);
+        bound.lay.ndim++;
+    }
+    dync__text_expect(r, "]");
+    dync__text_expect(r, "<");
+    bound.size = dync__text_signed(r);
+    bound.origin = dync__text_read_origin(r);
+    bound.order = r->k->bound.n;
+    if (!r->failed) dync__kernel_bound(r->k, &bound);
+}
+
 static void dync__text_read_inst(dync__text_reader *r, int section)
 {
     char word[64];
@@ -323,15 +368,7 @@ static void dync__text_read_inst(dync__text_reader *r, int section)
     dync__text_read_args(r, &in);
     if (r->failed) return;
     dync__text_result_type(r->k, &in);
-    dync__text_space(r, false);
-    if (*r->at == ';') {
-        r->at++;
-        dync__text_space(r, false);
-        int n = 0;
-        while (r->at[n] && r->at[n] != '\n') n++;
-        in.origin = dync__arena_printf(r->arena, "%.*s", n, r->at);
-        r->at += n;
-    }
+    in.origin = dync__text_read_origin(r);
     while (number >= r->value.n)
         if (!dync__avec_push(r->arena, &r->value, -1)) break;
     if (number >= 0 && number < r->value.n) r->value.at[number] = r->k->inst.n;
@@ -346,6 +383,10 @@ static void dync__text_read_body(dync__text_reader *r)
     for (;;) {
         dync__text_space(r, true);
         if (r->failed || r->k->failed || dync__text_take(r, "}")) return;
+        if (last < 0 && dync__text_take(r, "indices")) {
+            dync__text_read_bound(r);
+            continue;
+        }
         bool phase = dync__text_take(r, "phase");
         if (!phase && !dync__text_take(r, "row")) dync__text_fail(r, "row, phase or }");
         int section = 2 * dync__text_small(r, INT16_MAX / 2, "a smaller section") + phase;
