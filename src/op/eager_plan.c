@@ -304,9 +304,12 @@ DYNC__RARE DYNC__FN bool dync__eager_has_no_data(const dync__opcall *call)
     dync__tensor *t[DYNC__EAGER_INPUTS];
     int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
     for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
-        if ((t[i]->flags & DYNC__T_FAKE) || t[i]->device == DYNC_META) return true;
+        if ((t[i]->flags & DYNC__T_FAKE) || !dync__device_is(t[i]->device, DYNC__DEV_DATA))
+            return true;
     for (int i = 0; i < call->nargs; i++)
-        if (call->args[i].kind == DYNC__A_DEVICE && call->args[i].as.i == DYNC_META) return true;
+        if (call->args[i].kind == DYNC__A_DEVICE &&
+            !dync__device_is((int)call->args[i].as.i, DYNC__DEV_DATA))
+            return true;
     return false;
 }
 
@@ -322,7 +325,7 @@ DYNC__RARE DYNC__FN dync_status dync__eager_form(dync__opcall *call)
     DYNC__TRY(dync__op_fake(call));
     for (int i = 0; i < call->nout && !stands; i++) {
         dync__tensor *x = call->out[i];
-        if (!x || x->device != DYNC_META) continue;
+        if (!x || dync__device_is(x->device, DYNC__DEV_DATA)) continue;
         x->flags &= (uint8_t)~DYNC__T_FAKE;
         x->storage->flags &= (uint16_t)~DYNC__STORAGE_FAKE;
     }
@@ -376,7 +379,7 @@ DYNC__RARE DYNC__FN dync_status dync__eager_plan(dync__opcall *call)
                                        ? call->args[0].as.t
                                        : NULL;
         DYNC__TRY(dync__eager_check_kept(call));
-        if (self && !(self->flags & DYNC__T_FAKE) && self->device != DYNC_META)
+        if (self && !(self->flags & DYNC__T_FAKE) && dync__device_is(self->device, DYNC__DEV_DATA))
             return dync__fail(DYNC_ERR_DATA_PTR, "Cannot copy out of meta tensor; no data!");
         return dync__eager_form(call);
     }

@@ -258,7 +258,7 @@ DYNC__FN dync_status dync__i_to_device(const dync__opcall *call, dync__info *out
     dync__tensor *t;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__device_known((int)call->args[1].as.i));
-    if (t->device == DYNC_META && call->args[1].as.i != DYNC_META)
+    if (!dync__device_is(t->device, DYNC__DEV_DATA) && call->args[1].as.i != t->device)
         return dync__fail(DYNC_ERR_DEVICE, "Cannot copy out of meta tensor; no data!");
     DYNC__TRY(dync__infer_broadcast(call, t->dtype, out));
     out->device = (int)call->args[1].as.i;
