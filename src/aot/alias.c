@@ -42,11 +42,10 @@ static dync__tensor *dync__joint_entry(dync__joint *j, dync__tensor *leaf)
 {
     if (!j->writes) return leaf;
     dync__tensor *t = dync__functional_alias(&j->f, leaf, &leaf->lay);
-    bool off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = false;
+    bool off = dync__grad_off(false);
     dync_status status = t ? dync__tape_attach(&dync__aot_entry_class, NULL, 1, &leaf, 1, &t, NULL)
                            : DYNC_ERR_MEMORY;
-    dync__tls.grad_enabled_off = off;
+    dync__grad_off(off);
     return status == DYNC_OK ? t : NULL;
 }
 
@@ -150,8 +149,7 @@ static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *b
         DYNC__TRY(dync__joint_add_actual(j, &a, NULL));
         DYNC__TRY(dync__joint_placeholder(j, b, "base", &info, dync__tensor_requires_grad(base)));
     }
-    bool off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = false;
+    bool off = dync__grad_off(false);
     for (int i = 0; i < g->n_inputs; i++) {
         if (g->actual.at[i].group != mark) continue;
         g->actual.at[i].group = b;
@@ -168,7 +166,7 @@ static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *b
         j->seen[i] =
             dync__open(dync_as_strided(dync__handle(j->seen[b]), size, stride, lay->offset));
     }
-    dync__tls.grad_enabled_off = off;
+    dync__grad_off(off);
     return DYNC_OK;
 }
 

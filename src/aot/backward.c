@@ -166,11 +166,10 @@ static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
                                              output < n_out ? grad_out[output] : NULL)))
             status = DYNC_ERR_MEMORY;
     }
-    bool grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
+    bool grad_off = dync__grad_off(true);
     if (status == DYNC_OK)
         status = p->run.run(p->run.state, s->n + p->n_tangents, in, n_grads, grad);
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_out, grad_out, n_in, needed, grad_in);
     for (int i = 0; i < p->n_tangents; i++) dync__unref(tangent[i]);
     dync__room_end(in, few, room, sizeof *in);
@@ -457,10 +456,9 @@ DYNC__RARE static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__te
         dync__arg arg = dync__arg_t(actual[i]);
         dync__tensor *t = actual[i], *copy = NULL;
         if (written) {
-            bool off = dync__tls.grad_enabled_off;
-            dync__tls.grad_enabled_off = true;
+            bool off = dync__grad_off(true);
             dync_status status = dync__op_run(DYNC__OP_clone, 1, &arg, &copy);
-            dync__tls.grad_enabled_off = off;
+            dync__grad_off(off);
             DYNC__TRY(status);
             t = copy;
         }

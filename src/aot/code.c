@@ -86,10 +86,9 @@ DYNC__RARE static dync_status dync__inner_interpret_run(void *state, int n_in,
                                                         dync__tensor *const *in, int n_out,
                                                         dync__tensor **out)
 {
-    bool grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
+    bool grad_off = dync__grad_off(true);
     dync_status status = dync__graph_eval_flat(state, n_in, in, n_out, out);
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     return status;
 }
 DYNC__RARE static void dync__inner_interpret_destroy(void *state) { dync__graph_unref(state); }

@@ -218,11 +218,11 @@ DYNC_API dync_status dync_aot_export(dync_graph *handle, const dync_value *input
                          .no_tangents = joint && dync__export_is_loss(graph),
                          .budget = 1};
     const char *why = NULL;
-    bool off = dync__tls.grad_enabled_off;
-    if (joint) dync__tls.grad_enabled_off = false;
+    bool off = dync__grad_is_off();
+    if (joint) dync__grad_off(false);
     dync_status status = dync__aot_trace(
         graph, inputs, joint && dync__aot_wants_grad(graph, inputs), &how, &a, &why);
-    dync__tls.grad_enabled_off = off;
+    dync__grad_off(off);
     if (status == DYNC_ERR_UNSUPPORTED)
         return dync__fail(status, "dync_aot_export: not functional: %s", why ? why : "?");
     if (status != DYNC_OK) return status;

@@ -203,13 +203,13 @@ static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dy
 static dync_status dync__joint_walk(dync__joint *j, dync__joint_grads *b, int from, int to)
 {
     dync__error_guard guard;
-    bool grad_off = dync__tls.grad_enabled_off;
+    bool grad_off = dync__grad_is_off();
     dync__error_guard_begin(&guard);
-    dync__tls.grad_enabled_off = true;
+    dync__grad_off(true);
     dync_status status = dync__tape_gradients(to - from, b->out + from,
                                               j->how->no_tangents ? NULL : b->tangent + from,
                                               b->n_wrt, b->wrt, b->grad, true, false, true);
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (status == inner.status && (status == DYNC_ERR_AUTOGRAD || status == DYNC_ERR_VALUE)) {
         dync__strfree(j->into->backward_error);
@@ -358,11 +358,11 @@ static dync_status dync__joint_run(dync__joint *j, dync__graph *g)
 static dync_status dync__joint_traced(dync__joint *j, dync__graph *g)
 {
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(&j->f.handler);
-    bool grad_off = dync__tls.grad_enabled_off, compiling = dync__tls.compiling;
+    bool grad_off = dync__grad_is_off(), compiling = dync__tls.compiling;
     dync__tls.compiling = false;
     dync_status status = dync__joint_run(j, g);
     dync__arg_release(&j->result);
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     dync__tls.compiling = compiling;
     dync__bottom_swap(bottom);
     dync__handler_swap(stack);

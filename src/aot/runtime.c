@@ -90,7 +90,7 @@ static dync_status dync__aot_inputs_begin(const dync__aot_graphs *g, dync__tenso
 static dync_status dync__aot_write_back(const dync__aot_graphs *g, dync__tensor *const *actual,
                                         dync__tensor *const *fw_out)
 {
-    bool grad_off = dync__tls.grad_enabled_off;
+    bool grad_off = dync__grad_is_off();
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->mutated.n && status == DYNC_OK; i++) {
         if (!fw_out[i]) { /* written where it belongs */
@@ -99,11 +99,11 @@ static dync_status dync__aot_write_back(const dync__aot_graphs *g, dync__tensor 
         }
         dync__arg args[2] = {dync__arg_t(actual[g->mutated.at[i].input]), dync__arg_t(fw_out[i])};
         dync__tensor *same = NULL;
-        dync__tls.grad_enabled_off = !g->mutated.at[i].with_grad;
+        dync__grad_off(!g->mutated.at[i].with_grad);
         status = dync__op_run(DYNC__OP_copy_, 2, args, &same);
         dync__unref(same);
     }
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     return status;
 }
 
@@ -138,12 +138,11 @@ static dync_status dync__aot_view(dync__tensor *base, const dync__aot_out *o, dy
     lay.offset += base->lay.offset;
     if (o->mode == DYNC__AOT_DETACHED)
         return (*out = dync__tensor_alias(base, base->dtype, &lay)) ? DYNC_OK : DYNC_ERR_MEMORY;
-    bool grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = o->mode == DYNC__AOT_NO_GRAD;
+    bool grad_off = dync__grad_off(o->mode == DYNC__AOT_NO_GRAD);
     dync__arg args[4] = {dync__arg_t(base), dync__arg_dims(lay.ndim, lay.shape),
                          dync__arg_dims(lay.ndim, lay.stride), dync__arg_i(lay.offset)};
     dync_status status = dync__op_run(DYNC__OP_as_strided, 4, args, out);
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     return status;
 }
 
@@ -199,12 +198,12 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
     if (status == DYNC_OK) status = dync__aot_place_values(g, actual, fw_out);
     for (int i = 0; status == DYNC_OK && i < g->mutated.n; i++)
         if (g->mutated.at[i].with_grad) status = dync__aot_own(&fw_out[i]);
-    bool grad_off = dync__tls.grad_enabled_off;
-    if (c->turns_grad_on) dync__tls.grad_enabled_off = false;
+    bool grad_off = dync__grad_is_off();
+    if (c->turns_grad_on) dync__grad_off(false);
     if (status == DYNC_OK && g->training)
         status = dync__aot_attach(c, g->actual.n, actual, fw_out,
                                   fw_out + g->mutated.n + g->value.n, random);
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     if (status == DYNC_OK && g->mutated.n) status = dync__aot_write_back(g, actual, fw_out);
     if (status == DYNC_OK) status = dync__aot_finish(g, actual, fw_out, out);
     for (int i = 0; i < c->n_fw_out; i++) dync__unref(fw_out[i]);

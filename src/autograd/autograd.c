@@ -472,7 +472,7 @@ static dync_value dync__node_call(dync__gnode *node, int nr, dync_value grads)
     if (!grad_out || !needed || dync__node_grads(node, nr, grads, grad_out) != DYNC_OK)
         return result;
     for (int i = 0; i < node->n_in; i++) needed[i] = node->edge[i].node != NULL;
-    if (dync__gnode_run(node, grad_out, needed, grad_in, !dync__tls.grad_enabled_off) == DYNC_OK)
+    if (dync__gnode_run(node, grad_out, needed, grad_in, !dync__grad_is_off()) == DYNC_OK)
         return dync__grad_give_list(node->n_in, grad_in);
     for (int i = 0; i < node->n_in; i++) dync__unref(grad_in[i]);
     return result;
@@ -497,14 +497,14 @@ DYNC_API dync_value(dync_grad_fn_call)(dync_tensor *out, dync_value grads)
 
 /* ---- grad mode ------------------------------------------------------------------------------- */
 
-DYNC_API bool dync_is_grad_enabled(void) { return !dync__tls.grad_enabled_off; }
+DYNC_API bool dync_is_grad_enabled(void) { return !dync__grad_is_off(); }
 
 DYNC_API void dync_set_grad_enabled(bool on)
 {
     dync__arg arg = dync__arg_b(on);
     dync__tensor *none[DYNC__MAX_OUT] = {NULL};
     dync__op_run(DYNC__OP__set_grad_enabled, 1, &arg, none); /* the one door: tracers record it */
-    dync__tls.grad_enabled_off = !on;
+    dync__grad_off(!on);
 }
 
 DYNC_API bool dync_grad_mode_push(bool on)
@@ -551,10 +551,10 @@ DYNC__FN dync_status dync__tape_attach(const dync__gnode_class *cls, void *state
     bool wanted = false;
     for (int i = 0; i < n_in; i++)
         wanted = wanted || (inputs[i] && dync__tensor_requires_grad(inputs[i]));
-    dync__gnode *node = wanted && !dync__tls.grad_enabled_off ? dync__gnode_new(cls, n_in, n_out, 0)
-                                                              : NULL;
+    dync__gnode *node = wanted && !dync__grad_is_off() ? dync__gnode_new(cls, n_in, n_out, 0)
+                                                       : NULL;
     if (!node) {
-        bool failed = wanted && !dync__tls.grad_enabled_off;
+        bool failed = wanted && !dync__grad_is_off();
         if (cls->destroy) cls->destroy(state);
         return failed ? DYNC_ERR_MEMORY : DYNC_OK;
     }

@@ -149,7 +149,7 @@ static int dync__engine_pop(dync__engine *e)
 /* In place where nobody can see the first one: no tracer, no history, sole owner, the same form. */
 static bool dync__sum_in_place(const dync__tensor *a, const dync__tensor *b)
 {
-    return dync__tls.grad_enabled_off && !dync__tls.handler && !dync__tls.recording &&
+    return dync__grad_is_off() && !dync__tls.handler && !dync__tls.recording &&
            !(a->flags & (DYNC__T_FAKE | DYNC__T_REQUIRES_GRAD)) && a->refs == 1 &&
            a->storage->refs == 1 && !(a->storage->flags & DYNC__STORAGE_BORROWED) &&
            a->dtype == b->dtype && a->numel == b->numel && dync__layout_is_dense(&a->lay);
@@ -375,16 +375,16 @@ static dync_status dync__engine_start(dync__engine *e)
 DYNC__FN dync_status dync__walk_run(const dync__walk *w)
 {
     dync__engine e = {0};
-    bool off = dync__tls.grad_enabled_off;
+    bool off = dync__grad_is_off();
     dync_status taken;
     if (DYNC__UNLIKELY(dync__tls.compiled_autograd) && dync__walk_intercept(w, &taken))
         return taken;
     e.walk = w;
     for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;
-    dync__tls.grad_enabled_off = !w->create_graph;
+    dync__grad_off(!w->create_graph);
     dync_status status = dync__engine_start(&e);
     if (status == DYNC_OK) status = dync__engine_loop(&e);
-    dync__tls.grad_enabled_off = off;
+    dync__grad_off(off);
     for (int i = 0; i < e.task.n; i++) {
         dync__gtask_done(&e.task.at[i]);
         dync__gnode_unref(e.task.at[i].node);

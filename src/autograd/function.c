@@ -277,14 +277,14 @@ static dync_status dync__apply_attach(dync__apply *a)
 static dync_status dync__apply_forward(dync__apply *a, const dync_value *args, bool wanted,
                                        dync_value *result)
 {
-    bool off = dync__tls.grad_enabled_off;
+    bool off = dync__grad_is_off();
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
-    dync__tls.grad_enabled_off = true;
+    dync__grad_off(true);
     *result = a->ctx->fn->forward(dync__autograd_ctx_handle(a->ctx), args, a->ctx->nargs);
     dync_status status = dync__error_count() != errors ? dync__pending_or(DYNC_ERR_RUNTIME)
                                                        : dync__apply_outputs(a, result);
-    dync__tls.grad_enabled_off = off;
+    dync__grad_off(off);
     if (status == DYNC_OK && wanted && !off) status = dync__apply_attach(a);
     if (status != DYNC_OK) *result = DYNC_NONE;
     dync__scope_end_keep(&scope, result);

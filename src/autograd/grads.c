@@ -185,7 +185,7 @@ DYNC__FN dync_status dync__g_fmod(dync__grad *g)
     if (!dync__ga_needed(g, 1)) return DYNC_OK;
     dync_tensor *quotient = dync_div(dync__ga_wide(g, 0), dync__ga_wide(g, 1));
     /* flat, also where y is 0 and it is infinite */
-    if (!dync__tls.grad_enabled_off) quotient = dync_detach(quotient);
+    if (!dync__grad_is_off()) quotient = dync_detach(quotient);
     return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_trunc(quotient)));
 }
 

@@ -139,7 +139,7 @@ DYNC__FN dync_status dync__g_native_batch_norm(dync__grad *g)
     dync__arg args[9];
     bool training = dync__ga_int(g, 5) != 0;
     dync_tensor *x = dync__ga_tensor(g, 0), *w = dync__ga_tensor(g, 1), *mean, *invstd;
-    if (training && !dync__tls.grad_enabled_off) {
+    if (training && !dync__grad_is_off()) {
         dync__g_batch_statistics(g, x, &mean, &invstd);
     } else {
         mean = dync__grad_output(g, 1);
@@ -245,7 +245,7 @@ DYNC__FN dync_status dync__g_flash_attention(dync__grad *g)
 {
     dync__arg args[9];
     if (!g->grad_out[0]) return DYNC_OK;
-    if (!dync__tls.grad_enabled_off || dync__ga_needed(g, 3)) return dync__g_plain(g, 4);
+    if (!dync__grad_is_off() || dync__ga_needed(g, 3)) return dync__g_plain(g, 4);
     dync_tensor *from[7] = {g->grad_out[0],        dync__ga_tensor(g, 0),   dync__ga_tensor(g, 1),
                             dync__ga_tensor(g, 2), dync__grad_output(g, 0), dync__grad_output(g, 1),
                             dync__ga_tensor(g, 3)};
@@ -268,7 +268,7 @@ DYNC__FN dync_status dync__g_rnn_layer(dync__grad *g)
     dync__arg args[10], *call = g->call->args;
     bool reverse = call[6].as.i != 0;
     if (!g->grad_out[0] && !g->grad_out[1]) return DYNC_OK;
-    if (!dync__tls.grad_enabled_off || !call[7].as.i) return dync__g_plain(g, 5);
+    if (!dync__grad_is_off() || !call[7].as.i) return dync__g_plain(g, 5);
     dync_tensor *h0 = dync__ga_tensor(g, 3), *c0 = dync__ga_tensor(g, 4),
                 *y = dync__grad_output(g, 0), *gate = dync__grad_output(g, 3);
     dync_tensor *from[8] = {g->grad_out[0],

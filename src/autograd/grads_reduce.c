@@ -116,7 +116,7 @@ DYNC__FN dync_status dync__g_prod(dync__grad *g)
     dync_dims shape = dync__ga_shape(g, 0);
     dync_tensor *x = dync__grads_x(g), *gy = dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1),
                                                           dync__g_flag(g, 2), shape);
-    bool reduced[DYNC_MAX_DIMS], again = !dync__tls.grad_enabled_off && shape.n > 0;
+    bool reduced[DYNC_MAX_DIMS], again = !dync__grad_is_off() && shape.n > 0;
     dync__g_reduced(dync__ga_dims(g, 1), shape.n, reduced);
     return dync__grads_set(g,
                            dync_mul(gy, again ? dync__g_others(x, shape, reduced)

@@ -348,7 +348,7 @@ static dync_status dync__clone_like(dync__tensor *leaf, dync__tensor *g, dync__t
 static dync_status dync__accumulate_first(dync__tensor *leaf, dync__tensor *g, dync__tensor **out)
 {
     dync__arg arg = dync__arg_t(g);
-    if (dync__tls.grad_enabled_off && dync__grad_can_steal(leaf, g)) {
+    if (dync__grad_is_off() && dync__grad_can_steal(leaf, g)) {
         dync__ref(g);
         *out = g;
         return DYNC_OK;
@@ -367,8 +367,8 @@ static dync_status dync__accumulate_sum(dync__tensor *leaf, dync__tensor *g, dyn
     if (!leaf->grad->grad) return dync__accumulate_first(leaf, g, sum);
     args[0] = dync__arg_t(leaf->grad->grad);
     args[1] = dync__arg_t(g);
-    return dync__tls.grad_enabled_off ? dync__op_run(DYNC__OP_add_, 2, args, sum)
-                                      : dync__op_run(DYNC__OP_add, 2, args, sum);
+    return dync__grad_is_off() ? dync__op_run(DYNC__OP_add_, 2, args, sum)
+                               : dync__op_run(DYNC__OP_add, 2, args, sum);
 }
 
 /* As PyTorch: the first gradient is kept or copied; without create_graph later ones are added in

@@ -76,7 +76,7 @@ DYNC__FN dync_status dync__unsave(const dync__saved *s, dync__gnode *edge_node, 
 {
     if (!s->t) return dync__gnode_freed_error();
     if (s->version != s->t->storage->version) return dync__modified_error(s, edge_node, edge_nr);
-    if (s->direct || !edge_node || !history || dync__tls.grad_enabled_off) {
+    if (s->direct || !edge_node || !history || dync__grad_is_off()) {
         dync__ref(s->t);
         *out = s->t;
         return DYNC_OK;
@@ -304,8 +304,8 @@ DYNC__FN dync_tensor *dync__grad_output(dync__grad *g, int i)
     const dync__opsave *save = dync__grad_save(g);
     dync__tensor *t = NULL;
     bool history = i < save->rule->n_diff && dync__is_float_dtype(g->node->out[i].dtype);
-    dync__gnode *slices = history && !dync__tls.grad_enabled_off && save->out[i].t ? g->node->slices
-                                                                                   : NULL;
+    dync__gnode *slices = history && !dync__grad_is_off() && save->out[i].t ? g->node->slices
+                                                                            : NULL;
     /* else it would run here and within slices */
     dync__gnode *node = slices ? dync__slices_part(slices, save->out[i].t) : g->node;
     dync_status status = node ? dync__unsave(&save->out[i], node, i, history, &t) : DYNC_ERR_MEMORY;
@@ -432,10 +432,9 @@ static dync_status dync__tape_bottom(dync__opcall *c)
 
 static dync_status dync__tape_below(dync__opcall *c)
 {
-    bool off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
+    bool off = dync__grad_off(true);
     dync_status status = dync__tape_bottom(c);
-    dync__tls.grad_enabled_off = off;
+    dync__grad_off(off);
     return status;
 }
 
@@ -453,7 +452,7 @@ static dync_status dync__tape_plain(dync__opcall *c)
     if (c->row->cls != DYNC__VIEW || (c->row->flags & DYNC__OP_NONDIFF) ||
         c->args[0].kind != DYNC__A_TENSOR)
         return DYNC_OK;
-    int kind = dync__tls.grad_enabled_off ? DYNC__VIEW_NO_GRAD : DYNC__VIEW_NORMAL;
+    int kind = dync__grad_is_off() ? DYNC__VIEW_NO_GRAD : DYNC__VIEW_NORMAL;
     if (c->out[0] == c->args[0].as.t ||
         dync__view_track(c->args[0].as.t, c->out[0], kind) == DYNC_OK)
         return DYNC_OK;
@@ -479,11 +478,11 @@ static dync_status dync__save_arg(dync__saved *s, dync__tensor *t, const dync__t
 {
     if (!written || t->storage != written->storage) return dync__save(s, t, false);
     dync__arg arg = dync__arg_t(t);
-    bool off = dync__tls.grad_enabled_off;
+    bool off = dync__grad_is_off();
     dync__tensor *copy = NULL;
-    dync__tls.grad_enabled_off = true;
+    dync__grad_off(true);
     dync_status status = dync__op_run(DYNC__OP_clone, 1, &arg, &copy);
-    dync__tls.grad_enabled_off = off;
+    dync__grad_off(off);
     if (status != DYNC_OK) return status;
     s->t = copy;
     s->version = copy->storage->version;
@@ -649,7 +648,7 @@ static dync_status dync__tape_expand(dync__opcall *c)
 
 static dync_status dync__tape_call(dync__opcall *c)
 {
-    if (dync__tls.grad_enabled_off || !dync__call_requires(c)) return dync__tape_plain(c);
+    if (dync__grad_is_off() || !dync__call_requires(c)) return dync__tape_plain(c);
     const dync__op_row *row = c->row;
     if (row->cls == DYNC__INPLACE) return dync__tape_inplace(c);
     if (row->flags & DYNC__OP_NONDIFF || row->cls == DYNC__EFFECT) return dync__tape_plain(c);

@@ -345,7 +345,7 @@ static dync_status dync__copy_slices_into(const dync__geometry *geo, dync__tenso
     dync__tensor *part_grad = dync__view_take(dync_clone(part));
     if (!part_grad) return dync__view_pending();
     dync_status status =
-        dync__gnode_run(geo->inner, &part_grad, needed, grad_in, !dync__tls.grad_enabled_off);
+        dync__gnode_run(geo->inner, &part_grad, needed, grad_in, !dync__grad_is_off());
     dync__unref(part_grad);
     if (status != DYNC_OK || n_in == 0 || !needed[0]) return status;
     dync__tensor *inner = grad_in[0];

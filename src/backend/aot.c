@@ -31,11 +31,10 @@ typedef struct dync__boxed {
 static dync_status dync__boxed_run(void *state, int n_in, dync__tensor *const *in, int n_out,
                                    dync__tensor **out)
 {
-    bool grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
+    bool grad_off = dync__grad_off(true);
     dync_status status =
         dync__callable_run(&((dync__boxed *)state)->code, false, n_in, in, n_out, out);
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     return status;
 }
 static void dync__boxed_destroy(void *state)

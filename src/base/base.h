@@ -74,6 +74,15 @@ typedef struct dync__thread {
     struct dync__symtab *syms; /* tensor/sym.c: symbolic sizes of the trace that is open */
 } dync__thread;
 DYNC__DATA_DECL DYNC__TLS dync__thread dync__tls;
+/* Grad mode: asked and changed here alone. bool off = dync__grad_off(true) ... dync__grad_off(off)
+ * does without for a while. */
+DYNC__INLINE bool dync__grad_is_off(void) { return dync__tls.grad_enabled_off; }
+DYNC__INLINE bool dync__grad_off(bool off)
+{
+    bool before = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = off;
+    return before;
+}
 #undef DYNC_HERE
 #undef DYNC_OP
 #undef DYNC_T

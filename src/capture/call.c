@@ -18,7 +18,7 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
     t->way = dync__recording_way();
     t->outer = dync__tls.capture_state;
     t->frames_before = DYNC__ATOMIC_PEEK(&f->n_frames);
-    t->grad_mode_before = !dync__tls.grad_enabled_off;
+    t->grad_mode_before = !dync__grad_is_off();
     dync__tls.capture_state = t;
     dync__tls.compiling = true;
     dync__handler_push(&t->handler);
@@ -180,7 +180,7 @@ DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
     if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
     while (t.tape.restart) {
         bool again = t.tape.on;
-        dync__tls.grad_enabled_off = !t.grad_mode_before;
+        dync__grad_off(!t.grad_mode_before);
         dync_scope_end(&scope);
         dync__tracer_close(&t);
         dync__trace_undo(e);
@@ -193,7 +193,7 @@ DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
         if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
     }
     if (t.fresh) dync__callbacks_end();
-    if (status != DYNC_OK) dync__tls.grad_enabled_off = !t.grad_mode_before;
+    if (status != DYNC_OK) dync__grad_off(!t.grad_mode_before);
     dync_scope_end(&scope);
     /* into the caller's scope, texts too */
     if (status == DYNC_OK) *result = dync__outval_build(&out, t.env.real.at);

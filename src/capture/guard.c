@@ -122,7 +122,7 @@ DYNC__RARE DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dy
             e->number_item[e->n_numbers++] = item;
         }
     }
-    e->grad_mode = !dync__tls.grad_enabled_off;
+    e->grad_mode = !dync__grad_is_off();
     e->default_dtype = dync__tls.default_dtype;
     e->threads = dync__pool_threads();
     return DYNC_OK;
@@ -336,7 +336,7 @@ static bool dync__surroundings_hold(const dync__cache_entry *e, const dync__call
 DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs *c)
 {
     if (c->n_tensors != e->n_tensors || c->nargs != e->n_args ||
-        e->grad_mode == dync__tls.grad_enabled_off || e->default_dtype != dync__tls.default_dtype)
+        e->grad_mode == dync__grad_is_off() || e->default_dtype != dync__tls.default_dtype)
         return false;
     if (!e->flat) {
         const dync__guard_item *item = e->item;

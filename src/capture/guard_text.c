@@ -209,7 +209,7 @@ static bool dync__arguments_failure(const dync__cache_entry *e, const dync__call
 static bool dync__settings_failure(const dync__cache_entry *e, dync__str *out,
                                    dync__guard_failure *why)
 {
-    bool grad = e->grad_mode == dync__tls.grad_enabled_off,
+    bool grad = e->grad_mode == dync__grad_is_off(),
          dtype = e->default_dtype != dync__tls.default_dtype;
     bool threads = e->threads != dync__pool_threads();
     if (!grad && !dtype && !threads) return false;

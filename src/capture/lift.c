@@ -32,7 +32,7 @@ static dync__segment *dync__lift_find(const dync__tracer *t, const dync__graph *
     best->n = 0;
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s; s = s->next) {
         dync__lift differ = {.n = 0};
-        if (s->site != site || s->grad_mode != !dync__tls.grad_enabled_off) continue;
+        if (s->site != site || s->grad_mode != !dync__grad_is_off()) continue;
         if (!dync__graph_alike(s->lift ? s->lift->form : s->graph, g, &differ) ||
             !dync__segment_fits(s, g->n_inputs, in))
             continue;

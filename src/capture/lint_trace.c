@@ -28,8 +28,7 @@ DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry
                              const dync__callargs *call, dync_status status)
 {
     dync__error_guard guard;
-    bool grad_off = dync__tls.grad_enabled_off,
-         again = status == DYNC_OK && !l->failed && !e->effects;
+    bool grad_off = dync__grad_is_off(), again = status == DYNC_OK && !l->failed && !e->effects;
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
     dync__lint_swap(l->outer);
     if (again && e->open) { /* the next call compares */
@@ -43,7 +42,7 @@ DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry
     dync__cache_entry *scratch = again ? dync__calloc(sizeof *scratch) : NULL;
     if (scratch) {
         dync__lint *outer = dync__lint_swap(l);
-        dync__tls.grad_enabled_off = !e->grad_mode;
+        dync__grad_off(!e->grad_mode);
         scratch->dynamic = e->dynamic; /* the same sizes are symbolic */
         if (dync__guards_make(scratch, f, call) == DYNC_OK) dync__lint_retrace(l, f, scratch, call);
         dync__constants_free(scratch);
@@ -53,7 +52,7 @@ DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry
         dync__lint_swap(outer);
     }
     dync__error_guard_end(&guard);
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     dync__tls.rng_seed = seed;
     dync__tls.rng_offset = offset;
     dync__lint_free(l);

@@ -108,7 +108,7 @@ static bool dync__quick_holds(const dync__cache_entry *e, int nargs, const dync_
                               dync__tensor **t)
 {
     const int64_t *w = e->quick->words;
-    if (nargs != e->n_args || e->grad_mode == dync__tls.grad_enabled_off ||
+    if (nargs != e->n_args || e->grad_mode == dync__grad_is_off() ||
         e->default_dtype != dync__tls.default_dtype)
         return false;
     for (int i = 0; i < nargs; i++) {
@@ -142,11 +142,11 @@ DYNC__FN bool dync__quick_call(const dync__cache_entry *e, int nargs, const dync
     dync__tls.cache_hits++;
     uint64_t errors = dync__tls.error_count;
     for (int i = 0; i < q->n_in; i++) in[i] = t[q->in[i]];
-    dync__tls.grad_enabled_off = !q->grad_mode;
+    dync__grad_off(!q->grad_mode);
     dync__tensor *target = into && q->raw->run_into ? dync__quick_target(into, t, nargs) : NULL;
     dync_status status = target ? q->raw->run_into(q->raw->state, q->n_in, in, 1, &out, &target)
                                 : q->raw->run(q->raw->state, q->n_in, in, 1, &out);
-    dync__tls.grad_enabled_off = !e->grad_mode;
+    dync__grad_off(!e->grad_mode);
     if (DYNC__LIKELY(status == DYNC_OK && out &&
                      (errors == dync__tls.error_count || dync_error() == DYNC_OK))) {
         *result = dync_v_tensor(out == target ? dync__handle(out) : dync__give(out));

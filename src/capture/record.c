@@ -64,7 +64,7 @@ DYNC__FN bool dync__tracer_graph(dync__tracer *t)
 {
     if (t->rec.graph) return true;
     t->rec.graph = dync__graph_new("GraphModule");
-    t->rec.grad_off = dync__tls.grad_enabled_off;
+    t->rec.grad_off = dync__grad_is_off();
     return t->rec.graph != NULL;
 }
 
@@ -201,7 +201,7 @@ static bool dync__dtype_is_float(int dtype) { return dync__dtype_info(dtype)->ki
  * there are several. */
 static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync__node *n)
 {
-    bool grad = !dync__tls.grad_enabled_off && !(c->row->flags & DYNC__OP_NONDIFF) &&
+    bool grad = !dync__grad_is_off() && !(c->row->flags & DYNC__OP_NONDIFF) &&
                 dync__args_require_grad(c->nargs, c->args);
     for (int i = 0; i < c->nout; i++) {
         dync__tensor *x = c->out[i];
@@ -280,7 +280,7 @@ DYNC__FN dync_status dync__record_grad_mode(dync__tracer *t, const dync__opcall 
     dync__node *n = dync__tracer_graph(t)
                         ? dync__graph_call(t->rec.graph, c->op, 1, c->args, 0, NULL, NULL)
                         : NULL;
-    dync__tls.grad_enabled_off = !c->args[0].as.i;
+    dync__grad_off(!c->args[0].as.i);
     if (!n) return dync__tracer_fail(t, dync__fail_memory(0));
     n->env = -1;
     t->rec.pending++;

@@ -52,13 +52,13 @@ static dync_status dync__replay_piece(dync__tracer *t, const dync__cut_part *p)
 
 static dync_status dync__replay_pieces(dync__tracer *t, const dync__cut_record *cut)
 {
-    bool grad_off = dync__tls.grad_enabled_off;
+    bool grad_off = dync__grad_is_off();
     dync_status status = DYNC_OK;
     for (int i = 0; i < cut->piece.n && status == DYNC_OK; i++) {
-        dync__tls.grad_enabled_off = !cut->piece.at[i].seg->grad_mode;
+        dync__grad_off(!cut->piece.at[i].seg->grad_mode);
         status = dync__replay_piece(t, &cut->piece.at[i]);
     }
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     t->rec.pending = 0;
     t->script->waiting.n = 0;
     for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].mark = 0;

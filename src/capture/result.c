@@ -192,7 +192,7 @@ DYNC__FN dync_status dync__record_finish(dync__tracer *t, dync_value r, dync__ou
     if (status != DYNC_OK) return status;
     if (t->at) {
         t->at->result = *out;
-        bool grad_now = !dync__tls.grad_enabled_off;
+        bool grad_now = !dync__grad_is_off();
         t->at->grad_mode_after = grad_now != t->grad_mode_before ? (int8_t)grad_now : -1;
         dync__tracer_publish_env(t);
         if (t->entry->root != t->at) status = dync__narrow_path(t);

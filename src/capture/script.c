@@ -162,7 +162,7 @@ DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c, dync__numb
     if (!t->noting) return;
     e.flags = c->nout && c->out[0] ? c->out[0]->flags : 0;
     e.plain = c->nout == 1 && c->out[0] && c->row->cls != DYNC__INPLACE;
-    if (dync__script_event_add(t, e)) dync__script_waits(t, dync__tls.grad_enabled_off);
+    if (dync__script_event_add(t, e)) dync__script_waits(t, dync__grad_is_off());
 }
 
 DYNC__FN void dync__script_foreign(dync__tracer *t, int env)

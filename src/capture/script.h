@@ -104,7 +104,7 @@ typedef struct dync__script {
 DYNC__FN void dync__script_followed(dync__script *);
 DYNC__INLINE uint8_t dync__script_mode(void)
 {
-    return (uint8_t)(dync__tls.grad_enabled_off | dync__tls.default_dtype << 1);
+    return (uint8_t)(dync__grad_is_off() | dync__tls.default_dtype << 1);
 }
 DYNC__INLINE int32_t dync__script_first(const dync__script *s)
 {

@@ -43,7 +43,7 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_find(dync__compiled *f, dync__g
                                                       uint64_t hash, dync__tensor *const *inputs)
 {
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&f->segments); s; s = s->next)
-        if (s->hash == hash && s->grad_mode == !dync__tls.grad_enabled_off &&
+        if (s->hash == hash && s->grad_mode == !dync__grad_is_off() &&
             dync__graph_equal(s->graph, g) && dync__segment_fits(s, s->n_in, inputs))
             return s;
     return NULL;
@@ -171,7 +171,7 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync__compiled *f, dync
     s->site = site;
     s->n_in = n;
     s->n_out = dync__output_count(taken);
-    s->grad_mode = !dync__tls.grad_enabled_off;
+    s->grad_mode = !dync__grad_is_off();
     dync__segment_study(s);
     dync_scope scope = dync_scope_begin();
     for (int i = 0; i < n; i++) examples[i] = dync__boxed_value(inputs[i]);
@@ -217,7 +217,7 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_plain(dync__graph *taken)
     s->graph = taken;
     s->n_in = taken->n_inputs;
     s->n_out = dync__output_count(taken);
-    s->grad_mode = !dync__tls.grad_enabled_off;
+    s->grad_mode = !dync__grad_is_off();
     s->code.run = dync__segment_interpret;
     s->code.state = taken;
     return s;

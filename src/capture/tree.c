@@ -131,7 +131,7 @@ static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_sta
                  **out = dync__room(few_out, DYNC__FEW, s->n_out, sizeof *out);
     dync_status status = in && out ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n_in && in; i++) in[i] = r->env[ref->in_env[i]];
-    dync__tls.grad_enabled_off = !s->grad_mode;
+    dync__grad_off(!s->grad_mode);
     bool direct = last && s->n_out <= DYNC__FEW && dync__into_targets(r, ref, last, target);
     if (status == DYNC_OK)
         status = direct ? dync__segment_run_into(s, s->n_in, in, out, target)
@@ -232,7 +232,7 @@ static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode
     }
     *result = n->result.kind == DYNC_KIND_TENSOR ? dync__result_take(e, r, n->result.n)
                                                  : dync__outval_build(&n->result, r->env);
-    dync__tls.grad_enabled_off = n->grad_mode_after >= 0 ? !n->grad_mode_after : !e->grad_mode;
+    dync__grad_off(n->grad_mode_after >= 0 ? !n->grad_mode_after : !e->grad_mode);
     return DYNC_OK;
 }
 
@@ -253,7 +253,7 @@ static dync_status dync__call_extend(dync__compiled *f, dync__cache_entry *e,
         DYNC__TRY(dync__entry_run(e, next, r, result, &unknown));
         if (!unknown) return DYNC_OK;
     }
-    dync__tls.grad_enabled_off = !e->grad_mode;
+    dync__grad_off(!e->grad_mode);
     dync__history_miss(f, DYNC__MISS_branches);
     if (dync__stance() == DYNC__STANCE_fail_on_recompile) {
         DYNC__ATOMIC_STORE(&e->extending, 0);
@@ -290,7 +290,7 @@ DYNC__FN dync_status dync__call_entry(dync__compiled *f, dync__cache_entry *e,
     dync_status status = dync__run_open(&r, e, call, into);
     if (status == DYNC_OK) status = dync__entry_run(e, e->root, &r, result, &unknown);
     if (status == DYNC_OK && unknown) status = dync__call_extend(f, e, call, &r, result);
-    if (status != DYNC_OK) dync__tls.grad_enabled_off = !e->grad_mode;
+    if (status != DYNC_OK) dync__grad_off(!e->grad_mode);
     dync__run_close(&r, e->n_leaf_env);
     return status;
 }

@@ -187,17 +187,17 @@ DYNC__FN dync__verify *dync__verify_new(const dync__compiled *f, const char *nam
     v->scope = dync_scope_begin();
     v->rng_seed = dync__tls.rng_seed;
     v->rng_offset = dync__tls.rng_offset;
-    v->grad_off = dync__tls.grad_enabled_off;
+    v->grad_off = dync__grad_is_off();
     bool good = true;
     /* what has a history has one in the copy, whatever the mode now */
-    dync__tls.grad_enabled_off = false;
+    dync__grad_off(false);
     for (; v->n < n && good; v->n += good) {
         v->real[v->n] = in[v->n];
         v->copy[v->n] = dync__verify_copy(v, in, n, v->n);
         good = v->copy[v->n] != NULL;
     }
     for (int i = 0; i < v->n && good; i++) good = dync__verify_copy_grad(v, i);
-    dync__tls.grad_enabled_off = v->grad_off;
+    dync__grad_off(v->grad_off);
     if (good) return v;
     dync_scope_end(&v->scope);
     dync__verify_free(v);
@@ -291,5 +291,5 @@ DYNC__FN void dync__verify_restore(dync__verify *v)
     }
     dync__tls.rng_seed = v->rng_seed;
     dync__tls.rng_offset = v->rng_offset;
-    dync__tls.grad_enabled_off = v->grad_off;
+    dync__grad_off(v->grad_off);
 }

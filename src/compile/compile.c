@@ -393,7 +393,7 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
 {
     dync__exporter x = {0};
     dync__callargs call;
-    bool grad_off = dync__tls.grad_enabled_off;
+    bool grad_off = dync__grad_is_off();
     dync_scope scope = dync_scope_begin();
     dync_value apart[DYNC__MAX_LEAVES];
     bool distinct = dync__distinct_args(nargs, args, apart);
@@ -404,13 +404,13 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     bool wants_grad = false;
     for (int i = 0; i < copies.call.n_tensors; i++)
         wants_grad = wants_grad || dync__tensor_requires_grad(copies.call.tensor[i]);
-    if (!wants_grad) dync__tls.grad_enabled_off = true; /* a program runs: it does not train */
+    if (!wants_grad) dync__grad_off(true); /* a program runs: it does not train */
     if (kept == DYNC_OK)
         g = dync__capture_whole(callee, name, nargs, distinct ? apart : args, &x, &call);
-    dync__tls.grad_enabled_off = true;
+    dync__grad_off(true);
     dync__export_put_back(&copies, g && dync__graph_has_writes(g));
     dync_scope_end(&scope);
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     if (!g) return NULL;
     dync__compiled *inner = dync__callee_compiled(&callee);
     dync__program *p = dync__program_from_leaves(g,

@@ -217,7 +217,7 @@ static dync_status dync__ca_run(dync__ca *c)
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
     dync_value list = dync__list_new(c->input.n);
-    bool off = dync__tls.grad_enabled_off;
+    bool off = dync__grad_is_off();
     for (int i = 0; list.kind == DYNC_KIND_LIST && i < c->input.n; i++)
         dync__list_set(list, i, dync_v_tensor(dync__handle(c->input.at[i])));
     dync_status status = list.kind == DYNC_KIND_LIST ? DYNC_OK : DYNC_ERR_MEMORY;
@@ -225,13 +225,13 @@ static dync_status dync__ca_run(dync__ca *c)
     dync__ca_tls.now = c;
     /* a backward inside a hook is walked */
     dync__tls.compiled_autograd = false;
-    dync__tls.grad_enabled_off = true;
+    dync__grad_off(true);
     dync_value r = status == DYNC_OK
                        ? dync_call_values(dync__compiled_handle(c->entry->f), 1, &list)
                        : DYNC_NONE;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) status = dync_error();
     if (status == DYNC_OK) status = dync__ca_finish(c, r);
-    dync__tls.grad_enabled_off = off;
+    dync__grad_off(off);
     dync__tls.compiled_autograd = true;
     dync__ca_tls.now = outer;
     dync_scope_end(&scope);

@@ -429,7 +429,7 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
         return NULL;
     }
     dync__handler *stack = dync__handler_swap(NULL);
-    bool compiling = dync__tls.compiling, grad_off = dync__tls.grad_enabled_off;
+    bool compiling = dync__tls.compiling, grad_off = dync__grad_is_off();
     dync__symtab *syms = dync__tls.syms;
     dync__tls.compiling = false;
     dync__tls.syms = m.syms;
@@ -437,7 +437,7 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
     dync_status status = dync__maker_trace(&m, &callee, shown, nargs, args);
     dync_scope_end(&scope);
     dync__tls.compiling = compiling;
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     dync__tls.syms = syms;
     dync__handler_swap(stack);
     dync__maker_free(&m);

@@ -49,15 +49,14 @@ static dync_status dync__opaque_call(const dync__node *n, int n_in, dync__tensor
     dync__arena arena = {0};
     dync__opcall c = {
         .row = dync__op_info(n->op), .op = n->op, .nargs = n->nargs, .args = args, .at = n->at};
-    bool off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
+    bool off = dync__grad_off(true);
     dync_status status = dync__opaque_args(&arena, n->nargs, n->args, args, t);
     if (status == DYNC_OK) status = c.row->decompose(&c);
     for (int i = 0; i < c.nout && c.out[i]; i++) {
         if (status == DYNC_OK) status = dync__opaque_copy_out(n, i, t[n_in + i], c.out[i]);
         dync__unref(c.out[i]);
     }
-    dync__tls.grad_enabled_off = off;
+    dync__grad_off(off);
     dync__arena_free(&arena);
     return status;
 }

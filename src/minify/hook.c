@@ -181,7 +181,7 @@ static dync_status dync__hook_after_dynamo(const dync__compiled *f, dync__graph 
                              .options = f->opt.options,
                              .accuracy = level == 4,
                              .forward_only = dync__repro_now()->forward_only != 0,
-                             .grad_off = dync__tls.grad_enabled_off};
+                             .grad_off = dync__grad_is_off()};
     dync__str path = {0};
     dync__judge judge;
     dync__verdict verdict = {.kind = DYNC__PASSES};
@@ -259,9 +259,9 @@ static dync_status dync__hook_aot_checked(dync__hook_aot *a, int n, const dync_v
     dync__verdict verdict = {.kind = DYNC__PASSES};
     dync_backend backend = {.name = a->backend, .compile = dync__hook_aot_backend, .user = a};
     dync__hook_state outer = dync__hook;
-    bool grad_off = dync__tls.grad_enabled_off;
+    bool grad_off = dync__grad_is_off();
     dync__hook = (dync__hook_state){.busy = true, .aot_level = a->level};
-    dync__tls.grad_enabled_off = true;
+    dync__grad_off(true);
     bool written = a->level == 3 && dync__hook_launcher(&file, a->graph, n, values, &path);
     dync__hook_judge(&judge, &backend, NULL, a->level);
     judge.forward_only = true;
@@ -270,7 +270,7 @@ static dync_status dync__hook_aot_checked(dync__hook_aot *a, int n, const dync_v
     dync_status status = dync__hook_verdict(&verdict, a->level, &file, a->graph, n, values,
                                             "Bad accuracy detected", &path, written);
     a->tried = true;
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     if (status == DYNC_OK) {
         dync__error_guard guard;
         dync__error_guard_begin(&guard);

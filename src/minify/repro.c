@@ -348,7 +348,7 @@ DYNC__FN void dync__minifying_begin(dync__minifying *m, const dync_backend *b, c
                                  .options = options,
                                  .accuracy = accuracy,
                                  .forward_only = only_fwd,
-                                 .grad_off = dync__tls.grad_enabled_off};
+                                 .grad_off = dync__grad_is_off()};
 }
 
 /* ---- main ------------------------------------------------------------------------------------ */
@@ -384,8 +384,8 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro)
         dync__repro_usage(argc > 0 ? argv[0] : NULL);
         return 0;
     }
-    bool busy = dync__hook_busy(true), grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = repro.no_grad;
+    bool busy = dync__hook_busy(true), grad_off = dync__grad_is_off();
+    dync__grad_off(repro.no_grad);
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync_scope scope = dync_scope_begin();
@@ -398,7 +398,7 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro)
     dync__vec_free(&c.reader.value);
     dync__object_end(&c.reader.object);
     dync_scope_end(&scope);
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     dync__hook_busy(busy);
     if (status == DYNC_OK) return 0;
     dync__str text = {0};

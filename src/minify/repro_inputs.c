@@ -90,14 +90,14 @@ static dync__tensor *dync__reader_non_leaf(dync__tensor *leaf)
 {
     static const dync__gnode_class history = {"ReproHistory", dync__reader_history, NULL,
                                               dync__reader_history_destroy, NULL};
-    bool grad_off = dync__tls.grad_enabled_off;
+    bool grad_off = dync__grad_is_off();
     dync__tensor *t = dync__tensor_alias(leaf, leaf->dtype, &leaf->lay);
-    dync__tls.grad_enabled_off = false;
+    dync__grad_off(false);
     if (t && dync__tape_attach(&history, NULL, 1, &leaf, 1, &t, NULL) != DYNC_OK) {
         dync__unref(t);
         t = NULL;
     }
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     dync__unref(leaf);
     return t;
 }

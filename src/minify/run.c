@@ -136,7 +136,7 @@ static dync_status dync__run_now(dync__graph *g, const dync_callable *code, int 
     dync_value r = code ? code->run(code->state, args, n) : dync__graph_run(g, args, n);
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     if (!dync__run_add(out, r, false)) return DYNC_ERR_MEMORY;
-    if (!forward_only && !dync__tls.grad_enabled_off) {
+    if (!forward_only && !dync__grad_is_off()) {
         dync_status status = dync__run_backward(out);
         if (status != DYNC_OK) return status;
     }
@@ -148,7 +148,7 @@ DYNC__FN dync_status dync__run_once(dync__graph *g, const dync_callable *code, i
                                     dync__run_items *out)
 {
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
-    bool grad_off = dync__tls.grad_enabled_off;
+    bool grad_off = dync__grad_is_off();
     size_t bytes = (size_t)(n + 1) * sizeof(dync_value);
     dync_value *args = dync__alloc(bytes);
     if (!args) return DYNC_ERR_MEMORY;
@@ -158,7 +158,7 @@ DYNC__FN dync_status dync__run_once(dync__graph *g, const dync_callable *code, i
     dync__free(args, bytes);
     dync__tls.rng_seed = seed;
     dync__tls.rng_offset = offset;
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     return status;
 }
 

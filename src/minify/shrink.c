@@ -88,7 +88,7 @@ static dync__graph *dync__shrink_all_values(dync__graph *g)
 /* One eager run; false where eager cannot run it: then only the inputs are known. */
 static bool dync__shrink_propagate(dync__shrinker *s, int n, const dync_value *inputs)
 {
-    bool grad_off = dync__tls.grad_enabled_off, writes = dync__graph_has_writes(s->graph);
+    bool grad_off = dync__grad_is_off(), writes = dync__graph_has_writes(s->graph);
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
     size_t bytes = (size_t)(n + 1) * sizeof *inputs;
     dync_value *args = dync__alloc(bytes), r = DYNC_NONE;
@@ -105,7 +105,7 @@ static bool dync__shrink_propagate(dync__shrinker *s, int n, const dync_value *i
         if (s->value[i].kind == DYNC_KIND_NONE) s->value[i] = l->items[i];
     dync__graph_unref(all);
     dync__free(args, bytes);
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     dync__tls.rng_seed = seed;
     dync__tls.rng_offset = offset;
     return made > 0;

@@ -494,7 +494,7 @@ DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const
     dync__repro_file file = {.backend = backend ? backend : "inductor",
                              .accuracy = accuracy,
                              .save_dir = dync__str_get(&folder),
-                             .grad_off = dync__tls.grad_enabled_off};
+                             .grad_off = dync__grad_is_off()};
     int n = list ? list->n : inputs.kind == DYNC_KIND_NONE ? 0 : 1;
     dync_status status = dync__repro_write(&file, g, n, list ? list->items : one, path);
     dync__str_free(&folder);

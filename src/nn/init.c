@@ -29,13 +29,13 @@ static dync_make dync__init_make(dync_dims shape, int dtype)
 
 DYNC__FN bool dync__init_uniform(dync__module *m, const char *name, dync_dims shape, double bound)
 {
-    bool off = dync__tls.grad_enabled_off;
+    bool off = dync__grad_is_off();
     dync_scope scope = dync_scope_begin();
-    dync__tls.grad_enabled_off = true;
+    dync__grad_off(true);
     bool ok = dync__init_keep(
         m, name, dync_uniform_(dync_empty_opt(dync__init_make(shape, DYNC_F32)), -bound, bound),
         false);
-    dync__tls.grad_enabled_off = off;
+    dync__grad_off(off);
     dync_scope_end(&scope);
     return ok;
 }

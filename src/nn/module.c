@@ -362,14 +362,13 @@ static dync_status dync__module_convert(dync__tensor *t, int device, int dtype)
     if (dync__dtype_info(t->dtype)->kind != 'f') dtype = t->dtype;
     if (t->device == device && t->dtype == dtype) return DYNC_OK;
     dync_scope scope = dync_scope_begin();
-    bool off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
+    bool off = dync__grad_off(true);
     dync_tensor *g = dync_grad(dync__handle(t)),
                 *h = dync_to_device(dync_to_dtype(dync__handle(t), (dync_dtype)dtype),
                                     (dync_device)device);
     if (h && g) g = dync_to_device(dync_to_dtype(g, (dync_dtype)dtype), (dync_device)device);
     dync__tensor *made = h ? dync__open(h) : NULL;
-    dync__tls.grad_enabled_off = off;
+    dync__grad_off(off);
     if (made) {
         dync__storage *before = t->storage;
         dync__tensor_set_grad(t, NULL);

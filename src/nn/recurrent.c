@@ -54,7 +54,7 @@ static bool dync__cell_trains(int n, dync_tensor *const *t)
 {
     bool needed = false;
     for (int i = 0; i < n; i++) needed |= t[i] && dync_requires_grad(t[i]);
-    return needed && !dync__tls.grad_enabled_off;
+    return needed && !dync__grad_is_off();
 }
 
 /* x [L, N, in], *s [N, H] -> [L, N, H]; *s is the last one. */

@@ -170,10 +170,9 @@ static dync_status dync__composite_run(const dync__opcall *call, dync__info *out
     dync__opcall run = *call;
     if (!dync__op_state_get()) return DYNC_ERR_MEMORY;
     dync__handler *top = dync__handler_swap(NULL), *old = dync__bottom_swap(&bottom);
-    bool off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
+    bool off = dync__grad_off(true);
     dync_status status = call->row->decompose(&run);
-    dync__tls.grad_enabled_off = off;
+    dync__grad_off(off);
     dync__bottom_swap(old);
     dync__handler_swap(top);
     if (status != DYNC_OK) return status;

@@ -74,14 +74,14 @@ typedef struct dync__custom_pause {
 static dync__custom_pause dync__custom_pause_begin(void)
 {
     dync__custom_pause p = {dync__handler_swap(NULL), dync__bottom_swap(NULL), dync__tls.compiling,
-                            dync__tls.grad_enabled_off};
+                            dync__grad_is_off()};
     dync__tls.compiling = false;
-    dync__tls.grad_enabled_off = true;
+    dync__grad_off(true);
     return p;
 }
 static void dync__custom_pause_end(const dync__custom_pause *p)
 {
-    dync__tls.grad_enabled_off = p->grad_off;
+    dync__grad_off(p->grad_off);
     dync__tls.compiling = p->compiling;
     dync__bottom_swap(p->bottom);
     dync__handler_swap(p->top);
@@ -296,12 +296,12 @@ DYNC__FN dync_status dync__d_trace_wrapped(dync__opcall *call)
         return dync__fail(DYNC_ERR_VALUE, "trace_wrapped: the function belongs to "
                                           "another program");
     dync_tensor *grad = dync__handle(call->args[0].as.t);
-    bool off = dync__tls.grad_enabled_off;
+    bool off = dync__grad_is_off();
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
-    dync__tls.grad_enabled_off = true;
+    dync__grad_off(true);
     dync_tensor *r = pair.fn(grad, pair.user);
-    dync__tls.grad_enabled_off = off;
+    dync__grad_off(off);
     dync__tensor *t = dync__error_count() != errors ? NULL : dync__open(r ? r : grad);
     if (t) dync__ref(t);
     dync_scope_end(&scope);

@@ -171,11 +171,10 @@ DYNC__FN dync_status dync__d_batch_norm(dync__opcall *call)
             &c, call, dync__chain1(&c, DYNC__OP_clone, x)); /* empty: infer.c has seen to it */
     dync__chain_call(&c, DYNC__OP__native_batch_norm_legit_functional, call->nargs, call->args,
                      all);
-    bool off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
+    bool off = dync__grad_off(true);
     for (int i = 0; i < 2 && call->args[5].as.i; i++)
         if (running[i]) dync__chain_tt(&c, DYNC__OP_copy_, running[i], all[3 + i]);
-    dync__tls.grad_enabled_off = off;
+    dync__grad_off(off);
     return dync__chain_end(&c, call, all[0]);
 }
 

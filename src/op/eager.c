@@ -163,7 +163,7 @@ DYNC__FN dync_status dync__eager(dync__opcall *call)
 
 DYNC__FN dync_status dync__d_set_grad_enabled(dync__opcall *call)
 {
-    dync__tls.grad_enabled_off = call->args[0].as.i == 0;
+    dync__grad_off(call->args[0].as.i == 0);
     return DYNC_OK;
 }
 

@@ -202,7 +202,7 @@ static dync_value dync__program_call(dync__program *p, int nargs, const dync_val
             return result;
         inputs[i] = dync_v_tensor(dync__handle(t));
         wants_grad = wants_grad || (t->flags & DYNC__T_FAKE) ||
-                     (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
+                     (!dync__grad_is_off() && dync__tensor_requires_grad(t));
     }
     if (wants_grad) return dync__graph_run(p->graph, inputs, p->graph->n_inputs);
     for (int i = 0; i < p->graph->n_inputs; i++) {
