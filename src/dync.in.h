@@ -214,6 +214,7 @@ DYNC__PLAIN
 DYNC__WARM
 #include "op/table.c"
 #include "op/args.c"
+#include "op/arith.c"
 DYNC__COLD
 #include "op/infer.c"
 #include "op/infer_pointwise.c"

@@ -469,7 +469,7 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
     dync__functional *f = self->state;
     if (f->status != DYNC_OK) return f->status;
     const dync__op_row *row = c->row;
-    if (c->op == DYNC__OP__set_grad_enabled) return row->decompose(c);
+    if (dync__row_sets_grad_mode(row)) return row->decompose(c);
     if (row->cls == DYNC__EFFECT) return dync__functional_seed(f, c);
     if (row->flags & DYNC__OP_RETARGETS) return dync__functional_set(f, c);
     if (row->flags & DYNC__OP_DATA_SHAPE) return dync__functional_refuse(f, row->name);

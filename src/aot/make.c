@@ -34,8 +34,7 @@ DYNC__RARE static dync_status dync__aot_narrow(void *state, const bool *used)
 DYNC__RARE static bool dync__graph_turns_grad_on(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->op == DYNC__OP__set_grad_enabled && g->node.at[i]->args[0].as.i)
-            return true;
+        if (dync__node_sets_grad_mode(g->node.at[i]) && g->node.at[i]->args[0].as.i) return true;
     return false;
 }
 
@@ -92,7 +91,7 @@ DYNC__RARE static void dync__aot_explain(dync__graph *graph, const dync_value *e
     dync__aot_how how = {.budget = dync__aot_budget_now()};
     const char *why = NULL;
     dync__error_guard guard;
-    if (graph->syms || dync__tls.grad_enabled_off || !dync__aot_wants_grad(graph, examples)) return;
+    if (graph->syms || dync__grad_is_off() || !dync__aot_wants_grad(graph, examples)) return;
     dync__error_guard_begin(&guard);
     if (dync__aot_trace(graph, examples, true, &how, &g, &why) == DYNC_OK) {
         dync__aot_memory_text(&g, out);
@@ -190,7 +189,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_code_trace(dync__aot_code *c, const dy
     dync__aot_how how = dync__aot_how_of(options, inner);
     c->double_backward = dync__tls.double_backward;
     c->turns_grad_on = dync__graph_turns_grad_on(c->graph);
-    bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) &&
+    bool training = (!dync__grad_is_off() || c->turns_grad_on) &&
                     dync__aot_wants_grad(c->graph, examples);
     if (inner->patterns && !c->double_backward && dync__pass_on(DYNC__PASS_attention)) {
         DYNC__TRY(dync__aot_attend(&c->graph, training));

@@ -129,8 +129,7 @@ DYNC__RARE DYNC__FN bool dync__graph_alike(const dync__graph *a, const dync__gra
             (!x->has_info && x->scalar.kind != y->scalar.kind))
             return false;
         if (!dync__node_results_equal(x, y, a->syms || b->syms)) return false;
-        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM &&
-            x->op != DYNC__OP__set_grad_enabled)
+        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM && !dync__node_sets_grad_mode(x))
             call++;
         for (int j = 0; j < x->nargs; j++) {
             if (dync__args_equal(&x->args[j], &y->args[j])) continue;

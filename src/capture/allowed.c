@@ -8,7 +8,7 @@
 static dync_status dync__allowed_infer(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
-    if (c->op == DYNC__OP__set_grad_enabled) return c->row->decompose(c);
+    if (dync__row_sets_grad_mode(c->row)) return c->row->decompose(c);
     DYNC__TRY(dync__tracer_enter(t, c));
     if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__trace_break(t, c->row->name, NULL);
     DYNC__TRY(dync__op_fake(c));
@@ -132,7 +132,7 @@ DYNC__FN dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, c
     node->callee = kept;
     node->at = t->last_at;
     t->rec.pending++;
-    return dync__allowed_outputs(t, node, grad && !dync__tls.grad_enabled_off, list);
+    return dync__allowed_outputs(t, node, grad && !dync__grad_is_off(), list);
 }
 
 /* ---- in a graph that runs -------------------------------------------------------------------- */

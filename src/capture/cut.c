@@ -111,7 +111,7 @@ static bool dync__graph_has_effects(const dync__graph *g)
         if (op < 0 || !dync__node_pends(g->node.at[i])) continue;
         const dync__op_row *row = dync__op_info(op);
         /* the mode at the end is kept apart */
-        if (op == DYNC__OP__set_grad_enabled) continue;
+        if (dync__row_sets_grad_mode(row)) continue;
         if (row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT ||
             (row->flags & (DYNC__OP_WRITES | DYNC__OP_RANDOM)))
             return true;
@@ -179,7 +179,7 @@ static bool dync__cut_grad_off(const dync__tracer *t, int ordinal)
     bool off = t->rec.grad_off;
     for (int i = 0, k = 0; i < t->rec.graph->node.n && k < ordinal; i++) {
         const dync__node *n = t->rec.graph->node.at[i];
-        if (n->op == DYNC__OP__set_grad_enabled) off = !n->args[0].as.i;
+        if (dync__node_sets_grad_mode(n)) off = !n->args[0].as.i;
         if (dync__node_pends(n) && n->op != DYNC__NODE_GETITEM) k++;
     }
     return off;
@@ -203,19 +203,19 @@ DYNC__FN dync_status dync__cut_live(dync__tracer *t, const char *reason, const b
         live[i] = live_or_null ? live_or_null[i] : DYNC__ATOMIC_PEEK(&t->rec.made.at[i]->refs) > 1;
     dync__effects_mark(t, live);
     dync_status status = DYNC_OK;
-    bool grad_off = dync__tls.grad_enabled_off;
+    bool grad_off = dync__grad_is_off();
     t->cut.reason = reason;
     for (int i = 0; i < n && status == DYNC_OK; i++) {
         if (reason) dync__log_break(t, reason);
         t->cut.lo = bound[i];
         t->cut.hi = bound[i + 1];
-        dync__tls.grad_enabled_off = dync__cut_grad_off(t, t->cut.lo);
+        dync__grad_off(dync__cut_grad_off(t, t->cut.lo));
         status = dync__cut_range(t, bound[i], bound[i + 1], n == 1,
                                  dync__piece_site(t, frame[i], reason), live);
         if (status == DYNC_OK && (bound[i + 1] == t->cut.split || i == n - 1))
             status = dync__effects_begin(t);
     }
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     dync__free(live, (size_t)(made + 1));
     if (!live_or_null) dync__script_cut_end(t, false);
     dync__cut_reset(t);

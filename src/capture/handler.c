@@ -90,7 +90,7 @@ DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     dync__number *operand[DYNC__MAX_ARGS];
-    if (c->op == DYNC__OP__set_grad_enabled) return dync__record_grad_mode(t, c);
+    if (dync__row_sets_grad_mode(c->row)) return dync__record_grad_mode(t, c);
     DYNC__TRY(dync__tracer_enter(t, c));
     DYNC__TRY(dync__tracer_leaf_written(c));
     if (t->symbols.number.n) {
@@ -106,7 +106,7 @@ DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
  * leaf that requires grad, or to a view of one, in grad mode. */
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
 {
-    if (c->row->cls != DYNC__INPLACE || dync__tls.grad_enabled_off || !c->nargs ||
+    if (c->row->cls != DYNC__INPLACE || dync__grad_is_off() || !c->nargs ||
         c->args[0].kind != DYNC__A_TENSOR)
         return DYNC_OK;
     const dync__tensor *x = c->args[0].as.t;

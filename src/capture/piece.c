@@ -68,12 +68,12 @@ static void dync__piece_sort(dync__graph *g)
  * which the mode at the end stays. */
 static void dync__piece_modes(dync__graph *g)
 {
-    bool on = !dync__tls.grad_enabled_off;
+    bool on = !dync__grad_is_off();
     bool turned = false; /* the last node that is kept changed it */
     int kept = 0;
     for (int i = 0; i < g->node.n; i++) {
         dync__node *n = g->node.at[i];
-        bool mode = n->op == DYNC__OP__set_grad_enabled, to = mode && n->args[0].as.i != 0,
+        bool mode = dync__node_sets_grad_mode(n), to = mode && n->args[0].as.i != 0,
              turns = mode && to != on;
         if (mode) on = to;
         if (turns && turned)

@@ -82,7 +82,7 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
                                                  : NULL;
         if (operand[i]) args[i] = dync__arg_value(dync__number_plain(operand[i]));
     }
-    if (e->op == DYNC__OP__set_grad_enabled) return dync__record_grad_mode(t, &c);
+    if (dync__row_sets_grad_mode(c.row)) return dync__record_grad_mode(t, &c);
     t->rec.operand = operand;
     for (int i = 0; i < e->n_out; i++) c.out[i] = s->value.at[e->value + i].fake;
     dync_status status = dync__tracer_record(t, &c);
@@ -103,7 +103,7 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
 DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
 {
     dync__script *s = t->script;
-    bool grad_off = dync__tls.grad_enabled_off;
+    bool grad_off = dync__grad_is_off();
     dync_loc at = t->last_at;
     dync_status status = t->status;
     t->way = dync__recording_way();
@@ -117,12 +117,12 @@ DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
     }
     if (status == DYNC_OK) status = dync__env_complete(t);
     t->rec.pending = 0;
-    if (s->waiting.n) dync__tls.grad_enabled_off = s->grad_off;
+    if (s->waiting.n) dync__grad_off(s->grad_off);
     for (int i = 0; i < s->waiting.n && status == DYNC_OK; i++) {
         const dync__script_event *e = &s->event.at[s->waiting.at[i]];
         status = dync__replay_again(t, e);
     }
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     t->last_at = at;
     if (status != DYNC_OK)
         dync__tracer_fail(t, status);
@@ -154,7 +154,7 @@ DYNC__FN dync_tensor *dync__replay_known(dync__handler *self, int op, int nargs,
     }
     dync__tensor *out = dync__replay_give(&s->value.at[e->value]);
     if (!out) return NULL;
-    if (!s->waiting.n) s->grad_off = dync__tls.grad_enabled_off;
+    if (!s->waiting.n) s->grad_off = dync__grad_is_off();
     s->waiting.at[s->waiting.n++] = i;
     s->at = i;
     t->last_at = *at;
@@ -256,7 +256,7 @@ static bool dync__replay_adopt(dync__tracer *t, int n, dync__arg *args)
 static bool dync__replay_may_write(const dync__tracer *t, const dync__tensor *x)
 {
     int env = dync__replay_env(t, x);
-    return dync__tls.grad_enabled_off || !(x->flags & DYNC__T_REQUIRES_GRAD) || env < 0 ||
+    return dync__grad_is_off() || !(x->flags & DYNC__T_REQUIRES_GRAD) || env < 0 ||
            !t->env.real.at[env] || !dync__tensor_is_leaf(t->env.real.at[env]);
 }
 
@@ -297,15 +297,15 @@ DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
         const dync__script_event *e = &s->event.at[at];
         if ((s->waiting.n < s->waiting.cap || dync__vec_reserve(&s->waiting, s->waiting.n + 1)) &&
             dync__replay_outputs(t, e, c)) {
-            if (!s->waiting.n) s->grad_off = dync__tls.grad_enabled_off;
+            if (!s->waiting.n) s->grad_off = dync__grad_is_off();
             s->waiting.at[s->waiting.n++] = at;
             s->at = at;
             c->nout = e->n_out;
             for (int i = 0; DYNC__UNLIKELY(e->free >> i); i++)
                 if (e->free >> i & 1) e->args[i] = c->args[i];
             t->rec.pending++;
-            if (DYNC__UNLIKELY(c->op == DYNC__OP__set_grad_enabled))
-                dync__tls.grad_enabled_off = !c->args[0].as.i;
+            if (DYNC__UNLIKELY(dync__row_sets_grad_mode(c->row)))
+                dync__grad_off(!c->args[0].as.i);
             else
                 t->last_at = c->at;
             return DYNC_OK;

@@ -24,7 +24,7 @@ static int32_t dync__script_call(const dync__tracer *t, int k)
 {
     const dync__script *s = t->script;
     for (int i = t->cut.lo; i < t->cut.hi; i++)
-        if (s->event.at[s->waiting.at[i]].op != DYNC__OP__set_grad_enabled && k-- == 0)
+        if (!dync__op_sets_grad_mode(s->event.at[s->waiting.at[i]].op) && k-- == 0)
             return s->waiting.at[i];
     return -1;
 }

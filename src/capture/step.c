@@ -18,7 +18,7 @@ static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     dync__number *operand[DYNC__MAX_ARGS];
-    if (c->op == DYNC__OP__set_grad_enabled) return dync__record_grad_mode(t, c);
+    if (dync__row_sets_grad_mode(c->row)) return dync__record_grad_mode(t, c);
     DYNC__TRY(dync__tracer_enter(t, c));
     if (t->symbols.number.n) dync__number_operands(t, c, operand);
     /* begins in the mode of now: the tape switches it off */
@@ -77,14 +77,14 @@ typedef struct dync__taped_walk {
 } dync__taped_walk;
 static dync__taped_walk dync__taped_begin(dync__tracer *t, dync_grad_options opt)
 {
-    dync__taped_walk w = {!dync__tls.grad_enabled_off, t->tape.walking};
+    dync__taped_walk w = {!dync__grad_is_off(), t->tape.walking};
     t->tape.walking = t->tape.walked = true;
     if (w.mode != opt.create_graph) dync_set_grad_enabled(opt.create_graph);
     return w;
 }
 static void dync__taped_end(dync__tracer *t, dync__taped_walk w)
 {
-    if (w.mode == dync__tls.grad_enabled_off) dync_set_grad_enabled(w.mode);
+    if (w.mode == dync__grad_is_off()) dync_set_grad_enabled(w.mode);
     t->tape.walking = w.walking;
 }
 
@@ -150,7 +150,7 @@ static void dync__taped_strip(dync__graph *g)
 {
     int kept = 0;
     for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->op != DYNC__OP__set_grad_enabled) g->node.at[kept++] = g->node.at[i];
+        if (!dync__node_sets_grad_mode(g->node.at[i])) g->node.at[kept++] = g->node.at[i];
     g->node.n = kept;
     dync__graph_renumber(g);
 }

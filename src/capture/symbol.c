@@ -231,14 +231,10 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
                true;
     dync_value plain = compute(op, x ? x->plain : a, y ? y->plain : b);
     if (plain.kind == DYNC_KIND_NONE || t->stopped) return true;
-    bool product = op == DYNC__OP_mul || op == DYNC__OP_floor_divide;
-    const char *left = dync__number_operand_text(t, x, a, product),
-               *right = dync__number_operand_text(t, y, b, product || op == DYNC__OP_sub);
-    const char *sign = op == DYNC__OP_add   ? " + "
-                       : op == DYNC__OP_sub ? " - "
-                       : op == DYNC__OP_mul ? "*"
-                                            : "//";
-    if (op == DYNC__OP_mul && x && !y) { /* as sympy has it: 2*s0 */
+    const dync__arith *is = dync__op_arith(op);
+    const char *left = dync__number_operand_text(t, x, a, is->tight),
+               *right = dync__number_operand_text(t, y, b, is->tight_right);
+    if (is->swaps && x && !y) {
         const char *hold = left;
         left = right;
         right = hold;
@@ -246,12 +242,11 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
     dync__number *z =
         left && right
             ? dync__number_new(t, plain,
-                               dync__arena_printf(
-                                   &t->scratch, op == DYNC__OP_floor_divide ? "(%s%s%s)" : "%s%s%s",
-                                   left, sign, right))
+                               dync__arena_printf(&t->scratch, is->closed ? "(%s%s%s)" : "%s%s%s",
+                                                  left, is->sign, right))
             : NULL;
     if (!z || !dync__tracer_graph(t)) return true;
-    z->sum = op == DYNC__OP_add || op == DYNC__OP_sub;
+    z->sum = is->sum;
     z->of[0] = x;
     z->of[1] = y;
     dync__arg args[2] = {dync__number_operand(t, x, a), dync__number_operand(t, y, b)};

@@ -157,6 +157,10 @@ DYNC__INLINE bool dync__node_has(const dync__node *n, uint32_t fact)
 {
     return n->op >= 0 && (dync__op_info(n->op)->flags & fact) != 0;
 }
+DYNC__INLINE bool dync__node_sets_grad_mode(const dync__node *n)
+{
+    return dync__op_sets_grad_mode(n->op);
+}
 DYNC__INLINE bool dync__node_is_call(const dync__node *n)
 {
     return n->kind == DYNC__N_CALL_FUNCTION || n->kind == DYNC__N_CALL_METHOD ||

@@ -218,8 +218,8 @@ static void dync__c_call_custom(dync__c_printer *p, const dync__node *node)
 /* Arithmetic of symbolic numbers. */
 static void dync__c_call_number(dync__c_printer *p, const dync__node *node)
 {
-    dync__str_addf(p->s, "dync_sym_%s(",
-                   node->op == DYNC__OP_floor_divide ? "floordiv" : node->target);
+    const dync__arith *is = dync__op_arith(node->op);
+    dync__str_addf(p->s, "dync_sym_%s(", is ? is->name : node->target);
     dync__c_arg(p, &node->args[0], DYNC__PARAM_VALUE, true);
     dync__str_add(p->s, ", ");
     dync__c_arg(p, &node->args[1], DYNC__PARAM_VALUE, true);

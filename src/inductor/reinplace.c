@@ -35,11 +35,6 @@ static dync__node *dync__reinplace_node(const dync__arg *a)
     return a->kind == DYNC__A_NODE ? a->as.node : NULL;
 }
 
-static bool dync__reinplace_scatters(int op)
-{
-    return op == DYNC__OP_scatter || op == DYNC__OP_scatter_add || op == DYNC__OP_index_add;
-}
-
 /* Equal but for the place where they begin. */
 static bool dync__reinplace_same_form(const dync__info *a, const dync__info *b)
 {
@@ -52,7 +47,7 @@ static bool dync__reinplace_same_form(const dync__info *a, const dync__info *b)
 static dync__node *dync__reinplace_base(const dync__reinplace *r, const dync__node *n)
 {
     const dync__lowerer *w = r->w;
-    bool scatters = n->op >= 0 && dync__reinplace_scatters(n->op);
+    bool scatters = dync__node_has(n, DYNC__OP_SCATTERS);
     if (!scatters && (n->op < 0 || n->op != DYNC__OP_as_strided_scatter)) return NULL;
     if (scatters && !dync__device_is(w->pb.device, DYNC__DEV_HOST)) return NULL;
     dync__node *base = dync__reinplace_node(&n->args[0]);
@@ -156,7 +151,7 @@ static dync__node *dync__reinplace_inner(const dync__reinplace *r, const dync__n
 {
     dync__node *in = n->op == DYNC__OP_as_strided_scatter ? dync__reinplace_node(&n->args[1])
                                                           : NULL;
-    if (!in || in->op < 0 || !dync__reinplace_scatters(in->op) || in->nout != 1 ||
+    if (!in || !dync__node_has(in, DYNC__OP_SCATTERS) || in->nout != 1 ||
         !dync__device_is(r->w->pb.device, DYNC__DEV_HOST) || r->w->place[in->index] >= 0 ||
         r->results[in->index] || r->last2[base->index] > in->index)
         return NULL;

@@ -251,6 +251,24 @@ DYNC__FN int dync__op_use(const dync__row *); /* its number */
 DYNC__FN const dync__row *dync__op_row_of(int op); /* of a row in use; NULL: of a custom operator */
 DYNC__FN void dync__op_use_all(void);              /* links every operator */
 DYNC__FN const dync__op_row *dync__op_info(int op);
+/* An effect on what is recorded for gradients: turns that on or off. */
+DYNC__INLINE bool dync__row_sets_grad_mode(const dync__op_row *row)
+{
+    return row->cls == DYNC__EFFECT && (row->flags & DYNC__OP_CUTS_GRAD) != 0;
+}
+DYNC__INLINE bool dync__op_sets_grad_mode(int op)
+{
+    return op >= 0 && dync__row_sets_grad_mode(dync__op_info(op));
+}
+/* arith.c: how a call with symbolic numbers is written; NULL: there is none. */
+typedef struct dync__arith {
+    const char *name, *sign; /* dync_sym_<name>; as sympy writes it */
+    bool sum;                /* in parentheses where it is an operand of what is tight */
+    bool tight, tight_right; /* so are its operands that are sums; the right one */
+    bool swaps;              /* a plain number stands first: 2*s0 */
+    bool closed;             /* stands in parentheses everywhere */
+} dync__arith;
+DYNC__FN const dync__arith *dync__op_arith(int op);
 DYNC__FN int dync__op_find(const char *name); /* -1 if there is none */
 /* Operators of the user's with a meta function (custom.c): numbers from DYNC__N_OPS on, known to
  * dync__op_info and dync__op_find. */
