@@ -17,8 +17,8 @@ DYNC__FN dync_status dync__code_run(const dync__code *, void *const *buffers, ui
 DYNC__FN bool dync__code_has_parts(const dync__code *, int64_t of);
 DYNC__FN dync_status dync__code_run_part(const dync__code *, void *const *buffers, int64_t begin,
                                          int64_t end, int64_t of);
-/* Does it read by the n indices from an offset of buffer `index` on, all of them, rows of a table of
- * `size`? Then from now on a run is DYNC_ERR_INDEX, without words, where one is outside. */
+/* Does it read by the n indices from an offset of buffer `index` on, all of them, rows of a table
+ * of `size`? Then from now on a run is DYNC_ERR_INDEX, without words, where one is outside. */
 DYNC__FN bool dync__code_looks(dync__code *, int index, int64_t offset, int64_t n, int64_t size);
 DYNC__FN void dync__code_free(dync__code *);
 /* of machine code; kernels of one structure share theirs, and each counts it */

@@ -2,8 +2,8 @@
  * before all generators.
  *
  * A gather by rows becomes what holds its index inside the table, a product with the distance of
- * rows, and a loadx at that offset which still knows the number of its index. What row code gives is
- * made an offset of there, once a row.
+ * rows, and a loadx at that offset which still knows the number of its index. What row code gives
+ * is made an offset of there, once a row.
  *
  * A draw from the normal distribution (Box and Muller 1958, in F64) becomes two uniform ones of the
  * same number, kinds 0 and 2 of `random`, and vecmath's log and cos: the same bits everywhere. It

@@ -42,8 +42,7 @@ enum { DYNC__LOOP_MAX_DIMS = 16 };
     X(const_,  0, "fdilb", 'T') /* imm.f or imm.i */                                                                  \
     X(index,   0, "l",     'T') /* linear form over the loops: access imm (offset + sum stride*loop), as I64 */       \
     X(load,    0, "fdilb", 'T') /* buffer element at access; compute type of the buffer's dtype */                    \
-    X(loadx,   1, "fdilb", 'T') /* gather: element at access + a (I64, in elements); by rows: access.rows says how a */ \
-                                /* leads there */                                                                     \
+    X(loadx,   1, "fdilb", 'T') /* gather: element at access + a (I64, in elements); by rows: see dync__access */     \
     X(store,   1, "fdilb", 'S') /* value a to buffer at access; no result */                                          \
     X(storex,  2, "fdilb", 'S') /* scatter: a to access + b (I64) */                                                  \
     X(reduce,  1, "fdilb", 'S') /* imm.i = dync__reduce_kind over the inner loops */                                  \
@@ -103,8 +102,8 @@ typedef struct dync__access {
 } dync__access;
 
 /* Indices that a kernel reads by: before it runs, an element of buf at the layout outside [0, size)
- * is an error (DYNC_ERR_INDEX), whatever the kernel makes of it. GPUs and programs in C tell nobody;
- * there an index is held within its range and that is all. */
+ * is an error (DYNC_ERR_INDEX), whatever the kernel makes of it. GPUs and programs in C tell
+ * nobody; there an index is held within its range and that is all. */
 typedef struct dync__bound {
     int32_t buf, order; /* order: of the program's steps; what was wrong first is told */
     dync__layout lay;
@@ -180,7 +179,8 @@ DYNC__FN int dync__kernel_rows(dync__kernel *, int64_t offset, const int64_t *st
 DYNC__FN int dync__kernel_access_of(dync__kernel *, const dync__access *);
 /* the same elements and range, whatever the buffers */
 DYNC__FN bool dync__bound_equal(const dync__bound *, const dync__bound *);
-/* by their order; of equal ones there is the first; false: no memory, k->failed. buf is read by the kernel then. */
+/* by their order; of equal ones there is the first; false: no memory, k->failed. buf is read by
+ * the kernel then. */
 DYNC__FN bool dync__kernel_bound(dync__kernel *, const dync__bound *);
 /* adds those of another kernel over the same buffer ids */
 DYNC__FN bool dync__kernel_bounds_of(dync__kernel *, const dync__kernel *from);

@@ -9,8 +9,9 @@
  *     row 1 { ... }                            the row code before phase 1
  *   }
  *
- * What picks rows has the row as a loop of its own in its access, its number is the operand, and the
- * indices that must be rows of it stand at the top: their offset, then extent:stride of each dim.
+ * What picks rows has the row as a loop of its own in its access, its number is the operand, and
+ * the indices that must be rows of it stand at the top: their offset, then extent:stride of each
+ * dim.
  *
  *   kernel embedding(in j i64[4] @0, in w f32[6400] @1, out y f32[256] @2) inner i0<4, i1<64 {
  *     indices j[0, 4:1] < 100  ; embedding

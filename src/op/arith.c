@@ -1,4 +1,4 @@
-/* op/arith.c: how arithmetic of symbolic numbers is written: the operators that have it, a row each.
+/* op/arith.c: how arithmetic of symbolic numbers is written: a row for each operator that has it.
  * Before: infer.c; after: capture/symbol.c and graph/print_c.c. What it computes stands in
  * capture/arithmetic.c, sizes and plain numbers together. */
 #include "../dync.in.h"
