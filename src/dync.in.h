@@ -10,6 +10,7 @@
 #include "api/autograd.h"
 #include "api/nn.h"
 #include "api/compile.h"
+#include "api/control.h"
 #include "api/graph.h"
 #include "api/debug.h"
 #include "api/program.h"
@@ -247,6 +248,7 @@ DYNC__COLD
 #include "op/decompose_data.c"
 #include "op/einsum.c"
 #include "op/custom.c"
+#include "op/control.c"
 #include "op/entries.c"
 #include "op/public.c"
 DYNC__PLAIN
@@ -271,6 +273,7 @@ DYNC__COLD
 #include "autograd/grads_reduce.c"
 #include "autograd/grads_nn.c"
 #include "autograd/grads_view.c"
+#include "autograd/grads_control.c"
 #include "autograd/rows.c"
 DYNC__PLAIN
 #include "nn/nn.h"
@@ -284,6 +287,7 @@ DYNC__COLD
 #include "nn/recurrent.c"
 DYNC__PLAIN
 #include "graph/graph.h"
+#include "graph/control.h"
 #include "graph/text.h"
 DYNC__COLD
 #include "graph/name.c"
@@ -295,6 +299,7 @@ DYNC__COLD
 #include "graph/symbolic.c"
 #include "graph/split.c"
 #include "graph/run.c"
+#include "graph/control.c"
 #include "graph/text.c"
 #include "graph/check.c"
 #include "graph/draw.c"
@@ -310,6 +315,7 @@ DYNC__PLAIN
 #include "capture/capture.h"
 #include "capture/trace.h"
 #include "capture/script.h"
+#include "capture/control.h"
 DYNC__COLD
 #include "capture/callback.c"
 #include "capture/value.c"
@@ -360,6 +366,8 @@ DYNC__COLD
 #include "capture/allowed.c"
 #include "capture/frame.c"
 #include "capture/grads.c"
+#include "capture/control_trace.c"
+#include "capture/control.c"
 #include "capture/install.c"
 #include "capture/call.c"
 #include "capture/lint_trace.c"
@@ -386,6 +394,8 @@ DYNC__COLD
 #include "aot/partition.c"
 #include "aot/parts.c"
 #include "aot/joint.c"
+#include "aot/control.c"
+#include "aot/control_grad.c"
 #include "aot/export.c"
 #include "aot/number.c"
 #include "aot/attend.c"
@@ -408,6 +418,7 @@ DYNC__COLD
 #include "inductor/parts.c"
 #include "inductor/reinplace.c"
 #include "inductor/lower.c"
+#include "inductor/control.c"
 DYNC__WARM
 #include "inductor/inductor.c"
 DYNC__PLAIN

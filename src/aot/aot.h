@@ -196,6 +196,28 @@ typedef struct dync__functional {
     /* refused for a part of a strided input: again, with such inputs as rows */
     bool strided_write;
 } dync__functional;
+/* recursion: a call with functions inside (control.c): they become functional, too, over dense
+ * operands, which runs their graphs; then it is recorded */
+DYNC__FN dync_status dync__functional_control(dync__functional *, dync__opcall *,
+                                              dync_status (*record)(dync__functional *,
+                                                                    dync__opcall *));
+/* A graph being made of operators over fakes, with this thread's handlers put aside: the tape and a
+ * functional recorder are what calls reach. */
+typedef struct dync__aside {
+    dync__functional f;
+    dync__aot_graphs into;
+    dync__handler *top, *bottom;
+    bool grad_off;
+} dync__aside;
+DYNC__FN dync_status dync__aside_begin(dync__aside *, const char *name, int decompose);
+/* A dense input like this value; borrowed. */
+DYNC__FN dync__tensor *dync__aside_input(dync__aside *, const char *name, int dtype, int device,
+                                         int ndim, const int64_t *shape, bool requires_grad);
+/* Its results, whose references are taken: each dense and new memory. */
+DYNC__FN dync_status dync__aside_output(dync__aside *, int n, dync__tensor **t);
+/* *out: the graph, a reference; NULL where status is an error. *why: what was refused, or NULL */
+DYNC__FN dync_status dync__aside_end(dync__aside *, dync_status, dync__graph **out,
+                                     const char **why);
 /* Not functionalised: the graph runs plainly instead. Not an error of the user's. */
 DYNC__FN dync_status dync__functional_refuse(dync__functional *, const char *why);
 DYNC__FN void dync__functional_begin(dync__functional *, dync__graph *, dync__aot_graphs *into);

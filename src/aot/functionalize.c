@@ -476,6 +476,7 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
     if (row->cls == DYNC__INPLACE) return dync__functional_inplace(f, c);
     if ((row->flags & DYNC__OP_OPAQUE) && (row->flags & DYNC__OP_WRITES))
         return dync__functional_refuse(f, row->name);
+    if (dync__row_is_control(row)) return dync__functional_control(f, c, dync__functional_record);
     if (row->decompose && !(row->flags & DYNC__OP_OPAQUE) && dync__functional_expands(f, c->op))
         return row->decompose(c);
     return dync__functional_record(f, c);

@@ -139,8 +139,14 @@
     X(g_tril, 1, 0, 0, 0, 0)                                                                                \
     X(g_triu, 1, 0, 0, 0, 0)                                                                                \
     X(g_unsqueeze, 1, 0, 0, 0, 0)                                                                           \
-    X(g_view, 1, 0, 0, 0, 0)
+    X(g_view, 1, 0, 0, 0, 0)                                                                                \
+    /* functions inside: what a function computed is computed again */                                      \
+    X(g_cond, DYNC__MAX_OUT, 0, 0, 0, DYNC__GA(0) | DYNC__GA(3))                                            \
+    X(g_scan, DYNC__MAX_OUT, 0, DYNC__SCAN_KEEP, DYNC__SCAN_KEEP, DYNC__SCAN_KEEP)                          \
+    X(g_while_loop, DYNC__MAX_OUT, 0, 0, 0, 0)
 /* clang-format on */
+/* and the saved results */
+#define DYNC__SCAN_KEEP (DYNC__GA(1) | DYNC__GA(2) | DYNC__GA(3))
 #define DYNC__BATCH_NORM_KEEP \
     (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(3) | DYNC__GA(4) | DYNC__GO(1) | DYNC__GO(2))
 #define DYNC__LAYER_NORM_KEEP (DYNC__GA(0) | DYNC__GA(2) | DYNC__GO(1) | DYNC__GO(2))

@@ -219,6 +219,13 @@ typedef struct dync__grad_rule {
      * DYNC__KEEP_OUT(i) */
     uint32_t keep[4];
 } dync__grad_rule;
+/* Operators with functions inside, whose gradients aot/control_grad.c makes: the rule; and a call
+ * that is recorded (record) so that the rule finds what it needs. */
+DYNC__DATA_DECL dync_status (*dync__control_grad)(dync__grad *);
+/* a node's reference on a function; false: it is given up */
+DYNC__DATA_DECL void (*dync__control_hold)(struct dync__graph *, bool hold);
+DYNC__DATA_DECL dync_status (*dync__control_record)(dync__opcall *,
+                                                    dync_status (*record)(dync__opcall *));
 #define DYNC__KEEP_ARG(i) (1u << (i))
 #define DYNC__KEEP_OUT(i) (1u << (DYNC__MAX_ARGS + (i)))
 /* recursion: the tape runs rules, which ask it for their arguments; NULL: none */

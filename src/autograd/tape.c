@@ -15,6 +15,7 @@ typedef struct dync__opsave {
     dync__gnode *node;           /* whose state this is */
     int n_in, n_out;
     bool lost;             /* released, and something was saved */
+    bool held;             /* it has references on the functions inside */
     dync__ginfo *info;     /* n_in; dims with strides and offset */
     dync__saved *in, *out; /* n_in, n_out */
 } dync__opsave;
@@ -104,6 +105,11 @@ DYNC__FN void dync__saved_free(dync__saved *s)
 static void dync__opnode_release(void *state)
 {
     dync__opsave *save = state;
+    for (int i = 0; save->held && i < save->call.nargs; i++)
+        if (save->call.args[i].kind == DYNC__A_GRAPH)
+            dync__control_hold(save->call.args[i].as.graph, false);
+    save->lost = save->lost || save->held;
+    save->held = false;
     for (int i = 0; i < save->n_in; i++) {
         if (save->in[i].t) save->lost = true;
         dync__saved_free(&save->in[i]);
@@ -269,7 +275,7 @@ static dync__opsave *dync__carve_call(dync__carver *c, const dync__opcall *call,
     dync__arg *args = dync__carve(c, (size_t)call->nargs * sizeof *args);
     dync__ginfo *info = dync__carve(c, (size_t)n_in * sizeof *info);
     dync__saved *saved = dync__carve(c, (size_t)n_in * sizeof *saved),
-                *out = dync__carve(c, (size_t)call->row->nout * sizeof *out);
+                *out = dync__carve(c, (size_t)dync__opcall_nout(call) * sizeof *out);
     for (int i = 0; i < call->nargs; i++)
         dync__carve_arg(c, args ? &args[i] : NULL, &call->args[i]);
     for (int i = 0; i < n_in; i++) dync__carve_info(c, info ? &info[i] : NULL, in[i]);
@@ -281,7 +287,7 @@ static dync__opsave *dync__carve_call(dync__carver *c, const dync__opcall *call,
     save->in = saved;
     save->out = out;
     save->n_in = n_in;
-    save->n_out = call->row->nout;
+    save->n_out = dync__opcall_nout(call);
     return save;
 }
 
@@ -469,6 +475,9 @@ static uint32_t dync__keep_mask(const dync__opcall *c, const dync__grad_rule *ru
     for (int p = 0; rule && p < c->nargs; p++)
         for (int n = dync__arg_tensors(&c->args[p]); n > 0; n--, i++)
             if (node->edge[i].node) mask |= rule->keep[DYNC__MIN(p, 3)];
+    int nout = dync__opcall_nout(c); /* a scan's saved results are its last */
+    for (int k = 0; mask && c->op == DYNC__OP_scan && k < (int)c->args[5].as.i; k++)
+        mask |= DYNC__KEEP_OUT(nout - 1 - k);
     return mask;
 }
 
@@ -506,6 +515,9 @@ static dync_status dync__opnode_fill(dync__gnode *node, const dync__opcall *c,
     dync__opsave *save = node->state;
     save->rule = rule;
     save->node = node;
+    save->held = dync__row_is_control(c->row);
+    for (int i = 0; save->held && i < c->nargs; i++)
+        if (c->args[i].kind == DYNC__A_GRAPH) dync__control_hold(c->args[i].as.graph, true);
     for (int i = 0; i < node->n_in; i++) DYNC__TRY(dync__grad_edge(in[i], &node->edge[i]));
     *mask = dync__keep_mask(c, rule, node);
     return dync__save_args(save, c, *mask, in, written);
@@ -526,7 +538,7 @@ static dync_status dync__opnode_new(const dync__opcall *c, const dync__grad_rule
     }
     dync__carver carver = {NULL, 0};
     dync__carve_call(&carver, c, n, in);
-    dync__gnode *node = dync__gnode_new(&dync__opnode, n, c->row->nout, carver.n);
+    dync__gnode *node = dync__gnode_new(&dync__opnode, n, dync__opcall_nout(c), carver.n);
     if (node) {
         carver.at = node->state;
         carver.n = 0;
@@ -646,10 +658,23 @@ static dync_status dync__tape_expand(dync__opcall *c)
     return dync__op_decompose(c);
 }
 
+static dync_status dync__tape_control_record(dync__opcall *c)
+{
+    return dync__tape_record(c, dync__grad_rule_of(c->op));
+}
+
+/* Where it really runs, what its functions do is recorded operator by operator. */
+static dync_status dync__tape_control(dync__opcall *c)
+{
+    if (!dync__tls.recording) return dync__op_decompose(c);
+    return dync__control_record(c, dync__tape_control_record);
+}
+
 static dync_status dync__tape_call(dync__opcall *c)
 {
     if (dync__grad_is_off() || !dync__call_requires(c)) return dync__tape_plain(c);
     const dync__op_row *row = c->row;
+    if (dync__row_is_control(row)) return dync__tape_control(c);
     if (row->cls == DYNC__INPLACE) return dync__tape_inplace(c);
     if (row->flags & DYNC__OP_NONDIFF || row->cls == DYNC__EFFECT) return dync__tape_plain(c);
     const dync__grad_rule *rule = dync__grad_rule_of(c->op);

@@ -21,6 +21,7 @@ static uint64_t dync__hash_arg(uint64_t h, const dync__arg *a)
         for (int i = 0; i < a->n; i++) h = dync__hash_arg(h, &a->as.list[i]);
         return h;
     case DYNC__A_PTR: return dync__hash_mix(h, (uint64_t)(uintptr_t)a->as.p);
+    case DYNC__A_GRAPH: return dync__hash_mix(h, dync__graph_hash(a->as.graph));
     case DYNC__A_NONE:
     case DYNC__A_HANDLE: break;
     }
@@ -77,6 +78,7 @@ DYNC__RARE static bool dync__args_equal(const dync__arg *a, const dync__arg *b)
             if (!dync__args_equal(&a->as.list[i], &b->as.list[i])) return false;
         return true;
     case DYNC__A_PTR: return a->as.p == b->as.p;
+    case DYNC__A_GRAPH: return dync__graph_equal(a->as.graph, b->as.graph);
     case DYNC__A_NONE:
     case DYNC__A_HANDLE: break;
     }

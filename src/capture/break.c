@@ -55,10 +55,13 @@ static dync_status dync__break_refused(dync__tracer *t, const char *text, const 
 static dync_status dync__inferring_refused(dync__tracer *t, const char *reason)
 {
     return dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED,
-                                           "dync_allow_in_graph(%s): it "
-                                           "reads values (%s), so the "
-                                           "shapes of its result cannot be "
-                                           "known without running it; use dync_disable",
+                                           t->inferring_inside
+                                               ? "%s: it reads values (%s), which are not known "
+                                                 "while the function is traced"
+                                               : "dync_allow_in_graph(%s): it "
+                                                 "reads values (%s), so the "
+                                                 "shapes of its result cannot be "
+                                                 "known without running it; use dync_disable",
                                            t->inferring, reason));
 }
 

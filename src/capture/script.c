@@ -109,6 +109,7 @@ static bool dync__script_args(dync__tracer *t, int n, const dync__arg *in, dync_
                 return false;
             break;
         case DYNC__A_HANDLE:
+        case DYNC__A_GRAPH:
         case DYNC__A_NODE: return false;
         default: break;
         }

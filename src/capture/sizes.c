@@ -213,12 +213,19 @@ DYNC__RARE static void dync__shape_known(const dync__graph *g, bool *known)
 
 /* A graph that is complete but for its output: sizes in their simplest form, their names and table,
  * and the arguments that tell them. */
+DYNC__RARE static bool dync__shapes_simplify(dync__graph *g, dync__shape_pass *pass)
+{
+    for (int i = 0; i < g->sub.n; i++)
+        if (!dync__shapes_simplify(g->sub.at[i], pass)) return false;
+    return dync__graph_each_size(g, dync__shape_simplify, pass);
+}
+
 DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph *g)
 {
     dync__shape_pass pass = {.t = t};
     bool known[DYNC__MAX_SYMBOLS];
     if (!t->symbols.sizes) return DYNC_OK;
-    if (!dync__graph_each_size(g, dync__shape_simplify, &pass) || t->symbols.sizes->failed)
+    if (!dync__shapes_simplify(g, &pass) || t->symbols.sizes->failed)
         return dync_error() != DYNC_OK ? dync_error()
                : t->symbols.sizes->failed
                    ? DYNC_ERR_MEMORY
@@ -239,5 +246,7 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph
                 return DYNC_ERR_MEMORY;
         dync__shape_known(g, known);
     }
+    for (int i = 0; i < g->sub.n; i++)
+        if (!dync__graph_settle_sizes(g->sub.at[i], g->syms)) return DYNC_ERR_MEMORY;
     return dync__graph_each_size(g, dync__shape_name, g) ? DYNC_OK : DYNC_ERR_MEMORY;
 }

@@ -147,6 +147,7 @@ struct dync__tracer {
     DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
     int n_constants;                      /* calls of constant functions so far */
     const char *inferring; /* an allowed function runs for its shapes: it may not read values */
+    bool inferring_inside; /* it is one inside an operator (control_trace.c), named so */
     const dync__way *way;  /* what stands behind its doors */
     dync__path path;       /* an entry's tree grows: the way there, which is followed first */
     struct dync__script *script; /* what this call follows or adds to, or NULL (script.h) */

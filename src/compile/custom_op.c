@@ -139,6 +139,7 @@ static const char *dync__op_arg_wrong(dync__param_type type, dync_kind kind)
     case DYNC__PARAM_BOOL: return number ? NULL : "a bool";
     case DYNC__PARAM_DTYPE: return number ? NULL : "a dtype";
     case DYNC__PARAM_DEVICE: return number ? NULL : "a device";
+    case DYNC__PARAM_GRAPH: return "a function: call dync_cond and its kin";
     case DYNC__PARAM_PTR:
     case DYNC__PARAM_END: break;
     }

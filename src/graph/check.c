@@ -90,6 +90,7 @@ static bool dync__check_kind(const dync__arg *a, dync__param_type type)
     case DYNC__PARAM_DTYPE: return a->kind == DYNC__A_DTYPE || a->kind == DYNC__A_NONE;
     case DYNC__PARAM_DEVICE: return a->kind == DYNC__A_DEVICE || a->kind == DYNC__A_NONE;
     case DYNC__PARAM_STR: return a->kind == DYNC__A_STR || a->kind == DYNC__A_NONE;
+    case DYNC__PARAM_GRAPH: return a->kind == DYNC__A_GRAPH;
     case DYNC__PARAM_PTR: return a->kind == DYNC__A_PTR || a->kind == DYNC__A_NONE;
     case DYNC__PARAM_END: break;
     }
@@ -114,7 +115,7 @@ static dync_status dync__check_call(const dync__node *node)
         return dync__node_fail(node, "has no operator");
     if (node->op == -1) return DYNC_OK;
     const dync__op_row *row = dync__op_info(node->op);
-    if (node->nout != row->nout)
+    if (!dync__row_is_control(row) && node->nout != row->nout)
         return dync__node_fail(node, "has another number of outputs than its operator");
     dync__param param;
     const char *at = NULL;

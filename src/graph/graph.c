@@ -39,6 +39,7 @@ DYNC__FN void dync__graph_unref(dync__graph *g)
     dync__object_end(&g->object);
     for (int i = 0; i < g->seen.n; i++) dync__object_end(&g->seen.at[i]->object);
     for (int i = 0; i < g->attr.n; i++) dync__unref(g->attr.at[i]);
+    for (int i = 0; i < g->sub.n; i++) dync__graph_unref(g->sub.at[i]);
     dync__map_free(&g->names);
     dync__symtab_free(g->syms);
     dync__arena_free(&g->arena);
@@ -168,6 +169,13 @@ DYNC__FN bool dync__node_is_constant(const dync__node *node)
            !node->requires_grad[0];
 }
 
+DYNC__FN bool dync__graph_keep(dync__graph *g, dync__graph *sub)
+{
+    if (!dync__avec_push(&g->arena, &g->sub, sub)) return false;
+    dync__graph_ref(sub);
+    return true;
+}
+
 static bool dync__node_set_args(dync__node *node, int nargs, const dync__arg *args)
 {
     dync__graph *g = node->graph;
@@ -175,7 +183,8 @@ static bool dync__node_set_args(dync__node *node, int nargs, const dync__arg *ar
     node->args = dync__arena_alloc(&g->arena, (size_t)nargs * sizeof *args);
     g->failed = g->failed || !node->args;
     for (int i = 0; i < nargs && !g->failed; i++)
-        g->failed = !dync__arg_copy(&g->arena, &args[i], &node->args[i]);
+        g->failed = !dync__arg_copy(&g->arena, &args[i], &node->args[i]) ||
+                    (args[i].kind == DYNC__A_GRAPH && !dync__graph_keep(g, args[i].as.graph));
     return !g->failed;
 }
 

@@ -64,9 +64,10 @@ struct dync__graph {
     const char *name;             /* class name in torch.fx text: "GraphModule" */
     DYNC__VEC(dync__node *) node; /* in execution order; placeholders first, output last */
     int n_inputs;
-    dync__map names;                /* taken names, and the last number of each base name */
-    DYNC__VEC(dync__tensor *) attr; /* the references held for get_attr nodes */
-    DYNC__VEC(dync__symbol) symbol; /* symbolic sizes; empty where all are plain numbers */
+    dync__map names;                     /* taken names, and the last number of each base name */
+    DYNC__VEC(dync__tensor *) attr;      /* the references held for get_attr nodes */
+    DYNC__VEC(struct dync__graph *) sub; /* and for the functions inside operators */
+    DYNC__VEC(dync__symbol) symbol;      /* symbolic sizes; empty where all are plain numbers */
     /* what they are made of; NULL in graphs of plain sizes and in parsed ones */
     struct dync__symtab *syms;
     /* AOT: output i is the new value of that input, and goes there: whoever compiles may write it
@@ -95,6 +96,8 @@ DYNC__FN dync__node *dync__graph_placeholder(dync__graph *, const char *name, co
                                              const dync__info *info_or_null);
 DYNC__FN dync__node *dync__graph_attr(dync__graph *, const char *name, const char *path,
                                       dync__tensor *value_or_null);
+/* the graph holds a reference on a function inside one of its operators; false: no memory */
+DYNC__FN bool dync__graph_keep(dync__graph *, dync__graph *sub);
 /* gives an attribute without a value (a parsed one) its tensor */
 DYNC__FN bool dync__graph_attr_bind(dync__node *, dync__tensor *value);
 DYNC__INLINE dync__arg dync__arg_node(dync__node *node)
@@ -240,6 +243,10 @@ DYNC__FN void dync__graph_bind(const dync__graph *, dync__tensor *const *in, int
                                bool *known);
 /* the same with numbers for sizes */
 DYNC__FN dync_status dync__graph_concrete(dync__graph *, const int64_t *value, dync__graph **out);
+/* recursion: of a function inside an operator, which may have some inside: the symbols are those of
+ * the graph around it */
+DYNC__FN dync_status dync__graph_concrete_in(dync__graph *, const dync__symtab *,
+                                             const int64_t *value, dync__graph **out);
 /* names and table of another graph; false: no memory */
 DYNC__FN bool dync__graph_takes_symbols(dync__graph *, const dync__graph *from);
 /* Passes: cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay.

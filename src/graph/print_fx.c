@@ -107,7 +107,9 @@ static bool dync__fx_is_reduction(const dync__node *node)
 static void dync__fx_call_arg(dync__fx_printer *p, const dync__node *node, int i)
 {
     const dync__arg *a = &node->args[i];
-    if (a->kind != DYNC__A_DIMS || !dync__fx_is_reduction(node)) {
+    if (a->kind == DYNC__A_GRAPH) {
+        dync__text_function(p->s, node, i);
+    } else if (a->kind != DYNC__A_DIMS || !dync__fx_is_reduction(node)) {
         dync__fx_arg(p, a, false);
     } else if (a->n == 1) {
         dync__text_size(p->s, p->g, a->as.dims[0]);
@@ -363,6 +365,15 @@ static void dync__fx_each_use(dync__fx_uses *u)
 static void dync__fx_release(dync__fx_printer *p, const dync__node *node)
 {
     dync__fx_uses u = {p, node, true, false};
+    for (int i = 0; i < node->nargs && p->g->sub.n; i++) { /* in the order of the arguments */
+        if (node->args[i].kind == DYNC__A_GRAPH) {
+            dync__str_add(p->s, u.any ? " = " : ";  ");
+            dync__text_function(p->s, node, i);
+            u.any = true;
+        } else if (node->op >= 0 && dync__row_is_control(dync__op_info(node->op))) {
+            dync__arg_each_node(&node->args[i], dync__fx_use, &u);
+        }
+    }
     dync__fx_each_use(&u);
     u.any = dync__fx_release_symbols(p, node, u.any);
     if (node->n_users == 0) {
@@ -412,6 +423,18 @@ static bool dync__fx_same_line(const dync__node *a, const dync__node *b)
     return a->at.line == b->at.line && strcmp(a->at.file, b->at.file) == 0;
 }
 
+/* The functions inside a call are attributes. */
+static void dync__fx_functions(dync__fx_printer *p, const dync__node *node)
+{
+    for (int i = 0; i < node->nargs; i++) {
+        if (node->args[i].kind != DYNC__A_GRAPH) continue;
+        dync__text_function(p->s, node, i);
+        dync__str_add(p->s, " = self.");
+        dync__text_function(p->s, node, i);
+        dync__str_add(p->s, "\n        ");
+    }
+}
+
 static void dync__fx_body(dync__fx_printer *p)
 {
     const dync__node *before = NULL;
@@ -437,6 +460,7 @@ static void dync__fx_body(dync__fx_printer *p)
             dync__str_addc(p->s, '\n');
             continue;
         }
+        if (p->g->sub.n) dync__fx_functions(p, node);
         dync__str_add(p->s, node->name);
         dync__fx_annotation(p, node);
         dync__str_add(p->s, " = ");
@@ -447,6 +471,8 @@ static void dync__fx_body(dync__fx_printer *p)
             dync__fx_args(p, node, 0, node->nargs);
         } else {
             dync__fx_call(p, node);
+            bool control = node->op >= 0 && dync__row_is_control(dync__op_info(node->op));
+            if (control && node->nout == 1) dync__str_add(p->s, "[0]"); /* upstream: a tuple */
         }
         dync__fx_release(p, node);
     }
@@ -470,11 +496,34 @@ static void dync__fx_forward(dync__fx_printer *p)
     dync__str_free(&p->symbols);
 }
 
-DYNC__FN void dync__graph_print_fx(dync__str *s, const dync__graph *g)
+/* recursion: a class of its own for each function inside, in the class around it */
+static void dync__fx_class(dync__str *s, const dync__graph *g, const char *name)
 {
     dync__fx_printer p = {.s = s, .g = g, .readable = true};
-    dync__str_addf(s, "class %s(torch.nn.Module):\n", g->name);
+    dync__str_addf(s, "class %s(torch.nn.Module):\n", name);
     dync__fx_forward(&p);
+    for (int i = 0; i < g->node.n && g->sub.n; i++)
+        for (int k = 0; k < g->node.at[i]->nargs; k++) {
+            dync__str title = {0}, text = {0};
+            const dync__arg *a = &g->node.at[i]->args[k];
+            if (a->kind != DYNC__A_GRAPH) continue;
+            dync__text_function(&title, g->node.at[i], k);
+            dync__fx_class(&text, a->as.graph, dync__str_get(&title));
+            dync__str_addc(s, '\n');
+            for (const char *c = dync__str_get(&text), *end; *c; c = end) {
+                end = c + strcspn(c, "\n");
+                end += *end == '\n';
+                dync__str_addf(s, *c == '\n' ? "%.*s" : "    %.*s", (int)(end - c), c);
+            }
+            s->failed = s->failed || title.failed || text.failed;
+            dync__str_free(&title);
+            dync__str_free(&text);
+        }
+}
+
+DYNC__FN void dync__graph_print_fx(dync__str *s, const dync__graph *g)
+{
+    dync__fx_class(s, g, g->name);
 }
 
 /* ---- the minifier's form: torch/_dynamo/debug_utils.py, NNModuleToString --------------------- */

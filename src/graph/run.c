@@ -14,7 +14,8 @@ typedef struct dync__frame_env {
     dync__arg *slot;    /* per node: NONE, TENSOR (owned), a number, or a LIST of them */
     int *last_use; /* per node: index of the last node that reads it; its own where nobody does */
     int reader;    /* scratch while last_use is filled */
-    const int64_t *value; /* of the graph's symbols in this run; NULL: sizes are plain */
+    const int64_t *value;            /* of the graph's symbols in this run; NULL: sizes are plain */
+    DYNC__VEC(dync__graph *) inside; /* functions inside operators, of these sizes (owned) */
 } dync__frame_env;
 
 static void dync__arg_retain(const dync__arg *a)
@@ -169,6 +170,13 @@ static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dyn
     if (env->value &&
         (in->kind == DYNC__A_INT || in->kind == DYNC__A_FLOAT || in->kind == DYNC__A_DIMS))
         return dync__env_sizes(env, in, out);
+    if (env->value && in->kind == DYNC__A_GRAPH) {
+        DYNC__TRY(
+            dync__graph_concrete_in(in->as.graph, env->graph->syms, env->value, &out->as.graph));
+        if (dync__avec_push(env->arena, &env->inside, out->as.graph)) return DYNC_OK;
+        dync__graph_unref(out->as.graph);
+        return DYNC_ERR_MEMORY;
+    }
     if (in->kind != DYNC__A_LIST) return DYNC_OK;
     out->as.list = dync__arena_alloc(env->arena, (size_t)in->n * sizeof(dync__arg));
     if (!out->as.list) return DYNC_ERR_MEMORY;
@@ -367,6 +375,7 @@ DYNC__FN dync_status dync__graph_eval_sized(dync__graph *g, const int64_t *value
         if (env.last_use[i] == i) dync__arg_release(&env.slot[i]);
     }
     for (int i = 0; i < g->node.n; i++) dync__arg_release(&env.slot[i]);
+    for (int i = 0; i < env.inside.n; i++) dync__graph_unref(env.inside.at[i]);
     return status;
 }
 

@@ -60,8 +60,12 @@ static bool dync__graph_settle_size(void *user, int64_t *size)
     return dync__graph_name_size(g, *size);
 }
 
+/* Sizes of functions inside operators are of the same table. */
 DYNC__FN bool dync__graph_settle_sizes(dync__graph *g, dync__symtab *t)
 {
+    for (int i = 0; i < g->sub.n; i++)
+        if (g->sub.at[i]->syms != t && !dync__graph_settle_sizes(g->sub.at[i], t)) return false;
+    dync__symtab_free(g->syms);
     g->syms = dync__symtab_retain(t);
     bool settled = dync__graph_each_size(g, dync__graph_settle_size, g) && !t->failed;
     if (g->symbol.n) return settled;
@@ -80,13 +84,20 @@ static bool dync__graph_size_used(void *user, int64_t *size)
     return dync__symtab_uses(u->syms, *size, u->used);
 }
 
+static bool dync__graph_sizes_used(dync__graph *g, dync__size_use *use)
+{
+    for (int i = 0; i < g->sub.n; i++)
+        if (!dync__graph_sizes_used(g->sub.at[i], use)) return false;
+    return dync__graph_each_size(g, dync__graph_size_used, use);
+}
+
 DYNC__FN bool dync__graph_tells_sizes(dync__graph *g)
 {
     int n = g->syms ? g->syms->symbol.n : 0;
     bool *used = dync__calloc(2 * (size_t)n + 1), *known = used + n;
     int64_t *value = dync__calloc((size_t)(n + 1) * sizeof *value);
     dync__size_use use = {g->syms, used};
-    bool told = used && value && (!n || dync__graph_each_size(g, dync__graph_size_used, &use));
+    bool told = used && value && (!n || dync__graph_sizes_used(g, &use));
     for (bool more = n > 0; more && told;) {
         more = false;
         for (int i = 0; i < g->node.n; i++) {
@@ -139,19 +150,45 @@ static bool dync__concrete_size(void *user, int64_t *size)
     return c->ok;
 }
 
-DYNC__FN dync_status dync__graph_concrete(dync__graph *g, const int64_t *value, dync__graph **out)
+/* Its functions inside, each once: they are shared with the graph that it is a copy of. */
+static dync_status dync__concrete_inside(dync__graph *g, const dync__concrete *c)
 {
-    dync__concrete c = {g->syms, value, true};
+    for (int i = 0; i < g->node.n; i++) {
+        dync__node *n = g->node.at[i];
+        for (int k = 0; k < n->nargs; k++) {
+            dync__graph *sub = NULL;
+            if (n->args[k].kind != DYNC__A_GRAPH) continue;
+            DYNC__TRY(dync__graph_concrete_in(n->args[k].as.graph, c->syms, c->value, &sub));
+            bool kept = dync__graph_keep(g, sub);
+            dync__graph_unref(sub);
+            if (!kept) return DYNC_ERR_MEMORY;
+            n->args[k].as.graph = sub;
+        }
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__graph_concrete_in(dync__graph *g, const dync__symtab *syms,
+                                             const int64_t *value, dync__graph **out)
+{
+    dync__concrete c = {syms, value, true};
     dync__graph *to;
     *out = NULL;
     DYNC__TRY(dync__graph_rewrite(g, dync__rewrite_copy, NULL, &to));
     dync__symtab_free(to->syms);
     to->syms = NULL;
     to->symbol.n = 0;
-    if (!dync__graph_each_size(to, dync__concrete_size, &c)) {
+    dync_status status = dync__concrete_inside(to, &c);
+    if (status == DYNC_OK && !dync__graph_each_size(to, dync__concrete_size, &c))
+        status = dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
+    if (status == DYNC_OK)
+        *out = to;
+    else
         dync__graph_unref(to);
-        return dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
-    }
-    *out = to;
-    return DYNC_OK;
+    return status;
+}
+
+DYNC__FN dync_status dync__graph_concrete(dync__graph *g, const int64_t *value, dync__graph **out)
+{
+    return dync__graph_concrete_in(g, g->syms, value, out);
 }

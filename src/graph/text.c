@@ -18,6 +18,7 @@ static const struct {
     {"bool", DYNC__PARAM_BOOL},        {"Dims", DYNC__PARAM_DIMS},
     {"Dtype", DYNC__PARAM_DTYPE},      {"Device", DYNC__PARAM_DEVICE},
     {"str", DYNC__PARAM_STR},          {"Ptr", DYNC__PARAM_PTR},
+    {"Graph", DYNC__PARAM_GRAPH},
     {"Scalar", DYNC__PARAM_VALUE},     {"Scalar?", DYNC__PARAM_VALUE_OPT}, /* PyTorch's words */
     {"SymInt", DYNC__PARAM_INT},       {"int[]", DYNC__PARAM_DIMS},
     {"SymInt[]", DYNC__PARAM_DIMS},    {"ScalarType", DYNC__PARAM_DTYPE},
@@ -145,4 +146,22 @@ DYNC__FN void dync__text_info(dync__str *s, const dync__graph *g, const dync__in
         dync__str_addf(s, " %s", dync__device_text(info->device, device));
     if (info->alias >= 0) dync__str_addf(s, " @%d", info->alias);
     if (requires_grad) dync__str_add(s, " grad");
+}
+
+DYNC__FN void dync__text_function(dync__str *s, const dync__node *node, int i)
+{
+    static const struct {
+        int op, arg;
+        const char *name;
+    } names[] = {{DYNC__OP_cond, 1, "true_graph"},
+                 {DYNC__OP_cond, 2, "false_graph"},
+                 {DYNC__OP_scan, 0, "scan_combine_graph"},
+                 {DYNC__OP_while_loop, 0, "while_loop_cond_graph"},
+                 {DYNC__OP_while_loop, 1, "while_loop_body_graph"}};
+    int before = 0;
+    for (int k = 0; k < node->graph->node.n && node->graph->node.at[k] != node; k++)
+        before += node->graph->node.at[k]->op == node->op;
+    for (int k = 0; k < DYNC__COUNT_OF(names); k++)
+        if (names[k].op == node->op && names[k].arg == i)
+            dync__str_addf(s, "%s_%d", names[k].name, before);
 }

@@ -18,6 +18,7 @@ typedef enum dync__param_type {
     DYNC__PARAM_DTYPE,
     DYNC__PARAM_DEVICE,
     DYNC__PARAM_STR,
+    DYNC__PARAM_GRAPH,
     DYNC__PARAM_PTR
 } dync__param_type;
 typedef struct dync__param {
@@ -41,4 +42,6 @@ DYNC__FN void dync__text_shape(dync__str *, const dync__graph *, int ndim,
  * 0's memory, grad. */
 DYNC__FN void dync__text_info(dync__str *, const dync__graph *, const dync__info *,
                               bool requires_grad);
+/* The name of the function that is argument i: "true_graph_0"; 0: the graph's first such call. */
+DYNC__FN void dync__text_function(dync__str *, const dync__node *, int i);
 #endif

@@ -166,6 +166,10 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *
                                                        dync__inner *out)
 {
     int where = dync__graph_device(g);
+    if (where >= 0 && !dync__device_is(where, DYNC__DEV_HOST) && g->sub.n) {
+        dync__log(DYNC__LOG_aot, "inductor: functions inside operators run one by one on a device");
+        return dync__inner_interpret(user, g, is_backward, options, out);
+    }
     /* A plan has one device: operators find theirs one by one. Without data nothing is computed. */
     if (where < 0 || !dync__device_is(where, DYNC__DEV_DATA)) {
         dync__log(DYNC__LOG_aot, "inductor: a graph %s runs operator by operator",

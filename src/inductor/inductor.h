@@ -33,6 +33,10 @@ DYNC__FN int dync__graph_device(const dync__graph *);
  * node. */
 DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync__node *, int n_in,
                                         const dync__operand *in, const dync__operand *out);
+/* recursion: a node with functions inside, as a step that chooses or repeats plans (control.c):
+ * those are lowered, too */
+DYNC__FN dync_status dync__control_lower(dync__pb *, const dync__node *, int n_in,
+                                         const dync__operand *in, const dync__operand *out);
 /* inductor.c: an inner compiler. user not NULL: what lies on a GPU is run as a recorded graph, as
  * by the option "cudagraphs". */
 DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *, bool is_backward,

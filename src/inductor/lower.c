@@ -217,6 +217,8 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n, bool 
     w->pb.user_op = n->user_op ? n->user_op : c.row->name;
     w->pb.at = n->at;
     if (placed) return dync__reinplace_lower(w, &c, n, in, n_in);
+    if (dync__row_is_control(c.row))
+        return dync__control_lower(&w->pb, n, n_in, in, w->value[n->index]);
     if (c.row->flags & DYNC__OP_OPAQUE)
         return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
     if (w->joined[n->index] >= 0) return DYNC_OK; /* its reader reads the parts */

@@ -65,7 +65,7 @@ enum {
 DYNC__ATTRS(DYNC__X)
 #undef DYNC__X
 
-/* opaque: a node of a graph as a step (inductor/opaque.c), which no table holds. */
+/* opaque: a node of a graph as a step (inductor/opaque.c, control.c), which no table holds. */
 typedef union dync__attr {
 #define DYNC__X(form) dync__attr_##form form;
     DYNC__ATTRS(DYNC__X)
@@ -73,6 +73,7 @@ typedef union dync__attr {
     struct {
         const struct dync__node *node;
         int device;
+        bool fast_math;
     } opaque;
 } dync__attr;
 

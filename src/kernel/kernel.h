@@ -14,7 +14,7 @@ typedef struct dync__operand {
     bool written;
     dync__layout lay;
 } dync__operand;
-enum { DYNC__KCALL_OPERANDS = 12, DYNC__KCALL_PIECES = 12 };
+enum { DYNC__KCALL_OPERANDS = 32, DYNC__KCALL_PIECES = 12 };
 /* An epilogue as lists of after.h for the tiles of a product: flags as dync__gt_after gives them
  * (flags[1]: where something is added first), and its operands: buffers of the epilogue,
  * elements from the start and from row to row of the result, whether a row has but one. */

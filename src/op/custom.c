@@ -116,6 +116,7 @@ static dync_value dync__custom_value(const dync__arg *a, bool fakes)
     }
     case DYNC__A_NONE:
     case DYNC__A_HANDLE:
+    case DYNC__A_GRAPH:
     case DYNC__A_NODE: break;
     }
     return DYNC_NONE;

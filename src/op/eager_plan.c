@@ -77,6 +77,7 @@ static void dync__key_arg(dync__eager_key *k, const dync__arg *a, bool numbers_f
     case DYNC__A_STR:
     case DYNC__A_HANDLE:
     case DYNC__A_NODE:
+    case DYNC__A_GRAPH:
     case DYNC__A_PTR: k->fits = false; break;
     }
 }

@@ -378,10 +378,10 @@ DYNC__FN dync_status dync__op_fake(dync__opcall *call)
 {
     dync__info info[DYNC__MAX_OUT];
     dync__tensor *arg[DYNC__MAX_ARGS];
-    for (int i = 0; i < call->row->nout; i++) info[i].view = false;
+    for (int i = 0; i < DYNC__MAX_OUT; i++) info[i].view = false;
     DYNC__TRY(dync__op_infer(call, info));
     int n = dync__opcall_tensors(call, arg, DYNC__MAX_ARGS);
-    call->nout = call->row->nout;
+    call->nout = dync__opcall_nout(call);
     for (int i = 0; i < call->nout; i++) {
         dync__tensor *base = info[i].alias >= 0 && info[i].alias < n ? arg[info[i].alias] : NULL;
         bool same = base && (call->row->cls == DYNC__INPLACE ||

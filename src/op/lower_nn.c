@@ -212,7 +212,7 @@ DYNC__FN dync_status dync__l_flash_attention_backward(dync__pb *pb, const dync__
 /* ---- recurrent layers ------------------------------------------------------------------------ */
 
 typedef struct dync__lower_rnn {
-    dync__operand op[DYNC__KCALL_OPERANDS];
+    dync__operand op[DYNC__RNN_ROLES];
     dync__attr attr;
     int n;
 } dync__lower_rnn;

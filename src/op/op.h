@@ -25,7 +25,8 @@ typedef enum {
     DYNC__A_LIST /* of args: tensor lists, nested values in graph outputs */,
     DYNC__A_HANDLE /* as it comes from an entry point: opened by dync__op_call */,
     DYNC__A_NODE /* in graphs, instead of a tensor */,
-    DYNC__A_PTR
+    DYNC__A_PTR,
+    DYNC__A_GRAPH /* a function inside an operator: n is how many values it gives */
 } dync__arg_kind;
 typedef struct dync__arg {
     uint8_t kind;
@@ -40,6 +41,7 @@ typedef struct dync__arg {
         const char *s;
         struct dync__arg *list;
         struct dync__node *node;
+        struct dync__graph *graph;
         void *p;
     } as;
 } dync__arg;
@@ -186,6 +188,15 @@ typedef struct dync__op_row {
     uint32_t flags;
     const char *doc; /* one line; becomes the public comment */
 } dync__op_row;
+/* Operators with functions inside have as many outputs as those give: -1 in the column nout. */
+DYNC__INLINE bool dync__row_is_control(const dync__op_row *row) { return row->nout < 0; }
+DYNC__INLINE int dync__opcall_nout(const dync__opcall *c)
+{
+    int n = c->row->nout;
+    for (int i = 0; c->row->nout < 0 && i < c->nargs; i++)
+        if (c->args[i].kind == DYNC__A_GRAPH) n = c->args[i].n;
+    return n;
+}
 /* Facts about an operator, for all who would otherwise compare its number. Of an INPLACE row the
  * functional row's hold where they are about values. */
 enum {
@@ -338,6 +349,9 @@ DYNC__FN dync_status dync__op_overlap(const dync__opcall *);
 /* The dtype a POINTWISE operator computes with: its operands are cast to it. Its compute type is
  * dync__dtype_info(d)->compute. */
 DYNC__FN int dync__op_common_dtype(const dync__opcall *);
+/* Operators with functions inside: graph/ knows what those are (graph/control.c). */
+DYNC__DATA_DECL dync_status (*dync__control_infer)(const dync__opcall *, dync__info *);
+DYNC__DATA_DECL dync_status (*dync__control_run)(dync__opcall *);
 /* None of its floats is a lost token (tensor/sym.h). */
 DYNC__FN dync_status dync__opcall_numbers(const dync__opcall *);
 /* Tensor arguments in order, lists flattened; returns how many (may exceed cap: then nothing beyond

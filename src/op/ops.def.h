@@ -755,10 +755,27 @@
       "self takes over the storage and form of source")
 /* clang-format on */
 
+/* Functions inside (graph/control.c): as many outputs as those give. */
+/* clang-format off */
+#define DYNC__OPS_CONTROL(X)                                                                                         \
+    X(cond,       KERNEL, "(Tensor pred, Graph true_graph, Graph false_graph, Tensor[] operands)", -1, i_control,    \
+      none, none, g_cond, d_control, "torch.ops.higher_order.cond", DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1,          \
+      "what one of two functions gives")                                                                             \
+    X(scan,       KERNEL,                                                                                            \
+      "(Graph combine, Tensor[] init, Tensor[] xs, Tensor[] additional_inputs, bool reverse, int saved)", -1,        \
+      i_control, none, none, g_scan, d_control, "torch.ops.higher_order.scan({0}, {1}, {2}, {3}, reverse={4})",      \
+      DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1, "a function along the first dim: the last carry, and the rest stacked") \
+    X(while_loop, KERNEL,                                                                                            \
+      "(Graph cond_graph, Graph body_graph, Tensor[] carried, Tensor[] additional_inputs, int64 max_iterations)",    \
+      -1, i_control, none, none, g_while_loop, d_control, "torch.ops.higher_order.while_loop({0}, {1}, {2}, {3})",   \
+      DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1, "a function while another says so")
+/* clang-format on */
+
 /* clang-format off */
 #define DYNC__OPS(X) \
     DYNC__OPS_BINARY(X) DYNC__OPS_TERNARY(X) DYNC__OPS_UNARY(X) DYNC__OPS_INPLACE(X) \
     DYNC__OPS_FACTORY(X) DYNC__OPS_REDUCE(X) DYNC__OPS_LINALG(X) DYNC__OPS_NN(X) \
-    DYNC__OPS_LOSS(X) DYNC__OPS_VIEW(X) DYNC__OPS_MOVE(X) DYNC__OPS_EFFECT(X)
+    DYNC__OPS_LOSS(X) DYNC__OPS_VIEW(X) DYNC__OPS_MOVE(X) DYNC__OPS_EFFECT(X) \
+    DYNC__OPS_CONTROL(X)
 /* clang-format on */
 #endif

@@ -113,7 +113,7 @@ TEST(rows_are_complete)
         const dync__op_row *r = dync__op_info(op);
         EXPECT(r->name && r->schema && r->fx && r->doc && r->doc[0]);
         EXPECT_EQ_INT(dync__op_find(r->name), op);
-        EXPECT(r->nout >= 0 && r->nout <= DYNC__MAX_OUT);
+        EXPECT((r->nout >= 0 || dync__row_is_control(r)) && r->nout <= DYNC__MAX_OUT);
         EXPECT(r->infer || (r->flags & DYNC__OP_DATA_SHAPE));
         EXPECT(dync__op_can_lower(op) || r->decompose);
         if (r->cls == DYNC__POINTWISE) EXPECT(r->expr != NULL);

@@ -1,0 +1,429 @@
+/* graph/control.c: operators with functions inside: what they give, and how they run: an if, a loop,
+ * through the interpreter. After run.c; capture/control.c makes such calls, aot/ makes their
+ * functions functional and differentiates them, inductor/control.c compiles them.
+ *
+ * Meaning: torch.cond, torch._higher_order_ops.scan and while_loop (PyTorch 2.5). */
+#include "../dync.in.h"
+#include "control.h"
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+DYNC__FN const dync__arg *dync__control_results(const dync__graph *g)
+{
+    const dync__node *out = g && g->node.n ? g->node.at[g->node.n - 1] : NULL;
+    if (!out || out->kind != DYNC__N_OUTPUT || out->args[0].kind != DYNC__A_LIST) return NULL;
+    for (int i = 0; i < out->args[0].n; i++) {
+        const dync__arg *a = &out->args[0].as.list[i];
+        if (a->kind != DYNC__A_NODE || !a->as.node->has_info || a->as.node->nout != 1) return NULL;
+    }
+    return &out->args[0];
+}
+
+DYNC__FN dync__arg dync__arg_graph(dync__graph *g)
+{
+    const dync__arg *results = dync__control_results(g);
+    dync__arg a = {.kind = DYNC__A_GRAPH, .n = results ? results->n : 0};
+    a.as.graph = g;
+    return a;
+}
+
+DYNC__FN dync__arg dync__control_list(dync__arena *arena, int n, dync__tensor *const *t)
+{
+    dync__arg list = {.kind = DYNC__A_LIST, .n = n};
+    list.as.list = dync__arena_alloc(arena, (size_t)(n + 1) * sizeof *list.as.list);
+    if (!list.as.list) return dync__arg_none();
+    for (int i = 0; i < n; i++) list.as.list[i] = dync__arg_t(t[i]);
+    return list;
+}
+
+static dync_status dync__control_wrong(const char *op)
+{
+    return dync__fail(DYNC_ERR_INTERNAL, "%s: its arguments are of other kinds", op);
+}
+
+DYNC__FN dync_status dync__control_open(dync__control *c, int op, int nargs, dync__arg *args)
+{
+    static const char kinds[][8] = {"tggl", "glllbi", "gglli"};
+    bool cond = op == DYNC__OP_cond, scan = op == DYNC__OP_scan;
+    const char *want = kinds[cond ? 0 : scan ? 1 : 2], *name = dync__op_info(op)->name;
+    memset(c, 0, sizeof *c);
+    c->op = op;
+    if (nargs != (int)strlen(want)) return dync__control_wrong(name);
+    for (int i = 0; i < nargs; i++) {
+        int kind = args[i].kind;
+        bool tensor = kind == DYNC__A_TENSOR || kind == DYNC__A_NODE;
+        if (!(want[i] == 't'   ? tensor
+              : want[i] == 'g' ? kind == DYNC__A_GRAPH && args[i].as.graph
+              : want[i] == 'l' ? kind == DYNC__A_LIST
+              : want[i] == 'b' ? kind == DYNC__A_BOOL
+                               : kind == DYNC__A_INT))
+            return dync__control_wrong(name);
+    }
+    dync__arg *lists = args + (cond ? 3 : scan ? 1 : 2);
+    c->pred = cond ? &args[0] : NULL;
+    c->test = cond || scan ? NULL : args[0].as.graph;
+    c->fn[0] = args[scan ? 0 : 1].as.graph;
+    c->fn[1] = cond ? args[2].as.graph : NULL;
+    c->in = lists[0].as.list;
+    c->n_in = lists[0].n;
+    if (scan) {
+        c->xs = lists[1].as.list;
+        c->n_xs = lists[1].n;
+        c->reverse = args[4].as.i != 0;
+        c->saved = (int)args[5].as.i;
+    }
+    if (!cond) {
+        c->more = lists[1 + scan].as.list;
+        c->n_more = lists[1 + scan].n;
+    }
+    if (!cond && !scan) c->most = args[4].as.i;
+    c->n_out = args[scan ? 0 : 1].n;
+    return DYNC_OK;
+}
+
+/* ---- types ----------------------------------------------------------------------------------- */
+static dync_status dync__control_differ(const char *op, const char *what, int i, int dtype,
+                                        const dync__layout *lay, const dync__info *want)
+{
+    dync__str a = {0}, b = {0};
+    dync__str_add(&a, dync__dtype_info(dtype)->fx);
+    dync__shape_text(&a, lay->ndim, lay->shape);
+    dync__str_add(&b, dync__dtype_info(want->dtype)->fx);
+    dync__shape_text(&b, want->lay.ndim, want->lay.shape);
+    dync_status status = dync__fail(DYNC_ERR_VALUE, "%s: %s %d: expected %s, got %s", op, what, i,
+                                    dync__str_get(&b), dync__str_get(&a));
+    dync__str_free(&a);
+    dync__str_free(&b);
+    return status;
+}
+
+/* Has a value the type that a function says? slice: without its first dim. */
+static bool dync__control_same(int dtype, const dync__layout *lay, bool slice,
+                               const dync__info *want)
+{
+    int skip = slice && lay->ndim > 0;
+    return dtype == want->dtype && lay->ndim - skip == want->lay.ndim &&
+           dync__sz_same(want->lay.ndim, lay->shape + skip, want->lay.shape);
+}
+
+static dync_status dync__control_takes(const char *op, const dync__graph *g, int *at, int n,
+                                       const dync__arg *list, bool slices)
+{
+    for (int i = 0; i < n; i++, ++*at) {
+        const dync__tensor *t = list[i].kind == DYNC__A_TENSOR ? list[i].as.t : NULL;
+        const dync__node *in = *at < g->n_inputs ? g->node.at[*at] : NULL;
+        if (!t || !in || !in->has_info || (slices && t->lay.ndim == 0))
+            return dync__fail(DYNC_ERR_VALUE, "%s: its function takes %d tensors, not these", op,
+                              g->n_inputs);
+        if (!dync__control_same(t->dtype, &t->lay, slices, &in->info[0]))
+            return dync__control_differ(op, "operand", *at, t->dtype, &t->lay, &in->info[0]);
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__control_check_inputs(const dync__control *c, const dync__graph *g,
+                                              const char *op, bool slices)
+{
+    int at = 0;
+    DYNC__TRY(dync__control_takes(op, g, &at, c->n_in, c->in, false));
+    if (slices) DYNC__TRY(dync__control_takes(op, g, &at, c->n_xs, c->xs, true));
+    DYNC__TRY(dync__control_takes(op, g, &at, c->n_more, c->more, false));
+    return at == g->n_inputs
+               ? DYNC_OK
+               : dync__fail(DYNC_ERR_VALUE, "%s: its function takes %d tensors, got %d", op,
+                            g->n_inputs, at);
+}
+
+static const dync__info *dync__control_result(const dync__graph *g, int i)
+{
+    return &dync__control_results(g)->as.list[i].as.node->info[0];
+}
+
+static dync_status dync__control_check_cond(const dync__control *c)
+{
+    const dync__tensor *pred = c->pred->as.t;
+    const dync__arg *other = dync__control_results(c->fn[1]);
+    if (pred->dtype != DYNC_BOOL || pred->numel != 1)
+        return dync__fail(
+            DYNC_ERR_VALUE,
+            "cond: pred: expected a bool tensor of one element, got %s[%lld elements]",
+            dync__dtype_info(pred->dtype)->fx, (long long)pred->numel);
+    DYNC__TRY(dync__control_check_inputs(c, c->fn[1], "cond", false));
+    if (!other || other->n != c->n_out)
+        return dync__fail(DYNC_ERR_VALUE,
+                          "cond: expected as many results of both functions, got %d and %d",
+                          c->n_out, other ? other->n : 0);
+    for (int i = 0; i < c->n_out; i++) {
+        const dync__info *a = dync__control_result(c->fn[0], i),
+                         *b = dync__control_result(c->fn[1], i);
+        if (!dync__control_same(b->dtype, &b->lay, false, a))
+            return dync__control_differ("cond", "the functions differ in result", i, b->dtype,
+                                        &b->lay, a);
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__control_check_carried(const dync__control *c, const char *op)
+{
+    if (c->n_out < c->n_in)
+        return dync__fail(DYNC_ERR_VALUE, "%s: expected %d carried values back, got %d", op,
+                          c->n_in, c->n_out);
+    for (int i = 0; i < c->n_in; i++) {
+        const dync__info *r = dync__control_result(c->fn[0], i),
+                         *in = &c->fn[0]->node.at[i]->info[0];
+        if (!dync__control_same(r->dtype, &r->lay, false, in))
+            return dync__control_differ(op, "carried value", i, r->dtype, &r->lay, in);
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__control_check_while(const dync__control *c)
+{
+    const dync__arg *test = dync__control_results(c->test);
+    DYNC__TRY(dync__control_check_inputs(c, c->test, "while_loop", false));
+    if (!test || test->n != 1 || dync__control_result(c->test, 0)->dtype != DYNC_BOOL ||
+        dync__control_result(c->test, 0)->lay.ndim != 0)
+        return dync__fail(DYNC_ERR_VALUE,
+                          "while_loop: expected a bool scalar tensor of its condition");
+    if (c->n_out != c->n_in)
+        return dync__fail(DYNC_ERR_VALUE, "while_loop: expected %d carried values back, got %d",
+                          c->n_in, c->n_out);
+    return dync__control_check_carried(c, "while_loop");
+}
+
+static dync_status dync__control_check_scan(const dync__control *c)
+{
+    if (!c->n_xs || c->saved < 0 || c->saved > c->n_out - c->n_in)
+        return dync__fail(DYNC_ERR_VALUE, "scan: expected values to go through");
+    const dync__tensor *x = c->xs[0].as.t;
+    for (int i = 1; i < c->n_xs; i++)
+        if (!dync__sz_eq(c->xs[i].as.t->lay.shape[0], x->lay.shape[0]))
+            return dync__fail(DYNC_ERR_SHAPE, "scan: lengths %lld and %lld differ",
+                              (long long)x->lay.shape[0], (long long)c->xs[i].as.t->lay.shape[0]);
+    return dync__control_check_carried(c, "scan");
+}
+
+/* Dense and row major. length: of a new first dim; -1: none. */
+static dync_status dync__control_info(const dync__info *from, int64_t length, dync__info *out)
+{
+    int64_t shape[DYNC_MAX_DIMS];
+    int skip = length >= 0;
+    DYNC__TRY(dync__check_rank(from->lay.ndim + skip));
+    shape[0] = length;
+    memcpy(shape + skip, from->lay.shape, (size_t)from->lay.ndim * sizeof *shape);
+    *out = (dync__info){.dtype = from->dtype, .device = from->device, .alias = -1};
+    return dync__layout_contiguous(&out->lay, from->lay.ndim + skip, shape);
+}
+
+static dync_status dync__control_types(const dync__opcall *call, dync__info *out)
+{
+    dync__control c;
+    DYNC__TRY(dync__control_open(&c, call->op, call->nargs, call->args));
+    bool scan = call->op == DYNC__OP_scan;
+    if (c.n_out < 1 || c.n_out > DYNC__MAX_OUT)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: expected 1 to %d results, got %d",
+                          call->row->name, (int)DYNC__MAX_OUT, c.n_out);
+    DYNC__TRY(dync__control_check_inputs(&c, c.fn[0], call->row->name, scan));
+    DYNC__TRY(call->op == DYNC__OP_cond ? dync__control_check_cond(&c)
+              : scan                    ? dync__control_check_scan(&c)
+                                        : dync__control_check_while(&c));
+    for (int i = 0; i < c.n_out; i++) {
+        bool stacked = scan && i >= c.n_in;
+        DYNC__TRY(dync__control_info(dync__control_result(c.fn[0], i),
+                                     stacked ? c.xs[0].as.t->lay.shape[0] : -1, &out[i]));
+    }
+    return DYNC_OK;
+}
+DYNC__DATA dync_status (*dync__control_infer)(const dync__opcall *,
+                                              dync__info *) = dync__control_types;
+
+/* ---- running --------------------------------------------------------------------------------- */
+DYNC__FN dync_status dync__control_call(dync__graph *g, int n_in, dync__tensor *const *in,
+                                        int n_out, dync__tensor **out)
+{
+    dync__arena arena = {0};
+    dync__arg result = {0}, *args = dync__arena_alloc(&arena, (size_t)(n_in + 1) * sizeof *args);
+    dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; args && i < n_in; i++) args[i] = dync__arg_t(in[i]);
+    bool grad_off = dync__tls.grad_enabled_off;
+    if (status == DYNC_OK) status = dync__graph_eval(g, args, n_in, &arena, &result);
+    dync__tls.grad_enabled_off = grad_off;
+    if (status == DYNC_OK && (result.kind != DYNC__A_LIST || result.n != n_out)) {
+        dync__arg_release(&result);
+        status = dync__fail(DYNC_ERR_INTERNAL, "graph %s: another number of results", g->name);
+    }
+    for (int i = 0; status == DYNC_OK && i < n_out; i++) out[i] = result.as.list[i].as.t;
+    dync__arena_free(&arena);
+    return status;
+}
+
+static dync_status dync__control_one(int op, dync__tensor **t)
+{
+    dync__arg arg = dync__arg_t(*t);
+    dync__tensor *other = NULL;
+    DYNC__TRY((dync__op_run)(op, 1, &arg, &other));
+    dync__unref(*t);
+    *t = other;
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__control_fresh(dync__tensor **t)
+{
+    if (!dync__layout_is_contiguous(&(*t)->lay))
+        DYNC__TRY(dync__control_one(DYNC__USED(DYNC__OP_contiguous), t));
+    bool shared = DYNC__ATOMIC_LOAD(&(*t)->storage->refs) > 1 ||
+                  DYNC__ATOMIC_LOAD(&(*t)->refs) > 1 || (*t)->lay.offset;
+    return shared ? dync__control_one(DYNC__USED(DYNC__OP_clone), t) : DYNC_OK;
+}
+
+static dync_status dync__control_truth(dync__tensor *t, bool *truth)
+{
+    uint64_t errors = dync__error_count();
+    *truth = (dync_item)(dync__handle(t)) != 0;
+    return dync__error_count() != errors && dync_error() != DYNC_OK ? dync_error() : DYNC_OK;
+}
+
+static void dync__control_drop(int n, dync__tensor **t)
+{
+    for (int i = 0; i < n; i++) {
+        dync__unref(t[i]);
+        t[i] = NULL;
+    }
+}
+
+/* Tensors that a run works on: n_in carried values (owned in loops), slices, more. */
+typedef struct dync__control_run_state {
+    dync__control c;
+    dync__arena arena;
+    dync__tensor **in, **next, **stacked; /* stacked: [result][place], owned */
+    int64_t length;
+} dync__control_run_state;
+
+static dync_status dync__control_cond(dync__control_run_state *r, dync__opcall *call)
+{
+    bool truth;
+    DYNC__TRY(dync__control_truth(r->c.pred->as.t, &truth));
+    for (int i = 0; i < r->c.n_in; i++) r->in[i] = r->c.in[i].as.t;
+    return dync__control_call(r->c.fn[!truth], r->c.n_in, r->in, r->c.n_out, call->out);
+}
+
+/* One round: in[0, n_in) are the next values. */
+static dync_status dync__control_round(dync__control_run_state *r, int n_args)
+{
+    const dync__control *c = &r->c;
+    DYNC__TRY(dync__control_call(c->fn[0], n_args, r->in, c->n_out, r->next));
+    for (int i = 0; i < c->n_in; i++) {
+        dync__unref(r->in[i]);
+        r->in[i] = r->next[i];
+        r->next[i] = NULL;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__control_while(dync__control_run_state *r)
+{
+    const dync__control *c = &r->c;
+    int n = c->n_in + c->n_more;
+    for (int i = 0; i < c->n_more; i++) r->in[c->n_in + i] = c->more[i].as.t;
+    for (int64_t round = 0; c->most <= 0 || round < c->most; round++) {
+        dync__tensor *test = NULL;
+        bool truth = false;
+        DYNC__TRY(dync__control_call(c->test, n, r->in, 1, &test));
+        dync_status status = dync__control_truth(test, &truth);
+        dync__unref(test);
+        if (status != DYNC_OK || !truth) return status;
+        DYNC__TRY(dync__control_round(r, n));
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__control_slice(dync__control_run_state *r, int64_t place)
+{
+    const dync__control *c = &r->c;
+    for (int i = 0; i < c->n_xs; i++) {
+        dync__arg args[3] = {c->xs[i], dync__arg_i(0), dync__arg_i(place)};
+        DYNC__TRY(dync__op_run(DYNC__OP_select, 3, args, &r->in[c->n_in + i]));
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__control_stack(dync__control_run_state *r, dync__opcall *call)
+{
+    const dync__control *c = &r->c;
+    dync__info info[DYNC__MAX_OUT];
+    if (!r->length) DYNC__TRY(dync__control_types(call, info));
+    for (int i = c->n_in; i < c->n_out; i++) {
+        dync__arg args[3] = {
+            dync__control_list(&r->arena, (int)r->length, r->stacked + (i - c->n_in) * r->length),
+            dync__arg_i(0)};
+        if (!r->length) {
+            args[0] = dync__arg_dims(info[i].lay.ndim, info[i].lay.shape);
+            args[1] = dync__arg_dtype(info[i].dtype);
+            args[2] = dync__arg_device(info[i].device);
+            DYNC__TRY(dync__op_run(DYNC__OP_zeros, 3, args, &call->out[i]));
+        } else {
+            if (args[0].kind != DYNC__A_LIST) return DYNC_ERR_MEMORY;
+            DYNC__TRY(dync__op_run(DYNC__OP_stack, 2, args, &call->out[i]));
+        }
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__control_scan(dync__control_run_state *r, dync__opcall *call)
+{
+    const dync__control *c = &r->c;
+    int n = c->n_in + c->n_xs;
+    for (int i = 0; i < c->n_more; i++) r->in[n + i] = c->more[i].as.t;
+    for (int64_t k = 0; k < r->length; k++) {
+        int64_t place = c->reverse ? r->length - 1 - k : k;
+        dync_status status = dync__control_slice(r, place);
+        if (status == DYNC_OK) status = dync__control_round(r, n + c->n_more);
+        dync__control_drop(c->n_xs, r->in + c->n_in);
+        DYNC__TRY(status);
+        for (int i = c->n_in; i < c->n_out; i++) {
+            r->stacked[(i - c->n_in) * r->length + place] = r->next[i];
+            r->next[i] = NULL;
+        }
+    }
+    return dync__control_stack(r, call);
+}
+
+/* Loops: the carried values are the first results. */
+static dync_status dync__control_loop(dync__control_run_state *r, dync__opcall *call)
+{
+    const dync__control *c = &r->c;
+    for (int i = 0; i < c->n_in; i++) dync__ref(r->in[i] = c->in[i].as.t);
+    dync_status status = c->op == DYNC__OP_scan ? dync__control_scan(r, call)
+                                                : dync__control_while(r);
+    for (int i = 0; i < c->n_in; i++) {
+        call->out[i] = r->in[i];
+        r->in[i] = NULL;
+    }
+    return status;
+}
+
+static dync_status dync__control_really(dync__opcall *call)
+{
+    dync__control_run_state r = {.length = 0};
+    dync__info info[DYNC__MAX_OUT];
+    const dync__control *c = &r.c;
+    DYNC__TRY(dync__control_types(call, info));
+    DYNC__TRY(dync__control_open(&r.c, call->op, call->nargs, call->args));
+    call->nout = c->n_out;
+    for (int i = 0; i < c->n_out; i++) call->out[i] = NULL;
+    r.length = c->n_xs ? c->xs[0].as.t->lay.shape[0] : 0;
+    size_t places = (size_t)(c->n_out - (c->n_xs ? c->n_in : c->n_out)) * (size_t)r.length;
+    r.in = dync__arena_alloc(&r.arena, (size_t)(c->n_in + c->n_xs + c->n_more + 1) * sizeof *r.in);
+    r.next = dync__arena_alloc(&r.arena, (size_t)(c->n_out + 1) * sizeof *r.next);
+    r.stacked = dync__arena_alloc(&r.arena, (places + 1) * sizeof *r.stacked);
+    dync_status status = !r.in || !r.next || !r.stacked ? DYNC_ERR_MEMORY
+                         : c->op == DYNC__OP_cond       ? dync__control_cond(&r, call)
+                                                        : dync__control_loop(&r, call);
+    if (r.next) dync__control_drop(c->n_out, r.next);
+    if (r.stacked) dync__control_drop((int)places, r.stacked);
+    for (int i = 0; i < c->n_out && status == DYNC_OK; i++)
+        status = dync__control_fresh(&call->out[i]);
+    if (status != DYNC_OK) dync__control_drop(c->n_out, call->out);
+    dync__arena_free(&r.arena);
+    return status;
+}
+DYNC__DATA dync_status (*dync__control_run)(dync__opcall *) = dync__control_really;

@@ -1,0 +1,263 @@
+/* inductor/control.c: operators with functions inside as steps of a plan: each function is lowered
+ * into a plan of its own, and the step chooses among them (cond) or repeats them (scan, while_loop)
+ * over the memory of the plan around it. After lower.c.
+ *
+ * Operands are dense (aot/control.c), so are the functions' inputs and results. Carried values go
+ * back and forth between two places, the step's results and scratch; slices of what is scanned and of
+ * what is stacked are read and written where they lie: nothing is copied but a first and, of an odd
+ * number of rounds, a last carry. */
+#include "../dync.in.h"
+#include "../graph/control.h"
+#include "inductor.h"
+
+enum { DYNC__CTL_MOST = DYNC__KCALL_OPERANDS };
+typedef struct dync__ctl { /* a step's own */
+    dync__lowered plan[2]; /* cond: if true, if false; else the body, and the condition */
+    int n_plans;
+    int n_in, n_xs, n_more, n_out;
+    bool reverse;
+    int64_t length, most;
+    size_t bytes[DYNC__CTL_MOST]; /* of one value: carried, or a slice of what is stacked */
+    size_t x_bytes[DYNC__CTL_MOST];
+    size_t place[DYNC__CTL_MOST]; /* of carried values in scratch */
+    /* in scratch: of results that stay inside, where the operator gives others that leave */
+    size_t spare[2][DYNC__CTL_MOST];
+} dync__ctl;
+
+DYNC__RARE static void dync__ctl_drop(void *state)
+{
+    dync__ctl *w = state;
+    for (int i = 0; i < w->n_plans; i++) dync__lowered_free(&w->plan[i]);
+    dync__free(w, sizeof *w);
+}
+
+/* A function of the node as a plan whose every result is written from the start of a place of its
+ * own. */
+static dync_status dync__ctl_plan(dync__ctl *w, dync__kcall *k, dync__graph *g)
+{
+    dync__options options = DYNC__OPTIONS_DEFAULT;
+    dync__lowered *l = &w->plan[w->n_plans];
+    options.fast_math = k->attr.opaque.fast_math;
+    DYNC__TRY(dync__inductor_lower(g, NULL, &options, l));
+    size_t *spare = w->spare[w->n_plans++];
+    if (l->n_storages > DYNC__CTL_MOST)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: more than %d results inside", k->origin,
+                          (int)DYNC__CTL_MOST);
+    for (int i = 0; i < l->n_storages; i++) {
+        spare[i] = k->scratch_bytes;
+        if (l->owner[i] < 0) k->scratch_bytes += (l->storage_bytes[i] + 63) & ~(size_t)63;
+    }
+    for (int i = 0; i < l->n_out; i++) {
+        const dync__lowered_out *o = &l->out[i];
+        bool own = o->input < 0 && o->output >= 0 && l->owner[o->output] == i && !o->lay.offset &&
+                   dync__layout_is_contiguous(&o->lay);
+        if (!own)
+            return dync__fail(DYNC_ERR_INTERNAL, "%s: result %d of its function has no place",
+                              k->origin, i);
+    }
+    return DYNC_OK;
+}
+
+static size_t dync__ctl_bytes(const dync__info *info)
+{
+    int64_t n = 1;
+    for (int d = 0; d < info->lay.ndim; d++) n *= info->lay.shape[d];
+    return (size_t)n * (size_t)dync__dtype_info(info->dtype)->bytes;
+}
+
+static dync_status dync__ctl_open(dync__kcall *k, dync__ctl *w, const dync__control *c)
+{
+    w->n_in = c->n_in;
+    w->n_xs = c->n_xs;
+    w->n_more = c->n_more;
+    w->n_out = c->n_out;
+    w->reverse = c->reverse;
+    w->most = c->most;
+    w->length = c->n_xs ? c->xs[0].as.node->info[0].lay.shape[0] : 0;
+    const dync__arg *results = dync__control_results(c->fn[0]);
+    for (int i = 0; i < c->n_out; i++) {
+        w->bytes[i] = dync__ctl_bytes(&results->as.list[i].as.node->info[0]);
+        w->place[i] = k->scratch_bytes;
+        if (i < c->n_in && !c->pred) k->scratch_bytes += (w->bytes[i] + 63) & ~(size_t)63;
+    }
+    for (int i = 0; i < c->n_xs; i++)
+        w->x_bytes[i] = dync__ctl_bytes(&c->fn[0]->node.at[c->n_in + i]->info[0]);
+    DYNC__TRY(dync__ctl_plan(w, k, c->fn[0]));
+    if (c->pred) return dync__ctl_plan(w, k, c->fn[1]);
+    return c->test ? dync__ctl_plan(w, k, c->test) : DYNC_OK;
+}
+
+DYNC__RARE static dync_status dync__ctl_prepare(dync__kcall *k)
+{
+    const dync__node *n = k->attr.opaque.node;
+    dync__control c;
+    dync__ctl *w = dync__calloc(sizeof *w);
+    if (!w) return DYNC_ERR_MEMORY;
+    k->state = w;
+    k->drop = dync__ctl_drop;
+    DYNC__TRY(dync__control_open(&c, n->op, n->nargs, n->args));
+    return dync__ctl_open(k, w, &c);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+static void *dync__ctl_data(const dync__kcall *k, void *const *data, int i)
+{
+    const dync__operand *o = &k->operand[i];
+    char *at = data[i];
+    return at ? at + o->lay.offset * (int64_t)dync__dtype_info(o->dtype)->bytes : NULL;
+}
+
+static dync_status dync__ctl_round(const dync__ctl *w, int plan, void *const *in, void *const *out,
+                                   void *scratch)
+{
+    const dync__lowered *l = &w->plan[plan];
+    void *given[DYNC__CTL_MOST];
+    for (int i = 0; i < l->n_storages; i++)
+        given[i] = l->owner[i] < 0 ? (char *)scratch + w->spare[plan][i] : out[l->owner[i]];
+    return dync__plan_run(l->plan, NULL, in, given);
+}
+
+static dync_status dync__ctl_cond(const dync__kcall *k, void *const *data, void *scratch)
+{
+    const dync__ctl *w = k->state;
+    void *in[DYNC__CTL_MOST], *out[DYNC__CTL_MOST];
+    for (int i = 0; i < w->n_in; i++) in[i] = dync__ctl_data(k, data, 1 + i);
+    for (int i = 0; i < w->n_out; i++) out[i] = dync__ctl_data(k, data, 1 + w->n_in + i);
+    bool truth = *(const uint8_t *)dync__ctl_data(k, data, 0) != 0;
+    return dync__ctl_round(w, !truth, in, out, scratch);
+}
+
+/* Carried values: now and next, one of them the step's results, the other scratch. */
+typedef struct dync__ctl_run {
+    void *in[DYNC__CTL_MOST], *out[DYNC__CTL_MOST];
+    void *side[2][DYNC__CTL_MOST]; /* 0: results, 1: scratch */
+    int now;
+    void *scratch;
+} dync__ctl_run;
+
+static void dync__ctl_begin(dync__ctl_run *r, const dync__kcall *k, void *const *data,
+                            void *scratch)
+{
+    const dync__ctl *w = k->state;
+    int first_out = w->n_in + w->n_xs + w->n_more;
+    for (int i = 0; i < first_out; i++) r->in[i] = dync__ctl_data(k, data, i);
+    for (int i = 0; i < w->n_out; i++) r->out[i] = dync__ctl_data(k, data, first_out + i);
+    for (int i = 0; i < w->n_in; i++) {
+        r->side[0][i] = r->out[i];
+        r->side[1][i] = (char *)scratch + w->place[i];
+    }
+    r->scratch = scratch;
+    r->now = -1; /* still in the operands */
+}
+
+/* What the last round gave is what the next one takes. */
+static dync_status dync__ctl_step(dync__ctl_run *r, const dync__ctl *w)
+{
+    int next = r->now == 0;
+    for (int i = 0; i < w->n_in; i++) r->out[i] = r->side[next][i];
+    DYNC__TRY(dync__ctl_round(w, 0, r->in, r->out, r->scratch));
+    for (int i = 0; i < w->n_in; i++) r->in[i] = r->side[next][i];
+    r->now = next;
+    return DYNC_OK;
+}
+
+static void dync__ctl_end(const dync__ctl_run *r, const dync__ctl *w)
+{
+    for (int i = 0; i < w->n_in; i++)
+        if (r->in[i] != r->side[0][i] && w->bytes[i]) memcpy(r->side[0][i], r->in[i], w->bytes[i]);
+}
+
+static dync_status dync__ctl_while(const dync__kcall *k, void *const *data, void *scratch)
+{
+    const dync__ctl *w = k->state;
+    dync__ctl_run r;
+    uint8_t on = 0;
+    void *test[1] = {&on};
+    dync__ctl_begin(&r, k, data, scratch);
+    for (int64_t round = 0; w->most <= 0 || round < w->most; round++) {
+        DYNC__TRY(dync__ctl_round(w, 1, r.in, test, scratch));
+        if (!on) break;
+        DYNC__TRY(dync__ctl_step(&r, w));
+    }
+    dync__ctl_end(&r, w);
+    return DYNC_OK;
+}
+
+static dync_status dync__ctl_scan(const dync__kcall *k, void *const *data, void *scratch)
+{
+    const dync__ctl *w = k->state;
+    dync__ctl_run r;
+    char *x[DYNC__CTL_MOST], *y[DYNC__CTL_MOST];
+    dync__ctl_begin(&r, k, data, scratch);
+    for (int i = 0; i < w->n_xs; i++) x[i] = r.in[w->n_in + i];
+    for (int i = w->n_in; i < w->n_out; i++) y[i] = r.out[i];
+    for (int64_t t = 0; t < w->length; t++) {
+        size_t at = (size_t)(w->reverse ? w->length - 1 - t : t);
+        for (int i = 0; i < w->n_xs; i++)
+            r.in[w->n_in + i] = w->x_bytes[i] ? x[i] + at * w->x_bytes[i] : x[i];
+        for (int i = w->n_in; i < w->n_out; i++)
+            r.out[i] = w->bytes[i] ? y[i] + at * w->bytes[i] : y[i];
+        DYNC__TRY(dync__ctl_step(&r, w));
+    }
+    dync__ctl_end(&r, w);
+    return DYNC_OK;
+}
+
+/* ---- the step -------------------------------------------------------------------------------- */
+static const dync__kcall_row *dync__ctl_row(int op)
+{
+    static const dync__kcall_row rows[3] = {
+        {"cond", dync__ctl_prepare, dync__ctl_cond, false, NULL},
+        {"scan", dync__ctl_prepare, dync__ctl_scan, false, NULL},
+        {"while_loop", dync__ctl_prepare, dync__ctl_while, false, NULL}};
+    return &rows[op == DYNC__OP_cond ? 0 : op == DYNC__OP_scan ? 1 : 2];
+}
+
+/* Operands lie dense, or are copied. */
+static dync_status dync__ctl_operand(dync__pb *pb, const dync__operand *in, dync__operand *out)
+{
+    *out = *in;
+    if (dync__layout_is_contiguous(&in->lay)) return DYNC_OK;
+    dync__operand dense = *in;
+    DYNC__TRY(dync__layout_contiguous(&dense.lay, in->lay.ndim, in->lay.shape));
+    dense.slot =
+        dync__pb_slot(pb, DYNC__SLOT_TEMP, in->dtype, dync__layout_span(&dense.lay), "dense");
+    if (dense.slot < 0) return DYNC_ERR_MEMORY;
+    dync__tensor *fake = dync__tensor_fake(in->dtype, DYNC_CPU, &in->lay);
+    if (!fake) return DYNC_ERR_MEMORY;
+    dync__arg arg = dync__arg_t(fake);
+    dync__opcall copy = {.row = dync__op_info(DYNC__USED(DYNC__OP_clone)),
+                         .op = DYNC__OP_clone,
+                         .nargs = 1,
+                         .args = &arg,
+                         .nout = 1};
+    dync_status status = dync__op_lower(pb, &copy, in, 1, &dense);
+    dync__unref(fake);
+    *out = dense;
+    return status;
+}
+
+DYNC__FN dync_status dync__control_lower(dync__pb *pb, const dync__node *n, int n_in,
+                                         const dync__operand *in, const dync__operand *out)
+{
+    if (n_in + n->nout > DYNC__CTL_MOST)
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "%s: expected at most %d tensors in a compiled graph, got %d", n->target,
+                          (int)DYNC__CTL_MOST, n_in + n->nout);
+    dync__kcall *k = dync__arena_alloc(pb->arena, sizeof *k);
+    if (!k) return DYNC_ERR_MEMORY;
+    k->row = dync__ctl_row(n->op);
+    k->n = n_in + n->nout;
+    k->origin = n->target;
+    k->attr.opaque.node = n;
+    k->attr.opaque.device = pb->device;
+    k->attr.opaque.fast_math = pb->fast_math;
+    for (int i = 0; i < k->n; i++) {
+        if (i < n_in)
+            DYNC__TRY(dync__ctl_operand(pb, &in[i], &k->operand[i]));
+        else
+            k->operand[i] = out[i - n_in];
+        k->operand[i].written = i >= n_in;
+    }
+    return dync__pb_add_call(pb, k) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
