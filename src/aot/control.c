@@ -2,8 +2,8 @@
  * graph around them does: each is interpreted once more over fakes, with a recorder of its own.
  * After joint.c, before control_grad.c.
  *
- * From here on every function takes dense row-major tensors and gives dense row-major tensors in new
- * memory: a plan of it can be given any place to write to. */
+ * From here on every function takes dense row-major tensors and gives dense row-major tensors in
+ * new memory: a plan of it can be given any place to write to. */
 #include "../dync.in.h"
 #include "../graph/control.h"
 #include "aot.h"

@@ -4,7 +4,7 @@
  * the tape and walks it; what f computed is not saved.
  *   cond        cond over the backward functions
  *   scan        saves its carried values (as further stacked results of the step); backward is a
- *               scan the other way around, whose carry is the gradients of the carry and the sums of
+ * scan the other way around, whose carry is the gradients of the carry and the sums of
  *               those of what every place uses
  *   while_loop  with a limit a scan of that many places: cond(still on, body, nothing)
  * Without a limit while_loop has no backward (as in PyTorch). */
@@ -22,8 +22,9 @@ static dync_status dync__control_refused(dync_status status, const char *why)
 }
 
 /* ---- the backward of one function ------------------------------------------------------------ */
-/* In its inputs: those of the function, then a tangent for each result with tangent[i]. Its results:
- * what `place` makes of the gradients of the inputs with wanted[i] (zeros where there is none). */
+/* In its inputs: those of the function, then a tangent for each result with tangent[i]. Its
+ * results: what `place` makes of the gradients of the inputs with wanted[i] (zeros where there is
+ * none). */
 typedef struct dync__control_back {
     dync__graph *fn;
     const bool *wanted, *tangent;

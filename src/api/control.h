@@ -1,21 +1,21 @@
 /* ---- control flow inside a graph
- * A branch or a loop whose way data decide stays in the graph as one operator with functions inside,
- * as torch.cond and torch._higher_order_ops do. Called plainly they are an if and loops of C. Inside
- * a traced function each function is run once over fakes and becomes a graph of its own; tensors
- * that it takes from around it (closures) become further inputs. Compiled code chooses and repeats
- * without coming back to C.
+ * A branch or a loop whose way data decide stays in the graph as one operator with functions
+ * inside, as torch.cond and torch._higher_order_ops do. Called plainly they are an if and loops of
+ * C. Inside a traced function each function is run once over fakes and becomes a graph of its own;
+ * tensors that it takes from around it (closures) become further inputs. Compiled code chooses and
+ * repeats without coming back to C.
  *
  * A function is what dync_compile takes (dync_bind gives it user data) and gives tensors or nested
  * lists of them. Inside one nothing is written that it was given, no value is read (dync_item), no
- * random number drawn: traced, that is DYNC_ERR_UNSUPPORTED. What comes back is dense, row major and
- * new memory; at most 8 tensors. */
+ * random number drawn: traced, that is DYNC_ERR_UNSUPPORTED. What comes back is dense, row major
+ * and new memory; at most 8 tensors. */
 
 /* dync_cond(pred, then_fn, else_fn, dync_tuple(x, y)): then_fn(x, y) or else_fn(x, y) (torch.cond).
  *
  *   pred      bool tensor of one element: both functions are traced, and each run takes one; a C
  *             number: that function is called as it is
- *   operands  a tensor, or a list whose items are the functions' arguments; nested lists and numbers
- *             pass through
+ *   operands  a tensor, or a list whose items are the functions' arguments; nested lists and
+ *             numbers pass through
  *   ->        what the function gives; owned by the scope. Both give the same form, shapes, dtypes
  *   grad      through the function that ran, to operands and closures
  *   errors    DYNC_ERR_VALUE (pred; the functions differ), DYNC_ERR_UNSUPPORTED (see above), those
@@ -77,8 +77,8 @@ DYNC_API dync_value dync_scan_values(dync_callee step_fn, dync_value init, dync_
 #define dync_map(fn, xs) dync_map_values(DYNC_FN(fn), DYNC_V(xs), DYNC_HERE)
 DYNC_API dync_value dync_map_values(dync_callee fn, dync_value xs, dync_loc at);
 
-/* dync_associative_scan(combine_fn, xs, dim): y[0] = xs[0], y[t] = combine_fn(y[t - 1], xs[t]) along
- * dim (torch._higher_order_ops.associative_scan). With addition it is cumsum.
+/* dync_associative_scan(combine_fn, xs, dim): y[0] = xs[0], y[t] = combine_fn(y[t - 1], xs[t])
+ * along dim (torch._higher_order_ops.associative_scan). With addition it is cumsum.
  *
  *   combine_fn  of two elements, each in the form of xs without dim; associative. It is applied in
  *               order, so that the result does not depend on how work is shared

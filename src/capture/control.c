@@ -1,6 +1,6 @@
-/* capture/control.c: dync_cond, dync_while_loop, dync_scan and what is made of them: an if and loops
- * of C where nothing records, else one call of an operator with the traced functions inside. After
- * control_trace.c. */
+/* capture/control.c: dync_cond, dync_while_loop, dync_scan and what is made of them: an if and
+ * loops of C where nothing records, else one call of an operator with the traced functions inside.
+ * After control_trace.c. */
 #include "../dync.in.h"
 #include "control.h"
 

@@ -1,6 +1,6 @@
-/* capture/control_trace.c: one function inside an operator, run once over fakes: each call is a node
- * of a graph of its own. Tensors from outside that it uses (closures) become further inputs. After
- * grads.c, before control.c.
+/* capture/control_trace.c: one function inside an operator, run once over fakes: each call is a
+ * node of a graph of its own. Tensors from outside that it uses (closures) become further inputs.
+ * After grads.c, before control.c.
  *
  * The recorder is a handler above whatever records outside: nothing reaches that until the operator
  * itself is called with the finished graphs. What would be done outside of the graph (writing what

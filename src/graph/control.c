@@ -1,5 +1,5 @@
-/* graph/control.c: operators with functions inside: what they give, and how they run: an if, a loop,
- * through the interpreter. After run.c; capture/control.c makes such calls, aot/ makes their
+/* graph/control.c: operators with functions inside: what they give, and how they run: an if, a
+ * loop, through the interpreter. After run.c; capture/control.c makes such calls, aot/ makes their
  * functions functional and differentiates them, inductor/control.c compiles them.
  *
  * Meaning: torch.cond, torch._higher_order_ops.scan and while_loop (PyTorch 2.5). */

@@ -3,9 +3,9 @@
  * over the memory of the plan around it. After lower.c.
  *
  * Operands are dense (aot/control.c), so are the functions' inputs and results. Carried values go
- * back and forth between two places, the step's results and scratch; slices of what is scanned and of
- * what is stacked are read and written where they lie: nothing is copied but a first and, of an odd
- * number of rounds, a last carry. */
+ * back and forth between two places, the step's results and scratch; slices of what is scanned and
+ * of what is stacked are read and written where they lie: nothing is copied but a first and, of an
+ * odd number of rounds, a last carry. */
 #include "../dync.in.h"
 #include "../graph/control.h"
 #include "inductor.h"

@@ -1,5 +1,5 @@
-/* op/control.c: operators with functions inside (cond, scan, while_loop): the columns of their rows.
- * What a function is, graph/control.c knows, which installs itself here. After custom.c. */
+/* op/control.c: operators with functions inside (cond, scan, while_loop): the columns of their
+ * rows. What a function is, graph/control.c knows, which installs itself here. After custom.c. */
 #include "../dync.in.h"
 #include "rows.h"
 

@@ -44,7 +44,7 @@ TEST(cond_takes_each_way_in_one_graph)
     }
 }
 
-/* ---- every program: plainly, and on each backend, with gradients of what it is given ---------- */
+/* ---- every program: plainly, and on each backend, with gradients of what it is given --------- */
 typedef dync_value (*program_inputs)(int call);
 
 static int unpack(dync_value list, dync_value *args)
@@ -483,7 +483,8 @@ static dync_value two_ways(const dync_value *a, int n, void *user)
     UNUSED;
     return dync_cond(T(0), sine, cosine, dync_tuple(T(1)));
 }
-/* PyTorch 2.5's text, but for the item that it takes from a tuple of one and the names of operands */
+/* PyTorch 2.5's text, but for the item that it takes from a tuple of one and the names of
+ * operands */
 TEST(prints_as_torch_fx)
 {
     counter c = {0};
