@@ -5,6 +5,7 @@
  */
 #include "../../src/dync.in.h"
 #include "../../src/codegen/gemm_code.h"
+#include "../../src/kernel/gemm.h"
 #include "../test.h"
 #include "../tol.h"
 #include "guarded.h"
@@ -337,13 +338,27 @@ static bool draw(product *p)
     return true;
 }
 
+static void begin(const dync__target *t)
+{
+    dync_shutdown();
+    dync__target_pretend(t);
+    dync__pool_set_threads(1);
+    text_complaints = 0;
+    memset(text_executed, 0, sizeof text_executed);
+}
+
+static void end(void)
+{
+    dync__target_pretend(NULL);
+    dync__pool_set_threads(0);
+    dync_shutdown();
+    text_free();
+}
+
 static void random_forms(const dync__target *t)
 {
     int n = test_count(600);
-    dync_shutdown();
-    dync__target_pretend(t);
-    text_complaints = 0;
-    memset(text_executed, 0, sizeof text_executed);
+    begin(t);
     memset(n_made, 0, sizeof n_made);
     memset(n_of_type, 0, sizeof n_of_type);
     memset(n_followed, 0, sizeof n_followed);
@@ -374,11 +389,55 @@ static void random_forms(const dync__target *t)
     if (test__state.verbose)
         printf("  tiles %d, dots %d, copies %d, pairs %d; parts %d, without code %d\n", n_made[0],
                n_made[1], n_made[2], n_made[3], n_parts, n_without);
-    dync__target_pretend(NULL);
-    dync_shutdown();
-    text_free();
+    end();
 }
 
+/* ---- products of any size, cut into forms by kernel/gemm.c ----------------------------------- */
+
+static bool whole(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool adds)
+{
+    guarded of[3] = {guarded_new((size_t)(m * k * 4)), guarded_new((size_t)(k * n * 4)),
+                     guarded_new((size_t)(m * n * 4))};
+    float *a = (void *)of[0].data, *b = (void *)of[1].data, *c = (void *)of[2].data;
+    double *wanted = calloc((size_t)(m * n), sizeof *wanted);
+    bool ok = true;
+    fill_with(of[0], (size_t)(m * k * 4), DYNC_F32);
+    fill_with(of[1], (size_t)(k * n * 4), DYNC_F32);
+    fill_with(of[2], (size_t)(m * n * 4), DYNC_F32);
+    for (int64_t e = 0; e < m * n; e++) {
+        int64_t i = e / n, j = e % n;
+        wanted[e] = adds ? (double)c[e] : 0;
+        for (int64_t p = 0; p < k; p++)
+            wanted[e] += (double)a[ta ? p * m + i : i * k + p] *
+                         (double)b[tb ? j * k + p : p * n + j];
+    }
+    dync__gemm_f32(m, n, k, a, ta ? 1 : k, ta ? m : 1, b, tb ? 1 : n, tb ? k : 1, c, n, 1, adds);
+    for (int64_t e = 0; ok && e < m * n; e++)
+        ok = fabs((double)c[e] - wanted[e]) <= 1e-6 * (double)(k + 4) * (1 + fabs(wanted[e]));
+    for (int i = 0; i < 3; i++) guarded_free(of[i]);
+    free(wanted);
+    return ok;
+}
+
+static void whole_products(const dync__target *t)
+{
+    begin(t);
+    for (int i = 0, n = test_count(60); i < n; i++) {
+        int64_t size[3];
+        uint64_t r = test_random();
+        for (int s = 0; s < 3; s++) size[s] = test_random_int(1, r >> s & 1 ? 70 : 9);
+        bool ok = whole(size[0], size[1], size[2], r & 8, r & 16, r & 32);
+        if (EXPECT(ok) && EXPECT_EQ_INT(text_complaints, 0)) continue;
+        printf("  %d %d %d transposed %d %d adds %d\n", (int)size[0], (int)size[1], (int)size[2],
+               (r & 8) != 0, (r & 16) != 0, (r & 32) != 0);
+        break;
+    }
+    EXPECT(text_executed[DYNC__A_FMA] > 1000);
+    end();
+}
+
+TEST(whole_products_16_bytes) { whole_products(&text128); }
+TEST(whole_products_64_bytes) { whole_products(&text512); }
 TEST(vectors_of_16_bytes)
 {
     random_forms(&text128);
