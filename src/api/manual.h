@@ -54,6 +54,12 @@
  * checked once, at its end: dync_error(). The library never exits, aborts or asserts on what the
  * user gives it.
  *
+ * STACK. A thread of 32 KiB compiles, calls and differentiates functions, one of 64 KiB also those
+ * with matrix products, and explains and exports them; DYNC_SMALL takes less. A C function that
+ * calls itself adds frames of its own. A function that is left while it is traced (longjmp, a C++
+ * exception, return out of a DYNC_SCOPE) leaves nothing behind: its trace is undone at the next
+ * call of the thread, which says so; it must be traced and left on one and the same stack.
+ *
  * THREADS. All state is per thread but the backend registry and the compiled caches; many threads
  * may call one dync_compiled at once. Each function says `thread any` (in any number of threads at
  * once, on the same objects too, as long as no tensor is written that another thread uses) or

@@ -58,11 +58,35 @@ static void dync__history_hit(dync__compiled *f)
         (void)DYNC__ATOMIC_ADD(&f->history.other_hits, 1);
 }
 
-/* Under the stance "force_eager". */
-DYNC__RARE static dync_value dync__call_as_written(dync__compiled *f, const dync__callargs *call)
+/* The arguments of a miss, away from the stack: tracing and compiling are deep. */
+static dync_status dync__call_missed(dync__compiled *f, int nargs, const dync_value *args,
+                                     dync_value *result)
 {
-    dync_value result = DYNC_NONE;
-    return dync__call_eagerly(f, call, &result) == DYNC_OK ? result : DYNC_NONE;
+    dync__callargs *call = dync__alloc(sizeof *call);
+    dync_status status = call ? dync__callargs_flatten(call, nargs, args) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__call_miss(f, call, result);
+    dync__free(call, sizeof *call);
+    return status;
+}
+
+/* True: an entry served the call, or it failed before one was looked for. */
+static DYNC__NOINLINE bool dync__call_served(dync__compiled *f, int nargs, const dync_value *args,
+                                             const dync_value *into, dync_value *result,
+                                             dync_status *status)
+{
+    dync__callargs call;
+    *status = dync__callargs_flatten(&call, nargs, args);
+    if (*status != DYNC_OK) return true;
+    dync__cache_entry *e = dync__entry_lookup(f, &call);
+    if (!e) return false;
+    dync__tls.cache_hits++;
+    dync__history_hit(f);
+    dync__verify *verify = DYNC__UNLIKELY(dync__verify_on()) ? dync__verify_begin(f, e, &call)
+                                                             : NULL;
+    *status = dync__call_entry(f, e, &call, verify ? NULL : into, result);
+    if (DYNC__UNLIKELY(verify != NULL)) *status = dync__verify_end(verify, *status, result);
+    if (DYNC__ATOMIC_LOAD(&e->dead)) dync__compiled_bury(f);
+    return true;
 }
 
 /* A call that the short way (quick.c) did not take. Where an error was recorded during the call
@@ -70,8 +94,9 @@ DYNC__RARE static dync_value dync__call_as_written(dync__compiled *f, const dync
 static dync_value dync__call_run(dync__compiled *f, int nargs, const dync_value *args,
                                  const dync_value *into)
 {
-    dync__callargs call;
     dync_value result = DYNC_NONE;
+    dync_status status;
+    (void)dync__traces_left(); /* one that rested is in nobody's way but here */
     if (!dync__callee_valid(&f->callee)) {
         dync__fail(DYNC_ERR_VALUE, "dync_call: %s was compiled from %s that has been freed",
                    f->name, dync__callee_text(&f->callee));
@@ -79,22 +104,10 @@ static dync_value dync__call_run(dync__compiled *f, int nargs, const dync_value 
     }
     if (!dync__call_fits(f, nargs, args)) return dync__call_misfit(f, nargs, args);
     uint64_t errors = dync__error_count();
-    if (dync__callargs_flatten(&call, nargs, args) != DYNC_OK) return result;
     if (DYNC__UNLIKELY(dync__stance() == DYNC__STANCE_force_eager))
-        return dync__call_as_written(f, &call);
-    dync__cache_entry *e = dync__entry_lookup(f, &call);
-    dync_status status;
-    if (e) {
-        dync__tls.cache_hits++;
-        dync__history_hit(f);
-        dync__verify *verify = DYNC__UNLIKELY(dync__verify_on()) ? dync__verify_begin(f, e, &call)
-                                                                 : NULL;
-        status = dync__call_entry(f, e, &call, verify ? NULL : into, &result);
-        if (DYNC__UNLIKELY(verify != NULL)) status = dync__verify_end(verify, status, &result);
-        if (DYNC__ATOMIC_LOAD(&e->dead)) dync__compiled_bury(f);
-    } else {
-        status = dync__call_miss(f, &call, &result);
-    }
+        status = dync__call_eagerly(f, nargs, args, &result);
+    else if (!dync__call_served(f, nargs, args, into, &result, &status))
+        status = dync__call_missed(f, nargs, args, &result);
     if (status == DYNC_OK && dync__error_count() == errors) return result;
     return status == DYNC_OK && dync_error() == DYNC_OK ? result : DYNC_NONE;
 }
@@ -144,6 +157,7 @@ static dync_value dync__call_values(dync_compiled *handle, int nargs, const dync
 {
     dync__compiled *f = dync__compiled_peek(handle);
     if (DYNC__UNLIKELY(!f)) return dync__call_nothing(handle);
+    if (dync__tls.compiling) (void)dync__traces_left();
     if (dync__tls.compiling || dync__tls.recording || dync__verify_inside())
         return dync_frame_values(dync_fnc(handle), f->name, nargs, args);
     return dync__profile_on() ? dync__call_profiled(f, nargs, args, into)

@@ -8,7 +8,9 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
                                        const dync__callargs *call, const dync__path *path_or_null)
 {
     static uint64_t ids;
+    dync__trace_life life = t->life;
     memset(t, 0, sizeof *t);
+    t->life = life;
     t->fn = f;
     t->entry = e;
     t->call = call;
@@ -110,8 +112,9 @@ DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
 /* Runs the C function in an open trace. */
 static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
 {
-    dync_value args[DYNC__MAX_LEAVES * 2];
+    dync_value *args = dync__arena_alloc(&t->scratch, (size_t)(t->call->nargs + 1) * sizeof *args);
     uint64_t errors = dync__error_count();
+    if (!args) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__trace_arguments(t, args));
     dync_value r = dync__frame_body(t, &t->fn->callee, t->fn->name, t->call->nargs, args);
     if (t->status != DYNC_OK || t->tape.restart) return t->status;
@@ -149,11 +152,12 @@ static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dy
 {
     if (!t->fn->opt.fullgraph || (t->tape.on && !t->symbols.sizes))
         return dync__trace_once(t, e, out);
-    dync__error_guard guard;
     uint64_t errors = dync__error_count();
-    dync__error_guard_begin(&guard);
+    dync__error_guard_begin(&t->life.guard);
+    t->life.guarded = true;
     dync_status status = dync__trace_once(t, e, out);
-    dync__error_slot inner = dync__error_guard_end(&guard);
+    t->life.guarded = false;
+    dync__error_slot inner = dync__error_guard_end(&t->life.guard);
     t->tape.restart |= t->tape.on && status != DYNC_OK && status != DYNC_ERR_MEMORY &&
                        t->symbols.sizes->violated < 0;
     if (t->tape.restart)
@@ -163,40 +167,102 @@ static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dy
     return status;
 }
 
-DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
-                                      const dync__callargs *call, const dync__path *path_or_null,
-                                      dync_value *result)
+/* ---- entries --------------------------------------------------------------------------------- */
+DYNC__RARE DYNC__FN void dync__entry_free(dync__cache_entry *e)
 {
-    dync__tracer t;
-    if (call->nargs > DYNC__MAX_LEAVES * 2)
-        return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__MAX_LEAVES * 2);
-    bool fresh = !e->root;
-    dync_status status = dync__tracer_open(&t, f, e, call, path_or_null);
-    t.fresh = fresh;
+    if (!e) return;
+    dync__scripts_free(e->scripts);
+    dync__constants_free(e);
+    dync__lint_free(e->lint);
+    dync__shapes_free(e);
+    dync__arena_free(&e->arena);
+    dync__free(e, sizeof *e);
+}
+
+/* ---- left early ------------------------------------------------------------------------------ */
+/* The frames between here and the traced function are gone: nothing on their stack is looked at.
+ * The thread and the entry are as before the call, but for what segments of it have done. */
+DYNC__RARE static void dync__trace_unwind(dync__tracer *t)
+{
+    static const dync__callargs nothing; /* the call's arguments are gone too */
+    dync__compiled *f = t->fn;
+    dync__cache_entry *e = t->entry;
+    bool owns = t->life.owns_entry, grad_off = !t->grad_mode_before;
+    dync__warn("function '%s' was left while it was traced (by longjmp or an exception): its trace "
+               "is undone, and the call gives nothing",
+               f->name);
+    (void)dync__handler_swap(&t->handler);
+    if (t->life.guarded) (void)dync__error_guard_end(&t->life.guard);
+    /* a miss has its arguments on the heap (cache.c) */
+    if (owns) dync__free((void *)(uintptr_t)t->call, sizeof *t->call);
+    t->call = &nothing;
+    (void)dync__tracer_fail(t, DYNC_ERR_RUNTIME);
+    dync_scope_end(&t->life.scope);
+    if (t->fresh) dync__callbacks_end();
+    if (t->life.extends) { /* a half-grown tree is not kept */
+        DYNC__ATOMIC_STORE(&e->dead, true);
+        DYNC__ATOMIC_STORE(&e->extending, 0);
+    }
+    dync__tracer_close(t);
+    dync__grad_off(grad_off);
+    dync__free(t, sizeof *t);
+    if (owns) dync__entry_free(e);
+    if (f->owner == &dync__tls && f->depth > 0) f->depth--;
+}
+
+/* ---- a call ---------------------------------------------------------------------------------- */
+/* It begins again as long as it asks for that. */
+static dync_status dync__trace_run(dync__tracer *t, dync__compiled *f, dync__cache_entry *e,
+                                   const dync__callargs *call, const dync__path *path_or_null,
+                                   dync__outval *out)
+{
+    dync_status status = dync__tracer_open(t, f, e, call, path_or_null);
+    bool fresh = t->life.owns_entry;
+    t->fresh = fresh;
     if (fresh) dync__callbacks_start();
-    dync_scope scope = dync_scope_begin();
-    dync__outval out;
-    *result = DYNC_NONE;
-    if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
-    while (t.tape.restart) {
-        bool again = t.tape.on;
-        dync__grad_off(!t.grad_mode_before);
-        dync_scope_end(&scope);
-        dync__tracer_close(&t);
+    t->life.scope = dync_scope_begin();
+    if (status == DYNC_OK) status = dync__trace_attempt(t, e, out);
+    while (t->tape.restart) {
+        bool again = t->tape.on;
+        dync__grad_off(!t->grad_mode_before);
+        dync_scope_end(&t->life.scope);
+        dync__tracer_close(t);
         dync__trace_undo(e);
         if (again) dync__shapes_give_up(e, call);
-        scope = dync_scope_begin();
-        status = dync__tracer_open(&t, f, e, call, NULL);
-        t.fresh = fresh;
-        dync__taped_open(&t);
-        dync__lint_restart(&t);
-        if (status == DYNC_OK) status = dync__trace_attempt(&t, e, &out);
+        t->life.scope = dync_scope_begin();
+        status = dync__tracer_open(t, f, e, call, NULL);
+        t->fresh = fresh;
+        dync__taped_open(t);
+        dync__lint_restart(t);
+        if (status == DYNC_OK) status = dync__trace_attempt(t, e, out);
     }
-    if (t.fresh) dync__callbacks_end();
-    if (status != DYNC_OK) dync__grad_off(!t.grad_mode_before);
-    dync_scope_end(&scope);
+    if (t->fresh) dync__callbacks_end();
+    return status;
+}
+
+DYNC__NOINLINE DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
+                                                     const dync__callargs *call,
+                                                     const dync__path *path_or_null,
+                                                     dync_value *result)
+{
+    if (call->nargs > DYNC__MAX_LEAVES * 2)
+        return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__MAX_LEAVES * 2);
+    dync__tracer *t = dync__alloc(sizeof *t);
+    if (!t) return DYNC_ERR_MEMORY;
+    memset(&t->life, 0, sizeof t->life);
+    t->life.unwind = dync__trace_unwind;
+    t->life.owns_entry = !e->root;
+    t->life.extends = path_or_null != NULL;
+    dync__trace_live(t, DYNC__FRAME());
+    dync__outval out;
+    *result = DYNC_NONE;
+    dync_status status = dync__trace_run(t, f, e, call, path_or_null, &out);
+    if (status != DYNC_OK) dync__grad_off(!t->grad_mode_before);
+    dync_scope_end(&t->life.scope);
     /* into the caller's scope, texts too */
-    if (status == DYNC_OK) *result = dync__outval_build(&out, t.env.real.at);
-    dync__tracer_close(&t);
+    if (status == DYNC_OK) *result = dync__outval_build(&out, t->env.real.at);
+    dync__tracer_close(t);
+    dync__trace_ends(t);
+    dync__free(t, sizeof *t);
     return status;
 }

@@ -597,7 +597,7 @@ DYNC__FN dync_status dync__call_entry(dync__compiled *f, dync__cache_entry *e,
                                       const dync__callargs *call, const dync_value *into,
                                       dync_value *result);
 /* miss.c */
-DYNC__FN dync_status dync__call_eagerly(dync__compiled *f, const dync__callargs *call,
+DYNC__FN dync_status dync__call_eagerly(dync__compiled *f, int nargs, const dync_value *args,
                                         dync_value *result);
 DYNC__FN dync_status dync__call_miss(dync__compiled *f, const dync__callargs *call,
                                      dync_value *result);

@@ -12,17 +12,6 @@ static struct {
     uint64_t ids;
 } dync__all_compiled;
 
-DYNC__RARE DYNC__FN void dync__entry_free(dync__cache_entry *e)
-{
-    if (!e) return;
-    dync__scripts_free(e->scripts);
-    dync__constants_free(e);
-    dync__lint_free(e->lint);
-    dync__shapes_free(e);
-    dync__arena_free(&e->arena);
-    dync__free(e, sizeof *e);
-}
-
 DYNC__RARE static void dync__entries_free(dync__cache_entry *e)
 {
     while (e) {
@@ -90,6 +79,7 @@ DYNC__RARE static void dync__compiled_forget(dync__compiled *f)
 DYNC__RARE DYNC__FN void dync__compiled_free(dync__compiled *f)
 {
     if (!f) return;
+    (void)dync__traces_left();
     dync__object_end(&f->object);
     dync__lock(&dync__all_compiled.lock);
     for (dync__compiled **p = &dync__all_compiled.first; *p; p = &(*p)->next)

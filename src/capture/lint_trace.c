@@ -6,14 +6,15 @@ static void dync__lint_retrace(dync__lint *l, dync__compiled *f, dync__cache_ent
                                const dync__callargs *call)
 {
     dync__tracer t;
-    dync_value args[DYNC__MAX_LEAVES * 2];
+    memset(&t.life, 0, sizeof t.life);
     dync_scope scope = dync_scope_begin();
     l->entry = scratch;
     l->second = true;
     dync__map_free(&l->made);
     bool ok = dync__tracer_open(&t, f, scratch, call, NULL) == DYNC_OK;
     if (l->taped) dync__taped_open(&t);
-    if (ok && dync__trace_arguments(&t, args) == DYNC_OK) {
+    dync_value *args = dync__arena_alloc(&t.scratch, (size_t)(call->nargs + 1) * sizeof *args);
+    if (ok && args && dync__trace_arguments(&t, args) == DYNC_OK) {
         dync_value r = dync__frame_body(&t, &f->callee, f->name, call->nargs, args);
         if (!t.stopped) dync__lint_result(&t, &r);
         if (l->at < l->row.n && !l->failed && !l->over)

@@ -115,12 +115,12 @@ DYNC__RARE static void dync__entry_insert(dync__compiled *f, dync__cache_entry *
 }
 
 /* As it is written. */
-DYNC__RARE DYNC__FN dync_status dync__call_eagerly(dync__compiled *f, const dync__callargs *call,
-                                                   dync_value *result)
+DYNC__RARE DYNC__FN dync_status dync__call_eagerly(dync__compiled *f, int nargs,
+                                                   const dync_value *args, dync_value *result)
 {
     uint64_t errors = dync__error_count();
     (void)DYNC__ATOMIC_ADD(&f->history.eager, 1);
-    *result = dync__callee_invoke(&f->callee, call->nargs, call->args);
+    *result = dync__callee_invoke(&f->callee, nargs, args);
     return dync__error_count() != errors ? dync_error() : DYNC_OK;
 }
 
@@ -182,7 +182,8 @@ DYNC__RARE DYNC__FN dync_status dync__call_miss(dync__compiled *f, const dync__c
 {
     dync__miss m = {.oldest.remedy = ""};
     bool eager = false;
-    if (f->callee.flags & DYNC__CALLEE_DISABLED) return dync__call_eagerly(f, call, result);
+    if (f->callee.flags & DYNC__CALLEE_DISABLED)
+        return dync__call_eagerly(f, call->nargs, call->args, result);
     DYNC__COUNTER_ADD(cache_misses, 1);
     dync__compiled_bury(f);
     dync_status status = DYNC__ATOMIC_LOAD(&f->entries) ? dync__miss_again(f, call, &m, &eager)
@@ -191,7 +192,7 @@ DYNC__RARE DYNC__FN dync_status dync__call_miss(dync__compiled *f, const dync__c
     if (e && m.last.n) e->why = dync__arena_strdup(&e->arena, dync__str_get(&m.last));
     dync__miss_free(&m);
     if (status != DYNC_OK) return status;
-    if (eager) return dync__call_eagerly(f, call, result);
+    if (eager) return dync__call_eagerly(f, call->nargs, call->args, result);
     if (!e) return DYNC_ERR_MEMORY;
     status = dync__guards_make(e, f, call);
     if (status == DYNC_OK) status = dync__shapes_choose(f, e, call);

@@ -227,7 +227,11 @@ DYNC__FN const dync__read_intercept *dync__capture_reads(void)
 }
 
 /* ---- public ---------------------------------------------------------------------------------- */
-DYNC_API bool dync_is_compiling(void) { return dync__tls.compiling; }
+DYNC_API bool dync_is_compiling(void)
+{
+    if (dync__tls.compiling) (void)dync__traces_left();
+    return dync__tls.compiling;
+}
 
 DYNC_API void dync_graph_break_at(const char *reason, dync_loc at)
 {

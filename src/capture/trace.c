@@ -7,11 +7,41 @@
 #include "../dync.in.h"
 #include "trace.h"
 
-DYNC__FN dync__tracer *dync__tracer_peek(void) { return dync__tls.capture_state; }
+static DYNC__TLS dync__tracer *dync__traces;
+
+/* Stacks grow downwards. A function that moves to another stack while it is traced is taken to have
+ * been left when it calls from a higher one. */
+DYNC__NOINLINE DYNC__FN bool dync__traces_left(void)
+{
+    bool any = false;
+    while (DYNC__UNLIKELY(dync__traces != NULL) &&
+           (uintptr_t)DYNC__FRAME() > (uintptr_t)dync__traces->life.frame) {
+        dync__tracer *t = dync__traces;
+        dync__traces = t->life.below;
+        t->life.unwind(t);
+        any = true;
+    }
+    return any;
+}
+
+DYNC__FN void dync__trace_live(dync__tracer *t, const void *frame)
+{
+    t->life.frame = frame;
+    t->life.below = dync__traces;
+    dync__traces = t;
+}
+
+DYNC__FN void dync__trace_ends(dync__tracer *t) { dync__traces = t->life.below; }
+
+DYNC__FN dync__tracer *dync__tracer_peek(void)
+{
+    if (dync__tls.capture_state) (void)dync__traces_left();
+    return dync__tls.capture_state;
+}
 
 DYNC__FN dync__tracer *dync__tracer_current(void)
 {
-    dync__tracer *t = dync__tls.capture_state;
+    dync__tracer *t = dync__tracer_peek();
     if (t) t->way->own(t);
     return t;
 }
@@ -31,7 +61,8 @@ DYNC__FN dync_status dync__tracer_fail(dync__tracer *t, dync_status status)
 
 DYNC__FN dync__tracer *dync__tracing(void)
 {
-    return dync__tls.compiling ? dync__tracer_current() : NULL;
+    dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
+    return dync__tls.compiling ? t : NULL;
 }
 
 DYNC__FN dync__tracer *dync__tracing_or_replay(void)

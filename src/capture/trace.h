@@ -126,6 +126,18 @@ typedef struct dync__way {
     void (*close)(dync__tracer *); /* before anything is freed */
 } dync__way;
 
+/* How a trace that its function never returned to (longjmp, a C++ exception) is found and ended:
+ * traces stand in a list of their thread, the innermost first, each with the frame that waits for
+ * it. A call from a frame outside of that one means that it is gone. They lie on the heap, and what
+ * would have to be put back lies in them. */
+typedef struct dync__trace_life {
+    dync__tracer *below;
+    const void *frame;
+    void (*unwind)(dync__tracer *);
+    dync_scope scope;
+    dync__error_guard guard;
+    bool guarded, owns_entry, extends;
+} dync__trace_life;
 typedef struct dync__trace_pause {
     dync__handler *top;
     bool compiling;
@@ -162,7 +174,17 @@ struct dync__tracer {
     bool grad_mode_before;
     dync__trace_pause resting; /* while an opaque function of another layer works */
     dync__tracer *outer;
+    dync__trace_life life; /* tracer_open leaves it alone */
 };
+/* Ends the traces that were left, and says so. True: there was one. */
+DYNC__FN bool dync__traces_left(void);
+DYNC__FN void dync__trace_live(dync__tracer *, const void *frame);
+DYNC__FN void dync__trace_ends(dync__tracer *);
+#if defined(__GNUC__)
+#define DYNC__FRAME() __builtin_frame_address(0)
+#else
+#define DYNC__FRAME() ((const void *)&(char){0})
+#endif
 
 /* number.c */
 DYNC__FN const char *dync__number_text(const dync__tracer *, const dync__tensor *fake,

@@ -160,15 +160,18 @@ DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall
                                                 const dync__eager_entry *e)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
-    dync__operand in[DYNC__EAGER_INPUTS], out[DYNC__MAX_OUT];
+    dync__operand out[DYNC__MAX_OUT];
     int32_t number_slot[DYNC__MAX_ARGS];
     bool in_place = call->row->cls == DYNC__INPLACE;
     int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
-    memset(in, 0, sizeof in);
     memset(out, 0, sizeof out);
     if (n > DYNC__EAGER_INPUTS)
         return dync__fail(DYNC_ERR_VALUE, "expected at most %d tensors, got %d", DYNC__EAGER_INPUTS,
                           n);
+    /* of few, but they are large: not on the stack */
+    dync__operand *in = dync__arena_alloc(pb->arena, (size_t)(n + 1) * sizeof *in);
+    if (!in) return DYNC_ERR_MEMORY;
+    memset(in, 0, (size_t)(n + 1) * sizeof *in);
     for (int i = 0; i < n; i++) {
         in[i].slot = dync__pb_slot(pb, DYNC__SLOT_INPUT, t[i]->dtype, -1, NULL);
         in[i].dtype = t[i]->dtype;

@@ -138,4 +138,30 @@ TEST(errors_and_scopes_left_early)
     dync_on_error(nullptr, nullptr);
 }
 
+static dync_tensor *doubled_once(dync_tensor *x) { return dync_mul(x, 2); }
+static dync_tensor *throws(dync_tensor *x)
+{
+    dync_tensor *y = dync_mul(x, 3);
+    if (dync_is_compiling()) throw 7;
+    return y;
+}
+TEST(an_exception_leaves_no_trace)
+{
+    dync_tensor *x = dync_ones(dync_shape(2));
+    dync_compiled *f = dync_compile(throws), *g = dync_compile(doubled_once);
+    for (int i = 0; i < 2; i++) {
+        int caught = 0;
+        try {
+            (void)dync_call(f, x);
+        } catch (int thrown) {
+            caught = thrown;
+        }
+        EXPECT_EQ_INT(caught, 7);
+        EXPECT_NEAR(at(dync_call(g, x), 0), 2, 0);
+        EXPECT(!dync_is_compiling());
+    }
+    EXPECT_OK(dync_error());
+    dync_compiled_free(f);
+    dync_compiled_free(g);
+}
 TEST_MAIN
