@@ -467,6 +467,236 @@ PROGRAM(cond_in_while_in_scan, steps, true)
     return dync_scan(dync_bind(while_step, &c, "h, x"), T(1), T(0));
 }
 
+/* ---- sizes that change ----------------------------------------------------------------------- */
+static dync_value lengths(int call)
+{
+    int n = 3 + 2 * call;
+    return dync_tuple(dync_randn(dync_shape(n, 4)), dync_randn(dync_shape(4)),
+                      dync_randn(dync_shape(n)));
+}
+FN(size_step)
+{
+    UNUSED;
+    dync_tensor *h = dync_tanh(dync_add(T(0), T(1)));
+    return dync_tuple(h, dync_sum(h, DYNC_ALL, false));
+}
+PROGRAM(scan_of_changing_length, lengths, true)
+{
+    UNUSED;
+    return dync_scan(size_step, T(1), T(0));
+}
+FN(column_a)
+{
+    UNUSED;
+    dync_tensor *ones = dync_ones(dync_shape(dync_dim(T(0), 0)));
+    return DYNC_V(dync_add(dync_sum(T(0), dync_shape(1), false), ones));
+}
+FN(column_b)
+{
+    closure *c = user;
+    (void)n;
+    return DYNC_V(dync_mul(dync_amax(T(0), dync_shape(1), false), c->w));
+}
+PROGRAM(cond_of_changing_size, lengths, true)
+{
+    UNUSED;
+    closure c = {T(2), NULL};
+    return dync_cond(dync_gt(dync_sum(T(1), DYNC_ALL, false), 0), column_a,
+                     dync_bind(column_b, &c, "x"), T(0));
+}
+PROGRAM(loop_of_changing_size, lengths, true)
+{
+    UNUSED;
+    closure c = {T(1), NULL};
+    return dync_while_loop_limit(small, dync_bind(grow, &c, "x"), dync_tuple(T(0)), 3);
+}
+
+/* ---- writes into what a function made itself ------------------------------------------------- */
+FN(write_rows)
+{
+    UNUSED;
+    dync_tensor *x = dync_clone(T(0));
+    dync_add_(dync_select(x, 0, 1), T(1));
+    dync_copy_(dync_slice(x, 0, 0, 1, 1), dync_unsqueeze(dync_mul(T(1), 2), 0));
+    return dync_tuple(x, dync_select(x, 0, 1));
+}
+PROGRAM(writes_inside, two, true)
+{
+    UNUSED;
+    return dync_scan(write_rows, T(0), T(1));
+}
+FN(put_row)
+{
+    UNUSED;
+    dync_tensor *next = dync_clone(T(0));
+    dync_copy_(dync_select(next, 0, 1), T(1));
+    return dync_tuple(next, dync_select(T(0), 0, 1));
+}
+PROGRAM(rows_put_into_the_carry, two, true)
+{
+    UNUSED;
+    return dync_scan(put_row, T(0), T(1));
+}
+
+/* ---- grad mode, several results, integers ---------------------------------------------------- */
+FN(some_without_grad)
+{
+    UNUSED;
+    dync_tensor *y = NULL;
+    DYNC_NO_GRAD {
+        y = dync_exp(T(0));
+    }
+    return dync_tuple(dync_mul(T(0), y), dync_argmax(T(0), 1, false), dync_detach(dync_sin(T(1))));
+}
+FN(some_with_grad)
+{
+    UNUSED;
+    dync_tensor *i = dync_argmax(T(1), 1, false);
+    return dync_tuple(dync_mul(T(0), T(1)), dync_add(i, 1), dync_mul(T(1), T(1)));
+}
+PROGRAM(grad_mode_inside, two, true)
+{
+    UNUSED;
+    return dync_cond(dync_gt(dync_sum(T(0), DYNC_ALL, false), 0), some_without_grad, some_with_grad,
+                     dync_tuple(T(0), T(1)));
+}
+
+/* ---- a training step, in one function -------------------------------------------------------- */
+static dync_value step_with_backward(const dync_value *a, int n, void *user)
+{
+    UNUSED;
+    closure c = {T(2), dync_tanh(T(1))};
+    dync_value r = dync_scan(dync_bind(cond_step, &c, "h, x"), T(1), T(0));
+    dync_tensor *loss = weighted(r);
+    dync_backward(loss);
+    return DYNC_V(dync_detach(loss));
+}
+TEST(backward_in_the_function)
+{
+    for (int b = 0; b < N_BACKENDS; b++) {
+        dync_compiled *f =
+            dync_compile(step_with_backward, .backend = backends[b], .fullgraph = true);
+        for (int call = 0; call < 3; call++) DYNC_SCOPE {
+            dync_value want_args[8], got_args[8], want_in = inputs_of(steps, call, true),
+                                                  got_in = inputs_of(steps, call, true);
+            int n = unpack(want_in, want_args);
+            unpack(got_in, got_args);
+            dync_value want = step_with_backward(want_args, n, NULL);
+            dync_value got = dync_call_values(f, n, got_args);
+            if (!EXPECT_OK(dync_error()) || !EXPECT(near(want, got)) ||
+                !EXPECT(same_grads(want_in, got_in)))
+                printf("    backend %s, call %d\n", backends[b], call);
+            dync_clear_error();
+        }
+        dync_compiled_free(f);
+    }
+}
+TEST(make_graph_keeps_functions)
+{
+    dync_value in = inputs_of(steps, 0, false), args[3];
+    unpack(in, args);
+    dync_graph *g = dync_make_graph_values(DYNC_FN(cond_inside_scan_fn), "f", 3, args);
+    REQUIRE_OK(dync_error());
+    dync_value want = cond_inside_scan_fn(args, 3, NULL), got = dync_graph_run(g, args, 3);
+    REQUIRE_OK(dync_error());
+    EXPECT(near(want, got));
+    EXPECT(strstr(dync_graph_readable(g), "torch.ops.higher_order.scan(scan_combine_graph_0") !=
+           NULL);
+}
+
+/* ---- random programs: nested steps over the plain loop --------------------------------------- */
+typedef struct random_program {
+    uint64_t seed;
+    int depth;
+    dync_tensor *w;
+} random_program;
+static uint64_t random_next(uint64_t *s)
+{
+    *s = *s * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *s >> 33;
+}
+static dync_tensor *random_value(uint64_t *s, int depth, dync_tensor *x, dync_tensor *w);
+FN(random_body)
+{
+    const random_program *p = user;
+    uint64_t s = p->seed;
+    (void)n;
+    return DYNC_V(random_value(&s, p->depth, T(0), p->w));
+}
+FN(random_step)
+{
+    const random_program *p = user;
+    uint64_t s = p->seed;
+    (void)n;
+    dync_tensor *h = random_value(&s, p->depth, dync_add(dync_mul(T(0), 0.5), T(1)), p->w);
+    return dync_tuple(h, random_value(&s, 0, h, T(1)));
+}
+FN(random_test)
+{
+    UNUSED;
+    return DYNC_V(dync_lt(dync_sum(dync_abs(T(0)), DYNC_ALL, false), 12));
+}
+FN(random_grow)
+{
+    const random_program *p = user;
+    uint64_t s = p->seed;
+    (void)n;
+    return dync_tuple(
+        dync_add(dync_mul(T(0), 1.3), dync_sigmoid(random_value(&s, p->depth, T(0), p->w))));
+}
+/* x and what comes back: [4] */
+static dync_tensor *random_value(uint64_t *s, int depth, dync_tensor *x, dync_tensor *w)
+{
+    random_program a = {random_next(s), depth - 1, w}, b = {random_next(s), depth - 1, x};
+    dync_callee fa = dync_bind(random_body, &a, "x"), fb = dync_bind(random_body, &b, "x");
+    switch (random_next(s) % (depth > 0 ? 9 : 5)) {
+    case 0: return dync_tanh(dync_mul(x, w));
+    case 1: return dync_sub(dync_sin(x), dync_mul(w, 0.3));
+    case 2: return dync_softmax(dync_add(x, w), 0);
+    case 3: return dync_mul(dync_sigmoid(x), dync_sum(w, DYNC_ALL, false));
+    case 4: return dync_flip(x, dync_shape(0));
+    case 5:
+    case 6:
+        return dync_as_tensor(dync_cond(
+            dync_gt(dync_sum(dync_sin(dync_mul(x, 3)), DYNC_ALL, false), 0), fa, fb, dync_tanh(x)));
+    case 7: {
+        dync_tensor *xs = dync_stack(dync_tuple(x, dync_cos(w), dync_mul(x, w)), 0);
+        dync_value r = random_next(s) % 2
+                           ? dync_scan(dync_bind(random_step, &a, "h, x"), x, xs)
+                           : dync_scan_reverse(dync_bind(random_step, &a, "h, x"), x, xs);
+        return dync_add(dync_as_tensor(dync_at(r, 0)),
+                        dync_mean(dync_as_tensor(dync_at(r, 1)), dync_shape(0), false));
+    }
+    default: {
+        dync_value r = dync_while_loop_limit(random_test, dync_bind(random_grow, &a, "x"),
+                                             dync_tuple(dync_tanh(x)), 4);
+        return dync_as_tensor(dync_at(r, 0));
+    }
+    }
+}
+static uint64_t random_seed;
+static dync_value random_inputs(int call)
+{
+    (void)call;
+    return dync_tuple(dync_randn(dync_shape(4)), dync_randn(dync_shape(4)));
+}
+static dync_value random_fn(const dync_value *a, int n, void *user)
+{
+    UNUSED;
+    uint64_t s = random_seed;
+    dync_tensor *x = random_value(&s, 3, T(0), T(1));
+    return dync_tuple(random_value(&s, 2, x, T(1)), x);
+}
+TEST(random_nesting)
+{
+    for (int i = 0; i < test_count(40); i++) {
+        random_seed = test__state.seed * 1000 + (uint64_t)i;
+        char name[32];
+        snprintf(name, sizeof name, "random_%d", i);
+        check(name, random_fn, random_inputs, true);
+    }
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 FN(sine)
 {
