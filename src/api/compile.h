@@ -291,9 +291,13 @@ DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee callee);
  *   notes   tolerance, absolute and relative: f32 1e-4, f64 1e-9, f16 1e-2, bf16 5e-2. The function
  *           runs once more in each call: effects that dync does not see (a C variable it counts up)
  *           happen twice. Tensors of other devices are not compared
- * dync_set_lint: traces twice at the first compile and warns of what differs: impure reads. Counted
- * by dync_get_counters. DYNC_LINT=1 does it too.
- *   notes   functions with an opaque break are traced by every call anyhow and are left alone
+ * dync_set_lint: traces twice at the first compile and again at the second, tenth and hundredth
+ * call of what it compiled, and warns once of what differs, with its line: impure reads, such as a
+ * global that has changed, a count of layers, an array that was rewritten. Counted by
+ * dync_get_counters. DYNC_LINT=1 does it too.
+ *   notes   functions with an opaque break are traced by every call anyhow: the second is compared.
+ *           Steps that set gradients or hooks are left alone. The function runs once more at those
+ *           calls, on tensors without data
  * Both are process-wide and off at first, unless the environment says otherwise; what the program
  * sets wins.
  *   thread  any */

@@ -235,7 +235,7 @@ typedef struct dync__cache_entry {
     /* arguments that are symbolic numbers: which, and their items */
     int n_numbers, *number_arg, *number_item;
     DYNC__VEC(dync__module_guard) modules;
-    struct dync__lint *lint; /* of an open entry: the tape of its first trace; owned */
+    struct dync__lint *lint; /* the tape of its first trace, for later ones; owned */
     /* it sets gradients, hooks or requires_grad: a second trace would see them */
     bool effects;
     int32_t lint_busy;                   /* it has been compared, or is */
@@ -556,6 +556,7 @@ DYNC__FN void dync__lint_end(dync__lint *taken, dync__compiled *, dync__cache_en
                              const dync__callargs *, dync_status);
 DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *);
 DYNC__FN void dync__lint_resumed(dync__lint *);
+DYNC__FN void dync__lint_watch(dync__compiled *, dync__cache_entry *, const dync__callargs *);
 DYNC__FN void dync__lint_free(dync__lint *);
 
 /* Hooks: of aot/: a line about what forward of this graph saves for backward; of compile/: forgets

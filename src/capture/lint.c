@@ -1,7 +1,7 @@
-/* capture/lint.c: dync_set_lint, DYNC_LINT=1. The first compile of a function traces it twice; a
- * difference between the two is an impure read: a C variable that guards do not know, whose value
- * of that moment would be baked in. After callback.c, before trace.c, which reports what it
- * records here.
+/* capture/lint.c: dync_set_lint, DYNC_LINT=1. The first compile of a function traces it twice, and
+ * the second, tenth and hundredth call once more; a difference is an impure read: a C variable that
+ * guards do not know, whose value of that moment would be baked in. After callback.c, before
+ * trace.c, which reports what it records here.
  *
  * The first trace is the real one and fills a tape: operators with constants, constant tensors,
  * outcomes of branches, numbers returned. The second one runs nothing: branches go the way the tape
@@ -32,8 +32,12 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
     else if (!x->node && x->node_output < t->entry->n_leaf_env)
         dync__str_addf(s, "@L%d",
                        (int)x->node_output); /* an argument: another tensor in the next call */
-    else if (!x->node && x->node_output < t->env.real.n && t->env.real.at[x->node_output])
-        dync__str_addf(s, "@%llu", (unsigned long long)t->env.real.at[x->node_output]->id);
+    else if (!x->node && x->node_output < t->env.real.n && t->env.real.at[x->node_output]) {
+        if (t->env.origin.at[x->node_output].is_grad) /* another one in every call */
+            dync__str_add(s, "@grad");
+        else
+            dync__str_addf(s, "@%llu", (unsigned long long)t->env.real.at[x->node_output]->id);
+    }
 }
 
 /* A size or a number: a symbolic one by its symbols, which are those of both traces. A token that

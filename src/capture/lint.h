@@ -26,6 +26,7 @@ struct dync__lint {
     const dync__cache_entry *entry; /* whose trace is on tape, then the scratch one */
     DYNC__VEC(dync__lint_row) row;
     dync__map made; /* id of a fake -> row * DYNC__MAX_OUT + output */
+    int32_t calls;  /* that the entry has served, of an entry without opaque breaks */
     int at;         /* row that the second trace comes to */
     bool second, told, failed;
     bool taped;  /* the trace began again under the tape (step.c) */

@@ -1,4 +1,5 @@
-/* capture/lint_trace.c: the second trace of lint (lint.c). After call.c. */
+/* capture/lint_trace.c: the traces of lint that compare (lint.c): the second, at the compile, and
+ * those at the second, tenth and hundredth call. After call.c. */
 #include "../dync.in.h"
 #include "lint.h"
 
@@ -10,6 +11,8 @@ static void dync__lint_retrace(dync__lint *l, dync__compiled *f, dync__cache_ent
     dync_scope scope = dync_scope_begin();
     l->entry = scratch;
     l->second = true;
+    l->over = false;
+    l->at = 0;
     dync__map_free(&l->made);
     bool ok = dync__tracer_open(&t, f, scratch, call, NULL) == DYNC_OK;
     if (l->taped) dync__taped_open(&t);
@@ -24,23 +27,16 @@ static void dync__lint_retrace(dync__lint *l, dync__compiled *f, dync__cache_ent
     dync_scope_end(&scope);
 }
 
-/* status: of the first trace. Takes l over; leaves grad mode, random state, errors as they were. */
-DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry *e,
-                             const dync__callargs *call, dync_status status)
+/* Traces for this call once more, runs nothing, compares with the tape. Leaves grad mode, random
+ * state, errors as they were. */
+static void dync__lint_again(dync__lint *l, dync__compiled *f, const dync__cache_entry *e,
+                             const dync__callargs *call)
 {
     dync__error_guard guard;
-    bool grad_off = dync__grad_is_off(), again = status == DYNC_OK && !l->failed && !e->effects;
+    bool grad_off = dync__grad_is_off();
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
-    dync__lint_swap(l->outer);
-    if (again && e->open) { /* the next call compares */
-        l->second = true;
-        l->over = false;
-        dync__map_free(&l->made);
-        e->lint = l;
-        return;
-    }
     dync__error_guard_begin(&guard);
-    dync__cache_entry *scratch = again ? dync__calloc(sizeof *scratch) : NULL;
+    dync__cache_entry *scratch = dync__calloc(sizeof *scratch);
     if (scratch) {
         dync__lint *outer = dync__lint_swap(l);
         dync__grad_off(!e->grad_mode);
@@ -56,5 +52,37 @@ DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry
     dync__grad_off(grad_off);
     dync__tls.rng_seed = seed;
     dync__tls.rng_offset = offset;
-    dync__lint_free(l);
+}
+
+/* status: of the first trace. Takes l over: the tape stays with the entry for later calls. */
+DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry *e,
+                             const dync__callargs *call, dync_status status)
+{
+    bool again = status == DYNC_OK && !l->failed && !e->effects;
+    dync__lint_swap(l->outer);
+    if (again && e->open) { /* the next call compares */
+        l->second = true;
+        l->over = false;
+        dync__map_free(&l->made);
+        e->lint = l;
+        return;
+    }
+    if (again) dync__lint_again(l, f, e, call);
+    if (!again || l->told || l->failed) {
+        dync__lint_free(l);
+        return;
+    }
+    l->calls = 1;
+    e->quick = NULL; /* every call is counted */
+    e->lint = l;
+}
+
+/* Before a call that the entry serves: what has changed since it was traced? One thread looks. */
+DYNC__FN void dync__lint_watch(dync__compiled *f, dync__cache_entry *e, const dync__callargs *call)
+{
+    dync__lint *l = e->lint;
+    int32_t n = DYNC__ATOMIC_INC(&l->calls), idle = 0;
+    if ((n != 2 && n != 10 && n != 100) || !DYNC__ATOMIC_CAS(&e->lint_busy, &idle, 1)) return;
+    if (!l->told && !l->failed) dync__lint_again(l, f, e, call);
+    DYNC__ATOMIC_STORE(&e->lint_busy, 0);
 }

@@ -49,7 +49,7 @@ static int dync__quick_result(const dync__cache_entry *e, const dync__segref *re
 DYNC__RARE DYNC__FN void dync__quick_make(dync__cache_entry *e)
 {
     const dync__tnode *n = e->root;
-    if (!e->flat || e->dynamic || e->open || e->mutates || e->offsets || e->foreign.n ||
+    if (!e->flat || e->dynamic || e->open || e->lint || e->mutates || e->offsets || e->foreign.n ||
         e->ints.n || e->modules.n || e->cells.n || e->n_tensors > DYNC__QUICK_TENSORS || !n ||
         n->kind != DYNC__TN_RETURN || n->seg.n != 1 || n->foreign.n || n->effect.n ||
         n->grad_mode_after >= 0)

@@ -187,7 +187,10 @@ static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
     dync__trace_pause pause = dync__trace_pause_begin(t);
     dync__tensor *real = dync__open(dync_from_opt(*m));
     dync__trace_pause_end(t, pause);
+    dync_loc outer = dync__tls.at;
+    if (m->at_.file) dync__tls.at = m->at_;
     if (real) *result = dync__trace_bake(t, real);
+    dync__tls.at = outer;
     return true;
 }
 

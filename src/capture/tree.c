@@ -285,6 +285,7 @@ DYNC__FN dync_status dync__call_entry(dync__compiled *f, dync__cache_entry *e,
                                       dync_value *result)
 {
     if (DYNC__ATOMIC_LOAD(&e->open)) return dync__call_open(f, e, call, result);
+    if (DYNC__UNLIKELY(DYNC__ATOMIC_PEEK(&e->lint) != NULL)) dync__lint_watch(f, e, call);
     dync__call_run_state r;
     bool unknown = false;
     dync_status status = dync__run_open(&r, e, call, into);
