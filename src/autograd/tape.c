@@ -176,9 +176,12 @@ static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const 
  * the shapes of the arguments. */
 DYNC__RARE static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg *a)
 {
+    static uint64_t functions; /* one inside is like no other: addresses come back */
     uint64_t bits;
     v->word(v, a->kind | (uint64_t)(unsigned)a->n << 8);
-    if (a->kind == DYNC__A_LIST)
+    if (a->kind == DYNC__A_GRAPH)
+        v->word(v, DYNC__ATOMIC_INC(&functions));
+    else if (a->kind == DYNC__A_LIST)
         for (int i = 0; i < a->n; i++) dync__opnode_visit_arg(v, &a->as.list[i]);
     else if (a->kind == DYNC__A_DIMS)
         for (int i = 0; i < a->n; i++) v->word(v, (uint64_t)a->as.dims[i]);

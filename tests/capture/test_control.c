@@ -697,6 +697,39 @@ TEST(random_nesting)
     }
 }
 
+/* ---- behind a break, calls follow what earlier ones did -------------------------------------- */
+static int sides;
+static dync_value behind_a_break(const dync_value *a, int n, void *user)
+{
+    UNUSED;
+    closure c = {T(1), NULL};
+    dync_tensor *x = dync_mul(T(0), 2);
+    dync_graph_break("a side effect of C");
+    sides++;
+    dync_value r =
+        dync_cond(dync_gt(dync_sum(x, DYNC_ALL, false), 0), damp, dync_bind(push, &c, "h"), x);
+    return dync_tuple(r, dync_map(dync_bind(row_norm, &c, "x"), x));
+}
+TEST(behind_a_break_and_again)
+{
+    for (int b = 0; b < N_BACKENDS; b++) {
+        dync_compiled *f = dync_compile(behind_a_break, .backend = backends[b]);
+        sides = 0;
+        for (int call = 0; call < 8; call++) DYNC_SCOPE {
+            dync_tensor *w = dync_randn(dync_shape(4));
+            dync_value args[2] = {DYNC_V(dync_add(dync_randn(dync_shape(3, 4)), call % 2 ? 3 : -3)),
+                                  DYNC_V(w)};
+            dync_value got = dync_call_values(f, 2, args);
+            EXPECT_EQ_INT(sides, call + 1);
+            dync_value want = behind_a_break(args, 2, NULL);
+            sides--;
+            EXPECT_OK(dync_error());
+            EXPECT(near(want, got));
+        }
+        dync_compiled_free(f);
+    }
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 FN(sine)
 {
