@@ -64,9 +64,9 @@ static dync__gt_fn dync__gt_new(uint32_t key, uint32_t at, const dync__target *t
     return fn;
 }
 
-DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors)
+DYNC__FN dync__gt_fn dync__gt_code(const dync__target *t, int kind, int type, int flags, int rows,
+                                   int vectors)
 {
-    const dync__target *t = dync__target_now();
     if (!t) return NULL;
     uint32_t key = 1u << 31 | (uint32_t)kind << 28 | (uint32_t)type << 25 |
                    ((uint32_t)flags & 15) << 21 | ((uint32_t)t->level & 7) << 18 |
@@ -83,9 +83,10 @@ DYNC__FN uint32_t dync__gt_epoch(void) { return DYNC__ATOMIC_PEEK(&dync__gts.epo
 
 #else
 DYNC__FN uint32_t dync__gt_epoch(void) { return 0; }
-DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors)
+DYNC__FN dync__gt_fn dync__gt_code(const dync__target *t, int kind, int type, int flags, int rows,
+                                   int vectors)
 {
-    (void)kind, (void)type, (void)rows, (void)vectors, (void)flags;
+    (void)t, (void)kind, (void)type, (void)rows, (void)vectors, (void)flags;
     return NULL;
 }
 #endif

@@ -107,7 +107,8 @@ DYNC__FN bool dync__gt_squares(int bytes);
 enum { DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
 /* gemm_code.c: the form's code, made if need be; NULL: there is none. Thread safe; lives until
  * dync_shutdown. */
-DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors);
+DYNC__FN dync__gt_fn dync__gt_code(const dync__target *, int kind, int type, int flags, int rows,
+                                   int vectors);
 #if DYNC__JIT
 /* gen_gemm.c: makes it. False: no memory, or (refused) no registers for what follows. */
 DYNC__FN bool dync__gt_generate(const dync__target *, int kind, int type, int rows, int vectors,

@@ -86,11 +86,12 @@ DYNC__FN dync__after dync__gt_after_list(int flags, int type)
 /* Tiles with the most accumulators leave the fewest registers: those of two vectors, or of one. */
 static bool dync__gt_has_room(int type, int flags)
 {
+    const dync__target *t = dync__target_now();
     int lanes = dync__gt_lanes(type, 0), rows[3] = {0};
     for (int v = 1; v <= 2; v++) rows[v] = dync__gt_most_rows(type, 0, v * lanes);
-    bool ok = dync__gt_code(DYNC__GT_TILE, type, flags | DYNC__GT_TAIL, rows[2], 2);
+    bool ok = dync__gt_code(t, DYNC__GT_TILE, type, flags | DYNC__GT_TAIL, rows[2], 2);
     if (rows[1] > 2 * rows[2])
-        ok = ok && dync__gt_code(DYNC__GT_TILE, type, flags | DYNC__GT_TAIL, rows[1], 1);
+        ok = ok && dync__gt_code(t, DYNC__GT_TILE, type, flags | DYNC__GT_TAIL, rows[1], 1);
     return ok;
 }
 
@@ -422,7 +423,7 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
         x->mask = counts ? tail : ((int64_t)1 << tail) - 1;
         x->lanes = dync__gt_words + 16 - tail * (type == DYNC__GT_F64 ? 2 : 1);
     }
-    return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), rows, vectors);
+    return dync__gt_code(t, kind, type, flags | (tail ? DYNC__GT_TAIL : 0), rows, vectors);
 }
 
 DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *x)

@@ -4,26 +4,23 @@
 #include "../dync.in.h"
 #include "gemm_code.h"
 
-/* Bytes of a vector; 0: there is no machine code. */
-static int dync__gt_vector_bytes(void)
-{
-    const dync__target *t = dync__target_now();
-    return t ? t->vector_bytes : 0;
-}
+/* Elements have 1, 2, 4 or 8 bytes and vectors 16, 32 or 64: what is divided by them is shifted, as
+ * a block of a loop nest is done in the time of a few divisions. */
+static const int8_t dync__gt_log2[9] = {0, 0, 1, 0, 2, 0, 0, 0, 3};
 
 /* Few rows whose elements are interleaved without gaps on the other side (woven), or the reverse:
  * few columns into as many rows. What is left at the end is done together with some elements before
  * it once more. False: not of this form, or no code. */
 static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t from_step,
-                           int64_t lines, int64_t columns, int bytes)
+                           int64_t lines, int64_t columns, int bytes, const dync__target *t)
 {
     bool woven = to_step == lines * bytes && lines <= DYNC__GT_FEW && lines > 1;
-    int64_t n = woven ? lines : columns, length = woven ? columns : lines,
-            per = DYNC__MIN(dync__gt_vector_bytes(), 32) / bytes; /* dync__tr_woven */
-    if ((!woven && (from_step != columns * bytes || n > DYNC__GT_FEW || n < 2)) || length < per ||
-        !per)
+    int64_t n = woven ? lines : columns, length = woven ? columns : lines;
+    int shift = (t->vector_bytes < 32 ? 4 : 5) - dync__gt_log2[bytes]; /* dync__tr_woven */
+    int64_t per = (int64_t)1 << shift;
+    if ((!woven && (from_step != columns * bytes || n > DYNC__GT_FEW || n < 2)) || length < per)
         return false;
-    dync__gt_fn fn = dync__gt_code(DYNC__GT_WEAVE, DYNC__GT_F32, woven, bytes, (int)n);
+    dync__gt_fn fn = dync__gt_code(t, DYNC__GT_WEAVE, DYNC__GT_F32, woven, bytes, (int)n);
     for (int part = 0; fn && part < 2; part++) {
         int64_t at = part ? length - per : 0;
         dync__gt_args x; /* only what the code reads: clearing all of it costs as much as a call */
@@ -31,7 +28,7 @@ static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t 
         x.a_step = from_step;
         x.c = to + at * (woven ? to_step : bytes);
         x.c_step = to_step;
-        x.blocks = part ? length % per > 0 : length / per;
+        x.blocks = part ? (length & (per - 1)) > 0 : length >> shift;
         if (x.blocks) fn(&x);
     }
     return fn != NULL;
@@ -41,16 +38,16 @@ static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t 
  * both sides are read and written in whole cache lines. The last block is moved back to be whole,
  * so some elements are done twice. False: no need, too small, no scratch or no code. */
 static bool dync__gt_by_stage(char *to, int64_t to_step, const char *from, int64_t from_step,
-                              int64_t lines, int64_t columns, int bytes, bool fetch, char *scratch)
+                              int64_t lines, int64_t columns, int bytes, bool fetch, char *scratch,
+                              const dync__target *t)
 {
-    int64_t run = 256 / bytes, wide = dync__gt_vector_bytes(), least = wide / bytes, n;
+    int64_t run = 256 / bytes, wide = t->vector_bytes, least = wide >> dync__gt_log2[bytes], n;
     dync__gt_fn half[2];
-    if (!scratch || !wide ||
-        !(dync__gt_crowds(from_step, bytes) || dync__gt_crowds(to_step, bytes)) || columns < run ||
-        lines < least)
+    if (!scratch || !(dync__gt_crowds(from_step, bytes) || dync__gt_crowds(to_step, bytes)) ||
+        columns < run || lines < least)
         return false;
     for (int i = 0; i < 2; i++)
-        if (!(half[i] = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32,
+        if (!(half[i] = dync__gt_code(t, DYNC__GT_STAGE, DYNC__GT_F32,
                                       i       ? 1
                                       : fetch ? 2
                                               : 0,
@@ -77,25 +74,32 @@ static bool dync__gt_by_stage(char *to, int64_t to_step, const char *from, int64
     return true;
 }
 
-DYNC__FN bool dync__gt_squares(int bytes) { return bytes >= 4 && dync__gt_vector_bytes() == 64; }
+DYNC__FN bool dync__gt_squares(int bytes)
+{
+    const dync__target *t = dync__target_now();
+    return bytes >= 4 && t && t->vector_bytes == 64; /* dync__tr_has_squares */
+}
 
 /* Squares of P << vl rows by a vector's or a cache line's columns; what is left of rows and columns
  * is done by squares moved back, which do some elements once more: `to` must not overlap `from`. */
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step,
                             int64_t lines, int64_t columns, int bytes, bool fetch, void *scratch)
 {
-    if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes) ||
-        dync__gt_by_stage(to, to_step, from, from_step, lines, columns, bytes, fetch, scratch))
+    const dync__target *t = dync__target_now();
+    if (t &&
+        (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes, t) ||
+         dync__gt_by_stage(to, to_step, from, from_step, lines, columns, bytes, fetch, scratch, t)))
         return;
-    int P = 16 / bytes, vl = dync__gt_vector_bytes() / 32;
+    int element = dync__gt_log2[bytes], P = 16 >> element, vl = t ? t->vector_bytes / 32 : 0;
     while (vl > 0 && lines < P << vl) vl--;
     bool whole = vl == 2 && bytes >= 4 && columns * bytes >= 64;
-    int64_t step[2] = {P << vl, whole ? 64 / bytes : P},
+    int shift[2] = {4 - element + vl, (whole ? 6 : 4) - element};
+    int64_t step[2] = {P << vl, (int64_t)1 << shift[1]},
             start[2][2] = {{0, lines - step[0]}, {0, columns - step[1]}};
-    int64_t count[2][2] = {{lines / step[0], lines % step[0] > 0},
-                           {columns / step[1], columns % step[1] > 0}};
+    int64_t count[2][2] = {{lines >> shift[0], (lines & (step[0] - 1)) > 0},
+                           {columns >> shift[1], (columns & (step[1] - 1)) > 0}};
     dync__gt_fn fn = lines < P || columns < P ? NULL
-                                              : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, fetch,
+                                              : dync__gt_code(t, DYNC__GT_SWAP, DYNC__GT_F32, fetch,
                                                               bytes, vl | whole << 2);
     /* a few rows of a matrix product's epilogue */
     for (int64_t i = 0; !fn && i < lines; i++)

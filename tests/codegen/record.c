@@ -45,8 +45,8 @@ dync_status __real_dync__inductor_lower(dync__graph *, const bool *, const dync_
                                         dync__lowered *);
 dync_status __wrap_dync__inductor_lower(dync__graph *, const bool *, const dync__options *,
                                         dync__lowered *);
-dync__gt_fn __real_dync__gt_code(int, int, int, int, int);
-dync__gt_fn __wrap_dync__gt_code(int, int, int, int, int);
+dync__gt_fn __real_dync__gt_code(const dync__target *, int, int, int, int, int);
+dync__gt_fn __wrap_dync__gt_code(const dync__target *, int, int, int, int, int);
 dync__ccode __real_dync__ctile_code(dync__cheld *, const dync__ctile *);
 dync__ccode __wrap_dync__ctile_code(dync__cheld *, const dync__ctile *);
 dync__ccode __real_dync__cblock_code(dync__cheld *, int, int64_t, bool);
@@ -210,7 +210,8 @@ dync_status __wrap_dync__inductor_lower(dync__graph *g, const bool *used,
     return status;
 }
 
-dync__gt_fn __wrap_dync__gt_code(int kind, int type, int flags, int rows, int vectors)
+dync__gt_fn __wrap_dync__gt_code(const dync__target *t, int kind, int type, int flags, int rows,
+                                 int vectors)
 {
     /* Their table does not know levels: it would hand them to who runs. test_codegen_levels makes
      * all there are. */
@@ -218,7 +219,7 @@ dync__gt_fn __wrap_dync__gt_code(int kind, int type, int flags, int rows, int ve
     begin(NULL);
     snprintf(now.name, sizeof now.name, "gemm kind %d type %d flags %d rows %d vectors %d", kind,
              type, flags, rows, vectors);
-    return __real_dync__gt_code(kind, type, flags, rows, vectors);
+    return __real_dync__gt_code(t, kind, type, flags, rows, vectors);
 }
 
 dync__ccode __wrap_dync__ctile_code(dync__cheld *held, const dync__ctile *t)

@@ -178,14 +178,18 @@ static void transpositions(void)
     for (int bytes = 1; bytes <= 8; bytes *= 2) {
         for (int n = 2; n <= DYNC__GT_FEW; n++)
             for (int woven = 0; woven < 2; woven++)
-                EXPECT(dync__gt_code(DYNC__GT_WEAVE, DYNC__GT_F32, woven, bytes, n) != NULL);
+                EXPECT(dync__gt_code(dync__target_now(), DYNC__GT_WEAVE, DYNC__GT_F32, woven, bytes,
+                                     n) != NULL);
         for (int flags = 0; flags < 3; flags++)
-            EXPECT(dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, flags, bytes, 0) != NULL);
+            EXPECT(dync__gt_code(dync__target_now(), DYNC__GT_STAGE, DYNC__GT_F32, flags, bytes,
+                                 0) != NULL);
         for (int vl = 0; vl < 2 + wide; vl++)
             for (int fetch = 0; fetch < 2; fetch++)
-                EXPECT(dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, fetch, bytes, vl) != NULL);
+                EXPECT(dync__gt_code(dync__target_now(), DYNC__GT_SWAP, DYNC__GT_F32, fetch, bytes,
+                                     vl) != NULL);
         for (int fetch = 0; fetch < 2 && wide && bytes >= 4; fetch++)
-            EXPECT(dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, fetch, bytes, 2 | 1 << 2) != NULL);
+            EXPECT(dync__gt_code(dync__target_now(), DYNC__GT_SWAP, DYNC__GT_F32, fetch, bytes,
+                                 2 | 1 << 2) != NULL);
     }
 }
 

@@ -527,8 +527,11 @@ TEST(lists_where_tiles_have_no_code)
             for (int vectors = 1; vectors < 3; vectors++)
                 for (int flags = 0; flags < 8; flags++)
                     if (dync__gt_fits(DYNC__GT_TILE, type, flags, rows, vectors))
-                        made += dync__gt_code(DYNC__GT_TILE, type, flags, rows, vectors) != NULL;
-    if (made) EXPECT(!dync__gt_code(DYNC__GT_DOTS, DYNC__GT_AS_BF16, DYNC__GT_TAIL, 3, 3));
+                        made += dync__gt_code(dync__target_now(), DYNC__GT_TILE, type, flags, rows,
+                                              vectors) != NULL;
+    if (made)
+        EXPECT(!dync__gt_code(dync__target_now(), DYNC__GT_DOTS, DYNC__GT_AS_BF16, DYNC__GT_TAIL, 3,
+                              3));
     for (int m = 0; m < 20; m++)
         for (int n = 1; n < 40; n += 3) EXPECT(bias_is_right(m, n));
 }
