@@ -350,6 +350,12 @@ DYNC__INLINE bool dync__ptx_is_row(const dync__ptx *p, const dync__inst *in)
 /* nothing where nothing is written in place */
 DYNC__FN void dync__ptx_row_barrier(dync__ptx *);
 /* lanes it is computed in: 1 where it is uniform in the row */
+DYNC__INLINE const dync__inst *dync__ptx_inst(const dync__ptx *p, int i)
+{
+    return &p->k->inst.at[i];
+}
+DYNC__FN bool dync__ptx_at_hand(const dync__ptx *p,
+                                int i); /* made already, or made where it is used */
 DYNC__FN int dync__ptx_lanes(const dync__ptx *, int inst);
 /* the lane that holds its value for this one */
 DYNC__FN int dync__ptx_lane(const dync__ptx *, int inst, int lane);
@@ -582,6 +588,9 @@ DYNC__FN dync_status dync__cuda_record(int device, const dync__graph *, dync__in
 /* ---- loops.c, calls.c: kernel calls. Buffers of a loop kernel are operand numbers, or
  * DYNC__CUDA_TEMP - number. */
 enum { DYNC__CUDA_TEMP = 1000 };
+/* parts.c: a copy that lives as long as the code; a part over n buffers, NULL: the error is told */
+DYNC__FN dync__kernel *dync__cuda_kernel_copy(dync__arena *, const dync__kernel *);
+DYNC__FN dync__cuda_part *dync__cuda_part_new(dync__cuda_code *, int n);
 /* a kernel in the code's arena as the next part */
 DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *, dync__kernel *);
 /* One that packs an operand into a temporary: an input of the plan that stays as it is (weights) is
@@ -1103,7 +1112,324 @@ DYNC__FN bool dync__gm_thin_fits(const dync__gm *);
 DYNC__FN void dync__gm_thin_choose(dync__gm *);
 DYNC__FN void dync__gm_thin(dync__gm *);
 #endif
+DYNC__HOT
+
+/* ==== cuda/device.c ================================================================================ */
+/* cuda/device.c: devices, errors, streams and events of the CUDA runtime. Before all that asks
+ * what a device is.
+ *
+ * The devices are asked for once, at the first call; a machine without one is no error until a
+ * tensor is to be made there. Errors keep the runtime's words. State that a thread has: its current
+ * stream of each device, the graph it records. */
+
+DYNC__DATA DYNC__TLS dync__cuda_thread dync__cuda_tls = {0};
+DYNC__DATA dync_cuda_counters dync__cuda_counters = {0};
+DYNC__DATA int dync__cuda_tf32 = 0;
+static struct {
+    dync__mutex lock;
+    int ready, count;
+    char reason[256];
+    dync__cuda_unit unit[DYNC__CUDA_DEVICES];
+} dync__cuda;
+
+static void dync__cuda_words(char *out, size_t cap, cudaError_t e)
+{
+    dync__format(out, cap, "%s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
+}
+
+DYNC__FN int dync__cuda_driver(void)
+{
+    int version = 0;
+    return cudaDriverGetVersion(&version) == 0 ? version : 0;
+}
+
+static void dync__cuda_ask(void)
+{
+    int n = 0;
+    cudaError_t e = cudaGetDeviceCount(&n);
+    if (e != 0) {
+        char words[200];
+        int driver = dync__cuda_driver();
+        dync__cuda_words(words, sizeof words, e);
+        if (e != DYNC__CU_OLD_DRIVER)
+            dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s", words);
+        else if (driver == 0)
+            dync__format(dync__cuda.reason, sizeof dync__cuda.reason,
+                         "%s: no NVIDIA driver is installed", words);
+        else
+            dync__format(dync__cuda.reason, sizeof dync__cuda.reason,
+                         "%s: the driver is one of CUDA %d.%d", words, driver / 1000,
+                         driver % 1000 / 10);
+        (void)cudaGetLastError();
+        n = 0;
+    } else if (n == 0) {
+        dync__format(dync__cuda.reason, sizeof dync__cuda.reason,
+                     "no CUDA-capable device is "
+                     "detected");
+    }
+    n = DYNC__MIN(n, (int)DYNC__CUDA_DEVICES);
+    for (int i = 0; i < n; i++) {
+        dync__cuda_unit *u = &dync__cuda.unit[i];
+        if (cudaDeviceGetAttribute(&u->units, DYNC__CU_ATTR_UNITS, i) != 0 || u->units < 1)
+            u->units = 1;
+        if (cudaDeviceGetAttribute(&u->major, DYNC__CU_ATTR_MAJOR, i) != 0) u->major = 0;
+        if (cudaDeviceGetAttribute(&u->minor, DYNC__CU_ATTR_MINOR, i) != 0) u->minor = 0;
+    }
+    dync__cuda.count = n;
+}
+
+DYNC__FN int dync__cuda_count(void)
+{
+    if (DYNC__ATOMIC_LOAD(&dync__cuda.ready)) return dync__cuda.count;
+    dync__lock(&dync__cuda.lock);
+    if (!dync__cuda.ready) dync__cuda_ask();
+    DYNC__ATOMIC_STORE(&dync__cuda.ready, 1);
+    dync__unlock(&dync__cuda.lock);
+    return dync__cuda.count;
+}
+
+DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index)
+{
+    return &dync__cuda.unit[index >= 0 && index < dync__cuda_count() ? index : 0];
+}
+
+DYNC__FN const char *dync__cuda_why(void) { return dync__cuda_count() ? "" : dync__cuda.reason; }
+
+DYNC__FN dync_status dync__cuda_known(int device)
+{
+    int index = device >> 8, n = dync__cuda_count();
+    if (n == 0)
+        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: %s", index,
+                          dync__cuda.reason);
+    if (index < 0 || index >= n)
+        return dync__fail(DYNC_ERR_DEVICE,
+                          "device cuda:%d is not available: invalid device ordinal, there %s %d",
+                          index, n == 1 ? "is" : "are", n);
+    if (dync__cuda.unit[index].major < 8)
+        return dync__fail(
+            DYNC_ERR_DEVICE,
+            "device cuda:%d is not available: compute capability 8.0 or later is needed, it has "
+            "%d.%d",
+            index, dync__cuda.unit[index].major, dync__cuda.unit[index].minor);
+    return DYNC_OK;
+}
+
+DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsigned version)
+{
+    union {
+        void *object;
+        dync__cuda_function function;
+    } it = {NULL};
+#if defined(DYNC__CUDA_HEADER)
+    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#else
+    int found = 1;
+#endif
+    if (cudaGetDriverEntryPointByVersion(name, &it.object, version, 0, &found) != 0) {
+        (void)cudaGetLastError();
+        return NULL;
+    }
+    return (int)found == 0 ? it.function : NULL;
+}
+
+DYNC__FN bool dync__cuda_takes(int device, const char *target, int version)
+{
+    /* PTX of CUDA 12.0 ...; 13.0 has 9.0, 13.1 9.1 */
+    static const int twelve[] = {80, 81, 82, 83, 84, 85, 85, 86, 87, 88};
+    const char *only = dync__env("DYNC_CUDA_TARGET");
+    const dync__cuda_unit *u = dync__cuda_unit_of(device >> 8);
+    int driver = dync__cuda_driver(), number = 0, minor = driver % 1000 / 10;
+    const char *c = target + 3;
+    for (; *c >= '0' && *c <= '9'; c++) number = number * 10 + (*c - '0');
+    if (only && strcmp(only, target) != 0 && number > 80) return false;
+    if (version > (driver >= 13000   ? driver / 1000 * 10 - 40 + minor
+                   : driver >= 12000 ? twelve[DYNC__MIN(minor, 9)]
+                                     : 70))
+        return false;
+    return *c == 'a' ? u->major * 10 + u->minor == number : u->major * 10 + u->minor >= number;
+}
+
+DYNC__FN dync_status dync__cuda_check(cudaError_t e, const char *what)
+{
+    char words[256];
+    if (e == 0) return DYNC_OK;
+    (void)cudaGetLastError();
+    dync__cuda_words(words, sizeof words, e);
+    return dync__fail(e == DYNC__CU_OUT_OF_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_DEVICE,
+                      "CUDA error: %s: %s", what, words);
+}
+
+DYNC__FN dync_status dync__cuda_enter(int device)
+{
+    if (dync__cuda_count() == 1) return DYNC_OK;
+    return dync__cuda_check(cudaSetDevice(device >> 8), "cudaSetDevice");
+}
+
+DYNC__FN cudaStream_t dync__cuda_stream(int device)
+{
+    int index = device >> 8;
+    dync__cuda_recording *r = dync__cuda_tls.recording;
+    if (r && r->device == device) return r->stream;
+    dync_cuda_stream *s = index >= 0 && index < DYNC__CUDA_DEVICES ? dync__cuda_tls.stream[index]
+                                                                   : NULL;
+    return s ? s->stream : NULL;
+}
 DYNC__COLD
+
+/* ==== cuda/ptx_text.c ============================================================================== */
+/* cuda/ptx_text.c: lines of PTX text, its registers, and where values of a kernel are. Before all
+ * that writes PTX. Invariant: every register is declared once, at the top of its function. */
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+DYNC__FN void dync__ptx_line(dync__ptx *p, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    dync__str_add(&p->body, "    ");
+    dync__str_addv(&p->body, fmt, args);
+    dync__str_add(&p->body, fmt[strlen(fmt) - 1] == ':' ? "\n" : ";\n");
+    va_end(args);
+}
+
+DYNC__FN void dync__ptx_reg(dync__ptx *p, const char *type, const char *name)
+{
+    dync__str_addf(&p->regs, "    .reg .%s %s;\n", type, name);
+}
+
+static char *dync__ptx_name(dync__ptx *p)
+{
+    p->next_name = (p->next_name + 1) % DYNC__COUNT_OF(p->name);
+    return p->name[p->next_name];
+}
+
+DYNC__FN const char *dync__ptx_temp(dync__ptx *p, const char *type)
+{
+    char *name = dync__ptx_name(p);
+    dync__format(name, sizeof p->name[0], "%%x%d", p->n_temps++);
+    dync__ptx_reg(p, type, name);
+    return name;
+}
+
+DYNC__FN const char *dync__ptx_type(int type)
+{
+    return type == DYNC_F32   ? "f32"
+           : type == DYNC_F64 ? "f64"
+           : type == DYNC_I64 ? "s64"
+           : type == DYNC_I32 ? "s32"
+                              : "pred";
+}
+DYNC__FN const char *dync__ptx_bits(int type)
+{
+    return type == DYNC_F64 || type == DYNC_I64 ? "b64" : "b32";
+}
+
+DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s)
+{
+    char *name = dync__ptx_name(p);
+    size_t cap = sizeof p->name[0];
+    uint64_t bits = 0;
+    if (type == DYNC_BOOL) return s.i ? "%true" : "%false";
+    if (type == DYNC_F32) {
+        uint32_t u;
+        memcpy(&u, &s.f, sizeof u);
+        dync__format(name, cap, "0f%08x", (unsigned)u);
+    } else if (type == DYNC_F64) {
+        memcpy(&bits, &s.d, sizeof bits);
+        dync__format(name, cap, "0d%08x%08x", (unsigned)(bits >> 32), (unsigned)bits);
+    } else if (s.i == INT64_MIN) {
+        dync__format(name, cap, "0x8000000000000000");
+    } else {
+        dync__format(name, cap, "%lld", (long long)s.i);
+    }
+    return name;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static bool dync__ptx_straight(const dync__ptx *p)
+{
+    return p->shape.iterations == 1 && p->shape.mode != DYNC__PTX_FLAT;
+}
+
+/* Are the registers of i those of this block, or good everywhere? */
+DYNC__FN bool dync__ptx_at_hand(const dync__ptx *p, int i)
+{
+    const dync__inst *in = dync__ptx_inst(p, i);
+    if (p->where[i] < 0) return false;
+    return p->where[i] == p->block || dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce ||
+           dync__ptx_straight(p);
+}
+
+DYNC__FN int dync__ptx_lanes(const dync__ptx *p, int i)
+{
+    const dync__inst *in = dync__ptx_inst(p, i);
+    return dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce || p->uniform[i] == 2
+               ? 1
+               : p->groups * p->vec;
+}
+
+DYNC__FN int dync__ptx_lane(const dync__ptx *p, int i, int lane)
+{
+    if (dync__ptx_lanes(p, i) == 1) return 0;
+    return p->uniform[i] == 1 ? lane / p->vec * p->vec : lane;
+}
+
+static const char *dync__ptx_value_name(dync__ptx *p, int i, int lane, char *name)
+{
+    const dync__inst *in = dync__ptx_inst(p, i);
+    char block[16] = "", lanes[16] = "";
+    const char *prim = dync__prim_info(in->prim)->name;
+    if (p->where[i] > 0 && !dync__ptx_straight(p) && !dync__ptx_is_row(p, in) &&
+        in->prim != DYNC__P_reduce)
+        dync__format(block, sizeof block, "b%d", (int)p->where[i]);
+    if (dync__ptx_lanes(p, i) > 1)
+        dync__format(lanes, sizeof lanes, "_%d", dync__ptx_lane(p, i, lane));
+    dync__format(name, sizeof p->name[0], "%%%s%d%s%s", prim, i, lanes, block);
+    return name;
+}
+
+DYNC__FN const char *dync__ptx_use(dync__ptx *p, int i, int lane)
+{
+    const dync__inst *in = dync__ptx_inst(p, i);
+    if (in->prim == DYNC__P_const_) return dync__ptx_constant(p, in->type, dync__const_scalar(in));
+    if (!dync__ptx_at_hand(p, i)) dync__ptx_emit(p, i);
+    return dync__ptx_value_name(p, i, lane, dync__ptx_name(p));
+}
+
+DYNC__FN const char *dync__ptx_in_reg(dync__ptx *p, int i, int lane)
+{
+    const char *text = dync__ptx_use(p, i, lane);
+    int type = dync__ptx_inst(p, i)->type;
+    if (text[0] == '%') return text;
+    const char *reg = dync__ptx_temp(p, dync__ptx_type(type));
+    dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(type), reg, text);
+    return reg;
+}
+
+DYNC__FN const char *dync__ptx_dest(dync__ptx *p, int i, int lane)
+{
+    const char *name = dync__ptx_value_name(p, i, lane, dync__ptx_name(p));
+    dync__ptx_reg(p, dync__ptx_type(dync__ptx_inst(p, i)->type), name);
+    return name;
+}
+
+DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes)
+{
+    int group = lane / p->vec;
+    char *name = dync__ptx_name(p);
+    writes |= p->in_place;
+    if (!p->shape.guarded ||
+        (p->shape.mode == DYNC__PTX_FLAT && !p->shape.side && (group == 0 || p->copy))) {
+        if (p->shape.mode == DYNC__PTX_FLAT || !writes ||
+            p->shape.rows % p->shape.rows_per_block == 0)
+            return "";
+        return "@%rowok ";
+    }
+    dync__format(name, sizeof p->name[0], "@%%%s%db%d ", writes && !p->shape.side ? "put" : "in",
+                 group, p->block);
+    return name;
+}
 
 /* ==== cuda/ptx_plan.c ============================================================================== */
 /* cuda/ptx_plan.c: how a kernel is laid over threads. Before ptx.c.
@@ -1413,933 +1739,9 @@ DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar)
     if (units) dync__ptx_plan_transpose(p, units, scalar);
 }
 
-/* ==== cuda/ptx_prim.c ============================================================================== */
-/* cuda/ptx_prim.c: scalar primitives as PTX. Before ptx.c. What each means is in loop/eval.c;
- * roundings are written out (.rn), so that ptxas contracts nothing and f32 and f64 come out as on
- * the CPU to the bit. BOOL values are predicates. */
-
-typedef struct dync__ptx_op {
-    dync__ptx *p;
-    const dync__inst *in;
-    int type, lane;
-    const char *to, *a, *b, *c;
-} dync__ptx_op;
-
-static bool dync__ptx_is_float(int type) { return type == DYNC_F32 || type == DYNC_F64; }
-
-/* A statement "name.type to, a, b". */
-static void dync__ptx_two(const dync__ptx_op *o, const char *name)
-{
-    dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, dync__ptx_type(o->type), o->to, o->a, o->b);
-}
-static void dync__ptx_one(const dync__ptx_op *o, const char *name)
-{
-    dync__ptx_line(o->p, "%s.%s %s, %s", name, dync__ptx_type(o->type), o->to, o->a);
-}
-
-/* a < b or a is NaN ? a : b; with greater for max. */
-static void dync__ptx_extreme(const dync__ptx_op *o, const char *compare)
-{
-    const char *t = dync__ptx_type(o->type);
-    if (!dync__ptx_is_float(o->type)) {
-        dync__ptx_two(o, compare[0] == 'l' ? "min" : "max");
-        return;
-    }
-    const char *first = dync__ptx_temp(o->p, "pred"), *take = dync__ptx_temp(o->p, "pred");
-    dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", compare, t, first, o->a, o->b);
-    dync__ptx_line(o->p, "setp.nan.or.%s %s, %s, %s, %s", t, take, o->a, o->a, first);
-    dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, o->a, o->b, take);
-}
-
-static void dync__ptx_compare(const dync__ptx_op *o, const char *name)
-{
-    const char *t = dync__ptx_type(o->type);
-    if (o->type != DYNC_BOOL) {
-        dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s",
-                       dync__ptx_is_float(o->type) && strcmp(name, "ne") == 0 ? "neu" : name, t,
-                       o->to, o->a, o->b);
-        return;
-    }
-    if (strcmp(name, "ne") == 0 || strcmp(name, "eq") == 0) {
-        dync__ptx_line(o->p, "xor.pred %s, %s, %s", o->to, o->a, o->b);
-        if (name[0] == 'e') dync__ptx_line(o->p, "not.pred %s, %s", o->to, o->to);
-        return;
-    }
-    const char *below = dync__ptx_temp(o->p, "pred");
-    dync__ptx_line(o->p, "not.pred %s, %s", below, o->a);
-    dync__ptx_line(o->p, "%s.pred %s, %s, %s", strcmp(name, "lt") == 0 ? "and" : "or", o->to, below,
-                   o->b);
-}
-
-/* x / 0 = x % 0 = 0; MIN / -1 wraps, MIN % -1 = 0. */
-static void dync__ptx_divide(const dync__ptx_op *o, bool remainder)
-{
-    const char *t = dync__ptx_type(o->type);
-    if (dync__ptx_is_float(o->type)) {
-        dync__ptx_line(o->p, "div.rn.%s %s, %s, %s", t, o->to, o->a, o->b);
-        return;
-    }
-    const char *zero = dync__ptx_temp(o->p, "pred"), *minus = dync__ptx_temp(o->p, "pred"),
-               *odd = dync__ptx_temp(o->p, "pred");
-    const char *by = dync__ptx_temp(o->p, t), *negative = dync__ptx_temp(o->p, t);
-    dync__ptx_line(o->p, "setp.eq.%s %s, %s, 0", t, zero, o->b);
-    dync__ptx_line(o->p, "setp.eq.%s %s, %s, -1", t, minus, o->b);
-    dync__ptx_line(o->p, "or.pred %s, %s, %s", odd, zero, minus);
-    dync__ptx_line(o->p, "selp.%s %s, 1, %s, %s", t, by, o->b, odd);
-    dync__ptx_line(o->p, "neg.%s %s, %s", t, negative, o->a);
-    dync__ptx_line(o->p, "%s.%s %s, %s, %s", remainder ? "rem" : "div", t, o->to, o->a, by);
-    if (!remainder)
-        dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, negative, o->to, minus);
-    dync__ptx_line(o->p, "selp.%s %s, 0, %s, %s", t, o->to, o->to, zero);
-}
-
-/* Counts outside of the type give 0 and the sign: PTX clamps counts of 32 bits. */
-static void dync__ptx_shift(const dync__ptx_op *o, const char *name)
-{
-    const char *count = o->b;
-    if (o->type == DYNC_I64) {
-        const char *most = dync__ptx_temp(o->p, "u64");
-        count = dync__ptx_temp(o->p, "u32");
-        dync__ptx_line(o->p, "min.u64 %s, %s, 64", most, o->b);
-        dync__ptx_line(o->p, "cvt.u32.u64 %s, %s", count, most);
-    }
-    dync__ptx_line(o->p, "%s %s, %s, %s", name, o->to, o->a, count);
-}
-
-static void dync__ptx_select(const dync__ptx_op *o)
-{
-    if (o->type != DYNC_BOOL) {
-        dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", dync__ptx_type(o->type), o->to, o->b, o->c,
-                       o->a);
-        return;
-    }
-    const char *yes = dync__ptx_temp(o->p, "pred"), *no = dync__ptx_temp(o->p, "pred");
-    dync__ptx_line(o->p, "and.pred %s, %s, %s", yes, o->a, o->b);
-    dync__ptx_line(o->p, "not.pred %s, %s", no, o->a);
-    dync__ptx_line(o->p, "and.pred %s, %s, %s", no, no, o->c);
-    dync__ptx_line(o->p, "or.pred %s, %s, %s", o->to, yes, no);
-}
-
-static void dync__ptx_cast(const dync__ptx_op *o)
-{
-    int to = o->in->type, from = o->type;
-    const char *t = dync__ptx_type(to), *f = dync__ptx_type(from);
-    if (to == DYNC_BOOL)
-        dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", dync__ptx_is_float(from) ? "neu" : "ne", f,
-                       o->to, o->a,
-                       from == DYNC_F32   ? "0f00000000"
-                       : from == DYNC_F64 ? "0d0000000000000000"
-                                          : "0");
-    else if (from == DYNC_BOOL)
-        dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to,
-                       to == DYNC_F32   ? "0f3f800000"
-                       : to == DYNC_F64 ? "0d3ff0000000000000"
-                                        : "1",
-                       to == DYNC_F32   ? "0f00000000"
-                       : to == DYNC_F64 ? "0d0000000000000000"
-                                        : "0",
-                       o->a);
-    else if (dync__ptx_is_float(from) && !dync__ptx_is_float(to)) {
-        const char *nan = dync__ptx_temp(o->p, "pred");
-        dync__ptx_line(o->p, "setp.nan.%s %s, %s, %s", f, nan, o->a, o->a);
-        dync__ptx_line(o->p, "cvt.rzi.%s.%s %s, %s", t, f, o->to, o->a);
-        dync__ptx_line(o->p, "selp.%s %s, 0, %s, %s", t, o->to, o->to, nan);
-    } else if (to == DYNC_I32)
-        dync__ptx_line(o->p, "cvt.u32.u64 %s, %s", o->to, o->a);
-    else
-        dync__ptx_line(o->p, "cvt%s.%s.%s %s, %s",
-                       dync__ptx_is_float(to) && !(to == DYNC_F64 && from == DYNC_F32) ? ".rn" : "",
-                       t, f, o->to, o->a);
-}
-
-static void dync__ptx_wrap(const dync__ptx_op *o)
-{
-    const char *half =
-        o->in->imm.i == DYNC_F16 || o->in->imm.i == DYNC_BF16 ? dync__ptx_temp(o->p, "b16") : NULL;
-    switch (o->in->imm.i) {
-    case DYNC_I16: dync__ptx_line(o->p, "bfe.s32 %s, %s, 0, 16", o->to, o->a); break;
-    case DYNC_I8: dync__ptx_line(o->p, "bfe.s32 %s, %s, 0, 8", o->to, o->a); break;
-    case DYNC_U8: dync__ptx_line(o->p, "and.b32 %s, %s, 255", o->to, o->a); break;
-    case DYNC_F16:
-        dync__ptx_line(o->p, "cvt.rn.f16.f32 %s, %s", half, o->a);
-        dync__ptx_line(o->p, "cvt.f32.f16 %s, %s", o->to, half);
-        break;
-    default: {
-        const char *word = dync__ptx_temp(o->p, "b32");
-        dync__ptx_line(o->p, "cvt.rn.bf16.f32 %s, %s", half, o->a);
-        dync__ptx_line(o->p, "cvt.u32.u16 %s, %s", word, half);
-        dync__ptx_line(o->p, "shl.b32 %s, %s, 16", word, word);
-        dync__ptx_line(o->p, "mov.b32 %s, %s", o->to, word);
-    }
-    }
-}
-
-/* ---- random numbers: Philox4x32-10, words in %ph0 .. %ph3 of the block ----------------------- */
-
-static void dync__ptx_philox(dync__ptx *p, const char *number, char w[4][40])
-{
-    char key[2][40], high[2][40], low[2][40];
-    const char *wide = dync__ptx_temp(p, "b64"), *number_of = dync__ptx_temp(p, "b64");
-    dync__str_add(&p->body, "    // Philox4x32-10\n");
-    dync__ptx_line(p, "add.s64 %s, %s, %%draw", number_of, number);
-    for (int i = 0; i < 4; i++) dync__format(w[i], 40, "%s", dync__ptx_temp(p, "b32"));
-    for (int i = 0; i < 2; i++) {
-        dync__format(key[i], 40, "%s", dync__ptx_temp(p, "b32"));
-        dync__format(high[i], 40, "%s", dync__ptx_temp(p, "b32"));
-        dync__format(low[i], 40, "%s", dync__ptx_temp(p, "b32"));
-    }
-    dync__ptx_line(p, "mov.b64 {%s, %s}, %s", w[0], w[1], number_of);
-    dync__ptx_line(p, "mov.b64 {%s, %s}, %%seed", key[0], key[1]);
-    dync__ptx_line(p, "mov.b32 %s, 0", w[2]);
-    dync__ptx_line(p, "mov.b32 %s, 0", w[3]);
-    for (int round = 0; round < 10; round++) {
-        dync__ptx_line(p, "mul.wide.u32 %s, %s, 0xd2511f53", wide, w[0]);
-        dync__ptx_line(p, "mov.b64 {%s, %s}, %s", low[0], high[0], wide);
-        dync__ptx_line(p, "mul.wide.u32 %s, %s, 0xcd9e8d57", wide, w[2]);
-        dync__ptx_line(p, "mov.b64 {%s, %s}, %s", low[1], high[1], wide);
-        dync__ptx_line(p, "xor.b32 %s, %s, %s", w[0], high[1], w[1]);
-        dync__ptx_line(p, "xor.b32 %s, %s, %s", w[0], w[0], key[0]);
-        dync__ptx_line(p, "mov.b32 %s, %s", w[1], low[1]);
-        dync__ptx_line(p, "xor.b32 %s, %s, %s", w[2], high[0], w[3]);
-        dync__ptx_line(p, "xor.b32 %s, %s, %s", w[2], w[2], key[1]);
-        dync__ptx_line(p, "mov.b32 %s, %s", w[3], low[0]);
-        dync__ptx_line(p, "add.u32 %s, %s, 0x9e3779b9", key[0], key[0]);
-        dync__ptx_line(p, "add.u32 %s, %s, 0xbb67ae85", key[1], key[1]);
-    }
-}
-
-static void dync__ptx_random(const dync__ptx_op *o)
-{
-    dync__ptx *p = o->p;
-    char w[4][40];
-    dync__ptx_philox(p, dync__ptx_in_reg(p, o->in->arg[0], o->lane), w);
-    if (o->in->type == DYNC_F32 && o->in->imm.i == 0) {
-        dync__ptx_line(p, "shr.u32 %s, %s, 8", w[0], w[0]);
-        dync__ptx_line(p, "cvt.rn.f32.u32 %s, %s", o->to, w[0]);
-        dync__ptx_line(p, "mul.rn.f32 %s, %s, 0f33800000", o->to, o->to);
-        return;
-    }
-    const char *wide = dync__ptx_temp(p, "b64");
-    int first = (int)o->in->imm.i;
-    dync__ptx_line(p, "mov.b64 %s, {%s, %s}", wide, w[first], w[first + 1]);
-    dync__ptx_line(p, "shr.u64 %s, %s, 11", wide, wide);
-    dync__ptx_line(p, "cvt.rn.f64.u64 %s, %s", o->to, wide);
-    dync__ptx_line(p, "mul.rn.f64 %s, %s, 0d3ca0000000000000", o->to, o->to);
-}
-
-/* ---- all of them ----------------------------------------------------------------------------- */
-
-static void dync__ptx_arithmetic(const dync__ptx_op *o, const char *name)
-{
-    bool f = dync__ptx_is_float(o->type), mul = strcmp(name, "mul") == 0;
-    dync__ptx_line(o->p, "%s%s.%s %s, %s, %s", name,
-                   f     ? ".rn"
-                   : mul ? ".lo"
-                         : "",
-                   dync__ptx_type(o->type), o->to, o->a, o->b);
-}
-
-static void dync__ptx_logic(const dync__ptx_op *o, const char *name)
-{
-    const char *t = o->type == DYNC_BOOL ? "pred" : dync__ptx_bits(o->type);
-    if (o->b)
-        dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, t, o->to, o->a, o->b);
-    else
-        dync__ptx_line(o->p, "%s.%s %s, %s", name, t, o->to, o->a);
-}
-
-static void dync__ptx_round(const dync__ptx_op *o, const char *how)
-{
-    const char *t = dync__ptx_type(o->type);
-    dync__ptx_line(o->p, "cvt.%s.%s.%s %s, %s", how, t, t, o->to, o->a);
-}
-
-DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    char to[40], arg[3][40] = {"", "", ""};
-    if (in->prim == DYNC__P_index) {
-        dync__ptx_index(p, i, lane);
-        return;
-    }
-    dync__ptx_op o = {p, in, in->type, lane, to, arg[0], NULL, arg[2]};
-    for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++) {
-        dync__format(arg[a], sizeof arg[a], "%s",
-                     a == 0 ? dync__ptx_in_reg(p, in->arg[a], lane)
-                            : dync__ptx_use(p, in->arg[a], lane));
-        if (a == 1) o.b = arg[1];
-    }
-    if (in->arg[0] >= 0 && in->prim != DYNC__P_select) o.type = p->k->inst.at[in->arg[0]].type;
-    dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
-    switch (in->prim) {
-    case DYNC__P_add: dync__ptx_arithmetic(&o, "add"); break;
-    case DYNC__P_sub: dync__ptx_arithmetic(&o, "sub"); break;
-    case DYNC__P_mul: dync__ptx_arithmetic(&o, "mul"); break;
-    case DYNC__P_div: dync__ptx_divide(&o, false); break;
-    case DYNC__P_rem: dync__ptx_divide(&o, true); break;
-    case DYNC__P_fma:
-        dync__ptx_line(p, "fma.rn.%s %s, %s, %s, %s", dync__ptx_type(o.type), o.to, o.a, o.b, o.c);
-        break;
-    case DYNC__P_neg: dync__ptx_one(&o, "neg"); break;
-    case DYNC__P_abs: dync__ptx_one(&o, "abs"); break;
-    case DYNC__P_sqrt: dync__ptx_one(&o, "sqrt.rn"); break;
-    case DYNC__P_floor: dync__ptx_round(&o, "rmi"); break;
-    case DYNC__P_ceil: dync__ptx_round(&o, "rpi"); break;
-    case DYNC__P_trunc: dync__ptx_round(&o, "rzi"); break;
-    case DYNC__P_rint: dync__ptx_round(&o, "rni"); break;
-    case DYNC__P_min: dync__ptx_extreme(&o, "lt"); break;
-    case DYNC__P_max: dync__ptx_extreme(&o, "gt"); break;
-    case DYNC__P_lt: dync__ptx_compare(&o, "lt"); break;
-    case DYNC__P_le: dync__ptx_compare(&o, "le"); break;
-    case DYNC__P_eq: dync__ptx_compare(&o, "eq"); break;
-    case DYNC__P_ne: dync__ptx_compare(&o, "ne"); break;
-    case DYNC__P_and_: dync__ptx_logic(&o, "and"); break;
-    case DYNC__P_or_: dync__ptx_logic(&o, "or"); break;
-    case DYNC__P_xor_: dync__ptx_logic(&o, "xor"); break;
-    case DYNC__P_not_: dync__ptx_logic(&o, "not"); break;
-    case DYNC__P_shl: dync__ptx_shift(&o, o.type == DYNC_I64 ? "shl.b64" : "shl.b32"); break;
-    case DYNC__P_shr: dync__ptx_shift(&o, o.type == DYNC_I64 ? "shr.s64" : "shr.s32"); break;
-    case DYNC__P_select: dync__ptx_select(&o); break;
-    case DYNC__P_cast: dync__ptx_cast(&o); break;
-    case DYNC__P_bitcast:
-        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(in->type), o.to, o.a);
-        break;
-    case DYNC__P_wrap: dync__ptx_wrap(&o); break;
-    case DYNC__P_random: dync__ptx_random(&o); break;
-    default: p->failed = true;
-    }
-}
-
-/* ==== cuda/ptx_mem.c =============================================================================== */
-/* cuda/ptx_mem.c: addresses, loads, stores and indices of PTX text. Before ptx.c.
- *
- * An address is the buffer's, the fixed offset, the row's coordinates and the group's coordinates;
- * lanes of a group differ by a constant. Narrow elements are widened in registers; a group of
- * neighbours is moved by one access of up to 16 bytes. */
-
-DYNC__FN void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate,
-                                   int64_t by)
-{
-    if (!p->shape.wide && by >= -0x7fffffff && by <= 0x7fffffff) {
-        dync__ptx_line(p, "mad.wide.s32 %s, %s, %lld, %s", reg, coordinate, (long long)by, reg);
-        return;
-    }
-    const char *wide = coordinate;
-    if (!p->shape.wide) {
-        wide = dync__ptx_temp(p, "s64");
-        dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, coordinate);
-    }
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", reg, wide, (long long)by, reg);
-}
-
-/* reg += sum of stride * unit * coordinate. group -1: row code. */
-static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__access *a, int64_t unit,
-                                 int group)
-{
-    bool is_flat = p->shape.mode == DYNC__PTX_FLAT;
-    char name[40];
-    for (int d = 0; d < p->k->n_dims; d++) {
-        bool outer = !is_flat && d < p->k->n_outer;
-        if (a->stride[d] == 0 || p->k->extent[d] <= 1 || (!outer && group < 0)) continue;
-        if (outer)
-            dync__format(name, sizeof name, "%%o%d", d);
-        else
-            dync__format(name, sizeof name, "%%i%d_%db%d", d, group,
-                         p->shape.iterations == 1 && !is_flat ? 1 : p->block);
-        dync__ptx_add_scaled(p, reg, name, a->stride[d] * unit);
-    }
-}
-
-static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group)
-{
-    bool straight = p->shape.iterations == 1 && p->shape.mode != DYNC__PTX_FLAT;
-    for (int i = 0; i < p->address.n; i++) {
-        dync__ptx_address *a = &p->address.at[i];
-        if (a->buf == buf && a->access == access && a->group == group &&
-            (a->at == p->block || straight))
-            return a->reg;
-    }
-    const dync__access *acc = &p->k->access.at[access];
-    int bytes = dync__dtype_info(p->k->buf.at[buf].dtype)->bytes;
-    dync__ptx_address made = {.buf = buf, .access = access, .group = group, .at = p->block};
-    dync__format(made.reg, sizeof made.reg, "%s", dync__ptx_temp(p, "s64"));
-    if (!dync__avec_push(p->arena, &p->address, made)) {
-        p->failed = true;
-        return "%b0";
-    }
-    const char *reg = p->address.at[p->address.n - 1].reg;
-    dync__ptx_line(p, "add.s64 %s, %%b%d, %lld", reg, buf, (long long)(acc->offset * bytes));
-    dync__ptx_add_access(p, reg, acc, bytes, group);
-    return reg;
-}
-
-DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    const dync__access *a = &p->k->access.at[in->access];
-    const char *to = dync__ptx_dest(p, i, lane);
-    int last = p->k->n_dims - 1;
-    int64_t along = last >= 0 && !dync__ptx_is_row(p, in) && p->uniform[i] != 2
-                        ? a->stride[last] * (lane % p->vec)
-                        : 0;
-    char name[40];
-    dync__format(name, sizeof name, "%s", to);
-    dync__ptx_line(p, "mov.b64 %s, %s", name,
-                   dync__ptx_constant(p, DYNC_I64, (dync__scalar){.i = a->offset + along}));
-    dync__ptx_add_access(p, name, a, 1,
-                         dync__ptx_is_row(p, in) || p->uniform[i] == 2 ? -1 : lane / p->vec);
-}
-
-/* ---- elements -------------------------------------------------------------------------------- */
-
-/* Type of a load or store of one element, and of the register that it goes through. */
-DYNC__FN const char *dync__ptx_memory_type(int dtype)
-{
-    static const char *const names[] = {"f32", "f64", "b16", "b16", "b64",
-                                        "b32", "s16", "s8",  "u8",  "u8"};
-    return names[dtype];
-}
-DYNC__FN const char *dync__ptx_raw_type(int dtype)
-{
-    static const char *const names[] = {"f32", "f64", "b16", "b16", "s64",
-                                        "s32", "s32", "s32", "s32", "s32"};
-    return names[dtype];
-}
-DYNC__FN bool dync__ptx_is_plain(int dtype)
-{
-    return dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL;
-}
-
-/* to = the raw element, widened. */
-DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const char *raw)
-{
-    switch (dtype) {
-    case DYNC_F16: dync__ptx_line(p, "cvt.f32.f16 %s, %s", to, raw); break;
-    case DYNC_BF16: {
-        const char *word = dync__ptx_temp(p, "b32");
-        dync__ptx_line(p, "cvt.u32.u16 %s, %s", word, raw);
-        dync__ptx_line(p, "shl.b32 %s, %s, 16", word, word);
-        dync__ptx_line(p, "mov.b32 %s, %s", to, word);
-        break;
-    }
-    case DYNC_BOOL: dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, raw); break;
-    default:
-        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), to,
-                       raw);
-        break;
-    }
-}
-
-DYNC__FN void dync__ptx_narrow(dync__ptx *p, int dtype, const char *raw, const char *from)
-{
-    switch (dtype) {
-    case DYNC_F16: dync__ptx_line(p, "cvt.rn.f16.f32 %s, %s", raw, from); break;
-    case DYNC_BF16: dync__ptx_line(p, "cvt.rn.bf16.f32 %s, %s", raw, from); break;
-    case DYNC_BOOL: dync__ptx_line(p, "selp.s32 %s, 1, 0, %s", raw, from); break;
-    default:
-        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), raw,
-                       from);
-        break;
-    }
-}
-
-/* The value of an element in main memory came as a parameter. */
-static void dync__ptx_load_host(dync__ptx *p, int i)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    int dtype = p->k->buf.at[in->buf].dtype;
-    char to[40];
-    dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, 0));
-    if (dync__dtype_info(dtype)->bytes == 8) {
-        dync__ptx_line(p, "mov.b64 %s, %%b%d", to, (int)in->buf);
-        return;
-    }
-    const char *word = dync__ptx_temp(p, "s32");
-    dync__ptx_line(p, "cvt.u32.u64 %s, %%b%d", word, (int)in->buf);
-    if (dtype == DYNC_I16 || dtype == DYNC_I8)
-        dync__ptx_line(p, "bfe.s32 %s, %s, 0, %d", to, word, dtype == DYNC_I8 ? 8 : 16);
-    else if (dtype == DYNC_U8)
-        dync__ptx_line(p, "and.b32 %s, %s, 255", to, word);
-    else if (dtype == DYNC_BOOL)
-        dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, word);
-    else if (dtype == DYNC_F16 || dtype == DYNC_BF16) {
-        const char *half = dync__ptx_temp(p, "b16");
-        dync__ptx_line(p, "cvt.u16.u32 %s, %s", half, word);
-        dync__ptx_widen(p, dtype, to, half);
-    } else {
-        dync__ptx_line(p, "mov.b32 %s, %s", to, word);
-    }
-}
-
-/* Words of 32 bits that hold narrow elements, taken apart or put together. */
-static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype,
-                             const char *const *word)
-{
-    int bytes = dync__dtype_info(dtype)->bytes, per = 4 / bytes;
-    for (int k = 0; k < n; k += per) {
-        const char *half[2] = {NULL, NULL};
-        if (dtype == DYNC_BF16 || dtype == DYNC_F16)
-            dync__ptx_pair_is(p, i, lane0 + k, word[k / per]);
-        if (dtype == DYNC_BF16) { /* the upper half of a float */
-            for (int e = 0; e < 2; e++) {
-                const char *bits = dync__ptx_temp(p, "b32");
-                dync__ptx_line(p, e ? "and.b32 %s, %s, 0xffff0000" : "shl.b32 %s, %s, 16", bits,
-                               word[k / per]);
-                dync__ptx_line(p, "mov.b32 %s, %s", dync__ptx_dest(p, i, lane0 + k + e), bits);
-            }
-            continue;
-        }
-        if (dtype == DYNC_F16) {
-            half[0] = dync__ptx_temp(p, "b16");
-            half[1] = dync__ptx_temp(p, "b16");
-            dync__ptx_line(p, "mov.b32 {%s, %s}, %s", half[0], half[1], word[k / per]);
-        }
-        for (int e = 0; e < per; e++) {
-            char to[40];
-            dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane0 + k + e));
-            if (half[0]) {
-                dync__ptx_widen(p, dtype, to, half[e]);
-                continue;
-            }
-            const char *raw = dync__ptx_temp(p, "s32");
-            dync__ptx_line(p, "bfe.%s %s, %s, %d, %d",
-                           dtype == DYNC_I16 || dtype == DYNC_I8 ? "s32" : "u32", raw,
-                           word[k / per], e * 8 * bytes, 8 * bytes);
-            dync__ptx_widen(p, dtype, to, raw);
-        }
-    }
-}
-
-static void dync__ptx_list(char *out, size_t cap, int n, char name[][40])
-{
-    int at = dync__format(out, cap, "{");
-    for (int k = 0; k < n; k++)
-        at += dync__format(out + at, cap - (size_t)at, "%s%s", k ? ", " : "", name[k]);
-    dync__format(out + at, cap - (size_t)at, "}");
-}
-
-/* Where element k of a group lies: address and state space; of what is transposed, in shared
- * memory. */
-static const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k,
-                                  const char *at, char *out, size_t cap)
-{
-    int transposed = dync__ptx_transposed_of(p, in),
-        bytes = dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes;
-    if (transposed >= 0)
-        dync__ptx_transposed_place(p, transposed, group, k, out, cap);
-    else
-        dync__format(out, cap, "%s+%d", at, k * bytes);
-    return transposed >= 0 ? "shared" : "global";
-}
-
-/* Neighbours are moved by one access? */
-static bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in)
-{
-    if (dync__ptx_transposed_of(p, in) < 0) return dync__ptx_is_vector(p, in->buf, in->access);
-    return p->vec > 1 && p->vec * dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes >= 4;
-}
-
-/* A register for bits as they lie in memory. */
-static void dync__ptx_raw(dync__ptx *p, int i, int lane, const char *type, char name[40])
-{
-    if (p->raw)
-        dync__format(name, 40, "%%raw%d_%db%d", i, lane, p->block);
-    else
-        dync__format(name, 40, "%s", dync__ptx_temp(p, type));
-    if (p->raw == 1) dync__ptx_reg(p, type, name);
-}
-
-static void dync__ptx_load_group(dync__ptx *p, int i, int group)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
-        lane0 = group * p->vec;
-    int per = DYNC__MIN(16 / bytes, p->vec); /* elements of one access */
-    char name[8][40], list[360], at[40] = "", guard[40], spot[64];
-    bool plain = dync__ptx_is_plain(dtype);
-    if (plain && p->raw == 2) return;
-    if (dync__ptx_transposed_of(p, in) < 0 && p->raw < 2)
-        dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
-    dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, false));
-    for (int k = 0; k < p->vec; k += per) {
-        int n = plain ? per : per * bytes / 4;
-        const char *word[8];
-        for (int e = 0; e < n; e++) {
-            if (plain)
-                dync__format(name[e], sizeof name[e], "%s", dync__ptx_dest(p, i, lane0 + k + e));
-            else
-                dync__ptx_raw(p, i, lane0 + k + e, "b32", name[e]);
-            word[e] = name[e];
-        }
-        if (p->raw == 2) {
-            dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
-            continue;
-        }
-        if (n == 1)
-            dync__format(list, sizeof list, "%s", name[0]);
-        else
-            dync__ptx_list(list, sizeof list, n, name);
-        const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
-        dync__ptx_line(p, "%sld.%s.%s%s %s, [%s]", guard, space,
-                       n == 1   ? ""
-                       : n == 2 ? "v2."
-                                : "v4.",
-                       plain ? dync__ptx_memory_type(dtype) : "b32", list, spot);
-        if (!plain && !p->raw) dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
-    }
-}
-
-static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
-        last = p->k->n_dims - 1;
-    bool row = dync__ptx_lanes(p, i) == 1 && (dync__ptx_is_row(p, in) || p->uniform[i] == 2);
-    char at[40] = "", to[40], guard[40], spot[64];
-    int64_t along =
-        row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
-    bool transposed = dync__ptx_transposed_of(p, in) >= 0, plain = dync__ptx_is_plain(dtype);
-    char raw[40];
-    if (p->raw == 2) {
-        dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
-        if (!plain) dync__ptx_widen(p, dtype, dync__ptx_dest(p, i, lane), raw);
-        return;
-    }
-    if (!transposed)
-        dync__format(at, sizeof at, "%s",
-                     dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
-    if (in->prim == DYNC__P_loadx) {
-        const char *index = dync__ptx_in_reg(p, in->arg[0], lane),
-                   *moved = dync__ptx_temp(p, "s64");
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
-        dync__format(at, sizeof at, "%s", moved);
-    }
-    bool over = p->in_place && p->shape.mode != DYNC__PTX_FLAT &&
-                p->shape.rows % p->shape.rows_per_block;
-    dync__format(guard, sizeof guard, "%s",
-                 row ? (over ? "@%rowok " : "") : dync__ptx_guard(p, lane, false));
-    if (plain || !p->raw) dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
-    if (plain)
-        dync__format(raw, sizeof raw, "%s", to);
-    else
-        dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
-    dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
-    if (transposed)
-        (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
-    dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, transposed ? "shared" : "global",
-                   dync__ptx_memory_type(dtype), raw, spot);
-    if (!plain && !p->raw) dync__ptx_widen(p, dtype, to, raw);
-}
-
-DYNC__FN void dync__ptx_load(dync__ptx *p, int i)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    if (p->host[in->buf]) {
-        dync__ptx_load_host(p, i);
-        return;
-    }
-    int lanes = dync__ptx_lanes(p, i);
-    bool vector = lanes > 1 && in->prim == DYNC__P_load && p->uniform[i] == 0 &&
-                  dync__ptx_moves_groups(p, in);
-    for (int lane = 0; lane < lanes; lane++) {
-        if (dync__ptx_lane(p, i, lane) != lane) continue;
-        if (!vector)
-            dync__ptx_load_one(p, i, lane);
-        else if (lane % p->vec == 0)
-            dync__ptx_load_group(p, i, lane / p->vec);
-    }
-}
-
-/* ---- stores ---------------------------------------------------------------------------------- */
-
-static void dync__ptx_store_group(dync__ptx *p, int i, int group)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
-        lane0 = group * p->vec;
-    int per = DYNC__MIN(16 / bytes, p->vec);
-    bool plain = dync__ptx_is_plain(dtype);
-    char name[8][40], list[360], at[40] = "", guard[40], spot[64];
-    if (dync__ptx_transposed_of(p, in) < 0)
-        dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
-    dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, true));
-    for (int k = 0; k < p->vec; k += per) {
-        int n = 0;
-        for (int e = 0; e < per && plain; e++)
-            dync__format(name[n++], sizeof name[0], "%s",
-                         dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
-        for (int e = 0; e < per && !plain; e += 4 / bytes) {
-            const char *word = dync__ptx_temp(p, "b32");
-            dync__format(name[n], sizeof name[0], "%s", word);
-            if (bytes == 2 && dtype != DYNC_I16) {
-                char low[40], pair[48];
-                dync__format(low, sizeof low, "%s", dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
-                if (dync__ptx_pair_of(p, in->arg[0], lane0 + k + e, dtype, pair))
-                    dync__ptx_line(p, "mov.b32 %s, %s", name[n], pair);
-                else
-                    dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s",
-                                   dtype == DYNC_F16 ? "f16x2" : "bf16x2", name[n],
-                                   dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + 1), low);
-            } else {
-                dync__ptx_line(p, "mov.b32 %s, 0", name[n]);
-                for (int b = 0; b < 4 / bytes; b++) {
-                    const char *raw = dync__ptx_temp(p, "s32");
-                    dync__ptx_narrow(p, dtype, raw,
-                                     dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + b));
-                    dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, %d", name[n], raw, name[n],
-                                   8 * bytes * b, 8 * bytes);
-                }
-            }
-            n++;
-        }
-        if (n == 1)
-            dync__format(list, sizeof list, "%s", name[0]);
-        else
-            dync__ptx_list(list, sizeof list, n, name);
-        const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
-        dync__ptx_line(p, "%sst.%s.%s%s [%s], %s", guard, space,
-                       n == 1   ? ""
-                       : n == 2 ? "v2."
-                                : "v4.",
-                       plain ? dync__ptx_memory_type(dtype) : "b32", spot, list);
-    }
-}
-
-static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
-        last = p->k->n_dims - 1;
-    bool row = dync__ptx_is_row(p, in);
-    char at[40] = "", value[40], guard[40], spot[64];
-    int64_t along =
-        row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
-    bool transposed = dync__ptx_transposed_of(p, in) >= 0;
-    if (!transposed)
-        dync__format(at, sizeof at, "%s",
-                     dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
-    if (in->prim == DYNC__P_storex) {
-        const char *index = dync__ptx_in_reg(p, in->arg[1], lane),
-                   *moved = dync__ptx_temp(p, "s64");
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
-        dync__format(at, sizeof at, "%s", moved);
-    }
-    dync__format(guard, sizeof guard, "%s", row ? "@%first " : dync__ptx_guard(p, lane, true));
-    dync__format(value, sizeof value, "%s", dync__ptx_in_reg(p, in->arg[0], lane));
-    const char *raw = dync__ptx_is_plain(dtype) ? value
-                                                : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
-    if (raw != value) dync__ptx_narrow(p, dtype, raw, value);
-    dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
-    if (transposed)
-        (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
-    dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, transposed ? "shared" : "global",
-                   dync__ptx_memory_type(dtype), spot, raw);
-}
-
-DYNC__FN void dync__ptx_store(dync__ptx *p, int i)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    if (dync__ptx_is_row(p, in)) {
-        dync__ptx_row_barrier(p);
-        dync__ptx_store_one(p, i, 0);
-        dync__ptx_row_barrier(p);
-        return;
-    }
-    bool vector = in->prim == DYNC__P_store && dync__ptx_moves_groups(p, in);
-    for (int lane = 0; lane < p->groups * p->vec; lane++) {
-        if (!vector)
-            dync__ptx_store_one(p, i, lane);
-        else if (lane % p->vec == 0)
-            dync__ptx_store_group(p, i, lane / p->vec);
-    }
-}
-
-/* ==== cuda/ptx_f16.c =============================================================================== */
-/* cuda/ptx_f16.c: arithmetic on two half floats at a time. After ptx_mem.c, before ptx.c.
- *
- * Halves are computed in f32, and each operator's result is rounded to its dtype (wrap). A wrap of
- * a sum, difference or product of two values that are f16 values already is one instruction on
- * pairs of lanes: rounding to f32's 24 bits first changes nothing, as 24 >= 2 * 11 + 2 (f16) and 2
- * * 8 + 2 (bf16; Figueroa 1995), products are exact in f32, and where they are not (below 2^-149)
- * both ways give zero or the least subnormal alike. Not done: fma (three operands: rounded twice it
- * differs), division (none for pairs), min and max (of two zeros dync takes the second, PTX the
- * greater), sums that no operator rounds. bf16 has fma alone before sm_90: a * 1 + b, b * -1 + a, a
- * * b + -0. neg and abs are of the sign bits. A value's pair is beside its lanes in f32; ptxas
- * drops what nobody reads. */
-
-static bool dync__ptx_is_f16(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16; }
-
-/* The half that a constant is, if it is one. */
-static bool dync__ptx_f16_constant(const dync__inst *in, int dtype, uint16_t *bits)
-{
-    double x = (double)dync__const_scalar(in).f;
-    if (in->prim != DYNC__P_const_ || in->type != DYNC_F32 || !(x - x >= 0)) return false;
-    dync__store_f64(bits, dtype, x);
-    double back = dync__load_f64(bits, dtype);
-    return !(back < x) && !(back > x);
-}
-
-/* Is value i a half of this dtype already? */
-static bool dync__ptx_f16_value(const dync__ptx *p, int i, int dtype)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    uint16_t bits;
-    if (in->prim == DYNC__P_load) return p->k->buf.at[in->buf].dtype == dtype;
-    return (in->prim == DYNC__P_wrap && in->imm.i == dtype) ||
-           dync__ptx_f16_constant(in, dtype, &bits);
-}
-
-/* A rounded operator that goes by pairs. */
-static bool dync__ptx_f16_rounds(const dync__ptx *p, int i)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    if (in->prim != DYNC__P_wrap || !dync__ptx_is_f16((int)in->imm.i)) return false;
-    const dync__inst *op = &p->k->inst.at[in->arg[0]];
-    if (op->prim != DYNC__P_add && op->prim != DYNC__P_sub && op->prim != DYNC__P_mul &&
-        op->prim != DYNC__P_neg && op->prim != DYNC__P_abs)
-        return false;
-    for (int a = 0; a < dync__prim_info(op->prim)->n_args; a++)
-        if (!dync__ptx_f16_value(p, op->arg[a], (int)in->imm.i)) return false;
-    return true;
-}
-
-/* Operators that only such wraps read are not computed on their own. */
-DYNC__FN void dync__ptx_mark_pairs(dync__ptx *p)
-{
-    const dync__kernel *k = p->k;
-    if (p->shape.vec < 2) return;
-    uint8_t *read = dync__arena_alloc(p->arena, (size_t)k->inst.n + 1);
-    p->paired = dync__arena_alloc(p->arena, (size_t)(k->inst.n + 1) * sizeof *p->paired);
-    if (!p->paired || !read) {
-        p->failed = true;
-        return;
-    }
-    for (int i = 0; i < k->inst.n; i++) {
-        const dync__inst *in = &k->inst.at[i];
-        bool by_pairs = p->needed[i] && p->uniform[i] == 0 && dync__ptx_f16_rounds(p, i);
-        p->paired[i] = -1;
-        for (int a = 0; p->needed[i] && a < dync__prim_info(in->prim)->n_args; a++)
-            read[in->arg[a]] |= by_pairs ? 1 : 2;
-    }
-    for (int i = 0; i < k->inst.n; i++)
-        if (read[i] == 1 && p->shape.inner % p->shape.vec == 0) p->needed[i] = 0;
-}
-
-/* The register of value i's pair from `lane` on. */
-static void dync__ptx_pair_name(dync__ptx *p, int i, int lane, char *name)
-{
-    dync__format(name, 48, "%sh", dync__ptx_use(p, i, lane));
-}
-
-/* word is the pair of load i from lane on. */
-DYNC__FN void dync__ptx_pair_is(dync__ptx *p, int i, int lane, const char *word)
-{
-    char name[48];
-    if (!p->paired) return;
-    p->paired[i] = p->where[i];
-    dync__ptx_pair_name(p, i, lane, name);
-    dync__ptx_reg(p, "b32", name);
-    dync__ptx_line(p, "mov.b32 %s, %s", name, word);
-}
-
-static void dync__ptx_pair_constant(dync__ptx *p, unsigned bits, char *name)
-{
-    dync__format(name, 48, "%s", dync__ptx_temp(p, "b32"));
-    dync__ptx_line(p, "mov.b32 %s, 0x%04x%04x", name, bits, bits);
-}
-
-/* The pair of value i, a half of this dtype, in lanes lane and lane + 1: made where there is
- * none. */
-static void dync__ptx_f16_pair(dync__ptx *p, int i, int lane, int dtype, char *name)
-{
-    uint16_t bits;
-    if (dync__ptx_f16_constant(&p->k->inst.at[i], dtype, &bits)) {
-        dync__ptx_pair_constant(p, bits, name);
-        return;
-    }
-    char low[40];
-    dync__format(low, sizeof low, "%s", dync__ptx_in_reg(p, i, lane));
-    if (p->paired[i] >= 0 && p->paired[i] == p->where[i]) {
-        dync__ptx_pair_name(p, i, lane, name);
-        return;
-    }
-    const char *high = dync__ptx_in_reg(p, i, lane + 1);
-    dync__format(name, 48, "%s", dync__ptx_temp(p, "b32"));
-    dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", name,
-                   high, low);
-}
-
-/* The pair that store wants of value i, if there is one. */
-DYNC__FN bool dync__ptx_pair_of(dync__ptx *p, int i, int lane, int dtype, char *name)
-{
-    (void)dync__ptx_use(p, i, lane);
-    if (!p->paired || p->paired[i] < 0 || p->paired[i] != p->where[i] || p->vec % 2 ||
-        !dync__ptx_f16_value(p, i, dtype) || dync__ptx_lanes(p, i) == 1)
-        return false;
-    dync__ptx_pair_name(p, i, lane, name);
-    return true;
-}
-
-/* All lanes of a wrap by pairs; false: it is not one of those. */
-DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    if (!p->paired || p->vec % 2 || dync__ptx_lanes(p, i) == 1 || p->uniform[i] != 0 ||
-        !dync__ptx_f16_rounds(p, i))
-        return false;
-    const dync__inst *op = &p->k->inst.at[in->arg[0]];
-    int dtype = (int)in->imm.i, n = dync__prim_info(op->prim)->n_args;
-    for (int a = 0; a < n; a++) (void)dync__ptx_use(p, op->arg[a], 0);
-    dync__str_addf(&p->body, "    // %s of pairs%s%s\n", dync__prim_info(op->prim)->name,
-                   in->origin ? " of " : "", in->origin ? in->origin : "");
-    p->where[i] = p->paired[i] = p->block;
-    for (int lane = 0; lane < dync__ptx_lanes(p, i); lane += 2) {
-        char arg[2][48] = {"", ""}, to[48], half[2][40], value[2][40];
-        for (int a = 0; a < n; a++) dync__ptx_f16_pair(p, op->arg[a], lane, dtype, arg[a]);
-        for (int e = 0; e < 2; e++)
-            dync__format(value[e], sizeof value[e], "%s", dync__ptx_dest(p, i, lane + e));
-        dync__ptx_pair_name(p, i, lane, to);
-        dync__ptx_reg(p, "b32", to);
-        const char *type = dtype == DYNC_F16 ? "f16x2" : "bf16x2",
-                   *name = op->prim == DYNC__P_add   ? "add"
-                           : op->prim == DYNC__P_sub ? "sub"
-                                                     : "mul";
-        if (n == 1)
-            dync__ptx_line(p,
-                           op->prim == DYNC__P_neg ? "xor.b32 %s, %s, 0x80008000"
-                                                   : "and.b32 %s, %s, 0x7fff7fff",
-                           to, arg[0]);
-        else if (dtype == DYNC_F16)
-            dync__ptx_line(p, "%s.rn.%s %s, %s, %s", name, type, to, arg[0], arg[1]);
-        else {
-            bool add = op->prim == DYNC__P_add, mul = op->prim == DYNC__P_mul;
-            char one[48];
-            dync__ptx_pair_constant(p, mul ? 0x8000 : add ? 0x3f80 : 0xbf80, one);
-            if (mul)
-                dync__ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", to, arg[0], arg[1], one);
-            else
-                dync__ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", to, arg[!add], one, arg[add]);
-        }
-        if (dtype == DYNC_F16) {
-            for (int e = 0; e < 2; e++)
-                dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, "b16"));
-            dync__ptx_line(p, "mov.b32 {%s, %s}, %s", half[0], half[1], to);
-            for (int e = 0; e < 2; e++) dync__ptx_widen(p, dtype, value[e], half[e]);
-        } else {
-            for (int e = 0; e < 2; e++) {
-                const char *bits = dync__ptx_temp(p, "b32");
-                dync__ptx_line(p, e ? "and.b32 %s, %s, 0xffff0000" : "shl.b32 %s, %s, 16", bits,
-                               to);
-                dync__ptx_line(p, "mov.b32 %s, %s", value[e], bits);
-            }
-        }
-    }
-    return true;
-}
-
 /* ==== cuda/ptx_transpose.c ========================================================================= */
 /* cuda/ptx_transpose.c: pointwise kernels whose accesses disagree on which loop has neighbours in
- * memory. After ptx_mem.c, before ptx.c.
+ * memory. Before ptx_mem.c.
  *
  * The last loop is the one along which the kernel computes ("along"); another, `across`, has the
  * neighbours of the accesses that are transposed. A block does one square of side x side indices of
@@ -2895,6 +2297,930 @@ DYNC__FN void dync__ptx_transpose(dync__ptx *p)
     dync__ptx_transpose_move(p, true);
 }
 
+/* ==== cuda/ptx_mem.c =============================================================================== */
+/* cuda/ptx_mem.c: addresses, loads, stores and indices of PTX text. Before ptx.c.
+ *
+ * An address is the buffer's, the fixed offset, the row's coordinates and the group's coordinates;
+ * lanes of a group differ by a constant. Narrow elements are widened in registers; a group of
+ * neighbours is moved by one access of up to 16 bytes. */
+
+DYNC__FN void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate,
+                                   int64_t by)
+{
+    if (!p->shape.wide && by >= -0x7fffffff && by <= 0x7fffffff) {
+        dync__ptx_line(p, "mad.wide.s32 %s, %s, %lld, %s", reg, coordinate, (long long)by, reg);
+        return;
+    }
+    const char *wide = coordinate;
+    if (!p->shape.wide) {
+        wide = dync__ptx_temp(p, "s64");
+        dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, coordinate);
+    }
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", reg, wide, (long long)by, reg);
+}
+
+/* reg += sum of stride * unit * coordinate. group -1: row code. */
+static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__access *a, int64_t unit,
+                                 int group)
+{
+    bool is_flat = p->shape.mode == DYNC__PTX_FLAT;
+    char name[40];
+    for (int d = 0; d < p->k->n_dims; d++) {
+        bool outer = !is_flat && d < p->k->n_outer;
+        if (a->stride[d] == 0 || p->k->extent[d] <= 1 || (!outer && group < 0)) continue;
+        if (outer)
+            dync__format(name, sizeof name, "%%o%d", d);
+        else
+            dync__format(name, sizeof name, "%%i%d_%db%d", d, group,
+                         p->shape.iterations == 1 && !is_flat ? 1 : p->block);
+        dync__ptx_add_scaled(p, reg, name, a->stride[d] * unit);
+    }
+}
+
+static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group)
+{
+    bool straight = p->shape.iterations == 1 && p->shape.mode != DYNC__PTX_FLAT;
+    for (int i = 0; i < p->address.n; i++) {
+        dync__ptx_address *a = &p->address.at[i];
+        if (a->buf == buf && a->access == access && a->group == group &&
+            (a->at == p->block || straight))
+            return a->reg;
+    }
+    const dync__access *acc = &p->k->access.at[access];
+    int bytes = dync__dtype_info(p->k->buf.at[buf].dtype)->bytes;
+    dync__ptx_address made = {.buf = buf, .access = access, .group = group, .at = p->block};
+    dync__format(made.reg, sizeof made.reg, "%s", dync__ptx_temp(p, "s64"));
+    if (!dync__avec_push(p->arena, &p->address, made)) {
+        p->failed = true;
+        return "%b0";
+    }
+    const char *reg = p->address.at[p->address.n - 1].reg;
+    dync__ptx_line(p, "add.s64 %s, %%b%d, %lld", reg, buf, (long long)(acc->offset * bytes));
+    dync__ptx_add_access(p, reg, acc, bytes, group);
+    return reg;
+}
+
+DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    const dync__access *a = &p->k->access.at[in->access];
+    const char *to = dync__ptx_dest(p, i, lane);
+    int last = p->k->n_dims - 1;
+    int64_t along = last >= 0 && !dync__ptx_is_row(p, in) && p->uniform[i] != 2
+                        ? a->stride[last] * (lane % p->vec)
+                        : 0;
+    char name[40];
+    dync__format(name, sizeof name, "%s", to);
+    dync__ptx_line(p, "mov.b64 %s, %s", name,
+                   dync__ptx_constant(p, DYNC_I64, (dync__scalar){.i = a->offset + along}));
+    dync__ptx_add_access(p, name, a, 1,
+                         dync__ptx_is_row(p, in) || p->uniform[i] == 2 ? -1 : lane / p->vec);
+}
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+/* Type of a load or store of one element, and of the register that it goes through. */
+DYNC__FN const char *dync__ptx_memory_type(int dtype)
+{
+    static const char *const names[] = {"f32", "f64", "b16", "b16", "b64",
+                                        "b32", "s16", "s8",  "u8",  "u8"};
+    return names[dtype];
+}
+DYNC__FN const char *dync__ptx_raw_type(int dtype)
+{
+    static const char *const names[] = {"f32", "f64", "b16", "b16", "s64",
+                                        "s32", "s32", "s32", "s32", "s32"};
+    return names[dtype];
+}
+DYNC__FN bool dync__ptx_is_plain(int dtype)
+{
+    return dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL;
+}
+
+/* to = the raw element, widened. */
+DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const char *raw)
+{
+    switch (dtype) {
+    case DYNC_F16: dync__ptx_line(p, "cvt.f32.f16 %s, %s", to, raw); break;
+    case DYNC_BF16: {
+        const char *word = dync__ptx_temp(p, "b32");
+        dync__ptx_line(p, "cvt.u32.u16 %s, %s", word, raw);
+        dync__ptx_line(p, "shl.b32 %s, %s, 16", word, word);
+        dync__ptx_line(p, "mov.b32 %s, %s", to, word);
+        break;
+    }
+    case DYNC_BOOL: dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, raw); break;
+    default:
+        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), to,
+                       raw);
+        break;
+    }
+}
+
+DYNC__FN void dync__ptx_narrow(dync__ptx *p, int dtype, const char *raw, const char *from)
+{
+    switch (dtype) {
+    case DYNC_F16: dync__ptx_line(p, "cvt.rn.f16.f32 %s, %s", raw, from); break;
+    case DYNC_BF16: dync__ptx_line(p, "cvt.rn.bf16.f32 %s, %s", raw, from); break;
+    case DYNC_BOOL: dync__ptx_line(p, "selp.s32 %s, 1, 0, %s", raw, from); break;
+    default:
+        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), raw,
+                       from);
+        break;
+    }
+}
+
+/* The value of an element in main memory came as a parameter. */
+static void dync__ptx_load_host(dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype;
+    char to[40];
+    dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, 0));
+    if (dync__dtype_info(dtype)->bytes == 8) {
+        dync__ptx_line(p, "mov.b64 %s, %%b%d", to, (int)in->buf);
+        return;
+    }
+    const char *word = dync__ptx_temp(p, "s32");
+    dync__ptx_line(p, "cvt.u32.u64 %s, %%b%d", word, (int)in->buf);
+    if (dtype == DYNC_I16 || dtype == DYNC_I8)
+        dync__ptx_line(p, "bfe.s32 %s, %s, 0, %d", to, word, dtype == DYNC_I8 ? 8 : 16);
+    else if (dtype == DYNC_U8)
+        dync__ptx_line(p, "and.b32 %s, %s, 255", to, word);
+    else if (dtype == DYNC_BOOL)
+        dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, word);
+    else if (dtype == DYNC_F16 || dtype == DYNC_BF16) {
+        const char *half = dync__ptx_temp(p, "b16");
+        dync__ptx_line(p, "cvt.u16.u32 %s, %s", half, word);
+        dync__ptx_widen(p, dtype, to, half);
+    } else {
+        dync__ptx_line(p, "mov.b32 %s, %s", to, word);
+    }
+}
+
+/* Words of 32 bits that hold narrow elements, taken apart or put together. */
+static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype,
+                             const char *const *word)
+{
+    int bytes = dync__dtype_info(dtype)->bytes, per = 4 / bytes;
+    for (int k = 0; k < n; k += per) {
+        const char *half[2] = {NULL, NULL};
+        if (dtype == DYNC_BF16 || dtype == DYNC_F16)
+            dync__ptx_pair_is(p, i, lane0 + k, word[k / per]);
+        if (dtype == DYNC_BF16) { /* the upper half of a float */
+            for (int e = 0; e < 2; e++) {
+                const char *bits = dync__ptx_temp(p, "b32");
+                dync__ptx_line(p, e ? "and.b32 %s, %s, 0xffff0000" : "shl.b32 %s, %s, 16", bits,
+                               word[k / per]);
+                dync__ptx_line(p, "mov.b32 %s, %s", dync__ptx_dest(p, i, lane0 + k + e), bits);
+            }
+            continue;
+        }
+        if (dtype == DYNC_F16) {
+            half[0] = dync__ptx_temp(p, "b16");
+            half[1] = dync__ptx_temp(p, "b16");
+            dync__ptx_line(p, "mov.b32 {%s, %s}, %s", half[0], half[1], word[k / per]);
+        }
+        for (int e = 0; e < per; e++) {
+            char to[40];
+            dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane0 + k + e));
+            if (half[0]) {
+                dync__ptx_widen(p, dtype, to, half[e]);
+                continue;
+            }
+            const char *raw = dync__ptx_temp(p, "s32");
+            dync__ptx_line(p, "bfe.%s %s, %s, %d, %d",
+                           dtype == DYNC_I16 || dtype == DYNC_I8 ? "s32" : "u32", raw,
+                           word[k / per], e * 8 * bytes, 8 * bytes);
+            dync__ptx_widen(p, dtype, to, raw);
+        }
+    }
+}
+
+static void dync__ptx_list(char *out, size_t cap, int n, char name[][40])
+{
+    int at = dync__format(out, cap, "{");
+    for (int k = 0; k < n; k++)
+        at += dync__format(out + at, cap - (size_t)at, "%s%s", k ? ", " : "", name[k]);
+    dync__format(out + at, cap - (size_t)at, "}");
+}
+
+/* Where element k of a group lies: address and state space; of what is transposed, in shared
+ * memory. */
+static const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k,
+                                  const char *at, char *out, size_t cap)
+{
+    int transposed = dync__ptx_transposed_of(p, in),
+        bytes = dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes;
+    if (transposed >= 0)
+        dync__ptx_transposed_place(p, transposed, group, k, out, cap);
+    else
+        dync__format(out, cap, "%s+%d", at, k * bytes);
+    return transposed >= 0 ? "shared" : "global";
+}
+
+/* Neighbours are moved by one access? */
+static bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in)
+{
+    if (dync__ptx_transposed_of(p, in) < 0) return dync__ptx_is_vector(p, in->buf, in->access);
+    return p->vec > 1 && p->vec * dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes >= 4;
+}
+
+/* A register for bits as they lie in memory. */
+static void dync__ptx_raw(dync__ptx *p, int i, int lane, const char *type, char name[40])
+{
+    if (p->raw)
+        dync__format(name, 40, "%%raw%d_%db%d", i, lane, p->block);
+    else
+        dync__format(name, 40, "%s", dync__ptx_temp(p, type));
+    if (p->raw == 1) dync__ptx_reg(p, type, name);
+}
+
+static void dync__ptx_load_group(dync__ptx *p, int i, int group)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
+        lane0 = group * p->vec;
+    int per = DYNC__MIN(16 / bytes, p->vec); /* elements of one access */
+    char name[8][40], list[360], at[40] = "", guard[40], spot[64];
+    bool plain = dync__ptx_is_plain(dtype);
+    if (plain && p->raw == 2) return;
+    if (dync__ptx_transposed_of(p, in) < 0 && p->raw < 2)
+        dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, false));
+    for (int k = 0; k < p->vec; k += per) {
+        int n = plain ? per : per * bytes / 4;
+        const char *word[8];
+        for (int e = 0; e < n; e++) {
+            if (plain)
+                dync__format(name[e], sizeof name[e], "%s", dync__ptx_dest(p, i, lane0 + k + e));
+            else
+                dync__ptx_raw(p, i, lane0 + k + e, "b32", name[e]);
+            word[e] = name[e];
+        }
+        if (p->raw == 2) {
+            dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
+            continue;
+        }
+        if (n == 1)
+            dync__format(list, sizeof list, "%s", name[0]);
+        else
+            dync__ptx_list(list, sizeof list, n, name);
+        const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
+        dync__ptx_line(p, "%sld.%s.%s%s %s, [%s]", guard, space,
+                       n == 1   ? ""
+                       : n == 2 ? "v2."
+                                : "v4.",
+                       plain ? dync__ptx_memory_type(dtype) : "b32", list, spot);
+        if (!plain && !p->raw) dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
+    }
+}
+
+static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
+        last = p->k->n_dims - 1;
+    bool row = dync__ptx_lanes(p, i) == 1 && (dync__ptx_is_row(p, in) || p->uniform[i] == 2);
+    char at[40] = "", to[40], guard[40], spot[64];
+    int64_t along =
+        row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
+    bool transposed = dync__ptx_transposed_of(p, in) >= 0, plain = dync__ptx_is_plain(dtype);
+    char raw[40];
+    if (p->raw == 2) {
+        dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
+        if (!plain) dync__ptx_widen(p, dtype, dync__ptx_dest(p, i, lane), raw);
+        return;
+    }
+    if (!transposed)
+        dync__format(at, sizeof at, "%s",
+                     dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
+    if (in->prim == DYNC__P_loadx) {
+        const char *index = dync__ptx_in_reg(p, in->arg[0], lane),
+                   *moved = dync__ptx_temp(p, "s64");
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
+        dync__format(at, sizeof at, "%s", moved);
+    }
+    bool over = p->in_place && p->shape.mode != DYNC__PTX_FLAT &&
+                p->shape.rows % p->shape.rows_per_block;
+    dync__format(guard, sizeof guard, "%s",
+                 row ? (over ? "@%rowok " : "") : dync__ptx_guard(p, lane, false));
+    if (plain || !p->raw) dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
+    if (plain)
+        dync__format(raw, sizeof raw, "%s", to);
+    else
+        dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
+    dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
+    if (transposed)
+        (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
+    dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, transposed ? "shared" : "global",
+                   dync__ptx_memory_type(dtype), raw, spot);
+    if (!plain && !p->raw) dync__ptx_widen(p, dtype, to, raw);
+}
+
+DYNC__FN void dync__ptx_load(dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    if (p->host[in->buf]) {
+        dync__ptx_load_host(p, i);
+        return;
+    }
+    int lanes = dync__ptx_lanes(p, i);
+    bool vector = lanes > 1 && in->prim == DYNC__P_load && p->uniform[i] == 0 &&
+                  dync__ptx_moves_groups(p, in);
+    for (int lane = 0; lane < lanes; lane++) {
+        if (dync__ptx_lane(p, i, lane) != lane) continue;
+        if (!vector)
+            dync__ptx_load_one(p, i, lane);
+        else if (lane % p->vec == 0)
+            dync__ptx_load_group(p, i, lane / p->vec);
+    }
+}
+
+/* ---- stores ---------------------------------------------------------------------------------- */
+
+static void dync__ptx_store_group(dync__ptx *p, int i, int group)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
+        lane0 = group * p->vec;
+    int per = DYNC__MIN(16 / bytes, p->vec);
+    bool plain = dync__ptx_is_plain(dtype);
+    char name[8][40], list[360], at[40] = "", guard[40], spot[64];
+    if (dync__ptx_transposed_of(p, in) < 0)
+        dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, true));
+    for (int k = 0; k < p->vec; k += per) {
+        int n = 0;
+        for (int e = 0; e < per && plain; e++)
+            dync__format(name[n++], sizeof name[0], "%s",
+                         dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
+        for (int e = 0; e < per && !plain; e += 4 / bytes) {
+            const char *word = dync__ptx_temp(p, "b32");
+            dync__format(name[n], sizeof name[0], "%s", word);
+            if (bytes == 2 && dtype != DYNC_I16) {
+                char low[40], pair[48];
+                dync__format(low, sizeof low, "%s", dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
+                if (dync__ptx_pair_of(p, in->arg[0], lane0 + k + e, dtype, pair))
+                    dync__ptx_line(p, "mov.b32 %s, %s", name[n], pair);
+                else
+                    dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s",
+                                   dtype == DYNC_F16 ? "f16x2" : "bf16x2", name[n],
+                                   dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + 1), low);
+            } else {
+                dync__ptx_line(p, "mov.b32 %s, 0", name[n]);
+                for (int b = 0; b < 4 / bytes; b++) {
+                    const char *raw = dync__ptx_temp(p, "s32");
+                    dync__ptx_narrow(p, dtype, raw,
+                                     dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + b));
+                    dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, %d", name[n], raw, name[n],
+                                   8 * bytes * b, 8 * bytes);
+                }
+            }
+            n++;
+        }
+        if (n == 1)
+            dync__format(list, sizeof list, "%s", name[0]);
+        else
+            dync__ptx_list(list, sizeof list, n, name);
+        const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
+        dync__ptx_line(p, "%sst.%s.%s%s [%s], %s", guard, space,
+                       n == 1   ? ""
+                       : n == 2 ? "v2."
+                                : "v4.",
+                       plain ? dync__ptx_memory_type(dtype) : "b32", spot, list);
+    }
+}
+
+static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
+        last = p->k->n_dims - 1;
+    bool row = dync__ptx_is_row(p, in);
+    char at[40] = "", value[40], guard[40], spot[64];
+    int64_t along =
+        row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
+    bool transposed = dync__ptx_transposed_of(p, in) >= 0;
+    if (!transposed)
+        dync__format(at, sizeof at, "%s",
+                     dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
+    if (in->prim == DYNC__P_storex) {
+        const char *index = dync__ptx_in_reg(p, in->arg[1], lane),
+                   *moved = dync__ptx_temp(p, "s64");
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
+        dync__format(at, sizeof at, "%s", moved);
+    }
+    dync__format(guard, sizeof guard, "%s", row ? "@%first " : dync__ptx_guard(p, lane, true));
+    dync__format(value, sizeof value, "%s", dync__ptx_in_reg(p, in->arg[0], lane));
+    const char *raw = dync__ptx_is_plain(dtype) ? value
+                                                : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
+    if (raw != value) dync__ptx_narrow(p, dtype, raw, value);
+    dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
+    if (transposed)
+        (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
+    dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, transposed ? "shared" : "global",
+                   dync__ptx_memory_type(dtype), spot, raw);
+}
+
+DYNC__FN void dync__ptx_store(dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    if (dync__ptx_is_row(p, in)) {
+        dync__ptx_row_barrier(p);
+        dync__ptx_store_one(p, i, 0);
+        dync__ptx_row_barrier(p);
+        return;
+    }
+    bool vector = in->prim == DYNC__P_store && dync__ptx_moves_groups(p, in);
+    for (int lane = 0; lane < p->groups * p->vec; lane++) {
+        if (!vector)
+            dync__ptx_store_one(p, i, lane);
+        else if (lane % p->vec == 0)
+            dync__ptx_store_group(p, i, lane / p->vec);
+    }
+}
+
+/* ==== cuda/ptx_prim.c ============================================================================== */
+/* cuda/ptx_prim.c: scalar primitives as PTX. Before ptx.c. What each means is in loop/eval.c;
+ * roundings are written out (.rn), so that ptxas contracts nothing and f32 and f64 come out as on
+ * the CPU to the bit. BOOL values are predicates. */
+
+typedef struct dync__ptx_op {
+    dync__ptx *p;
+    const dync__inst *in;
+    int type, lane;
+    const char *to, *a, *b, *c;
+} dync__ptx_op;
+
+static bool dync__ptx_is_float(int type) { return type == DYNC_F32 || type == DYNC_F64; }
+
+/* A statement "name.type to, a, b". */
+static void dync__ptx_two(const dync__ptx_op *o, const char *name)
+{
+    dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, dync__ptx_type(o->type), o->to, o->a, o->b);
+}
+static void dync__ptx_one(const dync__ptx_op *o, const char *name)
+{
+    dync__ptx_line(o->p, "%s.%s %s, %s", name, dync__ptx_type(o->type), o->to, o->a);
+}
+
+/* a < b or a is NaN ? a : b; with greater for max. */
+static void dync__ptx_extreme(const dync__ptx_op *o, const char *compare)
+{
+    const char *t = dync__ptx_type(o->type);
+    if (!dync__ptx_is_float(o->type)) {
+        dync__ptx_two(o, compare[0] == 'l' ? "min" : "max");
+        return;
+    }
+    const char *first = dync__ptx_temp(o->p, "pred"), *take = dync__ptx_temp(o->p, "pred");
+    dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", compare, t, first, o->a, o->b);
+    dync__ptx_line(o->p, "setp.nan.or.%s %s, %s, %s, %s", t, take, o->a, o->a, first);
+    dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, o->a, o->b, take);
+}
+
+static void dync__ptx_compare(const dync__ptx_op *o, const char *name)
+{
+    const char *t = dync__ptx_type(o->type);
+    if (o->type != DYNC_BOOL) {
+        dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s",
+                       dync__ptx_is_float(o->type) && strcmp(name, "ne") == 0 ? "neu" : name, t,
+                       o->to, o->a, o->b);
+        return;
+    }
+    if (strcmp(name, "ne") == 0 || strcmp(name, "eq") == 0) {
+        dync__ptx_line(o->p, "xor.pred %s, %s, %s", o->to, o->a, o->b);
+        if (name[0] == 'e') dync__ptx_line(o->p, "not.pred %s, %s", o->to, o->to);
+        return;
+    }
+    const char *below = dync__ptx_temp(o->p, "pred");
+    dync__ptx_line(o->p, "not.pred %s, %s", below, o->a);
+    dync__ptx_line(o->p, "%s.pred %s, %s, %s", strcmp(name, "lt") == 0 ? "and" : "or", o->to, below,
+                   o->b);
+}
+
+/* x / 0 = x % 0 = 0; MIN / -1 wraps, MIN % -1 = 0. */
+static void dync__ptx_divide(const dync__ptx_op *o, bool remainder)
+{
+    const char *t = dync__ptx_type(o->type);
+    if (dync__ptx_is_float(o->type)) {
+        dync__ptx_line(o->p, "div.rn.%s %s, %s, %s", t, o->to, o->a, o->b);
+        return;
+    }
+    const char *zero = dync__ptx_temp(o->p, "pred"), *minus = dync__ptx_temp(o->p, "pred"),
+               *odd = dync__ptx_temp(o->p, "pred");
+    const char *by = dync__ptx_temp(o->p, t), *negative = dync__ptx_temp(o->p, t);
+    dync__ptx_line(o->p, "setp.eq.%s %s, %s, 0", t, zero, o->b);
+    dync__ptx_line(o->p, "setp.eq.%s %s, %s, -1", t, minus, o->b);
+    dync__ptx_line(o->p, "or.pred %s, %s, %s", odd, zero, minus);
+    dync__ptx_line(o->p, "selp.%s %s, 1, %s, %s", t, by, o->b, odd);
+    dync__ptx_line(o->p, "neg.%s %s, %s", t, negative, o->a);
+    dync__ptx_line(o->p, "%s.%s %s, %s, %s", remainder ? "rem" : "div", t, o->to, o->a, by);
+    if (!remainder)
+        dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to, negative, o->to, minus);
+    dync__ptx_line(o->p, "selp.%s %s, 0, %s, %s", t, o->to, o->to, zero);
+}
+
+/* Counts outside of the type give 0 and the sign: PTX clamps counts of 32 bits. */
+static void dync__ptx_shift(const dync__ptx_op *o, const char *name)
+{
+    const char *count = o->b;
+    if (o->type == DYNC_I64) {
+        const char *most = dync__ptx_temp(o->p, "u64");
+        count = dync__ptx_temp(o->p, "u32");
+        dync__ptx_line(o->p, "min.u64 %s, %s, 64", most, o->b);
+        dync__ptx_line(o->p, "cvt.u32.u64 %s, %s", count, most);
+    }
+    dync__ptx_line(o->p, "%s %s, %s, %s", name, o->to, o->a, count);
+}
+
+static void dync__ptx_select(const dync__ptx_op *o)
+{
+    if (o->type != DYNC_BOOL) {
+        dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", dync__ptx_type(o->type), o->to, o->b, o->c,
+                       o->a);
+        return;
+    }
+    const char *yes = dync__ptx_temp(o->p, "pred"), *no = dync__ptx_temp(o->p, "pred");
+    dync__ptx_line(o->p, "and.pred %s, %s, %s", yes, o->a, o->b);
+    dync__ptx_line(o->p, "not.pred %s, %s", no, o->a);
+    dync__ptx_line(o->p, "and.pred %s, %s, %s", no, no, o->c);
+    dync__ptx_line(o->p, "or.pred %s, %s, %s", o->to, yes, no);
+}
+
+static void dync__ptx_cast(const dync__ptx_op *o)
+{
+    int to = o->in->type, from = o->type;
+    const char *t = dync__ptx_type(to), *f = dync__ptx_type(from);
+    if (to == DYNC_BOOL)
+        dync__ptx_line(o->p, "setp.%s.%s %s, %s, %s", dync__ptx_is_float(from) ? "neu" : "ne", f,
+                       o->to, o->a,
+                       from == DYNC_F32   ? "0f00000000"
+                       : from == DYNC_F64 ? "0d0000000000000000"
+                                          : "0");
+    else if (from == DYNC_BOOL)
+        dync__ptx_line(o->p, "selp.%s %s, %s, %s, %s", t, o->to,
+                       to == DYNC_F32   ? "0f3f800000"
+                       : to == DYNC_F64 ? "0d3ff0000000000000"
+                                        : "1",
+                       to == DYNC_F32   ? "0f00000000"
+                       : to == DYNC_F64 ? "0d0000000000000000"
+                                        : "0",
+                       o->a);
+    else if (dync__ptx_is_float(from) && !dync__ptx_is_float(to)) {
+        const char *nan = dync__ptx_temp(o->p, "pred");
+        dync__ptx_line(o->p, "setp.nan.%s %s, %s, %s", f, nan, o->a, o->a);
+        dync__ptx_line(o->p, "cvt.rzi.%s.%s %s, %s", t, f, o->to, o->a);
+        dync__ptx_line(o->p, "selp.%s %s, 0, %s, %s", t, o->to, o->to, nan);
+    } else if (to == DYNC_I32)
+        dync__ptx_line(o->p, "cvt.u32.u64 %s, %s", o->to, o->a);
+    else
+        dync__ptx_line(o->p, "cvt%s.%s.%s %s, %s",
+                       dync__ptx_is_float(to) && !(to == DYNC_F64 && from == DYNC_F32) ? ".rn" : "",
+                       t, f, o->to, o->a);
+}
+
+static void dync__ptx_wrap(const dync__ptx_op *o)
+{
+    const char *half =
+        o->in->imm.i == DYNC_F16 || o->in->imm.i == DYNC_BF16 ? dync__ptx_temp(o->p, "b16") : NULL;
+    switch (o->in->imm.i) {
+    case DYNC_I16: dync__ptx_line(o->p, "bfe.s32 %s, %s, 0, 16", o->to, o->a); break;
+    case DYNC_I8: dync__ptx_line(o->p, "bfe.s32 %s, %s, 0, 8", o->to, o->a); break;
+    case DYNC_U8: dync__ptx_line(o->p, "and.b32 %s, %s, 255", o->to, o->a); break;
+    case DYNC_F16:
+        dync__ptx_line(o->p, "cvt.rn.f16.f32 %s, %s", half, o->a);
+        dync__ptx_line(o->p, "cvt.f32.f16 %s, %s", o->to, half);
+        break;
+    default: {
+        const char *word = dync__ptx_temp(o->p, "b32");
+        dync__ptx_line(o->p, "cvt.rn.bf16.f32 %s, %s", half, o->a);
+        dync__ptx_line(o->p, "cvt.u32.u16 %s, %s", word, half);
+        dync__ptx_line(o->p, "shl.b32 %s, %s, 16", word, word);
+        dync__ptx_line(o->p, "mov.b32 %s, %s", o->to, word);
+    }
+    }
+}
+
+/* ---- random numbers: Philox4x32-10, words in %ph0 .. %ph3 of the block ----------------------- */
+
+static void dync__ptx_philox(dync__ptx *p, const char *number, char w[4][40])
+{
+    char key[2][40], high[2][40], low[2][40];
+    const char *wide = dync__ptx_temp(p, "b64"), *number_of = dync__ptx_temp(p, "b64");
+    dync__str_add(&p->body, "    // Philox4x32-10\n");
+    dync__ptx_line(p, "add.s64 %s, %s, %%draw", number_of, number);
+    for (int i = 0; i < 4; i++) dync__format(w[i], 40, "%s", dync__ptx_temp(p, "b32"));
+    for (int i = 0; i < 2; i++) {
+        dync__format(key[i], 40, "%s", dync__ptx_temp(p, "b32"));
+        dync__format(high[i], 40, "%s", dync__ptx_temp(p, "b32"));
+        dync__format(low[i], 40, "%s", dync__ptx_temp(p, "b32"));
+    }
+    dync__ptx_line(p, "mov.b64 {%s, %s}, %s", w[0], w[1], number_of);
+    dync__ptx_line(p, "mov.b64 {%s, %s}, %%seed", key[0], key[1]);
+    dync__ptx_line(p, "mov.b32 %s, 0", w[2]);
+    dync__ptx_line(p, "mov.b32 %s, 0", w[3]);
+    for (int round = 0; round < 10; round++) {
+        dync__ptx_line(p, "mul.wide.u32 %s, %s, 0xd2511f53", wide, w[0]);
+        dync__ptx_line(p, "mov.b64 {%s, %s}, %s", low[0], high[0], wide);
+        dync__ptx_line(p, "mul.wide.u32 %s, %s, 0xcd9e8d57", wide, w[2]);
+        dync__ptx_line(p, "mov.b64 {%s, %s}, %s", low[1], high[1], wide);
+        dync__ptx_line(p, "xor.b32 %s, %s, %s", w[0], high[1], w[1]);
+        dync__ptx_line(p, "xor.b32 %s, %s, %s", w[0], w[0], key[0]);
+        dync__ptx_line(p, "mov.b32 %s, %s", w[1], low[1]);
+        dync__ptx_line(p, "xor.b32 %s, %s, %s", w[2], high[0], w[3]);
+        dync__ptx_line(p, "xor.b32 %s, %s, %s", w[2], w[2], key[1]);
+        dync__ptx_line(p, "mov.b32 %s, %s", w[3], low[0]);
+        dync__ptx_line(p, "add.u32 %s, %s, 0x9e3779b9", key[0], key[0]);
+        dync__ptx_line(p, "add.u32 %s, %s, 0xbb67ae85", key[1], key[1]);
+    }
+}
+
+static void dync__ptx_random(const dync__ptx_op *o)
+{
+    dync__ptx *p = o->p;
+    char w[4][40];
+    dync__ptx_philox(p, dync__ptx_in_reg(p, o->in->arg[0], o->lane), w);
+    if (o->in->type == DYNC_F32 && o->in->imm.i == 0) {
+        dync__ptx_line(p, "shr.u32 %s, %s, 8", w[0], w[0]);
+        dync__ptx_line(p, "cvt.rn.f32.u32 %s, %s", o->to, w[0]);
+        dync__ptx_line(p, "mul.rn.f32 %s, %s, 0f33800000", o->to, o->to);
+        return;
+    }
+    const char *wide = dync__ptx_temp(p, "b64");
+    int first = (int)o->in->imm.i;
+    dync__ptx_line(p, "mov.b64 %s, {%s, %s}", wide, w[first], w[first + 1]);
+    dync__ptx_line(p, "shr.u64 %s, %s, 11", wide, wide);
+    dync__ptx_line(p, "cvt.rn.f64.u64 %s, %s", o->to, wide);
+    dync__ptx_line(p, "mul.rn.f64 %s, %s, 0d3ca0000000000000", o->to, o->to);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static void dync__ptx_arithmetic(const dync__ptx_op *o, const char *name)
+{
+    bool f = dync__ptx_is_float(o->type), mul = strcmp(name, "mul") == 0;
+    dync__ptx_line(o->p, "%s%s.%s %s, %s, %s", name,
+                   f     ? ".rn"
+                   : mul ? ".lo"
+                         : "",
+                   dync__ptx_type(o->type), o->to, o->a, o->b);
+}
+
+static void dync__ptx_logic(const dync__ptx_op *o, const char *name)
+{
+    const char *t = o->type == DYNC_BOOL ? "pred" : dync__ptx_bits(o->type);
+    if (o->b)
+        dync__ptx_line(o->p, "%s.%s %s, %s, %s", name, t, o->to, o->a, o->b);
+    else
+        dync__ptx_line(o->p, "%s.%s %s, %s", name, t, o->to, o->a);
+}
+
+static void dync__ptx_round(const dync__ptx_op *o, const char *how)
+{
+    const char *t = dync__ptx_type(o->type);
+    dync__ptx_line(o->p, "cvt.%s.%s.%s %s, %s", how, t, t, o->to, o->a);
+}
+
+DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    char to[40], arg[3][40] = {"", "", ""};
+    if (in->prim == DYNC__P_index) {
+        dync__ptx_index(p, i, lane);
+        return;
+    }
+    dync__ptx_op o = {p, in, in->type, lane, to, arg[0], NULL, arg[2]};
+    for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++) {
+        dync__format(arg[a], sizeof arg[a], "%s",
+                     a == 0 ? dync__ptx_in_reg(p, in->arg[a], lane)
+                            : dync__ptx_use(p, in->arg[a], lane));
+        if (a == 1) o.b = arg[1];
+    }
+    if (in->arg[0] >= 0 && in->prim != DYNC__P_select) o.type = p->k->inst.at[in->arg[0]].type;
+    dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
+    switch (in->prim) {
+    case DYNC__P_add: dync__ptx_arithmetic(&o, "add"); break;
+    case DYNC__P_sub: dync__ptx_arithmetic(&o, "sub"); break;
+    case DYNC__P_mul: dync__ptx_arithmetic(&o, "mul"); break;
+    case DYNC__P_div: dync__ptx_divide(&o, false); break;
+    case DYNC__P_rem: dync__ptx_divide(&o, true); break;
+    case DYNC__P_fma:
+        dync__ptx_line(p, "fma.rn.%s %s, %s, %s, %s", dync__ptx_type(o.type), o.to, o.a, o.b, o.c);
+        break;
+    case DYNC__P_neg: dync__ptx_one(&o, "neg"); break;
+    case DYNC__P_abs: dync__ptx_one(&o, "abs"); break;
+    case DYNC__P_sqrt: dync__ptx_one(&o, "sqrt.rn"); break;
+    case DYNC__P_floor: dync__ptx_round(&o, "rmi"); break;
+    case DYNC__P_ceil: dync__ptx_round(&o, "rpi"); break;
+    case DYNC__P_trunc: dync__ptx_round(&o, "rzi"); break;
+    case DYNC__P_rint: dync__ptx_round(&o, "rni"); break;
+    case DYNC__P_min: dync__ptx_extreme(&o, "lt"); break;
+    case DYNC__P_max: dync__ptx_extreme(&o, "gt"); break;
+    case DYNC__P_lt: dync__ptx_compare(&o, "lt"); break;
+    case DYNC__P_le: dync__ptx_compare(&o, "le"); break;
+    case DYNC__P_eq: dync__ptx_compare(&o, "eq"); break;
+    case DYNC__P_ne: dync__ptx_compare(&o, "ne"); break;
+    case DYNC__P_and_: dync__ptx_logic(&o, "and"); break;
+    case DYNC__P_or_: dync__ptx_logic(&o, "or"); break;
+    case DYNC__P_xor_: dync__ptx_logic(&o, "xor"); break;
+    case DYNC__P_not_: dync__ptx_logic(&o, "not"); break;
+    case DYNC__P_shl: dync__ptx_shift(&o, o.type == DYNC_I64 ? "shl.b64" : "shl.b32"); break;
+    case DYNC__P_shr: dync__ptx_shift(&o, o.type == DYNC_I64 ? "shr.s64" : "shr.s32"); break;
+    case DYNC__P_select: dync__ptx_select(&o); break;
+    case DYNC__P_cast: dync__ptx_cast(&o); break;
+    case DYNC__P_bitcast:
+        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(in->type), o.to, o.a);
+        break;
+    case DYNC__P_wrap: dync__ptx_wrap(&o); break;
+    case DYNC__P_random: dync__ptx_random(&o); break;
+    default: p->failed = true;
+    }
+}
+
+/* ==== cuda/ptx_f16.c =============================================================================== */
+/* cuda/ptx_f16.c: arithmetic on two half floats at a time. After ptx_mem.c, before ptx.c.
+ *
+ * Halves are computed in f32, and each operator's result is rounded to its dtype (wrap). A wrap of
+ * a sum, difference or product of two values that are f16 values already is one instruction on
+ * pairs of lanes: rounding to f32's 24 bits first changes nothing, as 24 >= 2 * 11 + 2 (f16) and 2
+ * * 8 + 2 (bf16; Figueroa 1995), products are exact in f32, and where they are not (below 2^-149)
+ * both ways give zero or the least subnormal alike. Not done: fma (three operands: rounded twice it
+ * differs), division (none for pairs), min and max (of two zeros dync takes the second, PTX the
+ * greater), sums that no operator rounds. bf16 has fma alone before sm_90: a * 1 + b, b * -1 + a, a
+ * * b + -0. neg and abs are of the sign bits. A value's pair is beside its lanes in f32; ptxas
+ * drops what nobody reads. */
+
+static bool dync__ptx_is_f16(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16; }
+
+/* The half that a constant is, if it is one. */
+static bool dync__ptx_f16_constant(const dync__inst *in, int dtype, uint16_t *bits)
+{
+    double x = (double)dync__const_scalar(in).f;
+    if (in->prim != DYNC__P_const_ || in->type != DYNC_F32 || !(x - x >= 0)) return false;
+    dync__store_f64(bits, dtype, x);
+    double back = dync__load_f64(bits, dtype);
+    return !(back < x) && !(back > x);
+}
+
+/* Is value i a half of this dtype already? */
+static bool dync__ptx_f16_value(const dync__ptx *p, int i, int dtype)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    uint16_t bits;
+    if (in->prim == DYNC__P_load) return p->k->buf.at[in->buf].dtype == dtype;
+    return (in->prim == DYNC__P_wrap && in->imm.i == dtype) ||
+           dync__ptx_f16_constant(in, dtype, &bits);
+}
+
+/* A rounded operator that goes by pairs. */
+static bool dync__ptx_f16_rounds(const dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    if (in->prim != DYNC__P_wrap || !dync__ptx_is_f16((int)in->imm.i)) return false;
+    const dync__inst *op = &p->k->inst.at[in->arg[0]];
+    if (op->prim != DYNC__P_add && op->prim != DYNC__P_sub && op->prim != DYNC__P_mul &&
+        op->prim != DYNC__P_neg && op->prim != DYNC__P_abs)
+        return false;
+    for (int a = 0; a < dync__prim_info(op->prim)->n_args; a++)
+        if (!dync__ptx_f16_value(p, op->arg[a], (int)in->imm.i)) return false;
+    return true;
+}
+
+/* Operators that only such wraps read are not computed on their own. */
+DYNC__FN void dync__ptx_mark_pairs(dync__ptx *p)
+{
+    const dync__kernel *k = p->k;
+    if (p->shape.vec < 2) return;
+    uint8_t *read = dync__arena_alloc(p->arena, (size_t)k->inst.n + 1);
+    p->paired = dync__arena_alloc(p->arena, (size_t)(k->inst.n + 1) * sizeof *p->paired);
+    if (!p->paired || !read) {
+        p->failed = true;
+        return;
+    }
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        bool by_pairs = p->needed[i] && p->uniform[i] == 0 && dync__ptx_f16_rounds(p, i);
+        p->paired[i] = -1;
+        for (int a = 0; p->needed[i] && a < dync__prim_info(in->prim)->n_args; a++)
+            read[in->arg[a]] |= by_pairs ? 1 : 2;
+    }
+    for (int i = 0; i < k->inst.n; i++)
+        if (read[i] == 1 && p->shape.inner % p->shape.vec == 0) p->needed[i] = 0;
+}
+
+/* The register of value i's pair from `lane` on. */
+static void dync__ptx_pair_name(dync__ptx *p, int i, int lane, char *name)
+{
+    dync__format(name, 48, "%sh", dync__ptx_use(p, i, lane));
+}
+
+/* word is the pair of load i from lane on. */
+DYNC__FN void dync__ptx_pair_is(dync__ptx *p, int i, int lane, const char *word)
+{
+    char name[48];
+    if (!p->paired) return;
+    p->paired[i] = p->where[i];
+    dync__ptx_pair_name(p, i, lane, name);
+    dync__ptx_reg(p, "b32", name);
+    dync__ptx_line(p, "mov.b32 %s, %s", name, word);
+}
+
+static void dync__ptx_pair_constant(dync__ptx *p, unsigned bits, char *name)
+{
+    dync__format(name, 48, "%s", dync__ptx_temp(p, "b32"));
+    dync__ptx_line(p, "mov.b32 %s, 0x%04x%04x", name, bits, bits);
+}
+
+/* The pair of value i, a half of this dtype, in lanes lane and lane + 1: made where there is
+ * none. */
+static void dync__ptx_f16_pair(dync__ptx *p, int i, int lane, int dtype, char *name)
+{
+    uint16_t bits;
+    if (dync__ptx_f16_constant(&p->k->inst.at[i], dtype, &bits)) {
+        dync__ptx_pair_constant(p, bits, name);
+        return;
+    }
+    char low[40];
+    dync__format(low, sizeof low, "%s", dync__ptx_in_reg(p, i, lane));
+    if (p->paired[i] >= 0 && p->paired[i] == p->where[i]) {
+        dync__ptx_pair_name(p, i, lane, name);
+        return;
+    }
+    const char *high = dync__ptx_in_reg(p, i, lane + 1);
+    dync__format(name, 48, "%s", dync__ptx_temp(p, "b32"));
+    dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", name,
+                   high, low);
+}
+
+/* The pair that store wants of value i, if there is one. */
+DYNC__FN bool dync__ptx_pair_of(dync__ptx *p, int i, int lane, int dtype, char *name)
+{
+    (void)dync__ptx_use(p, i, lane);
+    if (!p->paired || p->paired[i] < 0 || p->paired[i] != p->where[i] || p->vec % 2 ||
+        !dync__ptx_f16_value(p, i, dtype) || dync__ptx_lanes(p, i) == 1)
+        return false;
+    dync__ptx_pair_name(p, i, lane, name);
+    return true;
+}
+
+/* All lanes of a wrap by pairs; false: it is not one of those. */
+DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    if (!p->paired || p->vec % 2 || dync__ptx_lanes(p, i) == 1 || p->uniform[i] != 0 ||
+        !dync__ptx_f16_rounds(p, i))
+        return false;
+    const dync__inst *op = &p->k->inst.at[in->arg[0]];
+    int dtype = (int)in->imm.i, n = dync__prim_info(op->prim)->n_args;
+    for (int a = 0; a < n; a++) (void)dync__ptx_use(p, op->arg[a], 0);
+    dync__str_addf(&p->body, "    // %s of pairs%s%s\n", dync__prim_info(op->prim)->name,
+                   in->origin ? " of " : "", in->origin ? in->origin : "");
+    p->where[i] = p->paired[i] = p->block;
+    for (int lane = 0; lane < dync__ptx_lanes(p, i); lane += 2) {
+        char arg[2][48] = {"", ""}, to[48], half[2][40], value[2][40];
+        for (int a = 0; a < n; a++) dync__ptx_f16_pair(p, op->arg[a], lane, dtype, arg[a]);
+        for (int e = 0; e < 2; e++)
+            dync__format(value[e], sizeof value[e], "%s", dync__ptx_dest(p, i, lane + e));
+        dync__ptx_pair_name(p, i, lane, to);
+        dync__ptx_reg(p, "b32", to);
+        const char *type = dtype == DYNC_F16 ? "f16x2" : "bf16x2",
+                   *name = op->prim == DYNC__P_add   ? "add"
+                           : op->prim == DYNC__P_sub ? "sub"
+                                                     : "mul";
+        if (n == 1)
+            dync__ptx_line(p,
+                           op->prim == DYNC__P_neg ? "xor.b32 %s, %s, 0x80008000"
+                                                   : "and.b32 %s, %s, 0x7fff7fff",
+                           to, arg[0]);
+        else if (dtype == DYNC_F16)
+            dync__ptx_line(p, "%s.rn.%s %s, %s, %s", name, type, to, arg[0], arg[1]);
+        else {
+            bool add = op->prim == DYNC__P_add, mul = op->prim == DYNC__P_mul;
+            char one[48];
+            dync__ptx_pair_constant(p, mul ? 0x8000 : add ? 0x3f80 : 0xbf80, one);
+            if (mul)
+                dync__ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", to, arg[0], arg[1], one);
+            else
+                dync__ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", to, arg[!add], one, arg[add]);
+        }
+        if (dtype == DYNC_F16) {
+            for (int e = 0; e < 2; e++)
+                dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, "b16"));
+            dync__ptx_line(p, "mov.b32 {%s, %s}, %s", half[0], half[1], to);
+            for (int e = 0; e < 2; e++) dync__ptx_widen(p, dtype, value[e], half[e]);
+        } else {
+            for (int e = 0; e < 2; e++) {
+                const char *bits = dync__ptx_temp(p, "b32");
+                dync__ptx_line(p, e ? "and.b32 %s, %s, 0xffff0000" : "shl.b32 %s, %s, 16", bits,
+                               to);
+                dync__ptx_line(p, "mov.b32 %s, %s", value[e], bits);
+            }
+        }
+    }
+    return true;
+}
+
 /* ==== cuda/ptx_reduce.c ============================================================================ */
 /* cuda/ptx_reduce.c: reductions in PTX: lanes of a thread, threads of a warp by shuffles, warps
  * through shared memory, blocks through scratch memory. Before ptx.c.
@@ -3345,158 +3671,6 @@ DYNC__FN void dync__ptx_partials_load(dync__ptx *p)
  * same bits every time. Invariant: every register is declared once, at the top of its function,
  * before the statements. Sources: NVIDIA, PTX ISA 8.0; techniques.md 2f of the design (bandwidth
  * kernels). */
-
-/* ---- text ------------------------------------------------------------------------------------ */
-
-DYNC__FN void dync__ptx_line(dync__ptx *p, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    dync__str_add(&p->body, "    ");
-    dync__str_addv(&p->body, fmt, args);
-    dync__str_add(&p->body, fmt[strlen(fmt) - 1] == ':' ? "\n" : ";\n");
-    va_end(args);
-}
-
-DYNC__FN void dync__ptx_reg(dync__ptx *p, const char *type, const char *name)
-{
-    dync__str_addf(&p->regs, "    .reg .%s %s;\n", type, name);
-}
-
-static char *dync__ptx_name(dync__ptx *p)
-{
-    p->next_name = (p->next_name + 1) % DYNC__COUNT_OF(p->name);
-    return p->name[p->next_name];
-}
-
-DYNC__FN const char *dync__ptx_temp(dync__ptx *p, const char *type)
-{
-    char *name = dync__ptx_name(p);
-    dync__format(name, sizeof p->name[0], "%%x%d", p->n_temps++);
-    dync__ptx_reg(p, type, name);
-    return name;
-}
-
-DYNC__FN const char *dync__ptx_type(int type)
-{
-    return type == DYNC_F32   ? "f32"
-           : type == DYNC_F64 ? "f64"
-           : type == DYNC_I64 ? "s64"
-           : type == DYNC_I32 ? "s32"
-                              : "pred";
-}
-DYNC__FN const char *dync__ptx_bits(int type)
-{
-    return type == DYNC_F64 || type == DYNC_I64 ? "b64" : "b32";
-}
-
-DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s)
-{
-    char *name = dync__ptx_name(p);
-    size_t cap = sizeof p->name[0];
-    uint64_t bits = 0;
-    if (type == DYNC_BOOL) return s.i ? "%true" : "%false";
-    if (type == DYNC_F32) {
-        uint32_t u;
-        memcpy(&u, &s.f, sizeof u);
-        dync__format(name, cap, "0f%08x", (unsigned)u);
-    } else if (type == DYNC_F64) {
-        memcpy(&bits, &s.d, sizeof bits);
-        dync__format(name, cap, "0d%08x%08x", (unsigned)(bits >> 32), (unsigned)bits);
-    } else if (s.i == INT64_MIN) {
-        dync__format(name, cap, "0x8000000000000000");
-    } else {
-        dync__format(name, cap, "%lld", (long long)s.i);
-    }
-    return name;
-}
-
-/* ---- values ---------------------------------------------------------------------------------- */
-
-static const dync__inst *dync__ptx_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
-static bool dync__ptx_straight(const dync__ptx *p)
-{
-    return p->shape.iterations == 1 && p->shape.mode != DYNC__PTX_FLAT;
-}
-
-/* Are the registers of i those of this block, or good everywhere? */
-static bool dync__ptx_at_hand(const dync__ptx *p, int i)
-{
-    const dync__inst *in = dync__ptx_inst(p, i);
-    if (p->where[i] < 0) return false;
-    return p->where[i] == p->block || dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce ||
-           dync__ptx_straight(p);
-}
-
-DYNC__FN int dync__ptx_lanes(const dync__ptx *p, int i)
-{
-    const dync__inst *in = dync__ptx_inst(p, i);
-    return dync__ptx_is_row(p, in) || in->prim == DYNC__P_reduce || p->uniform[i] == 2
-               ? 1
-               : p->groups * p->vec;
-}
-
-DYNC__FN int dync__ptx_lane(const dync__ptx *p, int i, int lane)
-{
-    if (dync__ptx_lanes(p, i) == 1) return 0;
-    return p->uniform[i] == 1 ? lane / p->vec * p->vec : lane;
-}
-
-static const char *dync__ptx_value_name(dync__ptx *p, int i, int lane, char *name)
-{
-    const dync__inst *in = dync__ptx_inst(p, i);
-    char block[16] = "", lanes[16] = "";
-    const char *prim = dync__prim_info(in->prim)->name;
-    if (p->where[i] > 0 && !dync__ptx_straight(p) && !dync__ptx_is_row(p, in) &&
-        in->prim != DYNC__P_reduce)
-        dync__format(block, sizeof block, "b%d", (int)p->where[i]);
-    if (dync__ptx_lanes(p, i) > 1)
-        dync__format(lanes, sizeof lanes, "_%d", dync__ptx_lane(p, i, lane));
-    dync__format(name, sizeof p->name[0], "%%%s%d%s%s", prim, i, lanes, block);
-    return name;
-}
-
-DYNC__FN const char *dync__ptx_use(dync__ptx *p, int i, int lane)
-{
-    const dync__inst *in = dync__ptx_inst(p, i);
-    if (in->prim == DYNC__P_const_) return dync__ptx_constant(p, in->type, dync__const_scalar(in));
-    if (!dync__ptx_at_hand(p, i)) dync__ptx_emit(p, i);
-    return dync__ptx_value_name(p, i, lane, dync__ptx_name(p));
-}
-
-DYNC__FN const char *dync__ptx_in_reg(dync__ptx *p, int i, int lane)
-{
-    const char *text = dync__ptx_use(p, i, lane);
-    int type = dync__ptx_inst(p, i)->type;
-    if (text[0] == '%') return text;
-    const char *reg = dync__ptx_temp(p, dync__ptx_type(type));
-    dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(type), reg, text);
-    return reg;
-}
-
-DYNC__FN const char *dync__ptx_dest(dync__ptx *p, int i, int lane)
-{
-    const char *name = dync__ptx_value_name(p, i, lane, dync__ptx_name(p));
-    dync__ptx_reg(p, dync__ptx_type(dync__ptx_inst(p, i)->type), name);
-    return name;
-}
-
-DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes)
-{
-    int group = lane / p->vec;
-    char *name = dync__ptx_name(p);
-    writes |= p->in_place;
-    if (!p->shape.guarded ||
-        (p->shape.mode == DYNC__PTX_FLAT && !p->shape.side && (group == 0 || p->copy))) {
-        if (p->shape.mode == DYNC__PTX_FLAT || !writes ||
-            p->shape.rows % p->shape.rows_per_block == 0)
-            return "";
-        return "@%rowok ";
-    }
-    dync__format(name, sizeof p->name[0], "@%%%s%db%d ", writes && !p->shape.side ? "put" : "in",
-                 group, p->block);
-    return name;
-}
 
 /* Operands of a phase come first: those of another phase are made again in this block. */
 DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
@@ -4107,6 +4281,125 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *ho
     return status;
 }
 
+/* ==== cuda/parts.c ================================================================================= */
+/* cuda/parts.c: the parts of a step's code: loops, texts, products, room of their own. Before the
+ * calls that are made of them; after: launch.c makes texts of the loops and runs them. */
+
+DYNC__FN dync__kernel *dync__cuda_kernel_copy(dync__arena *arena, const dync__kernel *k)
+{
+    dync__kernel *out = dync__kernel_new(arena, k->name, k->n_outer, k->n_dims, k->extent);
+    if (!out) return NULL;
+    for (int i = 0; i < k->buf.n; i++) {
+        dync__buf b = k->buf.at[i];
+        b.name = b.name ? dync__arena_strdup(arena, b.name) : NULL;
+        if (!dync__avec_push(arena, &out->buf, b)) return NULL;
+    }
+    for (int i = 0; i < k->access.n; i++)
+        if (!dync__avec_push(arena, &out->access, k->access.at[i])) return NULL;
+    for (int i = 0; i < k->inst.n; i++) {
+        dync__inst in = k->inst.at[i];
+        in.origin = in.origin ? dync__arena_strdup(arena, in.origin) : NULL;
+        if (!dync__avec_push(arena, &out->inst, in)) return NULL;
+    }
+    out->uses_random = k->uses_random;
+    return out;
+}
+
+DYNC__FN dync__cuda_part *dync__cuda_part_new(dync__cuda_code *c, int n)
+{
+    dync__cuda_part part;
+    memset(&part, 0, sizeof part);
+    part.n = n;
+    part.buf = dync__arena_alloc(&c->arena, (size_t)(n + 1) * sizeof *part.buf);
+    part.host = dync__arena_alloc(&c->arena, (size_t)(n + 1));
+    if (n > 64)
+        dync__fail(DYNC_ERR_UNSUPPORTED, "a GPU kernel takes at most 64 buffers, this one has %d",
+                   n);
+    if (n > 64 || !part.buf || !part.host || !dync__avec_push(&c->arena, &c->part, part))
+        return NULL;
+    return &c->part.at[c->part.n - 1];
+}
+
+DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *c, dync__kernel *k)
+{
+    for (int d = 0; k && !k->failed && d < k->n_dims; d++)
+        if (k->extent[d] == 0) return true;
+    if (!k || k->failed) return dync__fail_memory(0), false;
+    dync__kernel_simplify(k);
+    dync__kernel_schedule(k);
+    dync__cuda_part *part = k->failed ? NULL : dync__cuda_part_new(c, k->buf.n);
+    if (!part) return false;
+    part->kernel = k;
+    for (int i = 0; i < k->buf.n; i++)
+        part->buf[i] = k->buf.at[i].id >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - k->buf.at[i].id
+                                                          : k->buf.at[i].id;
+    return true;
+}
+
+DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *c, dync__kernel *k, const dync__kcall *call,
+                                  int operand, int temp)
+{
+    int n = c->part.n;
+    if (!dync__cuda_add_loop(c, k)) return false;
+    if (c->part.n == n || !call->input[operand]) return true;
+    dync__cuda_packed *packed = dync__arena_alloc(&c->arena, sizeof *packed);
+    if (!packed) return false;
+    *packed = (dync__cuda_packed){
+        .input = call->input[operand], .operand = operand, .temp = temp - DYNC__CUDA_TEMP};
+    c->part.at[n].packed = packed;
+    return c->packs = true;
+}
+
+DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, int n,
+                                  const int32_t *buf)
+{
+    dync__cuda_part *part = dync__cuda_part_new(c, n);
+    if (!part) {
+        dync__str text = t->text;
+        dync__str_free(&text);
+        return false;
+    }
+    part->form[0].text = *t;
+    part->form[0].made = true;
+    for (int i = 0; i < n; i++)
+        part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
+    return !t->text.failed;
+}
+
+DYNC__FN bool dync__cuda_add_form(dync__cuda_code *c, int which, const dync__ptx_text *t)
+{
+    dync__cuda_form *f = &c->part.at[c->part.n - 1].form[which];
+    f->text = *t;
+    f->made = true;
+    f->kept = dync__arena_alloc(&c->arena, (size_t)(t->n_maps + 1) * sizeof *f->kept);
+    return !t->text.failed && f->kept;
+}
+
+DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t)
+{
+    return dync__cuda_add_form(c, DYNC__CUDA_VARIANT, t);
+}
+
+DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *c, struct dync__gm *g, const dync__kernel *end,
+                                  const bool *host, const int32_t *buf)
+{
+    dync__cuda_part *part = dync__cuda_part_new(c, end->buf.n);
+    if (!part) return false;
+    part->kernel = (dync__kernel *)(uintptr_t)end;
+    part->gemm = g;
+    for (int i = 0; i < part->n; i++) {
+        part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
+        part->host[i] = host[i];
+    }
+    return true;
+}
+
+DYNC__FN int dync__cuda_add_temp(dync__cuda_code *c, int64_t bytes)
+{
+    if (c->temp.n == 8 || !dync__avec_push(&c->arena, &c->temp, bytes)) return -1;
+    return DYNC__CUDA_TEMP + c->temp.n - 1;
+}
+
 /* ==== cuda/tile.c ================================================================================== */
 /* cuda/tile.c: emitters for kernels written out as PTX text (tile.h says how they fit together).
  * After ptx.c, before gemm.c and calls.c. */
@@ -4473,223 +4766,9 @@ DYNC__FN void dync__cuda_tile_mma(dync__cuda_tile *t, int kind, const char *acc,
         ib + 1, d);
 }
 
-/* ==== cuda/gemm_load.c ============================================================================= */
-/* cuda/gemm_load.c: where a block of a matrix product works, its tiles on the way into shared
- * memory, the ring of stages. After tile.c. */
-
-static const char *const dync__gm_base[2] = {"%A", "%B"};
-
-/* to = from / by, rest = from % by, by a constant. */
-static void dync__gm_divide(dync__gm *g, const char *to, const char *rest, const char *from,
-                            int64_t by)
-{
-    dync__cuda_tile_set(&g->t, "u32", to, "div", "%s, %lld", from, (long long)by);
-    dync__cuda_tile_set(&g->t, "u32", rest, "rem", "%s, %lld", from, (long long)by);
-}
-
-/* Blocks are numbered tile by tile, then splits, then batches. Tiles go in bands of eight rows of
- * tiles, column by column: blocks that run at the same time share what they read of both sides in
- * the second cache. */
-DYNC__FN void dync__gm_place(dync__gm *g)
-{
-    enum { BAND = 8 };
-    dync__cuda_tile *t = &g->t;
-    int64_t across = (g->n + g->tile.n - 1) / g->tile.n, down = (g->m + g->tile.m - 1) / g->tile.m;
-    dync__cuda_tile_note(t, "tile, split and batch of the block");
-    dync__gm_divide(g, "%above", "%tile", "%cta", across * down);
-    dync__gm_divide(g, "%batch", "%split", "%above", g->splits);
-    dync__gm_divide(g, "%band", "%inband", "%tile", across * BAND);
-    dync__cuda_tile_set(t, "u32", "%bandrow", "mul.lo", "%%band, %d", BAND);
-    dync__cuda_tile_set(t, "u32", "%bandrows", "sub", "%lld, %%bandrow", (long long)down);
-    dync__ptx_line(&t->p, "min.u32 %%bandrows, %%bandrows, %d", BAND);
-    dync__cuda_tile_set(t, "u32", "%n0", "div", "%%inband, %%bandrows");
-    dync__cuda_tile_set(t, "u32", "%m0", "rem", "%%inband, %%bandrows");
-    dync__ptx_line(&t->p, "add.u32 %%m0, %%m0, %%bandrow");
-    dync__ptx_line(&t->p, "mul.lo.u32 %%m0, %%m0, %d", g->tile.m);
-    dync__ptx_line(&t->p, "mul.lo.u32 %%n0, %%n0, %d", g->tile.n);
-    dync__cuda_tile_set(t, "u32", "%k0", "mul.lo", "%%split, %lld", (long long)g->chunk);
-    dync__cuda_tile_set(t, "s32", "%klen", "sub", "%lld, %%k0", (long long)g->k);
-    dync__ptx_line(&t->p, "min.s32 %%klen, %%klen, %lld", (long long)g->chunk);
-    for (int s = 0; s < 2; s++) {
-        const dync__gm_side *side = &g->side[s];
-        const char *base = dync__gm_base[s], *wide = dync__ptx_temp(&t->p, "b64");
-        char rest[24] = "%batch";
-        int64_t bytes = dync__gm_unit(g, s);
-        if (side->pre)
-            dync__cuda_tile_set(t, "s64", base, "mov", "%lld", (long long)side->offset);
-        else
-            dync__cuda_tile_set(t, "s64", base, "add", "%%b%d, %lld", side->buf,
-                                (long long)(side->offset * bytes));
-        dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", wide, s ? "%n0" : "%m0");
-        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide,
-                       (long long)(side->line * bytes), base);
-        dync__ptx_line(&t->p, "cvt.u64.u32 %s, %%k0", wide);
-        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide,
-                       (long long)(side->step * bytes), base);
-        for (int d = g->n_batch - 1; d >= 0; d--) {
-            char next[24], here[24];
-            dync__format(next, sizeof next, "%%%s%d", s ? "bb" : "ab", d);
-            dync__format(here, sizeof here, "%%%s%d", s ? "bi" : "ai", d);
-            dync__gm_divide(g, next, here, rest, g->batch[d]);
-            if (side->batch[d]) {
-                dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", wide, here);
-                dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide,
-                               (long long)(side->batch[d] * bytes), base);
-            }
-            dync__format(rest, sizeof rest, "%s", next);
-        }
-        if (side->pre) dync__gm_pre_index(g, s, s ? "%first1" : "%first0", base);
-    }
-    dync__cuda_tile_set(t, "s32", "%mleft", "sub", "%lld, %%m0", (long long)g->m);
-    dync__cuda_tile_set(t, "s32", "%nleft", "sub", "%lld, %%n0", (long long)g->n);
-}
-
-static void dync__gm_next_stage(dync__gm *g, const char *stage)
-{
-    const char *over = dync__ptx_temp(&g->t.p, "pred");
-    int end = g->tile.stages * g->stage_bytes;
-    dync__ptx_line(&g->t.p, "add.u32 %s, %s, %d", stage, stage, g->stage_bytes);
-    dync__cuda_tile_set(&g->t, "u32", strcmp(stage, "%from") ? "%tofirst" : "%fromfirst", "sub",
-                        "%s, %d", stage, end);
-    dync__ptx_line(&g->t.p, "setp.ge.u32 %s, %s, %%stages", over, stage);
-    dync__ptx_line(&g->t.p, "@%s mov.u32 %s, %s", over, stage,
-                   strcmp(stage, "%from") ? "%tofirst" : "%fromfirst");
-}
-
-/* One stage is computed on while the others are filled. A stage is filled again one barrier after
- * everyone has read it. Sides with something to be done to them are loaded into registers before
- * the computation, and stored behind it: everyone else meets them a barrier later at the
- * earliest. */
-DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*compute)(dync__gm *))
-{
-    dync__cuda_tile *t = &g->t;
-    int ahead = g->tile.stages - 1;
-    bool pre = g->side[0].pre || g->side[1].pre;
-    (void)dync__cuda_tile_shared(t, g->tile.stages * g->stage_bytes, 1024);
-    dync__cuda_tile_set(t, "u32", "%stages", "add", "%%smem, %d", g->tile.stages * g->stage_bytes);
-    dync__cuda_tile_set(t, "u32", "%from", "mov", "%%smem");
-    dync__cuda_tile_set(t, "u32", "%to", "mov", "%%smem");
-    dync__cuda_tile_set(t, "s32", "%kleft", "mov", "%%klen");
-    dync__cuda_tile_set(t, "s32", "%todo", "mov", "%%klen");
-    dync__ptx_reg(&t->p, "pred", "%none");
-    dync__ptx_reg(&t->p, "pred", "%again");
-    /* The same few lines fill the stages at the start and go on in the loop: until `ahead` stages
-     * are under way nothing is computed. */
-    dync__cuda_tile_set(t, "s32", "%iteration", "mov", "%d", -ahead);
-    dync__cuda_tile_label(t, "STAGE");
-    dync__cuda_tile_wait(t, ahead - 1);
-    dync__cuda_tile_barrier(t);
-    dync__ptx_line(&t->p, "setp.le.s32 %%none, %%kleft, 0");
-    dync__ptx_line(&t->p, "@%%none bra LOADED");
-    load(g);
-    if (!pre) {
-        dync__ptx_line(&t->p, "sub.s32 %%kleft, %%kleft, %d", g->depth);
-        dync__gm_next_stage(g, "%to");
-    }
-    dync__cuda_tile_label(t, "LOADED");
-    dync__cuda_tile_commit(t);
-    dync__ptx_line(&t->p, "add.s32 %%iteration, %%iteration, 1");
-    dync__ptx_line(&t->p, "setp.le.s32 %%again, %%iteration, 0");
-    dync__ptx_line(&t->p, pre ? "@%%again bra MAKE" : "@%%again bra STAGE");
-    compute(g);
-    dync__gm_next_stage(g, "%from");
-    dync__ptx_line(&t->p, "sub.s32 %%todo, %%todo, %d", g->depth);
-    dync__ptx_line(&t->p, "setp.gt.s32 %%again, %%todo, 0");
-    if (pre) {
-        dync__cuda_tile_label(t, "MAKE");
-        dync__ptx_line(&t->p, "@%%none bra MADE");
-        dync__gm_pre_finish(g);
-        dync__ptx_line(&t->p, "sub.s32 %%kleft, %%kleft, %d", g->depth);
-        dync__gm_next_stage(g, "%to");
-        dync__cuda_tile_label(t, "MADE");
-    }
-    dync__ptx_line(&t->p, "@%%again bra STAGE");
-}
-
-/* Words of 32 bits: 4 / bytes neighbours in depth. Threads take neighbouring words where the depth
- * is dense, else neighbouring lines. Loads of several words go before their stores. */
-DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
-{
-    enum { WORDS = 4 };
-    dync__cuda_tile *t = &g->t;
-    dync__ptx *p = &t->p;
-    const dync__gm_side *side = &g->side[s];
-    const char *id = s ? "B" : "A", *left = s ? "%nleft" : "%mleft";
-    int bytes = dync__dtype_info(g->dtype)->bytes, per = 4 / bytes, log_lines = 0;
-    char name[40], word[WORDS][24], place[WORDS][24], half[4][24];
-    while (1 << log_lines < lines) log_lines++;
-    dync__format(name, sizeof name, "%%at%s", id);
-    dync__cuda_tile_set(t, "u32", name, "mov", "%%thr");
-    dync__cuda_tile_label(t, "PIECES%s", id);
-    for (int w = 0; w < WORDS; w++) {
-        char q[24], line[24], k[24], at[24];
-        dync__format(q, sizeof q, "%s", dync__ptx_temp(p, "u32"));
-        dync__format(line, sizeof line, "%s", dync__ptx_temp(p, "u32"));
-        dync__format(k, sizeof k, "%s", dync__ptx_temp(p, "u32"));
-        dync__format(at, sizeof at, "%s", dync__ptx_temp(p, "b64"));
-        dync__format(word[w], sizeof word[w], "%s", dync__ptx_temp(p, "b32"));
-        dync__format(place[w], sizeof place[w], "%s", dync__ptx_temp(p, "b32"));
-        dync__ptx_line(p, "add.u32 %s, %s, %d", q, name, w * g->tile.threads);
-        if (side->step == 1) {
-            dync__ptx_line(p, "shr.u32 %s, %s, 5", line, q);
-            dync__ptx_line(p, "and.b32 %s, %s, 31", k, q);
-        } else {
-            dync__ptx_line(p, "and.b32 %s, %s, %d", line, q, lines - 1);
-            dync__ptx_line(p, "shr.u32 %s, %s, %d", k, q, log_lines);
-        }
-        const char *x = dync__ptx_temp(p, "b32"), *in_line = dync__ptx_temp(p, "pred"),
-                   *wide = dync__ptx_temp(p, "b64");
-        dync__ptx_line(p, "shr.u32 %s, %s, 2", x, k);
-        dync__ptx_line(p, "xor.b32 %s, %s, %s", x, x, line);
-        dync__ptx_line(p, "and.b32 %s, %s, 7", x, x);
-        dync__ptx_line(p, "mad.lo.u32 %s, %s, 128, %%to", place[w], line);
-        dync__ptx_line(p, "mad.lo.u32 %s, %s, 16, %s", place[w], x, place[w]);
-        dync__ptx_line(p, "and.b32 %s, %s, 3", x, k);
-        dync__ptx_line(p, "mad.lo.u32 %s, %s, 4, %s", place[w], x, place[w]);
-        dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", in_line, line, left);
-        dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", k, k, per);
-        dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, line);
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->line * bytes),
-                       dync__gm_base[s]);
-        dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, k);
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->step * bytes),
-                       at);
-        /* 4 bytes are what cp.async takes, from anywhere */
-        if (per == 1) {
-            const char *there = dync__ptx_temp(p, "pred");
-            dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%kleft, %s", there, k, in_line);
-            dync__ptx_line(p, "selp.b32 %s, 4, 0, %s", word[w], there);
-            dync__cuda_tile_cp(t, 4, place[w], g->side_at[s], at, 0, word[w]);
-            continue;
-        }
-        for (int e = 0; e < per; e++) {
-            const char *there = dync__ptx_temp(p, "pred"), *here = dync__ptx_temp(p, "s32");
-            dync__format(half[e], sizeof half[e], "%s",
-                         dync__ptx_temp(p, per == 2 ? "b16" : "b32"));
-            dync__ptx_line(p, "sub.s32 %s, %%kleft, %d", here, e);
-            dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %s, %s", there, k, here, in_line);
-            dync__ptx_line(p, "mov.b%d %s, 0", per == 2 ? 16 : 32, half[e]);
-            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there, per == 2 ? "b16" : "u8",
-                           half[e], at, (long long)(e * side->step * bytes));
-        }
-        if (per == 2) dync__ptx_line(p, "mov.b32 %s, {%s, %s}", word[w], half[0], half[1]);
-        for (int e = 0; e < 4 && per == 4; e++)
-            if (e)
-                dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, 8", word[w], half[e], word[w], 8 * e);
-            else
-                dync__ptx_line(p, "mov.b32 %s, %s", word[w], half[e]);
-    }
-    for (int w = 0; w < WORDS && per > 1; w++)
-        dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place[w], g->side_at[s], word[w]);
-    const char *more = dync__ptx_temp(p, "pred");
-    dync__ptx_line(p, "add.u32 %s, %s, %d", name, name, WORDS * g->tile.threads);
-    dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, name, lines * 32);
-    dync__ptx_line(p, "@%s bra PIECES%s", more, id);
-}
-
 /* ==== cuda/gemm_pre.c ============================================================================== */
 /* cuda/gemm_pre.c: what is done to a side of a product on its way into shared memory (casts,
- * scales, activations, masks ...), in the place of a launch before it. After gemm_load.c, before
+ * scales, activations, masks ...), in the place of a launch before it. Before gemm_load.c and
  * gemm_gather.c.
  *
  * The kernel that would have made the side stores every element of its memory once. Its loops are
@@ -5158,6 +5237,220 @@ DYNC__FN void dync__gm_pre_rows(dync__gm *g, int s, int lines)
                    (long long)(g->depth * side->step));
 }
 
+/* ==== cuda/gemm_load.c ============================================================================= */
+/* cuda/gemm_load.c: where a block of a matrix product works, its tiles on the way into shared
+ * memory, the ring of stages. After tile.c. */
+
+static const char *const dync__gm_base[2] = {"%A", "%B"};
+
+/* to = from / by, rest = from % by, by a constant. */
+static void dync__gm_divide(dync__gm *g, const char *to, const char *rest, const char *from,
+                            int64_t by)
+{
+    dync__cuda_tile_set(&g->t, "u32", to, "div", "%s, %lld", from, (long long)by);
+    dync__cuda_tile_set(&g->t, "u32", rest, "rem", "%s, %lld", from, (long long)by);
+}
+
+/* Blocks are numbered tile by tile, then splits, then batches. Tiles go in bands of eight rows of
+ * tiles, column by column: blocks that run at the same time share what they read of both sides in
+ * the second cache. */
+DYNC__FN void dync__gm_place(dync__gm *g)
+{
+    enum { BAND = 8 };
+    dync__cuda_tile *t = &g->t;
+    int64_t across = (g->n + g->tile.n - 1) / g->tile.n, down = (g->m + g->tile.m - 1) / g->tile.m;
+    dync__cuda_tile_note(t, "tile, split and batch of the block");
+    dync__gm_divide(g, "%above", "%tile", "%cta", across * down);
+    dync__gm_divide(g, "%batch", "%split", "%above", g->splits);
+    dync__gm_divide(g, "%band", "%inband", "%tile", across * BAND);
+    dync__cuda_tile_set(t, "u32", "%bandrow", "mul.lo", "%%band, %d", BAND);
+    dync__cuda_tile_set(t, "u32", "%bandrows", "sub", "%lld, %%bandrow", (long long)down);
+    dync__ptx_line(&t->p, "min.u32 %%bandrows, %%bandrows, %d", BAND);
+    dync__cuda_tile_set(t, "u32", "%n0", "div", "%%inband, %%bandrows");
+    dync__cuda_tile_set(t, "u32", "%m0", "rem", "%%inband, %%bandrows");
+    dync__ptx_line(&t->p, "add.u32 %%m0, %%m0, %%bandrow");
+    dync__ptx_line(&t->p, "mul.lo.u32 %%m0, %%m0, %d", g->tile.m);
+    dync__ptx_line(&t->p, "mul.lo.u32 %%n0, %%n0, %d", g->tile.n);
+    dync__cuda_tile_set(t, "u32", "%k0", "mul.lo", "%%split, %lld", (long long)g->chunk);
+    dync__cuda_tile_set(t, "s32", "%klen", "sub", "%lld, %%k0", (long long)g->k);
+    dync__ptx_line(&t->p, "min.s32 %%klen, %%klen, %lld", (long long)g->chunk);
+    for (int s = 0; s < 2; s++) {
+        const dync__gm_side *side = &g->side[s];
+        const char *base = dync__gm_base[s], *wide = dync__ptx_temp(&t->p, "b64");
+        char rest[24] = "%batch";
+        int64_t bytes = dync__gm_unit(g, s);
+        if (side->pre)
+            dync__cuda_tile_set(t, "s64", base, "mov", "%lld", (long long)side->offset);
+        else
+            dync__cuda_tile_set(t, "s64", base, "add", "%%b%d, %lld", side->buf,
+                                (long long)(side->offset * bytes));
+        dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", wide, s ? "%n0" : "%m0");
+        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide,
+                       (long long)(side->line * bytes), base);
+        dync__ptx_line(&t->p, "cvt.u64.u32 %s, %%k0", wide);
+        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide,
+                       (long long)(side->step * bytes), base);
+        for (int d = g->n_batch - 1; d >= 0; d--) {
+            char next[24], here[24];
+            dync__format(next, sizeof next, "%%%s%d", s ? "bb" : "ab", d);
+            dync__format(here, sizeof here, "%%%s%d", s ? "bi" : "ai", d);
+            dync__gm_divide(g, next, here, rest, g->batch[d]);
+            if (side->batch[d]) {
+                dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", wide, here);
+                dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide,
+                               (long long)(side->batch[d] * bytes), base);
+            }
+            dync__format(rest, sizeof rest, "%s", next);
+        }
+        if (side->pre) dync__gm_pre_index(g, s, s ? "%first1" : "%first0", base);
+    }
+    dync__cuda_tile_set(t, "s32", "%mleft", "sub", "%lld, %%m0", (long long)g->m);
+    dync__cuda_tile_set(t, "s32", "%nleft", "sub", "%lld, %%n0", (long long)g->n);
+}
+
+static void dync__gm_next_stage(dync__gm *g, const char *stage)
+{
+    const char *over = dync__ptx_temp(&g->t.p, "pred");
+    int end = g->tile.stages * g->stage_bytes;
+    dync__ptx_line(&g->t.p, "add.u32 %s, %s, %d", stage, stage, g->stage_bytes);
+    dync__cuda_tile_set(&g->t, "u32", strcmp(stage, "%from") ? "%tofirst" : "%fromfirst", "sub",
+                        "%s, %d", stage, end);
+    dync__ptx_line(&g->t.p, "setp.ge.u32 %s, %s, %%stages", over, stage);
+    dync__ptx_line(&g->t.p, "@%s mov.u32 %s, %s", over, stage,
+                   strcmp(stage, "%from") ? "%tofirst" : "%fromfirst");
+}
+
+/* One stage is computed on while the others are filled. A stage is filled again one barrier after
+ * everyone has read it. Sides with something to be done to them are loaded into registers before
+ * the computation, and stored behind it: everyone else meets them a barrier later at the
+ * earliest. */
+DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*compute)(dync__gm *))
+{
+    dync__cuda_tile *t = &g->t;
+    int ahead = g->tile.stages - 1;
+    bool pre = g->side[0].pre || g->side[1].pre;
+    (void)dync__cuda_tile_shared(t, g->tile.stages * g->stage_bytes, 1024);
+    dync__cuda_tile_set(t, "u32", "%stages", "add", "%%smem, %d", g->tile.stages * g->stage_bytes);
+    dync__cuda_tile_set(t, "u32", "%from", "mov", "%%smem");
+    dync__cuda_tile_set(t, "u32", "%to", "mov", "%%smem");
+    dync__cuda_tile_set(t, "s32", "%kleft", "mov", "%%klen");
+    dync__cuda_tile_set(t, "s32", "%todo", "mov", "%%klen");
+    dync__ptx_reg(&t->p, "pred", "%none");
+    dync__ptx_reg(&t->p, "pred", "%again");
+    /* The same few lines fill the stages at the start and go on in the loop: until `ahead` stages
+     * are under way nothing is computed. */
+    dync__cuda_tile_set(t, "s32", "%iteration", "mov", "%d", -ahead);
+    dync__cuda_tile_label(t, "STAGE");
+    dync__cuda_tile_wait(t, ahead - 1);
+    dync__cuda_tile_barrier(t);
+    dync__ptx_line(&t->p, "setp.le.s32 %%none, %%kleft, 0");
+    dync__ptx_line(&t->p, "@%%none bra LOADED");
+    load(g);
+    if (!pre) {
+        dync__ptx_line(&t->p, "sub.s32 %%kleft, %%kleft, %d", g->depth);
+        dync__gm_next_stage(g, "%to");
+    }
+    dync__cuda_tile_label(t, "LOADED");
+    dync__cuda_tile_commit(t);
+    dync__ptx_line(&t->p, "add.s32 %%iteration, %%iteration, 1");
+    dync__ptx_line(&t->p, "setp.le.s32 %%again, %%iteration, 0");
+    dync__ptx_line(&t->p, pre ? "@%%again bra MAKE" : "@%%again bra STAGE");
+    compute(g);
+    dync__gm_next_stage(g, "%from");
+    dync__ptx_line(&t->p, "sub.s32 %%todo, %%todo, %d", g->depth);
+    dync__ptx_line(&t->p, "setp.gt.s32 %%again, %%todo, 0");
+    if (pre) {
+        dync__cuda_tile_label(t, "MAKE");
+        dync__ptx_line(&t->p, "@%%none bra MADE");
+        dync__gm_pre_finish(g);
+        dync__ptx_line(&t->p, "sub.s32 %%kleft, %%kleft, %d", g->depth);
+        dync__gm_next_stage(g, "%to");
+        dync__cuda_tile_label(t, "MADE");
+    }
+    dync__ptx_line(&t->p, "@%%again bra STAGE");
+}
+
+/* Words of 32 bits: 4 / bytes neighbours in depth. Threads take neighbouring words where the depth
+ * is dense, else neighbouring lines. Loads of several words go before their stores. */
+DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
+{
+    enum { WORDS = 4 };
+    dync__cuda_tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    const dync__gm_side *side = &g->side[s];
+    const char *id = s ? "B" : "A", *left = s ? "%nleft" : "%mleft";
+    int bytes = dync__dtype_info(g->dtype)->bytes, per = 4 / bytes, log_lines = 0;
+    char name[40], word[WORDS][24], place[WORDS][24], half[4][24];
+    while (1 << log_lines < lines) log_lines++;
+    dync__format(name, sizeof name, "%%at%s", id);
+    dync__cuda_tile_set(t, "u32", name, "mov", "%%thr");
+    dync__cuda_tile_label(t, "PIECES%s", id);
+    for (int w = 0; w < WORDS; w++) {
+        char q[24], line[24], k[24], at[24];
+        dync__format(q, sizeof q, "%s", dync__ptx_temp(p, "u32"));
+        dync__format(line, sizeof line, "%s", dync__ptx_temp(p, "u32"));
+        dync__format(k, sizeof k, "%s", dync__ptx_temp(p, "u32"));
+        dync__format(at, sizeof at, "%s", dync__ptx_temp(p, "b64"));
+        dync__format(word[w], sizeof word[w], "%s", dync__ptx_temp(p, "b32"));
+        dync__format(place[w], sizeof place[w], "%s", dync__ptx_temp(p, "b32"));
+        dync__ptx_line(p, "add.u32 %s, %s, %d", q, name, w * g->tile.threads);
+        if (side->step == 1) {
+            dync__ptx_line(p, "shr.u32 %s, %s, 5", line, q);
+            dync__ptx_line(p, "and.b32 %s, %s, 31", k, q);
+        } else {
+            dync__ptx_line(p, "and.b32 %s, %s, %d", line, q, lines - 1);
+            dync__ptx_line(p, "shr.u32 %s, %s, %d", k, q, log_lines);
+        }
+        const char *x = dync__ptx_temp(p, "b32"), *in_line = dync__ptx_temp(p, "pred"),
+                   *wide = dync__ptx_temp(p, "b64");
+        dync__ptx_line(p, "shr.u32 %s, %s, 2", x, k);
+        dync__ptx_line(p, "xor.b32 %s, %s, %s", x, x, line);
+        dync__ptx_line(p, "and.b32 %s, %s, 7", x, x);
+        dync__ptx_line(p, "mad.lo.u32 %s, %s, 128, %%to", place[w], line);
+        dync__ptx_line(p, "mad.lo.u32 %s, %s, 16, %s", place[w], x, place[w]);
+        dync__ptx_line(p, "and.b32 %s, %s, 3", x, k);
+        dync__ptx_line(p, "mad.lo.u32 %s, %s, 4, %s", place[w], x, place[w]);
+        dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", in_line, line, left);
+        dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", k, k, per);
+        dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, line);
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->line * bytes),
+                       dync__gm_base[s]);
+        dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, k);
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->step * bytes),
+                       at);
+        /* 4 bytes are what cp.async takes, from anywhere */
+        if (per == 1) {
+            const char *there = dync__ptx_temp(p, "pred");
+            dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%kleft, %s", there, k, in_line);
+            dync__ptx_line(p, "selp.b32 %s, 4, 0, %s", word[w], there);
+            dync__cuda_tile_cp(t, 4, place[w], g->side_at[s], at, 0, word[w]);
+            continue;
+        }
+        for (int e = 0; e < per; e++) {
+            const char *there = dync__ptx_temp(p, "pred"), *here = dync__ptx_temp(p, "s32");
+            dync__format(half[e], sizeof half[e], "%s",
+                         dync__ptx_temp(p, per == 2 ? "b16" : "b32"));
+            dync__ptx_line(p, "sub.s32 %s, %%kleft, %d", here, e);
+            dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %s, %s", there, k, here, in_line);
+            dync__ptx_line(p, "mov.b%d %s, 0", per == 2 ? 16 : 32, half[e]);
+            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there, per == 2 ? "b16" : "u8",
+                           half[e], at, (long long)(e * side->step * bytes));
+        }
+        if (per == 2) dync__ptx_line(p, "mov.b32 %s, {%s, %s}", word[w], half[0], half[1]);
+        for (int e = 0; e < 4 && per == 4; e++)
+            if (e)
+                dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, 8", word[w], half[e], word[w], 8 * e);
+            else
+                dync__ptx_line(p, "mov.b32 %s, %s", word[w], half[e]);
+    }
+    for (int w = 0; w < WORDS && per > 1; w++)
+        dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place[w], g->side_at[s], word[w]);
+    const char *more = dync__ptx_temp(p, "pred");
+    dync__ptx_line(p, "add.u32 %s, %s, %d", name, name, WORDS * g->tile.threads);
+    dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, name, lines * 32);
+    dync__ptx_line(p, "@%s bra PIECES%s", more, id);
+}
+
 /* ==== cuda/gemm_gather.c =========================================================================== */
 /* cuda/gemm_gather.c: sides of a product that are gathered: the place of an element is a sum over
  * the digits of its line's number and of its depth's, and elements whose row or column lies outside
@@ -5474,6 +5767,176 @@ DYNC__FN void dync__gm_gather_single(dync__gm *g, int s, int lines, int row_byte
         dync__gmg_copy(g, s, bytes, to, g->side_at[s] + i * step * (along ? bytes : row_bytes), at,
                        inside);
     }
+}
+
+/* ==== cuda/gemm_end.c ============================================================================== */
+/* cuda/gemm_end.c: from sums to results: the loop kernel `end` on each group of neighbours in a
+ * row, or partial sums and the launch that joins them. Before gemm_mma.c and gemm_simt.c,
+ * whose sums they are. */
+
+DYNC__FN void dync__gm_read_sums(dync__gm *g, const char *space, const char *address, int n,
+                                 char value[][24])
+{
+    dync__ptx *p = &g->t.p;
+    const char *type = dync__ptx_type(g->compute);
+    int per = 16 / g->acc_bytes;
+    for (int i = 0; i < n; i++)
+        dync__format(value[i], sizeof value[i], "%s", dync__ptx_temp(p, type));
+    for (int i = 0; i < n; i += per) {
+        int count = DYNC__MIN(n - i, per);
+        char list[120];
+        int at = dync__format(list, sizeof list, "%s%s", count > 1 ? "{" : "", value[i]);
+        for (int k = 1; k < count; k++)
+            at += dync__format(list + at, sizeof list - (size_t)at, ", %s", value[i + k]);
+        dync__ptx_line(p, "ld.%s%s.b%d %s%s, [%s+%d]", space,
+                       count == 4   ? ".v4"
+                       : count == 2 ? ".v2"
+                                    : "",
+                       g->acc_bytes * 8, list, count > 1 ? "}" : "", address, i * g->acc_bytes);
+    }
+}
+
+/* Neighbours that partial sums are moved in. */
+static int dync__gm_partial_vec(const dync__gm *g)
+{
+    int vec = 16 / g->acc_bytes;
+    while (g->n % vec) vec /= 2;
+    return vec;
+}
+
+DYNC__FN void dync__gm_linear(dync__gm *g, const char *name, const char *first, const char *second)
+{
+    dync__ptx *p = &g->t.p;
+    const char *row = g->swapped ? second : first, *column = g->swapped ? first : second;
+    int64_t m = g->swapped ? g->n : g->m, n = g->swapped ? g->m : g->n;
+    dync__ptx_reg(p, p->index, name);
+    if (p->index[1] == '3') {
+        dync__ptx_line(p, "mad.lo.u32 %s, %%batch, %lld, %s", name, (long long)m, row);
+        dync__ptx_line(p, "mad.lo.u32 %s, %s, %lld, %s", name, name, (long long)n, column);
+        return;
+    }
+    const char *wide = dync__ptx_temp(p, "u64");
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, row);
+    dync__ptx_line(p, "cvt.u64.u32 %s, %%batch", name);
+    dync__ptx_line(p, "mad.lo.u64 %s, %s, %lld, %s", name, name, (long long)m, wide);
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, column);
+    dync__ptx_line(p, "mad.lo.u64 %s, %s, %lld, %s", name, name, (long long)n, wide);
+}
+
+static void dync__gm_wide_index(dync__gm *g, const char *to, const char *linear)
+{
+    dync__ptx_reg(&g->t.p, "b64", to);
+    dync__ptx_line(&g->t.p, g->t.p.index[1] == '3' ? "cvt.u64.u32 %s, %s" : "mov.b64 %s, %s", to,
+                   linear);
+}
+
+DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const char *column, int n,
+                              char value[][24])
+{
+    dync__ptx *p = &g->t.p;
+    char lin[24], at[24], list[120];
+    dync__format(lin, sizeof lin, "%%lin_%d", number);
+    dync__format(at, sizeof at, "%%at_%d", number);
+    dync__gm_linear(g, lin, row, column);
+    if (g->splits == 1) {
+        dync__cuda_tile_piece(&g->t, lin, g->given, value);
+        return;
+    }
+    int length = dync__format(list, sizeof list, "%s", value[0]);
+    const char *part = dync__ptx_temp(p, "b64");
+    for (int i = 1; i < n; i++)
+        length += dync__format(list + length, sizeof list - (size_t)length, ", %s", value[i]);
+    dync__gm_wide_index(g, at, lin);
+    dync__ptx_line(p, "cvt.u64.u32 %s, %%split", part);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, part,
+                   (long long)(g->batches * g->m * g->n), at);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%scratch", at, at, g->acc_bytes);
+    dync__ptx_line(p, "st.global%s.b%d [%s], %s%s%s",
+                   n == 4   ? ".v4"
+                   : n == 2 ? ".v2"
+                            : "",
+                   g->acc_bytes * 8, at, n > 1 ? "{" : "", list, n > 1 ? "}" : "");
+}
+
+DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
+{
+    dync__cuda_tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    int vec = g->splits > 1 ? dync__gm_partial_vec(g) : p->shape.vec, groups = g->tile.n / vec;
+    char name[6][24], value[8][24];
+    static const char *const names[] = {"q", "row", "col", "sum", "more", "in"};
+    for (int i = 0; i < 6; i++) dync__format(name[i], sizeof name[i], "%%%s_%d", names[i], from);
+    const char *q = name[0], *row = name[1], *col = name[2], *sum = name[3], *more = name[4],
+               *in = name[5];
+    dync__cuda_tile_barrier(t);
+    dync__cuda_tile_set(t, "u32", q, "mov", "%%thr");
+    dync__ptx_reg(p, "pred", more);
+    dync__ptx_reg(p, "pred", in);
+    dync__cuda_tile_label(t, "ROWS_%d", from);
+    dync__cuda_tile_set(t, "u32", row, "div", "%s, %d", q, groups);
+    dync__cuda_tile_set(t, "u32", col, "rem", "%s, %d", q, groups);
+    dync__cuda_tile_set(t, "u32", sum, "mad.lo", "%s, %d, %%smem", row, row_bytes);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", sum, col, vec * g->acc_bytes, sum);
+    dync__ptx_line(p, "add.u32 %s, %s, %d", row, row, from);
+    dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", col, col, vec);
+    dync__ptx_line(p, "add.u32 %s, %s, %d", q, q, g->tile.threads);
+    dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, q, rows * groups);
+    if (rows * groups % g->tile.threads) { /* the last iteration is not for all */
+        dync__ptx_line(p, "setp.lt.s32 %s, %s, %d", in, row, from + rows);
+        dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%mleft, %s", in, row, in);
+    } else {
+        dync__ptx_line(p, "setp.lt.s32 %s, %s, %%mleft", in, row);
+    }
+    dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%nleft, %s", in, col, in);
+    dync__ptx_line(p, "@!%s bra OUT_%d", in, from);
+    dync__gm_read_sums(g, "shared", sum, vec, value);
+    dync__ptx_line(p, "add.u32 %s, %s, %%m0", row, row);
+    dync__ptx_line(p, "add.u32 %s, %s, %%n0", col, col);
+    dync__gm_result(g, from, row, col, vec, value);
+    dync__cuda_tile_label(t, "OUT_%d", from);
+    dync__ptx_line(p, "@%s bra ROWS_%d", more, from);
+}
+
+/* Sums of all splits in their order, then `end`; a thread a group of neighbours. */
+DYNC__FN void dync__gm_join(dync__gm *g)
+{
+    enum { THREADS = 128 };
+    dync__cuda_tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    int vec = p->shape.vec;
+    int64_t all = g->batches * g->m * g->n, groups = all / vec;
+    char value[8][24], part[8][24];
+    const char *add = dync__ptx_type(g->compute)[0] == 'f' ? "add.rn" : "add";
+    dync__cuda_tile_next(t);
+    dync__cuda_tile_scratch(t);
+    dync__ptx_reg(p, "pred", "%in");
+    dync__ptx_reg(p, p->index, "%lin");
+    if (p->index[1] == '3') {
+        dync__ptx_line(p, "mad.lo.u32 %%lin, %%cta, %d, %%thr", THREADS);
+    } else {
+        dync__ptx_line(p, "cvt.u64.u32 %%lin, %%thr");
+        dync__ptx_line(p, "mad.wide.u32 %%lin, %%cta, %d, %%lin", THREADS);
+    }
+    dync__ptx_line(p, "setp.ge.%s %%in, %%lin, %lld", p->index, (long long)groups);
+    dync__ptx_line(p, "@%%in ret");
+    dync__ptx_line(p, "mul.lo.%s %%lin, %%lin, %d", p->index, vec);
+    dync__gm_wide_index(g, "%at", "%lin");
+    dync__ptx_line(p, "mad.lo.s64 %%at, %%at, %d, %%scratch", g->acc_bytes);
+    dync__gm_read_sums(g, "global", "%at", vec, value);
+    dync__ptx_reg(p, "u32", "%left");
+    dync__ptx_reg(p, "pred", "%more");
+    dync__ptx_line(p, "mov.u32 %%left, %lld", (long long)g->splits - 1);
+    dync__cuda_tile_label(t, "NEXT");
+    dync__ptx_line(p, "add.s64 %%at, %%at, %lld", (long long)(all * g->acc_bytes));
+    dync__gm_read_sums(g, "global", "%at", vec, part);
+    for (int i = 0; i < vec; i++)
+        dync__ptx_line(p, "%s.%s %s, %s, %s", add, dync__ptx_type(g->compute), value[i], value[i],
+                       part[i]);
+    dync__ptx_line(p, "sub.u32 %%left, %%left, 1");
+    dync__ptx_line(p, "setp.gt.u32 %%more, %%left, 0");
+    dync__ptx_line(p, "@%%more bra NEXT");
+    dync__cuda_tile_piece(t, "%lin", g->given, value);
+    dync__cuda_tile_entry(t, "gemm_join", (groups + THREADS - 1) / THREADS, 1, 1, THREADS);
 }
 
 /* ==== cuda/gemm_mma.c ============================================================================== */
@@ -5996,176 +6459,6 @@ DYNC__FN void dync__gm_simt(dync__gm *g)
         dync__ptx_line(&t->p, "mov.b%d %%acc%d, 0", g->acc_bytes * 8, i);
     dync__gm_pipeline(g, dync__gms_load, dync__gms_compute);
     dync__gms_put(g);
-}
-
-/* ==== cuda/gemm_end.c ============================================================================== */
-/* cuda/gemm_end.c: from sums to results: the loop kernel `end` on each group of neighbours in a
- * row, or partial sums and the launch that joins them. After gemm_mma.c and gemm_simt.c, before
- * gemm.c. */
-
-DYNC__FN void dync__gm_read_sums(dync__gm *g, const char *space, const char *address, int n,
-                                 char value[][24])
-{
-    dync__ptx *p = &g->t.p;
-    const char *type = dync__ptx_type(g->compute);
-    int per = 16 / g->acc_bytes;
-    for (int i = 0; i < n; i++)
-        dync__format(value[i], sizeof value[i], "%s", dync__ptx_temp(p, type));
-    for (int i = 0; i < n; i += per) {
-        int count = DYNC__MIN(n - i, per);
-        char list[120];
-        int at = dync__format(list, sizeof list, "%s%s", count > 1 ? "{" : "", value[i]);
-        for (int k = 1; k < count; k++)
-            at += dync__format(list + at, sizeof list - (size_t)at, ", %s", value[i + k]);
-        dync__ptx_line(p, "ld.%s%s.b%d %s%s, [%s+%d]", space,
-                       count == 4   ? ".v4"
-                       : count == 2 ? ".v2"
-                                    : "",
-                       g->acc_bytes * 8, list, count > 1 ? "}" : "", address, i * g->acc_bytes);
-    }
-}
-
-/* Neighbours that partial sums are moved in. */
-static int dync__gm_partial_vec(const dync__gm *g)
-{
-    int vec = 16 / g->acc_bytes;
-    while (g->n % vec) vec /= 2;
-    return vec;
-}
-
-DYNC__FN void dync__gm_linear(dync__gm *g, const char *name, const char *first, const char *second)
-{
-    dync__ptx *p = &g->t.p;
-    const char *row = g->swapped ? second : first, *column = g->swapped ? first : second;
-    int64_t m = g->swapped ? g->n : g->m, n = g->swapped ? g->m : g->n;
-    dync__ptx_reg(p, p->index, name);
-    if (p->index[1] == '3') {
-        dync__ptx_line(p, "mad.lo.u32 %s, %%batch, %lld, %s", name, (long long)m, row);
-        dync__ptx_line(p, "mad.lo.u32 %s, %s, %lld, %s", name, name, (long long)n, column);
-        return;
-    }
-    const char *wide = dync__ptx_temp(p, "u64");
-    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, row);
-    dync__ptx_line(p, "cvt.u64.u32 %s, %%batch", name);
-    dync__ptx_line(p, "mad.lo.u64 %s, %s, %lld, %s", name, name, (long long)m, wide);
-    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, column);
-    dync__ptx_line(p, "mad.lo.u64 %s, %s, %lld, %s", name, name, (long long)n, wide);
-}
-
-static void dync__gm_wide_index(dync__gm *g, const char *to, const char *linear)
-{
-    dync__ptx_reg(&g->t.p, "b64", to);
-    dync__ptx_line(&g->t.p, g->t.p.index[1] == '3' ? "cvt.u64.u32 %s, %s" : "mov.b64 %s, %s", to,
-                   linear);
-}
-
-DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const char *column, int n,
-                              char value[][24])
-{
-    dync__ptx *p = &g->t.p;
-    char lin[24], at[24], list[120];
-    dync__format(lin, sizeof lin, "%%lin_%d", number);
-    dync__format(at, sizeof at, "%%at_%d", number);
-    dync__gm_linear(g, lin, row, column);
-    if (g->splits == 1) {
-        dync__cuda_tile_piece(&g->t, lin, g->given, value);
-        return;
-    }
-    int length = dync__format(list, sizeof list, "%s", value[0]);
-    const char *part = dync__ptx_temp(p, "b64");
-    for (int i = 1; i < n; i++)
-        length += dync__format(list + length, sizeof list - (size_t)length, ", %s", value[i]);
-    dync__gm_wide_index(g, at, lin);
-    dync__ptx_line(p, "cvt.u64.u32 %s, %%split", part);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, part,
-                   (long long)(g->batches * g->m * g->n), at);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%scratch", at, at, g->acc_bytes);
-    dync__ptx_line(p, "st.global%s.b%d [%s], %s%s%s",
-                   n == 4   ? ".v4"
-                   : n == 2 ? ".v2"
-                            : "",
-                   g->acc_bytes * 8, at, n > 1 ? "{" : "", list, n > 1 ? "}" : "");
-}
-
-DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
-{
-    dync__cuda_tile *t = &g->t;
-    dync__ptx *p = &t->p;
-    int vec = g->splits > 1 ? dync__gm_partial_vec(g) : p->shape.vec, groups = g->tile.n / vec;
-    char name[6][24], value[8][24];
-    static const char *const names[] = {"q", "row", "col", "sum", "more", "in"};
-    for (int i = 0; i < 6; i++) dync__format(name[i], sizeof name[i], "%%%s_%d", names[i], from);
-    const char *q = name[0], *row = name[1], *col = name[2], *sum = name[3], *more = name[4],
-               *in = name[5];
-    dync__cuda_tile_barrier(t);
-    dync__cuda_tile_set(t, "u32", q, "mov", "%%thr");
-    dync__ptx_reg(p, "pred", more);
-    dync__ptx_reg(p, "pred", in);
-    dync__cuda_tile_label(t, "ROWS_%d", from);
-    dync__cuda_tile_set(t, "u32", row, "div", "%s, %d", q, groups);
-    dync__cuda_tile_set(t, "u32", col, "rem", "%s, %d", q, groups);
-    dync__cuda_tile_set(t, "u32", sum, "mad.lo", "%s, %d, %%smem", row, row_bytes);
-    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", sum, col, vec * g->acc_bytes, sum);
-    dync__ptx_line(p, "add.u32 %s, %s, %d", row, row, from);
-    dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", col, col, vec);
-    dync__ptx_line(p, "add.u32 %s, %s, %d", q, q, g->tile.threads);
-    dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, q, rows * groups);
-    if (rows * groups % g->tile.threads) { /* the last iteration is not for all */
-        dync__ptx_line(p, "setp.lt.s32 %s, %s, %d", in, row, from + rows);
-        dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%mleft, %s", in, row, in);
-    } else {
-        dync__ptx_line(p, "setp.lt.s32 %s, %s, %%mleft", in, row);
-    }
-    dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%nleft, %s", in, col, in);
-    dync__ptx_line(p, "@!%s bra OUT_%d", in, from);
-    dync__gm_read_sums(g, "shared", sum, vec, value);
-    dync__ptx_line(p, "add.u32 %s, %s, %%m0", row, row);
-    dync__ptx_line(p, "add.u32 %s, %s, %%n0", col, col);
-    dync__gm_result(g, from, row, col, vec, value);
-    dync__cuda_tile_label(t, "OUT_%d", from);
-    dync__ptx_line(p, "@%s bra ROWS_%d", more, from);
-}
-
-/* Sums of all splits in their order, then `end`; a thread a group of neighbours. */
-DYNC__FN void dync__gm_join(dync__gm *g)
-{
-    enum { THREADS = 128 };
-    dync__cuda_tile *t = &g->t;
-    dync__ptx *p = &t->p;
-    int vec = p->shape.vec;
-    int64_t all = g->batches * g->m * g->n, groups = all / vec;
-    char value[8][24], part[8][24];
-    const char *add = dync__ptx_type(g->compute)[0] == 'f' ? "add.rn" : "add";
-    dync__cuda_tile_next(t);
-    dync__cuda_tile_scratch(t);
-    dync__ptx_reg(p, "pred", "%in");
-    dync__ptx_reg(p, p->index, "%lin");
-    if (p->index[1] == '3') {
-        dync__ptx_line(p, "mad.lo.u32 %%lin, %%cta, %d, %%thr", THREADS);
-    } else {
-        dync__ptx_line(p, "cvt.u64.u32 %%lin, %%thr");
-        dync__ptx_line(p, "mad.wide.u32 %%lin, %%cta, %d, %%lin", THREADS);
-    }
-    dync__ptx_line(p, "setp.ge.%s %%in, %%lin, %lld", p->index, (long long)groups);
-    dync__ptx_line(p, "@%%in ret");
-    dync__ptx_line(p, "mul.lo.%s %%lin, %%lin, %d", p->index, vec);
-    dync__gm_wide_index(g, "%at", "%lin");
-    dync__ptx_line(p, "mad.lo.s64 %%at, %%at, %d, %%scratch", g->acc_bytes);
-    dync__gm_read_sums(g, "global", "%at", vec, value);
-    dync__ptx_reg(p, "u32", "%left");
-    dync__ptx_reg(p, "pred", "%more");
-    dync__ptx_line(p, "mov.u32 %%left, %lld", (long long)g->splits - 1);
-    dync__cuda_tile_label(t, "NEXT");
-    dync__ptx_line(p, "add.s64 %%at, %%at, %lld", (long long)(all * g->acc_bytes));
-    dync__gm_read_sums(g, "global", "%at", vec, part);
-    for (int i = 0; i < vec; i++)
-        dync__ptx_line(p, "%s.%s %s, %s, %s", add, dync__ptx_type(g->compute), value[i], value[i],
-                       part[i]);
-    dync__ptx_line(p, "sub.u32 %%left, %%left, 1");
-    dync__ptx_line(p, "setp.gt.u32 %%more, %%left, 0");
-    dync__ptx_line(p, "@%%more bra NEXT");
-    dync__cuda_tile_piece(t, "%lin", g->given, value);
-    dync__cuda_tile_entry(t, "gemm_join", (groups + THREADS - 1) / THREADS, 1, 1, THREADS);
 }
 
 /* ==== cuda/gemm_thin.c ============================================================================= */
@@ -10158,322 +10451,6 @@ DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__op
         }
 }
 
-/* ==== cuda/attention_wgmma.c ======================================================================= */
-/* cuda/attention_wgmma.c: attention forward for compute capability 9.0, f16 and bf16, heads up to
- * 128: wgmma on tiles that TMA brings. After attention.c's pieces (attention.h), whose masks,
- * softmax and results it shares; before attention.c, which asks for it as the variant of a call.
- *
- * A block is three warpgroups: one thread of the first loads, the other two have 64 queries each
- * and go over tiles of 128 keys on their own, scores a tile ahead of values, so that exponentials
- * are taken beside products, the warpgroup's own and the other's. Keys and values lie in two stages
- * each, with a pair of mbarriers a stage: `full` (the bytes are there) and `empty` (both warpgroups
- * are done with it). Scores are accumulators, weights operand a in registers; values are read
- * across their rows.
- *
- *   shared memory   queries, stages of keys, stages of values: boxes of 64 columns (128 bytes,
- *                   128-byte swizzle) by all rows of the tile
- *   tails           TMA reads zeros outside; keys past the last one are masked as everywhere
- * Sources: PTX ISA 8.0 (wgmma, mbarrier, cp.async.bulk.tensor); Shah et al. 2024, FlashAttention-3,
- * arXiv:2407.08608. */
-
-enum { DYNC__FW_ROWS = 128, DYNC__FW_KEYS = 128, DYNC__FW_STAGES = 2, DYNC__FW_THREADS = 384 };
-/* mbarriers, from %bars on */
-enum {
-    DYNC__FW_Q,
-    DYNC__FW_K_FULL = 8,
-    DYNC__FW_K_EMPTY = 24,
-    DYNC__FW_V_FULL = 40,
-    DYNC__FW_V_EMPTY = 56,
-    DYNC__FW_BARS = 72
-};
-
-/* A map of the operand's rows, in boxes of 64 columns. */
-static bool dync__fw_map(dync__fa *c, int which, const dync__operand *o, int rows)
-{
-    dync__ptx_map *m = &c->t.out.map[which];
-    const int64_t *shape = o->lay.shape, *stride = o->lay.stride;
-    int n = c->n_batch;
-    *m = (dync__ptx_map){.buf = (int)(o - c->op),
-                         .type = c->dtype == DYNC_BF16 ? 9 : 6,
-                         .rank = 2,
-                         .swizzle = 3,
-                         .offset = o->lay.offset * 2,
-                         .size = {(uint64_t)shape[n + 1], (uint64_t)shape[n]},
-                         .box = {64, (uint32_t)rows}};
-    m->stride[0] = shape[n] > 1 ? (uint64_t)(stride[n] * 2) : 16;
-    bool ok = stride[n + 1] == 1 && (shape[n] == 1 || (stride[n] > 0 && stride[n] % 8 == 0));
-    for (int d = n - 1; d >= 0; d--) {
-        if (c->q->lay.shape[d] == 1 || stride[d] == 0) continue;
-        if (m->rank == 5 || stride[d] < 0 || stride[d] % 8) return false;
-        m->stride[m->rank - 1] = (uint64_t)(stride[d] * 2);
-        m->size[m->rank] = (uint64_t)c->q->lay.shape[d];
-        m->box[m->rank++] = 1;
-    }
-    return ok;
-}
-
-static void dync__fw_wait(dync__fa *c, int bar, const char *stage, const char *parity)
-{
-    dync__ptx *p = &c->t.p;
-    int label = p->n_labels++;
-    const char *at = dync__ptx_temp(p, "u32"), *done = dync__ptx_temp(p, "pred");
-    dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %%bars", at, stage);
-    dync__cuda_tile_label(&c->t, "WAIT%d", label);
-    dync__ptx_line(p, "mbarrier.try_wait.parity.shared::cta.b64 %s, [%s+%d], %s", done, at, bar,
-                   parity);
-    dync__ptx_line(p, "@!%s bra WAIT%d", done, label);
-}
-
-/* The boxes of a tile: rows from `row` on, to `to`; the barrier %full learns of them. */
-static void dync__fw_load(dync__fa *c, int which, const dync__operand *o, int rows, const char *row,
-                          const char *to)
-{
-    dync__ptx *p = &c->t.p;
-    int boxes = (int)(o->lay.shape[c->n_batch + 1] + 63) / 64;
-    char at[120];
-    dync__ptx_line(p, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%full], %d",
-                   boxes * rows * 128);
-    for (int i = 0; i < boxes; i++) {
-        int n = dync__format(at, sizeof at, "{%%box%d, %s", i, row);
-        for (int d = c->n_batch - 1; d >= 0; d--)
-            if (c->q->lay.shape[d] > 1 && o->lay.stride[d])
-                n += dync__format(at + n, sizeof at - (size_t)n, ", %%u%d", d);
-        dync__format(at + n, sizeof at - (size_t)n, "}");
-        dync__ptx_line(
-            p,
-            "cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-            "[%s+%d], [%%map%d, %s], [%%full]",
-            c->t.out.map[which].rank, to, i * rows * 128, which, at);
-    }
-}
-
-static void dync__fw_next(dync__fa *c, const char *stage, const char *parity)
-{
-    dync__ptx *p = &c->t.p;
-    dync__ptx_line(p, "add.u32 %s, %s, 1", stage, stage);
-    dync__ptx_line(p, "setp.eq.u32 %%wrap, %s, %d", stage, DYNC__FW_STAGES);
-    dync__ptx_line(p, "@%%wrap mov.u32 %s, 0", stage);
-    dync__ptx_line(p, "@%%wrap xor.b32 %s, %s, 1", parity, parity);
-}
-
-/* Keys, then values of each tile into the ring. */
-static void dync__fw_producer(dync__fa *c, const int at[3], const int stage_bytes[3])
-{
-    dync__ptx *p = &c->t.p;
-    dync__cuda_tile_note(&c->t, "the first warpgroup: one thread loads");
-    dync__ptx_line(p, "setmaxnreg.dec.sync.aligned.u32 40");
-    dync__ptx_line(p, "@!%%one bra DONE");
-    dync__ptx_line(p, "mov.u32 %%full, %%bars");
-    dync__ptx_line(p, "add.u32 %%to, %%smem, %d", at[0]);
-    dync__fw_load(c, 0, c->q, DYNC__FW_ROWS, "%i0", "%to");
-    dync__ptx_line(p, "mov.u32 %%parity, 1");
-    dync__cuda_tile_label(&c->t, "LOAD");
-    for (int i = 1; i < 3; i++) {
-        dync__fw_wait(c, i == 1 ? DYNC__FW_K_EMPTY : DYNC__FW_V_EMPTY, "%stage", "%parity");
-        dync__ptx_line(p, "mad.lo.u32 %%full, %%stage, 8, %%bars");
-        dync__ptx_line(p, "add.u32 %%full, %%full, %d", i == 1 ? DYNC__FW_K_FULL : DYNC__FW_V_FULL);
-        dync__ptx_line(p, "mad.lo.u32 %%to, %%stage, %d, %%smem", stage_bytes[i]);
-        dync__ptx_line(p, "add.u32 %%to, %%to, %d", at[i]);
-        dync__fw_load(c, i, i == 1 ? c->k : c->v, DYNC__FW_KEYS, "%j", "%to");
-    }
-    dync__fw_next(c, "%stage", "%parity");
-    dync__ptx_line(p, "add.s32 %%j, %%j, %d", DYNC__FW_KEYS);
-    dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
-    dync__ptx_line(p, "@%%more bra LOAD");
-    dync__ptx_line(p, "bra DONE");
-}
-
-/* A new descriptor: rows of 128 bytes with 128-byte swizzle, groups of eight 1024 bytes apart;
- * lead: from 64 columns to the next, 0 along rows. */
-static void dync__fw_descriptor(dync__fa *c, const char *name, const char *base, int at, int lead)
-{
-    dync__ptx *p = &c->t.p;
-    uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 |
-                     (uint64_t)(lead ? lead >> 4 : 1) << 16;
-    const char *low = dync__ptx_temp(p, "b32");
-    dync__ptx_reg(p, "b64", name);
-    dync__ptx_line(p, "add.s32 %s, %s, %d", low, base, at);
-    dync__ptx_line(p, "shr.u32 %s, %s, 4", low, low);
-    dync__ptx_line(p, "cvt.u64.u32 %s, %s", name, low);
-    dync__ptx_line(p, "or.b64 %s, %s, %llu", name, name, (unsigned long long)fixed);
-}
-
-/* One wgmma of 16 k's into all registers of f. */
-static void dync__fw_multiply(dync__fa *c, const dync__fa_frag *f, const char *a, bool add,
-                              bool across)
-{
-    dync__ptx *p = &c->t.p;
-    const char *in = dync__cuda_tile_kind_of(c->kind)->in;
-    int n = f->cols * 4;
-    dync__str_addf(&p->body, "    wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {%s0", n, in, in,
-                   f->name);
-    for (int i = 1; i < n / 2; i++) dync__str_addf(&p->body, ", %s%d", f->name, i);
-    dync__str_addf(&p->body, "}, %s, %%db, %s, 1, 1%s, %d;\n", a, add ? "%true" : "%false",
-                   across ? "" : ", 0", across);
-}
-
-/* Both of a stage's readers have done with it. */
-static void dync__fw_release(dync__fa *c, int bar, const char *stage)
-{
-    dync__ptx *p = &c->t.p;
-    const char *at = dync__ptx_temp(p, "u32");
-    dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %%bars", at, stage);
-    dync__ptx_line(p, "@%%one mbarrier.arrive.shared::cta.b64 _, [%s+%d]", at, bar);
-}
-
-/* Begins scores = queries x keys of %stage. */
-static void dync__fw_scores(dync__fa *c, const dync__fa_frag *s, int stage_bytes)
-{
-    dync__ptx *p = &c->t.p;
-    dync__fw_wait(c, DYNC__FW_K_FULL, "%stage", "%parity");
-    dync__ptx_line(p, "mul.wide.u32 %%dstage, %%stage, %d", stage_bytes >> 4);
-    dync__ptx_line(p, "add.s64 %%dstage, %%dstage, %%dk");
-    dync__ptx_line(p, "wgmma.fence.sync.aligned");
-    for (int k = 0; k < (int)(c->E + 63) / 64 * 4; k++) {
-        dync__ptx_line(p, "add.s64 %%da, %%dq, %d",
-                       (k / 4 * DYNC__FW_ROWS * 128 + k % 4 * 32) >> 4);
-        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d",
-                       (k / 4 * DYNC__FW_KEYS * 128 + k % 4 * 32) >> 4);
-        dync__fw_multiply(c, s, "%da", k > 0, false);
-    }
-    dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
-}
-
-/* Begins results += weights x values of %vstage. */
-static void dync__fw_values(dync__fa *c, const dync__fa_frag *o, int stage_bytes)
-{
-    dync__ptx *p = &c->t.p;
-    char a[80];
-    dync__fw_wait(c, DYNC__FW_V_FULL, "%vstage", "%vparity");
-    dync__ptx_line(p, "mul.wide.u32 %%dstage, %%vstage, %d", stage_bytes >> 4);
-    dync__ptx_line(p, "add.s64 %%dstage, %%dstage, %%dv");
-    dync__ptx_line(p, "wgmma.fence.sync.aligned");
-    for (int k = 0; k < DYNC__FW_KEYS / 16; k++) {
-        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d", k * 16 * 128 >> 4);
-        dync__format(a, sizeof a, "{%%mw%d, %%mw%d, %%mw%d, %%mw%d}", 4 * k, 4 * k + 1, 4 * k + 2,
-                     4 * k + 3);
-        dync__fw_multiply(c, o, a, true, true);
-    }
-    dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
-}
-
-/* Scores are one tile ahead of values: their exponentials are taken while the values of the tile
- * before are multiplied. */
-static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_bytes[3])
-{
-    dync__ptx *p = &c->t.p;
-    dync__cuda_tile_note(&c->t, "the other two: 64 queries each");
-    dync__cuda_tile_label(&c->t, "CONSUME");
-    dync__ptx_line(p, "setmaxnreg.inc.sync.aligned.u32 232");
-    dync__fa_frag s = dync__fa_frag_new(c, "%s", DYNC__FW_KEYS, false),
-                  o = dync__fa_frag_new(c, "%o", (int)(c->V + 63) / 64 * 64, true);
-    dync__fa_begin_rows(c, &s, &o);
-    dync__ptx_line(p, "sub.u32 %%half, %%half, 1");
-    dync__cuda_tile_set(&c->t, "b32", "%within", "and", "%%thr, 127");
-    dync__ptx_line(p, "setp.eq.u32 %%one, %%within, 0");
-    dync__cuda_tile_set(&c->t, "s32", "%mine", "mad.lo", "%%half, %d, %%smem", 64 * 128);
-    dync__fw_descriptor(c, "%dq", "%mine", at[0], 0);
-    dync__fw_descriptor(c, "%dk", "%smem", at[1], 0);
-    dync__fw_descriptor(c, "%dv", "%smem", at[2], DYNC__FW_KEYS * 128);
-    static const char *const wide[] = {"%da", "%db", "%dstage"};
-    for (int i = 0; i < 3; i++) dync__ptx_reg(p, "b64", wide[i]);
-    dync__ptx_line(p, "mov.u32 %%parity, 0");
-    dync__cuda_tile_set(&c->t, "u32", "%vstage", "mov", "0");
-    dync__cuda_tile_set(&c->t, "u32", "%vparity", "mov", "0");
-    dync__fw_wait(c, DYNC__FW_Q, "%stage", "%parity");    /* stage 0 still */
-    for (int iteration = 0; iteration < 2; iteration++) { /* the first tile, the others */
-        if (iteration) dync__cuda_tile_label(&c->t, "KEYS");
-        dync__fw_scores(c, &s, stage_bytes[1]);
-        if (iteration) dync__fw_values(c, &o, stage_bytes[2]);
-        dync__ptx_line(p, "wgmma.wait_group.sync.aligned %d", iteration);
-        dync__fw_release(c, DYNC__FW_K_EMPTY, "%stage");
-        dync__fa_mask(c, &s, false, iteration ? "SEEN" : "SEEN_FIRST");
-        dync__fa_exponentials(c, &s);
-        if (iteration) {
-            dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
-            dync__fw_release(c, DYNC__FW_V_EMPTY, "%vstage");
-            dync__fw_next(c, "%vstage", "%vparity");
-            dync__fa_rescale(c, &o);
-        }
-        dync__fa_weights(c, &s);
-        dync__fw_next(c, "%stage", "%parity");
-        dync__ptx_line(p, "add.s32 %%j, %%j, %d", DYNC__FW_KEYS);
-        dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
-        dync__ptx_line(p, iteration ? "@%%more bra KEYS" : "@!%%more bra REST");
-    }
-    dync__cuda_tile_label(&c->t, "REST");
-    dync__fw_values(c, &o, stage_bytes[2]);
-    dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
-    dync__fa_outputs(c, &o);
-}
-
-/* The whole text, in c->t, for a call that c was opened with and c->t begun for; false: not for
- * this call or device. */
-DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device)
-{
-    dync__ptx *p = &c->t.p;
-    static const char *const words[] = {"%stage", "%parity", "%full", "%to"};
-    int boxes_e = (int)(c->E + 63) / 64, boxes_v = (int)(c->V + 63) / 64, at[3],
-        bytes[3] = {DYNC__FW_ROWS * 128 * boxes_e, DYNC__FW_KEYS * 128 * boxes_e,
-                    DYNC__FW_KEYS * 128 * boxes_v};
-    char name[16];
-    if (!c->mma || c->E > 128 || c->V > 128 || c->L <= 64 ||
-        !dync__cuda_takes(device, "sm_90a", 80))
-        return false;
-    if (!dync__fw_map(c, 0, c->q, DYNC__FW_ROWS) || !dync__fw_map(c, 1, c->k, DYNC__FW_KEYS) ||
-        !dync__fw_map(c, 2, c->v, DYNC__FW_KEYS))
-        return false;
-    c->t.target = "sm_90a";
-    c->t.out.n_maps = 3;
-    c->threads = DYNC__FW_THREADS;
-    c->mt = 1;
-    c->rows = DYNC__FW_ROWS;
-    c->cols = DYNC__FW_KEYS;
-    for (int i = 0; i < 3; i++)
-        at[i] = dync__cuda_tile_shared(&c->t, i ? DYNC__FW_STAGES * bytes[i] : bytes[i], 1024);
-    int bars = dync__cuda_tile_shared(&c->t, DYNC__FW_BARS, 8);
-    dync__fa_place(c, c->L, c->causal);
-    dync__fa_mask_regs(c);
-    dync__ptx_line(p, "sub.s32 %%rb, %%rb, 64"); /* warps 4 to 11 have the rows */
-    dync__ptx_line(p, "sub.s32 %%row, %%row, 64");
-    for (int i = 0; i < DYNC__COUNT_OF(words); i++) dync__ptx_reg(p, "u32", words[i]);
-    dync__ptx_reg(p, "pred", "%wrap");
-    dync__ptx_reg(p, "pred", "%one");
-    for (int i = 0; i < 3; i++) {
-        dync__format(name, sizeof name, "%%map%d", i);
-        dync__ptx_reg(p, "b64", name);
-        dync__ptx_line(p, "mov.b64 %s, m%d", name, i);
-        dync__ptx_line(p, "cvta.param.u64 %s, %s", name, name);
-    }
-    dync__cuda_tile_set(&c->t, "u32", "%box0", "mov", "0");
-    dync__cuda_tile_set(&c->t, "u32", "%box1", "mov", "64");
-    dync__cuda_tile_set(&c->t, "u32", "%bars", "add", "%%smem, %d", bars);
-    dync__ptx_line(p, "setp.eq.u32 %%one, %%thr, 0");
-    for (int i = 0; i < DYNC__FW_BARS / 8; i++) {
-        bool empty = (8 * i >= DYNC__FW_K_EMPTY && 8 * i < DYNC__FW_V_FULL) ||
-                     8 * i >= DYNC__FW_V_EMPTY;
-        dync__ptx_line(p, "@%%one mbarrier.init.shared::cta.b64 [%%bars+%d], %d", 8 * i,
-                       empty ? 2 : 1);
-    }
-    dync__ptx_line(p, "@%%one fence.mbarrier_init.release.cluster");
-    dync__cuda_tile_barrier(&c->t);
-    dync__ptx_line(p, "mov.u32 %%stage, 0");
-    dync__ptx_line(p, "mov.b32 %%j, 0");
-    dync__fa_last_key(c);
-    dync__cuda_tile_set(&c->t, "u32", "%half", "shr", "%%thr, 7");
-    dync__ptx_line(p, "setp.ne.u32 %%more, %%half, 0");
-    dync__ptx_line(p, "@%%more bra CONSUME");
-    dync__fw_producer(c, at, bytes);
-    dync__fw_consumers(c, at, bytes);
-    dync__cuda_tile_label(&c->t, "DONE");
-    dync__cuda_tile_entry(&c->t, "attention_wgmma", c->units * ((c->L + c->rows - 1) / c->rows), 1,
-                          1, c->threads);
-    for (int i = 0; i < 3; i++)
-        c->t.out.check[c->t.out.n_checks++] =
-            (dync__ptx_check){c->t.out.map[i].buf, 16, c->t.out.map[i].offset};
-    return true;
-}
-
 /* ==== cuda/attention.c ============================================================================= */
 /* cuda/attention.c: softmax(q k^T scale + mask) v on a GPU in one pass over the keys, and its
  * gradients. After attention_tile.c, before calls.c.
@@ -11449,6 +11426,322 @@ DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync
     if (call->row == dync__kernel_row(DYNC__K_attention_grad)) return dync__fa_backward(code, call);
     *done = false;
     return DYNC_OK;
+}
+
+/* ==== cuda/attention_wgmma.c ======================================================================= */
+/* cuda/attention_wgmma.c: attention forward for compute capability 9.0, f16 and bf16, heads up to
+ * 128: wgmma on tiles that TMA brings. After attention.c, whose masks,
+ * softmax and results it shares and which asks for it as the variant of a call.
+ *
+ * A block is three warpgroups: one thread of the first loads, the other two have 64 queries each
+ * and go over tiles of 128 keys on their own, scores a tile ahead of values, so that exponentials
+ * are taken beside products, the warpgroup's own and the other's. Keys and values lie in two stages
+ * each, with a pair of mbarriers a stage: `full` (the bytes are there) and `empty` (both warpgroups
+ * are done with it). Scores are accumulators, weights operand a in registers; values are read
+ * across their rows.
+ *
+ *   shared memory   queries, stages of keys, stages of values: boxes of 64 columns (128 bytes,
+ *                   128-byte swizzle) by all rows of the tile
+ *   tails           TMA reads zeros outside; keys past the last one are masked as everywhere
+ * Sources: PTX ISA 8.0 (wgmma, mbarrier, cp.async.bulk.tensor); Shah et al. 2024, FlashAttention-3,
+ * arXiv:2407.08608. */
+
+enum { DYNC__FW_ROWS = 128, DYNC__FW_KEYS = 128, DYNC__FW_STAGES = 2, DYNC__FW_THREADS = 384 };
+/* mbarriers, from %bars on */
+enum {
+    DYNC__FW_Q,
+    DYNC__FW_K_FULL = 8,
+    DYNC__FW_K_EMPTY = 24,
+    DYNC__FW_V_FULL = 40,
+    DYNC__FW_V_EMPTY = 56,
+    DYNC__FW_BARS = 72
+};
+
+/* A map of the operand's rows, in boxes of 64 columns. */
+static bool dync__fw_map(dync__fa *c, int which, const dync__operand *o, int rows)
+{
+    dync__ptx_map *m = &c->t.out.map[which];
+    const int64_t *shape = o->lay.shape, *stride = o->lay.stride;
+    int n = c->n_batch;
+    *m = (dync__ptx_map){.buf = (int)(o - c->op),
+                         .type = c->dtype == DYNC_BF16 ? 9 : 6,
+                         .rank = 2,
+                         .swizzle = 3,
+                         .offset = o->lay.offset * 2,
+                         .size = {(uint64_t)shape[n + 1], (uint64_t)shape[n]},
+                         .box = {64, (uint32_t)rows}};
+    m->stride[0] = shape[n] > 1 ? (uint64_t)(stride[n] * 2) : 16;
+    bool ok = stride[n + 1] == 1 && (shape[n] == 1 || (stride[n] > 0 && stride[n] % 8 == 0));
+    for (int d = n - 1; d >= 0; d--) {
+        if (c->q->lay.shape[d] == 1 || stride[d] == 0) continue;
+        if (m->rank == 5 || stride[d] < 0 || stride[d] % 8) return false;
+        m->stride[m->rank - 1] = (uint64_t)(stride[d] * 2);
+        m->size[m->rank] = (uint64_t)c->q->lay.shape[d];
+        m->box[m->rank++] = 1;
+    }
+    return ok;
+}
+
+static void dync__fw_wait(dync__fa *c, int bar, const char *stage, const char *parity)
+{
+    dync__ptx *p = &c->t.p;
+    int label = p->n_labels++;
+    const char *at = dync__ptx_temp(p, "u32"), *done = dync__ptx_temp(p, "pred");
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %%bars", at, stage);
+    dync__cuda_tile_label(&c->t, "WAIT%d", label);
+    dync__ptx_line(p, "mbarrier.try_wait.parity.shared::cta.b64 %s, [%s+%d], %s", done, at, bar,
+                   parity);
+    dync__ptx_line(p, "@!%s bra WAIT%d", done, label);
+}
+
+/* The boxes of a tile: rows from `row` on, to `to`; the barrier %full learns of them. */
+static void dync__fw_load(dync__fa *c, int which, const dync__operand *o, int rows, const char *row,
+                          const char *to)
+{
+    dync__ptx *p = &c->t.p;
+    int boxes = (int)(o->lay.shape[c->n_batch + 1] + 63) / 64;
+    char at[120];
+    dync__ptx_line(p, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%full], %d",
+                   boxes * rows * 128);
+    for (int i = 0; i < boxes; i++) {
+        int n = dync__format(at, sizeof at, "{%%box%d, %s", i, row);
+        for (int d = c->n_batch - 1; d >= 0; d--)
+            if (c->q->lay.shape[d] > 1 && o->lay.stride[d])
+                n += dync__format(at + n, sizeof at - (size_t)n, ", %%u%d", d);
+        dync__format(at + n, sizeof at - (size_t)n, "}");
+        dync__ptx_line(
+            p,
+            "cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+            "[%s+%d], [%%map%d, %s], [%%full]",
+            c->t.out.map[which].rank, to, i * rows * 128, which, at);
+    }
+}
+
+static void dync__fw_next(dync__fa *c, const char *stage, const char *parity)
+{
+    dync__ptx *p = &c->t.p;
+    dync__ptx_line(p, "add.u32 %s, %s, 1", stage, stage);
+    dync__ptx_line(p, "setp.eq.u32 %%wrap, %s, %d", stage, DYNC__FW_STAGES);
+    dync__ptx_line(p, "@%%wrap mov.u32 %s, 0", stage);
+    dync__ptx_line(p, "@%%wrap xor.b32 %s, %s, 1", parity, parity);
+}
+
+/* Keys, then values of each tile into the ring. */
+static void dync__fw_producer(dync__fa *c, const int at[3], const int stage_bytes[3])
+{
+    dync__ptx *p = &c->t.p;
+    dync__cuda_tile_note(&c->t, "the first warpgroup: one thread loads");
+    dync__ptx_line(p, "setmaxnreg.dec.sync.aligned.u32 40");
+    dync__ptx_line(p, "@!%%one bra DONE");
+    dync__ptx_line(p, "mov.u32 %%full, %%bars");
+    dync__ptx_line(p, "add.u32 %%to, %%smem, %d", at[0]);
+    dync__fw_load(c, 0, c->q, DYNC__FW_ROWS, "%i0", "%to");
+    dync__ptx_line(p, "mov.u32 %%parity, 1");
+    dync__cuda_tile_label(&c->t, "LOAD");
+    for (int i = 1; i < 3; i++) {
+        dync__fw_wait(c, i == 1 ? DYNC__FW_K_EMPTY : DYNC__FW_V_EMPTY, "%stage", "%parity");
+        dync__ptx_line(p, "mad.lo.u32 %%full, %%stage, 8, %%bars");
+        dync__ptx_line(p, "add.u32 %%full, %%full, %d", i == 1 ? DYNC__FW_K_FULL : DYNC__FW_V_FULL);
+        dync__ptx_line(p, "mad.lo.u32 %%to, %%stage, %d, %%smem", stage_bytes[i]);
+        dync__ptx_line(p, "add.u32 %%to, %%to, %d", at[i]);
+        dync__fw_load(c, i, i == 1 ? c->k : c->v, DYNC__FW_KEYS, "%j", "%to");
+    }
+    dync__fw_next(c, "%stage", "%parity");
+    dync__ptx_line(p, "add.s32 %%j, %%j, %d", DYNC__FW_KEYS);
+    dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
+    dync__ptx_line(p, "@%%more bra LOAD");
+    dync__ptx_line(p, "bra DONE");
+}
+
+/* A new descriptor: rows of 128 bytes with 128-byte swizzle, groups of eight 1024 bytes apart;
+ * lead: from 64 columns to the next, 0 along rows. */
+static void dync__fw_descriptor(dync__fa *c, const char *name, const char *base, int at, int lead)
+{
+    dync__ptx *p = &c->t.p;
+    uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 |
+                     (uint64_t)(lead ? lead >> 4 : 1) << 16;
+    const char *low = dync__ptx_temp(p, "b32");
+    dync__ptx_reg(p, "b64", name);
+    dync__ptx_line(p, "add.s32 %s, %s, %d", low, base, at);
+    dync__ptx_line(p, "shr.u32 %s, %s, 4", low, low);
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", name, low);
+    dync__ptx_line(p, "or.b64 %s, %s, %llu", name, name, (unsigned long long)fixed);
+}
+
+/* One wgmma of 16 k's into all registers of f. */
+static void dync__fw_multiply(dync__fa *c, const dync__fa_frag *f, const char *a, bool add,
+                              bool across)
+{
+    dync__ptx *p = &c->t.p;
+    const char *in = dync__cuda_tile_kind_of(c->kind)->in;
+    int n = f->cols * 4;
+    dync__str_addf(&p->body, "    wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {%s0", n, in, in,
+                   f->name);
+    for (int i = 1; i < n / 2; i++) dync__str_addf(&p->body, ", %s%d", f->name, i);
+    dync__str_addf(&p->body, "}, %s, %%db, %s, 1, 1%s, %d;\n", a, add ? "%true" : "%false",
+                   across ? "" : ", 0", across);
+}
+
+/* Both of a stage's readers have done with it. */
+static void dync__fw_release(dync__fa *c, int bar, const char *stage)
+{
+    dync__ptx *p = &c->t.p;
+    const char *at = dync__ptx_temp(p, "u32");
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %%bars", at, stage);
+    dync__ptx_line(p, "@%%one mbarrier.arrive.shared::cta.b64 _, [%s+%d]", at, bar);
+}
+
+/* Begins scores = queries x keys of %stage. */
+static void dync__fw_scores(dync__fa *c, const dync__fa_frag *s, int stage_bytes)
+{
+    dync__ptx *p = &c->t.p;
+    dync__fw_wait(c, DYNC__FW_K_FULL, "%stage", "%parity");
+    dync__ptx_line(p, "mul.wide.u32 %%dstage, %%stage, %d", stage_bytes >> 4);
+    dync__ptx_line(p, "add.s64 %%dstage, %%dstage, %%dk");
+    dync__ptx_line(p, "wgmma.fence.sync.aligned");
+    for (int k = 0; k < (int)(c->E + 63) / 64 * 4; k++) {
+        dync__ptx_line(p, "add.s64 %%da, %%dq, %d",
+                       (k / 4 * DYNC__FW_ROWS * 128 + k % 4 * 32) >> 4);
+        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d",
+                       (k / 4 * DYNC__FW_KEYS * 128 + k % 4 * 32) >> 4);
+        dync__fw_multiply(c, s, "%da", k > 0, false);
+    }
+    dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
+}
+
+/* Begins results += weights x values of %vstage. */
+static void dync__fw_values(dync__fa *c, const dync__fa_frag *o, int stage_bytes)
+{
+    dync__ptx *p = &c->t.p;
+    char a[80];
+    dync__fw_wait(c, DYNC__FW_V_FULL, "%vstage", "%vparity");
+    dync__ptx_line(p, "mul.wide.u32 %%dstage, %%vstage, %d", stage_bytes >> 4);
+    dync__ptx_line(p, "add.s64 %%dstage, %%dstage, %%dv");
+    dync__ptx_line(p, "wgmma.fence.sync.aligned");
+    for (int k = 0; k < DYNC__FW_KEYS / 16; k++) {
+        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d", k * 16 * 128 >> 4);
+        dync__format(a, sizeof a, "{%%mw%d, %%mw%d, %%mw%d, %%mw%d}", 4 * k, 4 * k + 1, 4 * k + 2,
+                     4 * k + 3);
+        dync__fw_multiply(c, o, a, true, true);
+    }
+    dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
+}
+
+/* Scores are one tile ahead of values: their exponentials are taken while the values of the tile
+ * before are multiplied. */
+static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_bytes[3])
+{
+    dync__ptx *p = &c->t.p;
+    dync__cuda_tile_note(&c->t, "the other two: 64 queries each");
+    dync__cuda_tile_label(&c->t, "CONSUME");
+    dync__ptx_line(p, "setmaxnreg.inc.sync.aligned.u32 232");
+    dync__fa_frag s = dync__fa_frag_new(c, "%s", DYNC__FW_KEYS, false),
+                  o = dync__fa_frag_new(c, "%o", (int)(c->V + 63) / 64 * 64, true);
+    dync__fa_begin_rows(c, &s, &o);
+    dync__ptx_line(p, "sub.u32 %%half, %%half, 1");
+    dync__cuda_tile_set(&c->t, "b32", "%within", "and", "%%thr, 127");
+    dync__ptx_line(p, "setp.eq.u32 %%one, %%within, 0");
+    dync__cuda_tile_set(&c->t, "s32", "%mine", "mad.lo", "%%half, %d, %%smem", 64 * 128);
+    dync__fw_descriptor(c, "%dq", "%mine", at[0], 0);
+    dync__fw_descriptor(c, "%dk", "%smem", at[1], 0);
+    dync__fw_descriptor(c, "%dv", "%smem", at[2], DYNC__FW_KEYS * 128);
+    static const char *const wide[] = {"%da", "%db", "%dstage"};
+    for (int i = 0; i < 3; i++) dync__ptx_reg(p, "b64", wide[i]);
+    dync__ptx_line(p, "mov.u32 %%parity, 0");
+    dync__cuda_tile_set(&c->t, "u32", "%vstage", "mov", "0");
+    dync__cuda_tile_set(&c->t, "u32", "%vparity", "mov", "0");
+    dync__fw_wait(c, DYNC__FW_Q, "%stage", "%parity");    /* stage 0 still */
+    for (int iteration = 0; iteration < 2; iteration++) { /* the first tile, the others */
+        if (iteration) dync__cuda_tile_label(&c->t, "KEYS");
+        dync__fw_scores(c, &s, stage_bytes[1]);
+        if (iteration) dync__fw_values(c, &o, stage_bytes[2]);
+        dync__ptx_line(p, "wgmma.wait_group.sync.aligned %d", iteration);
+        dync__fw_release(c, DYNC__FW_K_EMPTY, "%stage");
+        dync__fa_mask(c, &s, false, iteration ? "SEEN" : "SEEN_FIRST");
+        dync__fa_exponentials(c, &s);
+        if (iteration) {
+            dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
+            dync__fw_release(c, DYNC__FW_V_EMPTY, "%vstage");
+            dync__fw_next(c, "%vstage", "%vparity");
+            dync__fa_rescale(c, &o);
+        }
+        dync__fa_weights(c, &s);
+        dync__fw_next(c, "%stage", "%parity");
+        dync__ptx_line(p, "add.s32 %%j, %%j, %d", DYNC__FW_KEYS);
+        dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
+        dync__ptx_line(p, iteration ? "@%%more bra KEYS" : "@!%%more bra REST");
+    }
+    dync__cuda_tile_label(&c->t, "REST");
+    dync__fw_values(c, &o, stage_bytes[2]);
+    dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
+    dync__fa_outputs(c, &o);
+}
+
+/* The whole text, in c->t, for a call that c was opened with and c->t begun for; false: not for
+ * this call or device. */
+DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device)
+{
+    dync__ptx *p = &c->t.p;
+    static const char *const words[] = {"%stage", "%parity", "%full", "%to"};
+    int boxes_e = (int)(c->E + 63) / 64, boxes_v = (int)(c->V + 63) / 64, at[3],
+        bytes[3] = {DYNC__FW_ROWS * 128 * boxes_e, DYNC__FW_KEYS * 128 * boxes_e,
+                    DYNC__FW_KEYS * 128 * boxes_v};
+    char name[16];
+    if (!c->mma || c->E > 128 || c->V > 128 || c->L <= 64 ||
+        !dync__cuda_takes(device, "sm_90a", 80))
+        return false;
+    if (!dync__fw_map(c, 0, c->q, DYNC__FW_ROWS) || !dync__fw_map(c, 1, c->k, DYNC__FW_KEYS) ||
+        !dync__fw_map(c, 2, c->v, DYNC__FW_KEYS))
+        return false;
+    c->t.target = "sm_90a";
+    c->t.out.n_maps = 3;
+    c->threads = DYNC__FW_THREADS;
+    c->mt = 1;
+    c->rows = DYNC__FW_ROWS;
+    c->cols = DYNC__FW_KEYS;
+    for (int i = 0; i < 3; i++)
+        at[i] = dync__cuda_tile_shared(&c->t, i ? DYNC__FW_STAGES * bytes[i] : bytes[i], 1024);
+    int bars = dync__cuda_tile_shared(&c->t, DYNC__FW_BARS, 8);
+    dync__fa_place(c, c->L, c->causal);
+    dync__fa_mask_regs(c);
+    dync__ptx_line(p, "sub.s32 %%rb, %%rb, 64"); /* warps 4 to 11 have the rows */
+    dync__ptx_line(p, "sub.s32 %%row, %%row, 64");
+    for (int i = 0; i < DYNC__COUNT_OF(words); i++) dync__ptx_reg(p, "u32", words[i]);
+    dync__ptx_reg(p, "pred", "%wrap");
+    dync__ptx_reg(p, "pred", "%one");
+    for (int i = 0; i < 3; i++) {
+        dync__format(name, sizeof name, "%%map%d", i);
+        dync__ptx_reg(p, "b64", name);
+        dync__ptx_line(p, "mov.b64 %s, m%d", name, i);
+        dync__ptx_line(p, "cvta.param.u64 %s, %s", name, name);
+    }
+    dync__cuda_tile_set(&c->t, "u32", "%box0", "mov", "0");
+    dync__cuda_tile_set(&c->t, "u32", "%box1", "mov", "64");
+    dync__cuda_tile_set(&c->t, "u32", "%bars", "add", "%%smem, %d", bars);
+    dync__ptx_line(p, "setp.eq.u32 %%one, %%thr, 0");
+    for (int i = 0; i < DYNC__FW_BARS / 8; i++) {
+        bool empty = (8 * i >= DYNC__FW_K_EMPTY && 8 * i < DYNC__FW_V_FULL) ||
+                     8 * i >= DYNC__FW_V_EMPTY;
+        dync__ptx_line(p, "@%%one mbarrier.init.shared::cta.b64 [%%bars+%d], %d", 8 * i,
+                       empty ? 2 : 1);
+    }
+    dync__ptx_line(p, "@%%one fence.mbarrier_init.release.cluster");
+    dync__cuda_tile_barrier(&c->t);
+    dync__ptx_line(p, "mov.u32 %%stage, 0");
+    dync__ptx_line(p, "mov.b32 %%j, 0");
+    dync__fa_last_key(c);
+    dync__cuda_tile_set(&c->t, "u32", "%half", "shr", "%%thr, 7");
+    dync__ptx_line(p, "setp.ne.u32 %%more, %%half, 0");
+    dync__ptx_line(p, "@%%more bra CONSUME");
+    dync__fw_producer(c, at, bytes);
+    dync__fw_consumers(c, at, bytes);
+    dync__cuda_tile_label(&c->t, "DONE");
+    dync__cuda_tile_entry(&c->t, "attention_wgmma", c->units * ((c->L + c->rows - 1) / c->rows), 1,
+                          1, c->threads);
+    for (int i = 0; i < 3; i++)
+        c->t.out.check[c->t.out.n_checks++] =
+            (dync__ptx_check){c->t.out.map[i].buf, 16, c->t.out.map[i].offset};
+    return true;
 }
 
 /* ==== cuda/recurrent.c ============================================================================= */
@@ -13494,166 +13787,6 @@ DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kca
 }
 DYNC__HOT
 
-/* ==== cuda/device.c ================================================================================ */
-/* cuda/device.c: devices, errors, streams and events of the CUDA runtime. Before memory.c.
- *
- * The devices are asked for once, at the first call; a machine without one is no error until a
- * tensor is to be made there. Errors keep the runtime's words. State that a thread has: its current
- * stream of each device, the graph it records. */
-
-DYNC__DATA DYNC__TLS dync__cuda_thread dync__cuda_tls = {0};
-DYNC__DATA dync_cuda_counters dync__cuda_counters = {0};
-DYNC__DATA int dync__cuda_tf32 = 0;
-static struct {
-    dync__mutex lock;
-    int ready, count;
-    char reason[256];
-    dync__cuda_unit unit[DYNC__CUDA_DEVICES];
-} dync__cuda;
-
-static void dync__cuda_words(char *out, size_t cap, cudaError_t e)
-{
-    dync__format(out, cap, "%s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
-}
-
-DYNC__FN int dync__cuda_driver(void)
-{
-    int version = 0;
-    return cudaDriverGetVersion(&version) == 0 ? version : 0;
-}
-
-static void dync__cuda_ask(void)
-{
-    int n = 0;
-    cudaError_t e = cudaGetDeviceCount(&n);
-    if (e != 0) {
-        char words[200];
-        int driver = dync__cuda_driver();
-        dync__cuda_words(words, sizeof words, e);
-        if (e != DYNC__CU_OLD_DRIVER)
-            dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s", words);
-        else if (driver == 0)
-            dync__format(dync__cuda.reason, sizeof dync__cuda.reason,
-                         "%s: no NVIDIA driver is installed", words);
-        else
-            dync__format(dync__cuda.reason, sizeof dync__cuda.reason,
-                         "%s: the driver is one of CUDA %d.%d", words, driver / 1000,
-                         driver % 1000 / 10);
-        (void)cudaGetLastError();
-        n = 0;
-    } else if (n == 0) {
-        dync__format(dync__cuda.reason, sizeof dync__cuda.reason,
-                     "no CUDA-capable device is "
-                     "detected");
-    }
-    n = DYNC__MIN(n, (int)DYNC__CUDA_DEVICES);
-    for (int i = 0; i < n; i++) {
-        dync__cuda_unit *u = &dync__cuda.unit[i];
-        if (cudaDeviceGetAttribute(&u->units, DYNC__CU_ATTR_UNITS, i) != 0 || u->units < 1)
-            u->units = 1;
-        if (cudaDeviceGetAttribute(&u->major, DYNC__CU_ATTR_MAJOR, i) != 0) u->major = 0;
-        if (cudaDeviceGetAttribute(&u->minor, DYNC__CU_ATTR_MINOR, i) != 0) u->minor = 0;
-    }
-    dync__cuda.count = n;
-}
-
-DYNC__FN int dync__cuda_count(void)
-{
-    if (DYNC__ATOMIC_LOAD(&dync__cuda.ready)) return dync__cuda.count;
-    dync__lock(&dync__cuda.lock);
-    if (!dync__cuda.ready) dync__cuda_ask();
-    DYNC__ATOMIC_STORE(&dync__cuda.ready, 1);
-    dync__unlock(&dync__cuda.lock);
-    return dync__cuda.count;
-}
-
-DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index)
-{
-    return &dync__cuda.unit[index >= 0 && index < dync__cuda_count() ? index : 0];
-}
-
-DYNC__FN const char *dync__cuda_why(void) { return dync__cuda_count() ? "" : dync__cuda.reason; }
-
-DYNC__FN dync_status dync__cuda_known(int device)
-{
-    int index = device >> 8, n = dync__cuda_count();
-    if (n == 0)
-        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: %s", index,
-                          dync__cuda.reason);
-    if (index < 0 || index >= n)
-        return dync__fail(DYNC_ERR_DEVICE,
-                          "device cuda:%d is not available: invalid device ordinal, there %s %d",
-                          index, n == 1 ? "is" : "are", n);
-    if (dync__cuda.unit[index].major < 8)
-        return dync__fail(
-            DYNC_ERR_DEVICE,
-            "device cuda:%d is not available: compute capability 8.0 or later is needed, it has "
-            "%d.%d",
-            index, dync__cuda.unit[index].major, dync__cuda.unit[index].minor);
-    return DYNC_OK;
-}
-
-DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsigned version)
-{
-    union {
-        void *object;
-        dync__cuda_function function;
-    } it = {NULL};
-#if defined(DYNC__CUDA_HEADER)
-    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-#else
-    int found = 1;
-#endif
-    if (cudaGetDriverEntryPointByVersion(name, &it.object, version, 0, &found) != 0) {
-        (void)cudaGetLastError();
-        return NULL;
-    }
-    return (int)found == 0 ? it.function : NULL;
-}
-
-DYNC__FN bool dync__cuda_takes(int device, const char *target, int version)
-{
-    /* PTX of CUDA 12.0 ...; 13.0 has 9.0, 13.1 9.1 */
-    static const int twelve[] = {80, 81, 82, 83, 84, 85, 85, 86, 87, 88};
-    const char *only = dync__env("DYNC_CUDA_TARGET");
-    const dync__cuda_unit *u = dync__cuda_unit_of(device >> 8);
-    int driver = dync__cuda_driver(), number = 0, minor = driver % 1000 / 10;
-    const char *c = target + 3;
-    for (; *c >= '0' && *c <= '9'; c++) number = number * 10 + (*c - '0');
-    if (only && strcmp(only, target) != 0 && number > 80) return false;
-    if (version > (driver >= 13000   ? driver / 1000 * 10 - 40 + minor
-                   : driver >= 12000 ? twelve[DYNC__MIN(minor, 9)]
-                                     : 70))
-        return false;
-    return *c == 'a' ? u->major * 10 + u->minor == number : u->major * 10 + u->minor >= number;
-}
-
-DYNC__FN dync_status dync__cuda_check(cudaError_t e, const char *what)
-{
-    char words[256];
-    if (e == 0) return DYNC_OK;
-    (void)cudaGetLastError();
-    dync__cuda_words(words, sizeof words, e);
-    return dync__fail(e == DYNC__CU_OUT_OF_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_DEVICE,
-                      "CUDA error: %s: %s", what, words);
-}
-
-DYNC__FN dync_status dync__cuda_enter(int device)
-{
-    if (dync__cuda_count() == 1) return DYNC_OK;
-    return dync__cuda_check(cudaSetDevice(device >> 8), "cudaSetDevice");
-}
-
-DYNC__FN cudaStream_t dync__cuda_stream(int device)
-{
-    int index = device >> 8;
-    dync__cuda_recording *r = dync__cuda_tls.recording;
-    if (r && r->device == device) return r->stream;
-    dync_cuda_stream *s = index >= 0 && index < DYNC__CUDA_DEVICES ? dync__cuda_tls.stream[index]
-                                                                   : NULL;
-    return s ? s->stream : NULL;
-}
-
 /* ==== cuda/memory.c ================================================================================ */
 /* cuda/memory.c: device memory: a caching allocator in stream order, and copies. After device.c,
  * before launch.c.
@@ -14446,122 +14579,6 @@ DYNC__FN void dync__cuda_code_dump(dync__str *s, const void *code)
         for (int f = 0; f < DYNC__CUDA_FORMS; f++)
             if (c->part.at[i].form[f].made)
                 dync__str_add(s, dync__str_get(&c->part.at[i].form[f].text.text));
-}
-
-/* A copy that lives as long as the code. */
-static dync__kernel *dync__cuda_kernel_copy(dync__arena *arena, const dync__kernel *k)
-{
-    dync__kernel *out = dync__kernel_new(arena, k->name, k->n_outer, k->n_dims, k->extent);
-    if (!out) return NULL;
-    for (int i = 0; i < k->buf.n; i++) {
-        dync__buf b = k->buf.at[i];
-        b.name = b.name ? dync__arena_strdup(arena, b.name) : NULL;
-        if (!dync__avec_push(arena, &out->buf, b)) return NULL;
-    }
-    for (int i = 0; i < k->access.n; i++)
-        if (!dync__avec_push(arena, &out->access, k->access.at[i])) return NULL;
-    for (int i = 0; i < k->inst.n; i++) {
-        dync__inst in = k->inst.at[i];
-        in.origin = in.origin ? dync__arena_strdup(arena, in.origin) : NULL;
-        if (!dync__avec_push(arena, &out->inst, in)) return NULL;
-    }
-    out->uses_random = k->uses_random;
-    return out;
-}
-
-static dync__cuda_part *dync__cuda_part_new(dync__cuda_code *c, int n)
-{
-    dync__cuda_part part;
-    memset(&part, 0, sizeof part);
-    part.n = n;
-    part.buf = dync__arena_alloc(&c->arena, (size_t)(n + 1) * sizeof *part.buf);
-    part.host = dync__arena_alloc(&c->arena, (size_t)(n + 1));
-    if (n > 64)
-        dync__fail(DYNC_ERR_UNSUPPORTED, "a GPU kernel takes at most 64 buffers, this one has %d",
-                   n);
-    if (n > 64 || !part.buf || !part.host || !dync__avec_push(&c->arena, &c->part, part))
-        return NULL;
-    return &c->part.at[c->part.n - 1];
-}
-
-DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *c, dync__kernel *k)
-{
-    for (int d = 0; k && !k->failed && d < k->n_dims; d++)
-        if (k->extent[d] == 0) return true;
-    if (!k || k->failed) return dync__fail_memory(0), false;
-    dync__kernel_simplify(k);
-    dync__kernel_schedule(k);
-    dync__cuda_part *part = k->failed ? NULL : dync__cuda_part_new(c, k->buf.n);
-    if (!part) return false;
-    part->kernel = k;
-    for (int i = 0; i < k->buf.n; i++)
-        part->buf[i] = k->buf.at[i].id >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - k->buf.at[i].id
-                                                          : k->buf.at[i].id;
-    return true;
-}
-
-DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *c, dync__kernel *k, const dync__kcall *call,
-                                  int operand, int temp)
-{
-    int n = c->part.n;
-    if (!dync__cuda_add_loop(c, k)) return false;
-    if (c->part.n == n || !call->input[operand]) return true;
-    dync__cuda_packed *packed = dync__arena_alloc(&c->arena, sizeof *packed);
-    if (!packed) return false;
-    *packed = (dync__cuda_packed){
-        .input = call->input[operand], .operand = operand, .temp = temp - DYNC__CUDA_TEMP};
-    c->part.at[n].packed = packed;
-    return c->packs = true;
-}
-
-DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, int n,
-                                  const int32_t *buf)
-{
-    dync__cuda_part *part = dync__cuda_part_new(c, n);
-    if (!part) {
-        dync__str text = t->text;
-        dync__str_free(&text);
-        return false;
-    }
-    part->form[0].text = *t;
-    part->form[0].made = true;
-    for (int i = 0; i < n; i++)
-        part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
-    return !t->text.failed;
-}
-
-DYNC__FN bool dync__cuda_add_form(dync__cuda_code *c, int which, const dync__ptx_text *t)
-{
-    dync__cuda_form *f = &c->part.at[c->part.n - 1].form[which];
-    f->text = *t;
-    f->made = true;
-    f->kept = dync__arena_alloc(&c->arena, (size_t)(t->n_maps + 1) * sizeof *f->kept);
-    return !t->text.failed && f->kept;
-}
-
-DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t)
-{
-    return dync__cuda_add_form(c, DYNC__CUDA_VARIANT, t);
-}
-
-DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *c, struct dync__gm *g, const dync__kernel *end,
-                                  const bool *host, const int32_t *buf)
-{
-    dync__cuda_part *part = dync__cuda_part_new(c, end->buf.n);
-    if (!part) return false;
-    part->kernel = (dync__kernel *)(uintptr_t)end;
-    part->gemm = g;
-    for (int i = 0; i < part->n; i++) {
-        part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
-        part->host[i] = host[i];
-    }
-    return true;
-}
-
-DYNC__FN int dync__cuda_add_temp(dync__cuda_code *c, int64_t bytes)
-{
-    if (c->temp.n == 8 || !dync__avec_push(&c->arena, &c->temp, bytes)) return -1;
-    return DYNC__CUDA_TEMP + c->temp.n - 1;
 }
 
 /* Is the variant there and loaded? One that the driver refuses is forgotten. */

@@ -1,6 +1,6 @@
 /* cuda/attention_wgmma.c: attention forward for compute capability 9.0, f16 and bf16, heads up to
- * 128: wgmma on tiles that TMA brings. After attention.c's pieces (attention.h), whose masks,
- * softmax and results it shares; before attention.c, which asks for it as the variant of a call.
+ * 128: wgmma on tiles that TMA brings. After attention.c, whose masks,
+ * softmax and results it shares and which asks for it as the variant of a call.
  *
  * A block is three warpgroups: one thread of the first loads, the other two have 64 queries each
  * and go over tiles of 128 keys on their own, scores a tile ahead of values, so that exponentials

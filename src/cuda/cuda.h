@@ -161,6 +161,9 @@ DYNC__FN dync_status dync__cuda_record(int device, const dync__graph *, dync__in
 /* ---- loops.c, calls.c: kernel calls. Buffers of a loop kernel are operand numbers, or
  * DYNC__CUDA_TEMP - number. */
 enum { DYNC__CUDA_TEMP = 1000 };
+/* parts.c: a copy that lives as long as the code; a part over n buffers, NULL: the error is told */
+DYNC__FN dync__kernel *dync__cuda_kernel_copy(dync__arena *, const dync__kernel *);
+DYNC__FN dync__cuda_part *dync__cuda_part_new(dync__cuda_code *, int n);
 /* a kernel in the code's arena as the next part */
 DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *, dync__kernel *);
 /* One that packs an operand into a temporary: an input of the plan that stays as it is (weights) is

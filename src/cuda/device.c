@@ -1,4 +1,5 @@
-/* cuda/device.c: devices, errors, streams and events of the CUDA runtime. Before memory.c.
+/* cuda/device.c: devices, errors, streams and events of the CUDA runtime. Before all that asks
+ * what a device is.
  *
  * The devices are asked for once, at the first call; a machine without one is no error until a
  * tensor is to be made there. Errors keep the runtime's words. State that a thread has: its current

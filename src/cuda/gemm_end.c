@@ -1,6 +1,6 @@
 /* cuda/gemm_end.c: from sums to results: the loop kernel `end` on each group of neighbours in a
- * row, or partial sums and the launch that joins them. After gemm_mma.c and gemm_simt.c, before
- * gemm.c. */
+ * row, or partial sums and the launch that joins them. Before gemm_mma.c and gemm_simt.c,
+ * whose sums they are. */
 #include "../dync.in.h"
 #include "gemm.h"
 

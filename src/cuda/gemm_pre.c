@@ -1,5 +1,5 @@
 /* cuda/gemm_pre.c: what is done to a side of a product on its way into shared memory (casts,
- * scales, activations, masks ...), in the place of a launch before it. After gemm_load.c, before
+ * scales, activations, masks ...), in the place of a launch before it. Before gemm_load.c and
  * gemm_gather.c.
  *
  * The kernel that would have made the side stores every element of its memory once. Its loops are

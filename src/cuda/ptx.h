@@ -146,6 +146,12 @@ DYNC__INLINE bool dync__ptx_is_row(const dync__ptx *p, const dync__inst *in)
 /* nothing where nothing is written in place */
 DYNC__FN void dync__ptx_row_barrier(dync__ptx *);
 /* lanes it is computed in: 1 where it is uniform in the row */
+DYNC__INLINE const dync__inst *dync__ptx_inst(const dync__ptx *p, int i)
+{
+    return &p->k->inst.at[i];
+}
+DYNC__FN bool dync__ptx_at_hand(const dync__ptx *p,
+                                int i); /* made already, or made where it is used */
 DYNC__FN int dync__ptx_lanes(const dync__ptx *, int inst);
 /* the lane that holds its value for this one */
 DYNC__FN int dync__ptx_lane(const dync__ptx *, int inst, int lane);

@@ -1,5 +1,5 @@
 /* cuda/ptx_transpose.c: pointwise kernels whose accesses disagree on which loop has neighbours in
- * memory. After ptx_mem.c, before ptx.c.
+ * memory. Before ptx_mem.c.
  *
  * The last loop is the one along which the kernel computes ("along"); another, `across`, has the
  * neighbours of the accesses that are transposed. A block does one square of side x side indices of

@@ -331,14 +331,6 @@ DYNC__RARE static void dync__conv_direct(const dync__conv *v, int what, const ch
 
 /* ---- one group of one image ------------------------------------------------------------------ */
 
-DYNC__FN void dync__lines_done(dync__done_fn done, void *user, int64_t high, int64_t line,
-                               int64_t lines, int64_t row, int64_t rows)
-{
-    int64_t step = rows == high ? lines : 1;
-    for (int64_t i = line; done && i < line + lines; i += step)
-        done(user, i * high + row, (i + step - 1) * high + row + rows);
-}
-
 static void dync__conv_done(void *user, int64_t begin, int64_t end)
 {
     dync__conv *v = user;

@@ -46,8 +46,13 @@ typedef struct dync__cj_data {
 } dync__cj_data;
 /* done, unless NULL, is told of rows [row, row + rows) of `lines` planes (blocks) of a result,
  * `high` rows each, from number `line` on. */
-DYNC__FN void dync__lines_done(dync__done_fn done, void *user, int64_t high, int64_t line,
-                               int64_t lines, int64_t row, int64_t rows);
+DYNC__INLINE void dync__lines_done(dync__done_fn done, void *user, int64_t high, int64_t line,
+                                   int64_t lines, int64_t row, int64_t rows)
+{
+    int64_t step = rows == high ? lines : 1;
+    for (int64_t i = line; done && i < line + lines; i += step)
+        done(user, i * high + row, (i + step - 1) * high + row + rows);
+}
 /* Code and tables for it; NULL where the portable form serves (no error). */
 DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what, const dync__cj_form *);
 DYNC__FN void dync__cj_free(dync__cj *);
