@@ -231,6 +231,7 @@ DYNC__COLD
 #include "op/lower_reduce.c"
 #include "op/lower_nn.c"
 #include "op/lower_move.c"
+#include "op/anomaly.c"
 DYNC__WARM
 #include "op/dispatch.c"
 #include "op/eager_check.c"

@@ -91,6 +91,17 @@ typedef struct dync_compiled_information {
  *   thread   any */
 DYNC_API dync_compiled_information dync_compiled_info(const dync_compiled *f);
 
+/* dync_set_anomaly: anomaly mode: the first operator that makes a NaN of values without one, or an
+ * infinity of finite ones, is DYNC_ERR_RUNTIME, which names it and the user's line; in backward
+ * also the node and the line of the operator that it belongs to. Process-wide, off at first.
+ *   notes   compiled functions run as they are written meanwhile, operator by operator, and nothing
+ *           is compiled anew; what was differentiated through compiled code before is not looked
+ *           into. Each operator's operands and results are read: for finding faults. Tensors of
+ *           other devices are not looked into. An infinity that is passed in (a mask's) is none
+ *           that an operator makes
+ *   thread  any */
+DYNC_API void dync_set_anomaly(bool on);
+
 /* dync_set_log: prints stages to stderr, as DYNC_LOG in the environment does.
  *   what    "graph,guards,recompiles,aot,ir,passes,code,perf"; NULL or "": nothing
  *   notes   an unknown name is reported once, with those that exist

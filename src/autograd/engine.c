@@ -251,8 +251,15 @@ DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *gra
     bool profiled = dync__profile_on();
     char name[80];
     if (profiled) event = dync__profile_begin("", dync__gnode_name(node, name, sizeof name), NULL);
+    dync_loc at = dync__tls.at;
+    const char *outer = dync__tls.backward_of;
+    bool watched = dync__anomaly_on(); /* it tells the line of the forward operator */
+    if (watched) dync__tls.backward_of = dync__gnode_name(node, name, sizeof name);
+    if (watched && node->at.file) dync__tls.at = node->at;
     dync_status status = node->cls->backward(node->state, node->n_out, grad_out, node->n_in, needed,
                                              grad_in, create_graph);
+    dync__tls.at = at;
+    dync__tls.backward_of = outer;
     if (profiled) dync__profile_end(&event, (int64_t)node->seq, node->thread);
     dync__gnode_set_running(before);
     return status;

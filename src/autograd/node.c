@@ -84,6 +84,7 @@ DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *cls, int n_in, in
         node->out[i].dims = (const int64_t *)(void *)(block + dims) + i * DYNC_MAX_DIMS;
     node->seq = dync__tls.seq++;
     node->thread = dync__thread_number();
+    node->at = dync__tls.at;
     return node;
 }
 

@@ -52,6 +52,7 @@ typedef struct dync__gnode {
     /* UINT64_MAX for accumulation: it runs as soon as it is ready */
     uint64_t seq;
     int32_t thread; /* that made it */
+    dync_loc at;    /* the user's line of the operator */
     const dync__gnode_class *cls;
     const char *name; /* NULL: made from the operator's name */
     void *state;

@@ -38,11 +38,12 @@ typedef struct dync__thread {
     /* what the user wrote for the module whose call begins while a function is traced; NULL:
      * nothing */
     const char *module_text;
-    const char *within;     /* of the operator that is being made of others; NULL: none is */
-    bool grad_enabled_off;  /* grad mode, inverted so that zeroed state means on */
-    bool double_backward;   /* what is being compiled keeps double backward working */
-    bool compiling;         /* a function is being traced by this thread */
-    bool compiled_autograd; /* autograd/: backward is captured in this thread */
+    const char *within;      /* of the operator that is being made of others; NULL: none is */
+    bool grad_enabled_off;   /* grad mode, inverted so that zeroed state means on */
+    const char *backward_of; /* anomaly mode: the node of backward that runs, NULL: none */
+    bool double_backward;    /* what is being compiled keeps double backward working */
+    bool compiling;          /* a function is being traced by this thread */
+    bool compiled_autograd;  /* autograd/: backward is captured in this thread */
     /* op/dispatch.c: a tracer stands at the bottom, in the place of eager */
     bool recording;
     uint8_t default_dtype;

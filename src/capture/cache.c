@@ -104,7 +104,7 @@ static dync_value dync__call_run(dync__compiled *f, int nargs, const dync_value 
     }
     if (!dync__call_fits(f, nargs, args)) return dync__call_misfit(f, nargs, args);
     uint64_t errors = dync__error_count();
-    if (DYNC__UNLIKELY(dync__stance() == DYNC__STANCE_force_eager))
+    if (dync__runs_as_written())
         status = dync__call_eagerly(f, nargs, args, &result);
     else if (!dync__call_served(f, nargs, args, into, &result, &status))
         status = dync__call_missed(f, nargs, args, &result);
@@ -123,7 +123,7 @@ static dync_value dync__call_plain(dync__compiled *f, int nargs, const dync_valu
     dync_value r;
     const dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
     if (!e || !e->quick || DYNC__ATOMIC_LOAD(&e->dead) || dync__verify_on() ||
-        dync__stance() == DYNC__STANCE_force_eager || !dync__quick_call(e, nargs, args, into, &r))
+        dync__runs_as_written() || !dync__quick_call(e, nargs, args, into, &r))
         r = dync__call_run(f, nargs, args, into);
     else
         dync__history_hit(f);

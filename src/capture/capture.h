@@ -588,6 +588,10 @@ typedef enum {
 } dync__stance_kind;
 DYNC__DATA_DECL int32_t dync__stance_now;
 DYNC__INLINE int32_t dync__stance(void) { return DYNC__ATOMIC_PEEK(&dync__stance_now); }
+DYNC__INLINE bool dync__runs_as_written(void)
+{
+    return DYNC__UNLIKELY(dync__stance() == DYNC__STANCE_force_eager) || dync__anomaly_on();
+}
 DYNC__FN dync_status dync__stance_refuses(const dync__compiled *, const char *reason);
 /* history.c */
 DYNC__FN int64_t dync__history_hits(const dync__history *);
