@@ -76,11 +76,45 @@ static const dync__tensor *dync__joint_example(const dync__joint *j, int i)
     return dync__peek(j->examples[i].as.t);
 }
 
+/* Surely no element of one in the other: the one ends before the other begins. */
+DYNC__FN bool dync__aot_apart(const dync__tensor *x, const dync__tensor *y)
+{
+    if (!x->numel || !y->numel) return true;
+    return x->dtype == y->dtype && !dync__layout_has_tokens(&x->lay) &&
+           !dync__layout_has_tokens(&y->lay) &&
+           (dync__layout_span(&x->lay) <= y->lay.offset ||
+            dync__layout_span(&y->lay) <= x->lay.offset);
+}
+
+/* Inputs on one storage that lie beside each other stay inputs of their own, all of them or none;
+ * not where a write may change the history of what they are views of. */
+static void dync__joint_beside(dync__joint *j)
+{
+    dync__aot_actual *a = j->into->actual.at;
+    int n = j->into->n_inputs;
+    for (int i = 0; i < n && j->writes && !j->training; i++) {
+        const dync__tensor *x = dync__joint_example(j, i);
+        int others = 0;
+        bool apart = x != NULL;
+        for (int k = 0; k < n && apart; k++) {
+            const dync__tensor *y = dync__joint_example(j, k);
+            if (!y || y->storage != x->storage) continue;
+            others += x != y;
+            for (int m = 0; m < k && apart; m++) {
+                const dync__tensor *z = dync__joint_example(j, m);
+                apart = !z || z == y || z->storage != x->storage || dync__aot_apart(y, z);
+            }
+        }
+        a[i].beside = apart && others;
+    }
+}
+
 /* Who shares memory: group is the first input on the same one (marked -2 - first), same_as the
  * first that is the same tensor. */
 static void dync__joint_share(dync__joint *j)
 {
     dync__aot_actual *a = j->into->actual.at;
+    dync__joint_beside(j);
     for (int i = 0; i < j->into->n_inputs && j->writes; i++) {
         const dync__tensor *x = dync__joint_example(j, i);
         for (int k = 0; k < i && x && a[i].same_as < 0; k++) {
@@ -88,7 +122,8 @@ static void dync__joint_share(dync__joint *j)
             if (x == y) {
                 a[i].same_as = k;
                 a[i].group = -1;
-            } else if (y && a[k].same_as < 0 && x->storage == y->storage && a[i].group == -1) {
+            } else if (y && a[k].same_as < 0 && x->storage == y->storage && !a[i].beside &&
+                       a[i].group == -1) {
                 if (a[k].group == -1) a[k].group = -2 - k;
                 a[i].group = a[k].group;
             }

@@ -97,6 +97,8 @@ typedef struct dync__aot_actual {
     bool passed; /* the forward graph has an input for it */
     /* USER in a group with a BASE: on its memory, no view of it (detached) */
     bool apart;
+    /* USER: on one storage with others that are beside it, too: none in another's elements */
+    bool beside;
     int from;
     /* USER: earlier input that was the very same tensor, or -1 */
     int same_as;
@@ -275,6 +277,8 @@ typedef struct dync__joint {
 DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t);
 /* with the history of base */
 DYNC__FN bool dync__aot_views(const dync__tensor *x, const dync__tensor *base);
+/* on one storage: surely no element of one in the other */
+DYNC__FN bool dync__aot_apart(const dync__tensor *x, const dync__tensor *y);
 DYNC__FN dync_status dync__joint_inputs(dync__joint *, const dync__graph *);
 DYNC__FN dync_status dync__joint_outputs(dync__joint *);
 DYNC__FN dync_status dync__joint_mutations(dync__joint *);

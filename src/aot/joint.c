@@ -403,7 +403,7 @@ static void dync__joint_facts(dync__aot_graphs *g)
 {
     g->plain_inputs = g->actual.n == g->n_inputs;
     for (int i = 0; i < g->actual.n && g->plain_inputs; i++)
-        g->plain_inputs = g->actual.at[i].passed;
+        g->plain_inputs = g->actual.at[i].passed && !g->actual.at[i].beside;
     for (int i = 0; g->fw && i < g->fw->node.n; i++) {
         const dync__node *n = g->fw->node.at[i];
         if (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM)) g->random = true;

@@ -34,6 +34,10 @@ DYNC__RARE static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor 
 {
     for (int i = 0; i < g->n_inputs; i++) {
         const dync__aot_actual *a = &g->actual.at[i];
+        for (int k = 0; k < i && a->beside && a->same_as < 0; k++)
+            if (g->actual.at[k].beside && g->actual.at[k].same_as < 0 &&
+                in[k]->storage == in[i]->storage && !dync__aot_apart(in[i], in[k]))
+                return false;
         if (a->same_as >= 0) {
             if (in[i] != in[a->same_as]) return false;
         } else if (a->group >= 0) {

@@ -3,6 +3,7 @@
  * give them, in programs and in random sequences of writes and reads through views. */
 #include "dync.h"
 #include "test.h"
+#include <string.h>
 
 /* ---- what a write costs ---------------------------------------------------------------------- */
 typedef dync_tensor *(*fn3)(dync_tensor *, dync_tensor *, dync_tensor *);
@@ -300,8 +301,8 @@ TEST(random_writes)
         draw_program();
         dync_compiled *f = dync_compile(run_program, .fullgraph = true,
                                         .backend = round % 5 == 4 ? "aot_eager" : "inductor");
-        int share = draw(4);
-        for (int call = 0; call < 3; call++) {
+        for (int call = 0; call < 4; call++) {
+            int share = draw(4);
             dync_tensor *all[2], *a[2], *b[2], *out[2],
                 *at = dync_to_dtype(dync_floor(dync_mul(dync_rand(dync_shape(4, 4)), 4)), DYNC_I64);
             all[0] = dync_floor(dync_mul(dync_randn(dync_shape(2, 6, 4, 8)), 4));
@@ -328,6 +329,50 @@ TEST(random_writes)
         dync_compiled_free(f);
     }
     dync_shutdown();
+}
+
+/* Two parts of one memory that lie beside each other are two inputs, two products and a sum, no
+ * base with scatters; where a later call has them meet, the result is that of plain calls. */
+static dync_tensor *two_parts(dync_tensor *a, dync_tensor *b)
+{
+    dync_mul_(a, 2);
+    dync_mul_(b, 3);
+    return dync_add(a, b);
+}
+TEST(parts_beside_each_other)
+{
+    char text[4096] = "";
+    FILE *file = freopen("build/test_beside.txt", "w", stderr);
+    REQUIRE(file != NULL);
+    dync_init((dync_init_options){.threads = 1});
+    DYNC_SCOPE {
+        dync_compiled *f = dync_compile(two_parts, .fullgraph = true);
+        dync_set_log("forward");
+        for (int call = 0; call < 6; call++) {
+            dync_tensor *all[2], *out[2];
+            for (int k = 0; k < 2; k++) {
+                int from = call % 3 == 2 ? 2 : 4; /* they meet */
+                all[k] = dync_arange(0, 8, 1);
+                dync_tensor *a = dync_slice(all[k], 0, 0, 4, 1),
+                            *b = dync_slice(all[k], 0, from, from + 4, 1);
+                out[k] = k ? dync_call(f, a, b) : two_parts(a, b);
+            }
+            EXPECT(out[1] && dync_equal(out[0], out[1]) && dync_equal(all[0], all[1]));
+            if (call == 0) dync_set_log("");
+        }
+        EXPECT_EQ_INT(dync_get_counters().graphs, 1);
+        dync_compiled_free(f);
+    }
+    dync_shutdown();
+    fflush(stderr);
+    file = fopen("build/test_beside.txt", "r");
+    REQUIRE(file != NULL);
+    size_t n = fread(text, 1, sizeof text - 1, file);
+    text[n] = 0;
+    fclose(file);
+    EXPECT_HAS_STR(text, "dync_mul(");
+    EXPECT_HAS_STR(text, "dync_add(");
+    EXPECT(!strstr(text, "scatter") && !strstr(text, "base"));
 }
 
 /* State beside what is learned: backward reads what was there when forward did. */
