@@ -556,6 +556,8 @@ DYNC__FN dync_status dync__steps_convs(dync__steps *s)
             const dync__kcall *c = v.at[i].call;
             if (!c || (!c->blocked && !c->after) || dync__cv_possible(c)) continue;
             v.at[i].refused = c->after ? 1 : 2;
+            dync__log(DYNC__LOG_code, "%s: no tiles with %s", c->row->name,
+                      c->after ? "what follows it: that stays a loop" : "blocks: it keeps planes");
             again = true;
         }
     }

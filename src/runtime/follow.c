@@ -147,7 +147,14 @@ DYNC__FN const dync__kfollow *dync__follow_of(const dync__pb *pb, const dync__kc
             !store)
             return NULL;
         w.f.flags[adds] = dync__gt_after(dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32, &list);
-        if (!w.f.flags[adds]) return NULL;
+        if (!w.f.flags[adds]) {
+            if (dync__gt_can(DYNC__GT_F32)) /* else there are no tiles */
+                dync__log(
+                    DYNC__LOG_code,
+                    "%s after %s stays rows: tiles leave no registers for it, or lists are full",
+                    k->name ? k->name : "a loop", call->row->name);
+            return NULL;
+        }
     }
     const dync__kfollow *f = dync__arena_copy(pb->arena, &w.f, sizeof w.f);
     if (!f) dync_clear_error(); /* nothing is lost but speed */
