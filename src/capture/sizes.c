@@ -196,11 +196,10 @@ DYNC__RARE static bool dync__shape_name(void *user, int64_t *size)
     return dync__graph_name_size(user, *size);
 }
 
-/* Which of the symbols used the inputs tell. */
-DYNC__RARE static void dync__shape_known(const dync__graph *g, bool *known)
+/* Which of the symbols of s the inputs tell. */
+DYNC__RARE static void dync__shape_known(const dync__symtab *s, const dync__graph *g, bool *known)
 {
     int64_t value[DYNC__MAX_SYMBOLS];
-    const dync__symtab *s = g->syms;
     memset(known, 0, DYNC__MAX_SYMBOLS);
     for (bool more = true; more;) {
         more = false;
@@ -233,8 +232,7 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph
                                 "what dync_dim gives may only be passed on whole, as an "
                                 "element of a shape");
     if (!pass.any) return DYNC_OK;
-    if (!(g->syms = dync__symtab_copy(t->symbols.sizes, NULL))) return DYNC_ERR_MEMORY;
-    dync__shape_known(g, known);
+    dync__shape_known(t->symbols.sizes, g, known);
     for (int i = 0; i < t->symbols.sizes->symbol.n; i++) {
         if (!pass.uses[i] || known[i]) continue;
         dync__node *n = dync__tracer_input(t, g, t->leaf[t->symbols.sizes->symbol.at[i].tensor]);
@@ -244,8 +242,11 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph
             if (!dync__shape_simplify(&pass, &lay->shape[d]) ||
                 !dync__shape_simplify(&pass, &lay->stride[d]))
                 return DYNC_ERR_MEMORY;
-        dync__shape_known(g, known);
+        dync__shape_known(t->symbols.sizes, g, known);
     }
+    /* at the end: what is simplified may be a size that the table did not have before */
+    if (t->symbols.sizes->failed || !(g->syms = dync__symtab_copy(t->symbols.sizes, NULL)))
+        return DYNC_ERR_MEMORY;
     for (int i = 0; i < g->sub.n; i++)
         if (!dync__graph_settle_sizes(g->sub.at[i], g->syms)) return DYNC_ERR_MEMORY;
     return dync__graph_each_size(g, dync__shape_name, g) ? DYNC_OK : DYNC_ERR_MEMORY;

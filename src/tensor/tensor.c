@@ -287,16 +287,17 @@ DYNC__OFTEN DYNC__FN void dync__storage_unref(dync__storage *s)
  * Layouts are checked when made. */
 DYNC__FN int64_t dync__layout_span(const dync__layout *lay)
 {
-    int64_t last = lay->offset;
+    dync__layout now;
     if (DYNC__UNLIKELY(dync__tls.syms != NULL) && dync__layout_has_tokens(lay)) {
-        dync__layout now = *lay;
+        now = *lay;
         now.offset = dync__sz_hint(now.offset);
         for (int i = 0; i < now.ndim; i++) {
             now.shape[i] = dync__sz_hint(now.shape[i]);
             now.stride[i] = dync__sz_hint(now.stride[i]);
         }
-        return dync__layout_span(&now);
+        lay = &now;
     }
+    int64_t last = lay->offset;
     for (int i = 0; i < lay->ndim; i++) {
         if (lay->shape[i] == 0) return 0;
         last += (lay->shape[i] - 1) * lay->stride[i];

@@ -580,6 +580,31 @@ TEST(pieces_of_changing_sizes)
     }
 }
 
+/* A size that becomes a number while the strides of an input are products of it and of others. */
+static dync_tensor *spread_over(dync_tensor *x, dync_tensor *y, dync_tensor *z)
+{
+    dync_tensor *first = dync_as_tensor(dync_at(dync_unbind(y, -1), 0));
+    return dync_add(dync_expand(dync_sin(x), dync_shape(dync_dim(z, 0), dync_dim(z, 1),
+                                                        dync_dim(z, 2), dync_dim(z, 3))),
+                    first);
+}
+TEST(strides_of_a_size_that_became_a_number)
+{
+    static const char *const names[] = {"eager", "aot_eager", "inductor"};
+    for (int k = 0; k < 3; k++) DYNC_SCOPE {
+        dync_compiled *f = dync_compile(spread_over, .args = "x, y, z", .backend = names[k],
+                                        .dynamic = DYNC_DYNAMIC_ON);
+        for (int64_t n = 6; n < 8; n++)
+            for (int64_t m = 16; m < 19; m++) {
+                dync_tensor *x = dync_rand(DYNC_ALL), *y = dync_rand(dync_shape(n)),
+                            *z = dync_rand(dync_shape(2, n, m, n));
+                EXPECT(dync_allclose(dync_call(f, x, y, z), spread_over(x, y, z), 1e-6, 1e-6));
+            }
+        EXPECT_OK(dync_error());
+        dync_compiled_free(f);
+    }
+}
+
 TEST(composites_with_changing_sizes)
 {
     dync_tensor *(*const fns[])(dync_tensor *) = {norm, shuffled};
