@@ -62,6 +62,24 @@ static dync_tensor *sized(dync_tensor *x)
     return dync_sum(dync_exp(y), dync_shape(0), false);
 }
 
+static dync_tensor *grown(dync_tensor *h, dync_tensor *x) { return dync_tanh(dync_add(h, x)); }
+static dync_tensor *halved(dync_tensor *h, dync_tensor *x) { return dync_mul(dync_sub(h, x), 0.5); }
+static dync_value step_inside(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_tensor *h = dync_as_tensor(a[0]);
+    dync_value next =
+        dync_cond(dync_gt(dync_sum(h, DYNC_ALL, false), 0), grown, halved, dync_tuple(h, a[1]));
+    return dync_tuple(next, dync_exp(h));
+}
+static dync_tensor *control(dync_tensor *x)
+{
+    dync_tensor *xs = dync_stack(dync_tuple(x, dync_neg(x)), 0);
+    dync_value r = dync_scan(step_inside, x, xs);
+    return dync_add(dync_as_tensor(dync_at(r, 0)),
+                    dync_sum(dync_as_tensor(dync_at(r, 1)), dync_shape(0), false));
+}
+
 static unary tested;
 static dync_dynamic dynamic;
 static const char *backend;
@@ -155,6 +173,7 @@ SURVIVES(frames)
 SURVIVES(writes)
 SURVIVES(with_global)
 SURVIVES(matrices)
+SURVIVES(control)
 
 /* Everything else that captures. */
 static void others(void)
