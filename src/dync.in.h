@@ -205,6 +205,7 @@ DYNC__COLD
 #include "runtime/convs.c"
 #include "runtime/check.c"
 #include "runtime/pass.c"
+#include "runtime/form.c"
 #include "runtime/plan_ways.c"
 #include "runtime/plan.c"
 DYNC__HOT
@@ -421,6 +422,7 @@ DYNC__COLD
 #include "inductor/lower.c"
 #include "inductor/control.c"
 DYNC__WARM
+#include "inductor/sized.c"
 #include "inductor/inductor.c"
 DYNC__PLAIN
 #include "backend/backend.h"

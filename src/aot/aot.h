@@ -65,6 +65,14 @@ typedef struct dync__inner {
     dync__run_into run_into;
     void (*measure)(const void *state, dync__code_size *); /* adds to it; may be NULL */
 } dync__inner;
+/* A functional graph of symbolic sizes, as something that makes the code of any set of them: value,
+ * by the graph's symbols. DYNC_ERR_UNSUPPORTED, not recorded: these are compiled with numbers. It
+ * outlives what it makes. Thread safe. */
+typedef struct dync__inner_sized {
+    dync_status (*at)(void *state, const int64_t *value, dync__inner *out);
+    void (*destroy)(void *state);
+    void *state;
+} dync__inner_sized;
 /* Compiles a functional graph; keeps a reference on it if it needs it. */
 typedef struct dync__inner_compiler {
     dync_status (*compile)(void *user, dync__graph *, bool is_backward,
@@ -75,11 +83,17 @@ typedef struct dync__inner_compiler {
     bool patterns;      /* operators written out may become one (attend.c) */
     /* takes graphs of symbolic sizes: called once for all of them */
     bool symbolic;
+    /* may be NULL, and may say DYNC_ERR_UNSUPPORTED, not recorded */
+    dync_status (*sized)(void *user, dync__graph *, const dync__options *options,
+                         dync__inner_sized *out);
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
 DYNC__DATA_DECL dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g,
                                                     bool is_backward, const dync__options *options,
                                                     dync__inner *out);
+
+/* Does it look on in this thread now? Or NULL. */
+DYNC__DATA_DECL bool (*dync__aot_watched)(void);
 
 /* The tensors that compiled code works on: the user's inputs in order, then tensors of the graph
  * (parameters, constants), then what stands for several inputs on one memory. */

@@ -14,8 +14,10 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
 {
     if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
     if (c->fw.destroy) c->fw.destroy(c->fw.state);
+    if (c->fw_sized.state) c->fw_sized.destroy(c->fw_sized.state);
     for (int i = 0; i < c->n_parts; i++) {
         if (c->part[i].run.destroy) c->part[i].run.destroy(c->part[i].run.state);
+        if (c->part[i].sized.state) c->part[i].sized.destroy(c->part[i].sized.state);
         dync__graph_unref(c->part[i].bw);
         dync__free(c->part[i].depends, (size_t)c->part[i].n_grads * (size_t)c->part[i].n_tangents);
         dync__free(c->part[i].saved, c->part[i].bytes);

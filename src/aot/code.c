@@ -104,6 +104,30 @@ DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync__graph *g
     return DYNC_OK;
 }
 
+DYNC__DATA bool (*dync__aot_watched)(void);
+static bool dync__aot_is_watched(void)
+{
+    bool (*watched)(void) = DYNC__ATOMIC_PEEK(&dync__aot_watched);
+    return watched && watched();
+}
+
+DYNC__RARE DYNC__FN dync_status dync__aot_inner_sized(const dync__inner_compiler *inner,
+                                                      dync__graph *g, const dync__options *options,
+                                                      dync__inner_sized *out)
+{
+    memset(out, 0, sizeof *out);
+    if (!inner->sized || !g->syms || dync__aot_is_watched()) return DYNC_OK;
+    dync_status status = inner->sized(inner->user, g, options, out);
+    return status == DYNC_ERR_UNSUPPORTED ? DYNC_OK : status;
+}
+
+DYNC__FN dync_status dync__aot_inner_at(const dync__inner_sized *sized, const int64_t *value,
+                                        dync__inner *out)
+{
+    return sized->state && !dync__aot_is_watched() ? sized->at(sized->state, value, out)
+                                                   : DYNC_ERR_UNSUPPORTED;
+}
+
 DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner,
                                                         dync__graph *g, bool is_backward,
                                                         const dync__options *options,

@@ -10,6 +10,7 @@ typedef struct dync__aot_part {
     uint64_t id;     /* never used again */
     dync__graph *bw; /* NULL: nothing to differentiate */
     dync__inner run;
+    dync__inner_sized sized; /* of a form: what makes run; state NULL: nothing does */
     int n_saved, n_tangents, n_grads;
     /* saved: the block of all three; tangent: outputs (mutations, then values); grad: actual
      * inputs */
@@ -23,6 +24,7 @@ typedef struct dync__aot_code {
     int32_t refs;         /* the callable, and every autograd node alive */
     dync__aot_graphs g;
     dync__inner fw;
+    dync__inner_sized fw_sized; /* as that of a part */
     int n_fw_in, n_fw_out, n_parts;
     dync__aot_part *part;
     dync__graph *original; /* the user's: its result's form is read at every call */
@@ -45,6 +47,12 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *);
 DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync__graph *,
                                              bool is_backward, const dync__options *options,
                                              dync__inner *out);
+/* out->state NULL: the compiler has none for this graph */
+DYNC__FN dync_status dync__aot_inner_sized(const dync__inner_compiler *, dync__graph *,
+                                           const dync__options *options, dync__inner_sized *out);
+/* The code of a graph with these values for its symbols. */
+DYNC__FN dync_status dync__aot_inner_at(const dync__inner_sized *, const int64_t *value,
+                                        dync__inner *out);
 /* tail.c */
 DYNC__FN dync_status dync__aot_tail(dync__graph *, const dync__options *options,
                                     const dync__inner_compiler *,

@@ -31,9 +31,17 @@ DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const dync__
         status = dync__aot_tell_over(c);
         if (status == DYNC_OK) status = dync__aot_tail(c->g.fw, options, inner, &c->tail);
     }
-    for (int i = 0; inner->symbolic && i < c->n_parts && status == DYNC_OK; i++)
-        if (c->part[i].bw && dync__graph_tells_sizes(c->part[i].bw))
-            status = dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run);
+    if (inner->sized && !c->tail && status == DYNC_OK) status = dync__aot_tell_over(c);
+    if (inner->sized && !c->tail && status == DYNC_OK)
+        status = dync__aot_inner_sized(inner, c->g.fw, options, &c->fw_sized);
+    for (int i = 0; i < c->n_parts && status == DYNC_OK; i++) {
+        dync__aot_part *p = &c->part[i];
+        if (!p->bw) continue;
+        if (!inner->symbolic)
+            status = dync__aot_inner_sized(inner, p->bw, options, &p->sized);
+        else if (dync__graph_tells_sizes(p->bw))
+            status = dync__aot_inner_compile(inner, p->bw, true, options, &p->run);
+    }
     dync__tls.syms = syms;
     return status;
 }
@@ -84,16 +92,6 @@ DYNC__RARE DYNC__FN dync_status dync__aot_form(dync__graph *graph, dync__tensor 
     return status;
 }
 
-static bool dync__form_fits(const dync__symtab *t, const int64_t *value)
-{
-    for (int i = 0; i < t->guard.n; i++)
-        if (!dync__guard_holds(t, &t->guard.at[i], value)) return false;
-    for (int i = 0; i < t->symbol.n; i++)
-        if (value[i] && (value[i] < t->symbol.at[i].low || value[i] > t->symbol.at[i].high))
-            return false;
-    return true;
-}
-
 /* Everything of a form with numbers for its sizes. */
 DYNC__RARE static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *value,
                                                 dync__aot_graphs *g)
@@ -127,8 +125,8 @@ DYNC__RARE static dync_status dync__form_graphs(const dync__aot_code *form, cons
     if (!ok) return DYNC_ERR_MEMORY;
     for (int side = 0; side < 2; side++) {
         dync__graph *from = side ? f->bw : f->fw, **to = side ? &g->bw : &g->fw;
-        /* only its inputs are counted */
-        if (from && !side && form->tail)
+        /* only its inputs are counted, unless it is compiled with numbers after all */
+        if (from && !side && (form->tail || (form->fw_sized.state && !f->training)))
             *to = dync__graph_ref(from);
         else if (from)
             DYNC__TRY(dync__graph_concrete(from, value, to));
@@ -140,7 +138,7 @@ DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *valu
                                        const dync__options *options,
                                        const dync__inner_compiler *inner, dync_callable *out)
 {
-    if (!dync__form_fits(form->syms, value)) return DYNC_ERR_UNSUPPORTED;
+    if (!dync__symtab_fits(form->syms, value)) return DYNC_ERR_UNSUPPORTED;
     dync__aot_code *c = dync__aot_code_new(form->original);
     if (!c) return DYNC_ERR_MEMORY;
     DYNC__ATOMIC_INC(&form->refs);

@@ -129,6 +129,33 @@ DYNC__RARE DYNC__FN dync_status dync__aot_tell_over(const dync__aot_code *c)
     return DYNC_OK;
 }
 
+/* The forward graph (part -1) or a part of the backward one: of what the form has for all sizes,
+ * else with numbers. */
+DYNC__RARE static dync_status dync__aot_side(dync__aot_code *c, int part,
+                                             const dync__options *options,
+                                             const dync__inner_compiler *inner)
+{
+    dync__inner *out = part < 0 ? &c->fw : &c->part[part].run;
+    dync__graph *g = part < 0 ? c->g.fw : c->part[part].bw;
+    const dync__aot_code *form = c->form;
+    dync_status status = DYNC_ERR_UNSUPPORTED;
+    if (out->run) return DYNC_OK;
+    if (form)
+        status =
+            dync__aot_inner_at(part < 0 ? &form->fw_sized : &form->part[part].sized, c->value, out);
+    if (status != DYNC_ERR_UNSUPPORTED) return status;
+    if (!g->syms || !form) return dync__aot_inner_compile(inner, g, part >= 0, options, out);
+    dync__graph *numbers = NULL;
+    status = dync__graph_concrete(g, c->value, &numbers);
+    for (int i = 0; i < g->over.n && status == DYNC_OK; i++)
+        if (!dync__avec_push(&numbers->arena, &numbers->over, g->over.at[i]))
+            status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK)
+        status = dync__aot_inner_compile(inner, numbers, part >= 0, options, out);
+    dync__graph_unref(numbers);
+    return status;
+}
+
 /* Those of its sides that are not compiled yet. */
 DYNC__RARE DYNC__FN dync_status dync__aot_code_compile(dync__aot_code *c,
                                                        const dync__options *options,
@@ -147,11 +174,8 @@ DYNC__RARE DYNC__FN dync_status dync__aot_code_compile(dync__aot_code *c,
     struct dync__aot_tail *tail = c->form ? c->form->tail : NULL;
     if (!tail) DYNC__TRY(dync__aot_tell_over(c));
     if (tail) DYNC__TRY(dync__aot_tail_compile(tail, c->value, options, inner, &c->fw));
-    if (!c->fw.run) DYNC__TRY(dync__aot_inner_compile(inner, g->fw, false, options, &c->fw));
-    for (int i = 0; g->bw && i < c->n_parts; i++)
-        if (!c->part[i].run.run)
-            DYNC__TRY(
-                dync__aot_inner_compile(inner, c->part[i].bw, true, options, &c->part[i].run));
+    DYNC__TRY(dync__aot_side(c, -1, options, inner));
+    for (int i = 0; g->bw && i < c->n_parts; i++) DYNC__TRY(dync__aot_side(c, i, options, inner));
     if (dync__aot_is_forward(c) && c->fw.run_into)
         c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
     return DYNC_OK;

@@ -10,6 +10,7 @@
 struct dync__aot_tail {
     /* its outputs: the whole graph's that it has, then what the tail reads of it */
     dync__graph *head;
+    dync__inner_sized head_sized;
     dync__inner run; /* the tail's */
     /* in: of the tail: an input of the whole, or n_in + an output of the head; out: of the whole:
      * an output of the head, or n_head + one of the tail */
@@ -176,6 +177,7 @@ DYNC__RARE DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *t)
 {
     if (!t) return;
     if (t->run.destroy) t->run.destroy(t->run.state);
+    if (t->head_sized.state) t->head_sized.destroy(t->head_sized.state);
     dync__graph_unref(t->head);
     dync__free(t, sizeof *t);
 }
@@ -224,6 +226,8 @@ DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync__graph *g, const dync__optio
         return dync__arena_free(&arena), DYNC_OK;
     dync_status status = dync__tail_make(&m, results->n, &tail);
     if (status == DYNC_OK) status = dync__aot_inner_compile(inner, tail, false, options, &m.t->run);
+    if (status == DYNC_OK)
+        status = dync__aot_inner_sized(inner, m.t->head, options, &m.t->head_sized);
     dync__graph_unref(tail);
     dync__arena_free(&arena);
     if (status != DYNC_OK)
@@ -280,11 +284,14 @@ DYNC__RARE DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_ta
 {
     dync__tail_code *c = dync__calloc(sizeof *c);
     dync__graph *head = NULL;
-    dync_status status = c ? dync__graph_concrete(t->head, value, &head) : DYNC_ERR_MEMORY;
-    for (int i = 0; i < t->head->over.n && status == DYNC_OK; i++)
+    dync_status status = c ? dync__aot_inner_at(&t->head_sized, value, &c->head) : DYNC_ERR_MEMORY;
+    bool numbers = status == DYNC_ERR_UNSUPPORTED;
+    if (numbers) status = dync__graph_concrete(t->head, value, &head);
+    for (int i = 0; numbers && i < t->head->over.n && status == DYNC_OK; i++)
         if (!dync__avec_push(&head->arena, &head->over, t->head->over.at[i]))
             status = DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) status = dync__aot_inner_compile(inner, head, false, options, &c->head);
+    if (numbers && status == DYNC_OK)
+        status = dync__aot_inner_compile(inner, head, false, options, &c->head);
     dync__graph_unref(head);
     if (status != DYNC_OK) {
         dync__free(c, sizeof *c);

@@ -11,7 +11,12 @@ typedef struct dync__inductor_form {
 } dync__inductor_form;
 typedef struct dync__inductor_code {
     dync__inductor_form *now;
-    dync__graph *graph; /* for narrowing */
+    /* for narrowing: the graph, or what it is of, which outlives it, with the symbols' values */
+    dync__graph *graph;
+    dync__inductor_sized *sized;
+    int64_t *value;
+    int n_value;
+    bool narrowed; /* made for the outputs that were wanted then */
     dync__options options;
 } dync__inductor_code;
 
@@ -25,6 +30,7 @@ DYNC__RARE static void dync__inductor_destroy(void *state)
         dync__free(form, sizeof *form);
     }
     dync__graph_unref(c->graph);
+    if (c->value) dync__free(c->value, (size_t)c->n_value * sizeof *c->value + 1);
     dync__free(c, sizeof *c);
 }
 
@@ -136,7 +142,8 @@ DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dy
 {
     dync__inductor_form *form = dync__calloc(sizeof *form);
     if (!form) return DYNC_ERR_MEMORY;
-    dync_status status = dync__inductor_lower(g, used, &c->options, &form->lowered);
+    dync_status status = c->sized ? dync__inductor_sized_lower(c->sized, c->value, &form->lowered)
+                                  : dync__inductor_lower(g, used, &c->options, &form->lowered);
     if (status != DYNC_OK) {
         dync__free(form, sizeof *form);
         return status;
@@ -149,7 +156,12 @@ DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dy
 DYNC__RARE static dync_status dync__inductor_narrow(void *state, const bool *used)
 {
     dync__inductor_code *c = state;
-    return dync__inductor_form_add(c, c->graph, used);
+    if (!c->sized) return dync__inductor_form_add(c, c->graph, used);
+    if (c->narrowed && dync__inductor_sized_wants(c->sized, used)) return DYNC_OK;
+    DYNC__TRY(dync__inductor_sized_narrow(c->sized, used));
+    /* as it is, it computes more than is read */
+    dync_status status = dync__inductor_form_add(c, NULL, used);
+    return status == DYNC_ERR_UNSUPPORTED ? DYNC_OK : status;
 }
 
 DYNC__RARE static void dync__inductor_measure(const void *state, dync__code_size *size)
@@ -159,6 +171,64 @@ DYNC__RARE static void dync__inductor_measure(const void *state, dync__code_size
         size->code += dync__plan_code_bytes(f->lowered.plan);
         size->arena = DYNC__MAX(size->arena, dync__plan_arena_bytes(f->lowered.plan));
     }
+}
+
+/* ---- of all sizes ---------------------------------------------------------------------------- */
+typedef struct dync__inductor_any {
+    dync__inductor_sized *sized;
+    int n_value;
+} dync__inductor_any;
+
+DYNC__RARE static void dync__inductor_any_destroy(void *state)
+{
+    dync__inductor_any *any = state;
+    dync__inductor_sized_free(any->sized);
+    dync__free(any, sizeof *any);
+}
+
+static dync_status dync__inductor_at(void *state, const int64_t *value, dync__inner *out)
+{
+    dync__inductor_any *any = state;
+    dync__inductor_code *c = dync__calloc(sizeof *c);
+    size_t bytes = (size_t)any->n_value * sizeof *value;
+    dync_status status = c && (c->value = dync__alloc(bytes + 1)) ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) {
+        memcpy(c->value, value, bytes);
+        c->n_value = any->n_value;
+        c->sized = any->sized;
+        c->narrowed = true;
+        status = dync__inductor_form_add(c, NULL, NULL);
+    }
+    if (status != DYNC_OK) {
+        if (c) dync__inductor_destroy(c);
+        return status;
+    }
+    *out = (dync__inner){.run = dync__inductor_run,
+                         .run_into = dync__inductor_run_into,
+                         .destroy = dync__inductor_destroy,
+                         .narrow = dync__inductor_narrow,
+                         .measure = dync__inductor_measure,
+                         .state = c};
+    return DYNC_OK;
+}
+
+DYNC__RARE DYNC__FN dync_status dync__inductor_all_sizes(void *user, dync__graph *g,
+                                                         const dync__options *options,
+                                                         dync__inner_sized *out)
+{
+    int where = dync__graph_device(g);
+    if (user || !g->syms || g->sub.n || where < 0 || !dync__device_is(where, DYNC__DEV_HOST) ||
+        !dync__device_is(where, DYNC__DEV_DATA) || !dync__pass_on(DYNC__PASS_all_sizes))
+        return DYNC_ERR_UNSUPPORTED;
+    dync__inductor_any *any = dync__calloc(sizeof *any);
+    dync_status status = any ? dync__inductor_sized_new(g, options, &any->sized) : DYNC_ERR_MEMORY;
+    if (status != DYNC_OK) {
+        dync__free(any, sizeof *any);
+        return status;
+    }
+    any->n_value = g->syms->symbol.n;
+    *out = (dync__inner_sized){dync__inductor_at, dync__inductor_any_destroy, any};
+    return DYNC_OK;
 }
 
 DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *g, bool is_backward,

@@ -19,7 +19,7 @@ typedef struct dync__lowered {
     size_t *storage_bytes;  /* of each output of the plan */
     int *owner;             /* the only output that lies there, or -1 */
 } dync__lowered;
-/* lower.c. used NULL: every output is wanted. */
+/* lower.c. used NULL: every output is wanted. On failure *out is empty. */
 DYNC__FN dync_status dync__inductor_lower(dync__graph *, const bool *used,
                                           const dync__options *options, dync__lowered *out);
 /* The same without a plan: the unfused steps in pb, on an arena that is filled; for printing code.
@@ -29,6 +29,17 @@ DYNC__FN dync_status dync__inductor_steps(dync__graph *, dync__arena *, dync__pb
 DYNC__FN void dync__lowered_free(dync__lowered *);
 /* where every node is, apart from 0-dim inputs in main memory; -1: on several */
 DYNC__FN int dync__graph_device(const dync__graph *);
+/* sized.c: a graph of symbolic sizes; lower: for these values of its symbols, DYNC_ERR_UNSUPPORTED
+ * where it must be compiled with numbers. narrow: from now on for these outputs; wants: it is so
+ * already. Thread safe. */
+typedef struct dync__inductor_sized dync__inductor_sized;
+DYNC__FN dync_status dync__inductor_sized_new(dync__graph *, const dync__options *,
+                                              dync__inductor_sized **out);
+DYNC__FN dync_status dync__inductor_sized_lower(dync__inductor_sized *, const int64_t *value,
+                                                dync__lowered *out);
+DYNC__FN dync_status dync__inductor_sized_narrow(dync__inductor_sized *, const bool *used);
+DYNC__FN bool dync__inductor_sized_wants(dync__inductor_sized *, const bool *used);
+DYNC__FN void dync__inductor_sized_free(dync__inductor_sized *);
 /* opaque.c: a node of an operator that nobody looks into, as a kernel call; the plan borrows the
  * node. */
 DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync__node *, int n_in,
@@ -39,6 +50,8 @@ DYNC__FN dync_status dync__control_lower(dync__pb *, const dync__node *, int n_i
                                          const dync__operand *in, const dync__operand *out);
 /* inductor.c: an inner compiler. user not NULL: what lies on a GPU is run as a recorded graph, as
  * by the option "cudagraphs". */
+DYNC__FN dync_status dync__inductor_all_sizes(void *user, dync__graph *, const dync__options *,
+                                              dync__inner_sized *out);
 DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *, bool is_backward,
                                             const dync__options *options, dync__inner *out);
 #endif

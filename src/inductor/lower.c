@@ -144,6 +144,17 @@ static dync_status dync__lower_fake(dync__lowerer *w, int i, const dync__info *i
     return w->fake[i] ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* dync__layout_span, which may be symbolic. */
+static int64_t dync__lower_span(const dync__layout *lay)
+{
+    int64_t last = lay->offset;
+    for (int d = 0; d < lay->ndim; d++) {
+        if (lay->shape[d] == 0) return 0;
+        last = dync__sz_add(last, dync__sz_mul(dync__sz_sub(lay->shape[d], 1), lay->stride[d]));
+    }
+    return dync__sz_add(last, 1);
+}
+
 /* One slot per output of the node. Inputs are addressed from their first element, so their own
  * offset (bias) is taken off their layout and those of their views. */
 static dync_status dync__lower_slots(dync__lowerer *w, const dync__node *n, bool leaves)
@@ -157,13 +168,13 @@ static dync_status dync__lower_slots(dync__lowerer *w, const dync__node *n, bool
                    : leaves                       ? DYNC__SLOT_OUTPUT
                                                   : DYNC__SLOT_TEMP;
         int slot = dync__pb_slot(&w->pb, kind, info->dtype,
-                                 kind == DYNC__SLOT_INPUT ? -1 : dync__layout_span(&info->lay),
+                                 kind == DYNC__SLOT_INPUT ? -1 : dync__lower_span(&info->lay),
                                  n->name);
         if (slot < 0) return DYNC_ERR_MEMORY;
         w->value[i][k] =
             (dync__operand){.slot = slot, .dtype = (uint8_t)info->dtype, .lay = info->lay};
         if (kind == DYNC__SLOT_INPUT) w->bias[i] = info->lay.offset;
-        w->value[i][k].lay.offset -= w->bias[i];
+        w->value[i][k].lay.offset = dync__sz_sub(info->lay.offset, w->bias[i]);
         if (!dync__device_driver(info->device))
             return dync__fail(DYNC_ERR_DEVICE,
                               "inductor: no code generation for the device of %s (%s)", n->name,
@@ -182,7 +193,7 @@ static dync_status dync__lower_view(dync__lowerer *w, const dync__node *n)
     w->value[i][0] = w->value[from][0];
     w->value[i][0].lay = n->info[0].lay;
     w->bias[i] = w->bias[from];
-    w->value[i][0].lay.offset -= w->bias[i];
+    w->value[i][0].lay.offset = dync__sz_sub(n->info[0].lay.offset, w->bias[i]);
     return dync__lower_fake(w, i, &n->info[0]);
 }
 
@@ -216,11 +227,12 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n, bool 
     w->pb.origin = c.row->name;
     w->pb.user_op = n->user_op ? n->user_op : c.row->name;
     w->pb.at = n->at;
+    bool opaque = c.row->flags & DYNC__OP_OPAQUE, control = dync__row_is_control(c.row);
+    if (w->pb.sized && (opaque || control || c.row->cls == DYNC__INPLACE))
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "%s is lowered with numbers", c.row->name);
     if (placed) return dync__reinplace_lower(w, &c, n, in, n_in);
-    if (dync__row_is_control(c.row))
-        return dync__control_lower(&w->pb, n, n_in, in, w->value[n->index]);
-    if (c.row->flags & DYNC__OP_OPAQUE)
-        return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
+    if (control) return dync__control_lower(&w->pb, n, n_in, in, w->value[n->index]);
+    if (opaque) return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
     if (w->joined[n->index] >= 0) return DYNC_OK; /* its reader reads the parts */
     if (w->parts[n->index]) return dync__parts_lower(w, &c, n);
     return dync__op_lower(&w->pb, &c, in, n_in, w->value[n->index]);
@@ -255,6 +267,15 @@ static dync_status dync__lower_nodes(dync__lowerer *w)
 }
 
 /* ---- outputs --------------------------------------------------------------------------------- */
+DYNC__FN void dync__lowered_storages(dync__lowered *l, const dync__pb *pb)
+{
+    for (int i = 0; i < pb->slot.n; i++) {
+        const dync__slot *s = &pb->slot.at[i];
+        if (s->kind == DYNC__SLOT_OUTPUT)
+            l->storage_bytes[s->index] = (size_t)s->size * dync__dtype_info(s->dtype)->bytes;
+    }
+}
+
 /* How each output is found after a run. output: which of the plan's output storages it lies on,
  * -1 none, -2 not wanted or written over an input. owner: the one output that has a storage to
  * itself, -1 where several share it. */
@@ -271,11 +292,7 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
     l->owner = dync__arena_alloc(&l->arena, (size_t)(l->n_storages + 1) * sizeof *l->owner);
     if (!l->out || !l->storage_bytes || !l->owner) return DYNC_ERR_MEMORY;
     memset(l->owner, -1, (size_t)l->n_storages * sizeof *l->owner);
-    for (int i = 0; i < w->pb.slot.n; i++) {
-        const dync__slot *s = &w->pb.slot.at[i];
-        if (s->kind == DYNC__SLOT_OUTPUT)
-            l->storage_bytes[s->index] = (size_t)s->size * dync__dtype_info(s->dtype)->bytes;
-    }
+    dync__lowered_storages(l, &w->pb);
     for (int i = 0; i < l->n_out; i++) {
         const dync__node *n = out->as.list[i].as.node;
         const dync__operand *v = &w->value[n->index][0];
@@ -298,9 +315,8 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
     return DYNC_OK;
 }
 
-/* Everything up to the unfused steps in w->pb. The caller frees w->arena. */
-static dync_status dync__lower_steps(dync__lowerer *w, dync__graph *g, const bool *used,
-                                     const dync__options *options, dync__lowered *out)
+DYNC__FN dync_status dync__lower_steps(dync__lowerer *w, dync__graph *g, const bool *used,
+                                       const dync__options *options, bool sized, dync__lowered *out)
 {
     memset(w, 0, sizeof *w);
     memset(out, 0, sizeof *out);
@@ -309,6 +325,7 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync__graph *g, const boo
     w->pb.device = dync__graph_device(g);
     w->pb.fast_math = options->fast_math != 0;
     w->pb.winograd = options->winograd;
+    w->pb.sized = sized;
     dync__graph_renumber(g);
     size_t n = (size_t)g->node.n + 1;
     w->value = dync__arena_alloc(&w->arena, n * sizeof *w->value);
@@ -333,18 +350,23 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync__graph *g, const boo
     return status;
 }
 
-/* Lowers and plans. On failure *out is empty. */
+DYNC__FN dync__plan_options dync__lower_options(const dync__lowerer *w,
+                                                const dync__options *options)
+{
+    return (dync__plan_options){.name = w->g->name,
+                                .fast_math = w->pb.fast_math,
+                                .no_fuse = options->no_fuse || options->opt_level == 0,
+                                .autotune = options->autotune.on ? options->autotune.path : NULL,
+                                .threads = options->threads};
+}
+
 DYNC__FN dync_status dync__inductor_lower(dync__graph *g, const bool *used,
                                           const dync__options *options, dync__lowered *out)
 {
     dync__lowerer w;
-    dync_status status = dync__lower_steps(&w, g, used, options, out);
+    dync_status status = dync__lower_steps(&w, g, used, options, false, out);
     if (status == DYNC_OK) {
-        dync__plan_options opt = {.name = g->name,
-                                  .fast_math = w.pb.fast_math,
-                                  .no_fuse = options->no_fuse || options->opt_level == 0,
-                                  .autotune = options->autotune.on ? options->autotune.path : NULL,
-                                  .threads = options->threads};
+        dync__plan_options opt = dync__lower_options(&w, options);
         out->plan = dync__plan_new(&w.pb, &opt);
         if (!out->plan) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     }
@@ -361,7 +383,7 @@ DYNC__FN dync_status dync__inductor_steps(dync__graph *g, dync__arena *arena, dy
 {
     static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__lowerer w;
-    dync_status status = dync__lower_steps(&w, g, NULL, &plain, out);
+    dync_status status = dync__lower_steps(&w, g, NULL, &plain, false, out);
     *arena = w.arena;
     *pb = w.pb;
     pb->arena = arena;

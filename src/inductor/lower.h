@@ -35,6 +35,13 @@ typedef struct dync__lowerer {
     int *over_first, *over_next; /* those of a node: output + 1, 0 ends */
 } dync__lowerer;
 
+/* lower.c: everything up to the unfused steps in pb, and outputs without a plan; the caller frees
+ * the arena. sized: sizes are those of the thread's table. */
+DYNC__FN dync_status dync__lower_steps(dync__lowerer *, dync__graph *, const bool *used,
+                                       const dync__options *, bool sized, dync__lowered *out);
+DYNC__FN dync__plan_options dync__lower_options(const dync__lowerer *, const dync__options *);
+/* The bytes of each output's storage, of the slots in pb. */
+DYNC__FN void dync__lowered_storages(dync__lowered *, const dync__pb *);
 /* parts.c: fills w->parts and w->joined; lowers the call of a node that has parts. */
 DYNC__FN dync_status dync__parts_find(dync__lowerer *);
 DYNC__FN dync_status dync__parts_lower(dync__lowerer *, const dync__opcall *, const dync__node *);

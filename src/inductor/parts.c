@@ -38,8 +38,8 @@ static bool dync__parts_joins(const dync__node *cat, const dync__node *n)
 static bool dync__parts_cut(dync__parts *p, int64_t at)
 {
     int i = p->n;
-    while (p->cut[i] > at) i--;
-    if (p->cut[i] == at) return true;
+    while (dync__sz_lt(at, p->cut[i])) i--;
+    if (dync__sz_eq(p->cut[i], at)) return true;
     if (p->n == DYNC__PARTS_MOST) return false;
     for (int k = p->n++; k > i; k--) p->cut[k + 1] = p->cut[k];
     p->cut[i + 1] = at;
@@ -54,13 +54,15 @@ static bool dync__parts_add(dync__parts *p, const dync__node *cat, const dync__l
     int dim = (int)(cat->args[1].as.i + (cat->args[1].as.i < 0 ? all->ndim : 0)),
         of_result = dim + result->ndim - all->ndim;
     dync__parts more = *p;
-    if (all->shape[dim] != result->shape[of_result] || (p->dim >= 0 && p->dim != of_result))
+    if (!dync__sz_eq(all->shape[dim], result->shape[of_result]) ||
+        (p->dim >= 0 && p->dim != of_result))
         return false;
     more.dim = of_result;
     int64_t end = 0;
-    for (int i = 0; i < cat->args[0].n; i++)
-        if (!dync__parts_cut(&more, end += cat->args[0].as.list[i].as.node->info[0].lay.shape[dim]))
-            return false;
+    for (int i = 0; i < cat->args[0].n; i++) {
+        end = dync__sz_add(end, cat->args[0].as.list[i].as.node->info[0].lay.shape[dim]);
+        if (!dync__parts_cut(&more, end)) return false;
+    }
     *p = more;
     return true;
 }
@@ -99,15 +101,15 @@ static dync__operand dync__parts_operand(const dync__lowerer *w, const dync__nod
     if (w->joined[x->index] == n->index) {
         const dync__arg *part = x->args[0].as.list;
         int dim = x->info[0].lay.ndim - from_end;
-        for (; start >= part->as.node->info[0].lay.shape[dim]; part++)
-            start -= part->as.node->info[0].lay.shape[dim];
+        for (; !dync__sz_lt(start, part->as.node->info[0].lay.shape[dim]); part++)
+            start = dync__sz_sub(start, part->as.node->info[0].lay.shape[dim]);
         x = part->as.node;
     }
     dync__operand o = w->value[x->index][0];
     int dim = o.lay.ndim - from_end;
     if (dim < 0 || o.lay.shape[dim] == 1) return o;
     o.lay.shape[dim] = length;
-    o.lay.offset += start * o.lay.stride[dim];
+    o.lay.offset = dync__sz_add(o.lay.offset, dync__sz_mul(start, o.lay.stride[dim]));
     return o;
 }
 
@@ -116,13 +118,13 @@ DYNC__FN dync_status dync__parts_lower(dync__lowerer *w, const dync__opcall *c, 
     const dync__parts *p = w->parts[n->index];
     for (int i = 0; i < p->n; i++) {
         dync__operand in[DYNC__MAX_ARGS], out = w->value[n->index][0];
-        int64_t start = p->cut[i], length = p->cut[i + 1] - start;
+        int64_t start = p->cut[i], length = dync__sz_size(dync__sz_sub(p->cut[i + 1], start));
         int n_in = 0;
         for (int a = 0; a < n->nargs; a++)
             if (n->args[a].kind == DYNC__A_NODE)
                 in[n_in++] = dync__parts_operand(w, n, n->args[a].as.node, start, length);
         out.lay.shape[p->dim] = length;
-        out.lay.offset += start * out.lay.stride[p->dim];
+        out.lay.offset = dync__sz_add(out.lay.offset, dync__sz_mul(start, out.lay.stride[p->dim]));
         DYNC__TRY(dync__op_lower(&w->pb, c, in, n_in, &out));
     }
     return DYNC_OK;

@@ -192,6 +192,11 @@ DYNC__FN dync_status dync__reinplace_find(dync__lowerer *w)
     size_t n = (size_t)w->g->node.n + 1;
     dync__reinplace r = {.w = w};
     memset(w->place, 0xff, n * sizeof *w->place);
+    for (int i = 0; w->pb.sized && i < w->g->node.n; i++) {
+        const dync__node *k = w->g->node.at[i];
+        if (dync__node_has(k, DYNC__OP_SCATTERS) || k->op == DYNC__OP_as_strided_scatter)
+            return dync__fail(DYNC_ERR_UNSUPPORTED, "writes in place are lowered with numbers");
+    }
     if (!dync__pass_on(DYNC__PASS_reinplace)) return DYNC_OK;
     r.root = dync__arena_alloc(&w->arena, n * sizeof *r.root);
     r.last = dync__arena_alloc(&w->arena, n * sizeof *r.last);

@@ -157,6 +157,13 @@ static bool dync__check_span(const dync__kernel *k, const dync__access *acc, int
            (dync__mul_ok(acc->row_stride, acc->rows - 1, &reach) && dync__add_ok(*end, reach, end));
 }
 
+static bool dync__check_is_sized(const dync__kernel *k, const dync__access *acc)
+{
+    bool sized = dync__is_token(acc->offset);
+    for (int d = 0; d < k->n_dims; d++) sized |= dync__any_token(acc->stride[d], k->extent[d]);
+    return sized;
+}
+
 static const char *dync__check_access(const dync__kernel *k, const dync__inst *in)
 {
     const dync__access *acc = &k->access.at[in->access];
@@ -173,6 +180,7 @@ static const char *dync__check_access(const dync__kernel *k, const dync__inst *i
     if (acc->rows < 0 || (acc->rows > 0 && in->prim != DYNC__P_loadx)) return "rows of no gather";
     if (empty || (in->prim == DYNC__P_loadx && !acc->rows) || in->prim == DYNC__P_storex)
         return NULL;
+    if (dync__check_is_sized(k, acc)) return NULL; /* seen where they are numbers */
     if (!dync__check_span(k, acc, &low, &high)) return "the access overflows 64 bits";
     return size < 0 || (low >= 0 && high < size) ? NULL : "the access leaves its buffer";
 }

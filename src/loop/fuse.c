@@ -367,11 +367,14 @@ static bool dync__fuse_merge_all(dync__fuse_graph *g, bool siblings)
 static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain, bool stays,
                              bool tiny, bool broadcast)
 {
-    int64_t now = work + domain + (stays ? 0 : domain * n_loads), then = work * n_loads;
-    bool fair = cost <= DYNC__FUSE_FAIR && work <= 2 * domain;
+    int64_t now =
+                dync__sz_add(dync__sz_add(work, domain), dync__sz_mul(domain, stays ? 0 : n_loads)),
+            then = dync__sz_mul(work, n_loads), twice = dync__sz_mul(2, work);
+    bool fair = cost <= DYNC__FUSE_FAIR && !dync__sz_lt(dync__sz_mul(2, domain), work);
     if (tiny) return (cost <= DYNC__FUSE_FREE && n_loads <= 1) || (broadcast && fair);
-    if (stays) return cost <= DYNC__FUSE_CHEAP && then < now;
-    return then <= DYNC__MAX(now, 2 * work) && (work <= domain || cost <= DYNC__FUSE_CHEAP || fair);
+    if (stays) return cost <= DYNC__FUSE_CHEAP && dync__sz_lt(then, now);
+    return (n_loads <= 2 || !dync__sz_lt(now, then) || !dync__sz_lt(twice, then)) &&
+           (cost <= DYNC__FUSE_CHEAP || fair || !dync__sz_lt(domain, work));
 }
 
 static int dync__fuse_stores(const dync__kernel *k)
@@ -403,11 +406,12 @@ static bool dync__fuse_is_broadcast(const dync__kernel *k)
         int64_t n = 1;
         if (in->buf < 0 || !dync__inst_has_value(in)) continue;
         for (int d = 0; d < k->n_dims; d++)
-            n *= k->access.at[in->access].stride[d] != 0 ? k->extent[d] : 1;
-        read += n;
+            if (!dync__sz_eq(k->access.at[in->access].stride[d], 0))
+                n = dync__sz_mul(n, k->extent[d]);
+        read = dync__sz_add(read, n);
     }
-    return domain >= DYNC__FUSE_BROADCAST && read > 0 &&
-           read <= domain / DYNC__FUSE_BROADCAST_SHARE;
+    return read > 0 && !dync__sz_lt(domain, DYNC__FUSE_BROADCAST) &&
+           !dync__sz_lt(dync__sz_div(domain, DYNC__FUSE_BROADCAST_SHARE), read);
 }
 
 /* Readers of id after node i; -1 where one of them cannot take an expression instead. */
@@ -424,7 +428,7 @@ static int dync__fuse_readers(const dync__fuse_graph *g, int i, int32_t id, int 
         if (own <= 0 || dync__fuse_has(&g->node[i].failed[1], j) ||
             !dync__fuse_sources_stay(g, i, j))
             return -1;
-        *work += own;
+        *work = dync__sz_add(*work, own);
         reader[n++] = j;
     }
     return n;

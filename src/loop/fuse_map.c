@@ -43,7 +43,8 @@ DYNC__FN dync__access dync__nest_access(const dync__nest *nest, const dync__acce
     out.offset = acc->offset;
     out.rows = acc->rows;
     out.row_stride = acc->row_stride;
-    for (int h = 0; h < nest->n; h++) out.stride[h] = acc->stride[nest->from[h]] * nest->mul[h];
+    for (int h = 0; h < nest->n; h++)
+        out.stride[h] = dync__sz_mul(acc->stride[nest->from[h]], nest->mul[h]);
     return out;
 }
 
@@ -56,8 +57,10 @@ DYNC__FN dync__access dync__map_access(const dync__index_map *m, int n_host,
     out.rows = acc->rows;
     out.row_stride = acc->row_stride;
     for (int g = 0; g < m->n; g++) {
-        out.offset += acc->stride[g] * m->offset[g];
-        for (int h = 0; h < n_host; h++) out.stride[h] += acc->stride[g] * m->coef[g][h];
+        out.offset = dync__sz_add(out.offset, dync__sz_mul(acc->stride[g], m->offset[g]));
+        for (int h = 0; h < n_host; h++)
+            out.stride[h] =
+                dync__sz_add(out.stride[h], dync__sz_mul(acc->stride[g], m->coef[g][h]));
     }
     return out;
 }
@@ -66,7 +69,7 @@ DYNC__FN dync__access dync__map_access(const dync__index_map *m, int n_host,
 static void dync__frame_split_row(int64_t *row, int n, int h, int64_t block)
 {
     memmove(&row[h + 1], &row[h], (size_t)(n - h) * sizeof row[0]);
-    row[h] *= block;
+    row[h] = dync__sz_mul(row[h], block);
 }
 
 /* Splits loop h of the nest in `block`s, in every map of the frame and in the access being solved.
@@ -82,11 +85,17 @@ static bool dync__frame_split(dync__fuse_frame *f, dync__access *host, int h, in
     dync__frame_split_row(nest->mul, n, h, block);
     dync__frame_split_row(nest->extent, n, h, 1);
     memmove(&nest->from[h + 1], &nest->from[h], (size_t)(n - h) * sizeof nest->from[0]);
-    nest->extent[h] /= block;
+    nest->extent[h] = dync__sz_div(nest->extent[h], block);
     nest->extent[h + 1] = block;
     nest->n++;
     nest->n_outer += h < nest->n_outer;
     return true;
+}
+
+/* From the first index of a loop to its last. */
+static int64_t dync__access_reach(int64_t stride, int64_t extent)
+{
+    return dync__sz_mul(stride, dync__sz_sub(extent, 1));
 }
 
 /* The guest loops that acc varies along, smallest stride first; -1 where acc is no mixed radix. */
@@ -95,14 +104,15 @@ static int dync__map_places(const dync__index_map *m, const dync__access *acc, i
     int n = 0;
     int64_t span = 0;
     for (int g = 0; g < m->n; g++) {
-        if (m->extent[g] <= 1 || acc->stride[g] == 0) continue;
+        if (m->extent[g] <= 1 || dync__sz_eq(acc->stride[g], 0)) continue;
         int i = n++;
-        for (; i > 0 && acc->stride[place[i - 1]] > acc->stride[g]; i--) place[i] = place[i - 1];
+        for (; i > 0 && dync__sz_lt(acc->stride[g], acc->stride[place[i - 1]]); i--)
+            place[i] = place[i - 1];
         place[i] = g;
     }
     for (int i = 0; i < n; i++) {
-        if (acc->stride[place[i]] <= span) return -1;
-        span += acc->stride[place[i]] * (m->extent[place[i]] - 1);
+        if (!dync__sz_lt(span, acc->stride[place[i]])) return -1;
+        span = dync__sz_add(span, dync__access_reach(acc->stride[place[i]], m->extent[place[i]]));
     }
     return n;
 }
@@ -111,14 +121,15 @@ static int dync__map_places(const dync__index_map *m, const dync__access *acc, i
 static bool dync__map_digits(const dync__access *acc, const int *place, int n, int64_t value,
                              int64_t *digit)
 {
-    bool negative = value < 0;
-    int64_t rest = negative ? -value : value;
+    bool negative = dync__sz_lt(value, 0);
+    int64_t rest = negative ? dync__sz_sub(0, value) : value;
     for (int i = n - 1; i >= 0; i--) {
-        int64_t d = rest / acc->stride[place[i]];
-        rest -= d * acc->stride[place[i]];
-        digit[i] = negative ? -d : d;
+        int64_t stride = acc->stride[place[i]],
+                d = dync__sz_lt(rest, stride) ? 0 : dync__sz_div(rest, stride);
+        rest = dync__sz_sub(rest, dync__sz_mul(d, stride));
+        digit[i] = negative ? dync__sz_sub(0, d) : d;
     }
-    return rest == 0;
+    return dync__sz_eq(rest, 0);
 }
 
 /* Writes host's offset and strides as digits into the map; false: something is left over, so guest
@@ -128,7 +139,8 @@ static bool dync__map_write(dync__fuse_frame *f, int map, const dync__access *ho
 {
     dync__index_map *m = &f->map[map];
     int64_t digit[DYNC__LOOP_MAX_DIMS];
-    if (!dync__map_digits(guest, place, n, host->offset - guest->offset, digit)) return false;
+    if (!dync__map_digits(guest, place, n, dync__sz_sub(host->offset, guest->offset), digit))
+        return false;
     for (int i = 0; i < n; i++) m->offset[place[i]] = digit[i];
     for (int h = 0; h < f->nest.n; h++) {
         if (!dync__map_digits(guest, place, n, f->nest.extent[h] > 1 ? host->stride[h] : 0, digit))
@@ -143,24 +155,32 @@ static int dync__map_range(const dync__fuse_frame *f, const dync__index_map *m, 
 {
     int64_t low = m->offset[g], high = low;
     for (int h = 0; h < f->nest.n; h++) {
-        int64_t reach = m->coef[g][h] * (f->nest.extent[h] - 1);
-        low += reach < 0 ? reach : 0;
-        high += reach > 0 ? reach : 0;
+        int64_t reach = dync__access_reach(m->coef[g][h], f->nest.extent[h]);
+        if (dync__sz_lt(reach, 0))
+            low = dync__sz_add(low, reach);
+        else
+            high = dync__sz_add(high, reach);
     }
-    return low < 0 ? -1 : high >= m->extent[g] ? 1 : 0;
+    return dync__sz_lt(low, 0) ? -1 : !dync__sz_lt(high, m->extent[g]) ? 1 : 0;
+}
+
+static bool dync__map_divides(int64_t by, int64_t size)
+{
+    return dync__sz_eq(dync__sz_mod(size, by), 0);
 }
 
 /* The digit of place i runs over: split a host loop where the digit is full. */
 static bool dync__map_split(dync__fuse_frame *f, int map, dync__access *host,
                             const dync__access *guest, const int *place, int n, int i)
 {
-    if (i + 1 >= n || guest->stride[place[i + 1]] % guest->stride[place[i]] != 0) return false;
-    int64_t radix = guest->stride[place[i + 1]] / guest->stride[place[i]];
+    if (i + 1 >= n || !dync__map_divides(guest->stride[place[i]], guest->stride[place[i + 1]]))
+        return false;
+    int64_t radix = dync__sz_div(guest->stride[place[i + 1]], guest->stride[place[i]]);
     for (int h = 0; h < f->nest.n; h++) {
         int64_t c = f->map[map].coef[place[i]][h], extent = f->nest.extent[h];
-        if (c <= 0 || radix % c != 0) continue;
-        int64_t block = radix / c;
-        if (block > 1 && block < extent && extent % block == 0)
+        if (!dync__sz_lt(0, c) || !dync__map_divides(c, radix)) continue;
+        int64_t block = dync__sz_div(radix, c);
+        if (dync__sz_lt(1, block) && dync__sz_lt(block, extent) && dync__map_divides(block, extent))
             return dync__frame_split(f, host, h, block);
     }
     return false;
@@ -173,9 +193,10 @@ DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host,
     dync__index_map *m = &f->map[map];
     dync__access forward = *access, *guest = &forward;
     for (int g = 0; g < m->n; g++) {
-        if (m->extent[g] <= 1 || access->stride[g] >= 0) continue;
-        forward.offset += access->stride[g] * (m->extent[g] - 1),
-            forward.stride[g] = -access->stride[g];
+        if (m->extent[g] <= 1 || !dync__sz_lt(access->stride[g], 0)) continue;
+        forward.offset =
+            dync__sz_add(forward.offset, dync__access_reach(access->stride[g], m->extent[g])),
+        forward.stride[g] = dync__sz_sub(0, access->stride[g]);
     }
     int place[DYNC__LOOP_MAX_DIMS], n = dync__map_places(m, guest, place);
     if (n < 0) return false;
@@ -190,9 +211,9 @@ DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host,
     }
     for (int i = 0, g; i < n; i++) {
         m->solved[g = place[i]] = true;
-        if (access->stride[g] > 0) continue;
-        m->offset[g] = m->extent[g] - 1 - m->offset[g];
-        for (int h = 0; h < f->nest.n; h++) m->coef[g][h] = -m->coef[g][h];
+        if (!dync__sz_lt(access->stride[g], 0)) continue;
+        m->offset[g] = dync__sz_sub(dync__sz_sub(m->extent[g], 1), m->offset[g]);
+        for (int h = 0; h < f->nest.n; h++) m->coef[g][h] = dync__sz_sub(0, m->coef[g][h]);
     }
     return true;
 }
@@ -207,7 +228,7 @@ DYNC__FN bool dync__map_complete(dync__fuse_frame *f, int map)
     for (int g = m->n - 1; g >= 0; g--) {
         if (m->solved[g]) continue;
         guest.stride[g] = size;
-        size *= m->extent[g];
+        size = dync__sz_mul(size, m->extent[g]);
     }
     if (size == 1) return true;
     for (int h = f->nest.n - 1; h >= 0; h--) {
@@ -215,9 +236,9 @@ DYNC__FN bool dync__map_complete(dync__fuse_frame *f, int map)
         for (int g = 0; g < m->n; g++) used |= m->coef[g][h] != 0;
         if (used || f->nest.extent[h] == 1) continue;
         host.stride[h] = room;
-        room *= f->nest.extent[h];
+        room = dync__sz_mul(room, f->nest.extent[h]);
     }
-    return size == room && dync__map_solve(f, map, host, &guest);
+    return dync__sz_eq(size, room) && dync__map_solve(f, map, host, &guest);
 }
 
 DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g1, int h0, int h1,
@@ -227,34 +248,39 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g
     const dync__nest *nest = &f->nest;
     int64_t linear[DYNC__LOOP_MAX_DIMS] = {0}, size = 1, offset = 0, next = 1;
     for (int g = g1 - 1; g >= g0; g--) {
-        offset += m->offset[g] * size;
-        for (int h = 0; h < nest->n; h++) linear[h] += m->coef[g][h] * size;
-        size *= m->extent[g];
+        offset = dync__sz_add(offset, dync__sz_mul(m->offset[g], size));
+        for (int h = 0; h < nest->n; h++)
+            linear[h] = dync__sz_add(linear[h], dync__sz_mul(m->coef[g][h], size));
+        size = dync__sz_mul(size, m->extent[g]);
     }
     for (int h = h0; h < h1 && order == DYNC__ORDER_ANY; h++)
-        if (linear[h] < 0) offset += linear[h] * (nest->extent[h] - 1), linear[h] = -linear[h];
-    if (offset != 0) return false;
+        if (dync__sz_lt(linear[h], 0)) {
+            offset = dync__sz_add(offset, dync__access_reach(linear[h], nest->extent[h]));
+            linear[h] = dync__sz_sub(0, linear[h]);
+        }
+    if (!dync__sz_eq(offset, 0)) return false;
     for (int h = 0; h < nest->n; h++)
-        if ((h < h0 || h >= h1) && linear[h] != 0 && nest->extent[h] > 1) return false;
+        if ((h < h0 || h >= h1) && nest->extent[h] > 1 && !dync__sz_eq(linear[h], 0)) return false;
     if (order == DYNC__ORDER_SAME) {
         for (int h = h1 - 1; h >= h0; h--) {
             if (nest->extent[h] == 1) continue;
-            if (linear[h] != next) return false;
-            next *= nest->extent[h];
+            if (!dync__sz_eq(linear[h], next)) return false;
+            next = dync__sz_mul(next, nest->extent[h]);
         }
-        return next == size;
+        return dync__sz_eq(next, size);
     }
     /* each loop's step is the size of all smaller ones */
     for (int left = h1 - h0; left > 0; left--) {
         int found = -1;
         for (int h = h0; h < h1 && found < 0; h++)
-            if (nest->extent[h] > 1 && linear[h] == next) found = h;
+            if (nest->extent[h] > 1 && dync__sz_eq(linear[h], next)) found = h;
         if (found < 0) break;
-        next *= nest->extent[found];
+        next = dync__sz_mul(next, nest->extent[found]);
     }
     for (int h = h0; h < h1; h++)
-        if (nest->extent[h] > 1 && (linear[h] < 1 || linear[h] >= next)) return false;
-    return next == size;
+        if (nest->extent[h] > 1 && (dync__sz_lt(linear[h], 1) || !dync__sz_lt(linear[h], next)))
+            return false;
+    return dync__sz_eq(next, size);
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */
@@ -262,9 +288,9 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g
 DYNC__FN bool dync__access_equal(const dync__access *a, const dync__access *b, int n,
                                  const int64_t *extent)
 {
-    if (a->offset != b->offset) return false;
+    if (!dync__sz_eq(a->offset, b->offset)) return false;
     for (int d = 0; d < n; d++)
-        if (extent[d] > 1 && a->stride[d] != b->stride[d]) return false;
+        if (extent[d] > 1 && !dync__sz_eq(a->stride[d], b->stride[d])) return false;
     return true;
 }
 
@@ -276,25 +302,30 @@ DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const int64
         int best = -1;
         for (int d = 0; d < n; d++) {
             if (taken[d] || extent[d] <= 1) continue;
-            if (best < 0 || llabs(acc->stride[d]) < llabs(acc->stride[best])) best = d;
+            if (best < 0 ||
+                dync__sz_lt(dync__sz_abs(acc->stride[d]), dync__sz_abs(acc->stride[best])))
+                best = d;
         }
         if (best < 0) return true;
-        if (llabs(acc->stride[best]) <= span) return false;
-        span += llabs(acc->stride[best]) * (extent[best] - 1);
+        int64_t stride = dync__sz_abs(acc->stride[best]);
+        if (!dync__sz_lt(span, stride)) return false;
+        span = dync__sz_add(span, dync__access_reach(stride, extent[best]));
         taken[best] = true;
     }
 }
 
-/* The lowest and highest element, and the gcd of *gcd and all strides. */
+/* The lowest and highest element, and the gcd of *gcd and all strides: 1, where one is symbolic. */
 static void dync__access_span(const dync__access *acc, int n, const int64_t *extent, int64_t *low,
                               int64_t *high, int64_t *gcd)
 {
     *low = *high = acc->offset;
     for (int d = 0; d < n; d++) {
         if (extent[d] <= 1) continue;
-        int64_t reach = acc->stride[d] * (extent[d] - 1);
-        *(reach < 0 ? low : high) += reach;
-        for (int64_t a = llabs(acc->stride[d]), t; a != 0;) {
+        int64_t reach = dync__access_reach(acc->stride[d], extent[d]),
+                *end = dync__sz_lt(reach, 0) ? low : high,
+                a = dync__is_token(acc->stride[d]) ? 1 : llabs(acc->stride[d]);
+        *end = dync__sz_add(*end, reach);
+        for (int64_t t; a != 0;) {
             t = *gcd % a;
             *gcd = a;
             a = t;
@@ -308,8 +339,10 @@ DYNC__FN bool dync__access_overlap(const dync__access *a, int n, const int64_t *
                                    const dync__access *b, int n2, const int64_t *extent2)
 {
     int64_t low, high, low2, high2, gcd = 0;
+    if (a->offset == b->offset) return true;
     dync__access_span(a, n, extent, &low, &high, &gcd);
     dync__access_span(b, n2, extent2, &low2, &high2, &gcd);
-    if (high < low2 || high2 < low) return false;
-    return gcd == 0 || (a->offset - b->offset) % gcd == 0;
+    if (dync__sz_lt(high, low2) || dync__sz_lt(high2, low)) return false;
+    int64_t apart = dync__sz_sub(a->offset, b->offset);
+    return gcd == 0 || dync__is_token(apart) || apart % gcd == 0;
 }

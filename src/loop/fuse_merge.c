@@ -28,7 +28,7 @@ static bool dync__fuse_is_indexed(int prim)
 static int64_t dync__fuse_size(const int64_t *extent, int from, int to)
 {
     int64_t n = 1;
-    for (int d = from; d < to; d++) n *= extent[d];
+    for (int d = from; d < to; d++) n = dync__sz_mul(n, extent[d]);
     return n;
 }
 
@@ -287,7 +287,7 @@ static int dync__fuse_sweep(dync__fuse_job *job)
 static bool dync__fuse_varies_inside(const dync__nest *nest, const dync__access *acc)
 {
     for (int d = nest->n_outer; d < nest->n; d++)
-        if (nest->extent[d] > 1 && acc->stride[d] != 0) return true;
+        if (nest->extent[d] > 1 && !dync__sz_eq(acc->stride[d], 0)) return true;
     return false;
 }
 
@@ -429,16 +429,19 @@ static bool dync__fuse_recompute_safe(dync__fuse_job *job, int store)
  * belongs in a nest of its own. Many rows side by side are what generators run as vectors. */
 static bool dync__fuse_bad_layout(const dync__nest *nest, const dync__fuse_item *item)
 {
-    int64_t inner = INT64_MAX, outer = INT64_MAX, side_by_side = 1;
-    if (item->row || dync__fuse_size(nest->extent, 0, nest->n) <= DYNC__FUSE_SMALL) return false;
+    int64_t inner = DYNC__SZ_MOST, outer = DYNC__SZ_MOST, side_by_side = 1;
+    if (item->row || !dync__sz_lt(DYNC__FUSE_SMALL, dync__fuse_size(nest->extent, 0, nest->n)))
+        return false;
     for (int d = 0; d < nest->n; d++) {
         int64_t *least = d < nest->n_outer ? &outer : &inner,
-                stride = llabs(item->access.stride[d]);
-        if (nest->extent[d] <= 1 || stride >= *least) continue;
+                stride = dync__sz_abs(item->access.stride[d]);
+        if (nest->extent[d] <= 1 || !(*least == DYNC__SZ_MOST || dync__sz_lt(stride, *least)))
+            continue;
         *least = stride;
         if (d < nest->n_outer) side_by_side = nest->extent[d];
     }
-    return inner > outer && side_by_side < DYNC__FUSE_SIDE_BY_SIDE;
+    return outer != DYNC__SZ_MOST && (inner == DYNC__SZ_MOST || dync__sz_lt(outer, inner)) &&
+           dync__sz_lt(side_by_side, DYNC__FUSE_SIDE_BY_SIDE);
 }
 
 /* Not more instructions than the job allows, nor more buffers than DYNC__FUSE_BUFS. */
@@ -577,11 +580,11 @@ static bool dync__fuse_find_place(dync__fuse_frame *f, const dync__fuse_roles *r
  * splits. */
 static bool dync__fuse_is_serial(const dync__fuse_job *job, const dync__nest *nest)
 {
-    if (dync__fuse_size(nest->extent, 0, nest->n_outer) >= 8) return false;
-    if (dync__fuse_size(nest->extent, nest->n_outer, nest->n) <= DYNC__FUSE_SERIAL) return false;
+    bool serial = false;
     for (int i = 0; i < job->item.n; i++)
-        if (!job->item.at[i].dead && job->item.at[i].in.section >= 3) return true;
-    return false;
+        serial |= !job->item.at[i].dead && job->item.at[i].in.section >= 3;
+    return serial && dync__sz_lt(dync__fuse_size(nest->extent, 0, nest->n_outer), 8) &&
+           dync__sz_lt(DYNC__FUSE_SERIAL, dync__fuse_size(nest->extent, nest->n_outer, nest->n));
 }
 
 static const char *dync__fuse_name(dync__arena *arena, const char *a, const char *b)
@@ -743,7 +746,8 @@ DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_
     int64_t work = 0;
     n = dync__fuse_loads(second, buf_id, access, row);
     for (int m = 0; m < n; m++)
-        work += dync__fuse_size(second->extent, 0, row[m] ? second->n_outer : second->n_dims);
+        work = dync__sz_add(
+            work, dync__fuse_size(second->extent, 0, row[m] ? second->n_outer : second->n_dims));
     return n < 0 ? -1 : work;
 }
 

@@ -49,6 +49,14 @@ DYNC__FN bool dync__inst_has_value(const dync__inst *in)
     return in->prim != DYNC__P_store && in->prim != DYNC__P_storex;
 }
 
+DYNC__FN bool dync__inst_is_sized(const dync__inst *in)
+{
+    int64_t x = in->imm.i;
+    bool real = in->type == DYNC_F32 || in->type == DYNC_F64;
+    return DYNC__UNLIKELY(dync__tls.syms != NULL) && in->prim == DYNC__P_const_ &&
+           (real ? dync__is_sf(x) : dync__is_token(x)) && dync__symtab_find(dync__tls.syms, x);
+}
+
 DYNC__FN int dync__reduce_type(int kind, int operand_type)
 {
     return kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN ? DYNC_I64 : operand_type;
@@ -290,7 +298,8 @@ DYNC__FN int dync__lb_op(dync__lb *b, int prim, int a, int second, int third)
 DYNC__FN int dync__lb_f(dync__lb *b, int type, double x)
 {
     dync__inst in = dync__inst_make(DYNC__P_const_, type, -1, -1, -1);
-    in.imm.f = type == DYNC_F32 ? (double)(float)x : x;
+    in.imm.f = x;
+    if (type == DYNC_F32 && !dync__inst_is_sized(&in)) in.imm.f = (double)(float)x;
     /* NaN is one value: by bits, as the user's flags may have abolished it */
     if (((uint64_t)in.imm.i & 0x7fffffffffffffffu) > 0x7ff0000000000000u)
         in.imm.i = 0x7ff8000000000000;

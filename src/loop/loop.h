@@ -214,6 +214,9 @@ DYNC__FN int dync__lb_share(dync__lb *, const dync__inst *, bool across);
 DYNC__FN dync__inst dync__inst_make(int prim, int type, int a, int b, int c);
 /* false for store and storex */
 DYNC__FN bool dync__inst_has_value(const dync__inst *);
+/* Is it a constant that the symbolic sizes of the graph being lowered decide? Nothing is folded
+ * with it. */
+DYNC__FN bool dync__inst_is_sized(const dync__inst *);
 /* I64 for argmax and argmin, else the operand's */
 DYNC__FN int dync__reduce_type(int kind, int operand_type);
 

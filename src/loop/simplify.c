@@ -15,7 +15,8 @@ static const dync__inst *dync__fold_def(const dync__lb *b, int v) { return &b->k
 
 static bool dync__fold_is_const(const dync__lb *b, int v)
 {
-    return v >= 0 && dync__fold_def(b, v)->prim == DYNC__P_const_;
+    return v >= 0 && dync__fold_def(b, v)->prim == DYNC__P_const_ &&
+           !dync__inst_is_sized(dync__fold_def(b, v));
 }
 
 static bool dync__fold_is_float(int type) { return type == DYNC_F32 || type == DYNC_F64; }
@@ -391,11 +392,12 @@ DYNC__FN void dync__kernel_simplify(dync__kernel *k)
 static bool dync__collapse_allows(const dync__kernel *k, int d)
 {
     int64_t product;
-    if (!dync__mul_ok(k->extent[d - 1], k->extent[d], &product)) return false;
+    if (!dync__sz_mul_ok(k->extent[d - 1], k->extent[d], &product)) return false;
     for (int i = 0; i < k->inst.n; i++) {
         if (k->inst.at[i].access < 0) continue;
         const dync__access *a = &k->access.at[k->inst.at[i].access];
-        if (!dync__mul_ok(a->stride[d], k->extent[d], &product) || product != a->stride[d - 1])
+        if (!dync__sz_mul_ok(a->stride[d], k->extent[d], &product) ||
+            !dync__sz_eq(product, a->stride[d - 1]))
             return false;
     }
     return true;
@@ -422,7 +424,7 @@ DYNC__FN void dync__kernel_collapse(dync__kernel *k)
         if (k->extent[d] == 1) dync__collapse_remove(k, d);
     for (int d = k->n_dims - 1; d > 0; d--) {
         if (d == k->n_outer || !dync__collapse_allows(k, d)) continue;
-        k->extent[d - 1] *= k->extent[d];
+        k->extent[d - 1] = dync__sz_mul(k->extent[d - 1], k->extent[d]);
         for (int i = 0; i < k->access.n; i++)
             k->access.at[i].stride[d - 1] = k->access.at[i].stride[d];
         dync__collapse_remove(k, d);

@@ -346,6 +346,8 @@ static void dync__hook_aot_uncompiled(dync__graph *g, int level)
     dync__str_free(&path);
 }
 
+static bool dync__hook_watches(void) { return !dync__hook.busy && dync__hook.aot_level; }
+
 static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync__graph *g,
                                         bool is_backward, const dync__options *options,
                                         dync__inner *out)
@@ -408,4 +410,5 @@ DYNC__FN void dync__hook_install(void)
 {
     DYNC__ATOMIC_STORE(&dync__backend_compile_hook, dync__hook_backend);
     DYNC__ATOMIC_STORE(&dync__aot_inner_hook, dync__hook_after_aot);
+    DYNC__ATOMIC_STORE(&dync__aot_watched, dync__hook_watches);
 }

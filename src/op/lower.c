@@ -13,8 +13,8 @@
 DYNC__FN int64_t dync__lower_count(const dync__layout *l)
 {
     int64_t n = 1;
-    for (int d = 0; d < l->ndim; d++)
-        n *= l->shape[d]; /* an allocated or inferred layout: checked not to overflow */
+    for (int d = 0; d < l->ndim; d++) /* an allocated or inferred layout: checked not to overflow */
+        n = dync__sz_mul(n, l->shape[d]);
     return n;
 }
 
@@ -64,6 +64,13 @@ DYNC__FN void dync__lower_store(dync__lb *b, const dync__operand *y, const int64
     dync__lb_store(b, buf, dync__kernel_access(b->k, y->lay.offset, stride), value);
 }
 
+/* A number that sizes decide, which stays one. */
+static bool dync__arg_is_sized(const dync__arg *a, int type)
+{
+    return a->kind == DYNC__A_FLOAT ? type != DYNC_I64 && dync__is_sf(dync__sf_bits(a->as.f))
+                                    : dync__is_token(a->as.i);
+}
+
 DYNC__FN int dync__lower_number(dync__pb *pb, dync__lb *b, const dync__opcall *call, int i,
                                 int type)
 {
@@ -74,11 +81,15 @@ DYNC__FN int dync__lower_number(dync__pb *pb, dync__lb *b, const dync__opcall *c
         dync__operand x = {.slot = slot, .dtype = pb->slot.at[slot].dtype};
         return dync__lb_cast(b, dync__lower_load(b, &x, still), type);
     }
+    if (pb->sized && type != DYNC_BOOL && type != DYNC_I32 && dync__arg_is_sized(a, type))
+        return type == DYNC_I64
+                   ? dync__lb_i(b, type, a->as.i)
+                   : dync__lb_f(b, type, a->kind == DYNC__A_FLOAT ? a->as.f : dync__sf_of(a->as.i));
     double f = dync__arg_number(a);
     if (type == DYNC_F32 || type == DYNC_F64) return dync__lb_f(b, type, f);
     if (type == DYNC_BOOL) return dync__lb_i(b, type, f < 0 || f > 0 || f != f);
-    int64_t whole = a->as.i;
-    if (a->kind == DYNC__A_FLOAT) dync__store_f64(&whole, DYNC_I64, a->as.f);
+    int64_t whole = dync__sz_number(a->as.i);
+    if (a->kind == DYNC__A_FLOAT) dync__store_f64(&whole, DYNC_I64, f);
     if (type == DYNC_I32) {
         int32_t narrow;
         dync__store_i64(&narrow, DYNC_I32, whole);
@@ -159,7 +170,7 @@ static void dync__lower_lift(dync__layout *l)
         l->stride[i] = l->stride[i - 1];
     }
     l->shape[0] = 1;
-    l->stride[0] = l->ndim > 1 ? l->shape[1] * l->stride[1] : 1;
+    l->stride[0] = l->ndim > 1 ? dync__sz_mul(l->shape[1], l->stride[1]) : 1;
 }
 
 DYNC__FN dync__operand dync__lower_lifted(const dync__operand *x, int rank)
@@ -339,7 +350,7 @@ DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, cons
         v = dync__lb_op(&b, DYNC__P_add, dync__lb_op(&b, DYNC__P_mul, v, scale, -1), base, -1);
     }
     dync__lower_store(&b, out, out->lay.stride, v);
-    pb->rng_used += (uint64_t)dync__lower_count(&out->lay);
+    pb->rng_used = (uint64_t)dync__sz_add((int64_t)pb->rng_used, dync__lower_count(&out->lay));
     return dync__lower_end(pb, &b);
 }
 

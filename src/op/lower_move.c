@@ -230,8 +230,9 @@ DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const 
     if (call->args[1].n) DYNC__TRY(dync__infer_dims(&call->args[1], in->lay.ndim, flipped));
     for (int d = 0; d < x.lay.ndim; d++) {
         if (!flipped[d]) continue;
-        x.lay.offset += (x.lay.shape[d] - 1) * x.lay.stride[d];
-        x.lay.stride[d] = -x.lay.stride[d];
+        x.lay.offset = dync__sz_add(x.lay.offset,
+                                    dync__sz_mul(dync__sz_sub(x.lay.shape[d], 1), x.lay.stride[d]));
+        x.lay.stride[d] = dync__sz_sub(0, x.lay.stride[d]);
     }
     return dync__lower_copy(pb, &x, out);
 }
@@ -245,7 +246,8 @@ DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const d
         if (dync__lower_empty(&in[i])) continue;
         part.lay.shape[dim] = in[i].lay.shape[dim];
         DYNC__TRY(dync__lower_copy(pb, &in[i], &part));
-        part.lay.offset += part.lay.shape[dim] * part.lay.stride[dim];
+        part.lay.offset =
+            dync__sz_add(part.lay.offset, dync__sz_mul(part.lay.shape[dim], part.lay.stride[dim]));
     }
     return DYNC_OK;
 }

@@ -82,6 +82,8 @@ DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
     dync__attr attr = dync__lower_conv_attr(call, 3);
     int n = 2;
     if (dync__lower_empty(out)) return DYNC_OK;
+    if (pb->winograd && pb->sized)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "tiles are chosen by sizes");
     if (pb->winograd)
         attr.conv.winograd = dync__conv_winograd(in[0].lay.shape, in[1].lay.shape, out->lay.shape,
                                                  attr.conv.groups, pb->winograd);

@@ -22,9 +22,9 @@ static void dync__lower_rows(dync__rows *r, const dync__layout *x, const bool *r
             r->dim[r->n_dims] = d;
             r->extent[r->n_dims++] = x->shape[d];
             if (inner)
-                r->row_length *= x->shape[d];
+                r->row_length = dync__sz_mul(r->row_length, x->shape[d]);
             else
-                r->n_rows *= x->shape[d];
+                r->n_rows = dync__sz_mul(r->n_rows, x->shape[d]);
         }
         if (!inner) r->n_outer = r->n_dims;
     }
@@ -85,8 +85,8 @@ static dync_status dync__lower_simple(dync__pb *pb, const dync__opcall *call,
     int v = dync__lb_reduce(&r.b, kind, r.x);
     r.b.section = 2;
     if (call->op == DYNC__OP_mean)
-        v = dync__lb_op(&r.b, DYNC__P_div, v, dync__lb_f(&r.b, type, (double)r.rows.row_length),
-                        -1);
+        v = dync__lb_op(&r.b, DYNC__P_div, v,
+                        dync__lb_f(&r.b, type, dync__sf_of(r.rows.row_length)), -1);
     dync__lower_store(&r.b, out, r.out, v);
     return dync__lower_end(pb, &r.b);
 }
@@ -193,7 +193,11 @@ DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const d
     DYNC__TRY(dync__lower_reducer(pb, call, in, out, type, &r));
     if (r.rows.row_length == 0) return dync__lower_fill(pb, call, -1, (double)NAN, out);
     dync__lb *b = &r.b;
-    double n = (double)r.rows.row_length, divisor = n - (double)call->args[2].as.i;
+    int64_t less = call->args[2].as.i;
+    double n = dync__sf_of(r.rows.row_length),
+           divisor = dync__sz_lt(less, r.rows.row_length)
+                         ? dync__sf(DYNC__SF_SUB, n, dync__sf_of(less))
+                         : 0;
     int sum = dync__lb_reduce(b, DYNC__R_SUM, r.x);
     b->section = 2;
     int mean = dync__lb_op(b, DYNC__P_div, sum, dync__lb_f(b, type, n), -1);
@@ -201,8 +205,7 @@ DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const d
     int gap = dync__lb_op(b, DYNC__P_sub, r.x, mean, -1);
     int squares = dync__lb_reduce(b, DYNC__R_SUM, dync__lb_op(b, DYNC__P_mul, gap, gap, -1));
     b->section = 4;
-    int v =
-        dync__lb_op(b, DYNC__P_div, squares, dync__lb_f(b, type, divisor > 0 ? divisor : 0), -1);
+    int v = dync__lb_op(b, DYNC__P_div, squares, dync__lb_f(b, type, divisor), -1);
     if (call->op == DYNC__OP_std) v = dync__lb_op(b, DYNC__P_sqrt, v, -1, -1);
     dync__lower_store(b, out, r.out, v);
     return dync__lower_end(pb, b);
@@ -294,7 +297,7 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
     dync__lower_full_strides(&rows, &in->lay, x_stride);
     dync__lower_full_strides(&rows, &out->lay, full);
     if (!dync__lower_begin(pb, b, rows.n_outer, rows.n_dims, rows.extent)) return DYNC_ERR_MEMORY;
-    double n = (double)rows.row_length;
+    double n = dync__sf_of(rows.row_length);
     int x = dync__lb_cast(b, dync__lower_load(b, in, x_stride), type);
     int sum = dync__lb_reduce(b, DYNC__R_SUM, x);
     b->section = 2;

@@ -101,16 +101,16 @@ static dync_status dync__plan_step_make(dync__plan_maker *m, const dync__plan_wa
     return step->k ? way->kernel(m, s, i) : way->call(m, s, i);
 }
 
-static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan_options *opt)
+static dync_status dync__plan_make(dync__plan *p, dync__steps *steps)
 {
-    dync__steps steps;
+    dync__pb *pb = steps->pb;
+    const dync__plan_options *opt = steps->opt;
     p->device = pb->device;
     p->driver = dync__device_driver(p->device);
     if (!p->driver) return dync__fail(DYNC_ERR_DEVICE, "no code for device %d", p->device);
     const dync__plan_way *way = dync__plan_way_of(p->driver);
-    DYNC__TRY(dync__steps_begin(&steps, pb, opt));
-    DYNC__TRY(dync__steps_run(&steps, DYNC__PASS_in_place));
-    dync__plan_maker m = {.p = p, .pb = pb, .opt = opt, .step = steps.at, .n = steps.n};
+    DYNC__TRY(dync__steps_run(steps, DYNC__PASS_in_place));
+    dync__plan_maker m = {.p = p, .pb = pb, .opt = opt, .step = steps->at, .n = steps->n};
     m.prologues = !opt->no_fuse && dync__pass_on(DYNC__PASS_prologue);
     m.epilogues = !opt->no_fuse && dync__pass_on(DYNC__PASS_epilogue);
     DYNC__TRY(dync__plan_open(&m));
@@ -127,9 +127,15 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
 
 DYNC__FN dync__plan *dync__plan_new(dync__pb *pb, const dync__plan_options *options)
 {
+    dync__steps steps;
+    return dync__steps_begin(&steps, pb, options) == DYNC_OK ? dync__plan_of(&steps) : NULL;
+}
+
+DYNC__FN dync__plan *dync__plan_of(dync__steps *steps)
+{
     dync__plan *p = dync__calloc(sizeof *p);
     if (!p) return NULL;
-    if (dync__plan_make(p, pb, options) != DYNC_OK) {
+    if (dync__plan_make(p, steps) != DYNC_OK) {
         dync__plan_free(p);
         return NULL;
     }

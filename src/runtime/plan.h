@@ -71,6 +71,15 @@ DYNC__FN dync_status dync__steps_begin(dync__steps *, dync__pb *, const dync__pl
 DYNC__FN dync_status dync__steps_run(dync__steps *, int last_pass);
 DYNC__FN void dync__steps_print(dync__str *, const dync__steps *);
 DYNC__FN dync_status dync__steps_fuse(dync__steps *);
+/* form.c: a copy of steps that passes up to simplify have run over with symbolic sizes, with
+ * value[i] for symbol i, in pb, whose arena the caller has set. DYNC_ERR_UNSUPPORTED, not
+ * recorded: some size is none. The form's steps outlive the copy. */
+enum { DYNC__FORM_LAST = DYNC__PASS_simplify };
+#define DYNC__FORM_MOST ((int64_t)1 << 48)
+DYNC__FN dync_status dync__steps_at(const dync__steps *form, const dync__symtab *,
+                                    const int64_t *value, dync__pb *, dync__steps *out);
+/* plan.c: of steps that some passes have run over already; NULL + error */
+DYNC__FN dync__plan *dync__plan_of(dync__steps *);
 /* convs.c: after the schedule: calls stand before what follows them, convolutions take over what
  * follows them, and arrays go into blocks of channels. */
 DYNC__FN dync_status dync__steps_convs(dync__steps *);

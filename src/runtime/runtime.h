@@ -41,6 +41,8 @@ typedef struct dync__pb {
      * lowered; -1 or NULL: a constant */
     const int32_t *number_slot;
     bool fast_math;
+    /* sizes and strides may be symbolic, those of the table in force: steps for a form */
+    bool sized;
     /* places of a side of the largest tile that convolutions may be computed by; 0: none */
     int winograd;
 } dync__pb;

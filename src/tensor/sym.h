@@ -121,6 +121,9 @@ DYNC__FN bool dync__symtab_solve(const dync__symtab *, int64_t size, int64_t act
 DYNC__FN bool dync__layout_values(const dync__symtab *, const int64_t *value, dync__layout *);
 DYNC__FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *, const int64_t *value);
 
+/* every guard, and the range of each symbol; 0 for a size: it is not known */
+DYNC__FN bool dync__symtab_fits(const dync__symtab *, const int64_t *value);
+
 DYNC__INLINE bool dync__is_token(int64_t x) { return (uint64_t)x >> 60 == 1; }
 /* The bits of a symbolic number. */
 DYNC__INLINE bool dync__is_sf(int64_t bits)
@@ -206,6 +209,7 @@ DYNC__INLINE bool dync__sz_lt(int64_t a, int64_t b)
 }
 DYNC__INLINE int64_t dync__sz_min(int64_t a, int64_t b) { return dync__sz_lt(b, a) ? b : a; }
 DYNC__INLINE int64_t dync__sz_max(int64_t a, int64_t b) { return dync__sz_lt(a, b) ? b : a; }
+DYNC__INLINE int64_t dync__sz_abs(int64_t a) { return dync__sz_lt(a, 0) ? dync__sz_sub(0, a) : a; }
 /* A size that was computed: a plain number where the call has 0 or 1 there (guarded), else known to
  * be 2 or more. */
 DYNC__INLINE int64_t dync__sz_size(int64_t a)

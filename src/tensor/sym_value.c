@@ -119,6 +119,17 @@ DYNC__FN bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard *g,
     return a <= b;
 }
 
+DYNC__FN bool dync__symtab_fits(const dync__symtab *t, const int64_t *value)
+{
+    for (int i = 0; i < t->guard.n; i++)
+        if (!dync__guard_holds(t, &t->guard.at[i], value)) return false;
+    for (int i = 0; i < t->symbol.n; i++)
+        if ((value[i] || t->symbol.at[i].number) &&
+            (value[i] < t->symbol.at[i].low || value[i] > t->symbol.at[i].high))
+            return false;
+    return true;
+}
+
 DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t *value)
 {
     dync__symtab *t = dync__symtab_new();

@@ -1,0 +1,201 @@
+/* Graphs lowered once for all sizes (inductor/sized.c) against the same graphs lowered for each
+ * set of sizes (DYNC_DISABLE=all_sizes), to the bit, and against eager: random programs over
+ * matrices of n by m, whose sizes are 1, primes, powers of two and their neighbours, equal and
+ * unequal, below and above what fusion weighs, forward and backward. In test builds every set of
+ * steps is compared with those that its sizes give by themselves, too. `--seed N` starts
+ * elsewhere, SOAK=N goes on longer. */
+#include "../capture/counter.h"
+#include <stdlib.h>
+
+enum { MAX_INS = 9, MAX_VALUES = 12, OPS = 24 };
+typedef struct {
+    int op, a, b;
+} ins;
+typedef struct {
+    int n;
+    ins at[MAX_INS];
+} program;
+typedef struct {
+    dync_tensor *v[MAX_VALUES];
+    int n;
+} pool;
+
+static uint64_t state;
+static uint32_t rnd(uint32_t n)
+{
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return (uint32_t)(state >> 33) % n;
+}
+
+static dync_tensor *attend(dync_tensor *x, dync_tensor *y)
+{
+    return dync_matmul(dync_softmax(dync_matmul(x, dync_transpose(y, 0, 1)), 1), y);
+}
+
+/* Every value is n by m. */
+static dync_tensor *apply(const pool *q, const ins *i)
+{
+    dync_tensor *a = q->v[i->a % q->n], *b = q->v[i->b % q->n], *x = q->v[0];
+    int64_t n = dync_dim(x, 0), m = dync_dim(x, 1);
+    int dim = i->b % 2;
+    switch (i->op) {
+    case 0: return dync_tanh(a);
+    case 1: return dync_add(a, b);
+    case 2: return dync_mul(dync_sigmoid(a), b);
+    case 3: return dync_sub(a, dync_mean(b, dync_shape(dim), true));
+    case 4: return dync_softmax(dync_add(a, b), dim);
+    case 5: return dync_mul(a, dync_var(b, dync_shape(dim), 0, true));
+    case 6: return dync_transpose(dync_relu(dync_transpose(a, 0, 1)), 0, 1);
+    case 7: return dync_add(a, dync_mean(dync_mul(a, b), DYNC_ALL, false));
+    case 8: return attend(a, b);
+    case 9: return dync_flip(dync_mul(a, 0.5), dync_shape(dim));
+    case 10: return dync_reshape(dync_add(dync_reshape(a, dync_shape(-1)), 1.0), dync_shape(n, m));
+    case 11: return dync_slice(dync_cat(dync_tuple(a, dync_neg(b)), dim), dim, 0, dim ? m : n, 1);
+    case 12: return dync_roll(a, dync_shape(1), dync_shape(dim));
+    case 13: return dync_layer_norm(a, dync_shape(m), NULL, NULL, 1e-5);
+    case 14: return dync_where(dync_lt(x, q->v[1]), a, dync_mul(b, 0.5));
+    case 15: return dync_add(a, dync_amax(b, dync_shape(dim), true));
+    case 16: return dync_index_select(a, dim, dync_argsort(dync_select(x, 1 - dim, 0), 0, false));
+    case 17: return dync_mul(a, dync_cumsum(dync_mul(b, 0.01), dim));
+    case 18: return dync_sum(dync_stack(dync_tuple(a, b, a), dim), dync_shape(dim), false);
+    case 19:
+        return dync_reshape(dync_transpose(dync_add(dync_reshape(a, dync_shape(m, n)), 0.25), 0, 1),
+                            dync_shape(n, m));
+    case 20:
+        return dync_div(a,
+                        dync_add(dync_abs(b), dync_std(dync_add(a, b), dync_shape(dim), 0, true)));
+    case 21: return dync_sub(a, dync_unsqueeze(dync_select(b, dim, 0), dim));
+    case 22: return dync_mul(a, dync_dim_gt(x, 0, 16) ? dync_sin(b) : dync_cos(b));
+    default: return dync_gelu(dync_add(a, dync_full(dync_shape(1, m), 0.5)));
+    }
+}
+
+static dync_value run(const dync_value *args, int n, void *user)
+{
+    const program *p = user;
+    pool q = {.n = 0};
+    for (int i = 0; i < n; i++) q.v[q.n++] = args[i].as.t;
+    for (int i = 0; i < p->n && q.n < MAX_VALUES; i++) {
+        dync_tensor *r = apply(&q, &p->at[i]);
+        if (dync_error()) return DYNC_NONE;
+        if (r) q.v[q.n++] = r;
+    }
+    return dync_tuple(q.v[q.n - 1], dync_mul(q.v[q.n - 2], 1),
+                      dync_mean(q.v[q.n - 1], DYNC_ALL, false));
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+/* Elements of the same bits, NaN being one value; or (tol) near each other by the largest. */
+static bool alike(dync_tensor *x, dync_tensor *y, double tol)
+{
+    if (!x || !y) return !x && !y;
+    dync_tensor *p = dync_contiguous(dync_detach(x)), *q = dync_contiguous(dync_detach(y));
+    if (dync_ndim(p) != dync_ndim(q) || dync_numel(p) != dync_numel(q)) return false;
+    for (int d = 0; d < dync_ndim(p); d++)
+        if (dync_size(p, d) != dync_size(q, d)) return false;
+    const float *a = dync_data(p), *b = dync_data(q);
+    double most = 1;
+    for (int64_t i = 0; i < dync_numel(p) && tol > 0; i++)
+        if (fabs((double)b[i]) > most) most = fabs((double)b[i]);
+    for (int64_t i = 0; i < dync_numel(p); i++) {
+        bool nan = a[i] != a[i] && b[i] != b[i];
+        if (!nan && memcmp(&a[i], &b[i], sizeof *a) != 0 &&
+            !(tol > 0 && fabs((double)a[i] - (double)b[i]) <= tol * most))
+            return false;
+    }
+    return true;
+}
+
+enum { GENERAL, PLAIN, EAGER, SIDES };
+static const char *const off[SIDES] = {"", "all_sizes", ""};
+
+/* One call on every side, by equal arguments. */
+static bool once(dync_compiled *const *f, const program *p, int64_t n, int64_t m, bool train)
+{
+    dync_tensor *in[SIDES][2], *got[SIDES][5];
+    bool good = true;
+    for (int k = 0; k < 2; k++) {
+        dync_tensor *x = dync_sub(dync_rand(dync_shape(n, m)), 0.5);
+        for (int s = 0; s < SIDES; s++)
+            in[s][k] = train ? dync_requires_grad_(dync_clone(x), true) : x;
+    }
+    for (int s = 0; s < SIDES; s++) {
+        dync_value args[2] = {DYNC_V(in[s][0]), DYNC_V(in[s][1])}, out;
+        dync_config_set("disable", off[s]);
+        out = s == EAGER ? run(args, 2, (void *)(uintptr_t)p) : dync_call_values(f[s], 2, args);
+        if (out.kind != DYNC_KIND_LIST) return false;
+        for (int k = 0; k < 3; k++) got[s][k] = dync_as_tensor(dync_at(out, k));
+        if (train) dync_backward(dync_add(got[s][2], dync_mean(got[s][1], DYNC_ALL, false)));
+        for (int k = 0; k < 2; k++) got[s][3 + k] = train ? dync_grad(in[s][k]) : NULL;
+    }
+    for (int k = 0; k < 5 && good; k++)
+        good = alike(got[GENERAL][k], got[PLAIN][k], 0) &&
+               alike(got[GENERAL][k], got[EAGER][k], 2e-3);
+    return good && dync_error() == DYNC_OK;
+}
+
+static const int64_t sizes[] = {2,  3,  4,  5,  7,  8,  13,  15,  16,  17,  31,  32,
+                                33, 47, 63, 64, 65, 97, 127, 128, 129, 255, 256, 257};
+static int64_t some_size(bool small)
+{
+    return rnd(40) == 0 && small ? (int64_t)rnd(2) : sizes[rnd(small ? 12 : 24)];
+}
+
+/* *n, *m: sizes where it does not hold. */
+static bool holds(const program *p, uint64_t seed, int64_t *n, int64_t *m)
+{
+    dync_compiled *f[2];
+    bool good = true;
+    for (int s = 0; s < 2; s++)
+        f[s] = dync_compile(run, .args = "x, y", .user = (void *)(uintptr_t)p,
+                            .dynamic = DYNC_DYNAMIC_ON, .recompile_limit = 64);
+    state = seed;
+    for (int i = 0; i < 10 && good; i++) DYNC_SCOPE {
+        bool small = i % 3 != 2;
+        *n = some_size(small), *m = rnd(5) == 0 ? *n : some_size(small);
+        /* what a reduction of nothing is may be an error */
+        if (*n == 0 || *m == 0) *n = *m = 1;
+        good = once(f, p, *n, *m, i % 2);
+    }
+    for (int s = 0; s < 2; s++) dync_compiled_free(f[s]);
+    dync_config_set("disable", "");
+    return good;
+}
+
+static void shrink(program *p, uint64_t seed)
+{
+    int64_t n, m;
+    for (bool less = true; less;) {
+        less = false;
+        for (int i = p->n - 1; i >= 0; i--) {
+            program q = *p;
+            memmove(&q.at[i], &q.at[i + 1], (size_t)(q.n - i - 1) * sizeof *q.at);
+            q.n--;
+            dync_clear_error();
+            if (!holds(&q, seed, &n, &m)) *p = q, less = true;
+        }
+    }
+}
+
+TEST(of_all_sizes_as_of_each)
+{
+    for (int k = 0; k < test_count(60); k++) {
+        uint64_t seed = state = 0x9e3779b97f4a7c15u * (test__state.seed + (uint64_t)k + 1) | 1;
+        program p = {.n = 1 + (int)rnd(MAX_INS)};
+        int64_t n, m;
+        for (int i = 0; i < p.n; i++) p.at[i] = (ins){(int)rnd(OPS), (int)rnd(64), (int)rnd(64)};
+        if (holds(&p, seed, &n, &m)) continue;
+        printf("program %d of seed %llu: %s\n", k, (unsigned long long)test__state.seed,
+               dync_error_message());
+        shrink(&p, seed);
+        holds(&p, seed, &n, &m);
+        for (int i = 0; i < p.n; i++)
+            printf("  op %d of %d, %d\n", p.at[i].op, p.at[i].a, p.at[i].b);
+        printf("  at %d by %d\n", (int)n, (int)m);
+        EXPECT(!"a graph of all sizes does what its sizes do");
+        dync_clear_error();
+        return;
+    }
+}
+
+TEST_MAIN
