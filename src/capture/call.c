@@ -2,6 +2,7 @@
  * lint_trace.c. */
 #include "../dync.in.h"
 #include "trace.h"
+#include "lint.h"
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync__cache_entry *e,
@@ -182,7 +183,7 @@ DYNC__RARE DYNC__FN void dync__entry_free(dync__cache_entry *e)
 /* ---- left early ------------------------------------------------------------------------------ */
 /* The frames between here and the traced function are gone: nothing on their stack is looked at.
  * The thread and the entry are as before the call, but for what segments of it have done. */
-DYNC__RARE static void dync__trace_unwind(dync__tracer *t)
+DYNC__RARE DYNC__FN void dync__trace_unwind(dync__tracer *t)
 {
     static const dync__callargs nothing; /* the call's arguments are gone too */
     dync__compiled *f = t->fn;
@@ -192,6 +193,7 @@ DYNC__RARE static void dync__trace_unwind(dync__tracer *t)
                "is undone, and the call gives nothing",
                f->name);
     (void)dync__handler_swap(&t->handler);
+    (void)dync__lint_swap(NULL); /* its rows are of a trace that is no more */
     if (t->life.guarded) (void)dync__error_guard_end(&t->life.guard);
     /* a miss has its arguments on the heap (cache.c) */
     if (owns) dync__free((void *)(uintptr_t)t->call, sizeof *t->call);

@@ -3,28 +3,34 @@
 #include "../dync.in.h"
 #include "lint.h"
 
-static void dync__lint_retrace(dync__lint *l, dync__compiled *f, dync__cache_entry *scratch,
-                               const dync__callargs *call)
+static DYNC__NOINLINE void dync__lint_retrace(dync__lint *l, dync__compiled *f,
+                                              dync__cache_entry *scratch,
+                                              const dync__callargs *call)
 {
-    dync__tracer t;
-    memset(&t.life, 0, sizeof t.life);
-    dync_scope scope = dync_scope_begin();
+    dync__tracer *t = dync__alloc(sizeof *t);
+    if (!t) return;
+    memset(&t->life, 0, sizeof t->life);
+    t->life.unwind = dync__trace_unwind;
+    dync__trace_live(t, DYNC__FRAME());
+    t->life.scope = dync_scope_begin();
     l->entry = scratch;
     l->second = true;
     l->over = false;
     l->at = 0;
     dync__map_free(&l->made);
-    bool ok = dync__tracer_open(&t, f, scratch, call, NULL) == DYNC_OK;
-    if (l->taped) dync__taped_open(&t);
-    dync_value *args = dync__arena_alloc(&t.scratch, (size_t)(call->nargs + 1) * sizeof *args);
-    if (ok && args && dync__trace_arguments(&t, args) == DYNC_OK) {
-        dync_value r = dync__frame_body(&t, &f->callee, f->name, call->nargs, args);
-        if (!t.stopped) dync__lint_result(&t, &r);
+    bool ok = dync__tracer_open(t, f, scratch, call, NULL) == DYNC_OK;
+    if (l->taped) dync__taped_open(t);
+    dync_value *args = dync__arena_alloc(&t->scratch, (size_t)(call->nargs + 1) * sizeof *args);
+    if (ok && args && dync__trace_arguments(t, args) == DYNC_OK) {
+        dync_value r = dync__frame_body(t, &f->callee, f->name, call->nargs, args);
+        if (!t->stopped) dync__lint_result(t, &r);
         if (l->at < l->row.n && !l->failed && !l->over)
             dync__lint_tell_row(l, &l->row.at[l->at], NULL);
     }
-    dync__tracer_close(&t);
-    dync_scope_end(&scope);
+    dync__tracer_close(t);
+    dync_scope_end(&t->life.scope);
+    dync__trace_ends(t);
+    dync__free(t, sizeof *t);
 }
 
 /* Traces for this call once more, runs nothing, compares with the tape. Leaves grad mode, random

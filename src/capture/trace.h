@@ -180,6 +180,7 @@ struct dync__tracer {
 DYNC__FN bool dync__traces_left(void);
 DYNC__FN void dync__trace_live(dync__tracer *, const void *frame);
 DYNC__FN void dync__trace_ends(dync__tracer *);
+DYNC__FN void dync__trace_unwind(dync__tracer *); /* call.c: of one that was left */
 #if defined(__GNUC__)
 #define DYNC__FRAME() __builtin_frame_address(0)
 #else
