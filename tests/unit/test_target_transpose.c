@@ -129,8 +129,8 @@ static void all_blocks(const dync__target *t)
 static bool staged(const dync__target *t, int bytes)
 {
     form f = {t, bytes, 0, 0, false, test_random() % 2, false};
-    int wide = t->vector_bytes, least = wide / bytes,
-        rows = DYNC__MIN(least * some(5), DYNC__GT_STAGED & -least), columns = 256 / bytes;
+    int wide = t->vector_bytes, least = wide / bytes, drawn = least * some(5),
+        rows = DYNC__MIN(drawn, DYNC__GT_STAGED & -least), columns = 256 / bytes;
     int64_t from_step = 256 + some(70), to_step = rows * bytes + some(70);
     uint8_t *stage = scratch + 64 - (uintptr_t)scratch % 64;
     memset(to, UNTOUCHED, MATRIX);
