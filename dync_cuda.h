@@ -1112,7 +1112,6 @@ DYNC__FN bool dync__gm_thin_fits(const dync__gm *);
 DYNC__FN void dync__gm_thin_choose(dync__gm *);
 DYNC__FN void dync__gm_thin(dync__gm *);
 #endif
-DYNC__HOT
 
 /* ==== cuda/device.c ================================================================================ */
 /* cuda/device.c: devices, errors, streams and events of the CUDA runtime. Before all that asks
@@ -1121,6 +1120,7 @@ DYNC__HOT
  * The devices are asked for once, at the first call; a machine without one is no error until a
  * tensor is to be made there. Errors keep the runtime's words. State that a thread has: its current
  * stream of each device, the graph it records. */
+DYNC__HOT
 
 DYNC__DATA DYNC__TLS dync__cuda_thread dync__cuda_tls = {0};
 DYNC__DATA dync_cuda_counters dync__cuda_counters = {0};
@@ -1274,11 +1274,11 @@ DYNC__FN cudaStream_t dync__cuda_stream(int device)
                                                                    : NULL;
     return s ? s->stream : NULL;
 }
-DYNC__COLD
 
 /* ==== cuda/ptx_text.c ============================================================================== */
 /* cuda/ptx_text.c: lines of PTX text, its registers, and where values of a kernel are. Before all
  * that writes PTX. Invariant: every register is declared once, at the top of its function. */
+DYNC__COLD
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -13785,7 +13785,6 @@ DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kca
     *done = call->row == dync__kernel_row(DYNC__K_cumsum);
     return *done ? dync__cw_cumsum(code, call) : dync__cuda_call_scatter(code, call, done);
 }
-DYNC__HOT
 
 /* ==== cuda/memory.c ================================================================================ */
 /* cuda/memory.c: device memory: a caching allocator in stream order, and copies. After device.c,
@@ -13796,6 +13795,7 @@ DYNC__HOT
  * stream runs in order, so nobody has to wait. Where the driver has no more, everything kept is
  * given back and asked for once again. While a graph is recorded nothing that it used is given to
  * others. */
+DYNC__HOT
 
 typedef struct dync__cuda_block {
     struct dync__cuda_block *next;
@@ -14011,7 +14011,6 @@ DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, 
                                                                               "on the device "
                                                                               "failed");
 }
-DYNC__COLD
 
 /* ==== cuda/image.c ================================================================================= */
 /* cuda/image.c: compiled images of texts, kept in files where that is asked for
@@ -14022,6 +14021,7 @@ DYNC__COLD
  * it, and a hash of the whole. A file where anything differs is not used, and written anew: first
  * beside its place, then moved there, so that other processes see all or nothing. What fails here
  * costs only time: the text itself is loaded then. */
+DYNC__COLD
 
 enum { DYNC__IMAGE_PATH = 1024, DYNC__IMAGE_PTX = 1 /* CU_JIT_INPUT_PTX */ };
 typedef struct dync__image_head {
@@ -14186,7 +14186,6 @@ DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *
     (void)l.destroy(state);
     return ok;
 }
-DYNC__HOT
 
 /* ==== cuda/launch.c ================================================================================ */
 /* cuda/launch.c: code of plans on a GPU: texts are made, loaded once per process and launched.
@@ -14195,6 +14194,7 @@ DYNC__HOT
  * A loop kernel has two forms: with vector accesses, and without for memory that does not lie on
  * 16-byte boundaries; the second is made when it is first needed. Equal texts share one loaded
  * module. Nothing here waits for the device. */
+DYNC__HOT
 
 typedef struct dync__cuda_module {
     struct dync__cuda_module *next;

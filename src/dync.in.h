@@ -23,9 +23,7 @@ DYNC__LEVELS_BEGIN
 #include "base/base.h"
 #include "base/handle.h"
 #include "base/pass.h"
-DYNC__COLD
 #include "base/num.c"
-DYNC__WARM
 #include "base/os.c"
 #include "base/err.c"
 #include "base/thread.c"
@@ -33,51 +31,40 @@ DYNC__WARM
 #include "base/handle.c"
 #include "base/arena.c"
 #include "base/map.c"
-DYNC__COLD
 #include "base/str.c"
-DYNC__WARM
 #include "base/rng.c"
-DYNC__COLD
 #include "base/log.c"
 #include "base/option.c"
 #include "base/pass.c"
 #include "base/process.c"
 #include "base/file.c"
-DYNC__WARM
 #include "base/pool.c"
-DYNC__COLD
 #include "base/json.c"
 #include "base/profile.c"
 DYNC__PLAIN
 #include "tensor/device.h"
 #include "tensor/tensor.h"
 #include "tensor/sym.h"
-DYNC__WARM
 #include "tensor/device.c"
 #include "tensor/dtype.c"
-DYNC__COLD
 #include "tensor/sym.c"
 #include "tensor/sym_decide.c"
 #include "tensor/sym_value.c"
 #include "tensor/sym_text.c"
-DYNC__WARM
 #include "tensor/shape.c"
 #include "tensor/tensor.c"
 #include "tensor/scope.c"
 #include "tensor/value.c"
-DYNC__COLD
 #include "tensor/init.c"
 #include "tensor/show.c"
 DYNC__PLAIN
 #include "loop/loop.h"
-DYNC__COLD
 #include "loop/eval.c"
 #include "loop/loop.c"
 #include "loop/text.c"
 #include "loop/check.c"
 DYNC__PLAIN
 #include "loop/fuse.h"
-DYNC__COLD
 #include "loop/vecmath.h"
 #include "loop/simplify.c"
 #include "loop/cost.c"
@@ -115,9 +102,7 @@ DYNC__PLAIN
 #include "codegen/plan_code.h"
 #include "codegen/gemm_code.h"
 #include "codegen/gen_gemm.h"
-DYNC__COLD
 #include "codegen/codemem.c"
-DYNC__LEAN
 #include "codegen/asm.c"
 #include "codegen/plan_loops.c"
 #include "codegen/x86_enc.c"
@@ -148,18 +133,13 @@ DYNC__LEAN
 #include "codegen/interp_cold.c"
 #include "codegen/interp_emit.c"
 #include "codegen/interp.c"
-DYNC__WARM
 #include "codegen/jit_run.c"
-DYNC__BESIDE_JIT
 #include "codegen/gemm_run.c"
 #include "codegen/transpose_run.c"
-DYNC__SPARE
 #include "codegen/interp_move.c"
 #include "codegen/interp_reduce.c"
 #include "codegen/interp_run.c"
-DYNC__HOT
 #include "codegen/interp_tile.c"
-DYNC__COLD
 #include "codegen/code.c"
 #include "codegen/csrc.c"
 DYNC__PLAIN
@@ -167,35 +147,28 @@ DYNC__PLAIN
 #include "kernel/kernel.h"
 #include "kernel/operand.h"
 #include "kernel/gemm.h"
-DYNC__COLD
 #include "kernel/attr.c"
-DYNC__BESIDE_JIT
 #include "kernel/operand.c"
 #include "kernel/gemm.c"
 #include "kernel/matmul.c"
 DYNC__PLAIN
 #include "kernel/conv_jit.h"
 #include "kernel/conv_tiles.h"
-DYNC__WARM
 #include "kernel/conv_blocks.c"
 #include "kernel/conv_weights.c"
 #include "kernel/conv_wino.c"
 #include "kernel/conv_tiles.c"
 #include "kernel/conv_grad.c"
 #include "kernel/conv_plan.c"
-DYNC__BESIDE_JIT
 #include "kernel/conv.c"
 #include "kernel/pooling.c"
 #include "kernel/sort.c"
-DYNC__HOT
 #include "kernel/scatter.c"
-DYNC__COLD
 #include "kernel/attention.c"
 #include "kernel/recurrent.c"
 DYNC__PLAIN
 #include "runtime/runtime.h"
 #include "runtime/plan.h"
-DYNC__COLD
 #include "runtime/text.c"
 #include "runtime/memplan.c"
 #include "runtime/perf.c"
@@ -208,16 +181,13 @@ DYNC__COLD
 #include "runtime/form.c"
 #include "runtime/plan_ways.c"
 #include "runtime/plan.c"
-DYNC__HOT
 #include "runtime/run.c"
 DYNC__PLAIN
 #include "op/op.h"
 #include "op/rows.h"
-DYNC__WARM
 #include "op/table.c"
 #include "op/args.c"
 #include "op/arith.c"
-DYNC__COLD
 #include "op/infer.c"
 #include "op/infer_pointwise.c"
 #include "op/infer_factory.c"
@@ -233,14 +203,12 @@ DYNC__COLD
 #include "op/lower_nn.c"
 #include "op/lower_move.c"
 #include "op/anomaly.c"
-DYNC__WARM
 #include "op/dispatch.c"
 #include "op/eager_check.c"
 #include "op/eager_plan.c"
 #include "op/eager.c"
 DYNC__PLAIN
 #include "op/chain.h"
-DYNC__COLD
 #include "op/chain.c"
 #include "op/decompose_pointwise.c"
 #include "op/decompose_linear.c"
@@ -257,19 +225,13 @@ DYNC__PLAIN
 #include "autograd/autograd.h"
 #include "autograd/node.h"
 #include "autograd/grads.h"
-DYNC__WARM
 #include "autograd/node.c"
-DYNC__COLD
 #include "autograd/hooks.c"
-DYNC__WARM
 #include "autograd/visit.c"
 #include "autograd/engine.c"
-DYNC__COLD
 #include "autograd/view.c"
 #include "autograd/autograd.c"
-DYNC__WARM
 #include "autograd/tape.c"
-DYNC__COLD
 #include "autograd/function.c"
 #include "autograd/grads.c"
 #include "autograd/grads_reduce.c"
@@ -279,7 +241,6 @@ DYNC__COLD
 #include "autograd/rows.c"
 DYNC__PLAIN
 #include "nn/nn.h"
-DYNC__COLD
 #include "nn/state.c"
 #include "nn/module.c"
 #include "nn/init.c"
@@ -291,7 +252,6 @@ DYNC__PLAIN
 #include "graph/graph.h"
 #include "graph/control.h"
 #include "graph/text.h"
-DYNC__COLD
 #include "graph/name.c"
 #include "graph/graph.c"
 #include "graph/public.c"
@@ -307,7 +267,6 @@ DYNC__COLD
 #include "graph/draw.c"
 DYNC__PLAIN
 #include "graph/parse.h"
-DYNC__COLD
 #include "graph/parse_arg.c"
 #include "graph/parse.c"
 #include "graph/print_fx.c"
@@ -318,12 +277,10 @@ DYNC__PLAIN
 #include "capture/trace.h"
 #include "capture/script.h"
 #include "capture/control.h"
-DYNC__COLD
 #include "capture/callback.c"
 #include "capture/value.c"
 #include "capture/number.c"
 #include "capture/shape_guard.c"
-DYNC__WARM
 #include "capture/guard.c"
 #include "capture/guard_text.c"
 #include "capture/alike.c"
@@ -331,17 +288,14 @@ DYNC__WARM
 #include "capture/history.c"
 #include "capture/segment.c"
 #include "capture/segment_run.c"
-DYNC__HOT
 #include "capture/quick.c"
 DYNC__PLAIN
 #include "capture/verify.h"
-DYNC__COLD
 #include "capture/verify_copy.c"
 #include "capture/verify_compare.c"
 #include "capture/verify.c"
 DYNC__PLAIN
 #include "capture/lint.h"
-DYNC__COLD
 #include "capture/lint.c"
 #include "capture/trace.c"
 #include "capture/script.c"
@@ -359,10 +313,8 @@ DYNC__COLD
 #include "capture/handler.c"
 #include "capture/step.c"
 #include "capture/result.c"
-DYNC__WARM
 #include "capture/replay.c"
 #include "capture/replay_cut.c"
-DYNC__COLD
 #include "capture/path.c"
 #include "capture/reads.c"
 #include "capture/allowed.c"
@@ -373,25 +325,21 @@ DYNC__COLD
 #include "capture/install.c"
 #include "capture/call.c"
 #include "capture/lint_trace.c"
-DYNC__WARM
 #include "capture/tree.c"
 #include "capture/compiled.c"
 #include "capture/info.c"
 #include "capture/miss.c"
 #include "capture/cache.c"
-DYNC__COLD
 #include "capture/explain.c"
 #include "capture/explain_html.c"
 DYNC__PLAIN
 #include "aot/aot.h"
-DYNC__COLD
 #include "aot/unlist.c"
 #include "aot/functionalize.c"
 #include "aot/alias.c"
 DYNC__PLAIN
 #include "aot/code.h"
 #include "aot/partition.h"
-DYNC__COLD
 #include "aot/mincut.c"
 #include "aot/partition.c"
 #include "aot/parts.c"
@@ -401,32 +349,26 @@ DYNC__COLD
 #include "aot/export.c"
 #include "aot/number.c"
 #include "aot/attend.c"
-DYNC__WARM
 #include "aot/code.c"
 #include "aot/tail.c"
 #include "aot/backward.c"
 #include "aot/runtime.c"
 #include "aot/make.c"
 #include "aot/form.c"
-DYNC__COLD
 #include "aot/sized.c"
-DYNC__WARM
 #include "aot/compile.c"
 DYNC__PLAIN
 #include "inductor/inductor.h"
 #include "inductor/lower.h"
-DYNC__COLD
 #include "inductor/opaque.c"
 #include "inductor/parts.c"
 #include "inductor/reinplace.c"
 #include "inductor/lower.c"
 #include "inductor/control.c"
-DYNC__WARM
 #include "inductor/sized.c"
 #include "inductor/inductor.c"
 DYNC__PLAIN
 #include "backend/backend.h"
-DYNC__COLD
 #include "backend/registry.c"
 #include "backend/eager.c"
 #include "backend/absent.c"
@@ -436,7 +378,6 @@ DYNC__COLD
 DYNC__PLAIN
 #include "program/program.h"
 #include "program/csource.h"
-DYNC__COLD
 #include "program/csource_kernels.c"
 #include "program/csource_print.c"
 #include "program/csource.c"
@@ -450,7 +391,6 @@ DYNC__COLD
 #include "program/ts.c"
 DYNC__PLAIN
 #include "minify/minify.h"
-DYNC__COLD
 #include "minify/settings.c"
 #include "minify/run.c"
 #include "minify/graph.c"
@@ -465,7 +405,6 @@ DYNC__COLD
 #include "compile/compile.c"
 DYNC__PLAIN
 #include "compile/ca.h"
-DYNC__COLD
 #include "compile/ca_visit.c"
 #include "compile/ca_body.c"
 #include "compile/ca_list.c"

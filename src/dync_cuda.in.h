@@ -20,9 +20,7 @@ DYNC__LEVELS_BEGIN
 #include "cuda/tile.h"
 #include "cuda/attention.h"
 #include "cuda/gemm.h"
-DYNC__HOT
 #include "cuda/device.c"
-DYNC__COLD
 #include "cuda/ptx_text.c"
 #include "cuda/ptx_plan.c"
 #include "cuda/ptx_transpose.c"
@@ -53,11 +51,8 @@ DYNC__COLD
 #include "cuda/sort.c"
 #include "cuda/scatter.c"
 #include "cuda/calls.c"
-DYNC__HOT
 #include "cuda/memory.c"
-DYNC__COLD
 #include "cuda/image.c"
-DYNC__HOT
 #include "cuda/launch.c"
 #include "cuda/graphs.c"
 #include "cuda/public.c"

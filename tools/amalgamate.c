@@ -4,6 +4,9 @@
  *   am algamate src/dync_cuda.in.h src/dync.in.h > dync_cuda.h what the second list pastes is left
  *     out: it is there before
  *
+ * Levels of optimisation (base/priv.h) are words that stand alone on a line under a file's
+ * includes. One that is in force already is left out: compilers take time over each.
+ *
  * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become
  * nothing, and so do those that name the root itself (each .c file begins with it). Everything else
  * is copied as it is, comments included: who opens the header in a debugger reads what you read.
@@ -26,6 +29,8 @@ static int n_files;
 static int n_before;
 /* only remembering what is pasted */
 static bool silent;
+/* the word that last set a level of optimisation */
+static char level[TOOL_LEVEL];
 /* ids of the #if blocks now open; guards have id 0 */
 static int conditions[MAX_CONDITIONS], n_conditions, n_opened;
 
@@ -97,6 +102,16 @@ static const char *find_guard(const char *text)
     return NULL;
 }
 
+/* Is the line a level of optimisation, and the one in force? */
+static bool is_level_again(const char *line)
+{
+    char word[TOOL_LEVEL];
+    if (!tool_level(line, word)) return false;
+    bool again = strcmp(word, level) == 0;
+    strcpy(level, word);
+    return again;
+}
+
 static void paste(const char *path, bool is_root);
 
 static void paste_include(const char *target, const char *from)
@@ -134,6 +149,7 @@ static void paste(const char *path, bool is_root)
             continue;
         }
         track(line, line == guard, path);
+        if (is_level_again(line)) continue;
         if (!silent) fwrite(line, 1, tool_line(line), stdout);
     }
     if (n_conditions != depth) tool_die("%s: #if and #endif do not match", path);
@@ -148,6 +164,7 @@ int main(int argc, char **argv)
         silent = true;
         paste(argv[2], true);
         silent = false;
+        level[0] = 0;
         n_before = n_files;
     }
     name = strrchr(argv[1], '/') ? strrchr(argv[1], '/') + 1 : argv[1];

@@ -6,6 +6,7 @@
  * The order is that of dync.in.h. A file may include only what stands above it there, .c files are
  * included by nobody else, and each .c file of src/ is named in dync.in.h once. Tables (.def.h)
  * belong to their folder: only its files may include them. Folders must appear in the order below.
+ * Each .c file names how it is optimised (base/priv.h).
  *
  * Inside a folder that is marked so below, a name is used after the file that defines it, as well:
  * who reads from top to bottom meets nothing that he has not met. What cannot be so says it: the
@@ -106,11 +107,16 @@ static void check_include(const char *file, const char *target)
 
 static void check_file(const char *file)
 {
-    char *text = tool_read(file), target[TOOL_PATH];
+    char *text = tool_read(file), target[TOOL_PATH], word[TOOL_LEVEL];
     if (!text) tool_die("cannot read %s", file);
-    if (has_suffix(file, ".c") && position(file) < 0) breach(file, "is not named in the list", "");
-    for (const char *line = text; *line; line += tool_line(line))
+    bool source = has_suffix(file, ".c"), level = false;
+    if (source && position(file) < 0) breach(file, "is not named in the list", "");
+    for (const char *line = text; *line; line += tool_line(line)) {
         if (tool_include(line, file, target)) check_include(file, target);
+        level = level || tool_level(line, word);
+    }
+    if (source && !level)
+        breach(file, "names no level under its includes: ", "DYNC__COLD or another of base/priv.h");
     free(text);
 }
 

@@ -12,7 +12,7 @@
 #else
 #define TOOL_UNUSED
 #endif
-enum { TOOL_PATH = 512 };
+enum { TOOL_PATH = 512, TOOL_LEVEL = 16 };
 
 TOOL_UNUSED static void tool_die(const char *format, ...)
 {
@@ -102,5 +102,17 @@ TOOL_UNUSED static bool tool_include(const char *line, const char *from, char ou
     out[folder + (size_t)(end - rest) - 1] = 0;
     tool_normalize(out);
     return true;
+}
+
+/* True for a line that sets how what follows is optimised (base/priv.h): the word behind DYNC__. */
+TOOL_UNUSED static bool tool_level(const char *line, char word[TOOL_LEVEL])
+{
+    static const char *const levels[] = {"COLD",  "LEAN",       "WARM", "HOT",
+                                         "PLAIN", "BESIDE_JIT", "SPARE"};
+    if (strncmp(line, "DYNC__", 6) != 0 || sscanf(line + 6, "%15[A-Z_]", word) != 1) return false;
+    if (line[6 + strlen(word)] != '\n') return false;
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
+        if (strcmp(word, levels[i]) == 0) return true;
+    return false;
 }
 #endif

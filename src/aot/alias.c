@@ -8,6 +8,7 @@
 #include "../dync.in.h"
 #include "aot.h"
 #include "../autograd/node.h"
+DYNC__LEAN
 
 /* ---- inputs: what the user's graph sees ------------------------------------------------------ */
 static dync_status dync__aot_entry_run(void *state, int n_out, dync__tensor *const *grad_out,

@@ -10,6 +10,7 @@
  * of tril and triu. Small ones stay as they are. */
 #include "../dync.in.h"
 #include "aot.h"
+DYNC__COLD
 
 /* A match: the operands as they stand before any transpose is undone (kt is the second factor of
  * the first product), the mask, and the product of all scale factors. */

@@ -7,6 +7,7 @@
 #include "../dync.in.h"
 #include "code.h"
 #include "../autograd/node.h"
+DYNC__WARM
 
 /* ---- the code: its callable and every node of it hold it ------------------------------------- */
 /* The form (code of symbolic sizes that this one is an instance of) is a reference too. */

@@ -4,6 +4,7 @@
 #include "../dync.in.h"
 #include "code.h"
 #include "../autograd/node.h"
+DYNC__WARM
 
 DYNC__DATA dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g,
                                                bool is_backward, const dync__options *options,

@@ -3,6 +3,7 @@
 #include "../dync.in.h"
 #include "code.h"
 #include "../autograd/node.h"
+DYNC__WARM
 
 DYNC__RARE static dync_status dync__aot_compile_sized(dync__graph *graph,
                                                       const dync_value *examples, int n,

@@ -7,6 +7,7 @@
 #include "../dync.in.h"
 #include "../graph/control.h"
 #include "aot.h"
+DYNC__COLD
 
 /* ---- a graph made aside ---------------------------------------------------------------------- */
 DYNC__FN dync_status dync__aside_begin(dync__aside *a, const char *name, int decompose)

@@ -12,6 +12,7 @@
 #include "../autograd/node.h"
 #include "../graph/control.h"
 #include "aot.h"
+DYNC__COLD
 
 static bool dync__control_float(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
 

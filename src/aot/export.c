@@ -4,6 +4,7 @@
 #include "../dync.in.h"
 #include "aot.h"
 #include "../autograd/node.h"
+DYNC__COLD
 
 /* ---- the graph in order ---------------------------------------------------------------------- */
 /* Tensors of the graph stand as attributes again, after the inputs. */

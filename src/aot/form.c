@@ -3,6 +3,7 @@
 #include "../dync.in.h"
 #include "code.h"
 #include "../autograd/node.h"
+DYNC__WARM
 
 /* ---- forms: graphs of symbolic sizes, traced once -------------------------------------------- */
 DYNC__RARE static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t)

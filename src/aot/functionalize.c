@@ -10,6 +10,7 @@
  * chains of view functions. */
 #include "../dync.in.h"
 #include "aot.h"
+DYNC__COLD
 
 /* The record of a storage, in the trace's arena; storage->trace points to it until
  * dync__functional_end. input: which actual input the storage belongs to, -1 for none; lay: the

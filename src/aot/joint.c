@@ -3,6 +3,7 @@
  * alias.c, before partition.c. */
 #include "../dync.in.h"
 #include "aot.h"
+DYNC__COLD
 
 /* Releases all that the struct owns and clears it; may be called on a struct that is only zeroed
  * or half filled. */

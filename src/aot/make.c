@@ -4,6 +4,7 @@
 #include "../dync.in.h"
 #include "code.h"
 #include "../autograd/node.h"
+DYNC__WARM
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 DYNC__RARE static void dync__aot_destroy(void *state) { dync__aot_code_unref(state); }

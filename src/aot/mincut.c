@@ -8,6 +8,7 @@
  * algorithm (1970). */
 #include "../dync.in.h"
 #include "partition.h"
+DYNC__COLD
 
 typedef struct dync__flow_edge {
     int to, next;

@@ -4,6 +4,7 @@
  * functionalize.c sees the graph. */
 #include "../dync.in.h"
 #include "aot.h"
+DYNC__COLD
 
 DYNC__FN bool dync__graph_has_numbers(const dync__graph *g)
 {

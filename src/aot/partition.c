@@ -8,6 +8,7 @@
 #include "../dync.in.h"
 #include "partition.h"
 #include "code.h"
+DYNC__COLD
 
 static void dync__part_mark_fw(void *user, dync__arg *a)
 {

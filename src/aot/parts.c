@@ -4,6 +4,7 @@
 #include "../dync.in.h"
 #include "partition.h"
 #include "code.h"
+DYNC__COLD
 
 /* label: a tangent that a node depends on, or -1; up: a forest */
 typedef struct dync__parting {

@@ -5,6 +5,7 @@
 #include "../dync.in.h"
 #include "code.h"
 #include "../autograd/node.h"
+DYNC__WARM
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 /* What stands for a group of inputs in this call; a row is made for it. NULL: these inputs share

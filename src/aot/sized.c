@@ -7,6 +7,7 @@
  * stages. Instances are counted by reference: one that leaves the list may still run. */
 #include "../dync.in.h"
 #include "code.h"
+DYNC__COLD
 
 enum { DYNC__SIZED_KEPT = 64 };
 typedef struct dync__instance {

@@ -6,6 +6,7 @@
  * it. */
 #include "../dync.in.h"
 #include "code.h"
+DYNC__WARM
 
 struct dync__aot_tail {
     /* its outputs: the whole graph's that it has, then what the tail reads of it */

@@ -3,6 +3,7 @@
  * functionalize.c. */
 #include "../dync.in.h"
 #include "aot.h"
+DYNC__COLD
 
 /* Where each input of the graph comes from: item -1: the whole value. */
 typedef struct dync__unlisted {

@@ -2,6 +2,7 @@
  * After engine.c, before function.c. */
 #include "../dync.in.h"
 #include "node.h"
+DYNC__COLD
 
 static dync_status dync__grad_failed(void)
 {

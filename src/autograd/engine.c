@@ -7,6 +7,7 @@
  * and the engine looks at no data, so fake tensors are walked as real ones are. */
 #include "../dync.in.h"
 #include "node.h"
+DYNC__WARM
 
 DYNC__DATA bool (*dync__walk_intercept)(const dync__walk *, dync_status *) = NULL;
 

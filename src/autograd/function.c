@@ -7,6 +7,7 @@
 #include "../dync.in.h"
 #include "node.h"
 #include "grads.h"
+DYNC__COLD
 
 typedef struct dync__ctx_saved {
     dync__saved saved;

@@ -5,6 +5,7 @@
  * operations. */
 #include "../dync.in.h"
 #include "grads.h"
+DYNC__LEAN
 
 /* ---- the table ------------------------------------------------------------------------------- */
 

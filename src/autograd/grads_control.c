@@ -3,6 +3,7 @@
  * grads_view.c. */
 #include "../dync.in.h"
 #include "grads.h"
+DYNC__COLD
 
 DYNC__FN dync_status dync__g_cond(dync__grad *g) { return dync__control_grad(g); }
 DYNC__FN dync_status dync__g_scan(dync__grad *g) { return dync__control_grad(g); }

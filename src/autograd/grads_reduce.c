@@ -2,6 +2,7 @@
  * see there. */
 #include "../dync.in.h"
 #include "grads.h"
+DYNC__LEAN
 
 /* ---- what a reduction did -------------------------------------------------------------------- */
 

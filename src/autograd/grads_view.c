@@ -2,6 +2,7 @@
  * grads.c; see there. */
 #include "../dync.in.h"
 #include "grads.h"
+DYNC__COLD
 
 /* ---- views ----------------------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
  * number of the output, so they stay with the value when the tensor is written in place later. */
 #include "../dync.in.h"
 #include "node.h"
+DYNC__COLD
 
 static int32_t dync__hook_last_id;
 

@@ -6,6 +6,7 @@
  * recursion; a leaf's accumulation node is found again while anything uses it. */
 #include "../dync.in.h"
 #include "node.h"
+DYNC__WARM
 
 /* Per thread: the dying, the node being evaluated. Sequence numbers are dync__tls's. */
 typedef struct dync__grad_thread {

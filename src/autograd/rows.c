@@ -3,6 +3,7 @@
 #include "../dync.in.h"
 #include "../op/rows.h"
 #include "grads.h"
+DYNC__COLD
 
 #define DYNC__FUNCTIONAL_POINTWISE(op) NULL
 #define DYNC__FUNCTIONAL_REDUCE(op) NULL

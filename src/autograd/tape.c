@@ -7,6 +7,7 @@
  * the version of its storage and is refused if written since. */
 #include "../dync.in.h"
 #include "node.h"
+DYNC__WARM
 
 typedef struct dync__opsave {
     /* tensors NULL; lists, dims and texts copied into the node */

@@ -8,6 +8,7 @@
  * and CopySlices. */
 #include "../dync.in.h"
 #include "node.h"
+DYNC__COLD
 
 typedef struct dync__geometry { /* of a base and of a view into it */
     dync__layout base, view;

@@ -3,6 +3,7 @@
  * engine.c runs the same nodes. */
 #include "../dync.in.h"
 #include "node.h"
+DYNC__WARM
 
 DYNC__RARE DYNC__FN void dync__gnode_list_free(dync__gnode_list *l)
 {

@@ -2,6 +2,7 @@
  * up, and compiling says clearly what is missing. After eager.c. */
 #include "../dync.in.h"
 #include "backend.h"
+DYNC__COLD
 
 static dync_status dync__backend_missing(dync__backend_fn fn, const char *options,
                                          const char *backend, const char *runtime)

@@ -3,6 +3,7 @@
  * graph. */
 #include "../dync.in.h"
 #include "backend.h"
+DYNC__COLD
 
 typedef struct dync__aot_user {
     dync_backend fw, bw;

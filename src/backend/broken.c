@@ -5,6 +5,7 @@
  * it is. */
 #include "../dync.in.h"
 #include "backend.h"
+DYNC__COLD
 
 static bool dync__broken_has_relu(const dync__graph *g)
 {

@@ -1,6 +1,7 @@
 /* backend/eager.c: backends that run a captured graph operator by operator. */
 #include "../dync.in.h"
 #include "backend.h"
+DYNC__COLD
 
 static dync_value dync__eager_run(void *state, const dync_value *args, int nargs)
 {

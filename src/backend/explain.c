@@ -7,6 +7,7 @@
 #include "../dync.in.h"
 #include "backend.h"
 #include "../capture/trace.h"
+DYNC__COLD
 
 typedef struct dync__explainer {
     char *inner;              /* name of the backend that compiles */

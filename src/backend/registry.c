@@ -2,6 +2,7 @@
  * backend.h. */
 #include "../dync.in.h"
 #include "backend.h"
+DYNC__COLD
 
 static const dync_backend dync__backend_builtin[] = {
 #define DYNC__X(name, tags, of, fn) {#name, tags, fn, NULL},

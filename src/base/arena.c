@@ -6,6 +6,7 @@
  * Invariant: used <= size of the head chunk. */
 #include "../dync.in.h"
 #include "base.h"
+DYNC__WARM
 
 enum { DYNC__ARENA_ALIGN = 16 };
 

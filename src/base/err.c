@@ -5,6 +5,7 @@
  * then both texts are "". */
 #include "../dync.in.h"
 #include "base.h"
+DYNC__WARM
 
 /* One row per status: its upstream class where the error names none. */
 /* clang-format off */

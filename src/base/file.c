@@ -8,6 +8,7 @@
  * declared by hand, as in os.c. */
 #include "../dync.in.h"
 #include "base.h"
+DYNC__COLD
 
 #if defined(DYNC_NO_STDIO)
 DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)

@@ -5,6 +5,7 @@
  * What is behind a handle lives and dies by its own rules; only its end is told here. */
 #include "../dync.in.h"
 #include "handle.h"
+DYNC__WARM
 
 DYNC__DATA dync__object_slot *dync__object_slot_chunks[DYNC__OBJECT_CHUNKS] = {0};
 

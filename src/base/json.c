@@ -6,6 +6,7 @@
  * line and column. */
 #include "../dync.in.h"
 #include "base.h"
+DYNC__COLD
 
 enum { DYNC__JSON_DEPTH = 64 };
 typedef struct dync__json_reader {

@@ -6,6 +6,7 @@
  * environment or set. */
 #include "../dync.in.h"
 #include "base.h"
+DYNC__COLD
 
 DYNC__DATA dync__counter_block dync__counters = {0};
 

@@ -5,6 +5,7 @@
  * vol. 3, 6.4, algorithm R; the mixing step: Steele, Lea, Flood 2014 (SplitMix). */
 #include "../dync.in.h"
 #include "base.h"
+DYNC__WARM
 
 DYNC__BUSY DYNC__FN uint64_t dync__hash_mix(uint64_t h, uint64_t x)
 {

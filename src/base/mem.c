@@ -17,6 +17,7 @@
  * size classes as in Evans 2006 (jemalloc); boundary tags: Knuth, TAOCP vol. 1, 2.5. */
 #include "../dync.in.h"
 #include "base.h"
+DYNC__WARM
 
 #if !defined(DYNC_MALLOC) && !defined(DYNC_REALLOC) && !defined(DYNC_FREE)
 #define DYNC_MALLOC(n) malloc(n)

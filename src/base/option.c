@@ -3,6 +3,7 @@
  * minifier have in common. After log.c, before process.c. */
 #include "../dync.in.h"
 #include "base.h"
+DYNC__COLD
 
 static const char *const dync__option_switch[] = {"0",   "1",  "false", "true",
                                                   "off", "on", "False", "True"};

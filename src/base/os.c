@@ -7,6 +7,7 @@
  * Sources: Intel SDM vol. 1 ch. 13 (XGETBV before AVX), vol. 2 CPUID. */
 #include "../dync.in.h"
 #include "base.h"
+DYNC__WARM
 
 #if !defined(DYNC_NO_THREADS)
 #include <sched.h>

@@ -5,6 +5,7 @@
  * was compiled before a choice changes stays as it is. */
 #include "../dync.in.h"
 #include "pass.h"
+DYNC__COLD
 
 static const struct {
     const char *name;

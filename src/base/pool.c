@@ -13,6 +13,7 @@
  * finished loop can take the next one. */
 #include "../dync.in.h"
 #include "base.h"
+DYNC__WARM
 
 DYNC__INLINE void dync__pool_alone(void (*fn)(void *user, int part, int n_parts), void *user,
                                    int n_parts)

@@ -93,9 +93,10 @@ static inline int dync__bit_length(unsigned long long x)
 #endif
 
 /* How much work the compiler puts into a module of the merged header, which else takes far too long
- * under -O2. The order of files (dync.in.h) names one level, which holds until the next:
+ * under -O2. Each .c file names one under its includes; headers have DYNC__PLAIN, from dync.in.h:
  *   DYNC__COLD    makes things once (captures, compiles, prints, reads files): not optimised
  *   DYNC__LEAN    makes things once, by much code: quickly optimised where that makes it smaller
+ *                 by a third (rules of gradients by half), or where a compilation waits for it
  *   DYNC__RARE    not optimised: one function of a module that else is
  *   DYNC__BUSY    one function of a cold or warm module that runs hundreds of times in a
  *                 compilation, or loops long
@@ -111,10 +112,11 @@ static inline int dync__bit_length(unsigned long long x)
 #if defined(__clang__)
 #define DYNC__RARE __attribute__((optnone, noinline))
 #define DYNC__COLD _Pragma("clang optimize off")
-#define DYNC__LEAN DYNC__COLD
 #define DYNC__WARM _Pragma("clang optimize on")
+#define DYNC__LEAN DYNC__WARM
 #elif defined(__GNUC__)
-#define DYNC__RARE __attribute__((optimize("O0")))
+/* not aligned: between cold functions that fills 30 kB of text with nothing */
+#define DYNC__RARE __attribute__((optimize("O0", "align-functions=1")))
 #define DYNC__BUSY __attribute__((optimize("O1")))
 /* what costs much to compile and changes next to nothing of a call */
 #define DYNC__OFTEN                                                                           \
@@ -125,10 +127,16 @@ static inline int dync__bit_length(unsigned long long x)
         "no-isolate-erroneous-paths-dereference", "no-tree-switch-conversion")))
 #define DYNC__LEVELS_BEGIN _Pragma("GCC push_options")
 #define DYNC__PLAIN _Pragma("GCC pop_options") _Pragma("GCC push_options")
-#define DYNC__COLD DYNC__PLAIN _Pragma("GCC optimize(\"O0\")")
-#define DYNC__LEAN DYNC__PLAIN _Pragma("GCC optimize(\"Og\")")
+#define DYNC__COLD \
+    DYNC__PLAIN    \
+    _Pragma("GCC optimize(\"O0\", \"align-functions=1\")")
+#define DYNC__LEAN \
+    DYNC__PLAIN    \
+    _Pragma("GCC optimize(\"Og\", \"align-functions=1\")")
 /* aligned: a call of a few kernels is up to 40 % slower where its functions lie badly */
-#define DYNC__WARM DYNC__PLAIN _Pragma("GCC optimize(\"Og\", \"align-functions=32\")")
+#define DYNC__WARM \
+    DYNC__PLAIN    \
+    _Pragma("GCC optimize(\"Og\", \"align-functions=32\")")
 /* clang-format off */
 #define DYNC__HOT \
     DYNC__PLAIN \

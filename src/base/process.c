@@ -7,6 +7,7 @@
  * it is declared by hand. */
 #include "../dync.in.h"
 #include "base.h"
+DYNC__COLD
 
 #if !defined(DYNC_NO_STDIO) && (defined(__unix__) || defined(__APPLE__))
 #define DYNC__PROCESSES

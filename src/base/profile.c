@@ -8,6 +8,7 @@
  * key_averages(). */
 #include "../dync.in.h"
 #include "base.h"
+DYNC__COLD
 
 DYNC__DATA int32_t dync__profiling = 0;
 

@@ -4,6 +4,7 @@
  * to numbers is stated in base.h; generators of machine code follow it. */
 #include "../dync.in.h"
 #include "base.h"
+DYNC__WARM
 
 DYNC__FN void dync__philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {

@@ -6,6 +6,7 @@
  * doubles when chains grow long. */
 #include "../dync.in.h"
 #include "base.h"
+DYNC__COLD
 
 /* ---- the builder ----------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
  * thread is in the list exactly while `registered`. */
 #include "../dync.in.h"
 #include "handle.h"
+DYNC__WARM
 #if !defined(DYNC_NO_THREADS)
 #include <pthread.h>
 #endif

@@ -2,6 +2,7 @@
  * guard.c, before segment.c. */
 #include "../dync.in.h"
 #include "capture.h"
+DYNC__WARM
 
 static uint64_t dync__hash_arg(uint64_t h, const dync__arg *a)
 {

@@ -2,6 +2,7 @@
  * into. Their shapes are known by running them over fakes. After reads.c, before frame.c. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* ---- in a trace ------------------------------------------------------------------------------ */
 /* Shapes only: nothing is recorded, and what is made is of this trace while it infers. */

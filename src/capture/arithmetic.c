@@ -6,6 +6,7 @@
  * has no node, a number becomes the plain one that it is in this call, and is guarded by value. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* node: an operator for numbers of run time, or -1; real: of sizes with floats, or -1. */
 typedef struct dync__sym_row {

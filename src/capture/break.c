@@ -2,6 +2,7 @@
  * an outcome. After cut.c, before handler.c. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* ---- refused --------------------------------------------------------------------------------- */
 /* What a reason, whose text is upstream's, means in C, and what to do instead. */

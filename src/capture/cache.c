@@ -2,6 +2,7 @@
  * miss.c. Lookups take no lock; no lock is held while user code runs. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__WARM
 
 /* ---- a call ---------------------------------------------------------------------------------- */
 /* The entry that served last is tried first, then all, newest first. Entries are published whole

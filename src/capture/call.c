@@ -3,6 +3,7 @@
 #include "../dync.in.h"
 #include "trace.h"
 #include "lint.h"
+DYNC__COLD
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync__cache_entry *e,

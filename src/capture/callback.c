@@ -3,6 +3,7 @@
  * Process-wide; dync_reset forgets them. */
 #include "../dync.in.h"
 #include "capture.h"
+DYNC__COLD
 
 typedef struct dync__callback {
     int id;

@@ -5,6 +5,7 @@
  * flight. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__WARM
 
 static struct {
     dync__mutex lock;

@@ -3,6 +3,7 @@
  * After control_trace.c. */
 #include "../dync.in.h"
 #include "control.h"
+DYNC__COLD
 
 /* Does anything record the calls of this thread? */
 static bool dync__control_traced(void) { return dync__tls.handler || dync__tls.recording; }

@@ -7,6 +7,7 @@
  * it was given, reading values, drawing random numbers) is refused, as upstream does. */
 #include "../dync.in.h"
 #include "control.h"
+DYNC__COLD
 
 /* ---- nested values --------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__tree_open(dync__tree_form *t, dync_value v, bool plain, const char *what)

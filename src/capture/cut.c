@@ -6,6 +6,7 @@
  * each non-empty piece is one graph. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* ---- user stacks ----------------------------------------------------------------------------- */
 DYNC__FN void dync__stack_line(dync__str *s, dync_loc at, const char *fn)

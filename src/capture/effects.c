@@ -8,6 +8,7 @@
  * which do not run the C function do the same. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* Does the effect to the real tensors of a call: in the traced call at its cut, in later ones
  * when they reach this place of the tree. */

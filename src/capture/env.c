@@ -5,6 +5,7 @@
  * computed again by interpreting the segment's graph. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* ---- places ---------------------------------------------------------------------------------- */
 /* Adds a value: real (a reference is taken, may be NULL) and its fake (taken over). */

@@ -2,6 +2,7 @@
  * printed form is PyTorch's (conformance.md section 9). After cache.c. */
 #include "../dync.in.h"
 #include "capture.h"
+DYNC__COLD
 
 DYNC__DATA DYNC__TLS dync__capture_log *dync__capture_log_now = NULL;
 

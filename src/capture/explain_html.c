@@ -3,6 +3,7 @@
  * explain.c. The graphs are read back from their text, so an output is plain data. */
 #include "../dync.in.h"
 #include "capture.h"
+DYNC__COLD
 
 enum { DYNC__HTML_AROUND = 2 }; /* source lines shown before and after a break's own */
 

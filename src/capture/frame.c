@@ -6,6 +6,7 @@
  * through. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* "dync_disable(fn)" is how the caller's macro names fn. */
 static const char *dync__frame_name(dync__tracer *t, const dync_callee *c, const char *text)

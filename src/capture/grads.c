@@ -3,6 +3,7 @@
  * call.c. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* ---- backward -------------------------------------------------------------------------------- */
 /* Backward under fullgraph is part of the graph: the trace begins again under the tape, whose nodes

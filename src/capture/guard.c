@@ -3,6 +3,7 @@
  * inside a tensor check and every text are PyTorch 2.4's (torch/csrc/dynamo/guards.cpp). */
 #include "../dync.in.h"
 #include "capture.h"
+DYNC__WARM
 
 /* ---- making ---------------------------------------------------------------------------------- */
 DYNC__RARE DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_guard *g,

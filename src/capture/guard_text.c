@@ -2,6 +2,7 @@
  * guard.c. */
 #include "../dync.in.h"
 #include "capture.h"
+DYNC__WARM
 
 DYNC__RARE static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor *t,
                                            dync__str *out)

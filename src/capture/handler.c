@@ -3,6 +3,7 @@
 #include "../dync.in.h"
 #include "trace.h"
 #include "../autograd/node.h"
+DYNC__COLD
 
 static void dync__drop_outputs(dync__opcall *c)
 {

@@ -2,6 +2,7 @@
  * of misses. After stance.c, before segment.c. */
 #include "../dync.in.h"
 #include "capture.h"
+DYNC__WARM
 
 /* At a miss the calls since misses were last rare are looked at: where 16 of them were misses and
  * no more were hits, compiling costs more than it gives, and it is said once. */

@@ -1,6 +1,7 @@
 /* capture/info.c: what happened to a compiled function, told. After compiled.c, before miss.c. */
 #include "../dync.in.h"
 #include "capture.h"
+DYNC__WARM
 
 static double dync__ms(uint64_t ns) { return (double)ns * 1e-6; }
 

@@ -2,6 +2,7 @@
  * folders that lead here. After grads.c, before call.c. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* ---- modules --------------------------------------------------------------------------------- */
 /* The text of a variable, for G['text']; an expression is none. */

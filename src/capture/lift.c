@@ -8,6 +8,7 @@
  * that the segment takes. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 static bool dync__lift_has(const dync__lift *l, const dync__lift_place *p)
 {

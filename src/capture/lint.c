@@ -10,6 +10,7 @@
  * compared, up to the first break, after which values decide. */
 #include "../dync.in.h"
 #include "lint.h"
+DYNC__COLD
 
 static int32_t dync__lint_switch;
 static DYNC__TLS dync__lint *dync__lint_now;

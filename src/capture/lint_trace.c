@@ -2,6 +2,7 @@
  * those at the second, tenth and hundredth call. After call.c. */
 #include "../dync.in.h"
 #include "lint.h"
+DYNC__COLD
 
 static DYNC__NOINLINE void dync__lint_retrace(dync__lint *l, dync__compiled *f,
                                               dync__cache_entry *scratch,

@@ -2,6 +2,7 @@
  * trace. After compiled.c, before cache.c. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__WARM
 
 #define DYNC__RECOMPILING \
     "Recompiling function %s in %s:%d\n    triggered by the following guard failure(s):\n    - %s"

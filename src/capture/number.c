@@ -3,6 +3,7 @@
 #include "../dync.in.h"
 #include "trace.h"
 #include "../graph/text.h"
+DYNC__COLD
 
 DYNC__FN dync__tensor *dync__number_tensor(dync_value v)
 {

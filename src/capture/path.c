@@ -5,6 +5,7 @@
  * the last outcome, which the tree has not, the call becomes one that records. After replay.c. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 static void dync__path_leave(dync__tracer *t) { t->way = dync__recording_way(); }
 

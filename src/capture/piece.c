@@ -2,6 +2,7 @@
  * compiled now), its run. After lift.c, before cut.c. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 /* A value from before the piece: a placeholder for its place in the environment, one for all nodes

@@ -5,6 +5,7 @@
  * means only "not this way". */
 #include "../dync.in.h"
 #include "capture.h"
+DYNC__HOT
 
 /* What a guard asks of a tensor's fixed fields: dtype, flags that matter, device, which lie side by
  * side, and the rank. */

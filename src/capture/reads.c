@@ -4,6 +4,7 @@
  * the trace goes on. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* The real tensor behind a handle of traced code, after a cut. */
 static dync_tensor *dync__real_handle(dync__tracer *t, const dync_tensor *h)

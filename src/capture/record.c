@@ -2,6 +2,7 @@
  * results as fakes. After env.c, before sizes.c; cut.c turns the pending graph into segments. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 static dync__info dync__info_of(const dync__tensor *x)

@@ -5,6 +5,7 @@
  * result. After result.c, before replay_cut.c. */
 #include "../dync.in.h"
 #include "script.h"
+DYNC__WARM
 
 /* ---- handing out ----------------------------------------------------------------------------- */
 /* The value as a new tensor of this call: earlier handles are stale from now on. NULL: somebody has

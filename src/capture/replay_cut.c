@@ -2,6 +2,7 @@
  * (dync__way). After replay.c. */
 #include "../dync.in.h"
 #include "script.h"
+DYNC__WARM
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
 static bool dync__replay_texts(const char *a, const char *b)

@@ -2,6 +2,7 @@
  * segments of this way need not compute. After step.c, before replay.c. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* ---- its form -------------------------------------------------------------------------------- */
 static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool *live, int depth)

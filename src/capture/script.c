@@ -4,6 +4,7 @@
  * script is good up to there, and calls go on by tracing. */
 #include "../dync.in.h"
 #include "script.h"
+DYNC__COLD
 
 DYNC__FN void dync__script_stop(dync__tracer *t) { t->noting = false; }
 

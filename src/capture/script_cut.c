@@ -2,6 +2,7 @@
  * need not compute. After env.c, before piece.c. */
 #include "../dync.in.h"
 #include "script.h"
+DYNC__COLD
 
 DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason)
 {

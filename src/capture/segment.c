@@ -4,6 +4,7 @@
  * frame. After guard.c, before trace.c. */
 #include "../dync.in.h"
 #include "capture.h"
+DYNC__WARM
 
 DYNC__DATA dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g,
                                                      const dync_value *examples, int n,

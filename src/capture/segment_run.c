@@ -2,6 +2,7 @@
  * the library's own. After segment.c. */
 #include "../dync.in.h"
 #include "capture.h"
+DYNC__WARM
 
 /* ---- what a call checks ---------------------------------------------------------------------- */
 DYNC__RARE static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay,

@@ -5,6 +5,7 @@
  * then on, one that the user marked from the first; sizes 0 and 1 never are. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 DYNC__RARE static uint32_t dync__seen_changes(dync__seen *seen, const dync__layout *lay)

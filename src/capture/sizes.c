@@ -8,6 +8,7 @@
  * written: a trace that extends the entry begins with a copy. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* ---- the table of a trace -------------------------------------------------------------------- */
 DYNC__RARE static int64_t dync__shape_symbol(dync__tracer *t, int k, int d)

@@ -2,6 +2,7 @@
  * before history.c. */
 #include "../dync.in.h"
 #include "capture.h"
+DYNC__WARM
 
 DYNC__DATA int32_t dync__stance_now = 0;
 

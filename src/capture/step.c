@@ -13,6 +13,7 @@
  * one graph for inference. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
 {

@@ -8,6 +8,7 @@
  * number is guarded by value. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 /* ---- making ---------------------------------------------------------------------------------- */
 /* In the trace's scratch arena; fake is filled by the caller. NULL: the trace has failed. arg

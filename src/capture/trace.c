@@ -6,6 +6,7 @@
  * environment. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__COLD
 
 static DYNC__TLS dync__tracer *dync__traces;
 

@@ -2,6 +2,7 @@
  * outcome, with the results where the caller wants them. After lint_trace.c, before cache.c. */
 #include "../dync.in.h"
 #include "trace.h"
+DYNC__WARM
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 typedef struct dync__call_run_state {

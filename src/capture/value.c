@@ -3,6 +3,7 @@
  * sources and fakes. */
 #include "../dync.in.h"
 #include "capture.h"
+DYNC__COLD
 
 DYNC__DATA dync_value (*dync__program_run_hook)(dync__program *, int nargs,
                                                 const dync_value *args) = NULL;

@@ -6,6 +6,7 @@
  * often than it would. After verify_compare.c, before lint.c. */
 #include "../dync.in.h"
 #include "verify.h"
+DYNC__COLD
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 static void dync__verify_close(dync__verify *v, dync_value *keep)

@@ -2,6 +2,7 @@
  * two runs the same? After verify_copy.c. */
 #include "../dync.in.h"
 #include "verify.h"
+DYNC__COLD
 
 /* |a - b| <= tolerance * (1 + |b|). Integers are exact. Order of sums and fused roundings differ
  * between eager and compiled; torch._dynamo.utils.same takes 1e-4. */

@@ -3,6 +3,7 @@
  * devices are not compared. */
 #include "../dync.in.h"
 #include "verify.h"
+DYNC__COLD
 
 static int32_t dync__verify_switch;
 static DYNC__TLS bool dync__verify_running;

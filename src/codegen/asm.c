@@ -2,6 +2,7 @@
  * targets and the generators. */
 #include "../dync.in.h"
 #include "asm.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 DYNC__FN void dync__a_begin(dync__asm *a, const dync__target *t, dync__arena *arena)

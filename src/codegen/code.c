@@ -8,6 +8,7 @@
 #include "code.h"
 #include "interp.h"
 #include "jit.h"
+DYNC__COLD
 
 /* ---- making ---------------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
  * change; a child makes chunks of its own. All under one lock. */
 #include "../dync.in.h"
 #include "codemem.h"
+DYNC__COLD
 
 enum { DYNC__CODEMEM_PAGE = 4096 };
 typedef struct dync__codechunk {

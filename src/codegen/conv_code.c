@@ -4,6 +4,7 @@
  * A form that no layer holds any more goes when there are more than IDLE. */
 #include "../dync.in.h"
 #include "gen_conv.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 typedef struct dync__ct_entry {

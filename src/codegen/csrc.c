@@ -11,6 +11,7 @@
  * i<d> (loops). */
 #include "../dync.in.h"
 #include "codegen.h"
+DYNC__COLD
 
 /* needed as a variable; only where a later phase loads it again */
 enum { DYNC__CSRC_HERE = 1, DYNC__CSRC_ELSEWHERE = 2 };

@@ -5,6 +5,7 @@
  * changes until shutdown. */
 #include "../dync.in.h"
 #include "gemm_code.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 typedef struct dync__gt_form {

@@ -6,6 +6,7 @@
 #include "../dync.in.h"
 #include "gemm_code.h"
 #include "../tensor/tensor.h"
+DYNC__BESIDE_JIT
 
 static const int32_t dync__gt_words[32] = {-1, -1, -1, -1, -1, -1, -1, -1,
                                            -1, -1, -1, -1, -1, -1, -1, -1};

@@ -7,6 +7,7 @@
  * moment. A list that would need memory of its own is refused: tiles have no frame. */
 #include "../dync.in.h"
 #include "gen.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 /* Entries as instructions; constants stand in the pool and are in no list. */

@@ -14,6 +14,7 @@
  * allocation knows nothing of it. */
 #include "../dync.in.h"
 #include "gen.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 /* ---- finding --------------------------------------------------------------------------------- */

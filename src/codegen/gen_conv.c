@@ -6,6 +6,7 @@
  * blocks left; A3, A4: input and weights of the tap; A0: rounds of it; T0: out. */
 #include "../dync.in.h"
 #include "gen_conv.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 DYNC__FN int dync__ct_scratch(dync__asm *a, int class_)

@@ -5,6 +5,7 @@
  * left. */
 #include "../dync.in.h"
 #include "gen_gemm.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 /* ---- inner products -------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "../dync.in.h"
 #include "gen_gemm.h"
 #include "gen_transpose.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 /* ---- sums ------------------------------------------------------------------------------------ */

@@ -16,6 +16,7 @@
 #include "../dync.in.h"
 #include "gen.h"
 #include "gen_transpose.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 /* What a phase may keep addresses in, and what of the caller's registers the code changes. */

@@ -8,6 +8,7 @@
  * lanes. */
 #include "../dync.in.h"
 #include "gen.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 DYNC__FN int dync__gen_tail(dync__gen *g, bool wide)

@@ -6,6 +6,7 @@
  * there are. */
 #include "../dync.in.h"
 #include "gen_gemm.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 static const int8_t dync__gt_base[5] = {DYNC__G_T1, DYNC__G_A1, DYNC__G_A2, DYNC__G_A0, DYNC__G_T2};

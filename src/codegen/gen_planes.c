@@ -6,6 +6,7 @@
  * A2: pixels left. */
 #include "../dync.in.h"
 #include "gen_conv.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 /* Registers 0 .. 3, each 4 x 4 in every 16 bytes, transposed, into 8 .. 11. */

@@ -8,6 +8,7 @@
  * that it overwrites no operand. */
 #include "../dync.in.h"
 #include "gen.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 static int dync__gen_arg_type(const dync__gen *g, int i)

@@ -9,6 +9,7 @@
  * in lanes of 32 bits. */
 #include "../dync.in.h"
 #include "gen.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 static int dync__acc_bytes(const dync__gen_red *r) { return dync__gen_type_wide(r->type) ? 8 : 4; }

@@ -10,6 +10,7 @@
  * dync__gen_end. */
 #include "../dync.in.h"
 #include "gen.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 DYNC__FN int dync__gen_frame(dync__gen *g, int bytes)

@@ -8,6 +8,7 @@
 #include "../dync.in.h"
 #include "gemm_code.h"
 #include "gen_transpose.h"
+DYNC__LEAN
 #if DYNC__JIT
 #include <stddef.h>
 

@@ -5,6 +5,7 @@
  * infinity). */
 #include "../dync.in.h"
 #include "gen_conv.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 typedef struct dync__cw_matrix {

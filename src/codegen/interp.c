@@ -13,6 +13,7 @@
 #include "../dync.in.h"
 #include "interp_build.h"
 #include "interp_run.h"
+DYNC__LEAN
 
 /* ---- scratch --------------------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
  * their select are looked for, and no others. */
 #include "../dync.in.h"
 #include "interp_build.h"
+DYNC__LEAN
 
 static void dync__ib_cold_escape(const dync__ib *b, uint8_t *escapes, int i)
 {

@@ -12,6 +12,7 @@
  * but in range. */
 #include "../dync.in.h"
 #include "interp_build.h"
+DYNC__LEAN
 
 static int dync__ib_value_at(dync__ib *b, int i, int phase);
 

@@ -3,6 +3,8 @@
  * dtypes pass the tile conversions on the way. */
 #include "../dync.in.h"
 #include "interp_run.h"
+#include "target.h"
+DYNC__SPARE
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 

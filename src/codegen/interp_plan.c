@@ -3,6 +3,7 @@
  * plan_loops.c and interp_emit.c. */
 #include "../dync.in.h"
 #include "interp_build.h"
+DYNC__LEAN
 
 /* Do the lanes of a level lie side by side in memory? */
 DYNC__FN bool dync__ib_is_dense(const dync__ib *b, int access, int level)

@@ -7,6 +7,8 @@
  * combined as vectors, in levels of DYNC__REDUCE_RADIX. */
 #include "../dync.in.h"
 #include "interp_run.h"
+#include "target.h"
+DYNC__SPARE
 
 /* ---- along rows ------------------------------------------------------------------------------ */
 

@@ -9,6 +9,8 @@
  * from the calling thread's cache. */
 #include "../dync.in.h"
 #include "interp_run.h"
+#include "target.h"
+DYNC__SPARE
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 

@@ -14,6 +14,7 @@
  * results. */
 #include "../dync.in.h"
 #include "interp_tile.h"
+DYNC__HOT
 
 /* DYNC__TILE_CODE asks for vectors whatever flags the user compiles with, and keeps contraction and
  * fast-math out; what is left out gives these loops nothing and takes half the time. */

@@ -8,6 +8,7 @@
 #include "../dync.in.h"
 #include "jit.h"
 #include "plan_code.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 enum { DYNC__JIT_FRAME = 64 * 1024 };

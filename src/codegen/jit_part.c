@@ -3,6 +3,7 @@
 #include "../dync.in.h"
 #include "gemm_code.h"
 #include "plan_code.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 DYNC__FN int64_t dync__jb_keep_bytes(const dync__jb *j, int inst, int unroll)

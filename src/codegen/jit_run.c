@@ -7,6 +7,7 @@
 #include "../dync.in.h"
 #include "jit.h"
 #include "gemm_code.h"
+DYNC__WARM
 #if DYNC__JIT
 
 /* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices

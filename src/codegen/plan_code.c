@@ -4,6 +4,7 @@
 #include "../dync.in.h"
 #include "gemm_code.h"
 #include "plan_code.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 /* ---- loops ----------------------------------------------------------------------------------- */

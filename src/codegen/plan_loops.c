@@ -10,6 +10,7 @@
  * Invariant: what a kernel both reads and writes keeps its place in the order of instructions. */
 #include "../dync.in.h"
 #include "plan_loops.h"
+DYNC__LEAN
 
 DYNC__FN size_t dync__type_bytes(int compute_type) { return dync__dtype_info(compute_type)->bytes; }
 

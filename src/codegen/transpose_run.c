@@ -3,6 +3,7 @@
  * jit_run.c transposes blocks of a loop nest, kernel/ whole matrices. */
 #include "../dync.in.h"
 #include "gemm_code.h"
+DYNC__BESIDE_JIT
 
 /* Elements have 1, 2, 4 or 8 bytes and vectors 16, 32 or 64: what is divided by them is shifted, as
  * a block of a loop nest is done in the time of a few divisions. */

@@ -2,6 +2,7 @@
  * x86_memory.c, before x86_lanes.c. */
 #include "../dync.in.h"
 #include "x86_verbs.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */

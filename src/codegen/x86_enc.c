@@ -7,6 +7,7 @@
  * Intel SDM vol. 2, chapters 2.1 to 2.7 (prefixes, disp8*N). */
 #include "../dync.in.h"
 #include "x86_enc.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 typedef struct dync__x_row {

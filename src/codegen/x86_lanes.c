@@ -2,6 +2,7 @@
  * (x86_verbs.h). After x86_arith.c. */
 #include "../dync.in.h"
 #include "x86_verbs.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 /* ---- comparisons and conversions ------------------------------------------------------------- */

@@ -2,6 +2,7 @@
  * x86_lanes.c. */
 #include "../dync.in.h"
 #include "x86_verbs.h"
+DYNC__LEAN
 #if DYNC__JIT
 
 static void dync__xe_emit(dync__asm *a, const dync__ins *i)

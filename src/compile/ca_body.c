@@ -3,6 +3,7 @@
  * compiled_autograd.c. */
 #include "../dync.in.h"
 #include "ca.h"
+DYNC__COLD
 
 DYNC__DATA DYNC__TLS dync__ca_thread dync__ca_tls;
 

@@ -2,6 +2,7 @@
  * capture/, before compiled_autograd.c. */
 #include "../dync.in.h"
 #include "ca.h"
+DYNC__COLD
 
 /* place: in the list of each input, -1: by itself. Gradients leave before numbers: out says where
  * each output of the traced graph stands. */

@@ -2,6 +2,7 @@
  * same, sizes, and tensors, which become one list of inputs. Before compiled_autograd.c. */
 #include "../dync.in.h"
 #include "ca.h"
+DYNC__COLD
 
 static void dync__ca_word(dync__gvisitor *v, uint64_t word)
 {

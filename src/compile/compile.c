@@ -11,6 +11,7 @@
 #include "../backend/backend.h"
 #include "../minify/minify.h"
 #include "../program/program.h"
+DYNC__COLD
 
 /* ---- modules --------------------------------------------------------------------------------- */
 static dync_value dync__compile_call_module(dync__module *m, int nargs, const dync_value *args)

@@ -15,6 +15,7 @@
  * every bound size agrees with its input and every other one is the same. */
 #include "../dync.in.h"
 #include "ca.h"
+DYNC__COLD
 
 static struct {
     dync__mutex lock;

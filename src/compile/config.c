@@ -1,6 +1,7 @@
 /* compile/config.c: settings by name, one row each: what dync_config_set takes. Process-wide. */
 #include "../dync.in.h"
 #include "../minify/minify.h"
+DYNC__COLD
 
 typedef struct dync__config_value {
     int number;

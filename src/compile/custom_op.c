@@ -5,6 +5,7 @@
 #include "../dync.in.h"
 #include "../graph/graph.h"
 #include "../graph/text.h"
+DYNC__COLD
 
 typedef struct dync__custom_op { /* a composite */
     char *name, *schema;

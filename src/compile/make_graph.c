@@ -10,6 +10,7 @@
  * elsewhere is an attribute. */
 #include "../dync.in.h"
 #include "../capture/capture.h"
+DYNC__COLD
 
 /* One recording. Ids, not addresses, are the keys of `node`: tensors may die and their memory be
  * used again during the trace. */

@@ -17,6 +17,7 @@
  * arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135; Dao 2023, arXiv:2307.08691. */
 #include "../dync.in.h"
 #include "attention.h"
+DYNC__COLD
 
 static const double dync__fa_log2e = 1.4426950408889634074;
 enum {

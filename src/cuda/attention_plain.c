@@ -3,6 +3,7 @@
  * attention.c. The same numbers as kernel/attention.c: a query that sees nothing gives zeros. */
 #include "../dync.in.h"
 #include "attention.h"
+DYNC__COLD
 
 /* An operand and the buffer that it is in. */
 typedef struct dync__fap_array {

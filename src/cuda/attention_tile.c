@@ -6,6 +6,7 @@
  * fma form keeps rows x cols of both operands of 4 steps in registers. */
 #include "../dync.in.h"
 #include "attention.h"
+DYNC__COLD
 
 enum { DYNC__FA_SIDE = 16 }; /* fma: threads side by side along the columns */
 

@@ -16,6 +16,7 @@
  * arXiv:2407.08608. */
 #include "../dync.in.h"
 #include "attention.h"
+DYNC__COLD
 
 enum { DYNC__FW_ROWS = 128, DYNC__FW_KEYS = 128, DYNC__FW_STAGES = 2, DYNC__FW_THREADS = 384 };
 /* mbarriers, from %bars on */

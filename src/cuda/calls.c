@@ -6,6 +6,7 @@
  * Blelloch 1990 (scans). */
 #include "../dync.in.h"
 #include "tile.h"
+DYNC__COLD
 
 /* ---- cumsum: x, y ----------------------------------------------------------------- */
 

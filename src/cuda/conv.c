@@ -17,6 +17,7 @@
  * convolution). */
 #include "../dync.in.h"
 #include "gemm.h"
+DYNC__COLD
 
 enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16, DYNC__CUV_BACK = 36 };
 /* A 4-D array in memory: of an operand, or packed. */

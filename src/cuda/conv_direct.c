@@ -13,6 +13,7 @@
  * shuffles and shared memory, blocks by a second launch, in a fixed order. */
 #include "../dync.in.h"
 #include "gemm.h"
+DYNC__COLD
 
 enum { DYNC__GMD_THREADS = 128 };
 

@@ -6,6 +6,7 @@
  * stream of each device, the graph it records. */
 #include "../dync.in.h"
 #include "cuda.h"
+DYNC__HOT
 
 DYNC__DATA DYNC__TLS dync__cuda_thread dync__cuda_tls = {0};
 DYNC__DATA dync_cuda_counters dync__cuda_counters = {0};

@@ -13,6 +13,7 @@
  * has run. */
 #include "../dync.in.h"
 #include "gemm.h"
+DYNC__COLD
 
 static const dync__gm_tile dync__gm_tiles[2][6] = {
     /* tensor cores: m, n, threads, stages, efficiency in percent: the warps' tiles */

@@ -3,6 +3,7 @@
  * whose sums they are. */
 #include "../dync.in.h"
 #include "gemm.h"
+DYNC__COLD
 
 DYNC__FN void dync__gm_read_sums(dync__gm *g, const char *space, const char *address, int n,
                                  char value[][24])

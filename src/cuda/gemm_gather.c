@@ -9,6 +9,7 @@
  * Source: Chetlur et al. 2014 (cuDNN: convolution as a product whose matrix is never made). */
 #include "../dync.in.h"
 #include "gemm.h"
+DYNC__COLD
 
 enum { DYNC__GMG_OUTSIDE = -0x40000000 };
 /* s32 registers: elements, row, column */

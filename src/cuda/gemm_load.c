@@ -2,6 +2,7 @@
  * memory, the ring of stages. After tile.c. */
 #include "../dync.in.h"
 #include "gemm.h"
+DYNC__COLD
 
 static const char *const dync__gm_base[2] = {"%A", "%B"};
 

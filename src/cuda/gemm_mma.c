@@ -15,6 +15,7 @@
  * modulo 2^32. */
 #include "../dync.in.h"
 #include "gemm.h"
+DYNC__COLD
 
 /* transposed: the side lies ACROSS */
 typedef struct dync__gmm {

@@ -13,6 +13,7 @@
  * through memory. */
 #include "../dync.in.h"
 #include "gemm.h"
+DYNC__COLD
 
 enum { DYNC__GMP_WORDS = 16, DYNC__GMP_LAUNCH = 3000, DYNC__GMP_LANES = 128 };
 

@@ -12,6 +12,7 @@
  * blocks a multiprocessor. */
 #include "../dync.in.h"
 #include "gemm.h"
+DYNC__COLD
 
 enum { DYNC__GMS_DEPTH = 8 };
 /* lines of a side that a thread has */

@@ -10,6 +10,7 @@
  * registers, sums are f32 (f64). */
 #include "../dync.in.h"
 #include "gemm.h"
+DYNC__COLD
 
 enum { DYNC__GMT_ROWS = 8, DYNC__GMT_COLUMNS = 4, DYNC__GMT_WARPS = 8, DYNC__GMT_UNROLL = 4 };
 static int dync__gmt_vec(const dync__gm *g) { return 16 / dync__dtype_info(g->dtype)->bytes; }

@@ -10,6 +10,7 @@
  * torch/_inductor/cudagraph_trees.py and torch/_dynamo/backends/cudagraphs.py of PyTorch. */
 #include "../dync.in.h"
 #include "cuda.h"
+DYNC__HOT
 
 typedef struct dync__cuda_graph {
     dync__inner inner;

@@ -8,6 +8,7 @@
  * costs only time: the text itself is loaded then. */
 #include "../dync.in.h"
 #include "cuda.h"
+DYNC__COLD
 
 enum { DYNC__IMAGE_PATH = 1024, DYNC__IMAGE_PTX = 1 /* CU_JIT_INPUT_PTX */ };
 typedef struct dync__image_head {

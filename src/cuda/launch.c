@@ -6,6 +6,7 @@
  * module. Nothing here waits for the device. */
 #include "../dync.in.h"
 #include "gemm.h"
+DYNC__HOT
 
 typedef struct dync__cuda_module {
     struct dync__cuda_module *next;

@@ -7,6 +7,7 @@
  * neutral value. */
 #include "../dync.in.h"
 #include "cuda.h"
+DYNC__COLD
 
 enum { DYNC__CL_DIMS = DYNC__LOOP_MAX_DIMS };
 typedef struct dync__cl { /* a loop kernel in the making */

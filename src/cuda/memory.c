@@ -8,6 +8,7 @@
  * others. */
 #include "../dync.in.h"
 #include "cuda.h"
+DYNC__HOT
 
 typedef struct dync__cuda_block {
     struct dync__cuda_block *next;

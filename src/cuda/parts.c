@@ -2,6 +2,7 @@
  * calls that are made of them; after: launch.c makes texts of the loops and runs them. */
 #include "../dync.in.h"
 #include "gemm.h"
+DYNC__COLD
 
 DYNC__FN dync__kernel *dync__cuda_kernel_copy(dync__arena *arena, const dync__kernel *k)
 {

@@ -13,6 +13,7 @@
  * kernels). */
 #include "../dync.in.h"
 #include "ptx.h"
+DYNC__COLD
 
 /* Operands of a phase come first: those of another phase are made again in this block. */
 DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)

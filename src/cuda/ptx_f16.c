@@ -11,6 +11,7 @@
  * drops what nobody reads. */
 #include "../dync.in.h"
 #include "ptx.h"
+DYNC__COLD
 
 static bool dync__ptx_is_f16(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16; }
 

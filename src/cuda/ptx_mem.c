@@ -5,6 +5,7 @@
  * neighbours is moved by one access of up to 16 bytes. */
 #include "../dync.in.h"
 #include "ptx.h"
+DYNC__COLD
 
 DYNC__FN void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate,
                                    int64_t by)

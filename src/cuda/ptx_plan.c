@@ -6,6 +6,7 @@
  * of its threads is read once; a longer one is read once a phase. */
 #include "../dync.in.h"
 #include "ptx.h"
+DYNC__COLD
 
 /* More indexed loads than GATHERED leave no registers for several lanes. Rows of several phases are
  * worth a launch for each from SPLIT_FROM on. */

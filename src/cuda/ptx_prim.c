@@ -3,6 +3,7 @@
  * the CPU to the bit. BOOL values are predicates. */
 #include "../dync.in.h"
 #include "ptx.h"
+DYNC__COLD
 
 typedef struct dync__ptx_op {
     dync__ptx *p;

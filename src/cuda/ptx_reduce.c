@@ -6,6 +6,7 @@
  * the position; of equal values the earlier wins, NaN wins over all. */
 #include "../dync.in.h"
 #include "ptx.h"
+DYNC__COLD
 
 /* a partial result; place: argmax, argmin */
 typedef struct dync__ptx_pair {

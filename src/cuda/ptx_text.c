@@ -2,6 +2,7 @@
  * that writes PTX. Invariant: every register is declared once, at the top of its function. */
 #include "../dync.in.h"
 #include "ptx.h"
+DYNC__COLD
 
 /* ---- text ------------------------------------------------------------------------------------ */
 

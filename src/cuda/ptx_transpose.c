@@ -19,6 +19,7 @@
  * swizzles as in CUTLASS. */
 #include "../dync.in.h"
 #include "ptx.h"
+DYNC__COLD
 
 enum { DYNC__PTX_TRANSPOSE_LEAST = 16, DYNC__PTX_TRANSPOSE_BYTES = 32768 };
 

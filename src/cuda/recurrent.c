@@ -13,6 +13,7 @@
  * a step begins with the product of the step before it in time; one more product ends the layer. */
 #include "../dync.in.h"
 #include "tile.h"
+DYNC__COLD
 
 typedef struct dync__ru {
     dync__cuda_tile t;

@@ -14,6 +14,7 @@
  * are made for one set of sizes. */
 #include "../dync.in.h"
 #include "tile.h"
+DYNC__COLD
 
 enum {
     DYNC__SCA_BLOCK = 256,

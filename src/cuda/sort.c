@@ -9,6 +9,7 @@
  * (merge path: Green, McColl, Bader 2012). Values are copied at the end. */
 #include "../dync.in.h"
 #include "tile.h"
+DYNC__COLD
 
 enum { DYNC__SK_TILE_BYTES = 32 * 1024, DYNC__SK_THREADS = 512, DYNC__SK_PIECE = 8 };
 typedef struct dync__sk {

@@ -2,6 +2,7 @@
  * After ptx.c, before gemm.c and calls.c. */
 #include "../dync.in.h"
 #include "tile.h"
+DYNC__COLD
 
 /* ---- text ------------------------------------------------------------------------------------ */
 

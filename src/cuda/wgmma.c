@@ -21,6 +21,7 @@
  * design techniques.md 2f (the ladder). */
 #include "../dync.in.h"
 #include "gemm.h"
+DYNC__COLD
 
 /* END_ROW: 32 words and a gap */
 enum {

@@ -8,6 +8,7 @@
 #include "../dync.in.h"
 #include "graph.h"
 #include "text.h"
+DYNC__COLD
 
 typedef struct dync__check {
     const dync__graph *graph;

@@ -5,6 +5,7 @@
  * Meaning: torch.cond, torch._higher_order_ops.scan and while_loop (PyTorch 2.5). */
 #include "../dync.in.h"
 #include "control.h"
+DYNC__COLD
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 DYNC__FN const dync__arg *dync__control_results(const dync__graph *g)

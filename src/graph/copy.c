@@ -8,6 +8,7 @@
  */
 #include "../dync.in.h"
 #include "graph.h"
+DYNC__COLD
 
 /* ---- one node ------------------------------------------------------------------------------ */
 DYNC__FN dync__node *dync__rewrite_at(dync__rewrite *r, dync__node *old)

@@ -6,6 +6,7 @@
  * values that are both returned stay two, since the caller may write one. */
 #include "../dync.in.h"
 #include "graph.h"
+DYNC__COLD
 
 static uint64_t dync__cse_hash_arg(uint64_t h, const dync__arg *a)
 {

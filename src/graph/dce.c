@@ -2,6 +2,7 @@
  * cse.c, which leaves such nodes behind. */
 #include "../dync.in.h"
 #include "graph.h"
+DYNC__COLD
 
 static void dync__dce_unuse(void *user, dync__arg *arg)
 {

@@ -8,6 +8,7 @@
 #include "../dync.in.h"
 #include "graph.h"
 #include "text.h"
+DYNC__COLD
 
 static void dync__draw_label(dync__str *s, const dync__node *n)
 {

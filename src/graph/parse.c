@@ -7,6 +7,7 @@
 #include "../dync.in.h"
 #include "parse.h"
 #include "text.h"
+DYNC__COLD
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 

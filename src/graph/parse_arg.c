@@ -3,6 +3,7 @@
 #include "../dync.in.h"
 #include "parse.h"
 #include "text.h"
+DYNC__COLD
 
 DYNC__FN bool dync__parse_fail(dync__parser *q, const char *expected)
 {

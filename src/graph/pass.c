@@ -2,6 +2,7 @@
  * shall be, logged, and what it leaves behind is checked. After check.c, cse.c and dce.c. */
 #include "../dync.in.h"
 #include "graph.h"
+DYNC__COLD
 
 static dync_status (*const dync__graph_passes[DYNC__N_PASSES])(dync__graph *) = {
 #define DYNC__PASS_GRAPH(name, fn) [DYNC__PASS_##name] = fn,

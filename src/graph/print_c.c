@@ -14,6 +14,7 @@
 #include "../dync.in.h"
 #include "graph.h"
 #include "text.h"
+DYNC__COLD
 
 enum { DYNC__C_INLINE_ELEMENTS = 16 };
 

@@ -14,6 +14,7 @@
 #include "../dync.in.h"
 #include "graph.h"
 #include "text.h"
+DYNC__COLD
 
 typedef struct dync__fx_printer {
     dync__str *s;

@@ -2,6 +2,7 @@
  * the like. After graph.c. */
 #include "../dync.in.h"
 #include "graph.h"
+DYNC__COLD
 
 /* ---- what users see -------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
  * code had made it. It is also the oracle that compiled code is compared with. */
 #include "../dync.in.h"
 #include "graph.h"
+DYNC__COLD
 
 typedef struct dync__frame_env {
     const dync__graph *graph;

@@ -7,6 +7,7 @@
  * Running the parts in sequence, values passed by name, is running the graph. */
 #include "../dync.in.h"
 #include "graph.h"
+DYNC__COLD
 
 typedef struct dync__split {
     dync__graph *whole;

@@ -2,6 +2,7 @@
  * values of their symbols from actual inputs, and the graph of one set of sizes. After split.c. */
 #include "../dync.in.h"
 #include "graph.h"
+DYNC__COLD
 
 static bool dync__layout_each_size(dync__layout *lay, bool (*fn)(void *, int64_t *), void *user)
 {

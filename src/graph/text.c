@@ -3,6 +3,7 @@
 #include "../dync.in.h"
 #include "graph.h"
 #include "text.h"
+DYNC__COLD
 
 /* ---- schemas: "(Tensor self, Value other)" --------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include "../dync.in.h"
 #include "../graph/control.h"
 #include "inductor.h"
+DYNC__COLD
 
 enum { DYNC__CTL_MOST = DYNC__KCALL_OPERANDS };
 typedef struct dync__ctl { /* a step's own */

@@ -2,6 +2,7 @@
  * inductor backend. After lower.c. */
 #include "../dync.in.h"
 #include "inductor.h"
+DYNC__WARM
 
 /* One lowering of the graph. Narrowing makes another; those before may still run in other threads
  * and stay until the end. */

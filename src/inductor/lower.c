@@ -3,6 +3,7 @@
  * (runtime/plan.c). Before: aot/. After: inductor.c. */
 #include "../dync.in.h"
 #include "lower.h"
+DYNC__LEAN
 
 /* The one device that the graph computes on. -1: values stand on two devices, which one plan
  * cannot serve; 0-dim inputs in main memory do not count. */

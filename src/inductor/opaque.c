@@ -3,6 +3,7 @@
  * copied out. Before lower.c. */
 #include "../dync.in.h"
 #include "inductor.h"
+DYNC__COLD
 
 /* The node's arguments with real tensors in place of nodes, in order. */
 static dync_status dync__opaque_args(dync__arena *arena, int n, const dync__arg *in, dync__arg *out,

@@ -4,6 +4,7 @@
  * Operands that are no such concatenations are sliced. After lower.h, before lower.c. */
 #include "../dync.in.h"
 #include "lower.h"
+DYNC__COLD
 
 /* Computed element by element from tensors that are arguments of their own, so that a slice of the
  * result needs slices of those alone. */

@@ -13,6 +13,7 @@
  * Idea: the reinplacing pass of TorchInductor (torch/_inductor/fx_passes/reinplace.py). */
 #include "../dync.in.h"
 #include "lower.h"
+DYNC__COLD
 
 DYNC__FN const dync__node *dync__lower_viewed(const dync__node *n)
 {

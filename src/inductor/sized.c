@@ -10,6 +10,7 @@
 #include "../dync.in.h"
 #include "../runtime/plan.h"
 #include "lower.h"
+DYNC__WARM
 
 /* steps: of the lowerer's builder, through the passes of form.c; out: without a plan, symbolic */
 typedef struct dync__inductor_class {

@@ -10,6 +10,7 @@
  * are widened head by head. Threads take whole units, so their number changes no bit. */
 #include "../dync.in.h"
 #include "operand.h"
+DYNC__COLD
 
 typedef struct dync__att {
     const dync__kcall *call;

@@ -1,6 +1,7 @@
 /* kernel/attr.c: attributes of kernel calls as text. */
 #include "../dync.in.h"
 #include "attr.h"
+DYNC__COLD
 
 static void dync__attr_print_field(dync__str *s, const dync__attr_field *f, const void *at)
 {

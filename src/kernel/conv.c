@@ -16,6 +16,7 @@
 #include "../dync.in.h"
 #include "conv_jit.h"
 #include "gemm.h"
+DYNC__BESIDE_JIT
 
 typedef struct dync__conv {
     /* x [n, c, h, w], o output channels of oh by ow pixels, windows kh by kw; s stride, p padding,

@@ -2,6 +2,7 @@
  * with the rim that windows reach into. Under conv_tiles.c and conv_grad.c. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
+DYNC__WARM
 #if DYNC__JIT
 
 /* n pixels of c <= V channels; planes `plane` floats apart. */

@@ -3,6 +3,7 @@
  * change a bit. Beside conv_tiles.c. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
+DYNC__WARM
 #if DYNC__JIT
 
 /* One image's x and gy into blocks: a group of x, or a group of gy, at a time. */

@@ -8,6 +8,7 @@
  * group. The weight gradient has pixels as its long sum and lists of places of gw as its tiles. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
+DYNC__WARM
 #if DYNC__JIT
 
 /* Places of a tile: as many as fill the registers, evenly over n. */

@@ -8,6 +8,7 @@
  * order whatever the thread count. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
+DYNC__WARM
 #if DYNC__JIT
 
 static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, int64_t *args,

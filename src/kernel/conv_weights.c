@@ -2,6 +2,7 @@
  * conv_blocks.c and conv_tiles.c, conv_grad.c. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
+DYNC__WARM
 #if DYNC__JIT
 
 /* Block b of out channels and block a of in channels of a group, between where the layer has them

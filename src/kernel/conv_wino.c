@@ -6,6 +6,7 @@
  * transformed back into places, and what follows is done to them. */
 #include "../dync.in.h"
 #include "conv_tiles.h"
+DYNC__WARM
 #if DYNC__JIT
 
 DYNC__RARE static dync__ccode dync__cj_wino_turn(dync__cj *v, int which, int64_t row,

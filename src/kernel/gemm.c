@@ -12,6 +12,7 @@
 #include "../dync.in.h"
 #include "gemm.h"
 #include "operand.h"
+DYNC__BESIDE_JIT
 
 enum { DYNC__GEMM_PLAIN, DYNC__GEMM_DOTS, DYNC__GEMM_LINES, DYNC__GEMM_DIRECT, DYNC__GEMM_BLOCKS };
 

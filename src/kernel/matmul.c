@@ -13,6 +13,7 @@
 #include "../dync.in.h"
 #include "gemm.h"
 #include "operand.h"
+DYNC__BESIDE_JIT
 
 typedef struct dync__mm {
     const dync__kcall *call;

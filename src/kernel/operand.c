@@ -8,6 +8,7 @@
 #include "operand.h"
 #include "../codegen/interp_tile.h"
 #include "../codegen/target.h"
+DYNC__BESIDE_JIT
 
 DYNC__FN int64_t dync__operand_numel(const dync__operand *o)
 {

@@ -8,6 +8,7 @@
  * threads. NaN wins a maximum, the last one; of equal elements the first does, as in PyTorch. */
 #include "../dync.in.h"
 #include "conv_jit.h"
+DYNC__BESIDE_JIT
 
 /* window elements from which threads are worth waking */
 #define DYNC__POOL2D_PARALLEL 100000

@@ -10,6 +10,7 @@
 #include "../dync.in.h"
 #include "gemm.h"
 #include "operand.h"
+DYNC__COLD
 
 enum { DYNC__RNN_ONE = 1, DYNC__RNN_GRU = 3, DYNC__RNN_LSTM = 4 }; /* gates name the cell */
 typedef struct dync__rnn {

@@ -12,6 +12,7 @@
 #include "../codegen/interp_tile.h"
 #include "../codegen/target.h"
 #include "operand.h"
+DYNC__HOT
 
 typedef struct dync__scatter {
     const dync__kcall *call;

@@ -6,7 +6,9 @@
  * A dense array is [outer, length, inner] around the dim. Sorting maps elements to unsigned keys of
  * the same order and merges (key, position) pairs bottom up: one routine for every dtype. */
 #include "../dync.in.h"
+#include "../codegen/target.h"
 #include "operand.h"
+DYNC__BESIDE_JIT
 
 /* of a dense array around dim */
 typedef struct dync__lines {

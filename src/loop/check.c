@@ -8,6 +8,7 @@
  * first fault is reported as DYNC_ERR_INTERNAL with the instruction. */
 #include "../dync.in.h"
 #include "loop.h"
+DYNC__COLD
 
 static dync_status dync__check_fail(const dync__kernel *k, int i, const char *what)
 {

@@ -2,6 +2,7 @@
  * order of choices matters. */
 #include "../dync.in.h"
 #include "loop.h"
+DYNC__COLD
 
 /* One addition is 1. Functions such as exp are many primitives by now and need no weight of their
  * own. */

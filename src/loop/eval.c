@@ -5,6 +5,7 @@
  * Invariant: no result depends on the compiler's floating-point flags; NaN is tested by bits. */
 #include "../dync.in.h"
 #include "loop.h"
+DYNC__COLD
 
 DYNC__STRICT_FP_BEGIN
 

@@ -11,6 +11,7 @@
  * be rounded before: operators on f16 and bf16 end so. (GPUs look for the two together.) */
 #include "../dync.in.h"
 #include "vecmath.h"
+DYNC__COLD
 
 /* sqrt(-2 log(1 - u)) cos(2 pi v) */
 static int dync__expand_normal(dync__lb *b, int number, int type)

@@ -20,6 +20,7 @@
  * the work stays linear. */
 #include "../dync.in.h"
 #include "fuse.h"
+DYNC__LEAN
 
 enum { DYNC__FUSE_WORDS = DYNC__FUSE_WINDOW / 64 };
 typedef struct dync__fuse_set {

@@ -10,6 +10,7 @@
  * on strides. */
 #include "../dync.in.h"
 #include "fuse.h"
+DYNC__LEAN
 
 DYNC__FN void dync__frame_start(dync__fuse_frame *f, const dync__kernel *host)
 {

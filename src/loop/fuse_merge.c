@@ -10,6 +10,7 @@
  * overwritten. */
 #include "../dync.in.h"
 #include "fuse.h"
+DYNC__LEAN
 
 /* Where a kernel's instructions go in the merged nest: OWN: row code stays row code and phases stay
  * phases; ROW: all of it is done once a row; PHASE: all of it in the inner loops. */

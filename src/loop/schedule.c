@@ -8,6 +8,7 @@
  * positions, scans, and kernels that depend on the order of their indices are left as they are. */
 #include "../dync.in.h"
 #include "fuse.h"
+DYNC__COLD
 
 typedef struct dync__schedule_cost {
     int64_t lines, steps;

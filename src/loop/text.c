@@ -24,6 +24,7 @@
  * the operator of origin. Values are numbered in order; stores have no number. */
 #include "../dync.in.h"
 #include "loop.h"
+DYNC__COLD
 
 DYNC__DATA const char *const dync__reduce_names[8] = {"sum", "prod", "max",    "min",
                                                       "any", "all",  "argmax", "argmin"};

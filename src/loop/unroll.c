@@ -7,6 +7,7 @@
  * place), nor where the text would be long; from 16 elements on lanes are full. */
 #include "../dync.in.h"
 #include "fuse.h"
+DYNC__COLD
 
 typedef struct dync__unroll {
     const dync__kernel *k;

@@ -31,6 +31,7 @@
 #ifndef DYNC__VECMATH_H
 #define DYNC__VECMATH_H
 #include "loop.h"
+DYNC__COLD
 
 #define DYNC__M_ONE(name, prim)                           \
     DYNC__INLINE int dync__m_##name(dync__lb *b, int x)   \

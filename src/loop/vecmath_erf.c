@@ -7,6 +7,7 @@
  * from a split x, without FMA. Minimax polynomials (Sollya). */
 #include "../dync.in.h"
 #include "vecmath.h"
+DYNC__COLD
 
 /* (erf(x) - x) / x for z = x^2, x <= 1.15 (F32), 0.85 (F64) */
 static int dync__erf_near(dync__lb *b, int z)

@@ -9,6 +9,7 @@
  * exact. */
 #include "../dync.in.h"
 #include "vecmath.h"
+DYNC__COLD
 
 typedef struct dync__exp_consts {
     double magic, ln2_hi, ln2_lo;

@@ -7,6 +7,7 @@
  * little beside atan(c). Constants are in two words, polynomials minimax (Sollya). */
 #include "../dync.in.h"
 #include "vecmath.h"
+DYNC__COLD
 
 #define DYNC__PI 3.14159265358979323846
 

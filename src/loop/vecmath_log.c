@@ -8,6 +8,7 @@
  * (2^-e - 1), in two words. Subnormal arguments are scaled up first. */
 #include "../dync.in.h"
 #include "vecmath.h"
+DYNC__COLD
 
 typedef struct dync__log_parts {
     int e, f, w; /* e as a float */

@@ -19,6 +19,7 @@
  * exact products: arguments over 2^10 (F32) and 2^20 (F64) lose precision. */
 #include "../dync.in.h"
 #include "vecmath.h"
+DYNC__COLD
 
 typedef struct dync__trig_parts {
     int r, lo, q; /* q: an integer whose two low bits are the quadrant; as wide as r */

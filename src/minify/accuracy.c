@@ -7,6 +7,7 @@
  * rmse; torch/_dynamo/debug_utils.py, same_two_models, cast_to_fp64. */
 #include "../dync.in.h"
 #include "minify.h"
+DYNC__COLD
 
 /* The elements of one value, row major; data NULL: zeros. */
 typedef struct dync__accuracy_view {

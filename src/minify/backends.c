@@ -2,6 +2,7 @@
  * of a graph. After repro.c. */
 #include "../dync.in.h"
 #include "minify.h"
+DYNC__COLD
 
 /* ---- backends that shrink what they are given; their option names the backend that fails ----- */
 #if !defined(DYNC_NO_STDIO) /* as their rows in backend/backend.h */

@@ -5,6 +5,7 @@
  * new. */
 #include "../dync.in.h"
 #include "minify.h"
+DYNC__COLD
 
 enum { DYNC__EDIT_GONE, DYNC__EDIT_KEPT, DYNC__EDIT_INPUT };
 typedef struct dync__editor {

@@ -8,6 +8,7 @@
  * wrap_compiler_debug. */
 #include "../dync.in.h"
 #include "minify.h"
+DYNC__COLD
 
 /* What this thread compiles now; busy: for the minifier itself. */
 typedef struct dync__hook_state {

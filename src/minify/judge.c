@@ -8,6 +8,7 @@
  * backend_fails; difflib's SequenceMatcher (Ratcliff and Obershelp, 1988). */
 #include "../dync.in.h"
 #include "minify.h"
+DYNC__COLD
 
 /* ---- likeness of texts ----------------------------------------------------------------------- */
 

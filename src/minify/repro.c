@@ -4,6 +4,7 @@
  * torch/_dynamo/repro/after_dynamo.py, run_repro; torch/_dynamo/debug_utils.py, InputReader. */
 #include "../dync.in.h"
 #include "minify.h"
+DYNC__COLD
 
 /* ---- the command line ------------------------------------------------------------------------ */
 

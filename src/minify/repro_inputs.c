@@ -2,6 +2,7 @@
  * Before repro.c. */
 #include "../dync.in.h"
 #include "minify.h"
+DYNC__COLD
 
 /* The bytes of the file, where it is whole. */
 static bool dync__reader_file(const char *folder, const char *hash, void *out, size_t n)

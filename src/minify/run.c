@@ -6,6 +6,7 @@
  * mean. */
 #include "../dync.in.h"
 #include "minify.h"
+DYNC__COLD
 
 /* ---- copies of inputs ------------------------------------------------------------------------ */
 

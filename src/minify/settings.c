@@ -4,6 +4,7 @@
  * defaults are torch/_dynamo/config.py's. First of its folder. */
 #include "../dync.in.h"
 #include "minify.h"
+DYNC__COLD
 
 /*    key                       kind   field          least  most   upstream's variable */
 /* clang-format off */

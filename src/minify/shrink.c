@@ -7,6 +7,7 @@
  * one. Strategies and report lines are those of torch/_functorch/fx_minifier.py. */
 #include "../dync.in.h"
 #include "minify.h"
+DYNC__COLD
 
 /* Values are found by node name: edits keep names, so a node of the shrunk graph that has become
  * an input finds the value it had in the first graph. */

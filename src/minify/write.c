@@ -8,6 +8,7 @@
  * the program, more in a file named by its contents in <save_dir>/storages. */
 #include "../dync.in.h"
 #include "minify.h"
+DYNC__COLD
 
 enum { DYNC__REPRO_INLINE = 64 };
 /* One program being written. storage: those that have a buffer already, in the order of their

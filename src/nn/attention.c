@@ -2,6 +2,7 @@
  * value. After init.c, before layers.c. */
 #include "../dync.in.h"
 #include "nn.h"
+DYNC__COLD
 
 /* [N, L, E] through rows i E .. (i + 1) E of the weight, as [N, heads, L, E / heads]. */
 static dync_tensor *dync__mha_project(dync__module *m, dync_tensor *x, int i)

@@ -5,6 +5,7 @@
  * fan_in)). */
 #include "../dync.in.h"
 #include "nn.h"
+DYNC__COLD
 
 /* Registers t, which the scope owns, as m's. */
 static bool dync__init_keep(dync__module *m, const char *name, dync_tensor *handle, bool is_buffer)

@@ -5,6 +5,7 @@
  * names. */
 #include "../dync.in.h"
 #include "nn.h"
+DYNC__COLD
 
 DYNC__FN dync_tensor *dync__layer_tensor(dync__module *m, const char *name)
 {

@@ -6,6 +6,7 @@
  * which compiled code guards. */
 #include "../dync.in.h"
 #include "nn.h"
+DYNC__COLD
 
 DYNC__DATA void (*dync__module_touched)(dync__module *) = NULL;
 DYNC__DATA dync_value (*dync__module_call_compiled)(dync__module *, int nargs,

@@ -6,6 +6,7 @@
  * torch.optim; Kingma & Ba 2015, arXiv:1412.6980; Loshchilov & Hutter 2019, arXiv:1711.05101. */
 #include "../dync.in.h"
 #include "nn.h"
+DYNC__COLD
 
 /* owned; moments NULL where not used */
 typedef struct dync__optim_slot {

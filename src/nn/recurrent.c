@@ -5,6 +5,7 @@
  * (op/ops.def.h: _rnn_layer; op/decompose_layers.c has the formulas). */
 #include "../dync.in.h"
 #include "nn.h"
+DYNC__COLD
 
 typedef struct dync__cell_weights {
     dync_tensor *ih, *hh, *bih, *bhh;

@@ -7,6 +7,7 @@
  * that was forgotten gets a number of its own. */
 #include "../dync.in.h"
 #include "nn.h"
+DYNC__COLD
 
 enum { DYNC__MODULE_STATES = 64 };
 

@@ -4,6 +4,7 @@
  * backward. After lower_move.c, before dispatch.c. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__COLD
 
 DYNC__DATA int32_t dync__anomaly_now = 0;
 DYNC_API void dync_set_anomaly(bool on) { DYNC__ATOMIC_STORE(&dync__anomaly_now, on); }

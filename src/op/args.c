@@ -2,6 +2,7 @@
  * infer.c. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__WARM
 
 DYNC__OFTEN DYNC__FN dync__arg dync__arg_value(dync_value v)
 {

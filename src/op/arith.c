@@ -3,6 +3,7 @@
  * capture/arithmetic.c, sizes and plain numbers together. */
 #include "../dync.in.h"
 #include "op.h"
+DYNC__WARM
 
 DYNC__FN const dync__arith *dync__op_arith(int op)
 {

@@ -2,6 +2,7 @@
  * decomposition over fakes. After eager.c, before decompose_*.c. */
 #include "../dync.in.h"
 #include "chain.h"
+DYNC__COLD
 
 static void dync__chain_keep(dync__chain *c, dync__tensor *t)
 {

@@ -2,6 +2,7 @@
  * rows. What a function is, graph/control.c knows, which installs itself here. After custom.c. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__COLD
 
 DYNC__FN dync_status dync__i_control(const dync__opcall *call, dync__info *out)
 {

@@ -7,6 +7,7 @@
  * move. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__COLD
 
 #if defined(DYNC_SMALL)
 enum { DYNC__MAX_CUSTOM = 16 };

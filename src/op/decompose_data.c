@@ -2,6 +2,7 @@
  * chain.c. */
 #include "../dync.in.h"
 #include "chain.h"
+DYNC__COLD
 
 /* ---- random numbers and data-dependent shapes ------------------------------------------------ */
 

@@ -1,6 +1,7 @@
 /* op/decompose_loss.c: composite norms, distances and losses. After chain.c. */
 #include "../dync.in.h"
 #include "chain.h"
+DYNC__COLD
 
 /* ---- norms and losses ------------------------------------------------------------------------ */
 

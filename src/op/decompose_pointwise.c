@@ -1,6 +1,7 @@
 /* op/decompose_pointwise.c: composite activations and functions of numbers. After chain.c. */
 #include "../dync.in.h"
 #include "chain.h"
+DYNC__COLD
 
 /* ---- pointwise, for gradients ---------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
  * messages; both are put back. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__WARM
 
 DYNC__DATA const dync__read_intercept *(*dync__read_intercept_get)(void) = NULL;
 

@@ -5,6 +5,7 @@
  *   the rest    a cached plan (eager_plan.c) */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__WARM
 
 /* ---- in place: what is written must not be read elsewhere in the same call ------------------- */
 

@@ -2,6 +2,7 @@
  * that fit. After dispatch.c, before eager_plan.c. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__WARM
 
 DYNC__FN const dync__op_row *dync__eager_functional(const dync__opcall *call, int *op)
 {

@@ -7,6 +7,7 @@
  * (no lock), two-way, bounded, and freed when the thread ends. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__WARM
 
 enum { DYNC__EAGER_WORDS = 160 };
 typedef struct dync__eager_key {

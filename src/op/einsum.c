@@ -6,6 +6,7 @@
  * aten/src/ATen/native/Linear.cpp (sumproduct_pair), left to right. */
 #include "../dync.in.h"
 #include "chain.h"
+DYNC__COLD
 
 enum {
     DYNC__ES_LETTERS = 52,

@@ -4,6 +4,7 @@
  * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`. */
 #include "../dync.in.h"
 #include "op.h"
+DYNC__COLD
 
 /* What packs the arguments of all operators of one signature, and the function of one operator. */
 #define DYNC__PACKER(sig, result, call, params, ...) \

@@ -7,6 +7,7 @@
  * Activation.cpp), so that NaN, infinities and signed zeros agree. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__COLD
 
 /* ---- short names ----------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* op/infer_conv.c: inference of what slides a window: convolution and pooling. After infer.c. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__COLD
 
 /* ---- windows: convolution and pooling -------------------------------------------------------- */
 

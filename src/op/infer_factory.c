@@ -1,6 +1,7 @@
 /* op/infer_factory.c: inference of in-place operators and of factories. After infer_pointwise.c. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__COLD
 
 /* ---- in place -------------------------------------------------------------------------------- */
 

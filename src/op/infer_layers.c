@@ -1,6 +1,7 @@
 /* op/infer_layers.c: inference of layers and losses. After infer.c. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__COLD
 
 /* ---- normalisation and other layers ---------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* op/infer_linear.c: inference of matrix products. After infer.c. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__COLD
 
 /* ---- products -------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* op/infer_pointwise.c: inference of pointwise operators. After infer.c. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__COLD
 
 /* ---- pointwise ------------------------------------------------------------------------------- */
 

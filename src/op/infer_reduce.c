@@ -1,6 +1,7 @@
 /* op/infer_reduce.c: inference of reductions and scans. After infer.c. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__COLD
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 

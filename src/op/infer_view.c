@@ -1,6 +1,7 @@
 /* op/infer_view.c: the layouts of views. After infer.c. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__COLD
 
 /* ---- views ----------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
  * copied to be read. Loops without iterations are dropped. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__COLD
 
 /* ---- building blocks ------------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
  * and never foreign memory; that one is wrong the kernel's bounds say before it runs. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__COLD
 
 /* ---- scans, sorting, scattering -------------------------------------------------------------- */
 

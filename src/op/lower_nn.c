@@ -2,6 +2,7 @@
  * layers. After lower_reduce.c. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__LEAN
 
 /* ---- products -------------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
  * rows. After lower.c. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__COLD
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 

@@ -6,6 +6,7 @@
  * fake tensor without data is DYNC_ERR_DATA_PTR. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__COLD
 
 /* ---- the operator named in messages ---------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
  * every operator. */
 #include "../dync.in.h"
 #include "rows.h"
+DYNC__WARM
 
 #define DYNC__X(name, cls, schema, nout, infer, expr, lower, grad, decompose, fx, flags, \
                 inplace_of, doc)                                                         \

@@ -3,6 +3,7 @@
  * module_file.c. */
 #include "../dync.in.h"
 #include "program.h"
+DYNC__COLD
 
 static const char dync__checkpoint_key[] = "dync.checkpoint";
 

@@ -12,6 +12,7 @@
 #include "../runtime/plan.h"
 #include "program.h"
 #include "csource.h"
+DYNC__COLD
 
 /* ---- the functional graph -------------------------------------------------------------------- */
 

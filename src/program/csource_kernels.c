@@ -2,6 +2,7 @@
  * For csource.c. Small before fast. */
 #include "../dync.in.h"
 #include "csource.h"
+DYNC__COLD
 
 DYNC__FN const char *dync__csource_type(int dtype)
 {

@@ -4,6 +4,7 @@
  * function, the self-test. */
 #include "../dync.in.h"
 #include "csource.h"
+DYNC__COLD
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 

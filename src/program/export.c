@@ -7,6 +7,7 @@
  * from any thread. */
 #include "../dync.in.h"
 #include "program.h"
+DYNC__COLD
 
 /* A C identifier out of what the user called his function. */
 static char *dync__program_identifier(const char *name)

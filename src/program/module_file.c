@@ -6,6 +6,7 @@
  * program's file without it can be loaded but not opened. */
 #include "../dync.in.h"
 #include "program.h"
+DYNC__COLD
 
 static const char dync__module_key[] = "dync.module";
 enum { DYNC__MODULE_MAX_DEPTH = 30 }; /* two levels of JSON each, whose reader stops at 64 */

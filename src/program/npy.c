@@ -8,6 +8,7 @@
  * bound is checked. */
 #include "../dync.in.h"
 #include "program.h"
+DYNC__COLD
 
 static const char dync__npy_magic[] = "\x93NUMPY";
 enum { DYNC__NPY_MAGIC = 6, DYNC__NPY_ALIGN = 64 };

@@ -17,6 +17,7 @@
  * operators it names, the types of all its nodes and how much they ask for are checked. */
 #include "../dync.in.h"
 #include "program.h"
+DYNC__COLD
 
 enum { DYNC__PROGRAM_ALIGN = 64, DYNC__PROGRAM_CHECKSUM = 8 };
 static const char dync__program_magic[] = "dync program 1\n";

@@ -6,6 +6,7 @@
  * github.com/huggingface/safetensors README.md. */
 #include "../dync.in.h"
 #include "program.h"
+DYNC__COLD
 
 enum { DYNC__ST_PREFIX = 8, DYNC__ST_MAX_HEADER = 100000000, DYNC__ST_ALIGN = 8 };
 

@@ -4,6 +4,7 @@
 #include "../dync.in.h"
 #include "../backend/backend.h"
 #include "program.h"
+DYNC__COLD
 
 /* Programs take tensors: a number of the graph's is one of no dimensions (aot/number.c). */
 static dync_value dync__ts_run(void *state, const dync_value *args, int nargs)

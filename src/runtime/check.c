@@ -9,6 +9,7 @@
 #include "../dync.in.h"
 #include "plan.h"
 #include "../loop/fuse.h"
+DYNC__COLD
 
 static dync_status dync__step_fault(int step, int slot, const char *what)
 {

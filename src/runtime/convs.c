@@ -12,6 +12,7 @@
 #include "plan.h"
 #include "../kernel/conv_jit.h"
 #include "../loop/fuse.h"
+DYNC__LEAN
 
 /* touched: by how many steps; known: seen as [N, C, H, W] of `shape` by a convolution or pooling,
  * or as anything by another call; bad: it cannot lie in blocks. */

@@ -12,6 +12,7 @@
 #include "../dync.in.h"
 #include "plan.h"
 #include "../kernel/operand.h"
+DYNC__COLD
 
 /* The result as the kernel reads it: its elements in order of the loops. */
 static bool dync__epilogue_in_order(const dync__kernel *k, const dync__access *a,

@@ -11,6 +11,7 @@
 #include "plan.h"
 #include "../codegen/gemm_code.h"
 #include "../kernel/operand.h"
+DYNC__COLD
 
 enum { DYNC__FOLLOW_MOST = 8 /* operators: what is longer has its own loops */ };
 

@@ -8,6 +8,7 @@
  * would be, is refused. */
 #include "../dync.in.h"
 #include "plan.h"
+DYNC__COLD
 
 typedef struct dync__form_sizes {
     const dync__symtab *syms;

@@ -3,6 +3,7 @@
  * Micro's GreedyMemoryPlanner). Before run.c. */
 #include "../dync.in.h"
 #include "plan.h"
+DYNC__COLD
 
 enum { DYNC__MEMPLAN_ALIGN = 64 };
 

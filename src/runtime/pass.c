@@ -4,6 +4,7 @@
  * plan.c makes code. */
 #include "../dync.in.h"
 #include "plan.h"
+DYNC__COLD
 
 /* A pass over all steps, or over each kernel by itself. */
 typedef struct dync__steps_pass {

@@ -7,6 +7,7 @@
  * after the 1st, 10th, 100th... run, with the best time of each step. */
 #include "../dync.in.h"
 #include "plan.h"
+DYNC__COLD
 
 struct dync__perf {
     dync__mutex lock;

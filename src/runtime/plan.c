@@ -3,6 +3,7 @@
  * builder. After: run.c. */
 #include "../dync.in.h"
 #include "plan.h"
+DYNC__COLD
 
 /* ---- builder --------------------------------------------------------------------------------- */
 DYNC__FN int dync__pb_slot(dync__pb *pb, int kind, int dtype, int64_t size, const char *name)

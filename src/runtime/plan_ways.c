@@ -6,6 +6,7 @@
 #include "plan.h"
 #include "../kernel/conv_jit.h"
 #include "../kernel/operand.h"
+DYNC__COLD
 
 static dync_status dync__way_made(const void *code)
 {

@@ -3,6 +3,7 @@
  * step fails for memory, so parameters are not left half updated. After plan.c. */
 #include "../dync.in.h"
 #include "plan.h"
+DYNC__HOT
 
 /* table: by DYNC__SOURCE_ */
 typedef struct dync__binding {

@@ -1,6 +1,7 @@
 /* runtime/text.c: steps and plans as text, for logs and faults. After plan.h, before check.c. */
 #include "../dync.in.h"
 #include "plan.h"
+DYNC__COLD
 
 DYNC__FN void dync__steps_print(dync__str *text, const dync__steps *s)
 {

@@ -12,6 +12,7 @@
 #include "../codegen/code.h"
 #include "../codegen/interp_tile.h"
 #include "../codegen/target.h"
+DYNC__COLD
 
 enum { DYNC__TUNE_MOST = 1024, DYNC__TUNE_PATH = 512 };
 /* form: isa, + 16 machine code */

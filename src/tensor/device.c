@@ -1,6 +1,7 @@
 /* tensor/device.c: the table of devices, and main memory as one of them. Before tensor.c. */
 #include "../dync.in.h"
 #include "device.h"
+DYNC__WARM
 
 DYNC__DATA const dync__driver *dync__device_cuda;
 

@@ -6,6 +6,7 @@
  * torch.can_cast. */
 #include "../dync.in.h"
 #include "tensor.h"
+DYNC__WARM
 
 static const dync__dtype_row dync__dtype_rows[] = {
 #define DYNC__X(id, name, c_type, bytes, kind, fx, guard, safetensors, numpy, onnx, ptx, compute) \

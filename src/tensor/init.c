@@ -6,6 +6,7 @@
  * fresh; only the error stays readable. */
 #include "../dync.in.h"
 #include "tensor.h"
+DYNC__COLD
 
 static bool dync__init_done;
 

@@ -7,6 +7,7 @@
  * carry a serial number. What a release itself adds to the stack is released by the same loop. */
 #include "../dync.in.h"
 #include "tensor.h"
+DYNC__WARM
 
 enum { DYNC__ENTRY_TENSOR, DYNC__ENTRY_LIST, DYNC__ENTRY_MEMORY, DYNC__ENTRY_DEFERRED };
 enum { DYNC__SCOPE_HINT = 100000 };

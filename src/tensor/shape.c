@@ -6,6 +6,7 @@
  * TensorIterator.cpp (order of dims of an output). */
 #include "../dync.in.h"
 #include "sym.h"
+DYNC__WARM
 
 DYNC__RARE DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t *shape)
 {

@@ -6,6 +6,7 @@
  * torch/_tensor_str.py (its defaults; the behaviour, not the text). */
 #include "../dync.in.h"
 #include "tensor.h"
+DYNC__COLD
 
 enum {
     DYNC__SHOW_ALL = 1000,

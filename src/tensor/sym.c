@@ -7,6 +7,7 @@
  * another one. */
 #include "../dync.in.h"
 #include "sym.h"
+DYNC__COLD
 
 /* ---- the table ------------------------------------------------------------------------------- */
 DYNC__FN dync__symtab *dync__symtab_new(void)

@@ -3,6 +3,7 @@
  * sym_value.c. */
 #include "../dync.in.h"
 #include "sym.h"
+DYNC__COLD
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 typedef struct dync__sz_range {

@@ -1,6 +1,7 @@
 /* tensor/sym_text.c: symbolic sizes as text, for messages and as C. After sym.c. */
 #include "../dync.in.h"
 #include "sym.h"
+DYNC__COLD
 
 /* ---- text ------------------------------------------------------------------------------------ */
 static void dync__sz_text_atom(const dync__symtab *t, int64_t size, bool sources, bool bind,

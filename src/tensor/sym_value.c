@@ -3,6 +3,7 @@
  * After sym_decide.c. */
 #include "../dync.in.h"
 #include "sym.h"
+DYNC__COLD
 
 /* ---- values ---------------------------------------------------------------------------------- */
 DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const int64_t *value,

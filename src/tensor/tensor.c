@@ -10,6 +10,7 @@
  * counter for both. */
 #include "../dync.in.h"
 #include "sym.h"
+DYNC__WARM
 
 DYNC__DATA dync__tensor *dync__chunks[DYNC__CHUNKS] = {0};
 DYNC__DATA void (*dync__observe_hook)(const dync__tensor *, int what, int dim) = NULL;

@@ -5,6 +5,7 @@
  * exception (scope.c). */
 #include "../dync.in.h"
 #include "sym.h"
+DYNC__WARM
 
 DYNC_API dync_value dync_v_value(dync_value v) { return v; }
 
