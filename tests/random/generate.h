@@ -86,6 +86,7 @@ static const struct {
     {" _set_grad_enabled manual_seed custom_gradient trace_wrapped set_ detach ",
      "effects and hooks of the C program: tests/capture"},
     {" _one_hot_all ", "one_hot calls it where no number of classes is given"},
+    {" cond scan while_loop ", "call functions: tests/capture/test_control.c nests them at random"},
     {" to_device ", "one device here"},
 };
 static const char *why_left_out(const char *name)
