@@ -113,7 +113,7 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__RARE __attribute__((optnone, noinline))
 #define DYNC__COLD _Pragma("clang optimize off")
 #define DYNC__WARM _Pragma("clang optimize on")
-#define DYNC__LEAN DYNC__WARM
+#define DYNC__LEAN DYNC__COLD
 #elif defined(__GNUC__)
 /* not aligned: between cold functions that fills 30 kB of text with nothing */
 #define DYNC__RARE __attribute__((optimize("O0", "align-functions=1")))
