@@ -1,8 +1,8 @@
 /* tools/amalgamate.c: joins src/ into one header.
  *
  *   amalgamate src/dync.in.h > dync.h
- *   am algamate src/dync_cuda.in.h src/dync.in.h > dync_cuda.h what the second list pastes is left
- *     out: it is there before
+ *   amalgamate src/dync_cuda.in.h src/dync.in.h > dync_cuda.h    (what the second list pastes is
+ *                                                                there before, and left out)
  *
  * Levels of optimisation (base/priv.h) are words that stand alone on a line under a file's
  * includes. One that is in force already is left out: compilers take time over each.

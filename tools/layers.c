@@ -12,6 +12,8 @@
  * who reads from top to bottom meets nothing that he has not met. What cannot be so says it: the
  * declaration in the header follows a comment that begins with "recursion:". The other folders are
  * counted, so that who has ordered one marks it.
+ *
+ * A file that a comment names exists, and the first comment of a .c file begins with its own name.
  * Prints each breach; but for the count silent where there is none. */
 #include "tool.h"
 
@@ -300,6 +302,69 @@ static void check_inside(int n, char **files)
     if (any) printf("\n");
 }
 
+/* ---- comments: the files they name ----------------------------------------------------------- */
+
+/* Files that comments name and that do not lie in src/: programs of users, headers of C, sources
+ * of other projects that algorithms come from. */
+static const char *const others[] = {
+    "program.c",     "stdint.h", "math.h", "s_atan.c",    "e_log.c", "e_pow.c", "e_rem_pio2.c",
+    "floatobject.c", "this.c",   "dync.h", "dync_cuda.h", "name.h",  "name.c",  "cuda_runtime.h"};
+
+static bool is_path(char c) { return is_letter(c) || c == '/' || c == '-' || c == '.'; }
+
+/* Is the path of some file `name`, or does it end in a slash and `name`? */
+static bool is_there(const char *name, int n, char **files)
+{
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i]) == 0) return true;
+    if (strncmp(name, "aten/", 5) == 0 || strncmp(name, "c10/", 4) == 0) return true; /* PyTorch */
+    FILE *f = fopen(name, "rb"); /* tests/..., tools/...: from the top of the repository */
+    if (f) fclose(f);
+    size_t k = strlen(name);
+    for (int i = 0; i < n && !f; i++) {
+        size_t len = strlen(files[i]);
+        if (len >= k && strcmp(files[i] + len - k, name) == 0 &&
+            (len == k || files[i][len - k - 1] == '/'))
+            return true;
+    }
+    return f != NULL;
+}
+
+static void check_comment(const char *file, const char *s, const char *end, int n, char **files)
+{
+    char name[TOOL_PATH];
+    while (s < end) {
+        const char *begin = s;
+        while (s < end && is_path(*s)) s++;
+        size_t len = (size_t)(s - begin);
+        while (len && begin[len - 1] == '.') len--;
+        bool plain = begin[-1] != '*' && begin[-1] != '<' && begin[-1] != '"' && *s != '(';
+        if (len > 2 && len < sizeof name && plain) {
+            memcpy(name, begin, len);
+            name[len] = 0;
+            bool c = has_suffix(name, ".c") || has_suffix(name, ".h");
+            if (c && is_letter(name[0]) && len > 3 && !is_there(name, n, files))
+                breach(file, "a comment names a file that is not there: ", name);
+        }
+        if (s == begin) s++;
+    }
+}
+
+static void check_comments(const char *file, int n, char **files)
+{
+    char *text = tool_read(file), own[TOOL_PATH];
+    if (!text) tool_die("cannot read %s", file);
+    snprintf(own, sizeof own, "/* %s: ", strncmp(file, "src/", 4) == 0 ? file + 4 : file);
+    if (has_suffix(file, ".c") && strncmp(text, own, strlen(own)) != 0)
+        breach(file, "does not begin with its name: ", own);
+    for (const char *s = text; *s;) {
+        const char *behind = skip_quiet(s);
+        if (behind != s && *s == '/') check_comment(file, s + 2, behind, n, files);
+        s = behind != s ? behind : s + 1;
+    }
+    free(text);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) tool_die("usage: layers src/dync.in.h files...");
@@ -307,6 +372,8 @@ int main(int argc, char **argv)
         if (is_root(argv[i])) read_order(argv[i]);
     for (int i = 1; i < argc; i++)
         if (!is_root(argv[i])) check_file(argv[i]);
+    for (int i = 1; i < argc; i++)
+        if (!is_root(argv[i])) check_comments(argv[i], argc - 1, argv + 1);
     check_inside(argc - 1, argv + 1);
     return n_breaches != 0;
 }

@@ -19,8 +19,7 @@ DYNC__FN dync_status dync__aside_begin(dync__aside *a, const char *name, int dec
     a->f.decompose = decompose;
     a->top = dync__handler_swap(NULL);
     a->bottom = dync__bottom_swap(&a->f.handler);
-    a->grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = true;
+    a->grad_off = dync__grad_off(true);
     return DYNC_OK;
 }
 
@@ -87,7 +86,7 @@ DYNC__FN dync_status dync__aside_end(dync__aside *a, dync_status status, dync__g
                                      const char **why)
 {
     dync__graph *g = a->f.graph;
-    dync__tls.grad_enabled_off = a->grad_off;
+    dync__grad_off(a->grad_off);
     dync__bottom_swap(a->bottom);
     dync__handler_swap(a->top);
     if (status == DYNC_OK) status = dync__aside_settle(a);

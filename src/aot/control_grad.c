@@ -51,7 +51,7 @@ static dync_status dync__back_walk(dync__aside *a, dync__control_back *b, dync__
         from[n] = out[i];
         gy[n++] = tangent;
     }
-    dync__tls.grad_enabled_off = true;
+    dync__grad_off(true);
     dync_status status =
         n && n_wrt ? dync__tape_gradients(n, from, gy, n_wrt, wrt, grad, true, false, true)
                    : DYNC_OK;
@@ -72,7 +72,7 @@ static dync_status dync__back_gradients(dync__aside *a, dync__control_back *b,
     dync__tensor **out = dync__arena_alloc(&a->f.arena, (size_t)(b->n_out + 1) * sizeof *out);
     b->grad = dync__arena_alloc(&a->f.arena, (size_t)(b->n_in + 1) * sizeof *b->grad);
     if (!out || !b->grad) return DYNC_ERR_MEMORY;
-    dync__tls.grad_enabled_off = false;
+    dync__grad_off(false);
     dync_status status = dync__control_call(b->fn, b->n_in, b->in, b->n_out, out);
     if (status == DYNC_OK) status = dync__back_walk(a, b, out, tangents);
     for (int i = 0; i < b->n_out; i++) dync__unref(out[i]);

@@ -192,7 +192,7 @@ static dync_status dync__inside_allows(const dync__inside *s, const dync__opcall
 
 static dync_status dync__inside_outputs(dync__inside *s, dync__opcall *c, dync__node *n)
 {
-    bool grad = !dync__tls.grad_enabled_off && !(c->row->flags & DYNC__OP_NONDIFF) &&
+    bool grad = !dync__grad_is_off() && !(c->row->flags & DYNC__OP_NONDIFF) &&
                 dync__args_require_grad(c->nargs, c->args);
     for (int i = 0; i < c->nout; i++) {
         dync__tensor *t = c->out[i];
@@ -269,11 +269,11 @@ DYNC__FN dync_status dync__inside_run(dync__inside *s, const dync_callee *fn, in
     bool inside = t && t->inferring_inside;
     if (t) t->inferring = s->name, t->inferring_inside = true;
     uint64_t errors = dync__error_count();
-    bool grad_off = dync__tls.grad_enabled_off;
+    bool grad_off = dync__grad_is_off();
     dync__handler_push(&s->handler);
     dync_value r = dync__callee_invoke(fn, nargs, args);
     dync__handler_pop(&s->handler);
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     if (t) t->inferring = inferring, t->inferring_inside = inside;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     return dync__tree_open(result, r, false, s->name);

@@ -1,6 +1,6 @@
 /* capture/frame.c: calls of functions inside traced code: frames, and the wrappers that say how a
  * function is taken: disabled (it runs really, between two graphs), allowed (one node of the graph,
- * not looked into), constant (it runs once). After intercept.c.
+ * not looked into), constant (it runs once). After allowed.c.
  *
  * A compiled function stands for the function that it was compiled from: nested ones are traced
  * through. */

@@ -172,7 +172,7 @@ static void dync__lint_name(dync__lint *l, const dync__tensor *x, int out)
         l->failed = true;
 }
 
-/* ---- what trace.c, cut.c and intercept.c report ---------------------------------------------- */
+/* ---- what trace.c, cut.c and reads.c report -------------------------------------------------- */
 DYNC__FN void dync__lint_op(const dync__tracer *t, const dync__opcall *c)
 {
     dync__lint *l = dync__lint_of(t);

@@ -1,5 +1,5 @@
-/* capture/step.c: backward inside a trace: a whole training step as one graph. After cut.c, before
- * intercept.c.
+/* capture/step.c: backward inside a trace: a whole training step as one graph. After handler.c,
+ * before result.c.
  *
  * A function compiled with fullgraph that comes to a backward is traced again under the tape: the
  * stack's handler only takes arguments into the trace and hands the call to the tape, which expands

@@ -1,5 +1,5 @@
-/* capture/trace.h: the tracer's state, shared by trace.c (recording), cut.c (segments) and
- * intercept.c (breaks). */
+/* capture/trace.h: the tracer's state, shared by env.c (values), record.c (recording),
+ * cut.c (segments) and break.c. */
 #ifndef DYNC__TRACE_H
 #define DYNC__TRACE_H
 #include "capture.h"
@@ -79,7 +79,7 @@ typedef struct dync__effects {
     int hooks_seen; /* places whose tensors' hooks the trace has */
 } dync__effects;
 
-/* ---- symbols (number.c, dynamic.c) --------------------------------------------------------- */
+/* ---- symbols (sizes.c, symbol.c) ----------------------------------------------------------- */
 typedef struct dync__cell_now {
     dync_cell *cell;
     dync_value value;

@@ -245,9 +245,9 @@ DYNC__FN dync_status dync__control_call(dync__graph *g, int n_in, dync__tensor *
     dync__arg result = {0}, *args = dync__arena_alloc(&arena, (size_t)(n_in + 1) * sizeof *args);
     dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; args && i < n_in; i++) args[i] = dync__arg_t(in[i]);
-    bool grad_off = dync__tls.grad_enabled_off;
+    bool grad_off = dync__grad_is_off();
     if (status == DYNC_OK) status = dync__graph_eval(g, args, n_in, &arena, &result);
-    dync__tls.grad_enabled_off = grad_off;
+    dync__grad_off(grad_off);
     if (status == DYNC_OK && (result.kind != DYNC__A_LIST || result.n != n_out)) {
         dync__arg_release(&result);
         status = dync__fail(DYNC_ERR_INTERNAL, "graph %s: another number of results", g->name);

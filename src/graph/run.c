@@ -1,5 +1,5 @@
 /* graph/run.c: the interpreter: a graph run node by node through dispatch. Before it graph.c; after
- * it the passes that need values (fold.c) and every backend that runs a graph as it is.
+ * it every backend that runs a graph as it is.
  *
  * One environment slot per node holds its value with a reference; the slot is emptied after the
  * node's last use, so memory peaks where eager execution's would. Operators go through

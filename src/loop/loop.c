@@ -1,4 +1,4 @@
-/* loop/loop.c: builds kernels of loop IR. Before it: op/lower.c and vecmath.c call it; after it:
+/* loop/loop.c: builds kernels of loop IR. Before it: op/lower.c and vecmath_*.c call it; after it:
  * check, simplify, fuse.
  *
  * A kernel and all its vectors live in one arena. Building is sticky: when memory runs out

@@ -274,8 +274,8 @@ DYNC__INLINE dync__scalar dync__eval_f64(double x)
     return r;
 }
 
-/* ---- vecmath.c: functions over primitives, F32 and F64, at most 1 ULP (fast_math: 3.5); same bits
- * on every generator with FMA */
+/* ---- vecmath_*.c: functions over primitives, F32 and F64, at most 1 ULP (fast_math: 3.5); the
+ * same bits on every generator with FMA */
 /* clang-format off */
 #define DYNC__VECMATH(X) \
     X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(tanh) \
