@@ -124,7 +124,7 @@ static dync_status dync__control_functional_body(dync__aside *a, dync__graph *g)
 static dync_status dync__control_functional(dync__functional *f, dync__graph *g, dync__graph **out)
 {
     dync__aside a;
-    const char *why;
+    const char *why = NULL;
     *out = NULL;
     DYNC__TRY(dync__aside_begin(&a, g->name, f->decompose));
     dync_status status = dync__control_functional_body(&a, g);

@@ -119,7 +119,7 @@ static dync_status dync__back_plain(dync__control_back *b, dync__graph **out)
 {
     dync__aside a;
     dync__tensor **tangents, *results[DYNC__MAX_OUT];
-    const char *why;
+    const char *why = NULL;
     int n = 0;
     DYNC__TRY(dync__aside_begin(&a, b->fn->name, DYNC__DECOMPOSE_NEEDED));
     dync_status status = dync__back_open(&a, b, &tangents);
@@ -296,7 +296,7 @@ static dync_status dync__scan_back_make(dync__scan_back *s, dync__graph **out)
 {
     dync__aside a;
     dync__tensor **tangents, *results[DYNC__MAX_OUT];
-    const char *why;
+    const char *why = NULL;
     int n = 0;
     DYNC__TRY(dync__aside_begin(&a, "scan_backward_graph", DYNC__DECOMPOSE_NEEDED));
     dync_status status = dync__back_open(&a, &s->b, &tangents);
@@ -520,7 +520,7 @@ static dync_status dync__bounded_step(dync__control *c, dync__graph **out)
 {
     dync__aside a;
     dync__graph *nothing = NULL;
-    const char *why;
+    const char *why = NULL;
     *out = NULL;
     DYNC__TRY(dync__bounded_nothing(c, &nothing));
     dync_status status = dync__aside_begin(&a, "bounded_graph", DYNC__DECOMPOSE_IMPLICIT);

@@ -73,10 +73,21 @@ DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
     return DYNC_OK;
 }
 
+/* An input that the call puts on other memory is an input as it was before. */
+static bool dync__tracer_inputs_first(dync__tracer *t, const dync__opcall *c)
+{
+    for (int i = 0; i < c->nargs; i++)
+        if (c->args[i].kind == DYNC__A_TENSOR && !dync__tracer_node(t, c->args[i].as.t))
+            return false;
+    return true;
+}
+
 /* Fakes as results, and a node. */
 DYNC__FN dync_status dync__tracer_answer(dync__tracer *t, dync__opcall *c)
 {
     if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__tracer_opaque_op(t, c);
+    if (c->row->flags & DYNC__OP_RETARGETS && !dync__tracer_inputs_first(t, c))
+        return dync__tracer_fail(t, dync__fail_memory(0));
     DYNC__TRY(dync__op_fake(c));
     dync_status status = dync__tracer_record(t, c);
     if (status != DYNC_OK) {

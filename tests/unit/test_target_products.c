@@ -365,6 +365,7 @@ static void random_forms(const dync__target *t)
     n_parts = n_without = 0;
     for (int i = 0; i < n && dync__target_now(); i++) {
         product p;
+        if (i && i % 200 == 0) end(), begin(t); /* the table of forms holds 512 */
         if (!draw(&p)) continue;
         bool ok = p.kind == DYNC__GT_TILE   ? tile(&p)
                   : p.kind == DYNC__GT_DOTS ? dots(&p)
