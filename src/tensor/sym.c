@@ -238,9 +238,10 @@ DYNC__FN int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int6
             }
     } else if (op == DYNC__SZ_DIV) {
         ok = dync__sz_exact(&x, &y, &r);
-    } else if (op == DYNC__SZ_MOD && dync__sz_exact(&x, &y, &r)) {
-        return 0;
-    } else {
+    } else if (op == DYNC__SZ_MOD) {
+        if (a == b || dync__sz_exact(&x, &y, &r)) return 0;
+        ok = false;
+    } else { /* the smaller or larger of two */
         ok = a == b;
         r = x;
     }
