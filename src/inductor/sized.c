@@ -146,12 +146,13 @@ static dync_status dync__class_plain(dync__inductor_sized *s, const int64_t *val
 }
 
 /* Where checks are on: are the steps those that numbers give? Constants that sizes decide are
- * folded later than others, and stand elsewhere. */
+ * folded later than others, and stand elsewhere; what was taken for granted on the safe side
+ * (dync__access_overlap) may have kept kernels apart. */
 static dync_status dync__class_check(dync__inductor_sized *s, const dync__inductor_class *c,
                                      const int64_t *value, const dync__steps *steps)
 {
     dync__str is = {0}, was = {0};
-    if (!dync__check_on() || c->constants) return DYNC_OK;
+    if (!dync__check_on() || c->constants || c->syms->cautious) return DYNC_OK;
     dync__lock(&s->lock);
     dync_status status = dync__class_plain(s, value, &was);
     dync__unlock(&s->lock);

@@ -315,35 +315,55 @@ DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const int64
     }
 }
 
-/* The lowest and highest element, and the gcd of *gcd and all strides: 1, where one is symbolic. */
-static void dync__access_span(const dync__access *acc, int n, const int64_t *extent, int64_t *low,
-                              int64_t *high, int64_t *gcd)
+typedef struct dync__access_span {
+    int64_t low, high; /* the lowest and highest element */
+    /* plain: the gcd of all strides that are numbers; all: of a number that divides each, whatever
+     * the symbols are */
+    int64_t plain, all;
+    bool sized; /* a stride is symbolic */
+} dync__access_span;
+
+static int64_t dync__access_gcd(int64_t a, int64_t b)
 {
-    *low = *high = acc->offset;
+    for (int64_t t; b != 0; b = t) {
+        t = a % b;
+        a = b;
+    }
+    return a;
+}
+
+static void dync__access_span_of(const dync__access *acc, int n, const int64_t *extent,
+                                 dync__access_span *s)
+{
+    s->low = s->high = acc->offset;
     for (int d = 0; d < n; d++) {
         if (extent[d] <= 1) continue;
-        int64_t reach = dync__access_reach(acc->stride[d], extent[d]),
-                *end = dync__sz_lt(reach, 0) ? low : high,
-                a = dync__is_token(acc->stride[d]) ? 1 : llabs(acc->stride[d]);
+        int64_t stride = acc->stride[d], reach = dync__access_reach(stride, extent[d]),
+                *end = dync__sz_lt(reach, 0) ? &s->low : &s->high;
         *end = dync__sz_add(*end, reach);
-        for (int64_t t; a != 0;) {
-            t = *gcd % a;
-            *gcd = a;
-            a = t;
-        }
+        if (dync__is_token(stride))
+            s->sized = true;
+        else
+            s->plain = dync__access_gcd(s->plain, llabs(stride));
+        s->all = dync__access_gcd(s->all, dync__sz_factor(stride));
     }
 }
 
 /* May the two meet? By their ranges, and by the gcd of all strides (the GCD test of dependence
- * analysis): true where it is not known. */
+ * analysis): true where it is not known. Where some sizes would tell more, the table in force
+ * notes it. */
 DYNC__FN bool dync__access_overlap(const dync__access *a, int n, const int64_t *extent,
                                    const dync__access *b, int n2, const int64_t *extent2)
 {
-    int64_t low, high, low2, high2, gcd = 0;
+    dync__access_span s = {0}, s2;
     if (a->offset == b->offset) return true;
-    dync__access_span(a, n, extent, &low, &high, &gcd);
-    dync__access_span(b, n2, extent2, &low2, &high2, &gcd);
-    if (dync__sz_lt(high, low2) || dync__sz_lt(high2, low)) return false;
+    dync__access_span_of(a, n, extent, &s);
+    s2 = s;
+    dync__access_span_of(b, n2, extent2, &s2);
+    if (dync__sz_lt(s.high, s2.low) || dync__sz_lt(s2.high, s.low)) return false;
     int64_t apart = dync__sz_sub(a->offset, b->offset);
-    return gcd == 0 || dync__is_token(apart) || apart % gcd == 0;
+    if (s2.all != 0 && !dync__is_token(apart) && apart % s2.all != 0) return false;
+    if (s2.plain != 1 && (s2.sized || dync__is_token(apart)) && dync__tls.syms)
+        dync__tls.syms->cautious = true;
+    return true;
 }

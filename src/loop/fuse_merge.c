@@ -715,7 +715,7 @@ DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *job, const dync__kernel *fir
         if (job->number.at[i] < 0) continue;
         const dync__inst *in = &first->inst.at[i];
         if (in->buf < 0)
-            cost += dync__cost_inst(in);
+            cost += dync__kernel_is_number(first, i) ? 0 : dync__cost_inst(in);
         else
             ++*n_loads, cost += first->access.at[in->access].rows ? DYNC__COST_ROWS : 0;
     }

@@ -43,26 +43,51 @@ static bool dync__form_const(dync__form_sizes *z, dync__inst *in)
     return true;
 }
 
-/* Accesses that these sizes make equal become one, as where they are numbers from the start; true:
- * there were some. */
-static bool dync__form_accesses(dync__kernel *k)
+static bool dync__form_same_access(const dync__kernel *k, int i, int j)
+{
+    return memcmp(&k->access.at[i], &k->access.at[j], sizeof *k->access.at) == 0;
+}
+
+/* Accesses that these sizes make equal become one, as where they are numbers from the start; those
+ * that are equal for all sizes stay, as they do there. True: there were some. */
+static bool dync__form_accesses(dync__kernel *k, const dync__kernel *from)
 {
     bool equal = false;
     for (int i = 1; i < k->access.n; i++) {
         int first = 0;
-        while (memcmp(&k->access.at[first], &k->access.at[i], sizeof *k->access.at) != 0) first++;
-        equal |= first < i;
-        for (int v = 0; v < k->inst.n && first < i; v++)
+        while (!dync__form_same_access(k, first, i)) first++;
+        if (first == i || dync__form_same_access(from, first, i)) continue;
+        equal = true;
+        for (int v = 0; v < k->inst.n; v++)
             if (k->inst.at[v].access == i) k->inst.at[v].access = first;
     }
     return equal;
+}
+
+/* The next instruction from v on that is no constant, nor made of such alone; -1: none. */
+static int dync__form_next(const dync__kernel *k, int v)
+{
+    while (v < k->inst.n && dync__kernel_is_number(k, v)) v++;
+    return v < k->inst.n ? v : -1;
+}
+
+/* Did constants that became numbers leave all else as it was? A division by a power of two becomes
+ * a product, by 1 nothing: fusion would have weighed that. */
+static bool dync__form_is_kept(const dync__kernel *k, const dync__kernel *from)
+{
+    int v = dync__form_next(k, 0), w = dync__form_next(from, 0);
+    while (v >= 0 && w >= 0 && k->inst.at[v].prim == from->inst.at[w].prim) {
+        v = dync__form_next(k, v + 1);
+        w = dync__form_next(from, w + 1);
+    }
+    return v < 0 && w < 0;
 }
 
 static dync__kernel *dync__form_kernel(dync__form_sizes *z, dync__arena *arena,
                                        const dync__kernel *from)
 {
     dync__kernel *k = dync__arena_copy(arena, from, sizeof *k);
-    bool again = false; /* what is folded and shared with numbers alone */
+    bool constants = false; /* what is folded and shared with numbers alone */
     if (!k) return NULL;
     k->arena = arena;
     memset(&k->share, 0, sizeof k->share);
@@ -83,8 +108,9 @@ static dync__kernel *dync__form_kernel(dync__form_sizes *z, dync__arena *arena,
     }
     for (int i = 0; i < k->buf.n; i++) k->buf.at[i].size = dync__form_size(z, k->buf.at[i].size);
     for (int i = 0; i < k->inst.n; i++)
-        if (k->inst.at[i].prim == DYNC__P_const_) again |= dync__form_const(z, &k->inst.at[i]);
-    if (dync__form_accesses(k) || again) dync__kernel_simplify(k);
+        if (k->inst.at[i].prim == DYNC__P_const_) constants |= dync__form_const(z, &k->inst.at[i]);
+    if (dync__form_accesses(k, from) || constants) dync__kernel_simplify(k);
+    if (constants && !k->failed && !dync__form_is_kept(k, from)) z->ok = false;
     return k->failed ? NULL : k;
 }
 

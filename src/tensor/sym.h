@@ -83,7 +83,9 @@ typedef struct dync__symtab {
     int violated; /* symbol whose promise was broken, or -1 */
     int64_t violated_value;
     dync_loc violated_at;
-    bool failed;   /* no memory */
+    bool failed; /* no memory */
+    /* something was answered on the safe side, without a guard, where numbers could tell more */
+    bool cautious;
     uint64_t salt; /* not 0 (lint): its tokens are those of no other table */
 } dync__symtab;
 
@@ -160,6 +162,8 @@ DYNC__FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
 DYNC__FN int64_t dync__sz_number(int64_t size);
 DYNC__FN int64_t dync__sz_at_least_2(int64_t token);
 DYNC__FN int64_t dync__sz_hint(int64_t size);
+/* A number that divides it, whatever its symbols are; of a number its absolute value. */
+DYNC__FN int64_t dync__sz_factor(int64_t size);
 /* Plain arithmetic on sizes that callers made up does not overflow, nor does it give a token: what
  * is beyond 2^59 stays there, and no allocation is as large. */
 #define DYNC__SZ_MOST ((int64_t)1 << 59)

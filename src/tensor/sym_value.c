@@ -154,6 +154,20 @@ DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t
     return NULL;
 }
 
+DYNC__FN int64_t dync__sz_factor(int64_t size)
+{
+    dync__sz_poly p;
+    int64_t factor = 0;
+    if (!dync__is_token(size)) return llabs(size);
+    if (!dync__sz_poly_of(dync__tls.syms, size, &p)) return 1;
+    for (int i = 0; i < p.n; i++)
+        for (int64_t a = llabs(p.term[i].coef), t; a != 0; a = t) {
+            t = factor % a;
+            factor = a;
+        }
+    return factor;
+}
+
 /* ---- as dync_value --------------------------------------------------------------------------- */
 DYNC__FN dync_value dync__value_of_size(int64_t size)
 {

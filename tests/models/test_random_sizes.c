@@ -177,6 +177,62 @@ static void shrink(program *p, uint64_t seed)
     }
 }
 
+/* ---- what went wrong once -------------------------------------------------------------------- */
+static void expect_at(dync_value (*f)(const dync_value *, int, void *), int64_t n, int64_t m)
+{
+    dync_compiled *c = dync_compile(f, .args = "x", .dynamic = DYNC_DYNAMIC_ON);
+    for (int i = 0; i < 3; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_sub(dync_rand(dync_shape(n + i, m + 2 * i)), 0.5);
+        dync_value arg = DYNC_V(x), got = dync_call_values(c, 1, &arg), want = f(&arg, 1, NULL);
+        EXPECT(dync_error() == DYNC_OK && got.kind == DYNC_KIND_LIST);
+        for (int k = 0; k < 2 && dync_error() == DYNC_OK; k++)
+            EXPECT(alike(dync_as_tensor(dync_at(got, k)), dync_as_tensor(dync_at(want, k)), 1e-5));
+    }
+    dync_compiled_free(c);
+}
+
+/* Stores side by side, s0*3 apart: whether they meet is for the factor of all sizes to say. */
+static dync_value stacked(const dync_value *args, int n, void *user)
+{
+    dync_tensor *x = args[0].as.t, *y = dync_mul(x, 3.0);
+    (void)n, (void)user;
+    return dync_tuple(dync_stack(dync_tuple(x, y, y), 2),
+                      dync_cat(dync_tuple(dync_cumsum(x, 1), dync_cumsum(y, 1)), 0));
+}
+TEST(stacked_columns) { expect_at(stacked, 8, 19); }
+
+/* One tensor by two accesses that are equal once the loop of 1 has gone. */
+static dync_value lifted(const dync_value *args, int n, void *user)
+{
+    dync_tensor *x = dync_select(args[0].as.t, 0, 0);
+    (void)n, (void)user;
+    return dync_tuple(dync_atan2(x, dync_unsqueeze(x, 0)),
+                      dync_matmul(args[0].as.t, dync_transpose(args[0].as.t, 0, 1)));
+}
+TEST(lifted_beside_itself) { expect_at(lifted, 8, 3); }
+
+/* A remainder of a sum of products by itself. */
+static dync_value viewed(const dync_value *args, int n, void *user)
+{
+    dync_tensor *x = args[0].as.t, *y = dync_slice(x, 0, 1, dync_dim(x, 0), 1);
+    (void)n, (void)user;
+    y = dync_slice(y, 1, 1, dync_dim(x, 1), 1);
+    return dync_tuple(dync_view(dync_contiguous(y), dync_shape(-1, dync_dim(y, 0), dync_dim(y, 1))),
+                      dync_neg(y));
+}
+TEST(all_but_one_size_given) { expect_at(viewed, 5, 4); }
+
+/* A mean's divisor is a power of two: a product, which fusion weighs otherwise. */
+TEST(divisors_of_two)
+{
+    program p = {
+        .n = 6,
+        .at = {{1, 6, 42}, {8, 31, 34}, {7, 24, 21}, {2, 5, 23}, {3, 23, 40}, {22, 17, 34}}};
+    int64_t n, m;
+    for (uint64_t seed = 1; seed < 40; seed += 2)
+        EXPECT(holds(&p, seed * 0x9e3779b97f4a7c15u | 1, &n, &m));
+}
+
 TEST(of_all_sizes_as_of_each)
 {
     for (int k = 0; k < test_count(60); k++) {
