@@ -54,7 +54,7 @@ static dync_value dync__sym_ints(int op, int64_t a, int64_t b)
     }
     if (b == -1) return dync_v_int(op == DYNC__SYM_MOD ? 0 : (int64_t)(0 - x));
     int64_t q = a / b - (a % b != 0 && (a < 0) != (b < 0));
-    return dync_v_int(op == DYNC__SYM_MOD ? a - q * b : q);
+    return dync_v_int(op == DYNC__SYM_MOD ? (int64_t)(x - (uint64_t)q * y) : q);
 }
 
 static dync_value dync__sym_plain(int op, dync_value a, dync_value b)

@@ -11,13 +11,17 @@ DYNC__COLD
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-/* Text up to "; " or the end of the comment. */
+static bool dync__parse_field_ends(const char *p)
+{
+    bool part = p[0] == ';' && (p[1] == ' ' || (p[1] == '*' && p[2] == '/'));
+    return !*p || *p == '\n' || part || (p[0] == '*' && p[1] == '/');
+}
+
+/* Text up to "; " or the end of the comment; none ends in ';', which could not be written again. */
 static char *dync__parse_field(dync__parser *q)
 {
     const char *start = q->p;
-    while (*q->p && *q->p != '\n' && !(q->p[0] == ';' && q->p[1] == ' ') &&
-           !(q->p[0] == '*' && q->p[1] == '/'))
-        q->p++;
+    while (!dync__parse_field_ends(q->p)) q->p++;
     int n = (int)(q->p - start);
     return dync__arena_printf(&q->g->arena, "%.*s", n > 0 && start[n - 1] == ' ' ? n - 1 : n,
                               start);

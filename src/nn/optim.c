@@ -330,7 +330,8 @@ DYNC__RARE DYNC_API dync_status dync_optim_set_lr(dync_optim *handle, double lr)
 DYNC__RARE DYNC_API dync_status dync_optim_set_group_lr(dync_optim *handle, int group, double lr)
 {
     const dync__optim *o = dync__optim_open(handle, "dync_optim_set_group_lr");
-    return o ? dync__optim_set_lr(o, "dync_optim_set_group_lr", group, group + 1, lr)
+    return o ? dync__optim_set_lr(o, "dync_optim_set_group_lr", group,
+                                  group < o->group.n ? group + 1 : INT32_MAX, lr)
              : DYNC_ERR_VALUE;
 }
 
