@@ -411,7 +411,6 @@ static dync_status dync__control_rule_run(dync__grad *g)
     dync__arena_free(&r.arena);
     return status;
 }
-DYNC__DATA dync_status (*dync__control_grad)(dync__grad *) = dync__control_rule_run;
 
 static void dync__control_held(dync__graph *g, bool hold)
 {
@@ -420,7 +419,6 @@ static void dync__control_held(dync__graph *g, bool hold)
     else
         dync__graph_unref(g);
 }
-DYNC__DATA void (*dync__control_hold)(struct dync__graph *, bool hold) = dync__control_held;
 
 /* ---- calls that are recorded ----------------------------------------------------------------- */
 static dync__node *dync__saving_node(dync__rewrite *r, dync__node *old)
@@ -582,5 +580,5 @@ static dync_status dync__control_recorded(dync__opcall *c, dync_status (*record)
     if (c->op == DYNC__OP_while_loop) return dync__record_while(c, record);
     return record(c);
 }
-DYNC__DATA dync_status (*dync__control_record)(
-    dync__opcall *, dync_status (*record)(dync__opcall *)) = dync__control_recorded;
+DYNC__DATA const dync__grad_inside dync__control_inside = {
+    dync__control_rule_run, dync__control_held, dync__control_recorded};

@@ -11,7 +11,7 @@ DYNC__LEAN
 
 #define DYNC__X(rule, n_diff, keep0, keep1, keep2, keep3)  \
     DYNC__DATA const dync__grad_rule dync__rule_##rule = { \
-        dync__##rule, n_diff, {keep0, keep1, keep2, keep3}};
+        dync__##rule, n_diff, {keep0, keep1, keep2, keep3}, NULL};
 DYNC__GRAD_RULES(DYNC__X)
 #undef DYNC__X
 

@@ -139,8 +139,9 @@
     X(g_tril, 1, 0, 0, 0, 0)                                                                                \
     X(g_triu, 1, 0, 0, 0, 0)                                                                                \
     X(g_unsqueeze, 1, 0, 0, 0, 0)                                                                           \
-    X(g_view, 1, 0, 0, 0, 0)                                                                                \
-    /* functions inside: what a function computed is computed again */                                      \
+    X(g_view, 1, 0, 0, 0, 0)
+/* Functions inside (grads_control.c): what a function computed is computed again. */
+#define DYNC__CONTROL_RULES(X)                                                                              \
     X(g_cond, DYNC__MAX_OUT, 0, 0, 0, DYNC__GA(0) | DYNC__GA(3))                                            \
     X(g_scan, DYNC__MAX_OUT, 0, DYNC__SCAN_KEEP, DYNC__SCAN_KEEP, DYNC__SCAN_KEEP)                          \
     X(g_while_loop, DYNC__MAX_OUT, 0, 0, 0, 0)
@@ -161,6 +162,7 @@
     DYNC__FN dync_status dync__##rule(dync__grad *); \
     DYNC__DATA_DECL const dync__grad_rule dync__rule_##rule;
 DYNC__GRAD_RULES(DYNC__X)
+DYNC__CONTROL_RULES(DYNC__X)
 #undef DYNC__X
 
 /* ---- the call's arguments by their place ----------------------------------------------------- */

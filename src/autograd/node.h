@@ -219,14 +219,18 @@ typedef struct dync__grad_rule {
     /* what the gradient of argument 0, 1, 2, later ones needs: DYNC__KEEP_ARG(position) |
      * DYNC__KEEP_OUT(i) */
     uint32_t keep[4];
+    const struct dync__grad_inside *inside; /* NULL: the operator has no functions inside */
 } dync__grad_rule;
-/* Operators with functions inside, whose gradients aot/control_grad.c makes: the rule; and a call
- * that is recorded (record) so that the rule finds what it needs. */
-DYNC__DATA_DECL dync_status (*dync__control_grad)(dync__grad *);
-/* a node's reference on a function; false: it is given up */
-DYNC__DATA_DECL void (*dync__control_hold)(struct dync__graph *, bool hold);
-DYNC__DATA_DECL dync_status (*dync__control_record)(dync__opcall *,
-                                                    dync_status (*record)(dync__opcall *));
+/* Operators with functions inside, whose gradients aot/control_grad.c makes. The tape finds it by
+ * the rule alone: a program without such operators links none of it. */
+typedef struct dync__grad_inside {
+    dync_status (*rule)(dync__grad *);
+    /* a node's reference on a function; false: it is given up */
+    void (*hold)(struct dync__graph *, bool hold);
+    /* a call that is recorded (record) so that the rule finds what it needs */
+    dync_status (*record)(dync__opcall *, dync_status (*record)(dync__opcall *));
+} dync__grad_inside;
+DYNC__DATA_DECL const dync__grad_inside dync__control_inside;
 #define DYNC__KEEP_ARG(i) (1u << (i))
 #define DYNC__KEEP_OUT(i) (1u << (DYNC__MAX_ARGS + (i)))
 /* recursion: the tape runs rules, which ask it for their arguments; NULL: none */

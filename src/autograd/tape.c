@@ -108,7 +108,7 @@ static void dync__opnode_release(void *state)
     dync__opsave *save = state;
     for (int i = 0; save->held && i < save->call.nargs; i++)
         if (save->call.args[i].kind == DYNC__A_GRAPH)
-            dync__control_hold(save->call.args[i].as.graph, false);
+            save->rule->inside->hold(save->call.args[i].as.graph, false);
     save->lost = save->lost || save->held;
     save->held = false;
     for (int i = 0; i < save->n_in; i++) {
@@ -519,9 +519,9 @@ static dync_status dync__opnode_fill(dync__gnode *node, const dync__opcall *c,
     dync__opsave *save = node->state;
     save->rule = rule;
     save->node = node;
-    save->held = dync__row_is_control(c->row);
+    save->held = rule && rule->inside;
     for (int i = 0; save->held && i < c->nargs; i++)
-        if (c->args[i].kind == DYNC__A_GRAPH) dync__control_hold(c->args[i].as.graph, true);
+        if (c->args[i].kind == DYNC__A_GRAPH) rule->inside->hold(c->args[i].as.graph, true);
     for (int i = 0; i < node->n_in; i++) DYNC__TRY(dync__grad_edge(in[i], &node->edge[i]));
     *mask = dync__keep_mask(c, rule, node);
     return dync__save_args(save, c, *mask, in, written);
@@ -671,7 +671,7 @@ static dync_status dync__tape_control_record(dync__opcall *c)
 static dync_status dync__tape_control(dync__opcall *c)
 {
     if (!dync__tls.recording) return dync__op_decompose(c);
-    return dync__control_record(c, dync__tape_control_record);
+    return dync__grad_rule_of(c->op)->inside->record(c, dync__tape_control_record);
 }
 
 static dync_status dync__tape_call(dync__opcall *c)

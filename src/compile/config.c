@@ -1,6 +1,7 @@
 /* compile/config.c: settings by name, one row each: what dync_config_set takes. Process-wide. */
 #include "../dync.in.h"
 #include "../minify/minify.h"
+#include "../runtime/plan.h"
 DYNC__COLD
 
 typedef struct dync__config_value {
@@ -14,6 +15,7 @@ static dync_status dync__config_activation_memory_budget(const dync__config_valu
 }
 static dync_status dync__config_check_ir(const dync__config_value *v)
 {
+    dync__plan_checks_use();
     return dync__check_set(v->number != 0), DYNC_OK;
 }
 static dync_status dync__config_disable(const dync__config_value *v)

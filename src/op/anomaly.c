@@ -7,7 +7,8 @@
 DYNC__COLD
 
 DYNC__DATA int32_t dync__anomaly_now = 0;
-DYNC_API void dync_set_anomaly(bool on) { DYNC__ATOMIC_STORE(&dync__anomaly_now, on); }
+DYNC__DATA dync_status (*dync__anomaly_watch)(dync__opcall *,
+                                              dync_status (*)(dync__opcall *)) = NULL;
 
 /* The worst of some values. */
 typedef enum { DYNC__FINITE, DYNC__INFINITE, DYNC__NAN } dync__worst;
@@ -56,8 +57,8 @@ static bool dync__anomaly_uninitialised(const dync__opcall *call)
     return strstr(call->row->name, "empty") != NULL;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__dispatch_watched(dync__opcall *call,
-                                                       dync_status (*dispatch)(dync__opcall *))
+DYNC__RARE static dync_status dync__dispatch_watched(dync__opcall *call,
+                                                     dync_status (*dispatch)(dync__opcall *))
 {
     dync__worst before = DYNC__FINITE, after = DYNC__FINITE;
     for (int i = 0; i < call->nargs; i++)
@@ -84,4 +85,10 @@ DYNC__RARE DYNC__FN dync_status dync__dispatch_watched(dync__opcall *call,
     return dync__fail_class(DYNC_ERR_RUNTIME, "RuntimeError",
                             "anomaly: %s made the first %s, in its output %d, from %s",
                             call->row->name, what, which, from);
+}
+
+DYNC_API void dync_set_anomaly(bool on)
+{
+    if (on) DYNC__ATOMIC_STORE(&dync__anomaly_watch, dync__dispatch_watched);
+    DYNC__ATOMIC_STORE(&dync__anomaly_now, on);
 }

@@ -314,14 +314,15 @@ DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom);
 DYNC__FN dync_status dync__dispatch(dync__opcall *); /* from the top */
 /* the bottom in force: no tape, no capture. The tape runs its operator through this */
 DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *);
-/* anomaly.c: the call by dispatch; an error where it makes the first NaN or infinity */
 DYNC__DATA_DECL int32_t dync__anomaly_now;
 DYNC__INLINE bool dync__anomaly_on(void)
 {
     return DYNC__UNLIKELY(DYNC__ATOMIC_PEEK(&dync__anomaly_now) != 0);
 }
-DYNC__FN dync_status dync__dispatch_watched(dync__opcall *,
-                                            dync_status (*dispatch)(dync__opcall *));
+/* anomaly.c: the call by dispatch; an error where it makes the first NaN or infinity. NULL until
+ * anomaly mode was on, so that a program that never asks for it links none of it. */
+DYNC__DATA_DECL dync_status (*dync__anomaly_watch)(dync__opcall *,
+                                                   dync_status (*dispatch)(dync__opcall *));
 /* the handler under self, or the bottom */
 DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *);
 /* The tape installs itself here: called instead of the bottom when no handler is (left) on the

@@ -11,6 +11,14 @@
 #include "../loop/fuse.h"
 DYNC__COLD
 
+/* NULL where only dync_config_set can ask for them and nobody did: a program that does not call
+ * that links no verifier. */
+typedef struct dync__plan_checks {
+    dync__ir_kind steps, plan;
+    struct dync__slot_order *(*order)(const dync__steps *, dync__arena *);
+} dync__plan_checks;
+static const dync__plan_checks *dync__plan_checks_used;
+
 static dync_status dync__step_fault(int step, int slot, const char *what)
 {
     return dync__fail(DYNC_ERR_INTERNAL, "step %d, slot %d: %s", step, slot, what);
@@ -202,17 +210,18 @@ static void dync__steps_print_any(dync__str *text, const void *steps)
 
 DYNC__FN dync_status dync__steps_check_after(dync__steps *s, int pass)
 {
-    static const dync__ir_kind kind = {"steps", dync__steps_check_any, dync__steps_print_any};
+    const dync__plan_checks *c = DYNC__ATOMIC_LOAD(&dync__plan_checks_used);
     if (pass == DYNC__PASS_in_place) s->order = NULL; /* slots stand for others now */
-    return dync__check_after(pass, &kind, s);
+    return c ? dync__check_after(pass, &c->steps, s) : DYNC_OK;
 }
 
 /* Slots are in range: what the notes are taken of. */
 DYNC__FN dync_status dync__steps_check_begin(dync__steps *s)
 {
-    if (!dync__check_on()) return DYNC_OK;
+    const dync__plan_checks *c = DYNC__ATOMIC_LOAD(&dync__plan_checks_used);
+    if (!c || !dync__check_on()) return DYNC_OK;
     DYNC__TRY(dync__steps_check_after(s, DYNC__PASS_lower));
-    s->order = dync__steps_order(s, s->pb->arena);
+    s->order = c->order(s, s->pb->arena);
     return s->order ? dync__steps_check_after(s, DYNC__PASS_lower) : DYNC_ERR_MEMORY;
 }
 
@@ -318,6 +327,18 @@ static void dync__plan_print_any(dync__str *text, const void *plan) { dync__plan
 
 DYNC__FN dync_status dync__plan_check_after(dync__plan *p, int pass)
 {
-    static const dync__ir_kind kind = {"plan", dync__plan_check_any, dync__plan_print_any};
-    return dync__check_after(pass, &kind, p);
+    const dync__plan_checks *c = DYNC__ATOMIC_LOAD(&dync__plan_checks_used);
+    return c ? dync__check_after(pass, &c->plan, p) : DYNC_OK;
+}
+
+static const dync__plan_checks dync__plan_checks_all = {
+    {"steps", dync__steps_check_any, dync__steps_print_any},
+    {"plan", dync__plan_check_any, dync__plan_print_any},
+    dync__steps_order};
+#if !defined(DYNC_NO_ENV) || defined(DYNC_ASSERT)
+static const dync__plan_checks *dync__plan_checks_used = &dync__plan_checks_all;
+#endif
+DYNC__FN void dync__plan_checks_use(void)
+{
+    DYNC__ATOMIC_STORE(&dync__plan_checks_used, &dync__plan_checks_all);
 }

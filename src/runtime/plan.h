@@ -92,6 +92,8 @@ DYNC__FN dync_status dync__steps_in_place(dync__steps *);
 DYNC__FN dync_status dync__steps_check_begin(dync__steps *);
 DYNC__FN dync_status dync__steps_check_after(dync__steps *, int pass);
 DYNC__FN dync_status dync__plan_check_after(dync__plan *, int pass);
+/* links them: before dync__check_set, where no environment variable can turn them on */
+DYNC__FN void dync__plan_checks_use(void);
 /* DYNC_ERR_INTERNAL naming the step or the slot */
 DYNC__FN dync_status dync__steps_check(const dync__steps *);
 DYNC__FN dync_status dync__plan_check(const dync__plan *);
