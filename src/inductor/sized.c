@@ -163,7 +163,7 @@ static dync_status dync__class_check(dync__inductor_sized *s, const dync__induct
         dync__log_text(DYNC__LOG_loops, "of all sizes", dync__str_get(&is));
         status = dync__fail(DYNC_ERR_INTERNAL, "%s: its steps are not what its sizes give",
                             s->graph->name);
-        DYNC__ASSERT(!"steps of all sizes are those of their sizes");
+        DYNC__ASSERT(status == DYNC_OK); /* steps of all sizes are those of their sizes */
     }
     dync__str_free(&is);
     dync__str_free(&was);
