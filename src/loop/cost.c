@@ -20,16 +20,18 @@ DYNC__FN int dync__cost_inst(const dync__inst *in)
     }
 }
 
-DYNC__FN bool dync__kernel_is_number(const dync__kernel *k, int v)
+DYNC__FN const bool *dync__kernel_numbers(const dync__kernel *k, dync__arena *arena)
 {
-    const dync__inst *in = &k->inst.at[v];
-    if (in->prim == DYNC__P_const_) return true;
-    if (in->buf >= 0 || in->arg[0] < 0 || in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan ||
-        in->prim == DYNC__P_random)
-        return false;
-    for (int a = 0; a < 3; a++)
-        if (in->arg[a] >= 0 && !dync__kernel_is_number(k, in->arg[a])) return false;
-    return true;
+    bool *number = dync__arena_alloc(arena, (size_t)k->inst.n + 1);
+    for (int v = 0; number && v < k->inst.n; v++) {
+        const dync__inst *in = &k->inst.at[v];
+        number[v] = in->prim == DYNC__P_const_ ||
+                    (in->buf < 0 && in->arg[0] >= 0 && in->prim != DYNC__P_reduce &&
+                     in->prim != DYNC__P_scan && in->prim != DYNC__P_random);
+        for (int a = 0; a < 3; a++)
+            if (in->arg[a] >= 0 && !number[in->arg[a]]) number[v] = false;
+    }
+    return number;
 }
 
 /* Of stepping through memory by `stride` elements, in bytes of cache line used up per step. */

@@ -711,11 +711,12 @@ DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *job, const dync__kernel *fir
     int cost = 0;
     *n_loads = 0;
     if (dync__fuse_slice(job, first, buf_id) < 0) return -1;
+    const bool *number = dync__kernel_numbers(first, job->arena);
     for (int i = 0; i < first->inst.n; i++) {
         if (job->number.at[i] < 0) continue;
         const dync__inst *in = &first->inst.at[i];
         if (in->buf < 0)
-            cost += dync__kernel_is_number(first, i) ? 0 : dync__cost_inst(in);
+            cost += number && number[i] ? 0 : dync__cost_inst(in);
         else
             ++*n_loads, cost += first->access.at[in->access].rows ? DYNC__COST_ROWS : 0;
     }

@@ -217,9 +217,9 @@ DYNC__FN bool dync__inst_has_value(const dync__inst *);
 /* Is it a constant that the symbolic sizes of the graph being lowered decide? Nothing is folded
  * with it. */
 DYNC__FN bool dync__inst_is_sized(const dync__inst *);
-/* Is value v a constant, or made of such alone, which simplification leaves only where symbolic
- * sizes decide one? */
-DYNC__FN bool dync__kernel_is_number(const dync__kernel *, int v);
+/* By value: is it a constant, or made of such alone? Simplification leaves those only where sizes
+ * decide one. One walk for all, as values share their operands. NULL: out of memory. */
+DYNC__FN const bool *dync__kernel_numbers(const dync__kernel *, dync__arena *);
 /* I64 for argmax and argmin, else the operand's */
 DYNC__FN int dync__reduce_type(int kind, int operand_type);
 

@@ -65,9 +65,9 @@ static bool dync__form_accesses(dync__kernel *k, const dync__kernel *from)
 }
 
 /* The next instruction from v on that is no constant, nor made of such alone; -1: none. */
-static int dync__form_next(const dync__kernel *k, int v)
+static int dync__form_next(const dync__kernel *k, const bool *number, int v)
 {
-    while (v < k->inst.n && dync__kernel_is_number(k, v)) v++;
+    while (v < k->inst.n && number[v]) v++;
     return v < k->inst.n ? v : -1;
 }
 
@@ -75,10 +75,13 @@ static int dync__form_next(const dync__kernel *k, int v)
  * a product, by 1 nothing: fusion would have weighed that. */
 static bool dync__form_is_kept(const dync__kernel *k, const dync__kernel *from)
 {
-    int v = dync__form_next(k, 0), w = dync__form_next(from, 0);
+    const bool *kept = dync__kernel_numbers(k, k->arena);
+    const bool *had = dync__kernel_numbers(from, k->arena);
+    if (!kept || !had) return false;
+    int v = dync__form_next(k, kept, 0), w = dync__form_next(from, had, 0);
     while (v >= 0 && w >= 0 && k->inst.at[v].prim == from->inst.at[w].prim) {
-        v = dync__form_next(k, v + 1);
-        w = dync__form_next(from, w + 1);
+        v = dync__form_next(k, kept, v + 1);
+        w = dync__form_next(from, had, w + 1);
     }
     return v < 0 && w < 0;
 }

@@ -73,7 +73,16 @@ static dync_tensor *in_masks(dync_tensor *x)
     scores = dync_masked_fill(scores, dync_gt(j, dync_sym_sub(n, DYNC_V(2))), -1e9);
     return dync_matmul(dync_softmax(scores, -1), x);
 }
+/* Numbers of a size alone, each made of the one before twice: told from tensors in one walk. */
+static dync_tensor *in_chains(dync_tensor *x)
+{
+    dync_value n = dync_size_sym(x, 0);
+    dync_tensor *c = dync_full(dync_shape(dync_as_dim(n), COLUMNS), n, .dtype = DYNC_F32);
+    for (int i = 0; i < 64; i++) c = dync_sin(dync_add(c, c));
+    return dync_mul(x, dync_add(c, dync_sum(c, dync_shape(1), true)));
+}
 TEST(operators_take_it) { all_lengths(in_operators, 1); }
+TEST(numbers_are_told_apart_once) { all_lengths(in_chains, 1); }
 TEST(factories_take_it) { all_lengths(in_factories, 1); }
 TEST(slices_take_it) { all_lengths(in_slices, 1); }
 TEST(shapes_take_it) { all_lengths(in_shapes, 1); }
