@@ -208,17 +208,17 @@ TEST(a_long_sum_is_accurate)
 /* Rows by number: held within the table where no bound says that they must be rows of it. */
 TEST(rows_by_an_index)
 {
-    static const char *const text[] = {
-        "", "  indices j[0, 3:1] < 3\n",
+    static const char *const text[] = {"", "  indices j[0, 3:1] < 3\n"};
+    static const char body[] =
         "  phase 0 {\n    v0 = load j[i0]\n    v1 = loadx x[o0 - 2*row<3 + 4], v0\n"
-        "    store y[3*o0 + i0], v1\n  }\n}\n"};
+        "    store y[3*o0 + i0], v1\n  }\n}\n";
     for (int with = 0; with < 2; with++) {
         dync__arena arena = {0};
         char all[500];
         snprintf(all, sizeof all,
                  "kernel f(in x f32[6] @0, in j i32[3] @1, out y f32[6] @2) outer o0<2 inner i0<3 "
                  "{\n%s%s",
-                 text[with], text[2]);
+                 text[with], body);
         dync__kernel *k = parse(&arena, all);
         float x[6] = {0, 1, 2, 3, 4, 5}, y[6] = {0}, want[6] = {4, 2, 0, 5, 3, 1};
         int32_t j[3] = {0, 1, 2};
