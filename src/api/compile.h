@@ -252,11 +252,20 @@ DYNC_API bool dync_is_compiling(void);
 DYNC_API void dync_guard_int(const char *global_name, const int64_t *address);
 DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address);
 
-/* dync_mark_dynamic: this dimension is symbolic from the first compile on. dync_size of it inside a
- * traced function is then an error: dync_dim is meant.
- *   dim     -rank <= dim < rank
- *   thread  not while running */
+/* dync_mark_dynamic: this dimension is symbolic from the first compile on. What makes it a number
+ * inside a traced function (dync_size, a test that one size passes) is then an error that names the
+ * line: class ConstraintViolationError. dync_dim is meant.
+ * dync_mark_dynamic_range: the same, and its sizes are from min to max: comparisons that are alike
+ * for all of them are no guards, a call outside is compiled for itself, and a function that goes
+ * two ways within is an error, as above. As torch._dynamo.mark_dynamic(t, dim, min=, max=).
+ *   dim       -rank <= dim < rank
+ *   min, max  0 <= min <= size of dim <= max, 2 <= max, min < max
+ *   errors    DYNC_ERR_INDEX, DYNC_ERR_VALUE
+ *   notes     sizes 0 and 1 are compiled for themselves, whatever min is. Two marked dimensions
+ *             that must be equal are guarded to be; ranges must be the same then
+ *   thread    not while running */
 DYNC_API void dync_mark_dynamic(dync_tensor *t, int dim);
+DYNC_API void dync_mark_dynamic_range(dync_tensor *t, int dim, int64_t min, int64_t max);
 
 /* dync_dim: the size of a dimension, kept symbolic where it is dynamic; for an element of a shape
  * argument and nothing else. Converted to a float it is DYNC_ERR_VALUE; other arithmetic on it is a
@@ -265,8 +274,14 @@ DYNC_API void dync_mark_dynamic(dync_tensor *t, int dim);
  *   thread  any */
 DYNC_API int64_t dync_dim(const dync_tensor *t, int dim);
 DYNC_API bool dync_dim_lt(const dync_tensor *t, int dim, int64_t n);
+DYNC_API bool dync_dim_lt_at(const dync_tensor *t, int dim, int64_t n, dync_loc at);
+#define dync_dim_lt(...) dync_dim_lt_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API bool dync_dim_eq(const dync_tensor *t, int dim, int64_t n);
+DYNC_API bool dync_dim_eq_at(const dync_tensor *t, int dim, int64_t n, dync_loc at);
+#define dync_dim_eq(...) dync_dim_eq_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API bool dync_dim_gt(const dync_tensor *t, int dim, int64_t n);
+DYNC_API bool dync_dim_gt_at(const dync_tensor *t, int dim, int64_t n, dync_loc at);
+#define dync_dim_gt(...) dync_dim_gt_at(__VA_ARGS__, DYNC_HERE)
 
 /* Wrappers to call through dync_frame, or to compile: dync_frame(dync_disable(fn), x).
  *   dync_disable                  fn runs as it is, in every call, between two graphs

@@ -193,12 +193,46 @@ DYNC__RARE DYNC__FN const char *dync__shapes_remedy(const dync__cache_entry *e,
 }
 
 /* ---- what the user says ---------------------------------------------------------------------- */
+static void dync__mark(dync__tensor *t, int d, dync__range range)
+{
+    t->marked_dims |= 1u << d;
+    if (!t->ranges && !range.high) return;
+    if (!t->ranges) t->ranges = dync__calloc(DYNC_MAX_DIMS * sizeof *t->ranges);
+    if (t->ranges) t->ranges[d] = range;
+}
+
+/* dim as an index; false: an error is recorded, or there is none. */
+static bool dync__mark_of(dync_tensor *x, int dim, dync__tensor **t, int *d)
+{
+    *t = dync__open(x);
+    return *t && dync__dim_wrap(dim, (*t)->lay.ndim, d) == DYNC_OK && (*t)->lay.ndim;
+}
+
 DYNC__RARE DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim)
 {
-    dync__tensor *t = dync__open(x);
+    dync__tensor *t;
     int d;
-    if (t && dync__dim_wrap(dim, t->lay.ndim, &d) == DYNC_OK && t->lay.ndim)
-        t->marked_dims |= 1u << d;
+    if (dync__mark_of(x, dim, &t, &d)) dync__mark(t, d, (dync__range){0, 0});
+}
+
+DYNC__RARE DYNC_API void dync_mark_dynamic_range(dync_tensor *x, int dim, int64_t min, int64_t max)
+{
+    dync__tensor *t;
+    int d;
+    if (!dync__mark_of(x, dim, &t, &d)) return;
+    int64_t size = t->lay.shape[d];
+    if (min < 0 || max < 2 || min >= max || max > DYNC__SZ_MOST)
+        dync__fail(
+            DYNC_ERR_VALUE,
+            "dync_mark_dynamic_range: expected 0 <= min < max, at least 2, got %lld and %lld",
+            (long long)min, (long long)max);
+    else if (size < min || size > max)
+        dync__fail(
+            DYNC_ERR_VALUE,
+            "dync_mark_dynamic_range: dimension %d is %lld, which is outside of %lld to %lld", d,
+            (long long)size, (long long)min, (long long)max);
+    else
+        dync__mark(t, d, (dync__range){min, max});
 }
 
 /* The size as it is, symbolic or not; false: an error is recorded. */
@@ -223,19 +257,19 @@ DYNC__RARE DYNC_API int64_t dync_dim(const dync_tensor *x, int dim)
     return size;
 }
 
-DYNC__RARE DYNC_API bool dync_dim_lt(const dync_tensor *x, int dim, int64_t n)
+DYNC__RARE DYNC_API bool(dync_dim_lt)(const dync_tensor *x, int dim, int64_t n)
 {
     int64_t size;
     return dync__dim_of(x, dim, &size) && dync__sz_lt(size, n);
 }
 
-DYNC__RARE DYNC_API bool dync_dim_eq(const dync_tensor *x, int dim, int64_t n)
+DYNC__RARE DYNC_API bool(dync_dim_eq)(const dync_tensor *x, int dim, int64_t n)
 {
     int64_t size;
     return dync__dim_of(x, dim, &size) && dync__sz_eq(size, n);
 }
 
-DYNC__RARE DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n)
+DYNC__RARE DYNC_API bool(dync_dim_gt)(const dync_tensor *x, int dim, int64_t n)
 {
     int64_t size;
     return dync__dim_of(x, dim, &size) && dync__sz_lt(n, size);

@@ -27,6 +27,11 @@ DYNC__RARE static int64_t dync__shape_symbol(dync__tracer *t, int k, int d)
     if (token < 0) return -1;
     dync__sz_symbol *symbol = &s->symbol.at[s->symbol.n - 1];
     symbol->marked = marked;
+    if (marked && x->ranges && x->ranges[d].high) {
+        symbol->ranged = true;
+        symbol->low = DYNC__MAX(x->ranges[d].low, 2);
+        symbol->high = x->ranges[d].high;
+    }
     symbol->tensor = k;
     symbol->dim = d;
     return token;
@@ -136,30 +141,44 @@ DYNC__RARE static bool dync__shapes_grew(const dync__symtab *old, const dync__sy
     return grew;
 }
 
+/* The user's promise about a size was broken, at his line. */
+DYNC__RARE static dync_status dync__shapes_violated(const dync__symtab *s)
+{
+    const char *source = s->symbol.at[s->violated].source;
+    dync_status status;
+    dync_loc at = dync__tls.at;
+    dync__tls.at = s->violated_at;
+    if (s->violated_by)
+        status = dync__fail_class(
+            DYNC_ERR_VALUE, "ConstraintViolationError",
+            "Constraints violated (%s)! For more information, run with DYNC_LOG=\"guards\".\n"
+            "  - Not all values of %s in the specified range %lld <= %s <= %lld satisfy the "
+            "generated guard %s.\n"
+            "Mark the range that the function is for (dync_mark_dynamic_range), or let it go one "
+            "way for all of it",
+            source, source, (long long)s->violated_range.low, source,
+            (long long)s->violated_range.high, s->violated_by);
+    else
+        status = dync__fail_class(
+            DYNC_ERR_VALUE, "ConstraintViolationError",
+            "Constraints violated (%s)! For more information, run with DYNC_LOG=\"guards\".\n"
+            "  - Not all values of RelaxedUnspecConstraint(%s) are valid because %s was inferred "
+            "to be a constant (%lld).\n"
+            "A dimension marked with dync_mark_dynamic may not become a number: dync_size does "
+            "that, and a test that only one size passes; dync_dim in shapes and dync_dim_lt, "
+            "dync_dim_gt in tests leave it open",
+            source, source, source, (long long)s->violated_value);
+    dync__tls.at = at;
+    return status;
+}
+
 /* The trace went well: what it took for granted guards the entry from now on. */
 DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
 {
     dync__cache_entry *e = t->entry;
     dync__symtab *s = t->symbols.sizes;
     if (!s) return DYNC_OK;
-    if (s->violated >= 0) {
-        const char *source = s->symbol.at[s->violated].source;
-        dync_loc at = dync__tls.at;
-        dync__tls.at = s->violated_at;
-        dync_status status =
-            dync__fail_class(DYNC_ERR_VALUE, "ConstraintViolationError",
-                             "Constraints violated (%s)! For more information, run with "
-                             "DYNC_LOG=\"guards\".\n"
-                             "  - Not all values of RelaxedUnspecConstraint(%s) are valid "
-                             "because %s was inferred to be a constant (%lld).\n"
-                             "A dimension marked with dync_mark_dynamic may not become a "
-                             "number: dync_size does that, and a test that only one size "
-                             "passes; dync_dim in shapes and dync_dim_lt, dync_dim_gt in "
-                             "tests leave it open",
-                             source, source, source, (long long)s->violated_value);
-        dync__tls.at = at;
-        return status;
-    }
+    if (s->violated >= 0) return dync__shapes_violated(s);
     dync__shapes *before = DYNC__ATOMIC_LOAD(&e->shapes);
     for (int i = 0; i < s->symbol.n; i++)
         if (s->symbol.at[i].remedy && !(before && before->syms->symbol.at[i].remedy))

@@ -441,6 +441,9 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     X(dync_tensor *, dync_arange, (double start, double end, double step, dync_loc at), (start, end, step))            \
     X(int64_t, dync_size, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                                      \
     X(dync_value, dync_size_sym, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                               \
+    X(bool, dync_dim_lt, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))                         \
+    X(bool, dync_dim_eq, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))                         \
+    X(bool, dync_dim_gt, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))                         \
     X(int64_t, dync_stride, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                                    \
     X(void *, dync_data, (dync_tensor *t, dync_loc at), (t))                                                           \
     X(char *, dync_str, (dync_tensor *t, dync_loc at), (t))                                                            \

@@ -1,7 +1,7 @@
 /* tensor/sym.c: the expressions behind symbolic sizes: polynomials with integer coefficients over
  * symbols and atoms (floor division, remainder, minimum, maximum), kept in one canonical form, so
- * that equal ones have equal tokens. After tensor.h, before sym_decide.c (relations), sym_value.c
- * (numbers for symbols) and sym_text.c.
+ * that equal ones have equal tokens. After tensor.h, before sym_text.c, sym_value.c
+ * (numbers for symbols) and sym_decide.c (relations).
  *
  * Token: 2^60 and 60 bits of a hash of the form, so no arithmetic on a token by mistake gives
  * another one. */

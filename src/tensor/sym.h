@@ -60,8 +60,9 @@ typedef struct dync__sz_symbol {
     /* 0, or what it was found to be: a number or another token */
     int64_t is;
     const char *source; /* "L['x'].size()[0]" */
-    /* the user promised that it changes: making it a number is an error */
-    bool marked;
+    /* the user promised that it changes: making it a number is an error; ranged: within low and
+     * high, as he gave them: so is leaving out some of them */
+    bool marked, ranged;
     /* how it stays open, once a line of the user's has made it a number; or NULL */
     const char *remedy;
     /* of the user's, not a size: any value, it may be 0 or 1 */
@@ -82,6 +83,8 @@ typedef struct dync__symtab {
     DYNC__VEC(dync__sz_guard) guard;
     int violated; /* symbol whose promise was broken, or -1 */
     int64_t violated_value;
+    const char *violated_by; /* what not all of its range is; NULL: it became violated_value */
+    dync__range violated_range;
     dync_loc violated_at;
     bool failed; /* no memory */
     /* something was answered on the safe side, without a guard, where numbers could tell more */

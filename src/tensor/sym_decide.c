@@ -1,6 +1,5 @@
 /* tensor/sym_decide.c: what is known of the range of a symbolic size, and relations between sizes:
- * proven where ranges do, else taken from the hints, which becomes a guard. After sym.c, before
- * sym_value.c. */
+ * proven where ranges do, else taken from the hints, which becomes a guard. After sym_value.c. */
 #include "../dync.in.h"
 #include "sym.h"
 DYNC__COLD
@@ -68,6 +67,57 @@ static dync__sz_range dync__sz_range_of(const dync__symtab *t, int64_t size)
     }
 }
 
+/* ---- promises -------------------------------------------------------------------------------- */
+static const char *const dync__sz_signs[] = {" == ", " < ", " != ", " <= "};
+
+/* The user gave a range of which the trace leaves out a part: the first such is kept. */
+static void dync__sz_violate(dync__symtab *t, int symbol, dync__sz_rel rel, int64_t a, int64_t b)
+{
+    const dync__sz_symbol *s = &t->symbol.at[symbol];
+    dync__str text = {0};
+    if (!s->ranged || t->violated >= 0) return;
+    dync__symtab_text(t, a, true, &text);
+    dync__str_add(&text, dync__sz_signs[rel]);
+    dync__symtab_text(t, b, true, &text);
+    t->violated = symbol;
+    t->violated_by = dync__arena_strdup(&t->arena, dync__str_get(&text));
+    t->violated_range = (dync__range){s->low, s->high};
+    t->violated_at = dync__tls.at;
+    t->failed = t->failed || text.failed || !t->violated_by;
+    dync__str_free(&text);
+}
+
+enum { DYNC__SZ_TRIED = 512 };
+/* Is the relation the same for every value of the symbols, few and bounded by the user? Then there
+ * is nothing to guard. */
+static bool dync__sz_same_for_all(const dync__symtab *t, const dync__sz_guard *g, bool answer)
+{
+    bool uses[64] = {false}, ranged = false;
+    int64_t value[64], n = 1;
+    if (t->symbol.n > DYNC__COUNT_OF(uses) || !dync__symtab_uses(t, g->a, uses) ||
+        !dync__symtab_uses(t, g->b, uses))
+        return false;
+    for (int i = 0; i < t->symbol.n; i++) {
+        const dync__sz_symbol *s = &t->symbol.at[i];
+        value[i] = s->low;
+        if (!uses[i]) continue;
+        if (s->low < 0 || s->high > DYNC__SZ_MOST || s->high - s->low >= DYNC__SZ_TRIED)
+            return false;
+        n *= s->high - s->low + 1;
+        ranged = ranged || s->ranged;
+        if (n > DYNC__SZ_TRIED) return false;
+    }
+    for (; n > 0 && ranged; n--) {
+        if (dync__guard_holds(t, g, value) != answer) return false;
+        for (int i = 0; i < t->symbol.n; i++) {
+            if (!uses[i]) continue;
+            if (++value[i] <= t->symbol.at[i].high) break;
+            value[i] = t->symbol.at[i].low;
+        }
+    }
+    return ranged;
+}
+
 /* ---- decisions ------------------------------------------------------------------------------- */
 /* coef * symbol + rest, rest a number. */
 static bool dync__sz_linear(const dync__symtab *t, int64_t size, int *symbol, int64_t *coef,
@@ -85,12 +135,22 @@ static bool dync__sz_linear(const dync__symtab *t, int64_t size, int *symbol, in
     return true;
 }
 
-static void dync__sz_guard_add(dync__symtab *t, dync__sz_rel rel, int64_t a, int64_t b)
+static void dync__sz_guard_put(dync__symtab *t, dync__sz_guard g)
 {
     for (int i = 0; i < t->guard.n; i++)
-        if (t->guard.at[i].rel == rel && t->guard.at[i].a == a && t->guard.at[i].b == b) return;
-    dync__sz_guard g = {rel, a, b, dync__tls.at};
+        if (t->guard.at[i].rel == g.rel && t->guard.at[i].a == g.a && t->guard.at[i].b == g.b)
+            return;
     if (!dync__avec_push(&t->arena, &t->guard, g)) t->failed = true;
+}
+
+static void dync__sz_guard_add(dync__symtab *t, dync__sz_rel rel, int64_t a, int64_t b)
+{
+    bool uses[64] = {false};
+    if (t->symbol.n <= DYNC__COUNT_OF(uses) && dync__symtab_uses(t, a, uses) &&
+        dync__symtab_uses(t, b, uses))
+        for (int i = 0; i < t->symbol.n; i++)
+            if (uses[i]) dync__sz_violate(t, i, rel, a, b);
+    dync__sz_guard_put(t, (dync__sz_guard){rel, a, b, dync__tls.at});
 }
 
 static void dync__sz_found(dync__symtab *t, int symbol, int64_t is)
@@ -108,6 +168,20 @@ static void dync__sz_found(dync__symtab *t, int symbol, int64_t is)
     t->violated_at = dync__tls.at;
 }
 
+/* Two symbols are one: both ranges hold for it. */
+static void dync__sz_meet(dync__symtab *t, int first, int second)
+{
+    dync__sz_symbol *x = &t->symbol.at[first], *y = &t->symbol.at[second];
+    int64_t low = DYNC__MAX(x->low, y->low), high = DYNC__MIN(x->high, y->high);
+    if (x->low != low || x->high != high)
+        dync__sz_violate(t, first, DYNC__SZ_EQ, x->token, y->token);
+    if (y->low != low || y->high != high)
+        dync__sz_violate(t, second, DYNC__SZ_EQ, x->token, y->token);
+    if (low <= high) x->low = low, x->high = high;
+    x->marked |= y->marked;
+    x->ranged |= y->ranged;
+}
+
 /* a == b holds from here on: a symbol in it may be known now. */
 static void dync__sz_equal(dync__symtab *t, int64_t a, int64_t b)
 {
@@ -118,8 +192,10 @@ static void dync__sz_equal(dync__symtab *t, int64_t a, int64_t b)
         dync__sz_found(t, symbol, -rest / coef);
     } else if (x && y && x->kind == DYNC__SZ_SYMBOL && y->kind == DYNC__SZ_SYMBOL) {
         int first = DYNC__MIN(x->symbol, y->symbol), second = DYNC__MAX(x->symbol, y->symbol);
-        t->symbol.at[first].marked |= t->symbol.at[second].marked;
+        dync__sz_meet(t, first, second);
         dync__sz_found(t, second, t->symbol.at[first].token);
+        dync__sz_guard_put(t, (dync__sz_guard){DYNC__SZ_EQ, a, b, dync__tls.at});
+        return;
     }
     dync__sz_guard_add(t, DYNC__SZ_EQ, a, b);
 }
@@ -143,6 +219,8 @@ static void dync__sz_bounded(dync__symtab *t, int64_t a, int64_t b, bool less)
         edge = less ? dync__floor_div(edge - 1, size) : -dync__floor_div(-edge, size);
     else
         edge = less ? dync__floor_div(edge, size) + 1 : dync__floor_div(edge, size);
+    if (high ? edge < s->high : edge > s->low)
+        dync__sz_violate(t, symbol, less ? DYNC__SZ_LT : DYNC__SZ_LE, less ? a : b, less ? b : a);
     if (high)
         s->high = DYNC__MIN(s->high, edge);
     else
@@ -163,6 +241,7 @@ DYNC__FN bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b)
     if (d.low >= 0 && d.high <= 0) return rel == DYNC__SZ_EQ;
     int64_t x = dync__sz_hint_in(t, a), y = dync__sz_hint_in(t, b);
     bool answer = rel == DYNC__SZ_EQ ? x == y : x < y;
+    if (dync__sz_same_for_all(t, &(dync__sz_guard){rel, a, b, dync__tls.at}, answer)) return answer;
     if (rel == DYNC__SZ_LT)
         dync__sz_bounded(t, a, b, answer);
     else if (answer)

@@ -1,6 +1,6 @@
 /* tensor/sym_value.c: symbolic sizes with numbers for their symbols: what a size is then, which
  * symbols it uses, what a symbol must be for a size to be that number, and whether a guard holds.
- * After sym_decide.c. */
+ * After sym_text.c. */
 #include "../dync.in.h"
 #include "sym.h"
 DYNC__COLD

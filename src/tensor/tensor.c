@@ -331,6 +331,7 @@ DYNC__OFTEN DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dt
     t->id = dync__tensor_next_id(s);
     t->name = NULL;
     t->marked_dims = 0;
+    t->ranges = NULL;
     t->op = dync__tls.op;
     t->at = dync__tls.at;
     dync__tensor_count(s, 1);
@@ -367,6 +368,7 @@ DYNC__OFTEN static void dync__tensor_free(dync__tensor *t)
     t->grad = NULL;
     t->storage = NULL;
     if (DYNC__UNLIKELY(grad != NULL) && dync__free_grad_meta) dync__free_grad_meta(grad);
+    if (DYNC__UNLIKELY(t->ranges != NULL)) dync__free(t->ranges, DYNC_MAX_DIMS * sizeof *t->ranges);
     dync__slot_free(t);
     dync__storage_unref(storage);
 }

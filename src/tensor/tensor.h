@@ -127,6 +127,9 @@ enum {
     DYNC__T_WRITTEN =
         64 /* capture/: a fake that has a history since it was written in place: no leaf */
 };
+typedef struct dync__range {
+    int64_t low, high; /* both 0: none */
+} dync__range;
 typedef struct dync__tensor {
     /* 0: the slot is free; then numel is the next free slot of the shared list */
     int32_t refs;
@@ -135,6 +138,7 @@ typedef struct dync__tensor {
     uint8_t dtype, flags;
     uint16_t device;      /* dync_device, index in bits 8.. */
     uint32_t marked_dims; /* bit d: dync_mark_dynamic */
+    dync__range *ranges;  /* of the dims, DYNC_MAX_DIMS; NULL: no mark has one */
     int64_t numel;
     dync__layout lay;
     dync__storage *storage;

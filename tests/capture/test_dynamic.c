@@ -251,6 +251,119 @@ TEST(marked_and_forced_by_an_operator_is_an_error)
     dync_compiled_free(f);
 }
 
+/* ---- ranges ---------------------------------------------------------------------------------- */
+static dync_tensor *marked_rows(int64_t n, int64_t min, int64_t max)
+{
+    dync_tensor *x = rows(n);
+    dync_mark_dynamic_range(x, 0, min, max);
+    return x;
+}
+
+static dync_tensor *within(dync_tensor *x)
+{
+    return dync_dim_lt(x, 0, 21) && dync_dim_gt(x, 0, 3) && !dync_dim_eq(x, 0, 30) ? dync_sin(x)
+                                                                                   : dync_cos(x);
+}
+TEST(a_range_decides_what_is_alike_within)
+{
+    counter c = {0};
+    char reason[512] = "";
+    dync_compiled *f = dync_compile(within, .args = "x", .backend_object = &COUNTER(c),
+                                    .guard_fail = keep_reason, .guard_fail_user = reason);
+    EXPECT(calls(f, within, marked_rows(7, 4, 20)));
+    for (int64_t n = 4; n <= 20; n++) EXPECT(calls(f, within, rows(n)));
+    EXPECT_EQ_INT(c.frame_count, 1);
+    EXPECT(calls(f, within, rows(21))); /* outside: compiled for itself */
+    EXPECT_EQ_INT(c.frame_count, 2);
+    EXPECT_EQ_STR(reason, "4 <= L['x'].size()[0] <= 20");
+    EXPECT_OK(dync_error());
+    dync_compiled_free(f);
+}
+
+static dync_tensor *from_third(dync_tensor *x) { return dync_slice(x, 0, 3, DYNC_END, 1); }
+static int range_line;
+static dync_tensor *two_ways(dync_tensor *x)
+{
+    range_line = __LINE__ + 1;
+    return dync_dim_lt(x, 0, 10) ? dync_sin(x) : dync_cos(x);
+}
+static dync_tensor *not_nine(dync_tensor *x)
+{
+    range_line = __LINE__ + 1;
+    return dync_dim_eq(x, 0, 9) ? dync_sin(x) : dync_cos(x);
+}
+static dync_tensor *by_size(dync_tensor *x)
+{
+    range_line = __LINE__ + 1;
+    return dync_mul(x, (double)dync_size(x, 0));
+}
+
+TEST(a_range_that_is_divided_is_an_error)
+{
+    static const struct {
+        dync_tensor *(*fn)(dync_tensor *);
+        const char *says;
+    } rows_of[] = {
+        {two_ways, "in the specified range 4 <= L['x'].size()[0] <= 20 satisfy the generated guard "
+                   "L['x'].size()[0] < 10."},
+        {not_nine, "satisfy the generated guard L['x'].size()[0] != 9."},
+        {by_size, "L['x'].size()[0] was inferred to be a constant (7)"},
+    };
+    dync_on_error(NULL, NULL);
+    for (int i = 0; i < 3; i++) {
+        char place[64];
+        dync_compiled *f = dync_compile(rows_of[i].fn, .args = "x", .backend = "eager");
+        EXPECT(!dync_call(f, marked_rows(7, 4, 20)));
+        EXPECT_EQ_STR(dync_error_class(), "ConstraintViolationError");
+        EXPECT_HAS_STR(dync_error_message(), rows_of[i].says);
+        snprintf(place, sizeof place, "test_dynamic.c:%d)", range_line);
+        EXPECT_HAS_STR(dync_error_message(), place);
+        dync_clear_error();
+        dync_compiled_free(f);
+    }
+    dync_compiled *f = dync_compile(from_third, .args = "x", .backend = "eager");
+    EXPECT(!dync_call(f, marked_rows(7, 4, 20))); /* one row is left of 4, none of 3 */
+    EXPECT_HAS_STR(dync_error_message(), "satisfy the generated guard 1 < L['x'].size()[0] - 3.");
+    dync_clear_error();
+    EXPECT(calls(f, from_third, marked_rows(7, 5, 20)));
+    EXPECT_OK(dync_error());
+    dync_compiled_free(f);
+}
+
+TEST(ranges_that_are_none)
+{
+    static const int64_t bad[][2] = {
+        {5, 4}, {-1, 9}, {8, 9}, {2, 6}, {7, 7}, {0, 1}, {INT64_MIN, INT64_MAX}};
+    dync_tensor *x = rows(7);
+    dync_on_error(NULL, NULL);
+    for (int i = 0; i < 7; i++) {
+        dync_mark_dynamic_range(x, 0, bad[i][0], bad[i][1]);
+        EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
+        dync_clear_error();
+    }
+    dync_mark_dynamic_range(x, 2, 2, 9);
+    EXPECT_STATUS(dync_error(), DYNC_ERR_INDEX);
+    dync_clear_error();
+    dync_mark_dynamic_range(NULL, 0, 2, 9);
+    dync_clear_error();
+}
+
+static dync_tensor *together(dync_tensor *x, dync_tensor *y) { return dync_add(x, y); }
+TEST(two_ranges_that_must_be_equal)
+{
+    counter c = {0};
+    dync_on_error(NULL, NULL);
+    dync_compiled *f = dync_compile(together, .args = "x, y", .backend_object = &COUNTER(c));
+    EXPECT(!dync_call(f, marked_rows(7, 4, 20), marked_rows(7, 4, 30)));
+    EXPECT_HAS_STR(dync_error_message(),
+                   "satisfy the generated guard L['x'].size()[0] == L['y'].size()[0].");
+    dync_clear_error();
+    EXPECT(dync_call(f, marked_rows(7, 4, 20), marked_rows(7, 4, 20)) != NULL);
+    EXPECT(dync_call(f, rows(9), rows(9)) != NULL);
+    EXPECT_EQ_INT(c.frame_count, 1);
+    dync_compiled_free(f);
+}
+
 TEST(marks_of_size_one_specialise_quietly)
 {
     counter c = {0};
