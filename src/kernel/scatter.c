@@ -58,7 +58,7 @@ static bool dync__scatter_four(const int64_t *index, uint64_t size)
         T *y = (T *)(void *)to, *at;                                                          \
         (void)scale;                                                                          \
         uint64_t size = (uint64_t)s->size;                                                    \
-        int64_t step = s->step, every = s->every, along = s->along;                           \
+        int64_t step = s->step, along = s->along, every = s->every || (step == 1 && !along);  \
         for (; n >= 4 && step == 1 && !along; n -= 4, index += 4) {                           \
             if (!dync__scatter_four(index, size)) break;                                      \
             at = y + index[0], put, x++;                                                      \
