@@ -339,7 +339,7 @@ DYNC__FN const char *dync__ptx_in_reg(dync__ptx *, int inst, int lane); /* never
 DYNC__FN const char *dync__ptx_constant(dync__ptx *, int type, dync__scalar);
 /* declares and names the register of a value */
 DYNC__FN const char *dync__ptx_dest(dync__ptx *, int inst, int lane);
-/* all lanes of one instruction in the block being emitted */
+/* recursion: all lanes of one instruction in the block being emitted, operands first */
 DYNC__FN void dync__ptx_emit(dync__ptx *, int inst);
 DYNC__FN const char *dync__ptx_guard(dync__ptx *, int lane, bool writes); /* "@%in0 " or "" */
 /* Row code: once per row. A flat kernel has none, whatever the section. */
@@ -405,6 +405,10 @@ DYNC__FN void dync__ptx_pair_is(dync__ptx *, int inst, int lane, const char *wor
 DYNC__FN bool dync__ptx_pair_of(dync__ptx *, int inst, int lane, int dtype, char *name);
 DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *, int inst);
 /* ---- ptx_transpose.c ------------------------------------------------------------------------- */
+DYNC__FN int dync__ptx_transpose_bytes(const dync__ptx *p, const dync__ptx_transposed *t);
+/* to = the exclusive or of row `m` (b32 registers all). */
+DYNC__FN void dync__ptx_transpose_swizzle(dync__ptx *p, const dync__ptx_transposed *t,
+                                          const char *to, const char *m);
 DYNC__FN void dync__ptx_plan_transpose(dync__ptx *, int units, bool scalar);
 /* number in p->transposed, or -1 */
 DYNC__FN int dync__ptx_transposed_of(const dync__ptx *, const dync__inst *);
@@ -425,6 +429,25 @@ DYNC__FN void dync__ptx_partials_store(dync__ptx *);
 /* results of the phases before, as far as they are needed */
 DYNC__FN void dync__ptx_partials_load(dync__ptx *);
 DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *);
+/* ---- ptx.c ----------------------------------------------------------------------------------- */
+/* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop,
+ * suffix. */
+DYNC__FN void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear,
+                                    const char *prefix, const char *suffix);
+DYNC__FN int dync__ptx_first_inner(const dync__ptx *p);
+/* Parameters into registers. */
+DYNC__FN void dync__ptx_open(dync__ptx *p);
+/* Seed and offset, from the parameters or, where a graph is recorded, from memory. */
+DYNC__FN void dync__ptx_open_random(dync__ptx *p);
+DYNC__FN void dync__ptx_close(dync__ptx *p, dync__ptx_text *out, int64_t gx, int64_t gy, int block);
+DYNC__FN void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units);
+/* Which row, which thread of it. */
+DYNC__FN void dync__ptx_row_begin(dync__ptx *p);
+DYNC__FN void dync__ptx_phase(dync__ptx *p, int phase);
+/* p->needed of `all`: what a phase of a split kernel stores and reduces, or (phase n_phases) what
+ * row code stores, and what that takes; reductions of phases before come from the scratch memory.
+ * False: nothing. */
+DYNC__FN bool dync__ptx_launch_needs(dync__ptx *p, const uint8_t *all, int phase);
 #endif
 
 /* ==== cuda/cuda.h ================================================================================== */
@@ -803,6 +826,15 @@ DYNC__INLINE int dync__cuda_tile_acc_col(int lane, int i) { return lane % 4 * 2 
 #ifndef DYNC__CUDA_ATTENTION_H
 #define DYNC__CUDA_ATTENTION_H
 
+#define DYNC__FA_LOG2E 1.4426950408889634074
+enum {
+    DYNC__FA_GQ = 1,
+    DYNC__FA_GK = 2,
+    DYNC__FA_GV = 4,
+    DYNC__FA_SHARED = 99 * 1024,
+    DYNC__FA_WIDEST = 256
+};
+
 typedef struct dync__fa_tile {
     const char *name;
     const dync__operand *o;
@@ -866,6 +898,20 @@ DYNC__FN void dync__fa_across(dync__fa *, const char *op, const char *name, int 
 DYNC__FN void dync__fa_write(dync__fa *, const dync__fa_frag *, const dync__operand *, int buf,
                              const char *times, bool by_row, int64_t limit);
 /* ---- attention.c ----------------------------------------------------------------------------- */
+/* first: place of q; grad: the gradient's operands. */
+DYNC__FN void dync__fa_open(dync__fa *c, const dync__kcall *call, bool grad, bool vec);
+/* Is it for these kernels? Rows of a tile must be reached by 32-bit offsets. */
+DYNC__FN bool dync__fa_can(const dync__fa *c, int n);
+/* Can rows of these operands be moved 16 bytes at a time, on the right boundary? Fills in what is
+ * to be checked at the launch. */
+DYNC__FN bool dync__fa_rows_fit(dync__fa *c, const dync__operand *const *o, int n);
+DYNC__FN int dync__fa_padded(int64_t width);
+/* form: DYNC__CUDA_ANY begins a part, others are of the same. */
+DYNC__FN bool dync__fa_finish(dync__fa *c, dync__cuda_code *code, int form, const int32_t *buf);
+DYNC__FN const char *dync__fa_number(char *to, double x);
+/* Are scores kept as products, to be scaled on the way into the exponential? Else dync__fa_mask
+ * scales them. */
+DYNC__FN bool dync__fa_raw(const dync__fa *c);
 /* %unit, %i0, %rb, %row, %cb, %cn1 ...; rows: `limit` in all */
 DYNC__FN void dync__fa_place(dync__fa *, int64_t limit, bool late_first);
 DYNC__FN void dync__fa_mask_regs(dync__fa *);
@@ -881,6 +927,8 @@ DYNC__FN bool dync__fa_wgmma(dync__fa *, int device);
 /* Plain form in loop kernels: any head size, any dtype. */
 DYNC__FN dync_status dync__fa_plain(dync__cuda_code *, const dync__kcall *);
 DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *, const dync__kcall *);
+/* ---- attention_forward.c --------------------------------------------------------------------- */
+DYNC__FN dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *call);
 #endif
 
 /* ==== cuda/gemm.h ================================================================================== */
@@ -896,6 +944,18 @@ DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *, const dync__kcall *)
  * sum is meant: its elements are numbered by (batch * m + row) * n + column. */
 #ifndef DYNC__CUDA_GEMM_H
 #define DYNC__CUDA_GEMM_H
+
+enum { DYNC__GMD_THREADS = 128 };
+enum { DYNC__GMD_SIDE = 4, DYNC__GMD_WARPS = DYNC__GMD_THREADS / 32 };
+
+enum {
+    DYNC__GM_START = 1500,
+    DYNC__GM_JOIN = 4000,
+    DYNC__GM_SPLITS = 32,
+    DYNC__GM_PLAIN = 4096,
+    DYNC__GM_REPACK = 256,
+    DYNC__GM_WGMMA = 1800
+};
 
 enum {
     DYNC__GM_ALONG,
@@ -990,6 +1050,21 @@ typedef struct dync__gm_loops {
 } dync__gm_loops;
 
 /* ---- gemm.c ---------------------------------------------------------------------------------- */
+/* The clocks that it takes. */
+DYNC__FN double dync__gm_choose(dync__gm *g);
+/* The step of a dim of size 1 may be any. 0 is on all boundaries: copies of no bytes, of lines and
+ * depths of a tile beyond the operand, have addresses on a boundary too. */
+DYNC__FN void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines);
+DYNC__FN void dync__gm_swap(dync__gm *g);
+/* Few rows or columns, and memory as gemm_thin.c wants it: a and b change places where columns are
+ * the fewer. */
+DYNC__FN bool dync__gm_make_thin(dync__gm *g);
+DYNC__FN bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall *call);
+/* The epilogue over sums: that of matmul and addmm. */
+DYNC__FN bool dync__gm_end_of(dync__gm *g, const dync__kcall *call, const dync__kernel *k,
+                              bool keep);
+/* No epilogue: the sums, with bias, to c. */
+DYNC__FN bool dync__gm_end_plain(dync__gm *g, const dync__kcall *call);
 DYNC__FN void dync__gm_loops_of(dync__gm_loops *, const dync__kernel *);
 /* loops that cross multiples of `at` elements are cut in two there */
 DYNC__FN void dync__gm_cut(dync__gm_loops *, int64_t at);
@@ -1003,6 +1078,8 @@ DYNC__FN int dync__gm_biased(const dync__gm *, dync__lb *, const dync__operand *
 /* matmul, addmm and what is done to their result; done: false where a loop serves better. */
 DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *,
                                      bool *done);
+/* The clocks that it takes; its tiles and splits are chosen. */
+DYNC__FN double dync__gm_plan(dync__gm *g, bool may_be_thin);
 /* would the product do this too? as dync__driver.call_takes */
 DYNC__FN int dync__gm_takes(int device, const dync__kcall *, const dync__kernel *);
 /* wgmma.c: is there a variant for the device, as sizes go? */
@@ -1111,6 +1188,202 @@ DYNC__FN void dync__gm_join(dync__gm *);
 DYNC__FN bool dync__gm_thin_fits(const dync__gm *);
 DYNC__FN void dync__gm_thin_choose(dync__gm *);
 DYNC__FN void dync__gm_thin(dync__gm *);
+/* ---- conv_direct.c --------------------------------------------------------------------------- */
+/* to += register * by (b32, signed), in 64 bits */
+DYNC__FN void dync__gmd_add(dync__gm *g, const char *to, const char *number, int64_t by);
+#endif
+
+/* ==== cuda/recurrent.h ============================================================================= */
+/* cuda/recurrent.h: what the kernels of recurrent layers (recurrent.c) are put together from. After
+ * tile.h. */
+#ifndef DYNC__CUDA_RECURRENT_H
+#define DYNC__CUDA_RECURRENT_H
+
+typedef struct dync__ru {
+    dync__cuda_tile t;
+    const dync__kcall *call;
+    const dync__operand *at[DYNC__RNN_ROLES];
+    /* pack: gates side by side in the weights; type of the arithmetic, bytes of it */
+    int gates, pack, type, bytes;
+    const char *ty;
+    int64_t L, N, H;
+    bool reverse, grad, step;
+    /* of a block: units side by side, groups of rb rows; row: elements of one in what is shared */
+    int units, groups, rb, row;
+    bool near;             /* weights in shared memory */
+    int state, weights, n; /* offsets in shared memory; values so far */
+    /* buffers: weights; in step form what is shared (two copies), GRU's dh, c or dc */
+    int temp[4];
+} dync__ru;
+/* ---- recurrent.c ----------------------------------------------------------------------------- */
+DYNC__FN int dync__ru_number(dync__ru *u, double x);
+/* of the step; of an operand without steps: its own */
+DYNC__FN char *dync__ru_base(int role, char *name);
+DYNC__FN int dync__ru_get(dync__ru *u, int role, int r, int g);
+DYNC__FN void dync__ru_put(dync__ru *u, int role, int r, int g, int v);
+DYNC__FN void dync__ru_product(dync__ru *u);
+/* Row r of a step: %h<r> and %c<r> are the unit's states. */
+DYNC__FN int dync__ru_state(dync__ru *u, char what, int r);
+DYNC__FN void dync__ru_set_state(dync__ru *u, char what, int r, int v);
+DYNC__FN void dync__ru_cell(dync__ru *u, int r);
+/* Gradients of the gates of row r, to the operand and, as `pack` neighbours, to %share + r rows. */
+DYNC__FN void dync__ru_cell_grad(dync__ru *u, int r);
+/* dh of row r: the product, and what GRU hands on. */
+DYNC__FN void dync__ru_add_product(dync__ru *u, int r);
+/* ---- recurrent_text.c ------------------------------------------------------------------------ */
+/* All steps of some rows. */
+DYNC__FN void dync__ru_block_text(dync__ru *u);
+/* One step of some units of some rows: the launch has its number in the parameter behind the
+ * others. Backward there is one more, for the last product. */
+DYNC__FN void dync__ru_step_text(dync__ru *u);
+#endif
+
+/* ==== cuda/conv.h ================================================================================== */
+/* cuda/conv.h: convolutions on a GPU as products (conv.c): the call, its arrays and their sides.
+ * After gemm.h. */
+#ifndef DYNC__CUDA_CONV_H
+#define DYNC__CUDA_CONV_H
+
+enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16, DYNC__CUV_BACK = 36 };
+/* A 4-D array in memory: of an operand, or packed. */
+/* pre: makes it; or NULL */
+typedef struct dync__cuv_array {
+    int32_t id;
+    int64_t shape[4], stride[4], offset;
+    dync__gm_pre *pre;
+} dync__cuv_array;
+typedef struct dync__cuv {
+    dync__cuda_code *code;
+    const dync__kcall *call;
+    int64_t s[2], p[2], d[2], groups, gc, go; /* gc, go: channels of a group in x and y */
+    dync__cuv_array x, w, y;
+    int dtype, out;     /* out: the operand that is written */
+    bool f16, by_image; /* f16: or bf16; by_image: the images are batches of the product */
+    const dync__cuda_end *end;
+} dync__cuv;
+/* ---- conv.c ---------------------------------------------------------------------------------- */
+DYNC__FN bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call);
+/* Dense strides of the array's dims in this order, outermost first; true: as it lies, on
+ * boundaries, it is as good. */
+DYNC__FN bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, const int *order,
+                                  int64_t *to, int64_t *all);
+/* The loops of what makes the array, cut where dims of the array end; `sum`: steps of a loop in
+ * memory of strides `to`. False: one is of several dims. */
+DYNC__FN bool dync__cuv_made_loops(const dync__cuv_array *a, const int64_t *to, dync__gm_loops *l);
+/* The array's dims in this order, on boundaries: as it lies, or copied. */
+DYNC__FN bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order);
+DYNC__FN void dync__cuv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y,
+                              int64_t x);
+/* Digits of channels and taps, in the order in which they are summed up: channels last where they
+ * are neighbours. */
+DYNC__FN void dync__cuv_window(dync__gm_gather *g, int part, bool last, dync__gm_digit channels,
+                               dync__gm_digit down, dync__gm_digit right);
+/* The side of g that is this array, seen so; plain where nothing has to be gathered. Without bounds
+ * everything is inside. */
+DYNC__FN bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_array *a,
+                             const dync__gm_gather *as, bool bounds, int64_t offset);
+DYNC__FN dync__gm *dync__cuv_product(dync__cuv *v, int64_t m, int64_t n, int64_t k);
+/* Where the sums go: loops in the order of the product's results, strides of what is written, of
+ * the bias or NULL. */
+DYNC__FN dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t *extent,
+                                   const int64_t *stride, int64_t offset, const int64_t *bias);
+/* What follows a convolution, in the order of the product: channels, then images and pixels
+ * (by_image: as y lies). Its loops are cut at the ends of planes and images, so that each is of one
+ * of them. */
+DYNC__FN bool dync__cuv_end_of(dync__cuv *v, dync__gm *g);
+/* The sums of forward to y, with bias and what follows. */
+DYNC__FN dync_status dync__cuv_finish(dync__cuv *v, dync__gm *g);
+/* One channel to a group: forward, and the data gradient of stride 1, which is a convolution of gy
+ * by the window flipped. */
+DYNC__FN dync_status dync__cuv_direct(dync__cuv *v, bool input);
+DYNC__FN dync_status dync__cuv_direct_weight(dync__cuv *v);
+/* kind: 1 forward, 2 to the input, 3 to the weight. */
+DYNC__FN bool dync__cuv_is_direct(const dync__cuv *v, int kind);
+#endif
+
+/* ==== cuda/wgmma.h ================================================================================= */
+/* cuda/wgmma.h: a product by wgmma (wgmma.c): its state and the pieces of its text. After gemm.h.
+ * */
+#ifndef DYNC__CUDA_WGMMA_H
+#define DYNC__CUDA_WGMMA_H
+
+/* END_ROW: 32 words and a gap */
+enum {
+    DYNC__WG_BM = 128,
+    DYNC__WG_THREADS = 384,
+    DYNC__WG_BAND = 8,
+    DYNC__WG_END_ROW = 160,
+    DYNC__WG_BOX = 64 * 128
+};
+typedef struct dync__wg {
+    dync__gm *g;
+    dync__cuda_tile *t;
+    int bn, stages, cluster, bytes, depth; /* depth: elements of k in a row of 128 bytes */
+    /* by_box: results are stored by TMA; cut_k: a block of the cluster loads half of b's k's, not
+     * of its lines */
+    bool by_k[2], by_box, cut_k;
+    int out_bytes, stage_bytes, bars, end_at, labels;
+    int64_t down, across; /* tiles of the whole cluster, in rows and columns */
+    /* the batch dims of a map's dims from the third on: of a, b and the result */
+    int batch_at[3][3], n_batch[3];
+} dync__wg;
+/* ---- wgmma.c --------------------------------------------------------------------------------- */
+DYNC__FN bool dync__wg_side(dync__wg *w, int s);
+/* The results alone, row-major, as a map of boxes of 64 rows. */
+DYNC__FN bool dync__wg_result(dync__wg *w);
+/* Waits until the phase of this parity is over. */
+DYNC__FN void dync__wg_wait(dync__wg *w, const char *bar, const char *parity);
+/* The next stage of the ring; the parity flips where it begins again. */
+DYNC__FN void dync__wg_next(dync__wg *w);
+/* %m0, %n0, %batch and the batch's coordinates from %tile. */
+DYNC__FN void dync__wg_place(dync__wg *w);
+/* "{first, second, batches}" of a map */
+DYNC__FN void dync__wg_coordinates(const dync__wg *w, int which, const char *first,
+                                   const char *second, char out[120]);
+DYNC__FN void dync__wg_producer(dync__wg *w);
+#endif
+
+/* ==== cuda/scatter.h =============================================================================== */
+/* cuda/scatter.h: scattering on a GPU (scatter.c): the call and the pieces of its texts. After
+ * tile.h. */
+#ifndef DYNC__CUDA_SCATTER_H
+#define DYNC__CUDA_SCATTER_H
+
+enum {
+    DYNC__SCA_BLOCK = 256,
+    DYNC__SCA_FEW = 512,
+    DYNC__SCA_FEW_SET = 64,
+    DYNC__SCA_AHEAD = 4,
+    DYNC__SCA_CHUNK = 32
+};
+/* to[line, index[line, i]] = or += scale * from[line, i] for all i in order, lines being all dims
+ * but dim. */
+typedef struct dync__sca {
+    dync__cuda_tile t;
+    const dync__operand *index, *from, *to;
+    int32_t buf[3];
+    int dim;
+    bool add, shared;      /* shared: one index for all lines */
+    const int64_t *walked; /* sizes of the lines' dims */
+    int64_t count;
+    double scale;
+    int64_t lines, size; /* size: places of a line */
+    int compute;
+    const char *type;
+} dync__sca;
+/* ---- scatter.c ------------------------------------------------------------------------------- */
+DYNC__FN long long dync__sca_step(const dync__sca *s, const dync__operand *o);
+DYNC__FN bool dync__sca_is_float(const dync__sca *s);
+/* %n: the thread's number; those from n on leave. */
+DYNC__FN void dync__sca_thread(dync__sca *s, int64_t n);
+DYNC__FN void dync__sca_entry(dync__sca *s, const char *name, int64_t threads);
+/* %pi, %pf, %pt: the beginning of line %line, in buffers `index`, + 1 and + 2. */
+DYNC__FN void dync__sca_lines(dync__sca *s, int from);
+/* %v = scale * %v */
+DYNC__FN void dync__sca_scale(dync__sca *s, const char *v);
+DYNC__FN bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name, int64_t units);
+DYNC__FN bool dync__sca_last_write(dync__cuda_code *code, dync__sca *s, const char *name);
+DYNC__FN bool dync__sca_integers(dync__cuda_code *code, dync__sca *s, const char *name);
 #endif
 
 /* ==== cuda/device.c ================================================================================ */
@@ -1431,6 +1704,224 @@ DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes)
     return name;
 }
 
+DYNC__FN void dync__ptx_section(dync__ptx *p, int section)
+{
+    for (int i = 0; i < p->k->inst.n; i++)
+        if (p->needed[i] && dync__ptx_inst(p, i)->section == section) {
+            dync__ptx_emit(p, i);
+        }
+}
+
+/* Where other threads of the row may read what one writes. */
+DYNC__FN void dync__ptx_row_barrier(dync__ptx *p)
+{
+    if (!p->in_place || p->shape.threads <= 1) return;
+    if (p->shape.mode == DYNC__PTX_COLUMNS || p->shape.threads > 32)
+        dync__ptx_line(p, "bar.sync 0");
+    else
+        dync__ptx_line(p, "bar.warp.sync 0xffffffff");
+}
+
+/* to = the raw element, widened. */
+DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const char *raw)
+{
+    switch (dtype) {
+    case DYNC_F16: dync__ptx_line(p, "cvt.f32.f16 %s, %s", to, raw); break;
+    case DYNC_BF16: {
+        const char *word = dync__ptx_temp(p, "b32");
+        dync__ptx_line(p, "cvt.u32.u16 %s, %s", word, raw);
+        dync__ptx_line(p, "shl.b32 %s, %s, 16", word, word);
+        dync__ptx_line(p, "mov.b32 %s, %s", to, word);
+        break;
+    }
+    case DYNC_BOOL: dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, raw); break;
+    default:
+        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), to,
+                       raw);
+        break;
+    }
+}
+
+/* ==== cuda/ptx_transpose.c ========================================================================= */
+/* cuda/ptx_transpose.c: pointwise kernels whose accesses disagree on which loop has neighbours in
+ * memory. Before ptx_mem.c.
+ *
+ * The last loop is the one along which the kernel computes ("along"); another, `across`, has the
+ * neighbours of the accesses that are transposed. A block does one square of side x side indices of
+ * the two. What is transposed and read comes in by vectors along `across` and goes into shared
+ * memory as rows along the last loop; the kernel is then computed as any flat one, with loads and
+ * stores of what is transposed in shared memory; what is transposed and written leaves the same way
+ * back. Elements stay in their storage dtype, so nothing is rounded twice.
+ *
+ *   place      chunk c (16 bytes) of row m lies at chunk c ^ (m / w & 7) of the row: w elements are
+ *              one access of global memory. 8 lanes side by side along `across` and 4 along the
+ *              last loop, which a warp moves at once, then meet in no bank; nor do 8 lanes that
+ *              compute
+ *   words      narrow elements go to shared memory in words of 4 bytes: a lane takes R = 4 / bytes
+ *              rows of the last loop and transposes the words (R x R elements) in registers
+ * The plain form is the flat kernel without all this: kernels of another shape, and where the loops
+ * are short. Sources: Ruetsch and Micikevicius 2009 (tiles in shared memory); Micikevicius, XOR
+ * swizzles as in CUTLASS. */
+
+enum { DYNC__PTX_TRANSPOSE_LEAST = 16, DYNC__PTX_TRANSPOSE_BYTES = 32768 };
+
+static bool dync__ptx_transpose_is(const dync__kernel *k, const dync__access *a, int across)
+{
+    int64_t by = a->stride[k->n_dims - 1];
+    return a->stride[across] == 1 && (by > 1 || by < -1);
+}
+
+static bool dync__ptx_transpose_moves(const dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    return p->needed[i] && (in->prim == DYNC__P_load || in->prim == DYNC__P_store) &&
+           !p->host[in->buf];
+}
+
+/* What is read and written has one access: a square is read whole before it is written. */
+static bool dync__ptx_transpose_is_safe(const dync__ptx *p)
+{
+    const dync__kernel *k = p->k;
+    for (int i = 0; i < k->inst.n; i++)
+        for (int j = 0; j < i; j++) {
+            const dync__inst *a = &k->inst.at[i], *b = &k->inst.at[j];
+            if (!p->needed[i] || !p->needed[j] || a->buf < 0 || a->buf != b->buf ||
+                k->buf.at[a->buf].mode != (DYNC__BUF_IN | DYNC__BUF_OUT))
+                continue;
+            if (a->access != b->access || a->prim == DYNC__P_loadx || a->prim == DYNC__P_storex)
+                return false;
+        }
+    return true;
+}
+
+/* Elements of one access of global memory along `across`. */
+static int dync__ptx_transpose_width(dync__ptx *p, const dync__inst *in, int across, bool scalar)
+{
+    const dync__kernel *k = p->k;
+    const dync__access *a = &k->access.at[in->access];
+    int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
+    for (int w = scalar ? 1 : 16 / bytes; w > 1 && w * bytes >= 4; w /= 2) {
+        bool fits = k->extent[across] % w == 0;
+        for (int d = 0; d < k->n_dims; d++)
+            fits &= d == across || k->extent[d] <= 1 || a->stride[d] * bytes % (w * bytes) == 0;
+        if (!fits || p->n_checks == DYNC__PTX_CHECKS) continue;
+        p->check[p->n_checks++] = (dync__ptx_check){in->buf, w * bytes, a->offset * bytes};
+        return w;
+    }
+    return 1;
+}
+
+DYNC__FN int dync__ptx_transpose_bytes(const dync__ptx *p, const dync__ptx_transposed *t)
+{
+    return dync__dtype_info(p->k->buf.at[t->buf].dtype)->bytes;
+}
+
+/* Decides whether the flat kernel runs in squares, and how. */
+DYNC__FN void dync__ptx_plan_transpose(dync__ptx *p, int units, bool scalar)
+{
+    const dync__kernel *k = p->k;
+    dync__ptx_shape *s = &p->shape;
+    int last = k->n_dims - 1, best = 0, narrow = 8, total = 0;
+    int64_t side = 64, blocks = 1;
+    p->n_transposed = s->side = 0;
+    if (last < 1 || k->extent[last] < DYNC__PTX_TRANSPOSE_LEAST || !dync__ptx_transpose_is_safe(p))
+        return;
+    for (int d = 0; d < last; d++) {
+        int n = 0;
+        for (int i = 0; i < k->inst.n; i++)
+            n += k->extent[d] >= DYNC__PTX_TRANSPOSE_LEAST && dync__ptx_transpose_moves(p, i) &&
+                 dync__ptx_transpose_is(k, &k->access.at[k->inst.at[i].access], d);
+        if (n > best) best = n, s->across = d;
+    }
+    if (best == 0 || best > DYNC__PTX_TRANSPOSED) return;
+    int checks = p->n_checks;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (!dync__ptx_transpose_moves(p, i)) continue;
+        const dync__access *a = &k->access.at[in->access];
+        bool transposed = dync__ptx_transpose_is(k, a, s->across), out = in->prim == DYNC__P_store;
+        int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
+        if (transposed || a->stride[last] == 1) narrow = DYNC__MIN(narrow, bytes);
+        if (!transposed || dync__ptx_transposed_of(p, in) >= 0) continue;
+        dync__ptx_transposed *t = &p->transposed[p->n_transposed++];
+        *t = (dync__ptx_transposed){.buf = in->buf,
+                                    .access = in->access,
+                                    .out = out,
+                                    .width = dync__ptx_transpose_width(p, in, s->across, scalar)};
+        total += bytes;
+    }
+    side = narrow == 1 ? 128 : narrow == 8 ? 32 : 64;
+    while (side > 16 && side * side * total > DYNC__PTX_TRANSPOSE_BYTES) side /= 2;
+    while (side > 32 && (side / 2 >= k->extent[last] || side / 2 >= k->extent[s->across]))
+        side /= 2;
+    for (; side >= 16; side /= 2) {
+        blocks = (s->inner + k->extent[last] * k->extent[s->across] - 1) /
+                 (k->extent[last] * k->extent[s->across]);
+        blocks *= (k->extent[last] + side - 1) / side * ((k->extent[s->across] + side - 1) / side);
+        if (blocks >= 2 * units || side * narrow <= 128) break;
+    }
+    if (blocks > INT32_MAX) {
+        p->n_transposed = 0;
+        p->n_checks = checks;
+        return;
+    }
+    s->side = (int)side;
+    s->blocks = blocks;
+    int lanes = (int)side / s->vec; /* threads along the last loop */
+    s->block = (int)DYNC__MIN(DYNC__PTX_BLOCK, side * lanes);
+    s->iterations = side * lanes / s->block;
+    s->groups = (int)DYNC__MIN(s->groups, s->iterations);
+    s->iterations /= s->groups;
+    s->guarded = k->extent[last] % side != 0 || k->extent[s->across] % side != 0;
+    for (int i = 0; i < p->n_transposed; i++) {
+        p->transposed[i].at = p->transposed_bytes;
+        p->transposed_bytes += (int)side * (int)side *
+                               dync__ptx_transpose_bytes(p, &p->transposed[i]);
+    }
+}
+
+DYNC__FN int dync__ptx_transposed_of(const dync__ptx *p, const dync__inst *in)
+{
+    for (int i = 0; i < p->n_transposed; i++)
+        if (p->transposed[i].buf == in->buf && p->transposed[i].access == in->access &&
+            p->transposed[i].out == (in->prim == DYNC__P_store))
+            return i;
+    return -1;
+}
+
+/* Chunks of a row that change places: a power of two less one. */
+static int dync__ptx_transpose_mask(const dync__ptx *p, const dync__ptx_transposed *t)
+{
+    return DYNC__MIN(8, p->shape.side * dync__ptx_transpose_bytes(p, t) / 16) - 1;
+}
+
+DYNC__FN void dync__ptx_transpose_swizzle(dync__ptx *p, const dync__ptx_transposed *t,
+                                          const char *to, const char *m)
+{
+    dync__ptx_line(p, "div.u32 %s, %s, %d", to, m, t->width);
+    dync__ptx_line(p, "and.b32 %s, %s, %d", to, to, dync__ptx_transpose_mask(p, t));
+}
+
+/* Where elements of `group` from number `element` of it on lie in shared memory, for the thread
+ * that computes them. */
+DYNC__FN void dync__ptx_transposed_place(dync__ptx *p, int transposed, int group, int element,
+                                         char *out, size_t cap)
+{
+    const dync__ptx_transposed *t = &p->transposed[transposed];
+    int bytes = dync__ptx_transpose_bytes(p, t), of = element * bytes;
+    char m[24], to[24], x[24];
+    dync__format(m, sizeof m, "%%m%d", group);
+    dync__format(to, sizeof to, "%s", dync__ptx_temp(p, "u32"));
+    dync__format(x, sizeof x, "%s", dync__ptx_temp(p, "u32"));
+    dync__ptx_transpose_swizzle(p, t, x, m);
+    dync__ptx_line(p, "mad.lo.u32 %s, %%l, %d, %d", to, bytes, of / 16 * 16);
+    dync__ptx_line(p, "shl.b32 %s, %s, 4", x, x);
+    dync__ptx_line(p, "xor.b32 %s, %s, %s", to, to, x);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, m, p->shape.side * bytes, to);
+    dync__ptx_line(p, "add.u32 %s, %s, %%smem", to, to);
+    dync__format(out, cap, "%s+%d", to, t->at + of % 16);
+}
+
 /* ==== cuda/ptx_plan.c ============================================================================== */
 /* cuda/ptx_plan.c: how a kernel is laid over threads. Before ptx.c.
  *
@@ -1739,186 +2230,616 @@ DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar)
     if (units) dync__ptx_plan_transpose(p, units, scalar);
 }
 
-/* ==== cuda/ptx_transpose.c ========================================================================= */
-/* cuda/ptx_transpose.c: pointwise kernels whose accesses disagree on which loop has neighbours in
- * memory. Before ptx_mem.c.
+/* ==== cuda/ptx_f16.c =============================================================================== */
+/* cuda/ptx_f16.c: arithmetic on two half floats at a time. After ptx_plan.c, before ptx_mem.c.
  *
- * The last loop is the one along which the kernel computes ("along"); another, `across`, has the
- * neighbours of the accesses that are transposed. A block does one square of side x side indices of
- * the two. What is transposed and read comes in by vectors along `across` and goes into shared
- * memory as rows along the last loop; the kernel is then computed as any flat one, with loads and
- * stores of what is transposed in shared memory; what is transposed and written leaves the same way
- * back. Elements stay in their storage dtype, so nothing is rounded twice.
- *
- *   place      chunk c (16 bytes) of row m lies at chunk c ^ (m / w & 7) of the row: w elements are
- *              one access of global memory. 8 lanes side by side along `across` and 4 along the
- *              last loop, which a warp moves at once, then meet in no bank; nor do 8 lanes that
- *              compute
- *   words      narrow elements go to shared memory in words of 4 bytes: a lane takes R = 4 / bytes
- *              rows of the last loop and transposes the words (R x R elements) in registers
- * The plain form is the flat kernel without all this: kernels of another shape, and where the loops
- * are short. Sources: Ruetsch and Micikevicius 2009 (tiles in shared memory); Micikevicius, XOR
- * swizzles as in CUTLASS. */
+ * Halves are computed in f32, and each operator's result is rounded to its dtype (wrap). A wrap of
+ * a sum, difference or product of two values that are f16 values already is one instruction on
+ * pairs of lanes: rounding to f32's 24 bits first changes nothing, as 24 >= 2 * 11 + 2 (f16) and 2
+ * * 8 + 2 (bf16; Figueroa 1995), products are exact in f32, and where they are not (below 2^-149)
+ * both ways give zero or the least subnormal alike. Not done: fma (three operands: rounded twice it
+ * differs), division (none for pairs), min and max (of two zeros dync takes the second, PTX the
+ * greater), sums that no operator rounds. bf16 has fma alone before sm_90: a * 1 + b, b * -1 + a, a
+ * * b + -0. neg and abs are of the sign bits. A value's pair is beside its lanes in f32; ptxas
+ * drops what nobody reads. */
 
-enum { DYNC__PTX_TRANSPOSE_LEAST = 16, DYNC__PTX_TRANSPOSE_BYTES = 32768 };
+static bool dync__ptx_is_f16(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16; }
 
-static bool dync__ptx_transpose_is(const dync__kernel *k, const dync__access *a, int across)
+/* The half that a constant is, if it is one. */
+static bool dync__ptx_f16_constant(const dync__inst *in, int dtype, uint16_t *bits)
 {
-    int64_t by = a->stride[k->n_dims - 1];
-    return a->stride[across] == 1 && (by > 1 || by < -1);
+    double x = (double)dync__const_scalar(in).f;
+    if (in->prim != DYNC__P_const_ || in->type != DYNC_F32 || !(x - x >= 0)) return false;
+    dync__store_f64(bits, dtype, x);
+    double back = dync__load_f64(bits, dtype);
+    return !(back < x) && !(back > x);
 }
 
-static bool dync__ptx_transpose_moves(const dync__ptx *p, int i)
+/* Is value i a half of this dtype already? */
+static bool dync__ptx_f16_value(const dync__ptx *p, int i, int dtype)
 {
     const dync__inst *in = &p->k->inst.at[i];
-    return p->needed[i] && (in->prim == DYNC__P_load || in->prim == DYNC__P_store) &&
-           !p->host[in->buf];
+    uint16_t bits;
+    if (in->prim == DYNC__P_load) return p->k->buf.at[in->buf].dtype == dtype;
+    return (in->prim == DYNC__P_wrap && in->imm.i == dtype) ||
+           dync__ptx_f16_constant(in, dtype, &bits);
 }
 
-/* What is read and written has one access: a square is read whole before it is written. */
-static bool dync__ptx_transpose_is_safe(const dync__ptx *p)
+/* A rounded operator that goes by pairs. */
+static bool dync__ptx_f16_rounds(const dync__ptx *p, int i)
 {
-    const dync__kernel *k = p->k;
-    for (int i = 0; i < k->inst.n; i++)
-        for (int j = 0; j < i; j++) {
-            const dync__inst *a = &k->inst.at[i], *b = &k->inst.at[j];
-            if (!p->needed[i] || !p->needed[j] || a->buf < 0 || a->buf != b->buf ||
-                k->buf.at[a->buf].mode != (DYNC__BUF_IN | DYNC__BUF_OUT))
-                continue;
-            if (a->access != b->access || a->prim == DYNC__P_loadx || a->prim == DYNC__P_storex)
-                return false;
-        }
+    const dync__inst *in = &p->k->inst.at[i];
+    if (in->prim != DYNC__P_wrap || !dync__ptx_is_f16((int)in->imm.i)) return false;
+    const dync__inst *op = &p->k->inst.at[in->arg[0]];
+    if (op->prim != DYNC__P_add && op->prim != DYNC__P_sub && op->prim != DYNC__P_mul &&
+        op->prim != DYNC__P_neg && op->prim != DYNC__P_abs)
+        return false;
+    for (int a = 0; a < dync__prim_info(op->prim)->n_args; a++)
+        if (!dync__ptx_f16_value(p, op->arg[a], (int)in->imm.i)) return false;
     return true;
 }
 
-/* Elements of one access of global memory along `across`. */
-static int dync__ptx_transpose_width(dync__ptx *p, const dync__inst *in, int across, bool scalar)
+/* Operators that only such wraps read are not computed on their own. */
+DYNC__FN void dync__ptx_mark_pairs(dync__ptx *p)
 {
     const dync__kernel *k = p->k;
-    const dync__access *a = &k->access.at[in->access];
-    int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
-    for (int w = scalar ? 1 : 16 / bytes; w > 1 && w * bytes >= 4; w /= 2) {
-        bool fits = k->extent[across] % w == 0;
-        for (int d = 0; d < k->n_dims; d++)
-            fits &= d == across || k->extent[d] <= 1 || a->stride[d] * bytes % (w * bytes) == 0;
-        if (!fits || p->n_checks == DYNC__PTX_CHECKS) continue;
-        p->check[p->n_checks++] = (dync__ptx_check){in->buf, w * bytes, a->offset * bytes};
-        return w;
-    }
-    return 1;
-}
-
-static int dync__ptx_transpose_bytes(const dync__ptx *p, const dync__ptx_transposed *t)
-{
-    return dync__dtype_info(p->k->buf.at[t->buf].dtype)->bytes;
-}
-
-/* Decides whether the flat kernel runs in squares, and how. */
-DYNC__FN void dync__ptx_plan_transpose(dync__ptx *p, int units, bool scalar)
-{
-    const dync__kernel *k = p->k;
-    dync__ptx_shape *s = &p->shape;
-    int last = k->n_dims - 1, best = 0, narrow = 8, total = 0;
-    int64_t side = 64, blocks = 1;
-    p->n_transposed = s->side = 0;
-    if (last < 1 || k->extent[last] < DYNC__PTX_TRANSPOSE_LEAST || !dync__ptx_transpose_is_safe(p))
+    if (p->shape.vec < 2) return;
+    uint8_t *read = dync__arena_alloc(p->arena, (size_t)k->inst.n + 1);
+    p->paired = dync__arena_alloc(p->arena, (size_t)(k->inst.n + 1) * sizeof *p->paired);
+    if (!p->paired || !read) {
+        p->failed = true;
         return;
-    for (int d = 0; d < last; d++) {
-        int n = 0;
-        for (int i = 0; i < k->inst.n; i++)
-            n += k->extent[d] >= DYNC__PTX_TRANSPOSE_LEAST && dync__ptx_transpose_moves(p, i) &&
-                 dync__ptx_transpose_is(k, &k->access.at[k->inst.at[i].access], d);
-        if (n > best) best = n, s->across = d;
     }
-    if (best == 0 || best > DYNC__PTX_TRANSPOSED) return;
-    int checks = p->n_checks;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        if (!dync__ptx_transpose_moves(p, i)) continue;
-        const dync__access *a = &k->access.at[in->access];
-        bool transposed = dync__ptx_transpose_is(k, a, s->across), out = in->prim == DYNC__P_store;
-        int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
-        if (transposed || a->stride[last] == 1) narrow = DYNC__MIN(narrow, bytes);
-        if (!transposed || dync__ptx_transposed_of(p, in) >= 0) continue;
-        dync__ptx_transposed *t = &p->transposed[p->n_transposed++];
-        *t = (dync__ptx_transposed){.buf = in->buf,
-                                    .access = in->access,
-                                    .out = out,
-                                    .width = dync__ptx_transpose_width(p, in, s->across, scalar)};
-        total += bytes;
+        bool by_pairs = p->needed[i] && p->uniform[i] == 0 && dync__ptx_f16_rounds(p, i);
+        p->paired[i] = -1;
+        for (int a = 0; p->needed[i] && a < dync__prim_info(in->prim)->n_args; a++)
+            read[in->arg[a]] |= by_pairs ? 1 : 2;
     }
-    side = narrow == 1 ? 128 : narrow == 8 ? 32 : 64;
-    while (side > 16 && side * side * total > DYNC__PTX_TRANSPOSE_BYTES) side /= 2;
-    while (side > 32 && (side / 2 >= k->extent[last] || side / 2 >= k->extent[s->across]))
-        side /= 2;
-    for (; side >= 16; side /= 2) {
-        blocks = (s->inner + k->extent[last] * k->extent[s->across] - 1) /
-                 (k->extent[last] * k->extent[s->across]);
-        blocks *= (k->extent[last] + side - 1) / side * ((k->extent[s->across] + side - 1) / side);
-        if (blocks >= 2 * units || side * narrow <= 128) break;
-    }
-    if (blocks > INT32_MAX) {
-        p->n_transposed = 0;
-        p->n_checks = checks;
+    for (int i = 0; i < k->inst.n; i++)
+        if (read[i] == 1 && p->shape.inner % p->shape.vec == 0) p->needed[i] = 0;
+}
+
+/* The register of value i's pair from `lane` on. */
+static void dync__ptx_pair_name(dync__ptx *p, int i, int lane, char *name)
+{
+    dync__format(name, 48, "%sh", dync__ptx_use(p, i, lane));
+}
+
+/* word is the pair of load i from lane on. */
+DYNC__FN void dync__ptx_pair_is(dync__ptx *p, int i, int lane, const char *word)
+{
+    char name[48];
+    if (!p->paired) return;
+    p->paired[i] = p->where[i];
+    dync__ptx_pair_name(p, i, lane, name);
+    dync__ptx_reg(p, "b32", name);
+    dync__ptx_line(p, "mov.b32 %s, %s", name, word);
+}
+
+static void dync__ptx_pair_constant(dync__ptx *p, unsigned bits, char *name)
+{
+    dync__format(name, 48, "%s", dync__ptx_temp(p, "b32"));
+    dync__ptx_line(p, "mov.b32 %s, 0x%04x%04x", name, bits, bits);
+}
+
+/* The pair of value i, a half of this dtype, in lanes lane and lane + 1: made where there is
+ * none. */
+static void dync__ptx_f16_pair(dync__ptx *p, int i, int lane, int dtype, char *name)
+{
+    uint16_t bits;
+    if (dync__ptx_f16_constant(&p->k->inst.at[i], dtype, &bits)) {
+        dync__ptx_pair_constant(p, bits, name);
         return;
     }
-    s->side = (int)side;
-    s->blocks = blocks;
-    int lanes = (int)side / s->vec; /* threads along the last loop */
-    s->block = (int)DYNC__MIN(DYNC__PTX_BLOCK, side * lanes);
-    s->iterations = side * lanes / s->block;
-    s->groups = (int)DYNC__MIN(s->groups, s->iterations);
-    s->iterations /= s->groups;
-    s->guarded = k->extent[last] % side != 0 || k->extent[s->across] % side != 0;
-    for (int i = 0; i < p->n_transposed; i++) {
-        p->transposed[i].at = p->transposed_bytes;
-        p->transposed_bytes += (int)side * (int)side *
-                               dync__ptx_transpose_bytes(p, &p->transposed[i]);
+    char low[40];
+    dync__format(low, sizeof low, "%s", dync__ptx_in_reg(p, i, lane));
+    if (p->paired[i] >= 0 && p->paired[i] == p->where[i]) {
+        dync__ptx_pair_name(p, i, lane, name);
+        return;
+    }
+    const char *high = dync__ptx_in_reg(p, i, lane + 1);
+    dync__format(name, 48, "%s", dync__ptx_temp(p, "b32"));
+    dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", name,
+                   high, low);
+}
+
+/* The pair that store wants of value i, if there is one. */
+DYNC__FN bool dync__ptx_pair_of(dync__ptx *p, int i, int lane, int dtype, char *name)
+{
+    (void)dync__ptx_use(p, i, lane);
+    if (!p->paired || p->paired[i] < 0 || p->paired[i] != p->where[i] || p->vec % 2 ||
+        !dync__ptx_f16_value(p, i, dtype) || dync__ptx_lanes(p, i) == 1)
+        return false;
+    dync__ptx_pair_name(p, i, lane, name);
+    return true;
+}
+
+/* All lanes of a wrap by pairs; false: it is not one of those. */
+DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    if (!p->paired || p->vec % 2 || dync__ptx_lanes(p, i) == 1 || p->uniform[i] != 0 ||
+        !dync__ptx_f16_rounds(p, i))
+        return false;
+    const dync__inst *op = &p->k->inst.at[in->arg[0]];
+    int dtype = (int)in->imm.i, n = dync__prim_info(op->prim)->n_args;
+    for (int a = 0; a < n; a++) (void)dync__ptx_use(p, op->arg[a], 0);
+    dync__str_addf(&p->body, "    // %s of pairs%s%s\n", dync__prim_info(op->prim)->name,
+                   in->origin ? " of " : "", in->origin ? in->origin : "");
+    p->where[i] = p->paired[i] = p->block;
+    for (int lane = 0; lane < dync__ptx_lanes(p, i); lane += 2) {
+        char arg[2][48] = {"", ""}, to[48], half[2][40], value[2][40];
+        for (int a = 0; a < n; a++) dync__ptx_f16_pair(p, op->arg[a], lane, dtype, arg[a]);
+        for (int e = 0; e < 2; e++)
+            dync__format(value[e], sizeof value[e], "%s", dync__ptx_dest(p, i, lane + e));
+        dync__ptx_pair_name(p, i, lane, to);
+        dync__ptx_reg(p, "b32", to);
+        const char *type = dtype == DYNC_F16 ? "f16x2" : "bf16x2",
+                   *name = op->prim == DYNC__P_add   ? "add"
+                           : op->prim == DYNC__P_sub ? "sub"
+                                                     : "mul";
+        if (n == 1)
+            dync__ptx_line(p,
+                           op->prim == DYNC__P_neg ? "xor.b32 %s, %s, 0x80008000"
+                                                   : "and.b32 %s, %s, 0x7fff7fff",
+                           to, arg[0]);
+        else if (dtype == DYNC_F16)
+            dync__ptx_line(p, "%s.rn.%s %s, %s, %s", name, type, to, arg[0], arg[1]);
+        else {
+            bool add = op->prim == DYNC__P_add, mul = op->prim == DYNC__P_mul;
+            char one[48];
+            dync__ptx_pair_constant(p, mul ? 0x8000 : add ? 0x3f80 : 0xbf80, one);
+            if (mul)
+                dync__ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", to, arg[0], arg[1], one);
+            else
+                dync__ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", to, arg[!add], one, arg[add]);
+        }
+        if (dtype == DYNC_F16) {
+            for (int e = 0; e < 2; e++)
+                dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, "b16"));
+            dync__ptx_line(p, "mov.b32 {%s, %s}, %s", half[0], half[1], to);
+            for (int e = 0; e < 2; e++) dync__ptx_widen(p, dtype, value[e], half[e]);
+        } else {
+            for (int e = 0; e < 2; e++) {
+                const char *bits = dync__ptx_temp(p, "b32");
+                dync__ptx_line(p, e ? "and.b32 %s, %s, 0xffff0000" : "shl.b32 %s, %s, 16", bits,
+                               to);
+                dync__ptx_line(p, "mov.b32 %s, %s", value[e], bits);
+            }
+        }
+    }
+    return true;
+}
+
+/* ==== cuda/ptx_mem.c =============================================================================== */
+/* cuda/ptx_mem.c: addresses, loads, stores and indices of PTX text. Before ptx.c.
+ *
+ * An address is the buffer's, the fixed offset, the row's coordinates and the group's coordinates;
+ * lanes of a group differ by a constant. Narrow elements are widened in registers; a group of
+ * neighbours is moved by one access of up to 16 bytes. */
+
+DYNC__FN void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate,
+                                   int64_t by)
+{
+    if (!p->shape.wide && by >= -0x7fffffff && by <= 0x7fffffff) {
+        dync__ptx_line(p, "mad.wide.s32 %s, %s, %lld, %s", reg, coordinate, (long long)by, reg);
+        return;
+    }
+    const char *wide = coordinate;
+    if (!p->shape.wide) {
+        wide = dync__ptx_temp(p, "s64");
+        dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, coordinate);
+    }
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", reg, wide, (long long)by, reg);
+}
+
+/* reg += sum of stride * unit * coordinate. group -1: row code. */
+static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__access *a, int64_t unit,
+                                 int group)
+{
+    bool is_flat = p->shape.mode == DYNC__PTX_FLAT;
+    char name[40];
+    for (int d = 0; d < p->k->n_dims; d++) {
+        bool outer = !is_flat && d < p->k->n_outer;
+        if (a->stride[d] == 0 || p->k->extent[d] <= 1 || (!outer && group < 0)) continue;
+        if (outer)
+            dync__format(name, sizeof name, "%%o%d", d);
+        else
+            dync__format(name, sizeof name, "%%i%d_%db%d", d, group,
+                         p->shape.iterations == 1 && !is_flat ? 1 : p->block);
+        dync__ptx_add_scaled(p, reg, name, a->stride[d] * unit);
     }
 }
 
-DYNC__FN int dync__ptx_transposed_of(const dync__ptx *p, const dync__inst *in)
+static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group)
 {
-    for (int i = 0; i < p->n_transposed; i++)
-        if (p->transposed[i].buf == in->buf && p->transposed[i].access == in->access &&
-            p->transposed[i].out == (in->prim == DYNC__P_store))
-            return i;
-    return -1;
+    bool straight = p->shape.iterations == 1 && p->shape.mode != DYNC__PTX_FLAT;
+    for (int i = 0; i < p->address.n; i++) {
+        dync__ptx_address *a = &p->address.at[i];
+        if (a->buf == buf && a->access == access && a->group == group &&
+            (a->at == p->block || straight))
+            return a->reg;
+    }
+    const dync__access *acc = &p->k->access.at[access];
+    int bytes = dync__dtype_info(p->k->buf.at[buf].dtype)->bytes;
+    dync__ptx_address made = {.buf = buf, .access = access, .group = group, .at = p->block};
+    dync__format(made.reg, sizeof made.reg, "%s", dync__ptx_temp(p, "s64"));
+    if (!dync__avec_push(p->arena, &p->address, made)) {
+        p->failed = true;
+        return "%b0";
+    }
+    const char *reg = p->address.at[p->address.n - 1].reg;
+    dync__ptx_line(p, "add.s64 %s, %%b%d, %lld", reg, buf, (long long)(acc->offset * bytes));
+    dync__ptx_add_access(p, reg, acc, bytes, group);
+    return reg;
 }
 
-/* Chunks of a row that change places: a power of two less one. */
-static int dync__ptx_transpose_mask(const dync__ptx *p, const dync__ptx_transposed *t)
+DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane)
 {
-    return DYNC__MIN(8, p->shape.side * dync__ptx_transpose_bytes(p, t) / 16) - 1;
+    const dync__inst *in = &p->k->inst.at[i];
+    const dync__access *a = &p->k->access.at[in->access];
+    const char *to = dync__ptx_dest(p, i, lane);
+    int last = p->k->n_dims - 1;
+    int64_t along = last >= 0 && !dync__ptx_is_row(p, in) && p->uniform[i] != 2
+                        ? a->stride[last] * (lane % p->vec)
+                        : 0;
+    char name[40];
+    dync__format(name, sizeof name, "%s", to);
+    dync__ptx_line(p, "mov.b64 %s, %s", name,
+                   dync__ptx_constant(p, DYNC_I64, (dync__scalar){.i = a->offset + along}));
+    dync__ptx_add_access(p, name, a, 1,
+                         dync__ptx_is_row(p, in) || p->uniform[i] == 2 ? -1 : lane / p->vec);
 }
 
-/* to = the exclusive or of row `m` (b32 registers all). */
-static void dync__ptx_transpose_swizzle(dync__ptx *p, const dync__ptx_transposed *t, const char *to,
-                                        const char *m)
+/* ---- elements -------------------------------------------------------------------------------- */
+
+/* Type of a load or store of one element, and of the register that it goes through. */
+DYNC__FN const char *dync__ptx_memory_type(int dtype)
 {
-    dync__ptx_line(p, "div.u32 %s, %s, %d", to, m, t->width);
-    dync__ptx_line(p, "and.b32 %s, %s, %d", to, to, dync__ptx_transpose_mask(p, t));
+    static const char *const names[] = {"f32", "f64", "b16", "b16", "b64",
+                                        "b32", "s16", "s8",  "u8",  "u8"};
+    return names[dtype];
+}
+DYNC__FN const char *dync__ptx_raw_type(int dtype)
+{
+    static const char *const names[] = {"f32", "f64", "b16", "b16", "s64",
+                                        "s32", "s32", "s32", "s32", "s32"};
+    return names[dtype];
+}
+DYNC__FN bool dync__ptx_is_plain(int dtype)
+{
+    return dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL;
 }
 
-/* Where elements of `group` from number `element` of it on lie in shared memory, for the thread
- * that computes them. */
-DYNC__FN void dync__ptx_transposed_place(dync__ptx *p, int transposed, int group, int element,
-                                         char *out, size_t cap)
+DYNC__FN void dync__ptx_narrow(dync__ptx *p, int dtype, const char *raw, const char *from)
 {
-    const dync__ptx_transposed *t = &p->transposed[transposed];
-    int bytes = dync__ptx_transpose_bytes(p, t), of = element * bytes;
-    char m[24], to[24], x[24];
-    dync__format(m, sizeof m, "%%m%d", group);
-    dync__format(to, sizeof to, "%s", dync__ptx_temp(p, "u32"));
-    dync__format(x, sizeof x, "%s", dync__ptx_temp(p, "u32"));
-    dync__ptx_transpose_swizzle(p, t, x, m);
-    dync__ptx_line(p, "mad.lo.u32 %s, %%l, %d, %d", to, bytes, of / 16 * 16);
-    dync__ptx_line(p, "shl.b32 %s, %s, 4", x, x);
-    dync__ptx_line(p, "xor.b32 %s, %s, %s", to, to, x);
-    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, m, p->shape.side * bytes, to);
-    dync__ptx_line(p, "add.u32 %s, %s, %%smem", to, to);
-    dync__format(out, cap, "%s+%d", to, t->at + of % 16);
+    switch (dtype) {
+    case DYNC_F16: dync__ptx_line(p, "cvt.rn.f16.f32 %s, %s", raw, from); break;
+    case DYNC_BF16: dync__ptx_line(p, "cvt.rn.bf16.f32 %s, %s", raw, from); break;
+    case DYNC_BOOL: dync__ptx_line(p, "selp.s32 %s, 1, 0, %s", raw, from); break;
+    default:
+        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), raw,
+                       from);
+        break;
+    }
 }
+
+/* The value of an element in main memory came as a parameter. */
+static void dync__ptx_load_host(dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype;
+    char to[40];
+    dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, 0));
+    if (dync__dtype_info(dtype)->bytes == 8) {
+        dync__ptx_line(p, "mov.b64 %s, %%b%d", to, (int)in->buf);
+        return;
+    }
+    const char *word = dync__ptx_temp(p, "s32");
+    dync__ptx_line(p, "cvt.u32.u64 %s, %%b%d", word, (int)in->buf);
+    if (dtype == DYNC_I16 || dtype == DYNC_I8)
+        dync__ptx_line(p, "bfe.s32 %s, %s, 0, %d", to, word, dtype == DYNC_I8 ? 8 : 16);
+    else if (dtype == DYNC_U8)
+        dync__ptx_line(p, "and.b32 %s, %s, 255", to, word);
+    else if (dtype == DYNC_BOOL)
+        dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, word);
+    else if (dtype == DYNC_F16 || dtype == DYNC_BF16) {
+        const char *half = dync__ptx_temp(p, "b16");
+        dync__ptx_line(p, "cvt.u16.u32 %s, %s", half, word);
+        dync__ptx_widen(p, dtype, to, half);
+    } else {
+        dync__ptx_line(p, "mov.b32 %s, %s", to, word);
+    }
+}
+
+/* Words of 32 bits that hold narrow elements, taken apart or put together. */
+static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype,
+                             const char *const *word)
+{
+    int bytes = dync__dtype_info(dtype)->bytes, per = 4 / bytes;
+    for (int k = 0; k < n; k += per) {
+        const char *half[2] = {NULL, NULL};
+        if (dtype == DYNC_BF16 || dtype == DYNC_F16)
+            dync__ptx_pair_is(p, i, lane0 + k, word[k / per]);
+        if (dtype == DYNC_BF16) { /* the upper half of a float */
+            for (int e = 0; e < 2; e++) {
+                const char *bits = dync__ptx_temp(p, "b32");
+                dync__ptx_line(p, e ? "and.b32 %s, %s, 0xffff0000" : "shl.b32 %s, %s, 16", bits,
+                               word[k / per]);
+                dync__ptx_line(p, "mov.b32 %s, %s", dync__ptx_dest(p, i, lane0 + k + e), bits);
+            }
+            continue;
+        }
+        if (dtype == DYNC_F16) {
+            half[0] = dync__ptx_temp(p, "b16");
+            half[1] = dync__ptx_temp(p, "b16");
+            dync__ptx_line(p, "mov.b32 {%s, %s}, %s", half[0], half[1], word[k / per]);
+        }
+        for (int e = 0; e < per; e++) {
+            char to[40];
+            dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane0 + k + e));
+            if (half[0]) {
+                dync__ptx_widen(p, dtype, to, half[e]);
+                continue;
+            }
+            const char *raw = dync__ptx_temp(p, "s32");
+            dync__ptx_line(p, "bfe.%s %s, %s, %d, %d",
+                           dtype == DYNC_I16 || dtype == DYNC_I8 ? "s32" : "u32", raw,
+                           word[k / per], e * 8 * bytes, 8 * bytes);
+            dync__ptx_widen(p, dtype, to, raw);
+        }
+    }
+}
+
+static void dync__ptx_list(char *out, size_t cap, int n, char name[][40])
+{
+    int at = dync__format(out, cap, "{");
+    for (int k = 0; k < n; k++)
+        at += dync__format(out + at, cap - (size_t)at, "%s%s", k ? ", " : "", name[k]);
+    dync__format(out + at, cap - (size_t)at, "}");
+}
+
+/* Where element k of a group lies: address and state space; of what is transposed, in shared
+ * memory. */
+static const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k,
+                                  const char *at, char *out, size_t cap)
+{
+    int transposed = dync__ptx_transposed_of(p, in),
+        bytes = dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes;
+    if (transposed >= 0)
+        dync__ptx_transposed_place(p, transposed, group, k, out, cap);
+    else
+        dync__format(out, cap, "%s+%d", at, k * bytes);
+    return transposed >= 0 ? "shared" : "global";
+}
+
+/* Neighbours are moved by one access? */
+static bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in)
+{
+    if (dync__ptx_transposed_of(p, in) < 0) return dync__ptx_is_vector(p, in->buf, in->access);
+    return p->vec > 1 && p->vec * dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes >= 4;
+}
+
+/* A register for bits as they lie in memory. */
+static void dync__ptx_raw(dync__ptx *p, int i, int lane, const char *type, char name[40])
+{
+    if (p->raw)
+        dync__format(name, 40, "%%raw%d_%db%d", i, lane, p->block);
+    else
+        dync__format(name, 40, "%s", dync__ptx_temp(p, type));
+    if (p->raw == 1) dync__ptx_reg(p, type, name);
+}
+
+static void dync__ptx_load_group(dync__ptx *p, int i, int group)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
+        lane0 = group * p->vec;
+    int per = DYNC__MIN(16 / bytes, p->vec); /* elements of one access */
+    char name[8][40], list[360], at[40] = "", guard[40], spot[64];
+    bool plain = dync__ptx_is_plain(dtype);
+    if (plain && p->raw == 2) return;
+    if (dync__ptx_transposed_of(p, in) < 0 && p->raw < 2)
+        dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, false));
+    for (int k = 0; k < p->vec; k += per) {
+        int n = plain ? per : per * bytes / 4;
+        const char *word[8];
+        for (int e = 0; e < n; e++) {
+            if (plain)
+                dync__format(name[e], sizeof name[e], "%s", dync__ptx_dest(p, i, lane0 + k + e));
+            else
+                dync__ptx_raw(p, i, lane0 + k + e, "b32", name[e]);
+            word[e] = name[e];
+        }
+        if (p->raw == 2) {
+            dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
+            continue;
+        }
+        if (n == 1)
+            dync__format(list, sizeof list, "%s", name[0]);
+        else
+            dync__ptx_list(list, sizeof list, n, name);
+        const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
+        dync__ptx_line(p, "%sld.%s.%s%s %s, [%s]", guard, space,
+                       n == 1   ? ""
+                       : n == 2 ? "v2."
+                                : "v4.",
+                       plain ? dync__ptx_memory_type(dtype) : "b32", list, spot);
+        if (!plain && !p->raw) dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
+    }
+}
+
+static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
+        last = p->k->n_dims - 1;
+    bool row = dync__ptx_lanes(p, i) == 1 && (dync__ptx_is_row(p, in) || p->uniform[i] == 2);
+    char at[40] = "", to[40], guard[40], spot[64];
+    int64_t along =
+        row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
+    bool transposed = dync__ptx_transposed_of(p, in) >= 0, plain = dync__ptx_is_plain(dtype);
+    char raw[40];
+    if (p->raw == 2) {
+        dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
+        if (!plain) dync__ptx_widen(p, dtype, dync__ptx_dest(p, i, lane), raw);
+        return;
+    }
+    if (!transposed)
+        dync__format(at, sizeof at, "%s",
+                     dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
+    if (in->prim == DYNC__P_loadx) {
+        const char *index = dync__ptx_in_reg(p, in->arg[0], lane),
+                   *moved = dync__ptx_temp(p, "s64");
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
+        dync__format(at, sizeof at, "%s", moved);
+    }
+    bool over = p->in_place && p->shape.mode != DYNC__PTX_FLAT &&
+                p->shape.rows % p->shape.rows_per_block;
+    dync__format(guard, sizeof guard, "%s",
+                 row ? (over ? "@%rowok " : "") : dync__ptx_guard(p, lane, false));
+    if (plain || !p->raw) dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
+    if (plain)
+        dync__format(raw, sizeof raw, "%s", to);
+    else
+        dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
+    dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
+    if (transposed)
+        (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
+    dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, transposed ? "shared" : "global",
+                   dync__ptx_memory_type(dtype), raw, spot);
+    if (!plain && !p->raw) dync__ptx_widen(p, dtype, to, raw);
+}
+
+DYNC__FN void dync__ptx_load(dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    if (p->host[in->buf]) {
+        dync__ptx_load_host(p, i);
+        return;
+    }
+    int lanes = dync__ptx_lanes(p, i);
+    bool vector = lanes > 1 && in->prim == DYNC__P_load && p->uniform[i] == 0 &&
+                  dync__ptx_moves_groups(p, in);
+    for (int lane = 0; lane < lanes; lane++) {
+        if (dync__ptx_lane(p, i, lane) != lane) continue;
+        if (!vector)
+            dync__ptx_load_one(p, i, lane);
+        else if (lane % p->vec == 0)
+            dync__ptx_load_group(p, i, lane / p->vec);
+    }
+}
+
+/* ---- stores ---------------------------------------------------------------------------------- */
+
+static void dync__ptx_store_group(dync__ptx *p, int i, int group)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
+        lane0 = group * p->vec;
+    int per = DYNC__MIN(16 / bytes, p->vec);
+    bool plain = dync__ptx_is_plain(dtype);
+    char name[8][40], list[360], at[40] = "", guard[40], spot[64];
+    if (dync__ptx_transposed_of(p, in) < 0)
+        dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, true));
+    for (int k = 0; k < p->vec; k += per) {
+        int n = 0;
+        for (int e = 0; e < per && plain; e++)
+            dync__format(name[n++], sizeof name[0], "%s",
+                         dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
+        for (int e = 0; e < per && !plain; e += 4 / bytes) {
+            const char *word = dync__ptx_temp(p, "b32");
+            dync__format(name[n], sizeof name[0], "%s", word);
+            if (bytes == 2 && dtype != DYNC_I16) {
+                char low[40], pair[48];
+                dync__format(low, sizeof low, "%s", dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
+                if (dync__ptx_pair_of(p, in->arg[0], lane0 + k + e, dtype, pair))
+                    dync__ptx_line(p, "mov.b32 %s, %s", name[n], pair);
+                else
+                    dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s",
+                                   dtype == DYNC_F16 ? "f16x2" : "bf16x2", name[n],
+                                   dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + 1), low);
+            } else {
+                dync__ptx_line(p, "mov.b32 %s, 0", name[n]);
+                for (int b = 0; b < 4 / bytes; b++) {
+                    const char *raw = dync__ptx_temp(p, "s32");
+                    dync__ptx_narrow(p, dtype, raw,
+                                     dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + b));
+                    dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, %d", name[n], raw, name[n],
+                                   8 * bytes * b, 8 * bytes);
+                }
+            }
+            n++;
+        }
+        if (n == 1)
+            dync__format(list, sizeof list, "%s", name[0]);
+        else
+            dync__ptx_list(list, sizeof list, n, name);
+        const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
+        dync__ptx_line(p, "%sst.%s.%s%s [%s], %s", guard, space,
+                       n == 1   ? ""
+                       : n == 2 ? "v2."
+                                : "v4.",
+                       plain ? dync__ptx_memory_type(dtype) : "b32", spot, list);
+    }
+}
+
+static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
+        last = p->k->n_dims - 1;
+    bool row = dync__ptx_is_row(p, in);
+    char at[40] = "", value[40], guard[40], spot[64];
+    int64_t along =
+        row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
+    bool transposed = dync__ptx_transposed_of(p, in) >= 0;
+    if (!transposed)
+        dync__format(at, sizeof at, "%s",
+                     dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
+    if (in->prim == DYNC__P_storex) {
+        const char *index = dync__ptx_in_reg(p, in->arg[1], lane),
+                   *moved = dync__ptx_temp(p, "s64");
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
+        dync__format(at, sizeof at, "%s", moved);
+    }
+    dync__format(guard, sizeof guard, "%s", row ? "@%first " : dync__ptx_guard(p, lane, true));
+    dync__format(value, sizeof value, "%s", dync__ptx_in_reg(p, in->arg[0], lane));
+    const char *raw = dync__ptx_is_plain(dtype) ? value
+                                                : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
+    if (raw != value) dync__ptx_narrow(p, dtype, raw, value);
+    dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
+    if (transposed)
+        (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
+    dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, transposed ? "shared" : "global",
+                   dync__ptx_memory_type(dtype), spot, raw);
+}
+
+DYNC__FN void dync__ptx_store(dync__ptx *p, int i)
+{
+    const dync__inst *in = &p->k->inst.at[i];
+    if (dync__ptx_is_row(p, in)) {
+        dync__ptx_row_barrier(p);
+        dync__ptx_store_one(p, i, 0);
+        dync__ptx_row_barrier(p);
+        return;
+    }
+    bool vector = in->prim == DYNC__P_store && dync__ptx_moves_groups(p, in);
+    for (int lane = 0; lane < p->groups * p->vec; lane++) {
+        if (!vector)
+            dync__ptx_store_one(p, i, lane);
+        else if (lane % p->vec == 0)
+            dync__ptx_store_group(p, i, lane / p->vec);
+    }
+}
+
+/* ==== cuda/ptx_transpose_move.c ==================================================================== */
+/* cuda/ptx_transpose_move.c: the text of a transposed kernel: units from global to shared memory
+ * and back, positions, the loop. After ptx_transpose.c. */
 
 /* ---- in and out ------------------------------------------------------------------------------ */
 
@@ -2297,450 +3218,6 @@ DYNC__FN void dync__ptx_transpose(dync__ptx *p)
     dync__ptx_transpose_move(p, true);
 }
 
-/* ==== cuda/ptx_mem.c =============================================================================== */
-/* cuda/ptx_mem.c: addresses, loads, stores and indices of PTX text. Before ptx.c.
- *
- * An address is the buffer's, the fixed offset, the row's coordinates and the group's coordinates;
- * lanes of a group differ by a constant. Narrow elements are widened in registers; a group of
- * neighbours is moved by one access of up to 16 bytes. */
-
-DYNC__FN void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate,
-                                   int64_t by)
-{
-    if (!p->shape.wide && by >= -0x7fffffff && by <= 0x7fffffff) {
-        dync__ptx_line(p, "mad.wide.s32 %s, %s, %lld, %s", reg, coordinate, (long long)by, reg);
-        return;
-    }
-    const char *wide = coordinate;
-    if (!p->shape.wide) {
-        wide = dync__ptx_temp(p, "s64");
-        dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, coordinate);
-    }
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", reg, wide, (long long)by, reg);
-}
-
-/* reg += sum of stride * unit * coordinate. group -1: row code. */
-static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__access *a, int64_t unit,
-                                 int group)
-{
-    bool is_flat = p->shape.mode == DYNC__PTX_FLAT;
-    char name[40];
-    for (int d = 0; d < p->k->n_dims; d++) {
-        bool outer = !is_flat && d < p->k->n_outer;
-        if (a->stride[d] == 0 || p->k->extent[d] <= 1 || (!outer && group < 0)) continue;
-        if (outer)
-            dync__format(name, sizeof name, "%%o%d", d);
-        else
-            dync__format(name, sizeof name, "%%i%d_%db%d", d, group,
-                         p->shape.iterations == 1 && !is_flat ? 1 : p->block);
-        dync__ptx_add_scaled(p, reg, name, a->stride[d] * unit);
-    }
-}
-
-static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group)
-{
-    bool straight = p->shape.iterations == 1 && p->shape.mode != DYNC__PTX_FLAT;
-    for (int i = 0; i < p->address.n; i++) {
-        dync__ptx_address *a = &p->address.at[i];
-        if (a->buf == buf && a->access == access && a->group == group &&
-            (a->at == p->block || straight))
-            return a->reg;
-    }
-    const dync__access *acc = &p->k->access.at[access];
-    int bytes = dync__dtype_info(p->k->buf.at[buf].dtype)->bytes;
-    dync__ptx_address made = {.buf = buf, .access = access, .group = group, .at = p->block};
-    dync__format(made.reg, sizeof made.reg, "%s", dync__ptx_temp(p, "s64"));
-    if (!dync__avec_push(p->arena, &p->address, made)) {
-        p->failed = true;
-        return "%b0";
-    }
-    const char *reg = p->address.at[p->address.n - 1].reg;
-    dync__ptx_line(p, "add.s64 %s, %%b%d, %lld", reg, buf, (long long)(acc->offset * bytes));
-    dync__ptx_add_access(p, reg, acc, bytes, group);
-    return reg;
-}
-
-DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    const dync__access *a = &p->k->access.at[in->access];
-    const char *to = dync__ptx_dest(p, i, lane);
-    int last = p->k->n_dims - 1;
-    int64_t along = last >= 0 && !dync__ptx_is_row(p, in) && p->uniform[i] != 2
-                        ? a->stride[last] * (lane % p->vec)
-                        : 0;
-    char name[40];
-    dync__format(name, sizeof name, "%s", to);
-    dync__ptx_line(p, "mov.b64 %s, %s", name,
-                   dync__ptx_constant(p, DYNC_I64, (dync__scalar){.i = a->offset + along}));
-    dync__ptx_add_access(p, name, a, 1,
-                         dync__ptx_is_row(p, in) || p->uniform[i] == 2 ? -1 : lane / p->vec);
-}
-
-/* ---- elements -------------------------------------------------------------------------------- */
-
-/* Type of a load or store of one element, and of the register that it goes through. */
-DYNC__FN const char *dync__ptx_memory_type(int dtype)
-{
-    static const char *const names[] = {"f32", "f64", "b16", "b16", "b64",
-                                        "b32", "s16", "s8",  "u8",  "u8"};
-    return names[dtype];
-}
-DYNC__FN const char *dync__ptx_raw_type(int dtype)
-{
-    static const char *const names[] = {"f32", "f64", "b16", "b16", "s64",
-                                        "s32", "s32", "s32", "s32", "s32"};
-    return names[dtype];
-}
-DYNC__FN bool dync__ptx_is_plain(int dtype)
-{
-    return dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL;
-}
-
-/* to = the raw element, widened. */
-DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const char *raw)
-{
-    switch (dtype) {
-    case DYNC_F16: dync__ptx_line(p, "cvt.f32.f16 %s, %s", to, raw); break;
-    case DYNC_BF16: {
-        const char *word = dync__ptx_temp(p, "b32");
-        dync__ptx_line(p, "cvt.u32.u16 %s, %s", word, raw);
-        dync__ptx_line(p, "shl.b32 %s, %s, 16", word, word);
-        dync__ptx_line(p, "mov.b32 %s, %s", to, word);
-        break;
-    }
-    case DYNC_BOOL: dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, raw); break;
-    default:
-        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), to,
-                       raw);
-        break;
-    }
-}
-
-DYNC__FN void dync__ptx_narrow(dync__ptx *p, int dtype, const char *raw, const char *from)
-{
-    switch (dtype) {
-    case DYNC_F16: dync__ptx_line(p, "cvt.rn.f16.f32 %s, %s", raw, from); break;
-    case DYNC_BF16: dync__ptx_line(p, "cvt.rn.bf16.f32 %s, %s", raw, from); break;
-    case DYNC_BOOL: dync__ptx_line(p, "selp.s32 %s, 1, 0, %s", raw, from); break;
-    default:
-        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), raw,
-                       from);
-        break;
-    }
-}
-
-/* The value of an element in main memory came as a parameter. */
-static void dync__ptx_load_host(dync__ptx *p, int i)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    int dtype = p->k->buf.at[in->buf].dtype;
-    char to[40];
-    dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, 0));
-    if (dync__dtype_info(dtype)->bytes == 8) {
-        dync__ptx_line(p, "mov.b64 %s, %%b%d", to, (int)in->buf);
-        return;
-    }
-    const char *word = dync__ptx_temp(p, "s32");
-    dync__ptx_line(p, "cvt.u32.u64 %s, %%b%d", word, (int)in->buf);
-    if (dtype == DYNC_I16 || dtype == DYNC_I8)
-        dync__ptx_line(p, "bfe.s32 %s, %s, 0, %d", to, word, dtype == DYNC_I8 ? 8 : 16);
-    else if (dtype == DYNC_U8)
-        dync__ptx_line(p, "and.b32 %s, %s, 255", to, word);
-    else if (dtype == DYNC_BOOL)
-        dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, word);
-    else if (dtype == DYNC_F16 || dtype == DYNC_BF16) {
-        const char *half = dync__ptx_temp(p, "b16");
-        dync__ptx_line(p, "cvt.u16.u32 %s, %s", half, word);
-        dync__ptx_widen(p, dtype, to, half);
-    } else {
-        dync__ptx_line(p, "mov.b32 %s, %s", to, word);
-    }
-}
-
-/* Words of 32 bits that hold narrow elements, taken apart or put together. */
-static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype,
-                             const char *const *word)
-{
-    int bytes = dync__dtype_info(dtype)->bytes, per = 4 / bytes;
-    for (int k = 0; k < n; k += per) {
-        const char *half[2] = {NULL, NULL};
-        if (dtype == DYNC_BF16 || dtype == DYNC_F16)
-            dync__ptx_pair_is(p, i, lane0 + k, word[k / per]);
-        if (dtype == DYNC_BF16) { /* the upper half of a float */
-            for (int e = 0; e < 2; e++) {
-                const char *bits = dync__ptx_temp(p, "b32");
-                dync__ptx_line(p, e ? "and.b32 %s, %s, 0xffff0000" : "shl.b32 %s, %s, 16", bits,
-                               word[k / per]);
-                dync__ptx_line(p, "mov.b32 %s, %s", dync__ptx_dest(p, i, lane0 + k + e), bits);
-            }
-            continue;
-        }
-        if (dtype == DYNC_F16) {
-            half[0] = dync__ptx_temp(p, "b16");
-            half[1] = dync__ptx_temp(p, "b16");
-            dync__ptx_line(p, "mov.b32 {%s, %s}, %s", half[0], half[1], word[k / per]);
-        }
-        for (int e = 0; e < per; e++) {
-            char to[40];
-            dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane0 + k + e));
-            if (half[0]) {
-                dync__ptx_widen(p, dtype, to, half[e]);
-                continue;
-            }
-            const char *raw = dync__ptx_temp(p, "s32");
-            dync__ptx_line(p, "bfe.%s %s, %s, %d, %d",
-                           dtype == DYNC_I16 || dtype == DYNC_I8 ? "s32" : "u32", raw,
-                           word[k / per], e * 8 * bytes, 8 * bytes);
-            dync__ptx_widen(p, dtype, to, raw);
-        }
-    }
-}
-
-static void dync__ptx_list(char *out, size_t cap, int n, char name[][40])
-{
-    int at = dync__format(out, cap, "{");
-    for (int k = 0; k < n; k++)
-        at += dync__format(out + at, cap - (size_t)at, "%s%s", k ? ", " : "", name[k]);
-    dync__format(out + at, cap - (size_t)at, "}");
-}
-
-/* Where element k of a group lies: address and state space; of what is transposed, in shared
- * memory. */
-static const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k,
-                                  const char *at, char *out, size_t cap)
-{
-    int transposed = dync__ptx_transposed_of(p, in),
-        bytes = dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes;
-    if (transposed >= 0)
-        dync__ptx_transposed_place(p, transposed, group, k, out, cap);
-    else
-        dync__format(out, cap, "%s+%d", at, k * bytes);
-    return transposed >= 0 ? "shared" : "global";
-}
-
-/* Neighbours are moved by one access? */
-static bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in)
-{
-    if (dync__ptx_transposed_of(p, in) < 0) return dync__ptx_is_vector(p, in->buf, in->access);
-    return p->vec > 1 && p->vec * dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes >= 4;
-}
-
-/* A register for bits as they lie in memory. */
-static void dync__ptx_raw(dync__ptx *p, int i, int lane, const char *type, char name[40])
-{
-    if (p->raw)
-        dync__format(name, 40, "%%raw%d_%db%d", i, lane, p->block);
-    else
-        dync__format(name, 40, "%s", dync__ptx_temp(p, type));
-    if (p->raw == 1) dync__ptx_reg(p, type, name);
-}
-
-static void dync__ptx_load_group(dync__ptx *p, int i, int group)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
-        lane0 = group * p->vec;
-    int per = DYNC__MIN(16 / bytes, p->vec); /* elements of one access */
-    char name[8][40], list[360], at[40] = "", guard[40], spot[64];
-    bool plain = dync__ptx_is_plain(dtype);
-    if (plain && p->raw == 2) return;
-    if (dync__ptx_transposed_of(p, in) < 0 && p->raw < 2)
-        dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
-    dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, false));
-    for (int k = 0; k < p->vec; k += per) {
-        int n = plain ? per : per * bytes / 4;
-        const char *word[8];
-        for (int e = 0; e < n; e++) {
-            if (plain)
-                dync__format(name[e], sizeof name[e], "%s", dync__ptx_dest(p, i, lane0 + k + e));
-            else
-                dync__ptx_raw(p, i, lane0 + k + e, "b32", name[e]);
-            word[e] = name[e];
-        }
-        if (p->raw == 2) {
-            dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
-            continue;
-        }
-        if (n == 1)
-            dync__format(list, sizeof list, "%s", name[0]);
-        else
-            dync__ptx_list(list, sizeof list, n, name);
-        const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
-        dync__ptx_line(p, "%sld.%s.%s%s %s, [%s]", guard, space,
-                       n == 1   ? ""
-                       : n == 2 ? "v2."
-                                : "v4.",
-                       plain ? dync__ptx_memory_type(dtype) : "b32", list, spot);
-        if (!plain && !p->raw) dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
-    }
-}
-
-static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
-        last = p->k->n_dims - 1;
-    bool row = dync__ptx_lanes(p, i) == 1 && (dync__ptx_is_row(p, in) || p->uniform[i] == 2);
-    char at[40] = "", to[40], guard[40], spot[64];
-    int64_t along =
-        row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
-    bool transposed = dync__ptx_transposed_of(p, in) >= 0, plain = dync__ptx_is_plain(dtype);
-    char raw[40];
-    if (p->raw == 2) {
-        dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
-        if (!plain) dync__ptx_widen(p, dtype, dync__ptx_dest(p, i, lane), raw);
-        return;
-    }
-    if (!transposed)
-        dync__format(at, sizeof at, "%s",
-                     dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
-    if (in->prim == DYNC__P_loadx) {
-        const char *index = dync__ptx_in_reg(p, in->arg[0], lane),
-                   *moved = dync__ptx_temp(p, "s64");
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
-        dync__format(at, sizeof at, "%s", moved);
-    }
-    bool over = p->in_place && p->shape.mode != DYNC__PTX_FLAT &&
-                p->shape.rows % p->shape.rows_per_block;
-    dync__format(guard, sizeof guard, "%s",
-                 row ? (over ? "@%rowok " : "") : dync__ptx_guard(p, lane, false));
-    if (plain || !p->raw) dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
-    if (plain)
-        dync__format(raw, sizeof raw, "%s", to);
-    else
-        dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
-    dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
-    if (transposed)
-        (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
-    dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, transposed ? "shared" : "global",
-                   dync__ptx_memory_type(dtype), raw, spot);
-    if (!plain && !p->raw) dync__ptx_widen(p, dtype, to, raw);
-}
-
-DYNC__FN void dync__ptx_load(dync__ptx *p, int i)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    if (p->host[in->buf]) {
-        dync__ptx_load_host(p, i);
-        return;
-    }
-    int lanes = dync__ptx_lanes(p, i);
-    bool vector = lanes > 1 && in->prim == DYNC__P_load && p->uniform[i] == 0 &&
-                  dync__ptx_moves_groups(p, in);
-    for (int lane = 0; lane < lanes; lane++) {
-        if (dync__ptx_lane(p, i, lane) != lane) continue;
-        if (!vector)
-            dync__ptx_load_one(p, i, lane);
-        else if (lane % p->vec == 0)
-            dync__ptx_load_group(p, i, lane / p->vec);
-    }
-}
-
-/* ---- stores ---------------------------------------------------------------------------------- */
-
-static void dync__ptx_store_group(dync__ptx *p, int i, int group)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
-        lane0 = group * p->vec;
-    int per = DYNC__MIN(16 / bytes, p->vec);
-    bool plain = dync__ptx_is_plain(dtype);
-    char name[8][40], list[360], at[40] = "", guard[40], spot[64];
-    if (dync__ptx_transposed_of(p, in) < 0)
-        dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
-    dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, true));
-    for (int k = 0; k < p->vec; k += per) {
-        int n = 0;
-        for (int e = 0; e < per && plain; e++)
-            dync__format(name[n++], sizeof name[0], "%s",
-                         dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
-        for (int e = 0; e < per && !plain; e += 4 / bytes) {
-            const char *word = dync__ptx_temp(p, "b32");
-            dync__format(name[n], sizeof name[0], "%s", word);
-            if (bytes == 2 && dtype != DYNC_I16) {
-                char low[40], pair[48];
-                dync__format(low, sizeof low, "%s", dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
-                if (dync__ptx_pair_of(p, in->arg[0], lane0 + k + e, dtype, pair))
-                    dync__ptx_line(p, "mov.b32 %s, %s", name[n], pair);
-                else
-                    dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s",
-                                   dtype == DYNC_F16 ? "f16x2" : "bf16x2", name[n],
-                                   dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + 1), low);
-            } else {
-                dync__ptx_line(p, "mov.b32 %s, 0", name[n]);
-                for (int b = 0; b < 4 / bytes; b++) {
-                    const char *raw = dync__ptx_temp(p, "s32");
-                    dync__ptx_narrow(p, dtype, raw,
-                                     dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + b));
-                    dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, %d", name[n], raw, name[n],
-                                   8 * bytes * b, 8 * bytes);
-                }
-            }
-            n++;
-        }
-        if (n == 1)
-            dync__format(list, sizeof list, "%s", name[0]);
-        else
-            dync__ptx_list(list, sizeof list, n, name);
-        const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
-        dync__ptx_line(p, "%sst.%s.%s%s [%s], %s", guard, space,
-                       n == 1   ? ""
-                       : n == 2 ? "v2."
-                                : "v4.",
-                       plain ? dync__ptx_memory_type(dtype) : "b32", spot, list);
-    }
-}
-
-static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes,
-        last = p->k->n_dims - 1;
-    bool row = dync__ptx_is_row(p, in);
-    char at[40] = "", value[40], guard[40], spot[64];
-    int64_t along =
-        row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
-    bool transposed = dync__ptx_transposed_of(p, in) >= 0;
-    if (!transposed)
-        dync__format(at, sizeof at, "%s",
-                     dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
-    if (in->prim == DYNC__P_storex) {
-        const char *index = dync__ptx_in_reg(p, in->arg[1], lane),
-                   *moved = dync__ptx_temp(p, "s64");
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
-        dync__format(at, sizeof at, "%s", moved);
-    }
-    dync__format(guard, sizeof guard, "%s", row ? "@%first " : dync__ptx_guard(p, lane, true));
-    dync__format(value, sizeof value, "%s", dync__ptx_in_reg(p, in->arg[0], lane));
-    const char *raw = dync__ptx_is_plain(dtype) ? value
-                                                : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
-    if (raw != value) dync__ptx_narrow(p, dtype, raw, value);
-    dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
-    if (transposed)
-        (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
-    dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, transposed ? "shared" : "global",
-                   dync__ptx_memory_type(dtype), spot, raw);
-}
-
-DYNC__FN void dync__ptx_store(dync__ptx *p, int i)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    if (dync__ptx_is_row(p, in)) {
-        dync__ptx_row_barrier(p);
-        dync__ptx_store_one(p, i, 0);
-        dync__ptx_row_barrier(p);
-        return;
-    }
-    bool vector = in->prim == DYNC__P_store && dync__ptx_moves_groups(p, in);
-    for (int lane = 0; lane < p->groups * p->vec; lane++) {
-        if (!vector)
-            dync__ptx_store_one(p, i, lane);
-        else if (lane % p->vec == 0)
-            dync__ptx_store_group(p, i, lane / p->vec);
-    }
-}
-
 /* ==== cuda/ptx_prim.c ============================================================================== */
 /* cuda/ptx_prim.c: scalar primitives as PTX. Before ptx.c. What each means is in loop/eval.c;
  * roundings are written out (.rn), so that ptxas contracts nothing and f32 and f64 come out as on
@@ -3036,189 +3513,6 @@ DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
     case DYNC__P_random: dync__ptx_random(&o); break;
     default: p->failed = true;
     }
-}
-
-/* ==== cuda/ptx_f16.c =============================================================================== */
-/* cuda/ptx_f16.c: arithmetic on two half floats at a time. After ptx_mem.c, before ptx.c.
- *
- * Halves are computed in f32, and each operator's result is rounded to its dtype (wrap). A wrap of
- * a sum, difference or product of two values that are f16 values already is one instruction on
- * pairs of lanes: rounding to f32's 24 bits first changes nothing, as 24 >= 2 * 11 + 2 (f16) and 2
- * * 8 + 2 (bf16; Figueroa 1995), products are exact in f32, and where they are not (below 2^-149)
- * both ways give zero or the least subnormal alike. Not done: fma (three operands: rounded twice it
- * differs), division (none for pairs), min and max (of two zeros dync takes the second, PTX the
- * greater), sums that no operator rounds. bf16 has fma alone before sm_90: a * 1 + b, b * -1 + a, a
- * * b + -0. neg and abs are of the sign bits. A value's pair is beside its lanes in f32; ptxas
- * drops what nobody reads. */
-
-static bool dync__ptx_is_f16(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16; }
-
-/* The half that a constant is, if it is one. */
-static bool dync__ptx_f16_constant(const dync__inst *in, int dtype, uint16_t *bits)
-{
-    double x = (double)dync__const_scalar(in).f;
-    if (in->prim != DYNC__P_const_ || in->type != DYNC_F32 || !(x - x >= 0)) return false;
-    dync__store_f64(bits, dtype, x);
-    double back = dync__load_f64(bits, dtype);
-    return !(back < x) && !(back > x);
-}
-
-/* Is value i a half of this dtype already? */
-static bool dync__ptx_f16_value(const dync__ptx *p, int i, int dtype)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    uint16_t bits;
-    if (in->prim == DYNC__P_load) return p->k->buf.at[in->buf].dtype == dtype;
-    return (in->prim == DYNC__P_wrap && in->imm.i == dtype) ||
-           dync__ptx_f16_constant(in, dtype, &bits);
-}
-
-/* A rounded operator that goes by pairs. */
-static bool dync__ptx_f16_rounds(const dync__ptx *p, int i)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    if (in->prim != DYNC__P_wrap || !dync__ptx_is_f16((int)in->imm.i)) return false;
-    const dync__inst *op = &p->k->inst.at[in->arg[0]];
-    if (op->prim != DYNC__P_add && op->prim != DYNC__P_sub && op->prim != DYNC__P_mul &&
-        op->prim != DYNC__P_neg && op->prim != DYNC__P_abs)
-        return false;
-    for (int a = 0; a < dync__prim_info(op->prim)->n_args; a++)
-        if (!dync__ptx_f16_value(p, op->arg[a], (int)in->imm.i)) return false;
-    return true;
-}
-
-/* Operators that only such wraps read are not computed on their own. */
-DYNC__FN void dync__ptx_mark_pairs(dync__ptx *p)
-{
-    const dync__kernel *k = p->k;
-    if (p->shape.vec < 2) return;
-    uint8_t *read = dync__arena_alloc(p->arena, (size_t)k->inst.n + 1);
-    p->paired = dync__arena_alloc(p->arena, (size_t)(k->inst.n + 1) * sizeof *p->paired);
-    if (!p->paired || !read) {
-        p->failed = true;
-        return;
-    }
-    for (int i = 0; i < k->inst.n; i++) {
-        const dync__inst *in = &k->inst.at[i];
-        bool by_pairs = p->needed[i] && p->uniform[i] == 0 && dync__ptx_f16_rounds(p, i);
-        p->paired[i] = -1;
-        for (int a = 0; p->needed[i] && a < dync__prim_info(in->prim)->n_args; a++)
-            read[in->arg[a]] |= by_pairs ? 1 : 2;
-    }
-    for (int i = 0; i < k->inst.n; i++)
-        if (read[i] == 1 && p->shape.inner % p->shape.vec == 0) p->needed[i] = 0;
-}
-
-/* The register of value i's pair from `lane` on. */
-static void dync__ptx_pair_name(dync__ptx *p, int i, int lane, char *name)
-{
-    dync__format(name, 48, "%sh", dync__ptx_use(p, i, lane));
-}
-
-/* word is the pair of load i from lane on. */
-DYNC__FN void dync__ptx_pair_is(dync__ptx *p, int i, int lane, const char *word)
-{
-    char name[48];
-    if (!p->paired) return;
-    p->paired[i] = p->where[i];
-    dync__ptx_pair_name(p, i, lane, name);
-    dync__ptx_reg(p, "b32", name);
-    dync__ptx_line(p, "mov.b32 %s, %s", name, word);
-}
-
-static void dync__ptx_pair_constant(dync__ptx *p, unsigned bits, char *name)
-{
-    dync__format(name, 48, "%s", dync__ptx_temp(p, "b32"));
-    dync__ptx_line(p, "mov.b32 %s, 0x%04x%04x", name, bits, bits);
-}
-
-/* The pair of value i, a half of this dtype, in lanes lane and lane + 1: made where there is
- * none. */
-static void dync__ptx_f16_pair(dync__ptx *p, int i, int lane, int dtype, char *name)
-{
-    uint16_t bits;
-    if (dync__ptx_f16_constant(&p->k->inst.at[i], dtype, &bits)) {
-        dync__ptx_pair_constant(p, bits, name);
-        return;
-    }
-    char low[40];
-    dync__format(low, sizeof low, "%s", dync__ptx_in_reg(p, i, lane));
-    if (p->paired[i] >= 0 && p->paired[i] == p->where[i]) {
-        dync__ptx_pair_name(p, i, lane, name);
-        return;
-    }
-    const char *high = dync__ptx_in_reg(p, i, lane + 1);
-    dync__format(name, 48, "%s", dync__ptx_temp(p, "b32"));
-    dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", name,
-                   high, low);
-}
-
-/* The pair that store wants of value i, if there is one. */
-DYNC__FN bool dync__ptx_pair_of(dync__ptx *p, int i, int lane, int dtype, char *name)
-{
-    (void)dync__ptx_use(p, i, lane);
-    if (!p->paired || p->paired[i] < 0 || p->paired[i] != p->where[i] || p->vec % 2 ||
-        !dync__ptx_f16_value(p, i, dtype) || dync__ptx_lanes(p, i) == 1)
-        return false;
-    dync__ptx_pair_name(p, i, lane, name);
-    return true;
-}
-
-/* All lanes of a wrap by pairs; false: it is not one of those. */
-DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i)
-{
-    const dync__inst *in = &p->k->inst.at[i];
-    if (!p->paired || p->vec % 2 || dync__ptx_lanes(p, i) == 1 || p->uniform[i] != 0 ||
-        !dync__ptx_f16_rounds(p, i))
-        return false;
-    const dync__inst *op = &p->k->inst.at[in->arg[0]];
-    int dtype = (int)in->imm.i, n = dync__prim_info(op->prim)->n_args;
-    for (int a = 0; a < n; a++) (void)dync__ptx_use(p, op->arg[a], 0);
-    dync__str_addf(&p->body, "    // %s of pairs%s%s\n", dync__prim_info(op->prim)->name,
-                   in->origin ? " of " : "", in->origin ? in->origin : "");
-    p->where[i] = p->paired[i] = p->block;
-    for (int lane = 0; lane < dync__ptx_lanes(p, i); lane += 2) {
-        char arg[2][48] = {"", ""}, to[48], half[2][40], value[2][40];
-        for (int a = 0; a < n; a++) dync__ptx_f16_pair(p, op->arg[a], lane, dtype, arg[a]);
-        for (int e = 0; e < 2; e++)
-            dync__format(value[e], sizeof value[e], "%s", dync__ptx_dest(p, i, lane + e));
-        dync__ptx_pair_name(p, i, lane, to);
-        dync__ptx_reg(p, "b32", to);
-        const char *type = dtype == DYNC_F16 ? "f16x2" : "bf16x2",
-                   *name = op->prim == DYNC__P_add   ? "add"
-                           : op->prim == DYNC__P_sub ? "sub"
-                                                     : "mul";
-        if (n == 1)
-            dync__ptx_line(p,
-                           op->prim == DYNC__P_neg ? "xor.b32 %s, %s, 0x80008000"
-                                                   : "and.b32 %s, %s, 0x7fff7fff",
-                           to, arg[0]);
-        else if (dtype == DYNC_F16)
-            dync__ptx_line(p, "%s.rn.%s %s, %s, %s", name, type, to, arg[0], arg[1]);
-        else {
-            bool add = op->prim == DYNC__P_add, mul = op->prim == DYNC__P_mul;
-            char one[48];
-            dync__ptx_pair_constant(p, mul ? 0x8000 : add ? 0x3f80 : 0xbf80, one);
-            if (mul)
-                dync__ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", to, arg[0], arg[1], one);
-            else
-                dync__ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", to, arg[!add], one, arg[add]);
-        }
-        if (dtype == DYNC_F16) {
-            for (int e = 0; e < 2; e++)
-                dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, "b16"));
-            dync__ptx_line(p, "mov.b32 {%s, %s}, %s", half[0], half[1], to);
-            for (int e = 0; e < 2; e++) dync__ptx_widen(p, dtype, value[e], half[e]);
-        } else {
-            for (int e = 0; e < 2; e++) {
-                const char *bits = dync__ptx_temp(p, "b32");
-                dync__ptx_line(p, e ? "and.b32 %s, %s, 0xffff0000" : "shl.b32 %s, %s, 16", bits,
-                               to);
-                dync__ptx_line(p, "mov.b32 %s, %s", value[e], bits);
-            }
-        }
-    }
-    return true;
 }
 
 /* ==== cuda/ptx_reduce.c ============================================================================ */
@@ -3699,10 +3993,8 @@ DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
-/* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop,
- * suffix. */
-static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear,
-                                  const char *prefix, const char *suffix)
+DYNC__FN void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear,
+                                    const char *prefix, const char *suffix)
 {
     char rest[40], name[40];
     dync__format(rest, sizeof rest, "%s", linear);
@@ -3726,7 +4018,7 @@ static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *li
     }
 }
 
-static int dync__ptx_first_inner(const dync__ptx *p)
+DYNC__FN int dync__ptx_first_inner(const dync__ptx *p)
 {
     return p->shape.mode == DYNC__PTX_FLAT ? 0 : p->k->n_outer;
 }
@@ -3781,8 +4073,7 @@ static void dync__ptx_positions(dync__ptx *p, const char *base)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* Parameters into registers. */
-static void dync__ptx_open(dync__ptx *p)
+DYNC__FN void dync__ptx_open(dync__ptx *p)
 {
     char name[40];
     p->regs.n = p->body.n = 0;
@@ -3810,8 +4101,7 @@ static void dync__ptx_open(dync__ptx *p)
     }
 }
 
-/* Seed and offset, from the parameters or, where a graph is recorded, from memory. */
-static void dync__ptx_open_random(dync__ptx *p)
+DYNC__FN void dync__ptx_open_random(dync__ptx *p)
 {
     int n = p->k->buf.n + 1;
     static const char *const names[] = {"%rng", "%seed", "%draw"};
@@ -3828,7 +4118,7 @@ static void dync__ptx_open_random(dync__ptx *p)
     dync__ptx_line(p, "add.s64 %%draw, %%draw, %s", more);
 }
 
-static void dync__ptx_close(dync__ptx *p, dync__ptx_text *out, int64_t gx, int64_t gy, int block)
+DYNC__FN void dync__ptx_close(dync__ptx *p, dync__ptx_text *out, int64_t gx, int64_t gy, int block)
 {
     dync__ptx_launch *l = &out->launch[out->n_launches++];
     int n = p->k->buf.n + 1 + (p->uses_random ? 3 : 0);
@@ -3876,15 +4166,7 @@ static void dync__ptx_place(dync__ptx *p, const char *name, const char *a, const
     dync__ptx_line(p, "mad.wide.u32 %s, %s, %s, %s", name, a, b, wide);
 }
 
-DYNC__FN void dync__ptx_section(dync__ptx *p, int section)
-{
-    for (int i = 0; i < p->k->inst.n; i++)
-        if (p->needed[i] && dync__ptx_inst(p, i)->section == section) {
-            dync__ptx_emit(p, i);
-        }
-}
-
-static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units)
+DYNC__FN void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units)
 {
     const dync__ptx_shape *s = &p->shape;
     int64_t n_groups = s->inner / s->vec, rest = s->inner % s->vec;
@@ -3932,8 +4214,7 @@ static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units)
     dync__ptx_close(p, out, blocks, 1, s->block);
 }
 
-/* Which row, which thread of it. */
-static void dync__ptx_row_begin(dync__ptx *p)
+DYNC__FN void dync__ptx_row_begin(dync__ptx *p)
 {
     const dync__ptx_shape *s = &p->shape;
     char count[24];
@@ -3974,17 +4255,7 @@ static void dync__ptx_row_begin(dync__ptx *p)
     }
 }
 
-/* Where other threads of the row may read what one writes. */
-DYNC__FN void dync__ptx_row_barrier(dync__ptx *p)
-{
-    if (!p->in_place || p->shape.threads <= 1) return;
-    if (p->shape.mode == DYNC__PTX_COLUMNS || p->shape.threads > 32)
-        dync__ptx_line(p, "bar.sync 0");
-    else
-        dync__ptx_line(p, "bar.warp.sync 0xffffffff");
-}
-
-static void dync__ptx_phase(dync__ptx *p, int phase)
+DYNC__FN void dync__ptx_phase(dync__ptx *p, int phase)
 {
     const dync__ptx_shape *s = &p->shape;
     bool any = false;
@@ -4032,10 +4303,7 @@ static void dync__ptx_phase(dync__ptx *p, int phase)
     if (phase + 1 < p->n_phases) dync__ptx_row_barrier(p);
 }
 
-/* p->needed of `all`: what a phase of a split kernel stores and reduces, or (phase n_phases) what
- * row code stores, and what that takes; reductions of phases before come from the scratch memory.
- * False: nothing. */
-static bool dync__ptx_launch_needs(dync__ptx *p, const uint8_t *all, int phase)
+DYNC__FN bool dync__ptx_launch_needs(dync__ptx *p, const uint8_t *all, int phase)
 {
     bool any = false;
     memset(p->needed, 0, (size_t)p->k->inst.n);
@@ -4054,6 +4322,11 @@ static bool dync__ptx_launch_needs(dync__ptx *p, const uint8_t *all, int phase)
 
 /* Each phase is a launch, and so is row code where it stores: a row to a warp, or where there are
  * many to a thread. */
+
+/* ==== cuda/ptx_kernel.c ============================================================================ */
+/* cuda/ptx_kernel.c: a loop kernel as PTX: one element a thread, or rows over a block, and pieces
+ * that other texts call. After ptx.c, before parts.c. */
+
 static void dync__ptx_split(dync__ptx *p, dync__ptx_text *out)
 {
     dync__ptx_shape *s = &p->shape;
@@ -6666,74 +6939,61 @@ static void dync__gmt_along(dync__gm *g)
     dync__gm_result(g, 0, "%row", "%col", 1, value);
 }
 
-static void dync__gmt_across(dync__gm *g)
+/* A row of b at step u of the unrolled depth, if it is one: predicate %is<u>. */
+static void dync__gmt_across_b(dync__gm *g, int u, int vec, int64_t b_step)
 {
-    dync__cuda_tile *t = &g->t;
-    dync__ptx *p = &t->p;
-    int vec = dync__gmt_vec(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)},
-        columns = 32 * vec;
+    dync__ptx *p = &g->t.p;
+    const char *k = dync__ptx_temp(p, "s32");
+    char is[16];
+    dync__format(is, sizeof is, "%%is%d", u);
+    dync__ptx_line(p, "add.s32 %s, %%mine, %d", k, u * DYNC__GMT_WARPS);
+    dync__ptx_line(p, "setp.lt.s32 %%is%d, %s, %%klen", u, k);
+    for (int w = 0; !g->side[1].pre && w < (vec == 8 ? 4 : vec); w++)
+        dync__ptx_line(p, "mov.b%d %%vb%d%s%s, 0", g->acc_bytes * 8,
+                       vec == 8 ? u * vec : u * vec + w, vec == 8 ? "w" : "",
+                       vec == 8 ? w == 0   ? "0"
+                                  : w == 1 ? "1"
+                                  : w == 2 ? "2"
+                                           : "3"
+                                : "");
+    dync__gmt_side(g, 1, u, vec, "%vb", u * vec, "%pb", u * DYNC__GMT_WARPS * b_step, is);
+}
+
+/* The same of all rows of a, one element each. */
+static void dync__gmt_across_a(dync__gm *g, int u, int64_t a_step)
+{
+    dync__ptx *p = &g->t.p;
+    int m = (int)g->m, unit = dync__gm_unit(g, 0);
     const char *type = dync__ptx_type(g->compute);
-    int64_t a_step = g->side[0].step * unit[0], b_step = g->side[1].step * unit[1];
-    (void)dync__cuda_tile_shared(t, DYNC__GMT_WARPS * m * columns * g->acc_bytes, 16);
-    dync__cuda_tile_note(t, "the lane's columns; the warp's part of the depth: every %dth",
-                         (int)DYNC__GMT_WARPS);
-    dync__cuda_tile_set(t, "s32", "%col0", "mul.lo", "%%lane, %d", vec);
-    dync__cuda_tile_wide(t, "%wide", NULL);
-    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%warp");
-    dync__cuda_tile_set(t, "s64", "%pa", "mad.lo", "%%wide, %lld, %%A", (long long)a_step);
-    dync__cuda_tile_set(t, "s64", "%pb", "mad.lo", "%%wide, %lld, %%B", (long long)b_step);
-    dync__ptx_line(p, "mad.wide.s32 %%pb, %%col0, %d, %%pb", unit[1]);
-    dync__gmt_sums(g, m * vec);
-    dync__gmt_regs(g, "%vb", DYNC__GMT_UNROLL);
-    dync__cuda_tile_regs(t, type, "%va", m * DYNC__GMT_UNROLL);
-    dync__ptx_reg(p, "pred", "%out");
-    dync__ptx_reg(p, "pred", "%past");
-    dync__cuda_tile_regs(t, "pred", "%is", DYNC__GMT_UNROLL);
-    dync__cuda_tile_set(t, "s32", "%mine", "mov", "%%warp");
-    dync__ptx_line(p, "setp.ge.s32 %%out, %%col0, %%nleft");
-    dync__ptx_line(p, "@%%out bra SUMMED");
-    dync__cuda_tile_label(t, "DEPTH");
-    dync__ptx_line(p, "setp.ge.s32 %%past, %%mine, %%klen");
-    dync__ptx_line(p, "@%%past bra SUMMED");
-    for (int u = 0; u < DYNC__GMT_UNROLL; u++) {
-        const char *k = dync__ptx_temp(p, "s32");
-        char is[16];
-        dync__format(is, sizeof is, "%%is%d", u);
-        dync__ptx_line(p, "add.s32 %s, %%mine, %d", k, u * DYNC__GMT_WARPS);
-        dync__ptx_line(p, "setp.lt.s32 %%is%d, %s, %%klen", u, k);
-        for (int w = 0; !g->side[1].pre && w < (vec == 8 ? 4 : vec); w++)
-            dync__ptx_line(p, "mov.b%d %%vb%d%s%s, 0", g->acc_bytes * 8,
-                           vec == 8 ? u * vec : u * vec + w, vec == 8 ? "w" : "",
-                           vec == 8 ? w == 0   ? "0"
-                                      : w == 1 ? "1"
-                                      : w == 2 ? "2"
-                                               : "3"
-                                    : "");
-        dync__gmt_side(g, 1, u, vec, "%vb", u * vec, "%pb", u * DYNC__GMT_WARPS * b_step, is);
-    }
-    for (int u = 0; u < DYNC__GMT_UNROLL; u++)
-        for (int r = 0; r < m; r++) {
-            char value[24], at[64], guard[16];
-            int64_t by = u * DYNC__GMT_WARPS * a_step + r * g->side[0].line * unit[0];
-            dync__format(value, sizeof value, "%%va%d", u * m + r);
-            if (g->side[0].pre) {
-                dync__format(guard, sizeof guard, "%%is%d", u);
-                dync__gmt_side(g, 0, u * m + r, 1, "%va", u * m + r, "%pa", by, guard);
-                continue;
-            }
-            dync__format(guard, sizeof guard, "@%%is%d ", u);
-            dync__format(at, sizeof at, "%%pa+%lld", (long long)by);
-            dync__ptx_line(p, "mov.b%d %s, 0", g->acc_bytes * 8, value);
-            if (g->dtype == g->compute) {
-                dync__ptx_line(p, "%sld.global.%s %s, [%s]", guard, type, value, at);
-                continue;
-            }
-            char half[24];
-            dync__format(half, sizeof half, "%s", dync__ptx_temp(p, "b16"));
-            dync__ptx_line(p, "mov.b16 %s, 0", half);
-            dync__ptx_line(p, "%sld.global.b16 %s, [%s]", guard, half, at);
-            dync__ptx_widen(p, g->dtype, value, half);
+    for (int r = 0; r < m; r++) {
+        char value[24], at[64], guard[16];
+        int64_t by = u * DYNC__GMT_WARPS * a_step + r * g->side[0].line * unit;
+        dync__format(value, sizeof value, "%%va%d", u * m + r);
+        if (g->side[0].pre) {
+            dync__format(guard, sizeof guard, "%%is%d", u);
+            dync__gmt_side(g, 0, u * m + r, 1, "%va", u * m + r, "%pa", by, guard);
+            continue;
         }
+        dync__format(guard, sizeof guard, "@%%is%d ", u);
+        dync__format(at, sizeof at, "%%pa+%lld", (long long)by);
+        dync__ptx_line(p, "mov.b%d %s, 0", g->acc_bytes * 8, value);
+        if (g->dtype == g->compute) {
+            dync__ptx_line(p, "%sld.global.%s %s, [%s]", guard, type, value, at);
+            continue;
+        }
+        char half[24];
+        dync__format(half, sizeof half, "%s", dync__ptx_temp(p, "b16"));
+        dync__ptx_line(p, "mov.b16 %s, 0", half);
+        dync__ptx_line(p, "%sld.global.b16 %s, [%s]", guard, half, at);
+        dync__ptx_widen(p, g->dtype, value, half);
+    }
+}
+
+static void dync__gmt_across_fma(dync__gm *g, int vec)
+{
+    dync__ptx *p = &g->t.p;
+    int m = (int)g->m;
+    const char *type = dync__ptx_type(g->compute);
     for (int u = 0; u < DYNC__GMT_UNROLL; u++) {
         dync__gmt_made(g, 1, u, vec, "%vb", u * vec);
         for (int r = 0; r < m && g->side[0].pre; r++)
@@ -6743,13 +7003,15 @@ static void dync__gmt_across(dync__gm *g)
                 dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type, r * vec + v,
                                u * m + r, u * vec + v, r * vec + v);
     }
-    dync__ptx_line(p, "add.s64 %%pa, %%pa, %lld",
-                   (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * a_step));
-    dync__ptx_line(p, "add.s64 %%pb, %%pb, %lld",
-                   (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * b_step));
-    dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", DYNC__GMT_UNROLL * DYNC__GMT_WARPS);
-    dync__ptx_line(p, "bra DEPTH");
-    dync__cuda_tile_label(t, "SUMMED");
+}
+
+/* The warps' sums, joined in order by way of shared memory, to the results. */
+static void dync__gmt_across_join(dync__gm *g, int vec)
+{
+    dync__cuda_tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    int m = (int)g->m, columns = 32 * vec;
+    const char *type = dync__ptx_type(g->compute);
     dync__cuda_tile_note(t, "sums of the warps to shared memory, [row][warp][column]");
     dync__cuda_tile_set(t, "u32", "%put", "mad.lo", "%%warp, %d, %%smem", columns * g->acc_bytes);
     dync__ptx_line(p, "mad.lo.u32 %%put, %%col0, %d, %%put", g->acc_bytes);
@@ -6780,6 +7042,48 @@ static void dync__gmt_across(dync__gm *g)
     dync__ptx_line(p, "add.u32 %%col, %%col, %%n0");
     dync__gm_result(g, 0, "%row", "%col", 1, value);
     dync__ptx_line(p, "bra RESULTS");
+}
+
+static void dync__gmt_across(dync__gm *g)
+{
+    dync__cuda_tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    int vec = dync__gmt_vec(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)},
+        columns = 32 * vec;
+    const char *type = dync__ptx_type(g->compute);
+    int64_t a_step = g->side[0].step * unit[0], b_step = g->side[1].step * unit[1];
+    (void)dync__cuda_tile_shared(t, DYNC__GMT_WARPS * m * columns * g->acc_bytes, 16);
+    dync__cuda_tile_note(t, "the lane's columns; the warp's part of the depth: every %dth",
+                         (int)DYNC__GMT_WARPS);
+    dync__cuda_tile_set(t, "s32", "%col0", "mul.lo", "%%lane, %d", vec);
+    dync__cuda_tile_wide(t, "%wide", NULL);
+    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%warp");
+    dync__cuda_tile_set(t, "s64", "%pa", "mad.lo", "%%wide, %lld, %%A", (long long)a_step);
+    dync__cuda_tile_set(t, "s64", "%pb", "mad.lo", "%%wide, %lld, %%B", (long long)b_step);
+    dync__ptx_line(p, "mad.wide.s32 %%pb, %%col0, %d, %%pb", unit[1]);
+    dync__gmt_sums(g, m * vec);
+    dync__gmt_regs(g, "%vb", DYNC__GMT_UNROLL);
+    dync__cuda_tile_regs(t, type, "%va", m * DYNC__GMT_UNROLL);
+    dync__ptx_reg(p, "pred", "%out");
+    dync__ptx_reg(p, "pred", "%past");
+    dync__cuda_tile_regs(t, "pred", "%is", DYNC__GMT_UNROLL);
+    dync__cuda_tile_set(t, "s32", "%mine", "mov", "%%warp");
+    dync__ptx_line(p, "setp.ge.s32 %%out, %%col0, %%nleft");
+    dync__ptx_line(p, "@%%out bra SUMMED");
+    dync__cuda_tile_label(t, "DEPTH");
+    dync__ptx_line(p, "setp.ge.s32 %%past, %%mine, %%klen");
+    dync__ptx_line(p, "@%%past bra SUMMED");
+    for (int u = 0; u < DYNC__GMT_UNROLL; u++) dync__gmt_across_b(g, u, vec, b_step);
+    for (int u = 0; u < DYNC__GMT_UNROLL; u++) dync__gmt_across_a(g, u, a_step);
+    dync__gmt_across_fma(g, vec);
+    dync__ptx_line(p, "add.s64 %%pa, %%pa, %lld",
+                   (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * a_step));
+    dync__ptx_line(p, "add.s64 %%pb, %%pb, %lld",
+                   (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * b_step));
+    dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", DYNC__GMT_UNROLL * DYNC__GMT_WARPS);
+    dync__ptx_line(p, "bra DEPTH");
+    dync__cuda_tile_label(t, "SUMMED");
+    dync__gmt_across_join(g, vec);
 }
 
 /* The long side is b. Its ends have to be where 16 bytes end, so that nothing past them is read. */
@@ -6843,27 +7147,6 @@ DYNC__FN void dync__gm_thin(dync__gm *g)
  * Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24 (cp.async.bulk.tensor), 9.7.14 (wgmma);
  * design techniques.md 2f (the ladder). */
 
-/* END_ROW: 32 words and a gap */
-enum {
-    DYNC__WG_BM = 128,
-    DYNC__WG_THREADS = 384,
-    DYNC__WG_BAND = 8,
-    DYNC__WG_END_ROW = 160,
-    DYNC__WG_BOX = 64 * 128
-};
-typedef struct dync__wg {
-    dync__gm *g;
-    dync__cuda_tile *t;
-    int bn, stages, cluster, bytes, depth; /* depth: elements of k in a row of 128 bytes */
-    /* by_box: results are stored by TMA; cut_k: a block of the cluster loads half of b's k's, not
-     * of its lines */
-    bool by_k[2], by_box, cut_k;
-    int out_bytes, stage_bytes, bars, end_at, labels;
-    int64_t down, across; /* tiles of the whole cluster, in rows and columns */
-    /* the batch dims of a map's dims from the third on: of a, b and the result */
-    int batch_at[3][3], n_batch[3];
-} dync__wg;
-
 /* ---- what TMA takes -------------------------------------------------------------------------- */
 
 static bool dync__wg_dim(dync__ptx_map *m, int64_t size, int64_t stride_bytes, uint32_t box)
@@ -6884,7 +7167,7 @@ static bool dync__wg_batch(dync__wg *w, int which, dync__ptx_map *m, int d, int6
     return w->n_batch[which]++ < 3 && dync__wg_dim(m, w->g->batch[d], stride_bytes, 1);
 }
 
-static bool dync__wg_side(dync__wg *w, int s)
+DYNC__FN bool dync__wg_side(dync__wg *w, int s)
 {
     /* CUtensorMapDataType by DYNC__TILE_ */
     static const int types[] = {9, 6, 7, 0, 0};
@@ -6913,8 +7196,7 @@ static bool dync__wg_side(dync__wg *w, int s)
     return true;
 }
 
-/* The results alone, row-major, as a map of boxes of 64 rows. */
-static bool dync__wg_result(dync__wg *w)
+DYNC__FN bool dync__wg_result(dync__wg *w)
 {
     const dync__gm *g = w->g;
     const dync__kernel *e = g->end;
@@ -6955,8 +7237,7 @@ static bool dync__wg_result(dync__wg *w)
 
 /* ---- pieces of text -------------------------------------------------------------------------- */
 
-/* Waits until the phase of this parity is over. */
-static void dync__wg_wait(dync__wg *w, const char *bar, const char *parity)
+DYNC__FN void dync__wg_wait(dync__wg *w, const char *bar, const char *parity)
 {
     int label = w->labels++;
     dync__cuda_tile_label(w->t, "WAIT_%d", label);
@@ -6965,8 +7246,7 @@ static void dync__wg_wait(dync__wg *w, const char *bar, const char *parity)
     dync__ptx_line(&w->t->p, "@!%%done bra WAIT_%d", label);
 }
 
-/* The next stage of the ring; the parity flips where it begins again. */
-static void dync__wg_next(dync__wg *w)
+DYNC__FN void dync__wg_next(dync__wg *w)
 {
     dync__ptx *p = &w->t->p;
     dync__ptx_line(p, "add.u32 %%stage, %%stage, 1");
@@ -6975,8 +7255,7 @@ static void dync__wg_next(dync__wg *w)
     dync__ptx_line(p, "@%%wrap xor.b32 %%parity, %%parity, 1");
 }
 
-/* %m0, %n0, %batch and the batch's coordinates from %tile. */
-static void dync__wg_place(dync__wg *w)
+DYNC__FN void dync__wg_place(dync__wg *w)
 {
     const dync__gm *g = w->g;
     dync__ptx *p = &w->t->p;
@@ -7001,9 +7280,8 @@ static void dync__wg_place(dync__wg *w)
     }
 }
 
-/* "{first, second, batches}" of a map */
-static void dync__wg_coordinates(const dync__wg *w, int which, const char *first,
-                                 const char *second, char out[120])
+DYNC__FN void dync__wg_coordinates(const dync__wg *w, int which, const char *first,
+                                   const char *second, char out[120])
 {
     int n = dync__format(out, 120, "{%s, %s", first, second);
     for (int i = 0; i < w->n_batch[which]; i++)
@@ -7035,7 +7313,7 @@ static void dync__wg_load(dync__wg *w, int s)
     }
 }
 
-static void dync__wg_producer(dync__wg *w)
+DYNC__FN void dync__wg_producer(dync__wg *w)
 {
     dync__cuda_tile *t = w->t;
     dync__ptx *p = &t->p;
@@ -7070,6 +7348,10 @@ static void dync__wg_producer(dync__wg *w)
     dync__ptx_line(p, "add.u32 %%tile, %%tile, %%clusters");
     dync__ptx_line(p, "bra LOAD_TILE");
 }
+
+/* ==== cuda/wgmma_multiply.c ======================================================================== */
+/* cuda/wgmma_multiply.c: the warpgroups that multiply and store, and the whole text of a product by
+ * wgmma. After wgmma.c, before conv_direct.c. */
 
 /* ---- the two that multiply ------------------------------------------------------------------- */
 
@@ -7460,10 +7742,7 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
  * element of the window at once, four positions side by side at a time. Threads are joined by
  * shuffles and shared memory, blocks by a second launch, in a fixed order. */
 
-enum { DYNC__GMD_THREADS = 128 };
-
-/* to += register * by (b32, signed), in 64 bits */
-static void dync__gmd_add(dync__gm *g, const char *to, const char *number, int64_t by)
+DYNC__FN void dync__gmd_add(dync__gm *g, const char *to, const char *number, int64_t by)
 {
     const char *wide = dync__ptx_temp(&g->t.p, "s64");
     dync__ptx_line(&g->t.p, "cvt.s64.s32 %s, %s", wide, number);
@@ -7733,9 +8012,11 @@ DYNC__FN void dync__gm_direct(dync__gm *g)
         dync__gmd_forward(g);
 }
 
-/* ---- weight gradient ------------------------------------------------------------------------- */
+/* ==== cuda/conv_direct_weight.c ==================================================================== */
+/* cuda/conv_direct_weight.c: the weight gradient of a depthwise convolution on a GPU: a block a
+ * channel and a part of the images. After conv_direct.c, before gemm.c. */
 
-enum { DYNC__GMD_SIDE = 4, DYNC__GMD_WARPS = DYNC__GMD_THREADS / 32 };
+/* ---- weight gradient ------------------------------------------------------------------------- */
 
 /* The thread's positions: %item, of %stop; acc += gradient * x for every element of the window. */
 static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys)
@@ -7991,14 +8272,6 @@ static const dync__gm_tile dync__gm_tiles[2][6] = {
      {64, 64, 256, 3, 60}}};
 /* registers of a thread for sums and for what is loaded to be made something */
 enum { DYNC__GM_HELD = 144 };
-enum {
-    DYNC__GM_START = 1500,
-    DYNC__GM_JOIN = 4000,
-    DYNC__GM_SPLITS = 32,
-    DYNC__GM_PLAIN = 4096,
-    DYNC__GM_REPACK = 256,
-    DYNC__GM_WGMMA = 1800
-};
 
 /* Compute capabilities 8.6, 8.9 and 12.x have less than the others. */
 DYNC__FN int dync__gm_shared_most(const dync__gm *g)
@@ -8030,8 +8303,7 @@ static double dync__gm_cost(const dync__gm *g, const dync__gm_tile *t, int64_t s
            join;
 }
 
-/* The clocks that it takes. */
-static double dync__gm_choose(dync__gm *g)
+DYNC__FN double dync__gm_choose(dync__gm *g)
 {
     bool wide = g->kind < 0 && dync__dtype_info(g->compute)->bytes == 8;
     double best = -1;
@@ -8075,9 +8347,7 @@ static bool dync__gm_on_boundary(const dync__gm *g, const dync__gm_side *s, int6
     return true;
 }
 
-/* The step of a dim of size 1 may be any. 0 is on all boundaries: copies of no bytes, of lines and
- * depths of a tile beyond the operand, have addresses on a boundary too. */
-static void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines)
+DYNC__FN void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines)
 {
     if (g->k == 1 && !s->gather) s->step = 0;
     if (lines == 1 && !s->gather) s->line = 0;
@@ -8102,7 +8372,7 @@ static void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines)
         s->how = DYNC__GM_ACROSS;
 }
 
-static void dync__gm_swap(dync__gm *g)
+DYNC__FN void dync__gm_swap(dync__gm *g)
 {
     dync__gm_side a = g->side[0];
     int64_t m = g->m;
@@ -8113,9 +8383,7 @@ static void dync__gm_swap(dync__gm *g)
     g->swapped = !g->swapped;
 }
 
-/* Few rows or columns, and memory as gemm_thin.c wants it: a and b change places where columns are
- * the fewer. */
-static bool dync__gm_make_thin(dync__gm *g)
+DYNC__FN bool dync__gm_make_thin(dync__gm *g)
 {
     bool swap = g->n < g->m;
     if (g->scalar || g->window_of || g->side[0].gather || g->side[1].gather) return false;
@@ -8143,7 +8411,7 @@ static void dync__gm_fold(dync__gm *g)
     }
 }
 
-static bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall *call)
+DYNC__FN bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall *call)
 {
     const dync__operand *y = &call->operand[call->n - 1];
     int rank = y->lay.ndim;
@@ -8257,8 +8525,8 @@ DYNC__FN void dync__gm_cut(dync__gm_loops *l, int64_t at)
     }
 }
 
-/* The epilogue over sums: that of matmul and addmm. */
-static bool dync__gm_end_of(dync__gm *g, const dync__kcall *call, const dync__kernel *k, bool keep)
+DYNC__FN bool dync__gm_end_of(dync__gm *g, const dync__kcall *call, const dync__kernel *k,
+                              bool keep)
 {
     dync__gm_loops l;
     dync__gm_loops_of(&l, k);
@@ -8313,8 +8581,7 @@ DYNC__FN bool dync__gm_end_over(dync__gm *g, const dync__kcall *call, const dync
     return !e->failed;
 }
 
-/* No epilogue: the sums, with bias, to c. */
-static bool dync__gm_end_plain(dync__gm *g, const dync__kcall *call)
+DYNC__FN bool dync__gm_end_plain(dync__gm *g, const dync__kcall *call)
 {
     const dync__operand *c = &call->operand[call->n - 1];
     int64_t linear[DYNC__LOOP_MAX_DIMS] = {0}, next = 1;
@@ -8334,6 +8601,10 @@ static bool dync__gm_end_plain(dync__gm *g, const dync__kcall *call)
     g->end = e;
     return !e->failed;
 }
+
+/* ==== cuda/gemm_call.c ============================================================================= */
+/* cuda/gemm_call.c: the parts of a product on a GPU put together: what is packed first, which text
+ * of which form, what goes along with it. After gemm.c, before conv.c. */
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
@@ -8405,7 +8676,7 @@ static void dync__gm_write(dync__gm *g)
 }
 
 /* How the sides come, tile and splits. */
-static double dync__gm_plan(dync__gm *g, bool may_be_thin)
+DYNC__FN double dync__gm_plan(dync__gm *g, bool may_be_thin)
 {
     bool thin = may_be_thin && dync__gm_make_thin(g);
     for (int s = 0; s < 2 && !g->window_of; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
@@ -8453,74 +8724,6 @@ DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
     if (!t->p.failed && !out->text.failed) return DYNC_OK;
     dync__str_free(&out->text);
     return dync__fail_memory(0);
-}
-
-/* Is k better done to an operand on its way than by a launch before? Thin products read the long
- * side once, and the short one by every block. */
-static bool dync__gm_takes_side(int device, const dync__kcall *call, const dync__kernel *k, int s)
-{
-    for (int i = 0; i < k->inst.n; i++) {
-        int prim = k->inst.at[i].prim;
-        if (prim == DYNC__P_storex || prim == DYNC__P_loadx || prim == DYNC__P_reduce ||
-            prim == DYNC__P_random)
-            return false;
-    }
-    dync__cuda_code code = {.device = device};
-    dync__gm g, with;
-    bool conv = call->row == dync__kernel_row(DYNC__K_conv2d),
-         ok = (conv || dync__gm_open(&g, &code, call)) && k->buf.n < 20;
-    dync__gm_pre *pre = ok && !conv ? dync__gm_pre_open(&code.arena, &call->operand[s], k, 0)
-                                    : NULL;
-    ok = conv ? ok && dync__cuda_conv_takes_side(&code, call, k, s) : pre != NULL;
-    if (pre) {
-        with = g;
-        dync__gm_pre_set(&with.side[s], pre);
-        double cost = dync__gm_plan(&with, true), apart = dync__gm_plan(&g, true),
-               elements = (double)(s ? g.n : g.m) * (double)g.k;
-        for (int d = 0; d < g.n_batch; d++) elements *= g.side[s].batch[d] ? (double)g.batch[d] : 1;
-        if (with.thin != g.thin) ok = !g.thin;
-        bool is_long = s == (with.swapped ? 0 : 1);
-        if (with.thin)
-            cost = is_long ? 0 : dync__gm_pre_cost(&with, &with.tile, with.chunk) / with.tile.n;
-        else if (dync__gm_wgmma_suits(&g))
-            apart = DYNC__GM_START +
-                    (double)g.m * (double)g.n * (double)g.k * (double)g.batches /
-                        ((double)dync__cuda_unit_of(device >> 8)->units * DYNC__GM_WGMMA);
-        ok = ok && dync__gm_pre_worth(pre, g.dtype, cost, apart, elements);
-    }
-    dync__arena_free(&code.arena);
-    return ok;
-}
-
-/* May the epilogue be done on the sums as they are? It is pointwise, in the order of the result. */
-static bool dync__gm_takes_result(int device, const dync__kcall *call, const dync__kernel *k)
-{
-    dync__cuda_code code = {.device = device};
-    dync__gm g;
-    bool conv = call->row == dync__kernel_row(DYNC__K_conv2d);
-    bool ok = !dync__ptx_has_reduce(k) && !k->uses_random && k->buf.n < 40 &&
-              k->n_dims < DYNC__LOOP_MAX_DIMS && (conv || dync__gm_open(&g, &code, call));
-    for (int i = 0; i < k->inst.n && ok; i++) ok = k->inst.at[i].section <= 2;
-    for (int i = 0; i < k->buf.n && ok; i++)
-        ok = k->buf.at[i].mode != (DYNC__BUF_IN | DYNC__BUF_OUT);
-    ok = ok && (conv ? dync__cuda_conv_takes(&code, call, k) : dync__gm_end_of(&g, call, k, false));
-    dync__arena_free(&code.arena);
-    return ok;
-}
-
-DYNC__FN int dync__gm_takes(int device, const dync__kcall *call, const dync__kernel *k)
-{
-    int operand = -1, stores = 0, reads = 0;
-    for (int i = 0; i < k->inst.n; i++) {
-        if (k->inst.at[i].prim != DYNC__P_store) continue;
-        stores++;
-        for (int o = 0; o + 1 < call->n; o++)
-            if (call->operand[o].slot == k->buf.at[k->inst.at[i].buf].id) reads++, operand = o;
-    }
-    if (reads == 0) return dync__gm_takes_result(device, call, k) ? 0 : -1;
-    return stores == 1 && reads == 1 && operand < 2 && dync__gm_takes_side(device, call, k, operand)
-               ? 1 + operand
-               : -1;
 }
 
 DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *call,
@@ -8589,31 +8792,13 @@ DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync
  * window. Sources: Chetlur et al. 2014 (implicit products); Dumoulin and Visin 2016 (transposed
  * convolution). */
 
-enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16, DYNC__CUV_BACK = 36 };
-/* A 4-D array in memory: of an operand, or packed. */
-/* pre: makes it; or NULL */
-typedef struct dync__cuv_array {
-    int32_t id;
-    int64_t shape[4], stride[4], offset;
-    dync__gm_pre *pre;
-} dync__cuv_array;
-typedef struct dync__cuv {
-    dync__cuda_code *code;
-    const dync__kcall *call;
-    int64_t s[2], p[2], d[2], groups, gc, go; /* gc, go: channels of a group in x and y */
-    dync__cuv_array x, w, y;
-    int dtype, out;     /* out: the operand that is written */
-    bool f16, by_image; /* f16: or bf16; by_image: the images are batches of the product */
-    const dync__cuda_end *end;
-} dync__cuv;
-
 static const dync__cuda_end dync__cuv_no_end = {NULL, {NULL, NULL}, NULL, false};
 static bool dync__cuv_small(const dync__operand *o)
 {
     return (double)dync__layout_span(&o->lay) < 1073741824.0;
 }
 
-static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
+DYNC__FN bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
 {
     bool input = call->row == dync__kernel_row(DYNC__K_conv2d_grad_input),
          weight = call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight);
@@ -8653,10 +8838,8 @@ static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcal
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-/* Dense strides of the array's dims in this order, outermost first; true: as it lies, on
- * boundaries, it is as good. */
-static bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, const int *order,
-                                int64_t *to, int64_t *all)
+DYNC__FN bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, const int *order,
+                                  int64_t *to, int64_t *all)
 {
     int64_t bytes = dync__dtype_info(v->dtype)->bytes, next = 1;
     bool well = a->stride[order[3]] == 1 && a->offset * bytes % 16 == 0;
@@ -8669,9 +8852,7 @@ static bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, co
     return well;
 }
 
-/* The loops of what makes the array, cut where dims of the array end; `sum`: steps of a loop in
- * memory of strides `to`. False: one is of several dims. */
-static bool dync__cuv_made_loops(const dync__cuv_array *a, const int64_t *to, dync__gm_loops *l)
+DYNC__FN bool dync__cuv_made_loops(const dync__cuv_array *a, const int64_t *to, dync__gm_loops *l)
 {
     int64_t all = 1, made = 1;
     dync__gm_loops_of(l, a->pre->k);
@@ -8729,8 +8910,7 @@ static bool dync__cuv_pack_made(dync__cuv *v, dync__cuv_array *a, int temp, cons
     return true;
 }
 
-/* The array's dims in this order, on boundaries: as it lies, or copied. */
-static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order)
+DYNC__FN bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order)
 {
     int64_t to[4], stride[4], extent[4], all;
     if (dync__cuv_lies_well(v, a, order, to, &all)) return true;
@@ -8764,16 +8944,14 @@ static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order)
 
 /* ---- sides ----------------------------------------------------------------------------------- */
 
-static void dync__cuv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y,
-                            int64_t x)
+DYNC__FN void dync__cuv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y,
+                              int64_t x)
 {
     g->digit[part][g->n[part]++] = (dync__gm_digit){extent, by, y, x};
 }
 
-/* Digits of channels and taps, in the order in which they are summed up: channels last where they
- * are neighbours. */
-static void dync__cuv_window(dync__gm_gather *g, int part, bool last, dync__gm_digit channels,
-                             dync__gm_digit down, dync__gm_digit right)
+DYNC__FN void dync__cuv_window(dync__gm_gather *g, int part, bool last, dync__gm_digit channels,
+                               dync__gm_digit down, dync__gm_digit right)
 {
     if (!last) g->digit[part][g->n[part]++] = channels;
     g->digit[part][g->n[part]++] = down;
@@ -8801,10 +8979,8 @@ static void dync__cuv_merge(dync__gm_gather *g)
     }
 }
 
-/* The side of g that is this array, seen so; plain where nothing has to be gathered. Without bounds
- * everything is inside. */
-static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_array *a,
-                           const dync__gm_gather *as, bool bounds, int64_t offset)
+DYNC__FN bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_array *a,
+                             const dync__gm_gather *as, bool bounds, int64_t offset)
 {
     dync__gm_side *side = &g->side[s];
     dync__gm_gather *own = dync__arena_copy(&v->code->arena, as, sizeof *own);
@@ -8846,7 +9022,7 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
 
 /* ---- the product ----------------------------------------------------------------------------- */
 
-static dync__gm *dync__cuv_product(dync__cuv *v, int64_t m, int64_t n, int64_t k)
+DYNC__FN dync__gm *dync__cuv_product(dync__cuv *v, int64_t m, int64_t n, int64_t k)
 {
     dync__gm *g = dync__arena_alloc(&v->code->arena, sizeof *g);
     if (!g) return NULL;
@@ -8864,10 +9040,8 @@ static dync__gm *dync__cuv_product(dync__cuv *v, int64_t m, int64_t n, int64_t k
     return g;
 }
 
-/* Where the sums go: loops in the order of the product's results, strides of what is written, of
- * the bias or NULL. */
-static dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t *extent,
-                                 const int64_t *stride, int64_t offset, const int64_t *bias)
+DYNC__FN dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t *extent,
+                                   const int64_t *stride, int64_t offset, const int64_t *bias)
 {
     int64_t linear[8], next = 1;
     const dync__operand *out = &v->call->operand[v->out];
@@ -8889,10 +9063,7 @@ static dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t
     return dync__gm_add(v->code, g, v->call, &(dync__cuda_end){.host = v->end->host});
 }
 
-/* What follows a convolution, in the order of the product: channels, then images and pixels
- * (by_image: as y lies). Its loops are cut at the ends of planes and images, so that each is of one
- * of them. */
-static bool dync__cuv_end_of(dync__cuv *v, dync__gm *g)
+DYNC__FN bool dync__cuv_end_of(dync__cuv *v, dync__gm *g)
 {
     dync__gm_loops l, r;
     int64_t plane = v->y.shape[2] * v->y.shape[3], image = plane * v->y.shape[1],
@@ -8923,8 +9094,7 @@ static bool dync__cuv_end_of(dync__cuv *v, dync__gm *g)
                              v->call->n == 4 ? bias : NULL);
 }
 
-/* The sums of forward to y, with bias and what follows. */
-static dync_status dync__cuv_finish(dync__cuv *v, dync__gm *g)
+DYNC__FN dync_status dync__cuv_finish(dync__cuv *v, dync__gm *g)
 {
     if (v->end->k)
         return dync__cuv_end_of(v, g) ? dync__gm_add(v->code, g, v->call, v->end)
@@ -8942,9 +9112,7 @@ static dync_status dync__cuv_finish(dync__cuv *v, dync__gm *g)
                          biased ? (int64_t[]){v->go * bs, bs, 0, 0, 0} : NULL);
 }
 
-/* One channel to a group: forward, and the data gradient of stride 1, which is a convolution of gy
- * by the window flipped. */
-static dync_status dync__cuv_direct(dync__cuv *v, bool input)
+DYNC__FN dync_status dync__cuv_direct(dync__cuv *v, bool input)
 {
     const dync__cuv_array *from = input ? &v->y : &v->x, *to = input ? &v->x : &v->y;
     dync__gm *g = dync__cuv_product(v, to->shape[0] * to->shape[1] * to->shape[2], to->shape[3],
@@ -8982,7 +9150,7 @@ static dync_status dync__cuv_direct(dync__cuv *v, bool input)
     return dync__cuv_end(v, g, 4, to->shape, to->stride, to->offset, NULL);
 }
 
-static dync_status dync__cuv_direct_weight(dync__cuv *v)
+DYNC__FN dync_status dync__cuv_direct_weight(dync__cuv *v)
 {
     dync__gm *g = dync__cuv_product(v, v->w.shape[0], v->y.shape[3], 1);
     dync__gm_window *w = dync__arena_alloc(&v->code->arena, sizeof *w);
@@ -9008,8 +9176,7 @@ static dync_status dync__cuv_direct_weight(dync__cuv *v)
                : DYNC_ERR_MEMORY;
 }
 
-/* kind: 1 forward, 2 to the input, 3 to the weight. */
-static bool dync__cuv_is_direct(const dync__cuv *v, int kind)
+DYNC__FN bool dync__cuv_is_direct(const dync__cuv *v, int kind)
 {
     int64_t side = v->f16 ? 8 : v->dtype == DYNC_F32 ? 4 : 2, wide = side;
     if (v->gc != 1 || (kind == 3 && v->go > 8) ||
@@ -9021,6 +9188,10 @@ static bool dync__cuv_is_direct(const dync__cuv *v, int kind)
     return kind != 2 ||
            (v->go == 1 && (v->s[0] * v->s[1] == 1 || v->s[0] * wide <= DYNC__CUV_BACK));
 }
+
+/* ==== cuda/conv_forward.c ========================================================================== */
+/* cuda/conv_forward.c: a convolution and its two gradients as products on a GPU, and what calls.c
+ * asks. After conv.c, before loops.c. */
 
 static const int dync__cuv_channels_last[4] = {0, 2, 3, 1};
 
@@ -9283,6 +9454,78 @@ DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *c
            : kind == 2 ? dync__cuv_input(&v)
            : kind == 3 ? dync__cuv_weight(&v)
                        : DYNC_OK;
+}
+
+/* ==== cuda/takes.c ================================================================================= */
+/* cuda/takes.c: which loop kernels a product or a convolution does along with itself: to its
+ * operands on their way, or to its result. After gemm_call.c and conv_forward.c, before calls.c. */
+
+/* Is k better done to an operand on its way than by a launch before? Thin products read the long
+ * side once, and the short one by every block. */
+static bool dync__gm_takes_side(int device, const dync__kcall *call, const dync__kernel *k, int s)
+{
+    for (int i = 0; i < k->inst.n; i++) {
+        int prim = k->inst.at[i].prim;
+        if (prim == DYNC__P_storex || prim == DYNC__P_loadx || prim == DYNC__P_reduce ||
+            prim == DYNC__P_random)
+            return false;
+    }
+    dync__cuda_code code = {.device = device};
+    dync__gm g, with;
+    bool conv = call->row == dync__kernel_row(DYNC__K_conv2d),
+         ok = (conv || dync__gm_open(&g, &code, call)) && k->buf.n < 20;
+    dync__gm_pre *pre = ok && !conv ? dync__gm_pre_open(&code.arena, &call->operand[s], k, 0)
+                                    : NULL;
+    ok = conv ? ok && dync__cuda_conv_takes_side(&code, call, k, s) : pre != NULL;
+    if (pre) {
+        with = g;
+        dync__gm_pre_set(&with.side[s], pre);
+        double cost = dync__gm_plan(&with, true), apart = dync__gm_plan(&g, true),
+               elements = (double)(s ? g.n : g.m) * (double)g.k;
+        for (int d = 0; d < g.n_batch; d++) elements *= g.side[s].batch[d] ? (double)g.batch[d] : 1;
+        if (with.thin != g.thin) ok = !g.thin;
+        bool is_long = s == (with.swapped ? 0 : 1);
+        if (with.thin)
+            cost = is_long ? 0 : dync__gm_pre_cost(&with, &with.tile, with.chunk) / with.tile.n;
+        else if (dync__gm_wgmma_suits(&g))
+            apart = DYNC__GM_START +
+                    (double)g.m * (double)g.n * (double)g.k * (double)g.batches /
+                        ((double)dync__cuda_unit_of(device >> 8)->units * DYNC__GM_WGMMA);
+        ok = ok && dync__gm_pre_worth(pre, g.dtype, cost, apart, elements);
+    }
+    dync__arena_free(&code.arena);
+    return ok;
+}
+
+/* May the epilogue be done on the sums as they are? It is pointwise, in the order of the result. */
+static bool dync__gm_takes_result(int device, const dync__kcall *call, const dync__kernel *k)
+{
+    dync__cuda_code code = {.device = device};
+    dync__gm g;
+    bool conv = call->row == dync__kernel_row(DYNC__K_conv2d);
+    bool ok = !dync__ptx_has_reduce(k) && !k->uses_random && k->buf.n < 40 &&
+              k->n_dims < DYNC__LOOP_MAX_DIMS && (conv || dync__gm_open(&g, &code, call));
+    for (int i = 0; i < k->inst.n && ok; i++) ok = k->inst.at[i].section <= 2;
+    for (int i = 0; i < k->buf.n && ok; i++)
+        ok = k->buf.at[i].mode != (DYNC__BUF_IN | DYNC__BUF_OUT);
+    ok = ok && (conv ? dync__cuda_conv_takes(&code, call, k) : dync__gm_end_of(&g, call, k, false));
+    dync__arena_free(&code.arena);
+    return ok;
+}
+
+DYNC__FN int dync__gm_takes(int device, const dync__kcall *call, const dync__kernel *k)
+{
+    int operand = -1, stores = 0, reads = 0;
+    for (int i = 0; i < k->inst.n; i++) {
+        if (k->inst.at[i].prim != DYNC__P_store) continue;
+        stores++;
+        for (int o = 0; o + 1 < call->n; o++)
+            if (call->operand[o].slot == k->buf.at[k->inst.at[i].buf].id) reads++, operand = o;
+    }
+    if (reads == 0) return dync__gm_takes_result(device, call, k) ? 0 : -1;
+    return stores == 1 && reads == 1 && operand < 2 && dync__gm_takes_side(device, call, k, operand)
+               ? 1 + operand
+               : -1;
 }
 
 /* ==== cuda/loops.c ================================================================================= */
@@ -10470,15 +10713,6 @@ DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__op
  * for memory on 16-byte boundaries (cp.async) and for any. Sources: Milakov & Gimelshein 2018,
  * arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135; Dao 2023, arXiv:2307.08691. */
 
-static const double dync__fa_log2e = 1.4426950408889634074;
-enum {
-    DYNC__FA_GQ = 1,
-    DYNC__FA_GK = 2,
-    DYNC__FA_GV = 4,
-    DYNC__FA_SHARED = 99 * 1024,
-    DYNC__FA_WIDEST = 256
-};
-
 static void dync__fa_drop(dync__layout *lay, int d)
 {
     for (lay->ndim--; d < lay->ndim; d++) {
@@ -10510,8 +10744,7 @@ static void dync__fa_fold(dync__operand *o, const dync__kcall *call)
     }
 }
 
-/* first: place of q; grad: the gradient's operands. */
-static void dync__fa_open(dync__fa *c, const dync__kcall *call, bool grad, bool vec)
+DYNC__FN void dync__fa_open(dync__fa *c, const dync__kcall *call, bool grad, bool vec)
 {
     memset(c, 0, sizeof *c);
     if (!grad) memcpy(c->own, call->operand, (size_t)call->n * sizeof *c->own);
@@ -10539,8 +10772,7 @@ static void dync__fa_open(dync__fa *c, const dync__kcall *call, bool grad, bool 
     for (int d = 0; d < c->n_batch; d++) c->units *= c->q->lay.shape[d];
 }
 
-/* Is it for these kernels? Rows of a tile must be reached by 32-bit offsets. */
-static bool dync__fa_can(const dync__fa *c, int n)
+DYNC__FN bool dync__fa_can(const dync__fa *c, int n)
 {
     bool ok = (c->dtype == DYNC_F32 || c->dtype == DYNC_F16 || c->dtype == DYNC_BF16) &&
               c->E <= DYNC__FA_WIDEST && c->V <= DYNC__FA_WIDEST && c->L < 1 << 30 &&
@@ -10552,9 +10784,7 @@ static bool dync__fa_can(const dync__fa *c, int n)
     return ok;
 }
 
-/* Can rows of these operands be moved 16 bytes at a time, on the right boundary? Fills in what is
- * to be checked at the launch. */
-static bool dync__fa_rows_fit(dync__fa *c, const dync__operand *const *o, int n)
+DYNC__FN bool dync__fa_rows_fit(dync__fa *c, const dync__operand *const *o, int n)
 {
     for (int i = 0; i < n; i++) {
         int64_t bytes = dync__dtype_info(o[i]->dtype)->bytes;
@@ -10568,7 +10798,7 @@ static bool dync__fa_rows_fit(dync__fa *c, const dync__operand *const *o, int n)
     return true;
 }
 
-static int dync__fa_padded(int64_t width) { return (int)(width + 15) / 16 * 16; }
+DYNC__FN int dync__fa_padded(int64_t width) { return (int)(width + 15) / 16 * 16; }
 
 /* ---- beginnings and ends --------------------------------------------------------------------- */
 
@@ -10615,8 +10845,7 @@ DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first)
     dync__fa_base(c, "%mask", c->mask, (int)(c->mask - c->op));
 }
 
-/* form: DYNC__CUDA_ANY begins a part, others are of the same. */
-static bool dync__fa_finish(dync__fa *c, dync__cuda_code *code, int form, const int32_t *buf)
+DYNC__FN bool dync__fa_finish(dync__fa *c, dync__cuda_code *code, int form, const int32_t *buf)
 {
     if (form == DYNC__CUDA_ANY) return dync__cuda_tile_end(&c->t, code, buf);
     dync__str_free(&c->t.p.regs);
@@ -10626,7 +10855,7 @@ static bool dync__fa_finish(dync__fa *c, dync__cuda_code *code, int form, const 
     return dync__fail_memory(0), false;
 }
 
-static const char *dync__fa_number(char *to, double x)
+DYNC__FN const char *dync__fa_number(char *to, double x)
 {
     float f = (float)x;
     uint32_t u;
@@ -10637,9 +10866,7 @@ static const char *dync__fa_number(char *to, double x)
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* Are scores kept as products, to be scaled on the way into the exponential? Else dync__fa_mask
- * scales them. */
-static bool dync__fa_raw(const dync__fa *c)
+DYNC__FN bool dync__fa_raw(const dync__fa *c)
 {
     return c->scale > 0 && (!c->mask || c->mask->dtype == DYNC_BOOL);
 }
@@ -10688,9 +10915,9 @@ static void dync__fa_mask_operand(dync__fa *c, const dync__fa_frag *s, bool keys
                     dync__ptx_widen(p, m->dtype, add, half);
                 }
                 dync__ptx_line(p, "mul.rn.f32 %s, %s, %s", add, add,
-                               dync__fa_number(number, dync__fa_log2e));
+                               dync__fa_number(number, DYNC__FA_LOG2E));
                 dync__ptx_line(p, "fma.rn.f32 %s, %s, %s, %s", reg, reg,
-                               dync__fa_number(factor, c->scale * dync__fa_log2e), add);
+                               dync__fa_number(factor, c->scale * DYNC__FA_LOG2E), add);
             }
         }
 }
@@ -10706,7 +10933,7 @@ DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, cons
     if (!dync__fa_raw(c) && !(c->mask && c->mask->dtype != DYNC_BOOL))
         for (int i = 0; i < s->rows * s->cols; i++)
             dync__ptx_line(p, "mul.rn.f32 %s%d, %s%d, %s", s->name, i, s->name, i,
-                           dync__fa_number(number, c->scale * dync__fa_log2e));
+                           dync__fa_number(number, c->scale * DYNC__FA_LOG2E));
     if (c->mask) dync__fa_mask_operand(c, s, keys);
     if (!tail && !c->causal) return;
     dync__ptx_line(p, "sub.s32 %%edge, %%%s, %%%s", keys ? "i0" : "j", keys ? "j" : "i0");
@@ -10753,7 +10980,7 @@ DYNC__FN void dync__fa_exponentials(dync__fa *c, const dync__fa_frag *s)
 {
     dync__ptx *p = &c->t.p;
     char reg[24], factor[24];
-    dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
+    dync__fa_number(factor, dync__fa_raw(c) ? c->scale * DYNC__FA_LOG2E : 1.0);
     for (int i = 0; i < s->rows; i++) {
         dync__ptx_line(p, "mov.f32 %%top%d, %s", i, dync__fa_reg(c, s, i, 0, reg));
         for (int j = 1; j < s->cols; j++)
@@ -10805,8 +11032,8 @@ DYNC__FN void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o)
     const dync__operand *lse = &c->op[4];
     char factor[24], ln2[24];
     int64_t step = lse->lay.stride[c->n_batch] * 4;
-    dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
-    dync__fa_number(ln2, 1 / dync__fa_log2e);
+    dync__fa_number(factor, dync__fa_raw(c) ? c->scale * DYNC__FA_LOG2E : 1.0);
+    dync__fa_number(ln2, 1 / DYNC__FA_LOG2E);
     dync__fa_across(c, "add.rn", "%sum", o->rows);
     dync__fa_base(c, "%log", lse, 4);
     dync__ptx_line(p, "cvt.s64.s32 %%wide, %%row");
@@ -10852,580 +11079,6 @@ DYNC__FN void dync__fa_last_key(dync__fa *c)
     if (!c->causal) return;
     dync__ptx_line(&c->t.p, "add.s32 %%jn, %%i0, %d", c->rows);
     dync__ptx_line(&c->t.p, "min.s32 %%jend, %%jend, %%jn");
-}
-
-/* ---- keys cut over blocks
- * In the temporary: {greatest score times log2 e, sum of exponentials below it} of every split and
- * query, then the values weighted by these. */
-
-static int64_t dync__fa_pairs_bytes(const dync__fa *c)
-{
-    return (c->splits * c->units * c->L * 8 + 15) / 16 * 16;
-}
-static int dync__fa_partial_buf(const dync__fa *c) { return c->t.n_buffers - 1; }
-
-static void dync__fa_partials(dync__fa *c, const dync__fa_frag *o)
-{
-    dync__ptx *p = &c->t.p;
-    char factor[24], temp[16];
-    dync__operand part = {.dtype = DYNC_F32, .lay.ndim = c->n_batch + 2};
-    int64_t next = 1;
-    for (int d = c->n_batch + 1; d >= 0; d--) {
-        part.lay.shape[d] = c->op[3].lay.shape[d];
-        part.lay.stride[d] = next;
-        next *= part.lay.shape[d];
-    }
-    dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
-    dync__format(temp, sizeof temp, "%%b%d", dync__fa_partial_buf(c));
-    dync__fa_across(c, "add.rn", "%sum", o->rows);
-    dync__cuda_tile_set(&c->t, "u32", "%pair_at", "mad.lo", "%%split, %lld, %%unit",
-                        (long long)c->units);
-    dync__ptx_line(p, "mad.lo.u32 %%pair_at, %%pair_at, %lld, %%row", (long long)c->L);
-    dync__ptx_line(p, "mad.wide.u32 %%here, %%pair_at, 8, %s", temp);
-    for (int i = 0; i < o->rows; i++) {
-        const char *is = dync__ptx_temp(p, "pred");
-        dync__ptx_line(p, "mul.rn.f32 %%m%d, %%m%d, %s", i, i, factor);
-        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is,
-                       (long long)(c->L - dync__fa_row(c, i)));
-        dync__ptx_line(p, "setp.eq.and.s32 %s, %%cb, 0, %s", is, is);
-        dync__ptx_line(p, "@%s st.global.v2.f32 [%%here+%d], {%%m%d, %%sum%d}", is,
-                       dync__fa_row(c, i) * 8, i, i);
-    }
-    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%split");
-    dync__ptx_line(p, "mad.lo.s64 %s, %%wide, %lld, %s", temp,
-                   (long long)(c->units * c->L * c->V * 4), temp);
-    dync__ptx_line(p, "add.s64 %s, %s, %lld", temp, temp, (long long)dync__fa_pairs_bytes(c));
-    dync__fa_write(c, o, &part, dync__fa_partial_buf(c), NULL, false, c->L);
-}
-
-/* The second launch: a block a query, a thread a column or two; splits in their order. */
-static void dync__fa_join(dync__fa *c)
-{
-    enum { THREADS = 128 };
-    dync__cuda_tile *t = &c->t;
-    dync__ptx *p = &t->p;
-    const dync__operand *y = &c->op[3], *lse = &c->op[4];
-    int columns = (int)((c->V + THREADS - 1) / THREADS);
-    int64_t all = c->units * c->L;
-    char ln2[24], temp[16];
-    dync__fa_number(ln2, 1 / dync__fa_log2e);
-    dync__format(temp, sizeof temp, "%%b%d", dync__fa_partial_buf(c));
-    dync__cuda_tile_next(t);
-    dync__cuda_tile_set(t, "u32", "%unit", "div", "%%cta, %lld", (long long)c->L);
-    dync__cuda_tile_set(t, "u32", "%row", "rem", "%%cta, %lld", (long long)c->L);
-    dync__fa_units(c);
-    static const char *const floats[] = {"%most", "%base", "%m", "%n", "%sum", "%x"};
-    for (int i = 0; i < 6; i++) dync__ptx_reg(p, "f32", floats[i]);
-    dync__cuda_tile_regs(t, "f32", "%o", 2);
-    dync__cuda_tile_regs(t, "pred", "%is", 2);
-    dync__cuda_tile_wide(t, "%pair", temp);
-    dync__ptx_line(p, "mad.wide.u32 %%pair, %%cta, 8, %%pair");
-    dync__cuda_tile_wide(t, "%pair0", "%pair");
-    dync__cuda_tile_set(t, "u32", "%left", "mov", "%lld", (long long)c->splits);
-    dync__ptx_reg(p, "pred", "%more");
-    dync__ptx_line(p, "mov.f32 %%most, 0fff800000");
-    dync__cuda_tile_label(t, "MOST");
-    dync__ptx_line(p, "ld.global.f32 %%m, [%%pair]");
-    dync__ptx_line(p, "max.f32 %%most, %%most, %%m");
-    dync__ptx_line(p, "add.s64 %%pair, %%pair, %lld", (long long)(all * 8));
-    dync__ptx_line(p, "sub.u32 %%left, %%left, 1");
-    dync__ptx_line(p, "setp.gt.u32 %%more, %%left, 0");
-    dync__ptx_line(p, "@%%more bra MOST");
-    dync__ptx_line(p, "setp.eq.f32 %%more, %%most, 0fff800000"); /* nothing is seen */
-    dync__ptx_line(p, "selp.f32 %%base, 0f00000000, %%most, %%more");
-    dync__ptx_line(p, "mov.b32 %%sum, 0");
-    dync__ptx_line(p, "mov.u32 %%left, %lld", (long long)c->splits);
-    dync__cuda_tile_wide(t, "%wide", NULL);
-    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%cta");
-    dync__cuda_tile_set(t, "s64", "%from", "mad.lo", "%%wide, %lld, %s", (long long)(c->V * 4),
-                        temp);
-    dync__ptx_line(p, "mad.wide.u32 %%from, %%thr, 4, %%from");
-    dync__ptx_line(p, "add.s64 %%from, %%from, %lld", (long long)dync__fa_pairs_bytes(c));
-    for (int i = 0; i < columns; i++) {
-        dync__ptx_line(p, "mov.b32 %%o%d, 0", i);
-        dync__ptx_line(p, "setp.lt.u32 %%is%d, %%thr, %lld", i, (long long)(c->V - i * THREADS));
-    }
-    dync__cuda_tile_label(t, "SPLIT");
-    dync__ptx_line(p, "ld.global.v2.f32 {%%m, %%n}, [%%pair0]");
-    dync__ptx_line(p, "sub.rn.f32 %%m, %%m, %%base");
-    dync__ptx_line(p, "ex2.approx.ftz.f32 %%m, %%m");
-    dync__ptx_line(p, "fma.rn.f32 %%sum, %%m, %%n, %%sum");
-    for (int i = 0; i < columns; i++) {
-        dync__ptx_line(p, "mov.b32 %%x, 0");
-        dync__ptx_line(p, "@%%is%d ld.global.f32 %%x, [%%from+%d]", i, i * THREADS * 4);
-        dync__ptx_line(p, "fma.rn.f32 %%o%d, %%m, %%x, %%o%d", i, i);
-    }
-    dync__ptx_line(p, "add.s64 %%pair0, %%pair0, %lld", (long long)(all * 8));
-    dync__ptx_line(p, "add.s64 %%from, %%from, %lld", (long long)(all * c->V * 4));
-    dync__ptx_line(p, "sub.u32 %%left, %%left, 1");
-    dync__ptx_line(p, "setp.gt.u32 %%more, %%left, 0");
-    dync__ptx_line(p, "@%%more bra SPLIT");
-    dync__ptx_line(p, "lg2.approx.f32 %%x, %%sum");
-    dync__ptx_line(p, "add.rn.f32 %%x, %%x, %%most");
-    dync__ptx_line(p, "mul.rn.f32 %%x, %%x, %s", ln2);
-    dync__ptx_line(p, "setp.eq.u32 %%more, %%thr, 0");
-    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%row");
-    dync__fa_base(c, "%log", lse, 4);
-    dync__ptx_line(p, "mad.lo.s64 %%log, %%wide, %lld, %%log",
-                   (long long)(lse->lay.stride[c->n_batch] * 4));
-    dync__ptx_line(p, "@%%more st.global.f32 [%%log], %%x");
-    dync__ptx_line(p, "setp.eq.f32 %%more, %%sum, 0f00000000");
-    dync__ptx_line(p, "div.rn.f32 %%sum, 0f3f800000, %%sum");
-    dync__ptx_line(p, "selp.f32 %%sum, 0f00000000, %%sum, %%more");
-    int64_t bytes = dync__dtype_info(y->dtype)->bytes,
-            column = y->lay.stride[c->n_batch + 1] * bytes;
-    dync__fa_base(c, "%to", y, 3);
-    dync__ptx_line(p, "mad.lo.s64 %%to, %%wide, %lld, %%to",
-                   (long long)(y->lay.stride[c->n_batch] * bytes));
-    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%thr");
-    dync__ptx_line(p, "mad.lo.s64 %%to, %%wide, %lld, %%to", (long long)column);
-    for (int i = 0; i < columns; i++) {
-        char value[8], guard[16];
-        dync__format(value, sizeof value, "%%o%d", i);
-        dync__format(guard, sizeof guard, "@%%is%d ", i);
-        dync__ptx_line(p, "mul.rn.f32 %s, %s, %%sum", value, value);
-        if (i) dync__ptx_line(p, "add.s64 %%to, %%to, %lld", (long long)(THREADS * column));
-        dync__cuda_tile_store(t, y->dtype, "%to", value, guard);
-    }
-    dync__cuda_tile_entry(t, "attention_join", all, 1, 1, THREADS);
-}
-
-/* Where queries do not fill the device and there are keys for it: two blocks a multiprocessor, four
- * tiles of keys to each. */
-static void dync__fa_choose_splits(dync__fa *c, int units)
-{
-    int64_t blocks = c->units * ((c->L + c->rows - 1) / c->rows),
-            splits =
-                DYNC__MIN(DYNC__MIN((2 * units + blocks - 1) / blocks, c->S / (4 * c->cols)), 64);
-    c->splits = 1;
-    if (c->causal || 2 * blocks > units || splits < 2) return;
-    c->chunk = ((c->S + splits - 1) / splits + 63) / 64 * 64;
-    c->splits = (c->S + c->chunk - 1) / c->chunk;
-}
-
-static void dync__fa_forward_text(dync__fa *c)
-{
-    dync__ptx *p = &c->t.p;
-    int wide_e = dync__fa_padded(c->E), wide_v = dync__fa_padded(c->V);
-    dync__fa_tile q = {.name = "q",
-                       .o = c->q,
-                       .buf = 0,
-                       .rows = c->rows,
-                       .width = wide_e,
-                       .limit = c->L,
-                       .columns = c->E};
-    dync__fa_tile k = {.name = "k",
-                       .o = c->k,
-                       .buf = 1,
-                       .rows = c->cols,
-                       .width = wide_e,
-                       .limit = c->S,
-                       .columns = c->E};
-    dync__fa_tile v = {.name = "v",
-                       .o = c->v,
-                       .buf = 2,
-                       .rows = c->cols,
-                       .width = wide_v,
-                       .limit = c->S,
-                       .columns = c->V};
-    dync__fa_place(c, c->L, c->causal);
-    dync__fa_mask_regs(c);
-    dync__fa_frag s = dync__fa_frag_new(c, "%s", c->cols, false),
-                  o = dync__fa_frag_new(c, "%o", wide_v, true);
-    dync__ptx_line(p, c->splits > 1 ? "mul.lo.s32 %%j, %%split, %lld" : "mov.b32 %%j, 0",
-                   (long long)c->chunk);
-    dync__fa_tile_begin(c, &q, "%i0");
-    dync__fa_tile_begin(c, &k, "%j");
-    dync__fa_tile_begin(c, &v, "%j");
-    dync__fa_reader(c, &q, 'a');
-    dync__fa_reader(c, &k, 'b');
-    dync__fa_reader(c, &v, 'n');
-    dync__fa_issue(c, &q);
-    dync__fa_issue(c, &k);
-    dync__cuda_tile_commit(&c->t);
-    dync__fa_begin_rows(c, &s, &o);
-    dync__fa_last_key(c);
-    dync__cuda_tile_label(&c->t, "KEYS");
-    dync__cuda_tile_wait(&c->t, 0);
-    /* keys are there; all have done with the last values */
-    dync__cuda_tile_barrier(&c->t);
-    dync__fa_issue(c, &v);
-    dync__cuda_tile_commit(&c->t);
-    dync__fa_nt(c, &s, &q, &k);
-    dync__cuda_tile_wait(&c->t, 0);
-    /* values are there; all have done with the keys */
-    dync__cuda_tile_barrier(&c->t);
-    dync__ptx_line(p, "add.s32 %%jn, %%j, %d", c->cols);
-    dync__ptx_line(p, "setp.lt.s32 %%more, %%jn, %%jend");
-    dync__ptx_line(p, "not.pred %%none, %%more");
-    dync__ptx_line(p, "@%%none bra LAST");
-    dync__fa_issue(c, &k);
-    dync__cuda_tile_label(&c->t, "LAST");
-    dync__cuda_tile_commit(&c->t);
-    dync__fa_mask(c, &s, false, "SEEN");
-    dync__fa_exponentials(c, &s);
-    dync__fa_rescale(c, &o);
-    dync__fa_weights(c, &s);
-    dync__fa_nn(c, &o, &v);
-    dync__ptx_line(p, "mov.b32 %%j, %%jn");
-    dync__ptx_line(p, "@%%more bra KEYS");
-    if (c->splits > 1)
-        dync__fa_partials(c, &o);
-    else
-        dync__fa_outputs(c, &o);
-    dync__cuda_tile_entry(&c->t, c->splits > 1 ? "attention_split" : "attention",
-                          c->units * ((c->L + c->rows - 1) / c->rows) * c->splits, 1, 1,
-                          c->threads);
-    if (c->splits > 1) dync__fa_join(c);
-}
-
-/* Tiles by width of the head; two tiles of rows to a warp where there are enough of them for every
- * multiprocessor. */
-static void dync__fa_forward_shape(dync__fa *c, int units)
-{
-    int width = dync__fa_padded(DYNC__MAX(c->E, c->V));
-    c->threads = 128;
-    c->mt = c->L > 64 && width <= 128 && c->units * ((c->L + 127) / 128) >= units ? 2 : 1;
-    c->rows = 64 * c->mt;
-    c->cols = width > 128 || (width > 64 && c->mt == 2) ? 32 : 64;
-    if (c->mma && c->bytes == 4)
-        c->mt = 1, c->rows = 64, c->cols = width > 128 ? 16 : width > 64 ? 32 : 64;
-    if (c->mma) return;
-    c->rows = c->cols = c->L > 32 && width <= 128 ? 64 : 32;
-}
-
-static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *call)
-{
-    dync__fa c;
-    int32_t buf[] = {0, 1, 2, 3, 4, 5, 6};
-    int units = dync__cuda_unit_of(code->device >> 8)->units;
-    dync__fa_open(&c, call, false, false);
-    if (!dync__fa_can(&c, 3)) return dync__fa_plain(code, call);
-    dync__fa_forward_shape(&c, units);
-    dync__fa_choose_splits(&c, units);
-    int64_t splits = c.splits, chunk = c.chunk;
-    if (splits > 1 && (buf[call->n] = dync__cuda_add_temp(
-                           code, dync__fa_pairs_bytes(&c) + splits * c.units * c.L * c.V * 4)) < 0)
-        return dync__fail_memory(0);
-    static const int forms[] = {DYNC__CUDA_ANY, DYNC__CUDA_VARIANT, DYNC__CUDA_TF32};
-    for (int form = 0; form < (c.dtype == DYNC_F32 ? 3 : 2); form++) {
-        bool vec = form > 0, tf32 = form == 2;
-        dync__fa_open(&c, call, false, vec);
-        if (tf32) c.mma = true, c.kind = DYNC__TILE_TF32;
-        dync__cuda_tile_begin(&c.t, call->n + (splits > 1));
-        const dync__operand *rows[] = {c.q, c.k, c.v, &c.op[3]};
-        if (vec && !dync__fa_rows_fit(&c, rows, 4)) {
-            dync__str_free(&c.t.p.regs);
-            dync__str_free(&c.t.p.body);
-            break;
-        }
-        c.splits = splits;
-        c.chunk = chunk;
-        if (!vec || tf32 || splits > 1 || !dync__fa_wgmma(&c, code->device)) {
-            dync__fa_forward_shape(&c, units);
-            dync__fa_forward_text(&c);
-        }
-        if (!dync__fa_finish(&c, code, forms[form], buf)) return DYNC_ERR_MEMORY;
-    }
-    return DYNC_OK;
-}
-
-/* ---- backward -------------------------------------------------------------------------------- */
-
-/* Pairs {log of the sum times log2 e, or 0 where nothing was seen; output . gradient} of every
- * query, dense. */
-static bool dync__fa_pairs(dync__cuda_code *code, const dync__fa *c, int32_t to)
-{
-    const dync__operand *gy = c->gy, *y = &c->op[4], *lse = &c->op[5];
-    int64_t extent[DYNC__LOOP_MAX_DIMS], dense[DYNC__LOOP_MAX_DIMS] = {0},
-                                         log[DYNC__LOOP_MAX_DIMS] = {0}, n = 2;
-    int rank = c->n_batch + 2;
-    memcpy(extent, gy->lay.shape, (size_t)rank * sizeof *extent);
-    for (int d = c->n_batch; d >= 0; n *= extent[d--]) {
-        dense[d] = n;
-        log[d] = lse->lay.stride[d];
-    }
-    dync__kernel *k =
-        dync__kernel_new(&code->arena, "attention_pairs", c->n_batch + 1, rank, extent);
-    if (!k) return false;
-    dync__lb b = {.k = k, .section = 1, .origin = "attention"};
-    int g =
-        dync__lb_cast(&b,
-                      dync__lb_load(&b, dync__kernel_buf(k, 0, gy->dtype, DYNC__BUF_IN, -1, NULL),
-                                    dync__kernel_access(k, gy->lay.offset, gy->lay.stride)),
-                      DYNC_F32);
-    int o =
-        dync__lb_cast(&b,
-                      dync__lb_load(&b, dync__kernel_buf(k, 4, y->dtype, DYNC__BUF_IN, -1, NULL),
-                                    dync__kernel_access(k, y->lay.offset, y->lay.stride)),
-                      DYNC_F32);
-    int sum = dync__lb_reduce(&b, DYNC__R_SUM, dync__lb_op(&b, DYNC__P_mul, g, o, -1));
-    b.section = 2;
-    int x = dync__lb_load(&b, dync__kernel_buf(k, 5, DYNC_F32, DYNC__BUF_IN, -1, NULL),
-                          dync__kernel_access(k, lse->lay.offset, log));
-    int none = dync__lb_op(&b, DYNC__P_eq, x, dync__lb_f(&b, DYNC_F32, -HUGE_VAL), -1);
-    x = dync__lb_op(&b, DYNC__P_select, none, dync__lb_f(&b, DYNC_F32, 0),
-                    dync__lb_op(&b, DYNC__P_mul, x, dync__lb_f(&b, DYNC_F32, dync__fa_log2e), -1));
-    int out = dync__kernel_buf(k, to, DYNC_F32, DYNC__BUF_OUT, -1, NULL);
-    dync__lb_store(&b, out, dync__kernel_access(k, 0, dense), x);
-    dync__lb_store(&b, out, dync__kernel_access(k, 1, dense), sum);
-    return dync__cuda_add_loop(code, k);
-}
-
-/* The pairs of the tile's queries: registers of the rows, or asked for into shared memory. */
-static void dync__fa_pairs_begin(dync__fa *c, bool keys, int buf, int at)
-{
-    dync__ptx *p = &c->t.p;
-    dync__cuda_tile_wide(&c->t, "%pair", NULL);
-    dync__ptx_line(p, "cvt.u64.u32 %%pair, %%unit");
-    dync__ptx_line(p, "mad.lo.s64 %%pair, %%pair, %lld, %%b%d", (long long)(c->L * 8), buf);
-    if (keys) {
-        dync__cuda_tile_set(&c->t, "s32", "%pair_r", "add", "%%j, %%thr");
-        dync__ptx_line(p, "mad.wide.s32 %%pair, %%pair_r, 8, %%pair");
-        dync__cuda_tile_set(&c->t, "s32", "%pair_s", "mad.lo", "%%thr, 8, %%smem");
-        dync__ptx_line(p, "add.s32 %%pair_s, %%pair_s, %d", at);
-        dync__cuda_tile_set(&c->t, "s32", "%pair_b", "mad.lo", "%%cb, 8, %%smem");
-        dync__ptx_line(p, "add.s32 %%pair_b, %%pair_b, %d", at);
-        dync__cuda_tile_set(&c->t, "b32", "%pair_f", "mov", "%d", c->cols * 8);
-        dync__ptx_reg(p, "pred", "%pair_go");
-        dync__ptx_line(p, "setp.lt.s32 %%pair_go, %%thr, %d", c->cols);
-        return;
-    }
-    dync__ptx_line(p, "mad.wide.s32 %%pair, %%row, 8, %%pair");
-    for (int i = 0; i < (c->mma ? 2 * c->mt : c->rows * 16 / c->threads); i++) {
-        const char *is = dync__ptx_temp(p, "pred");
-        dync__ptx_line(p, "mov.b32 %%log%d, 0", i);
-        dync__ptx_line(p, "mov.b32 %%dot%d, 0", i);
-        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is,
-                       (long long)(c->L - dync__fa_row(c, i)));
-        dync__ptx_line(p, "@%s ld.global.v2.f32 {%%log%d, %%dot%d}, [%%pair+%d]", is, i, i,
-                       dync__fa_row(c, i) * 8);
-    }
-}
-
-static void dync__fa_pairs_issue(dync__fa *c, bool twice)
-{
-    /* zeros for queries past the last one: their weights are 1, and what they weigh is 0 */
-    dync__ptx *p = &c->t.p;
-    const char *is = dync__ptx_temp(p, "pred"), *n = dync__ptx_temp(p, "b32");
-    dync__ptx_line(p, "setp.lt.s32 %s, %%pair_r, %lld", is, (long long)c->L);
-    dync__ptx_line(p, "selp.b32 %s, 8, 0, %s", n, is);
-    dync__ptx_line(p, "@%%pair_go cp.async.ca.shared.global [%%pair_s], [%%pair], 8, %s", n);
-    dync__ptx_line(p, "add.s64 %%pair, %%pair, %d", c->cols * 8);
-    dync__ptx_line(p, "add.s32 %%pair_r, %%pair_r, %d", c->cols);
-    if (!twice) return;
-    dync__ptx_line(p, "add.s32 %%pair_s, %%pair_s, %%pair_f");
-    dync__ptx_line(p, "neg.s32 %%pair_f, %%pair_f");
-}
-
-/* Asks for the next tiles of columns, if there are more. */
-static void dync__fa_next(dync__fa *c, const dync__fa_tile *b1, const dync__fa_tile *b2, bool keys)
-{
-    dync__ptx *p = &c->t.p;
-    dync__ptx_line(p, "not.pred %%none, %%more");
-    dync__ptx_line(p, "@%%none bra LAST");
-    dync__fa_issue(c, b1);
-    dync__fa_issue(c, b2);
-    if (keys) dync__fa_pairs_issue(c, b1->stage != 0);
-    dync__cuda_tile_label(&c->t, "LAST");
-    dync__cuda_tile_commit(&c->t);
-}
-
-/* s: scores, weights after. Where g is given: gradient of the weights, after that of the scores
- * over the scale. */
-static void dync__fa_score_grad(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *g,
-                                bool keys)
-{
-    dync__ptx *p = &c->t.p;
-    char reg[24], grad[24], factor[24];
-    dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
-    for (int n = 0; n < s->rows * s->cols; n++) {
-        int i = keys ? n % s->rows : n / s->cols, j = keys ? n / s->rows : n % s->cols,
-            pair = keys ? 0 : i;
-        dync__fa_reg(c, s, i, j, reg);
-        if (keys && i == 0)
-            dync__ptx_line(p, "ld.shared.v2.f32 {%%log0, %%dot0}, [%%pair_b+%d]",
-                           dync__fa_col(c, s, j) * 8);
-        const char *x = dync__ptx_temp(p, "f32");
-        dync__ptx_line(p, "neg.f32 %s, %%log%d", x, pair);
-        dync__ptx_line(p, "fma.rn.f32 %s, %s, %s, %s", reg, reg, factor, x);
-        dync__ptx_line(p, "ex2.approx.ftz.f32 %s, %s", reg, reg);
-        if (!g) continue;
-        dync__fa_reg(c, g, i, j, grad);
-        dync__ptx_line(p, "sub.rn.f32 %s, %s, %%dot%d", grad, grad, pair);
-        dync__ptx_line(p, "mul.rn.f32 %s, %s, %s", grad, grad, reg);
-    }
-}
-
-/* One of the kernels: outs says which gradients. Rows are keys but for gq. */
-static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twice)
-{
-    dync__ptx *p = &c->t.p;
-    bool keys = outs != DYNC__FA_GQ, scores = outs != DYNC__FA_GV;
-    char scale[24];
-    int wide_e = dync__fa_padded(c->E), wide_v = dync__fa_padded(c->V), stage = twice;
-    int64_t n_rows = keys ? c->S : c->L;
-    const dync__fa_tile of_q = {
-        .name = "q", .o = c->q, .buf = 1, .width = wide_e, .limit = c->L, .columns = c->E};
-    const dync__fa_tile of_k = {
-        .name = "k", .o = c->k, .buf = 2, .width = wide_e, .limit = c->S, .columns = c->E};
-    const dync__fa_tile of_v = {
-        .name = "v", .o = c->v, .buf = 3, .width = wide_v, .limit = c->S, .columns = c->V};
-    const dync__fa_tile of_g = {
-        .name = "g", .o = c->gy, .buf = 0, .width = wide_v, .limit = c->L, .columns = c->V};
-    dync__fa_tile a1 = keys ? of_k : of_q, a2 = keys ? of_v : of_g, b1 = keys ? of_q : of_k,
-                  b2 = keys ? of_g : of_v;
-    dync__fa_place(c, n_rows, c->causal && !keys);
-    dync__fa_mask_regs(c);
-    dync__fa_frag s = dync__fa_frag_new(c, "%s", c->cols, false), d = {0}, ge = {0}, gv = {0};
-    if (scores) d = dync__fa_frag_new(c, "%d", c->cols, false);
-    if (outs & (DYNC__FA_GQ | DYNC__FA_GK)) ge = dync__fa_frag_new(c, "%ge", wide_e, true);
-    if (outs & DYNC__FA_GV) gv = dync__fa_frag_new(c, "%gv", wide_v, true);
-    dync__cuda_tile_regs(&c->t, "f32", "%log", s.rows);
-    dync__cuda_tile_regs(&c->t, "f32", "%dot", s.rows);
-    a1.rows = a2.rows = c->rows;
-    b1.rows = b2.rows = c->cols;
-    b1.stage = b2.stage = stage;
-    /* queries before the keys see nothing of them */
-    if (keys && c->causal) {
-        dync__ptx_line(p, "div.s32 %%j, %%i0, %d", c->cols);
-        dync__ptx_line(p, "mul.lo.s32 %%j, %%j, %d", c->cols);
-    } else {
-        dync__ptx_line(p, "mov.b32 %%j, 0");
-    }
-    if (keys)
-        dync__ptx_line(p, "mov.b32 %%jend, %lld", (long long)c->L);
-    else
-        dync__fa_last_key(c);
-    dync__fa_tile_begin(c, &a1, "%i0");
-    dync__fa_tile_begin(c, &b1, "%j");
-    dync__fa_reader(c, &a1, 'a');
-    dync__fa_reader(c, &b1, 'b');
-    if (scores) dync__fa_tile_begin(c, &a2, "%i0");
-    dync__fa_tile_begin(c, &b2, "%j");
-    if (scores) {
-        dync__fa_reader(c, &a2, 'a');
-        dync__fa_reader(c, &b2, 'b');
-        dync__fa_reader(c, &b1, 'n');
-    }
-    if (gv.cols) dync__fa_reader(c, &b2, 'n');
-    dync__fa_pairs_begin(c, keys, pair_buf,
-                         dync__cuda_tile_shared(&c->t, keys ? c->cols * 16 : 0, 16));
-    dync__fa_issue(c, &a1);
-    if (scores) dync__fa_issue(c, &a2);
-    dync__fa_issue(c, &b1);
-    dync__fa_issue(c, &b2);
-    if (keys) dync__fa_pairs_issue(c, twice);
-    dync__cuda_tile_commit(&c->t);
-    if (ge.cols) dync__fa_zero(c, &ge);
-    if (gv.cols) dync__fa_zero(c, &gv);
-    dync__ptx_line(p, "setp.ge.s32 %%none, %%j, %%jend");
-    dync__ptx_line(p, "@%%none bra DONE");
-    dync__cuda_tile_label(&c->t, "STEP");
-    dync__cuda_tile_wait(&c->t, 0);
-    dync__cuda_tile_barrier(&c->t);
-    dync__ptx_line(p, "add.s32 %%jn, %%j, %d", c->cols);
-    dync__ptx_line(p, "setp.lt.s32 %%more, %%jn, %%jend");
-    /* into the other copies at once, or when all have done with these */
-    if (twice) dync__fa_next(c, &b1, &b2, keys);
-    dync__fa_nt(c, &s, &a1, &b1);
-    dync__fa_mask(c, &s, keys, "SEEN");
-    if (scores) dync__fa_nt(c, &d, &a2, &b2);
-    dync__fa_score_grad(c, &s, scores ? &d : NULL, keys);
-    if (gv.cols) {
-        dync__fa_weights(c, &s);
-        dync__fa_nn(c, &gv, &b2);
-    }
-    if (ge.cols) {
-        dync__fa_weights(c, &d);
-        dync__fa_nn(c, &ge, &b1);
-    }
-    if (!twice) dync__cuda_tile_barrier(&c->t);
-    if (!twice) dync__fa_next(c, &b1, &b2, keys);
-    dync__fa_flip(c, &b1, scores ? "bn" : "b");
-    dync__fa_flip(c, &b2, !scores ? "n" : gv.cols ? "bn" : "b");
-    if (keys && twice) dync__ptx_line(p, "add.s32 %%pair_b, %%pair_b, %%pair_f");
-    dync__ptx_line(p, "mov.b32 %%j, %%jn");
-    dync__ptx_line(p, "@%%more bra STEP");
-    dync__cuda_tile_label(&c->t, "DONE");
-    dync__cuda_tile_wait(&c->t, 0);
-    if (ge.cols)
-        dync__fa_write(c, &ge, &c->op[keys ? 7 : 6], keys ? 7 : 6, dync__fa_number(scale, c->scale),
-                       false, n_rows);
-    if (gv.cols) dync__fa_write(c, &gv, &c->op[8], 8, NULL, false, n_rows);
-    dync__cuda_tile_entry(&c->t,
-                          keys ? ge.cols ? gv.cols ? "attention_gkv" : "attention_gk"
-                                         : "attention_gv"
-                               : "attention_gq",
-                          c->units * ((n_rows + c->rows - 1) / c->rows), 1, 1, c->threads);
-}
-
-/* Bytes of shared memory of a kernel over such tiles. */
-static int dync__fa_backward_bytes(const dync__fa *c, bool twice)
-{
-    int both = (dync__fa_padded(c->E) + dync__fa_padded(c->V)) * c->bytes + 32;
-    return (c->rows + c->cols * (twice ? 2 : 1)) * both +
-           (c->mma ? 0 : c->rows * (c->cols * 4 + 16)) + c->cols * 16 + 512;
-}
-
-/* The tallest tiles that fit; twice: the columns' tiles too lie there twice, so that the next ones
- * arrive meanwhile. */
-static bool dync__fa_backward_shape(dync__fa *c)
-{
-    int width = dync__fa_padded(DYNC__MAX(c->E, c->V));
-    c->mt = 1;
-    c->threads = 128;
-    if (c->mma) {
-        c->rows = 64;
-        c->cols = width <= 64 ? 64 : width <= 128 ? 32 : 16;
-        return dync__fa_backward_bytes(c, true) <= DYNC__FA_SHARED;
-    }
-    for (c->rows = c->cols = DYNC__MAX(c->L, c->S) > 32 ? 64 : 32;
-         dync__fa_backward_bytes(c, false) > DYNC__FA_SHARED;)
-        c->rows = c->cols /= 2;
-    if (c->rows == 64) c->threads = 256;
-    return false;
-}
-
-static dync_status dync__fa_backward(dync__cuda_code *code, const dync__kcall *call)
-{
-    dync__fa c;
-    int32_t buf[DYNC__KCALL_OPERANDS + 1];
-    dync__fa_open(&c, call, true, false);
-    if (!dync__fa_can(&c, 9)) return dync__fa_plain_grad(code, call);
-    int n = call->n, n_kernels = c.mma && DYNC__MAX(c.E, c.V) > 128 ? 3 : 2;
-    static const int outs[2][3] = {{DYNC__FA_GQ, DYNC__FA_GK | DYNC__FA_GV},
-                                   {DYNC__FA_GQ, DYNC__FA_GK, DYNC__FA_GV}};
-    for (int i = 0; i < n; i++) buf[i] = i;
-    if ((buf[n] = dync__cuda_add_temp(code, c.units * c.L * 8)) < 0 ||
-        !dync__fa_pairs(code, &c, buf[n]))
-        return DYNC_ERR_MEMORY;
-    for (int kernel = 0; kernel < n_kernels; kernel++)
-        for (int vec = 0; vec < 2; vec++) {
-            dync__fa_open(&c, call, true, vec);
-            dync__cuda_tile_begin(&c.t, n + 1);
-            const dync__operand *rows[] = {c.q, c.k, c.v, c.gy, &c.op[6], &c.op[7], &c.op[8]};
-            if (vec && !dync__fa_rows_fit(&c, rows, 7)) {
-                dync__str_free(&c.t.p.regs);
-                dync__str_free(&c.t.p.body);
-                break;
-            }
-            bool twice = dync__fa_backward_shape(&c);
-            dync__fa_backward_text(&c, outs[n_kernels - 2][kernel], n, twice);
-            if (!dync__fa_finish(&c, code, vec ? DYNC__CUDA_VARIANT : DYNC__CUDA_ANY, buf))
-                return DYNC_ERR_MEMORY;
-        }
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync__kcall *call,
-                                               bool *done)
-{
-    *done = true;
-    if (call->row == dync__kernel_row(DYNC__K_attention)) return dync__fa_forward(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_attention_grad)) return dync__fa_backward(code, call);
-    *done = false;
-    return DYNC_OK;
 }
 
 /* ==== cuda/attention_wgmma.c ======================================================================= */
@@ -11744,6 +11397,589 @@ DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device)
     return true;
 }
 
+/* ==== cuda/attention_forward.c ===================================================================== */
+/* cuda/attention_forward.c: the forward text of attention on a GPU and its call, keys cut over
+ * blocks where queries are few. After attention.c and attention_wgmma.c, before
+ * attention_backward.c. */
+
+/* ---- keys cut over blocks
+ * In the temporary: {greatest score times log2 e, sum of exponentials below it} of every split and
+ * query, then the values weighted by these. */
+
+static int64_t dync__fa_pairs_bytes(const dync__fa *c)
+{
+    return (c->splits * c->units * c->L * 8 + 15) / 16 * 16;
+}
+static int dync__fa_partial_buf(const dync__fa *c) { return c->t.n_buffers - 1; }
+
+static void dync__fa_partials(dync__fa *c, const dync__fa_frag *o)
+{
+    dync__ptx *p = &c->t.p;
+    char factor[24], temp[16];
+    dync__operand part = {.dtype = DYNC_F32, .lay.ndim = c->n_batch + 2};
+    int64_t next = 1;
+    for (int d = c->n_batch + 1; d >= 0; d--) {
+        part.lay.shape[d] = c->op[3].lay.shape[d];
+        part.lay.stride[d] = next;
+        next *= part.lay.shape[d];
+    }
+    dync__fa_number(factor, dync__fa_raw(c) ? c->scale * DYNC__FA_LOG2E : 1.0);
+    dync__format(temp, sizeof temp, "%%b%d", dync__fa_partial_buf(c));
+    dync__fa_across(c, "add.rn", "%sum", o->rows);
+    dync__cuda_tile_set(&c->t, "u32", "%pair_at", "mad.lo", "%%split, %lld, %%unit",
+                        (long long)c->units);
+    dync__ptx_line(p, "mad.lo.u32 %%pair_at, %%pair_at, %lld, %%row", (long long)c->L);
+    dync__ptx_line(p, "mad.wide.u32 %%here, %%pair_at, 8, %s", temp);
+    for (int i = 0; i < o->rows; i++) {
+        const char *is = dync__ptx_temp(p, "pred");
+        dync__ptx_line(p, "mul.rn.f32 %%m%d, %%m%d, %s", i, i, factor);
+        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is,
+                       (long long)(c->L - dync__fa_row(c, i)));
+        dync__ptx_line(p, "setp.eq.and.s32 %s, %%cb, 0, %s", is, is);
+        dync__ptx_line(p, "@%s st.global.v2.f32 [%%here+%d], {%%m%d, %%sum%d}", is,
+                       dync__fa_row(c, i) * 8, i, i);
+    }
+    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%split");
+    dync__ptx_line(p, "mad.lo.s64 %s, %%wide, %lld, %s", temp,
+                   (long long)(c->units * c->L * c->V * 4), temp);
+    dync__ptx_line(p, "add.s64 %s, %s, %lld", temp, temp, (long long)dync__fa_pairs_bytes(c));
+    dync__fa_write(c, o, &part, dync__fa_partial_buf(c), NULL, false, c->L);
+}
+
+/* The second launch: a block a query, a thread a column or two; splits in their order. */
+static void dync__fa_join(dync__fa *c)
+{
+    enum { THREADS = 128 };
+    dync__cuda_tile *t = &c->t;
+    dync__ptx *p = &t->p;
+    const dync__operand *y = &c->op[3], *lse = &c->op[4];
+    int columns = (int)((c->V + THREADS - 1) / THREADS);
+    int64_t all = c->units * c->L;
+    char ln2[24], temp[16];
+    dync__fa_number(ln2, 1 / DYNC__FA_LOG2E);
+    dync__format(temp, sizeof temp, "%%b%d", dync__fa_partial_buf(c));
+    dync__cuda_tile_next(t);
+    dync__cuda_tile_set(t, "u32", "%unit", "div", "%%cta, %lld", (long long)c->L);
+    dync__cuda_tile_set(t, "u32", "%row", "rem", "%%cta, %lld", (long long)c->L);
+    dync__fa_units(c);
+    static const char *const floats[] = {"%most", "%base", "%m", "%n", "%sum", "%x"};
+    for (int i = 0; i < 6; i++) dync__ptx_reg(p, "f32", floats[i]);
+    dync__cuda_tile_regs(t, "f32", "%o", 2);
+    dync__cuda_tile_regs(t, "pred", "%is", 2);
+    dync__cuda_tile_wide(t, "%pair", temp);
+    dync__ptx_line(p, "mad.wide.u32 %%pair, %%cta, 8, %%pair");
+    dync__cuda_tile_wide(t, "%pair0", "%pair");
+    dync__cuda_tile_set(t, "u32", "%left", "mov", "%lld", (long long)c->splits);
+    dync__ptx_reg(p, "pred", "%more");
+    dync__ptx_line(p, "mov.f32 %%most, 0fff800000");
+    dync__cuda_tile_label(t, "MOST");
+    dync__ptx_line(p, "ld.global.f32 %%m, [%%pair]");
+    dync__ptx_line(p, "max.f32 %%most, %%most, %%m");
+    dync__ptx_line(p, "add.s64 %%pair, %%pair, %lld", (long long)(all * 8));
+    dync__ptx_line(p, "sub.u32 %%left, %%left, 1");
+    dync__ptx_line(p, "setp.gt.u32 %%more, %%left, 0");
+    dync__ptx_line(p, "@%%more bra MOST");
+    dync__ptx_line(p, "setp.eq.f32 %%more, %%most, 0fff800000"); /* nothing is seen */
+    dync__ptx_line(p, "selp.f32 %%base, 0f00000000, %%most, %%more");
+    dync__ptx_line(p, "mov.b32 %%sum, 0");
+    dync__ptx_line(p, "mov.u32 %%left, %lld", (long long)c->splits);
+    dync__cuda_tile_wide(t, "%wide", NULL);
+    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%cta");
+    dync__cuda_tile_set(t, "s64", "%from", "mad.lo", "%%wide, %lld, %s", (long long)(c->V * 4),
+                        temp);
+    dync__ptx_line(p, "mad.wide.u32 %%from, %%thr, 4, %%from");
+    dync__ptx_line(p, "add.s64 %%from, %%from, %lld", (long long)dync__fa_pairs_bytes(c));
+    for (int i = 0; i < columns; i++) {
+        dync__ptx_line(p, "mov.b32 %%o%d, 0", i);
+        dync__ptx_line(p, "setp.lt.u32 %%is%d, %%thr, %lld", i, (long long)(c->V - i * THREADS));
+    }
+    dync__cuda_tile_label(t, "SPLIT");
+    dync__ptx_line(p, "ld.global.v2.f32 {%%m, %%n}, [%%pair0]");
+    dync__ptx_line(p, "sub.rn.f32 %%m, %%m, %%base");
+    dync__ptx_line(p, "ex2.approx.ftz.f32 %%m, %%m");
+    dync__ptx_line(p, "fma.rn.f32 %%sum, %%m, %%n, %%sum");
+    for (int i = 0; i < columns; i++) {
+        dync__ptx_line(p, "mov.b32 %%x, 0");
+        dync__ptx_line(p, "@%%is%d ld.global.f32 %%x, [%%from+%d]", i, i * THREADS * 4);
+        dync__ptx_line(p, "fma.rn.f32 %%o%d, %%m, %%x, %%o%d", i, i);
+    }
+    dync__ptx_line(p, "add.s64 %%pair0, %%pair0, %lld", (long long)(all * 8));
+    dync__ptx_line(p, "add.s64 %%from, %%from, %lld", (long long)(all * c->V * 4));
+    dync__ptx_line(p, "sub.u32 %%left, %%left, 1");
+    dync__ptx_line(p, "setp.gt.u32 %%more, %%left, 0");
+    dync__ptx_line(p, "@%%more bra SPLIT");
+    dync__ptx_line(p, "lg2.approx.f32 %%x, %%sum");
+    dync__ptx_line(p, "add.rn.f32 %%x, %%x, %%most");
+    dync__ptx_line(p, "mul.rn.f32 %%x, %%x, %s", ln2);
+    dync__ptx_line(p, "setp.eq.u32 %%more, %%thr, 0");
+    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%row");
+    dync__fa_base(c, "%log", lse, 4);
+    dync__ptx_line(p, "mad.lo.s64 %%log, %%wide, %lld, %%log",
+                   (long long)(lse->lay.stride[c->n_batch] * 4));
+    dync__ptx_line(p, "@%%more st.global.f32 [%%log], %%x");
+    dync__ptx_line(p, "setp.eq.f32 %%more, %%sum, 0f00000000");
+    dync__ptx_line(p, "div.rn.f32 %%sum, 0f3f800000, %%sum");
+    dync__ptx_line(p, "selp.f32 %%sum, 0f00000000, %%sum, %%more");
+    int64_t bytes = dync__dtype_info(y->dtype)->bytes,
+            column = y->lay.stride[c->n_batch + 1] * bytes;
+    dync__fa_base(c, "%to", y, 3);
+    dync__ptx_line(p, "mad.lo.s64 %%to, %%wide, %lld, %%to",
+                   (long long)(y->lay.stride[c->n_batch] * bytes));
+    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%thr");
+    dync__ptx_line(p, "mad.lo.s64 %%to, %%wide, %lld, %%to", (long long)column);
+    for (int i = 0; i < columns; i++) {
+        char value[8], guard[16];
+        dync__format(value, sizeof value, "%%o%d", i);
+        dync__format(guard, sizeof guard, "@%%is%d ", i);
+        dync__ptx_line(p, "mul.rn.f32 %s, %s, %%sum", value, value);
+        if (i) dync__ptx_line(p, "add.s64 %%to, %%to, %lld", (long long)(THREADS * column));
+        dync__cuda_tile_store(t, y->dtype, "%to", value, guard);
+    }
+    dync__cuda_tile_entry(t, "attention_join", all, 1, 1, THREADS);
+}
+
+/* Where queries do not fill the device and there are keys for it: two blocks a multiprocessor, four
+ * tiles of keys to each. */
+static void dync__fa_choose_splits(dync__fa *c, int units)
+{
+    int64_t blocks = c->units * ((c->L + c->rows - 1) / c->rows),
+            splits =
+                DYNC__MIN(DYNC__MIN((2 * units + blocks - 1) / blocks, c->S / (4 * c->cols)), 64);
+    c->splits = 1;
+    if (c->causal || 2 * blocks > units || splits < 2) return;
+    c->chunk = ((c->S + splits - 1) / splits + 63) / 64 * 64;
+    c->splits = (c->S + c->chunk - 1) / c->chunk;
+}
+
+static void dync__fa_forward_text(dync__fa *c)
+{
+    dync__ptx *p = &c->t.p;
+    int wide_e = dync__fa_padded(c->E), wide_v = dync__fa_padded(c->V);
+    dync__fa_tile q = {.name = "q",
+                       .o = c->q,
+                       .buf = 0,
+                       .rows = c->rows,
+                       .width = wide_e,
+                       .limit = c->L,
+                       .columns = c->E};
+    dync__fa_tile k = {.name = "k",
+                       .o = c->k,
+                       .buf = 1,
+                       .rows = c->cols,
+                       .width = wide_e,
+                       .limit = c->S,
+                       .columns = c->E};
+    dync__fa_tile v = {.name = "v",
+                       .o = c->v,
+                       .buf = 2,
+                       .rows = c->cols,
+                       .width = wide_v,
+                       .limit = c->S,
+                       .columns = c->V};
+    dync__fa_place(c, c->L, c->causal);
+    dync__fa_mask_regs(c);
+    dync__fa_frag s = dync__fa_frag_new(c, "%s", c->cols, false),
+                  o = dync__fa_frag_new(c, "%o", wide_v, true);
+    dync__ptx_line(p, c->splits > 1 ? "mul.lo.s32 %%j, %%split, %lld" : "mov.b32 %%j, 0",
+                   (long long)c->chunk);
+    dync__fa_tile_begin(c, &q, "%i0");
+    dync__fa_tile_begin(c, &k, "%j");
+    dync__fa_tile_begin(c, &v, "%j");
+    dync__fa_reader(c, &q, 'a');
+    dync__fa_reader(c, &k, 'b');
+    dync__fa_reader(c, &v, 'n');
+    dync__fa_issue(c, &q);
+    dync__fa_issue(c, &k);
+    dync__cuda_tile_commit(&c->t);
+    dync__fa_begin_rows(c, &s, &o);
+    dync__fa_last_key(c);
+    dync__cuda_tile_label(&c->t, "KEYS");
+    dync__cuda_tile_wait(&c->t, 0);
+    /* keys are there; all have done with the last values */
+    dync__cuda_tile_barrier(&c->t);
+    dync__fa_issue(c, &v);
+    dync__cuda_tile_commit(&c->t);
+    dync__fa_nt(c, &s, &q, &k);
+    dync__cuda_tile_wait(&c->t, 0);
+    /* values are there; all have done with the keys */
+    dync__cuda_tile_barrier(&c->t);
+    dync__ptx_line(p, "add.s32 %%jn, %%j, %d", c->cols);
+    dync__ptx_line(p, "setp.lt.s32 %%more, %%jn, %%jend");
+    dync__ptx_line(p, "not.pred %%none, %%more");
+    dync__ptx_line(p, "@%%none bra LAST");
+    dync__fa_issue(c, &k);
+    dync__cuda_tile_label(&c->t, "LAST");
+    dync__cuda_tile_commit(&c->t);
+    dync__fa_mask(c, &s, false, "SEEN");
+    dync__fa_exponentials(c, &s);
+    dync__fa_rescale(c, &o);
+    dync__fa_weights(c, &s);
+    dync__fa_nn(c, &o, &v);
+    dync__ptx_line(p, "mov.b32 %%j, %%jn");
+    dync__ptx_line(p, "@%%more bra KEYS");
+    if (c->splits > 1)
+        dync__fa_partials(c, &o);
+    else
+        dync__fa_outputs(c, &o);
+    dync__cuda_tile_entry(&c->t, c->splits > 1 ? "attention_split" : "attention",
+                          c->units * ((c->L + c->rows - 1) / c->rows) * c->splits, 1, 1,
+                          c->threads);
+    if (c->splits > 1) dync__fa_join(c);
+}
+
+/* Tiles by width of the head; two tiles of rows to a warp where there are enough of them for every
+ * multiprocessor. */
+static void dync__fa_forward_shape(dync__fa *c, int units)
+{
+    int width = dync__fa_padded(DYNC__MAX(c->E, c->V));
+    c->threads = 128;
+    c->mt = c->L > 64 && width <= 128 && c->units * ((c->L + 127) / 128) >= units ? 2 : 1;
+    c->rows = 64 * c->mt;
+    c->cols = width > 128 || (width > 64 && c->mt == 2) ? 32 : 64;
+    if (c->mma && c->bytes == 4)
+        c->mt = 1, c->rows = 64, c->cols = width > 128 ? 16 : width > 64 ? 32 : 64;
+    if (c->mma) return;
+    c->rows = c->cols = c->L > 32 && width <= 128 ? 64 : 32;
+}
+
+DYNC__FN dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__fa c;
+    int32_t buf[] = {0, 1, 2, 3, 4, 5, 6};
+    int units = dync__cuda_unit_of(code->device >> 8)->units;
+    dync__fa_open(&c, call, false, false);
+    if (!dync__fa_can(&c, 3)) return dync__fa_plain(code, call);
+    dync__fa_forward_shape(&c, units);
+    dync__fa_choose_splits(&c, units);
+    int64_t splits = c.splits, chunk = c.chunk;
+    if (splits > 1 && (buf[call->n] = dync__cuda_add_temp(
+                           code, dync__fa_pairs_bytes(&c) + splits * c.units * c.L * c.V * 4)) < 0)
+        return dync__fail_memory(0);
+    static const int forms[] = {DYNC__CUDA_ANY, DYNC__CUDA_VARIANT, DYNC__CUDA_TF32};
+    for (int form = 0; form < (c.dtype == DYNC_F32 ? 3 : 2); form++) {
+        bool vec = form > 0, tf32 = form == 2;
+        dync__fa_open(&c, call, false, vec);
+        if (tf32) c.mma = true, c.kind = DYNC__TILE_TF32;
+        dync__cuda_tile_begin(&c.t, call->n + (splits > 1));
+        const dync__operand *rows[] = {c.q, c.k, c.v, &c.op[3]};
+        if (vec && !dync__fa_rows_fit(&c, rows, 4)) {
+            dync__str_free(&c.t.p.regs);
+            dync__str_free(&c.t.p.body);
+            break;
+        }
+        c.splits = splits;
+        c.chunk = chunk;
+        if (!vec || tf32 || splits > 1 || !dync__fa_wgmma(&c, code->device)) {
+            dync__fa_forward_shape(&c, units);
+            dync__fa_forward_text(&c);
+        }
+        if (!dync__fa_finish(&c, code, forms[form], buf)) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+/* ==== cuda/attention_backward.c ==================================================================== */
+/* cuda/attention_backward.c: gradients of attention on a GPU, and the entry by which calls.c asks
+ * for either. After attention_forward.c, before calls.c. */
+
+/* ---- backward -------------------------------------------------------------------------------- */
+
+/* Pairs {log of the sum times log2 e, or 0 where nothing was seen; output . gradient} of every
+ * query, dense. */
+static bool dync__fa_pairs(dync__cuda_code *code, const dync__fa *c, int32_t to)
+{
+    const dync__operand *gy = c->gy, *y = &c->op[4], *lse = &c->op[5];
+    int64_t extent[DYNC__LOOP_MAX_DIMS], dense[DYNC__LOOP_MAX_DIMS] = {0},
+                                         log[DYNC__LOOP_MAX_DIMS] = {0}, n = 2;
+    int rank = c->n_batch + 2;
+    memcpy(extent, gy->lay.shape, (size_t)rank * sizeof *extent);
+    for (int d = c->n_batch; d >= 0; n *= extent[d--]) {
+        dense[d] = n;
+        log[d] = lse->lay.stride[d];
+    }
+    dync__kernel *k =
+        dync__kernel_new(&code->arena, "attention_pairs", c->n_batch + 1, rank, extent);
+    if (!k) return false;
+    dync__lb b = {.k = k, .section = 1, .origin = "attention"};
+    int g =
+        dync__lb_cast(&b,
+                      dync__lb_load(&b, dync__kernel_buf(k, 0, gy->dtype, DYNC__BUF_IN, -1, NULL),
+                                    dync__kernel_access(k, gy->lay.offset, gy->lay.stride)),
+                      DYNC_F32);
+    int o =
+        dync__lb_cast(&b,
+                      dync__lb_load(&b, dync__kernel_buf(k, 4, y->dtype, DYNC__BUF_IN, -1, NULL),
+                                    dync__kernel_access(k, y->lay.offset, y->lay.stride)),
+                      DYNC_F32);
+    int sum = dync__lb_reduce(&b, DYNC__R_SUM, dync__lb_op(&b, DYNC__P_mul, g, o, -1));
+    b.section = 2;
+    int x = dync__lb_load(&b, dync__kernel_buf(k, 5, DYNC_F32, DYNC__BUF_IN, -1, NULL),
+                          dync__kernel_access(k, lse->lay.offset, log));
+    int none = dync__lb_op(&b, DYNC__P_eq, x, dync__lb_f(&b, DYNC_F32, -HUGE_VAL), -1);
+    x = dync__lb_op(&b, DYNC__P_select, none, dync__lb_f(&b, DYNC_F32, 0),
+                    dync__lb_op(&b, DYNC__P_mul, x, dync__lb_f(&b, DYNC_F32, DYNC__FA_LOG2E), -1));
+    int out = dync__kernel_buf(k, to, DYNC_F32, DYNC__BUF_OUT, -1, NULL);
+    dync__lb_store(&b, out, dync__kernel_access(k, 0, dense), x);
+    dync__lb_store(&b, out, dync__kernel_access(k, 1, dense), sum);
+    return dync__cuda_add_loop(code, k);
+}
+
+/* The pairs of the tile's queries: registers of the rows, or asked for into shared memory. */
+static void dync__fa_pairs_begin(dync__fa *c, bool keys, int buf, int at)
+{
+    dync__ptx *p = &c->t.p;
+    dync__cuda_tile_wide(&c->t, "%pair", NULL);
+    dync__ptx_line(p, "cvt.u64.u32 %%pair, %%unit");
+    dync__ptx_line(p, "mad.lo.s64 %%pair, %%pair, %lld, %%b%d", (long long)(c->L * 8), buf);
+    if (keys) {
+        dync__cuda_tile_set(&c->t, "s32", "%pair_r", "add", "%%j, %%thr");
+        dync__ptx_line(p, "mad.wide.s32 %%pair, %%pair_r, 8, %%pair");
+        dync__cuda_tile_set(&c->t, "s32", "%pair_s", "mad.lo", "%%thr, 8, %%smem");
+        dync__ptx_line(p, "add.s32 %%pair_s, %%pair_s, %d", at);
+        dync__cuda_tile_set(&c->t, "s32", "%pair_b", "mad.lo", "%%cb, 8, %%smem");
+        dync__ptx_line(p, "add.s32 %%pair_b, %%pair_b, %d", at);
+        dync__cuda_tile_set(&c->t, "b32", "%pair_f", "mov", "%d", c->cols * 8);
+        dync__ptx_reg(p, "pred", "%pair_go");
+        dync__ptx_line(p, "setp.lt.s32 %%pair_go, %%thr, %d", c->cols);
+        return;
+    }
+    dync__ptx_line(p, "mad.wide.s32 %%pair, %%row, 8, %%pair");
+    for (int i = 0; i < (c->mma ? 2 * c->mt : c->rows * 16 / c->threads); i++) {
+        const char *is = dync__ptx_temp(p, "pred");
+        dync__ptx_line(p, "mov.b32 %%log%d, 0", i);
+        dync__ptx_line(p, "mov.b32 %%dot%d, 0", i);
+        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is,
+                       (long long)(c->L - dync__fa_row(c, i)));
+        dync__ptx_line(p, "@%s ld.global.v2.f32 {%%log%d, %%dot%d}, [%%pair+%d]", is, i, i,
+                       dync__fa_row(c, i) * 8);
+    }
+}
+
+static void dync__fa_pairs_issue(dync__fa *c, bool twice)
+{
+    /* zeros for queries past the last one: their weights are 1, and what they weigh is 0 */
+    dync__ptx *p = &c->t.p;
+    const char *is = dync__ptx_temp(p, "pred"), *n = dync__ptx_temp(p, "b32");
+    dync__ptx_line(p, "setp.lt.s32 %s, %%pair_r, %lld", is, (long long)c->L);
+    dync__ptx_line(p, "selp.b32 %s, 8, 0, %s", n, is);
+    dync__ptx_line(p, "@%%pair_go cp.async.ca.shared.global [%%pair_s], [%%pair], 8, %s", n);
+    dync__ptx_line(p, "add.s64 %%pair, %%pair, %d", c->cols * 8);
+    dync__ptx_line(p, "add.s32 %%pair_r, %%pair_r, %d", c->cols);
+    if (!twice) return;
+    dync__ptx_line(p, "add.s32 %%pair_s, %%pair_s, %%pair_f");
+    dync__ptx_line(p, "neg.s32 %%pair_f, %%pair_f");
+}
+
+/* Asks for the next tiles of columns, if there are more. */
+static void dync__fa_next(dync__fa *c, const dync__fa_tile *b1, const dync__fa_tile *b2, bool keys)
+{
+    dync__ptx *p = &c->t.p;
+    dync__ptx_line(p, "not.pred %%none, %%more");
+    dync__ptx_line(p, "@%%none bra LAST");
+    dync__fa_issue(c, b1);
+    dync__fa_issue(c, b2);
+    if (keys) dync__fa_pairs_issue(c, b1->stage != 0);
+    dync__cuda_tile_label(&c->t, "LAST");
+    dync__cuda_tile_commit(&c->t);
+}
+
+/* s: scores, weights after. Where g is given: gradient of the weights, after that of the scores
+ * over the scale. */
+static void dync__fa_score_grad(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *g,
+                                bool keys)
+{
+    dync__ptx *p = &c->t.p;
+    char reg[24], grad[24], factor[24];
+    dync__fa_number(factor, dync__fa_raw(c) ? c->scale * DYNC__FA_LOG2E : 1.0);
+    for (int n = 0; n < s->rows * s->cols; n++) {
+        int i = keys ? n % s->rows : n / s->cols, j = keys ? n / s->rows : n % s->cols,
+            pair = keys ? 0 : i;
+        dync__fa_reg(c, s, i, j, reg);
+        if (keys && i == 0)
+            dync__ptx_line(p, "ld.shared.v2.f32 {%%log0, %%dot0}, [%%pair_b+%d]",
+                           dync__fa_col(c, s, j) * 8);
+        const char *x = dync__ptx_temp(p, "f32");
+        dync__ptx_line(p, "neg.f32 %s, %%log%d", x, pair);
+        dync__ptx_line(p, "fma.rn.f32 %s, %s, %s, %s", reg, reg, factor, x);
+        dync__ptx_line(p, "ex2.approx.ftz.f32 %s, %s", reg, reg);
+        if (!g) continue;
+        dync__fa_reg(c, g, i, j, grad);
+        dync__ptx_line(p, "sub.rn.f32 %s, %s, %%dot%d", grad, grad, pair);
+        dync__ptx_line(p, "mul.rn.f32 %s, %s, %s", grad, grad, reg);
+    }
+}
+
+/* One of the kernels: outs says which gradients. Rows are keys but for gq. */
+static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twice)
+{
+    dync__ptx *p = &c->t.p;
+    bool keys = outs != DYNC__FA_GQ, scores = outs != DYNC__FA_GV;
+    char scale[24];
+    int wide_e = dync__fa_padded(c->E), wide_v = dync__fa_padded(c->V), stage = twice;
+    int64_t n_rows = keys ? c->S : c->L;
+    const dync__fa_tile of_q = {
+        .name = "q", .o = c->q, .buf = 1, .width = wide_e, .limit = c->L, .columns = c->E};
+    const dync__fa_tile of_k = {
+        .name = "k", .o = c->k, .buf = 2, .width = wide_e, .limit = c->S, .columns = c->E};
+    const dync__fa_tile of_v = {
+        .name = "v", .o = c->v, .buf = 3, .width = wide_v, .limit = c->S, .columns = c->V};
+    const dync__fa_tile of_g = {
+        .name = "g", .o = c->gy, .buf = 0, .width = wide_v, .limit = c->L, .columns = c->V};
+    dync__fa_tile a1 = keys ? of_k : of_q, a2 = keys ? of_v : of_g, b1 = keys ? of_q : of_k,
+                  b2 = keys ? of_g : of_v;
+    dync__fa_place(c, n_rows, c->causal && !keys);
+    dync__fa_mask_regs(c);
+    dync__fa_frag s = dync__fa_frag_new(c, "%s", c->cols, false), d = {0}, ge = {0}, gv = {0};
+    if (scores) d = dync__fa_frag_new(c, "%d", c->cols, false);
+    if (outs & (DYNC__FA_GQ | DYNC__FA_GK)) ge = dync__fa_frag_new(c, "%ge", wide_e, true);
+    if (outs & DYNC__FA_GV) gv = dync__fa_frag_new(c, "%gv", wide_v, true);
+    dync__cuda_tile_regs(&c->t, "f32", "%log", s.rows);
+    dync__cuda_tile_regs(&c->t, "f32", "%dot", s.rows);
+    a1.rows = a2.rows = c->rows;
+    b1.rows = b2.rows = c->cols;
+    b1.stage = b2.stage = stage;
+    /* queries before the keys see nothing of them */
+    if (keys && c->causal) {
+        dync__ptx_line(p, "div.s32 %%j, %%i0, %d", c->cols);
+        dync__ptx_line(p, "mul.lo.s32 %%j, %%j, %d", c->cols);
+    } else {
+        dync__ptx_line(p, "mov.b32 %%j, 0");
+    }
+    if (keys)
+        dync__ptx_line(p, "mov.b32 %%jend, %lld", (long long)c->L);
+    else
+        dync__fa_last_key(c);
+    dync__fa_tile_begin(c, &a1, "%i0");
+    dync__fa_tile_begin(c, &b1, "%j");
+    dync__fa_reader(c, &a1, 'a');
+    dync__fa_reader(c, &b1, 'b');
+    if (scores) dync__fa_tile_begin(c, &a2, "%i0");
+    dync__fa_tile_begin(c, &b2, "%j");
+    if (scores) {
+        dync__fa_reader(c, &a2, 'a');
+        dync__fa_reader(c, &b2, 'b');
+        dync__fa_reader(c, &b1, 'n');
+    }
+    if (gv.cols) dync__fa_reader(c, &b2, 'n');
+    dync__fa_pairs_begin(c, keys, pair_buf,
+                         dync__cuda_tile_shared(&c->t, keys ? c->cols * 16 : 0, 16));
+    dync__fa_issue(c, &a1);
+    if (scores) dync__fa_issue(c, &a2);
+    dync__fa_issue(c, &b1);
+    dync__fa_issue(c, &b2);
+    if (keys) dync__fa_pairs_issue(c, twice);
+    dync__cuda_tile_commit(&c->t);
+    if (ge.cols) dync__fa_zero(c, &ge);
+    if (gv.cols) dync__fa_zero(c, &gv);
+    dync__ptx_line(p, "setp.ge.s32 %%none, %%j, %%jend");
+    dync__ptx_line(p, "@%%none bra DONE");
+    dync__cuda_tile_label(&c->t, "STEP");
+    dync__cuda_tile_wait(&c->t, 0);
+    dync__cuda_tile_barrier(&c->t);
+    dync__ptx_line(p, "add.s32 %%jn, %%j, %d", c->cols);
+    dync__ptx_line(p, "setp.lt.s32 %%more, %%jn, %%jend");
+    /* into the other copies at once, or when all have done with these */
+    if (twice) dync__fa_next(c, &b1, &b2, keys);
+    dync__fa_nt(c, &s, &a1, &b1);
+    dync__fa_mask(c, &s, keys, "SEEN");
+    if (scores) dync__fa_nt(c, &d, &a2, &b2);
+    dync__fa_score_grad(c, &s, scores ? &d : NULL, keys);
+    if (gv.cols) {
+        dync__fa_weights(c, &s);
+        dync__fa_nn(c, &gv, &b2);
+    }
+    if (ge.cols) {
+        dync__fa_weights(c, &d);
+        dync__fa_nn(c, &ge, &b1);
+    }
+    if (!twice) dync__cuda_tile_barrier(&c->t);
+    if (!twice) dync__fa_next(c, &b1, &b2, keys);
+    dync__fa_flip(c, &b1, scores ? "bn" : "b");
+    dync__fa_flip(c, &b2, !scores ? "n" : gv.cols ? "bn" : "b");
+    if (keys && twice) dync__ptx_line(p, "add.s32 %%pair_b, %%pair_b, %%pair_f");
+    dync__ptx_line(p, "mov.b32 %%j, %%jn");
+    dync__ptx_line(p, "@%%more bra STEP");
+    dync__cuda_tile_label(&c->t, "DONE");
+    dync__cuda_tile_wait(&c->t, 0);
+    if (ge.cols)
+        dync__fa_write(c, &ge, &c->op[keys ? 7 : 6], keys ? 7 : 6, dync__fa_number(scale, c->scale),
+                       false, n_rows);
+    if (gv.cols) dync__fa_write(c, &gv, &c->op[8], 8, NULL, false, n_rows);
+    dync__cuda_tile_entry(&c->t,
+                          keys ? ge.cols ? gv.cols ? "attention_gkv" : "attention_gk"
+                                         : "attention_gv"
+                               : "attention_gq",
+                          c->units * ((n_rows + c->rows - 1) / c->rows), 1, 1, c->threads);
+}
+
+/* Bytes of shared memory of a kernel over such tiles. */
+static int dync__fa_backward_bytes(const dync__fa *c, bool twice)
+{
+    int both = (dync__fa_padded(c->E) + dync__fa_padded(c->V)) * c->bytes + 32;
+    return (c->rows + c->cols * (twice ? 2 : 1)) * both +
+           (c->mma ? 0 : c->rows * (c->cols * 4 + 16)) + c->cols * 16 + 512;
+}
+
+/* The tallest tiles that fit; twice: the columns' tiles too lie there twice, so that the next ones
+ * arrive meanwhile. */
+static bool dync__fa_backward_shape(dync__fa *c)
+{
+    int width = dync__fa_padded(DYNC__MAX(c->E, c->V));
+    c->mt = 1;
+    c->threads = 128;
+    if (c->mma) {
+        c->rows = 64;
+        c->cols = width <= 64 ? 64 : width <= 128 ? 32 : 16;
+        return dync__fa_backward_bytes(c, true) <= DYNC__FA_SHARED;
+    }
+    for (c->rows = c->cols = DYNC__MAX(c->L, c->S) > 32 ? 64 : 32;
+         dync__fa_backward_bytes(c, false) > DYNC__FA_SHARED;)
+        c->rows = c->cols /= 2;
+    if (c->rows == 64) c->threads = 256;
+    return false;
+}
+
+static dync_status dync__fa_backward(dync__cuda_code *code, const dync__kcall *call)
+{
+    dync__fa c;
+    int32_t buf[DYNC__KCALL_OPERANDS + 1];
+    dync__fa_open(&c, call, true, false);
+    if (!dync__fa_can(&c, 9)) return dync__fa_plain_grad(code, call);
+    int n = call->n, n_kernels = c.mma && DYNC__MAX(c.E, c.V) > 128 ? 3 : 2;
+    static const int outs[2][3] = {{DYNC__FA_GQ, DYNC__FA_GK | DYNC__FA_GV},
+                                   {DYNC__FA_GQ, DYNC__FA_GK, DYNC__FA_GV}};
+    for (int i = 0; i < n; i++) buf[i] = i;
+    if ((buf[n] = dync__cuda_add_temp(code, c.units * c.L * 8)) < 0 ||
+        !dync__fa_pairs(code, &c, buf[n]))
+        return DYNC_ERR_MEMORY;
+    for (int kernel = 0; kernel < n_kernels; kernel++)
+        for (int vec = 0; vec < 2; vec++) {
+            dync__fa_open(&c, call, true, vec);
+            dync__cuda_tile_begin(&c.t, n + 1);
+            const dync__operand *rows[] = {c.q, c.k, c.v, c.gy, &c.op[6], &c.op[7], &c.op[8]};
+            if (vec && !dync__fa_rows_fit(&c, rows, 7)) {
+                dync__str_free(&c.t.p.regs);
+                dync__str_free(&c.t.p.body);
+                break;
+            }
+            bool twice = dync__fa_backward_shape(&c);
+            dync__fa_backward_text(&c, outs[n_kernels - 2][kernel], n, twice);
+            if (!dync__fa_finish(&c, code, vec ? DYNC__CUDA_VARIANT : DYNC__CUDA_ANY, buf))
+                return DYNC_ERR_MEMORY;
+        }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync__kcall *call,
+                                               bool *done)
+{
+    *done = true;
+    if (call->row == dync__kernel_row(DYNC__K_attention)) return dync__fa_forward(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_attention_grad)) return dync__fa_backward(code, call);
+    *done = false;
+    return DYNC_OK;
+}
+
 /* ==== cuda/recurrent.c ============================================================================= */
 /* cuda/recurrent.c: a layer of RNN, LSTM or GRU in one direction, and back through it, on a GPU.
  * After attention.c, before calls.c; the kernel call is kernel/recurrent.c's, with the same things
@@ -11758,23 +11994,6 @@ DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device)
  * threads need of a step (forward the states, backward the gates' gradients) meets in shared
  * memory. Weights are first brought into the order [k][unit][gate], a 16-byte load per k. Backward
  * a step begins with the product of the step before it in time; one more product ends the layer. */
-
-typedef struct dync__ru {
-    dync__cuda_tile t;
-    const dync__kcall *call;
-    const dync__operand *at[DYNC__RNN_ROLES];
-    /* pack: gates side by side in the weights; type of the arithmetic, bytes of it */
-    int gates, pack, type, bytes;
-    const char *ty;
-    int64_t L, N, H;
-    bool reverse, grad, step;
-    /* of a block: units side by side, groups of rb rows; row: elements of one in what is shared */
-    int units, groups, rb, row;
-    bool near;             /* weights in shared memory */
-    int state, weights, n; /* offsets in shared memory; values so far */
-    /* buffers: weights; in step form what is shared (two copies), GRU's dh, c or dc */
-    int temp[4];
-} dync__ru;
 
 /* ---- values: registers %v<n> ----------------------------------------------------------------- */
 
@@ -11801,7 +12020,7 @@ static int dync__ru_fma(dync__ru *u, int a, int b, int c)
     dync__ptx_line(&u->t.p, "fma.rn.%s %%v%d, %%v%d, %%v%d, %%v%d", u->ty, v, a, b, c);
     return v;
 }
-static int dync__ru_number(dync__ru *u, double x)
+DYNC__FN int dync__ru_number(dync__ru *u, double x)
 {
     dync__scalar s;
     int v = dync__ru_new(u);
@@ -11895,8 +12114,7 @@ static const char *dync__ru_address(dync__ru *u, int role, const char *base, int
     if (g) dync__ptx_line(p, "add.s64 %s, %s, %lld", at, at, (long long)(g * u->H * column));
     return at;
 }
-/* of the step; of an operand without steps: its own */
-static char *dync__ru_base(int role, char *name)
+DYNC__FN char *dync__ru_base(int role, char *name)
 {
     dync__format(name, 16, "%%at%d", role);
     return name;
@@ -11920,13 +12138,13 @@ static int dync__ru_load(dync__ru *u, int dtype, const char *at, int r)
     dync__ptx_widen(p, dtype, name, raw);
     return v;
 }
-static int dync__ru_get(dync__ru *u, int role, int r, int g)
+DYNC__FN int dync__ru_get(dync__ru *u, int role, int r, int g)
 {
     char base[16];
     return dync__ru_load(u, u->at[role]->dtype,
                          dync__ru_address(u, role, dync__ru_base(role, base), r, g), r);
 }
-static void dync__ru_put(dync__ru *u, int role, int r, int g, int v)
+DYNC__FN void dync__ru_put(dync__ru *u, int role, int r, int g, int v)
 {
     char base[16], guard[16], name[16], at[40];
     if (!u->at[role] || v < 0) return;
@@ -11979,7 +12197,7 @@ static void dync__ru_product_part(dync__ru *u, int first, int k)
                                g * u->rb + r);
 }
 
-static void dync__ru_product(dync__ru *u)
+DYNC__FN void dync__ru_product(dync__ru *u)
 {
     dync__ptx *p = &u->t.p;
     char label[24];
@@ -12014,19 +12232,18 @@ static int dync__ru_acc(dync__ru *u, int g, int r)
 
 /* ---- gates ----------------------------------------------------------------------------------- */
 
-/* Row r of a step: %h<r> and %c<r> are the unit's states. */
-static int dync__ru_state(dync__ru *u, char what, int r)
+DYNC__FN int dync__ru_state(dync__ru *u, char what, int r)
 {
     int v = dync__ru_new(u);
     dync__ptx_line(&u->t.p, "mov.%s %%v%d, %%%c%d", u->ty, v, what, r);
     return v;
 }
-static void dync__ru_set_state(dync__ru *u, char what, int r, int v)
+DYNC__FN void dync__ru_set_state(dync__ru *u, char what, int r, int v)
 {
     dync__ptx_line(&u->t.p, "mov.%s %%%c%d, %%v%d", u->ty, what, r, v);
 }
 
-static void dync__ru_cell(dync__ru *u, int r)
+DYNC__FN void dync__ru_cell(dync__ru *u, int r)
 {
     int gate[4], mine[4], value, cell = -1;
     for (int i = 0; i < u->gates; i++) {
@@ -12090,8 +12307,7 @@ static int dync__ru_before(dync__ru *u, int r)
     return dync__ru_load(u, o->dtype, other, r);
 }
 
-/* Gradients of the gates of row r, to the operand and, as `pack` neighbours, to %share + r rows. */
-static void dync__ru_cell_grad(dync__ru *u, int r)
+DYNC__FN void dync__ru_cell_grad(dync__ru *u, int r)
 {
     int gate[4], g[4], d = dync__ru_state(u, 'h', r);
     if (u->at[DYNC__RNN_GOUT]) d = dync__ru_add(u, d, dync__ru_get(u, DYNC__RNN_GOUT, r, 0));
@@ -12130,14 +12346,17 @@ static void dync__ru_cell_grad(dync__ru *u, int r)
     }
 }
 
-/* dh of row r: the product, and what GRU hands on. */
-static void dync__ru_add_product(dync__ru *u, int r)
+DYNC__FN void dync__ru_add_product(dync__ru *u, int r)
 {
     int v = dync__ru_acc(u, 0, r);
     for (int g = 1; g < u->gates; g++) v = dync__ru_add(u, v, dync__ru_acc(u, g, r));
     if (u->gates == 3) v = dync__ru_add(u, v, dync__ru_state(u, 'h', r));
     dync__ru_set_state(u, 'h', r, v);
 }
+
+/* ==== cuda/recurrent_text.c ======================================================================== */
+/* cuda/recurrent_text.c: the two kernels of recurrent layers: all steps in one launch of blocks
+ * that hold their rows, or a launch a step. After recurrent.c, before recurrent_call.c. */
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
@@ -12276,8 +12495,7 @@ static void dync__ru_leave(dync__ru *u, char what, int role)
     for (int r = 0; r < u->rb; r++) dync__ru_put(u, role, r, 0, dync__ru_state(u, what, r));
 }
 
-/* All steps of some rows. */
-static void dync__ru_block_text(dync__ru *u)
+DYNC__FN void dync__ru_block_text(dync__ru *u)
 {
     dync__ptx *p = &u->t.p;
     int copy = u->groups * u->rb * u->row * u->bytes;
@@ -12372,9 +12590,7 @@ static void dync__ru_stage(dync__ru *u, int64_t width)
     dync__cuda_tile_barrier(&u->t);
 }
 
-/* One step of some units of some rows: the launch has its number in the parameter behind the
- * others. Backward there is one more, for the last product. */
-static void dync__ru_step_text(dync__ru *u)
+DYNC__FN void dync__ru_step_text(dync__ru *u)
 {
     dync__ptx *p = &u->t.p;
     int64_t width = u->grad ? u->H * u->pack : u->H;
@@ -12441,6 +12657,10 @@ static void dync__ru_step_text(dync__ru *u)
                           (u->N + u->groups * u->rb - 1) / (u->groups * u->rb),
                           (u->H + u->units - 1) / u->units, 1, u->units * u->groups);
 }
+
+/* ==== cuda/recurrent_call.c ======================================================================== */
+/* cuda/recurrent_call.c: the call of a recurrent layer on a GPU: its weights packed, its shape
+ * chosen. After recurrent_text.c, before calls.c. */
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
@@ -12694,13 +12914,9 @@ static void dync__sk_scratch_at(dync__sk *s, const char *half, const char *place
     dync__ptx_line(x, "mad.lo.s64 %%at, %%at, %d, %%scratch", 8 * s->words);
 }
 
-/* Sorts tiles in shared memory: a block has `several` lines, or a tile of one. Results: the sorted
- * lines, or items in the scratch. */
-static void dync__sk_tiles(dync__sk *s)
+static void dync__sk_tile_regs(dync__sk *s)
 {
     dync__ptx *x = &s->t.p;
-    int item = 8 * s->words, threads = (int)DYNC__MIN(DYNC__MAX(s->tile / 2, 1), DYNC__SK_THREADS),
-        several = s->tiles > 1 ? 1 : DYNC__MAX(128 / threads, 1);
     static const char *const names[][2] = {
         {"u32", "%sub"},   {"u32", "%me"},   {"u32", "%place"},     {"s32", "%slot"},
         {"s32", "%other"}, {"s32", "%i"},    {"s32", "%j"},         {"s32", "%k"},
@@ -12713,6 +12929,98 @@ static void dync__sk_tiles(dync__sk *s)
     if (s->x->dtype != DYNC_BOOL) dync__ptx_reg(x, dync__ptx_type(s->compute), "%value");
     dync__sk_item(s, "%a");
     dync__sk_item(s, "%c");
+}
+
+/* The tile's items from x into shared memory. */
+static void dync__sk_tile_load(dync__sk *s, int item, int threads)
+{
+    dync__ptx *x = &s->t.p;
+    dync__cuda_tile_note(&s->t, "items");
+    dync__ptx_line(x, "mov.b32 %%i, %%me");
+    dync__cuda_tile_label(&s->t, "LOAD");
+    dync__ptx_line(x, "add.s32 %%place, %%i, %%first");
+    dync__ptx_line(x, "setp.lt.u32 %%in, %%place, %lld", (long long)s->length);
+    dync__ptx_line(x, "cvt.u64.u32 %%at, %%place");
+    dync__ptx_line(x, "mad.lo.s64 %%at, %%at, %lld, %%x", dync__sk_step(s, s->x));
+    dync__sk_make(s, "%at", "%in");
+    dync__ptx_line(x, "mad.lo.s32 %%slot, %%i, %d, %%mine", item);
+    dync__sk_move(s, "", true, "shared", "%a", "%slot");
+    dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
+    dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
+    dync__ptx_line(x, "@%%more bra LOAD");
+}
+
+/* The bitonic network over the tile. */
+static void dync__sk_tile_sort(dync__sk *s, int item, int threads)
+{
+    dync__ptx *x = &s->t.p;
+    dync__cuda_tile_note(&s->t, "runs of k, up and down in turn, from pairs j apart");
+    dync__ptx_line(x, "mov.b32 %%k, 2");
+    dync__cuda_tile_label(&s->t, "RUNS");
+    dync__ptx_line(x, "shr.u32 %%j, %%k, 1");
+    dync__cuda_tile_label(&s->t, "PAIRS");
+    dync__cuda_tile_barrier(&s->t);
+    dync__ptx_line(x, "sub.s32 %%mask, %%j, 1");
+    dync__ptx_line(x, "mov.b32 %%i, %%me");
+    dync__cuda_tile_label(&s->t, "EXCHANGE");
+    dync__ptx_line(x, "and.b32 %%other, %%i, %%mask");
+    dync__ptx_line(x, "mul.lo.s32 %%slot, %%i, 2");
+    dync__ptx_line(x, "sub.s32 %%slot, %%slot, %%other");
+    dync__ptx_line(x, "and.b32 %%other, %%slot, %%k");
+    dync__ptx_line(x, "setp.eq.s32 %%up, %%other, 0");
+    dync__ptx_line(x, "add.s32 %%other, %%slot, %%j");
+    dync__ptx_line(x, "mad.lo.s32 %%slot, %%slot, %d, %%mine", item);
+    dync__ptx_line(x, "mad.lo.s32 %%other, %%other, %d, %%mine", item);
+    dync__sk_move(s, "", false, "shared", "%a", "%slot");
+    dync__sk_move(s, "", false, "shared", "%c", "%other");
+    dync__sk_before(s, "%swap", "%c", "%a");
+    dync__ptx_line(x, "xor.pred %%swap, %%swap, %%up"); /* in their order: nothing to do */
+    dync__ptx_line(x, "not.pred %%swap, %%swap");
+    dync__sk_move(s, "@%swap ", true, "shared", "%c", "%slot");
+    dync__sk_move(s, "@%swap ", true, "shared", "%a", "%other");
+    dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
+    dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)(s->tile / 2));
+    dync__ptx_line(x, "@%%more bra EXCHANGE");
+    dync__ptx_line(x, "shr.u32 %%j, %%j, 1");
+    dync__ptx_line(x, "setp.gt.s32 %%more, %%j, 0");
+    dync__ptx_line(x, "@%%more bra PAIRS");
+    dync__ptx_line(x, "shl.b32 %%k, %%k, 1");
+    dync__ptx_line(x, "setp.le.s32 %%more, %%k, %lld", (long long)s->tile);
+    dync__ptx_line(x, "@%%more bra RUNS");
+    dync__cuda_tile_barrier(&s->t);
+}
+
+/* Sorted items to the scratch memory that runs are merged in, or, of one tile, to the results. */
+static void dync__sk_tile_store(dync__sk *s, int item, int threads)
+{
+    dync__ptx *x = &s->t.p;
+    if (s->tiles > 1) dync__cuda_tile_scratch(&s->t);
+    dync__ptx_line(x, "mov.b32 %%i, %%me");
+    dync__cuda_tile_label(&s->t, "STORE");
+    dync__ptx_line(x, "mad.lo.s32 %%slot, %%i, %d, %%mine", item);
+    dync__sk_move(s, "", false, "shared", "%a", "%slot");
+    dync__ptx_line(x, "add.s32 %%place, %%i, %%first");
+    dync__ptx_line(x, "setp.lt.and.u32 %%in, %%place, %lld, %%there", (long long)s->length);
+    dync__ptx_line(x, "cvt.u64.u32 %%wide, %%place");
+    if (s->tiles > 1) {
+        dync__sk_scratch_at(s, NULL, "%wide");
+        dync__sk_move(s, "@%in ", true, "global", "%a", "%at");
+    } else {
+        dync__sk_result(s, "%a", "%wide", "%in");
+    }
+    dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
+    dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
+    dync__ptx_line(x, "@%%more bra STORE");
+}
+
+/* Sorts tiles in shared memory: a block has `several` lines, or a tile of one. Results: the sorted
+ * lines, or items in the scratch. */
+static void dync__sk_tiles(dync__sk *s)
+{
+    dync__ptx *x = &s->t.p;
+    int item = 8 * s->words, threads = (int)DYNC__MIN(DYNC__MAX(s->tile / 2, 1), DYNC__SK_THREADS),
+        several = s->tiles > 1 ? 1 : DYNC__MAX(128 / threads, 1);
+    dync__sk_tile_regs(s);
     int at = dync__cuda_tile_shared(&s->t, (int)s->tile * item * several, 16);
     dync__ptx_line(x, "div.u32 %%sub, %%thr, %d", threads);
     dync__ptx_line(x, "rem.u32 %%me, %%thr, %d", threads);
@@ -12736,72 +13044,9 @@ static void dync__sk_tiles(dync__sk *s)
     dync__cuda_tile_set(&s->t, "s32", "%mine", "mad.lo", "%%sub, %lld, %%smem",
                         (long long)(s->tile * item));
     dync__ptx_line(x, "add.s32 %%mine, %%mine, %d", at);
-    dync__cuda_tile_note(&s->t, "items");
-    dync__ptx_line(x, "mov.b32 %%i, %%me");
-    dync__cuda_tile_label(&s->t, "LOAD");
-    dync__ptx_line(x, "add.s32 %%place, %%i, %%first");
-    dync__ptx_line(x, "setp.lt.u32 %%in, %%place, %lld", (long long)s->length);
-    dync__ptx_line(x, "cvt.u64.u32 %%at, %%place");
-    dync__ptx_line(x, "mad.lo.s64 %%at, %%at, %lld, %%x", dync__sk_step(s, s->x));
-    dync__sk_make(s, "%at", "%in");
-    dync__ptx_line(x, "mad.lo.s32 %%slot, %%i, %d, %%mine", item);
-    dync__sk_move(s, "", true, "shared", "%a", "%slot");
-    dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
-    dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
-    dync__ptx_line(x, "@%%more bra LOAD");
-    if (s->tile > 1) {
-        dync__cuda_tile_note(&s->t, "runs of k, up and down in turn, from pairs j apart");
-        dync__ptx_line(x, "mov.b32 %%k, 2");
-        dync__cuda_tile_label(&s->t, "RUNS");
-        dync__ptx_line(x, "shr.u32 %%j, %%k, 1");
-        dync__cuda_tile_label(&s->t, "PAIRS");
-        dync__cuda_tile_barrier(&s->t);
-        dync__ptx_line(x, "sub.s32 %%mask, %%j, 1");
-        dync__ptx_line(x, "mov.b32 %%i, %%me");
-        dync__cuda_tile_label(&s->t, "EXCHANGE");
-        dync__ptx_line(x, "and.b32 %%other, %%i, %%mask");
-        dync__ptx_line(x, "mul.lo.s32 %%slot, %%i, 2");
-        dync__ptx_line(x, "sub.s32 %%slot, %%slot, %%other");
-        dync__ptx_line(x, "and.b32 %%other, %%slot, %%k");
-        dync__ptx_line(x, "setp.eq.s32 %%up, %%other, 0");
-        dync__ptx_line(x, "add.s32 %%other, %%slot, %%j");
-        dync__ptx_line(x, "mad.lo.s32 %%slot, %%slot, %d, %%mine", item);
-        dync__ptx_line(x, "mad.lo.s32 %%other, %%other, %d, %%mine", item);
-        dync__sk_move(s, "", false, "shared", "%a", "%slot");
-        dync__sk_move(s, "", false, "shared", "%c", "%other");
-        dync__sk_before(s, "%swap", "%c", "%a");
-        dync__ptx_line(x, "xor.pred %%swap, %%swap, %%up"); /* in their order: nothing to do */
-        dync__ptx_line(x, "not.pred %%swap, %%swap");
-        dync__sk_move(s, "@%swap ", true, "shared", "%c", "%slot");
-        dync__sk_move(s, "@%swap ", true, "shared", "%a", "%other");
-        dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
-        dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)(s->tile / 2));
-        dync__ptx_line(x, "@%%more bra EXCHANGE");
-        dync__ptx_line(x, "shr.u32 %%j, %%j, 1");
-        dync__ptx_line(x, "setp.gt.s32 %%more, %%j, 0");
-        dync__ptx_line(x, "@%%more bra PAIRS");
-        dync__ptx_line(x, "shl.b32 %%k, %%k, 1");
-        dync__ptx_line(x, "setp.le.s32 %%more, %%k, %lld", (long long)s->tile);
-        dync__ptx_line(x, "@%%more bra RUNS");
-        dync__cuda_tile_barrier(&s->t);
-    }
-    if (s->tiles > 1) dync__cuda_tile_scratch(&s->t);
-    dync__ptx_line(x, "mov.b32 %%i, %%me");
-    dync__cuda_tile_label(&s->t, "STORE");
-    dync__ptx_line(x, "mad.lo.s32 %%slot, %%i, %d, %%mine", item);
-    dync__sk_move(s, "", false, "shared", "%a", "%slot");
-    dync__ptx_line(x, "add.s32 %%place, %%i, %%first");
-    dync__ptx_line(x, "setp.lt.and.u32 %%in, %%place, %lld, %%there", (long long)s->length);
-    dync__ptx_line(x, "cvt.u64.u32 %%wide, %%place");
-    if (s->tiles > 1) {
-        dync__sk_scratch_at(s, NULL, "%wide");
-        dync__sk_move(s, "@%in ", true, "global", "%a", "%at");
-    } else {
-        dync__sk_result(s, "%a", "%wide", "%in");
-    }
-    dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
-    dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
-    dync__ptx_line(x, "@%%more bra STORE");
+    dync__sk_tile_load(s, item, threads);
+    if (s->tile > 1) dync__sk_tile_sort(s, item, threads);
+    dync__sk_tile_store(s, item, threads);
     dync__cuda_tile_entry(&s->t, "sort",
                           s->tiles > 1 ? s->lines * s->tiles : (s->lines + several - 1) / several,
                           1, 1, threads * several);
@@ -12998,14 +13243,6 @@ DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kca
  * Half floats add up in f32, narrow integers in i32. Numbers that are no place are skipped. Texts
  * are made for one set of sizes. */
 
-enum {
-    DYNC__SCA_BLOCK = 256,
-    DYNC__SCA_FEW = 512,
-    DYNC__SCA_FEW_SET = 64,
-    DYNC__SCA_AHEAD = 4,
-    DYNC__SCA_CHUNK = 32
-};
-
 DYNC__FN int64_t dync__cuda_numel(const dync__operand *o, int skip)
 {
     int64_t n = 1;
@@ -13014,34 +13251,17 @@ DYNC__FN int64_t dync__cuda_numel(const dync__operand *o, int skip)
     return n;
 }
 
-/* to[line, index[line, i]] = or += scale * from[line, i] for all i in order, lines being all dims
- * but dim. */
-typedef struct dync__sca {
-    dync__cuda_tile t;
-    const dync__operand *index, *from, *to;
-    int32_t buf[3];
-    int dim;
-    bool add, shared;      /* shared: one index for all lines */
-    const int64_t *walked; /* sizes of the lines' dims */
-    int64_t count;
-    double scale;
-    int64_t lines, size; /* size: places of a line */
-    int compute;
-    const char *type;
-} dync__sca;
-
-static long long dync__sca_step(const dync__sca *s, const dync__operand *o)
+DYNC__FN long long dync__sca_step(const dync__sca *s, const dync__operand *o)
 {
     return (long long)(o->lay.stride[s->shared && o == s->index ? 0 : s->dim] *
                        dync__dtype_info(o->dtype)->bytes);
 }
-static bool dync__sca_is_float(const dync__sca *s)
+DYNC__FN bool dync__sca_is_float(const dync__sca *s)
 {
     return s->compute == DYNC_F32 || s->compute == DYNC_F64;
 }
 
-/* %n: the thread's number; those from n on leave. */
-static void dync__sca_thread(dync__sca *s, int64_t n)
+DYNC__FN void dync__sca_thread(dync__sca *s, int64_t n)
 {
     dync__ptx *p = &s->t.p;
     static const char *const b64[] = {"%n", "%line", "%pi", "%pf", "%pt", "%i", "%place", "%at"},
@@ -13053,14 +13273,13 @@ static void dync__sca_thread(dync__sca *s, int64_t n)
     dync__ptx_line(p, "setp.ge.s64 %%out, %%n, %lld", (long long)n);
     dync__ptx_line(p, "@%%out ret");
 }
-static void dync__sca_entry(dync__sca *s, const char *name, int64_t threads)
+DYNC__FN void dync__sca_entry(dync__sca *s, const char *name, int64_t threads)
 {
     dync__cuda_tile_entry(&s->t, name, (threads + DYNC__SCA_BLOCK - 1) / DYNC__SCA_BLOCK, 1, 1,
                           DYNC__SCA_BLOCK);
 }
 
-/* %pi, %pf, %pt: the beginning of line %line, in buffers `index`, + 1 and + 2. */
-static void dync__sca_lines(dync__sca *s, int from)
+DYNC__FN void dync__sca_lines(dync__sca *s, int from)
 {
     dync__ptx *p = &s->t.p;
     dync__ptx_line(p, "mov.b64 %%pf, %%b%d", from);
@@ -13078,8 +13297,7 @@ static void dync__sca_index(dync__sca *s)
         dync__cuda_tile_address(&s->t, "%pi", s->index, s->walked, s->dim, "%line");
 }
 
-/* %v = scale * %v */
-static void dync__sca_scale(dync__sca *s, const char *v)
+DYNC__FN void dync__sca_scale(dync__sca *s, const char *v)
 {
     dync__scalar scale;
     scale.i = (int64_t)s->scale;
@@ -13094,7 +13312,7 @@ static void dync__sca_scale(dync__sca *s, const char *v)
 
 /* ---- few ------------------------------------------------------------------------------------- */
 
-static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name, int64_t units)
+DYNC__FN bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name, int64_t units)
 {
     dync__ptx *p = &s->t.p;
     int64_t parts = 1;
@@ -13168,7 +13386,7 @@ static void dync__sca_item(dync__sca *s, bool words)
     dync__ptx_line(p, "add.u32 %%number, %%number, 1");
 }
 
-static bool dync__sca_last_write(dync__cuda_code *code, dync__sca *s, const char *name)
+DYNC__FN bool dync__sca_last_write(dync__cuda_code *code, dync__sca *s, const char *name)
 {
     dync__ptx *p = &s->t.p;
     dync__cuda_tile_begin(&s->t, 3);
@@ -13194,7 +13412,7 @@ static bool dync__sca_last_write(dync__cuda_code *code, dync__sca *s, const char
     return dync__cuda_tile_end(&s->t, code, s->buf);
 }
 
-static bool dync__sca_integers(dync__cuda_code *code, dync__sca *s, const char *name)
+DYNC__FN bool dync__sca_integers(dync__cuda_code *code, dync__sca *s, const char *name)
 {
     dync__cuda_tile_begin(&s->t, 3);
     dync__sca_item(s, false);
@@ -13205,6 +13423,10 @@ static bool dync__sca_integers(dync__cuda_code *code, dync__sca *s, const char *
     dync__sca_entry(s, name, s->lines * s->count);
     return dync__cuda_tile_end(&s->t, code, s->buf);
 }
+
+/* ==== cuda/scatter_runs.c ========================================================================== */
+/* cuda/scatter_runs.c: sums of floats in order: runs of the sorted index, and the calls that
+ * scatter on a GPU. After scatter.c, before calls.c. */
 
 /* ---- floats: runs of the sorted index -------------------------------------------------------- */
 

@@ -17,6 +17,15 @@
 #define DYNC__CUDA_ATTENTION_H
 #include "tile.h"
 
+#define DYNC__FA_LOG2E 1.4426950408889634074
+enum {
+    DYNC__FA_GQ = 1,
+    DYNC__FA_GK = 2,
+    DYNC__FA_GV = 4,
+    DYNC__FA_SHARED = 99 * 1024,
+    DYNC__FA_WIDEST = 256
+};
+
 typedef struct dync__fa_tile {
     const char *name;
     const dync__operand *o;
@@ -80,6 +89,20 @@ DYNC__FN void dync__fa_across(dync__fa *, const char *op, const char *name, int 
 DYNC__FN void dync__fa_write(dync__fa *, const dync__fa_frag *, const dync__operand *, int buf,
                              const char *times, bool by_row, int64_t limit);
 /* ---- attention.c ----------------------------------------------------------------------------- */
+/* first: place of q; grad: the gradient's operands. */
+DYNC__FN void dync__fa_open(dync__fa *c, const dync__kcall *call, bool grad, bool vec);
+/* Is it for these kernels? Rows of a tile must be reached by 32-bit offsets. */
+DYNC__FN bool dync__fa_can(const dync__fa *c, int n);
+/* Can rows of these operands be moved 16 bytes at a time, on the right boundary? Fills in what is
+ * to be checked at the launch. */
+DYNC__FN bool dync__fa_rows_fit(dync__fa *c, const dync__operand *const *o, int n);
+DYNC__FN int dync__fa_padded(int64_t width);
+/* form: DYNC__CUDA_ANY begins a part, others are of the same. */
+DYNC__FN bool dync__fa_finish(dync__fa *c, dync__cuda_code *code, int form, const int32_t *buf);
+DYNC__FN const char *dync__fa_number(char *to, double x);
+/* Are scores kept as products, to be scaled on the way into the exponential? Else dync__fa_mask
+ * scales them. */
+DYNC__FN bool dync__fa_raw(const dync__fa *c);
 /* %unit, %i0, %rb, %row, %cb, %cn1 ...; rows: `limit` in all */
 DYNC__FN void dync__fa_place(dync__fa *, int64_t limit, bool late_first);
 DYNC__FN void dync__fa_mask_regs(dync__fa *);
@@ -95,4 +118,6 @@ DYNC__FN bool dync__fa_wgmma(dync__fa *, int device);
 /* Plain form in loop kernels: any head size, any dtype. */
 DYNC__FN dync_status dync__fa_plain(dync__cuda_code *, const dync__kcall *);
 DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *, const dync__kcall *);
+/* ---- attention_forward.c --------------------------------------------------------------------- */
+DYNC__FN dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *call);
 #endif

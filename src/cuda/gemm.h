@@ -12,6 +12,18 @@
 #define DYNC__CUDA_GEMM_H
 #include "tile.h"
 
+enum { DYNC__GMD_THREADS = 128 };
+enum { DYNC__GMD_SIDE = 4, DYNC__GMD_WARPS = DYNC__GMD_THREADS / 32 };
+
+enum {
+    DYNC__GM_START = 1500,
+    DYNC__GM_JOIN = 4000,
+    DYNC__GM_SPLITS = 32,
+    DYNC__GM_PLAIN = 4096,
+    DYNC__GM_REPACK = 256,
+    DYNC__GM_WGMMA = 1800
+};
+
 enum {
     DYNC__GM_ALONG,
     DYNC__GM_ACROSS,
@@ -105,6 +117,21 @@ typedef struct dync__gm_loops {
 } dync__gm_loops;
 
 /* ---- gemm.c ---------------------------------------------------------------------------------- */
+/* The clocks that it takes. */
+DYNC__FN double dync__gm_choose(dync__gm *g);
+/* The step of a dim of size 1 may be any. 0 is on all boundaries: copies of no bytes, of lines and
+ * depths of a tile beyond the operand, have addresses on a boundary too. */
+DYNC__FN void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines);
+DYNC__FN void dync__gm_swap(dync__gm *g);
+/* Few rows or columns, and memory as gemm_thin.c wants it: a and b change places where columns are
+ * the fewer. */
+DYNC__FN bool dync__gm_make_thin(dync__gm *g);
+DYNC__FN bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall *call);
+/* The epilogue over sums: that of matmul and addmm. */
+DYNC__FN bool dync__gm_end_of(dync__gm *g, const dync__kcall *call, const dync__kernel *k,
+                              bool keep);
+/* No epilogue: the sums, with bias, to c. */
+DYNC__FN bool dync__gm_end_plain(dync__gm *g, const dync__kcall *call);
 DYNC__FN void dync__gm_loops_of(dync__gm_loops *, const dync__kernel *);
 /* loops that cross multiples of `at` elements are cut in two there */
 DYNC__FN void dync__gm_cut(dync__gm_loops *, int64_t at);
@@ -118,6 +145,8 @@ DYNC__FN int dync__gm_biased(const dync__gm *, dync__lb *, const dync__operand *
 /* matmul, addmm and what is done to their result; done: false where a loop serves better. */
 DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *,
                                      bool *done);
+/* The clocks that it takes; its tiles and splits are chosen. */
+DYNC__FN double dync__gm_plan(dync__gm *g, bool may_be_thin);
 /* would the product do this too? as dync__driver.call_takes */
 DYNC__FN int dync__gm_takes(int device, const dync__kcall *, const dync__kernel *);
 /* wgmma.c: is there a variant for the device, as sizes go? */
@@ -226,4 +255,7 @@ DYNC__FN void dync__gm_join(dync__gm *);
 DYNC__FN bool dync__gm_thin_fits(const dync__gm *);
 DYNC__FN void dync__gm_thin_choose(dync__gm *);
 DYNC__FN void dync__gm_thin(dync__gm *);
+/* ---- conv_direct.c --------------------------------------------------------------------------- */
+/* to += register * by (b32, signed), in 64 bits */
+DYNC__FN void dync__gmd_add(dync__gm *g, const char *to, const char *number, int64_t by);
 #endif

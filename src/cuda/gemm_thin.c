@@ -205,74 +205,61 @@ static void dync__gmt_along(dync__gm *g)
     dync__gm_result(g, 0, "%row", "%col", 1, value);
 }
 
-static void dync__gmt_across(dync__gm *g)
+/* A row of b at step u of the unrolled depth, if it is one: predicate %is<u>. */
+static void dync__gmt_across_b(dync__gm *g, int u, int vec, int64_t b_step)
 {
-    dync__cuda_tile *t = &g->t;
-    dync__ptx *p = &t->p;
-    int vec = dync__gmt_vec(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)},
-        columns = 32 * vec;
+    dync__ptx *p = &g->t.p;
+    const char *k = dync__ptx_temp(p, "s32");
+    char is[16];
+    dync__format(is, sizeof is, "%%is%d", u);
+    dync__ptx_line(p, "add.s32 %s, %%mine, %d", k, u * DYNC__GMT_WARPS);
+    dync__ptx_line(p, "setp.lt.s32 %%is%d, %s, %%klen", u, k);
+    for (int w = 0; !g->side[1].pre && w < (vec == 8 ? 4 : vec); w++)
+        dync__ptx_line(p, "mov.b%d %%vb%d%s%s, 0", g->acc_bytes * 8,
+                       vec == 8 ? u * vec : u * vec + w, vec == 8 ? "w" : "",
+                       vec == 8 ? w == 0   ? "0"
+                                  : w == 1 ? "1"
+                                  : w == 2 ? "2"
+                                           : "3"
+                                : "");
+    dync__gmt_side(g, 1, u, vec, "%vb", u * vec, "%pb", u * DYNC__GMT_WARPS * b_step, is);
+}
+
+/* The same of all rows of a, one element each. */
+static void dync__gmt_across_a(dync__gm *g, int u, int64_t a_step)
+{
+    dync__ptx *p = &g->t.p;
+    int m = (int)g->m, unit = dync__gm_unit(g, 0);
     const char *type = dync__ptx_type(g->compute);
-    int64_t a_step = g->side[0].step * unit[0], b_step = g->side[1].step * unit[1];
-    (void)dync__cuda_tile_shared(t, DYNC__GMT_WARPS * m * columns * g->acc_bytes, 16);
-    dync__cuda_tile_note(t, "the lane's columns; the warp's part of the depth: every %dth",
-                         (int)DYNC__GMT_WARPS);
-    dync__cuda_tile_set(t, "s32", "%col0", "mul.lo", "%%lane, %d", vec);
-    dync__cuda_tile_wide(t, "%wide", NULL);
-    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%warp");
-    dync__cuda_tile_set(t, "s64", "%pa", "mad.lo", "%%wide, %lld, %%A", (long long)a_step);
-    dync__cuda_tile_set(t, "s64", "%pb", "mad.lo", "%%wide, %lld, %%B", (long long)b_step);
-    dync__ptx_line(p, "mad.wide.s32 %%pb, %%col0, %d, %%pb", unit[1]);
-    dync__gmt_sums(g, m * vec);
-    dync__gmt_regs(g, "%vb", DYNC__GMT_UNROLL);
-    dync__cuda_tile_regs(t, type, "%va", m * DYNC__GMT_UNROLL);
-    dync__ptx_reg(p, "pred", "%out");
-    dync__ptx_reg(p, "pred", "%past");
-    dync__cuda_tile_regs(t, "pred", "%is", DYNC__GMT_UNROLL);
-    dync__cuda_tile_set(t, "s32", "%mine", "mov", "%%warp");
-    dync__ptx_line(p, "setp.ge.s32 %%out, %%col0, %%nleft");
-    dync__ptx_line(p, "@%%out bra SUMMED");
-    dync__cuda_tile_label(t, "DEPTH");
-    dync__ptx_line(p, "setp.ge.s32 %%past, %%mine, %%klen");
-    dync__ptx_line(p, "@%%past bra SUMMED");
-    for (int u = 0; u < DYNC__GMT_UNROLL; u++) {
-        const char *k = dync__ptx_temp(p, "s32");
-        char is[16];
-        dync__format(is, sizeof is, "%%is%d", u);
-        dync__ptx_line(p, "add.s32 %s, %%mine, %d", k, u * DYNC__GMT_WARPS);
-        dync__ptx_line(p, "setp.lt.s32 %%is%d, %s, %%klen", u, k);
-        for (int w = 0; !g->side[1].pre && w < (vec == 8 ? 4 : vec); w++)
-            dync__ptx_line(p, "mov.b%d %%vb%d%s%s, 0", g->acc_bytes * 8,
-                           vec == 8 ? u * vec : u * vec + w, vec == 8 ? "w" : "",
-                           vec == 8 ? w == 0   ? "0"
-                                      : w == 1 ? "1"
-                                      : w == 2 ? "2"
-                                               : "3"
-                                    : "");
-        dync__gmt_side(g, 1, u, vec, "%vb", u * vec, "%pb", u * DYNC__GMT_WARPS * b_step, is);
-    }
-    for (int u = 0; u < DYNC__GMT_UNROLL; u++)
-        for (int r = 0; r < m; r++) {
-            char value[24], at[64], guard[16];
-            int64_t by = u * DYNC__GMT_WARPS * a_step + r * g->side[0].line * unit[0];
-            dync__format(value, sizeof value, "%%va%d", u * m + r);
-            if (g->side[0].pre) {
-                dync__format(guard, sizeof guard, "%%is%d", u);
-                dync__gmt_side(g, 0, u * m + r, 1, "%va", u * m + r, "%pa", by, guard);
-                continue;
-            }
-            dync__format(guard, sizeof guard, "@%%is%d ", u);
-            dync__format(at, sizeof at, "%%pa+%lld", (long long)by);
-            dync__ptx_line(p, "mov.b%d %s, 0", g->acc_bytes * 8, value);
-            if (g->dtype == g->compute) {
-                dync__ptx_line(p, "%sld.global.%s %s, [%s]", guard, type, value, at);
-                continue;
-            }
-            char half[24];
-            dync__format(half, sizeof half, "%s", dync__ptx_temp(p, "b16"));
-            dync__ptx_line(p, "mov.b16 %s, 0", half);
-            dync__ptx_line(p, "%sld.global.b16 %s, [%s]", guard, half, at);
-            dync__ptx_widen(p, g->dtype, value, half);
+    for (int r = 0; r < m; r++) {
+        char value[24], at[64], guard[16];
+        int64_t by = u * DYNC__GMT_WARPS * a_step + r * g->side[0].line * unit;
+        dync__format(value, sizeof value, "%%va%d", u * m + r);
+        if (g->side[0].pre) {
+            dync__format(guard, sizeof guard, "%%is%d", u);
+            dync__gmt_side(g, 0, u * m + r, 1, "%va", u * m + r, "%pa", by, guard);
+            continue;
         }
+        dync__format(guard, sizeof guard, "@%%is%d ", u);
+        dync__format(at, sizeof at, "%%pa+%lld", (long long)by);
+        dync__ptx_line(p, "mov.b%d %s, 0", g->acc_bytes * 8, value);
+        if (g->dtype == g->compute) {
+            dync__ptx_line(p, "%sld.global.%s %s, [%s]", guard, type, value, at);
+            continue;
+        }
+        char half[24];
+        dync__format(half, sizeof half, "%s", dync__ptx_temp(p, "b16"));
+        dync__ptx_line(p, "mov.b16 %s, 0", half);
+        dync__ptx_line(p, "%sld.global.b16 %s, [%s]", guard, half, at);
+        dync__ptx_widen(p, g->dtype, value, half);
+    }
+}
+
+static void dync__gmt_across_fma(dync__gm *g, int vec)
+{
+    dync__ptx *p = &g->t.p;
+    int m = (int)g->m;
+    const char *type = dync__ptx_type(g->compute);
     for (int u = 0; u < DYNC__GMT_UNROLL; u++) {
         dync__gmt_made(g, 1, u, vec, "%vb", u * vec);
         for (int r = 0; r < m && g->side[0].pre; r++)
@@ -282,13 +269,15 @@ static void dync__gmt_across(dync__gm *g)
                 dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type, r * vec + v,
                                u * m + r, u * vec + v, r * vec + v);
     }
-    dync__ptx_line(p, "add.s64 %%pa, %%pa, %lld",
-                   (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * a_step));
-    dync__ptx_line(p, "add.s64 %%pb, %%pb, %lld",
-                   (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * b_step));
-    dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", DYNC__GMT_UNROLL * DYNC__GMT_WARPS);
-    dync__ptx_line(p, "bra DEPTH");
-    dync__cuda_tile_label(t, "SUMMED");
+}
+
+/* The warps' sums, joined in order by way of shared memory, to the results. */
+static void dync__gmt_across_join(dync__gm *g, int vec)
+{
+    dync__cuda_tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    int m = (int)g->m, columns = 32 * vec;
+    const char *type = dync__ptx_type(g->compute);
     dync__cuda_tile_note(t, "sums of the warps to shared memory, [row][warp][column]");
     dync__cuda_tile_set(t, "u32", "%put", "mad.lo", "%%warp, %d, %%smem", columns * g->acc_bytes);
     dync__ptx_line(p, "mad.lo.u32 %%put, %%col0, %d, %%put", g->acc_bytes);
@@ -319,6 +308,48 @@ static void dync__gmt_across(dync__gm *g)
     dync__ptx_line(p, "add.u32 %%col, %%col, %%n0");
     dync__gm_result(g, 0, "%row", "%col", 1, value);
     dync__ptx_line(p, "bra RESULTS");
+}
+
+static void dync__gmt_across(dync__gm *g)
+{
+    dync__cuda_tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    int vec = dync__gmt_vec(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)},
+        columns = 32 * vec;
+    const char *type = dync__ptx_type(g->compute);
+    int64_t a_step = g->side[0].step * unit[0], b_step = g->side[1].step * unit[1];
+    (void)dync__cuda_tile_shared(t, DYNC__GMT_WARPS * m * columns * g->acc_bytes, 16);
+    dync__cuda_tile_note(t, "the lane's columns; the warp's part of the depth: every %dth",
+                         (int)DYNC__GMT_WARPS);
+    dync__cuda_tile_set(t, "s32", "%col0", "mul.lo", "%%lane, %d", vec);
+    dync__cuda_tile_wide(t, "%wide", NULL);
+    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%warp");
+    dync__cuda_tile_set(t, "s64", "%pa", "mad.lo", "%%wide, %lld, %%A", (long long)a_step);
+    dync__cuda_tile_set(t, "s64", "%pb", "mad.lo", "%%wide, %lld, %%B", (long long)b_step);
+    dync__ptx_line(p, "mad.wide.s32 %%pb, %%col0, %d, %%pb", unit[1]);
+    dync__gmt_sums(g, m * vec);
+    dync__gmt_regs(g, "%vb", DYNC__GMT_UNROLL);
+    dync__cuda_tile_regs(t, type, "%va", m * DYNC__GMT_UNROLL);
+    dync__ptx_reg(p, "pred", "%out");
+    dync__ptx_reg(p, "pred", "%past");
+    dync__cuda_tile_regs(t, "pred", "%is", DYNC__GMT_UNROLL);
+    dync__cuda_tile_set(t, "s32", "%mine", "mov", "%%warp");
+    dync__ptx_line(p, "setp.ge.s32 %%out, %%col0, %%nleft");
+    dync__ptx_line(p, "@%%out bra SUMMED");
+    dync__cuda_tile_label(t, "DEPTH");
+    dync__ptx_line(p, "setp.ge.s32 %%past, %%mine, %%klen");
+    dync__ptx_line(p, "@%%past bra SUMMED");
+    for (int u = 0; u < DYNC__GMT_UNROLL; u++) dync__gmt_across_b(g, u, vec, b_step);
+    for (int u = 0; u < DYNC__GMT_UNROLL; u++) dync__gmt_across_a(g, u, a_step);
+    dync__gmt_across_fma(g, vec);
+    dync__ptx_line(p, "add.s64 %%pa, %%pa, %lld",
+                   (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * a_step));
+    dync__ptx_line(p, "add.s64 %%pb, %%pb, %lld",
+                   (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * b_step));
+    dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", DYNC__GMT_UNROLL * DYNC__GMT_WARPS);
+    dync__ptx_line(p, "bra DEPTH");
+    dync__cuda_tile_label(t, "SUMMED");
+    dync__gmt_across_join(g, vec);
 }
 
 /* The long side is b. Its ends have to be where 16 bytes end, so that nothing past them is read. */

@@ -135,7 +135,7 @@ DYNC__FN const char *dync__ptx_in_reg(dync__ptx *, int inst, int lane); /* never
 DYNC__FN const char *dync__ptx_constant(dync__ptx *, int type, dync__scalar);
 /* declares and names the register of a value */
 DYNC__FN const char *dync__ptx_dest(dync__ptx *, int inst, int lane);
-/* all lanes of one instruction in the block being emitted */
+/* recursion: all lanes of one instruction in the block being emitted, operands first */
 DYNC__FN void dync__ptx_emit(dync__ptx *, int inst);
 DYNC__FN const char *dync__ptx_guard(dync__ptx *, int lane, bool writes); /* "@%in0 " or "" */
 /* Row code: once per row. A flat kernel has none, whatever the section. */
@@ -201,6 +201,10 @@ DYNC__FN void dync__ptx_pair_is(dync__ptx *, int inst, int lane, const char *wor
 DYNC__FN bool dync__ptx_pair_of(dync__ptx *, int inst, int lane, int dtype, char *name);
 DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *, int inst);
 /* ---- ptx_transpose.c ------------------------------------------------------------------------- */
+DYNC__FN int dync__ptx_transpose_bytes(const dync__ptx *p, const dync__ptx_transposed *t);
+/* to = the exclusive or of row `m` (b32 registers all). */
+DYNC__FN void dync__ptx_transpose_swizzle(dync__ptx *p, const dync__ptx_transposed *t,
+                                          const char *to, const char *m);
 DYNC__FN void dync__ptx_plan_transpose(dync__ptx *, int units, bool scalar);
 /* number in p->transposed, or -1 */
 DYNC__FN int dync__ptx_transposed_of(const dync__ptx *, const dync__inst *);
@@ -221,4 +225,23 @@ DYNC__FN void dync__ptx_partials_store(dync__ptx *);
 /* results of the phases before, as far as they are needed */
 DYNC__FN void dync__ptx_partials_load(dync__ptx *);
 DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *);
+/* ---- ptx.c ----------------------------------------------------------------------------------- */
+/* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop,
+ * suffix. */
+DYNC__FN void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear,
+                                    const char *prefix, const char *suffix);
+DYNC__FN int dync__ptx_first_inner(const dync__ptx *p);
+/* Parameters into registers. */
+DYNC__FN void dync__ptx_open(dync__ptx *p);
+/* Seed and offset, from the parameters or, where a graph is recorded, from memory. */
+DYNC__FN void dync__ptx_open_random(dync__ptx *p);
+DYNC__FN void dync__ptx_close(dync__ptx *p, dync__ptx_text *out, int64_t gx, int64_t gy, int block);
+DYNC__FN void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units);
+/* Which row, which thread of it. */
+DYNC__FN void dync__ptx_row_begin(dync__ptx *p);
+DYNC__FN void dync__ptx_phase(dync__ptx *p, int phase);
+/* p->needed of `all`: what a phase of a split kernel stores and reduces, or (phase n_phases) what
+ * row code stores, and what that takes; reductions of phases before come from the scratch memory.
+ * False: nothing. */
+DYNC__FN bool dync__ptx_launch_needs(dync__ptx *p, const uint8_t *all, int phase);
 #endif

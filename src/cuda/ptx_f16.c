@@ -1,4 +1,4 @@
-/* cuda/ptx_f16.c: arithmetic on two half floats at a time. After ptx_mem.c, before ptx.c.
+/* cuda/ptx_f16.c: arithmetic on two half floats at a time. After ptx_plan.c, before ptx_mem.c.
  *
  * Halves are computed in f32, and each operator's result is rounded to its dtype (wrap). A wrap of
  * a sum, difference or product of two values that are f16 values already is one instruction on

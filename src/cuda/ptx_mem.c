@@ -100,26 +100,6 @@ DYNC__FN bool dync__ptx_is_plain(int dtype)
     return dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL;
 }
 
-/* to = the raw element, widened. */
-DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const char *raw)
-{
-    switch (dtype) {
-    case DYNC_F16: dync__ptx_line(p, "cvt.f32.f16 %s, %s", to, raw); break;
-    case DYNC_BF16: {
-        const char *word = dync__ptx_temp(p, "b32");
-        dync__ptx_line(p, "cvt.u32.u16 %s, %s", word, raw);
-        dync__ptx_line(p, "shl.b32 %s, %s, 16", word, word);
-        dync__ptx_line(p, "mov.b32 %s, %s", to, word);
-        break;
-    }
-    case DYNC_BOOL: dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, raw); break;
-    default:
-        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), to,
-                       raw);
-        break;
-    }
-}
-
 DYNC__FN void dync__ptx_narrow(dync__ptx *p, int dtype, const char *raw, const char *from)
 {
     switch (dtype) {

@@ -154,3 +154,41 @@ DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes)
                  group, p->block);
     return name;
 }
+
+DYNC__FN void dync__ptx_section(dync__ptx *p, int section)
+{
+    for (int i = 0; i < p->k->inst.n; i++)
+        if (p->needed[i] && dync__ptx_inst(p, i)->section == section) {
+            dync__ptx_emit(p, i);
+        }
+}
+
+/* Where other threads of the row may read what one writes. */
+DYNC__FN void dync__ptx_row_barrier(dync__ptx *p)
+{
+    if (!p->in_place || p->shape.threads <= 1) return;
+    if (p->shape.mode == DYNC__PTX_COLUMNS || p->shape.threads > 32)
+        dync__ptx_line(p, "bar.sync 0");
+    else
+        dync__ptx_line(p, "bar.warp.sync 0xffffffff");
+}
+
+/* to = the raw element, widened. */
+DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const char *raw)
+{
+    switch (dtype) {
+    case DYNC_F16: dync__ptx_line(p, "cvt.f32.f16 %s, %s", to, raw); break;
+    case DYNC_BF16: {
+        const char *word = dync__ptx_temp(p, "b32");
+        dync__ptx_line(p, "cvt.u32.u16 %s, %s", word, raw);
+        dync__ptx_line(p, "shl.b32 %s, %s, 16", word, word);
+        dync__ptx_line(p, "mov.b32 %s, %s", to, word);
+        break;
+    }
+    case DYNC_BOOL: dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", to, raw); break;
+    default:
+        dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(dync__dtype_info(dtype)->compute), to,
+                       raw);
+        break;
+    }
+}

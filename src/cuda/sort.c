@@ -141,13 +141,9 @@ static void dync__sk_scratch_at(dync__sk *s, const char *half, const char *place
     dync__ptx_line(x, "mad.lo.s64 %%at, %%at, %d, %%scratch", 8 * s->words);
 }
 
-/* Sorts tiles in shared memory: a block has `several` lines, or a tile of one. Results: the sorted
- * lines, or items in the scratch. */
-static void dync__sk_tiles(dync__sk *s)
+static void dync__sk_tile_regs(dync__sk *s)
 {
     dync__ptx *x = &s->t.p;
-    int item = 8 * s->words, threads = (int)DYNC__MIN(DYNC__MAX(s->tile / 2, 1), DYNC__SK_THREADS),
-        several = s->tiles > 1 ? 1 : DYNC__MAX(128 / threads, 1);
     static const char *const names[][2] = {
         {"u32", "%sub"},   {"u32", "%me"},   {"u32", "%place"},     {"s32", "%slot"},
         {"s32", "%other"}, {"s32", "%i"},    {"s32", "%j"},         {"s32", "%k"},
@@ -160,6 +156,98 @@ static void dync__sk_tiles(dync__sk *s)
     if (s->x->dtype != DYNC_BOOL) dync__ptx_reg(x, dync__ptx_type(s->compute), "%value");
     dync__sk_item(s, "%a");
     dync__sk_item(s, "%c");
+}
+
+/* The tile's items from x into shared memory. */
+static void dync__sk_tile_load(dync__sk *s, int item, int threads)
+{
+    dync__ptx *x = &s->t.p;
+    dync__cuda_tile_note(&s->t, "items");
+    dync__ptx_line(x, "mov.b32 %%i, %%me");
+    dync__cuda_tile_label(&s->t, "LOAD");
+    dync__ptx_line(x, "add.s32 %%place, %%i, %%first");
+    dync__ptx_line(x, "setp.lt.u32 %%in, %%place, %lld", (long long)s->length);
+    dync__ptx_line(x, "cvt.u64.u32 %%at, %%place");
+    dync__ptx_line(x, "mad.lo.s64 %%at, %%at, %lld, %%x", dync__sk_step(s, s->x));
+    dync__sk_make(s, "%at", "%in");
+    dync__ptx_line(x, "mad.lo.s32 %%slot, %%i, %d, %%mine", item);
+    dync__sk_move(s, "", true, "shared", "%a", "%slot");
+    dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
+    dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
+    dync__ptx_line(x, "@%%more bra LOAD");
+}
+
+/* The bitonic network over the tile. */
+static void dync__sk_tile_sort(dync__sk *s, int item, int threads)
+{
+    dync__ptx *x = &s->t.p;
+    dync__cuda_tile_note(&s->t, "runs of k, up and down in turn, from pairs j apart");
+    dync__ptx_line(x, "mov.b32 %%k, 2");
+    dync__cuda_tile_label(&s->t, "RUNS");
+    dync__ptx_line(x, "shr.u32 %%j, %%k, 1");
+    dync__cuda_tile_label(&s->t, "PAIRS");
+    dync__cuda_tile_barrier(&s->t);
+    dync__ptx_line(x, "sub.s32 %%mask, %%j, 1");
+    dync__ptx_line(x, "mov.b32 %%i, %%me");
+    dync__cuda_tile_label(&s->t, "EXCHANGE");
+    dync__ptx_line(x, "and.b32 %%other, %%i, %%mask");
+    dync__ptx_line(x, "mul.lo.s32 %%slot, %%i, 2");
+    dync__ptx_line(x, "sub.s32 %%slot, %%slot, %%other");
+    dync__ptx_line(x, "and.b32 %%other, %%slot, %%k");
+    dync__ptx_line(x, "setp.eq.s32 %%up, %%other, 0");
+    dync__ptx_line(x, "add.s32 %%other, %%slot, %%j");
+    dync__ptx_line(x, "mad.lo.s32 %%slot, %%slot, %d, %%mine", item);
+    dync__ptx_line(x, "mad.lo.s32 %%other, %%other, %d, %%mine", item);
+    dync__sk_move(s, "", false, "shared", "%a", "%slot");
+    dync__sk_move(s, "", false, "shared", "%c", "%other");
+    dync__sk_before(s, "%swap", "%c", "%a");
+    dync__ptx_line(x, "xor.pred %%swap, %%swap, %%up"); /* in their order: nothing to do */
+    dync__ptx_line(x, "not.pred %%swap, %%swap");
+    dync__sk_move(s, "@%swap ", true, "shared", "%c", "%slot");
+    dync__sk_move(s, "@%swap ", true, "shared", "%a", "%other");
+    dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
+    dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)(s->tile / 2));
+    dync__ptx_line(x, "@%%more bra EXCHANGE");
+    dync__ptx_line(x, "shr.u32 %%j, %%j, 1");
+    dync__ptx_line(x, "setp.gt.s32 %%more, %%j, 0");
+    dync__ptx_line(x, "@%%more bra PAIRS");
+    dync__ptx_line(x, "shl.b32 %%k, %%k, 1");
+    dync__ptx_line(x, "setp.le.s32 %%more, %%k, %lld", (long long)s->tile);
+    dync__ptx_line(x, "@%%more bra RUNS");
+    dync__cuda_tile_barrier(&s->t);
+}
+
+/* Sorted items to the scratch memory that runs are merged in, or, of one tile, to the results. */
+static void dync__sk_tile_store(dync__sk *s, int item, int threads)
+{
+    dync__ptx *x = &s->t.p;
+    if (s->tiles > 1) dync__cuda_tile_scratch(&s->t);
+    dync__ptx_line(x, "mov.b32 %%i, %%me");
+    dync__cuda_tile_label(&s->t, "STORE");
+    dync__ptx_line(x, "mad.lo.s32 %%slot, %%i, %d, %%mine", item);
+    dync__sk_move(s, "", false, "shared", "%a", "%slot");
+    dync__ptx_line(x, "add.s32 %%place, %%i, %%first");
+    dync__ptx_line(x, "setp.lt.and.u32 %%in, %%place, %lld, %%there", (long long)s->length);
+    dync__ptx_line(x, "cvt.u64.u32 %%wide, %%place");
+    if (s->tiles > 1) {
+        dync__sk_scratch_at(s, NULL, "%wide");
+        dync__sk_move(s, "@%in ", true, "global", "%a", "%at");
+    } else {
+        dync__sk_result(s, "%a", "%wide", "%in");
+    }
+    dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
+    dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
+    dync__ptx_line(x, "@%%more bra STORE");
+}
+
+/* Sorts tiles in shared memory: a block has `several` lines, or a tile of one. Results: the sorted
+ * lines, or items in the scratch. */
+static void dync__sk_tiles(dync__sk *s)
+{
+    dync__ptx *x = &s->t.p;
+    int item = 8 * s->words, threads = (int)DYNC__MIN(DYNC__MAX(s->tile / 2, 1), DYNC__SK_THREADS),
+        several = s->tiles > 1 ? 1 : DYNC__MAX(128 / threads, 1);
+    dync__sk_tile_regs(s);
     int at = dync__cuda_tile_shared(&s->t, (int)s->tile * item * several, 16);
     dync__ptx_line(x, "div.u32 %%sub, %%thr, %d", threads);
     dync__ptx_line(x, "rem.u32 %%me, %%thr, %d", threads);
@@ -183,72 +271,9 @@ static void dync__sk_tiles(dync__sk *s)
     dync__cuda_tile_set(&s->t, "s32", "%mine", "mad.lo", "%%sub, %lld, %%smem",
                         (long long)(s->tile * item));
     dync__ptx_line(x, "add.s32 %%mine, %%mine, %d", at);
-    dync__cuda_tile_note(&s->t, "items");
-    dync__ptx_line(x, "mov.b32 %%i, %%me");
-    dync__cuda_tile_label(&s->t, "LOAD");
-    dync__ptx_line(x, "add.s32 %%place, %%i, %%first");
-    dync__ptx_line(x, "setp.lt.u32 %%in, %%place, %lld", (long long)s->length);
-    dync__ptx_line(x, "cvt.u64.u32 %%at, %%place");
-    dync__ptx_line(x, "mad.lo.s64 %%at, %%at, %lld, %%x", dync__sk_step(s, s->x));
-    dync__sk_make(s, "%at", "%in");
-    dync__ptx_line(x, "mad.lo.s32 %%slot, %%i, %d, %%mine", item);
-    dync__sk_move(s, "", true, "shared", "%a", "%slot");
-    dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
-    dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
-    dync__ptx_line(x, "@%%more bra LOAD");
-    if (s->tile > 1) {
-        dync__cuda_tile_note(&s->t, "runs of k, up and down in turn, from pairs j apart");
-        dync__ptx_line(x, "mov.b32 %%k, 2");
-        dync__cuda_tile_label(&s->t, "RUNS");
-        dync__ptx_line(x, "shr.u32 %%j, %%k, 1");
-        dync__cuda_tile_label(&s->t, "PAIRS");
-        dync__cuda_tile_barrier(&s->t);
-        dync__ptx_line(x, "sub.s32 %%mask, %%j, 1");
-        dync__ptx_line(x, "mov.b32 %%i, %%me");
-        dync__cuda_tile_label(&s->t, "EXCHANGE");
-        dync__ptx_line(x, "and.b32 %%other, %%i, %%mask");
-        dync__ptx_line(x, "mul.lo.s32 %%slot, %%i, 2");
-        dync__ptx_line(x, "sub.s32 %%slot, %%slot, %%other");
-        dync__ptx_line(x, "and.b32 %%other, %%slot, %%k");
-        dync__ptx_line(x, "setp.eq.s32 %%up, %%other, 0");
-        dync__ptx_line(x, "add.s32 %%other, %%slot, %%j");
-        dync__ptx_line(x, "mad.lo.s32 %%slot, %%slot, %d, %%mine", item);
-        dync__ptx_line(x, "mad.lo.s32 %%other, %%other, %d, %%mine", item);
-        dync__sk_move(s, "", false, "shared", "%a", "%slot");
-        dync__sk_move(s, "", false, "shared", "%c", "%other");
-        dync__sk_before(s, "%swap", "%c", "%a");
-        dync__ptx_line(x, "xor.pred %%swap, %%swap, %%up"); /* in their order: nothing to do */
-        dync__ptx_line(x, "not.pred %%swap, %%swap");
-        dync__sk_move(s, "@%swap ", true, "shared", "%c", "%slot");
-        dync__sk_move(s, "@%swap ", true, "shared", "%a", "%other");
-        dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
-        dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)(s->tile / 2));
-        dync__ptx_line(x, "@%%more bra EXCHANGE");
-        dync__ptx_line(x, "shr.u32 %%j, %%j, 1");
-        dync__ptx_line(x, "setp.gt.s32 %%more, %%j, 0");
-        dync__ptx_line(x, "@%%more bra PAIRS");
-        dync__ptx_line(x, "shl.b32 %%k, %%k, 1");
-        dync__ptx_line(x, "setp.le.s32 %%more, %%k, %lld", (long long)s->tile);
-        dync__ptx_line(x, "@%%more bra RUNS");
-        dync__cuda_tile_barrier(&s->t);
-    }
-    if (s->tiles > 1) dync__cuda_tile_scratch(&s->t);
-    dync__ptx_line(x, "mov.b32 %%i, %%me");
-    dync__cuda_tile_label(&s->t, "STORE");
-    dync__ptx_line(x, "mad.lo.s32 %%slot, %%i, %d, %%mine", item);
-    dync__sk_move(s, "", false, "shared", "%a", "%slot");
-    dync__ptx_line(x, "add.s32 %%place, %%i, %%first");
-    dync__ptx_line(x, "setp.lt.and.u32 %%in, %%place, %lld, %%there", (long long)s->length);
-    dync__ptx_line(x, "cvt.u64.u32 %%wide, %%place");
-    if (s->tiles > 1) {
-        dync__sk_scratch_at(s, NULL, "%wide");
-        dync__sk_move(s, "@%in ", true, "global", "%a", "%at");
-    } else {
-        dync__sk_result(s, "%a", "%wide", "%in");
-    }
-    dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
-    dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
-    dync__ptx_line(x, "@%%more bra STORE");
+    dync__sk_tile_load(s, item, threads);
+    if (s->tile > 1) dync__sk_tile_sort(s, item, threads);
+    dync__sk_tile_store(s, item, threads);
     dync__cuda_tile_entry(&s->t, "sort",
                           s->tiles > 1 ? s->lines * s->tiles : (s->lines + several - 1) / several,
                           1, 1, threads * several);
