@@ -322,6 +322,7 @@ DYNC__PLAIN
 #include "capture/grads.c"
 #include "capture/control_trace.c"
 #include "capture/control.c"
+#include "capture/control_op.c"
 #include "capture/install.c"
 #include "capture/call.c"
 #include "capture/lint_trace.c"

@@ -91,3 +91,47 @@ DYNC_API dync_value dync_map_values(dync_callee fn, dync_value xs, dync_loc at);
     dync_associative_scan_values(DYNC_FN(combine_fn), DYNC_V(xs), dim, DYNC_HERE)
 DYNC_API dync_value dync_associative_scan_values(dync_callee combine_fn, dync_value xs, int dim,
                                                  dync_loc at);
+
+/* ---- the operators themselves
+ * As graphs hold them and dync_graph_str writes them: functions over tensors alone, which give
+ * dync_tuple of tensors and take what they need as arguments (torch._higher_order_ops:
+ * while_loop_op, scan_op). A graph (dync_graph *) is such a function, too: a graph with functions
+ * inside is made of those by dync_make_graph. dync_cond is its own operator. */
+
+/* dync_while_loop_op(cond_fn, body_fn, dync_tuple(i), dync_tuple(w), 0): as long as cond_fn(i, w)
+ * is true, i = body_fn(i, w).
+ *
+ *   carried   a list of tensors: what body_fn gives again
+ *   more      a list of tensors: the functions' last arguments, which stay
+ *   limit     rounds at most; 0: no limit
+ *   ->        dync_tuple of the carried values; owned by the scope
+ *   grad      as dync_while_loop with that limit, compiled
+ *   errors    those of dync_while_loop
+ *   thread    any */
+#define dync_while_loop_op(cond_fn, body_fn, carried, more, limit)                               \
+    dync_while_loop_op_values(DYNC_FN(cond_fn), DYNC_FN(body_fn), DYNC_V(carried), DYNC_V(more), \
+                              limit, DYNC_HERE)
+DYNC_API dync_value dync_while_loop_op_values(dync_callee cond_fn, dync_callee body_fn,
+                                              dync_value carried, dync_value more,
+                                              int64_t limit_or_0, dync_loc at);
+
+/* dync_scan_op(step_fn, dync_tuple(c), dync_tuple(x), dync_tuple(w), false, 0): for each place t of
+ * the first dim: (c, y[t]) = step_fn(c, x[t], w).
+ *
+ *   step_fn   gives dync_tuple of as many tensors as init has, then any number
+ *   init      a list of tensors: the carry
+ *   xs        a list of tensors, of one length along the first dim, at least one
+ *   more      a list of tensors: step_fn's last arguments, which stay
+ *   reverse   from the last place to the first
+ *   saved     of what is stacked, how many at the end are the carry before each place: 0, but in
+ *             graphs that a backward graph belongs to
+ *   ->        dync_tuple of the last carry, then of the rest stacked along a first dim; owned by
+ *             the scope
+ *   grad      as dync_scan
+ *   errors    those of dync_scan
+ *   thread    any */
+#define dync_scan_op(step_fn, init, xs, more, reverse, saved)                                     \
+    dync_scan_op_values(DYNC_FN(step_fn), DYNC_V(init), DYNC_V(xs), DYNC_V(more), reverse, saved, \
+                        DYNC_HERE)
+DYNC_API dync_value dync_scan_op_values(dync_callee step_fn, dync_value init, dync_value xs,
+                                        dync_value more, bool reverse, int saved, dync_loc at);

@@ -45,7 +45,8 @@ DYNC_API dync_program *dync_program_load_onnx(const char *path);
  * Sizes of files are fixed: they have no symbols.
  *   nodes     values of the graph; 100,000
  *   elements  of any one value, views and what is only expanded included; 2^36
- *   work      scalar operations of one run, estimated from the sizes; 10^15 */
+ *   work      scalar operations of one run, estimated from the sizes; 10^15. A while_loop without a
+ *             limit counts as one round: whether it ends, data decide */
 typedef struct dync_limits {
     int64_t nodes, elements, work;
 } dync_limits;

@@ -104,9 +104,8 @@ static dync_status dync__control_trace_args(dync__inside *s, const dync_callee *
     return dync__inside_run(s, fn, n, args, result);
 }
 
-/* Two functions over the same operands; the second one's inputs are all that both take. */
-static dync_status dync__control_two(dync__inside s[2], const dync_callee *const fn[2],
-                                     const dync__tree_form *operands, dync__tree_form result[2])
+DYNC__FN dync_status dync__control_two(dync__inside s[2], const dync_callee *const fn[2],
+                                       const dync__tree_form *operands, dync__tree_form result[2])
 {
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < operands->leaf.n; i++)

@@ -43,4 +43,8 @@ DYNC__FN dync_status dync__inside_run(dync__inside *, const dync_callee *, int n
 /* its results, in order */
 DYNC__FN dync_status dync__inside_output(dync__inside *, int n, dync__tensor *const *leaf);
 DYNC__FN void dync__inside_end(dync__inside *);
+/* control.c: two functions over the same operands, each begun; the second one's inputs are all that
+ * both take */
+DYNC__FN dync_status dync__control_two(dync__inside s[2], const dync_callee *const fn[2],
+                                       const dync__tree_form *operands, dync__tree_form result[2]);
 #endif

@@ -80,6 +80,20 @@ static void dync__html_breaks(dync__str *s, const dync_explain_output *o)
 }
 
 /* ---- graphs and lists ------------------------------------------------------------------------ */
+/* recursion: a picture of the graph, then one of each function inside its operators */
+static void dync__html_picture(dync__str *s, const dync__graph *g, const char *title)
+{
+    dync__str_add(s, "<div class=\"graph\">\n");
+    if (title) dync__str_addf(s, "<h4>%s</h4>\n", title);
+    dync__graph_draw_svg(s, g);
+    dync__str_add(s, "</div>\n");
+    for (int i = 0; i < g->node.n; i++)
+        for (int k = 0; k < g->node.at[i]->nargs; k++) {
+            const dync__arg *a = &g->node.at[i]->args[k];
+            if (a->kind == DYNC__A_GRAPH) dync__html_picture(s, a->as.graph, a->as.graph->name);
+        }
+}
+
 static void dync__html_graph(dync__str *s, int i, const char *text)
 {
     dync__error_guard guard;
@@ -87,12 +101,8 @@ static void dync__html_graph(dync__str *s, int i, const char *text)
     dync__error_guard_begin(&guard);
     dync__graph *g = dync__graph_parse(text);
     dync__error_guard_end(&guard);
-    if (g) {
-        dync__str_add(s, "<div class=\"graph\">\n");
-        dync__graph_draw_svg(s, g);
-        dync__str_add(s, "</div>\n");
-        dync__graph_unref(g);
-    }
+    if (g) dync__html_picture(s, g, NULL);
+    dync__graph_unref(g);
     dync__str_add(s, "<details><summary>as C</summary>\n");
     dync__html_pre(s, text);
     dync__str_add(s, "</details>\n");

@@ -6,6 +6,7 @@
  * kinds as the operator's row says. dync__graph_check_types runs shape inference again on tensors
  * without data and compares. */
 #include "../dync.in.h"
+#include "control.h"
 #include "graph.h"
 #include "text.h"
 DYNC__COLD
@@ -98,6 +99,29 @@ static bool dync__check_kind(const dync__arg *a, dync__param_type type)
     return false;
 }
 
+/* recursion: functions inside, which take and give tensors alone, and hold none */
+static dync_status dync__check_control(const dync__node *node)
+{
+    const dync__arg *last = NULL;
+    for (int i = 0; i < node->nargs; i++) {
+        const dync__graph *g = node->args[i].as.graph;
+        if (node->args[i].kind != DYNC__A_GRAPH) continue;
+        last = &node->args[i];
+        DYNC__TRY(dync__graph_check(g));
+        if (!dync__control_results(g))
+            return dync__node_fail(node, "has a function that does not give a list of tensors");
+        for (int k = 0; k < g->node.n; k++) {
+            const dync__node *n = g->node.at[k];
+            if (n->kind == DYNC__N_PLACEHOLDER ? !n->has_info : n->kind == DYNC__N_GET_ATTR)
+                return dync__node_fail(n, "is in a function inside and no tensor given to it");
+        }
+    }
+    if (!last || !node->has_info || node->nout != last->n ||
+        last->n != dync__control_results(last->as.graph)->n)
+        return dync__node_fail(node, "has another number of outputs than its function");
+    return DYNC_OK;
+}
+
 static dync_status dync__check_call(const dync__node *node)
 {
     if (node->op == DYNC__NODE_GETITEM) {
@@ -118,6 +142,7 @@ static dync_status dync__check_call(const dync__node *node)
     const dync__op_row *row = dync__op_info(node->op);
     if (!dync__row_is_control(row) && node->nout != row->nout)
         return dync__node_fail(node, "has another number of outputs than its operator");
+    if (dync__row_is_control(row)) DYNC__TRY(dync__check_control(node));
     dync__param param;
     const char *at = NULL;
     for (int i = 0; i < node->nargs; i++) {
@@ -297,6 +322,39 @@ static dync_status dync__types_given(dync__types *t, const dync__node *node)
     return t->limits ? dync__types_count(t, &none) : DYNC_OK;
 }
 
+static dync_status dync__types_begin(dync__types *, dync__graph *, const dync_limits *);
+static void dync__types_end(dync__types *, const dync__graph *);
+
+/* How often a function runs, at most. A loop without a limit counts once. */
+static double dync__types_rounds(const dync__node *node)
+{
+    dync__control c;
+    if (dync__control_open(&c, node->op, node->nargs, node->args) != DYNC_OK) return 1;
+    if (c.n_xs && c.xs[0].as.node->info[0].lay.ndim)
+        return (double)c.xs[0].as.node->info[0].lay.shape[0];
+    return c.test && c.most > 0 ? (double)c.most : 1;
+}
+
+/* recursion: types and work of the functions inside a call */
+static dync_status dync__types_inside(dync__types *t, const dync__node *node)
+{
+    double rounds = dync__types_rounds(node);
+    for (int i = 0; i < node->nargs; i++) {
+        dync__graph *g = node->args[i].as.graph;
+        dync__types inside;
+        if (node->args[i].kind != DYNC__A_GRAPH || g->symbol.n > 0) continue;
+        dync_status status = dync__types_begin(&inside, g, t->limits);
+        dync__types_end(&inside, g);
+        DYNC__TRY(status);
+        t->work += rounds * (inside.work + 1);
+        if (t->limits && t->work > (double)t->limits->work)
+            return dync__fail(DYNC_ERR_FORMAT,
+                              "%s: more work than the limit of %lld operations (dync_set_limits)",
+                              node->target, (long long)t->limits->work);
+    }
+    return DYNC_OK;
+}
+
 /* A tensor without data for every value, in t->slot, by inference from the inputs. */
 static dync_status dync__types_begin(dync__types *t, dync__graph *g, const dync_limits *limits)
 {
@@ -317,6 +375,8 @@ static dync_status dync__types_begin(dync__types *t, dync__graph *g, const dync_
             if (*slot) dync__ref(*slot);
         } else if (node->op >= 0 && node->has_info) {
             status = dync__types_of_call(t, node);
+            if (status == DYNC_OK && dync__row_is_control(dync__op_info(node->op)))
+                status = dync__types_inside(t, node);
         }
         /* inputs, attributes: as they say */
         if (status == DYNC_OK) status = dync__types_given(t, node);

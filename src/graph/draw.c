@@ -39,13 +39,21 @@ static void dync__dot_quote(dync__str *s, const char *text)
     }
 }
 
+/* path: in front of the nodes' names, "" of the graph itself: they are n0, n1, ...; those of a
+ * function inside n3, as argument 1, are n3_1_n0, ... */
+typedef struct dync__dot {
+    dync__str *s;
+    const char *path;
+    int depth;
+} dync__dot;
+
 static void dync__dot_edge(void *user, dync__arg *a)
 {
-    dync__str *s = user;
-    dync__str_addf(s, "n%d; ", a->as.node->index);
+    const dync__dot *d = user;
+    dync__str_addf(d->s, "%sn%d; ", d->path, a->as.node->index);
 }
 
-static void dync__dot_node(dync__str *s, dync__node *n)
+static void dync__dot_node(const dync__dot *d, dync__node *n)
 {
     static const char *const look[] = {
         [DYNC__N_PLACEHOLDER] = ", style=filled, fillcolor=\"#dbeafe\"",
@@ -55,28 +63,57 @@ static void dync__dot_node(dync__str *s, dync__node *n)
         [DYNC__N_CALL_MODULE] = "",
         [DYNC__N_OUTPUT] = ", style=filled, fillcolor=\"#dcfce7\"",
     };
-    dync__str label = {0}, reads = {0};
+    dync__str *s = d->s, label = {0}, reads = {0};
+    dync__dot in = {&reads, d->path, d->depth};
     dync__draw_label(&label, n);
-    dync__str_addf(s, "    n%d [label=\"", n->index);
+    dync__str_addf(s, "%*s%sn%d [label=\"", 4 * d->depth, "", d->path, n->index);
     dync__dot_quote(s, dync__str_get(&label));
     dync__str_free(&label);
     dync__draw_type(&label, n);
     if (label.n) dync__str_add(s, "\\n");
     dync__dot_quote(s, dync__str_get(&label));
     dync__str_addf(s, "\"%s];\n", look[n->kind]);
-    dync__node_each_input(n, dync__dot_edge, &reads);
-    if (reads.n) dync__str_addf(s, "    { %s} -> n%d;\n", dync__str_get(&reads), n->index);
+    dync__node_each_input(n, dync__dot_edge, &in);
+    if (reads.n)
+        dync__str_addf(s, "%*s{ %s} -> %sn%d;\n", 4 * d->depth, "", dync__str_get(&reads), d->path,
+                       n->index);
     s->failed = s->failed || label.failed || reads.failed;
     dync__str_free(&label);
     dync__str_free(&reads);
 }
 
+/* recursion: a function inside an operator is a cluster, whose output leads to the operator */
+static void dync__dot_nodes(const dync__dot *d, const dync__graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        dync__node *n = g->node.at[i];
+        dync__dot_node(d, n);
+        for (int k = 0; k < n->nargs; k++) {
+            dync__str path = {0};
+            const dync__graph *inside = n->args[k].as.graph;
+            if (n->args[k].kind != DYNC__A_GRAPH) continue;
+            dync__str_addf(&path, "%sn%d_%d_", d->path, i, k);
+            dync__dot in = {d->s, dync__str_get(&path), d->depth + 1};
+            dync__str_addf(d->s, "%*ssubgraph \"cluster_%s\" {\n%*slabel=\"", 4 * d->depth, "",
+                           in.path, 4 * in.depth, "");
+            dync__text_function(d->s, n, k);
+            dync__str_add(d->s, "\";\n");
+            dync__dot_nodes(&in, inside);
+            dync__str_addf(d->s, "%*s}\n%*s%sn%d -> %sn%d [style=dashed];\n", 4 * d->depth, "",
+                           4 * d->depth, "", in.path, inside->node.n - 1, d->path, i);
+            d->s->failed = d->s->failed || path.failed;
+            dync__str_free(&path);
+        }
+    }
+}
+
 DYNC__FN void dync__graph_draw_dot(dync__str *s, const dync__graph *g)
 {
+    dync__dot d = {s, "", 1};
     dync__str_add(s, "digraph \"");
     dync__dot_quote(s, g->name ? g->name : "");
     dync__str_add(s, "\" {\n    node [shape=box, fontname=\"monospace\", fontsize=11];\n");
-    for (int i = 0; i < g->node.n; i++) dync__dot_node(s, g->node.at[i]);
+    dync__dot_nodes(&d, g);
     dync__str_add(s, "}\n");
 }
 

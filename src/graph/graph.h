@@ -141,7 +141,10 @@ DYNC__FN bool dync__graph_shows_inputs(dync__graph *);
 DYNC__FN void dync__graph_print_c(dync__str *, const dync__graph *);
 /* The same as statements of a dync_function: args[0], args[1], ... are the inputs, then the
  * attributes that are not printed; every tensor by DYNC_LET. */
-DYNC__FN void dync__graph_print_c_body(dync__str *, const dync__graph *, const char *args);
+DYNC__FN void dync__graph_print_c_body(dync__str *, const dync__graph *, const char *name,
+                                       const char *args);
+/* The functions inside its operators, before that: static ones whose names begin with its name. */
+DYNC__FN void dync__graph_print_c_inside(dync__str *, const dync__graph *, const char *name);
 /* an attribute whose elements stand in the C form */
 DYNC__FN bool dync__graph_prints_inline(const dync__node *);
 /* torch.fx print_readable: what dync_graph_readable gives. A blank line stands where the user's

@@ -27,12 +27,16 @@ static char *dync__parse_field(dync__parser *q)
                               start);
 }
 
+/* The comment behind a parameter. name NULL: it says that, too. */
 static bool dync__parse_param_node(dync__parser *q, const char *name, bool is_tensor)
 {
     dync__parsed_type type;
     dync__node *node;
     char *target = NULL, *source = NULL;
-    if (!dync__parse_need(q, "/*") || !dync__parse_type(q, &type)) return false;
+    if (!dync__parse_need(q, "/*")) return false;
+    if (!name && (!(name = dync__parse_name(q)) || !dync__parse_need(q, ":")))
+        return dync__parse_fail(q, "a name");
+    if (!dync__parse_type(q, &type)) return false;
     if (type.n != 1 || (is_tensor && !type.has_info))
         return dync__parse_fail(q, "the type of one value before this");
     if (dync__parse_take(q, "; attr ")) {
@@ -135,6 +139,27 @@ static bool dync__parse_by_name(dync__parser *q, const char *pattern_op, dync__p
     return ok;
 }
 
+/* dync_cond(..., dync_scan_op(..., dync_while_loop_op(...; false: none stands here, or it is
+ * wrong. */
+static bool dync__parse_control(dync__parser *q, dync__parsed_call *call)
+{
+    static const struct {
+        const char *word;
+        int op;
+    } rows[] = {{"dync_cond(", DYNC__OP_cond},
+                {"dync_scan_op(", DYNC__OP_scan},
+                {"dync_while_loop_op(", DYNC__OP_while_loop}};
+    const char *start = q->p;
+    for (int i = 0; i < DYNC__COUNT_OF(rows); i++) {
+        if (!dync__parse_take(q, rows[i].word)) continue;
+        q->p--; /* the pattern goes on with the parenthesis */
+        call->op = rows[i].op;
+        if (dync__parse_by_name(q, "(", call)) return true;
+    }
+    q->p = start;
+    return false;
+}
+
 /* dync_op_call_values("name", behind "dync_op_call_values(" */
 static bool dync__parse_custom(dync__parser *q, bool wrapped, dync__parsed_call *call)
 {
@@ -173,6 +198,8 @@ static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call)
     bool wrapped = dync__parse_take(q, "dync_as_tensor(");
     *call = (dync__parsed_call){.op = -1};
     if (dync__parse_take(q, "dync_at(")) {
+        if (dync__parse_control(q, call)) return dync__parse_need(q, wrapped ? ", 0))" : ", 0)");
+        if (q->status != DYNC_OK) return false;
         call->kind = DYNC__CALL_ITEM;
         call->nargs = 2;
         if (!dync__parse_arg(q, 0, &call->args[0]) || !dync__parse_need(q, ",") ||
@@ -185,6 +212,8 @@ static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call)
     }
     if (dync__parse_take(q, "dync_op_call_values(")) return dync__parse_custom(q, wrapped, call);
     if (wrapped) return q->p = start, dync__parse_fail(q, "an item of a list");
+    if (dync__parse_control(q, call)) return true;
+    if (q->status != DYNC_OK) return false;
     if (dync__parse_take(q, "dync_constant(")) return dync__parse_constant(q, call);
     dync__parse_space(q);
     start = q->p;
@@ -242,22 +271,92 @@ static bool dync__parse_statement(dync__parser *q)
     return ok || dync__parse_fail(q, "a statement");
 }
 
-static bool dync__parse_function(dync__parser *q)
+/* Statements up to the end of the function. */
+static bool dync__parse_body(dync__parser *q)
 {
     dync__arg result;
+    while (!dync__parse_take(q, "return "))
+        if (!dync__parse_statement(q)) return false;
+    if (!dync__parse_arg(q, 0, &result) || !dync__parse_need(q, ";") || !dync__parse_need(q, "}"))
+        return false;
+    return dync__graph_output(q->g, &result) != NULL || dync__parse_no_memory(q);
+}
+
+/* ---- functions inside operators -------------------------------------------------------------- */
+
+/* The inputs, in order: (void)dync_args[0]; or dync_tensor *x = dync_as_tensor(dync_args[0]); */
+static bool dync__parse_inside_params(dync__parser *q)
+{
+    for (;;) {
+        const char *start = q->p;
+        char *name = NULL;
+        int64_t i;
+        bool unused = dync__parse_take(q, "(void)dync_args[");
+        if (!unused && (!dync__parse_take(q, "dync_tensor *") || !(name = dync__parse_name(q)) ||
+                        !dync__parse_take(q, "= dync_as_tensor(dync_args["))) {
+            q->p = start; /* a statement */
+            return q->status == DYNC_OK;
+        }
+        if (!dync__parse_int(q, &i) || i != q->g->n_inputs ||
+            !dync__parse_need(q, unused ? "];" : "]);"))
+            return dync__parse_fail(q, "the next input");
+        if (!dync__parse_param_node(q, name, true)) return false;
+        if (q->g->node.n != q->g->n_inputs)
+            return dync__parse_fail(q, "an input, and no attribute, before this");
+    }
+}
+
+static bool dync__parse_inside_function(dync__parser *q)
+{
+    char *name = dync__parse_need(q, "dync_value ") ? dync__parse_name(q) : NULL;
+    if (!name) return dync__parse_fail(q, "the name of a function");
+    for (int i = 0; i + 1 < q->inside.n; i++)
+        if (strcmp(q->inside.at[i].graph->name, name) == 0)
+            return dync__parse_fail(q, "a name that no function before this has");
+    q->g->name = name;
+    return dync__parse_need(q,
+                            "(const dync_value *dync_args, int dync_nargs, void *dync_user) {") &&
+           dync__parse_need(q, "(void)dync_args, (void)dync_nargs, (void)dync_user;") &&
+           dync__parse_inside_params(q) && dync__parse_body(q);
+}
+
+/* All that stand in front of the graph: each has a graph and names of its own. */
+static bool dync__parse_inside_functions(dync__parser *q)
+{
+    bool ok = true;
+    while (ok && dync__parse_take(q, "static ")) {
+        dync__graph *outer = q->g;
+        dync__parsed_function f = {.graph = dync__graph_new(NULL)};
+        if (!f.graph || !dync__vec_push(&q->inside, f)) {
+            dync__graph_unref(f.graph);
+            return dync__parse_no_memory(q);
+        }
+        q->g = f.graph;
+        ok = dync__parse_inside_function(q);
+        q->inside.at[q->inside.n - 1].depth = q->depth;
+        q->depth = 0;
+        q->g = outer;
+        dync__map_free(&q->nodes);
+        memset(&q->nodes, 0, sizeof q->nodes);
+    }
+    return ok;
+}
+
+static bool dync__parse_function(dync__parser *q)
+{
+    if (!dync__parse_inside_functions(q)) return false;
     if (!dync__parse_take(q, "dync_tensor *") && !dync__parse_need(q, "dync_value")) return false;
     char *name = dync__parse_name(q);
     if (!name) return dync__parse_fail(q, "the name of the graph");
     q->g->name = name;
     if (!dync__parse_need(q, "(") || !dync__parse_params(q) || !dync__parse_need(q, "{"))
         return false;
-    while (!dync__parse_take(q, "return "))
-        if (!dync__parse_statement(q)) return false;
-    if (!dync__parse_arg(q, 0, &result) || !dync__parse_need(q, ";") || !dync__parse_need(q, "}"))
-        return false;
+    if (!dync__parse_body(q)) return false;
     dync__parse_space(q);
     if (*q->p) return dync__parse_fail(q, "the end");
-    return dync__graph_output(q->g, &result) != NULL || dync__parse_no_memory(q);
+    for (int i = 0; i < q->inside.n; i++)
+        if (!q->inside.at[i].used) return dync__parse_fail(q, "a use of every function before");
+    return true;
 }
 
 DYNC__FN dync__graph *dync__graph_parse(const char *text)
@@ -281,6 +380,9 @@ DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes)
                        "graph text: %s", inner.message);
     }
     dync__map_free(&q.nodes);
+    for (int i = 0; i < q.inside.n; i++) dync__graph_unref(q.inside.at[i].graph);
+    dync__vec_free(&q.inside);
+    dync__vec_free(&q.symbol);
     if (!ok) {
         dync__graph_unref(q.g);
         return NULL;

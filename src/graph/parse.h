@@ -4,14 +4,24 @@
 #define DYNC__PARSE_H
 #include "graph.h"
 
-enum { DYNC__PARSE_DEPTH = 32, DYNC__PARSE_SYMBOLS = 64 };
+enum { DYNC__PARSE_DEPTH = 32, DYNC__PARSE_SYMBOLS = 64, DYNC__PARSE_NESTED = 16 };
+
+/* A function inside an operator, which stands in front of the one that uses it. */
+typedef struct dync__parsed_function {
+    dync__graph *graph; /* a reference */
+    int depth;          /* of functions inside it */
+    bool used;          /* each is, once: so that a text is as long as what it means */
+} dync__parsed_function;
 
 typedef struct dync__parser {
     const char *text, *p;
     dync__graph *g;
     dync__map nodes;    /* hash of the name -> node */
-    int64_t most;       /* nodes */
+    int64_t most;       /* nodes that may come yet */
+    int depth;          /* of the functions that g uses */
     dync_status status; /* sticky */
+    DYNC__VEC(dync__parsed_function) inside;
+    DYNC__VEC(dync__symbol) symbol; /* of all functions */
 } dync__parser;
 
 typedef struct dync__parsed_type {

@@ -1,6 +1,7 @@
 /* graph/parse_arg.c: tokens, arguments and types of the C form of a graph. After text.c, before
  * parse.c. */
 #include "../dync.in.h"
+#include "control.h"
 #include "parse.h"
 #include "text.h"
 DYNC__COLD
@@ -115,7 +116,7 @@ DYNC__FN bool dync__parse_add_node(dync__parser *q, dync__node *node, const char
     if (!node) return dync__parse_no_memory(q);
     if (strcmp(node->name, name) != 0)
         return dync__parse_fail(q, "a name that is free and no reserved word");
-    if (q->g->node.n > q->most)
+    if (--q->most < 0)
         return dync__parse_fail(q, "fewer nodes, or a higher limit "
                                    "(dync_set_limits)");
     return dync__map_put(&q->nodes, dync__hash_bytes(name, strlen(name), 0),
@@ -286,6 +287,24 @@ DYNC__FN bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
            dync__parse_fail(q, "an argument");
 }
 
+/* The name of a function that stands in front and that nobody uses yet. */
+static bool dync__parse_inside(dync__parser *q, dync__arg *out)
+{
+    const char *start = q->p;
+    char *name = dync__parse_name(q);
+    for (int i = 0; name && i < q->inside.n; i++) {
+        dync__parsed_function *f = &q->inside.at[i];
+        if (f->used || strcmp(f->graph->name, name) != 0) continue;
+        f->used = true;
+        *out = dync__arg_graph(f->graph);
+        q->depth = DYNC__MAX(q->depth, f->depth + 1);
+        return q->depth <= DYNC__PARSE_NESTED ||
+               dync__parse_fail(q, "functions less deep inside each other before this");
+    }
+    q->p = start;
+    return dync__parse_fail(q, "a function that stands in front, for the first time");
+}
+
 /* Reads the arguments of an operator by its pattern. */
 DYNC__FN bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync__op_row *row,
                                   dync__arg *args, int *nargs)
@@ -305,7 +324,8 @@ DYNC__FN bool dync__parse_pattern(dync__parser *q, const char *pattern, const dy
         for (c++; *c >= '0' && *c <= '9'; c++) i = 10 * i + (*c - '0');
         while (*c != '}') c++;
         if (i >= DYNC__MAX_ARGS || !dync__schema_param(row->schema, i, &param) ||
-            !dync__parse_arg(q, 0, &args[i]))
+            !(param.type == DYNC__PARAM_GRAPH ? dync__parse_inside(q, &args[i])
+                                              : dync__parse_arg(q, 0, &args[i])))
             return dync__parse_fail(q, "an argument");
         if (param.type == DYNC__PARAM_DIMS && !dync__parse_as_dims(q, &args[i])) return false;
         if (param.type == DYNC__PARAM_INT && args[i].kind == DYNC__A_INT &&
@@ -330,10 +350,16 @@ static bool dync__parse_size(dync__parser *q, int64_t *out)
     for (int i = 0; i < q->g->symbol.n; i++)
         if (strcmp(q->g->symbol.at[i].text, name) == 0)
             return *out = q->g->symbol.at[i].token, true;
-    if (q->g->symbol.n == DYNC__PARSE_SYMBOLS)
-        return dync__parse_fail(q, "fewer symbols before "
-                                   "this");
-    *out = ((int64_t)1 << 61) + q->g->symbol.n;
+    dync__symbol symbol = {.text = name};
+    for (int i = 0; i < q->symbol.n; i++) /* of a function before this one */
+        if (strcmp(q->symbol.at[i].text, name) == 0) symbol.token = q->symbol.at[i].token;
+    if (!symbol.token) {
+        if (q->symbol.n == DYNC__PARSE_SYMBOLS)
+            return dync__parse_fail(q, "fewer symbols before this");
+        symbol.token = ((int64_t)1 << 61) + q->symbol.n;
+        if (!dync__vec_push(&q->symbol, symbol)) return dync__parse_no_memory(q);
+    }
+    *out = symbol.token;
     return dync__graph_symbol(q->g, *out, name) || dync__parse_no_memory(q);
 }
 

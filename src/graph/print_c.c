@@ -10,7 +10,17 @@
  *   }
  * with the comments in the other form. Inputs come first, then the attributes: parameters, buffers,
  * constants too large to print. A node that nobody uses is a plain statement whose comment begins
- * with its name and a colon. */
+ * with its name and a colon. A function inside an operator is a dync_function in front, named after
+ * the one that uses it:
+ *
+ *   static dync_value GraphModule_true_graph_0(const dync_value *dync_args, int dync_nargs, ...)
+ *   {
+ *       (void)dync_args, (void)dync_nargs, (void)dync_user;
+ *       dync_tensor *x = dync_as_tensor(dync_args[0]);  // f32[2, 3]
+ *       dync_tensor *sin = dync_sin(x);  // f32[2, 3]
+ *       return dync_tuple(sin);
+ *   }
+ *   ... dync_as_tensor(dync_at(dync_cond(lt, GraphModule_true_graph_0, ..., dync_tuple(x)), 0)) */
 #include "../dync.in.h"
 #include "graph.h"
 #include "text.h"
@@ -22,6 +32,7 @@ typedef struct dync__c_printer {
     dync__str *s;
     const dync__graph *g;
     bool let; /* tensors are declared by DYNC_LET, so that tracing the text gives the same names */
+    const char *path; /* the function's name; those of functions inside it begin so */
 } dync__c_printer;
 
 static const char *dync__c_dtype(int dtype)
@@ -227,6 +238,13 @@ static void dync__c_call_number(dync__c_printer *p, const dync__node *node)
     dync__str_addc(p->s, ')');
 }
 
+/* The function that is argument i. */
+static void dync__c_function_name(const dync__c_printer *p, const dync__node *node, int i)
+{
+    dync__str_addf(p->s, "%s_", p->path);
+    dync__text_function(p->s, node, i);
+}
+
 /* Expands the operator's pattern: {i} is argument i, {i:v} the same as a dync_value; all else is
  * copied. */
 static void dync__c_call_operator(dync__c_printer *p, const dync__node *node)
@@ -244,7 +262,10 @@ static void dync__c_call_operator(dync__c_printer *p, const dync__node *node)
         bool as_value = *c == ':';
         while (*c != '}') c++;
         dync__schema_param(dync__op_info(node->op)->schema, i, &param);
-        if (i < node->nargs) dync__c_arg(p, &node->args[i], param.type, as_value);
+        if (i < node->nargs && node->args[i].kind == DYNC__A_GRAPH)
+            dync__c_function_name(p, node, i);
+        else if (i < node->nargs)
+            dync__c_arg(p, &node->args[i], param.type, as_value);
     }
     p->s->failed = p->s->failed || pattern.failed;
     dync__str_free(&pattern);
@@ -252,6 +273,9 @@ static void dync__c_call_operator(dync__c_printer *p, const dync__node *node)
 
 static void dync__c_call(dync__c_printer *p, const dync__node *node)
 {
+    /* operators with functions inside give lists, of one value, too */
+    bool first = node->op >= 0 && node->nout == 1 && dync__row_is_control(dync__op_info(node->op));
+    if (first) dync__str_add(p->s, "dync_as_tensor(dync_at(");
     if (node->op == DYNC__NODE_GETITEM)
         dync__str_addf(
             p->s, dync__c_is_tensor(node) ? "dync_as_tensor(dync_at(%s, %d))" : "dync_at(%s, %d)",
@@ -262,6 +286,7 @@ static void dync__c_call(dync__c_printer *p, const dync__node *node)
         dync__c_call_number(p, node);
     else
         dync__c_call_operator(p, node);
+    if (first) dync__str_add(p->s, ", 0))");
 }
 
 /* Constants of a few finite elements on the CPU are printed as literals. */
@@ -339,10 +364,11 @@ static void dync__c_param(dync__c_printer *p, const dync__node *node, bool first
                    node->name);
 }
 
-/* The comment behind a parameter: type, then where it comes from. */
-static void dync__c_param_comment(dync__c_printer *p, const dync__node *node)
+/* The comment behind a parameter: its name where it has no variable, type, where it comes from. */
+static void dync__c_param_comment(dync__c_printer *p, const dync__node *node, bool named)
 {
     dync__str_add(p->s, "  /* ");
+    if (named) dync__str_addf(p->s, "%s: ", node->name);
     dync__c_type_comment(p, node);
     if (node->kind == DYNC__N_GET_ATTR) {
         dync__str_add(p->s, "; attr ");
@@ -362,57 +388,97 @@ static bool dync__c_is_param(const dync__node *node)
            (node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node));
 }
 
-/* The graph as statements of a dync_function whose arguments are the inputs, then the attributes
- * that are not printed. */
-DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync__graph *g, const char *args)
+/* The inputs of a dync_function, then the attributes that are not printed: its arguments. */
+static void dync__c_take_params(dync__c_printer *p, const char *args)
 {
-    dync__c_printer p = {s, g, true};
     int k = 0;
-    for (int i = 0; i < g->node.n; i++) {
-        const dync__node *node = g->node.at[i];
+    for (int i = 0; i < p->g->node.n; i++) {
+        const dync__node *node = p->g->node.at[i];
         if (!dync__c_is_param(node)) continue;
         bool tensor = node->kind == DYNC__N_GET_ATTR || dync__c_is_tensor(node);
         if (node->n_users == 0)
-            dync__str_addf(s, "    /* %s[%d] is %s, which nothing uses */\n", args, k++,
-                           node->name);
+            dync__str_addf(p->s, "    (void)%s[%d];", args, k++);
         else if (tensor)
-            dync__str_addf(s, "    dync_tensor *%s = dync_as_tensor(%s[%d]);", node->name, args,
+            dync__str_addf(p->s, "    dync_tensor *%s = dync_as_tensor(%s[%d]);", node->name, args,
                            k++);
         else
-            dync__str_addf(s, "    dync_value %s = %s[%d];", node->name, args, k++);
-        if (node->n_users) dync__c_param_comment(&p, node);
+            dync__str_addf(p->s, "    dync_value %s = %s[%d];", node->name, args, k++);
+        dync__c_param_comment(p, node, node->n_users == 0);
     }
-    for (int i = 0; i < g->node.n; i++) {
-        const dync__node *node = g->node.at[i];
+}
+
+static void dync__c_statements(dync__c_printer *p, const char *args)
+{
+    dync__c_take_params(p, args);
+    for (int i = 0; i < p->g->node.n; i++) {
+        const dync__node *node = p->g->node.at[i];
         if (dync__c_is_param(node)) continue;
         if (node->kind != DYNC__N_OUTPUT) {
-            dync__c_statement(&p, node);
+            dync__c_statement(p, node);
             continue;
         }
-        dync__str_add(s, "    return ");
-        dync__c_arg(&p, &node->args[0], DYNC__PARAM_VALUE, true);
-        dync__str_add(s, ";\n");
+        dync__str_add(p->s, "    return ");
+        dync__c_arg(p, &node->args[0], DYNC__PARAM_VALUE, true);
+        dync__str_add(p->s, ";\n");
     }
+}
+
+DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync__graph *g, const char *name,
+                                       const char *args)
+{
+    dync__c_printer p = {s, g, true, name};
+    dync__c_statements(&p, args);
+}
+
+/* recursion: functions inside, each behind those inside it */
+static void dync__c_functions(const dync__c_printer *p)
+{
+    for (int i = 0; i < p->g->node.n; i++)
+        for (int k = 0; k < p->g->node.at[i]->nargs; k++) {
+            const dync__arg *a = &p->g->node.at[i]->args[k];
+            dync__str name = {0};
+            if (a->kind != DYNC__A_GRAPH) continue;
+            dync__c_printer named = {&name, p->g, p->let, p->path};
+            dync__c_function_name(&named, p->g->node.at[i], k);
+            dync__c_printer q = {p->s, a->as.graph, p->let, dync__str_get(&name)};
+            dync__c_functions(&q);
+            dync__str_addf(p->s,
+                           "static dync_value %s(const dync_value *dync_args, int dync_nargs, "
+                           "void *dync_user)\n{\n"
+                           "    (void)dync_args, (void)dync_nargs, (void)dync_user;\n",
+                           q.path);
+            dync__c_statements(&q, "dync_args");
+            dync__str_add(p->s, "}\n\n");
+            p->s->failed = p->s->failed || name.failed;
+            dync__str_free(&name);
+        }
+}
+
+DYNC__FN void dync__graph_print_c_inside(dync__str *s, const dync__graph *g, const char *name)
+{
+    dync__c_printer p = {s, g, true, name};
+    dync__c_functions(&p);
 }
 
 DYNC__FN void dync__graph_print_c(dync__str *s, const dync__graph *g)
 {
-    dync__c_printer p = {s, g, false};
+    dync__c_printer p = {s, g, false, g->name};
     const dync__node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT
                                 ? g->node.at[g->node.n - 1]
                                 : NULL;
     const dync__arg *result = out ? &out->args[0] : NULL;
     bool one = result && result->kind == DYNC__A_NODE && dync__c_is_tensor(result->as.node);
     const dync__node *last = NULL;
+    dync__c_functions(&p);
     dync__str_addf(s, "%s%s(", one ? "dync_tensor *" : "dync_value ", g->name);
     for (int i = 0; i < g->node.n; i++) {
         if (!dync__c_is_param(g->node.at[i])) continue;
-        if (last) dync__c_param_comment(&p, last);
+        if (last) dync__c_param_comment(&p, last, false);
         dync__c_param(&p, g->node.at[i], !last);
         last = g->node.at[i];
     }
     dync__str_add(s, last ? ")" : "void)");
-    if (last) dync__c_param_comment(&p, last);
+    if (last) dync__c_param_comment(&p, last, false);
     dync__str_add(s, last ? "{\n" : "\n{\n");
     for (int i = 0; i < g->node.n; i++)
         if (!dync__c_is_param(g->node.at[i]) && g->node.at[i]->kind != DYNC__N_OUTPUT)

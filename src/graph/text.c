@@ -82,6 +82,9 @@ static const struct {
     {DYNC__OP_to_device, "dync_to_device({0}, {1})"},
     {DYNC__OP__set_grad_enabled, "dync_set_grad_enabled({0})"},
     {DYNC__OP_manual_seed, "dync_manual_seed({0})"},
+    {DYNC__OP_cond, "dync_cond({0}, {1}, {2}, {3})"},
+    {DYNC__OP_scan, "dync_scan_op({0}, {1}, {2}, {3}, {4}, {5})"},
+    {DYNC__OP_while_loop, "dync_while_loop_op({0}, {1}, {2}, {3}, {4})"},
 };
 
 DYNC__FN void dync__graph_c_pattern(dync__str *s, int op)

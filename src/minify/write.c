@@ -312,10 +312,11 @@ static void dync__write_fx(dync__writer *w)
 static void dync__write_module(dync__writer *w)
 {
     dync__write_fx(w);
+    dync__graph_print_c_inside(&w->text, w->graph, "Repro");
     dync__str_add(&w->text, "static dync_value Repro(const dync_value *dync_args, int "
                             "dync_nargs, void *dync_user)\n{\n"
                             "    (void)dync_args, (void)dync_nargs, (void)dync_user;\n");
-    dync__graph_print_c_body(&w->text, w->graph, "dync_args");
+    dync__graph_print_c_body(&w->text, w->graph, "Repro", "dync_args");
     dync__str_add(&w->text, "}\n\n");
 }
 

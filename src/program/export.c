@@ -119,16 +119,26 @@ static dync_status dync__program_check_input(const dync__program *p, int i, cons
     return status;
 }
 
+/* recursion: functions inside operators, too */
+static bool dync__program_reaches(const dync__graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        const dync__node *n = g->node.at[i];
+        if (dync__node_has(n, DYNC__OP_BEYOND)) return true;
+        for (int k = 0; k < n->nargs; k++)
+            if (n->args[k].kind == DYNC__A_GRAPH && dync__program_reaches(n->args[k].as.graph))
+                return true;
+    }
+    return false;
+}
+
 /* as_strided reaches what lies around a tensor in its memory: a program that a stranger wrote is
  * given nothing but its arguments. */
 static dync_status dync__program_check_whole(const dync__program *p, int i, const dync__tensor *t)
 {
-    bool strided = false;
     size_t bytes = (size_t)dync__layout_span(&t->lay) * dync__dtype_info(t->dtype)->bytes;
     if (t->lay.offset == 0 && bytes == t->storage->size_bytes) return DYNC_OK;
-    for (int k = 0; k < p->graph->node.n && !strided; k++)
-        strided = dync__node_has(p->graph->node.at[k], DYNC__OP_BEYOND);
-    if (!strided) return DYNC_OK;
+    if (!dync__program_reaches(p->graph)) return DYNC_OK;
     return dync__fail(
         DYNC_ERR_VALUE,
         "program %s is from a file and calls as_strided: input %d is part of a larger tensor; "

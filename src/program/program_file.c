@@ -1,7 +1,7 @@
 /* program/program_file.c: the portable file of a program. After export.c. It holds everything: no C
  * function is needed to run it again.
  *
- *   dync program 1
+ *   dync program 1         2: with functions inside operators
  *   name mlp
  *   inputs 2 0 1           tensors in the arguments of a call; which of them each graph input is
  *   graph 612              bytes of text that follow: the graph in its C form (graph/print_c.c)
@@ -20,7 +20,7 @@
 DYNC__COLD
 
 enum { DYNC__PROGRAM_ALIGN = 64, DYNC__PROGRAM_CHECKSUM = 8 };
-static const char dync__program_magic[] = "dync program 1\n";
+static const char dync__program_magic[] = "dync program ";
 
 /* Files are little endian. */
 static void dync__program_swap(char *data, size_t n, size_t item)
@@ -70,12 +70,45 @@ DYNC_API dync_status dync_set_limits(dync_limits limits)
     return DYNC_OK;
 }
 
+static dync_status dync__program_allowed(const dync__graph *g);
+
+/* recursion: functions inside an operator. They do nothing but compute, as traced ones. */
+static dync_status dync__program_allowed_inside(const dync__node *n)
+{
+    for (int k = 0; k < n->nargs; k++) {
+        dync__graph *g = n->args[k].as.graph;
+        if (n->args[k].kind != DYNC__A_GRAPH) continue;
+        DYNC__TRY(dync__program_allowed(g));
+        for (int i = 0; i < g->node.n; i++) {
+            const dync__node *in = g->node.at[i];
+            if (in->op < 0 || dync__node_sets_grad_mode(in)) continue;
+            if (dync__op_info(in->op)->cls == DYNC__EFFECT ||
+                dync__node_has(in, DYNC__OP_RETARGETS))
+                return dync__fail(DYNC_ERR_UNSUPPORTED, "node %s: %s has an effect inside %s",
+                                  in->name, in->target, n->target);
+        }
+        if (dync__graph_writes_inputs(g))
+            return dync__fail(DYNC_ERR_UNSUPPORTED, "node %s: a function inside writes its input",
+                              n->name);
+    }
+    return DYNC_OK;
+}
+
+static bool dync__program_has_inside(const dync__graph *g)
+{
+    for (int i = 0; i < g->node.n; i++)
+        for (int k = 0; k < g->node.at[i]->nargs; k++)
+            if (g->node.at[i]->args[k].kind == DYNC__A_GRAPH) return true;
+    return false;
+}
+
 /* Public operators, registered ones, and private ones whose row says so; on the CPU. */
 static dync_status dync__program_allowed(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i];
         if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) continue;
+        DYNC__TRY(dync__program_allowed_inside(n));
         uint32_t flags = n->op >= 0 ? dync__op_info(n->op)->flags : 0;
         if (n->op < 0)
             return dync__fail(DYNC_ERR_UNSUPPORTED,
@@ -182,7 +215,8 @@ DYNC__FN dync_status dync__program_write_own(const dync__program *p, dync__str *
     dync__str text = {0};
     size_t data_bytes;
     dync__graph_print_c(&text, p->graph);
-    dync__str_addf(s, "%sname %s\ninputs %d", dync__program_magic, p->name, p->n_leaves);
+    dync__str_addf(s, "%s%d\nname %s\ninputs %d", dync__program_magic,
+                   dync__program_has_inside(p->graph) ? 2 : 1, p->name, p->n_leaves);
     for (int i = 0; i < p->graph->n_inputs; i++) dync__str_addf(s, " %d", p->leaf[i]);
     dync__str_addf(s, "\ngraph %llu\n%s", (unsigned long long)text.n, dync__str_get(&text));
     s->failed = s->failed || text.failed;
@@ -403,7 +437,10 @@ static dync__program *dync__program_read_body(dync__program_reader *r)
 {
     char name[128];
     int leaf[DYNC__MAX_LEAVES], n = 0;
-    if (!dync__program_word(r, dync__program_magic) || !dync__program_word(r, "name ")) return NULL;
+    if (!dync__program_word(r, dync__program_magic)) return NULL;
+    size_t version = dync__program_number(r, 2, '\n');
+    if (version < 1) dync__program_refuse(r, "version 1 or 2");
+    if (!dync__program_word(r, "name ")) return NULL;
     dync__program_name(r, '\n', name, sizeof name);
     if (!dync__program_word(r, "inputs ")) return NULL;
     const char *line = r->p;
@@ -423,6 +460,8 @@ static dync__program *dync__program_read_body(dync__program_reader *r)
     dync__program *p = NULL;
     if (g->n_inputs != n)
         dync__program_refuse(r, "as many inputs as the graph has");
+    else if (dync__program_has_inside(g) != (version == 2))
+        dync__program_refuse(r, "functions inside operators in version 2 alone");
     else if ((r->own || (r->status = dync__program_allowed(g)) == DYNC_OK) &&
              dync__program_read_tensors(r, g) == DYNC_OK &&
              (r->status = dync__graph_check_types(g, r->own ? NULL : &r->limits)) == DYNC_OK)
@@ -441,7 +480,7 @@ static dync__program *dync__program_read_as(const char *bytes, size_t n, bool ow
     uint64_t sum = 0;
     if (n < sizeof dync__program_magic - 1 ||
         memcmp(bytes, dync__program_magic, sizeof dync__program_magic - 1) != 0) {
-        dync__fail(DYNC_ERR_FORMAT, "program file: expected \"dync program 1\" at its start");
+        dync__fail(DYNC_ERR_FORMAT, "program file: expected \"dync program\" at its start");
         return NULL;
     }
     for (int i = 0; n >= DYNC__PROGRAM_CHECKSUM && i < DYNC__PROGRAM_CHECKSUM; i++)

@@ -2,6 +2,7 @@
  * backend, gradients against the plain tape, what is refused. */
 #define TEST_AFTER_EACH dync_shutdown()
 #include "counter.h"
+#include "../random/control.h"
 
 static const char *const backends[] = {"eager", "aot_eager", "inductor"};
 enum { N_BACKENDS = 3 };
@@ -604,89 +605,67 @@ TEST(make_graph_keeps_functions)
            NULL);
 }
 
+/* ---- the operators themselves, of graphs ----------------------------------------------------- */
+static dync_graph *parts[3]; /* below, twice, step */
+FN(is_below)
+{
+    UNUSED;
+    return dync_tuple(dync_lt(dync_sum(T(0), DYNC_ALL, false), dync_sum(T(1), DYNC_ALL, false)));
+}
+FN(twice_and_one)
+{
+    UNUSED;
+    return dync_tuple(dync_add(dync_mul(T(0), 2), dync_mul(T(1), 0)));
+}
+FN(weighted_step)
+{
+    UNUSED;
+    dync_tensor *h = dync_tanh(dync_add(dync_mul(T(0), T(2)), T(1)));
+    return dync_tuple(h, dync_neg(h));
+}
+FN(of_graphs)
+{
+    UNUSED;
+    dync_value y = dync_while_loop_op(parts[0], parts[1], dync_tuple(T(0)), dync_tuple(T(1)), 9);
+    dync_value r = dync_scan_op(parts[2], dync_tuple(dync_at(y, 0)), dync_tuple(T(2)),
+                                dync_tuple(T(1)), true, 0);
+    return dync_tuple(dync_at(y, 0), dync_at(r, 0), dync_at(r, 1));
+}
+/* x doubles while its sum is below that of w: 1, 2, 4, 8, 16 of 30; h = tanh(h w + x[t]) */
+TEST(operators_of_graphs)
+{
+    dync_value x = DYNC_V(dync_ones(dync_shape(3))), w = DYNC_V(dync_full(dync_shape(3), 10.0)),
+               xs = DYNC_V(dync_full(dync_shape(2, 3), -160.0));
+    dync_value two[2] = {x, w}, three[3] = {x, w, xs}, step[3] = {x, x, w};
+    parts[0] = dync_make_graph_values(dync_args(is_below, "x, w"), "below", 2, two);
+    parts[1] = dync_make_graph_values(dync_args(twice_and_one, "x, w"), "twice", 2, two);
+    parts[2] = dync_make_graph_values(dync_args(weighted_step, "h, x, w"), "step", 3, step);
+    REQUIRE_OK(dync_error());
+    dync_value want = of_graphs(three, 3, NULL);
+    REQUIRE_OK(dync_error());
+    EXPECT_NEAR(dync_item(dync_sum(dync_as_tensor(dync_at(want, 0)), DYNC_ALL, false)), 48, 0);
+    EXPECT_NEAR(dync_item(dync_amax(dync_as_tensor(dync_at(want, 1)), DYNC_ALL, false)), -1, 0);
+    EXPECT_NEAR(dync_item(dync_sum(dync_as_tensor(dync_at(want, 2)), DYNC_ALL, false)), 3, 1e-5);
+    dync_graph *g = dync_make_graph_values(dync_args(of_graphs, "x, w, xs"), "f", 3, three);
+    EXPECT(near(want, dync_graph_run(g, three, 3)));
+    for (int b = 0; b < N_BACKENDS; b++) {
+        dync_compiled *f = dync_compile(of_graphs, .backend = backends[b], .fullgraph = true);
+        EXPECT(near(want, dync_call_values(f, 3, three)));
+        dync_compiled_free(f);
+    }
+    EXPECT_OK(dync_error());
+    EXPECT(dync_while_loop_op(parts[0], parts[1], dync_tuple(x), dync_tuple(w), -1).kind ==
+           DYNC_KIND_NONE);
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_VALUE);
+    dync_clear_error();
+    EXPECT(dync_scan_op(parts[2], dync_tuple(x), dync_tuple(dync_ones(DYNC_SCALAR)), dync_tuple(w),
+                        false, 0)
+               .kind == DYNC_KIND_NONE);
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_SHAPE);
+    dync_clear_error();
+}
+
 /* ---- random programs: nested steps over the plain loop --------------------------------------- */
-typedef struct random_program {
-    uint64_t seed;
-    int depth;
-    dync_tensor *w;
-} random_program;
-static uint64_t random_next(uint64_t *s)
-{
-    *s = *s * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *s >> 33;
-}
-static dync_tensor *random_value(uint64_t *s, int depth, dync_tensor *x, dync_tensor *w);
-FN(random_body)
-{
-    const random_program *p = user;
-    uint64_t s = p->seed;
-    (void)n;
-    return DYNC_V(random_value(&s, p->depth, T(0), p->w));
-}
-FN(random_step)
-{
-    const random_program *p = user;
-    uint64_t s = p->seed;
-    (void)n;
-    dync_tensor *h = random_value(&s, p->depth, dync_add(dync_mul(T(0), 0.5), T(1)), p->w);
-    return dync_tuple(h, random_value(&s, 0, h, T(1)));
-}
-FN(random_test)
-{
-    UNUSED;
-    return DYNC_V(dync_lt(dync_sum(dync_abs(T(0)), DYNC_ALL, false), 12));
-}
-FN(random_grow)
-{
-    const random_program *p = user;
-    uint64_t s = p->seed;
-    (void)n;
-    return dync_tuple(
-        dync_add(dync_mul(T(0), 1.3), dync_sigmoid(random_value(&s, p->depth, T(0), p->w))));
-}
-/* x and what comes back: [4] */
-static dync_tensor *random_value(uint64_t *s, int depth, dync_tensor *x, dync_tensor *w)
-{
-    random_program a = {random_next(s), depth - 1, w}, b = {random_next(s), depth - 1, x};
-    dync_callee fa = dync_bind(random_body, &a, "x"), fb = dync_bind(random_body, &b, "x");
-    switch (random_next(s) % (depth > 0 ? 9 : 5)) {
-    case 0: return dync_tanh(dync_mul(x, w));
-    case 1: return dync_sub(dync_sin(x), dync_mul(w, 0.3));
-    case 2: return dync_softmax(dync_add(x, w), 0);
-    case 3: return dync_mul(dync_sigmoid(x), dync_sum(w, DYNC_ALL, false));
-    case 4: return dync_flip(x, dync_shape(0));
-    case 5:
-    case 6:
-        return dync_as_tensor(dync_cond(
-            dync_gt(dync_sum(dync_sin(dync_mul(x, 3)), DYNC_ALL, false), 0), fa, fb, dync_tanh(x)));
-    case 7: {
-        dync_tensor *xs = dync_stack(dync_tuple(x, dync_cos(w), dync_mul(x, w)), 0);
-        dync_value r = random_next(s) % 2
-                           ? dync_scan(dync_bind(random_step, &a, "h, x"), x, xs)
-                           : dync_scan_reverse(dync_bind(random_step, &a, "h, x"), x, xs);
-        return dync_add(dync_as_tensor(dync_at(r, 0)),
-                        dync_mean(dync_as_tensor(dync_at(r, 1)), dync_shape(0), false));
-    }
-    default: {
-        dync_value r = dync_while_loop_limit(random_test, dync_bind(random_grow, &a, "x"),
-                                             dync_tuple(dync_tanh(x)), 4);
-        return dync_as_tensor(dync_at(r, 0));
-    }
-    }
-}
-static uint64_t random_seed;
-static dync_value random_inputs(int call)
-{
-    (void)call;
-    return dync_tuple(dync_randn(dync_shape(4)), dync_randn(dync_shape(4)));
-}
-static dync_value random_fn(const dync_value *a, int n, void *user)
-{
-    UNUSED;
-    uint64_t s = random_seed;
-    dync_tensor *x = random_value(&s, 3, T(0), T(1));
-    return dync_tuple(random_value(&s, 2, x, T(1)), x);
-}
 TEST(random_nesting)
 {
     for (int i = 0; i < test_count(40); i++) {
