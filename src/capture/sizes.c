@@ -31,6 +31,7 @@ DYNC__RARE static int64_t dync__shape_symbol(dync__tracer *t, int k, int d)
         symbol->ranged = true;
         symbol->low = DYNC__MAX(x->ranges[d].low, 2);
         symbol->high = x->ranges[d].high;
+        dync__symtab_learnt(s);
     }
     symbol->tensor = k;
     symbol->dim = d;
@@ -80,16 +81,15 @@ static dync_status dync__shape_leaf(dync__tracer *t, int k)
 DYNC__RARE static void dync__shapes_unknown(dync__symtab *s)
 {
     for (int i = 0; i < s->symbol.n; i++) s->symbol.at[i].is = 0;
+    dync__symtab_learnt(s);
 }
 
 /* Everything that a script's call took for granted holds in this one: its table is this call's. */
 DYNC__RARE DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s)
 {
     int64_t value[DYNC__MAX_SYMBOLS];
-    bool ok = true;
     if (!dync__shapes_values(s, t->call, value) || !dync__shapes_guards(s, value)) return false;
-    for (int i = 0; i < s->expr.n; i++)
-        s->expr.at[i].hint = dync__symtab_value(s, s->expr.at[i].token, value, &ok);
+    dync__symtab_hints(s, value);
     dync__shapes_unknown(s);
     t->symbols.sizes = dync__tls.syms = dync__symtab_retain(s);
     return true;

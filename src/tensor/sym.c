@@ -15,6 +15,7 @@ DYNC__FN dync__symtab *dync__symtab_new(void)
     dync__symtab *t = dync__calloc(sizeof *t);
     if (!t) return NULL;
     t->refs = 1;
+    t->epoch = 1;
     t->violated = -1;
     return t;
 }
@@ -39,9 +40,23 @@ DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *t, int64_t t
     return t && dync__map_get(&t->index, (uint64_t)token, &i) ? &t->expr.at[i] : NULL;
 }
 
+static int32_t dync__sz_visits(const dync__symtab *t, int64_t size)
+{
+    const dync__sz_expr *e = dync__is_token(size) || dync__is_sf(size) ? dync__symtab_find(t, size)
+                                                                       : NULL;
+    return e ? e->visits : 0;
+}
+
 /* Adds an expression that is not there yet; gives its token. */
 DYNC__FN int64_t dync__sz_put(dync__symtab *t, dync__sz_expr e, const dync__sz_term *term)
 {
+    int64_t visits = 1;
+    if (e.kind != DYNC__SZ_SYMBOL && e.kind != DYNC__SZ_SUM)
+        visits += (int64_t)dync__sz_visits(t, e.a) + dync__sz_visits(t, e.b);
+    for (int i = 0; i < e.n_terms; i++)
+        for (int k = 0; k < term[i].n; k++) visits += dync__sz_visits(t, term[i].atom[k]);
+    e.visits = (int32_t)DYNC__MIN(visits, INT32_MAX);
+    e.simple_at = e.range_at = 0;
     e.term = e.n_terms ? dync__arena_copy(&t->arena, term, (size_t)e.n_terms * sizeof *term) : NULL;
     if ((e.n_terms && !e.term) || !dync__avec_push(&t->arena, &t->expr, e) ||
         !dync__map_put(&t->index, (uint64_t)e.token, (uint64_t)(t->expr.n - 1))) {
@@ -293,27 +308,39 @@ static int64_t dync__sf_simple(dync__symtab *t, const dync__sz_expr *e)
         dync__sf_plain(op, op == DYNC__SF_OF ? (double)a : dync__sf_double(a), dync__sf_double(b)));
 }
 
-DYNC__FN int64_t dync__symtab_simple(dync__symtab *t, int64_t size)
+static int64_t dync__sz_simple(dync__symtab *t, const dync__sz_expr *e)
 {
-    const dync__sz_expr *found =
-        dync__is_token(size) || dync__is_sf(size) ? dync__symtab_find(t, size) : NULL;
-    if (!found) return size;
-    dync__sz_expr e = *found;
-    if (e.kind >= DYNC__SF_OF) return dync__sf_simple(t, &e);
-    if (e.kind == DYNC__SZ_SYMBOL)
-        return t->symbol.at[e.symbol].is ? dync__symtab_simple(t, t->symbol.at[e.symbol].is) : size;
-    if (e.kind != DYNC__SZ_SUM)
-        return dync__sz_build(t, (dync__sz_op)e.kind, dync__symtab_simple(t, e.a),
-                              dync__symtab_simple(t, e.b));
+    if (e->kind >= DYNC__SF_OF) return dync__sf_simple(t, e);
+    if (e->kind == DYNC__SZ_SYMBOL) {
+        int64_t is = t->symbol.at[e->symbol].is;
+        return is ? dync__symtab_simple(t, is) : e->token;
+    }
+    if (e->kind != DYNC__SZ_SUM)
+        return dync__sz_build(t, (dync__sz_op)e->kind, dync__symtab_simple(t, e->a),
+                              dync__symtab_simple(t, e->b));
     int64_t sum = 0;
-    for (int i = 0; i < e.n_terms; i++) {
-        int64_t product = e.term[i].coef;
-        for (int k = 0; k < e.term[i].n; k++)
-            product =
-                dync__sz_build(t, DYNC__SZ_MUL, product, dync__symtab_simple(t, e.term[i].atom[k]));
+    for (int i = 0; i < e->n_terms; i++) {
+        int64_t product = e->term[i].coef;
+        for (int k = 0; k < e->term[i].n; k++)
+            product = dync__sz_build(t, DYNC__SZ_MUL, product,
+                                     dync__symtab_simple(t, e->term[i].atom[k]));
         sum = dync__sz_build(t, DYNC__SZ_ADD, sum, product);
     }
     return sum;
+}
+
+DYNC__FN int64_t dync__symtab_simple(dync__symtab *t, int64_t size)
+{
+    uint64_t i;
+    if (!(dync__is_token(size) || dync__is_sf(size)) ||
+        !dync__map_get(&t->index, (uint64_t)size, &i))
+        return size;
+    dync__sz_expr e = t->expr.at[i]; /* what is built on the way moves them */
+    if (e.simple_at == t->epoch) return e.simple;
+    int64_t simple = dync__sz_simple(t, &e);
+    t->expr.at[i].simple = simple;
+    t->expr.at[i].simple_at = t->epoch;
+    return simple;
 }
 
 /* The table in force; NULL + error where a token has outlived its trace, or is none. */
@@ -358,34 +385,6 @@ DYNC__FN double dync__sf(dync__sf_op op, double a, double b)
 DYNC__FN double dync__sf_of(int64_t size)
 {
     return dync__is_token(size) ? dync__sf_made(DYNC__SF_OF, size, 0) : (double)size;
-}
-
-/* Converting is no arithmetic: a size as a double has lost its last bits, either kind as a float
- * most of them. Nobody means such a number. */
-static bool dync__sf_is_lost(int64_t token, double x)
-{
-    double whole = dync__is_token(token) ? (double)token : dync__sf_double(token);
-    bool same = dync__sf_bits(x) == token && !dync__is_token(token);
-    double rounded = (double)(float)whole;
-    return !same && (!(whole < x || whole > x) || !(rounded < x || rounded > x));
-}
-
-DYNC__FN dync_status dync__sf_check(double operand)
-{
-    const dync__symtab *t = dync__tls.syms;
-    double size = fabs(operand);
-    if (!t || !((size >= 0x1p30 && size <= 0x1p31) || (size >= 0x1p60 && size <= 0x1p61)))
-        return DYNC_OK;
-    for (int i = 0; i < t->expr.n; i++) {
-        bool minus = operand < 0 && dync__is_sf(t->expr.at[i].token) &&
-                     dync__sf_bits(size) == t->expr.at[i].token;
-        if (!minus && !dync__sf_is_lost(t->expr.at[i].token, size)) continue;
-        return dync__fail(DYNC_ERR_VALUE,
-                          "%.17g is no number: what dync_dim gives may only be passed on whole; "
-                          "dync_size gives the size as a number",
-                          operand);
-    }
-    return DYNC_OK;
 }
 
 DYNC__FN int64_t dync__sz_hint(int64_t size) { return dync__sz_hint_in(dync__tls.syms, size); }

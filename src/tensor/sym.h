@@ -47,6 +47,12 @@ typedef struct dync__sz_term {
 } dync__sz_term;
 typedef struct dync__sz_expr {
     int64_t token, hint; /* of a number: the bits of both */
+    /* what it is with what symbols were found to be, and within which range, as the table knew them
+     * at these epochs: remembered, as expressions share parts and a walk meets one again and again */
+    int64_t simple;
+    double low, high;
+    uint32_t simple_at, range_at;
+    int32_t visits; /* of a walk through it that does not remember */
     /* symbol -1, polynomial -2, else the dync__sz_op of a and b: an atom; or the dync__sf_op of a
      * number */
     int8_t kind;
@@ -89,13 +95,21 @@ typedef struct dync__symtab {
     bool failed; /* no memory */
     /* something was answered on the safe side, without a guard, where numbers could tell more */
     bool cautious;
-    uint64_t salt; /* not 0 (lint): its tokens are those of no other table */
+    uint32_t epoch; /* counts what is learnt about symbols; never 0 */
+    uint64_t salt;  /* not 0 (lint): its tokens are those of no other table */
 } dync__symtab;
 
 DYNC__FN dync__symtab *dync__symtab_new(void); /* one reference */
 DYNC__FN dync__symtab *dync__symtab_retain(dync__symtab *);
 /* gives a reference up */
 DYNC__FN void dync__symtab_free(dync__symtab *);
+/* Hints of all expressions, those of symbol i being value[i]. */
+DYNC__FN void dync__symtab_hints(dync__symtab *, const int64_t *value);
+/* What symbols are was changed. */
+DYNC__INLINE void dync__symtab_learnt(dync__symtab *t)
+{
+    t->epoch += t->epoch == UINT32_MAX ? 2 : 1;
+}
 /* All of it. value, where given: hints are those of symbol i being value[i]. */
 DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *, const int64_t *value);
 /* its token; -1: no memory */
@@ -253,7 +267,12 @@ DYNC__FN bool dync__layout_has_tokens(const dync__layout *);
 DYNC__FN void dync__layout_number(dync__layout *);
 
 /* ---- sym.c, for sym_decide.c and sym_value.c ------------------------------------------------ */
-enum { DYNC__SZ_SYMBOL = -1, DYNC__SZ_SUM = -2, DYNC__SZ_TERMS = 24 };
+enum {
+    DYNC__SZ_SYMBOL = -1,
+    DYNC__SZ_SUM = -2,
+    DYNC__SZ_TERMS = 24,
+    DYNC__SZ_VISITS = 256 /* of a walk that does not remember */
+};
 typedef struct dync__sz_poly {
     int n;
     dync__sz_term term[DYNC__SZ_TERMS];

@@ -27,12 +27,10 @@ static dync__sz_range dync__sz_range_times(dync__sz_range a, dync__sz_range b)
     return r;
 }
 
-static dync__sz_range dync__sz_range_of(const dync__symtab *t, int64_t size)
+static dync__sz_range dync__sz_range_of(dync__symtab *t, int64_t size);
+static dync__sz_range dync__sz_range_in(dync__symtab *t, const dync__sz_expr *e)
 {
-    dync__sz_range all = {-HUGE_VAL, HUGE_VAL}, r = {dync__sz_bound(size), dync__sz_bound(size)};
-    if (!dync__is_token(size)) return r;
-    const dync__sz_expr *e = dync__symtab_find(t, size);
-    if (!e) return all;
+    dync__sz_range all = {-HUGE_VAL, HUGE_VAL}, r;
     if (e->kind == DYNC__SZ_SYMBOL) {
         r.low = dync__sz_bound(t->symbol.at[e->symbol].low);
         r.high = dync__sz_bound(t->symbol.at[e->symbol].high);
@@ -65,6 +63,21 @@ static dync__sz_range dync__sz_range_of(const dync__symtab *t, int64_t size)
     case DYNC__SZ_MAX: return (dync__sz_range){DYNC__MAX(a.low, b.low), DYNC__MAX(a.high, b.high)};
     default: return all;
     }
+}
+
+static dync__sz_range dync__sz_range_of(dync__symtab *t, int64_t size)
+{
+    dync__sz_range all = {-HUGE_VAL, HUGE_VAL}, r = {dync__sz_bound(size), dync__sz_bound(size)};
+    uint64_t i;
+    if (!dync__is_token(size)) return r;
+    if (!dync__map_get(&t->index, (uint64_t)size, &i)) return all;
+    dync__sz_expr *e = &t->expr.at[i];
+    if (e->range_at == t->epoch) return (dync__sz_range){e->low, e->high};
+    r = dync__sz_range_in(t, e);
+    e->low = r.low;
+    e->high = r.high;
+    e->range_at = t->epoch;
+    return r;
 }
 
 /* ---- promises -------------------------------------------------------------------------------- */
@@ -157,6 +170,7 @@ static void dync__sz_found(dync__symtab *t, int symbol, int64_t is)
 {
     dync__sz_symbol *s = &t->symbol.at[symbol];
     s->is = is;
+    dync__symtab_learnt(t);
     if (!dync__is_token(is) && !s->remedy && dync__tls.at.file)
         s->remedy = dync__arena_printf(&t->arena,
                                        "leave %s symbolic: %s:%d made it a number (dync_size_sym, "
@@ -225,6 +239,7 @@ static void dync__sz_bounded(dync__symtab *t, int64_t a, int64_t b, bool less)
         s->high = DYNC__MIN(s->high, edge);
     else
         s->low = DYNC__MAX(s->low, edge);
+    dync__symtab_learnt(t);
     if (s->low == s->high && !s->is && s->low != 0)
         dync__sz_found(t, symbol, s->low); /* as if it had been asked for */
 }

@@ -6,33 +6,42 @@
 DYNC__COLD
 
 /* ---- values ---------------------------------------------------------------------------------- */
-DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const int64_t *value,
-                                    bool *ok)
+/* at: of the expression at each place, where they are known; else a walk finds them. */
+typedef struct dync__sz_given {
+    const dync__symtab *t;
+    const int64_t *value, *at;
+    bool *ok;
+} dync__sz_given;
+static int64_t dync__sz_given_of(const dync__sz_given *g, int64_t size)
 {
-    if (DYNC__LIKELY(!dync__is_token(size) && !dync__is_sf(size))) return size;
-    const dync__sz_expr *e = dync__symtab_find(t, size);
-    if (!e) return dync__is_sf(size) ? size : (*ok = false, -1); /* a number of the user's */
+    uint64_t i;
+    if (!g->at) return dync__symtab_value(g->t, size, g->value, g->ok);
+    if (!dync__is_token(size) && !dync__is_sf(size)) return size;
+    if (dync__map_get(&g->t->index, (uint64_t)size, &i)) return g->at[i];
+    return dync__is_sf(size) ? size : (*g->ok = false, -1);
+}
+
+static int64_t dync__sz_value(const dync__sz_given *g, const dync__sz_expr *e)
+{
     if (e->kind >= DYNC__SF_OF) {
-        int64_t a = dync__symtab_value(t, e->a, value, ok),
-                b = dync__symtab_value(t, e->b, value, ok);
+        int64_t a = dync__sz_given_of(g, e->a), b = dync__sz_given_of(g, e->b);
         return dync__sf_bits(
             e->kind == DYNC__SF_OF
                 ? dync__sf_of(a)
                 : dync__sf((dync__sf_op)e->kind, dync__sf_double(a), dync__sf_double(b)));
     }
-    if (e->kind == DYNC__SZ_SYMBOL) return value[e->symbol];
+    if (e->kind == DYNC__SZ_SYMBOL) return g->value[e->symbol];
     if (e->kind != DYNC__SZ_SUM) {
-        int64_t a = dync__symtab_value(t, e->a, value, ok),
-                b = dync__symtab_value(t, e->b, value, ok);
+        int64_t a = dync__sz_given_of(g, e->a), b = dync__sz_given_of(g, e->b);
         if (dync__any_token(a, b)) return dync__sz_make((dync__sz_op)e->kind, a, b);
-        if (b == 0 && (e->kind == DYNC__SZ_DIV || e->kind == DYNC__SZ_MOD)) *ok = false;
+        if (b == 0 && (e->kind == DYNC__SZ_DIV || e->kind == DYNC__SZ_MOD)) *g->ok = false;
         return dync__sz_plain((dync__sz_op)e->kind, a, b);
     }
     int64_t sum = 0;
     for (int i = 0; i < e->n_terms; i++) {
         int64_t product = e->term[i].coef;
         for (int k = 0; k < e->term[i].n; k++) {
-            int64_t by = dync__symtab_value(t, e->term[i].atom[k], value, ok);
+            int64_t by = dync__sz_given_of(g, e->term[i].atom[k]);
             product = dync__any_token(product, by) ? dync__sz_make(DYNC__SZ_MUL, product, by)
                                                    : dync__sz_plain(DYNC__SZ_MUL, product, by);
         }
@@ -40,6 +49,68 @@ DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const i
                                             : dync__sz_plain(DYNC__SZ_ADD, sum, product);
     }
     return sum;
+}
+
+/* Marks what the marked ones are made of: parts stand before what is made of them. */
+static void dync__sz_need(const dync__symtab *t, int64_t size, bool *need)
+{
+    uint64_t i;
+    if ((dync__is_token(size) || dync__is_sf(size)) && dync__map_get(&t->index, (uint64_t)size, &i))
+        need[i] = true;
+}
+static void dync__sz_need_parts(const dync__symtab *t, bool *need, int n)
+{
+    for (int i = n - 1; i >= 0; i--) {
+        const dync__sz_expr *e = &t->expr.at[i];
+        if (!need[i] || e->kind == DYNC__SZ_SYMBOL) continue;
+        if (e->kind != DYNC__SZ_SUM) dync__sz_need(t, e->a, need), dync__sz_need(t, e->b, need);
+        for (int k = 0; k < e->n_terms; k++)
+            for (int j = 0; j < e->term[k].n; j++) dync__sz_need(t, e->term[k].atom[j], need);
+    }
+}
+
+/* One that shares so many parts that a walk would meet them too often: each once, in order. */
+DYNC__RARE static int64_t dync__sz_value_shared(const dync__symtab *t, int64_t place,
+                                                const int64_t *value, bool *ok)
+{
+    size_t n = (size_t)place + 1, bytes = n * (sizeof(int64_t) + 1);
+    int64_t *at = dync__calloc(bytes), result = -1;
+    bool *need = at ? (bool *)(at + n) : NULL;
+    dync__sz_given g = {t, value, at, ok};
+    if (!at) return *ok = false, -1;
+    need[place] = true;
+    dync__sz_need_parts(t, need, (int)n);
+    for (size_t i = 0; i < n; i++)
+        if (need[i]) {
+            dync__sz_expr e = t->expr.at[i]; /* tokens for symbols may be of this table */
+            result = at[i] = dync__sz_value(&g, &e);
+        }
+    dync__free(at, bytes);
+    return result;
+}
+
+DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const int64_t *value,
+                                    bool *ok)
+{
+    if (DYNC__LIKELY(!dync__is_token(size) && !dync__is_sf(size))) return size;
+    uint64_t i;
+    if (!t || !dync__map_get(&t->index, (uint64_t)size, &i))
+        return dync__is_sf(size) ? size : (*ok = false, -1); /* a number of the user's */
+    const dync__sz_given g = {t, value, NULL, ok};
+    return t->expr.at[i].visits > DYNC__SZ_VISITS ? dync__sz_value_shared(t, (int64_t)i, value, ok)
+                                                  : dync__sz_value(&g, &t->expr.at[i]);
+}
+
+DYNC__FN void dync__symtab_hints(dync__symtab *t, const int64_t *value)
+{
+    bool ok = true;
+    size_t n = (size_t)t->expr.n;
+    int64_t *at = dync__calloc((n + 1) * sizeof *at);
+    const dync__sz_given g = {t, value, at, &ok};
+    if (!at) t->failed = true;
+    for (size_t i = 0; i < n && at; i++)
+        t->expr.at[i].hint = at[i] = dync__sz_value(&g, &t->expr.at[i]);
+    if (at) dync__free(at, (n + 1) * sizeof *at);
 }
 
 DYNC__FN bool dync__layout_values(const dync__symtab *t, const int64_t *value, dync__layout *lay)
@@ -53,11 +124,25 @@ DYNC__FN bool dync__layout_values(const dync__symtab *t, const int64_t *value, d
     return ok;
 }
 
+DYNC__RARE static bool dync__sz_uses_shared(const dync__symtab *t, int64_t size, bool *symbols)
+{
+    size_t n = (size_t)t->expr.n;
+    bool *need = dync__calloc(n);
+    if (!need) return false;
+    dync__sz_need(t, size, need);
+    dync__sz_need_parts(t, need, (int)n);
+    for (size_t i = 0; i < n; i++)
+        if (need[i] && t->expr.at[i].kind == DYNC__SZ_SYMBOL) symbols[t->expr.at[i].symbol] = true;
+    dync__free(need, n);
+    return true;
+}
+
 DYNC__FN bool dync__symtab_uses(const dync__symtab *t, int64_t size, bool *symbols)
 {
     if (!dync__is_token(size) && !dync__is_sf(size)) return true;
     const dync__sz_expr *e = dync__symtab_find(t, size);
     if (!e) return dync__is_sf(size);
+    if (e->visits > DYNC__SZ_VISITS) return dync__sz_uses_shared(t, size, symbols);
     if (e->kind == DYNC__SZ_SYMBOL) return symbols[e->symbol] = true;
     if (e->kind != DYNC__SZ_SUM)
         return dync__symtab_uses(t, e->a, symbols) && dync__symtab_uses(t, e->b, symbols);
@@ -141,12 +226,9 @@ DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t
         if (s.remedy) s.remedy = dync__arena_strdup(&t->arena, s.remedy);
         if (!s.source || !dync__avec_push(&t->arena, &t->symbol, s)) t->failed = true;
     }
-    for (int i = 0; t && i < from->expr.n && !t->failed; i++) {
-        bool ok = true;
+    for (int i = 0; t && i < from->expr.n && !t->failed; i++)
         dync__sz_put(t, from->expr.at[i], from->expr.at[i].term);
-        if (value && !t->failed)
-            t->expr.at[i].hint = dync__symtab_value(t, t->expr.at[i].token, value, &ok);
-    }
+    if (t && value && !t->failed) dync__symtab_hints(t, value);
     for (int i = 0; t && i < from->guard.n && !t->failed; i++)
         if (!dync__avec_push(&t->arena, &t->guard, from->guard.at[i])) t->failed = true;
     if (!t || !t->failed) return t;
@@ -166,6 +248,35 @@ DYNC__FN int64_t dync__sz_factor(int64_t size)
             factor = a;
         }
     return factor;
+}
+
+/* ---- what is no number any more -------------------------------------------------------------- */
+/* Converting is no arithmetic: a size as a double has lost its last bits, either kind as a float
+ * most of them. Nobody means such a number. */
+static bool dync__sf_is_lost(int64_t token, double x)
+{
+    double whole = dync__is_token(token) ? (double)token : dync__sf_double(token);
+    bool same = dync__sf_bits(x) == token && !dync__is_token(token);
+    double rounded = (double)(float)whole;
+    return !same && (!(whole < x || whole > x) || !(rounded < x || rounded > x));
+}
+
+DYNC__FN dync_status dync__sf_check(double operand)
+{
+    const dync__symtab *t = dync__tls.syms;
+    double size = fabs(operand);
+    if (!t || !((size >= 0x1p30 && size <= 0x1p31) || (size >= 0x1p60 && size <= 0x1p61)))
+        return DYNC_OK;
+    for (int i = 0; i < t->expr.n; i++) {
+        bool minus = operand < 0 && dync__is_sf(t->expr.at[i].token) &&
+                     dync__sf_bits(size) == t->expr.at[i].token;
+        if (!minus && !dync__sf_is_lost(t->expr.at[i].token, size)) continue;
+        return dync__fail(DYNC_ERR_VALUE,
+                          "%.17g is no number: what dync_dim gives may only be passed on whole; "
+                          "dync_size gives the size as a number",
+                          operand);
+    }
+    return DYNC_OK;
 }
 
 /* ---- as dync_value --------------------------------------------------------------------------- */
