@@ -19,6 +19,9 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
     for (int i = 0; i < c->n_parts; i++) {
         if (c->part[i].run.destroy) c->part[i].run.destroy(c->part[i].run.state);
         if (c->part[i].sized.state) c->part[i].sized.destroy(c->part[i].sized.state);
+        if (c->part[i].like)
+            dync__free(c->part[i].like, (size_t)(c->part[i].n_tangents + 1) * sizeof(dync__info));
+        if (c->form) continue; /* the rest is the form's */
         dync__graph_unref(c->part[i].bw);
         dync__free(c->part[i].depends, (size_t)c->part[i].n_grads * (size_t)c->part[i].n_tangents);
         dync__free(c->part[i].saved, c->part[i].bytes);
@@ -73,9 +76,8 @@ static void dync__aot_saved_destroy(void *state)
 /* ---- gradients through the backward graph ---------------------------------------------------- */
 /* A tangent in the form that backward was compiled for: dense, row major; zeros where none
  * arrived. */
-static dync__tensor *dync__aot_tangent(const dync__node *like, dync__tensor *grad)
+static dync__tensor *dync__aot_tangent(const dync__info *info, dync__tensor *grad)
 {
-    const dync__info *info = &like->info[0];
     if (grad && dync__layout_is_contiguous(&grad->lay) && grad->dtype == info->dtype) {
         dync__ref(grad);
         return grad;
@@ -143,12 +145,6 @@ static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, i
     }
 }
 
-/* placeholders come first */
-static const dync__node *dync__aot_tangent_node(const dync__aot_part *p, int i)
-{
-    return p->bw->node.at[p->n_saved + i];
-}
-
 /* Saved tensors and tangents in, gradients out, with grad mode off: the compiled backward has no
  * history of its own. grad_in gets owned references only where the tape needs them. */
 static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
@@ -165,8 +161,8 @@ static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
     memcpy(in, s->tensor, (size_t)s->n * sizeof *in);
     for (int i = 0; i < p->n_tangents && status == DYNC_OK; i++) {
         int output = p->tangent[i];
-        if (!(tangent[i] = dync__aot_tangent(dync__aot_tangent_node(p, i),
-                                             output < n_out ? grad_out[output] : NULL)))
+        if (!(tangent[i] =
+                  dync__aot_tangent(&p->like[i], output < n_out ? grad_out[output] : NULL)))
             status = DYNC_ERR_MEMORY;
     }
     bool grad_off = dync__grad_off(true);
@@ -180,18 +176,13 @@ static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
 }
 
 /* ---- under a tracer -------------------------------------------------------------------------- */
-DYNC__RARE static const dync__aot_part *dync__aot_form_part(const dync__aot_saved *s)
-{
-    return s->code->form ? &s->code->form->part[s->part - s->code->part] : NULL;
-}
-
-/* Zeros for tangent i as an operator, which the tracer sees. */
+/* Zeros for tangent i as an operator, which the tracer sees: of the sizes that it has put for the
+ * form's symbols. */
 static dync_status dync__aot_zeros(const dync__aot_saved *s, int i, dync__tensor **out)
 {
-    const dync__aot_part *form = dync__aot_form_part(s);
-    const dync__info *info = &dync__aot_tangent_node(form ? form : s->part, i)->info[0];
+    const dync__info *info = &s->part->bw->node.at[s->part->n_saved + i]->info[0];
     dync__layout lay = info->lay;
-    if (form && !dync__layout_values(s->code->form->syms, s->value, &lay))
+    if (s->code->form && !dync__layout_values(s->code->form->syms, s->value, &lay))
         return dync__fail(DYNC_ERR_INTERNAL, "a size of a "
                                              "tangent has no value");
     dync__arg args[3] = {dync__arg_dims(lay.ndim, lay.shape), dync__arg_dtype(info->dtype),
@@ -235,9 +226,8 @@ DYNC__RARE DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__ten
             status = dync__aot_zeros(s, i, &t);
         if (t) args[s->n + i] = dync__arg_t(dync__open(dync__give(t)));
     }
-    const dync__aot_part *form = dync__aot_form_part(s);
     if (status == DYNC_OK)
-        status = dync__graph_eval_sized(form ? form->bw : p->bw, form ? s->value : NULL, args,
+        status = dync__graph_eval_sized(p->bw, s->code->form ? s->value : NULL, args,
                                         s->n + p->n_tangents, &arena, &result);
     for (int i = 0; i < p->n_grads && status == DYNC_OK; i++) {
         int input = p->grad[i];
@@ -404,7 +394,8 @@ DYNC__RARE static dync_status dync__aot_backward_again(dync__aot_saved *s, int n
     dync__tls.rng_seed = s->random.seed;
     dync__tls.rng_offset = s->random.offset;
     if (status == DYNC_OK)
-        status = dync__graph_eval_flat(g->fw, c->n_fw_in, entry, c->n_fw_out, fw_out);
+        status = dync__graph_eval_flat(g->fw, c->form ? s->value : NULL, c->n_fw_in, entry,
+                                       c->n_fw_out, fw_out);
     dync__tls.rng_seed = seed;
     dync__tls.rng_offset = offset;
     if (status == DYNC_OK)

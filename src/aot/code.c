@@ -63,15 +63,15 @@ DYNC__RARE static void dync__arg_take_tensors(const dync__arg *a, dync__tensor *
         dync__arg_take_tensors(&a->as.list[i], out, k);
 }
 
-DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync__graph *g, int n_in,
-                                                      dync__tensor *const *in, int n_out,
+DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync__graph *g, const int64_t *value,
+                                                      int n_in, dync__tensor *const *in, int n_out,
                                                       dync__tensor **out)
 {
     dync__arena arena = {0};
     dync__arg *args = dync__arena_alloc(&arena, (size_t)(n_in + 1) * sizeof *args), result;
     if (!args) return DYNC_ERR_MEMORY;
     for (int i = 0; i < n_in; i++) args[i] = dync__arg_t(in[i]);
-    dync_status status = dync__graph_eval(g, args, n_in, &arena, &result);
+    dync_status status = dync__graph_eval_sized(g, value, args, n_in, &arena, &result);
     if (status == DYNC_OK && dync__arg_count_tensors(&result) != n_out) {
         status = dync__fail(DYNC_ERR_INTERNAL, "a graph gave %d tensors, expected %d",
                             dync__arg_count_tensors(&result), n_out);
@@ -88,7 +88,7 @@ DYNC__RARE static dync_status dync__inner_interpret_run(void *state, int n_in,
                                                         dync__tensor **out)
 {
     bool grad_off = dync__grad_off(true);
-    dync_status status = dync__graph_eval_flat(state, n_in, in, n_out, out);
+    dync_status status = dync__graph_eval_flat(state, NULL, n_in, in, n_out, out);
     dync__grad_off(grad_off);
     return status;
 }

@@ -16,7 +16,8 @@ typedef struct dync__aot_part {
      * inputs */
     int *saved, *tangent, *grad;
     size_t bytes;
-    bool *depends; /* gradient i on tangent k: depends[i * n_tangents + k] */
+    bool *depends;    /* gradient i on tangent k: depends[i * n_tangents + k] */
+    dync__info *like; /* of each tangent, with numbers; NULL: of a form */
 } dync__aot_part;
 
 typedef struct dync__aot_code {
@@ -41,8 +42,11 @@ typedef struct dync__aot_code {
     bool double_backward;
 } dync__aot_code;
 
-/* parts.c: the parts of g's backward graph, at least one. */
+/* parts.c: the parts of g's backward graph, at least one; those of a form's code, which are the
+ * form's: they share all but what they run. Then what their tangents are, which they own. */
 DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
+DYNC__FN dync_status dync__aot_parts_of(dync__aot_code *);
+DYNC__FN dync_status dync__aot_part_tangents(const dync__aot_code *, dync__aot_part *);
 DYNC__FN void dync__aot_code_unref(dync__aot_code *);
 DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync__graph *,
                                              bool is_backward, const dync__options *options,
@@ -69,8 +73,9 @@ DYNC__FN dync_status dync__aot_form(dync__graph *, dync__tensor *const *in,
 DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value,
                                        const dync__options *options, const dync__inner_compiler *,
                                        dync_callable *out);
-DYNC__FN dync_status dync__graph_eval_flat(dync__graph *, int n_in, dync__tensor *const *in,
-                                           int n_out, dync__tensor **out);
+/* value: of the graph's symbols, or NULL */
+DYNC__FN dync_status dync__graph_eval_flat(dync__graph *, const int64_t *value, int n_in,
+                                           dync__tensor *const *in, int n_out, dync__tensor **out);
 
 /* Where the generator stood when forward ran. */
 typedef struct dync__aot_random {

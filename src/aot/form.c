@@ -24,15 +24,12 @@ DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const dync__
                                                  const dync__inner_compiler *inner)
 {
     dync__symtab *syms = dync__tls.syms;
-    dync_status status = DYNC_OK;
+    dync_status status = dync__aot_tell_over(c);
     dync__tls.syms = NULL;
-    if (inner->symbolic)
+    if (inner->symbolic && status == DYNC_OK)
         status = dync__aot_inner_compile(inner, c->g.fw, false, options, &c->fw);
-    else if (!c->g.bw && inner->compile != dync__inner_interpret) {
-        status = dync__aot_tell_over(c);
-        if (status == DYNC_OK) status = dync__aot_tail(c->g.fw, options, inner, &c->tail);
-    }
-    if (inner->sized && !c->tail && status == DYNC_OK) status = dync__aot_tell_over(c);
+    else if (!c->g.bw && inner->compile != dync__inner_interpret && status == DYNC_OK)
+        status = dync__aot_tail(c->g.fw, options, inner, &c->tail);
     if (inner->sized && !c->tail && status == DYNC_OK)
         status = dync__aot_inner_sized(inner, c->g.fw, options, &c->fw_sized);
     for (int i = 0; i < c->n_parts && status == DYNC_OK; i++) {
@@ -93,7 +90,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_form(dync__graph *graph, dync__tensor 
     return status;
 }
 
-/* Everything of a form with numbers for its sizes. */
+/* Everything of a form with numbers for its sizes, but for the graphs. */
 DYNC__RARE static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *value,
                                                 dync__aot_graphs *g)
 {
@@ -124,14 +121,9 @@ DYNC__RARE static dync_status dync__form_graphs(const dync__aot_code *form, cons
         ok = dync__vec_push(&g->out, f->out.at[i]) &&
              dync__layout_values(form->syms, value, &g->out.at[i].lay);
     if (!ok) return DYNC_ERR_MEMORY;
-    for (int side = 0; side < 2; side++) {
-        dync__graph *from = side ? f->bw : f->fw, **to = side ? &g->bw : &g->fw;
-        /* only its inputs are counted, unless it is compiled with numbers after all */
-        if (from && !side && (form->tail || (form->fw_sized.state && !f->training)))
-            *to = dync__graph_ref(from);
-        else if (from)
-            DYNC__TRY(dync__graph_concrete(from, value, to));
-    }
+    /* the form's own, which nobody changes: what is compiled with numbers is a copy */
+    g->fw = dync__graph_ref(f->fw);
+    g->bw = f->bw ? dync__graph_ref(f->bw) : NULL;
     return DYNC_OK;
 }
 

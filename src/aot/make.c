@@ -145,7 +145,7 @@ DYNC__RARE static dync_status dync__aot_side(dync__aot_code *c, int part,
         status =
             dync__aot_inner_at(part < 0 ? &form->fw_sized : &form->part[part].sized, c->value, out);
     if (status != DYNC_ERR_UNSUPPORTED) return status;
-    if (!g->syms || !form) return dync__aot_inner_compile(inner, g, part >= 0, options, out);
+    if (!form) return dync__aot_inner_compile(inner, g, part >= 0, options, out);
     dync__graph *numbers = NULL;
     status = dync__graph_concrete(g, c->value, &numbers);
     for (int i = 0; i < g->over.n && status == DYNC_OK; i++)
@@ -165,15 +165,10 @@ DYNC__RARE DYNC__FN dync_status dync__aot_code_compile(dync__aot_code *c,
     const dync__aot_graphs *g = &c->g;
     c->n_fw_in = g->fw->n_inputs;
     c->n_fw_out = g->mutated.n + g->value.n + g->n_saved;
-    DYNC__TRY(dync__aot_parts(g, &c->n_parts, &c->part));
-    for (int i = 0; c->form && i < c->n_parts; i++) {
-        /* it is that one with numbers; its run without the destructor */
-        const dync__aot_part *from = &c->form->part[i];
-        c->part[i].id = from->id;
-        c->part[i].run = (dync__inner){.run = from->run.run, .state = from->run.state};
-    }
+    DYNC__TRY(c->form ? dync__aot_parts_of(c) : dync__aot_parts(g, &c->n_parts, &c->part));
+    for (int i = 0; i < c->n_parts; i++) DYNC__TRY(dync__aot_part_tangents(c, &c->part[i]));
     struct dync__aot_tail *tail = c->form ? c->form->tail : NULL;
-    if (!tail) DYNC__TRY(dync__aot_tell_over(c));
+    if (!c->form) DYNC__TRY(dync__aot_tell_over(c));
     if (tail) DYNC__TRY(dync__aot_tail_compile(tail, c->value, options, inner, &c->fw));
     DYNC__TRY(dync__aot_side(c, -1, options, inner));
     for (int i = 0; g->bw && i < c->n_parts; i++) DYNC__TRY(dync__aot_side(c, i, options, inner));

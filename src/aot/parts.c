@@ -191,3 +191,30 @@ DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__ao
     dync__arena_free(&arena);
     return status;
 }
+
+DYNC__FN dync_status dync__aot_parts_of(dync__aot_code *c)
+{
+    const dync__aot_code *form = c->form;
+    if (!(c->part = dync__calloc((size_t)form->n_parts * sizeof *c->part))) return DYNC_ERR_MEMORY;
+    for (; c->n_parts < form->n_parts; c->n_parts++) {
+        dync__aot_part *p = &c->part[c->n_parts];
+        *p = form->part[c->n_parts];
+        p->run = (dync__inner){.run = p->run.run, .state = p->run.state}; /* no destructor */
+        memset(&p->sized, 0, sizeof p->sized);
+    }
+    return DYNC_OK;
+}
+
+/* Placeholders come first: what is saved, then tangents. */
+DYNC__FN dync_status dync__aot_part_tangents(const dync__aot_code *c, dync__aot_part *p)
+{
+    if (!p->bw) return DYNC_OK;
+    p->like = dync__calloc((size_t)(p->n_tangents + 1) * sizeof *p->like);
+    if (!p->like) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < p->n_tangents; i++) {
+        p->like[i] = p->bw->node.at[p->n_saved + i]->info[0];
+        if (c->form && !dync__layout_values(c->form->syms, c->value, &p->like[i].lay))
+            return dync__fail(DYNC_ERR_INTERNAL, "a size of a tangent has no value");
+    }
+    return DYNC_OK;
+}

@@ -221,7 +221,7 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
 DYNC__FN dync_status dync__aot_run_plain(void *state, int n_in, dync__tensor *const *in, int n_out,
                                          dync__tensor **out)
 {
-    return dync__graph_eval_flat(((dync__aot_code *)state)->graph, n_in, in, n_out, out);
+    return dync__graph_eval_flat(((dync__aot_code *)state)->graph, NULL, n_in, in, n_out, out);
 }
 
 DYNC__FN dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in, int n_out,
