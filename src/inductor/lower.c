@@ -67,7 +67,7 @@ static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out)
         const dync__info *to = &input->info[0], *from = &value->info[0];
         if (!value->has_info || last[input->index] == n - 1 || to->dtype != from->dtype ||
             !dync__layout_is_dense(&to->lay) || to->lay.ndim != from->lay.ndim ||
-            memcmp(to->lay.shape, from->lay.shape, (size_t)to->lay.ndim * sizeof(int64_t)) != 0)
+            !dync__sz_same(to->lay.ndim, to->lay.shape, from->lay.shape))
             continue;
         int after = w->over_after[i] = DYNC__MAX(value->index, last[input->index]);
         w->over_next[i] = w->over_first[after];
@@ -143,17 +143,6 @@ static dync_status dync__lower_fake(dync__lowerer *w, int i, const dync__info *i
 {
     w->fake[i] = dync__tensor_fake(info->dtype, info->device, &info->lay);
     return w->fake[i] ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-/* dync__layout_span, which may be symbolic. */
-static int64_t dync__lower_span(const dync__layout *lay)
-{
-    int64_t last = lay->offset;
-    for (int d = 0; d < lay->ndim; d++) {
-        if (lay->shape[d] == 0) return 0;
-        last = dync__sz_add(last, dync__sz_mul(dync__sz_sub(lay->shape[d], 1), lay->stride[d]));
-    }
-    return dync__sz_add(last, 1);
 }
 
 /* One slot per output of the node. Inputs are addressed from their first element, so their own

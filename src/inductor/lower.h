@@ -47,6 +47,8 @@ DYNC__FN dync_status dync__parts_find(dync__lowerer *);
 DYNC__FN dync_status dync__parts_lower(dync__lowerer *, const dync__opcall *, const dync__node *);
 /* The node that n is a view of; NULL: n is no view. */
 DYNC__FN const dync__node *dync__lower_viewed(const dync__node *n);
+/* reinplace.c: dync__layout_span, which may be symbolic. */
+DYNC__FN int64_t dync__lower_span(const dync__layout *);
 /* reinplace.c: fills w->place, w->written (after dync__parts_find); lowers a write in place. */
 DYNC__FN dync_status dync__reinplace_find(dync__lowerer *);
 DYNC__FN dync_status dync__reinplace_lower(dync__lowerer *, const dync__opcall *,

@@ -15,6 +15,17 @@
 #include "lower.h"
 DYNC__COLD
 
+/* dync__layout_span, which may be symbolic. */
+DYNC__FN int64_t dync__lower_span(const dync__layout *lay)
+{
+    int64_t last = lay->offset;
+    for (int d = 0; d < lay->ndim; d++) {
+        if (lay->shape[d] == 0) return 0;
+        last = dync__sz_add(last, dync__sz_mul(dync__sz_sub(lay->shape[d], 1), lay->stride[d]));
+    }
+    return dync__sz_add(last, 1);
+}
+
 DYNC__FN const dync__node *dync__lower_viewed(const dync__node *n)
 {
     bool view = n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW;
@@ -37,11 +48,15 @@ static dync__node *dync__reinplace_node(const dync__arg *a)
 }
 
 /* Equal but for the place where they begin. */
+static bool dync__reinplace_same_steps(const dync__layout *a, const dync__layout *b)
+{
+    return a->ndim == b->ndim && dync__sz_same(a->ndim, a->shape, b->shape) &&
+           dync__sz_same(a->ndim, a->stride, b->stride);
+}
 static bool dync__reinplace_same_form(const dync__info *a, const dync__info *b)
 {
-    dync__layout x = a->lay, y = b->lay;
-    x.offset = y.offset = 0;
-    return a->dtype == b->dtype && a->device == b->device && dync__layout_equal(&x, &y);
+    return a->dtype == b->dtype && a->device == b->device &&
+           dync__reinplace_same_steps(&a->lay, &b->lay);
 }
 
 /* The node whose memory a write may take over: its base, of the same form. NULL: n is no write. */
@@ -137,12 +152,12 @@ static bool dync__reinplace_may(const dync__reinplace *r, const dync__node *n,
 static bool dync__reinplace_is_part(const dync__node *view, const dync__node *base,
                                     const dync__node *n)
 {
-    dync__layout lay = view->info[0].lay, part = {.ndim = n->args[2].n};
+    const dync__layout *lay = &view->info[0].lay;
+    dync__layout part = {.ndim = n->args[2].n};
     memcpy(part.shape, n->args[2].as.dims, (size_t)part.ndim * sizeof *part.shape);
     memcpy(part.stride, n->args[3].as.dims, (size_t)part.ndim * sizeof *part.stride);
-    part.offset = n->args[4].as.i;
-    lay.offset -= base->info[0].lay.offset;
-    return view->info[0].dtype == base->info[0].dtype && dync__layout_equal(&lay, &part);
+    return view->info[0].dtype == base->info[0].dtype && dync__reinplace_same_steps(lay, &part) &&
+           dync__sz_eq(dync__sz_sub(lay->offset, base->info[0].lay.offset), n->args[4].as.i);
 }
 
 /* A scatter into a view of base whose result as_strided_scatter n puts back there: it may work in
@@ -193,11 +208,6 @@ DYNC__FN dync_status dync__reinplace_find(dync__lowerer *w)
     size_t n = (size_t)w->g->node.n + 1;
     dync__reinplace r = {.w = w};
     memset(w->place, 0xff, n * sizeof *w->place);
-    for (int i = 0; w->pb.sized && i < w->g->node.n; i++) {
-        const dync__node *k = w->g->node.at[i];
-        if (dync__node_has(k, DYNC__OP_SCATTERS) || k->op == DYNC__OP_as_strided_scatter)
-            return dync__fail(DYNC_ERR_UNSUPPORTED, "writes in place are lowered with numbers");
-    }
     if (!dync__pass_on(DYNC__PASS_reinplace)) return DYNC_OK;
     r.root = dync__arena_alloc(&w->arena, n * sizeof *r.root);
     r.last = dync__arena_alloc(&w->arena, n * sizeof *r.last);
@@ -230,8 +240,8 @@ static dync_status dync__reinplace_copy(dync__lowerer *w, const dync__node *src,
 static bool dync__reinplace_apart(const dync__operand *a, const dync__operand *b)
 {
     return a->slot != b->slot || a->dtype != b->dtype ||
-           dync__layout_span(&a->lay) <= b->lay.offset ||
-           dync__layout_span(&b->lay) <= a->lay.offset;
+           !dync__sz_lt(b->lay.offset, dync__lower_span(&a->lay)) ||
+           !dync__sz_lt(a->lay.offset, dync__lower_span(&b->lay));
 }
 
 /* The value of as_strided_scatter n into its part of the base; by way of a copy where it is read
@@ -244,10 +254,10 @@ static dync_status dync__reinplace_put(dync__lowerer *w, const dync__node *n,
     part.lay.ndim = n->args[2].n;
     memcpy(part.lay.shape, n->args[2].as.dims, (size_t)part.lay.ndim * sizeof *part.lay.shape);
     memcpy(part.lay.stride, n->args[3].as.dims, (size_t)part.lay.ndim * sizeof *part.lay.stride);
-    part.lay.offset += n->args[4].as.i;
+    part.lay.offset = dync__sz_add(part.lay.offset, n->args[4].as.i);
     if (!dync__reinplace_apart(&part, &from)) {
         DYNC__TRY(dync__layout_contiguous(&from.lay, part.lay.ndim, part.lay.shape));
-        from.slot = dync__pb_slot(&w->pb, DYNC__SLOT_TEMP, from.dtype, dync__layout_span(&from.lay),
+        from.slot = dync__pb_slot(&w->pb, DYNC__SLOT_TEMP, from.dtype, dync__lower_span(&from.lay),
                                   src->name);
         if (from.slot < 0) return DYNC_ERR_MEMORY;
         w->pb.slot.at[from.slot].host = w->pb.slot.at[value->slot].host;
@@ -269,7 +279,7 @@ DYNC__FN dync_status dync__reinplace_lower(dync__lowerer *w, const dync__opcall 
     dync__info info = w->g->node.at[at]->info[0];
     w->value[i] = dync__arena_copy(&w->arena, w->value[at], sizeof **w->value);
     if (!w->value[i]) return DYNC_ERR_MEMORY;
-    w->bias[i] = n->info[0].lay.offset - w->value[i][0].lay.offset;
+    w->bias[i] = dync__sz_sub(n->info[0].lay.offset, w->value[i][0].lay.offset);
     if (!(w->fake[i] = dync__tensor_fake(info.dtype, info.device, &info.lay)))
         return DYNC_ERR_MEMORY;
     if (w->written[i]) return DYNC_OK;

@@ -46,10 +46,6 @@ static void dync__class_free(dync__inductor_class *c)
 static dync_status dync__class_steps(dync__inductor_sized *s, dync__inductor_class *c)
 {
     DYNC__TRY(dync__lower_steps(&c->lowerer, s->graph, s->used, &s->options, true, &c->out));
-    for (int i = 0; i < c->lowerer.pb.step.n; i++) { /* bounds of indices have sizes, too */
-        const dync__kernel *k = c->lowerer.pb.step.at[i].kernel;
-        if (k && k->bound.n) return DYNC_ERR_UNSUPPORTED;
-    }
     c->options = dync__lower_options(&c->lowerer, &s->options);
     DYNC__TRY(dync__steps_begin(&c->steps, &c->lowerer.pb, &c->options));
     DYNC__TRY(dync__steps_run(&c->steps, DYNC__FORM_LAST));

@@ -160,7 +160,7 @@ static bool dync__check_span(const dync__kernel *k, const dync__access *acc, int
 
 static bool dync__check_is_sized(const dync__kernel *k, const dync__access *acc)
 {
-    bool sized = dync__is_token(acc->offset);
+    bool sized = dync__is_token(acc->offset) || dync__any_token(acc->rows, acc->row_stride);
     for (int d = 0; d < k->n_dims; d++) sized |= dync__any_token(acc->stride[d], k->extent[d]);
     return sized;
 }
@@ -234,6 +234,7 @@ static const char *dync__check_bound(const dync__kernel *k, const dync__bound *b
     if (type != DYNC_I64 && type != DYNC_I32) return "indices are integers";
     if (!(buf->mode & DYNC__BUF_IN)) return "the buffer is no input";
     int64_t low = bound->lay.offset, high = low, reach;
+    if (dync__layout_has_tokens(&bound->lay)) return NULL; /* seen where they are numbers */
     for (int d = 0; d < bound->lay.ndim; d++) {
         int64_t *end = bound->lay.stride[d] < 0 ? &low : &high;
         if (bound->lay.shape[d] <= 0) return NULL;

@@ -86,6 +86,20 @@ static bool dync__form_is_kept(const dync__kernel *k, const dync__kernel *from)
     return v < 0 && w < 0;
 }
 
+/* Indices that are read by, with numbers: what these make equal is checked once, as where they are
+ * numbers from the start. */
+static bool dync__form_bounds(dync__form_sizes *z, dync__kernel *k, const dync__kernel *from)
+{
+    memset(&k->bound, 0, sizeof k->bound);
+    for (int i = 0; i < from->bound.n; i++) {
+        dync__bound bound = from->bound.at[i];
+        bound.size = dync__form_size(z, bound.size);
+        dync__form_layout(z, &bound.lay);
+        if (!dync__kernel_bound(k, &bound)) return false;
+    }
+    return true;
+}
+
 static dync__kernel *dync__form_kernel(dync__form_sizes *z, dync__arena *arena,
                                        const dync__kernel *from)
 {
@@ -108,7 +122,10 @@ static dync__kernel *dync__form_kernel(dync__form_sizes *z, dync__arena *arena,
         dync__access *a = &k->access.at[i];
         a->offset = dync__form_size(z, a->offset);
         for (int d = 0; d < k->n_dims; d++) a->stride[d] = dync__form_size(z, a->stride[d]);
+        a->rows = dync__form_size(z, a->rows);
+        a->row_stride = dync__form_size(z, a->row_stride);
     }
+    if (!dync__form_bounds(z, k, from)) return NULL;
     for (int i = 0; i < k->buf.n; i++) k->buf.at[i].size = dync__form_size(z, k->buf.at[i].size);
     for (int i = 0; i < k->inst.n; i++)
         if (k->inst.at[i].prim == DYNC__P_const_) constants |= dync__form_const(z, &k->inst.at[i]);

@@ -47,8 +47,8 @@ typedef struct dync__sz_term {
 } dync__sz_term;
 typedef struct dync__sz_expr {
     int64_t token, hint; /* of a number: the bits of both */
-    /* what it is with what symbols were found to be, and within which range, as the table knew them
-     * at these epochs: remembered, as expressions share parts and a walk meets one again and again */
+    /* what it is with what symbols were found to be, and within which range, as the table knew
+     * them at these epochs: remembered, as expressions share parts that a walk meets again */
     int64_t simple;
     double low, high;
     uint32_t simple_at, range_at;

@@ -7,7 +7,7 @@
 #include "../capture/counter.h"
 #include <stdlib.h>
 
-enum { MAX_INS = 9, MAX_VALUES = 12, OPS = 24 };
+enum { MAX_INS = 9, MAX_VALUES = 12, OPS = 31 };
 typedef struct {
     int op, a, b;
 } ins;
@@ -30,6 +30,28 @@ static uint32_t rnd(uint32_t n)
 static dync_tensor *attend(dync_tensor *x, dync_tensor *y)
 {
     return dync_matmul(dync_softmax(dync_matmul(x, dync_transpose(y, 0, 1)), 1), y);
+}
+
+/* Columns or rows in the order that another value has, as indices. */
+static dync_tensor *order_of(dync_tensor *x, int dim) { return dync_argsort(x, dim, false); }
+
+static dync_tensor *all_but_first(dync_tensor *x, int dim)
+{
+    return dync_slice(x, dim, 1, DYNC_END, 1);
+}
+
+/* A copy, of which one part is written. */
+static dync_tensor *written(dync_tensor *a, dync_tensor *b, int dim, int kind)
+{
+    dync_tensor *y = dync_clone(a);
+    int64_t half = dync_as_dim(dync_sym_floordiv(dync_size_sym(a, dim), DYNC_V(2)));
+    if (kind == 0)
+        dync_copy_(dync_slice(y, dim, -1, DYNC_END, 1), dync_slice(b, dim, 0, 1, 1));
+    else if (kind == 1)
+        dync_add_(dync_slice(y, dim, half, DYNC_END, 1), 0.5);
+    else
+        dync_scatter_(y, dim, order_of(b, dim), dync_mul(b, 0.5));
+    return dync_add(y, dync_slice(y, dim, 0, 1, 1));
 }
 
 /* Every value is n by m. */
@@ -66,6 +88,16 @@ static dync_tensor *apply(const pool *q, const ins *i)
                         dync_add(dync_abs(b), dync_std(dync_add(a, b), dync_shape(dim), 0, true)));
     case 21: return dync_sub(a, dync_unsqueeze(dync_select(b, dim, 0), dim));
     case 22: return dync_mul(a, dync_dim_gt(x, 0, 16) ? dync_sin(b) : dync_cos(b));
+    case 23: return dync_mul(dync_gather(a, dim, order_of(b, dim)), 0.5);
+    case 24: return dync_embedding(dync_add(a, 0.25), dync_argsort(dync_select(b, 1, 0), 0, false));
+    case 25: return dync_index_add(a, dim, order_of(dync_select(x, 1 - dim, 0), 0), b);
+    case 26: return written(a, b, dim, 0);
+    case 27: return written(a, b, dim, 1);
+    case 28: return written(a, b, dim, 2);
+    case 29:
+        return dync_add(dync_mul(a, 0.5),
+                        dync_index_select(all_but_first(dync_cat(dync_tuple(b, a), dim), dim), dim,
+                                          order_of(dync_select(x, 1 - dim, 0), 0)));
     default: return dync_gelu(dync_add(a, dync_full(dync_shape(1, m), 0.5)));
     }
 }
@@ -231,6 +263,96 @@ TEST(divisors_of_two)
     int64_t n, m;
     for (uint64_t seed = 1; seed < 40; seed += 2)
         EXPECT(holds(&p, seed * 0x9e3779b97f4a7c15u | 1, &n, &m));
+}
+
+/* ---- state that grows ------------------------------------------------------------------------ */
+/* A step of a decoder: its row goes into the last place of two caches, by a slice and by a scatter,
+ * and attends to all of them. The caches are slices of larger ones, which get longer. */
+static dync_value decoder(const dync_value *args, int n, void *user)
+{
+    dync_tensor *x = args[0].as.t, *k = args[1].as.t, *v = args[2].as.t, *at = args[3].as.t;
+    dync_value before = dync_sym_sub(dync_size_sym(k, 0), DYNC_V(1));
+    (void)n, (void)user;
+    dync_copy_(dync_slice(k, 0, dync_as_dim(before), DYNC_END, 1), dync_tanh(x));
+    dync_scatter_(v, 0, at, dync_mul(x, 0.5));
+    dync_tensor *y = attend(dync_softmax(x, 1), dync_add(k, v));
+    return dync_tuple(dync_add(y, dync_select(v, 0, 0)), dync_mul(dync_select(k, 0, -1), 2));
+}
+TEST(caches_that_grow)
+{
+    enum { MOST = 40, WIDTH = 8 };
+    dync_compiled *f[2];
+    dync_tensor *whole[SIDES][2];
+    for (int s = 0; s < 2; s++)
+        f[s] = dync_compile(decoder, .args = "x, k, v, at", .dynamic = DYNC_DYNAMIC_ON,
+                            .fullgraph = true);
+    for (int c = 0; c < 2; c++)
+        for (int s = 0; s < SIDES; s++)
+            whole[s][c] = s ? dync_clone(whole[0][c]) : dync_randn(dync_shape(MOST, WIDTH));
+    for (int64_t len = 2; len < MOST; len++) DYNC_SCOPE {
+        dync_tensor *x = dync_randn(dync_shape(1, WIDTH)),
+                    *at =
+                        dync_to_dtype(dync_full(dync_shape(1, WIDTH), (double)(len - 1)), DYNC_I64);
+        dync_value got[SIDES];
+        for (int s = 0; s < SIDES; s++) {
+            dync_value args[4] = {DYNC_V(x), DYNC_V(dync_slice(whole[s][0], 0, 0, len, 1)),
+                                  DYNC_V(dync_slice(whole[s][1], 0, 0, len, 1)), DYNC_V(at)};
+            dync_config_set("disable", off[s]);
+            got[s] = s == EAGER ? decoder(args, 4, NULL) : dync_call_values(f[s], 4, args);
+        }
+        for (int s = 1; s < SIDES; s++)
+            for (int k = 0; k < 2 && dync_error() == DYNC_OK; k++) {
+                double tol = s == EAGER ? 1e-5 : 0;
+                EXPECT(alike(dync_as_tensor(dync_at(got[0], k)), dync_as_tensor(dync_at(got[s], k)),
+                             tol));
+                EXPECT(alike(whole[0][k], whole[s][k], tol));
+            }
+    }
+    EXPECT_STATUS(dync_error(), DYNC_OK);
+    for (int s = 0; s < 2; s++) dync_compiled_free(f[s]);
+    dync_config_set("disable", "");
+}
+
+/* A second derivative goes through the form's own graphs. */
+static dync_value cubes(const dync_value *args, int n, void *user)
+{
+    dync_tensor *x = args[0].as.t, *y = dync_mul(dync_sin(x), dync_mean(x, dync_shape(0), true));
+    (void)n, (void)user;
+    return dync_tuple(dync_mul(y, dync_matmul(x, dync_matmul(dync_transpose(x, 0, 1), x))),
+                      dync_exp(x));
+}
+TEST(backward_twice)
+{
+    dync_compiled *f[2];
+    for (int s = 0; s < 2; s++)
+        f[s] = dync_compile(cubes, .args = "x", .dynamic = DYNC_DYNAMIC_ON, .fullgraph = true,
+                            .double_backward = true);
+    for (int64_t len = 3; len < 20; len++) DYNC_SCOPE {
+        dync_tensor *x = dync_rand(dync_shape(len, 5)), *grad[SIDES], *twice[SIDES];
+        for (int s = 0; s < SIDES; s++) {
+            dync_tensor *leaf = dync_requires_grad_(dync_clone(x), true);
+            dync_value arg = DYNC_V(leaf);
+            dync_config_set("disable", off[s]);
+            dync_value y = s == EAGER ? cubes(&arg, 1, NULL) : dync_call_values(f[s], 1, &arg);
+            /* every third call without a gradient for the second result: its tangent is zeros */
+            dync_tensor *loss = dync_sum(dync_as_tensor(dync_at(y, 0)), DYNC_ALL, false);
+            if (len % 3)
+                loss = dync_add(loss, dync_sum(dync_as_tensor(dync_at(y, 1)), DYNC_ALL, false));
+            dync_value first = dync_gradients(DYNC_V(loss), DYNC_V(leaf), DYNC_NONE,
+                                              (dync_grad_options){.create_graph = true});
+            grad[s] = dync_as_tensor(dync_at(first, 0));
+            loss = dync_sum(dync_mul(grad[s], grad[s]), DYNC_ALL, false);
+            twice[s] = dync_as_tensor(dync_at(
+                dync_gradients(DYNC_V(loss), DYNC_V(leaf), DYNC_NONE, (dync_grad_options){0}), 0));
+        }
+        for (int s = 1; s < SIDES; s++) {
+            EXPECT(grad[0] && alike(grad[0], grad[s], s == EAGER ? 1e-5 : 0));
+            EXPECT(twice[0] && alike(twice[0], twice[s], s == EAGER ? 1e-4 : 0));
+        }
+    }
+    EXPECT_STATUS(dync_error(), DYNC_OK);
+    for (int s = 0; s < 2; s++) dync_compiled_free(f[s]);
+    dync_config_set("disable", "");
 }
 
 TEST(of_all_sizes_as_of_each)

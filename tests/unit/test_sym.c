@@ -1,6 +1,6 @@
-/* tensor/sym.h: expressions of symbolic sizes: what they are with numbers for their symbols, what is
- * known of their range, and walks over expressions that share their parts, whose number of paths
- * doubles at each: every one is met once. */
+/* tensor/sym.h: expressions of symbolic sizes: what they are with numbers for their symbols, what
+ * is known of their range, and walks over expressions that share their parts, whose number of
+ * paths doubles at each: every one is met once. */
 #include "dync.in.h"
 #include "tensor/sym.h"
 #include "test.h"
