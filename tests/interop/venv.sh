@@ -1,0 +1,17 @@
+#!/bin/sh
+# tests/interop/venv.sh [folder]: a Python environment with what the tests of tests/interop compare with and load at run time, made once (build/interop).
+# Prints the path of its python. INTEROP_PYTHON names one that is there already. Where packages cannot be had it says why and ends with 1.
+set -u
+[ -z "${INTEROP_PYTHON:-}" ] || { echo "$INTEROP_PYTHON"; exit 0; }
+folder=${1:-build/interop}
+packages="numpy onnx onnxruntime apache-tvm gguf"
+if [ ! -f "$folder/ready" ]; then
+    mkdir -p "$folder"
+    { python3 -m venv "$folder" && "$folder/bin/python" -m pip install --quiet $packages; } >"$folder/log" 2>&1 ||
+        { echo "no packages ($packages): $(tail -n 1 "$folder/log")" >&2; exit 1; }
+    # PyTorch's wheel without CUDA, where its index is reachable; else the ordinary one
+    "$folder/bin/python" -m pip install --quiet torch --index-url https://download.pytorch.org/whl/cpu >>"$folder/log" 2>&1 ||
+        "$folder/bin/python" -m pip install --quiet torch >>"$folder/log" 2>&1 || echo "no torch: its tests are skipped" >&2
+    touch "$folder/ready"
+fi
+echo "$folder/bin/python"
