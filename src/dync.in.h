@@ -391,6 +391,11 @@ DYNC__PLAIN
 #include "program/save.c"
 #include "program/ts.c"
 DYNC__PLAIN
+#include "onnx/proto.h"
+#include "onnx/proto.c"
+#include "onnx/proto_read.c"
+#include "onnx/proto_write.c"
+DYNC__PLAIN
 #include "minify/minify.h"
 #include "minify/settings.c"
 #include "minify/run.c"
