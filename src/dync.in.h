@@ -378,6 +378,7 @@ DYNC__PLAIN
 #include "backend/explain.c"
 DYNC__PLAIN
 #include "program/program.h"
+#include "program/reader.h"
 #include "program/csource.h"
 #include "program/csource_kernels.c"
 #include "program/csource_print.c"
@@ -386,8 +387,13 @@ DYNC__PLAIN
 #include "program/safetensors.c"
 #include "program/module_file.c"
 #include "program/checkpoint.c"
+#include "program/limits.c"
+#include "program/sizes.c"
 #include "program/export.c"
+#include "program/reader.c"
+#include "program/size_table.c"
 #include "program/program_file.c"
+#include "program/program_read.c"
 #include "program/save.c"
 #include "program/ts.c"
 DYNC__PLAIN

@@ -2,10 +2,12 @@
 
 /* dync_export(fn, x, y): the whole of fn as one program without guards, for arguments of these
  * shapes and dtypes. Its inputs are the tensors among the arguments, in their order, lists
- * flattened, whether fn uses them or not; numbers are baked in. Sizes are those given, marked as
- * changing or not.
+ * flattened, whether fn uses them or not; numbers are baked in. Sizes are those given, but for
+ * dimensions of arguments marked with dync_mark_dynamic or dync_mark_dynamic_range: those stay
+ * symbols, of any size from 2 on or of their range.
  *   ->      released by dync_program_free; NULL on failure
- *   errors  DYNC_ERR_UNSUPPORTED (a graph break), DYNC_ERR_MEMORY
+ *   errors  DYNC_ERR_UNSUPPORTED (a graph break), DYNC_ERR_VALUE (a marked dimension that fn makes
+ *           a number, or that is 0 or 1 here), DYNC_ERR_MEMORY
  *   thread  any */
 #define dync_export(fn, ...) \
     dync_export_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
@@ -13,9 +15,11 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
                                           const dync_value *args);
 
 /* dync_program_run: runs it.
- *   args    shapes and dtypes as exported; any strides
+ *   args    dtypes and shapes as exported, marked sizes as far as they may go; any strides
  *   ->      owned by the scope; none on failure
- *   errors  DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_VALUE, DYNC_ERR_MEMORY
+ *   errors  DYNC_ERR_SHAPE (names argument, dimension and range), DYNC_ERR_DTYPE, DYNC_ERR_VALUE,
+ *           DYNC_ERR_MEMORY; of a file with symbols DYNC_ERR_FORMAT, where its values do not have
+ *           the types of these sizes or go beyond dync_limits
  *   thread  any */
 DYNC_API dync_value dync_program_run(dync_program *program, int nargs, const dync_value *args);
 
@@ -42,7 +46,8 @@ DYNC_API dync_program *dync_program_load(const char *path);
 DYNC_API dync_program *dync_program_load_onnx(const char *path);
 
 /* dync_limits: what a program file may ask for; another file is DYNC_ERR_FORMAT. 0: the default.
- * Sizes of files are fixed: they have no symbols.
+ * Where sizes are symbolic, they hold for those that the file shows, and for each set that it is
+ * run with.
  *   nodes     values of the graph; 100,000
  *   elements  of any one value, views and what is only expanded included; 2^36
  *   work      scalar operations of one run, estimated from the sizes; 10^15. A while_loop without a

@@ -428,6 +428,8 @@ DYNC__FN bool dync__shapes_text(const dync__cache_entry *, const dync__callargs 
 /* of a symbol that a line of the user's has made another number than this call's; or NULL */
 DYNC__FN const char *dync__shapes_remedy(const dync__cache_entry *, const dync__callargs *);
 DYNC__FN void dync__shapes_free(dync__cache_entry *);
+/* what the user said of sizes holds of another handle too; false: no memory */
+DYNC__FN bool dync__marks_copy(dync__tensor *to, const dync__tensor *from);
 DYNC__FN void dync__shapes_give_up(dync__cache_entry *, const dync__callargs *);
 /* segment.c */
 DYNC__FN dync__segment *dync__segment_find(dync__compiled *, dync__graph *, uint64_t hash,

@@ -201,6 +201,14 @@ static void dync__mark(dync__tensor *t, int d, dync__range range)
     if (t->ranges) t->ranges[d] = range;
 }
 
+DYNC__FN bool dync__marks_copy(dync__tensor *to, const dync__tensor *from)
+{
+    static const dync__range open = {0, 0};
+    for (int d = 0; d < from->lay.ndim; d++)
+        if (from->marked_dims & 1u << d) dync__mark(to, d, from->ranges ? from->ranges[d] : open);
+    return !from->ranges || to->ranges;
+}
+
 /* dim as an index; false: an error is recorded, or there is none. */
 static bool dync__mark_of(dync_tensor *x, int dim, dync__tensor **t, int *d)
 {

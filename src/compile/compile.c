@@ -189,7 +189,11 @@ static dync_status dync__export_inputs(dync__exporter *x, const dync__graph *old
 {
     for (int i = 0; i < call->n_tensors; i++) {
         const dync__tensor *t = call->tensor[i];
-        dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+        bool sized = x->entry->leaf && x->entry->shapes;
+        dync__info info = {.dtype = t->dtype,
+                           .device = t->device,
+                           .lay = sized ? x->entry->leaf[i] : t->lay,
+                           .alias = -1};
         dync__node *n = NULL;
         for (int k = 0; old && k < old->node.n && !n; k++) {
             dync__node *p = old->node.at[k];
@@ -278,15 +282,14 @@ static dync_status dync__export_graph(dync__exporter *x, const dync__callargs *c
 {
     const dync__segref *ref = x->entry->root->seg.n ? &x->entry->root->seg.at[0] : NULL;
     dync__graph *old = ref ? ref->seg->graph : NULL;
-    if (old && old->symbol.n)
-        return dync__fail(
-            DYNC_ERR_UNSUPPORTED,
-            "export: the sizes of a program are numbers, got %s of a tensor that is no argument",
-            old->symbol.at[0].text);
     dync_status status = dync__rewrite_begin(&x->r, old, "GraphModule");
     x->r.user = x;
     if (status == DYNC_OK) status = dync__export_nodes(x, ref, call);
-    return dync__rewrite_end(&x->r, status, &x->g);
+    DYNC__TRY(dync__rewrite_end(&x->r, status, &x->g));
+    if (!x->entry->shapes || dync__program_settle(x->g, x->entry->shapes->syms)) return DYNC_OK;
+    dync__graph_unref(x->g);
+    x->g = NULL;
+    return DYNC_ERR_MEMORY;
 }
 
 /* Captures fn whole under `fullgraph`. The graph has one reference; NULL + error. Its inputs are
@@ -333,8 +336,7 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
 }
 
 /* A tensor given twice is two inputs, as for make_fx: nothing guards that they stay one. The second
- * is another handle on the same memory. One whose sizes are marked as changing is another handle
- * too: a program has the sizes it was exported for. One whose elements share memory is taken as a
+ * is another handle on the same memory. One whose elements share memory is taken as a
  * copy: whoever calls the program need not give such a one. */
 typedef struct dync__distinct {
     dync_tensor *seen[DYNC__MAX_LEAVES];
@@ -349,10 +351,14 @@ static dync_tensor *dync__distinct_tensor(void *user, dync_tensor *h)
     if (!seen && d->n < DYNC__MAX_LEAVES) d->seen[d->n++] = h;
     bool overlaps = x && !(x->flags & DYNC__T_FAKE) && dync__device_is(x->device, DYNC__DEV_HOST) &&
                     dync__layout_overlaps_itself(&x->lay);
-    if (!x || (!seen && !x->marked_dims && !overlaps)) return h;
+    if (!x || (!seen && !overlaps)) return h;
     dync__tensor *other = overlaps ? dync__contiguous_copy(x)
                                    : dync__tensor_alias(x, x->dtype, &x->lay);
     if (other) other->flags |= x->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
+    if (other && !dync__marks_copy(other, x)) {
+        dync__unref(other);
+        return NULL;
+    }
     return other ? dync__give(other) : NULL;
 }
 /* false: too many arguments, or none: they are taken as they are, and refused where they are
@@ -389,6 +395,20 @@ static void dync__export_put_back(dync__export_copies *k, bool written)
     }
 }
 
+/* A dimension of size 0 or 1 is never symbolic: the promise could not be kept. */
+static dync_status dync__export_marks(const dync__export_copies *k)
+{
+    for (int i = 0; i < k->call.n_tensors; i++)
+        for (int d = 0; d < k->call.tensor[i]->lay.ndim; d++)
+            if (k->call.tensor[i]->marked_dims & 1u << d && k->call.tensor[i]->lay.shape[d] < 2)
+                return dync__fail(
+                    DYNC_ERR_VALUE,
+                    "dync_export: dimension %d of tensor %d is marked as changing and is %lld: "
+                    "sizes 0 and 1 are never symbolic; export with a tensor of at least 2 there",
+                    d, i, (long long)k->call.tensor[i]->lay.shape[d]);
+    return DYNC_OK;
+}
+
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs,
                                           const dync_value *args)
 {
@@ -406,6 +426,7 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     for (int i = 0; i < copies.call.n_tensors; i++)
         wants_grad = wants_grad || dync__tensor_requires_grad(copies.call.tensor[i]);
     if (!wants_grad) dync__grad_off(true); /* a program runs: it does not train */
+    if (kept == DYNC_OK) kept = dync__export_marks(&copies);
     if (kept == DYNC_OK)
         g = dync__capture_whole(callee, name, nargs, distinct ? apart : args, &x, &call);
     dync__grad_off(true);

@@ -36,6 +36,10 @@ static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a,
 /* A copy of the graph that returns a flat list. */
 static dync_status dync__csource_flat(dync__graph *g, dync__graph **out)
 {
+    if (g->syms)
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "C source of symbolic sizes: export with plain sizes (no "
+                          "dync_mark_dynamic) for now");
     DYNC__TRY(dync__graph_concrete(g, NULL, out)); /* its sizes are numbers: the same graph */
     dync__node *last = (*out)->node.at[(*out)->node.n - 1];
     dync__arg list = {.kind = DYNC__A_LIST};

@@ -1,8 +1,9 @@
 /* program/export.c: programs: made from a graph, run, freed. After backend/; the files are
  * program_file.c and csource.c.
  *
- * A program has no guards: a call's tensors must be those of the export in dtype and shape, and
- * that is checked; they may lie otherwise in memory. The first run compiles it with the default
+ * A program has no guards: a call's tensors must be those of the export in dtype and shape (a
+ * marked size is any that its range allows, sizes.c), and that is checked; they may lie otherwise
+ * in memory. The first run compiles it with the default
  * backend; where that fails the interpreter runs the graph, said once in the log. Running is safe
  * from any thread. */
 #include "../dync.in.h"
@@ -73,6 +74,7 @@ DYNC__FN dync__program *dync__program_from_leaves(dync__graph *g, const char *na
             ok = !dync__fail(DYNC_ERR_VALUE, "export of %s: input %d is none of its arguments",
                              p->name, i);
     }
+    ok = ok && dync__program_sizes_check(g, p->name) == DYNC_OK;
     p->copies = !dync__graph_writes_inputs(g) && !dync__graph_shows_inputs(g);
     if (ok) return p;
     dync__program_free(p);
@@ -91,6 +93,7 @@ DYNC__FN void dync__program_free(dync__program *p)
     dync__root_set(&p->root, NULL);
     if (p->compiled == 1 && p->callable.destroy) p->callable.destroy(p->callable.state);
     if (p->leaf) dync__free(p->leaf, (size_t)p->graph->n_inputs * sizeof *p->leaf);
+    dync__program_unprove(p);
     dync__graph_unref(p->graph);
     dync__strfree((char *)(uintptr_t)p->name);
     dync__free(p, sizeof *p);
@@ -98,23 +101,21 @@ DYNC__FN void dync__program_free(dync__program *p)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static dync_status dync__program_check_input(const dync__program *p, int i, const dync__tensor *t)
+static dync_status dync__program_check_input(const dync__program *p, int i, const dync__tensor *t,
+                                             const int64_t *value)
 {
     const dync__node *node = p->graph->node.at[i];
-    const dync__layout *lay = &node->info[0].lay;
+    dync__layout lay;
     dync__str got = {0};
-    dync_status status = DYNC_OK;
-    bool shape = t->lay.ndim == lay->ndim;
-    for (int d = 0; shape && d < lay->ndim; d++)
-        shape = t->lay.shape[d] == lay->shape[d] ||
-                dync__graph_symbol_text(p->graph, lay->shape[d]);
+    bool shape = t->lay.ndim == node->info[0].lay.ndim && dync__program_layout(p, i, value, &lay);
+    for (int d = 0; shape && d < lay.ndim; d++) shape = t->lay.shape[d] == lay.shape[d];
     if (t->dtype == node->info[0].dtype && shape) return DYNC_OK;
     dync__tensor_brief(&got, t);
     dync__str_add(&got, ", expected ");
-    dync__str_add(&got, dync__dtype_info(node->info[0].dtype)->fx);
-    dync__shape_text(&got, lay->ndim, lay->shape);
-    status = dync__fail(shape ? DYNC_ERR_DTYPE : DYNC_ERR_SHAPE, "program %s: input %d is %s",
-                        p->name, i, dync__str_get(&got));
+    dync__program_type_text(p->graph, &node->info[0], &got);
+    dync__program_ranges_text(p->graph, &got, ", with ");
+    dync_status status = dync__fail(shape ? DYNC_ERR_DTYPE : DYNC_ERR_SHAPE,
+                                    "program %s: input %d is %s", p->name, i, dync__str_get(&got));
     dync__str_free(&got);
     return status;
 }
@@ -166,26 +167,44 @@ static void dync__program_compile(dync__program *p, const dync_value *inputs)
 }
 
 /* Code is made for inputs that lie as the graph says. */
-static bool dync__program_lies(const dync__node *node, const dync__tensor *t)
+static bool dync__program_lies(const dync__layout *lay, int device, const dync__tensor *t)
 {
-    const dync__layout *lay = &node->info[0].lay;
-    bool same = t->device == node->info[0].device;
+    bool same = t->device == device;
     for (int d = 0; d < lay->ndim && same; d++)
         same = t->lay.shape[d] < 2 || t->lay.stride[d] == lay->stride[d];
-    return same || t->device != node->info[0].device; /* another device: the code says so */
+    return same || t->device != device; /* another device: the code says so */
 }
 
 /* The input as the graph says that it lies: itself, or a copy. NULL: there is none that the code
  * can take. */
-static dync_tensor *dync__program_laid(const dync__program *p, int i, const dync__tensor *t)
+static dync_tensor *dync__program_laid(const dync__program *p, int i, const dync__tensor *t,
+                                       const int64_t *value)
 {
-    const dync__node *node = p->graph->node.at[i];
-    dync__layout lay = node->info[0].lay;
-    if (dync__program_lies(node, t)) return dync__handle(t);
+    dync__layout lay;
+    if (!dync__program_layout(p, i, value, &lay)) return NULL;
+    if (dync__program_lies(&lay, p->graph->node.at[i]->info[0].device, t)) return dync__handle(t);
     if (!p->copies || dync__layout_overlaps_itself(&lay)) return NULL;
     lay.offset = 0;
     dync_tensor *copy = dync__give(dync__tensor_empty(t->dtype, t->device, &lay));
     return copy ? dync_copy_(copy, dync__handle(t)) : NULL;
+}
+
+/* The tensors of a call as inputs of the graph, checked. *wants_grad: the interpreter runs, and the
+ * tape or the tracer sees each operator. */
+static dync_status dync__program_inputs(const dync__program *p, const dync__callargs *flat,
+                                        int64_t *value, dync_value *inputs, bool *wants_grad)
+{
+    dync__tensor *in[DYNC__MAX_LEAVES];
+    for (int i = 0; i < p->graph->n_inputs; i++) in[i] = flat->tensor[p->leaf[i]];
+    dync__program_values(p, in, value);
+    for (int i = 0; i < p->graph->n_inputs; i++) {
+        DYNC__TRY(dync__program_check_input(p, i, in[i], value));
+        if (p->loaded) DYNC__TRY(dync__program_check_whole(p, i, in[i]));
+        inputs[i] = dync_v_tensor(dync__handle(in[i]));
+        *wants_grad = *wants_grad || (in[i]->flags & DYNC__T_FAKE) ||
+                      (!dync__grad_is_off() && dync__tensor_requires_grad(in[i]));
+    }
+    return dync__program_fits(p, value);
 }
 
 static dync_value dync__program_call(dync__program *p, int nargs, const dync_value *args)
@@ -204,20 +223,14 @@ static dync_value dync__program_call(dync__program *p, int nargs, const dync_val
         return result;
     }
     dync_value inputs[DYNC__MAX_LEAVES];
-    /* then the interpreter runs, and the tape or the tracer sees each operator */
+    int64_t value[DYNC__PROGRAM_SYMBOLS] = {0};
     bool wants_grad = dync__tls.compiling;
-    for (int i = 0; i < p->graph->n_inputs; i++) {
-        dync__tensor *t = flat.tensor[p->leaf[i]];
-        if (dync__program_check_input(p, i, t) != DYNC_OK ||
-            (p->loaded && dync__program_check_whole(p, i, t) != DYNC_OK))
-            return result;
-        inputs[i] = dync_v_tensor(dync__handle(t));
-        wants_grad = wants_grad || (t->flags & DYNC__T_FAKE) ||
-                     (!dync__grad_is_off() && dync__tensor_requires_grad(t));
-    }
+    if (dync__program_inputs(p, &flat, value, inputs, &wants_grad) != DYNC_OK ||
+        (p->loaded && dync__program_prove(p, value) != DYNC_OK))
+        return result;
     if (wants_grad) return dync__graph_run(p->graph, inputs, p->graph->n_inputs);
     for (int i = 0; i < p->graph->n_inputs; i++) {
-        dync_tensor *laid = dync__program_laid(p, i, flat.tensor[p->leaf[i]]);
+        dync_tensor *laid = dync__program_laid(p, i, flat.tensor[p->leaf[i]], value);
         if (!laid)
             return dync_error() == DYNC_OK ? dync__graph_run(p->graph, inputs, p->graph->n_inputs)
                                            : result;

@@ -15,7 +15,29 @@ struct dync__program {
     bool copies;  /* a copy may take the place of an input: none is written or shown in an output */
     int compiled; /* 0 not tried, 1 there is a callable, -1 the interpreter runs */
     dync_callable callable;
+    /* from a file, of symbolic sizes: those whose types were found right; how many came */
+    int64_t *proven;
+    int n_proven;
 };
+DYNC__FN dync_limits dync__program_limits_get(void); /* limits.c: none is 0 */
+enum { DYNC__PROGRAM_SYMBOLS = 64 };
+/* sizes.c: the argument that input i is, as an identifier */
+DYNC__FN void dync__program_input_name(const dync__graph *, int i, char *out, size_t cap);
+DYNC__FN void dync__program_ranges_text(const dync__graph *, dync__str *, const char *before);
+DYNC__FN void dync__program_type_text(const dync__graph *, const dync__info *, dync__str *);
+DYNC__FN void dync__program_guard_text(const dync__graph *, int i, dync__str *);
+/* value[i], of DYNC__PROGRAM_SYMBOLS: symbol i in a call with these inputs; may the program run so;
+ * the layout that input i must have */
+DYNC__FN void dync__program_values(const dync__program *, dync__tensor *const *in, int64_t *value);
+DYNC__FN dync_status dync__program_fits(const dync__program *, const int64_t *value);
+DYNC__FN bool dync__program_layout(const dync__program *, int i, const int64_t *value,
+                                   dync__layout *);
+/* The types of a program from a file for these sizes, inferred once each: DYNC_ERR_FORMAT */
+DYNC__FN dync_status dync__program_prove(dync__program *, const int64_t *value);
+DYNC__FN void dync__program_unprove(dync__program *);
+DYNC__FN bool dync__program_settle(dync__graph *, const dync__symtab *of_trace);
+/* DYNC_ERR_UNSUPPORTED: a symbol that no argument tells */
+DYNC__FN dync_status dync__program_sizes_check(dync__graph *, const char *name);
 /* The program of a finished graph that returns what the function returned (not a tuple around it).
  * Keeps a reference and detaches the attributes from autograd (the memory stays shared). The inputs
  * are tensors, numbers were baked in: input i is tensor leaf[i] of the n_leaves tensors in the

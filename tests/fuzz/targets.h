@@ -81,6 +81,17 @@ static bool fuzz_ends(const dync__graph *g)
     return ends;
 }
 
+/* An argument as the program wants it; of symbolic sizes those that the file shows, or 3 more. */
+static dync_tensor *fuzz_argument(const dync__program *p, int i, unsigned how)
+{
+    dync__info info = p->graph->node.at[i]->info[0];
+    int64_t value[DYNC__PROGRAM_SYMBOLS] = {0};
+    const dync__symtab *t = p->graph->syms;
+    for (int k = 0; t && k < t->symbol.n; k++)
+        value[k] = dync__symtab_find(t, t->symbol.at[k].token)->hint + 3 * (int64_t)how;
+    return dync__program_layout(p, i, value, &info.lay) ? fuzz_tensor(&info, how) : NULL;
+}
+
 static void fuzz_run_program(dync__program *p)
 {
     dync__str c = {0};
@@ -90,7 +101,7 @@ static void fuzz_run_program(dync__program *p)
         bool ok = true;
         for (int i = 0; i < p->n_leaves; i++) args[i] = DYNC_NONE;
         for (int i = 0; i < p->graph->n_inputs && ok; i++) {
-            dync_tensor *t = fuzz_tensor(&p->graph->node.at[i]->info[0], how);
+            dync_tensor *t = fuzz_argument(p, i, how);
             args[p->leaf[i]] = dync_v_tensor(t);
             ok = t != NULL;
         }

@@ -257,32 +257,6 @@ TEST(arguments_in_order)
     dync_program_free(p);
 }
 
-static dync_tensor *rows_of_two(dync_tensor *x)
-{
-    return dync_reshape(x, dync_shape(dync_dim(x, 0), 2, -1));
-}
-
-/* A program has the sizes that it was exported for, whatever is marked as changing. */
-TEST(marked_sizes)
-{
-    dync_tensor *x = dync_ones(dync_shape(4, 6)), *other = dync_ones(dync_shape(5, 6));
-    dync_mark_dynamic(x, 0);
-    dync_value arg = DYNC_V(x);
-    dync_program *p = dync_export(rows_of_two, x);
-    REQUIRE(p != NULL);
-    EXPECT_EQ_INT(dync_size(dync_as_tensor(dync_program_run(p, 1, &arg)), 0), 4);
-    EXPECT(through_file(&p, 1, &arg) != NULL);
-    REQUIRE(p != NULL);
-    check_c(p, "rows_of_two", "ROWS_OF_TWO");
-    dync_on_error(NULL, NULL);
-    arg = DYNC_V(other);
-    EXPECT(dync_program_run(p, 1, &arg).kind == DYNC_KIND_NONE);
-    EXPECT_STATUS(dync_error(), DYNC_ERR_SHAPE);
-    EXPECT_HAS_STR(dync_error_message(), "f32[5, 6], expected f32[4, 6]");
-    dync_clear_error();
-    dync_program_free(p);
-}
-
 static dync_tensor *column_sums(dync_tensor *x)
 {
     return dync_sum(dync_mul(x, 2), dync_shape(0), false);

@@ -1,0 +1,229 @@
+/* program/sizes.c: programs of symbolic sizes: what the sizes of a call are, whether the program is
+ * for them, and its arguments' names. Before export.c.
+ *
+ * A size that was marked (dync_mark_dynamic) is a symbol of the graph's table, with its range;
+ * what the export took for granted of sizes is a guard of that table. Both are checked by every
+ * call, as a program has no other guards. */
+#include "../dync.in.h"
+#include "program.h"
+DYNC__COLD
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* "L['bc'][0]" as an identifier: bc_0; without a source the node's own name. */
+DYNC__FN void dync__program_input_name(const dync__graph *g, int i, char *out, size_t cap)
+{
+    const dync__node *node = g->node.at[i];
+    const char *from = node->source ? node->source : node->name;
+    if (from[0] == 'L' && from[1] == '[') from++;
+    size_t n = 0;
+    bool gap = false;
+    for (const char *p = from; *p && n + 3 < cap; p++) {
+        bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_',
+             digit = *p >= '0' && *p <= '9';
+        if ((letter || digit) && ((gap && n) || (digit && !n))) out[n++] = '_';
+        if (letter || digit) out[n++] = *p;
+        gap = !letter && !digit;
+    }
+    out[n] = 0;
+    if (!n) dync__format(out, cap, "in%d", i);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static bool dync__program_symbol_place(const dync__graph *g, int symbol, int *input, int *dim)
+{
+    for (int i = 0; i < g->n_inputs; i++)
+        for (int d = 0; d < g->node.at[i]->info[0].lay.ndim; d++)
+            if (g->node.at[i]->info[0].lay.shape[d] == g->syms->symbol.at[symbol].token) {
+                *input = i;
+                *dim = d;
+                return true;
+            }
+    return false;
+}
+
+/* ", s0 (dimension 0 of x) from 2 to 64" for each symbol that an argument has as it is. */
+DYNC__FN void dync__program_ranges_text(const dync__graph *g, dync__str *s, const char *before)
+{
+    for (int k = 0; g->syms && k < g->syms->symbol.n; k++) {
+        const dync__sz_symbol *symbol = &g->syms->symbol.at[k];
+        char name[96];
+        int input, dim;
+        if (symbol->is || !dync__program_symbol_place(g, k, &input, &dim)) continue;
+        dync__program_input_name(g, input, name, sizeof name);
+        dync__str_add(s, before);
+        dync__symtab_text(g->syms, symbol->token, false, s);
+        dync__str_addf(s, " (dimension %d of %s) ", dim, name);
+        if (symbol->high == INT64_MAX)
+            dync__str_addf(s, "of at least %lld", (long long)symbol->low);
+        else
+            dync__str_addf(s, "from %lld to %lld", (long long)symbol->low, (long long)symbol->high);
+        before = ", ";
+    }
+}
+
+/* f32[s0, 6] */
+DYNC__FN void dync__program_type_text(const dync__graph *g, const dync__info *info, dync__str *s)
+{
+    dync__str_addf(s, "%s[", dync__dtype_info(info->dtype)->fx);
+    for (int d = 0; d < info->lay.ndim; d++) {
+        if (d) dync__str_add(s, ", ");
+        if (dync__is_token(info->lay.shape[d]) && g->syms)
+            dync__symtab_text(g->syms, info->lay.shape[d], false, s);
+        else
+            dync__str_addf(s, "%lld", (long long)info->lay.shape[d]);
+    }
+    dync__str_addc(s, ']');
+}
+
+DYNC__FN void dync__program_guard_text(const dync__graph *g, int i, dync__str *s)
+{
+    static const char *const signs[] = {" == ", " < ", " != ", " <= "};
+    const dync__sz_guard *guard = &g->syms->guard.at[i];
+    dync__symtab_text(g->syms, guard->a, false, s);
+    dync__str_add(s, signs[guard->rel]);
+    dync__symtab_text(g->syms, guard->b, false, s);
+}
+
+/* What the first symbol or guard is that the call's sizes do not fit. */
+static dync_status dync__program_refuse_sizes(const dync__program *p, const int64_t *value)
+{
+    const dync__symtab *t = p->graph->syms;
+    dync__str s = {0};
+    for (int i = 0; i < t->symbol.n; i++) {
+        int input, dim;
+        char name[96];
+        const dync__sz_symbol *symbol = &t->symbol.at[i];
+        if (!value[i] || (value[i] >= symbol->low && value[i] <= symbol->high) ||
+            !dync__program_symbol_place(p->graph, i, &input, &dim))
+            continue;
+        dync__program_input_name(p->graph, input, name, sizeof name);
+        dync__str_addf(&s, "argument %s: dimension %d is %lld, expected ", name, dim,
+                       (long long)value[i]);
+        if (symbol->high == INT64_MAX)
+            dync__str_addf(&s, "at least %lld", (long long)symbol->low);
+        else
+            dync__str_addf(&s, "%lld to %lld", (long long)symbol->low, (long long)symbol->high);
+        break;
+    }
+    for (int i = 0; i < t->guard.n && s.n == 0; i++) {
+        if (dync__guard_holds(t, &t->guard.at[i], value)) continue;
+        dync__str_add(&s, "sizes other than it was exported for: expected ");
+        dync__program_guard_text(p->graph, i, &s);
+        dync__program_ranges_text(p->graph, &s, ", with ");
+    }
+    dync_status status = dync__fail(DYNC_ERR_SHAPE, "program %s: %s", p->name, dync__str_get(&s));
+    dync__str_free(&s);
+    return status;
+}
+
+/* value[i] is symbol i in this call, 0 where no argument tells. Shapes are checked apart. */
+DYNC__FN void dync__program_values(const dync__program *p, dync__tensor *const *in, int64_t *value)
+{
+    bool known[DYNC__PROGRAM_SYMBOLS];
+    if (p->graph->syms) dync__graph_bind(p->graph, in, value, known);
+}
+
+DYNC__FN dync_status dync__program_fits(const dync__program *p, const int64_t *value)
+{
+    if (!p->graph->syms || dync__symtab_fits(p->graph->syms, value)) return DYNC_OK;
+    return dync__program_refuse_sizes(p, value);
+}
+
+/* Input i's layout in this call; false: its sizes have no value. */
+DYNC__FN bool dync__program_layout(const dync__program *p, int i, const int64_t *value,
+                                   dync__layout *lay)
+{
+    *lay = p->graph->node.at[i]->info[0].lay;
+    return !p->graph->syms || dync__layout_values(p->graph->syms, value, lay);
+}
+
+/* ---- programs from files --------------------------------------------------------------------- */
+
+enum { DYNC__PROVEN_KEPT = 64 };
+static bool dync__program_is_proven(dync__program *p, const int64_t *value, size_t bytes)
+{
+    bool found = false;
+    dync__lock(&p->lock);
+    for (int i = 0; p->proven && i < DYNC__MIN(p->n_proven, DYNC__PROVEN_KEPT) && !found; i++)
+        found = memcmp(p->proven + i * p->graph->syms->symbol.n, value, bytes) == 0;
+    dync__unlock(&p->lock);
+    return found;
+}
+
+/* The file showed the types of one set of sizes, which were inferred as it was loaded. Those of
+ * another are what its symbols give: whether they are right is found when it first comes. */
+DYNC__FN dync_status dync__program_prove(dync__program *p, const int64_t *value)
+{
+    int n = p->graph->syms ? p->graph->syms->symbol.n : 0;
+    size_t bytes = (size_t)n * sizeof *value;
+    dync__graph *g = NULL;
+    dync_limits limits = dync__program_limits_get();
+    if (n == 0 || dync__program_is_proven(p, value, bytes)) return DYNC_OK;
+    dync_status status = dync__graph_concrete(p->graph, value, &g);
+    if (status == DYNC_OK) status = dync__graph_check_types(g, &limits);
+    dync__graph_unref(g);
+    if (status != DYNC_OK) return status;
+    dync__lock(&p->lock);
+    if (!p->proven) p->proven = dync__calloc(DYNC__PROVEN_KEPT * bytes);
+    if (p->proven) {
+        memcpy(p->proven + p->n_proven % DYNC__PROVEN_KEPT * n, value, bytes);
+        p->n_proven = p->n_proven == 2 * DYNC__PROVEN_KEPT - 1 ? DYNC__PROVEN_KEPT
+                                                               : p->n_proven + 1;
+    } else {
+        status = DYNC_ERR_MEMORY;
+    }
+    dync__unlock(&p->lock);
+    return status;
+}
+
+DYNC__FN void dync__program_unprove(dync__program *p)
+{
+    if (p->proven)
+        dync__free(p->proven,
+                   DYNC__PROVEN_KEPT * (size_t)p->graph->syms->symbol.n * sizeof *p->proven);
+}
+
+/* ---- what a program may be ------------------------------------------------------------------- */
+
+/* The sizes of g in a copy of the table of its trace: guards in their simplest form, of symbols
+ * that arguments still have. */
+DYNC__FN bool dync__program_settle(dync__graph *g, const dync__symtab *of_trace)
+{
+    dync__symtab *t = dync__symtab_copy(of_trace, NULL);
+    int kept = 0;
+    if (!t) return false;
+    for (int i = 0; i < t->guard.n; i++) {
+        dync__sz_guard guard = t->guard.at[i];
+        guard.a = dync__symtab_simple(t, guard.a);
+        guard.b = dync__symtab_simple(t, guard.b);
+        bool plain = !dync__is_token(guard.a) && !dync__is_token(guard.b);
+        if (guard.a == guard.b && guard.rel != DYNC__SZ_LT && guard.rel != DYNC__SZ_NE) continue;
+        if (!plain) t->guard.at[kept++] = guard;
+    }
+    t->guard.n = kept;
+    bool settled = dync__graph_settle_sizes(g, t);
+    dync__symtab_free(t);
+    return settled;
+}
+
+static bool dync__program_size_known(void *user, int64_t *size)
+{
+    const dync__symtab *t = user;
+    return (!dync__is_token(*size)) || (t && dync__symtab_find(t, *size));
+}
+
+/* Every symbol is told by an argument, every size is one of the table. */
+DYNC__FN dync_status dync__program_sizes_check(dync__graph *g, const char *name)
+{
+    if (!dync__graph_each_size(g, dync__program_size_known, g->syms) || !dync__graph_tells_sizes(g))
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "export of %s: a symbolic size that no argument tells; only dimensions "
+                          "of arguments can be marked, not those of parameters and globals",
+                          name);
+    if (g->syms && g->syms->symbol.n > DYNC__PROGRAM_SYMBOLS)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "export of %s: more than %d symbolic sizes", name,
+                          (int)DYNC__PROGRAM_SYMBOLS);
+    return DYNC_OK;
+}
