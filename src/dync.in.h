@@ -14,6 +14,7 @@
 #include "api/graph.h"
 #include "api/debug.h"
 #include "api/program.h"
+#include "api/door.h"
 #endif
 
 #if defined(DYNC_IMPLEMENTATION) && !defined(DYNC__IMPLEMENTED)
@@ -38,12 +39,14 @@ DYNC__LEVELS_BEGIN
 #include "base/pass.c"
 #include "base/process.c"
 #include "base/file.c"
+#include "base/blob.c"
 #include "base/pool.c"
 #include "base/json.c"
 #include "base/profile.c"
 DYNC__PLAIN
 #include "tensor/device.h"
 #include "tensor/tensor.h"
+#include "tensor/dlpack.h"
 #include "tensor/sym.h"
 #include "tensor/device.c"
 #include "tensor/dtype.c"
@@ -53,6 +56,7 @@ DYNC__PLAIN
 #include "tensor/sym_decide.c"
 #include "tensor/shape.c"
 #include "tensor/tensor.c"
+#include "tensor/dlpack.c"
 #include "tensor/scope.c"
 #include "tensor/value.c"
 #include "tensor/init.c"
@@ -401,6 +405,20 @@ DYNC__PLAIN
 #include "onnx/proto.c"
 #include "onnx/proto_read.c"
 #include "onnx/proto_write.c"
+DYNC__PLAIN
+#include "door/door.h"
+#include "door/named.c"
+#include "door/inflate.c"
+#include "door/zip.c"
+#include "door/npz.c"
+#include "door/pickle.h"
+#include "door/pickle.c"
+#include "door/torch.c"
+#include "door/gguf_blocks.c"
+#include "door/gguf.c"
+#include "door/load.c"
+#include "door/module.c"
+#include "door/dlpack.c"
 DYNC__PLAIN
 #include "minify/minify.h"
 #include "minify/settings.c"

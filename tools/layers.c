@@ -25,7 +25,8 @@ static const struct {
                {"codegen", false}, {"kernel", true},   {"runtime", true}, {"op", true},
                {"autograd", true}, {"nn", true},       {"graph", true},   {"capture", true},
                {"aot", true},      {"inductor", true}, {"backend", true}, {"program", true},
-               {"onnx", true},     {"minify", true},   {"compile", true}, {"cuda", true}};
+               {"onnx", true},     {"door", true},     {"minify", true},  {"compile", true},
+               {"cuda", true}};
 enum {
     N_FOLDERS = sizeof folders / sizeof folders[0],
     MAX_FILES = 1024,

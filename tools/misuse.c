@@ -112,9 +112,9 @@ static bool ends_with(const char *s, const char *end)
 /* "graph" of "const dync_graph *"; NULL: no handle of an object. */
 static const char *handle_kind(const char *type)
 {
-    static const char *const kinds[] = {"compiled",     "module",      "graph", "node",
-                                        "program",      "list",        "optim", "cell",
-                                        "autograd_ctx", "repro_reader"};
+    static const char *const kinds[] = {"compiled",     "module",       "graph",  "node",
+                                        "program",      "list",         "optim",  "cell",
+                                        "autograd_ctx", "repro_reader", "tensors"};
     if (strncmp(type, "const ", 6) == 0) type += 6;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         char text[TEXT_CAP];

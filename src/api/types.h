@@ -9,7 +9,8 @@ typedef struct dync_graph dync_graph; /* FX-like graph of one capture */
 typedef struct dync_node dync_node;   /* one line of it; borrowed from the graph */
 /* a guard-free whole program with its weights: saved, loaded, exported */
 typedef struct dync_program dync_program;
-typedef struct dync_list dync_list; /* the items of a list value */
+typedef struct dync_list dync_list;       /* the items of a list value */
+typedef struct dync_tensors dync_tensors; /* tensors under names: what a file of weights holds */
 struct dync_explain_output;
 
 typedef enum {

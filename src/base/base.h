@@ -439,6 +439,18 @@ DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n);
 DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n);
 DYNC__FN dync_status dync__file_write_own(const char *path, const void *data, size_t n);
 DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n);
+/* The bytes of a file, counted, that tensors may stand in (blob.c). Not mapped: bytes of
+ * dync__alloc(n + 1). */
+typedef struct dync__blob {
+    int32_t refs;
+    bool mapped;
+    char *bytes;
+    size_t n;
+} dync__blob;
+DYNC__FN dync_status dync__blob_open(const char *path, dync__blob **out);
+DYNC__FN dync__blob *dync__blob_take(char *bytes, size_t n, bool mapped); /* freed on failure */
+DYNC__FN void dync__blob_ref(dync__blob *);
+DYNC__FN void dync__blob_unref(dync__blob *); /* NULL allowed */
 
 /* ---- processes and folders (process.c) ------------------------------------------------------- */
 typedef enum {

@@ -66,7 +66,8 @@ DYNC__INLINE uintptr_t dync__handle_word(uint32_t generation, uint32_t slot)
     X(OPTIM,    optim,         0, "an optimizer")                   \
     X(CELL,     cell,          0, "a cell")                         \
     X(CONTEXT,  autograd_ctx,  1, "a context")                      \
-    X(READER,   repro_reader,  0, "a reader")
+    X(READER,   repro_reader,  0, "a reader")                       \
+    X(TENSORS,  tensors,       0, "named tensors")
 /* clang-format on */
 enum {
 #define DYNC__X(id, name, quick, text) DYNC__OBJECT_##id,

@@ -137,8 +137,7 @@ static dync_status dync__state_fits(const char *who, const dync__st_item *item,
     return status;
 }
 
-/* Row-major data into any layout. */
-static dync_status dync__module_write(dync__tensor *t, const char *data)
+DYNC__FN dync_status dync__state_write(dync__tensor *t, const char *data)
 {
     int64_t index[DYNC_MAX_DIMS] = {0};
     size_t item = dync__dtype_info(t->dtype)->bytes;
@@ -169,7 +168,7 @@ DYNC__FN dync_status dync__state_load(const dync__state *s, const dync__st_file 
                               f->tensor[i].name);
     }
     for (int i = 0; i < s->item.n; i++)
-        DYNC__TRY(dync__module_write(s->tensor.at[i], dync__st_find(f, s->item.at[i].name)->data));
+        DYNC__TRY(dync__state_write(s->tensor.at[i], dync__st_find(f, s->item.at[i].name)->data));
     return DYNC_OK;
 }
 

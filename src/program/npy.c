@@ -182,9 +182,9 @@ static dync__tensor *dync__npy_tensor(const dync__npy *h, const char *data, size
     return t;
 }
 
-DYNC__FN dync__tensor *dync__npy_read(const char *bytes, size_t n)
+/* The header, and where the data begin. */
+static dync_status dync__npy_open(const char *bytes, size_t n, dync__npy *h, size_t *data)
 {
-    dync__npy h = {0};
     const unsigned char *b = (const unsigned char *)bytes;
     bool ok = n >= DYNC__NPY_MAGIC + 4 && memcmp(bytes, dync__npy_magic, DYNC__NPY_MAGIC) == 0 &&
               b[6] >= 1 && b[6] <= 3;
@@ -196,18 +196,41 @@ DYNC__FN dync__tensor *dync__npy_read(const char *bytes, size_t n)
                                       (size_t)b[11] << 24;
     ok = ok && length <= n - at;
     char *dict = ok ? dync__alloc(length + 1) : NULL;
-    if (ok && !dict) return NULL;
+    if (ok && !dict) return DYNC_ERR_MEMORY;
     if (ok) {
         memcpy(dict, bytes + at, length);
         dict[length] = 0;
-        ok = dync__npy_parse(dict, &h);
+        ok = dync__npy_parse(dict, h);
         dync__free(dict, length + 1);
     }
-    if (!ok) {
-        dync__fail(DYNC_ERR_FORMAT, "npy file: expected NumPy's header with a dtype that dync has");
-        return NULL;
-    }
-    return dync__npy_tensor(&h, bytes + at + length, n - at - length);
+    *data = at + length;
+    return ok ? DYNC_OK
+              : dync__fail(DYNC_ERR_FORMAT,
+                           "npy file: expected NumPy's header with a dtype that dync has");
+}
+
+DYNC__FN dync__tensor *dync__npy_read(const char *bytes, size_t n)
+{
+    dync__npy h = {0};
+    size_t data;
+    if (dync__npy_open(bytes, n, &h, &data) != DYNC_OK) return NULL;
+    return dync__npy_tensor(&h, bytes + data, n - data);
+}
+
+DYNC__FN bool dync__npy_is_plain(const char *bytes, size_t n, int *dtype, int *ndim, int64_t *shape,
+                                 size_t *data)
+{
+    dync__npy h = {0};
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    bool ok = dync__npy_open(bytes, n, &h, data) == DYNC_OK && !h.swapped && !h.fortran;
+    (void)dync__error_guard_end(&guard);
+    int64_t size = ok ? dync__dtype_info(h.dtype)->bytes : 0;
+    for (int d = 0; ok && d < h.ndim; d++) ok = dync__mul_ok(size, h.shape[d], &size);
+    *dtype = h.dtype;
+    *ndim = h.ndim;
+    memcpy(shape, h.shape, sizeof h.shape);
+    return ok && (uint64_t)size == n - *data;
 }
 
 DYNC_API dync_tensor *dync_npy_load(const char *path)

@@ -60,6 +60,9 @@ DYNC__FN dync__program *dync__program_read_own(const char *bytes, size_t n);
 DYNC__FN dync_status dync__npy_write(const dync__tensor *, dync__str *);
 DYNC__FN dync__tensor *dync__npy_read(
     const char *bytes, size_t n); /* owned; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
+/* Do the bytes behind *data stand as a tensor's do, row major in this machine's order? */
+DYNC__FN bool dync__npy_is_plain(const char *bytes, size_t n, int *dtype, int *ndim, int64_t *shape,
+                                 size_t *data);
 DYNC__FN bool dync__big_endian(void);
 DYNC__FN void dync__swap_items(char *data, size_t n,
                                size_t item); /* reverses the bytes of each item */
@@ -111,6 +114,8 @@ DYNC__FN dync_status dync__state_module(dync__state *, const dync__module *, con
                                         int depth);
 /* Names must be the same on both sides; all is checked before anything is written. */
 DYNC__FN dync_status dync__state_load(const dync__state *, const dync__st_file *);
+/* Row-major data into any layout; its version goes up. */
+DYNC__FN dync_status dync__state_write(dync__tensor *, const char *data);
 /* module_file.c: the module that the file tells; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 DYNC__FN dync__module *dync__module_from(dync__st_file *);
 #endif

@@ -259,12 +259,49 @@ DYNC__RARE DYNC__FN dync__storage *dync__storage_borrow(int device, void *data, 
     return dync__storage_make(device, data, size_bytes, DYNC__STORAGE_BORROWED);
 }
 
+/* One of them is a member of a bigger block. What frees it is reached by a pointer, so that only
+ * programs that make one link it. */
+typedef struct dync__storage_owned {
+    dync__storage storage;
+    void (*release)(void *);
+    void *owner;
+} dync__storage_owned;
+static void (*dync__storage_owned_free)(dync__storage *);
+DYNC__RARE static void dync__storage_give_back(dync__storage *s)
+{
+    dync__storage_owned *o = (dync__storage_owned *)s;
+    o->release(o->owner);
+    dync__free(o, sizeof *o);
+}
+DYNC__RARE DYNC__FN dync__storage *dync__storage_foreign(int device, void *data, size_t size_bytes,
+                                                         int flags, void (*release)(void *),
+                                                         void *owner)
+{
+    dync__tensor_state *state = dync__tensor_state_get();
+    dync__storage_owned *o = state ? dync__calloc(sizeof *o) : NULL;
+    if (!o) return NULL;
+    o->storage.refs = 1;
+    o->storage.flags = (uint16_t)(flags | DYNC__STORAGE_FOREIGN);
+    o->storage.device = (uint16_t)device;
+    o->storage.data = data;
+    o->storage.size_bytes = size_bytes;
+    o->storage.id = dync__tensor_next_id(state);
+    o->release = release;
+    o->owner = owner;
+    DYNC__ATOMIC_STORE(&dync__storage_owned_free, dync__storage_give_back);
+    return &o->storage;
+}
+
 DYNC__FN void dync__storage_ref(dync__storage *s) { (void)DYNC__ATOMIC_INC(&s->refs); }
 
 DYNC__OFTEN static void dync__storage_free(dync__storage *s)
 {
     if (s->flags & DYNC__STORAGE_JOINED) {
         dync__free_data(s, DYNC__STORAGE_HEADER + s->size_bytes);
+        return;
+    }
+    if (s->flags & DYNC__STORAGE_FOREIGN) {
+        DYNC__ATOMIC_LOAD (&dync__storage_owned_free)(s);
         return;
     }
     if (s->data && !(s->flags & DYNC__STORAGE_BORROWED)) {

@@ -105,7 +105,8 @@ enum {
     DYNC__STORAGE_JOINED = 4 /* the data follow in the same block */,
     DYNC__STORAGE_EXPOSED =
         8 /* dync_data gave the address away: may be written without a new version */,
-    DYNC__STORAGE_PINNED = 16 /* main memory of a device: its driver frees it */
+    DYNC__STORAGE_PINNED = 16 /* main memory of a device: its driver frees it */,
+    DYNC__STORAGE_FOREIGN = 32 /* somebody else's memory: a function gives it back */
 };
 typedef struct dync__storage {
     int32_t refs;
@@ -201,6 +202,10 @@ DYNC__FN void dync__ref(dync__tensor *);
 DYNC__FN void dync__unref(dync__tensor *);
 DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes); /* one reference */
 DYNC__FN dync__storage *dync__storage_borrow(int device, void *data, size_t size_bytes);
+/* Memory that release(owner) gives back when nobody uses it any more, from any thread; not called
+ * where NULL is returned. flags: more of them. */
+DYNC__FN dync__storage *dync__storage_foreign(int device, void *data, size_t size_bytes, int flags,
+                                              void (*release)(void *), void *owner);
 DYNC__FN void dync__storage_ref(dync__storage *);
 DYNC__FN void dync__storage_unref(dync__storage *);
 DYNC__INLINE void *dync__tensor_data(const dync__tensor *t)

@@ -11,7 +11,8 @@ static dync_tensor *tensors[10], *stale; /* of every kind: the round picks */
 /* Objects behind handles: live, freed, and a handle of another kind. */
 #define KINDS(X) \
     X(compiled)  \
-    X(module) X(graph) X(node) X(program) X(list) X(optim) X(cell) X(autograd_ctx) X(repro_reader)
+    X(module)    \
+    X(graph) X(node) X(program) X(list) X(optim) X(cell) X(autograd_ctx) X(repro_reader) X(tensors)
 #define X(kind) static dync_##kind *live_##kind, *dead_##kind;
 KINDS(X)
 #undef X
@@ -179,10 +180,14 @@ static void objects(void)
     live_cell = dync_cell_new("n", DYNC_V(1));
     dead_cell = dync_cell_new("n", DYNC_V(1));
     dync_cell_free(dead_cell);
+    live_tensors = dync_tensors_new();
+    (void)dync_tensors_put(live_tensors, "x", tensors[0]);
+    dead_tensors = dync_tensors_new();
+    dync_tensors_free(dead_tensors);
     EXPECT(dead_list && live_list && dead_graph && live_graph && dead_node && live_node &&
            dead_module && live_module && dead_compiled && live_compiled);
     EXPECT(dead_program && live_program && dead_optim && live_optim && dead_cell && live_cell &&
-           dead_autograd_ctx && dead_repro_reader);
+           dead_autograd_ctx && dead_repro_reader && live_tensors && dead_tensors);
     EXPECT_OK(dync_error());
 }
 

@@ -1,0 +1,9 @@
+# What other programs make, and what they make of ours: make interop. Needs Python and packages (tests/interop/venv.sh); INTEROP_PYTHON names another one.
+INTEROP_LIB := $(B)/interop_dync.so
+.PHONY: interop
+$(INTEROP_LIB): $(B)/dync.c dync.h
+	@echo "  LD   $@"
+	$(Q)$(CC) $(STD) $(USER) -O1 -fPIC -shared $(CHECKED) -I. $< $(LIBS) -o $@
+interop: $(INTEROP_LIB)
+	@python=`sh tests/interop/venv.sh $(B)/interop` || { echo "skip interop: no Python environment"; echo "0 passed, 0 failed, 1 skipped"; exit 0; }; \
+	    for t in $(wildcard tests/interop/test_*.py); do $$python $$t $(INTEROP_LIB) || exit 1; done
