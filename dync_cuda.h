@@ -8420,8 +8420,7 @@ DYNC__FN bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcal
     g->device = code->device;
     g->dtype = y->dtype;
     g->compute = dync__dtype_info(y->dtype)->compute;
-    if ((call->row != dync__kernel_row(DYNC__K_matmul) &&
-         call->row != dync__kernel_row(DYNC__K_addmm)) ||
+    if ((!dync__kcall_is(call, DYNC__K_matmul) && !dync__kcall_is(call, DYNC__K_addmm)) ||
         g->dtype == DYNC_BOOL || rank < 2)
         return false;
     g->m = y->lay.shape[rank - 2];
@@ -8800,8 +8799,8 @@ static bool dync__cuv_small(const dync__operand *o)
 
 DYNC__FN bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
 {
-    bool input = call->row == dync__kernel_row(DYNC__K_conv2d_grad_input),
-         weight = call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight);
+    bool input = dync__kcall_is(call, DYNC__K_conv2d_grad_input),
+         weight = dync__kcall_is(call, DYNC__K_conv2d_grad_weight);
     int at[3] = {0, 1, call->n - 1}; /* operands that x, w and y are */
     memset(v, 0, sizeof *v);
     v->code = code;
@@ -9378,10 +9377,10 @@ static bool dync__cuv_is_product(int64_t m, int64_t n, int64_t k)
  * directly. */
 static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
 {
-    int kind = call->row == dync__kernel_row(DYNC__K_conv2d)               ? 1
-               : call->row == dync__kernel_row(DYNC__K_conv2d_grad_input)  ? 2
-               : call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight) ? 3
-                                                                           : 0;
+    int kind = dync__kcall_is(call, DYNC__K_conv2d)               ? 1
+               : dync__kcall_is(call, DYNC__K_conv2d_grad_input)  ? 2
+               : dync__kcall_is(call, DYNC__K_conv2d_grad_weight) ? 3
+                                                                  : 0;
     if (!kind || !dync__cuv_open(v, code, call)) return 0;
     if (dync__cuv_is_direct(v, kind)) {
         v->by_image = true;
@@ -9472,7 +9471,7 @@ static bool dync__gm_takes_side(int device, const dync__kcall *call, const dync_
     }
     dync__cuda_code code = {.device = device};
     dync__gm g, with;
-    bool conv = call->row == dync__kernel_row(DYNC__K_conv2d),
+    bool conv = dync__kcall_is(call, DYNC__K_conv2d),
          ok = (conv || dync__gm_open(&g, &code, call)) && k->buf.n < 20;
     dync__gm_pre *pre = ok && !conv ? dync__gm_pre_open(&code.arena, &call->operand[s], k, 0)
                                     : NULL;
@@ -9502,7 +9501,7 @@ static bool dync__gm_takes_result(int device, const dync__kcall *call, const dyn
 {
     dync__cuda_code code = {.device = device};
     dync__gm g;
-    bool conv = call->row == dync__kernel_row(DYNC__K_conv2d);
+    bool conv = dync__kcall_is(call, DYNC__K_conv2d);
     bool ok = !dync__ptx_has_reduce(k) && !k->uses_random && k->buf.n < 40 &&
               k->n_dims < DYNC__LOOP_MAX_DIMS && (conv || dync__gm_open(&g, &code, call));
     for (int i = 0; i < k->inst.n && ok; i++) ok = k->inst.at[i].section <= 2;
@@ -10006,17 +10005,14 @@ DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kc
     for (int i = 0; i < call->n; i++) /* an empty result asks for nothing */
         for (int d = 0; call->operand[i].written && d < call->operand[i].lay.ndim; d++)
             if (call->operand[i].lay.shape[d] == 0) return DYNC_OK;
-    if (call->row == dync__kernel_row(DYNC__K_matmul)) return dync__cl_matmul(code, call, false);
-    if (call->row == dync__kernel_row(DYNC__K_addmm)) return dync__cl_matmul(code, call, true);
-    if (call->row == dync__kernel_row(DYNC__K_conv2d)) return dync__cl_conv(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_input))
-        return dync__cl_conv_input(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight))
-        return dync__cl_conv_weight(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_max_pool2d)) return dync__cl_max_pool(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_avg_pool2d)) return dync__cl_avg_pool(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_avg_pool2d_grad))
-        return dync__cl_avg_pool_grad(code, call);
+    if (dync__kcall_is(call, DYNC__K_matmul)) return dync__cl_matmul(code, call, false);
+    if (dync__kcall_is(call, DYNC__K_addmm)) return dync__cl_matmul(code, call, true);
+    if (dync__kcall_is(call, DYNC__K_conv2d)) return dync__cl_conv(code, call);
+    if (dync__kcall_is(call, DYNC__K_conv2d_grad_input)) return dync__cl_conv_input(code, call);
+    if (dync__kcall_is(call, DYNC__K_conv2d_grad_weight)) return dync__cl_conv_weight(code, call);
+    if (dync__kcall_is(call, DYNC__K_max_pool2d)) return dync__cl_max_pool(code, call);
+    if (dync__kcall_is(call, DYNC__K_avg_pool2d)) return dync__cl_avg_pool(code, call);
+    if (dync__kcall_is(call, DYNC__K_avg_pool2d_grad)) return dync__cl_avg_pool_grad(code, call);
     *done = false;
     return DYNC_OK;
 }
@@ -11974,8 +11970,8 @@ DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync
                                                bool *done)
 {
     *done = true;
-    if (call->row == dync__kernel_row(DYNC__K_attention)) return dync__fa_forward(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_attention_grad)) return dync__fa_backward(code, call);
+    if (dync__kcall_is(call, DYNC__K_attention)) return dync__fa_forward(code, call);
+    if (dync__kcall_is(call, DYNC__K_attention_grad)) return dync__fa_backward(code, call);
     *done = false;
     return DYNC_OK;
 }
@@ -12730,9 +12726,9 @@ DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync
     dync__ru u;
     int32_t buf[DYNC__KCALL_OPERANDS + 4];
     memset(&u, 0, sizeof u);
-    u.grad = call->row == dync__kernel_row(DYNC__K_rnn_layer_grad);
+    u.grad = dync__kcall_is(call, DYNC__K_rnn_layer_grad);
     *done = false;
-    if (!u.grad && call->row != dync__kernel_row(DYNC__K_rnn_layer)) return DYNC_OK;
+    if (!u.grad && !dync__kcall_is(call, DYNC__K_rnn_layer)) return DYNC_OK;
     u.call = call;
     const dync__attr_rnn *a = &call->attr.rnn;
     for (int i = 0; i < DYNC__RNN_ROLES; i++)
@@ -13221,7 +13217,7 @@ DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kca
                                           bool *done)
 {
     static const int32_t buf[] = {0, 1, 2};
-    *done = call->row == dync__kernel_row(DYNC__K_sort);
+    *done = dync__kcall_is(call, DYNC__K_sort);
     if (!*done) return DYNC_OK;
     return dync__cuda_add_sort(code, &call->operand[0], &call->operand[1], &call->operand[2],
                                (int)call->attr.sort.dim, call->attr.sort.descending, buf);
@@ -13739,14 +13735,10 @@ DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *code, const dync__
                                              bool *done)
 {
     *done = true;
-    if (call->row == dync__kernel_row(DYNC__K_scatter))
-        return dync__sca_call(code, call, false, false);
-    if (call->row == dync__kernel_row(DYNC__K_scatter_add))
-        return dync__sca_call(code, call, true, false);
-    if (call->row == dync__kernel_row(DYNC__K_index_add))
-        return dync__sca_call(code, call, true, true);
-    if (call->row == dync__kernel_row(DYNC__K_max_pool2d_grad))
-        return dync__sca_max_pool_grad(code, call);
+    if (dync__kcall_is(call, DYNC__K_scatter)) return dync__sca_call(code, call, false, false);
+    if (dync__kcall_is(call, DYNC__K_scatter_add)) return dync__sca_call(code, call, true, false);
+    if (dync__kcall_is(call, DYNC__K_index_add)) return dync__sca_call(code, call, true, true);
+    if (dync__kcall_is(call, DYNC__K_max_pool2d_grad)) return dync__sca_max_pool_grad(code, call);
     *done = false;
     return DYNC_OK;
 }
@@ -14004,7 +13996,7 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call,
                                           bool *done)
 {
-    *done = call->row == dync__kernel_row(DYNC__K_cumsum);
+    *done = dync__kcall_is(call, DYNC__K_cumsum);
     return *done ? dync__cw_cumsum(code, call) : dync__cuda_call_scatter(code, call, done);
 }
 

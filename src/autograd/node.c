@@ -267,7 +267,7 @@ static void dync__accumulate_destroy(void *state)
     dync__unlock(lock);
     dync__unref(leaf);
 }
-static const dync__gnode_class dync__accumulate_class = {"AccumulateGrad", NULL, NULL,
+static const dync__gnode_class dync__accumulate_class = {DYNC__TEXT("AccumulateGrad"), NULL, NULL,
                                                          dync__accumulate_destroy, NULL};
 
 DYNC__FN bool dync__gnode_is_accumulate(const dync__gnode *node)

@@ -201,8 +201,8 @@ static dync_status dync__as_strided_visit(void *state, dync__gvisitor *v)
     }
     return DYNC_OK;
 }
-static const dync__gnode_class dync__as_strided_class = {"AsStridedBackward0", dync__as_strided_run,
-                                                         NULL, NULL, dync__as_strided_visit};
+static const dync__gnode_class dync__as_strided_class = {
+    DYNC__TEXT("AsStridedBackward0"), dync__as_strided_run, NULL, NULL, dync__as_strided_visit};
 
 DYNC__RARE static dync__gnode *dync__geometry_node(const dync__gnode_class *cls,
                                                    const dync__tensor *base,
@@ -370,8 +370,8 @@ static dync_status dync__copy_slices_visit(void *state, dync__gvisitor *v)
     return dync__gnode_visit(((dync__geometry *)state)->inner, v);
 }
 static const dync__gnode_class dync__copy_slices_class = {
-    "CopySlices", dync__copy_slices_run, dync__copy_slices_release, dync__copy_slices_destroy,
-    dync__copy_slices_visit};
+    DYNC__TEXT("CopySlices"), dync__copy_slices_run, dync__copy_slices_release,
+    dync__copy_slices_destroy, dync__copy_slices_visit};
 
 DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part)
 {

@@ -22,7 +22,8 @@ typedef struct dync__status_row {
     const char *name, *class_name;
 } dync__status_row;
 static const dync__status_row dync__status_rows[] = {
-#define DYNC__X(name, class_name) [DYNC_##name] = {"DYNC_" #name, class_name},
+#define DYNC__X(name, class_name) \
+    [DYNC_##name] = {DYNC__TEXT("DYNC_" #name), DYNC__TEXT(class_name)},
     DYNC__STATUSES(DYNC__X)
 #undef DYNC__X
 };

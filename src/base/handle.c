@@ -27,7 +27,7 @@ static const struct {
     const char *text;
     bool quick;
 } dync__object_rows[] = {
-#define DYNC__X(id, name, quick, text) {text, quick},
+#define DYNC__X(id, name, quick, text) {DYNC__TEXT(text), quick},
     DYNC__OBJECT_KINDS(DYNC__X)
 #undef DYNC__X
 };

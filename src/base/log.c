@@ -11,7 +11,7 @@ DYNC__COLD
 DYNC__DATA dync__counter_block dync__counters = {0};
 
 static const char *const dync__log_names[] = {
-#define DYNC__X(name) #name,
+#define DYNC__X(name) DYNC__TEXT(#name),
     DYNC__LOG_STAGES(DYNC__X)
 #undef DYNC__X
 };

@@ -13,7 +13,7 @@ static const struct {
 } dync__pass_rows[] = {
 #define DYNC__PASS_ALWAYS false
 #define DYNC__PASS_OPTIONAL true
-#define DYNC__X(name, ir, fn, may, what) {#name, DYNC__PASS_##may},
+#define DYNC__X(name, ir, fn, may, what) {DYNC__TEXT(#name), DYNC__PASS_##may},
     DYNC__PASSES(DYNC__X)
 #undef DYNC__X
 };

@@ -92,6 +92,15 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__TLS _Thread_local
 #endif
 
+/* A text in a table at file scope. In a small program it is an object that goes with its row: all
+ * literals of such tables stand in one section, which the linker keeps or drops as a whole.
+ * Elsewhere a literal, and equal ones are one. */
+#if defined(DYNC_SMALL)
+#define DYNC__TEXT(s) ((const char[]){s})
+#else
+#define DYNC__TEXT(s) s
+#endif
+
 /* How much work the compiler puts into a module of the merged header, which else takes far too long
  * under -O2. Each .c file names one under its includes; headers have DYNC__PLAIN, from dync.in.h:
  *   DYNC__COLD    makes things once (captures, compiles, prints, reads files): not optimised

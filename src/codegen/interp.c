@@ -230,9 +230,9 @@ DYNC__FN void dync__interp_free(dync__interp *c)
 static void dync__interp_dump_step(dync__str *out, const dync__interp *c,
                                    const dync__interp_step *s)
 {
-    static const char *const kinds[] = {"op",     "view",   "gather", "direct", "scatter",
-                                        "fill",   "expand", "index",  "loadx",  "storex",
-                                        "random", "reduce", "scan",   "keep",   "skip"};
+    static const char kinds[][8] = {"op",     "view",   "gather", "direct", "scatter",
+                                    "fill",   "expand", "index",  "loadx",  "storex",
+                                    "random", "reduce", "scan",   "keep",   "skip"};
     dync__str_addf(out, "    %-8s %s.%d", kinds[s->kind], dync__dtype_info(s->type)->guard,
                    (int)s->level);
     if (s->dst >= 0) dync__str_addf(out, " v%d", (int)s->dst);
@@ -255,8 +255,8 @@ static void dync__interp_dump_step(dync__str *out, const dync__interp *c,
 
 DYNC__FN void dync__interp_dump(dync__str *out, const dync__interp *c)
 {
-    static const char *const modes[] = {"chunk", "block", "vertical", "square"};
-    static const char *const isas[] = {"baseline", "avx2", "avx512"};
+    static const char modes[][9] = {"chunk", "block", "vertical", "square"};
+    static const char isas[][9] = {"baseline", "avx2", "avx512"};
     dync__str_addf(out, " %s, %lld rows x %lld, tile %lld x %lld, %s, scratch %zu + %zu bytes\n",
                    modes[c->mode], (long long)c->n_rows, (long long)c->n_inner,
                    (long long)c->tile_rows, (long long)c->tile_inner, isas[c->isa],

@@ -185,8 +185,10 @@ DYNC__FN dync_value dync__ca_body(const dync_value *args, int nargs, void *user)
         return result;
     }
     dync_status status = DYNC_OK;
-    c->record = (dync__walk_record){
-        .accumulate = dync__ca_accumulate, .retain = dync__ca_retain, .hook = dync__ca_hook};
+    c->record = (dync__walk_record){0};
+    c->record.accumulate = dync__ca_accumulate;
+    c->record.retain = dync__ca_retain;
+    c->record.hook = dync__ca_hook;
     c->stand = dync__scope_alloc((size_t)(c->input.n + 1) * sizeof *c->stand);
     if (!c->stand) return result;
     for (int i = 0; i < c->input.n && status == DYNC_OK; i++)

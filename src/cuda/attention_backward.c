@@ -296,8 +296,8 @@ DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync
                                                bool *done)
 {
     *done = true;
-    if (call->row == dync__kernel_row(DYNC__K_attention)) return dync__fa_forward(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_attention_grad)) return dync__fa_backward(code, call);
+    if (dync__kcall_is(call, DYNC__K_attention)) return dync__fa_forward(code, call);
+    if (dync__kcall_is(call, DYNC__K_attention_grad)) return dync__fa_backward(code, call);
     *done = false;
     return DYNC_OK;
 }

@@ -253,6 +253,6 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call,
                                           bool *done)
 {
-    *done = call->row == dync__kernel_row(DYNC__K_cumsum);
+    *done = dync__kcall_is(call, DYNC__K_cumsum);
     return *done ? dync__cw_cumsum(code, call) : dync__cuda_call_scatter(code, call, done);
 }

@@ -28,8 +28,8 @@ static bool dync__cuv_small(const dync__operand *o)
 
 DYNC__FN bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
 {
-    bool input = call->row == dync__kernel_row(DYNC__K_conv2d_grad_input),
-         weight = call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight);
+    bool input = dync__kcall_is(call, DYNC__K_conv2d_grad_input),
+         weight = dync__kcall_is(call, DYNC__K_conv2d_grad_weight);
     int at[3] = {0, 1, call->n - 1}; /* operands that x, w and y are */
     memset(v, 0, sizeof *v);
     v->code = code;

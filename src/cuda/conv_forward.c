@@ -190,10 +190,10 @@ static bool dync__cuv_is_product(int64_t m, int64_t n, int64_t k)
  * directly. */
 static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
 {
-    int kind = call->row == dync__kernel_row(DYNC__K_conv2d)               ? 1
-               : call->row == dync__kernel_row(DYNC__K_conv2d_grad_input)  ? 2
-               : call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight) ? 3
-                                                                           : 0;
+    int kind = dync__kcall_is(call, DYNC__K_conv2d)               ? 1
+               : dync__kcall_is(call, DYNC__K_conv2d_grad_input)  ? 2
+               : dync__kcall_is(call, DYNC__K_conv2d_grad_weight) ? 3
+                                                                  : 0;
     if (!kind || !dync__cuv_open(v, code, call)) return 0;
     if (dync__cuv_is_direct(v, kind)) {
         v->by_image = true;

@@ -181,8 +181,7 @@ DYNC__FN bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcal
     g->device = code->device;
     g->dtype = y->dtype;
     g->compute = dync__dtype_info(y->dtype)->compute;
-    if ((call->row != dync__kernel_row(DYNC__K_matmul) &&
-         call->row != dync__kernel_row(DYNC__K_addmm)) ||
+    if ((!dync__kcall_is(call, DYNC__K_matmul) && !dync__kcall_is(call, DYNC__K_addmm)) ||
         g->dtype == DYNC_BOOL || rank < 2)
         return false;
     g->m = y->lay.shape[rank - 2];

@@ -478,17 +478,14 @@ DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kc
     for (int i = 0; i < call->n; i++) /* an empty result asks for nothing */
         for (int d = 0; call->operand[i].written && d < call->operand[i].lay.ndim; d++)
             if (call->operand[i].lay.shape[d] == 0) return DYNC_OK;
-    if (call->row == dync__kernel_row(DYNC__K_matmul)) return dync__cl_matmul(code, call, false);
-    if (call->row == dync__kernel_row(DYNC__K_addmm)) return dync__cl_matmul(code, call, true);
-    if (call->row == dync__kernel_row(DYNC__K_conv2d)) return dync__cl_conv(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_input))
-        return dync__cl_conv_input(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight))
-        return dync__cl_conv_weight(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_max_pool2d)) return dync__cl_max_pool(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_avg_pool2d)) return dync__cl_avg_pool(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_avg_pool2d_grad))
-        return dync__cl_avg_pool_grad(code, call);
+    if (dync__kcall_is(call, DYNC__K_matmul)) return dync__cl_matmul(code, call, false);
+    if (dync__kcall_is(call, DYNC__K_addmm)) return dync__cl_matmul(code, call, true);
+    if (dync__kcall_is(call, DYNC__K_conv2d)) return dync__cl_conv(code, call);
+    if (dync__kcall_is(call, DYNC__K_conv2d_grad_input)) return dync__cl_conv_input(code, call);
+    if (dync__kcall_is(call, DYNC__K_conv2d_grad_weight)) return dync__cl_conv_weight(code, call);
+    if (dync__kcall_is(call, DYNC__K_max_pool2d)) return dync__cl_max_pool(code, call);
+    if (dync__kcall_is(call, DYNC__K_avg_pool2d)) return dync__cl_avg_pool(code, call);
+    if (dync__kcall_is(call, DYNC__K_avg_pool2d_grad)) return dync__cl_avg_pool_grad(code, call);
     *done = false;
     return DYNC_OK;
 }

@@ -73,9 +73,9 @@ DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync
     dync__ru u;
     int32_t buf[DYNC__KCALL_OPERANDS + 4];
     memset(&u, 0, sizeof u);
-    u.grad = call->row == dync__kernel_row(DYNC__K_rnn_layer_grad);
+    u.grad = dync__kcall_is(call, DYNC__K_rnn_layer_grad);
     *done = false;
-    if (!u.grad && call->row != dync__kernel_row(DYNC__K_rnn_layer)) return DYNC_OK;
+    if (!u.grad && !dync__kcall_is(call, DYNC__K_rnn_layer)) return DYNC_OK;
     u.call = call;
     const dync__attr_rnn *a = &call->attr.rnn;
     for (int i = 0; i < DYNC__RNN_ROLES; i++)

@@ -316,14 +316,10 @@ DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *code, const dync__
                                              bool *done)
 {
     *done = true;
-    if (call->row == dync__kernel_row(DYNC__K_scatter))
-        return dync__sca_call(code, call, false, false);
-    if (call->row == dync__kernel_row(DYNC__K_scatter_add))
-        return dync__sca_call(code, call, true, false);
-    if (call->row == dync__kernel_row(DYNC__K_index_add))
-        return dync__sca_call(code, call, true, true);
-    if (call->row == dync__kernel_row(DYNC__K_max_pool2d_grad))
-        return dync__sca_max_pool_grad(code, call);
+    if (dync__kcall_is(call, DYNC__K_scatter)) return dync__sca_call(code, call, false, false);
+    if (dync__kcall_is(call, DYNC__K_scatter_add)) return dync__sca_call(code, call, true, false);
+    if (dync__kcall_is(call, DYNC__K_index_add)) return dync__sca_call(code, call, true, true);
+    if (dync__kcall_is(call, DYNC__K_max_pool2d_grad)) return dync__sca_max_pool_grad(code, call);
     *done = false;
     return DYNC_OK;
 }

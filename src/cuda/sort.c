@@ -448,7 +448,7 @@ DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kca
                                           bool *done)
 {
     static const int32_t buf[] = {0, 1, 2};
-    *done = call->row == dync__kernel_row(DYNC__K_sort);
+    *done = dync__kcall_is(call, DYNC__K_sort);
     if (!*done) return DYNC_OK;
     return dync__cuda_add_sort(code, &call->operand[0], &call->operand[1], &call->operand[2],
                                (int)call->attr.sort.dim, call->attr.sort.descending, buf);

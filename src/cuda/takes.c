@@ -16,7 +16,7 @@ static bool dync__gm_takes_side(int device, const dync__kcall *call, const dync_
     }
     dync__cuda_code code = {.device = device};
     dync__gm g, with;
-    bool conv = call->row == dync__kernel_row(DYNC__K_conv2d),
+    bool conv = dync__kcall_is(call, DYNC__K_conv2d),
          ok = (conv || dync__gm_open(&g, &code, call)) && k->buf.n < 20;
     dync__gm_pre *pre = ok && !conv ? dync__gm_pre_open(&code.arena, &call->operand[s], k, 0)
                                     : NULL;
@@ -46,7 +46,7 @@ static bool dync__gm_takes_result(int device, const dync__kcall *call, const dyn
 {
     dync__cuda_code code = {.device = device};
     dync__gm g;
-    bool conv = call->row == dync__kernel_row(DYNC__K_conv2d);
+    bool conv = dync__kcall_is(call, DYNC__K_conv2d);
     bool ok = !dync__ptx_has_reduce(k) && !k->uses_random && k->buf.n < 40 &&
               k->n_dims < DYNC__LOOP_MAX_DIMS && (conv || dync__gm_open(&g, &code, call));
     for (int i = 0; i < k->inst.n && ok; i++) ok = k->inst.at[i].section <= 2;

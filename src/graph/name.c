@@ -14,7 +14,7 @@ enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share th
  * the headers a printed graph meets. */
 DYNC__BUSY static bool dync__name_is_reserved(const char *s)
 {
-    static const char *const words[] = {
+    static const char words[][13] = {
         "False",      "None",     "True",     "and",       "as",           "assert",   "async",
         "await",      "break",    "class",    "continue",  "def",          "del",      "elif",
         "else",       "except",   "finally",  "for",       "from",         "global",   "if",

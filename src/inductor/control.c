@@ -208,9 +208,9 @@ static dync_status dync__ctl_scan(const dync__kcall *k, void *const *data, void 
 static const dync__kcall_row *dync__ctl_row(int op)
 {
     static const dync__kcall_row rows[3] = {
-        {"cond", dync__ctl_prepare, dync__ctl_cond, false, NULL},
-        {"scan", dync__ctl_prepare, dync__ctl_scan, false, NULL},
-        {"while_loop", dync__ctl_prepare, dync__ctl_while, false, NULL}};
+        {.name = "cond", .prepare = dync__ctl_prepare, .run = dync__ctl_cond},
+        {.name = "scan", .prepare = dync__ctl_prepare, .run = dync__ctl_scan},
+        {.name = "while_loop", .prepare = dync__ctl_prepare, .run = dync__ctl_while}};
     return &rows[op == DYNC__OP_cond ? 0 : op == DYNC__OP_scan ? 1 : 2];
 }
 

@@ -83,7 +83,8 @@ static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, voi
 DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync__node *n, int n_in,
                                         const dync__operand *in, const dync__operand *out)
 {
-    static const dync__kcall_row row = {"opaque", NULL, dync__opaque_run, true, NULL};
+    static const dync__kcall_row row = {
+        .name = "opaque", .run = dync__opaque_run, .any_device = true};
     if (n_in + n->nout > DYNC__KCALL_OPERANDS)
         return dync__fail(DYNC_ERR_UNSUPPORTED,
                           "%s: expected at most %d tensors in a compiled graph, got %d", n->target,

@@ -540,10 +540,11 @@ DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c)
 {
     const dync__operand *y = &c->operand[c->n - 1];
     int64_t rows = 1; /* a convolution of f16 or bf16 is written back as a whole */
-    bool conv = (c->row->run == dync__k_conv2d || c->row->run == dync__k_conv2d_grad_input) &&
-                dync__operand_working(y->dtype) == y->dtype,
+    bool conv =
+             (dync__kcall_is(c, DYNC__K_conv2d) || dync__kcall_is(c, DYNC__K_conv2d_grad_input)) &&
+             dync__operand_working(y->dtype) == y->dtype,
          blocked = c->blocked >> (c->n - 1) & 1;
-    if ((!conv && c->row->run != dync__k_matmul && c->row->run != dync__k_addmm) ||
+    if ((!conv && !dync__kcall_is(c, DYNC__K_matmul) && !dync__kcall_is(c, DYNC__K_addmm)) ||
         (dync__dtype_info(y->dtype)->kind != 'f' &&
          !(y->dtype == DYNC_I32 && c->operand[0].dtype == DYNC_I8)))
         return 0;

@@ -60,11 +60,13 @@ typedef struct dync__kcall_row {
     dync_status (*prepare)(dync__kcall *); /* checks layouts, sets scratch_bytes; may be NULL */
     /* data[i]: base of operand i's slot */
     dync_status (*run)(const dync__kcall *, void *const *data, void *scratch);
-    bool any_device;              /* run takes memory of any device */
     const dync__attr_field *attr; /* its attributes, for printing; NULL: not printed */
+    int kind;                     /* DYNC__K_*: to ask by, as naming a row links its kernel */
+    bool any_device;              /* run takes memory of any device */
 } dync__kcall_row;
-/* A row: name, form of its attributes (attr.h), operands. Every layout may be strided; dtypes f32,
- * f64 and by way of f32 f16 and bf16; integers where said. */
+/* A row, an object of its own, which whoever lowers to it names: name, form of its attributes
+ * (attr.h), operands. Every layout may be strided; dtypes f32, f64 and by way of f32 f16 and bf16;
+ * integers where said. */
 /* clang-format off */
 #define DYNC__KERNELS(X) \
     X(matmul, none)              /* a [B.., M, K], b [B.., K, N] (stride 0 broadcasts), c [B.., M, N]; integers too */ \
@@ -90,9 +92,12 @@ typedef struct dync__kcall_row {
     X(rnn_layer_grad, rnn)
 /* clang-format on */
 #define DYNC__X(name, form) DYNC__K_##name,
-enum { DYNC__KERNELS(DYNC__X) DYNC__N_KERNELS };
+enum { DYNC__K_other, DYNC__KERNELS(DYNC__X) DYNC__N_KERNELS };
 #undef DYNC__X
-DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel);
+#define DYNC__X(name, form) DYNC__DATA_DECL const dync__kcall_row dync__kcall_##name;
+DYNC__KERNELS(DYNC__X)
+#undef DYNC__X
+DYNC__INLINE bool dync__kcall_is(const dync__kcall *c, int kind) { return c->row->kind == kind; }
 /* The conv attribute winograd, given what is allowed (0, 2 or 4 places of a side of a tile): what
  * is fastest by estimate. */
 DYNC__FN int dync__conv_winograd(const int64_t *x, const int64_t *w, const int64_t *y,

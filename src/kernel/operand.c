@@ -233,16 +233,18 @@ DYNC__FN dync_status dync__kcall_expect(const dync__kcall *c, bool ok, const cha
                            c->row ? c->row->name : "call", what);
 }
 
-DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel)
-{
-#define DYNC__NAMED(form, type, name) {#name, DYNC__ATTR_##type, offsetof(dync__attr_##form, name)},
-#define DYNC__X(form) \
-    static const dync__attr_field form[] = {DYNC__ATTR_##form(DYNC__NAMED, form){0}};
-    DYNC__ATTRS(DYNC__X)
+#define DYNC__NAMED(form, type, name) \
+    {DYNC__TEXT(#name), DYNC__ATTR_##type, offsetof(dync__attr_##form, name)},
+#define DYNC__X(form)                                           \
+    static const dync__attr_field dync__kcall_attr_##form[] = { \
+        DYNC__ATTR_##form(DYNC__NAMED, form){0}};
+DYNC__ATTRS(DYNC__X)
 #undef DYNC__X
-    static const dync__attr_field none[] = {{0}};
-#define DYNC__X(name, form) {#name, dync__k_##name##_prepare, dync__k_##name, false, form},
-    static const dync__kcall_row rows[] = {DYNC__KERNELS(DYNC__X)};
+static const dync__attr_field dync__kcall_attr_none[] = {{0}};
+
+#define DYNC__X(name, form)                                                \
+    DYNC__DATA const dync__kcall_row dync__kcall_##name = {                \
+        DYNC__TEXT(#name),       dync__k_##name##_prepare, dync__k_##name, \
+        dync__kcall_attr_##form, DYNC__K_##name,           false};
+DYNC__KERNELS(DYNC__X)
 #undef DYNC__X
-    return &rows[kernel >= 0 && kernel < DYNC__N_KERNELS ? kernel : 0];
-}

@@ -246,8 +246,8 @@ static int64_t dync__rnn_room(const dync__rnn *r)
 /* What inference promised of each role: sizes by letter, of the one dtype. */
 static bool dync__rnn_fits(const dync__rnn *r)
 {
-    static const char *const form[DYNC__RNN_ROLES] = {"LNW", "WH",  "W",   "NH", "NH", "LNH", "NH",
-                                                      "LNH", "LNW", "LNH", "NH", "NH", "NH"};
+    static const char form[DYNC__RNN_ROLES][4] = {"LNW", "WH",  "W",   "NH", "NH", "LNH", "NH",
+                                                  "LNH", "LNW", "LNH", "NH", "NH", "NH"};
     for (int i = 0; i < DYNC__RNN_ROLES; i++) {
         int place = r->call->attr.rnn.role[i];
         const dync__operand *o = place < r->call->n ? dync__rnn_operand(r->call, i) : NULL;

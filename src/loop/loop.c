@@ -11,23 +11,24 @@
 DYNC__COLD
 
 /* "const_" is stored with its underscore (a C keyword otherwise) and shown without. */
-#define DYNC__X(name, args, types, result) {#name, args, types, result},
+#define DYNC__X(name, args, types, result) {DYNC__TEXT(#name), args, DYNC__TEXT(types), result},
 static const dync__prim_row dync__prim_raw[DYNC__N_PRIMS] = {DYNC__PRIMS(DYNC__X)};
 #undef DYNC__X
+static const dync__prim_row dync__prim_keywords[] = {
+    {DYNC__TEXT("const"), 0, DYNC__TEXT("fdilb"), 'T'},
+    {DYNC__TEXT("and"), 2, DYNC__TEXT("ilb"), 'S'},
+    {DYNC__TEXT("or"), 2, DYNC__TEXT("ilb"), 'S'},
+    {DYNC__TEXT("xor"), 2, DYNC__TEXT("ilb"), 'S'},
+    {DYNC__TEXT("not"), 1, DYNC__TEXT("ilb"), 'S'}};
 
 DYNC__BUSY DYNC__FN const dync__prim_row *dync__prim_info(int prim)
 {
-    static const dync__prim_row keywords[] = {{"const", 0, "fdilb", 'T'},
-                                              {"and", 2, "ilb", 'S'},
-                                              {"or", 2, "ilb", 'S'},
-                                              {"xor", 2, "ilb", 'S'},
-                                              {"not", 1, "ilb", 'S'}};
     switch (prim) {
-    case DYNC__P_const_: return &keywords[0];
-    case DYNC__P_and_: return &keywords[1];
-    case DYNC__P_or_: return &keywords[2];
-    case DYNC__P_xor_: return &keywords[3];
-    case DYNC__P_not_: return &keywords[4];
+    case DYNC__P_const_: return &dync__prim_keywords[0];
+    case DYNC__P_and_: return &dync__prim_keywords[1];
+    case DYNC__P_or_: return &dync__prim_keywords[2];
+    case DYNC__P_xor_: return &dync__prim_keywords[3];
+    case DYNC__P_not_: return &dync__prim_keywords[4];
     default: return &dync__prim_raw[prim >= 0 && prim < DYNC__N_PRIMS ? prim : 0];
     }
 }

@@ -294,7 +294,7 @@ DYNC__FN int dync__vm_fmod(dync__lb *, int a, int b); /* C's fmod, floats */
 /* ---- text and check -------------------------------------------------------------------------- */
 DYNC__FN void dync__kernel_print(dync__str *, const dync__kernel *);
 /* by kind, by mode: names in the text */
-DYNC__DATA_DECL const char *const dync__reduce_names[8], *const dync__mode_names[4];
+DYNC__DATA_DECL const char dync__reduce_names[8][7], dync__mode_names[4][6];
 /* DYNC_ERR_INTERNAL naming the instruction: types, order, sections, bounds */
 DYNC__FN dync_status dync__kernel_check(const dync__kernel *);
 

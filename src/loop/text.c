@@ -26,9 +26,9 @@
 #include "loop.h"
 DYNC__COLD
 
-DYNC__DATA const char *const dync__reduce_names[8] = {"sum", "prod", "max",    "min",
-                                                      "any", "all",  "argmax", "argmin"};
-DYNC__DATA const char *const dync__mode_names[4] = {"none", "in", "out", "inout"};
+DYNC__DATA const char dync__reduce_names[8][7] = {"sum", "prod", "max",    "min",
+                                                  "any", "all",  "argmax", "argmin"};
+DYNC__DATA const char dync__mode_names[4][6] = {"none", "in", "out", "inout"};
 
 static bool dync__text_is_letter(char c)
 {

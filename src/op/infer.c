@@ -68,9 +68,9 @@ DYNC__FN int dync__op_common_dtype(const dync__opcall *call)
 
 static const char *dync__infer_kind_text(const dync__arg *a)
 {
-    static const char *const names[] = {"none",     "a tensor", "an int",   "a float",  "a bool",
-                                        "dims",     "a dtype",  "a device", "a string", "a list",
-                                        "a handle", "a node",   "a value"};
+    static const char names[][9] = {"none",     "a tensor", "an int",   "a float",  "a bool",
+                                    "dims",     "a dtype",  "a device", "a string", "a list",
+                                    "a handle", "a node",   "a value"};
     return names[a->kind <= DYNC__A_PTR ? a->kind : 0];
 }
 
@@ -112,8 +112,8 @@ DYNC__FN double dync__infer_largest(int dtype)
  * differ in the next call. */
 DYNC__FN dync_status dync__infer_number_fits(const dync__arg *a, int dtype)
 {
-    static const char *const names[] = {"float", "double",  "c10::Half", "c10::BFloat16", "int64_t",
-                                        "int",   "int16_t", "int8_t",    "uint8_t"};
+    static const char names[][14] = {"float", "double",  "c10::Half", "c10::BFloat16", "int64_t",
+                                     "int",   "int16_t", "int8_t",    "uint8_t"};
     const dync__dtype_row *info = dync__dtype_info(dtype);
     if (!dync__arg_is_number(a) || dtype == DYNC_BOOL || dync__is_token(a->as.i) ||
         dync__is_sf(a->as.i))

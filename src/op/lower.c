@@ -146,12 +146,12 @@ DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, in
     return dync__lower_end(pb, &b);
 }
 
-DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n,
+DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, const dync__kcall_row *kernel, int n,
                                        const dync__operand *operands, const dync__attr *attr)
 {
     dync__kcall *c = dync__arena_alloc(pb->arena, sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;
-    c->row = dync__kernel_row(kernel);
+    c->row = kernel;
     c->n = n;
     c->origin = pb->origin;
     c->user_op = pb->user_op;
@@ -235,7 +235,7 @@ static dync_status dync__lower_divisor(dync__pb *pb, const dync__opcall *call,
                    ? DYNC_OK
                    : dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError");
     return dync__device_is(pb->device, DYNC__DEV_CHECKS)
-               ? dync__lower_kcall(pb, DYNC__K_check_divisor, 1, y, NULL)
+               ? dync__lower_kcall(pb, &dync__kcall_check_divisor, 1, y, NULL)
                : DYNC_OK;
 }
 

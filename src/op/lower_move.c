@@ -20,7 +20,7 @@ DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, cons
     DYNC__TRY(dync__lower_as(pb, in, out->dtype, &x));
     op[0] = dync__lower_lifted(&x, 1);
     op[1] = dync__lower_written(out, 1);
-    return dync__lower_kcall(pb, DYNC__K_cumsum, 2, op, &attr);
+    return dync__lower_kcall(pb, &dync__kcall_cumsum, 2, op, &attr);
 }
 
 DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
@@ -31,7 +31,7 @@ DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const 
     dync__attr attr = {
         .sort = {dync__lower_axis(&call->args[1], in->lay.ndim), call->args[2].as.i != 0}};
     if (dync__lower_empty(out)) return DYNC_OK;
-    return dync__lower_kcall(pb, DYNC__K_sort, 3, op, &attr);
+    return dync__lower_kcall(pb, &dync__kcall_sort, 3, op, &attr);
 }
 
 /* Elsewhere than on the CPU all is sorted first. */
@@ -45,11 +45,11 @@ DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const 
     dync__attr attr = {.sort = {dim, call->args[3].as.i != 0}};
     if (dync__lower_empty(out)) return DYNC_OK;
     if (dync__device_is(pb->device, DYNC__DEV_STRIDED))
-        return dync__lower_kcall(pb, DYNC__K_sort, 3, op, &attr);
+        return dync__lower_kcall(pb, &dync__kcall_sort, 3, op, &attr);
     for (int i = 1; i < 3; i++)
         DYNC__TRY(dync__lower_temp(pb, op[i].dtype, x.lay.ndim, x.lay.shape, &whole[i]));
     whole[1].written = whole[2].written = true;
-    DYNC__TRY(dync__lower_kcall(pb, DYNC__K_sort, 3, whole, &attr));
+    DYNC__TRY(dync__lower_kcall(pb, &dync__kcall_sort, 3, whole, &attr));
     for (int i = 1; i < 3; i++) {
         whole[i].lay.shape[dim] = op[i].lay.shape[dim];
         DYNC__TRY(dync__lower_copy(pb, &whole[i], &op[i]));
@@ -60,7 +60,7 @@ DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const 
 /* base, index, source -> out; a number as source is spread over the index's shape first. */
 static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call,
                                          const dync__operand *in, const dync__operand *out,
-                                         int kernel)
+                                         const dync__kcall_row *kernel)
 {
     dync__operand index, source, op[4];
     dync__attr attr = {.scatter = {dync__lower_axis(&call->args[1], in->lay.ndim), 1}};
@@ -84,7 +84,7 @@ static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call,
     DYNC__FN dync_status dync__l_##name(dync__pb *pb, const dync__opcall *call,            \
                                         const dync__operand *in, const dync__operand *out) \
     {                                                                                      \
-        return dync__lower_scattered(pb, call, in, out, DYNC__K_##name);                   \
+        return dync__lower_scattered(pb, call, in, out, &dync__kcall_##name);              \
     }
 DYNC__LOWER_SCATTERED(scatter)
 DYNC__LOWER_SCATTERED(scatter_add)

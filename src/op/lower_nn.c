@@ -25,7 +25,7 @@ DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, cons
     op[2].written = true;
     if (dync__lower_empty(out)) return DYNC_OK;
     if (op[0].lay.shape[op[0].lay.ndim - 1] == 0) return dync__lower_fill(pb, call, -1, 0, out);
-    return dync__lower_kcall(pb, DYNC__K_matmul, 3, op, NULL);
+    return dync__lower_kcall(pb, &dync__kcall_matmul, 3, op, NULL);
 }
 
 DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
@@ -38,7 +38,7 @@ DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const
     op[3].written = true;
     if (dync__dtype_info(out->dtype)->kind == 'f') {
         DYNC__TRY(dync__layout_expand(&in[0].lay, 2, out->lay.shape, &op[2].lay));
-        return dync__lower_kcall(pb, DYNC__K_addmm, 4, op, NULL);
+        return dync__lower_kcall(pb, &dync__kcall_addmm, 4, op, NULL);
     }
     dync__operand product[3] = {in[1], in[2], {0}}, sum[2];
     dync__tensor a = {.dtype = out->dtype, .lay = out->lay},
@@ -50,7 +50,7 @@ DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const
                         .args = args};
     DYNC__TRY(dync__lower_temp(pb, out->dtype, 2, out->lay.shape, &product[2]));
     product[2].written = true;
-    DYNC__TRY(dync__lower_kcall(pb, DYNC__K_matmul, 3, product, NULL));
+    DYNC__TRY(dync__lower_kcall(pb, &dync__kcall_matmul, 3, product, NULL));
     sum[0] = product[2];
     sum[1] = in[0];
     return dync__lower_pointwise(pb, &add, sum, out);
@@ -91,7 +91,7 @@ DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
     if (bias) op[n++] = *bias;
     op[n] = *out;
     op[n++].written = true;
-    return dync__lower_kcall(pb, DYNC__K_conv2d, n, op, &attr);
+    return dync__lower_kcall(pb, &dync__kcall_conv2d, n, op, &attr);
 }
 
 /* The bias gradient: the sum of grad_output over all but channels. */
@@ -116,11 +116,12 @@ DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opca
     to_input[2].written = to_weight[2].written = true;
     if (call->args[7].as.i && !dync__lower_empty(&out[0])) {
         DYNC__TRY(none ? dync__lower_fill(pb, call, -1, 0, &out[0])
-                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_input, 3, to_input, &attr));
+                       : dync__lower_kcall(pb, &dync__kcall_conv2d_grad_input, 3, to_input, &attr));
     }
     if (call->args[8].as.i && !dync__lower_empty(&out[1])) {
-        DYNC__TRY(none ? dync__lower_fill(pb, call, -1, 0, &out[1])
-                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_weight, 3, to_weight, &attr));
+        DYNC__TRY(
+            none ? dync__lower_fill(pb, call, -1, 0, &out[1])
+                 : dync__lower_kcall(pb, &dync__kcall_conv2d_grad_weight, 3, to_weight, &attr));
     }
     return call->args[9].as.i ? dync__lower_channel_sum(pb, &in[0], &out[2]) : DYNC_OK;
 }
@@ -146,7 +147,7 @@ DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call,
     if (dync__lower_empty(out)) return DYNC_OK;
     dync__lower_pair(&call->args[4], one, attr.pool.dilation);
     attr.pool.ceil = call->args[5].as.i;
-    return dync__lower_kcall(pb, DYNC__K_max_pool2d, 3, op, &attr);
+    return dync__lower_kcall(pb, &dync__kcall_max_pool2d, 3, op, &attr);
 }
 
 DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcall *call,
@@ -156,18 +157,18 @@ DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcal
                            dync__lower_written(out, 4)};
     if (dync__lower_empty(out)) return DYNC_OK;
     if (dync__lower_empty(&in[0])) return dync__lower_fill(pb, call, -1, 0, out);
-    return dync__lower_kcall(pb, DYNC__K_max_pool2d_grad, 3, op, NULL);
+    return dync__lower_kcall(pb, &dync__kcall_max_pool2d_grad, 3, op, NULL);
 }
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
 /* op[n]: the operands but the mask; from argument `mask` on: mask, is_causal, scale. */
 static dync_status dync__lower_attention(dync__pb *pb, const dync__opcall *call,
-                                         const dync__operand *in, int kernel, dync__operand *op,
-                                         int n, int mask)
+                                         const dync__operand *in, const dync__kcall_row *kernel,
+                                         dync__operand *op, int n, int mask)
 {
     const dync__operand *m = dync__lower_operand(call, in, mask),
-                        *q = &op[kernel == DYNC__K_attention ? 0 : 1];
+                        *q = &op[kernel->kind == DYNC__K_attention ? 0 : 1];
     dync__attr attr = {.attention = {.causal = call->args[mask + 1].as.i != 0,
                                      .fast = pb->fast_math,
                                      .mask = -1,
@@ -190,7 +191,7 @@ DYNC__FN dync_status dync__l_flash_attention(dync__pb *pb, const dync__opcall *c
     op[3].written = op[4].written = true;
     if (dync__lower_empty(&out[1])) return DYNC_OK;
     if (!dync__lower_empty(out) && !dync__lower_empty(&in[0]) && !dync__lower_empty(&in[1]))
-        return dync__lower_attention(pb, call, in, DYNC__K_attention, op, 5, 3);
+        return dync__lower_attention(pb, call, in, &dync__kcall_attention, op, 5, 3);
     DYNC__TRY(dync__lower_fill(pb, call, -1, 0, out)); /* no keys, or nothing in them */
     return dync__lower_fill(pb, call, -1, -HUGE_VAL, &out[1]);
 }
@@ -207,7 +208,7 @@ DYNC__FN dync_status dync__l_flash_attention_backward(dync__pb *pb, const dync__
         op[6 + i].written = true;
         empty |= dync__lower_empty(&out[i]);
     }
-    if (!empty) return dync__lower_attention(pb, call, in, DYNC__K_attention_grad, op, 9, 6);
+    if (!empty) return dync__lower_attention(pb, call, in, &dync__kcall_attention_grad, op, 9, 6);
     for (int i = 0; i < 3; i++) DYNC__TRY(dync__lower_fill(pb, call, -1, 0, &out[i]));
     return DYNC_OK;
 }
@@ -265,7 +266,7 @@ DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call,
         dync__lower_rnn_add(&l, DYNC__RNN_IN + i, x, false);
     }
     for (int i = 0; i < 4; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
-    return dync__lower_kcall(pb, DYNC__K_rnn_layer, l.n, l.op, &l.attr);
+    return dync__lower_kcall(pb, &dync__kcall_rnn_layer, l.n, l.op, &l.attr);
 }
 
 DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall *call,
@@ -286,7 +287,7 @@ DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall
         dync__lower_rnn_add(&l, from[i], x, false);
     }
     for (int i = 0; i < 3; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
-    return dync__lower_kcall(pb, DYNC__K_rnn_layer_grad, l.n, l.op, &l.attr);
+    return dync__lower_kcall(pb, &dync__kcall_rnn_layer_grad, l.n, l.op, &l.attr);
 }
 
 /* As dync__lower_pool_attr; then ceil, count_include_pad. */
@@ -304,7 +305,7 @@ DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call,
     dync__operand op[2] = {dync__lower_lifted(in, 4), dync__lower_written(out, 4)};
     if (dync__lower_empty(out)) return DYNC_OK;
     dync__attr attr = dync__lower_avg_attr(call, 1);
-    return dync__lower_kcall(pb, DYNC__K_avg_pool2d, 2, op, &attr);
+    return dync__lower_kcall(pb, &dync__kcall_avg_pool2d, 2, op, &attr);
 }
 
 DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcall *call,
@@ -314,5 +315,5 @@ DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcal
     if (dync__lower_empty(out)) return DYNC_OK;
     if (dync__lower_empty(&in[0])) return dync__lower_fill(pb, call, -1, 0, out);
     dync__attr attr = dync__lower_avg_attr(call, 2);
-    return dync__lower_kcall(pb, DYNC__K_avg_pool2d_grad, 2, op, &attr);
+    return dync__lower_kcall(pb, &dync__kcall_avg_pool2d_grad, 2, op, &attr);
 }

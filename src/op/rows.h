@@ -133,8 +133,8 @@ DYNC__FN dync_status dync__lower_scan(dync__pb *, const dync__opcall *, const dy
                                       const dync__operand *out);
 /* elements */
 DYNC__FN int64_t dync__lower_count(const dync__layout *);
-DYNC__FN dync_status dync__lower_kcall(dync__pb *, int kernel, int n, const dync__operand *operands,
-                                       const dync__attr *);
+DYNC__FN dync_status dync__lower_kcall(dync__pb *, const dync__kcall_row *, int n,
+                                       const dync__operand *operands, const dync__attr *);
 /* with leading dims of size 1 */
 DYNC__FN dync__operand dync__lower_lifted(const dync__operand *x, int rank);
 DYNC__FN dync__operand dync__lower_written(const dync__operand *x, int rank);

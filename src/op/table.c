@@ -10,8 +10,9 @@ DYNC__WARM
 #define DYNC__X(name, cls, schema, nout, infer, expr, lower, grad, decompose, fx, flags, \
                 inplace_of, doc)                                                         \
     DYNC__DATA const dync__op_row dync__columns_##name = {                               \
-        #name,        schema,        DYNC__##cls,       nout, inplace_of, dync__##infer, \
-        dync__##expr, dync__##lower, dync__##decompose, fx,   flags,      doc};
+        DYNC__TEXT(#name), DYNC__TEXT(schema), DYNC__##cls,  nout,                       \
+        inplace_of,        dync__##infer,      dync__##expr, dync__##lower,              \
+        dync__##decompose, DYNC__TEXT(fx),     flags,        DYNC__TEXT(doc)};
 DYNC__OPS(DYNC__X)
 #undef DYNC__X
 
@@ -32,15 +33,15 @@ static dync_status dync__op_missing_infer(const dync__opcall *call, dync__info *
     return dync__fail(DYNC_ERR_INTERNAL, "operator %d is not linked: it was called by its number",
                       call->op);
 }
-static const dync__op_row dync__op_missing = {.name = "missing",
-                                              .schema = "()",
+static const dync__op_row dync__op_missing = {.name = DYNC__TEXT("missing"),
+                                              .schema = DYNC__TEXT("()"),
                                               .cls = DYNC__KERNEL,
                                               .nout = 1,
                                               .inplace_of = -1,
                                               .infer = dync__op_missing_infer,
-                                              .fx = "missing",
+                                              .fx = DYNC__TEXT("missing"),
                                               .flags = DYNC__OP_PRIVATE | DYNC__OP_NONDIFF,
-                                              .doc = ""};
+                                              .doc = DYNC__TEXT("")};
 
 DYNC__OFTEN DYNC__FN int dync__op_use(const dync__row *row)
 {

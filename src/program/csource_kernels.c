@@ -73,7 +73,7 @@ static void dync__csource_at(dync__str *s, char letter, const dync__operand *o, 
 static dync_status dync__csource_matmul(dync__str *s, const dync__kcall *call, const char *name)
 {
     static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
-    bool has_bias = call->row == dync__kernel_row(DYNC__K_addmm);
+    bool has_bias = dync__kcall_is(call, DYNC__K_addmm);
     const dync__operand *a = &call->operand[0], *b = &call->operand[1],
                         *bias = has_bias ? &call->operand[2] : NULL,
                         *c = &call->operand[call->n - 1];
@@ -245,8 +245,8 @@ DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, 
         {DYNC__K_avg_pool2d, dync__csource_avg_pool2d},
     };
     for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
-        if (call->row == dync__kernel_row(rows[i].kernel)) return rows[i].print(s, call, name);
-    if (call->row == dync__kernel_row(DYNC__K_check_divisor)) /* nobody to tell */
+        if (dync__kcall_is(call, rows[i].kernel)) return rows[i].print(s, call, name);
+    if (dync__kcall_is(call, DYNC__K_check_divisor)) /* nobody to tell */
         return dync__str_addf(s, "static void %s(const %s *i)\n{\n    (void)i;\n}\n", name,
                               dync__csource_type(call->operand[0].dtype)),
                DYNC_OK;

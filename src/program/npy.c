@@ -54,7 +54,7 @@ DYNC__FN bool dync__big_endian(void)
 DYNC__FN dync_status dync__npy_write(const dync__tensor *t, dync__str *s)
 {
     const dync__dtype_row *dtype = dync__dtype_info(t->dtype);
-    if (!dtype->numpy)
+    if (!dtype->numpy[0])
         return dync__fail(DYNC_ERR_DTYPE, "dync_npy_save: NumPy has no %s", dtype->name);
     if (!dync__device_is(t->device, DYNC__DEV_HOST) || (!t->storage->data && t->numel > 0))
         return dync__fail(DYNC_ERR_DEVICE, "dync_npy_save: expected a tensor with data on the CPU");
@@ -117,7 +117,7 @@ static bool dync__npy_descr(const char *p, dync__npy *out)
     out->swapped = (*p == '>') != dync__big_endian() && *p != '|' && *p != '=';
     for (int k = 0; dync__dtype_valid(k); k++) {
         const char *name = dync__dtype_info(k)->numpy;
-        if (name && strncmp(p + 1, name + 1, 2) == 0 && p[3] == '\'') {
+        if (name[0] && strncmp(p + 1, name + 1, 2) == 0 && p[3] == '\'') {
             out->dtype = k;
             return true;
         }

@@ -40,11 +40,6 @@ typedef struct dync__cv {
     dync__cv_slot *slot;
 } dync__cv;
 
-static bool dync__cv_is(const dync__kcall *c, int kernel)
-{
-    return c->row == dync__kernel_row(kernel);
-}
-
 /* ---- loop nests over an array [N, C, H, W] --------------------------------------------------- */
 
 /* Does the access walk the whole array, each element once? */
@@ -326,7 +321,7 @@ static void dync__cv_know(dync__cv *v, const dync__operand *o)
 static bool dync__cv_side(const dync__cv *v, const dync__kcall *c, const dync__operand *o)
 {
     int64_t channels = o->lay.shape[1];
-    if (dync__cv_is(c, DYNC__K_conv2d)) {
+    if (dync__kcall_is(c, DYNC__K_conv2d)) {
         int64_t groups = c->attr.conv.groups;
         const int64_t *w = c->operand[1].lay.shape;
         bool depthwise = w[1] == 1 && groups > 1 && w[0] == groups;
@@ -411,19 +406,19 @@ static dync_status dync__cv_gather(dync__cv *v)
     }
     for (int i = 0; i < v->n; i++) {
         dync__kcall *c = v->step[i].k ? NULL : v->step[i].call;
-        if (!c || !(dync__cv_is(c, DYNC__K_conv2d) || dync__cv_is(c, DYNC__K_max_pool2d) ||
-                    dync__cv_is(c, DYNC__K_avg_pool2d))) {
+        if (!c || !(dync__kcall_is(c, DYNC__K_conv2d) || dync__kcall_is(c, DYNC__K_max_pool2d) ||
+                    dync__kcall_is(c, DYNC__K_avg_pool2d))) {
             for (int o = 0; c && o < c->n; o++)
                 v->slot[c->operand[o].slot].known = v->slot[c->operand[o].slot].bad = true;
             continue;
         }
         if (!(c = v->at[i].call = dync__arena_copy(v->pb->arena, c, sizeof *c)))
             return DYNC_ERR_MEMORY;
-        if (dync__cv_is(c, DYNC__K_max_pool2d) &&
+        if (dync__kcall_is(c, DYNC__K_max_pool2d) &&
             v->pb->slot.at[c->operand[2].slot].kind == DYNC__SLOT_TEMP &&
             v->slot[c->operand[2].slot].touched == 1)
             c->n = 2;
-        int y = dync__cv_is(c, DYNC__K_conv2d) ? c->n - 1 : 1;
+        int y = dync__kcall_is(c, DYNC__K_conv2d) ? c->n - 1 : 1;
         v->at[i].x = c->operand[0].slot;
         v->at[i].y = c->operand[y].slot;
         dync__cv_know(v, &c->operand[0]);
@@ -439,7 +434,7 @@ static dync_status dync__cv_gather(dync__cv *v)
     }
     for (int i = 0; i < v->n; i++) {
         const dync__kcall *c = v->at[i].call;
-        if (!c || !dync__cv_is(c, DYNC__K_conv2d) || c->operand[c->n - 1].dtype != DYNC_F32 ||
+        if (!c || !dync__kcall_is(c, DYNC__K_conv2d) || c->operand[c->n - 1].dtype != DYNC_F32 ||
             c->operand[c->n - 1].lay.offset ||
             !dync__layout_is_contiguous(&c->operand[c->n - 1].lay))
             continue;
@@ -540,8 +535,8 @@ DYNC__FN dync_status dync__steps_convs(dync__steps *s)
     bool any = false, again = true;
     dync__epilogue_sink(step, *n);
     for (int i = 0; i < *n; i++)
-        any = any || (!step[i].k && (dync__cv_is(step[i].call, DYNC__K_conv2d) ||
-                                     dync__cv_is(step[i].call, DYNC__K_max_pool2d)));
+        any = any || (!step[i].k && (dync__kcall_is(step[i].call, DYNC__K_conv2d) ||
+                                     dync__kcall_is(step[i].call, DYNC__K_max_pool2d)));
     if (!any || !v.V || *n < 2) return DYNC_OK;
     v.at = dync__arena_alloc(pb->arena, (size_t)*n * sizeof *v.at);
     v.slot = dync__arena_alloc(pb->arena, (size_t)(pb->slot.n + 1) * sizeof *v.slot);

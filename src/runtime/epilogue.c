@@ -216,8 +216,8 @@ DYNC__FN dync_status dync__steps_in_place(dync__steps *s)
     int n = s->n;
     for (int at = 0; at < n; at++) {
         const dync__kcall *c = step[at].k ? NULL : step[at].call;
-        if (!c || (c->row->run != dync__k_scatter && c->row->run != dync__k_scatter_add &&
-                   c->row->run != dync__k_index_add))
+        if (!c || (!dync__kcall_is(c, DYNC__K_scatter) && !dync__kcall_is(c, DYNC__K_scatter_add) &&
+                   !dync__kcall_is(c, DYNC__K_index_add)))
             continue;
         const dync__operand *op = c->operand;
         const dync__slot *from = &pb->slot.at[op[0].slot], *to = &pb->slot.at[op[3].slot];

@@ -128,7 +128,7 @@ DYNC__FN const dync__kfollow *dync__follow_of(const dync__pb *pb, const dync__kc
 {
     dync__follow w = {.k = k, .c = &call->operand[call->n - 1], .from = -1};
     uint8_t dtype = w.c->dtype;
-    bool product = call->row->run == dync__k_matmul || call->row->run == dync__k_addmm;
+    bool product = dync__kcall_is(call, DYNC__K_matmul) || dync__kcall_is(call, DYNC__K_addmm);
     if (!product || (dtype != DYNC_F32 && dtype != DYNC_F64)) return NULL;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];

@@ -59,10 +59,10 @@ static void dync__perf_count_call(const dync__kcall *c, double *operations, doub
     const dync__operand *a = &c->operand[0], *b = &c->operand[1];
     for (int i = 0; i < c->n; i++)
         *bytes += dync__perf_numel(&c->operand[i]) * dync__dtype_info(c->operand[i].dtype)->bytes;
-    if (c->row == dync__kernel_row(DYNC__K_matmul) || c->row == dync__kernel_row(DYNC__K_addmm))
+    if (dync__kcall_is(c, DYNC__K_matmul) || dync__kcall_is(c, DYNC__K_addmm))
         *operations = 2 * dync__perf_numel(&c->operand[c->n - 1]) *
                       (double)a->lay.shape[a->lay.ndim - 1];
-    if (c->row == dync__kernel_row(DYNC__K_conv2d))
+    if (dync__kcall_is(c, DYNC__K_conv2d))
         *operations = 2 * dync__perf_numel(&c->operand[c->n - 1]) * dync__perf_numel(b) /
                       (double)DYNC__MAX(b->lay.shape[0], 1);
 }

@@ -93,7 +93,7 @@ static dync_status dync__main_bounds(dync__plan_maker *m, dync__plan_step *s, in
         const dync__buf *buf = &k->buf.at[bound->buf];
         dync__kcall *c = dync__arena_alloc(&m->p->arena, sizeof *c);
         if (!c) return DYNC_ERR_MEMORY;
-        *c = (dync__kcall){.row = dync__kernel_row(DYNC__K_check_index),
+        *c = (dync__kcall){.row = &dync__kcall_check_index,
                            .n = 1,
                            .origin = bound->origin,
                            .user_op = bound->user_op,

@@ -15,7 +15,7 @@ DYNC__FN void dync__steps_print(dync__str *text, const dync__steps *s)
 
 DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
 {
-    static const char *const kinds[] = {"in", "out", "temp", "const"};
+    static const char kinds[][6] = {"in", "out", "temp", "const"};
     dync__str_addf(s, "plan %s: %d steps, %lld bytes of arena\n", p->name, p->n_steps,
                    (long long)p->arena_bytes);
     for (int i = 0; i < p->n_slots; i++) {

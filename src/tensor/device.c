@@ -31,13 +31,14 @@ static const dync__driver *const dync__main_driver = &dync__main_memory, *const 
                                                                              NULL;
 
 /* clang-format off */
+#define DYNC__NAMES(name, title, text) DYNC__TEXT(name), DYNC__TEXT(title), DYNC__TEXT(text)
 static const dync__device dync__devices[] = { /* by DYNC_CPU, DYNC_CUDA, DYNC_META */
-    {"cpu", "CPU", "DYNC_CPU",
+    {DYNC__NAMES("cpu", "CPU", "DYNC_CPU"),
      DYNC__DEV_HOST | DYNC__DEV_DATA | DYNC__DEV_CHECKS | DYNC__DEV_SCANS | DYNC__DEV_STRIDED |
      DYNC__DEV_WIDE | DYNC__DEV_INTEGERS | DYNC__DEV_ATTENDS, &dync__main_driver},
-    {"cuda", "CUDA", "DYNC_CUDA_AT(%d)", DYNC__DEV_DATA | DYNC__DEV_NUMBERED, &dync__device_cuda},
-    {"meta", "Meta", "DYNC_META", 0, &dync__no_driver},
-    {"unknown", "Unknown", "DYNC_CPU", 0, &dync__no_driver},
+    {DYNC__NAMES("cuda", "CUDA", "DYNC_CUDA_AT(%d)"), DYNC__DEV_DATA | DYNC__DEV_NUMBERED, &dync__device_cuda},
+    {DYNC__NAMES("meta", "Meta", "DYNC_META"), 0, &dync__no_driver},
+    {DYNC__NAMES("unknown", "Unknown", "DYNC_CPU"), 0, &dync__no_driver},
 };
 /* clang-format on */
 

@@ -10,7 +10,16 @@ DYNC__WARM
 
 static const dync__dtype_row dync__dtype_rows[] = {
 #define DYNC__X(id, name, c_type, bytes, kind, fx, guard, safetensors, numpy, onnx, ptx, compute) \
-    [DYNC_##id] = {#name, bytes, kind, fx, guard, safetensors, numpy, onnx, ptx, DYNC_##compute},
+    [DYNC_##id] = {DYNC__TEXT(#name),                                                             \
+                   bytes,                                                                         \
+                   kind,                                                                          \
+                   DYNC__TEXT(fx),                                                                \
+                   DYNC__TEXT(guard),                                                             \
+                   DYNC__TEXT(safetensors),                                                       \
+                   DYNC__TEXT(numpy),                                                             \
+                   onnx,                                                                          \
+                   DYNC__TEXT(ptx),                                                               \
+                   DYNC_##compute},
     DYNC__DTYPES(DYNC__X)
 #undef DYNC__X
 };

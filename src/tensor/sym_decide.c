@@ -81,7 +81,7 @@ static dync__sz_range dync__sz_range_of(dync__symtab *t, int64_t size)
 }
 
 /* ---- promises -------------------------------------------------------------------------------- */
-static const char *const dync__sz_signs[] = {" == ", " < ", " != ", " <= "};
+static const char dync__sz_signs[][5] = {" == ", " < ", " != ", " <= "};
 
 /* The user gave a range of which the trace leaves out a part: the first such is kept. */
 static void dync__sz_violate(dync__symtab *t, int symbol, dync__sz_rel rel, int64_t a, int64_t b)

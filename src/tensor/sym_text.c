@@ -7,7 +7,7 @@ DYNC__COLD
 static void dync__sz_text_atom(const dync__symtab *t, int64_t size, bool sources, bool bind,
                                dync__str *s)
 {
-    static const char *const binary[] = {" + ", " - ", "*", "//", " % "};
+    static const char binary[][4] = {" + ", " - ", "*", "//", " % "};
     const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
     if (!e)
         dync__str_addf(s, "%lld", (long long)size);
@@ -81,7 +81,7 @@ static void dync__sz_text_term(const dync__symtab *t, const dync__sz_term *term,
 static void dync__sf_text(const dync__symtab *t, int64_t bits, const dync__sz_names *c,
                           bool sources, dync__str *s)
 {
-    static const char *const binary[] = {" + ", " - ", "*", "/"};
+    static const char binary[][4] = {" + ", " - ", "*", "/"};
     const dync__sz_expr *e = dync__is_sf(bits) ? dync__symtab_find(t, bits) : NULL;
     if (!e) {
         char text[40];
@@ -138,7 +138,7 @@ DYNC__FN void dync__symtab_text(const dync__symtab *t, int64_t size, bool source
 DYNC__FN void dync__symtab_c(const dync__symtab *t, int64_t size, const dync__sz_names *names,
                              dync__str *s)
 {
-    static const char *const binary[] = {" + ", " - ", " * ", " / ", " % "};
+    static const char binary[][4] = {" + ", " - ", " * ", " / ", " % "};
     const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
     if (dync__is_sf(size))
         dync__sf_text(t, size, names, false, s);
@@ -148,9 +148,8 @@ DYNC__FN void dync__symtab_c(const dync__symtab *t, int64_t size, const dync__sz
         names->symbol(names->user, size, s);
     else if (e->kind == DYNC__SZ_MIN || e->kind == DYNC__SZ_MAX) {
         for (int i = 0; i < 4; i++) { /* (a < b ? a : b) */
-            static const char *const min[] = {"(", " < ", " ? ", " : "}, *const max[] = {"(", " > ",
-                                                                                         " ? ",
-                                                                                         " : "};
+            static const char min[][4] = {"(", " < ", " ? ", " : "},
+                              max[][4] = {"(", " > ", " ? ", " : "};
             dync__str_add(s, e->kind == DYNC__SZ_MIN ? min[i] : max[i]);
             dync__symtab_c(t, i % 2 ? e->b : e->a, names, s);
         }

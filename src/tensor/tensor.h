@@ -18,7 +18,7 @@
     X(F32,  float32,  float,    4, 'f', "f32",  "Float",    "F32",  "<f4", 1,  "f32", F32)   \
     X(F64,  float64,  double,   8, 'f', "f64",  "Double",   "F64",  "<f8", 11, "f64", F64)   \
     X(F16,  float16,  uint16_t, 2, 'f', "f16",  "Half",     "F16",  "<f2", 10, "f16", F32)   \
-    X(BF16, bfloat16, uint16_t, 2, 'f', "bf16", "BFloat16", "BF16", NULL,  16, "bf16", F32)  \
+    X(BF16, bfloat16, uint16_t, 2, 'f', "bf16", "BFloat16", "BF16", "",    16, "bf16", F32)  \
     X(I64,  int64,    int64_t,  8, 'i', "i64",  "Long",     "I64",  "<i8", 7,  "s64", I64)   \
     X(I32,  int32,    int32_t,  4, 'i', "i32",  "Int",      "I32",  "<i4", 6,  "s32", I32)   \
     X(I16,  int16,    int16_t,  2, 'i', "i16",  "Short",    "I16",  "<i2", 5,  "s16", I32)   \
@@ -30,7 +30,7 @@ typedef struct dync__dtype_row {
     const char *name;
     uint8_t bytes;
     char kind;
-    const char *fx, *guard, *safetensors, *numpy;
+    const char *fx, *guard, *safetensors, *numpy; /* numpy "": it has none */
     int onnx;
     const char *ptx;
     uint8_t compute; /* the type arithmetic on it is done in: F32 F64 I64 I32 BOOL */

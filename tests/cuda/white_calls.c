@@ -181,8 +181,8 @@ static bool attention_agrees(const attention *t, bool dense)
     if (attention_tf32) tol = 1e-2;
     memset(&f, 0, sizeof f);
     memset(&g, 0, sizeof g);
-    f.call.row = dync__kernel_row(DYNC__K_attention);
-    g.call.row = dync__kernel_row(DYNC__K_attention_grad);
+    f.call.row = &dync__kcall_attention;
+    g.call.row = &dync__kcall_attention_grad;
     add(&f, t->dtype, false, 4, q, 0);
     add(&f, t->dtype, false, 4, k, t->H > 1 && !dense ? 2 : 0); /* heads may share keys */
     add(&f, t->dtype, false, 4, v, 0);
@@ -348,11 +348,11 @@ static bool recurrent_agrees(const recurrent *t)
     tol *= DYNC__MAX(1.0, t->H / 128.0);
     memset(&f, 0, sizeof f);
     memset(f.call.attr.rnn.role, -1, sizeof f.call.attr.rnn.role);
-    f.call.row = dync__kernel_row(DYNC__K_rnn_layer);
+    f.call.row = &dync__kcall_rnn_layer;
     f.call.attr.rnn.gates = t->gates;
     f.call.attr.rnn.reverse = t->reverse;
     g = f;
-    g.call.row = dync__kernel_row(DYNC__K_rnn_layer_grad);
+    g.call.row = &dync__kcall_rnn_layer_grad;
     role(&f, DYNC__RNN_IN, d, false, 3, t->L, t->N, G, false);
     role(&f, DYNC__RNN_W, d, false, 2, G, t->H, 0, false);
     if (test_random() % 2) role(&f, DYNC__RNN_BIAS, d, false, 1, G, 0, 0, true);
@@ -427,7 +427,7 @@ static bool sort_agrees(int dtype, int n, const int64_t *shape, int dim, bool de
 {
     a_call c;
     memset(&c, 0, sizeof c);
-    c.call.row = dync__kernel_row(DYNC__K_sort);
+    c.call.row = &dync__kcall_sort;
     add(&c, dtype, false, n, shape, 0);
     add(&c, dtype, true, n, shape, 0);
     add(&c, DYNC_I64, true, n, shape, 0);

@@ -3,6 +3,7 @@
  * whose sums are exact in any order: results are equal to the bit. */
 #include "cuda_white.h"
 #include "../test.h"
+#include "../unit/kernel_rows.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
 static int as_product, of_halves, direct, backward, weights;
@@ -108,7 +109,7 @@ static dync__kcall call_of(const geometry *g, int kind)
     int64_t *shape[3][3] = {{xs, ws, ys}, {ys, ws, xs}, {xs, ys, ws}};
     dync__kcall call;
     memset(&call, 0, sizeof call);
-    call.row = dync__kernel_row(rows[kind]);
+    call.row = kernel_row(rows[kind]);
     call.n = kind == 0 && g->bias ? 4 : 3;
     call.attr.conv =
         (dync__attr_conv){{g->sy, g->sx}, {g->py, g->px}, {g->dy, g->dx}, g->groups, .winograd = 0};

@@ -3,6 +3,7 @@
 #include "cuda_white.h"
 #include "cuda/gemm.h"
 #include "../test.h"
+#include "../unit/kernel_rows.h"
 extern int setenv(const char *, const char *, int);
 /* What 9.0 does by wgmma instead has its own tests (white_wgmma.c). */
 __attribute__((constructor)) static void for_any_device(void)
@@ -55,7 +56,7 @@ static bool agree(const problem *p, int form)
     void *host[4] = {NULL}, *want[4] = {NULL}, *device[4] = {NULL};
     memset(&call, 0, sizeof call);
     call.n = p->bias ? 4 : 3;
-    call.row = dync__kernel_row(p->bias ? DYNC__K_addmm : DYNC__K_matmul);
+    call.row = kernel_row(p->bias ? DYNC__K_addmm : DYNC__K_matmul);
     elements[0] = lay_out(&call.operand[0], p, 0, p->m, p->k, p->trans & 1, false);
     elements[1] = lay_out(&call.operand[1], p, 1, p->k, p->n, p->trans & 2, p->broadcast);
     elements[call.n - 1] =
@@ -199,7 +200,7 @@ TEST(choices)
         dync__kcall call;
         memset(&call, 0, sizeof call);
         call.n = 3;
-        call.row = dync__kernel_row(DYNC__K_matmul);
+        call.row = &dync__kcall_matmul;
         problem p = {.dtype = want[i].dtype, .rank = 2};
         (void)lay_out(&call.operand[0], &p, 0, want[i].m, want[i].k, false, false);
         (void)lay_out(&call.operand[1], &p, 1, want[i].k, want[i].n, false, false);

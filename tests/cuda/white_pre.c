@@ -145,7 +145,7 @@ static bool agree(const problem *p, int form)
     int n = 3;
     memset(&call, 0, sizeof call);
     call.n = 3;
-    call.row = dync__kernel_row(DYNC__K_matmul);
+    call.row = &dync__kcall_matmul;
     lay_out(&call.operand[0], MADE + 0, p, p->m, p->k, p->way & 1);
     lay_out(&call.operand[1], MADE + 1, p, p->k, p->n, p->way & 2);
     lay_out(&call.operand[2], MADE + 2, p, p->m, p->n, false);
@@ -267,7 +267,7 @@ TEST(large_texts)
             int64_t elements[4];
             memset(&call, 0, sizeof call);
             call.n = 3;
-            call.row = dync__kernel_row(DYNC__K_matmul);
+            call.row = &dync__kcall_matmul;
             lay_out(&call.operand[0], MADE + 0, &p, p.m, p.k, false);
             lay_out(&call.operand[1], MADE + 1, &p, p.k, p.n, false);
             lay_out(&call.operand[2], MADE + 2, &p, p.m, p.n, false);
@@ -338,7 +338,7 @@ TEST(choices)
         int64_t elements[4];
         memset(&call, 0, sizeof call);
         call.n = 3;
-        call.row = dync__kernel_row(DYNC__K_matmul);
+        call.row = &dync__kcall_matmul;
         lay_out(&call.operand[0], MADE + 0, &p, p.m, p.k, false);
         lay_out(&call.operand[1], MADE + 1, &p, p.k, p.n, p.way & 2);
         lay_out(&call.operand[2], MADE + 2, &p, p.m, p.n, false);

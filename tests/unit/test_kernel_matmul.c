@@ -5,6 +5,7 @@
 #include "../../src/codegen/codemem.h"
 #include "../test.h"
 #include "../tol.h"
+#include "kernel_rows.h"
 #include "guarded.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
@@ -561,7 +562,7 @@ static void check_matmul(int in, int dtype, int kernel)
     if (test_random() % 3 == 0) as[0] = 1;
     dync__kcall c;
     memset(&c, 0, sizeof c);
-    c.row = dync__kernel_row(kernel);
+    c.row = kernel_row(kernel);
     c.operand[c.n++] = operand(in, rank, as + 4 - rank, test_random() % 2);
     c.operand[c.n++] = operand(in, rank, bs + 4 - rank, test_random() % 2);
     if (kernel == DYNC__K_addmm) {
@@ -627,7 +628,7 @@ TEST(few_columns_of_fewer_rows)
     void *data[3] = {a, b, y};
     dync__kcall c;
     memset(&c, 0, sizeof c);
-    c.row = dync__kernel_row(DYNC__K_matmul);
+    c.row = &dync__kcall_matmul;
     c.n = 3;
     c.operand[0] = operand(DYNC_BF16, 2, as, false);
     c.operand[1] = operand(DYNC_BF16, 2, bs, false);
@@ -652,7 +653,7 @@ TEST(matmul_rejects)
     int64_t as[2] = {3, 4}, bs[2] = {5, 6}, ys[2] = {3, 6};
     dync__kcall c;
     memset(&c, 0, sizeof c);
-    c.row = dync__kernel_row(DYNC__K_matmul);
+    c.row = &dync__kcall_matmul;
     c.n = 3;
     c.operand[0] = operand(DYNC_F32, 2, as, false);
     c.operand[1] = operand(DYNC_F32, 2, bs, false);
@@ -668,7 +669,7 @@ TEST(matmul_of_nothing)
     void *data[3] = {x, x, y};
     dync__kcall c;
     memset(&c, 0, sizeof c);
-    c.row = dync__kernel_row(DYNC__K_matmul);
+    c.row = &dync__kcall_matmul;
     c.n = 3;
     for (int i = 0; i < 24; i++) y[i] = 7;
     c.operand[0] = operand(DYNC_F32, 3, as, false);
@@ -693,7 +694,7 @@ TEST(batches_of_one_row_become_rows)
     memset(&c, 0, sizeof c);
     fill_f32(a, 30);
     fill_f32(b, 24);
-    c.row = dync__kernel_row(DYNC__K_matmul);
+    c.row = &dync__kcall_matmul;
     c.n = 3;
     c.operand[0] = operand(DYNC_F32, 3, as, false);
     c.operand[1] = operand(DYNC_F32, 3, bs, false);

@@ -4,6 +4,7 @@
 #include "../../src/codegen/codemem.h"
 #include "../test.h"
 #include "../tol.h"
+#include "kernel_rows.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
 enum { ROOM = 40000 };
@@ -52,7 +53,7 @@ static double get(const call *k, int operand, int64_t a, int64_t b, int64_t c, i
 static void begin(call *k, int kernel)
 {
     memset(k, 0, sizeof *k);
-    k->c.row = dync__kernel_row(kernel);
+    k->c.row = kernel_row(kernel);
 }
 
 static bool run(call *k)
@@ -707,7 +708,7 @@ TEST(attributes_are_printed_by_name)
                   " gates 4 reverse 1 fast 0 role [0, 1, -1, 2, 3, 4, 5, -1, -1, -1, -1, -1, -1]"}};
     for (int i = 0; i < DYNC__COUNT_OF(calls); i++) {
         dync__str s = {0};
-        dync__attr_print(&s, dync__kernel_row(calls[i].kernel)->attr, &calls[i].attr);
+        dync__attr_print(&s, kernel_row(calls[i].kernel)->attr, &calls[i].attr);
         EXPECT_EQ_STR(dync__str_get(&s), calls[i].text);
         dync__str_free(&s);
     }

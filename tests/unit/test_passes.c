@@ -147,7 +147,7 @@ TEST(calls_are_checked)
 {
     fixture f;
     if (!begin(&f)) return;
-    dync__kcall call = {.row = dync__kernel_row(DYNC__K_matmul), .n = 2};
+    dync__kcall call = {.row = &dync__kcall_matmul, .n = 2};
     dync__layout lay;
     int64_t shape[1] = {8};
     REQUIRE_OK(dync__layout_contiguous(&lay, 1, shape));
