@@ -401,10 +401,33 @@ DYNC__PLAIN
 #include "program/save.c"
 #include "program/ts.c"
 DYNC__PLAIN
+#if defined(DYNC_NO_ONNX)
+#include "onnx/absent.c"
+#else
 #include "onnx/proto.h"
+#include "onnx/onnx.h"
+#include "onnx/maps.h"
+#include "onnx/record.h"
 #include "onnx/proto.c"
 #include "onnx/proto_read.c"
 #include "onnx/proto_write.c"
+#include "onnx/data.c"
+#include "onnx/call.c"
+#include "onnx/map_point.c"
+#include "onnx/map_reduce.c"
+#include "onnx/map_shape.c"
+#include "onnx/map_index.c"
+#include "onnx/map_conv.c"
+#include "onnx/map_norm.c"
+#include "onnx/map_attention.c"
+#include "onnx/map_loss.c"
+#include "onnx/map_control.c"
+#include "onnx/rows.c"
+#include "onnx/link.c"
+#include "onnx/run.c"
+#include "onnx/record.c"
+#include "onnx/load.c"
+#endif
 DYNC__PLAIN
 #include "door/door.h"
 #include "door/named.c"

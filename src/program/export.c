@@ -81,6 +81,25 @@ DYNC__FN dync__program *dync__program_from_leaves(dync__graph *g, const char *na
     return NULL;
 }
 
+DYNC__FN dync__program *dync__program_from_callable(dync_callable callable, const char *name,
+                                                    int n_leaves)
+{
+    dync__program *p = dync__calloc(sizeof *p);
+    if (!p) return NULL;
+    dync__object_made(&p->root.object);
+    dync__root_set(&p->root, dync__program_end);
+    p->n_leaves = n_leaves;
+    p->foreign = true;
+    p->name = dync__program_identifier(name);
+    if (!p->name) {
+        dync__program_free(p);
+        return NULL;
+    }
+    p->callable = callable;
+    p->compiled = 1;
+    return p;
+}
+
 DYNC_API void dync_program_free(dync_program *p)
 {
     if (p) dync__program_free(dync__program_open(p, "dync_program_free"));
@@ -224,6 +243,12 @@ static dync_value dync__program_call(dync__program *p, int nargs, const dync_val
     }
     dync_value inputs[DYNC__MAX_LEAVES];
     int64_t value[DYNC__PROGRAM_SYMBOLS] = {0};
+    if (p->foreign) {
+        for (int i = 0; i < flat.n_tensors; i++)
+            inputs[i] = dync_v_tensor(dync__handle(flat.tensor[i]));
+        return p->callable.run(p->callable.state, inputs, flat.n_tensors);
+    }
+    /* then the interpreter runs, and the tape or the tracer sees each operator */
     bool wants_grad = dync__tls.compiling;
     if (dync__program_inputs(p, &flat, value, inputs, &wants_grad) != DYNC_OK ||
         (p->loaded && dync__program_prove(p, value) != DYNC_OK))

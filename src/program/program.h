@@ -18,6 +18,8 @@ struct dync__program {
     /* from a file, of symbolic sizes: those whose types were found right; how many came */
     int64_t *proven;
     int n_proven;
+    /* made of a callable that knows its inputs itself: graph is NULL (onnx/load.c) */
+    bool foreign;
 };
 DYNC__FN dync_limits dync__program_limits_get(void); /* limits.c: none is 0 */
 enum { DYNC__PROGRAM_SYMBOLS = 64 };
@@ -44,6 +46,9 @@ DYNC__FN dync_status dync__program_sizes_check(dync__graph *, const char *name);
  * arguments of a call, lists flattened. leaf NULL: one each, in order. */
 DYNC__FN dync__program *dync__program_from_leaves(dync__graph *, const char *name, int n_leaves,
                                                   const int *leaf);
+/* A program without a graph: it runs, but has nothing to be saved. The callable is taken where one
+ * comes. */
+DYNC__FN dync__program *dync__program_from_callable(dync_callable, const char *name, int n_leaves);
 DYNC__FN void dync__program_free(dync__program *); /* NULL allowed */
 /* its handle, for the user; NULL passes */
 DYNC__FN dync_program *dync__program_give(dync__program *taken);

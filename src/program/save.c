@@ -14,6 +14,11 @@ static dync_status dync__program_save_as(const dync_program *handle, const char 
     const dync__program *p = dync__program_open(handle, who);
     if (!p) return DYNC_ERR_VALUE;
     if (!path) return dync__fail(DYNC_ERR_VALUE, "%s: the path is NULL", who);
+    if (!p->graph)
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "%s: program %s has no graph of its own: sizes or values of a call "
+                          "decide what it computes",
+                          who, p->name);
     dync_status status = write(p, &s);
     if (status == DYNC_OK && s.failed) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
@@ -51,12 +56,4 @@ DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *p
         DYNC_ERR_UNSUPPORTED,
         "%s: this build of dync writes no ONNX; dync_program_save writes its own format",
         path ? path : "NULL");
-}
-
-DYNC_API dync_program *dync_program_load_onnx(const char *path)
-{
-    dync__fail(DYNC_ERR_UNSUPPORTED,
-               "%s: this build of dync reads no ONNX; dync_program_load reads its own format",
-               path ? path : "NULL");
-    return NULL;
 }

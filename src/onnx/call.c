@@ -1,0 +1,264 @@
+/* onnx/call.c: what mapping functions (map_*.c) work with: attributes, sizes, known numbers. After
+ * data.c. */
+#include "../dync.in.h"
+#include "onnx.h"
+DYNC__COLD
+
+DYNC__DATA dync_status (*dync__onnx_run_inside)(dync__onnx_loaded *, const dync__onnx_body *,
+                                                dync__onnx_frame *outer,
+                                                const dync__onnx_call *call, int n_in,
+                                                const dync__onnx_value *in,
+                                                dync__onnx_value *out) = NULL;
+
+DYNC__FN dync_status dync__oi_fail(const dync__onnx_call *c, dync_status status, const char *fmt,
+                                   ...)
+{
+    dync__str s = {0};
+    va_list args;
+    va_start(args, fmt);
+    dync__str_addv(&s, fmt, args);
+    va_end(args);
+    const char *name = *c->node->name      ? c->node->name
+                       : c->node->output.n ? c->node->output.at[0]
+                                           : "";
+    status = dync__fail(status, "ONNX node %s (%s): %s", name, c->node->op_type, dync__str_get(&s));
+    dync__str_free(&s);
+    return status;
+}
+
+DYNC__FN dync_status dync__oi_out_typed(dync__onnx_call *c, int i, dync_tensor *t, int type)
+{
+    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    if (i < c->n_out) c->out[i] = (dync__onnx_value){t, type};
+    return DYNC_OK;
+}
+DYNC__FN dync_status dync__oi_out(dync__onnx_call *c, int i, dync_tensor *t)
+{
+    return dync__oi_out_typed(c, i, t, 0);
+}
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+static const dync__onnx_attribute *dync__oi_of_node(const dync__onnx_node *n, const char *name)
+{
+    for (int i = 0; i < n->attribute.n; i++)
+        if (strcmp(n->attribute.at[i]->name, name) == 0) return n->attribute.at[i];
+    return NULL;
+}
+
+/* recursion: inside functions of the model an attribute may refer to one of the function's call */
+static const dync__onnx_attribute *dync__oi_find(const dync__onnx_node *node,
+                                                 const dync__onnx_frame *frame, const char *name)
+{
+    const dync__onnx_attribute *a = dync__oi_of_node(node, name);
+    if (!a || !*a->ref_attr_name) return a;
+    while (frame && !frame->body->function) frame = frame->outer;
+    if (!frame || !frame->call) return NULL;
+    const dync__onnx_attribute *given =
+        dync__oi_find(frame->call->node, frame->call->frame, a->ref_attr_name);
+    const dync__onnx_function *f = frame->body->function;
+    for (int i = 0; !given && i < f->attribute_proto.n; i++)
+        if (strcmp(f->attribute_proto.at[i]->name, a->ref_attr_name) == 0)
+            given = f->attribute_proto.at[i];
+    return given;
+}
+
+DYNC__FN const dync__onnx_attribute *dync__oi_attribute(const dync__onnx_call *c, const char *name)
+{
+    return dync__oi_find(c->node, c->frame, name);
+}
+DYNC__FN bool dync__oi_has(const dync__onnx_call *c, const char *name)
+{
+    return dync__oi_attribute(c, name) != NULL;
+}
+
+/* The text behind "name=" in the row, up to a space. */
+static const char *dync__oi_default(const dync__onnx_call *c, const char *name, size_t *n)
+{
+    size_t length = strlen(name);
+    const char *p = c->row ? c->row->attributes : "";
+    while (*p) {
+        const char *end = strchr(p, ' ');
+        size_t word = end ? (size_t)(end - p) : strlen(p);
+        if (word > length && strncmp(p, name, length) == 0 && p[length] == '=') {
+            *n = word - length - 1;
+            return p + length + 1;
+        }
+        p += end ? word + 1 : word;
+    }
+    *n = 0;
+    return "";
+}
+
+static double dync__oi_default_number(const dync__onnx_call *c, const char *name)
+{
+    char text[32];
+    size_t n;
+    const char *at = dync__oi_default(c, name, &n);
+    double x = 0;
+    if (n >= sizeof text) return 0;
+    memcpy(text, at, n);
+    text[n] = 0;
+    return n && dync__text_double(text, NULL, &x) ? x : 0;
+}
+
+DYNC__FN int64_t dync__oi_int(const dync__onnx_call *c, const char *name)
+{
+    const dync__onnx_attribute *a = dync__oi_attribute(c, name);
+    return a ? a->i : (int64_t)dync__oi_default_number(c, name);
+}
+DYNC__FN double dync__oi_float(const dync__onnx_call *c, const char *name)
+{
+    const dync__onnx_attribute *a = dync__oi_attribute(c, name);
+    return a ? (double)a->f : dync__oi_default_number(c, name);
+}
+DYNC__FN bool dync__oi_is(const dync__onnx_call *c, const char *name, const char *text)
+{
+    const dync__onnx_attribute *a = dync__oi_attribute(c, name);
+    size_t n = a ? a->s.n : 0;
+    const char *at = a ? a->s.at : dync__oi_default(c, name, &n);
+    return strlen(text) == n && memcmp(at, text, n) == 0;
+}
+DYNC__FN int dync__oi_ints(const dync__onnx_call *c, const char *name, const int64_t **out)
+{
+    const dync__onnx_attribute *a = dync__oi_attribute(c, name);
+    *out = a ? a->ints.at : NULL;
+    return a ? a->ints.n : 0;
+}
+DYNC__FN int dync__oi_floats(const dync__onnx_call *c, const char *name, const float **out)
+{
+    const dync__onnx_attribute *a = dync__oi_attribute(c, name);
+    *out = a ? a->floats.at : NULL;
+    return a ? a->floats.n : 0;
+}
+DYNC__FN const dync__onnx_body *dync__oi_body(const dync__onnx_call *c, const char *name)
+{
+    for (int i = 0; i < c->node->attribute.n; i++)
+        if (strcmp(c->node->attribute.at[i]->name, name) == 0) return c->step->inside[i];
+    return NULL;
+}
+
+DYNC__FN bool dync__oi_axis(const dync__onnx_call *c, int64_t axis, int rank, int *out)
+{
+    *out = (int)(axis < 0 ? axis + rank : axis);
+    if (axis >= -rank && axis < rank) return true;
+    dync__oi_fail(c, DYNC_ERR_FORMAT, "axis %lld of a tensor of %d dimensions", (long long)axis,
+                  rank);
+    return false;
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+DYNC__FN dync_dims dync__oi_shape(const dync_tensor *t)
+{
+    dync_dims d = {0, {0}};
+    const dync__tensor *x = dync__peek(t);
+    d.n = x ? x->lay.ndim : 0;
+    for (int i = 0; i < d.n; i++) d.d[i] = x->lay.shape[i];
+    return d;
+}
+DYNC__FN int dync__oi_rank(const dync_tensor *t) { return dync__oi_shape(t).n; }
+DYNC__FN int64_t dync__oi_size(const dync_tensor *t, int dim)
+{
+    dync_dims d = dync__oi_shape(t);
+    dim = dim < 0 ? dim + d.n : dim;
+    return dim >= 0 && dim < d.n ? d.d[dim] : 1;
+}
+DYNC__FN int dync__oi_type(const dync_tensor *t)
+{
+    const dync__tensor *x = dync__peek(t);
+    return x ? x->dtype : DYNC_F32;
+}
+
+/* Elements of a tensor in order, as they are. NULL: error. */
+static const char *dync__oi_elements(const dync__onnx_call *c, dync_tensor *t, int cap, int *n)
+{
+    int64_t numel = 1;
+    dync_dims d = dync__oi_shape(t);
+    for (int i = 0; i < d.n; i++) numel *= d.d[i];
+    if (numel > cap) {
+        dync__oi_fail(c, DYNC_ERR_FORMAT, "expected at most %d numbers, got %lld", cap,
+                      (long long)numel);
+        return NULL;
+    }
+    *n = (int)numel;
+    if (numel == 0) return "";
+    dync_tensor *dense = dync_contiguous(t);
+    const dync__tensor *x = dense ? dync__open(dense) : NULL;
+    if (!x) return NULL;
+    if (!(x->flags & DYNC__T_FAKE)) return dync__tensor_data(x);
+    return dync_data(dense); /* cuts a trace, or is refused */
+}
+
+DYNC__FN int dync__oi_read(const dync__onnx_call *c, dync_tensor *t, int cap, int64_t *out)
+{
+    int n = 0, dtype = dync__oi_type(t);
+    const char *at = t ? dync__oi_elements(c, t, cap, &n) : NULL;
+    if (!at) return -1;
+    for (int i = 0; i < n; i++)
+        out[i] = dync__dtype_info(dtype)->kind == 'f'
+                     ? (int64_t)dync__load_f64(at + i * dync__dtype_info(dtype)->bytes, dtype)
+                     : dync__load_i64(at + i * dync__dtype_info(dtype)->bytes, dtype);
+    return n;
+}
+DYNC__FN int dync__oi_read_reals(const dync__onnx_call *c, dync_tensor *t, int cap, double *out)
+{
+    int n = 0, dtype = dync__oi_type(t);
+    const char *at = t ? dync__oi_elements(c, t, cap, &n) : NULL;
+    if (!at) return -1;
+    for (int i = 0; i < n; i++)
+        out[i] = dync__load_f64(at + i * dync__dtype_info(dtype)->bytes, dtype);
+    return n;
+}
+DYNC__FN bool dync__oi_dims(const dync__onnx_call *c, dync_tensor *t, dync_dims *out)
+{
+    out->n = t ? dync__oi_read(c, t, DYNC_MAX_DIMS, out->d) : -1;
+    return out->n >= 0;
+}
+
+/* ---- new tensors ----------------------------------------------------------------------------- */
+
+static dync__tensor *dync__oi_new(int dtype, int ndim, const int64_t *shape)
+{
+    dync__layout lay;
+    if (dync__layout_contiguous(&lay, ndim, shape) != DYNC_OK) return NULL;
+    return dync__tensor_empty(dtype, DYNC_CPU, &lay);
+}
+DYNC__FN dync_tensor *dync__oi_tensor_i(int dtype, int ndim, const int64_t *shape,
+                                        const int64_t *value)
+{
+    dync__tensor *t = dync__oi_new(dtype, ndim, shape);
+    for (int64_t i = 0; t && i < t->numel; i++)
+        dync__store_i64((char *)t->storage->data + i * dync__dtype_info(dtype)->bytes, dtype,
+                        value[i]);
+    return t ? dync__give(t) : NULL;
+}
+DYNC__FN dync_tensor *dync__oi_tensor_f(int dtype, int ndim, const int64_t *shape,
+                                        const double *value)
+{
+    dync__tensor *t = dync__oi_new(dtype, ndim, shape);
+    for (int64_t i = 0; t && i < t->numel; i++)
+        dync__store_f64((char *)t->storage->data + i * dync__dtype_info(dtype)->bytes, dtype,
+                        value[i]);
+    return t ? dync__give(t) : NULL;
+}
+
+DYNC__FN dync_tensor *dync__oi_list(int n, dync_tensor *const *t, int dim, bool stack)
+{
+    dync_value list = dync__list_new(n);
+    if (list.kind != DYNC_KIND_LIST) return NULL;
+    for (int i = 0; i < n; i++) {
+        if (!t[i]) return NULL;
+        dync__list_set(list, i, dync_v_tensor(t[i]));
+    }
+    return stack ? dync_stack(list, dim) : dync_cat(list, dim);
+}
+
+DYNC__FN dync_tensor *dync__oi_full(dync_dims shape, double value, int dtype)
+{
+    dync_make make = {0};
+    make.shape = shape;
+    make.dtype = (dync_dtype)dtype;
+    bool real = dync__dtype_info(dtype)->kind == 'f';
+    return dync_full_opt(real ? dync_v_float(value) : dync_v_int((int64_t)value), make);
+}

@@ -1,0 +1,385 @@
+/* onnx/link.c: the graphs of a model as bodies: names become places, nodes get their rows. After
+ * rows.c.
+ *
+ * All that can be wrong with names is found here: a value that nothing makes, or that is made
+ * later (ONNX wants nodes in order, so a cycle shows as that), one made twice, an operator that is
+ * not there. Missing operators are collected first: one message names them all. */
+#include "../dync.in.h"
+#include "onnx.h"
+DYNC__COLD
+
+/* names of a body's values while it is linked */
+typedef struct dync__onnx_names {
+    const dync__onnx_body *body;
+    struct dync__onnx_names *outer;
+    DYNC__VEC(const char *) name; /* by place; in the arena */
+    dync__map at;                 /* hash of a name -> its last place + 1; equal hashes chain */
+    DYNC__VEC(int) next;
+} dync__onnx_names;
+
+enum { DYNC__ONNX_DEPTH = 24 };
+typedef struct dync__onnx_linker {
+    dync__onnx_loaded *l;
+    const dync__onnx_model *model;
+    dync__onnx_body **function; /* of the model's, linked or NULL */
+    bool *open;                 /* one that is being linked: it calls itself */
+    int depth;
+} dync__onnx_linker;
+
+static uint64_t dync__onnx_hash(const char *name)
+{
+    return dync__hash_bytes(name, strlen(name), 1);
+}
+
+static int dync__onnx_place_in(const dync__onnx_names *n, const char *name)
+{
+    uint64_t at;
+    if (!dync__map_get(&n->at, dync__onnx_hash(name), &at)) return -1;
+    for (int i = (int)at - 1; i >= 0; i = n->next.at[i])
+        if (strcmp(n->name.at[i], name) == 0) return i;
+    return -1;
+}
+
+/* A new value. inside: a graph in a node may not take a name of its surroundings for another. */
+static dync_status dync__onnx_define(dync__onnx_linker *k, dync__onnx_names *n, const char *name,
+                                     int *out)
+{
+    if (dync__onnx_place_in(n, name) >= 0)
+        return dync__fail(DYNC_ERR_FORMAT, "ONNX graph %s: the value \"%s\" is made twice",
+                          n->body->name, name);
+    uint64_t hash = dync__onnx_hash(name), before = 0;
+    (void)dync__map_get(&n->at, hash, &before);
+    *out = n->name.n;
+    return dync__avec_push(&k->l->arena, &n->name, name) &&
+                   dync__avec_push(&k->l->arena, &n->next, (int)before - 1) &&
+                   dync__map_put(&n->at, hash, (uint64_t)*out + 1)
+               ? DYNC_OK
+               : DYNC_ERR_MEMORY;
+}
+
+static dync_status dync__onnx_resolve(const dync__onnx_names *n, const char *name, const char *who,
+                                      dync__onnx_place *out)
+{
+    *out = (dync__onnx_place){0, -1};
+    if (!*name) return DYNC_OK;
+    for (const dync__onnx_names *at = n; at; at = at->outer, out->up++)
+        if ((out->at = dync__onnx_place_in(at, name)) >= 0) return DYNC_OK;
+    return dync__fail(DYNC_ERR_FORMAT,
+                      "ONNX graph %s: %s needs \"%s\", which is no input and which no node before "
+                      "it makes (is there a cycle?)",
+                      n->body->name, who, name);
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+static bool dync__onnx_default_domain(const char *domain)
+{
+    return !*domain || strcmp(domain, "ai.onnx") == 0;
+}
+
+static int dync__onnx_version_in(const dync__onnx_opset *const *at, int n, const char *domain)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(at[i]->domain, domain) == 0 ||
+            (dync__onnx_default_domain(domain) && dync__onnx_default_domain(at[i]->domain)))
+            return (int)DYNC__MAX(DYNC__MIN(at[i]->version, 10000), 0);
+    return -1;
+}
+
+/* of a node's domain, as its function or else the model imports it; 1 where nobody says */
+static int dync__onnx_version(const dync__onnx_linker *k, const dync__onnx_function *f,
+                              const char *domain)
+{
+    int v = f ? dync__onnx_version_in((const dync__onnx_opset *const *)f->opset_import.at,
+                                      f->opset_import.n, domain)
+              : -1;
+    if (v < 0)
+        v = dync__onnx_version_in((const dync__onnx_opset *const *)k->model->opset_import.at,
+                                  k->model->opset_import.n, domain);
+    return v < 0 ? 1 : v;
+}
+
+static int dync__onnx_function_of(const dync__onnx_model *m, const dync__onnx_node *n)
+{
+    for (int i = 0; i < m->functions.n; i++) {
+        const dync__onnx_function *f = m->functions.at[i];
+        if (strcmp(f->name, n->op_type) == 0 && strcmp(f->domain, n->domain) == 0 &&
+            strcmp(f->overload, n->overload) == 0)
+            return i;
+    }
+    return -1;
+}
+
+/* Operators that are not there, each once with the first node and how many there are. */
+typedef struct dync__onnx_missing {
+    const dync__onnx_node *node;
+    int version, count;
+} dync__onnx_missing;
+typedef struct dync__onnx_missing_list {
+    DYNC__VEC(dync__onnx_missing) at;
+    bool failed;
+} dync__onnx_missing_list;
+
+/* recursion: graphs inside nodes; the reader bounds their depth */
+static void dync__onnx_missing_nodes(const dync__onnx_linker *k, dync__onnx_missing_list *list,
+                                     const dync__onnx_function *f, dync__onnx_node *const *node,
+                                     int n)
+{
+    for (int i = 0; i < n; i++) {
+        const char *domain = dync__onnx_default_domain(node[i]->domain) ? "" : node[i]->domain;
+        for (int a = 0; a < node[i]->attribute.n; a++)
+            if (node[i]->attribute.at[a]->g)
+                dync__onnx_missing_nodes(k, list, f, node[i]->attribute.at[a]->g->node.at,
+                                         node[i]->attribute.at[a]->g->node.n);
+        if (dync__onnx_function_of(k->model, node[i]) >= 0 ||
+            dync__onnx_row_find(domain, node[i]->op_type))
+            continue;
+        int at = 0;
+        while (at < list->at.n && (strcmp(list->at.at[at].node->op_type, node[i]->op_type) ||
+                                   strcmp(list->at.at[at].node->domain, node[i]->domain)))
+            at++;
+        dync__onnx_missing one = {node[i], dync__onnx_version(k, f, node[i]->domain), 1};
+        if (at < list->at.n)
+            list->at.at[at].count++;
+        else if (!dync__vec_push(&list->at, one))
+            list->failed = true;
+    }
+}
+
+static dync_status dync__onnx_all_known(const dync__onnx_linker *k)
+{
+    dync__onnx_missing_list list = {.failed = false};
+    dync__onnx_missing_nodes(k, &list, NULL, k->model->graph->node.at, k->model->graph->node.n);
+    for (int i = 0; i < k->model->functions.n; i++)
+        dync__onnx_missing_nodes(k, &list, k->model->functions.at[i],
+                                 k->model->functions.at[i]->node.at,
+                                 k->model->functions.at[i]->node.n);
+    dync_status status = list.failed ? DYNC_ERR_MEMORY : DYNC_OK;
+    if (list.at.n && status == DYNC_OK) {
+        dync__str s = {0};
+        for (int i = 0; i < list.at.n; i++) {
+            const dync__onnx_missing *m = &list.at.at[i];
+            const char *domain = *m->node->domain ? m->node->domain : "ai.onnx";
+            const char *name = *m->node->name      ? m->node->name
+                               : m->node->output.n ? m->node->output.at[0]
+                                                   : "";
+            dync__str_addf(&s, "%s%s.%s version %d (node %s", i ? ", " : "", domain,
+                           m->node->op_type, m->version, name);
+            if (m->count > 1) dync__str_addf(&s, " and %d more", m->count - 1);
+            dync__str_add(&s, ")");
+        }
+        status = dync__fail(DYNC_ERR_UNSUPPORTED, "ONNX operators that dync has not: %s",
+                            dync__str_get(&s));
+        dync__str_free(&s);
+    }
+    dync__vec_free(&list.at);
+    return status;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static dync_status dync__onnx_link_graph(dync__onnx_linker *, const dync__onnx_graph *,
+                                         const dync__onnx_function *, dync__onnx_names *outer,
+                                         dync__onnx_body **out);
+static dync_status dync__onnx_link_function(dync__onnx_linker *, int i, dync__onnx_body **out);
+
+/* Is the attribute one that the row knows? */
+static bool dync__onnx_attribute_known(const dync__onnx_row *row, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = row->attributes; *p;) {
+        if (strncmp(p, name, n) == 0 && p[n] == '=') return true;
+        const char *end = strchr(p, ' ');
+        if (!end) return false;
+        p = end + 1;
+    }
+    return false;
+}
+
+static dync_status dync__onnx_link_attributes(dync__onnx_linker *k, const dync__onnx_function *f,
+                                              dync__onnx_names *names, dync__onnx_step *s)
+{
+    const dync__onnx_node *n = s->node;
+    s->inside = dync__arena_alloc(&k->l->arena, ((size_t)n->attribute.n + 1) * sizeof *s->inside);
+    if (!s->inside) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n->attribute.n; i++) {
+        const dync__onnx_attribute *a = n->attribute.at[i];
+        if (s->row && !dync__onnx_attribute_known(s->row, a->name))
+            return dync__fail(DYNC_ERR_UNSUPPORTED,
+                              "ONNX node %s: attribute \"%s\" of %s is not supported",
+                              *n->name ? n->name : "?", a->name, n->op_type);
+        if (a->sparse_tensor || a->sparse_tensors.n || a->graphs.n)
+            return dync__fail(DYNC_ERR_UNSUPPORTED,
+                              "ONNX node %s: attribute \"%s\" of %s holds sparse tensors or "
+                              "several graphs",
+                              *n->name ? n->name : "?", a->name, n->op_type);
+        if (a->g && s->row) DYNC__TRY(dync__onnx_link_graph(k, a->g, f, names, &s->inside[i]));
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__onnx_link_node(dync__onnx_linker *k, const dync__onnx_function *f,
+                                        dync__onnx_names *names, const dync__onnx_node *n,
+                                        dync__onnx_step *s)
+{
+    dync__onnx_body *function = NULL;
+    const char *domain = dync__onnx_default_domain(n->domain) ? "" : n->domain;
+    int own = dync__onnx_function_of(k->model, n);
+    s->node = n;
+    s->version = dync__onnx_version(k, f, n->domain);
+    if (own >= 0) DYNC__TRY(dync__onnx_link_function(k, own, &function));
+    s->function = function;
+    if (!function) s->row = dync__onnx_row_find(domain, n->op_type);
+    s->in = dync__arena_alloc(&k->l->arena, ((size_t)n->input.n + 1) * sizeof *s->in);
+    s->out = dync__arena_alloc(&k->l->arena, ((size_t)n->output.n + 1) * sizeof *s->out);
+    if (!s->in || !s->out) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n->input.n; i++)
+        DYNC__TRY(
+            dync__onnx_resolve(names, n->input.at[i], *n->name ? n->name : n->op_type, &s->in[i]));
+    DYNC__TRY(dync__onnx_link_attributes(k, f, names, s));
+    for (int i = 0; i < n->output.n; i++) {
+        s->out[i] = -1;
+        if (*n->output.at[i]) DYNC__TRY(dync__onnx_define(k, names, n->output.at[i], &s->out[i]));
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__onnx_link_nodes(dync__onnx_linker *k, const dync__onnx_function *f,
+                                         dync__onnx_names *names, dync__onnx_body *b,
+                                         dync__onnx_node *const *node, int n)
+{
+    b->n_steps = n;
+    b->step = dync__arena_alloc(&k->l->arena, ((size_t)n + 1) * sizeof *b->step);
+    if (!b->step) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n; i++) DYNC__TRY(dync__onnx_link_node(k, f, names, node[i], &b->step[i]));
+    return DYNC_OK;
+}
+
+static dync_status dync__onnx_link_constants(dync__onnx_linker *k, dync__onnx_names *names,
+                                             const dync__onnx_graph *g, dync__onnx_body *b)
+{
+    int n = g->initializer.n;
+    dync__arena *a = &k->l->arena;
+    if (g->sparse_initializer.n)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "ONNX graph %s: sparse initializers", b->name);
+    b->initializer = (const dync__onnx_tensor *const *)g->initializer.at;
+    b->constant = dync__arena_alloc(a, ((size_t)n + 1) * sizeof *b->constant);
+    b->tensor = dync__arena_alloc(a, ((size_t)n + 1) * sizeof(dync__tensor *));
+    b->type = dync__arena_alloc(a, ((size_t)n + 1) * sizeof *b->type);
+    if (!b->constant || !b->tensor || !b->type) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n; i++) {
+        const dync__onnx_tensor *t = g->initializer.at[i];
+        b->n_constants = i + 1;
+        b->constant[i] = dync__onnx_place_in(names, t->name);
+        if (b->constant[i] >= b->n_inputs)
+            return dync__fail(DYNC_ERR_FORMAT,
+                              "ONNX graph %s: the initializer \"%s\" is there "
+                              "twice",
+                              b->name, t->name);
+        if (b->constant[i] < 0) DYNC__TRY(dync__onnx_define(k, names, t->name, &b->constant[i]));
+        if (!dync__vec_reserve(&k->l->owned, k->l->owned.n + 1)) return DYNC_ERR_MEMORY;
+        DYNC__TRY(dync__onnx_tensor_make(t, &k->l->files, &b->tensor[i]));
+        k->l->owned.at[k->l->owned.n++] = b->tensor[i];
+        b->type[i] = (int)t->data_type;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__onnx_link_outputs(dync__onnx_linker *k, const dync__onnx_names *names,
+                                           dync__onnx_body *b, int n,
+                                           const char *(*name)(const void *, int), const void *of)
+{
+    b->n_outputs = n;
+    b->output = dync__arena_alloc(&k->l->arena, ((size_t)n + 1) * sizeof *b->output);
+    if (!b->output) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n; i++) {
+        DYNC__TRY(dync__onnx_resolve(names, name(of, i), "an output", &b->output[i]));
+        if (b->output[i].at < 0)
+            return dync__fail(DYNC_ERR_FORMAT, "ONNX graph %s: output %d has no name", b->name, i);
+    }
+    b->n_values = names->name.n;
+    return DYNC_OK;
+}
+
+static const char *dync__onnx_graph_output(const void *g, int i)
+{
+    return ((const dync__onnx_graph *)g)->output.at[i]->name;
+}
+static const char *dync__onnx_function_output(const void *f, int i)
+{
+    return ((const dync__onnx_function *)f)->output.at[i];
+}
+
+/* recursion: graphs inside nodes */
+static dync_status dync__onnx_link_graph(dync__onnx_linker *k, const dync__onnx_graph *g,
+                                         const dync__onnx_function *f, dync__onnx_names *outer,
+                                         dync__onnx_body **out)
+{
+    if (k->depth == DYNC__ONNX_DEPTH)
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "ONNX graph %s: graphs and functions more than %d "
+                          "deep",
+                          g->name, DYNC__ONNX_DEPTH);
+    dync__onnx_body *b = *out = dync__arena_alloc(&k->l->arena, sizeof *b);
+    dync__onnx_names names = {.body = b, .outer = outer};
+    if (!b) return DYNC_ERR_MEMORY;
+    b->name = g->name;
+    b->outer = outer ? outer->body : NULL;
+    b->n_inputs = g->input.n;
+    k->depth++;
+    dync_status status = DYNC_OK;
+    int place;
+    for (int i = 0; i < g->input.n && status == DYNC_OK; i++)
+        status = dync__onnx_define(k, &names, g->input.at[i]->name, &place);
+    if (status == DYNC_OK) status = dync__onnx_link_constants(k, &names, g, b);
+    if (status == DYNC_OK) status = dync__onnx_link_nodes(k, f, &names, b, g->node.at, g->node.n);
+    if (status == DYNC_OK)
+        status = dync__onnx_link_outputs(k, &names, b, g->output.n, dync__onnx_graph_output, g);
+    dync__map_free(&names.at);
+    k->depth--;
+    return status;
+}
+
+/* recursion: a function's nodes may be functions, but not itself */
+static dync_status dync__onnx_link_function(dync__onnx_linker *k, int i, dync__onnx_body **out)
+{
+    const dync__onnx_function *f = k->model->functions.at[i];
+    *out = k->function[i];
+    if (*out && !k->open[i]) return DYNC_OK;
+    if (k->open[i] || k->depth == DYNC__ONNX_DEPTH)
+        return dync__fail(DYNC_ERR_FORMAT,
+                          "ONNX function %s calls itself, or lies more than %d "
+                          "deep",
+                          f->name, DYNC__ONNX_DEPTH);
+    dync__onnx_body *b = *out = k->function[i] = dync__arena_alloc(&k->l->arena, sizeof *b);
+    dync__onnx_names names = {.body = b};
+    if (!b) return DYNC_ERR_MEMORY;
+    b->name = f->name;
+    b->function = f;
+    b->n_inputs = f->input.n;
+    k->open[i] = true;
+    k->depth++;
+    dync_status status = DYNC_OK;
+    int place;
+    for (int a = 0; a < f->input.n && status == DYNC_OK; a++)
+        status = dync__onnx_define(k, &names, f->input.at[a], &place);
+    if (status == DYNC_OK) status = dync__onnx_link_nodes(k, f, &names, b, f->node.at, f->node.n);
+    if (status == DYNC_OK)
+        status = dync__onnx_link_outputs(k, &names, b, f->output.n, dync__onnx_function_output, f);
+    dync__map_free(&names.at);
+    k->open[i] = false;
+    k->depth--;
+    return status;
+}
+
+DYNC__FN dync_status dync__onnx_link(dync__onnx_loaded *l)
+{
+    const dync__onnx_model *m = l->model;
+    dync__onnx_linker k = {.l = l, .model = m};
+    if (!m->graph) return dync__fail(DYNC_ERR_FORMAT, "ONNX file: there is no graph in it");
+    k.function = dync__arena_alloc(&l->arena, ((size_t)m->functions.n + 1) * sizeof *k.function);
+    k.open = dync__arena_alloc(&l->arena, (size_t)m->functions.n + 1);
+    if (!k.function || !k.open) return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__onnx_all_known(&k));
+    return dync__onnx_link_graph(&k, m->graph, NULL, NULL, &l->main);
+}

@@ -1,0 +1,291 @@
+/* onnx/load.c: dync_program_load_onnx: a file, its model, the program. After record.c.
+ *
+ * A model whose sizes are told and of which no shape depends on data becomes a graph at once, and
+ * its program is like any other. Of the rest a compiled function walks the nodes: it has a graph
+ * for each set of sizes, and cuts where data decide (capture/). */
+#include "../dync.in.h"
+#include "record.h"
+DYNC__COLD
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+DYNC__FN void dync__onnx_end(dync__onnx_loaded *l)
+{
+    if (!l) return;
+    for (int i = 0; i < l->owned.n; i++) dync__unref(l->owned.at[i]);
+    dync__vec_free(&l->owned);
+    dync__onnx_files_end(&l->files);
+    dync__arena_free(&l->arena);
+    if (l->bytes) dync__free(l->bytes, l->n_bytes + 1);
+    dync__free(l, sizeof *l);
+}
+
+static dync_status dync__onnx_port_of(dync__onnx_loaded *l, const dync__onnx_value_info *v,
+                                      dync__onnx_port *p, bool input)
+{
+    const dync__onnx_tensor_type *t = v->type ? v->type->tensor_type : NULL;
+    memset(p, 0, sizeof *p);
+    p->name = v->name;
+    p->ndim = -1;
+    p->dtype = t ? dync__onnx_dtype(t->elem_type) : -1;
+    p->type = t ? (int)t->elem_type : 0;
+    if (input && p->dtype < 0)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "ONNX graph %s: input \"%s\" is %s", l->main->name,
+                          v->name, t ? dync__onnx_type_name(t->elem_type) : "no tensor");
+    if (!t || !t->shape) return DYNC_OK;
+    if (t->shape->dim.n > DYNC_MAX_DIMS)
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "ONNX graph %s: \"%s\" has %d dimensions, at most %d are supported",
+                          l->main->name, v->name, t->shape->dim.n, DYNC_MAX_DIMS);
+    p->ndim = t->shape->dim.n;
+    for (int i = 0; i < p->ndim; i++) {
+        const dync__onnx_dim *d = t->shape->dim.at[i];
+        p->size[i] = dync__onnx_has(d, dim, dim_value) && d->dim_value >= 0 ? d->dim_value : -1;
+        p->param[i] = p->size[i] < 0 && *d->dim_param ? d->dim_param : NULL;
+    }
+    return DYNC_OK;
+}
+
+/* What a call gives: inputs that no initializer has a value for. */
+static dync_status dync__onnx_ports(dync__onnx_loaded *l)
+{
+    const dync__onnx_graph *g = l->model->graph;
+    l->given = dync__arena_alloc(&l->arena, ((size_t)g->input.n + 1) * sizeof *l->given);
+    l->input = dync__arena_alloc(&l->arena, ((size_t)g->input.n + 1) * sizeof *l->input);
+    l->output = dync__arena_alloc(&l->arena, ((size_t)g->output.n + 1) * sizeof *l->output);
+    if (!l->given || !l->input || !l->output) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < g->input.n; i++) {
+        bool constant = false;
+        for (int k = 0; k < l->main->n_constants; k++)
+            constant = constant || l->main->constant[k] == i;
+        if (constant) continue;
+        l->given[l->n_inputs] = i;
+        DYNC__TRY(dync__onnx_port_of(l, g->input.at[i], &l->input[l->n_inputs], true));
+        l->n_inputs++;
+    }
+    l->n_outputs = g->output.n;
+    for (int i = 0; i < g->output.n; i++)
+        DYNC__TRY(dync__onnx_port_of(l, g->output.at[i], &l->output[i], false));
+    return DYNC_OK;
+}
+
+/* folder NULL: no data in other files. bytes are taken. */
+DYNC__FN dync__onnx_loaded *dync__onnx_parse(char *bytes, size_t n, const char *folder)
+{
+    dync__onnx_loaded *l = dync__calloc(sizeof *l);
+    if (!l) {
+        dync__free(bytes, n + 1);
+        return NULL;
+    }
+    dync__onnx_run_inside = dync__onnx_run_body;
+    l->bytes = bytes;
+    l->n_bytes = n;
+    l->files.folder = folder ? dync__arena_strdup(&l->arena, folder) : NULL;
+    l->model = dync__onnx_read(&l->arena, model, bytes, n);
+    if (l->model && (!folder || l->files.folder) && dync__onnx_link(l) == DYNC_OK &&
+        dync__onnx_ports(l) == DYNC_OK)
+        return l;
+    dync__onnx_end(l);
+    return NULL;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* The whole model on the tensors of a call. */
+DYNC__FN dync_status dync__onnx_run(dync__onnx_loaded *l, dync_tensor *const *in,
+                                    dync__onnx_value *out)
+{
+    int n = l->main->n_inputs;
+    dync__onnx_value *all = dync__calloc(((size_t)n + 1) * sizeof *all);
+    if (!all) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < l->n_inputs; i++)
+        all[l->given[i]] = (dync__onnx_value){in[i], l->input[i].type};
+    dync_status status = dync__onnx_run_body(l, l->main, NULL, NULL, n, all, out);
+    dync__free(all, ((size_t)n + 1) * sizeof *all);
+    return status;
+}
+
+static dync__graph *dync__onnx_trace(dync__onnx_loaded *l, const char *name)
+{
+    dync__onnx_recorder r;
+    dync__graph *g = dync__graph_new(name);
+    dync_tensor **in = dync__scope_alloc(((size_t)l->n_inputs + 1) * sizeof *in);
+    dync__onnx_value *out = dync__scope_alloc(((size_t)l->n_outputs + 1) * sizeof *out);
+    if (!g || !in || !out) {
+        dync__graph_unref(g);
+        return NULL;
+    }
+    bool grad_off = dync__grad_off(true);
+    dync__onnx_record_begin(&r, l, g);
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < l->n_inputs && status == DYNC_OK; i++) {
+        in[i] = dync__onnx_record_input(&r, &l->input[i]);
+        if (!in[i]) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    }
+    if (status == DYNC_OK) status = dync__onnx_run(l, in, out);
+    if (status == DYNC_OK) status = dync__onnx_record_output(&r, l->n_outputs, out);
+    dync__onnx_record_end(&r);
+    dync__grad_off(grad_off);
+    if (status == DYNC_OK) return g;
+    dync__graph_unref(g);
+    if (dync_error() == DYNC_OK) dync__fail(status, "ONNX: no graph could be made");
+    return NULL;
+}
+
+/* Are all sizes of the inputs told? */
+static bool dync__onnx_is_fixed(const dync__onnx_loaded *l)
+{
+    for (int i = 0; i < l->n_inputs; i++) {
+        if (l->input[i].ndim < 0) return false;
+        for (int d = 0; d < l->input[i].ndim; d++)
+            if (l->input[i].size[d] < 0) return false;
+    }
+    return true;
+}
+
+/* The graph of a model; NULL without an error: data or sizes that a call tells decide. */
+DYNC__FN dync__graph *dync__onnx_graph_of(dync__onnx_loaded *l, const char *name)
+{
+    dync__error_guard guard;
+    if (!dync__onnx_is_fixed(l)) return NULL;
+    dync_scope scope = dync_scope_begin();
+    dync__error_guard_begin(&guard);
+    dync__graph *g = dync__onnx_trace(l, name);
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    dync_scope_end(&scope);
+    if (!g && inner.status != DYNC_ERR_DATA_PTR) dync__error_raise(&inner);
+    return g;
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+static dync_status dync__onnx_check_input(const dync__onnx_loaded *l, int i, const dync_tensor *t)
+{
+    const dync__onnx_port *p = &l->input[i];
+    dync_dims d = dync__oi_shape(t);
+    bool fits = p->ndim < 0 || p->ndim == d.n;
+    for (int k = 0; fits && k < p->ndim; k++) fits = p->size[k] < 0 || p->size[k] == d.d[k];
+    if (fits && dync__oi_type(t) == p->dtype) return DYNC_OK;
+    dync__str got = {0};
+    dync__tensor_brief(&got, dync__open(t));
+    dync__str_addf(&got, ", expected %s[", dync__dtype_info(p->dtype)->fx);
+    for (int k = 0; k < p->ndim; k++)
+        if (p->size[k] >= 0)
+            dync__str_addf(&got, k ? ", %lld" : "%lld", (long long)p->size[k]);
+        else
+            dync__str_addf(&got, k ? ", %s" : "%s", p->param[k] ? p->param[k] : "?");
+    dync_status status = dync__fail(fits ? DYNC_ERR_DTYPE : DYNC_ERR_SHAPE,
+                                    "ONNX program: input %d (%s) is %s]", i, p->name,
+                                    dync__str_get(&got));
+    dync__str_free(&got);
+    return status;
+}
+
+/* The function that is compiled where there is no graph of all: user is the model. */
+static dync_value dync__onnx_function_run(const dync_value *args, int nargs, void *user)
+{
+    dync__onnx_loaded *l = user;
+    dync__onnx_recorder r;
+    dync_value result = DYNC_NONE;
+    dync_tensor **in = dync__scope_alloc(((size_t)nargs + 1) * sizeof *in);
+    dync__onnx_value *out = dync__scope_alloc(((size_t)l->n_outputs + 1) * sizeof *out);
+    if (!in || !out) return result;
+    for (int i = 0; i < nargs; i++) in[i] = args[i].as.t;
+    bool tracing = dync__tls.compiling;
+    if (tracing) dync__onnx_record_begin(&r, l, NULL);
+    dync_status status = dync__onnx_run(l, in, out);
+    if (tracing) dync__onnx_record_end(&r);
+    if (status != DYNC_OK) return result;
+    result = dync__list_new(l->n_outputs);
+    for (int i = 0; i < l->n_outputs && result.kind == DYNC_KIND_LIST; i++)
+        dync__list_set(result, i, dync_v_tensor(out[i].t));
+    return result;
+}
+
+typedef struct dync__onnx_state {
+    dync__onnx_loaded *model;
+    dync_compiled *compiled;
+} dync__onnx_state;
+
+static void dync__onnx_state_end(void *state)
+{
+    dync__onnx_state *s = state;
+    if (s->compiled) dync_compiled_free(s->compiled);
+    dync__onnx_end(s->model);
+    dync__free(s, sizeof *s);
+}
+
+static dync_value dync__onnx_state_run(void *state, const dync_value *args, int nargs)
+{
+    dync__onnx_state *s = state;
+    if (nargs != s->model->n_inputs) {
+        dync__fail(DYNC_ERR_VALUE, "ONNX program: expected %d tensors, got %d", s->model->n_inputs,
+                   nargs);
+        return DYNC_NONE;
+    }
+    for (int i = 0; i < nargs; i++)
+        if (!dync__open(args[i].as.t) ||
+            dync__onnx_check_input(s->model, i, args[i].as.t) != DYNC_OK)
+            return DYNC_NONE;
+    return dync_call_values(s->compiled, nargs, args);
+}
+
+/* A program without a graph of its own: l is taken. */
+static dync__program *dync__onnx_dynamic(dync__onnx_loaded *l, const char *name)
+{
+    dync__onnx_state *s = dync__calloc(sizeof *s);
+    if (!s) {
+        dync__onnx_end(l);
+        return NULL;
+    }
+    s->model = l;
+    dync_compile_options options = {0};
+    options.name = name;
+    options.user = l;
+    options.dynamic = DYNC_DYNAMIC_OFF;
+    options.recompile_limit = 64;
+    s->compiled = dync_compile_opt(dync_fnv(dync__onnx_function_run), name, options);
+    dync_callable run = {dync__onnx_state_run, dync__onnx_state_end, NULL, s};
+    dync__program *p = s->compiled ? dync__program_from_callable(run, name, l->n_inputs) : NULL;
+    if (!p) dync__onnx_state_end(s);
+    return p;
+}
+
+DYNC__FN dync__program *dync__onnx_program(char *bytes, size_t n, const char *folder,
+                                           const char *name)
+{
+    dync__onnx_loaded *l = dync__onnx_parse(bytes, n, folder);
+    if (!l) return NULL;
+    dync__graph *g = dync__onnx_graph_of(l, name);
+    if (!g && dync_error() == DYNC_OK) return dync__onnx_dynamic(l, name);
+    dync__program *p = g ? dync__program_from_leaves(g, name, 0, NULL) : NULL;
+    if (p) p->loaded = true;
+    dync__graph_unref(g);
+    dync__onnx_end(l);
+    return p;
+}
+
+DYNC_API dync_program *dync_program_load_onnx(const char *path)
+{
+    char *bytes;
+    size_t n;
+    dync__str folder = {0};
+    if (!path) {
+        dync__fail(DYNC_ERR_VALUE, "dync_program_load_onnx: expected a path, got NULL");
+        return NULL;
+    }
+    const char *name = strrchr(path, '/'), *dot;
+    if (name)
+        dync__str_addn(&folder, path, name == path ? 1 : (size_t)(name - path));
+    else
+        dync__str_add(&folder, ".");
+    name = name ? name + 1 : path;
+    dot = strrchr(name, '.');
+    dync__program *p = NULL;
+    char stem[64];
+    dync__format(stem, sizeof stem, "%.*s", dot && dot - name < 60 ? (int)(dot - name) : 60, name);
+    if (!folder.failed && dync__file_read(path, &bytes, &n) == DYNC_OK)
+        p = dync__onnx_program(bytes, n, dync__str_get(&folder), stem);
+    dync__str_free(&folder);
+    return p ? dync__program_give(p) : NULL;
+}

@@ -1,0 +1,425 @@
+/* onnx/map_conv.c: ONNX's convolutions and pools, of any number of spatial dimensions: one becomes
+ * two, three become sums of two. After map_index.c. */
+#include "../dync.in.h"
+#include "maps.h"
+DYNC__COLD
+
+enum { DYNC__OI_SPACE = 3 };
+/* A window over n spatial dims. */
+typedef struct dync__oi_window {
+    int n;
+    int64_t kernel[DYNC__OI_SPACE], stride[DYNC__OI_SPACE], dilation[DYNC__OI_SPACE],
+        before[DYNC__OI_SPACE], after[DYNC__OI_SPACE];
+    bool ceil;
+} dync__oi_window;
+
+static void dync__oi_each(const dync__onnx_call *c, const char *name, int n, int64_t *out,
+                          int64_t without)
+{
+    const int64_t *at;
+    int told = dync__oi_ints(c, name, &at);
+    for (int i = 0; i < n; i++) out[i] = i < told ? at[i] : without;
+}
+
+/* x [N, C, spatial...]; kernel NULL: the attribute's. */
+static bool dync__oi_window_of(const dync__onnx_call *c, dync_tensor *x, const int64_t *kernel,
+                               dync__oi_window *w)
+{
+    dync_dims d = dync__oi_shape(x);
+    int64_t pads[2 * DYNC__OI_SPACE];
+    memset(w, 0, sizeof *w);
+    w->n = d.n - 2;
+    if (w->n < 1 || w->n > DYNC__OI_SPACE) {
+        dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "%d spatial dimensions", w->n);
+        return false;
+    }
+    dync__oi_each(c, "kernel_shape", w->n, w->kernel, 1);
+    if (kernel) memcpy(w->kernel, kernel, (size_t)w->n * sizeof *kernel);
+    dync__oi_each(c, "strides", w->n, w->stride, 1);
+    dync__oi_each(c, "dilations", w->n, w->dilation, 1);
+    dync__oi_each(c, "pads", 2 * w->n, pads, 0);
+    w->ceil = dync__oi_int(c, "ceil_mode") != 0;
+    bool upper = dync__oi_is(c, "auto_pad", "SAME_UPPER"),
+         same = upper || dync__oi_is(c, "auto_pad", "SAME_LOWER");
+    for (int i = 0; i < w->n; i++) {
+        if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->kernel[i] > 1 << 20) {
+            dync__oi_fail(c, DYNC_ERR_FORMAT, "a window of size, stride or dilation below 1");
+            return false;
+        }
+        w->before[i] = pads[i];
+        w->after[i] = pads[w->n + i];
+        if (dync__oi_is(c, "auto_pad", "VALID")) w->before[i] = w->after[i] = 0;
+        if (!same) continue;
+        int64_t out = (d.d[2 + i] + w->stride[i] - 1) / w->stride[i],
+                all = (out - 1) * w->stride[i] + (w->kernel[i] - 1) * w->dilation[i] + 1 -
+                      d.d[2 + i];
+        all = DYNC__MAX(all, 0);
+        w->before[i] = upper ? all / 2 : all - all / 2;
+        w->after[i] = all - w->before[i];
+    }
+    return true;
+}
+
+static dync_dims dync__oi_pair(const int64_t *at) { return dync_shape(at[0], at[1]); }
+
+/* ---- convolutions ---------------------------------------------------------------------------- */
+
+/* One spatial dim as two: x [N, C, L] -> [N, C, 1, L], the window 1 high. */
+static void dync__oi_raise(dync__oi_window *w)
+{
+    w->kernel[1] = w->kernel[0], w->stride[1] = w->stride[0], w->dilation[1] = w->dilation[0];
+    w->before[1] = w->before[0], w->after[1] = w->after[0];
+    w->kernel[0] = w->stride[0] = w->dilation[0] = 1;
+    w->before[0] = w->after[0] = 0;
+    w->n = 2;
+}
+
+static dync_tensor *dync__oi_conv2(dync_tensor *x, dync_tensor *k, dync_tensor *bias,
+                                   const dync__oi_window *w, int groups)
+{
+    bool even = w->before[0] == w->after[0] && w->before[1] == w->after[1] && w->before[0] >= 0 &&
+                w->before[1] >= 0;
+    static const int64_t none[2] = {0, 0};
+    for (int i = 0; i < 2 && !even && x; i++)
+        x = dync__oi_pad_dim(x, 2 + i, w->before[i], w->after[i], 0);
+    return x && k ? dync_conv2d(x, k, bias, dync__oi_pair(w->stride),
+                                dync__oi_pair(even ? w->before : none), dync__oi_pair(w->dilation),
+                                groups)
+                  : NULL;
+}
+
+/* Three dims: the planes of the kernel's first one after another over planes of x, summed. */
+static dync_tensor *dync__oi_conv3(dync_tensor *x, dync_tensor *k, const dync__oi_window *w,
+                                   int groups)
+{
+    dync__oi_window flat = *w;
+    for (int i = 0; i < 2; i++) {
+        flat.kernel[i] = w->kernel[i + 1], flat.stride[i] = w->stride[i + 1];
+        flat.dilation[i] = w->dilation[i + 1];
+        flat.before[i] = w->before[i + 1], flat.after[i] = w->after[i + 1];
+    }
+    x = dync__oi_pad_dim(x, 2, w->before[0], w->after[0], 0);
+    dync_dims d = dync__oi_shape(x);
+    int64_t deep = (d.d[2] - (w->kernel[0] - 1) * w->dilation[0] - 1) / w->stride[0] + 1;
+    dync_tensor *sum = NULL;
+    for (int64_t i = 0; i < w->kernel[0] && x; i++) {
+        int64_t from = i * w->dilation[0];
+        dync_tensor *part =
+            dync_slice(x, 2, from, from + (deep - 1) * w->stride[0] + 1, w->stride[0]);
+        part = part ? dync_permute(part, dync_shape(0, 2, 1, 3, 4)) : NULL;
+        part = dync_reshape(part, dync_shape(d.d[0] * deep, d.d[1], d.d[3], d.d[4]));
+        part = dync__oi_conv2(part, dync_select(k, 2, i), NULL, &flat, groups);
+        sum = sum ? dync_add(sum, part) : part;
+    }
+    dync_dims o = dync__oi_shape(sum);
+    sum = dync_reshape(sum, dync_shape(d.d[0], deep, o.d[1], o.d[2], o.d[3]));
+    return sum ? dync_permute(sum, dync_shape(0, 2, 1, 3, 4)) : NULL;
+}
+
+DYNC__FN dync_tensor *dync__oi_convolve(const dync__onnx_call *c, dync_tensor *x, dync_tensor *k,
+                                        dync_tensor *bias)
+{
+    dync__oi_window w;
+    dync_dims kernel = dync__oi_shape(k);
+    int64_t group = dync__oi_int(c, "group");
+    if (kernel.n != dync__oi_rank(x)) {
+        dync__oi_fail(c, DYNC_ERR_SHAPE, "a kernel of %d dims for %d", kernel.n, dync__oi_rank(x));
+        return NULL;
+    }
+    if (!dync__oi_window_of(c, x, kernel.d + 2, &w)) return NULL;
+    int groups = (int)DYNC__MAX(DYNC__MIN(group, INT_MAX), 1);
+    if (w.n == 2) return dync__oi_conv2(x, k, bias, &w, groups);
+    if (w.n == 1) {
+        dync__oi_raise(&w);
+        dync_tensor *y =
+            dync__oi_conv2(dync_unsqueeze(x, 2), dync_unsqueeze(k, 2), bias, &w, groups);
+        return y ? dync_squeeze(y, 2) : NULL;
+    }
+    dync_tensor *y = dync__oi_conv3(x, k, &w, groups);
+    if (y && bias) y = dync_add(y, dync_reshape(bias, dync_shape(1, -1, 1, 1, 1)));
+    return y;
+}
+
+DYNC__FN dync_status dync__oi_conv(dync__onnx_call *c)
+{
+    return dync__oi_out(
+        c, 0, dync__oi_convolve(c, dync__oi_in(c, 0), dync__oi_in(c, 1), dync__oi_in(c, 2)));
+}
+
+/* x spread by its stride with zeros between, then an ordinary convolution with the kernel flipped:
+ * for any number of dims. x [N, C, ...], k [C, M / group, ...]. */
+static dync_tensor *dync__oi_spread(dync_tensor *x, int dim, int64_t stride)
+{
+    dync_dims d = dync__oi_shape(x), more = d;
+    if (stride == 1 || d.d[dim] < 2) return x;
+    if (d.n == DYNC_MAX_DIMS) return NULL;
+    x = dync_unsqueeze(x, dim + 1);
+    more.n = d.n + 1;
+    for (int i = d.n; i > dim + 1; i--) more.d[i] = d.d[i - 1];
+    more.d[dim + 1] = stride - 1;
+    dync_tensor *part[2] = {x, dync__oi_full(more, 0, dync__oi_type(x))};
+    x = dync__oi_list(2, part, dim + 1, false);
+    int64_t n = d.d[dim];
+    d.d[dim] = n * stride;
+    x = x ? dync_reshape(x, d) : NULL;
+    return x ? dync_narrow(x, dim, 0, (n - 1) * stride + 1) : NULL;
+}
+
+/* Pads of the convolution over the spread input, after output_shape, auto_pad, output_padding. */
+static void dync__oi_transpose_pads(const dync__onnx_call *c, dync_dims in, dync__oi_window *w)
+{
+    int64_t more[DYNC__OI_SPACE];
+    const int64_t *shape;
+    int told = dync__oi_ints(c, "output_shape", &shape);
+    bool upper = dync__oi_is(c, "auto_pad", "SAME_UPPER"),
+         same = upper || dync__oi_is(c, "auto_pad", "SAME_LOWER");
+    dync__oi_each(c, "output_padding", w->n, more, 0);
+    for (int i = 0; i < w->n; i++) {
+        int64_t reach = (w->kernel[i] - 1) * w->dilation[i];
+        if (told || same) {
+            int64_t out = told ? shape[told - w->n + i] : in.d[2 + i] * w->stride[i],
+                    all = w->stride[i] * (in.d[2 + i] - 1) + more[i] + reach + 1 - out;
+            w->before[i] = upper || !same ? all / 2 : all - all / 2;
+            if (told && !same) w->before[i] = all - all / 2;
+            if (told && !same) w->before[i] = all / 2;
+            w->after[i] = all - w->before[i];
+        }
+        w->before[i] = reach - w->before[i];
+        w->after[i] = reach - w->after[i] + more[i];
+        w->stride[i] = 1;
+    }
+}
+
+DYNC__FN dync_status dync__oi_conv_transpose(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *k = dync__oi_in(c, 1), *bias = dync__oi_in(c, 2), *y;
+    dync_dims d = dync__oi_shape(k), flip = {0, {0}}, one = {0, {0}};
+    dync__oi_window w;
+    int64_t g = DYNC__MAX(dync__oi_int(c, "group"), 1), stride[DYNC__OI_SPACE];
+    if (d.n != dync__oi_rank(x) || d.d[0] % g || !dync__oi_window_of(c, x, d.d + 2, &w))
+        return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_SHAPE, "the kernel");
+    if (w.n > 2) return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "%d spatial dimensions", w.n);
+    memcpy(stride, w.stride, sizeof stride);
+    dync__oi_transpose_pads(c, dync__oi_shape(x), &w);
+    for (int i = 0; i < w.n && x; i++) {
+        x = dync__oi_spread(x, 2 + i, stride[i]);
+        flip.d[flip.n++] = 2 + i;
+    }
+    /* [C, M/g, ...] -> [M, C/g, ...], flipped */
+    dync_dims split = {d.n + 1, {g, d.d[0] / g, d.d[1]}}, joined = d, order = {d.n + 1, {0, 2, 1}};
+    for (int i = 2; i < d.n; i++) split.d[i + 1] = d.d[i], order.d[i + 1] = i + 1;
+    joined.d[0] = g * d.d[1], joined.d[1] = d.d[0] / g;
+    k = dync_reshape(dync_permute(dync_reshape(dync_flip(k, flip), split), order), joined);
+    if (!x || !k) return dync_error();
+    if (w.n == 1) {
+        dync__oi_raise(&w);
+        y = dync__oi_conv2(dync_unsqueeze(x, 2), dync_unsqueeze(k, 2), NULL, &w, (int)g);
+        y = y ? dync_squeeze(y, 2) : NULL;
+    } else {
+        y = dync__oi_conv2(x, k, NULL, &w, (int)g);
+    }
+    one.n = d.n;
+    for (int i = 0; i < d.n; i++) one.d[i] = i == 1 ? -1 : 1;
+    if (y && bias) y = dync_add(y, dync_reshape(bias, one));
+    return dync__oi_out(c, 0, y);
+}
+
+/* ---- pools ----------------------------------------------------------------------------------- */
+
+/* Results along spatial dim i of an input of that size, pads included in w. */
+static int64_t dync__oi_pool_size(const dync__oi_window *w, int i, int64_t size)
+{
+    int64_t room = size + w->before[i] + w->after[i] - (w->kernel[i] - 1) * w->dilation[i] - 1;
+    if (room < 0) return 0;
+    int64_t n = room / w->stride[i] + 1;
+    if (w->ceil && room % w->stride[i]) {
+        n++;
+        /* a window that begins in the padding behind does not count */
+        if ((n - 1) * w->stride[i] >= size + w->before[i]) n--;
+    }
+    return n;
+}
+
+/* The elements of every window behind each other: dims of x, spatial ones being results, then one
+ * of all kernel places. Outside of x: value. */
+static dync_tensor *dync__oi_windows(dync_tensor *x, const dync__oi_window *w, double value)
+{
+    dync_dims d = dync__oi_shape(x), out = d;
+    int64_t places = 1, step[DYNC__OI_SPACE];
+    for (int i = 0; i < w->n && x; i++) {
+        out.d[2 + i] = dync__oi_pool_size(w, i, d.d[2 + i]);
+        int64_t need = (out.d[2 + i] - 1) * w->stride[i] + (w->kernel[i] - 1) * w->dilation[i] + 1;
+        x = dync__oi_pad_dim(x, 2 + i, w->before[i], DYNC__MAX(need - d.d[2 + i] - w->before[i], 0),
+                             value);
+        places *= w->kernel[i];
+        if (out.d[2 + i] <= 0) return NULL;
+    }
+    if (places > 4096) return NULL;
+    dync_value list = dync__list_new((int)places);
+    if (list.kind != DYNC_KIND_LIST) return NULL;
+    for (int64_t p = 0; p < places && x; p++) {
+        int64_t rest = p;
+        for (int i = w->n - 1; i >= 0; i--) step[i] = rest % w->kernel[i], rest /= w->kernel[i];
+        dync_tensor *one = x;
+        for (int i = 0; i < w->n && one; i++) {
+            int64_t from = step[i] * w->dilation[i];
+            one = dync_slice(one, 2 + i, from, from + (out.d[2 + i] - 1) * w->stride[i] + 1,
+                             w->stride[i]);
+        }
+        if (!one) return NULL;
+        dync__list_set(list, (int)p, dync_v_tensor(one));
+    }
+    return x ? dync_stack(list, w->n + 2) : NULL;
+}
+
+/* Where the best of each window lies in x, counted through the spatial dims and all before. */
+static dync_tensor *dync__oi_pool_places(dync_tensor *best, dync_dims in, const dync__oi_window *w,
+                                         bool columns)
+{
+    dync_dims d = dync__oi_shape(best), one = d;
+    dync_tensor *at = NULL, *rest = best;
+    int64_t scale = 1;
+    for (int k = 0; k < w->n && rest; k++) {
+        int i = columns ? w->n - 1 - k : k; /* not used for order of kernel places */
+        (void)i;
+    }
+    for (int i = w->n - 1; i >= 0 && rest; i--) {
+        dync_tensor *place = dync_remainder(rest, w->kernel[i]);
+        rest = dync_floor_divide(rest, w->kernel[i]);
+        for (int k = 0; k < d.n; k++) one.d[k] = k == 2 + i ? d.d[k] : 1;
+        dync_tensor *from =
+            dync_reshape(dync__oi_arange(-w->before[i], d.d[2 + i], w->stride[i], DYNC_I64), one);
+        place = dync_add(dync_mul(place, w->dilation[i]), from);
+        int64_t by = 1;
+        if (columns)
+            for (int k = 0; k < i; k++) by *= in.d[2 + k];
+        else
+            by = scale;
+        scale *= in.d[2 + i];
+        place = dync_mul(place, by);
+        at = at ? dync_add(at, place) : place;
+    }
+    for (int k = 0; k < d.n; k++) one.d[k] = k < 2 ? d.d[k] : 1;
+    dync_tensor *plane = dync_reshape(dync__oi_arange(0, d.d[0] * d.d[1], scale, DYNC_I64), one);
+    return at ? dync_add(at, plane) : NULL;
+}
+
+/* Does dync's own pool of two dims say the same? */
+static bool dync__oi_pool_plain(const dync__onnx_call *c, dync_tensor *x, const dync__oi_window *w,
+                                bool average)
+{
+    if (w->n != 2 || w->ceil || c->n_out > 1) return false;
+    for (int i = 0; i < 2; i++)
+        if (w->before[i] != w->after[i] || 2 * w->before[i] > w->kernel[i] || w->before[i] < 0 ||
+            (average && w->dilation[i] != 1) ||
+            dync__oi_pool_size(w, i, dync__oi_size(x, 2 + i)) < 1)
+            return false;
+    return dync__oi_is_float(x);
+}
+
+DYNC__FN dync_status dync__oi_max_pool(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *y, *all;
+    dync__oi_window w;
+    int dtype = dync__oi_type(x);
+    if (!dync__oi_window_of(c, x, NULL, &w)) return dync_error();
+    if (dync__oi_pool_plain(c, x, &w, false))
+        return dync__oi_out(c, 0,
+                            dync_max_pool2d(x, dync__oi_pair(w.kernel), dync__oi_pair(w.stride),
+                                            dync__oi_pair(w.before), dync__oi_pair(w.dilation),
+                                            false));
+    double low = dync__oi_is_float(x) ? -(double)INFINITY
+                 : dtype == DYNC_U8   ? 0
+                 : dtype == DYNC_I8   ? -128
+                                      : (double)INT32_MIN;
+    all = dync__oi_windows(x, &w, low);
+    y = all ? dync_amax(all, dync_shape(w.n + 2), false) : NULL;
+    if (!y) return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_SHAPE, "no window");
+    DYNC__TRY(dync__oi_out(c, 0, y));
+    if (c->n_out < 2) return DYNC_OK;
+    return dync__oi_out_typed(c, 1,
+                              dync__oi_pool_places(dync_argmax(all, w.n + 2, false),
+                                                   dync__oi_shape(x), &w,
+                                                   dync__oi_int(c, "storage_order") != 0),
+                              DYNC__ONNX_INT64);
+}
+
+DYNC__FN dync_status dync__oi_average_pool(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *y, *n;
+    dync__oi_window w;
+    bool padding = dync__oi_int(c, "count_include_pad") != 0;
+    if (!dync__oi_window_of(c, x, NULL, &w)) return dync_error();
+    if (dync__oi_pool_plain(c, x, &w, true))
+        return dync__oi_out(c, 0,
+                            dync_avg_pool2d(x, dync__oi_pair(w.kernel), dync__oi_pair(w.stride),
+                                            dync__oi_pair(w.before), false, padding));
+    dync_dims one = dync__oi_shape(x);
+    one.d[0] = one.d[1] = 1;
+    dync_tensor *counted = dync__oi_full(one, 1, dync__oi_type(x));
+    dync__oi_window inner = w;
+    for (int i = 0; i < w.n && padding && counted; i++) {
+        /* what lies behind the padding is no element */
+        counted = dync__oi_pad_dim(counted, 2 + i, w.before[i], w.after[i], 1);
+        inner.before[i] = inner.after[i] = 0;
+    }
+    x = dync__oi_windows(x, &w, 0);
+    n = counted ? dync__oi_windows(counted, &inner, 0) : NULL;
+    y = x && n ? dync_div(dync_sum(x, dync_shape(w.n + 2), false),
+                          dync_sum(n, dync_shape(w.n + 2), false))
+               : NULL;
+    return y              ? dync__oi_out(c, 0, y)
+           : dync_error() ? dync_error()
+                          : dync__oi_fail(c, DYNC_ERR_SHAPE, "no window");
+}
+
+static dync_tensor *dync__oi_power_mean(dync_tensor *x, double p, dync_dims axes, bool keep)
+{
+    x = dync_sum(dync_pow(dync_abs(x), p), axes, keep);
+    return x ? dync_pow(x, 1 / p) : NULL;
+}
+
+DYNC__FN dync_status dync__oi_lp_pool(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync__oi_window w;
+    if (!dync__oi_window_of(c, x, NULL, &w)) return dync_error();
+    x = dync__oi_windows(x, &w, 0);
+    return dync__oi_out(
+        c, 0,
+        x ? dync__oi_power_mean(x, (double)dync__oi_int(c, "p"), dync_shape(w.n + 2), false)
+          : NULL);
+}
+
+/* One value a channel. */
+DYNC__FN dync_status dync__oi_global_pool(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_dims axes = {0, {0}};
+    for (int i = 2; i < dync__oi_rank(x); i++) axes.d[axes.n++] = i;
+    return dync__oi_out(c, 0,
+                        c->row->detail == DYNC__OI_MAX ? dync_amax(x, axes, true)
+                        : c->row->detail == DYNC__OI_MEAN
+                            ? dync_mean(x, axes, true)
+                            : dync__oi_power_mean(x, (double)dync__oi_int(c, "p"), axes, true));
+}
+
+DYNC__FN dync_status dync__oi_max_unpool(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *at = dync__oi_in(c, 1), *y;
+    dync_dims d = dync__oi_shape(x), out = d;
+    dync__oi_window w;
+    int64_t n = 1;
+    if (!dync__oi_window_of(c, x, NULL, &w)) return dync_error();
+    for (int i = 0; i < w.n; i++)
+        out.d[2 + i] = (d.d[2 + i] - 1) * w.stride[i] + w.kernel[i] - w.before[i] - w.after[i];
+    dync_dims base = out;
+    if (dync__oi_in(c, 2) && !dync__oi_dims(c, dync__oi_in(c, 2), &out)) return dync_error();
+    for (int i = 0; i < base.n; i++) n *= base.d[i];
+    /* places count through the smaller output; there they are written, then it is padded */
+    int64_t all = 1;
+    for (int i = 0; i < out.n; i++) all *= out.d[i];
+    y = dync_scatter(dync__oi_full(dync_shape(all), 0, dync__oi_type(x)), 0,
+                     dync_flatten(at, 0, -1), dync_flatten(x, 0, -1));
+    return dync__oi_out(c, 0, y ? dync_reshape(y, out) : NULL);
+}

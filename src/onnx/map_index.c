@@ -1,0 +1,289 @@
+/* onnx/map_index.c: ONNX operators that read and write by index. After map_shape.c. */
+#include "../dync.in.h"
+#include "maps.h"
+DYNC__COLD
+
+DYNC__FN dync_tensor *dync__oi_index(dync_tensor *index, int64_t size)
+{
+    if (!index) return NULL;
+    index = dync_to_dtype(index, DYNC_I64);
+    return index ? dync_where(dync_lt(index, 0), dync_add(index, size), index) : NULL;
+}
+
+static int64_t dync__oi_product(dync_dims d, int from, int to)
+{
+    int64_t n = 1;
+    for (int i = from; i < to; i++) n *= d.d[i];
+    return n;
+}
+
+DYNC__FN dync_status dync__oi_gather(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *index = dync__oi_in(c, 1);
+    dync_dims d = dync__oi_shape(x), at = dync__oi_shape(index), out = {0, {0}};
+    int axis;
+    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), d.n, &axis)) return dync_error();
+    if (d.n + at.n - 1 > DYNC_MAX_DIMS)
+        return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "more than %d dimensions", DYNC_MAX_DIMS);
+    index =
+        dync_reshape(dync__oi_index(index, d.d[axis]), dync_shape(dync__oi_product(at, 0, at.n)));
+    dync_tensor *y = index ? dync_index_select(x, axis, index) : NULL;
+    for (int i = 0; i < axis; i++) out.d[out.n++] = d.d[i];
+    for (int i = 0; i < at.n; i++) out.d[out.n++] = at.d[i];
+    for (int i = axis + 1; i < d.n; i++) out.d[out.n++] = d.d[i];
+    return dync__oi_out(c, 0, y ? dync_reshape(y, out) : NULL);
+}
+
+DYNC__FN dync_status dync__oi_gather_elements(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *index;
+    int axis;
+    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
+    index = dync__oi_index(dync__oi_in(c, 1), dync__oi_size(x, axis));
+    return dync__oi_out(c, 0, index ? dync_gather(x, axis, index) : NULL);
+}
+
+/* index [..., k] over dims from `first` on as one number a row, flat. */
+static dync_tensor *dync__oi_flat_index(dync_tensor *index, dync_dims d, int first)
+{
+    int rank = dync__oi_rank(index), k = (int)dync__oi_size(index, rank - 1);
+    dync_tensor *flat = NULL;
+    for (int i = 0; i < k; i++) {
+        dync_tensor *one = dync__oi_index(dync_select(index, rank - 1, i), d.d[first + i]);
+        flat = flat ? dync_add(dync_mul(flat, d.d[first + i]), one) : one;
+    }
+    if (!flat) return NULL;
+    return dync_reshape(flat, dync_shape(dync__oi_product(dync__oi_shape(flat), 0, rank - 1)));
+}
+
+DYNC__FN dync_status dync__oi_gather_nd(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *index = dync__oi_in(c, 1);
+    dync_dims d = dync__oi_shape(x), at = dync__oi_shape(index), out = {0, {0}};
+    int b = (int)dync__oi_int(c, "batch_dims");
+    if (at.n < 1 || b < 0 || b >= at.n || b > d.n || at.d[at.n - 1] < 1 || at.d[at.n - 1] > d.n - b)
+        return dync__oi_fail(c, DYNC_ERR_SHAPE, "the indices do not fit the data");
+    int k = (int)at.d[at.n - 1];
+    int64_t batches = dync__oi_product(d, 0, b), rows = dync__oi_product(d, b, b + k),
+            rest = dync__oi_product(d, b + k, d.n);
+    dync_tensor *flat = dync__oi_flat_index(index, d, b);
+    if (flat && b) {
+        int64_t each = dync__oi_product(at, b, at.n - 1);
+        dync_tensor *from = dync_unsqueeze(dync__oi_arange(0, batches, rows, DYNC_I64), 1);
+        flat = dync_add(dync_reshape(flat, dync_shape(batches, each)), from);
+        if (flat) flat = dync_reshape(flat, dync_shape(batches * each));
+    }
+    dync_tensor *y =
+        flat ? dync_index_select(dync_reshape(x, dync_shape(batches * rows, rest)), 0, flat) : NULL;
+    for (int i = 0; i < at.n - 1; i++) out.d[out.n++] = at.d[i];
+    for (int i = b + k; i < d.n && out.n < DYNC_MAX_DIMS; i++) out.d[out.n++] = d.d[i];
+    return dync__oi_out(c, 0, y ? dync_reshape(y, out) : NULL);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* x where updates meet at the index's places along axis: slices of the index along it have no place
+ * twice, so they are written one after another. */
+static dync_tensor *dync__oi_scatter_with(const dync__onnx_call *c, dync_tensor *x,
+                                          dync_tensor *index, dync_tensor *updates, int axis)
+{
+    int64_t n = dync__oi_size(index, axis);
+    bool mul = dync__oi_is(c, "reduction", "mul"), low = dync__oi_is(c, "reduction", "min");
+    if (n > 4096) {
+        dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "%lld updates in a row", (long long)n);
+        return NULL;
+    }
+    for (int64_t i = 0; i < n && x; i++) {
+        dync_tensor *at = dync_narrow(index, axis, i, 1), *u = dync_narrow(updates, axis, i, 1);
+        dync_tensor *now = dync_gather(x, axis, at);
+        now = mul ? dync_mul(now, u) : low ? dync_minimum(now, u) : dync_maximum(now, u);
+        x = now ? dync_scatter(x, axis, at, now) : NULL;
+    }
+    return x;
+}
+
+static dync_tensor *dync__oi_scattered(const dync__onnx_call *c, dync_tensor *x, dync_tensor *index,
+                                       dync_tensor *updates, int axis)
+{
+    if (!index || !updates) return NULL;
+    if (!dync__oi_has(c, "reduction") || dync__oi_is(c, "reduction", "none"))
+        return dync_scatter(x, axis, index, updates);
+    if (dync__oi_is(c, "reduction", "add")) return dync_scatter_add(x, axis, index, updates);
+    return dync__oi_scatter_with(c, x, index, updates, axis);
+}
+
+DYNC__FN dync_status dync__oi_scatter_elements(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    int axis;
+    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
+    dync_tensor *index = dync__oi_index(dync__oi_in(c, 1), dync__oi_size(x, axis));
+    return dync__oi_out(c, 0, dync__oi_scattered(c, x, index, dync__oi_in(c, 2), axis));
+}
+
+DYNC__FN dync_status dync__oi_scatter_nd(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *index = dync__oi_in(c, 1), *u = dync__oi_in(c, 2);
+    dync_dims d = dync__oi_shape(x), at = dync__oi_shape(index);
+    int k = at.n ? (int)at.d[at.n - 1] : 0;
+    if (k < 1 || k > d.n) return dync__oi_fail(c, DYNC_ERR_SHAPE, "the indices do not fit");
+    int64_t rows = dync__oi_product(d, 0, k), rest = dync__oi_product(d, k, d.n),
+            n = dync__oi_product(at, 0, at.n - 1);
+    dync_tensor *flat = dync__oi_flat_index(index, d, 0);
+    if (flat) flat = dync_expand(dync_reshape(flat, dync_shape(n, 1)), dync_shape(n, rest));
+    x = dync_reshape(x, dync_shape(rows, rest));
+    u = dync_reshape(u, dync_shape(n, rest));
+    x = x ? dync__oi_scattered(c, x, flat, u, 0) : NULL;
+    return dync__oi_out(c, 0, x ? dync_reshape(x, d) : NULL);
+}
+
+/* A cache written at a place of each batch: linear, or around its end. */
+DYNC__FN dync_status dync__oi_tensor_scatter(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *u = dync__oi_in(c, 1), *from = dync__oi_in(c, 2);
+    dync_dims d = dync__oi_shape(u), one = {0, {0}};
+    int axis;
+    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), d.n, &axis)) return dync_error();
+    int64_t size = dync__oi_size(x, axis);
+    dync_tensor *at = dync__oi_arange(0, d.d[axis], 1, DYNC_I64);
+    one.n = d.n;
+    for (int i = 0; i < d.n; i++) one.d[i] = i == axis ? d.d[axis] : 1;
+    at = dync_reshape(at, one);
+    if (from) {
+        for (int i = 0; i < d.n; i++) one.d[i] = i == 0 ? d.d[0] : 1;
+        at = dync_add(at, dync_reshape(dync_to_dtype(from, DYNC_I64), one));
+    }
+    if (dync__oi_is(c, "mode", "circular")) at = dync_remainder(at, size);
+    return dync__oi_out(c, 0, at ? dync_scatter(x, axis, dync_expand(at, d), u) : NULL);
+}
+
+DYNC__FN dync_status dync__oi_one_hot(dync__onnx_call *c)
+{
+    dync_tensor *index = dync__oi_in(c, 0), *values = dync__oi_in(c, 2);
+    dync_dims d = dync__oi_shape(index), one = {0, {0}};
+    int64_t depth;
+    int axis;
+    if (dync__oi_read(c, dync__oi_in(c, 1), 1, &depth) != 1) return dync_error();
+    if (d.n + 1 > DYNC_MAX_DIMS || !dync__oi_axis(c, dync__oi_int(c, "axis"), d.n + 1, &axis))
+        return dync_error();
+    one.n = d.n + 1;
+    for (int i = 0; i <= d.n; i++) one.d[i] = i == axis ? depth : 1;
+    index = dync_unsqueeze(dync__oi_index(index, depth), axis);
+    dync_tensor *on = dync_eq(index, dync_reshape(dync__oi_arange(0, depth, 1, DYNC_I64), one));
+    dync_tensor *y = on ? dync_where(on, dync_select(values, 0, 1), dync_select(values, 0, 0))
+                        : NULL;
+    return dync__oi_out_typed(c, 0, y, c->in[2].type);
+}
+
+/* ---- what data choose ------------------------------------------------------------------------ */
+
+DYNC__FN dync_status dync__oi_non_zero(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    if (dync__oi_rank(x) == 0) x = dync_reshape(x, dync_shape(1));
+    dync_tensor *y = dync_nonzero(x);
+    return dync__oi_out_typed(c, 0, y ? dync_contiguous(dync_t(y)) : NULL, DYNC__ONNX_INT64);
+}
+
+DYNC__FN dync_status dync__oi_compress(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *keep = dync__oi_in(c, 1);
+    int axis = 0;
+    if (!dync__oi_has(c, "axis"))
+        x = dync_flatten(x, 0, -1);
+    else if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis))
+        return dync_error();
+    dync_tensor *at = dync_nonzero(keep);
+    at = at ? dync_select(at, 1, 0) : NULL;
+    return dync__oi_out(c, 0, at ? dync_index_select(x, axis, at) : NULL);
+}
+
+/* Rows along axis that differ, in order of size or of appearance, found one by one. */
+typedef struct dync__oi_rows {
+    const char *at;
+    int64_t n, each; /* rows, elements of one */
+    int dtype;
+} dync__oi_rows;
+
+static int dync__oi_compare_rows(const dync__oi_rows *r, int64_t a, int64_t b)
+{
+    int bytes = dync__dtype_info(r->dtype)->bytes;
+    bool real = dync__dtype_info(r->dtype)->kind == 'f';
+    for (int64_t i = 0; i < r->each; i++) {
+        const char *x = r->at + (a * r->each + i) * bytes, *y = r->at + (b * r->each + i) * bytes;
+        double f = real ? dync__load_f64(x, r->dtype) : 0,
+               g = real ? dync__load_f64(y, r->dtype) : 0;
+        int64_t m = real ? 0 : dync__load_i64(x, r->dtype),
+                n = real ? 0 : dync__load_i64(y, r->dtype);
+        if (f != g) return f < g ? -1 : 1;
+        if (m != n) return m < n ? -1 : 1;
+    }
+    return 0;
+}
+
+/* order[k]: the first row of unique row k; which[i]: the unique row of row i; count. */
+static int64_t dync__oi_find_unique(const dync__oi_rows *r, bool sorted, int64_t *order,
+                                    int64_t *which, int64_t *count)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < r->n; i++) {
+        int64_t k = 0;
+        while (k < n && dync__oi_compare_rows(r, order[k], i)) k++;
+        if (k == n) count[n] = 0, order[n++] = i;
+        count[k]++;
+        which[i] = k;
+    }
+    for (int64_t a = 1; sorted && a < n; a++)
+        for (int64_t b = a; b > 0 && dync__oi_compare_rows(r, order[b - 1], order[b]) > 0; b--) {
+            int64_t o = order[b], k = count[b];
+            order[b] = order[b - 1], count[b] = count[b - 1];
+            order[b - 1] = o, count[b - 1] = k;
+            for (int64_t i = 0; i < r->n; i++)
+                which[i] = which[i] == b ? b - 1 : which[i] == b - 1 ? b : which[i];
+        }
+    return n;
+}
+
+DYNC__FN dync_status dync__oi_unique(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *rows;
+    int axis = 0, rank = dync__oi_rank(x);
+    bool flat = !dync__oi_has(c, "axis");
+    if (flat)
+        x = dync_flatten(x, 0, -1), rank = 1;
+    else if (!dync__oi_axis(c, dync__oi_int(c, "axis"), rank, &axis))
+        return dync_error();
+    rows = dync_contiguous(dync_movedim(x, dync_shape(axis), dync_shape(0)));
+    void *data = rows ? dync_data(rows) : NULL;
+    int64_t n = rows ? dync__oi_size(rows, 0) : 0;
+    int64_t *room = dync__scope_alloc((size_t)(3 * n + 1) * sizeof *room);
+    if (!rows || !room || dync_error() != DYNC_OK) return dync_error();
+    dync__oi_rows r = {data, n, dync__oi_product(dync__oi_shape(rows), 1, rank), dync__oi_type(x)};
+    int64_t *order = room, *which = room + n, *count = room + 2 * n;
+    int64_t k = dync__oi_find_unique(&r, dync__oi_int(c, "sorted") != 0, order, which, count);
+    dync_tensor *first = dync__oi_tensor_i(DYNC_I64, 1, &k, order);
+    DYNC__TRY(
+        dync__oi_out_typed(c, 0, first ? dync_index_select(x, axis, first) : NULL, c->in[0].type));
+    DYNC__TRY(dync__oi_out_typed(c, 1, first, DYNC__ONNX_INT64));
+    DYNC__TRY(
+        dync__oi_out_typed(c, 2, dync__oi_tensor_i(DYNC_I64, 1, &n, which), DYNC__ONNX_INT64));
+    return dync__oi_out_typed(c, 3, dync__oi_tensor_i(DYNC_I64, 1, &k, count), DYNC__ONNX_INT64);
+}
+
+DYNC__FN dync_status dync__oi_reverse_sequence(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *len = dync__oi_in(c, 1);
+    dync_dims d = dync__oi_shape(x), along = d, by = d;
+    int64_t time = dync__oi_int(c, "time_axis"), batch = dync__oi_int(c, "batch_axis");
+    if (d.n < 2 || time == batch || time < 0 || time > 1 || batch < 0 || batch > 1)
+        return dync__oi_fail(c, DYNC_ERR_FORMAT, "axes %lld and %lld", (long long)time,
+                             (long long)batch);
+    for (int i = 0; i < d.n; i++) {
+        along.d[i] = i == time ? d.d[i] : 1;
+        by.d[i] = i == batch ? d.d[i] : 1;
+    }
+    dync_tensor *t = dync_reshape(dync__oi_arange(0, d.d[time], 1, DYNC_I64), along);
+    len = dync_reshape(dync_to_dtype(len, DYNC_I64), by);
+    dync_tensor *at = dync_where(dync_lt(t, len), dync_sub(dync_sub(len, 1), t), t);
+    return dync__oi_out(c, 0, at ? dync_gather(x, (int)time, dync_expand(at, d)) : NULL);
+}

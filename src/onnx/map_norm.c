@@ -1,0 +1,229 @@
+/* onnx/map_norm.c: ONNX's products and normalizations. After map_conv.c. */
+#include "../dync.in.h"
+#include "maps.h"
+DYNC__COLD
+
+DYNC__FN dync_status dync__oi_matmul(dync__onnx_call *c)
+{
+    return dync__oi_out(c, 0, dync_matmul(dync__oi_in(c, 0), dync__oi_in(c, 1)));
+}
+
+DYNC__FN dync_status dync__oi_gemm(dync__onnx_call *c)
+{
+    dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_in(c, 1), *bias = dync__oi_in(c, 2), *y;
+    double alpha = dync__oi_float(c, "alpha"), beta = dync__oi_float(c, "beta");
+    bool turned = dync__oi_int(c, "transB") != 0;
+    if (dync__oi_int(c, "transA")) a = dync_t(a);
+    if (alpha == 1 && beta == 1 && turned && bias && dync__oi_rank(bias) == 1 &&
+        dync__oi_size(bias, 0) == dync__oi_size(b, 0))
+        return dync__oi_out(c, 0, dync_linear(a, b, bias));
+    y = dync_mm(a, turned ? dync_t(b) : b);
+    if (alpha != 1 && y) y = dync_mul(y, alpha);
+    if (bias && y) y = dync_add(y, beta == 1 ? bias : dync_mul(bias, beta));
+    return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dync__oi_type(a)) : NULL);
+}
+
+/* t [C] along dim 1 of a tensor of that rank */
+DYNC__FN dync_tensor *dync__oi_channels(dync_tensor *t, int rank)
+{
+    dync_dims d = {rank, {0}};
+    for (int i = 0; i < rank; i++) d.d[i] = i == 1 ? -1 : 1;
+    return t ? dync_reshape(t, d) : NULL;
+}
+
+DYNC__FN dync_status dync__oi_batch_norm(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *scale = dync__oi_in(c, 1), *bias = dync__oi_in(c, 2),
+                *mean = dync__oi_in(c, 3), *var = dync__oi_in(c, 4);
+    double eps = dync__oi_float(c, "epsilon"), keep = dync__oi_float(c, "momentum");
+    int rank = dync__oi_rank(x), dtype = dync__oi_type(x);
+    if (!dync__oi_int(c, "training_mode"))
+        return dync__oi_out(c, 0,
+                            dync_batch_norm(x, dync_to_dtype(scale, (dync_dtype)dtype),
+                                            dync_to_dtype(bias, (dync_dtype)dtype),
+                                            dync_to_dtype(mean, (dync_dtype)dtype),
+                                            dync_to_dtype(var, (dync_dtype)dtype), false, 0.1,
+                                            eps));
+    dync_dims axes = {0, {0}};
+    for (int i = 0; i < rank; i++)
+        if (i != 1) axes.d[axes.n++] = i;
+    dync_tensor *m = dync_mean(x, axes, false), *v = dync_var(x, axes, 0, false);
+    dync_tensor *y = dync_mul(dync_sub(x, dync__oi_channels(m, rank)),
+                              dync_rsqrt(dync_add(dync__oi_channels(v, rank), eps)));
+    y = dync_add(dync_mul(y, dync__oi_channels(scale, rank)), dync__oi_channels(bias, rank));
+    DYNC__TRY(dync__oi_out(c, 0, y));
+    DYNC__TRY(dync__oi_out(c, 1, dync_add(dync_mul(mean, keep), dync_mul(m, 1 - keep))));
+    return dync__oi_out(c, 2, dync_add(dync_mul(var, keep), dync_mul(v, 1 - keep)));
+}
+
+DYNC__FN dync_status dync__oi_instance_norm(dync__onnx_call *c)
+{
+    return dync__oi_out(c, 0,
+                        dync_instance_norm(dync__oi_in(c, 0), dync__oi_in(c, 1), dync__oi_in(c, 2),
+                                           dync__oi_float(c, "epsilon")));
+}
+
+/* scale and bias are per channel, or until opset 20 per group */
+DYNC__FN dync_status dync__oi_group_norm(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *scale = dync__oi_in(c, 1), *bias = dync__oi_in(c, 2);
+    int64_t groups = dync__oi_int(c, "num_groups"), channels = dync__oi_size(x, 1);
+    if (groups < 1 || channels % groups)
+        return dync__oi_fail(c, DYNC_ERR_FORMAT, "%lld groups of %lld channels", (long long)groups,
+                             (long long)channels);
+    if (dync__oi_size(scale, 0) == groups && groups != channels) {
+        dync_dims to = dync_shape(groups, channels / groups);
+        scale = dync_flatten(dync_expand(dync_unsqueeze(scale, 1), to), 0, 1);
+        bias = dync_flatten(dync_expand(dync_unsqueeze(bias, 1), to), 0, 1);
+    }
+    return dync__oi_out(c, 0,
+                        dync_group_norm(x, groups, scale, bias, dync__oi_float(c, "epsilon")));
+}
+
+/* x over its dims from axis on: f32 at least; *mean, *rstd of that. */
+static dync_tensor *dync__oi_normed(dync_tensor *x, int axis, double eps, bool centre,
+                                    dync_tensor **mean, dync_tensor **rstd)
+{
+    dync_dims axes = {0, {0}};
+    int dtype = dync__oi_type(x);
+    for (int i = axis; i < dync__oi_rank(x); i++) axes.d[axes.n++] = i;
+    if (dtype == DYNC_F16 || dtype == DYNC_BF16) x = dync_to_dtype(x, DYNC_F32);
+    *mean = centre ? dync_mean(x, axes, true) : NULL;
+    if (centre) x = dync_sub(x, *mean);
+    *rstd = dync_rsqrt(dync_add(dync_mean(dync_mul(x, x), axes, true), eps));
+    x = *rstd ? dync_mul(x, *rstd) : NULL;
+    return x ? dync_to_dtype(x, (dync_dtype)dtype) : NULL;
+}
+
+DYNC__FN dync_status dync__oi_layer_norm(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *scale = dync__oi_in(c, 1), *bias = dync__oi_in(c, 2);
+    dync_tensor *mean, *rstd, *y;
+    double eps = dync__oi_float(c, "epsilon");
+    int axis, rank = dync__oi_rank(x);
+    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), rank, &axis)) return dync_error();
+    dync_dims d = dync__oi_shape(x), last = {0, {0}};
+    for (int i = axis; i < rank; i++) last.d[last.n++] = d.d[i];
+    dync_dims s = dync__oi_shape(scale), b = dync__oi_shape(bias);
+    if (c->n_out < 2 && s.n == last.n && memcmp(s.d, last.d, sizeof last.d) == 0 &&
+        (!bias || (b.n == s.n && memcmp(b.d, s.d, sizeof s.d) == 0)))
+        return dync__oi_out(c, 0, dync_layer_norm(x, last, scale, bias, eps));
+    y = dync__oi_normed(x, axis, eps, true, &mean, &rstd);
+    if (y && scale) y = dync_mul(y, scale);
+    if (y && bias) y = dync_add(y, bias);
+    DYNC__TRY(dync__oi_out(c, 0, y));
+    if (c->n_out > 1) DYNC__TRY(dync__oi_out(c, 1, mean));
+    return c->n_out > 2 ? dync__oi_out(c, 2, rstd) : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__oi_rms_norm(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *mean, *rstd, *y;
+    int axis;
+    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
+    y = dync__oi_normed(x, axis, dync__oi_float(c, "epsilon"), false, &mean, &rstd);
+    return dync__oi_out(c, 0, y ? dync_mul(y, dync__oi_in(c, 1)) : NULL);
+}
+
+/* com.microsoft: x + skip (+ bias), then the norm; the sum is output 3 */
+DYNC__FN dync_status dync__oi_skip_norm(dync__onnx_call *c)
+{
+    bool rms = c->row->detail == DYNC__OI_PLAIN;
+    dync_tensor *x = dync_add(dync__oi_in(c, 0), dync__oi_in(c, 1)), *mean, *rstd, *y;
+    dync_tensor *beta = rms ? NULL : dync__oi_in(c, 3), *bias = dync__oi_in(c, rms ? 3 : 4);
+    if (bias && x) x = dync_add(x, bias);
+    if (!x) return dync_error();
+    y = dync__oi_normed(x, dync__oi_rank(x) - 1, dync__oi_float(c, "epsilon"), !rms, &mean, &rstd);
+    if (y) y = dync_mul(y, dync__oi_in(c, 2));
+    if (y && beta) y = dync_add(y, beta);
+    DYNC__TRY(dync__oi_out(c, 0, y));
+    for (int i = 1; i < c->n_out; i++) DYNC__TRY(dync__oi_out(c, i, i == 3 ? x : rstd));
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__oi_lp_norm(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *n;
+    int axis;
+    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
+    n = dync__oi_int(c, "p") == 1 ? dync_sum(dync_abs(x), dync_shape(axis), true)
+                                  : dync_sqrt(dync_sum(dync_mul(x, x), dync_shape(axis), true));
+    return dync__oi_out(c, 0, n ? dync_where(dync_eq(n, 0), 0, dync_div(x, n)) : NULL);
+}
+
+/* Squares of `size` channels around each one, summed. */
+DYNC__FN dync_status dync__oi_lrn(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *sum = NULL;
+    int64_t size = dync__oi_int(c, "size"), n = dync__oi_size(x, 1);
+    if (size < 1 || size > 4096)
+        return dync__oi_fail(c, DYNC_ERR_FORMAT, "size %lld", (long long)size);
+    dync_tensor *square = dync__oi_pad_dim(dync_mul(x, x), 1, (size - 1) / 2, size / 2, 0);
+    for (int64_t i = 0; i < size && square; i++) {
+        dync_tensor *one = dync_narrow(square, 1, i, n);
+        sum = sum ? dync_add(sum, one) : one;
+    }
+    if (!sum) return dync_error();
+    sum = dync_add(dync_mul(sum, dync__oi_float(c, "alpha") / (double)size),
+                   dync__oi_float(c, "bias"));
+    return dync__oi_out(c, 0, dync_div(x, dync_pow(sum, dync__oi_float(c, "beta"))));
+}
+
+DYNC__FN dync_status dync__oi_mean_variance(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *s;
+    dync_dims axes;
+    if (!dync__oi_axes(c, -1, dync__oi_rank(x), &axes)) return dync_error();
+    if (!axes.n) axes = dync_shape(0, 2, 3);
+    x = dync_sub(x, dync_mean(x, axes, true));
+    s = dync_sqrt(dync_mean(dync_mul(x, x), axes, true));
+    return dync__oi_out(c, 0, s ? dync_div(x, dync_add(s, 1e-9)) : NULL);
+}
+
+DYNC__FN dync_status dync__oi_einsum(dync__onnx_call *c)
+{
+    const dync__onnx_attribute *a = dync__oi_attribute(c, "equation");
+    dync_value list = dync__list_new(c->n_in);
+    char *text = a ? dync__scope_alloc(a->s.n + 1) : NULL;
+    if (!text || list.kind != DYNC_KIND_LIST)
+        return dync__oi_fail(c, DYNC_ERR_FORMAT, "no equation");
+    memcpy(text, a->s.at, a->s.n);
+    text[a->s.n] = 0;
+    for (int i = 0; i < c->n_in; i++) dync__list_set(list, i, dync_v_tensor(dync__oi_in(c, i)));
+    return dync__oi_out(c, 0, dync_einsum(text, list));
+}
+
+/* The product of an elimination's pivots; rows are swapped by their largest element. */
+DYNC__FN dync_status dync__oi_det(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *det = NULL;
+    dync_dims d = dync__oi_shape(x);
+    int64_t n = dync__oi_size(x, -1), b = 1;
+    if (d.n < 2 || d.d[d.n - 2] != n || n > 256 || n < 1)
+        return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected square matrices of at most 256");
+    for (int i = 0; i < d.n - 2; i++) b *= d.d[i];
+    x = dync_reshape(x, dync_shape(b, n, n));
+    for (int64_t k = n; k > 0 && x; k--) {                                       /* x [b, k, k] */
+        dync_tensor *at = dync_argmax(dync_abs(dync_select(x, 2, 0)), 1, false); /* [b] */
+        dync_tensor *index =
+            dync_expand(dync_reshape(at, dync_shape(b, 1, 1)), dync_shape(b, 1, k));
+        dync_tensor *row = dync_gather(x, 1, index),
+                    *pivot = dync_select(dync_select(row, 1, 0), 1, 0);
+        /* the row that stood first takes the pivot's place, which changes the sign */
+        dync_tensor *first = dync_narrow(x, 1, 0, 1);
+        x = dync_scatter(x, 1, index, first);
+        dync_tensor *sign = dync_where(dync_eq(at, 0), 1.0, -1.0);
+        sign = dync_mul(dync_to_dtype(sign, (dync_dtype)dync__oi_type(pivot)), pivot);
+        det = det ? dync_mul(det, sign) : sign;
+        if (k == 1) break;
+        dync_tensor *rest = dync_narrow(x, 1, 1, k - 1);
+        dync_tensor *safe = dync_where(dync_eq(pivot, 0), 1, pivot);
+        dync_tensor *factor =
+            dync_div(dync_narrow(rest, 2, 0, 1), dync_reshape(safe, dync_shape(b, 1, 1)));
+        x = dync_sub(rest, dync_mul(factor, row));
+        x = x ? dync_narrow(x, 2, 1, k - 1) : NULL;
+    }
+    dync_dims out = d;
+    out.n = d.n - 2;
+    return dync__oi_out(c, 0, det ? dync_reshape(det, out) : NULL);
+}

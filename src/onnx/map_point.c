@@ -1,0 +1,252 @@
+/* onnx/map_point.c: ONNX operators that work element by element. After call.c. */
+#include "../dync.in.h"
+#include "maps.h"
+DYNC__COLD
+
+DYNC__FN dync_status dync__oi_one(dync__onnx_call *c)
+{
+    return dync__oi_out(c, 0, c->row->one(dync__oi_in(c, 0)));
+}
+DYNC__FN dync_status dync__oi_identity(dync__onnx_call *c)
+{
+    return dync__oi_out_typed(c, 0, dync__oi_in(c, 0), c->n_in ? c->in[0].type : 0);
+}
+
+/* ---- broadcasting ---------------------------------------------------------------------------- */
+
+/* Until opset 6: b lies along a's dims from `axis` on, where broadcast=1. */
+static dync_tensor *dync__oi_second(const dync__onnx_call *c, dync_tensor *a, dync_tensor *b)
+{
+    int axis;
+    if (c->version >= 7 || !dync__oi_int(c, "broadcast") || !dync__oi_has(c, "axis")) return b;
+    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(a), &axis)) return NULL;
+    dync_dims d = dync__oi_shape(b);
+    while (d.n && axis + d.n < dync__oi_rank(a) && d.n < DYNC_MAX_DIMS) d.d[d.n++] = 1;
+    return dync_reshape(b, d);
+}
+
+DYNC__FN dync_status dync__oi_two(dync__onnx_call *c)
+{
+    dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_second(c, a, dync__oi_in(c, 1));
+    return dync__oi_out(c, 0, b ? c->row->two(dync_v_tensor(a), dync_v_tensor(b)) : NULL);
+}
+
+DYNC__FN bool dync__oi_is_float(const dync_tensor *t)
+{
+    return dync__dtype_info(dync__oi_type(t))->kind == 'f';
+}
+
+/* Integers: towards zero. */
+DYNC__FN dync_status dync__oi_div(dync__onnx_call *c)
+{
+    dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_second(c, a, dync__oi_in(c, 1));
+    if (!b || dync__oi_is_float(a)) return dync__oi_out(c, 0, b ? dync_div(a, b) : NULL);
+    return dync__oi_out(c, 0, dync_floor_divide(dync_sub(a, dync_fmod(a, b)), b));
+}
+
+/* The type of the base, whatever the exponent's is. */
+DYNC__FN dync_status dync__oi_pow(dync__onnx_call *c)
+{
+    dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_second(c, a, dync__oi_in(c, 1));
+    int dtype = dync__oi_type(a);
+    if (!b) return dync__oi_out(c, 0, NULL);
+    if (!dync__oi_is_float(a) && dync__oi_is_float(b)) a = dync_to_dtype(a, DYNC_F64);
+    if (dync__oi_is_float(a)) b = dync_to_dtype(b, (dync_dtype)dync__oi_type(a));
+    return dync__oi_out(c, 0, dync_to_dtype(dync_pow(a, b), (dync_dtype)dtype));
+}
+
+DYNC__FN dync_status dync__oi_mod(dync__onnx_call *c)
+{
+    dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_in(c, 1);
+    return dync__oi_out(c, 0, dync__oi_int(c, "fmod") ? dync_fmod(a, b) : dync_remainder(a, b));
+}
+
+DYNC__FN dync_status dync__oi_variadic(dync__onnx_call *c)
+{
+    dync_tensor *t = dync__oi_in(c, 0);
+    for (int i = 1; i < c->n_in && t; i++)
+        t = c->row->two(dync_v_tensor(t), dync_v_tensor(dync__oi_in(c, i)));
+    if (t && (c->row->detail & ~DYNC__OI_WRAPS) == DYNC__OI_MEAN) t = dync_div(t, c->n_in);
+    return dync__oi_out(c, 0, t);
+}
+
+/* x shifted by s bits, in int64, one bit of s after another. */
+DYNC__FN dync_status dync__oi_bit_shift(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *s = dync_to_dtype(dync__oi_in(c, 1), DYNC_I64);
+    int dtype = dync__oi_type(x);
+    bool is_signed, left = dync__oi_is(c, "direction", "LEFT");
+    int bits = dync__onnx_held_bits(c->in[0].type, &is_signed);
+    if (!bits) bits = 8 * dync__dtype_info(dtype)->bytes;
+    x = dync_to_dtype(x, DYNC_I64);
+    for (int b = 0; 1 << b < bits && x; b++) {
+        int64_t by = (int64_t)1 << (1 << b);
+        dync_tensor *moved = left ? dync_mul(x, by) : dync_floor_divide(x, by);
+        x = dync_where(dync_ne(dync_bitwise_and(s, (int64_t)1 << b), 0), moved, x);
+    }
+    if (x) x = dync_where(dync_ge(s, (int64_t)bits), 0, x);
+    if (x && bits < 64) x = dync_bitwise_and(x, ((int64_t)1 << bits) - 1);
+    return dync__oi_out_typed(c, 0, x ? dync_to_dtype(x, (dync_dtype)dtype) : NULL, c->in[0].type);
+}
+
+DYNC__FN dync_status dync__oi_where(dync__onnx_call *c)
+{
+    dync_tensor *t = dync_where(dync__oi_in(c, 0), dync__oi_in(c, 1), dync__oi_in(c, 2));
+    return dync__oi_out_typed(c, 0, t, c->in[1].type);
+}
+
+DYNC__FN dync_status dync__oi_clip(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *low = dync__oi_in(c, 1), *high = dync__oi_in(c, 2);
+    if (c->version < 11) {
+        double from = dync__oi_float(c, "min"), to = dync__oi_float(c, "max");
+        x = dync_clamp(x, dync__oi_has(c, "min") ? dync_v_float(from) : DYNC_NONE,
+                       dync__oi_has(c, "max") ? dync_v_float(to) : DYNC_NONE);
+        return dync__oi_out(c, 0, x);
+    }
+    if (low) x = dync_maximum(x, low);
+    if (high && x) x = dync_minimum(x, high);
+    return dync__oi_out(c, 0, x);
+}
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+DYNC__FN dync_tensor *dync__oi_cast_to(const dync__onnx_call *c, dync_tensor *x, int64_t type)
+{
+    bool is_signed;
+    int dtype = dync__onnx_dtype(type), bits = dync__onnx_held_bits(type, &is_signed);
+    if (dtype < 0) {
+        dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a cast to %s", dync__onnx_type_name(type));
+        return NULL;
+    }
+    if (!bits) return dync_to_dtype(x, (dync_dtype)dtype);
+    int64_t mask = ((int64_t)1 << bits) - 1, half = (int64_t)1 << (bits - 1);
+    x = dync_to_dtype(x, DYNC_I64);
+    x = is_signed ? dync_sub(dync_bitwise_and(dync_add(x, half), mask), half)
+                  : dync_bitwise_and(x, mask);
+    return dync_to_dtype(x, (dync_dtype)dtype);
+}
+
+DYNC__FN dync_status dync__oi_cast(dync__onnx_call *c)
+{
+    int64_t to = dync__oi_int(c, "to");
+    return dync__oi_out_typed(c, 0, dync__oi_cast_to(c, dync__oi_in(c, 0), to), (int)to);
+}
+DYNC__FN dync_status dync__oi_cast_like(dync__onnx_call *c)
+{
+    int to = c->in[1].type;
+    return dync__oi_out_typed(c, 0, dync__oi_cast_to(c, dync__oi_in(c, 0), to), to);
+}
+
+/* ---- functions of one number ----------------------------------------------------------------- */
+
+/* sign(x) * log(|x| + sqrt(x^2 + 1)), without cancellation */
+DYNC__FN dync_status dync__oi_asinh(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *a = dync_abs(x), *s = dync_mul(a, a);
+    dync_tensor *y = dync_log1p(dync_add(a, dync_div(s, dync_add(dync_sqrt(dync_add(s, 1)), 1))));
+    return dync__oi_out(c, 0, dync_mul(dync_sign(x), y));
+}
+DYNC__FN dync_status dync__oi_acosh(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_tensor *s = dync_sqrt(dync_mul(dync_sub(x, 1), dync_add(x, 1)));
+    return dync__oi_out(c, 0, dync_log(dync_add(x, s)));
+}
+DYNC__FN dync_status dync__oi_atanh(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    return dync__oi_out(c, 0, dync_mul(dync_sub(dync_log1p(x), dync_log1p(dync_neg(x))), 0.5));
+}
+
+/* row->detail: which */
+DYNC__FN dync_status dync__oi_activation(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *y = NULL;
+    double alpha = dync__oi_float(c, "alpha");
+    switch (c->row->detail) {
+    case DYNC__OI_LEAKY: y = dync_leaky_relu(x, alpha); break;
+    case DYNC__OI_ELU: y = dync_elu(x, alpha); break;
+    case DYNC__OI_CELU: y = dync_celu(x, alpha); break;
+    case DYNC__OI_SELU:
+        y = dync_mul(dync_where(dync_gt(x, 0), x, dync_mul(dync_expm1(x), alpha)),
+                     dync__oi_float(c, "gamma"));
+        break;
+    case DYNC__OI_THRESHOLDED: y = dync_where(dync_gt(x, alpha), x, 0); break;
+    case DYNC__OI_HARD_SIGMOID:
+        y = dync_clamp(dync_add(dync_mul(x, alpha), dync__oi_float(c, "beta")), dync_v_float(0),
+                       dync_v_float(1));
+        break;
+    case DYNC__OI_SWISH:
+        y = alpha == 1 ? dync_silu(x) : dync_mul(x, dync_sigmoid(dync_mul(x, alpha)));
+        break;
+    case DYNC__OI_GELU:
+        y = dync__oi_is(c, "approximate", "tanh") ? dync_gelu_tanh(x) : dync_gelu(x);
+        break;
+    default: break;
+    }
+    return dync__oi_out(c, 0, y);
+}
+
+DYNC__FN dync_status dync__oi_prelu(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    return dync__oi_out(c, 0, dync_where(dync_lt(x, 0), dync_mul(x, dync__oi_in(c, 1)), x));
+}
+
+DYNC__FN dync_status dync__oi_shrink(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    double l = dync__oi_float(c, "lambd"), b = dync__oi_float(c, "bias");
+    dync_tensor *y = dync_where(dync_gt(x, l), dync_sub(x, b), 0);
+    y = dync_where(dync_lt(x, -l), dync_add(x, b), y);
+    return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dync__oi_type(x)) : NULL);
+}
+
+DYNC__FN dync_status dync__oi_is_inf(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *y = dync_isinf(x);
+    if (!dync__oi_int(c, "detect_negative")) y = dync_logical_and(y, dync_gt(x, 0));
+    if (!dync__oi_int(c, "detect_positive")) y = dync_logical_and(y, dync_lt(x, 0));
+    return dync__oi_out(c, 0, y);
+}
+
+/* Inference keeps everything; with training_mode and a ratio some elements are dropped. */
+DYNC__FN dync_status dync__oi_dropout(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *kept = NULL;
+    int64_t training = 0;
+    double ratio = 0.5;
+    if (dync__oi_in(c, 2) && dync__oi_read(c, dync__oi_in(c, 2), 1, &training) < 0)
+        return dync_error();
+    if (dync__oi_in(c, 1) && dync__oi_read_reals(c, dync__oi_in(c, 1), 1, &ratio) < 0)
+        return dync_error();
+    if (c->version < 12) ratio = dync__oi_float(c, "ratio");
+    if (training && ratio > 0) {
+        kept = dync_ge(dync_rand_like(x), ratio);
+        x = dync_div(dync_where(kept, x, 0), 1 - ratio);
+    } else if (c->n_out > 1) {
+        kept = dync__oi_full(dync__oi_shape(x), 1, DYNC_BOOL);
+    }
+    DYNC__TRY(dync__oi_out(c, 0, x));
+    return c->n_out > 1 ? dync__oi_out(c, 1, kept) : DYNC_OK;
+}
+
+/* Until opset 12 everything from axis on is one row. */
+DYNC__FN dync_status dync__oi_softmax(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *y;
+    dync_dims shape = dync__oi_shape(x);
+    int axis;
+    int64_t given = dync__oi_has(c, "axis") ? dync__oi_int(c, "axis") : c->version < 13 ? 1 : -1;
+    if (c->version < 13 && given == shape.n) given = shape.n - 1;
+    if (!dync__oi_axis(c, given, shape.n, &axis)) return dync_error();
+    if (c->version < 13) x = dync_flatten(x, axis, -1);
+    if (c->row->detail == DYNC__OI_HARDMAX) {
+        dync_tensor *at = x ? dync_argmax(x, axis, true) : NULL;
+        y = at ? dync_scatter(dync_zeros_like(x), axis, at, 1.0) : NULL;
+    } else {
+        y = c->row->detail == DYNC__OI_LOG ? dync_log_softmax(x, axis) : dync_softmax(x, axis);
+    }
+    return dync__oi_out(c, 0, y && c->version < 13 ? dync_reshape(y, shape) : y);
+}

@@ -1,0 +1,172 @@
+/* onnx/map_reduce.c: ONNX's reductions. After map_point.c. */
+#include "../dync.in.h"
+#include "maps.h"
+DYNC__COLD
+
+DYNC__FN bool dync__oi_axes(const dync__onnx_call *c, int input, int rank, dync_dims *out)
+{
+    const int64_t *axes;
+    out->n = 0;
+    if (dync__oi_has(c, "axes")) {
+        out->n = dync__oi_ints(c, "axes", &axes);
+        if (out->n > DYNC_MAX_DIMS) {
+            dync__oi_fail(c, DYNC_ERR_FORMAT, "%d axes", out->n);
+            return false;
+        }
+        for (int i = 0; i < out->n; i++) out->d[i] = axes[i];
+    } else if (dync__oi_in(c, input) && !dync__oi_dims(c, dync__oi_in(c, input), out)) {
+        return false;
+    }
+    for (int i = 0; i < out->n; i++) {
+        int axis;
+        if (!dync__oi_axis(c, out->d[i], rank, &axis)) return false;
+        out->d[i] = axis;
+        for (int k = 0; k < i; k++)
+            if (out->d[k] == axis) {
+                dync__oi_fail(c, DYNC_ERR_FORMAT, "axis %d twice", axis);
+                return false;
+            }
+    }
+    return true;
+}
+
+/* What reducing nothing gives, in the shape of the result. */
+static dync_tensor *dync__oi_reduce_empty(const dync__onnx_call *c, dync_tensor *x, dync_dims axes,
+                                          bool keep)
+{
+    dync_dims in = dync__oi_shape(x), out = {0, {0}};
+    int dtype = dync__oi_type(x);
+    bool real = dync__oi_is_float(x);
+    double value = 0;
+    switch (c->row->detail) {
+    case DYNC__OI_PROD: value = 1; break;
+    case DYNC__OI_MAX:
+        value = real                ? -(double)INFINITY
+                : dtype == DYNC_I64 ? (double)INT64_MIN
+                                    : (double)INT32_MIN;
+        break;
+    case DYNC__OI_MIN: value = real ? (double)INFINITY : (double)INT32_MAX; break;
+    case DYNC__OI_LOG_SUM:
+    case DYNC__OI_LOG_SUM_EXP: value = -(double)INFINITY; break;
+    case DYNC__OI_MEAN: value = (double)NAN; break;
+    default: break;
+    }
+    for (int i = 0; i < in.n; i++) {
+        bool reduced = axes.n == 0;
+        for (int k = 0; k < axes.n; k++) reduced = reduced || axes.d[k] == i;
+        if (!reduced)
+            out.d[out.n++] = in.d[i];
+        else if (keep)
+            out.d[out.n++] = 1;
+    }
+    return dync__oi_full(out, value, dtype);
+}
+
+static dync_tensor *dync__oi_reduced(const dync__onnx_call *c, dync_tensor *x, dync_dims axes,
+                                     bool keep)
+{
+    int dtype = dync__oi_type(x);
+    bool real = dync__oi_is_float(x);
+    dync_tensor *wide = real || dtype == DYNC_BOOL ? x : dync_to_dtype(x, DYNC_F64);
+    switch (c->row->detail) {
+    case DYNC__OI_SUM: return dync_sum(x, axes, keep);
+    case DYNC__OI_MEAN: return dync_mean(wide, axes, keep);
+    case DYNC__OI_MAX:
+        return dtype == DYNC_BOOL ? dync_any(x, axes, keep) : dync_amax(x, axes, keep);
+    case DYNC__OI_MIN:
+        return dtype == DYNC_BOOL ? dync_all(x, axes, keep) : dync_amin(x, axes, keep);
+    case DYNC__OI_PROD: return dync_prod(x, axes, keep);
+    case DYNC__OI_L1: return dync_sum(dync_abs(x), axes, keep);
+    case DYNC__OI_L2: return dync_sqrt(dync_sum(dync_mul(wide, wide), axes, keep));
+    case DYNC__OI_LOG_SUM: return dync_log(dync_sum(wide, axes, keep));
+    case DYNC__OI_LOG_SUM_EXP: return dync_logsumexp(wide, axes, keep);
+    default: return dync_sum(dync_mul(x, x), axes, keep);
+    }
+}
+
+DYNC__FN dync_status dync__oi_reduce(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *y;
+    dync_dims axes, all = DYNC_ALL, shape = dync__oi_shape(x);
+    bool keep = dync__oi_int(c, "keepdims") != 0, empty = false;
+    int dtype = dync__oi_type(x);
+    if (!dync__oi_axes(c, 1, shape.n, &axes)) return dync_error();
+    if (axes.n == 0 && dync__oi_int(c, "noop_with_empty_axes")) {
+        /* no axis, but what is done to an element stays */
+        axes.n = 0;
+        y = c->row->detail == DYNC__OI_L1           ? dync_abs(x)
+            : c->row->detail == DYNC__OI_L2         ? dync_abs(x)
+            : c->row->detail == DYNC__OI_SUM_SQUARE ? dync_mul(x, x)
+            : c->row->detail == DYNC__OI_LOG_SUM    ? dync_log(x)
+                                                    : x;
+        return dync__oi_out(c, 0, y);
+    }
+    for (int i = 0; i < shape.n; i++) empty = empty || shape.d[i] == 0;
+    y = empty ? dync__oi_reduce_empty(c, x, axes, keep)
+              : dync__oi_reduced(c, x, axes.n ? axes : all, keep);
+    return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dtype) : NULL);
+}
+
+DYNC__FN dync_status dync__oi_arg(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *y;
+    bool keep = dync__oi_int(c, "keepdims") != 0, last = dync__oi_int(c, "select_last_index") != 0;
+    int axis;
+    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
+    if (last) x = dync_flip(x, dync_shape(axis));
+    y = c->row->detail == DYNC__OI_MAX ? dync_argmax(x, axis, keep) : dync_argmin(x, axis, keep);
+    if (last && y) y = dync_sub(dync__oi_size(x, axis) - 1, y);
+    return dync__oi_out_typed(c, 0, y, DYNC__ONNX_INT64);
+}
+
+/* Running sums or products along an axis. */
+DYNC__FN dync_status dync__oi_cumulate(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *y = NULL;
+    int64_t given;
+    int axis, dtype = dync__oi_type(x);
+    bool product = c->row->detail == DYNC__OI_PROD, reverse = dync__oi_int(c, "reverse") != 0;
+    if (dync__oi_read(c, dync__oi_in(c, 1), 1, &given) < 0 ||
+        !dync__oi_axis(c, given, dync__oi_rank(x), &axis))
+        return dync_error();
+    int64_t n = dync__oi_size(x, axis);
+    if (reverse) x = dync_flip(x, dync_shape(axis));
+    if (dync__oi_int(c, "exclusive") && n > 0 && x) {
+        dync_tensor *part[2] = {dync_narrow(x, axis, 0, 1), dync_narrow(x, axis, 0, n - 1)};
+        part[0] = product ? dync_ones_like(part[0]) : dync_zeros_like(part[0]);
+        x = dync__oi_list(2, part, axis, false);
+    }
+    if (!product) {
+        y = x ? dync_cumsum(x, axis) : NULL;
+    } else {
+        /* one product after another doubles the length that is done: log n of them */
+        y = x;
+        for (int64_t done = 1; done < n && y; done *= 2) {
+            dync_tensor *part[2] = {
+                dync_narrow(y, axis, 0, done),
+                dync_mul(dync_narrow(y, axis, done, n - done), dync_narrow(y, axis, 0, n - done))};
+            y = dync__oi_list(2, part, axis, false);
+        }
+    }
+    if (reverse && y) y = dync_flip(y, dync_shape(axis));
+    return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dtype) : NULL);
+}
+
+DYNC__FN dync_status dync__oi_top_k(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    int64_t k = dync__oi_int(c, "k");
+    int axis;
+    if (c->version >= 10 && dync__oi_read(c, dync__oi_in(c, 1), 1, &k) < 0) return dync_error();
+    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
+    bool largest = dync__oi_int(c, "largest") != 0;
+    if (k < 0 || k > dync__oi_size(x, axis))
+        return dync__oi_fail(c, DYNC_ERR_FORMAT, "the %lld largest of %lld", (long long)k,
+                             (long long)dync__oi_size(x, axis));
+    /* equal elements: the lower index first, as a stable sort has it */
+    dync_value both = dync_sort(x, axis, largest);
+    if (both.kind != DYNC_KIND_LIST) return dync_error();
+    dync_tensor *v = dync_as_tensor(dync_at(both, 0)), *at = dync_as_tensor(dync_at(both, 1));
+    DYNC__TRY(dync__oi_out(c, 0, v ? dync_narrow(v, axis, 0, k) : NULL));
+    return dync__oi_out_typed(c, 1, at ? dync_narrow(at, axis, 0, k) : NULL, DYNC__ONNX_INT64);
+}

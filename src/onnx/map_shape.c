@@ -1,0 +1,445 @@
+/* onnx/map_shape.c: ONNX operators about shapes: they move elements or make them of nothing. After
+ * map_reduce.c. */
+#include "../dync.in.h"
+#include "maps.h"
+DYNC__COLD
+
+DYNC__FN dync_tensor *dync__oi_arange(int64_t from, int64_t n, int64_t step, int dtype)
+{
+    dync_tensor *t = dync_arange(0.0, (double)n, 1.0);
+    if (t) t = dync_to_dtype(t, (dync_dtype)dtype);
+    return t ? dync_add(dync_mul(t, step), from) : NULL;
+}
+
+DYNC__FN dync_status dync__oi_constant(dync__onnx_call *c)
+{
+    const dync__onnx_attribute *a = c->node->attribute.n ? c->node->attribute.at[0] : NULL;
+    dync__tensor *t = NULL;
+    const int64_t one = 1;
+    if (a && *a->ref_attr_name) a = dync__oi_attribute(c, a->name);
+    if (!a) return dync__oi_fail(c, DYNC_ERR_FORMAT, "no value");
+    if (strcmp(a->name, "value") == 0 && a->t) {
+        DYNC__TRY(dync__onnx_tensor_make(a->t, &c->model->files, &t));
+        return dync__oi_out_typed(c, 0, dync__give(t), (int)a->t->data_type);
+    }
+    int64_t n = a->ints.n ? a->ints.n : a->floats.n;
+    double f = (double)a->f;
+    if (strcmp(a->name, "value_int") == 0)
+        return dync__oi_out(c, 0, dync__oi_tensor_i(DYNC_I64, 0, &one, &a->i));
+    if (strcmp(a->name, "value_ints") == 0)
+        return dync__oi_out(c, 0, dync__oi_tensor_i(DYNC_I64, 1, &n, a->ints.at));
+    if (strcmp(a->name, "value_float") == 0)
+        return dync__oi_out(c, 0, dync__oi_tensor_f(DYNC_F32, 0, &one, &f));
+    if (strcmp(a->name, "value_floats") == 0) {
+        dync__layout lay;
+        DYNC__TRY(dync__layout_contiguous(&lay, 1, &n));
+        if (!(t = dync__tensor_empty(DYNC_F32, DYNC_CPU, &lay))) return DYNC_ERR_MEMORY;
+        if (n) memcpy(t->storage->data, a->floats.at, (size_t)n * 4);
+        return dync__oi_out(c, 0, dync__give(t));
+    }
+    return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a constant by \"%s\"", a->name);
+}
+
+DYNC__FN dync_status dync__oi_constant_of_shape(dync__onnx_call *c)
+{
+    dync_dims shape;
+    const dync__onnx_attribute *a = dync__oi_attribute(c, "value");
+    dync__tensor *t = NULL;
+    if (!dync__oi_dims(c, dync__oi_in(c, 0), &shape)) return dync_error();
+    if (!a || !a->t) return dync__oi_out(c, 0, dync__oi_full(shape, 0, DYNC_F32));
+    DYNC__TRY(dync__onnx_tensor_make(a->t, &c->model->files, &t));
+    dync_tensor *v = dync__give(t);
+    if (!v) return DYNC_ERR_MEMORY;
+    return dync__oi_out_typed(c, 0, dync_expand(dync_reshape(v, DYNC_SCALAR), shape),
+                              (int)a->t->data_type);
+}
+
+DYNC__FN dync_status dync__oi_shape_of(dync__onnx_call *c)
+{
+    dync_dims d = dync__oi_shape(dync__oi_in(c, 0));
+    int64_t from = dync__oi_int(c, "start"),
+            to = dync__oi_has(c, "end") ? dync__oi_int(c, "end") : d.n;
+    from = DYNC__MIN(DYNC__MAX(from < 0 ? from + d.n : from, 0), d.n);
+    to = DYNC__MIN(DYNC__MAX(to < 0 ? to + d.n : to, from), d.n);
+    int64_t n = to - from;
+    return dync__oi_out(c, 0, dync__oi_tensor_i(DYNC_I64, 1, &n, d.d + from));
+}
+
+DYNC__FN dync_status dync__oi_size_of(dync__onnx_call *c)
+{
+    dync_dims d = dync__oi_shape(dync__oi_in(c, 0));
+    int64_t n = 1;
+    for (int i = 0; i < d.n; i++) n *= d.d[i];
+    return dync__oi_out(c, 0, dync__oi_tensor_i(DYNC_I64, 0, NULL, &n));
+}
+
+DYNC__FN dync_status dync__oi_reshape(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_dims in = dync__oi_shape(x), to = {0, {0}};
+    const int64_t *given;
+    if (c->version >= 5) {
+        if (!dync__oi_dims(c, dync__oi_in(c, 1), &to)) return dync_error();
+    } else {
+        to.n = DYNC__MIN(dync__oi_ints(c, "shape", &given), DYNC_MAX_DIMS);
+        for (int i = 0; i < to.n; i++) to.d[i] = given[i];
+    }
+    int64_t known = 1, numel = 1;
+    int open = -1;
+    for (int i = 0; i < in.n; i++) numel *= in.d[i];
+    for (int i = 0; i < to.n; i++) {
+        if (to.d[i] == 0 && !dync__oi_int(c, "allowzero")) to.d[i] = i < in.n ? in.d[i] : 0;
+        if (to.d[i] == -1)
+            open = i;
+        else if (!dync__mul_ok(known, to.d[i], &known))
+            known = 0;
+    }
+    if (open >= 0 && known > 0) to.d[open] = numel / known;
+    return dync__oi_out(c, 0, dync_reshape(x, to));
+}
+
+DYNC__FN dync_status dync__oi_flatten(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_dims d = dync__oi_shape(x);
+    int64_t axis = dync__oi_int(c, "axis"), rows = 1, columns = 1;
+    if (axis < 0) axis += d.n;
+    for (int i = 0; i < d.n; i++) *(i < axis ? &rows : &columns) *= d.d[i];
+    return dync__oi_out(c, 0, dync_reshape(x, dync_shape(rows, columns)));
+}
+
+DYNC__FN dync_status dync__oi_squeeze(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_dims in = dync__oi_shape(x), out = {0, {0}}, axes;
+    if (!dync__oi_axes(c, 1, in.n, &axes)) return dync_error();
+    for (int i = 0; i < in.n; i++) {
+        bool gone = axes.n == 0 && in.d[i] == 1;
+        for (int k = 0; k < axes.n; k++) gone = gone || axes.d[k] == i;
+        if (gone && in.d[i] != 1)
+            return dync__oi_fail(c, DYNC_ERR_SHAPE, "dimension %d has size %lld, not 1", i,
+                                 (long long)in.d[i]);
+        if (!gone) out.d[out.n++] = in.d[i];
+    }
+    return dync__oi_out(c, 0, dync_reshape(x, out));
+}
+
+DYNC__FN dync_status dync__oi_unsqueeze(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_dims in = dync__oi_shape(x), axes = {0, {0}}, out = {0, {0}};
+    const int64_t *given;
+    if (dync__oi_has(c, "axes"))
+        axes.n = dync__oi_ints(c, "axes", &given);
+    else if (!dync__oi_dims(c, dync__oi_in(c, 1), &axes))
+        return dync_error();
+    else
+        given = axes.d;
+    if (axes.n + in.n > DYNC_MAX_DIMS)
+        return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "more than %d dimensions", DYNC_MAX_DIMS);
+    bool added[DYNC_MAX_DIMS] = {false};
+    out.n = in.n + axes.n;
+    for (int i = 0; i < axes.n; i++) {
+        int axis;
+        if (!dync__oi_axis(c, given[i], out.n, &axis)) return dync_error();
+        if (added[axis]) return dync__oi_fail(c, DYNC_ERR_FORMAT, "axis %d twice", axis);
+        added[axis] = true;
+    }
+    for (int i = 0, k = 0; i < out.n; i++) out.d[i] = added[i] ? 1 : in.d[k++];
+    return dync__oi_out(c, 0, dync_reshape(x, out));
+}
+
+DYNC__FN dync_status dync__oi_transpose(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_dims d = dync__oi_shape(x);
+    const int64_t *perm;
+    int n = dync__oi_ints(c, "perm", &perm);
+    if (n && n != d.n) return dync__oi_fail(c, DYNC_ERR_FORMAT, "perm of %d for %d dims", n, d.n);
+    for (int i = 0; i < d.n; i++) d.d[i] = n ? perm[i] : d.n - 1 - i;
+    return dync__oi_out(c, 0, dync_permute(x, d));
+}
+
+DYNC__FN dync_status dync__oi_concat(dync__onnx_call *c)
+{
+    dync_value list = dync__list_new(c->n_in);
+    int axis, rank = dync__oi_rank(dync__oi_in(c, 0));
+    if (list.kind != DYNC_KIND_LIST) return dync_error();
+    if (!dync__oi_axis(c, dync__oi_has(c, "axis") ? dync__oi_int(c, "axis") : 1, rank, &axis))
+        return dync_error();
+    for (int i = 0; i < c->n_in; i++) {
+        if (!dync__oi_in(c, i)) return dync__oi_fail(c, DYNC_ERR_FORMAT, "input %d is missing", i);
+        dync__list_set(list, i, dync_v_tensor(dync__oi_in(c, i)));
+    }
+    return dync__oi_out(c, 0, dync_cat(list, axis));
+}
+
+/* Sizes of the parts: told, or equal ones, the last one maybe smaller. */
+DYNC__FN dync_status dync__oi_split(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    enum { MOST = 1024 };
+    int64_t sizes[MOST], from = 0;
+    const int64_t *given;
+    int axis, n = 0;
+    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
+    int64_t size = dync__oi_size(x, axis);
+    if (dync__oi_in(c, 1))
+        n = dync__oi_read(c, dync__oi_in(c, 1), MOST, sizes);
+    else if ((n = dync__oi_ints(c, "split", &given)) > 0 && n <= MOST)
+        memcpy(sizes, given, (size_t)n * sizeof *sizes);
+    if (n < 0) return dync_error();
+    if (c->n_out > MOST || (n && n < c->n_out))
+        return dync__oi_fail(c, DYNC_ERR_FORMAT, "%d sizes for %d parts", n, c->n_out);
+    int64_t each = (size + c->n_out - 1) / c->n_out;
+    for (int i = 0; i < c->n_out; i++) {
+        int64_t one = n ? sizes[i] : DYNC__MAX(DYNC__MIN(each, size - from), 0);
+        if (one < 0 || one > size - from)
+            return dync__oi_fail(c, DYNC_ERR_SHAPE, "the parts are larger than the tensor");
+        DYNC__TRY(dync__oi_out_typed(c, i, dync_narrow(x, axis, from, one), c->in[0].type));
+        from += one;
+    }
+    return DYNC_OK;
+}
+
+/* ---- slices ---------------------------------------------------------------------------------- */
+
+/* One axis of a slice; a negative step goes over the flipped tensor. */
+static dync_tensor *dync__oi_slice_axis(dync_tensor *x, int axis, int64_t from, int64_t to,
+                                        int64_t step)
+{
+    int64_t size = dync__oi_size(x, axis), n;
+    if (from < 0) from = from < -size ? -1 : from + size;
+    if (to < 0) to = to < -size ? -1 : to + size;
+    if (step > 0) {
+        from = DYNC__MIN(DYNC__MAX(from, 0), size);
+        to = DYNC__MIN(DYNC__MAX(to, from), size);
+        return from == 0 && to == size && step == 1
+                   ? x
+                   : dync_slice(x, axis, from, to, DYNC__MIN(step, size + 1));
+    }
+    from = DYNC__MIN(from, size - 1);
+    to = DYNC__MAX(to, -1);
+    n = from - to;
+    if (n <= 0) return dync_narrow(x, axis, 0, 0);
+    x = dync_narrow(x, axis, to + 1, n);
+    if (x) x = dync_flip(x, dync_shape(axis));
+    return step == -1 || !x ? x : dync_slice(x, axis, 0, n, step < -n ? n : -step);
+}
+
+DYNC__FN dync_status dync__oi_slice(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_dims part[4] = {{0, {0}}, {0, {0}}, {0, {0}}, {0, {0}}}; /* starts ends axes steps */
+    static const char *const name[] = {"starts", "ends", "axes"};
+    for (int k = 0; k < 4; k++) {
+        const int64_t *at;
+        if (c->version < 10 && k < 3) {
+            part[k].n = DYNC__MIN(dync__oi_ints(c, name[k], &at), DYNC_MAX_DIMS);
+            for (int i = 0; i < part[k].n; i++) part[k].d[i] = at[i];
+        } else if (dync__oi_in(c, 1 + k) && !dync__oi_dims(c, dync__oi_in(c, 1 + k), &part[k])) {
+            return dync_error();
+        }
+    }
+    int n = part[0].n;
+    if (part[1].n != n || (part[2].n && part[2].n != n) || (part[3].n && part[3].n != n))
+        return dync__oi_fail(c, DYNC_ERR_FORMAT, "starts, ends, axes and steps of several lengths");
+    for (int i = 0; i < n && x; i++) {
+        int axis;
+        int64_t step = part[3].n ? part[3].d[i] : 1;
+        if (step == 0) return dync__oi_fail(c, DYNC_ERR_FORMAT, "a step of 0");
+        if (!dync__oi_axis(c, part[2].n ? part[2].d[i] : i, dync__oi_rank(x), &axis))
+            return dync_error();
+        x = dync__oi_slice_axis(x, axis, part[0].d[i], part[1].d[i], step);
+    }
+    return dync__oi_out(c, 0, x);
+}
+
+DYNC__FN dync_status dync__oi_expand(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_dims in = dync__oi_shape(x), to;
+    int64_t out[DYNC_MAX_DIMS];
+    if (!dync__oi_dims(c, dync__oi_in(c, 1), &to)) return dync_error();
+    DYNC__TRY(dync__broadcast(in.n, in.d, to.n, to.d, &to.n, out));
+    memcpy(to.d, out, sizeof out);
+    return dync__oi_out(c, 0, dync_expand(x, to));
+}
+
+DYNC__FN dync_status dync__oi_tile(dync__onnx_call *c)
+{
+    dync_dims repeats;
+    if (!dync__oi_dims(c, dync__oi_in(c, 1), &repeats)) return dync_error();
+    return dync__oi_out(c, 0, dync_repeat(dync__oi_in(c, 0), repeats));
+}
+
+DYNC__FN dync_status dync__oi_range(dync__onnx_call *c)
+{
+    double v[3];
+    int64_t w[3];
+    int dtype = dync__oi_type(dync__oi_in(c, 0));
+    for (int i = 0; i < 3; i++)
+        if (dync__oi_read_reals(c, dync__oi_in(c, i), 1, &v[i]) != 1 ||
+            dync__oi_read(c, dync__oi_in(c, i), 1, &w[i]) != 1)
+            return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_FORMAT, "no number");
+    if (v[2] == 0) return dync__oi_fail(c, DYNC_ERR_FORMAT, "a step of 0");
+    double n = ceil((v[1] - v[0]) / v[2]);
+    if (!(n > 0)) n = 0;
+    if (n > 9e15) return dync__oi_fail(c, DYNC_ERR_FORMAT, "a range of %g numbers", n);
+    if (dync__dtype_info(dtype)->kind != 'f')
+        return dync__oi_out(c, 0, dync__oi_arange(w[0], (int64_t)n, w[2], dtype));
+    dync_tensor *t = dync_to_dtype(dync_arange(0.0, n, 1.0), (dync_dtype)dtype);
+    return dync__oi_out(c, 0, t ? dync_add(dync_mul(t, v[2]), v[0]) : NULL);
+}
+
+DYNC__FN dync_status dync__oi_eye_like(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    int64_t type = dync__oi_has(c, "dtype") ? dync__oi_int(c, "dtype") : c->in[0].type;
+    int dtype = dync__onnx_dtype(type);
+    if (dync__oi_rank(x) != 2 || dtype < 0)
+        return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected a matrix");
+    int64_t rows = dync__oi_size(x, 0), columns = dync__oi_size(x, 1), k = dync__oi_int(c, "k");
+    dync_tensor *row = dync_unsqueeze(dync__oi_arange(k, rows, 1, DYNC_I64), 1);
+    dync_tensor *on = dync_eq(row, dync__oi_arange(0, columns, 1, DYNC_I64));
+    return dync__oi_out_typed(c, 0, on ? dync_to_dtype(on, (dync_dtype)dtype) : NULL, (int)type);
+}
+
+DYNC__FN dync_status dync__oi_trilu(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    int64_t k = 0;
+    if (dync__oi_in(c, 1) && dync__oi_read(c, dync__oi_in(c, 1), 1, &k) < 0) return dync_error();
+    int by = (int)DYNC__MAX(DYNC__MIN(k, INT_MAX / 2), INT_MIN / 2);
+    return dync__oi_out(c, 0, dync__oi_int(c, "upper") ? dync_triu(x, by) : dync_tril(x, by));
+}
+
+/* ---- padding --------------------------------------------------------------------------------- */
+
+DYNC__FN dync_tensor *dync__oi_pad_dim(dync_tensor *x, int dim, int64_t before, int64_t after,
+                                       double value)
+{
+    dync_dims d = dync__oi_shape(x);
+    if (before < 0 || after < 0) {
+        int64_t from = before < 0 ? -before : 0, to = d.d[dim] - (after < 0 ? -after : 0);
+        x = dync_narrow(x, dim, from, DYNC__MAX(to - from, 0));
+        before = DYNC__MAX(before, 0);
+        after = DYNC__MAX(after, 0);
+    }
+    dync_tensor *part[3];
+    int n = 0, dtype = dync__oi_type(x);
+    for (int side = 0; side < 2; side++) {
+        d.d[dim] = side ? after : before;
+        if (side) part[n++] = x;
+        if (d.d[dim]) part[n++] = dync__oi_full(d, value, dtype);
+    }
+    return n == 1 ? x : dync__oi_list(n, part, dim, false);
+}
+
+/* Places of a padded dimension in the original one, by mode. */
+static dync_tensor *dync__oi_pad_places(dync_tensor *x, int dim, int64_t before, int64_t after,
+                                        char mode)
+{
+    int64_t size = dync__oi_size(x, dim), n = size + before + after, period = 2 * (size - 1);
+    int64_t few[64], *at = n <= 64 ? few : dync__alloc((size_t)n * sizeof *at);
+    if (!at || n <= 0 || size <= 0) {
+        if (at && at != few) dync__free(at, (size_t)n * sizeof *at);
+        return n <= 0 ? dync_narrow(x, dim, 0, 0) : NULL;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t p = i - before;
+        if (mode == 'e')
+            p = DYNC__MIN(DYNC__MAX(p, 0), size - 1);
+        else if (mode == 'w')
+            p = ((p % size) + size) % size;
+        else if (period == 0)
+            p = 0;
+        else
+            p = ((p % period) + period) % period, p = p < size ? p : period - p;
+        at[i] = p;
+    }
+    dync_tensor *index = dync__oi_tensor_i(DYNC_I64, 1, &n, at);
+    if (at != few) dync__free(at, (size_t)n * sizeof *at);
+    return index ? dync_index_select(x, dim, index) : NULL;
+}
+
+DYNC__FN dync_status dync__oi_pad(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    int rank = dync__oi_rank(x), n;
+    int64_t pads[2 * DYNC_MAX_DIMS];
+    const int64_t *given;
+    double value = dync__oi_float(c, "value");
+    dync_dims axes = {0, {0}};
+    if (c->version < 11) {
+        n = DYNC__MIN(dync__oi_ints(c, "pads", &given), 2 * DYNC_MAX_DIMS);
+        if (n) memcpy(pads, given, (size_t)n * sizeof *pads);
+    } else {
+        n = dync__oi_read(c, dync__oi_in(c, 1), 2 * DYNC_MAX_DIMS, pads);
+        if (n < 0 ||
+            (dync__oi_in(c, 2) && dync__oi_read_reals(c, dync__oi_in(c, 2), 1, &value) < 0))
+            return dync_error();
+        if (dync__oi_in(c, 3) && !dync__oi_axes(c, 3, rank, &axes)) return dync_error();
+    }
+    int dims = axes.n ? axes.n : rank;
+    if (n != 2 * dims) return dync__oi_fail(c, DYNC_ERR_FORMAT, "%d pads for %d dims", n, dims);
+    char mode = dync__oi_is(c, "mode", "edge")      ? 'e'
+                : dync__oi_is(c, "mode", "reflect") ? 'r'
+                : dync__oi_is(c, "mode", "wrap")    ? 'w'
+                                                    : 'c';
+    for (int i = 0; i < dims && x; i++) {
+        int dim = axes.n ? (int)axes.d[i] : i;
+        if (pads[i] == 0 && pads[dims + i] == 0) continue;
+        x = mode == 'c' ? dync__oi_pad_dim(x, dim, pads[i], pads[dims + i], value)
+                        : dync__oi_pad_places(x, dim, pads[i], pads[dims + i], mode);
+    }
+    return dync__oi_out(c, 0, x);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__oi_depth_to_space(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_dims d = dync__oi_shape(x);
+    int64_t b = dync__oi_int(c, "blocksize");
+    if (d.n != 4 || b < 1 || d.d[1] % (b * b))
+        return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected [N, C, H, W] with C in blocks");
+    int64_t deep = d.d[1] / (b * b);
+    bool crd = dync__oi_is(c, "mode", "CRD");
+    x = crd ? dync_reshape(x, dync_shape(d.d[0], deep, b, b, d.d[2], d.d[3]))
+            : dync_reshape(x, dync_shape(d.d[0], b, b, deep, d.d[2], d.d[3]));
+    x = crd ? dync_permute(x, dync_shape(0, 1, 4, 2, 5, 3))
+            : dync_permute(x, dync_shape(0, 3, 4, 1, 5, 2));
+    return dync__oi_out(c, 0, dync_reshape(x, dync_shape(d.d[0], deep, d.d[2] * b, d.d[3] * b)));
+}
+
+DYNC__FN dync_status dync__oi_space_to_depth(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_dims d = dync__oi_shape(x);
+    int64_t b = dync__oi_int(c, "blocksize");
+    if (d.n != 4 || b < 1 || d.d[2] % b || d.d[3] % b)
+        return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected [N, C, H, W] in blocks");
+    int64_t h = d.d[2] / b, w = d.d[3] / b;
+    x = dync_reshape(x, dync_shape(d.d[0], d.d[1], h, b, w, b));
+    x = dync__oi_is(c, "mode", "CRD") ? dync_permute(x, dync_shape(0, 1, 3, 5, 2, 4))
+                                      : dync_permute(x, dync_shape(0, 3, 5, 1, 2, 4));
+    return dync__oi_out(c, 0, dync_reshape(x, dync_shape(d.d[0], d.d[1] * b * b, h, w)));
+}
+
+/* Cut or padded around the centre. */
+DYNC__FN dync_status dync__oi_center(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_dims to, axes;
+    if (!dync__oi_dims(c, dync__oi_in(c, 1), &to) || !dync__oi_axes(c, -1, dync__oi_rank(x), &axes))
+        return dync_error();
+    for (int i = 0; i < to.n && x; i++) {
+        int dim = axes.n ? (int)axes.d[i] : i;
+        int64_t size = dync__oi_size(x, dim), more = to.d[i] - size;
+        if (more < 0) x = dync_narrow(x, dim, -more / 2, to.d[i]);
+        if (more > 0) x = dync__oi_pad_dim(x, dim, more / 2, more - more / 2, 0);
+    }
+    return dync__oi_out(c, 0, x);
+}

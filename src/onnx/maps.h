@@ -1,0 +1,135 @@
+/* onnx/maps.h: the mapping functions, each of an ONNX operator or a family (map_*.c), for the rows
+ * of rows.c. After onnx.h. */
+#ifndef DYNC__ONNX_MAPS_H
+#define DYNC__ONNX_MAPS_H
+#include "onnx.h"
+
+/* detail of rows */
+enum {
+    DYNC__OI_PLAIN,
+    DYNC__OI_MEAN,
+    DYNC__OI_LEAKY,
+    DYNC__OI_ELU,
+    DYNC__OI_CELU,
+    DYNC__OI_SELU,
+    DYNC__OI_THRESHOLDED,
+    DYNC__OI_HARD_SIGMOID,
+    DYNC__OI_SWISH,
+    DYNC__OI_GELU,
+    DYNC__OI_HARDMAX,
+    DYNC__OI_LOG,
+    DYNC__OI_SUM,
+    DYNC__OI_MAX,
+    DYNC__OI_MIN,
+    DYNC__OI_PROD,
+    DYNC__OI_L1,
+    DYNC__OI_L2,
+    DYNC__OI_LOG_SUM,
+    DYNC__OI_LOG_SUM_EXP,
+    DYNC__OI_SUM_SQUARE,
+    DYNC__OI_LP,
+    DYNC__OI_LSTM,
+    DYNC__OI_GRU,
+    DYNC__OI_RNN
+};
+DYNC__FN bool dync__oi_is_float(const dync_tensor *);
+DYNC__FN dync_tensor *dync__oi_cast_to(const dync__onnx_call *, dync_tensor *, int64_t type);
+/* dims given as axes: an attribute, or input i; n 0 with *all: none are told */
+DYNC__FN bool dync__oi_axes(const dync__onnx_call *, int input, int rank, dync_dims *out);
+/* index as I64 with negative ones counted from the end of a dim of that size */
+DYNC__FN dync_tensor *dync__oi_index(dync_tensor *index, int64_t size);
+DYNC__FN dync_tensor *dync__oi_pad_dim(dync_tensor *x, int dim, int64_t before, int64_t after,
+                                       double value);
+DYNC__FN dync_tensor *dync__oi_arange(int64_t from, int64_t n, int64_t step, int dtype);
+/* the mapping functions */
+DYNC__FN dync_status dync__oi_attention(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_rotary(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_swiglu(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_causal_conv(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_linear_attention(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_if(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_loop(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_scan(dync__onnx_call *);
+DYNC__FN dync_tensor *dync__oi_convolve(const dync__onnx_call *c, dync_tensor *x, dync_tensor *k,
+                                        dync_tensor *bias);
+DYNC__FN dync_status dync__oi_conv(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_conv_transpose(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_max_pool(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_average_pool(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_lp_pool(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_global_pool(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_max_unpool(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_gather(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_gather_elements(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_gather_nd(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_scatter_elements(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_scatter_nd(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_tensor_scatter(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_one_hot(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_non_zero(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_compress(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_unique(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_reverse_sequence(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_nll_loss(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_cross_entropy(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_matmul(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_gemm(dync__onnx_call *);
+DYNC__FN dync_tensor *dync__oi_channels(dync_tensor *t, int rank);
+DYNC__FN dync_status dync__oi_batch_norm(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_instance_norm(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_group_norm(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_layer_norm(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_rms_norm(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_skip_norm(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_lp_norm(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_lrn(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_mean_variance(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_einsum(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_det(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_one(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_identity(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_two(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_div(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_pow(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_mod(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_variadic(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_bit_shift(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_where(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_clip(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_cast(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_cast_like(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_asinh(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_acosh(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_atanh(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_activation(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_prelu(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_shrink(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_is_inf(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_dropout(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_softmax(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_reduce(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_arg(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_cumulate(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_top_k(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_constant(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_constant_of_shape(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_shape_of(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_size_of(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_reshape(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_flatten(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_squeeze(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_unsqueeze(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_transpose(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_concat(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_split(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_slice(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_expand(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_tile(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_range(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_eye_like(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_trilu(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_pad(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_depth_to_space(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_space_to_depth(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_center(dync__onnx_call *);
+#endif

@@ -1,0 +1,178 @@
+/* onnx/onnx.h: ONNX models read: from the messages of proto.h to a dync_program. After proto.h.
+ *
+ *   file -proto_read-> messages -link-> bodies -run-> operator calls -record-> graph -> program
+ *
+ * link.c resolves every name of a graph to a place and finds the row of every node (rows.c), so
+ * that nothing is looked up by text afterwards and every error of the file shows at once. run.c
+ * walks the bodies: a node's mapping function calls dync's operators on the values of its inputs.
+ * The same walk serves three callers: record.c makes a graph of it over fakes, a compiled function
+ * traces it (where data decide), and without either it simply runs. A value whose tensor is real
+ * while others are fakes does not depend on the inputs: it is known, its operators run at once, and
+ * a shape may be read from it. */
+#ifndef DYNC__ONNX_H
+#define DYNC__ONNX_H
+#include "proto.h"
+
+/* A value: a tensor (borrowed: the scope has it; NULL: an optional input that is not there) and its
+ * ONNX type, which differs from the tensor's own where dync holds it in a wider one. */
+typedef struct dync__onnx_value {
+    dync_tensor *t;
+    int type;
+} dync__onnx_value;
+
+/* ---- types (data.c) -------------------------------------------------------------------------- */
+DYNC__FN int dync__onnx_dtype(int64_t type); /* the dtype that holds it; -1: none does */
+DYNC__FN int dync__onnx_type_of(int dtype);  /* the ONNX type of a dtype itself */
+DYNC__FN const char *dync__onnx_type_name(int64_t type);
+/* bits of an unsigned or short type that is held in a wider one; 0: it is the dtype itself */
+DYNC__FN int dync__onnx_held_bits(int64_t type, bool *is_signed);
+/* Where the data of tensors may lie besides the file: folder is that of the model's file, NULL:
+ * nowhere. */
+typedef struct dync__onnx_files {
+    const char *folder;
+    DYNC__VEC(struct dync__onnx_outside *) at; /* files read, owned */
+} dync__onnx_files;
+DYNC__FN void dync__onnx_files_end(dync__onnx_files *);
+/* Elements of a tensor message as a new tensor, a reference for the caller. DYNC_ERR_FORMAT where
+ * data and shape differ, DYNC_ERR_UNSUPPORTED for a type that dync does not hold. */
+DYNC__FN dync_status dync__onnx_tensor_make(const dync__onnx_tensor *, dync__onnx_files *,
+                                            dync__tensor **out);
+
+/* ---- bodies (link.c) ------------------------------------------------------------------------- */
+typedef struct dync__onnx_call dync__onnx_call;
+typedef struct dync__onnx_row {
+    const char *domain, *name;
+    int since; /* the first version of its domain that has it */
+    /* attributes with their defaults, "axis=-1 keepdims=1 axes= pads=": another one is refused */
+    const char *attributes;
+    dync_status (*map)(dync__onnx_call *);
+    /* what map works with, where one function serves many rows */
+    dync_tensor *(*one)(dync_tensor *);
+    dync_tensor *(*two)(dync_value, dync_value);
+    int detail;
+} dync__onnx_row;
+DYNC__FN const dync__onnx_row *dync__onnx_row_find(const char *domain, const char *name);
+
+typedef struct dync__onnx_place {
+    int up, at; /* bodies outwards, value there; at -1: no value */
+} dync__onnx_place;
+typedef struct dync__onnx_step {
+    const dync__onnx_node *node;
+    const dync__onnx_row *row;              /* or */
+    const struct dync__onnx_body *function; /* a function of the model */
+    dync__onnx_place *in;
+    int *out;                        /* places in this body; -1: not wanted */
+    struct dync__onnx_body **inside; /* by attribute: the body of a graph attribute */
+    int version;                     /* of the node's domain */
+} dync__onnx_step;
+/* A graph, or a function of the model, ready to run. */
+typedef struct dync__onnx_body {
+    const char *name;
+    const struct dync__onnx_body *outer; /* of a graph inside a node */
+    const dync__onnx_function *function; /* NULL: a graph */
+    int n_inputs, n_outputs, n_values, n_steps, n_constants;
+    dync__onnx_step *step;
+    dync__onnx_place *output;
+    int *constant; /* places of the initializers */
+    const dync__onnx_tensor *const *initializer;
+    dync__tensor **tensor; /* of them; owned by the model */
+    int *type;
+} dync__onnx_body;
+
+/* ---- a model --------------------------------------------------------------------------------- */
+/* An input of the model that a call has to give, or an output. */
+typedef struct dync__onnx_port {
+    const char *name;
+    int type, dtype, ndim;            /* ndim -1: not told */
+    int64_t size[DYNC_MAX_DIMS];      /* -1: not told */
+    const char *param[DYNC_MAX_DIMS]; /* the name of a symbolic size, or NULL */
+} dync__onnx_port;
+typedef struct dync__onnx_loaded {
+    dync__arena arena;
+    char *bytes; /* the file */
+    size_t n_bytes;
+    dync__onnx_files files;
+    dync__onnx_model *model;
+    dync__onnx_body *main;
+    DYNC__VEC(dync__tensor *) owned;
+    int n_inputs, n_outputs;
+    int *given; /* which inputs of the graph a call gives: those without an initializer */
+    dync__onnx_port *input, *output;
+} dync__onnx_loaded;
+DYNC__FN dync_status dync__onnx_link(dync__onnx_loaded *);
+
+/* ---- running (run.c) ------------------------------------------------------------------------- */
+/* The values of one body while it runs. */
+typedef struct dync__onnx_frame {
+    const dync__onnx_body *body;
+    struct dync__onnx_frame *outer;     /* that of body->outer */
+    const struct dync__onnx_call *call; /* of a function: the call, whose attributes it refers to */
+    dync__onnx_value *value;
+    int depth;
+} dync__onnx_frame;
+/* in detail of a row: results are taken modulo the range of a type that is held in a wider one */
+enum { DYNC__OI_WRAPS = 1 << 8 };
+/* One node's call: what mapping functions get. */
+struct dync__onnx_call {
+    dync__onnx_loaded *model;
+    dync__onnx_frame *frame;
+    const dync__onnx_step *step;
+    const dync__onnx_row *row;
+    const dync__onnx_node *node;
+    int version, n_in, n_out;
+    dync__onnx_value *in, *out;
+};
+/* Runs a body on values for its inputs; its outputs into out. */
+DYNC__FN dync_status dync__onnx_run_body(dync__onnx_loaded *, const dync__onnx_body *,
+                                         dync__onnx_frame *outer, const dync__onnx_call *call,
+                                         int n_in, const dync__onnx_value *in,
+                                         dync__onnx_value *out);
+/* through this, since mapping functions stand before run.c */
+DYNC__DATA_DECL dync_status (*dync__onnx_run_inside)(dync__onnx_loaded *, const dync__onnx_body *,
+                                                     dync__onnx_frame *outer,
+                                                     const dync__onnx_call *call, int n_in,
+                                                     const dync__onnx_value *in,
+                                                     dync__onnx_value *out);
+
+/* ---- what mapping functions use (call.c) ----------------------------------------------------- */
+DYNC__FN dync_status dync__oi_fail(const dync__onnx_call *, dync_status, const char *fmt, ...)
+    DYNC__PRINTF(3, 4);
+/* input i, NULL: not there */
+DYNC__INLINE dync_tensor *dync__oi_in(const dync__onnx_call *c, int i)
+{
+    return i < c->n_in ? c->in[i].t : NULL;
+}
+/* sets output i; NULL is the error that is recorded */
+DYNC__FN dync_status dync__oi_out(dync__onnx_call *, int i, dync_tensor *);
+DYNC__FN dync_status dync__oi_out_typed(dync__onnx_call *, int i, dync_tensor *, int type);
+/* attributes: the node's, or the default of the row */
+DYNC__FN const dync__onnx_attribute *dync__oi_attribute(const dync__onnx_call *, const char *name);
+DYNC__FN bool dync__oi_has(const dync__onnx_call *, const char *name);
+DYNC__FN int64_t dync__oi_int(const dync__onnx_call *, const char *name);
+DYNC__FN double dync__oi_float(const dync__onnx_call *, const char *name);
+DYNC__FN bool dync__oi_is(const dync__onnx_call *, const char *name, const char *text);
+/* n 0 where there is none; *out is borrowed */
+DYNC__FN int dync__oi_ints(const dync__onnx_call *, const char *name, const int64_t **out);
+DYNC__FN int dync__oi_floats(const dync__onnx_call *, const char *name, const float **out);
+/* the body of a graph attribute */
+DYNC__FN const dync__onnx_body *dync__oi_body(const dync__onnx_call *, const char *name);
+/* An axis within rank; false: recorded. */
+DYNC__FN bool dync__oi_axis(const dync__onnx_call *, int64_t axis, int rank, int *out);
+/* Numbers of a tensor that decide a shape: at most cap, n returned, -1 + error. In a trace a value
+ * that depends on data cuts it. */
+DYNC__FN int dync__oi_read(const dync__onnx_call *, dync_tensor *, int cap, int64_t *out);
+DYNC__FN int dync__oi_read_reals(const dync__onnx_call *, dync_tensor *, int cap, double *out);
+DYNC__FN bool dync__oi_dims(const dync__onnx_call *, dync_tensor *, dync_dims *out);
+/* shape of a tensor; rank; one size */
+DYNC__FN dync_dims dync__oi_shape(const dync_tensor *);
+DYNC__FN int dync__oi_rank(const dync_tensor *);
+DYNC__FN int64_t dync__oi_size(const dync_tensor *, int dim);
+DYNC__FN int dync__oi_type(const dync_tensor *); /* dtype */
+/* Known tensors from numbers. NULL + error */
+DYNC__FN dync_tensor *dync__oi_tensor_i(int dtype, int ndim, const int64_t *shape,
+                                        const int64_t *value);
+DYNC__FN dync_tensor *dync__oi_tensor_f(int dtype, int ndim, const int64_t *shape,
+                                        const double *value);
+DYNC__FN dync_tensor *dync__oi_list(int n, dync_tensor *const *t, int dim, bool stack); /* cat */
+DYNC__FN dync_tensor *dync__oi_full(dync_dims shape, double value, int dtype);
+#endif

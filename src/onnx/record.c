@@ -1,0 +1,181 @@
+/* onnx/record.c: operator calls become a graph. After run.c.
+ *
+ * A handler above all others. What has only known tensors runs at once (dync's constant folding);
+ * the rest is recorded over fakes, or, where a compiled function is traced, goes on to that trace.
+ * Nothing that would be larger than its operands by much is computed beforehand. */
+#include "../dync.in.h"
+#include "record.h"
+DYNC__COLD
+
+/* elements that may be made of nothing; more are recorded */
+enum { DYNC__ONNX_FOLD_MOST = 1 << 20, DYNC__ONNX_TENSORS = 512 };
+
+static bool dync__onnx_fold_fits(const dync__opcall *c, dync__tensor *const *in, int n)
+{
+    dync__info info[DYNC__MAX_OUT];
+    int64_t given = DYNC__ONNX_FOLD_MOST, made = 0, one;
+    if (c->row->flags & DYNC__OP_DATA_SHAPE || c->row->nout < 0) return true;
+    memset(info, 0, sizeof info);
+    for (int i = 0; i < n; i++) given += 2 * in[i]->numel;
+    if (dync__op_infer(c, info) != DYNC_OK) return true; /* running it says what is wrong */
+    for (int i = 0; i < c->row->nout; i++)
+        if (dync__numel(info[i].lay.ndim, info[i].lay.shape, &one) != DYNC_OK ||
+            !dync__add_ok(made, info[i].alias >= 0 ? 0 : one, &made))
+            return false;
+    return made <= given;
+}
+
+/* Runs the call now, whatever is being traced. */
+static dync_status dync__onnx_fold(dync__opcall *c)
+{
+    dync__tracer *tracer = dync__tracing();
+    dync__trace_pause pause = {NULL, false};
+    dync__handler *top = NULL;
+    if (tracer)
+        pause = dync__trace_pause_begin(tracer);
+    else
+        top = dync__handler_swap(NULL);
+    dync_status status = dync__dispatch(c);
+    if (tracer)
+        dync__trace_pause_end(tracer, pause);
+    else
+        (void)dync__handler_swap(top);
+    return status;
+}
+
+static dync__node *dync__onnx_record_node(dync__onnx_recorder *r, dync__tensor *t)
+{
+    uint64_t at;
+    if (dync__map_get(&r->node, t->id, &at)) return (dync__node *)(uintptr_t)at;
+    if (t->flags & DYNC__T_FAKE) {
+        dync__fail(DYNC_ERR_INTERNAL, "ONNX: a value from nowhere");
+        return NULL;
+    }
+    dync__node *n = NULL;
+    for (int i = 0; i < r->model->main->n_constants && !n; i++)
+        if (r->model->main->tensor[i] == t) {
+            const char *name =
+                dync__name_clean(&r->graph->arena, r->model->main->initializer[i]->name);
+            n = name ? dync__graph_attr(r->graph, name, name, t) : NULL;
+        }
+    if (!n) n = dync__graph_constant(r->graph, t);
+    return n && dync__map_put(&r->node, t->id, (uint64_t)(uintptr_t)n) ? n : NULL;
+}
+
+static dync_status dync__onnx_record_args(dync__onnx_recorder *r, int n, const dync__arg *in,
+                                          dync__arg *out)
+{
+    for (int i = 0; i < n; i++) {
+        out[i] = in[i];
+        if (in[i].kind == DYNC__A_TENSOR) {
+            dync__node *node = dync__onnx_record_node(r, in[i].as.t);
+            if (!node) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+            out[i] = dync__arg_node(node);
+        } else if (in[i].kind == DYNC__A_LIST) {
+            out[i].as.list =
+                dync__arena_alloc(&r->graph->arena, (size_t)(in[i].n + 1) * sizeof *out);
+            if (!out[i].as.list) return DYNC_ERR_MEMORY;
+            DYNC__TRY(dync__onnx_record_args(r, in[i].n, in[i].as.list, out[i].as.list));
+        }
+    }
+    return DYNC_OK;
+}
+
+/* recursion: fakes of operators are made by inference alone */
+static dync_status dync__onnx_record_call(dync__onnx_recorder *r, dync__opcall *c)
+{
+    dync__arg node[DYNC__MAX_ARGS];
+    dync__info info[DYNC__MAX_OUT];
+    if (c->row->flags & DYNC__OP_DATA_SHAPE)
+        return dync__fail(DYNC_ERR_DATA_PTR, "%s: its shape depends on data", c->row->name);
+    DYNC__TRY(dync__onnx_record_args(r, c->nargs, c->args, node));
+    DYNC__TRY(dync__op_fake(c));
+    memset(info, 0, sizeof info);
+    for (int i = 0; i < c->nout; i++) {
+        const dync__tensor *t = c->out[i];
+        if (!t) continue;
+        if (t->numel > r->most_elements)
+            return dync__fail(DYNC_ERR_FORMAT,
+                              "ONNX: a value of %lld elements, at most %lld are allowed "
+                              "(dync_set_limits)",
+                              (long long)t->numel, (long long)r->most_elements);
+        info[i] = (dync__info){.dtype = t->dtype,
+                               .device = t->device,
+                               .lay = t->lay,
+                               .alias = c->row->cls == DYNC__VIEW ? 0 : -1};
+    }
+    dync__node *n = dync__graph_call(r->graph, c->op, c->nargs, node, c->nout, info, NULL);
+    for (int i = 0; n && i < c->nout; i++) {
+        dync__node *of = c->nout > 1 ? dync__graph_getitem(r->graph, n, i) : n;
+        if (!of || (c->out[i] && !dync__map_put(&r->node, c->out[i]->id, (uint64_t)(uintptr_t)of)))
+            n = NULL;
+    }
+    return n ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+static dync_status dync__onnx_record_answer(dync__handler *self, dync__opcall *c)
+{
+    dync__onnx_recorder *r = self->state;
+    dync__tensor *in[DYNC__ONNX_TENSORS];
+    int n = dync__opcall_tensors(c, in, DYNC__ONNX_TENSORS);
+    bool known = n <= DYNC__ONNX_TENSORS && !(c->row->flags & DYNC__OP_RANDOM) &&
+                 c->row->cls != DYNC__EFFECT;
+    for (int i = 0; i < n && known; i++) known = !(in[i]->flags & DYNC__T_FAKE);
+    if (known && dync__onnx_fold_fits(c, in, n)) return dync__onnx_fold(c);
+    if (!r->graph) return dync__dispatch_below(self, c);
+    dync_status status = dync__onnx_record_call(r, c);
+    for (int i = 0; i < c->nout && status != DYNC_OK; i++) {
+        dync__unref(c->out[i]);
+        c->out[i] = NULL;
+    }
+    return status;
+}
+
+DYNC__FN void dync__onnx_record_begin(dync__onnx_recorder *r, dync__onnx_loaded *l,
+                                      dync__graph *graph_or_null)
+{
+    memset(r, 0, sizeof *r);
+    r->model = l;
+    r->graph = graph_or_null;
+    r->most_elements = (int64_t)1 << 36;
+    r->handler.call = dync__onnx_record_answer;
+    r->handler.state = r;
+    dync__handler_push(&r->handler);
+}
+
+DYNC__FN void dync__onnx_record_end(dync__onnx_recorder *r)
+{
+    dync__handler_pop(&r->handler);
+    dync__map_free(&r->node);
+}
+
+/* An input of the graph and the fake that stands for it, owned by the scope. */
+DYNC__FN dync_tensor *dync__onnx_record_input(dync__onnx_recorder *r, const dync__onnx_port *p)
+{
+    dync__info info = {.dtype = p->dtype, .device = DYNC_CPU, .alias = -1};
+    if (dync__layout_contiguous(&info.lay, p->ndim, p->size) != DYNC_OK) return NULL;
+    const char *name = dync__name_clean(&r->graph->arena, p->name);
+    dync__node *n = name ? dync__graph_placeholder(r->graph, name, NULL, &info) : NULL;
+    dync__tensor *t = n ? dync__tensor_fake(p->dtype, DYNC_CPU, &info.lay) : NULL;
+    if (!t) return NULL;
+    n->target = n->name;
+    bool ok = dync__map_put(&r->node, t->id, (uint64_t)(uintptr_t)n);
+    dync_tensor *h = dync__give(t);
+    return ok ? h : NULL;
+}
+
+/* The graph's output: a list of values. */
+DYNC__FN dync_status dync__onnx_record_output(dync__onnx_recorder *r, int n,
+                                              const dync__onnx_value *v)
+{
+    dync__arg list = {.kind = DYNC__A_LIST, .n = n};
+    list.as.list = dync__arena_alloc(&r->graph->arena, (size_t)(n + 1) * sizeof *list.as.list);
+    if (!list.as.list) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n; i++) {
+        dync__tensor *t = dync__open(v[i].t);
+        dync__node *node = t ? dync__onnx_record_node(r, t) : NULL;
+        if (!node) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+        list.as.list[i] = dync__arg_node(node);
+    }
+    return dync__graph_output(r->graph, &list) && !r->graph->failed ? DYNC_OK : DYNC_ERR_MEMORY;
+}

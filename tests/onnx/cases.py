@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Writes the node tests of the package onnx as files for tests/onnx/run_cases.c.
+
+usage: cases.py FOLDER
+
+Each case becomes FOLDER/<name>/model.onnx with test_data_set_0/input_<i>.pb and output_<i>.pb, the
+form of the package's own model tests; FOLDER/list has a line a case: folder, rtol, atol. Cases are
+taken where all inputs and outputs are plain tensors of types that dync holds; training operators,
+sequences, optionals, maps and strings are left out, and counted.
+"""
+import os
+import sys
+import warnings
+
+warnings.filterwarnings("ignore")
+import numpy as np
+import onnx
+from onnx import TensorProto as T, numpy_helper
+from onnx.backend.test.case.node import collect_testcases
+
+HELD = {T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16, T.INT64, T.INT32, T.INT16, T.INT8, T.UINT8,
+        T.BOOL, T.UINT16, T.UINT32, T.UINT64, T.INT4, T.UINT4}
+TRAINING = {"ai.onnx.preview.training"}
+
+
+def plain(value_info):
+    t = value_info.type
+    return t.HasField("tensor_type") and t.tensor_type.elem_type in HELD
+
+
+def tensor(array, value_info):
+    """The test's array as a TensorProto of the type that the model says."""
+    array = array if isinstance(array, TensorProtoLike) else numpy_helper.from_array(np.asarray(array))
+    array.name = value_info.name
+    return array
+
+
+TensorProtoLike = onnx.TensorProto
+
+
+def write(folder, case):
+    model, (inputs, outputs) = case.model, case.data_sets[0]
+    data = os.path.join(folder, case.name, "test_data_set_0")
+    os.makedirs(data, exist_ok=True)
+    with open(os.path.join(folder, case.name, "model.onnx"), "wb") as f:
+        f.write(model.SerializeToString())
+    for kind, arrays, infos in (("input", inputs, model.graph.input),
+                                ("output", outputs, model.graph.output)):
+        for i, (array, info) in enumerate(zip(arrays, infos)):
+            with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as f:
+                f.write(tensor(array, info).SerializeToString())
+
+
+def main():
+    folder = sys.argv[1]
+    os.makedirs(folder, exist_ok=True)
+    left, lines, ops = {}, [], set()
+    for case in collect_testcases(None):
+        model = case.model
+        values = list(model.graph.input) + list(model.graph.output)
+        domains = {n.domain for n in model.graph.node}
+        if not all(plain(v) for v in values):
+            left["not plain tensors of types that are held"] = left.get(
+                "not plain tensors of types that are held", 0) + 1
+            continue
+        if domains & TRAINING:
+            left["training"] = left.get("training", 0) + 1
+            continue
+        if any(x is None or isinstance(x, (list, dict)) for d in case.data_sets[0] for x in d):
+            left["sequences"] = left.get("sequences", 0) + 1
+            continue
+        write(folder, case)
+        ops |= {n.op_type for n in model.graph.node}
+        lines.append(f"{case.name} {case.rtol:g} {case.atol:g}\n")
+    with open(os.path.join(folder, "list"), "w") as f:
+        f.writelines(lines)
+    print(f"{len(lines)} cases of {len(ops)} operators; left out: {left}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+/* tests/onnx/run_cases.c: runs ONNX's own test cases, all in one process, and compares.
+ *
+ *   run_cases LIST [-v] [-t NAME]
+ *
+ * LIST: lines of folder, rtol, atol (tests/onnx/cases.py writes them); a folder has model.onnx and
+ * test_data_set_<n> with input_<i>.pb and output_<i>.pb. A model is loaded as a user loads it, and
+ * run as a program does: compiled. Prints what fails with the reason, then the count; expected
+ * failures stand in tests/onnx/expected.txt with theirs. */
+#include "../../src/dync.in.h"
+#include "../../src/onnx/record.h"
+#include <stdio.h>
+
+enum { MOST = 64 };
+static int verbose;
+static char reason[2048];
+
+static bool fails(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(reason, sizeof reason, fmt, args);
+    va_end(args);
+    return false;
+}
+
+/* A tensor of a .pb file; its ONNX type in *type. */
+static dync_tensor *tensor_file(const char *path, int *type)
+{
+    char *bytes;
+    size_t n;
+    dync__arena a = {0};
+    dync__onnx_files none = {0};
+    dync__tensor *t = NULL;
+    if (dync__file_read(path, &bytes, &n) != DYNC_OK) return NULL;
+    dync__onnx_tensor *m = dync__onnx_read(&a, tensor, bytes, n);
+    if (m && dync__onnx_tensor_make(m, &none, &t) == DYNC_OK) *type = (int)m->data_type;
+    dync__arena_free(&a);
+    dync__free(bytes, n + 1);
+    return t ? dync__give(t) : NULL;
+}
+
+static bool exists(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    if (f) fclose(f);
+    return f != NULL;
+}
+
+/* |got - want| <= atol + rtol * |want|, NaN like NaN. */
+static bool compare(int i, dync_tensor *got, dync_tensor *want, double rtol, double atol)
+{
+    int dtype = (int)dync_type(want), rank = dync_ndim(want);
+    char text[256] = "";
+    if ((int)dync_type(got) != dtype)
+        return fails("output %d is %s, not %s", i, dync__dtype_info((int)dync_type(got))->name,
+                     dync__dtype_info(dtype)->name);
+    bool same = dync_ndim(got) == rank;
+    for (int d = 0; d < rank && same; d++) same = dync_size(got, d) == dync_size(want, d);
+    for (int d = 0; d < dync_ndim(got); d++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " %d", (int)dync_size(got, d));
+    snprintf(text + strlen(text), sizeof text - strlen(text), " for");
+    for (int d = 0; d < rank; d++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " %d", (int)dync_size(want, d));
+    if (!same) return fails("output %d has other sizes:%s", i, text);
+    int64_t n = dync_numel(want);
+    const char *a = n ? dync_data(dync_contiguous(got)) : NULL, *b = n ? dync_data(want) : NULL;
+    int bytes = dync__dtype_info(dtype)->bytes;
+    for (int64_t k = 0; k < n; k++) {
+        if (dync__dtype_info(dtype)->kind != 'f') {
+            int64_t x = dync__load_i64(a + k * bytes, dtype),
+                    y = dync__load_i64(b + k * bytes, dtype);
+            double d = fabs((double)x - (double)y);
+            if (d > atol + rtol * fabs((double)y))
+                return fails("output %d: element %d is %lld, not %lld", i, (int)k, (long long)x,
+                             (long long)y);
+            continue;
+        }
+        double x = dync__load_f64(a + k * bytes, dtype), y = dync__load_f64(b + k * bytes, dtype);
+        if (isnan(x) && isnan(y)) continue;
+        if (x == y || fabs(x - y) <= atol + rtol * fabs(y)) continue;
+        return fails("output %d: element %d is %.9g, not %.9g", i, (int)k, x, y);
+    }
+    return true;
+}
+
+static bool run_set(dync_program *p, const char *folder, int set, double rtol, double atol)
+{
+    char path[1024];
+    dync_value in[MOST];
+    int n = 0, type;
+    for (; n < MOST; n++) {
+        snprintf(path, sizeof path, "%s/test_data_set_%d/input_%d.pb", folder, set, n);
+        if (!exists(path)) break;
+        dync_tensor *t = tensor_file(path, &type);
+        if (!t) return fails("input %d: %s", n, dync_error_message());
+        in[n] = dync_v_tensor(t);
+    }
+    dync_value out = dync_program_run(p, n, in);
+    if (dync_error() != DYNC_OK) return fails("runs not: %s", dync_error_message());
+    for (int i = 0; i < MOST; i++) {
+        snprintf(path, sizeof path, "%s/test_data_set_%d/output_%d.pb", folder, set, i);
+        if (!exists(path)) return i > 0 ? true : fails("no expected output");
+        dync_tensor *want = tensor_file(path, &type);
+        if (!want) return fails("expected output %d: %s", i, dync_error_message());
+        if (out.kind != DYNC_KIND_LIST || dync_len(out) <= i) return fails("no output %d", i);
+        if (!compare(i, dync_as_tensor(dync_at(out, i)), want, rtol, atol)) return false;
+    }
+    return true;
+}
+
+static bool run_case(const char *folder, double rtol, double atol)
+{
+    char path[1024];
+    bool ok = true;
+    snprintf(path, sizeof path, "%s/model.onnx", folder);
+    dync_clear_error();
+    dync_program *p = dync_program_load_onnx(path);
+    if (!p) return fails("%s", dync_error_message());
+    for (int set = 0; ok; set++) {
+        snprintf(path, sizeof path, "%s/test_data_set_%d/output_0.pb", folder, set);
+        if (!exists(path) && set > 0) break;
+        DYNC_SCOPE {
+            ok = run_set(p, folder, set, rtol, atol);
+        }
+    }
+    dync_program_free(p);
+    return ok;
+}
+
+static void quiet(dync_status s, const char *message, void *user)
+{
+    (void)s, (void)message, (void)user;
+}
+
+int main(int argc, char **argv)
+{
+    char line[1024], name[512], folder[1024], root[512] = "";
+    const char *only = NULL, *list = NULL;
+    double rtol, atol;
+    int passed = 0, failed = 0;
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "-v") == 0)
+            verbose = 1;
+        else if (strcmp(argv[i], "-t") == 0 && i + 1 < argc)
+            only = argv[++i];
+        else
+            list = argv[i];
+    FILE *f = list ? fopen(list, "r") : NULL;
+    if (!f) return fprintf(stderr, "usage: run_cases LIST [-v] [-t NAME]\n"), 2;
+    snprintf(root, sizeof root, "%s", list);
+    if (strrchr(root, '/')) *strrchr(root, '/') = 0;
+    dync_on_error(quiet, NULL);
+    while (fgets(line, sizeof line, f)) {
+        if (sscanf(line, "%511s %lf %lf", name, &rtol, &atol) != 3) continue;
+        if (only && !strstr(name, only)) continue;
+        snprintf(folder, sizeof folder, "%s/%s", root, name);
+        bool ok = false;
+        if (verbose) printf("%s\n", name), fflush(stdout);
+        DYNC_SCOPE {
+            ok = run_case(folder, rtol, atol);
+        }
+        if (!ok) printf("FAIL %s: %s\n", name, reason);
+        fflush(stdout);
+        *(ok ? &passed : &failed) += 1;
+    }
+    fclose(f);
+    printf("%d passed, %d failed\n", passed, failed);
+    dync_shutdown();
+    return failed != 0;
+}
