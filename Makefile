@@ -140,6 +140,9 @@ $(MERGED) $(EXAMPLES) $(SAMPLES) $(B)/examples/demo: $(B)/%: %.c $(B)/dync.o
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	$(Q)$(LINK)
+$(B)/examples/data/%: examples/data/%
+	@mkdir -p $(@D) && cp $< $@
+$(B)/examples/16_pytorch_weights: | $(B)/examples/data/xor.pt
 # The header for GPUs with the emulator in the place of -lcudart; `make gpu` links the real one.
 $(B)/cuda/dync.c:
 	@mkdir -p $(@D)

@@ -8,6 +8,7 @@
 #define DYNC_TESTS_FUZZ_TARGETS_H
 #include "dync.in.h"
 #include "program/program.h"
+#include "door/door.h"
 #include "graph/text.h"
 #include "../../tools/ir/ir.h"
 #include <stdio.h>
@@ -457,6 +458,27 @@ static void fuzz_safetensors(const uint8_t *data, size_t n)
     free(bytes);
 }
 
+/* Any file of named tensors; what it holds is read to its last byte. */
+static void fuzz_doors(const uint8_t *data, size_t n)
+{
+    char *bytes = dync__alloc(n + 1);
+    if (bytes && n) memcpy(bytes, data, n);
+    if (bytes) bytes[n] = 0;
+    dync__blob *b = bytes ? dync__blob_take(bytes, n, false) : NULL;
+    dync__tensors *c = dync__tensors_make();
+    if (b && c && dync__tensors_read(c, b, NULL) == DYNC_OK)
+        for (int i = 0; i < c->item.n; i++) {
+            dync__tensor *dense = dync__contiguous_copy(c->item.at[i].tensor);
+            if (dense && dense->numel)
+                (void)dync__hash_bytes(dync__tensor_data(dense),
+                                       (size_t)dense->numel * dync__dtype_info(dense->dtype)->bytes,
+                                       0);
+            dync__unref(dense);
+        }
+    dync__tensors_drop(c);
+    dync__blob_unref(b);
+}
+
 static void fuzz_module(const uint8_t *data, size_t n)
 {
     dync__st_file f = {0};
@@ -513,6 +535,7 @@ static const struct {
     {"ops", fuzz_ops_run},
     {"npy", fuzz_npy},
     {"safetensors", fuzz_safetensors},
+    {"doors", fuzz_doors},
     {"module", fuzz_module},
     {"json", fuzz_json},
     {"kernel", fuzz_kernel},

@@ -48,6 +48,7 @@ static void run_corpus(const char *name)
     EXPECT_EQ_INT(dync_memory_stats().live_bytes, 0);
 }
 
+TEST(doors) { run_corpus("doors"); }
 TEST(graph) { run_corpus("graph"); }
 extern int setenv(const char *, const char *, int);
 TEST_LONG(graph_as_c)
