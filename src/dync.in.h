@@ -268,6 +268,11 @@ DYNC__PLAIN
 #include "graph/control.c"
 #include "graph/text.c"
 #include "graph/check.c"
+#include "graph/change.h"
+#include "graph/inspect.c"
+#include "graph/change.c"
+#include "graph/edit.c"
+#include "graph/pattern.c"
 #include "graph/draw.c"
 DYNC__PLAIN
 #include "graph/parse.h"

@@ -81,6 +81,163 @@ DYNC_API const char *dync_node_name(const dync_node *node);
  *   thread  any */
 DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capacity);
 
+/* dync_node_schema: "(Value self, Value other)", the operator's parameters; "-> Tensor" where nothing
+ * else stands behind them. "" for nodes that call no operator of the table.
+ *   ->      borrowed from the library
+ *   thread  any */
+DYNC_API const char *dync_node_schema(const dync_node *node);
+
+/* dync_node_nargs, dync_node_arg: the arguments as values. The output node has one: what the graph
+ * returns. dync_node_param: the name of the parameter, "" where there is none.
+ *   ->      of kind NODE (dync_as_node) for what another node gives, GRAPH (dync_as_graph) for a
+ *           function inside an operator, LIST for sizes, dims and lists of tensors, SYM for a size
+ *           that is symbolic (dync_as_dim), INT for a dtype's or a device's number, else the
+ *           plain number, text or none. Lists and names: owned by the scope; texts, nodes and
+ *           graphs: borrowed from the graph
+ *   errors  DYNC_ERR_INDEX, DYNC_ERR_MEMORY
+ *   thread  any */
+DYNC_API int dync_node_nargs(const dync_node *node);
+DYNC_API dync_value dync_node_arg(const dync_node *node, int i);
+DYNC_API char *dync_node_param(const dync_node *node, int i);
+
+/* dync_as_node, dync_as_graph: out of a value.
+ *   ->      NULL and an error if it is none
+ *   errors  DYNC_ERR_VALUE
+ *   thread  any */
+DYNC_API dync_node *dync_as_node(dync_value v);
+DYNC_API dync_graph *dync_as_graph(dync_value v);
+
+/* dync_node_nresults, dync_node_result: what a node gives; 0 for numbers, lists and the output.
+ *   shape, strides, offset   in elements; symbolic ones are tokens, see dync_graph_size_text
+ *   ->                       false on failure
+ *   errors                   DYNC_ERR_INDEX
+ *   thread                   any */
+typedef struct {
+    dync_dtype dtype;
+    dync_device device;
+    dync_dims shape, strides;
+    int64_t offset;
+    bool requires_grad;
+} dync_result_info;
+DYNC_API int dync_node_nresults(const dync_node *node);
+DYNC_API bool dync_node_result(const dync_node *node, int i, dync_result_info *out);
+
+/* dync_graph_size_text: "3", or "2*s0 + 1" where a size is symbolic. dync_graph_size_hint: the
+ * number it has in the call at hand.
+ *   ->      owned by the scope, NULL on failure; a plain size as it is, -1 on failure
+ *   errors  DYNC_ERR_VALUE (a size of another graph), DYNC_ERR_MEMORY
+ *   thread  any */
+DYNC_API char *dync_graph_size_text(const dync_graph *graph, int64_t size);
+DYNC_API int64_t dync_graph_size_hint(const dync_graph *graph, int64_t size);
+
+/* dync_node_source: of an input "L['x']"; of a call the module whose forward made it. dync_node_stack:
+ * the user's lines, "file:line in fn", outermost first. "" where there is none.
+ *   ->      borrowed from the graph
+ *   thread  any */
+DYNC_API const char *dync_node_source(const dync_node *node);
+DYNC_API const char *dync_node_stack(const dync_node *node);
+
+/* dync_node_value: the tensor of a get_attr: a parameter, a constant.
+ *   ->      borrowed from the graph; NULL on failure
+ *   errors  DYNC_ERR_VALUE (another kind of node)
+ *   thread  any */
+DYNC_API dync_tensor *dync_node_value(const dync_node *node);
+
+/* dync_node_users: the nodes that read what a node gives, in order, each once.
+ *   ->      how many there are; only `capacity` are written
+ *   thread  any */
+DYNC_API int dync_node_users(const dync_node *node, dync_node **out, int capacity);
+
+/* ---- changing graphs: each change is made whole or not at all. What it changes is inferred again
+ * (shapes, strides, dtypes, as far as they come out otherwise), and the graph is checked: an error
+ * says why a change cannot be, and the graph is as it was. Handles of nodes stay good, those of
+ * erased ones are stale. A graph that a backend was given, or that was compiled, changes no more: a
+ * backend changes a dync_graph_copy and hands that on. */
+
+/* dync_graph_copy: the same graph again.
+ *   ->      owned by the scope (dync_graph_retain keeps it longer); NULL on failure
+ *   errors  DYNC_ERR_MEMORY
+ *   thread  any */
+DYNC_API dync_graph *dync_graph_copy(dync_graph *graph);
+
+/* dync_graph_insert(graph, before, "addmm", bias, x, w, 1, 1): a new call of any operator of
+ * dync_op_call_values, or "getitem" of a node and a number.
+ *   before  the node that it stands before; NULL: at the end, before the output
+ *   ...     nodes, numbers, texts, lists (dync_tuple) of those, as the schema asks
+ *   ->      borrowed from the graph; NULL on failure
+ *   errors  DYNC_ERR_VALUE (no such operator, arguments that it does not take, a fixed graph, a node
+ *           that stands later), what the operator says of shapes and dtypes, DYNC_ERR_MEMORY
+ *   thread  not while running */
+#define dync_graph_insert(graph, before, op, ...) \
+    dync_graph_insert_values(graph, before, op, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+DYNC_API dync_node *dync_graph_insert_values(dync_graph *graph, dync_node *before, const char *op,
+                                             int nargs, const dync_value *args);
+
+/* dync_graph_insert_tensor: a get_attr of a tensor, behind the inputs. The graph holds a reference.
+ *   name    "scale", "0.weight"; NULL: one of a constant
+ *   ->      borrowed from the graph; NULL on failure
+ *   errors  DYNC_ERR_VALUE (a fixed graph), DYNC_ERR_MEMORY
+ *   thread  not while running */
+DYNC_API dync_node *dync_graph_insert_tensor(dync_graph *graph, const char *name,
+                                             dync_tensor *value);
+
+/* dync_node_set_arg: another argument i; of the output node: what the graph returns.
+ *   errors  as dync_graph_insert, DYNC_ERR_INDEX, DYNC_ERR_UNSUPPORTED (a function of the user's
+ *           behind it that was traced for other types)
+ *   thread  not while running */
+DYNC_API dync_status dync_node_set_arg(dync_node *node, int i, dync_value v);
+
+/* dync_node_replace: all who read node read `with` from then on, but `with` itself. Node stays.
+ *   errors  DYNC_ERR_VALUE (another dtype, device or shape; nodes of two graphs; a fixed graph; a
+ *           reader that stands before `with`), DYNC_ERR_MEMORY
+ *   thread  not while running */
+DYNC_API dync_status dync_node_replace(dync_node *node, dync_node *with);
+
+/* dync_node_erase: takes a node out whose value nobody reads, whatever it does.
+ *   errors  DYNC_ERR_VALUE (it is read; an input; the output; a fixed graph), DYNC_ERR_MEMORY
+ *   thread  not while running */
+DYNC_API dync_status dync_node_erase(dync_node *node);
+
+/* dync_graph_eliminate_dead: takes out what nobody reads and what does nothing else: no writes, no
+ * random numbers.
+ *   ->      how many nodes; -1 on failure
+ *   errors  DYNC_ERR_VALUE (a fixed graph), DYNC_ERR_MEMORY
+ *   thread  not while running */
+DYNC_API int dync_graph_eliminate_dead(dync_graph *graph);
+
+/* A place where a pattern fits.
+ *   inputs   what stands for the pattern's inputs, in their order; NULL where one is not used
+ *   nodes    what stands for its other nodes, in their order, output left out */
+typedef struct {
+    int ninputs, nnodes;
+    dync_node *const *inputs, *const *nodes;
+} dync_match;
+typedef bool (*dync_match_filter)(const dync_match *match, void *user);
+
+/* dync_graph_match: where a pattern fits, in the order of the graph; places may overlap.
+ *   pattern   a graph, such as dync_make_graph makes of a C function: inputs stand for any tensor,
+ *             the rest for itself: operators with equal numbers, texts and dtypes. What it computes
+ *             on the way to its results must be used by nobody else, and nothing else may write
+ *             between. Other results than the first must be parts of the first
+ *   out       may be NULL; lists in it are owned by the scope
+ *   ->        how many there are; only `capacity` are written
+ *   errors    DYNC_ERR_VALUE (a pattern that writes, computes nothing or has symbolic sizes),
+ *             DYNC_ERR_MEMORY
+ *   thread    not while running */
+DYNC_API int dync_graph_match(dync_graph *graph, dync_graph *pattern, dync_match *out,
+                              int capacity);
+
+/* dync_graph_replace_pattern: torch.fx's: every place where pattern fits becomes replacement, the
+ * first ones first; what was put is not looked at again. All of them or none.
+ *   replacement      of the same inputs, as many results, each of the same dtype and shape
+ *   filter_or_null   true: this place; called before anything there changes
+ *   ->               how many; -1 on failure
+ *   errors           DYNC_ERR_VALUE, those of dync_graph_match and dync_graph_insert
+ *   thread           not while running */
+DYNC_API int dync_graph_replace_pattern(dync_graph *graph, dync_graph *pattern,
+                                        dync_graph *replacement, dync_match_filter filter_or_null,
+                                        void *user);
+
 /* dync_graph_str: C that compiles against dync.h, types as comments. dync_graph_readable: torch.fx
  * print_readable text, which is Python that PyTorch can run.
  *   ->      owned by the scope; "" on failure

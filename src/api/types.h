@@ -39,7 +39,9 @@ typedef enum {
     DYNC_KIND_LIST,
     DYNC_KIND_MODULE,
     DYNC_KIND_PTR,
-    DYNC_KIND_SYM
+    DYNC_KIND_SYM,
+    DYNC_KIND_NODE, /* a value of a graph: what a node of it reads */
+    DYNC_KIND_GRAPH /* a function inside an operator */
 } dync_kind;
 typedef struct dync_value {
     dync_kind kind;
@@ -52,6 +54,8 @@ typedef struct dync_value {
         dync_tensor *t;
         dync_list *l;
         dync_module *m;
+        dync_node *n;
+        dync_graph *g;
         void *p;
     } as;
 } dync_value;
@@ -69,6 +73,8 @@ DYNC_API dync_value dync_v_int(int64_t i);
 DYNC_API dync_value dync_v_float(double f);
 DYNC_API dync_value dync_v_str(const char *s);
 DYNC_API dync_value dync_v_ptr(void *p);
+DYNC_API dync_value dync_v_node(dync_node *n);
+DYNC_API dync_value dync_v_graph(dync_graph *g);
 
 /* DYNC_V(x): any C expression as a dync_value, so that dync_add(x, 2), dync_sub(1.0, x) and
  * dync_call(f, x, 3, list) all work. */
@@ -79,6 +85,8 @@ inline dync_value dync_v(dync_tensor *t) { return dync_v_tensor(t); }
 inline dync_value dync_v(const dync_tensor *t) { return dync_v_const_tensor(t); }
 inline dync_value dync_v(dync_list *l) { return dync_v_list(l); }
 inline dync_value dync_v(dync_module *m) { return dync_v_module(m); }
+inline dync_value dync_v(dync_node *n) { return dync_v_node(n); }
+inline dync_value dync_v(dync_graph *g) { return dync_v_graph(g); }
 inline dync_value dync_v(bool b) { return dync_v_bool(b); }
 inline dync_value dync_v(int i) { return dync_v_int(i); }
 inline dync_value dync_v(unsigned i) { return dync_v_int(i); }
@@ -105,6 +113,8 @@ dync_value dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer(
         dync_list *: dync_v_list,                 \
         const dync_tensor *: dync_v_const_tensor, \
         dync_module *: dync_v_module,             \
+        dync_node *: dync_v_node,                 \
+        dync_graph *: dync_v_graph,               \
         bool: dync_v_bool,                        \
         signed char: dync_v_int,                  \
         short: dync_v_int,                        \

@@ -190,7 +190,7 @@ DYNC_API const dync_backend *dync_lookup_backend(const char *name)
 DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph,
                                         const dync_value *example_inputs, int n, dync_callable *out)
 {
-    const dync__graph *g = dync__graph_open(graph, "dync_compile_graph");
+    dync__graph *g = dync__graph_open(graph, "dync_compile_graph");
     if (!g) return DYNC_ERR_VALUE;
     if (!out) return dync__fail(DYNC_ERR_VALUE, "dync_compile_graph: the result is NULL");
     if (n != g->n_inputs || (n && !example_inputs))
@@ -200,6 +200,7 @@ DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph,
     const dync_backend *b = dync_lookup_backend(backend ? backend : "inductor");
     if (!b) return DYNC_ERR_VALUE;
     memset(out, 0, sizeof *out);
+    DYNC__ATOMIC_STORE(&g->fixed, 1);
     return b->compile(graph, example_inputs, n, NULL, out, b->user);
 }
 

@@ -222,6 +222,7 @@ typedef struct dync__map {
 DYNC__FN bool dync__map_put(dync__map *, uint64_t key, uint64_t value);      /* false: no memory */
 DYNC__FN bool dync__map_get(const dync__map *, uint64_t key, uint64_t *out); /* out may be NULL */
 DYNC__FN bool dync__map_remove(dync__map *, uint64_t key);
+DYNC__FN bool dync__map_copy(dync__map *to, const dync__map *from); /* to: empty */
 DYNC__FN void dync__map_free(dync__map *);
 DYNC__FN uint64_t dync__hash_bytes(const void *p, size_t n, uint64_t seed);
 DYNC__FN uint64_t dync__hash_mix(uint64_t h, uint64_t x); /* fold one word in */

@@ -105,6 +105,16 @@ DYNC__FN bool dync__map_remove(dync__map *m, uint64_t key)
     return true;
 }
 
+DYNC__FN bool dync__map_copy(dync__map *to, const dync__map *from)
+{
+    memset(to, 0, sizeof *to);
+    if (!from->cap) return true;
+    if (!dync__map_resize(to, from->cap)) return false;
+    for (int i = 0; i < from->cap; i++)
+        if (from->used[i]) (void)dync__map_put(to, from->keys[i], from->values[i]);
+    return true;
+}
+
 DYNC__FN void dync__map_free(dync__map *m)
 {
     size_t n = (size_t)m->cap;

@@ -88,6 +88,8 @@ DYNC__RARE static dync_status dync__guard_value(dync__guard_maker *m, const dync
     case DYNC_KIND_BOOL: item->as.i = v->as.b; return DYNC_OK;
     case DYNC_KIND_INT: item->as.i = v->as.i; return DYNC_OK;
     case DYNC_KIND_FLOAT: item->as.f = v->as.f; return DYNC_OK;
+    case DYNC_KIND_NODE:
+    case DYNC_KIND_GRAPH:
     case DYNC_KIND_PTR: item->as.p = v->as.p; return DYNC_OK;
     case DYNC_KIND_NONE:
     case DYNC_KIND_SYM: break;
@@ -157,6 +159,8 @@ static bool dync__item_holds(const dync__guard_item *g, const dync_value *v)
     case DYNC_KIND_BOOL: return g->as.i == v->as.b;
     case DYNC_KIND_INT: return g->as.i == v->as.i;
     case DYNC_KIND_FLOAT: return memcmp(&g->as.f, &v->as.f, sizeof g->as.f) == 0;
+    case DYNC_KIND_NODE:
+    case DYNC_KIND_GRAPH:
     case DYNC_KIND_PTR: return g->as.p == v->as.p;
     case DYNC_KIND_NONE:
     case DYNC_KIND_TENSOR:

@@ -63,6 +63,8 @@ DYNC__RARE static void dync__guard_constant_text(const dync__guard_item *g, dync
     case DYNC_KIND_MODULE:
         dync__str_addf(out, "%s is the same module, unchanged", g->source);
         break;
+    case DYNC_KIND_NODE:
+    case DYNC_KIND_GRAPH:
     case DYNC_KIND_PTR: dync__str_addf(out, "%s is the same pointer", g->source); break;
     case DYNC_KIND_TENSOR:
     case DYNC_KIND_SYM: dync__str_addf(out, "%s", g->source); break;

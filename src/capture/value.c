@@ -136,6 +136,8 @@ DYNC_API dync_callee dync_fnc(dync_compiled *f)
 
 DYNC_API dync_callee dync_fng(dync_graph *g)
 {
+    dync__graph *of = dync__graph_peek(g);
+    if (of) DYNC__ATOMIC_STORE(&of->fixed, 1); /* what is compiled of it does not follow it */
     return dync__callee_make(DYNC__CALLEE_GRAPH, NULL, g);
 }
 

@@ -74,6 +74,8 @@ struct dync__graph {
      * there and give none */
     DYNC__VEC(int32_t) over;
     bool failed; /* sticky: no memory */
+    /* a backend has it, or a compiled function: it changes no more (an atomic flag) */
+    int32_t fixed;
     /* torch.fx text without blank lines where the user's line changes: make_fx keeps no lines */
     bool unbroken;
     void *user; /* capture: owner */

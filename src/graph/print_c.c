@@ -497,7 +497,14 @@ static char *dync__graph_text(const dync__graph *g, void (*print)(dync__str *, c
     static char nothing[1];
     dync__str s = {0};
     if (!g) return nothing;
+    /* what is asked about symbolic sizes on the way is nobody's guard */
+    dync__symtab *before = dync__tls.syms,
+                 *syms = g->syms ? dync__symtab_copy(g->syms, NULL) : NULL;
+    if (g->syms && !syms) return nothing;
+    dync__tls.syms = g->syms ? syms : before;
     print(&s, g);
+    dync__tls.syms = before;
+    dync__symtab_free(syms);
     char *out = s.failed ? NULL : dync__scope_alloc(s.n + 1);
     if (out && s.n) memcpy(out, s.at, s.n);
     dync__str_free(&s);

@@ -42,7 +42,9 @@ DYNC__FN dync_status dync__graph_ask(const dync_backend *b, dync__graph *g,
                                      dync_callable *out)
 {
     dync_graph *handle = dync__graph_handle(g);
-    return handle ? b->compile(handle, examples, n, options, out, b->user) : DYNC_ERR_MEMORY;
+    if (!handle) return DYNC_ERR_MEMORY;
+    DYNC__ATOMIC_STORE(&g->fixed, 1);
+    return b->compile(handle, examples, n, options, out, b->user);
 }
 
 /* Its graph ends it, and so keeps those that somebody asked for. */

@@ -26,6 +26,8 @@ DYNC__OFTEN DYNC__FN dync__arg dync__arg_value(dync_value v)
         return a;
     case DYNC_KIND_NONE:
     case DYNC_KIND_MODULE:
+    case DYNC_KIND_NODE:
+    case DYNC_KIND_GRAPH:
     case DYNC_KIND_PTR: break;
     }
     return a;

@@ -70,6 +70,20 @@ DYNC_API dync_value dync_v_ptr(void *p)
     return v;
 }
 
+DYNC_API dync_value dync_v_node(dync_node *n)
+{
+    dync_value v = {DYNC_KIND_NODE, 0, {0}};
+    v.as.n = n;
+    return v;
+}
+
+DYNC_API dync_value dync_v_graph(dync_graph *g)
+{
+    dync_value v = {DYNC_KIND_GRAPH, 0, {0}};
+    v.as.g = g;
+    return v;
+}
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 DYNC_API dync_value dync_tuple_of(int n, const dync_value *items)
@@ -85,7 +99,8 @@ DYNC_API dync_value dync_tuple_of(int n, const dync_value *items)
 DYNC__FN const char *dync__kind_name(dync_kind kind)
 {
     static const char names[][10] = {"none",     "a bool", "an int",   "a float",   "a string",
-                                     "a tensor", "a list", "a module", "a pointer", "a symbol"};
+                                     "a tensor", "a list", "a module", "a pointer", "a symbol",
+                                     "a node",   "a graph"};
     int i = (int)kind;
     return i >= 0 && i < DYNC__COUNT_OF(names) ? names[i] : "an unknown kind";
 }
