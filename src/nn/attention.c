@@ -29,7 +29,7 @@ DYNC__FN dync_value dync__layer_multihead_attention(dync__module *m, const dync_
         bool given = i < nargs && args[i].kind != DYNC_KIND_NONE;
         in[i] = given || i == 0 ? dync_as_tensor(args[i]) : in[i - 1];
         if (!in[i]) return DYNC_NONE;
-        if (dync_ndim(in[i]) != 3 || dync_size(in[i], 2) != m->ints[0]) {
+        if (dync_ndim(in[i]) != 3 || !dync__sz_eq(dync__open(in[i])->lay.shape[2], m->ints[0])) {
             dync__fail(DYNC_ERR_SHAPE, "MultiheadAttention: expected [batch, length, %lld]",
                        (long long)m->ints[0]);
             return DYNC_NONE;
