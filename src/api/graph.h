@@ -81,8 +81,8 @@ DYNC_API const char *dync_node_name(const dync_node *node);
  *   thread  any */
 DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capacity);
 
-/* dync_node_schema: "(Value self, Value other)", the operator's parameters; "-> Tensor" where nothing
- * else stands behind them. "" for nodes that call no operator of the table.
+/* dync_node_schema: "(Value self, Value other)", the operator's parameters; "-> Tensor" where
+ * nothing else stands behind them. "" for nodes that call no operator of the table.
  *   ->      borrowed from the library
  *   thread  any */
 DYNC_API const char *dync_node_schema(const dync_node *node);
@@ -130,8 +130,8 @@ DYNC_API bool dync_node_result(const dync_node *node, int i, dync_result_info *o
 DYNC_API char *dync_graph_size_text(const dync_graph *graph, int64_t size);
 DYNC_API int64_t dync_graph_size_hint(const dync_graph *graph, int64_t size);
 
-/* dync_node_source: of an input "L['x']"; of a call the module whose forward made it. dync_node_stack:
- * the user's lines, "file:line in fn", outermost first. "" where there is none.
+/* dync_node_source: of an input "L['x']"; of a call the module whose forward made it.
+ * dync_node_stack: the user's lines, "file:line in fn", outermost first. "" where there is none.
  *   ->      borrowed from the graph
  *   thread  any */
 DYNC_API const char *dync_node_source(const dync_node *node);
@@ -165,8 +165,8 @@ DYNC_API dync_graph *dync_graph_copy(dync_graph *graph);
  *   before  the node that it stands before; NULL: at the end, before the output
  *   ...     nodes, numbers, texts, lists (dync_tuple) of those, as the schema asks
  *   ->      borrowed from the graph; NULL on failure
- *   errors  DYNC_ERR_VALUE (no such operator, arguments that it does not take, a fixed graph, a node
- *           that stands later), what the operator says of shapes and dtypes, DYNC_ERR_MEMORY
+ *   errors  DYNC_ERR_VALUE (no such operator, arguments that it does not take, a fixed graph, a
+ *           node that stands later), what the operator says of shapes and dtypes, DYNC_ERR_MEMORY
  *   thread  not while running */
 #define dync_graph_insert(graph, before, op, ...) \
     dync_graph_insert_values(graph, before, op, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))

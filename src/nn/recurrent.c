@@ -151,8 +151,10 @@ static dync_value dync__cell_unbatch(dync_value v)
 static dync_status dync__cell_check(const dync__gated_cell *cell, const dync__module *m,
                                     dync_tensor *t, int states)
 {
-    const int64_t *size = dync__open(t)->lay.shape;
-    if (dync_ndim(t) == 3 && dync__sz_eq(size[0], states) && dync__sz_eq(size[2], m->ints[1]))
+    const dync__tensor *in = dync__open(t);
+    if (!in) return dync_error();
+    if (dync_ndim(t) == 3 && dync__sz_eq(in->lay.shape[0], states) &&
+        dync__sz_eq(in->lay.shape[2], m->ints[1]))
         return DYNC_OK;
     return dync__fail(DYNC_ERR_SHAPE, "%s: expected %s of [%d, batch, %lld]", cell->class_name,
                       cell->two_states ? "h0 and c0" : "h0", states, (long long)m->ints[1]);
@@ -167,9 +169,10 @@ DYNC__FN dync_value dync__layer_recurrent(dync__module *m, const dync_value *arg
     if (nargs < 1 || nargs > 2)
         dync__fail(DYNC_ERR_VALUE, "%s: expected x or x, %s; got %d arguments", cell->class_name,
                    cell->two_states ? "(h0, c0)" : "h0", nargs);
-    if (!x) return DYNC_NONE;
+    const dync__tensor *in = x ? dync__open(x) : NULL;
+    if (!in) return DYNC_NONE;
     int rank = dync_ndim(x), states = (int)(m->ints[2] * (m->ints[3] ? 2 : 1));
-    const int64_t *size = dync__open(x)->lay.shape; /* any length and batch: neither is a number */
+    const int64_t *size = in->lay.shape; /* any length and batch: neither is made a number */
     if ((rank != 2 && rank != 3) || !dync__sz_eq(size[rank - 1], m->ints[0]) ||
         dync__sz_lt(size[0], 1)) {
         dync__fail(DYNC_ERR_SHAPE, "%s: expected [length, batch, %lld] or [length, %lld]",

@@ -98,9 +98,9 @@ DYNC_API dync_value dync_tuple_of(int n, const dync_value *items)
 
 DYNC__FN const char *dync__kind_name(dync_kind kind)
 {
-    static const char names[][10] = {"none",     "a bool", "an int",   "a float",   "a string",
-                                     "a tensor", "a list", "a module", "a pointer", "a symbol",
-                                     "a node",   "a graph"};
+    static const char names[][10] = {"none",      "a bool",   "an int", "a float",
+                                     "a string",  "a tensor", "a list", "a module",
+                                     "a pointer", "a symbol", "a node", "a graph"};
     int i = (int)kind;
     return i >= 0 && i < DYNC__COUNT_OF(names) ? names[i] : "an unknown kind";
 }

@@ -45,9 +45,9 @@ static void curriculum(living *p)
     optim = dync_sgd(net, .lr = 0.05, .momentum = 0.9);
     dync_compiled *f = dync_compile((dync_function)image_step, .fullgraph = true);
     for (int i = 0; i < 12; i++) DYNC_SCOPE {
-        dync_value args[2] = {DYNC_V(dync_randn(dync_shape(4, 3, sizes[i], sizes[i]))),
-                              DYNC_V(dync_remainder(dync_to_dtype(dync_arange(i, i + 4, 1),
-                                                                  DYNC_I64), 5))};
+        dync_value args[2] = {
+            DYNC_V(dync_randn(dync_shape(4, 3, sizes[i], sizes[i]))),
+            DYNC_V(dync_remainder(dync_to_dtype(dync_arange(i, i + 4, 1), DYNC_I64), 5))};
         note(p, dync_item(call1(p, f, image_step, 2, args)));
         if (i == 1) settled(p);
     }
@@ -65,8 +65,10 @@ static dync_value store(const dync_value *a, int n, void *user)
     dync_tensor *at = dync_as_tensor(a[0]);
     for (int i = 1; i < 5; i++) {
         dync_tensor *ring = dync_as_tensor(a[i]), *row = dync_as_tensor(a[i + 4]);
-        dync_scatter_(ring, 0, dync_expand(dync_reshape(at, dync_shape(1, 1)),
-                                           dync_shape(1, dync_size(ring, 1))), row);
+        dync_scatter_(
+            ring, 0,
+            dync_expand(dync_reshape(at, dync_shape(1, 1)), dync_shape(1, dync_size(ring, 1))),
+            row);
     }
     (void)n, (void)user;
     return dync_v_tensor(dync_add(at, 1));
@@ -83,8 +85,8 @@ static dync_value learn(const dync_value *a, int n, void *user)
     dync_tensor *best =
         dync_amax(dync_detach(dync_forward_call(target, row[3])), dync_shape(1), false);
     dync_tensor *want = dync_add(dync_squeeze(row[2], 1), dync_mul(best, 0.9));
-    dync_tensor *q = dync_gather(dync_forward_call(net, row[0]), 1,
-                                 dync_to_dtype(row[1], DYNC_I64));
+    dync_tensor *q =
+        dync_gather(dync_forward_call(net, row[0]), 1, dync_to_dtype(row[1], DYNC_I64));
     (void)n, (void)user;
     return dync_v_tensor(stepped(dync_mse_loss(dync_squeeze(q, 1), want)));
 }
@@ -109,8 +111,12 @@ static void replay(living *p)
             a = dync_reshape(dync_to_dtype(call1(p, acts, act, 1, v), DYNC_F32), dync_shape(1, 1));
             note(p, dync_item(a));
             dync_value e[9] = {DYNC_V(dync_to_dtype(dync_full(dync_shape(1), t % CAP), DYNC_I64)),
-                               DYNC_V(ring[0]), DYNC_V(ring[1]), DYNC_V(ring[2]), DYNC_V(ring[3]),
-                               DYNC_V(s), DYNC_V(a),
+                               DYNC_V(ring[0]),
+                               DYNC_V(ring[1]),
+                               DYNC_V(ring[2]),
+                               DYNC_V(ring[3]),
+                               DYNC_V(s),
+                               DYNC_V(a),
                                DYNC_V(dync_sum(dync_mul(s, s), dync_shape(1), true)),
                                DYNC_V(next)};
             note(p, dync_item(call1(p, keeps, store, 9, e)));
@@ -159,8 +165,8 @@ static dync_value ragged_step(const dync_value *a, int n, void *user)
 }
 static void ragged(living *p)
 {
-    static const int batch[] = {3, 5, 2, 7, 4, 3, 6, 5, 9, 2}, most[] = {6, 9, 4, 11, 5,
-                                                                         6, 7, 9, 3, 12};
+    static const int batch[] = {3, 5, 2, 7, 4, 3, 6, 5, 9, 2},
+                     most[] = {6, 9, 4, 11, 5, 6, 7, 9, 3, 12};
     lstm = dync_nn_lstm(4, 8, 1, false);
     net = dync_nn_linear(8, 1, true);
     dync_tensor *w[8];
@@ -255,7 +261,8 @@ static void early_stop(living *p, bool two)
         x[i] = dync_randn(dync_shape(16, 5));
         y[i] = dync_add(dync_sum(x[i], dync_shape(1), true), dync_randn(dync_shape(16, 1)));
     }
-    DYNC_NO_GRAD for (int i = 0; i < n; i++) best[i] = dync_clone(w[i]);
+    DYNC_NO_GRAD for (int i = 0; i < n; i++)
+        best[i] = dync_clone(w[i]);
     int epoch = 0;
     for (; epoch < 100 && worse < 4; epoch++) DYNC_SCOPE {
         dync_module_train(net, true);
@@ -268,12 +275,14 @@ static void early_stop(living *p, bool two)
         DYNC_NO_GRAD loss = dync_item(call1(p, two ? g : f, train_or_validate, 2, valid));
         note(p, loss);
         worse = loss < least ? 0 : worse + 1;
-        if (loss < least) DYNC_NO_GRAD for (int i = 0; i < n; i++) dync_copy_(best[i], w[i]);
+        if (loss < least) DYNC_NO_GRAD
+            for (int i = 0; i < n; i++) dync_copy_(best[i], w[i]);
         least = fmin(loss, least);
         if (epoch == 0) settled(p);
     }
     note(p, epoch);
-    DYNC_NO_GRAD for (int i = 0; i < n; i++) dync_copy_(w[i], best[i]);
+    DYNC_NO_GRAD for (int i = 0; i < n; i++)
+        dync_copy_(w[i], best[i]);
     dync_value valid[2] = {DYNC_V(x[1]), DYNC_V(y[1])};
     DYNC_NO_GRAD note(p, dync_item(call1(p, two ? g : f, train_or_validate, 2, valid)));
     dync_compiled_free(g);
