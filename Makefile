@@ -323,6 +323,15 @@ switches: $(B)/dync.c dync.h
 	@printf '#include "tests/embed/small.c"\n' > $(B)/small.c
 	$(Q)$(CC) $(STD) $(USER) -Os -DDYNC_SMALL -I. $(B)/small.c $(LDFLAGS) -lm -o $(B)/small && $(B)/small >$(B)/small.out
 
+# ---- ONNX -------------------------------------------------------------------------------------------------------------------------
+# The tests of the package onnx, by tests/interop's Python; without one: skip, and why.
+onnx-tests: $(B)/tests/onnx/run_cases
+	@sh tests/onnx/run.sh $< $(B)/onnx
+$(B)/tests/onnx/run_cases: tests/onnx/run_cases.c $(B)/split/libdync.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -DDYNC__SPLIT -Isrc -Itests $< $(B)/split/libdync.a $(LDFLAGS) $(LIBS) -o $@
+.PHONY: onnx-tests
+
 # ---- C++ and embedding -----------------------------------------------------------------------------------------------------------------
 CXX_WARN := -Wall -Wextra -pedantic -Wshadow -Werror
 CXX_TESTS := $(wildcard tests/api/*.cpp)

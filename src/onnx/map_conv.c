@@ -9,7 +9,7 @@ enum { DYNC__OI_SPACE = 3 };
 typedef struct dync__oi_window {
     int n;
     int64_t kernel[DYNC__OI_SPACE], stride[DYNC__OI_SPACE], dilation[DYNC__OI_SPACE],
-        before[DYNC__OI_SPACE], after[DYNC__OI_SPACE];
+        before[DYNC__OI_SPACE], after[DYNC__OI_SPACE], out[DYNC__OI_SPACE]; /* 0: computed */
     bool ceil;
 } dync__oi_window;
 
@@ -180,8 +180,6 @@ static void dync__oi_transpose_pads(const dync__onnx_call *c, dync_dims in, dync
             int64_t out = told ? shape[told - w->n + i] : in.d[2 + i] * w->stride[i],
                     all = w->stride[i] * (in.d[2 + i] - 1) + more[i] + reach + 1 - out;
             w->before[i] = upper || !same ? all / 2 : all - all / 2;
-            if (told && !same) w->before[i] = all - all / 2;
-            if (told && !same) w->before[i] = all / 2;
             w->after[i] = all - w->before[i];
         }
         w->before[i] = reach - w->before[i];
@@ -198,7 +196,6 @@ DYNC__FN dync_status dync__oi_conv_transpose(dync__onnx_call *c)
     int64_t g = DYNC__MAX(dync__oi_int(c, "group"), 1), stride[DYNC__OI_SPACE];
     if (d.n != dync__oi_rank(x) || d.d[0] % g || !dync__oi_window_of(c, x, d.d + 2, &w))
         return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_SHAPE, "the kernel");
-    if (w.n > 2) return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "%d spatial dimensions", w.n);
     memcpy(stride, w.stride, sizeof stride);
     dync__oi_transpose_pads(c, dync__oi_shape(x), &w);
     for (int i = 0; i < w.n && x; i++) {
@@ -216,7 +213,7 @@ DYNC__FN dync_status dync__oi_conv_transpose(dync__onnx_call *c)
         y = dync__oi_conv2(dync_unsqueeze(x, 2), dync_unsqueeze(k, 2), NULL, &w, (int)g);
         y = y ? dync_squeeze(y, 2) : NULL;
     } else {
-        y = dync__oi_conv2(x, k, NULL, &w, (int)g);
+        y = w.n == 2 ? dync__oi_conv2(x, k, NULL, &w, (int)g) : dync__oi_conv3(x, k, &w, (int)g);
     }
     one.n = d.n;
     for (int i = 0; i < d.n; i++) one.d[i] = i == 1 ? -1 : 1;
@@ -229,6 +226,7 @@ DYNC__FN dync_status dync__oi_conv_transpose(dync__onnx_call *c)
 /* Results along spatial dim i of an input of that size, pads included in w. */
 static int64_t dync__oi_pool_size(const dync__oi_window *w, int i, int64_t size)
 {
+    if (w->out[i] > 0) return w->out[i];
     int64_t room = size + w->before[i] + w->after[i] - (w->kernel[i] - 1) * w->dilation[i] - 1;
     if (room < 0) return 0;
     int64_t n = room / w->stride[i] + 1;
@@ -279,10 +277,6 @@ static dync_tensor *dync__oi_pool_places(dync_tensor *best, dync_dims in, const 
     dync_dims d = dync__oi_shape(best), one = d;
     dync_tensor *at = NULL, *rest = best;
     int64_t scale = 1;
-    for (int k = 0; k < w->n && rest; k++) {
-        int i = columns ? w->n - 1 - k : k; /* not used for order of kernel places */
-        (void)i;
-    }
     for (int i = w->n - 1; i >= 0 && rest; i--) {
         dync_tensor *place = dync_remainder(rest, w->kernel[i]);
         rest = dync_floor_divide(rest, w->kernel[i]);
@@ -358,6 +352,7 @@ DYNC__FN dync_status dync__oi_average_pool(dync__onnx_call *c)
     one.d[0] = one.d[1] = 1;
     dync_tensor *counted = dync__oi_full(one, 1, dync__oi_type(x));
     dync__oi_window inner = w;
+    for (int i = 0; i < w.n; i++) inner.out[i] = dync__oi_pool_size(&w, i, one.d[2 + i]);
     for (int i = 0; i < w.n && padding && counted; i++) {
         /* what lies behind the padding is no element */
         counted = dync__oi_pad_dim(counted, 2 + i, w.before[i], w.after[i], 1);
@@ -416,10 +411,42 @@ DYNC__FN dync_status dync__oi_max_unpool(dync__onnx_call *c)
     dync_dims base = out;
     if (dync__oi_in(c, 2) && !dync__oi_dims(c, dync__oi_in(c, 2), &out)) return dync_error();
     for (int i = 0; i < base.n; i++) n *= base.d[i];
-    /* places count through the smaller output; there they are written, then it is padded */
-    int64_t all = 1;
-    for (int i = 0; i < out.n; i++) all *= out.d[i];
-    y = dync_scatter(dync__oi_full(dync_shape(all), 0, dync__oi_type(x)), 0,
-                     dync_flatten(at, 0, -1), dync_flatten(x, 0, -1));
-    return dync__oi_out(c, 0, y ? dync_reshape(y, out) : NULL);
+    /* places count through the output that the window tells; there they are written */
+    y = dync_scatter(dync__oi_full(dync_shape(n), 0, dync__oi_type(x)), 0, dync_flatten(at, 0, -1),
+                     dync_flatten(x, 0, -1));
+    y = y ? dync_reshape(y, base) : NULL;
+    for (int i = 2; i < out.n && y; i++)
+        if (out.d[i] != base.d[i]) y = dync__oi_pad_dim(y, i, 0, out.d[i] - base.d[i], 0);
+    return dync__oi_out(c, 0, y);
+}
+
+/* The elements of each window of a node's call: see dync__oi_windows. */
+DYNC__FN dync_tensor *dync__oi_windows_of(const dync__onnx_call *c, dync_tensor *x,
+                                          const int64_t *kernel)
+{
+    dync__oi_window w;
+    return dync__oi_window_of(c, x, kernel, &w) ? dync__oi_windows(x, &w, 0) : NULL;
+}
+
+/* com.microsoft: a convolution, a sum (input 3), an activation by name. */
+DYNC__FN dync_status dync__oi_fused_conv(dync__onnx_call *c)
+{
+    dync_tensor *y = dync__oi_convolve(c, dync__oi_in(c, 0), dync__oi_in(c, 1), dync__oi_in(c, 2));
+    const float *p;
+    int n = dync__oi_floats(c, "activation_params", &p);
+    if (y && dync__oi_in(c, 3)) y = dync_add(y, dync__oi_in(c, 3));
+    if (!y || !dync__oi_has(c, "activation")) return dync__oi_out(c, 0, y);
+    if (dync__oi_is(c, "activation", "Relu")) return dync__oi_out(c, 0, dync_relu(y));
+    if (dync__oi_is(c, "activation", "Tanh")) return dync__oi_out(c, 0, dync_tanh(y));
+    if (dync__oi_is(c, "activation", "Sigmoid")) return dync__oi_out(c, 0, dync_sigmoid(y));
+    if (dync__oi_is(c, "activation", "LeakyRelu"))
+        return dync__oi_out(c, 0, dync_leaky_relu(y, n > 0 ? (double)p[0] : 0.01));
+    if (dync__oi_is(c, "activation", "Clip") && n > 1)
+        return dync__oi_out(c, 0,
+                            dync_clamp(y, dync_v_float((double)p[0]), dync_v_float((double)p[1])));
+    if (dync__oi_is(c, "activation", "HardSigmoid") && n > 1)
+        return dync__oi_out(c, 0,
+                            dync_clamp(dync_add(dync_mul(y, (double)p[0]), (double)p[1]),
+                                       dync_v_float(0), dync_v_float(1)));
+    return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "the activation");
 }

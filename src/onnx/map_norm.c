@@ -227,3 +227,15 @@ DYNC__FN dync_status dync__oi_det(dync__onnx_call *c)
     out.n = d.n - 2;
     return dync__oi_out(c, 0, det ? dync_reshape(det, out) : NULL);
 }
+
+/* com.microsoft: alpha times the product of transposed operands */
+DYNC__FN dync_status dync__oi_fused_matmul(dync__onnx_call *c)
+{
+    dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_in(c, 1), *y;
+    if (dync__oi_int(c, "transBatchA") || dync__oi_int(c, "transBatchB"))
+        return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "batches that are transposed");
+    if (dync__oi_int(c, "transA")) a = dync_transpose(a, -1, -2);
+    if (dync__oi_int(c, "transB")) b = dync_transpose(b, -1, -2);
+    y = dync_matmul(a, b);
+    return dync__oi_out(c, 0, y ? dync_mul(y, dync__oi_float(c, "alpha")) : NULL);
+}

@@ -77,15 +77,20 @@ DYNC__FN dync_status dync__oi_bit_shift(dync__onnx_call *c)
     int dtype = dync__oi_type(x);
     bool is_signed, left = dync__oi_is(c, "direction", "LEFT");
     int bits = dync__onnx_held_bits(c->in[0].type, &is_signed);
+    bool held = bits != 0 || c->in[0].type == DYNC__ONNX_UINT64;
     if (!bits) bits = 8 * dync__dtype_info(dtype)->bytes;
-    x = dync_to_dtype(x, DYNC_I64);
+    if (dync__oi_type(x) != DYNC_U8 && !held) is_signed = true;
+    dync_tensor *from = x = dync_to_dtype(x, DYNC_I64);
     for (int b = 0; 1 << b < bits && x; b++) {
         int64_t by = (int64_t)1 << (1 << b);
         dync_tensor *moved = left ? dync_mul(x, by) : dync_floor_divide(x, by);
         x = dync_where(dync_ne(dync_bitwise_and(s, (int64_t)1 << b), 0), moved, x);
     }
-    if (x) x = dync_where(dync_ge(s, (int64_t)bits), 0, x);
-    if (x && bits < 64) x = dync_bitwise_and(x, ((int64_t)1 << bits) - 1);
+    /* beyond the width nothing is left but, to the right, the sign */
+    dync_tensor *beyond = dync_logical_or(dync_lt(s, 0), dync_ge(s, (int64_t)bits));
+    dync_tensor *left_over = left || !x ? x : dync_floor_divide(from, INT64_MAX);
+    if (x) x = dync_where(beyond, left ? dync_zeros_like(x) : left_over, x);
+    if (x && bits < 64 && !is_signed) x = dync_bitwise_and(x, ((int64_t)1 << bits) - 1);
     return dync__oi_out_typed(c, 0, x ? dync_to_dtype(x, (dync_dtype)dtype) : NULL, c->in[0].type);
 }
 
@@ -190,8 +195,13 @@ DYNC__FN dync_status dync__oi_activation(dync__onnx_call *c)
 
 DYNC__FN dync_status dync__oi_prelu(dync__onnx_call *c)
 {
-    dync_tensor *x = dync__oi_in(c, 0);
-    return dync__oi_out(c, 0, dync_where(dync_lt(x, 0), dync_mul(x, dync__oi_in(c, 1)), x));
+    dync_tensor *x = dync__oi_in(c, 0), *slope = dync__oi_in(c, 1);
+    int rank = dync__oi_rank(x);
+    dync_dims d = {rank, {0}};
+    for (int i = 0; i < rank; i++) d.d[i] = i == 1 ? -1 : 1;
+    /* until opset 6 one slope a channel; later it is broadcast as elsewhere */
+    if (c->version < 7 && rank > 1 && dync__oi_rank(slope) == 1) slope = dync_reshape(slope, d);
+    return dync__oi_out(c, 0, slope ? dync_where(dync_lt(x, 0), dync_mul(x, slope), x) : NULL);
 }
 
 DYNC__FN dync_status dync__oi_shrink(dync__onnx_call *c)

@@ -41,9 +41,10 @@ static dync_tensor *dync__oi_reduce_empty(const dync__onnx_call *c, dync_tensor 
     switch (c->row->detail) {
     case DYNC__OI_PROD: value = 1; break;
     case DYNC__OI_MAX:
-        value = real                ? -(double)INFINITY
-                : dtype == DYNC_I64 ? (double)INT64_MIN
-                                    : (double)INT32_MIN;
+        value = dtype == DYNC_BOOL || dtype == DYNC_U8 ? 0
+                : real                                 ? -(double)INFINITY
+                : dtype == DYNC_I64                    ? (double)INT64_MIN
+                                                       : (double)INT32_MIN;
         break;
     case DYNC__OI_MIN: value = real ? (double)INFINITY : (double)INT32_MAX; break;
     case DYNC__OI_LOG_SUM:

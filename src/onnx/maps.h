@@ -4,6 +4,8 @@
 #define DYNC__ONNX_MAPS_H
 #include "onnx.h"
 
+/* most spatial dims of a grid */
+enum { DYNC__OI_GRID = 3 };
 /* detail of rows */
 enum {
     DYNC__OI_PLAIN,
@@ -59,6 +61,15 @@ DYNC__FN dync_status dync__oi_average_pool(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_lp_pool(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_global_pool(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_max_unpool(dync__onnx_call *);
+DYNC__FN dync_tensor *dync__oi_windows_of(const dync__onnx_call *c, dync_tensor *x,
+                                          const int64_t *kernel);
+DYNC__FN dync_status dync__oi_fused_conv(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_non_max(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_bit_cast(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_optional_has(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_random_like(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_random_of_shape(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_bernoulli(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_gather(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_gather_elements(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_gather_nd(dync__onnx_call *);
@@ -86,6 +97,7 @@ DYNC__FN dync_status dync__oi_lrn(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_mean_variance(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_einsum(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_det(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_fused_matmul(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_one(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_identity(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_two(dync__onnx_call *);
@@ -107,10 +119,22 @@ DYNC__FN dync_status dync__oi_shrink(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_is_inf(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_dropout(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_softmax(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_quantize(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_dequantize(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_dynamic_quantize(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_matmul_integer(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_qlinear_matmul(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_matmul_integer_to_float(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_conv_integer(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_qlinear_conv(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_recurrent(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_reduce(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_arg(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_cumulate(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_top_k(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_resize(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_grid_sample(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_affine_grid(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_constant(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_constant_of_shape(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_shape_of(dync__onnx_call *);
@@ -132,4 +156,8 @@ DYNC__FN dync_status dync__oi_pad(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_depth_to_space(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_space_to_depth(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_center(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_dft(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_stft(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_window_function(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_mel(dync__onnx_call *);
 #endif

@@ -140,7 +140,7 @@ DYNC__FN dync_status dync__oi_fail(const dync__onnx_call *, dync_status, const c
 /* input i, NULL: not there */
 DYNC__INLINE dync_tensor *dync__oi_in(const dync__onnx_call *c, int i)
 {
-    return i < c->n_in ? c->in[i].t : NULL;
+    return i >= 0 && i < c->n_in ? c->in[i].t : NULL;
 }
 /* sets output i; NULL is the error that is recorded */
 DYNC__FN dync_status dync__oi_out(dync__onnx_call *, int i, dync_tensor *);

@@ -21,6 +21,7 @@ static const dync__onnx_row dync__onnx_rows[] = {
     DYNC__ONE("Acos", 7, dync_acos)
     {"", "Acosh", 9, "", dync__oi_acosh, NULL, NULL, 0},
     DYNC__TWO("Add", 1, dync_add, DYNC__OI_WRAPS)
+    {"", "AffineGrid", 20, "align_corners=0", dync__oi_affine_grid, NULL, NULL, 0},
     DYNC__TWO("And", 1, dync_logical_and, 0)
     {"", "ArgMax", 1, "axis=0 keepdims=1 select_last_index=0", dync__oi_arg, NULL, NULL, DYNC__OI_MAX},
     {"", "ArgMin", 1, "axis=0 keepdims=1 select_last_index=0", dync__oi_arg, NULL, NULL, DYNC__OI_MIN},
@@ -36,11 +37,14 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "BatchNormalization", 1,
      "epsilon=1e-05 momentum=0.9 training_mode=0 spatial=1 is_test=0 consumed_inputs=",
      dync__oi_batch_norm, NULL, NULL, 0},
+    {"", "Bernoulli", 15, "dtype=0 seed=0", dync__oi_bernoulli, NULL, NULL, 0},
+    {"", "BitCast", 26, "to=", dync__oi_bit_cast, NULL, NULL, 0},
     {"", "BitShift", 11, "direction=", dync__oi_bit_shift, NULL, NULL, 0},
     DYNC__TWO("BitwiseAnd", 18, dync_bitwise_and, 0)
     {"", "BitwiseNot", 18, "", dync__oi_one, dync_bitwise_not, NULL, DYNC__OI_WRAPS},
     DYNC__TWO("BitwiseOr", 18, dync_bitwise_or, 0)
     DYNC__TWO("BitwiseXor", 18, dync_bitwise_xor, 0)
+    {"", "BlackmanWindow", 17, "output_datatype=1 periodic=1", dync__oi_window_function, NULL, NULL, 2},
     {"", "Cast", 1, "to= saturate=1 round_mode=up", dync__oi_cast, NULL, NULL, 0},
     {"", "CastLike", 15, "saturate=1 round_mode=up", dync__oi_cast_like, NULL, NULL, 0},
     {"", "CausalConvWithState", 27, "activation=none", dync__oi_causal_conv, NULL, NULL, 0},
@@ -56,15 +60,19 @@ static const dync__onnx_row dync__onnx_rows[] = {
      dync__oi_constant, NULL, NULL, 0},
     {"", "ConstantOfShape", 9, "value=", dync__oi_constant_of_shape, NULL, NULL, 0},
     {"", "Conv", 1, DYNC__OI_CONV, dync__oi_conv, NULL, NULL, 0},
+    {"", "ConvInteger", 10, DYNC__OI_CONV, dync__oi_conv_integer, NULL, NULL, 0},
     {"", "ConvTranspose", 1, DYNC__OI_CONV " output_padding= output_shape=", dync__oi_conv_transpose, NULL, NULL, 0},
     DYNC__ONE("Cos", 7, dync_cos)
     DYNC__ONE("Cosh", 9, dync_cosh)
     {"", "CumProd", 26, "exclusive=0 reverse=0", dync__oi_cumulate, NULL, NULL, DYNC__OI_PROD},
     {"", "CumSum", 11, "exclusive=0 reverse=0", dync__oi_cumulate, NULL, NULL, 0},
+    {"", "DFT", 17, "axis=1 inverse=0 onesided=0", dync__oi_dft, NULL, NULL, 0},
     {"", "DepthToSpace", 1, "blocksize= mode=DCR", dync__oi_depth_to_space, NULL, NULL, 0},
+    {"", "DequantizeLinear", 10, "axis=1 block_size=0 output_dtype=0", dync__oi_dequantize, NULL, NULL, 0},
     {"", "Det", 11, "", dync__oi_det, NULL, NULL, 0},
     {"", "Div", 1, DYNC__OI_OLD, dync__oi_div, NULL, NULL, DYNC__OI_WRAPS},
     {"", "Dropout", 1, "ratio=0.5 seed=0 is_test=0 consumed_inputs=", dync__oi_dropout, NULL, NULL, 0},
+    {"", "DynamicQuantizeLinear", 11, "", dync__oi_dynamic_quantize, NULL, NULL, 0},
     {"", "Einsum", 12, "equation=", dync__oi_einsum, NULL, NULL, 0},
     {"", "Elu", 1, "alpha=1 consumed_inputs=", dync__oi_activation, NULL, NULL, DYNC__OI_ELU},
     DYNC__TWO("Equal", 1, dync_eq, 0)
@@ -74,6 +82,10 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "EyeLike", 9, "dtype= k=0", dync__oi_eye_like, NULL, NULL, 0},
     {"", "Flatten", 1, "axis=1", dync__oi_flatten, NULL, NULL, 0},
     DYNC__ONE("Floor", 1, dync_floor)
+    {"", "GRU", 1,
+     "activation_alpha= activation_beta= activations= clip=0 direction=forward hidden_size= "
+     "layout=0 linear_before_reset=0 output_sequence=0",
+     dync__oi_recurrent, NULL, NULL, DYNC__OI_GRU},
     {"", "Gather", 1, "axis=0", dync__oi_gather, NULL, NULL, 0},
     {"", "GatherElements", 11, "axis=0", dync__oi_gather_elements, NULL, NULL, 0},
     {"", "GatherND", 11, "batch_dims=0", dync__oi_gather_nd, NULL, NULL, 0},
@@ -84,7 +96,10 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "GlobalMaxPool", 1, "", dync__oi_global_pool, NULL, NULL, DYNC__OI_MAX},
     DYNC__TWO("Greater", 1, dync_gt, 0)
     DYNC__TWO("GreaterOrEqual", 12, dync_ge, 0)
+    {"", "GridSample", 16, "align_corners=0 mode=linear padding_mode=zeros", dync__oi_grid_sample, NULL, NULL, 0},
     {"", "GroupNormalization", 18, "epsilon=1e-05 num_groups= stash_type=1", dync__oi_group_norm, NULL, NULL, 0},
+    {"", "HammingWindow", 17, "output_datatype=1 periodic=1", dync__oi_window_function, NULL, NULL, 1},
+    {"", "HannWindow", 17, "output_datatype=1 periodic=1", dync__oi_window_function, NULL, NULL, 0},
     {"", "HardSigmoid", 1,
      "alpha=0.2 beta=0.5 consumed_inputs=",
      dync__oi_activation, NULL, NULL, DYNC__OI_HARD_SIGMOID},
@@ -96,6 +111,10 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "IsInf", 10, "detect_negative=1 detect_positive=1", dync__oi_is_inf, NULL, NULL, 0},
     DYNC__ONE("IsNaN", 9, dync_isnan)
     {"", "LRN", 1, "alpha=0.0001 beta=0.75 bias=1 size=", dync__oi_lrn, NULL, NULL, 0},
+    {"", "LSTM", 1,
+     "activation_alpha= activation_beta= activations= clip=0 direction=forward hidden_size= "
+     "input_forget=0 layout=0 output_sequence=0",
+     dync__oi_recurrent, NULL, NULL, DYNC__OI_LSTM},
     {"", "LayerNormalization", 17, "axis=-1 epsilon=1e-05 stash_type=1", dync__oi_layer_norm, NULL, NULL, 0},
     {"", "LeakyRelu", 1, "alpha=0.01 consumed_inputs=", dync__oi_activation, NULL, NULL, DYNC__OI_LEAKY},
     DYNC__TWO("Less", 1, dync_lt, 0)
@@ -109,25 +128,45 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "LpNormalization", 1, "axis=-1 p=2", dync__oi_lp_norm, NULL, NULL, 0},
     {"", "LpPool", 1, DYNC__OI_POOL " p=2", dync__oi_lp_pool, NULL, NULL, 0},
     {"", "MatMul", 1, "", dync__oi_matmul, NULL, NULL, 0},
+    {"", "MatMulInteger", 10, "", dync__oi_matmul_integer, NULL, NULL, 0},
     {"", "Max", 1, "consumed_inputs=", dync__oi_variadic, NULL, dync_maximum, 0},
     {"", "MaxPool", 1, DYNC__OI_POOL, dync__oi_max_pool, NULL, NULL, 0},
     {"", "MaxUnpool", 9, "kernel_shape= pads= strides=", dync__oi_max_unpool, NULL, NULL, 0},
     {"", "Mean", 1, "consumed_inputs=", dync__oi_variadic, NULL, dync_add, DYNC__OI_MEAN},
     {"", "MeanVarianceNormalization", 9, "axes=", dync__oi_mean_variance, NULL, NULL, 0},
+    {"", "MelWeightMatrix", 17, "output_datatype=1", dync__oi_mel, NULL, NULL, 0},
     {"", "Min", 1, "consumed_inputs=", dync__oi_variadic, NULL, dync_minimum, 0},
     DYNC__ONE("Mish", 18, dync_mish)
     {"", "Mod", 10, "fmod=0", dync__oi_mod, NULL, NULL, 0},
     DYNC__TWO("Mul", 1, dync_mul, DYNC__OI_WRAPS)
     DYNC__ONE("Neg", 1, dync_neg)
     {"", "NegativeLogLikelihoodLoss", 12, "ignore_index= reduction=mean", dync__oi_nll_loss, NULL, NULL, 0},
+    {"", "NonMaxSuppression", 10, "center_point_box=0", dync__oi_non_max, NULL, NULL, 0},
     {"", "NonZero", 9, "", dync__oi_non_zero, NULL, NULL, 0},
     DYNC__ONE("Not", 1, dync_logical_not)
     {"", "OneHot", 9, "axis=-1", dync__oi_one_hot, NULL, NULL, 0},
+    {"", "OptionalGetElement", 15, "", dync__oi_identity, NULL, NULL, 0},
+    {"", "OptionalHasElement", 15, "", dync__oi_optional_has, NULL, NULL, 0},
     DYNC__TWO("Or", 1, dync_logical_or, 0)
     {"", "PRelu", 1, "consumed_inputs=", dync__oi_prelu, NULL, NULL, 0},
     {"", "Pad", 2, "mode=constant pads= value=0", dync__oi_pad, NULL, NULL, 0},
     {"", "Pow", 1, DYNC__OI_OLD, dync__oi_pow, NULL, NULL, DYNC__OI_WRAPS},
+    {"", "QLinearConv", 10, DYNC__OI_CONV, dync__oi_qlinear_conv, NULL, NULL, 0},
+    {"", "QLinearMatMul", 10, "", dync__oi_qlinear_matmul, NULL, NULL, 0},
+    {"", "QuantizeLinear", 10,
+     "axis=1 block_size=0 output_dtype=0 precision=0 saturate=1",
+     dync__oi_quantize, NULL, NULL, 0},
     {"", "RMSNormalization", 23, "axis=-1 epsilon=1e-05 stash_type=1", dync__oi_rms_norm, NULL, NULL, 0},
+    {"", "RNN", 1,
+     "activation_alpha= activation_beta= activations= clip=0 direction=forward hidden_size= "
+     "layout=0 output_sequence=0",
+     dync__oi_recurrent, NULL, NULL, DYNC__OI_RNN},
+    {"", "RandomNormal", 1,
+     "dtype=1 mean=0 scale=1 seed=0 shape=",
+     dync__oi_random_of_shape, NULL, NULL, DYNC__OI_MEAN},
+    {"", "RandomNormalLike", 1, "dtype=0 mean=0 scale=1 seed=0", dync__oi_random_like, NULL, NULL, DYNC__OI_MEAN},
+    {"", "RandomUniform", 1, "dtype=1 high=1 low=0 seed=0 shape=", dync__oi_random_of_shape, NULL, NULL, 0},
+    {"", "RandomUniformLike", 1, "dtype=0 high=1 low=0 seed=0", dync__oi_random_like, NULL, NULL, 0},
     {"", "Range", 11, "stash_type=1", dync__oi_range, NULL, NULL, 0},
     DYNC__ONE("Reciprocal", 1, dync_reciprocal)
     {"", "ReduceL1", 1, DYNC__OI_REDUCE, dync__oi_reduce, NULL, NULL, DYNC__OI_L1},
@@ -142,9 +181,15 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "ReduceSumSquare", 1, DYNC__OI_REDUCE, dync__oi_reduce, NULL, NULL, DYNC__OI_SUM_SQUARE},
     DYNC__ONE("Relu", 1, dync_relu)
     {"", "Reshape", 1, "allowzero=0 shape= consumed_inputs=", dync__oi_reshape, NULL, NULL, 0},
+    {"", "Resize", 10,
+     "antialias=0 axes= coordinate_transformation_mode=half_pixel cubic_coeff_a=-0.75 "
+     "exclude_outside=0 extrapolation_value=0 keep_aspect_ratio_policy=stretch mode=nearest "
+     "nearest_mode=round_prefer_floor",
+     dync__oi_resize, NULL, NULL, 0},
     {"", "ReverseSequence", 10, "batch_axis=1 time_axis=0", dync__oi_reverse_sequence, NULL, NULL, 0},
     {"", "RotaryEmbedding", 23, "interleaved=0 num_heads=0 rotary_embedding_dim=0", dync__oi_rotary, NULL, NULL, 0},
     DYNC__ONE("Round", 11, dync_round)
+    {"", "STFT", 17, "onesided=1", dync__oi_stft, NULL, NULL, 0},
     {"", "Scan", 8,
      "body= num_scan_inputs=0 scan_input_axes= scan_input_directions= scan_output_axes= "
      "scan_output_directions= directions=",
@@ -185,9 +230,17 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "Trilu", 14, "upper=1", dync__oi_trilu, NULL, NULL, 0},
     {"", "Unique", 11, "axis= sorted=1", dync__oi_unique, NULL, NULL, 0},
     {"", "Unsqueeze", 1, "axes=", dync__oi_unsqueeze, NULL, NULL, 0},
+    {"", "Upsample", 7, "mode=nearest scales= width_scale= height_scale=", dync__oi_resize, NULL, NULL, 0},
     {"", "Where", 9, "", dync__oi_where, NULL, NULL, 0},
     DYNC__TWO("Xor", 1, dync_logical_xor, 0)
+    {DYNC__MS, "DequantizeLinear", 1, "axis=1 block_size=0", dync__oi_dequantize, NULL, NULL, 0},
+    {DYNC__MS, "FusedConv", 1, DYNC__OI_CONV " activation= activation_params=", dync__oi_fused_conv, NULL, NULL, 0},
+    {DYNC__MS, "FusedMatMul", 1,
+     "alpha=1 transA=0 transB=0 transBatchA=0 transBatchB=0",
+     dync__oi_fused_matmul, NULL, NULL, 0},
     {DYNC__MS, "Gelu", 1, "", dync__oi_activation, NULL, NULL, DYNC__OI_GELU},
+    {DYNC__MS, "MatMulIntegerToFloat", 1, "", dync__oi_matmul_integer_to_float, NULL, NULL, 0},
+    {DYNC__MS, "QuantizeLinear", 1, "axis=1 block_size=0", dync__oi_quantize, NULL, NULL, 0},
     {DYNC__MS, "RotaryEmbedding", 1,
      "interleaved=0 num_heads=0 rotary_embedding_dim=0 is_packed_batching=0 scale=1",
      dync__oi_rotary, NULL, NULL, 0},

@@ -51,6 +51,53 @@ def write(folder, case):
                 f.write(tensor(array, info).SerializeToString())
 
 
+def models(folder):
+    """The package's small models: their folders as they are; light ones get inputs and no outputs."""
+    data = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data")
+    lines = []
+    for kind in ("pytorch-converted", "pytorch-operator", "simple"):
+        for name in sorted(os.listdir(os.path.join(data, kind))):
+            path = os.path.join(data, kind, name)
+            if not os.path.exists(os.path.join(path, "model.onnx")):
+                continue
+            model = onnx.load(os.path.join(path, "model.onnx"))
+            if not all(plain(v) for v in list(model.graph.input) + list(model.graph.output)):
+                continue
+            link = os.path.join(folder, kind + "-" + name)
+            if not os.path.exists(link):
+                os.symlink(path, link)
+            lines.append(f"{kind}-{name} 0.001 1e-05\n")
+    for name in sorted(os.listdir(os.path.join(data, "light"))):
+        if name.endswith(".onnx"):
+            lines += light(folder, os.path.join(data, "light", name), name[:-5])
+    return lines
+
+
+def light(folder, path, name):
+    """A light model's weights are ConstantOfShape nodes: ONNX Runtime says what it gives."""
+    try:
+        import onnxruntime
+    except ImportError:
+        return []
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    target = os.path.join(folder, name)
+    data = os.path.join(target, "test_data_set_0")
+    os.makedirs(data, exist_ok=True)
+    if not os.path.exists(os.path.join(target, "model.onnx")):
+        os.symlink(path, os.path.join(target, "model.onnx"))
+    rng = np.random.default_rng(0)
+    feed = {}
+    for i, value in enumerate(session.get_inputs()):
+        shape = [d if isinstance(d, int) else 1 for d in value.shape]
+        feed[value.name] = rng.standard_normal(shape).astype(np.float32)
+        with open(os.path.join(data, f"input_{i}.pb"), "wb") as f:
+            f.write(numpy_helper.from_array(feed[value.name]).SerializeToString())
+    for i, array in enumerate(session.run(None, feed)):
+        with open(os.path.join(data, f"output_{i}.pb"), "wb") as f:
+            f.write(numpy_helper.from_array(array).SerializeToString())
+    return [f"{name} 0.001 1e-05\n"]
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
@@ -72,6 +119,7 @@ def main():
         write(folder, case)
         ops |= {n.op_type for n in model.graph.node}
         lines.append(f"{case.name} {case.rtol:g} {case.atol:g}\n")
+    lines += models(folder)
     with open(os.path.join(folder, "list"), "w") as f:
         f.writelines(lines)
     print(f"{len(lines)} cases of {len(ops)} operators; left out: {left}")

@@ -1,0 +1,203 @@
+/* onnx/map_quant.c: ONNX's quantized operators: sums of products of integers are integers. After
+ * map_signal.c. */
+#include "../dync.in.h"
+#include "maps.h"
+DYNC__COLD
+
+/* a scale or zero point of x: a number, one per place of axis, or one per block of it */
+static dync_tensor *dync__oi_along(const dync__onnx_call *c, dync_tensor *s, dync_tensor *x)
+{
+    dync_dims d = dync__oi_shape(x), one = {d.n, {0}};
+    int axis;
+    int64_t block = dync__oi_int(c, "block_size");
+    if (!s || dync__oi_rank(s) == 0) return s;
+    if (dync__oi_rank(s) == 1 && dync__oi_size(s, 0) == 1) return dync_reshape(s, DYNC_SCALAR);
+    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), d.n, &axis)) return NULL;
+    for (int i = 0; i < d.n; i++) one.d[i] = i == axis ? -1 : 1;
+    if (dync__oi_rank(s) == 1) return dync_reshape(s, one);
+    if (block < 1 || dync__oi_rank(s) != d.n || d.n == DYNC_MAX_DIMS) return s;
+    dync_dims more = dync__oi_shape(s), flat = more;
+    for (int i = d.n; i > axis; i--) more.d[i] = more.d[i - 1];
+    more.n++;
+    more.d[axis + 1] = block;
+    flat.d[axis] *= block;
+    s = dync_reshape(dync_expand(dync_unsqueeze(s, axis + 1), more), flat);
+    return s ? dync_narrow(s, axis, 0, d.d[axis]) : NULL;
+}
+
+/* the range of a type */
+static void dync__oi_range_of(int64_t type, double *low, double *high)
+{
+    bool is_signed;
+    int bits = dync__onnx_held_bits(type, &is_signed);
+    if (!bits) {
+        bits = 8 * dync__dtype_info(dync__onnx_dtype(type))->bytes;
+        is_signed = type != DYNC__ONNX_UINT8;
+    }
+    *low = is_signed ? -ldexp(1, bits - 1) : 0;
+    *high = ldexp(1, is_signed ? bits - 1 : bits) - 1;
+}
+
+/* y of reals, rounded and moved by zero, held in the range of the type */
+static dync_tensor *dync__oi_saturate(dync_tensor *y, dync_tensor *zero, int64_t type)
+{
+    double low, high;
+    int dtype = dync__onnx_dtype(type);
+    dync__oi_range_of(type, &low, &high);
+    y = dync_round(y);
+    if (zero && y) y = dync_add(y, dync_to_dtype(zero, (dync_dtype)dync__oi_type(y)));
+    y = y ? dync_clamp(y, dync_v_float(low), dync_v_float(high)) : NULL;
+    return y ? dync_to_dtype(y, (dync_dtype)dtype) : NULL;
+}
+
+DYNC__FN dync_status dync__oi_quantize(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *scale = dync__oi_in(c, 1), *zero = dync__oi_in(c, 2);
+    int64_t type = zero ? c->in[2].type : dync__oi_int(c, "output_dtype");
+    if (!type) type = DYNC__ONNX_UINT8;
+    int dtype = dync__onnx_dtype(type);
+    if (dtype < 0 || dync__dtype_info(dtype)->kind != 'i')
+        return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "to %s", dync__onnx_type_name(type));
+    scale = dync_to_dtype(dync__oi_along(c, scale, x), DYNC_F32);
+    if (zero) zero = dync__oi_along(c, zero, x);
+    x = scale ? dync_div(dync_to_dtype(x, DYNC_F32), scale) : NULL;
+    return dync__oi_out_typed(c, 0, x ? dync__oi_saturate(x, zero, type) : NULL, (int)type);
+}
+
+DYNC__FN dync_status dync__oi_dequantize(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *scale = dync__oi_in(c, 1), *zero = dync__oi_in(c, 2), *y;
+    int64_t out = dync__oi_int(c, "output_dtype");
+    int dtype = out ? dync__onnx_dtype(out) : dync__oi_type(scale);
+    if (dync__oi_is_float(x)) return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "of floats");
+    y = dync_to_dtype(x, DYNC_I32);
+    scale = dync__oi_along(c, scale, x);
+    if (zero) y = dync_sub(y, dync_to_dtype(dync__oi_along(c, zero, x), DYNC_I32));
+    y = y && scale ? dync_mul(dync_to_dtype(y, DYNC_F32), dync_to_dtype(scale, DYNC_F32)) : NULL;
+    return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dtype) : NULL);
+}
+
+DYNC__FN dync_status dync__oi_dynamic_quantize(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_dims all = DYNC_ALL;
+    dync_tensor *low = dync_minimum(dync_amin(x, all, false), 0.0),
+                *high = dync_maximum(dync_amax(x, all, false), 0.0);
+    dync_tensor *scale = dync_div(dync_sub(high, low), 255.0);
+    dync_tensor *safe = dync_where(dync_eq(scale, 0.0), 1.0, scale);
+    dync_tensor *zero = dync__oi_saturate(dync_div(dync_neg(low), safe), NULL, DYNC__ONNX_UINT8);
+    if (!zero) return dync_error();
+    DYNC__TRY(dync__oi_out(c, 0, dync__oi_saturate(dync_div(x, safe), zero, DYNC__ONNX_UINT8)));
+    DYNC__TRY(dync__oi_out(c, 1, scale));
+    return dync__oi_out(c, 2, zero);
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* x - zero as I32; a zero point of one number, or by rows (dim) of x */
+static dync_tensor *dync__oi_centred(dync_tensor *x, dync_tensor *zero, int dim)
+{
+    x = dync_to_dtype(x, DYNC_I32);
+    if (!zero || !x) return x;
+    zero = dync_to_dtype(zero, DYNC_I32);
+    dync_dims d = dync__oi_shape(x), one = {d.n, {0}};
+    if (dync__oi_rank(zero) == 1) {
+        bool single = dync__oi_size(zero, 0) == 1;
+        for (int i = 0; i < d.n; i++) one.d[i] = !single && i == (dim + d.n) % d.n ? -1 : 1;
+        zero = dync_reshape(zero, one);
+    }
+    return zero ? dync_sub(x, zero) : NULL;
+}
+
+/* [.., m, k] x [.., k, n] of I32, summed in I32 */
+static dync_tensor *dync__oi_int_product(dync_tensor *a, dync_tensor *b)
+{
+    if (!a || !b) return NULL;
+    a = dync_unsqueeze(a, -1);
+    b = dync_unsqueeze(b, -3);
+    dync_tensor *s = a && b ? dync_sum(dync_mul(a, b), dync_shape(-2), false) : NULL;
+    return s ? dync_to_dtype(s, DYNC_I32) : NULL;
+}
+
+DYNC__FN dync_status dync__oi_matmul_integer(dync__onnx_call *c)
+{
+    dync_tensor *a = dync__oi_centred(dync__oi_in(c, 0), dync__oi_in(c, 2), -2),
+                *b = dync__oi_centred(dync__oi_in(c, 1), dync__oi_in(c, 3), -1);
+    return dync__oi_out_typed(c, 0, dync__oi_int_product(a, b), DYNC__ONNX_INT32);
+}
+
+DYNC__FN dync_status dync__oi_qlinear_matmul(dync__onnx_call *c)
+{
+    dync_tensor *a = dync__oi_centred(dync__oi_in(c, 0), dync__oi_in(c, 2), -2),
+                *b = dync__oi_centred(dync__oi_in(c, 3), dync__oi_in(c, 5), -1);
+    dync_tensor *s = dync__oi_int_product(a, b);
+    dync_tensor *scale = dync_mul(dync_to_dtype(dync__oi_in(c, 1), DYNC_F32),
+                                  dync_to_dtype(dync__oi_in(c, 4), DYNC_F32));
+    scale = dync_div(scale, dync_to_dtype(dync__oi_in(c, 6), DYNC_F32));
+    if (!s || !scale) return dync_error();
+    s = dync_mul(dync_to_dtype(s, DYNC_F32), scale);
+    return dync__oi_out_typed(c, 0, dync__oi_saturate(s, dync__oi_in(c, 7), c->in[7].type),
+                              c->in[7].type);
+}
+
+/* com.microsoft: x A quantized, B and its scale, as f32 */
+DYNC__FN dync_status dync__oi_matmul_integer_to_float(dync__onnx_call *c)
+{
+    dync_tensor *a = dync__oi_centred(dync__oi_in(c, 0), dync__oi_in(c, 4), -2),
+                *b = dync__oi_centred(dync__oi_in(c, 1), dync__oi_in(c, 5), -1);
+    dync_tensor *s = dync__oi_int_product(a, b);
+    s = s ? dync_mul(dync_to_dtype(s, DYNC_F32), dync_mul(dync__oi_in(c, 2), dync__oi_in(c, 3)))
+          : NULL;
+    if (s && dync__oi_in(c, 6)) s = dync_add(s, dync__oi_in(c, 6));
+    return dync__oi_out(c, 0, s);
+}
+
+/* x [N, C, ...], k [M, C / group, ...] of I32 -> I32 */
+static dync_tensor *dync__oi_int_conv(const dync__onnx_call *c, dync_tensor *x, dync_tensor *k)
+{
+    dync_dims kd = dync__oi_shape(k);
+    int64_t groups = DYNC__MAX(dync__oi_int(c, "group"), 1), places = 1;
+    if (!x || !k || kd.d[0] % groups || groups > 4096) return NULL;
+    for (int i = 2; i < kd.n; i++) places *= kd.d[i];
+    dync_tensor *w = dync__oi_windows_of(c, x, kd.d + 2); /* [N, C, out..., places] */
+    if (!w) return NULL;
+    dync_dims out = dync__oi_shape(w);
+    int64_t space = 1, channels = out.d[1], m = kd.d[0] / groups;
+    for (int i = 2; i < out.n - 1; i++) space *= out.d[i];
+    w = dync_reshape(w, dync_shape(out.d[0], groups, channels / groups, space, places));
+    w = dync_permute(w, dync_shape(0, 1, 3, 2, 4));
+    w = dync_reshape(w, dync_shape(out.d[0], groups, space, channels / groups * places));
+    k = dync_transpose(dync_reshape(k, dync_shape(1, groups, m, channels / groups * places)), 2, 3);
+    dync_tensor *y = dync__oi_int_product(w, k); /* [N, groups, space, m] */
+    y = y ? dync_transpose(y, 2, 3) : NULL;
+    out.n--;
+    out.d[1] = kd.d[0];
+    return y ? dync_reshape(y, out) : NULL;
+}
+
+DYNC__FN dync_status dync__oi_conv_integer(dync__onnx_call *c)
+{
+    dync_tensor *y = dync__oi_int_conv(c, dync__oi_centred(dync__oi_in(c, 0), dync__oi_in(c, 2), 1),
+                                       dync__oi_centred(dync__oi_in(c, 1), dync__oi_in(c, 3), 0));
+    if (!y && !dync_error()) return dync__oi_fail(c, DYNC_ERR_SHAPE, "the window");
+    return dync__oi_out_typed(c, 0, y, DYNC__ONNX_INT32);
+}
+
+DYNC__FN dync_status dync__oi_qlinear_conv(dync__onnx_call *c)
+{
+    dync_tensor *y = dync__oi_int_conv(c, dync__oi_centred(dync__oi_in(c, 0), dync__oi_in(c, 2), 1),
+                                       dync__oi_centred(dync__oi_in(c, 3), dync__oi_in(c, 5), 0));
+    dync_tensor *scale = dync__oi_in(c, 4), *bias = dync__oi_in(c, 8);
+    if (!y) return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_SHAPE, "the window");
+    int rank = dync__oi_rank(y);
+    if (bias) y = dync_add(y, dync__oi_channels(bias, rank));
+    if (dync__oi_rank(scale) == 1 && dync__oi_size(scale, 0) > 1)
+        scale = dync__oi_channels(scale, rank);
+    else
+        scale = dync_reshape(scale, DYNC_SCALAR);
+    scale = dync_div(dync_mul(dync_reshape(dync__oi_in(c, 1), DYNC_SCALAR), scale),
+                     dync_reshape(dync__oi_in(c, 6), DYNC_SCALAR));
+    y = scale ? dync_mul(dync_to_dtype(y, DYNC_F32), scale) : NULL;
+    return dync__oi_out_typed(
+        c, 0, y ? dync__oi_saturate(y, dync__oi_in(c, 7), c->in[7].type) : NULL, c->in[7].type);
+}

@@ -1,0 +1,326 @@
+/* onnx/map_resize.c: ONNX's Resize, Upsample and GridSample: weighted elements around places. After
+ * map_recurrent.c. */
+#include "../dync.in.h"
+#include "maps.h"
+DYNC__COLD
+
+/* One axis of a Resize: result i is the sum of taps k of weight[k][i] * x[index[k][i]]. */
+typedef struct dync__oi_axis_map {
+    int64_t in, out;
+    double scale, roi[2];
+    int taps;
+} dync__oi_axis_map;
+
+static double dync__oi_place(const dync__onnx_call *c, const dync__oi_axis_map *m, int64_t i)
+{
+    double width = m->scale * (double)m->in, x = (double)i, last = (double)(m->in - 1);
+    if (c->version < 11 || dync__oi_is(c, "coordinate_transformation_mode", "asymmetric"))
+        return x / m->scale;
+    if (dync__oi_is(c, "coordinate_transformation_mode", "align_corners"))
+        return width == 1 ? 0 : x * last / (width - 1);
+    if (dync__oi_is(c, "coordinate_transformation_mode", "tf_crop_and_resize")) {
+        double span = m->roi[1] - m->roi[0];
+        return m->roi[0] * last + (width == 1 ? span * last / 2 : x * span * last / (width - 1));
+    }
+    if (width == 1 && dync__oi_is(c, "coordinate_transformation_mode", "pytorch_half_pixel"))
+        return -0.5;
+    x = (x + 0.5) / m->scale - 0.5;
+    if (dync__oi_is(c, "coordinate_transformation_mode", "half_pixel_symmetric"))
+        x += (double)m->in / 2 * (1 - (double)m->out / width);
+    return x;
+}
+
+static double dync__oi_cubic(double x, double a)
+{
+    x = fabs(x);
+    if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
+/* Taps around place x: the first index, weights into w (that sum to 1). */
+static int64_t dync__oi_taps(const dync__onnx_call *c, const dync__oi_axis_map *m, double x,
+                             double *w)
+{
+    bool cubic = dync__oi_is(c, "mode", "cubic");
+    double a = dync__oi_float(c, "cubic_coeff_a"), f = floor(x), r = x - f, sum = 0;
+    double by = dync__oi_int(c, "antialias") ? DYNC__MIN(m->scale, 1) : 1;
+    if (m->taps == 1) {
+        w[0] = 1;
+        if (c->version < 11 || dync__oi_is(c, "nearest_mode", "floor")) return (int64_t)f;
+        if (dync__oi_is(c, "nearest_mode", "ceil")) return (int64_t)ceil(x);
+        if (dync__oi_is(c, "nearest_mode", "round_prefer_ceil")) return (int64_t)floor(x + 0.5);
+        return (int64_t)ceil(x - 0.5);
+    }
+    if (r == 0) f -= 1, r = 1;
+    int64_t first = (int64_t)f + 1 - m->taps / 2;
+    for (int k = 0; k < m->taps; k++) {
+        double d = ((double)(k + 1 - m->taps / 2) - r) * by;
+        w[k] = cubic ? dync__oi_cubic(d, a) : DYNC__MAX(1 - fabs(d), 0);
+        if (dync__oi_int(c, "exclude_outside") && (first + k < 0 || first + k >= m->in)) w[k] = 0;
+        sum += w[k];
+    }
+    for (int k = 0; k < m->taps && sum != 0; k++) w[k] /= sum;
+    return first;
+}
+
+static int dync__oi_tap_count(const dync__onnx_call *c, const dync__oi_axis_map *m)
+{
+    bool cubic = dync__oi_is(c, "mode", "cubic");
+    if (dync__oi_is(c, "mode", "nearest")) return 1;
+    if (!dync__oi_int(c, "antialias") || m->scale >= 1) return cubic ? 4 : 2;
+    double first = floor((cubic ? -2 : -1) / m->scale) + 1;
+    return first < -2000 ? 4002 : (int)(2 - 2 * first);
+}
+
+/* x resized along one axis */
+static dync_tensor *dync__oi_resize_axis(const dync__onnx_call *c, dync_tensor *x, int axis,
+                                         dync__oi_axis_map *m)
+{
+    dync_dims one = dync__oi_shape(x);
+    m->taps = dync__oi_tap_count(c, m);
+    if (m->taps > 4000 || m->in < 1) {
+        dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a scale of %g", m->scale);
+        return NULL;
+    }
+    size_t n = (size_t)m->out;
+    int64_t *index = dync__scope_alloc((n * (size_t)m->taps + 1) * sizeof *index);
+    double *weight = dync__scope_alloc((n * (size_t)m->taps + 1) * sizeof *weight);
+    double *outside = dync__scope_alloc((n + 1) * sizeof *outside), w[4002];
+    bool crop = dync__oi_is(c, "coordinate_transformation_mode", "tf_crop_and_resize"), any = false;
+    if (!index || !weight || !outside) return NULL;
+    for (int64_t i = 0; i < m->out; i++) {
+        double place = dync__oi_place(c, m, i);
+        int64_t first = dync__oi_taps(c, m, place, w);
+        outside[i] = crop && (place < 0 || place > (double)(m->in - 1));
+        any = any || outside[i] != 0;
+        for (int k = 0; k < m->taps; k++) {
+            index[(int64_t)k * m->out + i] = DYNC__MIN(DYNC__MAX(first + k, 0), m->in - 1);
+            weight[(int64_t)k * m->out + i] = w[k];
+        }
+    }
+    for (int i = 0; i < one.n; i++) one.d[i] = i == axis ? m->out : 1;
+    dync_tensor *sum = NULL;
+    for (int k = 0; k < m->taps; k++) {
+        dync_tensor *at = dync__oi_tensor_i(DYNC_I64, 1, &m->out, index + (int64_t)k * m->out);
+        dync_tensor *part = at ? dync_index_select(x, axis, at) : NULL;
+        if (m->taps > 1 && part)
+            part = dync_mul(part, dync__oi_tensor_f(dync__oi_type(x), one.n, one.d,
+                                                    weight + (int64_t)k * m->out));
+        sum = sum ? dync_add(sum, part) : part;
+    }
+    if (any && sum) {
+        dync_tensor *mask = dync__oi_tensor_f(DYNC_BOOL, one.n, one.d, outside);
+        sum = dync_where(mask, dync__oi_float(c, "extrapolation_value"), sum);
+    }
+    return sum;
+}
+
+/* Scales, sizes and regions of the axes that are resized, from inputs and attributes. */
+static bool dync__oi_resize_maps(const dync__onnx_call *c, dync_dims in, dync_dims axes,
+                                 dync__oi_axis_map *m)
+{
+    double scales[DYNC_MAX_DIMS], roi[2 * DYNC_MAX_DIMS];
+    bool upsample = c->version < 10 || strcmp(c->row->name, "Upsample") == 0;
+    int at = upsample || c->version < 11 ? 1 : 2, n = axes.n, rois = 0;
+    dync_dims sizes = {0, {0}};
+    const float *told;
+    int n_told = dync__oi_floats(c, "scales", &told), got = 0;
+    if (!n_told && dync__oi_in(c, at) && dync__oi_size(dync__oi_in(c, at), 0) > 0)
+        got = dync__oi_read_reals(c, dync__oi_in(c, at), DYNC_MAX_DIMS, scales);
+    for (int i = 0; i < n_told && i < DYNC_MAX_DIMS; i++) scales[got++] = (double)told[i];
+    if (at == 2 && dync__oi_in(c, 3) && !dync__oi_dims(c, dync__oi_in(c, 3), &sizes)) return false;
+    if (at == 2 && dync__oi_in(c, 1) && dync__oi_size(dync__oi_in(c, 1), 0) > 0)
+        rois = dync__oi_read_reals(c, dync__oi_in(c, 1), 2 * DYNC_MAX_DIMS, roi);
+    if (got < 0 || rois < 0) return false;
+    if ((got != n && sizes.n != n) || (rois && rois != 2 * n)) {
+        dync__oi_fail(c, DYNC_ERR_FORMAT, "scales or sizes for %d axes", n);
+        return false;
+    }
+    bool larger = dync__oi_is(c, "keep_aspect_ratio_policy", "not_smaller"),
+         smaller = dync__oi_is(c, "keep_aspect_ratio_policy", "not_larger");
+    double kept = larger ? 0 : 1e300;
+    for (int i = 0; i < n; i++) {
+        m[i].in = in.d[axes.d[i]];
+        m[i].scale = sizes.n ? (double)sizes.d[i] / (double)DYNC__MAX(m[i].in, 1) : scales[i];
+        m[i].out = sizes.n ? sizes.d[i]
+                           : (int64_t)floor((double)m[i].in * DYNC__MIN(m[i].scale, 1e9));
+        m[i].roi[0] = rois ? roi[i] : 0;
+        m[i].roi[1] = rois ? roi[n + i] : 1;
+        kept = larger ? DYNC__MAX(kept, m[i].scale) : DYNC__MIN(kept, m[i].scale);
+        if (!(m[i].scale > 0) || m[i].out < 0) {
+            dync__oi_fail(c, DYNC_ERR_FORMAT, "a scale of %g", m[i].scale);
+            return false;
+        }
+    }
+    for (int i = 0; i < n && sizes.n && (larger || smaller); i++) {
+        m[i].scale = kept;
+        m[i].out = (int64_t)floor(kept * (double)m[i].in + 0.5);
+    }
+    return true;
+}
+
+DYNC__FN dync_status dync__oi_resize(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_dims in = dync__oi_shape(x), axes;
+    dync__oi_axis_map m[DYNC_MAX_DIMS];
+    int dtype = dync__oi_type(x);
+    bool crop = dync__oi_is(c, "coordinate_transformation_mode", "tf_crop_and_resize"),
+         nearest = dync__oi_is(c, "mode", "nearest");
+    if (!dync__oi_axes(c, -1, in.n, &axes)) return dync_error();
+    for (; !dync__oi_has(c, "axes") && axes.n < in.n; axes.n++) axes.d[axes.n] = axes.n;
+    if (!dync__oi_resize_maps(c, in, axes, m)) return dync_error();
+    if (!nearest && dtype != DYNC_F64) x = dync_to_dtype(x, DYNC_F32);
+    for (int i = axes.n - 1; i >= 0 && x; i--)
+        if (m[i].in != m[i].out || m[i].scale != 1 || crop)
+            x = dync__oi_resize_axis(c, x, (int)axes.d[i], &m[i]);
+    if (x && !dync__dtype_info(dtype)->bytes) return DYNC_ERR_INTERNAL;
+    if (x && !nearest && dync__dtype_info(dtype)->kind == 'i') x = dync_round(x);
+    return dync__oi_out(c, 0, x ? dync_to_dtype(x, (dync_dtype)dtype) : NULL);
+}
+
+/* ---- sampling at places that data tell ------------------------------------------------------- */
+
+enum { DYNC__OI_ZEROS, DYNC__OI_BORDER, DYNC__OI_REFLECT };
+typedef struct dync__oi_sampler {
+    int pad, taps;
+    bool corners, nearest;
+    int64_t size[DYNC__OI_GRID];
+    dync_tensor *first[DYNC__OI_GRID]; /* index of the first tap, a real */
+    dync_tensor *part[DYNC__OI_GRID];  /* place behind tap 0 (linear) or 1 (cubic), 0 to 1 */
+} dync__oi_sampler;
+
+static dync_tensor *dync__oi_reflect(const dync__oi_sampler *s, dync_tensor *x, int64_t size)
+{
+    double low = s->corners ? 0 : -0.5, span = s->corners ? (double)(size - 1) : (double)size;
+    if (span == 0) return dync_zeros_like(x);
+    x = dync_fmod(dync_abs(dync_sub(x, low)), 2 * span);
+    x = dync_sub(span, dync_abs(dync_sub(x, span)));
+    return x ? dync_add(x, low) : NULL;
+}
+
+/* weight of tap k of dim d */
+static dync_tensor *dync__oi_tap_weight(const dync__oi_sampler *s, int d, int k)
+{
+    dync_tensor *r = s->part[d], *x;
+    const double a = -0.75;
+    if (s->taps == 2) return k ? r : dync_sub(1, r);
+    if (k == 0 || k == 3) { /* between 1 and 2 away */
+        x = k == 0 ? dync_add(r, 1) : dync_sub(2, r);
+        return dync_sub(dync_mul(dync_add(dync_mul(dync_sub(dync_mul(x, a), 5 * a), x), 8 * a), x),
+                        4 * a);
+    }
+    x = k == 1 ? r : dync_sub(1, r);
+    return dync_add(dync_mul(dync_mul(dync_sub(dync_mul(x, a + 2), a + 3), x), x), 1);
+}
+
+static bool dync__oi_sample_places(dync__oi_sampler *s, dync_tensor *grid, int dims)
+{
+    int rank = dync__oi_rank(grid);
+    for (int d = 0; d < dims; d++) {
+        dync_tensor *x = dync_select(grid, rank - 1, dims - 1 - d);
+        double n = (double)s->size[d];
+        x = s->corners ? dync_mul(dync_div(dync_add(x, 1), 2.0), n - 1)
+                       : dync_div(dync_sub(dync_mul(dync_add(x, 1), n), 1), 2.0);
+        if (s->nearest && x) x = dync_round(x);
+        if (s->pad == DYNC__OI_BORDER && x) x = dync_clamp(x, dync_v_float(0), dync_v_float(n - 1));
+        if (s->pad == DYNC__OI_REFLECT && x) x = dync__oi_reflect(s, x, s->size[d]);
+        if (s->nearest && x) x = dync_trunc(x);
+        s->first[d] = x ? dync_floor(x) : NULL;
+        s->part[d] = x ? dync_sub(x, s->first[d]) : NULL;
+        if (s->taps == 4 && s->first[d]) s->first[d] = dync_sub(s->first[d], 1);
+        if (!s->part[d]) return false;
+    }
+    return true;
+}
+
+/* one combination of taps: x [N, C, S] at it, times its weight */
+static dync_tensor *dync__oi_sample_one(const dync__oi_sampler *s, dync_tensor *x, int dims,
+                                        int pick)
+{
+    dync_tensor *flat = NULL, *weight = NULL;
+    for (int d = 0; d < dims; d++) {
+        int k = pick % s->taps;
+        pick /= s->taps;
+        double last = (double)(s->size[d] - 1);
+        dync_tensor *i = dync_add(s->first[d], k);
+        dync_tensor *w = s->taps == 1 ? NULL : dync__oi_tap_weight(s, d, k);
+        if (s->pad == DYNC__OI_ZEROS) {
+            dync_tensor *in = dync_logical_and(dync_ge(i, 0), dync_le(i, last));
+            w = w ? dync_where(in, w, 0.0) : dync_to_dtype(in, (dync_dtype)dync__oi_type(i));
+        }
+        if (s->pad == DYNC__OI_REFLECT) i = dync_trunc(dync__oi_reflect(s, i, s->size[d]));
+        i = dync_clamp(i, dync_v_float(0), dync_v_float(last));
+        flat = flat ? dync_add(dync_mul(flat, s->size[d]), dync_to_dtype(i, DYNC_I64))
+                    : dync_to_dtype(i, DYNC_I64);
+        if (w) weight = weight ? dync_mul(weight, w) : w;
+    }
+    dync_dims xd = dync__oi_shape(x);
+    if (!flat) return NULL;
+    flat = dync_reshape(flat, dync_shape(xd.d[0], 1, -1));
+    dync_tensor *v =
+        dync_gather(x, 2, dync_expand(flat, dync_shape(xd.d[0], xd.d[1], dync__oi_size(flat, 2))));
+    return weight && v ? dync_mul(v, dync_reshape(weight, dync_shape(xd.d[0], 1, -1))) : v;
+}
+
+DYNC__FN dync_status dync__oi_grid_sample(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *grid = dync__oi_in(c, 1), *sum = NULL;
+    dync_dims in = dync__oi_shape(x), out = dync__oi_shape(grid);
+    int dims = in.n - 2, dtype = dync__oi_type(x), all = 1;
+    dync__oi_sampler s = {.corners = dync__oi_int(c, "align_corners") != 0};
+    if (dims < 1 || dims > DYNC__OI_GRID || out.n != in.n || out.d[out.n - 1] != dims)
+        return dync__oi_fail(c, DYNC_ERR_SHAPE, "the grid");
+    s.nearest = dync__oi_is(c, "mode", "nearest");
+    s.taps = s.nearest                                                              ? 1
+             : dync__oi_is(c, "mode", "cubic") || dync__oi_is(c, "mode", "bicubic") ? 4
+                                                                                    : 2;
+    s.pad = dync__oi_is(c, "padding_mode", "border")       ? DYNC__OI_BORDER
+            : dync__oi_is(c, "padding_mode", "reflection") ? DYNC__OI_REFLECT
+                                                           : DYNC__OI_ZEROS;
+    for (int d = 0; d < dims; d++) s.size[d] = in.d[2 + d], all *= s.taps;
+    if (dtype == DYNC_F16 || dtype == DYNC_BF16 || !dync__oi_is_float(x))
+        x = dync_to_dtype(x, DYNC_F32);
+    grid = dync_to_dtype(grid, (dync_dtype)dync__oi_type(x));
+    if (!x || !grid || !dync__oi_sample_places(&s, grid, dims)) return dync_error();
+    x = dync_flatten(x, 2, -1);
+    for (int pick = 0; pick < all && x; pick++) {
+        dync_tensor *one = dync__oi_sample_one(&s, x, dims, pick);
+        sum = sum ? dync_add(sum, one) : one;
+    }
+    dync_dims shape = {in.n, {in.d[0], in.d[1]}};
+    for (int d = 0; d < dims; d++) shape.d[2 + d] = out.d[1 + d];
+    sum = sum ? dync_reshape(sum, shape) : NULL;
+    return dync__oi_out(c, 0, sum ? dync_to_dtype(sum, (dync_dtype)dtype) : NULL);
+}
+
+/* theta [N, d, d + 1], size [N, C, ...] -> [N, ..., d] */
+DYNC__FN dync_status dync__oi_affine_grid(dync__onnx_call *c)
+{
+    dync_tensor *theta = dync__oi_in(c, 0);
+    dync_dims size;
+    if (!dync__oi_dims(c, dync__oi_in(c, 1), &size)) return dync_error();
+    int dims = size.n - 2, dtype = dync__oi_type(theta);
+    if (dims < 2 || dims > DYNC__OI_GRID) return dync__oi_fail(c, DYNC_ERR_SHAPE, "the size");
+    bool corners = dync__oi_int(c, "align_corners") != 0;
+    dync_dims space = {dims, {0}}, one;
+    dync_tensor *part[DYNC__OI_GRID + 1];
+    for (int d = 0; d < dims; d++) space.d[d] = size.d[2 + d];
+    for (int d = 0; d < dims; d++) { /* x stands first: the last dim */
+        int64_t n = space.d[dims - 1 - d];
+        dync_tensor *t = dync_to_dtype(dync_arange(0.0, (double)n, 1.0), (dync_dtype)dtype);
+        t = corners ? dync_sub(dync_mul(t, n > 1 ? 2.0 / (double)(n - 1) : 0.0), n > 1 ? 1.0 : 0.0)
+                    : dync_sub(dync_mul(dync_add(t, 0.5), 2.0 / (double)n), 1.0);
+        one = space;
+        for (int i = 0; i < dims; i++) one.d[i] = i == dims - 1 - d ? n : 1;
+        part[d] = t ? dync_expand(dync_reshape(t, one), space) : NULL;
+    }
+    part[dims] = dync__oi_full(space, 1, dtype);
+    dync_tensor *base = dync__oi_list(dims + 1, part, dims, true);
+    base = base ? dync_reshape(base, dync_shape(1, -1, dims + 1)) : NULL;
+    dync_tensor *y = base ? dync_matmul(base, dync_transpose(theta, 1, 2)) : NULL;
+    dync_dims out = {size.n, {size.d[0]}};
+    for (int d = 0; d < dims; d++) out.d[1 + d] = space.d[d];
+    out.d[size.n - 1] = dims;
+    return dync__oi_out(c, 0, y ? dync_reshape(y, out) : NULL);
+}

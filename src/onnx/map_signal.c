@@ -1,0 +1,151 @@
+/* onnx/map_signal.c: ONNX's Fourier transforms, as products with tables, and windows. After
+ * map_resize.c. */
+#include "../dync.in.h"
+#include "maps.h"
+DYNC__COLD
+
+static const double dync__oi_pi = 3.14159265358979323846;
+
+/* [rows, columns] of weight(row) * cos or sin of 2 pi row * column / period */
+static dync_tensor *dync__oi_wave(int dtype, int64_t rows, int64_t columns, int64_t period,
+                                  bool sine, const double *by_row)
+{
+    dync__layout lay;
+    const int64_t shape[2] = {rows, columns};
+    if (rows * columns > (int64_t)1 << 26) {
+        dync__fail(DYNC_ERR_UNSUPPORTED, "a transform of %lld places", (long long)columns);
+        return NULL;
+    }
+    if (dync__layout_contiguous(&lay, 2, shape) != DYNC_OK) return NULL;
+    dync__tensor *t = dync__tensor_empty(dtype, DYNC_CPU, &lay);
+    int bytes = dync__dtype_info(dtype)->bytes;
+    for (int64_t i = 0; t && i < rows * columns; i++) {
+        double angle = 2 * dync__oi_pi * (double)(i / columns * (i % columns) % period) /
+                       (double)period;
+        double w = by_row ? by_row[i / columns] : 1;
+        dync__store_f64((char *)t->storage->data + i * bytes, dtype,
+                        w * (sine ? sin(angle) : cos(angle)));
+    }
+    return t ? dync__give(t) : NULL;
+}
+
+/* x [..., n, 1 or 2] -> [..., k, 2], or [..., length, 1] of half a spectrum back */
+static dync_tensor *dync__oi_transform(dync_tensor *x, int64_t length, bool inverse, bool half)
+{
+    int rank = dync__oi_rank(x), dtype = dync__oi_type(x);
+    bool back = inverse && half, pair = dync__oi_size(x, -1) == 2;
+    int64_t n = back ? length / 2 + 1 : length, given = dync__oi_size(x, -2);
+    if (given != n)
+        x = given > n ? dync_narrow(x, rank - 2, 0, n)
+                      : dync__oi_pad_dim(x, rank - 2, 0, n - given, 0);
+    if (!x) return NULL;
+    dync_tensor *re = dync_select(x, rank - 1, 0), *im = pair ? dync_select(x, rank - 1, 1) : NULL;
+    double *by = dync__scope_alloc((size_t)(n + 1) * sizeof *by);
+    if (!by || !re) return NULL;
+    for (int64_t i = 0; i < n; i++)
+        by[i] = (inverse ? 1 / (double)length : 1) *
+                (back && i > 0 && !(length % 2 == 0 && i == length / 2) ? 2 : 1);
+    int64_t out = half && !inverse ? length / 2 + 1 : length;
+    dync_tensor *cosine = dync__oi_wave(dtype, n, out, length, false, by),
+                *sine = dync__oi_wave(dtype, n, out, length, true, by);
+    if (!cosine || !sine) return NULL;
+    dync_tensor *a = dync_matmul(re, cosine), *b = dync_matmul(re, inverse ? sine : dync_neg(sine));
+    if (im) {
+        dync_tensor *c = dync_matmul(im, sine), *d = dync_matmul(im, cosine);
+        a = inverse ? dync_sub(a, c) : dync_add(a, c);
+        b = dync_add(b, d);
+    }
+    if (back) return a ? dync_unsqueeze(a, -1) : NULL;
+    dync_tensor *both[2] = {a, b};
+    return dync__oi_list(2, both, rank - 1, true);
+}
+
+DYNC__FN dync_status dync__oi_dft(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    int64_t length = 0, given = c->version < 20 ? dync__oi_int(c, "axis") : -2;
+    int axis, rank = dync__oi_rank(x);
+    bool inverse = dync__oi_int(c, "inverse") != 0, half = dync__oi_int(c, "onesided") != 0;
+    if (dync__oi_in(c, 2) && dync__oi_read(c, dync__oi_in(c, 2), 1, &given) < 0)
+        return dync_error();
+    if (!dync__oi_axis(c, given, rank, &axis)) return dync_error();
+    length = inverse && half ? 2 * (dync__oi_size(x, axis) - 1) : dync__oi_size(x, axis);
+    if (dync__oi_in(c, 1) && dync__oi_read(c, dync__oi_in(c, 1), 1, &length) < 0)
+        return dync_error();
+    if (axis == rank - 1 || length < 1 || dync__oi_size(x, -1) > 2)
+        return dync__oi_fail(c, DYNC_ERR_SHAPE, "the axis or the length");
+    x = dync_movedim(x, dync_shape(axis), dync_shape(rank - 2));
+    x = x ? dync__oi_transform(x, length, inverse, half) : NULL;
+    return dync__oi_out(c, 0, x ? dync_movedim(x, dync_shape(rank - 2), dync_shape(axis)) : NULL);
+}
+
+DYNC__FN dync_status dync__oi_stft(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *window = dync__oi_in(c, 2);
+    int64_t step = 0, length = window ? dync__oi_size(window, 0) : dync__oi_size(x, 1);
+    bool half = dync__oi_int(c, "onesided") != 0;
+    if (dync__oi_read(c, dync__oi_in(c, 1), 1, &step) < 0 ||
+        (dync__oi_in(c, 3) && dync__oi_read(c, dync__oi_in(c, 3), 1, &length) < 0))
+        return dync_error();
+    if (dync__oi_rank(x) == 2) x = dync_unsqueeze(x, 2);
+    if (step < 1 || length < 1 || dync__oi_rank(x) != 3 || length > dync__oi_size(x, 1))
+        return dync__oi_fail(c, DYNC_ERR_SHAPE, "the step or the length");
+    x = dync_unfold(x, 1, length, step); /* [B, frames, parts, length] */
+    if (window && x) x = dync_mul(x, window);
+    x = x ? dync_transpose(x, 2, 3) : NULL;
+    return dync__oi_out(c, 0, x ? dync__oi_transform(x, length, false, half) : NULL);
+}
+
+/* detail: the number of cosines and their weights */
+DYNC__FN dync_status dync__oi_window_function(dync__onnx_call *c)
+{
+    static const double weight[3][3] = {
+        {0.5, 0.5, 0}, {25.0 / 46, 21.0 / 46, 0}, {0.42, 0.5, 0.08}};
+    const double *w = weight[c->row->detail];
+    int64_t n, type = dync__oi_int(c, "output_datatype");
+    int dtype = dync__onnx_dtype(type);
+    if (dync__oi_read(c, dync__oi_in(c, 0), 1, &n) != 1 || n < 0 || n > 1 << 24 || dtype < 0)
+        return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_FORMAT, "the size");
+    double *at = dync__scope_alloc((size_t)(n + 1) * sizeof *at);
+    double period = (double)(dync__oi_int(c, "periodic") ? n : n - 1);
+    if (!at) return DYNC_ERR_MEMORY;
+    for (int64_t i = 0; i < n; i++) {
+        double a = 2 * dync__oi_pi * (double)i / period;
+        at[i] = w[0] - w[1] * cos(a) + w[2] * cos(2 * a);
+    }
+    return dync__oi_out_typed(c, 0, dync__oi_tensor_f(dtype, 1, &n, at), (int)type);
+}
+
+/* Triangles over the bins of a spectrum, equally far apart on the mel scale. */
+DYNC__FN dync_status dync__oi_mel(dync__onnx_call *c)
+{
+    double v[5];
+    for (int i = 0; i < 5; i++)
+        if (dync__oi_read_reals(c, dync__oi_in(c, i), 1, &v[i]) != 1)
+            return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_FORMAT, "input %d", i);
+    int64_t bins = (int64_t)v[0], shape[2] = {(int64_t)v[1] / 2 + 1, bins};
+    int64_t type = dync__oi_int(c, "output_datatype");
+    int dtype = dync__onnx_dtype(type);
+    if (bins < 1 || bins > 65536 || shape[0] < 1 || shape[0] > 1 << 20 ||
+        bins * shape[0] > 1 << 26 || !(v[2] > 0) || dtype < 0)
+        return dync__oi_fail(c, DYNC_ERR_FORMAT, "the sizes");
+    double low = 2595 * log10(1 + v[3] / 700), high = 2595 * log10(1 + v[4] / 700),
+           step = (high - low) / (double)(bins + 2);
+    double *out = dync__scope_alloc((size_t)(shape[0] * bins) * sizeof *out);
+    int64_t *at = dync__scope_alloc((size_t)(bins + 2) * sizeof *at);
+    if (!out || !at) return DYNC_ERR_MEMORY;
+    memset(out, 0, (size_t)(shape[0] * bins) * sizeof *out);
+    for (int64_t i = 0; i < bins + 2; i++) {
+        double hertz = 700 * (pow(10, (low + (double)i * step) / 2595) - 1);
+        at[i] = DYNC__MIN(DYNC__MAX((int64_t)floor((v[1] + 1) * hertz / v[2]), 0), shape[0] - 1);
+    }
+    for (int64_t i = 0; i < bins; i++) {
+        int64_t from = at[i], top = at[i + 1], to = at[i + 2];
+        if (from == top) out[top * bins + i] = 1;
+        for (int64_t j = from; from < top && j <= top; j++)
+            out[j * bins + i] = (double)(j - from) / (double)(top - from);
+        for (int64_t j = top; j < to; j++)
+            out[j * bins + i] = (double)(to - j) / (double)(to - top);
+    }
+    return dync__oi_out_typed(c, 0, dync__oi_tensor_f(dtype, 2, shape, out), (int)type);
+}

@@ -1,0 +1,19 @@
+#!/bin/sh
+# tests/onnx/run.sh RUN_CASES [folder]: the package onnx's own tests: every node test of plain tensors, and its small models.
+# Needs a Python with onnx and numpy (tests/interop/venv.sh makes one); without it says skip, and why. A case that fails must
+# stand in tests/onnx/expected.txt with its reason, and one that stands there must fail.
+set -u
+program=$1
+folder=${2:-build/onnx}
+python=$(sh tests/interop/venv.sh) || { echo "skip onnx: no Python packages"; exit 0; }
+"$python" -c 'import onnx, numpy' 2>/dev/null || { echo "skip onnx: no package onnx"; exit 0; }
+"$python" tests/onnx/cases.py "$folder" || exit 1
+"$program" "$folder/list" >"$folder/out" 2>"$folder/err"
+tail -n 1 "$folder/out"
+sed -n 's/^FAIL \([^:]*\):.*/\1/p' "$folder/out" | sort >"$folder/failed"
+grep -v '^#' tests/onnx/expected.txt | awk 'NF { print $1 }' | sort >"$folder/expected"
+new=$(comm -23 "$folder/failed" "$folder/expected")
+gone=$(comm -13 "$folder/failed" "$folder/expected")
+[ -z "$new" ] || { for n in $new; do grep "^FAIL $n:" "$folder/out"; done; }
+[ -z "$gone" ] || echo "passes now, take it out of tests/onnx/expected.txt:" $gone
+[ -z "$new$gone" ]

@@ -1,0 +1,236 @@
+/* tests/unit/test_onnx_load.c: ONNX models built with the table of onnx/proto.h, loaded and run;
+ * broken ones refused. */
+#include "../../src/dync.in.h"
+#include "../../src/onnx/record.h"
+#include "../test.h"
+
+static dync__onnx_node *put(dync__arena *a, dync__onnx_graph *g, const char *op, const char *x,
+                            const char *y, const char *out)
+{
+    dync__onnx_node *n = dync__onnx_add(a, g, node, node);
+    n->op_type = op;
+    n->name = out;
+    (void)dync__avec_push(a, &n->input, x);
+    if (y) (void)dync__avec_push(a, &n->input, y);
+    (void)dync__avec_push(a, &n->output, out);
+    return n;
+}
+
+static dync__onnx_value_info *port(dync__arena *a, dync__onnx_value_info *v, const char *name,
+                                   int64_t rows, const char *param)
+{
+    v->name = name;
+    v->type = dync__onnx_new(a, type);
+    v->type->tensor_type = dync__onnx_new(a, tensor_type);
+    v->type->tensor_type->elem_type = DYNC__ONNX_FLOAT;
+    v->type->tensor_type->shape = dync__onnx_new(a, shape);
+    for (int i = 0; i < 2; i++) {
+        dync__onnx_dim *d = dync__onnx_add(a, v->type->tensor_type->shape, dim, dim);
+        if (i == 0 && param)
+            d->dim_param = param;
+        else
+            d->dim_value = i ? 3 : rows;
+    }
+    return v;
+}
+
+/* z = relu(x @ w) + x[0] of x [rows, 3] */
+static dync__onnx_model *small(dync__arena *a, int64_t rows, const char *param)
+{
+    dync__onnx_model *m = dync__onnx_new(a, model);
+    m->ir_version = 8;
+    ((dync__onnx_opset *)dync__onnx_add(a, m, opset_import, opset))->version = 18;
+    dync__onnx_graph *g = m->graph = dync__onnx_new(a, graph);
+    g->name = "small";
+    port(a, dync__onnx_add(a, g, input, value_info), "x", rows, param);
+    dync__onnx_tensor *w = dync__onnx_add(a, g, initializer, tensor);
+    w->name = "w";
+    w->data_type = DYNC__ONNX_FLOAT;
+    for (int i = 0; i < 2; i++) (void)dync__avec_push(a, &w->dims, 3);
+    for (int i = 0; i < 9; i++) (void)dync__avec_push(a, &w->float_data, (float)(i - 4));
+    put(a, g, "MatMul", "x", "w", "y");
+    put(a, g, "Relu", "y", NULL, "r");
+    put(a, g, "Add", "r", "x", "z");
+    ((dync__onnx_value_info *)dync__onnx_add(a, g, output, value_info))->name = "z";
+    return m;
+}
+
+static dync__program *load(const dync__onnx_model *m)
+{
+    dync__str s = {0};
+    if (dync__onnx_write(&s, model, m) != DYNC_OK) return NULL;
+    char *bytes = dync__alloc(s.n + 1);
+    memcpy(bytes, s.at, s.n);
+    dync__program *p = dync__onnx_program(bytes, s.n, NULL, "small");
+    dync__str_free(&s);
+    return p;
+}
+
+static void check_run(dync__program *p, int64_t rows)
+{
+    float x[15], want;
+    for (int i = 0; i < 15; i++) x[i] = 0.25f * (float)((i * 7) % 11 - 5);
+    dync_value in = dync_v_tensor(dync_from(x, dync_shape(rows, 3)));
+    dync_value out = dync__program_run(p, 1, &in);
+    REQUIRE(out.kind == DYNC_KIND_LIST && dync_len(out) == 1);
+    dync_tensor *z = dync_as_tensor(dync_at(out, 0));
+    REQUIRE(dync_size(z, 0) == rows && dync_size(z, 1) == 3);
+    const float *got = dync_data(dync_contiguous(z));
+    for (int r = 0; r < rows; r++)
+        for (int k = 0; k < 3; k++) {
+            want = 0;
+            for (int i = 0; i < 3; i++) want += x[3 * r + i] * (float)(3 * i + k - 4);
+            want = (want > 0 ? want : 0) + x[3 * r + k];
+            EXPECT_NEAR((double)got[3 * r + k], (double)want, 1e-5);
+        }
+}
+
+TEST(a_model_of_told_sizes_has_a_graph)
+{
+    dync__arena a = {0};
+    dync__program *p = load(small(&a, 4, NULL));
+    REQUIRE(p != NULL && p->graph != NULL);
+    EXPECT(dync__graph_op_count(p->graph) == 3);
+    DYNC_SCOPE {
+        check_run(p, 4);
+    }
+    dync__program_free(p);
+    dync__arena_free(&a);
+}
+
+TEST(symbolic_sizes_run_with_any)
+{
+    dync__arena a = {0};
+    dync__program *p = load(small(&a, 0, "N"));
+    REQUIRE(p != NULL);
+    for (int64_t rows = 1; rows < 6; rows++) DYNC_SCOPE {
+        check_run(p, rows);
+    }
+    DYNC_SCOPE {
+        dync_value in = dync_v_tensor(dync_zeros(dync_shape(2, 4)));
+        EXPECT(dync__program_run(p, 1, &in).kind == DYNC_KIND_NONE &&
+               dync_error() == DYNC_ERR_SHAPE);
+        EXPECT(strstr(dync_error_message(), "input 0 (x)") &&
+               strstr(dync_error_message(), "[N, 3]"));
+        dync_clear_error();
+    }
+    dync__program_free(p);
+    dync__arena_free(&a);
+}
+
+static void refused(dync__onnx_model *m, dync_status status, const char *text)
+{
+    dync__error_guard g;
+    dync__error_guard_begin(&g);
+    dync__program *p = load(m);
+    dync__error_slot e = dync__error_guard_end(&g);
+    EXPECT(p == NULL && e.status == status && strstr(e.message, text));
+    if (!p && !strstr(e.message, text)) fprintf(stderr, "%s\n", e.message);
+    dync__program_free(p);
+}
+
+TEST(every_missing_operator_is_named_at_once)
+{
+    dync__arena a = {0};
+    dync__onnx_model *m = small(&a, 4, NULL);
+    put(&a, m->graph, "Frobnicate", "z", NULL, "f1");
+    put(&a, m->graph, "Frobnicate", "z", NULL, "f2");
+    put(&a, m->graph, "Twiddle", "z", NULL, "t")->domain = "my.domain";
+    refused(m, DYNC_ERR_UNSUPPORTED,
+            "ai.onnx.Frobnicate version 18 (node f1 and 1 more), "
+            "my.domain.Twiddle version 1 (node t)");
+    dync__arena_free(&a);
+}
+
+TEST(names_that_lie)
+{
+    dync__arena a = {0};
+    dync__onnx_model *m = small(&a, 4, NULL);
+    m->graph->node.at[0]->input.at[0] = "z"; /* a cycle */
+    refused(m, DYNC_ERR_FORMAT, "needs \"z\"");
+    m = small(&a, 4, NULL);
+    m->graph->node.at[2]->output.at[0] = "y";
+    refused(m, DYNC_ERR_FORMAT, "\"y\" is made twice");
+    m = small(&a, 4, NULL);
+    m->graph->output.at[0]->name = "nowhere";
+    refused(m, DYNC_ERR_FORMAT, "an output needs \"nowhere\"");
+    m = small(&a, 4, NULL);
+    m->graph = NULL;
+    refused(m, DYNC_ERR_FORMAT, "no graph");
+    dync__arena_free(&a);
+}
+
+TEST(shapes_that_lie)
+{
+    dync__arena a = {0};
+    dync__onnx_model *m = small(&a, 4, NULL);
+    m->graph->initializer.at[0]->dims.at[0] = INT64_C(1) << 40;
+    refused(m, DYNC_ERR_FORMAT, "\"w\"");
+    m = small(&a, 4, NULL);
+    m->graph->initializer.at[0]->dims.at[0] = -3;
+    refused(m, DYNC_ERR_FORMAT, "no tensor has size -3");
+    m = small(&a, INT64_C(1) << 45, NULL);
+    refused(m, DYNC_ERR_FORMAT, "elements");
+    m = small(&a, 4, NULL);
+    m->graph->initializer.at[0]->data_type = 99;
+    refused(m, DYNC_ERR_UNSUPPORTED, "type 99");
+    dync__arena_free(&a);
+}
+
+static void outside(const char *path, const char *text)
+{
+    dync__arena a = {0};
+    dync__onnx_model *m = small(&a, 4, NULL);
+    dync__onnx_tensor *w = m->graph->initializer.at[0];
+    w->float_data.n = 0;
+    w->data_location = 1;
+    dync__onnx_entry *e = dync__onnx_add(&a, w, external_data, entry);
+    e->key = "location";
+    e->value = path;
+    dync__str s = {0};
+    REQUIRE(dync__onnx_write(&s, model, m) == DYNC_OK);
+    char *bytes = dync__alloc(s.n + 1);
+    memcpy(bytes, s.at, s.n);
+    dync__error_guard g;
+    dync__error_guard_begin(&g);
+    dync__program *p = dync__onnx_program(bytes, s.n, "/tmp", "small");
+    dync__error_slot err = dync__error_guard_end(&g);
+    EXPECT(p == NULL && strstr(err.message, text));
+    dync__program_free(p);
+    dync__str_free(&s);
+    dync__arena_free(&a);
+}
+
+TEST(data_outside_of_the_folder)
+{
+    outside("/etc/passwd", "inside of the model's folder");
+    outside("../etc/passwd", "inside of the model's folder");
+    outside("a/../../b", "inside of the model's folder");
+    outside("a//b", "inside of the model's folder");
+    outside("there_is_no_such_file", "there_is_no_such_file");
+}
+
+/* Whatever a file says: an error or a program, no crash. */
+TEST(broken_files)
+{
+    dync__arena a = {0};
+    dync__str s = {0};
+    REQUIRE(dync__onnx_write(&s, model, small(&a, 4, NULL)) == DYNC_OK);
+    for (int i = 0; i < (int)s.n + test_count(2000); i++) {
+        size_t n = i < (int)s.n ? (size_t)i : s.n;
+        char *bytes = dync__alloc(n + 1);
+        memcpy(bytes, s.at, n);
+        for (int k = 0; i >= (int)s.n && k < 1 + i % 4; k++)
+            bytes[test_random() % n] = (char)test_random();
+        dync__error_guard g;
+        dync__error_guard_begin(&g);
+        dync__program *p = dync__onnx_program(bytes, n, NULL, "broken");
+        dync__error_slot e = dync__error_guard_end(&g);
+        EXPECT(p || e.status != DYNC_OK);
+        dync__program_free(p);
+    }
+    dync__str_free(&s);
+    dync__arena_free(&a);
+}
+
+TEST_MAIN
