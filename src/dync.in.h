@@ -40,6 +40,8 @@ DYNC__LEVELS_BEGIN
 #include "base/process.c"
 #include "base/file.c"
 #include "base/blob.c"
+#include "base/library.h"
+#include "base/library.c"
 #include "base/pool.c"
 #include "base/json.c"
 #include "base/profile.c"

@@ -1,0 +1,13 @@
+/* base/library.h: shared libraries that are opened while the program runs. After base.h. */
+#ifndef DYNC__LIBRARY_H
+#define DYNC__LIBRARY_H
+#include "base.h"
+
+typedef void (*dync__lib_fn)(void);
+/* NULL: there is none, or this program cannot open any. */
+DYNC__FN void *dync__lib_open(const char *path);
+DYNC__FN dync__lib_fn dync__lib_symbol(void *library, const char *name); /* cast to its type */
+DYNC__FN void dync__lib_close(void *library);
+/* appends the path of a file in the folder of the running program; false: it is not known */
+DYNC__FN bool dync__lib_beside(const char *name, dync__str *out);
+#endif
