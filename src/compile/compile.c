@@ -207,12 +207,25 @@ static dync_status dync__export_inputs(dync__exporter *x, const dync__graph *old
     return DYNC_OK;
 }
 
+/* The record of an input from elsewhere: by its place in the environment, as two may have one
+ * source ("net[i]" is another module at each call). */
+static const dync__foreign *dync__export_foreign(const dync__exporter *x, const dync__node *old)
+{
+    const dync__cache_entry *e = x->entry;
+    for (int i = 0; i < e->root->foreign.n; i++)
+        if (e->root->foreign.at[i].env == old->env)
+            return &e->foreign.at[e->root->foreign.at[i].index];
+    for (int i = 0; i < e->foreign.n; i++)
+        if (old->source && strcmp(e->foreign.at[i].guard.source, old->source) == 0)
+            return &e->foreign.at[i];
+    return NULL;
+}
+
 /* A tensor from elsewhere (a parameter, a global) becomes an attribute. */
 static dync__node *dync__export_attr(dync__exporter *x, const dync__node *old)
 {
-    for (int i = 0; i < x->entry->foreign.n; i++) {
-        const dync__foreign *f = &x->entry->foreign.at[i];
-        if (!old->source || strcmp(f->guard.source, old->source) != 0) continue;
+    const dync__foreign *f = dync__export_foreign(x, old);
+    if (f) {
         dync__tensor *t = dync__peek(f->address ? *f->address : f->handle);
         return t ? dync__graph_attr(x->r.to, old->name, old->name, t) : NULL;
     }

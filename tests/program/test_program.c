@@ -296,6 +296,24 @@ TEST(any_strides)
     EXPECT_OK(dync_error());
 }
 
+/* One text, two modules: each keeps its own weights. */
+static dync_module *pair[2];
+static dync_tensor *part(int i, dync_tensor *x) { return dync_forward_call(pair[i], x); }
+static dync_tensor *both(dync_tensor *x) { return part(1, dync_relu(part(0, x))); }
+TEST(modules_of_one_name)
+{
+    for (int i = 0; i < 2; i++) pair[i] = dync_nn_linear(3, 3, true);
+    dync_tensor *x = dync_randn(dync_shape(2, 3)), *want = both(x);
+    dync_program *p = dync_export(both, x);
+    REQUIRE(p != NULL);
+    dync_value args[1] = {dync_v_tensor(x)};
+    dync_tensor *got = dync_as_tensor(dync_program_run(p, 1, args));
+    EXPECT(got && dync_allclose(got, want, 1e-6, 1e-6));
+    dync_program_free(p);
+    for (int i = 0; i < 2; i++) dync_module_free(pair[i]);
+    EXPECT_OK(dync_error());
+}
+
 TEST(refusals)
 {
     dync_on_error(NULL, NULL);
