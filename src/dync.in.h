@@ -439,6 +439,26 @@ DYNC__PLAIN
 #include "onnx/run.c"
 #include "onnx/record.c"
 #include "onnx/load.c"
+DYNC__PLAIN
+#include "onnx/out.h"
+#include "onnx/out_rows.def.h"
+#include "onnx/out_rows.h"
+#include "onnx/out_build.c"
+#include "onnx/out_size.c"
+#include "onnx/out_formula.c"
+#include "onnx/out_reduce.c"
+#include "onnx/out_shape.c"
+#include "onnx/out_move.c"
+#include "onnx/out_conv.c"
+#include "onnx/out_layers.c"
+#include "onnx/out_control.c"
+#include "onnx/out_rows.c"
+#include "onnx/out_graph.c"
+#include "onnx/out_save.c"
+DYNC__PLAIN
+#include "onnx/ort.h"
+#include "onnx/ort.c"
+#include "onnx/onnxrt.c"
 #endif
 DYNC__PLAIN
 #include "door/door.h"

@@ -15,12 +15,15 @@
 #define DYNC__OF_INDUCTOR 2u
 #define DYNC__OF_TVM 4u
 #define DYNC__OF_MINIFIER 8u
+#define DYNC__OF_ORT 16u
 /*    name             kind   least most    step alone words              of, what for */
 /* clang-format off */
 #define DYNC__BACKEND_OPTIONS(X)                                                                                      \
-    X(opt_level,       INT,   0,    3,       1,  0, NULL,               DYNC__OF_INDUCTOR | DYNC__OF_TVM,             \
-      "0: as no_fuse")                                                                                                \
-    X(threads,         INT,   0,    1 << 20, 1,  0, NULL,               DYNC__OF_INDUCTOR, "at most; 0: all")         \
+    X(opt_level,       INT,   0,    3,       1,  0, NULL,                                                             \
+      DYNC__OF_INDUCTOR | DYNC__OF_TVM | DYNC__OF_ORT,                                                                \
+      "how much is optimised; inductor's 0: as no_fuse")                                                              \
+    X(threads,         INT,   0,    1 << 20, 1,  0, NULL,               DYNC__OF_INDUCTOR | DYNC__OF_ORT,             \
+      "at most; 0: all")                                                                                              \
     X(fast_math,       BOOL,  0,    1,       0,  0, NULL,               DYNC__OF_INDUCTOR, "functions to 3.5 ULP")    \
     X(no_fuse,         BOOL,  0,    1,       0,  0, NULL,               DYNC__OF_INDUCTOR, "each operator by itself") \
     X(autotune,        PATH,  0,    0,       0,  0, NULL,               DYNC__OF_INDUCTOR,                            \
@@ -33,6 +36,7 @@
     X(decompositions,  WORD,  0,    0,       0,  0, "needed, all",      DYNC__OF_AOT,      "operators written out")   \
     X(memory_budget,   FLOAT, 0,    1,       0,  0, NULL,               DYNC__OF_AOT,      "of activations")          \
     X(scheduler,       WORD,  0,    0,       0,  0, "none",             DYNC__OF_TVM,      "TVM's tuner")             \
+    X(providers,       TEXT,  0,    0,       0,  0, NULL,               DYNC__OF_ORT,      "CPU, CUDA, ... by +")     \
     X(compiler_name,   TEXT,  0,    0,       0,  0, NULL,               DYNC__OF_MINIFIER, "the backend that fails")
 /* clang-format on */
 typedef struct dync__options {
@@ -42,7 +46,7 @@ typedef struct dync__options {
     int partition, decompositions, scheduler; /* which word */
     double memory_budget;
     dync__option_path autotune;
-    char compiler_name[128];
+    char compiler_name[128], providers[128];
 } dync__options;
 #define DYNC__OPTIONS_DEFAULT \
     {.text = "",              \
@@ -81,6 +85,8 @@ typedef struct dync__inner_compiler {
     bool save_all;      /* the default partitioner instead of a minimum cut */
     bool decompose_all; /* every operator that has a decomposition */
     bool patterns;      /* operators written out may become one (attend.c) */
+    /* which calls that have a decomposition stay whole; NULL: as `decompose_all` says */
+    bool (*keeps)(const dync__opcall *);
     /* takes graphs of symbolic sizes: called once for all of them */
     bool symbolic;
     /* may be NULL, and may say DYNC_ERR_UNSUPPORTED, not recorded */
@@ -190,8 +196,9 @@ typedef enum {
 /* How to make them. */
 typedef struct dync__aot_how {
     dync__aot_decompositions decompose;
-    bool save_all; /* partition: save everything instead of a minimum cut */
-    double budget; /* of activation memory, 0 to 1 */
+    bool (*keeps)(const dync__opcall *); /* in place of that; NULL: none */
+    bool save_all;                       /* partition: save everything instead of a minimum cut */
+    double budget;                       /* of activation memory, 0 to 1 */
     /* the joint graph itself is wanted: recorded, not tidied, not cut */
     bool joint;
     /* the gradient of the first output, a number, in place of tangents */
@@ -207,6 +214,7 @@ typedef struct dync__functional {
     dync__aot_graphs *into;         /* tensors met in the trace go to its actual inputs */
     DYNC__VEC(dync__tensor *) held; /* every fake, until the trace ends (owned) */
     int decompose;                  /* dync__aot_decompositions */
+    bool (*keeps)(const dync__opcall *);
     dync_status status;
     const char *why; /* what was refused */
     /* refused for a part of a strided input: again, with such inputs as rows */
@@ -261,6 +269,10 @@ DYNC__FN dync_status dync__aot_attend(dync__graph **graph, bool training);
 DYNC__FN dync_status dync__aot_trace(dync__graph *, const dync_value *examples, bool training,
                                      const dync__aot_how *, dync__aot_graphs *out,
                                      const char **why);
+/* A graph as a functional one without gradients, its tensors attributes; its results must be new
+ * values. DYNC_ERR_UNSUPPORTED: inputs are written. *out: a reference. */
+DYNC__FN dync_status dync__aot_functional(dync__graph *, bool (*keeps)(const dync__opcall *),
+                                          dync__graph **out);
 /* Does an input (or a tensor of the graph) require grad? examples may be NULL. */
 DYNC__FN bool dync__aot_wants_grad(const dync__graph *, const dync_value *examples);
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *);

@@ -51,6 +51,7 @@ DYNC__FN dync__aot_how dync__aot_how_of(const dync__options *o, const dync__inne
          all = o->decompositions >= 0 ? o->decompositions == 1 : inner->decompose_all;
     return (dync__aot_how){.save_all = save_all,
                            .decompose = all ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED,
+                           .keeps = all ? NULL : inner->keeps,
                            .budget = o->memory_budget >= 0 ? o->memory_budget
                                                            : dync__aot_budget_now()};
 }

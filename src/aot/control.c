@@ -127,6 +127,7 @@ static dync_status dync__control_functional(dync__functional *f, dync__graph *g,
     const char *why = NULL;
     *out = NULL;
     DYNC__TRY(dync__aside_begin(&a, g->name, f->decompose));
+    a.f.keeps = f->keeps;
     dync_status status = dync__control_functional_body(&a, g);
     status = dync__aside_end(&a, status, out, &why);
     if (status == DYNC_ERR_UNSUPPORTED && why) return dync__functional_refuse(f, why);

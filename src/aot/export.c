@@ -243,6 +243,50 @@ DYNC_API dync_status dync_aot_export(dync_graph *handle, const dync_value *input
     return status;
 }
 
+/* With the sizes of the graph's own table; what the trace finds out about them is in the result. */
+static dync_status dync__export_sized(dync__graph *graph, const dync__aot_how *how,
+                                      dync__aot_graphs *a, const char **why)
+{
+    dync__symtab *t = graph->syms ? dync__symtab_copy(graph->syms, NULL) : NULL,
+                 *before = dync__tls.syms;
+    if (graph->syms && !t) return DYNC_ERR_MEMORY;
+    bool off = dync__grad_off(true);
+    dync__tls.syms = t;
+    dync_status status = dync__aot_trace(graph, NULL, false, how, a, why);
+    if (status == DYNC_OK && t && !dync__graph_settle_sizes(a->joint, t)) {
+        dync__aot_graphs_free(a);
+        status = DYNC_ERR_MEMORY;
+    }
+    dync__tls.syms = before;
+    dync__grad_off(off);
+    dync__symtab_free(t);
+    return status;
+}
+
+DYNC__FN dync_status dync__aot_functional(dync__graph *graph, bool (*keeps)(const dync__opcall *),
+                                          dync__graph **out)
+{
+    dync__aot_graphs a;
+    dync__aot_how how = {
+        .decompose = DYNC__DECOMPOSE_IMPLICIT, .keeps = keeps, .joint = true, .budget = 1};
+    const char *why = NULL;
+    *out = NULL;
+    dync_status status = dync__export_sized(graph, &how, &a, &why);
+    if (status == DYNC_ERR_UNSUPPORTED)
+        return dync__fail(status, "graph %s is not functional: %s", graph->name, why ? why : "?");
+    if (status != DYNC_OK) return status;
+    if (a.mutated.n)
+        status = dync__fail(DYNC_ERR_UNSUPPORTED, "graph %s writes %d of its inputs or tensors",
+                            graph->name, a.mutated.n);
+    else if (a.seeds_before || a.seeds_after)
+        status = dync__fail(DYNC_ERR_UNSUPPORTED, "graph %s: manual_seed", graph->name);
+    if (status == DYNC_OK) status = dync__export_forward(&a, graph);
+    if (status == DYNC_OK) status = dync__export_attributes(&a);
+    if (status == DYNC_OK) *out = dync__graph_ref(a.joint);
+    dync__aot_graphs_free(&a);
+    return status;
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 /* aten's overload of a row: that of its form, or the usual one. */
 static const char *dync__aten_overload(const dync__node *n)

@@ -234,8 +234,8 @@ static bool dync__functional_beyond(const dync__functional *f, const dync__opcal
            dync__layout_span(&view->lay) > dync__layout_span(&s->lay);
 }
 
-/* Outputs of a recorded call: fakes with nodes. */
-static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
+/* Outputs of a recorded call: fakes with nodes. What is made before it fails stays in c->out. */
+static dync_status dync__functional_outputs(dync__functional *f, dync__opcall *c)
 {
     dync__arg args[DYNC__MAX_ARGS];
     dync__info info[DYNC__MAX_OUT];
@@ -281,6 +281,16 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
         dync__functional_own(f, c->out[i], of);
     }
     return DYNC_OK;
+}
+
+static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
+{
+    dync_status status = dync__functional_outputs(f, c);
+    for (int i = 0; i < c->nout && status != DYNC_OK; i++) {
+        dync__unref(c->out[i]);
+        c->out[i] = NULL;
+    }
+    return status;
 }
 
 /* ---- writes ---------------------------------------------------------------------------------- */
@@ -418,9 +428,11 @@ DYNC__FN dync_status dync__functional_refuse(dync__functional *f, const char *wh
 }
 
 /* Is an operator that has a decomposition replaced by it? */
-static bool dync__functional_expands(const dync__functional *f, int op)
+static bool dync__functional_expands(const dync__functional *f, const dync__opcall *c)
 {
+    int op = c->op;
     const dync__op_row *row = dync__op_info(op);
+    if (f->keeps) return !f->keeps(c);
     switch (f->decompose) {
     case DYNC__DECOMPOSE_PLAIN:
         return !dync__op_can_lower(op) || (row->cls == DYNC__KERNEL && row->decompose);
@@ -478,7 +490,7 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
     if ((row->flags & DYNC__OP_OPAQUE) && (row->flags & DYNC__OP_WRITES))
         return dync__functional_refuse(f, row->name);
     if (dync__row_is_control(row)) return dync__functional_control(f, c, dync__functional_record);
-    if (row->decompose && !(row->flags & DYNC__OP_OPAQUE) && dync__functional_expands(f, c->op))
+    if (row->decompose && !(row->flags & DYNC__OP_OPAQUE) && dync__functional_expands(f, c))
         return row->decompose(c);
     return dync__functional_record(f, c);
 }

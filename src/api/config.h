@@ -10,7 +10,7 @@
  *   DYNC_NO_ATOMICS       plain counters: for compilers without atomic builtins
  *   DYNC_NO_F64           for targets without a usable double
  *   DYNC_NO_LOCATION      errors without file:line; smaller code
- *   DYNC_NO_ONNX          ONNX files are not read
+ *   DYNC_NO_ONNX          no ONNX files, no backend onnxrt
  *   DYNC_SMALL            all of the above that a microcontroller can miss
  *   DYNC_ASSERT(x)        checks of the library's own invariants (off by default; user input is
  *                         never asserted on)

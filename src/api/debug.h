@@ -21,6 +21,9 @@ typedef struct dync_explain_output {
     int nrecompiles;
     /* explaining a compiled function: why each of its entries was made, the oldest first */
     const char *const *recompiles;
+    /* dync_explain_backend: graph_count texts: what the backend said of each graph, such as which
+     * operators it left to dync; "" for nothing. NULL: it was not asked */
+    const char *const *notes;
 } dync_explain_output;
 
 /* dync_explain(fn, x, y): compiles and runs fn once on these arguments and tells what was captured.

@@ -15,13 +15,6 @@ static dync_status dync__backend_missing(dync__backend_fn fn, const char *option
                       backend, runtime);
 }
 
-DYNC__FN dync_status dync__backend_onnxrt(dync_graph *g, const dync_value *ex, int n,
-                                          const char *options, dync_callable *out, void *user)
-{
-    (void)g, (void)ex, (void)n, (void)out, (void)user;
-    return dync__backend_missing(dync__backend_onnxrt, options, "onnxrt", "ONNX Runtime");
-}
-
 DYNC__FN dync_status dync__backend_tvm(dync_graph *g, const dync_value *ex, int n,
                                        const char *options, dync_callable *out, void *user)
 {

@@ -17,7 +17,7 @@
     X(eager,                         "debug", DYNC__OF_ANY,       dync__backend_eager)                            \
     X(eager_noexcept,                "debug", DYNC__OF_ANY,       dync__backend_eager_noexcept)                   \
     X(inductor,                      NULL,    DYNC__OF_INDUCTORS, dync__backend_inductor)                         \
-    X(onnxrt,                        NULL,    0,                  dync__backend_onnxrt)                           \
+    X(onnxrt,                        NULL,    DYNC__OF_ORT,       dync__backend_onnxrt) /* onnx/onnxrt.c */            \
     X(ts,                            "debug", DYNC__OF_ANY,       dync__backend_ts)  /* program/ts.c */           \
     X(tvm,                           NULL,    DYNC__OF_TVM,       dync__backend_tvm)                              \
     X(non_leaf_compile_error_TESTING_ONLY, "debug, testing", DYNC__OF_ANY, dync__backend_non_leaf_compile_error)  \
@@ -52,6 +52,9 @@ DYNC__FN dync_status dync__options_parse(const char *options, const char *backen
  * options are the default then. */
 DYNC__FN dync_status dync__backend_options(dync__backend_fn, const char *options,
                                            dync__options *out);
+/* explain.c: a line about a graph that is being compiled, for dync_explain_backend; does nothing
+ * where nobody explains */
+DYNC__FN void dync__backend_note(const char *fmt, ...) DYNC__PRINTF(1, 2);
 /* warns where there are any */
 DYNC__FN void dync__options_ignored(const char *options, const char *backend);
 #endif

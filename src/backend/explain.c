@@ -15,6 +15,7 @@ typedef struct dync__explainer {
     dync__arena arena;        /* the output's texts */
     DYNC__VEC(dync_explain_break) breaks;
     DYNC__VEC(const char *) graphs;
+    DYNC__VEC(const char *) notes;
     struct dync__explainer *next;
 } dync__explainer;
 static struct {
@@ -28,6 +29,7 @@ static void dync__explainer_close(void *record)
     e->out = NULL;
     dync__vec_free(&e->breaks);
     dync__vec_free(&e->graphs);
+    dync__vec_free(&e->notes);
     dync__arena_free(&e->arena);
 }
 
@@ -59,6 +61,34 @@ static bool dync__explainer_break(dync__explainer *e)
     bool ok = !stack.failed && b.reason && b.stack && dync__vec_push(&e->breaks, b);
     dync__str_free(&stack);
     return ok;
+}
+
+/* What a backend says while it compiles a graph: lines. */
+static DYNC__TLS dync__str *dync__explainer_said;
+DYNC__FN void dync__backend_note(const char *fmt, ...)
+{
+    va_list list;
+    if (!dync__explainer_said) return;
+    if (dync__explainer_said->n) dync__str_addc(dync__explainer_said, '\n');
+    va_start(list, fmt);
+    dync__str_addv(dync__explainer_said, fmt, list);
+    va_end(list);
+}
+
+static dync_status dync__explainer_inner(dync__explainer *e, const dync_backend *inner,
+                                         dync_graph *graph, const dync_value *ex, int n,
+                                         const char *options, dync_callable *out)
+{
+    dync__str said = {0}, *before = dync__explainer_said;
+    dync__explainer_said = &said;
+    dync_status status = inner->compile(graph, ex, n, options, out, inner->user);
+    dync__explainer_said = before;
+    dync__lock(&dync__explainers.lock);
+    const char *kept = e->out ? dync__arena_strdup(&e->arena, dync__str_get(&said)) : NULL;
+    if (kept && dync__vec_push(&e->notes, kept)) e->out->notes = e->notes.at;
+    dync__unlock(&dync__explainers.lock);
+    dync__str_free(&said);
+    return status;
 }
 
 static bool dync__explainer_graph(dync__explainer *e, const dync__graph *g)
@@ -96,7 +126,7 @@ static dync_status dync__explainer_compile(dync_graph *graph, const dync_value *
     dync__lock(&dync__explainers.lock);
     dync_status status = dync__explainer_collect(e, g);
     dync__unlock(&dync__explainers.lock);
-    return status == DYNC_OK ? inner->compile(graph, ex, n, options, out, inner->user) : status;
+    return status == DYNC_OK ? dync__explainer_inner(e, inner, graph, ex, n, options, out) : status;
 }
 
 DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explain_output *out)

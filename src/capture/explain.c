@@ -206,6 +206,8 @@ DYNC_API char *dync_explain_str(const dync_explain_output *o)
     }
     for (int i = 0; i < o->graph_count && o->memory; i++)
         if (*o->memory[i]) dync__str_addf(&s, "Memory of Graph %d: %s\n", i + 1, o->memory[i]);
+    for (int i = 0; i < o->graph_count && o->notes; i++)
+        if (*o->notes[i]) dync__str_addf(&s, "Backend of Graph %d: %s\n", i + 1, o->notes[i]);
     if (o->nguards) dync__str_add(&s, "Out Guards:\n");
     for (int i = 0; i < o->nguards; i++) {
         dync__str_addf(&s, "  Guard %d:\n", i + 1);

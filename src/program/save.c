@@ -48,12 +48,3 @@ DYNC_API dync_program *dync_program_load(const char *path)
     dync__free(bytes, n + 1);
     return dync__program_give(p);
 }
-
-DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *path)
-{
-    if (!dync__program_open(p, "dync_program_save_onnx")) return DYNC_ERR_VALUE;
-    return dync__fail(
-        DYNC_ERR_UNSUPPORTED,
-        "%s: this build of dync writes no ONNX; dync_program_save writes its own format",
-        path ? path : "NULL");
-}

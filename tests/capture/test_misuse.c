@@ -94,8 +94,8 @@ TEST(compile)
         "option 'memory_budget': expected a number from 0 to 1, got 'nan'");
     BAD(dync_compile(twice, .options = "opt_level=4"), DYNC_ERR_VALUE,
         "option 'opt_level': expected a number from 0 to 3, got '4'");
-    BAD(dync_compile(twice, .backend = "onnxrt", .options = "threads=1"), DYNC_ERR_VALUE,
-        "backend 'onnxrt' has no option 'threads'; it has none");
+    BAD(dync_compile(twice, .backend = "onnxrt", .options = "thread=1"), DYNC_ERR_VALUE,
+        "backend 'onnxrt' has no option 'thread'; it has: opt_level, threads, providers");
     BAD(dync_compile(twice, .backend = "tvm", .options = "scheduler=auto"), DYNC_ERR_VALUE,
         "option 'scheduler': expected none, got 'auto'");
     BAD(dync_compile(twice, .backend = "dynamo_minifier_backend", .options = "compiler=eager"),

@@ -325,7 +325,9 @@ TEST(refusals)
     dync_clear_error();
     EXPECT_STATUS(dync_program_save(p, "/nonexistent/dir/x"), DYNC_ERR_IO);
     dync_clear_error();
-    EXPECT_STATUS(dync_program_save_onnx(p, "x.onnx"), DYNC_ERR_UNSUPPORTED);
+    EXPECT_STATUS(dync_program_save_onnx(p, NULL), DYNC_ERR_VALUE);
+    dync_clear_error();
+    EXPECT_STATUS(dync_program_save_onnx(p, "/nonexistent/dir/x.onnx"), DYNC_ERR_IO);
     dync_clear_error();
     EXPECT_STATUS(dync_program_save(NULL, "x"), DYNC_ERR_VALUE);
     dync_clear_error();

@@ -269,7 +269,8 @@ static void compare_values(parser *p, const char *line, const char *op, int out,
     dync__unref(dense);
 }
 
-static void compare(parser *p, const char *line, const char *op, int out, const dync__tensor *t)
+static inline void compare(parser *p, const char *line, const char *op, int out,
+                           const dync__tensor *t)
 {
     int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS];
     int dtype = read_dtype(p);

@@ -1,0 +1,99 @@
+/* onnx/out_rows.c: the table of out_rows.def.h. After out_layers.c. */
+#include "../dync.in.h"
+#if !defined(DYNC_NO_ONNX)
+#include "out_rows.h"
+DYNC__COLD
+
+/* ---- which calls are kept whole -------------------------------------------------------------- */
+
+static const dync__tensor *dync__ox_self(const dync__opcall *c)
+{
+    return c->args[0].kind == DYNC__A_TENSOR ? c->args[0].as.t : NULL;
+}
+static int dync__ox_rank(const dync__opcall *c)
+{
+    return dync__ox_self(c) ? dync__ox_self(c)->lay.ndim : -1;
+}
+static bool dync__ox_float(const dync__opcall *c)
+{
+    return dync__ox_self(c) && dync__dtype_info(dync__ox_self(c)->dtype)->kind == 'f';
+}
+static bool dync__ox_rank_3(const dync__opcall *c) { return dync__ox_rank(c) == 3; }
+/* ONNX wants less output padding than stride. */
+static bool dync__ox_padded_less(const dync__opcall *c)
+{
+    const dync__arg *stride = &c->args[3], *extra = &c->args[5];
+    for (int d = 0; d < extra->n; d++)
+        if (extra->as.dims[d] >= (stride->n ? stride->as.dims[d % stride->n] : 1) &&
+            extra->as.dims[d])
+            return false;
+    return dync__ox_rank(c) == 4;
+}
+static bool dync__ox_rank_4_float(const dync__opcall *c)
+{
+    return dync__ox_rank(c) == 4 && dync__ox_float(c);
+}
+static bool dync__ox_rank_3_up(const dync__opcall *c)
+{
+    return dync__ox_rank(c) >= 3 && !dync__is_token(dync__ox_self(c)->lay.shape[1]);
+}
+static bool dync__ox_rank_1_up(const dync__opcall *c) { return dync__ox_rank(c) >= 1; }
+static bool dync__ox_is_f32(const dync__opcall *c)
+{
+    return dync__ox_rank(c) == 4 && dync__ox_self(c)->dtype == DYNC_F32;
+}
+/* batch_norm by its running statistics */
+static bool dync__ox_is_inference(const dync__opcall *c)
+{
+    return dync__ox_rank(c) >= 2 && !c->args[5].as.i && c->args[3].kind == DYNC__A_TENSOR &&
+           c->args[4].kind == DYNC__A_TENSOR;
+}
+/* a mean over the whole plane */
+static bool dync__ox_is_global(const dync__opcall *c)
+{
+    const dync__arg *size = &c->args[1];
+    return dync__ox_rank(c) == 4 && dync__ox_float(c) && size->kind == DYNC__A_DIMS &&
+           size->n == 2 && size->as.dims[0] == 1 && size->as.dims[1] == 1;
+}
+static bool dync__ox_has_classes(const dync__opcall *c) { return c->args[1].as.i > 0; }
+/* ONNX Runtime has no recurrent layers of float64 */
+static bool dync__ox_rnn_forward(const dync__opcall *c)
+{
+    return !c->args[7].as.i && dync__ox_self(c) && dync__ox_self(c)->dtype != DYNC_F64;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const dync__ox_row dync__ox_rows[] = {
+#define DYNC__X(name, f, i, b) {#name, DYNC__OP_##name, dync__ox_pointwise, f, i, b, NULL},
+    DYNC__OX_POINTWISE(DYNC__X)
+#undef DYNC__X
+#define DYNC__X(name, f, i, b) {#name, -1, NULL, f, i, b, NULL},
+        DYNC__OX_PARTS(DYNC__X)
+#undef DYNC__X
+#define DYNC__X(name, fn, text, when) {#name, DYNC__OP_##name, fn, text, NULL, NULL, when},
+            DYNC__OX_FUNCTIONS(DYNC__X)
+#undef DYNC__X
+};
+
+DYNC__FN const dync__ox_row *dync__ox_row_of(int op)
+{
+    for (int i = 0; i < DYNC__COUNT_OF(dync__ox_rows); i++)
+        if (op >= 0 && dync__ox_rows[i].op == op) return &dync__ox_rows[i];
+    return NULL;
+}
+
+DYNC__FN const dync__ox_row *dync__ox_row_named(const char *name, size_t n)
+{
+    for (int i = 0; i < DYNC__COUNT_OF(dync__ox_rows); i++)
+        if (strlen(dync__ox_rows[i].name) == n && memcmp(dync__ox_rows[i].name, name, n) == 0)
+            return &dync__ox_rows[i];
+    return NULL;
+}
+
+DYNC__FN bool dync__ox_keeps(const dync__opcall *c)
+{
+    const dync__ox_row *row = dync__ox_row_of(c->op);
+    return row && (!row->when || row->when(c));
+}
+#endif

@@ -1,0 +1,284 @@
+/* tests/unit/test_onnx_write.c: every sample of every operator as an ONNX model: which there are,
+ * and that they can be read. With ONNX_PACK=folder/ they are kept with their inputs and results;
+ * tests/interop/onnx_write.py checks them and runs them in ONNX Runtime. */
+#include "sample_lines.h"
+#include "../ops/samples.c"
+#include "onnx_pack.h"
+
+/* What is not written: the beginning of a sample, and of what the error says. */
+static const struct {
+    const char *sample, *error;
+} refusals[] = {
+    {"batch_norm|", "graph Sample writes 2 of its inputs"}, /* running statistics, in training */
+    {"nonzero|", "graph Sample is not functional: nonzero"},
+    {"masked_select|", "graph Sample is not functional: masked_select"},
+    {"unique|", "graph Sample is not functional: unique"},
+    {"_rnn_layer_backward|", "ONNX: operator _rnn_layer_backward cannot be written: ONNX has no"},
+};
+
+static bool is_refused(const char *line, const char *error)
+{
+    for (int i = 0; i < DYNC__COUNT_OF(refusals); i++)
+        if (strncmp(line, refusals[i].sample, strlen(refusals[i].sample)) == 0 &&
+            strncmp(error, refusals[i].error, strlen(refusals[i].error)) == 0)
+            return true;
+    return false;
+}
+
+typedef struct made {
+    dync__graph *graph;
+    dync__tensor *in[16];
+    int n_in;
+} made;
+
+/* Tensors become inputs; what is written in place is a copy of one. */
+static dync__arg input_of(made *m, const dync__arg *a, bool copied)
+{
+    if (a->kind == DYNC__A_LIST) {
+        dync__arg list = *a;
+        list.as.list = dync__arena_alloc(&m->graph->arena, (size_t)(a->n + 1) * sizeof list);
+        for (int i = 0; i < a->n; i++) list.as.list[i] = input_of(m, &a->as.list[i], false);
+        return list;
+    }
+    if (a->kind != DYNC__A_TENSOR) return *a;
+    dync__tensor *t = a->as.t;
+    dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+    info.lay.offset = 0;
+    dync__node *n = dync__graph_placeholder(m->graph, "x", NULL, &info);
+    m->in[m->n_in++] = t;
+    if (!copied) return dync__arg_node(n);
+    dync__arg x = dync__arg_node(n);
+    return dync__arg_node(dync__graph_call(m->graph, DYNC__OP_clone, 1, &x, 1, &info, NULL));
+}
+
+/* Placeholders stand first: arguments are made before the call. */
+static void graph_of(made *m, int op, int nargs, const dync__arg *args, int nout,
+                     dync__tensor *const *out)
+{
+    dync__arg call[DYNC__MAX_ARGS], list[DYNC__MAX_OUT];
+    dync__info info[DYNC__MAX_OUT];
+    const dync__op_row *row = dync__op_info(op);
+    memset(m, 0, sizeof *m);
+    m->graph = dync__graph_new("Sample");
+    for (int i = nargs - 1; i >= 0; i--) {
+        if (i == 0 && row->cls == DYNC__INPLACE) continue;
+        call[i] = input_of(m, &args[i], false);
+    }
+    if (row->cls == DYNC__INPLACE) call[0] = input_of(m, &args[0], true);
+    for (int i = 0; i < nout; i++)
+        info[i] = (dync__info){
+            .dtype = out[i]->dtype, .device = out[i]->device, .lay = out[i]->lay, .alias = -1};
+    dync__node *n = dync__graph_call(m->graph, op, nargs, call, nout, info, NULL);
+    for (int i = 0; i < nout; i++)
+        list[i] = dync__arg_node(nout > 1 ? dync__graph_getitem(m->graph, n, i) : n);
+    dync__arg result = {.kind = DYNC__A_LIST, .n = nout, .as.list = list};
+    dync__graph_output(m->graph, &result);
+    dync__graph_renumber(m->graph);
+}
+
+static int written, refused;
+
+static void write_sample(const char *line)
+{
+    parser p = {.at = line};
+    dync__arg args[DYNC__MAX_ARGS];
+    dync__tensor *out[DYNC__MAX_OUT] = {NULL};
+    char name[64] = "";
+    int n = 0;
+    size_t length = strcspn(line, "|");
+    memcpy(name, line, length);
+    p.at += length + 1;
+    int op = dync__op_find(name);
+    while (*p.at != '|') {
+        args[n++] = read_arg(&p);
+        take(&p, ";");
+    }
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    made m;
+    int nout = dync__op_info(op)->nout;
+    dync_status status = p.at[1] == '!' ? DYNC_ERR_VALUE : DYNC_OK;
+    bool valid = status == DYNC_OK && nout > 0; /* effects give nothing to write */
+    dync__tensor *before[DYNC__MAX_ARGS] = {NULL};
+    if (valid && dync__op_info(op)->cls == DYNC__INPLACE) /* the input as it was */
+        before[0] = dync__contiguous_copy(args[0].as.t);
+    if (valid) status = (dync__op_run)(op, n, args, out);
+    if (status == DYNC_OK && nout > 0) {
+        if (before[0]) args[0] = dync__arg_t(before[0]);
+        graph_of(&m, op, n, args, nout, out);
+        status = pack_case(line, m.graph, m.n_in, m.in, nout, out);
+        dync__graph_unref(m.graph);
+    }
+    dync__error_slot error = dync__error_guard_end(&guard);
+    written += valid && status == DYNC_OK;
+    refused += valid && status != DYNC_OK;
+    if (valid && status != DYNC_OK && !is_refused(line, error.message)) {
+        EXPECT_EQ_INT(status, DYNC_ERR_UNSUPPORTED);
+        test__fail(__FILE__, __LINE__, line);
+        test__fail(__FILE__, __LINE__, error.message);
+    }
+    for (int i = 0; i < DYNC__MAX_OUT; i++) dync__unref(out[i]);
+    dync__unref(before[0]);
+    for (int i = 0; i < p.n_made; i++) dync__unref(p.made[i]);
+}
+
+TEST(samples_are_written)
+{
+    for (int i = 0; i < DYNC__COUNT_OF(ops_samples); i++) write_sample(ops_samples[i]);
+    EXPECT(written > 3600);
+    EXPECT(refused < 90);
+    pack_save("samples");
+}
+
+/* ---- symbolic sizes -------------------------------------------------------------------------- */
+
+static dync_tensor *sym_rows(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_softmax(dync_matmul(x, dync_t(y)), -1);
+    return dync_sum(dync_mul(z, 2), dync_shape(0), false);
+}
+static dync_tensor *sym_join(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_cat(dync_tuple(x, dync_slice(y, 0, 1, DYNC_END, 1)), 0);
+    return dync_sub(z, dync_mean(z, dync_shape(0), true));
+}
+static dync_tensor *sym_flat(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *v = dync_var(y, dync_shape(0), 1, false);
+    return dync_add(dync_expand_as(v, x), dync_reshape(dync_flatten(x, 0, 1), dync_shape(-1, 6)));
+}
+static dync_tensor *sym_norm(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *q = dync_unsqueeze(x, 0), *k = dync_unsqueeze(y, 0);
+    return dync_scaled_dot_product_attention(q, k, k, NULL, 0, false, DYNC_NONE);
+}
+static dync_tensor *(*const symbolic[])(dync_tensor *, dync_tensor *) = {sym_rows, sym_join,
+                                                                         sym_flat, sym_norm};
+
+/* One model for all sizes: written from sizes 5 and 7, run with others. */
+TEST(symbolic_sizes)
+{
+    dync_manual_seed(2);
+    for (int i = 0; i < DYNC__COUNT_OF(symbolic); i++) {
+        dync_tensor *x = dync_randn(dync_shape(5, 6)), *y = dync_randn(dync_shape(7, 6));
+        dync_make_graph_mode(DYNC_TRACE_SYMBOLIC);
+        dync_graph *g = dync_make_graph(symbolic[i], x, y);
+        if (!EXPECT(g != NULL)) continue;
+        for (int64_t rows = 5; rows < 8; rows += 2) {
+            x = dync_randn(dync_shape(rows, 6)), y = dync_randn(dync_shape(rows + 3, 6));
+            dync_tensor *z = symbolic[i](x, y);
+            dync__tensor *in[2] = {dync__peek(x), dync__peek(y)}, *out[1] = {dync__peek(z)};
+            char name[64];
+            snprintf(name, sizeof name, "symbolic_%d|%d rows", i, (int)rows);
+            if (!EXPECT_EQ_INT(pack_case(name, dync__graph_open(g, "test"), 2, in, 1, out),
+                               DYNC_OK))
+                printf("symbolic %d: %s\n", i, dync_error_message());
+            dync_clear_error();
+        }
+    }
+    pack_save("symbolic");
+}
+
+static dync_tensor *dims(dync_tensor *x, dync_tensor *y) { return dync_cat(dync_tuple(x, y), 0); }
+TEST(dims_have_names)
+{
+    dync__arena arena = {0};
+    dync__graph *flat = NULL;
+    dync__onnx_model *m = NULL;
+    dync_make_graph_mode(DYNC_TRACE_SYMBOLIC);
+    dync_graph *g = dync_make_graph(dims, dync_ones(dync_shape(5, 6)), dync_ones(dync_shape(7, 6)));
+    REQUIRE(dync__ox_prepare(dync__graph_open(g, "test"), &flat) == DYNC_OK);
+    REQUIRE(dync__ox_model(&arena, flat, "dims", false, NULL, &m) == DYNC_OK);
+    const dync__onnx_shape *in = m->graph->input.at[0]->type->tensor_type->shape,
+                           *out = m->graph->output.at[0]->type->tensor_type->shape;
+    EXPECT(in->dim.at[0]->dim_param[0] == 's');
+    EXPECT_HAS_STR(out->dim.at[0]->dim_param, "+");
+    EXPECT_EQ_INT(m->opset_import.at[0]->version, 18);
+    dync__graph_unref(flat);
+    dync__arena_free(&arena);
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static dync_tensor *weights;
+static dync_tensor *layer(dync_tensor *x, dync_tensor *scale)
+{
+    return dync_mul(dync_relu(dync_matmul(x, weights)), scale);
+}
+
+/* Beside the model, and with the user's names in it. */
+TEST(weights_lie_beside)
+{
+    char path[] = "/tmp/dync_test_beside.onnx", data[] = "/tmp/dync_test_beside.onnx.data", *bytes;
+    size_t n;
+    dync__arena arena = {0};
+    weights = dync_randn(dync_shape(20, 30));
+    dync_program *p = dync_export_values(dync_args(layer, "x, scale"), "layer", 2,
+                                         (dync_value[]){dync_v_tensor(dync_ones(dync_shape(2, 20))),
+                                                        dync_v_tensor(dync_ones(dync_shape(30)))});
+    REQUIRE(p != NULL);
+    dync__ox_inside_most = 1000;
+    EXPECT_OK(dync_program_save_onnx(p, path));
+    dync__ox_inside_most = (int64_t)1 << 30;
+    REQUIRE(dync__file_read(data, &bytes, &n) == DYNC_OK);
+    EXPECT_EQ_INT(n, 20 * 30 * 4);
+    EXPECT(memcmp(bytes, dync__tensor_data(dync__peek(weights)), n) == 0);
+    dync__free(bytes, n + 1);
+    REQUIRE(dync__file_read(path, &bytes, &n) == DYNC_OK);
+    dync__onnx_model *m = dync__onnx_read(&arena, model, bytes, n);
+    REQUIRE(m != NULL);
+    EXPECT_EQ_STR(m->graph->input.at[0]->name, "x");
+    EXPECT_EQ_STR(m->graph->input.at[1]->name, "scale");
+    EXPECT_EQ_STR(m->graph->name, "layer");
+    const dync__onnx_tensor *t = NULL;
+    for (int i = 0; i < m->graph->initializer.n; i++)
+        if (m->graph->initializer.at[i]->data_location) t = m->graph->initializer.at[i];
+    REQUIRE(t != NULL);
+    EXPECT_EQ_STR(t->external_data.at[0]->value, "dync_test_beside.onnx.data");
+    EXPECT_EQ_STR(t->external_data.at[1]->value, "0");
+    EXPECT_EQ_STR(t->external_data.at[2]->value, "2400");
+    dync__free(bytes, n + 1);
+    dync__arena_free(&arena);
+    dync_program_free(p);
+    EXPECT(remove(path) == 0 && remove(data) == 0);
+}
+
+static dync_tensor *unsaid(dync_tensor *x)
+{
+    dync_add_(x, 1);
+    return x;
+}
+TEST(what_cannot_be_said)
+{
+    dync_on_error(NULL, NULL);
+    dync_program *p = dync_export(unsaid, dync_ones(dync_shape(2)));
+    REQUIRE(p != NULL);
+    EXPECT_EQ_INT(dync_program_save_onnx(p, "/tmp/dync_test_unsaid.onnx"), DYNC_ERR_UNSUPPORTED);
+    EXPECT_HAS_STR(dync_error_message(), "writes 1 of its inputs");
+    dync_clear_error();
+    EXPECT(remove("/tmp/dync_test_unsaid.onnx") != 0);
+    dync_program_free(p);
+}
+
+/* Each allocation fails once: the writer says so, and nothing is left behind. */
+TEST(memory_may_run_out)
+{
+    weights = dync_randn(dync_shape(4, 4));
+    dync_program *p = dync_export(layer, dync_ones(dync_shape(2, 4)), dync_ones(dync_shape(4)));
+    REQUIRE(p != NULL);
+    dync_on_error(NULL, NULL);
+    int64_t live = dync__live_tensors();
+    for (int nth = 1, good = 0; good < 3; nth++) {
+        dync__mem_fail_at(nth);
+        dync_status status = dync_program_save_onnx(p, "/tmp/dync_test_memory.onnx");
+        dync__mem_fail_at(0);
+        dync_clear_error();
+        if (!EXPECT(status == DYNC_OK || status == DYNC_ERR_MEMORY)) break;
+        good = status == DYNC_OK ? good + 1 : 0;
+        EXPECT_EQ_INT(dync__live_tensors(), live);
+    }
+    remove("/tmp/dync_test_memory.onnx");
+    dync_program_free(p);
+}
+
+TEST_MAIN
