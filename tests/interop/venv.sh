@@ -9,9 +9,7 @@ if [ ! -f "$folder/ready" ]; then
     mkdir -p "$folder"
     { python3 -m venv "$folder" && "$folder/bin/python" -m pip install --quiet $packages; } >"$folder/log" 2>&1 ||
         { echo "no packages ($packages): $(tail -n 1 "$folder/log")" >&2; exit 1; }
-    # PyTorch's wheel without CUDA, where its index is reachable; else the ordinary one
-    "$folder/bin/python" -m pip install --quiet torch --index-url https://download.pytorch.org/whl/cpu >>"$folder/log" 2>&1 ||
-        "$folder/bin/python" -m pip install --quiet torch >>"$folder/log" 2>&1 || echo "no torch: its tests are skipped" >&2
+    "$folder/bin/python" -m pip install --quiet torch >>"$folder/log" 2>&1 || echo "no torch: its tests are skipped" >&2
     touch "$folder/ready"
 fi
 echo "$folder/bin/python"
