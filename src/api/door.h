@@ -24,7 +24,7 @@ DYNC_API dync_tensors *dync_tensors_load(const char *path);
  * dync_tensors_set_note: a text beside them, safetensors' metadata.
  *   t       a reference is kept
  *   errors  DYNC_ERR_VALUE (NULL, an empty name), DYNC_ERR_MEMORY
- *   thread  not while another uses the same */
+ *   thread  not while running: no other thread uses the same */
 DYNC_API dync_tensors *dync_tensors_new(void);
 DYNC_API dync_status dync_tensors_put(dync_tensors *named, const char *name, dync_tensor *t);
 DYNC_API dync_status dync_tensors_set_note(dync_tensors *named, const char *key, const char *text);
@@ -52,7 +52,7 @@ DYNC_API const char *dync_tensors_note(const dync_tensors *named, const char *ke
 DYNC_API const char *dync_tensors_note_key(const dync_tensors *named, int i);
 
 /* dync_tensors_free: tensors that were given out stay. NULL does nothing.
- *   thread  not while another uses the same */
+ *   thread  not while running: no other thread uses the same */
 DYNC_API void dync_tensors_free(dync_tensors *named);
 
 /* What dync_module_load_named found: names, one a line, "" where there are none; owned by the
