@@ -185,13 +185,13 @@ $(HAND): $(B)/%.o: %.c
 PARALLEL  = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(CORES))
 LEVELS   := avx2 none                     # beside what the machine has: DYNC_CPU
 PER_LEVEL = $(filter-out $(B)/tests/minify/% $(B)/tests/fault/%,$(WHITE) $(MERGED))
-STRUCTURE := "headers-current=$(MAKE) -s headers-current" "layers=$(MAKE) -s layers"
+STRUCTURE := "headers-current=$(MAKE) -s headers-current" "layers=$(MAKE) -s layers" "links=$(MAKE) -s links"
 BUILDS    := "names=$(MAKE) -s names" "size=$(MAKE) -s size" "cxx=$(MAKE) -s cxx" "docs-check=$(MAKE) -s docs-check" \
              "compiler-messages=$(MAKE) -s compiler-messages"
 WAYS      := "same-code=$(MAKE) -s same-code" "switches=$(MAKE) -s switches" "embed=$(MAKE) -s embed" "gpu-compiles=$(MAKE) -s gpu-compiles"
 SHOWN     := --examples tests/samples/expected $(SAMPLES) --examples examples/expected $(EXAMPLES) --plain
 # Everything that the commands above need is there before they run side by side.
-NEEDED    := $(EXAMPLES) $(SAMPLES) $(B)/names.o $(B)/tools/runtests $(B)/tools/layers $(B)/tools/names $(B)/tools/size $(B)/tools/docs
+NEEDED    := $(EXAMPLES) $(SAMPLES) $(B)/names.o $(B)/tools/runtests $(B)/tools/layers $(B)/tools/names $(B)/tools/links $(B)/tools/size $(B)/tools/docs
 check:    ; +@$(MAKE) --no-print-directory $(PARALLEL) check-now
 test:     ; +@$(MAKE) --no-print-directory $(PARALLEL) test-now
 test-all: ; +@$(MAKE) --no-print-directory $(PARALLEL) test-all-now
@@ -313,6 +313,10 @@ names: $(B)/tools/names $(B)/names.o
 	@$(NM) -u $(B)/names.o | $(B)/tools/names calls
 	@$(CC) $(STD) -dD -E -I. $(B)/dync.c | $(B)/tools/names macros
 	@$(READELF) --debug-dump=info $(B)/names.o 2>/dev/null | $(B)/tools/names types
+# Each operator that a function calls by its number has its row named beside it, for the linkers of small programs.
+links: $(B)/tools/links $(B)/dync.c dync.h
+	@$(CC) $(STD) -E -P -DDYNC_SMALL -I. $(B)/dync.c | $(B)/tools/links
+.PHONY: links
 # Machine code does not depend on how the library is compiled.
 same-code: $(B)/names.o $(B)/dync.o
 	@for o in names dync; do $(CC) $(STD) $(USER) -Werror -O0 -I. -DDYNC__IMPLEMENTED tests/embed/code.c $(B)/$$o.o $(LDFLAGS) $(LIBS) -o $(B)/code-$$o && \
@@ -384,7 +388,7 @@ help:
 	@echo "make bench      times and ratios;  bench-peers: beside PyTorch, ONNX Runtime, numexpr (ARGS=--quick)"
 	@echo "make bench-versus REF=commit   this tree's times over that commit's, row by row"
 	@echo "make headers    (or amalgamate) dync.h from src/;  headers-current: is the committed one fresh?"
-	@echo "make layers names size switches same-code cxx split embed m32 docs-check   structure and build variants"
+	@echo "make layers names links size switches same-code cxx split embed m32 docs-check   structure and build variants"
 	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long;  passes: the models without each pass"
 	@echo "make fuzz T=program SECONDS=60   fuzzers of every reader;  opinfo: PyTorch's operator samples;  verify: DYNC_VERIFY=1 over everything"
 	@echo "make format     the layout of .clang-format for every source; format-check: is it there?"
