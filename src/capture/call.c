@@ -186,7 +186,7 @@ DYNC__RARE DYNC__FN void dync__entry_free(dync__cache_entry *e)
  * The thread and the entry are as before the call, but for what segments of it have done. */
 DYNC__RARE DYNC__FN void dync__trace_unwind(dync__tracer *t)
 {
-    static const dync__callargs nothing; /* the call's arguments are gone too */
+    static dync__callargs nothing; /* empty, never written: the call's arguments are gone too */
     dync__compiled *f = t->fn;
     dync__cache_entry *e = t->entry;
     bool owns = t->life.owns_entry, grad_off = !t->grad_mode_before;
