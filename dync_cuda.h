@@ -2233,10 +2233,10 @@ DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar)
 /* ==== cuda/ptx_f16.c =============================================================================== */
 /* cuda/ptx_f16.c: arithmetic on two half floats at a time. After ptx_plan.c, before ptx_mem.c.
  *
- * Halves are computed in f32, and each operator's result is rounded to its dtype (wrap). A wrap of
- * a sum, difference or product of two values that are f16 values already is one instruction on
- * pairs of lanes: rounding to f32's 24 bits first changes nothing, as 24 >= 2 * 11 + 2 (f16) and 2
- * * 8 + 2 (bf16; Figueroa 1995), products are exact in f32, and where they are not (below 2^-149)
+ * f16 and bf16 are computed in f32, and each operator's result is rounded to its dtype (wrap). A
+ * wrap of a sum, difference or product of two values that are f16 values already is one instruction
+ * on pairs of lanes: rounding to f32's 24 bits first changes nothing, as 24 >= 2 * 11 + 2 (f16) and
+ * 2 * 8 + 2 (bf16; Figueroa 1995), products are exact in f32, and where they are not (below 2^-149)
  * both ways give zero or the least subnormal alike. Not done: fma (three operands: rounded twice it
  * differs), division (none for pairs), min and max (of two zeros dync takes the second, PTX the
  * greater), sums that no operator rounds. bf16 has fma alone before sm_90: a * 1 + b, b * -1 + a, a
@@ -8783,8 +8783,8 @@ DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync
  *                   product for each remainder by the stride
  *   we ight gradient gy [O/g, pixels of y] x [pixels of y, taps of channels] -> gw the sum cut over
  *     blocks, joined in order
- * The side that slides is gathered (gemm_gather.c): no matrix of windows is made. Halves come 16
- * bytes at a time from arrays whose channels are neighbours: those that lie so are taken as they
+ * The side that slides is gathered (gemm_gather.c): no matrix of windows is made. f16 and bf16 come
+ * 16 bytes at a time from arrays whose channels are neighbours: those that lie so are taken as they
  * are, others are transposed first (ptx_transpose.c), as are the weights; with few channels element
  * by element. A window of one element without padding and stride is a plain product of planes. One
  * channel to a group (depthwise) is no product (conv_direct.c), nor are few: loops.c unrolls the

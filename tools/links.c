@@ -1,9 +1,9 @@
 /* tools/links.c: is every operator that a function calls by its number named for the linker?
  *
  * A small program keeps the rows of operators that its functions name (op/op.h: DYNC__USED and the
- * macros that take an operator); one that is called by its bare number alone would be missing there.
- * Reads the preprocessed implementation (cc -E) and looks at each function and table: a number that
- * is not compared needs the row of that operator beside it. Prints the others; 1 if there are any. */
+ * macros that take an operator); one called by its bare number alone would be missing there. Reads
+ * the preprocessed implementation (cc -E) and looks at each function and table: a number that is
+ * not compared needs the row of its operator beside it. Prints the others; 1 if there are any. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -124,7 +124,7 @@ int main(void)
 {
     static char line[1 << 20];
     int depth = 0;
-    bool was_body = false;
+    bool was_body = false; /* the last token is a closing brace */
     while (fgets(line, sizeof line, stdin)) {
         if (line[0] == '#') continue;
         for (const char *p = line; *p;) {

@@ -191,8 +191,8 @@ DYNC__INLINE dync_status dync__grads_set(dync__grad *g, dync_tensor *h)
 }
 /* An operator by its row, for those without a public function. */
 DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args);
-/* A tensor of halves in f32, others as they are: for rules that PyTorch has as one kernel, which
- * rounds its result alone. What is set as a gradient is cast to the dtype of its argument. */
+/* A tensor of f16 or bf16 in f32, others as they are: for rules that PyTorch has as one kernel,
+ * which rounds its result alone. What is set as a gradient is cast to the dtype of its argument. */
 DYNC__FN dync_tensor *dync__g_wide(dync_tensor *);
 /* Undoes a reduction over dims (none: all) of a tensor of this shape: the dims come back with size
  * 1. */

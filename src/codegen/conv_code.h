@@ -26,7 +26,7 @@ typedef enum {
     DYNC__CT_MAX,
     DYNC__CT_SUM,
     DYNC__CT_WHERE,
-    DYNC__CT_TURN
+    DYNC__CT_TRANSFORM
 } dync__ct_op;
 typedef enum { DYNC__CW_IN, DYNC__CW_WEIGHT, DYNC__CW_OUT } dync__cw_which;
 enum { DYNC__CW_ROOM = 36 * 64 };

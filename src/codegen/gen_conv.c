@@ -231,7 +231,7 @@ DYNC__FN void dync__ct_emit(dync__ct *c)
     DYNC__A(a, ENTER, .n = DYNC__CT_SAVED);
     DYNC__A(a, GET, .to = DYNC__G_T1, .y = dync__ct_arg(DYNC__CA_IN));
     DYNC__A(a, LABEL, .label = again);
-    if (t->op == DYNC__CT_TURN) {
+    if (t->op == DYNC__CT_TRANSFORM) {
         dync__cw_emit(c);
     } else {
         dync__ct_start(c);

@@ -71,8 +71,8 @@ static void dync__gt_dot_end(dync__gtx *g)
     }
 }
 
-static void dync__gt_dot_lines(dync__gtx *g, const int8_t *reg, int n, dync__place from,
-                               dync__place step)
+static void dync__gt_dot_rows(dync__gtx *g, const int8_t *reg, int n, dync__place from,
+                              dync__place step)
 {
     dync__gt_get(g, reg[0], from);
     for (int i = 1; i < n; i++) {
@@ -89,8 +89,8 @@ DYNC__FN void dync__gt_dots(dync__gtx *g)
     DYNC__A(a, ENTER, .n = dync__gt_saved(g));
     dync__gt_mask(g);
     dync__gt_bind(g, block);
-    dync__gt_dot_lines(g, dync__gt_dot_a, g->rows, DYNC__GT_ARG(a), DYNC__GT_ARG(a_step));
-    dync__gt_dot_lines(g, dync__gt_dot_b, g->vectors, DYNC__GT_ARG(b), DYNC__GT_ARG(b_step));
+    dync__gt_dot_rows(g, dync__gt_dot_a, g->rows, DYNC__GT_ARG(a), DYNC__GT_ARG(a_step));
+    dync__gt_dot_rows(g, dync__gt_dot_b, g->vectors, DYNC__GT_ARG(b), DYNC__GT_ARG(b_step));
     dync__gt_get(g, DYNC__G_T2, DYNC__GT_ARG(k));
     DYNC__A(a, SHL_N, .y = left, .n = g->wide ? 3 : 2);
     DYNC__A(a, SET, .to = DYNC__G_T0, .n = 0);

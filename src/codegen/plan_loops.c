@@ -169,10 +169,10 @@ static bool dync__lp_wants_vertical(const dync__loop_plan *b)
 
 /* Are strided rows stored densely again? Machine code transposes the loads of some rows at
  * once (jit.c) and then works on one row after the other. */
-static bool dync__lp_wants_turned(const dync__loop_plan *b)
+static bool dync__lp_wants_transposed(const dync__loop_plan *b)
 {
     dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
-    bool stores = false, turned = false;
+    bool stores = false, transposed = false;
     if (!b->transposes || b->split == 0 || b->k->extent[b->split - 1] < 16 || b->n_inner < 128 ||
         b->n_inner > 8192)
         return false;
@@ -189,9 +189,9 @@ static bool dync__lp_wants_turned(const dync__loop_plan *b)
         }
         if (row != 1 || in->prim != DYNC__P_load || b->k->buf.at[in->buf].mode & DYNC__BUF_OUT)
             return false;
-        turned = true;
+        transposed = true;
     }
-    return stores && turned;
+    return stores && transposed;
 }
 
 /* Does some buffer run along the last row loop while others run along the inner ones? Then both
@@ -223,7 +223,7 @@ static void dync__lp_set_tile(dync__loop_plan *b)
     b->rows = 1;
     b->inner = DYNC__MIN(b->n_inner, lanes);
     if (b->has_reduce && b->n_inner > 1 && dync__lp_wants_vertical(b) &&
-        !dync__lp_wants_turned(b)) {
+        !dync__lp_wants_transposed(b)) {
         b->mode = DYNC__LP_VERTICAL;
         lanes *= 4; /* rows of a few pages: less paging about */
         b->rows = DYNC__MIN(b->n_rows, lanes);

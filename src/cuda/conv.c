@@ -8,8 +8,8 @@
  *                   product for each remainder by the stride
  *   we ight gradient gy [O/g, pixels of y] x [pixels of y, taps of channels] -> gw the sum cut over
  *     blocks, joined in order
- * The side that slides is gathered (gemm_gather.c): no matrix of windows is made. Halves come 16
- * bytes at a time from arrays whose channels are neighbours: those that lie so are taken as they
+ * The side that slides is gathered (gemm_gather.c): no matrix of windows is made. f16 and bf16 come
+ * 16 bytes at a time from arrays whose channels are neighbours: those that lie so are taken as they
  * are, others are transposed first (ptx_transpose.c), as are the weights; with few channels element
  * by element. A window of one element without padding and stride is a plain product of planes. One
  * channel to a group (depthwise) is no product (conv_direct.c), nor are few: loops.c unrolls the

@@ -1,9 +1,9 @@
 /* cuda/ptx_f16.c: arithmetic on two half floats at a time. After ptx_plan.c, before ptx_mem.c.
  *
- * Halves are computed in f32, and each operator's result is rounded to its dtype (wrap). A wrap of
- * a sum, difference or product of two values that are f16 values already is one instruction on
- * pairs of lanes: rounding to f32's 24 bits first changes nothing, as 24 >= 2 * 11 + 2 (f16) and 2
- * * 8 + 2 (bf16; Figueroa 1995), products are exact in f32, and where they are not (below 2^-149)
+ * f16 and bf16 are computed in f32, and each operator's result is rounded to its dtype (wrap). A
+ * wrap of a sum, difference or product of two values that are f16 values already is one instruction
+ * on pairs of lanes: rounding to f32's 24 bits first changes nothing, as 24 >= 2 * 11 + 2 (f16) and
+ * 2 * 8 + 2 (bf16; Figueroa 1995), products are exact in f32, and where they are not (below 2^-149)
  * both ways give zero or the least subnormal alike. Not done: fma (three operands: rounded twice it
  * differs), division (none for pairs), min and max (of two zeros dync takes the second, PTX the
  * greater), sums that no operator rounds. bf16 has fma alone before sm_90: a * 1 + b, b * -1 + a, a

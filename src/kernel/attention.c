@@ -335,12 +335,12 @@ static dync__att_matrix dync__att_rows(const dync__att *a, const dync__operand *
 
 /* c [m, n] (+)= x [m, k] y [k, n], each transposed or not */
 static void dync__att_gemm(const dync__att *a, int64_t m, int64_t n, int64_t k, dync__att_matrix x,
-                           bool x_turned, dync__att_matrix y, bool y_turned, dync__att_matrix c,
-                           bool accumulate)
+                           bool x_transposed, dync__att_matrix y, bool y_transposed,
+                           dync__att_matrix c, bool accumulate)
 {
-    dync__gemm_of(a->type, m, n, k, x.at, x_turned ? x.col : x.row, x_turned ? x.row : x.col, y.at,
-                  y_turned ? y.col : y.row, y_turned ? y.row : y.col, c.at, c.row, c.col,
-                  accumulate);
+    dync__gemm_of(a->type, m, n, k, x.at, x_transposed ? x.col : x.row,
+                  x_transposed ? x.row : x.col, y.at, y_transposed ? y.col : y.row,
+                  y_transposed ? y.row : y.col, c.at, c.row, c.col, accumulate);
 }
 
 static dync__att_matrix dync__att_moved(const dync__att *a, dync__att_matrix m, int64_t rows)

@@ -299,7 +299,7 @@ DYNC__RARE static bool dync__conv_direct_plane(const dync__conv *v, bool flipped
     for (int64_t y = 0; y + 1 < r.rows; y++)
         memset(sum + y * line + r.width * bytes, 0, (size_t)((r.wide - r.width) * bytes));
     for (int64_t ky = 0; ky < v->kh; ky++)
-        dync__gemm_add_lines(
+        dync__gemm_add_rows(
             (int)bytes, (r.rows - 1) * r.wide + r.width, v->kw, w + ky * v->kw * bytes,
             room + (flipped ? (r.high - r.rows - ky * v->dy) * line + (r.wide - r.width) * bytes
                             : ky * v->dy * line),

@@ -9,13 +9,13 @@
 DYNC__WARM
 #if DYNC__JIT
 
-DYNC__RARE static dync__ccode dync__cj_wino_turn(dync__cj *v, int which, int64_t row,
-                                                 int64_t column, int64_t to_row, int64_t to_column,
-                                                 int64_t high, int64_t wide)
+DYNC__RARE static dync__ccode dync__cj_wino_transform(dync__cj *v, int which, int64_t row,
+                                                      int64_t column, int64_t to_row,
+                                                      int64_t to_column, int64_t high, int64_t wide)
 {
     dync__ctile t = dync__cj_tile(v);
     int m = v->wino.m;
-    t.op = DYNC__CT_TURN;
+    t.op = DYNC__CT_TRANSFORM;
     t.P = t.B = 1;
     t.w_b = m * 4 + which;
     t.in_at[0] = (int32_t)row;
@@ -88,15 +88,15 @@ DYNC__RARE DYNC__FN bool dync__cj_wino_code(dync__cj *v, int64_t p)
         if (!(run->code[i % 2] = dync__ctile_code(&v->held, &t))) return false;
     }
     v->wino.in_code =
-        dync__cj_wino_turn(v, DYNC__CW_IN, v->in_row, pixel, n * v->wino.in, v->wino.in, 0, 0);
-    v->wino.weight_code = dync__cj_wino_turn(v, DYNC__CW_WEIGHT, 3 * pixel, pixel,
-                                             n * v->wino.weights * 4, v->wino.weights * 4, 0, 0);
+        dync__cj_wino_transform(v, DYNC__CW_IN, v->in_row, pixel, n * v->wino.in, v->wino.in, 0, 0);
+    v->wino.weight_code = dync__cj_wino_transform(
+        v, DYNC__CW_WEIGHT, 3 * pixel, pixel, n * v->wino.weights * 4, v->wino.weights * 4, 0, 0);
     for (int i = 0; i < 4; i++) {
         int64_t high = i / 2 ? lines : m, wide = i % 2 ? columns : m;
-        v->wino.out_code[i] = high && wide
-                                  ? dync__cj_wino_turn(v, DYNC__CW_OUT, n * v->wino.out,
-                                                       v->wino.out, v->out_row, pixel, high, wide)
-                                  : NULL;
+        v->wino.out_code[i] = high && wide ? dync__cj_wino_transform(v, DYNC__CW_OUT,
+                                                                     n * v->wino.out, v->wino.out,
+                                                                     v->out_row, pixel, high, wide)
+                                           : NULL;
         if (high && wide && !v->wino.out_code[i]) return false;
     }
     return v->wino.in_code && v->wino.weight_code;

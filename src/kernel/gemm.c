@@ -18,8 +18,8 @@ enum { DYNC__GEMM_PLAIN, DYNC__GEMM_DOTS, DYNC__GEMM_LINES, DYNC__GEMM_DIRECT, D
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-DYNC__FN void dync__gemm_pack_lines(int type, void *to_, int64_t to_step, const void *from_,
-                                    int64_t lines, int64_t line_step, int64_t k, int64_t k_step)
+DYNC__FN void dync__gemm_pack_rows(int type, void *to_, int64_t to_step, const void *from_,
+                                   int64_t lines, int64_t line_step, int64_t k, int64_t k_step)
 {
     char *to = to_;
     const char *from = from_;
@@ -52,8 +52,8 @@ static void dync__gemm_pack_panels(int type, char *to, const char *b, int64_t n,
 {
     int64_t bytes = dync__gt_bytes(type), nr = dync__gemm_panel(type);
     for (int64_t j = 0; j < n; j += nr, to += nr * k * bytes)
-        dync__gemm_pack_lines(type, to, nr * bytes, b + j * b_col * bytes, DYNC__MIN(nr, n - j),
-                              b_col * bytes, k, b_row * bytes);
+        dync__gemm_pack_rows(type, to, nr * bytes, b + j * b_col * bytes, DYNC__MIN(nr, n - j),
+                             b_col * bytes, k, b_row * bytes);
 }
 
 DYNC__RARE DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k)
@@ -217,8 +217,8 @@ static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *p
         x.a = g->a + (row * g->a_row + p * g->a_col) * bytes;
         if (panel) {
             x.a_step = (end - row) * bytes;
-            dync__gemm_pack_lines(g->type, panel, x.a_step, x.a, end - row, g->a_row * bytes, k,
-                                  g->a_col * bytes);
+            dync__gemm_pack_rows(g->type, panel, x.a_step, x.a, end - row, g->a_row * bytes, k,
+                                 g->a_col * bytes);
             x.a = panel;
         }
         x.c = g->c + row * x.c_step;
@@ -275,9 +275,9 @@ DYNC__RARE static void dync__gemm_block_pack(const dync__gemm *g, const dync__ge
     int64_t bytes = dync__gt_bytes(g->type);
     for (int64_t i = 0, from = 0, end; s->a && i < s->parts; i++, from = end) {
         end = dync__gemm_share(s->rows, s->parts, i + 1);
-        dync__gemm_pack_lines(g->type, s->a + from * s->k * bytes, (end - from) * bytes,
-                              g->a + ((s->row + from) * g->a_row + s->p * g->a_col) * bytes,
-                              end - from, g->a_row * bytes, s->k, g->a_col * bytes);
+        dync__gemm_pack_rows(g->type, s->a + from * s->k * bytes, (end - from) * bytes,
+                             g->a + ((s->row + from) * g->a_row + s->p * g->a_col) * bytes,
+                             end - from, g->a_row * bytes, s->k, g->a_col * bytes);
     }
 }
 
@@ -618,8 +618,8 @@ DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, con
     if (f->epoch != dync__gt_epoch()) return false;
     if (f->packs) {
         int64_t bytes = dync__gt_bytes(f->type);
-        dync__gemm_pack_lines(f->type, stack, f->lines * bytes, b, f->lines, f->line * bytes,
-                              f->packs, bytes);
+        dync__gemm_pack_rows(f->type, stack, f->lines * bytes, b, f->lines, f->line * bytes,
+                             f->packs, bytes);
         b = stack;
     }
     for (int i = 0; i < f->n; i++) {
@@ -664,8 +664,8 @@ DYNC__RARE DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *f)
 DYNC__GEMM_OF(float, dync__gemm_f32, DYNC__GT_F32)
 DYNC__GEMM_OF(double, dync__gemm_f64, DYNC__GT_F64)
 
-DYNC__FN void dync__gemm_add_lines(int bytes, int64_t n, int64_t k, const void *a, const void *b,
-                                   int64_t b_row, void *c)
+DYNC__FN void dync__gemm_add_rows(int bytes, int64_t n, int64_t k, const void *a, const void *b,
+                                  int64_t b_row, void *c)
 {
     dync__gemm g = {.type = bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32,
                     .m = 1,

@@ -51,6 +51,6 @@ DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, i
                                 int64_t b_col, void *to);
 /* Packs `lines` rows (of a) or columns (of b): to[p, line] = from[line, p], p < k, rows of `to`
  * dense; to_step, line_step, k_step in bytes, any. */
-DYNC__FN void dync__gemm_pack_lines(int type, void *to, int64_t to_step, const void *from,
-                                    int64_t lines, int64_t line_step, int64_t k, int64_t k_step);
+DYNC__FN void dync__gemm_pack_rows(int type, void *to, int64_t to_step, const void *from,
+                                   int64_t lines, int64_t line_step, int64_t k, int64_t k_step);
 #endif

@@ -114,8 +114,8 @@ DYNC__FN void dync__gemm_f64(int64_t m, int64_t n, int64_t k, const double *a, i
                              double *c, int64_t c_row, int64_t c_col, bool accumulate);
 /* Pieces of it on dense rows of f32 (bytes 4) or f64 (8): c[0, n) += sum over p < k of a[p] b[p, 0
  * .. n), and out[i] = a . b[i], i < count. */
-DYNC__FN void dync__gemm_add_lines(int bytes, int64_t n, int64_t k, const void *a, const void *b,
-                                   int64_t b_row, void *c);
+DYNC__FN void dync__gemm_add_rows(int bytes, int64_t n, int64_t k, const void *a, const void *b,
+                                  int64_t b_row, void *c);
 DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const void *a, const void *b,
                                   int64_t b_col, void *out);
 #endif

@@ -97,10 +97,10 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
         g->batches = g->shape[d] ? g->batches / g->shape[d] : 0;
         g->n_batch = d;
     }
-    bool halves = g->converted && g->type != DYNC__GT_U8 && dync__gt_can(DYNC__GT_AS_F16);
-    if (halves && g->m <= DYNC__MM_FEW && g->m <= g->n && (g->b_row == 1 || g->b_col == 1))
+    bool f16 = g->converted && g->type != DYNC__GT_U8 && dync__gt_can(DYNC__GT_AS_F16);
+    if (f16 && g->m <= DYNC__MM_FEW && g->m <= g->n && (g->b_row == 1 || g->b_col == 1))
         g->few = 1;
-    else if (halves && g->n <= DYNC__MM_FEW && (g->a_row == 1 || g->a_col == 1))
+    else if (f16 && g->n <= DYNC__MM_FEW && (g->a_row == 1 || g->a_col == 1))
         g->few = 2;
 }
 

@@ -318,8 +318,8 @@ DYNC__FN dync_status dync__k_rnn_layer(const dync__kcall *call, void *const *dat
     char *weight = scratch, *hid = weight + W * H * e, *h = hid + N * W * e, *c = h + N * H * e;
     if (r.dtype == r.type) {
         const int64_t *stride = dync__rnn_operand(call, DYNC__RNN_W)->lay.stride;
-        dync__gemm_pack_lines(e == 8 ? DYNC__GT_F64 : DYNC__GT_F32, weight, W * e,
-                              r.at[DYNC__RNN_W], W, stride[0] * e, H, stride[1] * e);
+        dync__gemm_pack_rows(e == 8 ? DYNC__GT_F64 : DYNC__GT_F32, weight, W * e, r.at[DYNC__RNN_W],
+                             W, stride[0] * e, H, stride[1] * e);
     } else {
         dync__rnn_copy(&r, DYNC__RNN_W, false, weight, r.type, true);
     }

@@ -60,7 +60,7 @@ enum { DYNC__LOOP_MAX_DIMS = 16 };
     X(lt,      2, "fdilb", 'B') X(le, 2, "fdilb", 'B') X(eq, 2, "fdilb", 'B') X(ne, 2, "fdilb", 'B')                  \
     X(and_,    2, "ilb",   'S') X(or_, 2, "ilb", 'S') X(xor_, 2, "ilb", 'S') X(not_, 1, "ilb", 'S')                   \
     X(shl,     2, "il",    'S') X(shr, 2, "il", 'S') /* arithmetic */                                                 \
-    X(select,  3, "fdilb", 'S') /* a BOOL ? b : c; imm.i 1: a holds seldom (a hint for machine code) */               \
+    X(select,  3, "fdilb", 'S') /* a BOOL ? b : c; imm.i 1: b is a cold path (machine code skips it) */               \
     X(cast,    1, "fdilb", 'T') /* value conversion between compute types; float to int truncates, saturates, NaN */  \
                                 /* 0; to BOOL x != 0 */                                                               \
     X(bitcast, 1, "fdil",  'T') /* F32 <-> I32, F64 <-> I64 */                                                        \

@@ -146,7 +146,7 @@ static void dync__text_prim(dync__str *out, const dync__kernel *k, const dync__i
         dync__str_addf(out, ".%s", dync__dtype_info(in->type)->fx);
     if (in->prim == DYNC__P_random)
         dync__str_add(out, in->imm.i == 1 ? ".normal" : in->imm.i ? ".second" : ".uniform");
-    if (in->prim == DYNC__P_select && in->imm.i) dync__str_add(out, ".seldom");
+    if (in->prim == DYNC__P_select && in->imm.i) dync__str_add(out, ".cold");
     if (in->prim == DYNC__P_wrap) dync__str_addf(out, ".%s", dync__dtype_info((int)in->imm.i)->fx);
     if (in->prim == DYNC__P_reduce) dync__str_addf(out, ".%s", dync__reduce_names[in->imm.i & 7]);
     if (in->prim == DYNC__P_const_) {

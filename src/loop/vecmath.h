@@ -75,7 +75,7 @@ DYNC__M_THREE(sel, select)
 
 /* c ? x : y where c rarely holds: what only x needs is a cold path, which machine code jumps
  * over. */
-DYNC__INLINE int dync__m_seldom(dync__lb *b, int c, int x, int y)
+DYNC__INLINE int dync__m_cold(dync__lb *b, int c, int x, int y)
 {
     dync__inst in = dync__inst_make(DYNC__P_select, dync__lb_type(b, x), c, x, y);
     in.imm.i = 1;

@@ -258,7 +258,7 @@ DYNC__FN int dync__vm_fmod(dync__lb *b, int a, int y)
                                  dync__m_lt(b, dync__m_k(b, t, 0.0), t));
         r = dync__m_sel(b, usual, r, nan);
         int beyond = dync__m_and(b, finite, dync__m_not(b, usual));
-        r = dync__m_seldom(b, beyond, dync__fmod_far(b, x, d, small), r);
+        r = dync__m_cold(b, beyond, dync__fmod_far(b, x, d, small), r);
         r = dync__m_mul(b, r, dync__m_sel(b, small, dync__m_k(b, d, 0x1p-500), one));
     }
     r = dync__m_sel(b, dync__m_lt(b, x, t), x, dync__lb_cast(b, r, dync__lb_type(b, a)));

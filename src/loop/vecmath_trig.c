@@ -29,9 +29,9 @@ typedef struct dync__trig_parts {
 static dync__trig_parts dync__trig_either(dync__lb *b, int c, dync__trig_parts far_part,
                                           dync__trig_parts near_part)
 {
-    dync__trig_parts out = {dync__m_seldom(b, c, far_part.r, near_part.r),
-                            dync__m_seldom(b, c, far_part.lo, near_part.lo),
-                            dync__m_seldom(b, c, far_part.q, near_part.q)};
+    dync__trig_parts out = {dync__m_cold(b, c, far_part.r, near_part.r),
+                            dync__m_cold(b, c, far_part.lo, near_part.lo),
+                            dync__m_cold(b, c, far_part.q, near_part.q)};
     return out;
 }
 

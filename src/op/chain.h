@@ -36,7 +36,7 @@ DYNC__FN dync__dt *dync__chain_reduce(dync__chain *, int op, dync__dt *, int n, 
 #define dync__chain_shape(c, op, ...) (dync__chain_shape)(c, DYNC__USED(op), __VA_ARGS__)
 #define dync__chain_reduce(c, op, ...) (dync__chain_reduce)(c, DYNC__USED(op), __VA_ARGS__)
 DYNC__FN dync__dt *dync__chain_dtype(dync__chain *, dync__dt *, int dtype);
-/* halves as f32, others as they are; NULL stays NULL */
+/* f16 and bf16 as f32, others as they are; NULL stays NULL */
 DYNC__FN dync__dt *dync__chain_wide(dync__chain *, dync__dt *);
 DYNC__FN dync__dt *dync__chain_slice(dync__chain *, dync__dt *, int64_t dim, int64_t start,
                                      int64_t end);

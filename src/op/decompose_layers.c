@@ -293,7 +293,7 @@ static dync__dt *dync__dn_safe_softmax(dync__chain *c, dync__dt *scores)
                         dync__arg_t(blind), dync__arg_i(0));
 }
 
-/* In f32 for halves, as what follows them: the result alone is rounded. */
+/* In f32 for f16 and bf16, as what follows them: the result alone is rounded. */
 static dync__dt *dync__dn_scores(dync__chain *c, dync__dt *q, dync__dt *k, dync__dt *mask,
                                  bool is_causal, double scale)
 {

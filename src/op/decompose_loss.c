@@ -75,7 +75,7 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     int dtype = x->dtype, wide = dync__dtype_info(dtype)->bytes == 2 ? DYNC_F32 : dtype,
         place = p > 0 ? DYNC__USED(DYNC__OP_amax) : DYNC__USED(DYNC__OP_amin);
-    /* squares of halves overflow */
+    /* squares of f16 overflow */
     x = dync__chain_dtype(&c, x, wide);
     if (p >= 2 && p <= 2)
         y = dync__chain_norm2(&c, x, n, dims, keepdim);
@@ -249,7 +249,7 @@ DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, 1, &at, false));
 }
 
-/* Groups are rows of a layer norm without weights; halves are rounded once. */
+/* Groups are rows of a layer norm without weights; f16 and bf16 are rounded once. */
 static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t groups, dync__dt *w,
                                        dync__dt *b, double eps)
 {

@@ -153,7 +153,7 @@ TEST(pieces_of_gemm)
             want[i] = c[i] = i;
             for (int p = 0; p < K; p++) want[i] += a[p] * b[2 * p + i];
         }
-        dync__gemm_add_lines(8, n, K, a, b, 2, c);
+        dync__gemm_add_rows(8, n, K, a, b, 2, c);
         EXPECT_NEAR_F64(c, want, n, 1e-12, 1e-12);
         dync__gemm_products(8, n, K, b, b + 1, N - 3, out);
         for (int i = 0; i < K && n <= N - 3; i++) {

@@ -44,7 +44,7 @@ static const char mixed_text[] =
     "    v12 = wrap.i8 v11\n"
     "    v13 = bitcast.f32 v12\n"
     "    v14 = lt v13, v3\n"
-    "    v15 = select.seldom v14, v8, v13\n"
+    "    v15 = select.cold v14, v8, v13\n"
     "    v16 = loadx a[-o0 + 7], v7\n"
     "    v17 = reduce.argmax v15\n"
     "    store y[12*o0 + 4*o1 + i0], v12\n"

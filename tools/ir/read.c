@@ -256,7 +256,7 @@ static void dync__text_read_suffix(dync__text_reader *r, dync__inst *in, char *s
     case DYNC__P_wrap: in->imm.i = dync__text_dtype(r, suffix); break;
     case DYNC__P_select:
         in->imm.i = *suffix != 0;
-        if (in->imm.i && strcmp(suffix, "seldom") != 0) dync__text_fail(r, "seldom");
+        if (in->imm.i && strcmp(suffix, "cold") != 0) dync__text_fail(r, "cold");
         break;
     case DYNC__P_reduce:
         while (in->imm.i < 8 && strcmp(dync__reduce_names[in->imm.i], suffix) != 0) in->imm.i++;
