@@ -23,10 +23,25 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
  *   thread  any */
 DYNC_API dync_value dync_program_run(dync_program *program, int nargs, const dync_value *args);
 
-/* dync_program_save: a portable file. dync_program_save_c: one C11 file with static memory, no
- * malloc and no dync.h, for a microcontroller. dync_program_save_onnx: an ONNX model.
- *   errors  DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express),
- *           DYNC_ERR_MEMORY
+/* dync_program_save: a portable file. dync_program_save_onnx: an ONNX model.
+ * dync_program_save_c: C99 (and C++) without malloc and dync.h, for a microcontroller. Beside a
+ * path that ends in .c comes a header of the same name, which the file includes; with another path
+ * there is one file, which holds it. Of a program net of x [2, 10]:
+ *
+ *     void net_run(const float x[2][10], float out[2][3]);
+ *     void net_run_in(net_arena *arena, const float x[2][10], float out[2][3]);
+ *
+ * Arguments have the order and the names of the function's (dync_args; else arg0, arg1, ...), used
+ * or not; results are out, or out0, out1, ... net_run works in static memory, net_run_in in the
+ * caller's. NET_X_SIZE, NET_ARENA_BYTES and NET_WEIGHT_BYTES tell sizes. Weights are const arrays.
+ * net_self_test() compares with what the library computed, where NET_SELF_TEST is defined as the
+ * file is compiled; NET_MAIN makes a program of it. Branches and loops that data decide are C's.
+ * Marked sizes are numbers before the arrays, named by argument and dimension, and need a maximum,
+ * for which memory is set aside: int net_run(int x_dim0, const float x[][10], ...), which gives 1
+ * and writes nothing for a size that it does not take, else 0; an array whose inner sizes are
+ * symbolic is given as its first element.
+ *   errors  DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express; a marked size
+ *           without a maximum), DYNC_ERR_MEMORY
  *   notes   as with every file that dync saves, the old one stays until the new one is whole: it is
  *           written beside, synced and renamed
  *   thread  any */

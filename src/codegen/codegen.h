@@ -28,5 +28,18 @@ DYNC__FN void dync__code_dump(dync__str *, const dync__code *);
 
 /* csrc.c: the kernel as a C11 function over restrict pointers: `static void NAME(const float *a,
  * float *y) { ... }`. */
-DYNC__FN dync_status dync__kernel_csource(dync__str *, const dync__kernel *, const char *fn_name);
+/* room: kept values lie in memory behind one more parameter, `unsigned char *a` (bytes, at most;
+ * 0: there is none), and buffer i is given from its element base[i] on; bits of floats are read by
+ * #_bits32, #_float32, #_bits64, #_float64, the caller's. NULL: they are static. */
+enum { DYNC__CSRC_BUFS = 64 };
+typedef struct dync__csrc_room {
+    int64_t bytes, base[DYNC__CSRC_BUFS];
+} dync__csrc_room;
+DYNC__FN dync_status dync__kernel_csource(dync__str *, const dync__kernel *, const char *fn_name,
+                                          dync__csrc_room *room_or_null);
+/* A size as a C expression; symbols of the table in force are named by their source. Terms of an
+ * index: stride * var, offset; first: nothing stands before it. */
+DYNC__FN void dync__size_csource(dync__str *, int64_t size);
+DYNC__FN void dync__term_csource(dync__str *, int64_t stride, const char *var, bool *first);
+DYNC__FN void dync__offset_csource(dync__str *, int64_t offset, bool first);
 #endif

@@ -7,6 +7,9 @@
  * needs stdint.h and math.h. Values of an earlier phase are loaded again or kept in a static
  * array, one element per inner index. fma is a * b + c; sums are plain; everything else is what
  * eval.c says. Random numbers and sizes beyond int are refused.
+ * Sizes may be symbolic, of the table in force: the source of a symbol is its name in C. Where the
+ * caller has room for them (dync__csrc_room), kept values lie there, and each buffer begins at its
+ * first element that is read or written.
  * Invariant: names are v<number>, r<number> (a reduction under way), k<number> (kept), o<d> and
  * i<d> (loops). */
 #include "../dync.in.h"
@@ -21,6 +24,8 @@ typedef struct dync__csrc {
     const dync__kernel *k;
     const char *name;
     uint8_t *needed, *kept;
+    dync__csrc_room *room;         /* NULL: kept values are static */
+    int64_t base[DYNC__CSRC_BUFS]; /* of each buffer: what its accesses' offsets are from */
     int indent;
     bool half_in[2], half_out[2]; /* conversions asked for: f16, bf16 */
 } dync__csrc;
@@ -48,6 +53,120 @@ static void dync__csrc_line(dync__csrc *c)
     for (int i = 0; i < c->indent; i++) dync__str_add(c->out, "    ");
 }
 
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* recursion: over what a size is made of. factor: it stands in a product */
+static void dync__csrc_size(dync__str *s, int64_t size, bool factor);
+
+/* Divisions round down, also where the dividend may be negative: then a is less than 0 in
+ * (a < 0 ? -((b - 1 - a) / b) : a / b) and ((a % b + b) % b). */
+static void dync__csrc_quotient(dync__str *s, const dync__sz_expr *e)
+{
+    static const char *const plain[2] = {"(a / b)", "(a % b)"},
+                             *const floors[2] = {"(a < 0 ? -((b - 1 - a) / b) : a / b)",
+                                                 "((a % b + b) % b)"};
+    double low, high;
+    dync__sz_bounds(e->a, &low, &high);
+    for (const char *p = (low >= 0 ? plain : floors)[e->kind == DYNC__SZ_MOD]; *p; p++) {
+        if (*p == 'a' || *p == 'b')
+            dync__csrc_size(s, *p == 'a' ? e->a : e->b, true);
+        else
+            dync__str_addc(s, *p);
+    }
+}
+
+static void dync__csrc_sum(dync__str *s, const dync__sz_expr *e, bool factor)
+{
+    bool parentheses = factor && (e->n_terms > 1 || e->term[0].coef < 0);
+    if (parentheses) dync__str_addc(s, '(');
+    for (int i = 0; i < e->n_terms; i++) {
+        const dync__sz_term *t = &e->term[i];
+        int64_t coef = t->coef < 0 ? -t->coef : t->coef;
+        dync__str_add(s, t->coef < 0 ? (i ? " - " : "-") : i ? " + " : "");
+        if (coef != 1 || t->n == 0) dync__str_addf(s, "%lld", (long long)coef);
+        for (int k = 0; k < t->n; k++) {
+            if (k || coef != 1) dync__str_add(s, " * ");
+            dync__csrc_size(s, t->atom[k], true);
+        }
+    }
+    if (parentheses) dync__str_addc(s, ')');
+}
+
+/* Numbers made of sizes: double, as tensor/sym.c computes them. */
+static void dync__csrc_real(dync__str *s, int64_t bits)
+{
+    static const char *const signs[] = {" + ", " - ", " * ", " / "};
+    const dync__symtab *t = dync__tls.syms;
+    const dync__sz_expr *e = dync__is_sf(bits) && t ? dync__symtab_find(t, bits) : NULL;
+    char text[48];
+    if (!e) {
+        dync__double_text(dync__sf_double(bits), text, sizeof text);
+        dync__str_addf(s, "%s%s", text, strpbrk(text, ".einf") ? "" : ".0");
+        return;
+    }
+    dync__str_add(s, e->kind == DYNC__SF_OF     ? "(double)("
+                     : e->kind == DYNC__SF_SQRT ? "sqrt("
+                                                : "(");
+    if (e->kind == DYNC__SF_OF)
+        dync__csrc_size(s, e->a, false);
+    else
+        dync__csrc_real(s, e->a);
+    if (e->kind >= DYNC__SF_ADD && e->kind <= DYNC__SF_DIV) {
+        dync__str_add(s, signs[e->kind - DYNC__SF_ADD]);
+        dync__csrc_real(s, e->b);
+    }
+    dync__str_addc(s, ')');
+}
+
+/* recursion: over what a size is made of. factor: it stands in a product */
+static void dync__csrc_size(dync__str *s, int64_t size, bool factor)
+{
+    const dync__symtab *t = dync__tls.syms;
+    const dync__sz_expr *e = dync__is_token(size) && t ? dync__symtab_find(t, size) : NULL;
+    if (!e) {
+        dync__str_addf(s, factor && size < 0 ? "(%lld)" : "%lld", (long long)size);
+    } else if (e->kind == DYNC__SZ_SYMBOL) {
+        dync__str_add(s, t->symbol.at[e->symbol].source);
+    } else if (e->kind == DYNC__SZ_SUM) {
+        dync__csrc_sum(s, e, factor);
+    } else if (e->kind == DYNC__SZ_DIV || e->kind == DYNC__SZ_MOD) {
+        dync__csrc_quotient(s, e);
+    } else { /* (a < b ? a : b) */
+        dync__str_addc(s, '(');
+        dync__csrc_size(s, e->a, true);
+        dync__str_add(s, e->kind == DYNC__SZ_MIN ? " < " : " > ");
+        dync__csrc_size(s, e->b, true);
+        dync__str_add(s, " ? ");
+        dync__csrc_size(s, e->a, true);
+        dync__str_add(s, " : ");
+        dync__csrc_size(s, e->b, true);
+        dync__str_addc(s, ')');
+    }
+}
+
+DYNC__FN void dync__size_csource(dync__str *s, int64_t size) { dync__csrc_size(s, size, false); }
+
+/* " + 6 * i0": a term of an index; *first: none stands before it. */
+DYNC__FN void dync__term_csource(dync__str *s, int64_t stride, const char *var, bool *first)
+{
+    if (stride == 0 || !var) return;
+    bool negative = stride < 0;
+    dync__str_add(s, negative ? (*first ? "-" : " - ") : *first ? "" : " + ");
+    if (stride != 1 && stride != -1) {
+        dync__csrc_size(s, negative ? -stride : stride, true);
+        dync__str_add(s, " * ");
+    }
+    dync__str_add(s, var);
+    *first = false;
+}
+
+DYNC__FN void dync__offset_csource(dync__str *s, int64_t offset, bool first)
+{
+    if (offset == 0 && !first) return;
+    if (!first) dync__str_add(s, offset < 0 ? " - " : " + ");
+    dync__csrc_size(s, offset < 0 && !first ? -offset : offset, !first);
+}
+
 /* ---- operands -------------------------------------------------------------------------------- */
 
 static void dync__csrc_float(dync__str *out, double x, int type)
@@ -71,7 +190,12 @@ static void dync__csrc_float(dync__str *out, double x, int type)
 
 static void dync__csrc_constant(dync__str *out, const dync__inst *in)
 {
-    if (dync__csrc_is_float(in->type))
+    bool real = dync__csrc_is_float(in->type);
+    if (real ? dync__is_sf(in->imm.i) : dync__is_token(in->imm.i)) {
+        dync__str_addf(out, "(%s)(", dync__csrc_type(in->type));
+        (real ? dync__csrc_real(out, in->imm.i) : dync__csrc_size(out, in->imm.i, false));
+        dync__str_addc(out, ')');
+    } else if (dync__csrc_is_float(in->type))
         dync__csrc_float(out, in->imm.f, in->type);
     else if (in->imm.i == INT64_MIN)
         dync__str_add(out, "INT64_MIN");
@@ -83,25 +207,17 @@ static void dync__csrc_constant(dync__str *out, const dync__inst *in)
 }
 
 /* The linear form of an access over its loops. */
-static void dync__csrc_index(dync__csrc *c, int access)
+static void dync__csrc_index(dync__csrc *c, int access, int64_t base)
 {
     const dync__access *a = &c->k->access.at[access];
     bool first = true;
+    char var[16];
     for (int d = 0; d < c->k->n_dims; d++) {
-        int64_t stride = a->stride[d];
-        char loop = d < c->k->n_outer ? 'o' : 'i';
-        int number = d < c->k->n_outer ? d : d - c->k->n_outer;
-        if (stride == 0 || c->k->extent[d] == 1) continue;
-        dync__str_add(c->out, stride < 0 ? (first ? "-" : " - ") : first ? "" : " + ");
-        if (stride != 1 && stride != -1)
-            dync__str_addf(c->out, "%lld * ", (long long)llabs(stride));
-        dync__str_addf(c->out, "%c%d", loop, number);
-        first = false;
+        bool outer = d < c->k->n_outer;
+        dync__format(var, sizeof var, "%c%d", outer ? 'o' : 'i', outer ? d : d - c->k->n_outer);
+        if (c->k->extent[d] != 1) dync__term_csource(c->out, a->stride[d], var, &first);
     }
-    if (first)
-        dync__str_addf(c->out, "%lld", (long long)a->offset);
-    else if (a->offset)
-        dync__str_addf(c->out, " %c %lld", a->offset < 0 ? '-' : '+', (long long)llabs(a->offset));
+    dync__offset_csource(c->out, dync__sz_sub(a->offset, base), first);
 }
 
 /* The linearised inner index, for kept values and positions. */
@@ -109,14 +225,11 @@ static void dync__csrc_position(dync__csrc *c)
 {
     int64_t stride = 1;
     bool first = true;
+    char var[16];
     for (int d = c->k->n_dims - 1; d >= c->k->n_outer; d--) {
-        if (c->k->extent[d] != 1) {
-            dync__str_add(c->out, first ? "" : " + ");
-            if (stride != 1) dync__str_addf(c->out, "%lld * ", (long long)stride);
-            dync__str_addf(c->out, "i%d", d - c->k->n_outer);
-            first = false;
-        }
-        stride *= c->k->extent[d];
+        dync__format(var, sizeof var, "i%d", d - c->k->n_outer);
+        if (c->k->extent[d] != 1) dync__term_csource(c->out, stride, var, &first);
+        stride = dync__sz_mul(stride, c->k->extent[d]);
     }
     if (first) dync__str_add(c->out, "0");
 }
@@ -124,7 +237,7 @@ static void dync__csrc_position(dync__csrc *c)
 static void dync__csrc_memory(dync__csrc *c, const dync__inst *in, int index)
 {
     dync__str_addf(c->out, "b%d[", (int)in->buf);
-    dync__csrc_index(c, in->access);
+    dync__csrc_index(c, in->access, c->base[in->buf]);
     if (index >= 0) dync__str_addf(c->out, " + v%d", index);
     dync__str_addc(c->out, ']');
 }
@@ -264,16 +377,19 @@ static void dync__csrc_load(dync__csrc *c, const dync__inst *in)
 
 static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
 {
-    static const char *const unions[] = {"((union { float f; int32_t i; }){.f = $a}).i",
-                                         "((union { float f; int32_t i; }){.i = $a}).f",
-                                         "((union { double f; int64_t i; }){.f = $a}).i",
-                                         "((union { double f; int64_t i; }){.i = $a}).f"};
+    /* functions of the file, where there is one */
+    static const char *const unions[2][4] = {
+        {"((union { float f; int32_t i; }){.f = $a}).i",
+         "((union { float f; int32_t i; }){.i = $a}).f",
+         "((union { double f; int64_t i; }){.f = $a}).i",
+         "((union { double f; int64_t i; }){.i = $a}).f"},
+        {"#_bits32($a)", "#_float32($a)", "#_bits64($a)", "#_float64($a)"}};
     switch (in->prim) {
     case DYNC__P_load:
     case DYNC__P_loadx: dync__csrc_load(c, in); break;
     case DYNC__P_index:
         dync__str_add(c->out, "(int64_t)(");
-        dync__csrc_index(c, in->access);
+        dync__csrc_index(c, in->access, 0);
         dync__str_addc(c->out, ')');
         break;
     case DYNC__P_cast: dync__csrc_cast(c, in); break;
@@ -286,10 +402,10 @@ static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
         break;
     case DYNC__P_bitcast:
         dync__csrc_expand(c, in, in->type,
-                          unions[in->type == DYNC_I32   ? 0
-                                 : in->type == DYNC_F32 ? 1
-                                 : in->type == DYNC_I64 ? 2
-                                                        : 3]);
+                          unions[c->room != NULL][in->type == DYNC_I32   ? 0
+                                                  : in->type == DYNC_F32 ? 1
+                                                  : in->type == DYNC_I64 ? 2
+                                                                         : 3]);
         break;
     default: {
         int type = dync__csrc_inst(c, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
@@ -416,8 +532,9 @@ static int dync__csrc_open(dync__csrc *c, int from, int to)
         int number = d < c->k->n_outer ? d : d - c->k->n_outer;
         if (c->k->extent[d] == 1) continue;
         dync__csrc_line(c);
-        dync__str_addf(c->out, "for (int %c%d = 0; %c%d < %lld; %c%d++) {\n", loop, number, loop,
-                       number, (long long)c->k->extent[d], loop, number);
+        dync__str_addf(c->out, "for (int %c%d = 0; %c%d < ", loop, number, loop, number);
+        dync__csrc_size(c->out, c->k->extent[d], false);
+        dync__str_addf(c->out, "; %c%d++) {\n", loop, number);
         c->indent++;
         opened++;
     }
@@ -510,11 +627,19 @@ static void dync__csrc_halves(dync__csrc *c)
     }
 }
 
+/* The greatest that a size may be. */
+static double dync__csrc_most(int64_t size)
+{
+    double low, high;
+    dync__sz_bounds(size, &low, &high);
+    return high;
+}
+
 static dync_status dync__csrc_check(const dync__csrc *c)
 {
-    int64_t total = 1;
+    double total = 1;
     for (int d = 0; d < c->k->n_dims; d++)
-        if (!dync__mul_ok(total, DYNC__MAX(c->k->extent[d], 1), &total) || total > INT32_MAX)
+        if ((total *= DYNC__MAX(dync__csrc_most(c->k->extent[d]), 1)) > INT32_MAX)
             return dync__fail(DYNC_ERR_COMPILE,
                               "kernel %s: more than 2^31 indices do not go into C source",
                               c->k->name);
@@ -525,23 +650,69 @@ static dync_status dync__csrc_check(const dync__csrc *c)
     return DYNC_OK;
 }
 
+/* Where each buffer begins: the least offset of its accesses, all of the same symbols. */
+static void dync__csrc_bases(dync__csrc *c)
+{
+    const dync__kernel *k = c->k;
+    bool seen[DYNC__CSRC_BUFS] = {false};
+    memset(c->base, 0, sizeof c->base);
+    for (int i = 0; i < k->inst.n && c->room; i++) {
+        int b = k->inst.at[i].buf;
+        int64_t offset = b >= 0 && c->needed[i] ? k->access.at[k->inst.at[i].access].offset : 0;
+        if (b < 0 || !c->needed[i]) continue;
+        if (!seen[b])
+            c->base[b] = offset;
+        else if (c->base[b] != offset)
+            c->base[b] = dync__is_token(offset) || dync__is_token(c->base[b])
+                             ? 0
+                             : DYNC__MIN(offset, c->base[b]);
+        seen[b] = true;
+    }
+    for (int b = 0; c->room && b < k->buf.n; b++) c->room->base[b] = c->base[b];
+}
+
+/* Arrays of kept values, one element for each inner index. */
+static void dync__csrc_keep(dync__csrc *c)
+{
+    const dync__kernel *k = c->k;
+    int64_t bytes = 0;
+    double inner = 1;
+    for (int d = k->n_outer; d < k->n_dims; d++) inner *= dync__csrc_most(k->extent[d]);
+    int64_t n = inner < 1 ? 1 : inner > INT32_MAX ? INT32_MAX : (int64_t)inner;
+    for (int i = 0; i < k->inst.n; i++) {
+        if (!c->kept[i] || !c->needed[i]) continue;
+        const char *type = dync__csrc_type(k->inst.at[i].type);
+        if (c->room)
+            dync__str_addf(c->out, "    %s *restrict k%d = (%s *)(void *)(a + %lld);\n", type, i,
+                           type, (long long)bytes);
+        else
+            dync__str_addf(c->out, "    static %s k%d[%lld];\n", type, i, (long long)n);
+        bytes += (n * dync__dtype_info(k->inst.at[i].type)->bytes + 7) & ~(int64_t)7;
+    }
+    if (c->room) c->room->bytes = bytes;
+}
+
+static bool dync__csrc_keeps(const dync__csrc *c)
+{
+    bool any = false;
+    for (int i = 0; i < c->k->inst.n; i++) any = any || (c->kept[i] && c->needed[i]);
+    return any && c->room;
+}
+
 static void dync__csrc_function(dync__csrc *c)
 {
     const dync__kernel *k = c->k;
-    int64_t inner = 1;
+    bool keeps = dync__csrc_keeps(c);
     dync__csrc_halves(c);
     dync__str_addf(c->out, "static void %s(", c->name);
     for (int i = 0; i < k->buf.n; i++)
         dync__str_addf(c->out, "%s%s%s *restrict b%d", i ? ", " : "",
                        k->buf.at[i].mode & DYNC__BUF_OUT ? "" : "const ",
                        dync__csrc_type(k->buf.at[i].dtype), i);
-    dync__str_add(c->out, k->buf.n ? ")\n{\n" : "void)\n{\n");
+    if (keeps) dync__str_add(c->out, k->buf.n ? ", unsigned char *a" : "unsigned char *a");
+    dync__str_add(c->out, k->buf.n || keeps ? ")\n{\n" : "void)\n{\n");
     c->indent = 1;
-    for (int d = k->n_outer; d < k->n_dims; d++) inner *= k->extent[d];
-    for (int i = 0; i < k->inst.n; i++)
-        if (c->kept[i] && c->needed[i])
-            dync__str_addf(c->out, "    static %s k%d[%lld];\n",
-                           dync__csrc_type(k->inst.at[i].type), i, (long long)DYNC__MAX(inner, 1));
+    dync__csrc_keep(c);
     for (int b = 0; b < k->buf.n; b++) {
         bool used = false;
         for (int i = 0; i < k->inst.n; i++) used |= c->needed[i] && k->inst.at[i].buf == b;
@@ -561,7 +732,7 @@ static void dync__csrc_function(dync__csrc *c)
 }
 
 DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k,
-                                          const char *fn_name)
+                                          const char *fn_name, dync__csrc_room *room)
 {
     dync__csrc c;
     dync__arena arena = {0};
@@ -573,11 +744,16 @@ DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k,
     c.out = out;
     c.k = k;
     c.name = fn_name;
+    c.room = k->buf.n > DYNC__CSRC_BUFS ? NULL : room;
     c.needed = dync__calloc(2 * n);
     if (!c.needed) return dync__arena_free(&arena), DYNC_ERR_MEMORY;
     c.kept = c.needed + n;
     dync__csrc_analyse(&c);
     dync_status status = dync__csrc_check(&c);
+    if (room && !c.room)
+        status = dync__fail(DYNC_ERR_UNSUPPORTED, "C source: loops over more than %d arrays",
+                            (int)DYNC__CSRC_BUFS);
+    if (status == DYNC_OK) dync__csrc_bases(&c);
     if (status == DYNC_OK) dync__csrc_function(&c);
     dync__free(c.needed, 2 * n);
     dync__arena_free(&arena);

@@ -205,13 +205,19 @@ static dync_status dync__ctl_scan(const dync__kcall *k, void *const *data, void 
 }
 
 /* ---- the step -------------------------------------------------------------------------------- */
+static const dync__kcall_row dync__ctl_rows[3] = {
+    {.name = "cond", .prepare = dync__ctl_prepare, .run = dync__ctl_cond},
+    {.name = "scan", .prepare = dync__ctl_prepare, .run = dync__ctl_scan},
+    {.name = "while_loop", .prepare = dync__ctl_prepare, .run = dync__ctl_while}};
 static const dync__kcall_row *dync__ctl_row(int op)
 {
-    static const dync__kcall_row rows[3] = {
-        {.name = "cond", .prepare = dync__ctl_prepare, .run = dync__ctl_cond},
-        {.name = "scan", .prepare = dync__ctl_prepare, .run = dync__ctl_scan},
-        {.name = "while_loop", .prepare = dync__ctl_prepare, .run = dync__ctl_while}};
-    return &rows[op == DYNC__OP_cond ? 0 : op == DYNC__OP_scan ? 1 : 2];
+    return &dync__ctl_rows[op == DYNC__OP_cond ? 0 : op == DYNC__OP_scan ? 1 : 2];
+}
+
+DYNC__FN bool dync__control_is(const dync__kcall *k)
+{
+    return k->row == &dync__ctl_rows[0] || k->row == &dync__ctl_rows[1] ||
+           k->row == &dync__ctl_rows[2];
 }
 
 /* Operands lie dense, or are copied. */
@@ -219,6 +225,9 @@ static dync_status dync__ctl_operand(dync__pb *pb, const dync__operand *in, dync
 {
     *out = *in;
     if (dync__layout_is_contiguous(&in->lay)) return DYNC_OK;
+    if (pb->sized)
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "control flow over symbolic sizes whose operand is not row major");
     dync__operand dense = *in;
     DYNC__TRY(dync__layout_contiguous(&dense.lay, in->lay.ndim, in->lay.shape));
     dense.slot =

@@ -23,8 +23,8 @@ typedef struct dync__lowered {
 DYNC__FN dync_status dync__inductor_lower(dync__graph *, const bool *used,
                                           const dync__options *options, dync__lowered *out);
 /* The same without a plan: the unfused steps in pb, on an arena that is filled; for printing code.
- * Every output is wanted. */
-DYNC__FN dync_status dync__inductor_steps(dync__graph *, dync__arena *, dync__pb *,
+ * Every output is wanted. sized: sizes are those of the thread's table. */
+DYNC__FN dync_status dync__inductor_steps(dync__graph *, bool sized, dync__arena *, dync__pb *,
                                           dync__lowered *out);
 DYNC__FN void dync__lowered_free(dync__lowered *);
 /* where every node is, apart from 0-dim inputs in main memory; -1: on several */
@@ -48,6 +48,7 @@ DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync__node *, int n_in
  * those are lowered, too */
 DYNC__FN dync_status dync__control_lower(dync__pb *, const dync__node *, int n_in,
                                          const dync__operand *in, const dync__operand *out);
+DYNC__FN bool dync__control_is(const dync__kcall *); /* such a step */
 /* inductor.c: an inner compiler. user not NULL: what lies on a GPU is run as a recorded graph, as
  * by the option "cudagraphs". */
 DYNC__FN dync_status dync__inductor_all_sizes(void *user, dync__graph *, const dync__options *,

@@ -218,7 +218,7 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n, bool 
     w->pb.user_op = n->user_op ? n->user_op : c.row->name;
     w->pb.at = n->at;
     bool opaque = c.row->flags & DYNC__OP_OPAQUE, control = dync__row_is_control(c.row);
-    if (w->pb.sized && (opaque || control || c.row->cls == DYNC__INPLACE))
+    if (w->pb.sized && ((opaque && !control) || c.row->cls == DYNC__INPLACE))
         return dync__fail(DYNC_ERR_UNSUPPORTED, "%s is lowered with numbers", c.row->name);
     if (placed) return dync__reinplace_lower(w, &c, n, in, n_in);
     if (control) return dync__control_lower(&w->pb, n, n_in, in, w->value[n->index]);
@@ -368,12 +368,12 @@ DYNC__FN dync_status dync__inductor_lower(dync__graph *g, const bool *used,
 /* The steps without a plan, for who prints or exports them. The lowerer's arena moves to the
  * caller, who frees it, after a failure too; pointers to the arena inside kernels are set anew,
  * since it has moved. */
-DYNC__FN dync_status dync__inductor_steps(dync__graph *g, dync__arena *arena, dync__pb *pb,
-                                          dync__lowered *out)
+DYNC__FN dync_status dync__inductor_steps(dync__graph *g, bool sized, dync__arena *arena,
+                                          dync__pb *pb, dync__lowered *out)
 {
     static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__lowerer w;
-    dync_status status = dync__lower_steps(&w, g, NULL, &plain, false, out);
+    dync_status status = dync__lower_steps(&w, g, NULL, &plain, sized, out);
     *arena = w.arena;
     *pb = w.pb;
     pb->arena = arena;

@@ -43,7 +43,8 @@ static bool dync__expand_by_rows(const dync__kernel *k, const dync__inst *in)
 /* The offset of the row whose number is `index`. */
 static int dync__expand_offset(dync__lb *b, int index, const dync__access *at)
 {
-    int zero = dync__lb_i(b, DYNC_I64, 0), last = dync__lb_i(b, DYNC_I64, at->rows - 1);
+    int zero = dync__lb_i(b, DYNC_I64, 0),
+        last = dync__lb_i(b, DYNC_I64, dync__sz_sub(at->rows, 1));
     index = dync__lb_cast(b, index, DYNC_I64);
     index = dync__lb_op(b, DYNC__P_max, zero, dync__lb_op(b, DYNC__P_min, index, last, -1), -1);
     return dync__lb_op(b, DYNC__P_mul, index, dync__lb_i(b, DYNC_I64, at->row_stride), -1);

@@ -2,15 +2,15 @@
  * microcontrollers. After program_file.c.
  *
  *   graph -> functional graph (aot/) -> unfused steps (inductor/) -> fused kernels (loop/fuse.c)
- *         -> C (codegen/csrc.c for loops, csource_kernels.c for the rest)
+ *         -> C (codegen/csrc.c for loops, csource_kernels.c and csource_control.c for the rest)
  *
- * Weights become const arrays. Temporaries share one static arena, placed by their lifetimes. The
- * file is self-contained; a self-test main with inputs and what this library computes for them
- * stands behind #ifdef NAME_MAIN. */
+ * Weights become const arrays. Temporaries share one arena, placed by their lifetimes. A self-test
+ * with inputs and what this library computes for them stands behind #ifdef NAME_SELF_TEST.
+ *
+ * Marked sizes stay symbols all the way: the graph is traced and lowered once with them
+ * (tensor/sym.h), and they are numbers of the C functions; arrays of the arena are as large as the
+ * greatest. What tracing and lowering take for granted is what NAME_run checks. */
 #include "../dync.in.h"
-#include "../inductor/inductor.h"
-#include "../runtime/plan.h"
-#include "program.h"
 #include "csource.h"
 DYNC__COLD
 
@@ -36,11 +36,8 @@ static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a,
 /* A copy of the graph that returns a flat list. */
 static dync_status dync__csource_flat(dync__graph *g, dync__graph **out)
 {
-    if (g->syms)
-        return dync__fail(DYNC_ERR_UNSUPPORTED,
-                          "C source of symbolic sizes: export with plain sizes (no "
-                          "dync_mark_dynamic) for now");
-    DYNC__TRY(dync__graph_concrete(g, NULL, out)); /* its sizes are numbers: the same graph */
+    DYNC__TRY(g->syms ? dync__graph_rewrite(g, dync__rewrite_copy, NULL, out)
+                      : dync__graph_concrete(g, NULL, out));
     dync__node *last = (*out)->node.at[(*out)->node.n - 1];
     dync__arg list = {.kind = DYNC__A_LIST};
     list.as.list = dync__arena_alloc(&(*out)->arena, DYNC__MAX_LEAVES * sizeof(dync__arg));
@@ -51,155 +48,231 @@ static dync_status dync__csource_flat(dync__graph *g, dync__graph **out)
     return DYNC_OK;
 }
 
-/* ---- steps, fused ---------------------------------------------------------------------------- */
-
-static dync_status dync__csource_fuse(dync__csource *c)
-{
-    dync__plan_options options = {.name = c->program->name, .rolled = true};
-    dync__steps steps;
-    DYNC__TRY(dync__steps_begin(&steps, &c->pb, &options));
-    DYNC__TRY(dync__steps_run(&steps, DYNC__PASS_schedule));
-    c->steps = steps.at;
-    for (int i = 0; i < steps.n; i++)
-        if (!c->steps[i].k || dync__kernel_writes(c->steps[i].k))
-            c->steps[c->n_steps++] = c->steps[i];
-    return DYNC_OK;
-}
-
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-static void dync__csource_touch(dync__csource *c, int slot, int step)
-{
-    dync__csource_slot *s = &c->slot[slot];
-    if (s->first < 0) s->first = step;
-    s->last = step;
-}
-
-/* dync__memplan aligns to 64 bytes; here a cell of 8 bytes counts as 64, so temporaries lie 8 bytes
- * apart at least. */
-enum { DYNC__CSOURCE_CELL = 8 };
-
-static dync_status dync__csource_place(dync__csource *c)
-{
-    int n = c->pb.slot.n;
-    dync__life *life = dync__arena_alloc(&c->arena, (size_t)n * sizeof *life);
-    if (!life) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->n_steps; i++) {
-        const dync__fuse_step *s = &c->steps[i];
-        for (int k = 0; s->k && k < s->k->buf.n; k++) dync__csource_touch(c, s->k->buf.at[k].id, i);
-        for (int k = 0; k < s->n_reads && !s->k; k++) dync__csource_touch(c, s->reads[k], i);
-        for (int k = 0; k < s->n_writes && !s->k; k++) dync__csource_touch(c, s->writes[k], i);
-    }
-    for (int i = 0; i < n; i++) {
-        const dync__csource_slot *s = &c->slot[i];
-        life[i] = (dync__life){.slot = i,
-                               .first = s->in_arena ? s->first : -1,
-                               .last = s->copied_out ? c->n_steps : s->last};
-        if (life[i].first >= 0)
-            life[i].bytes = c->pb.slot.at[i].size *
-                            dync__dtype_info(c->pb.slot.at[i].dtype)->bytes * DYNC__CSOURCE_CELL;
-    }
-    DYNC__TRY(dync__memplan(&c->arena, life, n, &c->arena_bytes));
-    for (int i = 0; i < n; i++) c->slot[i].offset = life[i].offset / DYNC__CSOURCE_CELL;
-    c->arena_bytes /= DYNC__CSOURCE_CELL;
-    return DYNC_OK;
-}
-
 /* Where each value that the user's graph returns is: computed, or an input, or a view of one. */
 static dync_status dync__csource_results(dync__csource *c)
 {
-    c->n_out = c->aot.out.n;
-    c->out = dync__arena_alloc(&c->arena, (size_t)c->n_out * sizeof *c->out);
-    if (!c->out) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->n_out; i++) {
+    dync__csource_unit *u = &c->main;
+    u->n_in = c->aot.n_inputs;
+    u->n_out = c->aot.out.n;
+    u->out = dync__arena_alloc(&u->arena, (size_t)(u->n_out + 1) * sizeof *u->out);
+    if (!u->out) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < u->n_out; i++) {
         const dync__aot_out *o = &c->aot.out.at[i];
         if (o->kind == DYNC__AOT_VALUE) {
-            c->out[i] = c->lowered.out[o->index];
+            u->out[i] = u->lowered.out[o->index];
             continue;
         }
         if (o->kind == DYNC__AOT_VIEW_OF_VALUE) {
-            c->out[i] = c->lowered.out[o->index];
-            int64_t first = c->out[i].lay.offset;
-            c->out[i].lay = o->lay;
-            c->out[i].lay.offset += first;
+            u->out[i] = u->lowered.out[o->index];
+            int64_t first = u->out[i].lay.offset;
+            u->out[i].lay = o->lay;
+            u->out[i].lay.offset = dync__sz_add(u->out[i].lay.offset, first);
             continue;
         }
         const dync__info *in = &c->aot.fw->node.at[o->index]->info[0];
-        c->out[i] = (dync__lowered_out){
+        u->out[i] = (dync__lowered_out){
             .input = o->index, .output = -1, .dtype = (uint8_t)in->dtype, .device = DYNC_CPU};
-        c->out[i].lay = o->kind == DYNC__AOT_INPUT ? in->lay : o->lay;
+        u->out[i].lay = o->kind == DYNC__AOT_INPUT ? in->lay : o->lay;
     }
     return DYNC_OK;
 }
 
-/* An output of the graph that is a whole row-major storage of its own is written in place; others
- * are copied at the end. */
-static void dync__csource_outputs(dync__csource *c)
+/* ---- symbols --------------------------------------------------------------------------------- */
+
+/* The argument and dimension that symbol i is: its name in C; a maximum, for the arena. */
+static dync_status dync__csource_symbol(dync__csource *c, int i)
 {
-    for (int i = 0; i < c->pb.slot.n; i++) {
-        const dync__slot *s = &c->pb.slot.at[i];
-        dync__csource_slot *t = &c->slot[i];
-        t->first = t->last = t->output = -1;
-        t->in_arena = s->kind == DYNC__SLOT_TEMP || s->kind == DYNC__SLOT_OUTPUT;
-        if (s->kind != DYNC__SLOT_OUTPUT) continue;
-        int users = 0;
-        for (int k = 0; k < c->n_out; k++) {
-            const dync__lowered_out *o = &c->out[k];
-            if (o->input >= 0 || o->output != s->index) continue;
-            int64_t numel = 1;
-            for (int d = 0; d < o->lay.ndim; d++) numel *= o->lay.shape[d];
-            bool whole = users++ == 0 && o->lay.offset == 0 && numel == s->size &&
-                         dync__layout_is_contiguous(&o->lay) && o->dtype == s->dtype;
-            t->output = whole ? k : -1;
+    const dync__graph *g = c->program->graph;
+    dync__sz_symbol *symbol = &c->syms->symbol.at[i];
+    char name[96];
+    symbol->source = NULL;
+    for (int k = 0; k < g->n_inputs; k++)
+        for (int d = 0; d < g->node.at[k]->info[0].lay.ndim; d++) {
+            if (symbol->source || g->node.at[k]->info[0].lay.shape[d] != symbol->token) continue;
+            dync__program_input_name(g, k, name, sizeof name);
+            symbol->source = dync__arena_printf(&c->syms->arena, "%s_dim%d", name, d);
+            if (!symbol->source) return DYNC_ERR_MEMORY;
+            if (symbol->high > INT32_MAX)
+                return dync__fail(DYNC_ERR_UNSUPPORTED,
+                                  "C source of %s: dimension %d of %s has no maximum, by which "
+                                  "memory is set aside; mark it with dync_mark_dynamic_range(%s, "
+                                  "%d, min, max)",
+                                  c->program->name, d, name, name, d);
         }
-        if (users > 1) t->output = -1;
-        t->in_arena = t->output < 0;
-        t->copied_out = t->output < 0 && users > 0;
-    }
+    if (!symbol->source && !symbol->is)
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "C source of %s: no argument has symbolic size s%d as it is",
+                          c->program->name, i);
+    if (!symbol->source) symbol->source = "unused";
+    return DYNC_OK;
+}
+
+/* A copy of the program's table, which tracing and lowering add to. */
+static dync_status dync__csource_open_sizes(dync__csource *c, const int64_t *value)
+{
+    const dync__symtab *t = c->program->graph->syms;
+    if (!t) return DYNC_OK;
+    c->syms = dync__symtab_copy(t, value);
+    if (!c->syms) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < t->symbol.n; i++) DYNC__TRY(dync__csource_symbol(c, i));
+    return c->syms->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static dync_status dync__csource_prepare(dync__csource *c, const char **why)
+static dync_status dync__csource_lower(dync__csource *c, const char **why)
 {
-    DYNC__TRY(dync__csource_flat(c->program->graph, &c->flat));
+    dync__csource_unit *u = &c->main;
     dync__aot_how how = {.decompose = DYNC__DECOMPOSE_PLAIN, .budget = 1};
+    DYNC__TRY(dync__csource_flat(c->program->graph, &c->flat));
     dync_status status = dync__aot_trace(c->flat, NULL, false, &how, &c->aot, why);
     if (status != DYNC_OK) return status;
+    if (c->syms && !dync__graph_settle_sizes(c->aot.fw, c->syms)) return DYNC_ERR_MEMORY;
     if (c->aot.mutated.n)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s writes its inputs", c->program->name);
-    DYNC__TRY(dync__inductor_steps(c->aot.fw, &c->arena, &c->pb, &c->lowered));
+    u->graph = c->aot.fw;
+    DYNC__TRY(dync__inductor_steps(c->aot.fw, c->syms != NULL, &u->arena, &u->pb, &u->lowered));
     DYNC__TRY(dync__csource_results(c));
-    if (c->pb.rng_used || c->aot.seeds_before)
+    if (u->pb.rng_used || c->aot.seeds_before)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s draws random numbers",
                           c->program->name);
-    DYNC__TRY(dync__csource_fuse(c));
-    c->slot = dync__arena_alloc(&c->arena, (size_t)c->pb.slot.n * sizeof *c->slot);
-    if (!c->slot) return DYNC_ERR_MEMORY;
-    dync__csource_outputs(c);
-    return dync__csource_place(c);
+    return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__program_csource(const dync__program *p, dync__str *s)
+static void dync__csource_close_way(dync__csource *c)
 {
-    dync__csource c = {.program = p};
+    dync__graph_unref(c->flat);
+    dync__aot_graphs_free(&c->aot);
+    dync__csource_unit_free(&c->main);
+    c->flat = NULL;
+    memset(&c->aot, 0, sizeof c->aot);
+    memset(&c->main, 0, sizeof c->main);
+    c->syms = NULL; /* its way keeps it */
+}
+
+/* A way for these sizes and as many others as decide alike. */
+static dync_status dync__csource_way_make(dync__csource *c, const int64_t *value, const char **why)
+{
+    dync__csource_way way = {0};
+    dync_status status = dync__csource_open_sizes(c, value);
+    way.syms = c->syms;
+    dync__tls.syms = c->syms;
+    if (status == DYNC_OK) status = dync__csource_lower(c, why);
+    if (status == DYNC_OK && !c->in_name) status = dync__csource_names(c);
+    if (status == DYNC_OK) status = dync__csource_unit_plan(c, &c->main);
+    if (status == DYNC_OK) status = dync__csource_way_text(c, &way);
+    if (status == DYNC_OK && c->syms && c->syms->failed) status = DYNC_ERR_MEMORY;
+    c->arena_bytes = DYNC__MAX(c->arena_bytes, c->main.arena_bytes);
+    if (status == DYNC_OK && !dync__avec_push(&c->names, &c->way, way)) status = DYNC_ERR_MEMORY;
+    if (status != DYNC_OK) dync__symtab_free(way.syms);
+    if (status != DYNC_OK) c->syms = NULL;
+    return status;
+}
+
+/* Is there a way for these sizes? Those that the program is not for need none. */
+static bool dync__csource_covered(const dync__csource *c, const int64_t *value)
+{
+    bool covered = !dync__symtab_fits(c->program->graph->syms, value);
+    for (int i = 0; i < c->way.n; i++)
+        covered = covered || dync__symtab_fits(c->way.at[i].syms, value);
+    return covered;
+}
+
+/* The next of the sizes that are looked at: all where they are few, else the ends of each range and
+ * steps that grow. False: there is none. */
+static bool dync__csource_next(const dync__symtab *t, bool few, int64_t *value)
+{
+    for (int i = 0; i < t->symbol.n; i++) {
+        const dync__sz_symbol *s = &t->symbol.at[i];
+        if (s->is) continue;
+        int64_t from = value[i] - s->low, left = s->high - value[i];
+        if (left > 0) {
+            value[i] += few || from < 4 || left < 4 ? 1 : DYNC__MIN(from / 4, left - 3);
+            return true;
+        }
+        value[i] = s->low;
+    }
+    return false;
+}
+
+/* Sizes without a way, in value. */
+static bool dync__csource_uncovered(const dync__csource *c, int64_t *value)
+{
+    const dync__symtab *t = c->program->graph->syms;
+    double all = 1;
+    for (int i = 0; i < t->symbol.n; i++) {
+        value[i] = t->symbol.at[i].is ? 0 : t->symbol.at[i].low;
+        if (!t->symbol.at[i].is) all *= (double)(t->symbol.at[i].high - t->symbol.at[i].low + 1);
+    }
+    do {
+        if (!dync__csource_covered(c, value)) return true;
+    } while (dync__csource_next(t, all <= 20000, value));
+    return false;
+}
+
+/* Ways until every size has one. The first, by the sizes of the export, is what c holds in the
+ * end: types are those of symbols, and the same for all. */
+static dync_status dync__csource_ways(dync__csource *c, const char **why)
+{
+    const dync__symtab *t = c->program->graph->syms;
+    int64_t value[DYNC__PROGRAM_SYMBOLS] = {0};
+    c->hint = dync__arena_alloc(&c->names, sizeof value);
+    if (!c->hint) return DYNC_ERR_MEMORY;
+    for (int i = 0; t && i < t->symbol.n; i++)
+        c->hint[i] = dync__symtab_find(t, t->symbol.at[i].token)->hint;
+    DYNC__TRY(dync__csource_way_make(c, c->hint, why));
+    while (t && dync__csource_uncovered(c, value)) {
+        if (c->way.n == DYNC__CSOURCE_WAYS)
+            return dync__fail(DYNC_ERR_UNSUPPORTED,
+                              "C source of %s: more than %d forms for its sizes; a smaller range "
+                              "(dync_mark_dynamic_range) needs fewer",
+                              c->program->name, (int)DYNC__CSOURCE_WAYS);
+        dync__csource first = *c;
+        c->flat = NULL;
+        memset(&c->aot, 0, sizeof c->aot);
+        memset(&c->main, 0, sizeof c->main);
+        c->syms = NULL;
+        dync_status status = dync__csource_way_make(c, value, why);
+        dync__csource_close_way(c);
+        c->flat = first.flat;
+        c->aot = first.aot;
+        c->main = first.main;
+        dync__tls.syms = c->syms = first.syms;
+        DYNC__TRY(status);
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__csource_upper_name(dync__csource *c)
+{
+    const char *name = c->program->name;
+    size_t n = strlen(name);
+    c->upper = dync__arena_alloc(&c->names, n + 1);
+    for (size_t i = 0; c->upper && i < n; i++)
+        c->upper[i] = (char)(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 'a' + 'A' : name[i]);
+    if (c->upper) c->upper[n] = 0;
+    return c->upper ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__program_csource(const dync__program *p, const char *header, dync__str *s,
+                                           dync__str *h)
+{
+    dync__csource c;
     const char *why = NULL;
-    size_t n = strlen(p->name);
-    c.upper = dync__arena_alloc(&c.names, n + 1);
-    dync_status status = c.upper ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (size_t i = 0; status == DYNC_OK && i < n; i++)
-        c.upper[i] =
-            (char)(p->name[i] >= 'a' && p->name[i] <= 'z' ? p->name[i] - 'a' + 'A' : p->name[i]);
+    dync__symtab *before = dync__tls.syms;
+    memset(&c, 0, sizeof c);
+    c.program = p;
     uint64_t errors = dync__error_count();
-    if (status == DYNC_OK) status = dync__csource_prepare(&c, &why);
+    dync_status status = dync__csource_upper_name(&c);
+    if (status == DYNC_OK) status = dync__csource_ways(&c, &why);
     if (status == DYNC_ERR_UNSUPPORTED && dync__error_count() == errors)
         dync__fail(status, "C source: %s: %s", p->name,
                    why ? why : "a form that is not functional");
-    if (status == DYNC_OK) status = dync__csource_print(&c, s);
-    dync__graph_unref(c.flat);
-    dync__aot_graphs_free(&c.aot);
-    dync__lowered_free(&c.lowered);
-    dync__arena_free(&c.arena);
+    if (status == DYNC_OK) status = dync__csource_print(&c, header, s);
+    if (status == DYNC_OK && h) dync__csource_header(&c, h);
+    dync__tls.syms = before;
+    dync__csource_close_way(&c);
+    for (int i = 0; i < c.way.n; i++) dync__symtab_free(c.way.at[i].syms);
     dync__arena_free(&c.names);
-    return status == DYNC_OK && s->failed ? DYNC_ERR_MEMORY : status;
+    return status == DYNC_OK && (s->failed || (h && h->failed)) ? DYNC_ERR_MEMORY : status;
 }

@@ -1,8 +1,10 @@
-/* program/csource.h: what the two halves of the C exporter share: csource.c plans, csource_print.c
- * and csource_kernels.c print. */
+/* program/csource.h: what the parts of the C exporter share: csource.c plans, csource_steps.c,
+ * csource_control.c and csource_kernels.c write functions, csource_face.c what the user calls,
+ * csource_print.c the file. */
 #ifndef DYNC__CSOURCE_H
 #define DYNC__CSOURCE_H
 #include "../inductor/inductor.h"
+#include "../runtime/plan.h"
 #include "program.h"
 
 typedef struct dync__csource_slot {
@@ -12,28 +14,101 @@ typedef struct dync__csource_slot {
     int64_t offset;            /* in the arena */
 } dync__csource_slot;
 
-typedef struct dync__csource {
-    const dync__program *program;
-    char *upper;       /* the program's name in capitals */
-    dync__graph *flat; /* copy of the graph that returns a flat list */
-    dync__aot_graphs aot;
-    dync__lowered lowered;
-    int n_out; /* what the user's graph returns */
-    dync__lowered_out *out;
-    dync__arena arena, names;
+/* A C function of the file: equal ones are one. `@` stands for the name in its text. */
+typedef struct dync__csource_fn {
+    const char *text, *name;
+    uint64_t uses; /* symbols that it takes behind all else, by bits */
+} dync__csource_fn;
+
+enum { DYNC__CSOURCE_ARGS = 64 };
+typedef struct dync__csource_step {
+    dync__fuse_step at;
+    const dync__csource_fn *fn;
+    int n, slot[DYNC__CSOURCE_ARGS];
+    int64_t base[DYNC__CSOURCE_ARGS]; /* of the slot's elements, the one that is passed */
+    int64_t scratch, offset;          /* bytes of the arena that it works in; 0: none */
+} dync__csource_step;
+
+/* The program's function, or one inside an operator. */
+typedef struct dync__csource_unit {
+    const dync__graph *graph;
+    dync__arena arena;
     dync__pb pb;
-    dync__fuse_step *steps;
+    dync__lowered lowered;
+    int n_in, n_out; /* inputs but weights; what it gives */
+    dync__lowered_out *out;
+    dync__csource_step *step;
     int n_steps;
     dync__csource_slot *slot; /* per slot of pb */
     int64_t arena_bytes;
+    uint64_t uses;
+    const dync__csource_fn *fn; /* of a function inside */
+} dync__csource_unit;
+
+/* Steps for the sizes that the guards of a table hold for (tensor/sym.h): a trace and a lowering by
+ * sizes that no way before it is for. */
+typedef struct dync__csource_way {
+    dync__symtab *syms;
+    const dync__csource_fn *fn;
+    const char *condition; /* in C; NULL: always */
+} dync__csource_way;
+enum { DYNC__CSOURCE_WAYS = 8 };
+
+typedef struct dync__csource {
+    const dync__program *program;
+    char *upper; /* the program's name in capitals */
+    const char **in_name, **out_name;
+    dync__graph *flat; /* copy of the graph that returns a flat list */
+    dync__aot_graphs aot;
+    dync__symtab *syms; /* a copy, whose symbols are named as in C; NULL: sizes are numbers */
+    int64_t *hint;      /* the symbols in the export */
+    dync__arena names;
+    DYNC__VEC(dync__csource_fn *) fn;
+    dync__csource_unit main;
+    /* of all ways; aot, syms, main are those of the first, or of the one being made */
+    DYNC__VEC(dync__csource_way) way;
+    DYNC__VEC(const dync__tensor *) weight; /* borrowed of the program */
+    int64_t arena_bytes;
 } dync__csource;
 
-DYNC__FN dync_status dync__csource_print(dync__csource *, dync__str *);
-/* csource_kernels.c: a kernel call as a static function NAME over its operands.
- * DYNC_ERR_UNSUPPORTED: it has no C form. */
+/* csource_kernels.c: a kernel call as a static function NAME over its operands, each given from its
+ * first element on. DYNC_ERR_UNSUPPORTED: it has no C form. */
 DYNC__FN dync_status dync__kcall_csource(dync__str *, const dync__kcall *, const char *name);
 DYNC__FN const char *dync__csource_type(int dtype); /* "float" */
 /* "4*i0 + i2 + 3" for these strides; loops of one iteration add nothing. */
 DYNC__FN void dync__csource_index(dync__str *, int n, const int64_t *stride, const char *const *var,
                                   int64_t offset);
+/* csource_data.c */
+DYNC__FN void dync__csource_array(dync__str *, const char *name, const char *data, int dtype,
+                                  int64_t n);
+DYNC__FN int64_t dync__csource_numel(const dync__layout *);
+/* the number of input i of the main unit among the weights; -1: no memory */
+DYNC__FN int dync__csource_weight(dync__csource *, int i);
+/* bytes of all; s not NULL: as arrays */
+DYNC__FN int64_t dync__csource_weights(const dync__csource *, dync__str *s);
+/* csource_steps.c: the function of this text, which may be an earlier one; NULL: no memory */
+DYNC__FN const dync__csource_fn *dync__csource_function(dync__csource *, const dync__str *text);
+/* Steps fused, their functions, where everything lies. */
+DYNC__FN dync_status dync__csource_unit_plan(dync__csource *, dync__csource_unit *);
+/* the statements that a unit is: calls of its steps, copies of results that lie elsewhere */
+DYNC__FN void dync__csource_body(dync__csource *, const dync__csource_unit *, dync__str *);
+DYNC__FN void dync__csource_functions(dync__csource *, dync__str *); /* all of them */
+DYNC__FN void dync__csource_unit_free(dync__csource_unit *);
+/* ", int n" for the symbols of the mask, with `type` before each */
+DYNC__FN void dync__csource_symbols(const dync__csource *, uint64_t uses, const char *before,
+                                    const char *type, dync__str *);
+/* the greatest that a size may be; DYNC_ERR_UNSUPPORTED: beyond an int */
+DYNC__FN dync_status dync__csource_most(int64_t size, int64_t *most);
+/* recursion: a step with functions inside, as a C function with an if or a loop
+ * (csource_control.c) */
+DYNC__FN dync_status dync__csource_control(dync__csource *, dync__csource_step *, dync__str *text);
+/* csource_face.c: the header; run and run_in; the self-test */
+DYNC__FN dync_status dync__csource_names(dync__csource *);
+/* the steps as a C function, and when they are those to take */
+DYNC__FN dync_status dync__csource_way_text(dync__csource *, dync__csource_way *);
+DYNC__FN void dync__csource_header(const dync__csource *, dync__str *);
+DYNC__FN void dync__csource_run(const dync__csource *, dync__str *);
+DYNC__FN dync_status dync__csource_test(const dync__csource *, dync__str *);
+/* csource_print.c: the file. header NULL: what would stand in it stands in the file */
+DYNC__FN dync_status dync__csource_print(dync__csource *, const char *header, dync__str *);
 #endif

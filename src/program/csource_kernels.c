@@ -16,19 +16,9 @@ DYNC__FN const char *dync__csource_type(int dtype)
 DYNC__FN void dync__csource_index(dync__str *s, int n, const int64_t *stride,
                                   const char *const *var, int64_t offset)
 {
-    bool any = false;
-    for (int d = 0; d < n; d++) {
-        if (stride[d] == 0 || !var[d]) continue;
-        if (any)
-            dync__str_add(s, stride[d] < 0 ? " - " : " + ");
-        else if (stride[d] < 0)
-            dync__str_addc(s, '-');
-        int64_t size = stride[d] < 0 ? -stride[d] : stride[d];
-        if (size != 1) dync__str_addf(s, "%lld * ", (long long)size);
-        dync__str_add(s, var[d]);
-        any = true;
-    }
-    if (offset || !any) dync__str_addf(s, any ? " + %lld" : "%lld", (long long)offset);
+    bool first = true;
+    for (int d = 0; d < n; d++) dync__term_csource(s, stride[d], var[d], &first);
+    dync__offset_csource(s, offset, first);
 }
 
 /* static void NAME(const float *a, ..., float *y) with the operands' letters. */
@@ -52,17 +42,19 @@ static dync_status dync__csource_head(dync__str *s, const dync__kcall *call, con
 static int dync__csource_for(dync__str *s, int depth, const char *var, int64_t n)
 {
     if (n == 1) return depth;
-    dync__str_addf(s, "%*sfor (int %s = 0; %s < %lld; %s++)\n", 4 * depth, "", var, var,
-                   (long long)n, var);
+    dync__str_addf(s, "%*sfor (int %s = 0; %s < ", 4 * depth, "", var, var);
+    dync__size_csource(s, n);
+    dync__str_addf(s, "; %s++)\n", var);
     return depth + 1;
 }
 
-/* x[index] with the operand's offset. */
+/* x[index]; the operand is given from its first element on. */
 static void dync__csource_at(dync__str *s, char letter, const dync__operand *o, int n,
                              const int64_t *stride, const char *const *var)
 {
     dync__str_addf(s, "%c[", letter);
-    dync__csource_index(s, n, stride, var, o->lay.offset);
+    (void)o;
+    dync__csource_index(s, n, stride, var, 0);
     dync__str_addc(s, ']');
 }
 
@@ -140,8 +132,11 @@ static int dync__csource_window(dync__str *s, const dync__operand *out, const dy
     dync__str_addf(s, "%*sint p = i * %lld - %lld + u * %lld, q = j * %lld - %lld + v * %lld;\n",
                    4 * depth, "", (long long)step[0], (long long)pad[0], (long long)dilation[0],
                    (long long)step[1], (long long)pad[1], (long long)dilation[1]);
-    dync__str_addf(s, "%*sif (p < 0 || p >= %lld || q < 0 || q >= %lld) continue;\n", 4 * depth, "",
-                   (long long)x->lay.shape[2], (long long)x->lay.shape[3]);
+    dync__str_addf(s, "%*sif (p < 0 || p >= ", 4 * depth, "");
+    dync__size_csource(s, x->lay.shape[2]);
+    dync__str_add(s, " || q < 0 || q >= ");
+    dync__size_csource(s, x->lay.shape[3]);
+    dync__str_add(s, ") continue;\n");
     return depth;
 }
 
@@ -162,10 +157,12 @@ static dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, c
     int depth = dync__csource_window(s, y, x, init, w->lay.shape[2], w->lay.shape[3], a->stride,
                                      a->pad, a->dilation, "c", per_in);
     dync__str_addf(s, "%*ssum += x[", 4 * depth, "");
-    dync__csource_index(s, 4, x->lay.stride, in_var, x->lay.offset);
-    if (groups > 1)
-        dync__str_addf(s, " + o / %lld * %lld", (long long)per_out,
-                       (long long)(per_in * x->lay.stride[1]));
+    dync__csource_index(s, 4, x->lay.stride, in_var, 0);
+    if (groups > 1) {
+        dync__str_addf(s, " + o / %lld * (", (long long)per_out);
+        dync__size_csource(s, dync__sz_mul(per_in, x->lay.stride[1]));
+        dync__str_addc(s, ')');
+    }
     dync__str_add(s, "] * ");
     dync__csource_at(s, 'w', w, 4, w->lay.stride, w_var);
     dync__str_addf(s, ";\n%*s}\n%*s", 4 * depth - 4, "", 4 * (depth - 3), "");
@@ -193,9 +190,10 @@ static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *cal
                                      a->dilation, NULL, 0);
     dync__str_addf(s, "%*s%s e = ", 4 * depth, "", dync__csource_type(x->dtype));
     dync__csource_at(s, 'x', x, 4, x->lay.stride, in_var);
-    dync__str_addf(
-        s, ";\n%*sif (at < 0 || e > best || e != e) best = e, at = p * %lld + q;\n%*s}\n%*s",
-        4 * depth, "", (long long)x->lay.shape[3], 4 * depth - 4, "", 4 * depth - 8, "");
+    dync__str_addf(s, ";\n%*sif (at < 0 || e > best || e != e) best = e, at = p * (", 4 * depth,
+                   "");
+    dync__size_csource(s, x->lay.shape[3]);
+    dync__str_addf(s, ") + q;\n%*s}\n%*s", 4 * depth - 4, "", 4 * depth - 8, "");
     dync__csource_at(s, 'y', y, 4, y->lay.stride, out_var);
     dync__str_addf(s, " = best;\n%*s", 4 * depth - 8, "");
     dync__csource_at(s, 'k', index, 4, index->lay.stride, out_var);

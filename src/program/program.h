@@ -71,8 +71,10 @@ DYNC__FN bool dync__npy_is_plain(const char *bytes, size_t n, int *dtype, int *n
 DYNC__FN bool dync__big_endian(void);
 DYNC__FN void dync__swap_items(char *data, size_t n,
                                size_t item); /* reverses the bytes of each item */
-/* The program as one C file (csource.c). */
-DYNC__FN dync_status dync__program_csource(const dync__program *, dync__str *);
+/* The program as a C file (csource.c) and its header, which the file includes by that name; NULL:
+ * the file holds it. */
+DYNC__FN dync_status dync__program_csource(const dync__program *, const char *header_or_null,
+                                           dync__str *source, dync__str *header);
 
 /* ---- safetensors (safetensors.c) ------------------------------------------------------------- */
 /* Named tensors and texts: 8 bytes length of the header, little endian; the header, JSON; the

@@ -30,9 +30,37 @@ DYNC_API dync_status dync_program_save(const dync_program *p, const char *path)
 {
     return dync__program_save_as(p, path, "dync_program_save", dync__program_write);
 }
-DYNC_API dync_status dync_program_save_c(const dync_program *p, const char *path)
+
+/* The header beside a path that ends in .c; else there is none. */
+static dync_status dync__program_save_source(const dync__program *p, const char *path,
+                                             dync__str *header_path)
 {
-    return dync__program_save_as(p, path, "dync_program_save_c", dync__program_csource);
+    dync__str source = {0}, header = {0};
+    size_t n = strlen(path), base = n;
+    bool two = n > 2 && strcmp(path + n - 2, ".c") == 0;
+    dync__str_addn(header_path, path, two ? n - 2 : 0);
+    dync__str_add(header_path, ".h");
+    const char *name = dync__str_get(header_path);
+    while (base > 0 && path[base - 1] != '/' && path[base - 1] != '\\') base--;
+    dync_status status = header_path->failed ? DYNC_ERR_MEMORY
+                         : two ? dync__program_csource(p, name + base, &source, &header)
+                               : dync__program_csource(p, NULL, &source, NULL);
+    if (status == DYNC_OK && two) status = dync__file_write(name, header.at, header.n);
+    if (status == DYNC_OK) status = dync__file_write(path, source.at, source.n);
+    dync__str_free(&source);
+    dync__str_free(&header);
+    return status;
+}
+
+DYNC_API dync_status dync_program_save_c(const dync_program *handle, const char *path)
+{
+    dync__str header_path = {0};
+    const dync__program *p = dync__program_open(handle, "dync_program_save_c");
+    if (!p) return DYNC_ERR_VALUE;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_program_save_c: the path is NULL");
+    dync_status status = dync__program_save_source(p, path, &header_path);
+    dync__str_free(&header_path);
+    return status;
 }
 
 DYNC_API dync_program *dync_program_load(const char *path)

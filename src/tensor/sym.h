@@ -179,6 +179,8 @@ DYNC__FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
 DYNC__FN int64_t dync__sz_number(int64_t size);
 DYNC__FN int64_t dync__sz_at_least_2(int64_t token);
 DYNC__FN int64_t dync__sz_hint(int64_t size);
+/* what the table in force knows of its range; infinities: open */
+DYNC__FN void dync__sz_bounds(int64_t size, double *low, double *high);
 /* A number that divides it, whatever its symbols are; of a number its absolute value. */
 DYNC__FN int64_t dync__sz_factor(int64_t size);
 /* Plain arithmetic on sizes that callers made up does not overflow, nor does it give a token: what

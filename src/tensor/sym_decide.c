@@ -80,6 +80,14 @@ static dync__sz_range dync__sz_range_of(dync__symtab *t, int64_t size)
     return r;
 }
 
+DYNC__FN void dync__sz_bounds(int64_t size, double *low, double *high)
+{
+    dync__sz_range r = {dync__sz_bound(size), dync__sz_bound(size)};
+    if (dync__is_token(size) && dync__tls.syms) r = dync__sz_range_of(dync__tls.syms, size);
+    *low = r.low;
+    *high = r.high;
+}
+
 /* ---- promises -------------------------------------------------------------------------------- */
 static const char dync__sz_signs[][5] = {" == ", " < ", " != ", " <= "};
 

@@ -114,7 +114,7 @@ static void fuzz_run_program(dync__program *p)
         dync_clear_error();
         dync_scope_end(&scope);
     }
-    if (dync__program_csource(p, &c) == DYNC_OK && getenv("FUZZ_CC"))
+    if (dync__program_csource(p, NULL, &c, NULL) == DYNC_OK && getenv("FUZZ_CC"))
         fuzz_compile(dync__str_get(&c), c.n);
     dync__str_free(&c);
 }

@@ -70,13 +70,15 @@ static void check_c(dync_program *p, const char *name, const char *macro)
     REQUIRE_OK(dync_program_save_c(p, command));
     snprintf(command, sizeof command,
              "%s -std=c11 -pedantic -Wall -Wextra -Werror -O1 -D%s_MAIN %s.c -lm -o %s && %s && %s "
-             "-std=c11 -pedantic -Wall -Wextra -Werror -Os -c %s.c -o %s",
+             "-std=c99 -pedantic -Wall -Wextra -Werror -Os -c %s.c -o %s",
              cc ? cc : "cc", macro, path, path, path, cc ? cc : "cc", path, path);
     int rc = system(command);
     EXPECT_EQ_INT(rc, 0);
     if (rc == 0) {
         remove(path);
         snprintf(command, sizeof command, "%s.c", path);
+        remove(command);
+        snprintf(command, sizeof command, "%s.h", path);
         remove(command);
     } else {
         printf("    kept: %s.c\n", path);
@@ -238,19 +240,22 @@ TEST(arguments_in_order)
     char text[1024], at[128];
     snprintf(at, sizeof at, "/tmp/dync_test_order_%d.c", (int)(test_random() % 1000000));
     REQUIRE_OK(dync_program_save_c(p, at));
+    snprintf(strrchr(at, '.'), 3, ".h");
     FILE *f = fopen(at, "r");
     REQUIRE(f != NULL);
     bool first = false, unused = false, last = false, four = false;
     while (fgets(text, sizeof text, f)) {
-        first = first || strstr(text, "BACKWARDS_IN0_SIZE 2");
-        unused = unused || strstr(text, "BACKWARDS_IN1_SIZE 5");
-        last = last || strstr(text, "BACKWARDS_IN2_SIZE 2");
+        first = first || strstr(text, "BACKWARDS_ARG0_SIZE 2");
+        unused = unused || strstr(text, "BACKWARDS_ARG1_SIZE 5");
+        last = last || strstr(text, "BACKWARDS_ARG2_SIZE 2");
         four = four ||
                strstr(text,
-                      "void backwards(const float *in0, const float *in1, const float *in2, float "
-                      "*out0)");
+                      "void backwards_run(const float arg0[2], const float arg1[5], const float "
+                      "arg2[2], float out[2])");
     }
     fclose(f);
+    remove(at);
+    snprintf(strrchr(at, '.'), 3, ".c");
     remove(at);
     EXPECT(first && unused && last && four);
     check_c(p, "backwards", "BACKWARDS");

@@ -41,7 +41,7 @@ static bool write_kernel(FILE *f, int number, random_kernel *g, expected *e)
     dync__str text = {0};
     char name[32];
     snprintf(name, sizeof name, "kernel%d", number);
-    if (!EXPECT_OK(dync__kernel_csource(&text, g->k, name))) return false;
+    if (!EXPECT_OK(dync__kernel_csource(&text, g->k, name, NULL))) return false;
     fprintf(f, "%s", dync__str_get(&text));
     dync__str_free(&text);
     e->n_bufs = g->k->buf.n;
@@ -152,7 +152,7 @@ TEST(text_of_softmax)
     dync__str text = {0};
     dync__kernel *k = dync__kernel_parse(&arena, kernel);
     REQUIRE(k);
-    EXPECT_OK(dync__kernel_csource(&text, k, "softmax"));
+    EXPECT_OK(dync__kernel_csource(&text, k, "softmax", NULL));
     EXPECT_EQ_STR(dync__str_get(&text), want);
     dync__str_free(&text);
     dync__arena_free(&arena);

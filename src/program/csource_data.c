@@ -1,0 +1,87 @@
+/* program/csource_data.c: arrays of an exported C file: numbers as C has them, weights. Before
+ * csource_steps.c. */
+#include "../dync.in.h"
+#include "csource.h"
+DYNC__COLD
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static void dync__csource_number(dync__str *s, const char *at, int dtype)
+{
+    char text[48];
+    bool is_float = dtype == DYNC_F32 || dtype == DYNC_F64;
+    double x = is_float ? dync__load_f64(at, dtype) : 0;
+    if (!is_float) {
+        int64_t i = dync__dtype_info(dtype)->kind == 'f' ? *(const uint16_t *)(const void *)at
+                                                         : dync__load_i64(at, dtype);
+        if (i == INT64_MIN)
+            dync__str_add(s, "INT64_MIN");
+        else
+            dync__str_addf(s, "%lld", (long long)i);
+    } else if (x - x != 0) {
+        dync__str_add(s, x != x ? "NAN" : x > 0 ? "INFINITY" : "-INFINITY");
+    } else {
+        if (dtype == DYNC_F32)
+            dync__float_text((float)x, text, sizeof text);
+        else
+            dync__double_text(x, text, sizeof text);
+        dync__str_add(s, text);
+        if (!strpbrk(text, ".e")) dync__str_add(s, ".0");
+        if (dtype == DYNC_F32) dync__str_addc(s, 'f');
+    }
+}
+
+/* const float NAME[n] = {...}; of all elements that the layout reaches, from the first on. */
+DYNC__FN void dync__csource_array(dync__str *s, const char *name, const char *data, int dtype,
+                                  int64_t n)
+{
+    int bytes = dync__dtype_info(dtype)->bytes;
+    dync__str_addf(s, "static const %s %s[%lld] = {", dync__csource_type(dtype), name,
+                   (long long)DYNC__MAX(n, 1));
+    for (int64_t i = 0; i < n; i++) {
+        dync__str_add(s, i % 8 ? " " : "\n    ");
+        dync__csource_number(s, data + i * bytes, dtype);
+        if (i + 1 < n) dync__str_addc(s, ',');
+    }
+    dync__str_add(s, n ? "\n};\n" : "0};\n");
+}
+
+static int64_t dync__csource_span(const dync__layout *lay)
+{
+    int64_t span = 1;
+    for (int d = 0; d < lay->ndim; d++) {
+        if (lay->shape[d] == 0) return 0;
+        span += (lay->shape[d] - 1) * lay->stride[d];
+    }
+    return span;
+}
+
+DYNC__FN int64_t dync__csource_numel(const dync__layout *lay)
+{
+    int64_t n = 1;
+    for (int d = 0; d < lay->ndim; d++) n = dync__sz_mul(n, lay->shape[d]);
+    return n;
+}
+
+/* Those that some step reads. */
+DYNC__FN int64_t dync__csource_weights(const dync__csource *c, dync__str *s)
+{
+    int64_t bytes = 0;
+    char name[160];
+    for (int i = 0; i < c->weight.n; i++) {
+        const dync__tensor *t = c->weight.at[i];
+        int64_t n = dync__csource_span(&t->lay);
+        dync__format(name, sizeof name, "%s_w%d", c->program->name, i);
+        if (s) dync__csource_array(s, name, dync__tensor_data(t), t->dtype, n);
+        bytes += n * dync__dtype_info(t->dtype)->bytes;
+    }
+    return bytes;
+}
+
+DYNC__FN int dync__csource_weight(dync__csource *c, int i)
+{
+    const dync__tensor *t = c->aot.actual.at[i].tensor;
+    for (int k = 0; k < c->weight.n; k++)
+        if (c->weight.at[k] == t) return k;
+    return dync__avec_push(&c->names, &c->weight, t) ? c->weight.n - 1 : -1;
+}

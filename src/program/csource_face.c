@@ -1,0 +1,450 @@
+/* program/csource_face.c: what the user of an exported C file sees: name.h, name_run, the
+ * self-test. After csource_control.c, before csource_print.c.
+ *
+ *   void f_run(const float x[2][10], float out[2][3]);
+ *   int g_run(int x_dim0, const float x[][10], float out[][3]);       symbolic sizes; 0: done
+ *
+ * Arguments have the names and the order of the function's. An array whose inner sizes are symbolic
+ * is given as its first element. */
+#include "../dync.in.h"
+#include "csource.h"
+DYNC__COLD
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Words of C and C++ that are no names. */
+static const char dync__csource_words[] =
+    " alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl "
+    "const constexpr const_cast continue decltype default delete do double dynamic_cast else enum "
+    "explicit export extern false float for friend goto if inline int long mutable namespace new "
+    "noexcept not not_eq nullptr operator or or_eq private protected public register "
+    "reinterpret_cast restrict return short signed sizeof static static_assert static_cast struct "
+    "switch template this thread_local throw true try typedef typeid typename union unsigned using "
+    "virtual void volatile wchar_t while xor xor_eq arena NAN INFINITY INT64_MIN INT32_MIN ";
+
+static bool dync__csource_same_name(const char *a, const char *b) /* as macros, too */
+{
+    for (; *a && *b; a++, b++) {
+        char x = *a >= 'a' && *a <= 'z' ? (char)(*a - 'a' + 'A') : *a;
+        char y = *b >= 'a' && *b <= 'z' ? (char)(*b - 'a' + 'A') : *b;
+        if (x != y) return false;
+    }
+    return *a == *b;
+}
+
+static bool dync__csource_taken(const dync__csource *c, const char *name)
+{
+    for (int i = 0; i < c->aot.n_inputs; i++)
+        if (c->in_name[i] && dync__csource_same_name(c->in_name[i], name)) return true;
+    for (int i = 0; i < c->main.n_out; i++)
+        if (c->out_name[i] && dync__csource_same_name(c->out_name[i], name)) return true;
+    return false;
+}
+
+static const char *dync__csource_name(dync__csource *c, const char *want)
+{
+    char word[128];
+    dync__format(word, sizeof word, " %s ", want);
+    const char *name = strstr(dync__csource_words, word)
+                           ? dync__arena_printf(&c->names, "%s_", want)
+                           : dync__arena_strdup(&c->names, want);
+    for (int i = 1; name && dync__csource_taken(c, name); i++)
+        name = dync__arena_printf(&c->names, "%s_%d", want, i);
+    return name;
+}
+
+DYNC__FN dync_status dync__csource_names(dync__csource *c)
+{
+    char name[96];
+    int n = c->aot.n_inputs, m = c->main.n_out;
+    c->in_name = dync__arena_alloc(&c->names, (size_t)(n + 1) * sizeof *c->in_name);
+    c->out_name = dync__arena_alloc(&c->names, (size_t)(m + 1) * sizeof *c->out_name);
+    if (!c->in_name || !c->out_name) return DYNC_ERR_MEMORY;
+    memset(c->in_name, 0, (size_t)n * sizeof *c->in_name);
+    memset(c->out_name, 0, (size_t)m * sizeof *c->out_name);
+    for (int i = 0; i < n; i++) {
+        dync__program_input_name(c->program->graph, i, name, sizeof name);
+        if (!(c->in_name[i] = dync__csource_name(c, name))) return DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; i < m; i++) {
+        dync__format(name, sizeof name, m == 1 ? "out" : "out%d", i);
+        if (!(c->out_name[i] = dync__csource_name(c, name))) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+static const dync__info *dync__csource_input(const dync__csource *c, int i)
+{
+    return &c->aot.fw->node.at[i]->info[0];
+}
+
+static dync__info dync__csource_of(const dync__csource *c, int i)
+{
+    if (i < c->aot.n_inputs) return *dync__csource_input(c, i);
+    const dync__lowered_out *o = &c->main.out[i - c->aot.n_inputs];
+    return (dync__info){.dtype = o->dtype, .lay = o->lay};
+}
+static const char *dync__csource_param(const dync__csource *c, int i)
+{
+    return i < c->aot.n_inputs ? c->in_name[i] : c->out_name[i - c->aot.n_inputs];
+}
+
+/* May it be an array of arrays: all sizes but the first are numbers, none is 0? */
+static bool dync__csource_is_array(const dync__layout *lay)
+{
+    bool plain = true;
+    for (int d = 0; d < lay->ndim; d++)
+        plain = plain && lay->shape[d] > 0 && (d == 0 || !dync__is_token(lay->shape[d]));
+    return plain;
+}
+
+static void dync__csource_inner_sizes(const dync__layout *lay, dync__str *s)
+{
+    for (int d = 1; d < lay->ndim; d++) dync__str_addf(s, "[%lld]", (long long)lay->shape[d]);
+}
+
+/* const float x[2][10] */
+static void dync__csource_declare(const dync__csource *c, int i, dync__str *s)
+{
+    dync__info info = dync__csource_of(c, i);
+    dync__str_addf(s, "%s%s ", i < c->aot.n_inputs ? "const " : "", dync__csource_type(info.dtype));
+    if (!dync__csource_is_array(&info.lay)) {
+        dync__str_addf(s, "*%s", dync__csource_param(c, i));
+        return;
+    }
+    dync__str_add(s, dync__csource_param(c, i));
+    if (info.lay.ndim == 0)
+        dync__str_add(s, "[1]");
+    else if (dync__is_token(info.lay.shape[0]))
+        dync__str_add(s, "[]");
+    else
+        dync__str_addf(s, "[%lld]", (long long)info.lay.shape[0]);
+    dync__csource_inner_sizes(&info.lay, s);
+}
+
+static uint64_t dync__csource_all_symbols(const dync__csource *c)
+{
+    uint64_t all = 0;
+    for (int i = 0; c->syms && i < c->syms->symbol.n; i++)
+        if (!c->syms->symbol.at[i].is) all |= (uint64_t)1 << i;
+    return all;
+}
+
+/* int f_run_in(f_arena *arena, int n, const float x[][10], float out[][3]) */
+static void dync__csource_prototype(const dync__csource *c, const char *suffix, bool arena,
+                                    dync__str *s)
+{
+    const char *before = "";
+    dync__str_addf(s, "%s %s_run%s(", c->syms ? "int" : "void", c->program->name, suffix);
+    if (arena) {
+        dync__str_addf(s, "%s_arena *arena", c->program->name);
+        before = ", ";
+    }
+    dync__csource_symbols(c, dync__csource_all_symbols(c), before, "int ", s);
+    if (dync__csource_all_symbols(c)) before = ", ";
+    for (int i = 0; i < c->aot.n_inputs + c->main.n_out; i++, before = ", ") {
+        dync__str_add(s, before);
+        dync__csource_declare(c, i, s);
+    }
+    dync__str_add(s, *before ? ")" : "void)");
+}
+
+/* ---- the header ------------------------------------------------------------------------------ */
+
+static void dync__csource_shape(const dync__info *info, dync__str *s)
+{
+    dync__str_addf(s, "%s[", dync__dtype_info(info->dtype)->fx);
+    for (int d = 0; d < info->lay.ndim; d++) {
+        if (d) dync__str_add(s, ", ");
+        dync__size_csource(s, info->lay.shape[d]);
+    }
+    dync__str_addc(s, ']');
+}
+
+static void dync__csource_upper(const char *name, dync__str *s)
+{
+    for (; *name; name++)
+        dync__str_addc(s, *name >= 'a' && *name <= 'z' ? (char)(*name - 'a' + 'A') : *name);
+}
+
+static void dync__csource_sizes(const dync__csource *c, dync__str *s)
+{
+    for (int i = 0; i < c->aot.n_inputs + c->main.n_out; i++) {
+        dync__info info = dync__csource_of(c, i);
+        int64_t most = 0;
+        (void)dync__csource_most(dync__csource_numel(&info.lay), &most);
+        dync__str_addf(s, "#define %s_", c->upper);
+        dync__csource_upper(dync__csource_param(c, i), s);
+        dync__str_addf(s, "_SIZE %lld   /* ", (long long)most);
+        dync__csource_shape(&info, s);
+        dync__str_addf(s, "%s, row major */\n",
+                       dync__is_token(dync__csource_numel(&info.lay)) ? " at most" : "");
+    }
+    for (int i = 0; c->syms && i < c->syms->symbol.n; i++) {
+        const dync__sz_symbol *symbol = &c->syms->symbol.at[i];
+        if (symbol->is) continue;
+        dync__str_addf(s, "#define %s_", c->upper);
+        dync__csource_upper(symbol->source, s);
+        dync__str_addf(s, "_MIN %lld\n#define %s_", (long long)symbol->low, c->upper);
+        dync__csource_upper(symbol->source, s);
+        dync__str_addf(s, "_MAX %lld\n", (long long)symbol->high);
+    }
+    dync__str_addf(s, "#define %s_WEIGHT_BYTES %lld\n#define %s_ARENA_BYTES %lld\n", c->upper,
+                   (long long)dync__csource_weights(c, NULL), c->upper, (long long)c->arena_bytes);
+}
+
+DYNC__FN void dync__csource_header(const dync__csource *c, dync__str *s)
+{
+    const char *name = c->program->name;
+    dync__str_addf(s,
+                   "#ifndef %s_H\n#define %s_H\n#include <stdint.h>\n"
+                   "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+                   c->upper, c->upper);
+    dync__csource_sizes(c, s);
+    dync__str_addf(s,
+                   "\n/* What one run works in. */\n"
+                   "typedef union %s_arena {\n    double f64;\n    int64_t i64;\n"
+                   "    unsigned char bytes[%s_ARENA_BYTES + (%s_ARENA_BYTES == 0)];\n"
+                   "} %s_arena;\n\n/* ",
+                   name, c->upper, c->upper, name);
+    if (c->syms)
+        dync__str_add(s, "0, or 1 where a size is none that it takes: nothing is written then. ");
+    dync__str_addf(s,
+                   "Arrays lie row major and do not overlap.\n"
+                   " * %s_run works in a static arena: one call at a time. %s_run_in works in the "
+                   "one given. */\n",
+                   name, name);
+    dync__csource_prototype(c, "", false, s);
+    dync__str_add(s, ";\n");
+    dync__csource_prototype(c, "_in", true, s);
+    dync__str_addf(
+        s,
+        ";\n\n/* With %s_SELF_TEST defined as the C file is compiled: values that differ "
+        "from those the exporter computed. */\nint %s_self_test(void);\n\n"
+        "#ifdef __cplusplus\n}\n#endif\n#endif\n",
+        c->upper, name);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static const char *dync__csource_condition(dync__csource *c)
+{
+    static const char *const signs[] = {" == ", " < ", " != ", " <= "};
+    dync__str s = {0};
+    const char *before = "";
+    for (int i = 0; i < c->syms->symbol.n; i++) {
+        const dync__sz_symbol *symbol = &c->syms->symbol.at[i];
+        if (symbol->is) continue;
+        dync__str_addf(&s, "%s%s >= %lld && %s <= %lld", before, symbol->source,
+                       (long long)symbol->low, symbol->source, (long long)symbol->high);
+        before = " && ";
+    }
+    for (int i = 0; i < c->syms->guard.n; i++, before = " && ") {
+        const dync__sz_guard *g = &c->syms->guard.at[i];
+        dync__str_add(&s, before);
+        dync__size_csource(&s, g->a);
+        dync__str_add(&s, signs[g->rel]);
+        dync__size_csource(&s, g->b);
+    }
+    const char *text = s.failed ? NULL : dync__arena_strdup(&c->names, dync__str_get(&s));
+    dync__str_free(&s);
+    return text;
+}
+
+/* The steps over the arrays' first elements: names of the user's do not reach there. */
+DYNC__FN dync_status dync__csource_way_text(dync__csource *c, dync__csource_way *way)
+{
+    dync__str s = {0};
+    const char *before = "";
+    dync__str_add(&s, "static void @(");
+    for (int i = 0; i < c->aot.n_inputs + c->main.n_out; i++, before = ", ") {
+        bool in = i < c->aot.n_inputs;
+        dync__str_addf(&s, "%s%s%s *%s%d", before, in ? "const " : "",
+                       dync__csource_type(dync__csource_of(c, i).dtype), in ? "in" : "out",
+                       in ? i : i - c->aot.n_inputs);
+    }
+    dync__str_addf(&s, "%sunsigned char *a)\n{\n", before);
+    if (!c->main.arena_bytes) dync__str_add(&s, "    (void)a;\n");
+    dync__csource_body(c, &c->main, &s);
+    dync__str_add(&s, "}\n");
+    way->fn = s.failed ? NULL : dync__csource_function(c, &s);
+    way->condition = c->syms ? dync__csource_condition(c) : NULL;
+    dync__str_free(&s);
+    return way->fn && (!c->syms || way->condition) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+static void dync__csource_way_call(const dync__csource *c, const dync__csource_way *way,
+                                   dync__str *s)
+{
+    dync__str_addf(s, "%s(", way->fn->name);
+    for (int i = 0; i < c->aot.n_inputs + c->main.n_out; i++)
+        dync__str_addf(s, "(%s%s *)%s, ", i < c->aot.n_inputs ? "const " : "",
+                       dync__csource_type(dync__csource_of(c, i).dtype), dync__csource_param(c, i));
+    dync__str_add(s, "arena->bytes");
+    dync__csource_symbols(c, way->fn->uses, ", ", "", s);
+    dync__str_add(s, ");\n");
+}
+
+/* f_run_in: the way that is for these sizes; f_run: the same in a static arena. */
+DYNC__FN void dync__csource_run(const dync__csource *c, dync__str *s)
+{
+    const char *name = c->program->name;
+    dync__csource_prototype(c, "_in", true, s);
+    dync__str_add(s, "\n{\n");
+    for (int i = 0; i < c->way.n; i++) {
+        if (c->syms)
+            dync__str_addf(s, "    %sif (%s)\n    ", i ? "else " : "", c->way.at[i].condition);
+        dync__str_add(s, "    ");
+        dync__csource_way_call(c, &c->way.at[i], s);
+    }
+    dync__str_add(s, c->syms ? "    else\n        return 1;\n    return 0;\n}\n\n" : "}\n\n");
+    dync__csource_prototype(c, "", false, s);
+    dync__str_addf(s, "\n{\n    static %s_arena arena;\n    %s%s_run_in(&arena", name,
+                   c->syms ? "return " : "", name);
+    dync__csource_symbols(c, dync__csource_all_symbols(c), ", ", "", s);
+    for (int i = 0; i < c->aot.n_inputs + c->main.n_out; i++)
+        dync__str_addf(s, ", %s", dync__csource_param(c, i));
+    dync__str_add(s, ");\n}\n");
+}
+
+/* ---- the self-test --------------------------------------------------------------------------- */
+
+/* The layout that a value has in the export. */
+static bool dync__csource_exported(const dync__csource *c, dync__layout *lay)
+{
+    return !c->syms || dync__layout_values(c->syms, c->hint, lay);
+}
+
+/* Inputs between -1 and 1, integers 0, from a fixed stream. */
+static dync__tensor *dync__csource_example(const dync__csource *c, int i, uint64_t *at)
+{
+    dync__info info = *dync__csource_input(c, i);
+    dync__layout lay;
+    if (!dync__csource_exported(c, &info.lay) ||
+        dync__layout_contiguous(&lay, info.lay.ndim, info.lay.shape) != DYNC_OK)
+        return NULL;
+    dync__tensor *t = dync__tensor_empty(info.dtype, DYNC_CPU, &lay);
+    char *data = t ? dync__tensor_data(t) : NULL;
+    bool is_float = dync__dtype_info(info.dtype)->kind == 'f';
+    for (int64_t k = 0; data && k < t->numel; k++)
+        dync__store_f64(data + k * dync__dtype_info(t->dtype)->bytes, t->dtype,
+                        is_float ? 2 * (double)dync__rng_uniform_f32(1, (*at)++) - 1 : 0);
+    return t;
+}
+
+static dync_status dync__csource_expected(const dync__csource *c, dync__arg *inputs,
+                                          dync__arena *arena, dync__arg *out)
+{
+    dync__handler *stack = dync__handler_swap(NULL);
+    dync__symtab *syms = dync__tls.syms;
+    bool grad = dync_grad_mode_push(false);
+    dync_scope scope = dync_scope_begin();
+    dync__tls.syms = NULL;
+    dync_status status = dync__graph_eval(c->flat, inputs, c->aot.n_inputs, arena, out);
+    dync__tls.syms = syms;
+    dync_scope_end(&scope);
+    dync_grad_mode_pop(grad);
+    (void)dync__handler_swap(stack);
+    return status;
+}
+
+/* (const float (*)[10])example0 */
+static void dync__csource_cast(const dync__csource *c, int i, dync__str *s)
+{
+    dync__info info = dync__csource_of(c, i);
+    if (info.lay.ndim > 1 && dync__csource_is_array(&info.lay)) {
+        dync__str_addf(s, "(%s%s (*)", i < c->aot.n_inputs ? "const " : "",
+                       dync__csource_type(info.dtype));
+        dync__csource_inner_sizes(&info.lay, s);
+        dync__str_addc(s, ')');
+    }
+    dync__str_addf(s, "example%d", i);
+}
+
+static void dync__csource_test_text(const dync__csource *c, const int64_t *numel, dync__str *s)
+{
+    const char *name = c->program->name, *before = "";
+    int n = c->aot.n_inputs;
+    dync__str_addf(s, "\nint %s_self_test(void)\n{\n    int bad = 0;\n    %s%s_run(", name,
+                   c->syms ? "bad += " : "", name);
+    for (int i = 0; c->syms && i < c->syms->symbol.n; i++)
+        if (!c->syms->symbol.at[i].is) {
+            dync__str_addf(s, "%s%lld", before, (long long)c->hint[i]);
+            before = ", ";
+        }
+    for (int i = 0; i < n + c->main.n_out; i++, before = ", ") {
+        dync__str_add(s, before);
+        dync__csource_cast(c, i, s);
+    }
+    dync__str_add(s, ");\n");
+    for (int i = n; i < n + c->main.n_out; i++)
+        if (numel[i])
+            dync__str_addf(
+                s,
+                "    for (int i = 0; i < %lld; i++) {\n        double got = (double)example%d[i], "
+                "want = (double)expected%d[i];\n"
+                "        double off = got - want, limit = 1e-5 + 1e-4 * (want < 0 ? -want : "
+                "want);\n"
+                "        if (!(off <= limit && -off <= limit) && !(got != got && want != want) && "
+                "got - want != 0) bad++;\n    }\n",
+                (long long)numel[i], i, i);
+    dync__str_addf(s,
+                   "    return bad;\n}\n#endif\n\n#ifdef %s_MAIN\n#include <stdio.h>\n"
+                   "int main(void)\n{\n    int bad = %s_self_test();\n"
+                   "    printf(\"%s: %%d values are wrong\\n\", bad);\n    return bad != 0;\n}\n"
+                   "#endif\n",
+                   c->upper, name, name);
+}
+
+/* What it computes of the examples, and room for what the C file will. */
+static dync_status dync__csource_results_text(const dync__csource *c, const dync__arg *out,
+                                              int64_t *numel, dync__str *s)
+{
+    char name[32];
+    for (int i = 0; out->kind == DYNC__A_LIST && i < out->n; i++) {
+        int at = c->aot.n_inputs + i;
+        dync__tensor *dense = dync__contiguous_copy(out->as.list[i].as.t);
+        if (!dense) return DYNC_ERR_MEMORY;
+        numel[at] = dense->numel;
+        dync__format(name, sizeof name, "expected%d", at);
+        if (dense->numel)
+            dync__csource_array(s, name, dync__tensor_data(dense), dense->dtype, dense->numel);
+        dync__str_addf(s, "static %s example%d[%lld];\n", dync__csource_type(dense->dtype), at,
+                       (long long)DYNC__MAX(dense->numel, 1));
+        dync__unref(dense);
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__csource_test(const dync__csource *c, dync__str *s)
+{
+    dync__arena arena = {0};
+    dync__arg inputs[DYNC__MAX_LEAVES] = {{0}}, out = {0};
+    int64_t numel[2 * DYNC__MAX_LEAVES] = {0};
+    uint64_t at = 0;
+    char name[32];
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < c->aot.n_inputs && status == DYNC_OK; i++) {
+        inputs[i] = dync__arg_t(dync__csource_example(c, i, &at));
+        if (inputs[i].kind != DYNC__A_TENSOR || !inputs[i].as.t) status = DYNC_ERR_MEMORY;
+    }
+    if (status == DYNC_OK) status = dync__csource_expected(c, inputs, &arena, &out);
+    if (status == DYNC_OK)
+        dync__str_addf(s,
+                       "\n/* cc -D%s_MAIN this.c -lm && ./a.out */\n#ifdef %s_MAIN\n"
+                       "#define %s_SELF_TEST\n#endif\n#ifdef %s_SELF_TEST\n",
+                       c->upper, c->upper, c->upper, c->upper);
+    for (int i = 0; i < c->aot.n_inputs && status == DYNC_OK; i++) {
+        dync__format(name, sizeof name, "example%d", i);
+        dync__csource_array(s, name, dync__tensor_data(inputs[i].as.t), inputs[i].as.t->dtype,
+                            inputs[i].as.t->numel);
+    }
+    if (status == DYNC_OK) status = dync__csource_results_text(c, &out, numel, s);
+    if (status == DYNC_OK) dync__csource_test_text(c, numel, s);
+    for (int i = 0; i < c->aot.n_inputs; i++) dync__arg_release(&inputs[i]);
+    dync__arg_release(&out);
+    dync__arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,381 @@
+/* program/csource_steps.c: a unit of an exported C file: its steps fused, each as a C function,
+ * their memory placed in one arena, and the statements that call them. After csource_kernels.c,
+ * before csource_control.c, whose units these are too.
+ *
+ * Functions do not know where their arrays lie: each is given its arrays from the first element on,
+ * then the bytes it works in, then the sizes it asks for. So steps that differ in that alone, as
+ * those of an unrolled recurrent layer, are one function. */
+#include "../dync.in.h"
+#include "csource.h"
+DYNC__COLD
+
+/* ---- symbols --------------------------------------------------------------------------------- */
+
+static bool dync__csource_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool dync__csource_has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
+        if ((at == text || !dync__csource_letter(at[-1])) && !dync__csource_letter(at[n]))
+            return true;
+    return false;
+}
+
+static uint64_t dync__csource_uses(const dync__csource *c, const char *text)
+{
+    uint64_t uses = 0;
+    for (int i = 0; c->syms && i < c->syms->symbol.n; i++)
+        if (dync__csource_has_word(text, c->syms->symbol.at[i].source)) uses |= (uint64_t)1 << i;
+    return uses;
+}
+
+DYNC__FN void dync__csource_symbols(const dync__csource *c, uint64_t uses, const char *before,
+                                    const char *type, dync__str *s)
+{
+    for (int i = 0; c->syms && i < c->syms->symbol.n; i++) {
+        if (!(uses >> i & 1)) continue;
+        dync__str_addf(s, "%s%s%s", before, type, c->syms->symbol.at[i].source);
+        before = ", ";
+    }
+}
+
+DYNC__FN dync_status dync__csource_most(int64_t size, int64_t *most)
+{
+    double low, high;
+    dync__sz_bounds(size, &low, &high);
+    *most = high <= 0 ? 0 : high <= INT32_MAX ? (int64_t)high : INT32_MAX;
+    if (high <= INT32_MAX) return DYNC_OK;
+    return dync__fail(DYNC_ERR_UNSUPPORTED,
+                      "C source: an array of more than 2^31 elements, at the greatest sizes");
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+/* The text with the function's name and, behind its parameters, the sizes it uses. */
+static const char *dync__csource_named(dync__csource *c, const dync__csource_fn *f)
+{
+    dync__str s = {0};
+    const char *head = strstr(f->text, "static void @("), *end = head ? strchr(head, ')') : NULL;
+    for (const char *p = f->text; *p; p++) {
+        if (p == end && f->uses) {
+            bool none = s.n > 5 && memcmp(s.at + s.n - 5, "(void", 5) == 0;
+            if (none) s.n -= 4;
+            dync__csource_symbols(c, f->uses, none ? "" : ", ", "int ", &s);
+        }
+        if (*p == '@' || *p == '#')
+            dync__str_add(&s, *p == '@' ? f->name : c->program->name);
+        else
+            dync__str_addc(&s, *p);
+    }
+    const char *named = s.failed ? NULL : dync__arena_strdup(&c->names, dync__str_get(&s));
+    dync__str_free(&s);
+    return named;
+}
+
+DYNC__FN const dync__csource_fn *dync__csource_function(dync__csource *c, const dync__str *text)
+{
+    dync__str copy = *text;
+    const char *at = dync__str_get(&copy);
+    for (int i = 0; i < c->fn.n; i++)
+        if (strcmp(c->fn.at[i]->text, at) == 0) return c->fn.at[i];
+    dync__csource_fn *f = dync__arena_alloc(&c->names, sizeof *f);
+    if (!f) return NULL;
+    f->text = dync__arena_strdup(&c->names, at);
+    f->name = dync__arena_printf(&c->names, "%s_step%d", c->program->name, c->fn.n);
+    f->uses = dync__csource_uses(c, at);
+    return f->text && f->name && dync__avec_push(&c->names, &c->fn, f) ? f : NULL;
+}
+
+/* The kernel or the call as a function, and how a unit calls it. */
+static dync_status dync__csource_step_text(dync__csource *c, dync__csource_step *s, dync__str *text)
+{
+    const dync__kcall *call = s->at.call;
+    if (s->at.k) {
+        dync__csrc_room room;
+        memset(&room, 0, sizeof room);
+        DYNC__TRY(dync__kernel_csource(text, s->at.k, "@", &room));
+        s->n = s->at.k->buf.n;
+        for (int i = 0; i < s->n; i++) {
+            s->slot[i] = s->at.k->buf.at[i].id;
+            s->base[i] = room.base[i];
+        }
+        s->scratch = room.bytes;
+        return DYNC_OK;
+    }
+    s->n = call->n;
+    for (int i = 0; i < s->n; i++) {
+        s->slot[i] = call->operand[i].slot;
+        s->base[i] = call->operand[i].lay.offset;
+    }
+    return dync__control_is(call) ? dync__csource_control(c, s, text)
+                                  : dync__kcall_csource(text, call, "@");
+}
+
+static dync_status dync__csource_step_make(dync__csource *c, dync__csource_step *s)
+{
+    dync__str text = {0};
+    dync_status status = dync__csource_step_text(c, s, &text);
+    if (status == DYNC_OK && (text.failed || !(s->fn = dync__csource_function(c, &text))))
+        status = DYNC_ERR_MEMORY;
+    dync__str_free(&text);
+    return status;
+}
+
+static dync_status dync__csource_fuse(dync__csource *c, dync__csource_unit *u)
+{
+    dync__plan_options options = {.name = c->program->name, .rolled = true};
+    dync__steps steps;
+    DYNC__TRY(dync__steps_begin(&steps, &u->pb, &options));
+    DYNC__TRY(
+        dync__steps_run(&steps, u->pb.sized ? (int)DYNC__FORM_LAST : (int)DYNC__PASS_schedule));
+    u->step = dync__arena_alloc(&u->arena, (size_t)(steps.n + 1) * sizeof *u->step);
+    if (!u->step) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < steps.n; i++) {
+        if (steps.at[i].k && !dync__kernel_writes(steps.at[i].k)) continue;
+        dync__csource_step *s = &u->step[u->n_steps++];
+        memset(s, 0, sizeof *s);
+        s->at = steps.at[i];
+        const dync__kcall *call = s->at.call;
+        if ((s->at.k ? s->at.k->buf.n : call->n) > DYNC__CSOURCE_ARGS)
+            return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: a step of more than %d arrays",
+                              (int)DYNC__CSOURCE_ARGS);
+        DYNC__TRY(dync__csource_step_make(c, s));
+    }
+    return DYNC_OK;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* dync__memplan aligns to 64 bytes; here a cell of 8 bytes counts as 64, so temporaries lie 8 bytes
+ * apart at least. */
+enum { DYNC__CSOURCE_CELL = 8 };
+
+static void dync__csource_touch(dync__csource_unit *u)
+{
+    for (int i = 0; i < u->n_steps; i++)
+        for (int k = 0; k < u->step[i].n; k++) {
+            dync__csource_slot *s = &u->slot[u->step[i].slot[k]];
+            if (s->first < 0) s->first = i;
+            s->last = i;
+        }
+}
+
+/* Slots of the arena, then what each step works in. */
+static dync_status dync__csource_place(dync__csource_unit *u)
+{
+    int n = u->pb.slot.n, all = n + u->n_steps;
+    dync__life *life = dync__arena_alloc(&u->arena, (size_t)(all + 1) * sizeof *life);
+    if (!life) return DYNC_ERR_MEMORY;
+    dync__csource_touch(u);
+    for (int i = 0; i < all; i++) {
+        const dync__csource_slot *s = i < n ? &u->slot[i] : NULL;
+        int64_t size = s ? 0 : u->step[i - n].scratch;
+        life[i] = (dync__life){.slot = i, .first = -1, .last = -1};
+        if (s ? !s->in_arena || s->first < 0 : !size) continue;
+        if (s) {
+            DYNC__TRY(dync__csource_most(u->pb.slot.at[i].size, &size));
+            size *= dync__dtype_info(u->pb.slot.at[i].dtype)->bytes;
+        }
+        life[i].first = s ? s->first : i - n;
+        life[i].last = !s ? i - n : s->copied_out ? u->n_steps : s->last;
+        life[i].bytes = size * DYNC__CSOURCE_CELL;
+    }
+    DYNC__TRY(dync__memplan(&u->arena, life, all, &u->arena_bytes));
+    for (int i = 0; i < all; i++)
+        *(i < n ? &u->slot[i].offset : &u->step[i - n].offset) = life[i].offset /
+                                                                 DYNC__CSOURCE_CELL;
+    u->arena_bytes = (u->arena_bytes / DYNC__CSOURCE_CELL + 7) & ~(int64_t)7;
+    return DYNC_OK;
+}
+
+/* An output of the graph that is a whole row-major storage of its own is written in place; others
+ * are copied at the end. */
+static void dync__csource_outputs(dync__csource_unit *u)
+{
+    for (int i = 0; i < u->pb.slot.n; i++) {
+        const dync__slot *s = &u->pb.slot.at[i];
+        dync__csource_slot *t = &u->slot[i];
+        t->first = t->last = t->output = -1;
+        t->in_arena = s->kind == DYNC__SLOT_TEMP || s->kind == DYNC__SLOT_OUTPUT;
+        if (s->kind != DYNC__SLOT_OUTPUT) continue;
+        int users = 0;
+        for (int k = 0; k < u->n_out; k++) {
+            const dync__lowered_out *o = &u->out[k];
+            if (o->input >= 0 || o->output != s->index) continue;
+            bool whole = users++ == 0 && o->lay.offset == 0 &&
+                         dync__csource_numel(&o->lay) == s->size &&
+                         dync__layout_is_contiguous(&o->lay) && o->dtype == s->dtype;
+            t->output = whole ? k : -1;
+        }
+        if (users > 1) t->output = -1;
+        t->copied_out = users > 0 && t->output < 0;
+        t->in_arena = t->output < 0;
+    }
+}
+
+DYNC__FN dync_status dync__csource_unit_plan(dync__csource *c, dync__csource_unit *u)
+{
+    DYNC__TRY(dync__csource_fuse(c, u));
+    u->slot = dync__arena_alloc(&u->arena, (size_t)(u->pb.slot.n + 1) * sizeof *u->slot);
+    if (!u->slot) return DYNC_ERR_MEMORY;
+    memset(u->slot, 0, (size_t)u->pb.slot.n * sizeof *u->slot);
+    dync__csource_outputs(u);
+    DYNC__TRY(dync__csource_place(u));
+    dync__str body = {0};
+    dync__csource_body(c, u, &body);
+    u->uses = dync__csource_uses(c, dync__str_get(&body));
+    dync_status status = body.failed ? DYNC_ERR_MEMORY : DYNC_OK;
+    dync__str_free(&body);
+    return status;
+}
+
+DYNC__FN void dync__csource_unit_free(dync__csource_unit *u)
+{
+    dync__lowered_free(&u->lowered);
+    dync__arena_free(&u->arena);
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+/* Element `base` of a slot as a pointer. */
+static void dync__csource_place_of(dync__csource *c, const dync__csource_unit *u, dync__str *s,
+                                   int slot, int64_t base)
+{
+    const dync__slot *p = &u->pb.slot.at[slot];
+    const dync__csource_slot *t = &u->slot[slot];
+    int bytes = dync__dtype_info(p->dtype)->bytes;
+    if (t->in_arena) {
+        int64_t at = t->offset + (dync__is_token(base) ? 0 : base * bytes);
+        dync__str_addf(s, "(%s *)(void *)", dync__csource_type(p->dtype));
+        dync__str_addf(s, at ? "(a + %lld)" : "a", (long long)at);
+        if (!dync__is_token(base)) return;
+    } else if (t->output >= 0) {
+        dync__str_addf(s, "out%d", t->output);
+    } else if (p->index < u->n_in) {
+        dync__str_addf(s, "in%d", (int)p->index);
+    } else {
+        dync__str_addf(s, "%s_w%d", c->program->name, dync__csource_weight(c, (int)p->index));
+    }
+    if (base) dync__offset_csource(s, base, false);
+}
+
+static void dync__csource_calls(dync__csource *c, const dync__csource_unit *u, dync__str *s)
+{
+    for (int i = 0; i < u->n_steps; i++) {
+        const dync__csource_step *step = &u->step[i];
+        const char *before = "";
+        dync__str_addf(s, "    %s(", step->fn->name);
+        for (int k = 0; k < step->n; k++) {
+            dync__str_add(s, before);
+            dync__csource_place_of(c, u, s, step->slot[k], step->base[k]);
+            before = ", ";
+        }
+        if (step->scratch) {
+            dync__str_addf(s, step->offset ? "%sa + %lld" : "%sa", before, (long long)step->offset);
+            before = ", ";
+        }
+        dync__csource_symbols(c, step->fn->uses, before, "", s);
+        dync__str_add(s, ");\n");
+    }
+}
+
+/* The slot that a result lies in, or -1. */
+static int dync__csource_result_slot(const dync__csource_unit *u, const dync__lowered_out *o)
+{
+    int slot = -1;
+    for (int k = 0; k < u->pb.slot.n; k++) {
+        const dync__slot *p = &u->pb.slot.at[k];
+        if (o->input >= 0 ? p->kind == DYNC__SLOT_INPUT && p->index == o->input
+                          : p->kind == DYNC__SLOT_OUTPUT && p->index == o->output)
+            slot = k;
+    }
+    return slot;
+}
+
+/* Outputs that are no storage of their own: element by element. */
+static void dync__csource_copies(dync__csource *c, const dync__csource_unit *u, dync__str *s)
+{
+    static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
+    for (int i = 0; i < u->n_out; i++) {
+        const dync__lowered_out *o = &u->out[i];
+        int slot = dync__csource_result_slot(u, o);
+        if (slot < 0 || u->slot[slot].output == i || dync__csource_numel(&o->lay) == 0) continue;
+        dync__layout dense;
+        const char *var[DYNC_MAX_DIMS];
+        int64_t stride = 1;
+        dense = o->lay;
+        for (int d = o->lay.ndim - 1; d >= 0; d--) {
+            dense.stride[d] = stride;
+            stride = dync__sz_mul(stride, o->lay.shape[d]);
+        }
+        for (int d = 0; d < o->lay.ndim; d++) {
+            var[d] = o->lay.shape[d] > 1 ? names[d] : NULL;
+            if (!var[d]) continue;
+            dync__str_addf(s, "    for (int %s = 0; %s < ", var[d], var[d]);
+            dync__size_csource(s, o->lay.shape[d]);
+            dync__str_addf(s, "; %s++)\n    ", var[d]);
+        }
+        dync__str_addf(s, "    out%d[", i);
+        dync__csource_index(s, o->lay.ndim, dense.stride, var, 0);
+        dync__str_add(s, "] = (");
+        dync__csource_place_of(c, u, s, slot, 0);
+        dync__str_add(s, ")[");
+        dync__csource_index(s, o->lay.ndim, o->lay.stride, var, o->lay.offset);
+        dync__str_add(s, "];\n");
+    }
+}
+
+/* What is not named otherwise, as an empty input is, is named once. */
+DYNC__FN void dync__csource_body(dync__csource *c, const dync__csource_unit *u, dync__str *s)
+{
+    dync__str calls = {0};
+    dync__csource_calls(c, u, &calls);
+    dync__csource_copies(c, u, &calls);
+    for (int i = 0; i < u->n_in + u->n_out; i++) {
+        char name[16];
+        bool in = i < u->n_in;
+        dync__format(name, sizeof name, "%s%d", in ? "in" : "out", in ? i : i - u->n_in);
+        if (!dync__csource_has_word(dync__str_get(&calls), name))
+            dync__str_addf(s, "    (void)%s;\n", name);
+    }
+    dync__str_add(s, dync__str_get(&calls));
+    s->failed = s->failed || calls.failed;
+    dync__str_free(&calls);
+}
+
+/* Floats as bits and back: a union, which C and the compilers of C++ take so. */
+static void dync__csource_bits(dync__csource *c, dync__str *s)
+{
+    static const char *const rows[][4] = {{"#_bits32(", "int32_t", "float", "i"},
+                                          {"#_float32(", "float", "int32_t", "f"},
+                                          {"#_bits64(", "int64_t", "double", "i"},
+                                          {"#_float64(", "double", "int64_t", "f"}};
+    for (int k = 0; k < DYNC__COUNT_OF(rows); k++) {
+        bool used = false, gives = rows[k][3][0] == 'i';
+        for (int i = 0; i < c->fn.n; i++) used = used || strstr(c->fn.at[i]->text, rows[k][0]);
+        if (used)
+            dync__str_addf(s,
+                           "static %s %s%s%s x)\n{\n    union { %s f; %s i; } u;\n    u.%s = x;\n"
+                           "    return u.%s;\n}\n",
+                           rows[k][1], c->program->name, rows[k][0] + 1, rows[k][2],
+                           rows[k][gives ? 2 : 1], rows[k][gives ? 1 : 2], gives ? "f" : "i",
+                           rows[k][3]);
+    }
+    dync__str_addc(s, '\n');
+}
+
+/* Every function, in the order in which they call each other. */
+DYNC__FN void dync__csource_functions(dync__csource *c, dync__str *s)
+{
+    dync__csource_bits(c, s);
+    for (int i = 0; i < c->fn.n; i++) {
+        const dync__csource_fn *f = c->fn.at[i];
+        const char *text = dync__csource_named(c, f);
+        if (!text) s->failed = true;
+        dync__str_addf(s, "%s\n", text ? text : "");
+    }
+}

@@ -1,0 +1,304 @@
+/* Programs as C source (dync_program_save_c), compiled by the compiler at hand and run: symbolic
+ * sizes, every one of them from one function; control flow; random programs; the interface. */
+#define TEST_AFTER_EACH dync_shutdown()
+#include "dync.h"
+#include "test.h"
+#include "tol.h"
+#include "../random/control.h"
+#include <sys/stat.h>
+
+static char folder[128];
+static void open_folder(void)
+{
+    const char *dir = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/dync_exported_%d", dir ? dir : "/tmp",
+             (int)(test_random() % 100000000));
+    mkdir(folder, 0700);
+}
+static FILE *open_main(void)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/main.c", folder);
+    return fopen(path, "w");
+}
+/* Every C file of the folder with these flags; the program's output in out.txt. */
+static bool compile_and_run(const char *flags)
+{
+    char command[1024];
+    const char *cc = getenv("CC");
+    snprintf(command, sizeof command,
+             "cd %s && %s %s -pedantic -Wall -Wextra -Werror *.c -lm -o run && ./run > out.txt",
+             folder, cc ? cc : "cc", flags);
+    int rc = system(command);
+    if (rc != 0) printf("    kept: %s (%s)\n", folder, flags);
+    return rc == 0;
+}
+static void close_folder(void)
+{
+    char command[256];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    EXPECT_EQ_INT(system(command), 0);
+}
+static bool save(dync_program *p, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s.c", folder, name);
+    return EXPECT_OK(dync_program_save_c(p, path));
+}
+
+/* ---- symbolic sizes -------------------------------------------------------------------------- */
+
+static dync_tensor *w1, *w2, *kernel;
+static void weights(void)
+{
+    dync_manual_seed(3);
+    w1 = dync_randn(dync_shape(16, 8));
+    w2 = dync_randn(dync_shape(5, 16));
+    kernel = dync_randn(dync_shape(2, 1, 3, 3));
+}
+static dync_tensor *mlp(dync_tensor *x)
+{
+    return dync_linear(dync_relu(dync_linear(x, w1, NULL)), w2, NULL);
+}
+static dync_tensor *norm(dync_tensor *x)
+{
+    dync_tensor *y = dync_layer_norm(x, dync_shape(8), NULL, NULL, 1e-5);
+    return dync_add(dync_mul(y, dync_mean(x, dync_shape(0), true)),
+                    dync_var(x, DYNC_ALL, 0, false));
+}
+static dync_tensor *attend(dync_tensor *x)
+{
+    return dync_matmul(dync_softmax(dync_matmul(x, dync_t(x)), -1), x);
+}
+static dync_tensor *fused(dync_tensor *x)
+{
+    dync_tensor *q = dync_reshape(x, dync_shape(1, 1, dync_dim(x, 0), 8));
+    return dync_scaled_dot_product_attention(q, q, q, NULL, 0.0, true, NULL);
+}
+static dync_tensor *moved(dync_tensor *x)
+{
+    dync_tensor *y = dync_cat(dync_tuple(x, dync_flip(x, dync_shape(0))), 0);
+    return dync_add(dync_reshape(y, dync_shape(2, dync_dim(x, 0), 8)),
+                    dync_slice(dync_roll(x, dync_shape(1), dync_shape(0)), 0, 0, DYNC_END, 1));
+}
+static dync_tensor *tail(dync_tensor *x) { return dync_slice(x, 0, 1, DYNC_END, 1); }
+static dync_tensor *convolved(dync_tensor *x)
+{
+    dync_tensor *y = dync_reshape(x, dync_shape(1, 1, dync_dim(x, 0), 8));
+    y = dync_conv2d(y, kernel, NULL, dync_shape(1, 1), dync_shape(1, 1), dync_shape(1, 1), 1);
+    return dync_max_pool2d(dync_relu(y), dync_shape(2, 2), dync_shape(1, 1), dync_shape(0, 0),
+                           dync_shape(1, 1), false);
+}
+static dync_tensor *summed(dync_tensor *x)
+{
+    return dync_add(dync_sum(x, dync_shape(0), false),
+                    dync_to_dtype(dync_argmax(dync_t(x), 1, false), DYNC_F32));
+}
+static dync_tensor *positions(dync_tensor *x)
+{
+    dync_tensor *at = dync_arange(0, dync_as_real(dync_size_sym(x, 0)), 1);
+    return dync_mul(x, dync_reshape(at, dync_shape(-1, 1)));
+}
+static dync_tensor *twice(dync_tensor *x) { return dync_mul(x, 2); }
+static dync_tensor *less(dync_tensor *x) { return dync_sub(x, 1); }
+static dync_tensor *chosen(dync_tensor *x)
+{
+    return dync_as_tensor(
+        dync_cond(dync_gt(dync_sum(x, DYNC_ALL, false), 0), twice, less, dync_tuple(x)));
+}
+static dync_value one_step(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_tensor *h = dync_tanh(dync_add(dync_mul(a[0], 0.5), a[1]));
+    return dync_tuple(h, dync_mul(h, 2));
+}
+static dync_tensor *recurrent(dync_tensor *x)
+{
+    dync_value r = dync_scan(one_step, dync_zeros(dync_shape(8)), x);
+    return dync_add(dync_as_tensor(dync_at(r, 1)), dync_as_tensor(dync_at(r, 0)));
+}
+
+typedef dync_tensor *(*row_fn)(dync_tensor *);
+#define R(x) {#x, x}
+static const struct {
+    const char *name;
+    row_fn fn;
+} rows[] = {R(mlp),       R(norm),   R(attend),    R(fused),  R(moved),    R(tail),
+            R(convolved), R(summed), R(positions), R(chosen), R(recurrent)};
+enum { ROWS = sizeof rows / sizeof rows[0], LEAST = 3, MOST = 20, OUT = 4096 };
+
+static dync_tensor *input(int n)
+{
+    float x[MOST * 8];
+    for (int i = 0; i < n * 8; i++) x[i] = (float)((i * 7 + n) % 11 - 5) / 4;
+    return dync_from(x, dync_shape(n, 8));
+}
+
+/* A main that prints what each function gives for each size, and what it answers to others. */
+static void write_sizes_main(void)
+{
+    FILE *f = open_main();
+    REQUIRE(f != NULL);
+    fprintf(f, "#include <stdio.h>\n#include <stdint.h>\n");
+    for (int r = 0; r < ROWS; r++) fprintf(f, "#include \"%s.h\"\n", rows[r].name);
+    fprintf(f, "static float x[%d][8], out[%d];\nint main(void)\n{\n", MOST, OUT);
+    fprintf(f, "    for (int n = %d; n <= %d; n++) {\n", LEAST, MOST);
+    fprintf(f, "        for (int i = 0; i < n * 8; i++) x[i / 8][i %% 8] = (float)((i * 7 + n) %% "
+               "11 - 5) / 4;\n");
+    for (int r = 0; r < ROWS; r++)
+        fprintf(
+            f,
+            "        for (int i = 0; i < %d; i++) out[i] = 77;\n"
+            "        if (%s_run(n, (const float (*)[8])x, (void *)out)) printf(\"refused\\n\");\n"
+            "        for (int i = 0; i < %d; i++) printf(\"%%a \", (double)out[i]);\n"
+            "        printf(\"\\n\");\n",
+            OUT, rows[r].name, OUT);
+    fprintf(f, "    }\n");
+    for (int r = 0; r < ROWS; r++)
+        fprintf(f,
+                "    if (!%s_run(%d, (const float (*)[8])x, (void *)out) || !%s_run(%d, (const "
+                "float (*)[8])x, (void *)out)) return 2;\n",
+                rows[r].name, LEAST - 1, rows[r].name, MOST + 1);
+    fprintf(f, "    return 0;\n}\n");
+    fclose(f);
+}
+
+static bool check_sizes(void)
+{
+    bool all = true;
+    char path[256];
+    snprintf(path, sizeof path, "%s/out.txt", folder);
+    FILE *f = fopen(path, "r");
+    if (!EXPECT(f != NULL)) return false;
+    for (int n = LEAST; n <= MOST; n++)
+        for (int r = 0; r < ROWS; r++) DYNC_SCOPE {
+            dync_tensor *want = rows[r].fn(input(n));
+            int64_t numel = dync_numel(want);
+            const float *at = dync_data(dync_contiguous(want));
+            int bad = 0;
+            for (int i = 0; i < OUT; i++) {
+                float got = -1;
+                bad += fscanf(f, "%f", &got) != 1;
+                float off = got - (i < numel ? at[i] : 77), size = i < numel ? at[i] : 0;
+                bad += !(off * off <=
+                         (float)(TOL_F32_CHAIN * TOL_F32_CHAIN) * (1 + size * size) * 100);
+            }
+            if (bad) printf("    %s of %d rows: %d values\n", rows[r].name, n, bad);
+            all = EXPECT_EQ_INT(bad, 0) && all;
+        }
+    fclose(f);
+    return all;
+}
+
+static void check_all_sizes(int n_flags)
+{
+    static const char *const flags[] = {"-std=c99 -O1 -fsanitize=address,undefined "
+                                        "-fno-sanitize-recover=all",
+                                        "-std=c99 -O0", "-std=c11 -O3"};
+    bool ok = true;
+    weights();
+    open_folder();
+    for (int r = 0; r < ROWS; r++) {
+        dync_tensor *x = input(7);
+        dync_mark_dynamic_range(x, 0, LEAST, MOST);
+        dync_value arg = DYNC_V(x);
+        dync_program *p = dync_export_values(DYNC_FN(rows[r].fn), rows[r].name, 1, &arg);
+        REQUIRE(p != NULL);
+        if (!save(p, rows[r].name)) printf("    %s\n", rows[r].name), ok = false;
+        dync_program_free(p);
+    }
+    if (ok) write_sizes_main();
+    for (int i = 0; i < n_flags && ok; i++) {
+        ok = EXPECT(compile_and_run(flags[i]));
+        if (ok) ok = check_sizes();
+    }
+    if (ok) close_folder();
+}
+
+TEST(one_function_for_all_sizes) { check_all_sizes(1); }
+TEST_LONG(one_function_for_all_sizes_optimised) { check_all_sizes(3); }
+
+/* ---- random programs of control flow --------------------------------------------------------- */
+
+TEST(random_control_flow)
+{
+    enum { COUNT = 5 };
+    char name[32];
+    open_folder();
+    FILE *f = open_main();
+    REQUIRE(f != NULL);
+    fprintf(f, "#include <stdio.h>\n");
+    int n = 0;
+    for (int i = 0; i < COUNT; i++) {
+        random_seed = test__state.seed * 1000 + (uint64_t)i;
+        dync_value in = random_inputs(0), args[8];
+        for (int k = 0; k < dync_len(in); k++) args[k] = dync_at(in, k);
+        snprintf(name, sizeof name, "random%d", i);
+        dync_program *p = dync_export_values(DYNC_FN(random_fn), name, dync_len(in), args);
+        REQUIRE(p != NULL);
+        if (save(p, name)) fprintf(f, "#include \"%s.h\"\n", name), n++;
+        dync_program_free(p);
+    }
+    fprintf(f, "int main(void)\n{\n    int bad = 0;\n");
+    for (int i = 0; i < n; i++) fprintf(f, "    bad += random%d_self_test();\n", i);
+    fprintf(f, "    return bad != 0;\n}\n");
+    fclose(f);
+    char defines[1024] = "-std=c99 -O1";
+    for (int i = 0; i < n; i++)
+        snprintf(defines + strlen(defines), sizeof defines - strlen(defines),
+                 " -DRANDOM%d_SELF_TEST", i);
+    if (EXPECT(compile_and_run(defines))) close_folder();
+}
+
+/* ---- the interface --------------------------------------------------------------------------- */
+
+static dync_tensor *named(dync_tensor *x, dync_tensor *unused, dync_tensor *b)
+{
+    (void)unused;
+    return dync_add(dync_matmul(x, w1), b);
+}
+
+/* Arrays as a person writes them, in the order and by the names of the arguments, in C and C++; two
+ * arenas at once. */
+TEST(interface)
+{
+    w1 = dync_ones(dync_shape(3, 2));
+    open_folder();
+    dync_program *p = dync_export(dync_args(named, "int, unused, Bias"),
+                                  dync_ones(dync_shape(2, 3)), dync_ones(dync_shape(4)),
+                                  dync_ones(dync_shape(2)));
+    REQUIRE(p && save(p, "named"));
+    dync_program_free(p);
+    FILE *f = open_main();
+    REQUIRE(f != NULL);
+    fprintf(f,
+            "#include \"named.h\"\n#include \"named.h\"\n"
+            "static const float x[2][3] = {{1, 2, 3}, {4, 5, 6}}, u[4] = {0}, b[2] = {10, 20};\n"
+            "int main(void)\n{\n    float y[2][2], z[2][2];\n    static named_arena one, two;\n"
+            "    named_run(x, u, b, y);\n    named_run_in(&one, x, u, b, z);\n"
+            "    named_run_in(&two, x, u, b, z);\n"
+            "    return !(y[0][0] == 16 && y[1][1] == 35 && z[1][0] == 25 && NAMED_INT__SIZE == 6 "
+            "&& NAMED_BIAS_SIZE == 2 && NAMED_WEIGHT_BYTES == 24) || named_self_test();\n}\n");
+    fclose(f);
+    bool ran = EXPECT(compile_and_run("-std=c99 -O1 -DNAMED_SELF_TEST"));
+    bool cxx = system("c++ --version > /dev/null 2>&1") == 0;
+    if (cxx) ran = ran && EXPECT(compile_and_run("-x c++ -O1 -DNAMED_SELF_TEST"));
+    if (!cxx) printf("    no C++ compiler here: not compiled as C++\n");
+    if (ran) close_folder();
+}
+
+static dync_tensor *any_size(dync_tensor *x) { return dync_tanh(x); }
+TEST(no_maximum)
+{
+    dync_tensor *x = dync_ones(dync_shape(4, 3));
+    dync_mark_dynamic(x, 0);
+    dync_program *p = dync_export(dync_args(any_size, "x"), x);
+    REQUIRE(p != NULL);
+    dync_on_error(NULL, NULL);
+    EXPECT_STATUS(dync_program_save_c(p, "/tmp/dync_no_maximum.c"), DYNC_ERR_UNSUPPORTED);
+    EXPECT_HAS_STR(dync_error_message(), "dimension 0 of x has no maximum");
+    EXPECT_HAS_STR(dync_error_message(), "dync_mark_dynamic_range(x, 0, min, max)");
+    dync_clear_error();
+    dync_program_free(p);
+}
+TEST_MAIN
