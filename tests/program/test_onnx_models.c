@@ -127,6 +127,66 @@ static dync_value gradients(const dync_value *args, int nargs, void *user)
     return dync_tuple(loss, dync_matmul(dync_t(dync_tanh(x)), g));
 }
 
+/* Branches and loops that data decide: If, Loop, Scan. */
+static dync_value up(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    return dync_tuple(dync_mul(dync_as_tensor(args[0]), 2), dync_as_tensor(args[0]));
+}
+static dync_value down(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    return dync_tuple(dync_matmul(dync_as_tensor(args[0]), w_in),
+                      dync_neg(dync_as_tensor(args[0])));
+}
+static dync_value branch(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    dync_tensor *x = dync_tanh(dync_as_tensor(args[0]));
+    dync_tensor *pred = dync_gt(dync_sum(dync_as_tensor(args[1]), DYNC_ALL, false), 0);
+    return dync_cond(pred, up, down, dync_tuple(x));
+}
+static dync_value small(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    return dync_v_tensor(dync_lt(dync_sum(dync_as_tensor(args[1]), DYNC_ALL, false), 50));
+}
+static dync_value larger(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    dync_tensor *x = dync_as_tensor(args[1]);
+    return dync_tuple(dync_add(dync_as_tensor(args[0]), 1), dync_add(dync_mul(x, 1.5), w_out));
+}
+static dync_value loop(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    return dync_while_loop(small, larger,
+                           dync_tuple(dync_as_tensor(args[0]), dync_as_tensor(args[1])));
+}
+static dync_value limited(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    return dync_while_loop_limit(small, larger,
+                                 dync_tuple(dync_as_tensor(args[0]), dync_as_tensor(args[1])), 3);
+}
+static dync_value cell(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    dync_tensor *h =
+        dync_tanh(dync_add(dync_matmul(dync_as_tensor(args[0]), w_in), dync_as_tensor(args[1])));
+    return dync_tuple(h, dync_mul(h, 2));
+}
+static dync_value scanned(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    return dync_scan(cell, dync_as_tensor(args[0]), dync_as_tensor(args[1]));
+}
+static dync_value scanned_back(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    return dync_scan_reverse(cell, dync_as_tensor(args[0]), dync_as_tensor(args[1]));
+}
+
 /* ---- saving ---------------------------------------------------------------------------------- */
 
 static void keep(const char *name, const char *what, int i, dync_tensor *t)
@@ -157,6 +217,21 @@ static bool tells_lines(const char *path)
     return false;
 }
 
+/* dync's own reader makes a program of it that gives the same. */
+static void read_back(const char *path, dync_program *p, int n, const dync_value *args)
+{
+    dync_tensor *want[16], *got[16];
+    dync_program *q = dync_program_load_onnx(path);
+    if (!EXPECT(q != NULL)) return;
+    int m = flat(dync_program_run(p, n, args), want, 0);
+    if (!EXPECT_EQ_INT(flat(dync_program_run(q, n, args), got, 0), m)) printf("%s\n", path);
+    for (int i = 0; i < m && dync_error() == DYNC_OK; i++)
+        if (!EXPECT(dync_type(want[i]) == dync_type(got[i]) &&
+                    dync_allclose(want[i], got[i], 1e-4, 1e-5)))
+            printf("%s: output %d\n", path, i);
+    dync_program_free(q);
+}
+
 /* run: what it is run with, sizes that were marked may be others. */
 static void saved(const char *name, dync_callee fn, int n, const dync_value *args,
                   const dync_value *run)
@@ -177,9 +252,9 @@ static void saved(const char *name, dync_callee fn, int n, const dync_value *arg
         for (int i = 0; i < n; i++)
             for (int k = 0, m = flat(run[i], t, 0); k < m; k++) keep(name, "in", in++, t[k]);
         for (int k = 0, m = flat(result, t, 0); k < m; k++) keep(name, "out", k, t[k]);
-    } else {
-        EXPECT(remove(path) == 0);
     }
+    read_back(path, p, n, args);
+    if (!folder) EXPECT(remove(path) == 0);
     dync_program_free(p);
     for (int i = 0; i < MODULES; i++) {
         dync_module_free(net[i]);
@@ -303,6 +378,23 @@ TEST(others)
     dync_tensor *target = dync_softmax(dync_randn(dync_shape(4, 3)), -1);
     SAVED("gradients", gradients, dync_randn(dync_shape(4, 5)), dync_randn(dync_shape(5, 3)),
           target);
+}
+
+TEST(control_flow)
+{
+    dync_manual_seed(6);
+    w_in = dync_randn(dync_shape(3, 3));
+    w_out = dync_ones(dync_shape(3));
+    dync_tensor *x = dync_rand(dync_shape(2, 3)), *minus = dync_neg(dync_ones(dync_shape(2)));
+    SAVED("if_true", branch, x, dync_ones(dync_shape(2)));
+    SAVED("if_false", branch, x, minus);
+    dync_tensor *zero = dync_zeros(DYNC_SCALAR, .dtype = DYNC_I64);
+    SAVED("loop", loop, zero, x);
+    SAVED("loop_limited", limited, zero, x);
+    SAVED("loop_never", loop, zero, dync_mul(dync_ones(dync_shape(2, 3)), 100));
+    SAVED("scan", scanned, dync_zeros(dync_shape(2, 3)), dync_randn(dync_shape(5, 2, 3)));
+    SAVED("scan_reverse", scanned_back, dync_zeros(dync_shape(2, 3)),
+          dync_randn(dync_shape(5, 2, 3)));
 }
 
 TEST_MAIN
