@@ -347,6 +347,10 @@ DYNC__FN bool dync__graph_takes_lists(const dync__graph *);
 DYNC__FN dync_status dync__unlist_compile(dync__graph *, const dync_value *examples, int n,
                                           const dync__options *options, dync__graph_compiler,
                                           void *user, dync_callable *out);
+/* staged.c: graphs in which data decide */
+DYNC__FN bool dync__graph_is_staged(const dync__graph *);
+DYNC__FN dync_status dync__staged_compile(dync__graph *, const dync__options *options,
+                                          dync__graph_compiler, void *user, dync_callable *out);
 DYNC__FN dync_status dync__sized_compile(
     dync__graph *, const dync_value *examples, int n, const dync__options *options,
     dync__graph_compiler, void *user,

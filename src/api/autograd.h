@@ -147,7 +147,9 @@ DYNC_API int dync_register_hook(dync_tensor *t, dync_hook fn, void *user);
  * dync_set_grad(param, NULL), frees each gradient as soon as it was used.
  *   param   a leaf that requires grad
  *   ->      an id for dync_remove_hook, -1 on failure
- *   errors  DYNC_ERR_AUTOGRAD, DYNC_ERR_VALUE, DYNC_ERR_UNSUPPORTED (inside a traced function)
+ *   errors  DYNC_ERR_AUTOGRAD, DYNC_ERR_VALUE
+ *   notes   in a traced function every call registers it, as one that runs as written does; a
+ *           backward in the same graph runs it as a part of that
  *   thread  not while running */
 typedef void (*dync_param_hook)(dync_tensor *param, void *user);
 DYNC_API int dync_register_post_accumulate_hook(dync_tensor *param, dync_param_hook fn, void *user);

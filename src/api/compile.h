@@ -31,6 +31,12 @@ typedef struct dync_compile_options {
     dync_dynamic dynamic DYNC__ZERO;
     int recompile_limit DYNC__ZERO; /* default 8 */
     bool error_on_recompile DYNC__ZERO;
+    /* dync_item_sym of a tensor stays in the graph; without it, it breaks the graph as dync_item
+     * does. As torch._dynamo.config.capture_scalar_outputs */
+    bool capture_scalars DYNC__ZERO;
+    /* so do dync_nonzero, dync_masked_select and dync_unique, whose results have as many elements
+     * as data say: u0, u1, ... in the graph's shapes. As capture_dynamic_output_shape_ops */
+    bool capture_dynamic_shapes DYNC__ZERO;
     /* keep double backward working through the compiled function (default: upstream's error) */
     bool double_backward DYNC__ZERO;
     void *user DYNC__ZERO; /* for the general form */

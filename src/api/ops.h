@@ -82,8 +82,9 @@ enum { DYNC__OP_add, DYNC__OP_atan2, DYNC__OP_bitwise_and, DYNC__OP_bitwise_or,
     DYNC__OP_slice_backward, DYNC__OP_sort, DYNC__OP_stack, DYNC__OP_take_along_dim,
     DYNC__OP_to_device, DYNC__OP_to_dtype, DYNC__OP_topk, DYNC__OP_tril, DYNC__OP_triu,
     DYNC__OP_unique, DYNC__OP__one_hot_all, DYNC__OP__set_grad_enabled, DYNC__OP_manual_seed,
-    DYNC__OP_custom_gradient, DYNC__OP_trace_wrapped, DYNC__OP_set_, DYNC__OP_cond,
-    DYNC__OP_scan, DYNC__OP_while_loop,
+    DYNC__OP_custom_gradient, DYNC__OP__hooked, DYNC__OP__local_scalar_dense,
+    DYNC__OP__check_range, DYNC__OP_trace_wrapped, DYNC__OP_set_, DYNC__OP_cond, DYNC__OP_scan,
+    DYNC__OP_while_loop,
     DYNC__N_OPS
 };
 /* What a program links of an operator hangs on its row, which is named by the macro and the
@@ -374,6 +375,9 @@ DYNC__ROW_LINKAGE const dync__row DYNC__OP__one_hot_all_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP__set_grad_enabled_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_manual_seed_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_custom_gradient_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__hooked_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__local_scalar_dense_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__check_range_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_trace_wrapped_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_set__row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_cond_row;

@@ -242,6 +242,28 @@ DYNC_API double dync_item(dync_tensor *t);
 DYNC_API double dync_item_at(dync_tensor *t, dync_loc at);
 #define dync_item(t) dync_item_at(t, DYNC_HERE)
 
+/* dync_item_sym: one element as a number that stays in the graph of a function compiled with
+ * .capture_scalars: it goes whole into operators, through dync_sym_* into others and, of bool and
+ * int tensors, by dync_as_dim into shapes, slices and ranges (printed as u0, u1, ...). Nothing is
+ * known of it while the function is traced: a comparison that dync_check does not decide is an
+ * error, as is whatever needs a C number. Elsewhere it is dync_item.
+ *   t       exactly one element; of integers from -2^39 to 2^39 in a graph
+ *   ->      an int or a float, or of DYNC_KIND_SYM inside such a function; none on failure
+ *   errors  DYNC_ERR_VALUE; DYNC_ERR_UNSUPPORTED, class UserError, where it would be decided
+ * dync_check: n is from least to most. Outside of a graph, and of a size (dync_size_sym), it is
+ * seen at once; of an element the graph checks it in every call, and what follows relies on it:
+ * dync_check(n, 0, most) makes an element a size. As torch._check.
+ *   n       a number, symbolic or not
+ *   errors  DYNC_ERR_VALUE
+ *   notes   sizes that data decide are compiled as if they were 2 and more, and right for 0 and 1
+ *   thread  any */
+DYNC_API dync_value dync_item_sym(dync_tensor *t);
+DYNC_API dync_value dync_item_sym_at(dync_tensor *t, dync_loc at);
+#define dync_item_sym(t) dync_item_sym_at(t, DYNC_HERE)
+DYNC_API dync_status dync_check(dync_value n, int64_t least, int64_t most);
+DYNC_API dync_status dync_check_at(dync_value n, int64_t least, int64_t most, dync_loc at);
+#define dync_check(...) dync_check_at(__VA_ARGS__, DYNC_HERE)
+
 /* dync_bool: one element as a condition, for `if`.
  *   t       exactly one element
  *   ->      false on failure

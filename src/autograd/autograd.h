@@ -77,6 +77,8 @@ DYNC__FN dync_tensor *dync__grad_read(const dync_tensor *, bool captured);
  * as one number (0: none), and copied. */
 DYNC__FN int dync__hook_reserve(void);
 DYNC__FN dync_status dync__hook_register(dync__tensor *, dync_hook, void *user, int id);
+/* of a leaf, after its gradient was added to */
+DYNC__FN dync_status dync__hook_register_after(dync__tensor *, dync_param_hook, void *user, int id);
 DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf);
 DYNC__FN bool dync__hook_is_on(const dync__tensor *, int id); /* would dync_remove_hook find it? */
 DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from);
@@ -112,6 +114,7 @@ typedef struct dync__grad_intercept {
     bool (*accumulate)(dync__tensor *leaf, dync_status *status);
     bool (*set_grad)(dync_tensor *, dync_tensor *grad);
     bool (*hook)(dync_tensor *, dync_hook, void *user, int *id);
+    bool (*after_hook)(dync_tensor *, dync_param_hook, void *user, int *id);
     /* its node alone is wanted; false: refused */
     bool (*expose)(const dync_tensor *);
     bool (*remove_hook)(dync_tensor *, int id);

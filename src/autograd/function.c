@@ -544,6 +544,23 @@ DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *
     return args[1].as.i < 0 ? NULL : dync__op_call(DYNC__OP_trace_wrapped, 2, args, dync__tls.at);
 }
 
+/* The hook sees the gradient as one node of a backward graph, each time that runs; where the
+ * history of gradients is kept, as it is. */
+DYNC__FN dync_status dync__g_hooked(dync__grad *g)
+{
+    dync__arg args[2] = {dync__arg_h(g->grad_out[0]), g->call->args[1]};
+    dync_hook fn;
+    void *user;
+    if (dync__grad_is_off() || !dync__hook_of(args[1].as.i, &fn, &user)) {
+        dync_tensor *r = dync__op_call(DYNC__OP_trace_wrapped, 2, args, dync__tls.at);
+        return r ? dync__grad_set(g, 0, r) : dync__pending_or(DYNC_ERR_RUNTIME);
+    }
+    uint64_t errors = dync__error_count();
+    dync_tensor *r = fn(g->grad_out[0], user);
+    if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
+    return dync__grad_set(g, 0, r ? r : g->grad_out[0]);
+}
+
 static bool dync__cell_holds(dync_value v)
 {
     return v.kind == DYNC_KIND_INT || v.kind == DYNC_KIND_FLOAT || v.kind == DYNC_KIND_BOOL;

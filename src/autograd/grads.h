@@ -35,6 +35,7 @@
     X(g_sub, 1, 0, 0, 0, 0)                                                                                 \
     X(g_where, 1, 0, DYNC__GA(0), DYNC__GA(0), 0)                                                           \
     X(g_custom_gradient, 1, 0, DYNC__GA(2), 0, 0)                                                           \
+    X(g_hooked, 1, 0, 0, 0, 0)                                                                              \
     /* pointwise of one */                                                                                  \
     X(g_abs, 1, DYNC__GA(0), 0, 0, 0)                                                                       \
     X(g_acos, 1, DYNC__GA(0), 0, 0, 0)                                                                      \

@@ -206,29 +206,32 @@ DYNC_API int dync_register_hook(dync_tensor *handle, dync_hook fn, void *user)
     return dync__hook_register(t, fn, user, id) == DYNC_OK ? id : -1;
 }
 
+DYNC__FN dync_status dync__hook_register_after(dync__tensor *t, dync_param_hook fn, void *user,
+                                               int id)
+{
+    if (!dync__tensor_requires_grad(t))
+        return dync__fail(DYNC_ERR_AUTOGRAD,
+                          "cannot register a hook on a tensor that doesn't require gradient");
+    if (!dync__tensor_is_leaf(t))
+        return dync__fail(DYNC_ERR_AUTOGRAD,
+                          "post accumulate grad hooks cannot be registered on non-leaf tensors");
+    dync__hook_entry h = {
+        .kind = DYNC__HOOK_AFTER, .id = id ? id : dync__hook_reserve(), .after = fn, .user = user};
+    return dync__grad_meta_of(t) && dync__vec_push(&t->grad->hook, h) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
 DYNC_API int dync_register_post_accumulate_hook(dync_tensor *handle, dync_param_hook fn, void *user)
 {
+    const dync__grad_intercept *traced = dync__hooks_intercept();
     dync__tensor *t = dync__open(handle);
+    int id = -1;
     if (!t) return -1;
     if (!fn)
         return dync__fail(DYNC_ERR_VALUE, "dync_register_post_accumulate_hook: the hook is NULL"),
                -1;
-    if (dync__tls.compiling)
-        return dync__fail(DYNC_ERR_UNSUPPORTED,
-                          "dync_register_post_accumulate_hook: register it outside of the traced "
-                          "function"),
-               -1;
-    if (!dync__tensor_requires_grad(t))
-        return dync__fail(DYNC_ERR_AUTOGRAD,
-                          "cannot register a hook on a tensor that doesn't require gradient"),
-               -1;
-    if (!dync__tensor_is_leaf(t))
-        return dync__fail(DYNC_ERR_AUTOGRAD,
-                          "post accumulate grad hooks cannot be registered on non-leaf tensors"),
-               -1;
-    dync__hook_entry h = {
-        .kind = DYNC__HOOK_AFTER, .id = dync__hook_reserve(), .after = fn, .user = user};
-    return dync__grad_meta_of(t) && dync__vec_push(&t->grad->hook, h) ? h.id : -1;
+    if (traced && traced->after_hook && traced->after_hook(handle, fn, user, &id)) return id;
+    id = dync__hook_reserve();
+    return dync__hook_register_after(t, fn, user, id) == DYNC_OK ? id : -1;
 }
 
 static int dync__grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user)

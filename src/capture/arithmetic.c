@@ -202,16 +202,19 @@ static bool dync__sym_is(dync_value a, dync_value b, bool less)
 
 DYNC_API bool dync_sym_lt(dync_value a, dync_value b)
 {
-    return dync__sym_compares(&a, &b) ? dync__sz_lt(dync__sym_size(a), dync__sym_size(b))
-                                      : dync__sym_is(a, b, true);
+    return dync__sym_compares(&a, &b)
+               ? dync__sz_ask(DYNC__SZ_LT, dync__sym_size(a), dync__sym_size(b))
+               : dync__sym_is(a, b, true);
 }
 DYNC_API bool dync_sym_eq(dync_value a, dync_value b)
 {
-    return dync__sym_compares(&a, &b) ? dync__sz_eq(dync__sym_size(a), dync__sym_size(b))
-                                      : dync__sym_is(a, b, false);
+    return dync__sym_compares(&a, &b)
+               ? dync__sz_ask(DYNC__SZ_EQ, dync__sym_size(a), dync__sym_size(b))
+               : dync__sym_is(a, b, false);
 }
 DYNC_API bool dync_sym_le(dync_value a, dync_value b)
 {
-    return dync__sym_compares(&a, &b) ? !dync__sz_lt(dync__sym_size(b), dync__sym_size(a))
-                                      : dync__sym_is(a, b, true) || dync__sym_is(a, b, false);
+    return dync__sym_compares(&a, &b)
+               ? !dync__sz_ask(DYNC__SZ_LT, dync__sym_size(b), dync__sym_size(a))
+               : dync__sym_is(a, b, true) || dync__sym_is(a, b, false);
 }

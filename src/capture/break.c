@@ -14,14 +14,14 @@ static const struct {
      "compute both sides and choose with dync_where"},
     {"Tensor.item",
      "dync_item asks for a tensor's value: leave it a tensor, which operators take where they "
-     "take a number"},
+     "take a number, or take dync_item_sym with .capture_scalars"},
     {"Tensor.__repr__",
      "dync_str asks for a tensor's values: return the tensor and make the text outside"},
     {"Tensor.backward", "dync_backward walks a tape that no graph holds here: call it outside"},
     {"Tensor.grad", "dync_grad asks for a gradient that another call left: make it an argument"},
     {"dynamic shape operator: ",
      "the shape of its result depends on values, which a graph does not have: "
-     "mask with dync_where, or do it outside"},
+     "compile with .capture_dynamic_shapes, mask with dync_where, or do it outside"},
     {"print",
      "dync_print and dync_host_print write while the function runs, not while its graph does: "
      "print outside"},

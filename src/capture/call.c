@@ -60,6 +60,7 @@ DYNC__FN void dync__tracer_close(dync__tracer *t)
     dync__taped_close(t);
     dync__effects_free(t);
     dync__numbers_close(t);
+    dync__data_close(t);
     for (int i = 0; i < t->rec.made.n; i++) {
         t->rec.made.at[i]->node = NULL;
         if (!dync__script_takes(t, t->rec.made.at[i])) dync__unref(t->rec.made.at[i]);
@@ -147,12 +148,20 @@ static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync_
     return dync__trace_body(t, out);
 }
 
+static bool dync__trace_is_sized(const dync__tracer *t)
+{
+    bool any = false;
+    for (int k = 0; t->entry->dynamic && k < t->call->n_tensors; k++)
+        any = any || t->entry->dynamic[k] != 0;
+    return any;
+}
+
 /* A first trace under fullgraph is kept quiet: where it comes to a backward, a second one is the
  * real one. So is that where sizes are symbolic: what cannot be traced with them (restart, again)
  * is with plain ones. */
 static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
 {
-    if (!t->fn->opt.fullgraph || (t->tape.on && !t->symbols.sizes))
+    if (!t->fn->opt.fullgraph || (t->tape.on && !dync__trace_is_sized(t)))
         return dync__trace_once(t, e, out);
     uint64_t errors = dync__error_count();
     dync__error_guard_begin(&t->life.guard);

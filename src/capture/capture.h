@@ -137,14 +137,20 @@ typedef enum {
     DYNC__DO_HOOK,
     DYNC__DO_RETAIN_GRAD,
     DYNC__DO_REQUIRES_GRAD,
-    DYNC__DO_CELL
+    DYNC__DO_CELL,
+    DYNC__DO_BACKWARD /* value arrives at env: its history is outside */
 } dync__effect_kind;
 typedef struct dync__effect {
     uint8_t kind;
-    bool on;            /* REQUIRES_GRAD */
-    int after;          /* segments of the node that run before it */
-    int env, value, id; /* id: of a hook, when it is registered the first time */
+    /* REQUIRES_GRAD; SET_GRAD: value is what a backward gave, which for a tensor that is no leaf in
+     * this call arrives there as in BACKWARD */
+    bool on;
+    int after; /* segments of the node that run before it */
+    /* id: of a hook, when it is registered the first time; of BACKWARD and SET_GRAD 1 where the
+     * history is kept */
+    int env, value, id;
     dync_hook fn;
+    dync_param_hook after_grad; /* HOOK of a leaf whose gradient was added to; fn NULL */
     /* CELL: the cell; its new value is the number env, or the plain one */
     void *user;
     dync_value number;
@@ -222,6 +228,7 @@ typedef struct dync__cache_entry {
     dync__tensor_guard *tensor;
     /* by tensor: its symbolic dimensions; NULL: all sizes are plain */
     uint32_t *dynamic;
+    bool data_sizes; /* what data decide may be a symbol, too: dynamic is there */
     /* by tensor: sizes and strides as the trace sees them; their tokens stand in tensor[].dims
      * too */
     dync__layout *leaf;

@@ -10,6 +10,17 @@
 #include "trace.h"
 DYNC__COLD
 
+/* What backward inside the graph came to: the walk goes on outside. */
+static dync_status dync__effect_backward(dync__tensor *x, dync__tensor *grad, bool keep)
+{
+    dync_grad_options opt = {.retain_graph = keep};
+    bool off = dync__grad_off(false);
+    dync_status status =
+        dync_backward_opt(dync_v_tensor(dync__handle(x)), dync_v_tensor(dync__handle(grad)), opt);
+    dync__grad_off(off);
+    return status;
+}
+
 /* Does the effect to the real tensors of a call: in the traced call at its cut, in later ones
  * when they reach this place of the tree. */
 DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *env)
@@ -28,8 +39,14 @@ DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const
         return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its "
                                              "tensor");
     switch ((dync__effect_kind)e->kind) {
-    case DYNC__DO_SET_GRAD: return dync__tensor_set_grad(x, e->value >= 0 ? env[e->value] : NULL);
-    case DYNC__DO_HOOK: return dync__hook_register(x, e->fn, e->user, e->id);
+    case DYNC__DO_SET_GRAD:
+        if (e->on && e->value >= 0 && !dync__tensor_is_leaf(x))
+            return dync__effect_backward(x, env[e->value], e->id);
+        return dync__tensor_set_grad(x, e->value >= 0 ? env[e->value] : NULL);
+    case DYNC__DO_HOOK:
+        return e->fn ? dync__hook_register(x, e->fn, e->user, e->id)
+                     : dync__hook_register_after(x, e->after_grad, e->user, e->id);
+    case DYNC__DO_BACKWARD: return dync__effect_backward(x, env[e->value], e->id);
     case DYNC__DO_RETAIN_GRAD: return dync_retain_grad(dync__handle(x));
     case DYNC__DO_CELL: break;
     case DYNC__DO_REQUIRES_GRAD:
@@ -51,7 +68,7 @@ static int dync__trace_grad_at(const dync__tracer *t, const dync__tensor *fake)
  * tell at the cut whether it has changed. */
 static dync_status dync__trace_grad_note(dync__tracer *t, dync__tensor *fake, bool read)
 {
-    dync__grad_record g = {fake, dync__tensor_grad(fake), read};
+    dync__grad_record g = {.of = fake, .before = dync__tensor_grad(fake), .read = read};
     if (!dync__vec_push(&t->effects.grads, g)) return DYNC_ERR_MEMORY;
     dync__ref(fake);
     if (g.before) dync__ref(g.before);
@@ -144,6 +161,30 @@ DYNC__FN dync_status dync__trace_grad_of(dync__tracer *t, dync__tensor *fake, dy
     return status;
 }
 
+DYNC__FN bool dync__trace_grad_is_outside(const dync__tracer *t, const dync__tensor *fake)
+{
+    int i = dync__trace_grad_at(t, fake);
+    return i >= 0 && t->effects.grads.at[i].outside;
+}
+
+/* Backward came to a leaf, or to a tensor that was computed outside, where what arrives is
+ * collected. */
+DYNC__FN dync_status dync__trace_grad_sum(dync__tracer *t, dync__tensor *fake, bool outside,
+                                          bool keep)
+{
+    dync__tensor *grad;
+    if (!outside) DYNC__TRY(dync__trace_grad_of(t, fake, &grad));
+    int i = dync__trace_grad_at(t, fake);
+    if (i < 0) {
+        DYNC__TRY(dync__trace_grad_note(t, fake, false));
+        i = t->effects.grads.n - 1;
+    }
+    t->effects.grads.at[i].outside = outside;
+    t->effects.grads.at[i].summed = true;
+    t->effects.grads.at[i].keep |= keep;
+    return DYNC_OK;
+}
+
 DYNC__FN dync_status dync__trace_grad_set(dync__tracer *t, dync__tensor *fake, dync__tensor *grad)
 {
     if (dync__trace_grad_at(t, fake) < 0) DYNC__TRY(dync__trace_grad_note(t, fake, false));
@@ -186,7 +227,7 @@ DYNC__FN dync_status dync__record_effect(dync__tracer *t, dync__effect e)
 {
     e.after = t->at ? t->at->seg.n : 0;
     dync__effect again = e;
-    again.id = 0;
+    if (e.kind == DYNC__DO_HOOK) again.id = 0;
     if (t->at && !dync__avec_push(&t->entry->arena, &t->at->effect, again)) return DYNC_ERR_MEMORY;
     t->entry->effects = true;
     if (e.value >= 0 && !dync__env_real(t, e.value)) return DYNC_ERR_INTERNAL;
@@ -203,11 +244,17 @@ static dync_status dync__grad_flush(dync__tracer *t, dync__grad_record *g)
     dync__tensor *grad = dync__tensor_grad(g->of);
     int env = dync__effect_env(t, g->of), value = grad ? dync__effect_env(t, grad) : -1;
     if (!dync__grad_changed(g) || env < 0) return DYNC_OK; /* of a value that nobody sees */
+    if (g->outside && !grad) return DYNC_OK;
     if (grad && value < 0)
         return dync__fail(DYNC_ERR_INTERNAL, "a gradient set in a traced "
                                              "function did not leave its graph");
-    dync__effect e = {.kind = DYNC__DO_SET_GRAD, .env = env, .value = value};
+    dync__effect e = {.kind = g->outside ? DYNC__DO_BACKWARD : DYNC__DO_SET_GRAD,
+                      .on = g->summed,
+                      .id = g->keep,
+                      .env = env,
+                      .value = value};
     DYNC__TRY(t->way->effect(t, e));
+    if (g->outside) return dync__tensor_set_grad(g->of, NULL);
     if (grad) dync__ref(grad);
     dync__unref(g->before);
     g->before = grad;
@@ -336,6 +383,8 @@ DYNC__FN void dync__effects_forget(dync__tracer *t)
 DYNC__FN void dync__effects_free(dync__tracer *t)
 {
     dync__effects_forget(t);
+    for (int i = 0; i < t->effects.hooked.n; i++) dync__unref(t->effects.hooked.at[i].of);
+    dync__vec_free(&t->effects.hooked);
     for (int i = 0; i < t->effects.after.n; i++) dync__unref(t->effects.after.at[i].of);
     for (int i = 0; i < t->effects.before.n; i++) dync__unref(t->effects.before.at[i].of);
     dync__vec_free(&t->effects.after);

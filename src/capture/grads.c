@@ -69,6 +69,7 @@ static bool dync__trace_grad(const dync_tensor *h, bool captured, dync_tensor **
     *result = NULL;
     if (captured || t->fn->opt.fullgraph) {
         dync__tensor *x = dync__trace_fake(t, h);
+        if (x && dync__trace_grad_is_outside(t, x)) return true; /* no leaf: it keeps none */
         dync_status status = x ? dync__trace_grad_of(t, x, &grad) : DYNC_OK;
         if (status != DYNC_OK)
             dync__tracer_fail(t, status);
@@ -99,18 +100,9 @@ static bool dync__trace_set_grad(dync_tensor *h, dync_tensor *grad)
 static bool dync__trace_accumulate(dync__tensor *leaf, dync_status *status)
 {
     dync__tracer *t = dync__tracing();
-    dync__tensor *grad;
     if (!t || !dync__tracer_owns(t, leaf)) return false;
     const dync__tensor *real = leaf->node ? NULL : t->env.real.at[leaf->node_output];
-    if (real && !dync__tensor_is_leaf(real))
-        *status = dync__fail(
-            DYNC_ERR_UNSUPPORTED,
-            "backward inside a function compiled with fullgraph came to a tensor that was "
-            "computed outside "
-            "(by %s): detach it before the call, or take its gradient with dync_gradients",
-            real->op ? real->op : "?");
-    else
-        *status = dync__trace_grad_of(t, leaf, &grad);
+    *status = dync__trace_grad_sum(t, leaf, real && !dync__tensor_is_leaf(real), t->tape.keep);
     return true;
 }
 
@@ -208,6 +200,11 @@ static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
                                       "gradient");
         return true;
     }
+    if (t->fn->opt.fullgraph && !t->tape.on && dync__effect_env(t, x) < 0 &&
+        !dync__tracer_written(t, x)) {
+        *id = dync__hooked_add(t, x, fn, user, e.id) == DYNC_OK ? e.id : -1;
+        return true;
+    }
     dync_status status = t->tape.on ? dync__hook_register(x, fn, user, e.id) : DYNC_OK;
     if (t->tape.on && dync__effect_env(t, x) < 0)
         t->tape.inner = "a hook on a value";
@@ -222,10 +219,42 @@ static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id)
     return true;
 }
 
+/* As above, of a leaf. */
+static bool dync__trace_after_hook(dync_tensor *h, dync_param_hook fn, void *user, int *id)
+{
+    dync__tracer *t = dync__tracing();
+    if (!t || t->tape.walking) return false;
+    dync__tensor *x = dync__trace_fake(t, h);
+    int env = x ? dync__effect_env(t, x) : -1;
+    dync__effect e = {
+        .kind = DYNC__DO_HOOK, .after_grad = fn, .user = user, .id = dync__hook_reserve()};
+    const dync__tensor *real = env >= 0 ? t->env.real.at[env] : NULL;
+    *id = -1;
+    if (!x) return true;
+    if (!(x->flags & DYNC__T_REQUIRES_GRAD)) {
+        dync__fail(DYNC_ERR_AUTOGRAD,
+                   "cannot register a hook on a tensor that doesn't require gradient");
+        return true;
+    }
+    if (!real || !dync__tensor_is_leaf(real)) {
+        dync__fail(DYNC_ERR_AUTOGRAD,
+                   "post accumulate grad hooks cannot be registered on non-leaf tensors");
+        return true;
+    }
+    dync_status status = t->tape.on ? dync__hook_register_after(x, fn, user, e.id) : DYNC_OK;
+    if (status == DYNC_OK) status = dync__effect_add(t, !t->tape.on, e, x);
+    if (status != DYNC_OK)
+        dync__tracer_fail(t, status);
+    else
+        *id = e.id;
+    return true;
+}
+
 static bool dync__trace_remove_hook(dync_tensor *h, int id)
 {
     dync__tracer *t = dync__tracing();
     if (!t || t->stopped) return false;
+    if (dync__hooked_remove(t, id)) return true;
     bool waiting = dync__effect_cancel(t, id), absent = waiting;
     if (t->tape.on) return false; /* the fake has it too */
     dync__tensor *x = waiting ? NULL : dync__trace_fake(t, h);
@@ -318,6 +347,7 @@ DYNC__FN const dync__grad_intercept *dync__capture_grads(void)
                                                .set_grad = dync__trace_set_grad,
                                                .apply = dync__trace_apply,
                                                .hook = dync__trace_hook,
+                                               .after_hook = dync__trace_after_hook,
                                                .expose = dync__trace_expose,
                                                .remove_hook = dync__trace_remove_hook,
                                                .retain_grad = dync__trace_retain_grad,

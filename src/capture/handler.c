@@ -85,14 +85,18 @@ static bool dync__tracer_inputs_first(dync__tracer *t, const dync__opcall *c)
 /* Fakes as results, and a node. */
 DYNC__FN dync_status dync__tracer_answer(dync__tracer *t, dync__opcall *c)
 {
-    if (c->row->flags & DYNC__OP_DATA_SHAPE) return dync__tracer_opaque_op(t, c);
+    if (c->row->flags & DYNC__OP_DATA_SHAPE && !dync__data_stays(t, c))
+        return dync__tracer_opaque_op(t, c);
+    if (t->effects.hooked.n) DYNC__TRY(dync__hooked_written(t, c));
     if (c->row->flags & DYNC__OP_RETARGETS && !dync__tracer_inputs_first(t, c))
         return dync__tracer_fail(t, dync__fail_memory(0));
-    DYNC__TRY(dync__op_fake(c));
-    dync_status status = dync__tracer_record(t, c);
+    bool data = (c->row->flags & DYNC__OP_DATA_SHAPE) != 0;
+    DYNC__TRY(data ? DYNC_OK : dync__op_fake(c));
+    dync_status status = t->symbols.n_data && !data ? dync__data_sizes(c) : DYNC_OK;
+    if (status == DYNC_OK) status = data ? dync__data_record(t, c) : dync__tracer_record(t, c);
     if (status != DYNC_OK) {
         dync__drop_outputs(c);
-        return dync__tracer_fail(t, dync__fail_memory(0));
+        return dync__tracer_fail(t, status == DYNC_ERR_MEMORY ? dync__fail_memory(0) : status);
     }
     dync__lint_op(t, c);
     return DYNC_OK;

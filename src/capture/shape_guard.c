@@ -44,7 +44,9 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_choose(dync__compiled *f, dync__cac
     }
     dync__unlock(&f->lock);
     if (!room) return DYNC_ERR_MEMORY;
-    e->dynamic = any ? dynamic : NULL;
+    /* what data decide is a symbol, too */
+    e->data_sizes = f->opt.capture_scalars || f->opt.capture_dynamic_shapes;
+    e->dynamic = any || e->data_sizes ? dynamic : NULL;
     return DYNC_OK;
 }
 
@@ -63,8 +65,9 @@ DYNC__RARE DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__
         int64_t *dims = (int64_t *)(uintptr_t)e->tensor[k].dims;
         memcpy(dims, real->shape, (size_t)real->ndim * sizeof *dims);
         memcpy(dims + real->ndim, real->stride, (size_t)real->ndim * sizeof *dims);
+        ((uint32_t *)(uintptr_t)e->dynamic)[k] = 0;
     }
-    e->dynamic = NULL;
+    if (!e->data_sizes) e->dynamic = NULL;
 }
 
 /* ---- guards ---------------------------------------------------------------------------------- */
@@ -74,7 +77,8 @@ DYNC__FN bool dync__shapes_values(const dync__symtab *s, const dync__callargs *c
     bool fit = true;
     for (int i = 0; i < s->symbol.n; i++) {
         const dync__sz_symbol *symbol = &s->symbol.at[i];
-        value[i] = c->tensor[symbol->tensor]->lay.shape[symbol->dim];
+        value[i] = symbol->data ? 0 : c->tensor[symbol->tensor]->lay.shape[symbol->dim];
+        if (symbol->data) continue; /* no argument tells it */
         fit = fit && value[i] >= symbol->low && value[i] <= symbol->high;
     }
     return fit;
@@ -147,7 +151,9 @@ DYNC__RARE DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dyn
     const dync__symtab *s = DYNC__ATOMIC_LOAD(&e->shapes)->syms;
     int64_t value[DYNC__MAX_SYMBOLS] = {0};
     for (int i = 0; i < s->symbol.n && c; i++)
-        value[i] = c->tensor[s->symbol.at[i].tensor]->lay.shape[s->symbol.at[i].dim];
+        value[i] = s->symbol.at[i].data
+                       ? s->symbol.at[i].least
+                       : c->tensor[s->symbol.at[i].tensor]->lay.shape[s->symbol.at[i].dim];
     for (int k = 0; k < e->n_tensors; k++)
         for (int i = 0; e->dynamic[k] && i < 2 * e->tensor[k].ndim; i++) {
             const dync__tensor_guard *g = &e->tensor[k];
@@ -171,6 +177,7 @@ DYNC__RARE DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dyn
     }
     for (int i = 0; i < s->symbol.n; i++) {
         const dync__sz_symbol *symbol = &s->symbol.at[i];
+        if (symbol->data) continue;
         if (c ? value[i] >= symbol->low && value[i] <= symbol->high : symbol->is != 0) continue;
         dync__shape_range_text(symbol, out);
         if (c) return true;
@@ -268,17 +275,17 @@ DYNC__RARE DYNC_API int64_t dync_dim(const dync_tensor *x, int dim)
 DYNC__RARE DYNC_API bool(dync_dim_lt)(const dync_tensor *x, int dim, int64_t n)
 {
     int64_t size;
-    return dync__dim_of(x, dim, &size) && dync__sz_lt(size, n);
+    return dync__dim_of(x, dim, &size) && dync__sz_ask(DYNC__SZ_LT, size, n);
 }
 
 DYNC__RARE DYNC_API bool(dync_dim_eq)(const dync_tensor *x, int dim, int64_t n)
 {
     int64_t size;
-    return dync__dim_of(x, dim, &size) && dync__sz_eq(size, n);
+    return dync__dim_of(x, dim, &size) && dync__sz_ask(DYNC__SZ_EQ, size, n);
 }
 
 DYNC__RARE DYNC_API bool(dync_dim_gt)(const dync_tensor *x, int dim, int64_t n)
 {
     int64_t size;
-    return dync__dim_of(x, dim, &size) && dync__sz_lt(n, size);
+    return dync__dim_of(x, dim, &size) && dync__sz_ask(DYNC__SZ_LT, n, size);
 }

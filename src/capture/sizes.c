@@ -134,7 +134,7 @@ DYNC__FN void dync__shapes_close(dync__tracer *t)
 
 DYNC__RARE static bool dync__shapes_grew(const dync__symtab *old, const dync__symtab *now)
 {
-    bool grew = old->guard.n != now->guard.n;
+    bool grew = old->guard.n != now->guard.n || old->symbol.n != now->symbol.n;
     for (int i = 0; i < now->symbol.n && !grew; i++)
         grew = old->symbol.at[i].low != now->symbol.at[i].low ||
                old->symbol.at[i].high != now->symbol.at[i].high;
@@ -216,11 +216,38 @@ DYNC__RARE static bool dync__shape_name(void *user, int64_t *size)
     return dync__graph_name_size(user, *size);
 }
 
+/* Which symbols the nodes of a graph tell. */
+DYNC__RARE static void dync__data_known(const dync__symtab *s, const dync__graph *g, int64_t *value,
+                                        bool *known)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        const dync__node *n = g->node.at[i];
+        for (int d = 0; dync__node_has(n, DYNC__OP_DATA_SHAPE) && n->has_info && n->nout &&
+                        d < n->info[0].lay.ndim;
+             d++)
+            (void)dync__symtab_solve(s, n->info[0].lay.shape[d], 0, value, known);
+    }
+}
+
+/* The tensor of this trace that tells a symbol; NULL: none. */
+DYNC__RARE static dync__tensor *dync__data_teller(const dync__tracer *t, int symbol)
+{
+    for (int i = 0; i < t->symbols.data.n; i++) {
+        bool uses[DYNC__MAX_SYMBOLS] = {false};
+        const dync__tensor *x = t->symbols.data.at[i];
+        if (x->lay.ndim && dync__symtab_uses(t->symbols.sizes, x->lay.shape[0], uses) &&
+            uses[symbol])
+            return t->symbols.data.at[i];
+    }
+    return NULL;
+}
+
 /* Which of the symbols of s the inputs tell. */
 DYNC__RARE static void dync__shape_known(const dync__symtab *s, const dync__graph *g, bool *known)
 {
     int64_t value[DYNC__MAX_SYMBOLS];
     memset(known, 0, DYNC__MAX_SYMBOLS);
+    dync__data_known(s, g, value, known);
     for (bool more = true; more;) {
         more = false;
         for (int i = 0; i < g->n_inputs; i++)
@@ -239,6 +266,25 @@ DYNC__RARE static bool dync__shapes_simplify(dync__graph *g, dync__shape_pass *p
     return dync__graph_each_size(g, dync__shape_simplify, pass);
 }
 
+/* What no node of the graph gives is told by an input: a size as any other. */
+DYNC__RARE static void dync__shape_told(dync__graph *g)
+{
+    int64_t value[DYNC__MAX_SYMBOLS];
+    bool given[DYNC__MAX_SYMBOLS] = {false};
+    dync__data_known(g->syms, g, value, given);
+    for (int i = 0; i < g->syms->symbol.n; i++)
+        if (!given[i]) g->syms->symbol.at[i].unbacked = false;
+}
+
+/* The place of a tensor whose size tells the symbol; -1: none. */
+DYNC__RARE static int dync__shape_teller(const dync__tracer *t, int symbol)
+{
+    const dync__sz_symbol *s = &t->symbols.sizes->symbol.at[symbol];
+    if (!s->data) return t->leaf[s->tensor];
+    const dync__tensor *x = dync__data_teller(t, symbol);
+    return x && !x->node ? x->node_output : -1;
+}
+
 DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph *g)
 {
     dync__shape_pass pass = {.t = t};
@@ -255,7 +301,10 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph
     dync__shape_known(t->symbols.sizes, g, known);
     for (int i = 0; i < t->symbols.sizes->symbol.n; i++) {
         if (!pass.uses[i] || known[i]) continue;
-        dync__node *n = dync__tracer_input(t, g, t->leaf[t->symbols.sizes->symbol.at[i].tensor]);
+        int env = dync__shape_teller(t, i);
+        if (env < 0)
+            return dync__fail(DYNC_ERR_INTERNAL, "a size that data decide did not leave its graph");
+        dync__node *n = dync__tracer_input(t, g, env);
         if (!n) return DYNC_ERR_MEMORY;
         dync__layout *lay = &n->info[0].lay;
         for (int d = 0; d < lay->ndim; d++)
@@ -267,6 +316,7 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph
     /* at the end: what is simplified may be a size that the table did not have before */
     if (t->symbols.sizes->failed || !(g->syms = dync__symtab_copy(t->symbols.sizes, NULL)))
         return DYNC_ERR_MEMORY;
+    dync__shape_told(g);
     for (int i = 0; i < g->sub.n; i++)
         if (!dync__graph_settle_sizes(g->sub.at[i], g->syms)) return DYNC_ERR_MEMORY;
     return dync__graph_each_size(g, dync__shape_name, g) ? DYNC_OK : DYNC_ERR_MEMORY;

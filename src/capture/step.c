@@ -81,6 +81,7 @@ static dync__taped_walk dync__taped_begin(dync__tracer *t, dync_grad_options opt
 {
     dync__taped_walk w = {!dync__grad_is_off(), t->tape.walking};
     t->tape.walking = t->tape.walked = true;
+    t->tape.keep = opt.retain_graph || opt.create_graph;
     if (w.mode != opt.create_graph) dync_set_grad_enabled(opt.create_graph);
     return w;
 }

@@ -123,6 +123,12 @@ static void dync__number_fix(dync__tracer *t, dync__number *x)
     dync__cache_entry *e = t->entry;
     for (int i = 0; i < 2; i++)
         if (x->of[i]) dync__number_fix(t, x->of[i]);
+    if (x->arg == DYNC__NUMBER_DATA)
+        dync__fail_class(DYNC_ERR_UNSUPPORTED, "UserError",
+                         "Could not guard on data-dependent expression %s: data decide it, and the "
+                         "graph is made before they are known. Operators and dync_sym_* take it "
+                         "whole; for anything else leave it a tensor",
+                         x->text);
     if (x->arg >= 0) {
         dync__guard_item *g = &e->item[e->number_item[x->arg]];
         bool same = g->kind == DYNC_KIND_FLOAT
@@ -270,6 +276,41 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
     dync__ref(z->fake = fake);
     *result = dync__number_sym(z);
     return true;
+}
+
+/* The node reads it when the graph runs. */
+DYNC__FN dync_value dync__number_item(dync__tracer *t, dync__tensor *of)
+{
+    int k = 0;
+    for (int i = 0; i < t->symbols.number.n; i++)
+        k += t->symbols.number.at[i]->arg == DYNC__NUMBER_DATA;
+    dync__number *x = dync__number_new(t, dync_v_float(DYNC__NUMBER_HINT),
+                                       dync__arena_printf(&t->scratch, "zuf%d", k));
+    if (!x || !dync__tracer_graph(t)) {
+        dync__tracer_fail(t, dync__fail_memory(0));
+        return DYNC_NONE;
+    }
+    dync__arg arg = dync__arg_node(dync__tracer_node(t, of));
+    dync__node *n = arg.as.node ? dync__graph_call(t->rec.graph, DYNC__OP__local_scalar_dense, 1,
+                                                   &arg, 1, NULL, "item")
+                                : NULL;
+    dync__tensor *fake = n ? dync__number_fake(x->plain) : NULL;
+    if (!fake || !dync__vec_push(&t->rec.made, fake)) {
+        dync__unref(fake);
+        dync__tracer_fail(t, dync__fail_memory(0));
+        return DYNC_NONE;
+    }
+    dync__script_stop(t);
+    x->arg = DYNC__NUMBER_DATA;
+    n->has_info = false;
+    n->scalar = dync__arg_value(x->plain);
+    n->sym = dync__arena_strdup(&t->rec.graph->arena, x->text);
+    n->at = t->last_at;
+    t->rec.pending++;
+    fake->trace_id = t->id;
+    fake->node = n;
+    dync__ref(x->fake = fake);
+    return dync__number_sym(x);
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */

@@ -14,9 +14,12 @@ typedef struct dync__number {
     const char *source;         /* of an input */
     bool sum;                   /* its text needs brackets in a product */
     struct dync__number *of[2]; /* what it was computed from */
-    int arg;                    /* an argument: which; a cell: -1; computed: -2 */
+    /* an argument: which; a cell: -1; computed: -2; read from data in the graph: -3 */
+    int arg;
     dync_cell *cell;
 } dync__number;
+enum { DYNC__NUMBER_DATA = -3 };
+#define DYNC__NUMBER_HINT 1.5 /* what one read from data counts as while it is traced */
 typedef struct dync__tracer dync__tracer;
 
 /* ---- environment (env.c): the values that exist -------------------------------------------- */
@@ -67,16 +70,26 @@ typedef struct dync__cutting {
 typedef struct dync__grad_record {
     dync__tensor *of, *before;
     bool read;
+    /* of is no leaf: backward goes on there, outside; keep: what it walks stays */
+    bool outside, keep;
+    bool summed; /* a backward gave it */
 } dync__grad_record;
 typedef struct dync__effect_wait {
     dync__effect effect;
     dync__tensor *of;
 } dync__effect_wait; /* of: a fake, owned */
+/* A hook on a value of the graph: a node behind that which makes it (hooked.c). */
+typedef struct dync__hooked {
+    dync__tensor *of; /* owned */
+    dync__node *node;
+    int id;
+} dync__hooked;
 typedef struct dync__effects {
     DYNC__VEC(dync__grad_record) grads; /* read or set */
     DYNC__VEC(dync__effect_wait)
     before, after;  /* the others, by whether they are done before or after what is pending */
     int hooks_seen; /* places whose tensors' hooks the trace has */
+    DYNC__VEC(dync__hooked) hooked;
 } dync__effects;
 
 /* ---- symbols (sizes.c, symbol.c) ----------------------------------------------------------- */
@@ -87,7 +100,9 @@ typedef struct dync__cell_now {
 typedef struct dync__symbols {
     DYNC__VEC(dync__number *) number; /* arguments first; in scratch */
     DYNC__VEC(dync__cell_now) cell;
-    int n_inputs; /* numbers that are inputs of graphs */
+    int n_inputs;                   /* numbers that are inputs of graphs */
+    int n_data;                     /* symbols that data decide, so far */
+    DYNC__VEC(dync__tensor *) data; /* fakes that tell them (owned) */
     dync__symtab *sizes,
         *outer; /* symbolic sizes of this trace, or NULL; those of the trace around it */
 } dync__symbols;
@@ -100,6 +115,7 @@ typedef struct dync__taping {
     dync__handler recorder; /* at the bottom, under the tape; the tracer's handler then only takes
                                arguments into the trace */
     dync__handler *bottom_before;
+    bool keep; /* the walk's retain_graph */
 } dync__taping;
 
 /* ---- the way of a call ------------------------------------------------------------------- */
@@ -196,6 +212,25 @@ DYNC__FN dync__tensor *dync__number_fake_of(const dync__tracer *, const void *sy
 DYNC__FN int dync__number_index(const dync__tracer *, const void *symbol);
 DYNC__FN dync_value dync__number_plain(const dync__number *);
 DYNC__FN dync__number *dync__number_find(const dync__tracer *t, const void *p);
+/* symbol.c: an element of a tensor of this trace as a number; none + error */
+DYNC__FN dync_value dync__number_item(dync__tracer *t, dync__tensor *x);
+/* effects.c */
+DYNC__FN dync_status dync__trace_grad_sum(dync__tracer *, dync__tensor *fake, bool outside,
+                                          bool keep);
+DYNC__FN bool dync__trace_grad_is_outside(const dync__tracer *, const dync__tensor *fake);
+/* hooked.c */
+DYNC__FN dync_status dync__hooked_add(dync__tracer *, dync__tensor *x, dync_hook, void *user,
+                                      int id);
+/* false: it is none of them */
+DYNC__FN bool dync__hooked_remove(dync__tracer *, int id);
+/* an error where a write would pass a hook by */
+DYNC__FN dync_status dync__hooked_written(const dync__tracer *, const dync__opcall *);
+/* data.c */
+DYNC__FN bool dync__data_stays(const dync__tracer *t, const dync__opcall *c);
+/* an error where an element that may be negative is a size */
+DYNC__FN dync_status dync__data_sizes(dync__opcall *c);
+DYNC__FN dync_status dync__data_record(dync__tracer *t, dync__opcall *c);
+DYNC__FN void dync__data_close(dync__tracer *t);
 /* shape_guard.c */
 DYNC__FN bool dync__shapes_values(const dync__symtab *s, const dync__callargs *c, int64_t *value);
 DYNC__FN bool dync__shapes_guards(const dync__symtab *s, const int64_t *value);

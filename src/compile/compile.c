@@ -475,6 +475,8 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     X(dync_tensor *, dync_arange, (double start, double end, double step, dync_loc at), (start, end, step))            \
     X(int64_t, dync_size, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                                      \
     X(dync_value, dync_size_sym, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                               \
+    X(dync_value, dync_item_sym, (dync_tensor *t, dync_loc at), (t))                                                   \
+    X(dync_status, dync_check, (dync_value n, int64_t least, int64_t most, dync_loc at), (n, least, most))             \
     X(bool, dync_dim_lt, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))                         \
     X(bool, dync_dim_eq, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))                         \
     X(bool, dync_dim_gt, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))                         \

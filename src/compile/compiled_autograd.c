@@ -245,10 +245,9 @@ static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
 {
     if (dync__tls.compiling || dync__tls.recording || dync__tls.handler || !dync__ca_tls.depth)
         return false;
-    if (w->create_graph) {
-        *status =
-            dync__fail(DYNC_ERR_UNSUPPORTED, "compiled_autograd does not support create_graph");
-        return true;
+    if (w->create_graph) { /* its gradients have histories, which a graph of numbers has not */
+        dync__log(DYNC__LOG_aot, "compiled autograd: this backward is walked: create_graph");
+        return false;
     }
     dync__ca c = {.walk = w};
     bool handled = false;

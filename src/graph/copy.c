@@ -65,6 +65,7 @@ DYNC__FN dync__node *dync__rewrite_input(dync__rewrite *r, const dync__node *old
     if (!renamed && !dync__copy_text(r->to, old->target, &n->target)) return NULL;
     n = dync__copy_types(n, old);
     for (int i = 0; n && i < DYNC__MAX_OUT; i++) n->info[i].alias = -1;
+    if (n && n->has_info) n->sym = NULL; /* what tells an element is a tensor here */
     return n;
 }
 

@@ -301,7 +301,10 @@ DYNC__FN bool dync__node_is_pure(const dync__node *node)
     if (node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_OUTPUT || node->op < 0)
         return false;
     const dync__op_row *row = dync__op_info(node->op);
-    return !dync__row_writes(row) && !(row->flags & DYNC__OP_RANDOM);
+    /* whoever reads the size that it tells, uses it */
+    bool tells = row->flags & DYNC__OP_DATA_SHAPE &&
+                 (!node->has_info || dync__layout_has_tokens(&node->info[0].lay));
+    return !dync__row_writes(row) && !(row->flags & DYNC__OP_RANDOM) && !tells;
 }
 
 DYNC__FN bool dync__graph_has_writes(const dync__graph *g)

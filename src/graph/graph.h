@@ -234,6 +234,9 @@ DYNC__FN dync_status dync__rewrite_begin(dync__rewrite *, dync__graph *from, con
 DYNC__FN dync_status dync__rewrite_put(dync__rewrite *, dync__node *old, dync__rewrite_fn fn);
 DYNC__FN dync_status dync__rewrite_end(dync__rewrite *, dync_status, dync__graph **out);
 DYNC__FN dync_status dync__graph_output_list(dync__graph *, int n, dync__node *const *nodes);
+/* split.c: dync_graph_split over nodes; parts have a reference each */
+DYNC__FN dync_status dync__graph_parts(dync__graph *, bool (*pick)(const dync__node *, void *user),
+                                       void *user, dync__graph **parts, int *nparts);
 /* symbolic.c: graphs whose sizes are tokens */
 /* Sizes in their simplest form and their names, from a table that the graph keeps. */
 DYNC__FN bool dync__graph_settle_sizes(dync__graph *, dync__symtab *);

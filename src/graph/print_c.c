@@ -69,6 +69,28 @@ static void dync__c_int(dync__str *s, int64_t i)
         dync__str_addf(s, "%lld", (long long)i);
 }
 
+/* What data decide, read off the node that gives it; false: none does. */
+static bool dync__c_by_data(const dync__graph *g, int64_t token, dync__str *s)
+{
+    for (int i = g->n_inputs; i < g->node.n; i++) {
+        const dync__node *n = g->node.at[i];
+        bool uses[64] = {false}, own[64] = {false};
+        if (!dync__node_has(n, DYNC__OP_DATA_SHAPE) || !n->has_info || !n->nout) continue;
+        if (n->op != DYNC__OP__local_scalar_dense && n->info[0].lay.shape[0] == token) {
+            dync__str_addf(s, "dync_dim(%s, 0)", n->name);
+            return true;
+        }
+        if (n->op != DYNC__OP__local_scalar_dense || !g->syms ||
+            g->syms->symbol.n > DYNC__COUNT_OF(uses) ||
+            !dync__symtab_uses(g->syms, n->info[0].lay.shape[0], uses) ||
+            !dync__symtab_uses(g->syms, token, own) || memcmp(uses, own, sizeof uses) != 0)
+            continue;
+        dync__str_addf(s, "dync_as_dim(dync_item_sym(%s))", n->args[0].as.node->name);
+        return true;
+    }
+    return false;
+}
+
 /* Callback of the size printer: a symbol as dync_dim of the first input that has it, or its bare
  * token. */
 static void dync__c_symbol(const void *graph, int64_t token, dync__str *s)
@@ -80,7 +102,7 @@ static void dync__c_symbol(const void *graph, int64_t token, dync__str *s)
                 dync__str_addf(s, "dync_dim(%s, %d)", g->node.at[i]->name, d);
                 return;
             }
-    dync__str_addf(s, "%lld", (long long)token);
+    if (!dync__c_by_data(g, token, s)) dync__str_addf(s, "%lld", (long long)token);
 }
 
 /* An expression over the sizes of inputs; false: no token, or one that an input has as it is. */
@@ -111,7 +133,7 @@ static void dync__c_size(dync__c_printer *p, int64_t size)
                 return;
             }
     }
-    dync__c_int(p->s, size);
+    if (!dync__is_token(size) || !dync__c_by_data(p->g, size, p->s)) dync__c_int(p->s, size);
 }
 
 /* A list of sizes: as a dync_value (a tuple) or as the dync_shape that operators take. */
@@ -338,7 +360,10 @@ static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
 
 static void dync__c_statement(dync__c_printer *p, const dync__node *node)
 {
-    bool used = node->n_users > 0;
+    /* by sizes, too */
+    bool used = node->n_users > 0 ||
+                (dync__node_has(node, DYNC__OP_DATA_SHAPE) && dync__c_is_tensor(node) &&
+                 node->op != DYNC__OP__local_scalar_dense);
     bool let = used && p->let && dync__c_is_tensor(node) && node->kind != DYNC__N_GET_ATTR;
     dync__str_add(p->s, "    ");
     if (let)

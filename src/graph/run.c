@@ -13,9 +13,10 @@ typedef struct dync__frame_env {
     const dync__graph *graph;
     dync__arena *arena; /* lists live here */
     dync__arg *slot;    /* per node: NONE, TENSOR (owned), a number, or a LIST of them */
-    int *last_use; /* per node: index of the last node that reads it; its own where nobody does */
-    int reader;    /* scratch while last_use is filled */
-    const int64_t *value;            /* of the graph's symbols in this run; NULL: sizes are plain */
+    int *last_use;  /* per node: index of the last node that reads it; its own where nobody does */
+    int reader;     /* scratch while last_use is filled */
+    int64_t *value; /* of the graph's symbols in this run; NULL: sizes are plain */
+    bool *known;    /* which of them; NULL: all that will be */
     DYNC__VEC(dync__graph *) inside; /* functions inside operators, of these sizes (owned) */
 } dync__frame_env;
 
@@ -152,6 +153,7 @@ static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, i
     bool *known = dync__arena_alloc(env->arena, n * sizeof *known);
     int64_t *value = dync__arena_alloc(env->arena, n * sizeof *value);
     env->value = value;
+    env->known = known;
     if (!in || !known || !value) return DYNC_ERR_MEMORY;
     for (int i = 0; i < nargs; i++) in[i] = args[i].kind == DYNC__A_TENSOR ? args[i].as.t : NULL;
     dync__graph_bind(g, in, value, known);
@@ -285,6 +287,25 @@ static dync_status dync__run_operator(dync__frame_env *env, dync__node *node, dy
     return DYNC_OK;
 }
 
+/* What data decide is known from here on. */
+static void dync__env_tell(dync__frame_env *env, const dync__node *node, const dync__arg *out)
+{
+    const dync__tensor *t = out->kind == DYNC__A_TENSOR ? out->as.t : NULL;
+    if (!env->known || !t || !node->has_info || !dync__node_has(node, DYNC__OP_DATA_SHAPE)) return;
+    for (int d = 0; d < node->info[0].lay.ndim && d < t->lay.ndim; d++)
+        (void)dync__symtab_solve(env->graph->syms, node->info[0].lay.shape[d], t->lay.shape[d],
+                                 env->value, env->known);
+}
+
+/* An element as a number. */
+static dync_status dync__run_element(const dync__arg *args, dync__arg *out)
+{
+    dync__tensor *t = args[0].kind == DYNC__A_TENSOR ? args[0].as.t : NULL;
+    uint64_t errors = dync__error_count();
+    *out = dync__arg_f(t ? (dync_item)(dync__handle(t)) : 0);
+    return dync__error_count() == errors ? DYNC_OK : dync_error();
+}
+
 /* *out takes the references of the node's value. Arguments stay borrowed from the slots, which
  * outlive the call. */
 static dync_status dync__run_node(dync__frame_env *env, dync__node *node, dync__arg *out)
@@ -311,7 +332,11 @@ static dync_status dync__run_node(dync__frame_env *env, dync__node *node, dync__
         if (node->op == DYNC__NODE_GETITEM) return dync__run_getitem(node, args, out);
         if (dync__all_numbers(args, node->nargs) && !node->has_info && node->nout == 1)
             return dync__run_number(node, args, out);
-        return dync__run_operator(env, node, args, out);
+        if (node->op == DYNC__OP__local_scalar_dense && !node->has_info)
+            return dync__run_element(args, out);
+        DYNC__TRY(dync__run_operator(env, node, args, out));
+        dync__env_tell(env, node, out);
+        return DYNC_OK;
     default:
         return dync__fail(DYNC_ERR_INTERNAL,
                           "graph node %s: a call of module %s cannot be interpreted", node->name,
@@ -356,7 +381,7 @@ DYNC__FN dync_status dync__graph_eval_sized(dync__graph *g, const int64_t *value
     env.slot = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.slot);
     env.last_use = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.last_use);
     if (!env.slot || !env.last_use) return DYNC_ERR_MEMORY;
-    env.value = value;
+    env.value = (int64_t *)(uintptr_t)value; /* written only where it is env's */
     if (g->syms && !value) DYNC__TRY(dync__env_bind(&env, args, nargs));
     for (int i = 0; i < g->node.n; i++) {
         env.reader = env.last_use[i] = i;

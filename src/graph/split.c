@@ -2,9 +2,10 @@
  * torch.fx's split_module for one flag.
  *
  * Each part is a graph of its own: its inputs are the values that it reads from before, under their
- * old names, its outputs (a tuple) the values that are read after it, in order of definition. The
- * last part returns what the whole graph returned. Attributes go to the parts that use them.
- * Running the parts in sequence, values passed by name, is running the graph. */
+ * old names, its outputs (a tuple) the values that are read after it, in order of definition, and
+ * what tells sizes that data decide. The last part returns what the whole graph returned.
+ * Attributes go to the parts that use them. Running the parts in sequence, values passed by name,
+ * is running the graph. */
 #include "../dync.in.h"
 #include "graph.h"
 DYNC__COLD
@@ -43,6 +44,12 @@ static dync_status dync__split_output(dync__split *s)
     return dync__graph_output(s->to.to, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* A part that has such a node tells itself. */
+static bool dync__split_tells(const dync__node *n)
+{
+    return n->has_info && n->nout && dync__node_has(n, DYNC__OP_DATA_SHAPE);
+}
+
 /* A part may compute from sizes that none of its inputs has: inputs of the whole that have them
  * come in, too. */
 static dync_status dync__split_sizes(dync__split *s)
@@ -52,6 +59,10 @@ static dync_status dync__split_sizes(dync__split *s)
         bool sized = in->has_info && dync__layout_has_tokens(&in->info[0].lay);
         if (sized && !dync__rewrite_at(&s->to, in)) return DYNC_ERR_MEMORY;
     }
+    for (int i = 0; i < s->whole->node.n && !dync__graph_tells_sizes(s->to.to); i++)
+        if (dync__split_tells(s->whole->node.at[i]) && s->part_of[i] < s->index &&
+            !dync__rewrite_at(&s->to, s->whole->node.at[i]))
+            return DYNC_ERR_MEMORY;
     return DYNC_OK;
 }
 
@@ -88,7 +99,7 @@ static dync_status dync__split_part(dync__split *s, dync__graph **out)
 
 /* Numbers the parts; returns how many. Inputs and attributes belong to none (-1), the output to the
  * last. */
-static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, void *), void *user)
+static int dync__split_number(dync__split *s, bool (*pick)(const dync__node *, void *), void *user)
 {
     int part = -1;
     bool flag = false;
@@ -97,26 +108,21 @@ static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, vo
         s->part_of[i] = s->last_part[i] = -1;
         if (node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_GET_ATTR) continue;
         if (node->kind != DYNC__N_OUTPUT) {
-            bool picked = pick(dync__node_show(node), user);
+            bool picked = pick(node, user);
             if (part < 0 || picked != flag) part++;
             flag = picked;
         }
         s->part_of[i] = s->index = DYNC__MAX(part, 0);
         dync__node_each_input(node, dync__split_use, s);
     }
+    for (int i = 0; i < s->whole->node.n; i++)
+        if (dync__split_tells(s->whole->node.at[i])) s->last_part[i] = INT_MAX;
     return DYNC__MAX(part, 0) + 1;
 }
 
-DYNC_API dync_status dync_graph_split(dync_graph *graph,
-                                      bool (*pick)(const dync_node *, void *user), void *user,
-                                      dync_graph **parts, int *nparts)
+DYNC__FN dync_status dync__graph_parts(dync__graph *g, bool (*pick)(const dync__node *, void *user),
+                                       void *user, dync__graph **parts, int *nparts)
 {
-    dync__graph *g = dync__graph_open(graph, "dync_graph_split"), *part = NULL;
-    if (!g) return DYNC_ERR_VALUE;
-    if (!pick || !parts || !nparts)
-        return dync__fail(
-            DYNC_ERR_VALUE,
-            "dync_graph_split: expected a graph, a predicate and room for the parts, got NULL");
     dync__graph_renumber(g);
     size_t n = (size_t)g->node.n;
     dync__arena arena = {0};
@@ -128,17 +134,57 @@ DYNC_API dync_status dync_graph_split(dync_graph *graph,
     if (count > *nparts)
         status = dync__fail(DYNC_ERR_VALUE, "dync_graph_split: there are %d parts, and room for %d",
                             count, *nparts);
-    for (; made < count && status == DYNC_OK; made++) {
+    while (made < count && status == DYNC_OK) {
         s.index = made;
-        status = dync__split_part(&s, &part);
-        parts[made] = status == DYNC_OK ? dync__graph_give(part) : NULL;
-        if (!parts[made] && status == DYNC_OK) status = DYNC_ERR_MEMORY;
+        status = dync__split_part(&s, &parts[made]);
+        made += status == DYNC_OK;
     }
     for (int i = 0; i < made && status != DYNC_OK; i++) {
-        dync_graph_free(parts[i]);
+        dync__graph_unref(parts[i]);
         parts[i] = NULL;
     }
     if (status == DYNC_OK) *nparts = count;
     dync__arena_free(&arena);
+    return status;
+}
+
+typedef struct dync__split_user {
+    bool (*pick)(const dync_node *, void *user);
+    void *user;
+} dync__split_user;
+static bool dync__split_asks(const dync__node *n, void *user)
+{
+    const dync__split_user *u = user;
+    return u->pick(dync__node_show(n), u->user);
+}
+
+DYNC_API dync_status dync_graph_split(dync_graph *graph,
+                                      bool (*pick)(const dync_node *, void *user), void *user,
+                                      dync_graph **parts, int *nparts)
+{
+    dync__graph *g = dync__graph_open(graph, "dync_graph_split");
+    if (!g) return DYNC_ERR_VALUE;
+    if (!pick || !parts || !nparts)
+        return dync__fail(
+            DYNC_ERR_VALUE,
+            "dync_graph_split: expected a graph, a predicate and room for the parts, got NULL");
+    dync__split_user asks = {pick, user};
+    size_t bytes = (size_t)(DYNC__MAX(*nparts, 0) + 1) * sizeof(dync__graph *);
+    dync__graph **part = dync__calloc(bytes);
+    if (!part) return DYNC_ERR_MEMORY;
+    dync_status status = dync__graph_parts(g, dync__split_asks, &asks, part, nparts);
+    for (int i = 0; i < *nparts && status == DYNC_OK; i++) {
+        parts[i] = dync__graph_give(part[i]);
+        if (parts[i]) continue;
+        status = DYNC_ERR_MEMORY;
+        for (int k = 0; k < *nparts; k++) {
+            if (k < i)
+                dync_graph_free(parts[k]);
+            else if (k > i)
+                dync__graph_unref(part[k]);
+            parts[k] = NULL;
+        }
+    }
+    dync__free(part, bytes);
     return status;
 }

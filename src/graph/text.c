@@ -82,6 +82,8 @@ static const struct {
     {DYNC__OP_to_device, "dync_to_device({0}, {1})"},
     {DYNC__OP__set_grad_enabled, "dync_set_grad_enabled({0})"},
     {DYNC__OP_manual_seed, "dync_manual_seed({0})"},
+    {DYNC__OP__local_scalar_dense, "dync_item_sym({0})"},
+    {DYNC__OP__check_range, "dync_check({0:v}, {1}, {2})"},
     {DYNC__OP_cond, "dync_cond({0}, {1}, {2}, {3})"},
     {DYNC__OP_scan, "dync_scan_op({0}, {1}, {2}, {3}, {4}, {5})"},
     {DYNC__OP_while_loop, "dync_while_loop_op({0}, {1}, {2}, {3}, {4})"},

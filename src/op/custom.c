@@ -287,14 +287,21 @@ DYNC__FN int dync__hook_number(dync_hook fn, void *user)
     return i;
 }
 
-DYNC__FN dync_status dync__d_trace_wrapped(dync__opcall *call)
+DYNC__FN bool dync__hook_of(int64_t i, dync_hook *fn, void **user)
 {
     dync__hook_pair pair = {NULL, NULL};
-    int64_t i = call->args[1].as.i;
     dync__lock(&dync__customs.lock);
     if (i >= 0 && i < dync__customs.hook.n) pair = dync__customs.hook.at[i];
     dync__unlock(&dync__customs.lock);
-    if (!pair.fn)
+    *fn = pair.fn;
+    *user = pair.user;
+    return pair.fn != NULL;
+}
+
+DYNC__FN dync_status dync__d_trace_wrapped(dync__opcall *call)
+{
+    dync__hook_pair pair = {NULL, NULL};
+    if (!dync__hook_of(call->args[1].as.i, &pair.fn, &pair.user))
         return dync__fail(DYNC_ERR_VALUE, "trace_wrapped: the function belongs to "
                                           "another program");
     dync_tensor *grad = dync__handle(call->args[0].as.t);

@@ -87,6 +87,46 @@ DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
     return DYNC_OK;
 }
 
+/* The element as what graphs know of numbers: a size, moved so that it is never small. */
+DYNC__FN dync_status dync__d_local_scalar(dync__opcall *call)
+{
+    dync__dt *t, *y;
+    DYNC__TRY(dync__dt_self(call, &t));
+    DYNC__TRY(dync__decompose_real(t));
+    if (t->numel != 1)
+        return dync__fail(DYNC_ERR_VALUE,
+                          "a Tensor with %lld elements cannot be converted to Scalar: select one",
+                          (long long)t->numel);
+    dync__dt *x = dync__contiguous_copy(t);
+    if (!x) return DYNC_ERR_MEMORY;
+    int64_t v = dync__load_i64(dync__tensor_data(x), x->dtype), one = 1;
+    dync__unref(x);
+    if (v < -DYNC__ITEM_MOST || v > DYNC__ITEM_MOST)
+        return dync__fail(
+            DYNC_ERR_VALUE,
+            "dync_item_sym: %lld is too large for a number of a graph, which are from "
+            "-2^39 to 2^39: leave it a tensor",
+            (long long)v);
+    dync__layout lay;
+    DYNC__TRY(dync__layout_contiguous(&lay, 1, &one));
+    if (!(y = dync__tensor_empty(DYNC_U8, DYNC_CPU, &lay))) return DYNC_ERR_MEMORY;
+    lay.shape[0] = v + DYNC__ITEM_BASE;
+    lay.stride[0] = 0;
+    call->out[0] = dync__tensor_alias(y, DYNC_U8, &lay);
+    dync__unref(y);
+    call->nout = call->out[0] != NULL;
+    return call->out[0] ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__d_check_range(dync__opcall *call)
+{
+    int64_t x = call->args[0].as.i, least = call->args[1].as.i, most = call->args[2].as.i;
+    call->nout = 0;
+    if (x >= least && x <= most) return DYNC_OK;
+    return dync__fail(DYNC_ERR_VALUE, "dync_check: expected a number from %lld to %lld, got %lld",
+                      (long long)least, (long long)most, (long long)x);
+}
+
 /* One class more than the largest index. */
 DYNC__FN dync_status dync__d_one_hot_all(dync__opcall *call)
 {

@@ -203,13 +203,19 @@ static void dync__infer_drop_dim(dync__layout *l, int dim)
     }
 }
 
+/* One that data decide is asked for: the rank depends on it. */
+static bool dync__squeeze_drops(int64_t size)
+{
+    return size == 1 || (dync__sz_by_data(size) && dync__sz_ask(DYNC__SZ_EQ, size, 1));
+}
+
 DYNC__FN dync_status dync__i_squeeze(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
     int dim;
     DYNC__TRY(dync__infer_view(call, &t, out));
     DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &dim));
-    if (t->lay.ndim && t->lay.shape[dim] == 1) dync__infer_drop_dim(&out->lay, dim);
+    if (t->lay.ndim && dync__squeeze_drops(t->lay.shape[dim])) dync__infer_drop_dim(&out->lay, dim);
     return DYNC_OK;
 }
 
@@ -218,7 +224,7 @@ DYNC__FN dync_status dync__i_squeeze_all(const dync__opcall *call, dync__info *o
     dync__tensor *t;
     DYNC__TRY(dync__infer_view(call, &t, out));
     for (int i = t->lay.ndim - 1; i >= 0; i--)
-        if (out->lay.shape[i] == 1) dync__infer_drop_dim(&out->lay, i);
+        if (dync__squeeze_drops(out->lay.shape[i])) dync__infer_drop_dim(&out->lay, i);
     return DYNC_OK;
 }
 
@@ -248,12 +254,12 @@ DYNC__FN dync_status dync__view_select(const dync__layout *in, int64_t dim_arg, 
     if (in->ndim == 0) return dync__fail(DYNC_ERR_INDEX, "cannot be applied to a 0-dim tensor");
     DYNC__TRY(dync__infer_dim(&d, in->ndim, &dim));
     int64_t size = in->shape[dim];
-    if (dync__sz_lt(index, 0) ? dync__sz_lt(dync__sz_add(index, size), 0)
-                              : !dync__sz_lt(index, size))
+    bool from_end = dync__sz_lt(index, 0);
+    if (from_end ? dync__sz_lt(dync__sz_add(index, size), 0) : !dync__sz_lt(index, size))
         return dync__fail(DYNC_ERR_INDEX, "index %lld out of range for dim %d with size %lld",
                           (long long)index, dim, (long long)dync__sz_hint(size));
     *out = *in;
-    if (index < 0) index = dync__sz_add(index, size);
+    if (from_end) index = dync__sz_add(index, size);
     out->offset = dync__sz_add(out->offset, dync__sz_mul(index, in->stride[dim]));
     dync__infer_drop_dim(out, dim);
     return DYNC_OK;
@@ -262,9 +268,20 @@ DYNC__FN dync_status dync__view_select(const dync__layout *in, int64_t dim_arg, 
 static int64_t dync__slice_edge(int64_t edge, int64_t size)
 {
     if (edge == INT64_MAX) return size;
-    if (edge >= 0) return dync__sz_lt(size, edge) ? size : edge;
-    edge = dync__sz_add(edge, size);
-    return dync__sz_lt(edge, 0) ? 0 : edge;
+    if (!dync__sz_lt(edge, 0)) return dync__sz_min(edge, size);
+    return dync__sz_max(dync__sz_add(edge, size), 0);
+}
+
+/* Places from start on, before end. */
+static int64_t dync__slice_places(int64_t start, int64_t end, int64_t step)
+{
+    int64_t n = dync__sz_sub(end, start);
+    if (dync__sz_by_data(n)) {
+        n = dync__sz_max(n, 0);
+        return step == 1 ? n : dync__sz_div(dync__sz_add(n, step - 1), step);
+    }
+    if (!dync__sz_lt(start, end)) return 0;
+    return dync__sz_size(step == 1 ? n : dync__sz_add(dync__sz_div(dync__sz_sub(n, 1), step), 1));
 }
 
 /* Negative ends count from the end, ends past it are clipped, as in Python. */
@@ -281,15 +298,12 @@ DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, i
     start = dync__slice_edge(start, size);
     end = dync__slice_edge(end, size);
     *out = *in;
-    out->shape[dim] = !dync__sz_lt(start, end) ? 0
-                      : step == 1
-                          ? dync__sz_size(dync__sz_sub(end, start))
-                          : dync__sz_size(dync__sz_add(
-                                dync__sz_div(dync__sz_sub(dync__sz_sub(end, start), 1), step), 1));
+    out->shape[dim] = dync__slice_places(start, end, step);
     out->offset = dync__sz_add(out->offset, dync__sz_mul(start, in->stride[dim]));
     if (out->shape[dim] > 1 || !dync__sz_lt(size, step))
-        out->stride[dim] =
-            dync__sz_mul(in->stride[dim], step == 1 ? 1 : dync__sz_min(step, DYNC__MAX(size, 1)));
+        out->stride[dim] = dync__sz_mul(
+            in->stride[dim],
+            step == 1 || dync__sz_by_data(size) ? step : dync__sz_min(step, DYNC__MAX(size, 1)));
     return DYNC_OK;
 }
 

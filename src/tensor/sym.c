@@ -92,6 +92,13 @@ DYNC__FN int64_t dync__symtab_symbol(dync__symtab *t, int64_t hint, const char *
     return e.token;
 }
 
+DYNC__FN int dync__sz_data_number(const dync__symtab *t, int symbol)
+{
+    int n = 0;
+    for (int i = 0; i < symbol; i++) n += t->symbol.at[i].data;
+    return n;
+}
+
 /* ---- polynomials ----------------------------------------------------------------------------- */
 static int dync__sz_term_order(const dync__sz_term *a, const dync__sz_term *b)
 {

@@ -39,6 +39,9 @@ typedef enum {
     DYNC__SF_SQRT /* of a */
 } dync__sf_op;
 enum { DYNC__SZ_DEGREE = 6 };
+/* An integer that data decide is told by a size: that much more than it (capture/data.c). */
+#define DYNC__ITEM_BASE ((int64_t)1 << 40)
+#define DYNC__ITEM_MOST ((int64_t)1 << 39)
 /* coef * product of atoms; n 0: a number */
 typedef struct dync__sz_term {
     int64_t coef;
@@ -73,6 +76,10 @@ typedef struct dync__sz_symbol {
     const char *remedy;
     /* of the user's, not a size: any value, it may be 0 or 1 */
     bool number;
+    /* data decide it, not the arguments: any value from least on. unbacked: nothing tells it yet,
+     * so that no relation can be taken from its hint */
+    bool data, unbacked;
+    int64_t least;
     int tensor, dim; /* where a call finds it */
 } dync__sz_symbol;
 typedef struct dync__sz_guard {
@@ -95,6 +102,8 @@ typedef struct dync__symtab {
     bool failed; /* no memory */
     /* something was answered on the safe side, without a guard, where numbers could tell more */
     bool cautious;
+    /* a line of the user's asks: symbols that data decide may be 0 and 1 */
+    bool strict;
     uint32_t epoch; /* counts what is learnt about symbols; never 0 */
     uint64_t salt;  /* not 0 (lint): its tokens are those of no other table */
 } dync__symtab;
@@ -114,6 +123,15 @@ DYNC__INLINE void dync__symtab_learnt(dync__symtab *t)
 DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *, const int64_t *value);
 /* its token; -1: no memory */
 DYNC__FN int64_t dync__symtab_symbol(dync__symtab *, int64_t hint, const char *source, bool number);
+/* One that data decide (sym_data.c): the n-th of them, u0, u1, ..., made or, where the table has
+ * it, as it was when it was made; at least `least`. Its token; -1: no memory. */
+DYNC__FN int64_t dync__symtab_data(dync__symtab *, int n, int64_t least, int64_t most);
+/* it is within; false: it never is */
+DYNC__FN bool dync__symtab_within(dync__symtab *, int symbol, int64_t least, int64_t most);
+/* Is a symbol in it that nothing tells? */
+DYNC__FN bool dync__sz_is_unbacked(const dync__symtab *, int64_t size);
+/* u2, of symbol 5 */
+DYNC__FN int dync__sz_data_number(const dync__symtab *, int symbol);
 /* NULL: not one of this table */
 DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *, int64_t token);
 /* The value of a token where symbol i is value[i]; values may be tokens of the table in force. *ok
@@ -144,6 +162,12 @@ DYNC__FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *, co
 DYNC__FN bool dync__symtab_fits(const dync__symtab *, const int64_t *value);
 
 DYNC__INLINE bool dync__is_token(int64_t x) { return (uint64_t)x >> 60 == 1; }
+/* Is it made of a symbol that nothing tells, in the table in force? */
+DYNC__INLINE bool dync__sz_by_data(int64_t size)
+{
+    return DYNC__UNLIKELY(dync__is_token(size)) && dync__tls.syms &&
+           dync__sz_is_unbacked(dync__tls.syms, size);
+}
 /* The bits of a symbolic number. */
 DYNC__INLINE bool dync__is_sf(int64_t bits)
 {
@@ -177,6 +201,8 @@ DYNC__FN int64_t dync__sz_make(dync__sz_op, int64_t a, int64_t b);
 DYNC__FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
 /* the plain number: the symbols in it are guarded to give it */
 DYNC__FN int64_t dync__sz_number(int64_t size);
+/* sz_eq, sz_lt for a line of the user's */
+DYNC__FN bool dync__sz_ask(dync__sz_rel, int64_t a, int64_t b);
 DYNC__FN int64_t dync__sz_at_least_2(int64_t token);
 DYNC__FN int64_t dync__sz_hint(int64_t size);
 /* what the table in force knows of its range; infinities: open */
@@ -230,8 +256,16 @@ DYNC__INLINE bool dync__sz_lt(int64_t a, int64_t b)
 {
     return dync__any_token(a, b) ? dync__sz_decide(DYNC__SZ_LT, a, b) : a < b;
 }
-DYNC__INLINE int64_t dync__sz_min(int64_t a, int64_t b) { return dync__sz_lt(b, a) ? b : a; }
-DYNC__INLINE int64_t dync__sz_max(int64_t a, int64_t b) { return dync__sz_lt(a, b) ? b : a; }
+/* an expression where data decide which it is */
+DYNC__FN int64_t dync__sz_extreme(dync__sz_op, int64_t a, int64_t b);
+DYNC__INLINE int64_t dync__sz_min(int64_t a, int64_t b)
+{
+    return dync__any_token(a, b) ? dync__sz_extreme(DYNC__SZ_MIN, a, b) : b < a ? b : a;
+}
+DYNC__INLINE int64_t dync__sz_max(int64_t a, int64_t b)
+{
+    return dync__any_token(a, b) ? dync__sz_extreme(DYNC__SZ_MAX, a, b) : a < b ? b : a;
+}
 DYNC__INLINE int64_t dync__sz_abs(int64_t a) { return dync__sz_lt(a, 0) ? dync__sz_sub(0, a) : a; }
 /* A size that was computed: a plain number where the call has 0 or 1 there (guarded), else known to
  * be 2 or more. */

@@ -32,7 +32,8 @@ static dync__sz_range dync__sz_range_in(dync__symtab *t, const dync__sz_expr *e)
 {
     dync__sz_range all = {-HUGE_VAL, HUGE_VAL}, r;
     if (e->kind == DYNC__SZ_SYMBOL) {
-        r.low = dync__sz_bound(t->symbol.at[e->symbol].low);
+        const dync__sz_symbol *s = &t->symbol.at[e->symbol];
+        r.low = dync__sz_bound(t->strict && s->data ? s->least : s->low);
         r.high = dync__sz_bound(t->symbol.at[e->symbol].high);
         return r;
     }
@@ -252,6 +253,84 @@ static void dync__sz_bounded(dync__symtab *t, int64_t a, int64_t b, bool less)
         dync__sz_found(t, symbol, s->low); /* as if it had been asked for */
 }
 
+/* ---- what data decide ------------------------------------------------------------------------ */
+static void dync__sz_cannot(const dync__symtab *t, int64_t a, const char *sign, int64_t b,
+                            const char *cure)
+{
+    dync__str text = {0};
+    dync__symtab_text(t, a, false, &text);
+    if (*sign) {
+        dync__str_add(&text, sign);
+        dync__symtab_text(t, b, false, &text);
+    }
+    dync__fail_class(DYNC_ERR_UNSUPPORTED, "UserError",
+                     "Could not guard on data-dependent expression %s: data decide it, and the "
+                     "graph is made before they are known. %s",
+                     dync__str_get(&text), cure);
+    dync__str_free(&text);
+}
+
+static bool dync__sz_is_rest(const dync__symtab *t, int64_t size)
+{
+    const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
+    return e && e->kind == DYNC__SZ_MOD;
+}
+
+/* Sizes that data decide pass as any size of 2 and more does: graphs are right for 0 and 1, too, as
+ * they are run with the number then. Not where the user asks. */
+static bool dync__sz_assume(dync__symtab *t, dync__sz_rel rel, int64_t a, int64_t b)
+{
+    dync__sz_range x = dync__sz_range_of(t, a), y = dync__sz_range_of(t, b);
+    if (!t->strict && x.low >= 0 && y.low >= 0 && !dync__sz_is_rest(t, a)) {
+        if (dync__is_token(a)) x.low = DYNC__MAX(x.low, 2);
+        if (dync__is_token(b)) y.low = DYNC__MAX(y.low, 2);
+        if (x.low > y.high) return false;
+        if (x.high < y.low) return rel == DYNC__SZ_LT;
+        if (rel == DYNC__SZ_LT && x.low >= y.high) return false;
+    }
+    dync__sz_cannot(t, a, dync__sz_signs[rel], b,
+                    "Say what its range is with dync_check, or compute with tensors");
+    int64_t p = dync__sz_hint_in(t, a), q = dync__sz_hint_in(t, b);
+    return rel == DYNC__SZ_EQ ? p == q : p < q;
+}
+
+static int64_t dync__sz_unknown(const dync__symtab *t, int64_t size)
+{
+    dync__sz_cannot(
+        t, size, "", 0,
+        "It cannot become a number of C: dync_size_sym and dync_item_sym keep it one of "
+        "the graph, for operators, shapes and dync_sym_*");
+    return dync__sz_hint_in(t, size);
+}
+
+static int64_t dync__sz_unsized(const dync__symtab *t, int64_t size)
+{
+    dync__sz_cannot(t, size, " >= ", 0, "dync_check(n, 0, most) makes it a size");
+    return dync__sz_hint_in(t, size);
+}
+
+static void dync__sz_strictly(dync__symtab *t, bool on)
+{
+    t->strict = on;
+    dync__symtab_learnt(t); /* ranges are others */
+}
+
+/* What decides is tried without an error: none is recorded for an expression. */
+DYNC__FN int64_t dync__sz_extreme(dync__sz_op op, int64_t a, int64_t b)
+{
+    dync__symtab *t = dync__sz_table(a, b);
+    if (!t) return -1;
+    int64_t x = dync__symtab_simple(t, a), y = dync__symtab_simple(t, b);
+    if (dync__sz_is_unbacked(t, x) || dync__sz_is_unbacked(t, y)) {
+        dync__sz_strictly(t, true);
+        dync__sz_range d = dync__sz_range_of(t, dync__sz_build(t, DYNC__SZ_SUB, x, y));
+        dync__sz_strictly(t, false);
+        if (d.low < 0 && d.high > 0) return dync__sz_make(op, x, y);
+        return (d.low >= 0) == (op == DYNC__SZ_MIN) ? b : a;
+    }
+    return op == DYNC__SZ_MIN ? (dync__sz_lt(b, a) ? b : a) : (dync__sz_lt(a, b) ? b : a);
+}
+
 DYNC__FN bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b)
 {
     dync__symtab *t = dync__sz_table(a, b);
@@ -262,6 +341,8 @@ DYNC__FN bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b)
     if (d.low > 0 || (rel == DYNC__SZ_LT && d.low >= 0)) return false;
     if (d.high < 0) return rel == DYNC__SZ_LT;
     if (d.low >= 0 && d.high <= 0) return rel == DYNC__SZ_EQ;
+    if (DYNC__UNLIKELY(dync__sz_is_unbacked(t, a) || dync__sz_is_unbacked(t, b)))
+        return dync__sz_assume(t, rel, a, b);
     int64_t x = dync__sz_hint_in(t, a), y = dync__sz_hint_in(t, b);
     bool answer = rel == DYNC__SZ_EQ ? x == y : x < y;
     if (dync__sz_same_for_all(t, &(dync__sz_guard){rel, a, b, dync__tls.at}, answer)) return answer;
@@ -280,6 +361,7 @@ DYNC__FN int64_t dync__sz_number(int64_t size)
     dync__symtab *t = dync__sz_table(size, 0);
     if (!t) return -1;
     int64_t simple = dync__symtab_simple(t, size), hint = dync__sz_hint_in(t, simple);
+    if (DYNC__UNLIKELY(dync__sz_is_unbacked(t, simple))) return dync__sz_unknown(t, simple);
     if (dync__is_token(simple)) dync__sz_equal(t, simple, hint);
     return hint;
 }
@@ -290,6 +372,8 @@ DYNC__FN int64_t dync__sz_at_least_2(int64_t token)
     if (!t) return -1;
     int64_t size = dync__symtab_simple(t, token);
     if (!dync__is_token(size)) return size;
+    if (DYNC__UNLIKELY(dync__sz_is_unbacked(t, size)))
+        return dync__sz_range_of(t, size).low >= 0 ? size : dync__sz_unsized(t, size);
     if (dync__sz_hint_in(t, size) < 2) return dync__sz_number(size);
     (void)dync__sz_decide(DYNC__SZ_LT, 1, size);
     return size;
@@ -321,4 +405,16 @@ DYNC__FN void dync__layout_number(dync__layout *lay)
         lay->stride[d] = dync__sz_number(lay->stride[d]);
     }
     lay->offset = dync__sz_number(lay->offset);
+}
+
+/* What operators may take for granted of sizes that data decide, a program may not. */
+DYNC__FN bool dync__sz_ask(dync__sz_rel rel, int64_t a, int64_t b)
+{
+    dync__symtab *t = dync__tls.syms;
+    bool strict = t && dync__any_token(a, b) &&
+                  (dync__sz_is_unbacked(t, a) || dync__sz_is_unbacked(t, b));
+    if (strict) dync__sz_strictly(t, true);
+    bool answer = rel == DYNC__SZ_EQ ? dync__sz_eq(a, b) : dync__sz_lt(a, b);
+    if (strict) dync__sz_strictly(t, false);
+    return answer;
 }

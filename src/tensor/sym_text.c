@@ -11,6 +11,8 @@ static void dync__sz_text_atom(const dync__symtab *t, int64_t size, bool sources
     const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
     if (!e)
         dync__str_addf(s, "%lld", (long long)size);
+    else if (e->kind == DYNC__SZ_SYMBOL && t->symbol.at[e->symbol].data)
+        dync__str_addf(s, "u%d", dync__sz_data_number(t, e->symbol));
     else if (e->kind == DYNC__SZ_SYMBOL && sources)
         dync__str_add(s, t->symbol.at[e->symbol].source);
     else if (e->kind == DYNC__SZ_SYMBOL)

@@ -210,7 +210,7 @@ DYNC__FN bool dync__symtab_fits(const dync__symtab *t, const int64_t *value)
     for (int i = 0; i < t->guard.n; i++)
         if (!dync__guard_holds(t, &t->guard.at[i], value)) return false;
     for (int i = 0; i < t->symbol.n; i++)
-        if ((value[i] || t->symbol.at[i].number) &&
+        if ((value[i] || t->symbol.at[i].number || t->symbol.at[i].data) &&
             (value[i] < t->symbol.at[i].low || value[i] > t->symbol.at[i].high))
             return false;
     return true;

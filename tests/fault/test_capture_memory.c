@@ -83,7 +83,7 @@ static dync_tensor *control(dync_tensor *x)
 static unary tested;
 static dync_dynamic dynamic;
 static const char *backend;
-static bool training;
+static bool training, captures;
 
 /* One call and, for training, its backward; the result, and the gradient in *grad. */
 static dync_tensor *once(dync_compiled *f, float sign, dync_tensor **grad)
@@ -125,7 +125,9 @@ static void each_failure(unary fn, const char *name, bool train)
         dync_on_error(quiet, NULL);
         global = dync_full(dync_shape(3), 2);
         count = dync_cell_new("count", DYNC_V(0));
-        dync_compiled *f = dync_compile(fn, .backend = name, .dynamic = dynamic);
+        dync_compiled *f = dync_compile(fn, .backend = name, .dynamic = dynamic,
+                                        .capture_scalars = captures,
+                                        .capture_dynamic_shapes = captures);
         dync__mem_fail_at(n);
         DYNC_SCOPE {
             once(f, 1, &grad);
@@ -174,6 +176,25 @@ SURVIVES(writes)
 SURVIVES(with_global)
 SURVIVES(matrices)
 SURVIVES(control)
+
+static dync_tensor *decided(dync_tensor *x)
+{
+    dync_tensor *kept = dync_masked_select(dync_mul(x, 2), dync_gt(x, 0));
+    dync_value n = dync_item_sym(dync_argmax(dync_detach(x), 0, false)), m;
+    m = dync_item_sym(dync_sum(dync_detach(x), DYNC_ALL, false));
+    dync_check(n, 0, 2);
+    dync_tensor *z = dync_slice(x, 0, 0, dync_as_dim(n), 1);
+    if (dync_bool(dync_gt(dync_sum(x, DYNC_ALL, false), 0))) kept = dync_exp(kept);
+    return dync_add(dync_mul(dync_sum(kept, DYNC_ALL, false), m), dync_sum(z, DYNC_ALL, false));
+}
+TEST(what_data_decide)
+{
+    captures = true;
+    each_failure(decided, "eager", false);
+    each_failure(decided, "inductor", false);
+    each_failure(decided, "aot_eager", true);
+    each_failure(decided, "inductor", true);
+}
 
 /* Everything else that captures. */
 static void others(void)

@@ -20,6 +20,25 @@ FN(pointwise) { return ONE(dync_add(dync_relu(dync_mul(A, 2)), dync_sin(B))); }
 FN(centred) { return ONE(dync_add(dync_sub(A, dync_mean(A, dync_shape(0), true)), B)); }
 FN(product) { return ONE(dync_matmul(A, dync_transpose(B, 0, 1))); }
 FN(every_second) { return ONE(dync_slice(dync_mul(A, B), 1, 0, INT64_MAX, 2)); }
+FN(selected)
+{
+    dync_tensor *v_ = dync_masked_select(dync_mul(A, B), dync_gt(A, 0));
+    return ONE(dync_add(dync_sum(v_, DYNC_ALL, false), dync_mul(A, dync_size_sym(v_, 0))));
+}
+FN(picked)
+{
+    dync_tensor *nz = dync_nonzero(dync_gt(dync_sum(A, dync_shape(1), false), 0));
+    dync_tensor *rows = dync_index_select(B, 0, dync_select(nz, 1, 0));
+    return ONE(dync_cat(dync_tuple(rows, dync_mul(rows, 2), A), 0));
+}
+FN(counted)
+{
+    dync_tensor *c = dync_sum(dync_to_dtype(dync_gt(A, 0), DYNC_I64), DYNC_ALL, false);
+    dync_value k = dync_item_sym(c);
+    dync_check(k, 0, 1 << 20);
+    dync_tensor *z = dync_full(dync_shape(dync_as_dim(k), 2), 0.5);
+    return ONE(dync_add(dync_mul(A, k), dync_sum(z, DYNC_ALL, false)));
+}
 FN(joined) { return ONE(dync_sum(dync_cat(dync_tuple(A, B), 0), dync_shape(1), false)); }
 FN(written)
 {
@@ -168,7 +187,7 @@ FN(sizes_told)
     X(by_value) X(broken) X(by_item) X(without_grad) X(scaled) X(by_flags) X(by_dtype) \
     X(framed) X(of_sizes) X(normed) X(network) X(normalised) X(without_last) \
     X(two_breaks) X(leaves_grad_off) X(hooked) X(gathered) X(viewed) X(copied_over) \
-    X(detached) X(backward_inside) X(sizes_told)
+    X(detached) X(backward_inside) X(sizes_told) X(selected) X(picked) X(counted)
 /* clang-format on */
 #define X(name) {#name, name},
 static const struct {
@@ -194,7 +213,7 @@ typedef struct {
 } one_call;
 typedef struct {
     int fn, backend, dynamic;
-    bool symbolic, fullgraph;
+    bool symbolic, fullgraph, captures; /* captures: what data decide stays in the graph */
     uint64_t seed;
     int n;
     one_call at[CALLS];
@@ -391,12 +410,14 @@ static int rnd(int n)
 }
 static bool chance(int percent) { return rnd(100) < percent; }
 
-/* Would fullgraph refuse it? The last two: where their results can still be differentiated. */
+/* Would fullgraph refuse it? The last: where its results can still be differentiated. */
 static bool breaks(dync_function fn)
 {
     return fn == by_value || fn == broken || fn == by_item || fn == framed || fn == two_breaks ||
-           fn == hooked || fn == backward_inside;
+           fn == backward_inside;
 }
+/* Do data decide a size or a number in it? */
+static bool by_data(dync_function fn) { return fn == selected || fn == picked || fn == counted; }
 
 static sequence make_sequence(uint64_t seed)
 {
@@ -409,7 +430,9 @@ static sequence make_sequence(uint64_t seed)
     q.backend = rnd(4);
     q.dynamic = rnd(3);
     q.symbolic = chance(50);
-    q.fullgraph = !breaks(functions[q.fn].fn) && chance(25);
+    q.captures = by_data(functions[q.fn].fn) && chance(70);
+    q.fullgraph = !breaks(functions[q.fn].fn) && (q.captures || !by_data(functions[q.fn].fn)) &&
+                  chance(25);
     bool other_dtypes = chance(40), other_cols = chance(40), aliased = chance(40),
          laid = chance(50), threads = chance(20), zero = chance(20);
     for (int i = 0; i < CALLS; i++) {
@@ -469,11 +492,12 @@ static verdict judge(const sequence *q)
     verdict v = {NULL, 0, 0, 0, 0};
     dync_backend backend = COUNTER(c);
     bool failed = false;
-    dync_compiled *f = dync_compile(dync_bind(functions[q->fn].fn, NULL, "a, b, s"),
-                                    .backend_object = &backend, .dynamic = (dync_dynamic)q->dynamic,
-                                    .name = functions[q->fn].name,
-                                    .symbolic = q->symbolic ? "s" : NULL, .fullgraph = q->fullgraph,
-                                    .recompile_limit = q->fullgraph ? 64 : 0);
+    dync_compiled *f =
+        dync_compile(dync_bind(functions[q->fn].fn, NULL, "a, b, s"), .backend_object = &backend,
+                     .dynamic = (dync_dynamic)q->dynamic, .name = functions[q->fn].name,
+                     .symbolic = q->symbolic ? "s" : NULL, .fullgraph = q->fullgraph,
+                     .capture_scalars = q->captures, .capture_dynamic_shapes = q->captures,
+                     .recompile_limit = q->fullgraph ? 64 : 0);
     for (; v.pass < PASSES && !v.what; v.pass++) {
         int frames = c.frame_count;
         for (v.call = 0; v.call < q->n && !v.what; v.call++) {
@@ -583,7 +607,8 @@ TEST(callers_at_once)
         dync_compiled *f =
             dync_compile(dync_bind(functions[q.fn].fn, NULL, "a, b, s"),
                          .backend = backends[q.backend], .dynamic = (dync_dynamic)q.dynamic,
-                         .symbolic = q.symbolic ? "s" : NULL, .name = functions[q.fn].name);
+                         .symbolic = q.symbolic ? "s" : NULL, .name = functions[q.fn].name,
+                         .capture_scalars = q.captures, .capture_dynamic_shapes = q.captures);
         caller t[THREADS];
         pthread_t thread[THREADS];
         for (int k = 0; k < THREADS; k++) {
