@@ -216,7 +216,7 @@ bench: $(BENCH)
 # dync beside its peers in one process, by PYTHON, else by the virtual environment that peers-venv makes. ARGS="--quick sgemm": see bench/README.md.
 PEERS_PYTHON = $(or $(PYTHON),$(B)/peers/bin/python)
 PEERS_HERE   = $(if $(PYTHON),,$(B)/peers/bin/python)
-$(B)/peers.so: bench/peers/rows.c dync.h
+$(B)/peers.so: bench/peers/rows.c bench/peers/living.h dync.h
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -fPIC -shared -I. $< $(LDFLAGS) $(LIBS) -o $@

@@ -29,6 +29,7 @@ DTYPES = {torch.float32: 0, torch.float64: 1, torch.float16: 2, torch.bfloat16: 
           torch.uint8: 8, torch.bool: 9}
 MODES = {"eager": None, "compile": {}, "max-autotune": {"mode": "max-autotune"}, "freezing": {"options": {"freezing": True}},
          "max-autotune+freezing": {"options": {"freezing": True, "max_autotune": True}}}
+LIVING = ("eager", "compile", "dynamic")    # the ways of rows that are programs
 OTHERS = ("onnxruntime", "numexpr")
 
 
@@ -125,7 +126,16 @@ def trainer(row, module, compile_options):
     return step, m
 
 
+def program_call(row, module, inputs, compile_options):
+    """What a program compiles learns sizes by itself ("compile"), or is told that they change ("dynamic")."""
+    compiled = (lambda f: f) if compile_options is None else (lambda f: torch.compile(f, **compile_options))
+    run = row.program(module, compiled)
+    return (lambda: run(*inputs)), None
+
+
 def torch_call(row, module, fn, inputs, compile_options):
+    if row.program:
+        return program_call(row, module, inputs, compile_options)
     if row.loss:
         step, m = trainer(row, module, compile_options)
         return (lambda: step(*inputs)), m
@@ -230,17 +240,17 @@ def run_row(row, dync, threads, args):
                 found = compile_times(row, dync, module, fn, inputs, args)
                 return [dict(name=f"{row.name}, {k}", error=error, notes=notes, times=v) for k, v in found.items()]
             calls = {"dync": dync.lib.peer_time}
-            for mode in args.modes:
+            for mode in [m for m in LIVING if m in args.modes or m == "dynamic"] if row.program else args.modes:
                 if row.loss and "freezing" in mode:
                     continue
                 try:
-                    call = eager if mode == "eager" else torch_call(row, module, fn, inputs, MODES[mode])[0]
+                    call = eager if mode == "eager" else torch_call(row, module, fn, inputs, {"dynamic": True} if mode == "dynamic" else MODES[mode])[0]
                     limited(args.limit, call)
                     call()
                     calls[mode] = python_time(call)
                 except Exception as e:                  # a mode that cannot compile the row does not compete
                     notes.append(f"{mode}: {type(e).__name__}: {str(e).splitlines()[0][:100] if str(e) else ''}")
-            for other, wanted in (("numexpr", row.expr), ("onnxruntime", module is not None and not row.loss)):
+            for other, wanted in (("numexpr", row.expr), ("onnxruntime", module is not None and not row.loss and not row.program)):
                 if wanted and other in args.others:
                     try:
                         call = numexpr_call(row.expr, inputs) if other == "numexpr" else onnx_call(module, inputs)
@@ -323,7 +333,7 @@ def main():
             print(f"{r.group:12} {r.name}")
         return 0
     dync, results, wrong = Dync(args.lib), [], 0
-    columns = args.modes + args.others
+    columns = args.modes + ["dynamic"] * any(r.program for r in chosen) + args.others
     for threads in args.threads:
         torch.set_num_threads(threads)
         print(f"\n{threads} thread{'s' if threads > 1 else ''}; PyTorch {torch.__version__}; {cpu()}")
@@ -337,7 +347,7 @@ def main():
                 continue
             for r in found:
                 t = {k: v[0] for k, v in r["times"].items()}
-                peers = {k: v for k, v in t.items() if k in MODES}
+                peers = {k: v for k, v in t.items() if k in MODES or k in LIVING}
                 best = min(peers, key=peers.get) if peers else None
                 bad = not r["error"] <= row.tol
                 wrong += bad

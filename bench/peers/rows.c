@@ -367,34 +367,46 @@ static dync_value fn_step_class(const dync_value *v, int n, void *user)
     return (void)n, (void)user, step(v, class_error);
 }
 
+#include "living.h"
+
+/* program: calls fn's compiled form as often as it likes; NULL: the row is one call of it */
 typedef struct row_kind {
     const char *name;
     dync_function fn;
     dync_module *(*make)(void);
     bool trains;
+    dync_function program;
 } row_kind;
 static const row_kind kinds[] = {
-    {"small", fn_small, NULL, false},
-    {"total", fn_total, NULL, false},
-    {"chain", fn_chain, NULL, false},
-    {"reduce", fn_reduce, NULL, false},
-    {"move", fn_move, NULL, false},
-    {"matmul", fn_matmul, NULL, false},
-    {"linear", fn_forward, make_linear, false},
-    {"conv", fn_forward, make_conv, false},
-    {"tiny", fn_forward, make_tiny, false},
-    {"mlp", fn_forward, make_mlp, false},
-    {"lstm", fn_forward, make_lstm, false},
-    {"gru", fn_forward, make_gru, false},
-    {"block", fn_forward, make_block, false},
-    {"gpt", fn_forward, make_gpt, false},
-    {"resnet", fn_forward, make_resnet, false},
-    {"train_tiny", fn_step_square, make_tiny, true},
-    {"train_mlp", fn_step_class, make_mlp, true},
-    {"train_cnn", fn_step_class, make_cnn, true},
-    {"train_lstm", fn_step_square, make_lstm, true},
-    {"train_block", fn_step_square, make_block, true},
-    {"train_gpt", fn_step_class, make_gpt, true},
+    {"small", fn_small, NULL, false, NULL},
+    {"total", fn_total, NULL, false, NULL},
+    {"chain", fn_chain, NULL, false, NULL},
+    {"reduce", fn_reduce, NULL, false, NULL},
+    {"move", fn_move, NULL, false, NULL},
+    {"matmul", fn_matmul, NULL, false, NULL},
+    {"linear", fn_forward, make_linear, false, NULL},
+    {"conv", fn_forward, make_conv, false, NULL},
+    {"tiny", fn_forward, make_tiny, false, NULL},
+    {"mlp", fn_forward, make_mlp, false, NULL},
+    {"lstm", fn_forward, make_lstm, false, NULL},
+    {"gru", fn_forward, make_gru, false, NULL},
+    {"block", fn_forward, make_block, false, NULL},
+    {"gpt", fn_forward, make_gpt, false, NULL},
+    {"resnet", fn_forward, make_resnet, false, NULL},
+    {"train_tiny", fn_step_square, make_tiny, true, NULL},
+    {"train_mlp", fn_step_class, make_mlp, true, NULL},
+    {"train_cnn", fn_step_class, make_cnn, true, NULL},
+    {"train_lstm", fn_step_square, make_lstm, true, NULL},
+    {"train_block", fn_step_square, make_block, true, NULL},
+    {"train_gpt", fn_step_class, make_gpt, true, NULL},
+    {"gpt_grow", fn_gpt_grow, make_gpt, false, sample_grow},
+    {"gpt_fixed", fn_gpt_fixed, make_gpt, false, sample_fixed},
+    {"grow_cache", fn_attend, NULL, false, grow_cache},
+    {"lengths", fn_forward, make_mlp, false, lengths_forward},
+    {"train_lengths", fn_step_class, make_mlp, true, lengths_training},
+    {"epoch", fn_mode, make_mlp, true, epoch},
+    {"roots", fn_roots, NULL, false, call_part},
+    {"rows_in", fn_rows_in, NULL, false, call_part},
 };
 
 /* ---- the driver's calls ---------------------------------------------------------------------- */
@@ -431,11 +443,17 @@ static dync_tensor *wrap(const peer_array *a)
                            shape, stride, 0);
 }
 
-static dync_value call(void) { return dync_call_values(compiled, n_args, args); }
+static dync_value call(void)
+{
+    return kind->program ? kind->program(args, n_args, NULL)
+                         : dync_call_values(compiled, n_args, args);
+}
 static void compile(void)
 {
     compiled = dync_compile(kind->fn, .name = kind->name, .options = options,
-                            .dynamic = DYNC_DYNAMIC_OFF, .fullgraph = true);
+                            .dynamic = kind->program ? DYNC_DYNAMIC_AUTO : DYNC_DYNAMIC_OFF,
+                            .fullgraph = true);
+    part = compiled;
 }
 void peer_close(void);
 int peer_open(const char *name, const int64_t *row_numbers, int n_numbers, const peer_array *in,
@@ -539,6 +557,7 @@ void peer_close(void)
 {
     for (int i = 0; i < n_results; i++) dync_release(results[i]);
     n_results = 0;
+    for (int i = 0; i < MOST_INPUTS; i++) keep(i, NULL);
     dync_compiled_free(compiled);
     compiled = NULL;
     if (optimizer) dync_optim_free(optimizer);

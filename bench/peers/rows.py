@@ -5,13 +5,16 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+import living
+
 
 class Row:
-    """kind, numbers: of rows.c. build() -> (module or None, function of the inputs, inputs). loss: a training row's, of (output, target)."""
+    """kind, numbers: of rows.c. build() -> (module or None, function of the inputs, inputs). loss: a training row's, of (output, target).
+    program: of bench/peers/living.py, in the place of the function."""
 
-    def __init__(self, group, name, kind, numbers, build, tol=2e-4, expr=None, loss=None, compiles=False):
+    def __init__(self, group, name, kind, numbers, build, tol=2e-4, expr=None, loss=None, compiles=False, program=None):
         self.group, self.name, self.kind, self.numbers, self.build = group, name, kind, numbers, build
-        self.tol, self.expr, self.loss, self.compiles = tol, expr, loss, compiles
+        self.tol, self.expr, self.loss, self.compiles, self.program = tol, expr, loss, compiles, program
 
 
 # ---- modules: children and parameters are named as those of rows.c ---------------------------------------------------------------
@@ -302,4 +305,5 @@ def table():
         module(lambda: Block(256, 8, False), randn(1, 128, 256), randn(1, 128, 256)), loss=square_error)
     add("training", "train GPT 2 layers 128, 2x64", "train_gpt", [128, 4, 1, 2, 256, 64],
         module(lambda: GPT(128, 4, 2, 256, 64), index(256, 2, 64), index(256, 2, 64)), loss=class_error)
+    living.add(lambda name, kind, numbers, build, program: add("living", name, kind, numbers, build, tol=1e-3, program=program), GPT, mlp, randn, index)
     return rows

@@ -180,6 +180,51 @@ FN(sizes_told)
     return dync_tuple(dync_mul(A, B), dync_v_int(dync_size(A, 0)), dync_v_float(0.5));
 }
 
+/* What programs that live are made of: state that grows, rows written, parts by symbolic sizes,
+ * branches and loops inside the graph. */
+FN(grown)
+{
+    dync_tensor *all = dync_cat(dync_tuple(A, dync_slice(B, 0, -1, DYNC_END, 1)), 0);
+    (void)n, (void)user;
+    return dync_tuple(dync_sum(all, dync_shape(0), false), all);
+}
+FN(row_written)
+{
+    dync_copy_(dync_slice(B, 0, -1, DYNC_END, 1), dync_mul(dync_slice(A, 0, 0, 1, 1), 2));
+    return ONE(dync_add(A, B));
+}
+FN(places_written)
+{
+    dync_scatter_(B, 1, dync_argmax(A, 1, true), dync_mul(dync_slice(A, 1, 0, 1, 1), 3));
+    return ONE(dync_mul(B, 2));
+}
+FN(halves)
+{
+    int64_t half = dync_as_dim(dync_sym_floordiv(dync_size_sym(A, 0), DYNC_V(2)));
+    (void)n, (void)user;
+    return dync_tuple(dync_mul(dync_slice(A, 0, 0, half, 1), 2),
+                      dync_sub(dync_slice(B, 0, half, DYNC_END, 1), 1));
+}
+static dync_tensor *sum_of(dync_tensor *a, dync_tensor *b) { return dync_add(a, b); }
+static dync_tensor *product_of(dync_tensor *a, dync_tensor *b) { return dync_mul(a, dync_sin(b)); }
+FN(chosen)
+{
+    dync_tensor *positive = dync_gt(dync_sum(A, DYNC_ALL, false), 0);
+    return ONE(dync_as_tensor(dync_cond(positive, sum_of, product_of, dync_tuple(A, B))));
+}
+static dync_value carry_on(const dync_value *v, int n, void *user)
+{
+    dync_tensor *c = dync_add(dync_mul(v[0], 0.5), dync_mul(v[1], v[2]));
+    (void)n, (void)user;
+    return dync_tuple(c, c);
+}
+FN(scanned)
+{
+    dync_tensor *begin = dync_mul(dync_sum(A, dync_shape(0), false), 0.0);
+    (void)n, (void)user;
+    return dync_scan(carry_on, begin, dync_tuple(A, B));
+}
+
 /* clang-format off */
 #define FUNCTIONS_OF(X) \
     X(pointwise) X(centred) X(product) X(every_second) X(joined) X(written) \
@@ -187,7 +232,8 @@ FN(sizes_told)
     X(by_value) X(broken) X(by_item) X(without_grad) X(scaled) X(by_flags) X(by_dtype) \
     X(framed) X(of_sizes) X(normed) X(network) X(normalised) X(without_last) \
     X(two_breaks) X(leaves_grad_off) X(hooked) X(gathered) X(viewed) X(copied_over) \
-    X(detached) X(backward_inside) X(sizes_told) X(selected) X(picked) X(counted)
+    X(detached) X(backward_inside) X(sizes_told) X(grown) X(row_written) X(places_written) \
+    X(halves) X(chosen) X(scanned) X(selected) X(picked) X(counted)
 /* clang-format on */
 #define X(name) {#name, name},
 static const struct {
