@@ -14,7 +14,7 @@ static void keep(int i, dync_tensor *t)
     kept[i] = t;
 }
 
-/* ---- a GPT with a cache: p as gpt_forward's; the caches are [layers, rows, features] ---------- */
+/* ---- a GPT with a cache: p as gpt_forward's; the caches are [layers, rows, features] --------- */
 static dync_tensor *cached_heads(dync_tensor *x)
 {
     return dync_transpose(dync_reshape(x, dync_shape(dync_dim(x, 0), p[1], p[0] / p[1])), 0, 1);
@@ -22,9 +22,9 @@ static dync_tensor *cached_heads(dync_tensor *x)
 static dync_tensor *cached_block(dync_module *m, dync_tensor *x, dync_tensor *qkv, dync_tensor *k,
                                  dync_tensor *v, dync_tensor *mask)
 {
-    dync_tensor *y = dync_scaled_dot_product_attention(
-        cached_heads(dync_slice(qkv, 1, 0, p[0], 1)), cached_heads(k), cached_heads(v), mask, 0,
-        false, DYNC_NONE);
+    dync_tensor *y = dync_scaled_dot_product_attention(cached_heads(dync_slice(qkv, 1, 0, p[0], 1)),
+                                                       cached_heads(k), cached_heads(v), mask, 0,
+                                                       false, DYNC_NONE);
     x = dync_add(x, child(m, "out", dync_reshape(dync_transpose(y, 0, 1), dync_shape(1, p[0]))));
     return dync_add(x, child(m, "down", dync_gelu(child(m, "up", child(m, "norm2", x)))));
 }
@@ -48,26 +48,27 @@ static dync_value fn_gpt_grow(const dync_value *a, int n, void *user)
         dync_module *m = block_at(i);
         dync_tensor *qkv = child(m, "qkv", child(m, "norm1", x));
         dync_tensor *k = dync_cat(dync_tuple(dync_select(tensor(a[2]), 0, i),
-                                             dync_slice(qkv, 1, p[0], 2 * p[0], 1)), 0),
+                                             dync_slice(qkv, 1, p[0], 2 * p[0], 1)),
+                                  0),
                     *v = dync_cat(dync_tuple(dync_select(tensor(a[3]), 0, i),
-                                             dync_slice(qkv, 1, 2 * p[0], 3 * p[0], 1)), 0);
+                                             dync_slice(qkv, 1, 2 * p[0], 3 * p[0], 1)),
+                                  0);
         keys[i] = DYNC_V(k);
         values[i] = DYNC_V(v);
         x = cached_block(m, x, qkv, k, v, NULL);
     }
     dync_tensor *logits = child(net, "head", child(net, "norm", x));
-    return dync_tuple(dync_argmax(logits, 1, false),
-                      dync_stack(dync_tuple_of((int)p[3], keys), 0),
+    return dync_tuple(dync_argmax(logits, 1, false), dync_stack(dync_tuple_of((int)p[3], keys), 0),
                       dync_stack(dync_tuple_of((int)p[3], values), 0));
 }
 /* The same with caches of all places, of which one row is written and the rest masked. */
 static dync_value fn_gpt_fixed(const dync_value *a, int n, void *user)
 {
-    dync_tensor *at = tensor(a[1]), *row = dync_expand(dync_reshape(at, dync_shape(1, 1)),
-                                                       dync_shape(1, p[0]));
+    dync_tensor *at = tensor(a[1]),
+                *row = dync_expand(dync_reshape(at, dync_shape(1, 1)), dync_shape(1, p[0]));
     dync_tensor *x = dync_add(child(net, "words", tensor(a[0])), place_of(at));
-    dync_tensor *mask = dync_reshape(dync_le(dync_arange(0, (double)p[5], 1), at),
-                                     dync_shape(1, 1, p[5]));
+    dync_tensor *mask =
+        dync_reshape(dync_le(dync_arange(0, (double)p[5], 1), at), dync_shape(1, 1, p[5]));
     (void)n, (void)user;
     for (int i = 0; i < (int)p[3]; i++) {
         dync_module *m = block_at(i);
@@ -102,17 +103,16 @@ static dync_value sample_fixed(const dync_value *v, int n, void *user)
     (void)n, (void)user;
     keep(2, dync_select(tensor(v[2]), 0, 0));
     for (int64_t t = 0; t < p[6]; t++) DYNC_SCOPE {
-        keep(2, tensor(dync_call_value(part, kept[2], dync_select(tensor(v[2]), 0, p[7] + t),
-                                       v[0], v[1])));
+        keep(2, tensor(dync_call_value(part, kept[2], dync_select(tensor(v[2]), 0, p[7] + t), v[0],
+                                       v[1])));
     }
     return DYNC_V(kept[2]);
 }
 
-/* ---- one attention with a cache that grows: inputs x [tokens, d], keys and values [rows, d] --- */
+/* ---- one attention with a cache that grows: inputs x [tokens, d], keys and values [rows, d] -- */
 static dync_value fn_attend(const dync_value *a, int n, void *user)
 {
-    dync_tensor *k = dync_cat(dync_tuple(a[1], a[0]), 0),
-                *v = dync_cat(dync_tuple(a[2], a[0]), 0);
+    dync_tensor *k = dync_cat(dync_tuple(a[1], a[0]), 0), *v = dync_cat(dync_tuple(a[2], a[0]), 0);
     dync_tensor *w = dync_softmax(dync_matmul(tensor(a[0]), dync_transpose(k, 0, 1)), 1);
     (void)n, (void)user;
     return dync_tuple(dync_matmul(w, v), k, v);
@@ -124,8 +124,8 @@ static dync_value grow_cache(const dync_value *v, int n, void *user)
     keep(0, tensor(v[1]));
     keep(1, tensor(v[2]));
     for (int64_t t = 0; t < tokens; t++) DYNC_SCOPE {
-        dync_value r = dync_call_value(part, dync_slice(tensor(v[0]), 0, t, t + 1, 1), kept[0],
-                                       kept[1]);
+        dync_value r =
+            dync_call_value(part, dync_slice(tensor(v[0]), 0, t, t + 1, 1), kept[0], kept[1]);
         keep(2, tensor(dync_at(r, 0)));
         keep(0, tensor(dync_at(r, 1)));
         keep(1, tensor(dync_at(r, 2)));
@@ -133,7 +133,7 @@ static dync_value grow_cache(const dync_value *v, int n, void *user)
     return DYNC_V(kept[2]);
 }
 
-/* ---- lengths in turn: inputs x [150, in], y; p[3] lengths, in an order that jumps ------------- */
+/* ---- lengths in turn: inputs x [150, in], y; p[3] lengths, in an order that jumps ------------ */
 static int64_t length_at(int64_t i) { return 2 + i * 37 % 149; }
 static dync_value lengths_forward(const dync_value *v, int n, void *user)
 {
@@ -154,12 +154,12 @@ static dync_value lengths_training(const dync_value *v, int n, void *user)
     return DYNC_V(kept[0]);
 }
 
-/* ---- an epoch: p[3] steps and a validation ---------------------------------------------------- */
+/* ---- an epoch: p[3] steps and a validation --------------------------------------------------- */
 static dync_value fn_mode(const dync_value *v, int n, void *user)
 {
     if (dync_module_is_training(net)) return fn_step_class(v, n, user);
-    return DYNC_V(dync_detach(class_error(tensor(dync_module_call_values(net, 1, v)),
-                                          tensor(v[1]))));
+    return DYNC_V(
+        dync_detach(class_error(tensor(dync_module_call_values(net, 1, v)), tensor(v[1]))));
 }
 static dync_value epoch(const dync_value *v, int n, void *user)
 {
@@ -175,7 +175,7 @@ static dync_value epoch(const dync_value *v, int n, void *user)
     return DYNC_V(kept[0]);
 }
 
-/* ---- a loop to convergence -------------------------------------------------------------------- */
+/* ---- a loop to convergence ------------------------------------------------------------------- */
 static dync_value not_there(const dync_value *v, int n, void *user)
 {
     dync_tensor *x = tensor(v[0]), *a = user,
@@ -195,7 +195,7 @@ static dync_value fn_roots(const dync_value *v, int n, void *user)
                            dync_ones_like(a));
 }
 
-/* ---- a row into each layer of a cache: cache [layers, rows, d], row [1, d], at [1, d] --------- */
+/* ---- a row into each layer of a cache: cache [layers, rows, d], row [1, d], at [1, d] -------- */
 static dync_value fn_rows_in(const dync_value *v, int n, void *user)
 {
     (void)n, (void)user;

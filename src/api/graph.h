@@ -215,10 +215,11 @@ typedef struct {
 typedef bool (*dync_match_filter)(const dync_match *match, void *user);
 
 /* dync_graph_match: where a pattern fits, in the order of the graph; places may overlap.
- *   pattern   a graph, such as dync_make_graph makes of a C function: inputs stand for any tensor,
- *             the rest for itself: operators with equal numbers, texts and dtypes. What it computes
- *             on the way to its results must be used by nobody else, and nothing else may write
- *             between. Other results than the first must be parts of the first
+ *   pattern   a graph, such as dync_make_graph makes of a C function (which takes losses and norms
+ *             apart, as AOT does): inputs stand for any tensor, the rest for itself: operators with
+ *             equal numbers, texts and dtypes. What it computes on the way to its results must be
+ *             used by nobody else, and nothing else may write between. Other results than the first
+ *             must be parts of the first
  *   out       may be NULL; lists in it are owned by the scope
  *   ->        how many there are; only `capacity` are written
  *   errors    DYNC_ERR_VALUE (a pattern that writes, computes nothing or has symbolic sizes),

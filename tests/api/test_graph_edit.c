@@ -369,6 +369,53 @@ TEST(patterns_that_are_refused_or_do_not_fit)
     REFUSED(dync_graph_replace_pattern(g, g, pattern, NULL, NULL) == -1, "graphs of their own");
 }
 
+/* ---- a pass behind AOT: forward and backward, an input that is written, sizes that change ---- */
+static int replaced;
+static dync_graph *sought, *instead;
+static dync_status passes(dync_graph *g, const dync_value *ex, int n, const char *options,
+                          dync_callable *out, void *user)
+{
+    dync_graph *mine = dync_graph_copy(g);
+    (void)options, (void)user;
+    int found = dync_graph_replace_pattern(mine, sought, instead, NULL, NULL);
+    if (found < 0) return dync_error();
+    replaced += found;
+    return dync_compile_graph("inductor", mine, ex, n, out);
+}
+static dync_tensor *steps_on(dync_tensor *x, dync_tensor *y, dync_tensor *state)
+{
+    dync_add_(state, 1);
+    return dync_tanh(dync_add(dync_mul(x, y), dync_mul(state, 0.5)));
+}
+
+TEST(a_pass_behind_aot)
+{
+    dync_tensor *x = r(2, 3);
+    sought = dync_make_graph(dync_args(mul_add, "a, b, c"), x, x, x);
+    instead = dync_make_graph(dync_args(mul_sub, "a, b, c"), x, x, x);
+    dync_backend pass = {.name = "passes", .compile = passes}, aot = dync_aot_autograd(&pass, NULL);
+    dync_compiled *f = dync_compile(steps_on, .backend_object = &aot, .fullgraph = true);
+    for (int n = 2; n < 8; n++) DYNC_SCOPE {
+        dync_tensor *in[2][2], *state[2], *got[2];
+        state[0] = dync_randn(dync_shape(n, 3));
+        state[1] = dync_clone(state[0]);
+        in[0][0] = dync_randn(dync_shape(n, 3), .requires_grad = true);
+        in[0][1] = dync_randn(dync_shape(n, 3), .requires_grad = true);
+        for (int i = 0; i < 2; i++)
+            in[1][i] = dync_requires_grad_(dync_clone(dync_detach(in[0][i])), true);
+        got[0] = dync_call(f, in[0][0], in[0][1], state[0]);
+        got[1] = steps_on(in[1][0], in[1][1], state[1]);
+        EXPECT(dync_allclose(got[0], got[1], 1e-6, 1e-6));
+        EXPECT(dync_equal(state[0], state[1]));
+        for (int i = 0; i < 2; i++) EXPECT_OK(dync_backward(dync_sum(got[i], DYNC_ALL, false)));
+        for (int i = 0; i < 2; i++)
+            EXPECT(dync_allclose(dync_grad(in[0][i]), dync_grad(in[1][i]), 1e-6, 1e-6));
+    }
+    EXPECT(replaced >= 2); /* of one size, and of all */
+    EXPECT_OK(dync_error());
+    dync_compiled_free(f);
+}
+
 /* ---- symbolic sizes -------------------------------------------------------------------------- */
 TEST(sizes_stay_symbols)
 {

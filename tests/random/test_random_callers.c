@@ -206,7 +206,7 @@ FN(halves)
                       dync_sub(dync_slice(B, 0, half, DYNC_END, 1), 1));
 }
 static dync_tensor *sum_of(dync_tensor *a, dync_tensor *b) { return dync_add(a, b); }
-static dync_tensor *product_of(dync_tensor *a, dync_tensor *b) { return dync_mul(a, dync_sin(b)); }
+static dync_tensor *product_of(dync_tensor *a, dync_tensor *b) { return dync_mul(a, b); }
 FN(chosen)
 {
     dync_tensor *positive = dync_gt(dync_sum(A, DYNC_ALL, false), 0);
