@@ -409,6 +409,7 @@ DYNC__PLAIN
 #include "program/csource_print.c"
 #include "program/csource.c"
 #include "program/export.c"
+#include "program/info.c"
 #include "program/reader.c"
 #include "program/size_table.c"
 #include "program/program_file.c"

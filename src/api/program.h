@@ -23,6 +23,27 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
  *   thread  any */
 DYNC_API dync_value dync_program_run(dync_program *program, int nargs, const dync_value *args);
 
+/* dync_port: a tensor that goes into a program or comes out. name: of the argument, or as the file
+ * has it; NULL: there is none. type: the file's, "uint16" where dtype is a wider one that holds it.
+ * shape: -1 stands for a size that may change; shape.n is -1 where the file tells no shape. */
+typedef struct dync_port {
+    const char *name, *type;
+    dync_dtype dtype;
+    dync_dims shape;
+} dync_port;
+
+/* dync_program_input, dync_program_output: what input or output i is, from 0 on; its name is NULL
+ * where there are no more. dync_program_info: all of them as a text. dync_program_graph: its graph.
+ *   ->      names live as long as the program; the text is owned by the scope; the graph is the
+ *           program's, NULL where graphs are made for the sizes and values of calls (some ONNX
+ *           models)
+ *   errors  DYNC_ERR_VALUE (no program), DYNC_ERR_MEMORY
+ *   thread  any */
+DYNC_API dync_port dync_program_input(const dync_program *program, int i);
+DYNC_API dync_port dync_program_output(const dync_program *program, int i);
+DYNC_API char *dync_program_info(const dync_program *program);
+DYNC_API dync_graph *dync_program_graph(const dync_program *program);
+
 /* dync_program_save: a portable file. dync_program_save_onnx: an ONNX model.
  * dync_program_save_c: C99 (and C++) without malloc and dync.h, for a microcontroller. Beside a
  * path that ends in .c comes a header of the same name, which the file includes; with another path

@@ -230,6 +230,25 @@ static dync_value dync__onnx_state_run(void *state, const dync_value *args, int 
     return dync_call_values(s->compiled, nargs, args);
 }
 
+/* The program tells the names of the model. */
+static dync_status dync__onnx_tell(const dync__onnx_loaded *l, dync__program *p)
+{
+    int n = l->n_inputs + l->n_outputs;
+    dync_port *port = dync__calloc((size_t)(n + 1) * sizeof *port);
+    if (!port) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n; i++) {
+        const dync__onnx_port *from = i < l->n_inputs ? &l->input[i] : &l->output[i - l->n_inputs];
+        port[i].name = from->name;
+        port[i].type = dync__onnx_type_name(from->type);
+        port[i].dtype = (dync_dtype)(from->dtype < 0 ? DYNC_F32 : from->dtype);
+        port[i].shape.n = from->ndim;
+        for (int d = 0; d < from->ndim; d++) port[i].shape.d[d] = from->size[d];
+    }
+    dync_status status = dync__program_tell(p, l->n_inputs, port, l->n_outputs, port + l->n_inputs);
+    dync__free(port, (size_t)(n + 1) * sizeof *port);
+    return status;
+}
+
 /* A program without a graph of its own: l is taken. */
 static dync__program *dync__onnx_dynamic(dync__onnx_loaded *l, const char *name)
 {
@@ -247,8 +266,13 @@ static dync__program *dync__onnx_dynamic(dync__onnx_loaded *l, const char *name)
     s->compiled = dync_compile_opt(dync_fnv(dync__onnx_function_run), name, options);
     dync_callable run = {dync__onnx_state_run, dync__onnx_state_end, NULL, s};
     dync__program *p = s->compiled ? dync__program_from_callable(run, name, l->n_inputs) : NULL;
-    if (!p) dync__onnx_state_end(s);
-    return p;
+    if (!p) {
+        dync__onnx_state_end(s);
+        return NULL;
+    }
+    if (dync__onnx_tell(l, p) == DYNC_OK) return p;
+    dync__program_free(p);
+    return NULL;
 }
 
 DYNC__FN dync__program *dync__onnx_program(char *bytes, size_t n, const char *folder,
@@ -260,6 +284,10 @@ DYNC__FN dync__program *dync__onnx_program(char *bytes, size_t n, const char *fo
     if (!g && dync_error() == DYNC_OK) return dync__onnx_dynamic(l, name);
     dync__program *p = g ? dync__program_from_leaves(g, name, 0, NULL) : NULL;
     if (p) p->loaded = true;
+    if (p && dync__onnx_tell(l, p) != DYNC_OK) {
+        dync__program_free(p);
+        p = NULL;
+    }
     dync__graph_unref(g);
     dync__onnx_end(l);
     return p;

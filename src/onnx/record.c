@@ -88,6 +88,10 @@ static dync_status dync__onnx_record_call(dync__onnx_recorder *r, dync__opcall *
     dync__info info[DYNC__MAX_OUT];
     if (c->row->flags & DYNC__OP_DATA_SHAPE)
         return dync__fail(DYNC_ERR_DATA_PTR, "%s: its shape depends on data", c->row->name);
+    if (r->graph->node.n >= r->most_nodes)
+        return dync__fail(DYNC_ERR_FORMAT,
+                          "ONNX: a graph of more than %lld nodes (dync_set_limits)",
+                          (long long)r->most_nodes);
     DYNC__TRY(dync__onnx_record_args(r, c->nargs, c->args, node));
     DYNC__TRY(dync__op_fake(c));
     memset(info, 0, sizeof info);
@@ -137,7 +141,8 @@ DYNC__FN void dync__onnx_record_begin(dync__onnx_recorder *r, dync__onnx_loaded 
     memset(r, 0, sizeof *r);
     r->model = l;
     r->graph = graph_or_null;
-    r->most_elements = (int64_t)1 << 36;
+    r->most_elements = dync__program_limits_get().elements;
+    r->most_nodes = dync__program_limits_get().nodes;
     r->handler.call = dync__onnx_record_answer;
     r->handler.state = r;
     dync__handler_push(&r->handler);

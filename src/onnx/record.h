@@ -19,7 +19,7 @@ typedef struct dync__onnx_recorder {
     dync__onnx_loaded *model;
     dync__graph *graph; /* NULL: what is not known goes below */
     dync__map node;     /* id of a tensor -> its node */
-    int64_t most_elements;
+    int64_t most_elements, most_nodes;
 } dync__onnx_recorder;
 DYNC__FN void dync__onnx_record_begin(dync__onnx_recorder *, dync__onnx_loaded *,
                                       dync__graph *graph_or_null);

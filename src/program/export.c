@@ -114,6 +114,7 @@ DYNC__FN void dync__program_free(dync__program *p)
     if (p->leaf) dync__free(p->leaf, (size_t)p->graph->n_inputs * sizeof *p->leaf);
     dync__program_unprove(p);
     dync__graph_unref(p->graph);
+    dync__arena_free(&p->told);
     dync__strfree((char *)(uintptr_t)p->name);
     dync__free(p, sizeof *p);
 }

@@ -20,7 +20,14 @@ struct dync__program {
     int n_proven;
     /* made of a callable that knows its inputs itself: graph is NULL (onnx/load.c) */
     bool foreign;
+    /* info.c: inputs and outputs by the names of a file; NULL: the graph's */
+    dync_port *port;
+    int n_port_in, n_port_out;
+    dync__arena told;
 };
+/* info.c */
+DYNC__FN dync_status dync__program_tell(dync__program *, int n_in, const dync_port *in, int n_out,
+                                        const dync_port *out);
 DYNC__FN dync_limits dync__program_limits_get(void); /* limits.c: none is 0 */
 enum { DYNC__PROGRAM_SYMBOLS = 64 };
 /* sizes.c: the argument that input i is, as an identifier */

@@ -9,6 +9,7 @@
 #include "dync.in.h"
 #include "program/program.h"
 #include "door/door.h"
+#include "onnx/record.h"
 #include "graph/text.h"
 #include "../../tools/ir/ir.h"
 #include <stdio.h>
@@ -526,6 +527,33 @@ static void fuzz_kernel(const uint8_t *data, size_t n)
     free(text);
 }
 
+/* An ONNX model: read, and where it is small run on zeros. */
+static void fuzz_onnx(const uint8_t *data, size_t n)
+{
+    char *bytes = dync__alloc(n + 1);
+    if (bytes && n) memcpy(bytes, data, n);
+    dync__program *p = bytes ? dync__onnx_program(bytes, n, NULL, "fuzz") : NULL;
+    dync_scope scope = dync_scope_begin();
+    dync_value in[16];
+    int k = 0;
+    for (; p && k < p->n_port_in && k < 16; k++) {
+        dync_make make = {0};
+        int64_t numel = 1;
+        make.shape = p->port[k].shape;
+        make.dtype = p->port[k].dtype;
+        for (int d = 0; d < make.shape.n; d++) {
+            if (make.shape.d[d] < 0) make.shape.d[d] = 2;
+            if (!dync__mul_ok(numel, make.shape.d[d], &numel)) numel = INT64_MAX;
+        }
+        if (make.shape.n < 0 || numel > 1 << 16) break;
+        in[k] = dync_v_tensor(dync_zeros_opt(make));
+    }
+    if (p && k == p->n_port_in) (void)dync__program_run(p, k, in);
+    dync_clear_error();
+    dync_scope_end(&scope);
+    dync__program_free(p);
+}
+
 static const struct {
     const char *name;
     void (*run)(const uint8_t *, size_t);
@@ -539,6 +567,7 @@ static const struct {
     {"module", fuzz_module},
     {"json", fuzz_json},
     {"kernel", fuzz_kernel},
+    {"onnx", fuzz_onnx},
 };
 
 static inline void fuzz_begin(void)

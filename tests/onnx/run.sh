@@ -16,4 +16,12 @@ new=$(comm -23 "$folder/failed" "$folder/expected")
 gone=$(comm -13 "$folder/failed" "$folder/expected")
 [ -z "$new" ] || { for n in $new; do grep "^FAIL $n:" "$folder/out"; done; }
 [ -z "$gone" ] || echo "passes now, take it out of tests/onnx/expected.txt:" $gone
+# models that people use, from their wheels, to 1e-4
+"$python" -c 'import onnxruntime' 2>/dev/null || { echo "skip models: no package onnxruntime"; [ -z "$new$gone" ]; exit; }
+"$python" tests/onnx/models.py "$folder"
+case $? in
+0) "$program" "$folder/models" 2>"$folder/err" || exit 1 ;;
+3) ;; # said why
+*) exit 1 ;;
+esac
 [ -z "$new$gone" ]

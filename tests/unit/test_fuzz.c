@@ -60,6 +60,7 @@ TEST_LONG(graph_as_c)
 }
 TEST(json) { run_corpus("json"); }
 TEST(kernel) { run_corpus("kernel"); }
+TEST(onnx) { run_corpus("onnx"); }
 TEST(module) { run_corpus("module"); }
 TEST(npy) { run_corpus("npy"); }
 TEST(ops) { run_corpus("ops"); }

@@ -103,6 +103,15 @@ TEST(symbolic_sizes_run_with_any)
     dync__arena a = {0};
     dync__program *p = load(small(&a, 0, "N"));
     REQUIRE(p != NULL);
+    dync_program *shown = dync__program_give(p);
+    dync_port in = dync_program_input(shown, 0), out = dync_program_output(shown, 0);
+    EXPECT(in.name && strcmp(in.name, "x") == 0 && in.shape.n == 2 && in.shape.d[0] == -1 &&
+           in.shape.d[1] == 3 && in.dtype == DYNC_F32 && strcmp(in.type, "float32") == 0);
+    EXPECT(out.name && strcmp(out.name, "z") == 0 && out.shape.n == -1);
+    EXPECT(!dync_program_input(shown, 1).name && !dync_program_graph(shown));
+    EXPECT(strstr(dync_program_info(shown), "input x: float32[?, 3]\n"));
+    EXPECT(dync_program_save(shown, "x.dync") == DYNC_ERR_UNSUPPORTED);
+    dync_clear_error();
     for (int64_t rows = 1; rows < 6; rows++) DYNC_SCOPE {
         check_run(p, rows);
     }
