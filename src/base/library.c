@@ -13,16 +13,26 @@ DYNC__COLD
 #define DYNC__LIB_WEAK __attribute__((weak))
 #endif
 /* <dlfcn.h>'s, as POSIX has them; 2 is RTLD_NOW, here and on macOS, and 0 RTLD_LOCAL (macOS: 4) */
+#if defined(__APPLE__)
+enum { DYNC__LIB_GLOBAL = 8 };
+#else
+enum { DYNC__LIB_GLOBAL = 256 };
+#endif
 extern void *dlopen(const char *, int) DYNC__LIB_WEAK;
 extern void *dlsym(void *DYNC__RESTRICT, const char *DYNC__RESTRICT) DYNC__LIB_WEAK;
 extern int dlclose(void *) DYNC__LIB_WEAK;
 
-DYNC__FN void *dync__lib_open(const char *path)
+static void *dync__lib_load(const char *path, int how)
 {
 #if !defined(__APPLE__)
     if (!dlopen || !dlsym || !dlclose) return NULL;
 #endif
-    return path && *path ? dlopen(path, 2) : NULL;
+    return path && *path ? dlopen(path, how) : NULL;
+}
+DYNC__FN void *dync__lib_open(const char *path) { return dync__lib_load(path, 2); }
+DYNC__FN void *dync__lib_open_for_all(const char *path)
+{
+    return dync__lib_load(path, 2 | DYNC__LIB_GLOBAL);
 }
 
 DYNC__FN dync__lib_fn dync__lib_symbol(void *library, const char *name)
@@ -44,6 +54,7 @@ DYNC__FN void *dync__lib_open(const char *path)
     (void)path;
     return NULL;
 }
+DYNC__FN void *dync__lib_open_for_all(const char *path) { return dync__lib_open(path); }
 DYNC__FN dync__lib_fn dync__lib_symbol(void *library, const char *name)
 {
     (void)library, (void)name;

@@ -6,6 +6,8 @@
 typedef void (*dync__lib_fn)(void);
 /* NULL: there is none, or this program cannot open any. */
 DYNC__FN void *dync__lib_open(const char *path);
+/* its symbols are for all: code that others make at run time finds them by name */
+DYNC__FN void *dync__lib_open_for_all(const char *path);
 DYNC__FN dync__lib_fn dync__lib_symbol(void *library, const char *name); /* cast to its type */
 DYNC__FN void dync__lib_close(void *library);
 /* appends the path of a file in the folder of the running program; false: it is not known */
