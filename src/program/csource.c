@@ -91,6 +91,10 @@ static dync_status dync__csource_symbol(dync__csource *c, int i)
             if (symbol->source || g->node.at[k]->info[0].lay.shape[d] != symbol->token) continue;
             dync__program_input_name(g, k, name, sizeof name);
             symbol->source = dync__arena_printf(&c->syms->arena, "%s_dim%d", name, d);
+            for (int j = 0; j < i && symbol->source; j++)
+                if (strcmp(c->syms->symbol.at[j].source, symbol->source) == 0)
+                    symbol->source =
+                        dync__arena_printf(&c->syms->arena, "%s_dim%d_s%d", name, d, i);
             if (!symbol->source) return DYNC_ERR_MEMORY;
             if (symbol->high > INT32_MAX)
                 return dync__fail(DYNC_ERR_UNSUPPORTED,

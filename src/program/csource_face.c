@@ -38,6 +38,8 @@ static bool dync__csource_taken(const dync__csource *c, const char *name)
         if (c->in_name[i] && dync__csource_same_name(c->in_name[i], name)) return true;
     for (int i = 0; i < c->main.n_out; i++)
         if (c->out_name[i] && dync__csource_same_name(c->out_name[i], name)) return true;
+    for (int i = 0; c->syms && i < c->syms->symbol.n; i++)
+        if (dync__csource_same_name(c->syms->symbol.at[i].source, name)) return true;
     return false;
 }
 

@@ -287,6 +287,30 @@ TEST(interface)
     if (ran) close_folder();
 }
 
+static dync_tensor *clash(dync_tensor *x, dync_tensor *y) { return dync_add(x, y); }
+static dync_tensor *clash2(dync_tensor *x, dync_tensor *y) { return dync_sub(x, y); }
+/* Arguments named as sizes would be, as results, as each other in capitals. */
+TEST(names_that_clash)
+{
+    dync_tensor *x = dync_ones(dync_shape(4, 3)), *y = dync_ones(dync_shape(3));
+    dync_mark_dynamic_range(x, 0, 2, 9);
+    open_folder();
+    dync_program *p = dync_export_values(dync_args(clash, "x, x_dim0"), "", 2,
+                                         (dync_value[]){DYNC_V(x), DYNC_V(y)}),
+                 *q = dync_export_values(dync_args(clash2, "out, OUT"), "", 2,
+                                         (dync_value[]){DYNC_V(x), DYNC_V(y)});
+    REQUIRE(p && q && save(p, "clash") && save(q, "clash2"));
+    dync_program_free(p);
+    dync_program_free(q);
+    FILE *f = open_main();
+    REQUIRE(f != NULL);
+    fprintf(f, "#include \"clash.h\"\n#include \"clash2.h\"\nint main(void)\n{\n    return "
+               "clash_self_test() || clash2_self_test();\n}\n");
+    fclose(f);
+    if (EXPECT(compile_and_run("-std=c99 -O1 -DCLASH_SELF_TEST -DCLASH2_SELF_TEST")))
+        close_folder();
+}
+
 static dync_tensor *any_size(dync_tensor *x) { return dync_tanh(x); }
 TEST(no_maximum)
 {
