@@ -69,8 +69,9 @@ TEST(newton_in_a_loop_of_c) { lives(newton_in_c, 1, 1, 1e-4); }
 enum { EXPERTS = 3, D = 8 };
 static dync_module *gate, *expert[EXPERTS];
 
-/* Each expert runs on the rows that chose it; nonzero breaks the graph. How many rows come behind
- * the break is a number there: a graph for each, up to the limit. */
+/* Each expert runs on the rows that chose it. With .capture_dynamic_shapes their number is a symbol
+ * in one graph; without, nonzero breaks the graph, and how many rows come behind the break is a
+ * number there: a graph for each, up to the limit. */
 static dync_value mixture(const dync_value *v, int n, void *user)
 {
     dync_tensor *x = dync_as_tensor(v[0]);
@@ -82,12 +83,13 @@ static dync_value mixture(const dync_value *v, int n, void *user)
     }
     return dync_v_tensor(y);
 }
-static void experts(living *p)
+static void experts(living *p, bool inside)
 {
     gate = dync_nn_linear(D, EXPERTS, true);
     for (int e = 0; e < EXPERTS; e++)
         expert[e] = dync_sequential(dync_nn_linear(D, D, true), dync_nn_gelu());
-    dync_compiled *f = dync_compile((dync_function)mixture);
+    dync_compiled *f =
+        dync_compile((dync_function)mixture, .capture_dynamic_shapes = inside, .fullgraph = inside);
     DYNC_NO_GRAD for (int i = 0; i < 40; i++) DYNC_SCOPE {
         if (i == 2) settled(p);
         dync_value v[1] = {DYNC_V(dync_randn(dync_shape(12 + i % 7, D)))};
@@ -98,6 +100,9 @@ static void experts(living *p)
     dync_module_free(gate);
     for (int e = 0; e < EXPERTS; e++) dync_module_free(expert[e]);
 }
-TEST(a_mixture_of_experts) { lives(experts, -1, 2, 1e-4); }
+static void experts_in_one_graph(living *p) { experts(p, true); }
+static void experts_in_pieces(living *p) { experts(p, false); }
+TEST(a_mixture_of_experts_in_one_graph) { lives(experts_in_one_graph, 2, 2, 1e-4); }
+TEST(a_mixture_of_experts_in_pieces) { lives(experts_in_pieces, -1, 2, 1e-4); }
 
 TEST_MAIN
