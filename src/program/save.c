@@ -45,8 +45,8 @@ static dync_status dync__program_save_source(const dync__program *p, const char 
     dync_status status = header_path->failed ? DYNC_ERR_MEMORY
                          : two ? dync__program_csource(p, name + base, &source, &header)
                                : dync__program_csource(p, NULL, &source, NULL);
-    if (status == DYNC_OK && two) status = dync__file_write(name, header.at, header.n);
     if (status == DYNC_OK) status = dync__file_write(path, source.at, source.n);
+    if (status == DYNC_OK && two) status = dync__file_write(name, header.at, header.n);
     dync__str_free(&source);
     dync__str_free(&header);
     return status;
