@@ -291,8 +291,8 @@ DYNC__FN dync_value dync__number_item(dync__tracer *t, dync__tensor *of)
         return DYNC_NONE;
     }
     dync__arg arg = dync__arg_node(dync__tracer_node(t, of));
-    dync__node *n = arg.as.node ? dync__graph_call(t->rec.graph, DYNC__OP__local_scalar_dense, 1,
-                                                   &arg, 1, NULL, "item")
+    int op = DYNC__USED(DYNC__OP__local_scalar_dense);
+    dync__node *n = arg.as.node ? dync__graph_call(t->rec.graph, op, 1, &arg, 1, NULL, "item")
                                 : NULL;
     dync__tensor *fake = n ? dync__number_fake(x->plain) : NULL;
     if (!fake || !dync__vec_push(&t->rec.made, fake)) {
