@@ -87,6 +87,8 @@ static const struct {
      "effects and hooks of the C program: tests/capture"},
     {" _one_hot_all ", "one_hot calls it where no number of classes is given"},
     {" cond scan while_loop ", "call functions: tests/capture/test_control.c nests them at random"},
+    {" _local_scalar_dense _check_range ",
+     "numbers that data decide, under an option: tests/capture/test_data.c"},
     {" to_device ", "one device here"},
 };
 static const char *why_left_out(const char *name)
