@@ -23,13 +23,17 @@ static dync_tensor *random_input(dync_port port)
 /* Operator by operator, where there is a graph: compiled they are few kernels. */
 static void show_time(dync_program *p, int n, const dync_value *in)
 {
+    dync_graph *g = dync_program_graph(p);
+    if (!g) return;
     dync_profile_start();
-    for (int i = 0; i < 10; i++) DYNC_SCOPE {
-        dync_program_run(p, n, in);
+    for (int i = 0; i < 10; i++) {
+        dync_scope scope = dync_scope_begin();
+        dync_graph_run(g, in, n);
+        dync_scope_end(&scope);
     }
     dync_profile_stop();
     char *table = dync_profile_table(), *line = table;
-    for (int i = 0; line && i < 12; i++) { /* two lines of head, ten operators */
+    for (int i = 0; line && i < 11; i++) { /* a line of head, ten operators */
         char *end = strchr(line, '\n');
         printf("%.*s\n", end ? (int)(end - line) : (int)strlen(line), line);
         line = end ? end + 1 : NULL;
