@@ -55,6 +55,7 @@ DYNC__PLAIN
 #include "tensor/sym.c"
 #include "tensor/sym_text.c"
 #include "tensor/sym_value.c"
+#include "tensor/sym_list.c"
 #include "tensor/sym_data.c"
 #include "tensor/sym_decide.c"
 #include "tensor/shape.c"
@@ -188,6 +189,7 @@ DYNC__PLAIN
 #include "runtime/form.c"
 #include "runtime/plan_ways.c"
 #include "runtime/plan.c"
+#include "runtime/plan_sized.c"
 #include "runtime/run.c"
 DYNC__PLAIN
 #include "op/op.h"
@@ -376,12 +378,14 @@ DYNC__PLAIN
 DYNC__PLAIN
 #include "inductor/inductor.h"
 #include "inductor/lower.h"
+#include "inductor/sized.h"
 #include "inductor/opaque.c"
 #include "inductor/parts.c"
 #include "inductor/reinplace.c"
 #include "inductor/lower.c"
 #include "inductor/control.c"
 #include "inductor/sized.c"
+#include "inductor/sized_plans.c"
 #include "inductor/inductor.c"
 DYNC__PLAIN
 #include "backend/backend.h"

@@ -37,6 +37,7 @@
     X(COST_LINE, 64, bytes, "a stride above it costs a cache line a step", "peers moves") \
     X(COST_PAGE, 4096, bytes, "a stride from here on costs a page a step", "peers moves") \
     X(COST_PAGE_STEP, 192, bytes, "what a step of a page costs, in bytes of cache line", "peers moves") \
+    X(SIZED_PLANS, 32, plans, "of all sizes, each for the ranges that its guards leave, of one graph", "bench/sizes") \
     X(SIZED_CLASSES, 16, classes, "of sizes that one lowering of a symbolic graph serves", "calls capture") \
     X(FUSE_WINDOW, 256, steps, "fusion looks at so many at a time", "calls capture") \
     X(FUSE_INSTS, 400, instructions, "no kernel grows beyond, unless max_fusion_size says so", "bench cold") \

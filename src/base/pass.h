@@ -24,6 +24,7 @@
     X(parts,       STAGE,  none,                   OPTIONAL, "concatenations, part by part in their reader") \
     X(reinplace,   STAGE,  none,                   OPTIONAL, "writes go where their base lies") \
     X(all_sizes,   STAGE,  none,                   OPTIONAL, "symbolic sizes are lowered once for many") \
+    X(sized_plans, STAGE,  none,                   OPTIONAL, "and become plans once, with their machine code") \
     X(over,        STAGE,  none,                   OPTIONAL, "new values of inputs are written into them") \
     X(lower,       STAGE,  none,                   ALWAYS,   "operators become loops and kernel calls") \
     X(fuse,        STEPS,  dync__steps_fuse,       OPTIONAL, "loops become one nest")                 \

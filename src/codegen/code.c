@@ -12,24 +12,49 @@ DYNC__COLD
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+enum { DYNC__CODE_NUMBERS = 8 };
+/* What tells how long a run takes. In code of symbolic sizes it stays with the code, and sizes are
+ * places whose values are `at`. */
+typedef struct dync__code_work {
+    int64_t indices;
+    int steps, isa, n_bufs;
+    size_t bytes; /* with the buffers of a copy */
+    dync__buf *buf;
+    /* constants that sizes decide: bits of a real number, or a size, and the type; the code reads
+     * number i from buffer n_bufs + i */
+    int n_numbers;
+    int64_t number[DYNC__CODE_NUMBERS];
+    uint8_t type[DYNC__CODE_NUMBERS];
+} dync__code_work;
+
 /* Nanoseconds that one thread waits for what lies beyond the second-level cache, at 50 GB/s; each
  * buffer passes once. */
-static double dync__code_memory_ns(const dync__loop_plan *p)
+static double dync__code_memory_ns(const dync__code_work *w, const int64_t *at)
 {
     double bytes = 0;
-    for (int i = 0; i < p->k->buf.n; i++) {
-        const dync__buf *buf = &p->k->buf.at[i];
-        int64_t n = p->n_rows * p->n_inner;
-        bytes += (double)((buf->size >= 0 ? DYNC__MIN(buf->size, n) : n) *
-                          dync__dtype_info(buf->dtype)->bytes);
+    for (int i = 0; i < w->n_bufs; i++) {
+        const dync__buf *buf = &w->buf[i];
+        int64_t n = dync__sz_placed(at, w->indices), size = dync__sz_placed(at, buf->size);
+        bytes +=
+            (double)((size >= 0 ? DYNC__MIN(size, n) : n) * dync__dtype_info(buf->dtype)->bytes);
     }
     return bytes < 1 << 20 ? 0 : bytes / 50;
 }
 
 /* What the interpreter takes: a step for each instruction of the phases, so many lanes at once. */
-static double dync__code_steps_ns(const dync__loop_plan *p, int isa)
+static double dync__code_steps_ns(const dync__code_work *w, const int64_t *at)
 {
     static const int lanes[] = {6, 12, 24};
+    return (double)dync__sz_placed(at, w->indices) * w->steps / lanes[w->isa];
+}
+
+static double dync__code_ns(const dync__code_work *w, const int64_t *at)
+{
+    return DYNC__MAX(dync__code_steps_ns(w, at) / 2.5, dync__code_memory_ns(w, at));
+}
+
+static int dync__code_steps(const dync__loop_plan *p)
+{
     int steps = 1;
     for (int i = 0; i < p->k->inst.n; i++) {
         int prim = dync__lp_inst(p, i)->prim, list = dync__lp_list(p, i);
@@ -38,7 +63,7 @@ static double dync__code_steps_ns(const dync__loop_plan *p, int isa)
             continue;
         steps += prim == DYNC__P_loadx || prim == DYNC__P_storex ? 2 : 1;
     }
-    return (double)(p->n_rows * p->n_inner) * steps / lanes[isa];
+    return steps;
 }
 
 static bool dync__code_stores_rows(const dync__loop_plan *p)
@@ -49,7 +74,7 @@ static bool dync__code_stores_rows(const dync__loop_plan *p)
     return false;
 }
 
-static dync__code *dync__code_make(dync__loop_plan *p, int isa, bool jit)
+static dync__code *dync__code_begin(dync__loop_plan *p, int isa, dync__code_work *w)
 {
     size_t name = strlen(p->k->name) + 1;
     dync__code *c = dync__calloc(sizeof *c + name);
@@ -59,10 +84,23 @@ static dync__code *dync__code_make(dync__loop_plan *p, int isa, bool jit)
     c->empty = p->n_rows == 0;
     c->has_reduce = p->has_reduce;
     c->stores_rows = dync__code_stores_rows(p);
-    c->ns = dync__code_steps_ns(p, isa);
+    *w = (dync__code_work){.indices = dync__sz_mul(p->n_rows, p->n_inner),
+                           .steps = dync__code_steps(p),
+                           .isa = isa,
+                           .n_bufs = p->k->buf.n,
+                           .buf = p->k->buf.at};
+    return c;
+}
+
+static dync__code *dync__code_make(dync__loop_plan *p, int isa, bool jit)
+{
+    dync__code_work w;
+    dync__code *c = dync__code_begin(p, isa, &w);
+    if (!c) return NULL;
+    c->ns = dync__code_steps_ns(&w, NULL);
     if (jit) c->jit = dync__jit_new(p, isa);
     if (c->jit)
-        c->ns = DYNC__MAX(c->ns / 2.5, dync__code_memory_ns(p));
+        c->ns = dync__code_ns(&w, NULL);
     else
         c->interp = dync__interp_new(p, isa);
     if (c->jit || c->interp) return c;
@@ -87,10 +125,166 @@ DYNC__FN dync__code *dync__code_new(const dync__kernel *k)
     return dync__code_new_for(k, dync__target_level(), true);
 }
 
+/* ---- of all sizes ---------------------------------------------------------------------------- */
+/* Rows by an index are bytes to be copied, or not, by how many there are. */
+static bool dync__code_can_be_sized(const dync__kernel *k)
+{
+    int numbers = 0;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->prim == DYNC__P_loadx || in->prim == DYNC__P_storex) return false;
+        if (dync__inst_is_sized(in) && (in->type == DYNC_BOOL || ++numbers > DYNC__CODE_NUMBERS))
+            return false;
+    }
+    return !k->failed;
+}
+
+/* The kernel with loads in place of constants that sizes decide; NULL: no memory. */
+static const dync__kernel *dync__code_numbers(dync__arena *arena, const dync__kernel *from,
+                                              dync__code_work *w)
+{
+    bool any = false;
+    for (int i = 0; i < from->inst.n; i++) any |= dync__inst_is_sized(&from->inst.at[i]);
+    if (!any) return from;
+    dync__kernel *k = dync__arena_copy(arena, from, sizeof *k);
+    if (!k) return NULL;
+    k->arena = arena;
+    memset(&k->share, 0, sizeof k->share);
+    k->inst.at = dync__arena_copy(arena, from->inst.at, (size_t)from->inst.n * sizeof *k->inst.at);
+    k->access.at = NULL;
+    k->buf.at = NULL;
+    k->access.n = k->access.cap = k->buf.n = k->buf.cap = 0;
+    bool ok = k->inst.at != NULL;
+    for (int i = 0; ok && i < from->access.n; i++)
+        ok = dync__avec_push(arena, &k->access, from->access.at[i]);
+    for (int i = 0; ok && i < from->buf.n; i++)
+        ok = dync__avec_push(arena, &k->buf, from->buf.at[i]);
+    const dync__access here = {0};
+    if (!ok || !dync__avec_push(arena, &k->access, here)) return NULL;
+    for (int i = 0; i < k->inst.n; i++) {
+        dync__inst *in = &k->inst.at[i];
+        if (!dync__inst_is_sized(in)) continue;
+        const dync__buf buf = {
+            .id = INT32_MAX - i, .dtype = in->type, .mode = DYNC__BUF_IN, .size = 1};
+        w->number[w->n_numbers] = in->imm.i;
+        w->type[w->n_numbers++] = in->type;
+        in->prim = DYNC__P_load;
+        in->imm.i = 0;
+        in->buf = k->buf.n;
+        in->access = k->access.n - 1;
+        if (!dync__avec_push(arena, &k->buf, buf)) return NULL;
+    }
+    return k;
+}
+
+static dync__code_work *dync__code_work_keep(const dync__code_work *from)
+{
+    size_t bytes = sizeof *from + (size_t)from->n_bufs * sizeof *from->buf;
+    dync__code_work *w = dync__alloc(bytes);
+    if (!w) return NULL;
+    *w = *from;
+    w->bytes = bytes;
+    w->buf = (dync__buf *)(void *)(w + 1);
+    memcpy(w->buf, from->buf, (size_t)from->n_bufs * sizeof *w->buf);
+    return w;
+}
+
+static dync__code *dync__code_make_sized(dync__loop_plan *p, const dync__code_work *numbers)
+{
+    dync__code_work w;
+    dync__code *c = dync__code_begin(p, dync__target_level(), &w);
+    if (!c) return NULL;
+    w.n_numbers = numbers->n_numbers;
+    w.n_bufs -= w.n_numbers;
+    memcpy(w.number, numbers->number, sizeof w.number);
+    memcpy(w.type, numbers->type, sizeof w.type);
+    c->work = dync__code_work_keep(&w);
+    c->jit = c->work ? dync__jit_new(p, w.isa) : NULL;
+    if (c->jit && !c->empty && dync__jit_is_sized(c->jit)) return c;
+    dync__code_free(c);
+    return NULL;
+}
+
+DYNC__FN bool dync__kernel_has_sizes(const dync__kernel *k)
+{
+    bool any = false;
+    for (int d = 0; d < k->n_dims; d++) any |= dync__is_token(k->extent[d]);
+    for (int i = 0; i < k->access.n; i++) {
+        any |= dync__is_token(k->access.at[i].offset);
+        for (int d = 0; d < k->n_dims; d++) any |= dync__is_token(k->access.at[i].stride[d]);
+    }
+    return any;
+}
+
+DYNC__FN dync__code *dync__code_sized(const dync__kernel *k)
+{
+    dync__arena arena = {0};
+    dync__loop_plan p = {0};
+    p.transposes = true;
+    dync__code_work w = {0};
+    const dync__kernel *expanded = dync__code_can_be_sized(k) ? dync__code_numbers(&arena, k, &w)
+                                                              : NULL;
+    if (expanded) expanded = dync__kernel_expand(&arena, expanded, true);
+    dync__code *code = NULL;
+    if (expanded && dync__lp_begin(&p, expanded, &arena)) code = dync__code_make_sized(&p, &w);
+    dync__arena_free(&arena);
+    return code;
+}
+
+DYNC__FN void dync__code_map(dync__code *c, const dync__sz_map *m)
+{
+    dync__code_work *w = c->work;
+    if (!w) return; /* it has numbers */
+    dync__sz_map_to(m, &w->indices);
+    for (int i = 0; i < w->n_bufs; i++) dync__sz_map_to(m, &w->buf[i].size);
+    for (int i = 0; m->list && i < w->n_numbers; i++)
+        w->number[i] = dync__sz_list_put(m->list, w->number[i]);
+    dync__jit_map(c->jit, m);
+}
+
+/* Number i as its type has it. */
+static int64_t dync__code_number(const dync__code_work *w, int i, const int64_t *at)
+{
+    int64_t word = dync__sz_placed(at, w->number[i]);
+    float narrow = (float)dync__sf_double(word);
+    int32_t less = (int32_t)word; /* as a constant's */
+    if (w->type[i] == DYNC_F32) memcpy(&word, &narrow, sizeof narrow);
+    if (w->type[i] == DYNC_I32) memcpy(&word, &less, sizeof less);
+    return word;
+}
+
+DYNC__FN dync__code *dync__code_at(const dync__code *from, const int64_t *at)
+{
+    const dync__code_work *w = from->work;
+    int64_t number[DYNC__CODE_NUMBERS];
+    size_t bytes = sizeof *from + strlen(from->name) + 1;
+    dync__code *c = dync__alloc(bytes);
+    if (!c) return NULL;
+    memcpy(c, from, bytes);
+    c->work = NULL;
+    c->interp = NULL;
+    if (w) c->ns = dync__code_ns(w, at);
+    for (int i = 0; w && i < w->n_numbers; i++) number[i] = dync__code_number(w, i, at);
+    if (from->jit)
+        c->jit =
+            dync__jit_at(from->jit, at, w ? w->n_bufs : INT32_MAX, w ? w->n_numbers : 0, number);
+    if (c->jit) return c;
+    dync__code_free(c);
+    return NULL;
+}
+
+DYNC__FN bool dync__code_same(const dync__code *x, const dync__code *y)
+{
+    return x->ns == y->ns && x->empty == y->empty && x->has_reduce == y->has_reduce &&
+           x->stores_rows == y->stores_rows && !x->jit == !y->jit &&
+           (!x->jit || dync__jit_same(x->jit, y->jit));
+}
+
 DYNC__FN void dync__code_free(dync__code *c)
 {
     if (!c) return;
     dync__jit_free(c->jit);
+    if (c->work) dync__free(c->work, c->work->bytes);
     dync__interp_free(c->interp);
     dync__free(c, sizeof *c + strlen(c->name) + 1);
 }

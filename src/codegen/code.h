@@ -7,12 +7,13 @@
 typedef struct dync__jit dync__jit;
 typedef struct dync__interp dync__interp;
 struct dync__code {
-    dync__jit *jit;       /* NULL: interpreted */
-    dync__interp *interp; /* NULL: machine code */
-    double ns;            /* roughly what one thread takes, for dync__pool_worth */
-    bool empty;           /* no index: a run does nothing */
-    bool has_reduce;      /* or a scan */
-    bool stores_rows;     /* something is stored once a row */
+    dync__jit *jit;               /* NULL: interpreted */
+    dync__interp *interp;         /* NULL: machine code */
+    double ns;                    /* roughly what one thread takes, for dync__pool_worth */
+    bool empty;                   /* no index: a run does nothing */
+    bool has_reduce;              /* or a scan */
+    bool stores_rows;             /* something is stored once a row */
+    struct dync__code_work *work; /* its sizes are symbolic: it does not run (code_at) */
     char name[];
 };
 /* dync__code_new for an instruction set (0 baseline, 1 AVX2, 2 AVX-512), with or without machine

@@ -9,6 +9,17 @@
 typedef struct dync__code dync__code;
 /* NULL + error; the kernel may die afterwards */
 DYNC__FN dync__code *dync__code_new(const dync__kernel *);
+/* For a kernel of symbolic sizes (those of the table in force) its code for all sizes that the
+ * table's guards hold for; it cannot run, but code_at makes what can. NULL: there is none, which
+ * is no error; the log says why. */
+DYNC__FN dync__code *dync__code_sized(const dync__kernel *);
+DYNC__FN bool dync__kernel_has_sizes(const dync__kernel *); /* symbolic ones */
+/* Its sizes get their places, or are read off them. */
+DYNC__FN void dync__code_map(dync__code *, const dync__sz_map *);
+/* with the values of its places; NULL: no memory, or it is interpreted */
+DYNC__FN dync__code *dync__code_at(const dync__code *, const int64_t *at);
+/* Are both the same, machine code and numbers? For checks. */
+DYNC__FN bool dync__code_same(const dync__code *, const dync__code *);
 /* buffers[i] belongs to kernel->buf[i]. Splits itself over the pool when the work is worth it. */
 DYNC__FN dync_status dync__code_run(const dync__code *, void *const *buffers, uint64_t rng_seed,
                                     uint64_t rng_offset);

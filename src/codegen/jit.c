@@ -129,11 +129,13 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     g->square = j->way == DYNC__JB_SQUARE;
     if (g->square && !dync__jb_is_square(j)) return NULL;
     g->brief = !g->split && !g->tall && !j->blocks &&
-               (g->vertical ? j->b->n_inner <= 16 : j->inner.n == 0 && j->lanes <= DYNC__GEN_GRAIN);
+               (g->vertical ? !dync__sz_lt(16, j->b->n_inner)
+                            : j->inner.n == 0 && !dync__sz_lt(DYNC__GEN_GRAIN, j->lanes));
     int64_t keep = 0;
     for (int i = 0; i < j->b->k->inst.n; i++)
-        if (j->b->needed[i] && j->b->keep[i]) keep += dync__jb_keep_bytes(j, i, DYNC__GEN_UNROLL);
-    if (keep > DYNC__JIT_KEEP) {
+        if (j->b->needed[i] && j->b->keep[i])
+            keep = dync__sz_add(keep, dync__jb_keep_bytes(j, i, DYNC__GEN_UNROLL));
+    if (dync__sz_lt(DYNC__JIT_KEEP, keep)) {
         g->why = "a long row buffer";
         return NULL;
     }
@@ -221,6 +223,73 @@ DYNC__FN void dync__jit_free(dync__jit *jit)
     dync__free(jit, jit->bytes);
 }
 
+/* ---- of all sizes ---------------------------------------------------------------------------- */
+DYNC__FN bool dync__jit_is_sized(const dync__jit *jit)
+{
+    return jit->form->key && !jit->blocks && !jit->take.size && !jit->squares;
+}
+
+DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m)
+{
+    dync__sz_map_to(m, &jit->rows);
+    dync__sz_map_to(m, &jit->lanes);
+    dync__sz_map_to(m, &jit->keep_bytes);
+    for (int s = 0; s < jit->n_streams; s++) {
+        dync__sz_map_to(m, &jit->stream[s].at);
+        dync__sz_map_to(m, &jit->stream[s].lane);
+        for (int d = 0; d < jit->n_row_dims; d++) dync__sz_map_to(m, &jit->stream[s].step[d]);
+    }
+    for (int w = 0; w < jit->n_words; w++) dync__sz_map_to(m, &jit->words[w]);
+}
+
+static dync__jit_form *dync__jit_retain(dync__jit_form *f)
+{
+    if (f) f->users++;
+    return f;
+}
+
+DYNC__FN dync__jit *dync__jit_at(const dync__jit *from, const int64_t *at, int n_bufs,
+                                 int n_numbers, const int64_t *number)
+{
+    const dync__sz_map map = {NULL, at};
+    size_t bytes = from->bytes + (size_t)n_numbers * sizeof *number;
+    dync__jit *jit = dync__alloc(bytes);
+    if (!jit) return NULL;
+    memcpy(jit, from, from->bytes);
+    jit->bytes = bytes;
+    char *numbers = (char *)jit + from->bytes;
+    if (n_numbers) memcpy(numbers, number, (size_t)n_numbers * sizeof *number);
+    jit->stream = (dync__jit_stream *)(void *)(jit + 1);
+    jit->words = (int64_t *)(void *)(jit->stream + jit->n_streams);
+    jit->reduce = (dync__jit_reduce *)(void *)(jit->words + jit->n_words);
+    jit->listing = jit->other = NULL;
+    dync__lock(&dync__jits.lock);
+    (void)dync__jit_retain(jit->form);
+    (void)dync__jit_retain(jit->nontemporal);
+    dync__unlock(&dync__jits.lock);
+    dync__jit_map(jit, &map);
+    for (int s = 0; s < jit->n_streams; s++) {
+        dync__jit_stream *st = &jit->stream[s];
+        if (st->buf < n_bufs) continue;
+        st->at += (int64_t)(intptr_t)(numbers + (size_t)(st->buf - n_bufs) * sizeof *number);
+        st->buf = -2; /* its base is nothing */
+    }
+    return jit;
+}
+
+/* Where sizes make two accesses equal, y, made with numbers, has one stream for both. */
+DYNC__FN bool dync__jit_same(const dync__jit *x, const dync__jit *y)
+{
+    if (x->n_streams > y->n_streams) return true;
+    dync__jit a = *x, b = *y;
+    size_t rest = a.bytes - sizeof a;
+    a.stream = b.stream = NULL;
+    a.words = b.words = NULL;
+    a.reduce = b.reduce = NULL;
+    a.listing = b.listing = a.other = b.other = NULL;
+    return a.bytes == b.bytes && memcmp(&a, &b, sizeof a) == 0 && memcmp(x + 1, y + 1, rest) == 0;
+}
+
 DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *jit)
 {
     size_t bytes = (jit->form ? jit->form->code_bytes : 0) +
@@ -259,6 +328,14 @@ DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int level)
     return NULL;
 }
 DYNC__FN void dync__jit_free(dync__jit *jit) { (void)jit; }
+DYNC__FN bool dync__jit_is_sized(const dync__jit *jit) { return (void)jit, false; }
+DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m) { (void)jit, (void)m; }
+DYNC__FN dync__jit *dync__jit_at(const dync__jit *jit, const int64_t *at, int n_bufs, int n_numbers,
+                                 const int64_t *number)
+{
+    return (void)jit, (void)at, (void)n_bufs, (void)n_numbers, (void)number, NULL;
+}
+DYNC__FN bool dync__jit_same(const dync__jit *x, const dync__jit *y) { return x == y; }
 DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *jit) { return (void)jit, 0; }
 DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit) { (void)out, (void)jit; }
 DYNC__FN dync__jit_stats dync__jit_read_stats(void)

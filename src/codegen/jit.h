@@ -82,6 +82,15 @@ DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes
  * the log says why. Never an error. */
 DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *, int level);
 DYNC__FN dync_status dync__jit_run(const dync__code *, void *const *buffers, const uint64_t rng[2]);
+/* For dync__code_map, code_at and code_same. */
+DYNC__FN void dync__jit_map(dync__jit *, const dync__sz_map *);
+/* number[i]: where buffer n_bufs + i has its one element, of 8 bytes */
+DYNC__FN dync__jit *dync__jit_at(const dync__jit *, const int64_t *at, int n_bufs, int n_numbers,
+                                 const int64_t *number);
+DYNC__FN bool dync__jit_same(const dync__jit *, const dync__jit *);
+/* Is all that sizes decide of it an expression? Not where rows are taken by an index, nor where
+ * memory is crossed in blocks. */
+DYNC__FN bool dync__jit_is_sized(const dync__jit *);
 DYNC__FN void dync__jit_free(dync__jit *);
 DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *);
 DYNC__FN void dync__jit_dump(dync__str *, const dync__jit *);

@@ -9,9 +9,17 @@ DYNC__LEAN
 DYNC__FN int64_t dync__jb_keep_bytes(const dync__jb *j, int inst, int unroll)
 {
     int64_t one = (int64_t)dync__type_bytes(dync__lp_inst(j->b, inst)->type);
-    int64_t n = j->g->vertical ? j->b->n_inner * unroll * j->g->V
-                               : j->b->n_inner + DYNC__GEN_UNROLL * j->g->V;
-    return (one * n + 63) & ~(int64_t)63;
+    int64_t n = j->g->vertical ? dync__sz_mul(j->b->n_inner, unroll * j->g->V)
+                               : dync__sz_add(j->b->n_inner, DYNC__GEN_UNROLL * j->g->V);
+    return dync__sz_mul(dync__sz_div(dync__sz_add(dync__sz_mul(one, n), 63), 64), 64);
+}
+
+/* Bytes that all of loop d goes over. */
+static int64_t dync__jb_round(const dync__jb *j, const dync__gen_stream *st,
+                              const dync__jit_loops *l, int d)
+{
+    return dync__sz_mul(dync__sz_mul(dync__jb_stride(j, st->access, l->loop[d]), l->extent[d]),
+                        st->bytes);
 }
 
 static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int64_t *keep)
@@ -24,33 +32,32 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
     out->buf = st->kind == DYNC__GS_KEEP ? -1 : st->kind == DYNC__GS_INDEX ? -2 : st->buf;
     if (st->kind == DYNC__GS_KEEP) {
         out->at = *keep;
-        *keep += dync__jb_keep_bytes(j, st->inst, jit->form->unroll);
+        *keep = dync__sz_add(*keep, dync__jb_keep_bytes(j, st->inst, jit->form->unroll));
         if (j->g->split) w[DYNC__GW_LANE] = bytes;
         if (K > 0)
-            w[DYNC__GW_STEP + D + K - 1] = bytes *
-                                           (jit->vertical ? jit->form->unroll * j->g->V : j->lanes);
+            w[DYNC__GW_STEP + D + K - 1] =
+                dync__sz_mul(bytes, jit->vertical ? jit->form->unroll * j->g->V : j->lanes);
         return;
     }
-    out->at = j->b->k->access.at[st->access].offset * bytes;
+    out->at = dync__sz_mul(j->b->k->access.at[st->access].offset, bytes);
     out->nontemporal = st->nontemporal;
     out->transposed = st->transposed;
     out->bytes = st->bytes;
-    out->lane = w[DYNC__GW_LANE] = dync__jb_stride(j, st->access, j->lane_loop) * bytes;
+    out->lane = w[DYNC__GW_LANE] =
+        dync__sz_mul(dync__jb_stride(j, st->access, j->lane_loop), bytes);
     for (int d = 0; d < j->over.n; d++)
-        out->step[1 + d] = dync__jb_stride(j, st->access, j->over.loop[d]) * bytes;
+        out->step[1 + d] = dync__sz_mul(dync__jb_stride(j, st->access, j->over.loop[d]), bytes);
     for (int d = 0; d < D; d++) {
-        out->step[d] = dync__jb_stride(j, st->access, j->rows.loop[d]) * bytes;
+        out->step[d] = dync__sz_mul(dync__jb_stride(j, st->access, j->rows.loop[d]), bytes);
         w[DYNC__GW_STEP + d] = out->step[d];
         if (d + 1 < D)
-            w[DYNC__GW_STEP + d] -= dync__jb_stride(j, st->access, j->rows.loop[d + 1]) *
-                                    j->rows.extent[d + 1] * bytes;
+            w[DYNC__GW_STEP + d] =
+                dync__sz_sub(out->step[d], dync__jb_round(j, st, &j->rows, d + 1));
     }
     for (int d = 0; d < K; d++) {
         int64_t *to = &w[DYNC__GW_STEP + D + d];
-        *to = dync__jb_stride(j, st->access, j->inner.loop[d]) * bytes;
-        if (d + 1 < K)
-            *to -= dync__jb_stride(j, st->access, j->inner.loop[d + 1]) * j->inner.extent[d + 1] *
-                   bytes;
+        *to = dync__sz_mul(dync__jb_stride(j, st->access, j->inner.loop[d]), bytes);
+        if (d + 1 < K) *to = dync__sz_sub(*to, dync__jb_round(j, st, &j->inner, d + 1));
     }
 }
 
@@ -245,7 +252,7 @@ DYNC__FN dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     jit->lanes = j->lanes;
     jit->rows = 1;
     for (int d = 0; d < D; d++) {
-        jit->rows *= j->rows.extent[d];
+        jit->rows = dync__sz_mul(jit->rows, j->rows.extent[d]);
         jit->words[DYNC__GW_FIXED + 2 * d] = jit->words[DYNC__GW_FIXED + 2 * d + 1] =
             j->rows.extent[d];
     }

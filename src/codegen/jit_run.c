@@ -584,8 +584,10 @@ DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of)
     const dync__jit *jit = c->jit;
     if (!jit || jit->vertical || c->empty || of <= 0) return false;
     if (jit->blocks) return jit->n_over == 0 && jit->rows % of == 0;
-    return jit->rows % of == 0 || (jit->rows > 0 && of % jit->rows == 0 &&
-                                   jit->lanes % (of / jit->rows) == 0 && dync__jit_lanes_apart(c));
+    if (dync__sz_eq(dync__sz_mod(jit->rows, of), 0)) return true;
+    return jit->rows > 0 && dync__jit_lanes_apart(c) &&
+           dync__sz_eq(dync__sz_mod(of, jit->rows), 0) &&
+           dync__sz_eq(dync__sz_mod(jit->lanes, dync__sz_div(of, jit->rows)), 0);
 }
 
 DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin,

@@ -15,7 +15,7 @@ static bool dync__jit_merges(const dync__loop_plan *b, int outer, int inner, int
         int access = b->needed[i] ? dync__lp_inst(b, i)->access : -1;
         if (access < 0) continue;
         const int64_t *stride = b->k->access.at[access].stride;
-        if (stride[outer] != stride[inner] * extent) return false;
+        if (!dync__sz_eq(stride[outer], dync__sz_mul(stride[inner], extent))) return false;
     }
     return true;
 }
@@ -29,7 +29,7 @@ static dync__jit_loops dync__jit_find_loops(const dync__loop_plan *b, int from, 
         int64_t extent = b->k->extent[d];
         if (extent == 1) continue;
         if (l.n > 0 && dync__jit_merges(b, l.loop[l.n - 1], d, extent)) {
-            l.extent[l.n - 1] *= extent;
+            l.extent[l.n - 1] = dync__sz_mul(l.extent[l.n - 1], extent);
             l.loop[l.n - 1] = d;
         } else if (l.n == DYNC__GEN_DIMS) {
             l.too_many = true;
@@ -53,10 +53,12 @@ static int dync__jb_transposes(const dync__jb *j, int i, int loop, int64_t exten
     const dync__buf *buf = &b->k->buf.at[in->buf];
     int64_t lane = dync__jb_stride(j, in->access, j->lane_loop),
             least = 16 / (int64_t)dync__dtype_info(buf->dtype)->bytes;
-    bool few = extent <= DYNC__GT_FEW && lane == extent && j->lanes >= 2 * least;
-    if (lane == 0 || lane == 1 || dync__jb_stride(j, in->access, loop) != 1 ||
-        (!few && (extent < least || j->lanes < least)))
+    if (!dync__sz_eq(dync__jb_stride(j, in->access, loop), 1) || dync__sz_eq(lane, 0) ||
+        dync__sz_eq(lane, 1))
         return 0;
+    bool few = !dync__sz_lt(DYNC__GT_FEW, extent) && dync__sz_eq(lane, extent) &&
+               !dync__sz_lt(j->lanes, 2 * least);
+    if (!few && (dync__sz_lt(extent, least) || dync__sz_lt(j->lanes, least))) return 0;
     if (buf->mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return 0;
     return in->prim == DYNC__P_load ? DYNC__JIT_TRANSPOSE_LOAD : DYNC__JIT_TRANSPOSE_STORE;
 }
@@ -82,7 +84,7 @@ static void dync__jb_find_blocks(dync__jb *j)
 {
     int most = 0, at = 0;
     if (j->g->vertical || j->inner.n > 0 || j->lane_loop < 0 ||
-        (j->b->sectioned && j->lanes > 8192))
+        (j->b->sectioned && dync__sz_lt(8192, j->lanes)))
         return;
     for (int r = 0; r < j->rows.n; r++) {
         int n = 0;
@@ -179,9 +181,9 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
     s.gpr = -1;
     s.pointer = -1;
     int64_t stride = kind == DYNC__GS_KEEP ? 1 : dync__jb_stride(j, access, j->lane_loop);
-    s.lane = stride == 1 || j->lane_loop < 0 ? DYNC__GL_DENSE
-             : stride == 0                   ? DYNC__GL_SAME
-                                             : DYNC__GL_STRIDED;
+    s.lane = j->lane_loop < 0 || dync__sz_eq(stride, 1) ? DYNC__GL_DENSE
+             : dync__sz_eq(stride, 0)                   ? DYNC__GL_SAME
+                                                        : DYNC__GL_STRIDED;
     if (kind == DYNC__GS_INDEX && s.lane == DYNC__GL_DENSE) s.lane = DYNC__GL_STRIDED;
     if (kind == DYNC__GS_MEM && j->blocks)
         s.transposed = (uint8_t)dync__jb_transposes(j, inst, j->rows.loop[0], j->rows.extent[0]);
@@ -191,10 +193,11 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
              j->b->k->buf.at[buf].dtype != DYNC_BOOL) {
         bool picks = j->g->a.t->n_masks > 0; /* from two vectors, and stores some lanes */
         int mode = j->b->k->buf.at[buf].mode;
-        if (stride == -1 && mode != (DYNC__BUF_IN | DYNC__BUF_OUT)) s.lane = DYNC__GL_BACK;
-        if (stride == 2 && picks && mode == DYNC__BUF_IN) s.lane = DYNC__GL_TWO;
-        if (stride >= 2 && stride <= 4 && picks && bytes >= 4 && mode == DYNC__BUF_OUT)
-            s.lane = (uint8_t)(DYNC__GL_TWO + stride - 2);
+        if (mode != (DYNC__BUF_IN | DYNC__BUF_OUT) && dync__sz_eq(stride, -1))
+            s.lane = DYNC__GL_BACK;
+        if (picks && mode == DYNC__BUF_IN && dync__sz_eq(stride, 2)) s.lane = DYNC__GL_TWO;
+        for (int by = 2; by <= 4 && picks && bytes >= 4 && mode == DYNC__BUF_OUT; by++)
+            if (dync__sz_eq(stride, by)) s.lane = (uint8_t)(DYNC__GL_TWO + by - 2);
     }
     if (!dync__avec_push(j->b->arena, &g->stream, s)) g->a.failed = true;
     return g->stream.n - 1;
@@ -241,14 +244,16 @@ DYNC__FN bool dync__jb_is_large(const dync__jb *j)
         const dync__gen_stream *st = &j->g->stream.at[s];
         bool whole = st->kind == DYNC__GS_MEM && st->lane == DYNC__GL_DENSE && j->lane_loop >= 0;
         for (int d = 0; d < b->k->n_dims && whole; d++)
-            whole = b->k->extent[d] == 1 || b->k->access.at[st->access].stride[d] != 0;
-        if (whole) bytes += b->n_rows * b->n_inner * st->bytes;
+            whole = b->k->extent[d] == 1 || !dync__sz_eq(b->k->access.at[st->access].stride[d], 0);
+        if (whole)
+            bytes =
+                dync__sz_add(bytes, dync__sz_mul(dync__sz_mul(b->n_rows, b->n_inner), st->bytes));
         bool writes_only = st->kind == DYNC__GS_MEM && st->lane == DYNC__GL_DENSE &&
                            !(b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
         writes |= whole && writes_only;
         if (j->way == DYNC__JB_NONTEMPORAL) j->g->stream.at[s].nontemporal = writes_only;
     }
-    return writes && bytes >= DYNC__JIT_PAST;
+    return writes && !dync__sz_lt(bytes, DYNC__JIT_PAST);
 }
 
 /* ---- what is covered ------------------------------------------------------------------------- */
@@ -277,8 +282,8 @@ static bool dync__jb_is_narrow(const dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
     bool narrow = !b->has_scan && j->g->vertical && j->rows.n == 0 && j->inner.n == 1 &&
-                  b->n_inner >= 256 && j->lanes * 2 <= j->g->a.t->vector_bytes / 4 &&
-                  b->k->inst.n < 24;
+                  b->k->inst.n < 24 && !dync__sz_lt(b->n_inner, 256) &&
+                  !dync__sz_lt(j->g->a.t->vector_bytes / 4, dync__sz_mul(j->lanes, 2));
     for (int i = 0; i < b->k->inst.n; i++)
         narrow &= dync__lp_inst(b, i)->prim != DYNC__P_reduce ||
                   dync__lp_inst(b, i)->imm.i < DYNC__R_ARGMAX;
@@ -304,15 +309,16 @@ DYNC__FN const char *dync__jb_plan(dync__jb *j)
     if (b->has_scan && !j->g->vertical && j->inner.n > 0) return "a scan along several loops";
     b->whole = false; /* registers hold no tile */
     dync__lp_mark_kept(b);
-    if (b->keep_bytes > DYNC__JIT_LONG && !j->g->vertical) { /* rather twice than through memory */
+    if (!j->g->vertical &&
+        dync__sz_lt(DYNC__JIT_LONG, b->keep_bytes)) { /* rather twice than through memory */
         b->cheap = DYNC__LP_DEAR;
         dync__lp_mark_kept(b);
     }
     /* a few rows of which threads may want a part each: BOOL results are masks of a vector's lanes,
      * so all of it runs alike */
     j->g->split = b->has_reduce && !b->has_scan && !j->blocks && !j->g->vertical &&
-                  j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 &&
-                  b->n_phases <= DYNC__GEN_PHASES;
+                  j->inner.n == 0 && b->n_phases <= DYNC__GEN_PHASES &&
+                  dync__sz_lt(b->n_rows, 64) && !dync__sz_lt(b->n_inner, 16384);
     return NULL;
 }
 
@@ -322,8 +328,9 @@ DYNC__FN bool dync__jb_is_tall(const dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
     bool tall = j->g->vertical && b->has_reduce && !b->has_scan && b->n_phases == 1 &&
-                j->inner.n == 1 && b->n_inner >= 64 && j->lanes >= 512 &&
-                b->n_inner * j->lanes >= 256 * 1024 && j->g->list[1].n == 0 && !b->k->uses_random;
+                j->inner.n == 1 && j->g->list[1].n == 0 && !b->k->uses_random &&
+                !dync__sz_lt(b->n_inner, 64) && !dync__sz_lt(j->lanes, 512) &&
+                !dync__sz_lt(dync__sz_mul(b->n_inner, j->lanes), 256 * 1024);
     /* levels begin as zeros */
     for (int i = 0; i < j->g->red.n; i++)
         tall &= j->g->red.at[i].ordered && j->g->red.at[i].kind == DYNC__R_SUM;
@@ -435,7 +442,9 @@ DYNC__FN void dync__jb_width(dync__jb *j)
                    dync__lp_inst(j->b, i)->prim != DYNC__P_const_ && !g->leads[i];
     g->V = g->a.t->vector_bytes / (g->wide ? 8 : 4);
     g->n_regs = g->a.t->n_vectors;
-    g->U = j->lanes <= g->V ? 1 : j->lanes <= 2 * g->V ? 2 : DYNC__GEN_UNROLL;
+    g->U = !dync__sz_lt(g->V, j->lanes)       ? 1
+           : !dync__sz_lt(2 * g->V, j->lanes) ? 2
+                                              : DYNC__GEN_UNROLL;
     g->n_row_dims = j->rows.n;
     g->n_inner_dims = j->inner.n;
 }

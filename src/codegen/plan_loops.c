@@ -60,7 +60,7 @@ DYNC__FN int dync__lp_operands(const dync__loop_plan *b, int i, int32_t out[3])
 DYNC__FN int64_t dync__lp_product(const dync__loop_plan *b, int from, int to)
 {
     int64_t n = 1;
-    for (int d = from; d < to; d++) n *= b->k->extent[d];
+    for (int d = from; d < to; d++) n = dync__sz_mul(n, b->k->extent[d]);
     return n;
 }
 
@@ -87,7 +87,7 @@ static int dync__lp_access_level(const dync__loop_plan *b, int access)
     const dync__access *acc = &b->k->access.at[access];
     int level = 0;
     for (int d = 0; d < b->k->n_dims; d++)
-        if (acc->stride[d] != 0 && b->k->extent[d] > 1)
+        if (b->k->extent[d] > 1 && !dync__sz_eq(acc->stride[d], 0))
             level = DYNC__MAX(level, d < b->split ? 1 : 2);
     return level;
 }
@@ -121,15 +121,15 @@ DYNC__FN int dync__lp_merge(const dync__loop_plan *b, int access, int from, int 
     for (int d = from; d < to; d++) {
         int64_t extent = b->k->extent[d], stride = acc->stride[d];
         if (extent == 1) continue;
-        if (n > 0 && out[n - 1].stride == stride * extent) {
-            out[n - 1].extent *= extent;
+        if (n > 0 && dync__sz_eq(out[n - 1].stride, dync__sz_mul(stride, extent))) {
+            out[n - 1].extent = dync__sz_mul(out[n - 1].extent, extent);
             out[n - 1].stride = stride;
             continue;
         }
         out[n].extent = extent;
         out[n++].stride = stride;
     }
-    if (n == 1 && out[0].stride == 0) n = 0;
+    if (n == 1 && dync__sz_eq(out[0].stride, 0)) n = 0;
     return n;
 }
 
@@ -159,12 +159,13 @@ static bool dync__lp_wants_vertical(const dync__loop_plan *b)
         const dync__inst *in = dync__lp_inst(b, i);
         if (!b->needed[i] || in->buf < 0 || b->level[i] != 2) continue;
         int n = dync__lp_merge(b, in->access, b->split, b->k->n_dims, dims);
-        bool dense_inner = n > 0 && dims[n - 1].stride == 1;
+        bool dense_inner = n > 0 && dync__sz_eq(dims[n - 1].stride, 1);
         n = dync__lp_merge(b, in->access, 0, b->split, dims);
-        bool shared = b->split > 0 && b->k->access.at[in->access].stride[b->split - 1] == 0;
-        votes += dense_inner ? -!shared : n > 0 && dims[n - 1].stride == 1 ? 1 : 0;
+        bool shared = b->split > 0 &&
+                      dync__sz_eq(b->k->access.at[in->access].stride[b->split - 1], 0);
+        votes += dense_inner ? -!shared : n > 0 && dync__sz_eq(dims[n - 1].stride, 1) ? 1 : 0;
     }
-    return votes > 0 && b->n_rows >= 4;
+    return votes > 0 && !dync__sz_lt(b->n_rows, 4);
 }
 
 /* Are strided rows stored densely again? Machine code transposes the loads of some rows at
@@ -173,8 +174,8 @@ static bool dync__lp_wants_transposed(const dync__loop_plan *b)
 {
     dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
     bool stores = false, transposed = false;
-    if (!b->transposes || b->split == 0 || b->k->extent[b->split - 1] < 16 || b->n_inner < 128 ||
-        b->n_inner > 8192)
+    if (!b->transposes || b->split == 0 || dync__sz_lt(b->k->extent[b->split - 1], 16) ||
+        dync__sz_lt(b->n_inner, 128) || dync__sz_lt(8192, b->n_inner))
         return false;
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__lp_inst(b, i);
@@ -183,11 +184,12 @@ static bool dync__lp_wants_transposed(const dync__loop_plan *b)
         int64_t inner = n ? dims[0].stride : 0,
                 row = b->k->access.at[in->access].stride[b->split - 1];
         if (n > 1) return false;
-        if (in->buf < 0 || inner == 0 || inner == 1) {
-            stores |= inner == 1 && !dync__inst_has_value(in);
+        if (in->buf < 0 || dync__sz_eq(inner, 0) || dync__sz_eq(inner, 1)) {
+            stores |= !dync__inst_has_value(in) && dync__sz_eq(inner, 1);
             continue;
         }
-        if (row != 1 || in->prim != DYNC__P_load || b->k->buf.at[in->buf].mode & DYNC__BUF_OUT)
+        if (!dync__sz_eq(row, 1) || in->prim != DYNC__P_load ||
+            b->k->buf.at[in->buf].mode & DYNC__BUF_OUT)
             return false;
         transposed = true;
     }
@@ -200,7 +202,8 @@ static bool dync__lp_wants_square(const dync__loop_plan *b)
 {
     dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
     bool across = false, along = false;
-    if (b->sectioned || b->split == 0 || b->k->extent[b->split - 1] < 8 || b->n_inner < 8)
+    if (b->sectioned || b->split == 0 || dync__sz_lt(b->k->extent[b->split - 1], 8) ||
+        dync__sz_lt(b->n_inner, 8))
         return false;
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__lp_inst(b, i);
@@ -209,9 +212,9 @@ static bool dync__lp_wants_square(const dync__loop_plan *b)
         if (n > 1) return false;
         int64_t inner = n ? dims[0].stride : 0;
         if (in->buf < 0) continue;
-        across |= n == 1 && b->k->access.at[in->access].stride[b->split - 1] == 1 &&
-                  (inner > 8 || inner < -8);
-        along |= n == 1 && (inner == 1 || inner == -1);
+        across |= n == 1 && dync__sz_eq(b->k->access.at[in->access].stride[b->split - 1], 1) &&
+                  (dync__sz_lt(8, inner) || dync__sz_lt(inner, -8));
+        along |= n == 1 && (dync__sz_eq(inner, 1) || dync__sz_eq(inner, -1));
     }
     return across && along;
 }
@@ -221,25 +224,29 @@ static void dync__lp_set_tile(dync__loop_plan *b)
     int64_t lanes = b->lanes;
     b->mode = DYNC__LP_CHUNK;
     b->rows = 1;
-    b->inner = DYNC__MIN(b->n_inner, lanes);
+    b->inner = dync__sz_min(b->n_inner, lanes);
     if (b->has_reduce && b->n_inner > 1 && dync__lp_wants_vertical(b) &&
         !dync__lp_wants_transposed(b)) {
         b->mode = DYNC__LP_VERTICAL;
         lanes *= 4; /* rows of a few pages: less paging about */
-        b->rows = DYNC__MIN(b->n_rows, lanes);
-        b->inner = b->rows < b->n_rows ? 1 : DYNC__MAX(1, DYNC__MIN(lanes / b->rows, b->n_inner));
-    } else if (b->n_inner > 0 && b->n_inner <= lanes / 2 && b->n_rows > 1 &&
-               (b->has_reduce || b->n_inner < 96)) {
+        b->rows = dync__sz_min(b->n_rows, lanes);
+        b->inner = dync__sz_lt(b->rows, b->n_rows)
+                       ? 1
+                       : dync__sz_max(1, dync__sz_min(dync__sz_div(lanes, b->rows), b->n_inner));
+    } else if (b->n_inner > 0 && !dync__sz_lt(lanes / 2, b->n_inner) && b->n_rows > 1 &&
+               (b->has_reduce || dync__sz_lt(b->n_inner, 96))) {
         b->mode = DYNC__LP_BLOCK;
-        b->rows = DYNC__MIN(b->n_rows, lanes / b->n_inner);
+        /* of the interpreter's tiles, which symbolic sizes do not get */
+        b->rows = dync__any_token(b->n_rows, b->n_inner) ? 1
+                                                         : DYNC__MIN(b->n_rows, lanes / b->n_inner);
         b->inner = b->n_inner;
     }
     if (b->mode == DYNC__LP_CHUNK && dync__lp_wants_square(b)) {
         b->mode = DYNC__LP_SQUARE;
         b->rows = 64;
-        b->inner = DYNC__MIN(b->n_inner, DYNC__MAX(lanes / 32, 8)); /* a cache line of floats */
+        b->inner = dync__sz_min(b->n_inner, DYNC__MAX(lanes / 32, 8)); /* a cache line of floats */
     }
-    b->whole = b->inner >= b->n_inner;
+    b->whole = !dync__sz_lt(b->inner, b->n_inner);
 }
 
 /* Is buffer buf written by an instruction between from and to? */
@@ -286,8 +293,9 @@ DYNC__FN void dync__lp_mark_kept(dync__loop_plan *b)
             if (dync__lp_repeat_cost(b, v, i) <= b->cheap) continue;
             b->keep[v] = 1;
             b->keep_off[v] = b->keep_bytes;
-            b->keep_bytes += (int64_t)dync__dtype_info(dync__lp_inst(b, v)->type)->bytes *
-                             b->n_inner;
+            b->keep_bytes = dync__sz_add(
+                b->keep_bytes,
+                dync__sz_mul(dync__dtype_info(dync__lp_inst(b, v)->type)->bytes, b->n_inner));
         }
     }
 }
@@ -299,6 +307,24 @@ DYNC__FN bool dync__lp_reads(const dync__loop_plan *b, int i, int buf)
     return dync__lp_inst(b, i)->buf == buf;
 }
 
+/* dync__layout_is_apart, whose answer for symbolic sizes is a guard. */
+static bool dync__lp_is_apart(const dync__layout *lay)
+{
+    int64_t reach = 0, last = 0;
+    if (!dync__layout_has_tokens(lay)) return dync__layout_is_apart(lay);
+    for (int n = lay->ndim; n > 0; n--) {
+        int next = -1;
+        for (int d = 0; d < lay->ndim; d++)
+            if (dync__sz_lt(last, lay->stride[d]) &&
+                (next < 0 || dync__sz_lt(lay->stride[d], lay->stride[next])))
+                next = d;
+        if (next < 0 || !dync__sz_lt(reach, lay->stride[next])) return false;
+        last = lay->stride[next];
+        reach = dync__sz_add(reach, dync__sz_mul(dync__sz_sub(lay->shape[next], 1), last));
+    }
+    return true;
+}
+
 /* Do lanes write in no order? Not where they write by an index, or where several have one place. */
 static bool dync__lp_is_serial(const dync__loop_plan *b, int i)
 {
@@ -308,12 +334,12 @@ static bool dync__lp_is_serial(const dync__loop_plan *b, int i)
     const dync__access *access = &b->k->access.at[in->access];
     dync__layout lay = {0};
     for (int d = 0; b->level[i] == 2 && d < b->k->n_dims; d++) {
-        if (b->k->extent[d] < 2 || access->stride[d] == 0) continue;
+        if (b->k->extent[d] < 2 || dync__sz_eq(access->stride[d], 0)) continue;
         if (lay.ndim == DYNC_MAX_DIMS) return false;
         lay.shape[lay.ndim] = b->k->extent[d];
-        lay.stride[lay.ndim++] = access->stride[d] < 0 ? -access->stride[d] : access->stride[d];
+        lay.stride[lay.ndim++] = dync__sz_abs(access->stride[d]);
     }
-    return b->level[i] == 2 && !dync__layout_is_apart(&lay);
+    return b->level[i] == 2 && !dync__lp_is_apart(&lay);
 }
 
 static bool dync__lp_fits(const dync__kernel *k)
@@ -321,7 +347,7 @@ static bool dync__lp_fits(const dync__kernel *k)
     int64_t total = 1;
     if (k->failed) return dync__fail_memory(0), false;
     for (int d = 0; d < k->n_dims; d++)
-        if (!dync__mul_ok(total, DYNC__MAX(k->extent[d], 1), &total))
+        if (!dync__sz_mul_ok(total, DYNC__MAX(k->extent[d], 1), &total))
             return dync__fail(DYNC_ERR_SHAPE, "kernel %s: too many indices", k->name), false;
     return true;
 }
@@ -360,18 +386,20 @@ DYNC__FN void dync__lp_cut(dync__loop_plan *b)
     for (int i = 0; i < b->k->inst.n; i++) b->serial |= dync__lp_is_serial(b, i);
     dync__lp_set_tile(b);
     dync__lp_mark_kept(b);
-    while (b->mode == DYNC__LP_VERTICAL && b->keep_bytes * b->rows > DYNC__LP_KEEP_BYTES) {
+    while (b->mode == DYNC__LP_VERTICAL &&
+           dync__sz_lt(DYNC__LP_KEEP_BYTES, dync__sz_mul(b->keep_bytes, b->rows))) {
         b->inner = 1;
-        b->rows /= 2;
-        if (b->rows < 32 && b->cheap < DYNC__LP_DEAR) { /* rather twice than along columns */
+        b->rows = dync__sz_div(b->rows, 2);
+        if (dync__sz_lt(b->rows, 32) &&
+            b->cheap < DYNC__LP_DEAR) { /* rather twice than along columns */
             b->cheap = DYNC__LP_DEAR;
             dync__lp_set_tile(b);
-        } else if (b->rows < 32) {
+        } else if (dync__sz_lt(b->rows, 32)) {
             b->mode = DYNC__LP_CHUNK;
             b->rows = 1;
-            b->inner = DYNC__MIN(b->n_inner, b->lanes);
+            b->inner = dync__sz_min(b->n_inner, b->lanes);
         }
-        b->whole = b->inner >= b->n_inner;
+        b->whole = !dync__sz_lt(b->inner, b->n_inner);
         dync__lp_mark_kept(b);
     }
 }

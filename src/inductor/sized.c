@@ -1,40 +1,18 @@
 /* inductor/sized.c: a functional graph of symbolic sizes as plans of any sizes. It is lowered and
  * fused with its sizes as they are, by the sizes of one call as hints; what was decided by
  * comparing some is noted as a guard. Steps and guards are a class: for sizes by which all guards
- * hold, numbers are put in place of the symbols (runtime/form.c), and the rest of the way to a
- * plan is gone as for any other graph. Sizes that fit no class make another one. After lower.c,
- * before inductor.c.
+ * hold, plans are made of them (sized_plans.c), or numbers are put in place of the symbols
+ * (runtime/form.c), and the rest of the way to a plan is gone as for any other graph. Sizes that
+ * fit no class make another one. After lower.c, before sized_plans.c.
  *
  * Where a graph cannot be lowered so, or has too many classes, it is compiled with numbers, which
  * is always right: whoever asks is told DYNC_ERR_UNSUPPORTED. */
 #include "../dync.in.h"
-#include "../runtime/plan.h"
-#include "lower.h"
+#include "sized.h"
 DYNC__WARM
 
-/* steps: of the lowerer's builder, through the passes of form.c; out: without a plan, symbolic */
-typedef struct dync__inductor_class {
-    struct dync__inductor_class *next;
-    dync__lowerer lowerer;
-    dync__plan_options options;
-    dync__steps steps;
-    dync__lowered out;
-    dync__symtab *syms; /* its guards and ranges */
-    bool constants;     /* sizes decide some */
-} dync__inductor_class;
-struct dync__inductor_sized {
-    dync__mutex lock;
-    dync__graph *graph; /* its own */
-    dync__options options;
-    dync__inductor_class *first, *left; /* left: of other outputs wanted; they may be in use */
-    int n;
-    bool refused;
-    bool *used; /* NULL: every output is wanted */
-    int n_out;
-};
-
 /* ---- classes --------------------------------------------------------------------------------- */
-static void dync__class_free(dync__inductor_class *c)
+DYNC__FN void dync__class_free(dync__inductor_class *c)
 {
     if (!c) return;
     dync__lowered_free(&c->out);
@@ -68,7 +46,8 @@ static dync__inductor_class *dync__class_new(dync__inductor_sized *s, const int6
         dync__free(c, sizeof *c);
         return NULL;
     }
-    c->syms->guard.n = 0; /* those of the trace are its caller's */
+    c->syms->guard.n = 0;                        /* those of the trace are its caller's */
+    c->syms->cautious |= dync__tls.fail_at != 0; /* tests make memory short: steps may be longer */
     dync__error_guard_begin(&guard);
     dync__tls.syms = c->syms;
     dync_status status = dync__class_steps(s, c);
@@ -86,7 +65,7 @@ static dync__inductor_class *dync__class_new(dync__inductor_sized *s, const int6
 }
 
 /* The class that the sizes belong to; NULL: none. */
-static const dync__inductor_class *dync__class_of(dync__inductor_sized *s, const int64_t *value)
+DYNC__FN dync__inductor_class *dync__class_of(dync__inductor_sized *s, const int64_t *value)
 {
     dync__lock(&s->lock);
     dync__inductor_class *c = s->first;
@@ -184,17 +163,16 @@ static dync_status dync__class_outputs(const dync__inductor_class *c, const int6
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__inductor_sized_lower(dync__inductor_sized *s, const int64_t *value,
-                                                dync__lowered *out)
+DYNC__FN dync_status dync__class_lower(dync__inductor_sized *s, const dync__inductor_class *c,
+                                       const int64_t *value, dync__lowered *out, bool *merged)
 {
-    const dync__inductor_class *c = dync__class_of(s, value);
     dync__arena arena = {0};
     dync__pb pb = {.arena = &arena};
     dync__steps steps;
-    if (!c) return DYNC_ERR_UNSUPPORTED;
     *out = c->out;
     memset(&out->arena, 0, sizeof out->arena);
     dync_status status = dync__steps_at(&c->steps, c->syms, value, &pb, &steps);
+    *merged = steps.merged;
     if (status == DYNC_OK) status = dync__class_outputs(c, value, &pb, out);
     if (status == DYNC_OK) status = dync__class_check(s, c, value, &steps);
     if (status == DYNC_OK && !(out->plan = dync__plan_of(&steps)))
@@ -202,67 +180,4 @@ DYNC__FN dync_status dync__inductor_sized_lower(dync__inductor_sized *s, const i
     dync__arena_free(&arena);
     if (status != DYNC_OK) dync__lowered_free(out);
     return status;
-}
-
-/* ---- making ---------------------------------------------------------------------------------- */
-DYNC__FN void dync__inductor_sized_free(dync__inductor_sized *s)
-{
-    if (!s) return;
-    for (int i = 0; i < 2; i++)
-        for (dync__inductor_class *c = i ? s->left : s->first, *next; c; c = next) {
-            next = c->next;
-            dync__class_free(c);
-        }
-    if (s->used) dync__free(s->used, (size_t)s->n_out + 1);
-    dync__graph_unref(s->graph);
-    dync__free(s, sizeof *s);
-}
-
-DYNC__FN dync_status dync__inductor_sized_new(dync__graph *g, const dync__options *options,
-                                              dync__inductor_sized **out)
-{
-    dync__inductor_sized *s = dync__calloc(sizeof *s);
-    if (!s) return DYNC_ERR_MEMORY;
-    s->options = *options;
-    s->options.text = ""; /* the caller's */
-    dync_status status = dync__graph_rewrite(g, dync__rewrite_copy, NULL, &s->graph);
-    for (int i = 0; status == DYNC_OK && i < g->over.n; i++)
-        if (!dync__avec_push(&s->graph->arena, &s->graph->over, g->over.at[i]))
-            status = DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) status = dync__graph_pass(DYNC__PASS_dce, s->graph);
-    if (status == DYNC_OK) status = dync__graph_pass(DYNC__PASS_cse, s->graph);
-    if (status == DYNC_OK) s->n_out = s->graph->node.at[s->graph->node.n - 1]->args[0].n;
-    *out = s;
-    if (status == DYNC_OK) return DYNC_OK;
-    dync__inductor_sized_free(s);
-    *out = NULL;
-    return status;
-}
-
-DYNC__FN dync_status dync__inductor_sized_narrow(dync__inductor_sized *s, const bool *used)
-{
-    dync_status status = DYNC_OK;
-    dync__lock(&s->lock);
-    if (!s->used || memcmp(s->used, used, (size_t)s->n_out) != 0) {
-        if (!s->used) s->used = dync__calloc((size_t)s->n_out + 1);
-        if (s->used)
-            memcpy(s->used, used, (size_t)s->n_out);
-        else
-            status = DYNC_ERR_MEMORY;
-        dync__inductor_class **end = &s->left;
-        while (*end) end = &(*end)->next;
-        *end = s->first;
-        s->first = NULL;
-        s->n = 0;
-    }
-    dync__unlock(&s->lock);
-    return status;
-}
-
-DYNC__FN bool dync__inductor_sized_wants(dync__inductor_sized *s, const bool *used)
-{
-    dync__lock(&s->lock);
-    bool same = s->used && memcmp(s->used, used, (size_t)s->n_out) == 0;
-    dync__unlock(&s->lock);
-    return same;
 }

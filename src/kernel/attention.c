@@ -46,8 +46,9 @@ static void dync__att_open(dync__att *a, const dync__kcall *c, int first, void *
     a->E = a->q->lay.shape[a->n_batch + 1];
     a->S = a->v->lay.shape[a->n_batch];
     a->V = a->v->lay.shape[a->n_batch + 1];
-    a->qb = DYNC__MIN(a->L, DYNC__ATT_QB);
-    a->kb = DYNC__MIN(a->S, a->causal ? DYNC__ATT_QB : DYNC__ATT_KB);
+    a->qb = dync__sz_min(a->L, DYNC__ATT_QB);
+    a->kb = dync__sz_min(a->S, a->causal ? DYNC__ATT_QB : DYNC__ATT_KB);
+    if (dync__any_token(a->L, a->S)) return; /* for pieces */
     a->q_blocks = (a->L + a->qb - 1) / a->qb;
     a->units = 1;
     for (int d = 0; d < a->n_batch; d++) a->units *= a->q->lay.shape[d];
@@ -227,10 +228,11 @@ static dync_status dync__att_blocks(dync__kcall *c, const dync__att *a,
                                     dync_status (*make)(const dync__att *, int64_t, int64_t, bool,
                                                         dync__code **))
 {
-    const int64_t rows[2] = {a->qb, a->L % a->qb}, columns[2] = {a->kb, a->S % a->kb};
+    const int64_t rows[2] = {a->qb, dync__sz_mod(a->L, a->qb)},
+                  columns[2] = {a->kb, dync__sz_mod(a->S, a->kb)};
     for (int i = 0; i < 8; i++) {
         bool masked = (i & 4) != 0;
-        if (!rows[i & 1] || !columns[i >> 1 & 1] ||
+        if (c->piece[i] || dync__sz_eq(rows[i & 1], 0) || dync__sz_eq(columns[i >> 1 & 1], 0) ||
             (masked ? !a->mask && !a->causal : a->mask != NULL))
             continue;
         DYNC__TRY(make(a, rows[i & 1], columns[i >> 1 & 1], masked, &c->piece[i]));
@@ -280,20 +282,36 @@ static dync_status dync__att_check(const dync__kcall *c, int n, int first)
 }
 
 static int64_t dync__att_room(const dync__att *a, bool grad);
+DYNC__FN dync_status dync__k_attention_pieces(dync__kcall *c)
+{
+    dync__att a;
+    dync__att_open(&a, c, 0, NULL);
+    DYNC__TRY(dync__att_blocks(c, &a, dync__att_step_piece));
+    for (int i = 0; i < 2; i++) {
+        int64_t rows = i ? dync__sz_mod(a.L, a.qb) : a.qb;
+        if (dync__sz_eq(rows, 0)) continue;
+        if (!c->piece[8 + i] && dync__sz_lt(a.kb, a.S))
+            DYNC__TRY(dync__att_rescale_piece(&a, rows, &c->piece[8 + i]));
+        if (!c->piece[10 + i]) DYNC__TRY(dync__att_finish_piece(&a, rows, &c->piece[10 + i]));
+    }
+    return DYNC_OK;
+}
+
 DYNC__FN dync_status dync__k_attention_prepare(dync__kcall *c)
 {
     dync__att a;
     DYNC__TRY(dync__att_check(c, 5, 0));
     dync__att_open(&a, c, 0, NULL);
     c->run_bytes = (size_t)dync__att_room(&a, false) * (size_t)dync__pool_threads();
-    DYNC__TRY(dync__att_blocks(c, &a, dync__att_step_piece));
-    for (int i = 0; i < 2; i++) {
-        int64_t rows = i ? a.L % a.qb : a.qb;
-        if (!rows) continue;
-        if (a.S > a.kb) DYNC__TRY(dync__att_rescale_piece(&a, rows, &c->piece[8 + i]));
-        DYNC__TRY(dync__att_finish_piece(&a, rows, &c->piece[10 + i]));
-    }
-    return DYNC_OK;
+    return dync__k_attention_pieces(c);
+}
+
+DYNC__FN dync_status dync__k_attention_grad_pieces(dync__kcall *c)
+{
+    dync__att a;
+    dync__att_open(&a, c, 1, NULL);
+    DYNC__TRY(dync__att_blocks(c, &a, dync__att_grad_piece));
+    return c->piece[8] ? DYNC_OK : dync__att_product_piece(&a, &c->piece[8]);
 }
 
 DYNC__FN dync_status dync__k_attention_grad_prepare(dync__kcall *c)
@@ -302,8 +320,7 @@ DYNC__FN dync_status dync__k_attention_grad_prepare(dync__kcall *c)
     DYNC__TRY(dync__att_check(c, 9, 1));
     dync__att_open(&a, c, 1, NULL);
     c->run_bytes = (size_t)dync__att_room(&a, true) * (size_t)dync__pool_threads();
-    DYNC__TRY(dync__att_blocks(c, &a, dync__att_grad_piece));
-    return dync__att_product_piece(&a, &c->piece[8]);
+    return dync__k_attention_grad_pieces(c);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -548,7 +548,7 @@ DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c)
         (dync__dtype_info(y->dtype)->kind != 'f' &&
          !(y->dtype == DYNC_I32 && c->operand[0].dtype == DYNC_I8)))
         return 0;
-    for (int d = 0; d < y->lay.ndim - 1; d++) rows *= y->lay.shape[d];
+    for (int d = 0; d < y->lay.ndim - 1; d++) rows = dync__sz_mul(rows, y->lay.shape[d]);
     return blocked ? rows / dync__cj_lanes() : rows;
 }
 

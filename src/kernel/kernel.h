@@ -26,7 +26,6 @@ typedef struct dync__kfollow {
 typedef struct dync__kcall {
     const struct dync__kcall_row *row;
     int n; /* operands, outputs last */
-    dync__operand operand[DYNC__KCALL_OPERANDS];
     dync__attr attr;
     size_t scratch_bytes; /* asked for by row->prepare */
     /* what a run takes from dync__alloc_data, all threads together; set by row->prepare */
@@ -51,7 +50,13 @@ typedef struct dync__kcall {
     /* what prepare made for the runs; the plan gives it to drop */
     void *state;
     void (*drop)(void *state);
+    /* n of them: a copy need not have room for more */
+    dync__operand operand[DYNC__KCALL_OPERANDS];
 } dync__kcall;
+DYNC__INLINE size_t dync__kcall_bytes(const dync__kcall *c)
+{
+    return offsetof(dync__kcall, operand) + (size_t)c->n * sizeof *c->operand;
+}
 /* An index that is none of 0 to size - 1: DYNC_ERR_INDEX. user_op: what it was part of, where that
  * is another operator; or NULL. */
 DYNC__FN dync_status dync__fail_index(const char *user_op, int64_t index, int64_t size);
@@ -63,38 +68,41 @@ typedef struct dync__kcall_row {
     const dync__attr_field *attr; /* its attributes, for printing; NULL: not printed */
     int kind;                     /* DYNC__K_*: to ask by, as naming a row links its kernel */
     bool any_device;              /* run takes memory of any device */
+    /* of symbolic sizes: what prepare would compile, for all by which the guards of the table in
+     * force hold; prepare takes what is there. NULL: nothing, or it does so itself. */
+    dync_status (*pieces)(dync__kcall *);
 } dync__kcall_row;
 /* A row, an object of its own, which whoever lowers to it names: name, form of its attributes
- * (attr.h), operands. Every layout may be strided; dtypes f32, f64 and by way of f32 f16 and bf16;
- * integers where said. */
+ * (attr.h), whether there are pieces for symbolic sizes, operands. Every layout may be strided;
+ * dtypes f32, f64 and by way of f32 f16 and bf16; integers where said. */
 /* clang-format off */
 #define DYNC__KERNELS(X) \
-    X(matmul, none)              /* a [B.., M, K], b [B.., K, N] (stride 0 broadcasts), c [B.., M, N]; integers too */ \
-    X(addmm, none)               /* a [M, K], b [K, N], bias ([M, N], by stride 0), c [M, N] = a@b + bias */ \
-    X(conv2d, conv)              /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y */ \
-    X(conv2d_grad_input, conv)   /* gy, w, gx */ \
-    X(conv2d_grad_weight, conv)  /* x, gy, gw */ \
-    X(max_pool2d, pool)          /* x, y, index i64 or n == 2 */ \
-    X(max_pool2d_grad, none)     /* gy, index, gx */ \
-    X(avg_pool2d, pool)          /* x, y */ \
-    X(avg_pool2d_grad, pool)     /* gy, gx */ \
-    X(cumsum, scan)              /* x, y; any dtype; not on the CPU */ \
-    X(sort, sort)                /* x, values, indices i64; equal elements stay in order */ \
-    X(index_add, scatter)        /* base, index i64, source, out = base with alpha * source's rows added */ \
-    X(scatter_add, scatter)      /* base, index i64, source, out */ \
-    X(scatter, scatter)          /* base, index i64, source, out; the last write in index order wins */ \
-    X(check_index, index)        /* index i64 or i32; an element outside of size is DYNC_ERR_INDEX */ \
-    X(check_divisor, none)       /* integers; a zero among them is ZeroDivisionError */ \
-    X(attention, attention)      /* q [B.., L, E], k [B.., S, E], v [B.., S, V], y [B.., L, V], log of the sums */ \
-                                 /* [B.., L], mask [B.., L, S] maybe */ \
-    X(attention_grad, attention) /* gy, q, k, v, y, log of the sums, gq, gk, gv, mask maybe */ \
-    X(rnn_layer, rnn)            /* operands by role */ \
-    X(rnn_layer_grad, rnn)
+    X(matmul, none, ) /* a [B.., M, K], b [B.., K, N] (stride 0 broadcasts), c; integers too */ \
+    X(addmm, none, ) /* a [M, K], b [K, N], bias ([M, N], by stride 0), c [M, N] = a@b + bias */ \
+    X(conv2d, conv, ) /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y */ \
+    X(conv2d_grad_input, conv, ) /* gy, w, gx */ \
+    X(conv2d_grad_weight, conv, ) /* x, gy, gw */ \
+    X(max_pool2d, pool, ) /* x, y, index i64 or n == 2 */ \
+    X(max_pool2d_grad, none, ) /* gy, index, gx */ \
+    X(avg_pool2d, pool, ) /* x, y */ \
+    X(avg_pool2d_grad, pool, ) /* gy, gx */ \
+    X(cumsum, scan, ) /* x, y; any dtype; not on the CPU */ \
+    X(sort, sort, ) /* x, values, indices i64; equal elements stay in order */ \
+    X(index_add, scatter, ) /* base, index i64, source, out: base, alpha * source's rows added */ \
+    X(scatter_add, scatter, ) /* base, index i64, source, out */ \
+    X(scatter, scatter, ) /* base, index i64, source, out; the last write in index order wins */ \
+    X(check_index, index, ) /* index i64 or i32; an element outside of size is DYNC_ERR_INDEX */ \
+    X(check_divisor, none, ) /* integers; a zero among them is ZeroDivisionError */ \
+    X(attention, attention, pieces) /* q [B.., L, E], k [B.., S, E], v [B.., S, V], y, log */ \
+    /* of the sums [B.., L], mask [B.., L, S] maybe */ \
+    X(attention_grad, attention, pieces) /* gy, q, k, v, y, log, gq, gk, gv, mask maybe */ \
+    X(rnn_layer, rnn, ) /* operands by role */ \
+    X(rnn_layer_grad, rnn, )
 /* clang-format on */
-#define DYNC__X(name, form) DYNC__K_##name,
+#define DYNC__X(name, form, pieces) DYNC__K_##name,
 enum { DYNC__K_other, DYNC__KERNELS(DYNC__X) DYNC__N_KERNELS };
 #undef DYNC__X
-#define DYNC__X(name, form) DYNC__DATA_DECL const dync__kcall_row dync__kcall_##name;
+#define DYNC__X(name, form, pieces) DYNC__DATA_DECL const dync__kcall_row dync__kcall_##name;
 DYNC__KERNELS(DYNC__X)
 #undef DYNC__X
 DYNC__INLINE bool dync__kcall_is(const dync__kcall *c, int kind) { return c->row->kind == kind; }

@@ -13,7 +13,7 @@ DYNC__BESIDE_JIT
 DYNC__FN int64_t dync__operand_numel(const dync__operand *o)
 {
     int64_t n = 1;
-    for (int d = 0; d < o->lay.ndim; d++) n *= o->lay.shape[d];
+    for (int d = 0; d < o->lay.ndim; d++) n = dync__sz_mul(n, o->lay.shape[d]);
     return n;
 }
 
@@ -208,9 +208,11 @@ DYNC__FN void dync__piece_store(dync__piece *p, int buf, int64_t offset, int64_t
 
 DYNC__FN dync_status dync__piece_end(dync__piece *p, dync__code **out)
 {
-    *out = p->b.k->failed ? NULL : dync__code_new(p->b.k);
-    if (p->b.k->failed) dync__fail_memory(0);
+    bool failed = p->b.k->failed, sized = !failed && dync__kernel_has_sizes(p->b.k);
+    *out = failed ? NULL : sized ? dync__code_sized(p->b.k) : dync__code_new(p->b.k);
+    if (failed) dync__fail_memory(0);
     dync__arena_free(&p->arena);
+    if (sized) return DYNC_OK; /* there need not be any */
     return *out ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
 }
 
@@ -242,9 +244,14 @@ DYNC__ATTRS(DYNC__X)
 #undef DYNC__X
 static const dync__attr_field dync__kcall_attr_none[] = {{0}};
 
-#define DYNC__X(name, form)                                                \
-    DYNC__DATA const dync__kcall_row dync__kcall_##name = {                \
-        DYNC__TEXT(#name),       dync__k_##name##_prepare, dync__k_##name, \
-        dync__kcall_attr_##form, DYNC__K_##name,           false};
+#define DYNC__PIECES_(name) NULL
+#define DYNC__PIECES_pieces(name) dync__k_##name##_pieces
+#define DYNC__X(name, form, pieces)                                           \
+    DYNC__DATA const dync__kcall_row dync__kcall_##name = {                   \
+        DYNC__TEXT(#name),          dync__k_##name##_prepare, dync__k_##name, \
+        dync__kcall_attr_##form,    DYNC__K_##name,           false,          \
+        DYNC__PIECES_##pieces(name)};
 DYNC__KERNELS(DYNC__X)
 #undef DYNC__X
+#undef DYNC__PIECES_
+#undef DYNC__PIECES_pieces

@@ -51,7 +51,7 @@ DYNC__FN int dync__piece_buf(dync__piece *, int dtype, int mode);
 DYNC__FN int dync__piece_load(dync__piece *, int buf, int64_t offset, int64_t row, int64_t lane);
 DYNC__FN void dync__piece_store(dync__piece *, int buf, int64_t offset, int64_t row, int64_t lane,
                                 int value);
-/* compiles; frees what begin took */
+/* compiles; frees what begin took. Of symbolic sizes: code_sized, *out NULL where there is none. */
 DYNC__FN dync_status dync__piece_end(dync__piece *, dync__code **out);
 /* dync__gemm_f32 or dync__gemm_f64 */
 DYNC__FN void dync__gemm_of(int dtype, int64_t m, int64_t n, int64_t k, const void *a,
@@ -72,9 +72,11 @@ DYNC__INLINE void dync__copy_line(void *to_, const void *from_, size_t bytes)
     for (; bytes >= 4; bytes -= 4, to += 4, from += 4) memcpy(to, from, 4);
 }
 
-#define DYNC__X(name, form)                                       \
+#define DYNC__X(name, form, pieces)                               \
     DYNC__FN dync_status dync__k_##name##_prepare(dync__kcall *); \
     DYNC__FN dync_status dync__k_##name(const dync__kcall *, void *const *data, void *scratch);
 DYNC__KERNELS(DYNC__X)
 #undef DYNC__X
+DYNC__FN dync_status dync__k_attention_pieces(dync__kcall *);
+DYNC__FN dync_status dync__k_attention_grad_pieces(dync__kcall *);
 #endif

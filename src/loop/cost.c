@@ -37,9 +37,10 @@ DYNC__FN const bool *dync__kernel_numbers(const dync__kernel *k, dync__arena *ar
 /* Of stepping through memory by `stride` elements, in bytes of cache line used up per step. */
 DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes)
 {
-    int64_t bytes = llabs(stride) > DYNC__COST_PAGE ? DYNC__COST_PAGE
-                                                    : llabs(stride) * element_bytes;
-    if (bytes <= DYNC__COST_LINE) return bytes;
-    return bytes >= DYNC__COST_PAGE ? DYNC__COST_PAGE_STEP
-                                    : DYNC__COST_LINE + bytes / DYNC__COST_LINE;
+    int64_t step = dync__sz_abs(stride), bytes = DYNC__COST_PAGE;
+    if (!dync__sz_lt(DYNC__COST_PAGE, step)) bytes = dync__sz_mul(step, element_bytes);
+    if (!dync__sz_lt(DYNC__COST_LINE, bytes)) return bytes;
+    return dync__sz_lt(bytes, DYNC__COST_PAGE)
+               ? dync__sz_add(DYNC__COST_LINE, dync__sz_div(bytes, DYNC__COST_LINE))
+               : DYNC__COST_PAGE_STEP;
 }

@@ -22,16 +22,19 @@ static dync__schedule_cost dync__schedule_cost_of(const dync__kernel *k, int d)
         if (in->buf < 0) continue;
         int64_t stride = k->access.at[in->access].stride[d],
                 weight = dync__inst_has_value(in) ? 1 : 3;
-        cost.lines += weight *
-                      dync__cost_stride(stride, dync__dtype_info(k->buf.at[in->buf].dtype)->bytes);
-        cost.steps += weight * DYNC__MIN(llabs(stride), INT32_MAX);
+        int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
+        cost.lines =
+            dync__sz_add(cost.lines, dync__sz_mul(weight, dync__cost_stride(stride, bytes)));
+        cost.steps = dync__sz_add(
+            cost.steps, dync__sz_mul(weight, dync__sz_min(dync__sz_abs(stride), INT32_MAX)));
     }
     return cost;
 }
 
 static bool dync__schedule_is_outside(dync__schedule_cost a, dync__schedule_cost b)
 {
-    return a.lines != b.lines ? a.lines > b.lines : a.steps > b.steps;
+    return dync__sz_eq(a.lines, b.lines) ? dync__sz_lt(b.steps, a.steps)
+                                         : dync__sz_lt(b.lines, a.lines);
 }
 
 /* Sorts loops [from, to) by falling cost, stable; order[new] = old. */

@@ -16,15 +16,19 @@ typedef struct dync__unroll {
     int32_t *number; /* [inst * length + inner index]: the new value */
 } dync__unroll;
 
-/* Elements of a row; 0: it stays a loop. */
+/* Elements of a row; 0: it stays a loop; -1: a symbolic number, few in the call at hand. */
 static int dync__unroll_length(const dync__kernel *k)
 {
     dync__fuse_traits t = dync__fuse_traits_of(k);
     int64_t rows = 1, length = 1, insts = 0, accesses = 0;
-    for (int d = 0; d < k->n_dims; d++) *(d < k->n_outer ? &rows : &length) *= k->extent[d];
-    if (k->failed || t.pointwise || t.tangled || t.scatters || t.empty || k->uses_random ||
-        length < 2 || length > DYNC__UNROLL_ROW || rows < DYNC__UNROLL_ROWS)
+    if (k->failed || t.pointwise || t.tangled || t.scatters || t.empty || k->uses_random) return 0;
+    for (int d = 0; d < k->n_dims; d++) {
+        int64_t *n = d < k->n_outer ? &rows : &length;
+        *n = dync__sz_mul(*n, k->extent[d]);
+    }
+    if (length < 2 || dync__sz_lt(DYNC__UNROLL_ROW, length) || dync__sz_lt(rows, DYNC__UNROLL_ROWS))
         return 0;
+    if (dync__is_token(length)) return -1;
     for (int i = 0; i < k->buf.n; i++)
         if (k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return 0;
     for (int i = 0; i < k->inst.n; i++) {
@@ -44,7 +48,7 @@ static int dync__unroll_access(dync__unroll *u, const dync__access *a, int t)
     dync__access at = *a;
     for (int d = k->n_dims - 1; d >= k->n_outer; d--) {
         /* extents of a row are at most its length */
-        at.offset += a->stride[d] * (t % (int)k->extent[d]);
+        at.offset = dync__sz_add(at.offset, dync__sz_mul(a->stride[d], t % (int)k->extent[d]));
         at.stride[d] = 0;
         t /= (int)k->extent[d];
     }
@@ -113,10 +117,18 @@ static void dync__unroll_all(dync__unroll *u)
     }
 }
 
+/* Rows are written out for the sizes that they have, which is a guard. */
+static void dync__unroll_number(dync__kernel *k)
+{
+    for (int d = k->n_outer; d < k->n_dims; d++) k->extent[d] = dync__sz_number(k->extent[d]);
+}
+
 DYNC__FN void dync__kernel_unroll(dync__kernel *k)
 {
     dync__unroll u = {.k = k, .length = dync__unroll_length(k)};
-    if (!u.length) return;
+    if (u.length < 0) dync__unroll_number(k);
+    if (u.length < 0) u.length = dync__unroll_length(k);
+    if (u.length <= 0) return;
     dync__kernel *out = dync__kernel_new(k->arena, k->name, 0, k->n_outer, k->extent);
     u.number = dync__arena_alloc(k->arena, (size_t)(k->inst.n * u.length) * sizeof *u.number);
     k->failed = !out || !u.number;

@@ -21,10 +21,10 @@ static bool dync__epilogue_in_order(const dync__kernel *k, const dync__access *a
     int64_t next = 1;
     for (int d = k->n_dims - 1; d >= 0; d--) {
         if (k->extent[d] == 1) continue;
-        if (a->stride[d] != next) return false;
-        next *= k->extent[d];
+        if (!dync__sz_eq(a->stride[d], next)) return false;
+        next = dync__sz_mul(next, k->extent[d]);
     }
-    return a->offset == c->lay.offset && next == dync__operand_numel(c);
+    return dync__sz_eq(a->offset, c->lay.offset) && dync__sz_eq(next, dync__operand_numel(c));
 }
 
 static bool dync__epilogue_reads(const dync__kernel *k, const dync__operand *c)
@@ -173,7 +173,7 @@ DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *
     const dync__operand *out = &c->operand[c->n - 1];
     const dync__kernel *k = step[with].k;
     int slot = -1, stores = 0;
-    if (out->lay.offset != 0 || dync__epilogue_wanted(pb, step, n, at, with)) return -1;
+    if (!dync__sz_eq(out->lay.offset, 0) || dync__epilogue_wanted(pb, step, n, at, with)) return -1;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         if (in->prim != DYNC__P_store) continue;
@@ -181,7 +181,7 @@ DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *
         stores++;
         if (b->mode == DYNC__BUF_OUT && b->dtype == out->dtype &&
             dync__epilogue_in_order(k, &k->access.at[in->access], out) &&
-            pb->slot.at[b->id].size == pb->slot.at[out->slot].size)
+            dync__sz_eq(pb->slot.at[b->id].size, pb->slot.at[out->slot].size))
             slot = b->id;
     }
     return stores == 1 ? slot : -1;
@@ -222,12 +222,13 @@ DYNC__FN dync_status dync__steps_in_place(dync__steps *s)
         const dync__operand *op = c->operand;
         const dync__slot *from = &pb->slot.at[op[0].slot], *to = &pb->slot.at[op[3].slot];
         int32_t base = op[0].slot, out = op[3].slot, copy = at + 1;
-        if (base == op[1].slot || base == op[2].slot || base == out || op[0].lay.offset != 0 ||
-            op[3].lay.offset != 0 || !dync__layout_is_contiguous(&op[0].lay) ||
-            !dync__layout_is_contiguous(&op[3].lay) || to->size != dync__operand_numel(&op[3]) ||
+        if (base == op[1].slot || base == op[2].slot || base == out ||
+            !dync__sz_eq(op[0].lay.offset, 0) || !dync__sz_eq(op[3].lay.offset, 0) ||
+            !dync__layout_is_contiguous(&op[0].lay) || !dync__layout_is_contiguous(&op[3].lay) ||
+            !dync__sz_eq(to->size, dync__operand_numel(&op[3])) ||
             dync__in_place_mode(step, 0, at, out))
             continue;
-        if (from->kind == DYNC__SLOT_TEMP && from->size == to->size &&
+        if (from->kind == DYNC__SLOT_TEMP && dync__sz_eq(from->size, to->size) &&
             !dync__in_place_mode(step, at + 1, n, base))
             dync__in_place_rename(step, at + 1, base, out);
         while (copy < n && !dync__step_mode(&step[copy], base)) copy++;

@@ -23,21 +23,27 @@ static bool dync__follow_operand(const dync__kernel *k, const dync__access *a,
     int64_t step = -1, along = -1;
     bool full = true;
     for (int d = 0; d < k->n_dims; d++)
-        full = full && (k->extent[d] == 1 || a->stride[d] == whole->stride[d]);
+        full = full && (k->extent[d] == 1 || dync__sz_eq(a->stride[d], whole->stride[d]));
     for (int d = 0; d < k->n_dims && !full; d++) {
         int64_t at = whole->stride[d], own = a->stride[d];
         if (k->extent[d] == 1) continue;
-        if (at < n) { /* a loop over columns */
-            if (at * k->extent[d] > n || (own != at && own != 0)) return false;
-            if (along >= 0 && along != (own != 0)) return false;
-            along = own != 0;
+        if (dync__sz_lt(at, n)) { /* a loop over columns */
+            bool moves = !dync__sz_eq(own, 0);
+            if (dync__sz_lt(n, dync__sz_mul(at, k->extent[d])) || (moves && !dync__sz_eq(own, at)))
+                return false;
+            if (along >= 0 && along != moves) return false;
+            along = moves;
             continue;
         }
-        if (at % n || own % (at / n) || own < 0) return false;
-        if (step >= 0 && step != own / (at / n)) return false;
-        step = own / (at / n);
+        int64_t by = dync__sz_div(at, n);
+        if (dync__sz_lt(own, 0) || !dync__sz_eq(dync__sz_mod(at, n), 0) ||
+            !dync__sz_eq(dync__sz_mod(own, by), 0))
+            return false;
+        own = dync__sz_div(own, by);
+        if (step >= 0 && !dync__sz_eq(step, own)) return false;
+        step = own;
     }
-    *row = full ? n : DYNC__MAX(step, 0);
+    *row = full ? n : step < 0 ? 0 : step;
     *same = !full && along == 0;
     return true;
 }
@@ -78,6 +84,7 @@ DYNC__FN bool dync__follow_build(dync__after *list, const dync__kernel *k, int n
         bool plain = is_load || in->prim == DYNC__P_const_;
         if (plain ? in->type != dtype : !dync__follow_takes(in, dtype) || ++operators > most)
             return false;
+        if (dync__inst_is_sized(in)) return false;
         if (in->prim == DYNC__P_const_) op.imm.f = in->imm.f;
         op.source = (int8_t)source;
         op.same = same;
@@ -112,8 +119,8 @@ static int dync__follow_load(void *user, const dync__inst *in, bool *same)
         !dync__follow_operand(w->k, a, w->whole, w->c->lay.shape[w->c->lay.ndim - 1], &row, same))
         return -1;
     for (int i = 0; i < f->n; i++)
-        if (f->buf[i] == in->buf && f->offset[i] == a->offset && f->row[i] == row &&
-            f->same[i] == *same)
+        if (f->buf[i] == in->buf && f->same[i] == *same && dync__sz_eq(f->offset[i], a->offset) &&
+            dync__sz_eq(f->row[i], row))
             return 1 + i;
     if (f->n == DYNC__AFTER_MORE) return -1;
     f->buf[f->n] = in->buf;

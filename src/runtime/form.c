@@ -13,11 +13,12 @@ DYNC__COLD
 typedef struct dync__form_sizes {
     const dync__symtab *syms;
     const int64_t *value;
-    bool ok;
+    bool ok, merged;
 } dync__form_sizes;
 
 static int64_t dync__form_size(dync__form_sizes *z, int64_t size)
 {
+    if (!z->value) return size; /* all stay as they are */
     if (dync__is_token(size)) size = dync__symtab_value(z->syms, size, z->value, &z->ok);
     if (size > DYNC__FORM_MOST || size < -DYNC__FORM_MOST) z->ok = false;
     return size;
@@ -37,6 +38,7 @@ static void dync__form_layout(dync__form_sizes *z, dync__layout *lay)
 static bool dync__form_const(dync__form_sizes *z, dync__inst *in)
 {
     bool real = in->type == DYNC_F32 || in->type == DYNC_F64;
+    if (!z->value) return false;
     if (real ? !dync__is_sf(in->imm.i) : !dync__is_token(in->imm.i)) return false;
     in->imm.i = dync__symtab_value(z->syms, in->imm.i, z->value, &z->ok);
     if (in->type == DYNC_F32) in->imm.f = (double)(float)in->imm.f;
@@ -129,7 +131,9 @@ static dync__kernel *dync__form_kernel(dync__form_sizes *z, dync__arena *arena,
     for (int i = 0; i < k->buf.n; i++) k->buf.at[i].size = dync__form_size(z, k->buf.at[i].size);
     for (int i = 0; i < k->inst.n; i++)
         if (k->inst.at[i].prim == DYNC__P_const_) constants |= dync__form_const(z, &k->inst.at[i]);
-    if (dync__form_accesses(k, from) || constants) dync__kernel_simplify(k);
+    bool merged = dync__form_accesses(k, from);
+    z->merged |= merged;
+    if (merged || constants) dync__kernel_simplify(k);
     if (constants && !k->failed && !dync__form_is_kept(k, from)) z->ok = false;
     return k->failed ? NULL : k;
 }
@@ -141,7 +145,7 @@ static void dync__form_attr(dync__form_sizes *z, const dync__attr_field *f, dync
         int64_t word;
         char *at = (char *)attr + f->offset;
         for (int i = 0; i < (f->type == DYNC__ATTR_PAIR ? 2 : 1); i++, at += sizeof word) {
-            if (f->type > DYNC__ATTR_PAIR && f->type != DYNC__ATTR_REAL) break;
+            if (!z->value || (f->type > DYNC__ATTR_PAIR && f->type != DYNC__ATTR_REAL)) break;
             memcpy(&word, at, sizeof word);
             word = f->type == DYNC__ATTR_REAL ? dync__symtab_value(z->syms, word, z->value, &z->ok)
                                               : dync__form_size(z, word);
@@ -160,14 +164,22 @@ static dync__kcall *dync__form_call(dync__form_sizes *z, dync__arena *arena,
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
+DYNC__FN dync__kernel *dync__kernel_at(const dync__kernel *from, const dync__symtab *syms,
+                                       const int64_t *value, dync__arena *arena)
+{
+    dync__form_sizes z = {syms, value, true, false};
+    dync__kernel *k = dync__form_kernel(&z, arena, from);
+    return z.ok ? k : NULL;
+}
+
 DYNC__FN dync_status dync__steps_at(const dync__steps *form, const dync__symtab *syms,
                                     const int64_t *value, dync__pb *pb, dync__steps *out)
 {
-    dync__form_sizes z = {syms, value, true};
+    dync__form_sizes z = {syms, value, true, false};
     dync__arena *arena = pb->arena;
     *pb = *form->pb;
     pb->arena = arena;
-    pb->sized = false;
+    pb->sized = !value;
     pb->slot.at =
         dync__arena_copy(arena, form->pb->slot.at, (size_t)form->pb->slot.n * sizeof *pb->slot.at);
     *out = *form;
@@ -184,6 +196,7 @@ DYNC__FN dync_status dync__steps_at(const dync__steps *form, const dync__symtab 
         if (!s->k && s->call && !(s->call = dync__form_call(&z, arena, s->call)))
             return DYNC_ERR_MEMORY;
     }
+    out->merged = z.merged;
     if (!z.ok) return DYNC_ERR_UNSUPPORTED;
     return dync__steps_check_after(out, DYNC__PASS_simplify);
 }

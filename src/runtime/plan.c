@@ -29,7 +29,7 @@ DYNC__FN bool dync__pb_add_call(dync__pb *pb, dync__kcall *c)
     return dync__avec_push(pb->arena, &pb->step, s);
 }
 
-static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
+DYNC__FN dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
 {
     dync__arena arena = {0};
     dync__life *life = dync__arena_alloc(&arena, (size_t)(p->n_slots + 1) * sizeof *life);
@@ -102,22 +102,34 @@ static dync_status dync__plan_step_make(dync__plan_maker *m, const dync__plan_wa
     return step->k ? way->kernel(m, s, i) : way->call(m, s, i);
 }
 
-static dync_status dync__plan_make(dync__plan *p, dync__steps *steps)
+DYNC__FN dync_status dync__plan_steps(dync__plan_maker *m, dync__steps *steps)
 {
-    dync__pb *pb = steps->pb;
+    dync__plan *p = m->p;
     const dync__plan_options *opt = steps->opt;
-    p->device = pb->device;
+    p->device = steps->pb->device;
     p->driver = dync__device_driver(p->device);
     if (!p->driver) return dync__fail(DYNC_ERR_DEVICE, "no code for device %d", p->device);
     const dync__plan_way *way = dync__plan_way_of(p->driver);
     DYNC__TRY(dync__steps_run(steps, DYNC__PASS_in_place));
-    dync__plan_maker m = {.p = p, .pb = pb, .opt = opt, .step = steps->at, .n = steps->n};
-    m.prologues = !opt->no_fuse && dync__pass_on(DYNC__PASS_prologue);
-    m.epilogues = !opt->no_fuse && dync__pass_on(DYNC__PASS_epilogue);
-    DYNC__TRY(dync__plan_open(&m));
-    for (int i = 0; i < m.n; i++) DYNC__TRY(dync__plan_step_make(&m, way, i));
+    m->pb = steps->pb;
+    m->opt = opt;
+    m->step = steps->at;
+    m->n = steps->n;
+    m->prologues = !opt->no_fuse && dync__pass_on(DYNC__PASS_prologue);
+    m->epilogues = !opt->no_fuse && dync__pass_on(DYNC__PASS_epilogue);
+    DYNC__TRY(dync__plan_open(m));
+    for (int i = 0; i < m->n; i++) DYNC__TRY(dync__plan_step_make(m, way, i));
+    for (int i = 0; i < m->n; i++) p->writes |= dync__plan_writes_input(p, &m->step[i]);
+    return DYNC_OK;
+}
+
+static dync_status dync__plan_make(dync__plan *p, dync__steps *steps)
+{
+    const dync__plan_options *opt = steps->opt;
+    dync__plan_maker m = {.p = p};
+    DYNC__TRY(dync__plan_steps(&m, steps));
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, m.step);
-    way->reserve(&m);
+    dync__plan_way_of(p->driver)->reserve(p);
     DYNC__TRY(
         dync__plan_memory(p, m.scratch, opt->no_memplan || !dync__pass_on(DYNC__PASS_memory)));
     DYNC__TRY(dync__plan_sources(p));
@@ -132,6 +144,16 @@ DYNC__FN dync__plan *dync__plan_new(dync__pb *pb, const dync__plan_options *opti
     return dync__steps_begin(&steps, pb, options) == DYNC_OK ? dync__plan_of(&steps) : NULL;
 }
 
+DYNC__FN void dync__plan_log(const dync__plan *p)
+{
+    dync__str s = {0};
+    if (!dync__log_on(DYNC__LOG_memory) && !dync__log_on(DYNC__LOG_code)) return;
+    dync__plan_dump(&s, p);
+    dync__log_text(dync__log_on(DYNC__LOG_code) ? DYNC__LOG_code : DYNC__LOG_memory, p->name,
+                   dync__str_get(&s));
+    dync__str_free(&s);
+}
+
 DYNC__FN dync__plan *dync__plan_of(dync__steps *steps)
 {
     dync__plan *p = dync__calloc(sizeof *p);
@@ -140,17 +162,11 @@ DYNC__FN dync__plan *dync__plan_of(dync__steps *steps)
         dync__plan_free(p);
         return NULL;
     }
-    if (dync__log_on(DYNC__LOG_memory) || dync__log_on(DYNC__LOG_code)) {
-        dync__str s = {0};
-        dync__plan_dump(&s, p);
-        dync__log_text(dync__log_on(DYNC__LOG_code) ? DYNC__LOG_code : DYNC__LOG_memory, p->name,
-                       dync__str_get(&s));
-        dync__str_free(&s);
-    }
+    dync__plan_log(p);
     return p;
 }
 
-static void dync__plan_call_free(const dync__kcall *c)
+DYNC__FN void dync__plan_call_free(const dync__kcall *c)
 {
     for (int k = 0; c && k < DYNC__KCALL_PIECES; k++) dync__code_free(c->piece[k]);
     if (c && c->drop) c->drop(c->state);

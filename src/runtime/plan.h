@@ -34,6 +34,8 @@ typedef struct dync__plan_step {
     /* what must hold of indices that kernels of the step read by, before it runs */
     int n_bounds;
     dync__plan_bound *bound;
+    /* of a plan of all sizes: the kernel, where there is code for one set of sizes alone */
+    const dync__kernel *late;
     /* takes random numbers; its code looks at the last bound as it reads by it */
     bool draws, looks;
 } dync__plan_step;
@@ -49,6 +51,7 @@ struct dync__plan {
     /* bytes that a run puts aside first, so that it does not stop between writes to its inputs; 0:
      * it writes none */
     size_t reserve;
+    bool writes; /* inputs */
     uint64_t rng_used;
     int threads;
     struct dync__perf *perf; /* DYNC_LOG=perf; NULL: off */
@@ -63,6 +66,7 @@ typedef struct dync__steps {
     dync__fuse_step *at; /* room for those of the builder; what writes nothing is left to the caller
                             to drop */
     int n, next;         /* next: the pass that is tried next */
+    bool merged; /* form.c: accesses became equal by their numbers, and kernels were simplified */
     const dync__slot_order *order; /* check.c: what the steps did to each slot at first; NULL:
                                       checks are off */
 } dync__steps;
@@ -72,12 +76,16 @@ DYNC__FN dync_status dync__steps_run(dync__steps *, int last_pass);
 DYNC__FN void dync__steps_print(dync__str *, const dync__steps *);
 DYNC__FN dync_status dync__steps_fuse(dync__steps *);
 /* form.c: a copy of steps that passes up to simplify have run over with symbolic sizes, with
- * value[i] for symbol i, in pb, whose arena the caller has set. DYNC_ERR_UNSUPPORTED, not
- * recorded: some size is none. The form's steps outlive the copy. */
+ * value[i] for symbol i, in pb, whose arena the caller has set; value NULL: sizes stay
+ * symbolic. DYNC_ERR_UNSUPPORTED, not recorded: some size is none. The form's steps outlive the
+ * copy. */
 enum { DYNC__FORM_LAST = DYNC__PASS_simplify };
 #define DYNC__FORM_MOST ((int64_t)1 << 48)
 DYNC__FN dync_status dync__steps_at(const dync__steps *form, const dync__symtab *,
                                     const int64_t *value, dync__pb *, dync__steps *out);
+/* one kernel so, at any pass; NULL: no memory, or some size is none */
+DYNC__FN dync__kernel *dync__kernel_at(const dync__kernel *, const dync__symtab *,
+                                       const int64_t *value, dync__arena *);
 /* plan.c: of steps that some passes have run over already; NULL + error */
 DYNC__FN dync__plan *dync__plan_of(dync__steps *);
 /* convs.c: after the schedule: calls stand before what follows them, convolutions take over what
@@ -137,6 +145,10 @@ typedef struct dync__plan_maker {
     const dync__plan_options *opt;
     dync__fuse_step *step;
     int n;
+    /* code for all sizes: what wants numbers is left to plan_sized.c; NULL: for the sizes there
+     * are */
+    dync__code *(*sized)(const dync__kernel *);
+    bool differs;                   /* so an epilogue is none that would be one */
     bool prologues, epilogues;      /* loops that run before and after a call, as a part of it */
     const dync__kernel *(*with)[3]; /* of each call: its epilogue, what makes operands 0 and 1 */
     int64_t scratch;                /* bytes that the calls want, one after the other */
@@ -146,11 +158,47 @@ typedef struct dync__plan_way {
     dync_status (*take)(dync__plan_maker *, int i); /* may it go into another? it is empty then */
     dync_status (*kernel)(dync__plan_maker *, dync__plan_step *, int i);
     dync_status (*call)(dync__plan_maker *, dync__plan_step *, int i);
-    void (*reserve)(dync__plan_maker *);
+    void (*reserve)(dync__plan *);
 } dync__plan_way;
 DYNC__FN const dync__plan_way *dync__plan_way_of(const dync__driver *);
+/* Does the kernel of the step look at the indices of the last bound itself? */
+DYNC__FN bool dync__plan_looks(const dync__plan *, const dync__plan_step *, const dync__kernel *);
 
-/* ---- perf.c, tune.c -------------------------------------------------------------------------- */
+/* ---- plan.c: what plans of all sizes are made by ------------------------------------------- */
+/* Every pass, then every step; the plan has no memory yet. */
+DYNC__FN dync_status dync__plan_steps(dync__plan_maker *, dync__steps *);
+DYNC__FN bool dync__plan_writes_input(const dync__plan *, const dync__fuse_step *);
+DYNC__FN dync_status dync__plan_memory(dync__plan *, int64_t scratch, bool off);
+DYNC__FN void dync__plan_call_free(const dync__kcall *);
+DYNC__FN void dync__plan_log(const dync__plan *);
+
+/* ---- plan_sized.c -------------------------------------------------------------------------- */
+/* A plan for all sizes that the guards of its table hold for. */
+typedef struct dync__plan_form {
+    dync__arena arena;
+    dync__symtab *syms;
+    dync__sz_list list;
+    dync__plan *plan; /* its sizes are places of the list */
+    int n_sources;
+    bool no_memplan;
+    bool late;    /* some kernels are made for each set of sizes */
+    bool differs; /* numbers may give other steps, which do the same */
+} dync__plan_form;
+/* Of steps that some passes have run over with symbolic sizes of the table, which it takes over,
+ * by the sizes value[i] of one call. More sizes may be put into the list until dync__plan_form_end.
+ * NULL: it cannot be, or there is no memory. */
+DYNC__FN dync__plan_form *dync__plan_form_new(const dync__steps *, dync__symtab *);
+/* false: it cannot be, after all */
+DYNC__FN bool dync__plan_form_end(dync__plan_form *);
+DYNC__FN void dync__plan_form_free(dync__plan_form *);
+/* The plan for sizes by which the list has run: at[i] is the value of place i.
+ * DYNC_ERR_UNSUPPORTED, not recorded: some size is none. */
+DYNC__FN dync_status dync__plan_form_at(const dync__plan_form *, const int64_t *value,
+                                        const int64_t *at, dync__plan **out);
+/* Do both run the same code on the same numbers? For checks. */
+DYNC__FN bool dync__plan_same(const dync__plan *, const dync__plan *);
+
+/* ---- perf.c, tune.c ------------------------------------------------------------------------ */
 /* counts the work of each step */
 DYNC__FN void dync__perf_begin(dync__plan *, const dync__fuse_step *);
 DYNC__FN void dync__perf_step(const dync__plan *, int step, uint64_t ns);

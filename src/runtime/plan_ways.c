@@ -33,7 +33,7 @@ static dync_status dync__way_slots(dync__plan *p, dync__plan_step *s, const dync
 /* The plan's own copy of a call. */
 static dync__kcall *dync__way_call(dync__plan *p, const dync__kcall *from)
 {
-    dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
+    dync__kcall *c = dync__arena_copy(&p->arena, from, dync__kcall_bytes(from));
     if (!c || (c->after && !(c->after = dync__arena_copy(&p->arena, c->after, sizeof *c->after))))
         return NULL;
     if (c->follow && !(c->follow = dync__arena_copy(&p->arena, c->follow, sizeof *c->follow)))
@@ -53,7 +53,8 @@ static dync_status dync__way_call_here(dync__plan_maker *m, dync__plan_step *s,
     dync__kcall *c = dync__way_call(m->p, from);
     if (!c) return DYNC_ERR_MEMORY;
     s->call = c; /* what prepare makes is freed with the plan, also when it fails */
-    if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
+    if (m->sized && c->row->pieces) DYNC__TRY(c->row->pieces(c));
+    if (c->row->prepare && !m->sized) DYNC__TRY(c->row->prepare(c));
     m->scratch = DYNC__MAX(m->scratch, (int64_t)c->scratch_bytes);
     return dync__way_slots(m->p, s, c, with, 1);
 }
@@ -101,14 +102,14 @@ static dync_status dync__main_bounds(dync__plan_maker *m, dync__plan_step *s, in
                            .operand = {{.slot = buf->id, .dtype = buf->dtype, .lay = bound->lay}},
                            .attr = {.index = {bound->size}}};
         s->bound[s->n_bounds++] = (dync__plan_bound){c, at + bound->buf};
-        DYNC__TRY(c->row->prepare(c));
+        if (!m->sized) DYNC__TRY(c->row->prepare(c));
     }
     return DYNC_OK;
 }
 
 /* The code looks at indices as it reads by them; not where it writes what the caller has, which
  * stays as it was if one is outside. */
-static bool dync__main_looks(const dync__plan *p, const dync__plan_step *s, const dync__kernel *k)
+DYNC__FN bool dync__plan_looks(const dync__plan *p, const dync__plan_step *s, const dync__kernel *k)
 {
     if (!s->n_bounds || !dync__pass_on(DYNC__PASS_index_check)) return false;
     const dync__plan_bound *last = &s->bound[s->n_bounds - 1];
@@ -126,8 +127,13 @@ static dync_status dync__main_kernel(dync__plan_maker *m, dync__plan_step *s, in
     const dync__kernel *k = m->step[i].k;
     DYNC__TRY(dync__way_slots(m->p, s, NULL, &k, 1));
     DYNC__TRY(dync__main_bounds(m, s, i, k, 0));
+    if (m->sized) {
+        s->code = m->sized(k);
+        s->late = s->code ? NULL : k;
+        return DYNC_OK;
+    }
     s->code = m->opt->autotune ? dync__tuned_code(k, m->opt->autotune) : dync__code_new(k);
-    if (s->code) s->looks = dync__main_looks(m->p, s, k);
+    if (s->code) s->looks = dync__plan_looks(m->p, s, k);
     return dync__way_made(s->code);
 }
 
@@ -145,8 +151,10 @@ static dync_status dync__main_epilogue(dync__plan_maker *m, dync__plan_step *s, 
     for (int b = 0; slot >= 0 && b < k->buf.n; b++)
         if (k->buf.at[b].id == slot) stored = &k->buf.at[b];
     if (stored) stored->mode |= DYNC__BUF_IN; /* what is in the cache is not stored around it */
-    if (!(s->code = dync__code_new(k))) return dync__way_made(NULL);
-    if (!dync__code_has_parts(s->code, rows)) {
+    s->code = m->sized ? m->sized(k) : dync__code_new(k);
+    if (!s->code && !m->sized) return dync__way_made(NULL);
+    m->differs |= !s->code;
+    if (!s->code || !dync__code_has_parts(s->code, rows)) {
         dync__code_free(s->code);
         s->code = NULL;
         c->follow = NULL;
@@ -186,7 +194,7 @@ static size_t dync__main_step_bytes(const dync__plan_step *s)
     return bytes;
 }
 
-static bool dync__main_writes_input(const dync__plan *p, const dync__fuse_step *s)
+DYNC__FN bool dync__plan_writes_input(const dync__plan *p, const dync__fuse_step *s)
 {
     const dync__kernel *k = s->k;
     const dync__kcall *c = k ? NULL : s->call;
@@ -199,14 +207,13 @@ static bool dync__main_writes_input(const dync__plan *p, const dync__fuse_step *
     return writes;
 }
 
-static void dync__main_reserve(dync__plan_maker *m)
+static void dync__main_reserve(dync__plan *p)
 {
-    dync__plan *p = m->p;
-    bool writes = false;
     size_t most = 0;
-    for (int i = 0; i < m->n; i++) writes |= dync__main_writes_input(p, &m->step[i]);
+    p->reserve = 0;
+    if (!p->writes || p->n_steps < 2) return;
     for (int i = 0; i < p->n_steps; i++) most = DYNC__MAX(most, dync__main_step_bytes(&p->step[i]));
-    p->reserve = writes && p->n_steps > 1 ? most : 0;
+    p->reserve = most;
 }
 
 /* ---- on a device ----------------------------------------------------------------------------- */
@@ -266,7 +273,7 @@ static dync_status dync__driver_call(dync__plan_maker *m, dync__plan_step *s, in
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 static dync_status dync__way_keep(dync__plan_maker *m, int i) { return (void)m, (void)i, DYNC_OK; }
-static void dync__way_no_reserve(dync__plan_maker *m) { m->p->reserve = 0; }
+static void dync__way_no_reserve(dync__plan *p) { p->reserve = 0; }
 
 DYNC__FN const dync__plan_way *dync__plan_way_of(const dync__driver *driver)
 {

@@ -1,13 +1,14 @@
-/* Graphs lowered once for all sizes (inductor/sized.c) against the same graphs lowered for each
- * set of sizes (DYNC_DISABLE=all_sizes), to the bit, and against eager: random programs over
+/* Plans of all sizes (runtime/plan_sized.c) against steps of all sizes (inductor/sized.c,
+ * DYNC_DISABLE=sized_plans) and the same graphs lowered for each set of sizes
+ * (DYNC_DISABLE=all_sizes), to the bit, and against eager: random programs over
  * matrices of n by m, whose sizes are 1, primes, powers of two and their neighbours, equal and
  * unequal, below and above what fusion weighs, forward and backward. In test builds every set of
- * steps is compared with those that its sizes give by themselves, too. `--seed N` starts
+ * steps and every plan is compared with what its sizes give by themselves, too. `--seed N` starts
  * elsewhere, SOAK=N goes on longer. */
 #include "../capture/counter.h"
 #include <stdlib.h>
 
-enum { MAX_INS = 9, MAX_VALUES = 12, OPS = 31 };
+enum { MAX_INS = 9, MAX_VALUES = 12, OPS = 33 };
 typedef struct {
     int op, a, b;
 } ins;
@@ -54,6 +55,15 @@ static dync_tensor *written(dync_tensor *a, dync_tensor *b, int dim, int kind)
     return dync_add(y, dync_slice(y, dim, 0, 1, 1));
 }
 
+/* Attention of one head, causal or not. */
+static dync_tensor *seen(dync_tensor *a, dync_tensor *b, int causal)
+{
+    dync_tensor *k = dync_unsqueeze(b, 0);
+    return dync_select(dync_scaled_dot_product_attention(dync_unsqueeze(a, 0), k, k, NULL, 0.0,
+                                                         causal == 1, DYNC_NONE),
+                       0, 0);
+}
+
 /* Every value is n by m. */
 static dync_tensor *apply(const pool *q, const ins *i)
 {
@@ -98,6 +108,10 @@ static dync_tensor *apply(const pool *q, const ins *i)
         return dync_add(dync_mul(a, 0.5),
                         dync_index_select(all_but_first(dync_cat(dync_tuple(b, a), dim), dim), dim,
                                           order_of(dync_select(x, 1 - dim, 0), 0)));
+    case 30: return seen(a, b, dim);
+    case 31:
+        return dync_relu(dync_add(dync_matmul(a, dync_matmul(dync_transpose(a, 0, 1), b)),
+                                  dync_select(b, 0, 0)));
     default: return dync_gelu(dync_add(a, dync_full(dync_shape(1, m), 0.5)));
     }
 }
@@ -138,8 +152,9 @@ static bool alike(dync_tensor *x, dync_tensor *y, double tol)
     return true;
 }
 
-enum { GENERAL, PLAIN, EAGER, SIDES };
-static const char *const off[SIDES] = {"", "all_sizes", ""};
+/* PLANS: of all sizes, with their code; STEPS: of all sizes, plans of each */
+enum { PLANS, STEPS, PLAIN, EAGER, SIDES };
+static const char *const off[SIDES] = {"", "sized_plans", "all_sizes", ""};
 
 /* One call on every side, by equal arguments. */
 static bool once(dync_compiled *const *f, const program *p, int64_t n, int64_t m, bool train)
@@ -161,8 +176,8 @@ static bool once(dync_compiled *const *f, const program *p, int64_t n, int64_t m
         for (int k = 0; k < 2; k++) got[s][3 + k] = train ? dync_grad(in[s][k]) : NULL;
     }
     for (int k = 0; k < 5 && good; k++)
-        good = alike(got[GENERAL][k], got[PLAIN][k], 0) &&
-               alike(got[GENERAL][k], got[EAGER][k], 2e-3);
+        good = alike(got[PLANS][k], got[PLAIN][k], 0) && alike(got[STEPS][k], got[PLAIN][k], 0) &&
+               alike(got[PLANS][k], got[EAGER][k], 2e-3);
     return good && dync_error() == DYNC_OK;
 }
 
@@ -176,9 +191,9 @@ static int64_t some_size(bool small)
 /* *n, *m: sizes where it does not hold. */
 static bool holds(const program *p, uint64_t seed, int64_t *n, int64_t *m)
 {
-    dync_compiled *f[2];
+    dync_compiled *f[EAGER];
     bool good = true;
-    for (int s = 0; s < 2; s++)
+    for (int s = 0; s < EAGER; s++)
         f[s] = dync_compile(run, .args = "x, y", .user = (void *)(uintptr_t)p,
                             .dynamic = DYNC_DYNAMIC_ON, .recompile_limit = 64);
     state = seed;
@@ -189,7 +204,7 @@ static bool holds(const program *p, uint64_t seed, int64_t *n, int64_t *m)
         if (*n == 0 || *m == 0) *n = *m = 1;
         good = once(f, p, *n, *m, i % 2);
     }
-    for (int s = 0; s < 2; s++) dync_compiled_free(f[s]);
+    for (int s = 0; s < EAGER; s++) dync_compiled_free(f[s]);
     dync_config_set("disable", "");
     return good;
 }
@@ -281,9 +296,9 @@ static dync_value decoder(const dync_value *args, int n, void *user)
 TEST(caches_that_grow)
 {
     enum { MOST = 40, WIDTH = 8 };
-    dync_compiled *f[2];
+    dync_compiled *f[EAGER];
     dync_tensor *whole[SIDES][2];
-    for (int s = 0; s < 2; s++)
+    for (int s = 0; s < EAGER; s++)
         f[s] = dync_compile(decoder, .args = "x, k, v, at", .dynamic = DYNC_DYNAMIC_ON,
                             .fullgraph = true);
     for (int c = 0; c < 2; c++)
@@ -309,7 +324,7 @@ TEST(caches_that_grow)
             }
     }
     EXPECT_STATUS(dync_error(), DYNC_OK);
-    for (int s = 0; s < 2; s++) dync_compiled_free(f[s]);
+    for (int s = 0; s < EAGER; s++) dync_compiled_free(f[s]);
     dync_config_set("disable", "");
 }
 
@@ -323,8 +338,8 @@ static dync_value cubes(const dync_value *args, int n, void *user)
 }
 TEST(backward_twice)
 {
-    dync_compiled *f[2];
-    for (int s = 0; s < 2; s++)
+    dync_compiled *f[EAGER];
+    for (int s = 0; s < EAGER; s++)
         f[s] = dync_compile(cubes, .args = "x", .dynamic = DYNC_DYNAMIC_ON, .fullgraph = true,
                             .double_backward = true);
     for (int64_t len = 3; len < 20; len++) DYNC_SCOPE {
@@ -351,13 +366,13 @@ TEST(backward_twice)
         }
     }
     EXPECT_STATUS(dync_error(), DYNC_OK);
-    for (int s = 0; s < 2; s++) dync_compiled_free(f[s]);
+    for (int s = 0; s < EAGER; s++) dync_compiled_free(f[s]);
     dync_config_set("disable", "");
 }
 
 TEST(of_all_sizes_as_of_each)
 {
-    for (int k = 0; k < test_count(60); k++) {
+    for (int k = 0; k < test_count(40); k++) {
         uint64_t seed = state = 0x9e3779b97f4a7c15u * (test__state.seed + (uint64_t)k + 1) | 1;
         program p = {.n = 1 + (int)rnd(MAX_INS)};
         int64_t n, m;

@@ -64,4 +64,60 @@ TEST(what_is_learnt_later)
     dync__symtab_free(t);
 }
 
+/* ---- sym_list.c ------------------------------------------------------------------------------ */
+static uint32_t seed = 1;
+static int64_t any(int64_t n)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (int64_t)(seed >> 8) % n;
+}
+
+/* A list gives what walks through the table give, guards included. */
+TEST(lists_of_random_expressions)
+{
+    enum { MANY = 40 };
+    for (int round = 0; round < test_count(50); round++) {
+        dync__arena arena = {0};
+        dync__symtab *t = dync__symtab_new();
+        int64_t x[MANY], place[MANY], value[2] = {3 + any(90), 3 + any(90)}, *at;
+        dync__sz_list l;
+        dync__tls.syms = t;
+        x[0] = dync__symtab_symbol(t, value[0], "a", false);
+        x[1] = dync__symtab_symbol(t, value[1], "b", false);
+        for (int i = 2; i < MANY; i++) {
+            int64_t a = x[any(i)], b = any(3) ? x[any(i)] : any(20) + 1;
+            static const dync__sz_op ops[] = {DYNC__SZ_ADD, DYNC__SZ_SUB, DYNC__SZ_MUL,
+                                              DYNC__SZ_DIV, DYNC__SZ_MOD, DYNC__SZ_MIN,
+                                              DYNC__SZ_MAX};
+            bool ok = true;
+            x[i] = dync__sz_build(t, ops[any(7)], a, b);
+            int64_t is = x[i] == -1 ? 0 : dync__symtab_value(t, x[i], value, &ok);
+            if (x[i] == -1 || !ok || is > 100000 || is < -100000) x[i] = x[i - 1];
+            if (any(6) == 0) (void)dync__sz_lt(x[i], b);
+            if (any(9) == 0) (void)dync__sz_eq(x[i], b);
+        }
+        EXPECT(dync__sz_list_begin(&l, t, &arena));
+        for (int i = 0; i < MANY; i++) place[i] = dync__sz_list_put(&l, x[i]);
+        dync__sz_list_guards(&l);
+        EXPECT(!l.failed);
+        at = dync__arena_alloc(&arena, (size_t)(l.step.n + 1) * sizeof *at);
+        for (int other = 0; other < 20; other++) {
+            int64_t v[2] = {other ? 2 + any(100) : value[0], other ? 2 + any(100) : value[1]};
+            bool ok = dync__sz_list_run(&l, v, at), all = true;
+            bool fits = dync__sz_list_ranges(&l, v) && ok;
+            EXPECT(other || fits); /* those that it was made by */
+            for (int i = 0; i < MANY; i++) {
+                bool has = true;
+                int64_t is = dync__symtab_value(t, x[i], v, &has);
+                all = all && has && is <= DYNC__SZ_LIST_MOST && is >= -DYNC__SZ_LIST_MOST;
+                EXPECT(!fits || (has && dync__sz_placed(at, place[i]) == is));
+            }
+            EXPECT(!all || fits == dync__symtab_fits(t, v) || !ok);
+        }
+        dync__tls.syms = NULL;
+        dync__symtab_free(t);
+        dync__arena_free(&arena);
+    }
+}
+
 TEST_MAIN

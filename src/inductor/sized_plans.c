@@ -1,0 +1,235 @@
+/* inductor/sized_plans.c: plans of all sizes of a graph (runtime/plan_sized.c), each for the ranges
+ * that its guards leave of a class, and the plan of one set of sizes. After sized.c, before
+ * inductor.c. */
+#include "../dync.in.h"
+#include "sized.h"
+DYNC__WARM
+
+/* ---- plans of all sizes ---------------------------------------------------------------------- */
+static void dync__inductor_plan_free(dync__inductor_plan *p)
+{
+    if (!p) return;
+    dync__plan_form_free(p->form);
+    dync__free(p, sizeof *p);
+}
+
+static dync_status dync__inductor_plan_fill(dync__inductor_plan *p)
+{
+    const dync__lowered *from = &p->of->out;
+    dync__plan_form *f = p->form;
+    const dync__sz_map map = {&f->list, NULL};
+    p->out = *from;
+    memset(&p->out.arena, 0, sizeof p->out.arena);
+    p->out.out =
+        dync__arena_copy(&f->arena, from->out, (size_t)(from->n_out + 1) * sizeof *from->out);
+    if (!p->out.out) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < from->n_out; i++) dync__sz_map_layout(&map, &p->out.out[i].lay);
+    return dync__plan_form_end(f) ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
+}
+
+/* By the sizes of one call, under the lock. NULL: it cannot be, which is remembered, or there is no
+ * memory. */
+static dync__inductor_plan *dync__inductor_plan_new(dync__inductor_sized *s,
+                                                    dync__inductor_class *c, const int64_t *value)
+{
+    dync__inductor_plan *p = dync__calloc(sizeof *p);
+    dync__symtab *syms = p ? dync__symtab_copy(c->syms, value) : NULL;
+    if (!syms) {
+        dync__free(p, sizeof *p);
+        return NULL;
+    }
+    p->of = c;
+    p->form = dync__plan_form_new(&c->steps, syms);
+    if (p->form && dync__inductor_plan_fill(p) == DYNC_OK) {
+        dync__log(DYNC__LOG_code,
+                  "%s: a plan for all sizes that %d guards hold for, %d expressions",
+                  s->graph->name, p->form->list.guard.n, p->form->list.step.n);
+        p->next = s->plan;
+        s->plan = p;
+        s->n_plans++;
+        return p;
+    }
+    c->no_plans = true;
+    dync__inductor_plan_free(p);
+    return NULL;
+}
+
+enum { DYNC__INDUCTOR_PLACES = 512 };
+/* The plan that the sizes belong to, with the values of its places in *at, of `few` or allocated;
+ * NULL: none. */
+static const dync__inductor_plan *dync__inductor_plan_of(dync__inductor_sized *s,
+                                                         const int64_t *value, int64_t *few,
+                                                         int64_t **at)
+{
+    dync__lock(&s->lock);
+    const dync__inductor_plan *p = s->plan;
+    for (; p; p = p->next) {
+        const dync__sz_list *l = &p->form->list;
+        if (!dync__sz_list_ranges(l, value)) continue;
+        *at = dync__room(few, DYNC__INDUCTOR_PLACES, l->step.n, sizeof **at);
+        if (*at && dync__sz_list_run(l, value, *at)) break;
+        if (*at) dync__room_end(*at, few, l->step.n, sizeof **at);
+    }
+    dync__unlock(&s->lock);
+    return p;
+}
+
+static void dync__inductor_plan_show(const dync__plan *is, const dync__plan *was)
+{
+    for (int i = 0; i < 2; i++) {
+        dync__str text = {0};
+        dync__plan_dump(&text, i ? is : was);
+        dync__log_text(DYNC__LOG_loops, i ? "of all sizes" : "with numbers", dync__str_get(&text));
+        dync__str_free(&text);
+    }
+}
+
+/* Where checks are on: is the plan what the sizes give by themselves? Not where memory was short on
+ * the way: that costs speed. */
+static dync_status dync__inductor_plan_check(dync__inductor_sized *s, const dync__inductor_plan *p,
+                                             const int64_t *value, const dync__plan *plan,
+                                             bool short_of_memory)
+{
+    dync__lowered own;
+    bool merged;
+    if (!dync__check_on()) return DYNC_OK;
+    DYNC__TRY(dync__class_lower(s, p->of, value, &own, &merged));
+    bool same = merged || p->of->constants || p->form->syms->cautious || p->form->differs ||
+                short_of_memory || dync__plan_same(plan, own.plan);
+    if (!same) dync__inductor_plan_show(plan, own.plan);
+    dync__lowered_free(&own);
+    DYNC__ASSERT(same); /* plans of all sizes are those of their sizes */
+    return same ? DYNC_OK
+                : dync__fail(DYNC_ERR_INTERNAL, "%s: its plan is not what its sizes give",
+                             s->graph->name);
+}
+
+static dync_status dync__inductor_plan_outputs(const dync__inductor_plan *p, const int64_t *at,
+                                               dync__lowered *out)
+{
+    const dync__lowered *from = &p->out;
+    const dync__sz_map map = {NULL, at};
+    out->out =
+        dync__arena_copy(&out->arena, from->out, (size_t)(from->n_out + 1) * sizeof *out->out);
+    out->owner = dync__arena_copy(&out->arena, from->owner,
+                                  (size_t)(from->n_storages + 1) * sizeof *out->owner);
+    out->storage_bytes =
+        dync__arena_alloc(&out->arena, (size_t)(from->n_storages + 1) * sizeof *out->storage_bytes);
+    if (!out->out || !out->owner || !out->storage_bytes) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < out->n_out; i++) dync__sz_map_layout(&map, &out->out[i].lay);
+    for (int i = 0; i < out->plan->n_slots; i++) {
+        const dync__slot *slot = &out->plan->slot[i];
+        if (slot->kind == DYNC__SLOT_OUTPUT)
+            out->storage_bytes[slot->index] = (size_t)slot->size *
+                                              dync__dtype_info(slot->dtype)->bytes;
+    }
+    return DYNC_OK;
+}
+
+/* DYNC_ERR_UNSUPPORTED: there is no such plan. */
+static dync_status dync__inductor_plan_lower(dync__inductor_sized *s, const int64_t *value,
+                                             dync__lowered *out)
+{
+    int64_t few[DYNC__INDUCTOR_PLACES], *at;
+    bool short_of_memory = dync__tls.fail_at != 0; /* as tests want it */
+    const dync__inductor_plan *p = dync__inductor_plan_of(s, value, few, &at);
+    if (!p) return DYNC_ERR_UNSUPPORTED;
+    *out = p->out;
+    dync_status status = dync__plan_form_at(p->form, value, at, &out->plan);
+    if (status == DYNC_OK) status = dync__inductor_plan_outputs(p, at, out);
+    if (status == DYNC_OK)
+        status = dync__inductor_plan_check(s, p, value, out->plan, short_of_memory);
+    dync__room_end(at, few, p->form->list.step.n, sizeof *at);
+    if (status != DYNC_OK) dync__lowered_free(out);
+    return status;
+}
+
+DYNC__FN dync_status dync__inductor_sized_lower(dync__inductor_sized *s, const int64_t *value,
+                                                dync__lowered *out)
+{
+    dync_status status = dync__inductor_plan_lower(s, value, out);
+    if (status != DYNC_ERR_UNSUPPORTED) return status;
+    dync__inductor_class *c = dync__class_of(s, value);
+    if (!c) return DYNC_ERR_UNSUPPORTED;
+    dync__lock(&s->lock);
+    bool made = !c->no_plans && s->n_plans < DYNC__SIZED_PLANS &&
+                dync__inductor_plan_new(s, c, value);
+    dync__unlock(&s->lock);
+    if (made && (status = dync__inductor_plan_lower(s, value, out)) != DYNC_ERR_UNSUPPORTED)
+        return status;
+    bool merged;
+    return dync__class_lower(s, c, value, out, &merged);
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+DYNC__FN void dync__inductor_sized_free(dync__inductor_sized *s)
+{
+    if (!s) return;
+    for (int i = 0; i < 2; i++)
+        for (dync__inductor_class *c = i ? s->left : s->first, *next; c; c = next) {
+            next = c->next;
+            dync__class_free(c);
+        }
+    for (int i = 0; i < 2; i++)
+        for (dync__inductor_plan *p = i ? s->plan : s->plans_left, *next; p; p = next) {
+            next = p->next;
+            dync__inductor_plan_free(p);
+        }
+    if (s->used) dync__free(s->used, (size_t)s->n_out + 1);
+    dync__graph_unref(s->graph);
+    dync__free(s, sizeof *s);
+}
+
+DYNC__FN dync_status dync__inductor_sized_new(dync__graph *g, const dync__options *options,
+                                              dync__inductor_sized **out)
+{
+    dync__inductor_sized *s = dync__calloc(sizeof *s);
+    if (!s) return DYNC_ERR_MEMORY;
+    s->options = *options;
+    s->options.text = ""; /* the caller's */
+    dync_status status = dync__graph_rewrite(g, dync__rewrite_copy, NULL, &s->graph);
+    for (int i = 0; status == DYNC_OK && i < g->over.n; i++)
+        if (!dync__avec_push(&s->graph->arena, &s->graph->over, g->over.at[i]))
+            status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__graph_pass(DYNC__PASS_dce, s->graph);
+    if (status == DYNC_OK) status = dync__graph_pass(DYNC__PASS_cse, s->graph);
+    if (status == DYNC_OK) s->n_out = s->graph->node.at[s->graph->node.n - 1]->args[0].n;
+    *out = s;
+    if (status == DYNC_OK) return DYNC_OK;
+    dync__inductor_sized_free(s);
+    *out = NULL;
+    return status;
+}
+
+DYNC__FN dync_status dync__inductor_sized_narrow(dync__inductor_sized *s, const bool *used)
+{
+    dync_status status = DYNC_OK;
+    dync__lock(&s->lock);
+    if (!s->used || memcmp(s->used, used, (size_t)s->n_out) != 0) {
+        if (!s->used) s->used = dync__calloc((size_t)s->n_out + 1);
+        if (s->used)
+            memcpy(s->used, used, (size_t)s->n_out);
+        else
+            status = DYNC_ERR_MEMORY;
+        dync__inductor_class **end = &s->left;
+        while (*end) end = &(*end)->next;
+        *end = s->first;
+        s->first = NULL;
+        s->n = 0;
+        dync__inductor_plan **last = &s->plans_left;
+        while (*last) last = &(*last)->next;
+        *last = s->plan;
+        s->plan = NULL;
+        s->n_plans = 0;
+    }
+    dync__unlock(&s->lock);
+    return status;
+}
+
+DYNC__FN bool dync__inductor_sized_wants(dync__inductor_sized *s, const bool *used)
+{
+    dync__lock(&s->lock);
+    bool same = s->used && memcmp(s->used, used, (size_t)s->n_out) == 0;
+    dync__unlock(&s->lock);
+    return same;
+}
