@@ -73,13 +73,14 @@ static void dync__partition_destroy(void *state)
 /* ---- cutting --------------------------------------------------------------------------------- */
 
 typedef struct dync__partition_pick {
-    const dync__maker *maker;
+    const dync__partition_maker *maker;
     int n_left;
     dync__str left; /* "sort (no row), topk (int64)" */
 } dync__partition_pick;
 
 /* Items of a call of several outputs go with it. */
-static bool dync__partition_can(const dync__maker *m, const dync__node *n, const char **why)
+static bool dync__partition_can(const dync__partition_maker *m, const dync__node *n,
+                                const char **why)
 {
     if (n->op == DYNC__NODE_GETITEM) n = n->args[0].as.node;
     return m->can(m->user, n, why);
@@ -149,7 +150,7 @@ static dync_status dync__partition_last(dync__partition *p)
     return DYNC_OK;
 }
 
-static bool dync__partition_is_his(const dync__maker *m, const dync__graph *g)
+static bool dync__partition_is_his(const dync__partition_maker *m, const dync__graph *g)
 {
     const char *why;
     for (int i = 0; i < g->node.n; i++) {
@@ -161,8 +162,8 @@ static bool dync__partition_is_his(const dync__maker *m, const dync__graph *g)
     return false; /* nothing to compute */
 }
 
-static dync_status dync__partition_parts(dync__partition *p, const dync__maker *m, bool is_backward,
-                                         const dync__options *o)
+static dync_status dync__partition_parts(dync__partition *p, const dync__partition_maker *m,
+                                         bool is_backward, const dync__options *o)
 {
     dync__options ours = *o;
     ours.opt_level = -1; /* it is the maker's */
@@ -199,8 +200,9 @@ static dync_status dync__partition_cut(dync__partition *p, dync__partition_pick 
     return status;
 }
 
-DYNC__FN dync_status dync__partition_compile(const dync__maker *m, dync__graph *g, bool is_backward,
-                                             const dync__options *o, dync__inner *out)
+DYNC__FN dync_status dync__partition_compile(const dync__partition_maker *m, dync__graph *g,
+                                             bool is_backward, const dync__options *o,
+                                             dync__inner *out)
 {
     dync__partition_pick pick = {.maker = m};
     DYNC__TRY(dync__graph_pass(DYNC__PASS_dce, g));

@@ -8,7 +8,7 @@ static bool dync__tvm_maker_can(void *user, const dync__node *n, const char **wh
 {
     return (void)user, dync__tvm_can(n, why);
 }
-static const dync__maker dync__tvm_maker = {
+static const dync__partition_maker dync__tvm_maker = {
     .name = "tvm", .can = dync__tvm_maker_can, .compile = dync__tvm_compile};
 
 static dync_status dync__tvm_inner(void *user, dync__graph *g, bool is_backward,

@@ -12,17 +12,18 @@
 
 /* ---- partition.c: a graph in parts ----------------------------------------------------------- */
 /* Who compiles what he can: parts of a graph. why: set where he cannot, one word or two. */
-typedef struct dync__maker {
+typedef struct dync__partition_maker {
     const char *name;
     bool (*can)(void *user, const dync__node *, const char **why);
     /* plain sizes, the result a list; gives what dync__inner says */
     dync_status (*compile)(void *user, dync__graph *part, const dync__options *, dync__inner *out);
     void *user;
-} dync__maker;
+} dync__partition_maker;
 /* The whole of g: parts that the maker can say by him, the others by inductor, in order. The log
  * (aot) and dync_explain_backend tell what went to dync, and why. */
-DYNC__FN dync_status dync__partition_compile(const dync__maker *, dync__graph *g, bool is_backward,
-                                             const dync__options *, dync__inner *out);
+DYNC__FN dync_status dync__partition_compile(const dync__partition_maker *, dync__graph *g,
+                                             bool is_backward, const dync__options *,
+                                             dync__inner *out);
 
 /* ---- tvm_lib.c: values, calls, errors -------------------------------------------------------- */
 typedef struct dync__tvm_any {
