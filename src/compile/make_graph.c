@@ -14,7 +14,7 @@ DYNC__COLD
 
 /* One recording. Ids, not addresses, are the keys of `node`: tensors may die and their memory be
  * used again during the trace. */
-typedef struct dync__maker {
+typedef struct dync__graph_maker {
     dync__handler handler, *before; /* before: the bottom in force outside */
     dync__graph *graph;
     dync__map node; /* id of a tensor -> its node */
@@ -23,9 +23,9 @@ typedef struct dync__maker {
     dync_trace_mode mode;
     dync__symtab *syms; /* SYMBOLIC */
     int n_constants;
-} dync__maker;
+} dync__graph_maker;
 static DYNC__TLS dync_trace_mode dync__maker_mode;
-static DYNC__TLS dync__maker *dync__maker_now; /* for names; NULL: none is open */
+static DYNC__TLS dync__graph_maker *dync__maker_now; /* for names; NULL: none is open */
 
 DYNC_API void dync_make_graph_mode(dync_trace_mode mode)
 {
@@ -38,20 +38,20 @@ DYNC_API void dync_make_graph_mode(dync_trace_mode mode)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static bool dync__maker_own(dync__maker *m, const dync__tensor *t, dync__node *n)
+static bool dync__maker_own(dync__graph_maker *m, const dync__tensor *t, dync__node *n)
 {
     return dync__map_put(&m->node, t->id, (uint64_t)(uintptr_t)n);
 }
 
 /* NULL: the tensor is not of this recording, or not seen yet. */
-static dync__node *dync__maker_known(const dync__maker *m, const dync__tensor *t)
+static dync__node *dync__maker_known(const dync__graph_maker *m, const dync__tensor *t)
 {
     uint64_t at;
     return dync__map_get(&m->node, t->id, &at) ? (dync__node *)(uintptr_t)at : NULL;
 }
 
 /* A tensor from elsewhere: an attribute, under the names that make_fx gives. */
-static dync__node *dync__maker_constant(dync__maker *m, dync__tensor *t)
+static dync__node *dync__maker_constant(dync__graph_maker *m, dync__tensor *t)
 {
     char path[48];
     bool parameter = (t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER)) != 0;
@@ -61,7 +61,7 @@ static dync__node *dync__maker_constant(dync__maker *m, dync__tensor *t)
     return n && dync__maker_own(m, t, n) ? n : NULL;
 }
 
-static dync__node *dync__maker_node(dync__maker *m, dync__tensor *t)
+static dync__node *dync__maker_node(dync__graph_maker *m, dync__tensor *t)
 {
     dync__node *n = dync__maker_known(m, t);
     if (n) return n;
@@ -75,7 +75,7 @@ static dync__node *dync__maker_node(dync__maker *m, dync__tensor *t)
 }
 
 /* Without data: the fake that stands for a tensor from elsewhere. */
-static dync__tensor *dync__maker_stand_in(dync__maker *m, dync__tensor *t)
+static dync__tensor *dync__maker_stand_in(dync__graph_maker *m, dync__tensor *t)
 {
     if (m->mode == DYNC_TRACE_REAL || (t->flags & DYNC__T_FAKE)) return t;
     for (int i = 0; i < m->real.n; i++)
@@ -95,8 +95,8 @@ static dync__tensor *dync__maker_stand_in(dync__maker *m, dync__tensor *t)
 }
 
 /* stand: arguments as the operator sees them; node: as the graph does. */
-static dync_status dync__maker_args(dync__maker *m, int n, const dync__arg *in, dync__arg *stand,
-                                    dync__arg *node)
+static dync_status dync__maker_args(dync__graph_maker *m, int n, const dync__arg *in,
+                                    dync__arg *stand, dync__arg *node)
 {
     for (int i = 0; i < n; i++) {
         stand[i] = node[i] = in[i];
@@ -123,7 +123,7 @@ static dync_status dync__maker_args(dync__maker *m, int n, const dync__arg *in, 
 
 /* REAL: what lies below runs the operator. Otherwise only its results' form is computed; effects
  * (a seed) happen in every mode. */
-static dync_status dync__maker_run(dync__maker *m, dync__opcall *c)
+static dync_status dync__maker_run(dync__graph_maker *m, dync__opcall *c)
 {
     if (m->mode != DYNC_TRACE_REAL && c->row->cls != DYNC__EFFECT) return dync__op_fake(c);
     dync__handler *own = dync__bottom_swap(m->before);
@@ -134,7 +134,8 @@ static dync_status dync__maker_run(dync__maker *m, dync__opcall *c)
 
 /* The node of a call that has run, with the types of its results. Items of several results are
  * getitem nodes, made at once. */
-static dync_status dync__maker_record(dync__maker *m, const dync__opcall *c, const dync__arg *args)
+static dync_status dync__maker_record(dync__graph_maker *m, const dync__opcall *c,
+                                      const dync__arg *args)
 {
     dync__info info[DYNC__MAX_OUT];
     memset(info, 0, sizeof info);
@@ -162,7 +163,7 @@ static dync_status dync__maker_record(dync__maker *m, const dync__opcall *c, con
  * what is recorded is what could run. A failed call leaves no results. */
 static dync_status dync__maker_call(dync__handler *self, dync__opcall *c)
 {
-    dync__maker *m = self->state;
+    dync__graph_maker *m = self->state;
     const dync__op_row *row = c->row;
     bool whole = dync__op_can_lower(c->op) ||
                  (row->flags & (DYNC__OP_OPAQUE | DYNC__OP_DATA_SHAPE)) ||
@@ -191,7 +192,7 @@ static dync_status dync__maker_call(dync__handler *self, dync__opcall *c)
 /* A value of the graph, not a constant from elsewhere: with data, as each operator really runs. */
 static bool dync__maker_computes(const dync_tensor *h)
 {
-    const dync__maker *m = dync__maker_now;
+    const dync__graph_maker *m = dync__maker_now;
     const dync__tensor *t = m && m->mode == DYNC_TRACE_REAL ? dync__peek(h) : NULL;
     const dync__node *n = t ? dync__maker_known(m, t) : NULL;
     return n && n->kind != DYNC__N_GET_ATTR;
@@ -249,7 +250,7 @@ static const dync__read_intercept dync__maker_reads = {.item = dync__maker_item,
 
 /* Sizes other than 0 and 1 become symbols, equal ones the same; strides of dense tensors follow
  * from them. */
-static dync_status dync__maker_symbols(dync__maker *m, const char *name, dync__layout *lay)
+static dync_status dync__maker_symbols(dync__graph_maker *m, const char *name, dync__layout *lay)
 {
     bool dense = dync__layout_is_contiguous(lay);
     for (int d = 0; d < lay->ndim; d++) {
@@ -272,7 +273,7 @@ static dync_status dync__maker_symbols(dync__maker *m, const char *name, dync__l
 }
 
 /* The graph's sizes in their simplest form, with their names. */
-static dync_status dync__maker_settle(dync__maker *m)
+static dync_status dync__maker_settle(dync__graph_maker *m)
 {
     if (!m->syms) return DYNC_OK;
     return dync__graph_settle_sizes(m->graph, m->syms) ? DYNC_OK : DYNC_ERR_MEMORY;
@@ -280,7 +281,7 @@ static dync_status dync__maker_settle(dync__maker *m)
 
 /* What the function gets for a tensor: another leaf over the same memory, or a fake. Owned by the
  * scope. */
-static dync_value dync__maker_input(dync__maker *m, dync__tensor *t, const char *name)
+static dync_value dync__maker_input(dync__graph_maker *m, dync__tensor *t, const char *name)
 {
     char text[80];
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
@@ -303,7 +304,7 @@ static dync_value dync__maker_input(dync__maker *m, dync__tensor *t, const char 
     return ok && h ? dync_v_tensor(h) : DYNC_NONE;
 }
 
-static dync_status dync__maker_argument(dync__maker *m, const dync_value *v, const char *name,
+static dync_status dync__maker_argument(dync__graph_maker *m, const dync_value *v, const char *name,
                                         int depth, dync_value *out)
 {
     *out = *v;
@@ -334,7 +335,7 @@ static dync_status dync__maker_argument(dync__maker *m, const dync_value *v, con
     return DYNC_OK;
 }
 
-static dync_status dync__maker_result(dync__maker *m, dync_value v, int depth, dync__arg *out)
+static dync_status dync__maker_result(dync__graph_maker *m, dync_value v, int depth, dync__arg *out)
 {
     memset(out, 0, sizeof *out);
     if (v.kind == DYNC_KIND_TENSOR) {
@@ -358,7 +359,7 @@ static dync_status dync__maker_result(dync__maker *m, dync_value v, int depth, d
     return DYNC_OK;
 }
 
-static dync_status dync__maker_finish(dync__maker *m, dync_value r, const char *name)
+static dync_status dync__maker_finish(dync__graph_maker *m, dync_value r, const char *name)
 {
     dync__arg result;
     if (r.kind == DYNC_KIND_NONE && dync__graph_op_count(m->graph) == 0)
@@ -371,8 +372,8 @@ static dync_status dync__maker_finish(dync__maker *m, dync_value r, const char *
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static dync_status dync__maker_trace(dync__maker *m, const dync_callee *callee, const char *name,
-                                     int nargs, const dync_value *args)
+static dync_status dync__maker_trace(dync__graph_maker *m, const dync_callee *callee,
+                                     const char *name, int nargs, const dync_value *args)
 {
     dync__compiled *inner = dync__callee_compiled(callee);
     const char *names = callee->args ? callee->args : inner ? inner->args : NULL;
@@ -384,7 +385,7 @@ static dync_status dync__maker_trace(dync__maker *m, const dync_callee *callee, 
         DYNC__TRY(dync__maker_argument(m, &args[i], arg, 0, &in[i]));
     }
     uint64_t errors = dync__error_count();
-    dync__maker *outer = dync__maker_now;
+    dync__graph_maker *outer = dync__maker_now;
     dync__maker_now = m;
     m->before = dync__bottom_swap(&m->handler);
     dync_value r = dync__callee_invoke(callee, nargs, in);
@@ -395,7 +396,7 @@ static dync_status dync__maker_trace(dync__maker *m, const dync_callee *callee, 
     return dync__maker_finish(m, r, name);
 }
 
-static void dync__maker_free(dync__maker *m)
+static void dync__maker_free(dync__graph_maker *m)
 {
     for (int i = 0; i < m->real.n; i++) {
         dync__unref(m->real.at[i]);
@@ -412,8 +413,8 @@ static void dync__graph_release(void *g) { dync__graph_unref(g); }
 DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs,
                                             const dync_value *args)
 {
-    dync__maker m = {.handler = {.call = dync__maker_call, .reads = &dync__maker_reads},
-                     .mode = dync__maker_mode};
+    dync__graph_maker m = {.handler = {.call = dync__maker_call, .reads = &dync__maker_reads},
+                           .mode = dync__maker_mode};
     const char *shown = callee.name ? callee.name : name ? name : "GraphModule";
     dync__maker_mode = DYNC_TRACE_REAL;
     if (dync__callee_check(&callee, "dync_make_graph") != DYNC_OK) return NULL;
