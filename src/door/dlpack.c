@@ -136,8 +136,8 @@ static dync_tensor *dync__dl_from(void *managed, bool versioned)
     dync__dl_versioned *m = managed;
     if (m->major != DYNC__DL_MAJOR)
         return dync__fail(DYNC_ERR_UNSUPPORTED,
-                          "dync_from_dlpack: version %u.%u, expected %d of DLPack", m->major,
-                          m->minor, DYNC__DL_MAJOR),
+                          "dync_from_dlpack: version %u.%u, expected %d of DLPack",
+                          (unsigned)m->major, (unsigned)m->minor, DYNC__DL_MAJOR),
                NULL;
     return dync__give(
         dync__dl_in(&m->tensor, m->flags & DYNC__DL_READ_ONLY, dync__dl_release_versioned, m));

@@ -176,13 +176,13 @@ static dync_status dync__gguf_tensor_next(dync__gguf *g)
         return dync__fail(DYNC_ERR_UNSUPPORTED,
                           "GGUF, byte %llu: \"%.100s\" is of type %u: F32, F16, BF16, F64, I8 to "
                           "I64, Q4_0, Q8_0, Q4_K and Q6_K are read",
-                          (unsigned long long)g->c.at - 12, t.name, type);
+                          (unsigned long long)g->c.at - 12, t.name, (unsigned)type);
     int64_t inner = t.ndim ? t.shape[t.ndim - 1] : 1, bytes;
     if (inner % t.type->per_block)
         return dync__door_bad("GGUF", g->c.at - 12,
                               "rows of \"%.100s\" are %lld long: %s has "
                               "blocks of %u",
-                              t.name, (long long)inner, t.type->name, t.type->per_block);
+                              t.name, (long long)inner, t.type->name, (unsigned)t.type->per_block);
     if (!dync__mul_ok(t.numel / t.type->per_block, t.type->block_bytes, &bytes))
         return dync__door_bad("GGUF", g->c.at - 12, "the sizes of \"%.100s\" are too large",
                               t.name);
