@@ -23,6 +23,7 @@ static const char *const compared[] = {
     "dync__c_patterns",    /* how a node is printed */
     "dync__text_function", /* what a function inside it is called */
     "dync__parse_control", /* by the name in the text */
+    "dync__tvm_rows",      /* the rows of TVM: asked for nodes of a graph that exists */
 };
 
 enum { TEXT = 1 << 19, TOKENS = 1 << 16, NAME = 96 };
