@@ -56,7 +56,8 @@ static dync_status dync__dl_layout(const dync__dl_tensor *d, dync__layout *lay, 
     memset(lay, 0, sizeof *lay);
     DYNC__TRY(dync__check_rank(d->ndim));
     if (d->ndim && !d->shape)
-        return dync__fail(DYNC_ERR_VALUE, "dync_from_dlpack: %d dimensions without sizes", d->ndim);
+        return dync__fail(DYNC_ERR_VALUE, "dync_from_dlpack: %d dimensions without sizes",
+                          (int)d->ndim);
     int64_t numel;
     DYNC__TRY(dync__numel(d->ndim, d->shape, &numel));
     DYNC__TRY(dync__layout_contiguous(lay, d->ndim, d->shape));

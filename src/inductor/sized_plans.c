@@ -130,7 +130,7 @@ static dync_status dync__inductor_plan_outputs(const dync__inductor_plan *p, con
 static dync_status dync__inductor_plan_lower(dync__inductor_sized *s, const int64_t *value,
                                              dync__lowered *out)
 {
-    int64_t few[DYNC__INDUCTOR_PLACES], *at;
+    int64_t few[DYNC__INDUCTOR_PLACES], *at = NULL;
     bool short_of_memory = dync__tls.fail_at != 0; /* as tests want it */
     const dync__inductor_plan *p = dync__inductor_plan_of(s, value, few, &at);
     if (!p) return DYNC_ERR_UNSUPPORTED;
@@ -144,9 +144,19 @@ static dync_status dync__inductor_plan_lower(dync__inductor_sized *s, const int6
     return status;
 }
 
+/* Steps of all sizes are for 2 and more; 0 and 1, which data may decide, are lowered as numbers. */
+static bool dync__inductor_sized_takes(const dync__inductor_sized *s, const int64_t *value)
+{
+    const dync__symtab *t = s->graph->syms;
+    for (int i = 0; t && i < t->symbol.n; i++)
+        if (t->symbol.at[i].data && value[i] < 2) return false;
+    return true;
+}
+
 DYNC__FN dync_status dync__inductor_sized_lower(dync__inductor_sized *s, const int64_t *value,
                                                 dync__lowered *out)
 {
+    if (!dync__inductor_sized_takes(s, value)) return DYNC_ERR_UNSUPPORTED;
     dync_status status = dync__inductor_plan_lower(s, value, out);
     if (status != DYNC_ERR_UNSUPPORTED) return status;
     dync__inductor_class *c = dync__class_of(s, value);
