@@ -117,6 +117,42 @@ static dync_status dync__onnx_record_call(dync__onnx_recorder *r, dync__opcall *
     return n ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* Known tensors that meet a trace are part of it: they were made by this run of the model, and the
+ * next one makes others. Weights live as long as the model: they stay inputs. */
+static dync_status dync__onnx_bake(const dync__onnx_recorder *r, dync__tracer *tracer, int n,
+                                   const dync__arg *in, dync__arg *out)
+{
+    for (int i = 0; i < n; i++) {
+        out[i] = in[i];
+        if (in[i].kind == DYNC__A_TENSOR && !(in[i].as.t->flags & DYNC__T_FAKE)) {
+            bool weight = false;
+            for (int k = 0; k < r->model->main->n_constants && !weight; k++)
+                weight = r->model->main->tensor[k] == in[i].as.t;
+            if (weight) continue;
+            out[i].as.t = dync__open(dync__trace_bake(tracer, in[i].as.t));
+            if (!out[i].as.t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+        } else if (in[i].kind == DYNC__A_LIST) {
+            out[i].as.list = dync__scope_alloc((size_t)(in[i].n + 1) * sizeof *out);
+            if (!out[i].as.list) return DYNC_ERR_MEMORY;
+            DYNC__TRY(dync__onnx_bake(r, tracer, in[i].n, in[i].as.list, out[i].as.list));
+        }
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__onnx_trace_call(dync__onnx_recorder *r, dync__opcall *c)
+{
+    dync__arg baked[DYNC__MAX_ARGS], *given = c->args;
+    dync__tracer *tracer = dync__tracing();
+    if (tracer) {
+        DYNC__TRY(dync__onnx_bake(r, tracer, c->nargs, c->args, baked));
+        c->args = baked;
+    }
+    dync_status status = dync__dispatch_below(&r->handler, c);
+    c->args = given;
+    return status;
+}
+
 static dync_status dync__onnx_record_answer(dync__handler *self, dync__opcall *c)
 {
     dync__onnx_recorder *r = self->state;
@@ -126,7 +162,7 @@ static dync_status dync__onnx_record_answer(dync__handler *self, dync__opcall *c
                  c->row->cls != DYNC__EFFECT;
     for (int i = 0; i < n && known; i++) known = !(in[i]->flags & DYNC__T_FAKE);
     if (known && dync__onnx_fold_fits(c, in, n)) return dync__onnx_fold(c);
-    if (!r->graph) return dync__dispatch_below(self, c);
+    if (!r->graph) return dync__onnx_trace_call(r, c);
     dync_status status = dync__onnx_record_call(r, c);
     for (int i = 0; i < c->nout && status != DYNC_OK; i++) {
         dync__unref(c->out[i]);

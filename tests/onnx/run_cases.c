@@ -85,7 +85,7 @@ static bool compare(int i, dync_tensor *got, dync_tensor *want, double rtol, dou
 
 static bool run_set(dync_program *p, const char *folder, int set, double rtol, double atol)
 {
-    char path[1024];
+    char path[1200];
     dync_value in[MOST];
     int n = 0, type;
     for (; n < MOST; n++) {
@@ -110,7 +110,7 @@ static bool run_set(dync_program *p, const char *folder, int set, double rtol, d
 
 static bool run_case(const char *folder, double rtol, double atol)
 {
-    char path[1024];
+    char path[1200];
     bool ok = true;
     snprintf(path, sizeof path, "%s/model.onnx", folder);
     dync_clear_error();

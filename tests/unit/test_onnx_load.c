@@ -127,6 +127,34 @@ TEST(symbolic_sizes_run_with_any)
     dync__arena_free(&a);
 }
 
+/* What is computed beforehand is made anew by every trace: it is part of the graph, not an input
+ * that has to live on. */
+TEST(what_is_folded_is_no_guard)
+{
+    dync__arena a = {0};
+    dync__onnx_model *m = small(&a, 0, "N");
+    put(&a, m->graph, "Neg", "w", NULL, "v");
+    put(&a, m->graph, "MatMul", "z", "v", "u");
+    m->graph->output.at[0]->name = "u";
+    dync__program *p = load(m);
+    REQUIRE(p != NULL);
+    dync_counters before = dync_get_counters(), after;
+    for (int i = 0; i < 3; i++) DYNC_SCOPE {
+        dync_value x = dync_v_tensor(dync_ones(dync_shape(4, 3))),
+                   out = dync__program_run(p, 1, &x);
+        REQUIRE(out.kind == DYNC_KIND_LIST);
+        /* x @ w is [-3, 0, 3], z = [1, 1, 4], z @ -w */
+        const float *u = dync_data(dync_as_tensor(dync_at(out, 0)));
+        EXPECT_NEAR((double)u[0], -3, 1e-5);
+        EXPECT_NEAR((double)u[2], -15, 1e-5);
+    }
+    after = dync_get_counters();
+    EXPECT_EQ_INT(after.graphs - before.graphs, 1);
+    EXPECT_EQ_INT(after.cache_hits - before.cache_hits, 2);
+    dync__program_free(p);
+    dync__arena_free(&a);
+}
+
 static void refused(dync__onnx_model *m, dync_status status, const char *text)
 {
     dync__error_guard g;
