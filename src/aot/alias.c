@@ -334,10 +334,11 @@ static int dync__joint_find_seen(const dync__joint *j, const dync__tensor *t)
     return -1;
 }
 
+/* What has no elements is anywhere: where the base begins, whose offset is no guard then. */
 static dync__layout dync__layout_from(const dync__tensor *t, const dync__tensor *base)
 {
     dync__layout lay = t->lay;
-    lay.offset = dync__sz_sub(lay.offset, base->lay.offset);
+    lay.offset = t->numel ? dync__sz_sub(lay.offset, base->lay.offset) : 0;
     return lay;
 }
 

@@ -70,7 +70,7 @@ DYNC_API dync_port dync_program_output(const dync_program *program, int i)
 static void dync__port_text(dync__str *s, const char *what, const dync_port *p)
 {
     dync__str_addf(s, "%s %s: ", what, p->name);
-    dync__str_addf(s, "%s", dync__dtype_info(p->dtype)->name);
+    dync__str_addf(s, "%s", dync__dtype_info((int)p->dtype)->name);
     if (p->shape.n < 0)
         dync__str_add(s, ", any shape");
     else
@@ -83,7 +83,7 @@ static void dync__port_text(dync__str *s, const char *what, const dync_port *p)
             dync__str_addf(s, "%lld", (long long)p->shape.d[d]);
     }
     if (p->shape.n >= 0) dync__str_addc(s, ']');
-    if (strcmp(p->type, dync__dtype_info(p->dtype)->name) != 0)
+    if (strcmp(p->type, dync__dtype_info((int)p->dtype)->name) != 0)
         dync__str_addf(s, ", holds %s", p->type);
     dync__str_addc(s, '\n');
 }
