@@ -331,11 +331,13 @@ static bool program_exact(const program *p, program *q)
 }
 
 /* Is there a row whose gradient comes from its rounded result (1 - y * y)? Where that is nearly 1
- * little is left, in PyTorch too. */
+ * little is left, in PyTorch too. Of atan2(x, x) it is 1 / 2x taken away from itself. */
 static bool from_result(const program *p)
 {
     for (int i = 0; i < p->n_steps; i++)
-        if (among(" tanh tanh_ sigmoid sigmoid_ softmax log_softmax cosine_similarity normalize "
+        if ((strcmp(rows[p->at[i].row].name, "atan2") == 0 &&
+             p->at[i].a[0].d[0] == p->at[i].a[1].d[0]) ||
+            among(" tanh tanh_ sigmoid sigmoid_ softmax log_softmax cosine_similarity normalize "
                   "cross_entropy ",
                   rows[p->at[i].row].name))
             return true;

@@ -517,10 +517,12 @@ static void print_call(const one_call *c)
 /* From which pass on a sequence may compile nothing. The second, but: an entry with symbolic sizes
  * may be met, once, with an outcome of a branch or a number read from data that only the entry of
  * plain sizes knew; a call that fails leaves no entry, and is traced with the sizes that are
- * symbolic by then; and a module whose training mode is switched looks new to guards every time. */
+ * symbolic by then; a piece behind a break whose sizes data decide meets each of them once for
+ * every entry; and a module whose training mode is switched looks new to guards every time. */
 static int settled(const sequence *q, bool failed)
 {
     bool flips = false;
+    if (by_data(functions[q->fn].fn) && !q->captures) return PASSES;
     for (int i = 1; i < q->n; i++) flips = flips || q->at[i].train != q->at[0].train;
     if (functions[q->fn].fn == network && flips) return PASSES;
     return functions[q->fn].fn == by_value || functions[q->fn].fn == by_item || failed ? 2 : 1;
@@ -590,7 +592,9 @@ static void report(const sequence *full, const char *what)
     printf("  sequence %llu: %s differs in pass %d, call %d: %s, backend %s, dynamic %s%s%s\n",
            (unsigned long long)q.seed, what, v.pass, v.call, functions[q.fn].name,
            backends[q.backend], dynamics[q.dynamic], q.symbolic ? ", s symbolic" : "",
-           q.fullgraph ? ", fullgraph" : "");
+           q.fullgraph  ? ", fullgraph"
+           : q.captures ? ", captures"
+                        : "");
     for (int i = 0; i < q.n; i++) print_call(&q.at[i]);
     printf("    repeat: %s -t callers --seed %llu\n", test__state.program,
            (unsigned long long)q.seed);
