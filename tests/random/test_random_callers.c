@@ -214,7 +214,8 @@ FN(chosen)
 }
 static dync_value carry_on(const dync_value *v, int n, void *user)
 {
-    dync_tensor *c = dync_add(dync_mul(v[0], 0.5), dync_mul(v[1], v[2]));
+    dync_value x = v[1]; /* a place of each of the two */
+    dync_tensor *c = dync_add(dync_mul(v[0], 0.5), dync_mul(dync_at(x, 0), dync_at(x, 1)));
     (void)n, (void)user;
     return dync_tuple(c, c);
 }
