@@ -69,13 +69,14 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
 {
     const dync__gen_stream *s = j->g->stream.at;
     int bytes = 1, least = 8, code = 0, loads = 0;
-    int64_t all = 0;
+    double all = 0; /* of sizes that are not known yet: no number */
     bool crowds = false;
     jit->blocks = true;
     jit->n_over = j->over.n;
     memcpy(jit->over, j->over.extent, sizeof jit->over);
     for (int i = 0; i < jit->n_streams; i++)
-        all += s[i].kind == DYNC__GS_MEM ? j->b->n_rows * j->b->n_inner * s[i].bytes : 0;
+        if (s[i].kind == DYNC__GS_MEM)
+            all += (double)j->b->n_rows * (double)j->b->n_inner * (double)s[i].bytes;
     jit->fetches = all >= DYNC__JIT_PAST / 2;
     for (int i = 0; i < j->b->k->inst.n; i++) {
         code += dync__jb_is_code(j->b, i);
