@@ -200,7 +200,7 @@ check-now: $(QUICK) $(B)/tools/runtests $(B)/tools/layers
 test-now: $(QUICK) $(LONG) $(NEEDED)
 	+@$(RUN) $(BUILDS) $(STRUCTURE) $(QUICK) $(LONG) $(SHOWN)
 test-all-now: $(QUICK) $(LONG) $(NEEDED)
-	+@$(RUN) $(WAYS) $(BUILDS) $(STRUCTURE) --with "env TEST_LONG=1 TEST_TIMEOUT=900 SOAK=$(or $(SOAK),10)" $(QUICK) $(LONG) \
+	+@$(RUN) $(WAYS) $(BUILDS) $(STRUCTURE) --with "env TEST_LONG=1 TEST_TIMEOUT=2400 SOAK=$(or $(SOAK),10)" $(QUICK) $(LONG) \
 	        $(foreach l,$(LEVELS),--with "env DYNC_CPU=$l" $(PER_LEVEL)) --plain $(SHOWN)
 PICKED    := $(strip $(if $(T),$(foreach t,$(QUICK) $(LONG),$(if $(strip $(foreach w,$(T),$(findstring $w,$t))),$t)),$(QUICK) $(LONG)))
 run: $(PICKED) $(B)/tools/runtests
