@@ -45,9 +45,9 @@ static void dync__jit_form_free(dync__jit_form *f)
     dync__free(f, sizeof *f);
 }
 
-static dync__jit_form *dync__jit_lookup(uint64_t hash, const dync__str *key)
+/* Under the lock. */
+static dync__jit_form *dync__jit_known(uint64_t hash, const dync__str *key)
 {
-    dync__lock(&dync__jits.lock);
     dync__jit_form *f = dync__jits.forms[hash % 64];
     while (f && (f->hash != hash || f->key_bytes != key->n || memcmp(f->key, key->at, key->n) != 0))
         f = f->next;
@@ -55,8 +55,31 @@ static dync__jit_form *dync__jit_lookup(uint64_t hash, const dync__str *key)
         f->users++;
         dync__jits.stats.shared++;
     }
+    return f;
+}
+
+static dync__jit_form *dync__jit_lookup(uint64_t hash, const dync__str *key)
+{
+    dync__lock(&dync__jits.lock);
+    dync__jit_form *f = dync__jit_known(hash, key);
     dync__unlock(&dync__jits.lock);
     return f;
+}
+
+/* Enters the form; where another thread has entered its own in the meantime, that one is used: a
+ * structure has one form. */
+static dync__jit_form *dync__jit_enter(dync__jit_form *f, const dync__str *key)
+{
+    dync__lock(&dync__jits.lock);
+    dync__jit_form *known = f->key ? dync__jit_known(f->hash, key) : NULL;
+    if (!known) dync__jits.stats.kernels++;
+    if (!known && f->key) {
+        f->next = dync__jits.forms[f->hash % 64];
+        dync__jits.forms[f->hash % 64] = f;
+    }
+    dync__unlock(&dync__jits.lock);
+    if (known) dync__jit_form_free(f);
+    return known ? known : f;
 }
 
 static void dync__jit_release(dync__jit_form *f)
@@ -98,14 +121,7 @@ static dync__jit_form *dync__jit_make(dync__jb *j, uint64_t hash, const dync__st
     f->slots = g->slots;
     f->slot_bytes = g->slot_bytes;
     dync__jit_perf_map(f, j->b->k->name);
-    dync__lock(&dync__jits.lock);
-    dync__jits.stats.kernels++;
-    if (f->key) {
-        f->next = dync__jits.forms[hash % 64];
-        dync__jits.forms[hash % 64] = f;
-    }
-    dync__unlock(&dync__jits.lock);
-    return f;
+    return dync__jit_enter(f, key);
 fail:
     if (f->key) dync__free(f->key, f->key_bytes);
     dync__free(f, sizeof *f);

@@ -84,15 +84,25 @@ DYNC__FN void dync__module_renumber(dync__module *m)
     if (!dync__vec_push(&m->past, now)) dync__module_form_free(now);
 }
 
-DYNC__FN void dync__module_watch(dync__module *m)
+/* Under the lock. Nothing changes: its state keeps the number that it has. */
+static void dync__module_watch_locked(dync__module *m)
 {
     if (m->watched) return;
-    uint64_t version = m->version;
-    m->watched = true;
-    dync__module_renumber(m);
-    /* nothing changed: it keeps the number that it had */
-    if (m->past.n) m->past.at[m->past.n - 1]->version = version;
-    m->version = version;
+    for (int i = 0; i < m->child.n; i++) dync__module_watch_locked(m->child.at[i]);
+    dync__module_form *now = dync__module_form_now(m);
+    if (now) now->version = m->version;
+    if (now && !dync__vec_push(&m->past, now)) dync__module_form_free(now);
+    DYNC__ATOMIC_STORE(&m->watched, true);
+}
+
+/* Threads that trace functions of one module may be here at once. */
+DYNC__FN void dync__module_watch(dync__module *m)
+{
+    static dync__mutex lock;
+    if (DYNC__ATOMIC_LOAD(&m->watched)) return;
+    dync__lock(&lock);
+    dync__module_watch_locked(m);
+    dync__unlock(&lock);
 }
 
 DYNC__FN void dync__module_bump(dync__module *m)

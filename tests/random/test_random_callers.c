@@ -647,9 +647,6 @@ static void *run_all(void *arg)
 
 TEST(callers_at_once)
 {
-    /* made by several threads at once, plans of all sizes are sometimes others than those of their
-     * numbers, which a live check refuses: docs/decisions/one-code-for-all-sizes.md */
-    EXPECT_STATUS(dync_config_set("disable", "sized_plans"), DYNC_OK);
     enum { THREADS = 3 };
     int n = test_count(12);
     net = dync_sequential(dync_nn_linear(4, 4, true));
