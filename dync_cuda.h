@@ -385,6 +385,11 @@ DYNC__FN void dync__ptx_prim(dync__ptx *, int inst, int lane);
 /* ---- ptx_mem.c ------------------------------------------------------------------------------- */
 DYNC__FN void dync__ptx_load(dync__ptx *, int inst);
 DYNC__FN void dync__ptx_store(dync__ptx *, int inst);
+/* What a guarded load finds in its register where the guard is false: 0. It must find something
+ * (ptxas 13.0 takes another load of the same address for one into a register that holds nothing,
+ * whatever the guards say). Nothing where guard is "". type: the register's, "f32" "b64". */
+DYNC__FN void dync__ptx_unloaded(dync__ptx *, const char *guard, const char *type,
+                                 const char *name);
 /* of a load or store of one element: "f32" "b16" "u8" */
 DYNC__FN const char *dync__ptx_memory_type(int dtype);
 /* of the register that it goes through */
@@ -2508,6 +2513,11 @@ DYNC__FN const char *dync__ptx_raw_type(int dtype)
                                         "s32", "s32", "s32", "s32", "s32"};
     return names[dtype];
 }
+DYNC__FN void dync__ptx_unloaded(dync__ptx *p, const char *guard, const char *type,
+                                 const char *name)
+{
+    if (*guard) dync__ptx_line(p, "mov.b%s %s, 0", type + 1, name);
+}
 DYNC__FN bool dync__ptx_is_plain(int dtype)
 {
     return dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL;
@@ -2663,6 +2673,8 @@ static void dync__ptx_load_group(dync__ptx *p, int i, int group)
         else
             dync__ptx_list(list, sizeof list, n, name);
         const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
+        for (int e = 0; e < n; e++)
+            dync__ptx_unloaded(p, guard, plain ? dync__ptx_raw_type(dtype) : "b32", name[e]);
         dync__ptx_line(p, "%sld.%s.%s%s %s, [%s]", guard, space,
                        n == 1   ? ""
                        : n == 2 ? "v2."
@@ -2709,6 +2721,7 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
     dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
     if (transposed)
         (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
+    dync__ptx_unloaded(p, guard, dync__ptx_raw_type(dtype), raw);
     dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, transposed ? "shared" : "global",
                    dync__ptx_memory_type(dtype), raw, spot);
     if (!plain && !p->raw) dync__ptx_widen(p, dtype, to, raw);
@@ -2932,6 +2945,7 @@ static void dync__ptx_transpose_global(dync__ptx *p, const dync__ptx_transposed 
         for (int w = 0; w < u->words; w++) {
             dync__ptx_transpose_word(t, p, unit, r, w, name);
             if (!t->out) dync__ptx_reg(p, whole == 2 ? "b16" : "b32", name);
+            if (!t->out) dync__ptx_unloaded(p, u->in[r], whole == 2 ? "b16" : "b32", name);
             n += dync__format(list + n, sizeof list - (size_t)n, "%s%s", w ? ", " : "", name);
         }
         const char *vec = u->words == 1   ? ""
@@ -3766,6 +3780,7 @@ static void dync__ptx_get(dync__ptx *p, const char *guard, const char *space, in
                           const char *to, const char *at)
 {
     const char *v = type == DYNC_BOOL ? dync__ptx_temp(p, "b32") : to;
+    dync__ptx_unloaded(p, guard, dync__ptx_bits(type), v);
     dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, space, dync__ptx_bits(type), v, at);
     if (type == DYNC_BOOL) dync__ptx_line(p, "setp.ne.u32 %s, %s, 0", to, v);
 }
@@ -4113,7 +4128,7 @@ DYNC__FN void dync__ptx_open_random(dync__ptx *p)
     dync__ptx_line(p, "setp.ne.s64 %s, %%rng, 0", has);
     dync__ptx_line(p, "cvta.to.global.u64 %%rng, %%rng");
     dync__ptx_line(p, "mov.b64 %s, 0", more);
-    dync__ptx_line(p, "@%s ld.global.b64 %%seed, [%%rng]", has);
+    dync__ptx_line(p, "@%s ld.global.b64 %%seed, [%%rng]", has); /* else the parameter's */
     dync__ptx_line(p, "@%s ld.global.b64 %s, [%%rng+8]", has, more);
     dync__ptx_line(p, "add.s64 %%draw, %%draw, %s", more);
 }
@@ -4868,6 +4883,7 @@ DYNC__FN void dync__cuda_tile_load(dync__cuda_tile *t, int dtype, const char *va
 {
     const char *raw = dync__ptx_is_plain(dtype) ? value
                                                 : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
+    dync__ptx_unloaded(&t->p, guard, dync__ptx_raw_type(dtype), raw);
     dync__ptx_line(&t->p, "%sld.global.%s %s, [%s]", guard, dync__ptx_memory_type(dtype), raw, at);
     if (raw != value) dync__ptx_widen(&t->p, dtype, value, raw);
 }
@@ -6756,17 +6772,20 @@ static void dync__gmt_load(dync__gm *g, const char *reg, int first, const char *
 {
     dync__ptx *p = &g->t.p;
     char word[4][24];
-    if (g->dtype == DYNC_F64) {
-        dync__ptx_line(p, "%sld.global.v2.b64 {%s%d, %s%d}, [%s+%lld]", guard, reg, first, reg,
-                       first + 1, at, (long long)by);
-    } else if (g->dtype == DYNC_F32) {
-        dync__ptx_line(p, "%sld.global.v4.b32 {%s%d, %s%d, %s%d, %s%d}, [%s+%lld]", guard, reg,
-                       first, reg, first + 1, reg, first + 2, reg, first + 3, at, (long long)by);
-    } else {
-        for (int w = 0; w < 4; w++) dync__format(word[w], sizeof word[w], "%s%dw%d", reg, first, w);
+    int n = g->dtype == DYNC_F64 ? 2 : 4;
+    for (int w = 0; w < n; w++) {
+        if (n * dync__dtype_info(g->dtype)->bytes == 16)
+            dync__format(word[w], sizeof word[w], "%s%d", reg, first + w);
+        else
+            dync__format(word[w], sizeof word[w], "%s%dw%d", reg, first, w);
+        dync__ptx_unloaded(p, guard, n == 2 ? "b64" : "b32", word[w]);
+    }
+    if (n == 2)
+        dync__ptx_line(p, "%sld.global.v2.b64 {%s, %s}, [%s+%lld]", guard, word[0], word[1], at,
+                       (long long)by);
+    else
         dync__ptx_line(p, "%sld.global.v4.b32 {%s, %s, %s, %s}, [%s+%lld]", guard, word[0], word[1],
                        word[2], word[3], at, (long long)by);
-    }
 }
 /* Half floats come as words; they are widened where they are used, behind all loads. */
 static void dync__gmt_widen(dync__gm *g, const char *reg, int first)
@@ -12548,10 +12567,12 @@ static void dync__ru_keep(dync__ru *u, char what, const char *base, bool store)
         const char *at = dync__ptx_temp(&u->t.p, "s64");
         dync__ptx_line(&u->t.p, "mad.lo.s64 %s, %%row%d, %lld, %%unit", at, r, (long long)u->H);
         dync__ptx_line(&u->t.p, "mad.lo.s64 %s, %s, %d, %s", at, at, u->bytes, base);
-        if (store)
+        if (store) {
             dync__ptx_line(&u->t.p, "@%%ok%d st.global.%s [%s], %%%c%d", r, u->ty, at, what, r);
-        else
+        } else {
+            dync__ptx_line(&u->t.p, "mov.b%d %%%c%d, 0", 8 * u->bytes, what, r);
             dync__ptx_line(&u->t.p, "@%%ok%d ld.global.%s %%%c%d, [%s]", r, u->ty, what, r, at);
+        }
     }
 }
 
@@ -12808,17 +12829,22 @@ static void dync__sk_line(dync__sk *s, const char *name, const dync__operand *o,
 static void dync__sk_move(dync__sk *s, const char *guard, bool store, const char *space,
                           const char *name, const char *at)
 {
-    char list[64];
+    char list[64], one[32];
     if (s->words == 1)
         dync__format(list, sizeof list, "%s0", name);
     else
         dync__format(list, sizeof list, "{%s0, %s1}", name, name);
-    if (store)
+    if (store) {
         dync__ptx_line(&s->t.p, "%sst.%s%s.b64 [%s], %s", guard, space, s->words == 1 ? "" : ".v2",
                        at, list);
-    else
+    } else {
+        for (int w = 0; w < s->words; w++) {
+            dync__format(one, sizeof one, "%s%d", name, w);
+            dync__ptx_unloaded(&s->t.p, guard, "b64", one);
+        }
         dync__ptx_line(&s->t.p, "%sld.%s%s.b64 %s, [%s]", guard, space, s->words == 1 ? "" : ".v2",
                        list, at);
+    }
 }
 static void dync__sk_item(dync__sk *s, const char *name)
 {
@@ -12847,11 +12873,13 @@ static void dync__sk_make(dync__sk *s, const char *at, const char *p)
                *rest = wide ? "0x7fffffffffffffff" : "0x7fffffff";
     char guard[24];
     dync__format(guard, sizeof guard, "@%s ", p);
-    if (s->x->dtype == DYNC_BOOL)
+    if (s->x->dtype == DYNC_BOOL) {
+        dync__ptx_unloaded(x, guard, "b32", "%key");
         dync__ptx_line(x, "%sld.global.u8 %%key, [%s]", guard, at);
-    else
+    } else {
         dync__cuda_tile_load(&s->t, s->x->dtype, "%value", at, guard);
-    if (s->x->dtype != DYNC_BOOL) dync__ptx_line(x, "mov.b%s %%key, %%value", ty);
+        dync__ptx_line(x, "mov.b%s %%key, %%value", ty);
+    }
     /* below 0 the other way round; -0 is 0; NaN is the greatest */
     if (real) {
         dync__ptx_line(x, "setp.lt.s%s %%negative, %%key, 0", ty);
@@ -12894,6 +12922,7 @@ static void dync__sk_result(dync__sk *s, const char *item, const char *to, const
     dync__ptx_line(x, "mad.lo.s64 %s, %s, %lld, %%x", from, from, dync__sk_step(s, s->x));
     dync__ptx_line(x, "mad.lo.s64 %s, %s, %lld, %%values", at, to, dync__sk_step(s, s->values));
     const char *type = bytes == 8 ? "b64" : bytes == 4 ? "b32" : bytes == 2 ? "b16" : "u8";
+    dync__ptx_unloaded(x, p, bytes == 8 ? "b64" : bytes == 2 ? "b16" : "b32", value);
     dync__ptx_line(x, "@%s ld.global.%s %s, [%s]", p, type, value, from);
     dync__ptx_line(x, "@%s st.global.%s [%s], %s", p, type, at, value);
 }
@@ -13474,6 +13503,7 @@ static void dync__sca_chunk(dync__sca *s, int64_t chunk, int64_t threads)
     /* does the first run go on from the chunk before? */
     dync__ptx_line(p, "setp.gt.s64 %%cont, %%c, 0");
     dync__ptx_line(p, "ld.global.u32 %%key, [%%pk]");
+    dync__ptx_line(p, "mov.b32 %%other, 0");
     dync__ptx_line(p, "@%%cont ld.global.u32 %%other, [%%pk+-4]");
     dync__ptx_line(p, "setp.eq.and.u32 %%cont, %%key, %%other, %%cont");
     dync__ptx_line(p, "not.pred %%own, %%cont");
@@ -13509,6 +13539,8 @@ static void dync__sca_runs(dync__sca *s, int64_t chunk, int64_t chunks, const ch
     dync__cuda_tile_label(t, "NEXT");
     for (int u = 0; u < ahead; u++) {
         dync__ptx_line(p, "setp.gt.s64 %%in%d, %%left, %d", u, u);
+        dync__ptx_line(p, "mov.b32 %%k%d, 0", u);
+        dync__ptx_line(p, "mov.b64 %%w%d, 0", u);
         dync__ptx_line(p, "@%%in%d ld.global.u32 %%k%d, [%%pk+%d]", u, u, 4 * u);
         dync__ptx_line(p, "@%%in%d ld.global.b64 %%w%d, [%%pp+%d]", u, u, 8 * u);
     }
@@ -14444,22 +14476,28 @@ static int dync__cuda_capability(int index)
     return dync__cuda_unit_of(index)->major * 10 + dync__cuda_unit_of(index)->minor;
 }
 
+/* Library and kernels; the driver compiles a text when its first kernel is asked for, or at once. */
+static cudaError_t dync__cuda_kernels(dync__cuda_module *m, const dync__ptx_text *t, int *options,
+                                      void **values)
+{
+    cudaError_t e = (cudaError_t)0;
+    if (!m->capability)
+        e = cudaLibraryLoadData(&m->library, m->text, (void *)options, values, 2, NULL, NULL, 0);
+    for (int i = 0; e == 0 && i < t->n_launches; i++)
+        e = cudaLibraryGetKernel(&m->kernel[i], m->library, t->launch[i].entry);
+    return e;
+}
+
 static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t, int index)
 {
     static const size_t log_bytes = 2048;
     char log[2048];
-#if defined(DYNC__CUDA_HEADER)
-    enum cudaJitOption options[2] = {cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes};
-#else
     int options[2] = {DYNC__CU_JIT_ERROR_LOG, DYNC__CU_JIT_ERROR_LOG_BYTES};
-#endif
     void *values[2] = {log, (void *)(uintptr_t)log_bytes};
     log[0] = 0;
     if (dync__cuda_image_load(index, m->text, &m->library))
         m->capability = dync__cuda_capability(index);
-    cudaError_t e = m->capability ? (cudaError_t)0
-                                  : cudaLibraryLoadData(&m->library, m->text, options, values, 2,
-                                                        NULL, NULL, 0);
+    cudaError_t e = dync__cuda_kernels(m, t, options, values);
     if (e != 0) {
         char what[900];
         log[sizeof log - 1] = 0;
@@ -14467,10 +14505,6 @@ static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t
                      t->launch[0].entry, log[0] ? ": " : "", log);
         return dync__cuda_check(e, what);
     }
-    for (int i = 0; i < t->n_launches; i++)
-        DYNC__TRY(
-            dync__cuda_check(cudaLibraryGetKernel(&m->kernel[i], m->library, t->launch[i].entry),
-                             "cudaLibraryGetKernel"));
     (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.loads, 1);
     return DYNC_OK;
 }

@@ -22,17 +22,20 @@ static void dync__gmt_load(dync__gm *g, const char *reg, int first, const char *
 {
     dync__ptx *p = &g->t.p;
     char word[4][24];
-    if (g->dtype == DYNC_F64) {
-        dync__ptx_line(p, "%sld.global.v2.b64 {%s%d, %s%d}, [%s+%lld]", guard, reg, first, reg,
-                       first + 1, at, (long long)by);
-    } else if (g->dtype == DYNC_F32) {
-        dync__ptx_line(p, "%sld.global.v4.b32 {%s%d, %s%d, %s%d, %s%d}, [%s+%lld]", guard, reg,
-                       first, reg, first + 1, reg, first + 2, reg, first + 3, at, (long long)by);
-    } else {
-        for (int w = 0; w < 4; w++) dync__format(word[w], sizeof word[w], "%s%dw%d", reg, first, w);
+    int n = g->dtype == DYNC_F64 ? 2 : 4;
+    for (int w = 0; w < n; w++) {
+        if (n * dync__dtype_info(g->dtype)->bytes == 16)
+            dync__format(word[w], sizeof word[w], "%s%d", reg, first + w);
+        else
+            dync__format(word[w], sizeof word[w], "%s%dw%d", reg, first, w);
+        dync__ptx_unloaded(p, guard, n == 2 ? "b64" : "b32", word[w]);
+    }
+    if (n == 2)
+        dync__ptx_line(p, "%sld.global.v2.b64 {%s, %s}, [%s+%lld]", guard, word[0], word[1], at,
+                       (long long)by);
+    else
         dync__ptx_line(p, "%sld.global.v4.b32 {%s, %s, %s, %s}, [%s+%lld]", guard, word[0], word[1],
                        word[2], word[3], at, (long long)by);
-    }
 }
 /* Half floats come as words; they are widened where they are used, behind all loads. */
 static void dync__gmt_widen(dync__gm *g, const char *reg, int first)

@@ -42,22 +42,28 @@ static int dync__cuda_capability(int index)
     return dync__cuda_unit_of(index)->major * 10 + dync__cuda_unit_of(index)->minor;
 }
 
+/* Library and kernels; the driver compiles a text when its first kernel is asked for, or at once. */
+static cudaError_t dync__cuda_kernels(dync__cuda_module *m, const dync__ptx_text *t, int *options,
+                                      void **values)
+{
+    cudaError_t e = (cudaError_t)0;
+    if (!m->capability)
+        e = cudaLibraryLoadData(&m->library, m->text, (void *)options, values, 2, NULL, NULL, 0);
+    for (int i = 0; e == 0 && i < t->n_launches; i++)
+        e = cudaLibraryGetKernel(&m->kernel[i], m->library, t->launch[i].entry);
+    return e;
+}
+
 static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t, int index)
 {
     static const size_t log_bytes = 2048;
     char log[2048];
-#if defined(DYNC__CUDA_HEADER)
-    enum cudaJitOption options[2] = {cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes};
-#else
     int options[2] = {DYNC__CU_JIT_ERROR_LOG, DYNC__CU_JIT_ERROR_LOG_BYTES};
-#endif
     void *values[2] = {log, (void *)(uintptr_t)log_bytes};
     log[0] = 0;
     if (dync__cuda_image_load(index, m->text, &m->library))
         m->capability = dync__cuda_capability(index);
-    cudaError_t e = m->capability ? (cudaError_t)0
-                                  : cudaLibraryLoadData(&m->library, m->text, options, values, 2,
-                                                        NULL, NULL, 0);
+    cudaError_t e = dync__cuda_kernels(m, t, options, values);
     if (e != 0) {
         char what[900];
         log[sizeof log - 1] = 0;
@@ -65,10 +71,6 @@ static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t
                      t->launch[0].entry, log[0] ? ": " : "", log);
         return dync__cuda_check(e, what);
     }
-    for (int i = 0; i < t->n_launches; i++)
-        DYNC__TRY(
-            dync__cuda_check(cudaLibraryGetKernel(&m->kernel[i], m->library, t->launch[i].entry),
-                             "cudaLibraryGetKernel"));
     (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.loads, 1);
     return DYNC_OK;
 }

@@ -162,7 +162,7 @@ DYNC__FN void dync__ptx_open_random(dync__ptx *p)
     dync__ptx_line(p, "setp.ne.s64 %s, %%rng, 0", has);
     dync__ptx_line(p, "cvta.to.global.u64 %%rng, %%rng");
     dync__ptx_line(p, "mov.b64 %s, 0", more);
-    dync__ptx_line(p, "@%s ld.global.b64 %%seed, [%%rng]", has);
+    dync__ptx_line(p, "@%s ld.global.b64 %%seed, [%%rng]", has); /* else the parameter's */
     dync__ptx_line(p, "@%s ld.global.b64 %s, [%%rng+8]", has, more);
     dync__ptx_line(p, "add.s64 %%draw, %%draw, %s", more);
 }

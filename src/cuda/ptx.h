@@ -181,6 +181,11 @@ DYNC__FN void dync__ptx_prim(dync__ptx *, int inst, int lane);
 /* ---- ptx_mem.c ------------------------------------------------------------------------------- */
 DYNC__FN void dync__ptx_load(dync__ptx *, int inst);
 DYNC__FN void dync__ptx_store(dync__ptx *, int inst);
+/* What a guarded load finds in its register where the guard is false: 0. It must find something
+ * (ptxas 13.0 takes another load of the same address for one into a register that holds nothing,
+ * whatever the guards say). Nothing where guard is "". type: the register's, "f32" "b64". */
+DYNC__FN void dync__ptx_unloaded(dync__ptx *, const char *guard, const char *type,
+                                 const char *name);
 /* of a load or store of one element: "f32" "b16" "u8" */
 DYNC__FN const char *dync__ptx_memory_type(int dtype);
 /* of the register that it goes through */

@@ -95,6 +95,11 @@ DYNC__FN const char *dync__ptx_raw_type(int dtype)
                                         "s32", "s32", "s32", "s32", "s32"};
     return names[dtype];
 }
+DYNC__FN void dync__ptx_unloaded(dync__ptx *p, const char *guard, const char *type,
+                                 const char *name)
+{
+    if (*guard) dync__ptx_line(p, "mov.b%s %s, 0", type + 1, name);
+}
 DYNC__FN bool dync__ptx_is_plain(int dtype)
 {
     return dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL;
@@ -250,6 +255,8 @@ static void dync__ptx_load_group(dync__ptx *p, int i, int group)
         else
             dync__ptx_list(list, sizeof list, n, name);
         const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
+        for (int e = 0; e < n; e++)
+            dync__ptx_unloaded(p, guard, plain ? dync__ptx_raw_type(dtype) : "b32", name[e]);
         dync__ptx_line(p, "%sld.%s.%s%s %s, [%s]", guard, space,
                        n == 1   ? ""
                        : n == 2 ? "v2."
@@ -296,6 +303,7 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
     dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
     if (transposed)
         (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
+    dync__ptx_unloaded(p, guard, dync__ptx_raw_type(dtype), raw);
     dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, transposed ? "shared" : "global",
                    dync__ptx_memory_type(dtype), raw, spot);
     if (!plain && !p->raw) dync__ptx_widen(p, dtype, to, raw);

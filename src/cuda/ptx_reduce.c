@@ -251,6 +251,7 @@ static void dync__ptx_get(dync__ptx *p, const char *guard, const char *space, in
                           const char *to, const char *at)
 {
     const char *v = type == DYNC_BOOL ? dync__ptx_temp(p, "b32") : to;
+    dync__ptx_unloaded(p, guard, dync__ptx_bits(type), v);
     dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, space, dync__ptx_bits(type), v, at);
     if (type == DYNC_BOOL) dync__ptx_line(p, "setp.ne.u32 %s, %s, 0", to, v);
 }

@@ -95,6 +95,7 @@ static void dync__ptx_transpose_global(dync__ptx *p, const dync__ptx_transposed 
         for (int w = 0; w < u->words; w++) {
             dync__ptx_transpose_word(t, p, unit, r, w, name);
             if (!t->out) dync__ptx_reg(p, whole == 2 ? "b16" : "b32", name);
+            if (!t->out) dync__ptx_unloaded(p, u->in[r], whole == 2 ? "b16" : "b32", name);
             n += dync__format(list + n, sizeof list - (size_t)n, "%s%s", w ? ", " : "", name);
         }
         const char *vec = u->words == 1   ? ""

@@ -199,10 +199,12 @@ static void dync__ru_keep(dync__ru *u, char what, const char *base, bool store)
         const char *at = dync__ptx_temp(&u->t.p, "s64");
         dync__ptx_line(&u->t.p, "mad.lo.s64 %s, %%row%d, %lld, %%unit", at, r, (long long)u->H);
         dync__ptx_line(&u->t.p, "mad.lo.s64 %s, %s, %d, %s", at, at, u->bytes, base);
-        if (store)
+        if (store) {
             dync__ptx_line(&u->t.p, "@%%ok%d st.global.%s [%s], %%%c%d", r, u->ty, at, what, r);
-        else
+        } else {
+            dync__ptx_line(&u->t.p, "mov.b%d %%%c%d, 0", 8 * u->bytes, what, r);
             dync__ptx_line(&u->t.p, "@%%ok%d ld.global.%s %%%c%d, [%s]", r, u->ty, what, r, at);
+        }
     }
 }
 

@@ -55,6 +55,7 @@ static void dync__sca_chunk(dync__sca *s, int64_t chunk, int64_t threads)
     /* does the first run go on from the chunk before? */
     dync__ptx_line(p, "setp.gt.s64 %%cont, %%c, 0");
     dync__ptx_line(p, "ld.global.u32 %%key, [%%pk]");
+    dync__ptx_line(p, "mov.b32 %%other, 0");
     dync__ptx_line(p, "@%%cont ld.global.u32 %%other, [%%pk+-4]");
     dync__ptx_line(p, "setp.eq.and.u32 %%cont, %%key, %%other, %%cont");
     dync__ptx_line(p, "not.pred %%own, %%cont");
@@ -90,6 +91,8 @@ static void dync__sca_runs(dync__sca *s, int64_t chunk, int64_t chunks, const ch
     dync__cuda_tile_label(t, "NEXT");
     for (int u = 0; u < ahead; u++) {
         dync__ptx_line(p, "setp.gt.s64 %%in%d, %%left, %d", u, u);
+        dync__ptx_line(p, "mov.b32 %%k%d, 0", u);
+        dync__ptx_line(p, "mov.b64 %%w%d, 0", u);
         dync__ptx_line(p, "@%%in%d ld.global.u32 %%k%d, [%%pk+%d]", u, u, 4 * u);
         dync__ptx_line(p, "@%%in%d ld.global.b64 %%w%d, [%%pp+%d]", u, u, 8 * u);
     }

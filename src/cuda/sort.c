@@ -39,17 +39,22 @@ static void dync__sk_line(dync__sk *s, const char *name, const dync__operand *o,
 static void dync__sk_move(dync__sk *s, const char *guard, bool store, const char *space,
                           const char *name, const char *at)
 {
-    char list[64];
+    char list[64], one[32];
     if (s->words == 1)
         dync__format(list, sizeof list, "%s0", name);
     else
         dync__format(list, sizeof list, "{%s0, %s1}", name, name);
-    if (store)
+    if (store) {
         dync__ptx_line(&s->t.p, "%sst.%s%s.b64 [%s], %s", guard, space, s->words == 1 ? "" : ".v2",
                        at, list);
-    else
+    } else {
+        for (int w = 0; w < s->words; w++) {
+            dync__format(one, sizeof one, "%s%d", name, w);
+            dync__ptx_unloaded(&s->t.p, guard, "b64", one);
+        }
         dync__ptx_line(&s->t.p, "%sld.%s%s.b64 %s, [%s]", guard, space, s->words == 1 ? "" : ".v2",
                        list, at);
+    }
 }
 static void dync__sk_item(dync__sk *s, const char *name)
 {
@@ -78,11 +83,13 @@ static void dync__sk_make(dync__sk *s, const char *at, const char *p)
                *rest = wide ? "0x7fffffffffffffff" : "0x7fffffff";
     char guard[24];
     dync__format(guard, sizeof guard, "@%s ", p);
-    if (s->x->dtype == DYNC_BOOL)
+    if (s->x->dtype == DYNC_BOOL) {
+        dync__ptx_unloaded(x, guard, "b32", "%key");
         dync__ptx_line(x, "%sld.global.u8 %%key, [%s]", guard, at);
-    else
+    } else {
         dync__cuda_tile_load(&s->t, s->x->dtype, "%value", at, guard);
-    if (s->x->dtype != DYNC_BOOL) dync__ptx_line(x, "mov.b%s %%key, %%value", ty);
+        dync__ptx_line(x, "mov.b%s %%key, %%value", ty);
+    }
     /* below 0 the other way round; -0 is 0; NaN is the greatest */
     if (real) {
         dync__ptx_line(x, "setp.lt.s%s %%negative, %%key, 0", ty);
@@ -125,6 +132,7 @@ static void dync__sk_result(dync__sk *s, const char *item, const char *to, const
     dync__ptx_line(x, "mad.lo.s64 %s, %s, %lld, %%x", from, from, dync__sk_step(s, s->x));
     dync__ptx_line(x, "mad.lo.s64 %s, %s, %lld, %%values", at, to, dync__sk_step(s, s->values));
     const char *type = bytes == 8 ? "b64" : bytes == 4 ? "b32" : bytes == 2 ? "b16" : "u8";
+    dync__ptx_unloaded(x, p, bytes == 8 ? "b64" : bytes == 2 ? "b16" : "b32", value);
     dync__ptx_line(x, "@%s ld.global.%s %s, [%s]", p, type, value, from);
     dync__ptx_line(x, "@%s st.global.%s [%s], %s", p, type, at, value);
 }

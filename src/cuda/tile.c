@@ -195,6 +195,7 @@ DYNC__FN void dync__cuda_tile_load(dync__cuda_tile *t, int dtype, const char *va
 {
     const char *raw = dync__ptx_is_plain(dtype) ? value
                                                 : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
+    dync__ptx_unloaded(&t->p, guard, dync__ptx_raw_type(dtype), raw);
     dync__ptx_line(&t->p, "%sld.global.%s %s, [%s]", guard, dync__ptx_memory_type(dtype), raw, at);
     if (raw != value) dync__ptx_widen(&t->p, dtype, value, raw);
 }

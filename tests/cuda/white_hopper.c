@@ -348,7 +348,8 @@ TEST(clusters)
                  "mov.u32 %a, %s;\n" FAR
                  "@%p mbarrier.arrive.shared::cluster.b64 _, [%a];\n" WAIT("W", "0") MEET,
                  2, 64, PAIR, &m, out, NULL));
-    refuses("a cluster of", "@%p ld.shared.u32 %r0, [%s+33554432];\n", 64, "", &m, out, NULL);
+    refuses("a cluster of", "mov.b32 %r0, 0;\n@%p ld.shared.u32 %r0, [%s+33554432];\n", 64, "", &m,
+            out, NULL);
     setenv("CUEMU_QUIET", "1", 1);
     EXPECT(run(RANK OWN_PLACE "st.shared.u32 [%a+64], %t;\n" FAR
                               "ld.shared::cluster.u32 %r0, [%a+64];\n" MEET,

@@ -37,6 +37,7 @@ typedef struct kernel {
 } kernel;
 struct library {
     ptx_module *module;
+    char *log; /* of the driver, as its caller asked */
     kernel *kernels;
     library *next;
 };
@@ -499,17 +500,11 @@ cudaError_t cudaLibraryLoadData(library **out, const void *code, int *jit, void 
     }
     library *l = calloc(1, sizeof *l);
     l->module = ptx_parse(code);
-    if (l->module->error[0] || l->module->n_entries == 0) {
-        for (unsigned i = 0; i < n_jit; i++)
-            if (jit[i] == 5)
-                snprintf(values[i], 256, "%s", l->module->error[0] ? l->module->error : "no entry");
-        snprintf(emu.detail, sizeof emu.detail, "%s", l->module->error);
-        ptx_free(l->module);
-        free(l);
-        return leave(CUEMU_INVALID_PTX);
-    }
-    keep_text(code);
-    l->kernels = calloc((size_t)l->module->n_entries, sizeof *l->kernels);
+    /* texts are compiled when a kernel is asked for, as the driver does */
+    for (unsigned i = 0; i < n_jit; i++)
+        if (jit[i] == 5) l->log = values[i];
+    if (!l->module->error[0]) keep_text(code);
+    l->kernels = calloc((size_t)l->module->n_entries + 1, sizeof *l->kernels);
     for (int i = 0; i < l->module->n_entries; i++)
         l->kernels[i] = (kernel){l, &l->module->entry[i], 0};
     l->next = emu.libraries;
@@ -533,6 +528,12 @@ cudaError_t cudaLibraryUnload(library *l)
 cudaError_t cudaLibraryGetKernel(kernel **k, library *l, const char *name)
 {
     enter();
+    if (l->module->error[0] || l->module->n_entries == 0) {
+        const char *why = l->module->error[0] ? l->module->error : "no entry";
+        if (l->log) snprintf(l->log, 256, "%s", why);
+        snprintf(emu.detail, sizeof emu.detail, "%s", why);
+        return leave(CUEMU_INVALID_PTX);
+    }
     for (int i = 0; i < l->module->n_entries; i++)
         if (strcmp(l->module->entry[i].name, name) == 0) {
             *k = &l->kernels[i];

@@ -8,6 +8,7 @@
 typedef struct {
     char name[64];
     int value;
+    bool holds; /* of a register: written above, whatever a guard says */
 } symbol;
 typedef struct {
     ptx_module *m;
@@ -226,6 +227,21 @@ static char *operand(parser *p, char *s, ptx_operand *o)
     return s + n;
 }
 
+/* A guarded load leaves its register as it is where the guard is false. Where that is nothing,
+ * ptxas (13.0, sm_90) takes another load of the same address in its place, under another guard. */
+static void destination(parser *p, const ptx_inst *in)
+{
+    const ptx_operand *o = &in->o[0];
+    if (in->n == 0 || in->op == OP_st || (o->kind != O_REG && o->kind != O_LIST)) return;
+    for (int i = 0; i < (o->kind == O_LIST ? o->n : 1); i++) {
+        int reg = o->kind == O_LIST ? o->list[i] : o->reg;
+        if (reg < 0 || reg >= p->n_regs) continue;
+        if (in->op == OP_ld && in->guard >= 0 && !p->reg[reg].holds)
+            refuse(p, "a guarded load into a register that holds nothing", in->text);
+        p->reg[reg].holds |= in->guard < 0;
+    }
+}
+
 /* "@%p add.rn.f32 %a, %b, %c" */
 static void instruction(parser *p, char *s)
 {
@@ -287,6 +303,7 @@ static void instruction(parser *p, char *s)
     }
     if (p->m->error[0] == 0 && !ptx_decode(in))
         refuse(p, "a form that the emulator does not know", in->text);
+    if (p->m->error[0] == 0) destination(p, in);
 }
 
 static void declare(parser *p, char *s)
@@ -307,6 +324,7 @@ static void declare(parser *p, char *s)
         p->reg = grow(p->reg, &p->cap_regs, p->n_regs + 1, sizeof *p->reg);
         snprintf(p->reg[p->n_regs].name, sizeof name, "%s", name);
         p->reg[p->n_regs].value = p->n_regs;
+        p->reg[p->n_regs].holds = false;
         p->n_regs++;
     } else if (sscanf(s, ".shared .align %d .b8 %63[^[][%d]", &align, name, &bytes) == 3) {
         p->shared = grow(p->shared, &p->cap_shared, p->n_shared + 1, sizeof *p->shared);
