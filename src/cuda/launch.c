@@ -42,7 +42,8 @@ static int dync__cuda_capability(int index)
     return dync__cuda_unit_of(index)->major * 10 + dync__cuda_unit_of(index)->minor;
 }
 
-/* Library and kernels; the driver compiles a text when its first kernel is asked for, or at once. */
+/* Library and kernels; the driver compiles a text when its first kernel is asked for, or at
+ * once. */
 static cudaError_t dync__cuda_kernels(dync__cuda_module *m, const dync__ptx_text *t, int *options,
                                       void **values)
 {
