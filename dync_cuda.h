@@ -9717,9 +9717,10 @@ static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t c
                         int64_t ky, int64_t kx, const int *at_x, const int *at_w, int y, int x,
                         int ok)
 {
-    dync__kcall here = *call;
+    dync__kcall here;
     int type = dync__cl_working(call->operand[0].dtype), zero = dync__lb_f(&c->b, type, 0);
     dync__layout *in = &here.operand[0].lay, *w = &here.operand[1].lay;
+    dync__kcall_copy(&here, call);
     in->offset += channel * in->stride[1];
     w->offset += channel * w->stride[dim] + ky * w->stride[2] + kx * w->stride[3];
     c->call = &here;
@@ -9747,7 +9748,8 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
                   bias = call->operand[2];
     int64_t xg = ws[1], wg = ws[0] / a->groups;
     /* channels as group and channel of it: a stride for the group */
-    dync__kcall grouped = *call;
+    dync__kcall grouped;
+    dync__kcall_copy(&grouped, call);
     c.call = &grouped;
     grouped.operand[0].lay.stride[4] = x.lay.stride[1] * xg;
     grouped.operand[1].lay.stride[4] = w.lay.stride[0] * wg;
@@ -9811,7 +9813,8 @@ static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall 
     int o = few ? 0 : dync__cl_loop(&c, ws[0] / a->groups), ky = few ? 0 : dync__cl_loop(&c, ws[2]),
         kx = few ? 0 : dync__cl_loop(&c, ws[3]);
     dync__cl_begin(&c, code, few ? 0 : 5);
-    dync__kcall grouped = *call;
+    dync__kcall grouped;
+    dync__kcall_copy(&grouped, call);
     c.call = &grouped;
     grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * (ws[0] / a->groups);
     grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[0] * (ws[0] / a->groups);
@@ -9856,7 +9859,8 @@ static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall
         i = dync__cl_loop(&c, ws[1]), ky = dync__cl_loop(&c, ws[2]), kx = dync__cl_loop(&c, ws[3]),
         n = dync__cl_loop(&c, xs[0]), oy = dync__cl_loop(&c, ys[2]), ox = dync__cl_loop(&c, ys[3]);
     dync__cl_begin(&c, code, 5);
-    dync__kcall grouped = *call;
+    dync__kcall grouped;
+    dync__kcall_copy(&grouped, call);
     c.call = &grouped;
     grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * ws[1];
     grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[1] * (ws[0] / a->groups);

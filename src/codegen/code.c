@@ -205,17 +205,6 @@ static dync__code *dync__code_make_sized(dync__loop_plan *p, const dync__code_wo
     return NULL;
 }
 
-DYNC__FN bool dync__kernel_has_sizes(const dync__kernel *k)
-{
-    bool any = false;
-    for (int d = 0; d < k->n_dims; d++) any |= dync__is_token(k->extent[d]);
-    for (int i = 0; i < k->access.n; i++) {
-        any |= dync__is_token(k->access.at[i].offset);
-        for (int d = 0; d < k->n_dims; d++) any |= dync__is_token(k->access.at[i].stride[d]);
-    }
-    return any;
-}
-
 DYNC__FN dync__code *dync__code_sized(const dync__kernel *k)
 {
     dync__arena arena = {0};

@@ -13,7 +13,6 @@ DYNC__FN dync__code *dync__code_new(const dync__kernel *);
  * table's guards hold for; it cannot run, but code_at makes what can. NULL: there is none, which
  * is no error; the log says why. */
 DYNC__FN dync__code *dync__code_sized(const dync__kernel *);
-DYNC__FN bool dync__kernel_has_sizes(const dync__kernel *); /* symbolic ones */
 /* Its sizes get their places, or are read off them. */
 DYNC__FN void dync__code_map(dync__code *, const dync__sz_map *);
 /* with the values of its places; NULL: no memory, or it is interpreted */

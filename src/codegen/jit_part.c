@@ -69,7 +69,7 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
 {
     const dync__gen_stream *s = j->g->stream.at;
     int bytes = 1, least = 8, code = 0, loads = 0;
-    double all = 0; /* of sizes that are not known yet: no number */
+    double all = 0; /* beyond 64 bits where many indices have one place */
     bool crowds = false;
     jit->blocks = true;
     jit->n_over = j->over.n;

@@ -57,6 +57,11 @@ DYNC__INLINE size_t dync__kcall_bytes(const dync__kcall *c)
 {
     return offsetof(dync__kcall, operand) + (size_t)c->n * sizeof *c->operand;
 }
+/* `from` may be a copy without room for more operands than it has. */
+DYNC__INLINE void dync__kcall_copy(dync__kcall *to, const dync__kcall *from)
+{
+    memcpy(to, from, dync__kcall_bytes(from));
+}
 /* An index that is none of 0 to size - 1: DYNC_ERR_INDEX. user_op: what it was part of, where that
  * is another operator; or NULL. */
 DYNC__FN dync_status dync__fail_index(const char *user_op, int64_t index, int64_t size);

@@ -59,6 +59,17 @@ DYNC__FN bool dync__inst_is_sized(const dync__inst *in)
            (real ? dync__is_sf(x) : dync__is_token(x)) && dync__symtab_find(dync__tls.syms, x);
 }
 
+DYNC__FN bool dync__kernel_has_sizes(const dync__kernel *k)
+{
+    bool any = false;
+    for (int d = 0; d < k->n_dims; d++) any |= dync__is_token(k->extent[d]);
+    for (int i = 0; i < k->access.n; i++) {
+        any |= dync__is_token(k->access.at[i].offset);
+        for (int d = 0; d < k->n_dims; d++) any |= dync__is_token(k->access.at[i].stride[d]);
+    }
+    return any;
+}
+
 DYNC__FN int dync__reduce_type(int kind, int operand_type)
 {
     return kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN ? DYNC_I64 : operand_type;

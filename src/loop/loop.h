@@ -217,6 +217,8 @@ DYNC__FN bool dync__inst_has_value(const dync__inst *);
 /* Is it a constant that the symbolic sizes of the graph being lowered decide? Nothing is folded
  * with it. */
 DYNC__FN bool dync__inst_is_sized(const dync__inst *);
+/* Are there symbolic sizes among its extents, strides and offsets? */
+DYNC__FN bool dync__kernel_has_sizes(const dync__kernel *);
 /* By value: is it a constant, or made of such alone? Simplification leaves those only where sizes
  * decide one. One walk for all, as values share their operands. NULL: out of memory. */
 DYNC__FN const bool *dync__kernel_numbers(const dync__kernel *, dync__arena *);

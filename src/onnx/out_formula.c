@@ -122,7 +122,7 @@ static bool dync__ox_call(dync__ox *w, dync__opcall *call)
     call->row = dync__op_info(n->op);
     call->op = n->op;
     call->nargs = n->nargs;
-    call->args = dync__arena_copy(w->arena, n->args, (size_t)(n->nargs + 1) * sizeof *n->args);
+    call->args = dync__arena_copy(w->arena, n->args, (size_t)n->nargs * sizeof *n->args);
     for (int i = 0; call->args && i < n->nargs; i++) {
         if (n->args[i].kind != DYNC__A_NODE) continue;
         dync__tensor *t = dync__arena_alloc(w->arena, sizeof *t);

@@ -155,8 +155,7 @@ static dync_status dync__form_make_at(const dync__plan_form *f, const int64_t *v
     memset(&p->arena, 0, sizeof p->arena);
     p->n_steps = 0;
     dync__sz_map_to(&map, (int64_t *)(void *)&p->rng_used);
-    p->slot =
-        dync__arena_copy(&p->arena, from->slot, (size_t)(from->n_slots + 1) * sizeof *p->slot);
+    p->slot = dync__arena_copy(&p->arena, from->slot, (size_t)from->n_slots * sizeof *p->slot);
     p->step = dync__arena_alloc(&p->arena, (size_t)(from->n_steps + 1) * sizeof *p->step);
     if (!p->slot || !p->step) return DYNC_ERR_MEMORY;
     for (int i = 0; i < p->n_slots; i++) dync__sz_map_to(&map, &p->slot[i].size);
