@@ -727,6 +727,11 @@ DYNC__FN void dync__cuda_tile_wide(dync__cuda_tile *, const char *name, const ch
  * counts over `walked`, sizes of those dims. */
 DYNC__FN void dync__cuda_tile_address(dync__cuda_tile *, const char *at, const dync__operand *o,
                                       const int64_t *walked, int skip, const char *linear);
+/* to (b64) = the descriptor of a matrix that begins at `base` (b32) in shared memory: rows of 128
+ * bytes with 128-byte swizzle, groups of eight 1024 bytes apart; lead: bytes from 64 columns to the
+ * next. */
+DYNC__FN void dync__cuda_tile_descriptor(dync__cuda_tile *, const char *to, const char *base,
+                                         int lead);
 /* value, a register of the dtype's compute type, from or to [at] in global memory; guard: "" or
  * "@%p ". */
 DYNC__FN void dync__cuda_tile_load(dync__cuda_tile *, int dtype, const char *value, const char *at,
@@ -4897,6 +4902,19 @@ DYNC__FN void dync__cuda_tile_store(dync__cuda_tile *t, int dtype, const char *a
     dync__ptx_line(&t->p, "%sst.global.%s [%s], %s", guard, dync__ptx_memory_type(dtype), at, raw);
 }
 
+/* ---- wgmma ----------------------------------------------------------------------------------- */
+
+/* A shared address has the block's rank in its cluster above bit 24; a descriptor takes 18 bits. */
+DYNC__FN void dync__cuda_tile_descriptor(dync__cuda_tile *t, const char *to, const char *base,
+                                         int lead)
+{
+    uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 | (uint64_t)(lead >> 4) << 16;
+    const char *low = dync__ptx_temp(&t->p, "b32");
+    dync__ptx_line(&t->p, "bfe.u32 %s, %s, 4, 14", low, base);
+    dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", to, low);
+    dync__ptx_line(&t->p, "or.b64 %s, %s, %llu", to, to, (unsigned long long)fixed);
+}
+
 /* ---- cp.async -------------------------------------------------------------------------------- */
 
 DYNC__FN void dync__cuda_tile_cp(dync__cuda_tile *t, int bytes, const char *to, int to_at,
@@ -7413,13 +7431,8 @@ static void dync__wg_release(dync__wg *w)
 static void dync__wg_descriptor(dync__wg *w, const char *name, const char *base, bool by_k)
 {
     dync__ptx *p = &w->t->p;
-    uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 |
-                     (uint64_t)(by_k ? 1 : DYNC__WG_BOX >> 4) << 16;
-    const char *low = dync__ptx_temp(p, "b32");
     dync__ptx_reg(p, "b64", name);
-    dync__ptx_line(p, "shr.u32 %s, %s, 4", low, base);
-    dync__ptx_line(p, "cvt.u64.u32 %s, %s", name, low);
-    dync__ptx_line(p, "or.b64 %s, %s, %llu", name, name, (unsigned long long)fixed);
+    dync__cuda_tile_descriptor(w->t, name, base, by_k ? 16 : DYNC__WG_BOX);
 }
 
 /* Two sums as two elements of the result in a word. */
@@ -11230,14 +11243,10 @@ static void dync__fw_producer(dync__fa *c, const int at[3], const int stage_byte
 static void dync__fw_descriptor(dync__fa *c, const char *name, const char *base, int at, int lead)
 {
     dync__ptx *p = &c->t.p;
-    uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 |
-                     (uint64_t)(lead ? lead >> 4 : 1) << 16;
     const char *low = dync__ptx_temp(p, "b32");
     dync__ptx_reg(p, "b64", name);
     dync__ptx_line(p, "add.s32 %s, %s, %d", low, base, at);
-    dync__ptx_line(p, "shr.u32 %s, %s, 4", low, low);
-    dync__ptx_line(p, "cvt.u64.u32 %s, %s", name, low);
-    dync__ptx_line(p, "or.b64 %s, %s, %llu", name, name, (unsigned long long)fixed);
+    dync__cuda_tile_descriptor(&c->t, name, low, lead ? lead : 16);
 }
 
 /* One wgmma of 16 k's into all registers of f. */

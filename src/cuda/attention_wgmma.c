@@ -130,14 +130,10 @@ static void dync__fw_producer(dync__fa *c, const int at[3], const int stage_byte
 static void dync__fw_descriptor(dync__fa *c, const char *name, const char *base, int at, int lead)
 {
     dync__ptx *p = &c->t.p;
-    uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 |
-                     (uint64_t)(lead ? lead >> 4 : 1) << 16;
     const char *low = dync__ptx_temp(p, "b32");
     dync__ptx_reg(p, "b64", name);
     dync__ptx_line(p, "add.s32 %s, %s, %d", low, base, at);
-    dync__ptx_line(p, "shr.u32 %s, %s, 4", low, low);
-    dync__ptx_line(p, "cvt.u64.u32 %s, %s", name, low);
-    dync__ptx_line(p, "or.b64 %s, %s, %llu", name, name, (unsigned long long)fixed);
+    dync__cuda_tile_descriptor(&c->t, name, low, lead ? lead : 16);
 }
 
 /* One wgmma of 16 k's into all registers of f. */

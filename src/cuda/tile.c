@@ -209,6 +209,19 @@ DYNC__FN void dync__cuda_tile_store(dync__cuda_tile *t, int dtype, const char *a
     dync__ptx_line(&t->p, "%sst.global.%s [%s], %s", guard, dync__ptx_memory_type(dtype), at, raw);
 }
 
+/* ---- wgmma ----------------------------------------------------------------------------------- */
+
+/* A shared address has the block's rank in its cluster above bit 24; a descriptor takes 18 bits. */
+DYNC__FN void dync__cuda_tile_descriptor(dync__cuda_tile *t, const char *to, const char *base,
+                                         int lead)
+{
+    uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 | (uint64_t)(lead >> 4) << 16;
+    const char *low = dync__ptx_temp(&t->p, "b32");
+    dync__ptx_line(&t->p, "bfe.u32 %s, %s, 4, 14", low, base);
+    dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", to, low);
+    dync__ptx_line(&t->p, "or.b64 %s, %s, %llu", to, to, (unsigned long long)fixed);
+}
+
 /* ---- cp.async -------------------------------------------------------------------------------- */
 
 DYNC__FN void dync__cuda_tile_cp(dync__cuda_tile *t, int bytes, const char *to, int to_at,

@@ -67,6 +67,11 @@ DYNC__FN void dync__cuda_tile_wide(dync__cuda_tile *, const char *name, const ch
  * counts over `walked`, sizes of those dims. */
 DYNC__FN void dync__cuda_tile_address(dync__cuda_tile *, const char *at, const dync__operand *o,
                                       const int64_t *walked, int skip, const char *linear);
+/* to (b64) = the descriptor of a matrix that begins at `base` (b32) in shared memory: rows of 128
+ * bytes with 128-byte swizzle, groups of eight 1024 bytes apart; lead: bytes from 64 columns to the
+ * next. */
+DYNC__FN void dync__cuda_tile_descriptor(dync__cuda_tile *, const char *to, const char *base,
+                                         int lead);
 /* value, a register of the dtype's compute type, from or to [at] in global memory; guard: "" or
  * "@%p ". */
 DYNC__FN void dync__cuda_tile_load(dync__cuda_tile *, int dtype, const char *value, const char *at,

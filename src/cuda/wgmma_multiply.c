@@ -46,13 +46,8 @@ static void dync__wg_release(dync__wg *w)
 static void dync__wg_descriptor(dync__wg *w, const char *name, const char *base, bool by_k)
 {
     dync__ptx *p = &w->t->p;
-    uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 |
-                     (uint64_t)(by_k ? 1 : DYNC__WG_BOX >> 4) << 16;
-    const char *low = dync__ptx_temp(p, "b32");
     dync__ptx_reg(p, "b64", name);
-    dync__ptx_line(p, "shr.u32 %s, %s, 4", low, base);
-    dync__ptx_line(p, "cvt.u64.u32 %s, %s", name, low);
-    dync__ptx_line(p, "or.b64 %s, %s, %llu", name, name, (unsigned long long)fixed);
+    dync__cuda_tile_descriptor(w->t, name, base, by_k ? 16 : DYNC__WG_BOX);
 }
 
 /* Two sums as two elements of the result in a word. */

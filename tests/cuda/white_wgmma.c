@@ -32,9 +32,16 @@ static dync_tensor *operand(const problem *p, int64_t rows, int64_t columns, boo
     return by_columns ? dync_transpose(x, -1, -2) : x;
 }
 
+/* So few that small products take large tiles, clusters, and several tiles a block. */
+static void few_units(void)
+{
+    if (dync_cuda_device_count() > 0) dync__cuda_unit_of(0)->units = 6;
+}
+
 static bool same(const problem *p)
 {
     bool ok = true;
+    few_units();
     DYNC_SCOPE {
         dync_tensor *a = operand(p, p->m, p->k, p->trans & 1, false),
                     *b = operand(p, p->k, p->n, p->trans & 2, p->shared);

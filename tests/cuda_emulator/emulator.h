@@ -84,7 +84,7 @@ typedef struct {
     uint64_t imm;
     int *list;
     uint64_t *list_imm;
-    bool *list_is_imm, negated;
+    bool *list_is_imm, negated, is_shared; /* the address of a variable in shared memory */
 } ptx_operand;
 enum { PTX_OPERANDS = 10, PTX_WORDS = 16, PTX_LIST = 128, PTX_PARAMS = 90 };
 typedef struct {

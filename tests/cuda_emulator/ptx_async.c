@@ -159,7 +159,7 @@ static mbarrier *bar_at(machine *m, const ptx_inst *in, uint64_t address, machin
                         bool by_copy)
 {
     if (!reach(m, in, PTX_SHARED, address, 8, false, ATOMIC | MBARRIER)) return NULL;
-    machine *o = address >> 24 ? m->c->at[(address >> 24) - 1] : m;
+    machine *o = m->c->at[address >> 24];
     mbarrier *b = NULL;
     for (int i = 0; i < o->n_bar; i++)
         if (o->bar[i].live && o->bar[i].at == (address & 0xffffff)) b = &o->bar[i];
@@ -195,14 +195,14 @@ static int bar_op(machine *m, const ptx_inst *in)
             fault(m, CUEMU_LAUNCH_FAILURE, in, "an mbarrier of %llu arrivals", count, 0);
         if (m->error || !reach(m, in, PTX_SHARED, (uint32_t)a, 8, true, MBARRIER)) return DONE;
         for (int i = 0; i < m->n_bar; i++)
-            if (m->bar[i].at == a) b = &m->bar[i];
+            if (m->bar[i].at == (a & 0xffffff)) b = &m->bar[i];
         if (!b && m->n_bar < MBARRIERS) b = &m->bar[m->n_bar++];
         if (!b) {
             fault(m, CUEMU_LAUNCH_FAILURE, in, "more than %llu mbarriers", MBARRIERS, 0);
             return DONE;
         }
         memset(b, 0, sizeof *b);
-        b->at = (uint32_t)a;
+        b->at = (uint32_t)(a & 0xffffff);
         b->live = true;
         b->count = b->pending = (int)count;
         return DONE;
@@ -295,7 +295,7 @@ static void load_box(machine *m, const ptx_inst *in)
     uint64_t mask = has(in, "multicast::cluster") ? get(m, &in->o[3]) & 0xffff
                                                   : (uint64_t)1 << m->rank;
     if (!map_at(m, in, address_of(m, &in->o[1]), &t)) return;
-    if (to >> 24 ? (int)(to >> 24) - 1 != m->rank : 0)
+    if ((int)(to >> 24) != m->rank)
         fault(m, CUEMU_LAUNCH_FAILURE, in, "a load to another block without multicast", 0, 0);
     if (!mask || mask >> m->c->n)
         fault(m, CUEMU_LAUNCH_FAILURE, in, "mask %llx for a cluster of %llu", mask,
@@ -303,7 +303,7 @@ static void load_box(machine *m, const ptx_inst *in)
     for (int r = 0; r < m->c->n && !m->error; r++) {
         if (!(mask >> r & 1)) continue;
         machine *o = m->c->at[r];
-        uint64_t window = (uint64_t)(r + 1) << 24;
+        uint64_t window = (uint64_t)r << 24;
         if (!bar_at(m, in, window | (bar & 0xffffff), NULL, true)) return;
         async_touch(m, o, in, to & 0xffffff, (int)box_bytes(&t), true);
         pending_copy *p = m->error ? NULL : new_copy(m, in, &t, &in->o[1], to & 0xffffff);
@@ -324,7 +324,7 @@ static void store_box(machine *m, const ptx_inst *in)
     tensor_map t;
     if (!map_at(m, in, address_of(m, &in->o[0]), &t)) return;
     uint32_t from = (uint32_t)address_of(m, &in->o[1]);
-    pending_copy *p = new_copy(m, in, &t, &in->o[0], from);
+    pending_copy *p = new_copy(m, in, &t, &in->o[0], from & 0xffffff);
     for (uint32_t k = 0; p && k < p->bytes && !m->error; k += 16)
         (void)reach(m, in, PTX_SHARED, from + k, 16, false, ASYNC);
     if (!p || m->error) return;
@@ -500,7 +500,7 @@ static void mma_issue(machine *m, const ptx_inst *in, int first)
         for (int i = from; i < to && !m->error; i += k_inside ? 1 : 16 / s.bytes)
             for (int k = 0; k < s.depth && !m->error; k += k_inside ? 16 / s.bytes : 1) {
                 uint32_t at = element_at(d, &s, k_inside, i, k);
-                (void)reach(m, in, PTX_SHARED, at, 16, false, ASYNC);
+                (void)reach(m, in, PTX_SHARED, (uint64_t)m->rank << 24 | at, 16, false, ASYNC);
                 if (at < p->low[which]) p->low[which] = at;
                 if (at + 16 > p->high[which]) p->high[which] = at + 16;
             }
@@ -658,7 +658,7 @@ int async_op(machine *m, const ptx_inst *in)
         uint64_t rank = get(m, &in->o[2]);
         if (rank >= (uint64_t)c->n)
             fault(m, CUEMU_LAUNCH_FAILURE, in, "block %llu of %llu", rank, (uint64_t)c->n);
-        set(m, &in->o[0], (rank + 1) << 24 | (get(m, &in->o[1]) & 0xffffff));
+        set(m, &in->o[0], rank << 24 | (get(m, &in->o[1]) & 0xffffff));
         return DONE;
     }
     case OP_barrier:

@@ -155,6 +155,7 @@ static char *operand(parser *p, char *s, ptx_operand *o)
             (void)operand(p, name, &base);
             o->reg = base.kind == O_REG ? base.reg : -1;
             if (base.kind == O_IMM) o->imm = base.imm;
+            o->is_shared = base.is_shared;
         }
         s += n;
         while (*s == ' ') s++;
@@ -209,11 +210,13 @@ static char *operand(parser *p, char *s, ptx_operand *o)
         o->reg = reg;
     } else if (shared >= 0) {
         o->kind = O_IMM;
+        o->is_shared = true;
         o->imm = (uint64_t)shared;
         /* memory given at the launch, behind what the entry declares */
     } else if (p->m->external[0] && strcmp(name, p->m->external) == 0) {
         size_t align = (size_t)p->m->external_align;
         o->kind = O_IMM;
+        o->is_shared = true;
         o->imm = p->e->dynamic_at = (p->e->shared_bytes + align - 1) / align * align;
     } else if (find_param(p, name) >= 0) {
         o->kind = O_IMM;

@@ -194,9 +194,15 @@ static uint64_t special(const machine *m, int which)
                              : m->grid[0] / (unsigned)m->c->n;
     }
 }
+/* Shared memory of block r of a cluster begins at r << 24, in the block's own eyes too: a
+ * descriptor takes the low 18 bits. */
+static uint64_t own_window(const machine *m, const ptx_operand *o)
+{
+    return o->is_shared ? (uint64_t)m->rank << 24 : 0;
+}
 uint64_t get(machine *m, const ptx_operand *o)
 {
-    if (o->kind == O_IMM) return o->imm;
+    if (o->kind == O_IMM) return o->imm + own_window(m, o);
     if (o->reg >= PTX_SPECIAL) return special(m, o->reg - PTX_SPECIAL);
     uint64_t v = m->t[m->me].reg[o->reg];
     return o->negated ? !v : v;
@@ -342,17 +348,14 @@ char *reach(machine *m, const ptx_inst *in, int space, uint64_t address, int n, 
         return NULL;
     }
     if (space == PTX_SHARED) {
-        machine *o = m;
-        if (address >> 24) {
-            int rank = (int)(address >> 24) - 1;
-            if (rank >= m->c->n || !in->cluster) {
-                fault(m, CUEMU_ILLEGAL_ADDRESS, in, "shared address %llx of a cluster of %llu",
-                      address, (uint64_t)m->c->n);
-                return NULL;
-            }
-            o = m->c->at[rank];
-            address &= 0xffffff;
+        int rank = (int)(address >> 24);
+        if (rank >= m->c->n || (rank != m->rank && !in->cluster)) {
+            fault(m, CUEMU_ILLEGAL_ADDRESS, in, "shared address %llx of a cluster of %llu", address,
+                  (uint64_t)m->c->n);
+            return NULL;
         }
+        machine *o = m->c->at[rank];
+        address &= 0xffffff;
         if (address + (uint64_t)n > o->shared_bytes) {
             fault(m, CUEMU_ILLEGAL_ADDRESS, in, "shared address %llu of %llu bytes", address,
                   o->shared_bytes);
@@ -382,7 +385,7 @@ uint64_t address_of(machine *m, const ptx_operand *o)
     uint64_t base = o->reg < 0              ? 0
                     : o->reg >= PTX_SPECIAL ? special(m, o->reg - PTX_SPECIAL)
                                             : m->t[m->me].reg[o->reg];
-    return base + o->imm;
+    return base + o->imm + own_window(m, o);
 }
 static void load(machine *m, const ptx_inst *in)
 {
