@@ -8,6 +8,7 @@ Where there is no PyTorch, dync's figures alone. --tiny: small sizes on the CPU,
 import argparse
 import datetime
 import json
+import signal
 import subprocess
 import time
 
@@ -248,7 +249,12 @@ if there:
     theirs = build()
     # What the goals name first, so that a short budget leaves out the rest; ways from cheap to dear, so that every row has its eager figure.
     order = sorted(rows, key=lambda n: not any(word in n for word in ("block", "training", "ten kernels", "matmul bf16, 4096", "matmul bf16, 8192", "attention bf16, 2")))
-    plan = [(n, "eager") for n in order] + [(n, w) for n in order for w in ways_of(n)[1:]]
+    plan = [(n, "eager") for n in order] + sorted(((n, w) for n in order for w in ways_of(n)[1:]), key=lambda x: x[1] == "max-autotune")
+
+    def over(*_):                                             # in the middle of compiling too: the table is printed
+        raise TimeoutError("no time is left")
+    signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, args.seconds)
     inputs_of = (None, None)
     for name, way in plan:
         if name not in theirs or time.time() - started > args.seconds:
@@ -267,6 +273,7 @@ if there:
                 rows[name]["torch " + way] = measure(whole, inputs_of[1], 0.005 if args.tiny else 0.4)
         except Exception as error:  # a mode that this PyTorch cannot do leaves its column empty
             print(f"torch {way}: {name}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+    signal.setitimer(signal.ITIMER_REAL, 0)
     inputs_of = None
 
 
