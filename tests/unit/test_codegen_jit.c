@@ -1039,6 +1039,49 @@ TEST(equal_structures_share_code)
     dync__arena_free(&arena);
 }
 
+/* Of all sizes: one loop's extent is a symbol; `turned`: x is walked across. Where memory is
+ * crossed in blocks sizes decide more than expressions say, and none of them is a number. */
+static dync__code *make_sized(dync__arena *arena, int64_t n, bool turned)
+{
+    const char *text = turned
+                           ? "kernel turned(in x f32[?] @0, out y f32[?] @1) inner i0<64, "
+                             "i1<512 {\n  phase 0 {\n    v0 = load x[i0 + 64*i1]\n    v1 = mul v0, "
+                             "v0\n    store y[512*i0 + i1], v1\n  }\n}\n"
+                           : "kernel along(in x f32[?] @0, out y f32[?] @1) inner i0<64, "
+                             "i1<512 {\n  phase 0 {\n    v0 = load x[600*i0 + i1]\n    v1 = mul "
+                             "v0, v0\n    store y[512*i0 + i1], v1\n  }\n}\n";
+    dync__kernel *k = dync__kernel_parse(arena, text);
+    if (!k) return NULL;
+    k->extent[0] = n;
+    for (int i = 0; turned && i < k->access.n; i++)
+        if (k->access.at[i].stride[1] == 64) k->access.at[i].stride[1] = n;
+    return dync__is_token(n) ? dync__code_sized(k) : dync__code_new(k);
+}
+
+TEST(blocks_want_numbers)
+{
+    dync__arena arena = {0};
+    if (dync__target_level() == 0) SKIP("no machine code here");
+    dync__code *plain = make_sized(&arena, 64, true);
+    EXPECT(plain && plain->jit && plain->jit->blocks);
+    dync__code_free(plain);
+    dync__symtab *t = dync__tls.syms = dync__symtab_new();
+    int64_t n = dync__symtab_symbol(t, 64, "n", false);
+    dync__code *along = make_sized(&arena, n, false);
+    EXPECT(along && along->jit && !along->jit->blocks);
+    dync__code_free(along);
+    dync__jit_stats before = dync__jit_read_stats();
+    EXPECT(!make_sized(&arena, n, true));
+    dync__jit_stats after = dync__jit_read_stats();
+    EXPECT_EQ_INT(after.kernels - before.kernels, 0);
+    EXPECT_EQ_INT(after.declined - before.declined, 1);
+    EXPECT_EQ_STR(after.why, "blocks of sizes that are not known yet");
+    EXPECT(dync_error() == DYNC_OK && !t->failed);
+    dync__tls.syms = NULL;
+    dync__symtab_free(t);
+    dync__arena_free(&arena);
+}
+
 /* After fork parent and child make code of their own and keep running what they had. */
 #if defined(__unix__)
 #include <sys/wait.h>
