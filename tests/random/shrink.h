@@ -2,7 +2,7 @@
  * while it still goes wrong in its mode. */
 #ifndef DYNC_TESTS_RANDOM_SHRINK_H
 #define DYNC_TESTS_RANDOM_SHRINK_H
-#include "judge.h"
+#include "plain.h"
 
 /* ---- shrinking ------------------------------------------------------------------------------- */
 static bool uses(const step *s, int id)
