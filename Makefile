@@ -95,10 +95,21 @@ $(B)/dync.c:
 	@mkdir -p $(@D)
 	@printf '#define DYNC_IMPLEMENTATION\n#include "dync.h"\n' > $@
 ifdef SPLIT
-$(B)/dync.o: $(B)/split/libdync.a              # the same code, not compiled a second time
+# The same code, not compiled a second time. Programs share one copy of it: sanitized, a copy has 50 MB, and there are 200 programs.
+LIBDYNC := $(B)/split/libdync.so
+MERGED_DYNC := $(LIBDYNC)
+override CFLAGS += -fPIC -DDYNC__SHARED
+SHARED  := $(LIBDYNC) -Wl,-rpath,'$(CURDIR)/$(B)/split'
+$(LIBDYNC): $(B)/split/libdync.a
+	@echo "  LD   $@"
+	$(Q)$(CC) -shared -Wl,-soname,libdync.so $(CFLAGS) -Wl,--whole-archive $< -Wl,--no-whole-archive $(LDFLAGS) $(LIBS) -o $@
+$(B)/dync.o: $(B)/split/libdync.a
 	@echo "  LD   $@"
 	$(Q)$(LD) -r --whole-archive $< -o $@
 else
+LIBDYNC := $(B)/split/libdync.a
+MERGED_DYNC := $(B)/dync.o
+SHARED  := $(LIBDYNC)
 $(B)/dync.o: $(B)/dync.c dync.h
 	@echo "  CC   $@"
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(CHECKED) -I. -c $< -o $@
@@ -131,12 +142,12 @@ golden-update: $(B)/tools/dync-opt
 
 # ---- tests and examples -----------------------------------------------------------------------------------------------------
 # Examples begin with DYNC_IMPLEMENTATION, as a user's program does. DYNC__IMPLEMENTED says that it exists already: they link dync.o.
-LINK = $(CC) $(STD) $(USER) $(CFLAGS) $(DEPS) -I. -Itests -DDYNC__IMPLEMENTED $< $(filter %.o,$^) $(LDFLAGS) $(LIBS) -o $@
-$(WHITE): $(B)/%: %.c $(B)/split/libdync.a
+LINK = $(CC) $(STD) $(USER) $(CFLAGS) $(DEPS) -I. -Itests -DDYNC__IMPLEMENTED $< $(filter %.o,$^) $(if $(filter %.so,$^),$(SHARED)) $(LDFLAGS) $(LIBS) -o $@
+$(WHITE): $(B)/%: %.c $(LIBDYNC)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
-	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(DEPS) -DDYNC__SPLIT -Isrc -Itests $< $(B)/split/libdync.a $(LDFLAGS) $(LIBS) -o $@
-$(MERGED) $(EXAMPLES) $(SAMPLES) $(B)/examples/demo: $(B)/%: %.c $(B)/dync.o
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(DEPS) -DDYNC__SPLIT -Isrc -Itests $< $(SHARED) $(LDFLAGS) $(LIBS) -o $@
+$(MERGED) $(EXAMPLES) $(SAMPLES) $(B)/examples/demo: $(B)/%: %.c $(MERGED_DYNC)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	$(Q)$(LINK)
@@ -147,9 +158,18 @@ $(B)/examples/16_pytorch_weights: | $(B)/examples/data/xor.pt
 $(B)/cuda/dync.c:
 	@mkdir -p $(@D)
 	@printf '#define DYNC_IMPLEMENTATION\n#define DYNC_CUDA_IMPLEMENTATION\n#define DYNC_CUDA_NO_HEADER\n#include "dync.h"\n#include "dync_cuda.h"\n' > $@
+ifdef SPLIT
+CUDA_DYNC = $(CUDA_SPLIT) $(LIBDYNC)
+$(B)/cuda/dync.o: $(CUDA_SPLIT) $(B)/split/libdync.a
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	$(Q)$(LD) -r $(CUDA_SPLIT) --whole-archive $(B)/split/libdync.a -o $@
+else
+CUDA_DYNC = $(B)/cuda/dync.o
 $(B)/cuda/dync.o: $(B)/cuda/dync.c dync.h dync_cuda.h
 	@echo "  CC   $@"
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(CHECKED) -I. -c $< -o $@
+endif
 $(B)/release/cuda/dync.o: $(B)/cuda/dync.c dync.h dync_cuda.h
 	@mkdir -p $(@D)
 	@echo "  CC   $@"
@@ -159,14 +179,17 @@ $(EMULATOR): $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC   $@"
 	$(Q)$(CC) $(STD) -Wall -Wextra $(STRICT) $(filter-out -fsanitize=% -O%,$(CFLAGS)) -O2 -ffp-contract=off $(DEPS) -c $< -o $@
-$(CUDA_WHITE): $(B)/%: %.c $(EMULATOR) $(CUDA_SPLIT) $(B)/split/libdync.a
+$(CUDA_WHITE): $(B)/%: %.c $(EMULATOR) $(CUDA_SPLIT) $(LIBDYNC)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
-	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(DEPS) -DDYNC__SPLIT -Isrc -Itests $< $(EMULATOR) $(CUDA_SPLIT) $(B)/split/libdync.a $(LDFLAGS) $(LIBS) -o $@
-$(CUDA_MERGED): $(B)/%: %.c $(B)/cuda/dync.o $(EMULATOR)
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(DEPS) -DDYNC__SPLIT -Isrc -Itests $< $(EMULATOR) $(CUDA_SPLIT) $(SHARED) $(LDFLAGS) $(LIBS) -o $@
+$(CUDA_MERGED): $(B)/%: %.c $(CUDA_DYNC) $(EMULATOR)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	$(Q)$(LINK)
+# The minifier's tests compile programs against these.
+$(filter $(B)/tests/minify/%,$(MERGED)): | $(B)/dync.o
+$(B)/tests/cuda/test_rows_m: | $(B)/cuda/dync.o
 $(B)/misuse.h: $(B)/tools/misuse dync.h
 	$(Q)$(B)/tools/misuse dync.h > $@
 $(B)/tests/api/test_every_function: $(B)/misuse.h

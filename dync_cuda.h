@@ -514,10 +514,6 @@ DYNC__DATA_DECL DYNC__TLS dync__cuda_thread dync__cuda_tls;
 DYNC__DATA_DECL dync_cuda_counters dync__cuda_counters;
 DYNC__DATA_DECL int dync__cuda_tf32; /* dync_cuda_allow_tf32 */
 
-#if defined(DYNC__SPLIT)
-/* public.c; in the merged header it is there from the start */
-DYNC__FN void dync__cuda_install(void);
-#endif
 /* ---- memory.c -------------------------------------------------------------------------------- */
 DYNC__FN void *dync__cuda_alloc(int device, size_t n);
 /* DYNC_CPU: page-locked memory */
@@ -15229,7 +15225,11 @@ static const dync__driver dync__cuda_device = {
 #if !defined(DYNC__SPLIT)
 static const dync__driver *dync__device_cuda = &dync__cuda_device;
 #else
-DYNC__FN void dync__cuda_install(void) { dync__device_cuda = &dync__cuda_device; }
+/* A program that links this file has the device. */
+__attribute__((constructor)) static void dync__cuda_install(void)
+{
+    dync__device_cuda = &dync__cuda_device;
+}
 #endif
 
 DYNC_API int dync_cuda_device_count(void) { return dync__cuda_count(); }

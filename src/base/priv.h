@@ -23,7 +23,7 @@
 #include <string.h>
 
 #if defined(DYNC__SPLIT)
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(DYNC__SHARED)
 #define DYNC__FN extern __attribute__((visibility("hidden")))
 #else
 #define DYNC__FN extern

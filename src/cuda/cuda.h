@@ -59,10 +59,6 @@ DYNC__DATA_DECL DYNC__TLS dync__cuda_thread dync__cuda_tls;
 DYNC__DATA_DECL dync_cuda_counters dync__cuda_counters;
 DYNC__DATA_DECL int dync__cuda_tf32; /* dync_cuda_allow_tf32 */
 
-#if defined(DYNC__SPLIT)
-/* public.c; in the merged header it is there from the start */
-DYNC__FN void dync__cuda_install(void);
-#endif
 /* ---- memory.c -------------------------------------------------------------------------------- */
 DYNC__FN void *dync__cuda_alloc(int device, size_t n);
 /* DYNC_CPU: page-locked memory */

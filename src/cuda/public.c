@@ -21,7 +21,11 @@ static const dync__driver dync__cuda_device = {
 #if !defined(DYNC__SPLIT)
 static const dync__driver *dync__device_cuda = &dync__cuda_device;
 #else
-DYNC__FN void dync__cuda_install(void) { dync__device_cuda = &dync__cuda_device; }
+/* A program that links this file has the device. */
+__attribute__((constructor)) static void dync__cuda_install(void)
+{
+    dync__device_cuda = &dync__cuda_device;
+}
 #endif
 
 DYNC_API int dync_cuda_device_count(void) { return dync__cuda_count(); }

@@ -1,8 +1,7 @@
-/* tests/cuda/cuda_white.h: the device in the split build, which does not install itself. */
+/* tests/cuda/cuda_white.h: what tests of the device in the split build include. */
 #ifndef DYNC_TESTS_CUDA_WHITE_H
 #define DYNC_TESTS_CUDA_WHITE_H
 #include "dync.in.h"
 #include "cuda/cuda.h"
 #include "../cuda_emulator/emulator.h"
-__attribute__((constructor)) static void install_cuda(void) { dync__cuda_install(); }
 #endif

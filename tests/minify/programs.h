@@ -22,10 +22,23 @@ static const char *program_env(const char *name, const char *otherwise)
     return text && *text ? text : otherwise;
 }
 
+/* What a test compiled goes when the next begins or the program ends: sanitized, a program has
+ * 30 MB. What it wrote stays. */
+static void program_remove_executables(void)
+{
+    char command[1400];
+    snprintf(command, sizeof command, "find '%s' -type f -perm -100 -size +1000k -exec rm -f {} +",
+             program_dir);
+    if (program_dir[0] && system(command) != 0)
+        printf("not removed: programs of %s\n", program_dir);
+}
+
 /* A fresh folder; the build folder is two above the test program's. */
 TEST__UNUSED static void program_begin(const char *test)
 {
     char command[2600];
+    if (!program_dir[0]) atexit(program_remove_executables);
+    program_remove_executables();
     if (!getcwd(program_root, sizeof program_root)) strcpy(program_root, ".");
     snprintf(program_build, sizeof program_build, "%s", test__state.program);
     for (int i = 0; i < 3; i++) {
