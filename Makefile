@@ -134,6 +134,11 @@ $(B)/tools/%: tools/%.c tools/tool.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(USER) -O1 $< -o $@
 $(B)/tools/genops: src/op/ops.def.h
+$(B)/tools/dync: tools/dync.c tools/cli_inputs.h $(MERGED_DYNC)
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	$(Q)$(LINK)
+$(B)/tests/program/test_cli: | $(B)/tools/dync
 $(B)/tools/dync-opt: tools/dync-opt.c tools/tool.h tools/opt.h $(B)/split/libdync.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -DDYNC__SPLIT $< $(B)/split/libdync.a $(LDFLAGS) $(LIBS) -o $@
