@@ -1,4 +1,4 @@
-/* limit 232000: four eager operators on tensors of two dims, read back by dync_data. */
+/* Four eager operators on tensors of two dims, read back by dync_data. */
 #include "dync.h"
 static _Alignas(64) unsigned char memory[64 << 10];
 float result[4];

@@ -1,4 +1,4 @@
-/* limit 8950: memory from one buffer, and nothing else. */
+/* Memory from one buffer, and nothing else. */
 #include "dync.h"
 static _Alignas(64) unsigned char memory[64 << 10];
 
