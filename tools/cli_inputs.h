@@ -69,54 +69,36 @@ static dync_tensor *cli_made(dync_port port, const char *how, dync_dims shape)
     return dync_to_dtype(dync_randn(shape), port.dtype);
 }
 
-/* What dync_export calls l_x_ is x here. */
-static int cli_name(dync_port port, const char **name)
-{
-    size_t n = port.name ? strlen(port.name) : 0;
-    bool local = n > 3 && port.name[n - 1] == '_' && strncmp(port.name, "l_", 2) == 0;
-    *name = local ? port.name + 2 : port.name ? port.name : "";
-    return (int)(local ? n - 3 : n);
-}
 static bool cli_is_name(dync_port port, const char *text, size_t length)
 {
-    const char *name;
-    int n = cli_name(port, &name);
-    return ((size_t)n == length && strncmp(text, name, length) == 0) ||
-           (port.name && strlen(port.name) == length && strncmp(text, port.name, length) == 0);
+    return port.name && strlen(port.name) == length && strncmp(text, port.name, length) == 0;
 }
 
-/* From a file of names: of the input's name, as the program has it or as the function had. */
+/* From a file of names. */
 static dync_tensor *cli_of_names(const char *path, dync_port port)
 {
     dync_tensors *all = dync_tensors_load(path);
-    dync_tensor *t = NULL;
-    for (int i = 0; all && !t && i < dync_tensors_count(all); i++) {
-        const char *name = dync_tensors_name(all, i);
-        if (cli_is_name(port, name, strlen(name))) t = dync_tensors_at(all, i);
-    }
-    if (all && !t && port.name) t = dync_tensors_get(all, port.name); /* says which there are */
+    dync_tensor *t = all ? dync_tensors_get(all, port.name) : NULL; /* NULL: says which there are */
     dync_tensors_free(all);
     return t;
 }
 
 static dync_tensor *cli_input(const char *text, dync_port port)
 {
-    const char *path = text, *name;
+    const char *path = text;
     dync_dims shape = port.shape;
-    int length = cli_name(port, &name);
     bool made = !text || strcmp(text, "randn") == 0 || strcmp(text, "zeros") == 0 ||
                 strcmp(text, "ones") == 0 || cli_shape(text, &shape);
     dync_tensor *t = made                     ? cli_made(port, text ? text : "randn", shape)
                      : cli_ends(path, ".npy") ? dync_npy_load(path)
                                               : cli_of_names(path, port);
     if (!t && dync_error() == DYNC_OK)
-        fprintf(stderr, "dync: the shape of %.*s is open: give a file or %.*s=2x3\n", length, name,
-                length, name);
+        fprintf(stderr, "dync: the shape of %s is open: give a file or %s=2x3\n", port.name,
+                port.name);
     else if (!t)
         cli_failed(made ? "input" : path, "no numbers");
     if (!t || dync_type(t) == port.dtype) return t;
-    fprintf(stderr, "dync: %s has another dtype than %.*s: made %s\n", path, length, name,
-            port.type);
+    fprintf(stderr, "dync: %s has another dtype than %s: made %s\n", path, port.name, port.type);
     return dync_to_dtype(t, port.dtype);
 }
 

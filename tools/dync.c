@@ -274,9 +274,7 @@ static void cli_operators(dync_graph *g)
 
 static void cli_port(const char *what, dync_port port)
 {
-    const char *name;
-    int length = cli_name(port, &name);
-    printf("%s %.*s: %s", what, length, name, port.type);
+    printf("%s %s: %s", what, port.name, port.type);
     for (int i = 0; i < port.shape.n; i++) {
         printf(i ? ", " : "[");
         if (port.shape.d[i] < 0)

@@ -48,6 +48,21 @@ static dync_status dync__program_detach(dync__graph *g)
 
 static void dync__program_end(dync__root *r) { dync__program_free((dync__program *)(void *)r); }
 
+/* Each input by the name of its argument, which its source tells. */
+static bool dync__program_name_inputs(dync__program *p)
+{
+    const dync__graph *g = p->graph;
+    char name[96];
+    p->input = dync__arena_alloc(&p->told, (size_t)(g->n_inputs + 1) * sizeof *p->input);
+    for (int i = 0; p->input && i < g->n_inputs; i++) {
+        dync__program_input_name(g, i, name, sizeof name);
+        p->input[i] =
+            dync__arena_strdup(&p->told, g->node.at[i]->source ? name : g->node.at[i]->name);
+        if (!p->input[i]) return false;
+    }
+    return p->input != NULL;
+}
+
 DYNC__FN dync__program *dync__program_from_leaves(dync__graph *g, const char *name, int n_leaves,
                                                   const int *leaf)
 {
@@ -64,7 +79,7 @@ DYNC__FN dync__program *dync__program_from_leaves(dync__graph *g, const char *na
     p->graph = dync__graph_ref(g);
     p->leaf = dync__alloc((size_t)g->n_inputs * sizeof *p->leaf);
     p->name = dync__program_identifier(name);
-    bool ok = p->leaf && p->name;
+    bool ok = p->leaf && p->name && dync__program_name_inputs(p);
     for (int i = 0; ok && i < g->n_inputs; i++) {
         p->leaf[i] = leaf ? leaf[i] : i;
         if (!g->node.at[i]->has_info)

@@ -21,9 +21,10 @@ DYNC__FN dync_status dync__program_tell(dync__program *p, int n_in, const dync_p
     return DYNC_OK;
 }
 
-static dync_port dync__port_of(const dync__node *n, const dync__info *info)
+static dync_port dync__port_of(const char *name, const dync__node *n)
 {
-    dync_port p = {n->name, dync__dtype_info(info->dtype)->name, (dync_dtype)info->dtype, {0, {0}}};
+    const dync__info *info = &n->info[0];
+    dync_port p = {name, dync__dtype_info(info->dtype)->name, (dync_dtype)info->dtype, {0, {0}}};
     p.shape.n = info->lay.ndim;
     for (int d = 0; d < p.shape.n; d++)
         p.shape.d[d] = dync__graph_symbol_text(n->graph, info->lay.shape[d]) ? -1
@@ -50,12 +51,12 @@ static dync_port dync__program_port(const dync__program *p, bool output, int i)
         return p->port[output ? p->n_port_in + i : i];
     }
     if (!p->graph) return none;
+    for (int k = 0; k < p->graph->n_inputs && !output; k++)
+        if (p->leaf[k] == i) return dync__port_of(p->input[k], p->graph->node.at[k]);
     const dync__node *n = NULL, *end = p->graph->node.at[p->graph->node.n - 1];
-    for (int k = 0; k < p->graph->n_inputs && !output && !n; k++)
-        if (p->leaf[k] == i) n = p->graph->node.at[k];
     if (output && end->nargs) n = dync__port_result(&end->args[0], &i);
     /* an item of several results: its own types stand at the call */
-    return n && n->has_info ? dync__port_of(n, &n->info[0]) : none;
+    return n && n->has_info ? dync__port_of(n->name, n) : none;
 }
 
 DYNC_API dync_port dync_program_input(const dync_program *program, int i)

@@ -10,6 +10,7 @@ struct dync__program {
     dync__graph *graph; /* a reference */
     int n_leaves;       /* tensors in the arguments of a call, lists flattened */
     int *leaf;          /* per input of the graph: which of them it is */
+    const char **input; /* and its name, the argument's; in told */
     dync__mutex lock;
     bool loaded;  /* from a file: it may be a stranger's */
     bool copies;  /* a copy may take the place of an input: none is written or shown in an output */

@@ -113,7 +113,7 @@ TEST(run_gives_what_the_function_gives)
                                         "run net.dync x=x.npy -o y.npy",
                                         "run net.dync x=x64.npy -o y.npy",
                                         "run open.dync x.npy -o y.npy",
-                                        "run net.dync l_x_=x.npy -o y.npy",
+
                                         "run net.dync in.npz -o y.npy",
                                         "run net.onnx in.safetensors -o y.npy",
                                         "run net.dync x.npy --threads 1 -o y.npy"};

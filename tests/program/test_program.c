@@ -270,6 +270,34 @@ static dync_tensor *first_row(dync_tensor *x) { return dync_select(x, 0, 0); }
 static dync_tensor *bump(dync_tensor *x) { return dync_sum(dync_add_(x, 1), DYNC_ALL, false); }
 
 /* Arguments may lie in any strides, whichever the export saw; views and writes still reach them. */
+static dync_value named(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    return DYNC_V(dync_add(dync_as_tensor(args[0]), dync_as_tensor(dync_at(args[2], 1))));
+}
+
+/* Inputs have the names of the function's arguments, used or not, before and after a file. */
+TEST(inputs_by_the_names_of_arguments)
+{
+    static const char *const names[] = {"x", "unused", "pair_0", "pair_1"};
+    dync_tensor *t = dync_ones(dync_shape(2, 3));
+    dync_program *p = dync_export(dync_args(named, "x, unused, pair"), t, dync_ones(dync_shape(4)),
+                                  dync_tuple(t, t));
+    EXPECT(p && dync_program_save(p, "build/test_names.dync") == DYNC_OK);
+    dync_program *read = dync_program_load("build/test_names.dync");
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < 4; i++) {
+            dync_port port = dync_program_input(k ? read : p, i);
+            if (EXPECT(port.name)) EXPECT_EQ_STR(port.name, names[i]);
+            EXPECT(port.shape.n == (i == 1 ? 1 : 2));
+        }
+        EXPECT(!dync_program_input(k ? read : p, 4).name);
+        EXPECT(strstr(dync_program_info(k ? read : p), "input unused: float32[4]\n"));
+    }
+    dync_program_free(p);
+    dync_program_free(read);
+}
+
 TEST(any_strides)
 {
     dync_tensor *dense = dync_reshape(dync_arange(0, 12, 1), dync_shape(4, 3)),
