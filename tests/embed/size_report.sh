@@ -16,7 +16,7 @@ mkdir -p "$out"
 chip() {
     link="$board -Wl,--gc-sections -lm -lc -lgcc" prefix=arm-none-eabi-
     case $1 in
-        m0plus) cpu="-mcpu=cortex-m0plus -mthumb -DBOARD_NO_FPU" machine="qemu-system-arm -M mps2-an385" ;;  # an M3 runs its code
+        m0plus) cpu="-mcpu=cortex-m0plus -mthumb" machine="qemu-system-arm -M mps2-an385" ;;  # an M3 runs its code
         m4f) cpu="-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16" machine="qemu-system-arm -M mps2-an386" ;;
         m7) cpu="-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16" machine="qemu-system-arm -M mps2-an500" ;;
         rv32imac)
