@@ -244,7 +244,6 @@ DYNC__FN dync_status dync__aot_attend(dync__graph **graph, bool training)
     dync__graph *g = *graph, *to;
     dync__attend a = {.training = training};
     int found = 0;
-    dync__graph_renumber(g);
     for (int i = 0; i < g->node.n; i++) found += dync__attend_match(&a, g->node.at[i]);
     if (!found || g->syms || dync__graph_has_writes(g)) return DYNC_OK;
     DYNC__TRY(dync__graph_rewrite(g, dync__attend_node, &a, &to));

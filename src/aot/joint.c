@@ -312,6 +312,7 @@ static dync_status dync__joint_tidy(dync__graph *g)
         dync__node_each_input(n, dync__joint_follow, NULL);
         n->mark = dync__node_is_call(n) ? dync__joint_same_view(n) : NULL;
     }
+    dync__graph_renumber(g);
     DYNC__TRY(dync__graph_check_after(DYNC__PASS_joint, g, false));
     DYNC__TRY(dync__graph_pass(DYNC__PASS_dce, g));
     DYNC__TRY(dync__graph_pass(DYNC__PASS_cse, g));

@@ -221,7 +221,6 @@ DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync__graph *g, const dync__optio
     if (!m.head || !m.out_head) return dync__arena_free(&arena), DYNC_ERR_MEMORY;
     m.read = m.head + n;
     m.out_tail = m.out_head + 3 * n;
-    dync__graph_renumber(g);
     const dync__arg *results = &g->node.at[g->node.n - 1]->args[0];
     if (!g->syms || (size_t)results->n > n || dync__tail_find(g, m.head) < DYNC__TAIL_LEAST)
         return dync__arena_free(&arena), DYNC_OK;

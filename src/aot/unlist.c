@@ -95,7 +95,6 @@ DYNC__FN dync_status dync__unlist_compile(dync__graph *g, const dync_value *ex, 
     u->bytes = bytes;
     u->input = (int *)(void *)(u + 1);
     u->item = u->input + room;
-    dync__graph_renumber(g);
     dync_status status = dync__graph_rewrite(g, dync__unlist_node, u, &u->graph);
     dync_value few[DYNC__FEW], *in = dync__room(few, DYNC__FEW, u->n, sizeof *in);
     if (!in) status = DYNC_ERR_MEMORY;

@@ -15,6 +15,7 @@ typedef struct dync__check {
     const dync__graph *graph;
     const dync__node *node;
     dync_status status;
+    int *users; /* by the index of the used node */
 } dync__check;
 
 static dync_status dync__node_fail(const dync__node *node, const char *what)
@@ -35,6 +36,8 @@ static void dync__check_use(void *user, dync__arg *arg)
         c->status = dync__node_fail(c->node, "uses a value that is defined later, or not at all");
     else if (used->kind == DYNC__N_OUTPUT)
         c->status = dync__node_fail(c->node, "uses the output node");
+    else
+        c->users[used->index]++;
 }
 
 static bool dync__check_is_empty(const dync__layout *lay)
@@ -156,7 +159,8 @@ static dync_status dync__check_call(const dync__node *node)
                : DYNC_OK;
 }
 
-static dync_status dync__check_node(dync__graph *g, dync__node *node, int i, dync__map *names)
+static dync_status dync__check_node(dync__graph *g, dync__node *node, int i, dync__map *names,
+                                    int *users)
 {
     if (node->graph != g || node->index != i) return dync__node_fail(node, "is out of place");
     if (!node->name || !node->target) return dync__node_fail(node, "has no name");
@@ -167,7 +171,7 @@ static dync_status dync__check_node(dync__graph *g, dync__node *node, int i, dyn
         return dync__node_fail(node, "is an input behind other nodes");
     if ((node->kind == DYNC__N_OUTPUT) != (i == g->node.n - 1))
         return dync__node_fail(node, "is not the one output at the end");
-    dync__check c = {g, node, DYNC_OK};
+    dync__check c = {g, node, DYNC_OK, users};
     dync__node_each_input(node, dync__check_use, &c);
     DYNC__TRY(c.status);
     DYNC__TRY(dync__check_info(node));
@@ -187,9 +191,15 @@ DYNC__FN dync_status dync__graph_check(const dync__graph *graph)
         return dync__fail(DYNC_ERR_MEMORY, "graph: out of memory while it was built");
     if (g->node.n == 0) return dync__fail(DYNC_ERR_INTERNAL, "graph %s: no output node", g->name);
     dync__map names = {0};
-    dync_status status = DYNC_OK;
+    size_t bytes = (size_t)g->node.n * sizeof(int);
+    int *users = dync__calloc(bytes);
+    dync_status status = users ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++)
-        status = dync__check_node(g, g->node.at[i], i, &names);
+        status = dync__check_node(g, g->node.at[i], i, &names, users);
+    for (int i = 0; i < g->node.n && status == DYNC_OK; i++)
+        if (users[i] != g->node.at[i]->n_users)
+            status = dync__node_fail(g->node.at[i], "has a wrong count of uses");
+    dync__free(users, bytes);
     dync__map_free(&names);
     return status;
 }

@@ -318,10 +318,16 @@ DYNC__FN bool dync__graph_has_writes(const dync__graph *g)
     return false;
 }
 
-static void dync__mark_reaches(void *user, dync__arg *a)
+/* What may lie on an input, by the index of its node. */
+typedef struct dync__on_input {
+    bool *of;
+    bool reaches;
+} dync__on_input;
+
+static void dync__on_input_see(void *user, dync__arg *a)
 {
-    bool *reaches = user;
-    if (a->as.node->mark) *reaches = true;
+    dync__on_input *lies = user;
+    lies->reaches = lies->reaches || lies->of[a->as.node->index];
 }
 
 /* Does the operator give memory of its own? What may hand an argument on does not count. */
@@ -332,29 +338,33 @@ static bool dync__op_makes_fresh(int op)
            (row->cls == DYNC__POINTWISE || row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY);
 }
 
-/* A mark follows every value that may lie on an input. */
+static bool dync__node_writes_input(dync__node *node, dync__on_input *lies)
+{
+    const dync__op_row *row = node->op >= 0 ? dync__op_info(node->op) : NULL;
+    lies->reaches = false;
+    dync__node_each_input(node, dync__on_input_see, lies);
+    bool first = node->nargs > 0 && node->args[0].kind == DYNC__A_NODE &&
+                 lies->of[node->args[0].as.node->index];
+    /* lies on its second argument from now on */
+    if (row && row->flags & DYNC__OP_RETARGETS) first = lies->reaches;
+    bool inplace = row && row->cls == DYNC__INPLACE;
+    bool goes_on = inplace ? first : lies->reaches && !dync__op_makes_fresh(node->op);
+    lies->of[node->index] = node->kind == DYNC__N_PLACEHOLDER || goes_on;
+    if (inplace) return first;
+    if (row) return lies->reaches && (row->flags & DYNC__OP_WRITES);
+    return lies->reaches && dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM;
+}
+
+/* The graph is only read: threads that compile it share it. Out of memory: as one that does. */
 DYNC__FN bool dync__graph_writes_inputs(dync__graph *g)
 {
-    for (int i = 0; i < g->node.n; i++) {
-        dync__node *node = g->node.at[i];
-        const dync__op_row *row = node->op >= 0 ? dync__op_info(node->op) : NULL;
-        bool reaches = false;
-        dync__node_each_input(node, dync__mark_reaches, &reaches);
-        bool first = node->nargs > 0 && node->args[0].kind == DYNC__A_NODE &&
-                     node->args[0].as.node->mark;
-        /* lies on its second argument from now on */
-        if (row && row->flags & DYNC__OP_RETARGETS) first = reaches;
-        if (row && row->cls == DYNC__INPLACE ? first
-            : row                            ? reaches && (row->flags & DYNC__OP_WRITES)
-                  : reaches && dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM)
-            return true;
-        if (row && row->cls == DYNC__INPLACE) reaches = first;
-        node->mark = node->kind == DYNC__N_PLACEHOLDER ||
-                             (reaches && !dync__op_makes_fresh(node->op))
-                         ? node
-                         : NULL;
-    }
-    return false;
+    size_t bytes = (size_t)g->node.n + 1;
+    dync__on_input lies = {dync__calloc(bytes), false};
+    bool writes = !lies.of;
+    for (int i = 0; i < g->node.n && !writes; i++)
+        writes = dync__node_writes_input(g->node.at[i], &lies);
+    dync__free(lies.of, bytes);
+    return writes;
 }
 
 /* Calls, without the getitem nodes that only take lists apart. */
