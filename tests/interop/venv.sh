@@ -9,7 +9,7 @@ if [ ! -f "$folder/ready" ]; then
     mkdir -p "$folder"
     { python3 -m venv "$folder" && "$folder/bin/python" -m pip install --quiet --no-cache-dir $packages; } >"$folder/log" 2>&1 ||
         { echo "no packages ($packages): $(tail -n 1 "$folder/log")" >&2; exit 1; }
-    "$folder/bin/python" -m pip install --quiet --no-cache-dir torch >>"$folder/log" 2>&1 || echo "no torch: its tests are skipped" >&2
+    "$folder/bin/python" -m pip install --quiet --no-cache-dir torch onnxscript >>"$folder/log" 2>&1 || echo "no torch: its tests are skipped" >&2
     touch "$folder/ready"
 fi
 echo "$folder/bin/python"

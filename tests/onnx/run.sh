@@ -1,5 +1,6 @@
 #!/bin/sh
-# tests/onnx/run.sh RUN_CASES [folder]: the package onnx's own tests: every node test of plain tensors, and its small models.
+# tests/onnx/run.sh RUN_CASES [folder]: the package onnx's own tests: every node test of plain tensors, and its small models; then models that
+# people use, and architectures written by PyTorch's exporters (tests/oracle/torch_onnx.py).
 # Needs a Python with onnx and numpy (tests/interop/venv.sh makes one); without it says skip, and why. A case that fails must
 # stand in tests/onnx/expected.txt with its reason, and one that stands there must fail.
 set -u
@@ -26,6 +27,14 @@ echo "$passed passed, $(echo $new $gone | wc -w) failed"
 "$python" tests/onnx/models.py "$folder"
 case $? in
 0) "$program" "$folder/models" 2>"$folder/err" || exit 1 ;;
+3) ;; # said why
+*) exit 1 ;;
+esac
+# what PyTorch's two exporters write, compiled and node by node, to 1e-4 of PyTorch's numbers
+rm -rf "$folder/exported"
+"$python" tests/oracle/torch_onnx.py "$folder/exported"
+case $? in
+0) "$program" "$folder/exported/list" -e 2>"$folder/err" || exit 1 ;;
 3) ;; # said why
 *) exit 1 ;;
 esac

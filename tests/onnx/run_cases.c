@@ -1,17 +1,17 @@
 /* tests/onnx/run_cases.c: runs ONNX's own test cases, all in one process, and compares.
  *
- *   run_cases LIST [-v] [-t NAME]
+ *   run_cases LIST [-v] [-e] [-t NAME]
  *
  * LIST: lines of folder, rtol, atol (tests/onnx/cases.py writes them); a folder has model.onnx and
  * test_data_set_<n> with input_<i>.pb and output_<i>.pb. A model is loaded as a user loads it, and
- * run as a program does: compiled. Prints what fails with the reason, then the count; expected
- * failures stand in tests/onnx/expected.txt with theirs. */
+ * run as a program does: compiled; with -e its nodes are run one by one too. Prints what fails with
+ * the reason, then the count; expected failures stand in tests/onnx/expected.txt with theirs. */
 #include "../../src/dync.in.h"
 #include "../../src/onnx/record.h"
 #include <stdio.h>
 
 enum { MOST = 64 };
-static int verbose;
+static int verbose, eager;
 static char reason[2048];
 
 static bool fails(const char *fmt, ...)
@@ -83,7 +83,23 @@ static bool compare(int i, dync_tensor *got, dync_tensor *want, double rtol, dou
     return true;
 }
 
-static bool run_set(dync_program *p, const char *folder, int set, double rtol, double atol)
+/* The model's nodes on tensors, nothing traced, nothing compiled. */
+static dync_value run_nodes(dync__onnx_loaded *l, int n, const dync_value *in)
+{
+    dync_tensor *t[MOST];
+    dync__onnx_value *out = dync__scope_alloc(((size_t)l->n_outputs + 1) * sizeof *out);
+    if (!out || n != l->n_inputs) return DYNC_NONE;
+    for (int i = 0; i < n; i++) t[i] = in[i].as.t;
+    if (dync__onnx_run(l, t, out) != DYNC_OK) return DYNC_NONE;
+    dync_value list = dync__list_new(l->n_outputs);
+    for (int i = 0; i < l->n_outputs && list.kind == DYNC_KIND_LIST; i++)
+        dync__list_set(list, i, dync_v_tensor(out[i].t));
+    return list;
+}
+
+/* l not NULL: node by node; else p is run. */
+static bool run_set(dync_program *p, dync__onnx_loaded *l, const char *folder, int set, double rtol,
+                    double atol)
 {
     char path[1200];
     dync_value in[MOST];
@@ -95,7 +111,7 @@ static bool run_set(dync_program *p, const char *folder, int set, double rtol, d
         if (!t) return fails("input %d: %s", n, dync_error_message());
         in[n] = dync_v_tensor(t);
     }
-    dync_value out = dync_program_run(p, n, in);
+    dync_value out = l ? run_nodes(l, n, in) : dync_program_run(p, n, in);
     if (dync_error() != DYNC_OK) return fails("runs not: %s", dync_error_message());
     for (int i = 0; i < MOST; i++) {
         snprintf(path, sizeof path, "%s/test_data_set_%d/output_%d.pb", folder, set, i);
@@ -108,6 +124,15 @@ static bool run_set(dync_program *p, const char *folder, int set, double rtol, d
     return true;
 }
 
+static dync__onnx_loaded *model_file(const char *path)
+{
+    char *bytes, folder[1200];
+    size_t n;
+    snprintf(folder, sizeof folder, "%s", path);
+    if (strrchr(folder, '/')) *strrchr(folder, '/') = 0;
+    return dync__file_read(path, &bytes, &n) == DYNC_OK ? dync__onnx_parse(bytes, n, folder) : NULL;
+}
+
 static bool run_case(const char *folder, double rtol, double atol)
 {
     char path[1200];
@@ -116,13 +141,19 @@ static bool run_case(const char *folder, double rtol, double atol)
     dync_clear_error();
     dync_program *p = dync_program_load_onnx(path);
     if (!p) return fails("%s", dync_error_message());
+    dync__onnx_loaded *l = eager ? model_file(path) : NULL;
+    if (eager && !l) ok = fails("%s", dync_error_message());
     for (int set = 0; ok; set++) {
         snprintf(path, sizeof path, "%s/test_data_set_%d/output_0.pb", folder, set);
         if (!exists(path) && set > 0) break;
         DYNC_SCOPE {
-            ok = run_set(p, folder, set, rtol, atol);
+            ok = run_set(p, NULL, folder, set, rtol, atol);
+        }
+        DYNC_SCOPE {
+            if (ok && l) ok = run_set(p, l, folder, set, rtol, atol);
         }
     }
+    dync__onnx_end(l);
     dync_program_free(p);
     return ok;
 }
@@ -141,12 +172,14 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "-v") == 0)
             verbose = 1;
+        else if (strcmp(argv[i], "-e") == 0)
+            eager = 1;
         else if (strcmp(argv[i], "-t") == 0 && i + 1 < argc)
             only = argv[++i];
         else
             list = argv[i];
     FILE *f = list ? fopen(list, "r") : NULL;
-    if (!f) return fprintf(stderr, "usage: run_cases LIST [-v] [-t NAME]\n"), 2;
+    if (!f) return fprintf(stderr, "usage: run_cases LIST [-v] [-e] [-t NAME]\n"), 2;
     snprintf(root, sizeof root, "%s", list);
     if (strrchr(root, '/')) *strrchr(root, '/') = 0;
     dync_on_error(quiet, NULL);
