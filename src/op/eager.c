@@ -16,7 +16,8 @@ typedef enum {
     DYNC__OVERLAP_MAYBE
 } dync__overlap;
 
-/* As PyTorch's get_overlap_status (aten/src/ATen/MemoryOverlap.cpp). */
+/* As PyTorch's get_overlap_status (aten/src/ATen/MemoryOverlap.cpp); symbolic places are those of
+ * the call being traced. */
 static dync__overlap dync__eager_overlap(const dync__tensor *a, const dync__tensor *b)
 {
     if (a->storage != b->storage || a->numel == 0 || b->numel == 0) return DYNC__OVERLAP_NONE;
@@ -28,8 +29,9 @@ static dync__overlap dync__eager_overlap(const dync__tensor *a, const dync__tens
     if (same) return DYNC__OVERLAP_SAME;
     if (!dync__layout_is_dense(la) || !dync__layout_is_dense(lb)) return DYNC__OVERLAP_MAYBE;
     int64_t size_a = dync__dtype_info(a->dtype)->bytes, size_b = dync__dtype_info(b->dtype)->bytes;
-    bool apart = (la->offset + a->numel) * size_a <= lb->offset * size_b ||
-                 (lb->offset + b->numel) * size_b <= la->offset * size_a;
+    int64_t at_a = dync__sz_hint(la->offset), at_b = dync__sz_hint(lb->offset);
+    bool apart = (at_a + dync__sz_hint(a->numel)) * size_a <= at_b * size_b ||
+                 (at_b + dync__sz_hint(b->numel)) * size_b <= at_a * size_a;
     return apart ? DYNC__OVERLAP_NONE : DYNC__OVERLAP_PART;
 }
 

@@ -319,8 +319,8 @@ static bool dync__csource_exported(const dync__csource *c, dync__layout *lay)
     return !c->syms || dync__layout_values(c->syms, c->hint, lay);
 }
 
-/* Inputs between -1 and 1, integers 0, from a fixed stream. */
-static dync__tensor *dync__csource_example(const dync__csource *c, int i, uint64_t *at)
+/* Inputs between -1 and 1 from a fixed stream, integers all the same. */
+static dync__tensor *dync__csource_example(const dync__csource *c, int i, int integer, uint64_t *at)
 {
     dync__info info = *dync__csource_input(c, i);
     dync__layout lay;
@@ -332,7 +332,7 @@ static dync__tensor *dync__csource_example(const dync__csource *c, int i, uint64
     bool is_float = dync__dtype_info(info.dtype)->kind == 'f';
     for (int64_t k = 0; data && k < t->numel; k++)
         dync__store_f64(data + k * dync__dtype_info(t->dtype)->bytes, t->dtype,
-                        is_float ? 2 * (double)dync__rng_uniform_f32(1, (*at)++) - 1 : 0);
+                        is_float ? 2 * (double)dync__rng_uniform_f32(1, (*at)++) - 1 : integer);
     return t;
 }
 
@@ -349,6 +349,38 @@ static dync_status dync__csource_expected(const dync__csource *c, dync__arg *inp
     dync_scope_end(&scope);
     dync_grad_mode_pop(grad);
     (void)dync__handler_swap(stack);
+    return status;
+}
+
+static void dync__csource_release(const dync__csource *c, dync__arg *inputs)
+{
+    for (int i = 0; i < c->aot.n_inputs; i++) {
+        dync__arg_release(&inputs[i]);
+        inputs[i] = (dync__arg){0};
+    }
+}
+
+/* Inputs that the program takes and its results: an index may be 0, a divisor 1. */
+static dync_status dync__csource_examples(const dync__csource *c, dync__arg *inputs,
+                                          dync__arena *arena, dync__arg *out)
+{
+    dync_status status = DYNC_ERR_VALUE;
+    dync__error_slot error;
+    for (int integer = 0; integer < 2 && status != DYNC_ERR_MEMORY; integer++) {
+        uint64_t at = 0;
+        dync__error_guard guard;
+        dync__error_guard_begin(&guard);
+        status = DYNC_OK;
+        for (int i = 0; i < c->aot.n_inputs && status == DYNC_OK; i++) {
+            inputs[i] = dync__arg_t(dync__csource_example(c, i, integer, &at));
+            if (!inputs[i].as.t) status = DYNC_ERR_MEMORY;
+        }
+        if (status == DYNC_OK) status = dync__csource_expected(c, inputs, arena, out);
+        error = dync__error_guard_end(&guard);
+        if (status == DYNC_OK) return DYNC_OK;
+        dync__csource_release(c, inputs);
+    }
+    dync__error_raise(&error);
     return status;
 }
 
@@ -425,14 +457,8 @@ DYNC__FN dync_status dync__csource_test(const dync__csource *c, dync__str *s)
     dync__arena arena = {0};
     dync__arg inputs[DYNC__MAX_LEAVES] = {{0}}, out = {0};
     int64_t numel[2 * DYNC__MAX_LEAVES] = {0};
-    uint64_t at = 0;
     char name[32];
-    dync_status status = DYNC_OK;
-    for (int i = 0; i < c->aot.n_inputs && status == DYNC_OK; i++) {
-        inputs[i] = dync__arg_t(dync__csource_example(c, i, &at));
-        if (inputs[i].kind != DYNC__A_TENSOR || !inputs[i].as.t) status = DYNC_ERR_MEMORY;
-    }
-    if (status == DYNC_OK) status = dync__csource_expected(c, inputs, &arena, &out);
+    dync_status status = dync__csource_examples(c, inputs, &arena, &out);
     if (status == DYNC_OK)
         dync__str_addf(s,
                        "\n/* cc -D%s_MAIN this.c -lm && ./a.out */\n#ifdef %s_MAIN\n"
@@ -445,7 +471,7 @@ DYNC__FN dync_status dync__csource_test(const dync__csource *c, dync__str *s)
     }
     if (status == DYNC_OK) status = dync__csource_results_text(c, &out, numel, s);
     if (status == DYNC_OK) dync__csource_test_text(c, numel, s);
-    for (int i = 0; i < c->aot.n_inputs; i++) dync__arg_release(&inputs[i]);
+    dync__csource_release(c, inputs);
     dync__arg_release(&out);
     dync__arena_free(&arena);
     return status;

@@ -733,6 +733,40 @@ TEST(composites_with_changing_sizes)
     }
 }
 
+/* Rows 0 to 4 from rows 2 to 6, apart only where they are shifted by five and more. */
+static dync_tensor *rows_onto_rows(dync_tensor *x, dync_value shift)
+{
+    dync_tensor *y = dync_clone(x);
+    int64_t s = dync_as_int(shift);
+    return dync_add_(dync_slice(y, 0, 0, 5, 1), dync_slice(y, 0, s, s + 5, 1)) ? y : NULL;
+}
+static dync_value shifted_rows(const dync_value *v, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_v_tensor(rows_onto_rows(dync_as_tensor(v[0]), v[1]));
+}
+static bool refused(const dync_tensor *t)
+{
+    bool said = !t && dync_error() == DYNC_ERR_RUNTIME &&
+                strstr(dync_error_message(), "Please clone() the tensor");
+    dync_clear_error();
+    return said;
+}
+TEST(rows_that_overlap_are_refused_at_every_size)
+{
+    dync_tensor *x = dync_rand(dync_shape(12, 3));
+    EXPECT(refused(rows_onto_rows(x, dync_v_int(2))));
+    const char *backends[] = {"aot_eager", "inductor"};
+    for (int k = 0; k < 2; k++) {
+        dync_compiled *f =
+            dync_compile(shifted_rows, .backend = backends[k], .dynamic = DYNC_DYNAMIC_ON);
+        EXPECT(refused(dync_call(f, x, 2)));
+        for (int s = 5; s < 8; s++)
+            EXPECT(dync_equal(dync_call(f, x, s), rows_onto_rows(x, dync_v_int(s))));
+        dync_compiled_free(f);
+    }
+}
+
 TEST(churning_sizes_leak_nothing)
 {
     dync_compiled *f = dync_compile(layers, .args = "x, w");

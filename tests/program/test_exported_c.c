@@ -284,6 +284,29 @@ TEST(names_that_clash)
         close_folder();
 }
 
+static dync_tensor *divides(dync_tensor *x, dync_tensor *y)
+{
+    return dync_add(dync_floor_divide(x, y), dync_remainder(x, y));
+}
+/* The values of the self test are ones that the program takes: no divisor is 0. */
+TEST(integers_are_divided)
+{
+    dync_tensor *x = dync_full(dync_shape(3), 7, .dtype = DYNC_I32);
+    dync_tensor *y = dync_full(dync_shape(3), 2, .dtype = DYNC_I32);
+    open_folder();
+    dync_program *p = dync_export(dync_args(divides, "x, y"), x, y);
+    REQUIRE(p != NULL && save(p, "divides"));
+    dync_program_free(p);
+    FILE *f = open_main();
+    REQUIRE(f != NULL);
+    fprintf(f, "#include \"divides.h\"\nint main(void)\n{\n"
+               "    const int32_t x[3] = {7, -7, 8}, y[3] = {2, 2, 3};\n    int32_t z[3];\n"
+               "    divides_run(x, y, z);\n"
+               "    return z[0] != 4 || z[1] != -3 || z[2] != 4 || divides_self_test();\n}\n");
+    fclose(f);
+    if (EXPECT(compile_and_run("-std=c99 -O1 -DDIVIDES_SELF_TEST"))) close_folder();
+}
+
 static dync_tensor *any_size(dync_tensor *x) { return dync_tanh(x); }
 TEST(no_maximum)
 {
