@@ -440,6 +440,7 @@ DYNC__PLAIN
 #include "onnx/proto_write.c"
 #include "onnx/data.c"
 #include "onnx/call.c"
+#include "onnx/sized.c"
 #include "onnx/map_point.c"
 #include "onnx/map_reduce.c"
 #include "onnx/map_shape.c"

@@ -35,8 +35,8 @@ typedef struct dync_port {
 /* dync_program_input, dync_program_output: what input or output i is, from 0 on; its name is NULL
  * where there are no more. dync_program_info: all of them as a text. dync_program_graph: its graph.
  *   ->      names live as long as the program; the text is owned by the scope; the graph is the
- *           program's, NULL where graphs are made for the sizes and values of calls (some ONNX
- *           models)
+ *           program's, NULL where graphs are made for the sizes and values of calls (ONNX models in
+ *           which data decide)
  *   errors  DYNC_ERR_VALUE (no program), DYNC_ERR_MEMORY
  *   thread  any */
 DYNC_API dync_port dync_program_input(const dync_program *program, int i);

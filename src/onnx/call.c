@@ -149,7 +149,18 @@ DYNC__FN bool dync__oi_axis(const dync__onnx_call *c, int64_t axis, int rank, in
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-DYNC__FN dync_dims dync__oi_shape(const dync_tensor *t)
+/* A door: functions that know nothing of symbolic sizes get no token. While a graph is made they
+ * end it; inside a function that is compiled the size becomes a number, which is guarded. */
+DYNC__FN int64_t dync__oi_number(int64_t size)
+{
+    if (!dync__is_token(size) || !dync__tls.syms || !dync__symtab_find(dync__tls.syms, size))
+        return size;
+    if (dync__tls.compiling) return dync__sz_number(size);
+    dync__fail(DYNC_ERR_DATA_PTR, "ONNX: a symbolic size is needed as a number");
+    return dync__sz_hint(size);
+}
+
+DYNC__FN dync_dims dync__oi_sizes(const dync_tensor *t)
 {
     dync_dims d = {0, {0}};
     const dync__tensor *x = dync__peek(t);
@@ -157,12 +168,22 @@ DYNC__FN dync_dims dync__oi_shape(const dync_tensor *t)
     for (int i = 0; i < d.n; i++) d.d[i] = x->lay.shape[i];
     return d;
 }
-DYNC__FN int dync__oi_rank(const dync_tensor *t) { return dync__oi_shape(t).n; }
-DYNC__FN int64_t dync__oi_size(const dync_tensor *t, int dim)
+DYNC__FN dync_dims dync__oi_shape(const dync_tensor *t)
 {
-    dync_dims d = dync__oi_shape(t);
+    dync_dims d = dync__oi_sizes(t);
+    for (int i = 0; i < d.n; i++) d.d[i] = dync__oi_number(d.d[i]);
+    return d;
+}
+DYNC__FN int dync__oi_rank(const dync_tensor *t) { return dync__oi_sizes(t).n; }
+DYNC__FN int64_t dync__oi_extent(const dync_tensor *t, int dim)
+{
+    dync_dims d = dync__oi_sizes(t);
     dim = dim < 0 ? dim + d.n : dim;
     return dim >= 0 && dim < d.n ? d.d[dim] : 1;
+}
+DYNC__FN int64_t dync__oi_size(const dync_tensor *t, int dim)
+{
+    return dync__oi_number(dync__oi_extent(t, dim));
 }
 DYNC__FN int dync__oi_type(const dync_tensor *t)
 {
@@ -187,10 +208,12 @@ static const char *dync__oi_elements(const dync__onnx_call *c, dync_tensor *t, i
     const dync__tensor *x = dense ? dync__open(dense) : NULL;
     if (!x) return NULL;
     if (!(x->flags & DYNC__T_FAKE)) return dync__tensor_data(x);
-    return dync_data(dense); /* cuts a trace, or is refused */
+    if (dync__tls.compiling) return dync_data(dense); /* cuts the trace */
+    dync__oi_fail(c, DYNC_ERR_DATA_PTR, "data decide a shape or what is run");
+    return NULL;
 }
 
-DYNC__FN int dync__oi_read(const dync__onnx_call *c, dync_tensor *t, int cap, int64_t *out)
+DYNC__FN int dync__oi_read_sizes(const dync__onnx_call *c, dync_tensor *t, int cap, int64_t *out)
 {
     int n = 0, dtype = dync__oi_type(t);
     const char *at = t ? dync__oi_elements(c, t, cap, &n) : NULL;
@@ -201,14 +224,26 @@ DYNC__FN int dync__oi_read(const dync__onnx_call *c, dync_tensor *t, int cap, in
                      : dync__load_i64(at + i * dync__dtype_info(dtype)->bytes, dtype);
     return n;
 }
+DYNC__FN int dync__oi_read(const dync__onnx_call *c, dync_tensor *t, int cap, int64_t *out)
+{
+    int n = dync__oi_read_sizes(c, t, cap, out);
+    for (int i = 0; i < n; i++) out[i] = dync__oi_number(out[i]);
+    return n;
+}
 DYNC__FN int dync__oi_read_reals(const dync__onnx_call *c, dync_tensor *t, int cap, double *out)
 {
     int n = 0, dtype = dync__oi_type(t);
     const char *at = t ? dync__oi_elements(c, t, cap, &n) : NULL;
     if (!at) return -1;
     for (int i = 0; i < n; i++)
-        out[i] = dync__load_f64(at + i * dync__dtype_info(dtype)->bytes, dtype);
+        out[i] = dtype == DYNC_I64 ? (double)dync__oi_number(dync__load_i64(at + i * 8, dtype))
+                                   : dync__load_f64(at + i * dync__dtype_info(dtype)->bytes, dtype);
     return n;
+}
+DYNC__FN bool dync__oi_read_dims(const dync__onnx_call *c, dync_tensor *t, dync_dims *out)
+{
+    out->n = t ? dync__oi_read_sizes(c, t, DYNC_MAX_DIMS, out->d) : -1;
+    return out->n >= 0;
 }
 DYNC__FN bool dync__oi_dims(const dync__onnx_call *c, dync_tensor *t, dync_dims *out)
 {

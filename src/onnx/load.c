@@ -1,8 +1,10 @@
 /* onnx/load.c: dync_program_load_onnx: a file, its model, the program. After record.c.
  *
  * A model whose sizes are told and of which no shape depends on data becomes a graph at once, and
- * its program is like any other. Of the rest a compiled function walks the nodes: it has a graph
- * for each set of sizes, and cuts where data decide (capture/). */
+ * its program is like any other. Sizes that calls tell are symbols of that graph (sized.c); where
+ * that gives none, and for calls whose sizes it is not for (0 and 1 are no symbols), a compiled
+ * function walks the nodes: it has a graph for each set of sizes, and cuts where data decide
+ * (capture/). */
 #include "../dync.in.h"
 #include "record.h"
 DYNC__COLD
@@ -132,29 +134,72 @@ static dync__graph *dync__onnx_trace(dync__onnx_loaded *l, const char *name)
     return NULL;
 }
 
-/* Are all sizes of the inputs told? */
-static bool dync__onnx_is_fixed(const dync__onnx_loaded *l)
+/* Is no symbol a number, which would be that of the sizes that were tried? */
+static bool dync__onnx_stays_open(dync__symtab *t)
 {
-    for (int i = 0; i < l->n_inputs; i++) {
-        if (l->input[i].ndim < 0) return false;
-        for (int d = 0; d < l->input[i].ndim; d++)
-            if (l->input[i].size[d] < 0) return false;
+    for (int i = 0; i < t->symbol.n; i++)
+        if (!dync__is_token(dync__symtab_simple(t, t->symbol.at[i].token))) return false;
+    return !t->failed;
+}
+
+/* With a symbol for each size that a call tells. NULL: for whatever reason there is no graph. */
+static dync__graph *dync__onnx_trace_sized(dync__onnx_loaded *l, const char *name, bool equal)
+{
+    dync__symtab *outer = dync__tls.syms, *t = dync__symtab_new();
+    dync__graph *g = NULL;
+    dync__tls.syms = t;
+    if (t && dync__onnx_symbols(l, t, equal)) g = dync__onnx_trace(l, name);
+    if (g && !(dync__onnx_stays_open(t) && dync__program_settle(g, t))) {
+        dync__graph_unref(g);
+        g = NULL;
     }
-    return true;
+    bool memory = !t || t->failed;
+    dync__tls.syms = outer;
+    dync__symtab_free(t);
+    if (memory) dync__fail_memory(0);
+    return g;
+}
+
+typedef enum { DYNC__ONNX_TOLD, DYNC__ONNX_OPEN, DYNC__ONNX_ANY_RANK } dync__onnx_sizes;
+static dync__onnx_sizes dync__onnx_sizes_of(const dync__onnx_loaded *l)
+{
+    dync__onnx_sizes sizes = DYNC__ONNX_TOLD;
+    for (int i = 0; i < l->n_inputs; i++) {
+        if (l->input[i].ndim < 0) return DYNC__ONNX_ANY_RANK;
+        for (int d = 0; d < l->input[i].ndim; d++)
+            if (l->input[i].size[d] < 0) sizes = DYNC__ONNX_OPEN;
+    }
+    return sizes;
 }
 
 /* The graph of a model; NULL without an error: data or sizes that a call tells decide. */
-DYNC__FN dync__graph *dync__onnx_graph_of(dync__onnx_loaded *l, const char *name)
+DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *l, const char *name, dync__graph **out)
 {
-    dync__error_guard guard;
-    if (!dync__onnx_is_fixed(l)) return NULL;
-    dync_scope scope = dync_scope_begin();
-    dync__error_guard_begin(&guard);
-    dync__graph *g = dync__onnx_trace(l, name);
-    dync__error_slot inner = dync__error_guard_end(&guard);
-    dync_scope_end(&scope);
-    if (!g && inner.status != DYNC_ERR_DATA_PTR) dync__error_raise(&inner);
-    return g;
+    dync__onnx_sizes sizes = dync__onnx_sizes_of(l);
+    dync_status status = DYNC_OK;
+    dync__graph *g = NULL;
+    for (int way = 0; way < 2 && !g && sizes != DYNC__ONNX_ANY_RANK; way++) {
+        dync__error_guard guard;
+        dync_scope scope = dync_scope_begin();
+        dync__error_guard_begin(&guard);
+        for (int i = 0; i < l->n_inputs; i++)
+            memcpy(l->input[i].symbol, l->input[i].size, sizeof l->input[i].size);
+        g = sizes == DYNC__ONNX_TOLD ? dync__onnx_trace(l, name)
+                                     : dync__onnx_trace_sized(l, name, way == 1);
+        dync__error_slot inner = dync__error_guard_end(&guard);
+        dync_scope_end(&scope);
+        if (!g) dync__log(DYNC__LOG_perf, "ONNX model %s: no graph: %s", name, inner.message);
+        bool fails = sizes == DYNC__ONNX_TOLD ? inner.status != DYNC_ERR_DATA_PTR
+                                              : inner.status == DYNC_ERR_MEMORY;
+        if (!g && fails) {
+            dync__error_raise(&inner);
+            status = inner.status;
+        }
+        /* data decide, or other hints change nothing */
+        if (sizes == DYNC__ONNX_TOLD || inner.status == DYNC_ERR_DATA_PTR || fails) break;
+    }
+    *out = g;
+    return status;
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */
@@ -249,13 +294,13 @@ static dync_status dync__onnx_tell(const dync__onnx_loaded *l, dync__program *p)
     return status;
 }
 
-/* A program without a graph of its own: l is taken. */
-static dync__program *dync__onnx_dynamic(dync__onnx_loaded *l, const char *name)
+/* What runs the nodes of a model for the sizes and values of each call: l is taken. */
+static bool dync__onnx_walker(dync__onnx_loaded *l, const char *name, dync_callable *out)
 {
     dync__onnx_state *s = dync__calloc(sizeof *s);
     if (!s) {
         dync__onnx_end(l);
-        return NULL;
+        return false;
     }
     s->model = l;
     dync_compile_options options = {0};
@@ -264,12 +309,23 @@ static dync__program *dync__onnx_dynamic(dync__onnx_loaded *l, const char *name)
     options.dynamic = DYNC_DYNAMIC_OFF;
     options.recompile_limit = 64;
     s->compiled = dync_compile_opt(dync_fnv(dync__onnx_function_run), name, options);
-    dync_callable run = {dync__onnx_state_run, dync__onnx_state_end, NULL, s};
-    dync__program *p = s->compiled ? dync__program_from_callable(run, name, l->n_inputs) : NULL;
+    *out = (dync_callable){dync__onnx_state_run, dync__onnx_state_end, NULL, s};
+    if (!s->compiled) dync__onnx_state_end(s);
+    return s->compiled != NULL;
+}
+
+/* g NULL: a program without a graph of its own; l is taken. */
+static dync__program *dync__onnx_dynamic(dync__onnx_loaded *l, dync__graph *g, const char *name)
+{
+    dync_callable run;
+    if (!dync__onnx_walker(l, name, &run)) return NULL;
+    dync__program *p = g ? dync__program_from_leaves(g, name, 0, NULL)
+                         : dync__program_from_callable(run, name, l->n_inputs);
     if (!p) {
-        dync__onnx_state_end(s);
+        dync__onnx_state_end(run.state);
         return NULL;
     }
+    if (g) p->other = run;
     if (dync__onnx_tell(l, p) == DYNC_OK) return p;
     dync__program_free(p);
     return NULL;
@@ -280,16 +336,22 @@ DYNC__FN dync__program *dync__onnx_program(char *bytes, size_t n, const char *fo
 {
     dync__onnx_loaded *l = dync__onnx_parse(bytes, n, folder);
     if (!l) return NULL;
-    dync__graph *g = dync__onnx_graph_of(l, name);
-    if (!g && dync_error() == DYNC_OK) return dync__onnx_dynamic(l, name);
-    dync__program *p = g ? dync__program_from_leaves(g, name, 0, NULL) : NULL;
-    if (p) p->loaded = true;
-    if (p && dync__onnx_tell(l, p) != DYNC_OK) {
-        dync__program_free(p);
-        p = NULL;
+    dync__graph *g = NULL;
+    dync__program *p = NULL;
+    if (dync__onnx_graph_of(l, name, &g) != DYNC_OK) {
+        dync__onnx_end(l);
+    } else if (!g || g->syms) {
+        p = dync__onnx_dynamic(l, g, name);
+    } else {
+        p = dync__program_from_leaves(g, name, 0, NULL);
+        if (p && dync__onnx_tell(l, p) != DYNC_OK) {
+            dync__program_free(p);
+            p = NULL;
+        }
+        dync__onnx_end(l);
     }
+    if (p && g) p->loaded = true;
     dync__graph_unref(g);
-    dync__onnx_end(l);
     return p;
 }
 

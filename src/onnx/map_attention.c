@@ -6,28 +6,30 @@ DYNC__COLD
 /* [B, L, heads * d] -> [B, heads, L, d] */
 static dync_tensor *dync__oi_heads(const dync__onnx_call *c, dync_tensor *x, int64_t heads)
 {
-    dync_dims d = dync__oi_shape(x);
+    dync_dims d = dync__oi_sizes(x);
     if (d.n == 4) return x;
-    if (d.n != 3 || heads < 1 || d.d[2] % heads) {
+    int64_t all = d.n == 3 ? dync__oi_number(d.d[2]) : 0;
+    if (d.n != 3 || heads < 1 || all % heads) {
         dync__oi_fail(c, DYNC_ERR_SHAPE, "%lld heads", (long long)heads);
         return NULL;
     }
-    x = dync_reshape(x, dync_shape(d.d[0], d.d[1], heads, d.d[2] / heads));
+    x = dync_reshape(x, dync_shape(d.d[0], d.d[1], heads, all / heads));
     return x ? dync_transpose(x, 1, 2) : NULL;
 }
 static dync_tensor *dync__oi_joined(dync_tensor *x)
 {
-    dync_dims d = dync__oi_shape(x);
+    dync_dims d = dync__oi_sizes(x);
     x = x ? dync_transpose(x, 1, 2) : NULL;
-    return x ? dync_reshape(x, dync_shape(d.d[0], d.d[2], d.d[1] * d.d[3])) : NULL;
+    return x ? dync_reshape(x, dync_shape(d.d[0], d.d[2], dync__sz_mul(d.d[1], d.d[3]))) : NULL;
 }
 /* each head of dim 1 `times` times, one after another */
 static dync_tensor *dync__oi_repeat_heads(dync_tensor *x, int64_t times)
 {
-    dync_dims d = dync__oi_shape(x);
+    dync_dims d = dync__oi_sizes(x);
     if (times == 1 || !x) return x;
     x = dync_expand(dync_unsqueeze(x, 2), dync_shape(d.d[0], d.d[1], times, d.d[2], d.d[3]));
-    return x ? dync_reshape(x, dync_shape(d.d[0], d.d[1] * times, d.d[2], d.d[3])) : NULL;
+    int64_t heads = dync__sz_mul(d.d[1], times);
+    return x ? dync_reshape(x, dync_shape(d.d[0], heads, d.d[2], d.d[3])) : NULL;
 }
 
 /* true: the query may see the key. offset: [B, 1, 1, 1], or NULL: `past`. NULL: all are seen */
@@ -61,10 +63,10 @@ static bool dync__oi_attention_bias(const dync__onnx_call *c, dync_tensor *q, in
                                     int64_t past, dync__oi_bias *b)
 {
     dync_tensor *mask = dync__oi_in(c, 3), *valid = dync__oi_in(c, 6), *offset = NULL;
-    int64_t length = dync__oi_size(q, 2);
+    int64_t length = dync__oi_extent(q, 2);
     if (valid) {
         valid = dync_reshape(dync_to_dtype(valid, DYNC_I64), dync_shape(-1, 1, 1, 1));
-        offset = dync_sub(valid, length);
+        offset = dync_sub(valid, dync__value_of_size(length));
     }
     b->add = NULL;
     b->seen = dync__oi_seen(c, length, keys, offset, past);
@@ -75,8 +77,8 @@ static bool dync__oi_attention_bias(const dync__onnx_call *c, dync_tensor *q, in
     if (mask) {
         int last = dync__oi_rank(mask) - 1;
         bool is_bool = dync__oi_type(mask) == DYNC_BOOL;
-        int64_t missing = last >= 0 ? keys - dync__oi_size(mask, last) : 0;
-        if (missing > 0)
+        int64_t missing = last >= 0 ? dync__sz_sub(keys, dync__oi_extent(mask, last)) : 0;
+        if (dync__sz_lt(0, missing))
             mask = dync__oi_pad_dim(mask, last, 0, missing, is_bool ? 0 : -(double)INFINITY);
         if (!mask) return false;
         if (is_bool)
@@ -118,10 +120,10 @@ DYNC__FN dync_status dync__oi_attention(dync__onnx_call *c)
     k = dync__oi_heads(c, k, dync__oi_int(c, "kv_num_heads"));
     v = dync__oi_heads(c, v, dync__oi_int(c, "kv_num_heads"));
     if (!q || !k || !v) return dync_error();
-    int64_t past = dync__oi_in(c, 4) ? dync__oi_size(dync__oi_in(c, 4), 2) : 0;
+    int64_t past = dync__oi_in(c, 4) ? dync__oi_extent(dync__oi_in(c, 4), 2) : 0;
     k = dync__oi_cached(dync__oi_in(c, 4), k);
     v = dync__oi_cached(dync__oi_in(c, 5), v);
-    if (!k || !v || !dync__oi_attention_bias(c, q, dync__oi_size(k, 2), past, &bias))
+    if (!k || !v || !dync__oi_attention_bias(c, q, dync__oi_extent(k, 2), past, &bias))
         return dync_error();
     if (c->n_out > 1) DYNC__TRY(dync__oi_out(c, 1, k));
     if (c->n_out > 2) DYNC__TRY(dync__oi_out(c, 2, v));

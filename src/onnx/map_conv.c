@@ -25,7 +25,7 @@ static void dync__oi_each(const dync__onnx_call *c, const char *name, int n, int
 static bool dync__oi_window_of(const dync__onnx_call *c, dync_tensor *x, const int64_t *kernel,
                                dync__oi_window *w)
 {
-    dync_dims d = dync__oi_shape(x);
+    dync_dims d = dync__oi_sizes(x);
     int64_t pads[2 * DYNC__OI_SPACE];
     memset(w, 0, sizeof *w);
     w->n = d.n - 2;
@@ -50,10 +50,12 @@ static bool dync__oi_window_of(const dync__onnx_call *c, dync_tensor *x, const i
         w->after[i] = pads[w->n + i];
         if (dync__oi_is(c, "auto_pad", "VALID")) w->before[i] = w->after[i] = 0;
         if (!same) continue;
-        int64_t out = (d.d[2 + i] + w->stride[i] - 1) / w->stride[i],
-                all = (out - 1) * w->stride[i] + (w->kernel[i] - 1) * w->dilation[i] + 1 -
-                      d.d[2 + i];
-        all = DYNC__MAX(all, 0);
+        int64_t all = (w->kernel[i] - 1) * w->dilation[i];
+        if (w->stride[i] > 1) {
+            int64_t size = dync__oi_number(d.d[2 + i]),
+                    out = (size + w->stride[i] - 1) / w->stride[i];
+            all = DYNC__MAX((out - 1) * w->stride[i] + all + 1 - size, 0);
+        }
         w->before[i] = upper ? all / 2 : all - all / 2;
         w->after[i] = all - w->before[i];
     }
@@ -120,7 +122,7 @@ DYNC__FN dync_tensor *dync__oi_convolve(const dync__onnx_call *c, dync_tensor *x
                                         dync_tensor *bias)
 {
     dync__oi_window w;
-    dync_dims kernel = dync__oi_shape(k);
+    dync_dims kernel = dync__oi_shape(k); /* of plain sizes */
     int64_t group = dync__oi_int(c, "group");
     if (kernel.n != dync__oi_rank(x)) {
         dync__oi_fail(c, DYNC_ERR_SHAPE, "a kernel of %d dims for %d", kernel.n, dync__oi_rank(x));
@@ -150,7 +152,7 @@ DYNC__FN dync_status dync__oi_conv(dync__onnx_call *c)
  * for any number of dims. x [N, C, ...], k [C, M / group, ...]. */
 static dync_tensor *dync__oi_spread(dync_tensor *x, int dim, int64_t stride)
 {
-    dync_dims d = dync__oi_shape(x), more = d;
+    dync_dims d = dync__oi_sizes(x), more = d;
     if (stride == 1 || d.d[dim] < 2) return x;
     if (d.n == DYNC_MAX_DIMS) return NULL;
     x = dync_unsqueeze(x, dim + 1);
@@ -160,9 +162,10 @@ static dync_tensor *dync__oi_spread(dync_tensor *x, int dim, int64_t stride)
     dync_tensor *part[2] = {x, dync__oi_full(more, 0, dync__oi_type(x))};
     x = dync__oi_list(2, part, dim + 1, false);
     int64_t n = d.d[dim];
-    d.d[dim] = n * stride;
+    d.d[dim] = dync__sz_mul(n, stride);
     x = x ? dync_reshape(x, d) : NULL;
-    return x ? dync_narrow(x, dim, 0, (n - 1) * stride + 1) : NULL;
+    int64_t length = dync__sz_add(dync__sz_mul(dync__sz_sub(n, 1), stride), 1);
+    return x ? dync_narrow(x, dim, 0, length) : NULL;
 }
 
 /* Pads of the convolution over the spread input, after output_shape, auto_pad, output_padding. */
@@ -177,8 +180,9 @@ static void dync__oi_transpose_pads(const dync__onnx_call *c, dync_dims in, dync
     for (int i = 0; i < w->n; i++) {
         int64_t reach = (w->kernel[i] - 1) * w->dilation[i];
         if (told || same) {
-            int64_t out = told ? shape[told - w->n + i] : in.d[2 + i] * w->stride[i],
-                    all = w->stride[i] * (in.d[2 + i] - 1) + more[i] + reach + 1 - out;
+            int64_t size = dync__oi_number(in.d[2 + i]),
+                    out = told ? shape[told - w->n + i] : size * w->stride[i],
+                    all = w->stride[i] * (size - 1) + more[i] + reach + 1 - out;
             w->before[i] = upper || !same ? all / 2 : all - all / 2;
             w->after[i] = all - w->before[i];
         }
@@ -197,7 +201,7 @@ DYNC__FN dync_status dync__oi_conv_transpose(dync__onnx_call *c)
     if (d.n != dync__oi_rank(x) || d.d[0] % g || !dync__oi_window_of(c, x, d.d + 2, &w))
         return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_SHAPE, "the kernel");
     memcpy(stride, w.stride, sizeof stride);
-    dync__oi_transpose_pads(c, dync__oi_shape(x), &w);
+    dync__oi_transpose_pads(c, dync__oi_sizes(x), &w);
     for (int i = 0; i < w.n && x; i++) {
         x = dync__oi_spread(x, 2 + i, stride[i]);
         flip.d[flip.n++] = 2 + i;
@@ -298,17 +302,34 @@ static dync_tensor *dync__oi_pool_places(dync_tensor *best, dync_dims in, const 
     return at ? dync_add(at, plane) : NULL;
 }
 
-/* Does dync's own pool of two dims say the same? */
-static bool dync__oi_pool_plain(const dync__onnx_call *c, dync_tensor *x, const dync__oi_window *w,
+static bool dync__oi_pool_fits(dync_tensor *x, const dync__oi_window *w, bool average)
+{
+    for (int i = 0; i < 2; i++) {
+        int64_t reach = (w->kernel[i] - 1) * w->dilation[i] - 2 * w->before[i];
+        if (w->before[i] != w->after[i] || 2 * w->before[i] > w->kernel[i] || w->before[i] < 0 ||
+            (average && w->dilation[i] != 1) || !dync__sz_lt(reach, dync__oi_extent(x, 2 + i)))
+            return false;
+    }
+    return true;
+}
+
+/* Does dync's own pool of two dims say the same? One dim becomes two. */
+static bool dync__oi_pool_plain(const dync__onnx_call *c, dync_tensor **over, dync__oi_window *w,
                                 bool average)
 {
-    if (w->n != 2 || w->ceil || c->n_out > 1) return false;
-    for (int i = 0; i < 2; i++)
-        if (w->before[i] != w->after[i] || 2 * w->before[i] > w->kernel[i] || w->before[i] < 0 ||
-            (average && w->dilation[i] != 1) ||
-            dync__oi_pool_size(w, i, dync__oi_size(x, 2 + i)) < 1)
-            return false;
-    return dync__oi_is_float(x);
+    if (w->n > 2 || w->ceil || c->n_out > 1 || !dync__oi_is_float(*over)) return false;
+    dync__oi_window two = *w;
+    dync_tensor *x = *over;
+    if (w->n == 1) {
+        dync__oi_raise(&two);
+        x = dync_unsqueeze(x, 2);
+    }
+    return dync__oi_pool_fits(x, &two, average) ? *w = two, *over = x, true : false;
+}
+
+static dync_tensor *dync__oi_lower(dync_tensor *y, bool line)
+{
+    return line && y ? dync_squeeze(y, 2) : y;
 }
 
 DYNC__FN dync_status dync__oi_max_pool(dync__onnx_call *c)
@@ -317,11 +338,14 @@ DYNC__FN dync_status dync__oi_max_pool(dync__onnx_call *c)
     dync__oi_window w;
     int dtype = dync__oi_type(x);
     if (!dync__oi_window_of(c, x, NULL, &w)) return dync_error();
-    if (dync__oi_pool_plain(c, x, &w, false))
-        return dync__oi_out(c, 0,
-                            dync_max_pool2d(x, dync__oi_pair(w.kernel), dync__oi_pair(w.stride),
-                                            dync__oi_pair(w.before), dync__oi_pair(w.dilation),
-                                            false));
+    bool line = w.n == 1;
+    if (dync__oi_pool_plain(c, &x, &w, false))
+        return dync__oi_out(
+            c, 0,
+            dync__oi_lower(dync_max_pool2d(x, dync__oi_pair(w.kernel), dync__oi_pair(w.stride),
+                                           dync__oi_pair(w.before), dync__oi_pair(w.dilation),
+                                           false),
+                           line));
     double low = dync__oi_is_float(x) ? -(double)INFINITY
                  : dtype == DYNC_U8   ? 0
                  : dtype == DYNC_I8   ? -128
@@ -344,10 +368,13 @@ DYNC__FN dync_status dync__oi_average_pool(dync__onnx_call *c)
     dync__oi_window w;
     bool padding = dync__oi_int(c, "count_include_pad") != 0;
     if (!dync__oi_window_of(c, x, NULL, &w)) return dync_error();
-    if (dync__oi_pool_plain(c, x, &w, true))
-        return dync__oi_out(c, 0,
-                            dync_avg_pool2d(x, dync__oi_pair(w.kernel), dync__oi_pair(w.stride),
-                                            dync__oi_pair(w.before), false, padding));
+    bool line = w.n == 1;
+    if (dync__oi_pool_plain(c, &x, &w, true))
+        return dync__oi_out(
+            c, 0,
+            dync__oi_lower(dync_avg_pool2d(x, dync__oi_pair(w.kernel), dync__oi_pair(w.stride),
+                                           dync__oi_pair(w.before), false, padding),
+                           line));
     dync_dims one = dync__oi_shape(x);
     one.d[0] = one.d[1] = 1;
     dync_tensor *counted = dync__oi_full(one, 1, dync__oi_type(x));

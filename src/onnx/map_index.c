@@ -7,20 +7,21 @@ DYNC__FN dync_tensor *dync__oi_index(dync_tensor *index, int64_t size)
 {
     if (!index) return NULL;
     index = dync_to_dtype(index, DYNC_I64);
-    return index ? dync_where(dync_lt(index, 0), dync_add(index, size), index) : NULL;
+    return index ? dync_where(dync_lt(index, 0), dync_add(index, dync__value_of_size(size)), index)
+                 : NULL;
 }
 
 static int64_t dync__oi_product(dync_dims d, int from, int to)
 {
     int64_t n = 1;
-    for (int i = from; i < to; i++) n *= d.d[i];
+    for (int i = from; i < to; i++) n = dync__sz_mul(n, d.d[i]);
     return n;
 }
 
 DYNC__FN dync_status dync__oi_gather(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *index = dync__oi_in(c, 1);
-    dync_dims d = dync__oi_shape(x), at = dync__oi_shape(index), out = {0, {0}};
+    dync_dims d = dync__oi_sizes(x), at = dync__oi_sizes(index), out = {0, {0}};
     int axis;
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), d.n, &axis)) return dync_error();
     if (d.n + at.n - 1 > DYNC_MAX_DIMS)
@@ -39,7 +40,7 @@ DYNC__FN dync_status dync__oi_gather_elements(dync__onnx_call *c)
     dync_tensor *x = dync__oi_in(c, 0), *index;
     int axis;
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
-    index = dync__oi_index(dync__oi_in(c, 1), dync__oi_size(x, axis));
+    index = dync__oi_index(dync__oi_in(c, 1), dync__oi_extent(x, axis));
     return dync__oi_out(c, 0, index ? dync_gather(x, axis, index) : NULL);
 }
 
@@ -50,17 +51,18 @@ static dync_tensor *dync__oi_flat_index(dync_tensor *index, dync_dims d, int fir
     dync_tensor *flat = NULL;
     for (int i = 0; i < k; i++) {
         dync_tensor *one = dync__oi_index(dync_select(index, rank - 1, i), d.d[first + i]);
-        flat = flat ? dync_add(dync_mul(flat, d.d[first + i]), one) : one;
+        flat = flat ? dync_add(dync_mul(flat, dync__value_of_size(d.d[first + i])), one) : one;
     }
     if (!flat) return NULL;
-    return dync_reshape(flat, dync_shape(dync__oi_product(dync__oi_shape(flat), 0, rank - 1)));
+    return dync_reshape(flat, dync_shape(dync__oi_product(dync__oi_sizes(flat), 0, rank - 1)));
 }
 
 DYNC__FN dync_status dync__oi_gather_nd(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *index = dync__oi_in(c, 1);
-    dync_dims d = dync__oi_shape(x), at = dync__oi_shape(index), out = {0, {0}};
+    dync_dims d = dync__oi_sizes(x), at = dync__oi_sizes(index), out = {0, {0}};
     int b = (int)dync__oi_int(c, "batch_dims");
+    if (at.n > 0) at.d[at.n - 1] = dync__oi_number(at.d[at.n - 1]);
     if (at.n < 1 || b < 0 || b >= at.n || b > d.n || at.d[at.n - 1] < 1 || at.d[at.n - 1] > d.n - b)
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "the indices do not fit the data");
     int k = (int)at.d[at.n - 1];
@@ -71,10 +73,10 @@ DYNC__FN dync_status dync__oi_gather_nd(dync__onnx_call *c)
         int64_t each = dync__oi_product(at, b, at.n - 1);
         dync_tensor *from = dync_unsqueeze(dync__oi_arange(0, batches, rows, DYNC_I64), 1);
         flat = dync_add(dync_reshape(flat, dync_shape(batches, each)), from);
-        if (flat) flat = dync_reshape(flat, dync_shape(batches * each));
+        if (flat) flat = dync_reshape(flat, dync_shape(dync__sz_mul(batches, each)));
     }
-    dync_tensor *y =
-        flat ? dync_index_select(dync_reshape(x, dync_shape(batches * rows, rest)), 0, flat) : NULL;
+    dync_dims table = dync_shape(dync__sz_mul(batches, rows), rest);
+    dync_tensor *y = flat ? dync_index_select(dync_reshape(x, table), 0, flat) : NULL;
     for (int i = 0; i < at.n - 1; i++) out.d[out.n++] = at.d[i];
     for (int i = b + k; i < d.n && out.n < DYNC_MAX_DIMS; i++) out.d[out.n++] = d.d[i];
     return dync__oi_out(c, 0, y ? dync_reshape(y, out) : NULL);
@@ -117,15 +119,15 @@ DYNC__FN dync_status dync__oi_scatter_elements(dync__onnx_call *c)
     dync_tensor *x = dync__oi_in(c, 0);
     int axis;
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
-    dync_tensor *index = dync__oi_index(dync__oi_in(c, 1), dync__oi_size(x, axis));
+    dync_tensor *index = dync__oi_index(dync__oi_in(c, 1), dync__oi_extent(x, axis));
     return dync__oi_out(c, 0, dync__oi_scattered(c, x, index, dync__oi_in(c, 2), axis));
 }
 
 DYNC__FN dync_status dync__oi_scatter_nd(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *index = dync__oi_in(c, 1), *u = dync__oi_in(c, 2);
-    dync_dims d = dync__oi_shape(x), at = dync__oi_shape(index);
-    int k = at.n ? (int)at.d[at.n - 1] : 0;
+    dync_dims d = dync__oi_sizes(x), at = dync__oi_sizes(index);
+    int k = at.n ? (int)dync__oi_number(at.d[at.n - 1]) : 0;
     if (k < 1 || k > d.n) return dync__oi_fail(c, DYNC_ERR_SHAPE, "the indices do not fit");
     int64_t rows = dync__oi_product(d, 0, k), rest = dync__oi_product(d, k, d.n),
             n = dync__oi_product(at, 0, at.n - 1);
@@ -141,10 +143,10 @@ DYNC__FN dync_status dync__oi_scatter_nd(dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_tensor_scatter(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *u = dync__oi_in(c, 1), *from = dync__oi_in(c, 2);
-    dync_dims d = dync__oi_shape(u), one = {0, {0}};
+    dync_dims d = dync__oi_sizes(u), one = {0, {0}};
     int axis;
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), d.n, &axis)) return dync_error();
-    int64_t size = dync__oi_size(x, axis);
+    int64_t size = dync__oi_extent(x, axis);
     dync_tensor *at = dync__oi_arange(0, d.d[axis], 1, DYNC_I64);
     one.n = d.n;
     for (int i = 0; i < d.n; i++) one.d[i] = i == axis ? d.d[axis] : 1;
@@ -153,14 +155,14 @@ DYNC__FN dync_status dync__oi_tensor_scatter(dync__onnx_call *c)
         for (int i = 0; i < d.n; i++) one.d[i] = i == 0 ? d.d[0] : 1;
         at = dync_add(at, dync_reshape(dync_to_dtype(from, DYNC_I64), one));
     }
-    if (dync__oi_is(c, "mode", "circular")) at = dync_remainder(at, size);
+    if (dync__oi_is(c, "mode", "circular")) at = dync_remainder(at, dync__value_of_size(size));
     return dync__oi_out(c, 0, at ? dync_scatter(x, axis, dync_expand(at, d), u) : NULL);
 }
 
 DYNC__FN dync_status dync__oi_one_hot(dync__onnx_call *c)
 {
     dync_tensor *index = dync__oi_in(c, 0), *values = dync__oi_in(c, 2);
-    dync_dims d = dync__oi_shape(index), one = {0, {0}};
+    dync_dims d = dync__oi_sizes(index), one = {0, {0}};
     int64_t depth;
     int axis;
     if (dync__oi_read(c, dync__oi_in(c, 1), 1, &depth) != 1) return dync_error();

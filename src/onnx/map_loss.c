@@ -19,9 +19,9 @@ static dync_status dync__oi_nll_of(dync__onnx_call *c, dync_tensor *x)
     loss = dync_neg(dync_squeeze(dync_gather(x, 1, dync_unsqueeze(at, 1)), 1));
     if (weight) {
         w = dync_index_select(weight, 0, dync_flatten(at, 0, -1));
-        w = w ? dync_reshape(w, dync__oi_shape(target)) : NULL;
+        w = w ? dync_reshape(w, dync__oi_sizes(target)) : NULL;
     } else if (ignored) {
-        w = dync__oi_full(dync__oi_shape(target), 1, dtype);
+        w = dync__oi_full(dync__oi_sizes(target), 1, dtype);
     }
     if (w && ignored) w = dync_where(ignored, 0.0, w);
     if (ignored && loss) loss = dync_where(ignored, 0.0, loss);

@@ -15,7 +15,7 @@ DYNC__FN dync_status dync__oi_gemm(dync__onnx_call *c)
     bool turned = dync__oi_int(c, "transB") != 0;
     if (dync__oi_int(c, "transA")) a = dync_t(a);
     if (alpha == 1 && beta == 1 && turned && bias && dync__oi_rank(bias) == 1 &&
-        dync__oi_size(bias, 0) == dync__oi_size(b, 0))
+        dync__oi_extent(bias, 0) == dync__oi_extent(b, 0))
         return dync__oi_out(c, 0, dync_linear(a, b, bias));
     y = dync_mm(a, turned ? dync_t(b) : b);
     if (alpha != 1 && y) y = dync_mul(y, alpha);
@@ -102,9 +102,9 @@ DYNC__FN dync_status dync__oi_layer_norm(dync__onnx_call *c)
     double eps = dync__oi_float(c, "epsilon");
     int axis, rank = dync__oi_rank(x);
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), rank, &axis)) return dync_error();
-    dync_dims d = dync__oi_shape(x), last = {0, {0}};
+    dync_dims d = dync__oi_sizes(x), last = {0, {0}};
     for (int i = axis; i < rank; i++) last.d[last.n++] = d.d[i];
-    dync_dims s = dync__oi_shape(scale), b = dync__oi_shape(bias);
+    dync_dims s = dync__oi_sizes(scale), b = dync__oi_sizes(bias);
     if (c->n_out < 2 && s.n == last.n && memcmp(s.d, last.d, sizeof last.d) == 0 &&
         (!bias || (b.n == s.n && memcmp(b.d, s.d, sizeof s.d) == 0)))
         return dync__oi_out(c, 0, dync_layer_norm(x, last, scale, bias, eps));

@@ -20,7 +20,7 @@ static dync_tensor *dync__oi_second(const dync__onnx_call *c, dync_tensor *a, dy
     int axis;
     if (c->version >= 7 || !dync__oi_int(c, "broadcast") || !dync__oi_has(c, "axis")) return b;
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(a), &axis)) return NULL;
-    dync_dims d = dync__oi_shape(b);
+    dync_dims d = dync__oi_sizes(b);
     while (d.n && axis + d.n < dync__oi_rank(a) && d.n < DYNC_MAX_DIMS) d.d[d.n++] = 1;
     return dync_reshape(b, d);
 }
@@ -41,6 +41,8 @@ DYNC__FN dync_status dync__oi_div(dync__onnx_call *c)
 {
     dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_second(c, a, dync__oi_in(c, 1));
     if (!b || dync__oi_is_float(a)) return dync__oi_out(c, 0, b ? dync_div(a, b) : NULL);
+    if (dync__onnx_sizes_positive(a) && dync__onnx_sizes_positive(b))
+        return dync__oi_out(c, 0, dync_floor_divide(a, b));
     return dync__oi_out(c, 0, dync_floor_divide(dync_sub(a, dync_fmod(a, b)), b));
 }
 
@@ -236,7 +238,7 @@ DYNC__FN dync_status dync__oi_dropout(dync__onnx_call *c)
         kept = dync_ge(dync_rand_like(x), ratio);
         x = dync_div(dync_where(kept, x, 0), 1 - ratio);
     } else if (c->n_out > 1) {
-        kept = dync__oi_full(dync__oi_shape(x), 1, DYNC_BOOL);
+        kept = dync__oi_full(dync__oi_sizes(x), 1, DYNC_BOOL);
     }
     DYNC__TRY(dync__oi_out(c, 0, x));
     return c->n_out > 1 ? dync__oi_out(c, 1, kept) : DYNC_OK;
@@ -246,7 +248,7 @@ DYNC__FN dync_status dync__oi_dropout(dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_softmax(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *y;
-    dync_dims shape = dync__oi_shape(x);
+    dync_dims shape = dync__oi_sizes(x);
     int axis;
     int64_t given = dync__oi_has(c, "axis") ? dync__oi_int(c, "axis") : c->version < 13 ? 1 : -1;
     if (c->version < 13 && given == shape.n) given = shape.n - 1;

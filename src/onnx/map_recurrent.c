@@ -154,9 +154,9 @@ static dync_tensor *dync__oi_recur(dync__oi_cell *k, dync_tensor *x, int d, bool
     for (int i = 0; i < 2; i++) {
         dync_tensor *first = dync__oi_in(c, 5 + i);
         if (i == 1 && k->kind != DYNC__OI_LSTM) break;
-        *state[i] =
-            first ? dync_select(first, time_second ? 1 : 0, d)
-                  : dync__oi_full(dync_shape(dync__oi_size(x, 1), k->hidden), 0, dync__oi_type(x));
+        *state[i] = first ? dync_select(first, time_second ? 1 : 0, d)
+                          : dync__oi_full(dync_shape(dync__oi_extent(x, 1), k->hidden), 0,
+                                          dync__oi_type(x));
     }
     x = w ? dync_linear(x, w, k->bias_w) : NULL; /* of every step at once */
     if (!x || !k->r || !k->bias_r || !*h) return NULL;

@@ -34,7 +34,7 @@ DYNC__FN bool dync__oi_axes(const dync__onnx_call *c, int input, int rank, dync_
 static dync_tensor *dync__oi_reduce_empty(const dync__onnx_call *c, dync_tensor *x, dync_dims axes,
                                           bool keep)
 {
-    dync_dims in = dync__oi_shape(x), out = {0, {0}};
+    dync_dims in = dync__oi_sizes(x), out = {0, {0}};
     int dtype = dync__oi_type(x);
     bool real = dync__oi_is_float(x);
     double value = 0;
@@ -88,7 +88,7 @@ static dync_tensor *dync__oi_reduced(const dync__onnx_call *c, dync_tensor *x, d
 DYNC__FN dync_status dync__oi_reduce(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *y;
-    dync_dims axes, all = DYNC_ALL, shape = dync__oi_shape(x);
+    dync_dims axes, all = DYNC_ALL, shape = dync__oi_sizes(x);
     bool keep = dync__oi_int(c, "keepdims") != 0, empty = false;
     int dtype = dync__oi_type(x);
     if (!dync__oi_axes(c, 1, shape.n, &axes)) return dync_error();
@@ -130,9 +130,10 @@ DYNC__FN dync_status dync__oi_cumulate(dync__onnx_call *c)
     if (dync__oi_read(c, dync__oi_in(c, 1), 1, &given) < 0 ||
         !dync__oi_axis(c, given, dync__oi_rank(x), &axis))
         return dync_error();
-    int64_t n = dync__oi_size(x, axis);
+    bool exclusive = dync__oi_int(c, "exclusive") != 0;
+    int64_t n = product || exclusive ? dync__oi_size(x, axis) : 0;
     if (reverse) x = dync_flip(x, dync_shape(axis));
-    if (dync__oi_int(c, "exclusive") && n > 0 && x) {
+    if (exclusive && n > 0 && x) {
         dync_tensor *part[2] = {dync_narrow(x, axis, 0, 1), dync_narrow(x, axis, 0, n - 1)};
         part[0] = product ? dync_ones_like(part[0]) : dync_zeros_like(part[0]);
         x = dync__oi_list(2, part, axis, false);
@@ -158,12 +159,13 @@ DYNC__FN dync_status dync__oi_top_k(dync__onnx_call *c)
     dync_tensor *x = dync__oi_in(c, 0);
     int64_t k = dync__oi_int(c, "k");
     int axis;
-    if (c->version >= 10 && dync__oi_read(c, dync__oi_in(c, 1), 1, &k) < 0) return dync_error();
+    if (c->version >= 10 && dync__oi_read_sizes(c, dync__oi_in(c, 1), 1, &k) < 0)
+        return dync_error();
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
     bool largest = dync__oi_int(c, "largest") != 0;
-    if (k < 0 || k > dync__oi_size(x, axis))
-        return dync__oi_fail(c, DYNC_ERR_FORMAT, "the %lld largest of %lld", (long long)k,
-                             (long long)dync__oi_size(x, axis));
+    if (k < 0 || dync__sz_lt(dync__oi_extent(x, axis), k))
+        return dync__oi_fail(c, DYNC_ERR_FORMAT, "the %lld largest of %lld",
+                             (long long)dync__oi_number(k), (long long)dync__oi_size(x, axis));
     /* equal elements: the lower index first, as a stable sort has it */
     dync_value both = dync_sort(x, axis, largest);
     if (both.kind != DYNC_KIND_LIST) return dync_error();

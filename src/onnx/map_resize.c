@@ -76,7 +76,7 @@ static int dync__oi_tap_count(const dync__onnx_call *c, const dync__oi_axis_map 
 static dync_tensor *dync__oi_resize_axis(const dync__onnx_call *c, dync_tensor *x, int axis,
                                          dync__oi_axis_map *m)
 {
-    dync_dims one = dync__oi_shape(x);
+    dync_dims one = dync__oi_sizes(x);
     m->taps = dync__oi_tap_count(c, m);
     if (m->taps > 4000 || m->in < 1) {
         dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a scale of %g", m->scale);
@@ -128,7 +128,8 @@ static bool dync__oi_resize_maps(const dync__onnx_call *c, dync_dims in, dync_di
     if (!n_told && dync__oi_in(c, at) && dync__oi_size(dync__oi_in(c, at), 0) > 0)
         got = dync__oi_read_reals(c, dync__oi_in(c, at), DYNC_MAX_DIMS, scales);
     for (int i = 0; i < n_told && i < DYNC_MAX_DIMS; i++) scales[got++] = (double)told[i];
-    if (at == 2 && dync__oi_in(c, 3) && !dync__oi_dims(c, dync__oi_in(c, 3), &sizes)) return false;
+    if (at == 2 && dync__oi_in(c, 3) && !dync__oi_read_dims(c, dync__oi_in(c, 3), &sizes))
+        return false;
     if (at == 2 && dync__oi_in(c, 1) && dync__oi_size(dync__oi_in(c, 1), 0) > 0)
         rois = dync__oi_read_reals(c, dync__oi_in(c, 1), 2 * DYNC_MAX_DIMS, roi);
     if (got < 0 || rois < 0) return false;
@@ -141,6 +142,16 @@ static bool dync__oi_resize_maps(const dync__onnx_call *c, dync_dims in, dync_di
     double kept = larger ? 0 : 1e300;
     for (int i = 0; i < n; i++) {
         m[i].in = in.d[axes.d[i]];
+        bool same = sizes.n ? sizes.d[i] == m[i].in : scales[i] == 1;
+        if (!same || !dync__is_token(m[i].in) || larger || smaller)
+            m[i].in = dync__oi_number(m[i].in);
+        if (sizes.n && !(same && dync__is_token(m[i].in))) sizes.d[i] = dync__oi_number(sizes.d[i]);
+        if (dync__is_token(m[i].in)) { /* it stays as it is */
+            m[i].out = m[i].in;
+            m[i].scale = 1;
+            m[i].roi[0] = 0, m[i].roi[1] = 1;
+            continue;
+        }
         m[i].scale = sizes.n ? (double)sizes.d[i] / (double)DYNC__MAX(m[i].in, 1) : scales[i];
         m[i].out = sizes.n ? sizes.d[i]
                            : (int64_t)floor((double)m[i].in * DYNC__MIN(m[i].scale, 1e9));
@@ -162,7 +173,7 @@ static bool dync__oi_resize_maps(const dync__onnx_call *c, dync_dims in, dync_di
 DYNC__FN dync_status dync__oi_resize(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
-    dync_dims in = dync__oi_shape(x), axes;
+    dync_dims in = dync__oi_sizes(x), axes;
     dync__oi_axis_map m[DYNC_MAX_DIMS];
     int dtype = dync__oi_type(x);
     bool crop = dync__oi_is(c, "coordinate_transformation_mode", "tf_crop_and_resize"),

@@ -6,9 +6,10 @@ DYNC__COLD
 
 DYNC__FN dync_tensor *dync__oi_arange(int64_t from, int64_t n, int64_t step, int dtype)
 {
-    dync_tensor *t = dync_arange(0.0, (double)n, 1.0);
-    if (t) t = dync_to_dtype(t, (dync_dtype)dtype);
-    return t ? dync_add(dync_mul(t, step), from) : NULL;
+    int64_t end = dync__sz_add(from, dync__sz_mul(n, step));
+    dync__arg args[5] = {dync__arg_i(from), dync__arg_i(end), dync__arg_i(step),
+                         dync__arg_dtype(dtype), dync__arg_device(DYNC_CPU)};
+    return dync__op_call(DYNC__OP_arange, 5, args, dync__tls.at);
 }
 
 DYNC__FN dync_status dync__oi_constant(dync__onnx_call *c)
@@ -45,7 +46,7 @@ DYNC__FN dync_status dync__oi_constant_of_shape(dync__onnx_call *c)
     dync_dims shape;
     const dync__onnx_attribute *a = dync__oi_attribute(c, "value");
     dync__tensor *t = NULL;
-    if (!dync__oi_dims(c, dync__oi_in(c, 0), &shape)) return dync_error();
+    if (!dync__oi_read_dims(c, dync__oi_in(c, 0), &shape)) return dync_error();
     if (!a || !a->t) return dync__oi_out(c, 0, dync__oi_full(shape, 0, DYNC_F32));
     DYNC__TRY(dync__onnx_tensor_make(a->t, &c->model->files, &t));
     dync_tensor *v = dync__give(t);
@@ -56,7 +57,7 @@ DYNC__FN dync_status dync__oi_constant_of_shape(dync__onnx_call *c)
 
 DYNC__FN dync_status dync__oi_shape_of(dync__onnx_call *c)
 {
-    dync_dims d = dync__oi_shape(dync__oi_in(c, 0));
+    dync_dims d = dync__oi_sizes(dync__oi_in(c, 0));
     int64_t from = dync__oi_int(c, "start"),
             to = dync__oi_has(c, "end") ? dync__oi_int(c, "end") : d.n;
     from = DYNC__MIN(DYNC__MAX(from < 0 ? from + d.n : from, 0), d.n);
@@ -67,58 +68,67 @@ DYNC__FN dync_status dync__oi_shape_of(dync__onnx_call *c)
 
 DYNC__FN dync_status dync__oi_size_of(dync__onnx_call *c)
 {
-    dync_dims d = dync__oi_shape(dync__oi_in(c, 0));
+    dync_dims d = dync__oi_sizes(dync__oi_in(c, 0));
     int64_t n = 1;
-    for (int i = 0; i < d.n; i++) n *= d.d[i];
+    for (int i = 0; i < d.n; i++) n = dync__sz_mul(n, d.d[i]);
     return dync__oi_out(c, 0, dync__oi_tensor_i(DYNC_I64, 0, NULL, &n));
 }
 
 DYNC__FN dync_status dync__oi_reshape(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
-    dync_dims in = dync__oi_shape(x), to = {0, {0}};
+    dync_dims in = dync__oi_sizes(x), to = {0, {0}};
     const int64_t *given;
     if (c->version >= 5) {
-        if (!dync__oi_dims(c, dync__oi_in(c, 1), &to)) return dync_error();
+        if (!dync__oi_read_dims(c, dync__oi_in(c, 1), &to)) return dync_error();
     } else {
         to.n = DYNC__MIN(dync__oi_ints(c, "shape", &given), DYNC_MAX_DIMS);
         for (int i = 0; i < to.n; i++) to.d[i] = given[i];
     }
     int64_t known = 1, numel = 1;
     int open = -1;
-    for (int i = 0; i < in.n; i++) numel *= in.d[i];
+    bool sized = false; /* then the operator finds it: nothing is empty */
+    for (int i = 0; i < in.n; i++) {
+        sized = sized || dync__is_token(in.d[i]);
+        numel = dync__sz_mul(numel, in.d[i]);
+    }
     for (int i = 0; i < to.n; i++) {
         if (to.d[i] == 0 && !dync__oi_int(c, "allowzero")) to.d[i] = i < in.n ? in.d[i] : 0;
+        sized = sized || dync__is_token(to.d[i]);
         if (to.d[i] == -1)
             open = i;
-        else if (!dync__mul_ok(known, to.d[i], &known))
+        else if (!dync__sz_mul_ok(known, to.d[i], &known))
             known = 0;
     }
-    if (open >= 0 && known > 0) to.d[open] = numel / known;
+    if (open >= 0 && known > 0 && !sized) to.d[open] = numel / known;
     return dync__oi_out(c, 0, dync_reshape(x, to));
 }
 
 DYNC__FN dync_status dync__oi_flatten(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
-    dync_dims d = dync__oi_shape(x);
+    dync_dims d = dync__oi_sizes(x);
     int64_t axis = dync__oi_int(c, "axis"), rows = 1, columns = 1;
     if (axis < 0) axis += d.n;
-    for (int i = 0; i < d.n; i++) *(i < axis ? &rows : &columns) *= d.d[i];
+    for (int i = 0; i < d.n; i++)
+        if (i < axis)
+            rows = dync__sz_mul(rows, d.d[i]);
+        else
+            columns = dync__sz_mul(columns, d.d[i]);
     return dync__oi_out(c, 0, dync_reshape(x, dync_shape(rows, columns)));
 }
 
 DYNC__FN dync_status dync__oi_squeeze(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
-    dync_dims in = dync__oi_shape(x), out = {0, {0}}, axes;
+    dync_dims in = dync__oi_sizes(x), out = {0, {0}}, axes;
     if (!dync__oi_axes(c, 1, in.n, &axes)) return dync_error();
     for (int i = 0; i < in.n; i++) {
         bool gone = axes.n == 0 && in.d[i] == 1;
         for (int k = 0; k < axes.n; k++) gone = gone || axes.d[k] == i;
         if (gone && in.d[i] != 1)
             return dync__oi_fail(c, DYNC_ERR_SHAPE, "dimension %d has size %lld, not 1", i,
-                                 (long long)in.d[i]);
+                                 (long long)dync__oi_number(in.d[i]));
         if (!gone) out.d[out.n++] = in.d[i];
     }
     return dync__oi_out(c, 0, dync_reshape(x, out));
@@ -127,7 +137,7 @@ DYNC__FN dync_status dync__oi_squeeze(dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_unsqueeze(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
-    dync_dims in = dync__oi_shape(x), axes = {0, {0}}, out = {0, {0}};
+    dync_dims in = dync__oi_sizes(x), axes = {0, {0}}, out = {0, {0}};
     const int64_t *given;
     if (dync__oi_has(c, "axes"))
         axes.n = dync__oi_ints(c, "axes", &given);
@@ -152,7 +162,7 @@ DYNC__FN dync_status dync__oi_unsqueeze(dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_transpose(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
-    dync_dims d = dync__oi_shape(x);
+    dync_dims d = dync__oi_sizes(x);
     const int64_t *perm;
     int n = dync__oi_ints(c, "perm", &perm);
     if (n && n != d.n) return dync__oi_fail(c, DYNC_ERR_FORMAT, "perm of %d for %d dims", n, d.n);
@@ -183,48 +193,68 @@ DYNC__FN dync_status dync__oi_split(dync__onnx_call *c)
     const int64_t *given;
     int axis, n = 0;
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
-    int64_t size = dync__oi_size(x, axis);
+    int64_t size = dync__oi_extent(x, axis);
     if (dync__oi_in(c, 1))
-        n = dync__oi_read(c, dync__oi_in(c, 1), MOST, sizes);
+        n = dync__oi_read_sizes(c, dync__oi_in(c, 1), MOST, sizes);
     else if ((n = dync__oi_ints(c, "split", &given)) > 0 && n <= MOST)
         memcpy(sizes, given, (size_t)n * sizeof *sizes);
     if (n < 0) return dync_error();
     if (c->n_out > MOST || (n && n < c->n_out))
         return dync__oi_fail(c, DYNC_ERR_FORMAT, "%d sizes for %d parts", n, c->n_out);
-    int64_t each = (size + c->n_out - 1) / c->n_out;
+    int64_t each = dync__sz_div(dync__sz_add(size, c->n_out - 1), c->n_out);
     for (int i = 0; i < c->n_out; i++) {
-        int64_t one = n ? sizes[i] : DYNC__MAX(DYNC__MIN(each, size - from), 0);
-        if (one < 0 || one > size - from)
+        int64_t left = dync__sz_sub(size, from);
+        int64_t one = n ? sizes[i] : dync__sz_max(dync__sz_min(each, left), 0);
+        if (dync__sz_lt(one, 0) || dync__sz_lt(left, one))
             return dync__oi_fail(c, DYNC_ERR_SHAPE, "the parts are larger than the tensor");
         DYNC__TRY(dync__oi_out_typed(c, i, dync_narrow(x, axis, from, one), c->in[0].type));
-        from += one;
+        from = dync__sz_add(from, one);
     }
     return DYNC_OK;
 }
 
 /* ---- slices ---------------------------------------------------------------------------------- */
 
-/* One axis of a slice; a negative step goes over the flipped tensor. */
-static dync_tensor *dync__oi_slice_axis(dync_tensor *x, int axis, int64_t from, int64_t to,
+/* Where a slice begins or ends, counted from the front; below -size: -1. */
+static int64_t dync__oi_slice_edge(int64_t at, int64_t size)
+{
+    if (!dync__is_token(at) && (at >= DYNC__SZ_MOST || at <= -DYNC__SZ_MOST))
+        return at > 0 ? size : -1;
+    if (!dync__sz_lt(at, 0)) return at;
+    at = dync__sz_add(at, size);
+    return dync__sz_lt(at, 0) ? -1 : at;
+}
+
+/* A negative step goes over the flipped tensor. */
+static dync_tensor *dync__oi_slice_back(dync_tensor *x, int axis, int64_t from, int64_t to,
                                         int64_t step)
 {
-    int64_t size = dync__oi_size(x, axis), n;
-    if (from < 0) from = from < -size ? -1 : from + size;
-    if (to < 0) to = to < -size ? -1 : to + size;
-    if (step > 0) {
-        from = DYNC__MIN(DYNC__MAX(from, 0), size);
-        to = DYNC__MIN(DYNC__MAX(to, from), size);
-        return from == 0 && to == size && step == 1
-                   ? x
-                   : dync_slice(x, axis, from, to, DYNC__MIN(step, size + 1));
+    int64_t size = dync__oi_extent(x, axis);
+    if ((from == -1 || (from >= DYNC__SZ_MOST && !dync__is_token(from))) && to <= -DYNC__SZ_MOST &&
+        step > -DYNC__SZ_MOST) { /* all of it */
+        x = dync_flip(x, dync_shape(axis));
+        return step == -1 || !x ? x : dync_slice(x, axis, 0, size, dync__sz_min(-step, size));
     }
-    from = DYNC__MIN(from, size - 1);
-    to = DYNC__MAX(to, -1);
-    n = from - to;
+    size = dync__oi_number(size);
+    from = DYNC__MIN(dync__oi_slice_edge(dync__oi_number(from), size), size - 1);
+    to = DYNC__MAX(dync__oi_slice_edge(dync__oi_number(to), size), -1);
+    int64_t n = from - to;
     if (n <= 0) return dync_narrow(x, axis, 0, 0);
     x = dync_narrow(x, axis, to + 1, n);
     if (x) x = dync_flip(x, dync_shape(axis));
     return step == -1 || !x ? x : dync_slice(x, axis, 0, n, step < -n ? n : -step);
+}
+
+/* One axis of a slice. */
+static dync_tensor *dync__oi_slice_axis(dync_tensor *x, int axis, int64_t from, int64_t to,
+                                        int64_t step)
+{
+    if (step < 0) return dync__oi_slice_back(x, axis, from, to, step);
+    int64_t size = dync__oi_extent(x, axis);
+    from = dync__sz_min(dync__sz_max(dync__oi_slice_edge(from, size), 0), size);
+    to = dync__sz_min(dync__sz_max(dync__oi_slice_edge(to, size), from), size);
+    if (from == 0 && to == size && step == 1) return x;
+    return dync_slice(x, axis, from, to, step == 1 ? 1 : dync__sz_min(step, dync__sz_add(size, 1)));
 }
 
 DYNC__FN dync_status dync__oi_slice(dync__onnx_call *c)
@@ -237,7 +267,8 @@ DYNC__FN dync_status dync__oi_slice(dync__onnx_call *c)
         if (c->version < 10 && k < 3) {
             part[k].n = DYNC__MIN(dync__oi_ints(c, name[k], &at), DYNC_MAX_DIMS);
             for (int i = 0; i < part[k].n; i++) part[k].d[i] = at[i];
-        } else if (dync__oi_in(c, 1 + k) && !dync__oi_dims(c, dync__oi_in(c, 1 + k), &part[k])) {
+        } else if (dync__oi_in(c, 1 + k) &&
+                   !dync__oi_read_dims(c, dync__oi_in(c, 1 + k), &part[k])) {
             return dync_error();
         }
     }
@@ -246,9 +277,10 @@ DYNC__FN dync_status dync__oi_slice(dync__onnx_call *c)
         return dync__oi_fail(c, DYNC_ERR_FORMAT, "starts, ends, axes and steps of several lengths");
     for (int i = 0; i < n && x; i++) {
         int axis;
-        int64_t step = part[3].n ? part[3].d[i] : 1;
+        int64_t step = part[3].n ? dync__oi_number(part[3].d[i]) : 1;
         if (step == 0) return dync__oi_fail(c, DYNC_ERR_FORMAT, "a step of 0");
-        if (!dync__oi_axis(c, part[2].n ? part[2].d[i] : i, dync__oi_rank(x), &axis))
+        if (!dync__oi_axis(c, part[2].n ? dync__oi_number(part[2].d[i]) : i, dync__oi_rank(x),
+                           &axis))
             return dync_error();
         x = dync__oi_slice_axis(x, axis, part[0].d[i], part[1].d[i], step);
     }
@@ -258,9 +290,9 @@ DYNC__FN dync_status dync__oi_slice(dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_expand(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
-    dync_dims in = dync__oi_shape(x), to;
+    dync_dims in = dync__oi_sizes(x), to;
     int64_t out[DYNC_MAX_DIMS];
-    if (!dync__oi_dims(c, dync__oi_in(c, 1), &to)) return dync_error();
+    if (!dync__oi_read_dims(c, dync__oi_in(c, 1), &to)) return dync_error();
     DYNC__TRY(dync__broadcast(in.n, in.d, to.n, to.d, &to.n, out));
     memcpy(to.d, out, sizeof out);
     return dync__oi_out(c, 0, dync_expand(x, to));
@@ -269,8 +301,18 @@ DYNC__FN dync_status dync__oi_expand(dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_tile(dync__onnx_call *c)
 {
     dync_dims repeats;
-    if (!dync__oi_dims(c, dync__oi_in(c, 1), &repeats)) return dync_error();
+    if (!dync__oi_read_dims(c, dync__oi_in(c, 1), &repeats)) return dync_error();
     return dync__oi_out(c, 0, dync_repeat(dync__oi_in(c, 0), repeats));
+}
+
+/* From w[0] up to w[1], as there are symbolic sizes among them. */
+static dync_status dync__oi_range_sized(dync__onnx_call *c, const int64_t *w)
+{
+    int64_t step = dync__oi_number(w[2]), span = dync__sz_sub(w[1], w[0]);
+    if (step < 1) return dync__oi_fail(c, DYNC_ERR_DATA_PTR, "a range back from a symbolic size");
+    if (dync__sz_lt(span, 0)) span = 0;
+    int64_t n = dync__sz_div(dync__sz_add(span, step - 1), step);
+    return dync__oi_out(c, 0, dync__oi_arange(w[0], n, step, DYNC_I64));
 }
 
 DYNC__FN dync_status dync__oi_range(dync__onnx_call *c)
@@ -278,6 +320,13 @@ DYNC__FN dync_status dync__oi_range(dync__onnx_call *c)
     double v[3];
     int64_t w[3];
     int dtype = dync__oi_type(dync__oi_in(c, 0));
+    bool sized = false;
+    for (int i = 0; i < 3 && dtype == DYNC_I64 && dync__tls.syms; i++) {
+        if (dync__oi_read_sizes(c, dync__oi_in(c, i), 1, &w[i]) != 1)
+            return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_FORMAT, "no number");
+        sized = sized || dync__is_token(w[i]);
+    }
+    if (sized) return dync__oi_range_sized(c, w);
     for (int i = 0; i < 3; i++)
         if (dync__oi_read_reals(c, dync__oi_in(c, i), 1, &v[i]) != 1 ||
             dync__oi_read(c, dync__oi_in(c, i), 1, &w[i]) != 1)
@@ -319,10 +368,11 @@ DYNC__FN dync_status dync__oi_trilu(dync__onnx_call *c)
 DYNC__FN dync_tensor *dync__oi_pad_dim(dync_tensor *x, int dim, int64_t before, int64_t after,
                                        double value)
 {
-    dync_dims d = dync__oi_shape(x);
+    dync_dims d = dync__oi_sizes(x);
     if (before < 0 || after < 0) {
-        int64_t from = before < 0 ? -before : 0, to = d.d[dim] - (after < 0 ? -after : 0);
-        x = dync_narrow(x, dim, from, DYNC__MAX(to - from, 0));
+        int64_t from = before < 0 ? -before : 0,
+                to = dync__sz_sub(d.d[dim], after < 0 ? -after : 0);
+        x = dync_narrow(x, dim, from, dync__sz_max(dync__sz_sub(to, from), 0));
         before = DYNC__MAX(before, 0);
         after = DYNC__MAX(after, 0);
     }
@@ -401,31 +451,35 @@ DYNC__FN dync_status dync__oi_pad(dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_depth_to_space(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
-    dync_dims d = dync__oi_shape(x);
-    int64_t b = dync__oi_int(c, "blocksize");
-    if (d.n != 4 || b < 1 || d.d[1] % (b * b))
+    dync_dims d = dync__oi_sizes(x);
+    int64_t b = dync__oi_int(c, "blocksize"), channels = dync__oi_number(d.d[1]);
+    if (d.n != 4 || b < 1 || channels % (b * b))
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected [N, C, H, W] with C in blocks");
-    int64_t deep = d.d[1] / (b * b);
+    int64_t deep = channels / (b * b);
     bool crd = dync__oi_is(c, "mode", "CRD");
     x = crd ? dync_reshape(x, dync_shape(d.d[0], deep, b, b, d.d[2], d.d[3]))
             : dync_reshape(x, dync_shape(d.d[0], b, b, deep, d.d[2], d.d[3]));
     x = crd ? dync_permute(x, dync_shape(0, 1, 4, 2, 5, 3))
             : dync_permute(x, dync_shape(0, 3, 4, 1, 5, 2));
-    return dync__oi_out(c, 0, dync_reshape(x, dync_shape(d.d[0], deep, d.d[2] * b, d.d[3] * b)));
+    return dync__oi_out(c, 0,
+                        dync_reshape(x, dync_shape(d.d[0], deep, dync__sz_mul(d.d[2], b),
+                                                   dync__sz_mul(d.d[3], b))));
 }
 
 DYNC__FN dync_status dync__oi_space_to_depth(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
-    dync_dims d = dync__oi_shape(x);
+    dync_dims d = dync__oi_sizes(x);
     int64_t b = dync__oi_int(c, "blocksize");
-    if (d.n != 4 || b < 1 || d.d[2] % b || d.d[3] % b)
+    if (d.n != 4 || b < 1 || !dync__sz_eq(dync__sz_mod(d.d[2], b), 0) ||
+        !dync__sz_eq(dync__sz_mod(d.d[3], b), 0))
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected [N, C, H, W] in blocks");
-    int64_t h = d.d[2] / b, w = d.d[3] / b;
+    int64_t h = dync__sz_div(d.d[2], b), w = dync__sz_div(d.d[3], b);
     x = dync_reshape(x, dync_shape(d.d[0], d.d[1], h, b, w, b));
     x = dync__oi_is(c, "mode", "CRD") ? dync_permute(x, dync_shape(0, 1, 3, 5, 2, 4))
                                       : dync_permute(x, dync_shape(0, 3, 5, 1, 2, 4));
-    return dync__oi_out(c, 0, dync_reshape(x, dync_shape(d.d[0], d.d[1] * b * b, h, w)));
+    return dync__oi_out(c, 0,
+                        dync_reshape(x, dync_shape(d.d[0], dync__sz_mul(d.d[1], b * b), h, w)));
 }
 
 /* Cut or padded around the centre. */

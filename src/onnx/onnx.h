@@ -86,6 +86,7 @@ typedef struct dync__onnx_port {
     int type, dtype, ndim;            /* ndim -1: not told */
     int64_t size[DYNC_MAX_DIMS];      /* -1: not told */
     const char *param[DYNC_MAX_DIMS]; /* the name of a symbolic size, or NULL */
+    int64_t symbol[DYNC_MAX_DIMS];    /* while a graph is made: the size, or its token */
 } dync__onnx_port;
 typedef struct dync__onnx_loaded {
     dync__arena arena;
@@ -163,10 +164,22 @@ DYNC__FN bool dync__oi_axis(const dync__onnx_call *, int64_t axis, int rank, int
 DYNC__FN int dync__oi_read(const dync__onnx_call *, dync_tensor *, int cap, int64_t *out);
 DYNC__FN int dync__oi_read_reals(const dync__onnx_call *, dync_tensor *, int cap, double *out);
 DYNC__FN bool dync__oi_dims(const dync__onnx_call *, dync_tensor *, dync_dims *out);
-/* shape of a tensor; rank; one size */
+/* shape of a tensor; rank; one size. Plain numbers: where a size is symbolic, there is no graph of
+ * all sizes. */
 DYNC__FN dync_dims dync__oi_shape(const dync_tensor *);
 DYNC__FN int dync__oi_rank(const dync_tensor *);
 DYNC__FN int64_t dync__oi_size(const dync_tensor *, int dim);
+/* The same for functions that work with symbolic sizes: whatever they do to one goes through
+ * dync__sz_* (tensor/sym.h), or passes it on whole. */
+DYNC__FN dync_dims dync__oi_sizes(const dync_tensor *);
+DYNC__FN int64_t dync__oi_extent(const dync_tensor *, int dim);
+DYNC__FN int dync__oi_read_sizes(const dync__onnx_call *, dync_tensor *, int cap, int64_t *out);
+DYNC__FN bool dync__oi_read_dims(const dync__onnx_call *, dync_tensor *, dync_dims *out);
+/* sized.c: while there are symbolic sizes: a known tensor of int64 with no element below 0,
+ * whatever sizes are in it */
+DYNC__FN bool dync__onnx_sizes_positive(const dync_tensor *);
+/* that size as a number, as above */
+DYNC__FN int64_t dync__oi_number(int64_t size);
 DYNC__FN int dync__oi_type(const dync_tensor *); /* dtype */
 /* Known tensors from numbers. NULL + error */
 DYNC__FN dync_tensor *dync__oi_tensor_i(int dtype, int ndim, const int64_t *shape,

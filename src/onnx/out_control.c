@@ -118,6 +118,36 @@ static dync__onnx_graph *dync__ox_inside(dync__ox *w, const char *name)
     return outside;
 }
 
+/* May symbols be called as their sources are? Those of a model that was read are names; a name that
+ * looks like one that is made up here stands for nothing else. */
+static bool dync__ox_symbols_named(const dync__symtab *t, int64_t size)
+{
+    bool used[DYNC__PROGRAM_SYMBOLS] = {false}, all = true, taken = false;
+    if (t->symbol.n > DYNC__PROGRAM_SYMBOLS || !dync__symtab_uses(t, size, used)) return false;
+    for (int i = 0; i < t->symbol.n; i++) {
+        const char *name = t->symbol.at[i].source;
+        bool is_name = dync__is_name(name, strlen(name));
+        all = all && (is_name || t->symbol.at[i].is);
+        taken = taken || (is_name && name[0] == 's' && strspn(name + 1, "0123456789") > 0);
+        if (used[i] && !is_name) return false;
+    }
+    return all || !taken;
+}
+
+/* dim_param of a symbolic size; NULL: no memory */
+static const char *dync__ox_size_text(dync__ox *w, const dync__graph *of, int64_t size)
+{
+    const char *text = dync__graph_symbol_text(of, size);
+    if (of->syms && dync__ox_symbols_named(of->syms, size)) {
+        dync__str s = {0};
+        dync__symtab_text(of->syms, size, true, &s);
+        text = s.failed ? NULL : dync__arena_strdup(w->arena, dync__str_get(&s));
+        dync__str_free(&s);
+        return text;
+    }
+    return text ? text : "";
+}
+
 DYNC__FN bool dync__ox_declare(dync__ox *w, const dync__graph *of, dync__onnx_value_info *v,
                                const char *name, const dync__info *info)
 {
@@ -135,8 +165,8 @@ DYNC__FN bool dync__ox_declare(dync__ox *w, const dync__graph *of, dync__onnx_va
         int64_t size = info->lay.shape[d];
         if (!dim) return w->status = DYNC_ERR_MEMORY, false;
         if (dync__is_token(size)) {
-            const char *text = dync__graph_symbol_text(of, size);
-            dim->dim_param = text ? text : "";
+            dim->dim_param = dync__ox_size_text(w, of, size);
+            if (!dim->dim_param) return w->status = DYNC_ERR_MEMORY, false;
         } else {
             dim->dim_value = size;
             dync__onnx_mark(dim, dim, dim_value);

@@ -108,7 +108,7 @@ DYNC__FN dync__ox_name dync__ox_reshape(dync__ox *w, dync__ox_name x, int n, con
 {
     x = dync__ox_op2(w, "Reshape", x, dync__ox_shape(w, n, shape));
     bool zero = false;
-    for (int d = 0; d < n; d++) zero = zero || shape[d] == 0;
+    for (int d = 0; d < n; d++) zero = zero || shape[d] == 0 || dync__is_token(shape[d]);
     if (zero) dync__ox_set_i(w, "allowzero", 1); /* else a 0 would copy a size */
     return x;
 }

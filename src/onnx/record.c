@@ -31,6 +31,8 @@ static dync_status dync__onnx_fold(dync__opcall *c)
     dync__tracer *tracer = dync__tracing();
     dync__trace_pause pause = {NULL, false};
     dync__handler *top = NULL;
+    dync__symtab *syms = dync__tls.syms;
+    if (!tracer) dync__tls.syms = NULL;
     if (tracer)
         pause = dync__trace_pause_begin(tracer);
     else
@@ -40,6 +42,7 @@ static dync_status dync__onnx_fold(dync__opcall *c)
         dync__trace_pause_end(tracer, pause);
     else
         (void)dync__handler_swap(top);
+    dync__tls.syms = syms;
     return status;
 }
 
@@ -52,6 +55,11 @@ static dync__node *dync__onnx_record_node(dync__onnx_recorder *r, dync__tensor *
         return NULL;
     }
     dync__node *n = NULL;
+    if (dync__onnx_holds_sizes(t)) {
+        dync__tensor *made = dync__open(dync__onnx_made_of_sizes(t));
+        if (!made || !dync__map_get(&r->node, made->id, &at)) return NULL;
+        n = (dync__node *)(uintptr_t)at;
+    }
     for (int i = 0; i < r->model->main->n_constants && !n; i++)
         if (r->model->main->tensor[i] == t) {
             const char *name =
@@ -81,6 +89,19 @@ static dync_status dync__onnx_record_args(dync__onnx_recorder *r, int n, const d
     return DYNC_OK;
 }
 
+/* What is recorded is not known: a view of a known tensor, of symbolic sizes, neither. */
+static dync_status dync__onnx_unknown(dync__opcall *c)
+{
+    for (int i = 0; i < c->nout; i++) {
+        dync__tensor *t = c->out[i];
+        if (!t || t->flags & DYNC__T_FAKE) continue;
+        c->out[i] = dync__tensor_fake(t->dtype, t->device, &t->lay);
+        dync__unref(t);
+        if (!c->out[i]) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
 /* recursion: fakes of operators are made by inference alone */
 static dync_status dync__onnx_record_call(dync__onnx_recorder *r, dync__opcall *c)
 {
@@ -94,15 +115,16 @@ static dync_status dync__onnx_record_call(dync__onnx_recorder *r, dync__opcall *
                           (long long)r->most_nodes);
     DYNC__TRY(dync__onnx_record_args(r, c->nargs, c->args, node));
     DYNC__TRY(dync__op_fake(c));
+    DYNC__TRY(dync__onnx_unknown(c));
     memset(info, 0, sizeof info);
     for (int i = 0; i < c->nout; i++) {
         const dync__tensor *t = c->out[i];
         if (!t) continue;
-        if (t->numel > r->most_elements)
+        if (dync__sz_hint(t->numel) > r->most_elements)
             return dync__fail(DYNC_ERR_FORMAT,
                               "ONNX: a value of %lld elements, at most %lld are allowed "
                               "(dync_set_limits)",
-                              (long long)t->numel, (long long)r->most_elements);
+                              (long long)dync__sz_hint(t->numel), (long long)r->most_elements);
         info[i] = (dync__info){.dtype = t->dtype,
                                .device = t->device,
                                .lay = t->lay,
@@ -161,9 +183,14 @@ static dync_status dync__onnx_record_answer(dync__handler *self, dync__opcall *c
     bool known = n <= DYNC__ONNX_TENSORS && !(c->row->flags & DYNC__OP_RANDOM) &&
                  c->row->cls != DYNC__EFFECT;
     for (int i = 0; i < n && known; i++) known = !(in[i]->flags & DYNC__T_FAKE);
-    if (known && dync__onnx_fold_fits(c, in, n)) return dync__onnx_fold(c);
+    dync_status status = DYNC_OK;
+    dync__onnx_known now = !known     ? DYNC__ONNX_RECORD
+                           : r->graph ? dync__onnx_known_call(c, in, n, &status)
+                                      : DYNC__ONNX_RUN;
+    if (now == DYNC__ONNX_COMPUTED) return status;
+    if (now == DYNC__ONNX_RUN && dync__onnx_fold_fits(c, in, n)) return dync__onnx_fold(c);
     if (!r->graph) return dync__onnx_trace_call(r, c);
-    dync_status status = dync__onnx_record_call(r, c);
+    status = dync__onnx_record_call(r, c);
     for (int i = 0; i < c->nout && status != DYNC_OK; i++) {
         dync__unref(c->out[i]);
         c->out[i] = NULL;
@@ -194,7 +221,7 @@ DYNC__FN void dync__onnx_record_end(dync__onnx_recorder *r)
 DYNC__FN dync_tensor *dync__onnx_record_input(dync__onnx_recorder *r, const dync__onnx_port *p)
 {
     dync__info info = {.dtype = p->dtype, .device = DYNC_CPU, .alias = -1};
-    if (dync__layout_contiguous(&info.lay, p->ndim, p->size) != DYNC_OK) return NULL;
+    if (dync__layout_contiguous(&info.lay, p->ndim, p->symbol) != DYNC_OK) return NULL;
     const char *name = dync__name_clean(&r->graph->arena, p->name);
     dync__node *n = name ? dync__graph_placeholder(r->graph, name, NULL, &info) : NULL;
     dync__tensor *t = n ? dync__tensor_fake(p->dtype, DYNC_CPU, &info.lay) : NULL;
@@ -203,6 +230,20 @@ DYNC__FN dync_tensor *dync__onnx_record_input(dync__onnx_recorder *r, const dync
     bool ok = dync__map_put(&r->node, t->id, (uint64_t)(uintptr_t)n);
     dync_tensor *h = dync__give(t);
     return ok ? h : NULL;
+}
+
+/* Weights stand behind the inputs, as the graph's text has them. */
+static bool dync__onnx_weights_first(dync__graph *g)
+{
+    dync__node **node = dync__arena_copy(&g->arena, g->node.at, (size_t)g->node.n * sizeof *node);
+    int n = g->n_inputs;
+    for (int weights = 1; weights >= 0 && node; weights--)
+        for (int i = g->n_inputs; i < g->node.n; i++)
+            if ((node[i]->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node[i])) ==
+                (weights != 0))
+                g->node.at[n++] = node[i];
+    dync__graph_renumber(g);
+    return node != NULL;
 }
 
 /* The graph's output: a list of values. */
@@ -218,5 +259,8 @@ DYNC__FN dync_status dync__onnx_record_output(dync__onnx_recorder *r, int n,
         if (!node) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
         list.as.list[i] = dync__arg_node(node);
     }
-    return dync__graph_output(r->graph, &list) && !r->graph->failed ? DYNC_OK : DYNC_ERR_MEMORY;
+    return dync__graph_output(r->graph, &list) && !r->graph->failed &&
+                   dync__onnx_weights_first(r->graph)
+               ? DYNC_OK
+               : DYNC_ERR_MEMORY;
 }

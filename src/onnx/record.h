@@ -3,6 +3,7 @@
 #define DYNC__ONNX_RECORD_H
 #include "onnx.h"
 #include "../capture/trace.h"
+#include "../program/program.h"
 
 /* load.c */
 DYNC__FN dync__onnx_loaded *dync__onnx_parse(char *bytes_taken, size_t n,
@@ -10,9 +11,18 @@ DYNC__FN dync__onnx_loaded *dync__onnx_parse(char *bytes_taken, size_t n,
 DYNC__FN void dync__onnx_end(dync__onnx_loaded *);
 DYNC__FN dync_status dync__onnx_run(dync__onnx_loaded *, dync_tensor *const *in,
                                     dync__onnx_value *out);
-DYNC__FN dync__graph *dync__onnx_graph_of(dync__onnx_loaded *, const char *name);
+DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *, const char *name, dync__graph **out);
 DYNC__FN dync__program *dync__onnx_program(char *bytes_taken, size_t n, const char *folder_or_null,
                                            const char *name);
+
+/* sized.c */
+typedef enum { DYNC__ONNX_RUN, DYNC__ONNX_COMPUTED, DYNC__ONNX_RECORD } dync__onnx_known;
+DYNC__FN bool dync__onnx_call_is_sized(const dync__opcall *);
+DYNC__FN bool dync__onnx_holds_sizes(const dync__tensor *);
+DYNC__FN dync__onnx_known dync__onnx_known_call(dync__opcall *, dync__tensor *const *in, int n,
+                                                dync_status *);
+DYNC__FN dync_tensor *dync__onnx_made_of_sizes(const dync__tensor *);
+DYNC__FN bool dync__onnx_symbols(dync__onnx_loaded *, dync__symtab *, bool equal);
 
 typedef struct dync__onnx_recorder {
     dync__handler handler;

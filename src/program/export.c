@@ -126,6 +126,7 @@ DYNC__FN void dync__program_free(dync__program *p)
     dync__object_end(&p->root.object);
     dync__root_set(&p->root, NULL);
     if (p->compiled == 1 && p->callable.destroy) p->callable.destroy(p->callable.state);
+    if (p->other.destroy) p->other.destroy(p->other.state);
     if (p->leaf) dync__free(p->leaf, (size_t)p->graph->n_inputs * sizeof *p->leaf);
     dync__program_unprove(p);
     dync__graph_unref(p->graph);
@@ -259,11 +260,12 @@ static dync_value dync__program_call(dync__program *p, int nargs, const dync_val
     }
     dync_value inputs[DYNC__MAX_LEAVES];
     int64_t value[DYNC__PROGRAM_SYMBOLS] = {0};
-    if (p->foreign) {
-        for (int i = 0; i < flat.n_tensors; i++)
-            inputs[i] = dync_v_tensor(dync__handle(flat.tensor[i]));
-        return p->callable.run(p->callable.state, inputs, flat.n_tensors);
-    }
+    const dync_callable *by = p->foreign                                              ? &p->callable
+                              : p->other.run && !dync__program_is_for(p, flat.tensor) ? &p->other
+                                                                                      : NULL;
+    for (int i = 0; by && i < flat.n_tensors; i++)
+        inputs[i] = dync_v_tensor(dync__handle(flat.tensor[i]));
+    if (by) return by->run(by->state, inputs, flat.n_tensors);
     /* then the interpreter runs, and the tape or the tracer sees each operator */
     bool wants_grad = dync__tls.compiling;
     if (dync__program_inputs(p, &flat, value, inputs, &wants_grad) != DYNC_OK ||

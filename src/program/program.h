@@ -21,6 +21,8 @@ struct dync__program {
     int n_proven;
     /* made of a callable that knows its inputs itself: graph is NULL (onnx/load.c) */
     bool foreign;
+    /* calls whose sizes the graph is not for go there; without run they are refused */
+    dync_callable other;
     /* info.c: inputs and outputs by the names of a file; NULL: the graph's */
     dync_port *port;
     int n_port_in, n_port_out;
@@ -40,6 +42,8 @@ DYNC__FN void dync__program_guard_text(const dync__graph *, int i, dync__str *);
  * the layout that input i must have */
 DYNC__FN void dync__program_values(const dync__program *, dync__tensor *const *in, int64_t *value);
 DYNC__FN dync_status dync__program_fits(const dync__program *, const int64_t *value);
+/* Is it for a call with these tensors? As above, but nothing is said. */
+DYNC__FN bool dync__program_is_for(dync__program *, dync__tensor *const *tensor);
 DYNC__FN bool dync__program_layout(const dync__program *, int i, const int64_t *value,
                                    dync__layout *);
 /* The types of a program from a file for these sizes, inferred once each: DYNC_ERR_FORMAT */

@@ -131,12 +131,16 @@ DYNC__FN dync_status dync__program_fits(const dync__program *p, const int64_t *v
     return dync__program_refuse_sizes(p, value);
 }
 
-/* Input i's layout in this call; false: its sizes have no value. */
+/* Input i's layout in this call; false: its sizes have no value. 0 is none of a symbolic size. */
 DYNC__FN bool dync__program_layout(const dync__program *p, int i, const int64_t *value,
                                    dync__layout *lay)
 {
-    *lay = p->graph->node.at[i]->info[0].lay;
-    return !p->graph->syms || dync__layout_values(p->graph->syms, value, lay);
+    const dync__layout *of = &p->graph->node.at[i]->info[0].lay;
+    *lay = *of;
+    if (p->graph->syms && !dync__layout_values(p->graph->syms, value, lay)) return false;
+    for (int d = 0; d < lay->ndim; d++)
+        if (lay->shape[d] == 0 && dync__is_token(of->shape[d])) return false;
+    return true;
 }
 
 /* ---- programs from files --------------------------------------------------------------------- */
@@ -176,6 +180,28 @@ DYNC__FN dync_status dync__program_prove(dync__program *p, const int64_t *value)
     }
     dync__unlock(&p->lock);
     return status;
+}
+
+DYNC__FN bool dync__program_is_for(dync__program *p, dync__tensor *const *tensor)
+{
+    int64_t value[DYNC__PROGRAM_SYMBOLS] = {0};
+    dync__tensor *in[DYNC__MAX_LEAVES];
+    for (int i = 0; i < p->graph->n_inputs; i++) in[i] = tensor[p->leaf[i]];
+    dync__program_values(p, in, value);
+    if (p->graph->syms && !dync__symtab_fits(p->graph->syms, value)) return false;
+    for (int i = 0; i < p->graph->n_inputs; i++) {
+        dync__layout lay;
+        if (in[i]->lay.ndim != p->graph->node.at[i]->info[0].lay.ndim ||
+            !dync__program_layout(p, i, value, &lay))
+            return false;
+        for (int d = 0; d < lay.ndim; d++)
+            if (lay.shape[d] != in[i]->lay.shape[d]) return false;
+    }
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    bool right = !p->loaded || dync__program_prove(p, value) == DYNC_OK;
+    (void)dync__error_guard_end(&guard);
+    return right;
 }
 
 DYNC__FN void dync__program_unprove(dync__program *p)

@@ -22,8 +22,9 @@ passed=$(tail -n 1 "$folder/out" | sed -n 's/^\([0-9]*\) passed, [0-9]* failed.*
 [ -n "$passed" ] || { tail -n 5 "$folder/out" "$folder/err"; exit 1; }
 echo "$known cases differ as tests/onnx/expected.txt says"
 echo "$passed passed, $(echo $new $gone | wc -w) failed"
-# models that people use, from their wheels, to 1e-4
+# models of symbolic sizes, and those that people use, from their wheels, to 1e-4
 "$python" -c 'import onnxruntime' 2>/dev/null || { echo "skip models: no package onnxruntime"; [ -z "$new$gone" ]; exit; }
+"$python" tests/onnx/sized.py "$folder" && "$program" "$folder/sized" 2>"$folder/err" || exit 1
 "$python" tests/onnx/models.py "$folder"
 case $? in
 0) "$program" "$folder/models" 2>"$folder/err" || exit 1 ;;

@@ -4,8 +4,10 @@
  *
  * LIST: lines of folder, rtol, atol (tests/onnx/cases.py writes them); a folder has model.onnx and
  * test_data_set_<n> with input_<i>.pb and output_<i>.pb. A model is loaded as a user loads it, and
- * run as a program does: compiled; with -e its nodes are run one by one too. Prints what fails with
- * the reason, then the count; expected failures stand in tests/onnx/expected.txt with theirs. */
+ * run as a program does: compiled; with -e its nodes are run one by one too. With
+ * the word graph behind them it must have a graph, which is saved in every form and loaded again as
+ * ONNX, and both run. Prints what fails with the reason, then the count; expected failures stand in
+ * tests/onnx/expected.txt with theirs. */
 #include "../../src/dync.in.h"
 #include "../../src/onnx/record.h"
 #include <stdio.h>
@@ -97,6 +99,15 @@ static dync_value run_nodes(dync__onnx_loaded *l, int n, const dync_value *in)
     return list;
 }
 
+/* Is the program's graph for these inputs? What it was saved as tells nothing of other sizes. */
+static dync_program *only_for;
+static bool is_for(dync_program *handle, int n, const dync_value *in)
+{
+    dync__tensor *t[MOST];
+    for (int i = 0; i < n; i++) t[i] = dync__open(in[i].as.t);
+    return dync__program_is_for(dync__program_open(handle, "run_cases"), t);
+}
+
 /* l not NULL: node by node; else p is run. */
 static bool run_set(dync_program *p, dync__onnx_loaded *l, const char *folder, int set, double rtol,
                     double atol)
@@ -111,6 +122,7 @@ static bool run_set(dync_program *p, dync__onnx_loaded *l, const char *folder, i
         if (!t) return fails("input %d: %s", n, dync_error_message());
         in[n] = dync_v_tensor(t);
     }
+    if (only_for && !is_for(only_for, n, in)) return true;
     dync_value out = l ? run_nodes(l, n, in) : dync_program_run(p, n, in);
     if (dync_error() != DYNC_OK) return fails("runs not: %s", dync_error_message());
     for (int i = 0; i < MOST; i++) {
@@ -133,16 +145,11 @@ static dync__onnx_loaded *model_file(const char *path)
     return dync__file_read(path, &bytes, &n) == DYNC_OK ? dync__onnx_parse(bytes, n, folder) : NULL;
 }
 
-static bool run_case(const char *folder, double rtol, double atol)
+static bool run_sets(dync_program *p, dync__onnx_loaded *l, const char *folder, double rtol,
+                     double atol)
 {
     char path[1200];
     bool ok = true;
-    snprintf(path, sizeof path, "%s/model.onnx", folder);
-    dync_clear_error();
-    dync_program *p = dync_program_load_onnx(path);
-    if (!p) return fails("%s", dync_error_message());
-    dync__onnx_loaded *l = eager ? model_file(path) : NULL;
-    if (eager && !l) ok = fails("%s", dync_error_message());
     for (int set = 0; ok; set++) {
         snprintf(path, sizeof path, "%s/test_data_set_%d/output_0.pb", folder, set);
         if (!exists(path) && set > 0) break;
@@ -152,7 +159,43 @@ static bool run_case(const char *folder, double rtol, double atol)
         DYNC_SCOPE {
             if (ok && l) ok = run_set(p, l, folder, set, rtol, atol);
         }
+        if (!ok)
+            snprintf(reason + strlen(reason), sizeof reason - strlen(reason), " (set %d)", set);
     }
+    return ok;
+}
+
+/* The program as it was saved and loaded again. */
+static bool run_again(dync_program *p, const char *folder, double rtol, double atol)
+{
+    char onnx[1200], own[1200];
+    snprintf(onnx, sizeof onnx, "%s/again.onnx", folder);
+    snprintf(own, sizeof own, "%s/again.dync", folder);
+    if (!dync_program_graph(p)) return fails("it has no graph");
+    if (dync_program_save(p, own) != DYNC_OK) return fails("save: %s", dync_error_message());
+    dync_program *q = dync_program_load(own);
+    if (!q) return fails("saved and loaded: %s", dync_error_message());
+    dync_program_free(q);
+    if (dync_program_save_onnx(p, onnx) != DYNC_OK) return fails("save: %s", dync_error_message());
+    if (!(q = dync_program_load_onnx(onnx))) return fails("again: %s", dync_error_message());
+    only_for = p;
+    bool ok = (dync_program_graph(q) || fails("written and read it has no graph")) &&
+              run_sets(q, NULL, folder, rtol, atol);
+    only_for = NULL;
+    dync_program_free(q);
+    return ok;
+}
+
+static bool run_case(const char *folder, double rtol, double atol, bool graph)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/model.onnx", folder);
+    dync_clear_error();
+    dync_program *p = dync_program_load_onnx(path);
+    if (!p) return fails("%s", dync_error_message());
+    dync__onnx_loaded *l = eager ? model_file(path) : NULL;
+    bool ok = (!eager || l || fails("%s", dync_error_message())) &&
+              run_sets(p, l, folder, rtol, atol) && (!graph || run_again(p, folder, rtol, atol));
     dync__onnx_end(l);
     dync_program_free(p);
     return ok;
@@ -165,7 +208,7 @@ static void quiet(dync_status s, const char *message, void *user)
 
 int main(int argc, char **argv)
 {
-    char line[1024], name[512], folder[1024], root[512] = "";
+    char line[1024], name[512], folder[1024], root[512] = "", word[16];
     const char *only = NULL, *list = NULL;
     double rtol, atol;
     int passed = 0, failed = 0;
@@ -184,13 +227,14 @@ int main(int argc, char **argv)
     if (strrchr(root, '/')) *strrchr(root, '/') = 0;
     dync_on_error(quiet, NULL);
     while (fgets(line, sizeof line, f)) {
-        if (sscanf(line, "%511s %lf %lf", name, &rtol, &atol) != 3) continue;
+        int words = sscanf(line, "%511s %lf %lf %15s", name, &rtol, &atol, word);
+        if (words < 3) continue;
         if (only && !strstr(name, only)) continue;
         snprintf(folder, sizeof folder, "%s/%s", root, name);
         bool ok = false;
         if (verbose) printf("%s\n", name), fflush(stdout);
         DYNC_SCOPE {
-            ok = run_case(folder, rtol, atol);
+            ok = run_case(folder, rtol, atol, words == 4 && strcmp(word, "graph") == 0);
         }
         if (!ok) printf("FAIL %s: %s\n", name, reason);
         fflush(stdout);

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Models whose sizes calls tell, for tests/onnx/run_cases.c: each becomes one graph of symbolic sizes.
+
+usage: sized.py FOLDER
+
+Writes FOLDER/sized: a line a model, which must have a graph. Each has data sets of random sizes, 0 and 1 among them
+where the operators take them, and what ONNX Runtime gives for them.
+"""
+import os
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto as T
+from onnx import helper, numpy_helper
+
+SETS = 7
+rng = np.random.default_rng(7)
+
+
+def f(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def i(*values):
+    return np.array(values, np.int64)
+
+
+def one(value):
+    return np.array(value, np.int64)
+
+
+n = helper.make_node
+X = {"x": ["a", "b", 6]}
+
+# name: nodes, inputs, outputs, initializers, then options: opset, least size, most size, dtypes of inputs by name
+MODELS = {
+    "linear": ([n("Gemm", ["x", "w", "c"], ["h"], transB=1), n("Relu", ["h"], ["r"]), n("MatMul", ["r", "v"], ["y"])],
+               {"x": ["batch", 6]}, ["y"], {"w": f(8, 6), "c": f(8), "v": f(8, 3)}),
+    "reshape": ([n("Reshape", ["x", "to"], ["y"])], X, ["y"], {"to": i(0, -1, 2, 3)}),
+    "reshape_back": ([n("Reshape", ["x", "to"], ["h"]), n("Relu", ["h"], ["r"]), n("Shape", ["x"], ["s"]),
+                      n("Reshape", ["r", "s"], ["y"])], X, ["y"], {"to": i(-1, 3)}, {"least": 1}),
+    "shape_of": ([n("Shape", ["x"], ["s"]), n("Size", ["x"], ["z"]), n("Shape", ["x"], ["e"], start=1)], X,
+                 ["s", "z", "e"], {}),
+    "sizes_as_data": ([n("Shape", ["x"], ["s"]), n("Cast", ["s"], ["c"], to=T.FLOAT),
+                       n("ReduceProd", ["c"], ["p"], keepdims=0), n("Div", ["x", "p"], ["y"])], X, ["y"], {}, {"least": 1}),
+    "arithmetic": ([n("Shape", ["x"], ["s"]), n("Slice", ["s", "n0", "n2"], ["ab"]), n("ReduceProd", ["ab"], ["p"], keepdims=1),
+                    n("Mul", ["p", "n2"], ["p2"]), n("Sub", ["p2", "p"], ["d"]), n("Div", ["d", "n1"], ["q"]),
+                    n("Max", ["q", "n1"], ["m"]), n("Concat", ["m", "n3", "n2"], ["to"], axis=0),
+                    n("Reshape", ["x", "to"], ["y"])], X, ["y"], {"n0": i(0), "n1": i(1), "n2": i(2), "n3": i(3)}, {"least": 2}),
+    "where_shape": ([n("Shape", ["x"], ["s"]), n("Equal", ["t", "m1"], ["is"]), n("Where", ["is", "s", "t"], ["to"]),
+                     n("Expand", ["v", "to"], ["e"]), n("Add", ["e", "x"], ["y"])], X, ["y"],
+                    {"t": i(-1, -1, 6), "m1": i(-1), "v": f(1, 1, 6)}),
+    "constant_of_shape": ([n("Shape", ["x"], ["s"]), n("ConstantOfShape", ["s"], ["c"], value=numpy_helper.from_array(f(1))),
+                           n("Sub", ["x", "c"], ["y"])], X, ["y"], {}),
+    "range": ([n("Shape", ["x"], ["s"]), n("Gather", ["s", "k"], ["b"]), n("Range", ["z", "b", "o"], ["r"]),
+               n("Cast", ["r"], ["c"], to=T.FLOAT), n("Unsqueeze", ["c", "ax"], ["u"]), n("Add", ["x", "u"], ["y"])],
+              X, ["y"], {"k": one(1), "z": one(0), "o": one(1), "ax": i(1)}),
+    "range_of_two": ([n("Shape", ["x"], ["s"]), n("Gather", ["s", "k"], ["b"]), n("Add", ["b", "three"], ["b3"]),
+                      n("Range", ["b", "b3", "two"], ["r"])], X, ["r"], {"k": one(0), "three": one(3), "two": one(2)}),
+    "slice": ([n("Slice", ["x", "st", "en", "ax"], ["p"]), n("Slice", ["p", "st2", "en2", "ax", "by"], ["y"])],
+              {"x": ["a", "b", 6]}, ["p", "y"],
+              {"st": i(1, -3), "en": i(2**63 - 1, -1), "ax": i(0, 1), "st2": i(0, 0), "en2": i(1000, 1000), "by": i(2, 1)},
+              {"least": 2}),
+    "slice_by_shape": ([n("Shape", ["x"], ["s"]), n("Gather", ["s", "k"], ["b"]), n("Sub", ["b", "o"], ["last"]),
+                        n("Slice", ["x", "o", "b", "ax"], ["p"]), n("Slice", ["x", "last", "b", "ax"], ["y"])],
+                       X, ["p", "y"], {"k": i(1), "o": i(1), "ax": i(1)}, {"least": 2}),
+    "split": ([n("Split", ["x"], ["p", "q"], axis=0, num_outputs=2), n("Split", ["x", "w"], ["r", "t"], axis=2)],
+              {"x": [4, "b", 6]}, ["p", "q", "r", "t"], {"w": i(2, 4)}, {"opset": 18}),
+    "split_open": ([n("Split", ["x"], ["p", "q"], axis=0, num_outputs=2)], {"x": ["a", 3]}, ["p", "q"], {}, {"opset": 18, "least": 2}),
+    "tile": ([n("Tile", ["x", "t"], ["y"])], X, ["y"], {"t": i(2, 1, 3)}),
+    "concat": ([n("Concat", ["x", "z", "x"], ["y"], axis=1)], {"x": ["a", "b", 6], "z": ["a", "c", 6]}, ["y"], {}),
+    "squeeze": ([n("Unsqueeze", ["x", "ax"], ["u"]), n("Transpose", ["u"], ["t"], perm=[3, 1, 2, 0]),
+                 n("Squeeze", ["t", "bx"], ["y"])], X, ["y"], {"ax": i(0), "bx": i(3)}),
+    "flatten": ([n("Flatten", ["x"], ["y"], axis=1), n("Flatten", ["x"], ["z"], axis=2)], X, ["y", "z"], {}),
+    "pad": ([n("Pad", ["x", "p", "v"], ["y"]), n("Pad", ["x", "q"], ["z"])], X, ["y", "z"],
+            {"p": i(1, 0, 2, 0, 2, 1), "v": np.float32(3), "q": i(0, -1, 0, 0, 1, -1)}, {"least": 2}),
+    "depth": ([n("DepthToSpace", ["x"], ["d"], blocksize=2), n("SpaceToDepth", ["d"], ["y"], blocksize=2)],
+              {"x": ["n", 8, "h", "w"]}, ["d", "y"], {}, {"least": 1}),
+    "gather": ([n("Gather", ["e", "k"], ["g"]), n("Gather", ["g", "l"], ["y"], axis=1)], {"k": ["a", "b"]}, ["g", "y"],
+               {"e": f(9, 4), "l": i(-1, 0)}, {"int": {"k": 9}, "least": 1}),
+    "gather_open": ([n("Gather", ["x", "k"], ["y"], axis=1), n("GatherElements", ["x", "j"], ["z"], axis=1)], X, ["y", "z"],
+                    {"k": i(-1, 0), "j": np.zeros((1, 1, 6), np.int64)}, {"least": 1}),
+    "gather_nd": ([n("GatherND", ["x", "k"], ["y"])], X, ["y"], {"k": np.array([[0, 0], [-1, -1]], np.int64)}, {"least": 1}),
+    "scatter_nd": ([n("ScatterND", ["x", "k", "u"], ["y"])], X, ["y"],
+                   {"k": np.array([[0, 0], [-1, -1]], np.int64), "u": f(2, 6)}, {"least": 2}),
+    "one_hot": ([n("OneHot", ["k", "d", "v"], ["y"], axis=1)], {"k": ["a", "b"]}, ["y"], {"d": one(5), "v": f(2)}, {"int": {"k": 5}}),
+    "softmax": ([n("Softmax", ["x"], ["y"], axis=1), n("LogSoftmax", ["x"], ["z"])], X, ["y", "z"], {}, {"least": 1}),
+    "softmax_11": ([n("Softmax", ["x"], ["y"], axis=1)], X, ["y"], {}, {"opset": 11, "least": 1}),
+    "reduce": ([n("ReduceMean", ["x"], ["y"], axes=[1]), n("ReduceMax", ["x"], ["z"], axes=[0, 2], keepdims=0),
+                n("ReduceSum", ["x", "ax"], ["w"]), n("ReduceL2", ["x"], ["v"])], X, ["y", "z", "w", "v"], {"ax": i(-1)}, {"least": 1}),
+    "cumsum": ([n("CumSum", ["x", "ax"], ["y"]), n("CumSum", ["x", "ax"], ["z"], reverse=1)], X, ["y", "z"], {"ax": one(1)}, {"least": 1}),
+    "top_k": ([n("TopK", ["x", "k"], ["v", "at"], axis=1)], X, ["v", "at"], {"k": i(2)}, {"least": 2}),
+    "trilu": ([n("Trilu", ["x"], ["y"], upper=0)], {"x": ["a", "b", "c"]}, ["y"], {}),
+    "conv": ([n("Conv", ["x", "w", "c"], ["h"], pads=[1, 1, 1, 1], strides=[2, 2]), n("Relu", ["h"], ["r"]),
+              n("MaxPool", ["r"], ["m"], kernel_shape=[2, 2]), n("GlobalAveragePool", ["m"], ["g"]), n("Flatten", ["g"], ["y"])],
+             {"x": ["n", 3, "h", "w"]}, ["y", "m"], {"w": f(4, 3, 3, 3), "c": f(4)}, {"least": 4, "most": 12}),
+    "conv_same": ([n("Conv", ["x", "w"], ["y"], auto_pad="SAME_UPPER")], {"x": ["n", 3, "h", 7]}, ["y"], {"w": f(4, 3, 3, 3)}, {"least": 1}),
+    "conv_1d": ([n("Conv", ["x", "w"], ["h"], pads=[2, 2], dilations=[2]), n("AveragePool", ["h"], ["y"], kernel_shape=[2], strides=[2])],
+                {"x": ["n", 3, "t"]}, ["h"], {"w": f(4, 3, 3)}, {"least": 4}),
+    "conv_transpose": ([n("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2], pads=[1, 1, 1, 1])], {"x": ["n", 3, "h", "w_"]}, ["y"],
+                       {"w": f(3, 2, 4, 4)}, {"least": 2}),
+    "unet": ([n("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]), n("MaxPool", ["a"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+              n("ConvTranspose", ["p", "v"], ["u"], strides=[2, 2]), n("Concat", ["a", "u"], ["y"], axis=1)],
+             {"x": ["n", 3, "h", "w_"]}, ["y"], {"w": f(4, 3, 3, 3), "v": f(4, 4, 2, 2)}, {"even": True, "least": 2}),
+    "resize_batch": ([n("Resize", ["x", "", "s"], ["y"], mode="linear")], {"x": ["n", 3, 4, 5]}, ["y"],
+                     {"s": np.array([1, 1, 2, 2], np.float32)}, {"least": 1}),
+    "layer_norm": ([n("LayerNormalization", ["x", "w", "c"], ["y"])], X, ["y"], {"w": f(6), "c": f(6)}, {"least": 1}),
+    "batch_norm": ([n("BatchNormalization", ["x", "w", "c", "m", "v"], ["y"])], {"x": ["n", 6, "h", "w_"]}, ["y"],
+                   {"w": f(6), "c": f(6), "m": f(6), "v": np.abs(f(6)) + 1}, {"least": 1}),
+    "lstm": ([n("LSTM", ["x", "w", "r"], ["y", "h", "c"], hidden_size=4)], {"x": [5, "n", 3]}, ["y", "h", "c"],
+             {"w": f(1, 16, 3), "r": f(1, 16, 4)}, {"least": 1}),
+    "einsum": ([n("Einsum", ["x", "z"], ["y"], equation="abk,ack->abc")], {"x": ["a", "b", 6], "z": ["a", "c", 6]}, ["y"], {}, {"least": 1}),
+    "cache": ([n("Concat", ["past", "new"], ["all"], axis=1), n("Transpose", ["all"], ["t"], perm=[0, 2, 1]),
+               n("MatMul", ["new", "t"], ["s"]), n("Add", ["s", "mask"], ["m"]), n("Softmax", ["m"], ["p"]), n("MatMul", ["p", "all"], ["y"])],
+              {"past": ["n", "past_length", 4], "new": ["n", "length", 4], "mask": ["n", "length", "past_length + length"]}, ["y", "all"],
+              {}, {"least": 1}),
+    "unnamed": ([n("Add", ["x", "z"], ["a"]), n("Concat", ["a", "x"], ["y"], axis=0)], {"x": [None, 3], "z": [None, 3]}, ["y"], {},
+                {"equal": True}),
+    "attention": ([n("MatMul", ["x", "w"], ["q"]), n("Shape", ["x"], ["s"]), n("Slice", ["s", "o0", "o2"], ["bl"]),
+                   n("Concat", ["bl", "hd"], ["to"], axis=0), n("Reshape", ["q", "to"], ["q4"]),
+                   n("Transpose", ["q4"], ["qh"], perm=[0, 2, 1, 3]), n("Transpose", ["q4"], ["kt"], perm=[0, 2, 3, 1]),
+                   n("MatMul", ["qh", "kt"], ["sc"]), n("Softmax", ["sc"], ["p"]), n("MatMul", ["p", "qh"], ["o"]),
+                   n("Transpose", ["o"], ["ot"], perm=[0, 2, 1, 3]), n("Reshape", ["ot", "back"], ["y"])],
+                  {"x": ["batch", "seq", 8]}, ["y"], {"w": f(8, 8), "o0": i(0), "o2": i(2), "hd": i(2, 4), "back": i(0, 0, 8)}, {"least": 1}),
+}
+
+
+def values(inputs, options, sizes):
+    feed = {}
+    for name, shape in inputs.items():
+        dims = []
+        for d in shape:
+            if d is None:
+                d = "?" if options.get("equal") else f"{name}?"
+            dims.append(sum(sizes(p.strip()) for p in d.split("+")) if isinstance(d, str) else d)
+        most = options.get("int", {}).get(name)
+        feed[name] = rng.integers(0, most, dims) if most else rng.standard_normal(dims).astype(np.float32)
+    return feed
+
+
+def write(folder, kind, arrays):
+    os.makedirs(folder, exist_ok=True)
+    for k, array in enumerate(arrays):
+        with open(os.path.join(folder, f"{kind}_{k}.pb"), "wb") as out:
+            out.write(numpy_helper.from_array(np.asarray(array)).SerializeToString())
+
+
+def main():
+    folder = sys.argv[1]
+    lines = []
+    for name, (nodes, inputs, outputs, initializers, *rest) in MODELS.items():
+        options = rest[0] if rest else {}
+        target = os.path.join(folder, "sized_" + name)
+        os.makedirs(target, exist_ok=True)
+        types = {k: T.INT64 if k in options.get("int", {}) else T.FLOAT for k in inputs}
+        graph = helper.make_graph(nodes, name, [helper.make_tensor_value_info(k, types[k], v) for k, v in inputs.items()],
+                                  [helper.make_empty_tensor_value_info(k) for k in outputs],
+                                  [numpy_helper.from_array(np.asarray(v), k) for k, v in initializers.items()])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", options.get("opset", 17))], ir_version=8)
+        model = onnx.shape_inference.infer_shapes(model, strict_mode=True)
+        onnx.save(model, os.path.join(target, "model.onnx"))
+        settings = onnxruntime.SessionOptions()
+        settings.log_severity_level = 4
+        session = onnxruntime.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"])
+        for k in range(SETS):
+            known = {}
+            least = max(options.get("least", 0), 2 if k < 3 else 0)
+
+            def size(of):
+                if of not in known:
+                    known[of] = int(rng.integers(least, options.get("most", 8) + 1))
+                    known[of] += known[of] % 2 if options.get("even") else 0
+                return known[of]
+            for attempt in range(50):
+                known.clear()
+                feed = values(inputs, options, size)
+                try:
+                    given = session.run(outputs, feed)
+                    break
+                except Exception:  # the model is not for these sizes
+                    if attempt == 49:
+                        raise
+            data = os.path.join(target, f"test_data_set_{k}")
+            write(data, "input", feed.values())
+            write(data, "output", given)
+        lines.append(f"sized_{name} 0.0001 0.00001 graph\n")
+    with open(os.path.join(folder, "sized"), "w") as out:
+        out.writelines(lines)
+    print(f"{len(lines)} models of symbolic sizes")
+
+
+if __name__ == "__main__":
+    main()
