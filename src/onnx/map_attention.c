@@ -4,7 +4,7 @@
 DYNC__COLD
 
 /* [B, L, heads * d] -> [B, heads, L, d] */
-static dync_tensor *dync__oi_heads(const dync__onnx_call *c, dync_tensor *x, int64_t heads)
+DYNC__FN dync_tensor *dync__oi_heads(const dync__onnx_call *c, dync_tensor *x, int64_t heads)
 {
     dync_dims d = dync__oi_sizes(x);
     if (d.n == 4) return x;
@@ -16,14 +16,14 @@ static dync_tensor *dync__oi_heads(const dync__onnx_call *c, dync_tensor *x, int
     x = dync_reshape(x, dync_shape(d.d[0], d.d[1], heads, all / heads));
     return x ? dync_transpose(x, 1, 2) : NULL;
 }
-static dync_tensor *dync__oi_joined(dync_tensor *x)
+DYNC__FN dync_tensor *dync__oi_joined(dync_tensor *x)
 {
     dync_dims d = dync__oi_sizes(x);
     x = x ? dync_transpose(x, 1, 2) : NULL;
     return x ? dync_reshape(x, dync_shape(d.d[0], d.d[2], dync__sz_mul(d.d[1], d.d[3]))) : NULL;
 }
 /* each head of dim 1 `times` times, one after another */
-static dync_tensor *dync__oi_repeat_heads(dync_tensor *x, int64_t times)
+DYNC__FN dync_tensor *dync__oi_repeat_heads(dync_tensor *x, int64_t times)
 {
     dync_dims d = dync__oi_sizes(x);
     if (times == 1 || !x) return x;
@@ -101,7 +101,7 @@ static dync_tensor *dync__oi_masked_softmax(dync_tensor *s, const dync__oi_bias 
 }
 
 /* One cache with what is new behind it. */
-static dync_tensor *dync__oi_cached(dync_tensor *past, dync_tensor *now)
+DYNC__FN dync_tensor *dync__oi_cached(dync_tensor *past, dync_tensor *now)
 {
     dync_tensor *both[2] = {past, now};
     return past && now ? dync__oi_list(2, both, 2, false) : now;
@@ -154,6 +154,19 @@ DYNC__FN dync_status dync__oi_attention(dync__onnx_call *c)
 
 /* ---- rotations ------------------------------------------------------------------------------- */
 
+/* x [B, heads, L, dim] by angles [B or 1, 1, L, dim / 2]; mixed: pairs lie side by side */
+DYNC__FN dync_tensor *dync__oi_rotated(dync_tensor *x, dync_tensor *cosine, dync_tensor *sine,
+                                       bool mixed)
+{
+    int64_t dim = dync__oi_size(x, 3);
+    dync_tensor *a = mixed ? dync_slice(x, 3, 0, dim, 2) : dync_narrow(x, 3, 0, dim / 2);
+    dync_tensor *b = mixed ? dync_slice(x, 3, 1, dim, 2) : dync_narrow(x, 3, dim / 2, dim / 2);
+    dync_tensor *part[2] = {dync_sub(dync_mul(cosine, a), dync_mul(sine, b)),
+                            dync_add(dync_mul(sine, a), dync_mul(cosine, b))};
+    x = dync__oi_list(2, part, mixed ? 4 : 3, mixed);
+    return mixed && x ? dync_flatten(x, 3, 4) : x;
+}
+
 DYNC__FN dync_status dync__oi_rotary(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *cosine = dync__oi_in(c, 1), *sine = dync__oi_in(c, 2),
@@ -182,12 +195,7 @@ DYNC__FN dync_status dync__oi_rotary(dync__onnx_call *c)
         }
         *t = *t ? dync_reshape(*t, dync_shape(-1, 1, length, dim / 2)) : NULL;
     }
-    dync_tensor *a = mixed ? dync_slice(x, 3, 0, dim, 2) : dync_narrow(x, 3, 0, dim / 2);
-    dync_tensor *b = mixed ? dync_slice(x, 3, 1, dim, 2) : dync_narrow(x, 3, dim / 2, dim / 2);
-    dync_tensor *part[2] = {dync_sub(dync_mul(cosine, a), dync_mul(sine, b)),
-                            dync_add(dync_mul(sine, a), dync_mul(cosine, b))};
-    x = dync__oi_list(2, part, mixed ? 4 : 3, mixed);
-    if (mixed && x) x = dync_flatten(x, 3, 4);
+    x = dync__oi_rotated(x, cosine, sine, mixed);
     dync_tensor *whole[2] = {x, rest};
     if (rest) x = dync__oi_list(2, whole, 3, false);
     return dync__oi_out(c, 0, flat && x ? dync__oi_joined(x) : x);

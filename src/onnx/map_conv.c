@@ -454,26 +454,3 @@ DYNC__FN dync_tensor *dync__oi_windows_of(const dync__onnx_call *c, dync_tensor 
     dync__oi_window w;
     return dync__oi_window_of(c, x, kernel, &w) ? dync__oi_windows(x, &w, 0) : NULL;
 }
-
-/* com.microsoft: a convolution, a sum (input 3), an activation by name. */
-DYNC__FN dync_status dync__oi_fused_conv(dync__onnx_call *c)
-{
-    dync_tensor *y = dync__oi_convolve(c, dync__oi_in(c, 0), dync__oi_in(c, 1), dync__oi_in(c, 2));
-    const float *p;
-    int n = dync__oi_floats(c, "activation_params", &p);
-    if (y && dync__oi_in(c, 3)) y = dync_add(y, dync__oi_in(c, 3));
-    if (!y || !dync__oi_has(c, "activation")) return dync__oi_out(c, 0, y);
-    if (dync__oi_is(c, "activation", "Relu")) return dync__oi_out(c, 0, dync_relu(y));
-    if (dync__oi_is(c, "activation", "Tanh")) return dync__oi_out(c, 0, dync_tanh(y));
-    if (dync__oi_is(c, "activation", "Sigmoid")) return dync__oi_out(c, 0, dync_sigmoid(y));
-    if (dync__oi_is(c, "activation", "LeakyRelu"))
-        return dync__oi_out(c, 0, dync_leaky_relu(y, n > 0 ? (double)p[0] : 0.01));
-    if (dync__oi_is(c, "activation", "Clip") && n > 1)
-        return dync__oi_out(c, 0,
-                            dync_clamp(y, dync_v_float((double)p[0]), dync_v_float((double)p[1])));
-    if (dync__oi_is(c, "activation", "HardSigmoid") && n > 1)
-        return dync__oi_out(c, 0,
-                            dync_clamp(dync_add(dync_mul(y, (double)p[0]), (double)p[1]),
-                                       dync_v_float(0), dync_v_float(1)));
-    return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "the activation");
-}

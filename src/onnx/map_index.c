@@ -18,12 +18,11 @@ static int64_t dync__oi_product(dync_dims d, int from, int to)
     return n;
 }
 
-DYNC__FN dync_status dync__oi_gather(dync__onnx_call *c)
+/* Output 0: slices of x along axis, by an index of any shape. */
+DYNC__FN dync_status dync__oi_gathered(dync__onnx_call *c, dync_tensor *x, dync_tensor *index,
+                                       int axis)
 {
-    dync_tensor *x = dync__oi_in(c, 0), *index = dync__oi_in(c, 1);
     dync_dims d = dync__oi_sizes(x), at = dync__oi_sizes(index), out = {0, {0}};
-    int axis;
-    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), d.n, &axis)) return dync_error();
     if (d.n + at.n - 1 > DYNC_MAX_DIMS)
         return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "more than %d dimensions", DYNC_MAX_DIMS);
     index =
@@ -33,6 +32,14 @@ DYNC__FN dync_status dync__oi_gather(dync__onnx_call *c)
     for (int i = 0; i < at.n; i++) out.d[out.n++] = at.d[i];
     for (int i = axis + 1; i < d.n; i++) out.d[out.n++] = d.d[i];
     return dync__oi_out(c, 0, y ? dync_reshape(y, out) : NULL);
+}
+
+DYNC__FN dync_status dync__oi_gather(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    int axis;
+    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
+    return dync__oi_gathered(c, x, dync__oi_in(c, 1), axis);
 }
 
 DYNC__FN dync_status dync__oi_gather_elements(dync__onnx_call *c)

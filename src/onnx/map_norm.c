@@ -81,8 +81,8 @@ DYNC__FN dync_status dync__oi_group_norm(dync__onnx_call *c)
 }
 
 /* x over its dims from axis on: f32 at least; *mean, *rstd of that. */
-static dync_tensor *dync__oi_normed(dync_tensor *x, int axis, double eps, bool centre,
-                                    dync_tensor **mean, dync_tensor **rstd)
+DYNC__FN dync_tensor *dync__oi_normed(dync_tensor *x, int axis, double eps, bool centre,
+                                      dync_tensor **mean, dync_tensor **rstd)
 {
     dync_dims axes = {0, {0}};
     int dtype = dync__oi_type(x);
@@ -123,22 +123,6 @@ DYNC__FN dync_status dync__oi_rms_norm(dync__onnx_call *c)
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
     y = dync__oi_normed(x, axis, dync__oi_float(c, "epsilon"), false, &mean, &rstd);
     return dync__oi_out(c, 0, y ? dync_mul(y, dync__oi_in(c, 1)) : NULL);
-}
-
-/* com.microsoft: x + skip (+ bias), then the norm; the sum is output 3 */
-DYNC__FN dync_status dync__oi_skip_norm(dync__onnx_call *c)
-{
-    bool rms = c->row->detail == DYNC__OI_PLAIN;
-    dync_tensor *x = dync_add(dync__oi_in(c, 0), dync__oi_in(c, 1)), *mean, *rstd, *y;
-    dync_tensor *beta = rms ? NULL : dync__oi_in(c, 3), *bias = dync__oi_in(c, rms ? 3 : 4);
-    if (bias && x) x = dync_add(x, bias);
-    if (!x) return dync_error();
-    y = dync__oi_normed(x, dync__oi_rank(x) - 1, dync__oi_float(c, "epsilon"), !rms, &mean, &rstd);
-    if (y) y = dync_mul(y, dync__oi_in(c, 2));
-    if (y && beta) y = dync_add(y, beta);
-    DYNC__TRY(dync__oi_out(c, 0, y));
-    for (int i = 1; i < c->n_out; i++) DYNC__TRY(dync__oi_out(c, i, i == 3 ? x : rstd));
-    return DYNC_OK;
 }
 
 DYNC__FN dync_status dync__oi_lp_norm(dync__onnx_call *c)
@@ -226,16 +210,4 @@ DYNC__FN dync_status dync__oi_det(dync__onnx_call *c)
     dync_dims out = d;
     out.n = d.n - 2;
     return dync__oi_out(c, 0, det ? dync_reshape(det, out) : NULL);
-}
-
-/* com.microsoft: alpha times the product of transposed operands */
-DYNC__FN dync_status dync__oi_fused_matmul(dync__onnx_call *c)
-{
-    dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_in(c, 1), *y;
-    if (dync__oi_int(c, "transBatchA") || dync__oi_int(c, "transBatchB"))
-        return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "batches that are transposed");
-    if (dync__oi_int(c, "transA")) a = dync_transpose(a, -1, -2);
-    if (dync__oi_int(c, "transB")) b = dync_transpose(b, -1, -2);
-    y = dync_matmul(a, b);
-    return dync__oi_out(c, 0, y ? dync_mul(y, dync__oi_float(c, "alpha")) : NULL);
 }

@@ -39,7 +39,7 @@ static void dync__oi_range_of(int64_t type, double *low, double *high)
 }
 
 /* y of reals, rounded and moved by zero, held in the range of the type */
-static dync_tensor *dync__oi_saturate(dync_tensor *y, dync_tensor *zero, int64_t type)
+DYNC__FN dync_tensor *dync__oi_saturate(dync_tensor *y, dync_tensor *zero, int64_t type)
 {
     double low, high;
     int dtype = dync__onnx_dtype(type);
@@ -77,17 +77,23 @@ DYNC__FN dync_status dync__oi_dequantize(dync__onnx_call *c)
     return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dtype) : NULL);
 }
 
-DYNC__FN dync_status dync__oi_dynamic_quantize(dync__onnx_call *c)
+/* y of a range from below to above 0 in 0..255: scale, zero point; NULL + error */
+DYNC__FN dync_tensor *dync__oi_quantized(dync_tensor *x, dync_tensor **scale, dync_tensor **zero)
 {
-    dync_tensor *x = dync__oi_in(c, 0);
     dync_dims all = DYNC_ALL;
     dync_tensor *low = dync_minimum(dync_amin(x, all, false), 0.0),
                 *high = dync_maximum(dync_amax(x, all, false), 0.0);
-    dync_tensor *scale = dync_div(dync_sub(high, low), 255.0);
-    dync_tensor *safe = dync_where(dync_eq(scale, 0.0), 1.0, scale);
-    dync_tensor *zero = dync__oi_saturate(dync_div(dync_neg(low), safe), NULL, DYNC__ONNX_UINT8);
-    if (!zero) return dync_error();
-    DYNC__TRY(dync__oi_out(c, 0, dync__oi_saturate(dync_div(x, safe), zero, DYNC__ONNX_UINT8)));
+    *scale = dync_div(dync_sub(high, low), 255.0);
+    dync_tensor *safe = dync_where(dync_eq(*scale, 0.0), 1.0, *scale);
+    *zero = dync__oi_saturate(dync_div(dync_neg(low), safe), NULL, DYNC__ONNX_UINT8);
+    return *zero ? dync__oi_saturate(dync_div(x, safe), *zero, DYNC__ONNX_UINT8) : NULL;
+}
+
+DYNC__FN dync_status dync__oi_dynamic_quantize(dync__onnx_call *c)
+{
+    dync_tensor *scale, *zero, *y = dync__oi_quantized(dync__oi_in(c, 0), &scale, &zero);
+    if (!y) return dync_error();
+    DYNC__TRY(dync__oi_out(c, 0, y));
     DYNC__TRY(dync__oi_out(c, 1, scale));
     return dync__oi_out(c, 2, zero);
 }
@@ -95,7 +101,7 @@ DYNC__FN dync_status dync__oi_dynamic_quantize(dync__onnx_call *c)
 /* ---- products -------------------------------------------------------------------------------- */
 
 /* x - zero as I32; a zero point of one number, or by rows (dim) of x */
-static dync_tensor *dync__oi_centred(dync_tensor *x, dync_tensor *zero, int dim)
+DYNC__FN dync_tensor *dync__oi_centred(dync_tensor *x, dync_tensor *zero, int dim)
 {
     x = dync_to_dtype(x, DYNC_I32);
     if (!zero || !x) return x;
@@ -109,8 +115,18 @@ static dync_tensor *dync__oi_centred(dync_tensor *x, dync_tensor *zero, int dim)
     return zero ? dync_sub(x, zero) : NULL;
 }
 
+/* (x - zero) * scale in f32; of one number each, or along the last dim */
+DYNC__FN dync_tensor *dync__oi_real(dync_tensor *x, dync_tensor *scale, dync_tensor *zero)
+{
+    x = x ? dync__oi_centred(x, zero, -1) : NULL;
+    if (!x || !scale) return NULL;
+    if (dync__oi_rank(scale) == 1 && dync__oi_size(scale, 0) == 1)
+        scale = dync_reshape(scale, DYNC_SCALAR);
+    return scale ? dync_mul(dync_to_dtype(x, DYNC_F32), dync_to_dtype(scale, DYNC_F32)) : NULL;
+}
+
 /* [.., m, k] x [.., k, n] of I32, summed in I32 */
-static dync_tensor *dync__oi_int_product(dync_tensor *a, dync_tensor *b)
+DYNC__FN dync_tensor *dync__oi_int_product(dync_tensor *a, dync_tensor *b)
 {
     if (!a || !b) return NULL;
     a = dync_unsqueeze(a, -1);
@@ -138,18 +154,6 @@ DYNC__FN dync_status dync__oi_qlinear_matmul(dync__onnx_call *c)
     s = dync_mul(dync_to_dtype(s, DYNC_F32), scale);
     return dync__oi_out_typed(c, 0, dync__oi_saturate(s, dync__oi_in(c, 7), c->in[7].type),
                               c->in[7].type);
-}
-
-/* com.microsoft: x A quantized, B and its scale, as f32 */
-DYNC__FN dync_status dync__oi_matmul_integer_to_float(dync__onnx_call *c)
-{
-    dync_tensor *a = dync__oi_centred(dync__oi_in(c, 0), dync__oi_in(c, 4), -2),
-                *b = dync__oi_centred(dync__oi_in(c, 1), dync__oi_in(c, 5), -1);
-    dync_tensor *s = dync__oi_int_product(a, b);
-    s = s ? dync_mul(dync_to_dtype(s, DYNC_F32), dync_mul(dync__oi_in(c, 2), dync__oi_in(c, 3)))
-          : NULL;
-    if (s && dync__oi_in(c, 6)) s = dync_add(s, dync__oi_in(c, 6));
-    return dync__oi_out(c, 0, s);
 }
 
 /* x [N, C, ...], k [M, C / group, ...] of I32 -> I32 */

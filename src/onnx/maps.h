@@ -43,7 +43,47 @@ DYNC__FN dync_tensor *dync__oi_index(dync_tensor *index, int64_t size);
 DYNC__FN dync_tensor *dync__oi_pad_dim(dync_tensor *x, int dim, int64_t before, int64_t after,
                                        double value);
 DYNC__FN dync_tensor *dync__oi_arange(int64_t from, int64_t n, int64_t step, int dtype);
+DYNC__FN dync_tensor *dync__oi_heads(const dync__onnx_call *c, dync_tensor *x, int64_t heads);
+DYNC__FN dync_tensor *dync__oi_joined(dync_tensor *x);
+DYNC__FN dync_tensor *dync__oi_repeat_heads(dync_tensor *x, int64_t times);
+DYNC__FN dync_tensor *dync__oi_cached(dync_tensor *past, dync_tensor *now);
+DYNC__FN dync_tensor *dync__oi_rotated(dync_tensor *x, dync_tensor *cosine, dync_tensor *sine,
+                                       bool mixed);
+DYNC__FN dync_tensor *dync__oi_normed(dync_tensor *x, int axis, double eps, bool centre,
+                                      dync_tensor **mean, dync_tensor **rstd);
+DYNC__FN dync_status dync__oi_gathered(dync__onnx_call *, dync_tensor *x, dync_tensor *index,
+                                       int axis);
+DYNC__FN dync_tensor *dync__oi_saturate(dync_tensor *y, dync_tensor *zero, int64_t type);
+DYNC__FN dync_tensor *dync__oi_quantized(dync_tensor *x, dync_tensor **scale, dync_tensor **zero);
+DYNC__FN dync_tensor *dync__oi_centred(dync_tensor *x, dync_tensor *zero, int dim);
+DYNC__FN dync_tensor *dync__oi_int_product(dync_tensor *a, dync_tensor *b);
+DYNC__FN dync_tensor *dync__oi_real(dync_tensor *x, dync_tensor *scale, dync_tensor *zero);
 /* the mapping functions */
+DYNC__FN dync_status dync__oi_ms_attention(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_qattention(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_multi_head(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_grouped(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_bias_act(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_quick_gelu(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_fused_gemm(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_embed_norm(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_qembed_norm(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_expand_dims(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_cdist(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_inverse(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_qlinear_two(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_qlinear_leaky(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_qlinear_one(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_qlinear_softmax(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_qlinear_where(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_qlinear_concat(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_qlinear_pool(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_nhwc_max_pool(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_nhwc_qlinear_conv(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_dynamic_matmul(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_qgemm(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_matmul_bits(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_gather_bits(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_attention(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_rotary(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_swiglu(dync__onnx_call *);

@@ -11,6 +11,8 @@ DYNC__COLD
 #define DYNC__OI_POOL \
     "auto_pad=NOTSET ceil_mode=0 dilations= kernel_shape= pads= strides= storage_order=0"
 #define DYNC__OI_CONV "auto_pad=NOTSET dilations= group=1 kernel_shape= pads= strides="
+#define DYNC__OI_MASKED "scale=0 unidirectional=0 mask_filter_value=-10000"
+#define DYNC__OI_PRODUCT "alpha=1 transA=0 transB=0 transBatchA=0 transBatchB=0"
 #define DYNC__OI_OLD "axis= broadcast=0 consumed_inputs="
 #define DYNC__OI_REDUCE "axes= keepdims=1 noop_with_empty_axes=0"
 /* clang-format off */
@@ -204,6 +206,7 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "Shrink", 9, "bias=0 lambd=0.5", dync__oi_shrink, NULL, NULL, 0},
     DYNC__ONE("Sigmoid", 1, dync_sigmoid)
     DYNC__ONE("Sign", 9, dync_sign)
+    {"", "SimplifiedLayerNormalization", 1, "axis=-1 epsilon=1e-05 stash_type=1", dync__oi_rms_norm, NULL, NULL, 0},
     DYNC__ONE("Sin", 7, dync_sin)
     DYNC__ONE("Sinh", 9, dync_sinh)
     {"", "Size", 1, "", dync__oi_size_of, NULL, NULL, 0},
@@ -233,14 +236,56 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "Upsample", 7, "mode=nearest scales= width_scale= height_scale=", dync__oi_resize, NULL, NULL, 0},
     {"", "Where", 9, "", dync__oi_where, NULL, NULL, 0},
     DYNC__TWO("Xor", 1, dync_logical_xor, 0)
+    {DYNC__MS, "Attention", 1,
+     "num_heads= qkv_hidden_sizes= do_rotary=0 rotary_embedding_dim=0 past_present_share_buffer=0 " DYNC__OI_MASKED,
+     dync__oi_ms_attention, NULL, NULL, 0},
+    {DYNC__MS, "BiasGelu", 1, "", dync__oi_bias_act, dync_gelu, NULL, 0},
+    {DYNC__MS, "CDist", 1, "metric=sqeuclidean", dync__oi_cdist, NULL, NULL, 0},
     {DYNC__MS, "DequantizeLinear", 1, "axis=1 block_size=0", dync__oi_dequantize, NULL, NULL, 0},
+    {DYNC__MS, "DynamicQuantizeMatMul", 1, "", dync__oi_dynamic_matmul, NULL, NULL, 0},
+    {DYNC__MS, "EmbedLayerNormalization", 1, "epsilon=1e-12 mask_index_type=0", dync__oi_embed_norm, NULL, NULL, 0},
+    {DYNC__MS, "ExpandDims", 1, "", dync__oi_expand_dims, NULL, NULL, 0},
+    {DYNC__MS, "FastGelu", 1, "", dync__oi_bias_act, dync_gelu_tanh, NULL, 0},
     {DYNC__MS, "FusedConv", 1, DYNC__OI_CONV " activation= activation_params=", dync__oi_fused_conv, NULL, NULL, 0},
-    {DYNC__MS, "FusedMatMul", 1,
-     "alpha=1 transA=0 transB=0 transBatchA=0 transBatchB=0",
-     dync__oi_fused_matmul, NULL, NULL, 0},
+    {DYNC__MS, "FusedGemm", 1,
+     "alpha=1 beta=1 transA=0 transB=0 broadcast=0 activation= activation_alpha= activation_beta= activation_gamma=",
+     dync__oi_fused_gemm, NULL, NULL, 0},
+    {DYNC__MS, "FusedMatMul", 1, DYNC__OI_PRODUCT, dync__oi_fused_matmul, NULL, NULL, 0},
+    {DYNC__MS, "GatherBlockQuantized", 1,
+     "bits=4 block_size=128 gather_axis=0 quantize_axis=1",
+     dync__oi_gather_bits, NULL, NULL, 0},
     {DYNC__MS, "Gelu", 1, "", dync__oi_activation, NULL, NULL, DYNC__OI_GELU},
+    {DYNC__MS, "GroupQueryAttention", 1,
+     "num_heads= kv_num_heads= scale=0 softcap=0 do_rotary=0 rotary_interleaved=0 local_window_size=-1 causal=1 "
+     "smooth_softmax=-1 qk_output=0 sliding_window_cache=0 kv_cache_bit_width=0 k_quant_type=NONE v_quant_type=NONE "
+     "q_norm_epsilon= k_norm_epsilon= qk_norm_epsilon=1e-06",
+     dync__oi_grouped, NULL, NULL, 0},
+    {DYNC__MS, "Inverse", 1, "", dync__oi_inverse, NULL, NULL, 0},
     {DYNC__MS, "MatMulIntegerToFloat", 1, "", dync__oi_matmul_integer_to_float, NULL, NULL, 0},
+    {DYNC__MS, "MatMulNBits", 1,
+     "K= N= bits=4 block_size= accuracy_level=0 weight_prepacked=0",
+     dync__oi_matmul_bits, NULL, NULL, 0},
+    {DYNC__MS, "MultiHeadAttention", 1, "num_heads= " DYNC__OI_MASKED, dync__oi_multi_head, NULL, NULL, 0},
+    {DYNC__MS, "NhwcMaxPool", 1, DYNC__OI_POOL, dync__oi_nhwc_max_pool, NULL, NULL, 0},
+    {DYNC__MS, "QAttention", 1,
+     "num_heads= do_rotary=0 past_present_share_buffer=0 " DYNC__OI_MASKED,
+     dync__oi_qattention, NULL, NULL, 0},
+    {DYNC__MS, "QEmbedLayerNormalization", 1, "epsilon=1e-12", dync__oi_qembed_norm, NULL, NULL, 0},
+    {DYNC__MS, "QGemm", 1, "alpha=1 transA=0 transB=0", dync__oi_qgemm, NULL, NULL, 0},
+    {DYNC__MS, "QLinearAdd", 1, "", dync__oi_qlinear_two, NULL, dync_add, 0},
+    {DYNC__MS, "QLinearAveragePool", 1,
+     DYNC__OI_POOL " count_include_pad=0 channels_last=0",
+     dync__oi_qlinear_pool, NULL, NULL, 0},
+    {DYNC__MS, "QLinearConcat", 1, "axis=", dync__oi_qlinear_concat, NULL, NULL, 0},
+    {DYNC__MS, "QLinearConv", 1, DYNC__OI_CONV " channels_last=0", dync__oi_nhwc_qlinear_conv, NULL, NULL, 0},
+    {DYNC__MS, "QLinearGlobalAveragePool", 1, "channels_last=0", dync__oi_qlinear_pool, NULL, NULL, DYNC__OI_MEAN},
+    {DYNC__MS, "QLinearLeakyRelu", 1, "alpha=0.01", dync__oi_qlinear_leaky, NULL, NULL, 0},
+    {DYNC__MS, "QLinearMul", 1, "", dync__oi_qlinear_two, NULL, dync_mul, 0},
+    {DYNC__MS, "QLinearSigmoid", 1, "", dync__oi_qlinear_one, dync_sigmoid, NULL, 0},
+    {DYNC__MS, "QLinearSoftmax", 1, "axis=-1 opset=", dync__oi_qlinear_softmax, NULL, NULL, 0},
+    {DYNC__MS, "QLinearWhere", 1, "", dync__oi_qlinear_where, NULL, NULL, 0},
     {DYNC__MS, "QuantizeLinear", 1, "axis=1 block_size=0", dync__oi_quantize, NULL, NULL, 0},
+    {DYNC__MS, "QuickGelu", 1, "alpha=1.702", dync__oi_quick_gelu, NULL, NULL, 0},
     {DYNC__MS, "RotaryEmbedding", 1,
      "interleaved=0 num_heads=0 rotary_embedding_dim=0 is_packed_batching=0 scale=1",
      dync__oi_rotary, NULL, NULL, 0},
@@ -249,6 +294,8 @@ static const dync__onnx_row dync__onnx_rows[] = {
      dync__oi_rms_norm, NULL, NULL, 0},
     {DYNC__MS, "SkipLayerNormalization", 1, "epsilon=1e-12", dync__oi_skip_norm, NULL, NULL, DYNC__OI_MEAN},
     {DYNC__MS, "SkipSimplifiedLayerNormalization", 1, "epsilon=1e-12", dync__oi_skip_norm, NULL, NULL, 0},
+    {DYNC__MS, "TransposeMatMul", 1, DYNC__OI_PRODUCT, dync__oi_fused_matmul, NULL, NULL, 0},
+    {DYNC__MS, "Trilu", 1, "upper=1", dync__oi_trilu, NULL, NULL, 0},
 #undef DYNC__TWO
 #undef DYNC__ONE
 };

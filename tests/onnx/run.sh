@@ -1,6 +1,6 @@
 #!/bin/sh
 # tests/onnx/run.sh RUN_CASES [folder]: the package onnx's own tests: every node test of plain tensors, and its small models; then models that
-# people use, and architectures written by PyTorch's exporters (tests/oracle/torch_onnx.py).
+# people use, com.microsoft operators (tests/oracle/microsoft.py), and architectures written by PyTorch's exporters (tests/oracle/torch_onnx.py).
 # Needs a Python with onnx and numpy (tests/interop/venv.sh makes one); without it says skip, and why. A case that fails must
 # stand in tests/onnx/expected.txt with its reason, and one that stands there must fail.
 set -u
@@ -31,6 +31,10 @@ case $? in
 3) ;; # said why
 *) exit 1 ;;
 esac
+# operators of com.microsoft, one a model, as ONNX Runtime computes them
+rm -rf "$folder/microsoft"
+"$python" tests/oracle/microsoft.py "$folder/microsoft" || exit 1
+"$program" "$folder/microsoft/list" -e 2>"$folder/err" || exit 1
 # what PyTorch's two exporters write, compiled and node by node, to 1e-4 of PyTorch's numbers
 rm -rf "$folder/exported"
 "$python" tests/oracle/torch_onnx.py "$folder/exported"
