@@ -144,7 +144,7 @@ static dync_status dync__program_check_input(const dync__program *p, int i, cons
     dync__layout lay;
     dync__str got = {0};
     bool shape = t->lay.ndim == node->info[0].lay.ndim && dync__program_layout(p, i, value, &lay);
-    for (int d = 0; shape && d < lay.ndim; d++) shape = t->lay.shape[d] == lay.shape[d];
+    for (int d = 0; shape && d < lay.ndim; d++) shape = dync__sz_eq(t->lay.shape[d], lay.shape[d]);
     if (t->dtype == node->info[0].dtype && shape) return DYNC_OK;
     dync__tensor_brief(&got, t);
     dync__str_add(&got, ", expected ");

@@ -95,12 +95,13 @@ static dync_status dync__program_refuse_sizes(const dync__program *p, const int6
         int input, dim;
         char name[96];
         const dync__sz_symbol *symbol = &t->symbol.at[i];
-        if (!value[i] || (value[i] >= symbol->low && value[i] <= symbol->high) ||
+        int64_t now = dync__sz_hint(value[i]);
+        if (!now || (now >= symbol->low && now <= symbol->high) ||
             !dync__program_symbol_place(p->graph, i, &input, &dim))
             continue;
         dync__program_input_name(p->graph, input, name, sizeof name);
         dync__str_addf(&s, "argument %s: dimension %d is %lld, expected ", name, dim,
-                       (long long)value[i]);
+                       (long long)now);
         if (symbol->high == INT64_MAX)
             dync__str_addf(&s, "at least %lld", (long long)symbol->low);
         else
@@ -157,12 +158,15 @@ static bool dync__program_is_proven(dync__program *p, const int64_t *value, size
 }
 
 /* The file showed the types of one set of sizes, which were inferred as it was loaded. Those of
- * another are what its symbols give: whether they are right is found when it first comes. */
-DYNC__FN dync_status dync__program_prove(dync__program *p, const int64_t *value)
+ * another are what its symbols give: whether they are right is found when it first comes. Of sizes
+ * that are symbols of a trace, the call being traced is looked into. */
+DYNC__FN dync_status dync__program_prove(dync__program *p, const int64_t *sizes)
 {
     int n = p->graph->syms ? p->graph->syms->symbol.n : 0;
-    size_t bytes = (size_t)n * sizeof *value;
+    size_t bytes = (size_t)n * sizeof *sizes;
+    int64_t value[DYNC__PROGRAM_SYMBOLS];
     dync__graph *g = NULL;
+    for (int i = 0; i < n; i++) value[i] = dync__sz_hint(sizes[i]);
     dync_limits limits = dync__program_limits_get();
     if (n == 0 || dync__program_is_proven(p, value, bytes)) return DYNC_OK;
     dync_status status = dync__graph_concrete(p->graph, value, &g);

@@ -156,6 +156,7 @@ DYNC__FN bool dync__symtab_uses(const dync__symtab *, int64_t size, bool *symbol
 DYNC__FN bool dync__symtab_solve(const dync__symtab *, int64_t size, int64_t actual, int64_t *value,
                                  bool *known);
 DYNC__FN bool dync__layout_values(const dync__symtab *, const int64_t *value, dync__layout *);
+/* values that are sizes of the table in force: the answer is a guard of that table */
 DYNC__FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *, const int64_t *value);
 
 /* every guard, and the range of each symbol; 0 for a size: it is not known */

@@ -197,12 +197,12 @@ DYNC__FN bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard *g,
             b = dync__symtab_value(t, g->b, value, &ok);
     if (!ok) return false;
     switch (g->rel) {
-    case DYNC__SZ_EQ: return a == b;
-    case DYNC__SZ_NE: return a != b;
-    case DYNC__SZ_LT: return a < b;
+    case DYNC__SZ_EQ: return dync__sz_eq(a, b);
+    case DYNC__SZ_NE: return !dync__sz_eq(a, b);
+    case DYNC__SZ_LT: return dync__sz_lt(a, b);
     case DYNC__SZ_LE: break;
     }
-    return a <= b;
+    return !dync__sz_lt(b, a);
 }
 
 DYNC__FN bool dync__symtab_fits(const dync__symtab *t, const int64_t *value)
@@ -211,7 +211,8 @@ DYNC__FN bool dync__symtab_fits(const dync__symtab *t, const int64_t *value)
         if (!dync__guard_holds(t, &t->guard.at[i], value)) return false;
     for (int i = 0; i < t->symbol.n; i++)
         if ((value[i] || t->symbol.at[i].number || t->symbol.at[i].data) &&
-            (value[i] < t->symbol.at[i].low || value[i] > t->symbol.at[i].high))
+            (dync__sz_lt(value[i], t->symbol.at[i].low) ||
+             dync__sz_lt(t->symbol.at[i].high, value[i])))
             return false;
     return true;
 }

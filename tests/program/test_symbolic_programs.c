@@ -218,4 +218,59 @@ TEST(with_functions_inside)
     dync_program_free(p);
     dync_program_free(q);
 }
+
+/* ---- inside compiled functions, whose own sizes become symbols ------------------------------- */
+
+static dync_program *inner;
+static dync_tensor *around(dync_tensor *x)
+{
+    dync_tensor *y = run1(inner, dync_mul(x, 2));
+    return y ? dync_sub(y, 1) : NULL;
+}
+static dync_tensor *plainly(dync_tensor *x) { return dync_sub(rows[row].fn(dync_mul(x, 2)), 1); }
+
+/* Of one size, then of symbols that the program's range and guards hold in; other sizes are refused
+ * as ever. */
+static void check_inside(const char *backend)
+{
+    dync_compiled *f = dync_compile(around, .backend = backend),
+                  *g = dync_compile(inner, .backend = backend);
+    for (int n = 3; n < 13; n++) DYNC_SCOPE {
+        dync_tensor *y = dync_randn(dync_shape(n, 8));
+        dync_tensor *got = dync_call(f, y), *alone = dync_call(g, y);
+        if (n <= 10) {
+            EXPECT(dync_allclose(plainly(y), got, TOL_F32_SUM, TOL_F32_CHAIN));
+            EXPECT(dync_allclose(rows[row].fn(y), alone, TOL_F32_SUM, TOL_F32_CHAIN));
+            continue;
+        }
+        EXPECT(!got && !alone);
+        EXPECT_STATUS(dync_error(), DYNC_ERR_SHAPE);
+        char want[64];
+        snprintf(want, sizeof want, "dimension 0 is %d, expected 2 to 10", n);
+        EXPECT_HAS_STR(dync_error_message(), want);
+        dync_clear_error();
+    }
+    EXPECT_EQ_INT(dync_compiled_info(f).entries, 2);
+    dync_compiled_free(f);
+    dync_compiled_free(g);
+}
+
+TEST(inside_compiled_functions)
+{
+    weights();
+    dync_on_error(NULL, NULL);
+    for (row = 0; row < (int)(sizeof rows / sizeof rows[0]); row++) {
+        dync_tensor *x = dync_randn(dync_shape(7, 8));
+        dync_mark_dynamic_range(x, 0, 2, 10);
+        dync_program *p = dync_export(any_row, x), *q = p ? through_file(p) : NULL;
+        REQUIRE(p && q);
+        for (int loaded = 0; loaded < 2; loaded++) {
+            inner = loaded ? q : p;
+            check_inside("eager");
+            check_inside("inductor");
+        }
+        dync_program_free(p);
+        dync_program_free(q);
+    }
+}
 TEST_MAIN
