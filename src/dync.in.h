@@ -169,6 +169,7 @@ DYNC__PLAIN
 #include "kernel/conv_grad.c"
 #include "kernel/conv_plan.c"
 #include "kernel/conv.c"
+#include "kernel/conv_int.c"
 #include "kernel/pooling.c"
 #include "kernel/sort.c"
 #include "kernel/scatter.c"

@@ -23,15 +23,15 @@ enum { DYNC__OP_add, DYNC__OP_atan2, DYNC__OP_bitwise_and, DYNC__OP_bitwise_or,
     DYNC__OP_ge, DYNC__OP_gt, DYNC__OP_le, DYNC__OP_logical_and, DYNC__OP_logical_or,
     DYNC__OP_logical_xor, DYNC__OP_lt, DYNC__OP_maximum, DYNC__OP_minimum, DYNC__OP_mul,
     DYNC__OP_ne, DYNC__OP_pow, DYNC__OP_remainder, DYNC__OP_sub, DYNC__OP_addcdiv,
-    DYNC__OP_addcmul, DYNC__OP_clamp, DYNC__OP_lerp, DYNC__OP_masked_fill, DYNC__OP_where,
-    DYNC__OP_abs, DYNC__OP_acos, DYNC__OP_asin, DYNC__OP_atan, DYNC__OP_bitwise_not,
-    DYNC__OP_ceil, DYNC__OP_cos, DYNC__OP_cosh, DYNC__OP_elu, DYNC__OP_erf, DYNC__OP_erfc,
-    DYNC__OP_exp, DYNC__OP_exp2, DYNC__OP_expm1, DYNC__OP_floor, DYNC__OP_frac, DYNC__OP_gelu,
-    DYNC__OP_gelu_tanh, DYNC__OP_hardtanh, DYNC__OP_isfinite, DYNC__OP_isinf, DYNC__OP_isnan,
-    DYNC__OP_leaky_relu, DYNC__OP_log, DYNC__OP_log10, DYNC__OP_log1p, DYNC__OP_log2,
-    DYNC__OP_logical_not, DYNC__OP_logsigmoid, DYNC__OP_mish, DYNC__OP_neg, DYNC__OP_reciprocal,
-    DYNC__OP_relu, DYNC__OP_relu6, DYNC__OP_round, DYNC__OP_rsqrt, DYNC__OP_sgn,
-    DYNC__OP_sigmoid, DYNC__OP_sign, DYNC__OP_silu, DYNC__OP_sin, DYNC__OP_sinh,
+    DYNC__OP_addcmul, DYNC__OP_clamp, DYNC__OP_lerp, DYNC__OP_masked_fill, DYNC__OP_rescale,
+    DYNC__OP_where, DYNC__OP_abs, DYNC__OP_acos, DYNC__OP_asin, DYNC__OP_atan,
+    DYNC__OP_bitwise_not, DYNC__OP_ceil, DYNC__OP_cos, DYNC__OP_cosh, DYNC__OP_elu, DYNC__OP_erf,
+    DYNC__OP_erfc, DYNC__OP_exp, DYNC__OP_exp2, DYNC__OP_expm1, DYNC__OP_floor, DYNC__OP_frac,
+    DYNC__OP_gelu, DYNC__OP_gelu_tanh, DYNC__OP_hardtanh, DYNC__OP_isfinite, DYNC__OP_isinf,
+    DYNC__OP_isnan, DYNC__OP_leaky_relu, DYNC__OP_log, DYNC__OP_log10, DYNC__OP_log1p,
+    DYNC__OP_log2, DYNC__OP_logical_not, DYNC__OP_logsigmoid, DYNC__OP_mish, DYNC__OP_neg,
+    DYNC__OP_reciprocal, DYNC__OP_relu, DYNC__OP_relu6, DYNC__OP_round, DYNC__OP_rsqrt,
+    DYNC__OP_sgn, DYNC__OP_sigmoid, DYNC__OP_sign, DYNC__OP_silu, DYNC__OP_sin, DYNC__OP_sinh,
     DYNC__OP_softplus, DYNC__OP_sqrt, DYNC__OP_square, DYNC__OP_tan, DYNC__OP_tanh,
     DYNC__OP_trunc, DYNC__OP_abs_, DYNC__OP_add_, DYNC__OP_addcdiv_, DYNC__OP_addcmul_,
     DYNC__OP_ceil_, DYNC__OP_clamp_, DYNC__OP_copy_, DYNC__OP_cos_, DYNC__OP_div_, DYNC__OP_exp_,
@@ -53,8 +53,8 @@ enum { DYNC__OP_add, DYNC__OP_atan2, DYNC__OP_bitwise_and, DYNC__OP_bitwise_or,
     DYNC__OP_normalize, DYNC__OP_addmv, DYNC__OP_baddbmm, DYNC__OP_einsum, DYNC__OP_trace,
     DYNC__OP_adaptive_avg_pool2d, DYNC__OP_avg_pool2d, DYNC__OP_avg_pool2d_backward,
     DYNC__OP_batch_norm, DYNC__OP__native_batch_norm_legit_functional,
-    DYNC__OP_native_batch_norm_backward, DYNC__OP_conv2d, DYNC__OP_convolution,
-    DYNC__OP_convolution_backward, DYNC__OP_dropout, DYNC__OP_embedding,
+    DYNC__OP_native_batch_norm_backward, DYNC__OP_conv2d, DYNC__OP_int_conv2d,
+    DYNC__OP_convolution, DYNC__OP_convolution_backward, DYNC__OP_dropout, DYNC__OP_embedding,
     DYNC__OP_embedding_dense_backward, DYNC__OP_layer_norm, DYNC__OP_native_layer_norm,
     DYNC__OP_max_pool2d, DYNC__OP_max_pool2d_with_indices,
     DYNC__OP_max_pool2d_with_indices_backward, DYNC__OP_one_hot,
@@ -124,6 +124,7 @@ DYNC__ROW_LINKAGE const dync__row DYNC__OP_addcmul_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_clamp_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_lerp_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_masked_fill_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_rescale_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_where_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_abs_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_acos_row;
@@ -271,6 +272,7 @@ DYNC__ROW_LINKAGE const dync__row DYNC__OP_batch_norm_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP__native_batch_norm_legit_functional_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_native_batch_norm_backward_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_conv2d_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_int_conv2d_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_convolution_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_convolution_backward_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_dropout_row;
@@ -390,6 +392,8 @@ DYNC_API dync_tensor *dync__op_1TVV(const dync__row *op, dync_tensor *x0, dync_v
     dync_value x2, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTV(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_value x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTT(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_loc at);
 DYNC_API dync_tensor *dync__op_1T(const dync__row *op, dync_tensor *x0, dync_loc at);
 DYNC_API dync_tensor *dync__op_1Tf(const dync__row *op, dync_tensor *x0, double x1, dync_loc at);
 DYNC_API dync_tensor *dync__op_1Tff(const dync__row *op, dync_tensor *x0, double x1, double x2,
@@ -413,8 +417,6 @@ DYNC_API dync_tensor *dync__op_1TVdb(const dync__row *op, dync_tensor *x0, dync_
     dync_dims x2, bool x3, dync_loc at);
 DYNC_API dync_tensor *dync__op_1Tdib(const dync__row *op, dync_tensor *x0, dync_dims x1, int x2,
     bool x3, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TTT(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
-    dync_tensor *x2, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TT(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTO(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
@@ -690,6 +692,17 @@ DYNC_API dync_tensor *(dync_masked_fill)(dync_tensor *self, dync_tensor *mask, d
 #define DYNC_masked_fill(text_, self, mask, value) \
     DYNC_SEQ2_AND(dync_masked_fill, dync__op_1TTV, DYNC__OP_masked_fill, DYNC_T(self, \
     "dync_masked_fill: self"), DYNC_T(mask, "dync_masked_fill: mask"), DYNC_V(value))
+/* dync_rescale: self * multiplier / 2^shift, rounded, halves up: TOSA's RESCALE; I32, shift 0 to
+ * 62. No gradient. */
+DYNC_API dync_tensor *(dync_rescale)(dync_tensor *self, dync_tensor *multiplier,
+    dync_tensor *shift);
+#define dync_rescale(...) \
+    DYNC_TAKES_3(DYNC_rescale, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_rescale takes 3 arguments: self, multiplier, shift", __VA_ARGS__)
+#define DYNC_rescale(text_, self, multiplier, shift) \
+    DYNC_SEQ2_AND(dync_rescale, dync__op_1TTT, DYNC__OP_rescale, DYNC_T(self, \
+    "dync_rescale: self"), DYNC_T(multiplier, "dync_rescale: multiplier"), DYNC_T(shift, \
+    "dync_rescale: shift"))
 /* dync_where: self where the condition holds, other elsewhere. */
 DYNC_API dync_tensor *(dync_where)(dync_tensor *condition, dync_value self, dync_value other);
 #define dync_where(...) \
@@ -1715,6 +1728,19 @@ DYNC_API dync_tensor *(dync_conv2d)(dync_tensor *input, dync_tensor *weight, dyn
     "dync_conv2d: input"), DYNC_T(weight, "dync_conv2d: weight"), bias, DYNC_D(stride, \
     "dync_conv2d: stride"), DYNC_D(padding, "dync_conv2d: padding"), DYNC_D(dilation, \
     "dync_conv2d: dilation"), groups)
+/* dync_int_conv2d: conv2d of [N, C, H, W] of I8 with sums and bias in I32, for quantised weights.
+ * No gradient. */
+DYNC_API dync_tensor *(dync_int_conv2d)(dync_tensor *input, dync_tensor *weight,
+    dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups);
+#define dync_int_conv2d(...) \
+    DYNC_TAKES_7(DYNC_int_conv2d, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_int_conv2d takes 7 arguments: input, weight, bias, stride, padding, " \
+    "dilation, groups", __VA_ARGS__)
+#define DYNC_int_conv2d(text_, input, weight, bias, stride, padding, dilation, groups) \
+    DYNC_SEQ2_AND(dync_int_conv2d, dync__op_1TTOdddi, DYNC__OP_int_conv2d, DYNC_T(input, \
+    "dync_int_conv2d: input"), DYNC_T(weight, "dync_int_conv2d: weight"), bias, DYNC_D(stride, \
+    "dync_int_conv2d: stride"), DYNC_D(padding, "dync_int_conv2d: padding"), DYNC_D(dilation, \
+    "dync_int_conv2d: dilation"), groups)
 /* dync_dropout: in training zero with probability p, else scaled by 1 / (1 - p). */
 DYNC_API dync_tensor *(dync_dropout)(dync_tensor *self, double p, bool training);
 #define dync_dropout(...) \

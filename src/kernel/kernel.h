@@ -87,6 +87,7 @@ typedef struct dync__kcall_row {
     X(conv2d, conv, ) /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y */ \
     X(conv2d_grad_input, conv, ) /* gy, w, gx */ \
     X(conv2d_grad_weight, conv, ) /* x, gy, gw */ \
+    X(int_conv2d, conv, ) /* as conv2d; x and w of I8, the others of I32 */ \
     X(max_pool2d, pool, ) /* x, y, index i64 or n == 2 */ \
     X(max_pool2d_grad, none, ) /* gy, index, gx */ \
     X(avg_pool2d, pool, ) /* x, y */ \

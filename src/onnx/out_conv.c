@@ -44,6 +44,27 @@ DYNC__FN dync__ox_name dync__ox_conv(dync__ox *w)
     return dync__ox_as_out(w, x, type, 0);
 }
 
+/* Input and weight of I8, sums and bias of I32. ONNX Runtime takes inputs of U8, so that the input
+ * moves by 128, its zero point. */
+DYNC__FN dync__ox_name dync__ox_int_conv(dync__ox *w)
+{
+    int64_t stride[2], pad[2], dilation[2], channels[4] = {1, -1, 1, 1};
+    dync__ox_name moved = dync__ox_cast(w, dync__ox_in(w, 0), DYNC_I8, DYNC_I32);
+    moved = dync__ox_op2(w, "Add", moved, dync__ox_scalar(w, DYNC_I32, 128));
+    dync__ox_name in[3] = {dync__ox_cast(w, moved, DYNC_I32, DYNC_U8), dync__ox_in(w, 1),
+                           dync__ox_scalar(w, DYNC_U8, 128)};
+    dync__ox_window(w, 3, 2, 1, stride);
+    dync__ox_window(w, 4, 2, 0, pad);
+    dync__ox_window(w, 5, 2, 1, dilation);
+    dync__ox_name y = dync__ox_emit(w, "ConvInteger", 3, in);
+    dync__ox_set_ints(w, "strides", 2, stride);
+    dync__ox_set_pads(w, 2, pad, pad);
+    dync__ox_set_ints(w, "dilations", 2, dilation);
+    dync__ox_set_i(w, "group", dync__ox_arg(w, 6)->as.i);
+    if (!dync__ox_has(w, 2)) return y;
+    return dync__ox_op2(w, "Add", y, dync__ox_reshape(w, dync__ox_in(w, 2), 4, channels));
+}
+
 /* (input, weight, bias, stride, padding, output_padding, groups, dilation) */
 DYNC__FN dync__ox_name dync__ox_conv_transpose(dync__ox *w)
 {

@@ -30,6 +30,18 @@ DYNC__FN dync__ox_name dync__ox_int_mm(dync__ox *w)
     return dync__ox_op2(w, "MatMulInteger", dync__ox_in(w, 0), dync__ox_in(w, 1));
 }
 
+/* (self, multiplier, shift): whole numbers below 0 are divided downwards */
+DYNC__FN dync__ox_name dync__ox_rescale(dync__ox *w)
+{
+    dync__ox_name x[3], two = dync__ox_int(w, 2);
+    for (int i = 0; i < 3; i++) x[i] = dync__ox_cast(w, dync__ox_in(w, i), DYNC_I32, DYNC_I64);
+    dync__ox_name unit = dync__ox_op2(w, "Pow", two, x[2]),
+                  y = dync__ox_op2(w, "Add", dync__ox_op2(w, "Mul", x[0], x[1]),
+                                   dync__ox_op2(w, "Div", unit, two));
+    y = dync__ox_op2(w, "Div", dync__ox_op2(w, "Sub", y, dync__ox_op2(w, "Mod", y, unit)), unit);
+    return dync__ox_as_out(w, y, DYNC_I64, 0);
+}
+
 /* input @ weight^T + bias */
 DYNC__FN dync__ox_name dync__ox_linear(dync__ox *w)
 {

@@ -159,6 +159,8 @@
     X(bmm,                   dync__ox_matmul,       0,                 0)         \
     X(dot,                   dync__ox_matmul,       0,                 0)         \
     X(int_mm,                dync__ox_int_mm,       0,                 0)         \
+    X(rescale,               dync__ox_rescale,      0,                 0)         \
+    X(int_conv2d,            dync__ox_int_conv,     0,                 0)         \
     X(linear,                dync__ox_linear,       0,                 0)         \
     X(matmul,                dync__ox_matmul,       0,                 0)         \
     X(mm,                    dync__ox_matmul,       0,                 0)         \

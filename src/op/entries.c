@@ -51,6 +51,14 @@ DYNC__PACKER(1TTV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tens
 DYNC__ENTRY_1TTV(lerp) DYNC__ENTRY_1TTV(masked_fill) DYNC__ENTRY_1TTV(lerp_)
 DYNC__ENTRY_1TTV(masked_fill_)
 
+DYNC__PACKER(1TTT, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_tensor *x1, dync_tensor *x2, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2))
+#define DYNC__ENTRY_1TTT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTT, dync_tensor *, \
+    (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2), x0, x1, x2)
+DYNC__ENTRY_1TTT(rescale) DYNC__ENTRY_1TTT(addmm) DYNC__ENTRY_1TTT(addmv)
+DYNC__ENTRY_1TTT(baddbmm)
+
 DYNC__PACKER(1T, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, dync_loc at),
     dync__arg_h(x0))
 #define DYNC__ENTRY_1T(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1T, dync_tensor *, \
@@ -167,13 +175,6 @@ DYNC__PACKER(1Tdib, dync_tensor *, dync__op_call, (const dync__row *op, dync_ten
     (dync_tensor *x0, dync_dims x1, int x2, bool x3), x0, x1, x2, x3)
 DYNC__ENTRY_1Tdib(std) DYNC__ENTRY_1Tdib(var)
 
-DYNC__PACKER(1TTT, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_tensor *x1, dync_tensor *x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2))
-#define DYNC__ENTRY_1TTT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTT, dync_tensor *, \
-    (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2), x0, x1, x2)
-DYNC__ENTRY_1TTT(addmm) DYNC__ENTRY_1TTT(addmv) DYNC__ENTRY_1TTT(baddbmm)
-
 DYNC__PACKER(1TT, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_tensor *x1, dync_loc at),
     dync__arg_h(x0), dync__arg_h(x1))
@@ -259,7 +260,7 @@ DYNC__PACKER(1TTOdddi, dync_tensor *, dync__op_call, (const dync__row *op, dync_
 #define DYNC__ENTRY_1TTOdddi(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTOdddi, \
     dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, \
     dync_dims x4, dync_dims x5, int x6), x0, x1, x2, x3, x4, x5, x6)
-DYNC__ENTRY_1TTOdddi(conv2d) DYNC__ENTRY_1TTOdddi(conv1d)
+DYNC__ENTRY_1TTOdddi(conv2d) DYNC__ENTRY_1TTOdddi(int_conv2d) DYNC__ENTRY_1TTOdddi(conv1d)
 
 DYNC__PACKER(1Tfb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, double x1,
     bool x2, dync_loc at),

@@ -275,6 +275,17 @@ DYNC__FN int dync__e_hardtanh(dync__lb *b, const dync__opcall *call, const int *
     return dync__e_clamp(b, call, in);
 }
 
+/* apply_scale_32 of TOSA, which is TFLite's MultiplyByQuantizedMultiplier with one rounding. */
+DYNC__FN int dync__e_rescale(dync__lb *b, const dync__opcall *call, const int *in)
+{
+    int x = dync__lb_cast(b, in[0], DYNC_I64), m = dync__lb_cast(b, in[1], DYNC_I64),
+        shift = dync__lb_cast(b, in[2], DYNC_I64), one = dync__lb_i(b, DYNC_I64, 1);
+    int half = dync__ex2(b, DYNC__P_shl, one, dync__ex_sub(b, shift, one));
+    (void)call;
+    x = dync__ex_add(b, dync__ex_mul(b, x, m), half);
+    return dync__lb_cast(b, dync__ex2(b, DYNC__P_shr, x, shift), DYNC_I32);
+}
+
 /* From the nearer end, so that weights 0 and 1 are exact. */
 DYNC__FN int dync__e_lerp(dync__lb *b, const dync__opcall *call, const int *in)
 {

@@ -49,7 +49,8 @@ static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t st
     return n;
 }
 
-DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *out)
+/* sums: the dtype of bias and result, where it is not the input's; -1: the input's, a float */
+static dync_status dync__infer_conv(const dync__opcall *call, int sums, dync__info *out)
 {
     dync__tensor *x, *w, *bias;
     int device;
@@ -57,7 +58,8 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
     int64_t stride[2], padding[2], dilation[2], groups = call->args[6].as.i, one[2] = {1, 1},
                                                 zero[2] = {0, 0}, shape[4];
     DYNC__TRY(dync__infer_two(call, &x, &w, &device));
-    DYNC__TRY(dync__infer_floating(x));
+    if (sums < 0) DYNC__TRY(dync__infer_floating(x));
+    if (sums < 0) sums = x->dtype;
     DYNC__TRY(dync__infer_rank(w, 4, "weight"));
     DYNC__TRY(dync__infer_rank(x, 4, "input"));
     DYNC__TRY(dync__infer_dims2(&call->args[3], "stride", one, 1, stride));
@@ -77,9 +79,9 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
             &x->lay, &w->lay);
     if (call->args[2].kind != DYNC__A_NONE) {
         DYNC__TRY(dync__infer_tensor(call, 2, &bias));
-        if (bias->dtype != x->dtype)
-            return dync__fail(DYNC_ERR_DTYPE, "expected bias of the "
-                                              "dtype of input");
+        if (bias->dtype != sums)
+            return dync__fail(DYNC_ERR_DTYPE, "expected bias of %s",
+                              sums == x->dtype ? "the dtype of input" : "int32");
         if (bias->lay.ndim != 1 || !dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]))
             return dync__infer_pair_error("expected a bias with one element per output channel",
                                           &bias->lay, &w->lay);
@@ -95,7 +97,22 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
             return dync__infer_pair_error("Kernel size can't be greater than actual input size",
                                           &w->lay, &x->lay);
     }
-    return dync__infer_fresh(out, x->dtype, device, 4, shape);
+    return dync__infer_fresh(out, sums, device, 4, shape);
+}
+
+DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *out)
+{
+    return dync__infer_conv(call, -1, out);
+}
+
+DYNC__FN dync_status dync__i_int_conv2d(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *x;
+    DYNC__TRY(dync__infer_tensor(call, 0, &x));
+    if (x->dtype != DYNC_I8)
+        return dync__fail(DYNC_ERR_DTYPE, "expected input and weight of int8, got %s",
+                          dync__dtype_info(x->dtype)->name);
+    return dync__infer_conv(call, DYNC_I32, out);
 }
 
 /* conv2d takes [C, H, W] as well. */

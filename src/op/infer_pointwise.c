@@ -190,6 +190,20 @@ DYNC__FN dync_status dync__i_lerp(const dync__opcall *call, dync__info *out)
     return dync__infer_broadcast(call, self->dtype, out);
 }
 
+DYNC__FN dync_status dync__i_rescale(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    for (int i = 0; i < 3; i++) {
+        DYNC__TRY(dync__infer_tensor(call, i, &t));
+        if (t->dtype != DYNC_I32)
+            return dync__fail(DYNC_ERR_DTYPE,
+                              "expected self, multiplier and shift of int32, got "
+                              "%s",
+                              dync__dtype_info(t->dtype)->name);
+    }
+    return dync__infer_broadcast(call, DYNC_I32, out);
+}
+
 DYNC__FN dync_status dync__i_addc(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;

@@ -94,6 +94,20 @@ DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
     return dync__lower_kcall(pb, &dync__kcall_conv2d, n, op, &attr);
 }
 
+DYNC__FN dync_status dync__l_int_conv2d(dync__pb *pb, const dync__opcall *call,
+                                        const dync__operand *in, const dync__operand *out)
+{
+    const dync__operand *bias = dync__lower_operand(call, in, 2);
+    dync__operand op[4] = {in[0], in[1]};
+    dync__attr attr = dync__lower_conv_attr(call, 3);
+    int n = 2;
+    if (dync__lower_empty(out)) return DYNC_OK;
+    if (bias) op[n++] = *bias;
+    op[n] = *out;
+    op[n++].written = true;
+    return dync__lower_kcall(pb, &dync__kcall_int_conv2d, n, op, &attr);
+}
+
 /* The bias gradient: the sum of grad_output over all but channels. */
 static dync_status dync__lower_channel_sum(dync__pb *pb, const dync__operand *g,
                                            const dync__operand *out)

@@ -79,6 +79,9 @@
     X(masked_fill, POINTWISE, "(Tensor self, Tensor mask, Value value)", 1, i_masked_fill, e_masked_fill, none,    \
       g_masked_fill, none, ".masked_fill", DYNC__OP_CHEAP | DYNC__OP_FITS | DYNC__OP_MASK_1, -1,                   \
       "value where the bool mask is set, self elsewhere")                                                          \
+    X(rescale,     POINTWISE, "(Tensor self, Tensor multiplier, Tensor shift)", 1, i_rescale, e_rescale, none, none, \
+      none, "(({0}.long() * {1} + ((1 << {2}.long()) >> 1)) >> {2}).int()", DYNC__OP_NONDIFF, -1,                    \
+      "self * multiplier / 2^shift, rounded, halves up: TOSA's RESCALE; I32, shift 0 to 62")                        \
     X(where,       POINTWISE, "(Tensor condition, Value self, Value other)", 1, i_where, e_where, none, g_where,   \
       none, "torch.where", DYNC__OP_CHEAP | DYNC__OP_FITS | DYNC__OP_MASK_0, -1,                                   \
       "self where the condition holds, other elsewhere")
@@ -436,6 +439,12 @@
       "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, int " "groups)", 1,     \
       i_conv2d, none, none, none, d_conv2d, "torch.conv2d", DYNC__OP_WORK_CONV, -1,                                  \
       "2-d cross-correlation of [N, C, H, W] or [C, H, W]")                                                          \
+    X(int_conv2d, KERNEL,                                                                                            \
+      "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, int " "groups)", 1,     \
+      i_int_conv2d, none, l_int_conv2d, none, none,                                                                  \
+      "torch.nn.functional.conv2d({0}.double(), {1}.double(), {2}, {3}, {4}, {5}, {6}).int()",                       \
+      DYNC__OP_NONDIFF | DYNC__OP_WORK_CONV, -1,                                                                     \
+      "conv2d of [N, C, H, W] of I8 with sums and bias in I32, for quantised weights")                               \
     X(convolution, KERNEL,                                                                                           \
       "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, int " "groups)", 1,     \
       i_convolution, none, l_convolution, g_convolution, none,                                                       \

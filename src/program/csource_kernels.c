@@ -239,6 +239,7 @@ DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, 
         {DYNC__K_matmul, dync__csource_matmul},
         {DYNC__K_addmm, dync__csource_matmul},
         {DYNC__K_conv2d, dync__csource_conv2d},
+        {DYNC__K_int_conv2d, dync__csource_conv2d},
         {DYNC__K_max_pool2d, dync__csource_max_pool2d},
         {DYNC__K_avg_pool2d, dync__csource_avg_pool2d},
     };

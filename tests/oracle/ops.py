@@ -271,6 +271,19 @@ def rnn_layer_backward(gy, gc, w, h0, c0, y, cells, gate, gates, reverse):
     return [torch.stack(out), dh, dc if gates == 4 else y.new_empty(0)]
 
 
+def int_conv2d(x, w, b, s, p, d, g):
+    if x.dtype != torch.int8 or w.dtype != torch.int8 or (b is not None and b.dtype != torch.int32):
+        raise TypeError
+    return F.conv2d(x.double(), w.double(), None if b is None else b.double(), s, p, d, g).int()
+
+
+def rescale(x, m, s):
+    if x.dtype != torch.int32 or m.dtype != torch.int32 or s.dtype != torch.int32:
+        raise TypeError
+    s = s.long()
+    return ((x.long() * m.long() + (torch.ones_like(s) << s >> 1)) >> s).int()
+
+
 def conv_backward(gy, x, w, s, p, d, g, mi, mw, mb):
     r = aten.convolution_backward(gy, x, w, [w.shape[0]], s, p, d, False, [0, 0], g, [mi, mw, mb])
     return [t if t is not None else torch.zeros(0, dtype=gy.dtype) for t in r]
@@ -328,6 +341,7 @@ MEANING = {
     'batch_norm': lambda x, w, b, rm, rv, t, m, e: F.batch_norm(x, rm, rv, w, b, t, m, e),
     '_native_batch_norm_legit_functional': legit,
     'native_batch_norm_backward': lambda g, x, w, rm, rv, sm, si, t, e: list(aten.native_batch_norm_backward(g, x, w, rm, rv, sm, si, t, e, [True] * 3)),
+    'int_conv2d': int_conv2d, 'rescale': rescale,
     'conv2d': lambda x, w, b, s, p, d, g: F.conv2d(x, w, b, s or 1, p or 0, d or 1, g),
     'convolution': lambda x, w, b, s, p, d, g: aten.convolution(x, w, b, s, p, d, False, [0, 0], g),
     'convolution_backward': conv_backward,
@@ -713,6 +727,15 @@ for d in ['f32', 'f64', 'bf16']:
     sample('conv2d', T(d, [2, 2, 5, 4], pat_for(d)), T(d, [3, 2, 3, 2], pat_for(d, 'n', 1)), T(d, [3], pat_for(d, 'n', 2)), Dims([1]), Dims([0]), Dims([1]), 1)
 for s, p, dl, g in [([2], [1], [1], 1), ([1, 2], [0, 1], [2, 1], 1), ([1], [1], [1], 2), ([1], [0], [1], 3), ([], [], [], 1), ([0], [0], [1], 1), ([1], [-1], [1], 1)]:
     sample('conv2d', T('f32', [1, 4, 6, 5], 'n0'), T('f32', [4, 4 // g if g != 3 else 1, 3, 2], 'n1'), T('f32', [4], 'n2'), Dims(s), Dims(p), Dims(dl), g)
+for s, p, dl, g in [([1], [0], [1], 1), ([2], [1], [1], 2), ([1, 2], [2, 1], [2], 4)]:
+    sample('int_conv2d', T('i8', [2, 4, 7, 6], 'k0'), T('i8', [4, 4 // g, 3, 2], 'k1'), T('i32', [4], 'k2'), Dims(s), Dims(p), Dims(dl), g)
+sample('int_conv2d', T('i8', [1, 2, 5, 4], 'k0'), T('i8', [3, 2, 1, 1], 'k1'), None, Dims([1]), Dims([0]), Dims([1]), 1)
+sample('int_conv2d', T('i8', [1, 2, 5, 4], 'k0'), T('i8', [3, 2, 1, 1], 'k1'), T('f32', [3], 'n0'), Dims([1]), Dims([0]), Dims([1]), 1)
+sample('int_conv2d', T('f32', [1, 2, 5, 4], 'k0'), T('f32', [3, 2, 1, 1], 'k1'), None, Dims([1]), Dims([0]), Dims([1]), 1)
+many = T('i32', [2, 12], [0, 1, -1, 5, -5, 2**31 - 1, -2**31, 1000003, -1000003, 3, -3, 77] * 2)
+sample('rescale', many, T('i32', [2, 1], [2**31 - 1, 1503238554]), T('i32', [2, 1], [31, 33]))
+sample('rescale', many, T('i32', [12], [1, 1, 1, 1, 1, 1, 1, 2**30, 2**30, 3, 3, -7]), T('i32', [12], [0, 1, 1, 1, 1, 62, 62, 40, 40, 1, 1, 2]))
+sample('rescale', T('i64', [3], 'k0'), T('i32', [], 'k1'), T('i32', [], 'x1'))
 sample('conv2d', T('f32', [2, 5, 4], 'n0'), T('f32', [3, 2, 3, 2], 'n1'), None, Dims([1]), Dims([1]), Dims([1]), 1)
 sample('conv2d', T('f32', [1, 2, 2, 2], 'n0'), T('f32', [3, 2, 3, 2], 'n1'), None, Dims([1]), Dims([0]), Dims([1]), 1)
 sample('conv2d', T('f32', [1, 2, 4, 4], 'n0', [32, 1, 8, 2]), T('f32', [3, 2, 1, 1], 'n1'), None, Dims([1]), Dims([0]), Dims([1]), 1, strides=False)

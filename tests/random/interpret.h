@@ -81,7 +81,8 @@ static const char exact_rows[] =
     "one_hot hardshrink threshold pixel_shuffle"
     " upsample_nearest2d pad movedim unfold embedding argsort cat clone contiguous "
     "_clone_contiguous flip gather index_select masked_select nonzero repeat roll"
-    " scatter sort stack take_along_dim topk tril triu unique copy fill int_mm threshold_backward "
+    " scatter sort stack take_along_dim topk tril triu unique copy fill int_mm int_conv2d rescale "
+    "threshold_backward "
     "diagonal_backward select_backward"
     " slice_backward bernoulli dropout trunc to_device ";
 static bool row_rounds(int r)

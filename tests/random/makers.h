@@ -295,6 +295,24 @@ static bool make_conv(gen *g, step *s)
         put_d(s, k, (int64_t[]){dil, dil}), put_i(s, groups);
     return true;
 }
+static bool make_int_conv(gen *g, step *s)
+{
+    int64_t c = 1 + rnd(g, 3), groups = chance(g, 40) ? c : 1, out = groups * (1 + rnd(g, 3)),
+            x[4] = {some_size(g), c, 3 + rnd(g, 6), 3 + rnd(g, 6)},
+            w[4] = {out, c / groups, 1 + rnd(g, 3), 1 + rnd(g, 3)};
+    put_v(s, shaped(g, DYNC_I8, 4, x)), put_v(s, shaped(g, DYNC_I8, 4, w));
+    put_v(s, chance(g, 60) ? vector(g, DYNC_I32, out) : -1);
+    put_d2(s, 1 + rnd(g, 2), 1 + rnd(g, 2)), put_d2(s, rnd(g, 3), rnd(g, 2)), put_d2(s, 1, 1);
+    put_i(s, groups);
+    return true;
+}
+static bool make_rescale(gen *g, step *s)
+{
+    int64_t n[2] = {some_size(g), some_size(g)};
+    put_v(s, shaped(g, DYNC_I32, 2, n));
+    put_v(s, vector(g, DYNC_I32, n[1])), put_v(s, vector(g, DYNC_I32, n[1]));
+    return true;
+}
 static bool make_pool(gen *g, step *s)
 {
     const char *name = rows[s->row].name;
@@ -686,6 +704,8 @@ static const struct {
     {" linear ", make_linear},
     {" einsum ", make_einsum},
     {" conv1d conv2d convolution conv_transpose2d ", make_conv},
+    {" int_conv2d ", make_int_conv},
+    {" rescale ", make_rescale},
     {" avg_pool2d max_pool2d max_pool2d_with_indices adaptive_avg_pool2d upsample_nearest2d "
      "pixel_shuffle ",
      make_pool},
