@@ -48,7 +48,7 @@ RUN      := $(B)/tools/runtests --jobs $(CORES) --out $(B)/run
 SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATION DYNC_NO_ATOMICS DYNC_NO_F64 DYNC_NO_ONNX DYNC_STATIC DYNC_SMALL
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-all test-now test-all-now check check-now examples samples bench headers amalgamate headers-current layers names same-code cxx split switches embed size-report export-peers m32 docs-check asan \
+.PHONY: all demo test test-all test-now test-all-now check check-now examples samples bench headers amalgamate headers-current layers names same-code cxx split switches embed size-report export-peers digits m32 docs-check asan \
         ubsan sanitize tsan valgrind soak size help clean run golden-update bench-peers bench-peers-calls peers-venv gpu ptxas
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -134,7 +134,7 @@ $(B)/tools/%: tools/%.c tools/tool.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(USER) -O1 $< -o $@
 $(B)/tools/genops: src/op/ops.def.h
-$(B)/tools/dync: tools/dync.c tools/cli_inputs.h $(MERGED_DYNC)
+$(B)/tools/dync: tools/dync.c tools/cli_inputs.h tools/cli_quantize.h $(MERGED_DYNC)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	$(Q)$(LINK)
@@ -376,12 +376,14 @@ embed: dync.h
 	@CC="$(CC)" CXX="$(CXX)" CFLAGS="$(CFLAGS)" LDFLAGS="$(LDFLAGS)" sh tests/embed/run.sh $(B)/embed
 size-report: dync.h        # flash and RAM by program, chip and module: docs/sizes.md
 	@sh tests/embed/size_report.sh $(B)/size_report
-$(B)/peers/nets: tests/embed/peers/nets.c $(MERGED_DYNC)
+$(B)/peers/nets $(B)/digits/train: $(B)/%: tests/embed/%.c $(MERGED_DYNC)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	$(Q)$(LINK)
 export-peers: $(B)/peers/nets   # exported networks beside those written by hand: docs/exported-c.md
 	@sh tests/embed/peers.sh $(B)/peers $(B)/peers/nets $(T)
+digits: $(B)/digits/train      # the demo's network in floats and in 8-bit integers on a Cortex-M4, as on the host
+	@sh tests/embed/digits.sh $(B)/digits $(B)/digits/train
 m32: dync.h
 	@CC="$(CC)" sh tests/embed/run.sh $(B)/embed m32
 
@@ -431,6 +433,7 @@ help:
 	@echo "make codegen-diff   machine code of every kernel here and at REF (where the branch left main), every level; SET=quick"
 	@echo "make size-report   flash and RAM of small programs on four kinds of chip, by module; CHIPS=\"m4f m7\""
 	@echo "make export-peers   networks exported as C beside the same by hand: instructions and RAM on a Cortex-M4; T=\"cnn gru\" FLAGS=-O3"
+	@echo "make digits     the demo's network on an emulated Cortex-M4, in floats and in 8-bit integers"
 	@echo "make golden-update   rewrites what the golden files of tests/ir expect; review the difference"
 	@echo "make ptxas      the PTX of the tests through ptxas;  gpu: gpu-tests and gpu-bench on a machine with a GPU; gpu-dry: the same, emulated"
 	@echo "make clean      removes build/"

@@ -15,6 +15,7 @@
 #include "api/debug.h"
 #include "api/program.h"
 #include "api/door.h"
+#include "api/int8.h"
 #endif
 
 #if defined(DYNC_IMPLEMENTATION) && !defined(DYNC__IMPLEMENTED)
@@ -522,6 +523,15 @@ DYNC__PLAIN
 #include "compile/config.c"
 #include "compile/custom_op.c"
 #include "compile/make_graph.c"
+DYNC__PLAIN
+#include "quantize/quantize.h"
+#include "quantize/scheme.c"
+#include "quantize/call.c"
+#include "quantize/observe.c"
+#include "quantize/layers.c"
+#include "quantize/pointwise.c"
+#include "quantize/walk.c"
+#include "quantize/program.c"
 DYNC__LEVELS_END
 #undef DYNC_HERE
 #undef DYNC_OP

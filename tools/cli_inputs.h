@@ -11,7 +11,8 @@ enum { CLI_DONE, CLI_FAILED, CLI_USAGE, CLI_INPUTS = 64, CLI_SAMPLES = 100000 };
 typedef struct {
     const char *command, *file, *out, *html, *inputs[CLI_INPUTS];
     int ninputs, threads;
-    double seconds;
+    double seconds, percentile;
+    bool float_scale;
     uint64_t seed;
 } cli;
 

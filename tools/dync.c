@@ -4,6 +4,7 @@
  *   dync run FILE [INPUT...]      runs it; prints or saves what comes out
  *   dync explain FILE [INPUT...]  its graph as C; --html as a page with the graph drawn
  *   dync bench FILE [INPUT...]    time of the first call and of the calls after it
+ *   dync quantize FILE INPUT... -o OUT  in 8-bit integers, calibrated with these inputs
  *   dync to-c|to-onnx|to-dync FILE -o OUT
  *
  * FILE: .onnx, or what dync_program_save wrote. Status 0: done; 1: a file or a run failed, the
@@ -11,6 +12,7 @@
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 #include "cli_inputs.h"
+#include "cli_quantize.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +37,11 @@ static const struct {
     {"bench", "dync bench FILE [INPUT...] [--seconds S] [--threads N] [--seed N]",
      "Inputs as of `dync run`. Prints the time of the first call, which compiles, and the least,\n"
      "the median and the 90th percentile of the calls after it, and what they need of memory.\n"},
+    {"quantize", "dync quantize FILE INPUT... -o OUT [--percentile P] [--scale shift|float]",
+     "Writes a program that computes in 8-bit integers: OUT.dync, OUT.c or OUT.onnx. Inputs as of\n"
+     "`dync run`, with many calls in each file: along the first dimension of the input, or along\n"
+     "one before it. --percentile 99.99 leaves outliers out of the ranges. --scale float ends\n"
+     "layers as ONNX does, shift (the default) as TFLite does. Prints what it costs.\n"},
     {"to-c", "dync to-c FILE -o OUT.c",
      "Writes C99 without malloc and dync.h: OUT.c and OUT.h. Compile it with -DNAME_MAIN for a\n"
      "program that tests itself.\n"},
@@ -76,6 +83,12 @@ static int cli_option(cli *c, const char *name, const char *value)
     if (name[0] != '-' || !name[1]) return 0;
     if (!value) return -1;
     if (strcmp(name, "-o") == 0) return c->out = value, 1;
+    if (strcmp(name, "--percentile") == 0)
+        return cli_number(value, 50, 100, &c->percentile) ? 1 : -1;
+    if (strcmp(name, "--scale") == 0) {
+        c->float_scale = strcmp(value, "float") == 0;
+        return c->float_scale || strcmp(value, "shift") == 0 ? 1 : -1;
+    }
     if (strcmp(name, "--html") == 0) return c->html = value, 1;
     if (strcmp(name, "--seconds") == 0) return cli_number(value, 0, 1e6, &c->seconds) ? 1 : -1;
     if (strcmp(name, "--threads") == 0 && cli_number(value, 1, 4096, &n))
@@ -310,9 +323,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(const cli *, dync_program *);
-    } commands[] = {{"info", cli_info},       {"run", cli_run},      {"explain", cli_explain},
-                    {"bench", cli_bench},     {"to-c", cli_convert}, {"to-onnx", cli_convert},
-                    {"to-dync", cli_convert}, {NULL, NULL}};
+    } commands[] = {{"info", cli_info},       {"run", cli_run},           {"explain", cli_explain},
+                    {"bench", cli_bench},     {"quantize", cli_quantize}, {"to-c", cli_convert},
+                    {"to-onnx", cli_convert}, {"to-dync", cli_convert},   {NULL, NULL}};
     cli c = {.seconds = 1, .seed = 0};
     const char *word = argc > 1 ? argv[1] : "";
     if (strcmp(word, "--version") == 0) return puts("dync " DYNC_VERSION), CLI_DONE;

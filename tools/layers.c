@@ -26,7 +26,7 @@ static const struct {
                {"autograd", true}, {"nn", true},       {"graph", true},   {"capture", true},
                {"aot", true},      {"inductor", true}, {"backend", true}, {"program", true},
                {"onnx", true},     {"door", true},     {"minify", true},  {"compile", true},
-               {"cuda", true}};
+               {"quantize", true}, {"cuda", true}};
 enum {
     N_FOLDERS = sizeof folders / sizeof folders[0],
     MAX_FILES = 1024,

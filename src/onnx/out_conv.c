@@ -218,11 +218,15 @@ DYNC__FN dync__ox_name dync__ox_max_pool(dync__ox *w)
     const dync__layout *lay = &dync__ox_of(w, 0)->lay, *to = &w->node->info[0].lay;
     const int64_t *in = lay->shape + lay->ndim - 2, *out = to->shape + to->ndim - 2;
     int64_t kernel[2], stride[2], pad[2], after[2], dilation[2];
-    int type = dync__ox_wide(dync__ox_of(w, 0)->dtype);
-    if (type != DYNC_F32 && type != DYNC_F64) return dync__ox_refuse(w, "pooling of integers");
+    int dtype = dync__ox_of(w, 0)->dtype, type = dync__ox_wide(dtype);
+    bool bytes = dtype == DYNC_I8 || dtype == DYNC_U8; /* as they are */
+    if (type != DYNC_F32 && type != DYNC_F64 && !bytes)
+        return dync__ox_refuse(w, "pooling of integers of more than 8 bits");
+    if (bytes) type = dtype;
     dync__ox_window(w, 4, 2, 1, dilation);
     dync__ox_pool(w, 1, in, out, kernel, stride, pad, after, dilation);
-    dync__ox_name x = dync__ox_op1(w, "MaxPool", dync__ox_planes(w, dync__ox_wide_in(w, 0), lay));
+    dync__ox_name x = bytes ? dync__ox_in(w, 0) : dync__ox_wide_in(w, 0);
+    x = dync__ox_op1(w, "MaxPool", dync__ox_planes(w, x, lay));
     dync__ox_set_ints(w, "kernel_shape", 2, kernel);
     dync__ox_set_ints(w, "strides", 2, stride);
     dync__ox_set_ints(w, "dilations", 2, dilation);

@@ -190,8 +190,8 @@ static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *cal
                                      a->dilation, NULL, 0);
     dync__str_addf(s, "%*s%s e = ", 4 * depth, "", dync__csource_type(x->dtype));
     dync__csource_at(s, 'x', x, 4, x->lay.stride, in_var);
-    dync__str_addf(s, ";\n%*sif (at < 0 || e > best || e != e) best = e, at = p * (", 4 * depth,
-                   "");
+    dync__str_addf(s, ";\n%*sif (at < 0 || e > best%s) best = e, at = p * (", 4 * depth, "",
+                   dync__dtype_info(x->dtype)->kind == 'f' ? " || e != e" : "");
     dync__size_csource(s, x->lay.shape[3]);
     dync__str_addf(s, ") + q;\n%*s}\n%*s", 4 * depth - 4, "", 4 * depth - 8, "");
     dync__csource_at(s, 'y', y, 4, y->lay.stride, out_var);

@@ -228,6 +228,23 @@ static void fail_each(void (*run)(void))
     }
 }
 
+static dync_tensor *filters;
+static dync_tensor *small_net(dync_tensor *x)
+{
+    dync_tensor *y =
+        dync_conv2d(x, filters, NULL, dync_shape(1, 1), dync_shape(1, 1), dync_shape(1, 1), 1);
+    y = dync_add(dync_relu(y), dync_sigmoid(y));
+    return dync_softmax(dync_mean(y, dync_shape(2, 3), false), 1);
+}
+static void run_quantize(void)
+{
+    filters = dync_ones(dync_shape(2, 1, 3, 3));
+    dync_tensor *x = dync_randn(dync_shape(1, 1, 4, 4));
+    dync_program *p = dync_export(small_net, x);
+    dync_program_free(dync_quantize_program(p, dync_tuple(x), NULL));
+    dync_program_free(p);
+}
+TEST(quantize_survives_each_failure) { fail_each(run_quantize); }
 TEST(hello_survives_each_failure) { fail_each(run_hello); }
 TEST(train_survives_each_failure) { fail_each(run_train); }
 TEST(backend_survives_each_failure) { fail_each(run_backend); }

@@ -132,6 +132,30 @@ TEST(run_gives_what_the_function_gives)
     end();
 }
 
+/* The file holds several calls; what is written computes nearly the same. */
+TEST(quantize_writes_a_program_of_integers)
+{
+    dync_tensor *x = begin(), *want = classes(x);
+    EXPECT(dync_npy_save(dync_cat(dync_tuple(x, dync_randn(dync_shape(27, 4))), 0),
+                         file("many.npy")) == DYNC_OK);
+    EXPECT(dync_npy_save(dync_randn(dync_shape(5, 3, 4)), file("apart.npy")) == DYNC_OK);
+    EXPECT(cli("quantize net.dync many.npy -o q.dync") == 0);
+    EXPECT(says("calibrated with 10 calls: 3 layers in integers, 0 in floats") && says("dB"));
+    EXPECT(cli("run q.dync x.npy -o y.npy") == 0);
+    EXPECT(dync_allclose(dync_npy_load(file("y.npy")), want, 0, 0.05));
+    EXPECT(cli("quantize net.onnx x=apart.npy --percentile 99.9 --scale float -o q.onnx") == 0);
+    EXPECT(says("calibrated with 5 calls"));
+    EXPECT(cli("run q.onnx x.npy -o y.npy") == 0 && cli("quantize net.dync many.npy -o q.c") == 0);
+    EXPECT(dync_allclose(dync_npy_load(file("y.npy")), want, 0, 0.1));
+    EXPECT(cli("quantize net.dync -o q.dync") == 2 && says("to calibrate with"));
+    EXPECT(cli("quantize net.dync many.npy") == 2 && says("-o OUT.dync"));
+    EXPECT(cli("quantize net.dync many.npy -o q.dync --percentile 10") == 2 &&
+           says("--percentile"));
+    EXPECT(cli("quantize net.dync x=5x5 -o q.dync") == 1 && says("do not fit"));
+    EXPECT(cli("quantize open.dync x.npy -o q.dync") == 1);
+    end();
+}
+
 TEST(run_several_inputs_and_results)
 {
     dync_tensor *x = begin();

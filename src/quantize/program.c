@@ -1,0 +1,302 @@
+/* quantize/program.c: a float program becomes one of I8. After walk.c. */
+#include "../dync.in.h"
+#include "../capture/capture.h"
+#include "quantize.h"
+DYNC__COLD
+
+typedef struct dync__quant_job {
+    dync__quantizer z;
+    dync__program *p;
+    dync_program *handle;
+    double signal, noise;
+    int64_t rows, agree;
+} dync__quant_job;
+
+/* ---- calibration ----------------------------------------------------------------------------- */
+
+/* The arguments of call i; item: room for one. */
+static dync_status dync__quant_batch(dync_value batches, int i, dync_value *item,
+                                     dync__callargs *call)
+{
+    *item = dync_at(batches, i);
+    const dync__list *list = dync__value_list(*item);
+    if (list) return dync__callargs_flatten(call, list->n, list->items);
+    return dync__callargs_flatten(call, 1, item);
+}
+
+static dync_status dync__quant_calibrate_one(dync__quant_job *j, dync_value batches, int i)
+{
+    dync__callargs call;
+    dync__arg out;
+    dync__tensor *in[DYNC__MAX_LEAVES];
+    dync_value item;
+    j->z.batch = i;
+    DYNC__TRY(dync__quant_batch(batches, i, &item, &call));
+    /* checks what came */
+    uint64_t errors = dync__error_count();
+    (void)dync__program_run(j->p, call.nargs, call.args);
+    if (dync__error_count() != errors) {
+        char why[256];
+        dync_status status = dync_error();
+        dync__format(why, sizeof why, "%s", dync_error_message());
+        dync_clear_error();
+        return dync__fail(status, "dync_quantize_program: batch %d: %s", i, why);
+    }
+    for (int k = 0; k < j->p->graph->n_inputs; k++) in[k] = call.tensor[j->p->leaf[k]];
+    return dync__quant_walk(&j->z, in, false, &out);
+}
+
+static dync_status dync__quant_calibrate(dync__quant_job *j, dync_value batches)
+{
+    bool bins = j->z.options.percentile > 0 && j->z.options.percentile < 100;
+    for (int round = 0; round < 1 + bins; round++) {
+        j->z.counting = round == 1;
+        for (int i = 0; i < dync_len(batches); i++) {
+            dync_scope scope = dync_scope_begin();
+            dync_status status = dync__quant_calibrate_one(j, batches, i);
+            dync_scope_end(&scope);
+            if (status != DYNC_OK) return status;
+        }
+    }
+    for (int i = 0; bins && i < j->z.g->node.n; i++) dync__quant_trim(&j->z, &j->z.range[i]);
+    return DYNC_OK;
+}
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+/* recursion: results are nested lists. Tensors stay the scope's. */
+static dync_value dync__quant_value(const dync__arg *a)
+{
+    if (a->kind == DYNC__A_TENSOR) return dync_v_tensor(dync__handle(a->as.t));
+    if (a->kind == DYNC__A_INT) return dync_v_int(a->as.i);
+    if (a->kind == DYNC__A_FLOAT) return dync_v_float(a->as.f);
+    if (a->kind == DYNC__A_BOOL) return dync_v_bool(a->as.i != 0);
+    if (a->kind != DYNC__A_LIST) return DYNC_NONE;
+    dync_value list = dync__list_new(a->n);
+    for (int i = 0; i < a->n; i++) dync__list_set(list, i, dync__quant_value(&a->as.list[i]));
+    return list;
+}
+
+/* What is exported: the walk over the arguments of the trace. */
+static dync_value dync__quant_function(const dync_value *args, int nargs, void *user)
+{
+    dync__quant_job *j = user;
+    dync__callargs call;
+    dync__arg out = dync__arg_none();
+    dync__tensor *in[DYNC__MAX_LEAVES];
+    j->z.status = dync__callargs_flatten(&call, nargs, args);
+    for (int k = 0; j->z.status == DYNC_OK && k < j->z.g->n_inputs; k++)
+        in[k] = call.tensor[j->p->leaf[k]];
+    j->z.report.layers = j->z.report.float_layers = 0;
+    j->z.report.kept_float[0] = 0;
+    memset(j->z.absorbed, 0, (size_t)j->z.g->node.n);
+    if (j->z.status == DYNC_OK) j->z.status = dync__quant_walk(&j->z, in, true, &out);
+    return j->z.status == DYNC_OK ? dync__quant_value(&out) : DYNC_NONE;
+}
+
+/* An argument of the type of leaf i, and its name. */
+static dync_status dync__quant_example(const dync__quant_job *j, int i, dync_value *out,
+                                       dync__str *names)
+{
+    const dync__program *p = j->p;
+    for (int k = 0; k < p->graph->n_inputs; k++) {
+        if (p->leaf[k] != i) continue;
+        const dync__info *info = &p->graph->node.at[k]->info[0];
+        dync__layout lay;
+        DYNC__TRY(dync__layout_contiguous(&lay, info->lay.ndim, info->lay.shape));
+        dync__tensor *t = dync__tensor_empty(info->dtype, info->device, &lay);
+        if (t) (void)dync__tensor_zero(t);
+        *out = dync_v_tensor(dync__give(t));
+        dync__str_addf(names, "%s%s", i ? ", " : "", p->input[k]);
+        return t ? DYNC_OK : DYNC_ERR_MEMORY;
+    }
+    *out = dync_v_tensor(dync_zeros(dync_shape(1)));
+    dync__str_addf(names, "%sunused%d", i ? ", " : "", i);
+    return out->as.t ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+static dync_program *dync__quant_build(dync__quant_job *j)
+{
+    dync_value args[DYNC__MAX_LEAVES];
+    dync__str names = {0}, name = {0};
+    dync_program *made = NULL;
+    dync__str_addf(&name, "%s_int8", j->p->name);
+    dync_scope scope = dync_scope_begin();
+    j->z.status = DYNC_OK;
+    for (int i = 0; i < j->p->n_leaves && j->z.status == DYNC_OK; i++)
+        j->z.status = dync__quant_example(j, i, &args[i], &names);
+    if (j->z.status == DYNC_OK && !names.failed && !name.failed) {
+        dync_callee callee = dync_bind_callee(dync_fnv(dync__quant_function), dync__str_get(&name),
+                                              j, dync__str_get(&names));
+        made = dync_export_values(callee, dync__str_get(&name), j->p->n_leaves, args);
+    }
+    dync__str_free(&names);
+    dync__str_free(&name);
+    dync_scope_end(&scope);
+    return made;
+}
+
+/* ---- the report ------------------------------------------------------------------------------ */
+
+static int64_t dync__quant_constant_bytes(const dync__graph *g)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < g->node.n; i++) {
+        const dync__tensor *t = g->node.at[i]->kind == DYNC__N_GET_ATTR ? g->node.at[i]->value
+                                                                        : NULL;
+        if (t) bytes += t->numel * dync__dtype_info(t->dtype)->bytes;
+    }
+    return bytes;
+}
+
+static void dync__quant_compare_rows(dync__quant_job *j, const dync__tensor *t, const float *want,
+                                     const float *got)
+{
+    int64_t n = t->lay.ndim ? t->lay.shape[t->lay.ndim - 1] : 1;
+    for (int64_t i = 0; n > 0 && i < t->numel; i += n) {
+        int64_t a = 0, b = 0;
+        for (int64_t k = 0; k < n; k++) {
+            double d = (double)want[i + k] - (double)got[i + k];
+            j->signal += (double)want[i + k] * (double)want[i + k];
+            j->noise += d * d;
+            if (want[i + k] > want[i + a]) a = k;
+            if (got[i + k] > got[i + b]) b = k;
+        }
+        j->rows++;
+        j->agree += a == b;
+    }
+}
+
+/* recursion: results are nested lists */
+static dync_status dync__quant_compare(dync__quant_job *j, dync_value want, dync_value got)
+{
+    const dync__list *a = dync__value_list(want), *b = dync__value_list(got);
+    if (a && b) {
+        for (int i = 0; i < a->n && i < b->n; i++)
+            DYNC__TRY(dync__quant_compare(j, a->items[i], b->items[i]));
+        return DYNC_OK;
+    }
+    if (want.kind != DYNC_KIND_TENSOR || got.kind != DYNC_KIND_TENSOR) return DYNC_OK;
+    dync__tensor *x = dync__open(want.as.t), *y = dync__open(got.as.t);
+    if (!x || !y || x->dtype != DYNC_F32 || x->numel != y->numel) return DYNC_OK;
+    x = dync__contiguous_copy(x);
+    y = dync__contiguous_copy(y);
+    if (x && y) dync__quant_compare_rows(j, x, dync__tensor_data(x), dync__tensor_data(y));
+    dync_status status = x && y ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync__unref(x);
+    dync__unref(y);
+    return status;
+}
+
+static dync_status dync__quant_report(dync__quant_job *j, dync_program *made, dync_value batches)
+{
+    dync_quantize_report *r = &j->z.report;
+    dync__program *p = dync__program_open(made, "dync_quantize_program");
+    if (!p) return DYNC_ERR_VALUE;
+    r->weight_bytes_before = dync__quant_constant_bytes(j->p->graph);
+    r->weight_bytes = dync__quant_constant_bytes(p->graph);
+    for (int i = 0; i < dync_len(batches); i++) {
+        dync__callargs call;
+        dync_scope scope = dync_scope_begin();
+        uint64_t errors = dync__error_count();
+        dync_value item;
+        dync_status status = dync__quant_batch(batches, i, &item, &call);
+        if (status == DYNC_OK) {
+            dync_value want = dync__program_run(j->p, call.nargs, call.args),
+                       got = dync__program_run(p, call.nargs, call.args);
+            status = dync__error_count() != errors ? dync_error()
+                                                   : dync__quant_compare(j, want, got);
+        }
+        dync_scope_end(&scope);
+        if (status != DYNC_OK) return status;
+    }
+    r->agreement = j->rows ? (double)j->agree / (double)j->rows : 1;
+    r->snr_db = j->noise > 0 ? 10 * log10(j->signal / j->noise) : HUGE_VAL;
+    *j->z.options.report = *r;
+    return DYNC_OK;
+}
+
+/* ---- the door -------------------------------------------------------------------------------- */
+
+static dync_status dync__quant_check(const dync__program *p, dync_value batches,
+                                     const dync_quantize_options *o)
+{
+    if (!p->graph)
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "dync_quantize_program: %s has no graph of its own: an ONNX model whose "
+                          "sizes or values come with its calls",
+                          p->name);
+    if (p->graph->syms)
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "dync_quantize_program: %s has symbolic sizes; export it without "
+                          "dync_mark_dynamic",
+                          p->name);
+    if (batches.kind != DYNC_KIND_LIST || dync_len(batches) == 0)
+        return dync__fail(DYNC_ERR_VALUE,
+                          "dync_quantize_program: expected a list of batches to calibrate with, "
+                          "got %s",
+                          batches.kind == DYNC_KIND_LIST ? "an empty one"
+                                                         : dync__kind_name(batches.kind));
+    if (o && !(o->percentile == 0 || (o->percentile > 50 && o->percentile <= 100)))
+        return dync__fail(DYNC_ERR_VALUE,
+                          "dync_quantize_program: percentile %g: expected one above 50 and at most "
+                          "100, or 0 for the whole range",
+                          o->percentile);
+    return DYNC_OK;
+}
+
+static void dync__quant_count_use(void *user, dync__arg *a)
+{
+    int *at = user, node = a->as.node->index;
+    at[1 + node] = at[1 + node] == -1 ? at[0] : -2; /* -1: none yet, -2: several */
+}
+
+static dync_status dync__quant_open(dync__quant_job *j)
+{
+    dync__quantizer *z = &j->z;
+    size_t n = (size_t)z->g->node.n + 1;
+    z->range = dync__arena_alloc(&z->arena, n * sizeof *z->range);
+    z->value = dync__arena_alloc(&z->arena, n * sizeof *z->value);
+    z->absorbed = dync__arena_alloc(&z->arena, n);
+    z->known = dync__arena_alloc(&z->arena, n * sizeof *z->known);
+    int *at = dync__arena_alloc(&z->arena, (n + 1) * sizeof *at);
+    if (!z->range || !z->value || !z->absorbed || !z->known || !at) return DYNC_ERR_MEMORY;
+    z->user = at + 1;
+    for (size_t i = 0; i <= n; i++) at[i] = -1;
+    for (int i = 0; i < z->g->node.n; i++) {
+        dync__node *node = z->g->node.at[i];
+        at[0] = i;
+        dync__node_each_input(node, dync__quant_count_use, at);
+    }
+    for (int i = 0; i < z->g->node.n; i++) /* only as the first argument does a value pass on */
+        if (z->user[i] >= 0) {
+            const dync__arg *first = &z->g->node.at[z->user[i]]->args[0];
+            if (first->kind != DYNC__A_NODE || first->as.node->index != i) z->user[i] = -1;
+        }
+    return DYNC_OK;
+}
+
+DYNC_API dync_program *dync_quantize_program(dync_program *program, dync_value batches,
+                                             const dync_quantize_options *options)
+{
+    dync__quant_job j = {.p = dync__program_open(program, "dync_quantize_program")};
+    dync_program *made = NULL;
+    if (!j.p || dync__quant_check(j.p, batches, options) != DYNC_OK) return NULL;
+    j.z.g = j.p->graph;
+    if (options) j.z.options = *options;
+    dync_scope scope = dync_scope_begin();
+    bool grad_off = dync__grad_is_off();
+    dync__grad_off(true);
+    dync_status status = dync__quant_open(&j);
+    if (status == DYNC_OK) status = dync__quant_calibrate(&j, batches);
+    if (status == DYNC_OK) made = dync__quant_build(&j);
+    if (made && j.z.options.report && dync__quant_report(&j, made, batches) != DYNC_OK) {
+        dync_program_free(made);
+        made = NULL;
+    }
+    dync__grad_off(grad_off);
+    dync_scope_end(&scope);
+    for (int i = 0; i < j.z.constant.n; i++) dync__unref(j.z.constant.at[i]);
+    dync__arena_free(&j.z.arena);
+    return made;
+}

@@ -1,0 +1,103 @@
+/* quantize/quantize.h: programs in I8. After compile/.
+ *
+ * The float graph is walked three times: twice over the calibration data, for the ranges of all
+ * values, and once under export, where each node becomes the integer operators that compute it.
+ * real = scale * (q - zero). */
+#ifndef DYNC__QUANTIZE_H
+#define DYNC__QUANTIZE_H
+#include "../program/program.h"
+
+enum { DYNC__QUANT_BINS = 2048, DYNC__QUANT_LOW = -128, DYNC__QUANT_HIGH = 127 };
+
+typedef struct dync__qscale {
+    double scale;
+    int zero;
+} dync__qscale;
+
+/* The values of a node over the calibration data. */
+typedef struct dync__qrange {
+    double low, high;
+    bool seen;
+    int64_t *bins; /* DYNC__QUANT_BINS over [low, high]; NULL: none are counted */
+} dync__qrange;
+
+/* A node's value in the walk: floats and other types in arg, I8 in q; either may be missing. */
+typedef struct dync__qvalue {
+    dync__arg arg;
+    dync_tensor *q;
+    dync__qscale s;
+} dync__qvalue;
+
+typedef struct dync__quantizer {
+    dync__arena arena;
+    const dync__graph *g;
+    dync_quantize_options options;
+    dync__qrange *range;
+    dync__qvalue *value;
+    int *user;                  /* the node's only reader; -1: there are more, or none */
+    const dync__tensor **known; /* what no input changes: constants and what is made of them */
+    bool *absorbed;             /* what its argument gives already, in I8 */
+    DYNC__VEC(dync__tensor *) constant; /* owned: what the trace meets must outlive it */
+    bool counting;                      /* bins, in the second round */
+    int batch;
+    dync_status status;
+    dync_quantize_report report;
+} dync__quantizer;
+
+/* scheme.c */
+DYNC__FN dync__qscale dync__qscale_of(double low, double high);
+/* factor = multiplier / 2^shift */
+DYNC__FN void dync__quant_multiplier(double factor, int32_t *multiplier, int32_t *shift);
+DYNC__FN int dync__quant_round(double x, int low, int high);
+/* The elements of a constant, row major; of the arena. NULL: no memory. */
+DYNC__FN double *dync__quant_numbers(dync__quantizer *, const dync__tensor *);
+/* A constant; NULL: no memory. */
+DYNC__FN dync_tensor *dync__quant_const(dync__quantizer *, int dtype, int ndim,
+                                        const int64_t *shape, const void *data);
+/* Node n's value as floats, or whatever it is; as I8; the tensor of a constant, or NULL. */
+DYNC__FN dync__arg dync__quant_plain(dync__quantizer *, const dync__node *n);
+DYNC__FN const dync__qvalue *dync__quant_int8(dync__quantizer *, const dync__arg *node);
+DYNC__FN const dync__tensor *dync__quant_constant(const dync__quantizer *, const dync__arg *);
+DYNC__FN bool dync__quant_is_real(const dync__quantizer *,
+                                  const dync__arg *node); /* a F32 tensor, not a constant */
+/* I32 sums into I8: zero + sum * factor[i] along dim of the sums, or factor[0] for all (n 1). */
+DYNC__FN dync_tensor *dync__quant_rescale(dync__quantizer *, dync_tensor *sums, int n,
+                                          const double *factor, int dim, dync__qscale to);
+/* q - zero in I32 */
+DYNC__FN dync_tensor *dync__quant_centred(const dync__qvalue *);
+/* The node has the value q of scale s; layers counts. NULL: status tells. */
+DYNC__FN bool dync__quant_give(dync__quantizer *, const dync__node *, dync_tensor *q,
+                               dync__qscale s);
+/* The node by whose range n's value is cut: the last of the clamps that follow it alone, which are
+ * absorbed with it. */
+DYNC__FN const dync__node *dync__quant_last(dync__quantizer *, const dync__node *n);
+DYNC__FN dync__qscale dync__quant_range(const dync__quantizer *, const dync__node *);
+
+/* call.c: the node as it is, over floats; its arguments as values in args */
+DYNC__FN dync_status dync__quant_args(dync__quantizer *, const dync__node *, dync__arg *args);
+DYNC__FN dync_status dync__quant_call(dync__quantizer *, const dync__node *, dync__arg *args,
+                                      dync__arg *out);
+/* observe.c */
+DYNC__FN dync_status dync__quant_observe(dync__quantizer *, const dync__node *,
+                                         const dync__tensor *);
+DYNC__FN void dync__quant_trim(dync__quantizer *, dync__qrange *);
+
+/* layers.c, pointwise.c: true: the node's value is given, or status is an error. False: the form is
+ * none of theirs. */
+typedef bool (*dync__quant_rule)(dync__quantizer *, const dync__node *);
+DYNC__FN bool dync__quant_linear(dync__quantizer *, const dync__node *);
+DYNC__FN bool dync__quant_conv(dync__quantizer *, const dync__node *);
+DYNC__FN bool dync__quant_mean(dync__quantizer *, const dync__node *);
+DYNC__FN bool dync__quant_avg_pool(dync__quantizer *, const dync__node *);
+DYNC__FN bool dync__quant_adaptive_pool(dync__quantizer *, const dync__node *);
+DYNC__FN bool dync__quant_embedding(dync__quantizer *, const dync__node *);
+DYNC__FN bool dync__quant_moves(dync__quantizer *, const dync__node *);
+DYNC__FN bool dync__quant_add(dync__quantizer *, const dync__node *);
+DYNC__FN bool dync__quant_mul(dync__quantizer *, const dync__node *);
+DYNC__FN bool dync__quant_cat(dync__quantizer *, const dync__node *);
+DYNC__FN bool dync__quant_softmax(dync__quantizer *, const dync__node *);
+DYNC__FN bool dync__quant_table(dync__quantizer *, const dync__node *);
+/* walk.c */
+DYNC__FN dync_status dync__quant_walk(dync__quantizer *, dync__tensor *const *in, bool build,
+                                      dync__arg *out);
+#endif

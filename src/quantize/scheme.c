@@ -1,0 +1,207 @@
+/* quantize/scheme.c: scales, zero points and multipliers, and the operators at the borders of what
+ * is I8. Before observe.c. */
+#include "../dync.in.h"
+#include "quantize.h"
+DYNC__COLD
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+DYNC__FN int dync__quant_round(double x, int low, int high)
+{
+    x = rint(x);
+    return x <= low ? low : x >= high ? high : (int)x;
+}
+
+/* 0 is a value of its own: paddings and rectifiers need it exactly. */
+DYNC__FN dync__qscale dync__qscale_of(double low, double high)
+{
+    dync__qscale s = {1, 0};
+    low = DYNC__MIN(low, 0);
+    high = DYNC__MAX(high, 0);
+    if (high - low > 0) s.scale = (high - low) / (DYNC__QUANT_HIGH - DYNC__QUANT_LOW);
+    if (!(s.scale > DBL_MIN)) s.scale = 1;
+    s.zero = dync__quant_round(DYNC__QUANT_LOW - low / s.scale, DYNC__QUANT_LOW, DYNC__QUANT_HIGH);
+    return s;
+}
+
+DYNC__FN void dync__quant_multiplier(double factor, int32_t *multiplier, int32_t *shift)
+{
+    int exponent;
+    double whole = rint(ldexp(frexp(factor, &exponent), 31));
+    if (whole >= 2147483648.0) {
+        whole /= 2;
+        exponent++;
+    }
+    *multiplier = (int32_t)whole;
+    *shift = 31 - exponent;
+    if (*shift > 62) /* less than half a step for any sum */
+        *multiplier = 0, *shift = 0;
+    if (*shift < 0) *multiplier = INT32_MAX, *shift = 0;
+}
+
+DYNC__FN double *dync__quant_numbers(dync__quantizer *z, const dync__tensor *t)
+{
+    double *out = dync__arena_alloc(&z->arena, (size_t)(t->numel + 1) * sizeof *out);
+    dync__tensor *dense = out ? dync__contiguous_copy(t) : NULL;
+    if (!dense) return NULL;
+    const char *x = dync__tensor_data(dense);
+    size_t bytes = dync__dtype_info(t->dtype)->bytes;
+    for (int64_t i = 0; i < t->numel; i++) out[i] = dync__load_f64(x + (size_t)i * bytes, t->dtype);
+    dync__unref(dense);
+    return out;
+}
+
+DYNC__FN dync_tensor *dync__quant_const(dync__quantizer *z, int dtype, int ndim,
+                                        const int64_t *shape, const void *data)
+{
+    dync__layout lay;
+    if (dync__layout_contiguous(&lay, ndim, shape) != DYNC_OK) return NULL;
+    dync__tensor *t = dync__tensor_empty(dtype, 0, &lay);
+    if (!t) return NULL;
+    memcpy(dync__tensor_data(t), data, (size_t)t->numel * dync__dtype_info(dtype)->bytes);
+    if (dync__avec_push(&z->arena, &z->constant, t)) return dync__handle(t);
+    dync__unref(t);
+    return NULL;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+DYNC__FN const dync__tensor *dync__quant_constant(const dync__quantizer *z, const dync__arg *a)
+{
+    return a->kind == DYNC__A_NODE ? z->known[a->as.node->index] : NULL;
+}
+
+DYNC__FN bool dync__quant_is_real(const dync__quantizer *z, const dync__arg *a)
+{
+    const dync__node *n = a->kind == DYNC__A_NODE ? a->as.node : NULL;
+    return n && n->has_info && n->nout == 1 && n->info[0].dtype == DYNC_F32 && !z->known[n->index];
+}
+
+DYNC__FN dync__qscale dync__quant_range(const dync__quantizer *z, const dync__node *n)
+{
+    const dync__qrange *r = &z->range[n->index];
+    return dync__qscale_of(r->low, r->high);
+}
+
+DYNC__FN dync__arg dync__quant_plain(dync__quantizer *z, const dync__node *n)
+{
+    dync__qvalue *v = &z->value[n->index];
+    if (v->arg.kind == DYNC__A_NONE && v->q) {
+        dync_tensor *t = dync_to_dtype(v->q, DYNC_F32);
+        if (v->s.zero) t = dync_sub(t, (double)v->s.zero);
+        t = dync_mul(t, v->s.scale);
+        if (t) v->arg = dync__arg_t(dync__open(t));
+    }
+    return v->arg;
+}
+
+static dync_tensor *dync__quant_int8_constant(dync__quantizer *z, const dync__tensor *t,
+                                              dync__qscale s)
+{
+    const double *x = dync__quant_numbers(z, t);
+    int8_t *q = dync__arena_alloc(&z->arena, (size_t)t->numel + 1);
+    if (!x || !q) return NULL;
+    for (int64_t i = 0; i < t->numel; i++)
+        q[i] =
+            (int8_t)dync__quant_round(x[i] / s.scale + s.zero, DYNC__QUANT_LOW, DYNC__QUANT_HIGH);
+    return dync__quant_const(z, DYNC_I8, t->lay.ndim, t->lay.shape, q);
+}
+
+DYNC__FN const dync__qvalue *dync__quant_int8(dync__quantizer *z, const dync__arg *a)
+{
+    dync__qvalue *v = &z->value[a->as.node->index];
+    const dync__tensor *constant = dync__quant_constant(z, a);
+    if (constant && !v->q) {
+        v->s = dync__quant_range(z, a->as.node);
+        v->q = dync__quant_int8_constant(z, constant, v->s);
+    }
+    if (!v->q && v->arg.kind == DYNC__A_TENSOR) {
+        v->s = dync__quant_range(z, a->as.node);
+        dync_tensor *t = dync_round(dync_div(dync__handle(v->arg.as.t), v->s.scale));
+        if (v->s.zero) t = dync_add(t, (double)v->s.zero);
+        t = dync_clamp(t, (double)DYNC__QUANT_LOW, (double)DYNC__QUANT_HIGH);
+        v->q = t ? dync_to_dtype(t, DYNC_I8) : NULL;
+    }
+    return v->q ? v : NULL;
+}
+
+DYNC__FN dync_tensor *dync__quant_centred(const dync__qvalue *v)
+{
+    dync_tensor *t = dync_to_dtype(v->q, DYNC_I32);
+    return v->s.zero ? dync_sub(t, v->s.zero) : t;
+}
+
+DYNC__FN bool dync__quant_give(dync__quantizer *z, const dync__node *n, dync_tensor *q,
+                               dync__qscale s)
+{
+    if (!q) {
+        z->status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+        return true;
+    }
+    z->value[n->index].q = q;
+    z->value[n->index].s = s;
+    z->report.layers++;
+    return true;
+}
+
+/* ---- ends of layers -------------------------------------------------------------------------- */
+
+/* Factors as tensors that lie along dim of the sums. */
+static dync_tensor *dync__quant_factors(dync__quantizer *z, int n, const double *factor, int dtype,
+                                        bool shifts, int ndim, int dim)
+{
+    int64_t shape[DYNC_MAX_DIMS];
+    int32_t *word = dync__arena_alloc(&z->arena, (size_t)n * sizeof *word), other;
+    if (!word) return NULL;
+    for (int i = 0; i < n; i++) {
+        float real = (float)factor[i];
+        if (dtype == DYNC_F32)
+            memcpy(&word[i], &real, sizeof real);
+        else if (shifts)
+            dync__quant_multiplier(factor[i], &other, &word[i]);
+        else
+            dync__quant_multiplier(factor[i], &word[i], &other);
+    }
+    for (int d = 0; d < ndim; d++) shape[d] = d == dim ? n : 1;
+    return dync__quant_const(z, dtype, n == 1 ? 0 : ndim, shape, word);
+}
+
+DYNC__FN dync_tensor *dync__quant_rescale(dync__quantizer *z, dync_tensor *sums, int n,
+                                          const double *factor, int dim, dync__qscale to)
+{
+    dync__tensor *t = sums ? dync__open(sums) : NULL;
+    if (!t) return NULL;
+    int ndim = t->lay.ndim;
+    if (z->options.float_scale) {
+        sums = dync_mul(dync_to_dtype(sums, DYNC_F32),
+                        dync__quant_factors(z, n, factor, DYNC_F32, false, ndim, dim));
+        sums = dync_round(sums);
+        if (to.zero) sums = dync_add(sums, (double)to.zero);
+        sums = dync_clamp(sums, (double)DYNC__QUANT_LOW, (double)DYNC__QUANT_HIGH);
+    } else {
+        sums = dync_rescale(sums, dync__quant_factors(z, n, factor, DYNC_I32, false, ndim, dim),
+                            dync__quant_factors(z, n, factor, DYNC_I32, true, ndim, dim));
+        if (to.zero) sums = dync_add(sums, to.zero);
+        sums = dync_clamp(sums, (int)DYNC__QUANT_LOW, (int)DYNC__QUANT_HIGH);
+    }
+    return sums ? dync_to_dtype(sums, DYNC_I8) : NULL;
+}
+
+static bool dync__quant_is_clamp(const dync__node *n)
+{
+    if (n->op == DYNC__OP_relu || n->op == DYNC__OP_relu6 || n->op == DYNC__OP_hardtanh)
+        return true;
+    return n->op == DYNC__OP_clamp && n->args[1].kind != DYNC__A_NODE &&
+           n->args[2].kind != DYNC__A_NODE;
+}
+
+/* What a clamp cuts off lies outside of the range of what it gives. */
+DYNC__FN const dync__node *dync__quant_last(dync__quantizer *z, const dync__node *n)
+{
+    for (;;) {
+        int next = z->user[n->index];
+        if (next < 0 || !dync__quant_is_clamp(z->g->node.at[next])) return n;
+        n = z->g->node.at[next];
+        z->absorbed[next] = true;
+    }
+}
