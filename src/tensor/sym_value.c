@@ -189,6 +189,22 @@ DYNC__FN bool dync__symtab_solve(const dync__symtab *t, int64_t size, int64_t ac
     return known[unknown] = true;
 }
 
+/* Sizes of the table in force, whose comparison becomes a guard there. Numbers of the user's and
+ * bounds may look like one. */
+static bool dync__sz_open(int64_t a, int64_t b)
+{
+    const dync__symtab *t = dync__any_token(a, b) ? dync__tls.syms : NULL;
+    return t && (!dync__is_token(a) || dync__symtab_find(t, a)) &&
+           (!dync__is_token(b) || dync__symtab_find(t, b));
+}
+
+static bool dync__symbol_takes(const dync__sz_symbol *s, int64_t value)
+{
+    if (!dync__sz_open(value, value)) return value >= s->low && value <= s->high;
+    return !(s->low > -DYNC__SZ_MOST && dync__sz_lt(value, s->low)) &&
+           !(s->high < DYNC__SZ_MOST && dync__sz_lt(s->high, value));
+}
+
 DYNC__FN bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard *g,
                                 const int64_t *value)
 {
@@ -196,13 +212,14 @@ DYNC__FN bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard *g,
     int64_t a = dync__symtab_value(t, g->a, value, &ok),
             b = dync__symtab_value(t, g->b, value, &ok);
     if (!ok) return false;
+    bool open = dync__sz_open(a, b);
     switch (g->rel) {
-    case DYNC__SZ_EQ: return dync__sz_eq(a, b);
-    case DYNC__SZ_NE: return !dync__sz_eq(a, b);
-    case DYNC__SZ_LT: return dync__sz_lt(a, b);
+    case DYNC__SZ_EQ: return open ? dync__sz_eq(a, b) : a == b;
+    case DYNC__SZ_NE: return open ? !dync__sz_eq(a, b) : a != b;
+    case DYNC__SZ_LT: return open ? dync__sz_lt(a, b) : a < b;
     case DYNC__SZ_LE: break;
     }
-    return !dync__sz_lt(b, a);
+    return open ? !dync__sz_lt(b, a) : a <= b;
 }
 
 DYNC__FN bool dync__symtab_fits(const dync__symtab *t, const int64_t *value)
@@ -211,8 +228,7 @@ DYNC__FN bool dync__symtab_fits(const dync__symtab *t, const int64_t *value)
         if (!dync__guard_holds(t, &t->guard.at[i], value)) return false;
     for (int i = 0; i < t->symbol.n; i++)
         if ((value[i] || t->symbol.at[i].number || t->symbol.at[i].data) &&
-            (dync__sz_lt(value[i], t->symbol.at[i].low) ||
-             dync__sz_lt(t->symbol.at[i].high, value[i])))
+            !dync__symbol_takes(&t->symbol.at[i], value[i]))
             return false;
     return true;
 }
