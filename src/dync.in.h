@@ -457,6 +457,8 @@ DYNC__PLAIN
 #include "onnx/map_microsoft.c"
 #include "onnx/map_microsoft_quant.c"
 #include "onnx/map_microsoft_attention.c"
+#include "onnx/map_sample.c"
+#include "onnx/map_count.c"
 #include "onnx/map_loss.c"
 #include "onnx/map_detect.c"
 #include "onnx/map_control.c"

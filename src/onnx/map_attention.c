@@ -152,6 +152,47 @@ DYNC__FN dync_status dync__oi_attention(dync__onnx_call *c)
     return dync__oi_out(c, 0, p && flat ? dync__oi_joined(p) : p);
 }
 
+/* x [B, heads, L, T] through a graph of the node that gives a tensor like it; none: as it is */
+static dync_tensor *dync__oi_modified(dync__onnx_call *c, const char *name, dync_tensor *x)
+{
+    const dync__onnx_body *b = dync__oi_body(c, name);
+    dync__onnx_value in = {x, 0}, out = {NULL, 0};
+    if (!b || !x) return x;
+    in.type = dync__onnx_type_of(dync__oi_type(x));
+    if (b->n_inputs != 1 || b->n_outputs != 1) {
+        dync__oi_fail(c, DYNC_ERR_FORMAT, "%s takes one tensor and gives one", name);
+        return NULL;
+    }
+    if (dync__onnx_run_inside(c->model, b, c->frame, c, 1, &in, &out) != DYNC_OK) return NULL;
+    if (out.t && dync__oi_rank(out.t) == dync__oi_rank(x)) return out.t;
+    dync__oi_fail(c, DYNC_ERR_SHAPE, "%s gives another shape", name);
+    return NULL;
+}
+
+/* Scores and weights are floats of at least 32 bits, each through a graph of the node. */
+DYNC__FN dync_status dync__oi_flex_attention(dync__onnx_call *c)
+{
+    dync_tensor *q = dync__oi_in(c, 0), *k = dync__oi_in(c, 1), *v = dync__oi_in(c, 2), *s;
+    int64_t told = dync__oi_int(c, "softmax_precision");
+    int dtype = dync__oi_type(q), kept = dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
+    if (told) kept = dync__onnx_dtype(told);
+    if (dync__oi_rank(q) != 4 || dync__oi_rank(k) != 4 || dync__oi_rank(v) != 4 || kept < 0 ||
+        dync__oi_size(k, 1) < 1 || dync__oi_size(q, 1) % dync__oi_size(k, 1))
+        return dync__oi_fail(c, DYNC_ERR_SHAPE, "heads of query and key");
+    int64_t times = dync__oi_size(q, 1) / dync__oi_size(k, 1);
+    double scale = dync__oi_has(c, "scale") ? dync__oi_float(c, "scale")
+                                            : 1 / sqrt((double)dync__oi_size(q, 3));
+    q = dync_to_dtype(q, (dync_dtype)kept);
+    k = dync_to_dtype(dync__oi_repeat_heads(k, times), (dync_dtype)kept);
+    v = dync_to_dtype(dync__oi_repeat_heads(v, times), (dync_dtype)kept);
+    s = q && k ? dync_mul(dync_matmul(q, dync_transpose(k, 2, 3)), scale) : NULL;
+    s = dync__oi_modified(c, "score_mod", s);
+    s = s ? dync_softmax(s, -1) : NULL;
+    s = dync__oi_modified(c, "prob_mod", s);
+    s = s && v ? dync_matmul(s, v) : NULL;
+    return dync__oi_out(c, 0, s ? dync_to_dtype(s, (dync_dtype)dtype) : NULL);
+}
+
 /* ---- rotations ------------------------------------------------------------------------------- */
 
 /* x [B, heads, L, dim] by angles [B or 1, 1, L, dim / 2]; mixed: pairs lie side by side */

@@ -59,6 +59,11 @@ DYNC__FN dync_tensor *dync__oi_centred(dync_tensor *x, dync_tensor *zero, int di
 DYNC__FN dync_tensor *dync__oi_int_product(dync_tensor *a, dync_tensor *b);
 DYNC__FN dync_tensor *dync__oi_real(dync_tensor *x, dync_tensor *scale, dync_tensor *zero);
 /* the mapping functions */
+DYNC__FN dync_status dync__oi_roialign(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_col2im(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_deform_conv(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_tf_idf(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_flex_attention(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_ms_attention(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_qattention(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_multi_head(dync__onnx_call *);

@@ -54,6 +54,7 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "Celu", 12, "alpha=1", dync__oi_activation, NULL, NULL, DYNC__OI_CELU},
     {"", "CenterCropPad", 18, "axes=", dync__oi_center, NULL, NULL, 0},
     {"", "Clip", 1, "min= max= consumed_inputs=", dync__oi_clip, NULL, NULL, 0},
+    {"", "Col2Im", 18, "dilations= pads= strides=", dync__oi_col2im, NULL, NULL, 0},
     {"", "Compress", 9, "axis=", dync__oi_compress, NULL, NULL, 0},
     {"", "Concat", 1, "axis=1", dync__oi_concat, NULL, NULL, 0},
     {"", "Constant", 1,
@@ -69,6 +70,9 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "CumProd", 26, "exclusive=0 reverse=0", dync__oi_cumulate, NULL, NULL, DYNC__OI_PROD},
     {"", "CumSum", 11, "exclusive=0 reverse=0", dync__oi_cumulate, NULL, NULL, 0},
     {"", "DFT", 17, "axis=1 inverse=0 onesided=0", dync__oi_dft, NULL, NULL, 0},
+    {"", "DeformConv", 19,
+     "dilations= group=1 kernel_shape= offset_group=1 pads= strides=",
+     dync__oi_deform_conv, NULL, NULL, 0},
     {"", "DepthToSpace", 1, "blocksize= mode=DCR", dync__oi_depth_to_space, NULL, NULL, 0},
     {"", "DequantizeLinear", 10, "axis=1 block_size=0 output_dtype=0", dync__oi_dequantize, NULL, NULL, 0},
     {"", "Det", 11, "", dync__oi_det, NULL, NULL, 0},
@@ -189,6 +193,10 @@ static const dync__onnx_row dync__onnx_rows[] = {
      "nearest_mode=round_prefer_floor",
      dync__oi_resize, NULL, NULL, 0},
     {"", "ReverseSequence", 10, "batch_axis=1 time_axis=0", dync__oi_reverse_sequence, NULL, NULL, 0},
+    {"", "RoiAlign", 10,
+     "coordinate_transformation_mode=half_pixel mode=avg output_height=1 output_width=1 sampling_ratio=0 "
+     "spatial_scale=1",
+     dync__oi_roialign, NULL, NULL, 0},
     {"", "RotaryEmbedding", 23, "interleaved=0 num_heads=0 rotary_embedding_dim=0", dync__oi_rotary, NULL, NULL, 0},
     DYNC__ONE("Round", 11, dync_round)
     {"", "STFT", 17, "onesided=1", dync__oi_stft, NULL, NULL, 0},
@@ -226,6 +234,10 @@ static const dync__onnx_row dync__onnx_rows[] = {
     DYNC__ONE("Tan", 7, dync_tan)
     DYNC__ONE("Tanh", 1, dync_tanh)
     {"", "TensorScatter", 24, "axis=-2 mode=linear", dync__oi_tensor_scatter, NULL, NULL, 0},
+    {"", "TfIdfVectorizer", 9,
+     "max_gram_length= max_skip_count= min_gram_length= mode= ngram_counts= ngram_indexes= pool_int64s= pool_strings= "
+     "weights=",
+     dync__oi_tf_idf, NULL, NULL, 0},
     {"", "ThresholdedRelu", 10, "alpha=1", dync__oi_activation, NULL, NULL, DYNC__OI_THRESHOLDED},
     {"", "Tile", 6, "", dync__oi_tile, NULL, NULL, 0},
     {"", "TopK", 1, "axis=-1 k= largest=1 sorted=1", dync__oi_top_k, NULL, NULL, 0},
@@ -236,6 +248,9 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "Upsample", 7, "mode=nearest scales= width_scale= height_scale=", dync__oi_resize, NULL, NULL, 0},
     {"", "Where", 9, "", dync__oi_where, NULL, NULL, 0},
     DYNC__TWO("Xor", 1, dync_logical_xor, 0)
+    {"ai.onnx.preview", "FlexAttention", 1,
+     "prob_mod= scale= score_mod= softmax_precision=0",
+     dync__oi_flex_attention, NULL, NULL, 0},
     {DYNC__MS, "Attention", 1,
      "num_heads= qkv_hidden_sizes= do_rotary=0 rotary_embedding_dim=0 past_present_share_buffer=0 " DYNC__OI_MASKED,
      dync__oi_ms_attention, NULL, NULL, 0},

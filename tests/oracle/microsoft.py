@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Models of one com.microsoft operator each, and what ONNX Runtime gives for them, for tests/onnx/run_cases.c.
+"""Models of one operator each, and what ONNX Runtime gives for them, for tests/onnx/run_cases.c: of com.microsoft, and of ONNX's own some that
+its tests vary little.
 
 usage: microsoft.py FOLDER [NAME...]
 
@@ -243,8 +244,37 @@ def rotary():
     case("RotaryEmbedding", [f32(2, 3, 32), at, *tables], num_heads=2, rotary_embedding_dim=8)
 
 
+def samples():
+    own = dict(domain="", opset=22)
+    x = f32(2, 3, 9, 8)
+    corner = R.uniform(-1, 5, (4, 2)).astype(np.float32)
+    boxes, of = np.concatenate([corner, corner + R.uniform(0.5, 6, (4, 2)).astype(np.float32)], 1), np.array([0, 1, 1, 0], np.int64)
+    for mode in ("avg", "max"):
+        for ratio, size in ((2, (3, 2)), (1, (2, 4)), (0, (2, 3)), (3, (1, 1))):
+            for half in ("half_pixel", "output_half_pixel"):
+                case("RoiAlign", [x, boxes, of], mode=mode, output_height=size[0], output_width=size[1], sampling_ratio=ratio, spatial_scale=0.8,
+                     coordinate_transformation_mode=half, domain="", opset=21)
+    case("RoiAlign", [x, boxes * 3 - 4, of], output_height=4, output_width=4, sampling_ratio=2, domain="", opset=15)
+    shape = lambda *n: np.array(n, np.int64)
+    case("Col2Im", [f32(2, 3 * 6, 12), shape(5, 5), shape(2, 3)], weights=[1, 2], **own)
+    case("Col2Im", [f32(1, 2 * 4, 25), shape(8, 8), shape(2, 2)], strides=[2, 2], dilations=[1, 2], pads=[1, 1, 1, 2], weights=[1, 2], **own)
+    case("Col2Im", [f32(2, 2 * 3, 6), shape(8), shape(3)], weights=[1, 2], **own)
+    for group, moved, mask, bias, more in ((1, 1, False, False, {}), (2, 1, True, True, dict(pads=[1, 0, 1, 0])), (1, 2, True, False, dict(strides=[2, 1], pads=[1, 1, 1, 1])),
+                                           (2, 4, False, True, dict(dilations=[2, 1]))):
+        k = f32(6, 4 // group, 3, 2)
+        stride, dilation, pad = more.get("strides", [1, 1]), more.get("dilations", [1, 1]), more.get("pads", [0] * 4)
+        oh, ow = ((n + pad[i] + pad[2 + i] - dilation[i] * (k.shape[2 + i] - 1) - 1) // stride[i] + 1 for i, n in enumerate((7, 6)))
+        case("DeformConv", [f32(2, 4, 7, 6), k, f32(2, moved * 12, oh, ow) * 2, f32(6) if bias else None, R.uniform(0, 1, (2, moved * 6, oh, ow)).astype(np.float32) if mask else None][:5 if mask else 4 if bias else 3],
+             group=group, offset_group=moved, tol=1e-4, **more, **own)
+    pool = dict(ngram_counts=[0, 4], ngram_indexes=[0, 1, 2, 3, 4, 5, 6], pool_int64s=[2, 3, 5, 4, 5, 6, 7, 8, 6, 7])
+    for mode in ("TF", "IDF", "TFIDF"):
+        case("TfIdfVectorizer", [R.integers(2, 9, (3, 12)).astype(np.int64)], mode=mode, min_gram_length=1, max_gram_length=2, max_skip_count=3,
+             weights=[0.5, 1.0, 2.0, 0.3, 0.7, 1.5, 3.0], **pool, **own)
+    case("TfIdfVectorizer", [R.integers(2, 9, (12,)).astype(np.int32)], mode="TF", min_gram_length=2, max_gram_length=2, max_skip_count=0, **pool, **own)
+
+
 FAMILIES = dict(activations=activations, norms=norms, attention=attention, multi_head=multi_head, grouped=grouped, blocks=blocks, quantized=quantized,
-                convolutions=convolutions, rotary=rotary)
+                convolutions=convolutions, rotary=rotary, samples=samples)
 
 
 def build(op, inputs, outputs, weights, domain, opset, attributes):
@@ -271,6 +301,7 @@ def write(path, array):
 
 def main():
     global R
+    onnxruntime.set_default_logger_severity(4)
     folder, wanted = sys.argv[1], sys.argv[2:] or list(FAMILIES)
     for name in wanted:
         R = np.random.default_rng(zlib.crc32(name.encode()))
@@ -281,7 +312,7 @@ def main():
     lines, count, failed = [], {}, 0
     for op, inputs, outputs, tol, weights, domain, opset, attributes in CASES:
         n = count[op] = count.get(op, -1) + 1
-        name = f"ms_{op}_{n}"
+        name = f"{'ms' if domain else 'onnx'}_{op}_{n}"
         model, feed = build(op, inputs, outputs, weights, domain, opset, attributes)
         target = os.path.join(folder, name)
         data = os.path.join(target, "test_data_set_0")
@@ -303,7 +334,7 @@ def main():
         lines.append(f"{name} {relative:g} {tol:g}\n")
     with open(os.path.join(folder, "list"), "w") as f:
         f.writelines(lines)
-    print(f"{len(lines)} models of {len(count)} operators of {MS}")
+    print(f"{len(lines)} models of {len(count)} operators")
     sys.exit(failed > 0)
 
 
