@@ -18,12 +18,14 @@ enum { FEW = 2, MOST = 150, LENGTHS = 100, WIDTH = 64, HEADS = 4 };
 typedef struct program {
     const char *name;
     dync_value (*fn)(const dync_value *, int, void *);
-    int64_t width;
+    dync_tensor *(*input)(int64_t n);
     bool train;
 } program;
 
 static bool only_new;
-static dync_tensor *w1, *b1, *w2, *b2, *ones, *zeros, *qkv, *proj, *up, *down;
+static dync_tensor *w1, *b1, *w2, *b2, *ones, *zeros, *qkv, *proj, *up, *down, *table, *filter1,
+    *filter2, *head;
+static dync_module *lstm;
 
 /* ---- the functions --------------------------------------------------------------------------- */
 /* The result, or a loss of it. */
@@ -70,19 +72,110 @@ static dync_value block(const dync_value *v, int n, void *user)
     return ends(dync_add(x, dync_matmul(y, down)), user);
 }
 
+/* Rows of a table by tokens, and of another by their places. */
+static dync_value embed(const dync_value *v, int n, void *user)
+{
+    dync_tensor *x = dync_as_tensor(v[0]);
+    (void)n;
+    dync_tensor *y = dync_mul(dync_embedding(table, x), 8.0);
+    return ends(dync_add(y, dync_embedding(table, dync_remainder(dync_add(x, 7), 100))), user);
+}
+
+static dync_value transposed(const dync_value *v, int n, void *user)
+{
+    dync_tensor *x = dync_as_tensor(v[0]);
+    (void)n;
+    dync_tensor *y = dync_contiguous(dync_transpose(dync_relu(x), 0, 1));
+    y = dync_softmax(dync_mul(y, 0.125), 1);
+    return ends(dync_add(dync_contiguous(dync_transpose(y, 0, 1)), x), user);
+}
+
+static dync_value cnn(const dync_value *v, int n, void *user)
+{
+    dync_tensor *x = dync_as_tensor(v[0]);
+    (void)n;
+    x = dync_relu(dync_conv2d(x, filter1, NULL, dync_shape(1), dync_shape(1), dync_shape(1), 1));
+    x = dync_max_pool2d(x, dync_shape(2), dync_shape(2), dync_shape(0), dync_shape(1), false);
+    x = dync_relu(dync_conv2d(x, filter2, NULL, dync_shape(1), dync_shape(1), dync_shape(1), 1));
+    return ends(dync_matmul(dync_mean(x, dync_shape(2, 3), false), head), user);
+}
+
+static dync_value pool(const dync_value *v, int n, void *user)
+{
+    dync_tensor *x = dync_as_tensor(v[0]);
+    (void)n;
+    x = dync_max_pool2d(dync_mul(x, 2.0), dync_shape(3), dync_shape(2), dync_shape(1),
+                        dync_shape(1), false);
+    return ends(dync_tanh(x), user);
+}
+
+static dync_value doubled(const dync_value *v, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_v_tensor(dync_tanh(dync_mul(dync_as_tensor(v[0]), 2.0)));
+}
+
+static dync_value halved(const dync_value *v, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_v_tensor(dync_mul(dync_as_tensor(v[0]), 0.5));
+}
+
+static dync_value either(const dync_value *v, int n, void *user)
+{
+    dync_tensor *x = dync_as_tensor(v[0]);
+    (void)n;
+    dync_value y = dync_cond(dync_gt(dync_sum(x, DYNC_ALL, false), 0.0), doubled, halved, x);
+    return ends(dync_add(dync_as_tensor(y), x), user);
+}
+
+static dync_value recurrent(const dync_value *v, int n, void *user)
+{
+    dync_value y = dync_module_call(lstm, dync_as_tensor(v[0]));
+    (void)n;
+    return ends(dync_as_tensor(dync_at(y, 0)), user);
+}
+
+/* ---- their inputs ---------------------------------------------------------------------------- */
+static dync_tensor *between(dync_dims shape) { return dync_sub(dync_rand(shape), 0.5); }
+static dync_tensor *rows_of_64(int64_t n) { return between(dync_shape(n, WIDTH)); }
+static dync_tensor *rows_of_32(int64_t n) { return between(dync_shape(n, 32)); }
+static dync_tensor *tokens(int64_t n)
+{
+    return dync_to_dtype(dync_remainder(dync_mul(dync_arange(0, (double)n, 1), 37), 100), DYNC_I64);
+}
+static dync_tensor *images(int64_t n) { return between(dync_shape(n, 3, 16, 16)); }
+static dync_tensor *image(int64_t n) { return between(dync_shape(1, 3, n + 2, n + 2)); }
+static dync_tensor *planes(int64_t n) { return between(dync_shape(4, 4, n + 2, n + 2)); }
+static dync_tensor *sequence(int64_t n) { return between(dync_shape(n, 2, 32)); }
+static dync_tensor *batch(int64_t n) { return between(dync_shape(8, n, 32)); }
+
 static const program programs[] = {
-    {"MLP [n, 64]", mlp, WIDTH, false},
-    {"MLP, forward and backward", mlp, WIDTH, true},
-    {"60 pointwise [n, 32]", pointwise, 32, false},
-    {"60 pointwise, forward and backward", pointwise, 32, true},
-    {"transformer block [n, 64]", block, WIDTH, false},
-    {"transformer block, forward and backward", block, WIDTH, true},
+    {"MLP [n, 64]", mlp, rows_of_64, false},
+    {"MLP, forward and backward", mlp, rows_of_64, true},
+    {"60 pointwise [n, 32]", pointwise, rows_of_32, false},
+    {"60 pointwise, forward and backward", pointwise, rows_of_32, true},
+    {"transformer block [n, 64]", block, rows_of_64, false},
+    {"transformer block, forward and backward", block, rows_of_64, true},
+    {"embedding [n]", embed, tokens, false},
+    {"transposes [n, 64]", transposed, rows_of_64, false},
+    {"transposes, forward and backward", transposed, rows_of_64, true},
+    {"CNN [n, 3, 16, 16]", cnn, images, false},
+    {"CNN [n, 3, 16, 16], forward and backward", cnn, images, true},
+    {"CNN [1, 3, n, n]", cnn, image, false},
+    {"max pool [4, 4, n, n]", pool, planes, false},
+    {"max pool, forward and backward", pool, planes, true},
+    {"cond [n, 64]", either, rows_of_64, false},
+    {"cond, forward and backward", either, rows_of_64, true},
+    {"LSTM [n, 2, 32]", recurrent, sequence, false},
+    {"LSTM [8, n, 32]", recurrent, batch, false},
+    {"LSTM [8, n, 32], forward and backward", recurrent, batch, true},
 };
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 static dync_tensor *input(const program *p, int64_t n)
 {
-    dync_tensor *x = dync_sub(dync_rand(dync_shape(n, p->width)), 0.5);
+    dync_tensor *x = p->input(n);
     return p->train ? dync_requires_grad_(x, true) : x;
 }
 
@@ -188,6 +281,9 @@ int main(int argc, char **argv)
     ones = dync_ones(dync_shape(WIDTH)), zeros = dync_zeros(dync_shape(WIDTH));
     qkv = weight(WIDTH, 3 * WIDTH), proj = weight(WIDTH, WIDTH);
     up = weight(WIDTH, 4 * WIDTH), down = weight(4 * WIDTH, WIDTH);
+    table = weight(100, WIDTH), head = weight(16, 10), lstm = dync_nn_lstm(32, 32, 1, false);
+    filter1 = dync_mul(between(dync_shape(16, 3, 3, 3)), 0.1);
+    filter2 = dync_mul(between(dync_shape(16, 16, 3, 3)), 0.1);
     only_new = argc > 2;
     printf("%-42s%9s%9s%9s%10s%9s%9s%7s\n", "us", "new", "90%", "seen", "in turn", "own", "plain",
            "ratio");

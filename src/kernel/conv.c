@@ -549,7 +549,7 @@ DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c)
          !(y->dtype == DYNC_I32 && c->operand[0].dtype == DYNC_I8)))
         return 0;
     for (int d = 0; d < y->lay.ndim - 1; d++) rows = dync__sz_mul(rows, y->lay.shape[d]);
-    return blocked ? rows / dync__cj_lanes() : rows;
+    return blocked ? dync__sz_div(rows, dync__cj_lanes()) : rows;
 }
 
 DYNC__RARE static void dync__conv_drop(void *state) { dync__cj_free(state); }

@@ -46,26 +46,34 @@ typedef struct dync__cv {
 static bool dync__cv_walks(const dync__kernel *k, const dync__access *a, int64_t numel)
 {
     int64_t next = 1;
-    for (bool found = true; found && next < numel;) {
+    for (bool found = true; found && dync__sz_lt(next, numel);) {
         found = false;
         for (int d = 0; d < k->n_dims && !found; d++)
-            if (k->extent[d] > 1 && a->stride[d] == next) {
-                next *= k->extent[d];
+            if (k->extent[d] > 1 && dync__sz_eq(a->stride[d], next)) {
+                next = dync__sz_mul(next, k->extent[d]);
                 found = true;
             }
     }
     int64_t all = 1;
     for (int d = 0; d < k->n_dims; d++)
-        all *= k->extent[d] > 0 && (a->stride[d] || k->extent[d] == 1) ? k->extent[d] : 0;
-    return next == numel && all == numel && a->offset == 0;
+        all = dync__sz_mul(all,
+                           k->extent[d] > 0 && (k->extent[d] == 1 || !dync__sz_eq(a->stride[d], 0))
+                               ? k->extent[d]
+                               : 0);
+    return dync__sz_eq(next, numel) && dync__sz_eq(all, numel) && dync__sz_eq(a->offset, 0);
+}
+
+static int64_t dync__cv_numel(const int64_t *shape)
+{
+    return dync__sz_mul(dync__sz_mul(shape[0], shape[1]), dync__sz_mul(shape[2], shape[3]));
 }
 
 /* Where the layout is cut: rows of pixels, blocks of `lanes` channels, images. */
 static void dync__cv_cuts(const int64_t *shape, int64_t lanes, int64_t *cut)
 {
-    cut[0] = shape[2] * shape[3];
-    cut[1] = cut[0] * lanes;
-    cut[2] = cut[0] * shape[1];
+    cut[0] = dync__sz_mul(shape[2], shape[3]);
+    cut[1] = dync__sz_mul(cut[0], lanes);
+    cut[2] = dync__sz_mul(cut[0], shape[1]);
 }
 
 /* Can k's loops be cut at the three places? Not where a loop would be left uneven, or where there
@@ -74,10 +82,12 @@ static bool dync__cv_can_cut(const dync__kernel *k, const dync__access *a, const
 {
     int n = k->n_dims;
     for (int d = 0; d < k->n_dims; d++) {
-        int64_t at = a->stride[d], end = at * k->extent[d];
+        int64_t at = a->stride[d], end = dync__sz_mul(at, k->extent[d]);
         for (int i = 0; i < 3; i++) {
-            if (at >= cut[i] || end <= cut[i]) continue;
-            if (cut[i] % at || end % cut[i] || ++n > DYNC__LOOP_MAX_DIMS) return false;
+            if (!dync__sz_lt(at, cut[i]) || !dync__sz_lt(cut[i], end)) continue;
+            if (!dync__sz_eq(dync__sz_mod(cut[i], at), 0) ||
+                !dync__sz_eq(dync__sz_mod(end, cut[i]), 0) || ++n > DYNC__LOOP_MAX_DIMS)
+                return false;
             at = cut[i];
         }
     }
@@ -88,12 +98,12 @@ static bool dync__cv_can_cut(const dync__kernel *k, const dync__access *a, const
 static void dync__cv_split(dync__kernel *k, int d, int64_t inner)
 {
     for (int e = k->n_dims; e > d; e--) k->extent[e] = k->extent[e - 1];
-    k->extent[d] /= inner;
+    k->extent[d] = dync__sz_div(k->extent[d], inner);
     k->extent[d + 1] = inner;
     for (int i = 0; i < k->access.n; i++) {
         int64_t *s = k->access.at[i].stride;
         for (int e = k->n_dims; e > d; e--) s[e] = s[e - 1];
-        s[d] *= inner;
+        s[d] = dync__sz_mul(s[d], inner);
     }
     k->n_outer += d < k->n_outer;
     k->n_dims++;
@@ -105,7 +115,8 @@ static void dync__cv_cut(dync__kernel *k, int a, const int64_t *cut)
     for (int d = 0; d < k->n_dims; d++)
         for (int i = 2; i >= 0; i--) {
             int64_t at = k->access.at[a].stride[d];
-            if (at < cut[i] && at * k->extent[d] > cut[i]) dync__cv_split(k, d, cut[i] / at);
+            if (dync__sz_lt(at, cut[i]) && dync__sz_lt(cut[i], dync__sz_mul(at, k->extent[d])))
+                dync__cv_split(k, d, dync__sz_div(cut[i], at));
         }
 }
 
@@ -118,7 +129,7 @@ static const dync__buf *dync__cv_buf(const dync__kernel *k, const dync__inst *in
 static int dync__cv_meets(const dync__cv *v, const dync__kernel *k, int32_t slot, int64_t lanes)
 {
     const int64_t *shape = v->slot[slot].shape;
-    int64_t cut[3], numel = shape[0] * shape[1] * shape[2] * shape[3];
+    int64_t cut[3], numel = dync__cv_numel(shape);
     int result = 0;
     dync__cv_cuts(shape, lanes, cut);
     for (int i = 0; i < k->inst.n; i++) {
@@ -144,19 +155,22 @@ static int dync__cv_meets(const dync__cv *v, const dync__kernel *k, int32_t slot
 static bool dync__cv_source(const dync__kernel *k, const dync__access *a, const dync__access *whole,
                             const int64_t *cut, int64_t *step)
 {
-    bool full = a->offset == 0;
+    bool full = dync__sz_eq(a->offset, 0);
     int64_t s = -1;
     for (int d = 0; d < k->n_dims; d++)
-        full = full && (k->extent[d] == 1 || a->stride[d] == whole->stride[d]);
+        full = full && (k->extent[d] == 1 || dync__sz_eq(a->stride[d], whole->stride[d]));
     for (int d = 0; d < k->n_dims && !full; d++) {
         int64_t at = whole->stride[d];
         if (k->extent[d] == 1) continue;
-        if (at < cut[0] || at >= cut[2]) {
-            if (a->stride[d]) return false;
+        if (dync__sz_lt(at, cut[0]) || !dync__sz_lt(at, cut[2])) {
+            if (!dync__sz_eq(a->stride[d], 0)) return false;
             continue;
         }
-        int64_t own = a->stride[d] / (at / cut[0]);
-        if (own * (at / cut[0]) != a->stride[d] || own < 0 || (s >= 0 && own != s)) return false;
+        int64_t channels = dync__sz_div(at, cut[0]);
+        if (dync__sz_lt(a->stride[d], 0) || !dync__sz_eq(dync__sz_mod(a->stride[d], channels), 0))
+            return false;
+        int64_t own = dync__sz_div(a->stride[d], channels);
+        if (s >= 0 && !dync__sz_eq(own, s)) return false;
         s = own;
     }
     *step = full ? -1 : DYNC__MAX(s, 0);
@@ -307,11 +321,11 @@ static void dync__cv_know(dync__cv *v, const dync__operand *o)
 {
     dync__cv_slot *s = &v->slot[o->slot];
     int64_t numel = dync__operand_numel(o);
-    bool fits = o->dtype == DYNC_F32 && o->lay.ndim == 4 && o->lay.offset == 0 &&
+    bool fits = o->dtype == DYNC_F32 && o->lay.ndim == 4 && dync__sz_eq(o->lay.offset, 0) &&
                 dync__layout_is_contiguous(&o->lay) && numel > 0 &&
                 v->pb->slot.at[o->slot].kind == DYNC__SLOT_TEMP &&
-                v->pb->slot.at[o->slot].size == numel;
-    if (fits && s->known) fits = memcmp(s->shape, o->lay.shape, sizeof s->shape) == 0;
+                dync__sz_eq(v->pb->slot.at[o->slot].size, numel);
+    if (fits && s->known) fits = dync__sz_same(4, s->shape, o->lay.shape);
     if (o->lay.ndim == 4 && !s->known) memcpy(s->shape, o->lay.shape, sizeof s->shape);
     s->known = true;
     s->bad |= !fits;
@@ -324,12 +338,12 @@ static bool dync__cv_side(const dync__cv *v, const dync__kcall *c, const dync__o
     if (dync__kcall_is(c, DYNC__K_conv2d)) {
         int64_t groups = c->attr.conv.groups;
         const int64_t *w = c->operand[1].lay.shape;
-        bool depthwise = w[1] == 1 && groups > 1 && w[0] == groups;
-        if (!depthwise) channels /= groups;
+        bool depthwise = w[1] == 1 && groups > 1 && dync__sz_eq(w[0], groups);
+        if (!depthwise) channels = dync__sz_div(channels, groups);
         /* it would take narrower vectors */
-        if (w[0] / (depthwise ? 1 : groups) <= v->V / 2) return false;
+        if (!dync__sz_lt(v->V / 2, dync__sz_div(w[0], depthwise ? 1 : groups))) return false;
     }
-    return channels % v->V == 0;
+    return dync__sz_eq(dync__sz_mod(channels, v->V), 0);
 }
 
 static bool dync__cv_blocked(const dync__cv *v, int32_t slot)
@@ -348,18 +362,19 @@ static bool dync__cv_settle_kernel(dync__cv *v, const dync__kernel *k)
     for (int i = 0; i < k->buf.n; i++)
         if (dync__cv_blocked(v, k->buf.at[i].id)) shape = v->slot[k->buf.at[i].id].shape;
     if (!shape) return false;
-    int64_t numel = shape[0] * shape[1] * shape[2] * shape[3];
+    int64_t numel = dync__cv_numel(shape);
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         const dync__buf *buf = dync__cv_buf(k, in);
         if (!buf) continue;
         int64_t walked = 1;
         for (int d = 0; d < k->n_dims; d++)
-            walked *= k->access.at[in->access].stride[d] ? k->extent[d] : 1;
+            if (!dync__sz_eq(k->access.at[in->access].stride[d], 0))
+                walked = dync__sz_mul(walked, k->extent[d]);
         if (dync__cv_blocked(v, buf->id))
             meets = meets && dync__cv_meets(v, k, buf->id, v->V) == 1 &&
-                    memcmp(v->slot[buf->id].shape, shape, 4 * sizeof *shape) == 0;
-        else if (walked >= numel)
+                    dync__sz_same(4, v->slot[buf->id].shape, shape);
+        else if (!dync__sz_lt(walked, numel))
             meets = false;
     }
     for (int i = 0; i < k->buf.n && n < 64; i++)
@@ -378,12 +393,25 @@ static void dync__cv_settle(dync__cv *v)
     }
 }
 
+static void dync__cv_hints(dync__kcall *c)
+{
+    for (int o = 0; o < c->n; o++) {
+        dync__layout *lay = &c->operand[o].lay;
+        lay->offset = dync__sz_hint(lay->offset);
+        for (int d = 0; d < lay->ndim; d++) {
+            lay->shape[d] = dync__sz_hint(lay->shape[d]);
+            lay->stride[d] = dync__sz_hint(lay->stride[d]);
+        }
+    }
+}
+
 /* Is there machine code for the call as it now stands? Prepares a copy and drops it; leaves no
- * error. */
-static bool dync__cv_possible(const dync__kcall *call)
+ * error. Of symbolic sizes those of the call at hand are asked for; plan_sized.c asks others. */
+static bool dync__cv_possible(const dync__cv *v, const dync__kcall *call)
 {
     dync__error_guard guard;
     dync__kcall c = *call;
+    if (v->pb->sized) dync__cv_hints(&c);
     dync__error_guard_begin(&guard);
     bool ok = c.row->prepare(&c) == DYNC_OK && c.state;
     if (c.drop) c.drop(c.state);
@@ -435,7 +463,7 @@ static dync_status dync__cv_gather(dync__cv *v)
     for (int i = 0; i < v->n; i++) {
         const dync__kcall *c = v->at[i].call;
         if (!c || !dync__kcall_is(c, DYNC__K_conv2d) || c->operand[c->n - 1].dtype != DYNC_F32 ||
-            c->operand[c->n - 1].lay.offset ||
+            !dync__sz_eq(c->operand[c->n - 1].lay.offset, 0) ||
             !dync__layout_is_contiguous(&c->operand[c->n - 1].lay))
             continue;
         int32_t y = v->at[i].y;
@@ -476,10 +504,10 @@ static void dync__cv_kernel_blocks(dync__cv *v, dync__kernel *k)
         dync__cv_cut(k, k->inst.at[i].access, cut);
         dync__access a = k->access.at[k->inst.at[i].access];
         for (int d = 0; d < k->n_dims; d++)
-            if (a.stride[d] < cut[0])
-                a.stride[d] *= v->V;
-            else if (a.stride[d] < cut[1])
-                a.stride[d] /= cut[0];
+            if (dync__sz_lt(a.stride[d], cut[0]))
+                a.stride[d] = dync__sz_mul(a.stride[d], v->V);
+            else if (dync__sz_lt(a.stride[d], cut[1]))
+                a.stride[d] = dync__sz_div(a.stride[d], cut[0]);
         a.offset = 0;
         int access = dync__kernel_access_of(k, &a);
         if (access < 0) return; /* k->failed */
@@ -550,8 +578,9 @@ DYNC__FN dync_status dync__steps_convs(dync__steps *s)
         dync__cv_mark(&v);
         for (int i = 0; i < v.n && !again; i++) {
             const dync__kcall *c = v.at[i].call;
-            if (!c || (!c->blocked && !c->after) || dync__cv_possible(c)) continue;
+            if (!c || (!c->blocked && !c->after) || dync__cv_possible(&v, c)) continue;
             v.at[i].refused = c->after ? 1 : 2;
+            s->differs = true;
             dync__log(DYNC__LOG_code, "%s: no tiles with %s", c->row->name,
                       c->after ? "what follows it: that stays a loop" : "blocks: it keeps planes");
             again = true;

@@ -66,7 +66,8 @@ typedef struct dync__steps {
     dync__fuse_step *at; /* room for those of the builder; what writes nothing is left to the caller
                             to drop */
     int n, next;         /* next: the pass that is tried next */
-    bool merged; /* form.c: accesses became equal by their numbers, and kernels were simplified */
+    bool merged;  /* form.c: accesses became equal by their numbers, and kernels were simplified */
+    bool differs; /* convs.c: of symbolic sizes, something was refused that others may have */
     const dync__slot_order *order; /* check.c: what the steps did to each slot at first; NULL:
                                       checks are off */
 } dync__steps;

@@ -8,6 +8,7 @@
  * sizes decide beyond that (`late`: rows by an index, transposes in blocks, constants). */
 #include "../dync.in.h"
 #include "plan.h"
+#include "../kernel/conv_jit.h"
 #include "../kernel/operand.h"
 DYNC__COLD
 
@@ -43,6 +44,8 @@ static void dync__plan_map_call(const dync__sz_map *m, dync__kcall *c, bool *ok)
         dync__sz_map_to(m, &f->offset[i]);
         dync__sz_map_to(m, &f->row[i]);
     }
+    dync__cj_after *after = (dync__cj_after *)(uintptr_t)c->after; /* the plan's own */
+    for (int i = 0; after && i < after->list.n_sources; i++) dync__sz_map_to(m, &after->step[i]);
 }
 
 /* ---- one set of sizes ------------------------------------------------------------------------ */
@@ -51,7 +54,21 @@ static dync__kcall *dync__form_call_copy(dync__arena *arena, const dync__kcall *
     dync__kcall *c = dync__arena_copy(arena, from, dync__kcall_bytes(from));
     if (c && c->follow && !(c->follow = dync__arena_copy(arena, c->follow, sizeof *c->follow)))
         return NULL;
+    if (c && c->after && !(c->after = dync__arena_copy(arena, c->after, sizeof *c->after)))
+        return NULL;
     return c;
+}
+
+/* Where a convolution has no tiles for arrays in blocks or what follows it, as it had for other
+ * sizes, there is no such plan. */
+static dync_status dync__form_prepare(dync__kcall *c)
+{
+    dync__error_guard guard;
+    if (!c->blocked && !c->after) return c->row->prepare(c);
+    dync__error_guard_begin(&guard);
+    dync_status status = c->row->prepare(c);
+    dync__error_guard_end(&guard);
+    return status == DYNC_OK ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
 }
 
 static dync_status dync__form_call_at(dync__plan *p, dync__plan_step *s, const dync__sz_map *m,
@@ -67,7 +84,7 @@ static dync_status dync__form_call_at(dync__plan *p, dync__plan_step *s, const d
     /* those that are not there are made by prepare */
     for (int k = 0; k < DYNC__KCALL_PIECES; k++)
         if (c->piece[k]) c->piece[k] = dync__code_at(c->piece[k], m->at);
-    if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
+    if (c->row->prepare) DYNC__TRY(dync__form_prepare(c));
     *scratch = DYNC__MAX(*scratch, (int64_t)c->scratch_bytes);
     return DYNC_OK;
 }
@@ -194,7 +211,10 @@ static bool dync__plan_same_call(const dync__kcall *x, const dync__kcall *y)
 {
     bool same = x->row == y->row && x->n == y->n && x->scratch_bytes == y->scratch_bytes &&
                 x->run_bytes == y->run_bytes && !x->epilogue == !y->epilogue &&
-                x->epilogue_rows == y->epilogue_rows && !x->follow == !y->follow &&
+                x->epilogue_rows == y->epilogue_rows && x->blocked == y->blocked &&
+                !x->after == !y->after &&
+                (!x->after || memcmp(x->after, y->after, sizeof *x->after) == 0) &&
+                !x->follow == !y->follow &&
                 (!x->follow || memcmp(x->follow, y->follow, sizeof *x->follow) == 0);
     for (int i = 0; same && i < x->n; i++)
         same = x->operand[i].slot == y->operand[i].slot &&
@@ -234,20 +254,10 @@ DYNC__FN void dync__plan_form_free(dync__plan_form *f)
     dync__free(f, sizeof *f);
 }
 
-/* Convolutions are tiled by their sizes, and what follows them goes by the tiles. */
 static bool dync__form_can(const dync__steps *s)
 {
-    if (!dync__pass_on(DYNC__PASS_sized_plans) || dync__log_on(DYNC__LOG_perf) || s->opt->autotune)
-        return false;
-    for (int i = 0; i < s->n; i++) {
-        const dync__kcall *c = s->at[i].k ? NULL : s->at[i].call;
-        if (c &&
-            (dync__kcall_is(c, DYNC__K_conv2d) || dync__kcall_is(c, DYNC__K_conv2d_grad_input) ||
-             dync__kcall_is(c, DYNC__K_conv2d_grad_weight) ||
-             dync__kcall_is(c, DYNC__K_max_pool2d)))
-            return false;
-    }
-    return true;
+    return dync__pass_on(DYNC__PASS_sized_plans) && !dync__log_on(DYNC__LOG_perf) &&
+           !s->opt->autotune;
 }
 
 /* Sizes of the plan get their places. */
@@ -281,7 +291,7 @@ static dync_status dync__form_make(dync__plan_form *f, const dync__steps *from, 
     DYNC__TRY(dync__steps_at(from, syms, NULL, pb, &steps));
     DYNC__TRY(dync__plan_steps(&m, &steps));
     f->no_memplan = steps.opt->no_memplan || !dync__pass_on(DYNC__PASS_memory);
-    f->differs = m.differs;
+    f->differs = m.differs || steps.differs;
     return dync__form_places(f) && !syms->failed ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
 }
 

@@ -5,8 +5,7 @@
  * unequal, below and above what fusion weighs, forward and backward. In test builds every set of
  * steps and every plan is compared with what its sizes give by themselves, too. `--seed N` starts
  * elsewhere, SOAK=N goes on longer. */
-#include "../capture/counter.h"
-#include <stdlib.h>
+#include "sides.h"
 
 enum { MAX_INS = 9, MAX_VALUES = 12, OPS = 33 };
 typedef struct {
@@ -20,13 +19,6 @@ typedef struct {
     dync_tensor *v[MAX_VALUES];
     int n;
 } pool;
-
-static uint64_t state;
-static uint32_t rnd(uint32_t n)
-{
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    return (uint32_t)(state >> 33) % n;
-}
 
 static dync_tensor *attend(dync_tensor *x, dync_tensor *y)
 {
@@ -129,32 +121,6 @@ static dync_value run(const dync_value *args, int n, void *user)
     return dync_tuple(q.v[q.n - 1], dync_mul(q.v[q.n - 2], 1),
                       dync_mean(q.v[q.n - 1], DYNC_ALL, false));
 }
-
-/* ---- comparing ------------------------------------------------------------------------------- */
-/* Elements of the same bits, NaN being one value; or (tol) near each other by the largest. */
-static bool alike(dync_tensor *x, dync_tensor *y, double tol)
-{
-    if (!x || !y) return !x && !y;
-    dync_tensor *p = dync_contiguous(dync_detach(x)), *q = dync_contiguous(dync_detach(y));
-    if (dync_ndim(p) != dync_ndim(q) || dync_numel(p) != dync_numel(q)) return false;
-    for (int d = 0; d < dync_ndim(p); d++)
-        if (dync_size(p, d) != dync_size(q, d)) return false;
-    const float *a = dync_data(p), *b = dync_data(q);
-    double most = 1;
-    for (int64_t i = 0; i < dync_numel(p) && tol > 0; i++)
-        if (fabs((double)b[i]) > most) most = fabs((double)b[i]);
-    for (int64_t i = 0; i < dync_numel(p); i++) {
-        bool nan = a[i] != a[i] && b[i] != b[i];
-        if (!nan && memcmp(&a[i], &b[i], sizeof *a) != 0 &&
-            !(tol > 0 && fabs((double)a[i] - (double)b[i]) <= tol * most))
-            return false;
-    }
-    return true;
-}
-
-/* PLANS: of all sizes, with their code; STEPS: of all sizes, plans of each */
-enum { PLANS, STEPS, PLAIN, EAGER, SIDES };
-static const char *const off[SIDES] = {"", "sized_plans", "all_sizes", ""};
 
 /* One call on every side, by equal arguments. */
 static bool once(dync_compiled *const *f, const program *p, int64_t n, int64_t m, bool train)
