@@ -1,8 +1,8 @@
 /* Plans of all sizes with convolutions and pooling against plans of each set of sizes and eager, as
  * test_random_sizes.c does for matrices: random programs over images [n, C, h, w] in four dtypes,
  * whose batch and sides change from call to call (0, 1, odd, tails of a vector, a tile and more),
- * forward and backward, weights being arguments. In test builds every plan is compared with what its
- * sizes give by themselves, too. `--seed N` starts elsewhere, SOAK=N goes on longer. */
+ * forward and backward, weights being arguments. In test builds every plan is compared with what
+ * its sizes give by themselves, too. `--seed N` starts elsewhere, SOAK=N goes on longer. */
 #include "sides.h"
 
 enum { MAX_INS = 6, MAX_VALUES = 10, OPS = 18, WEIGHTS = 4, IN = 1 + WEIGHTS, OUT = 3 };
