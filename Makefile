@@ -376,7 +376,11 @@ embed: dync.h
 	@CC="$(CC)" CXX="$(CXX)" CFLAGS="$(CFLAGS)" LDFLAGS="$(LDFLAGS)" sh tests/embed/run.sh $(B)/embed
 size-report: dync.h        # flash and RAM by program, chip and module: docs/sizes.md
 	@sh tests/embed/size_report.sh $(B)/size_report
-$(B)/peers/nets $(B)/digits/train: $(B)/%: tests/embed/%.c $(MERGED_DYNC)
+$(B)/peers/nets: tests/embed/peers/nets.c $(MERGED_DYNC)
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	$(Q)$(LINK)
+$(B)/digits/train: examples/17_microcontroller/train.c $(MERGED_DYNC)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	$(Q)$(LINK)

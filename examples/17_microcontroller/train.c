@@ -1,5 +1,7 @@
 /* On the host: the network of the demo learns to read digits; it becomes C source twice, in floats
- * and in 8-bit integers, with 100 held-out images and what the host makes of them. train FOLDER */
+ * and in 8-bit integers, with 100 held-out images and what the host makes of them.
+ *
+ * train FOLDER [digits.bin] */
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 #include <stdio.h>
@@ -83,7 +85,7 @@ int main(int argc, char **argv)
     char path[512];
     dync_value calls[HELD_OUT];
     dync_quantize_report r;
-    if (argc < 2 || !load("examples/data/digits.bin")) return 1;
+    if (argc < 2 || !load(argc > 2 ? argv[2] : "examples/data/digits.bin")) return 1;
     dync_manual_seed(0);
     net = dync_sequential(dync_nn_linear(PIXELS, 256, true), dync_nn_relu(),
                           dync_nn_linear(256, 10, true));
