@@ -461,6 +461,7 @@ DYNC__PLAIN
 #include "onnx/map_count.c"
 #include "onnx/map_loss.c"
 #include "onnx/map_detect.c"
+#include "onnx/map_inside.c"
 #include "onnx/map_control.c"
 #include "onnx/rows.c"
 #include "onnx/link.c"

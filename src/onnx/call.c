@@ -10,6 +10,12 @@ DYNC__DATA dync_status (*dync__onnx_run_inside)(dync__onnx_loaded *, const dync_
                                                 const dync__onnx_value *in,
                                                 dync__onnx_value *out) = NULL;
 
+DYNC__DATA dync_status (*dync__onnx_run_folded)(dync__onnx_loaded *, const dync__onnx_body *,
+                                                dync__onnx_frame *outer,
+                                                const dync__onnx_call *call, int n_in,
+                                                const dync__onnx_value *in,
+                                                dync__onnx_value *out) = NULL;
+
 DYNC__FN dync_status dync__oi_fail(const dync__onnx_call *c, dync_status status, const char *fmt,
                                    ...)
 {
@@ -160,12 +166,20 @@ DYNC__FN int64_t dync__oi_number(int64_t size)
     return dync__sz_hint(size);
 }
 
+DYNC__FN bool dync__oi_is_open(const dync_tensor *t)
+{
+    const dync__tensor *x = dync__peek(t);
+    return x && x->flags & DYNC__T_FAKE && !dync__tls.compiling;
+}
+
+/* Tokens while a graph is made alone: whose compiled function calls has numbers. */
 DYNC__FN dync_dims dync__oi_sizes(const dync_tensor *t)
 {
     dync_dims d = {0, {0}};
     const dync__tensor *x = dync__peek(t);
     d.n = x ? x->lay.ndim : 0;
-    for (int i = 0; i < d.n; i++) d.d[i] = x->lay.shape[i];
+    for (int i = 0; i < d.n; i++)
+        d.d[i] = dync__tls.compiling ? dync__oi_number(x->lay.shape[i]) : x->lay.shape[i];
     return d;
 }
 DYNC__FN dync_dims dync__oi_shape(const dync_tensor *t)

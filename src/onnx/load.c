@@ -80,6 +80,7 @@ DYNC__FN dync__onnx_loaded *dync__onnx_parse(char *bytes, size_t n, const char *
         return NULL;
     }
     dync__onnx_run_inside = dync__onnx_run_body;
+    dync__onnx_run_folded = dync__onnx_fold_body;
     l->bytes = bytes;
     l->n_bytes = n;
     l->files.folder = folder ? dync__arena_strdup(&l->arena, folder) : NULL;

@@ -1,11 +1,15 @@
 /* onnx/map_control.c: If, Loop, Scan: the body that a known condition chooses, or rounds of a body
- * as long as known counts and conditions say. After map_loss.c.
+ * as long as known counts and conditions say. After map_inside.c.
  *
- * A condition that data decide is read: a recorded graph is not possible then, and a compiled
- * function is cut there. */
+ * What data decide, and rounds of a known number that are too many to stand in a graph one after
+ * another, are operators with functions inside (map_inside.c) where a graph is made; in a compiled
+ * function the condition is read, which cuts it. */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
+
+/* rounds that a graph has one after another */
+enum { DYNC__OI_UNROLLED = 32 };
 
 static dync_status dync__oi_inside(dync__onnx_call *c, const dync__onnx_body *b, int n_in,
                                    const dync__onnx_value *in, dync__onnx_value *out)
@@ -25,10 +29,14 @@ static dync_status dync__oi_truth(const dync__onnx_call *c, dync_tensor *t, bool
 DYNC__FN dync_status dync__oi_if(dync__onnx_call *c)
 {
     bool yes;
+    const dync__onnx_body *side[2] = {dync__oi_body(c, "else_branch"),
+                                      dync__oi_body(c, "then_branch")};
+    for (int i = 0; i < 2; i++)
+        if (!side[i] || side[i]->n_outputs != c->n_out || side[i]->n_inputs)
+            return dync__oi_fail(c, DYNC_ERR_FORMAT, "the branches fit not");
+    if (dync__oi_is_open(dync__oi_in(c, 0))) return dync__oi_if_inside(c, side[1], side[0]);
     DYNC__TRY(dync__oi_truth(c, dync__oi_in(c, 0), &yes));
-    const dync__onnx_body *b = dync__oi_body(c, yes ? "then_branch" : "else_branch");
-    if (!b || b->n_outputs != c->n_out || b->n_inputs)
-        return dync__oi_fail(c, DYNC_ERR_FORMAT, "the branches fit not");
+    const dync__onnx_body *b = side[yes];
     return dync__oi_inside(c, b, 0, NULL, c->out);
 }
 
@@ -87,7 +95,15 @@ DYNC__FN dync_status dync__oi_loop(dync__onnx_call *c)
     int n = b ? b->n_inputs - 2 : -1, scans = b ? b->n_outputs - 1 - n : -1;
     if (n < 0 || scans < 0 || n != c->n_in - 2 || c->n_out != n + scans)
         return dync__oi_fail(c, DYNC_ERR_FORMAT, "the body fits not");
-    if (dync__oi_in(c, 0) && dync__oi_read(c, dync__oi_in(c, 0), 1, &most) < 0) return dync_error();
+    bool open = dync__oi_is_open(dync__oi_in(c, 0));
+    if (dync__oi_in(c, 0) && !open && dync__oi_read_sizes(c, dync__oi_in(c, 0), 1, &most) < 0)
+        return dync_error();
+    if (scans) most = dync__oi_number(most);
+    bool inside = open || dync__is_token(most) || dync__oi_is_open(dync__oi_in(c, 1));
+    for (int k = 0; k < n && most > DYNC__OI_UNROLLED; k++)
+        inside = inside || dync__oi_is_open(c->in[2 + k].t);
+    if (!scans && inside) return dync__oi_loop_inside(c, b, most);
+    if (open) return dync__oi_fail(c, DYNC_ERR_DATA_PTR, "data decide how far results grow");
     if (dync__oi_in(c, 1)) DYNC__TRY(dync__oi_truth(c, dync__oi_in(c, 1), &go));
     size_t bytes = (size_t)(b->n_inputs + b->n_outputs) * sizeof(dync__onnx_value);
     dync__onnx_value *in = dync__calloc(bytes);
@@ -207,6 +223,17 @@ static dync_status dync__oi_scan_batch(dync__onnx_call *c, const dync__onnx_body
     return status;
 }
 
+/* Are the rounds of a scan an operator's? */
+static bool dync__oi_is_long(const dync__onnx_call *c, int states)
+{
+    int axis;
+    int64_t told = dync__oi_scan_int(c, "scan_input_axes", 0);
+    dync_tensor *x = dync__oi_in(c, states);
+    if (!dync__oi_is_open(x) || !dync__oi_axis(c, told, dync__oi_rank(x), &axis)) return false;
+    int64_t length = dync__oi_extent(x, axis);
+    return dync__is_token(length) || length > DYNC__OI_UNROLLED;
+}
+
 DYNC__FN dync_status dync__oi_scan(dync__onnx_call *c)
 {
     const dync__onnx_body *b = dync__oi_body(c, "body");
@@ -216,6 +243,7 @@ DYNC__FN dync_status dync__oi_scan(dync__onnx_call *c)
     if (!b || scans < 1 || states < 0 || b->n_inputs != states + scans ||
         b->n_outputs != c->n_out || b->n_outputs < states)
         return dync__oi_fail(c, DYNC_ERR_FORMAT, "the body fits not");
-    return first ? dync__oi_scan_batch(c, b, states, scans)
-                 : dync__oi_scan_one(c, b, states, scans, c->in, c->out);
+    if (first) return dync__oi_scan_batch(c, b, states, scans);
+    if (dync__oi_is_long(c, states)) return dync__oi_scan_inside(c, b, states);
+    return dync__oi_scan_one(c, b, states, scans, c->in, c->out);
 }

@@ -386,6 +386,38 @@ DYNC__FN dync_tensor *dync__oi_pad_dim(dync_tensor *x, int dim, int64_t before, 
     return n == 1 ? x : dync__oi_list(n, part, dim, false);
 }
 
+/* n places from `from` on, backwards where the mode reflects, or n times the one at `from`. */
+static dync_tensor *dync__oi_pad_side(dync_tensor *x, int dim, int64_t from, int64_t n, char mode)
+{
+    dync_dims d = dync__oi_sizes(x);
+    x = dync_narrow(x, dim, from, mode == 'e' ? 1 : n);
+    d.d[dim] = n;
+    return mode == 'w' || !x ? x : mode == 'e' ? dync_expand(x, d) : dync_flip(x, dync_shape(dim));
+}
+
+/* The tensor between what it gives at its sides: none is wider than it is. */
+static dync_tensor *dync__oi_pad_sides(dync_tensor *x, int dim, int64_t before, int64_t after,
+                                       char mode)
+{
+    dync_tensor *part[3];
+    int64_t size = dync__oi_extent(x, dim);
+    int n = 0;
+    if (before)
+        part[n++] = dync__oi_pad_side(x, dim,
+                                      mode == 'r'   ? 1
+                                      : mode == 'w' ? dync__sz_sub(size, before)
+                                                    : 0,
+                                      before, mode);
+    part[n++] = x;
+    if (after)
+        part[n++] = dync__oi_pad_side(x, dim,
+                                      mode == 'r'   ? dync__sz_sub(size, after + 1)
+                                      : mode == 'e' ? dync__sz_sub(size, 1)
+                                                    : 0,
+                                      after, mode);
+    return dync__oi_list(n, part, dim, false);
+}
+
 /* Places of a padded dimension in the original one, by mode. */
 static dync_tensor *dync__oi_pad_places(dync_tensor *x, int dim, int64_t before, int64_t after,
                                         char mode)
@@ -440,8 +472,13 @@ DYNC__FN dync_status dync__oi_pad(dync__onnx_call *c)
     for (int i = 0; i < dims && x; i++) {
         int dim = axes.n ? (int)axes.d[i] : i;
         if (pads[i] == 0 && pads[dims + i] == 0) continue;
-        x = mode == 'c' ? dync__oi_pad_dim(x, dim, pads[i], pads[dims + i], value)
-                        : dync__oi_pad_places(x, dim, pads[i], pads[dims + i], mode);
+        int64_t before = pads[i], after = pads[dims + i], most = DYNC__MAX(before, after);
+        if (mode == 'c')
+            x = dync__oi_pad_dim(x, dim, before, after, value);
+        else if (before >= 0 && after >= 0 && dync__sz_lt(most, dync__oi_extent(x, dim)))
+            x = dync__oi_pad_sides(x, dim, before, after, mode);
+        else
+            x = dync__oi_pad_places(x, dim, before, after, mode);
     }
     return dync__oi_out(c, 0, x);
 }

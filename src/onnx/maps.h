@@ -96,6 +96,11 @@ DYNC__FN dync_status dync__oi_causal_conv(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_linear_attention(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_if(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_loop(dync__onnx_call *);
+/* map_inside.c: as operators with functions inside; DYNC_ERR_DATA_PTR: none says it */
+DYNC__FN dync_status dync__oi_if_inside(dync__onnx_call *, const dync__onnx_body *yes,
+                                        const dync__onnx_body *no);
+DYNC__FN dync_status dync__oi_loop_inside(dync__onnx_call *, const dync__onnx_body *, int64_t most);
+DYNC__FN dync_status dync__oi_scan_inside(dync__onnx_call *, const dync__onnx_body *, int states);
 DYNC__FN dync_status dync__oi_scan(dync__onnx_call *);
 DYNC__FN dync_tensor *dync__oi_convolve(const dync__onnx_call *c, dync_tensor *x, dync_tensor *k,
                                         dync_tensor *bias);

@@ -135,6 +135,14 @@ DYNC__DATA_DECL dync_status (*dync__onnx_run_inside)(dync__onnx_loaded *, const 
                                                      const dync__onnx_value *in,
                                                      dync__onnx_value *out);
 
+/* The same while operators with functions inside are traced: what has only known tensors is
+ * computed at once there, too. */
+DYNC__DATA_DECL dync_status (*dync__onnx_run_folded)(dync__onnx_loaded *, const dync__onnx_body *,
+                                                     dync__onnx_frame *outer,
+                                                     const dync__onnx_call *call, int n_in,
+                                                     const dync__onnx_value *in,
+                                                     dync__onnx_value *out);
+
 /* ---- what mapping functions use (call.c) ----------------------------------------------------- */
 DYNC__FN dync_status dync__oi_fail(const dync__onnx_call *, dync_status, const char *fmt, ...)
     DYNC__PRINTF(3, 4);
@@ -164,6 +172,8 @@ DYNC__FN bool dync__oi_axis(const dync__onnx_call *, int64_t axis, int rank, int
 DYNC__FN int dync__oi_read(const dync__onnx_call *, dync_tensor *, int cap, int64_t *out);
 DYNC__FN int dync__oi_read_reals(const dync__onnx_call *, dync_tensor *, int cap, double *out);
 DYNC__FN bool dync__oi_dims(const dync__onnx_call *, dync_tensor *, dync_dims *out);
+/* Does a graph become of what is done now, and is it not known what the tensor will be? */
+DYNC__FN bool dync__oi_is_open(const dync_tensor *);
 /* shape of a tensor; rank; one size. Plain numbers: where a size is symbolic, there is no graph of
  * all sizes. */
 DYNC__FN dync_dims dync__oi_shape(const dync_tensor *);

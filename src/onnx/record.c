@@ -175,6 +175,13 @@ static dync_status dync__onnx_trace_call(dync__onnx_recorder *r, dync__opcall *c
     return status;
 }
 
+/* An operator with more tensors than a plan's step takes would be interpreted. */
+static bool dync__onnx_fits_step(const dync__opcall *c, int n)
+{
+    return c->row->nout >= 0 || n + DYNC__MAX_OUT <= DYNC__KCALL_OPERANDS ||
+           !dync__fail(DYNC_ERR_DATA_PTR, "%s: %d tensors are too many", c->row->name, n);
+}
+
 static dync_status dync__onnx_record_answer(dync__handler *self, dync__opcall *c)
 {
     dync__onnx_recorder *r = self->state;
@@ -184,11 +191,12 @@ static dync_status dync__onnx_record_answer(dync__handler *self, dync__opcall *c
                  c->row->cls != DYNC__EFFECT;
     for (int i = 0; i < n && known; i++) known = !(in[i]->flags & DYNC__T_FAKE);
     dync_status status = DYNC_OK;
-    dync__onnx_known now = !known     ? DYNC__ONNX_RECORD
-                           : r->graph ? dync__onnx_known_call(c, in, n, &status)
-                                      : DYNC__ONNX_RUN;
+    dync__onnx_known now = !known                ? DYNC__ONNX_RECORD
+                           : dync__tls.compiling ? DYNC__ONNX_RUN
+                                                 : dync__onnx_known_call(c, in, n, &status);
     if (now == DYNC__ONNX_COMPUTED) return status;
     if (now == DYNC__ONNX_RUN && dync__onnx_fold_fits(c, in, n)) return dync__onnx_fold(c);
+    if (!dync__tls.compiling && !dync__onnx_fits_step(c, n)) return DYNC_ERR_DATA_PTR;
     if (!r->graph) return dync__onnx_trace_call(r, c);
     status = dync__onnx_record_call(r, c);
     for (int i = 0; i < c->nout && status != DYNC_OK; i++) {
@@ -215,6 +223,19 @@ DYNC__FN void dync__onnx_record_end(dync__onnx_recorder *r)
 {
     dync__handler_pop(&r->handler);
     dync__map_free(&r->node);
+}
+
+/* A body inside an operator that is traced: below is the handler that records it. */
+DYNC__FN dync_status dync__onnx_fold_body(dync__onnx_loaded *l, const dync__onnx_body *b,
+                                          dync__onnx_frame *outer, const dync__onnx_call *call,
+                                          int n_in, const dync__onnx_value *in,
+                                          dync__onnx_value *out)
+{
+    dync__onnx_recorder r;
+    dync__onnx_record_begin(&r, l, NULL);
+    dync_status status = dync__onnx_run_inside(l, b, outer, call, n_in, in, out);
+    dync__onnx_record_end(&r);
+    return status;
 }
 
 /* An input of the graph and the fake that stands for it, owned by the scope. */

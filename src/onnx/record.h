@@ -34,6 +34,10 @@ typedef struct dync__onnx_recorder {
 DYNC__FN void dync__onnx_record_begin(dync__onnx_recorder *, dync__onnx_loaded *,
                                       dync__graph *graph_or_null);
 DYNC__FN void dync__onnx_record_end(dync__onnx_recorder *);
+DYNC__FN dync_status dync__onnx_fold_body(dync__onnx_loaded *, const dync__onnx_body *,
+                                          dync__onnx_frame *outer, const dync__onnx_call *call,
+                                          int n_in, const dync__onnx_value *in,
+                                          dync__onnx_value *out);
 DYNC__FN dync_tensor *dync__onnx_record_input(dync__onnx_recorder *, const dync__onnx_port *);
 DYNC__FN dync_status dync__onnx_record_output(dync__onnx_recorder *, int n,
                                               const dync__onnx_value *);

@@ -90,6 +90,9 @@ static dync_status dync__onnx_run_steps(dync__onnx_loaded *l, dync__onnx_frame *
                              room,
                              room + most_in};
         status = dync__onnx_run_step(l, f, s, &c);
+        if (status == DYNC_ERR_DATA_PTR)
+            dync__log(DYNC__LOG_perf, "ONNX: no graph because of node %s (%s)",
+                      s->node->output.n ? s->node->output.at[0] : s->node->name, s->node->op_type);
         if (status != DYNC_OK && dync_error() == DYNC_OK)
             status = dync__oi_fail(&c, status, "failed");
     }

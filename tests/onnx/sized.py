@@ -34,6 +34,20 @@ def one(value):
 n = helper.make_node
 X = {"x": ["a", "b", 6]}
 
+def body(nodes, inputs, outputs, name="body"):
+    types = {"i": T.INT64, "on": T.BOOL, "go": T.BOOL}
+    return helper.make_graph(nodes, name, [helper.make_tensor_value_info(k, types.get(k, T.FLOAT), [] if k in types else [None, 6])
+                                           for k in inputs],
+                             [helper.make_tensor_value_info(k, types.get(k, T.FLOAT), None) for k in outputs])
+
+
+HALVE = body([n("Mul", ["a", "half"], ["a2"]), n("ReduceMax", ["a2"], ["m"], keepdims=0), n("Greater", ["m", "low"], ["go"])],
+             ["i", "on", "a"], ["go", "a2"])
+COUNT = body([n("Cast", ["i"], ["c"], to=T.FLOAT), n("Add", ["a", "c"], ["a1"]), n("Mul", ["a1", "half"], ["a2"]), n("Identity", ["on"], ["go"])],
+             ["i", "on", "a"], ["go", "a2"])
+CELL = body([n("MatMul", ["h", "w"], ["p"]), n("Add", ["p", "t"], ["q"]), n("Tanh", ["q"], ["h2"]), n("Mul", ["h2", "h2"], ["o"])],
+            ["h", "t"], ["h2", "o"])
+
 # name: nodes, inputs, outputs, initializers, then options: opset, least size, most size, dtypes of inputs by name
 MODELS = {
     "linear": ([n("Gemm", ["x", "w", "c"], ["h"], transB=1), n("Relu", ["h"], ["r"]), n("MatMul", ["r", "v"], ["y"])],
@@ -76,6 +90,8 @@ MODELS = {
     "flatten": ([n("Flatten", ["x"], ["y"], axis=1), n("Flatten", ["x"], ["z"], axis=2)], X, ["y", "z"], {}),
     "pad": ([n("Pad", ["x", "p", "v"], ["y"]), n("Pad", ["x", "q"], ["z"])], X, ["y", "z"],
             {"p": i(1, 0, 2, 0, 2, 1), "v": np.float32(3), "q": i(0, -1, 0, 0, 1, -1)}, {"least": 2}),
+    "pad_mirror": ([n("Pad", ["x", "p"], ["y"], mode="reflect"), n("Pad", ["x", "p"], ["z"], mode="edge"),
+                    n("Pad", ["x", "p"], ["w"], mode="wrap")], X, ["y", "z", "w"], {"p": i(1, 0, 2, 0, 2, 1)}, {"least": 3, "opset": 19}),
     "depth": ([n("DepthToSpace", ["x"], ["d"], blocksize=2), n("SpaceToDepth", ["d"], ["y"], blocksize=2)],
               {"x": ["n", 8, "h", "w"]}, ["d", "y"], {}, {"least": 1}),
     "gather": ([n("Gather", ["e", "k"], ["g"]), n("Gather", ["g", "l"], ["y"], axis=1)], {"k": ["a", "b"]}, ["g", "y"],
@@ -118,6 +134,26 @@ MODELS = {
               {}, {"least": 1}),
     "unnamed": ([n("Add", ["x", "z"], ["a"]), n("Concat", ["a", "x"], ["y"], axis=0)], {"x": [None, 3], "z": [None, 3]}, ["y"], {},
                 {"equal": True}),
+    "if": ([n("ReduceSum", ["x"], ["s"], keepdims=0), n("Greater", ["s", "low"], ["c"]),
+            n("If", ["c"], ["y", "z"],
+              then_branch=body([n("MatMul", ["x", "w"], ["t"]), n("Relu", ["t"], ["u"]), n("Neg", ["s"], ["u2"])], [], ["u", "u2"]),
+              else_branch=body([n("Abs", ["x"], ["e"]), n("MatMul", ["e", "v"], ["e2"]), n("Identity", ["s"], ["e3"])], [], ["e2", "e3"]))],
+           {"x": ["a", 6]}, ["y", "z"], {"low": np.float32(0), "w": f(6, 4), "v": f(6, 4)}, {"least": 1}),
+    "while": ([n("Loop", ["", "yes", "x"], ["y"], body=HALVE)], {"x": ["a", 6]}, ["y"],
+              {"yes": np.array(True), "half": np.float32(0.5), "low": np.float32(0.2)}, {"least": 1}),
+    "while_most": ([n("Loop", ["k", "yes", "x"], ["y"], body=HALVE)], {"x": ["a", 6]}, ["y"],
+                   {"k": one(100), "yes": np.array(True), "half": np.float32(0.5), "low": np.float32(0.2)}, {"least": 1}),
+    "for": ([n("Loop", ["k", "", "x"], ["y"], body=COUNT)], {"x": ["a", 6], "k": []}, ["y"], {"half": np.float32(0.5)},
+            {"least": 1, "int": {"k": 9}}),
+    "for_100": ([n("Loop", ["k", "", "x"], ["y"], body=COUNT)], {"x": ["a", 6]}, ["y"], {"half": np.float32(0.5), "k": one(100)},
+                {"least": 1}),
+    "for_size": ([n("Shape", ["x"], ["s"], end=1), n("Squeeze", ["s"], ["k"]), n("Loop", ["k", "", "x"], ["y"], body=COUNT)],
+                 {"x": ["a", 6]}, ["y"], {"half": np.float32(0.5)}, {"least": 1}),
+    "scan": ([n("Scan", ["h0", "x"], ["y", "z"], num_scan_inputs=1, body=CELL)], {"x": ["t", "b", 6], "h0": ["b", 6]}, ["y", "z"],
+             {"w": f(6, 6)}, {"least": 1}),
+    "scan_back": ([n("Scan", ["h0", "x"], ["y", "z"], num_scan_inputs=1, scan_input_axes=[1], scan_input_directions=[1],
+                     scan_output_axes=[1], scan_output_directions=[1], body=CELL)], {"x": ["b", "t", 6], "h0": ["b", 6]}, ["y", "z"],
+                  {"w": f(6, 6)}, {"least": 1}),
     "attention": ([n("MatMul", ["x", "w"], ["q"]), n("Shape", ["x"], ["s"]), n("Slice", ["s", "o0", "o2"], ["bl"]),
                    n("Concat", ["bl", "hd"], ["to"], axis=0), n("Reshape", ["q", "to"], ["q4"]),
                    n("Transpose", ["q4"], ["qh"], perm=[0, 2, 1, 3]), n("Transpose", ["q4"], ["kt"], perm=[0, 2, 3, 1]),

@@ -1,0 +1,232 @@
+/* onnx/map_inside.c: If, Loop and Scan while a model becomes a graph: operators with functions
+ * inside (dync_cond, dync_while_loop, dync_scan), which are the bodies, traced. After map_loss.c,
+ * before map_control.c, whose functions take this way where data decide and else run the bodies.
+ *
+ * What no such operator says (branches of other shapes, carried values that change theirs, results
+ * that grow in a loop of an unknown length) ends the graph: the program then walks through the
+ * nodes for every new set of sizes and values. */
+#include "../dync.in.h"
+#include "maps.h"
+DYNC__COLD
+
+/* What the functions inside work with. */
+typedef struct dync__oi_within {
+    dync__onnx_call *c;
+    const dync__onnx_body *body;
+    int n;        /* carried values */
+    int64_t most; /* rounds, maybe symbolic; INT64_MAX: any number */
+    int *type;    /* of the results, as ONNX has them */
+} dync__oi_within;
+
+static dync_callee dync__oi_callee(dync_function fn, dync__oi_within *w)
+{
+    dync_callee callee = dync_fnv(fn);
+    callee.user = w;
+    return callee;
+}
+
+/* Runs the body on n values; all its results are there. */
+static bool dync__oi_within_run(dync__oi_within *w, int n, const dync__onnx_value *in,
+                                dync__onnx_value *out)
+{
+    if (dync__onnx_run_folded(w->c->model, w->body, w->c->frame, w->c, n, in, out) != DYNC_OK)
+        return false;
+    for (int i = 0; i < w->body->n_outputs; i++) {
+        if (!out[i].t) return false;
+        if (w->type) w->type[i] = out[i].type;
+    }
+    return true;
+}
+
+static dync_value dync__oi_values(int n, const dync__onnx_value *v)
+{
+    dync_value list = dync__list_new(n);
+    for (int i = 0; i < n && list.kind == DYNC_KIND_LIST; i++)
+        dync__list_set(list, i, dync_v_tensor(v[i].t));
+    return list;
+}
+
+static dync__onnx_value *dync__oi_room(int n)
+{
+    dync__onnx_value *room = dync__scope_alloc(((size_t)n + 1) * sizeof *room);
+    if (room) memset(room, 0, ((size_t)n + 1) * sizeof *room);
+    return room;
+}
+
+/* Ends a try: what went wrong is why there is no graph. */
+static dync_status dync__oi_tried(const dync__onnx_call *c, dync__error_guard *guard, bool worked)
+{
+    dync__error_slot inner = dync__error_guard_end(guard);
+    if (worked && inner.status == DYNC_OK) return DYNC_OK;
+    if (inner.status == DYNC_ERR_MEMORY) {
+        dync__error_raise(&inner);
+        return inner.status;
+    }
+    return dync__oi_fail(c, DYNC_ERR_DATA_PTR, "no operator of a graph: %s", inner.message);
+}
+
+/* The results of an operator as those of the node, from number `from` on. */
+static dync_status dync__oi_take(dync__onnx_call *c, int from, dync_value list, const int *type)
+{
+    for (int i = 0; i < dync_len(list); i++) {
+        dync_tensor *t = dync_as_tensor(dync_at(list, i));
+        DYNC__TRY(dync__oi_out_typed(c, from + i, t, type[i]));
+    }
+    return DYNC_OK;
+}
+
+/* a scalar bool */
+static dync_tensor *dync__oi_bool(dync_tensor *t)
+{
+    t = t ? dync_to_dtype(t, DYNC_BOOL) : NULL;
+    return t ? dync_reshape(t, DYNC_SCALAR) : NULL;
+}
+
+/* ---- If -------------------------------------------------------------------------------------- */
+
+static dync_value dync__oi_branch(const dync_value *args, int nargs, void *user)
+{
+    dync__oi_within *w = user;
+    dync__onnx_value *out = dync__oi_room(w->body->n_outputs);
+    (void)args, (void)nargs;
+    if (!out || !dync__oi_within_run(w, 0, NULL, out)) return DYNC_NONE;
+    return dync__oi_values(w->body->n_outputs, out);
+}
+
+DYNC__FN dync_status dync__oi_if_inside(dync__onnx_call *c, const dync__onnx_body *yes,
+                                        const dync__onnx_body *no)
+{
+    dync__error_guard guard;
+    int n = yes->n_outputs;
+    int *type = dync__scope_alloc((size_t)(2 * n + 1) * sizeof *type);
+    if (!type) return DYNC_ERR_MEMORY;
+    dync__oi_within w[2] = {{c, yes, 0, 0, type}, {c, no, 0, 0, type + n}};
+    dync__error_guard_begin(&guard);
+    dync_tensor *pred = dync__oi_bool(dync__oi_in(c, 0));
+    dync_value r = DYNC_NONE, none = dync__list_new(0);
+    if (pred)
+        r = dync_cond_values(dync_v_tensor(pred), dync__oi_callee(dync__oi_branch, &w[0]),
+                             dync__oi_callee(dync__oi_branch, &w[1]), none, dync__tls.at);
+    bool same = dync_len(r) == n;
+    for (int i = 0; i < n && same; i++) same = type[i] == type[n + i];
+    DYNC__TRY(dync__oi_tried(c, &guard, same));
+    return dync__oi_take(c, 0, r, type);
+}
+
+/* ---- Loop ------------------------------------------------------------------------------------ */
+
+/* Carried: the round, whether it goes on, the values. */
+static dync_value dync__oi_goes_on(const dync_value *args, int nargs, void *user)
+{
+    dync__oi_within *w = user;
+    dync_tensor *on = dync_as_tensor(args[1]);
+    dync_tensor *most = w->most != INT64_MAX ? NULL : dync__oi_in(w->c, 0);
+    dync_value end = most ? dync_v_tensor(dync_reshape(most, DYNC_SCALAR))
+                          : dync__value_of_size(w->most);
+    (void)nargs;
+    if (w->most == INT64_MAX && !most) return dync_v_tensor(dync_clone(on));
+    return dync_v_tensor(dync_logical_and(on, dync_lt(dync_as_tensor(args[0]), end)));
+}
+
+static dync_value dync__oi_round(const dync_value *args, int nargs, void *user)
+{
+    dync__oi_within *w = user;
+    const dync__onnx_body *b = w->body;
+    dync__onnx_value *in = dync__oi_room(b->n_inputs), *out = dync__oi_room(b->n_outputs);
+    if (!in || !out || nargs != b->n_inputs) return DYNC_NONE;
+    for (int i = 0; i < nargs; i++)
+        in[i] = (dync__onnx_value){dync_as_tensor(args[i]), i > 1 ? w->c->in[i].type : 0};
+    in[0].type = DYNC__ONNX_INT64;
+    in[1].type = DYNC__ONNX_BOOL;
+    if (!dync__oi_within_run(w, b->n_inputs, in, out)) return DYNC_NONE;
+    in[0].t = dync_add(in[0].t, 1);
+    in[1].t = dync__oi_bool(out[0].t);
+    for (int i = 0; i < w->n; i++) in[2 + i].t = out[1 + i].t;
+    return in[0].t && in[1].t ? dync__oi_values(nargs, in) : DYNC_NONE;
+}
+
+/* most: INT64_MAX: input 0 says, or nothing does. */
+DYNC__FN dync_status dync__oi_loop_inside(dync__onnx_call *c, const dync__onnx_body *b,
+                                          int64_t most)
+{
+    dync__error_guard guard;
+    const int64_t zero = 0, one = 1;
+    int n = b->n_inputs - 2;
+    int *type = dync__scope_alloc(((size_t)b->n_outputs + 1) * sizeof *type);
+    dync__onnx_value *first = dync__oi_room(b->n_inputs);
+    if (!type || !first) return DYNC_ERR_MEMORY;
+    dync__oi_within w = {c, b, n, most, type};
+    dync__error_guard_begin(&guard);
+    first[0].t = dync__oi_tensor_i(DYNC_I64, 0, NULL, &zero);
+    first[1].t = dync__oi_in(c, 1) ? dync__oi_bool(dync__oi_in(c, 1))
+                                   : dync__oi_tensor_i(DYNC_BOOL, 0, NULL, &one);
+    for (int i = 0; i < n; i++) first[2 + i] = c->in[2 + i];
+    dync_value r = DYNC_NONE;
+    if (first[0].t && first[1].t)
+        r = dync_while_loop_values(dync__oi_callee(dync__oi_goes_on, &w),
+                                   dync__oi_callee(dync__oi_round, &w),
+                                   dync__oi_values(n + 2, first), 0, dync__tls.at);
+    DYNC__TRY(dync__oi_tried(c, &guard, dync_len(r) == n + 2));
+    for (int i = 0; i < n; i++)
+        DYNC__TRY(dync__oi_out_typed(c, i, dync_as_tensor(dync_at(r, 2 + i)), type[1 + i]));
+    return DYNC_OK;
+}
+
+/* ---- Scan ------------------------------------------------------------------------------------ */
+
+/* args: the carry, the slices; lists each */
+static dync_value dync__oi_step(const dync_value *args, int nargs, void *user)
+{
+    dync__oi_within *w = user;
+    const dync__onnx_body *b = w->body;
+    dync__onnx_value *in = dync__oi_room(b->n_inputs), *out = dync__oi_room(b->n_outputs);
+    if (!in || !out || nargs != 2) return DYNC_NONE;
+    for (int i = 0; i < b->n_inputs; i++) {
+        dync_value v = i < w->n ? dync_at(args[0], i) : dync_at(args[1], i - w->n);
+        in[i] = (dync__onnx_value){dync_as_tensor(v), w->c->in[i].type};
+    }
+    if (!dync__oi_within_run(w, b->n_inputs, in, out)) return DYNC_NONE;
+    dync_value both = dync__list_new(2);
+    if (both.kind != DYNC_KIND_LIST) return both;
+    dync__list_set(both, 0, dync__oi_values(w->n, out));
+    dync__list_set(both, 1, dync__oi_values(b->n_outputs - w->n, out + w->n));
+    return both;
+}
+
+/* a dim of each as the first one, flipped where it goes from the end */
+static dync_tensor *dync__oi_scan_along(const dync__onnx_call *c, dync_tensor *t, int k, bool back)
+{
+    const char *axes = back ? "scan_output_axes" : "scan_input_axes";
+    const char *ways = back ? "scan_output_directions" : "scan_input_directions";
+    const int64_t *axis, *way;
+    int at = 0, n_axes = dync__oi_ints(c, axes, &axis), n_ways = dync__oi_ints(c, ways, &way);
+    if (k < n_axes && !dync__oi_axis(c, axis[k], dync__oi_rank(t), &at)) return NULL;
+    if (at) t = dync_movedim(t, dync_shape(back ? 0 : at), dync_shape(back ? at : 0));
+    return t && k < n_ways && way[k] ? dync_flip(t, dync_shape(back ? at : 0)) : t;
+}
+
+DYNC__FN dync_status dync__oi_scan_inside(dync__onnx_call *c, const dync__onnx_body *b, int states)
+{
+    dync__error_guard guard;
+    int scans = b->n_inputs - states, results = b->n_outputs - states;
+    int *type = dync__scope_alloc(((size_t)b->n_outputs + 1) * sizeof *type);
+    dync__onnx_value *xs = dync__oi_room(scans);
+    if (!type || !xs) return DYNC_ERR_MEMORY;
+    dync__oi_within w = {c, b, states, 0, type};
+    dync__error_guard_begin(&guard);
+    bool there = true;
+    for (int k = 0; k < scans && there; k++)
+        there = (xs[k].t = dync__oi_scan_along(c, c->in[states + k].t, k, false)) != NULL;
+    dync_value r = DYNC_NONE;
+    if (there)
+        r = dync_scan_values(dync__oi_callee(dync__oi_step, &w), dync__oi_values(states, c->in),
+                             dync__oi_values(scans, xs), false, dync__tls.at);
+    dync_value last = dync_at(r, 0), all = dync_at(r, 1);
+    for (int k = 0; k < results && dync_len(all) == results; k++) {
+        dync_tensor *y = dync__oi_scan_along(c, dync_as_tensor(dync_at(all, k)), k, true);
+        if (y) (void)dync__oi_out_typed(c, states + k, y, type[states + k]);
+    }
+    bool made = dync_len(r) == 2 && dync_len(last) == states && dync_len(all) == results;
+    DYNC__TRY(dync__oi_tried(c, &guard, made));
+    return dync__oi_take(c, 0, last, type);
+}
