@@ -42,7 +42,9 @@ typedef struct dync_quantize_options {
  *   ->         named as program with _int8; released by dync_program_free; NULL on failure
  *   errors     DYNC_ERR_VALUE (no batch; values that are not finite, by operator and line;
  *              percentile), DYNC_ERR_SHAPE, DYNC_ERR_DTYPE (a batch: which, and what is wrong),
- *              DYNC_ERR_UNSUPPORTED (symbolic sizes, a program without a graph), DYNC_ERR_MEMORY
+ *              DYNC_ERR_UNSUPPORTED (symbolic sizes, a program without a graph, one that writes its
+ *              inputs), DYNC_ERR_MEMORY
+ *   notes      a program that writes a part of a tensor in place runs and becomes C, but no file
  *   thread     any */
 DYNC_API dync_program *dync_quantize_program(dync_program *program, dync_value batches,
                                              const dync_quantize_options *options);

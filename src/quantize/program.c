@@ -1,5 +1,6 @@
 /* quantize/program.c: a float program becomes one of I8. After walk.c. */
 #include "../dync.in.h"
+#include "../aot/aot.h"
 #include "../capture/capture.h"
 #include "quantize.h"
 DYNC__COLD
@@ -245,6 +246,41 @@ static dync_status dync__quant_check(const dync__program *p, dync_value batches,
     return DYNC_OK;
 }
 
+/* What stays whole in a graph made functional: layers that there are rules for. */
+static bool dync__quant_keeps(const dync__opcall *c)
+{
+    switch (c->op) {
+    case DYNC__OP_linear:
+    case DYNC__OP_matmul:
+    case DYNC__OP_conv1d:
+    case DYNC__OP_conv2d:
+    case DYNC__OP_max_pool2d:
+    case DYNC__OP_adaptive_avg_pool2d: return true;
+    case DYNC__OP_batch_norm: return !c->args[5].as.i;
+    default: return false;
+    }
+}
+
+/* The program's graph; where it writes in place, the same without: values have one form each. */
+static dync_status dync__quant_graph(dync__graph *g, dync__graph **out)
+{
+    bool writes = false;
+    for (int i = 0; i < g->node.n; i++) {
+        const dync__node *n = g->node.at[i];
+        const dync__op_row *row = n->op >= 0 ? dync__op_info(n->op) : NULL;
+        bool norm = n->op == DYNC__OP_batch_norm && !n->args[5].as.i;
+        writes = writes ||
+                 (row && !norm && (row->cls == DYNC__INPLACE || row->flags & DYNC__OP_WRITES));
+    }
+    *out = writes ? NULL : dync__graph_ref(g);
+    if (!writes) return DYNC_OK;
+    DYNC__TRY(dync__aot_functional(g, dync__quant_keeps, out));
+    return (*out)->n_inputs == g->n_inputs
+               ? DYNC_OK
+               : dync__fail(DYNC_ERR_UNSUPPORTED,
+                            "dync_quantize_program: inputs that the program writes");
+}
+
 static void dync__quant_count_use(void *user, dync__arg *a)
 {
     int *at = user, node = a->as.node->index;
@@ -282,12 +318,14 @@ DYNC_API dync_program *dync_quantize_program(dync_program *program, dync_value b
     dync__quant_job j = {.p = dync__program_open(program, "dync_quantize_program")};
     dync_program *made = NULL;
     if (!j.p || dync__quant_check(j.p, batches, options) != DYNC_OK) return NULL;
-    j.z.g = j.p->graph;
     if (options) j.z.options = *options;
     dync_scope scope = dync_scope_begin();
     bool grad_off = dync__grad_is_off();
     dync__grad_off(true);
-    dync_status status = dync__quant_open(&j);
+    dync__graph *g = NULL;
+    dync_status status = dync__quant_graph(j.p->graph, &g);
+    j.z.g = g;
+    if (status == DYNC_OK) status = dync__quant_open(&j);
     if (status == DYNC_OK) status = dync__quant_calibrate(&j, batches);
     if (status == DYNC_OK) made = dync__quant_build(&j);
     if (made && j.z.options.report && dync__quant_report(&j, made, batches) != DYNC_OK) {
@@ -297,6 +335,7 @@ DYNC_API dync_program *dync_quantize_program(dync_program *program, dync_value b
     dync__grad_off(grad_off);
     dync_scope_end(&scope);
     for (int i = 0; i < j.z.constant.n; i++) dync__unref(j.z.constant.at[i]);
+    dync__graph_unref(g);
     dync__arena_free(&j.z.arena);
     return made;
 }

@@ -77,6 +77,22 @@ static dync_tensor *island(dync_tensor *x)
     return fc(dync_layer_norm(fc(x, 0), dync_shape(16), NULL, NULL, 1e-5), 1);
 }
 
+/* What is written in place is what later readers see, and nobody before. */
+static dync_tensor *in_place(dync_tensor *x)
+{
+    dync_tensor *y = fc(x, 0), *early = dync_mul(y, 2);
+    dync_relu_(y);
+    dync_add_(y, early);
+    return fc(y, 1);
+}
+static dync_tensor *in_place_through_a_view(dync_tensor *x)
+{
+    dync_tensor *y = fc(x, 0), *early = dync_mul(y, 2);
+    dync_relu_(dync_narrow(y, 1, 0, 8));
+    dync_add_(y, early);
+    return fc(y, 1);
+}
+
 typedef dync_tensor *(*model_fn)(dync_tensor *);
 static const struct model {
     const char *name;
@@ -96,6 +112,7 @@ static const struct model {
     {"joined", joined, 4, 5, 0, 30, 0.9},
     {"padded_means", padded_means, 4, 2, 0, 30, 0.9},
     {"words", words, 1, 3, 0, 30, 0.9},
+    {"in_place", in_place, 2, 5, 0, 30, 0.9},
     {"island", island, 2, 2, 1, 28, 0.9},
 };
 enum { MODELS = sizeof models / sizeof *models };
@@ -167,6 +184,21 @@ TEST(every_layer)
             check_report(&models[i], &r);
             dync_program_free(q);
         }
+}
+
+TEST(parts_written_in_place)
+{
+    static const struct model m = {
+        "in_place_through_a_view", in_place_through_a_view, 2, 6, 1, 30, 0.9};
+    dync_quantize_report r;
+    weights();
+    dync_program *q = quantized(&m, false, &r);
+    REQUIRE(q != NULL);
+    check_report(&m, &r);
+    dync_value x = DYNC_V(input(2));
+    EXPECT(dync_equal(dync_as_tensor(dync_program_run(q, 1, &x)),
+                      dync_as_tensor(dync_graph_run(dync_program_graph(q), &x, 1))));
+    dync_program_free(q);
 }
 
 /* Compiled, interpreted, from its file: the same bits. */
