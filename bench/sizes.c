@@ -129,6 +129,36 @@ static dync_value either(const dync_value *v, int n, void *user)
     return ends(dync_add(dync_as_tensor(y), x), user);
 }
 
+/* Rows folded into one, and what is stacked halved a few times. */
+static dync_value folded(const dync_value *v, int n, void *user)
+{
+    dync_tensor *row = dync_tanh(dync_add(dync_as_tensor(v[0]), dync_as_tensor(v[1])));
+    (void)n, (void)user;
+    return dync_tuple(row, row);
+}
+
+static dync_value is_few(const dync_value *v, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_v_tensor(dync_lt(dync_as_tensor(v[0]), 4.0));
+}
+
+static dync_value again(const dync_value *v, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_tuple(dync_add(dync_as_tensor(v[0]), 1.0), dync_mul(dync_as_tensor(v[1]), 0.5));
+}
+
+static dync_value loops(const dync_value *v, int n, void *user)
+{
+    dync_tensor *x = dync_as_tensor(v[0]);
+    (void)n;
+    dync_value y = dync_scan(folded, dync_mean(x, dync_shape(0), false), x);
+    dync_tensor *none = dync_mul(dync_mean(x, DYNC_ALL, false), 0.0);
+    y = dync_while_loop_limit(is_few, again, dync_tuple(none, dync_at(y, 1)), 5);
+    return ends(dync_as_tensor(dync_at(y, 1)), user);
+}
+
 static dync_value recurrent(const dync_value *v, int n, void *user)
 {
     dync_value y = dync_module_call(lstm, dync_as_tensor(v[0]));
@@ -167,6 +197,8 @@ static const program programs[] = {
     {"max pool, forward and backward", pool, planes, true},
     {"cond [n, 64]", either, rows_of_64, false},
     {"cond, forward and backward", either, rows_of_64, true},
+    {"scan and while [n, 64]", loops, rows_of_64, false},
+    {"scan and while, forward and backward", loops, rows_of_64, true},
     {"LSTM [n, 2, 32]", recurrent, sequence, false},
     {"LSTM [8, n, 32]", recurrent, batch, false},
     {"LSTM [8, n, 32], forward and backward", recurrent, batch, true},

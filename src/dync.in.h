@@ -385,9 +385,9 @@ DYNC__PLAIN
 #include "inductor/parts.c"
 #include "inductor/reinplace.c"
 #include "inductor/lower.c"
-#include "inductor/control.c"
 #include "inductor/sized.c"
 #include "inductor/sized_plans.c"
+#include "inductor/control.c"
 #include "inductor/inductor.c"
 DYNC__PLAIN
 #include "backend/backend.h"

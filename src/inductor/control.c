@@ -1,6 +1,6 @@
 /* inductor/control.c: operators with functions inside as steps of a plan: each function is lowered
  * into a plan of its own, and the step chooses among them (cond) or repeats them (scan, while_loop)
- * over the memory of the plan around it. After lower.c.
+ * over the memory of the plan around it. After sized_plans.c.
  *
  * Operands are dense (aot/control.c), so are the functions' inputs and results. Carried values go
  * back and forth between two places, the step's results and scratch; slices of what is scanned and
@@ -12,8 +12,17 @@
 DYNC__COLD
 
 enum { DYNC__CTL_MOST = DYNC__KCALL_OPERANDS };
+/* What functions of symbolic sizes have for all of them: for each its plans, or, where there is no
+ * size in it, the one. A plan form's step owns it. */
+typedef struct dync__ctl_inside {
+    dync__inductor_sized *sized[2];
+    dync__lowered one[2];
+} dync__ctl_inside;
 typedef struct dync__ctl { /* a step's own */
-    dync__lowered plan[2]; /* cond: if true, if false; else the body, and the condition */
+    /* cond: if true, if false; else the body, and the condition; [i] is own[i] or of all sizes */
+    const dync__lowered *plan[2];
+    dync__lowered own[2];
+    dync__graph *graph[2]; /* that own[i] is of, where its sizes were symbolic */
     int n_plans;
     int n_in, n_xs, n_more, n_out;
     bool reverse;
@@ -28,19 +37,104 @@ typedef struct dync__ctl { /* a step's own */
 DYNC__RARE static void dync__ctl_drop(void *state)
 {
     dync__ctl *w = state;
-    for (int i = 0; i < w->n_plans; i++) dync__lowered_free(&w->plan[i]);
+    for (int i = 0; i < w->n_plans; i++) {
+        dync__lowered_free(&w->own[i]);
+        dync__graph_unref(w->graph[i]);
+    }
     dync__free(w, sizeof *w);
 }
+
+/* ---- of all sizes ---------------------------------------------------------------------------- */
+DYNC__RARE static void dync__ctl_inside_drop(void *state)
+{
+    dync__ctl_inside *in = state;
+    for (int i = 0; i < 2; i++) {
+        dync__inductor_sized_free(in->sized[i]);
+        dync__lowered_free(&in->one[i]);
+    }
+    dync__free(in, sizeof *in);
+}
+
+static bool dync__ctl_is_number(void *user, int64_t *size)
+{
+    (void)user;
+    return !dync__is_token(*size) && !dync__is_sf(*size);
+}
+
+static bool dync__ctl_has_sizes(dync__graph *g)
+{
+    bool has = !dync__graph_each_size(g, dync__ctl_is_number, NULL);
+    for (int i = 0; i < g->sub.n && !has; i++) has = dync__ctl_has_sizes(g->sub.at[i]);
+    return has;
+}
+
+static dync__options dync__ctl_options(const dync__kcall *k)
+{
+    dync__options options = DYNC__OPTIONS_DEFAULT;
+    options.fast_math = k->attr.opaque.fast_math;
+    return options;
+}
+
+static dync_status dync__ctl_inside_make(dync__ctl_inside *in, const dync__kcall *k, int i,
+                                         dync__graph *g)
+{
+    dync__options options = dync__ctl_options(k);
+    if (!dync__ctl_has_sizes(g)) return dync__inductor_lower(g, NULL, &options, &in->one[i]);
+    return dync__inductor_sized_inside(g, dync__tls.syms, &options, &in->sized[i]);
+}
+
+/* The functions of a control: those that its plans are of. */
+static int dync__ctl_functions(const dync__control *c, dync__graph *fn[2])
+{
+    fn[0] = c->fn[0];
+    fn[1] = c->pred ? c->fn[1] : c->test;
+    return fn[1] ? 2 : 1;
+}
+
+DYNC__RARE static dync_status dync__ctl_pieces(dync__kcall *k)
+{
+    const dync__node *n = k->attr.opaque.node;
+    dync__control c;
+    dync__graph *fn[2];
+    dync__ctl_inside *in = dync__calloc(sizeof *in);
+    if (!in) return DYNC_ERR_MEMORY;
+    k->state = in;
+    k->drop = dync__ctl_inside_drop;
+    DYNC__TRY(dync__control_open(&c, n->op, n->nargs, n->args));
+    for (int i = 0, n_fn = dync__ctl_functions(&c, fn); i < n_fn; i++)
+        DYNC__TRY(dync__ctl_inside_make(in, k, i, fn[i]));
+    return DYNC_OK;
+}
+
+/* Function i as a plan: by what there is for all sizes, else for the step's alone. */
+static dync_status dync__ctl_lower(dync__ctl *w, const dync__kcall *k, int i, dync__graph *g)
+{
+    dync__options options = dync__ctl_options(k);
+    const dync__ctl_inside *in = k->attr.opaque.inside;
+    const int64_t *value = k->attr.opaque.value;
+    w->plan[i] = &w->own[i];
+    if (!value) return dync__inductor_lower(g, NULL, &options, &w->own[i]);
+    if (in && in->one[i].plan) {
+        w->plan[i] = &in->one[i];
+        return DYNC_OK;
+    }
+    dync_status status = in && in->sized[i]
+                             ? dync__inductor_sized_lower(in->sized[i], value, &w->own[i])
+                             : DYNC_ERR_UNSUPPORTED;
+    if (status != DYNC_ERR_UNSUPPORTED) return status;
+    DYNC__TRY(dync__graph_concrete_in(g, k->attr.opaque.syms, value, &w->graph[i]));
+    return dync__inductor_lower(w->graph[i], NULL, &options, &w->own[i]);
+}
+
+/* ---- preparing ------------------------------------------------------------------------------- */
 
 /* A function of the node as a plan whose every result is written from the start of a place of its
  * own. */
 static dync_status dync__ctl_plan(dync__ctl *w, dync__kcall *k, dync__graph *g)
 {
-    dync__options options = DYNC__OPTIONS_DEFAULT;
-    dync__lowered *l = &w->plan[w->n_plans];
-    options.fast_math = k->attr.opaque.fast_math;
-    DYNC__TRY(dync__inductor_lower(g, NULL, &options, l));
     size_t *spare = w->spare[w->n_plans++];
+    DYNC__TRY(dync__ctl_lower(w, k, w->n_plans - 1, g));
+    const dync__lowered *l = w->plan[w->n_plans - 1];
     if (l->n_storages > DYNC__CTL_MOST)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: more than %d results inside", k->origin,
                           (int)DYNC__CTL_MOST);
@@ -59,10 +153,19 @@ static dync_status dync__ctl_plan(dync__ctl *w, dync__kcall *k, dync__graph *g)
     return DYNC_OK;
 }
 
-static size_t dync__ctl_bytes(const dync__info *info)
+/* A size of the node's, for the step. */
+static int64_t dync__ctl_size(const dync__kcall *k, int64_t size)
+{
+    bool ok = true;
+    return k->attr.opaque.value
+               ? dync__symtab_value(k->attr.opaque.syms, size, k->attr.opaque.value, &ok)
+               : size;
+}
+
+static size_t dync__ctl_bytes(const dync__kcall *k, const dync__info *info)
 {
     int64_t n = 1;
-    for (int d = 0; d < info->lay.ndim; d++) n *= info->lay.shape[d];
+    for (int d = 0; d < info->lay.ndim; d++) n *= dync__ctl_size(k, info->lay.shape[d]);
     return (size_t)n * (size_t)dync__dtype_info(info->dtype)->bytes;
 }
 
@@ -73,19 +176,20 @@ static dync_status dync__ctl_open(dync__kcall *k, dync__ctl *w, const dync__cont
     w->n_more = c->n_more;
     w->n_out = c->n_out;
     w->reverse = c->reverse;
-    w->most = c->most;
-    w->length = c->n_xs ? c->xs[0].as.node->info[0].lay.shape[0] : 0;
+    w->most = dync__ctl_size(k, c->most);
+    w->length = c->n_xs ? dync__ctl_size(k, c->xs[0].as.node->info[0].lay.shape[0]) : 0;
     const dync__arg *results = dync__control_results(c->fn[0]);
     for (int i = 0; i < c->n_out; i++) {
-        w->bytes[i] = dync__ctl_bytes(&results->as.list[i].as.node->info[0]);
+        w->bytes[i] = dync__ctl_bytes(k, &results->as.list[i].as.node->info[0]);
         w->place[i] = k->scratch_bytes;
         if (i < c->n_in && !c->pred) k->scratch_bytes += (w->bytes[i] + 63) & ~(size_t)63;
     }
     for (int i = 0; i < c->n_xs; i++)
-        w->x_bytes[i] = dync__ctl_bytes(&c->fn[0]->node.at[c->n_in + i]->info[0]);
-    DYNC__TRY(dync__ctl_plan(w, k, c->fn[0]));
-    if (c->pred) return dync__ctl_plan(w, k, c->fn[1]);
-    return c->test ? dync__ctl_plan(w, k, c->test) : DYNC_OK;
+        w->x_bytes[i] = dync__ctl_bytes(k, &c->fn[0]->node.at[c->n_in + i]->info[0]);
+    dync__graph *fn[2];
+    for (int i = 0, n_fn = dync__ctl_functions(c, fn); i < n_fn; i++)
+        DYNC__TRY(dync__ctl_plan(w, k, fn[i]));
+    return DYNC_OK;
 }
 
 DYNC__RARE static dync_status dync__ctl_prepare(dync__kcall *k)
@@ -97,7 +201,10 @@ DYNC__RARE static dync_status dync__ctl_prepare(dync__kcall *k)
     k->state = w;
     k->drop = dync__ctl_drop;
     DYNC__TRY(dync__control_open(&c, n->op, n->nargs, n->args));
-    return dync__ctl_open(k, w, &c);
+    dync_status status = dync__ctl_open(k, w, &c);
+    k->attr.opaque.syms = NULL; /* the caller's */
+    k->attr.opaque.value = NULL;
+    return status;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -111,7 +218,7 @@ static void *dync__ctl_data(const dync__kcall *k, void *const *data, int i)
 static dync_status dync__ctl_round(const dync__ctl *w, int plan, void *const *in, void *const *out,
                                    void *scratch)
 {
-    const dync__lowered *l = &w->plan[plan];
+    const dync__lowered *l = w->plan[plan];
     void *given[DYNC__CTL_MOST];
     for (int i = 0; i < l->n_storages; i++)
         given[i] = l->owner[i] < 0 ? (char *)scratch + w->spare[plan][i] : out[l->owner[i]];
@@ -205,10 +312,21 @@ static dync_status dync__ctl_scan(const dync__kcall *k, void *const *data, void 
 }
 
 /* ---- the step -------------------------------------------------------------------------------- */
-static const dync__kcall_row dync__ctl_rows[3] = {
-    {.name = "cond", .prepare = dync__ctl_prepare, .run = dync__ctl_cond},
-    {.name = "scan", .prepare = dync__ctl_prepare, .run = dync__ctl_scan},
-    {.name = "while_loop", .prepare = dync__ctl_prepare, .run = dync__ctl_while}};
+static const dync__kcall_row dync__ctl_rows[3] = {{.name = "cond",
+                                                   .prepare = dync__ctl_prepare,
+                                                   .run = dync__ctl_cond,
+                                                   .pieces = dync__ctl_pieces,
+                                                   .inside = true},
+                                                  {.name = "scan",
+                                                   .prepare = dync__ctl_prepare,
+                                                   .run = dync__ctl_scan,
+                                                   .pieces = dync__ctl_pieces,
+                                                   .inside = true},
+                                                  {.name = "while_loop",
+                                                   .prepare = dync__ctl_prepare,
+                                                   .run = dync__ctl_while,
+                                                   .pieces = dync__ctl_pieces,
+                                                   .inside = true}};
 static const dync__kcall_row *dync__ctl_row(int op)
 {
     return &dync__ctl_rows[op == DYNC__OP_cond ? 0 : op == DYNC__OP_scan ? 1 : 2];

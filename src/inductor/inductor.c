@@ -218,7 +218,7 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_all_sizes(void *user, dync__graph
                                                          dync__inner_sized *out)
 {
     int where = dync__graph_device(g);
-    if (user || !g->syms || g->sub.n || where < 0 || !dync__device_is(where, DYNC__DEV_HOST) ||
+    if (user || !g->syms || where < 0 || !dync__device_is(where, DYNC__DEV_HOST) ||
         !dync__device_is(where, DYNC__DEV_DATA) || !dync__pass_on(DYNC__PASS_all_sizes))
         return DYNC_ERR_UNSUPPORTED;
     dync__inductor_any *any = dync__calloc(sizeof *any);

@@ -35,6 +35,9 @@ DYNC__FN int dync__graph_device(const dync__graph *);
 typedef struct dync__inductor_sized dync__inductor_sized;
 DYNC__FN dync_status dync__inductor_sized_new(dync__graph *, const dync__options *,
                                               dync__inductor_sized **out);
+/* the same of a function inside, whose symbols are those of the table; its results stay apart */
+DYNC__FN dync_status dync__inductor_sized_inside(dync__graph *, const dync__symtab *,
+                                                 const dync__options *, dync__inductor_sized **out);
 DYNC__FN dync_status dync__inductor_sized_lower(dync__inductor_sized *, const int64_t *value,
                                                 dync__lowered *out);
 DYNC__FN dync_status dync__inductor_sized_narrow(dync__inductor_sized *, const bool *used);

@@ -190,6 +190,26 @@ DYNC__FN void dync__inductor_sized_free(dync__inductor_sized *s)
     dync__free(s, sizeof *s);
 }
 
+static dync_status dync__inductor_sized_copy(dync__inductor_sized *s, dync__graph *g)
+{
+    DYNC__TRY(dync__graph_rewrite(g, dync__rewrite_copy, NULL, &s->graph));
+    for (int i = 0; i < g->over.n; i++)
+        if (!dync__avec_push(&s->graph->arena, &s->graph->over, g->over.at[i]))
+            return DYNC_ERR_MEMORY;
+    s->n_out = s->graph->node.at[s->graph->node.n - 1]->args[0].n;
+    return DYNC_OK;
+}
+
+static dync_status dync__inductor_sized_give(dync__inductor_sized *s, dync_status status,
+                                             dync__inductor_sized **out)
+{
+    *out = s;
+    if (status == DYNC_OK) return DYNC_OK;
+    dync__inductor_sized_free(s);
+    *out = NULL;
+    return status;
+}
+
 DYNC__FN dync_status dync__inductor_sized_new(dync__graph *g, const dync__options *options,
                                               dync__inductor_sized **out)
 {
@@ -197,18 +217,25 @@ DYNC__FN dync_status dync__inductor_sized_new(dync__graph *g, const dync__option
     if (!s) return DYNC_ERR_MEMORY;
     s->options = *options;
     s->options.text = ""; /* the caller's */
-    dync_status status = dync__graph_rewrite(g, dync__rewrite_copy, NULL, &s->graph);
-    for (int i = 0; status == DYNC_OK && i < g->over.n; i++)
-        if (!dync__avec_push(&s->graph->arena, &s->graph->over, g->over.at[i]))
-            status = DYNC_ERR_MEMORY;
+    dync_status status = dync__inductor_sized_copy(s, g);
     if (status == DYNC_OK) status = dync__graph_pass(DYNC__PASS_dce, s->graph);
     if (status == DYNC_OK) status = dync__graph_pass(DYNC__PASS_cse, s->graph);
-    if (status == DYNC_OK) s->n_out = s->graph->node.at[s->graph->node.n - 1]->args[0].n;
-    *out = s;
-    if (status == DYNC_OK) return DYNC_OK;
-    dync__inductor_sized_free(s);
-    *out = NULL;
-    return status;
+    return dync__inductor_sized_give(s, status, out);
+}
+
+DYNC__FN dync_status dync__inductor_sized_inside(dync__graph *g, const dync__symtab *syms,
+                                                 const dync__options *options,
+                                                 dync__inductor_sized **out)
+{
+    dync__inductor_sized *s = dync__calloc(sizeof *s);
+    if (!s) return DYNC_ERR_MEMORY;
+    s->options = *options;
+    dync_status status = dync__inductor_sized_copy(s, g);
+    if (status == DYNC_OK) {
+        dync__symtab_free(s->graph->syms);
+        if (!(s->graph->syms = dync__symtab_copy(syms, NULL))) status = DYNC_ERR_MEMORY;
+    }
+    return dync__inductor_sized_give(s, status, out);
 }
 
 DYNC__FN dync_status dync__inductor_sized_narrow(dync__inductor_sized *s, const bool *used)

@@ -74,6 +74,11 @@ typedef union dync__attr {
         const struct dync__node *node;
         int device;
         bool fast_math;
+        /* where the node's sizes are symbolic, for prepare alone: their table, the values of its
+         * symbols, and what pieces made for all of them, or NULL */
+        const struct dync__symtab *syms;
+        const int64_t *value;
+        const void *inside;
     } opaque;
 } dync__attr;
 

@@ -76,6 +76,9 @@ typedef struct dync__kcall_row {
     /* of symbolic sizes: what prepare would compile, for all by which the guards of the table in
      * force hold; prepare takes what is there. NULL: nothing, or it does so itself. */
     dync_status (*pieces)(dync__kcall *);
+    /* there are functions inside, of the same symbols: prepare is told these (attr.opaque), and
+     * what pieces made is the call's state until then */
+    bool inside;
 } dync__kcall_row;
 /* A row, an object of its own, which whoever lowers to it names: name, form of its attributes
  * (attr.h), whether there are pieces for symbolic sizes, operands. Every layout may be strided;

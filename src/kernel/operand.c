@@ -246,11 +246,15 @@ static const dync__attr_field dync__kcall_attr_none[] = {{0}};
 
 #define DYNC__PIECES_(name) NULL
 #define DYNC__PIECES_pieces(name) dync__k_##name##_pieces
-#define DYNC__X(name, form, pieces)                                           \
-    DYNC__DATA const dync__kcall_row dync__kcall_##name = {                   \
-        DYNC__TEXT(#name),          dync__k_##name##_prepare, dync__k_##name, \
-        dync__kcall_attr_##form,    DYNC__K_##name,           false,          \
-        DYNC__PIECES_##pieces(name)};
+#define DYNC__X(name, form, pieces)                                                     \
+    DYNC__DATA const dync__kcall_row dync__kcall_##name = {DYNC__TEXT(#name),           \
+                                                           dync__k_##name##_prepare,    \
+                                                           dync__k_##name,              \
+                                                           dync__kcall_attr_##form,     \
+                                                           DYNC__K_##name,              \
+                                                           false,                       \
+                                                           DYNC__PIECES_##pieces(name), \
+                                                           false};
 DYNC__KERNELS(DYNC__X)
 #undef DYNC__X
 #undef DYNC__PIECES_

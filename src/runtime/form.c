@@ -160,6 +160,10 @@ static dync__kcall *dync__form_call(dync__form_sizes *z, dync__arena *arena,
     dync__kcall *c = dync__arena_copy(arena, from, sizeof *c);
     for (int i = 0; c && i < c->n; i++) dync__form_layout(z, &c->operand[i].lay);
     if (c) dync__form_attr(z, c->row->attr, &c->attr);
+    if (c && z->value && c->row->inside) {
+        c->attr.opaque.syms = z->syms;
+        c->attr.opaque.value = z->value;
+    }
     return c;
 }
 

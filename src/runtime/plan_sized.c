@@ -71,13 +71,24 @@ static dync_status dync__form_prepare(dync__kcall *c)
     return status == DYNC_OK ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
 }
 
-static dync_status dync__form_call_at(dync__plan *p, dync__plan_step *s, const dync__sz_map *m,
-                                      int64_t *scratch)
+static void dync__form_inside_at(const dync__plan_form *f, const int64_t *value, dync__kcall *c)
+{
+    if (!c->row->inside) return;
+    c->attr.opaque.syms = f->syms;
+    c->attr.opaque.value = value;
+    c->attr.opaque.inside = c->state;
+    c->state = NULL; /* the form's */
+    c->drop = NULL;
+}
+
+static dync_status dync__form_call_at(const dync__plan_form *f, dync__plan *p, dync__plan_step *s,
+                                      const int64_t *value, const dync__sz_map *m, int64_t *scratch)
 {
     bool ok = true;
     dync__kcall *c = dync__form_call_copy(&p->arena, s->call);
     s->call = NULL; /* the form's */
     if (!c) return DYNC_ERR_MEMORY;
+    dync__form_inside_at(f, value, c);
     s->call = c;
     c->epilogue = s->code;
     dync__plan_map_call(m, c, &ok);
@@ -136,7 +147,7 @@ static dync_status dync__form_step_at(const dync__plan_form *f, dync__plan *p,
     }
     int n_bounds = s->n_bounds;
     s->n_bounds = 0;
-    if (s->call) DYNC__TRY(dync__form_call_at(p, s, &map, scratch));
+    if (s->call) DYNC__TRY(dync__form_call_at(f, p, s, value, &map, scratch));
     s->n_bounds = n_bounds;
     DYNC__TRY(dync__form_bounds_at(p, s, &map));
     s->late = from->late;
