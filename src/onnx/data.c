@@ -70,19 +70,21 @@ DYNC__FN int dync__onnx_held_bits(int64_t type, bool *is_signed)
 /* ---- files beside the model ------------------------------------------------------------------ */
 
 typedef struct dync__onnx_outside {
-    char *path, *bytes;
-    size_t n;
+    char *path;
+    dync__blob *blob;
 } dync__onnx_outside;
 
 DYNC__FN void dync__onnx_files_end(dync__onnx_files *f)
 {
     for (int i = 0; i < f->at.n; i++) {
         dync__onnx_outside *o = f->at.at[i];
-        dync__free(o->bytes, o->bytes ? o->n + 1 : 0);
+        dync__blob_unref(o->blob);
         dync__strfree(o->path);
         dync__free(o, sizeof *o);
     }
     dync__vec_free(&f->at);
+    dync__blob_unref(f->model);
+    f->model = NULL;
 }
 
 static dync_status dync__onnx_outside_bad(const char *tensor, const char *path, const char *what)
@@ -150,7 +152,7 @@ static dync_status dync__onnx_outside_open(dync__onnx_files *f, const char *tens
     dync__str_addf(&full, "%s/%s", f->folder, path);
     o->path = dync__strdup(path);
     dync_status status = full.failed || !o->path ? DYNC_ERR_MEMORY
-                                                 : dync__file_read(full.at, &o->bytes, &o->n);
+                                                 : dync__blob_open(full.at, &o->blob);
     dync__str_free(&full);
     *out = o;
     return status;
@@ -168,7 +170,7 @@ static bool dync__onnx_count(const char *text, uint64_t *out)
 }
 
 static dync_status dync__onnx_outside_bytes(const dync__onnx_tensor *m, dync__onnx_files *f,
-                                            dync__pb_bytes *out)
+                                            dync__pb_bytes *out, dync__blob **blob)
 {
     const char *path = NULL;
     uint64_t offset = 0, length = UINT64_MAX;
@@ -185,10 +187,12 @@ static dync_status dync__onnx_outside_bytes(const dync__onnx_tensor *m, dync__on
             "ONNX file: tensor \"%s\" says that its data lie in a file, but not where", m->name);
     dync__onnx_outside *o = NULL;
     DYNC__TRY(dync__onnx_outside_open(f, m->name, path, &o));
-    if (offset > o->n || (length != UINT64_MAX && length > o->n - offset))
+    size_t n = o->blob ? o->blob->n : 0; /* none: it could not be read before */
+    if (!o->blob || offset > n || (length != UINT64_MAX && length > n - offset))
         return dync__onnx_outside_bad(m->name, path, "beyond its end");
-    out->at = o->bytes + offset;
-    out->n = length == UINT64_MAX ? o->n - (size_t)offset : (size_t)length;
+    out->at = o->blob->bytes + offset;
+    out->n = length == UINT64_MAX ? n - (size_t)offset : (size_t)length;
+    *blob = o->blob;
     return DYNC_OK;
 }
 
@@ -325,25 +329,59 @@ static dync_status dync__onnx_enough(const dync__onnx_tensor *m, int64_t numel, 
                                          raw.at ? "bytes of data" : "numbers");
 }
 
+/* bytes of a tensor that is not copied; smaller ones are: their memory is aligned, and together */
+DYNC__DATA int64_t dync__onnx_in_place_least = 1 << 16;
+
+static void dync__onnx_release(void *blob) { dync__blob_unref(blob); }
+
+/* The tensor in the file's own memory; false: it has to be copied. */
+static bool dync__onnx_in_place(const dync__onnx_tensor *m, dync__pb_bytes raw, dync__blob *blob,
+                                int dtype, const dync__layout *lay, int64_t numel,
+                                dync__tensor **out)
+{
+    bool is_signed;
+    size_t item = dync__dtype_info(dtype)->bytes;
+    if (!blob || !raw.at || raw.at < blob->bytes || raw.at >= blob->bytes + blob->n ||
+        (int64_t)raw.n < dync__onnx_in_place_least || raw.n != (size_t)numel * item ||
+        (uintptr_t)raw.at % item || dync__onnx_held_bits(m->data_type, &is_signed) ||
+        dync__big_endian())
+        return false;
+    dync__storage *s = dync__storage_foreign(DYNC_CPU, (char *)(uintptr_t)raw.at, raw.n, 0,
+                                             dync__onnx_release, blob);
+    if (s) dync__blob_ref(blob);
+    *out = s ? dync__tensor_new(s, dtype, lay) : NULL;
+    return true;
+}
+
 DYNC__FN dync_status dync__onnx_tensor_make(const dync__onnx_tensor *m, dync__onnx_files *files,
                                             dync__tensor **out)
 {
     int dtype = dync__onnx_dtype(m->data_type);
     dync__layout lay;
     dync__pb_bytes raw = {NULL, 0};
+    dync__blob *blob = files->model;
     *out = NULL;
     if (dtype < 0)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "ONNX file: tensor \"%s\" is %s (type %lld)",
                           m->name, dync__onnx_type_name(m->data_type), (long long)m->data_type);
     DYNC__TRY(dync__onnx_layout(m, dtype, &lay));
     if (m->data_location == 1)
-        DYNC__TRY(dync__onnx_outside_bytes(m, files, &raw));
+        DYNC__TRY(dync__onnx_outside_bytes(m, files, &raw, &blob));
     else if (m->raw_data.n || dync__onnx_has(m, tensor, raw_data))
         raw = m->raw_data;
     int64_t numel = 1;
     for (int i = 0; i < lay.ndim; i++) numel *= lay.shape[i];
     DYNC__TRY(dync__onnx_enough(m, numel, raw));
-    dync__tensor *t = dync__tensor_empty(dtype, DYNC_CPU, &lay);
+    dync__tensor *t;
+    if (dync__onnx_in_place(m, raw, blob, dtype, &lay, numel, &t)) {
+        dync_status fits = t ? dync__onnx_fits(m, t) : DYNC_ERR_MEMORY;
+        if (fits == DYNC_OK)
+            *out = t;
+        else
+            dync__unref(t);
+        return fits;
+    }
+    t = dync__tensor_empty(dtype, DYNC_CPU, &lay);
     if (!t) return DYNC_ERR_MEMORY;
     dync_status status = raw.at ? dync__onnx_raw(m, raw, t) : dync__onnx_typed(m, t);
     if (status == DYNC_OK) status = dync__onnx_fits(m, t);

@@ -18,7 +18,6 @@ DYNC__FN void dync__onnx_end(dync__onnx_loaded *l)
     dync__vec_free(&l->owned);
     dync__onnx_files_end(&l->files);
     dync__arena_free(&l->arena);
-    if (l->bytes) dync__free(l->bytes, l->n_bytes + 1);
     dync__free(l, sizeof *l);
 }
 
@@ -71,20 +70,19 @@ static dync_status dync__onnx_ports(dync__onnx_loaded *l)
     return DYNC_OK;
 }
 
-/* folder NULL: no data in other files. bytes are taken. */
-DYNC__FN dync__onnx_loaded *dync__onnx_parse(char *bytes, size_t n, const char *folder)
+/* folder NULL: no data in other files. blob: a reference, taken; NULL passes */
+DYNC__FN dync__onnx_loaded *dync__onnx_parse(dync__blob *blob, const char *folder)
 {
-    dync__onnx_loaded *l = dync__calloc(sizeof *l);
+    dync__onnx_loaded *l = blob ? dync__calloc(sizeof *l) : NULL;
     if (!l) {
-        dync__free(bytes, n + 1);
+        dync__blob_unref(blob);
         return NULL;
     }
     dync__onnx_run_inside = dync__onnx_run_body;
     dync__onnx_run_folded = dync__onnx_fold_body;
-    l->bytes = bytes;
-    l->n_bytes = n;
+    l->files.model = blob;
     l->files.folder = folder ? dync__arena_strdup(&l->arena, folder) : NULL;
-    l->model = dync__onnx_read(&l->arena, model, bytes, n);
+    l->model = dync__onnx_read(&l->arena, model, blob->bytes, blob->n);
     if (l->model && (!folder || l->files.folder) && dync__onnx_link(l) == DYNC_OK &&
         dync__onnx_ports(l) == DYNC_OK)
         return l;
@@ -332,10 +330,9 @@ static dync__program *dync__onnx_dynamic(dync__onnx_loaded *l, dync__graph *g, c
     return NULL;
 }
 
-DYNC__FN dync__program *dync__onnx_program(char *bytes, size_t n, const char *folder,
-                                           const char *name)
+DYNC__FN dync__program *dync__onnx_program(dync__blob *blob, const char *folder, const char *name)
 {
-    dync__onnx_loaded *l = dync__onnx_parse(bytes, n, folder);
+    dync__onnx_loaded *l = dync__onnx_parse(blob, folder);
     if (!l) return NULL;
     dync__graph *g = NULL;
     dync__program *p = NULL;
@@ -358,8 +355,7 @@ DYNC__FN dync__program *dync__onnx_program(char *bytes, size_t n, const char *fo
 
 DYNC_API dync_program *dync_program_load_onnx(const char *path)
 {
-    char *bytes;
-    size_t n;
+    dync__blob *blob;
     dync__str folder = {0};
     if (!path) {
         dync__fail(DYNC_ERR_VALUE, "dync_program_load_onnx: expected a path, got NULL");
@@ -375,8 +371,8 @@ DYNC_API dync_program *dync_program_load_onnx(const char *path)
     dync__program *p = NULL;
     char stem[64];
     dync__format(stem, sizeof stem, "%.*s", dot && dot - name < 60 ? (int)(dot - name) : 60, name);
-    if (!folder.failed && dync__file_read(path, &bytes, &n) == DYNC_OK)
-        p = dync__onnx_program(bytes, n, dync__str_get(&folder), stem);
+    if (!folder.failed && dync__blob_open(path, &blob) == DYNC_OK)
+        p = dync__onnx_program(blob, dync__str_get(&folder), stem);
     dync__str_free(&folder);
     return p ? dync__program_give(p) : NULL;
 }

@@ -26,14 +26,18 @@ DYNC__FN int dync__onnx_type_of(int dtype);  /* the ONNX type of a dtype itself 
 DYNC__FN const char *dync__onnx_type_name(int64_t type);
 /* bits of an unsigned or short type that is held in a wider one; 0: it is the dtype itself */
 DYNC__FN int dync__onnx_held_bits(int64_t type, bool *is_signed);
-/* Where the data of tensors may lie besides the file: folder is that of the model's file, NULL:
- * nowhere. */
+/* Where the data of tensors may lie: in the file, NULL: it is not one; besides it in its folder,
+ * NULL: nowhere. */
 typedef struct dync__onnx_files {
+    dync__blob *model; /* a reference */
     const char *folder;
     DYNC__VEC(struct dync__onnx_outside *) at; /* files read, owned */
 } dync__onnx_files;
 DYNC__FN void dync__onnx_files_end(dync__onnx_files *);
-/* Elements of a tensor message as a new tensor, a reference for the caller. DYNC_ERR_FORMAT where
+/* bytes of the smallest tensor that stays in its file; tests change it */
+DYNC__DATA_DECL int64_t dync__onnx_in_place_least;
+/* Elements of a tensor message as a new tensor, a reference for the caller: large ones that lie in
+ * a file as memory has them stay there. DYNC_ERR_FORMAT where
  * data and shape differ, DYNC_ERR_UNSUPPORTED for a type that dync does not hold. */
 DYNC__FN dync_status dync__onnx_tensor_make(const dync__onnx_tensor *, dync__onnx_files *,
                                             dync__tensor **out);
@@ -90,8 +94,6 @@ typedef struct dync__onnx_port {
 } dync__onnx_port;
 typedef struct dync__onnx_loaded {
     dync__arena arena;
-    char *bytes; /* the file */
-    size_t n_bytes;
     dync__onnx_files files;
     dync__onnx_model *model;
     dync__onnx_body *main;

@@ -532,7 +532,8 @@ static void fuzz_onnx(const uint8_t *data, size_t n)
 {
     char *bytes = dync__alloc(n + 1);
     if (bytes && n) memcpy(bytes, data, n);
-    dync__program *p = bytes ? dync__onnx_program(bytes, n, NULL, "fuzz") : NULL;
+    dync__program *p = bytes ? dync__onnx_program(dync__blob_take(bytes, n, false), NULL, "fuzz")
+                             : NULL;
     dync_scope scope = dync_scope_begin();
     dync_value in[16];
     int k = 0;

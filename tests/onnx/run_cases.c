@@ -138,11 +138,11 @@ static bool run_set(dync_program *p, dync__onnx_loaded *l, const char *folder, i
 
 static dync__onnx_loaded *model_file(const char *path)
 {
-    char *bytes, folder[1200];
-    size_t n;
+    char folder[1200];
+    dync__blob *blob;
     snprintf(folder, sizeof folder, "%s", path);
     if (strrchr(folder, '/')) *strrchr(folder, '/') = 0;
-    return dync__file_read(path, &bytes, &n) == DYNC_OK ? dync__onnx_parse(bytes, n, folder) : NULL;
+    return dync__blob_open(path, &blob) == DYNC_OK ? dync__onnx_parse(blob, folder) : NULL;
 }
 
 static bool run_sets(dync_program *p, dync__onnx_loaded *l, const char *folder, double rtol,

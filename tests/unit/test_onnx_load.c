@@ -61,7 +61,7 @@ static dync__program *load(const dync__onnx_model *m)
     if (dync__onnx_write(&s, model, m) != DYNC_OK) return NULL;
     char *bytes = dync__alloc(s.n + 1);
     memcpy(bytes, s.at, s.n);
-    dync__program *p = dync__onnx_program(bytes, s.n, NULL, "small");
+    dync__program *p = dync__onnx_program(dync__blob_take(bytes, s.n, false), NULL, "small");
     dync__str_free(&s);
     return p;
 }
@@ -142,10 +142,9 @@ TEST(symbolic_sizes_are_saved)
         const char *again = dync_graph_str(dync_program_graph(q));
         EXPECT_EQ_STR(strchr(again, '('), strchr(text, '('));
         dync_program_free(q);
-        char *bytes;
-        size_t n;
-        REQUIRE(dync__file_read(path, &bytes, &n) == DYNC_OK);
-        dync__onnx_loaded *l = dync__onnx_parse(bytes, n, NULL);
+        dync__blob *blob;
+        REQUIRE(dync__blob_open(path, &blob) == DYNC_OK);
+        dync__onnx_loaded *l = dync__onnx_parse(blob, NULL);
         REQUIRE(l && l->n_inputs == 1 && l->n_outputs == 1);
         EXPECT(l->input[0].param[0] && strcmp(l->input[0].param[0], "N") == 0);
         EXPECT(l->output[0].param[0] && strcmp(l->output[0].param[0], "N") == 0);
@@ -160,6 +159,48 @@ TEST(symbolic_sizes_are_saved)
     }
     dync_program_free(p);
     dync__arena_free(&a);
+}
+
+/* A large tensor that lies in its file as in memory stays there, wherever it begins; the file may
+ * be gone by the time that it is used. */
+TEST(weights_stay_in_their_file)
+{
+    static const char *const producer[] = {"", "a", "ab", "abc"};
+    static float weight[9];
+    const char *path = "/tmp/dync_test_weights.onnx";
+    int64_t least = dync__onnx_in_place_least;
+    int in_place = 0;
+    for (int i = 0; i < 9; i++) weight[i] = (float)(i - 4);
+    for (int k = 0; k < 8; k++) {
+        dync__arena a = {0};
+        dync__str s = {0};
+        dync__onnx_model *m = small(&a, 0, "N");
+        dync__onnx_tensor *w = m->graph->initializer.at[0];
+        w->float_data.n = 0;
+        w->raw_data = (dync__pb_bytes){(const char *)weight, sizeof weight};
+        dync__onnx_mark(w, tensor, raw_data);
+        m->producer_name = producer[k % 4];
+        dync__onnx_in_place_least = k < 4 ? 1 : INT64_MAX;
+        REQUIRE(dync__onnx_write(&s, model, m) == DYNC_OK);
+        REQUIRE(dync__file_write(path, s.at, s.n) == DYNC_OK);
+        dync_program *p = dync_program_load_onnx(path);
+        REQUIRE(p != NULL);
+        remove(path);
+        dync__program *open = dync__program_open(p, "test");
+        for (int i = 0; i < open->graph->node.n; i++) {
+            const dync__tensor *t = open->graph->node.at[i]->value;
+            in_place += t && t->storage->flags & DYNC__STORAGE_FOREIGN;
+        }
+        DYNC_SCOPE {
+            check_run(open, 1);
+            check_run(open, 3);
+        }
+        dync_program_free(p);
+        dync__str_free(&s);
+        dync__arena_free(&a);
+    }
+    EXPECT_EQ_INT(in_place, 1); /* of four places one is a float's */
+    dync__onnx_in_place_least = least;
 }
 
 /* Where data decide a size there is no graph, but the program runs. */
@@ -286,7 +327,7 @@ static void outside(const char *path, const char *text)
     memcpy(bytes, s.at, s.n);
     dync__error_guard g;
     dync__error_guard_begin(&g);
-    dync__program *p = dync__onnx_program(bytes, s.n, "/tmp", "small");
+    dync__program *p = dync__onnx_program(dync__blob_take(bytes, s.n, false), "/tmp", "small");
     dync__error_slot err = dync__error_guard_end(&g);
     EXPECT(p == NULL && strstr(err.message, text));
     dync__program_free(p);
@@ -317,7 +358,7 @@ TEST(broken_files)
             bytes[test_random() % n] = (char)test_random();
         dync__error_guard g;
         dync__error_guard_begin(&g);
-        dync__program *p = dync__onnx_program(bytes, n, NULL, "broken");
+        dync__program *p = dync__onnx_program(dync__blob_take(bytes, n, false), NULL, "broken");
         dync__error_slot e = dync__error_guard_end(&g);
         EXPECT(p || e.status != DYNC_OK);
         dync__program_free(p);
