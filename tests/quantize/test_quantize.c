@@ -421,6 +421,29 @@ TEST(convolutions_by_the_formulas)
         }
 }
 
+/* The largest products, in as many places as f32 can sum exactly, one more, and many more. */
+TEST(sums_of_bytes_are_exact)
+{
+    static const int places[] = {1, 1023, 1024, 1025, 4096, 70000};
+    for (int i = 0; i < 6; i++) DYNC_SCOPE {
+        int k = places[i];
+        dync_tensor *x = dync_to_dtype(dync_mul(dync_rand(dync_shape(3, k)), -128.99), DYNC_I8),
+                    *w = dync_full(dync_shape(2, k), -128, .dtype = DYNC_I8);
+        dync_tensor *y = dync_int_conv2d(dync_reshape(x, dync_shape(3, k, 1, 1)),
+                                         dync_reshape(w, dync_shape(2, k, 1, 1)), NULL,
+                                         dync_shape(1, 1), dync_shape(0, 0), dync_shape(1, 1), 1);
+        y = dync_contiguous(y);
+        const int8_t *at = dync_data(x);
+        const int32_t *got = dync_data(y);
+        for (int n = 0; n < 3; n++) {
+            int64_t sum = 0;
+            for (int c = 0; c < k; c++) sum += at[n * k + c] * -128;
+            EXPECT_EQ_INT(got[2 * n], sum);
+            EXPECT_EQ_INT(got[2 * n + 1], sum);
+        }
+    }
+}
+
 /* ---- options and mistakes -------------------------------------------------------------------- */
 
 /* One value of 1000 outside, which min-max spends its steps on. */
