@@ -282,6 +282,7 @@ DYNC__FN dync__jit *dync__jit_at(const dync__jit *from, const int64_t *at, int n
     dync__lock(&dync__jits.lock);
     (void)dync__jit_retain(jit->form);
     (void)dync__jit_retain(jit->nontemporal);
+    (void)dync__jit_retain(jit->squares);
     dync__unlock(&dync__jits.lock);
     dync__jit_map(jit, &map);
     for (int s = 0; s < jit->n_streams; s++) {

@@ -105,8 +105,8 @@ typedef struct dync__kcall_row {
     X(attention, attention, pieces) /* q [B.., L, E], k [B.., S, E], v [B.., S, V], y, log */ \
     /* of the sums [B.., L], mask [B.., L, S] maybe */ \
     X(attention_grad, attention, pieces) /* gy, q, k, v, y, log, gq, gk, gv, mask maybe */ \
-    X(rnn_layer, rnn, ) /* operands by role */ \
-    X(rnn_layer_grad, rnn, )
+    X(rnn_layer, rnn, pieces) /* operands by role */ \
+    X(rnn_layer_grad, rnn, pieces)
 /* clang-format on */
 #define DYNC__X(name, form, pieces) DYNC__K_##name,
 enum { DYNC__K_other, DYNC__KERNELS(DYNC__X) DYNC__N_KERNELS };

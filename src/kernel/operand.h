@@ -79,4 +79,6 @@ DYNC__KERNELS(DYNC__X)
 #undef DYNC__X
 DYNC__FN dync_status dync__k_attention_pieces(dync__kcall *);
 DYNC__FN dync_status dync__k_attention_grad_pieces(dync__kcall *);
+DYNC__FN dync_status dync__k_rnn_layer_pieces(dync__kcall *);
+DYNC__FN dync_status dync__k_rnn_layer_grad_pieces(dync__kcall *);
 #endif

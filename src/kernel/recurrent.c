@@ -42,7 +42,7 @@ static void dync__rnn_open(dync__rnn *r, const dync__kcall *c, void *const *data
     r->steps = out->shape[0];
     r->n = out->shape[1];
     r->hidden = out->shape[2];
-    r->width = r->gates * r->hidden;
+    r->width = dync__sz_mul(r->gates, r->hidden);
     for (int i = 0; i < DYNC__RNN_ROLES; i++) {
         const dync__operand *o = dync__rnn_operand(c, i);
         if (o && data) r->at[i] = dync__operand_at(o, data[c->attr.rnn.role[i]]);
@@ -100,15 +100,16 @@ static int dync__rp_operand(dync__rnn_piece *x, int role, int mode)
 static int dync__rp_load(dync__rnn_piece *x, int buf, int role, int gate)
 {
     const dync__layout *l = &dync__rnn_operand(x->r->call, role)->lay;
-    return dync__piece_load(&x->p, buf, gate * x->r->hidden * l->stride[2], l->stride[1],
-                            l->stride[2]);
+    return dync__piece_load(&x->p, buf,
+                            dync__sz_mul(dync__sz_mul(gate, x->r->hidden), l->stride[2]),
+                            l->stride[1], l->stride[2]);
 }
 static void dync__rp_store(dync__rnn_piece *x, int buf, int role, int gate, int value)
 {
     if (buf < 0) return;
     const dync__layout *l = &dync__rnn_operand(x->r->call, role)->lay;
-    dync__piece_store(&x->p, buf, gate * x->r->hidden * l->stride[2], l->stride[1], l->stride[2],
-                      value);
+    dync__piece_store(&x->p, buf, dync__sz_mul(dync__sz_mul(gate, x->r->hidden), l->stride[2]),
+                      l->stride[1], l->stride[2], value);
 }
 
 /* Gates in PyTorch's order: LSTM input, forget, cell, output; GRU reset, update, new. Buffers: in,
@@ -136,9 +137,10 @@ static dync_status dync__rnn_forward_piece(const dync__rnn *r, dync__code **out)
         cell = -1;
     for (int i = 0; i < r->gates; i++) {
         gate[i] = dync__rp_load(&x, in, DYNC__RNN_IN, i);
-        mine[i] = dync__piece_load(&x.p, hid, i * H, W, 1);
+        mine[i] = dync__piece_load(&x.p, hid, dync__sz_mul(i, H), W, 1);
         if (bias >= 0)
-            mine[i] = dync__rp(&x, DYNC__P_add, mine[i], dync__piece_load(&x.p, bias, i * H, 0, 1));
+            mine[i] = dync__rp(&x, DYNC__P_add, mine[i],
+                               dync__piece_load(&x.p, bias, dync__sz_mul(i, H), 0, 1));
         if (r->gates != DYNC__RNN_GRU || i < 2)
             gate[i] = dync__rp(&x, DYNC__P_add, gate[i], mine[i]);
     }
@@ -228,7 +230,7 @@ static dync_status dync__rnn_backward_piece(const dync__rnn *r, dync__code **out
     for (int i = 0; i < r->gates; i++) {
         dync__rp_store(&x, to, DYNC__RNN_IN, i, g[i]);
         dync__piece_store(
-            &x.p, hid, i * H, W, 1,
+            &x.p, hid, dync__sz_mul(i, H), W, 1,
             r->gates == DYNC__RNN_GRU && i == 2 ? dync__rp(&x, DYNC__P_mul, g[2], gate[0]) : g[i]);
     }
     return dync__piece_end(&x.p, out);
@@ -285,7 +287,7 @@ static dync_status dync__rnn_prepare(dync__kcall *c, unsigned must,
                                  "input [L, N, G], weights [G, H] and states [N, H] that "
                                  "belong together"));
     c->scratch_bytes = (size_t)(dync__rnn_room(&r) * r.type_bytes);
-    return piece(&r, &c->piece[0]);
+    return c->piece[0] ? DYNC_OK : piece(&r, &c->piece[0]);
 }
 
 DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *c)
@@ -301,6 +303,20 @@ DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *c)
     if (c->attr.rnn.gates == DYNC__RNN_LSTM) must |= 1u << DYNC__RNN_C0;
     if (c->attr.rnn.gates != DYNC__RNN_ONE) must |= 1u << DYNC__RNN_CELLS | 1u << DYNC__RNN_GATES;
     return dync__rnn_prepare(c, must, dync__rnn_backward_piece);
+}
+
+/* What prepare compiles, for all sizes. */
+DYNC__FN dync_status dync__k_rnn_layer_pieces(dync__kcall *c)
+{
+    dync__rnn r;
+    dync__rnn_open(&r, c, NULL);
+    return dync__rnn_forward_piece(&r, &c->piece[0]);
+}
+DYNC__FN dync_status dync__k_rnn_layer_grad_pieces(dync__kcall *c)
+{
+    dync__rnn r;
+    dync__rnn_open(&r, c, NULL);
+    return dync__rnn_backward_piece(&r, &c->piece[0]);
 }
 
 /* Appends what the piece takes: nothing where it is not given. */
