@@ -347,24 +347,53 @@ static dync_status dync__control_slice(dync__control_run_state *r, int64_t place
     return DYNC_OK;
 }
 
+static dync__tensor *dync__control_root(const dync__arg *a)
+{
+    return a->kind == DYNC__A_TENSOR && dync__tensor_requires_grad(a->as.t) ? a->as.t : NULL;
+}
+
+/* The stacked results of no step: without elements, with the history that steps would give. */
+static dync_status dync__control_nothing(const dync__control *c, const dync__info *info,
+                                         dync__tensor **out)
+{
+    dync__tensor *root = NULL, *part[3] = {NULL, NULL, NULL};
+    dync__arg args[3] = {dync__arg_dims(info->lay.ndim, info->lay.shape),
+                         dync__arg_dtype(info->dtype), dync__arg_device(info->device)};
+    DYNC__TRY(dync__op_run(DYNC__OP_zeros, 3, args, out));
+    for (int i = 0; i < c->n_in && !root; i++) root = dync__control_root(&c->in[i]);
+    for (int i = 0; i < c->n_xs && !root; i++) root = dync__control_root(&c->xs[i]);
+    for (int i = 0; i < c->n_more && !root; i++) root = dync__control_root(&c->more[i]);
+    if (!root || dync__grad_is_off() || dync__dtype_info(info->dtype)->kind != 'f') return DYNC_OK;
+    dync__arg sum[3] = {dync__arg_t(root), dync__arg_dims(0, NULL), dync__arg_b(false)};
+    dync_status status = dync__op_run(DYNC__OP_sum, 3, sum, &part[0]);
+    dync__arg cast[2] = {dync__arg_t(part[0]), dync__arg_dtype(info->dtype)};
+    if (status == DYNC_OK) status = dync__op_run(DYNC__OP_to_dtype, 2, cast, &part[1]);
+    dync__arg add[2] = {dync__arg_t(*out), dync__arg_t(part[1])};
+    if (status == DYNC_OK) status = dync__op_run(DYNC__OP_add, 2, add, &part[2]);
+    if (status == DYNC_OK) {
+        dync__unref(*out);
+        *out = part[2];
+    }
+    dync__unref(part[0]);
+    dync__unref(part[1]);
+    return status;
+}
+
 static dync_status dync__control_stack(dync__control_run_state *r, dync__opcall *call)
 {
     const dync__control *c = &r->c;
     dync__info info[DYNC__MAX_OUT];
     if (!r->length) DYNC__TRY(dync__control_types(call, info));
     for (int i = c->n_in; i < c->n_out; i++) {
-        dync__arg args[3] = {
+        if (!r->length) {
+            DYNC__TRY(dync__control_nothing(c, &info[i], &call->out[i]));
+            continue;
+        }
+        dync__arg args[2] = {
             dync__control_list(&r->arena, (int)r->length, r->stacked + (i - c->n_in) * r->length),
             dync__arg_i(0)};
-        if (!r->length) {
-            args[0] = dync__arg_dims(info[i].lay.ndim, info[i].lay.shape);
-            args[1] = dync__arg_dtype(info[i].dtype);
-            args[2] = dync__arg_device(info[i].device);
-            DYNC__TRY(dync__op_run(DYNC__OP_zeros, 3, args, &call->out[i]));
-        } else {
-            if (args[0].kind != DYNC__A_LIST) return DYNC_ERR_MEMORY;
-            DYNC__TRY(dync__op_run(DYNC__OP_stack, 2, args, &call->out[i]));
-        }
+        if (args[0].kind != DYNC__A_LIST) return DYNC_ERR_MEMORY;
+        DYNC__TRY(dync__op_run(DYNC__OP_stack, 2, args, &call->out[i]));
     }
     return DYNC_OK;
 }

@@ -351,6 +351,34 @@ PROGRAM(cumsum_by_associative_scan, lines, true)
     dync_value y = dync_associative_scan(add_both, T(0), 1);
     return dync_tuple(y, dync_sub(dync_as_tensor(y), dync_cumsum(T(0), 1)));
 }
+/* The stacked results have the history that steps would give, plainly as compiled. */
+static dync_value half_and_place(const dync_value *v, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_tensor *c = dync_add(dync_mul(v[0], 0.5), v[1]);
+    return dync_tuple(c, c);
+}
+static dync_tensor *scan_stacked(dync_tensor *init, dync_tensor *xs)
+{
+    return dync_as_tensor(dync_at(dync_scan(half_and_place, init, xs), 1));
+}
+TEST(scan_of_no_place_keeps_its_history)
+{
+    dync_compiled *f = dync_compile(scan_stacked);
+    for (int i = 0; i < 4; i++) {
+        bool of_init = i & 1, of_xs = i & 2;
+        dync_tensor *init = dync_ones(dync_shape(4), .requires_grad = of_init),
+                    *xs = dync_zeros(dync_shape(0, 4), .requires_grad = of_xs),
+                    *plain = scan_stacked(init, xs), *compiled = dync_call(f, init, xs);
+        EXPECT(dync_size(plain, 0) == 0 && dync_size(compiled, 0) == 0);
+        EXPECT_EQ_INT(dync_requires_grad(plain), of_init || of_xs);
+        EXPECT_EQ_INT(dync_requires_grad(compiled), of_init || of_xs);
+        if (i) EXPECT_OK(dync_backward(dync_sum(plain, DYNC_ALL, false)));
+        if (of_init) EXPECT(dync_item(dync_sum(dync_grad(init), DYNC_ALL, false)) == 0);
+    }
+    dync_compiled_free(f);
+}
+
 TEST(associative_scan_of_sums_is_cumsum)
 {
     dync_value x = lines(1);
