@@ -44,9 +44,16 @@ DYNC__FN void dync__code_dump(dync__str *, const dync__code *);
 enum { DYNC__CSRC_BUFS = 64 };
 typedef struct dync__csrc_room {
     int64_t bytes, base[DYNC__CSRC_BUFS];
+    uint32_t loops; /* dync__element_csource: those whose indices it is given */
 } dync__csrc_room;
 DYNC__FN dync_status dync__kernel_csource(dync__str *, const dync__kernel *, const char *fn_name,
                                           dync__csrc_room *room_or_null);
+/* A kernel without reductions that stores one value for each of its indices, as a function of one
+ * element: `static inline float NAME(float x, int i0, const float *b1)` gives the value that is
+ * stored; x is what is loaded from buffer `in`, then the indices of room->loops, then the buffers
+ * that it reads beside. */
+DYNC__FN dync_status dync__element_csource(dync__str *, const dync__kernel *, const char *fn_name,
+                                           int in, dync__csrc_room *room);
 /* A size as a C expression; symbols of the table in force are named by their source. Terms of an
  * index: stride * var, offset; first: nothing stands before it. */
 DYNC__FN void dync__size_csource(dync__str *, int64_t size);

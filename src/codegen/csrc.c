@@ -27,6 +27,7 @@ typedef struct dync__csrc {
     dync__csrc_room *room;         /* NULL: kept values are static */
     int64_t base[DYNC__CSRC_BUFS]; /* of each buffer: what its accesses' offsets are from */
     int indent;
+    int in; /* of a function of one element: the buffer whose element is its argument x; else -1 */
     bool half_in[2], half_out[2]; /* conversions asked for: f16, bf16 */
 } dync__csrc;
 
@@ -368,6 +369,10 @@ static void dync__csrc_wrap(dync__csrc *c, const dync__inst *in)
 static void dync__csrc_load(dync__csrc *c, const dync__inst *in)
 {
     int dtype = c->k->buf.at[in->buf].dtype;
+    if (in->buf == c->in) {
+        dync__str_addc(c->out, 'x');
+        return;
+    }
     bool half = dtype == DYNC_F16 || dtype == DYNC_BF16;
     if (half) dync__str_addf(c->out, "%s_from_%s(", c->name, dync__dtype_info(dtype)->fx);
     if (dtype == DYNC_BOOL) dync__str_addc(c->out, '(');
@@ -419,8 +424,8 @@ static void dync__csrc_store(dync__csrc *c, const dync__inst *in)
     int dtype = c->k->buf.at[in->buf].dtype;
     bool half = dtype == DYNC_F16 || dtype == DYNC_BF16,
          narrow = dync__dtype_info(dtype)->compute != dtype;
-    dync__csrc_memory(c, in, in->prim == DYNC__P_storex ? in->arg[1] : -1);
-    dync__str_add(c->out, " = ");
+    if (c->in < 0) dync__csrc_memory(c, in, in->prim == DYNC__P_storex ? in->arg[1] : -1);
+    dync__str_add(c->out, c->in < 0 ? " = " : "return ");
     if (half)
         dync__str_addf(c->out, "%s_to_%s(", c->name, dync__dtype_info(dtype)->fx);
     else if (narrow)
@@ -731,8 +736,61 @@ static void dync__csrc_function(dync__csrc *c)
     dync__str_add(c->out, "}\n");
 }
 
-DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k,
-                                          const char *fn_name, dync__csrc_room *room)
+/* ---- one element ----------------------------------------------------------------------------- */
+
+/* Each loop that a value but the argument and the result depends on, by bits. */
+static uint32_t dync__csrc_loops(const dync__csrc *c)
+{
+    const dync__kernel *k = c->k;
+    uint32_t loops = 0;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (!c->needed[i] || in->access < 0 || in->prim == DYNC__P_store || in->buf == c->in)
+            continue;
+        for (int d = 0; d < k->n_dims; d++)
+            if (k->extent[d] != 1 && k->access.at[in->access].stride[d]) loops |= (uint32_t)1 << d;
+    }
+    return loops;
+}
+
+/* static inline float NAME(float x, int i0, const float *b1) { ... return v3; } */
+static void dync__csrc_element(dync__csrc *c)
+{
+    const dync__kernel *k = c->k;
+    int type = DYNC_F32;
+    for (int i = 0; i < k->inst.n; i++)
+        if (k->inst.at[i].prim == DYNC__P_store) type = k->buf.at[k->inst.at[i].buf].dtype;
+    dync__csrc_halves(c);
+    dync__str_addf(c->out, "static inline %s %s(%s x", dync__csrc_type(type), c->name,
+                   dync__csrc_type(k->buf.at[c->in].dtype));
+    for (int d = 0; d < k->n_dims; d++) {
+        bool outer = d < k->n_outer;
+        if (c->room->loops >> d & 1)
+            dync__str_addf(c->out, ", int %c%d", outer ? 'o' : 'i', outer ? d : d - k->n_outer);
+    }
+    for (int b = 0; b < k->buf.n; b++)
+        if (b != c->in && !(k->buf.at[b].mode & DYNC__BUF_OUT))
+            dync__str_addf(c->out, ", const %s *b%d", dync__csrc_type(k->buf.at[b].dtype), b);
+    dync__str_add(c->out, ")\n{\n");
+    c->indent = 1;
+    for (int b = 0; b < k->buf.n; b++) {
+        bool used = b == c->in || (k->buf.at[b].mode & DYNC__BUF_OUT);
+        for (int i = 0; i < k->inst.n; i++) used |= c->needed[i] && k->inst.at[i].buf == b;
+        if (!used) dync__str_addf(c->out, "    (void)b%d;\n", b);
+    }
+    bool uses_x = false;
+    for (int i = 0; i < k->inst.n; i++)
+        uses_x |= k->inst.at[i].buf == c->in && (c->needed[i] & DYNC__CSRC_HERE);
+    if (!uses_x) dync__str_add(c->out, "    (void)x;\n");
+    for (int i = 0; i < k->inst.n; i++) dync__csrc_statement(c, i);
+    dync__str_add(c->out, "}\n");
+}
+
+/* ---- the way in ------------------------------------------------------------------------------ */
+
+/* in: as in dync__csrc */
+static dync_status dync__csrc_text(dync__str *out, const dync__kernel *k, const char *fn_name,
+                                   int in, dync__csrc_room *room)
 {
     dync__csrc c;
     dync__arena arena = {0};
@@ -744,6 +802,7 @@ DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k,
     c.out = out;
     c.k = k;
     c.name = fn_name;
+    c.in = in;
     c.room = k->buf.n > DYNC__CSRC_BUFS ? NULL : room;
     c.needed = dync__calloc(2 * n);
     if (!c.needed) return dync__arena_free(&arena), DYNC_ERR_MEMORY;
@@ -754,8 +813,21 @@ DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k,
         status = dync__fail(DYNC_ERR_UNSUPPORTED, "C source: loops over more than %d arrays",
                             (int)DYNC__CSRC_BUFS);
     if (status == DYNC_OK) dync__csrc_bases(&c);
-    if (status == DYNC_OK) dync__csrc_function(&c);
+    if (status == DYNC_OK && in >= 0) room->loops = dync__csrc_loops(&c);
+    if (status == DYNC_OK) (in >= 0 ? dync__csrc_element : dync__csrc_function)(&c);
     dync__free(c.needed, 2 * n);
     dync__arena_free(&arena);
     return status == DYNC_OK && out->failed ? DYNC_ERR_MEMORY : status;
+}
+
+DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k,
+                                          const char *fn_name, dync__csrc_room *room)
+{
+    return dync__csrc_text(out, k, fn_name, -1, room);
+}
+
+DYNC__FN dync_status dync__element_csource(dync__str *out, const dync__kernel *k,
+                                           const char *fn_name, int in, dync__csrc_room *room)
+{
+    return dync__csrc_text(out, k, fn_name, in, room);
 }

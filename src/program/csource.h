@@ -20,9 +20,20 @@ typedef struct dync__csource_fn {
     uint64_t uses; /* symbols that it takes behind all else, by bits */
 } dync__csource_fn;
 
+/* What is done to each result of a call before it is stored. */
+typedef struct dync__csource_after {
+    const dync__kernel *k; /* NULL: nothing */
+    int in, out, load;     /* its buffer that is the result, the one it stores to; an access */
+    int64_t first;         /* the first element that it stores */
+    dync__csrc_room room;
+    const dync__kcall *pool; /* of convolutions: the maxima that are stored; NULL: all */
+} dync__csource_after;
+
 enum { DYNC__CSOURCE_ARGS = 64 };
 typedef struct dync__csource_step {
     dync__fuse_step at;
+    dync__csource_after after;
+    bool no_index; /* max_pool2d: nobody reads where maxima were */
     const dync__csource_fn *fn;
     int n, slot[DYNC__CSOURCE_ARGS];
     int64_t base[DYNC__CSOURCE_ARGS]; /* of the slot's elements, the one that is passed */
@@ -72,8 +83,34 @@ typedef struct dync__csource {
 } dync__csource;
 
 /* csource_kernels.c: a kernel call as a static function NAME over its operands, each given from its
- * first element on. DYNC_ERR_UNSUPPORTED: it has no C form. */
-DYNC__FN dync_status dync__kcall_csource(dync__str *, const dync__kcall *, const char *name);
+ * first element on. no_index: max_pool2d without its last one. DYNC_ERR_UNSUPPORTED: it has no C
+ * form. */
+DYNC__FN dync_status dync__kcall_csource(dync__str *, const dync__kcall *, bool no_index,
+                                         const char *name);
+DYNC__FN int dync__csource_for(dync__str *, int depth, const char *var, int64_t n);
+/* csource_blocks.c, csource_convs.c: products and convolutions of sizes that are numbers, in
+ * blocks: static void @(operands, what `after` reads beside as e0, e1, ...) */
+DYNC__FN dync_status dync__csource_blocks(dync__str *, const dync__kcall *, dync__csource_after *);
+DYNC__FN void dync__csource_blocks_head(dync__str *, const dync__kcall *,
+                                        const dync__csource_after *, const char *letters);
+/* a loop over [from, end) of n by steps, opened, whose last round stays below n; the depth
+ * inside */
+DYNC__FN int dync__csource_blocks_for(dync__str *, int depth, const char *name, int64_t from,
+                                      int64_t end, int64_t step, int64_t n);
+DYNC__FN void dync__csource_blocks_end(dync__str *, int depth, int to);
+DYNC__FN void dync__csource_product(dync__str *, const dync__kcall *, const dync__csource_after *);
+DYNC__FN void dync__csource_conv(dync__str *, const dync__kcall *, const dync__csource_after *);
+/* csource_follow.c: calls take over what follows them; steps that are done so go */
+DYNC__FN void dync__csource_follow(dync__csource_unit *);
+DYNC__FN bool dync__csource_has_numbers(const dync__kcall *);
+DYNC__FN bool dync__csource_blocks_are(const dync__kcall *); /* written so? */
+/* is each of the layout's dimensions within one loop of it? */
+DYNC__FN bool dync__csource_after_fits(const dync__csource_after *, const dync__layout *);
+DYNC__FN bool dync__csource_after_reads(const dync__csource_after *, int buf); /* beside `in` */
+/* the value, of the result's element at var[], as it is stored */
+DYNC__FN void dync__csource_after_value(dync__str *, const dync__csource_after *,
+                                        const dync__layout *, const char *const *var,
+                                        const char *value);
 DYNC__FN const char *dync__csource_type(int dtype); /* "float" */
 /* "4*i0 + i2 + 3" for these strides; loops of one iteration add nothing. */
 DYNC__FN void dync__csource_index(dync__str *, int n, const int64_t *stride, const char *const *var,

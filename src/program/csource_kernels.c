@@ -39,7 +39,7 @@ static dync_status dync__csource_head(dync__str *s, const dync__kcall *call, con
 
 /* for (int v = 0; v < n; v++), indented; nothing for one iteration, whose variable is then NULL in
  * indices. */
-static int dync__csource_for(dync__str *s, int depth, const char *var, int64_t n)
+DYNC__FN int dync__csource_for(dync__str *s, int depth, const char *var, int64_t n)
 {
     if (n == 1) return depth;
     dync__str_addf(s, "%*sfor (int %s = 0; %s < ", 4 * depth, "", var, var);
@@ -176,29 +176,48 @@ static dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, c
     return DYNC_OK;
 }
 
-/* NaN wins, as in PyTorch. index: the place p * width + q of the maximum in its channel. */
-static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *call, const char *name)
+/* NaN wins, as in PyTorch. index: the place p * width + q of the maximum in its channel, unless
+ * nobody reads it. */
+static dync_status dync__csource_maxima(dync__str *s, const dync__kcall *call, bool no_index,
+                                        const char *name)
 {
     static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i",
                                                                                   "j"};
     const dync__operand *x = &call->operand[0], *y = &call->operand[1], *index = &call->operand[2];
     const dync__attr_pool *a = &call->attr.pool;
     char init[96];
-    DYNC__TRY(dync__csource_head(s, call, name, "xyk"));
+    dync__kcall head = *call;
+    head.n -= no_index;
+    DYNC__TRY(dync__csource_head(s, &head, name, "xyk"));
     dync__format(init, sizeof init, "%s best = 0; int at = -1;", dync__csource_type(y->dtype));
     int depth = dync__csource_window(s, y, x, init, a->kernel[0], a->kernel[1], a->stride, a->pad,
                                      a->dilation, NULL, 0);
     dync__str_addf(s, "%*s%s e = ", 4 * depth, "", dync__csource_type(x->dtype));
     dync__csource_at(s, 'x', x, 4, x->lay.stride, in_var);
-    dync__str_addf(s, ";\n%*sif (at < 0 || e > best%s) best = e, at = p * (", 4 * depth, "",
+    dync__str_addf(s, ";\n%*sif (at < 0 || e > best%s) best = e, at = ", 4 * depth, "",
                    dync__dtype_info(x->dtype)->kind == 'f' ? " || e != e" : "");
-    dync__size_csource(s, x->lay.shape[3]);
-    dync__str_addf(s, ") + q;\n%*s}\n%*s", 4 * depth - 4, "", 4 * depth - 8, "");
+    if (no_index) {
+        dync__str_add(s, "0");
+    } else {
+        dync__str_add(s, "p * (");
+        dync__size_csource(s, x->lay.shape[3]);
+        dync__str_add(s, ") + q");
+    }
+    dync__str_addf(s, ";\n%*s}\n%*s", 4 * depth - 4, "", 4 * depth - 8, "");
     dync__csource_at(s, 'y', y, 4, y->lay.stride, out_var);
-    dync__str_addf(s, " = best;\n%*s", 4 * depth - 8, "");
-    dync__csource_at(s, 'k', index, 4, index->lay.stride, out_var);
-    dync__str_addf(s, " = at;\n%*s}\n}\n", 4 * depth - 12, "");
+    dync__str_add(s, " = best;\n");
+    if (!no_index) {
+        dync__str_addf(s, "%*s", 4 * depth - 8, "");
+        dync__csource_at(s, 'k', index, 4, index->lay.stride, out_var);
+        dync__str_add(s, " = at;\n");
+    }
+    dync__str_addf(s, "%*s}\n}\n", 4 * depth - 12, "");
     return DYNC_OK;
+}
+
+static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *call, const char *name)
+{
+    return dync__csource_maxima(s, call, false, name);
 }
 
 /* Divides by the elements inside the picture, or by the whole window with count_include_pad. */
@@ -230,7 +249,8 @@ static dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *cal
 
 /* Appends one C function `name` for the kernel call; DYNC_ERR_UNSUPPORTED names a kernel that
  * has no C form. */
-DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, const char *name)
+DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, bool no_index,
+                                         const char *name)
 {
     static const struct {
         int kernel;
@@ -243,6 +263,7 @@ DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, 
         {DYNC__K_max_pool2d, dync__csource_max_pool2d},
         {DYNC__K_avg_pool2d, dync__csource_avg_pool2d},
     };
+    if (no_index) return dync__csource_maxima(s, call, true, name);
     for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
         if (dync__kcall_is(call, rows[i].kernel)) return rows[i].print(s, call, name);
     if (dync__kcall_is(call, DYNC__K_check_divisor)) /* nobody to tell */

@@ -90,6 +90,25 @@ DYNC__FN const dync__csource_fn *dync__csource_function(dync__csource *c, const 
     return f->text && f->name && dync__avec_push(&c->names, &c->fn, f) ? f : NULL;
 }
 
+/* Where the call's results go, and what is read beside. */
+static void dync__csource_after_arrays(dync__csource_step *s)
+{
+    const dync__csource_after *after = &s->after;
+    if (after->k) {
+        s->slot[s->n - 1] = after->k->buf.at[after->out].id;
+        s->base[s->n - 1] = after->first;
+    }
+    if (after->pool) {
+        s->slot[s->n - 1] = after->pool->operand[1].slot;
+        s->base[s->n - 1] = after->pool->operand[1].lay.offset;
+    }
+    for (int b = 0; after->k && b < after->k->buf.n; b++) {
+        if (!dync__csource_after_reads(after, b)) continue;
+        s->slot[s->n] = after->k->buf.at[b].id;
+        s->base[s->n++] = after->room.base[b];
+    }
+}
+
 /* The kernel or the call as a function, and how a unit calls it. */
 static dync_status dync__csource_step_text(dync__csource *c, dync__csource_step *s, dync__str *text)
 {
@@ -106,13 +125,16 @@ static dync_status dync__csource_step_text(dync__csource *c, dync__csource_step 
         s->scratch = room.bytes;
         return DYNC_OK;
     }
-    s->n = call->n;
+    s->n = call->n - s->no_index;
     for (int i = 0; i < s->n; i++) {
         s->slot[i] = call->operand[i].slot;
         s->base[i] = call->operand[i].lay.offset;
     }
-    return dync__control_is(call) ? dync__csource_control(c, s, text)
-                                  : dync__kcall_csource(text, call, "@");
+    if (dync__control_is(call)) return dync__csource_control(c, s, text);
+    if (!dync__csource_blocks_are(call)) return dync__kcall_csource(text, call, s->no_index, "@");
+    DYNC__TRY(dync__csource_blocks(text, call, &s->after));
+    dync__csource_after_arrays(s);
+    return DYNC_OK;
 }
 
 static dync_status dync__csource_step_make(dync__csource *c, dync__csource_step *s)
@@ -139,8 +161,13 @@ static dync_status dync__csource_fuse(dync__csource *c, dync__csource_unit *u)
         dync__csource_step *s = &u->step[u->n_steps++];
         memset(s, 0, sizeof *s);
         s->at = steps.at[i];
+    }
+    dync__csource_follow(u);
+    for (int i = 0; i < u->n_steps; i++) {
+        dync__csource_step *s = &u->step[i];
         const dync__kcall *call = s->at.call;
-        if ((s->at.k ? s->at.k->buf.n : call->n) > DYNC__CSOURCE_ARGS)
+        if ((s->at.k ? s->at.k->buf.n : call->n + (s->after.k ? s->after.k->buf.n : 0)) >
+            DYNC__CSOURCE_ARGS)
             return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: a step of more than %d arrays",
                               (int)DYNC__CSOURCE_ARGS);
         DYNC__TRY(dync__csource_step_make(c, s));
