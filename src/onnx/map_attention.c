@@ -216,7 +216,8 @@ DYNC__FN dync_status dync__oi_rotary(dync__onnx_call *c)
     bool mixed = dync__oi_int(c, "interleaved") != 0;
     if (microsoft) at = dync__oi_in(c, 1), cosine = dync__oi_in(c, 2), sine = dync__oi_in(c, 3);
     int64_t heads = dync__oi_int(c, "num_heads"), dim = dync__oi_int(c, "rotary_embedding_dim");
-    if (flat && heads < 1 && cosine) heads = dync__oi_size(x, 2) / (2 * dync__oi_size(cosine, -1));
+    if (flat && heads < 1 && cosine && dync__oi_size(cosine, -1) > 0)
+        heads = dync__oi_size(x, 2) / (2 * dync__oi_size(cosine, -1));
     x = dync__oi_heads(c, x, heads);
     if (!x || !cosine || !sine) return dync_error() ? dync_error() : DYNC_ERR_FORMAT;
     int64_t all = dync__oi_size(x, 3), length = dync__oi_size(x, 2), batch = dync__oi_size(x, 0);

@@ -119,14 +119,16 @@ DYNC__FN dync_status dync__oi_bit_cast(dync__onnx_call *c)
     int from_dtype = dync__oi_type(x), dtype = dync__onnx_dtype(to);
     dync_dims d = dync__oi_shape(x);
     dync__layout lay;
+    if (!x) return dync__oi_fail(c, DYNC_ERR_FORMAT, "no input");
     /* integers of one width: the same bits are the same number, modulo its range */
     if (dtype >= 0 && !dync__oi_is_float(x) && dync__dtype_info(dtype)->kind == 'i' &&
-        dync__oi_width(to) == dync__oi_width(c->in[0].type))
+        dync__oi_width(to) == dync__oi_width(dync__oi_in_type(c, 0)))
         return dync__oi_out_typed(c, 0, dync__oi_cast_to(c, x, to), (int)to);
-    if (dtype < 0 || dync__oi_width(to) != dync__oi_width(c->in[0].type) ||
+    if (dtype < 0 || dync__oi_width(to) != dync__oi_width(dync__oi_in_type(c, 0)) ||
         dync__dtype_info(dtype)->bytes != dync__dtype_info(from_dtype)->bytes)
         return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "%s as %s",
-                             dync__onnx_type_name(c->in[0].type), dync__onnx_type_name(to));
+                             dync__onnx_type_name(dync__oi_in_type(c, 0)),
+                             dync__onnx_type_name(to));
     const void *data = dync__oi_data(x, from_dtype);
     if (dync_error() != DYNC_OK) return dync_error();
     DYNC__TRY(dync__layout_contiguous(&lay, d.n, d.d));

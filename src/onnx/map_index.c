@@ -181,7 +181,7 @@ DYNC__FN dync_status dync__oi_one_hot(dync__onnx_call *c)
     dync_tensor *on = dync_eq(index, dync_reshape(dync__oi_arange(0, depth, 1, DYNC_I64), one));
     dync_tensor *y = on ? dync_where(on, dync_select(values, 0, 1), dync_select(values, 0, 0))
                         : NULL;
-    return dync__oi_out_typed(c, 0, y, c->in[2].type);
+    return dync__oi_out_typed(c, 0, y, dync__oi_in_type(c, 2));
 }
 
 /* ---- what data choose ------------------------------------------------------------------------ */
@@ -271,8 +271,8 @@ DYNC__FN dync_status dync__oi_unique(dync__onnx_call *c)
     int64_t *order = room, *which = room + n, *count = room + 2 * n;
     int64_t k = dync__oi_find_unique(&r, dync__oi_int(c, "sorted") != 0, order, which, count);
     dync_tensor *first = dync__oi_tensor_i(DYNC_I64, 1, &k, order);
-    DYNC__TRY(
-        dync__oi_out_typed(c, 0, first ? dync_index_select(x, axis, first) : NULL, c->in[0].type));
+    DYNC__TRY(dync__oi_out_typed(c, 0, first ? dync_index_select(x, axis, first) : NULL,
+                                 dync__oi_in_type(c, 0)));
     DYNC__TRY(dync__oi_out_typed(c, 1, first, DYNC__ONNX_INT64));
     DYNC__TRY(
         dync__oi_out_typed(c, 2, dync__oi_tensor_i(DYNC_I64, 1, &n, which), DYNC__ONNX_INT64));

@@ -13,7 +13,7 @@ static dync_status dync__oi_out_quantized(dync__onnx_call *c, dync_tensor *y, in
     dync_tensor *s = dync__oi_in(c, scale), *z = dync__oi_in(c, zero);
     if (!y || !s)
         return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_FORMAT, "no scale");
-    if (z) type = c->in[zero].type;
+    if (z) type = dync__oi_in_type(c, zero);
     if (dync__onnx_dtype(type) < 0 || dync__dtype_info(dync__onnx_dtype(type))->kind != 'i')
         return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "to %s", dync__onnx_type_name(type));
     if (dync__oi_rank(s) == 1 && dync__oi_size(s, 0) == 1) s = dync_reshape(s, DYNC_SCALAR);
@@ -32,20 +32,20 @@ DYNC__FN dync_status dync__oi_qlinear_two(dync__onnx_call *c)
 {
     dync_tensor *a = dync__oi_real_in(c, 0), *b = dync__oi_real_in(c, 3);
     dync_tensor *y = a && b ? c->row->two(dync_v_tensor(a), dync_v_tensor(b)) : NULL;
-    return dync__oi_out_quantized(c, y, 6, 7, c->in[0].type);
+    return dync__oi_out_quantized(c, y, 6, 7, dync__oi_in_type(c, 0));
 }
 
 DYNC__FN dync_status dync__oi_qlinear_leaky(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_real_in(c, 0);
     return dync__oi_out_quantized(c, x ? dync_leaky_relu(x, dync__oi_float(c, "alpha")) : NULL, 3,
-                                  4, c->in[0].type);
+                                  4, dync__oi_in_type(c, 0));
 }
 
 DYNC__FN dync_status dync__oi_qlinear_one(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_real_in(c, 0);
-    return dync__oi_out_quantized(c, x ? c->row->one(x) : NULL, 3, 4, c->in[0].type);
+    return dync__oi_out_quantized(c, x ? c->row->one(x) : NULL, 3, 4, dync__oi_in_type(c, 0));
 }
 
 DYNC__FN dync_status dync__oi_qlinear_softmax(dync__onnx_call *c)
@@ -61,14 +61,14 @@ DYNC__FN dync_status dync__oi_qlinear_softmax(dync__onnx_call *c)
     } else {
         x = dync_softmax(x, axis);
     }
-    return dync__oi_out_quantized(c, x, 3, 4, c->in[0].type);
+    return dync__oi_out_quantized(c, x, 3, 4, dync__oi_in_type(c, 0));
 }
 
 DYNC__FN dync_status dync__oi_qlinear_where(dync__onnx_call *c)
 {
     dync_tensor *a = dync__oi_real_in(c, 1), *b = dync__oi_real_in(c, 4);
     dync_tensor *y = a && b ? dync_where(dync__oi_in(c, 0), a, b) : NULL;
-    return dync__oi_out_quantized(c, y, 7, 8, c->in[1].type);
+    return dync__oi_out_quantized(c, y, 7, 8, dync__oi_in_type(c, 1));
 }
 
 DYNC__FN dync_status dync__oi_qlinear_concat(dync__onnx_call *c)
@@ -83,7 +83,8 @@ DYNC__FN dync_status dync__oi_qlinear_concat(dync__onnx_call *c)
     }
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(part[0]), &axis))
         return dync_error();
-    return dync__oi_out_quantized(c, dync__oi_list(n, part, axis, false), 0, 1, c->in[2].type);
+    return dync__oi_out_quantized(c, dync__oi_list(n, part, axis, false), 0, 1,
+                                  dync__oi_in_type(c, 2));
 }
 
 /* ---- pools and convolutions ------------------------------------------------------------------ */
@@ -119,7 +120,7 @@ DYNC__FN dync_status dync__oi_qlinear_pool(dync__onnx_call *c)
     DYNC__TRY(dync__oi_nchw(c, dync__oi_real_in(c, 0), last,
                             c->row->detail == DYNC__OI_MEAN ? dync__oi_global_pool
                                                             : dync__oi_average_pool));
-    return dync__oi_out_quantized(c, c->out[0].t, 3, 4, c->in[0].type);
+    return dync__oi_out_quantized(c, c->out[0].t, 3, 4, dync__oi_in_type(c, 0));
 }
 
 DYNC__FN dync_status dync__oi_nhwc_max_pool(dync__onnx_call *c)
@@ -176,7 +177,7 @@ DYNC__FN dync_status dync__oi_qgemm(dync__onnx_call *c)
     if (alpha != 1 && scale) scale = dync_mul(scale, alpha);
     s = s && scale ? dync_mul(dync_to_dtype(s, DYNC_F32), scale) : NULL;
     if (!dync__oi_in(c, 7)) return dync__oi_out(c, 0, s);
-    return dync__oi_out_quantized(c, s, 7, 8, c->in[0].type);
+    return dync__oi_out_quantized(c, s, 7, 8, dync__oi_in_type(c, 0));
 }
 
 /* ---- weights of a few bits ------------------------------------------------------------------- */
@@ -260,14 +261,15 @@ DYNC__FN dync_status dync__oi_gather_bits(dync__onnx_call *c)
                 *zero = dync__oi_in(c, 3);
     int64_t bits = dync__oi_int(c, "bits"), block = dync__oi_int(c, "block_size");
     int rank = dync__oi_rank(x), axis, gather, dtype = dync__oi_type(scale);
-    bool held = c->in[0].type == DYNC__ONNX_INT4 || c->in[0].type == DYNC__ONNX_UINT4;
+    bool held = dync__oi_in_type(c, 0) == DYNC__ONNX_INT4 ||
+                dync__oi_in_type(c, 0) == DYNC__ONNX_UINT4;
     if (!dync__oi_bits_ok(c, bits, block)) return dync_error();
     if (!dync__oi_axis(c, dync__oi_int(c, "quantize_axis"), rank, &axis) ||
         !dync__oi_axis(c, dync__oi_int(c, "gather_axis"), rank, &gather))
         return dync_error();
     if (axis != rank - 1 || gather == axis)
         return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "blocks of a dim that is not the last one");
-    double middle = c->in[0].type == DYNC__ONNX_INT4 ? 0 : (double)(1 << (bits - 1));
+    double middle = dync__oi_in_type(c, 0) == DYNC__ONNX_INT4 ? 0 : (double)(1 << (bits - 1));
     if (!held) x = dync__oi_unpacked(x, bits);
     if (!held && zero) zero = dync__oi_unpacked(zero, bits);
     if (!x || !scale || !at) return dync_error() ? dync_error() : DYNC_ERR_FORMAT;

@@ -9,7 +9,7 @@ DYNC__FN dync_status dync__oi_one(dync__onnx_call *c)
 }
 DYNC__FN dync_status dync__oi_identity(dync__onnx_call *c)
 {
-    return dync__oi_out_typed(c, 0, dync__oi_in(c, 0), c->n_in ? c->in[0].type : 0);
+    return dync__oi_out_typed(c, 0, dync__oi_in(c, 0), c->n_in ? dync__oi_in_type(c, 0) : 0);
 }
 
 /* ---- broadcasting ---------------------------------------------------------------------------- */
@@ -78,8 +78,8 @@ DYNC__FN dync_status dync__oi_bit_shift(dync__onnx_call *c)
     dync_tensor *x = dync__oi_in(c, 0), *s = dync_to_dtype(dync__oi_in(c, 1), DYNC_I64);
     int dtype = dync__oi_type(x);
     bool is_signed, left = dync__oi_is(c, "direction", "LEFT");
-    int bits = dync__onnx_held_bits(c->in[0].type, &is_signed);
-    bool held = bits != 0 || c->in[0].type == DYNC__ONNX_UINT64;
+    int bits = dync__onnx_held_bits(dync__oi_in_type(c, 0), &is_signed);
+    bool held = bits != 0 || dync__oi_in_type(c, 0) == DYNC__ONNX_UINT64;
     if (!bits) bits = 8 * dync__dtype_info(dtype)->bytes;
     if (dync__oi_type(x) != DYNC_U8 && !held) is_signed = true;
     dync_tensor *from = x = dync_to_dtype(x, DYNC_I64);
@@ -93,13 +93,14 @@ DYNC__FN dync_status dync__oi_bit_shift(dync__onnx_call *c)
     dync_tensor *left_over = left || !x ? x : dync_floor_divide(from, INT64_MAX);
     if (x) x = dync_where(beyond, left ? dync_zeros_like(x) : left_over, x);
     if (x && bits < 64 && !is_signed) x = dync_bitwise_and(x, ((int64_t)1 << bits) - 1);
-    return dync__oi_out_typed(c, 0, x ? dync_to_dtype(x, (dync_dtype)dtype) : NULL, c->in[0].type);
+    return dync__oi_out_typed(c, 0, x ? dync_to_dtype(x, (dync_dtype)dtype) : NULL,
+                              dync__oi_in_type(c, 0));
 }
 
 DYNC__FN dync_status dync__oi_where(dync__onnx_call *c)
 {
     dync_tensor *t = dync_where(dync__oi_in(c, 0), dync__oi_in(c, 1), dync__oi_in(c, 2));
-    return dync__oi_out_typed(c, 0, t, c->in[1].type);
+    return dync__oi_out_typed(c, 0, t, dync__oi_in_type(c, 1));
 }
 
 DYNC__FN dync_status dync__oi_clip(dync__onnx_call *c)
@@ -141,7 +142,7 @@ DYNC__FN dync_status dync__oi_cast(dync__onnx_call *c)
 }
 DYNC__FN dync_status dync__oi_cast_like(dync__onnx_call *c)
 {
-    int to = c->in[1].type;
+    int to = dync__oi_in_type(c, 1);
     return dync__oi_out_typed(c, 0, dync__oi_cast_to(c, dync__oi_in(c, 0), to), to);
 }
 

@@ -43,6 +43,11 @@ DYNC__FN dync_tensor *dync__oi_saturate(dync_tensor *y, dync_tensor *zero, int64
 {
     double low, high;
     int dtype = dync__onnx_dtype(type);
+    if (dtype < 0 || dync__dtype_info(dtype)->kind != 'i') {
+        dync__fail(DYNC_ERR_UNSUPPORTED, "ONNX: numbers quantized to %s",
+                   dync__onnx_type_name(type));
+        return NULL;
+    }
     dync__oi_range_of(type, &low, &high);
     y = dync_round(y);
     if (zero && y) y = dync_add(y, dync_to_dtype(zero, (dync_dtype)dync__oi_type(y)));
@@ -53,7 +58,7 @@ DYNC__FN dync_tensor *dync__oi_saturate(dync_tensor *y, dync_tensor *zero, int64
 DYNC__FN dync_status dync__oi_quantize(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *scale = dync__oi_in(c, 1), *zero = dync__oi_in(c, 2);
-    int64_t type = zero ? c->in[2].type : dync__oi_int(c, "output_dtype");
+    int64_t type = zero ? dync__oi_in_type(c, 2) : dync__oi_int(c, "output_dtype");
     if (!type) type = DYNC__ONNX_UINT8;
     int dtype = dync__onnx_dtype(type);
     if (dtype < 0 || dync__dtype_info(dtype)->kind != 'i')
@@ -152,8 +157,8 @@ DYNC__FN dync_status dync__oi_qlinear_matmul(dync__onnx_call *c)
     scale = dync_div(scale, dync_to_dtype(dync__oi_in(c, 6), DYNC_F32));
     if (!s || !scale) return dync_error();
     s = dync_mul(dync_to_dtype(s, DYNC_F32), scale);
-    return dync__oi_out_typed(c, 0, dync__oi_saturate(s, dync__oi_in(c, 7), c->in[7].type),
-                              c->in[7].type);
+    return dync__oi_out_typed(c, 0, dync__oi_saturate(s, dync__oi_in(c, 7), dync__oi_in_type(c, 7)),
+                              dync__oi_in_type(c, 7));
 }
 
 /* x [N, C, ...], k [M, C / group, ...] of I32 -> I32 */
@@ -203,5 +208,6 @@ DYNC__FN dync_status dync__oi_qlinear_conv(dync__onnx_call *c)
                      dync_reshape(dync__oi_in(c, 6), DYNC_SCALAR));
     y = scale ? dync_mul(dync_to_dtype(y, DYNC_F32), scale) : NULL;
     return dync__oi_out_typed(
-        c, 0, y ? dync__oi_saturate(y, dync__oi_in(c, 7), c->in[7].type) : NULL, c->in[7].type);
+        c, 0, y ? dync__oi_saturate(y, dync__oi_in(c, 7), dync__oi_in_type(c, 7)) : NULL,
+        dync__oi_in_type(c, 7));
 }

@@ -264,21 +264,23 @@ static bool dync__oi_deform_of(const dync__onnx_call *c, dync__oi_deform *o)
     dync__oi_numbers(c, "dilations", 2, 1, o->dilation);
     dync_dims f = dync__oi_shape(dync__oi_in(c, 2)), m = dync__oi_shape(dync__oi_in(c, 4));
     bool ok = o->x.n == 4 && o->k.n == 4 && f.n == 4 && o->groups > 0 && o->moved > 0 &&
-              o->x.d[1] == o->k.d[1] * o->groups && o->k.d[0] % o->groups == 0 &&
-              o->x.d[1] % o->moved == 0 && o->x.d[2] > 0 && o->x.d[3] > 0;
+              o->x.d[1] > 0 && o->x.d[1] % o->groups == 0 && o->x.d[1] / o->groups == o->k.d[1] &&
+              o->k.d[0] % o->groups == 0 && o->x.d[1] % o->moved == 0 && o->x.d[2] > 0 &&
+              o->x.d[3] > 0;
     for (int i = 0; ok && i < 2; i++) {
         o->kernel[i] = o->k.d[2 + i];
         o->out[i] = f.d[2 + i];
         ok = o->stride[i] > 0 && o->dilation[i] > 0 && o->kernel[i] > 0 && o->pad[i] >= 0 &&
-             o->stride[i] < 1 << 24 && o->dilation[i] < 1 << 24 && o->pad[i] < 1 << 24 &&
-             o->pad[2 + i] >= 0 && o->pad[2 + i] < 1 << 24;
+             o->kernel[i] < 1 << 16 && o->stride[i] < 1 << 24 && o->dilation[i] < 1 << 24 &&
+             o->pad[i] < 1 << 24 && o->pad[2 + i] >= 0 && o->pad[2 + i] < 1 << 24;
         int64_t room = ok ? o->x.d[2 + i] + o->pad[i] + o->pad[2 + i] -
                                 (o->kernel[i] - 1) * o->dilation[i] - 1
                           : -1;
         ok = room >= 0 && o->out[i] == room / o->stride[i] + 1;
     }
-    int64_t each = ok ? o->kernel[0] * o->kernel[1] * o->moved : 0;
-    ok = ok && f.d[0] == o->x.d[0] && f.d[1] == 2 * each &&
+    int64_t each = 0;
+    ok = ok && dync__mul_ok(o->kernel[0] * o->kernel[1], o->moved, &each) && each < INT64_MAX / 2 &&
+         f.d[0] == o->x.d[0] && f.d[1] == 2 * each &&
          (!dync__oi_in(c, 4) || (m.n == 4 && m.d[0] == o->x.d[0] && m.d[1] == each &&
                                  m.d[2] == o->out[0] && m.d[3] == o->out[1]));
     if (!ok) dync__oi_fail(c, DYNC_ERR_SHAPE, "the window, the offsets or the mask do not fit");

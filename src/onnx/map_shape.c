@@ -207,7 +207,8 @@ DYNC__FN dync_status dync__oi_split(dync__onnx_call *c)
         int64_t one = n ? sizes[i] : dync__sz_max(dync__sz_min(each, left), 0);
         if (dync__sz_lt(one, 0) || dync__sz_lt(left, one))
             return dync__oi_fail(c, DYNC_ERR_SHAPE, "the parts are larger than the tensor");
-        DYNC__TRY(dync__oi_out_typed(c, i, dync_narrow(x, axis, from, one), c->in[0].type));
+        DYNC__TRY(
+            dync__oi_out_typed(c, i, dync_narrow(x, axis, from, one), dync__oi_in_type(c, 0)));
         from = dync__sz_add(from, one);
     }
     return DYNC_OK;
@@ -344,7 +345,7 @@ DYNC__FN dync_status dync__oi_range(dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_eye_like(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
-    int64_t type = dync__oi_has(c, "dtype") ? dync__oi_int(c, "dtype") : c->in[0].type;
+    int64_t type = dync__oi_has(c, "dtype") ? dync__oi_int(c, "dtype") : dync__oi_in_type(c, 0);
     int dtype = dync__onnx_dtype(type);
     if (dync__oi_rank(x) != 2 || dtype < 0)
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected a matrix");

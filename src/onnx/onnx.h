@@ -153,6 +153,11 @@ DYNC__INLINE dync_tensor *dync__oi_in(const dync__onnx_call *c, int i)
 {
     return i >= 0 && i < c->n_in ? c->in[i].t : NULL;
 }
+/* its ONNX type, 0: not there */
+DYNC__INLINE int dync__oi_in_type(const dync__onnx_call *c, int i)
+{
+    return i >= 0 && i < c->n_in ? c->in[i].type : 0;
+}
 /* sets output i; NULL is the error that is recorded */
 DYNC__FN dync_status dync__oi_out(dync__onnx_call *, int i, dync_tensor *);
 DYNC__FN dync_status dync__oi_out_typed(dync__onnx_call *, int i, dync_tensor *, int type);
