@@ -284,7 +284,7 @@ static void dync__conv_block_text(const dync__conv_text *t, int depth)
 }
 
 /* Which elements of the row that block number `at` reads exist: [from, to) of its span. */
-static void dync__conv_inside(dync__conv_text *t, int64_t at)
+static void dync__conv_text_inside(dync__conv_text *t, int64_t at)
 {
     int64_t first = DYNC__MIN(at * t->block.groups, t->columns - t->block.groups),
             begin = first * (t->pool ? t->pool->stride[1] : 1) * t->a->stride[1] - t->a->pad[1];
@@ -297,10 +297,10 @@ static void dync__conv_blocks(dync__conv_text *t, int depth)
 {
     int64_t groups = t->block.groups, n = (t->columns + groups - 1) / groups;
     for (int64_t at = 0, end; at < n; at = end) {
-        dync__conv_inside(t, at);
+        dync__conv_text_inside(t, at);
         int64_t from = t->from, to = t->to;
         for (end = at + 1; end < n; end++) {
-            dync__conv_inside(t, end);
+            dync__conv_text_inside(t, end);
             if (t->from != from || t->to != to) break;
         }
         t->from = from;
