@@ -146,7 +146,7 @@ static void dync__conv_sums(const dync__conv_text *t, int depth)
     const char *type = dync__csource_type(t->y.dtype);
     const int64_t *sx = t->x.lay.stride, *sw = t->w.lay.stride;
     dync__conv_line(t, depth);
-    dync__str_addf(t->s, "const %s *e = x + ", type);
+    dync__str_addf(t->s, "const %s *e = x + ", dync__csource_type(t->x.dtype));
     dync__csource_index(t->s, 4, sx, of_x, -t->a->pad[1] * sx[3]);
     bool first = false;
     dync__term_csource(t->s, t->a->dilation[0] * sx[2], u, &first);
@@ -368,7 +368,7 @@ DYNC__FN dync_status dync__csource_blocks(dync__str *s, const dync__kcall *call,
                                           dync__csource_after *after)
 {
     if (after->k) DYNC__TRY(dync__element_csource(s, after->k, "@_end", after->in, &after->room));
-    (dync__kcall_is(call, DYNC__K_conv2d) ? dync__csource_conv : dync__csource_product)(s, call,
-                                                                                        after);
+    bool conv = dync__kcall_is(call, DYNC__K_conv2d) || dync__kcall_is(call, DYNC__K_int_conv2d);
+    (conv ? dync__csource_conv : dync__csource_product)(s, call, after);
     return s->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }

@@ -28,13 +28,16 @@ DYNC__FN bool dync__csource_has_numbers(const dync__kcall *call)
     return numbers;
 }
 
+/* One float dtype, or bytes whose sums are I32. */
 DYNC__FN bool dync__csource_blocks_are(const dync__kcall *call)
 {
-    static const int kernels[] = {DYNC__K_matmul, DYNC__K_addmm, DYNC__K_conv2d};
+    static const int kernels[] = {DYNC__K_matmul, DYNC__K_addmm, DYNC__K_conv2d,
+                                  DYNC__K_int_conv2d};
+    int of = call->operand[0].dtype, sums = of == DYNC_I8 ? DYNC_I32 : of;
     bool is = false;
     for (int i = 0; i < DYNC__COUNT_OF(kernels); i++) is = is || dync__kcall_is(call, kernels[i]);
-    for (int i = 0; i < call->n; i++) is = is && call->operand[i].dtype == call->operand[0].dtype;
-    return is && (call->operand[0].dtype == DYNC_F32 || call->operand[0].dtype == DYNC_F64) &&
+    for (int i = 0; i < call->n; i++) is = is && call->operand[i].dtype == (i < 2 ? of : sums);
+    return is && (of == DYNC_F32 || of == DYNC_F64 || of == DYNC_I8) &&
            dync__csource_has_numbers(call) && dync__pass_on(DYNC__PASS_unroll);
 }
 
