@@ -311,7 +311,8 @@ DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee callee);
  * DYNC_VERIFY=1 in the environment does it too, for a program as it is.
  *   notes   tolerance, absolute and relative: f32 1e-4, f64 1e-9, f16 1e-2, bf16 5e-2. The function
  *           runs once more in each call: effects that dync does not see (a C variable it counts up)
- *           happen twice. Tensors of other devices are not compared
+ *           happen twice. Tensors of other devices are not compared. What the function writes of
+ *           tensors that threads share is undone in between: verify such calls from one thread
  * dync_set_lint: traces twice at the first compile and again at the second, tenth and hundredth
  * call of what it compiled, and warns once of what differs, with its line: impure reads, such as a
  * global that has changed, a count of layers, an array that was rewritten. Counted by

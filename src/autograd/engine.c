@@ -385,7 +385,8 @@ DYNC__FN dync_status dync__walk_run(const dync__walk *w)
     dync__engine e = {0};
     bool off = dync__grad_is_off();
     dync_status taken;
-    if (DYNC__UNLIKELY(dync__tls.compiled_autograd) && dync__walk_intercept(w, &taken))
+    if (DYNC__UNLIKELY(dync__tls.compiled_autograd) &&
+        DYNC__ATOMIC_LOAD(&dync__walk_intercept)(w, &taken))
         return taken;
     e.walk = w;
     for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;

@@ -11,6 +11,7 @@ static bool dync__layout_each_size(dync__layout *lay, bool (*fn)(void *, int64_t
     return fn(user, &lay->offset);
 }
 
+/* fn may change what it is given; else nothing is written: others may read the graph meanwhile. */
 DYNC__FN bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), void *user)
 {
     /* they stand in the graph's own arena */
@@ -19,7 +20,7 @@ DYNC__FN bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), v
     if (a->kind == DYNC__A_FLOAT) {
         int64_t bits = dync__sf_bits(a->as.f);
         bool went = !dync__is_sf(bits) || fn(user, &bits);
-        a->as.f = dync__sf_double(bits);
+        if (bits != dync__sf_bits(a->as.f)) a->as.f = dync__sf_double(bits);
         return went;
     }
     for (int i = 0; a->kind == DYNC__A_DIMS && i < a->n; i++)

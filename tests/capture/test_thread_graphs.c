@@ -5,6 +5,7 @@
 #define TEST_AFTER_EACH dync_shutdown()
 #include "counter.h"
 #include <pthread.h>
+#include <unistd.h>
 
 enum { THREADS = 4, ROWS = 8, COLUMNS = 16 };
 
@@ -48,7 +49,7 @@ static dync_tensor *reads_sizes(dync_tensor *x, dync_tensor *y)
 typedef dync_tensor *(*binary)(dync_tensor *, dync_tensor *);
 static dync_tensor *x, *y, *want;
 static dync_graph *graph;
-static dync_program *program;
+static dync_program *program, *other;
 static pthread_barrier_t start;
 static int32_t wrong;
 
@@ -60,10 +61,19 @@ static void expect_at(bool good, const char *backend)
     dync_clear_error();
 }
 
+/* A file of one program, while others write theirs and compile its graph. */
+static void save_other(int thread)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/dync_thread_graphs_%d_%d", (int)getpid(), thread);
+    expect_at(dync_program_save(other, path) == DYNC_OK, "save");
+    remove(path);
+}
+
 static void *compile_all(void *arg)
 {
     static const char *const backends[] = {"eager", "aot_eager", "inductor", "aot_ts"};
-    (void)arg;
+    int thread = (int)(intptr_t)arg;
     DYNC_SCOPE {
         dync_value in[] = {DYNC_V(x), DYNC_V(y)};
         for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
@@ -75,6 +85,7 @@ static void *compile_all(void *arg)
             if (code.destroy) code.destroy(code.state);
         }
         pthread_barrier_wait(&start);
+        save_other(thread);
         dync_value got = dync_program_run(program, 2, in);
         expect_at(same(dync_as_tensor(got), want, 1e-4), "program");
     }
@@ -93,12 +104,12 @@ static void together(binary fn, bool sized)
         dync_mark_dynamic(y, 0);
     }
     program = dync_export(fn, x, y);
-    dync_program *other = dync_export(fn, x, y);
+    other = dync_export(fn, x, y);
     REQUIRE(program && other);
     graph = dync_program_graph(other);
     REQUIRE(pthread_barrier_init(&start, NULL, THREADS) == 0);
     for (int i = 0; i < THREADS; i++)
-        REQUIRE(pthread_create(&thread[i], NULL, compile_all, NULL) == 0);
+        REQUIRE(pthread_create(&thread[i], NULL, compile_all, (void *)(intptr_t)i) == 0);
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
     pthread_barrier_destroy(&start);
     EXPECT_EQ_INT(wrong, 0);

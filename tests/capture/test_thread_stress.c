@@ -146,6 +146,15 @@ static void own_hooks(void)
     check(id >= 0 && dync_item(dync_sum(dync_grad(x), DYNC_ALL, false)) == 6);
     dync_remove_hook(x, id);
 }
+static void own_captured_backward(void)
+{
+    dync_tensor *x = dync_ones(dync_shape(3), .requires_grad = true);
+    DYNC_COMPILED_AUTOGRAD("eager")
+    {
+        check(dync_backward(dync_sum(dync_mul(x, x), DYNC_ALL, false)) == DYNC_OK);
+    }
+    check(dync_grad(x) && dync_item(dync_sum(dync_grad(x), DYNC_ALL, false)) == 6);
+}
 /* Loops of many parts, while others change how many threads there are. */
 static void large_loops(void)
 {
@@ -186,10 +195,12 @@ static void callbacks(void)
           DYNC_KIND_TENSOR);
 }
 
-static void (*const steps[])(void) = {
-    shared_call,  shared_leaf, first_backward, shared_gradients, shared_module, shared_program,
-    shared_graph, shared_list, own_compiled,   own_module,       own_graph,     own_cell,
-    own_hooks,    large_loops, settings,       questions,        callbacks};
+static void (*const steps[])(void) = {shared_call,      shared_leaf,   first_backward,
+                                      shared_gradients, shared_module, shared_program,
+                                      shared_graph,     shared_list,   own_compiled,
+                                      own_module,       own_graph,     own_cell,
+                                      own_hooks,        large_loops,   settings,
+                                      questions,        callbacks,     own_captured_backward};
 enum { KINDS = sizeof steps / sizeof steps[0] };
 
 typedef struct worker {
