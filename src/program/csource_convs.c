@@ -13,17 +13,22 @@
 #include "csource.h"
 DYNC__COLD
 
-enum { DYNC__CONV_SUMS = 16, DYNC__CONV_REGS = 28, DYNC__CONV_TEXT = 24, DYNC__CONV_PLACES = 8 };
+enum {
+    DYNC__CCONV_SUMS = 16,
+    DYNC__CCONV_REGS = 28,
+    DYNC__CCONV_TEXT = 24,
+    DYNC__CCONV_PLACES = 8
+};
 
 /* A block: `channels` output channels, `groups` windows of a pooling (without one: places), each
  * of `wide` places of a row. */
-typedef struct dync__conv_block {
+typedef struct dync__cconv_block {
     int channels, groups, wide, places;
-    int64_t column[DYNC__CONV_PLACES]; /* of each place, from the block's first on */
-    int64_t span;                      /* elements of a row that it may read */
-} dync__conv_block;
+    int64_t column[DYNC__CCONV_PLACES]; /* of each place, from the block's first on */
+    int64_t span;                       /* elements of a row that it may read */
+} dync__cconv_block;
 
-typedef struct dync__conv_text {
+typedef struct dync__cconv_text {
     dync__str *s;
     const dync__csource_after *after;
     dync__operand x, w, y; /* y: the convolution's own result, whether it is stored or not */
@@ -34,26 +39,26 @@ typedef struct dync__conv_text {
     const dync__attr_pool *pool;
     int64_t kh, kw, rows, columns; /* of the window; of what is stored */
     int64_t per_out;               /* output channels of a group */
-    dync__conv_block block;
+    dync__cconv_block block;
     int64_t from, to; /* elements of the row that exist, of the block's span */
-} dync__conv_text;
+} dync__cconv_text;
 
 /* ---- the block ------------------------------------------------------------------------------- */
 
-static void dync__conv_block_make(const dync__conv_text *t, int channels, int groups,
-                                  dync__conv_block *b)
+static void dync__cconv_block_make(const dync__cconv_text *t, int channels, int groups,
+                                   dync__cconv_block *b)
 {
-    *b = (dync__conv_block){.channels = channels, .groups = groups, .wide = 1};
+    *b = (dync__cconv_block){.channels = channels, .groups = groups, .wide = 1};
     if (t->pool) b->wide = (int)t->pool->kernel[1];
     b->places = groups * b->wide;
-    for (int i = 0; i < b->places && i < DYNC__CONV_PLACES; i++)
+    for (int i = 0; i < b->places && i < DYNC__CCONV_PLACES; i++)
         b->column[i] = t->pool ? i / b->wide * t->pool->stride[1] + i % b->wide : i;
-    if (b->places <= DYNC__CONV_PLACES)
+    if (b->places <= DYNC__CCONV_PLACES)
         b->span = b->column[b->places - 1] * t->a->stride[1] + (t->kw - 1) * t->a->dilation[1] + 1;
 }
 
 /* Instructions for a row of what is stored. */
-static int64_t dync__conv_cost(const dync__conv_text *t, const dync__conv_block *b)
+static int64_t dync__cconv_cost(const dync__cconv_text *t, const dync__cconv_block *b)
 {
     int64_t blocks = (t->columns + b->groups - 1) / b->groups, sums = b->channels * b->places;
     int64_t loads = DYNC__MIN(b->span, b->places * t->kw) + b->channels * t->kw;
@@ -62,18 +67,18 @@ static int64_t dync__conv_cost(const dync__conv_text *t, const dync__conv_block 
            (rounds * (loads + sums * t->kw + 6) + sums * 5 + 15);
 }
 
-static void dync__conv_choose(dync__conv_text *t)
+static void dync__cconv_choose(dync__cconv_text *t)
 {
     int64_t least = -1;
     for (int channels = 1; channels <= 4; channels *= 2)
         for (int groups = 1; groups <= 5 && groups <= t->columns; groups++) {
-            dync__conv_block b;
-            dync__conv_block_make(t, channels, groups, &b);
-            if (t->per_out % channels || b.places > DYNC__CONV_PLACES) continue;
+            dync__cconv_block b;
+            dync__cconv_block_make(t, channels, groups, &b);
+            if (t->per_out % channels || b.places > DYNC__CCONV_PLACES) continue;
             int64_t sums = channels * b.places, regs = sums + b.span + channels;
-            bool fits = sums <= DYNC__CONV_SUMS && regs <= DYNC__CONV_REGS &&
-                        sums * t->kw <= DYNC__CONV_TEXT;
-            int64_t cost = dync__conv_cost(t, &b);
+            bool fits = sums <= DYNC__CCONV_SUMS && regs <= DYNC__CCONV_REGS &&
+                        sums * t->kw <= DYNC__CCONV_TEXT;
+            int64_t cost = dync__cconv_cost(t, &b);
             if (least >= 0 && (!fits || cost >= least)) continue;
             least = cost;
             t->block = b;
@@ -82,13 +87,13 @@ static void dync__conv_choose(dync__conv_text *t)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void dync__conv_line(const dync__conv_text *t, int depth)
+static void dync__cconv_line(const dync__cconv_text *t, int depth)
 {
     dync__str_addf(t->s, "%*s", 4 * depth, "");
 }
 
 /* Whether some row of places reads rows outside. */
-static bool dync__conv_clips(const dync__conv_text *t)
+static bool dync__cconv_clips(const dync__cconv_text *t)
 {
     int64_t last = (t->y.lay.shape[2] - 1) * t->a->stride[0] - t->a->pad[0] +
                    (t->kh - 1) * t->a->dilation[0];
@@ -96,24 +101,24 @@ static bool dync__conv_clips(const dync__conv_text *t)
 }
 
 /* Pictures of one row have no p. */
-static bool dync__conv_has_rows(const dync__conv_text *t)
+static bool dync__cconv_has_rows(const dync__cconv_text *t)
 {
-    return dync__conv_clips(t) || (t->x.lay.shape[2] > 1 && t->x.lay.stride[2]);
+    return dync__cconv_clips(t) || (t->x.lay.shape[2] > 1 && t->x.lay.stride[2]);
 }
 
 /* The first row of the window, p, and which of its rows exist. */
-static void dync__conv_rows(const dync__conv_text *t, int depth)
+static void dync__cconv_rows(const dync__cconv_text *t, int depth)
 {
     long long step = (long long)t->a->dilation[0], high = (long long)t->x.lay.shape[2];
-    if (!dync__conv_has_rows(t)) return;
-    dync__conv_line(t, depth);
+    if (!dync__cconv_has_rows(t)) return;
+    dync__cconv_line(t, depth);
     dync__str_add(t->s, "const int p = ");
     bool first = true;
     dync__term_csource(t->s, t->a->stride[0], "r", &first);
     dync__offset_csource(t->s, -t->a->pad[0], first);
     dync__str_add(t->s, ";\n");
-    if (!dync__conv_clips(t)) return;
-    dync__conv_line(t, depth);
+    if (!dync__cconv_clips(t)) return;
+    dync__cconv_line(t, depth);
     dync__str_addf(t->s, "const int u0 = p < 0 ? (%lld - p) / %lld : 0, u1 = p + %lld < %lld ? ",
                    step - 1, step, (long long)(t->kh - 1) * step, high);
     dync__str_addf(t->s, "%lld : (%lld - p) / %lld;\n", (long long)t->kh, high + step - 1, step);
@@ -121,31 +126,31 @@ static void dync__conv_rows(const dync__conv_text *t, int depth)
 
 /* The element of the row, of the block's span, that place i reads by column v of the window; -1: it
  * is outside. */
-static int64_t dync__conv_element(const dync__conv_text *t, int i, int64_t v)
+static int64_t dync__cconv_element(const dync__cconv_text *t, int i, int64_t v)
 {
     int64_t at = t->block.column[i] * t->a->stride[1] + v * t->a->dilation[1];
     return at >= t->from && at < t->to ? at : -1;
 }
 
 /* Does any place read by it? */
-static bool dync__conv_column(const dync__conv_text *t, int64_t v)
+static bool dync__cconv_column(const dync__cconv_text *t, int64_t v)
 {
     bool any = false;
-    for (int i = 0; i < t->block.places; i++) any = any || dync__conv_element(t, i, v) >= 0;
+    for (int i = 0; i < t->block.places; i++) any = any || dync__cconv_element(t, i, v) >= 0;
     return any;
 }
 
 /* What the sums of one row of the window and one input channel add. */
-static void dync__conv_sums(const dync__conv_text *t, int depth)
+static void dync__cconv_sums(const dync__cconv_text *t, int depth)
 {
-    bool has_u = t->kh > 1 || dync__conv_clips(t);
+    bool has_u = t->kh > 1 || dync__cconv_clips(t);
     const char *c = t->w.lay.shape[1] > 1 ? "c" : NULL, *u = has_u ? "u" : NULL;
-    const char *const of_x[] = {t->n, c, dync__conv_has_rows(t) ? "p" : NULL, NULL},
+    const char *const of_x[] = {t->n, c, dync__cconv_has_rows(t) ? "p" : NULL, NULL},
                       *const of_w[] = {"o", c, u, NULL};
-    const dync__conv_block *b = &t->block;
+    const dync__cconv_block *b = &t->block;
     const char *type = dync__csource_type(t->y.dtype);
     const int64_t *sx = t->x.lay.stride, *sw = t->w.lay.stride;
-    dync__conv_line(t, depth);
+    dync__cconv_line(t, depth);
     dync__str_addf(t->s, "const %s *e = x + ", dync__csource_type(t->x.dtype));
     dync__csource_index(t->s, 4, sx, of_x, -t->a->pad[1] * sx[3]);
     bool first = false;
@@ -161,27 +166,27 @@ static void dync__conv_sums(const dync__conv_text *t, int depth)
     for (int64_t at = t->from; at < t->to; at++) {
         bool used = false;
         for (int i = 0; i < b->places; i++)
-            for (int64_t v = 0; v < t->kw; v++) used = used || dync__conv_element(t, i, v) == at;
+            for (int64_t v = 0; v < t->kw; v++) used = used || dync__cconv_element(t, i, v) == at;
         if (!used) continue;
-        dync__conv_line(t, depth);
+        dync__cconv_line(t, depth);
         dync__str_addf(t->s, "const %s e%d = e[%lld];\n", type, (int)at, (long long)(at * sx[3]));
     }
     for (int64_t v = 0; v < t->kw; v++)
-        for (int k = 0; k < b->channels && dync__conv_column(t, v); k++) {
-            dync__conv_line(t, depth);
+        for (int k = 0; k < b->channels && dync__cconv_column(t, v); k++) {
+            dync__cconv_line(t, depth);
             dync__str_addf(t->s, "const %s f%d_%d = f[%lld];\n", type, (int)v, k,
                            (long long)(v * sw[3] + k * sw[0]));
             for (int i = 0; i < b->places; i++) {
-                int64_t at = dync__conv_element(t, i, v);
+                int64_t at = dync__cconv_element(t, i, v);
                 if (at < 0) continue;
-                dync__conv_line(t, depth);
+                dync__cconv_line(t, depth);
                 dync__str_addf(t->s, "s%d%d += e%d * f%d_%d;\n", k, i, (int)at, (int)v, k);
             }
         }
 }
 
 /* The value of place i of channel k. */
-static void dync__conv_value(const dync__conv_text *t, int k, int i)
+static void dync__cconv_value(const dync__cconv_text *t, int k, int i)
 {
     char value[96], o[32], q[48];
     const char *var[4] = {t->n, o, "r", q};
@@ -197,46 +202,46 @@ static void dync__conv_value(const dync__conv_text *t, int k, int i)
 }
 
 /* The loops over input channels and rows of the window; none where all its columns lie outside. */
-static void dync__conv_rounds(const dync__conv_text *t, int depth)
+static void dync__cconv_rounds(const dync__cconv_text *t, int depth)
 {
-    bool any = false, clips = dync__conv_clips(t);
-    for (int64_t v = 0; v < t->kw; v++) any = any || dync__conv_column(t, v);
+    bool any = false, clips = dync__cconv_clips(t);
+    for (int64_t v = 0; v < t->kw; v++) any = any || dync__cconv_column(t, v);
     if (!any) {
         dync__str_addf(t->s, "%*s(void)x, (void)w;\n", 4 * depth, "");
-        if (dync__conv_has_rows(t)) dync__str_addf(t->s, "%*s(void)p;\n", 4 * depth, "");
+        if (dync__cconv_has_rows(t)) dync__str_addf(t->s, "%*s(void)p;\n", 4 * depth, "");
         if (clips) dync__str_addf(t->s, "%*s(void)u0, (void)u1;\n", 4 * depth, "");
         return;
     }
     int inner = dync__csource_for(t->s, depth, "c", t->w.lay.shape[1]);
-    dync__conv_line(t, inner);
+    dync__cconv_line(t, inner);
     if (clips)
         dync__str_add(t->s, "for (int u = u0; u < u1; u++) {\n");
     else if (t->kh > 1)
         dync__str_addf(t->s, "for (int u = 0; u < %lld; u++) {\n", (long long)t->kh);
     else
         dync__str_add(t->s, "{\n");
-    dync__conv_sums(t, inner + 1);
-    dync__conv_line(t, inner);
+    dync__cconv_sums(t, inner + 1);
+    dync__cconv_line(t, inner);
     dync__str_add(t->s, "}\n");
 }
 
 /* One row of places: sums, then what is done to them. */
-static void dync__conv_row(const dync__conv_text *t, int depth)
+static void dync__cconv_row(const dync__cconv_text *t, int depth)
 {
-    const dync__conv_block *b = &t->block;
+    const dync__cconv_block *b = &t->block;
     const char *type = dync__csource_type(t->y.dtype);
-    dync__conv_line(t, depth);
+    dync__cconv_line(t, depth);
     dync__str_addf(t->s, "%s ", type);
     for (int i = 0; i < b->channels * b->places; i++)
         dync__str_addf(t->s, "%ss%d%d = 0", i ? ", " : "", i / b->places, i % b->places);
     dync__str_add(t->s, ";\n");
-    dync__conv_rounds(t, depth);
+    dync__cconv_rounds(t, depth);
     for (int k = 0; k < b->channels; k++)
         for (int i = 0; i < b->places; i++) {
-            dync__conv_line(t, depth);
+            dync__cconv_line(t, depth);
             if (t->pool) {
                 dync__str_addf(t->s, "const %s z%d%d = ", type, k, i);
-                dync__conv_value(t, k, i);
+                dync__cconv_value(t, k, i);
                 int g = i / b->wide;
                 dync__str_addf(t->s, ";\n%*sif (z%d%d > m%d%d || z%d%d != z%d%d) m%d%d = z%d%d;\n",
                                4 * depth, "", k, i, k, g, k, i, k, i, k, g, k, i);
@@ -247,21 +252,21 @@ static void dync__conv_row(const dync__conv_text *t, int depth)
             dync__str_add(t->s, "y[");
             dync__csource_index(t->s, 4, stride, var, k * stride[1] + b->column[i] * stride[3]);
             dync__str_add(t->s, "] = ");
-            dync__conv_value(t, k, i);
+            dync__cconv_value(t, k, i);
             dync__str_add(t->s, ";\n");
         }
 }
 
 /* A block of places: with pooling its rows, then the maxima. */
-static void dync__conv_block_text(const dync__conv_text *t, int depth)
+static void dync__cconv_block_text(const dync__cconv_text *t, int depth)
 {
     const char *const var[4] = {t->n, "o", "i", "j"};
-    const dync__conv_block *b = &t->block;
+    const dync__cconv_block *b = &t->block;
     if (!t->pool) {
-        dync__conv_row(t, depth);
+        dync__cconv_row(t, depth);
         return;
     }
-    dync__conv_line(t, depth);
+    dync__cconv_line(t, depth);
     dync__str_addf(t->s, "const int q = j * %lld;\n%*s%s ", (long long)t->pool->stride[1],
                    4 * depth, "", dync__csource_type(t->y.dtype));
     for (int i = 0; i < b->channels * b->groups; i++)
@@ -269,14 +274,14 @@ static void dync__conv_block_text(const dync__conv_text *t, int depth)
     dync__str_addf(t->s, ";\n%*sfor (int h = 0; h < %lld; h++) {\n%*sconst int r = i * %lld + h;\n",
                    4 * depth, "", (long long)t->pool->kernel[0], 4 * depth + 4, "",
                    (long long)t->pool->stride[0]);
-    dync__conv_rows(t, depth + 1);
-    dync__conv_row(t, depth + 1);
-    dync__conv_line(t, depth);
+    dync__cconv_rows(t, depth + 1);
+    dync__cconv_row(t, depth + 1);
+    dync__cconv_line(t, depth);
     dync__str_add(t->s, "}\n");
     for (int k = 0; k < b->channels; k++)
         for (int g = 0; g < b->groups; g++) {
             const int64_t *stride = t->out->lay.stride;
-            dync__conv_line(t, depth);
+            dync__cconv_line(t, depth);
             dync__str_add(t->s, "y[");
             dync__csource_index(t->s, 4, stride, var, k * stride[1] + g * stride[3]);
             dync__str_addf(t->s, "] = m%d%d;\n", k, g);
@@ -284,7 +289,7 @@ static void dync__conv_block_text(const dync__conv_text *t, int depth)
 }
 
 /* Which elements of the row that block number `at` reads exist: [from, to) of its span. */
-static void dync__conv_text_inside(dync__conv_text *t, int64_t at)
+static void dync__cconv_text_inside(dync__cconv_text *t, int64_t at)
 {
     int64_t first = DYNC__MIN(at * t->block.groups, t->columns - t->block.groups),
             begin = first * (t->pool ? t->pool->stride[1] : 1) * t->a->stride[1] - t->a->pad[1];
@@ -293,21 +298,21 @@ static void dync__conv_text_inside(dync__conv_text *t, int64_t at)
 }
 
 /* A row of what is stored: blocks that read alike are one loop. */
-static void dync__conv_blocks(dync__conv_text *t, int depth)
+static void dync__cconv_blocks(dync__cconv_text *t, int depth)
 {
     int64_t groups = t->block.groups, n = (t->columns + groups - 1) / groups;
     for (int64_t at = 0, end; at < n; at = end) {
-        dync__conv_text_inside(t, at);
+        dync__cconv_text_inside(t, at);
         int64_t from = t->from, to = t->to;
         for (end = at + 1; end < n; end++) {
-            dync__conv_text_inside(t, end);
+            dync__cconv_text_inside(t, end);
             if (t->from != from || t->to != to) break;
         }
         t->from = from;
         t->to = to;
         int inner = dync__csource_blocks_for(t->s, depth, t->pool ? "j" : "q", at * groups,
                                              end * groups, groups, t->columns);
-        dync__conv_block_text(t, inner);
+        dync__cconv_block_text(t, inner);
         dync__csource_blocks_end(t->s, inner, depth);
     }
 }
@@ -315,7 +320,7 @@ static void dync__conv_blocks(dync__conv_text *t, int depth)
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 /* 1x1 windows over dense places: a picture of one row. */
-static void dync__conv_flatten(dync__conv_text *t)
+static void dync__cconv_flatten(dync__cconv_text *t)
 {
     dync__operand *all[2] = {&t->x, &t->y};
     dync__layout before[2] = {t->x.lay, t->y.lay};
@@ -337,7 +342,7 @@ DYNC__FN void dync__csource_conv(dync__str *s, const dync__kcall *call,
                                  const dync__csource_after *after)
 {
     const dync__kcall *pool = after->pool;
-    dync__conv_text t = {.s = s, .after = after, .a = &call->attr.conv};
+    dync__cconv_text t = {.s = s, .after = after, .a = &call->attr.conv};
     t.x = call->operand[0];
     t.w = call->operand[1];
     t.y = call->operand[call->n - 1];
@@ -347,19 +352,19 @@ DYNC__FN void dync__csource_conv(dync__str *s, const dync__kcall *call,
     t.kh = t.w.lay.shape[2];
     t.kw = t.w.lay.shape[3];
     t.per_out = t.w.lay.shape[0] / DYNC__MAX(t.a->groups, 1);
-    dync__conv_flatten(&t);
+    dync__cconv_flatten(&t);
     t.out = pool ? &pool->operand[1] : &t.y;
     t.rows = t.out->lay.shape[2];
     t.columns = t.out->lay.shape[3];
-    dync__conv_choose(&t);
+    dync__cconv_choose(&t);
     dync__csource_blocks_head(s, call, after, t.bias ? "xwby" : "xwy");
     int depth = 1, inner;
     if (t.n) depth = dync__csource_blocks_for(s, 1, "n", 0, t.y.lay.shape[0], 1, t.y.lay.shape[0]);
     depth = dync__csource_blocks_for(s, depth, "o", 0, t.y.lay.shape[1], t.block.channels,
                                      t.y.lay.shape[1]);
     inner = dync__csource_blocks_for(s, depth, pool ? "i" : "r", 0, t.rows, 1, t.rows);
-    if (!pool) dync__conv_rows(&t, inner);
-    dync__conv_blocks(&t, inner);
+    if (!pool) dync__cconv_rows(&t, inner);
+    dync__cconv_blocks(&t, inner);
     dync__csource_blocks_end(s, inner, 1);
     dync__str_add(s, "}\n");
 }
