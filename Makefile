@@ -250,6 +250,10 @@ $(B)/peers.so: bench/peers/rows.c bench/peers/living.h dync.h
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -fPIC -shared -I. $< $(LDFLAGS) $(LIBS) -o $@
 bench-peers: $(B)/peers.so $(PEERS_HERE)
 	@$(PEERS_PYTHON) bench/peers/peers.py $(B)/peers.so --json $(B)/peers.json --svg $(B)/peers.svg $(ARGS)
+# Models that people use beside ONNX Runtime; make onnx-tests has downloaded them.
+bench-peers-onnx: $(B)/peers.so $(PEERS_HERE)
+	@$(PEERS_PYTHON) bench/peers/onnx_models.py $(B)/peers.so $(B)/onnx $(ARGS)
+.PHONY: bench-peers-onnx
 # Two builds on the same rows in one process, samples in turn: this tree beside REF.
 REF ?= HEAD~
 bench-versus: $(B)/peers.so $(PEERS_HERE)
