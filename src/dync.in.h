@@ -444,6 +444,7 @@ DYNC__PLAIN
 #include "onnx/proto_read.c"
 #include "onnx/proto_write.c"
 #include "onnx/data.c"
+#include "onnx/held.c"
 #include "onnx/call.c"
 #include "onnx/sized.c"
 #include "onnx/map_point.c"

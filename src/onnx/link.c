@@ -5,7 +5,7 @@
  * later (ONNX wants nodes in order, so a cycle shows as that), one made twice, an operator that is
  * not there. Missing operators are collected first: one message names them all. */
 #include "../dync.in.h"
-#include "onnx.h"
+#include "maps.h"
 DYNC__COLD
 
 /* names of a body's values while it is linked */
@@ -244,6 +244,37 @@ static dync_status dync__onnx_link_node(dync__onnx_linker *k, const dync__onnx_f
     return DYNC_OK;
 }
 
+/* A Constant is made once: code that was compiled for one tensor is good for it alone. Where that
+ * fails the walk says so, if it comes there. */
+static dync_status dync__onnx_link_made(dync__onnx_linker *k, dync__onnx_step *s)
+{
+    const dync__onnx_attribute *a = s->node->attribute.n ? s->node->attribute.at[0] : NULL;
+    dync__onnx_value out = {NULL, 0};
+    dync__onnx_call c = {.model = k->l,
+                         .step = s,
+                         .row = s->row,
+                         .node = s->node,
+                         .version = s->version,
+                         .n_out = 1,
+                         .out = &out};
+    if (!s->row || s->row->map != dync__oi_constant || !a || *a->ref_attr_name ||
+        s->node->output.n != 1)
+        return DYNC_OK;
+    dync_scope scope = dync_scope_begin();
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync_status status = s->row->map(&c);
+    dync__error_guard_end(&guard);
+    dync__tensor *t = status == DYNC_OK && out.t ? dync__open(out.t) : NULL;
+    status = t ? dync__onnx_hold(k->l, t) : DYNC_OK;
+    if (t && status == DYNC_OK) {
+        s->made = t;
+        s->made_type = out.type ? out.type : dync__onnx_type_of(t->dtype);
+    }
+    dync_scope_end(&scope);
+    return status;
+}
+
 static dync_status dync__onnx_link_nodes(dync__onnx_linker *k, const dync__onnx_function *f,
                                          dync__onnx_names *names, dync__onnx_body *b,
                                          dync__onnx_node *const *node, int n)
@@ -251,7 +282,10 @@ static dync_status dync__onnx_link_nodes(dync__onnx_linker *k, const dync__onnx_
     b->n_steps = n;
     b->step = dync__arena_alloc(&k->l->arena, ((size_t)n + 1) * sizeof *b->step);
     if (!b->step) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n; i++) DYNC__TRY(dync__onnx_link_node(k, f, names, node[i], &b->step[i]));
+    for (int i = 0; i < n; i++) {
+        DYNC__TRY(dync__onnx_link_node(k, f, names, node[i], &b->step[i]));
+        DYNC__TRY(dync__onnx_link_made(k, &b->step[i]));
+    }
     return DYNC_OK;
 }
 
@@ -277,9 +311,10 @@ static dync_status dync__onnx_link_constants(dync__onnx_linker *k, dync__onnx_na
                               "twice",
                               b->name, t->name);
         if (b->constant[i] < 0) DYNC__TRY(dync__onnx_define(k, names, t->name, &b->constant[i]));
-        if (!dync__vec_reserve(&k->l->owned, k->l->owned.n + 1)) return DYNC_ERR_MEMORY;
         DYNC__TRY(dync__onnx_tensor_make(t, &k->l->files, &b->tensor[i]));
-        k->l->owned.at[k->l->owned.n++] = b->tensor[i];
+        dync_status status = dync__onnx_hold(k->l, b->tensor[i]);
+        dync__unref(b->tensor[i]);
+        if (status != DYNC_OK) return status;
         b->type[i] = (int)t->data_type;
     }
     return DYNC_OK;

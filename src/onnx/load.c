@@ -14,8 +14,7 @@ DYNC__COLD
 DYNC__FN void dync__onnx_end(dync__onnx_loaded *l)
 {
     if (!l) return;
-    for (int i = 0; i < l->owned.n; i++) dync__unref(l->owned.at[i]);
-    dync__vec_free(&l->owned);
+    dync__onnx_held_end(l);
     dync__onnx_files_end(&l->files);
     dync__arena_free(&l->arena);
     dync__free(l, sizeof *l);
@@ -92,6 +91,18 @@ DYNC__FN dync__onnx_loaded *dync__onnx_parse(dync__blob *blob, const char *folde
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* A result that lies on a weight or a constant of the model becomes a copy: the caller may write
+ * it, and the weight may lie in the file. */
+static dync_status dync__onnx_own_results(dync__onnx_loaded *l, dync__onnx_value *out)
+{
+    for (int i = 0; i < l->n_outputs; i++) {
+        const dync__tensor *t = out[i].t ? dync__open(out[i].t) : NULL;
+        if (t && dync__onnx_holds_memory(l, t) && !(out[i].t = dync_clone(out[i].t)))
+            return dync_error();
+    }
+    return DYNC_OK;
+}
+
 /* The whole model on the tensors of a call. */
 DYNC__FN dync_status dync__onnx_run(dync__onnx_loaded *l, dync_tensor *const *in,
                                     dync__onnx_value *out)
@@ -103,7 +114,7 @@ DYNC__FN dync_status dync__onnx_run(dync__onnx_loaded *l, dync_tensor *const *in
         all[l->given[i]] = (dync__onnx_value){in[i], l->input[i].type};
     dync_status status = dync__onnx_run_body(l, l->main, NULL, NULL, n, all, out);
     dync__free(all, ((size_t)n + 1) * sizeof *all);
-    return status;
+    return status == DYNC_OK ? dync__onnx_own_results(l, out) : status;
 }
 
 static dync__graph *dync__onnx_trace(dync__onnx_loaded *l, const char *name)

@@ -68,6 +68,8 @@ typedef struct dync__onnx_step {
     int *out;                        /* places in this body; -1: not wanted */
     struct dync__onnx_body **inside; /* by attribute: the body of a graph attribute */
     int version;                     /* of the node's domain */
+    dync__tensor *made;              /* what a Constant gives at every walk, or NULL; the model's */
+    int made_type;
 } dync__onnx_step;
 /* A graph, or a function of the model, ready to run. */
 typedef struct dync__onnx_body {
@@ -92,17 +94,36 @@ typedef struct dync__onnx_port {
     const char *param[DYNC_MAX_DIMS]; /* the name of a symbolic size, or NULL */
     int64_t symbol[DYNC_MAX_DIMS];    /* while a graph is made: the size, or its token */
 } dync__onnx_port;
+/* A call of held tensors alone, and what it gave (held, too). */
+typedef struct dync__onnx_folded {
+    int op, nargs, nout;
+    dync__arg *args;
+    dync__tensor *out[DYNC__MAX_OUT];
+} dync__onnx_folded;
 typedef struct dync__onnx_loaded {
     dync__arena arena;
     dync__onnx_files files;
     dync__onnx_model *model;
     dync__onnx_body *main;
+    /* held.c: tensors that the model keeps, by id and by the address of their storage; calls of
+     * these alone, by hash */
+    dync__mutex lock;
     DYNC__VEC(dync__tensor *) owned;
+    dync__map held, held_storage, folded_at;
+    DYNC__VEC(dync__onnx_folded) folded;
     int n_inputs, n_outputs;
     int *given; /* which inputs of the graph a call gives: those without an initializer */
     dync__onnx_port *input, *output;
 } dync__onnx_loaded;
 DYNC__FN dync_status dync__onnx_link(dync__onnx_loaded *);
+/* held.c: keeps a reference; is it kept; does it lie on what is kept */
+DYNC__FN dync_status dync__onnx_hold(dync__onnx_loaded *, dync__tensor *);
+DYNC__FN bool dync__onnx_holds(dync__onnx_loaded *, const dync__tensor *);
+DYNC__FN bool dync__onnx_holds_memory(dync__onnx_loaded *, const dync__tensor *);
+/* true: the results are there. keep: for the next time, where all tensors are held */
+DYNC__FN bool dync__onnx_folded_before(dync__onnx_loaded *, dync__opcall *);
+DYNC__FN void dync__onnx_fold_keep(dync__onnx_loaded *, const dync__opcall *);
+DYNC__FN void dync__onnx_held_end(dync__onnx_loaded *);
 
 /* ---- running (run.c) ------------------------------------------------------------------------- */
 /* The values of one body while it runs. */

@@ -140,17 +140,14 @@ static dync_status dync__onnx_record_call(dync__onnx_recorder *r, dync__opcall *
 }
 
 /* Known tensors that meet a trace are part of it: they were made by this run of the model, and the
- * next one makes others. Weights live as long as the model: they stay inputs. */
+ * next one makes others. What the model keeps stays an input. */
 static dync_status dync__onnx_bake(const dync__onnx_recorder *r, dync__tracer *tracer, int n,
                                    const dync__arg *in, dync__arg *out)
 {
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
         if (in[i].kind == DYNC__A_TENSOR && !(in[i].as.t->flags & DYNC__T_FAKE)) {
-            bool weight = false;
-            for (int k = 0; k < r->model->main->n_constants && !weight; k++)
-                weight = r->model->main->tensor[k] == in[i].as.t;
-            if (weight) continue;
+            if (dync__onnx_holds(r->model, in[i].as.t)) continue;
             out[i].as.t = dync__open(dync__trace_bake(tracer, in[i].as.t));
             if (!out[i].as.t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
         } else if (in[i].kind == DYNC__A_LIST) {
@@ -187,15 +184,21 @@ static dync_status dync__onnx_record_answer(dync__handler *self, dync__opcall *c
     dync__onnx_recorder *r = self->state;
     dync__tensor *in[DYNC__ONNX_TENSORS];
     int n = dync__opcall_tensors(c, in, DYNC__ONNX_TENSORS);
+    /* a clone is memory of its own at every call */
     bool known = n <= DYNC__ONNX_TENSORS && !(c->row->flags & DYNC__OP_RANDOM) &&
-                 c->row->cls != DYNC__EFFECT;
+                 c->row->cls != DYNC__EFFECT && c->op != DYNC__OP_clone;
     for (int i = 0; i < n && known; i++) known = !(in[i]->flags & DYNC__T_FAKE);
     dync_status status = DYNC_OK;
     dync__onnx_known now = !known                ? DYNC__ONNX_RECORD
                            : dync__tls.compiling ? DYNC__ONNX_RUN
                                                  : dync__onnx_known_call(c, in, n, &status);
     if (now == DYNC__ONNX_COMPUTED) return status;
-    if (now == DYNC__ONNX_RUN && dync__onnx_fold_fits(c, in, n)) return dync__onnx_fold(c);
+    if (now == DYNC__ONNX_RUN && dync__onnx_folded_before(r->model, c)) return DYNC_OK;
+    if (now == DYNC__ONNX_RUN && dync__onnx_fold_fits(c, in, n)) {
+        status = dync__onnx_fold(c);
+        if (status == DYNC_OK && n) dync__onnx_fold_keep(r->model, c);
+        return status;
+    }
     if (!dync__tls.compiling && !dync__onnx_fits_step(c, n)) return DYNC_ERR_DATA_PTR;
     if (!r->graph) return dync__onnx_trace_call(r, c);
     status = dync__onnx_record_call(r, c);

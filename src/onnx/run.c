@@ -48,6 +48,11 @@ static dync_status dync__onnx_settle(dync__onnx_call *c)
 static dync_status dync__onnx_run_step(dync__onnx_loaded *l, dync__onnx_frame *f,
                                        const dync__onnx_step *s, dync__onnx_call *c)
 {
+    if (s->made) {
+        if (s->out[0] >= 0)
+            f->value[s->out[0]] = (dync__onnx_value){dync__handle(s->made), s->made_type};
+        return DYNC_OK;
+    }
     for (int i = 0; i < c->n_in; i++) c->in[i] = dync__onnx_value_at(f, s->in[i]);
     for (int i = 0; i < c->n_out; i++) c->out[i] = (dync__onnx_value){NULL, 0};
     dync_status status = s->function

@@ -252,6 +252,53 @@ TEST(what_is_folded_is_no_guard)
     dync__arena_free(&a);
 }
 
+/* z = x @ transpose(constant) behind a size that data decide: the constant, and what is computed of
+ * it, is that of the walk before, so that nothing is compiled again; results are the caller's. */
+TEST(constants_stay_behind_a_break)
+{
+    dync__arena a = {0};
+    dync__onnx_model *m = dync__onnx_new(&a, model);
+    m->ir_version = 8;
+    ((dync__onnx_opset *)dync__onnx_add(&a, m, opset_import, opset))->version = 18;
+    dync__onnx_graph *g = m->graph = dync__onnx_new(&a, graph);
+    g->name = "constants";
+    port(&a, dync__onnx_add(&a, g, input, value_info), "x", 0, "N");
+    put(&a, g, "NonZero", "x", NULL, "places");
+    dync__onnx_node *n = dync__onnx_add(&a, g, node, node);
+    n->op_type = "Constant";
+    (void)dync__avec_push(&a, &n->output, "c");
+    dync__onnx_attribute *value = dync__onnx_add(&a, n, attribute, attribute);
+    value->name = "value";
+    value->type = 4; /* a tensor */
+    dync__onnx_tensor *t = value->t = dync__onnx_new(&a, tensor);
+    t->data_type = DYNC__ONNX_FLOAT;
+    for (int i = 0; i < 2; i++) (void)dync__avec_push(&a, &t->dims, 3);
+    for (int i = 0; i < 9; i++) (void)dync__avec_push(&a, &t->float_data, (float)(i - 4));
+    put(&a, g, "Transpose", "c", NULL, "ct");
+    put(&a, g, "Exp", "ct", NULL, "e");
+    put(&a, g, "MatMul", "x", "e", "z");
+    const char *const outputs[] = {"z", "places", "e", "c"};
+    for (int i = 0; i < 4; i++)
+        ((dync__onnx_value_info *)dync__onnx_add(&a, g, output, value_info))->name = outputs[i];
+    dync_program *p = dync__program_give(load(m));
+    REQUIRE(p && !dync_program_graph(p));
+    int64_t graphs = 0;
+    for (int i = 0; i < 6; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_randn(dync_shape(2, 3));
+        dync_value arg = DYNC_V(x), out = dync_program_run(p, 1, &arg);
+        dync_tensor *e = dync_as_tensor(dync_at(out, 2)), *c = dync_as_tensor(dync_at(out, 3));
+        REQUIRE(e && c);
+        EXPECT(dync_item(dync_select(dync_select(c, 0, 0), 0, 0)) == -4);
+        EXPECT(dync_allclose(e, dync_exp(dync_t(c)), 1e-6, 0));
+        EXPECT(dync_allclose(dync_as_tensor(dync_at(out, 0)), dync_matmul(x, e), 1e-5, 1e-5));
+        dync_mul_(e, 0), dync_mul_(c, 0); /* ours */
+        if (i == 3) graphs = dync_get_counters().graphs;
+        if (i > 3) EXPECT_EQ_INT(dync_get_counters().graphs, graphs);
+    }
+    dync_program_free(p);
+    dync__arena_free(&a);
+}
+
 static void refused(dync__onnx_model *m, dync_status status, const char *text)
 {
     dync__error_guard g;
