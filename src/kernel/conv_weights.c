@@ -109,8 +109,8 @@ DYNC__FN dync__cj_packed *dync__cj_weights(dync__cj *v, const float *w, const dy
         p = v->kept;
         bool same = p && p->from == w && p->storage == key.storage && p->version == key.version &&
                     p->sum == key.sum;
-        v->missed = same || !p ? 0 : v->missed + 1;
-        if (same) p->users++;
+        DYNC__ATOMIC_STORE(&v->missed, same || !p ? 0 : v->missed + 1);
+        if (same) (void)DYNC__ATOMIC_INC(&p->users); /* others give theirs up without the lock */
         dync__unlock(&v->lock);
         if (same) return p;
     }
@@ -125,7 +125,7 @@ DYNC__FN dync__cj_packed *dync__cj_weights(dync__cj *v, const float *w, const dy
         dync__lock(&v->lock);
         dync__cj_packed *old = v->kept;
         v->kept = p;
-        p->users++;
+        (void)DYNC__ATOMIC_INC(&p->users);
         dync__unlock(&v->lock);
         dync__cj_unpack(v, old);
     }
