@@ -14890,7 +14890,7 @@ DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *k, const bo
 
 static dync_status dync__cuda_add_host(dync__cuda_code *c, const dync__kcall *from)
 {
-    dync__kcall *call = dync__arena_copy(&c->arena, from, sizeof *call);
+    dync__kcall *call = dync__arena_copy(&c->arena, from, dync__kcall_bytes(from));
     dync__cuda_part *part = call ? dync__cuda_part_new(c, 0) : NULL;
     if (!part) return DYNC_ERR_MEMORY;
     part->call = call;
