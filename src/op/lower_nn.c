@@ -75,37 +75,39 @@ static dync__attr dync__lower_conv_attr(const dync__opcall *call, int first)
     return attr;
 }
 
-DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
-                                         const dync__operand *in, const dync__operand *out)
+/* The kernel's operands: input, weight, bias where there is one, result. */
+static dync_status dync__lower_conv(dync__pb *pb, const dync__kcall_row *kernel,
+                                    const dync__opcall *call, const dync__operand *in,
+                                    const dync__operand *out, const dync__attr *attr)
 {
     const dync__operand *bias = dync__lower_operand(call, in, 2);
     dync__operand op[4] = {in[0], in[1]};
-    dync__attr attr = dync__lower_conv_attr(call, 3);
     int n = 2;
+    if (bias) op[n++] = *bias;
+    op[n] = *out;
+    op[n++].written = true;
+    return dync__lower_kcall(pb, kernel, n, op, attr);
+}
+
+DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
+                                         const dync__operand *in, const dync__operand *out)
+{
+    dync__attr attr = dync__lower_conv_attr(call, 3);
     if (dync__lower_empty(out)) return DYNC_OK;
     if (pb->winograd && pb->sized)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "tiles are chosen by sizes");
     if (pb->winograd)
         attr.conv.winograd = dync__conv_winograd(in[0].lay.shape, in[1].lay.shape, out->lay.shape,
                                                  attr.conv.groups, pb->winograd);
-    if (bias) op[n++] = *bias;
-    op[n] = *out;
-    op[n++].written = true;
-    return dync__lower_kcall(pb, &dync__kcall_conv2d, n, op, &attr);
+    return dync__lower_conv(pb, &dync__kcall_conv2d, call, in, out, &attr);
 }
 
 DYNC__FN dync_status dync__l_int_conv2d(dync__pb *pb, const dync__opcall *call,
                                         const dync__operand *in, const dync__operand *out)
 {
-    const dync__operand *bias = dync__lower_operand(call, in, 2);
-    dync__operand op[4] = {in[0], in[1]};
     dync__attr attr = dync__lower_conv_attr(call, 3);
-    int n = 2;
     if (dync__lower_empty(out)) return DYNC_OK;
-    if (bias) op[n++] = *bias;
-    op[n] = *out;
-    op[n++].written = true;
-    return dync__lower_kcall(pb, &dync__kcall_int_conv2d, n, op, &attr);
+    return dync__lower_conv(pb, &dync__kcall_int_conv2d, call, in, out, &attr);
 }
 
 /* The bias gradient: the sum of grad_output over all but channels. */

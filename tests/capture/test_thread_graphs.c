@@ -74,7 +74,7 @@ static void expect_at(bool good, const char *backend)
 static void save_other(int thread)
 {
     char path[64];
-    snprintf(path, sizeof path, "/tmp/dync_thread_graphs_%d_%d", (int)getpid(), thread);
+    snprintf(path, sizeof path, "build/dync_thread_graphs_%d_%d", (int)getpid(), thread);
     expect_at(dync_program_save(other, path) == DYNC_OK, "save");
     remove(path);
 }

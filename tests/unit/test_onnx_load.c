@@ -130,7 +130,7 @@ TEST(symbolic_sizes_run_with_any)
 TEST(symbolic_sizes_are_saved)
 {
     dync__arena a = {0};
-    const char *path = "/tmp/dync_test_sized.onnx";
+    const char *path = "build/dync_test_sized.onnx";
     dync_program *p = dync__program_give(load(small(&a, 0, "N")));
     REQUIRE(p && dync_program_graph(p));
     DYNC_SCOPE {
@@ -150,7 +150,7 @@ TEST(symbolic_sizes_are_saved)
         EXPECT(l->output[0].param[0] && strcmp(l->output[0].param[0], "N") == 0);
         dync__onnx_end(l);
         remove(path);
-        path = "/tmp/dync_test_sized.dync";
+        path = "build/dync_test_sized.dync";
         REQUIRE(dync_program_save(p, path) == DYNC_OK);
         REQUIRE((q = dync_program_load(path)) != NULL);
         check_run(dync__program_open(q, "test"), 5);
@@ -167,7 +167,7 @@ TEST(weights_stay_in_their_file)
 {
     static const char *const producer[] = {"", "a", "ab", "abc"};
     static float weight[9];
-    const char *path = "/tmp/dync_test_weights.onnx";
+    const char *path = "build/dync_test_weights.onnx";
     int64_t least = dync__onnx_in_place_least;
     int in_place = 0;
     for (int i = 0; i < 9; i++) weight[i] = (float)(i - 4);
