@@ -18,7 +18,8 @@ static dync__worst dync__worst_number(double x)
     return x != x ? DYNC__NAN : fabs(x) > DBL_MAX ? DYNC__INFINITE : DYNC__FINITE;
 }
 
-/* Tensors without data or of other devices are not looked into. */
+/* Tensors without data or of other devices are not looked into. Stops at the first NaN: nothing is
+ * worse. Walks any strides. */
 static dync__worst dync__worst_in(const dync__tensor *t)
 {
     int64_t at[DYNC_MAX_DIMS] = {0};
@@ -41,6 +42,7 @@ static dync__worst dync__worst_in(const dync__tensor *t)
     return worst;
 }
 
+/* Lists count as the worst of their items; integers are finite. */
 static dync__worst dync__worst_arg(const dync__arg *a)
 {
     dync__worst worst = DYNC__FINITE;
@@ -57,6 +59,9 @@ static bool dync__anomaly_uninitialised(const dync__opcall *call)
     return strstr(call->row->name, "empty") != NULL;
 }
 
+/* dispatch: what would have been called. An operator is blamed only where its result is worse than
+ * all of its arguments: inf in, inf out is no discovery, inf in, NaN out is one. Results are let go
+ * then. */
 DYNC__RARE static dync_status dync__dispatch_watched(dync__opcall *call,
                                                      dync_status (*dispatch)(dync__opcall *))
 {
@@ -87,6 +92,7 @@ DYNC__RARE static dync_status dync__dispatch_watched(dync__opcall *call,
                             call->row->name, what, which, from);
 }
 
+/* The function is stored before the switch: whoever sees the switch on finds it. */
 DYNC_API void dync_set_anomaly(bool on)
 {
     if (on) DYNC__ATOMIC_STORE(&dync__anomaly_watch, dync__dispatch_watched);

@@ -4,6 +4,10 @@
 #include "rows.h"
 DYNC__WARM
 
+/* Takes no reference: what v holds must outlive the call. A handle is not opened here
+ * (dync__op_call does, which can fail). Symbolic numbers: one made from a size is its token as an
+ * int, one that is a real number its token as a double, anything else passes as a pointer. Kinds
+ * that no operator takes become none. */
 DYNC__OFTEN DYNC__FN dync__arg dync__arg_value(dync_value v)
 {
     dync__arg a = {0};
@@ -33,6 +37,8 @@ DYNC__OFTEN DYNC__FN dync__arg dync__arg_value(dync_value v)
     return a;
 }
 
+/* A token for a symbolic float is a NaN with a payload: arithmetic of the C program on it loses the
+ * number. Such a NaN is an error here and not a value. */
 DYNC__FN dync_status dync__opcall_numbers(const dync__opcall *c)
 {
     for (int i = 0; i < c->nargs; i++)
@@ -40,6 +46,7 @@ DYNC__FN dync_status dync__opcall_numbers(const dync__opcall *c)
     return DYNC_OK;
 }
 
+/* A symbolic number is specialised to the value it has now, by a guard. */
 DYNC__FN double dync__arg_number(const dync__arg *a)
 {
     return a->kind == DYNC__A_FLOAT
@@ -47,6 +54,7 @@ DYNC__FN double dync__arg_number(const dync__arg *a)
                : (double)(dync__is_token(a->as.i) ? dync__sz_number(a->as.i) : a->as.i);
 }
 
+/* Lists within lists do not occur. out is borrowed. */
 DYNC__FN int dync__opcall_tensors(const dync__opcall *call, dync__tensor **out, int cap)
 {
     int n = 0;

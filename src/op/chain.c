@@ -4,6 +4,7 @@
 #include "chain.h"
 DYNC__COLD
 
+/* Takes the reference; on failure lets it go and fails the chain. */
 static void dync__chain_keep(dync__chain *c, dync__tensor *t)
 {
     if (dync__vec_push(&c->made, t)) return;
@@ -11,7 +12,9 @@ static void dync__chain_keep(dync__chain *c, dync__tensor *t)
     c->status = DYNC_ERR_MEMORY;
 }
 
-/* Runs an operator; its outputs live as long as the chain. Nothing happens after a failure. */
+/* Runs an operator; its outputs live as long as the chain. Nothing happens after a failure.
+ * out[0..nout) are borrowed from the chain, NULL after a failure; those who get a NULL pass it on:
+ * dync__arg_t(NULL) is none, and the chain has failed anyway. */
 DYNC__FN void(dync__chain_call)(dync__chain *c, int op, int nargs, dync__arg *args, dync__dt **out)
 {
     int nout = dync__op_info(op)->nout;
@@ -28,6 +31,8 @@ DYNC__FN void(dync__chain_call)(dync__chain *c, int op, int nargs, dync__arg *ar
         for (int i = 0; i < nout; i++) out[i] = NULL;
 }
 
+/* Calls of operators with one result. The letters say what the arguments are: t a tensor, f a
+ * float, i an int. */
 DYNC__FN dync__dt *(dync__chain1)(dync__chain * c, int op, dync__dt *a)
 {
     dync__arg args[1] = {dync__arg_t(a)};
@@ -72,6 +77,7 @@ DYNC__FN dync__dt *(dync__chain_reduce)(dync__chain * c, int op, dync__dt *a, in
 {
     return (dync__chain3)(c, op, dync__arg_t(a), dync__arg_dims(n, dims), dync__arg_b(keepdim));
 }
+/* a itself where it has the dtype already, or is NULL. */
 DYNC__FN dync__dt *dync__chain_dtype(dync__chain *c, dync__dt *a, int dtype)
 {
     return !a || a->dtype == dtype
@@ -86,7 +92,9 @@ DYNC__FN dync__dt *dync__chain_wide(dync__chain *c, dync__dt *x)
 }
 
 /* Ends the chain: results (made by it, or arguments) go out with a reference each, everything else
- * is let go. */
+ * is let go. A missing result without a status comes from a helper that gave up on NULL: the
+ * thread's error, or memory, is what happened. The chain's memory is freed in every case: nothing
+ * may be called on it afterwards. Returns the chain's status. */
 DYNC__FN dync_status dync__chain_end_n(dync__chain *c, dync__opcall *call, int n,
                                        dync__dt *const *result)
 {
@@ -116,6 +124,7 @@ DYNC__FN dync_status dync__dt_self(const dync__opcall *call, dync__dt **out)
     return dync__infer_tensor(call, 0, out);
 }
 
+/* x[start:end] along dim, a view. */
 DYNC__FN dync__dt *dync__chain_slice(dync__chain *c, dync__dt *x, int64_t dim, int64_t start,
                                      int64_t end)
 {
@@ -155,6 +164,8 @@ DYNC__FN void dync__chain_fail(dync__chain *c, dync_status status)
 
 /* ---- inference by decomposition -------------------------------------------------------------- */
 
+/* The handler under a decomposition that only infers: every operator it calls is answered by
+ * fakes. */
 static dync_status dync__composite_bottom(dync__handler *self, dync__opcall *call)
 {
     (void)self;
@@ -163,7 +174,8 @@ static dync_status dync__composite_bottom(dync__handler *self, dync__opcall *cal
 
 /* What a composite gives is what its decomposition gives: it runs with nothing above and inference
  * alone below, so that no element is computed, nothing is recorded, and the strides are those of
- * the real thing. */
+ * the real thing. Which storage an output lies on tells whether it aliases an argument; info.view
+ * says whether it is a handle of its own. Gradients are off, as nothing here is kept. */
 static dync_status dync__composite_run(const dync__opcall *call, dync__info *out)
 {
     dync__handler bottom = {.call = dync__composite_bottom};
@@ -191,6 +203,7 @@ static dync_status dync__composite_run(const dync__opcall *call, dync__info *out
     return DYNC_OK;
 }
 
+/* Symbolic sizes exist only while the thread has a table of them. */
 static bool dync__composite_has_tokens(const dync__opcall *call)
 {
     dync__tensor *arg[DYNC__MAX_ARGS];
@@ -202,6 +215,8 @@ static bool dync__composite_has_tokens(const dync__opcall *call)
     return false;
 }
 
+/* Makes every symbolic size of the arguments the number it has now, with a guard that it stays
+ * so. */
 static void dync__composite_specialise(const dync__opcall *call)
 {
     dync__tensor *arg[DYNC__MAX_ARGS];
@@ -214,7 +229,8 @@ static void dync__composite_specialise(const dync__opcall *call)
 
 /* Most decompositions pass symbolic sizes on or compare them. One that computes with them as
  * numbers makes sizes that are none: then the sizes of its arguments are made numbers, which is
- * guarded, and it runs again. */
+ * guarded, and it runs again. The first attempt runs with errors held back (dync__error_guard),
+ * since its failure may only mean that; lack of memory is passed on at once. */
 DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out)
 {
     if (DYNC__LIKELY(!dync__composite_has_tokens(call))) return dync__composite_run(call, out);

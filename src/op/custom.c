@@ -14,16 +14,20 @@ enum { DYNC__MAX_CUSTOM = 16 };
 #else
 enum { DYNC__MAX_CUSTOM = 1024 };
 #endif
+/* Text is owned by the row; impl and meta are the user's, and user is passed to both. */
 typedef struct dync__custom_row {
     dync__op_row row; /* first: a call knows its row */
     dync_function impl, meta;
     void *user;
     char *name, *schema, *fx;
 } dync__custom_row;
+/* trace_wrapped carries its hook through graphs as an index into a list of these. */
 typedef struct dync__hook_pair {
     dync_hook fn;
     void *user;
 } dync__hook_pair;
+/* Process-wide. Rows are only added, under the lock, and n is stored behind the row: so readers
+ * need no lock. Hooks are read under it, as their array moves when it grows. */
 static struct {
     dync__mutex lock;
     int32_t n;
@@ -54,6 +58,7 @@ static void dync__custom_free(dync__custom_row *c)
     dync__free(c, sizeof *c);
 }
 
+/* At shutdown, when nothing runs any more. */
 static void dync__customs_free(void)
 {
     int n = dync__customs.n;
@@ -72,6 +77,8 @@ typedef struct dync__custom_pause {
     dync__handler *top, *bottom;
     bool compiling, grad_off;
 } dync__custom_pause;
+/* Takes the handlers of this thread away, turns gradients off, and says that nothing is compiling.
+ * What comes back goes to dync__custom_pause_end, on every way out. */
 static dync__custom_pause dync__custom_pause_begin(void)
 {
     dync__custom_pause p = {dync__handler_swap(NULL), dync__bottom_swap(NULL), dync__tls.compiling,
@@ -88,7 +95,10 @@ static void dync__custom_pause_end(const dync__custom_pause *p)
     dync__handler_swap(p->top);
 }
 
-/* fakes: the meta function never sees data. Tensors it makes belong to the scope. */
+/* fakes: the meta function never sees data. Tensors it makes belong to the scope. An argument as
+ * the user's function sees it. Lists are made of the scope. A fake has as large a storage as the
+ * real tensor, as meta functions may ask whether a view fits. NONE also where memory ran out; the
+ * caller looks at the error count. */
 static dync_value dync__custom_value(const dync__arg *a, bool fakes)
 {
     switch ((dync__arg_kind)a->kind) {
@@ -123,7 +133,8 @@ static dync_value dync__custom_value(const dync__arg *a, bool fakes)
     return DYNC_NONE;
 }
 
-/* Output i of what the function returned; NULL + error. */
+/* Output i of what the function returned; NULL + error. A row of one output may return the tensor
+ * itself or a list of one. The reference stays the scope's. */
 static dync__tensor *dync__custom_output(const dync__opcall *call, dync_value r, int i)
 {
     const dync__list *list = dync__value_list(r);
@@ -137,6 +148,10 @@ static dync__tensor *dync__custom_output(const dync__opcall *call, dync_value r,
     return NULL;
 }
 
+/* Calls fn over real tensors (out: owned references, set where DYNC_OK) or fakes (info: what
+ * outputs will be, with offset 0, since the result of a compiled call is memory of its own). An
+ * error that the function recorded fails the call, whatever it returned. Everything the function
+ * made, but for the results, ends with a scope of its own. */
 static dync_status dync__custom_run(const dync__opcall *call, dync_function fn, bool fakes,
                                     dync__info *info, dync__tensor **out)
 {
@@ -166,12 +181,14 @@ static dync_status dync__custom_run(const dync__opcall *call, dync_function fn, 
     return status;
 }
 
+/* The infer column: the meta function over fakes. */
 static dync_status dync__i_custom(const dync__opcall *call, dync__info *info)
 {
     const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
     return dync__custom_run(call, c->meta, true, info, NULL);
 }
 
+/* The decompose column: the body over real tensors; nothing stays in out on failure. */
 static dync_status dync__d_custom(dync__opcall *call)
 {
     const dync__custom_row *c = (const dync__custom_row *)(const void *)call->row;
@@ -186,7 +203,8 @@ static dync_status dync__d_custom(dync__opcall *call)
 
 /* ---- registering ----------------------------------------------------------------------------- */
 
-/* One "Tensor", "Tensor(a!)" or "Tensor out"; NULL: another type. */
+/* One "Tensor", "Tensor(a!)" or "Tensor out"; NULL: another type. p: at a type or blanks before it.
+ * Returns what follows it and an optional name. */
 static const char *dync__custom_result_type(const char *p)
 {
     p += strspn(p, " ");
@@ -220,6 +238,10 @@ static int dync__custom_nout(const char *schema)
     return p[strspn(p, " ")] ? -1 : n;
 }
 
+/* name is "library::name", which dync_op_register has checked; torch.fx prints it as
+ * torch.ops.library.name. "!" in the schema marks an argument that is written, and an operator
+ * without outputs is called for what it does: both are never dropped, moved or shared. On failure
+ * the caller frees what was set. */
 static dync_status dync__custom_fill(dync__custom_row *c, const char *name, const char *schema,
                                      const char *doc)
 {
@@ -249,6 +271,7 @@ static dync_status dync__custom_fill(dync__custom_row *c, const char *name, cons
                       schema, (int)DYNC__MAX_OUT);
 }
 
+/* Names are not checked for doubles here: dync_op_register does, before. */
 DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl,
                                       dync_function meta, void *user)
 {
@@ -274,6 +297,8 @@ DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync
 
 /* ---- trace_wrapped: a hook's function as one node; its result has the argument's form -------- */
 
+/* The same pair gets the same number, so that graphs traced again compare equal. Pairs stay until
+ * shutdown. */
 DYNC__FN int dync__hook_number(dync_hook fn, void *user)
 {
     dync__hook_pair pair = {fn, user};
@@ -298,6 +323,8 @@ DYNC__FN bool dync__hook_of(int64_t i, dync_hook *fn, void **user)
     return pair.fn != NULL;
 }
 
+/* Arguments (grad, number): calls the hook; NULL from it means that grad is unchanged. The result
+ * has a reference of its own; what else the hook made ends with its scope. */
 DYNC__FN dync_status dync__d_trace_wrapped(dync__opcall *call)
 {
     dync__hook_pair pair = {NULL, NULL};

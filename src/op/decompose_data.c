@@ -6,6 +6,7 @@ DYNC__COLD
 
 /* ---- random numbers and data-dependent shapes ------------------------------------------------ */
 
+/* 1 with the probability in each element of p, in its dtype. */
 DYNC__FN dync_status dync__d_bernoulli(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -16,7 +17,8 @@ DYNC__FN dync_status dync__d_bernoulli(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_dtype(&c, y, p->dtype));
 }
 
-/* The sorted elements, each once. */
+/* The sorted elements, each once. Sort, keep the first, and every element that differs from the one
+ * before it. NaNs differ from each other: each is kept, as in PyTorch. */
 DYNC__FN dync_status dync__d_unique(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -38,6 +40,7 @@ DYNC__FN dync_status dync__d_unique(dync__opcall *call)
 
 /* ---- shapes that depend on data: eager only -------------------------------------------------- */
 
+/* DYNC_ERR_UNSUPPORTED for a tensor without data: those who trace cut the graph before the call. */
 static dync_status dync__decompose_real(const dync__dt *t)
 {
     if (!(t->flags & DYNC__T_FAKE) && dync__device_is(t->device, DYNC__DEV_DATA)) return DYNC_OK;
@@ -46,6 +49,9 @@ static dync_status dync__decompose_real(const dync__dt *t)
                       "not have");
 }
 
+/* int64 [count, rank], one row of coordinates per element that is not 0 (NaN is not), in row-major
+ * order. Two passes: the first counts, the second writes. at[] is the coordinate of element i,
+ * counted up like an odometer. A GPU's tensor is copied to the host and the result back. */
 DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
 {
     dync__dt *t, *x, *y;
@@ -87,7 +93,10 @@ DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
     return DYNC_OK;
 }
 
-/* The element as what graphs know of numbers: a size, moved so that it is never small. */
+/* The element as what graphs know of numbers: a size, moved so that it is never small. An integer
+ * read from a tensor travels through a graph as the size of an expanded tensor: shape [v +
+ * DYNC__ITEM_BASE], stride 0, over one byte. The base keeps it clear of sizes 0 and 1, which would
+ * be specialised. Only |v| <= 2^39 fits. */
 DYNC__FN dync_status dync__d_local_scalar(dync__opcall *call)
 {
     dync__dt *t, *y;
@@ -118,6 +127,7 @@ DYNC__FN dync_status dync__d_local_scalar(dync__opcall *call)
     return call->out[0] ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* Arguments (x, least, most), integers: dync_check at run time. No output. */
 DYNC__FN dync_status dync__d_check_range(dync__opcall *call)
 {
     int64_t x = call->args[0].as.i, least = call->args[1].as.i, most = call->args[2].as.i;
@@ -127,7 +137,7 @@ DYNC__FN dync_status dync__d_check_range(dync__opcall *call)
                       (long long)least, (long long)most, (long long)x);
 }
 
-/* One class more than the largest index. */
+/* One class more than the largest index. one_hot without num_classes reads the data to find it. */
 DYNC__FN dync_status dync__d_one_hot_all(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -149,6 +159,8 @@ DYNC__FN dync_status dync__d_one_hot_all(dync__opcall *call)
     return dync__chain_end(&c, call, y);
 }
 
+/* A vector of the elements where the mask is true, both broadcast; by nonzero of the mask and
+ * index_select, which has a gradient. */
 DYNC__FN dync_status dync__d_masked_select(dync__opcall *call)
 {
     dync__chain c = {0};

@@ -6,6 +6,7 @@ DYNC__COLD
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
+/* convolution, which takes 4 dims alone; an input without a batch is a batch of one. */
 DYNC__FN dync_status dync__d_conv2d(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -28,7 +29,8 @@ DYNC__FN dync_status dync__d_max_pool2d(dync__opcall *call)
 }
 
 /* Place i of n covers [floor(i size / n), ceil((i + 1) size / n)): where n does not divide the
- * size, a mean each, one dim after the other. */
+ * size, a mean each, one dim after the other. Symbolic sizes are made numbers, since the number of
+ * slices depends on them. */
 static dync__dt *dync__chain_pool_dim(dync__chain *c, dync__dt *x, int64_t dim, int64_t n)
 {
     if (!x) return NULL;
@@ -44,6 +46,8 @@ static dync__dt *dync__chain_pool_dim(dync__chain *c, dync__dt *x, int64_t dim, 
     return x;
 }
 
+/* Where both sizes divide it is plain average pooling with stride = window = size / n. An empty
+ * result is made by an expanded empty slice, so that it has a history. */
 DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -73,6 +77,7 @@ DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
     return dync__chain_end(&c, call, y);
 }
 
+/* The result without the statistics. */
 DYNC__FN dync_status dync__d_layer_norm(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -98,6 +103,7 @@ static dync__dt *dync__chain_channels(dync__chain *c, dync__dt *v, const dync__d
     return v ? dync__chain_shape(c, DYNC__OP_view, v, x->lay.ndim, shape) : NULL;
 }
 
+/* A tensor of shape [0]: what stands for an output that is not there. */
 static dync__dt *dync__chain_empty(dync__chain *c, int dtype, int device)
 {
     static const int64_t none = 0;
@@ -115,6 +121,10 @@ static dync__dt *dync__chain_running(dync__chain *c, dync__dt *running, dync__dt
         running->dtype);
 }
 
+/* y = (x - mean) / sqrt(var + eps) * weight + bias per channel (Ioffe & Szegedy 2015,
+ * arXiv:1502.03167), in f32 (f64 for f64) and rounded once. The batch is normalised by its biased
+ * variance, the running one takes the unbiased: times n / (n - 1), n elements per channel, which
+ * may be symbolic (dync__sf). */
 DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -179,6 +189,11 @@ DYNC__FN dync_status dync__d_batch_norm(dync__opcall *call)
     return dync__chain_end(&c, call, all[0]);
 }
 
+/* hat = (x - mean) invstd. In training mean and variance depend on x, hence
+ *
+ *   gx = weight invstd (g - mean(g) - hat mean(g hat))        gw = sum(g hat)        gb = sum(g)
+ *
+ * and outside of it gx = weight invstd g. Sums and means are over all dims but the channels. */
 DYNC__FN dync_status dync__d_native_batch_norm_backward(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -224,6 +239,8 @@ DYNC__FN dync_status dync__d_native_batch_norm_backward(dync__opcall *call)
     return dync__chain_end_n(&c, call, 3, out);
 }
 
+/* Arguments (x, p, training). Kept elements are scaled by 1 / (1 - p), so that the mean stays. p =
+ * 1 multiplies by zeros instead, as the scale would be infinite. */
 DYNC__FN dync_status dync__d_dropout(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -241,6 +258,7 @@ DYNC__FN dync_status dync__d_dropout(dync__opcall *call)
         dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, x, keep), 1 / (1 - p)));
 }
 
+/* index_add of all rows into zeros; rows that no index names stay 0. */
 DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -260,7 +278,8 @@ DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* The scores with what may not be seen at minus infinity. */
+/* The scores with what may not be seen at minus infinity. scores [.., L, S]. is_causal: row i sees
+ * columns 0 .. i. A bool mask says what may be seen, one of numbers is added. */
 static dync__dt *dync__dn_masked(dync__chain *c, bool is_causal, dync__dt *scores, dync__dt *mask)
 {
     const double inf = HUGE_VAL;
@@ -293,7 +312,8 @@ static dync__dt *dync__dn_safe_softmax(dync__chain *c, dync__dt *scores)
                         dync__arg_t(blind), dync__arg_i(0));
 }
 
-/* In f32 for f16 and bf16, as what follows them: the result alone is rounded. */
+/* In f32 for f16 and bf16, as what follows them: the result alone is rounded. scale * q k^T [.., L,
+ * S] */
 static dync__dt *dync__dn_scores(dync__chain *c, dync__dt *q, dync__dt *k, dync__dt *mask,
                                  bool is_causal, double scale)
 {
@@ -311,7 +331,8 @@ static dync__dt *dync__dn_weighed(dync__chain *c, dync__dt *weights, dync__dt *v
                              v->dtype);
 }
 
-/* The plain form of the kernel. */
+/* The plain form of the kernel. Dao et al. 2022, arXiv:2205.14135 is what the kernel does: the same
+ * numbers without the scores in memory. This form has them. */
 DYNC__FN dync_status dync__d_flash_attention(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -352,6 +373,9 @@ static bool dync__dn_flash(const dync__dt *q, const dync__dt *k, const dync__dt 
            (!mask || mask->dtype == DYNC_BOOL || mask->dtype == q->dtype);
 }
 
+/* Arguments (query, key, value, mask, dropout_p, is_causal, scale). scale defaults to 1 / sqrt(E),
+ * E maybe symbolic. Without dropout, and where the kernel takes the shapes, it is one operator that
+ * kernel/attention.c runs; otherwise products and a softmax. */
 DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -393,6 +417,9 @@ DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call)
 
 /* ---- recurrent layers ------------------------------------------------------------------------ */
 
+/* State of a layer after a step: h and c [N, H], share: what the backward needs beside the gates
+ * (LSTM c, GRU the state's share of n before the reset gate), gate: values behind their
+ * nonlinearity. */
 typedef struct dync__dn_cell {
     dync__dt *h, *c, *share, *gate[4];
 } dync__dn_cell;
@@ -426,6 +453,7 @@ static void dync__dn_step(dync__chain *c, int gates, dync__dt *in, dync__dt *hid
     }
 }
 
+/* [n, ..] of equal tensors; list holds n arguments. */
 static dync__dt *dync__dn_stack(dync__chain *c, int n, dync__arg *list)
 {
     dync__dt *y = NULL;
@@ -434,7 +462,9 @@ static dync__dt *dync__dn_stack(dync__chain *c, int n, dync__arg *list)
     return y;
 }
 
-/* The plain form: a step at a time. */
+/* The plain form: a step at a time. list: three rows of `steps` arguments: h, share and gates of
+ * each step, at the place of the step in the sequence (a reversed layer walks from the last to the
+ * first). `empty` is cut from the weight, so that it has a history and its device. */
 DYNC__FN dync_status dync__d_rnn_layer(dync__opcall *call)
 {
     dync__chain c = {0};

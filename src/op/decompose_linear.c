@@ -20,7 +20,8 @@ static dync__dt *dync__chain_batch(dync__chain *c, dync__dt *x, int n_batch, con
     return dync__chain_shape(c, DYNC__OP_reshape, x, 3, flat);
 }
 
-/* [.., M, K] times a matrix or vector: the leading dims are rows. */
+/* [.., M, K] times a matrix or vector: the leading dims are rows. out: what infer says of the
+ * result, whose shape it is viewed as. */
 static dync__dt *dync__chain_fold(dync__chain *c, dync__dt *a, dync__dt *b, const dync__info *out)
 {
     int64_t rows[2] = {1, a->lay.shape[a->lay.ndim - 1]};
@@ -31,6 +32,8 @@ static dync__dt *dync__chain_fold(dync__chain *c, dync__dt *a, dync__dt *b, cons
     return dync__chain_shape(c, DYNC__OP_view, a, out->lay.ndim, out->lay.shape);
 }
 
+/* By rank: dot, mv, mm; a matrix on the right folds the left one's batch into rows, so that it is
+ * one large product; otherwise both are expanded to the common batch and bmm does it. */
 DYNC__FN dync_status dync__d_matmul(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -83,6 +86,7 @@ DYNC__FN dync_status dync__d_linear(dync__opcall *call)
     return dync__chain_end(&c, call, y);
 }
 
+/* [M, 1] * [1, N] */
 DYNC__FN dync_status dync__d_outer(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -94,6 +98,7 @@ DYNC__FN dync_status dync__d_outer(dync__opcall *call)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+/* argument 0 + product(argument 1, argument 2) */
 static dync_status dync__dn_add_product(dync__opcall *call, int product)
 {
     dync__chain c = {0};
@@ -184,10 +189,12 @@ static bool dync__dn_reach(int64_t a, int64_t b, int64_t *out)
            (dync__is_token(*out) || (*out <= INT64_MAX / 4 && *out >= INT64_MIN / 4));
 }
 
+/* Of a transposed convolution, for height and width; extra: output_padding. */
 typedef struct dync__dn_window {
     int64_t stride[2], padding[2], extra[2], dilation[2];
 } dync__dn_window;
 
+/* Arguments 0 and 1, checked: input [C, H, W] or [N, C, H, W], weight [C, O / groups, KH, KW]. */
 static dync_status dync__dn_transposed_operands(const dync__opcall *call, dync__dt **x_,
                                                 dync__dt **w_)
 {
@@ -235,7 +242,11 @@ static dync_status dync__dn_transposed_size(const dync__dn_window *v, int i, int
     return DYNC_OK;
 }
 
-/* The gradient of a convolution with respect to its input. */
+/* The gradient of a convolution with respect to its input. Arguments (input, weight, bias, stride,
+ * padding, output_padding, groups, dilation). The result takes the place of the input of a
+ * convolution with this weight whose output has the shape of x; `form` lends only its shape.
+ * output_padding of a stride or more means places that such a convolution would have given outputs
+ * for: x gets zeros there. */
 DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
 {
     dync__chain c = {0};

@@ -64,6 +64,9 @@ static dync__dt *dync__chain_norm0(dync__chain *c, dync__dt *x, int n, const int
     return dync__chain_reduce(c, DYNC__OP_sum, one, n, dims, keepdim);
 }
 
+/* Arguments (x, p, dims, keepdim). p of +-infinity is the largest or smallest magnitude, 0 counts
+ * what is not zero, 1 and 2 have short forms, any other takes two powers. f16 and bf16 compute in
+ * f32 and are rounded once, at the end. */
 DYNC__FN dync_status dync__d_norm(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -91,6 +94,7 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_dtype(&c, y, dtype));
 }
 
+/* Over all dims: one element. op: amax or amin, whose gradient spreads over equal elements. */
 static dync_status dync__decompose_extreme(dync__opcall *call, int op)
 {
     dync__chain c = {0};
@@ -107,6 +111,7 @@ DYNC__FN dync_status dync__d_min(dync__opcall *call)
     return dync__decompose_extreme(call, DYNC__USED(DYNC__OP_amin));
 }
 
+/* mean |input - target| */
 DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -114,6 +119,7 @@ DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_abs, gap)));
 }
 
+/* mean (input - target)^2 */
 DYNC__FN dync_status dync__d_mse_loss(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -122,6 +128,8 @@ DYNC__FN dync_status dync__d_mse_loss(dync__opcall *call)
         dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_square, dync__chain_loss_gap(&c, call))));
 }
 
+/* Arguments (input, target, beta): d^2 / (2 beta) for |d| < beta, else |d| - beta / 2. beta 0 is
+ * l1_loss, as the curve would divide by zero. */
 DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -138,6 +146,7 @@ DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
                                           dync__arg_t(curve), dync__arg_t(line))));
 }
 
+/* The mean of a private pointwise operator, which holds its logarithms at -100 from below. */
 DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -145,6 +154,7 @@ DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_mean(&c, each));
 }
 
+/* mean((1 - y) x - logsigmoid(x)): no exponential of a large x, unlike sigmoid followed by logs. */
 DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -158,8 +168,11 @@ DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call
     return dync__chain_end(&c, call, dync__chain_dtype(&c, mean, info.dtype));
 }
 
+/* PyTorch's default: targets of this class count neither in the sum nor in the mean. */
 enum { DYNC__IGNORE_INDEX = -100 };
 
+/* -mean over n of input[n, target[n], ..]. Ignored targets read class 0, so that the gather stays
+ * in range, and are masked afterwards. All ignored: 0 / 0, NaN, as in PyTorch. */
 DYNC__FN dync_status dync__d_nll_loss(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -182,6 +195,8 @@ DYNC__FN dync_status dync__d_nll_loss(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, total, count));
 }
 
+/* log_softmax along the classes, then nll_loss of indices, or the mean of -sum(target * log p) of
+ * probabilities. */
 DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -200,6 +215,7 @@ DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
 
 /* ---- norms and distances --------------------------------------------------------------------- */
 
+/* The p-norm along one dim. */
 static dync__dt *dync__dn_norm(dync__chain *c, dync__dt *x, dync__arg p, int64_t dim, bool keepdim)
 {
     dync__arg args[4] = {dync__arg_t(x), p, dync__arg_dims(1, &dim), dync__arg_b(keepdim)};
@@ -208,11 +224,13 @@ static dync__dt *dync__dn_norm(dync__chain *c, dync__dt *x, dync__arg p, int64_t
     return y;
 }
 
+/* max(x, low): divisors are kept off zero so. */
 static dync__dt *dync__dn_at_least(dync__chain *c, dync__dt *x, double low)
 {
     return dync__chain3(c, DYNC__OP_clamp, dync__arg_t(x), dync__arg_f(low), dync__arg_none());
 }
 
+/* Arguments (x, p, dim, eps): x / max(norm, eps). */
 DYNC__FN dync_status dync__d_normalize(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -225,6 +243,8 @@ DYNC__FN dync_status dync__d_normalize(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, x, n));
 }
 
+/* Arguments (x1, x2, dim, eps): both broadcast, each divided by max(its length, eps), multiplied
+ * and summed along dim. They are divided before they are multiplied, as in PyTorch. */
 DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -249,7 +269,9 @@ DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, 1, &at, false));
 }
 
-/* Groups are rows of a layer norm without weights; f16 and bf16 are rounded once. */
+/* Groups are rows of a layer norm without weights; f16 and bf16 are rounded once. x [N, C, ..] is
+ * seen as [N * groups, C / groups * ..]: each row is one group of one sample. w and b are per
+ * channel, so they are applied behind it. groups = C is instance norm. */
 static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t groups, dync__dt *w,
                                        dync__dt *b, double eps)
 {
@@ -282,6 +304,7 @@ static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t 
     return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
 }
 
+/* Arguments (input, groups, weight, bias, eps). Wu & He 2018, arXiv:1803.08494. */
 DYNC__FN dync_status dync__d_group_norm(dync__opcall *call)
 {
     dync__dt *x;
@@ -308,6 +331,8 @@ DYNC__FN dync_status dync__d_group_norm(dync__opcall *call)
                                dync__dn_number(call, 4));
 }
 
+/* Arguments (input, weight, bias, eps), without running statistics. One spatial element would be
+ * normalised to 0, which PyTorch refuses in training. */
 DYNC__FN dync_status dync__d_instance_norm(dync__opcall *call)
 {
     dync__dt *x;
@@ -325,6 +350,8 @@ DYNC__FN dync_status dync__d_instance_norm(dync__opcall *call)
                                dync__dt_arg(call, 2), dync__dn_number(call, 3));
 }
 
+/* Arguments (input, normalized_shape, weight, eps): x / sqrt(mean(x^2) + eps) * weight (Zhang &
+ * Sennrich 2019, arXiv:1910.07467). Without eps: the epsilon of the dtype it is computed in. */
 DYNC__FN dync_status dync__d_rms_norm(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -359,6 +386,8 @@ DYNC__FN dync_status dync__d_rms_norm(dync__opcall *call)
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
+/* Arguments (input, target, delta): d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2). It is
+ * smooth_l1_loss times delta. */
 DYNC__FN dync_status dync__d_huber_loss(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -381,6 +410,8 @@ DYNC__FN dync_status dync__d_huber_loss(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_dtype(&c, dync__chain_mean(&c, y), dtype));
 }
 
+/* Arguments (input, target, log_target): input holds logs of probabilities. target (log target -
+ * input), where 0 log 0 is 0 by xlogy; the mean is over all elements, as reduction='mean' says. */
 DYNC__FN dync_status dync__d_kl_div(dync__opcall *call)
 {
     dync__chain c = {0};

@@ -5,6 +5,7 @@ DYNC__COLD
 
 /* ---- pointwise, for gradients ---------------------------------------------------------------- */
 
+/* min(max(x, 0), 6) */
 DYNC__FN dync_status dync__d_relu6(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -13,6 +14,7 @@ DYNC__FN dync_status dync__d_relu6(dync__opcall *call)
         dync__chain3(&c, DYNC__OP_hardtanh, call->args[0], dync__arg_f(0), dync__arg_f(6)));
 }
 
+/* Arguments (g, y), y = sigmoid(x): g (1 - y) y */
 DYNC__FN dync_status dync__d_sigmoid_backward(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -22,6 +24,7 @@ DYNC__FN dync_status dync__d_sigmoid_backward(dync__opcall *call)
         &c, call, dync__chain_tt(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, g, rest), y));
 }
 
+/* Arguments (g, y), y = tanh(x): g (1 - y y) */
 DYNC__FN dync_status dync__d_tanh_backward(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -33,6 +36,7 @@ DYNC__FN dync_status dync__d_tanh_backward(dync__opcall *call)
 
 /* ---- activations ----------------------------------------------------------------------------- */
 
+/* x / (|x| + 1) */
 DYNC__FN dync_status dync__d_softsign(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -42,6 +46,7 @@ DYNC__FN dync_status dync__d_softsign(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_div, x, d));
 }
 
+/* x - tanh(x) */
 DYNC__FN dync_status dync__d_tanhshrink(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -61,6 +66,7 @@ static dync__dt *dync__dn_zero_inside(dync__chain *c, dync__dt *y, dync__dt *x, 
                         dync__arg_i(0));
 }
 
+/* x - lambd above lambd, x + lambd below -lambd, 0 between them. */
 DYNC__FN dync_status dync__d_softshrink(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -77,6 +83,7 @@ DYNC__FN dync_status dync__d_softshrink(dync__opcall *call)
     return dync__chain_end(&c, call, dync__dn_zero_inside(&c, y, x, lambd));
 }
 
+/* x outside of [-lambd, lambd], 0 inside. */
 DYNC__FN dync_status dync__d_hardshrink(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -87,6 +94,7 @@ DYNC__FN dync_status dync__d_hardshrink(dync__opcall *call)
     return dync__chain_end(&c, call, dync__dn_zero_inside(&c, x, x, lambd));
 }
 
+/* Arguments (x, threshold, value): x above the threshold, else the value; a NaN stays. */
 DYNC__FN dync_status dync__d_threshold(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -98,7 +106,8 @@ DYNC__FN dync_status dync__d_threshold(dync__opcall *call)
         dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(low), call->args[2]));
 }
 
-/* weight: one slope, or one a channel (dim 1) */
+/* weight: one slope, or one a channel (dim 1) x where positive, weight * x elsewhere. The weight is
+ * viewed as [1, C, 1, ..] so that it broadcasts along the channels. */
 DYNC__FN dync_status dync__d_prelu(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -129,6 +138,7 @@ DYNC__FN dync_status dync__d_prelu(dync__opcall *call)
     return dync__chain_end(&c, call, y);
 }
 
+/* The first half of dim times the sigmoid of the second (Dauphin et al. 2017, arXiv:1612.08083). */
 DYNC__FN dync_status dync__d_glu(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -151,6 +161,7 @@ DYNC__FN dync_status dync__d_glu(dync__opcall *call)
         &c, call, dync__chain_tt(&c, DYNC__OP_mul, dync__chain_slice(&c, x, dim, 0, half), gate));
 }
 
+/* softmax(-x) */
 DYNC__FN dync_status dync__d_softmin(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -181,7 +192,8 @@ DYNC__FN dync_status dync__d_xlogy(dync__opcall *call)
         &c, call, dync__chain_tt(&c, DYNC__OP_mul, self, dync__chain1(&c, DYNC__OP_log, safe)));
 }
 
-/* DYNC_NONE for an infinity: the largest or smallest number of the dtype */
+/* DYNC_NONE for an infinity: the largest or smallest number of the dtype Arguments (x, nan, posinf,
+ * neginf). Integers have neither, and come back as a copy. */
 DYNC__FN dync_status dync__d_nan_to_num(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -202,6 +214,8 @@ DYNC__FN dync_status dync__d_nan_to_num(dync__opcall *call)
     return dync__chain_end(&c, call, x);
 }
 
+/* Arguments (a, b, rtol, atol, equal_nan): |a - b| <= atol + rtol |b|, or equal, which alone covers
+ * infinities; integers are compared in f64. */
 DYNC__FN dync_status dync__d_isclose(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -238,6 +252,7 @@ DYNC__FN dync_status dync__d_isclose(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_logical_or, close, near_enough));
 }
 
+/* Arguments (x, dims): int64. */
 DYNC__FN dync_status dync__d_count_nonzero(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -249,6 +264,7 @@ DYNC__FN dync_status dync__d_count_nonzero(dync__opcall *call)
         dync__chain3(&c, DYNC__OP_sum, dync__arg_t(x), call->args[1], dync__arg_b(false)));
 }
 
+/* The sum of the main diagonal of a matrix. */
 DYNC__FN dync_status dync__d_trace(dync__opcall *call)
 {
     dync__chain c = {0};

@@ -50,6 +50,7 @@ DYNC__FN dync_status dync__d_contiguous(dync__opcall *call)
         dync__layout_is_contiguous(&x->lay) ? x : dync__chain1(&c, DYNC__OP__clone_contiguous, x));
 }
 
+/* Checks are infer's; then it is a slice. */
 DYNC__FN dync_status dync__d_narrow(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -66,7 +67,11 @@ DYNC__FN dync_status dync__d_narrow(dync__opcall *call)
 }
 
 /* Each dim by a view [before, 1, it and after], expanded and folded back: three dims whatever the
- * rank. */
+ * rank.
+ *   x [2, 3] repeated (1, 4):  view [2, 1, 3] -> expand [2, 4, 3] -> copy -> view [2, 12]
+ *   x [2, 3] repeated (4, 1):  view [1, 1, 6] -> expand [1, 4, 6] -> copy -> view [8, 3]
+ *
+ * Without a repetition it is still a copy: repeat never gives a view. */
 DYNC__FN dync_status dync__d_repeat(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -94,6 +99,8 @@ DYNC__FN dync_status dync__d_repeat(dync__opcall *call)
     return dync__chain_end(&c, call, x);
 }
 
+/* x rolled by shift along one dim: the last `shift` places go to the front. x itself where nothing
+ * moves. shift may be negative, larger than the size or symbolic. */
 static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, int64_t dim_arg)
 {
     int dim;
@@ -111,6 +118,8 @@ static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, in
     return dync__chain_cat(c, 2, list, dim);
 }
 
+/* Without dims: the flattened tensor. One dim after another. The result is memory of its own even
+ * where nothing moved. */
 DYNC__FN dync_status dync__d_roll(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -126,6 +135,7 @@ DYNC__FN dync_status dync__d_roll(dync__opcall *call)
     return dync__chain_end(&c, call, y);
 }
 
+/* cat of the unsqueezed tensors. */
 DYNC__FN dync_status dync__d_stack(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -143,6 +153,8 @@ DYNC__FN dync_status dync__d_stack(dync__opcall *call)
     return dync__chain_end(&c, call, y);
 }
 
+/* Expands both, then gathers. Negative indices are made positive by remainder, which is not asked
+ * for where the dim has no places. */
 DYNC__FN dync_status dync__d_take_along_dim(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -175,6 +187,8 @@ DYNC__FN dync_status dync__d_argsort(dync__opcall *call)
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
+/* Pairs (before, after) from the last dim on, as PyTorch gives them: pad[0], pad[1] are those of
+ * the last dim. */
 static dync__dt *dync__dn_pad(dync__chain *c, dync__dt *x, const dync__arg *pad)
 {
     int n = x ? x->lay.ndim : 0;
@@ -183,6 +197,8 @@ static dync__dt *dync__dn_pad(dync__chain *c, dync__dt *x, const dync__arg *pad)
     return x;
 }
 
+/* Arguments (x, pad, value): constant padding; negative numbers cut off. Zeros come by themselves
+ * (dync__dn_pad_dim). Any other value is filled in where a padded tensor of trues is false. */
 DYNC__FN dync_status dync__d_pad(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -225,6 +241,8 @@ DYNC__FN dync_status dync__d_pad(dync__opcall *call)
     return dync__chain_end(&c, call, y);
 }
 
+/* Arguments (x, source, destination): dim source[i] goes to place destination[i], the others keep
+ * their order in the places left. */
 DYNC__FN dync_status dync__d_movedim(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -259,7 +277,9 @@ DYNC__FN dync_status dync__d_movedim(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_permute, x, n, order));
 }
 
-/* Windows of dim, as views: the window is the last dim. */
+/* Windows of dim, as views: the window is the last dim. Arguments (x, dim, size, step): shape[dim]
+ * becomes the number of windows, (n - size) / step + 1; windows overlap where step < size, so the
+ * view's elements share memory. */
 DYNC__FN dync_status dync__d_unfold(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -298,7 +318,8 @@ DYNC__FN dync_status dync__d_unfold(dync__opcall *call)
     return dync__chain_end(&c, call, y);
 }
 
-/* 0, 1, .. size - 1 spread over n places: floor(i * size / n) */
+/* 0, 1, .. size - 1 spread over n places: floor(i * size / n) An index for each place of the
+ * result, then index_select: a gradient comes for free. */
 static dync__dt *dync__dn_nearest(dync__chain *c, dync__dt *x, int dim, int64_t n)
 {
     if (!x) return NULL;
@@ -312,6 +333,7 @@ static dync__dt *dync__dn_nearest(dync__chain *c, dync__dt *x, int dim, int64_t 
                         dync__arg_t(index));
 }
 
+/* Arguments (x [N, C, H, W], output_size): rows first, then columns. */
 DYNC__FN dync_status dync__d_upsample_nearest2d(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -326,6 +348,9 @@ DYNC__FN dync_status dync__d_upsample_nearest2d(dync__opcall *call)
     return dync__chain_end(&c, call, x);
 }
 
+/* [.., C r r, H, W] -> [.., C, H r, W r] (Shi et al. 2016, arXiv:1609.05158): the channels of one
+ * pixel become an r by r square. As views: split [C, r, r, H, W], permuted to [C, H, r, W, r],
+ * joined. */
 DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
 {
     dync__chain c = {0};

@@ -14,6 +14,7 @@ DYNC__DATA const dync__read_intercept *(*dync__read_intercept_get)(void) = NULL;
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 
+/* Of a thread that ends: its cached plans go. */
 DYNC__RARE static void dync__op_state_end(dync__thread *t)
 {
     dync__op_state *s = t->op_state;
@@ -23,6 +24,7 @@ DYNC__RARE static void dync__op_state_end(dync__thread *t)
     t->op_state = NULL;
 }
 
+/* Made at the first use by a thread, which then frees it at its end. */
 DYNC__RARE DYNC__FN dync__op_state *dync__op_state_get(void)
 {
     dync__op_state *s = dync__tls.op_state;
@@ -32,6 +34,7 @@ DYNC__RARE DYNC__FN dync__op_state *dync__op_state_get(void)
     return dync__tls.op_state = dync__calloc(sizeof *s);
 }
 
+/* h is the caller's, who keeps it alive until the pop. */
 DYNC__FN void dync__handler_push(dync__handler *h)
 {
     h->below = dync__tls.handler;
@@ -51,6 +54,7 @@ DYNC__FN dync__handler *dync__handler_swap(dync__handler *top)
     return old;
 }
 
+/* dync__tls.recording is the fast test for "somebody stands at the bottom". */
 DYNC__RARE DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom)
 {
     dync__op_state *s = bottom ? dync__op_state_get() : dync__tls.op_state;
@@ -74,6 +78,7 @@ DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *call)
     return dync__eager(call);
 }
 
+/* The tape stands above the bottom, in a program that links it. */
 static dync_status dync__dispatch_tape(dync__opcall *call)
 {
     return dync__tape_hook ? dync__tape_hook(call) : dync__dispatch_bottom(call);
@@ -95,7 +100,7 @@ static void dync__dispatch_shapes(dync__str *s, const dync__opcall *call)
 }
 
 /* The number of the autograd node that the call makes, the first where it is made of several
- * operators. */
+ * operators. An event that calls no tape node has the sequence number -1. */
 static dync_status dync__dispatch_profiled(dync__opcall *call)
 {
     dync__str shapes = {0};
@@ -109,6 +114,7 @@ static dync_status dync__dispatch_profiled(dync__opcall *call)
     return status;
 }
 
+/* The profiler and anomaly mode see real runs alone, never a trace. */
 DYNC__FN dync_status dync__dispatch(dync__opcall *call)
 {
     dync__handler *top = dync__tls.handler;
@@ -125,6 +131,7 @@ DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *cal
 
 /* ---- entry points ---------------------------------------------------------------------------- */
 
+/* Items of list arguments that need no allocation. */
 enum { DYNC__LIST_INLINE = 32 };
 typedef struct dync__entering { /* what an entry point has to undo */
     const char *op;
@@ -133,6 +140,8 @@ typedef struct dync__entering { /* what an entry point has to undo */
     int n_items;
 } dync__entering;
 
+/* In place: a handle becomes the tensor it stands for, borrowed. False and an error where it is
+ * stale. */
 static bool dync__open_arg(dync__arg *a)
 {
     dync__tensor *t = dync__open(a->as.h);
@@ -141,7 +150,8 @@ static bool dync__open_arg(dync__arg *a)
     return true;
 }
 
-/* Lists of the user's: their items as arguments, tensors opened. */
+/* Lists of the user's: their items as arguments, tensors opened. All lists of a call share one
+ * array; two passes, as it must not move once arguments point into it. */
 static bool dync__open_lists(dync__entering *e, int nargs, dync__arg *args)
 {
     int total = 0, at = 0;
@@ -168,6 +178,7 @@ static bool dync__open_lists(dync__entering *e, int nargs, dync__arg *args)
     return e->items != NULL;
 }
 
+/* False: an error was recorded. args are changed in place, as they are the entry point's own. */
 static bool dync__open_args(dync__entering *e, int nargs, dync__arg *args)
 {
     bool lists = false;
@@ -180,7 +191,8 @@ static bool dync__open_args(dync__entering *e, int nargs, dync__arg *args)
     return !lists || dync__open_lists(e, nargs, args);
 }
 
-/* Opens, dispatches, closes. Outputs in call->out, owned. */
+/* Opens, dispatches, closes. Outputs in call->out, owned. False: the error is recorded and
+ * call->out is empty or let go. dync__tls.op and at are put back in both cases. */
 static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, dync_loc at)
 {
     dync__entering e;
@@ -208,6 +220,8 @@ static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, 
     return ok;
 }
 
+/* Only the first result is given to the scope, others are let go. A handler that knows the answer
+ * already (a replayed call) is asked before anything is opened. */
 DYNC__OFTEN DYNC__FN dync_tensor *(dync__op_call)(int op, int nargs, dync__arg *args, dync_loc at)
 {
     dync__opcall call;
@@ -219,6 +233,7 @@ DYNC__OFTEN DYNC__FN dync_tensor *(dync__op_call)(int op, int nargs, dync__arg *
     return call.nout ? dync__give(call.out[0]) : NULL;
 }
 
+/* Every result goes to the scope, in a list that belongs to it too. */
 DYNC__FN dync_value(dync__op_call_list)(int op, int nargs, dync__arg *args, dync_loc at)
 {
     dync__opcall call;
@@ -233,6 +248,7 @@ DYNC__FN dync_value(dync__op_call_list)(int op, int nargs, dync__arg *args, dync
     return list;
 }
 
+/* out[0..nout) are the caller's references; untouched on failure. */
 DYNC__FN dync_status(dync__op_run)(int op, int nargs, dync__arg *args, dync__tensor **out)
 {
     dync__opcall call = {

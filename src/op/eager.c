@@ -9,6 +9,8 @@ DYNC__WARM
 
 /* ---- in place: what is written must not be read elsewhere in the same call ------------------- */
 
+/* How two tensors share memory: not at all; exactly the same elements; surely some; strides are
+ * such that it is not known. */
 typedef enum {
     DYNC__OVERLAP_NONE,
     DYNC__OVERLAP_SAME,
@@ -50,7 +52,8 @@ DYNC__FN dync_status dync__op_overlap(const dync__opcall *call)
 }
 
 /* Operands that may share some elements with self are read from a copy; ones that surely share part
- * of them are refused. */
+ * of them are refused. Exactly the same elements are fine: x.mul_(x) reads each before it writes
+ * it. */
 static dync_status dync__eager_inplace(dync__opcall *call)
 {
     dync__arg args[DYNC__MAX_ARGS];
@@ -115,6 +118,7 @@ static dync_status dync__eager_long_cat(dync__opcall *call)
 
 /* ---- the handler ----------------------------------------------------------------------------- */
 
+/* One output with its own reference to the storage. */
 static dync_status dync__eager_view(dync__opcall *call)
 {
     dync__info info;
@@ -124,6 +128,7 @@ static dync_status dync__eager_view(dync__opcall *call)
     return call->out[0] ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* Nested decompositions keep the outermost name, which is the one the user wrote. */
 DYNC__FN dync_status dync__op_decompose(dync__opcall *call)
 {
     const char *outer = dync__tls.within;
@@ -133,6 +138,8 @@ DYNC__FN dync_status dync__op_decompose(dync__opcall *call)
     return status;
 }
 
+/* The row's own inference runs for its checks; where inference is the decomposition, that
+ * checks. */
 static dync_status dync__eager_composite(dync__opcall *call)
 {
     dync__info info[DYNC__MAX_OUT];
@@ -141,6 +148,8 @@ static dync_status dync__eager_composite(dync__opcall *call)
     return dync__op_decompose(call);
 }
 
+/* call->row decides by class; see the list at the top. Opaque rows without data give their form, by
+ * the meta function. */
 DYNC__FN dync_status dync__eager(dync__opcall *call)
 {
     switch (call->row->cls) {
@@ -164,12 +173,14 @@ DYNC__FN dync_status dync__eager(dync__opcall *call)
 
 /* ---- effects --------------------------------------------------------------------------------- */
 
+/* Argument 0: on or off, of this thread. */
 DYNC__FN dync_status dync__d_set_grad_enabled(dync__opcall *call)
 {
     dync__grad_off(call->args[0].as.i == 0);
     return DYNC_OK;
 }
 
+/* Argument 0: the seed. The offset counts numbers drawn since. */
 DYNC__RARE DYNC__FN dync_status dync__d_manual_seed(dync__opcall *call)
 {
     dync__tls.rng_seed = (uint64_t)call->args[0].as.i;
@@ -177,7 +188,8 @@ DYNC__RARE DYNC__FN dync_status dync__d_manual_seed(dync__opcall *call)
     return DYNC_OK;
 }
 
-/* self gives up its storage for that of source. */
+/* self gives up its storage for that of source. The handle stays, so every holder of self sees the
+ * new memory. The old storage goes when nobody else holds it. */
 DYNC__RARE DYNC__FN dync_status dync__d_set_(dync__opcall *call)
 {
     dync__tensor *self = call->args[0].as.t, *source = call->args[1].as.t;

@@ -4,6 +4,7 @@
 #include "rows.h"
 DYNC__WARM
 
+/* add for add_, the row itself for others; *op is its number. */
 DYNC__FN const dync__op_row *dync__eager_functional(const dync__opcall *call, int *op)
 {
     *op = call->row->cls == DYNC__INPLACE && call->row->inplace_of >= 0 ? call->row->inplace_of
@@ -12,7 +13,8 @@ DYNC__FN const dync__op_row *dync__eager_functional(const dync__opcall *call, in
 }
 
 /* Is there something to look at before a call runs? Indices that loops read by the plan checks on
- * the CPU. */
+ * the CPU. Once per plan: the answer is kept in its cache entry. Rows with DYNC__OP_FITS are asked
+ * for their numbers each time, as those are not in the key. */
 DYNC__FN bool dync__eager_checks_data(const dync__opcall *call)
 {
     int op;
@@ -34,7 +36,8 @@ DYNC__FN bool dync__eager_checks_data(const dync__opcall *call)
 /* ---- values that must be looked at ----------------------------------------------------------- */
 
 /* Looks for an element of an integer tensor outside [low, high), or, with low == high, for that
- * very value. */
+ * very value. *bad is the first such element, *found whether there is one. Tensors of a GPU, or not
+ * row major, are copied first: DYNC_ERR_MEMORY. */
 DYNC__RARE static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t high,
                                                int64_t *bad, bool *found)
 {
@@ -54,6 +57,7 @@ DYNC__RARE static dync_status dync__eager_look(const dync__tensor *t, int64_t lo
     return DYNC_OK;
 }
 
+/* size: of the dim that is indexed; the indices are 0 .. size - 1. */
 DYNC__RARE static dync_status dync__eager_check_index(const dync__tensor *index, int64_t size)
 {
     int64_t bad = 0;
@@ -64,6 +68,7 @@ DYNC__RARE static dync_status dync__eager_check_index(const dync__tensor *index,
     return found ? dync__fail_index(dync__tls.within, bad, size) : DYNC_OK;
 }
 
+/* Argument 1, of an integer division. */
 static dync_status dync__eager_check_divisor(const dync__opcall *call)
 {
     const dync__arg *a = &call->args[1];
@@ -74,7 +79,9 @@ static dync_status dync__eager_check_divisor(const dync__opcall *call)
                  : DYNC_OK;
 }
 
-/* The index of a row that gathers or scatters, and how many places there are. */
+/* The index of a row that gathers or scatters, and how many places there are. The index stands in
+ * another argument for one_hot (0), embedding (1) and all others (2); one_hot's limit is its number
+ * of classes. */
 static dync_status dync__eager_index(const dync__opcall *call, int op, const dync__tensor **index,
                                      int64_t *size)
 {
@@ -89,6 +96,8 @@ static dync_status dync__eager_index(const dync__opcall *call, int op, const dyn
     return DYNC_OK;
 }
 
+/* DYNC_ERR_INDEX names the first bad index and the size; DYNC_ERR_VALUE with Python's
+ * ZeroDivisionError for a divisor. */
 DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
 {
     const dync__tensor *index;

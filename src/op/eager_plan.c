@@ -4,18 +4,25 @@
  * The key is the operator, its attributes, and dtype, shape and strides of each tensor; plain
  * numbers of pointwise operators are inputs of the plan, so a learning rate that changes costs
  * nothing. Entries are compared word for word, never by hash alone. The cache is the thread's own
- * (no lock), two-way, bounded, and freed when the thread ends. */
+ * (no lock), two-way, bounded, and freed when the thread ends.
+ *
+ *   add(x [2, 3] f32 row major, 0.5)  is the key, one 64-bit word each:
+ *   op, 2 arguments, default dtype | tensor, f32, rank 2, device | 2 | 3 | 3 | 1 | float
+ *                                                   sizes and strides, dim by dim: shape, stride */
 #include "../dync.in.h"
 #include "rows.h"
 DYNC__WARM
 
 enum { DYNC__EAGER_WORDS = 160 };
+/* n words; n counts on past the array, so that a key too long is told (fits false: not cached). */
 typedef struct dync__eager_key {
     int n;
     uint64_t hash, word[DYNC__EAGER_WORDS];
     bool fits;
 } dync__eager_key;
 
+/* Of one key; owned by the set that holds it, or by the call where it could not be kept. out: what
+ * inference said, so that a hit does not infer again. */
 typedef struct dync__eager_entry {
     uint64_t hash;
     dync__plan *plan; /* NULL: nothing to run */
@@ -40,6 +47,8 @@ static void dync__key_add(dync__eager_key *k, uint64_t w)
     k->n++;
 }
 
+/* Kind, dtype, rank, the fake flag and the device in one word, then size and stride of each dim.
+ * The offset is not in it: a plan binds pointers to the first element. */
 static void dync__key_tensor(dync__eager_key *k, const dync__tensor *t)
 {
     unsigned n = (unsigned)t->lay.ndim;
@@ -51,6 +60,7 @@ static void dync__key_tensor(dync__eager_key *k, const dync__tensor *t)
     }
 }
 
+/* What cannot be told by words (strings, pointers, graphs) makes the key unfit. */
 static void dync__key_arg(dync__eager_key *k, const dync__arg *a, bool numbers_float)
 {
     uint64_t bits;
@@ -83,6 +93,8 @@ static void dync__key_arg(dync__eager_key *k, const dync__arg *a, bool numbers_f
     }
 }
 
+/* The default dtype belongs to the key: integer arguments of floating operators become it. The
+ * mixing step is that of MurmurHash3's finaliser. */
 static void dync__key_make(dync__eager_key *k, const dync__opcall *call)
 {
     bool numbers_float = dync__eager_numbers_float(call);
@@ -120,6 +132,7 @@ DYNC__FN void dync__eager_forget(dync__op_state *s)
     }
 }
 
+/* NULL: a miss. The two ways of a set are kept in the order of their last use. */
 static dync__eager_entry *dync__eager_find(const dync__eager_key *k)
 {
     dync__op_state *s = dync__tls.op_state;
@@ -138,7 +151,7 @@ static dync__eager_entry *dync__eager_find(const dync__eager_key *k)
 }
 
 /* False: not kept (no memory for that, or a key too long); the caller frees the entry after its
- * run. */
+ * run. Drops the least recently used entry of the set. */
 DYNC__RARE static bool dync__eager_keep(const dync__eager_key *k, dync__eager_entry *e)
 {
     dync__op_state *s = k->fits ? dync__op_state_get() : NULL;
@@ -156,7 +169,8 @@ DYNC__RARE static bool dync__eager_keep(const dync__eager_key *k, dync__eager_en
 /* ---- making a plan --------------------------------------------------------------------------- */
 
 /* Slots: tensors in order, then numbers, then outputs; what is written in place is an input that is
- * written. */
+ * written. Operands have offset 0, as the pointers bound later are to first elements. Numbers are
+ * read from the host's memory also by plans of a GPU. */
 DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call,
                                                 const dync__eager_entry *e)
 {
@@ -206,6 +220,8 @@ DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall
     return status;
 }
 
+/* *out is the caller's. An operator that appends no step (nothing to compute) has no plan. All IR
+ * dies with the arena here; the plan keeps what it needs. */
 DYNC__RARE static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry **out)
 {
     dync__arena arena = {0};
@@ -233,6 +249,8 @@ DYNC__RARE static dync_status dync__eager_build(const dync__opcall *call, dync__
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* Fresh tensors without contents, or self again for what works in place. On failure call->out is
+ * empty. */
 static dync_status dync__eager_outputs(dync__opcall *call, const dync__eager_entry *e)
 {
     call->nout = call->row->nout;
@@ -253,6 +271,8 @@ static dync_status dync__eager_outputs(dync__opcall *call, const dync__eager_ent
     return DYNC_OK;
 }
 
+/* Binds pointers in the order of the plan's slots (dync__eager_lower): tensors, numbers, outputs. A
+ * new version of the storage marks a write in place. */
 static dync_status dync__eager_execute(dync__opcall *call, const dync__eager_entry *e)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
@@ -304,6 +324,7 @@ static dync_status dync__eager_check_kept(const dync__opcall *call)
     return DYNC_OK;
 }
 
+/* Factories have no tensors and are told by their device argument. */
 DYNC__RARE DYNC__FN bool dync__eager_has_no_data(const dync__opcall *call)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
@@ -338,7 +359,8 @@ DYNC__RARE DYNC__FN dync_status dync__eager_form(dync__opcall *call)
 }
 
 /* A real tensor of one device on another. Where the layout is not dense the copy is made before, by
- * a plan of its own device. */
+ * a plan of its own device. The result is dense like the source, element order included, so that
+ * one block is copied. */
 static dync_status dync__eager_move(dync__opcall *call)
 {
     dync__info info;
@@ -365,6 +387,8 @@ static dync_status dync__eager_move(dync__opcall *call)
     return status;
 }
 
+/* The steps of a miss: arguments without data give forms; otherwise a plan is made, kept if it can
+ * be, indices and divisors are looked at, and it runs. On a hit only the last two happen. */
 DYNC__RARE DYNC__FN dync_status dync__eager_plan(dync__opcall *call)
 {
     if (DYNC__UNLIKELY(call->op == DYNC__OP_to_device &&

@@ -3,7 +3,13 @@
  * Operands are taken in one after another; of each pair, labels that nothing later needs are
  * summed: alone by sum, shared ones by bmm of [batch, left, summed] and [batch, summed, right].
  * Labels are small numbers: A-Z a-z, then the dims of an ellipsis. Source: the contraction of
- * aten/src/ATen/native/Linear.cpp (sumproduct_pair), left to right. */
+ * aten/src/ATen/native/Linear.cpp (sumproduct_pair), left to right.
+ *
+ *   "bij,bjk->bik"     a [b, i, j]   batch b, left i, summed j
+ *                      b [b, j, k]   batch b, summed j, right k     -> bmm [b, i, k]
+ *   "ij,j->"           i is in no other operand and not in the output: summed alone, before bmm
+ *   "ii->i"            a label twice in one operand: its diagonal, taken first
+ *   "...i,...i->..."   the dims of the dots are labels like others, matched from the last one on */
 #include "../dync.in.h"
 #include "chain.h"
 DYNC__COLD
@@ -13,10 +19,12 @@ enum {
     DYNC__ES_LABELS = DYNC__ES_LETTERS + DYNC_MAX_DIMS,
     DYNC__ES_OPERANDS = 32
 };
+/* An operand or result with a label for each dim. t is borrowed from the call or from the chain. */
 typedef struct dync__es_term {
     int n, label[DYNC_MAX_DIMS];
     dync__dt *t;
 } dync__es_term;
+/* size: of each label that occurs, 1 until an operand has more. */
 typedef struct dync__einsum {
     dync__chain c;
     int n, ellipsis; /* operands; dims of the longest ellipsis */
@@ -24,6 +32,7 @@ typedef struct dync__einsum {
     int64_t size[DYNC__ES_LABELS];
 } dync__einsum;
 
+/* 0 .. 51, or -1 for another character. */
 static int dync__es_letter(char ch)
 {
     if (ch >= 'A' && ch <= 'Z') return ch - 'A';
@@ -31,6 +40,7 @@ static int dync__es_letter(char ch)
     return -1;
 }
 
+/* The dim of the term that has this label, -1 if none has. */
 static int dync__es_find(const dync__es_term *e, int label)
 {
     for (int i = 0; i < e->n; i++)
@@ -40,8 +50,9 @@ static int dync__es_find(const dync__es_term *e, int label)
 
 /* ---- the equation ---------------------------------------------------------------------------- */
 
-/* Reads labels up to a comma, an arrow or the end. ellipsis: how many dims "..." stands for
- * here. */
+/* Reads labels up to a comma, an arrow or the end. ellipsis: how many dims "..." stands for here.
+ * *at moves behind what was read. An ellipsis of fewer dims than the longest one (most_ellipsis)
+ * gets the last of the labels, so that it broadcasts from the right. *dots: there was one. */
 static dync_status dync__es_read(const char **at, int ellipsis, int most_ellipsis,
                                  dync__es_term *out, bool *dots)
 {
@@ -89,12 +100,14 @@ static dync_status dync__es_measure(const char *s, const dync__dt *t, int i, int
     return DYNC_OK;
 }
 
+/* Behind the next comma; where there is none, at the arrow or the end. */
 static const char *dync__es_next(const char *s)
 {
     while (*s && *s != ',' && *s != '-') s++;
     return *s == ',' ? s + 1 : s;
 }
 
+/* Two passes: labels of an ellipsis can be given only when the longest one is known. */
 static dync_status dync__es_operands(dync__einsum *e, const char **equation, const dync__arg *list)
 {
     int dims[DYNC__ES_OPERANDS];
@@ -119,8 +132,8 @@ static dync_status dync__es_operands(dync__einsum *e, const char **equation, con
     return DYNC_OK;
 }
 
-/* What is written after "->", or without it the ellipsis and the labels that occur once, in
- * order. */
+/* What is written after "->", or without it the ellipsis and the labels that occur once, in order.
+ * s stands at the arrow or at the end. occurs: how often each label stands in the operands. */
 static dync_status dync__es_output(dync__einsum *e, const char *s, const int *occurs)
 {
     bool dots;
@@ -153,6 +166,7 @@ static dync_status dync__es_output(dync__einsum *e, const char *s, const int *oc
     return DYNC_OK;
 }
 
+/* Sizes that differ broadcast where one of them is 1. */
 static dync_status dync__es_parse(dync__einsum *e, const char *equation, const dync__arg *operands)
 {
     int occurs[DYNC__ES_LABELS] = {0};
@@ -174,7 +188,8 @@ static dync_status dync__es_parse(dync__einsum *e, const char *equation, const d
 
 /* ---- the contraction ------------------------------------------------------------------------- */
 
-/* A label twice in one operand: its diagonal, which becomes the last dim. */
+/* A label twice in one operand: its diagonal, which becomes the last dim. Begins again after each,
+ * since the dims have moved. */
 static void dync__es_diagonals(dync__einsum *e, dync__es_term *x)
 {
     for (int a = 0; a < x->n; a++)
@@ -192,7 +207,7 @@ static void dync__es_diagonals(dync__einsum *e, dync__es_term *x)
         }
 }
 
-/* Every dim at its full size. */
+/* Every dim at its full size. A dim of size 1 that broadcasts, as an expanded view. */
 static void dync__es_expand(dync__einsum *e, dync__es_term *x)
 {
     int64_t shape[DYNC_MAX_DIMS];
@@ -232,6 +247,8 @@ static dync__dt *dync__es_arrange(dync__einsum *e, const dync__es_term *x, int n
     return t;
 }
 
+/* x as [batch, rows, columns]: label holds the labels of the three parts one after the other, count
+ * how many each part has. A part without labels is of size 1. */
 static dync__dt *dync__es_matrices(dync__einsum *e, const dync__es_term *x, const int *label,
                                    const int *count)
 {
@@ -255,6 +272,9 @@ static void dync__es_sort(const dync__einsum *e, int n, int *label)
     memcpy(label, sorted, (size_t)n * sizeof *label);
 }
 
+/* Contracts b into a, which then holds the result with labels batch, left, right. Without a summed
+ * label it is a product of elements, broadcast, and no bmm. needed: labels of later operands and of
+ * the output. */
 static dync_status dync__es_pair(dync__einsum *e, dync__es_term *a, dync__es_term *b,
                                  const bool *needed)
 {
@@ -299,6 +319,8 @@ static dync_status dync__es_pair(dync__einsum *e, dync__es_term *a, dync__es_ter
     return DYNC_OK;
 }
 
+/* needed[] is what stands behind operand i: the rest of the operands and the output. After the last
+ * one the labels left over are summed, and the dims put in the output's order. */
 static dync_status dync__es_contract(dync__einsum *e)
 {
     dync__es_term *acc = &e->in[0];
@@ -320,6 +342,7 @@ static dync_status dync__es_contract(dync__einsum *e)
     return DYNC_OK;
 }
 
+/* Arguments (equation, list of tensors). The working state is large and lives on the heap. */
 DYNC__FN dync_status dync__d_einsum(dync__opcall *call)
 {
     const char *equation = call->args[0].kind == DYNC__A_STR ? call->args[0].as.s : NULL;

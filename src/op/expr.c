@@ -11,6 +11,7 @@ DYNC__COLD
 
 /* ---- short names ----------------------------------------------------------------------------- */
 
+/* Values are numbers of instructions in the kernel being built; -1 stands for no operand. */
 static int dync__ex1(dync__lb *b, int prim, int x) { return dync__lb_op(b, prim, x, -1, -1); }
 static int dync__ex2(dync__lb *b, int prim, int x, int y) { return dync__lb_op(b, prim, x, y, -1); }
 static int dync__ex_add(dync__lb *b, int x, int y) { return dync__ex2(b, DYNC__P_add, x, y); }
@@ -41,6 +42,7 @@ static int dync__ex_bool(dync__lb *b, int v) { return dync__lb_cast(b, v, DYNC_B
 
 /* ---- binary ---------------------------------------------------------------------------------- */
 
+/* Bools add as or, multiply as and: PyTorch's saturating arithmetic of bool. */
 DYNC__FN int dync__e_add(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
@@ -84,6 +86,7 @@ DYNC__FN int dync__e_logaddexp(dync__lb *b, const dync__opcall *call, const int 
     return dync__ex_select(b, same, in[0], sum);
 }
 
+/* The primitives max and min give NaN where either operand is one. */
 DYNC__FN int dync__e_maximum(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
@@ -96,6 +99,7 @@ DYNC__FN int dync__e_minimum(dync__lb *b, const dync__opcall *call, const int *i
     return dync__ex2(b, dync__ex_is_bool(b, in[0]) ? DYNC__P_and_ : DYNC__P_min, in[0], in[1]);
 }
 
+/* Floats: exact, with the sign of x, as C's fmod. */
 DYNC__FN int dync__e_fmod(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
@@ -111,6 +115,7 @@ static int dync__ex_wrong_sign(dync__lb *b, int rem, int y)
     return dync__ex2(b, DYNC__P_and_, dync__ex2(b, DYNC__P_ne, rem, zero), differ);
 }
 
+/* fmod with the sign of y, as Python's %. */
 DYNC__FN int dync__e_remainder(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int rem = dync__e_fmod(b, call, in);
@@ -118,7 +123,8 @@ DYNC__FN int dync__e_remainder(dync__lb *b, const dync__opcall *call, const int 
 }
 
 /* Floats: Python's algorithm (floatobject.c, float_floor_div), exact where a / b would round up to
- * the next integer. */
+ * the next integer. Integers are divided once and corrected by 1 where signs differ and something
+ * is left. */
 DYNC__FN int dync__e_floor_divide(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0], y = in[1], one = dync__ex_const(b, x, 1), zero = dync__ex_zero(b, x);
@@ -155,7 +161,7 @@ static int dync__ex_whole_power(dync__lb *b, int x, uint64_t n)
 }
 
 /* Integers, modulo the word: one step per bit of the exponent. Negative exponents leave 1 and -1
- * only. */
+ * only. y is a value of run time: 31 or 63 steps of select, no branch. */
 static int dync__ex_int_pow(dync__lb *b, int x, int y)
 {
     int type = dync__lb_type(b, x), bits = type == DYNC_I64 ? 63 : 31;
@@ -176,7 +182,8 @@ static int dync__ex_int_pow(dync__lb *b, int x, int y)
 }
 
 /* Constant exponents as PyTorch's pow_tensor_scalar_optimized_kernel; callers that load numbers at
- * run time must not for pow. */
+ * run time must not for pow. The exponents in known[] have short forms; any other constant is a
+ * power like those of run time. */
 DYNC__FN int dync__e_pow(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0];
@@ -258,7 +265,8 @@ DYNC__FN int dync__e_masked_fill(dync__lb *b, const dync__opcall *call, const in
     return dync__ex_select(b, in[1], in[2], in[0]);
 }
 
-/* Bounds stand first: where x is equal to one it is the result, so that -0 stays -0. */
+/* Bounds stand first: where x is equal to one it is the result, so that -0 stays -0. A missing
+ * bound is an argument of kind none. */
 DYNC__FN int dync__e_clamp(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0];
@@ -275,7 +283,8 @@ DYNC__FN int dync__e_hardtanh(dync__lb *b, const dync__opcall *call, const int *
     return dync__e_clamp(b, call, in);
 }
 
-/* apply_scale_32 of TOSA, which is TFLite's MultiplyByQuantizedMultiplier with one rounding. */
+/* apply_scale_32 of TOSA, which is TFLite's MultiplyByQuantizedMultiplier with one rounding. (x m +
+ * 2^(shift - 1)) >> shift in 64 bits: m is a fraction of 31 bits. */
 DYNC__FN int dync__e_rescale(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = dync__lb_cast(b, in[0], DYNC_I64), m = dync__lb_cast(b, in[1], DYNC_I64),
@@ -286,7 +295,8 @@ DYNC__FN int dync__e_rescale(dync__lb *b, const dync__opcall *call, const int *i
     return dync__lb_cast(b, dync__ex2(b, DYNC__P_shr, x, shift), DYNC_I32);
 }
 
-/* From the nearer end, so that weights 0 and 1 are exact. */
+/* From the nearer end, so that weights 0 and 1 are exact. x + w (end - x) for |w| < 1/2, else end -
+ * (end - x) (1 - w). */
 DYNC__FN int dync__e_lerp(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0], end = in[1], w = in[2], gap = dync__ex_sub(b, end, x),
@@ -299,6 +309,7 @@ DYNC__FN int dync__e_lerp(dync__lb *b, const dync__opcall *call, const int *in)
                            near_x, near_end);
 }
 
+/* x + (value a) b, in this order, as PyTorch rounds. */
 DYNC__FN int dync__e_addcmul(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
@@ -376,12 +387,14 @@ DYNC__FN int dync__e_reciprocal(dync__lb *b, const dync__opcall *call, const int
     return dync__ex_div(b, dync__ex_const(b, in[0], 1), in[0]);
 }
 
+/* x - trunc(x): has the sign of x. */
 DYNC__FN int dync__e_frac(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex_sub(b, in[0], dync__ex1(b, DYNC__P_trunc, in[0]));
 }
 
+/* -1, 0 or 1; NaN and both zeros give 0, as torch.sign does. */
 DYNC__FN int dync__e_sgn(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0];
@@ -392,6 +405,7 @@ DYNC__FN int dync__e_sgn(dync__lb *b, const dync__opcall *call, const int *in)
     return dync__ex_select(b, dync__ex_lt(b, zero, x), dync__ex_const(b, x, 1), below);
 }
 
+/* Integers are never one. */
 DYNC__FN int dync__e_isnan(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
@@ -414,6 +428,7 @@ DYNC__FN int dync__e_isfinite(dync__lb *b, const dync__opcall *call, const int *
     return dync__ex_lt(b, dync__ex1(b, DYNC__P_abs, in[0]), dync__ex_const(b, in[0], HUGE_VAL));
 }
 
+/* max(0, x): NaN stays NaN. */
 DYNC__FN int dync__e_relu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
@@ -434,6 +449,7 @@ static int dync__ex_six(dync__lb *b, int x)
                      dync__ex2(b, DYNC__P_max, dync__ex_zero(b, x), up));
 }
 
+/* min(max(x + 3, 0), 6) / 6; hardswish is x times that (Howard et al. 2019, arXiv:1905.02244). */
 DYNC__FN int dync__e_hardsigmoid(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
@@ -459,12 +475,14 @@ DYNC__FN int dync__e_leaky_relu(dync__lb *b, const dync__opcall *call, const int
     return dync__ex_if_positive(b, in[0], in[0], dync__ex_mul(b, in[0], in[1]));
 }
 
+/* x, or alpha (exp(x) - 1) (Clevert et al. 2015, arXiv:1511.07289). */
 DYNC__FN int dync__e_elu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex_if_positive(b, in[0], in[0], dync__ex_mul(b, dync__vm_expm1(b, in[0]), in[1]));
 }
 
+/* x, or alpha (exp(x / alpha) - 1) (Barron 2017, arXiv:1704.07483). */
 DYNC__FN int dync__e_celu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
@@ -481,6 +499,8 @@ DYNC__FN int dync__e_selu(dync__lb *b, const dync__opcall *call, const int *in)
                                 dync__ex_mul(b, dync__vm_expm1(b, in[0]), below));
 }
 
+/* x / 2 (1 + erf(x / sqrt 2)) (Hendrycks & Gimpel 2016, arXiv:1606.08415); gelu_tanh is its
+ * approximation by tanh. */
 DYNC__FN int dync__e_gelu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0], half = dync__ex_const(b, x, 0.5), one = dync__ex_const(b, x, 1);
@@ -501,6 +521,7 @@ DYNC__FN int dync__e_gelu_tanh(dync__lb *b, const dync__opcall *call, const int 
     return dync__ex_mul(b, dync__ex_mul(b, half, x), dync__ex_add(b, one, dync__vm_tanh(b, inner)));
 }
 
+/* min(0, x) - log1p(exp(-|x|)): the exponential never overflows. */
 DYNC__FN int dync__e_logsigmoid(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0], zero = dync__ex_zero(b, x);
@@ -510,6 +531,7 @@ DYNC__FN int dync__e_logsigmoid(dync__lb *b, const dync__opcall *call, const int
     return dync__ex_sub(b, dync__ex2(b, DYNC__P_min, zero, x), tail);
 }
 
+/* x tanh(log(1 + exp(x))) (Misra 2019, arXiv:1908.08681). */
 DYNC__FN int dync__e_mish(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
@@ -527,6 +549,7 @@ DYNC__FN int dync__e_binary_cross_entropy(dync__lb *b, const dync__opcall *call,
                         dync__ex_mul(b, y, yes));
 }
 
+/* x / (1 + exp(-x)). */
 DYNC__FN int dync__e_silu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int one = dync__ex_const(b, in[0], 1);
@@ -535,6 +558,7 @@ DYNC__FN int dync__e_silu(dync__lb *b, const dync__opcall *call, const int *in)
                         dync__ex_add(b, one, dync__vm_exp(b, dync__ex1(b, DYNC__P_neg, in[0]))));
 }
 
+/* log(1 + exp(x)), and x itself above 20, where f32 does not see the difference. */
 DYNC__FN int dync__e_softplus(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0], soft = dync__vm_log1p(b, dync__vm_exp(b, x));
@@ -558,6 +582,7 @@ DYNC__FN int dync__e_tanh_backward(dync__lb *b, const dync__opcall *call, const 
     return dync__ex_mul(b, g, dync__ex_sub(b, one, dync__ex_mul(b, y, y)));
 }
 
+/* Arguments (g, x, threshold): g where x is above it, else 0. */
 DYNC__FN int dync__e_threshold_backward(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;

@@ -13,7 +13,9 @@ DYNC__COLD
 
 /* ---- type promotion -------------------------------------------------------------------------- */
 
-/* Bit i: argument i takes part in type promotion. */
+/* Bit i: argument i takes part in type promotion. Example: where(condition, a, b) promotes a and b,
+ * arguments 1 and 2, and not the condition: 6. Operators that keep the dtype of self whatever their
+ * number is, such as masked_fill: 1. */
 static unsigned dync__infer_promoting(const dync__opcall *call)
 {
     switch (call->op) {
@@ -36,6 +38,8 @@ static unsigned dync__infer_promoting(const dync__opcall *call)
     }
 }
 
+/* The dtype that a Python number of this kind has in promotion: an int is int64, a float is of the
+ * default dtype. It counts only by category (bool, integer, floating): see dync__promoter. */
 static int dync__infer_number_dtype(const dync__arg *a)
 {
     return a->kind == DYNC__A_FLOAT ? dync__tls.default_dtype
@@ -43,6 +47,9 @@ static int dync__infer_number_dtype(const dync__arg *a)
                                     : DYNC_BOOL;
 }
 
+/* Tensors with dims outrank 0-dim tensors, which outrank numbers (the third argument of
+ * dync__promoter_add), as long as their category is the same: f32[3] + 0-dim f64 is f32, i64[3] +
+ * 1.5 is the default dtype. Looks at the first three arguments alone: no operator promotes more. */
 DYNC__FN int dync__op_common_dtype(const dync__opcall *call)
 {
     dync__promoter p = {-1, -1, -1};
@@ -66,6 +73,7 @@ DYNC__FN int dync__op_common_dtype(const dync__opcall *call)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
+/* In the order of dync__arg_kind; for messages. */
 static const char *dync__infer_kind_text(const dync__arg *a)
 {
     static const char names[][9] = {"none",     "a tensor", "an int",   "a float",  "a bool",
@@ -74,6 +82,8 @@ static const char *dync__infer_kind_text(const dync__arg *a)
     return names[a->kind <= DYNC__A_PTR ? a->kind : 0];
 }
 
+/* *out is borrowed from the call, and NULL where DYNC_ERR_VALUE is returned. Arguments are counted
+ * from 1 in messages, as a user counts them. */
 DYNC__FN dync_status dync__infer_tensor(const dync__opcall *call, int i, dync__tensor **out)
 {
     *out = i < call->nargs && call->args[i].kind == DYNC__A_TENSOR ? call->args[i].as.t : NULL;
@@ -82,6 +92,7 @@ DYNC__FN dync_status dync__infer_tensor(const dync__opcall *call, int i, dync__t
                       i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
 }
 
+/* Operands of pointwise operators: both a tensor and a number will do. */
 DYNC__FN dync_status dync__infer_value(const dync__opcall *call, int i)
 {
     if (i < call->nargs &&
@@ -98,6 +109,7 @@ DYNC__FN dync_status dync__infer_number(const dync__opcall *call, int i)
                       i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
 }
 
+/* float16: 2^16 - 2^5; bfloat16: (2 - 2^-7) 2^127. */
 DYNC__FN double dync__infer_largest(int dtype)
 {
     switch (dtype) {
@@ -141,6 +153,9 @@ static dync_status dync__infer_bound(const dync__arg *a, int dtype, bool low)
     return idle ? DYNC_OK : dync__infer_number_fits(dtype == DYNC_U8 ? &exact : a, dtype);
 }
 
+/* op is the functional row, also where call is its in-place form. Which argument is the number, and
+ * by which dtype it is judged, differs from operator to operator as it does in PyTorch: where f16
+ * and bf16 are exempt, PyTorch rounds to infinity instead of complaining. */
 DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op)
 {
     const dync__arg *a = call->args;
@@ -169,6 +184,8 @@ DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op)
     }
 }
 
+/* Joins the device of one more tensor to *device (-1: none yet). *firm: set by a tensor that cannot
+ * move; until then a later tensor with dims, or on a GPU, still decides. */
 static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bool *firm)
 {
     /* 0-dim CPU tensors mix with any device */
@@ -186,6 +203,7 @@ static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bo
         dync__device_text(*device, a), dync__device_text(t->device, b));
 }
 
+/* Lists count as their elements. Without a tensor among the arguments: the CPU. */
 DYNC__FN dync_status dync__infer_device(const dync__opcall *call, int *device)
 {
     bool firm = false;
@@ -201,6 +219,7 @@ DYNC__FN dync_status dync__infer_device(const dync__opcall *call, int *device)
     return DYNC_OK;
 }
 
+/* DYNC_ERR_DTYPE with PyTorch's words where an operator has no integer form. */
 DYNC__FN dync_status dync__infer_floating(const dync__tensor *t)
 {
     if (dync__dtype_info(t->dtype)->kind == 'f') return DYNC_OK;
@@ -215,11 +234,14 @@ DYNC__FN dync_status dync__infer_index(const dync__tensor *t)
                       dync__dtype_info(t->dtype)->name);
 }
 
+/* Saturates, so that a dim of 2^40 is reported as out of range and does not wrap to a valid one. */
 DYNC__FN int dync__infer_int_dim(const dync__arg *a)
 {
     return a->as.i > INT_MAX ? INT_MAX : a->as.i < INT_MIN ? INT_MIN : (int)a->as.i;
 }
 
+/* The plain outcome: memory of its own, row major. DYNC_ERR_SHAPE where a size is negative or the
+ * number of elements overflows. */
 DYNC__FN dync_status dync__infer_fresh(dync__info *out, int dtype, int device, int ndim,
                                        const int64_t *shape)
 {
@@ -229,18 +251,21 @@ DYNC__FN dync_status dync__infer_fresh(dync__info *out, int dtype, int device, i
     return dync__layout_contiguous(&out->lay, ndim, shape);
 }
 
+/* -rank <= dim < rank, a 0-dim tensor counts as one of rank 1; *dim is from 0 on. DYNC_ERR_INDEX
+ * otherwise. */
 DYNC__FN dync_status dync__infer_axis(const dync__opcall *call, int i, const dync__tensor *t,
                                       int *dim)
 {
     return dync__dim_wrap(dync__infer_int_dim(&call->args[i]), t->lay.ndim, dim);
 }
 
+/* Symbolic sizes are compared by guard: asking may specialise or record a relation. */
 DYNC__FN bool dync__infer_same_shape(const dync__layout *a, const dync__layout *b)
 {
     return a->ndim == b->ndim && dync__sz_same(a->ndim, a->shape, b->shape);
 }
 
-/* "a[2, 3] and b[4]: text" */
+/* "text, got [2, 3] and [4]" */
 DYNC__FN dync_status dync__infer_pair_error(const char *text, const dync__layout *a,
                                             const dync__layout *b)
 {
@@ -277,7 +302,8 @@ DYNC__FN dync_status dync__infer_as_given(const dync__opcall *call, int i, const
 /* ---- strides of a fresh output --------------------------------------------------------------- */
 
 /* TensorIterator's comparison of two dims over all operands: > 0 where a is the slower one.
- * stride[k][d]: 0 where broadcast. */
+ * stride[k][d]: 0 where broadcast. 0: no operand has an opinion, as all of them broadcast one of
+ * the two dims or the sizes agree. */
 static int dync__infer_should_swap(int n, int64_t stride[][DYNC_MAX_DIMS], const int64_t *shape,
                                    int a, int b)
 {
@@ -291,7 +317,12 @@ static int dync__infer_should_swap(int n, int64_t stride[][DYNC_MAX_DIMS], const
 }
 
 /* Output strides in the order of dims that the operands have, slowest first; out->ndim and
- * out->shape are set. */
+ * out->shape are set. Insertion sort as PyTorch's reorder_dimensions does it: a dim that compares 0
+ * with its neighbour is stepped over, and the search goes on behind it. Another sort would order
+ * ambiguous dims in another way, and so give other strides than PyTorch.
+ *
+ *   x [2, 3, 4] with strides (1, 2, 6), y [4] with stride (1): y broadcasts dims 0 and 1
+ *   and so has no say in their order; x comes first anyway: the output gets strides (1, 2, 6). */
 static void dync__infer_permuted(dync__layout *out, int n, int64_t stride[][DYNC_MAX_DIMS])
 {
     int perm[DYNC_MAX_DIMS], nd = out->ndim; /* perm[0]: the fastest dim */
@@ -315,7 +346,11 @@ static void dync__infer_permuted(dync__layout *out, int n, int64_t stride[][DYNC
     }
 }
 
-/* Row major needs no sorting, and is by far the most frequent: one test for all operands. */
+/* Row major needs no sorting, and is by far the most frequent: one test for all operands. t[0..n)
+ * broadcast to the shape; of more than four the first four decide. out->lay is written, dtype and
+ * device are the caller's. Three answers, cheapest test first: row major where every operand is,
+ * the operands' own strides where they agree and have no gaps, else the dims in the operands'
+ * order. */
 DYNC__FN dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *shape, int n,
                                       dync__tensor *const *t)
 {
@@ -347,6 +382,7 @@ DYNC__FN dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *
     return DYNC_OK;
 }
 
+/* Goes by dync__infer_like with `of` as the only operand. */
 DYNC__FN dync_status dync__layout_like(const dync__layout *of, dync__layout *out)
 {
     dync__tensor t = {.lay = *of}, *one = &t;
@@ -358,6 +394,11 @@ DYNC__FN dync_status dync__layout_like(const dync__layout *of, dync__layout *out
 
 /* ---- for all rows ---------------------------------------------------------------------------- */
 
+/* out: room for the row's outputs (DYNC__MAX_OUT is enough). Behind the row's own function come the
+ * checks that hold for all: no error was recorded on the way (an impossible symbolic size is
+ * recorded where it arises, and passes for a size until here), and one device, except where data
+ * may come from another: copies, set_, effects. A row without an inference has an output shape that
+ * data decide. */
 DYNC__FN dync_status dync__op_infer(const dync__opcall *call, dync__info *out)
 {
     int device;
@@ -375,6 +416,11 @@ DYNC__FN dync_status dync__op_infer(const dync__opcall *call, dync__info *out)
                       call->row->name);
 }
 
+/* Sets call->out to owned references and call->nout. An in-place operator gives its argument back
+ * and counts a new version of its storage, so that saved tensors are found stale while tracing as
+ * they are in a real run. A composite that aliases with the same layout gives the argument itself;
+ * other aliases are new handles on the argument's storage. On DYNC_ERR_MEMORY nothing is left in
+ * out. */
 DYNC__FN dync_status dync__op_fake(dync__opcall *call)
 {
     dync__info info[DYNC__MAX_OUT];

@@ -1,11 +1,20 @@
-/* op/infer_conv.c: inference of what slides a window: convolution and pooling. After infer.c. */
+/* op/infer_conv.c: inference of what slides a window: convolution and pooling. After infer.c.
+ *
+ * Along one dim of size n, padded by p on both sides, a window of k places that lie d (dilation)
+ * apart starts every s (stride) places; it reaches over d (k - 1) + 1 places:
+ *
+ *   n 7, p 1, k 3, d 2, s 2     . 0 1 2 3 4 5 6 .
+ *                               x   x   x              1st of floor((n + 2p - d(k-1) - 1) / s) + 1
+ *                                   x   x   x          = 3 windows */
 #include "../dync.in.h"
 #include "rows.h"
 DYNC__COLD
 
 /* ---- windows: convolution and pooling -------------------------------------------------------- */
 
-/* Two numbers, one number twice, or `otherwise` where none is given. */
+/* Two numbers, one number twice, or `otherwise` where none is given. what: the argument's name, for
+ * messages. Numbers below `low` or beyond an int are refused, so that the arithmetic that follows
+ * stays inside of int64. */
 static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const int64_t *otherwise,
                                      int64_t low, int64_t out[2])
 {
@@ -25,8 +34,9 @@ static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const
     return DYNC_OK;
 }
 
-/* Places of a window along one dim; sizes are below 2^31 but for `size`, which is an allocated
- * one. */
+/* Places of a window along one dim; sizes are below 2^31 but for `size`, which is an allocated one.
+ * 0: not even one fits. ceil_mode (pooling) adds a last window that sticks out, if it starts inside
+ * the input or its left padding. */
 static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t stride,
                                         int64_t padding, int64_t dilation, bool ceil_mode)
 {
@@ -49,7 +59,9 @@ static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t st
     return n;
 }
 
-/* sums: the dtype of bias and result, where it is not the input's; -1: the input's, a float */
+/* sums: the dtype of bias and result, where it is not the input's; -1: the input's, a float input
+ * [N, C, H, W], weight [O, C/groups, KH, KW], bias [O] or none; arguments (input, weight, bias,
+ * stride, padding, dilation, groups). The result is row major [N, O, OH, OW]. */
 static dync_status dync__infer_conv(const dync__opcall *call, int sums, dync__info *out)
 {
     dync__tensor *x, *w, *bias;
@@ -100,11 +112,13 @@ static dync_status dync__infer_conv(const dync__opcall *call, int sums, dync__in
     return dync__infer_fresh(out, sums, device, 4, shape);
 }
 
+/* Floating convolution, 4 dims. */
 DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *out)
 {
     return dync__infer_conv(call, -1, out);
 }
 
+/* int8 input and weight, int32 bias and sums: of quantized programs. */
 DYNC__FN dync_status dync__i_int_conv2d(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x;
@@ -115,7 +129,8 @@ DYNC__FN dync_status dync__i_int_conv2d(const dync__opcall *call, dync__info *ou
     return dync__infer_conv(call, DYNC_I32, out);
 }
 
-/* conv2d takes [C, H, W] as well. */
+/* conv2d takes [C, H, W] as well. A copy of the tensor's struct on the stack gets a leading dim of
+ * 1 for the check, and the result loses it: nothing is allocated. */
 DYNC__FN dync_status dync__i_conv2d(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x, lifted;
@@ -137,6 +152,9 @@ DYNC__FN dync_status dync__i_conv2d(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, out->dtype, out->device, 3, out->lay.shape + 1);
 }
 
+/* Arguments (grad_output, input, weight, stride, padding, dilation, groups, and three bools: which
+ * of the gradients of input, weight and bias are wanted). Those not wanted have shape [0]. The
+ * arguments are checked by inferring the forward call, whose result grad_output must look like. */
 DYNC__FN dync_status dync__i_convolution_backward(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *gy, *x, *w;
@@ -158,7 +176,8 @@ DYNC__FN dync_status dync__i_convolution_backward(const dync__opcall *call, dync
     return dync__infer_fresh(&out[2], gy->dtype, gy->device, 1, mask[2] ? &w->lay.shape[0] : &none);
 }
 
-/* The last two dims of x through the windows. */
+/* The last two dims of x through the windows. x is [C, H, W] or [N, C, H, W]; the batch may be
+ * empty, nothing else. */
 static dync_status dync__infer_pooled(const dync__tensor *x, const int64_t *kernel,
                                       const int64_t *stride, const int64_t *padding,
                                       const int64_t *dilation, bool ceil_mode, dync__info *out)
@@ -188,6 +207,8 @@ static dync_status dync__infer_pooled(const dync__tensor *x, const int64_t *kern
     return dync__infer_fresh(out, x->dtype, x->device, n, shape);
 }
 
+/* Arguments (input, kernel, stride, padding, dilation, ceil_mode); stride defaults to the kernel.
+ * With two outputs the second says where in the plane H * W each maximum stood. */
 DYNC__FN dync_status dync__i_max_pool2d(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x;
@@ -208,6 +229,8 @@ DYNC__FN dync_status dync__i_max_pool2d(const dync__opcall *call, dync__info *ou
     return DYNC_OK;
 }
 
+/* Arguments (input, kernel, stride, padding, ceil_mode, count_include_pad). int64 is the one
+ * integer that PyTorch averages on the CPU. */
 DYNC__FN dync_status dync__i_avg_pool2d(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x;
@@ -221,6 +244,7 @@ DYNC__FN dync_status dync__i_avg_pool2d(const dync__opcall *call, dync__info *ou
     return dync__infer_pooled(x, kernel, stride, padding, one, call->args[4].as.i != 0, out);
 }
 
+/* Arguments (grad_output, then those of the forward call), which are inferred as one. */
 DYNC__FN dync_status dync__i_avg_pool2d_backward(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x;
@@ -232,7 +256,8 @@ DYNC__FN dync_status dync__i_avg_pool2d_backward(const dync__opcall *call, dync_
     return dync__infer_fresh(out, x->dtype, x->device, x->lay.ndim, x->lay.shape);
 }
 
-/* The windows are not told: only how the planes lie. */
+/* The windows are not told: only how the planes lie. Arguments (grad_output, input, indices): only
+ * as many planes and channels can be checked. */
 DYNC__FN dync_status dync__i_max_pool2d_backward(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *gy, *x;
@@ -251,6 +276,7 @@ DYNC__FN dync_status dync__i_max_pool2d_backward(const dync__opcall *call, dync_
     return dync__infer_fresh(out, x->dtype, x->device, n, x->lay.shape);
 }
 
+/* Arguments (input, output_size): the windows follow from both sizes (decompose_layers.c). */
 DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x;

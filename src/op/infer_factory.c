@@ -5,7 +5,10 @@ DYNC__COLD
 
 /* ---- in place -------------------------------------------------------------------------------- */
 
-/* The functional row decides shape and dtype; self must take them. */
+/* The functional row decides shape and dtype; self must take them. self keeps its dtype and
+ * strides: the value is cast to it, which must not lose the category (a float is not stored in an
+ * int tensor). self must not overlap itself (an expanded tensor), unless every element gets the
+ * same value. */
 DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
 {
     dync__opcall f = *call;
@@ -45,6 +48,7 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
 
 /* ---- factories ------------------------------------------------------------------------------- */
 
+/* dtype and device are numbers from the user and are checked; row major. */
 static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype,
                                     const dync__arg *device, int ndim, const int64_t *shape)
 {
@@ -54,6 +58,7 @@ static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype,
     return dync__infer_fresh(out, (int)dtype->as.i, (int)device->as.i, ndim, shape);
 }
 
+/* Random rows make floats; others may have any dtype. */
 static dync_status dync__infer_random_dtype(const dync__opcall *call, int dtype)
 {
     if (!(call->row->flags & DYNC__OP_RANDOM) || dync__dtype_info(dtype)->kind == 'f')
@@ -62,6 +67,7 @@ static dync_status dync__infer_random_dtype(const dync__opcall *call, int dtype)
                       dync__dtype_info(dtype)->guard);
 }
 
+/* Arguments (sizes, dtype, device): zeros, ones, empty, rand, randn. */
 DYNC__FN dync_status dync__i_factory(const dync__opcall *call, dync__info *out)
 {
     DYNC__TRY(dync__infer_made(out, &call->args[1], &call->args[2], call->args[0].n,
@@ -69,6 +75,7 @@ DYNC__FN dync_status dync__i_factory(const dync__opcall *call, dync__info *out)
     return dync__infer_random_dtype(call, out->dtype);
 }
 
+/* Arguments (sizes, value, dtype, device); the value must fit the dtype. */
 DYNC__FN dync_status dync__i_full(const dync__opcall *call, dync__info *out)
 {
     DYNC__TRY(dync__infer_number(call, 1));
@@ -78,6 +85,7 @@ DYNC__FN dync_status dync__i_full(const dync__opcall *call, dync__info *out)
                             call->args[0].as.dims);
 }
 
+/* Arguments (rows, columns, dtype, device). */
 DYNC__FN dync_status dync__i_eye(const dync__opcall *call, dync__info *out)
 {
     int64_t shape[2] = {call->args[0].as.i, call->args[1].as.i};
@@ -112,6 +120,8 @@ static bool dync__arange_symbolic(const dync__opcall *call, dync_status *status,
     return true;
 }
 
+/* Arguments (start, end, step, dtype, device): ceil((end - start) / step) elements, computed in
+ * double as PyTorch does, or symbolically where an end is a token. */
 DYNC__FN dync_status dync__i_arange(const dync__opcall *call, dync__info *out)
 {
     int64_t n;
@@ -140,7 +150,9 @@ DYNC__FN dync_status dync__i_arange(const dync__opcall *call, dync__info *out)
     return dync__infer_made(out, &call->args[3], &call->args[4], 1, &n);
 }
 
-/* empty_like and its kind keep the strides of dense tensors, and the order of dims of others. */
+/* empty_like and its kind keep the strides of dense tensors, and the order of dims of others.
+ * Argument 0 lends everything but its values. normal and uniform check their two numbers when they
+ * have them. */
 DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -166,7 +178,8 @@ DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out)
     return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t);
 }
 
-/* A value in the form of argument 0: copy, and fill with its 0-dim value. */
+/* A value in the form of argument 0: copy, and fill with its 0-dim value. A tensor as the value
+ * must expand to self. */
 DYNC__FN dync_status dync__i_like_self(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -181,6 +194,7 @@ DYNC__FN dync_status dync__i_like_self(const dync__opcall *call, dync__info *out
     return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t);
 }
 
+/* The value is a number or a 0-dim tensor. */
 DYNC__FN dync_status dync__i_fill(const dync__opcall *call, dync__info *out)
 {
     if (call->nargs > 1 && call->args[1].kind == DYNC__A_TENSOR &&

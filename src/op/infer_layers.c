@@ -5,6 +5,7 @@ DYNC__COLD
 
 /* ---- normalisation and other layers ---------------------------------------------------------- */
 
+/* Argument i is none or a tensor [n]; `what` names it in the message. */
 static dync_status dync__infer_optional_vector(const dync__opcall *call, int i, const char *what,
                                                int64_t n)
 {
@@ -16,6 +17,13 @@ static dync_status dync__infer_optional_vector(const dync__opcall *call, int i, 
                       (long long)dync__sz_hint(n), (long long)dync__sz_hint(t->numel));
 }
 
+/* Arguments (input, weight, bias, running_mean, running_var, training, momentum, eps). Outputs:
+ *
+ *   0  the result, like input              3  running_mean afterwards, [0] where none is given
+ *   1  mean of the batch [C]               4  running_var afterwards
+ *   2  1 / sqrt(var + eps) [C]             (1 and 2 are [0] outside of training)
+ *
+ * The functional form: running statistics come out as values and are not written. */
 DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__info *out)
 {
     static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
@@ -54,6 +62,7 @@ DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__i
     return DYNC_OK;
 }
 
+/* The first output alone; running statistics are written in place by the decomposition. */
 DYNC__FN dync_status dync__i_batch_norm(const dync__opcall *call, dync__info *out)
 {
     dync__info all[5];
@@ -70,6 +79,9 @@ DYNC__FN dync_status dync__i_batch_norm(const dync__opcall *call, dync__info *ou
     return DYNC_OK;
 }
 
+/* Arguments (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train,
+ * eps, ..). In training the saved statistics are used, otherwise the running ones; the unused pair
+ * may be missing or of any size. Outputs: gradients of input, weight, bias. */
 DYNC__FN dync_status dync__i_native_batch_norm_backward(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *g, *x;
@@ -96,6 +108,9 @@ DYNC__FN dync_status dync__i_native_batch_norm_backward(const dync__opcall *call
     return dync__infer_fresh(&out[2], stats, x->device, 1, &x->lay.shape[1]);
 }
 
+/* Arguments (input, normalized_shape, weight, bias, eps): the trailing dims are normalised.
+ * Outputs: the result, mean and 1 / sqrt(var + eps), the latter two with the normalised dims as 1
+ * and in f32 (f64 for f64). */
 DYNC__FN dync_status dync__i_native_layer_norm(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x, *p;
@@ -137,7 +152,8 @@ DYNC__FN dync_status dync__i_layer_norm(const dync__opcall *call, dync__info *ou
 /* ---- attention ------------------------------------------------------------------------------- */
 
 /* [B, H, L, E] as a transposed [B, L, H, E], where heads are joined again without a copy; other
- * ranks are row major. */
+ * ranks are row major. q gives dtype, device and all sizes but two: L of the last but one dim,
+ * width of the last. */
 static dync_status dync__infer_heads(dync__info *out, const dync__tensor *q, int64_t L,
                                      int64_t width)
 {
@@ -156,7 +172,9 @@ static dync_status dync__infer_heads(dync__info *out, const dync__tensor *q, int
     return DYNC_OK;
 }
 
-/* query [.., L, E], key [.., S, E], value [.., S, V], mask that broadcasts to [.., L, S] */
+/* query [.., L, E], key [.., S, E], value [.., S, V], mask that broadcasts to [.., L, S] Arguments
+ * (query, key, value, mask, is_causal, scale); a mask and is_causal exclude each other. Output 1 is
+ * the log of the sum of exponentials per row, which the backward needs, in f32 or f64. */
 DYNC__FN dync_status dync__i_flash_attention(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *q, *k, *v, *mask;
@@ -193,6 +211,8 @@ DYNC__FN dync_status dync__i_flash_attention(const dync__opcall *call, dync__inf
                              q->lay.shape);
 }
 
+/* Arguments (grad, query, key, value, out, logsumexp, mask, is_causal, scale). Outputs: gradients
+ * of query, key and value, laid out like attention's result, so that joined heads need no copy. */
 DYNC__FN dync_status dync__i_flash_attention_backward(const dync__opcall *call, dync__info *out)
 {
     dync__info y[2];
@@ -214,7 +234,9 @@ DYNC__FN dync_status dync__i_flash_attention_backward(const dync__opcall *call, 
 /* ---- recurrent layers ------------------------------------------------------------------------ */
 
 /* input [L, N, gates H], weight_hh [gates H, H], bias_hh [gates H], h0 and c0 [N, H]; *shape [L, N,
- * H] */
+ * H] Arguments of the forward row: (input, weight_hh, bias_hh, h0, c0, gates, reverse, train).
+ * gates: 1 tanh, 3 GRU, 4 LSTM. The input has been multiplied by weight_ih already: its share of
+ * every gate. *x is borrowed. */
 static dync_status dync__infer_rnn(const dync__opcall *call, dync__tensor **x, int64_t *shape)
 {
     dync__tensor *w, *t;
@@ -256,7 +278,8 @@ static dync_status dync__infer_rnn(const dync__opcall *call, dync__tensor **x, i
 }
 
 /* Output, the last c, c of every step (GRU: the state's share of n), gates; empty where there is
- * none. */
+ * none. Outputs 2 and 3 are there for the backward alone: only when training, and only with
+ * gates. */
 DYNC__FN dync_status dync__i_rnn_layer(const dync__opcall *call, dync__info *out)
 {
     static const int64_t none = 0;
@@ -275,7 +298,10 @@ DYNC__FN dync_status dync__i_rnn_layer(const dync__opcall *call, dync__info *out
                              train ? x->lay.shape : &none);
 }
 
-/* The input is not there: what forward says of one of its sizes is what must have come. */
+/* The input is not there: what forward says of one of its sizes is what must have come. Arguments
+ * (gradient of the output, of the last c, weight_hh, h0, c0, output, c of every step, gates'
+ * values, gates, reverse): the first two may be none. given[i] is the argument that must look like
+ * forward's output of[i]. Outputs: gradients of input, h0, c0. */
 DYNC__FN dync_status dync__i_rnn_layer_backward(const dync__opcall *call, dync__info *out)
 {
     static const uint8_t given[3] = {5, 6, 7}, of[3] = {0, 2, 3};
@@ -301,7 +327,8 @@ DYNC__FN dync_status dync__i_rnn_layer_backward(const dync__opcall *call, dync__
     return dync__infer_fresh(&out[2], y->dtype, y->device, f[1].lay.ndim, f[1].lay.shape);
 }
 
-/* Out of training the tensor itself comes back. */
+/* Out of training the tensor itself comes back. Arguments (input, p, training). alias 0 says that
+ * the result is the argument itself. */
 DYNC__FN dync_status dync__i_dropout(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -320,6 +347,7 @@ DYNC__FN dync_status dync__i_dropout(const dync__opcall *call, dync__info *out)
     return dync__i_like(&like, out);
 }
 
+/* Arguments (weight [V, E], indices): the shape of indices and E behind it. */
 DYNC__FN dync_status dync__i_embedding(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *w, *idx;
@@ -337,6 +365,7 @@ DYNC__FN dync_status dync__i_embedding(const dync__opcall *call, dync__info *out
     return dync__infer_fresh(out, w->dtype, device, idx->lay.ndim + 1, shape);
 }
 
+/* Arguments (grad, indices, V): sums the rows of grad into [V, E]. */
 DYNC__FN dync_status dync__i_embedding_dense_backward(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *g, *idx;
@@ -351,6 +380,7 @@ DYNC__FN dync_status dync__i_embedding_dense_backward(const dync__opcall *call, 
     return dync__infer_fresh(out, g->dtype, g->device, 2, shape);
 }
 
+/* int64, with num_classes as a new last dim. */
 DYNC__FN dync_status dync__i_one_hot(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -369,6 +399,8 @@ DYNC__FN dync_status dync__i_one_hot(const dync__opcall *call, dync__info *out)
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
+/* Mean losses of two tensors that broadcast: a 0-dim result of the promoted dtype. The cross
+ * entropies of bools' probabilities want equal shapes, as in PyTorch. */
 DYNC__FN dync_status dync__i_loss(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x, *y;
@@ -388,6 +420,8 @@ DYNC__FN dync_status dync__i_loss(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, dtype, device, 0, NULL);
 }
 
+/* input [C] or [N, C, ..], target without the class dim: indices (int64; uint8 as PyTorch allows).
+ * cross_entropy also takes a target of input's shape and dtype: the probability of each class. */
 DYNC__FN dync_status dync__i_nll_loss(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x, *y;

@@ -5,6 +5,8 @@ DYNC__COLD
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+/* Matrix products do not promote: both operands have one dtype, and it is no bool, as in PyTorch.
+ * *device is where the result will be. */
 DYNC__FN dync_status dync__infer_two(const dync__opcall *call, dync__tensor **a, dync__tensor **b,
                                      int *device)
 {
@@ -20,6 +22,8 @@ DYNC__FN dync_status dync__infer_two(const dync__opcall *call, dync__tensor **a,
     return DYNC_OK;
 }
 
+/* The sizes that a product sums over must agree. The message shows both tensors with dtype and
+ * shape: "a[3,4] f32 x b[5,6] f32: inner sizes 4 and 5 differ". */
 static dync_status dync__infer_inner(const dync__tensor *a, int64_t inner_a, const dync__tensor *b,
                                      int64_t inner_b)
 {
@@ -34,6 +38,7 @@ static dync_status dync__infer_inner(const dync__tensor *a, int64_t inner_a, con
     return DYNC_ERR_SHAPE;
 }
 
+/* [M, K] x [K, N] -> [M, N] */
 DYNC__FN dync_status dync__i_mm(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *a, *b;
@@ -46,6 +51,7 @@ DYNC__FN dync_status dync__i_mm(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, a->dtype, device, 2, shape);
 }
 
+/* int8 x int8 -> int32 sums, exact as long as K < 2^17: of quantized programs. */
 DYNC__FN dync_status dync__i_int_mm(const dync__opcall *call, dync__info *out)
 {
     DYNC__TRY(dync__i_mm(call, out));
@@ -56,6 +62,7 @@ DYNC__FN dync_status dync__i_int_mm(const dync__opcall *call, dync__info *out)
     return DYNC_OK;
 }
 
+/* [B, M, K] x [B, K, N] -> [B, M, N]; the batches do not broadcast. */
 DYNC__FN dync_status dync__i_bmm(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *a, *b;
@@ -70,6 +77,7 @@ DYNC__FN dync_status dync__i_bmm(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, a->dtype, device, 3, shape);
 }
 
+/* [M, K] x [K] -> [M] */
 DYNC__FN dync_status dync__i_mv(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *a, *b;
@@ -81,6 +89,7 @@ DYNC__FN dync_status dync__i_mv(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, a->dtype, device, 1, a->lay.shape);
 }
 
+/* [K] x [K] -> 0-dim */
 DYNC__FN dync_status dync__i_dot(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *a, *b;
@@ -92,6 +101,7 @@ DYNC__FN dync_status dync__i_dot(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, a->dtype, device, 0, NULL);
 }
 
+/* [M] and [N] -> [M, N]: an elementwise product, so the dtypes promote. */
 DYNC__FN dync_status dync__i_outer(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *a, *b;
@@ -105,6 +115,8 @@ DYNC__FN dync_status dync__i_outer(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, dync__promote(a->dtype, b->dtype), device, 2, shape);
 }
 
+/* self + mat1 @ mat2: the product decides the shape, self must expand to it and have its dtype. The
+ * two matrices are checked as a call of mm whose arguments are 1 and 2 of this one. */
 DYNC__FN dync_status dync__i_addmm(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *self, *a, *b;
@@ -122,6 +134,11 @@ DYNC__FN dync_status dync__i_addmm(const dync__opcall *call, dync__info *out)
     return dync__layout_expand(&self->lay, 2, out->lay.shape, &expanded);
 }
 
+/* numpy's rules: a vector on the left is a row, one on the right a column, and the dim added for
+ * that goes again; all dims but the last two broadcast.
+ *
+ *   [K] x [K] -> []          [M, K] x [K] -> [M]          [B, 1, M, K] x [C, K, N] -> [B, C, M,
+ * N] */
 DYNC__FN dync_status dync__i_matmul(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *a, *b;
@@ -141,6 +158,8 @@ DYNC__FN dync_status dync__i_matmul(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, a->dtype, device, n, shape);
 }
 
+/* x [.., K], weight [N, K] or [K], bias [N] or none -> [.., N], or [..] for a weight of one dim.
+ * The bias may broadcast: its dims are matched from the last one on. */
 DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x, *w, *bias;

@@ -6,6 +6,9 @@ DYNC__COLD
 
 /* ---- movers ---------------------------------------------------------------------------------- */
 
+/* Arguments (list, dim). Dtypes promote; all sizes but that of dim agree. A tensor of shape [0] is
+ * left out whatever the others' rank is, which PyTorch keeps for old programs; where there are no
+ * others it decides the rank. */
 DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
 {
     const dync__arg *list = &call->args[0];
@@ -53,6 +56,8 @@ DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, dync__promoter_result(&p), out->device, first->lay.ndim, shape);
 }
 
+/* Arguments (list, dim): equal shapes, and a new dim of the list's length; dim counts in the
+ * result. */
 DYNC__FN dync_status dync__i_stack(const dync__opcall *call, dync__info *out)
 {
     const dync__arg *list = &call->args[0];
@@ -80,7 +85,8 @@ DYNC__FN dync_status dync__i_stack(const dync__opcall *call, dync__info *out)
 }
 
 /* select_backward, slice_backward, diagonal_backward: the sizes are an argument; the gradient must
- * fit the view of them. */
+ * fit the view of them. gradient g -> zeros of the sizes in argument 1 with g where the view was.
+ * What follows are the view's own arguments. */
 DYNC__FN dync_status dync__i_view_backward(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *g;
@@ -99,7 +105,9 @@ DYNC__FN dync_status dync__i_view_backward(const dync__opcall *call, dync__info 
                : dync__infer_pair_error("expected a gradient of the view's shape", &g->lay, &view);
 }
 
-/* A dense tensor in the form of self, whatever self's offset; the part must stay inside. */
+/* A dense tensor in the form of self, whatever self's offset; the part must stay inside. Arguments
+ * (self, src, sizes, strides, offset). `items` is self's own reach, from its first to its last
+ * element: the result has no memory outside of that. */
 DYNC__FN dync_status dync__i_as_strided_scatter(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *src;
@@ -120,6 +128,7 @@ DYNC__FN dync_status dync__i_as_strided_scatter(const dync__opcall *call, dync__
     return DYNC_OK;
 }
 
+/* The dims are checked; strides are kept as empty_like keeps them. */
 DYNC__FN dync_status dync__i_flip(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -133,6 +142,8 @@ DYNC__FN dync_status dync__i_flip(const dync__opcall *call, dync__info *out)
     return dync__i_like(&like, out);
 }
 
+/* Arguments (self, shifts, dims): as many dims as shifts, or none and one shift, which rolls the
+ * flattened tensor. */
 DYNC__FN dync_status dync__i_roll(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -154,6 +165,7 @@ DYNC__FN dync_status dync__i_roll(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
 }
 
+/* Dims are matched from the last one on; more repeats than dims add dims in front. */
 DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -180,7 +192,7 @@ DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out)
 }
 
 /* Sizes of index at most those of other, dim aside. A 0-dim tensor counts as one of a single
- * element. */
+ * element. dim -1: no dim is exempt. An index without elements fits everything. */
 static dync_status dync__infer_index_fits(const dync__tensor *index, const dync__layout *other,
                                           int dim, const char *what)
 {
@@ -192,6 +204,8 @@ static dync_status dync__infer_index_fits(const dync__tensor *index, const dync_
     return fits ? DYNC_OK : dync__infer_pair_error(what, &index->lay, other);
 }
 
+/* Arguments (self, dim, index): out[i][j] = self[index[i][j]][j] for dim 0; the shape is index's.
+ * Values of index are checked where the data are (dync__eager_check_data, the plan). */
 DYNC__FN dync_status dync__i_gather(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *index;
@@ -207,6 +221,7 @@ DYNC__FN dync_status dync__i_gather(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, t->dtype, device, index->lay.ndim, index->lay.shape);
 }
 
+/* Arguments (self, index, dim): gather whose other dims broadcast. */
 DYNC__FN dync_status dync__i_take_along_dim(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *index;
@@ -227,6 +242,8 @@ DYNC__FN dync_status dync__i_take_along_dim(const dync__opcall *call, dync__info
     return dync__infer_fresh(out, t->dtype, t->device, n, shape);
 }
 
+/* Arguments (self, dim, index, src or number): self with out[index[i][j]][j] = src[i][j] for dim 0.
+ * index is inside of self but for dim, and inside of src in every dim. Also of scatter_add. */
 DYNC__FN dync_status dync__i_scatter(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *index;
@@ -252,6 +269,7 @@ DYNC__FN dync_status dync__i_scatter(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, t->lay.shape);
 }
 
+/* Arguments (self, dim, index): the slices that a vector of indices names, in its order. */
 DYNC__FN dync_status dync__i_index_select(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *index;
@@ -274,6 +292,7 @@ DYNC__FN dync_status dync__i_index_select(const dync__opcall *call, dync__info *
     return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, shape);
 }
 
+/* Arguments (self, dim, index, source): slice i of source is added to slice index[i] of self. */
 DYNC__FN dync_status dync__i_index_add(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *index, *src;
@@ -299,6 +318,8 @@ DYNC__FN dync_status dync__i_index_add(const dync__opcall *call, dync__info *out
     return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, t->lay.shape);
 }
 
+/* Values and their old places (int64), both with the strides empty_like would give. Arguments
+ * (self, dim, descending). */
 DYNC__FN dync_status dync__i_sort(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -315,6 +336,7 @@ DYNC__FN dync_status dync__i_sort(const dync__opcall *call, dync__info *out)
     return DYNC_OK;
 }
 
+/* The second output of sort alone. */
 DYNC__FN dync_status dync__i_argsort(const dync__opcall *call, dync__info *out)
 {
     dync__info both[2];
@@ -323,6 +345,7 @@ DYNC__FN dync_status dync__i_argsort(const dync__opcall *call, dync__info *out)
     return DYNC_OK;
 }
 
+/* Arguments (self, k, dim, ..): k values along dim and their places; a 0-dim tensor has one. */
 DYNC__FN dync_status dync__i_topk(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -338,6 +361,7 @@ DYNC__FN dync_status dync__i_topk(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(&out[1], DYNC_I64, t->device, t->lay.ndim, shape);
 }
 
+/* tril and triu look at the last two dims; those before are a batch. */
 DYNC__FN dync_status dync__i_tril(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;

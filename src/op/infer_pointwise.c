@@ -5,7 +5,9 @@ DYNC__COLD
 
 /* ---- pointwise ------------------------------------------------------------------------------- */
 
-/* The broadcast of all tensor arguments with the dtype given. */
+/* The broadcast of all tensor arguments with the dtype given. At most four tensors, which all rows
+ * keep to. Strides follow the operands (dync__infer_like). copy takes its source from any device:
+ * the result is where argument 0 is. */
 static dync_status dync__infer_broadcast(const dync__opcall *call, int dtype, dync__info *out)
 {
     dync__tensor *t[4];
@@ -30,11 +32,14 @@ static dync_status dync__infer_broadcast(const dync__opcall *call, int dtype, dy
     return dync__infer_like(out, ndim, shape, n, t);
 }
 
+/* A bool number counts like a bool tensor: sub refuses both. */
 static bool dync__infer_is_bool(const dync__arg *a)
 {
     return a->kind == DYNC__A_BOOL || (a->kind == DYNC__A_TENSOR && a->as.t->dtype == DYNC_BOOL);
 }
 
+/* Fails with PyTorch's words where the computing dtype is bool, and for sub already where one
+ * operand is. */
 static dync_status dync__infer_no_bool(const dync__opcall *call, int dtype)
 {
     bool subtracts = call->op == DYNC__OP_sub &&
@@ -84,6 +89,8 @@ static bool dync__infer_refuses_bool(int op)
     }
 }
 
+/* Any dtype, but bool where the row refuses it. Rows with the flag FLOAT compute integers in the
+ * default dtype. */
 DYNC__FN dync_status dync__i_unary(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -94,6 +101,7 @@ DYNC__FN dync_status dync__i_unary(const dync__opcall *call, dync__info *out)
                                  out);
 }
 
+/* Floating tensors alone: activations. logsigmoid is row major, as PyTorch makes it. */
 DYNC__FN dync_status dync__i_float_unary(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -104,6 +112,7 @@ DYNC__FN dync_status dync__i_float_unary(const dync__opcall *call, dync__info *o
     return dync__infer_broadcast(call, t->dtype, out);
 }
 
+/* alpha divides: 0 is refused; NaN is not, as in PyTorch. */
 DYNC__FN dync_status dync__i_celu(const dync__opcall *call, dync__info *out)
 {
     DYNC__TRY(dync__i_float_unary(call, out));
@@ -114,7 +123,8 @@ DYNC__FN dync_status dync__i_celu(const dync__opcall *call, dync__info *out)
                : dync__fail(DYNC_ERR_VALUE, "ZeroDivisionError: alpha cannot be 0 for CELU");
 }
 
-/* Two Python numbers make a 0-dim tensor, as torch.add(1, 2) would if it took them. */
+/* Two Python numbers make a 0-dim tensor, as torch.add(1, 2) would if it took them. Comparisons
+ * (BOOL_OUT) compute in the common dtype and give bools. */
 DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out)
 {
     DYNC__TRY(dync__infer_value(call, 0));
@@ -132,6 +142,7 @@ DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out)
                                  out);
 }
 
+/* A binary operator without an integer form: the common dtype must be floating. */
 DYNC__FN dync_status dync__i_floating_binary(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -142,6 +153,7 @@ DYNC__FN dync_status dync__i_floating_binary(const dync__opcall *call, dync__inf
                       dync__dtype_info(out->dtype)->guard);
 }
 
+/* Integers and bools; of a bool the bit is its truth. */
 DYNC__FN dync_status dync__i_bitwise(const dync__opcall *call, dync__info *out)
 {
     for (int i = 0; i < call->nargs; i++) DYNC__TRY(dync__infer_value(call, i));
@@ -152,6 +164,8 @@ DYNC__FN dync_status dync__i_bitwise(const dync__opcall *call, dync__info *out)
     return dync__infer_broadcast(call, dtype, out);
 }
 
+/* Arguments (self, min, max): each a tensor, a number or none, not both none. A single tensor bound
+ * is maximum or minimum in PyTorch, which take bools; clamp itself does not. */
 DYNC__FN dync_status dync__i_clamp(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -169,6 +183,7 @@ DYNC__FN dync_status dync__i_clamp(const dync__opcall *call, dync__info *out)
     return dync__infer_broadcast(call, dtype, out);
 }
 
+/* Arguments (self, min_val, max_val). */
 DYNC__FN dync_status dync__i_hardtanh(const dync__opcall *call, dync__info *out)
 {
     DYNC__TRY(dync__i_unary(call, out));
@@ -177,6 +192,7 @@ DYNC__FN dync_status dync__i_hardtanh(const dync__opcall *call, dync__info *out)
     return DYNC_OK;
 }
 
+/* self + weight * (end - self): self and end of one dtype; the weight a number or a tensor. */
 DYNC__FN dync_status dync__i_lerp(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *self, *end;
@@ -190,6 +206,8 @@ DYNC__FN dync_status dync__i_lerp(const dync__opcall *call, dync__info *out)
     return dync__infer_broadcast(call, self->dtype, out);
 }
 
+/* Sums of a quantized product times a fixed-point factor: self, multiplier and shift, all int32 and
+ * broadcast together. See dync__e_rescale for the arithmetic. */
 DYNC__FN dync_status dync__i_rescale(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -204,6 +222,7 @@ DYNC__FN dync_status dync__i_rescale(const dync__opcall *call, dync__info *out)
     return dync__infer_broadcast(call, DYNC_I32, out);
 }
 
+/* self + value * (a * b) or (a / b): arguments (self, a, b, value), three tensors and a number. */
 DYNC__FN dync_status dync__i_addc(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -219,6 +238,7 @@ DYNC__FN dync_status dync__i_addc(const dync__opcall *call, dync__info *out)
     return dync__infer_broadcast(call, dtype, out);
 }
 
+/* A condition that must be bool; `what` is how the message calls it. */
 static dync_status dync__infer_mask(const dync__tensor *t, const char *what)
 {
     if (t->dtype == DYNC_BOOL) return DYNC_OK;
@@ -226,6 +246,8 @@ static dync_status dync__infer_mask(const dync__tensor *t, const char *what)
                       dync__dtype_info(t->dtype)->name);
 }
 
+/* Arguments (condition, a, b). A uint8 condition is taken as PyTorch takes it, with any value but 0
+ * true. */
 DYNC__FN dync_status dync__i_where(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *condition;
@@ -236,6 +258,8 @@ DYNC__FN dync_status dync__i_where(const dync__opcall *call, dync__info *out)
     return dync__infer_broadcast(call, dync__op_common_dtype(call), out);
 }
 
+/* Arguments (self, mask, value): keeps the dtype of self; the value is a number or a 0-dim
+ * tensor. */
 DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *self, *mask;
@@ -259,6 +283,7 @@ DYNC__FN dync_status dync__i_clone(const dync__opcall *call, dync__info *out)
     return dync__infer_broadcast(call, t->dtype, out);
 }
 
+/* dtypes are numbers from the user and may be anything. */
 DYNC__FN dync_status dync__i_to_dtype(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -268,6 +293,7 @@ DYNC__FN dync_status dync__i_to_dtype(const dync__opcall *call, dync__info *out)
     return dync__infer_broadcast(call, (int)call->args[1].as.i, out);
 }
 
+/* A meta tensor has nothing to copy: only meta to meta is possible. */
 DYNC__FN dync_status dync__i_to_device(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;

@@ -5,6 +5,8 @@ DYNC__COLD
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
+/* reduced[d], for all DYNC_MAX_DIMS places: does dim d go? Negative dims count from the end, and
+ * each is named at most once. An empty list means every dim, as in PyTorch. */
 DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *reduced)
 {
     int64_t one = dims->kind == DYNC__A_INT ? dims->as.i : 0;
@@ -25,6 +27,7 @@ DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *red
     return DYNC_OK;
 }
 
+/* The result of a reduction over these dims: they go, or stay with size 1 (keepdim). */
 static dync_status dync__infer_reduced(const dync__tensor *t, const bool *reduced, bool keepdim,
                                        int dtype, dync__info *out)
 {
@@ -49,6 +52,8 @@ static dync_status dync__infer_not_empty(const dync__tensor *t, const bool *redu
     return DYNC_OK;
 }
 
+/* any and all of uint8 give uint8, else bool; sums of integers are int64; a mean of what is no
+ * float would be of the default dtype (FLOAT). */
 static int dync__infer_reduce_dtype(const dync__opcall *call, const dync__tensor *t)
 {
     bool floating = dync__dtype_info(t->dtype)->kind == 'f';
@@ -58,6 +63,7 @@ static int dync__infer_reduce_dtype(const dync__opcall *call, const dync__tensor
     return t->dtype;
 }
 
+/* sum, prod, mean, amax, amin, any, all, logsumexp: arguments (self, dims, keepdim). */
 DYNC__FN dync_status dync__i_reduce(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -77,6 +83,7 @@ DYNC__FN dync_status dync__i_reduce(const dync__opcall *call, dync__info *out)
                                dync__infer_reduce_dtype(call, t), out);
 }
 
+/* Arguments (self, dims, correction, keepdim): var and std. */
 DYNC__FN dync_status dync__i_var(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -89,6 +96,7 @@ DYNC__FN dync_status dync__i_var(const dync__opcall *call, dync__info *out)
     return dync__infer_reduced(t, reduced, call->args[3].as.i != 0, t->dtype, out);
 }
 
+/* Arguments (self, p, dims, keepdim). */
 DYNC__FN dync_status dync__i_norm(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -106,6 +114,7 @@ DYNC__FN dync_status dync__i_norm(const dync__opcall *call, dync__info *out)
     return dync__infer_reduced(t, reduced, call->args[3].as.i != 0, t->dtype, out);
 }
 
+/* argmax, argmin: indices, int64. Arguments (self, dims, keepdim), dims at most one. */
 DYNC__FN dync_status dync__i_arg_reduce(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -117,6 +126,7 @@ DYNC__FN dync_status dync__i_arg_reduce(const dync__opcall *call, dync__info *ou
     return dync__infer_reduced(t, reduced, call->args[2].as.i != 0, DYNC_I64, out);
 }
 
+/* max and min along a dim: values, and where they stood (int64). Arguments (self, dim, keepdim). */
 DYNC__FN dync_status dync__i_max_dim(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -128,6 +138,8 @@ DYNC__FN dync_status dync__i_max_dim(const dync__opcall *call, dync__info *out)
     return dync__infer_reduced(t, reduced, call->args[2].as.i != 0, DYNC_I64, &out[1]);
 }
 
+/* A scan keeps the shape; integers are summed as int64. The result is row major whatever self
+ * is. */
 DYNC__FN dync_status dync__i_cumsum(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -138,6 +150,7 @@ DYNC__FN dync_status dync__i_cumsum(const dync__opcall *call, dync__info *out)
                              t->lay.shape);
 }
 
+/* Arguments (self, dim); also of log_softmax. The result is row major. */
 DYNC__FN dync_status dync__i_softmax(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;

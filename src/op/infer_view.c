@@ -1,10 +1,22 @@
-/* op/infer_view.c: the layouts of views. After infer.c. */
+/* op/infer_view.c: the layouts of views. After infer.c.
+ *
+ * A view shares the storage of argument 0 and has a layout (shape, strides, offset) of its own, all
+ * in elements: element (i, j) stands at offset + i * stride[0] + j * stride[1]. No data move.
+ *
+ *   x        shape [2, 3]  strides (3, 1)  offset 0     0 1 2 / 3 4 5
+ *   x.t()    shape [3, 2]  strides (1, 3)  offset 0     0 3 / 1 4 / 2 5
+ *   x[:, 1]  shape [2]     strides (3)     offset 1     1 4
+ *
+ * Sizes may be symbolic: dync__sz_* compute with tokens as with numbers, and comparisons of them
+ * are guards. Rows that may copy where strides forbid a view (reshape, flatten, contiguous) say so
+ * by alias -1. */
 #include "../dync.in.h"
 #include "rows.h"
 DYNC__COLD
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
+/* *out starts as argument 0 itself; the caller changes the layout. *t is borrowed. */
 static dync_status dync__infer_view(const dync__opcall *call, dync__tensor **t, dync__info *out)
 {
     DYNC__TRY(dync__infer_tensor(call, 0, t));
@@ -13,19 +25,22 @@ static dync_status dync__infer_view(const dync__opcall *call, dync__tensor **t, 
     return DYNC_OK;
 }
 
+/* A dim that may be negative, as one of 0 .. ndim - 1; rank 0 counts as rank 1. */
 static dync_status dync__infer_dim(const dync__arg *a, int ndim, int *out)
 {
     return dync__dim_wrap(dync__infer_int_dim(a), ndim, out);
 }
 
+/* The same layout: detach, alias, and what else only gives a new handle. */
 DYNC__FN dync_status dync__i_alias(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
     return dync__infer_view(call, &t, out);
 }
 
-/* Copies what a view op would be given into row-major form where strides do not allow it: shape
- * only. */
+/* The layout of self's memory seen with another shape, where strides can express it. One size of
+ * shape may be -1: what is left. *possible: false where no strides can express the new shape over
+ * the old memory, e.g. a transposed matrix as one dim. */
 static dync_status dync__infer_as_view(const dync__layout *in, int ndim, const int64_t *shape,
                                        dync__layout *out, bool *possible)
 {
@@ -33,6 +48,8 @@ static dync_status dync__infer_as_view(const dync__layout *in, int ndim, const i
     return DYNC_OK;
 }
 
+/* Argument 1: the sizes. Never copies: where strides do not allow it, DYNC_ERR_SHAPE that
+ * recommends reshape. */
 DYNC__FN dync_status dync__i_view(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -49,7 +66,8 @@ DYNC__FN dync_status dync__i_view(const dync__opcall *call, dync__info *out)
     return DYNC_OK;
 }
 
-/* reshape: a view, or a fresh row-major copy. */
+/* reshape: a view, or a fresh row-major copy. out comes from dync__infer_view, so a view is what it
+ * says until the strides turn out not to fit. */
 static dync_status dync__infer_reshape(const dync__tensor *t, int ndim, const int64_t *shape,
                                        dync__info *out)
 {
@@ -69,6 +87,7 @@ DYNC__FN dync_status dync__i_reshape(const dync__opcall *call, dync__info *out)
     return dync__infer_reshape(t, call->args[1].n, call->args[1].as.dims, out);
 }
 
+/* Argument 1 lends its shape alone. */
 DYNC__FN dync_status dync__i_view_as(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *other;
@@ -82,6 +101,7 @@ DYNC__FN dync_status dync__i_view_as(const dync__opcall *call, dync__info *out)
                                                  "size and stride");
 }
 
+/* Dims start to end (both included) as one. A 0-dim tensor becomes [1]. */
 DYNC__FN dync_status dync__i_flatten(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -99,6 +119,7 @@ DYNC__FN dync_status dync__i_flatten(const dync__opcall *call, dync__info *out)
     return dync__infer_reshape(t, n, shape, out);
 }
 
+/* The reverse: dim as several, of which one may be -1. Their product must be the size of dim. */
 DYNC__FN dync_status dync__i_unflatten(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -128,6 +149,7 @@ DYNC__FN dync_status dync__i_unflatten(const dync__opcall *call, dync__info *out
     return dync__infer_reshape(t, n, shape, out);
 }
 
+/* Dim i of the result is dim dims[i] of self; each dim once. */
 DYNC__FN dync_status dync__i_permute(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -157,6 +179,7 @@ static void dync__infer_swap(dync__layout *l, int a, int b)
     l->stride[b] = stride;
 }
 
+/* Two dims exchanged; a 0-dim tensor stays as it is. */
 DYNC__FN dync_status dync__i_transpose(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -168,6 +191,7 @@ DYNC__FN dync_status dync__i_transpose(const dync__opcall *call, dync__info *out
     return DYNC_OK;
 }
 
+/* A matrix is transposed, a vector or 0-dim tensor stays as it is. */
 DYNC__FN dync_status dync__i_t(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -179,6 +203,7 @@ DYNC__FN dync_status dync__i_t(const dync__opcall *call, dync__info *out)
     return DYNC_OK;
 }
 
+/* Dims of size 1 get stride 0 and any size; new leading dims too; -1 keeps a size. */
 DYNC__FN dync_status dync__i_expand(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -203,12 +228,15 @@ static void dync__infer_drop_dim(dync__layout *l, int dim)
     }
 }
 
-/* One that data decide is asked for: the rank depends on it. */
+/* One that data decide is asked for: the rank depends on it. A symbolic size is never 1: sizes 0
+ * and 1 are specialised. Of a size that data decide nothing is known, so the question goes to
+ * whoever runs the graph. */
 static bool dync__squeeze_drops(int64_t size)
 {
     return size == 1 || (dync__sz_by_data(size) && dync__sz_ask(DYNC__SZ_EQ, size, 1));
 }
 
+/* Nothing happens where the dim has another size than 1. */
 DYNC__FN dync_status dync__i_squeeze(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -219,6 +247,7 @@ DYNC__FN dync_status dync__i_squeeze(const dync__opcall *call, dync__info *out)
     return DYNC_OK;
 }
 
+/* From the last dim on, so that the places of those still to be looked at do not change. */
 DYNC__FN dync_status dync__i_squeeze_all(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -228,6 +257,8 @@ DYNC__FN dync_status dync__i_squeeze_all(const dync__opcall *call, dync__info *o
     return DYNC_OK;
 }
 
+/* dim counts in the result: -1 is behind the last one. The stride of a dim of size 1 is never used
+ * to find an element; it is what PyTorch gives it, as users can read it. */
 DYNC__FN dync_status dync__i_unsqueeze(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -246,6 +277,7 @@ DYNC__FN dync_status dync__i_unsqueeze(const dync__opcall *call, dync__info *out
     return DYNC_OK;
 }
 
+/* index < 0 counts from the end. The offset moves to the first element, the dim goes. */
 DYNC__FN dync_status dync__view_select(const dync__layout *in, int64_t dim_arg, int64_t index,
                                        dync__layout *out)
 {
@@ -265,6 +297,8 @@ DYNC__FN dync_status dync__view_select(const dync__layout *in, int64_t dim_arg, 
     return DYNC_OK;
 }
 
+/* A start or end as 0 .. size. INT64_MAX, the default end, is the size itself even where it is
+ * symbolic: no guard comes of x[2:]. */
 static int64_t dync__slice_edge(int64_t edge, int64_t size)
 {
     if (edge == INT64_MAX) return size;
@@ -272,7 +306,8 @@ static int64_t dync__slice_edge(int64_t edge, int64_t size)
     return dync__sz_max(dync__sz_add(edge, size), 0);
 }
 
-/* Places from start on, before end. */
+/* Places from start on, before end. ceil((end - start) / step), at least 0. A length that data
+ * decide is not compared (which would need its value): it is clipped by a symbolic max instead. */
 static int64_t dync__slice_places(int64_t start, int64_t end, int64_t step)
 {
     int64_t n = dync__sz_sub(end, start);
@@ -284,7 +319,9 @@ static int64_t dync__slice_places(int64_t start, int64_t end, int64_t step)
     return dync__sz_size(step == 1 ? n : dync__sz_add(dync__sz_div(dync__sz_sub(n, 1), step), 1));
 }
 
-/* Negative ends count from the end, ends past it are clipped, as in Python. */
+/* Negative ends count from the end, ends past it are clipped, as in Python. start and end as a user
+ * gives them, step > 0. A stride that no element uses (length 0 or 1) is kept from overflowing: the
+ * step is clipped to the size. */
 DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, int64_t start,
                                       int64_t end, int64_t step, dync__layout *out)
 {
@@ -307,6 +344,13 @@ DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, i
     return DYNC_OK;
 }
 
+/* The diagonal becomes the last dim, with the sum of both strides; offset > 0 lies above the main
+ * one (it skips columns), offset < 0 below it (it skips rows). Past the edge: length 0, the offset
+ * of the layout as it was.
+ *
+ *   x [3, 4], offset 1:   . a . .      rows 3, columns left 3: length 3
+ *                         . . b .
+ *                         . . . c */
 DYNC__FN dync_status dync__view_diagonal(const dync__layout *in, int64_t offset, int64_t dim1_arg,
                                          int64_t dim2_arg, dync__layout *out)
 {
@@ -351,6 +395,8 @@ DYNC__FN dync_status dync__i_slice(const dync__opcall *call, dync__info *out)
                             call->args[4].as.i, &out->lay);
 }
 
+/* start < 0 counts from the end; unlike slice, what reaches past the end is an error. start may be
+ * symbolic. */
 DYNC__FN dync_status dync__i_narrow(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -381,6 +427,9 @@ DYNC__FN dync_status dync__i_diagonal(const dync__opcall *call, dync__info *out)
                                &out->lay);
 }
 
+/* Strides are not negative, so the last element is offset + sum((size - 1) * stride): it must lie
+ * inside. Products that overflow count as outside. A layout without elements reaches nothing.
+ * Symbolic sizes are judged by their example values. */
 DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg *stride,
                                          int64_t offset, int64_t items, dync__layout *out)
 {
@@ -413,6 +462,7 @@ DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg 
     return DYNC_OK;
 }
 
+/* The offset counts from the storage's first element, not from self's: PyTorch's as_strided. */
 DYNC__FN dync_status dync__i_as_strided(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -437,6 +487,7 @@ DYNC__FN dync_status dync__i_strided_view(const dync__opcall *call, dync__info *
     return DYNC_OK;
 }
 
+/* contiguous() gives self back where it is row major already; _clone_contiguous always copies. */
 DYNC__FN dync_status dync__i_contiguous(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
@@ -446,6 +497,7 @@ DYNC__FN dync_status dync__i_contiguous(const dync__opcall *call, dync__info *ou
     return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
 }
 
+/* self gets the storage and layout of argument 1 and keeps its dtype, which must be the same. */
 DYNC__FN dync_status dync__i_set_(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *self, *source;
@@ -461,6 +513,7 @@ DYNC__FN dync_status dync__i_set_(const dync__opcall *call, dync__info *out)
     return DYNC_OK;
 }
 
+/* An effect has no outputs and nothing to infer. */
 DYNC__FN dync_status dync__i_effect(const dync__opcall *call, dync__info *out)
 {
     (void)call;

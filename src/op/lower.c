@@ -11,6 +11,7 @@ DYNC__COLD
 
 /* ---- building blocks ------------------------------------------------------------------------- */
 
+/* Of a symbolic layout a token. */
 DYNC__FN int64_t dync__lower_count(const dync__layout *l)
 {
     int64_t n = 1;
@@ -31,6 +32,8 @@ DYNC__FN const dync__operand *dync__lower_operand(const dync__opcall *call, cons
     return &in[at];
 }
 
+/* extent: of n_outer outer loops, then of the inner ones. The kernel lies in pb's arena. b->section
+ * starts at 1, the first phase. False: no memory. */
 DYNC__FN bool dync__lower_begin(dync__pb *pb, dync__lb *b, int n_outer, int n_dims,
                                 const int64_t *extent)
 {
@@ -42,6 +45,8 @@ DYNC__FN bool dync__lower_begin(dync__pb *pb, dync__lb *b, int n_outer, int n_di
     return b->k != NULL;
 }
 
+/* Failures of the builder are sticky and come out here. A loop nest with an extent of 0 is left
+ * out. */
 DYNC__FN dync_status dync__lower_end(dync__pb *pb, dync__lb *b)
 {
     if (!b->k || b->k->failed) return DYNC_ERR_MEMORY;
@@ -56,6 +61,7 @@ DYNC__FN int dync__lower_load(dync__lb *b, const dync__operand *x, const int64_t
     return dync__lb_load(b, buf, dync__kernel_access(b->k, x->lay.offset, stride));
 }
 
+/* Integers wrap to the width of y's dtype, floats round to it. */
 DYNC__FN void dync__lower_store(dync__lb *b, const dync__operand *y, const int64_t *stride,
                                 int value)
 {
@@ -72,6 +78,9 @@ static bool dync__arg_is_sized(const dync__arg *a, int type)
                                     : dync__is_token(a->as.i);
 }
 
+/* Three ways: a number of run time is loaded from its slot (eager), one that follows from symbolic
+ * sizes stays symbolic in a plan for many sizes, any other is a constant. Floats become integers as
+ * C casts them, and 32 bits wrap. */
 DYNC__FN int dync__lower_number(dync__pb *pb, dync__lb *b, const dync__opcall *call, int i,
                                 int type)
 {
@@ -108,6 +117,7 @@ static void dync__lower_broadcast(const dync__layout *l, const dync__layout *to,
             d < lead || (l->shape[d - lead] == 1 && to->shape[d] != 1) ? 0 : l->stride[d - lead];
 }
 
+/* Its memory is planned later; *out is read by whoever wrote it. */
 DYNC__FN dync_status dync__lower_temp(dync__pb *pb, int dtype, int ndim, const int64_t *shape,
                                       dync__operand *out)
 {
@@ -118,6 +128,7 @@ DYNC__FN dync_status dync__lower_temp(dync__pb *pb, int dtype, int ndim, const i
     return out->slot < 0 ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
+/* src broadcasts to dst's shape; both may have any strides. */
 DYNC__FN dync_status dync__lower_copy(dync__pb *pb, const dync__operand *src,
                                       const dync__operand *dst)
 {
@@ -129,7 +140,8 @@ DYNC__FN dync_status dync__lower_copy(dync__pb *pb, const dync__operand *src,
     return dync__lower_end(pb, &b);
 }
 
-/* Expanded dims of dst are written once: zero_ and fill_ allow them. */
+/* Expanded dims of dst are written once: zero_ and fill_ allow them. arg: the number argument to
+ * fill with, or -1 for `value`. */
 DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, int arg, double value,
                                       const dync__operand *dst)
 {
@@ -146,6 +158,8 @@ DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, in
     return dync__lower_end(pb, &b);
 }
 
+/* operands are copied, attr may be NULL. Order and meaning of operands are the kernel's own: see
+ * its row in kernel/. */
 DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, const dync__kcall_row *kernel, int n,
                                        const dync__operand *operands, const dync__attr *attr)
 {
@@ -174,6 +188,7 @@ static void dync__lower_lift(dync__layout *l)
     l->stride[0] = l->ndim > 1 ? dync__sz_mul(l->shape[1], l->stride[1]) : 1;
 }
 
+/* A copy of x whose layout has at least that rank; no element moves. */
 DYNC__FN dync__operand dync__lower_lifted(const dync__operand *x, int rank)
 {
     dync__operand y = *x;
@@ -239,6 +254,9 @@ static dync_status dync__lower_divisor(dync__pb *pb, const dync__opcall *call,
                : DYNC_OK;
 }
 
+/* One loop nest over the result: load each operand at its broadcast strides, cast to the common
+ * dtype, apply the row's expr, store. Also of rows that are the functional side of an in-place one:
+ * out is self then. */
 DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *call,
                                            const dync__operand *in, const dync__operand *out)
 {
@@ -278,6 +296,7 @@ DYNC__FN dync_status dync__l_clone(dync__pb *pb, const dync__opcall *call, const
 
 /* ---- factories ------------------------------------------------------------------------------- */
 
+/* empty and its kind: memory as it was found. */
 DYNC__FN dync_status dync__l_nothing(dync__pb *pb, const dync__opcall *call,
                                      const dync__operand *in, const dync__operand *out)
 {
@@ -288,6 +307,7 @@ DYNC__FN dync_status dync__l_nothing(dync__pb *pb, const dync__opcall *call,
     return DYNC_OK;
 }
 
+/* full and full_like fill with argument 1, ones with 1, zeros with 0. */
 DYNC__FN dync_status dync__l_full(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                   const dync__operand *out)
 {
@@ -315,6 +335,7 @@ DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, cons
     return dync__lower_end(pb, &b);
 }
 
+/* 1 where row - column is 0. */
 DYNC__FN dync_status dync__l_eye(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                  const dync__operand *out)
 {
@@ -329,7 +350,9 @@ DYNC__FN dync_status dync__l_eye(dync__pb *pb, const dync__opcall *call, const d
     return dync__lower_end(pb, &b);
 }
 
-/* One draw per element in row-major order, whatever the strides. */
+/* One draw per element in row-major order, whatever the strides. The counter of an element is its
+ * place in row-major order plus what the plan has drawn before: the same seed gives the same
+ * numbers whatever the threads, loops and fusion (Philox, base/rng.c). pb->rng_used counts on. */
 DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out)
 {
@@ -385,6 +408,7 @@ static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call,
 
 /* ---- the door -------------------------------------------------------------------------------- */
 
+/* Views are trivially so; an in-place row is where its functional one is meant to be. */
 DYNC__FN bool dync__op_can_lower(int op)
 {
     const dync__op_row *row = dync__op_info(op);
@@ -392,6 +416,8 @@ DYNC__FN bool dync__op_can_lower(int op)
     return row->lower || row->expr || row->cls == DYNC__VIEW;
 }
 
+/* The row's own lower column comes first, expr second. pb->origin names the operator in
+ * listings. */
 DYNC__FN dync_status dync__op_lower(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     int n_in, const dync__operand *out)
 {

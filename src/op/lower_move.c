@@ -23,6 +23,7 @@ DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, cons
     return dync__lower_kcall(pb, &dync__kcall_cumsum, 2, op, &attr);
 }
 
+/* Operands {self, values, indices}; attributes: dim and descending. */
 DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                   const dync__operand *out)
 {
@@ -34,7 +35,8 @@ DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const 
     return dync__lower_kcall(pb, &dync__kcall_sort, 3, op, &attr);
 }
 
-/* Elsewhere than on the CPU all is sorted first. */
+/* Elsewhere than on the CPU all is sorted first. The CPU's kernel sorts only as far as its results
+ * reach; others sort into temporaries of the whole size, and the first k are copied out. */
 DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                   const dync__operand *out)
 {
@@ -93,7 +95,8 @@ DYNC__LOWER_SCATTERED(index_add)
 /* ---- gathering ------------------------------------------------------------------------------- */
 
 /* The kernel's indices, which fail it where one lies outside; on the CPU, as GPUs do not stop for
- * it. */
+ * it. Dims over which the index repeats (stride 0) are looked at once. The bound names the operator
+ * and the user's line for the message. */
 static void dync__lower_bound(dync__pb *pb, dync__lb *b, const dync__operand *index, int64_t size)
 {
     dync__bound bound = {.order = pb->step.n,
@@ -110,7 +113,9 @@ static void dync__lower_bound(dync__pb *pb, dync__lb *b, const dync__operand *in
 }
 
 /* Rows of dim `dim` of the table, or its elements: number `index` of the loops, which the operand
- * `by` holds; `stride` without that dim. */
+ * `by` holds; `stride` without that dim. b: a kernel just begun whose loops are those of `out`.
+ * table[.., index, ..] is loaded at the place of the other dims (stride, with 0 for dim) plus index
+ * times the stride of dim. Ends the kernel. */
 static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__operand *table,
                                       const int64_t *stride, int dim, const dync__operand *by,
                                       int index, const dync__operand *out)
@@ -125,6 +130,7 @@ static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__ope
     return dync__lower_end(pb, b);
 }
 
+/* Loops over the result; the index is read at the same place. */
 DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out)
 {
@@ -141,6 +147,7 @@ DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, cons
                               dync__lower_load(&b, &index, index.lay.stride), &y);
 }
 
+/* The index is a vector: it moves along dim alone. */
 DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call,
                                           const dync__operand *in, const dync__operand *out)
 {
@@ -157,6 +164,7 @@ DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call
                               &y);
 }
 
+/* The last loop is the column of the table, the others are those of the indices. */
 DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call,
                                        const dync__operand *in, const dync__operand *out)
 {
@@ -175,6 +183,7 @@ DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call,
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
+/* Each element compares its class (the last loop's counter) with the index of its row. */
 DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call,
                                      const dync__operand *in, const dync__operand *out)
 {
@@ -192,7 +201,8 @@ DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call,
     return dync__lower_end(pb, &b);
 }
 
-/* Keeps elements whose column - row is at most (tril) or at least (triu) the diagonal. */
+/* Keeps elements whose column - row is at most (tril) or at least (triu) the diagonal. gap makes an
+ * access that is column - row: an affine function of the two last counters. */
 static dync_status dync__lower_triangle(dync__pb *pb, const dync__opcall *call,
                                         const dync__operand *in, const dync__operand *out,
                                         bool lower)
@@ -222,6 +232,7 @@ DYNC__FN dync_status dync__l_triu(dync__pb *pb, const dync__opcall *call, const 
     return dync__lower_triangle(pb, call, in, out, false);
 }
 
+/* A copy from a layout with negative strides that begins at the last element. */
 DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                   const dync__operand *out)
 {
@@ -238,6 +249,8 @@ DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const 
     return dync__lower_copy(pb, &x, out);
 }
 
+/* One copy each into the part of the result that belongs to it; the part's offset moves along
+ * dim. */
 DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                  const dync__operand *out)
 {
@@ -253,7 +266,8 @@ DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const d
     return DYNC_OK;
 }
 
-/* self copied, then src into the strided part. */
+/* self copied, then src into the strided part. Where the part overlaps itself the last write must
+ * win, so the loops keep their order. */
 DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall *call,
                                                 const dync__operand *in, const dync__operand *out)
 {

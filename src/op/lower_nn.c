@@ -6,7 +6,8 @@ DYNC__LEAN
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* mm, bmm, mv, dot: all are [.., M, K] @ [.., K, N] after a look at the dims that are missing. */
+/* mm, bmm, mv, dot: all are [.., M, K] @ [.., K, N] after a look at the dims that are missing. A
+ * sum over no elements is 0. */
 DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out)
 {
@@ -28,6 +29,9 @@ DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, cons
     return dync__lower_kcall(pb, &dync__kcall_matmul, 3, op, NULL);
 }
 
+/* Floats: one kernel call, whose bias is self expanded (stride 0 where it broadcasts). Integers
+ * have no such kernel: a product into a temporary, and an addition, which is lowered as a call of
+ * add over two tensors that exist only to say dtype and layout. */
 DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                    const dync__operand *out)
 {
@@ -58,6 +62,8 @@ DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const
 
 /* ---- convolution and pooling ----------------------------------------------------------------- */
 
+/* Two numbers, or one twice, or the defaults where the list is empty. otherwise may be NULL where
+ * it is never empty. */
 static void dync__lower_pair(const dync__arg *a, const int64_t *otherwise, int64_t *out)
 {
     out[0] = a->n ? a->as.dims[0] : otherwise[0];
@@ -89,6 +95,8 @@ static dync_status dync__lower_conv(dync__pb *pb, const dync__kcall_row *kernel,
     return dync__lower_kcall(pb, kernel, n, op, attr);
 }
 
+/* pb->winograd: the largest tile allowed, 0 for none. Which tile pays depends on sizes, so symbolic
+ * plans with it are refused here and made anew per size. */
 DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
                                          const dync__operand *in, const dync__operand *out)
 {
@@ -102,6 +110,7 @@ DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
     return dync__lower_conv(pb, &dync__kcall_conv2d, call, in, out, &attr);
 }
 
+/* As convolution, over int8 with int32 sums; never by Winograd, which needs fractions. */
 DYNC__FN dync_status dync__l_int_conv2d(dync__pb *pb, const dync__opcall *call,
                                         const dync__operand *in, const dync__operand *out)
 {
@@ -123,6 +132,9 @@ static dync_status dync__lower_channel_sum(dync__pb *pb, const dync__operand *g,
     return dync__l_sum(pb, &sum, g, out);
 }
 
+/* Each gradient is a kernel call of its own, made only where it is wanted (arguments 7 to 9):
+ * to_input is {grad_output, weight, gx}, to_weight {input, grad_output, gw}. An empty batch gives
+ * zeros. */
 DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opcall *call,
                                                   const dync__operand *in, const dync__operand *out)
 {
@@ -153,6 +165,7 @@ static dync__attr dync__lower_pool_attr(const dync__opcall *call, int first)
     return attr;
 }
 
+/* Kernels take 4 dims: [C, H, W] gets a leading 1. */
 DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call,
                                         const dync__operand *in, const dync__operand *out)
 {
@@ -166,6 +179,7 @@ DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call,
     return dync__lower_kcall(pb, &dync__kcall_max_pool2d, 3, op, &attr);
 }
 
+/* Operands {grad_output, indices, gx}: the input itself is not read. */
 DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcall *call,
                                                  const dync__operand *in, const dync__operand *out)
 {
@@ -178,7 +192,9 @@ DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcal
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* op[n]: the operands but the mask; from argument `mask` on: mask, is_causal, scale. */
+/* op[n]: the operands but the mask; from argument `mask` on: mask, is_causal, scale. op has room
+ * for the mask, which is expanded to [.., L, S] and stands last; attr.mask is its place among the
+ * operands. */
 static dync_status dync__lower_attention(dync__pb *pb, const dync__opcall *call,
                                          const dync__operand *in, const dync__kcall_row *kernel,
                                          dync__operand *op, int n, int mask)
@@ -200,6 +216,8 @@ static dync_status dync__lower_attention(dync__pb *pb, const dync__opcall *call,
     return dync__lower_kcall(pb, kernel, n, op, &attr);
 }
 
+/* Operands {query, key, value, out, logsumexp}, then the mask. Without keys: zeros, and the log of
+ * an empty sum. */
 DYNC__FN dync_status dync__l_flash_attention(dync__pb *pb, const dync__opcall *call,
                                              const dync__operand *in, const dync__operand *out)
 {
@@ -212,6 +230,7 @@ DYNC__FN dync_status dync__l_flash_attention(dync__pb *pb, const dync__opcall *c
     return dync__lower_fill(pb, call, -1, -HUGE_VAL, &out[1]);
 }
 
+/* Operands {grad, query, key, value, out, logsumexp, gq, gk, gv}, then the mask. */
 DYNC__FN dync_status dync__l_flash_attention_backward(dync__pb *pb, const dync__opcall *call,
                                                       const dync__operand *in,
                                                       const dync__operand *out)
@@ -231,12 +250,16 @@ DYNC__FN dync_status dync__l_flash_attention_backward(dync__pb *pb, const dync__
 
 /* ---- recurrent layers ------------------------------------------------------------------------ */
 
+/* Operands of a recurrent kernel call in the order they are given; attr.rnn.role says at which
+ * place each stands, -1 where it is missing: not every layer has a bias, a cell state or saved
+ * gates. */
 typedef struct dync__lower_rnn {
     dync__operand op[DYNC__RNN_ROLES];
     dync__attr attr;
     int n;
 } dync__lower_rnn;
 
+/* x may be NULL or empty: then the role stays missing. */
 static void dync__lower_rnn_add(dync__lower_rnn *l, int role, const dync__operand *x, bool written)
 {
     if (!x || dync__lower_empty(x)) return;
@@ -245,6 +268,7 @@ static void dync__lower_rnn_add(dync__lower_rnn *l, int role, const dync__operan
     l->op[l->n++].written = written;
 }
 
+/* gates: the argument that says how many; the one behind it whether it runs backward in time. */
 static void dync__lower_rnn_begin(dync__lower_rnn *l, const dync__pb *pb, const dync__opcall *call,
                                   int gates)
 {
@@ -257,6 +281,7 @@ static void dync__lower_rnn_begin(dync__lower_rnn *l, const dync__pb *pb, const 
     a->fast = pb->fast_math;
 }
 
+/* *x becomes a row-major copy in dense where it is not row major already. */
 static dync_status dync__lower_rnn_dense(dync__pb *pb, const dync__operand **x,
                                          dync__operand *dense)
 {
@@ -267,6 +292,7 @@ static dync_status dync__lower_rnn_dense(dync__pb *pb, const dync__operand **x,
     return DYNC_OK;
 }
 
+/* Arguments 0 to 4 are the roles IN, W, B, H0, C0 in their order. */
 DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call,
                                        const dync__operand *in, const dync__operand *out)
 {
@@ -285,6 +311,7 @@ DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call,
     return dync__lower_kcall(pb, &dync__kcall_rnn_layer, l.n, l.op, &l.attr);
 }
 
+/* from[i]: the role of argument i; the gradient of the input takes the role IN. */
 DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall *call,
                                                 const dync__operand *in, const dync__operand *out)
 {

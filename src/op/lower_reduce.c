@@ -1,5 +1,14 @@
 /* op/lower_reduce.c: reductions, scans and what is made of them (softmax, layer norm) as loops over
- * rows. After lower.c. */
+ * rows. After lower.c.
+ *
+ * A kernel has outer loops, one round per row, and inner loops over the row. What happens in a
+ * round is cut into sections: odd ones are phases over the inner loops, even ones happen once
+ * between them and see what the reductions before have given.
+ *
+ *   softmax of x [2, 3] along 1:       for i < 2                      outer loop, one row
+ *     section 1                          for j < 3: top = max(x)      phase
+ *     section 3                          for j < 3: sum += exp(x - top)
+ *     section 5                          for j < 3: y = exp(x - top) / sum */
 #include "../dync.in.h"
 #include "rows.h"
 DYNC__COLD
@@ -13,6 +22,8 @@ typedef struct dync__rows {
     int64_t extent[DYNC_MAX_DIMS + 1], n_rows, row_length;
 } dync__rows;
 
+/* reduced[d] for each dim of x. n_rows and row_length are the products of the two kinds, maybe
+ * symbolic. */
 static void dync__lower_rows(dync__rows *r, const dync__layout *x, const bool *reduced)
 {
     r->n_dims = 0;
@@ -49,7 +60,8 @@ static void dync__lower_row_strides(const dync__rows *r, const dync__layout *l, 
         stride[k] = k >= r->n_outer ? 0 : dropped ? l->stride[k] : l->stride[r->dim[k]];
 }
 
-/* a reduction in the making: one kernel and the operand that it runs over */
+/* a reduction in the making: one kernel and the operand that it runs over in, out: strides of the
+ * operand and of the result along the loops. */
 typedef struct dync__reducer {
     dync__rows rows;
     dync__lb b;
@@ -57,6 +69,8 @@ typedef struct dync__reducer {
     int x; /* the element, of the computing type */
 } dync__reducer;
 
+/* Begins a kernel over x in section 1 with its element loaded and cast to `type`. y: the result
+ * whose row strides go to r->out, or NULL. The dims are argument 1 (norm: 2). */
 static dync_status dync__lower_reducer(dync__pb *pb, const dync__opcall *call,
                                        const dync__operand *x, const dync__operand *y, int type,
                                        dync__reducer *r)
@@ -73,9 +87,11 @@ static dync_status dync__lower_reducer(dync__pb *pb, const dync__opcall *call,
     return DYNC_OK;
 }
 
+/* The dtype to sum in: f32 for f16 and bf16. */
 static int dync__lower_wide(int dtype) { return dync__dtype_info(dtype)->compute; }
 
-/* One reduction and its store; of nothing: its neutral element. */
+/* One reduction and its store; of nothing: its neutral element. kind: a DYNC__R_ reduction.
+ * neutral: what a row of no elements gives. */
 static dync_status dync__lower_simple(dync__pb *pb, const dync__opcall *call,
                                       const dync__operand *in, const dync__operand *out, int kind,
                                       int type, double neutral)
@@ -97,6 +113,7 @@ DYNC__FN dync_status dync__l_sum(dync__pb *pb, const dync__opcall *call, const d
 {
     return dync__lower_simple(pb, call, in, out, DYNC__R_SUM, dync__lower_wide(out->dtype), 0);
 }
+/* A sum and a division; of nothing it is NaN. */
 DYNC__FN dync_status dync__l_mean(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                   const dync__operand *out)
 {
@@ -140,6 +157,7 @@ DYNC__FN dync_status dync__l_amin(dync__pb *pb, const dync__opcall *call, const 
     return dync__lower_extreme(pb, call, in, out, false);
 }
 
+/* Bools are compared as integers. */
 static int dync__lower_orderable(int dtype)
 {
     return dtype == DYNC_BOOL ? DYNC_I32 : dync__lower_wide(dtype);
@@ -158,6 +176,8 @@ DYNC__FN dync_status dync__l_argmin(dync__pb *pb, const dync__opcall *call, cons
                               0);
 }
 
+/* Two reductions in one pass; a place is the count of the element within its row, the first of
+ * equals. */
 static dync_status dync__lower_value_and_place(dync__pb *pb, const dync__opcall *call,
                                                const dync__operand *in, const dync__operand *out,
                                                int kind, int arg_kind)
@@ -184,7 +204,8 @@ DYNC__FN dync_status dync__l_min_dim(dync__pb *pb, const dync__opcall *call,
 
 /* Two passes over each row: the mean, then squared distances from it. In F64 on the CPU, as in
  * PyTorch: squares of distances of 1e19, and of 1e-23, leave the range of F32, and a standard
- * deviation does not. */
+ * deviation does not. The divisor is n - correction, at least 0: then the result is infinite or
+ * NaN, as in PyTorch. */
 DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                  const dync__operand *out)
 {
@@ -235,7 +256,7 @@ DYNC__FN dync_status dync__l_logsumexp(dync__pb *pb, const dync__opcall *call,
     return dync__lower_end(pb, b);
 }
 
-/* One element is 0 + x. */
+/* One element is 0 + x. Running sums along the row, stored at each element. */
 DYNC__FN dync_status dync__lower_scan(dync__pb *pb, const dync__opcall *call,
                                       const dync__operand *in, const dync__operand *out)
 {

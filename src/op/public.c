@@ -10,11 +10,14 @@ DYNC__COLD
 
 /* ---- the operator named in messages ---------------------------------------------------------- */
 
+/* What dync__tls named before the call, to be put back: public functions may call each other. */
 typedef struct dync__public_frame {
     const char *op;
     dync_loc at;
 } dync__public_frame;
 
+/* Names the operator and the user's line for messages; dync__public_end puts back what was
+ * there. */
 static dync__public_frame dync__public_begin(const char *op, dync_loc at)
 {
     dync__public_frame f = {dync__tls.op, dync__tls.at};
@@ -29,6 +32,8 @@ static void dync__public_end(const dync__public_frame *f)
     dync__tls.at = f->at;
 }
 
+/* A macro fills at_ with the user's file and line; a plain call of the function leaves it zero, and
+ * the thread's place stands. */
 static dync_loc dync__public_at(const dync_loc *given)
 {
     return given->file ? *given : dync__tls.at;
@@ -36,7 +41,9 @@ static dync_loc dync__public_at(const dync_loc *given)
 
 /* ---- makers ---------------------------------------------------------------------------------- */
 
-/* What all makers do last: the name, and the leaf flag (autograd/ checks the dtype). */
+/* What all makers do last: the name, and the leaf flag (autograd/ checks the dtype). Passes h on;
+ * NULL where it is NULL, the name has no memory or the dtype cannot have gradients. The name is
+ * interned: it lives until shutdown, and a marker says that the user gave it. */
 static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, const char *name,
                                         dync_loc at)
 {
@@ -49,6 +56,7 @@ static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, cons
     return requires_grad ? dync_requires_grad__at(h, true, at) : h;
 }
 
+/* Makers of the options form that take sizes, dtype and device alone; op is the row's number. */
 static dync_tensor *dync__public_make(int op, const dync_make *o)
 {
     dync__arg args[3] = {dync__arg_dims(o->shape.n, o->shape.d), dync__arg_dtype((int)o->dtype),
@@ -88,6 +96,7 @@ DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options)
                                options.name, at);
 }
 
+/* The form without options: default dtype, CPU. */
 DYNC_API dync_tensor *(dync_arange)(double start, double end, double step)
 {
     dync__arg args[5] = {dync__arg_f(start), dync__arg_f(end), dync__arg_f(step),
@@ -95,6 +104,8 @@ DYNC_API dync_tensor *(dync_arange)(double start, double end, double step)
     return dync__op_call(DYNC__OP_arange, 5, args, dync__tls.at);
 }
 
+/* Capture's interceptor while a function is traced, else that of the tracer at the bottom, else
+ * NULL. */
 DYNC__RARE static const dync__read_intercept *dync__public_reads(void)
 {
     const dync__read_intercept *(*get)(void) = DYNC__ATOMIC_PEEK(&dync__read_intercept_get);
@@ -102,6 +113,7 @@ DYNC__RARE static const dync__read_intercept *dync__public_reads(void)
     return reads ? reads : dync__bottom_reads();
 }
 
+/* With nobody tracing it is true and does nothing. */
 DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, dync__opaque *out)
 {
     const dync__read_intercept *reads = dync__public_reads();
@@ -109,7 +121,9 @@ DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, 
     return !reads || !reads->opaque || reads->opaque(reason, n, values, out);
 }
 
-/* A tensor over data in memory, copied or borrowed. */
+/* A tensor over data in memory, copied or borrowed. o->size_: bytes of the array that a macro saw
+ * with sizeof, 0 where it is unknown; more than needed is fine. Borrowed memory stays the user's
+ * and must outlive the tensor; it is of the CPU. NULL and an error on failure. */
 DYNC__RARE static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow)
 {
     dync__layout lay;
@@ -151,6 +165,7 @@ DYNC__RARE static dync__tensor *dync__public_from(const dync_make_from *o, bool 
     return storage ? dync__tensor_new(storage, (int)o->dtype, &lay) : NULL;
 }
 
+/* The three makers over memory, for messages under their own names. */
 DYNC__RARE static dync_tensor *dync__public_from_named(const char *op, const dync_make_from *o,
                                                        bool borrow)
 {
@@ -161,6 +176,8 @@ DYNC__RARE static dync_tensor *dync__public_from_named(const char *op, const dyn
     return h;
 }
 
+/* A tracer may take the data as an opaque break (from, wrap) or as a constant of the graph; where
+ * it declines, the tensor is made plainly. */
 DYNC__RARE DYNC_API dync_tensor *dync_from_opt(dync_make_from options)
 {
     dync_tensor *h;
@@ -185,6 +202,7 @@ DYNC__RARE DYNC_API dync_tensor *dync_constant_opt(dync_make_from options)
     return dync__public_from_named("constant", &options, false);
 }
 
+/* Turns a leaf into a parameter in place: the same handle comes back. */
 DYNC_API dync_tensor *(dync_parameter)(dync_tensor * h)
 {
     dync__public_frame f = dync__public_begin("parameter", dync__tls.at);
@@ -200,6 +218,7 @@ DYNC_API dync_tensor *(dync_parameter)(dync_tensor * h)
     return result;
 }
 
+/* A handle of its own on the same storage, without history. */
 DYNC__RARE DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t)
 {
     dync__arg arg = dync__arg_h(t);
@@ -212,6 +231,8 @@ DYNC_API dync_tensor *(dync_set_)(dync_tensor * self, dync_tensor *other)
     return dync__op_call(DYNC__OP_set_, 2, args, dync__tls.at);
 }
 
+/* Where nothing changes the tensor itself comes back, without an operator: so do tracers see
+ * nothing. */
 DYNC_API dync_tensor *(dync_to_dtype)(dync_tensor * h, dync_dtype dtype)
 {
     const dync__tensor *t = h ? dync__peek(h) : NULL;
@@ -263,7 +284,8 @@ DYNC__RARE DYNC__FN dync_status dync__fail_no_data(void)
 }
 
 /* Opens a tensor whose data are to be read: one of another device as a copy in *owned, where that
- * is asked for. */
+ * is asked for. *owned, where the pointer is given, is the caller's to release; NULL where no copy
+ * was needed. */
 static dync__tensor *dync__public_readable(const dync_tensor *h, dync__tensor **owned)
 {
     dync__tensor *t = dync__open(h);
@@ -279,6 +301,8 @@ static dync__tensor *dync__public_readable(const dync_tensor *h, dync__tensor **
     return NULL;
 }
 
+/* The pointer is to the first element of the view, borrowed, and NULL for a tensor without
+ * elements. The storage is marked: from now on the program may write behind the library's back. */
 DYNC_API void *(dync_data)(dync_tensor * h)
 {
     void *p = NULL;
@@ -378,6 +402,8 @@ DYNC_API void(dync_print)(dync_tensor *h)
 
 /* ---- comparisons of whole tensors ------------------------------------------------------------ */
 
+/* Two dtypes may differ: integers compare exactly as int64, anything with a float as double. NaN is
+ * equal to nothing. */
 DYNC__RARE static bool dync__public_same_element(const void *a, int a_dtype, const void *b,
                                                  int b_dtype)
 {
@@ -387,6 +413,7 @@ DYNC__RARE static bool dync__public_same_element(const void *a, int a_dtype, con
     return x >= y && x <= y;
 }
 
+/* x - y| <= atol + rtol |y|; equal infinities are close, other infinities and NaNs are not. */
 DYNC__RARE static bool dync__public_is_close(const void *a, int a_dtype, const void *b, int b_dtype,
                                              double rtol, double atol)
 {
@@ -395,7 +422,9 @@ DYNC__RARE static bool dync__public_is_close(const void *a, int a_dtype, const v
     return fabs(y) <= DBL_MAX && fabs(x - y) <= atol + rtol * fabs(y);
 }
 
-/* Every pair of elements of two layouts of one shape; rtol < 0 asks for equality. */
+/* Every pair of elements of two layouts of one shape; rtol < 0 asks for equality. la, lb: the
+ * layouts to walk, which may be expanded forms of the tensors' own. at[] counts through the shape
+ * like an odometer, the last dim fastest. */
 DYNC__RARE static bool dync__public_all(const dync__tensor *a, const dync__layout *la,
                                         const dync__tensor *b, const dync__layout *lb, double rtol,
                                         double atol)
@@ -439,6 +468,7 @@ DYNC_API bool(dync_equal)(dync_tensor *ha, dync_tensor *hb)
     return result;
 }
 
+/* False and an error where tolerances are negative or dtypes differ; shapes broadcast. */
 DYNC__RARE static bool dync__public_allclose(const dync__tensor *a, const dync__tensor *b,
                                              double rtol, double atol)
 {
@@ -480,7 +510,8 @@ DYNC_API bool(dync_allclose)(dync_tensor *ha, dync_tensor *hb, double rtol, doub
 /* ---- splitting: lists of views --------------------------------------------------------------- */
 
 /* n pieces of one size, or of sizes; the last one of a symbolic dim goes up to its end, total.
- * select: places instead of slices. */
+ * select: places instead of slices. sizes, or NULL and then `size` for all. Each piece is an
+ * operator call of its own, a view. NONE on failure; pieces made before it belong to the scope. */
 static dync_value dync__public_pieces(dync_tensor *h, int dim, int n, int64_t size,
                                       const int64_t *sizes, bool select, int64_t total)
 {
@@ -504,7 +535,7 @@ static dync_value dync__public_pieces(dync_tensor *h, int dim, int n, int64_t si
 }
 
 /* Opens h for splitting along *dim, which is wrapped; the size of that dim, or -1 on failure. any:
- * a symbolic one stays. */
+ * a symbolic one stays. DYNC_ERR_SHAPE for 0-dim tensors and for more places than an int counts. */
 static int64_t dync__public_splittable(dync_tensor *h, int *dim, bool any)
 {
     const dync__tensor *t = dync__open(h);
@@ -519,7 +550,9 @@ static int64_t dync__public_splittable(dync_tensor *h, int *dim, bool any)
     return size;
 }
 
-/* How many pieces of size make up total: a guard where that is symbolic. */
+/* How many pieces of size make up total: a guard where that is symbolic. The two comparisons are
+ * asked for their guards alone: (n - 1) size < total <= n size is what makes the answer hold for
+ * other sizes too. */
 static int dync__public_count(int64_t total, int64_t size)
 {
     int64_t n = (dync__sz_hint(total) - 1) / dync__sz_hint(size) + 1;
@@ -529,6 +562,7 @@ static int dync__public_count(int64_t total, int64_t size)
     return (int)n;
 }
 
+/* A dim of size 0 is one empty piece. */
 DYNC_API dync_value(dync_split)(dync_tensor *t, int64_t size, int dim)
 {
     dync__public_frame f = dync__public_begin("split", dync__tls.at);
@@ -562,6 +596,8 @@ DYNC_API dync_value(dync_split_sizes)(dync_tensor *t, dync_dims sizes, int dim)
     return list;
 }
 
+/* Pieces of ceil(total / chunks), so there may be fewer than asked for, as in PyTorch; of an empty
+ * dim as many empty ones as asked for. */
 DYNC_API dync_value(dync_chunk)(dync_tensor *t, int chunks, int dim)
 {
     dync__public_frame f = dync__public_begin("chunk", dync__tls.at);

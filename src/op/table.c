@@ -43,6 +43,8 @@ static const dync__op_row dync__op_missing = {.name = DYNC__TEXT("missing"),
                                               .flags = DYNC__OP_PRIVATE | DYNC__OP_NONDIFF,
                                               .doc = DYNC__TEXT("")};
 
+/* An in-place row enters its functional row too. Usually the entry is there already: one load and a
+ * compare. */
 DYNC__OFTEN DYNC__FN int dync__op_use(const dync__row *row)
 {
     const dync__row **at = &dync__op_rows[row->number];
@@ -66,6 +68,7 @@ DYNC__FN const dync__row *dync__op_row_of(int op)
     return op >= 0 && op < DYNC__N_OPS ? DYNC__ATOMIC_PEEK(&dync__op_rows[op]) : NULL;
 }
 
+/* Never NULL for a number of the table; NULL for one of no custom operator. */
 const dync__op_row *dync__op_info(int op)
 {
     const dync__row *row = dync__op_row_of(op);
