@@ -4,7 +4,8 @@
 #include "nn.h"
 DYNC__COLD
 
-/* [N, L, E] through rows i E .. (i + 1) E of the weight, as [N, heads, L, E / heads]. */
+/* [N, L, E] through rows i E .. (i + 1) E of the weight, as [N, heads, L, E / heads]. i: 0 query, 1
+ * key, 2 value. m->ints: E and the number of heads. */
 static dync_tensor *dync__mha_project(dync__module *m, dync_tensor *x, int i)
 {
     int64_t e = m->ints[0], heads = m->ints[1];
@@ -15,7 +16,8 @@ static dync_tensor *dync__mha_project(dync__module *m, dync_tensor *x, int i)
 }
 
 /* query [N, L, E], key and value [N, S, E] (none: the query), mask [L, S] or [N, heads, L, S]
- * (none: all is seen) -> [N, L, E] */
+ * (none: all is seen) -> [N, L, E] in[1] and in[2] are the tensor before them where they are
+ * missing. NONE and an error on failure. */
 DYNC__FN dync_value dync__layer_multihead_attention(dync__module *m, const dync_value *args,
                                                     int nargs)
 {
@@ -45,6 +47,9 @@ DYNC__FN dync_value dync__layer_multihead_attention(dync__module *m, const dync_
     return y ? dync_v_tensor(y) : DYNC_NONE;
 }
 
+/* in_proj is xavier_uniform (Glorot & Bengio 2010) of [3 E, E]: sqrt(6 / (fan_in + fan_out)) =
+ * sqrt(6 / (4 E)). Biases are zero. out_proj is a Linear, and a child of that name, as in PyTorch's
+ * files. */
 DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
 {
     const int64_t sizes[2] = {features, heads};

@@ -20,6 +20,7 @@ static bool dync__init_keep(dync__module *m, const char *name, dync_tensor *hand
     return dync__module_put(m, name, t, is_buffer);
 }
 
+/* Options of a maker with shape and dtype, on the CPU. */
 static dync_make dync__init_make(dync_dims shape, int dtype)
 {
     dync_make make = {0};
@@ -28,6 +29,7 @@ static dync_make dync__init_make(dync_dims shape, int dtype)
     return make;
 }
 
+/* Numbers come from this thread's generator (dync_manual_seed), in the order of the calls. */
 DYNC__FN bool dync__init_uniform(dync__module *m, const char *name, dync_dims shape, double bound)
 {
     bool off = dync__grad_is_off();
@@ -41,6 +43,7 @@ DYNC__FN bool dync__init_uniform(dync__module *m, const char *name, dync_dims sh
     return ok;
 }
 
+/* Mean 0, deviation 1: embeddings. */
 DYNC__FN bool dync__init_normal(dync__module *m, const char *name, dync_dims shape)
 {
     dync_scope scope = dync_scope_begin();
@@ -49,6 +52,7 @@ DYNC__FN bool dync__init_normal(dync__module *m, const char *name, dync_dims sha
     return ok;
 }
 
+/* Every element the same; is_buffer: no parameter, so without a gradient. */
 DYNC__FN bool dync__init_full(dync__module *m, const char *name, dync_dims shape, int dtype,
                               double value, bool is_buffer)
 {

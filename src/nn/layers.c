@@ -1,12 +1,23 @@
 /* nn/layers.c: the modules at hand. After init.c, before optim.c.
  *
  * One row per class: its name in files, its forward. What a layer is configured by stands in ints
- * and floats of the module, so that a file restores it; its weights are found by PyTorch's
- * names. */
+ * and floats of the module, so that a file restores it; its weights are found by PyTorch's names.
+ *
+ *   class            ints                                    floats
+ *   Linear           in, out
+ *   Conv*            in, out, kernel, stride, padding
+ *   *Pool2d          kernel, stride, padding
+ *   BatchNorm2d      features                                momentum, eps
+ *   LayerNorm        features, features                      eps
+ *   RMSNorm          features, features                      (eps is the dtype's)
+ *   GroupNorm        groups, channels                        eps
+ *   Embedding        count, features
+ *   Softmax          dim                                     LeakyReLU: slope, Dropout: p */
 #include "../dync.in.h"
 #include "nn.h"
 DYNC__COLD
 
+/* Called in every forward, so that a traced one sees which module and tensor it reads. */
 DYNC__FN dync_tensor *dync__layer_tensor(dync__module *m, const char *name)
 {
     return dync__handle(dync__module_tensor(m, name));
@@ -14,6 +25,8 @@ DYNC__FN dync_tensor *dync__layer_tensor(dync__module *m, const char *name)
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
+/* Forwards of one tensor: NULL in gives NULL out, as operators pass it on. m is borrowed. A layer
+ * without a bias has no such tensor, and NULL is none to the operator. */
 static dync_tensor *dync__layer_linear(dync__module *m, dync_tensor *x)
 {
     return dync_linear(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"));
@@ -48,6 +61,7 @@ static dync_tensor *dync__layer_softmax(dync__module *m, dync_tensor *x)
 {
     return dync_softmax(x, (int)m->ints[0]);
 }
+/* All dims but the batch, as nn.Flatten does by default. */
 static dync_tensor *dync__layer_flatten(dync__module *m, dync_tensor *x)
 {
     return (void)m, dync_flatten(x, 1, -1);
@@ -84,6 +98,7 @@ static dync_tensor *dync__layer_conv_transpose2d(dync__module *m, dync_tensor *x
                                  stride, padding, zero, 1, one);
 }
 
+/* The count of batches is a buffer of PyTorch's files; momentum does not depend on it here. */
 static dync_tensor *dync__layer_batch_norm2d(dync__module *m, dync_tensor *x)
 {
     dync_tensor *batches = dync__layer_tensor(m, "num_batches_tracked");
@@ -113,6 +128,7 @@ static dync_tensor *dync__layer_rms_norm(dync__module *m, dync_tensor *x)
     return dync_rms_norm(x, shape, dync__layer_tensor(m, "weight"), DYNC_NONE);
 }
 
+/* The same number for height and width. */
 static dync_dims dync__layer_pair(int64_t n)
 {
     dync_dims dims = {2, {n, n}};
@@ -125,6 +141,7 @@ static dync_tensor *dync__layer_max_pool2d(dync__module *m, dync_tensor *x)
                            dync__layer_pair(m->ints[2]), dync__layer_pair(1), false);
 }
 
+/* Padding counts in the mean, as in PyTorch's default. */
 static dync_tensor *dync__layer_avg_pool2d(dync__module *m, dync_tensor *x)
 {
     return dync_avg_pool2d(x, dync__layer_pair(m->ints[0]), dync__layer_pair(m->ints[1]),
@@ -143,6 +160,7 @@ static dync_value dync__layer_sequential(dync__module *m, const dync_value *args
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
+/* One of the two forwards is set: the first for layers of one tensor. */
 typedef struct dync__layer_class {
     const char *name;
     dync__layer_forward forward;
@@ -177,6 +195,7 @@ static const dync__layer_class dync__layer_classes[] = {
     {"Tanh", dync__layer_tanh, NULL},
 };
 
+/* NULL for a class that is none of the library's. */
 static const dync__layer_class *dync__layer_find(const char *name)
 {
     for (int i = 0; i < DYNC__COUNT_OF(dync__layer_classes); i++)
@@ -196,6 +215,7 @@ static struct {
 
 static void dync__user_classes_free(void) { dync__vec_free(&dync__user_classes.at); }
 
+/* A name registered again gets the new forward; modules that exist keep theirs. */
 DYNC_API dync_status dync_module_register_class(const char *class_name, dync_forward_values forward)
 {
     if (!class_name || !*class_name || !forward)
@@ -218,6 +238,7 @@ DYNC_API dync_status dync_module_register_class(const char *class_name, dync_for
     return done ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* m->class_name says which. A built-in class comes before one of the user's. */
 DYNC__FN dync_status dync__module_find_class(dync__module *m)
 {
     const dync__layer_class *c = dync__layer_find(m->class_name);
@@ -239,6 +260,7 @@ DYNC__FN dync_status dync__module_find_class(dync__module *m)
 
 /* ---- constructors ---------------------------------------------------------------------------- */
 
+/* Without parameters yet. NULL and an error where there is no memory. */
 DYNC__FN dync__module *dync__layer_new(const char *class_name)
 {
     dync__module *m = dync__module_alloc(class_name);
@@ -271,6 +293,7 @@ DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes)
     return true;
 }
 
+/* Constructors give handles; a module without a parent lives until dync_module_free or shutdown. */
 DYNC_API dync_module *dync_nn_relu(void) { return dync__module_give(dync__layer_new("ReLU")); }
 DYNC_API dync_module *dync_nn_sigmoid(void)
 {
@@ -314,6 +337,7 @@ DYNC_API dync_module *dync_nn_dropout(double p)
     return dync__module_give(m);
 }
 
+/* weight [out, in] and bias [out], both uniform within 1 / sqrt(in). */
 DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias)
 {
     const int64_t sizes[2] = {in, out};
@@ -426,6 +450,7 @@ DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels)
         dync__layer_norm("dync_nn_group_norm", "GroupNorm", groups, channels, true));
 }
 
+/* weight [count, features]. */
 DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features)
 {
     const int64_t sizes[2] = {count, features};
@@ -437,6 +462,7 @@ DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features)
         dync__layer_done(m, dync__init_normal(m, "weight", dync_shape(count, features))));
 }
 
+/* Nothing to initialise: a window, its stride and its padding. */
 static dync__module *dync__layer_pool(const char *class_name, int kernel, int stride, int padding)
 {
     const int64_t sizes[2] = {kernel, stride};
@@ -459,6 +485,8 @@ DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding)
     return dync__module_give(dync__layer_pool("AvgPool2d", kernel, stride, padding));
 }
 
+/* Takes the children, which are named "0", "1", ..; on failure they are freed, those that were
+ * added with the module. */
 DYNC_API dync_module *dync_sequential_of(int n, dync_module **children)
 {
     bool ok = n >= 0 && (n == 0 || children);

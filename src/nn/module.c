@@ -3,7 +3,11 @@
  *
  * A module owns references to its tensors and owns its children. Every change (a tensor set, a
  * child added, training switched) gives it and its ancestors the number of another state (state.c),
- * which compiled code guards. */
+ * which compiled code guards. Changes are not for two threads at once; forwards are.
+ *
+ *   Sequential                     paths, from the root:   "0.weight"
+ *     "0" Linear   weight, bias                            "1.running_mean"   (a buffer)
+ *     "1" BatchNorm2d  weight, bias, running_mean, ... */
 #include "../dync.in.h"
 #include "nn.h"
 DYNC__COLD
@@ -16,8 +20,10 @@ static uint64_t dync__module_last_id;
 
 /* ---- making and releasing -------------------------------------------------------------------- */
 
+/* What shutdown calls for a module that nobody freed. */
 static void dync__module_end(dync__root *r) { dync__module_free((dync__module *)(void *)r); }
 
+/* Takes m: where it cannot be given, it is freed. */
 DYNC__FN dync_module *dync__module_give(dync__module *m)
 {
     dync_module *handle = dync__module_handle(m);
@@ -47,6 +53,7 @@ DYNC__FN dync_status dync__module_args_check(const char *args)
     return DYNC_OK;
 }
 
+/* In training mode. The id is never used again by another module: guards name modules by it. */
 DYNC__FN dync__module *dync__module_alloc(const char *class_name)
 {
     const char *given = class_name && *class_name ? class_name : "Module";
@@ -66,6 +73,7 @@ DYNC__FN dync__module *dync__module_alloc(const char *class_name)
     return m;
 }
 
+/* user is kept as it is, and is the caller's to free after the module. */
 DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user)
 {
     dync__module *m = forward
@@ -87,6 +95,7 @@ DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forwar
     return dync__module_give(m);
 }
 
+/* Leaves its parent's list, which counts as a change of the parent. */
 static void dync__module_detach(dync__module *m)
 {
     dync__module *parent = m->parent;
@@ -104,6 +113,8 @@ DYNC_API void dync_module_free(dync_module *m)
     if (m) dync__module_free(dync__module_open(m, "dync_module_free"));
 }
 
+/* First nobody finds it any more (handle, parent, compiled code that guards it), then what it owns
+ * goes: children from the last on, tensors by reference. */
 DYNC__FN void dync__module_free(dync__module *m)
 {
     if (!m) return;
@@ -121,6 +132,7 @@ DYNC__FN void dync__module_free(dync__module *m)
     dync__free(m, sizeof *m);
 }
 
+/* const, since reading changes nothing of the module; capture's hook notes a guard on it. */
 DYNC__FN void dync__module_touch(const dync__module *m)
 {
     void (*touched)(dync__module *) = DYNC__ATOMIC_PEEK(&dync__module_touched);
@@ -129,6 +141,7 @@ DYNC__FN void dync__module_touch(const dync__module *m)
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
+/* n: how much of name counts, as it may be a part of a longer path. */
 static dync__module *dync__module_child_named(const dync__module *m, const char *name, size_t n)
 {
     for (int i = 0; i < m->child.n; i++)
@@ -169,12 +182,14 @@ DYNC_API dync_module *dync_module_child(dync_module *handle, const char *name)
     return dync__module_handle(child);
 }
 
+/* Is child m itself or one of its ancestors? Then adding it below m would make a ring. */
 static bool dync__module_holds(const dync__module *child, const dync__module *m)
 {
     while (m && m != child) m = m->parent;
     return m != NULL;
 }
 
+/* DYNC_ERR_VALUE and a message; NULL arguments have been reported before. */
 static dync_status dync__module_add_check(const dync__module *m, const char *name,
                                           const dync__module *child)
 {
@@ -204,6 +219,8 @@ DYNC_API void dync_module_add(dync_module *handle, const char *name, dync_module
     dync__module_add(m, name, child ? dync__module_open(child, "dync_module_add") : NULL);
 }
 
+/* A name that is there already: the child of before is freed, and the new one stands in its
+ * place. */
 DYNC__FN void dync__module_add(dync__module *m, const char *name, dync__module *child)
 {
     const char *text = dync__module_add_check(m, name, child) == DYNC_OK ? dync__intern(name)
@@ -226,6 +243,8 @@ DYNC__FN void dync__module_add(dync__module *m, const char *name, dync__module *
 
 /* ---- parameters and buffers ------------------------------------------------------------------ */
 
+/* A parameter or buffer of the module itself, by its interned or any other spelling. The pointer is
+ * good until the next change. */
 static dync__module_entry *dync__module_entry_of(const dync__module *m, const char *name)
 {
     for (int i = 0; i < m->entry.n; i++)
@@ -240,6 +259,8 @@ DYNC__FN dync__tensor *dync__module_tensor(const dync__module *m, const char *na
     return e ? e->tensor : NULL;
 }
 
+/* Replacing keeps the place in the order. The old tensor is let go last, so that m is whole
+ * meanwhile. */
 DYNC__FN bool dync__module_put(dync__module *m, const char *name, dync__tensor *taken,
                                bool is_buffer)
 {
@@ -258,6 +279,7 @@ DYNC__FN bool dync__module_put(dync__module *m, const char *name, dync__tensor *
     return true;
 }
 
+/* A parameter asked for as a buffer is an error, and the other way round. Borrowed. */
 static dync_tensor *dync__module_get(dync__module *m, const char *path, bool is_buffer)
 {
     const char *last, *what = is_buffer ? "dync_module_buffer" : "dync_module_param";
@@ -282,6 +304,7 @@ DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name)
     return dync__module_get(dync__module_open(m, "dync_module_buffer"), name, true);
 }
 
+/* A parameter is a floating leaf. */
 static dync_status dync__module_check_parameter(const dync__tensor *t)
 {
     if (dync__dtype_info(t->dtype)->kind != 'f')
@@ -297,6 +320,7 @@ static dync_status dync__module_check_parameter(const dync__tensor *t)
     return DYNC_OK;
 }
 
+/* The path leads to an existing module; its last part may be new. */
 static void dync__module_set(dync__module *m, const char *path, dync_tensor *handle, bool is_buffer)
 {
     const char *last, *what = is_buffer ? "dync_module_set_buffer" : "dync_module_set_param";
@@ -328,6 +352,8 @@ DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tens
     dync__module_set(dync__module_open(m, "dync_module_set_buffer"), name, t, true);
 }
 
+/* Counts on past the capacity, so that a call without room tells how much is needed. A parameter
+ * that two modules share is listed twice. */
 static void dync__module_list(const dync__module *m, dync_tensor **out, int capacity, int *n)
 {
     dync__module_touch(m);
@@ -357,7 +383,9 @@ DYNC__FN int dync__module_parameters(const dync__module *m, dync_tensor **out, i
     return n;
 }
 
-/* In place, so that handles and optimizers keep their tensors; the gradient goes along. */
+/* In place, so that handles and optimizers keep their tensors; the gradient goes along. Integers
+ * (counters) keep their dtype. The tensor gets the storage of the converted copy; its identity, and
+ * every handle and reference to it, stays. */
 static dync_status dync__module_convert(dync__tensor *t, int device, int dtype)
 {
     if (dync__dtype_info(t->dtype)->kind != 'f') dtype = t->dtype;
@@ -384,6 +412,7 @@ static dync_status dync__module_convert(dync__tensor *t, int device, int dtype)
     return made ? DYNC_OK : dync_error();
 }
 
+/* device or dtype -1: as it is. Stops at the first failure, with what was converted before. */
 static dync_status dync__module_move(dync__module *m, int device, int dtype)
 {
     for (int i = 0; i < m->entry.n; i++) {
@@ -411,6 +440,7 @@ DYNC_API dync_status dync_module_to_dtype(dync_module *handle, dync_dtype dtype)
     return dync__module_move(m, -1, (int)dtype);
 }
 
+/* Appends to out, which on false is as long as before. */
 DYNC__FN bool dync__module_path_of(const dync__module *root, const dync__tensor *t, dync__str *out)
 {
     size_t n = out->n;
@@ -469,6 +499,8 @@ DYNC_API void dync_module_train(dync_module *handle, bool training)
     if (m && dync__module_set_training(m, training)) dync__module_bump(m->parent);
 }
 
+/* Of the four kinds of forward: values for the library's and the user's own, one tensor for the
+ * others, which is checked here. */
 static dync_value dync__module_run(dync__module *m, int nargs, const dync_value *args)
 {
     if (m->layer_values) return m->layer_values(m, args, nargs);
@@ -491,6 +523,8 @@ static dync_value dync__module_run(dync__module *m, int nargs, const dync_value 
 static DYNC__TLS const dync__module *dync__module_innermost;
 DYNC__FN const dync__module *dync__module_running(void) { return dync__module_innermost; }
 
+/* In a scope of its own, which its result escapes. dync__module_innermost names the module for
+ * messages and for the profiler while it runs. */
 DYNC__FN dync_value dync__module_forward(dync__module *m, int nargs, const dync_value *args)
 {
     dync__module_touch(m);
@@ -513,6 +547,7 @@ DYNC_API dync_value(dync_module_call_values)(dync_module *handle, int nargs, con
     return m ? dync__module_call(m, nargs, args) : DYNC_NONE;
 }
 
+/* A compiled module runs compiled, except inside a trace, where its forward is inlined. */
 DYNC__FN dync_value dync__module_call(dync__module *m, int nargs, const dync_value *args)
 {
     if (nargs < 0 || (nargs > 0 && !args)) {
@@ -531,6 +566,7 @@ DYNC_API dync_tensor *(dync_forward_call)(dync_module * handle, dync_tensor *x)
     return m ? dync__module_call_one(m, x) : NULL;
 }
 
+/* For modules from one tensor to one tensor. */
 DYNC__FN dync_tensor *dync__module_call_one(dync__module *m, dync_tensor *x)
 {
     if (!dync__open(x)) return NULL;

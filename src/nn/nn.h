@@ -3,6 +3,7 @@
 #define DYNC__NN_H
 #include "../autograd/autograd.h"
 
+/* A parameter or buffer; the name is interned, the reference is the module's. */
 typedef struct dync__module_entry {
     const char *name;
     dync__tensor *tensor;
@@ -82,6 +83,7 @@ DYNC__FN bool dync__init_full(dync__module *m, const char *name, dync_dims shape
 /* Layers (layers.c) and those with files of their own. */
 /* a weight, borrowed; NULL where there is none */
 DYNC__FN dync_tensor *dync__layer_tensor(dync__module *, const char *name);
+/* Of that class, without parameters yet; NULL + error. */
 DYNC__FN dync__module *dync__layer_new(const char *class_name);
 /* the module, or NULL where its making failed */
 DYNC__FN dync__module *dync__layer_done(dync__module *, bool ok);
@@ -92,7 +94,9 @@ DYNC__FN dync_value dync__layer_recurrent(dync__module *, const dync_value *args
 /* recursion: attention.c does the same */
 DYNC__FN dync_value dync__layer_multihead_attention(dync__module *, const dync_value *args,
                                                     int nargs);
+/* What dync_module_parameters does: handles into out, borrowed; how many there are. */
 DYNC__FN int dync__module_parameters(const dync__module *, dync_tensor **out, int capacity);
+/* dync__module_call with a tensor in and out; NULL + error. */
 DYNC__FN dync_tensor *dync__module_call_one(dync__module *, dync_tensor *x);
 /* what dync_module_call does */
 DYNC__FN dync_value dync__module_call(dync__module *, int nargs, const dync_value *args);

@@ -27,11 +27,13 @@ struct dync__optim {
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+/* Zero means "not given" in the options. */
 DYNC__RARE static double dync__optim_default(double x, double otherwise)
 {
     return x > 0 || x < 0 ? x : otherwise;
 }
 
+/* The tensor of a handle with a reference for the optimizer; NULL passes. */
 DYNC__RARE static dync__tensor *dync__optim_own(dync_tensor *handle)
 {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
@@ -39,6 +41,7 @@ DYNC__RARE static dync__tensor *dync__optim_own(dync_tensor *handle)
     return t;
 }
 
+/* A number that later steps change is a tensor: a captured step reads what it holds at the time. */
 DYNC__RARE static dync__tensor *dync__optim_number(double x)
 {
     dync_make make = {0};
@@ -46,6 +49,7 @@ DYNC__RARE static dync__tensor *dync__optim_number(double x)
     return dync__optim_own(dync_full_opt(dync_v_float(x), make));
 }
 
+/* What PyTorch's constructors refuse, after defaults are filled in. */
 DYNC__RARE static dync_status dync__optim_check(dync_optim_kind kind, const dync_optim_options *o)
 {
     bool betas = o->beta1 >= 0 && o->beta1 < 1 && o->beta2 >= 0 && o->beta2 < 1;
@@ -68,6 +72,8 @@ DYNC__RARE static dync_status dync__optim_check(dync_optim_kind kind, const dync
     return DYNC_OK;
 }
 
+/* first: momentum of SGD, mean of Adam; second: Adam's mean of squares. On failure *s holds what
+ * was made so far, for dync__optim_slot_end. A parameter is in one slot at most. */
 DYNC__RARE static dync_status dync__optim_slot_make(const dync__optim *o,
                                                     const dync_optim_options *opt,
                                                     dync__optim_slot *s, dync_tensor *param)
@@ -89,6 +95,7 @@ DYNC__RARE static dync_status dync__optim_slot_make(const dync__optim *o,
     return DYNC_OK;
 }
 
+/* NULL passes for moments that are not used. */
 static void dync__optim_slot_end(dync__optim_slot *s)
 {
     dync__unref(s->param);
@@ -96,6 +103,7 @@ static void dync__optim_slot_end(dync__optim_slot *s)
     dync__unref(s->second);
 }
 
+/* Of the last group: its slots stand last. */
 static void dync__optim_group_end(dync__optim *o, dync__optim_group *g)
 {
     while (o->slot.n > g->begin) dync__optim_slot_end(&o->slot.at[--o->slot.n]);
@@ -116,7 +124,8 @@ DYNC__RARE static void dync__optim_inherit(dync_optim_options *o,
     o->eps = dync__optim_default(o->eps, otherwise->eps);
 }
 
-/* The whole group or nothing. */
+/* The whole group or nothing. The first group starts from the usual options, others from those of
+ * the first. */
 DYNC__RARE static dync_status dync__optim_group_add(dync__optim *o, int n,
                                                     dync_tensor *const *params,
                                                     dync_optim_options options)
@@ -227,6 +236,8 @@ typedef struct dync__optim_numbers {
     dync_tensor *lr, *step_size, *root2;
 } dync__optim_numbers;
 
+/* g += decay p; first = momentum first + g; p -= lr first, or with Nesterov lr (g + momentum
+ * first). Returns p, or NULL + error. g is the gradient, borrowed; results are the scope's. */
 static dync_tensor *dync__sgd_step(dync_optim_kind kind, const dync_optim_options *opt,
                                    const dync__optim_slot *s, dync_tensor *g,
                                    const dync__optim_numbers *k)
@@ -242,7 +253,8 @@ static dync_tensor *dync__sgd_step(dync_optim_kind kind, const dync_optim_option
 }
 
 /* m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 -
- * b2^t) + eps) */
+ * b2^t) + eps) Decay is added to the gradient by Adam and taken off the parameter itself, p *= 1 -
+ * lr decay, by AdamW: that is their difference. */
 static dync_tensor *dync__adam_step(dync_optim_kind kind, const dync_optim_options *opt,
                                     const dync__optim_slot *s, dync_tensor *g,
                                     const dync__optim_numbers *k)
@@ -259,6 +271,8 @@ static dync_tensor *dync__adam_step(dync_optim_kind kind, const dync_optim_optio
     return dync_sub_(p, dync_mul(dync_div(m, over), k->step_size));
 }
 
+/* Counts the step of the group, t, and computes what all of its parameters share: lr / (1 - b1^t)
+ * and sqrt(1 - b2^t). */
 static dync_status dync__optim_numbers_make(dync_optim_kind kind, const dync__optim_group *g,
                                             dync__optim_numbers *k)
 {
@@ -271,6 +285,8 @@ static dync_status dync__optim_numbers_make(dync_optim_kind kind, const dync__op
     return k->step_size && k->root2 ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* A parameter without a gradient is left alone. A scope for each: temporaries of one parameter are
+ * gone before the next. */
 static dync_status dync__optim_step_group(const dync__optim *o, const dync__optim_group *group)
 {
     dync__optim_numbers k;
@@ -287,6 +303,7 @@ static dync_status dync__optim_step_group(const dync__optim *o, const dync__opti
     return DYNC_OK;
 }
 
+/* Grad mode is pushed as an operator, so that a traced step records it. */
 DYNC_API dync_status(dync_optim_step)(dync_optim *handle)
 {
     dync__optim *o = dync__optim_open(handle, "dync_optim_step");
@@ -335,6 +352,8 @@ DYNC__RARE DYNC_API dync_status dync_optim_set_group_lr(dync_optim *handle, int 
              : DYNC_ERR_VALUE;
 }
 
+/* Order: rate and count of each group, then first and second of each parameter, as files store
+ * them. */
 DYNC__RARE DYNC__FN dync__tensor *dync__optim_state(const dync__optim *o, int i, char name[40])
 {
     const int per = 2;
@@ -361,6 +380,9 @@ static dync_tensor *dync__grad_squares(dync_tensor *g)
     return dync_sum(dync_mul(g, g), DYNC_ALL, false);
 }
 
+/* Two walks: the norm over all gradients together, then each is scaled by min(max_norm / (norm +
+ * 1e-6), 1), which is 1 where the norm is small enough. Without gradients the norm is 0. Returns
+ * the norm before clipping. */
 static dync_tensor *dync__clip_grads(int n, dync_tensor *const *params, double max_norm)
 {
     dync_tensor *sum = NULL;

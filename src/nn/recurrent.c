@@ -2,14 +2,22 @@
  *
  * A cell is a row: its class, how many gates its weights hold, whether it carries a second state.
  * What steps take from the input is computed for all of them at once, the steps are one operator
- * (op/ops.def.h: _rnn_layer; op/decompose_layers.c has the formulas). */
+ * (op/ops.def.h: _rnn_layer; op/decompose_layers.c has the formulas).
+ *
+ *   one layer, one direction:
+ *   x [L, N, in] -- linear by weight_ih, all steps at once --> [L, N, gates H]
+ *                -- _rnn_layer by weight_hh, step after step -> [L, N, H]
+ *   bidirectional: a second walk from the end, joined to [L, N, 2 H]; the next layer reads that
+ *   m->ints: in, H, layers, bidirectional */
 #include "../dync.in.h"
 #include "nn.h"
 DYNC__COLD
 
+/* Of one layer and direction, borrowed: ih [gates H, in], hh [gates H, H], biases [gates H]. */
 typedef struct dync__cell_weights {
     dync_tensor *ih, *hh, *bih, *bhh;
 } dync__cell_weights;
+/* [N, H] each; c NULL but for an LSTM. */
 typedef struct dync__cell_state {
     dync_tensor *h, *c;
 } dync__cell_state;
@@ -31,6 +39,7 @@ static const dync__gated_cell *dync__cell_find(const char *class_name)
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
+/* PyTorch's names: weight_ih_l0, weight_ih_l0_reverse, .. */
 static const char *const dync__cell_kinds[4] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
 
 static void dync__cell_weight_name(char *out, size_t cap, int kind, int layer, bool reverse)
@@ -58,7 +67,8 @@ static bool dync__cell_trains(int n, dync_tensor *const *t)
     return needed && !dync__grad_is_off();
 }
 
-/* x [L, N, in], *s [N, H] -> [L, N, H]; *s is the last one. */
+/* x [L, N, in], *s [N, H] -> [L, N, H]; *s is the last one. NULL on failure; everything made
+ * belongs to the scope. */
 static dync_tensor *dync__cell_run(const dync__gated_cell *cell, dync__cell_weights w,
                                    dync_tensor *x, dync__cell_state *s, bool reverse)
 {
@@ -79,7 +89,9 @@ static dync_tensor *dync__cell_run(const dync__gated_cell *cell, dync__cell_weig
     return s->h ? out : NULL;
 }
 
-/* The given h0, or (h0, c0), [layers * directions, N, H], or zeros. */
+/* The given h0, or (h0, c0), [layers * directions, N, H], or zeros. n = layers * directions. Both
+ * NULL: the second argument is none of these. A GRU and an RNN get h in c too, so that the checks
+ * that follow need no second form. */
 static dync__cell_state dync__cell_start(const dync__gated_cell *cell, dync_tensor *x,
                                          const dync_value *state, int64_t n, int64_t hidden)
 {
@@ -102,6 +114,7 @@ static dync__cell_state dync__cell_start(const dync__gated_cell *cell, dync_tens
     return s;
 }
 
+/* The last states of all layers stacked: h, or (h, c). */
 static dync_value dync__cell_states(const dync__gated_cell *cell, int n, const dync_value *h,
                                     const dync_value *c)
 {
@@ -111,6 +124,8 @@ static dync_value dync__cell_states(const dync__gated_cell *cell, int n, const d
     return both[1].as.t ? dync_tuple_of(2, both) : DYNC_NONE;
 }
 
+/* State number k of layer * directions + direction is where each walk begins and where its last
+ * state goes. Returns (out, state); NONE on failure. */
 static dync_value dync__cell_layers(const dync__gated_cell *cell, dync__module *m, dync_tensor *x,
                                     dync__cell_state start)
 {
@@ -148,6 +163,7 @@ static dync_value dync__cell_unbatch(dync_value v)
     return dync_tuple_of(2, both);
 }
 
+/* states: what dim 0 must be. The batch may be symbolic and is compared by the operator. */
 static dync_status dync__cell_check(const dync__gated_cell *cell, const dync__module *m,
                                     dync_tensor *t, int states)
 {
@@ -196,6 +212,8 @@ DYNC__FN dync_value dync__layer_recurrent(dync__module *m, const dync_value *arg
 
 /* ---- constructors ---------------------------------------------------------------------------- */
 
+/* All within 1 / sqrt(H), as in PyTorch. Layers above the first read the outputs of all
+ * directions. */
 static bool dync__cell_init(const dync__gated_cell *cell, dync__module *m, int layer, bool reverse)
 {
     int64_t hidden = m->ints[1], in = layer == 0 ? m->ints[0] : hidden * (m->ints[3] ? 2 : 1),
@@ -209,6 +227,7 @@ static bool dync__cell_init(const dync__gated_cell *cell, dync__module *m, int l
     return true;
 }
 
+/* The constructors' common part; layers are limited as each has up to eight named tensors. */
 static dync__module *dync__cell_new(const char *what, const char *class_name, int64_t input,
                                     int64_t hidden, int layers, bool bidirectional)
 {

@@ -11,6 +11,7 @@ DYNC__COLD
 
 enum { DYNC__MODULE_STATES = 64 };
 
+/* One remembered state: words as dync__module_form_now writes them, and the number it had. */
 typedef struct dync__module_form {
     uint64_t version;
     int n;
@@ -22,7 +23,11 @@ static size_t dync__module_form_bytes(int n)
     return sizeof(dync__module_form) + (size_t)n * sizeof(uint64_t);
 }
 
-/* Names are interned: their addresses stand for them. */
+/* Names are interned: their addresses stand for them.
+ *   training | entries | name, tensor id, device + dtype + buffer  of each |
+ *   name, id, version  of each child
+ *
+ * NULL: no memory. */
 static dync__module_form *dync__module_form_now(const dync__module *m)
 {
     int n = 2 + 3 * m->entry.n + 3 * m->child.n;
@@ -58,7 +63,8 @@ DYNC__FN void dync__module_forget(dync__module *m)
     m->watched = false;
 }
 
-/* Without memory it is a new one. */
+/* Without memory it is a new one. Looks from the latest on: going back and forth finds its state at
+ * once. */
 DYNC__FN void dync__module_renumber(dync__module *m)
 {
     uint64_t fresh = ++m->last_version;
@@ -84,7 +90,8 @@ DYNC__FN void dync__module_renumber(dync__module *m)
     if (!dync__vec_push(&m->past, now)) dync__module_form_free(now);
 }
 
-/* Under the lock. Nothing changes: its state keeps the number that it has. */
+/* Under the lock. Nothing changes: its state keeps the number that it has. Children first: the
+ * state names their versions. */
 static void dync__module_watch_locked(dync__module *m)
 {
     if (m->watched) return;
@@ -105,6 +112,7 @@ DYNC__FN void dync__module_watch(dync__module *m)
     dync__unlock(&lock);
 }
 
+/* Of m and everything above it. */
 DYNC__FN void dync__module_bump(dync__module *m)
 {
     for (; m; m = m->parent) dync__module_renumber(m);
