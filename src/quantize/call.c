@@ -3,7 +3,8 @@
 #include "quantize.h"
 DYNC__COLD
 
-/* recursion: lists in lists */
+/* recursion: lists in lists Nodes become their values of this walk as floats; lists are copied into
+ * the arena. */
 static dync_status dync__quant_arg(dync__quantizer *z, const dync__arg *in, dync__arg *out)
 {
     *out = *in;
@@ -18,13 +19,14 @@ static dync_status dync__quant_arg(dync__quantizer *z, const dync__arg *in, dync
     return DYNC_OK;
 }
 
+/* args: room for n->nargs. */
 DYNC__FN dync_status dync__quant_args(dync__quantizer *z, const dync__node *n, dync__arg *args)
 {
     for (int i = 0; i < n->nargs; i++) DYNC__TRY(dync__quant_arg(z, &n->args[i], &args[i]));
     return DYNC_OK;
 }
 
-/* Results belong to the scope. */
+/* Results belong to the scope. *out: the tensor, or for several outputs a list of the arena. */
 DYNC__FN dync_status dync__quant_call(dync__quantizer *z, const dync__node *n, dync__arg *args,
                                       dync__arg *out)
 {

@@ -1,12 +1,17 @@
 /* quantize/layers.c: products, convolutions, means, lookups: sums of I8 in I32. After observe.c.
  *
- * sum (qx - zx) qw = sum qx qw - zx sum qw: the second part is a number per channel and joins the
- * bias. */
+ * With real = scale (q - zero) for inputs and scale q for weights (zero is 0, one scale per
+ * channel):
+ *
+ *   y = sum_i x_i w_i + b = sx sw ( sum_i qx_i qw_i  -  zx sum_i qw_i  +  b / (sx sw) )
+ *                                   int_mm, int_conv2d  `--- one I32 per channel: add ---'
+ *   qy = zy + round( (sums + add) * factor ),   factor = sx sw / sy */
 #include "../dync.in.h"
 #include "quantize.h"
 DYNC__COLD
 
-/* A layer with weights [outs][ins], both float, to be changed by the norm behind it. */
+/* A layer with weights [outs][ins], both float, to be changed by the norm behind it. x: the input
+ * as I8, to: scale of the result, factor: sx sw / sy of each channel. */
 typedef struct dync__qlayer {
     const dync__node *node, *end; /* end: the last node whose work it does */
     int64_t outs, ins;
@@ -17,12 +22,15 @@ typedef struct dync__qlayer {
     dync_tensor *q, *add; /* I8 weights of the shape given, I32 bias */
 } dync__qlayer;
 
+/* For rules: true, with z->status set. */
 static bool dync__quant_no_memory(dync__quantizer *z)
 {
     z->status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     return true;
 }
 
+/* The elements of a constant argument, or n times `fill` where it is none. Of the arena; NULL: no
+ * memory. */
 static double *dync__quant_optional(dync__quantizer *z, const dync__arg *a, int64_t n, double fill)
 {
     const dync__tensor *t = dync__quant_constant(z, a);
@@ -32,7 +40,8 @@ static double *dync__quant_optional(dync__quantizer *z, const dync__arg *a, int6
     return out;
 }
 
-/* (input, weight, bias, running_mean, running_var, training, momentum, eps) */
+/* (input, weight, bias, running_mean, running_var, training, momentum, eps) Can this batch norm be
+ * folded? It is in evaluation mode and all its vectors are known. */
 static bool dync__quant_folds(const dync__quantizer *z, const dync__node *norm)
 {
     if (norm->op != DYNC__OP_batch_norm || norm->args[5].as.i) return false;
@@ -42,7 +51,9 @@ static bool dync__quant_folds(const dync__quantizer *z, const dync__node *norm)
     return dync__quant_constant(z, &norm->args[3]) && dync__quant_constant(z, &norm->args[4]);
 }
 
-/* A batch norm that alone follows scales the weights of each channel. */
+/* A batch norm that alone follows scales the weights of each channel. With s = gamma / sqrt(var +
+ * eps): weights times s, bias (b - mean) s + beta. The norm's node is absorbed: its value is the
+ * layer's. False: no memory. */
 static bool dync__quant_fold(dync__quantizer *z, dync__qlayer *l)
 {
     int next = z->user[l->node->index];
@@ -64,6 +75,9 @@ static bool dync__quant_fold(dync__quantizer *z, dync__qlayer *l)
     return true;
 }
 
+/* Per output channel: the scale is the largest magnitude / 127, weights are rounded to -127 .. 127,
+ * and the bias with the zero point's share is rounded to a step of sx sw. DYNC_ERR_VALUE where a
+ * weight is not finite. A channel of zeros has scale 1. */
 static dync_status dync__quant_weights(dync__quantizer *z, dync__qlayer *l, int ndim,
                                        const int64_t *shape)
 {
@@ -99,7 +113,9 @@ static dync_status dync__quant_weights(dync__quantizer *z, dync__qlayer *l, int 
     return l->q && l->add ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-/* Fills all but node, outs, ins, weight, bias. */
+/* Fills all but node, outs, ins, weight, bias. ndim, shape: how the I8 weights are stored. Order
+ * matters: a norm is folded before the weights are rounded, and clamps behind it are absorbed
+ * before the range of the result is taken. */
 static dync_status dync__quant_layer(dync__quantizer *z, dync__qlayer *l, const dync__arg *x,
                                      int ndim, const int64_t *shape)
 {
@@ -120,6 +136,8 @@ typedef struct dync__qproduct {
     bool columns;
 } dync__qproduct;
 
+/* Fills *p for the operators that are products with a constant matrix of f32; false: n is none, or
+ * the bias is not one number per channel. */
 static bool dync__quant_product_of(const dync__quantizer *z, const dync__node *n, dync__qproduct *p)
 {
     static const dync__arg none = {.kind = DYNC__A_NONE};
@@ -142,6 +160,7 @@ static bool dync__quant_product_of(const dync__quantizer *z, const dync__node *n
            (b && b->dtype == DYNC_F32 && b->lay.ndim == 1 && b->lay.shape[0] == outs);
 }
 
+/* [rows, columns] -> [columns, rows]; NULL passes. */
 static double *dync__quant_transposed(dync__quantizer *z, const double *in, int64_t rows,
                                       int64_t columns)
 {
@@ -151,6 +170,7 @@ static double *dync__quant_transposed(dync__quantizer *z, const double *in, int6
     return in ? out : NULL;
 }
 
+/* Inputs of other ranks than 2 are rows of a matrix meanwhile. */
 DYNC__FN bool dync__quant_linear(dync__quantizer *z, const dync__node *n)
 {
     dync__qproduct p;
@@ -180,7 +200,8 @@ DYNC__FN bool dync__quant_linear(dync__quantizer *z, const dync__node *n)
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* Two numbers of a window: the last one is along the rows of a picture. */
+/* Two numbers of a window: the last one is along the rows of a picture. line: of conv1d, whose
+ * picture has one row. */
 static dync_dims dync__quant_pair(const dync__arg *a, int64_t otherwise, bool line)
 {
     dync_dims d = {2, {otherwise, otherwise}};
@@ -190,7 +211,9 @@ static dync_dims dync__quant_pair(const dync__arg *a, int64_t otherwise, bool li
     return d;
 }
 
-/* x with zeros around it; *pad becomes what is left to do. */
+/* x with zeros around it; *pad becomes what is left to do. The convolution pads with 0, which
+ * stands for a real 0 only where the zero point is 0: otherwise the padding is done here, with the
+ * zero point. */
 static dync_tensor *dync__quant_padded(const dync__qvalue *x, dync_tensor *q, dync_dims *pad)
 {
     int64_t h = pad->d[0], w = pad->d[1];
@@ -204,11 +227,13 @@ static dync_tensor *dync__quant_lifted(dync_tensor *q, int ndim, bool line)
 {
     return line ? dync_unsqueeze(q, 2) : ndim == 3 ? dync_unsqueeze(q, 0) : q;
 }
+/* Undoes dync__quant_lifted. */
 static dync_tensor *dync__quant_lowered(dync_tensor *q, int ndim, bool line)
 {
     return line ? dync_squeeze(q, 2) : ndim == 3 ? dync_squeeze(q, 0) : q;
 }
 
+/* conv1d is a convolution of one row. */
 DYNC__FN bool dync__quant_conv(dync__quantizer *z, const dync__node *n)
 {
     bool line = n->op == DYNC__OP_conv1d;
@@ -238,7 +263,7 @@ DYNC__FN bool dync__quant_conv(dync__quantizer *z, const dync__node *n)
 
 /* ---- means ----------------------------------------------------------------------------------- */
 
-/* sums of `count` values of x each, into the range of n */
+/* sums of `count` values of x each, into the range of n mean = sx (sums - count zx) / count. */
 static bool dync__quant_average(dync__quantizer *z, const dync__node *n, const dync__qvalue *x,
                                 dync_tensor *sums, int64_t count)
 {
@@ -248,7 +273,8 @@ static bool dync__quant_average(dync__quantizer *z, const dync__node *n, const d
     return dync__quant_give(z, n, dync__quant_rescale(z, sums, 1, &factor, 0, to), to);
 }
 
-/* A value that is I8 already, of at most 2^23 elements a sum. */
+/* A value that is I8 already, of at most 2^23 elements a sum. 2^23 elements of at most 8 bits are
+ * 2^31: the sum stays in I32. NULL: no such value. */
 static const dync__qvalue *dync__quant_had(const dync__quantizer *z, const dync__arg *a,
                                            int64_t count)
 {
@@ -257,7 +283,7 @@ static const dync__qvalue *dync__quant_had(const dync__quantizer *z, const dync_
     return v->q ? v : NULL;
 }
 
-/* (self, dim, keepdim, ...) */
+/* (self, dim, keepdim, ...) No dims: all. */
 DYNC__FN bool dync__quant_mean(dync__quantizer *z, const dync__node *n)
 {
     const dync__layout *in = n->args[0].kind == DYNC__A_NODE ? &n->args[0].as.node->info[0].lay
@@ -292,7 +318,8 @@ static bool dync__quant_window(dync__quantizer *z, const dync__node *n, const dy
     return dync__quant_average(z, n, x, q ? dync__quant_lowered(q, ndim, false) : NULL, count);
 }
 
-/* (self, kernel_size, stride, padding, ceil_mode, count_include_pad) */
+/* (self, kernel_size, stride, padding, ceil_mode, count_include_pad) Left to floats: ceil_mode and
+ * padding that does not count, as windows then have different counts. */
 DYNC__FN bool dync__quant_avg_pool(dync__quantizer *z, const dync__node *n)
 {
     if (n->op != DYNC__OP_avg_pool2d || n->args[4].as.i) return false;
@@ -321,6 +348,7 @@ DYNC__FN bool dync__quant_adaptive_pool(dync__quantizer *z, const dync__node *n)
 
 /* ---- lookups --------------------------------------------------------------------------------- */
 
+/* The table becomes I8 with one scale, which is that of the result. */
 DYNC__FN bool dync__quant_embedding(dync__quantizer *z, const dync__node *n)
 {
     const dync__tensor *w = n->op == DYNC__OP_embedding ? dync__quant_constant(z, &n->args[0])

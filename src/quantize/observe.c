@@ -1,8 +1,14 @@
-/* quantize/observe.c: the ranges of values over the calibration data. After call.c. */
+/* quantize/observe.c: the ranges of values over the calibration data. After call.c.
+ *
+ * The first round takes the least and largest value of every node. With a percentile below 100 a
+ * second round counts values in DYNC__QUANT_BINS bins between them, and the range is cut to what is
+ * left when as many are dropped at both ends: few outliers would otherwise cost every value its
+ * resolution. */
 #include "../dync.in.h"
 #include "quantize.h"
 DYNC__COLD
 
+/* Names the node, the user's line and the batch. */
 static dync_status dync__quant_not_finite(const dync__quantizer *z, const dync__node *n, double x)
 {
     return dync__fail(DYNC_ERR_VALUE, "dync_quantize_program: batch %d: %s (%s:%d) gives %s",
@@ -10,7 +16,7 @@ static dync_status dync__quant_not_finite(const dync__quantizer *z, const dync__
                       x != x ? "NaN" : "infinity");
 }
 
-/* All elements of a strided tensor, once each. */
+/* All elements of a strided tensor, once each. x: count floats of node n, row major. */
 static dync_status dync__quant_see(dync__quantizer *z, const dync__node *n, const float *x,
                                    int64_t count, dync__qrange *r)
 {
@@ -30,6 +36,7 @@ static dync_status dync__quant_see(dync__quantizer *z, const dync__node *n, cons
     return DYNC_OK;
 }
 
+/* Other dtypes than f32 have no range. */
 DYNC__FN dync_status dync__quant_observe(dync__quantizer *z, const dync__node *n,
                                          const dync__tensor *t)
 {

@@ -5,6 +5,7 @@
 #include "quantize.h"
 DYNC__COLD
 
+/* The I8 form of an argument, if the walk has made one; NULL otherwise. */
 static const dync__qvalue *dync__quant_have(const dync__quantizer *z, const dync__arg *a)
 {
     const dync__qvalue *v = dync__quant_is_real(z, a) ? &z->value[a->as.node->index] : NULL;
@@ -13,6 +14,8 @@ static const dync__qvalue *dync__quant_have(const dync__quantizer *z, const dync
 
 /* ---- moves ----------------------------------------------------------------------------------- */
 
+/* Gives elements of its argument unchanged, so that I8 works as well as f32: views, copies, maxima
+ * (the scale is positive, so order is kept). */
 static bool dync__quant_only_moves(const dync__node *n)
 {
     switch (n->op) {
@@ -37,6 +40,7 @@ static bool dync__quant_only_moves(const dync__node *n)
     }
 }
 
+/* The result has the scale of the argument. Dropout out of training is the value itself. */
 DYNC__FN bool dync__quant_moves(dync__quantizer *z, const dync__node *n)
 {
     const dync__qvalue *x = n->nargs ? dync__quant_have(z, &n->args[0]) : NULL;
@@ -54,7 +58,8 @@ DYNC__FN bool dync__quant_moves(dync__quantizer *z, const dync__node *n)
 
 /* ---- sums, products, lists ------------------------------------------------------------------- */
 
-/* Both operands as I8, if one of them is and the other is a value or a constant. */
+/* Both operands as I8, if one of them is and the other is a value or a constant. True with
+ * z->status set where a conversion failed. */
 static bool dync__quant_two(dync__quantizer *z, const dync__node *n, dync__qvalue *a,
                             dync__qvalue *b)
 {
@@ -77,7 +82,7 @@ static bool dync__quant_two(dync__quantizer *z, const dync__node *n, dync__qvalu
     return true;
 }
 
-/* a's centred values times factor, in I32 */
+/* a's centred values times factor, in I32 factor below 1, as a fixed-point multiplier. */
 static dync_tensor *dync__quant_scaled(dync__quantizer *z, dync_tensor *t, double factor)
 {
     int32_t multiplier, shift;
@@ -87,7 +92,8 @@ static dync_tensor *dync__quant_scaled(dync__quantizer *z, dync_tensor *t, doubl
              : NULL;
 }
 
-/* TFLite's ADD: both move to one scale, with 20 more bits. */
+/* TFLite's ADD: both move to one scale, with 20 more bits. With float_scale both are floats
+ * meanwhile. */
 DYNC__FN bool dync__quant_add(dync__quantizer *z, const dync__node *n)
 {
     dync__qvalue v[2];
@@ -111,6 +117,7 @@ DYNC__FN bool dync__quant_add(dync__quantizer *z, const dync__node *n)
     return dync__quant_give(z, n, dync__quant_rescale(z, sum, 1, &factor, 0, to), to);
 }
 
+/* qy = zy + (qa - za) (qb - zb) sa sb / sy. */
 DYNC__FN bool dync__quant_mul(dync__quantizer *z, const dync__node *n)
 {
     dync__qvalue a, b;
@@ -123,7 +130,8 @@ DYNC__FN bool dync__quant_mul(dync__quantizer *z, const dync__node *n)
     return dync__quant_give(z, n, dync__quant_rescale(z, x, 1, &factor, 0, to), to);
 }
 
-/* (tensors, dim): all move to the range of the result. */
+/* (tensors, dim): all move to the range of the result. A tensor with another scale than the
+ * result's is rescaled first. */
 DYNC__FN bool dync__quant_cat(dync__quantizer *z, const dync__node *n)
 {
     const dync__arg *list = &n->args[0];
@@ -151,14 +159,16 @@ DYNC__FN bool dync__quant_cat(dync__quantizer *z, const dync__node *n)
 
 /* ---- functions by table ---------------------------------------------------------------------- */
 
-/* table[q + 128], of the dtype of the table */
+/* table[q + 128], of the dtype of the table table [256, 1], at: indices 0 .. 255. NULL passes. */
 static dync_tensor *dync__quant_look(dync_tensor *table, dync_tensor *at)
 {
     dync_tensor *y = table && at ? dync_embedding(table, at) : NULL;
     return y ? dync_squeeze(y, -1) : NULL;
 }
 
-/* The node's result for each of the 256 values of x, whatever is being traced. */
+/* The node's result for each of the 256 values of x, whatever is being traced. place: the argument
+ * that the 256 values stand for. Tracing rests meanwhile: this is computed now, and only its
+ * results enter the program. */
 static dync_status dync__quant_evaluate(dync__quantizer *z, const dync__node *n, int place,
                                         const dync__qscale *s, double *out)
 {
@@ -205,6 +215,7 @@ static int dync__quant_of_one(dync__quantizer *z, const dync__node *n)
     return place;
 }
 
+/* Any function of one value is a lookup in 256 results; NaN becomes the zero point. */
 DYNC__FN bool dync__quant_table(dync__quantizer *z, const dync__node *n)
 {
     static const int64_t shape[2] = {256, 1};
@@ -225,7 +236,8 @@ DYNC__FN bool dync__quant_table(dync__quantizer *z, const dync__node *n)
         z, n, dync__quant_look(dync__quant_const(z, DYNC_I8, 2, shape, table), at), to);
 }
 
-/* TFLite's SOFTMAX: the result has scale 1/256 and zero -128; exp(-d * scale) in 20 bits. */
+/* TFLite's SOFTMAX: the result has scale 1/256 and zero -128; exp(-d * scale) in 20 bits. The table
+ * holds exp of minus the distance from the largest value, of which there are 256. */
 DYNC__FN bool dync__quant_softmax(dync__quantizer *z, const dync__node *n)
 {
     static const int64_t shape[2] = {256, 1};

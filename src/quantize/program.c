@@ -1,10 +1,18 @@
-/* quantize/program.c: a float program becomes one of I8. After walk.c. */
+/* quantize/program.c: a float program becomes one of I8. After walk.c.
+ *
+ *   open      who reads each node's value, room for ranges and values
+ *   calibrate each batch through the float graph: ranges (twice with a percentile)
+ *   build     an export of dync__quant_function, which walks the graph over the trace's fakes and
+ *             calls the integer operators of each rule
+ *   report    both programs over the batches: bytes, agreement, noise */
 #include "../dync.in.h"
 #include "../aot/aot.h"
 #include "../capture/capture.h"
 #include "quantize.h"
 DYNC__COLD
 
+/* p: the float program, borrowed. signal and noise: sums of squares for the report; rows: last dims
+ * compared, agree: those whose largest element stood in the same place. */
 typedef struct dync__quant_job {
     dync__quantizer z;
     dync__program *p;
@@ -15,7 +23,8 @@ typedef struct dync__quant_job {
 
 /* ---- calibration ----------------------------------------------------------------------------- */
 
-/* The arguments of call i; item: room for one. */
+/* The arguments of call i; item: room for one. A batch is a list of arguments, or the only argument
+ * itself. */
 static dync_status dync__quant_batch(dync_value batches, int i, dync_value *item,
                                      dync__callargs *call)
 {
@@ -25,6 +34,7 @@ static dync_status dync__quant_batch(dync_value batches, int i, dync_value *item
     return dync__callargs_flatten(call, 1, item);
 }
 
+/* The program is run first, as its messages about arguments are the ones a user knows. */
 static dync_status dync__quant_calibrate_one(dync__quant_job *j, dync_value batches, int i)
 {
     dync__callargs call;
@@ -47,6 +57,7 @@ static dync_status dync__quant_calibrate_one(dync__quant_job *j, dync_value batc
     return dync__quant_walk(&j->z, in, false, &out);
 }
 
+/* One round, or two where values are counted. */
 static dync_status dync__quant_calibrate(dync__quant_job *j, dync_value batches)
 {
     bool bins = j->z.options.percentile > 0 && j->z.options.percentile < 100;
@@ -78,7 +89,8 @@ static dync_value dync__quant_value(const dync__arg *a)
     return list;
 }
 
-/* What is exported: the walk over the arguments of the trace. */
+/* What is exported: the walk over the arguments of the trace. user: the job. Called by export,
+ * maybe more than once: what the walk counts starts anew. On failure NONE, with z.status set. */
 static dync_value dync__quant_function(const dync_value *args, int nargs, void *user)
 {
     dync__quant_job *j = user;
@@ -95,7 +107,8 @@ static dync_value dync__quant_function(const dync_value *args, int nargs, void *
     return j->z.status == DYNC_OK ? dync__quant_value(&out) : DYNC_NONE;
 }
 
-/* An argument of the type of leaf i, and its name. */
+/* An argument of the type of leaf i, and its name. Zeros of the type that the graph's placeholder
+ * has; a leaf that the graph does not use gets any tensor. */
 static dync_status dync__quant_example(const dync__quant_job *j, int i, dync_value *out,
                                        dync__str *names)
 {
@@ -116,6 +129,7 @@ static dync_status dync__quant_example(const dync__quant_job *j, int i, dync_val
     return out->as.t ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* NULL + error. The name is the program's with _int8 behind it. */
 static dync_program *dync__quant_build(dync__quant_job *j)
 {
     dync_value args[DYNC__MAX_LEAVES];
@@ -139,6 +153,7 @@ static dync_program *dync__quant_build(dync__quant_job *j)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
+/* Of weights and other tensors that a graph holds. */
 static int64_t dync__quant_constant_bytes(const dync__graph *g)
 {
     int64_t bytes = 0;
@@ -150,6 +165,8 @@ static int64_t dync__quant_constant_bytes(const dync__graph *g)
     return bytes;
 }
 
+/* want, got: t->numel floats of the float program and of the I8 one. A row is the last dim: for a
+ * classifier the place of its largest element is the answer. */
 static void dync__quant_compare_rows(dync__quant_job *j, const dync__tensor *t, const float *want,
                                      const float *got)
 {
@@ -168,7 +185,8 @@ static void dync__quant_compare_rows(dync__quant_job *j, const dync__tensor *t, 
     }
 }
 
-/* recursion: results are nested lists */
+/* recursion: results are nested lists Results that are no f32 tensors, or of different sizes, are
+ * left out. */
 static dync_status dync__quant_compare(dync__quant_job *j, dync_value want, dync_value got)
 {
     const dync__list *a = dync__value_list(want), *b = dync__value_list(got);
@@ -189,6 +207,7 @@ static dync_status dync__quant_compare(dync__quant_job *j, dync_value want, dync
     return status;
 }
 
+/* Writes options.report; agreement is a fraction, the signal to noise ratio is in dB. */
 static dync_status dync__quant_report(dync__quant_job *j, dync_program *made, dync_value batches)
 {
     dync_quantize_report *r = &j->z.report;
@@ -219,6 +238,7 @@ static dync_status dync__quant_report(dync__quant_job *j, dync_program *made, dy
 
 /* ---- the door -------------------------------------------------------------------------------- */
 
+/* o may be NULL: the defaults. */
 static dync_status dync__quant_check(const dync__program *p, dync_value batches,
                                      const dync_quantize_options *o)
 {
@@ -261,7 +281,8 @@ static bool dync__quant_keeps(const dync__opcall *c)
     }
 }
 
-/* The program's graph; where it writes in place, the same without: values have one form each. */
+/* The program's graph; where it writes in place, the same without: values have one form each. *out
+ * is a reference of the caller's. */
 static dync_status dync__quant_graph(dync__graph *g, dync__graph **out)
 {
     bool writes = false;
@@ -281,12 +302,14 @@ static dync_status dync__quant_graph(dync__graph *g, dync__graph **out)
                             "dync_quantize_program: inputs that the program writes");
 }
 
+/* user: at[0] is the reading node, at[1 + i] the reader of node i. */
 static void dync__quant_count_use(void *user, dync__arg *a)
 {
     int *at = user, node = a->as.node->index;
     at[1 + node] = at[1 + node] == -1 ? at[0] : -2; /* -1: none yet, -2: several */
 }
 
+/* Arrays of one element per node, in the arena. z->user: see quantize.h. */
 static dync_status dync__quant_open(dync__quant_job *j)
 {
     dync__quantizer *z = &j->z;
@@ -312,6 +335,7 @@ static dync_status dync__quant_open(dync__quant_job *j)
     return DYNC_OK;
 }
 
+/* The float program is not changed. Everything made on the way is released here in any case. */
 DYNC_API dync_program *dync_quantize_program(dync_program *program, dync_value batches,
                                              const dync_quantize_options *options)
 {

@@ -2,13 +2,17 @@
  *
  * The float graph is walked three times: twice over the calibration data, for the ranges of all
  * values, and once under export, where each node becomes the integer operators that compute it.
- * real = scale * (q - zero). */
+ * real = scale * (q - zero), as in Jacob et al. 2018, arXiv:1712.05877.
+ *
+ *   range seen -1 .. 3:   scale 4 / 255, zero -64      real -1   0     3
+ *                                                      q  -128  -64   127 */
 #ifndef DYNC__QUANTIZE_H
 #define DYNC__QUANTIZE_H
 #include "../program/program.h"
 
 enum { DYNC__QUANT_BINS = 2048, DYNC__QUANT_LOW = -128, DYNC__QUANT_HIGH = 127 };
 
+/* zero: the q of a real 0, -128 .. 127; scale > 0. */
 typedef struct dync__qscale {
     double scale;
     int zero;
@@ -28,6 +32,8 @@ typedef struct dync__qvalue {
     dync__qscale s;
 } dync__qvalue;
 
+/* Arrays have an element per node of g, by its index; all but constants' references lie in the
+ * arena. */
 typedef struct dync__quantizer {
     dync__arena arena;
     const dync__graph *g;
@@ -44,10 +50,11 @@ typedef struct dync__quantizer {
     dync_quantize_report report;
 } dync__quantizer;
 
-/* scheme.c */
+/* scheme.c The scale that covers low .. high, and 0. */
 DYNC__FN dync__qscale dync__qscale_of(double low, double high);
 /* factor = multiplier / 2^shift */
 DYNC__FN void dync__quant_multiplier(double factor, int32_t *multiplier, int32_t *shift);
+/* To the nearest integer, ties to even, held within low .. high. */
 DYNC__FN int dync__quant_round(double x, int low, int high);
 /* The elements of a constant, row major; of the arena. NULL: no memory. */
 DYNC__FN double *dync__quant_numbers(dync__quantizer *, const dync__tensor *);

@@ -24,6 +24,8 @@ DYNC__FN dync__qscale dync__qscale_of(double low, double high)
     return s;
 }
 
+/* multiplier has 31 bits: 2^30 .. 2^31 - 1. Factors too small for any sum become 0; those of 2^31
+ * and more, which no scale gives, the largest number. */
 DYNC__FN void dync__quant_multiplier(double factor, int32_t *multiplier, int32_t *shift)
 {
     int exponent;
@@ -51,6 +53,8 @@ DYNC__FN double *dync__quant_numbers(dync__quantizer *z, const dync__tensor *t)
     return out;
 }
 
+/* data is copied; the tensor lives as long as the quantizer, since the trace and the export refer
+ * to it. */
 DYNC__FN dync_tensor *dync__quant_const(dync__quantizer *z, int dtype, int ndim,
                                         const int64_t *shape, const void *data)
 {
@@ -77,12 +81,14 @@ DYNC__FN bool dync__quant_is_real(const dync__quantizer *z, const dync__arg *a)
     return n && n->has_info && n->nout == 1 && n->info[0].dtype == DYNC_F32 && !z->known[n->index];
 }
 
+/* Of what was seen in calibration. */
 DYNC__FN dync__qscale dync__quant_range(const dync__quantizer *z, const dync__node *n)
 {
     const dync__qrange *r = &z->range[n->index];
     return dync__qscale_of(r->low, r->high);
 }
 
+/* A value that exists as I8 alone is made a float now, once: (q - zero) scale. NONE: no memory. */
 DYNC__FN dync__arg dync__quant_plain(dync__quantizer *z, const dync__node *n)
 {
     dync__qvalue *v = &z->value[n->index];
@@ -95,6 +101,7 @@ DYNC__FN dync__arg dync__quant_plain(dync__quantizer *z, const dync__node *n)
     return v->arg;
 }
 
+/* Rounded now, so that the program holds the I8 form alone. */
 static dync_tensor *dync__quant_int8_constant(dync__quantizer *z, const dync__tensor *t,
                                               dync__qscale s)
 {
@@ -107,6 +114,8 @@ static dync_tensor *dync__quant_int8_constant(dync__quantizer *z, const dync__te
     return dync__quant_const(z, DYNC_I8, t->lay.ndim, t->lay.shape, q);
 }
 
+/* A float value is quantized by operators in the program, with the range it was seen to have. NULL:
+ * no memory, or no such value. */
 DYNC__FN const dync__qvalue *dync__quant_int8(dync__quantizer *z, const dync__arg *a)
 {
     dync__qvalue *v = &z->value[a->as.node->index];
@@ -131,6 +140,7 @@ DYNC__FN dync_tensor *dync__quant_centred(const dync__qvalue *v)
     return v->s.zero ? dync_sub(t, v->s.zero) : t;
 }
 
+/* Always true, as rules return it. */
 DYNC__FN bool dync__quant_give(dync__quantizer *z, const dync__node *n, dync_tensor *q,
                                dync__qscale s)
 {
@@ -146,7 +156,8 @@ DYNC__FN bool dync__quant_give(dync__quantizer *z, const dync__node *n, dync_ten
 
 /* ---- ends of layers -------------------------------------------------------------------------- */
 
-/* Factors as tensors that lie along dim of the sums. */
+/* Factors as tensors that lie along dim of the sums. As floats, or one half of each as a
+ * fixed-point number: the multiplier, or the shift. One factor is a 0-dim tensor. */
 static dync_tensor *dync__quant_factors(dync__quantizer *z, int n, const double *factor, int dtype,
                                         bool shifts, int ndim, int dim)
 {
@@ -166,6 +177,8 @@ static dync_tensor *dync__quant_factors(dync__quantizer *z, int n, const double 
     return dync__quant_const(z, dtype, n == 1 ? 0 : ndim, shape, word);
 }
 
+/* float_scale computes the product in f32, for targets that have it; otherwise it is a 64-bit
+ * multiply and a shift. Both round, add the zero point and clamp to I8. */
 DYNC__FN dync_tensor *dync__quant_rescale(dync__quantizer *z, dync_tensor *sums, int n,
                                           const double *factor, int dim, dync__qscale to)
 {
@@ -187,6 +200,7 @@ DYNC__FN dync_tensor *dync__quant_rescale(dync__quantizer *z, dync_tensor *sums,
     return sums ? dync_to_dtype(sums, DYNC_I8) : NULL;
 }
 
+/* Its bounds are numbers, so that the clamping of I8 can do its work. */
 static bool dync__quant_is_clamp(const dync__node *n)
 {
     if (n->op == DYNC__OP_relu || n->op == DYNC__OP_relu6 || n->op == DYNC__OP_hardtanh)

@@ -3,12 +3,14 @@
 #include "quantize.h"
 DYNC__COLD
 
+/* The first that takes a node decides: the general ones (tables) stand last. */
 static const dync__quant_rule dync__quant_rules[] = {
     dync__quant_linear,        dync__quant_conv,      dync__quant_mean,    dync__quant_avg_pool,
     dync__quant_adaptive_pool, dync__quant_embedding, dync__quant_moves,   dync__quant_add,
     dync__quant_mul,           dync__quant_cat,       dync__quant_softmax, dync__quant_table,
 };
 
+/* Lists a node that stays float, for the report; the list is cut where it is full. */
 static void dync__quant_note(dync__quantizer *z, const dync__node *n)
 {
     char *text = z->report.kept_float;
@@ -17,6 +19,7 @@ static void dync__quant_note(dync__quantizer *z, const dync__node *n)
     dync__format(text + used, cap - used, "%s%s", used ? ", " : "", n->name);
 }
 
+/* The node as it is: a constant, an item of a list, or an operator over float values. */
 static dync_status dync__quant_float(dync__quantizer *z, const dync__node *n, bool build)
 {
     dync__arg args[DYNC__MAX_ARGS], *out = &z->value[n->index].arg;
@@ -39,7 +42,8 @@ static dync_status dync__quant_float(dync__quantizer *z, const dync__node *n, bo
     return dync__quant_call(z, n, args, out);
 }
 
-/* What is made of constants alone is one, from the first walk on. */
+/* What is made of constants alone is one, from the first walk on. Lists and random or writing
+ * operators are not constants. */
 static dync_status dync__quant_know(dync__quantizer *z, const dync__node *n)
 {
     dync__tensor *t = z->value[n->index].arg.as.t;
@@ -56,6 +60,8 @@ static dync_status dync__quant_know(dync__quantizer *z, const dync__node *n)
     return DYNC_OK;
 }
 
+/* build: under export, where rules apply; otherwise every node is computed in floats and its range
+ * is observed. */
 static dync_status dync__quant_node(dync__quantizer *z, const dync__node *n, bool build)
 {
     dync__qvalue *v = &z->value[n->index];
