@@ -8,22 +8,27 @@
 #include "../autograd/node.h"
 
 enum { DYNC__CA_ENTRIES = 256, DYNC__CA_RECOMPILES = 64, DYNC__CA_DEPTH = 8 };
+/* What a captured backward does with a gradient, in the order of its outputs; ADDED has none. */
 typedef enum {
     DYNC__CA_SET /* the new gradient of a leaf */,
     DYNC__CA_ADDED /* in place */,
     DYNC__CA_RETAIN,
     DYNC__CA_CAPTURE
 } dync__ca_kind;
-/* index: of the hook, or the capture */
+/* index: of the hook, or the capture node: its place in the walk, the same in every backward that
+ * finds the entry. */
 typedef struct dync__ca_result {
     dync__ca_kind kind;
     int node, index;
 } dync__ca_result;
-/* input -1: always this size; one past the last: the carrier */
+/* input -1: always this size; one past the last: the carrier Where a size comes from in another
+ * call: dim `dim` of input `input`; or the size itself. */
 typedef struct dync__ca_source {
     int input, dim;
     int64_t size;
 } dync__ca_source;
+/* One form of backward met before. word and source are owned; f is the compiled function of its
+ * list of inputs. `tracing` is a spin lock for writing `result` and `known`. */
 typedef struct dync__ca_entry {
     struct dync__ca_entry *next;
     uint64_t hash, *word;
@@ -37,6 +42,8 @@ typedef struct dync__ca_entry {
     DYNC__VEC(dync__ca_result) result;
 } dync__ca_entry;
 
+/* A place inside a node where a saved tensor stands, and the version that it must have: both are
+ * replaced while the body runs, and put back. */
 typedef struct dync__ca_slot {
     dync__tensor **at, *was;
     uint32_t *version, version_was;
@@ -72,6 +79,8 @@ typedef struct dync__ca { /* one backward */
     int hook_depth;
 } dync__ca;
 
+/* Nested dync_compiled_autograd_begin; now: the backward whose function runs in this thread, or
+ * NULL. */
 typedef struct dync__ca_thread {
     int depth;
     dync_backend backend[DYNC__CA_DEPTH];

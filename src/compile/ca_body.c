@@ -14,6 +14,7 @@ static int dync__ca_position(void)
     return !t ? -1 : t->rec.graph ? t->rec.graph->node.n - t->rec.graph->n_inputs : 0;
 }
 
+/* Names the node of t, if this trace made it after `from` and it has no name of the user's. */
 static void dync__ca_name(dync__tensor *t, const char *name, int from)
 {
     const dync__tracer *tracer = dync__tls.compiling ? dync__tracer_current() : NULL;
@@ -24,11 +25,13 @@ static void dync__ca_name(dync__tensor *t, const char *name, int from)
         dync__graph_rename(t->node->graph, t->node, name);
 }
 
+/* The backward that a record is part of. */
 static dync__ca *dync__ca_of(dync__walk_record *r)
 {
     return (dync__ca *)(void *)((char *)(void *)r - offsetof(dync__ca, record));
 }
 
+/* The node's place in the walk. */
 static int dync__ca_node(const dync__ca *c, const dync__gnode *node)
 {
     uint64_t at = 0;
@@ -36,6 +39,7 @@ static int dync__ca_node(const dync__ca *c, const dync__gnode *node)
     return (int)at;
 }
 
+/* Takes out, which may be NULL where nothing leaves. */
 static dync_status dync__ca_push(dync__ca *c, dync__ca_kind kind, int node, int index,
                                  dync__tensor *out)
 {
@@ -45,8 +49,8 @@ static dync_status dync__ca_push(dync__ca *c, dync__ca_kind kind, int node, int 
     return DYNC_ERR_MEMORY;
 }
 
-/* As the accumulation of eager backward: a copy in the leaf's form, or an addition to what it
- * has. */
+/* As the accumulation of eager backward: a copy in the leaf's form, or an addition to what it has.
+ * Takes g. */
 static dync_status dync__ca_accumulate(dync__walk_record *r, dync__gnode *node, dync__tensor *g)
 {
     dync__ca *c = dync__ca_of(r);
@@ -69,6 +73,7 @@ static dync_status dync__ca_accumulate(dync__walk_record *r, dync__gnode *node, 
     return status == DYNC_OK ? dync__ca_push(c, DYNC__CA_ADDED, at, 0, NULL) : status;
 }
 
+/* A gradient that the user wants kept at a tensor inside (dync_retain_grad); grad is borrowed. */
 static dync_status dync__ca_retain(dync__walk_record *r, dync__gnode *node, int hook,
                                    dync__tensor *grad)
 {
@@ -77,6 +82,7 @@ static dync_status dync__ca_retain(dync__walk_record *r, dync__gnode *node, int 
     return dync__ca_push(c, DYNC__CA_RETAIN, dync__ca_node(c, node), hook, grad);
 }
 
+/* Called before (done false) and after each hook: notes where the outermost ones begin and end. */
 static void dync__ca_hook(dync__walk_record *r, dync__tensor *result, bool done)
 {
     dync__ca *c = dync__ca_of(r);
@@ -106,7 +112,7 @@ static dync_status dync__ca_lines(dync__ca *c)
 }
 
 /* Puts the stand-ins in the place of saved tensors, and their sizes in the place of sizes; or
- * everything back. */
+ * everything back. Strides of dense tensors follow from the sizes in the order of the strides. */
 static void dync__ca_substitute(dync__ca *c, bool back)
 {
     for (int i = 0; i < c->slot.n; i++) {
@@ -132,6 +138,8 @@ static void dync__ca_substitute(dync__ca *c, bool back)
     }
 }
 
+/* The engine's own walk with a record, so that what it would do to leaves comes here. The nodes are
+ * as they were in every case afterwards. */
 static dync_status dync__ca_walk(dync__ca *c)
 {
     dync__walk w = *c->walk;
@@ -152,13 +160,15 @@ static dync_status dync__ca_walk(dync__ca *c)
     return status == DYNC_OK && c->failed ? DYNC_ERR_MEMORY : status;
 }
 
+/* What this run made; the entry keeps what it learnt. */
 static void dync__ca_body_end(dync__ca *c)
 {
     for (int i = 0; i < c->out.n; i++) dync__unref(c->out.at[i]);
     c->out.n = c->result.n = c->hook_part.n = c->hook_depth = 0;
 }
 
-/* What every run gives is written down at the first trace: the form of the graph decides it. */
+/* What every run gives is written down at the first trace: the form of the graph decides it. Two
+ * threads may trace at once: the first one's answer stays, as both are the same. */
 static dync_status dync__ca_learn(dync__ca *c)
 {
     dync__ca_entry *e = c->entry;
@@ -175,6 +185,7 @@ static dync_status dync__ca_learn(dync__ca *c)
     return status;
 }
 
+/* args[0]: the list of inputs, fakes under a trace. Returns the list of gradients that leave. */
 DYNC__FN dync_value dync__ca_body(const dync_value *args, int nargs, void *user)
 {
     dync__ca *c = dync__ca_tls.now;

@@ -1,5 +1,11 @@
 /* compile/ca_list.c: a captured backward as its backend sees it: the inputs are one list. After
- * capture/, before compiled_autograd.c. */
+ * capture/, before compiled_autograd.c.
+ *
+ *   traced:    f(s0, l_inputs_0_, l_inputs_1_)          an input per tensor and per symbolic size
+ *   handed on: f(L_inputs_, s0)                         getitem = L_inputs_[0], getitem_1 = ..[1]
+ *
+ * The callable that comes back is wrapped: it makes the list of each call, and puts outputs back
+ * into the order in which they were traced. */
 #include "../dync.in.h"
 #include "ca.h"
 DYNC__COLD
@@ -23,6 +29,8 @@ static int dync__ca_place(const dync__node *n)
     return dync__text_double(n->source + sizeof head - 1, &end, &i) ? (int)i : -1;
 }
 
+/* Item i of the list, which stands for the placeholder `old`: it has its type and name. NULL: no
+ * memory. */
 static dync__node *dync__ca_getitem(dync__graph *g, dync__node *list, const dync__node *old, int i)
 {
     char name[32];
@@ -72,6 +80,7 @@ static dync__node *dync__ca_listed_node(dync__rewrite *r, dync__node *old)
                       : dync__rewrite_copy(r, old);
 }
 
+/* code->place is filled, one entry per placeholder in order. */
 static dync_status dync__ca_nodes(dync__rewrite *r, dync__ca_code *code)
 {
     dync__graph *old = r->from;
@@ -91,6 +100,7 @@ static dync_status dync__ca_nodes(dync__rewrite *r, dync__ca_code *code)
     return dync__ca_outputs(r, &old->node.at[old->node.n - 1]->args[0], code);
 }
 
+/* code->graph: the new graph, owned. code->place has room for every placeholder. */
 static dync_status dync__ca_listed(dync__graph *old, dync__ca_code *code)
 {
     dync__rewrite r;
@@ -99,7 +109,8 @@ static dync_status dync__ca_listed(dync__graph *old, dync__ca_code *code)
     return dync__rewrite_end(&r, status, &code->graph);
 }
 
-/* The list, then the inputs that are not in it. */
+/* The list, then the inputs that are not in it. out: room for as many values as args has, and
+ * one. */
 static int dync__ca_values(const dync__ca_code *c, const dync_value *args, dync_value *out)
 {
     int n = 1;
@@ -113,6 +124,7 @@ static int dync__ca_values(const dync__ca_code *c, const dync_value *args, dync_
     return n;
 }
 
+/* A result of another form than expected passes on as it is: the caller reports it. */
 static dync_value dync__ca_code_run(void *state, const dync_value *args, int nargs)
 {
     const dync__ca_code *c = state;
@@ -128,6 +140,7 @@ static dync_value dync__ca_code_run(void *state, const dync_value *args, int nar
     return back;
 }
 
+/* Also of one that is half made. */
 static void dync__ca_code_destroy(void *state)
 {
     dync__ca_code *c = state;
@@ -138,6 +151,8 @@ static void dync__ca_code_destroy(void *state)
     dync__free(c, sizeof *c);
 }
 
+/* The compile function of a backend (api/graph.h); user: the entry, whose backend gets the new
+ * graph. */
 DYNC__FN dync_status dync__ca_compile(dync_graph *graph, const dync_value *ex, int n,
                                       const char *options, dync_callable *out, void *user)
 {

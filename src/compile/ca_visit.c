@@ -4,12 +4,16 @@
 #include "ca.h"
 DYNC__COLD
 
+/* Failures of memory are sticky in c->failed and looked at once. */
 static void dync__ca_word(dync__gvisitor *v, uint64_t word)
 {
     dync__ca *c = (dync__ca *)(void *)v;
     if (!dync__vec_push(&c->word, word)) c->failed = true;
 }
 
+/* A visitor's call: sizes, and maybe strides, that a node keeps. Dims are sorted by stride: a dense
+ * layout is told by the order of its dims alone, so that its sizes may differ from call to call,
+ * any other by its strides as words. stride may be NULL. */
 static void dync__ca_layout(dync__gvisitor *v, int ndim, int64_t *shape, int64_t *stride)
 {
     dync__ca *c = (dync__ca *)(void *)v;
@@ -54,6 +58,7 @@ static int dync__ca_input(dync__ca *c, dync__tensor *t)
     return c->input.n - 1;
 }
 
+/* The word says which input it is, or that there is none. */
 static void dync__ca_saved(dync__gvisitor *v, dync__tensor **at, uint32_t *version)
 {
     dync__ca *c = (dync__ca *)(void *)v;
@@ -66,6 +71,7 @@ static void dync__ca_saved(dync__gvisitor *v, dync__tensor **at, uint32_t *versi
     }
 }
 
+/* Where a gradient goes: the node's place in the walk and which of its inputs. */
 static void dync__ca_edge(dync__ca *c, const dync__gedge *edge)
 {
     uint64_t at = UINT64_MAX;
@@ -83,6 +89,8 @@ static void dync__ca_leaf(dync__ca *c, dync__gnode *node)
     dync__ca_word(&c->visitor, (uint64_t)(unsigned)input);
 }
 
+/* Stops early where a node is opaque, i.e. cannot be captured; the caller looks at
+ * visitor.opaque. */
 DYNC__FN dync_status dync__ca_collect(dync__ca *c)
 {
     c->visitor =
@@ -107,6 +115,7 @@ DYNC__FN dync_status dync__ca_collect(dync__ca *c)
     return c->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
+/* Of what the walk collected; the entry stays in the cache. */
 DYNC__FN void dync__ca_free(dync__ca *c)
 {
     dync__gnode_list_free(&c->nodes);

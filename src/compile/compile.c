@@ -1,12 +1,11 @@
 /* compile/compile.c: wires the stages; the only file that knows them all.
  *
- *   dync_compile      callee, options, backend -> dync_compiled capture/cache.c, backend/registry.c
- *   dync_call         guards -> entry, or trace -> segments               capture/
- *   segment           graph -> backend.compile                            backend/
- *   inductor          graph -> joint -> forward + backward                aot/
- *                     fu nctional graph -> loops, kernel calls inductor/lower.c, op/lower.c
- *                     -> fused, scheduled, planned -> code runtime/plan.c, loop/, codegen/
- */
+ *   dync_compile   callee, options, backend -> dync_compiled    capture/cache.c, backend/registry.c
+ *   dync_call      guards -> entry, or trace -> segments        capture/
+ *   segment        graph -> backend.compile                     backend/
+ *   inductor       graph -> joint -> forward + backward         aot/
+ *                  functional graph -> loops, kernel calls      inductor/lower.c, op/lower.c
+ *                  -> fused, scheduled, planned -> code         runtime/plan.c, loop/, codegen/ */
 #include "../dync.in.h"
 #include "../backend/backend.h"
 #include "../minify/minify.h"
@@ -14,10 +13,12 @@
 DYNC__COLD
 
 /* ---- modules --------------------------------------------------------------------------------- */
+/* The module hook: a compiled module is called like a compiled function. */
 static dync_value dync__compile_call_module(dync__module *m, int nargs, const dync_value *args)
 {
     return dync_call_values(dync__compiled_handle(m->compiled), nargs, args);
 }
+/* The module ends: entries that guard it go, and its own compiled form. */
 static void dync__compile_drop_module(dync__module *m)
 {
     dync__capture_forget_module(m);
@@ -89,6 +90,7 @@ static dync_status dync__compile_check_symbolic(const char *fn, const char *symb
     return DYNC_OK;
 }
 
+/* The function's name in messages: the option, the callee's, what the macro saw, "fn". */
 static dync_status dync__compile_check(const dync_callee *callee, const char *fn_name,
                                        const dync_compile_options *o, const dync_backend *backend)
 {
@@ -103,6 +105,8 @@ static dync_status dync__compile_check(const dync_callee *callee, const char *fn
     return dync__backend_options(backend->compile, o->options, &parsed);
 }
 
+/* Everything is checked before anything is made. Hooks are installed here and not at start, so that
+ * a program which never compiles links none of it. NULL + error. */
 static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_name,
                                           dync_compile_options options)
 {
@@ -151,6 +155,7 @@ static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_nam
     return dync__compiled_new(callee, fn_name, &options, backend);
 }
 
+/* Errors name the place of the dync_compile call. */
 DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name,
                                          dync_compile_options options)
 {
@@ -161,6 +166,7 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
     return handle;
 }
 
+/* A module compiled again loses its entries. */
 DYNC_API void dync_module_compile_opt(dync_module *handle, const char *name,
                                       dync_compile_options options)
 {
@@ -175,6 +181,8 @@ DYNC_API void dync_module_compile_opt(dync_module *handle, const char *name,
 
 /* ---- a function as one graph: arguments are inputs, everything else attributes, the result has
  * its own form ------------------------ */
+/* r: the rewrite from the segment's graph to g; entry: what the capture left; by_env: the node that
+ * stands for each value of the environment, NULL until it is made. */
 typedef struct dync__exporter {
     dync__rewrite r;
     dync__graph *g;
@@ -232,6 +240,7 @@ static dync__node *dync__export_attr(dync__exporter *x, const dync__node *old)
     return NULL;
 }
 
+/* Placeholders have been made by dync__export_inputs, or become attributes. */
 static dync__node *dync__export_node(dync__rewrite *r, dync__node *old)
 {
     dync__exporter *x = r->user;
@@ -240,6 +249,7 @@ static dync__node *dync__export_node(dync__rewrite *r, dync__node *old)
     return x->by_env[old->env] = n ? n : dync__export_attr(x, old);
 }
 
+/* The graph's output in the form of the function's result. Lists lie in the graph's arena. */
 static dync_status dync__export_result(dync__exporter *x, const dync__outval *o, dync__arg *out)
 {
     memset(out, 0, sizeof *out);
@@ -270,6 +280,7 @@ static dync_status dync__export_result(dync__exporter *x, const dync__outval *o,
     }
 }
 
+/* All operators of the one segment, and which value each of its outputs is. */
 static dync_status dync__export_calls(dync__exporter *x, const dync__segref *ref)
 {
     const dync__graph *old = ref->seg->graph;
@@ -291,6 +302,7 @@ static dync_status dync__export_nodes(dync__exporter *x, const dync__segref *ref
     return dync__graph_output(x->r.to, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* Under symbolic sizes the graph gets names for them, in the end. x->g: one reference, or NULL. */
 static dync_status dync__export_graph(dync__exporter *x, const dync__callargs *call)
 {
     const dync__segref *ref = x->entry->root->seg.n ? &x->entry->root->seg.at[0] : NULL;
@@ -306,7 +318,8 @@ static dync_status dync__export_graph(dync__exporter *x, const dync__callargs *c
 }
 
 /* Captures fn whole under `fullgraph`. The graph has one reference; NULL + error. Its inputs are
- * the tensors among the arguments. */
+ * the tensors among the arguments. call is filled too: the arguments as leaves, in the order of the
+ * graph's inputs. */
 static dync__graph *dync__capture_whole(dync_callee callee, const char *name, int nargs,
                                         const dync_value *args, dync__exporter *x,
                                         dync__callargs *call)
@@ -349,12 +362,13 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
 }
 
 /* A tensor given twice is two inputs, as for make_fx: nothing guards that they stay one. The second
- * is another handle on the same memory. One whose elements share memory is taken as a
- * copy: whoever calls the program need not give such a one. */
+ * is another handle on the same memory. One whose elements share memory is taken as a copy: whoever
+ * calls the program need not give such a one. seen: tensors met so far, to tell a second time. */
 typedef struct dync__distinct {
     dync_tensor *seen[DYNC__MAX_LEAVES];
     int n;
 } dync__distinct;
+/* The same handle where nothing is to be done; NULL: no memory. */
 static dync_tensor *dync__distinct_tensor(void *user, dync_tensor *h)
 {
     dync__distinct *d = user;
@@ -389,6 +403,7 @@ typedef struct dync__export_copies {
     dync__callargs call;
     dync__tensor *copy[DYNC__MAX_LEAVES];
 } dync__export_copies;
+/* Copies of all arguments with data, before the capture runs. */
 static dync_status dync__export_keep(dync__export_copies *k, int nargs, const dync_value *args)
 {
     DYNC__TRY(dync__callargs_flatten(&k->call, nargs, args));
@@ -399,6 +414,7 @@ static dync_status dync__export_keep(dync__export_copies *k, int nargs, const dy
             return DYNC_ERR_MEMORY;
     return DYNC_OK;
 }
+/* written: does the graph write its inputs? Releases the copies in any case. */
 static void dync__export_put_back(dync__export_copies *k, bool written)
 {
     for (int i = 0; i < k->call.n_tensors; i++) {
@@ -422,6 +438,8 @@ static dync_status dync__export_marks(const dync__export_copies *k)
     return DYNC_OK;
 }
 
+/* Grad mode: a program computes only, so gradients are off in the capture, unless an argument
+ * requires them, where the function may switch them itself. */
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs,
                                           const dync_value *args)
 {
@@ -458,51 +476,67 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
 }
 
 /* ---- public functions, of every layer, with the place of their call -------------------------- */
-/* clang-format off */
-#define DYNC__PLACED(X)                                                                                                \
-    X(dync_value, dync_at, (dync_value list, int i, dync_loc at), (list, i))                                           \
-    X(dync_tensor *, dync_as_tensor, (dync_value v, dync_loc at), (v))                                                 \
-    X(dync_tensor *, dync_to_dtype, (dync_tensor *t, dync_dtype dtype, dync_loc at), (t, dtype))                       \
-    X(dync_tensor *, dync_to_device, (dync_tensor *t, dync_device device, dync_loc at), (t, device))                   \
-    X(dync_value, dync_split, (dync_tensor *t, int64_t size, int dim, dync_loc at), (t, size, dim))                    \
-    X(dync_value, dync_split_sizes, (dync_tensor *t, dync_dims sizes, int dim, dync_loc at), (t, sizes, dim))          \
-    X(dync_value, dync_chunk, (dync_tensor *t, int chunks, int dim, dync_loc at), (t, chunks, dim))                    \
-    X(dync_value, dync_unbind, (dync_tensor *t, int dim, dync_loc at), (t, dim))                                       \
-    X(dync_tensor *, dync_module_param, (dync_module *m, const char *name, dync_loc at), (m, name))                    \
-    X(dync_status, dync_module_load, (dync_module *m, const char *path, dync_loc at), (m, path))                       \
-    X(dync_tensor *, dync_parameter, (dync_tensor *t, dync_loc at), (t))                                               \
-    X(dync_tensor *, dync_set_, (dync_tensor *self, dync_tensor *other, dync_loc at), (self, other))                   \
-    X(dync_tensor *, dync_arange, (double start, double end, double step, dync_loc at), (start, end, step))            \
-    X(int64_t, dync_size, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                                      \
-    X(dync_value, dync_size_sym, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                               \
-    X(dync_value, dync_item_sym, (dync_tensor *t, dync_loc at), (t))                                                   \
-    X(dync_status, dync_check, (dync_value n, int64_t least, int64_t most, dync_loc at), (n, least, most))             \
-    X(bool, dync_dim_lt, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))                         \
-    X(bool, dync_dim_eq, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))                         \
-    X(bool, dync_dim_gt, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))                         \
-    X(int64_t, dync_stride, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                                    \
-    X(void *, dync_data, (dync_tensor *t, dync_loc at), (t))                                                           \
-    X(char *, dync_str, (dync_tensor *t, dync_loc at), (t))                                                            \
-    X(bool, dync_equal, (dync_tensor *a, dync_tensor *b, dync_loc at), (a, b))                                         \
-    X(bool, dync_allclose, (dync_tensor *a, dync_tensor *b, double rtol, double atol, dync_loc at),                    \
-      (a, b, rtol, atol))                                                                                              \
-    X(dync_status, dync_backward, (dync_tensor *loss, dync_loc at), (loss))                                            \
-    X(dync_status, dync_backward_with, (dync_tensor *out, dync_tensor *grad_out, dync_loc at), (out, grad_out))        \
-    X(dync_status, dync_backward_opt,                                                                                  \
-      (dync_value outputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at),                   \
-      (outputs, grad_outputs_or_none, options))                                                                        \
-    X(dync_value, dync_gradients,                                                                                      \
-      (dync_value outputs, dync_value inputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at),\
-      (outputs, inputs, grad_outputs_or_none, options))                                                                \
-    X(dync_value, dync_grad_fn_call, (dync_tensor *out, dync_value grads, dync_loc at), (out, grads))                  \
-    X(dync_tensor *, dync_requires_grad_, (dync_tensor *t, bool on, dync_loc at), (t, on))                             \
-    X(dync_value, dync_module_call_values, (dync_module *m, int nargs, const dync_value *args, dync_loc at),           \
-      (m, nargs, args))                                                                                                \
-    X(dync_tensor *, dync_forward_call, (dync_module *m, dync_tensor *x, dync_loc at), (m, x))                         \
-    X(dync_tensor *, dync_clip_grad_norm, (dync_module *m, double max_norm, dync_loc at), (m, max_norm))               \
-    X(dync_status, dync_optim_step, (dync_optim *o, dync_loc at), (o))                                                 \
-    X(dync_status, dync_call_into_values,                                                                              \
-      (dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at), (f, out, nargs, args))
+/* clang-format off type, name, parameters with the place, arguments of the plain function: name_at
+ * sets the place, calls name, and puts the place of before back. */
+#define DYNC__PLACED(X)                                                                           \
+    X(dync_value, dync_at, (dync_value list, int i, dync_loc at), (list, i))                      \
+    X(dync_tensor *, dync_as_tensor, (dync_value v, dync_loc at), (v))                            \
+    X(dync_tensor *, dync_to_dtype, (dync_tensor * t, dync_dtype dtype, dync_loc at), (t, dtype)) \
+    X(dync_tensor *, dync_to_device, (dync_tensor * t, dync_device device, dync_loc at),          \
+      (t, device))                                                                                \
+    X(dync_value, dync_split, (dync_tensor * t, int64_t size, int dim, dync_loc at),              \
+      (t, size, dim))                                                                             \
+    X(dync_value, dync_split_sizes, (dync_tensor * t, dync_dims sizes, int dim, dync_loc at),     \
+      (t, sizes, dim))                                                                            \
+    X(dync_value, dync_chunk, (dync_tensor * t, int chunks, int dim, dync_loc at),                \
+      (t, chunks, dim))                                                                           \
+    X(dync_value, dync_unbind, (dync_tensor * t, int dim, dync_loc at), (t, dim))                 \
+    X(dync_tensor *, dync_module_param, (dync_module * m, const char *name, dync_loc at),         \
+      (m, name))                                                                                  \
+    X(dync_status, dync_module_load, (dync_module * m, const char *path, dync_loc at), (m, path)) \
+    X(dync_tensor *, dync_parameter, (dync_tensor * t, dync_loc at), (t))                         \
+    X(dync_tensor *, dync_set_, (dync_tensor * self, dync_tensor * other, dync_loc at),           \
+      (self, other))                                                                              \
+    X(dync_tensor *, dync_arange, (double start, double end, double step, dync_loc at),           \
+      (start, end, step))                                                                         \
+    X(int64_t, dync_size, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                 \
+    X(dync_value, dync_size_sym, (const dync_tensor *t, int dim, dync_loc at), (t, dim))          \
+    X(dync_value, dync_item_sym, (dync_tensor * t, dync_loc at), (t))                             \
+    X(dync_status, dync_check, (dync_value n, int64_t least, int64_t most, dync_loc at),          \
+      (n, least, most))                                                                           \
+    X(bool, dync_dim_lt, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))    \
+    X(bool, dync_dim_eq, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))    \
+    X(bool, dync_dim_gt, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))    \
+    X(int64_t, dync_stride, (const dync_tensor *t, int dim, dync_loc at), (t, dim))               \
+    X(void *, dync_data, (dync_tensor * t, dync_loc at), (t))                                     \
+    X(char *, dync_str, (dync_tensor * t, dync_loc at), (t))                                      \
+    X(bool, dync_equal, (dync_tensor * a, dync_tensor * b, dync_loc at), (a, b))                  \
+    X(bool, dync_allclose,                                                                        \
+      (dync_tensor * a, dync_tensor * b, double rtol, double atol, dync_loc at),                  \
+      (a, b, rtol, atol))                                                                         \
+    X(dync_status, dync_backward, (dync_tensor * loss, dync_loc at), (loss))                      \
+    X(dync_status, dync_backward_with, (dync_tensor * out, dync_tensor * grad_out, dync_loc at),  \
+      (out, grad_out))                                                                            \
+    X(dync_status, dync_backward_opt,                                                             \
+      (dync_value outputs, dync_value grad_outputs_or_none, dync_grad_options options,            \
+       dync_loc at),                                                                              \
+      (outputs, grad_outputs_or_none, options))                                                   \
+    X(dync_value, dync_gradients,                                                                 \
+      (dync_value outputs, dync_value inputs, dync_value grad_outputs_or_none,                    \
+       dync_grad_options options, dync_loc at),                                                   \
+      (outputs, inputs, grad_outputs_or_none, options))                                           \
+    X(dync_value, dync_grad_fn_call, (dync_tensor * out, dync_value grads, dync_loc at),          \
+      (out, grads))                                                                               \
+    X(dync_tensor *, dync_requires_grad_, (dync_tensor * t, bool on, dync_loc at), (t, on))       \
+    X(dync_value, dync_module_call_values,                                                        \
+      (dync_module * m, int nargs, const dync_value *args, dync_loc at), (m, nargs, args))        \
+    X(dync_tensor *, dync_forward_call, (dync_module * m, dync_tensor * x, dync_loc at), (m, x))  \
+    X(dync_tensor *, dync_clip_grad_norm, (dync_module * m, double max_norm, dync_loc at),        \
+      (m, max_norm))                                                                              \
+    X(dync_status, dync_optim_step, (dync_optim * o, dync_loc at), (o))                           \
+    X(dync_status, dync_call_into_values,                                                         \
+      (dync_compiled * f, dync_value out, int nargs, const dync_value *args, dync_loc at),        \
+      (f, out, nargs, args))
 /* clang-format on */
 #define DYNC__X(type, name, params, args) \
     DYNC_API type name##_at params        \

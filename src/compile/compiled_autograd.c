@@ -17,6 +17,8 @@
 #include "ca.h"
 DYNC__COLD
 
+/* Process-wide, a list with the newest first. Entries are found under the lock and stay until
+ * dync_reset or shutdown, so they may be used outside of it. */
 static struct {
     dync__mutex lock;
     dync__ca_entry *first;
@@ -26,6 +28,8 @@ static struct {
 
 /* ---- the cache ------------------------------------------------------------------------------- */
 
+/* Words are compared one by one, never by hash alone; sizes by where each comes from in this
+ * call. */
 static bool dync__ca_matches(const dync__ca *c, const dync__ca_entry *e, uint64_t hash,
                              const dync_backend *b)
 {
@@ -43,6 +47,9 @@ static bool dync__ca_matches(const dync__ca *c, const dync__ca_entry *e, uint64_
     return true;
 }
 
+/* Size `at` of the entry's first call: the first input dim with that very number, else a dim of the
+ * carrier, else (0, 1, or a full carrier) the number itself. Another call in which it no longer
+ * agrees finds no match, and so gets an entry of its own. */
 static dync__ca_source dync__ca_bind(const dync__ca *c, dync__ca_entry *e, int at)
 {
     int64_t size = c->size.at[at];
@@ -56,6 +63,7 @@ static dync__ca_source dync__ca_bind(const dync__ca *c, dync__ca_entry *e, int a
     return (dync__ca_source){c->input.n, k, size};
 }
 
+/* Makes the carrier of this call: strides of 0 over one element. */
 static dync_status dync__ca_carry(dync__ca *c)
 {
     const dync__ca_entry *e = c->entry;
@@ -91,6 +99,7 @@ static void dync__ca_cache_free(void)
 
 DYNC__DATA void (*dync__reset_backwards)(void) = dync__ca_cache_free;
 
+/* Its function is dynamic from the start: sizes of backwards change as those of forwards do. */
 static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, const dync_backend *b)
 {
     dync__ca_entry *e = dync__calloc(sizeof *e);
@@ -154,7 +163,8 @@ static dync__ca_entry *dync__ca_find(dync__ca *c, const dync_backend *b)
 
 /* ---- after a run ----------------------------------------------------------------------------- */
 
-/* A gradient for keeps: nothing else may lie on its memory, or adding to it would show there. */
+/* A gradient for keeps: nothing else may lie on its memory, or adding to it would show there. *out
+ * is a reference: t itself, or a copy. */
 static dync_status dync__ca_own(const dync__ca *c, dync__tensor *const *given, int n,
                                 dync__tensor *t, dync__tensor **out)
 {
@@ -167,6 +177,7 @@ static dync_status dync__ca_own(const dync__ca *c, dync__tensor *const *given, i
     return DYNC_OK;
 }
 
+/* Where one result goes, by its kind; t is borrowed. */
 static dync_status dync__ca_give(dync__ca *c, const dync__ca_result *r, dync__tensor *t)
 {
     dync__gnode *node = c->nodes.at.at[r->node];
@@ -185,6 +196,8 @@ static dync_status dync__ca_give(dync__ca *c, const dync__ca_result *r, dync__te
     return leaf ? dync__tensor_set_grad(leaf, t) : DYNC_OK;
 }
 
+/* list: what the function gave, one tensor for each result that is not ADDED, in that order. Then
+ * the nodes let go of what they saved, unless the graph is retained. */
 static dync_status dync__ca_finish(dync__ca *c, dync_value list)
 {
     const dync__ca_entry *e = c->entry;
@@ -213,6 +226,8 @@ static dync_status dync__ca_finish(dync__ca *c, dync_value list)
     return status;
 }
 
+/* Compiled autograd is off meanwhile, and gradients too: what the function does is no part of a
+ * history. */
 static dync_status dync__ca_run(dync__ca *c)
 {
     uint64_t errors = dync__error_count();
@@ -239,8 +254,8 @@ static dync_status dync__ca_run(dync__ca *c)
     return status;
 }
 
-/* False: walked as if it were off: something in it cannot be captured, or there is nothing to
- * walk. */
+/* False: walked as if it were off: something in it cannot be captured, or there is nothing to walk.
+ * True: *status is the outcome, and captured gradients are set. On failure those are let go. */
 static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
 {
     if (dync__tls.compiling || dync__tls.recording || dync__tls.handler || !dync__ca_tls.depth)
@@ -277,6 +292,7 @@ static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
 
 /* ---- on and off ------------------------------------------------------------------------------ */
 
+/* Of this thread; nests. */
 DYNC_API bool dync_compiled_autograd_begin(const char *backend)
 {
     const dync_backend *b = dync_lookup_backend(backend ? backend : "inductor");

@@ -4,11 +4,13 @@
 #include "../runtime/plan.h"
 DYNC__COLD
 
+/* One of the three is set, by the row's kind. */
 typedef struct dync__config_value {
     int number;
     double real;
     const char *text;
 } dync__config_value;
+/* One function per row, named after the key: it gets a value that is in range. */
 static dync_status dync__config_activation_memory_budget(const dync__config_value *v)
 {
     return dync__aot_set_budget(v->real), DYNC_OK;
@@ -67,6 +69,7 @@ static const dync__config_row dync__config_rows[] = {
 #undef DYNC__X
 };
 
+/* NULL is a value for texts alone, where it means the default. */
 static dync_status dync__config_row_set(const dync__config_row *row, const char *value)
 {
     dync__config_value v = {0};
@@ -80,6 +83,8 @@ static dync_status dync__config_row_set(const dync__config_row *row, const char 
     return dync__option_fail(&row->option, what, value, value ? strlen(value) : 0);
 }
 
+/* Keys of the minifier (minify/) are looked up behind the table; an unknown key lists all of
+ * both. */
 DYNC_API dync_status dync_config_set(const char *key, const char *value)
 {
     for (int i = 0; key && i < DYNC__COUNT_OF(dync__config_rows); i++)

@@ -14,6 +14,7 @@ typedef struct dync__custom_op { /* a composite */
     int arity; /* parameters of the schema */
     struct dync__custom_op *next;
 } dync__custom_op;
+/* Rows are added at the front and live until shutdown: a found one may be used without the lock. */
 static struct {
     dync__mutex lock;
     dync__custom_op *first;
@@ -35,6 +36,7 @@ static void dync__custom_ops_free(void)
     }
 }
 
+/* NULL: there is none. "library::name". */
 static dync__custom_op *dync__custom_op_find(const char *name)
 {
     dync__lock(&dync__custom_ops.lock);
@@ -44,6 +46,7 @@ static dync__custom_op *dync__custom_op_find(const char *name)
     return o;
 }
 
+/* The name has been checked for doubles; texts are copied. */
 static dync_status dync__composite_add(const char *name, const char *schema, int arity,
                                        dync_function impl, void *user)
 {
@@ -66,6 +69,7 @@ static dync_status dync__composite_add(const char *name, const char *schema, int
     return DYNC_OK;
 }
 
+/* The schema's parameters are parsed here once, so that calls can rely on it. */
 DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync_function impl,
                                       dync_function meta_or_null, void *user)
 {
@@ -106,6 +110,7 @@ DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync
 }
 
 /* ---- calling --------------------------------------------------------------------------------- */
+/* The body runs as any code does: its operators are recorded by whoever records. */
 static dync_value dync__custom_op_call(const dync__custom_op *o, int nargs, const dync_value *args)
 {
     if (nargs == o->arity) return o->impl(args, nargs, o->user);
@@ -178,6 +183,7 @@ static int dync__op_code(dync_value v)
     return code < 0 || code > INT_MAX ? -1 : (int)code;
 }
 
+/* One value as the argument that parameter p takes; dims lie in the arena. False + error. */
 static bool dync__op_arg(dync__arena *arena, dync_value v, const dync__param *p, dync__arg *out)
 {
     const char *expected = dync__op_arg_wrong(p->type, v.kind);
@@ -203,6 +209,8 @@ static bool dync__op_arg(dync__arena *arena, dync_value v, const dync__param *p,
     return true;
 }
 
+/* Conversions of numbers record errors of their own, which are looked at after each. A row of
+ * several results gives a list, one without results none. */
 static dync_value dync__table_op_call(int op, int nargs, const dync_value *args)
 {
     const dync__op_row *row = dync__op_info(op);
@@ -233,6 +241,7 @@ static dync_value dync__table_op_call(int op, int nargs, const dync_value *args)
     return row->nout ? result : DYNC_NONE;
 }
 
+/* Names of the table come first; the user's cannot be the same. */
 DYNC_API dync_value dync_op_call_values(const char *name, int nargs, const dync_value *args)
 {
     if (!name || nargs < 0 || (nargs && !args)) {

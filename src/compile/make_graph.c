@@ -27,6 +27,7 @@ typedef struct dync__graph_maker {
 static DYNC__TLS dync_trace_mode dync__maker_mode;
 static DYNC__TLS dync__graph_maker *dync__maker_now; /* for names; NULL: none is open */
 
+/* Of the next dync_make_graph in this thread, which sets it back to REAL. */
 DYNC_API void dync_make_graph_mode(dync_trace_mode mode)
 {
     if (mode == DYNC_TRACE_REAL || mode == DYNC_TRACE_FAKE || mode == DYNC_TRACE_SYMBOLIC)
@@ -38,6 +39,7 @@ DYNC_API void dync_make_graph_mode(dync_trace_mode mode)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* From now on t is the value of n. */
 static bool dync__maker_own(dync__graph_maker *m, const dync__tensor *t, dync__node *n)
 {
     return dync__map_put(&m->node, t->id, (uint64_t)(uintptr_t)n);
@@ -61,6 +63,8 @@ static dync__node *dync__maker_constant(dync__graph_maker *m, dync__tensor *t)
     return n && dync__maker_own(m, t, n) ? n : NULL;
 }
 
+/* The node of any tensor that an operator reads: known, or an attribute made now. A fake that is
+ * not known belongs to another trace: NULL + error. */
 static dync__node *dync__maker_node(dync__graph_maker *m, dync__tensor *t)
 {
     dync__node *n = dync__maker_known(m, t);
@@ -74,7 +78,8 @@ static dync__node *dync__maker_node(dync__graph_maker *m, dync__tensor *t)
     return NULL;
 }
 
-/* Without data: the fake that stands for a tensor from elsewhere. */
+/* Without data: the fake that stands for a tensor from elsewhere. In REAL mode the tensor stands
+ * for itself. Borrowed from the recording. */
 static dync__tensor *dync__maker_stand_in(dync__graph_maker *m, dync__tensor *t)
 {
     if (m->mode == DYNC_TRACE_REAL || (t->flags & DYNC__T_FAKE)) return t;
@@ -94,7 +99,8 @@ static dync__tensor *dync__maker_stand_in(dync__graph_maker *m, dync__tensor *t)
     return fake;
 }
 
-/* stand: arguments as the operator sees them; node: as the graph does. */
+/* stand: arguments as the operator sees them; node: as the graph does. Lists lie in the graph's
+ * arena, as the node keeps them. */
 static dync_status dync__maker_args(dync__graph_maker *m, int n, const dync__arg *in,
                                     dync__arg *stand, dync__arg *node)
 {
@@ -198,6 +204,7 @@ static bool dync__maker_computes(const dync_tensor *h)
     return n && n->kind != DYNC__N_GET_ATTR;
 }
 
+/* True: the error is recorded, and the read answers with a neutral value. */
 static bool dync__maker_refuses(const char *op, const dync_tensor *a, const dync_tensor *b_or_null)
 {
     if (!dync__maker_computes(a) && !(b_or_null && dync__maker_computes(b_or_null))) return false;
@@ -240,6 +247,7 @@ static bool dync__maker_data(const dync_tensor *h, void **result)
     dync__fail_no_data();
     return true;
 }
+/* What is missing here (print, str) works on what is there. */
 static const dync__read_intercept dync__maker_reads = {.item = dync__maker_item,
                                                        .truth = dync__maker_truth,
                                                        .data = dync__maker_data,
@@ -304,6 +312,8 @@ static dync_value dync__maker_input(dync__graph_maker *m, dync__tensor *t, const
     return ok && h ? dync_v_tensor(h) : DYNC_NONE;
 }
 
+/* Lists of arguments become lists of inputs; numbers and what else stays as it is, and is a
+ * constant of the graph. */
 static dync_status dync__maker_argument(dync__graph_maker *m, const dync_value *v, const char *name,
                                         int depth, dync_value *out)
 {
@@ -335,6 +345,7 @@ static dync_status dync__maker_argument(dync__graph_maker *m, const dync_value *
     return DYNC_OK;
 }
 
+/* The graph's output: nodes in the form of the result. */
 static dync_status dync__maker_result(dync__graph_maker *m, dync_value v, int depth, dync__arg *out)
 {
     memset(out, 0, sizeof *out);
@@ -359,6 +370,7 @@ static dync_status dync__maker_result(dync__graph_maker *m, dync_value v, int de
     return DYNC_OK;
 }
 
+/* Without a result and without an operator there is nothing to return: an error that says so. */
 static dync_status dync__maker_finish(dync__graph_maker *m, dync_value r, const char *name)
 {
     dync__arg result;
@@ -372,6 +384,8 @@ static dync_status dync__maker_finish(dync__graph_maker *m, dync_value r, const 
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
+/* The recorder stands at the bottom only while the function runs; the bottom of before runs the
+ * operators of REAL mode. */
 static dync_status dync__maker_trace(dync__graph_maker *m, const dync_callee *callee,
                                      const char *name, int nargs, const dync_value *args)
 {
@@ -396,6 +410,7 @@ static dync_status dync__maker_trace(dync__graph_maker *m, const dync_callee *ca
     return dync__maker_finish(m, r, name);
 }
 
+/* The graph itself goes to the caller. */
 static void dync__maker_free(dync__graph_maker *m)
 {
     for (int i = 0; i < m->real.n; i++) {
@@ -410,6 +425,8 @@ static void dync__maker_free(dync__graph_maker *m)
 
 static void dync__graph_release(void *g) { dync__graph_unref(g); }
 
+/* A trace that is open in this thread rests: its handlers, symbols and flags are put back. The
+ * handle belongs to the scope. */
 DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs,
                                             const dync_value *args)
 {
@@ -452,6 +469,7 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
 }
 
 /* ---- names of values ------------------------------------------------------------------------- */
+/* Gives h back, whatever happens; the name is interned. */
 DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *h)
 {
     dync__tensor *t = h ? dync__open(h) : NULL;
