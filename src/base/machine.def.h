@@ -69,6 +69,42 @@
     X(JIT_PICKED, 512, elements, "of a row, by indices that all rows share", "peers moves") \
     X(JIT_AHEAD, 8, rows, "of a large table, fetched before they are read", "peers moves") \
     X(JIT_TALL_LANES, 2048, lanes, "columns summed at once where columns are many", "peers rows") \
+    X(VERTICAL_ROWS, 4, rows, "fewer are not folded side by side in lanes", "peers rows") \
+    X(VERTICAL_LANES, 4, tiles, "of lanes that rows side by side take: a few pages", "DYNC_CPU=none bench") \
+    X(VERTICAL_KEPT, 32, rows, "fewer side by side in what may be kept: their values are made twice", "peers rows") \
+    X(BLOCK_ROW, 96, elements, "shorter rows are done some at a time", "DYNC_CPU=none bench") \
+    X(NARROW_INSTS, 24, instructions, "half empty vectors: a shorter kernel is interpreted", "peers rows") \
+    X(NARROW_ROW, 256, elements, "where its rows are so long", "peers rows") \
+    X(TRANSPOSED_ROWS, 16, rows, "from here strided rows are transposed, some at once", "peers moves") \
+    X(TRANSPOSED_LEAST, 128, elements, "in rows from here", "peers moves") \
+    X(TRANSPOSED_MOST, 8192, elements, "to here", "peers moves") \
+    X(SQUARE_LEAST, 8, elements, "shorter sides, or closer steps, are not cut into squares", "peers moves") \
+    X(SQUARE_ROWS, 64, rows, "of a square of the interpreter", "DYNC_CPU=none bench") \
+    X(SQUARE_INSTS, 24, instructions, "longer kernels transpose into tiles, not in registers", "peers moves") \
+    X(SQUARE_STREAMS, 8, streams, "those with more of these, too", "peers moves") \
+    X(SQUARE_LIVE, 8, registers, "those with more values alive, too", "peers moves") \
+    X(BLOCK_SECTIONED, 8192, lanes, "kernels of parts with longer rows are not cut into blocks", "peers cat") \
+    X(BLOCK_LANE_BYTES, 1024, bytes, "of a row of a transposed block", "peers moves") \
+    X(BLOCK_LANES, 512, lanes, "of such a row at most", "peers moves") \
+    X(BLOCK_BYTES, 16 * 1024, bytes, "of a transposed block with few lanes", "peers moves") \
+    X(CROWDED_RUN, 256, bytes, "of a row at a time where rows lie in one set of the cache", "peers moves") \
+    X(CROWDED_LANES, 128, lanes, "of a block then", "peers moves") \
+    X(SIDE_LANES, 512, lanes, "of a copy by squares at least", "peers moves") \
+    X(SIDE_ROWS, 128, rows, "of a copy by squares at least", "peers moves") \
+    X(SECOND_CACHE, 1024 * 1024, bytes, "squares of more are prefetched", "peers moves") \
+    X(SPLIT_ROWS, 64, rows, "fewer that are long: threads share a row", "peers --threads=2 rows") \
+    X(SPLIT_ROW, 16384, elements, "long", "peers --threads=2 rows") \
+    X(TALL_ROWS, 64, rows, "from here columns are summed by some rows at a time", "peers rows") \
+    X(TALL_LANES, 512, lanes, "where there are so many columns", "peers rows") \
+    X(TALL_ELEMENTS, 256 * 1024, elements, "and so much beyond the caches", "peers rows") \
+    X(JIT_TALL_ROWS, 16, rows, "of columns summed at a time", "peers rows") \
+    X(JIT_PICKED_APART, 32, elements, "the same where every row has indices of its own", "peers moves") \
+    X(JIT_PICKED_ROW, 1024, bytes, "longer rows by an index are left to the code: elements of 4 bytes", "peers moves") \
+    X(JIT_SHARE, 32, rows, "that share their indices, at a time", "peers moves") \
+    X(JIT_COPY, 1024, bytes, "longer rows are copied by memcpy", "peers moves") \
+    X(JIT_TABLE, 1 << 18, bytes, "rows of a larger table are prefetched", "peers moves") \
+    X(JIT_FAR, 1 << 22, bytes, "indices into a larger table are checked as its rows are prefetched", "peers moves") \
+    X(JIT_LED, 32768, bytes, "of such rows prefetched at a time", "peers moves") \
     X(CODEMEM_CHUNK, 256 * 1024, bytes, "kernels share executable memory of this size", "bench cold") \
     X(GT_FEW, 12, rows, "up to here rows of a transpose are woven by byte shuffles", "peers moves") \
     X(GT_STAGED, 128, rows, "of a transpose by way of scratch memory, at once", "peers moves") \

@@ -94,13 +94,16 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
                   dync__gt_crowds(s[i].transposed ? jit->stream[i].lane : jit->stream[i].step[0],
                                   s[i].bytes);
     bool squares = dync__gt_squares(least) &&
-                   (!crowds || DYNC__MIN(jit->rows, jit->lanes) * least >= 1024);
-    int run = crowds && !squares ? 256 : 64; /* bytes of a row at a time: gemm_run.c */
-    jit->block_lanes =
-        DYNC__MAX(run == 256 ? 128 : DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
+                   (!crowds || DYNC__MIN(jit->rows, jit->lanes) * least >= DYNC__BLOCK_LANE_BYTES);
+    int run = crowds && !squares ? DYNC__CROWDED_RUN
+                                 : DYNC__COST_LINE; /* bytes of a row at a time: gemm_run.c */
+    jit->block_lanes = DYNC__MAX(run == DYNC__CROWDED_RUN
+                                     ? DYNC__CROWDED_LANES
+                                     : DYNC__MIN(DYNC__BLOCK_LANE_BYTES / bytes, DYNC__BLOCK_LANES),
+                                 DYNC__BLOCK_BYTES / bytes / jit->rows);
     if (j->b->sectioned) jit->block_lanes = jit->lanes;
     jit->block_rows =
-        DYNC__MAX(run / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
+        DYNC__MAX(run / least, DYNC__BLOCK_BYTES / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
     jit->tiles = jit->keep_bytes;
     jit->keep_bytes += DYNC__GT_SCRATCH;
     for (int i = 0; i < jit->n_streams; i++) {
@@ -110,7 +113,7 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
                 dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
     }
     /* more than a second cache */
-    if (jit->copies && squares) jit->side = 64 / bytes, jit->fetches = all > 1024 * 1024;
+    if (jit->copies && squares) jit->side = 64 / bytes, jit->fetches = all > DYNC__SECOND_CACHE;
 }
 
 /* Instructions that there is code for among the value i and what it is made of. */
@@ -192,18 +195,19 @@ static void dync__jb_plan_take(const dync__jb *j, dync__jit *jit, int i)
     bool copies =
         alone && j->inner.n == 0 && !jit->keep_bytes && buf[table->buf].dtype == to->dtype &&
         to->mode == DYNC__BUF_OUT && out->lane == out->bytes &&
-        (index->lane
-             ? index->lane == index->bytes && j->lanes <= (apart ? 32 : DYNC__JIT_PICKED)
-             : table->lane == table->bytes && (out->bytes < 4 || j->lanes * out->bytes <= 1024));
+        (index->lane ? index->lane == index->bytes &&
+                           j->lanes <= (apart ? DYNC__JIT_PICKED_APART : DYNC__JIT_PICKED)
+                     : table->lane == table->bytes &&
+                           (out->bytes < 4 || j->lanes * out->bytes <= DYNC__JIT_PICKED_ROW));
     int64_t dense;
     bool lies = dync__jb_lies(j, dync__lp_inst(b, by)->access, gather->access, &dense) &&
                 !index->lane && table->lane == table->bytes && !jit->split && !jit->state_bytes;
     t.stride = rows->row_stride * table->bytes;
     t.size = rows->rows;
-    t.far = t.size * t.stride > 1 << 22;
+    t.far = t.size * t.stride > DYNC__JIT_FAR;
     if (!copies)
         t.covers = dense, t.each = dense / jit->rows,
-        t.some = DYNC__MAX(32768 / (t.each * j->lanes * table->bytes), 1);
+        t.some = DYNC__MAX(DYNC__JIT_LED / (t.each * j->lanes * table->bytes), 1);
     if (copies || (lies && t.size * t.stride > jit->take.size * jit->take.stride)) jit->take = t;
 }
 

@@ -59,7 +59,7 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
     }
     while (left > 0) {
         int64_t n = last ? DYNC__MIN(left, count[2 * last]) : left,
-                soon = row && size * stride > 1 << 18 ? n - DYNC__JIT_AHEAD : 0;
+                soon = row && size * stride > DYNC__JIT_TABLE ? n - DYNC__JIT_AHEAD : 0;
         const char *x = (const char *)(uintptr_t)of[0][DYNC__GW_AT],
                    *line = (const char *)(uintptr_t)of[1][DYNC__GW_AT], *from = line;
         char *y = (char *)(uintptr_t)of[2][DYNC__GW_AT];
@@ -67,7 +67,7 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
         for (int s = 0; s < 3; s++) of[s][DYNC__GW_AT] += n * step[s];
         for (int64_t rows = 1; n > 0; n -= rows, soon--, x += rows * step[0],
                      from = line += rows * step[1], y += rows * step[2]) {
-            rows = !row && !step[0] && n >= 4 ? DYNC__MIN(n, 32) & -4 : 1;
+            rows = !row && !step[0] && n >= 4 ? DYNC__MIN(n, DYNC__JIT_SHARE) & -4 : 1;
             for (int64_t l = 0; !row && x != picked && l < lanes; l++) {
                 int64_t i = wide ? ((const int64_t *)(const void *)x)[l]
                                  : ((const int32_t *)(const void *)x)[l];
@@ -98,7 +98,7 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
                     __builtin_prefetch((const void *)(to + (uintptr_t)ahead));
             }
             from += i * stride;
-            if (row > 1024) memcpy(y, from, (size_t)row), b = row;
+            if (row > DYNC__JIT_COPY) memcpy(y, from, (size_t)row), b = row;
             for (; b + 64 <= row; b += 64) memcpy(y + b, from + b, 64);
             for (; b + 16 <= row; b += 16) memcpy(y + b, from + b, 16);
             if (b < row && row > 16) memcpy(y + row - 16, from + row - 16, 16), b = row;
@@ -187,11 +187,11 @@ static int64_t dync__jit_cut(int64_t n, int64_t block, int64_t i, int64_t *lengt
  * lines. */
 static int64_t dync__jit_across(const dync__jit *jit)
 {
-    return jit->side ? DYNC__MAX(jit->block_lanes, 512) : jit->block_lanes;
+    return jit->side ? DYNC__MAX(jit->block_lanes, DYNC__SIDE_LANES) : jit->block_lanes;
 }
 static int64_t dync__jit_down(const dync__jit *jit)
 {
-    return jit->side ? DYNC__MAX(jit->block_rows, 128) : jit->block_rows;
+    return jit->side ? DYNC__MAX(jit->block_rows, DYNC__SIDE_ROWS) : jit->block_rows;
 }
 
 static int64_t dync__jit_n_blocks(const dync__jit *jit, int64_t rows)
@@ -340,7 +340,7 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers,
 static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, const uint64_t rng[2],
                                   int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
 {
-    enum { LANES = DYNC__JIT_TALL_LANES, ROWS = 16 };
+    enum { LANES = DYNC__JIT_TALL_LANES, ROWS = DYNC__JIT_TALL_ROWS };
     int64_t inner = jit->words[DYNC__GW_FIXED + 2 * jit->n_row_dims];
     size_t bytes = (size_t)((LANES / jit->state_lanes + 1) * jit->state_bytes);
     char *state = dync__alloc_data(bytes);

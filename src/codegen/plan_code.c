@@ -84,7 +84,7 @@ static void dync__jb_find_blocks(dync__jb *j)
 {
     int most = 0, at = 0;
     if (j->g->vertical || j->inner.n > 0 || j->lane_loop < 0 ||
-        (j->b->sectioned && dync__sz_lt(8192, j->lanes)))
+        (j->b->sectioned && dync__sz_lt(DYNC__BLOCK_SECTIONED, j->lanes)))
         return;
     for (int r = 0; r < j->rows.n; r++) {
         int n = 0;
@@ -282,7 +282,7 @@ static bool dync__jb_is_narrow(const dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
     bool narrow = !b->has_scan && j->g->vertical && j->rows.n == 0 && j->inner.n == 1 &&
-                  b->k->inst.n < 24 && !dync__sz_lt(b->n_inner, 256) &&
+                  b->k->inst.n < DYNC__NARROW_INSTS && !dync__sz_lt(b->n_inner, DYNC__NARROW_ROW) &&
                   !dync__sz_lt(j->g->a.t->vector_bytes / 4, dync__sz_mul(j->lanes, 2));
     for (int i = 0; i < b->k->inst.n; i++)
         narrow &= dync__lp_inst(b, i)->prim != DYNC__P_reduce ||
@@ -319,7 +319,8 @@ DYNC__FN const char *dync__jb_plan(dync__jb *j)
      * so all of it runs alike */
     j->g->split = b->has_reduce && !b->has_scan && !j->blocks && !j->g->vertical &&
                   j->inner.n == 0 && b->n_phases <= DYNC__GEN_PHASES &&
-                  dync__sz_lt(b->n_rows, 64) && !dync__sz_lt(b->n_inner, 16384);
+                  dync__sz_lt(b->n_rows, DYNC__SPLIT_ROWS) &&
+                  !dync__sz_lt(b->n_inner, DYNC__SPLIT_ROW);
     return NULL;
 }
 
@@ -330,8 +331,9 @@ DYNC__FN bool dync__jb_is_tall(const dync__jb *j)
     const dync__loop_plan *b = j->b;
     bool tall = j->g->vertical && b->has_reduce && !b->has_scan && b->n_phases == 1 &&
                 j->inner.n == 1 && j->g->list[1].n == 0 && !b->k->uses_random &&
-                !dync__sz_lt(b->n_inner, 64) && !dync__sz_lt(j->lanes, 512) &&
-                !dync__sz_lt(dync__sz_mul(b->n_inner, j->lanes), 256 * 1024);
+                !dync__sz_lt(b->n_inner, DYNC__TALL_ROWS) &&
+                !dync__sz_lt(j->lanes, DYNC__TALL_LANES) &&
+                !dync__sz_lt(dync__sz_mul(b->n_inner, j->lanes), DYNC__TALL_ELEMENTS);
     /* levels begin as zeros */
     for (int i = 0; i < j->g->red.n; i++)
         tall &= j->g->red.at[i].ordered && j->g->red.at[i].kind == DYNC__R_SUM;
@@ -345,14 +347,15 @@ DYNC__FN bool dync__jb_is_square(const dync__jb *j)
     const dync__gen *g = j->g;
     bool square = j->blocks && !j->b->sectioned && g->a.t->n_vectors >= 32 && j->b->n_phases == 1 &&
                   g->red.n == 0 && !j->b->has_scan && !j->b->k->uses_random && g->list[1].n == 0 &&
-                  g->list[3].n == 0 && g->list[2].n <= 24 && g->stream.n <= 8;
+                  g->list[3].n == 0 && g->list[2].n <= DYNC__SQUARE_INSTS &&
+                  g->stream.n <= DYNC__SQUARE_STREAMS;
     for (int s = 0; s < g->stream.n; s++) {
         const dync__gen_stream *st = &g->stream.at[s];
         square &= st->kind == DYNC__GS_MEM && st->transposed != DYNC__JIT_TRANSPOSE_STORE &&
                   (st->transposed ? st->bytes * g->V == 64 : st->lane <= DYNC__GL_DENSE);
     }
     dync__gen_begin_list(j->g, 2);
-    return square && dync__gen_pressure(j->g, 2) <= 8;
+    return square && dync__gen_pressure(j->g, 2) <= DYNC__SQUARE_LIVE;
 }
 
 /* ---- structure ------------------------------------------------------------------------------- */

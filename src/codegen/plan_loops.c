@@ -165,7 +165,7 @@ static bool dync__lp_wants_vertical(const dync__loop_plan *b)
                       dync__sz_eq(b->k->access.at[in->access].stride[b->split - 1], 0);
         votes += dense_inner ? -!shared : n > 0 && dync__sz_eq(dims[n - 1].stride, 1) ? 1 : 0;
     }
-    return votes > 0 && !dync__sz_lt(b->n_rows, 4);
+    return votes > 0 && !dync__sz_lt(b->n_rows, DYNC__VERTICAL_ROWS);
 }
 
 /* Are strided rows stored densely again? Machine code transposes the loads of some rows at
@@ -174,8 +174,10 @@ static bool dync__lp_wants_transposed(const dync__loop_plan *b)
 {
     dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
     bool stores = false, transposed = false;
-    if (!b->transposes || b->split == 0 || dync__sz_lt(b->k->extent[b->split - 1], 16) ||
-        dync__sz_lt(b->n_inner, 128) || dync__sz_lt(8192, b->n_inner))
+    if (!b->transposes || b->split == 0 ||
+        dync__sz_lt(b->k->extent[b->split - 1], DYNC__TRANSPOSED_ROWS) ||
+        dync__sz_lt(b->n_inner, DYNC__TRANSPOSED_LEAST) ||
+        dync__sz_lt(DYNC__TRANSPOSED_MOST, b->n_inner))
         return false;
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__lp_inst(b, i);
@@ -202,8 +204,9 @@ static bool dync__lp_wants_square(const dync__loop_plan *b)
 {
     dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
     bool across = false, along = false;
-    if (b->sectioned || b->split == 0 || dync__sz_lt(b->k->extent[b->split - 1], 8) ||
-        dync__sz_lt(b->n_inner, 8))
+    if (b->sectioned || b->split == 0 ||
+        dync__sz_lt(b->k->extent[b->split - 1], DYNC__SQUARE_LEAST) ||
+        dync__sz_lt(b->n_inner, DYNC__SQUARE_LEAST))
         return false;
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__lp_inst(b, i);
@@ -212,8 +215,9 @@ static bool dync__lp_wants_square(const dync__loop_plan *b)
         if (n > 1) return false;
         int64_t inner = n ? dims[0].stride : 0;
         if (in->buf < 0) continue;
-        across |= n == 1 && dync__sz_eq(b->k->access.at[in->access].stride[b->split - 1], 1) &&
-                  (dync__sz_lt(8, inner) || dync__sz_lt(inner, -8));
+        across |=
+            n == 1 && dync__sz_eq(b->k->access.at[in->access].stride[b->split - 1], 1) &&
+            (dync__sz_lt(DYNC__SQUARE_LEAST, inner) || dync__sz_lt(inner, -DYNC__SQUARE_LEAST));
         along |= n == 1 && (dync__sz_eq(inner, 1) || dync__sz_eq(inner, -1));
     }
     return across && along;
@@ -228,13 +232,13 @@ static void dync__lp_set_tile(dync__loop_plan *b)
     if (b->has_reduce && b->n_inner > 1 && dync__lp_wants_vertical(b) &&
         !dync__lp_wants_transposed(b)) {
         b->mode = DYNC__LP_VERTICAL;
-        lanes *= 4; /* rows of a few pages: less paging about */
+        lanes *= DYNC__VERTICAL_LANES; /* rows of a few pages: less paging about */
         b->rows = dync__sz_min(b->n_rows, lanes);
         b->inner = dync__sz_lt(b->rows, b->n_rows)
                        ? 1
                        : dync__sz_max(1, dync__sz_min(dync__sz_div(lanes, b->rows), b->n_inner));
     } else if (b->n_inner > 0 && !dync__sz_lt(lanes / 2, b->n_inner) && b->n_rows > 1 &&
-               (b->has_reduce || dync__sz_lt(b->n_inner, 96))) {
+               (b->has_reduce || dync__sz_lt(b->n_inner, DYNC__BLOCK_ROW))) {
         b->mode = DYNC__LP_BLOCK;
         /* of the interpreter's tiles, which symbolic sizes do not get */
         b->rows = dync__any_token(b->n_rows, b->n_inner) ? 1
@@ -243,7 +247,7 @@ static void dync__lp_set_tile(dync__loop_plan *b)
     }
     if (b->mode == DYNC__LP_CHUNK && dync__lp_wants_square(b)) {
         b->mode = DYNC__LP_SQUARE;
-        b->rows = 64;
+        b->rows = DYNC__SQUARE_ROWS;
         b->inner = dync__sz_min(b->n_inner, DYNC__MAX(lanes / 32, 8)); /* a cache line of floats */
     }
     b->whole = !dync__sz_lt(b->inner, b->n_inner);
@@ -390,11 +394,11 @@ DYNC__FN void dync__lp_cut(dync__loop_plan *b)
            dync__sz_lt(DYNC__LP_KEEP_BYTES, dync__sz_mul(b->keep_bytes, b->rows))) {
         b->inner = 1;
         b->rows = dync__sz_div(b->rows, 2);
-        if (dync__sz_lt(b->rows, 32) &&
+        if (dync__sz_lt(b->rows, DYNC__VERTICAL_KEPT) &&
             b->cheap < DYNC__LP_DEAR) { /* rather twice than along columns */
             b->cheap = DYNC__LP_DEAR;
             dync__lp_set_tile(b);
-        } else if (dync__sz_lt(b->rows, 32)) {
+        } else if (dync__sz_lt(b->rows, DYNC__VERTICAL_KEPT)) {
             b->mode = DYNC__LP_CHUNK;
             b->rows = 1;
             b->inner = dync__sz_min(b->n_inner, b->lanes);
