@@ -533,6 +533,9 @@ static void dync__gen_enter(dync__gen *g)
 
 static void dync__gen_leave(dync__gen *g)
 {
+    bool nontemporal = false;
+    for (int i = 0; i < g->stream.n; i++) nontemporal |= g->stream.at[i].nontemporal;
+    if (nontemporal) DYNC__A(&g->a, DRAIN, .n = 0);
     DYNC__A(&g->a, FRAME_OUT, .n = g->saved_sp);
     DYNC__A(&g->a, LEAVE, .n = DYNC__GEN_SAVED);
 }

@@ -165,7 +165,6 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
     memcpy(&entry, nontemporal ? &jit->nontemporal->block.exec : &jit->form->block.exec,
            sizeof entry);
     entry(words);
-    if (nontemporal) __builtin_ia32_sfence();
     if (keep && !segment) dync__free_data(keep, (size_t)jit->keep_bytes);
     return DYNC_OK;
 }

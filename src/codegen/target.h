@@ -135,6 +135,7 @@ DYNC__INLINE dync__vt dync__vt_of(int type, int lanes)
     X(SHR_N, "y n")               /* zeros come in */                                                      \
     X(ONES, "gto")                /* to = -1 (32 bits) where it is not 0 */                                \
     X(DIVIDE, "op")               /* T0 = T0 / T1, or (op rem) T0 % T1, signed; destroys END */            \
+    X(DRAIN, "")                  /* non-temporal stores before it are seen before what follows */         \
     X(PREFETCH, "y n")            /* the cache line of y, to cache n: 1 or 2 */                            \
     /* control; op: DYNC__IF_* */                                                                          \
     X(LABEL, "L")                 /* stands here */                                                        \

@@ -398,6 +398,14 @@ DYNC__FN void dync__x_pop(dync__asm *a, int reg)
     dync__x_8(a, 0x58 + (reg & 7));
 }
 
+DYNC__FN void dync__x_sfence(dync__asm *a)
+{
+    if (a->listing) dync__str_add(a->listing, "    sfence\n");
+    dync__x_8(a, 0x0f);
+    dync__x_8(a, 0xae);
+    dync__x_8(a, 0xf8);
+}
+
 DYNC__FN void dync__x_ret(dync__asm *a)
 {
     if (a->listing) dync__str_add(a->listing, "    vzeroupper\n    ret\n");

@@ -320,6 +320,7 @@ DYNC__FN void dync__x_bind(dync__asm *, int label);
 DYNC__FN void dync__x_jump(dync__asm *, int cc, int label);
 DYNC__FN void dync__x_push(dync__asm *, int reg);
 DYNC__FN void dync__x_pop(dync__asm *, int reg);
+DYNC__FN void dync__x_sfence(dync__asm *);
 DYNC__FN void dync__x_ret(dync__asm *); /* vzeroupper and ret */
 /* dync__target.fix of the 32-bit distances of jumps and of constants. */
 DYNC__FN void dync__x_fix(uint8_t *field, bool jump, int32_t distance);

@@ -325,6 +325,7 @@ DYNC__FN void dync__xe_number(dync__asm *a, const dync__ins *i)
         dync__x_i(a, DYNC__X_NEG32, 0, dync__a_reg(i->to), 0);
         dync__x_i(a, DYNC__X_SBB32, i->to, dync__a_reg(i->to), 0);
         break;
+    case DYNC__A_DRAIN: dync__x_sfence(a); break;
     case DYNC__A_DIVIDE: dync__xe_divide(a, i->op == DYNC__P_rem); break;
     default: dync__x_i(a, i->n == 1 ? DYNC__X_PREFETCHT0 : DYNC__X_PREFETCHT1, 0, i->y, 0); break;
     }
