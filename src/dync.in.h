@@ -452,6 +452,7 @@ DYNC__PLAIN
 #include "onnx/map_shape.c"
 #include "onnx/map_index.c"
 #include "onnx/map_conv.c"
+#include "onnx/map_bytes.c"
 #include "onnx/map_norm.c"
 #include "onnx/map_attention.c"
 #include "onnx/map_recurrent.c"

@@ -11,6 +11,7 @@ typedef struct dync__oi_window {
     int64_t kernel[DYNC__OI_SPACE], stride[DYNC__OI_SPACE], dilation[DYNC__OI_SPACE],
         before[DYNC__OI_SPACE], after[DYNC__OI_SPACE], out[DYNC__OI_SPACE]; /* 0: computed */
     bool ceil;
+    dync_tensor *border; /* a scalar: what lies around x; NULL: zeros */
 } dync__oi_window;
 
 static void dync__oi_each(const dync__onnx_call *c, const char *name, int n, int64_t *out,
@@ -76,18 +77,38 @@ static void dync__oi_raise(dync__oi_window *w)
     w->n = 2;
 }
 
+/* x with the window's border in a dim of it; number i of the window's */
+static dync_tensor *dync__oi_bordered(dync_tensor *x, int dim, const dync__oi_window *w, int i)
+{
+    int64_t side[2] = {w->before[i], w->after[i]};
+    if (!w->border) return dync__oi_pad_dim(x, dim, side[0], side[1], 0);
+    dync_dims d = dync__oi_sizes(x);
+    dync_tensor *part[3], *edge = dync_to_dtype(w->border, (dync_dtype)dync__oi_type(x));
+    int n = 0;
+    for (int k = 0; k < 2; k++) {
+        d.d[dim] = side[k];
+        if (k) part[n++] = x;
+        if (side[k] > 0) part[n++] = edge ? dync_expand(edge, d) : NULL;
+    }
+    x = n == 1 ? x : dync__oi_list(n, part, dim, false);
+    return side[0] < 0 || side[1] < 0
+               ? dync__oi_pad_dim(x, dim, DYNC__MIN(side[0], 0), DYNC__MIN(side[1], 0), 0)
+               : x;
+}
+
+/* of floats, or of I8 with sums in I32 */
 static dync_tensor *dync__oi_conv2(dync_tensor *x, dync_tensor *k, dync_tensor *bias,
                                    const dync__oi_window *w, int groups)
 {
     bool even = w->before[0] == w->after[0] && w->before[1] == w->after[1] && w->before[0] >= 0 &&
-                w->before[1] >= 0;
+                w->before[1] >= 0 && !w->border;
     static const int64_t none[2] = {0, 0};
-    for (int i = 0; i < 2 && !even && x; i++)
-        x = dync__oi_pad_dim(x, 2 + i, w->before[i], w->after[i], 0);
-    return x && k ? dync_conv2d(x, k, bias, dync__oi_pair(w->stride),
-                                dync__oi_pair(even ? w->before : none), dync__oi_pair(w->dilation),
-                                groups)
-                  : NULL;
+    for (int i = 0; i < 2 && !even && x; i++) x = dync__oi_bordered(x, 2 + i, w, i);
+    if (!x || !k) return NULL;
+    dync_dims stride = dync__oi_pair(w->stride), dilation = dync__oi_pair(w->dilation),
+              pads = dync__oi_pair(even ? w->before : none);
+    return dync__oi_type(x) == DYNC_I8 ? dync_int_conv2d(x, k, bias, stride, pads, dilation, groups)
+                                       : dync_conv2d(x, k, bias, stride, pads, dilation, groups);
 }
 
 /* Three dims: the planes of the kernel's first one after another over planes of x, summed. */
@@ -100,7 +121,7 @@ static dync_tensor *dync__oi_conv3(dync_tensor *x, dync_tensor *k, const dync__o
         flat.dilation[i] = w->dilation[i + 1];
         flat.before[i] = w->before[i + 1], flat.after[i] = w->after[i + 1];
     }
-    x = dync__oi_pad_dim(x, 2, w->before[0], w->after[0], 0);
+    x = dync__oi_bordered(x, 2, w, 0);
     dync_dims d = dync__oi_shape(x);
     int64_t deep = (d.d[2] - (w->kernel[0] - 1) * w->dilation[0] - 1) / w->stride[0] + 1;
     dync_tensor *sum = NULL;
@@ -119,7 +140,7 @@ static dync_tensor *dync__oi_conv3(dync_tensor *x, dync_tensor *k, const dync__o
 }
 
 DYNC__FN dync_tensor *dync__oi_convolve(const dync__onnx_call *c, dync_tensor *x, dync_tensor *k,
-                                        dync_tensor *bias)
+                                        dync_tensor *bias, dync_tensor *border)
 {
     dync__oi_window w;
     dync_dims kernel = dync__oi_shape(k); /* of plain sizes */
@@ -129,6 +150,7 @@ DYNC__FN dync_tensor *dync__oi_convolve(const dync__onnx_call *c, dync_tensor *x
         return NULL;
     }
     if (!dync__oi_window_of(c, x, kernel.d + 2, &w)) return NULL;
+    w.border = border;
     int groups = (int)DYNC__MAX(DYNC__MIN(group, INT_MAX), 1);
     if (w.n == 2) return dync__oi_conv2(x, k, bias, &w, groups);
     if (w.n == 1) {
@@ -145,7 +167,7 @@ DYNC__FN dync_tensor *dync__oi_convolve(const dync__onnx_call *c, dync_tensor *x
 DYNC__FN dync_status dync__oi_conv(dync__onnx_call *c)
 {
     return dync__oi_out(
-        c, 0, dync__oi_convolve(c, dync__oi_in(c, 0), dync__oi_in(c, 1), dync__oi_in(c, 2)));
+        c, 0, dync__oi_convolve(c, dync__oi_in(c, 0), dync__oi_in(c, 1), dync__oi_in(c, 2), NULL));
 }
 
 /* x spread by its stride with zeros between, then an ordinary convolution with the kernel flipped:
@@ -445,12 +467,4 @@ DYNC__FN dync_status dync__oi_max_unpool(dync__onnx_call *c)
     for (int i = 2; i < out.n && y; i++)
         if (out.d[i] != base.d[i]) y = dync__oi_pad_dim(y, i, 0, out.d[i] - base.d[i], 0);
     return dync__oi_out(c, 0, y);
-}
-
-/* The elements of each window of a node's call: see dync__oi_windows. */
-DYNC__FN dync_tensor *dync__oi_windows_of(const dync__onnx_call *c, dync_tensor *x,
-                                          const int64_t *kernel)
-{
-    dync__oi_window w;
-    return dync__oi_window_of(c, x, kernel, &w) ? dync__oi_windows(x, &w, 0) : NULL;
 }

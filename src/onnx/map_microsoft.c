@@ -41,7 +41,8 @@ static dync_status dync__oi_named_act(dync__onnx_call *c, dync_tensor *y, int n,
 /* A convolution, a sum (input 3), an activation by name. */
 DYNC__FN dync_status dync__oi_fused_conv(dync__onnx_call *c)
 {
-    dync_tensor *y = dync__oi_convolve(c, dync__oi_in(c, 0), dync__oi_in(c, 1), dync__oi_in(c, 2));
+    dync_tensor *y =
+        dync__oi_convolve(c, dync__oi_in(c, 0), dync__oi_in(c, 1), dync__oi_in(c, 2), NULL);
     const float *told;
     double p[2] = {0};
     int n = dync__oi_floats(c, "activation_params", &told);

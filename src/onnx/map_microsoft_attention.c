@@ -135,9 +135,8 @@ DYNC__FN dync_status dync__oi_qattention(dync__onnx_call *c)
 {
     if (dync__oi_int(c, "do_rotary") || dync__oi_int(c, "past_present_share_buffer"))
         return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "rotations inside, a shared buffer");
-    dync_tensor *s =
-        dync__oi_int_product(dync__oi_centred(dync__oi_in(c, 0), dync__oi_in(c, 6), -2),
-                             dync__oi_centred(dync__oi_in(c, 1), dync__oi_in(c, 7), -1));
+    dync_tensor *s = dync__oi_byte_product(dync__oi_in(c, 0), dync__oi_in(c, 6), dync__oi_in(c, 1),
+                                           dync__oi_in(c, 7));
     dync_tensor *scale = dync_mul(dync__oi_in(c, 3), dync__oi_in(c, 4));
     s = s && scale ? dync_mul(dync_to_dtype(s, DYNC_F32), scale) : NULL;
     s = s ? dync_add(s, dync__oi_in(c, 2)) : NULL;

@@ -139,9 +139,8 @@ DYNC__FN dync_status dync__oi_nhwc_qlinear_conv(dync__onnx_call *c)
 /* A quantized, B and their scales, as f32 */
 DYNC__FN dync_status dync__oi_matmul_integer_to_float(dync__onnx_call *c)
 {
-    dync_tensor *a = dync__oi_centred(dync__oi_in(c, 0), dync__oi_in(c, 4), -2),
-                *b = dync__oi_centred(dync__oi_in(c, 1), dync__oi_in(c, 5), -1);
-    dync_tensor *s = dync__oi_int_product(a, b);
+    dync_tensor *s = dync__oi_byte_product(dync__oi_in(c, 0), dync__oi_in(c, 4), dync__oi_in(c, 1),
+                                           dync__oi_in(c, 5));
     s = s ? dync_mul(dync_to_dtype(s, DYNC_F32), dync_mul(dync__oi_in(c, 2), dync__oi_in(c, 3)))
           : NULL;
     if (s && dync__oi_in(c, 6)) s = dync_add(s, dync__oi_in(c, 6));
@@ -152,9 +151,7 @@ DYNC__FN dync_status dync__oi_matmul_integer_to_float(dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_dynamic_matmul(dync__onnx_call *c)
 {
     dync_tensor *scale, *zero, *a = dync__oi_quantized(dync__oi_in(c, 0), &scale, &zero);
-    a = a ? dync__oi_centred(a, zero, -2) : NULL;
-    dync_tensor *b = dync__oi_centred(dync__oi_in(c, 1), dync__oi_in(c, 3), -1);
-    dync_tensor *s = dync__oi_int_product(a, b);
+    dync_tensor *s = dync__oi_byte_product(a, zero, dync__oi_in(c, 1), dync__oi_in(c, 3));
     s = s ? dync_mul(dync_to_dtype(s, DYNC_F32), dync_mul(scale, dync__oi_in(c, 2))) : NULL;
     if (s && dync__oi_in(c, 4)) s = dync_add(s, dync__oi_in(c, 4));
     return dync__oi_out(c, 0, s);
@@ -168,8 +165,7 @@ DYNC__FN dync_status dync__oi_qgemm(dync__onnx_call *c)
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected matrices");
     if (dync__oi_int(c, "transA")) a = dync_t(a);
     if (dync__oi_int(c, "transB")) b = dync_t(b);
-    dync_tensor *s = dync__oi_int_product(dync__oi_centred(a, dync__oi_in(c, 2), -2),
-                                          dync__oi_centred(b, zero, -1));
+    dync_tensor *s = dync__oi_byte_product(a, dync__oi_in(c, 2), b, zero);
     dync_tensor *scale = dync_mul(dync__oi_in(c, 1), dync__oi_in(c, 4));
     if (!s || !scale) return dync_error();
     if (dync__oi_in(c, 6)) s = dync_add(s, dync__oi_in(c, 6));

@@ -105,21 +105,6 @@ DYNC__FN dync_status dync__oi_dynamic_quantize(dync__onnx_call *c)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* x - zero as I32; a zero point of one number, or by rows (dim) of x */
-DYNC__FN dync_tensor *dync__oi_centred(dync_tensor *x, dync_tensor *zero, int dim)
-{
-    x = dync_to_dtype(x, DYNC_I32);
-    if (!zero || !x) return x;
-    zero = dync_to_dtype(zero, DYNC_I32);
-    dync_dims d = dync__oi_shape(x), one = {d.n, {0}};
-    if (dync__oi_rank(zero) == 1) {
-        bool single = dync__oi_size(zero, 0) == 1;
-        for (int i = 0; i < d.n; i++) one.d[i] = !single && i == (dim + d.n) % d.n ? -1 : 1;
-        zero = dync_reshape(zero, one);
-    }
-    return zero ? dync_sub(x, zero) : NULL;
-}
-
 /* (x - zero) * scale in f32; of one number each, or along the last dim */
 DYNC__FN dync_tensor *dync__oi_real(dync_tensor *x, dync_tensor *scale, dync_tensor *zero)
 {
@@ -130,28 +115,17 @@ DYNC__FN dync_tensor *dync__oi_real(dync_tensor *x, dync_tensor *scale, dync_ten
     return scale ? dync_mul(dync_to_dtype(x, DYNC_F32), dync_to_dtype(scale, DYNC_F32)) : NULL;
 }
 
-/* [.., m, k] x [.., k, n] of I32, summed in I32 */
-DYNC__FN dync_tensor *dync__oi_int_product(dync_tensor *a, dync_tensor *b)
-{
-    if (!a || !b) return NULL;
-    a = dync_unsqueeze(a, -1);
-    b = dync_unsqueeze(b, -3);
-    dync_tensor *s = a && b ? dync_sum(dync_mul(a, b), dync_shape(-2), false) : NULL;
-    return s ? dync_to_dtype(s, DYNC_I32) : NULL;
-}
-
 DYNC__FN dync_status dync__oi_matmul_integer(dync__onnx_call *c)
 {
-    dync_tensor *a = dync__oi_centred(dync__oi_in(c, 0), dync__oi_in(c, 2), -2),
-                *b = dync__oi_centred(dync__oi_in(c, 1), dync__oi_in(c, 3), -1);
-    return dync__oi_out_typed(c, 0, dync__oi_int_product(a, b), DYNC__ONNX_INT32);
+    dync_tensor *y = dync__oi_byte_product(dync__oi_in(c, 0), dync__oi_in(c, 2), dync__oi_in(c, 1),
+                                           dync__oi_in(c, 3));
+    return dync__oi_out_typed(c, 0, y, DYNC__ONNX_INT32);
 }
 
 DYNC__FN dync_status dync__oi_qlinear_matmul(dync__onnx_call *c)
 {
-    dync_tensor *a = dync__oi_centred(dync__oi_in(c, 0), dync__oi_in(c, 2), -2),
-                *b = dync__oi_centred(dync__oi_in(c, 3), dync__oi_in(c, 5), -1);
-    dync_tensor *s = dync__oi_int_product(a, b);
+    dync_tensor *s = dync__oi_byte_product(dync__oi_in(c, 0), dync__oi_in(c, 2), dync__oi_in(c, 3),
+                                           dync__oi_in(c, 5));
     dync_tensor *scale = dync_mul(dync_to_dtype(dync__oi_in(c, 1), DYNC_F32),
                                   dync_to_dtype(dync__oi_in(c, 4), DYNC_F32));
     scale = dync_div(scale, dync_to_dtype(dync__oi_in(c, 6), DYNC_F32));
@@ -161,45 +135,21 @@ DYNC__FN dync_status dync__oi_qlinear_matmul(dync__onnx_call *c)
                               dync__oi_in_type(c, 7));
 }
 
-/* x [N, C, ...], k [M, C / group, ...] of I32 -> I32 */
-static dync_tensor *dync__oi_int_conv(const dync__onnx_call *c, dync_tensor *x, dync_tensor *k)
-{
-    dync_dims kd = dync__oi_shape(k);
-    int64_t groups = DYNC__MAX(dync__oi_int(c, "group"), 1), places = 1;
-    if (!x || !k || kd.d[0] % groups || groups > 4096) return NULL;
-    for (int i = 2; i < kd.n; i++) places *= kd.d[i];
-    dync_tensor *w = dync__oi_windows_of(c, x, kd.d + 2); /* [N, C, out..., places] */
-    if (!w) return NULL;
-    dync_dims out = dync__oi_shape(w);
-    int64_t space = 1, channels = out.d[1], m = kd.d[0] / groups;
-    for (int i = 2; i < out.n - 1; i++) space *= out.d[i];
-    w = dync_reshape(w, dync_shape(out.d[0], groups, channels / groups, space, places));
-    w = dync_permute(w, dync_shape(0, 1, 3, 2, 4));
-    w = dync_reshape(w, dync_shape(out.d[0], groups, space, channels / groups * places));
-    k = dync_transpose(dync_reshape(k, dync_shape(1, groups, m, channels / groups * places)), 2, 3);
-    dync_tensor *y = dync__oi_int_product(w, k); /* [N, groups, space, m] */
-    y = y ? dync_transpose(y, 2, 3) : NULL;
-    out.n--;
-    out.d[1] = kd.d[0];
-    return y ? dync_reshape(y, out) : NULL;
-}
-
 DYNC__FN dync_status dync__oi_conv_integer(dync__onnx_call *c)
 {
-    dync_tensor *y = dync__oi_int_conv(c, dync__oi_centred(dync__oi_in(c, 0), dync__oi_in(c, 2), 1),
-                                       dync__oi_centred(dync__oi_in(c, 1), dync__oi_in(c, 3), 0));
+    dync_tensor *y = dync__oi_byte_conv(c, dync__oi_in(c, 0), dync__oi_in(c, 2), dync__oi_in(c, 1),
+                                        dync__oi_in(c, 3), NULL);
     if (!y && !dync_error()) return dync__oi_fail(c, DYNC_ERR_SHAPE, "the window");
     return dync__oi_out_typed(c, 0, y, DYNC__ONNX_INT32);
 }
 
 DYNC__FN dync_status dync__oi_qlinear_conv(dync__onnx_call *c)
 {
-    dync_tensor *y = dync__oi_int_conv(c, dync__oi_centred(dync__oi_in(c, 0), dync__oi_in(c, 2), 1),
-                                       dync__oi_centred(dync__oi_in(c, 3), dync__oi_in(c, 5), 0));
-    dync_tensor *scale = dync__oi_in(c, 4), *bias = dync__oi_in(c, 8);
+    dync_tensor *y = dync__oi_byte_conv(c, dync__oi_in(c, 0), dync__oi_in(c, 2), dync__oi_in(c, 3),
+                                        dync__oi_in(c, 5), dync__oi_in(c, 8));
+    dync_tensor *scale = dync__oi_in(c, 4);
     if (!y) return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_SHAPE, "the window");
     int rank = dync__oi_rank(y);
-    if (bias) y = dync_add(y, dync__oi_channels(bias, rank));
     if (dync__oi_rank(scale) == 1 && dync__oi_size(scale, 0) > 1)
         scale = dync__oi_channels(scale, rank);
     else

@@ -56,7 +56,10 @@ DYNC__FN dync_status dync__oi_gathered(dync__onnx_call *, dync_tensor *x, dync_t
 DYNC__FN dync_tensor *dync__oi_saturate(dync_tensor *y, dync_tensor *zero, int64_t type);
 DYNC__FN dync_tensor *dync__oi_quantized(dync_tensor *x, dync_tensor **scale, dync_tensor **zero);
 DYNC__FN dync_tensor *dync__oi_centred(dync_tensor *x, dync_tensor *zero, int dim);
-DYNC__FN dync_tensor *dync__oi_int_product(dync_tensor *a, dync_tensor *b);
+DYNC__FN dync_tensor *dync__oi_byte_product(dync_tensor *a, dync_tensor *za, dync_tensor *b,
+                                            dync_tensor *zb);
+DYNC__FN dync_tensor *dync__oi_byte_conv(const dync__onnx_call *c, dync_tensor *x, dync_tensor *zx,
+                                         dync_tensor *k, dync_tensor *zk, dync_tensor *bias);
 DYNC__FN dync_tensor *dync__oi_real(dync_tensor *x, dync_tensor *scale, dync_tensor *zero);
 /* the mapping functions */
 DYNC__FN dync_status dync__oi_roialign(dync__onnx_call *);
@@ -103,7 +106,7 @@ DYNC__FN dync_status dync__oi_loop_inside(dync__onnx_call *, const dync__onnx_bo
 DYNC__FN dync_status dync__oi_scan_inside(dync__onnx_call *, const dync__onnx_body *, int states);
 DYNC__FN dync_status dync__oi_scan(dync__onnx_call *);
 DYNC__FN dync_tensor *dync__oi_convolve(const dync__onnx_call *c, dync_tensor *x, dync_tensor *k,
-                                        dync_tensor *bias);
+                                        dync_tensor *bias, dync_tensor *border_or_null);
 DYNC__FN dync_status dync__oi_conv(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_conv_transpose(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_max_pool(dync__onnx_call *);
@@ -111,8 +114,6 @@ DYNC__FN dync_status dync__oi_average_pool(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_lp_pool(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_global_pool(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_max_unpool(dync__onnx_call *);
-DYNC__FN dync_tensor *dync__oi_windows_of(const dync__onnx_call *c, dync_tensor *x,
-                                          const int64_t *kernel);
 DYNC__FN dync_status dync__oi_fused_conv(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_non_max(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_bit_cast(dync__onnx_call *);

@@ -227,6 +227,36 @@ def quantized():
     case("QEmbedLayerNormalization", [ids, ids % 2, *tables, i32([1, 1, 1, 0], [1, 1, 1, 1]), *[scale() for _ in range(5)], *[u8() for _ in range(5)]], outputs=2, tol=1e-4)
 
 
+def products():
+    """Zero points known and not, of a tensor, of rows or of channels, where weights are given or not; matrices, batches, one side of a batch."""
+    own = dict(domain="", opset=21)
+    for weights in ((), (1,), (1, 2, 3), (2, 3)):
+        for b in (u8, i8):
+            for zero in ((), (u8(),), (u8(), b()), (u8(), b(9))):
+                case("MatMulInteger", [u8(4, 300), b(300, 9), *zero], weights=[w for w in weights if w < 2 + len(zero)], **own)
+    case("MatMulInteger", [u8(4, 30), u8(30, 9), np.uint8(128), np.full(9, 128, np.uint8)], weights=[1, 2, 3], **own)
+    case("MatMulInteger", [u8(2, 3, 4, 30), u8(30, 9), u8(), u8()], weights=[1, 3], **own)
+    for k in (1, 258, 259, 1500):
+        case("MatMulInteger", [u8(2, 3, 4, k, low=250), u8(2, 3, k, 5, low=250), np.uint8(0), np.uint8(0)], **own)
+        case("MatMulInteger", [u8(1, 3, 4, k), i8(2, 1, k, 5), u8(), i8()], **own)
+        case("MatMulInteger", [u8(4, k, low=254), u8(k, 5, low=254), np.uint8(0), np.uint8(0)], weights=[1], **own)
+    for a, b in ((u8, u8), (u8, i8), (i8, i8)):
+        case("QLinearMatMul", [a(3, 4, 30), scale(), a(), b(3, 30, 5), scale(), b(), scale(low=0.5, high=1), a()], weights=[4, 5], tol=1.01, **own)
+        case("QLinearMatMul", [a(3, 4, 30), scale(), a(), b(30, 5), scale(), b(), scale(low=0.5, high=1), a()], weights=[3, 4, 5], tol=1.01, **own)
+        case("QLinearMatMul", [a(4, 30), scale(), a(), b(30, 5), scale(5), b(5), scale(low=0.5, high=1), a()], weights=[3, 4, 5], tol=1.01, **own)
+    for shape, kernel, more in (((1, 4, 9), (6, 4, 3), dict(pads=[2, 1])), ((2, 4, 9, 8), (6, 4, 3, 2), dict(strides=[2, 1], dilations=[1, 2])),
+                                ((2, 4, 9, 8), (6, 2, 3, 3), dict(group=2, pads=[1, 0, 2, 1])), ((1, 6, 7, 7), (6, 1, 3, 3), dict(group=6, auto_pad="SAME_UPPER", strides=[2, 2])),
+                                ((1, 70, 5, 5), (3, 70, 4, 4), dict(auto_pad="SAME_LOWER")), ((1, 2, 5, 6, 7), (4, 2, 2, 3, 3), dict(pads=[1, 1, 1, 0, 1, 1]))):
+        m = kernel[0]
+        for k, zero in ((u8, u8()), (u8, np.uint8(128)), (i8, i8()), (i8, np.zeros(m, np.int8))):
+            for weights in ([3, 4, 5], [2, 3, 4, 5, 8], [4]):
+                case("QLinearConv", [u8(*shape), scale(), u8(), k(*kernel), scale(*zero.shape) if zero.ndim else scale(), zero, scale(low=0.5, high=1), u8(), R.integers(-500, 500, m).astype(np.int32)],
+                     weights=weights, tol=1.01, **own, **more)
+            if len(shape) < 5 and zero.ndim == 0:
+                case("ConvInteger", [u8(*shape), k(*kernel), u8(), zero], weights=[1, 3], **own, **more)
+                case("ConvInteger", [u8(*shape), k(*kernel)], weights=[1], **own, **more)
+
+
 def convolutions():
     x, k, b = f32(1, 4, 7, 7), f32(6, 2, 3, 3), f32(6)
     for name, more in (("Relu", {}), ("Sigmoid", {}), ("Tanh", {}), ("LeakyRelu", dict(activation_params=[0.1])), ("Clip", dict(activation_params=[-1.0, 1.0])), ("HardSigmoid", dict(activation_params=[0.3, 0.4]))):
@@ -273,7 +303,7 @@ def samples():
     case("TfIdfVectorizer", [R.integers(2, 9, (12,)).astype(np.int32)], mode="TF", min_gram_length=2, max_gram_length=2, max_skip_count=0, **pool, **own)
 
 
-FAMILIES = dict(activations=activations, norms=norms, attention=attention, multi_head=multi_head, grouped=grouped, blocks=blocks, quantized=quantized,
+FAMILIES = dict(activations=activations, norms=norms, attention=attention, multi_head=multi_head, grouped=grouped, blocks=blocks, quantized=quantized, products=products,
                 convolutions=convolutions, rotary=rotary, samples=samples)
 
 
