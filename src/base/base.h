@@ -60,6 +60,7 @@ typedef struct dync__thread {
     int most_threads; /* pool.c: of loops that this thread begins; 0: all there are */
     /* pool.c: runs a part of a parallel loop: loops inside it run inline */
     bool in_pool;
+    int32_t pool_ns; /* pool.c: how long the loop of middling length to come is expected to take */
     uint64_t error_count;                       /* err.c: errors recorded so far */
     struct dync__thread *next, *prev;           /* thread.c: the list of armed threads */
     struct dync__cache *cache;                  /* base/mem.c: size-class free lists */
@@ -486,6 +487,18 @@ DYNC__FN void dync__pool_stop(void);
  * Nested calls run inline. */
 DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user,
                              int n_parts);
+/* What is known of loops of one octave of length: being tried, or which way was faster. way, left:
+ * any thread reads and writes them, in no order; the rest belongs to who runs a loop. */
+enum { DYNC__POOL_TRIED, DYNC__POOL_ALONE, DYNC__POOL_SHARED };
+typedef struct dync__pool_trial {
+    int32_t way, left;            /* left: loops until it is tried again */
+    int32_t n[2];                 /* alone, shared: how many were tried */
+    int64_t took[2], expected[2]; /* the ns of these, and what they were expected to take */
+    uint32_t chance;              /* a random number, of Marsaglia's xorshift */
+} dync__pool_trial;
+/* A loop on trial took so many ns. What something else held up counts as four times what was
+ * expected. After POOL_TRIALS of both ways `way` says which is faster. */
+DYNC__FN void dync__pool_tried(dync__pool_trial *, bool shared, int32_t expected, uint64_t took);
 
 /* ---- JSON (json.c): strict reader over a text, sticky writer over dync__str ------------------ */
 typedef enum {

@@ -10,7 +10,13 @@
  * SLEEPING it takes the lock and signals. A worker that has not begun when the caller is through
  * with its own parts loses them to it (JOB -> IDLE), so that a loop never waits for a thread to
  * wake up. A worker sets IDLE before it counts itself out of the loop, so every worker of a
- * finished loop can take the next one. */
+ * finished loop can take the next one.
+ *
+ * Whether loops of middling length (POOL_NEAR_NS to POOL_FAR_NS) gain by a second thread is a
+ * question of the machine and of the moment: two processors may be halves of one core, another
+ * program may hold one of them. So it is measured, for lengths of about the same (by octaves): some
+ * loops run alone and as many shared, in an order of chance; the faster way is kept for the next
+ * two thousand. */
 #include "../dync.in.h"
 #include "base.h"
 DYNC__WARM
@@ -60,6 +66,7 @@ typedef struct dync__pool_worker {
     char apart[64]; /* the next worker's state is on another cache line */
 } dync__pool_worker;
 
+enum { DYNC__POOL_LENGTHS = 4 }; /* octaves from POOL_NEAR_NS on, each with its trial */
 static struct {
     int32_t busy;          /* a loop runs, or the workers are being made or ended */
     int32_t forked;        /* in a child: no workers, for good */
@@ -70,6 +77,7 @@ static struct {
     int n_workers, n_allocated;
     /* when a loop of middling length was last met with the workers asleep, in 1024 ns */
     uint32_t asked;
+    dync__pool_trial trial[DYNC__POOL_LENGTHS];
 } dync__pool;
 
 static void dync__pool_after_fork(void)
@@ -101,16 +109,69 @@ DYNC__OFTEN DYNC__FN int dync__pool_threads(void)
     return most > 0 && most < n ? most : n;
 }
 
+/* ---- what sharing is worth ------------------------------------------------------------------- */
+
+static dync__pool_trial *dync__pool_trial_of(int32_t ns)
+{
+    int i = 0;
+    while (i + 1 < DYNC__POOL_LENGTHS && ns >= (2 * DYNC__POOL_NEAR_NS) << i) i++;
+    return &dync__pool.trial[i];
+}
+
+/* With busy held: is the loop on trial to run alone? Chance, so that loops which follow each other
+ * in a pattern are tried both ways. */
+static bool dync__pool_tries_alone(dync__pool_trial *t)
+{
+    uint32_t x = t->chance ? t->chance : 2463534242u;
+    x ^= x << 13, x ^= x >> 17, x ^= x << 5;
+    t->chance = x;
+    return x >> 31;
+}
+
+DYNC__FN void dync__pool_tried(dync__pool_trial *t, bool shared, int32_t expected, uint64_t took)
+{
+    int i = shared;
+    t->n[i]++;
+    /* the first shared ones may have woken the workers */
+    if (shared && t->n[1] <= 2) return;
+    t->took[i] += (int64_t)DYNC__MIN(took, 4 * (uint64_t)expected);
+    t->expected[i] += expected;
+    if (t->n[0] < DYNC__POOL_TRIALS || t->n[1] < DYNC__POOL_TRIALS) return;
+    double alone = (double)t->took[0] / (double)t->expected[0],
+           both = (double)t->took[1] / (double)t->expected[1];
+    bool gains = both * 10 < alone * DYNC__POOL_TRIAL_GAIN;
+    memset(t->n, 0, sizeof t->n);
+    memset(t->took, 0, sizeof t->took);
+    memset(t->expected, 0, sizeof t->expected);
+    DYNC__ATOMIC_STORE(&t->left, DYNC__POOL_TRIAL_NEXT);
+    DYNC__ATOMIC_STORE(&t->way, gains ? DYNC__POOL_SHARED : DYNC__POOL_ALONE);
+}
+
 /* Loops of middling length wake nobody the first time: programs of many such loops have workers
  * that watch, lone loops pay nothing. */
+static bool dync__pool_is_awake(void)
+{
+    if (DYNC__ATOMIC_PEEK(&dync__pool.watching) > 0) return true;
+    uint32_t now = (uint32_t)(dync__now_ns() >> 10), before = DYNC__ATOMIC_PEEK(&dync__pool.asked);
+    DYNC__ATOMIC_STORE(&dync__pool.asked, now);
+    return now - before < DYNC__POOL_OFTEN_NS >> 10;
+}
+
 DYNC__OFTEN DYNC__FN int dync__pool_worth(double ns)
 {
     int n = ns < DYNC__POOL_NEAR_NS || dync__tls.in_pool ? 1 : dync__pool_threads();
+    dync__tls.pool_ns = 0;
     if (n == 1 || ns >= DYNC__POOL_FAR_NS) return n;
-    if (DYNC__ATOMIC_PEEK(&dync__pool.watching) > 0) return n;
-    uint32_t now = (uint32_t)(dync__now_ns() >> 10), before = DYNC__ATOMIC_PEEK(&dync__pool.asked);
-    DYNC__ATOMIC_STORE(&dync__pool.asked, now);
-    return now - before < DYNC__POOL_OFTEN_NS >> 10 ? n : 1;
+    dync__pool_trial *t = dync__pool_trial_of((int32_t)ns);
+    int32_t way = DYNC__ATOMIC_PEEK(&t->way);
+    if (way != DYNC__POOL_TRIED) {
+        int32_t left = DYNC__ATOMIC_PEEK(&t->left) - 1;
+        DYNC__ATOMIC_STORE(&t->left, left);
+        if (left <= 0) DYNC__ATOMIC_STORE(&t->way, way = DYNC__POOL_TRIED);
+    }
+    if (way == DYNC__POOL_ALONE || !dync__pool_is_awake()) return 1;
+    if (way == DYNC__POOL_TRIED) dync__tls.pool_ns = (int32_t)ns;
+    return n;
 }
 
 /* ---- workers --------------------------------------------------------------------------------- */
@@ -236,6 +297,8 @@ DYNC__FN void dync__pool_set_threads(int n)
     for (int round = 0; !alone && !DYNC__ATOMIC_CAS(&dync__pool.busy, &idle, 1); round++, idle = 0)
         dync__pause(round / 32);
     if (!alone) dync__pool_end_workers();
+    for (int i = 0; i < DYNC__POOL_LENGTHS && !alone; i++)
+        DYNC__ATOMIC_STORE(&dync__pool.trial[i].way, DYNC__POOL_TRIED);
     DYNC__ATOMIC_STORE(&dync__pool.wanted, n < 0 ? 0 : DYNC__MIN(n, DYNC__POOL_MOST));
     DYNC__ATOMIC_STORE(&dync__pool.known, 0);
     if (!alone) DYNC__ATOMIC_STORE(&dync__pool.busy, 0);
@@ -243,15 +306,8 @@ DYNC__FN void dync__pool_set_threads(int n)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)
+static void dync__pool_share(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)
 {
-    int32_t idle = 0;
-    if (n_parts <= 1 || dync__tls.in_pool || dync__pool_threads() == 1 ||
-        !DYNC__ATOMIC_CAS(&dync__pool.busy, &idle, 1)) {
-        dync__pool_alone(fn, user, n_parts);
-        return;
-    }
-    if (!dync__pool.n_workers) dync__pool_start();
     dync__pool_job job = {
         fn, user, n_parts, DYNC__MIN(n_parts, dync__pool.n_workers + 1), 0, dync__tls.reserve};
     job.left = job.n_threads - 1;
@@ -264,6 +320,26 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
         (void)DYNC__ATOMIC_DEC(&job.left);
     }
     for (int round = 0; DYNC__ATOMIC_LOAD(&job.left) > 0; round++) dync__pause(round / 32);
+}
+
+DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)
+{
+    int32_t idle = 0, expected = dync__tls.pool_ns;
+    dync__tls.pool_ns = 0;
+    if (n_parts <= 1 || dync__tls.in_pool || dync__pool_threads() == 1 ||
+        !DYNC__ATOMIC_CAS(&dync__pool.busy, &idle, 1)) {
+        dync__pool_alone(fn, user, n_parts);
+        return;
+    }
+    if (!dync__pool.n_workers) dync__pool_start();
+    dync__pool_trial *t = expected ? dync__pool_trial_of(expected) : NULL;
+    bool alone = t && dync__pool_tries_alone(t);
+    uint64_t begun = t ? dync__now_ns() : 0;
+    if (alone)
+        dync__pool_alone(fn, user, n_parts);
+    else
+        dync__pool_share(fn, user, n_parts);
+    if (t) dync__pool_tried(t, !alone, expected, dync__now_ns() - begun);
     DYNC__ATOMIC_STORE(&dync__pool.busy, 0);
 }
 #endif

@@ -216,6 +216,45 @@ TEST(destructors_run_when_a_thread_ends)
     EXPECT(!dync__mem_in_use()); /* its cache went with it */
 }
 
+/* Loops of one length, alone and shared, that take so many ns on average, one in eight of them far
+ * more. */
+static int faster(int alone, int shared)
+{
+    dync__pool_trial t = {0};
+    for (int i = 0; i < 1000 && t.way == DYNC__POOL_TRIED; i++) {
+        bool both = i % 3 != 0;
+        uint64_t ns = (uint64_t)(both ? shared : alone) * (i % 5 == 0 ? 2 : 1);
+        dync__pool_tried(&t, both, i % 2 ? 10000 : 20000,
+                         i % 8 == 7 ? 900000000 : ns * (i % 2 ? 1 : 2));
+    }
+    return t.way;
+}
+
+TEST(short_loops_are_shared_where_that_is_faster)
+{
+    EXPECT_EQ_INT(faster(10000, 5000), DYNC__POOL_SHARED);
+    EXPECT_EQ_INT(faster(10000, 9700), DYNC__POOL_ALONE);
+    EXPECT_EQ_INT(faster(10000, 10000), DYNC__POOL_ALONE);
+    EXPECT_EQ_INT(faster(5000, 10000), DYNC__POOL_ALONE);
+}
+
+/* As many loops of middling length as there are decisions to fall: all parts run, whatever is
+ * decided. */
+TEST(loops_on_trial_run_whole)
+{
+    dync__pool_set_threads(3);
+    for (int i = 0; i < 5000; i++) {
+        loop l = {0};
+        int n = dync__pool_worth(i % 2 ? 10000 : 50000);
+        EXPECT(n == 1 || n == 3);
+        dync__pool_run(count_only, &l, n);
+        for (int part = 0; part < n; part++) REQUIRE(l.count[part] == 1);
+    }
+    EXPECT_EQ_INT(dync__pool_worth(100), 1);
+    EXPECT_EQ_INT(dync__pool_worth(1e9), 3);
+    dync__pool_stop();
+}
+
 static int ran[2];
 static void at_end_a(void) { ran[0] = ran[1] ? 1 : -1; }
 static void at_end_b(void) { ran[1] = 1; }
