@@ -476,67 +476,53 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
 }
 
 /* ---- public functions, of every layer, with the place of their call -------------------------- */
-/* clang-format off type, name, parameters with the place, arguments of the plain function: name_at
- * sets the place, calls name, and puts the place of before back. */
-#define DYNC__PLACED(X)                                                                           \
-    X(dync_value, dync_at, (dync_value list, int i, dync_loc at), (list, i))                      \
-    X(dync_tensor *, dync_as_tensor, (dync_value v, dync_loc at), (v))                            \
-    X(dync_tensor *, dync_to_dtype, (dync_tensor * t, dync_dtype dtype, dync_loc at), (t, dtype)) \
-    X(dync_tensor *, dync_to_device, (dync_tensor * t, dync_device device, dync_loc at),          \
-      (t, device))                                                                                \
-    X(dync_value, dync_split, (dync_tensor * t, int64_t size, int dim, dync_loc at),              \
-      (t, size, dim))                                                                             \
-    X(dync_value, dync_split_sizes, (dync_tensor * t, dync_dims sizes, int dim, dync_loc at),     \
-      (t, sizes, dim))                                                                            \
-    X(dync_value, dync_chunk, (dync_tensor * t, int chunks, int dim, dync_loc at),                \
-      (t, chunks, dim))                                                                           \
-    X(dync_value, dync_unbind, (dync_tensor * t, int dim, dync_loc at), (t, dim))                 \
-    X(dync_tensor *, dync_module_param, (dync_module * m, const char *name, dync_loc at),         \
-      (m, name))                                                                                  \
-    X(dync_status, dync_module_load, (dync_module * m, const char *path, dync_loc at), (m, path)) \
-    X(dync_tensor *, dync_parameter, (dync_tensor * t, dync_loc at), (t))                         \
-    X(dync_tensor *, dync_set_, (dync_tensor * self, dync_tensor * other, dync_loc at),           \
-      (self, other))                                                                              \
-    X(dync_tensor *, dync_arange, (double start, double end, double step, dync_loc at),           \
-      (start, end, step))                                                                         \
-    X(int64_t, dync_size, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                 \
-    X(dync_value, dync_size_sym, (const dync_tensor *t, int dim, dync_loc at), (t, dim))          \
-    X(dync_value, dync_item_sym, (dync_tensor * t, dync_loc at), (t))                             \
-    X(dync_status, dync_check, (dync_value n, int64_t least, int64_t most, dync_loc at),          \
-      (n, least, most))                                                                           \
-    X(bool, dync_dim_lt, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))    \
-    X(bool, dync_dim_eq, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))    \
-    X(bool, dync_dim_gt, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))    \
-    X(int64_t, dync_stride, (const dync_tensor *t, int dim, dync_loc at), (t, dim))               \
-    X(void *, dync_data, (dync_tensor * t, dync_loc at), (t))                                     \
-    X(char *, dync_str, (dync_tensor * t, dync_loc at), (t))                                      \
-    X(bool, dync_equal, (dync_tensor * a, dync_tensor * b, dync_loc at), (a, b))                  \
-    X(bool, dync_allclose,                                                                        \
-      (dync_tensor * a, dync_tensor * b, double rtol, double atol, dync_loc at),                  \
-      (a, b, rtol, atol))                                                                         \
-    X(dync_status, dync_backward, (dync_tensor * loss, dync_loc at), (loss))                      \
-    X(dync_status, dync_backward_with, (dync_tensor * out, dync_tensor * grad_out, dync_loc at),  \
-      (out, grad_out))                                                                            \
-    X(dync_status, dync_backward_opt,                                                             \
-      (dync_value outputs, dync_value grad_outputs_or_none, dync_grad_options options,            \
-       dync_loc at),                                                                              \
-      (outputs, grad_outputs_or_none, options))                                                   \
-    X(dync_value, dync_gradients,                                                                 \
-      (dync_value outputs, dync_value inputs, dync_value grad_outputs_or_none,                    \
-       dync_grad_options options, dync_loc at),                                                   \
-      (outputs, inputs, grad_outputs_or_none, options))                                           \
-    X(dync_value, dync_grad_fn_call, (dync_tensor * out, dync_value grads, dync_loc at),          \
-      (out, grads))                                                                               \
-    X(dync_tensor *, dync_requires_grad_, (dync_tensor * t, bool on, dync_loc at), (t, on))       \
-    X(dync_value, dync_module_call_values,                                                        \
-      (dync_module * m, int nargs, const dync_value *args, dync_loc at), (m, nargs, args))        \
-    X(dync_tensor *, dync_forward_call, (dync_module * m, dync_tensor * x, dync_loc at), (m, x))  \
-    X(dync_tensor *, dync_clip_grad_norm, (dync_module * m, double max_norm, dync_loc at),        \
-      (m, max_norm))                                                                              \
-    X(dync_status, dync_optim_step, (dync_optim * o, dync_loc at), (o))                           \
-    X(dync_status, dync_call_into_values,                                                         \
-      (dync_compiled * f, dync_value out, int nargs, const dync_value *args, dync_loc at),        \
-      (f, out, nargs, args))
+/* type, name, parameters with the place, arguments of the plain function: name_at sets the place,
+ * calls name, and puts the place of before back. */
+/* clang-format off */
+#define DYNC__PLACED(X)                                                                                                \
+    X(dync_value, dync_at, (dync_value list, int i, dync_loc at), (list, i))                                           \
+    X(dync_tensor *, dync_as_tensor, (dync_value v, dync_loc at), (v))                                                 \
+    X(dync_tensor *, dync_to_dtype, (dync_tensor *t, dync_dtype dtype, dync_loc at), (t, dtype))                       \
+    X(dync_tensor *, dync_to_device, (dync_tensor *t, dync_device device, dync_loc at), (t, device))                   \
+    X(dync_value, dync_split, (dync_tensor *t, int64_t size, int dim, dync_loc at), (t, size, dim))                    \
+    X(dync_value, dync_split_sizes, (dync_tensor *t, dync_dims sizes, int dim, dync_loc at), (t, sizes, dim))          \
+    X(dync_value, dync_chunk, (dync_tensor *t, int chunks, int dim, dync_loc at), (t, chunks, dim))                    \
+    X(dync_value, dync_unbind, (dync_tensor *t, int dim, dync_loc at), (t, dim))                                       \
+    X(dync_tensor *, dync_module_param, (dync_module *m, const char *name, dync_loc at), (m, name))                    \
+    X(dync_status, dync_module_load, (dync_module *m, const char *path, dync_loc at), (m, path))                       \
+    X(dync_tensor *, dync_parameter, (dync_tensor *t, dync_loc at), (t))                                               \
+    X(dync_tensor *, dync_set_, (dync_tensor *self, dync_tensor *other, dync_loc at), (self, other))                   \
+    X(dync_tensor *, dync_arange, (double start, double end, double step, dync_loc at), (start, end, step))            \
+    X(int64_t, dync_size, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                                      \
+    X(dync_value, dync_size_sym, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                               \
+    X(dync_value, dync_item_sym, (dync_tensor *t, dync_loc at), (t))                                                   \
+    X(dync_status, dync_check, (dync_value n, int64_t least, int64_t most, dync_loc at), (n, least, most))             \
+    X(bool, dync_dim_lt, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))                         \
+    X(bool, dync_dim_eq, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))                         \
+    X(bool, dync_dim_gt, (const dync_tensor *t, int dim, int64_t n, dync_loc at), (t, dim, n))                         \
+    X(int64_t, dync_stride, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                                    \
+    X(void *, dync_data, (dync_tensor *t, dync_loc at), (t))                                                           \
+    X(char *, dync_str, (dync_tensor *t, dync_loc at), (t))                                                            \
+    X(bool, dync_equal, (dync_tensor *a, dync_tensor *b, dync_loc at), (a, b))                                         \
+    X(bool, dync_allclose, (dync_tensor *a, dync_tensor *b, double rtol, double atol, dync_loc at),                    \
+      (a, b, rtol, atol))                                                                                              \
+    X(dync_status, dync_backward, (dync_tensor *loss, dync_loc at), (loss))                                            \
+    X(dync_status, dync_backward_with, (dync_tensor *out, dync_tensor *grad_out, dync_loc at), (out, grad_out))        \
+    X(dync_status, dync_backward_opt,                                                                                  \
+      (dync_value outputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at),                   \
+      (outputs, grad_outputs_or_none, options))                                                                        \
+    X(dync_value, dync_gradients,                                                                                      \
+      (dync_value outputs, dync_value inputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at),\
+      (outputs, inputs, grad_outputs_or_none, options))                                                                \
+    X(dync_value, dync_grad_fn_call, (dync_tensor *out, dync_value grads, dync_loc at), (out, grads))                  \
+    X(dync_tensor *, dync_requires_grad_, (dync_tensor *t, bool on, dync_loc at), (t, on))                             \
+    X(dync_value, dync_module_call_values, (dync_module *m, int nargs, const dync_value *args, dync_loc at),           \
+      (m, nargs, args))                                                                                                \
+    X(dync_tensor *, dync_forward_call, (dync_module *m, dync_tensor *x, dync_loc at), (m, x))                         \
+    X(dync_tensor *, dync_clip_grad_norm, (dync_module *m, double max_norm, dync_loc at), (m, max_norm))               \
+    X(dync_status, dync_optim_step, (dync_optim *o, dync_loc at), (o))                                                 \
+    X(dync_status, dync_call_into_values,                                                                              \
+      (dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at), (f, out, nargs, args))
 /* clang-format on */
 #define DYNC__X(type, name, params, args) \
     DYNC_API type name##_at params        \
