@@ -5,6 +5,8 @@
 #include "backend.h"
 DYNC__COLD
 
+/* Of one dync_aot_autograd: copies of the user's two backends, and the compiler made of them. Kept
+ * until shutdown, as compiled functions refer to it. */
 typedef struct dync__aot_user {
     dync_backend fw, bw;
     dync__inner_compiler inner;
@@ -29,6 +31,7 @@ typedef struct dync__boxed {
     dync_callable code;
     dync__graph *graph;
 } dync__boxed;
+/* Values in and out are plain tensors; what the user's code does is not recorded for gradients. */
 static dync_status dync__boxed_run(void *state, int n_in, dync__tensor *const *in, int n_out,
                                    dync__tensor **out)
 {
@@ -68,6 +71,7 @@ static dync_status dync__boxed_examples(const dync__graph *g, dync_value *out)
     return DYNC_OK;
 }
 
+/* user: the dync__aot_user. The graph is a functional one, forward or backward. */
 static dync_status dync__boxed_compile(void *user, dync__graph *g, bool is_backward,
                                        const dync__options *options, dync__inner *out)
 {
@@ -97,6 +101,8 @@ static dync_status dync__boxed_compile(void *user, dync__graph *g, bool is_backw
     return DYNC_OK;
 }
 
+/* The compile function of the backend: options of the partitioner are read here, the text goes on
+ * to the user's compilers whole. */
 static dync_status dync__aot_user_compile(dync_graph *graph, const dync_value *ex, int n,
                                           const char *options, dync_callable *out, void *user)
 {
@@ -109,6 +115,7 @@ static dync_status dync__aot_user_compile(dync_graph *graph, const dync_value *e
     return dync__aot_compile(g, ex, n, &o, &((dync__aot_user *)user)->inner, out);
 }
 
+/* On failure the backend has no user and refuses every graph. */
 DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler,
                                         const dync_backend *bw_compiler_or_null)
 {

@@ -7,6 +7,7 @@
 #include "backend.h"
 DYNC__COLD
 
+/* By row; a relu inside a decomposed operator is none. */
 static bool dync__broken_has_relu(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++)

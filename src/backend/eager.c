@@ -1,4 +1,7 @@
-/* backend/eager.c: backends that run a captured graph operator by operator. */
+/* backend/eager.c: backends that run a captured graph operator by operator: eager, which passes
+ * errors on as they are, and eager_noexcept, which reports any error as one of the generated module
+ * (torch/_dynamo/backends/debugging.py). Nothing is compiled; guards, breaks and segments are as
+ * with every other backend, so these show what capture alone does. Before aot.c. */
 #include "../dync.in.h"
 #include "backend.h"
 DYNC__COLD
@@ -8,11 +11,13 @@ static dync_value dync__eager_run(void *state, const dync_value *args, int nargs
     return dync__graph_run(state, args, nargs);
 }
 
+/* A warning, no error: the same options string may be given to several backends. */
 DYNC__FN void dync__options_ignored(const char *options, const char *backend)
 {
     if (options && *options) dync__warn("backend '%s' ignores its options '%s'", backend, options);
 }
 
+/* The graph is borrowed: whoever asks keeps it as long as the callable. */
 DYNC__FN dync_status dync__backend_eager(dync_graph *graph, const dync_value *ex, int n,
                                          const char *options, dync_callable *out, void *user)
 {
@@ -26,6 +31,7 @@ DYNC__FN dync_status dync__backend_eager(dync_graph *graph, const dync_value *ex
     return DYNC_OK;
 }
 
+/* The inner error's class and message become part of the outer one's text. */
 static dync_value dync__eager_noexcept_run(void *state, const dync_value *args, int nargs)
 {
     dync__error_guard guard;

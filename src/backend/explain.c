@@ -18,11 +18,15 @@ typedef struct dync__explainer {
     DYNC__VEC(const char *) notes;
     struct dync__explainer *next;
 } dync__explainer;
+/* Process-wide list of records, and the lock for what they collect: functions may be compiled by
+ * several threads. */
 static struct {
     dync__mutex lock;
     dync__explainer *first;
 } dync__explainers;
 
+/* The end of the scope that owns the output: its texts go, the user's struct is not touched any
+ * more. */
 static void dync__explainer_close(void *record)
 {
     dync__explainer *e = record;
@@ -75,6 +79,7 @@ DYNC__FN void dync__backend_note(const char *fmt, ...)
     va_end(list);
 }
 
+/* What the inner backend says by dync__backend_note while it compiles becomes one text of notes. */
 static dync_status dync__explainer_inner(dync__explainer *e, const dync_backend *inner,
                                          dync_graph *graph, const dync_value *ex, int n,
                                          const char *options, dync_callable *out)
@@ -91,6 +96,7 @@ static dync_status dync__explainer_inner(dync__explainer *e, const dync_backend 
     return status;
 }
 
+/* Keeps the graph's C form. */
 static bool dync__explainer_graph(dync__explainer *e, const dync__graph *g)
 {
     dync__str text = {0};
@@ -129,6 +135,7 @@ static dync_status dync__explainer_compile(dync_graph *graph, const dync_value *
     return status == DYNC_OK ? dync__explainer_inner(e, inner, graph, ex, n, options, out) : status;
 }
 
+/* On failure the backend has no user and refuses every graph. */
 DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explain_output *out)
 {
     dync_backend b = {.name = "explain", .compile = dync__explainer_compile};

@@ -1,11 +1,16 @@
 /* backend/partition.c: a functional graph in parts, each compiled by who can: another library, or
  * inductor for what that one cannot say. After aot.c.
  *
- * The cut is graph/split.c's: runs of nodes in order. Values pass from part to part by name. */
+ * The cut is graph/split.c's: runs of nodes in order. Values pass from part to part by name.
+ *
+ *   x --> [ conv relu ] --> [ sort ] --> [ add mul ] --> y       numbers of values:
+ *           his 0             ours 1       his 2                 x 0, relu 1, sort 2, mul 3
+ *   last: x 0, relu 1, sort 2: released behind that part; mul is a result */
 #include "../dync.in.h"
 #include "tvm.h"
 DYNC__COLD
 
+/* in and out list which values the part takes and gives, in the order of its graph. */
 typedef struct dync__partition_part {
     dync__inner run;
     int n_in, n_out, *in, *out; /* numbers of values */
@@ -21,6 +26,8 @@ typedef struct dync__partition {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* value[i] is an owned reference or NULL; those that part k reads last are let go behind it, also
+ * where it failed. */
 static dync_status dync__partition_step(const dync__partition *p, int k, dync__tensor **value)
 {
     const dync__partition_part *part = &p->part[k];
@@ -39,6 +46,7 @@ static dync_status dync__partition_step(const dync__partition *p, int k, dync__t
     return status;
 }
 
+/* The last part gives the results, in the order of the graph's output. */
 static dync_status dync__partition_run(void *state, int n_in, dync__tensor *const *in, int n_out,
                                        dync__tensor **out)
 {
@@ -72,6 +80,7 @@ static void dync__partition_destroy(void *state)
 
 /* ---- cutting --------------------------------------------------------------------------------- */
 
+/* While the graph is cut: what the maker cannot say, for the log; at most 20 names. */
 typedef struct dync__partition_pick {
     const dync__partition_maker *maker;
     int n_left;
@@ -85,6 +94,7 @@ static bool dync__partition_can(const dync__partition_maker *m, const dync__node
     if (n->op == DYNC__NODE_GETITEM) n = n->args[0].as.node;
     return m->can(m->user, n, why);
 }
+/* The callback of dync_graph_split: does this node go to the maker? */
 static bool dync__partition_choose(const dync_node *handle, void *user)
 {
     dync__partition_pick *pick = user;
@@ -120,6 +130,8 @@ static int dync__partition_number(dync__partition *p, const char *name, bool fre
     return kept && dync__avec_push(&p->arena, &p->name, kept) ? p->name.n - 1 : -1;
 }
 
+/* Numbers the values of part k; end: its outputs are the results, which nobody refers to by
+ * name. */
 static dync_status dync__partition_names(dync__partition *p, int k, const dync__graph *g, bool end)
 {
     dync__partition_part *part = &p->part[k];
@@ -139,6 +151,7 @@ static dync_status dync__partition_names(dync__partition *p, int k, const dync__
     return DYNC_OK;
 }
 
+/* n_parts, which no part is, stands for results. */
 static dync_status dync__partition_last(dync__partition *p)
 {
     p->n_values = p->name.n;
@@ -150,6 +163,7 @@ static dync_status dync__partition_last(dync__partition *p)
     return DYNC_OK;
 }
 
+/* A part is all his or all ours: its first operator tells. */
 static bool dync__partition_is_his(const dync__partition_maker *m, const dync__graph *g)
 {
     const char *why;
@@ -162,6 +176,7 @@ static bool dync__partition_is_his(const dync__partition_maker *m, const dync__g
     return false; /* nothing to compute */
 }
 
+/* p->n_parts counts those that are compiled, so that a failure destroys just them. */
 static dync_status dync__partition_parts(dync__partition *p, const dync__partition_maker *m,
                                          bool is_backward, const dync__options *o)
 {
@@ -178,6 +193,7 @@ static dync_status dync__partition_parts(dync__partition *p, const dync__partiti
     return dync__partition_last(p);
 }
 
+/* p->graph: one reference to each part; the handles of the split are freed. */
 static dync_status dync__partition_cut(dync__partition *p, dync__partition_pick *pick,
                                        dync__graph *g)
 {
@@ -200,6 +216,8 @@ static dync_status dync__partition_cut(dync__partition *p, dync__partition_pick 
     return status;
 }
 
+/* Dead nodes are removed before, as the maker may not know them. out is an inner callable
+ * (aot/aot.h) that owns the parts. */
 DYNC__FN dync_status dync__partition_compile(const dync__partition_maker *m, dync__graph *g,
                                              bool is_backward, const dync__options *o,
                                              dync__inner *out)

@@ -1,5 +1,6 @@
-/* backend/registry.c: backends by name. Process-wide; the built-in ones come from the table in
- * backend.h. */
+/* backend/registry.c: backends by name, and their options. Process-wide; the built-in ones come
+ * from the table in backend.h. Registered ones are added at the front of a list, are never removed
+ * before shutdown and never move, so a found one may be used without the lock. */
 #include "../dync.in.h"
 #include "backend.h"
 DYNC__COLD
@@ -9,6 +10,7 @@ static const dync_backend dync__backend_builtin[] = {
     DYNC__BACKENDS(DYNC__X) DYNC__MINIFIER_BACKENDS(DYNC__X)
 #undef DYNC__X
 };
+/* Whose options each built-in backend takes, in the order of the rows before. */
 static const unsigned dync__backend_takes[] = {
 #define DYNC__X(name, tags, of, fn) of,
     DYNC__BACKENDS(DYNC__X) DYNC__MINIFIER_BACKENDS(DYNC__X)
@@ -21,6 +23,7 @@ DYNC__FN bool dync__backend_is_builtin(const char *name)
     return false;
 }
 
+/* A registered backend; its texts are copies. */
 typedef struct dync__backend_entry {
     dync_backend backend;
     struct dync__backend_entry *next;
@@ -41,6 +44,7 @@ static void dync__backends_free(void)
     }
 }
 
+/* Built-in names first: nobody can register one of those. */
 static const dync_backend *dync__backend_find(const char *name)
 {
     for (int i = 0; i < DYNC__COUNT_OF(dync__backend_builtin); i++)
@@ -105,6 +109,8 @@ static bool dync__words_meet(const char *list, const char *words)
     return false;
 }
 
+/* Keeps the names sorted; n counts on past the capacity, and what does not fit falls off the
+ * end. */
 static int dync__names_insert(const char **names, int n, int capacity, const char *name)
 {
     int at = DYNC__MIN(n, capacity);
@@ -131,7 +137,8 @@ DYNC_API int dync_list_backends(const char *exclude_tags, const char **names, in
     return n;
 }
 
-/* How many letters must be put in, taken out or changed to make b of a; names are short. */
+/* How many letters must be put in, taken out or changed to make b of a; names are short.
+ * Levenshtein's distance, with one row of the table kept. */
 static int dync__names_apart(const char *a, const char *b)
 {
     int row[64], n = (int)strlen(b);
@@ -187,6 +194,7 @@ DYNC_API const dync_backend *dync_lookup_backend(const char *name)
     return NULL;
 }
 
+/* The graph is fixed from now on: edits of it would not be seen by the callable. */
 DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph,
                                         const dync_value *example_inputs, int n, dync_callable *out)
 {
@@ -244,6 +252,7 @@ static dync_status dync__options_unknown(const dync__option_item *item, const ch
     return status;
 }
 
+/* The row of the option's key, if it is one of those that `of` takes. */
 static const dync__option *dync__options_row(const dync__option_item *item, unsigned of)
 {
     size_t n = (size_t)item->key_n;
@@ -254,6 +263,7 @@ static const dync__option *dync__options_row(const dync__option_item *item, unsi
     return NULL;
 }
 
+/* Fields that the text does not name have their defaults. */
 DYNC__FN dync_status dync__options_parse(const char *options, const char *backend, unsigned of,
                                          bool others, dync__options *out)
 {

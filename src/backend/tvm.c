@@ -4,6 +4,7 @@
 #include "tvm.h"
 DYNC__COLD
 
+/* The partition's maker without state. */
 static bool dync__tvm_maker_can(void *user, const dync__node *n, const char **why)
 {
     return (void)user, dync__tvm_can(n, why);
@@ -18,6 +19,8 @@ static dync_status dync__tvm_inner(void *user, dync__graph *g, bool is_backward,
     return dync__partition_compile(&dync__tvm_maker, g, is_backward, o, out);
 }
 
+/* That the library is missing is found when a function is compiled, not when one is made: a program
+ * may name the backend where it is not installed. */
 DYNC__FN dync_status dync__backend_tvm(dync_graph *graph, const dync_value *ex, int n,
                                        const char *options, dync_callable *out, void *user)
 {

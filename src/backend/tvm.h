@@ -26,6 +26,8 @@ DYNC__FN dync_status dync__partition_compile(const dync__partition_maker *, dync
                                              dync__inner *out);
 
 /* ---- tvm_lib.c: values, calls, errors -------------------------------------------------------- */
+/* TVM's tagged value, 16 bytes as its ABI has them; pad: the length of a short text, which stands
+ * in the union itself. */
 typedef struct dync__tvm_any {
     int32_t type; /* below 64 a plain value, else an object that is counted */
     uint32_t pad;
@@ -49,6 +51,7 @@ enum {
     DYNC__TVM_OBJECT = 64,
     DYNC__TVM_LONG_TEXT = 65
 };
+/* The C functions that are used, found by name. Each returns 0 where it worked. */
 typedef struct dync__tvm {
     int (*get_global)(const void *name, void **out);
     int (*call)(void *fn, dync__tvm_any *args, int32_t n, dync__tvm_any *out);
@@ -96,9 +99,12 @@ typedef struct dync__tvm_part {
 /* tvm_pointwise.c: what rows are made of. */
 DYNC__FN const dync__info *dync__tvm_info(const dync__arg *a);
 DYNC__FN dync__tvm_any dync__tvm_cast(dync__tvm_work *w, dync__tvm_any x, int from, int to);
+/* The value of an argument that is a node; as one of dtype, also of a number (dync__tvm_arg); the
+ * dtype of the node's result (dync__tvm_out). */
 DYNC__FN dync__tvm_any dync__tvm_value(dync__tvm_part *p, const dync__arg *a);
 DYNC__FN dync__tvm_any dync__tvm_arg(dync__tvm_part *p, const dync__node *n, int i, int dtype);
 DYNC__FN int dync__tvm_out(const dync__node *n);
+/* Broadcast to the shape of `to`. Then short names of topi's functions of two and three values. */
 DYNC__FN dync__tvm_any dync__tvm_spread(dync__tvm_part *p, dync__tvm_any x, const dync__info *to);
 DYNC__FN dync__tvm_any dync__tvm_2(dync__tvm_part *p, const char *name, dync__tvm_any a,
                                    dync__tvm_any b);

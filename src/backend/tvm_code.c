@@ -43,6 +43,8 @@ static const struct {
 #undef DYNC__X
 };
 
+/* One compiled part. attr: the graph's own tensors, which are passed as further arguments; out:
+ * what the results are. */
 typedef struct dync__tvm_code {
     dync__tvm_work work; /* holds the function, and what it is made of, no more */
     void *fn;
@@ -65,6 +67,7 @@ static dync__tensor *dync__tvm_plainly(dync__tensor *t)
     return t;
 }
 
+/* A fresh row-major tensor; its strides are those of the graph only after dync__tvm_laid. */
 static dync__tensor *dync__tvm_result(const dync__info *info)
 {
     dync__layout lay;
@@ -86,6 +89,7 @@ static dync__tensor *dync__tvm_laid(const dync__info *info, dync__tensor *taken)
     return to;
 }
 
+/* view, args: room for n. Views borrow the tensors' memory for the call. */
 static dync_status dync__tvm_call_code(const dync__tvm_code *c, int n, dync__tensor *const *io,
                                        dync__dl_tensor *view, dync__tvm_any *args)
 {
@@ -103,6 +107,8 @@ static dync_status dync__tvm_call_code(const dync__tvm_code *c, int n, dync__ten
     return dync__fail(DYNC_ERR_BACKEND, "tvm: %s", text);
 }
 
+/* Arguments are inputs, then the graph's tensors, then results to be written. One block holds all
+ * that the call needs. On failure out is empty. */
 static dync_status dync__tvm_run(void *state, int n_in, dync__tensor *const *in, int n_out,
                                  dync__tensor **out)
 {
@@ -139,6 +145,7 @@ static dync_status dync__tvm_run(void *state, int n_in, dync__tensor *const *in,
     return status;
 }
 
+/* Also of one that is half built. */
 static void dync__tvm_destroy(void *state)
 {
     dync__tvm_code *c = state;
@@ -175,7 +182,9 @@ static dync__tvm_any dync__tvm_empty_map(dync__tvm_work *w)
     return dync__tvm_call(w, "ffi.Map", 0, NULL);
 }
 
-/* The function through the passes, as machine code. */
+/* The function through the passes, as machine code. The pass context must be left in any case once
+ * it was entered, so a failure is set aside for that call. *out: the function "main" of the built
+ * module. */
 static void dync__tvm_lower(dync__tvm_work *w, dync__tvm_any fn, int level, dync__tvm_any *out)
 {
     dync__tvm_any target = dync__tvm_target(w, level), none = dync__tvm_list(w, 0, NULL);
@@ -248,6 +257,7 @@ static dync_status dync__tvm_outputs(dync__tvm_code *c, const dync__graph *g, dy
     return DYNC_OK;
 }
 
+/* level: 0 .. 3. What is made on the way is let go at the end, but for the function. */
 static dync_status dync__tvm_build(dync__tvm_code *c, dync__graph *g, int level)
 {
     dync__tvm_work work = {.lib = c->work.lib}, *w = &work;
@@ -285,6 +295,7 @@ static dync_status dync__tvm_build(dync__tvm_code *c, dync__graph *g, int level)
     return status;
 }
 
+/* A maker's compile function (dync__partition_maker). */
 DYNC__FN dync_status dync__tvm_compile(void *user, dync__graph *g, const dync__options *o,
                                        dync__inner *out)
 {

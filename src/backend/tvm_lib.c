@@ -10,6 +10,7 @@ DYNC__COLD
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
+/* Looked for once per process, successfully or not. */
 static struct {
     dync__mutex lock;
     int tried; /* 1: there they are, -1: they are not */
@@ -22,7 +23,8 @@ DYNC__FN const char *dync__tvm_missing(void)
            "their folder, and `pip install apache-tvm` has them";
 }
 
-/* folder: "" for the loader's own places. between: the way from it to the library. */
+/* folder: "" for the loader's own places. between: the way from it to the library. between is tried
+ * in order, up to NULL. NULL: not found; the loader says nothing. */
 static void *dync__tvm_open(const char *folder, const char *const *between, const char *name)
 {
     void *found = NULL;
@@ -35,6 +37,8 @@ static void *dync__tvm_open(const char *folder, const char *const *between, cons
     return found;
 }
 
+/* False where one is missing; what was opened stays open, as libraries with globals cannot be
+ * closed. */
 static bool dync__tvm_open_all(const char *folder, dync__tvm *out)
 {
     static const char *const ffi[] = {"", "../../tvm_ffi/lib/", "tvm_ffi/lib/", NULL},
@@ -72,6 +76,7 @@ static bool dync__tvm_named(dync__tvm *out)
     return found;
 }
 
+/* Beside the program or library that dync is part of. */
 static bool dync__tvm_beside(dync__tvm *out)
 {
     dync__str folder = {0};
@@ -80,6 +85,7 @@ static bool dync__tvm_beside(dync__tvm *out)
     return found;
 }
 
+/* The environment's folder, the loader's own places, the program's folder. */
 DYNC__FN const dync__tvm *dync__tvm_get(void)
 {
     dync__lock(&dync__tvm_state.lock);
@@ -95,6 +101,7 @@ DYNC__FN const dync__tvm *dync__tvm_get(void)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* Every byte is set, the padding too. */
 static dync__tvm_any dync__tvm_plain(int type)
 {
     dync__tvm_any a;
@@ -136,6 +143,7 @@ typedef struct dync__tvm_bytes {
 } dync__tvm_bytes;
 enum { DYNC__TVM_HEADER = 24 }; /* of an object: counts, type, what frees it */
 
+/* TVM keeps the pending error per thread; reading takes it away. */
 DYNC__FN void dync__tvm_error(const dync__tvm *lib, char *out, size_t cap)
 {
     void *error = NULL;
@@ -153,6 +161,7 @@ DYNC__FN void dync__tvm_error(const dync__tvm *lib, char *out, size_t cap)
     lib->unref(error);
 }
 
+/* Keeps the first failure with the function it came from. */
 static dync__tvm_any dync__tvm_fail(dync__tvm_work *w, const char *name)
 {
     char text[512];
@@ -184,6 +193,7 @@ static dync__tvm_any dync__tvm_ask(dync__tvm_work *w, const char *name, int n, d
     return out;
 }
 
+/* Objects that come back are counted into w and live until dync__tvm_end. NONE after a failure. */
 DYNC__FN dync__tvm_any dync__tvm_call(dync__tvm_work *w, const char *name, int n,
                                       const dync__tvm_any *args)
 {
@@ -212,6 +222,7 @@ DYNC__FN dync__tvm_any dync__tvm_list(dync__tvm_work *w, int n, const dync__tvm_
 {
     return dync__tvm_call(w, "ffi.Array", n, items);
 }
+/* At most 2 * DYNC_MAX_DIMS. */
 DYNC__FN dync__tvm_any dync__tvm_ints(dync__tvm_work *w, int n, const int64_t *values)
 {
     dync__tvm_any items[2 * DYNC_MAX_DIMS];

@@ -10,11 +10,13 @@ DYNC__COLD
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
+/* Of a node argument: what it is, also where it is an item of several outputs. */
 DYNC__FN const dync__info *dync__tvm_info(const dync__arg *a)
 {
     const dync__node *n = a->as.node;
     return n->op == DYNC__NODE_GETITEM ? &n->args[0].as.node->info[n->args[1].as.i] : &n->info[0];
 }
+/* TVM's type node of a dtype. */
 static dync__tvm_any dync__tvm_prim(dync__tvm_work *w, int dtype)
 {
     return DYNC__TVM(w, "ir.PrimType", dync__tvm_dtype(dtype));
@@ -38,6 +40,7 @@ DYNC__FN dync__tvm_any dync__tvm_arg(dync__tvm_part *p, const dync__node *n, int
     return dync__tvm_number(p->w, dtype, dync__arg_number(a));
 }
 DYNC__FN int dync__tvm_out(const dync__node *n) { return n->info[0].dtype; }
+/* A tensor of the form of `like`, every element x. */
 DYNC__FN dync__tvm_any dync__tvm_full(dync__tvm_part *p, const dync__info *like, double x)
 {
     dync__tvm_work *w = p->w;
@@ -87,6 +90,8 @@ DYNC__FN dync__tvm_any dync__tvm_const(dync__tvm_part *p, const dync__node *n, d
 
 /* ---- pointwise ------------------------------------------------------------------------------- */
 
+/* Functions of rows: n is the node, r its row. They return its value and have no other effect than
+ * on p->w, whose failure is sticky. */
 DYNC__FN dync__tvm_any dync__tvm_unary(dync__tvm_part *p, const dync__node *n,
                                        const dync__tvm_row *r)
 {
@@ -100,6 +105,7 @@ DYNC__FN dync__tvm_any dync__tvm_binary(dync__tvm_part *p, const dync__node *n,
     dync__tvm_any a = dync__tvm_arg(p, n, 0, t), b = dync__tvm_arg(p, n, 1, t);
     return dync__tvm_2(p, r->topi, a, b);
 }
+/* In the dtype of the operand that is a tensor. */
 DYNC__FN dync__tvm_any dync__tvm_compare(dync__tvm_part *p, const dync__node *n,
                                          const dync__tvm_row *r)
 {

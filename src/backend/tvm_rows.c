@@ -1,5 +1,9 @@
-/* backend/tvm_rows.c: which operators TVM is told, and how. After tvm_shapes.c, before
- * tvm_code.c. */
+/* backend/tvm_rows.c: which operators TVM is told, and how. After tvm_shapes.c, before tvm_code.c.
+ *
+ * Columns: the operator; which dtypes its arguments may have; the function that says it; the
+ * function of TVM's (topi) or, of products, the einsum that it is said by. What stands in no row,
+ * or asks for more than its row takes, is run by dync: dync__tvm_can tells so before the graph is
+ * cut. */
 #include "../dync.in.h"
 #include "tvm.h"
 DYNC__COLD
@@ -90,6 +94,7 @@ static const dync__tvm_row dync__tvm_rows[] = {
     {DYNC__OP_cat, 'v', dync__tvm_cat, "topi.concatenate"},
 };
 
+/* NULL: there is none. */
 static const dync__tvm_row *dync__tvm_row_of(int op)
 {
     for (int i = 0; op >= 0 && i < DYNC__COUNT_OF(dync__tvm_rows); i++)
@@ -113,6 +118,7 @@ static const char *dync__tvm_tensor_why(const dync__info *info)
     return numel ? NULL : "empty";
 }
 
+/* NULL: the row takes them; otherwise a word for the log. */
 static const char *dync__tvm_dtypes_why(const dync__node *n, const dync__tvm_row *r)
 {
     int first = -1;
@@ -181,6 +187,7 @@ static const char *dync__tvm_args_why(const dync__node *n)
     }
 }
 
+/* *why: NULL where it can. */
 DYNC__FN bool dync__tvm_can(const dync__node *n, const char **why)
 {
     if (n->op == DYNC__NODE_GETITEM) n = n->args[0].as.node;
@@ -196,6 +203,7 @@ DYNC__FN bool dync__tvm_can(const dync__node *n, const char **why)
     return !*why;
 }
 
+/* The value, or values, of the node go into p. Items (getitem) are no operators and are skipped. */
 DYNC__FN void dync__tvm_say(dync__tvm_part *p, const dync__node *n)
 {
     const dync__tvm_row *r = dync__tvm_row_of(n->op);

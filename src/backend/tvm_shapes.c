@@ -10,6 +10,7 @@ typedef struct dync__tvm_axes {
     int n;
     int64_t dim[DYNC_MAX_DIMS], count; /* count: elements that become one */
 } dync__tvm_axes;
+/* No dims: all of them. */
 static dync__tvm_axes dync__tvm_axes_of(const dync__node *n)
 {
     const dync__layout *lay = &dync__tvm_info(&n->args[0])->lay;
@@ -27,6 +28,7 @@ static dync__tvm_any dync__tvm_fold(dync__tvm_part *p, const char *topi, dync__t
 {
     return DYNC__TVM(p->w, topi, x, dync__tvm_ints(p->w, a->n, a->dim), dync__tvm_bool(keep));
 }
+/* keepdim, the last argument of every reduction. */
 static bool dync__tvm_keeps(const dync__node *n) { return n->args[n->nargs - 1].as.b; }
 
 DYNC__FN dync__tvm_any dync__tvm_reduce(dync__tvm_part *p, const dync__node *n,
@@ -107,6 +109,7 @@ DYNC__FN dync__tvm_any dync__tvm_norm(dync__tvm_part *p, const dync__node *n,
 
 /* ---- products and convolutions --------------------------------------------------------------- */
 
+/* form: see the column of tvm_rows.c. */
 static dync__tvm_any dync__tvm_einsum(dync__tvm_part *p, const char *form, dync__tvm_any a,
                                       dync__tvm_any b)
 {

@@ -7,7 +7,8 @@ DYNC__COLD
 
 static const char dync__checkpoint_key[] = "dync.checkpoint";
 
-/* Numbers and the random state stand in tensors of their own, which a load reads out at the end. */
+/* Numbers and the random state stand in tensors of their own, which a load reads out at the end.
+ * state: the tensors under their names in the file, for both directions. */
 typedef struct dync__checkpoint {
     dync__state state;
     int n;
@@ -15,6 +16,8 @@ typedef struct dync__checkpoint {
     dync__tensor *random;
 } dync__checkpoint;
 
+/* Names are parts of paths ("model" of "model.0.weight"), hence no dots; "dync" is the library's
+ * own. */
 static dync_status dync__checkpoint_check(const dync__checkpoint *c, const char *path)
 {
     const char *who = c->state.who;
@@ -39,6 +42,7 @@ static dync_status dync__checkpoint_check(const dync__checkpoint *c, const char 
     return DYNC_OK;
 }
 
+/* "name.group0.lr", "name.3.first": see dync__optim_state. */
 static dync_status dync__checkpoint_optim(dync__state *s, const char *name, dync_optim *handle)
 {
     const dync__optim *o = dync__optim_open(handle, s->who);
@@ -50,7 +54,7 @@ static dync_status dync__checkpoint_optim(dync__state *s, const char *name, dync
     return DYNC_OK;
 }
 
-/* Of the innermost scope. */
+/* Of the innermost scope. A copy of n numbers, of no dims where n is 1. */
 static dync__tensor *dync__checkpoint_numbers(const void *data, int dtype, int n)
 {
     dync_make_from make = {.data = data, .dtype = (dync_dtype)dtype};
@@ -59,6 +63,7 @@ static dync__tensor *dync__checkpoint_numbers(const void *data, int dtype, int n
     return t ? dync__open(t) : NULL;
 }
 
+/* Puts what the item holds into s, under names that begin with the item's. */
 static dync_status dync__checkpoint_item(dync__state *s, const dync_checkpoint_item *x)
 {
     if (x->module) {
@@ -75,6 +80,7 @@ static dync_status dync__checkpoint_item(dync__state *s, const dync_checkpoint_i
     return dync__state_put(s, dync__arena_strdup(&s->arena, x->name), t);
 }
 
+/* The same for saving and loading: a load writes into these tensors. */
 static dync_status dync__checkpoint_collect(dync__checkpoint *c)
 {
     int64_t random[2] = {(int64_t)dync__tls.rng_seed, (int64_t)dync__tls.rng_offset};
@@ -83,6 +89,7 @@ static dync_status dync__checkpoint_collect(dync__checkpoint *c)
     return c->random ? dync__state_put(&c->state, "dync.random", c->random) : DYNC_ERR_MEMORY;
 }
 
+/* "format": "pt" is what PyTorch's loaders look for. */
 static dync_status dync__checkpoint_write(const dync__checkpoint *c, const char *path)
 {
     static const char *const keys[2] = {dync__checkpoint_key, "format"}, *const values[2] = {"1",
@@ -109,6 +116,7 @@ static void dync__checkpoint_take(const dync__checkpoint *c)
     dync__tls.rng_offset = (uint64_t)random[1];
 }
 
+/* All names, dtypes and shapes are compared before anything is written. */
 static dync_status dync__checkpoint_read(const dync__checkpoint *c, const char *path)
 {
     dync__st_file f = {0};
@@ -121,6 +129,7 @@ static dync_status dync__checkpoint_read(const dync__checkpoint *c, const char *
     return status;
 }
 
+/* A file is work outside of any graph: a traced function breaks here. */
 static dync_status dync__checkpoint_run(bool load, const char *path, int n,
                                         const dync_checkpoint_item *items)
 {

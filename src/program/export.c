@@ -27,7 +27,8 @@ static char *dync__program_identifier(const char *name)
 }
 
 /* Weights are constants of a program: the same memory, but no leaves of the user's autograd graph.
- */
+ * / An attribute that requires grad gets a handle of its own that does not; the node still says
+ * that it required grad, as printers show it. */
 static dync_status dync__program_detach(dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
@@ -46,6 +47,7 @@ static dync_status dync__program_detach(dync__graph *g)
     return DYNC_OK;
 }
 
+/* For shutdown, of a program that nobody freed. */
 static void dync__program_end(dync__root *r) { dync__program_free((dync__program *)(void *)r); }
 
 /* Each input by the name of its argument, which its source tells. */
@@ -63,6 +65,8 @@ static bool dync__program_name_inputs(dync__program *p)
     return p->input != NULL;
 }
 
+/* Everything that a call relies on is checked here: the graph's structure, that each input is a
+ * tensor and one of the arguments, and that arguments tell every symbolic size. NULL + error. */
 DYNC__FN dync__program *dync__program_from_leaves(dync__graph *g, const char *name, int n_leaves,
                                                   const int *leaf)
 {
@@ -96,6 +100,7 @@ DYNC__FN dync__program *dync__program_from_leaves(dync__graph *g, const char *na
     return NULL;
 }
 
+/* Taken at success only: the caller destroys it where NULL comes back. */
 DYNC__FN dync__program *dync__program_from_callable(dync_callable callable, const char *name,
                                                     int n_leaves)
 {
@@ -120,6 +125,7 @@ DYNC_API void dync_program_free(dync_program *p)
     if (p) dync__program_free(dync__program_open(p, "dync_program_free"));
 }
 
+/* compiled is 1 for a program of a callable too, which so goes here. */
 DYNC__FN void dync__program_free(dync__program *p)
 {
     if (!p) return;
@@ -137,6 +143,8 @@ DYNC__FN void dync__program_free(dync__program *p)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* Shape and dtype of graph input i; value: this call's symbols. The message shows what was expected
+ * with the ranges of symbolic sizes. */
 static dync_status dync__program_check_input(const dync__program *p, int i, const dync__tensor *t,
                                              const int64_t *value)
 {
@@ -156,7 +164,8 @@ static dync_status dync__program_check_input(const dync__program *p, int i, cons
     return status;
 }
 
-/* recursion: functions inside operators, too */
+/* recursion: functions inside operators, too Does an operator of the graph read memory around a
+ * tensor's elements? */
 static bool dync__program_reaches(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
@@ -183,6 +192,9 @@ static dync_status dync__program_check_whole(const dync__program *p, int i, cons
         p->name, i);
 }
 
+/* Made outside of the lock, as compiling may call the user's code; of two threads that compile at
+ * once the first to finish wins and the other's is destroyed. Errors are not the caller's: the
+ * interpreter runs then. */
 static void dync__program_compile(dync__program *p, const dync_value *inputs)
 {
     dync_callable made = {0};
@@ -202,7 +214,8 @@ static void dync__program_compile(dync__program *p, const dync_value *inputs)
     if (!first && ok && made.destroy) made.destroy(made.state);
 }
 
-/* Code is made for inputs that lie as the graph says. */
+/* Code is made for inputs that lie as the graph says. Strides of dims of size 0 and 1 do not
+ * matter. */
 static bool dync__program_lies(const dync__layout *lay, int device, const dync__tensor *t)
 {
     bool same = t->device == device;
@@ -243,6 +256,9 @@ static dync_status dync__program_inputs(const dync__program *p, const dync__call
     return dync__program_fits(p, value);
 }
 
+/* In this order: what has no graph goes to its callable, as do sizes that the graph is not for;
+ * where gradients are wanted or a trace is open the interpreter runs; then compiled code, on inputs
+ * that lie as it expects. */
 static dync_value dync__program_call(dync__program *p, int nargs, const dync_value *args)
 {
     dync__callargs flat;
@@ -300,6 +316,7 @@ DYNC_API dync_value dync_program_run(dync_program *handle, int nargs, const dync
     return p ? dync__program_run(p, nargs, args) : DYNC_NONE;
 }
 
+/* Takes p: freed where it gets no handle. */
 DYNC__FN dync_program *dync__program_give(dync__program *p)
 {
     dync_program *handle = dync__program_handle(p);

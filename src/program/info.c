@@ -21,6 +21,7 @@ DYNC__FN dync_status dync__program_tell(dync__program *p, int n_in, const dync_p
     return DYNC_OK;
 }
 
+/* A symbolic size is shown as -1. */
 static dync_port dync__port_of(const char *name, const dync__node *n)
 {
     const dync__info *info = &n->info[0];
@@ -42,6 +43,8 @@ static const dync__node *dync__port_result(const dync__arg *a, int *i)
     return found;
 }
 
+/* The i-th input or output: as a file named them, or as the graph has them; name NULL behind the
+ * last. */
 static dync_port dync__program_port(const dync__program *p, bool output, int i)
 {
     dync_port none = {NULL, NULL, DYNC_F32, {0, {0}}};
@@ -68,6 +71,7 @@ DYNC_API dync_port dync_program_output(const dync_program *program, int i)
     return dync__program_port(dync__program_open(program, "dync_program_output"), true, i);
 }
 
+/* "input x: f32[?, 6]"; "holds" where the file's type is another than the tensor's. */
 static void dync__port_text(dync__str *s, const char *what, const dync_port *p)
 {
     dync__str_addf(s, "%s %s: ", what, p->name);

@@ -3,6 +3,7 @@
 #include "program.h"
 DYNC__COLD
 
+/* Process-wide; nodes, elements and work are explained at dync_limits. */
 static struct {
     dync__mutex lock;
     dync_limits at;

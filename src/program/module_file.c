@@ -13,6 +13,7 @@ enum { DYNC__MODULE_MAX_DEPTH = 30 }; /* two levels of JSON each, whose reader s
 
 /* ---- the state: every parameter and buffer with its path ------------------------------------- */
 
+/* Two lists, as one holds const tensors to be saved and the other those to be written. */
 DYNC__FN dync_status dync__state_put(dync__state *s, const char *name, dync__tensor *t)
 {
     dync__st_item item = {name, t};
@@ -43,6 +44,7 @@ DYNC__FN dync_status dync__state_module(dync__state *s, const dync__module *m, c
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
+/* "a","b": names of parameters, or of buffers. */
 static void dync__module_json_entries(dync__str *s, const dync__module *m, bool buffers)
 {
     bool first = true;
@@ -54,6 +56,10 @@ static void dync__module_json_entries(dync__str *s, const dync__module *m, bool 
     }
 }
 
+/* recursion: children. An example:
+ *
+ *   {"class":"Linear","name":"0","training":true,"ints":[4,2,0,0,0,0,0,0],"floats":[0,0,0,0],
+ *    "params":["weight","bias"],"buffers":[],"children":[]} */
 static void dync__module_json(dync__str *s, const dync__module *m)
 {
     dync__str_add(s, "{\"class\":");
@@ -85,6 +91,7 @@ static void dync__module_json(dync__str *s, const dync__module *m)
     dync__str_add(s, "]}");
 }
 
+/* Built whole in memory, then written by one call. */
 static dync_status dync__module_save(dync__module *m, const char *path)
 {
     static const char *const keys[2] = {dync__module_key, "format"};
@@ -137,6 +144,7 @@ static dync_status dync__state_fits(const char *who, const dync__st_item *item,
     return status;
 }
 
+/* data: as many elements as t has. Other strides than row major only on the CPU. */
 DYNC__FN dync_status dync__state_write(dync__tensor *t, const char *data)
 {
     int64_t index[DYNC_MAX_DIMS] = {0};
@@ -187,6 +195,7 @@ static dync_status dync__module_load(dync__module *m, const char *path)
     return status;
 }
 
+/* A traced function breaks around work on files. */
 static dync_status dync__module_file_opaque(const char *reason,
                                             dync_status (*fn)(dync__module *, const char *),
                                             dync__module *m, const char *path)
@@ -210,23 +219,28 @@ DYNC_API dync_status(dync_module_load)(dync_module *handle, const char *path)
 
 /* ---- opening: the structure again ------------------------------------------------------------ */
 
+/* DYNC_ERR_FORMAT: the metadata are not what dync_module_save writes. */
 static dync_status dync__module_bad(const char *what)
 {
     return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the structure has %s", what);
 }
 
+/* NULL: no such key, or no text. */
 static const char *dync__module_text(const dync__json *obj, const char *key)
 {
     const dync__json *v = dync__json_get(obj, key);
     return v && v->kind == DYNC__JSON_STR ? v->str : NULL;
 }
 
+/* NULL: no such key, or no array. */
 static const dync__json *dync__module_array(const dync__json *obj, const char *key)
 {
     const dync__json *v = dync__json_get(obj, key);
     return v && v->kind == DYNC__JSON_ARR ? v : NULL;
 }
 
+/* Fewer numbers than the module has room for are fine: later ones were added later. Integers are
+ * those of layers (sizes, strides) and stay within 32 bits. */
 static dync_status dync__module_read_numbers(dync__module *m, const dync__json *json)
 {
     const dync__json *ints = dync__module_array(json, "ints"),
@@ -250,6 +264,7 @@ static dync_status dync__module_read_numbers(dync__module *m, const dync__json *
     return DYNC_OK;
 }
 
+/* A copy on the CPU. Bytes of bools are made 0 or 1: a file may hold anything. NULL: no memory. */
 static dync__tensor *dync__module_read_tensor(const dync__st_tensor *from, bool is_buffer)
 {
     dync__layout lay;
@@ -266,6 +281,7 @@ static dync__tensor *dync__module_read_tensor(const dync__st_tensor *from, bool 
     return t;
 }
 
+/* *used counts tensors of the file that found a place. */
 static dync_status dync__module_read_entries(dync__module *m, const dync__json *names,
                                              const dync__st_file *f, const char *prefix,
                                              bool is_buffer, int *used)
@@ -291,6 +307,7 @@ static dync_status dync__module_read_entries(dync__module *m, const dync__json *
 static dync__module *dync__module_build(const dync__json *json, const dync__st_file *f,
                                         const char *prefix, int *used);
 
+/* On failure children read so far belong to m, which the caller frees. */
 static dync_status dync__module_read_children(dync__module *m, const dync__json *children,
                                               const dync__st_file *f, const char *prefix, int *used)
 {
@@ -312,6 +329,7 @@ static dync_status dync__module_read_children(dync__module *m, const dync__json 
     return DYNC_OK;
 }
 
+/* The class is found before anything is read into it: a module without a forward is refused. */
 static dync_status dync__module_read(dync__module *m, const dync__json *json,
                                      const dync__st_file *f, const char *prefix, int *used)
 {
@@ -342,6 +360,7 @@ static dync__module *dync__module_build(const dync__json *json, const dync__st_f
     return NULL;
 }
 
+/* A file with tensors that the structure does not name is refused. */
 DYNC__FN dync__module *dync__module_from(dync__st_file *f)
 {
     const char *text = f->metadata ? dync__module_text(f->metadata, dync__module_key) : NULL;

@@ -15,6 +15,7 @@ enum { DYNC__NPY_MAGIC = 6, DYNC__NPY_ALIGN = 64 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* Padded with blanks so that the data begin at a multiple of 64, as NumPy does. */
 static void dync__npy_header(dync__str *s, const dync__tensor *t)
 {
     dync__str dict = {0};
@@ -35,6 +36,7 @@ static void dync__npy_header(dync__str *s, const dync__tensor *t)
     dync__str_free(&dict);
 }
 
+/* n: bytes of data, a multiple of item. */
 DYNC__FN void dync__swap_items(char *data, size_t n, size_t item)
 {
     for (size_t i = 0; i + item <= n; i += item)
@@ -51,6 +53,7 @@ DYNC__FN bool dync__big_endian(void)
     return *(const unsigned char *)&one != 1;
 }
 
+/* Appends to s. Any strides are written row major. */
 DYNC__FN dync_status dync__npy_write(const dync__tensor *t, dync__str *s)
 {
     const dync__dtype_row *dtype = dync__dtype_info(t->dtype);
@@ -91,6 +94,8 @@ DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* A parsed header: fortran, the first dim is the fastest; swapped, the data have the other byte
+ * order. */
 typedef struct dync__npy {
     int dtype;
     bool swapped, fortran;
@@ -111,6 +116,7 @@ static const char *dync__npy_value(const char *dict, const char *key)
     return p;
 }
 
+/* '<f4': byte order, kind, bytes. False: no dtype of dync's. */
 static bool dync__npy_descr(const char *p, dync__npy *out)
 {
     if (!p || *p++ != '\'' || !strchr("<>|=", *p ? *p : '?')) return false;
@@ -125,6 +131,7 @@ static bool dync__npy_descr(const char *p, dync__npy *out)
     return false;
 }
 
+/* (), (3,) or (2, 3). False: another text, too many dims or a size beyond int64. */
 static bool dync__npy_shape(const char *p, dync__npy *out)
 {
     if (!p || *p++ != '(') return false;
@@ -145,6 +152,7 @@ static bool dync__npy_shape(const char *p, dync__npy *out)
     return true;
 }
 
+/* dict ends with a zero byte. Keys in any order. */
 static bool dync__npy_parse(const char *dict, dync__npy *out)
 {
     const char *order = dync__npy_value(dict, "fortran_order");
@@ -155,6 +163,8 @@ static bool dync__npy_parse(const char *dict, dync__npy *out)
     return out->fortran || strncmp(order, "False", 5) == 0;
 }
 
+/* n bytes of data must be what the shape needs, exactly. Memory order is kept as strides: nothing
+ * is transposed. Owned; NULL + error. */
 static dync__tensor *dync__npy_tensor(const dync__npy *h, const char *data, size_t n)
 {
     dync__layout lay;
@@ -217,6 +227,7 @@ DYNC__FN dync__tensor *dync__npy_read(const char *bytes, size_t n)
     return dync__npy_tensor(&h, bytes + data, n - data);
 }
 
+/* False also where the file is no npy file at all: nothing is recorded. */
 DYNC__FN bool dync__npy_is_plain(const char *bytes, size_t n, int *dtype, int *ndim, int64_t *shape,
                                  size_t *data)
 {

@@ -31,6 +31,7 @@ static size_t dync__program_bytes(const dync__tensor *t)
 {
     return (size_t)t->numel * dync__dtype_info(t->dtype)->bytes;
 }
+/* Against damage, not against forgery. */
 DYNC__FN uint64_t dync__program_sum(const char *bytes, size_t n)
 {
     return dync__hash_bytes(bytes, n, 0x64796e63u);
@@ -143,6 +144,7 @@ static dync_status dync__program_write_table(const dync__graph *g, dync__str *s,
     return status;
 }
 
+/* Zero bytes up to a multiple of 64 from the start of the file. */
 static void dync__program_pad(dync__str *s)
 {
     while (s->n % DYNC__PROGRAM_ALIGN && !s->failed) dync__str_addc(s, 0);
@@ -236,6 +238,7 @@ DYNC__FN dync_status dync__program_write_own(const dync__program *p, dync__str *
     return s->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
+/* Appends to s. */
 DYNC__FN dync_status dync__program_write(const dync__program *p, dync__str *s)
 {
     DYNC__TRY(dync__program_allowed(p->graph));

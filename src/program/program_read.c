@@ -70,6 +70,7 @@ static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync__n
     return t;
 }
 
+/* A line of the table: which attribute, where its data stand. */
 typedef struct dync__program_row {
     dync__node *node;
     size_t offset, bytes;

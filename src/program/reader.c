@@ -3,6 +3,7 @@
 #include "reader.h"
 DYNC__COLD
 
+/* The first failure is kept and recorded, with the byte it was met at; returns the status. */
 DYNC__FN dync_status dync__program_refuse(dync__program_reader *r, const char *expected)
 {
     if (r->status == DYNC_OK)
@@ -22,6 +23,7 @@ DYNC__FN bool dync__program_word(dync__program_reader *r, const char *word)
     return false;
 }
 
+/* At most 19 digits, which is below 2^64; more are refused with what stands behind. */
 DYNC__FN uint64_t dync__program_wide(dync__program_reader *r, uint64_t most, char behind)
 {
     uint64_t v = 0;
@@ -41,6 +43,7 @@ DYNC__FN size_t dync__program_number(dync__program_reader *r, size_t most, char 
     return (size_t)dync__program_wide(r, most, behind);
 }
 
+/* A C identifier; longer ones than cap - 1 are refused. out is always ended. */
 DYNC__FN void dync__program_name(dync__program_reader *r, char behind, char *out, size_t cap)
 {
     size_t n = 0;

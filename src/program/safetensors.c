@@ -25,12 +25,14 @@ static void dync__st_swap(char *data, size_t n, size_t item)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* name NULL: it is not about one tensor. */
 static dync_status dync__st_bad(const char *what, const char *name)
 {
     return dync__fail(DYNC_ERR_FORMAT, "safetensors: %s%s%s%s", what, name ? " in \"" : "",
                       name ? name : "", name ? "\"" : "");
 }
 
+/* F32, BF16, I64, ..: the table's spelling (tensor/dtypes.def.h). */
 static dync_status dync__st_dtype(const dync__json *v, const char *name, int *out)
 {
     if (!v || v->kind != DYNC__JSON_STR) return dync__st_bad("no dtype", name);
@@ -43,6 +45,7 @@ static dync_status dync__st_dtype(const dync__json *v, const char *name, int *ou
                       v->str, name);
 }
 
+/* At most DYNC_MAX_DIMS sizes, each an integer >= 0. */
 static dync_status dync__st_shape(const dync__json *v, dync__st_tensor *t)
 {
     if (!v || v->kind != DYNC__JSON_ARR) return dync__st_bad("no shape", t->name);
@@ -229,6 +232,8 @@ static void dync__st_header(dync__str *h, int n, const dync__st_item *items, int
     while (h->n % DYNC__ST_ALIGN && !h->failed) dync__str_addc(h, ' ');
 }
 
+/* Appends the elements row major, little endian; tensors of a GPU or with other strides by a
+ * copy. */
 static dync_status dync__st_data(dync__str *out, const dync__st_item *item)
 {
     const dync__tensor *t = item->tensor;
@@ -246,6 +251,7 @@ static dync_status dync__st_data(dync__str *out, const dync__st_item *item)
     return out->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
+/* Appends a whole file to out. */
 DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *items, int n_texts,
                                     const char *const *keys, const char *const *values)
 {

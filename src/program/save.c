@@ -6,6 +6,7 @@ DYNC__COLD
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+/* write: appends the file to a string. Nothing is written where it fails. */
 static dync_status dync__program_save_as(const dync_program *handle, const char *path,
                                          const char *who,
                                          dync_status (*write)(const dync__program *, dync__str *))

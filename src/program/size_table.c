@@ -21,6 +21,7 @@ DYNC__COLD
 /* Those before FIRST have no rows as operands: a symbol's number, a number, another below 0, the
  * halves of a double's bits. */
 enum { DYNC__ZT_SYMBOL, DYNC__ZT_INT, DYNC__ZT_MINUS, DYNC__ZT_REAL, DYNC__ZT_FIRST };
+/* word stands in the file; op and n say what the row computes of how many operands. */
 typedef struct dync__zt_row {
     const char *word;
     int op, n; /* dync__sz_op or dync__sf_op; operands */
@@ -46,6 +47,8 @@ static const dync__zt_row dync__zt_rows[] = {
 
 /* ---- the numbers of a graph, counted --------------------------------------------------------- */
 
+/* Calls fn for every number of the graph, with its place; fn may change it. False from fn ends the
+ * walk. */
 typedef struct dync__zt_walk {
     bool (*fn)(void *user, int64_t at, int64_t *size);
     void *user;
@@ -71,6 +74,7 @@ static bool dync__zt_each(dync__graph *g, dync__zt_walk *w)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* rows and uses are texts that grow while the graph is walked; equal values share a row. */
 typedef struct dync__zt_writer {
     const dync__symtab *syms;
     dync__str rows, uses;
@@ -79,6 +83,7 @@ typedef struct dync__zt_writer {
     bool failed;
 } dync__zt_writer;
 
+/* Writes a row of one or two numbers and returns its number. */
 static int dync__zt_put(dync__zt_writer *w, int row, uint64_t a, uint64_t b)
 {
     dync__str_addf(&w->rows, "%s %llu", dync__zt_rows[row].word, (unsigned long long)a);
@@ -87,6 +92,7 @@ static int dync__zt_put(dync__zt_writer *w, int row, uint64_t a, uint64_t b)
     return w->n_rows++;
 }
 
+/* Failure is sticky: an operator without a row cannot be written. */
 static int dync__zt_op(dync__zt_writer *w, int op, int a, int b)
 {
     for (int i = DYNC__ZT_FIRST; i < DYNC__COUNT_OF(dync__zt_rows); i++)
@@ -97,6 +103,8 @@ static int dync__zt_op(dync__zt_writer *w, int op, int a, int b)
 
 static int dync__zt_size(dync__zt_writer *w, int64_t size, bool real);
 
+/* coefficient * atom * atom + ..: rows for each product, then for the sums. Returns the last
+ * row. */
 static int dync__zt_sum(dync__zt_writer *w, const dync__sz_expr *e)
 {
     int sum = -1;
@@ -142,6 +150,7 @@ static int dync__zt_size(dync__zt_writer *w, int64_t size, bool real)
     return row;
 }
 
+/* Notes that number `at` of the graph is symbolic. */
 static bool dync__zt_use(void *user, int64_t at, int64_t *size)
 {
     dync__zt_writer *w = user;
@@ -152,6 +161,7 @@ static bool dync__zt_use(void *user, int64_t at, int64_t *size)
     return true;
 }
 
+/* Appends the whole section to s: counts first, so everything is collected before it. */
 DYNC__FN dync_status dync__sizes_write(dync__graph *g, dync__str *s)
 {
     dync__zt_writer w = {.syms = g->syms};
@@ -193,6 +203,7 @@ DYNC__FN dync_status dync__sizes_concrete(dync__graph *g, dync__graph **out)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* row[i] and real[i]: what row i of the file is, once it has been read. */
 typedef struct dync__zt_reader {
     dync__program_reader *r;
     dync__symtab *syms;
@@ -203,6 +214,7 @@ typedef struct dync__zt_reader {
     size_t next_row;
 } dync__zt_reader;
 
+/* Which row type stands here; -1: none, refused. */
 static int dync__zt_word(dync__program_reader *r)
 {
     for (int i = 0; i < DYNC__COUNT_OF(dync__zt_rows); i++) {
@@ -227,6 +239,7 @@ static int64_t dync__zt_operand(dync__zt_reader *s, size_t before, char behind, 
     return s->r->status == DYNC_OK ? s->row[i] : 0;
 }
 
+/* A symbol, a number or a double: what has no operands. */
 static void dync__zt_read_leaf(dync__zt_reader *s, size_t i, int word)
 {
     bool real = word == DYNC__ZT_REAL;
@@ -246,6 +259,8 @@ static void dync__zt_read_leaf(dync__zt_reader *s, size_t i, int word)
                                          : (int64_t)x;
 }
 
+/* Row i, made with the symbol table of the reader in force, so that it comes out in its simplest
+ * form. Numbers beyond what a size may be are refused. */
 static void dync__zt_read_row(dync__zt_reader *s, size_t i)
 {
     int word = dync__zt_word(s->r);
@@ -272,6 +287,7 @@ static void dync__zt_read_row(dync__zt_reader *s, size_t i)
         dync__program_refuse(s->r, "smaller sizes");
 }
 
+/* Each becomes a marked symbol with its range, as dync_mark_dynamic made it. */
 static void dync__zt_read_symbols(dync__zt_reader *s, size_t n)
 {
     for (size_t i = 0; i < n && s->r->status == DYNC_OK; i++) {
@@ -309,6 +325,7 @@ static void dync__zt_read_guards(dync__zt_reader *s, size_t n)
     }
 }
 
+/* Places come in rising order, so that one walk over the graph meets them all. */
 static void dync__zt_next(dync__zt_reader *s)
 {
     int64_t before = s->next;
@@ -339,6 +356,7 @@ static bool dync__zt_place(void *user, int64_t at, int64_t *size)
     return s->r->status == DYNC_OK;
 }
 
+/* Attributes hold data and so have plain sizes. */
 static dync_status dync__zt_read(dync__zt_reader *s, dync__graph *g, size_t n_symbols,
                                  size_t n_guards)
 {
@@ -366,6 +384,7 @@ static dync_status dync__zt_read(dync__zt_reader *s, dync__graph *g, size_t n_sy
     return s->r->status;
 }
 
+/* The thread's symbol table is put back; the graph gets one of its own. */
 DYNC__FN dync_status dync__sizes_read(dync__program_reader *r, dync__graph *g)
 {
     dync__zt_reader s = {.r = r};

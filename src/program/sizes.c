@@ -31,6 +31,7 @@ DYNC__FN void dync__program_input_name(const dync__graph *g, int i, char *out, s
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* The first dim of an input that is this very symbol. False: no argument has it as it is. */
 static bool dync__program_symbol_place(const dync__graph *g, int symbol, int *input, int *dim)
 {
     for (int i = 0; i < g->n_inputs; i++)
@@ -77,6 +78,7 @@ DYNC__FN void dync__program_type_text(const dync__graph *g, const dync__info *in
     dync__str_addc(s, ']');
 }
 
+/* "s0 <= 2*s1": guard i of the graph's table. */
 DYNC__FN void dync__program_guard_text(const dync__graph *g, int i, dync__str *s)
 {
     static const char *const signs[] = {" == ", " < ", " != ", " <= "};
@@ -126,6 +128,7 @@ DYNC__FN void dync__program_values(const dync__program *p, dync__tensor *const *
     if (p->graph->syms) dync__graph_bind(p->graph, in, value, known);
 }
 
+/* DYNC_ERR_SHAPE names the argument or the relation that does not hold. */
 DYNC__FN dync_status dync__program_fits(const dync__program *p, const int64_t *value)
 {
     if (!p->graph->syms || dync__symtab_fits(p->graph->syms, value)) return DYNC_OK;
@@ -147,6 +150,7 @@ DYNC__FN bool dync__program_layout(const dync__program *p, int i, const int64_t 
 /* ---- programs from files --------------------------------------------------------------------- */
 
 enum { DYNC__PROVEN_KEPT = 64 };
+/* The last DYNC__PROVEN_KEPT sets of sizes are kept, in a ring. */
 static bool dync__program_is_proven(dync__program *p, const int64_t *value, size_t bytes)
 {
     bool found = false;
@@ -186,6 +190,8 @@ DYNC__FN dync_status dync__program_prove(dync__program *p, const int64_t *sizes)
     return status;
 }
 
+/* tensor: the call's, by leaf. A program of a file is proven for them on the way, so that a wrong
+ * one counts as "not for them". */
 DYNC__FN bool dync__program_is_for(dync__program *p, dync__tensor *const *tensor)
 {
     int64_t value[DYNC__PROGRAM_SYMBOLS] = {0};

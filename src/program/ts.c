@@ -6,7 +6,8 @@
 #include "program.h"
 DYNC__COLD
 
-/* Programs take tensors: a number of the graph's is one of no dimensions (aot/number.c). */
+/* Programs take tensors: a number of the graph's is one of no dimensions (aot/number.c). state: the
+ * program. Room for few arguments is on the stack. */
 static dync_value dync__ts_run(void *state, const dync_value *args, int nargs)
 {
     dync_value few[DYNC__FEW], result = few[0] = DYNC_NONE;
@@ -36,6 +37,7 @@ static dync_status dync__ts_instance(dync__graph *g, const dync_value *ex, int n
     return dync__ts_compile(g, ex, n, NULL, out, user);
 }
 
+/* Graphs in parts (sizes that data decide) and symbolic ones come back here with plain sizes. */
 static dync_status dync__ts_compile(dync__graph *g, const dync_value *ex, int n,
                                     const char *options, dync_callable *out, void *user)
 {
