@@ -32,7 +32,7 @@ static dync_status dync__st_bad(const char *what, const char *name)
                       name ? name : "", name ? "\"" : "");
 }
 
-/* F32, BF16, I64, ..: the table's spelling (tensor/dtypes.def.h). */
+/* F32, BF16, I64, ..: as dync__dtype_info spells them; any other name is an error. */
 static dync_status dync__st_dtype(const dync__json *v, const char *name, int *out)
 {
     if (!v || v->kind != DYNC__JSON_STR) return dync__st_bad("no dtype", name);
