@@ -12,6 +12,7 @@
 #include "change.h"
 DYNC__COLD
 
+/* Keeps what the node was, once per change. */
 DYNC__FN dync_status dync__change_touch(dync__change *e, dync__node *n)
 {
     if (n->mark) return DYNC_OK;
@@ -20,6 +21,7 @@ DYNC__FN dync_status dync__change_touch(dync__change *e, dync__node *n)
     return DYNC_OK;
 }
 
+/* Of the change's own lists; names and symbols are given back by its end. */
 static void dync__change_free(dync__change *e)
 {
     dync__vec_free(&e->order);
@@ -27,6 +29,8 @@ static void dync__change_free(dync__change *e)
     dync__vec_free(&e->promise);
 }
 
+/* From here to dync__change_end the graph works on copies of its names and symbols, and is marked
+ * as fixed, so that a callback of the user's that changes it too is refused. */
 DYNC__FN dync_status dync__change_begin(dync__change *e, dync__graph *g, const char *who)
 {
     memset(e, 0, sizeof *e);
@@ -59,6 +63,7 @@ DYNC__FN dync_status dync__change_begin(dync__change *e, dync__graph *g, const c
 }
 
 /* ---- small changes --------------------------------------------------------------------------- */
+/* The graph has been given the node at its end; renumbers. */
 DYNC__FN void dync__change_place(dync__change *e, int at)
 {
     dync__graph *g = e->graph;
@@ -69,6 +74,7 @@ DYNC__FN void dync__change_place(dync__change *e, int at)
     node->mark = &e->types;
 }
 
+/* A function inside an operator gets a reference of the graph. */
 DYNC__FN dync_status dync__change_arg(dync__change *e, dync__node *n, int i, const dync__arg *arg)
 {
     dync__graph *g = e->graph;
@@ -80,6 +86,7 @@ DYNC__FN dync_status dync__change_arg(dync__change *e, dync__node *n, int i, con
     return DYNC_OK;
 }
 
+/* A walk over arguments: does one of them read `old` (met), or put `with` there. */
 typedef struct dync__swap {
     dync__node *old, *with;
     bool met;
@@ -95,6 +102,8 @@ static void dync__swap_use(void *user, dync__arg *a)
     if (a->as.node == s->old) a->as.node = s->with;
 }
 
+/* What is promised (the type of old) is looked at when the change ends, as types may still
+ * change. */
 DYNC__FN dync_status dync__change_replace(dync__change *e, dync__node *old, dync__node *with)
 {
     dync__graph *g = e->graph;
@@ -121,6 +130,7 @@ DYNC__FN dync_status dync__change_replace(dync__change *e, dync__node *old, dync
                : DYNC_ERR_MEMORY;
 }
 
+/* The struct stays in the arena; its handle becomes stale when the change ends well. */
 DYNC__FN dync_status dync__change_erase(dync__change *e, dync__node *n)
 {
     dync__graph *g = e->graph;
@@ -141,7 +151,8 @@ DYNC__FN dync_status dync__change_erase(dync__change *e, dync__node *n)
 
 /* ---- types ----------------------------------------------------------------------------------- */
 /* What stands for a value in inference: of its type, without data. As much memory as any view may
- * want: what is known of the graph's own was checked when it was made. */
+ * want: what is known of the graph's own was checked when it was made. A number (a node without
+ * info) becomes a 0-dim tensor that says it stands for one. */
 static dync__tensor *dync__change_stand_in(dync__arena *arena, dync__change *e, const dync__node *n)
 {
     dync__layout scalar = {0};
@@ -175,6 +186,8 @@ static dync_status dync__change_stand_ins(dync__arena *arena, dync__change *e, i
     return DYNC_OK;
 }
 
+/* info: room for n->nout. The row's inference over stand-ins, outside of any trace; e->op names the
+ * operator for the message where it fails. */
 static dync_status dync__change_infer(dync__change *e, const dync__node *n, dync__info *info)
 {
     dync__arena arena = {0};
@@ -199,6 +212,7 @@ static dync_status dync__change_infer(dync__change *e, const dync__node *n, dync
     return status;
 }
 
+/* A symbolic size in its simplest form, and a name for it. False: no memory. */
 static bool dync__change_simple(dync__graph *g, int64_t *size)
 {
     if (!dync__is_token(*size)) return true;
@@ -216,6 +230,7 @@ static bool dync__change_settle(dync__graph *g, dync__info *info)
     return !g->syms || dync__change_simple(g, &info->lay.offset);
 }
 
+/* Aliasing is not compared: it follows from the operator. */
 static bool dync__change_equal(const dync__info *a, const dync__info *b)
 {
     size_t bytes = (size_t)a->lay.ndim * sizeof *a->lay.shape;
@@ -224,6 +239,8 @@ static bool dync__change_equal(const dync__info *a, const dync__info *b)
            memcmp(a->lay.stride, b->lay.stride, bytes) == 0 && a->lay.offset == b->lay.offset;
 }
 
+/* What the arguments of a node are like: one that stands behind it, one whose type changed, one
+ * that requires grad. */
 typedef struct dync__change_seen {
     dync__change *edit;
     const dync__node *node, *later; /* one of its arguments that stands behind it */
@@ -258,6 +275,8 @@ static dync_status dync__change_gives(dync__change *e, dync__node *n, dync__info
     return DYNC_OK;
 }
 
+/* Leaves a node alone whose arguments did not change and that is not new. A type that comes out as
+ * it was ends the walk in that direction: readers see no change. */
 static dync_status dync__change_retype(dync__change *e, dync__node *n)
 {
     dync__info info[DYNC__MAX_OUT];
@@ -289,6 +308,8 @@ static dync_status dync__change_retype(dync__change *e, dync__node *n)
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
+/* Each replaced value is followed by one of the same dtype, device and sizes; strides may
+ * differ. */
 static dync_status dync__change_kept(const dync__change *e)
 {
     for (int i = 0; i < e->promise.n; i++) {
@@ -309,6 +330,7 @@ static dync_status dync__change_kept(const dync__change *e)
     return DYNC_OK;
 }
 
+/* Types, then promises, then the verifier. Symbols in force are the graph's copy. */
 static dync_status dync__change_check(dync__change *e)
 {
     dync__graph *g = e->graph;
@@ -345,6 +367,7 @@ static dync_status dync__change_judge(dync__change *e)
                       text);
 }
 
+/* Everything back: structs, order, attributes, functions, names, symbols. */
 static void dync__change_undo(dync__change *e)
 {
     dync__graph *g = e->graph;
@@ -364,6 +387,7 @@ static void dync__change_undo(dync__change *e)
     g->failed = false;
 }
 
+/* Returns status, or what the checks found; the change is over in any case. */
 DYNC__FN dync_status dync__change_end(dync__change *e, dync_status status)
 {
     dync__graph *g = e->graph;

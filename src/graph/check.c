@@ -11,6 +11,7 @@
 #include "text.h"
 DYNC__COLD
 
+/* While the uses of one node are looked at. */
 typedef struct dync__check {
     const dync__graph *graph;
     const dync__node *node;
@@ -18,12 +19,14 @@ typedef struct dync__check {
     int *users; /* by the index of the used node */
 } dync__check;
 
+/* DYNC_ERR_INTERNAL: a graph that the library made is wrong. Parsers report it as a bad text. */
 static dync_status dync__node_fail(const dync__node *node, const char *what)
 {
     return dync__fail(DYNC_ERR_INTERNAL, "graph %s, node %s: %s",
                       node->graph ? node->graph->name : "?", node->name ? node->name : "?", what);
 }
 
+/* Also counts uses, to be compared with the graph's own counts. */
 static void dync__check_use(void *user, dync__arg *arg)
 {
     dync__check *c = user;
@@ -40,6 +43,7 @@ static void dync__check_use(void *user, dync__arg *arg)
         c->users[used->index]++;
 }
 
+/* Of plain sizes. */
 static bool dync__check_is_empty(const dync__layout *lay)
 {
     bool empty = false;
@@ -47,6 +51,7 @@ static bool dync__check_is_empty(const dync__layout *lay)
     return empty;
 }
 
+/* Types must be possible; whether they are right is dync__graph_check_types' question. */
 static dync_status dync__check_info(const dync__node *node)
 {
     for (int i = 0; node->has_info && i < node->nout; i++) {
@@ -68,6 +73,7 @@ static dync_status dync__check_info(const dync__node *node)
 }
 
 static bool dync__is_value(const dync__arg *a) { return a->kind == DYNC__A_NODE; }
+/* A number, not a tensor. */
 static bool dync__is_sym(const dync__arg *a)
 {
     return a->kind == DYNC__A_NODE && !a->as.node->has_info;
@@ -125,6 +131,9 @@ static dync_status dync__check_control(const dync__node *node)
     return DYNC_OK;
 }
 
+/* getitem takes an output that exists, or an item of a list whose length is not known; operators
+ * have as many arguments, of such kinds, as their schema says. op -1 is a function of the
+ * user's. */
 static dync_status dync__check_call(const dync__node *node)
 {
     if (node->op == DYNC__NODE_GETITEM) {
@@ -159,6 +168,7 @@ static dync_status dync__check_call(const dync__node *node)
                : DYNC_OK;
 }
 
+/* names: hashes of the names so far. users: counted up for each node that this one reads. */
 static dync_status dync__check_node(dync__graph *g, dync__node *node, int i, dync__map *names,
                                     int *users)
 {
@@ -183,6 +193,7 @@ static dync_status dync__check_node(dync__graph *g, dync__node *node, int i, dyn
                                                                          : DYNC_OK;
 }
 
+/* In linear time but for the hashing of names. The first fault is reported. */
 DYNC__FN dync_status dync__graph_check(const dync__graph *graph)
 {
     dync__graph *g = (dync__graph *)(uintptr_t)
@@ -239,6 +250,8 @@ static double dync__types_work(const dync__opcall *call)
     }
 }
 
+/* A run of inference over a graph: slot[index * DYNC__MAX_OUT + output] is the tensor without data
+ * that stands for a value (owned); work is what has been counted so far. */
 typedef struct dync__types {
     dync__handler handler;
     const dync_limits *limits;
@@ -247,6 +260,7 @@ typedef struct dync__types {
     double work;
 } dync__types;
 
+/* Each output alone must not be too large, and the sum of work not too much. */
 static dync_status dync__types_count(dync__types *t, const dync__opcall *call)
 {
     for (int i = 0; i < call->nout; i++) {
@@ -279,6 +293,7 @@ static dync_status dync__fake_handler(dync__handler *self, dync__opcall *call)
     return status;
 }
 
+/* Strides of dims of size 0 and 1, and of tensors without elements, do not matter. */
 static bool dync__same_type(const dync__info *a, const dync__tensor *t)
 {
     if (a->dtype != t->dtype || a->lay.ndim != t->lay.ndim) return false;
@@ -289,6 +304,8 @@ static bool dync__same_type(const dync__info *a, const dync__tensor *t)
     return true;
 }
 
+/* Runs the operator over its arguments' stand-ins and compares what comes with what the node
+ * claims. */
 static dync_status dync__types_of_call(dync__types *t, dync__node *node)
 {
     dync__tensor **slots = t->slot;
@@ -413,6 +430,7 @@ DYNC__FN dync_status dync__graph_check_types(dync__graph *g, const dync_limits *
     return status;
 }
 
+/* Looks whether an output of the graph lies on the storage of an input. */
 typedef struct dync__shown {
     const dync__types *types;
     const dync__graph *graph;
@@ -429,6 +447,7 @@ static void dync__shown_output(void *user, dync__arg *a)
     }
 }
 
+/* True also where it cannot be found out: symbolic graphs, failures. */
 DYNC__FN bool dync__graph_shows_inputs(dync__graph *g)
 {
     dync__types t;

@@ -2,7 +2,13 @@
  * loop, through the interpreter. After run.c; capture/control.c makes such calls, aot/ makes their
  * functions functional and differentiates them, inductor/control.c compiles them.
  *
- * Meaning: torch.cond, torch._higher_order_ops.scan and while_loop (PyTorch 2.5). */
+ * Meaning: torch.cond, torch._higher_order_ops.scan and while_loop (PyTorch 2.5).
+ *
+ *   cond        (pred, true, false, [operands])         true(operands) or false(operands)
+ *   scan        (body, [carried], [xs], [more], reverse, saved)
+ *               for each place k of xs:  carried, ys[k] = body(carried, xs[k].., more)
+ *               gives carried, then the ys stacked along a new first dim
+ *   while_loop  (test, body, [carried], [more], most)   while test(..): carried = body(..) */
 #include "../dync.in.h"
 #include "control.h"
 DYNC__COLD
@@ -19,6 +25,7 @@ DYNC__FN const dync__arg *dync__control_results(const dync__graph *g)
     return &out->args[0];
 }
 
+/* n is how many values the function gives: outputs of the operator are counted by it. */
 DYNC__FN dync__arg dync__arg_graph(dync__graph *g)
 {
     const dync__arg *results = dync__control_results(g);
@@ -27,6 +34,7 @@ DYNC__FN dync__arg dync__arg_graph(dync__graph *g)
     return a;
 }
 
+/* The list lies in the arena, tensors are borrowed. NONE: no memory. */
 DYNC__FN dync__arg dync__control_list(dync__arena *arena, int n, dync__tensor *const *t)
 {
     dync__arg list = {.kind = DYNC__A_LIST, .n = n};
@@ -36,11 +44,14 @@ DYNC__FN dync__arg dync__control_list(dync__arena *arena, int n, dync__tensor *c
     return list;
 }
 
+/* Callers of operators have checked kinds before: it is the library's fault. */
 static dync_status dync__control_wrong(const char *op)
 {
     return dync__fail(DYNC_ERR_INTERNAL, "%s: its arguments are of other kinds", op);
 }
 
+/* kinds: one letter for each argument: t a tensor or node, g a graph, l a list, b a bool, i an
+ * integer. c's pointers are into args. */
 DYNC__FN dync_status dync__control_open(dync__control *c, int op, int nargs, dync__arg *args)
 {
     static const char kinds[][8] = {"tggl", "glllbi", "gglli"};
@@ -82,6 +93,7 @@ DYNC__FN dync_status dync__control_open(dync__control *c, int op, int nargs, dyn
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */
+/* "op: what i: expected f32[2], got f32[3]". */
 static dync_status dync__control_differ(const char *op, const char *what, int i, int dtype,
                                         const dync__layout *lay, const dync__info *want)
 {
@@ -106,6 +118,8 @@ static bool dync__control_same(int dtype, const dync__layout *lay, bool slice,
            dync__sz_same(want->lay.ndim, lay->shape + skip, want->lay.shape);
 }
 
+/* n values against inputs *at, .. of g; *at moves behind them. slices: of each value without its
+ * first dim. */
 static dync_status dync__control_takes(const char *op, const dync__graph *g, int *at, int n,
                                        const dync__arg *list, bool slices)
 {
@@ -121,6 +135,7 @@ static dync_status dync__control_takes(const char *op, const dync__graph *g, int
     return DYNC_OK;
 }
 
+/* Carried values, slices, more: as many as the function takes, of their types. */
 static dync_status dync__control_check_inputs(const dync__control *c, const dync__graph *g,
                                               const char *op, bool slices)
 {
@@ -134,11 +149,13 @@ static dync_status dync__control_check_inputs(const dync__control *c, const dync
                             g->n_inputs, at);
 }
 
+/* What result i of the function is. */
 static const dync__info *dync__control_result(const dync__graph *g, int i)
 {
     return &dync__control_results(g)->as.list[i].as.node->info[0];
 }
 
+/* Both functions must give the same types; the operator gives those of the first. */
 static dync_status dync__control_check_cond(const dync__control *c)
 {
     const dync__tensor *pred = c->pred->as.t;
@@ -163,6 +180,7 @@ static dync_status dync__control_check_cond(const dync__control *c)
     return DYNC_OK;
 }
 
+/* A carried value keeps its type from round to round. */
 static dync_status dync__control_check_carried(const dync__control *c, const char *op)
 {
     if (c->n_out < c->n_in)
@@ -177,6 +195,7 @@ static dync_status dync__control_check_carried(const dync__control *c, const cha
     return DYNC_OK;
 }
 
+/* The condition sees the same values as the body. */
 static dync_status dync__control_check_while(const dync__control *c)
 {
     const dync__arg *test = dync__control_results(c->test);
@@ -191,6 +210,7 @@ static dync_status dync__control_check_while(const dync__control *c)
     return dync__control_check_carried(c, "while_loop");
 }
 
+/* All xs are of one length, which may be symbolic. */
 static dync_status dync__control_check_scan(const dync__control *c)
 {
     if (!c->n_xs || c->saved < 0 || c->saved > c->n_out - c->n_in)
@@ -215,6 +235,7 @@ static dync_status dync__control_info(const dync__info *from, int64_t length, dy
     return dync__layout_contiguous(&out->lay, from->lay.ndim + skip, shape);
 }
 
+/* The inference of the three rows: checks everything, out has c.n_out infos. */
 static dync_status dync__control_types(const dync__opcall *call, dync__info *out)
 {
     dync__control c;
@@ -238,6 +259,7 @@ DYNC__DATA dync_status (*dync__control_infer)(const dync__opcall *,
                                               dync__info *) = dync__control_types;
 
 /* ---- running --------------------------------------------------------------------------------- */
+/* Grad mode that the function switches ends with it. On failure out is as it was. */
 DYNC__FN dync_status dync__control_call(dync__graph *g, int n_in, dync__tensor *const *in,
                                         int n_out, dync__tensor **out)
 {
@@ -257,6 +279,7 @@ DYNC__FN dync_status dync__control_call(dync__graph *g, int n_in, dync__tensor *
     return status;
 }
 
+/* *t goes over to what the operator gives for it; on failure it stays. */
 static dync_status dync__control_one(int op, dync__tensor **t)
 {
     dync__arg arg = dync__arg_t(*t);
@@ -267,6 +290,7 @@ static dync_status dync__control_one(int op, dync__tensor **t)
     return DYNC_OK;
 }
 
+/* A copy is made only where the tensor is shared, is a view, or has strides. */
 DYNC__FN dync_status dync__control_fresh(dync__tensor **t)
 {
     if (!dync__layout_is_contiguous(&(*t)->lay))
@@ -276,6 +300,7 @@ DYNC__FN dync_status dync__control_fresh(dync__tensor **t)
     return shared ? dync__control_one(DYNC__USED(DYNC__OP_clone), t) : DYNC_OK;
 }
 
+/* Reads the data: whether a loop goes on cannot be known before. */
 static dync_status dync__control_truth(dync__tensor *t, bool *truth)
 {
     uint64_t errors = dync__error_count();
@@ -283,6 +308,7 @@ static dync_status dync__control_truth(dync__tensor *t, bool *truth)
     return dync__error_count() != errors && dync_error() != DYNC_OK ? dync_error() : DYNC_OK;
 }
 
+/* Entries may be NULL and are so afterwards. */
 static void dync__control_drop(int n, dync__tensor **t)
 {
     for (int i = 0; i < n; i++) {
@@ -299,6 +325,7 @@ typedef struct dync__control_run_state {
     int64_t length;
 } dync__control_run_state;
 
+/* Results of the function that is taken go straight to the call. */
 static dync_status dync__control_cond(dync__control_run_state *r, dync__opcall *call)
 {
     bool truth;
@@ -320,6 +347,8 @@ static dync_status dync__control_round(dync__control_run_state *r, int n_args)
     return DYNC_OK;
 }
 
+/* most 0: no limit. With a limit the loop ends after so many rounds, whatever the condition
+ * says. */
 static dync_status dync__control_while(dync__control_run_state *r)
 {
     const dync__control *c = &r->c;
@@ -337,6 +366,7 @@ static dync_status dync__control_while(dync__control_run_state *r)
     return DYNC_OK;
 }
 
+/* The views of place `place` are owned by r->in until the round is over. */
 static dync_status dync__control_slice(dync__control_run_state *r, int64_t place)
 {
     const dync__control *c = &r->c;
@@ -347,6 +377,7 @@ static dync_status dync__control_slice(dync__control_run_state *r, int64_t place
     return DYNC_OK;
 }
 
+/* A tensor with a history, or NULL. */
 static dync__tensor *dync__control_root(const dync__arg *a)
 {
     return a->kind == DYNC__A_TENSOR && dync__tensor_requires_grad(a->as.t) ? a->as.t : NULL;
@@ -379,6 +410,7 @@ static dync_status dync__control_nothing(const dync__control *c, const dync__inf
     return status;
 }
 
+/* Stacks what the rounds gave; without rounds the types tell the shape. */
 static dync_status dync__control_stack(dync__control_run_state *r, dync__opcall *call)
 {
     const dync__control *c = &r->c;
@@ -398,6 +430,8 @@ static dync_status dync__control_stack(dync__control_run_state *r, dync__opcall 
     return DYNC_OK;
 }
 
+/* Results of a round beyond the carried values are kept by their place, so that a reversed scan
+ * stacks them in the order of xs. */
 static dync_status dync__control_scan(dync__control_run_state *r, dync__opcall *call)
 {
     const dync__control *c = &r->c;
@@ -431,6 +465,8 @@ static dync_status dync__control_loop(dync__control_run_state *r, dync__opcall *
     return status;
 }
 
+/* Checks first, then runs; on failure nothing stays in call->out. Every result is made memory of
+ * its own, as a function may give back what it was given. */
 static dync_status dync__control_really(dync__opcall *call)
 {
     dync__control_run_state r = {.length = 0};

@@ -11,6 +11,7 @@
 DYNC__COLD
 
 /* ---- one node ------------------------------------------------------------------------------ */
+/* `missing` is asked once per node: what it gives is kept. */
 DYNC__FN dync__node *dync__rewrite_at(dync__rewrite *r, dync__node *old)
 {
     dync__node **slot = &r->copy[old->index];
@@ -18,6 +19,8 @@ DYNC__FN dync__node *dync__rewrite_at(dync__rewrite *r, dync__node *old)
     return *slot;
 }
 
+/* Lists are copied into the new graph's arena; texts and sizes stay shared until the node is made.
+ * False: something is missing, or no memory. */
 DYNC__FN bool dync__rewrite_arg(dync__rewrite *r, const dync__arg *in, dync__arg *out)
 {
     *out = *in;
@@ -32,6 +35,7 @@ DYNC__FN bool dync__rewrite_arg(dync__rewrite *r, const dync__arg *in, dync__arg
     return out->as.list != NULL;
 }
 
+/* Into the new graph; NULL passes. */
 static bool dync__copy_text(dync__graph *g, const char *old, const char **out)
 {
     *out = old ? dync__arena_strdup(&g->arena, old) : NULL;
@@ -56,6 +60,7 @@ static dync__node *dync__copy_types(dync__node *n, const dync__node *old)
                : NULL;
 }
 
+/* A value of the old graph as an input of the new one, with its type and source. */
 DYNC__FN dync__node *dync__rewrite_input(dync__rewrite *r, const dync__node *old, const char *name)
 {
     dync__node *n = dync__graph_placeholder(r->to, name, old->source, &old->info[0]);
@@ -69,6 +74,7 @@ DYNC__FN dync__node *dync__rewrite_input(dync__rewrite *r, const dync__node *old
     return n;
 }
 
+/* Kind and target are copied, as a method call stays one. */
 static dync__node *dync__rewrite_call(dync__rewrite *r, const dync__node *old)
 {
     dync__graph *g = r->to;
@@ -114,6 +120,7 @@ DYNC__FN dync_status dync__rewrite_begin(dync__rewrite *r, dync__graph *from, co
     return r->to && r->copy ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* fn gives old itself for "nothing stands for it". */
 DYNC__FN dync_status dync__rewrite_put(dync__rewrite *r, dync__node *old, dync__rewrite_fn fn)
 {
     uint64_t errors = dync__error_count();

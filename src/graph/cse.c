@@ -8,6 +8,7 @@
 #include "graph.h"
 DYNC__COLD
 
+/* Equal arguments have equal hashes; nodes count by index, which dync__graph_renumber has set. */
 static uint64_t dync__cse_hash_arg(uint64_t h, const dync__arg *a)
 {
     h = dync__hash_mix(h, a->kind);
@@ -27,6 +28,7 @@ static uint64_t dync__cse_hash_arg(uint64_t h, const dync__arg *a)
     }
 }
 
+/* Floats by their bits: NaN is equal to itself, and -0 is not 0. */
 static bool dync__cse_same_arg(const dync__arg *a, const dync__arg *b)
 {
     if (a->kind != b->kind) return false;
@@ -46,6 +48,7 @@ static bool dync__cse_same_arg(const dync__arg *a, const dync__arg *b)
     }
 }
 
+/* Same operator, arguments and number of outputs, or the same attribute. */
 static bool dync__cse_same(const dync__node *a, const dync__node *b)
 {
     if (a->kind != b->kind || a->op != b->op || a->nargs != b->nargs || a->nout != b->nout)
@@ -78,6 +81,8 @@ static void dync__cse_redirect(void *user, dync__arg *arg)
     if (instead[arg->as.node->index]) arg->as.node = instead[arg->as.node->index];
 }
 
+/* One walk in order: arguments are redirected before a node is hashed, so chains of equal nodes
+ * meet. instead[i]: the earlier node that stands for node i. mark: is it returned? */
 DYNC__FN dync_status dync__graph_cse(dync__graph *g)
 {
     if (dync__graph_has_writes(g)) return DYNC_OK;

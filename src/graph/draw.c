@@ -10,6 +10,7 @@
 #include "text.h"
 DYNC__COLD
 
+/* What stands in the box: where an input comes from, or the operator's name. */
 static void dync__draw_label(dync__str *s, const dync__node *n)
 {
     if (n->kind == DYNC__N_OUTPUT)
@@ -131,6 +132,7 @@ DYNC_API char *dync_graph_dot(const dync_graph *graph)
 
 /* ---- SVG: layout ----------------------------------------------------------------------------- */
 enum { DYNC__DRAW_H = 36, DYNC__DRAW_GAP_X = 16, DYNC__DRAW_GAP_Y = 34, DYNC__DRAW_CHAR = 7 };
+/* A node's box, or the place where an arrow passes a layer (a bend). All lengths are in pixels. */
 typedef struct dync__box {
     dync__node *node;    /* NULL: a bend */
     int layer, width, x; /* x: of the middle */
@@ -185,6 +187,7 @@ static int dync__picture_text_width(const dync__node *n)
     return 16 + DYNC__DRAW_CHAR * longest;
 }
 
+/* Walks in execution order: what a node reads has its layer before the node asks. */
 static void dync__picture_layers(dync__picture *p, const dync__graph *g)
 {
     for (int i = 0; i < p->n_nodes; i++) {
@@ -246,6 +249,8 @@ static int dync__picture_layer(dync__picture *p, int layer)
     return n;
 }
 
+/* Layers from above: a box needs the places of what it reads. x is from the middle at first, then
+ * from the left edge. */
 static void dync__picture_places(dync__picture *p)
 {
     for (int layer = 0; layer < p->n_layers; layer++) {
@@ -325,6 +330,7 @@ static void dync__picture_box(dync__str *s, const dync__box *b)
     dync__str_free(&type);
 }
 
+/* Appends to s; text that runs out of memory fails s. */
 DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync__graph *g)
 {
     dync__arena arena = {0};

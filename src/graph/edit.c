@@ -5,6 +5,7 @@
 #include "change.h"
 DYNC__COLD
 
+/* A function that is not known may write. */
 DYNC__FN bool dync__node_writes(const dync__node *n)
 {
     if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) return false;
@@ -16,6 +17,7 @@ DYNC__FN bool dync__node_writes(const dync__node *n)
 /* ---- a copy ---------------------------------------------------------------------------------- */
 static void dync__graph_drop(void *g) { dync__graph_unref(g); }
 
+/* The scope gets the reference; NULL: no memory, and it is given up. */
 static dync_graph *dync__graph_to_scope(dync__graph *owned)
 {
     dync_graph *handle = dync__graph_handle(owned);
@@ -38,6 +40,7 @@ DYNC_API dync_graph *dync_graph_copy(dync_graph *handle)
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
+/* An error that names the parameter, what it takes and what came. */
 static dync_status dync__change_unfit(const dync__change *e, const dync__param *p,
                                       const char *expected, dync_value v)
 {
@@ -48,12 +51,14 @@ static dync_status dync__change_unfit(const dync__change *e, const dync__param *
                           : dync__kind_name(v.kind));
 }
 
+/* Symbolic numbers are numbers too. */
 static bool dync__change_is_number(dync_value v)
 {
     return v.kind == DYNC_KIND_INT || v.kind == DYNC_KIND_BOOL || v.kind == DYNC_KIND_FLOAT ||
            dync__value_is_sized(v);
 }
 
+/* A list of ints, or one, as the DIMS of a parameter; symbolic ones become tokens. */
 static dync_status dync__change_sizes(dync__change *e, const dync__param *p, dync_value v,
                                       dync__arg *out)
 {
@@ -84,6 +89,7 @@ static dync_status dync__change_list(dync__change *e, dync_value v, dync__arg *o
     return DYNC_OK;
 }
 
+/* The function's graph is fixed from now on. */
 static dync_status dync__change_function(dync__change *e, const dync__param *p, dync_value v,
                                          dync__arg *out)
 {
@@ -96,6 +102,8 @@ static dync_status dync__change_function(dync__change *e, const dync__param *p, 
     return DYNC_OK;
 }
 
+/* Converts by the parameter's type as a call of the operator's macro would: an int is fine for a
+ * float. */
 DYNC__FN dync_status dync__change_value(dync__change *e, const dync__param *p, dync_value v,
                                         dync__arg *out)
 {
@@ -160,6 +168,7 @@ static int dync__change_before(dync__change *e, const dync_node *before)
     return -1;
 }
 
+/* getitem has no row: (node of several results, index). */
 static dync_status dync__change_item(dync__change *e, int nargs, const dync_value *args,
                                      dync__node **out)
 {
@@ -175,6 +184,7 @@ static dync_status dync__change_item(dync__change *e, int nargs, const dync_valu
     return *out ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* The node goes to the end of the graph; the caller places it. */
 static dync_status dync__change_call(dync__change *e, const char *name, int nargs,
                                      const dync_value *args, dync__node **out)
 {
@@ -202,6 +212,7 @@ static dync_status dync__change_call(dync__change *e, const char *name, int narg
     return *out ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* The handle is made before the change ends, since it can fail. */
 DYNC_API dync_node *dync_graph_insert_values(dync_graph *handle, dync_node *before, const char *op,
                                              int nargs, const dync_value *args)
 {

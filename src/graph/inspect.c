@@ -4,6 +4,7 @@
 #include "change.h"
 DYNC__COLD
 
+/* NULL for inputs, attributes, the output, items and functions of the user's. */
 static const dync__op_row *dync__node_row(const dync__node *n)
 {
     return n && n->op >= 0 ? dync__op_info(n->op) : NULL;
@@ -22,6 +23,7 @@ DYNC_API int dync_node_nargs(const dync_node *handle)
     return n ? n->nargs : 0;
 }
 
+/* DYNC_ERR_INDEX names who asked. */
 static bool dync__node_has_arg(const dync__node *n, int i, const char *who)
 {
     if (n && i >= 0 && i < n->nargs) return true;
@@ -31,6 +33,8 @@ static bool dync__node_has_arg(const dync__node *n, int i, const char *who)
     return false;
 }
 
+/* An argument as users see it: nodes as handles, sizes as numbers or symbolic values, lists in the
+ * scope. What has no value for users is NONE. */
 static dync_value dync__arg_shown(const dync__arg *a)
 {
     switch ((dync__arg_kind)a->kind) {
@@ -65,6 +69,7 @@ DYNC_API dync_value dync_node_arg(const dync_node *handle, int i)
     return dync__node_has_arg(n, i, "dync_node_arg") ? dync__arg_shown(&n->args[i]) : DYNC_NONE;
 }
 
+/* A copy in the scope; NULL: no memory. */
 static char *dync__inspect_text(const char *s, size_t n)
 {
     char *out = dync__scope_alloc(n + 1);
@@ -172,6 +177,7 @@ DYNC_API dync_tensor *dync_node_value(const dync_node *handle)
     return NULL;
 }
 
+/* Does a node read `of`? */
 typedef struct dync__uses {
     const dync__node *of;
     bool any;

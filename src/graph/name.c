@@ -48,6 +48,8 @@ DYNC__BUSY static bool dync__name_is_reserved(const char *s)
     return false;
 }
 
+/* Names and bases are hashed with different seeds. The map holds hashes only: two names with one
+ * hash would only cost a number. */
 static uint64_t dync__name_key(const char *s, size_t n, uint64_t seed)
 {
     return dync__hash_bytes(s, n, seed);
@@ -109,6 +111,8 @@ static char *dync__name_numbered(dync__arena *arena, const char *base, size_t ba
     return name;
 }
 
+/* The hint itself if it is free, else the next number behind the base: x, x_1, x_2. The last number
+ * of each base is kept, so that a graph of many equal calls is named in linear time. */
 DYNC__FN const char *dync__graph_unique(dync__graph *g, const char *hint)
 {
     if (!g || g->failed) return NULL;
@@ -134,6 +138,7 @@ failed:
     return NULL;
 }
 
+/* The old name stays taken. */
 DYNC__FN bool dync__graph_rename(dync__graph *g, dync__node *node, const char *name)
 {
     if (!g || !node || g->failed) return false;
@@ -144,6 +149,7 @@ DYNC__FN bool dync__graph_rename(dync__graph *g, dync__node *node, const char *n
     return true;
 }
 
+/* Appended in the order of first use, which printers follow. */
 DYNC__FN bool dync__graph_symbol(dync__graph *g, int64_t token, const char *text)
 {
     char *copy = dync__arena_strdup(&g->arena, text);

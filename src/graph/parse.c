@@ -11,6 +11,7 @@ DYNC__COLD
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
+/* At the end of the line, of the comment, or before "; ". */
 static bool dync__parse_field_ends(const char *p)
 {
     bool part = p[0] == ';' && (p[1] == ' ' || (p[1] == '*' && p[2] == '/'));
@@ -61,6 +62,7 @@ static bool dync__parse_param_node(dync__parser *q, const char *name, bool is_te
     return dync__parse_need(q, "*/");
 }
 
+/* "void)" or the parameters, each with its comment: inputs first, then attributes. */
 static bool dync__parse_params(dync__parser *q)
 {
     if (dync__parse_take(q, "void)")) return true;
@@ -78,6 +80,7 @@ static bool dync__parse_params(dync__parser *q)
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
+/* The right side of a statement. */
 typedef struct dync__parsed_call {
     enum { DYNC__CALL_OP, DYNC__CALL_CUSTOM, DYNC__CALL_ITEM, DYNC__CALL_CONSTANT } kind;
     int op, nargs;
@@ -126,6 +129,7 @@ static bool dync__parse_constant(dync__parser *q, dync__parsed_call *call)
     return dync__parse_need(q, ")");
 }
 
+/* The operator's pattern (text.c) is followed from where pattern_op begins in it. */
 static bool dync__parse_by_name(dync__parser *q, const char *pattern_op, dync__parsed_call *call)
 {
     dync__str pattern = {0};
@@ -192,6 +196,8 @@ static bool dync__parse_custom(dync__parser *q, bool wrapped, dync__parsed_call 
     return dync__parse_need(q, wrapped ? "))" : ")");
 }
 
+/* Tried in the order of the words they begin with; q->p is where the text was not understood, for
+ * the message. */
 static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call)
 {
     const char *start = q->p;
@@ -237,6 +243,8 @@ static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call)
     return dync__parse_by_name(q, "(", call);
 }
 
+/* [dync_tensor *name =] expression; then the comment with the type, and the name where nobody uses
+ * it. */
 static bool dync__parse_statement(dync__parser *q)
 {
     dync__parsed_call call = {0};
@@ -306,6 +314,7 @@ static bool dync__parse_inside_params(dync__parser *q)
     }
 }
 
+/* Its names are its own; the name of the function is not that of an earlier one. */
 static bool dync__parse_inside_function(dync__parser *q)
 {
     char *name = dync__parse_need(q, "dync_value ") ? dync__parse_name(q) : NULL;
@@ -342,6 +351,7 @@ static bool dync__parse_inside_functions(dync__parser *q)
     return ok;
 }
 
+/* The whole text; nothing may follow. Every function inside is used. */
 static bool dync__parse_function(dync__parser *q)
 {
     if (!dync__parse_inside_functions(q)) return false;
@@ -364,6 +374,7 @@ DYNC__FN dync__graph *dync__graph_parse(const char *text)
     return dync__graph_parse_most(text, INT_MAX);
 }
 
+/* The verifier's errors are the text's. One reference, or NULL + error. */
 DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes)
 {
     dync__parser q = {.text = text ? text : "", .p = text ? text : "", .most = nodes};

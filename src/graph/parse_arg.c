@@ -6,6 +6,8 @@
 #include "text.h"
 DYNC__COLD
 
+/* Always false, so that callers return it. Only the first failure is recorded, with line and rest
+ * of the text. */
 DYNC__FN bool dync__parse_fail(dync__parser *q, const char *expected)
 {
     int line = 1, n = 0;
@@ -58,6 +60,7 @@ DYNC__FN bool dync__parse_take(dync__parser *q, const char *word)
     return true;
 }
 
+/* As take, but it must stand here. */
 DYNC__FN bool dync__parse_need(dync__parser *q, const char *word)
 {
     return dync__parse_take(q, word) || dync__parse_fail(q, word);
@@ -77,6 +80,7 @@ DYNC__FN char *dync__parse_name(dync__parser *q)
     return name;
 }
 
+/* False without an error where no integer stands here. */
 DYNC__FN bool dync__parse_int(dync__parser *q, int64_t *out)
 {
     dync__parse_space(q);
@@ -97,6 +101,7 @@ DYNC__FN bool dync__parse_int(dync__parser *q, int64_t *out)
     return true;
 }
 
+/* A name that a node before has; NULL, and nothing is consumed, where there is none. */
 static dync__node *dync__parse_node(dync__parser *q)
 {
     const char *start = q->p;
@@ -111,6 +116,8 @@ static dync__node *dync__parse_node(dync__parser *q)
     return NULL;
 }
 
+/* The node must have got the very name: one that is taken or reserved would not print as it was
+ * read. Counts against the limit of nodes. */
 DYNC__FN bool dync__parse_add_node(dync__parser *q, dync__node *node, const char *name)
 {
     if (!node) return dync__parse_no_memory(q);
@@ -160,6 +167,7 @@ static bool dync__parse_as_dims(dync__parser *q, dync__arg *a)
     return true;
 }
 
+/* An integer where neither point nor exponent stands, else a double. */
 static bool dync__parse_number(dync__parser *q, dync__arg *out)
 {
     dync__parse_space(q);
@@ -186,6 +194,8 @@ static bool dync__parse_number(dync__parser *q, dync__arg *out)
     return true;
 }
 
+/* q->p is at the opening quote. Escapes are those that dync__str_quote_c writes: three octal
+ * digits, and quote, backslash and question mark. */
 DYNC__FN bool dync__parse_string(dync__parser *q, dync__arg *out)
 {
     dync__str s = {0};
@@ -211,6 +221,7 @@ DYNC__FN bool dync__parse_string(dync__parser *q, dync__arg *out)
     return !failed || dync__parse_no_memory(q);
 }
 
+/* Words that are arguments, with what they are. */
 static const struct {
     const char *text;
     uint8_t kind;
@@ -238,6 +249,7 @@ static const struct {
     {"DYNC_ALL", DYNC__A_DIMS, 0},
 };
 
+/* depth: of lists and wrappers around it, which is limited, as the text may be a stranger's. */
 DYNC__FN bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
 {
     int64_t i;
@@ -338,6 +350,8 @@ DYNC__FN bool dync__parse_pattern(dync__parser *q, const char *pattern, const dy
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
+/* A plain size, or a symbol s0, s1, ..: a new one gets the next token. Tokens of a parsed text
+ * begin at 2^61 and have no table behind them. */
 static bool dync__parse_size(dync__parser *q, int64_t *out)
 {
     if (dync__parse_int(q, out))
@@ -363,6 +377,7 @@ static bool dync__parse_size(dync__parser *q, int64_t *out)
     return dync__graph_symbol(q->g, *out, name) || dync__parse_no_memory(q);
 }
 
+/* Up to the closing text; at most DYNC_MAX_DIMS. */
 static bool dync__parse_sizes(dync__parser *q, const char *close, int64_t *sizes, int *n)
 {
     for (*n = 0; !dync__parse_take(q, close); (*n)++) {
@@ -384,6 +399,8 @@ DYNC__FN bool dync__parse_layout(dync__parser *q, dync__layout *lay, int ndim, c
     return dync__layout_contiguous(lay, ndim, shape) == DYNC_OK || dync__parse_no_memory(q);
 }
 
+/* dtype[sizes]{strides} +offset device @alias grad: all but the first two are optional, as
+ * dync__text_info prints them. */
 static bool dync__parse_info(dync__parser *q, dync__info *info, bool *requires_grad)
 {
     int64_t i;
@@ -430,6 +447,7 @@ static bool dync__parse_info(dync__parser *q, dync__info *info, bool *requires_g
     return true;
 }
 
+/* Sym(text), number, list, none, one type, or (several). */
 DYNC__FN bool dync__parse_type(dync__parser *q, dync__parsed_type *t)
 {
     *t = (dync__parsed_type){.n = 1};
@@ -456,6 +474,7 @@ DYNC__FN bool dync__parse_type(dync__parser *q, dync__parsed_type *t)
     return true;
 }
 
+/* What was read about the node's values, into the node. */
 DYNC__FN void dync__parse_set_type(dync__node *node, const dync__parsed_type *t)
 {
     for (int i = 0; i < t->n && t->has_info; i++) {

@@ -4,6 +4,7 @@
 #include "graph.h"
 DYNC__COLD
 
+/* By the number of the pass; NULL for passes over other IRs. */
 static dync_status (*const dync__graph_passes[DYNC__N_PASSES])(dync__graph *) = {
 #define DYNC__PASS_GRAPH(name, fn) [DYNC__PASS_##name] = fn,
 #define DYNC__PASS_STEPS(name, fn)
@@ -52,6 +53,7 @@ DYNC__FN dync_status dync__graph_check_after(int pass, dync__graph *g, bool func
     return dync__check_after(pass, functional ? &pure : &any, g);
 }
 
+/* A pass that is switched off (DYNC_DISABLE) does nothing, and is not logged. */
 DYNC__FN dync_status dync__graph_pass(int pass, dync__graph *g)
 {
     int before = g->node.n;

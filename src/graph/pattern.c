@@ -26,6 +26,7 @@ static void dync__matcher_end(dync__matcher *m)
     dync__free(m->at, (size_t)m->pattern->node.n * sizeof *m->at);
 }
 
+/* The results of a pattern, a list or one value; *n: how many. */
 static const dync__arg *dync__pattern_results(const dync__graph *g, int *n)
 {
     const dync__arg *a = &g->node.at[g->node.n - 1]->args[0];
@@ -86,6 +87,8 @@ static bool dync__match_arg(dync__matcher *m, const dync__arg *p, const dync__ar
     return false;
 }
 
+/* Goes back from n through its arguments. What has been matched stays so on failure: dync__match_at
+ * starts anew each time. */
 static bool dync__match_node(dync__matcher *m, dync__node *p, dync__node *n)
 {
     dync__node **at = &m->at[p->index];
@@ -113,6 +116,8 @@ static bool dync__match_node(dync__matcher *m, dync__node *p, dync__node *n)
     return true;
 }
 
+/* A node outside of the match that reads values of it: allowed for results alone, and only behind
+ * the match's last node. */
 typedef struct dync__outside {
     const dync__matcher *m;
     dync__node *user;
@@ -134,6 +139,7 @@ static void dync__match_outside(void *user, dync__arg *arg)
     }
 }
 
+/* Is n one of the nodes that the match computes? Attributes may be shared with others. */
 static bool dync__match_has(const dync__matcher *m, const dync__node *n)
 {
     for (int i = m->pattern->n_inputs; i < m->pattern->node.n - 1; i++)
@@ -167,6 +173,8 @@ static bool dync__match_at(dync__matcher *m, dync__node *n)
     return true;
 }
 
+/* Handles of the match in the pattern's order, in the scope; NULL for inputs that the pattern does
+ * not use. False: no memory. */
 static bool dync__match_show(const dync__matcher *m, dync_match *out)
 {
     const dync__graph *p = m->pattern;
@@ -203,6 +211,7 @@ DYNC_API int dync_graph_match(dync_graph *handle, dync_graph *pattern_handle, dy
 }
 
 /* ---- replacing ------------------------------------------------------------------------------- */
+/* New nodes have the user's line, stack and source of the match's first result. */
 static dync__node *dync__pattern_copy(dync__rewrite *r, dync__node *old, const dync__node *like)
 {
     dync__node *n = dync__rewrite_copy(r, old);
@@ -259,6 +268,7 @@ static dync_status dync__pattern_drop(dync__change *e, const dync__matcher *m)
     return DYNC_OK;
 }
 
+/* Goes on behind what was put, so a replacement is not matched again. */
 static dync_status dync__pattern_all(dync__change *e, dync__matcher *m, dync__graph *with,
                                      dync_match_filter filter, void *user, int *found)
 {

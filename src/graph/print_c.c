@@ -28,6 +28,7 @@ DYNC__COLD
 
 enum { DYNC__C_INLINE_ELEMENTS = 16 };
 
+/* What is being printed, and how; memory failures are sticky in s. */
 typedef struct dync__c_printer {
     dync__str *s;
     const dync__graph *g;
@@ -35,6 +36,7 @@ typedef struct dync__c_printer {
     const char *path; /* the function's name; those of functions inside it begin so */
 } dync__c_printer;
 
+/* In the order of the dtypes' numbers. */
 static const char *dync__c_dtype(int dtype)
 {
     static const char *const names[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DYNC_BF16",
@@ -293,6 +295,7 @@ static void dync__c_call_operator(dync__c_printer *p, const dync__node *node)
     dync__str_free(&pattern);
 }
 
+/* A node of one output inside dync_as_tensor(..), items by dync_at. */
 static void dync__c_call(dync__c_printer *p, const dync__node *node)
 {
     /* operators with functions inside give lists, of one value, too */
@@ -381,6 +384,7 @@ static void dync__c_statement(dync__c_printer *p, const dync__node *node)
     dync__str_add(p->s, " */\n");
 }
 
+/* The declaration; the comment follows behind the comma or parenthesis. */
 static void dync__c_param(dync__c_printer *p, const dync__node *node, bool first)
 {
     bool is_attr = node->kind == DYNC__N_GET_ATTR;

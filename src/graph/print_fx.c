@@ -27,6 +27,7 @@ typedef struct dync__fx_printer {
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
+/* repr of Python: shortest digits that round-trip, with ".0" where it would read as an int. */
 static void dync__fx_double(dync__str *s, double x)
 {
     char text[40];
@@ -39,6 +40,7 @@ static void dync__fx_double(dync__str *s, double x)
     if (!strpbrk(text, ".e")) dync__str_add(s, ".0");
 }
 
+/* A Python string in single quotes. */
 static void dync__fx_quote(dync__str *s, const char *text)
 {
     dync__str_addc(s, '\'');
@@ -54,6 +56,7 @@ static void dync__fx_quote(dync__str *s, const char *text)
     dync__str_addc(s, '\'');
 }
 
+/* bare: without the parentheses, as in x.view(2, 3). A tuple of one has a comma. */
 static void dync__fx_dims(dync__fx_printer *p, const dync__arg *a, bool bare)
 {
     if (!bare) dync__str_addc(p->s, '(');
@@ -64,6 +67,7 @@ static void dync__fx_dims(dync__fx_printer *p, const dync__arg *a, bool bare)
     if (!bare) dync__str_add(p->s, a->n == 1 ? ",)" : ")");
 }
 
+/* as_tuple: lists are printed as tuples, as in return. */
 static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
 {
     switch (a->kind) {
@@ -137,6 +141,7 @@ static int dync__fx_count_args(const dync__node *node)
     return all ? n - 2 : n;
 }
 
+/* Arguments first .. n - 1 in parentheses. */
 static void dync__fx_args(dync__fx_printer *p, const dync__node *node, int first, int n)
 {
     bool bare = first == 1 && n == 2 && node->args[1].kind == DYNC__A_DIMS && node->args[1].n > 0 &&
@@ -172,6 +177,8 @@ static void dync__fx_ordinal(dync__fx_printer *p, const dync__node *node)
     if (k) dync__str_addf(p->s, "_%d", k);
 }
 
+/* Copies the pattern and puts arguments into its holes; one that begins with a dot is behind the
+ * first argument. */
 static void dync__fx_pattern(dync__fx_printer *p, const dync__node *node, const char *pattern)
 {
     int i;
@@ -215,6 +222,8 @@ static void dync__fx_attr_path(dync__fx_printer *p, const char *path)
     dync__str_free(&next);
 }
 
+/* Items, registered operators, patterns, methods, functions, prefix and infix operators, by the
+ * form of the row's fx text. */
 static void dync__fx_call(dync__fx_printer *p, const dync__node *node)
 {
     if (node->op == DYNC__NODE_GETITEM) {
@@ -267,6 +276,7 @@ static const char *dync__fx_symbol(const char *p, size_t *n)
     return NULL;
 }
 
+/* ", s0: "Sym(s0)"" for each symbol that no earlier input has. */
 static void dync__fx_declare(dync__fx_printer *p, const dync__node *input)
 {
     const dync__layout *lay = &input->info[0].lay;
@@ -305,6 +315,7 @@ static bool dync__fx_arg_mentions(const dync__graph *g, const dync__arg *a, cons
     }
     return found;
 }
+/* Does the node's argument list use the symbol? */
 static bool dync__fx_mentions(const dync__graph *g, const dync__node *node, const char *name,
                               size_t n)
 {
@@ -329,6 +340,8 @@ static bool dync__fx_release_symbols(dync__fx_printer *p, const dync__node *node
     return any;
 }
 
+/* Two walks: the first, backwards over the graph, notes the last user of each value; the second
+ * prints ";  x = y = None" behind that user. */
 typedef struct dync__fx_uses {
     dync__fx_printer *p;
     const dync__node *user;
@@ -363,6 +376,8 @@ static void dync__fx_each_use(dync__fx_uses *u)
     dync__node_each_input(node, dync__fx_use, u);
 }
 
+/* What the statement releases, then the node itself where nobody uses it, then the end of the
+ * line. */
 static void dync__fx_release(dync__fx_printer *p, const dync__node *node)
 {
     dync__fx_uses u = {p, node, true, false};
@@ -402,6 +417,7 @@ static void dync__fx_annotation(dync__fx_printer *p, const dync__node *node)
     }
 }
 
+/* Names of inputs are those of their sources: L_x_. */
 static void dync__fx_signature(dync__fx_printer *p)
 {
     dync__str_add(p->s, "    def forward(self");
@@ -416,6 +432,7 @@ static void dync__fx_signature(dync__fx_printer *p)
     dync__str_add(p->s, "):\n");
 }
 
+/* By the stack where there is one, else by file and line. */
 static bool dync__fx_same_line(const dync__node *a, const dync__node *b)
 {
     if (!a) return false;
@@ -436,6 +453,7 @@ static void dync__fx_functions(dync__fx_printer *p, const dync__node *node)
     }
 }
 
+/* Inputs whose variable has another name than the parameter are assigned first. */
 static void dync__fx_body(dync__fx_printer *p)
 {
     const dync__node *before = NULL;
@@ -479,6 +497,7 @@ static void dync__fx_body(dync__fx_printer *p)
     }
 }
 
+/* The method, with last_user filled before anything is printed. */
 static void dync__fx_forward(dync__fx_printer *p)
 {
     size_t bytes = (size_t)p->g->node.n * sizeof *p->last_user;
@@ -531,6 +550,7 @@ DYNC__FN void dync__graph_print_fx(dync__str *s, const dync__graph *g)
 
 enum { DYNC__FX_INLINE_ELEMENTS = 4 };
 
+/* torch.tensor([..], dtype=..).reshape(..): a small buffer with its elements. */
 static void dync__fx_literal(dync__fx_printer *p, const dync__tensor *t)
 {
     dync__tensor *dense = dync__contiguous_copy(t);
@@ -550,6 +570,8 @@ static void dync__fx_literal(dync__fx_printer *p, const dync__tensor *t)
     dync__unref(dense);
 }
 
+/* A parameter as random numbers of its shape, a buffer by its elements or random too: a repro needs
+ * types, not values. */
 static void dync__fx_repro_attr(dync__fx_printer *p, const dync__node *node, bool parameter)
 {
     const dync__info *info = &node->info[0];

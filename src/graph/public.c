@@ -37,6 +37,7 @@ DYNC__FN dync_graph *dync__graph_give(dync__graph *owned)
     return handle;
 }
 
+/* The graph is fixed from now on. */
 DYNC__FN dync_status dync__graph_ask(const dync_backend *b, dync__graph *g,
                                      const dync_value *examples, int n, const char *options,
                                      dync_callable *out)
@@ -94,6 +95,7 @@ DYNC_API const char *dync_node_name(const dync_node *handle)
     return node ? node->name : "";
 }
 
+/* Counts on past the capacity. */
 typedef struct dync__collect {
     dync_node **out;
     int n, capacity;

@@ -20,6 +20,7 @@ typedef struct dync__frame_env {
     DYNC__VEC(dync__graph *) inside; /* functions inside operators, of these sizes (owned) */
 } dync__frame_env;
 
+/* One more reference on every tensor in it. */
 static void dync__arg_retain(const dync__arg *a)
 {
     if (a->kind == DYNC__A_TENSOR) dync__ref(a->as.t);
@@ -223,6 +224,7 @@ static dync_status dync__run_number(const dync__node *node, const dync__arg *a, 
                       node->target);
 }
 
+/* At least one, and no tensor. */
 static bool dync__all_numbers(const dync__arg *a, int n)
 {
     for (int i = 0; i < n; i++)
@@ -344,6 +346,7 @@ static dync_status dync__run_node(dync__frame_env *env, dync__node *node, dync__
     }
 }
 
+/* In execution order, so the last one stays. */
 static void dync__note_use(void *user, dync__arg *arg)
 {
     dync__frame_env *env = user;

@@ -18,6 +18,7 @@ typedef struct dync__split {
     int *last_part; /* per node: the last part that reads it; -1 nobody */
 } dync__split;
 
+/* s->index is the part of the node that reads. */
 static void dync__split_use(void *user, dync__arg *arg)
 {
     dync__split *s = user;
@@ -32,6 +33,7 @@ static dync__node *dync__split_value(dync__rewrite *r, dync__node *old)
                                          : dync__rewrite_input(r, old, old->name);
 }
 
+/* The outputs of a part that is not the last: what later parts read, as a list. */
 static dync_status dync__split_output(dync__split *s)
 {
     dync__arg result = {.kind = DYNC__A_LIST};
@@ -66,6 +68,7 @@ static dync_status dync__split_sizes(dync__split *s)
     return DYNC_OK;
 }
 
+/* The nodes of this part, then what sizes need, then its output. */
 static dync_status dync__split_nodes(dync__split *s)
 {
     dync__graph *whole = s->whole;
@@ -85,6 +88,7 @@ static dync_status dync__split_nodes(dync__split *s)
     return dync__split_output(s);
 }
 
+/* *out: one reference; NULL on failure. */
 static dync_status dync__split_part(dync__split *s, dync__graph **out)
 {
     char name[32];
@@ -120,6 +124,7 @@ static int dync__split_number(dync__split *s, bool (*pick)(const dync__node *, v
     return DYNC__MAX(part, 0) + 1;
 }
 
+/* pick is asked once per node, in order. On failure parts is as it was, or NULL. */
 DYNC__FN dync_status dync__graph_parts(dync__graph *g, bool (*pick)(const dync__node *, void *user),
                                        void *user, dync__graph **parts, int *nparts)
 {
@@ -148,6 +153,7 @@ DYNC__FN dync_status dync__graph_parts(dync__graph *g, bool (*pick)(const dync__
     return status;
 }
 
+/* The user's predicate takes handles. */
 typedef struct dync__split_user {
     bool (*pick)(const dync_node *, void *user);
     void *user;

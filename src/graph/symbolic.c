@@ -4,6 +4,7 @@
 #include "graph.h"
 DYNC__COLD
 
+/* Sizes, strides and the offset: all may be tokens. */
 static bool dync__layout_each_size(dync__layout *lay, bool (*fn)(void *, int64_t *), void *user)
 {
     for (int d = 0; d < lay->ndim; d++)
@@ -54,6 +55,7 @@ DYNC__FN bool dync__graph_name_size(dync__graph *g, int64_t size)
     return named;
 }
 
+/* A callback: the simplest form of one size, in place. */
 static bool dync__graph_settle_size(void *user, int64_t *size)
 {
     dync__graph *g = user;
@@ -76,6 +78,7 @@ DYNC__FN bool dync__graph_settle_sizes(dync__graph *g, dync__symtab *t)
     return settled;
 }
 
+/* Which symbols of the table are used, by their numbers. */
 typedef struct dync__size_use {
     const dync__symtab *syms;
     bool *used;
@@ -93,6 +96,8 @@ static bool dync__graph_sizes_used(dync__graph *g, dync__size_use *use)
     return dync__graph_each_size(g, dync__graph_size_used, use);
 }
 
+/* Solves without values: a symbol is known once a size holds no other unknown one. False: no
+ * memory, too. */
 DYNC__FN bool dync__graph_tells_sizes(dync__graph *g)
 {
     int n = g->syms ? g->syms->symbol.n : 0;
@@ -139,6 +144,7 @@ DYNC__FN void dync__graph_bind(const dync__graph *g, dync__tensor *const *in, in
 }
 
 /* ---- one set of sizes ------------------------------------------------------------------------ */
+/* value[i]: the number of symbol i; ok false: a size had none. */
 typedef struct dync__concrete {
     const dync__symtab *syms;
     const int64_t *value;
@@ -170,6 +176,7 @@ static dync_status dync__concrete_inside(dync__graph *g, const dync__concrete *c
     return DYNC_OK;
 }
 
+/* *out: a copy without a table of sizes, one reference; NULL on failure. */
 DYNC__FN dync_status dync__graph_concrete_in(dync__graph *g, const dync__symtab *syms,
                                              const int64_t *value, dync__graph **out)
 {

@@ -26,6 +26,8 @@ static const struct {
 };
 /* clang-format on */
 
+/* *word, *n: up to a blank, comma or parenthesis that is not inside the word; returns what
+ * follows. */
 static const char *dync__schema_word(const char *p, const char **word, int *n)
 {
     while (*p == ' ') p++;
@@ -36,6 +38,7 @@ static const char *dync__schema_word(const char *p, const char **word, int *n)
     return p;
 }
 
+/* Types with aliasing, "Tensor(a!)", count as the plain ones; a word that is not known is PTR. */
 DYNC__FN bool dync__schema_next(const char *schema, const char **at, dync__param *out)
 {
     const char *p = *at ? *at : schema, *word;
@@ -89,6 +92,7 @@ static const struct {
     {DYNC__OP_while_loop, "dync_while_loop_op({0}, {1}, {2}, {3}, {4})"},
 };
 
+/* Appends the pattern: see text.h. */
 DYNC__FN void dync__graph_c_pattern(dync__str *s, int op)
 {
     const dync__op_row *row = dync__op_info(op);

@@ -21,6 +21,7 @@ typedef enum dync__param_type {
     DYNC__PARAM_GRAPH,
     DYNC__PARAM_PTR
 } dync__param_type;
+/* One parameter; name points into the schema and is name_n characters long. */
 typedef struct dync__param {
     dync__param_type type;
     const char *name;
@@ -28,6 +29,7 @@ typedef struct dync__param {
 } dync__param;
 /* Walks a schema: *at NULL starts; false behind the last parameter. */
 DYNC__FN bool dync__schema_next(const char *schema, const char **at, dync__param *out);
+/* Parameter i; false: there are fewer. Linear in i. */
 DYNC__FN bool dync__schema_param(const char *schema, int i, dync__param *out);
 
 /* The C expression of an operator with holes {0} {1} ... for its arguments: "dync_add({0}, {1})";
