@@ -1,5 +1,6 @@
 /* aot/staged.c: a graph in which data decide sizes or numbers (dync_nonzero, dync_item_sym, ...),
- * cut at the nodes that give them. After sized.c, before compile.c.
+ * cut at the nodes that give them; and one whose values have hooks that came behind their uses, cut
+ * at those values. After sized.c, before compile.c.
  *
  *   compiled part -> nodes that data decide, run as they are -> compiled part of those sizes -> ...
  *
@@ -38,7 +39,8 @@ typedef struct dync__staged {
 static bool dync__stage_pick(const dync__node *n, void *user)
 {
     (void)user;
-    return dync__node_has(n, DYNC__OP_DATA_SHAPE);
+    const dync__node *of = n->op == DYNC__NODE_GETITEM ? n->args[0].as.node : n;
+    return dync__node_has(n, DYNC__OP_DATA_SHAPE) || (of->apart && dync__node_is_call(of));
 }
 
 DYNC__FN bool dync__graph_is_staged(const dync__graph *g)

@@ -91,6 +91,13 @@ DYNC__INLINE bool dync__node_pends(const dync__node *n)
 {
     return dync__node_is_call(n) || n->kind == DYNC__N_GET_ATTR;
 }
+/* Code of the same graph in parts, so that values leave it before it uses them: hooks on them then
+ * see every gradient. */
+typedef struct dync__apart {
+    struct dync__apart *next;
+    dync__graph *graph; /* with the nodes marked */
+    dync_callable code;
+} dync__apart;
 typedef struct dync__segment {
     struct dync__segment *next; /* in the compiled function's table */
     uint64_t hash, site;        /* site: the place in the program */
@@ -105,10 +112,12 @@ typedef struct dync__segment {
     bool gives_numbers; /* some output may be a symbolic number */
     /* something in place: what others were computed from may be gone */
     bool writes;
-    bool narrowable;  /* no random ancestor, nothing written */
-    int n_ops;        /* call_function nodes, for explain */
-    int frame;        /* compiles of the function before it */
-    dync__lift *lift; /* or NULL; owned */
+    bool narrowable;    /* no random ancestor, nothing written */
+    bool used_inside;   /* an output that can have a hook is used by the graph itself */
+    dync__apart *apart; /* NULL: none; the newest, which is the one that runs */
+    int n_ops;          /* call_function nodes, for explain */
+    int frame;          /* compiles of the function before it */
+    dync__lift *lift;   /* or NULL; owned */
 } dync__segment;
 typedef struct dync__segref {
     dync__segment *seg;
@@ -446,6 +455,15 @@ DYNC__FN dync__segment *dync__segment_compile(dync__compiled *, dync__graph *tak
                                               dync__lift *taken_or_null);
 /* not compiled, not kept: the interpreter runs it */
 DYNC__FN dync__segment *dync__segment_plain(dync__graph *taken);
+/* an output: is it used by the graph itself; does it leave before its uses, now; make it so */
+DYNC__FN bool dync__segment_uses(const dync__segment *, int out);
+DYNC__FN bool dync__segment_is_apart(const dync__segment *, int out);
+DYNC__FN dync_status dync__segment_part(dync__compiled *, dync__segment *, int out,
+                                        dync__tensor *const *inputs);
+/* a graph operator by operator: a callable's run */
+DYNC__FN dync_value dync__segment_interpret(void *graph, const dync_value *args, int nargs);
+DYNC__FN dync_status dync__segment_run_plain(dync__segment *, int n_in, dync__tensor *const *in,
+                                             dync__tensor **out);
 DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in,
                                        dync__tensor **out /* owned or NULL */);
 DYNC__FN dync_status dync__segment_run_into(dync__segment *, int n_in, dync__tensor *const *in,

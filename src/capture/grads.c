@@ -131,37 +131,29 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
 }
 
 /* ---- hooks ----------------------------------------------------------------------------------- */
-/* A value that its own graph has used: where one node of the tape stands for that graph, the
- * gradients from in there pass a hook by. */
-typedef struct dync__used_in {
-    const dync__node *node;
-    int uses;
-} dync__used_in;
-
-static void dync__used_inside_count(void *user, dync__arg *a)
-{
-    dync__used_in *u = user;
-    u->uses += a->as.node == u->node;
-}
-
-static bool dync__used_inside(const dync__tracer *t, int env)
-{
-    const dync__origin *o = &t->env.origin.at[env];
-    if (!o->seg || o->seg->code.run != dync__raw_run) return false;
-    const dync__graph *g = o->seg->graph;
-    dync__used_in u = {g->node.at[g->node.n - 1]->args[0].as.list[o->out].as.node, 0};
-    for (int i = 0; i + 1 < g->node.n; i++)
-        dync__node_each_input(g->node.at[i], dync__used_inside_count, &u);
-    return u.uses > 0;
-}
-
+/* A value that its own graph has used: from the next call on that graph runs in parts, so that
+ * the value leaves it first. true: an error. */
 static bool dync__hook_late(dync__tracer *t, int env)
 {
-    if (!dync__used_inside(t, env)) return false;
-    dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "a hook on a value that was used "
-                                                          "before the last graph break: register "
-                                                          "it where the value is made"));
-    return true;
+    const dync__origin o = t->env.origin.at[env];
+    if (!o.seg || o.seg->code.run != dync__raw_run || !o.seg->used_inside ||
+        !dync__segment_uses(o.seg, o.out) || dync__segment_is_apart(o.seg, o.out))
+        return false;
+    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, o.seg->n_in, sizeof *in);
+    dync_status status = in ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < o.seg->n_in && status == DYNC_OK; i++)
+        if (!(in[i] = dync__env_real(t, o.in_env[i]))) status = DYNC_ERR_INTERNAL;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    if (status == DYNC_OK) status = dync__segment_part(t->fn, o.seg, o.out, in);
+    dync__trace_pause_end(t, pause);
+    dync__room_end(in, few, o.seg->n_in, sizeof *in);
+    if (status == DYNC_OK && !o.plain)
+        status = dync__fail(DYNC_ERR_UNSUPPORTED,
+                            "the first hook on a value that was used before the last graph break, "
+                            "in a call that ran that graph compiled: register it where the value "
+                            "is made, or call again");
+    if (status != DYNC_OK) dync__tracer_fail(t, status);
+    return status != DYNC_OK;
 }
 
 /* An effect on a value as it is now. One of the graph leaves it before anything later uses it, and

@@ -116,7 +116,8 @@ DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int 
         dync__trace_pause pause = dync__trace_pause_begin(t);
         dync__verify *verify = dync__verify_segment_begin(t->fn, s, in);
         uint64_t start = t->fresh ? dync__now_ns() : 0;
-        status = dync__segment_run(s, s->n_in, in, out);
+        status = t->cut.plain ? dync__segment_run_plain(s, s->n_in, in, out)
+                              : dync__segment_run(s, s->n_in, in, out);
         if (t->fresh) (void)DYNC__ATOMIC_ADD(&t->fn->history.run_ns, dync__now_ns() - start);
         if (verify) status = dync__verify_segment_end(verify, status, out, s->n_out);
         dync__trace_pause_end(t, pause);
@@ -155,7 +156,7 @@ static dync__segment *dync__cut_transient(dync__tracer *t, dync__graph *taken)
 }
 
 static dync__segment *dync__cut_segment(dync__tracer *t, dync__graph *taken, const int **in_env,
-                                        uint64_t hash, uint64_t site)
+                                        uint64_t hash, uint64_t site, bool *made)
 {
     int n = taken->n_inputs;
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, n, sizeof *in);
@@ -163,6 +164,7 @@ static dync__segment *dync__cut_segment(dync__tracer *t, dync__graph *taken, con
     dync__segment *s = ready ? dync__segment_find(t->fn, taken, hash, in) : NULL;
     if (!s && ready && !t->on_tree)
         ready = dync__lift_segment(t, taken, site, in, in_env, &s) == DYNC_OK;
+    *made = !s;
     if (s || !ready)
         dync__graph_unref(taken);
     else
@@ -173,14 +175,29 @@ static dync__segment *dync__cut_segment(dync__tracer *t, dync__graph *taken, con
     return s;
 }
 
+/* Hooks may come behind the break on values that the graph has used. The call that compiles it
+ * runs it operator by operator, so that they see every gradient; where some come, later calls run
+ * it in parts (dync__segment_part). Not before a backward, which has to meet the compiled graph:
+ * that refuses to be differentiated twice. */
+static bool dync__cut_is_plain(const dync__tracer *t, const dync__segment *s)
+{
+    const char *reason = t->cut.reason;
+    bool backward = reason && (strcmp(reason, "Tensor.backward") == 0 ||
+                               strcmp(reason, "torch.autograd.grad") == 0);
+    return (reason || t->cut.split) && !backward && s->used_inside && s->grad_mode &&
+           s->code.run == dync__raw_run && !t->fn->opt.fullgraph;
+}
+
 /* It is compiled where no segment is that graph, runs, and is noted in the tree. */
 DYNC__FN dync_status dync__record_piece(dync__tracer *t, dync__graph *taken, uint64_t hash,
                                         uint64_t site, dync__segref *ref, dync__tensor **out)
 {
     const int *in_env = ref->in_env;
-    ref->seg = dync__cut_segment(t, taken, &in_env, hash, site);
+    bool made = false;
+    ref->seg = dync__cut_segment(t, taken, &in_env, hash, site, &made);
     ref->in_env = (int *)(uintptr_t)in_env;
     if (!ref->seg) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
+    t->cut.plain = made && dync__cut_is_plain(t, ref->seg);
     DYNC__TRY(dync__cut_run(t, ref->seg, ref->in_env, out));
     if (!t->on_tree) return dync__cut_complete(t, ref->seg, ref->in_env, out);
     return dync__avec_push(&t->entry->arena, &t->at->seg, *ref) ? DYNC_OK : DYNC_ERR_MEMORY;
@@ -205,7 +222,7 @@ DYNC__FN dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t s
     dync_status status = ref.in_env && ref.out_env && out ? DYNC_OK : DYNC_ERR_MEMORY;
     uint64_t hash = dync__hash_mix(dync__graph_hash(g), site);
     if (status == DYNC_OK)
-        status = t->way->piece(t, g, hash, site, &ref, out);
+        t->cut.plain = false, status = t->way->piece(t, g, hash, site, &ref, out);
     else
         dync__graph_unref(g);
     if (status == DYNC_OK) dync__script_piece(t, &ref, n_out, fakes);
@@ -215,7 +232,7 @@ DYNC__FN dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t s
         if (env < 0)
             status = DYNC_ERR_MEMORY;
         else {
-            t->env.origin.at[env] = (dync__origin){ref.seg, ref.in_env, i, 0, false};
+            t->env.origin.at[env] = (dync__origin){ref.seg, ref.in_env, i, 0, false, t->cut.plain};
             ref.out_env[i] = env;
         }
     }

@@ -57,6 +57,33 @@ DYNC__FN dync_value dync__boxed_value(dync__tensor *t)
 }
 
 /* ---- compiling ------------------------------------------------------------------------------- */
+typedef struct dync__used_in {
+    const dync__node *node;
+    int uses;
+} dync__used_in;
+static void dync__used_inside_count(void *user, dync__arg *a)
+{
+    dync__used_in *u = user;
+    u->uses += a->as.node == u->node;
+}
+
+DYNC__RARE static dync__node *dync__segment_output(const dync__graph *g, int out)
+{
+    return g->node.at[g->node.n - 1]->args[0].as.list[out].as.node;
+}
+
+/* Where one node of the tape stands for the graph, gradients from in there pass a hook on the
+ * output by. */
+DYNC__RARE DYNC__FN bool dync__segment_uses(const dync__segment *s, int out)
+{
+    const dync__graph *g = s->graph;
+    dync__used_in u = {dync__segment_output(g, out), 0};
+    if (u.node->kind == DYNC__N_PLACEHOLDER || !u.node->has_info) return false;
+    for (int i = 0; i + 1 < g->node.n; i++)
+        dync__node_each_input(g->node.at[i], dync__used_inside_count, &u);
+    return u.uses > 0;
+}
+
 /* Fills the facts that follow from the graph alone. Narrowing needs pure operators: to drop a
  * random one or a write would change what others see. */
 DYNC__RARE static void dync__segment_study(dync__segment *s)
@@ -64,6 +91,8 @@ DYNC__RARE static void dync__segment_study(dync__segment *s)
     const dync__graph *g = s->graph;
     s->narrowable = true;
     s->writes = dync__graph_has_writes(g);
+    for (int i = 0; i < s->n_out && s->grad_mode; i++)
+        s->used_inside = s->used_inside || dync__segment_uses(s, i);
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i];
         if (n->kind != DYNC__N_CALL_FUNCTION && n->kind != DYNC__N_CALL_METHOD) continue;
@@ -201,7 +230,8 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync__compiled *f, dync
 }
 
 /* A callable that runs the graph operator by operator, for dync__segment_plain. */
-DYNC__RARE static dync_value dync__segment_interpret(void *graph, const dync_value *args, int nargs)
+DYNC__RARE DYNC__FN dync_value dync__segment_interpret(void *graph, const dync_value *args,
+                                                       int nargs)
 {
     return dync__graph_run(graph, args, nargs);
 }
@@ -224,6 +254,84 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_plain(dync__graph *taken)
     return s;
 }
 
+/* ---- in parts -------------------------------------------------------------------------------- */
+static const dync__node *dync__segment_memory(const dync__node *n)
+{
+    while (n->op == DYNC__NODE_GETITEM ||
+           (n->op >= 0 && (dync__op_info(n->op)->cls == DYNC__VIEW ||
+                           dync__op_info(n->op)->cls == DYNC__INPLACE))) {
+        if (!n->nargs || n->args[0].kind != DYNC__A_NODE) break;
+        n = n->args[0].as.node;
+    }
+    return n;
+}
+
+/* What gives an output the value that it leaves with: the call that makes it (of several: getitem
+ * leads there), or the last that writes its memory. */
+static dync__node *dync__segment_maker(const dync__graph *g, int out)
+{
+    dync__node *n = dync__segment_output(g, out), *last = n;
+    if (n->op == DYNC__NODE_GETITEM) last = n->args[0].as.node;
+    const dync__node *memory = dync__segment_memory(n);
+    for (int i = last->index + 1; i < g->node.n; i++) {
+        dync__node *x = g->node.at[i];
+        if (x->op >= 0 && dync__op_info(x->op)->cls == DYNC__INPLACE &&
+            dync__segment_memory(x) == memory)
+            last = x;
+    }
+    return last;
+}
+
+DYNC__RARE DYNC__FN bool dync__segment_is_apart(const dync__segment *s, int out)
+{
+    const dync__apart *a = DYNC__ATOMIC_LOAD(&s->apart);
+    return a && dync__segment_maker(a->graph, out)->apart;
+}
+
+static void dync__apart_free(dync__apart *a)
+{
+    if (a->code.destroy) a->code.destroy(a->code.state);
+    dync__graph_unref(a->graph);
+    dync__free(a, sizeof *a);
+}
+
+/* Threads that do this at once wait for each other; calls that run keep the code they began with,
+ * which lives as long as the segment. */
+DYNC__RARE DYNC__FN dync_status dync__segment_part(dync__compiled *f, dync__segment *s, int out,
+                                                   dync__tensor *const *inputs)
+{
+    const dync__apart *known = DYNC__ATOMIC_LOAD(&s->apart);
+    dync__apart *a = dync__calloc(sizeof *a);
+    dync_value few[DYNC__FEW], *examples = dync__room(few, DYNC__FEW, s->n_in, sizeof *examples);
+    dync_status status = a && examples ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK)
+        status = dync__graph_rewrite(known ? known->graph : s->graph, dync__rewrite_copy, NULL,
+                                     &a->graph);
+    dync_scope scope = dync_scope_begin();
+    for (int i = 0; i < s->n_in && status == DYNC_OK; i++)
+        examples[i] = dync__boxed_value(inputs[i]);
+    if (status == DYNC_OK) {
+        dync__segment_maker(a->graph, out)->apart = true;
+        dync__log(DYNC__LOG_graph,
+                  "%s: a hook on a value that was used before the break: its graph "
+                  "runs in parts from now on",
+                  f->name);
+        status = dync__backend_compile(f, a->graph, examples, s->n_in, &a->code);
+    }
+    dync_scope_end(&scope);
+    dync__room_end(examples, few, s->n_in, sizeof *examples);
+    if (status != DYNC_OK) {
+        if (a) a->code.destroy = NULL;
+        if (a) dync__apart_free(a);
+        return status;
+    }
+    dync__lock(&f->lock);
+    a->next = s->apart;
+    DYNC__ATOMIC_STORE(&s->apart, a);
+    dync__unlock(&f->lock);
+    return DYNC_OK;
+}
+
 DYNC__RARE DYNC__FN void dync__lift_free(dync__lift *lift)
 {
     if (!lift) return;
@@ -239,6 +347,10 @@ DYNC__RARE DYNC__FN void dync__segment_free(dync__segment *s)
     if (s->alias) dync__free(s->alias, (size_t)s->n_in * sizeof *s->alias);
     if (s->used) dync__free(s->used, (size_t)s->n_out * sizeof *s->used);
     dync__lift_free(s->lift);
+    for (dync__apart *next; s->apart; s->apart = next) {
+        next = s->apart->next;
+        dync__apart_free(s->apart);
+    }
     dync__graph_unref(s->graph);
     dync__free(s, sizeof *s);
 }

@@ -252,7 +252,9 @@ static void dync__segment_numbers(const dync__segment *s, dync__tensor *const *o
 DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor *const *in,
                                        dync__tensor **out)
 {
-    DYNC__TRY(dync__callable_run(&s->code, true, n_in, in, s->n_out, out));
+    const dync__apart *apart = DYNC__ATOMIC_LOAD(&s->apart);
+    DYNC__TRY(dync__callable_run(DYNC__UNLIKELY(apart != NULL) ? &apart->code : &s->code, true,
+                                 n_in, in, s->n_out, out));
     if (DYNC__UNLIKELY(s->gives_numbers)) dync__segment_numbers(s, out);
     dync_status status = s->code.run == dync__raw_run ? DYNC_OK : dync__segment_outputs(s, out);
     for (int i = 0; i < s->n_out && status != DYNC_OK; i++) {
@@ -260,6 +262,16 @@ DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor 
         out[i] = NULL;
     }
     return status;
+}
+
+/* Operator by operator: every value has a node of the tape. */
+DYNC__RARE DYNC__FN dync_status dync__segment_run_plain(dync__segment *s, int n_in,
+                                                        dync__tensor *const *in, dync__tensor **out)
+{
+    dync_callable plain = {.run = dync__segment_interpret, .state = s->graph};
+    DYNC__TRY(dync__callable_run(&plain, true, n_in, in, s->n_out, out));
+    if (s->gives_numbers) dync__segment_numbers(s, out);
+    return DYNC_OK;
 }
 
 DYNC__RARE DYNC__FN void dync__callable_measure(const dync_callable *code, dync__code_size *size)
@@ -272,7 +284,8 @@ DYNC__FN dync_status dync__segment_run_into(dync__segment *s, int n_in, dync__te
                                             dync__tensor **out, dync__tensor *const *into)
 {
     const dync__raw_state *r = s->code.run == dync__raw_run ? s->code.state : NULL;
-    if (!r || !r->raw.run_into || s->gives_numbers) return dync__segment_run(s, n_in, in, out);
+    if (!r || !r->raw.run_into || s->gives_numbers || DYNC__ATOMIC_LOAD(&s->apart))
+        return dync__segment_run(s, n_in, in, out);
     for (int i = 0; i < s->n_out; i++) out[i] = NULL;
     dync_status status = r->raw.run_into(r->raw.state, n_in, in, s->n_out, out, into);
     for (int i = 0; i < s->n_out && status != DYNC_OK; i++) {

@@ -30,6 +30,7 @@ typedef struct dync__origin {
     const int *in_env;
     int out, foreign;
     bool is_grad;
+    bool plain; /* of a segment that ran operator by operator in this call */
 } dync__origin;
 typedef struct dync__environment {  /* by place */
     DYNC__VEC(dync__tensor *) real; /* owned; NULL where narrowed away */
@@ -60,6 +61,7 @@ typedef struct dync__cutting {
     const char *reason;       /* the break that ends the pieces being compiled, or NULL */
     int lo, hi;               /* calls of the piece */
     int split;                /* one more end after so many calls; 0: none */
+    bool plain;               /* the piece ran operator by operator */
     const dync__effect *then; /* what is done there, to then_to; NULL: nothing */
     dync__tensor *then_to;
 } dync__cutting;

@@ -51,6 +51,7 @@ static dync__node *dync__copy_types(dync__node *n, const dync__node *old)
     n->has_info = old->has_info;
     n->scalar = old->scalar;
     n->nout = old->nout;
+    n->apart = old->apart;
     n->at = old->at;
     n->user_op = old->user_op;
     n->seq_nr = old->seq_nr;

@@ -28,6 +28,7 @@ struct dync__node {
     int nout;                       /* outputs of a call; 1 for placeholders */
     dync__info info[DYNC__MAX_OUT]; /* of each output */
     bool requires_grad[DYNC__MAX_OUT];
+    bool apart;    /* what it gives leaves before anything uses it: hooks stand there */
     bool has_info; /* false for scalars and lists */
     /* get_attr: the parameter or constant; the graph holds a reference */
     dync__tensor *value;

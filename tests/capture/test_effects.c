@@ -294,23 +294,48 @@ TEST(hooks)
     equal(hooks_input, (how){.leaf = true, .fullgraph = true, .backward = true, .frames = 1});
     equal(hooks_input, (how){.leaf = true, .keep = true, .backward = true, .frames = 1});
 }
-static dync_tensor *hooks_too_late(dync_tensor *x, dync_tensor *y)
+static bool hooks_now = true;
+static dync_tensor *hooks_behind(dync_tensor *x, dync_tensor *y)
 {
     dync_tensor *z = dync_sin(x), *w = dync_mul(z, y);
     dync_graph_break("here");
-    dync_register_hook(z, triples, NULL);
+    if (hooks_now) dync_register_hook(z, triples, NULL);
     return dync_add(w, z);
 }
+/* The graph before the break has used the value: the hook sees that gradient too. */
+TEST(hooks_behind_a_break)
+{
+    equal(hooks_behind, (how){.backward = true});
+    equal(hooks_behind, (how){.leaf = true, .backward = true});
+    counter c = {.inner = "inductor"};
+    dync_compiled *f = dync_compile(hooks_behind, .backend_object = &COUNTER(c));
+    for (int i = 0; i < 4; i++) {
+        dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true),
+                    *y = dync_randn(dync_shape(4));
+        EXPECT_OK(dync_backward(dync_sum(dync_call(f, x, y), DYNC_ALL, false)));
+        EXPECT(same(dync_grad(x), dync_mul(dync_mul(dync_cos(x), dync_add(y, 1)), 3), 1e-5));
+    }
+    /* both graphs, and the first in parts: once */
+    EXPECT_EQ_INT(c.frame_count, 3);
+    dync_compiled_free(f);
+}
+/* A variable brings the first hook after that graph ran compiled: said, and right from then on. */
 TEST(hooks_that_come_too_late)
 {
     dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true),
                 *y = dync_randn(dync_shape(4));
+    dync_compiled *f = dync_compile(hooks_behind);
     dync_on_error(quiet, NULL);
-    EXPECT(dync_call(dync_compile(hooks_too_late), x, y) == NULL);
+    hooks_now = false;
+    for (int i = 0; i < 3; i++) EXPECT(dync_call(f, x, y) != NULL);
+    hooks_now = true;
+    EXPECT(dync_call(f, x, y) == NULL);
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_UNSUPPORTED);
     EXPECT_HAS_STR(dync_error_message(), "register it where the value is made");
     dync_clear_error();
-    EXPECT(dync_call(dync_compile(hooks_too_late, .backend = "eager"), x, y) != NULL);
+    EXPECT_OK(dync_backward(dync_sum(dync_call(f, x, y), DYNC_ALL, false)));
+    EXPECT(same(dync_grad(x), dync_mul(dync_mul(dync_cos(x), dync_add(y, 1)), 3), 1e-5));
+    dync_compiled_free(f);
 }
 static dync_tensor *hooks_inside(dync_tensor *x, dync_tensor *y)
 {
