@@ -22,7 +22,7 @@ DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__ten
     t->env.real.at[t->env.real.n++] = real;
     t->env.fake.at[t->env.fake.n++] = fake;
     t->env.holder.at[t->env.holder.n++] = NULL;
-    t->env.origin.at[t->env.origin.n++] = (dync__origin){NULL, NULL, 0, 0, false};
+    t->env.origin.at[t->env.origin.n++] = (dync__origin){0};
     fake->trace_id = t->id;
     fake->node = NULL;
     fake->node_output = n;

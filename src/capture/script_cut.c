@@ -77,7 +77,8 @@ DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n
     p.value = value;
     p.origin = origin;
     bool ok = value && origin && p.fake && p.in_env;
-    for (int i = 0; i < n_out && ok; i++) origin[i] = (dync__origin){p.seg, p.in_env, i, 0, false};
+    for (int i = 0; i < n_out && ok; i++)
+        origin[i] = (dync__origin){.seg = p.seg, .in_env = p.in_env, .out = i};
     /* it ends with this call */
     for (int i = 0; i < t->transient.n && ok; i++) ok = t->transient.at[i] != ref->seg;
     for (int i = 0; i < n_out && ok; i++) ok = (value[i] = dync__script_find(s, fakes[i])) >= 0;
