@@ -35,6 +35,7 @@
     X(in_place,    STEPS,  dync__steps_in_place,   OPTIONAL, "scatters write where their result lies") \
     X(prologue,    STAGE,  none,                   OPTIONAL, "a product computes its operand itself (devices)") \
     X(epilogue,    STAGE,  none,                   OPTIONAL, "what follows a product runs on its rows") \
+    X(rolled,      STAGE,  none,                   OPTIONAL, "exported recurrent layers are loops over steps") \
     X(follow,      STAGE,  none,                   OPTIONAL, "a few operators of it run in the product's tiles") \
     X(index_check, STAGE,  none,                   OPTIONAL, "indices are checked by the loops that read them") \
     X(memory,      STAGE,  none,                   OPTIONAL, "temporaries share memory")

@@ -53,6 +53,9 @@ DYNC__FN void dync__piece_store(dync__piece *, int buf, int64_t offset, int64_t 
                                 int value);
 /* compiles; frees what begin took. Of symbolic sizes: code_sized, *out NULL where there is none. */
 DYNC__FN dync_status dync__piece_end(dync__piece *, dync__code **out);
+/* The gates of one step of an rnn_layer over [n, hidden] (recurrent.c: the order of their buffers)
+ * as loops, for who writes them otherwise; the caller frees the piece's arena. False: no memory. */
+DYNC__FN bool dync__rnn_gates(const dync__kcall *, int64_t n, int64_t hidden, dync__piece *out);
 /* dync__gemm_f32 or dync__gemm_f64 */
 DYNC__FN void dync__gemm_of(int dtype, int64_t m, int64_t n, int64_t k, const void *a,
                             int64_t a_row, int64_t a_col, const void *b, int64_t b_row,

@@ -116,14 +116,13 @@ static void dync__rp_store(dync__rnn_piece *x, int buf, int role, int gate, int 
  * the state's share [N, gates H], bias, h, c, out, c of the step, gates; those that the call does
  * not have are left out, as dync__rnn_push does. `c of the step` of a GRU is the state's share of
  * the new gate, which backward needs. */
-static dync_status dync__rnn_forward_piece(const dync__rnn *r, dync__code **out)
+static bool dync__rnn_forward_loops(const dync__rnn *r, bool fast, dync__piece *out)
 {
     dync__rnn_piece x = {.r = r, .type = r->type};
     int64_t H = r->hidden, W = r->width;
-    if (!dync__piece_begin(&x.p, "rnn_step", 0, r->n, H)) return DYNC_ERR_MEMORY;
+    if (!dync__piece_begin(&x.p, "rnn_step", 0, r->n, H)) return false;
     dync__lb *b = &x.p.b;
-    /* 3.5 ULP behind a sum of H products in F32 */
-    b->fast_math = r->call->attr.rnn.fast || r->type == DYNC_F32;
+    b->fast_math = fast;
     int in = dync__rp_operand(&x, DYNC__RNN_IN, DYNC__BUF_IN),
         hid = dync__piece_buf(&x.p, r->type, DYNC__BUF_IN);
     int bias = dync__rp_operand(&x, DYNC__RNN_BIAS, DYNC__BUF_IN),
@@ -165,7 +164,27 @@ static dync_status dync__rnn_forward_piece(const dync__rnn *r, dync__code **out)
     dync__rp_store(&x, y, DYNC__RNN_OUT, 0, value);
     dync__rp_store(&x, cells, DYNC__RNN_CELLS, 0, cell);
     for (int i = 0; i < r->gates; i++) dync__rp_store(&x, saved, DYNC__RNN_GATES, i, gate[i]);
-    return dync__piece_end(&x.p, out);
+    *out = x.p;
+    out->b.k->arena = &out->arena; /* where it grows */
+    return true;
+}
+
+static dync_status dync__rnn_forward_piece(const dync__rnn *r, dync__code **out)
+{
+    dync__piece p;
+    /* 3.5 ULP behind a sum of H products in F32 */
+    bool fast = r->call->attr.rnn.fast || r->type == DYNC_F32;
+    return dync__rnn_forward_loops(r, fast, &p) ? dync__piece_end(&p, out) : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN bool dync__rnn_gates(const dync__kcall *c, int64_t n, int64_t hidden, dync__piece *out)
+{
+    dync__rnn r = {.call = c, .n = n, .hidden = hidden};
+    r.gates = (int)c->attr.rnn.gates;
+    r.dtype = c->operand[0].dtype;
+    r.type = dync__operand_working(r.dtype);
+    r.width = dync__sz_mul(r.gates, hidden);
+    return dync__rnn_forward_loops(&r, c->attr.rnn.fast, out);
 }
 
 /* a (1 - a) d, and (1 - a a) d */

@@ -1,6 +1,6 @@
 /* program/csource.h: what the parts of the C exporter share: csource.c plans, csource_steps.c,
- * csource_control.c and csource_kernels.c write functions, csource_face.c what the user calls,
- * csource_print.c the file. */
+ * csource_recurrent.c, csource_control.c and csource_kernels.c write functions, csource_face.c what
+ * the user calls, csource_print.c the file. */
 #ifndef DYNC__CSOURCE_H
 #define DYNC__CSOURCE_H
 #include "../inductor/inductor.h"
@@ -34,6 +34,10 @@ typedef struct dync__csource_step {
     dync__fuse_step at;
     dync__csource_after after;
     bool no_index; /* max_pool2d: nobody reads where maxima were */
+    /* rnn_layer: the product that is its input, done step by step; NULL: all of it is there.
+     * last: nobody reads more of its output than the last step */
+    const dync__kcall *input;
+    bool last;
     const dync__csource_fn *fn;
     int n, slot[DYNC__CSOURCE_ARGS];
     int64_t base[DYNC__CSOURCE_ARGS]; /* of the slot's elements, the one that is passed */
@@ -100,8 +104,37 @@ DYNC__FN int dync__csource_blocks_for(dync__str *, int depth, const char *name, 
 DYNC__FN void dync__csource_blocks_end(dync__str *, int depth, int to);
 DYNC__FN void dync__csource_product(dync__str *, const dync__kcall *, const dync__csource_after *);
 DYNC__FN void dync__csource_conv(dync__str *, const dync__kcall *, const dync__csource_after *);
+/* csource_functions.c: the function of this text, which may be an earlier one; NULL: no memory */
+DYNC__FN const dync__csource_fn *dync__csource_function(dync__csource *, const dync__str *text);
+DYNC__FN bool dync__csource_has_word(const char *text, const char *word);
+/* the symbols that a text names, by bits */
+DYNC__FN uint64_t dync__csource_uses(const dync__csource *, const char *text);
+DYNC__FN void dync__csource_functions(dync__csource *, dync__str *); /* all of them */
+/* ", int n" for the symbols of the mask, with `type` before each */
+DYNC__FN void dync__csource_symbols(const dync__csource *, uint64_t uses, const char *before,
+                                    const char *type, dync__str *);
+/* the greatest that a size may be; DYNC_ERR_UNSUPPORTED: beyond an int */
+DYNC__FN dync_status dync__csource_most(int64_t size, int64_t *most);
+/* csource_recurrent.c: a recurrent layer as a loop over its steps */
+DYNC__FN dync_status dync__csource_recurrent(dync__csource *, dync__csource_step *,
+                                             dync__str *text);
+/* csource_rolled.c: `input` and `last` of the steps of a unit; arrays of which less is kept, once
+ * functions are made */
+DYNC__FN void dync__csource_recurrent_take(dync__csource_unit *);
+DYNC__FN void dync__csource_recurrent_arrays(dync__csource_unit *);
+/* an operand of rnn_layer by its role (kernel/attr.h); NULL: not given */
+DYNC__INLINE const dync__operand *dync__csource_role(const dync__kcall *call, int role)
+{
+    int place = call->attr.rnn.role[role];
+    return place >= 0 ? &call->operand[place] : NULL;
+}
 /* csource_follow.c: calls take over what follows them; steps that are done so go */
 DYNC__FN void dync__csource_follow(dync__csource_unit *);
+DYNC__FN int dync__csource_mode(const dync__csource_step *, int32_t slot); /* DYNC__BUF_ bits */
+/* the one step beside i that touches the slot, a temporary, and stands behind it; -1: there are
+ * several, or none. May step i run where step j does? */
+DYNC__FN int dync__csource_only(const dync__csource_unit *, int i, int32_t slot);
+DYNC__FN bool dync__csource_moves(const dync__csource_unit *, int i, int j);
 DYNC__FN bool dync__csource_has_numbers(const dync__kcall *);
 DYNC__FN bool dync__csource_blocks_are(const dync__kcall *); /* written so? */
 /* is each of the layout's dimensions within one loop of it? */
@@ -123,19 +156,12 @@ DYNC__FN int64_t dync__csource_numel(const dync__layout *);
 DYNC__FN int dync__csource_weight(dync__csource *, int i);
 /* bytes of all; s not NULL: as arrays */
 DYNC__FN int64_t dync__csource_weights(const dync__csource *, dync__str *s);
-/* csource_steps.c: the function of this text, which may be an earlier one; NULL: no memory */
-DYNC__FN const dync__csource_fn *dync__csource_function(dync__csource *, const dync__str *text);
+/* csource_steps.c */
 /* Steps fused, their functions, where everything lies. */
 DYNC__FN dync_status dync__csource_unit_plan(dync__csource *, dync__csource_unit *);
 /* the statements that a unit is: calls of its steps, copies of results that lie elsewhere */
 DYNC__FN void dync__csource_body(dync__csource *, const dync__csource_unit *, dync__str *);
-DYNC__FN void dync__csource_functions(dync__csource *, dync__str *); /* all of them */
 DYNC__FN void dync__csource_unit_free(dync__csource_unit *);
-/* ", int n" for the symbols of the mask, with `type` before each */
-DYNC__FN void dync__csource_symbols(const dync__csource *, uint64_t uses, const char *before,
-                                    const char *type, dync__str *);
-/* the greatest that a size may be; DYNC_ERR_UNSUPPORTED: beyond an int */
-DYNC__FN dync_status dync__csource_most(int64_t size, int64_t *most);
 /* recursion: a step with functions inside, as a C function with an if or a loop
  * (csource_control.c) */
 DYNC__FN dync_status dync__csource_control(dync__csource *, dync__csource_step *, dync__str *text);

@@ -121,34 +121,35 @@ DYNC__FN bool dync__csource_after_reads(const dync__csource_after *after, int bu
 
 /* ---- what may follow ------------------------------------------------------------------------- */
 
-static int dync__follow_mode(const dync__csource_step *s, int32_t slot)
+DYNC__FN int dync__csource_mode(const dync__csource_step *s, int32_t slot)
 {
     int mode = dync__step_mode(&s->at, slot);
     for (int b = 0; s->after.k && b < s->after.k->buf.n; b++)
         if (s->after.k->buf.at[b].id == slot) mode |= s->after.k->buf.at[b].mode;
+    for (int i = 0; s->input && i + 1 < s->input->n; i++)
+        if (s->input->operand[i].slot == slot) mode |= DYNC__BUF_IN;
     return mode;
 }
 
-/* The one step beside i that touches the slot, a temporary; -1: there are several, or none. */
-static int dync__follow_only(const dync__csource_unit *u, int i, int32_t slot)
+DYNC__FN int dync__csource_only(const dync__csource_unit *u, int i, int32_t slot)
 {
     int only = -1;
     if (u->pb.slot.at[slot].kind != DYNC__SLOT_TEMP) return -1;
     for (int k = 0; k < u->n_steps; k++) {
-        if (k == i || !dync__follow_mode(&u->step[k], slot)) continue;
+        if (k == i || !dync__csource_mode(&u->step[k], slot)) continue;
         if (only >= 0) return -1;
         only = k;
     }
     return only > i ? only : -1;
 }
 
-/* May step i run where step j does? Nothing between writes what it reads. */
-static bool dync__follow_moves(const dync__csource_unit *u, int i, int j)
+/* Nothing between writes what it reads. */
+DYNC__FN bool dync__csource_moves(const dync__csource_unit *u, int i, int j)
 {
     for (int32_t slot = 0; slot < u->pb.slot.n; slot++) {
-        if (!dync__follow_mode(&u->step[i], slot)) continue;
+        if (!dync__csource_mode(&u->step[i], slot)) continue;
         for (int k = i + 1; k < j; k++)
-            if (dync__follow_mode(&u->step[k], slot) & DYNC__BUF_OUT) return false;
+            if (dync__csource_mode(&u->step[k], slot) & DYNC__BUF_OUT) return false;
     }
     return true;
 }
@@ -220,22 +221,22 @@ static int dync__follow_step(dync__csource_unit *u, int i)
     dync__csource_after after;
     dync__layout lay = y->lay;
     int32_t slot = y->slot;
-    int j = dync__follow_only(u, i, slot);
+    int j = dync__csource_only(u, i, slot);
     if (j >= 0 && u->step[j].at.k && dync__pass_on(DYNC__PASS_epilogue) &&
         dync__follow_kernel(u->step[j].at.k, y, &after) && dync__layout_is_contiguous(&lay) &&
-        dync__csource_after_fits(&after, &lay) && dync__follow_moves(u, i, j)) {
+        dync__csource_after_fits(&after, &lay) && dync__csource_moves(u, i, j)) {
         dync__follow_take(u, i, j);
         u->step[j].after = after;
         slot = after.k->buf.at[after.out].id;
         lay.offset = after.first;
         i = j;
-        j = dync__follow_only(u, i, slot);
+        j = dync__csource_only(u, i, slot);
     }
     const dync__kcall *pool = j >= 0 && !u->step[j].at.k ? u->step[j].at.call : NULL;
     int dtype = u->pb.slot.at[slot].dtype;
     if (!pool || !dync__kcall_is(call, DYNC__K_conv2d) || !dync__pass_on(DYNC__PASS_convs) ||
         dtype != y->dtype || pool->operand[0].slot != slot || !u->step[j].no_index ||
-        !dync__follow_pool(pool, &lay) || !dync__follow_moves(u, i, j))
+        !dync__follow_pool(pool, &lay) || !dync__csource_moves(u, i, j))
         return i;
     dync__follow_take(u, i, j);
     u->step[j].after.pool = pool;
@@ -250,7 +251,7 @@ static bool dync__follow_unread(const dync__csource_unit *u, int i)
     int32_t slot = call->operand[2].slot;
     bool read = u->pb.slot.at[slot].kind != DYNC__SLOT_TEMP;
     for (int k = 0; k < u->n_steps; k++)
-        read = read || (dync__follow_mode(&u->step[k], slot) & DYNC__BUF_IN);
+        read = read || (dync__csource_mode(&u->step[k], slot) & DYNC__BUF_IN);
     return !read;
 }
 

@@ -9,86 +9,7 @@
 #include "csource.h"
 DYNC__COLD
 
-/* ---- symbols --------------------------------------------------------------------------------- */
-
-static bool dync__csource_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-static bool dync__csource_has_word(const char *text, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
-        if ((at == text || !dync__csource_letter(at[-1])) && !dync__csource_letter(at[n]))
-            return true;
-    return false;
-}
-
-static uint64_t dync__csource_uses(const dync__csource *c, const char *text)
-{
-    uint64_t uses = 0;
-    for (int i = 0; c->syms && i < c->syms->symbol.n; i++)
-        if (dync__csource_has_word(text, c->syms->symbol.at[i].source)) uses |= (uint64_t)1 << i;
-    return uses;
-}
-
-DYNC__FN void dync__csource_symbols(const dync__csource *c, uint64_t uses, const char *before,
-                                    const char *type, dync__str *s)
-{
-    for (int i = 0; c->syms && i < c->syms->symbol.n; i++) {
-        if (!(uses >> i & 1)) continue;
-        dync__str_addf(s, "%s%s%s", before, type, c->syms->symbol.at[i].source);
-        before = ", ";
-    }
-}
-
-DYNC__FN dync_status dync__csource_most(int64_t size, int64_t *most)
-{
-    double low, high;
-    dync__sz_bounds(size, &low, &high);
-    *most = high <= 0 ? 0 : high <= INT32_MAX ? (int64_t)high : INT32_MAX;
-    if (high <= INT32_MAX) return DYNC_OK;
-    return dync__fail(DYNC_ERR_UNSUPPORTED,
-                      "C source: an array of more than 2^31 elements, at the greatest sizes");
-}
-
 /* ---- functions ------------------------------------------------------------------------------- */
-
-/* The text with the function's name and, behind its parameters, the sizes it uses. */
-static const char *dync__csource_named(dync__csource *c, const dync__csource_fn *f)
-{
-    dync__str s = {0};
-    const char *head = strstr(f->text, "static void @("), *end = head ? strchr(head, ')') : NULL;
-    for (const char *p = f->text; *p; p++) {
-        if (p == end && f->uses) {
-            bool none = s.n > 5 && memcmp(s.at + s.n - 5, "(void", 5) == 0;
-            if (none) s.n -= 4;
-            dync__csource_symbols(c, f->uses, none ? "" : ", ", "int ", &s);
-        }
-        if (*p == '@' || *p == '#')
-            dync__str_add(&s, *p == '@' ? f->name : c->program->name);
-        else
-            dync__str_addc(&s, *p);
-    }
-    const char *named = s.failed ? NULL : dync__arena_strdup(&c->names, dync__str_get(&s));
-    dync__str_free(&s);
-    return named;
-}
-
-DYNC__FN const dync__csource_fn *dync__csource_function(dync__csource *c, const dync__str *text)
-{
-    dync__str copy = *text;
-    const char *at = dync__str_get(&copy);
-    for (int i = 0; i < c->fn.n; i++)
-        if (strcmp(c->fn.at[i]->text, at) == 0) return c->fn.at[i];
-    dync__csource_fn *f = dync__arena_alloc(&c->names, sizeof *f);
-    if (!f) return NULL;
-    f->text = dync__arena_strdup(&c->names, at);
-    f->name = dync__arena_printf(&c->names, "%s_step%d", c->program->name, c->fn.n);
-    f->uses = dync__csource_uses(c, at);
-    return f->text && f->name && dync__avec_push(&c->names, &c->fn, f) ? f : NULL;
-}
 
 /* Where the call's results go, and what is read beside. */
 static void dync__csource_after_arrays(dync__csource_step *s)
@@ -131,6 +52,7 @@ static dync_status dync__csource_step_text(dync__csource *c, dync__csource_step 
         s->base[i] = call->operand[i].lay.offset;
     }
     if (dync__control_is(call)) return dync__csource_control(c, s, text);
+    if (dync__kcall_is(call, DYNC__K_rnn_layer)) return dync__csource_recurrent(c, s, text);
     if (!dync__csource_blocks_are(call)) return dync__kcall_csource(text, call, s->no_index, "@");
     DYNC__TRY(dync__csource_blocks(text, call, &s->after));
     dync__csource_after_arrays(s);
@@ -163,6 +85,7 @@ static dync_status dync__csource_fuse(dync__csource *c, dync__csource_unit *u)
         s->at = steps.at[i];
     }
     dync__csource_follow(u);
+    dync__csource_recurrent_take(u);
     for (int i = 0; i < u->n_steps; i++) {
         dync__csource_step *s = &u->step[i];
         const dync__kcall *call = s->at.call;
@@ -172,6 +95,7 @@ static dync_status dync__csource_fuse(dync__csource *c, dync__csource_unit *u)
                               (int)DYNC__CSOURCE_ARGS);
         DYNC__TRY(dync__csource_step_make(c, s));
     }
+    dync__csource_recurrent_arrays(u);
     return DYNC_OK;
 }
 
@@ -372,37 +296,4 @@ DYNC__FN void dync__csource_body(dync__csource *c, const dync__csource_unit *u, 
     dync__str_add(s, dync__str_get(&calls));
     s->failed = s->failed || calls.failed;
     dync__str_free(&calls);
-}
-
-/* Floats as bits and back: a union, which C and the compilers of C++ take so. */
-static void dync__csource_bits(dync__csource *c, dync__str *s)
-{
-    static const char *const rows[][4] = {{"#_bits32(", "int32_t", "float", "i"},
-                                          {"#_float32(", "float", "int32_t", "f"},
-                                          {"#_bits64(", "int64_t", "double", "i"},
-                                          {"#_float64(", "double", "int64_t", "f"}};
-    for (int k = 0; k < DYNC__COUNT_OF(rows); k++) {
-        bool used = false, gives = rows[k][3][0] == 'i';
-        for (int i = 0; i < c->fn.n; i++) used = used || strstr(c->fn.at[i]->text, rows[k][0]);
-        if (used)
-            dync__str_addf(s,
-                           "static %s %s%s%s x)\n{\n    union { %s f; %s i; } u;\n    u.%s = x;\n"
-                           "    return u.%s;\n}\n",
-                           rows[k][1], c->program->name, rows[k][0] + 1, rows[k][2],
-                           rows[k][gives ? 2 : 1], rows[k][gives ? 1 : 2], gives ? "f" : "i",
-                           rows[k][3]);
-    }
-    dync__str_addc(s, '\n');
-}
-
-/* Every function, in the order in which they call each other. */
-DYNC__FN void dync__csource_functions(dync__csource *c, dync__str *s)
-{
-    dync__csource_bits(c, s);
-    for (int i = 0; i < c->fn.n; i++) {
-        const dync__csource_fn *f = c->fn.at[i];
-        const char *text = dync__csource_named(c, f);
-        if (!text) s->failed = true;
-        dync__str_addf(s, "%s\n", text ? text : "");
-    }
 }
