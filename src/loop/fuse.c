@@ -1,5 +1,5 @@
 /* loop/fuse.c: which steps of a program become one kernel, and in what order the rest runs. After
- * op/lower.c made one kernel per operator, before schedule.c and the memory plan. fuse_merge.c does
+ * op/lower.c made one kernel per operator, before schedule.c and the memory plan. fuse_merge.c and fuse_inline.c do
  * the merging of two.
  *
  * Steps are nodes of a graph whose edges are read-after-write, write-after-read and

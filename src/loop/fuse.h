@@ -1,4 +1,5 @@
-/* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_merge.c (two kernels
+/* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_traits.c (what a kernel
+ * is), fuse_items.c (the bodies of two as one list), fuse_merge.c and fuse_inline.c (two kernels
  * become one), fuse.c (which ones).
  *
  * Words: the host is the kernel whose loops stay (split where needed), the guest the one whose body
@@ -53,12 +54,23 @@ DYNC__FN bool dync__access_injective(const dync__access *, int n, const int64_t 
 DYNC__FN bool dync__access_overlap(const dync__access *, int n, const int64_t *extent,
                                    const dync__access *, int n2, const int64_t *extent2);
 
-/* ---- fuse_merge.c ---------------------------------------------------------------------------- */
+/* ---- fuse_traits.c --------------------------------------------------------------------------- */
 /* What a kernel is to fusion. Pointwise: no rows, no reductions. Tangled: its result depends on the
  * order of its indices. */
 typedef struct dync__fuse_traits {
     bool pointwise, tangled, scatters, empty;
 } dync__fuse_traits;
+DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *);
+/* all indices of loops [from, to); of the whole kernel */
+DYNC__FN int64_t dync__fuse_size(const int64_t *extent, int from, int to);
+DYNC__FN int64_t dync__fuse_domain(const dync__kernel *);
+DYNC__FN bool dync__fuse_is_store(int prim);
+DYNC__FN bool dync__fuse_is_indexed(int prim);
+DYNC__FN bool dync__fuse_same_dtypes(const dync__kernel *a, const dync__kernel *b);
+DYNC__FN bool dync__fuse_makes_indices(const dync__kernel *first, const dync__kernel *second);
+DYNC__FN bool dync__fuse_order_matters(const dync__kernel *);
+
+/* ---- fuse_items.c ---------------------------------------------------------------------------- */
 typedef struct dync__fuse_item {
     dync__inst in;       /* operands are items */
     dync__access access; /* over the merged nest */
@@ -77,8 +89,32 @@ typedef struct dync__fuse_job {
     const dync__kernel *from[2]; /* the kernels at hand, [1] NULL: one alone */
     dync__fuse_frame frame;      /* here, as it is large for a small stack */
 } dync__fuse_job;
-DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *);
-DYNC__FN int64_t dync__fuse_domain(const dync__kernel *);
+/* Where a kernel's instructions go in the merged nest: OWN: row code stays row code and phases stay
+ * phases; ROW: all of it is done once a row; PHASE: all of it in the inner loops. */
+typedef enum { DYNC__FUSE_OWN, DYNC__FUSE_ROW, DYNC__FUSE_PHASE } dync__fuse_place;
+/* Appends k's instructions; map < 0: k is the host. only: those with job->number >= 0, which become
+ * the items' numbers. */
+DYNC__FN bool dync__fuse_add(dync__fuse_job *, const dync__fuse_frame *, const dync__kernel *,
+                             int map, dync__fuse_place, bool first, bool only);
+/* Item `load` becomes item `value`, rounded as the buffer between them would have. */
+DYNC__FN void dync__fuse_forward(dync__fuse_job *, int load, int value);
+/* The second kernel's loads take the values that the first stored. False: the kernels cannot share
+ * this nest; the items are then of no use. */
+DYNC__FN bool dync__fuse_resolve(dync__fuse_job *, const dync__nest *);
+/* Marks what no store needs; gives the number of live items. */
+DYNC__FN int dync__fuse_sweep(dync__fuse_job *);
+/* Gives every live item its section. False: row code would need a phase value, too many sections,
+ * or no memory (job->no_memory). */
+DYNC__FN bool dync__fuse_place_all(dync__fuse_job *, const dync__nest *);
+/* Would a generator that computes what item `store` stores again, in a later phase, read what was
+ * overwritten meanwhile? */
+DYNC__FN bool dync__fuse_recompute_safe(dync__fuse_job *, int store);
+
+/* ---- fuse_merge.c, fuse_inline.c ------------------------------------------------------------- */
+/* The live items as a kernel, in job->arena; NULL: refused, or job->no_memory. */
+DYNC__FN dync__kernel *dync__fuse_finish(dync__fuse_job *, const dync__nest *, const char *name);
+/* "a_b", or the longer of the two where that is too long */
+DYNC__FN const char *dync__fuse_name(dync__arena *, const char *a, const char *b);
 /* Each gives a new kernel or NULL: refused, or job->no_memory. alone: a copy without the stores
  * that nobody needs. pair: both in one. inline: second with its loads of buf_id replaced by first's
  * expression for it. */

@@ -1,0 +1,105 @@
+/* loop/fuse_traits.c: what a kernel is to fusion: pointwise, tangled, of an order that shows. After
+ * fuse_map.c, before fuse_items.c. */
+#include "../dync.in.h"
+#include "fuse.h"
+DYNC__LEAN
+
+DYNC__FN bool dync__fuse_is_store(int prim)
+{
+    return prim == DYNC__P_store || prim == DYNC__P_storex;
+}
+
+DYNC__FN bool dync__fuse_is_indexed(int prim)
+{
+    return prim == DYNC__P_loadx || prim == DYNC__P_storex;
+}
+
+DYNC__FN int64_t dync__fuse_size(const int64_t *extent, int from, int to)
+{
+    int64_t n = 1;
+    for (int d = from; d < to; d++) n = dync__sz_mul(n, extent[d]);
+    return n;
+}
+
+DYNC__FN int64_t dync__fuse_domain(const dync__kernel *k)
+{
+    return dync__fuse_size(k->extent, 0, k->n_dims);
+}
+
+/* ---- what a kernel is ------------------------------------------------------------------------ */
+
+/* Does store i make the order of its own kernel's indices matter? So it does where two indices
+ * store to one place, where it scatters, or where the kernel reads the buffer at another index or
+ * after the store. Such kernels are never merged. */
+static bool dync__fuse_store_tangles(const dync__kernel *k, int i)
+{
+    const dync__inst *store = &k->inst.at[i];
+    const dync__access *acc = &k->access.at[store->access];
+    int n = store->section & 1 ? k->n_dims : k->n_outer;
+    bool scatter = store->prim == DYNC__P_storex;
+    if (!scatter && !dync__access_injective(acc, n, k->extent)) return true;
+    for (int j = 0; j < k->inst.n; j++) {
+        const dync__inst *in = &k->inst.at[j];
+        if (j == i || in->buf != store->buf) continue;
+        if (scatter || dync__fuse_is_indexed(in->prim)) return true;
+        const dync__access *other = &k->access.at[in->access];
+        if (!dync__access_overlap(acc, k->n_dims, k->extent, other, k->n_dims, k->extent)) continue;
+        if (!dync__access_equal(acc, other, k->n_dims, k->extent)) return true;
+        if (in->prim == DYNC__P_load && j > i) return true;
+    }
+    return false;
+}
+
+/* pointwise: no reduction, no scan, and no store from row code unless a row is one element. */
+DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *k)
+{
+    dync__fuse_traits t = {true, false, false, false};
+    bool one_index = dync__fuse_size(k->extent, k->n_outer, k->n_dims) == 1;
+    for (int d = 0; d < k->n_dims; d++) t.empty |= k->extent[d] <= 0;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        bool store = dync__fuse_is_store(in->prim);
+        if (in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan ||
+            (store && !(in->section & 1) && !one_index))
+            t.pointwise = false;
+        if (in->prim == DYNC__P_storex) t.scatters = true;
+        if (store && !t.tangled) t.tangled = dync__fuse_store_tangles(k, i);
+    }
+    return t;
+}
+
+/* A slot may be seen as two dtypes, which one kernel cannot express. */
+DYNC__FN bool dync__fuse_same_dtypes(const dync__kernel *a, const dync__kernel *b)
+{
+    for (int i = 0; i < a->buf.n; i++)
+        for (int j = 0; j < b->buf.n; j++)
+            if (a->buf.at[i].id == b->buf.at[j].id && a->buf.at[i].dtype != b->buf.at[j].dtype)
+                return false;
+    return true;
+}
+
+/* Does the first kernel write indices that the second one's bounds speak of? They are looked at
+ * before a kernel runs. */
+DYNC__FN bool dync__fuse_makes_indices(const dync__kernel *first, const dync__kernel *second)
+{
+    for (int b = 0; b < second->bound.n; b++)
+        for (int i = 0; i < first->buf.n; i++)
+            if ((first->buf.at[i].mode & DYNC__BUF_OUT) &&
+                first->buf.at[i].id == second->buf.at[second->bound.at[b].buf].id)
+                return true;
+    return false;
+}
+
+/* Would another order of the inner loops show in the result? */
+DYNC__FN bool dync__fuse_order_matters(const dync__kernel *k)
+{
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->prim == DYNC__P_scan) return true;
+        if (in->prim != DYNC__P_reduce) continue;
+        if (in->type == DYNC_F32 || in->type == DYNC_F64 || in->imm.i == DYNC__R_ARGMAX ||
+            in->imm.i == DYNC__R_ARGMIN)
+            return true;
+    }
+    return false;
+}
