@@ -1,5 +1,6 @@
-/* codegen/gen.h: one kernel on its way to machine code, shared by gen_loops.c (loops), gen_reg.c
- * (registers), gen_prim.c (primitives), gen_mem.c (loads and stores), gen_reduce.c, gen_cold.c.
+/* codegen/gen.h: one kernel on its way to machine code, shared by gen_reg.c (registers), gen_mem.c
+ * and gen_store.c (memory), gen_prim.c (primitives), gen_reduce.c and gen_fold.c, gen_cold.c,
+ * gen_loops.c (phases), gen_kernel.c (the whole).
  * plan_code.c decides what is generated; the target (target.h) makes instructions of the verbs.
  *
  * Lanes. A kernel that has 64-bit values takes as many lanes a vector as the target has room for
@@ -255,6 +256,8 @@ DYNC__FN void dync__gen_prim(dync__gen *, int inst);
 DYNC__FN void dync__gen_random_keys(dync__gen *);
 DYNC__FN void dync__gen_prefetch_page(dync__gen *, int list);
 /* ---- gen_mem.c ------------------------------------------------------------------------------- */
+/* the tail of vector u, in a temporary; wide: for 8-byte lanes */
+DYNC__FN int dync__gen_tail(dync__gen *, bool wide);
 /* The first elements of a vector of at most 16 bytes, as many as general register `left` says, one
  * by one from y to reg, or (store) from reg, which then holds nothing any more. */
 DYNC__FN void dync__gen_elements(dync__asm *, dync__vt, int reg, dync__place y, int left,
@@ -267,20 +270,43 @@ DYNC__FN bool dync__gen_is_even(const dync__gen *, int value, int depth);
 DYNC__FN void dync__gen_load_now(dync__gen *, int inst, int reg);
 /* address of vector u of a dense stream; may use T0 */
 DYNC__FN dync__place dync__gen_element(dync__gen *, int stream);
+/* vectors of elements of so many bytes, none of whose bits mean anything */
+DYNC__FN dync__vt dync__gen_raw_vt(const dync__gen *, int bytes);
+/* the register that holds the stream's address, T1 loaded with it if need be */
+DYNC__FN int dync__gen_base(dync__gen *, int stream);
+/* element by element, through a vector in the frame? */
+DYNC__FN bool dync__gen_is_staged(const dync__gen *, const dync__gen_stream *);
+/* between memory and that vector: V elements, or those of the tail */
+DYNC__FN void dync__gen_stage(dync__gen *, int stream, bool load);
+/* the address of lane `lane` of vector u, by the stride, to T0 */
+DYNC__FN void dync__gen_strided(dync__gen *, int stream, int lane);
+/* one element for all lanes? */
+DYNC__FN bool dync__gen_is_same(const dync__gen *, const dync__gen_stream *);
+/* ---- gen_store.c ----------------------------------------------------------------------------- */
 DYNC__FN void dync__gen_store(dync__gen *, int inst);
 DYNC__FN void dync__gen_index(dync__gen *, int inst);
 /* to or from its row buffer */
 DYNC__FN void dync__gen_keep(dync__gen *, int inst, bool load);
 DYNC__FN void dync__gen_slot_store(dync__gen *, int inst);
-/* the tail of vector u, in a temporary; wide: for 8-byte lanes */
-DYNC__FN int dync__gen_tail(dync__gen *, bool wide);
 /* ---- gen_reduce.c ---------------------------------------------------------------------------- */
 /* argmax or argmin: g->place counts */
 DYNC__FN bool dync__gen_has_places(const dync__gen *, int phase);
-/* takes vector u into the accumulator */
-DYNC__FN void dync__gen_reduce(dync__gen *, int inst);
 /* registers or memory for the accumulators */
 DYNC__FN void dync__gen_reduce_pin(dync__gen *, int phase);
+/* what accumulators hold; their bytes in the frame, where they lie side by side */
+DYNC__FN int dync__acc_type(const dync__gen_red *);
+DYNC__FN int dync__acc_bytes(const dync__gen_red *); /* of a lane */
+DYNC__FN bool dync__acc_is_arg(const dync__gen_red *);
+DYNC__FN int dync__acc_size(const dync__gen *, const dync__gen_red *);
+/* acc = acc op x, in so many lanes; a NaN stays */
+DYNC__FN void dync__acc_op(dync__gen *, const dync__gen_red *, int lanes, int acc, dync__place x);
+/* the place of the first extreme in lane 0 (rows side by side: of accumulator u, in each lane) */
+DYNC__FN int dync__acc_found(dync__gen *, const dync__gen_red *, int u);
+/* all accumulators to what their operation begins with */
+DYNC__FN void dync__acc_set(dync__gen *, const dync__gen_red *, dync__vt);
+/* ---- gen_fold.c ------------------------------------------------------------------------------ */
+/* takes vector u into the accumulator */
+DYNC__FN void dync__gen_reduce(dync__gen *, int inst);
 DYNC__FN void dync__gen_reduce_init(dync__gen *, int phase, bool ordered, bool levels);
 /* rows one at a time: folds a grain, adds it to its binary counter */
 DYNC__FN void dync__gen_grain_end(dync__gen *, int phase, int32_t count);
@@ -307,6 +333,27 @@ DYNC__FN int dync__gen_after(dync__gen *, int reg, uint32_t taken);
 /* ---- gen_gemm.c ------------------------------------------------------------------------------ */
 DYNC__FN void dync__gen_products(dync__asm *, const dync__gen_sums *, int u);
 /* ---- gen_loops.c ----------------------------------------------------------------------------- */
+/* what code of a kernel changes of the caller's registers */
+enum {
+    DYNC__GEN_SAVED = 1 << DYNC__G_A0 | 1 << DYNC__G_T2 | 1 << DYNC__G_A5 | 1 << DYNC__G_A6 |
+                      1 << DYNC__G_A7 | 1 << DYNC__G_A8
+};
+/* the list begun, for each of U vectors; row code */
+DYNC__FN void dync__gen_emit_list(dync__gen *);
+DYNC__FN void dync__gen_row_list(dync__gen *, int list);
+/* END lanes are left: what masks need */
+DYNC__FN void dync__gen_tail_masks(dync__gen *);
+/* vectors at once: as many as registers allow, at most `most` */
+DYNC__FN int dync__gen_unroll(dync__gen *, int list, int most);
+/* addresses at the start of a phase: registers, then the frame if inner loops move them */
+DYNC__FN void dync__gen_phase_streams(dync__gen *);
+/* the most used constants and row values into the registers that are left */
+DYNC__FN void dync__gen_hoist(dync__gen *);
+DYNC__FN void dync__gen_unhoist(dync__gen *);
+/* a phase of a row; of rows side by side */
+DYNC__FN void dync__gen_row_phase(dync__gen *, int phase, int most);
+DYNC__FN void dync__gen_column_phase(dync__gen *, int phase);
+/* ---- gen_kernel.c ---------------------------------------------------------------------------- */
 DYNC__FN void dync__gen_emit(dync__gen *);
 #endif
 #endif

@@ -1,5 +1,5 @@
-/* codegen/gen_loops.c: the loops of a kernel over verbs (target.h). Before: jit.c has made streams
- * and lists; after: the target finishes the bytes.
+/* codegen/gen_loops.c: the phases of a kernel over verbs (target.h). Before: jit.c has made streams
+ * and lists; after: gen_kernel.c, which puts them together.
  *
  *   rows one at a time             rows side by side (vertical)
  *     list 0                         list 0
@@ -19,13 +19,9 @@
 DYNC__LEAN
 #if DYNC__JIT
 
-/* What a phase may keep addresses in, and what of the caller's registers the code changes. */
+/* What a phase may keep addresses in. */
 static const int8_t dync__gen_bases[] = {DYNC__G_A0, DYNC__G_A1, DYNC__G_A2, DYNC__G_A3, DYNC__G_A4,
                                          DYNC__G_A5, DYNC__G_A6, DYNC__G_A7, DYNC__G_A8};
-enum {
-    DYNC__GEN_SAVED = 1 << DYNC__G_A0 | 1 << DYNC__G_T2 | 1 << DYNC__G_A5 | 1 << DYNC__G_A6 |
-                      1 << DYNC__G_A7 | 1 << DYNC__G_A8
-};
 
 /* ---- a list ---------------------------------------------------------------------------------- */
 
@@ -62,7 +58,7 @@ static void dync__gen_emit_inst(dync__gen *g, int i)
     dync__gen_end(g);
 }
 
-static void dync__gen_emit_list(dync__gen *g)
+DYNC__FN void dync__gen_emit_list(dync__gen *g)
 {
     const dync__gen_list *l = &g->list[g->cur];
     dync__gen_reset(g);
@@ -83,7 +79,7 @@ static void dync__gen_emit_list(dync__gen *g)
 }
 
 /* END lanes are left: what masks need. */
-static void dync__gen_tail_masks(dync__gen *g)
+DYNC__FN void dync__gen_tail_masks(dync__gen *g)
 {
     DYNC__A(&g->a, PUT, .x = DYNC__G_END, .y = dync__gen_at(g->tail_count));
     g->pos = 0;
@@ -92,7 +88,7 @@ static void dync__gen_tail_masks(dync__gen *g)
             .m = g->tail_mask, .y = dync__gen_at(g->tail_count));
 }
 
-static void dync__gen_row_list(dync__gen *g, int list)
+DYNC__FN void dync__gen_row_list(dync__gen *g, int list)
 {
     g->in_phase = false;
     g->pinned = 0;
@@ -103,7 +99,7 @@ static void dync__gen_row_list(dync__gen *g, int list)
 /* ---- phases ---------------------------------------------------------------------------------- */
 
 /* Vectors at once: as many as registers allow. */
-static int dync__gen_unroll(dync__gen *g, int list, int most)
+DYNC__FN int dync__gen_unroll(dync__gen *g, int list, int most)
 {
     dync__gen_begin_list(g, list);
     int each = dync__gen_pressure(g, list), u = most;
@@ -121,7 +117,7 @@ static bool dync__gen_uses_stream(const dync__gen *g, int s)
 }
 
 /* Addresses at the start of a phase: registers, then the frame if inner loops move them. */
-static void dync__gen_phase_streams(dync__gen *g)
+DYNC__FN void dync__gen_phase_streams(dync__gen *g)
 {
     int next = 0;
     for (int s = 0; s < g->stream.n; s++) {
@@ -185,7 +181,7 @@ static void dync__gen_inner_end(dync__gen *g, int32_t counts, int top)
 }
 
 /* The most used constants and row values into the registers that are left. */
-static void dync__gen_hoist(dync__gen *g)
+DYNC__FN void dync__gen_hoist(dync__gen *g)
 {
     const dync__gen_list *l = &g->list[g->cur];
     const dync__loop_plan *b = g->b;
@@ -226,7 +222,7 @@ static void dync__gen_hoist(dync__gen *g)
     }
 }
 
-static void dync__gen_unhoist(dync__gen *g) { memset(g->hoist, 0xff, (size_t)g->b->k->inst.n); }
+DYNC__FN void dync__gen_unhoist(dync__gen *g) { memset(g->hoist, 0xff, (size_t)g->b->k->inst.n); }
 
 static bool dync__gen_has_ordered(const dync__gen *g, int phase)
 {
@@ -281,7 +277,7 @@ static bool dync__gen_far(const dync__gen *g, int phase, int most)
 
 /* A row: the last inner loop in lanes; sums grain by grain, what is read from memory page by
  * page. */
-static void dync__gen_row_phase(dync__gen *g, int phase, int most)
+DYNC__FN void dync__gen_row_phase(dync__gen *g, int phase, int most)
 {
     dync__asm *a = &g->a;
     int list = 2 + 2 * phase;
@@ -343,7 +339,7 @@ static void dync__gen_row_phase(dync__gen *g, int phase, int most)
 }
 
 /* Rows side by side: all inner loops, one index at a time. */
-static void dync__gen_column_phase(dync__gen *g, int phase)
+DYNC__FN void dync__gen_column_phase(dync__gen *g, int phase)
 {
     int list = 2 + 2 * phase;
     bool masked = g->masked, ordered = dync__gen_has_ordered(g, phase);
@@ -377,267 +373,5 @@ static void dync__gen_column_phase(dync__gen *g, int phase)
         dync__gen_reduce_end(g, phase, 0);
     dync__gen_unhoist(g);
     g->in_phase = false;
-}
-
-/* ---- the kernel ------------------------------------------------------------------------------ */
-
-static void dync__gen_columns(dync__gen *g, bool masked)
-{
-    int phases = g->b->n_phases;
-    g->single = false;
-    for (int p = 0; p < phases && !g->ends; p++) {
-        g->masked = masked;
-        dync__gen_row_list(g, 1 + 2 * p);
-        dync__gen_column_phase(g, p);
-    }
-    if (g->ends) {
-        dync__gen_begin_list(g, 2);
-        g->pinned = 0;
-        g->pos = 0;
-        dync__gen_reduce_pin(g, 0);
-        dync__gen_reset(g);
-        dync__gen_reduce_end(g, 0, 0);
-        g->masked = masked;
-    }
-    if (!g->tall || g->ends) dync__gen_row_list(g, 1 + 2 * phases);
-    if (g->tall) DYNC__A(&g->a, ADD_N, .y = dync__gen_at(g->state), .n = 3 * 64 * g->U * g->red.n);
-    g->masked = false;
-}
-
-static void dync__gen_vertical(dync__gen *g)
-{
-    dync__asm *a = &g->a;
-    int body = dync__a_label(a), tail = dync__a_label(a), done = dync__a_label(a),
-        step = g->U * g->V;
-    dync__place lanes = dync__gen_arg(8 * DYNC__GW_LANES);
-    if (g->tall) {
-        DYNC__A(a, GET, .to = DYNC__G_T0, .y = dync__gen_arg(8 * DYNC__GW_IN));
-        DYNC__A(a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(g->state));
-    }
-    DYNC__A(a, SET, .to = DYNC__G_LANE, .n = 0);
-    DYNC__A(a, LABEL, .label = body);
-    DYNC__A(a, ADDRESS, .to = DYNC__G_T0, .y = dync__a_mem(DYNC__G_LANE, step));
-    DYNC__A(a, JUMP_IF, .op = DYNC__IF_GT, .x = DYNC__G_T0, .y = lanes, .label = tail);
-    dync__gen_columns(g, false);
-    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = step);
-    DYNC__A(a, JUMP, .label = body);
-    DYNC__A(a, LABEL, .label = tail);
-    DYNC__A(a, GET, .to = DYNC__G_END, .y = lanes);
-    DYNC__A(a, LESS_JUMP, .op = DYNC__IF_LE, .to = DYNC__G_END, .y = dync__a_reg(DYNC__G_LANE),
-            .label = done);
-    dync__gen_tail_masks(g);
-    dync__gen_columns(g, true);
-    DYNC__A(a, LABEL, .label = done);
-}
-
-/* What is transposed, V rows from lane LANE on of a stream, to registers, or to the frame. */
-static void dync__gen_transpose(dync__gen *g, int stream)
-{
-    dync__asm *a = &g->a;
-    dync__gen_stream *st = &g->stream.at[stream];
-    dync__vt v = dync__gen_vt(g, st->bytes == 8 ? DYNC_I64 : DYNC_I32);
-    dync__place step = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_LANE));
-    DYNC__A(a, GET, .to = DYNC__G_T0, .y = step);
-    DYNC__A(a, ADDRESS, .to = DYNC__G_T2, .y = dync__a_index(DYNC__G_T0, DYNC__G_T0, 2, 0));
-    DYNC__A(a, GET, .to = DYNC__G_T1, .y = dync__a_reg(DYNC__G_LANE));
-    DYNC__A(a, MUL, .to = DYNC__G_T1, .y = step);
-    DYNC__A(a, ADD, .to = DYNC__G_T1, .y = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_AT)));
-    dync__tr_square(a, st->bytes, DYNC__G_T1, DYNC__G_T0, DYNC__G_T2, true, g->transposed);
-    if (!g->transposed_once && st->pointer < 0) st->pointer = dync__gen_frame(g, 64 * g->V);
-    for (int i = 0; i < g->V && !g->transposed_once; i++)
-        DYNC__A(a, STORE, .v = v, .x = g->transposed[i], .y = dync__gen_at(st->pointer + 64 * i));
-}
-
-/* Kernels that transpose loads only and are short: V rows at a time, for V lanes at a time
- * transposed in registers, row after row. ROWS counts V rows, LANES is a multiple of V. Each cache
- * line is read whole and once, and what is read, transposed and stored is in flight together:
- * whatever goes by way of memory waits. */
-static void dync__gen_squares(dync__gen *g)
-{
-    dync__asm *a = &g->a;
-    int rows = dync__a_label(a), lanes = dync__a_label(a), transposed = 0;
-    g->U = 1;
-    g->single = g->masked = false;
-    g->in_phase = true;
-    dync__gen_begin_list(g, 2);
-    for (int p = 0; p < g->list[2].n; p++)
-        transposed += g->stream_of[g->list[2].at[p]] >= 0 &&
-                      g->stream.at[g->stream_of[g->list[2].at[p]]].transposed;
-    g->transposed_once = transposed == 1;
-    g->pinned = (1u << DYNC__TR_SQUARE) - 1;
-    g->pos = 0;
-    dync__gen_reset(g);
-    dync__gen_hoist(g);
-    uint32_t hoisted = g->pinned & ~((1u << DYNC__TR_SQUARE) - 1);
-    DYNC__A(a, LABEL, .label = rows);
-    DYNC__A(a, SET, .to = DYNC__G_LANE, .n = 0);
-    DYNC__A(a, LABEL, .label = lanes);
-    dync__gen_phase_streams(g);
-    for (int s = 0; s < g->stream.n; s++)
-        if (g->stream.at[s].transposed) dync__gen_transpose(g, s);
-    for (g->row = 0; g->row < g->V; g->row++) {
-        g->pinned = hoisted;
-        for (int i = g->row; i < g->V && g->transposed_once; i++)
-            g->pinned |= 1u << g->transposed[i];
-        dync__gen_emit_list(g);
-        for (int s = 0; s < g->stream.n && g->row + 1 < g->V; s++)
-            if (g->stream.at[s].gpr >= 0)
-                DYNC__A(a, ADD, .to = g->stream.at[s].gpr,
-                        .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_STEP)));
-    }
-    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = g->V);
-    DYNC__A(a, JUMP_IF, .op = DYNC__IF_LT, .x = DYNC__G_LANE,
-            .y = dync__gen_arg(8 * DYNC__GW_LANES), .label = lanes);
-    for (int s = 0; s < g->stream.n; s++) {
-        DYNC__A(a, GET, .to = DYNC__G_T0,
-                .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_STEP)));
-        DYNC__A(a, SHL_N, .y = dync__a_reg(DYNC__G_T0), .n = g->V == 16 ? 4 : 3);
-        DYNC__A(a, ADD_TO, .x = DYNC__G_T0,
-                .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_AT)));
-    }
-    DYNC__A(a, SUB_JUMP, .op = DYNC__IF_NE, .y = dync__gen_arg(8 * DYNC__GW_ROWS), .n = 1,
-            .label = rows);
-}
-
-/* On to the next row. */
-static void dync__gen_next_row(dync__gen *g, int top)
-{
-    dync__asm *a = &g->a;
-    int end = dync__a_label(a);
-    DYNC__A(a, SUB_JUMP, .op = DYNC__IF_EQ, .y = dync__gen_arg(8 * DYNC__GW_ROWS), .n = 1,
-            .label = end);
-    for (int d = g->n_row_dims - 1; d >= 0; d--) {
-        for (int s = 0; s < g->stream.n; s++) {
-            if (g->stream.at[s].kind == DYNC__GS_KEEP) continue;
-            DYNC__A(a, GET, .to = DYNC__G_T0,
-                    .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_STEP + d)));
-            DYNC__A(a, ADD_TO, .x = DYNC__G_T0,
-                    .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_AT)));
-        }
-        if (d == 0) break;
-        dync__place left = dync__gen_arg(8 * (DYNC__GW_FIXED + 2 * d)),
-                    extent = dync__gen_arg(8 * (DYNC__GW_FIXED + 2 * d + 1));
-        DYNC__A(a, SUB_JUMP, .op = DYNC__IF_NE, .y = left, .n = 1, .label = top);
-        DYNC__A(a, GET, .to = DYNC__G_T0, .y = extent);
-        DYNC__A(a, PUT, .x = DYNC__G_T0, .y = left);
-    }
-    DYNC__A(a, JUMP, .label = top);
-    DYNC__A(a, LABEL, .label = end);
-}
-
-static void dync__gen_enter(dync__gen *g)
-{
-    DYNC__A(&g->a, ENTER, .n = DYNC__GEN_SAVED);
-    DYNC__A(&g->a, FRAME_IN, .y = dync__gen_arg(8 * DYNC__GW_FRAME), .n = g->saved_sp);
-}
-
-static void dync__gen_leave(dync__gen *g)
-{
-    bool nontemporal = false;
-    for (int i = 0; i < g->stream.n; i++) nontemporal |= g->stream.at[i].nontemporal;
-    if (nontemporal) DYNC__A(&g->a, DRAIN, .n = 0);
-    DYNC__A(&g->a, FRAME_OUT, .n = g->saved_sp);
-    DYNC__A(&g->a, LEAVE, .n = DYNC__GEN_SAVED);
-}
-
-/* Jumps if the segment to run is less than (equal to, ...) s. */
-static void dync__gen_if_segment(dync__gen *g, int op, int s, int label)
-{
-    DYNC__A(&g->a, GET, .to = DYNC__G_T0, .y = dync__gen_arg(8 * DYNC__GW_SEGMENT));
-    DYNC__A(&g->a, JUMP_IF_N, .op = op, .y = dync__a_reg(DYNC__G_T0), .n = s, .label = label);
-}
-
-static void dync__gen_copy_slots(dync__gen *g, bool in)
-{
-    DYNC__A(&g->a, GET, .to = DYNC__G_T1,
-            .y = dync__gen_arg(8 * (in ? DYNC__GW_IN : DYNC__GW_OUT)));
-    int bytes = DYNC__MIN(g->a.t->vector_bytes, 32);
-    dync__vt v = dync__vt_of(DYNC_I32, bytes / 4);
-    for (int at = 0; at < g->slot_bytes; at += bytes) {
-        DYNC__A(&g->a, LOAD, .v = v, .to = 0,
-                .y = in ? dync__a_mem(DYNC__G_T1, at) : dync__gen_at(g->slots + at));
-        DYNC__A(&g->a, STORE, .v = v, .x = 0,
-                .y = in ? dync__gen_at(g->slots + at) : dync__a_mem(DYNC__G_T1, at));
-    }
-}
-
-/* g->U on entry: the most vectors at once. */
-DYNC__FN void dync__gen_emit(dync__gen *g)
-{
-    int most = g->U, phases = g->b->n_phases;
-    g->saved_sp = dync__gen_frame(g, 8);
-    g->stage = dync__gen_frame(g, 64);
-    g->stage2 = dync__gen_frame(g, 64 + 8);
-    g->tail_count = dync__gen_frame(g, 8);
-    g->place = dync__gen_frame(g, 8);
-    g->state = dync__gen_frame(g, 8);
-    g->lead = dync__gen_frame(g, 8);
-    g->cone_input = -1;
-    g->tail_mask = dync__gen_frame(g, 64 * DYNC__GEN_UNROLL);
-    g->tail_mask64 = dync__gen_frame(g, 64 * DYNC__GEN_UNROLL);
-    dync__gen_unhoist(g);
-    g->slots = g->frame;
-    if (g->vertical)
-        for (int l = 1; l < g->n_lists; l++) most = DYNC__MIN(most, dync__gen_unroll(g, l, most));
-    for (int i = 0; i < g->b->k->inst.n; i++) {
-        if (g->slot[i] >= 0)
-            g->slot[i] = dync__gen_frame(g, 64 * (g->vertical && g->b->level[i] == 1 ? most
-                                                  : g->split                         ? 2
-                                                                                     : 1));
-    }
-    g->slot_bytes = g->frame - g->slots;
-    int labels[2 * DYNC__GEN_PHASES + 2], in = 0;
-    dync__gen_enter(g);
-    /* the last one: out */
-    for (int s = 0; g->split && s < 2 * phases + 2; s++) labels[s] = dync__a_label(&g->a);
-    if (g->split) {
-        in = dync__a_label(&g->a);
-        dync__gen_if_segment(g, DYNC__IF_LT, 0, in);
-        dync__gen_copy_slots(g, true);
-        DYNC__A(&g->a, LABEL, .label = in);
-    }
-    if (g->b->k->uses_random) dync__gen_random_keys(g);
-    g->single = true;
-    g->U = 1;
-    dync__gen_row_list(g, 0);
-    if (g->square) {
-        dync__gen_squares(g);
-        dync__gen_leave(g);
-        return;
-    }
-    g->top = dync__a_label(&g->a);
-    g->late = phases == 1 && !g->vertical && !g->split && !g->tall && !g->b->has_scan &&
-              g->red.n == 0 && g->list[1].n == 0 && g->list[2].n > 0 && g->list[3].n == 0;
-    if (!g->late) DYNC__A(&g->a, LABEL, .label = g->top);
-    g->U = most;
-    int end = dync__a_label(&g->a), out = dync__a_label(&g->a);
-    if (g->tall) dync__gen_if_segment(g, DYNC__IF_EQ, 1, end);
-    if (g->vertical) dync__gen_vertical(g);
-    if (g->tall) DYNC__A(&g->a, JUMP, .label = out);
-    DYNC__A(&g->a, LABEL, .label = end);
-    g->ends = g->tall;
-    if (g->tall) dync__gen_vertical(g);
-    DYNC__A(&g->a, LABEL, .label = out);
-    for (int s = 1; g->split && s <= 2 * phases; s++)
-        dync__gen_if_segment(g, DYNC__IF_EQ, s, labels[s]);
-    for (int p = 0; !g->vertical && p <= phases; p++) {
-        g->single = true;
-        g->U = 1;
-        if (g->split) DYNC__A(&g->a, LABEL, .label = labels[2 * p]);
-        dync__gen_row_list(g, 1 + 2 * p);
-        if (g->split) dync__gen_if_segment(g, DYNC__IF_GE, 0, labels[2 * phases + 1]);
-        if (p == phases) break;
-        if (g->split) DYNC__A(&g->a, LABEL, .label = labels[2 * p + 1]);
-        dync__gen_row_phase(g, p, most);
-        if (g->split) dync__gen_if_segment(g, DYNC__IF_GE, 0, labels[2 * phases + 1]);
-    }
-    dync__gen_next_row(g, g->top);
-    dync__gen_leave(g);
-    if (g->split) {
-        DYNC__A(&g->a, LABEL, .label = labels[2 * phases + 1]);
-        dync__gen_copy_slots(g, false);
-        dync__gen_leave(g);
-    }
-    g->U = most;
 }
 #endif

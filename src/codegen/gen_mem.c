@@ -1,5 +1,4 @@
-/* codegen/gen_mem.c: loads, stores, numbers of indices, row buffers. Between gen_reg.c and
- * gen_loops.c.
+/* codegen/gen_mem.c: loads, and how memory is reached. Between gen_reg.c and gen_store.c.
  *
  * Storage dtypes widen to compute types in registers and are rounded on the way back. Lanes that
  * lie side by side are one access, masked where fewer than a vector are left; what is the same in
@@ -25,7 +24,7 @@ static int dync__gen_raw_type(int bytes)
 {
     return bytes == 1 ? DYNC_U8 : bytes == 2 ? DYNC_F16 : bytes == 4 ? DYNC_F32 : DYNC_I64;
 }
-static dync__vt dync__gen_raw_vt(const dync__gen *g, int bytes)
+DYNC__FN dync__vt dync__gen_raw_vt(const dync__gen *g, int bytes)
 {
     return dync__gen_vt(g, dync__gen_raw_type(bytes));
 }
@@ -47,7 +46,7 @@ DYNC__FN void dync__gen_elements(dync__asm *a, dync__vt v, int reg, dync__place 
     DYNC__A(a, LABEL, .label = done);
 }
 
-static int dync__gen_base(dync__gen *g, int stream)
+DYNC__FN int dync__gen_base(dync__gen *g, int stream)
 {
     const dync__gen_stream *s = &g->stream.at[stream];
     int base = g->in_phase && s->gpr >= 0 ? s->gpr : DYNC__G_T0;
@@ -75,7 +74,7 @@ DYNC__FN dync__place dync__gen_element(dync__gen *g, int stream)
 
 /* ---- element by element ---------------------------------------------------------------------- */
 
-static bool dync__gen_is_staged(const dync__gen *g, const dync__gen_stream *s)
+DYNC__FN bool dync__gen_is_staged(const dync__gen *g, const dync__gen_stream *s)
 {
     return !g->single &&
            (s->lane == DYNC__GL_STRIDED || (s->lane > DYNC__GL_STRIDED && g->masked) ||
@@ -116,7 +115,7 @@ static void dync__gen_some_end(dync__gen *g, int more, int done)
 }
 
 /* The address of lane `lane` of vector u, by the stride, to T0. */
-static void dync__gen_strided(dync__gen *g, int stream, int lane)
+DYNC__FN void dync__gen_strided(dync__gen *g, int stream, int lane)
 {
     int base = dync__gen_base(g, stream);
     DYNC__A(&g->a, ADDRESS, .to = DYNC__G_T1, .y = dync__a_mem(DYNC__G_LANE, g->u * g->V + lane));
@@ -162,7 +161,7 @@ static void dync__gen_collect(dync__gen *g, int stream, int r, bool indexed, boo
 }
 
 /* Between memory and the stage: V elements, or those of the tail. */
-static void dync__gen_stage(dync__gen *g, int stream, bool load)
+DYNC__FN void dync__gen_stage(dync__gen *g, int stream, bool load)
 {
     const dync__gen_stream *s = &g->stream.at[stream];
     dync__asm *a = &g->a;
@@ -245,7 +244,7 @@ static void dync__gen_spread(dync__gen *g, int dtype, int r, dync__place from)
     DYNC__A(&g->a, SPREAD, .v = v, .to = r, .y = dync__a_reg(r));
 }
 
-static bool dync__gen_is_same(const dync__gen *g, const dync__gen_stream *s)
+DYNC__FN bool dync__gen_is_same(const dync__gen *g, const dync__gen_stream *s)
 {
     return g->single || s->lane == DYNC__GL_SAME;
 }
@@ -398,153 +397,6 @@ DYNC__FN void dync__gen_gather(dync__gen *g, int i)
         if (moves) DYNC__A(a, ADD, .to = DYNC__G_T0, .y = stride);
         dync__gen_some_end(g, more, done);
         dync__gen_widen(g, dtype, to, dync__gen_at(g->stage2));
-    }
-}
-
-/* ---- stores ---------------------------------------------------------------------------------- */
-
-/* The value in its storage form, the last lane first if `back`; returns the register. */
-static int dync__gen_narrow(dync__gen *g, int dtype, int value, bool back)
-{
-    dync__asm *a = &g->a;
-    int compute = dync__dtype_info(dtype)->compute, from = dync__gen_src(g, value), t;
-    dync__vt v = dync__gen_vt(g, compute);
-    if (back) {
-        t = dync__gen_temp(g);
-        DYNC__A(a, LOAD, .v = v, .to = t, .y = dync__a_reg(from));
-        DYNC__A(a, REVERSE, .v = v, .to = from = t);
-    }
-    if (compute == dtype && dtype != DYNC_BOOL) return from;
-    t = dync__gen_temp(g);
-    DYNC__A(a, NARROW, .v = v, .to = t, .x = from, .n = dtype);
-    return t;
-}
-
-/* V elements some steps apart: as many vectors, each picked from r and stored without what lies
- * between. */
-static void dync__gen_store_apart(dync__gen *g, int stream, int r)
-{
-    dync__asm *a = &g->a;
-    int bytes = g->stream.at[stream].bytes, apart = g->stream.at[stream].lane - DYNC__GL_TWO + 2,
-        words = bytes / 4;
-    dync__vt v = dync__gen_raw_vt(g, bytes);
-    int t = dync__gen_temp(g), k = dync__gen_temp_k(g);
-    dync__gen_strided(g, stream, 0);
-    for (int j = 0; j < apart; j++) {
-        int32_t index[16] = {0}, mask = 0;
-        for (int l = 0; l < g->V; l++) {
-            for (int w = 0; w < words; w++)
-                index[l * words + w] = (j * g->V + l) / apart * words + w;
-            if ((j * g->V + l) % apart == 0) mask |= 1 << l;
-        }
-        DYNC__A(a, LOAD, .v = v, .to = t, .y = dync__a_constant64(a, index));
-        DYNC__A(a, PICK, .v = v, .to = t, .z = t, .y = dync__a_reg(r));
-        DYNC__A(a, SET, .to = DYNC__G_T1, .n = mask);
-        DYNC__A(a, MASK_FROM, .v = v, .to = k, .x = DYNC__G_T1);
-        DYNC__A(a, STORE_PART, .v = v, .x = t, .y = dync__a_mem(DYNC__G_T0, j * g->V * bytes),
-                .z = k);
-    }
-}
-
-/* Prefetches the first cache line of the next page of 4 KB of each load and non-temporal store, so
- * that its address is known when the processor's own prefetching, which ends with a page, comes
- * there. */
-DYNC__FN void dync__gen_prefetch_page(dync__gen *g, int list)
-{
-    dync__asm *a = &g->a;
-    for (int p = 0; p < g->list[list].n; p++) {
-        int i = g->list[list].at[p], stream = g->stream_of[i];
-        const dync__gen_stream *s = stream < 0 ? NULL : &g->stream.at[stream];
-        if (!s || s->kind != DYNC__GS_MEM || s->lane != DYNC__GL_DENSE ||
-            (dync__gen_inst(g, i)->prim != DYNC__P_load && !s->nontemporal))
-            continue;
-        DYNC__A(a, ADDRESS, .to = DYNC__G_T1,
-                .y = dync__a_index(dync__gen_base(g, stream), DYNC__G_LANE, s->bytes, 0));
-        DYNC__A(a, AND_N, .y = dync__a_reg(DYNC__G_T1), .n = -4096);
-        DYNC__A(a, PREFETCH, .y = dync__a_mem(DYNC__G_T1, 4096), .n = 1);
-    }
-}
-
-DYNC__FN void dync__gen_store(dync__gen *g, int i)
-{
-    const dync__inst *in = dync__gen_inst(g, i);
-    dync__asm *a = &g->a;
-    int stream = g->stream_of[i], bytes = g->stream.at[stream].bytes;
-    const dync__gen_stream *s = &g->stream.at[stream];
-    dync__vt v = dync__gen_raw_vt(g, bytes), one = dync__vt_of(v.type, 1);
-    bool back = s->lane == DYNC__GL_BACK && !g->masked && !g->single;
-    int r = dync__gen_narrow(g, g->b->k->buf.at[in->buf].dtype, in->arg[0], back);
-    if (dync__gen_is_same(g, s)) {
-        if (bytes >= 4) {
-            DYNC__A(a, STORE, .v = one, .x = r, .y = dync__gen_element(g, stream));
-            return;
-        }
-        DYNC__A(a, FIRST_TO, .v = dync__vt_of(DYNC_I32, 1), .x = r, .y = dync__a_reg(DYNC__G_T1));
-        DYNC__A(a, PUT_AS, .v = v, .x = DYNC__G_T1, .y = dync__gen_element(g, stream));
-    } else if (dync__gen_is_staged(g, s)) {
-        DYNC__A(a, STORE, .v = v, .x = r, .y = dync__gen_at(g->stage));
-        dync__gen_stage(g, stream, false);
-    } else if (back) {
-        dync__gen_strided(g, stream, g->V - 1);
-        DYNC__A(a, STORE, .v = v, .x = r, .y = dync__a_mem(DYNC__G_T0, 0));
-    } else if (s->lane >= DYNC__GL_TWO) {
-        dync__gen_store_apart(g, stream, r);
-    } else if (!g->masked) {
-        DYNC__A(a, STORE, .v = v, .x = r, .y = dync__gen_element(g, stream), .op = s->nontemporal);
-    } else {
-        int z = dync__gen_tail(g, bytes == 8);
-        DYNC__A(a, STORE_PART, .v = v, .x = r, .y = dync__gen_element(g, stream), .z = z);
-    }
-}
-
-/* ---- the rest -------------------------------------------------------------------------------- */
-
-DYNC__FN void dync__gen_index(dync__gen *g, int i)
-{
-    dync__asm *a = &g->a;
-    int stream = g->stream_of[i];
-    dync__vt v = dync__gen_vt(g, DYNC_I64);
-    const dync__gen_stream *s = &g->stream.at[stream];
-    int base = dync__gen_base(g, stream), r;
-    dync__place stride = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_LANE));
-    if (dync__gen_is_same(g, s)) {
-        DYNC__A(a, PUT, .x = base, .y = dync__gen_at(g->stage));
-        r = dync__gen_def(g, i);
-        DYNC__A(a, SPREAD, .v = v, .to = r, .y = dync__gen_at(g->stage));
-        return;
-    }
-    DYNC__A(a, ADDRESS, .to = DYNC__G_T1, .y = dync__a_mem(DYNC__G_LANE, g->u * g->V));
-    DYNC__A(a, MUL, .to = DYNC__G_T1, .y = stride);
-    DYNC__A(a, ADD, .to = DYNC__G_T1, .y = dync__a_reg(base));
-    for (int l = 0; l < g->V; l++) {
-        DYNC__A(a, PUT, .x = DYNC__G_T1, .y = dync__gen_at(g->stage + 8 * l));
-        if (l + 1 < g->V) DYNC__A(a, ADD, .to = DYNC__G_T1, .y = stride);
-    }
-    r = dync__gen_def(g, i);
-    DYNC__A(a, LOAD, .v = v, .to = r, .y = dync__gen_at(g->stage));
-}
-
-/* Whole vectors: a row buffer has room behind it. */
-DYNC__FN void dync__gen_keep(dync__gen *g, int i, bool load)
-{
-    int stream = g->keep_stream[i];
-    dync__vt v = dync__gen_vt(g, dync__gen_inst(g, i)->type);
-    int r = load ? dync__gen_def(g, i) : g->val[i * DYNC__GEN_UNROLL + g->u].reg;
-    if (load)
-        DYNC__A(&g->a, LOAD, .v = v, .to = r, .y = dync__gen_element(g, stream));
-    else
-        DYNC__A(&g->a, STORE, .v = v, .x = r, .y = dync__gen_element(g, stream));
-}
-
-/* Each vector of rows side by side has a slot of its own; what leads is made once and fills them
- * all. */
-DYNC__FN void dync__gen_slot_store(dync__gen *g, int i)
-{
-    int type = dync__gen_inst(g, i)->type, r = g->val[i * DYNC__GEN_UNROLL + g->u].reg;
-    bool each = g->vertical && g->b->level[i] == 1;
-    for (int u = each ? g->u : 0, end = each && g->leads[i] ? g->U : u + 1; u < end; u++) {
-        dync__place to = dync__gen_at(g->slot[i] + 64 * u);
-        DYNC__A(&g->a, STORE, .v = dync__gen_vt(g, type), .x = r, .y = to);
     }
 }
 #endif

@@ -1,4 +1,5 @@
-/* codegen/gen_reduce.c: accumulators of reductions. Between gen_reg.c and gen_loops.c.
+/* codegen/gen_reduce.c: accumulators of reductions. Between gen_reg.c and gen_fold.c, which takes
+ * vectors into them.
  *
  * Float sums are taken in the order of the tile interpreter, so that the bits agree, but where it
  * folds tiles of few columns or a row spans several loops that do not merge; products are taken in
@@ -12,7 +13,10 @@
 DYNC__LEAN
 #if DYNC__JIT
 
-static int dync__acc_bytes(const dync__gen_red *r) { return dync__gen_type_wide(r->type) ? 8 : 4; }
+DYNC__FN int dync__acc_bytes(const dync__gen_red *r)
+{
+    return dync__gen_type_wide(r->type) ? 8 : 4;
+}
 static dync__gen_red *dync__acc_of(dync__gen *g, int inst)
 {
     int i = 0;
@@ -21,7 +25,7 @@ static dync__gen_red *dync__acc_of(dync__gen *g, int inst)
 }
 
 /* What accumulators hold. */
-static int dync__acc_type(const dync__gen_red *r)
+DYNC__FN int dync__acc_type(const dync__gen_red *r)
 {
     return r->type == DYNC_BOOL ? DYNC_I32 : r->type;
 }
@@ -34,7 +38,7 @@ static int dync__acc_prim(const dync__gen_red *r)
 }
 
 /* acc = acc op x, in so many lanes; a NaN stays */
-static void dync__acc_op(dync__gen *g, const dync__gen_red *r, int lanes, int acc, dync__place x)
+DYNC__FN void dync__acc_op(dync__gen *g, const dync__gen_red *r, int lanes, int acc, dync__place x)
 {
     DYNC__A(&g->a, OP2, .v = dync__vt_of(dync__acc_type(r), lanes), .op = dync__acc_prim(r),
             .to = acc, .x = acc, .y = x);
@@ -42,7 +46,7 @@ static void dync__acc_op(dync__gen *g, const dync__gen_red *r, int lanes, int ac
 
 /* ---- argmax, argmin: I64 keys that order as the values do, and where the greatest stands ----- */
 
-static bool dync__acc_is_arg(const dync__gen_red *r) { return r->kind >= DYNC__R_ARGMAX; }
+DYNC__FN bool dync__acc_is_arg(const dync__gen_red *r) { return r->kind >= DYNC__R_ARGMAX; }
 
 DYNC__FN bool dync__gen_has_places(const dync__gen *g, int phase)
 {
@@ -153,7 +157,7 @@ static void dync__acc_better(dync__gen *g, int lanes, const int *x, const int *y
 }
 
 /* The place of the first extreme in lane 0 (rows side by side: of accumulator u, in each lane). */
-static int dync__acc_found(dync__gen *g, const dync__gen_red *r, int u)
+DYNC__FN int dync__acc_found(dync__gen *g, const dync__gen_red *r, int u)
 {
     dync__asm *a = &g->a;
     dync__vt v = dync__gen_vt(g, DYNC_I64);
@@ -221,12 +225,12 @@ DYNC__FN void dync__gen_reduce_pin(dync__gen *g, int phase)
 }
 
 /* Accumulators in the frame lie side by side, one vector after another. */
-static int dync__acc_size(const dync__gen *g, const dync__gen_red *r)
+DYNC__FN int dync__acc_size(const dync__gen *g, const dync__gen_red *r)
 {
     return dync__acc_is_arg(r) ? 64 : g->V * dync__acc_bytes(r);
 }
 
-static void dync__acc_set(dync__gen *g, const dync__gen_red *r, dync__vt v)
+DYNC__FN void dync__acc_set(dync__gen *g, const dync__gen_red *r, dync__vt v)
 {
     int t = r->in_regs ? 0 : dync__gen_temp(g);
     if (!r->in_regs) DYNC__A(&g->a, LOAD, .v = v, .to = t, .y = r->identity);
@@ -317,299 +321,5 @@ DYNC__FN void dync__gen_reduce(dync__gen *g, int i)
                 .z = tail);
     }
     if (!r->in_regs) DYNC__A(a, STORE, .v = v, .x = acc, .y = at);
-}
-
-/* ---- rows one at a time ---------------------------------------------------------------------- */
-
-/* All accumulators into lane 0 of one, halves onto each other. */
-static int dync__acc_fold(dync__gen *g, const dync__gen_red *r)
-{
-    dync__asm *a = &g->a;
-    int size = dync__acc_size(g, r), acc, lanes = g->V, least = 16 / dync__acc_bytes(r);
-    dync__vt v = dync__gen_vt(g, dync__acc_type(r)), one = dync__vt_of(dync__acc_type(r), least);
-    for (int m = r->n_acc / 2; m >= 1; m /= 2)
-        for (int k = 0; k < m; k++) {
-            if (r->in_regs) {
-                dync__acc_op(g, r, g->V, r->reg[k], dync__a_reg(r->reg[k + m]));
-            } else {
-                int t = dync__gen_temp(g);
-                DYNC__A(a, LOAD, .v = v, .to = t, .y = dync__gen_at(r->acc + k * size));
-                dync__acc_op(g, r, g->V, t, dync__gen_at(r->acc + (k + m) * size));
-                DYNC__A(a, STORE, .v = v, .x = t, .y = dync__gen_at(r->acc + k * size));
-            }
-            dync__gen_drop_temps(g);
-        }
-    acc = r->in_regs ? r->reg[0] : dync__gen_temp(g);
-    if (!r->in_regs) DYNC__A(a, LOAD, .v = v, .to = acc, .y = dync__gen_at(r->acc));
-    int t = dync__gen_temp(g);
-    for (; lanes > least; lanes /= 2) {
-        DYNC__A(a, HALF, .v = dync__vt_of(v.type, lanes), .to = t, .x = acc);
-        dync__acc_op(g, r, lanes / 2, acc, dync__a_reg(t));
-    }
-    if (lanes == least) {
-        DYNC__A(a, DOWN, .v = one, .to = t, .x = acc, .n = least / 2);
-        dync__acc_op(g, r, least, acc, dync__a_reg(t));
-    }
-    if (dync__gen_type_wide(r->type)) return acc;
-    DYNC__A(a, DOWN, .v = one, .to = t, .x = acc, .n = 1);
-    dync__acc_op(g, r, least, acc, dync__a_reg(t));
-    return acc;
-}
-
-DYNC__FN void dync__gen_grain_end(dync__gen *g, int phase, int32_t count)
-{
-    dync__asm *a = &g->a;
-    for (int i = 0; i < g->red.n; i++) {
-        const dync__gen_red *r = &g->red.at[i];
-        if (r->phase != phase || !r->ordered) continue;
-        dync__vt one = dync__vt_of(dync__acc_type(r), 16 / dync__acc_bytes(r));
-        int x = dync__acc_fold(g, r), t = dync__gen_temp(g), next = dync__a_label(a),
-            done = dync__a_label(a);
-        DYNC__A(a, GET, .to = DYNC__G_T0, .y = dync__gen_at(count));
-        DYNC__A(a, ADDRESS, .to = DYNC__G_T1, .y = dync__gen_at(r->level));
-        DYNC__A(a, LABEL, .label = next);
-        DYNC__A(a, TEST_JUMP, .op = DYNC__IF_EQ, .x = DYNC__G_T0, .n = 1, .label = done);
-        DYNC__A(a, FIRST, .v = one, .to = t, .y = dync__a_mem(DYNC__G_T1, 0));
-        dync__acc_op(g, r, one.lanes, x, dync__a_reg(t));
-        DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_T1), .n = 8);
-        DYNC__A(a, SHR_N, .y = dync__a_reg(DYNC__G_T0), .n = 1);
-        DYNC__A(a, JUMP, .label = next);
-        DYNC__A(a, LABEL, .label = done);
-        DYNC__A(a, FIRST_TO, .v = one, .x = x, .y = dync__a_mem(DYNC__G_T1, 0));
-        dync__gen_drop_temps(g);
-    }
-    DYNC__A(a, ADD_N, .y = dync__gen_at(count), .n = 1);
-}
-
-/* The digits of the counter, from the last. */
-static int dync__acc_popped(dync__gen *g, const dync__gen_red *r, int32_t count)
-{
-    dync__asm *a = &g->a;
-    dync__vt one = dync__vt_of(dync__acc_type(r), 16 / dync__acc_bytes(r));
-    int x = dync__gen_temp(g), t = dync__gen_temp(g), next = dync__a_label(a),
-        skip = dync__a_label(a), done = dync__a_label(a);
-    DYNC__A(a, LOAD, .v = one, .to = x, .y = r->identity);
-    DYNC__A(a, GET, .to = DYNC__G_T0, .y = dync__gen_at(count));
-    DYNC__A(a, ADDRESS, .to = DYNC__G_T1, .y = dync__gen_at(r->level));
-    DYNC__A(a, LABEL, .label = next);
-    DYNC__A(a, JUMP_IF_N, .op = DYNC__IF_EQ, .y = dync__a_reg(DYNC__G_T0), .n = 0, .label = done);
-    DYNC__A(a, TEST_JUMP, .op = DYNC__IF_EQ, .x = DYNC__G_T0, .n = 1, .label = skip);
-    DYNC__A(a, FIRST, .v = one, .to = t, .y = dync__a_mem(DYNC__G_T1, 0));
-    dync__acc_op(g, r, one.lanes, x, dync__a_reg(t));
-    DYNC__A(a, LABEL, .label = skip);
-    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_T1), .n = 8);
-    DYNC__A(a, SHR_N, .y = dync__a_reg(DYNC__G_T0), .n = 1);
-    DYNC__A(a, JUMP, .label = next);
-    DYNC__A(a, LABEL, .label = done);
-    return x;
-}
-
-static void dync__acc_to_slot(dync__gen *g, const dync__gen_red *r, int x, int32_t slot)
-{
-    dync__asm *a = &g->a;
-    dync__vt v = dync__gen_vt(g, dync__acc_type(r));
-    if (dync__gen_in_k(g, r->type)) {
-        int k = dync__gen_temp_k(g);
-        DYNC__A(a, MASK_OF, .v = v, .to = k, .x = x);
-        DYNC__A(a, STORE, .v = dync__gen_vt(g, DYNC_BOOL), .x = k, .y = dync__gen_at(slot));
-    } else {
-        DYNC__A(a, STORE, .v = v, .x = x, .y = dync__gen_at(slot));
-    }
-}
-
-/* ---- rows side by side ----------------------------------------------------------------------- */
-
-/* Of vector u, in the frame or (tall) where T1 leads. */
-static dync__place dync__acc_level(const dync__gen *g, const dync__gen_red *r, int l, int u)
-{
-    return dync__a_mem(g->tall ? DYNC__G_T1 : DYNC__G_FRAME, r->level + 64 * (l * g->U + u));
-}
-
-/* Level l into the one above it; level 0 is the accumulators. */
-static void dync__acc_up(dync__gen *g, const dync__gen_red *r, int l, bool clear)
-{
-    dync__asm *a = &g->a;
-    int size = dync__acc_size(g, r);
-    dync__vt v = dync__gen_vt(g, dync__acc_type(r));
-    if (g->tall) DYNC__A(a, GET, .to = DYNC__G_T1, .y = dync__gen_at(g->state));
-    for (int u = 0; u < g->U; u++) {
-        dync__place below = l > 0        ? dync__acc_level(g, r, l - 1, u)
-                            : r->in_regs ? dync__a_reg(r->reg[u])
-                                         : dync__gen_at(r->acc + u * size);
-        dync__place above = dync__acc_level(g, r, l, u);
-        int t = dync__gen_temp(g);
-        DYNC__A(a, LOAD, .v = v, .to = t, .y = above);
-        dync__acc_op(g, r, g->V, t, below);
-        DYNC__A(a, STORE, .v = v, .x = t, .y = above);
-        if (clear && l > 0) {
-            DYNC__A(a, LOAD, .v = v, .to = t, .y = r->identity);
-            DYNC__A(a, STORE, .v = v, .x = t, .y = below);
-        }
-        dync__gen_drop_temps(g);
-    }
-    if (clear && l == 0) dync__acc_set(g, r, v);
-    dync__gen_drop_temps(g);
-}
-
-DYNC__FN void dync__gen_vertical_carry(dync__gen *g, int phase, int32_t count)
-{
-    dync__asm *a = &g->a;
-    int done = dync__a_label(a), span = 16;
-    DYNC__A(a, GET, .to = DYNC__G_T0,
-            .y = g->tall ? dync__gen_arg(8 * DYNC__GW_OUT) : dync__gen_at(count));
-    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_T0), .n = g->tall ? span : 1);
-    if (!g->tall) DYNC__A(a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(count));
-    for (int l = 0; l < 3; l++, span *= 16) {
-        DYNC__A(a, TEST_JUMP, .op = DYNC__IF_NE, .x = DYNC__G_T0, .n = span - 1, .label = done);
-        for (int i = 0; i < g->red.n; i++)
-            if (g->red.at[i].phase == phase && g->red.at[i].ordered)
-                dync__acc_up(g, &g->red.at[i], l, true);
-    }
-    DYNC__A(a, LABEL, .label = done);
-}
-
-DYNC__FN void dync__gen_reduce_end(dync__gen *g, int phase, int32_t count)
-{
-    dync__asm *a = &g->a;
-    for (int i = 0; i < g->red.n; i++) {
-        const dync__gen_red *r = &g->red.at[i];
-        int slot = g->slot[r->inst];
-        dync__vt v = dync__gen_vt(g, dync__acc_type(r));
-        if (r->phase != phase || slot < 0) continue;
-        for (int k = 0; dync__acc_is_arg(r) && r->in_regs && k < r->n_acc; k++)
-            DYNC__A(a, STORE, .v = v, .x = r->reg[k], .y = dync__gen_at(r->acc + 64 * k));
-        if (!g->vertical) {
-            int x = dync__acc_is_arg(r)       ? dync__acc_found(g, r, 0)
-                    : r->ordered && !g->brief ? dync__acc_popped(g, r, count)
-                                              : dync__acc_fold(g, r);
-            DYNC__A(a, SPREAD, .v = dync__gen_vt(g, dync__acc_type(r)), .to = x,
-                    .y = dync__a_reg(x));
-            dync__acc_to_slot(g, r, x, slot);
-            dync__gen_drop_temps(g);
-            continue;
-        }
-        for (int l = g->tall; r->ordered && !g->brief && l < 3; l++) dync__acc_up(g, r, l, false);
-        for (int u = 0; dync__acc_is_arg(r) && u < g->U; u++) {
-            dync__acc_to_slot(g, r, dync__acc_found(g, r, u), slot + 64 * u);
-            dync__gen_drop_temps(g);
-        }
-        for (int u = 0; !dync__acc_is_arg(r) && u < g->U; u++) {
-            bool levels = r->ordered && !g->brief;
-            int x = r->in_regs && !levels ? r->reg[u] : dync__gen_temp(g);
-            if (levels)
-                DYNC__A(a, LOAD, .v = v, .to = x, .y = dync__acc_level(g, r, 2, u));
-            else if (!r->in_regs)
-                DYNC__A(a, LOAD, .v = v, .to = x,
-                        .y = dync__gen_at(r->acc + u * dync__acc_size(g, r)));
-            dync__acc_to_slot(g, r, x, slot + 64 * u);
-            dync__gen_drop_temps(g);
-        }
-    }
-}
-
-/* ---- running sums ---------------------------------------------------------------------------- */
-
-/* Sums run in whole vectors of 8-byte lanes. */
-static dync__vt dync__acc_scan_vt(const dync__gen *g, int type)
-{
-    return dync__vt_of(type == DYNC_I64 ? DYNC_I64 : DYNC_F64, g->a.t->vector_bytes / 8);
-}
-
-DYNC__FN void dync__gen_scan_begin(dync__gen *g)
-{
-    dync__asm *a = &g->a;
-    dync__vt v = dync__acc_scan_vt(g, DYNC_F64);
-    for (int p = 0; p < g->list[g->cur].n; p++) {
-        int i = g->list[g->cur].at[p],
-            n = g->vertical ? g->U << (dync__gen_inst(g, i)->type == DYNC_F32) : 1;
-        if (dync__gen_inst(g, i)->prim != DYNC__P_scan ||
-            (g->b->keep[i] && dync__lp_list(g->b, i) != g->cur))
-            continue;
-        bool in_regs = __builtin_popcount(g->pinned) + n <= g->n_regs / 2 - 2;
-        g->scan[i] = (dync__gen_sum){-1, dync__gen_frame(g, 64 * DYNC__MAX(n, 4))};
-        for (int k = 0; k < n; k++) {
-            int r = in_regs ? dync__gen_pin(g) : dync__gen_temp(g);
-            DYNC__A(a, ZERO, .v = v, .to = r);
-            if (!in_regs)
-                DYNC__A(a, STORE, .v = v, .x = r, .y = dync__gen_at(g->scan[i].at + 64 * k));
-            else if (k == 0)
-                g->scan[i].reg = (int8_t)r; /* the next ones lie below it */
-            dync__gen_drop_temps(g);
-        }
-        g->free_regs &= ~g->pinned;
-    }
-}
-
-/* sum = sums of x within a group of eight lanes (interp_tile.c); vectors of four take halves, the
- * second (low >= 0: a free register) after what the first left in the frame. */
-static void dync__acc_scan_group(dync__gen *g, dync__vt v, int32_t at, int x, int sum, int t,
-                                 int low, bool whole)
-{
-    dync__asm *a = &g->a;
-    for (int by = 1; by <= 4 && (by < 4 || whole); by *= 2, at += 64) {
-        int from = by == 1 ? x : sum;
-        if (!whole) DYNC__A(a, STORE, .v = v, .x = from, .y = dync__gen_at(at + 64));
-        if (low >= 0) DYNC__A(a, LOAD, .v = v, .to = by == 4 ? t : low, .y = dync__gen_at(at + 64));
-        if (by < v.lanes) DYNC__A(a, UP, .v = v, .to = t, .x = from, .z = low, .n = by);
-        DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = sum, .x = from, .y = dync__a_reg(t));
-    }
-    if (!whole) DYNC__A(a, STORE, .v = v, .x = sum, .y = dync__gen_at(at + 64));
-}
-
-/* One part: x becomes the sums, in `to`. k: which carry; q: which half of a group, where there
- * are halves. */
-static void dync__acc_scan_part(dync__gen *g, int i, int x, int to, int k, int q, const int *t)
-{
-    dync__asm *a = &g->a;
-    dync__vt v = dync__acc_scan_vt(g, dync__gen_inst(g, i)->type);
-    int reg = g->scan[i].reg, carry = reg >= 0 ? reg - k : t[3];
-    int32_t at = g->scan[i].at;
-    bool whole = v.lanes >= 8 || q;
-    if (reg < 0) DYNC__A(a, LOAD, .v = v, .to = carry, .y = dync__gen_at(at + 64 * k));
-    if (g->vertical) {
-        DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = carry, .x = carry, .y = dync__a_reg(x));
-        DYNC__A(a, LOAD, .v = v, .to = to, .y = dync__a_reg(carry));
-    } else {
-        dync__acc_scan_group(g, v, at, x, t[0], t[1], v.lanes < 8 && q ? t[2] : -1, whole);
-        DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = to, .x = carry, .y = dync__a_reg(t[0]));
-        if (!whole) return;
-        /* all lanes of the carry get the last lane's sum */
-        DYNC__A(a, STORE, .v = v, .x = t[0], .y = dync__gen_at(at + 64));
-        DYNC__A(a, SPREAD, .v = v, .to = t[0], .y = dync__gen_at(at + 64 + 8 * (v.lanes - 1)));
-        DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = carry, .x = carry, .y = dync__a_reg(t[0]));
-    }
-    if (reg < 0) DYNC__A(a, STORE, .v = v, .x = carry, .y = dync__gen_at(at + 64 * k));
-}
-
-/* A vector of F32 is two parts of F64, or one where the phase computes in F64 too: then the lanes
- * above hold nothing. */
-DYNC__FN void dync__gen_scan(dync__gen *g, int i)
-{
-    dync__asm *a = &g->a;
-    dync__vt d = dync__acc_scan_vt(g, DYNC_F64), f = dync__vt_of(DYNC_F32, d.lanes),
-             all = dync__gen_vt(g, DYNC_F32);
-    int x = dync__gen_src(g, dync__gen_inst(g, i)->arg[0]), r = dync__gen_def(g, i), t[4] = {0};
-    for (int n = 0; n < 4; n++)
-        if (n == 3 ? g->scan[i].reg < 0 : !g->vertical && (n < 2 || d.lanes < 8))
-            t[n] = dync__gen_temp(g);
-    if (dync__gen_inst(g, i)->type != DYNC_F32) {
-        dync__acc_scan_part(g, i, x, r, g->vertical ? g->u : 0, g->u % 2, t);
-        return;
-    }
-    int part = dync__gen_temp(g);
-    if (g->V <= d.lanes) {
-        DYNC__A(a, CONVERT, .v = d, .to = part, .y = dync__a_reg(x), .n = DYNC_F32);
-        dync__acc_scan_part(g, i, part, part, g->vertical ? g->u : 0, g->u % 2, t);
-        DYNC__A(a, CONVERT, .v = f, .to = r, .y = dync__a_reg(part), .n = DYNC_F64);
-        return;
-    }
-    for (int h = 0; h < 2; h++) {
-        if (h) DYNC__A(a, HALF, .v = all, .to = part, .x = x);
-        DYNC__A(a, CONVERT, .v = d, .to = part, .y = dync__a_reg(h ? part : x), .n = DYNC_F32);
-        dync__acc_scan_part(g, i, part, part, g->vertical ? 2 * g->u + h : 0, h, t);
-        DYNC__A(a, CONVERT, .v = f, .to = h ? part : r, .y = dync__a_reg(part), .n = DYNC_F64);
-    }
-    DYNC__A(a, JOIN, .v = all, .to = r, .x = r, .y = dync__a_reg(part), .n = 1,
-            .m = g->a.t->vector_bytes / 2);
 }
 #endif

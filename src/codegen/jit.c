@@ -1,5 +1,5 @@
 /* codegen/jit.c: kernels as machine code, made once for all of one structure. Before: plan_code.c
- * decides, gen_loops.c generates; after: jit_part.c, jit_run.c.
+ * decides, gen_kernel.c generates; after: jit_part.c, jit_run.c.
  *
  * Code is shared: a kernel's structure (instructions, which accesses lie along the lanes, how many
  * loops) is its key, extents, strides and buffers are words of the argument block that every run

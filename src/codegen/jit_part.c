@@ -241,7 +241,7 @@ DYNC__FN dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     jit->n_phases = j->b->n_phases;
     jit->n_reduces = m;
     jit->slot_bytes = form->slot_bytes;
-    for (int i = 0, at = 0; i < j->b->k->inst.n; i++) { /* as gen_loops.c gives slots out */
+    for (int i = 0, at = 0; i < j->b->k->inst.n; i++) { /* as gen_kernel.c gives slots out */
         if (j->g->slot[i] < 0) continue;
         for (int r = 0; r < m; r++)
             if (j->g->red.at[r].inst == i)
