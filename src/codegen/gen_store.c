@@ -1,4 +1,5 @@
-/* codegen/gen_store.c: stores, numbers of indices, row buffers. After gen_mem.c, before gen_loops.c. */
+/* codegen/gen_store.c: stores, numbers of indices, row buffers. After gen_mem.c, before
+ * gen_loops.c. */
 #include "../dync.in.h"
 #include "gen.h"
 DYNC__LEAN

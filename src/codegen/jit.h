@@ -1,4 +1,5 @@
-/* codegen/jit.h: kernels as machine code: jit.c compiles, jit_run.c runs. Before interp.c, which
+/* codegen/jit.h: kernels as machine code: jit.c compiles, jit_run.c runs, some by way of jit_take.c
+ * or jit_blocks.c. Before interp.c, which
  * asks for it. */
 #ifndef DYNC__JIT_H
 #define DYNC__JIT_H
@@ -77,6 +78,15 @@ DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes
 {
     return rows * (((lanes * bytes + 63) & ~(int64_t)63) | 64);
 }
+/* jit_take.c: what jit->take says, over the argument block as the code would; false: an index lies
+ * outside. */
+DYNC__FN bool dync__jit_take_rows(const dync__jit *, int64_t *words);
+/* jit_blocks.c: how many blocks so many rows have; blocks [begin, end) of those that rows [first,
+ * first + n_rows) have. DYNC_ERR_MEMORY: none for tiles. */
+DYNC__FN int64_t dync__jit_n_blocks(const dync__jit *, int64_t rows);
+DYNC__FN dync_status dync__jit_blocks(const dync__jit *, void *const *buffers,
+                                      const uint64_t rng[2], int64_t first, int64_t n_rows,
+                                      int64_t begin, int64_t end);
 #endif
 /* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted:
  * the log says why. Never an error. */

@@ -1,6 +1,6 @@
-/* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_traits.c (what a kernel
- * is), fuse_items.c (the bodies of two as one list), fuse_merge.c and fuse_inline.c (two kernels
- * become one), fuse.c (which ones).
+/* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_traits.c (what a
+ * kernel is), fuse_items.c (the bodies of two as one list), fuse_merge.c and fuse_inline.c (two
+ * kernels become one), fuse_order.c (what must stay in order), fuse.c (which pairs).
  *
  * Words: the host is the kernel whose loops stay (split where needed), the guest the one whose body
  * moves into them; a map gives each guest loop as an affine form of the host's loops. `first` is
@@ -127,4 +127,49 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *, const dync__kernel *f
 DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_id);
 DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *, const dync__kernel *first, int32_t buf_id,
                                     int *n_loads);
+/* ---- fuse_order.c ---------------------------------------------------------------------------- */
+enum { DYNC__FUSE_WORDS = DYNC__FUSE_WINDOW / 64 };
+typedef struct dync__fuse_set {
+    uint64_t word[DYNC__FUSE_WORDS];
+} dync__fuse_set;
+
+typedef struct dync__fuse_node {
+    dync__fuse_step step;
+    bool dead;
+    uint64_t reads, writes; /* buffer ids modulo 64, to reject fast */
+    dync__fuse_set reach;   /* nodes that must run after this one */
+    /* partners for which merging (0) and inlining (1) was refused; cleared when one changes */
+    dync__fuse_set failed[2];
+} dync__fuse_node;
+
+typedef struct dync__fuse_graph {
+    dync__fuse_job job;
+    const dync__fuse_options *options;
+    dync__map last_read; /* of a buffer: the last step of all that reads it */
+    /* end: of the window; skip: the nodes at hand, for dync__fuse_needed */
+    int end, n, skip_a, skip_b;
+    dync__fuse_node *node;
+} dync__fuse_graph;
+
+DYNC__FN bool dync__fuse_has(const dync__fuse_set *, int i);
+DYNC__FN void dync__fuse_put(dync__fuse_set *, int i, bool on);
+/* mode: DYNC__BUF_IN reads, DYNC__BUF_OUT writes */
+DYNC__FN bool dync__fuse_touches(const dync__fuse_step *, int32_t id, int mode);
+/* After every change of a node's kernel: the masks must have a bit for each buffer it touches. */
+DYNC__FN void dync__fuse_masks(dync__fuse_node *);
+/* Fills last_read for the whole program; false: no memory. */
+DYNC__FN bool dync__fuse_note_reads(dync__fuse_graph *, const dync__fuse_step *steps, int n);
+/* Does a step after the window read the buffer? */
+DYNC__FN bool dync__fuse_read_later(const dync__fuse_graph *, int32_t id);
+/* dync__fuse_job.needed: is the buffer kept, or read by a step other than those at hand? */
+DYNC__FN bool dync__fuse_needed(void *user, int32_t id);
+/* Numbers the nodes in a legal order, drops dead ones, and finds the edges anew. in_order: they
+ * stand in one, as before any merging. */
+DYNC__FN bool dync__fuse_relink(dync__fuse_graph *, bool in_order);
+/* Does a path from i to j pass another node? */
+DYNC__FN bool dync__fuse_detour(const dync__fuse_graph *, int i, int j);
+/* Node i has another kernel: what was refused with it may now be possible. */
+DYNC__FN void dync__fuse_changed(dync__fuse_graph *, int i);
+/* Node j becomes part of node i, whose kernel is now k. Numbers are then no order any more. */
+DYNC__FN void dync__fuse_contract(dync__fuse_graph *, int i, int j, dync__kernel *k);
 #endif

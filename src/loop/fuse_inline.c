@@ -1,5 +1,5 @@
-/* loop/fuse_inline.c: a kernel that reads what another stores, through any map of indices, computes it
- * itself. After fuse_merge.c, before fuse.c, which weighs the work against the memory. */
+/* loop/fuse_inline.c: a kernel that reads what another stores, through any map of indices, computes
+ * it itself. After fuse_merge.c, before fuse.c, which weighs the work against the memory. */
 #include "../dync.in.h"
 #include "fuse.h"
 DYNC__LEAN

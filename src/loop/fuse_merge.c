@@ -1,6 +1,6 @@
-/* loop/fuse_merge.c: two kernels become one on one domain. After fuse_map.c (where the guest's loops
- * are) and fuse_items.c (the list of what both do), before fuse_inline.c and fuse.c (which pairs,
- * and order).
+/* loop/fuse_merge.c: two kernels become one on one domain. After fuse_map.c (where the guest's
+ * loops are) and fuse_items.c (the list of what both do), before fuse_inline.c and fuse.c (which
+ * pairs, and order).
  *
  * Refused is whatever could differ by a bit: overlapping accesses that are not equal, index orders
  * that a reduction could see, values that a generator may recompute after their source was

@@ -1,0 +1,255 @@
+/* loop/fuse_order.c: what the steps of a window read and write, and which must stay in order. After
+ * fuse_inline.c, before fuse.c.
+ *
+ * reach[] of a node is the transitive closure of the edges of fuse.c's opening, kept as kernels
+ * become one. */
+#include "../dync.in.h"
+#include "fuse.h"
+DYNC__LEAN
+
+DYNC__FN bool dync__fuse_has(const dync__fuse_set *s, int i)
+{
+    return s->word[i / 64] >> (i % 64) & 1;
+}
+
+DYNC__FN void dync__fuse_put(dync__fuse_set *s, int i, bool on)
+{
+    uint64_t bit = (uint64_t)1 << (i % 64);
+    s->word[i / 64] = on ? s->word[i / 64] | bit : s->word[i / 64] & ~bit;
+}
+
+static void dync__fuse_join(dync__fuse_set *a, const dync__fuse_set *b)
+{
+    for (int w = 0; w < DYNC__FUSE_WORDS; w++) a->word[w] |= b->word[w];
+}
+
+/* ---- reads and writes ------------------------------------------------------------------------ */
+
+static bool dync__fuse_listed(const int32_t *ids, int n, int32_t id)
+{
+    for (int i = 0; i < n; i++)
+        if (ids[i] == id) return true;
+    return false;
+}
+
+DYNC__FN bool dync__fuse_touches(const dync__fuse_step *s, int32_t id, int mode)
+{
+    if (!s->k)
+        return ((mode & DYNC__BUF_IN) && dync__fuse_listed(s->reads, s->n_reads, id)) ||
+               ((mode & DYNC__BUF_OUT) && dync__fuse_listed(s->writes, s->n_writes, id));
+    for (int i = 0; i < s->k->buf.n; i++)
+        if (s->k->buf.at[i].id == id && (s->k->buf.at[i].mode & mode)) return true;
+    return false;
+}
+
+static uint64_t dync__fuse_bit(int32_t id) { return (uint64_t)1 << ((uint32_t)id % 64); }
+
+/* After every change of a node's kernel: the masks must have a bit for each buffer it touches. */
+DYNC__FN void dync__fuse_masks(dync__fuse_node *node)
+{
+    const dync__fuse_step *s = &node->step;
+    node->reads = node->writes = 0;
+    for (int i = 0; s->k && i < s->k->buf.n; i++) {
+        const dync__buf *b = &s->k->buf.at[i];
+        if (b->mode & DYNC__BUF_IN) node->reads |= dync__fuse_bit(b->id);
+        if (b->mode & DYNC__BUF_OUT) node->writes |= dync__fuse_bit(b->id);
+    }
+    for (int i = 0; !s->k && i < s->n_reads; i++) node->reads |= dync__fuse_bit(s->reads[i]);
+    for (int i = 0; !s->k && i < s->n_writes; i++) node->writes |= dync__fuse_bit(s->writes[i]);
+}
+
+/* Must two instructions of different kernels keep their order? Two loads need not; of indexed
+ * accesses, and of elements of different sizes, nothing is known, so they must. */
+static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x,
+                                      const dync__kernel *b, const dync__inst *y)
+{
+    if (x->buf < 0 || y->buf < 0 || a->buf.at[x->buf].id != b->buf.at[y->buf].id) return false;
+    if (dync__inst_has_value(x) && dync__inst_has_value(y)) return false;
+    /* elements of another size */
+    if (a->buf.at[x->buf].dtype != b->buf.at[y->buf].dtype) return true;
+    if (x->prim == DYNC__P_loadx || x->prim == DYNC__P_storex || y->prim == DYNC__P_loadx ||
+        y->prim == DYNC__P_storex)
+        return true;
+    return dync__access_overlap(&a->access.at[x->access], a->n_dims, a->extent,
+                                &b->access.at[y->access], b->n_dims, b->extent);
+}
+
+/* Does the step write indices of which k's bounds speak? */
+static bool dync__fuse_bounds(const dync__kernel *k, const dync__fuse_step *s)
+{
+    bool any = false;
+    for (int b = 0; b < k->bound.n; b++)
+        any |= dync__fuse_touches(s, k->buf.at[k->bound.at[b].buf].id, DYNC__BUF_OUT);
+    return any;
+}
+
+/* Must the order of two steps be kept? */
+static bool dync__fuse_conflict(const dync__fuse_node *a, const dync__fuse_node *b)
+{
+    const dync__fuse_step *s = &a->step, *t = &b->step;
+    if (!((a->writes & (b->reads | b->writes)) | (b->writes & a->reads))) return false;
+    if (s->k && t->k) {
+        bool shared = false;
+        if (dync__fuse_bounds(s->k, t) || dync__fuse_bounds(t->k, s)) return true;
+        for (int i = 0; i < s->k->buf.n && !shared; i++) {
+            bool writes = s->k->buf.at[i].mode & DYNC__BUF_OUT;
+            shared = dync__fuse_touches(t, s->k->buf.at[i].id,
+                                        writes ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT);
+        }
+        for (int i = 0; i < s->k->inst.n && shared; i++)
+            for (int j = 0; j < t->k->inst.n && s->k->inst.at[i].buf >= 0; j++)
+                if (dync__fuse_insts_conflict(s->k, &s->k->inst.at[i], t->k, &t->k->inst.at[j]))
+                    return true;
+        return false;
+    }
+    if (s->k) {
+        const dync__fuse_step *swap = s;
+        s = t;
+        t = swap;
+    }
+    for (int i = 0; i < s->n_reads; i++)
+        if (dync__fuse_touches(t, s->reads[i], DYNC__BUF_OUT)) return true;
+    for (int i = 0; i < s->n_writes; i++)
+        if (dync__fuse_touches(t, s->writes[i], DYNC__BUF_IN | DYNC__BUF_OUT)) return true;
+    return false;
+}
+
+static bool dync__fuse_note_read(dync__fuse_graph *g, int32_t id, int step)
+{
+    return dync__map_put(&g->last_read, (uint32_t)id, (uint64_t)step);
+}
+
+/* Fills last_read for the whole program; false: no memory. */
+DYNC__FN bool dync__fuse_note_reads(dync__fuse_graph *g, const dync__fuse_step *steps, int n)
+{
+    bool ok = true;
+    for (int i = 0; i < n && ok; i++) {
+        const dync__kernel *k = steps[i].k;
+        for (int b = 0; k && b < k->buf.n && ok; b++)
+            if (k->buf.at[b].mode & DYNC__BUF_IN) ok = dync__fuse_note_read(g, k->buf.at[b].id, i);
+        for (int r = 0; !k && r < steps[i].n_reads && ok; r++)
+            ok = dync__fuse_note_read(g, steps[i].reads[r], i);
+    }
+    return ok;
+}
+
+/* Does a step after the window read the buffer? */
+DYNC__FN bool dync__fuse_read_later(const dync__fuse_graph *g, int32_t id)
+{
+    uint64_t last;
+    return dync__map_get(&g->last_read, (uint32_t)id, &last) && last >= (uint64_t)g->end;
+}
+
+/* dync__fuse_job.needed: is the buffer kept, or read by a step other than those at hand? */
+DYNC__FN bool dync__fuse_needed(void *user, int32_t id)
+{
+    const dync__fuse_graph *g = user;
+    if (!g->options->keep || g->options->keep(g->options->user, id)) return true;
+    for (int i = 0; i < g->n; i++)
+        if (!g->node[i].dead && i != g->skip_a && i != g->skip_b &&
+            (g->node[i].reads & dync__fuse_bit(id)) &&
+            dync__fuse_touches(&g->node[i].step, id, DYNC__BUF_IN))
+            return true;
+    return dync__fuse_read_later(g, id);
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+/* Does the set have a member below i? */
+static bool dync__fuse_back(const dync__fuse_set *s, int i)
+{
+    for (int w = 0; w < i / 64; w++)
+        if (s->word[w]) return true;
+    return s->word[i / 64] & (((uint64_t)1 << (i % 64)) - 1);
+}
+
+/* The live nodes in a legal order, lowest number first where there is a choice; gives how many. */
+static int dync__fuse_order(const dync__fuse_graph *g, int *order)
+{
+    int before[DYNC__FUSE_WINDOW] = {0}, n = 0;
+    bool done[DYNC__FUSE_WINDOW] = {false}, sorted = true;
+    for (int i = 0; i < g->n && sorted; i++)
+        sorted = g->node[i].dead || !dync__fuse_back(&g->node[i].reach, i);
+    for (int i = 0; i < g->n && sorted; i++)
+        if (!g->node[i].dead) order[n++] = i;
+    if (sorted) return n;
+    for (int i = 0; i < g->n; i++)
+        for (int j = 0; j < g->n && !g->node[i].dead; j++)
+            before[j] += dync__fuse_has(&g->node[i].reach, j);
+    for (;;) {
+        int next = -1;
+        for (int i = 0; i < g->n && next < 0; i++)
+            if (!g->node[i].dead && !done[i] && before[i] == 0) next = i;
+        if (next < 0) return n;
+        done[next] = true;
+        order[n++] = next;
+        for (int j = 0; j < g->n; j++) before[j] -= dync__fuse_has(&g->node[next].reach, j);
+    }
+}
+
+/* Renumbers the nodes in a legal order, drops dead ones, and finds the edges anew. in_order: they
+ * stand in one, as before any merging. */
+DYNC__FN bool dync__fuse_relink(dync__fuse_graph *g, bool in_order)
+{
+    int order[DYNC__FUSE_WINDOW], n = in_order ? 0 : dync__fuse_order(g, order);
+    for (int i = 0; in_order && i < g->n; i++)
+        if (!g->node[i].dead) order[n++] = i;
+    size_t bytes = sizeof(dync__fuse_step) * (size_t)g->n;
+    dync__fuse_step *step = dync__alloc(bytes);
+    if (!step) return false;
+    for (int i = 0; i < n; i++) step[i] = g->node[order[i]].step;
+    for (int i = 0; i < n; i++) {
+        memset(&g->node[i], 0, sizeof g->node[i]);
+        g->node[i].step = step[i];
+        dync__fuse_masks(&g->node[i]);
+    }
+    dync__free(step, bytes);
+    g->n = n;
+    for (int i = n - 2; i >= 0; i--)
+        for (int j = i + 1; j < n; j++) {
+            const dync__fuse_node *a = &g->node[i], *b = &g->node[j];
+            if (!((a->writes & (b->reads | b->writes)) | (b->writes & a->reads))) continue;
+            if (dync__fuse_has(&a->reach, j) || !dync__fuse_conflict(a, b)) continue;
+            dync__fuse_put(&g->node[i].reach, j, true);
+            dync__fuse_join(&g->node[i].reach, &g->node[j].reach);
+        }
+    return true;
+}
+
+/* Does a path from i to j pass another node? */
+DYNC__FN bool dync__fuse_detour(const dync__fuse_graph *g, int i, int j)
+{
+    for (int x = 0; x < g->n; x++)
+        if (x != j && dync__fuse_has(&g->node[i].reach, x) && dync__fuse_has(&g->node[x].reach, j))
+            return true;
+    return false;
+}
+
+/* Node i has another kernel: what was refused with it may now be possible. */
+DYNC__FN void dync__fuse_changed(dync__fuse_graph *g, int i)
+{
+    dync__fuse_masks(&g->node[i]);
+    memset(g->node[i].failed, 0, sizeof g->node[i].failed);
+    for (int x = 0; x < g->n; x++)
+        for (int way = 0; way < 2; way++) dync__fuse_put(&g->node[x].failed[way], i, false);
+}
+
+/* Node j becomes part of node i, whose kernel is now k. The closure stays right without a new
+ * search: whoever reaches one of them reaches all that either reaches. Numbers are then no order
+ * any more: dync__fuse_relink makes them one. */
+DYNC__FN void dync__fuse_contract(dync__fuse_graph *g, int i, int j, dync__kernel *k)
+{
+    g->node[i].step.k = k;
+    g->node[j].dead = true;
+    dync__fuse_join(&g->node[i].reach, &g->node[j].reach);
+    for (int x = 0; x < g->n; x++) {
+        if (x != i &&
+            (dync__fuse_has(&g->node[x].reach, i) || dync__fuse_has(&g->node[x].reach, j))) {
+            dync__fuse_join(&g->node[x].reach, &g->node[i].reach);
+            dync__fuse_put(&g->node[x].reach, i, true);
+        }
+        dync__fuse_put(&g->node[x].reach, j, false);
+    }
+    dync__fuse_put(&g->node[i].reach, i, false);
+    dync__fuse_changed(g, i);
+}
