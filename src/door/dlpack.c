@@ -11,6 +11,7 @@ DYNC__COLD
 
 /* ---- coming in ------------------------------------------------------------------------------- */
 
+/* The owner's end, for the form without a version. */
 static void dync__dl_release(void *owner)
 {
     dync__dl_managed *m = owner;
@@ -34,6 +35,9 @@ static void dync__dl_let_go(void *hold)
     if (h->armed) h->release(h->owner);
     dync__free(h, sizeof *h);
 }
+/* A tensor over foreign memory. On success it calls release(owner) at its storage's end; NULL: no
+ * memory, and the owner keeps the data, release is not called. EXPOSED: others may write the memory
+ * behind our back, so it is never reused in place. */
 static dync__tensor *dync__dl_borrow(int device, void *data, int dtype, const dync__layout *lay,
                                      void (*release)(void *), void *owner)
 {
@@ -88,6 +92,8 @@ static dync__tensor *dync__dl_copy(const char *data, int dtype, const dync__layo
     return t;
 }
 
+/* d: borrowed for the call. copy: read-only memory, which we must not write into. The owner's data
+ * are taken over on success alone. */
 static dync__tensor *dync__dl_in(const dync__dl_tensor *d, bool copy, void (*release)(void *),
                                  void *owner)
 {
@@ -128,6 +134,8 @@ static dync__tensor *dync__dl_in(const dync__dl_tensor *d, bool copy, void (*rel
     return dync__dl_borrow(device, data, dtype, &lay, release, owner);
 }
 
+/* versioned tells which of DLPack's two structures `managed` is: the older one has no version, so
+ * nothing in the bytes says it. */
 static dync_tensor *dync__dl_from(void *managed, bool versioned)
 {
     if (!versioned) {
@@ -176,6 +184,8 @@ static void dync__dl_out_free(dync__dl_out *o)
 static void dync__dl_delete(dync__dl_managed *m) { dync__dl_out_free(m->owner); }
 static void dync__dl_delete_versioned(dync__dl_versioned *m) { dync__dl_out_free(m->owner); }
 
+/* The structure for the other side, whose deleter frees all of it and the reference on the storage;
+ * it may be called on any thread. Shape and strides are copies: our tensor may end first. */
 static void *dync__dl_to(const dync__tensor *t, bool versioned)
 {
     dync__dl_out *o = dync__calloc(sizeof *o);
@@ -206,6 +216,7 @@ static void *dync__dl_to(const dync__tensor *t, bool versioned)
     return &o->as.versioned;
 }
 
+/* DLPack is memory alone: a tensor that requires grad would lose its history silently. */
 DYNC_API void *dync_to_dlpack(dync_tensor *h, bool versioned)
 {
     dync_value v = dync_v_tensor(h);

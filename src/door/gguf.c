@@ -12,6 +12,8 @@
 DYNC__COLD
 
 enum { DYNC__GGUF_ALIGN = 32, DYNC__GGUF_DEPTH = 8 };
+/* One entry of the tensor table, checked: the data are within the file once dync__gguf_places has
+ * run. */
 typedef struct dync__gguf_tensor {
     const char *name;
     const dync__gguf_type *type;
@@ -19,6 +21,7 @@ typedef struct dync__gguf_tensor {
     int64_t shape[DYNC_MAX_DIMS], numel;
     uint64_t at, bytes; /* at: from the beginning of the data, then of the file */
 } dync__gguf_tensor;
+/* align: general.alignment, if the file has it. */
 typedef struct dync__gguf {
     dync__cursor c;
     dync__arena arena;
@@ -38,6 +41,7 @@ enum {
     DYNC__GGUF_F64 = 12
 };
 
+/* A text with its length in front, in the arena, zero-terminated. NULL: g->c.bad tells. */
 static const char *dync__gguf_text(dync__gguf *g, const char *field)
 {
     uint64_t n = dync__cursor_int(&g->c, 8, field);
@@ -70,6 +74,8 @@ static void dync__gguf_quoted(dync__gguf *g, dync__str *out)
     dync__str_addc(out, '"');
 }
 
+/* A number of the type, appended as text. Signed types have odd numbers (1, 3, 5, 11); shifting up
+ * and down again extends their sign. */
 static void dync__gguf_number(dync__gguf *g, unsigned type, dync__str *out)
 {
     char text[40];
@@ -94,6 +100,8 @@ static void dync__gguf_number(dync__gguf *g, unsigned type, dync__str *out)
     dync__str_add(out, text);
 }
 
+/* Appended as JSON: [1, 2], ["a", "b"], [[1], [2]]. Every item takes at least a byte, so a count
+ * that lies ends with the file. */
 static void dync__gguf_array(dync__gguf *g, dync__str *out, int depth)
 {
     unsigned type = (unsigned)dync__cursor_int(&g->c, 4, "the type of an array");
@@ -113,6 +121,7 @@ static void dync__gguf_array(dync__gguf *g, dync__str *out, int depth)
     dync__str_addc(out, ']');
 }
 
+/* One key and its value, which becomes a note; general.alignment is obeyed as well. */
 static dync_status dync__gguf_value(dync__gguf *g, dync__tensors *to)
 {
     dync__str text = {0};
@@ -163,6 +172,7 @@ static dync_status dync__gguf_shape(dync__gguf *g, dync__gguf_tensor *t)
     return g->c.bad;
 }
 
+/* One entry of the tensor table. A row (the innermost dimension) is made of whole blocks. */
 static dync_status dync__gguf_tensor_next(dync__gguf *g)
 {
     dync__gguf_tensor t = {.name = dync__gguf_text(g, "name")};
@@ -190,6 +200,7 @@ static dync_status dync__gguf_tensor_next(dync__gguf *g)
     return dync__avec_push(&g->arena, &g->tensor, t) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* By the place in the file, for qsort. */
 static int dync__gguf_compare(const void *a, const void *b)
 {
     const dync__gguf_tensor *x = *(const dync__gguf_tensor *const *)a,
@@ -227,6 +238,8 @@ static dync_status dync__gguf_places(dync__gguf *g)
     return DYNC_OK;
 }
 
+/* The tensor: its bytes in place, or unpacked block by block to floats, a new reference. NULL: no
+ * memory, or too large. */
 static dync__tensor *dync__gguf_make(dync__blob *b, const dync__gguf_tensor *t)
 {
     dync__layout lay;
@@ -242,6 +255,7 @@ static dync__tensor *dync__gguf_make(dync__blob *b, const dync__gguf_tensor *t)
     return out;
 }
 
+/* The file from its beginning: head, values, tensor table, data. */
 static dync_status dync__gguf_all(dync__gguf *g, dync__tensors *to, dync__blob *b)
 {
     (void)dync__cursor_take(&g->c, 4, "the magic word");

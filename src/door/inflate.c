@@ -15,11 +15,20 @@ enum {
     DYNC__CODE_DISTANCES = 30,
     DYNC__CODE_END = 256
 };
+/* A canonical code: codes of one length are consecutive numbers in the order of their symbols, and
+ * each length begins where the shorter ones leave off. So the lengths alone say it all (RFC 1951,
+ * 3.2.2):
+ *
+ *   symbol  A B C D E F G H      code  F 00   A 010  B 011  C 100  D 101  E 110
+ *   length  3 3 3 3 3 2 4 4            G 1110  H 1111 */
 typedef struct dync__huffman {
     uint16_t fast[1 << DYNC__CODE_FAST]; /* length << 9 | symbol; 0: a longer code, or none */
     uint16_t count[DYNC__CODE_BITS + 1]; /* codes of each length */
     uint16_t symbol[DYNC__CODE_SYMBOLS]; /* in the order of their codes */
 } dync__huffman;
+/* One run. at: the next byte of in (n bytes) that is not in bits yet; done: bytes of out written,
+ * of n_out. length: code lengths while a code is read, those of literals and of distances behind
+ * each other. */
 typedef struct dync__inflater {
     const unsigned char *in;
     unsigned char *out;
@@ -30,6 +39,7 @@ typedef struct dync__inflater {
     uint8_t length[DYNC__CODE_SYMBOLS + 32];
 } dync__inflater;
 
+/* The byte of the message is about where reading stands: bytes that wait in bits are taken off. */
 static dync_status dync__inflate_bad(const dync__inflater *f, const char *what)
 {
     return dync__door_bad("deflate", f->at - f->have / 8, "%s", what);
@@ -42,6 +52,7 @@ DYNC__BUSY static void dync__inflate_fill(dync__inflater *f)
         f->bits |= (uint64_t)f->in[f->at++] << f->have;
 }
 
+/* *out: the next n <= 16 bits, the first in the lowest place. */
 DYNC__BUSY static dync_status dync__inflate_take(dync__inflater *f, unsigned n, unsigned *out)
 {
     dync__inflate_fill(f);
@@ -54,6 +65,9 @@ DYNC__BUSY static dync_status dync__inflate_take(dync__inflater *f, unsigned n, 
 
 /* ---- codes ----------------------------------------------------------------------------------- */
 
+/* Fills the table of the next 9 bits. Codes stand in the stream from their high bit on, the table's
+ * index has the first bit lowest, so a code is turned around; the bits behind a shorter code may be
+ * anything, so it fills every 2^l-th entry. F above, turned 00: entries 0, 4, 8, .. */
 static void dync__huffman_fast(dync__huffman *h, const uint8_t *length, int n)
 {
     unsigned next[DYNC__CODE_BITS + 2] = {0};
@@ -68,7 +82,9 @@ static void dync__huffman_fast(dync__huffman *h, const uint8_t *length, int n)
     }
 }
 
-/* false: more codes than bits allow, or fewer; a single code may be incomplete (single). */
+/* Makes the code of n symbols from their lengths, 0: not used. left counts the codes of length l
+ * that are still free: below 0, there are too many; above 0 at the end, some bits are no code,
+ * which only a code of at most one symbol may have (single). */
 static bool dync__huffman_build(dync__huffman *h, const uint8_t *length, int n, bool single)
 {
     uint16_t at[DYNC__CODE_BITS + 2] = {0};
@@ -88,6 +104,8 @@ static bool dync__huffman_build(dync__huffman *h, const uint8_t *length, int n, 
     return true;
 }
 
+/* The next symbol. Long codes are found by length: `first` is the first code of length l, `index`
+ * the place of its symbol. */
 DYNC__BUSY static dync_status dync__huffman_next(dync__inflater *f, const dync__huffman *h,
                                                  unsigned *symbol)
 {
@@ -115,6 +133,8 @@ DYNC__BUSY static dync_status dync__huffman_next(dync__inflater *f, const dync__
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
+/* A block that is not packed (3.2.4): from the next whole byte on, its length, the same with all
+ * bits turned, the bytes. */
 static dync_status dync__inflate_stored(dync__inflater *f)
 {
     unsigned skip, n, complement;
@@ -134,6 +154,7 @@ static dync_status dync__inflate_stored(dync__inflater *f)
     return DYNC_OK;
 }
 
+/* The code that needs no description (3.2.6). */
 static dync_status dync__inflate_fixed(dync__inflater *f)
 {
     for (int s = 0; s < DYNC__CODE_SYMBOLS; s++)
@@ -144,7 +165,9 @@ static dync_status dync__inflate_fixed(dync__inflater *f)
     return DYNC_OK;
 }
 
-/* The lengths of both codes, themselves packed: 16 repeats the last one, 17 and 18 are zeros. */
+/* n lengths of codes, written by a code of their own (3.2.7): 0 to 15 are lengths, 16 repeats the
+ * last one 3 to 6 times, 17 and 18 are 3 to 10 and 11 to 138 zeros. Both codes' lengths are one
+ * sequence, a repeat may go from the one into the other. */
 static dync_status dync__inflate_lengths(dync__inflater *f, unsigned n)
 {
     for (unsigned i = 0; i < n;) {
@@ -165,6 +188,9 @@ static dync_status dync__inflate_lengths(dync__inflater *f, unsigned n)
     return DYNC_OK;
 }
 
+/* A block's own codes (3.2.7): three counts, the lengths of the code for lengths (in a fixed order,
+ * those used least last), then the lengths. f->literal is that first code for the time of
+ * reading. */
 static dync_status dync__inflate_dynamic(dync__inflater *f)
 {
     static const uint8_t order[19] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
@@ -192,7 +218,9 @@ static dync_status dync__inflate_dynamic(dync__inflater *f)
     return DYNC_OK;
 }
 
-/* Lengths 3 .. 258 and distances 1 .. 32768 grow by a bit every fourth and every second code. */
+/* A match for the length symbol s (3.2.5). Lengths 3 to 258 and distances 1 to 32768 take an extra
+ * bit more every fourth and every second symbol: length symbol 269 is 19 + 2 extra bits, distance
+ * symbol 6 is 9 + 2 extra bits. */
 static dync_status dync__inflate_match(dync__inflater *f, unsigned s, unsigned *length,
                                        unsigned *distance)
 {
@@ -207,6 +235,7 @@ static dync_status dync__inflate_match(dync__inflater *f, unsigned s, unsigned *
     return DYNC_OK;
 }
 
+/* Literals and matches until the symbol for the end of the block. */
 DYNC__BUSY static dync_status dync__inflate_codes(dync__inflater *f)
 {
     for (;;) {
@@ -230,6 +259,7 @@ DYNC__BUSY static dync_status dync__inflate_codes(dync__inflater *f)
     }
 }
 
+/* All blocks. The sizes of both buffers must come out exactly. */
 static dync_status dync__inflate_blocks(dync__inflater *f)
 {
     for (unsigned last = 0, kind; !last;) {
@@ -248,6 +278,7 @@ static dync_status dync__inflate_blocks(dync__inflater *f)
     return DYNC_OK;
 }
 
+/* in and out must not overlap. out is partly written on failure. */
 DYNC__FN dync_status dync__inflate(const unsigned char *in, size_t n, unsigned char *out,
                                    size_t n_out)
 {

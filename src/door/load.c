@@ -1,11 +1,23 @@
 /* door/load.c: a file of named tensors, whichever it is: dync_tensors_load, dync_tensors_save, and
- * safetensors with its index of shards. After the readers. */
+ * safetensors with its index of shards. After the readers.
+ *
+ * The first bytes tell the format, not the name of the file:
+ *
+ *   "PK\3\4"      zip: .npz where the first entry ends in .npy, else a checkpoint of PyTorch
+ *   "GGUF"        GGUF
+ *   "{"           JSON: model.safetensors.index.json, which names a file for each tensor
+ *   others        safetensors, which begins with the length of its header
+ *
+ * An index: {"weight_map": {"a.weight": "model-00001-of-00002.safetensors", ..}}. Files are only
+ * looked for beside the index. */
 #include "../dync.in.h"
 #include "door.h"
 DYNC__COLD
 
 /* ---- safetensors ----------------------------------------------------------------------------- */
 
+/* The tensor in place where the bytes are in this machine's order. NULL: no memory, or too
+ * large. */
 static dync__tensor *dync__load_st(dync__blob *b, const dync__st_tensor *t)
 {
     uint64_t at = (uint64_t)(t->data - b->bytes);
@@ -18,7 +30,8 @@ static dync__tensor *dync__load_st(dync__blob *b, const dync__st_tensor *t)
     return out;
 }
 
-/* map: name to file, of an index, and the file that this is; NULL: all tensors. */
+/* Adds the tensors of one file, and its metadata as notes. map, file: of an index with shards: the
+ * tensors that map places in this file alone, since a shard may hold others; NULL, NULL: all. */
 static dync_status dync__load_safetensors(dync__tensors *c, dync__blob *b, const dync__json *map,
                                           const char *file)
 {
@@ -37,6 +50,8 @@ static dync_status dync__load_safetensors(dync__tensors *c, dync__blob *b, const
 
 /* ---- shards ---------------------------------------------------------------------------------- */
 
+/* Opens one file of an index and adds what the index places there. folder ends with a slash, or is
+ * empty. */
 static dync_status dync__load_shard(dync__tensors *c, const dync__json *map, const char *file,
                                     const char *folder)
 {
@@ -50,12 +65,14 @@ static dync_status dync__load_shard(dync__tensors *c, const dync__json *map, con
     return status;
 }
 
-/* Plain names alone: a file of the index' own folder. */
+/* Plain names alone, so that an index from a stranger reads nothing outside of its own folder. */
 static bool dync__load_is_beside(const char *file)
 {
     return *file && !strpbrk(file, "/\\:") && strcmp(file, ".") != 0 && strcmp(file, "..") != 0;
 }
 
+/* Each shard is opened once, when the map names it first. At the end every name of the index must
+ * be there. */
 static dync_status dync__load_index(dync__tensors *c, const dync__json *index, const char *folder)
 {
     const dync__json *map = dync__json_get(index, "weight_map");
@@ -83,6 +100,7 @@ static dync_status dync__load_index(dync__tensors *c, const dync__json *index, c
     return status;
 }
 
+/* folder NULL: the bytes came from memory, there are no shards to find. */
 static dync_status dync__load_json(dync__tensors *c, dync__blob *b, const char *folder)
 {
     dync__arena arena = {0};
@@ -97,6 +115,7 @@ static dync_status dync__load_json(dync__tensors *c, dync__blob *b, const char *
 
 /* ---- any of them ----------------------------------------------------------------------------- */
 
+/* An empty zip is an .npz without arrays, which numpy.savez writes. */
 static dync_status dync__load_zip(dync__tensors *c, dync__blob *b)
 {
     dync__zip z;
@@ -109,6 +128,8 @@ static dync_status dync__load_zip(dync__tensors *c, dync__blob *b)
     return status;
 }
 
+/* What cannot be read but is known gets its own message: a lone .npy, and the pickles of old
+ * versions of PyTorch. */
 DYNC__FN dync_status dync__tensors_read(dync__tensors *c, dync__blob *b, const char *folder)
 {
     const char *p = b->bytes;
@@ -125,6 +146,7 @@ DYNC__FN dync_status dync__tensors_read(dync__tensors *c, dync__blob *b, const c
     return dync__load_safetensors(c, b, NULL, NULL);
 }
 
+/* The whole collection or NULL: nothing is kept of a file that fails. */
 static dync__tensors *dync__tensors_open_file(const char *path)
 {
     dync__blob *b = NULL;
@@ -143,6 +165,7 @@ static dync__tensors *dync__tensors_open_file(const char *path)
     return c;
 }
 
+/* While a function is traced, loading is opaque: it runs once, the tracer does not look into it. */
 DYNC_API dync_tensors *dync_tensors_load(const char *path)
 {
     dync__opaque opaque;
@@ -160,6 +183,7 @@ DYNC_API dync_tensors *dync_tensors_load(const char *path)
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
+/* Appends the file to *out. Items and notes in the order of the collection. */
 static dync_status dync__tensors_safetensors(const dync__tensors *c, dync__str *out)
 {
     dync__arena arena = {0};
@@ -178,6 +202,7 @@ static dync_status dync__tensors_safetensors(const dync__tensors *c, dync__str *
     return status;
 }
 
+/* The name's end chooses the format: .npz, or safetensors. */
 DYNC_API dync_status dync_tensors_save(const dync_tensors *named, const char *path)
 {
     const dync__tensors *c = dync__tensors_open(named, "dync_tensors_save");

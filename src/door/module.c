@@ -1,4 +1,11 @@
-/* door/module.c: dync_module_load_named: a collection's tensors into a module. After named.c. */
+/* door/module.c: dync_module_load_named: a collection's tensors into a module. After named.c.
+ *
+ *   module's paths   fc.weight  fc.bias        prefix "model."
+ *   file's names     model.fc.weight  model.fc.bias  model.old  other.x
+ *
+ * fc.weight takes model.fc.weight; model.old is unexpected; other.x is outside of the prefix and
+ * not looked at. First every pair is checked and converted, then all are written: an error leaves
+ * the module as it was. */
 #include "../dync.in.h"
 #include "door.h"
 DYNC__COLD
@@ -13,7 +20,8 @@ typedef struct dync__fill {
     dync__str missing, unexpected; /* names, a line each */
 } dync__fill;
 
-/* The elements of `from` as a dense tensor of this dtype. */
+/* The elements of from as a dense tensor of the dtype, a reference for the caller; whole numbers to
+ * whole numbers without going through double, which would lose bits of int64. NULL: no memory. */
 static dync__tensor *dync__fill_convert(const dync__tensor *from, int dtype)
 {
     dync__tensor *dense = dync__contiguous_copy(from);
@@ -33,6 +41,7 @@ static dync__tensor *dync__fill_convert(const dync__tensor *from, int dtype)
     return out;
 }
 
+/* Same shape, values to read, memory to write. Dtypes may differ. */
 static dync_status dync__fill_fits(const char *name, const dync__tensor *to,
                                    const dync__tensor *from)
 {
@@ -100,6 +109,7 @@ static void dync__fill_list(dync__str *out, const char *what, int n, const char 
     if (n > 5) dync__str_add(out, ", ...");
 }
 
+/* Without a report, each name must be on both sides. */
 static dync_status dync__fill_strict(const dync__fill *f)
 {
     dync__str text = {0};
@@ -114,6 +124,7 @@ static dync_status dync__fill_strict(const dync__fill *f)
     return status;
 }
 
+/* A copy for the report, which lives as long as the caller's scope. "" of no names. */
 static const char *dync__fill_text(const dync__str *s)
 {
     char *text = dync__scope_alloc(s->n + 1);
@@ -128,6 +139,7 @@ static dync_status dync__fill_report(const dync__fill *f, dync_named_report *out
     return out->missing && out->unexpected ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* Everything between opening and freeing. Only the last loop writes. */
 static dync_status dync__fill_run(dync__fill *f, const dync__module *m, dync_named_report *report)
 {
     DYNC__TRY(dync__state_module(&f->state, m, "", 0));
@@ -142,6 +154,8 @@ static dync_status dync__fill_run(dync__fill *f, const dync__module *m, dync_nam
     return DYNC_OK;
 }
 
+/* report NULL: names on one side alone are an error. Else they are listed, one a line, and the
+ * others are loaded. */
 DYNC_API dync_status dync_module_load_named(dync_module *module, const dync_tensors *named,
                                             const char *prefix, dync_named_report *report)
 {

@@ -1,10 +1,17 @@
-/* door/named.c: collections of named tensors, and what their readers share. Before the readers. */
+/* door/named.c: collections of named tensors, and what their readers share. Before the readers.
+ *
+ * A collection keeps its tensors in the order in which they came; two maps find a tensor or a note
+ * by its name. A name's hash may be taken by another name, then the next free number is its key:
+ *
+ *   item   0 "fc.weight"   1 "fc.bias"                          at   hash("fc.weight")      -> 0
+ *   note   0 "format" = "pt"                                         hash("fc.bias")        -> 1 */
 #include "../dync.in.h"
 #include "door.h"
 DYNC__COLD
 
 /* ---- for readers ----------------------------------------------------------------------------- */
 
+/* at: the byte of the file that is wrong, as far as the reader knows. Returns DYNC_ERR_FORMAT. */
 DYNC__FN dync_status dync__door_bad(const char *format, uint64_t at, const char *fmt, ...)
 {
     char text[400];
@@ -15,6 +22,8 @@ DYNC__FN dync_status dync__door_bad(const char *format, uint64_t at, const char 
     return dync__fail(DYNC_ERR_FORMAT, "%s, byte %llu: %s", format, (unsigned long long)at, text);
 }
 
+/* The next n bytes, within the file's; at moves behind them. NULL: there are fewer, and c->bad says
+ * so from then on, so a reader may take several fields and check once. */
 DYNC__FN const unsigned char *dync__cursor_take(dync__cursor *c, uint64_t n, const char *field)
 {
     if (c->bad != DYNC_OK) return NULL;
@@ -27,6 +36,7 @@ DYNC__FN const unsigned char *dync__cursor_take(dync__cursor *c, uint64_t n, con
     return c->bytes + (c->at - n);
 }
 
+/* 1 to 8 bytes, little-endian; 0 on failure. */
 DYNC__FN uint64_t dync__cursor_int(dync__cursor *c, int bytes, const char *field)
 {
     uint64_t x = 0;
@@ -37,6 +47,9 @@ DYNC__FN uint64_t dync__cursor_int(dync__cursor *c, int bytes, const char *field
 
 static void dync__door_release(void *owner) { dync__blob_unref(owner); }
 
+/* The bytes of a mapped file are used in place where they are aligned for their items: loading then
+ * costs no copy, and a page is read when it is first touched. The storage holds a reference on the
+ * blob. */
 DYNC__FN dync__storage *dync__door_storage(dync__blob *b, uint64_t at, uint64_t n, size_t item)
 {
     char *data = b->bytes + at;
@@ -53,6 +66,7 @@ DYNC__FN dync__storage *dync__door_storage(dync__blob *b, uint64_t at, uint64_t 
     return s;
 }
 
+/* The bytes become one tensor, row major, at offset 0 of its storage. */
 DYNC__FN dync__tensor *dync__door_tensor(dync__blob *b, uint64_t at, int dtype, int ndim,
                                          const int64_t *shape)
 {
@@ -74,6 +88,7 @@ DYNC__FN dync__tensor *dync__door_tensor(dync__blob *b, uint64_t at, int dtype, 
 
 /* ---- collections ----------------------------------------------------------------------------- */
 
+/* Gives back its tensors, each of which may be held elsewhere too. */
 DYNC__FN void dync__tensors_drop(dync__tensors *c)
 {
     if (!c) return;
@@ -86,6 +101,7 @@ DYNC__FN void dync__tensors_drop(dync__tensors *c)
     dync__arena_free(&c->arena);
     dync__free(c, sizeof *c);
 }
+/* For dync_shutdown: collections that nobody has freed. */
 static void dync__tensors_end(dync__root *r) { dync__tensors_drop((dync__tensors *)r); }
 
 DYNC__FN dync__tensors *dync__tensors_make(void)
@@ -97,7 +113,8 @@ DYNC__FN dync__tensors *dync__tensors_make(void)
     return c;
 }
 
-/* The number of name among items that begin with theirs, or the key under which it can be put. */
+/* The place of name in an array whose items of `item` bytes begin with their name; -1: it is not
+ * there, and *key is the key under which the map can take it. */
 static int dync__tensors_look(const dync__map *map, const void *items, size_t item,
                               const char *name, uint64_t *key)
 {
@@ -117,6 +134,8 @@ DYNC__FN int dync__tensors_find(const dync__tensors *c, const char *name)
     return dync__tensors_look(&c->at, c->item.at, sizeof *c->item.at, name, &key);
 }
 
+/* t is taken over whatever is returned. Not once: a tensor of that name is replaced in its
+ * place. */
 DYNC__FN dync_status dync__tensors_add(dync__tensors *c, const char *name, dync__tensor *t,
                                        bool once)
 {
@@ -142,6 +161,8 @@ DYNC__FN dync_status dync__tensors_add(dync__tensors *c, const char *name, dync_
     return DYNC_ERR_MEMORY;
 }
 
+/* A note; a later one of the same key replaces the earlier. Both texts are copied into the arena,
+ * where a text that was replaced stays until the end. */
 DYNC__FN dync_status dync__tensors_tell(dync__tensors *c, const char *key, const char *text)
 {
     uint64_t at;
@@ -208,6 +229,7 @@ DYNC_API int dync_tensors_count(const dync_tensors *named)
     return c ? c->item.n : 0;
 }
 
+/* Item i, borrowed. NULL with DYNC_ERR_INDEX recorded, in the name of the public function `who`. */
 static const dync__named *dync__tensors_item(const dync_tensors *named, int i, const char *who)
 {
     const dync__tensors *c = dync__tensors_open(named, who);
@@ -216,6 +238,7 @@ static const dync__named *dync__tensors_item(const dync_tensors *named, int i, c
     dync__fail(DYNC_ERR_INDEX, "%s: there are %d, got number %d", who, c->item.n, i);
     return NULL;
 }
+/* A handle of t in the caller's scope; the collection keeps its own reference. */
 static dync_tensor *dync__tensors_lend(dync__tensor *t)
 {
     dync__ref(t);
@@ -232,7 +255,8 @@ DYNC_API dync_tensor *dync_tensors_at(const dync_tensors *named, int i)
     return item ? dync__tensors_lend(item->tensor) : NULL;
 }
 
-/* Those that end or begin as it does: what a prefix more or less makes of it. */
+/* Up to three names that are name with a prefix more or less ("model.fc.weight" for "fc.weight"),
+ * as a hint in the message of an error. */
 static void dync__tensors_near(const dync__tensors *c, const char *name, dync__str *out)
 {
     size_t n = strlen(name);

@@ -22,6 +22,8 @@ static dync__tensor *dync__npz_tensor(dync__blob *b, uint64_t at, uint64_t n, co
     return t;
 }
 
+/* "w.npy" inside the zip becomes the tensor "w". b may be the zip's own bytes, then the tensor
+ * stands in the mapped file. */
 static dync_status dync__npz_entry(dync__tensors *c, const dync__zip *z, const dync__zip_entry *e)
 {
     char name[512];
@@ -37,12 +39,16 @@ static dync_status dync__npz_entry(dync__tensors *c, const dync__zip *z, const d
     return dync__tensors_add(c, name, t, true);
 }
 
+/* Adds all entries to c; an entry that is no .npy file is an error, for whoever saved it expects it
+ * back. */
 DYNC__FN dync_status dync__npz_read(dync__tensors *c, const dync__zip *z)
 {
     for (int i = 0; i < z->n; i++) DYNC__TRY(dync__npz_entry(c, z, &z->entry[i]));
     return DYNC_OK;
 }
 
+/* Each tensor as NAME.npy, stored, so that numpy.load can map it. Tensors on a device are copied to
+ * the CPU one at a time. *out is incomplete on failure. */
 DYNC__FN dync_status dync__npz_write(const dync__tensors *c, dync__str *out)
 {
     dync__zip_writer w = {.out = out};

@@ -1,8 +1,13 @@
 /* door/torch.c: PyTorch's checkpoints: a zip with a pickle, NAME/data.pkl, and the bytes of each
  * storage, NAME/data/KEY. After pickle.c, before load.c.
  *
+ *   {"model": {"w": tensor, "ids": [tensor, tensor]}, "epoch": 3}
+ *
+ *   tensors  model.w  model.ids.0  model.ids.1       notes  epoch = "3"
+ *
  * Tensors of one storage share it here, too, as tied weights do. What is nested is found under
- * joined names; numbers and texts become notes. */
+ * joined names; numbers and texts become notes. A pickle may refer to one list from many places, so
+ * a small one can unfold to any size: visits and letters are bounds that follow from its length. */
 #include "../dync.in.h"
 #include "pickle.h"
 DYNC__COLD
@@ -51,6 +56,8 @@ static dync_status dync__torch_storage_of(dync__torch *t, const dync__pick *v, d
     return DYNC_ERR_MEMORY;
 }
 
+/* A tuple of ints >= 0, at most DYNC_MAX_DIMS, into out; *n: how many. false: it is something
+ * else. */
 static bool dync__torch_ints(const dync__pick *v, int64_t *out, int *n)
 {
     *n = v->item.n;
@@ -62,7 +69,9 @@ static bool dync__torch_ints(const dync__pick *v, int64_t *out, int *n)
     return true;
 }
 
-/* (storage, offset, size, stride, requires_grad, hooks) */
+/* torch._utils._rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks) for the
+ * pickle's reader; the last two are not looked at. *out: a reference. The tensor must lie within
+ * the elements that the pickle says the storage has. */
 static dync_status dync__torch_rebuild(void *user, const dync__pick *args, dync__tensor **out)
 {
     dync__layout lay = {0};
@@ -97,6 +106,7 @@ static dync_status dync__torch_rebuild(void *user, const dync__pick *args, dync_
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+/* A number or text as a note; None and whatever else has no text is left out. */
 static dync_status dync__torch_note(dync__torch *t, const dync__pick *v, const char *name)
 {
     char text[40];
@@ -123,6 +133,8 @@ static const char *dync__torch_join(dync__torch *t, const char *prefix, const dy
                               key ? (long long)key->i : (long long)number);
 }
 
+/* Adds what v holds under name; "": the whole pickle. Keys of dictionaries are texts or ints, as
+ * optimizers use them. */
 static dync_status dync__torch_walk(dync__torch *t, const dync__pick *v, const char *name,
                                     int depth)
 {
@@ -153,6 +165,8 @@ static dync_status dync__torch_walk(dync__torch *t, const dync__pick *v, const c
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
+/* NAME/data.pkl, NAME being any one folder; *n_prefix: the length of "NAME/". NULL: there is
+ * none. */
 static const dync__zip_entry *dync__torch_pickle(const dync__zip *z, int *n_prefix)
 {
     static const char end[] = "data.pkl";
@@ -165,6 +179,7 @@ static const dync__zip_entry *dync__torch_pickle(const dync__zip *z, int *n_pref
     return NULL;
 }
 
+/* Refuses storages of the other byte order, which NAME/byteorder tells. */
 static dync_status dync__torch_order(const dync__torch *t)
 {
     char name[600];
@@ -180,6 +195,8 @@ static dync_status dync__torch_order(const dync__torch *t)
                   : dync__fail(DYNC_ERR_UNSUPPORTED, "checkpoint: written by a big-endian machine");
 }
 
+/* Adds everything to `to`, or fails; some tensors may be in `to` then. The pickle must be stored,
+ * not packed, which makes its length, and so the bounds, one that the file really has. */
 DYNC__FN dync_status dync__torch_read(dync__tensors *to, const dync__zip *z)
 {
     dync__torch t = {.zip = z, .to = to};

@@ -1,9 +1,15 @@
 /* door/zip.c: files in a file, as .npz and .pt are (PKWARE's APPNOTE 6.3, sections 4.3 and 4.5).
  * After inflate.c, before npz.c and torch.c.
  *
- * The directory at the end says what there is; local headers only where the data begin. Entries may
- * not overlap, and what is deflated cannot grow more than deflate allows, so that a small file
- * never asks for much memory. */
+ *   local header, name, extra field, data      once for each file
+ *   ..
+ *   directory: an entry for each file, with the place of its local header
+ *   zip64's record and its locator             only in large files
+ *   record at the end: where the directory is, and a comment of any length
+ *
+ * The directory says what there is; local headers only where the data begin. Entries may not
+ * overlap, and what is deflated cannot grow more than deflate allows, so that a small file never
+ * asks for much memory. */
 #include "../dync.in.h"
 #include "door.h"
 DYNC__COLD
@@ -19,6 +25,7 @@ enum {
     DYNC__ZIP_ALIGN = 64
 };
 
+/* A little-endian number of up to 8 bytes, which the caller has checked to be there. */
 static uint64_t dync__zip_int(const unsigned char *p, int bytes)
 {
     uint64_t x = 0;
@@ -59,6 +66,8 @@ typedef struct dync__zip_where {
     uint64_t n, size, at, end; /* entries; bytes; begin; the record at the end begins */
 } dync__zip_where;
 
+/* The same facts from zip64's record, which the locator right before the end points to (4.3.14,
+ * 4.3.15). */
 static dync_status dync__zip_end64(const unsigned char *b, uint64_t end, dync__zip_where *w)
 {
     if (end < DYNC__ZIP_LOCATOR || dync__zip_int(b + end - DYNC__ZIP_LOCATOR, 4) != 0x07064b50u)
@@ -74,6 +83,9 @@ static dync_status dync__zip_end64(const unsigned char *b, uint64_t end, dync__z
     return DYNC_OK;
 }
 
+/* Looks for the record at the end, from the back: its comment may be up to 65535 bytes long and
+ * must reach exactly to the end of the file. Then the directory is known to lie within the file and
+ * to have room for its entries. */
 static dync_status dync__zip_where_is(const dync__blob *blob, dync__zip_where *w)
 {
     const unsigned char *b = (const unsigned char *)blob->bytes;
@@ -101,7 +113,9 @@ static dync_status dync__zip_where_is(const dync__blob *blob, dync__zip_where *w
     return DYNC_OK;
 }
 
-/* Sizes beyond 32 bits stand in an extra field, those that need it, in this order. */
+/* zip64's extra field (4.5.3): 64-bit values for those of the three fields that are 0xffffffff, in
+ * the order of wide: size, packed size, place. Others are skipped. at: of the entry, for
+ * messages. */
 static dync_status dync__zip_extra(const unsigned char *p, uint64_t n, uint64_t at,
                                    uint64_t *wide[3])
 {
@@ -120,7 +134,8 @@ static dync_status dync__zip_extra(const unsigned char *p, uint64_t n, uint64_t 
     return DYNC_OK;
 }
 
-/* Where the data begin, from the local header at `local`. */
+/* Sets e->at, where the data begin: behind the local header, whose name and extra field may be
+ * longer than those of the directory. most: the data end before the directory begins. */
 static dync_status dync__zip_data_at(const dync__zip *z, dync__zip_entry *e, uint64_t local,
                                      uint64_t most)
 {
@@ -136,7 +151,7 @@ static dync_status dync__zip_data_at(const dync__zip *z, dync__zip_entry *e, uin
     return DYNC_OK;
 }
 
-/* One entry of the directory at *at; *at goes on to the next. */
+/* Reads and checks the entry of the directory at *at as z->entry[z->n]; *at goes on to the next. */
 static dync_status dync__zip_entry_at(dync__zip *z, const dync__zip_where *w, uint64_t *at)
 {
     const unsigned char *p = (const unsigned char *)z->blob->bytes + *at;
@@ -175,6 +190,7 @@ static dync_status dync__zip_entry_at(dync__zip *z, const dync__zip_where *w, ui
     return DYNC_OK;
 }
 
+/* By the place in the file, for qsort. */
 static int dync__zip_compare(const void *a, const void *b)
 {
     const dync__zip_entry *x = *(const dync__zip_entry *const *)a,
@@ -183,6 +199,7 @@ static int dync__zip_compare(const void *a, const void *b)
     return x->packed < y->packed ? -1 : x->packed > y->packed;
 }
 
+/* No two entries may share bytes: else one block of data could stand for many entries. */
 static dync_status dync__zip_apart(dync__zip *z)
 {
     const dync__zip_entry **order = dync__arena_alloc(&z->arena, (size_t)z->n * sizeof *order + 1);
@@ -196,6 +213,7 @@ static dync_status dync__zip_apart(dync__zip *z)
     return DYNC_OK;
 }
 
+/* blob: borrowed, must outlive z. After a failure, too, z is for dync__zip_close. */
 DYNC__FN dync_status dync__zip_open(dync__zip *z, dync__blob *blob)
 {
     dync__zip_where w = {0};
@@ -222,6 +240,8 @@ DYNC__FN const dync__zip_entry *dync__zip_find(const dync__zip *z, const char *n
     return NULL;
 }
 
+/* Stored bytes are not copied: *out is the zip's own blob, *at their place. *out: a reference for
+ * the caller; NULL on failure. */
 DYNC__FN dync_status dync__zip_read(const dync__zip *z, const dync__zip_entry *e, dync__blob **out,
                                     uint64_t *at)
 {
@@ -253,6 +273,7 @@ DYNC__FN dync_status dync__zip_read(const dync__zip *z, const dync__zip_entry *e
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* A little-endian number of the given bytes. */
 static void dync__zip_add(dync__str *s, uint64_t x, int bytes)
 {
     for (int i = 0; i < bytes; i++) dync__str_addc(s, (char)(x >> (8 * i) & 255));
@@ -272,6 +293,9 @@ static void dync__zip_facts(dync__str *s, uint32_t crc, size_t n, size_t n_name)
     dync__zip_add(s, n_name, 2);
 }
 
+/* Writes a local header and the data, and keeps the directory's entry for dync__zip_end. The data
+ * begin at a multiple of 64 bytes, which a field of blanks makes up for, so tensors can be used in
+ * a mapped file. */
 DYNC__FN dync_status dync__zip_put(dync__zip_writer *w, const char *name, const char *bytes,
                                    size_t n)
 {
@@ -304,6 +328,8 @@ DYNC__FN dync_status dync__zip_put(dync__zip_writer *w, const char *name, const 
     return w->out->failed || w->directory.failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
 
+/* status: of what was written; the directory is written where it is DYNC_OK. Frees the writer in
+ * any case. */
 DYNC__FN dync_status dync__zip_end(dync__zip_writer *w, dync_status status)
 {
     size_t at = w->out->n, n = w->directory.n;

@@ -17,6 +17,10 @@ typedef struct dync__accuracy_view {
     int64_t n;
 } dync__accuracy_view;
 
+/* Opens a value for reading element by element. A tensor is copied to row-major order, which *out
+ * owns (dync__unref(out->dense)); NONE opens as all zeros, for a gradient that one of the two runs
+ * does not have. false: neither a tensor nor NONE, or no memory: *out may still hold a copy to
+ * drop. */
 static bool dync__accuracy_open(const dync_value *v, dync__accuracy_view *out)
 {
     const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
@@ -29,11 +33,15 @@ static bool dync__accuracy_open(const dync_value *v, dync__accuracy_view *out)
     return out->dense && (out->data || t->numel == 0);
 }
 
+/* Element i in row-major order, as double whatever the dtype. Integers above 2^53 lose low bits. */
 static double dync__accuracy_at(const dync__accuracy_view *v, int64_t i)
 {
     return v->data ? dync__load_f64(v->data + i * dync__dtype_info(v->dtype)->bytes, v->dtype) : 0;
 }
 
+/* torch.allclose for one element, a the reference: equal, or within tol absolutely and tol
+ * relatively to b. Not symmetric, as upstream's is not. size - size is 0 for a finite b alone: an
+ * infinite tolerance must not let everything pass. */
 static bool dync__accuracy_close(double a, double b, double tol)
 {
     if (a != a || b != b) return a != a && b != b;
@@ -50,6 +58,8 @@ static bool dync__accuracy_allclose(const dync__accuracy_view *ref, const dync__
     return true;
 }
 
+/* Root of the mean square error over n > 0 elements; NaN where one of them is NaN, which then
+ * passes no comparison below. */
 static double dync__accuracy_rmse(const dync__accuracy_view *a, const dync__accuracy_view *b,
                                   int64_t n)
 {
@@ -61,6 +71,8 @@ static double dync__accuracy_rmse(const dync__accuracy_view *a, const dync__accu
     return sqrt(sum / (double)n);
 }
 
+/* The cosine of the angle between the two as vectors; the floor of 1e-6 avoids 0 / 0 for zero
+ * vectors. */
 static double dync__accuracy_cosine(const dync__accuracy_view *a, const dync__accuracy_view *b,
                                     int64_t n)
 {
@@ -75,6 +87,10 @@ static double dync__accuracy_cosine(const dync__accuracy_view *a, const dync__ac
     return ab / (size > 1e-6 ? size : 1e-6);
 }
 
+/* The result need not be near the reference, only about as near to the float64 run as the reference
+ * itself is. Example, tol 1e-3, 4096 elements: the reference is off by 2e-4, so the result may be
+ * off by 2 * 2e-4 + 1e-4 = 5e-4. shape: of which the rule for 1x1 images asks; NULL: none. why is
+ * written where false is returned. */
 static bool dync__accuracy_by_f64(const dync__accuracy_view *ref, const dync__accuracy_view *res,
                                   const dync__accuracy_view *f64, const dync__tensor *shape,
                                   int64_t n, dync__str *why)
@@ -90,6 +106,7 @@ static bool dync__accuracy_by_f64(const dync__accuracy_view *ref, const dync__ac
     return false;
 }
 
+/* A side that is no tensor (a gradient that is missing) has any shape. */
 static bool dync__accuracy_shapes(const dync_value *a, const dync_value *b)
 {
     const dync__tensor *x = a->kind == DYNC_KIND_TENSOR ? dync__peek(a->as.t) : NULL;
@@ -100,6 +117,9 @@ static bool dync__accuracy_shapes(const dync_value *a, const dync_value *b)
     return same;
 }
 
+/* Two values of one shape, at least one of them a tensor; c is the float64 run's value, or NULL.
+ * The order of the cases is upstream's: dtype, bool, allclose, cosine, float64, and last integers
+ * and what has no float64 run, which ignore_non_fp forgives. */
 static bool dync__accuracy_elements(const dync_value *a, const dync_value *b, const dync_value *c,
                                     dync__str *why)
 {
@@ -135,6 +155,8 @@ static bool dync__accuracy_elements(const dync_value *a, const dync_value *b, co
     return same;
 }
 
+/* Numbers that a graph returns beside tensors. NONE equals NONE. ignore_non_fp passes all but
+ * floats, even where the kinds differ. */
 static bool dync__accuracy_number(const dync_value *a, const dync_value *b, dync__str *why)
 {
     bool same = a->kind == b->kind;
@@ -151,6 +173,8 @@ static bool dync__accuracy_number(const dync_value *a, const dync_value *b, dync
     return same;
 }
 
+/* One pair of results. A tensor against none is a mismatch, but for gradients: a missing one counts
+ * as zeros. */
 static bool dync__accuracy_item(const dync__run_item *ref, const dync__run_item *res,
                                 const dync__run_item *f64, dync__str *why)
 {
@@ -183,7 +207,8 @@ DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_it
     return true;
 }
 
-/* The run in float64; *have tells whether there is one. */
+/* The run in float64. *have tells whether there is one: it is off by setting, or an operator may
+ * not take float64, which is no failure of the check; only lack of memory is returned. */
 static dync_status dync__accuracy_wide(dync__graph *g, int n, const dync_value *inputs,
                                        dync__run_how how, dync__run_items *out, bool *have)
 {
@@ -205,6 +230,8 @@ static dync_status dync__accuracy_wide(dync__graph *g, int n, const dync_value *
     return DYNC_ERR_MEMORY;
 }
 
+/* Three runs from the same random state: the graph, the graph in float64, and the code. Only the
+ * first must succeed; an error of the third goes into *why and sets *ran to false. */
 DYNC__FN dync_status dync__accuracy_check(dync__graph *g, const dync_callable *code, int n,
                                           const dync_value *inputs, bool forward_only, bool *same,
                                           bool *ran, dync__str *why)

@@ -1,11 +1,19 @@
-/* minify/backends.c: backends that shrink what they are given, and what a user's predicate asks
- * of a graph. After repro.c. */
+/* minify/backends.c: backends that shrink what they are given, and what a user's predicate asks of
+ * a graph. After repro.c.
+ *
+ *   dync_compile(f, .backend = "minifier", .options = "compiler_name=mine")
+ *
+ * compiles each graph of f with the backend "mine"; where that fails, shrinks the graph and writes
+ * repro.c. The graph itself then runs in eager mode, so the caller goes on. A predicate is for
+ * dync_minify: it tells whether a backend fails on a graph, in any way. */
 #include "../dync.in.h"
 #include "minify.h"
 DYNC__COLD
 
 /* ---- backends that shrink what they are given; their option names the backend that fails ----- */
 #if !defined(DYNC_NO_STDIO) /* as their rows in backend/backend.h */
+/* A graph that does not fail is an error of this backend, as upstream's: who asks for it expects a
+ * failure. */
 static dync_status dync__minifier_compile(dync_graph *graph, const dync_value *ex, int n,
                                           const char *options, dync_callable *out, bool accuracy)
 {
@@ -42,6 +50,9 @@ DYNC__FN dync_status dync__backend_minifier_accuracy(dync_graph *graph, const dy
 
 /* ---- predicates ------------------------------------------------------------------------------ */
 
+/* true: the backend fails on the graph while eager runs it; with accuracy, it gives other values.
+ * false with an error recorded: an argument is wrong, or the backend is unknown. backend: a name,
+ * NULL is "inductor". */
 static bool dync__predicate(dync_graph *graph, const dync_value *inputs, int n, void *backend,
                             bool accuracy)
 {

@@ -7,6 +7,9 @@
 #include "minify.h"
 DYNC__COLD
 
+/* What becomes of a node. Example: dropping mul of  out = add(mul(x, y), z),  with dead_code and
+ * unused_inputs, gives  out = add(mul, z)  where mul is an input: x and y are GONE, mul INPUT, the
+ * rest KEPT. */
 enum { DYNC__EDIT_GONE, DYNC__EDIT_KEPT, DYNC__EDIT_INPUT };
 typedef struct dync__editor {
     dync__graph *from;
@@ -14,6 +17,7 @@ typedef struct dync__editor {
     char *used, *fate; /* per node */
 } dync__editor;
 
+/* An argument of a node that stays: the node behind it is used. */
 static void dync__edit_use(void *user, dync__arg *arg)
 {
     ((dync__editor *)user)->used[arg->as.node->index] = 1;
@@ -28,6 +32,7 @@ static bool dync__edit_dropped(const dync__editor *e, const dync__node *n)
            e->edit->drop[n->args[0].as.node->index];
 }
 
+/* What the new result uses: the cut, or the old result without the outputs from skip_output on. */
 static void dync__edit_use_result(dync__editor *e, dync__node *output)
 {
     const dync__arg *result = &output->args[0];
@@ -44,7 +49,9 @@ static void dync__edit_use_result(dync__editor *e, dync__node *output)
     }
 }
 
-/* From the last node to the first: what is used by what stays. */
+/* Sets fate and used, from the last node to the first, so that all users of a node are decided
+ * before it. Nodes behind a cut are GONE, which is 0. A node with side effects stays even where
+ * nobody uses it. */
 static void dync__edit_decide(dync__editor *e)
 {
     int end = e->edit->cut_at ? e->edit->cut_at->index : e->from->node.n;
@@ -65,6 +72,7 @@ static void dync__edit_decide(dync__editor *e)
     }
 }
 
+/* A tensor of the graph's own as float64, cut off its history. */
 static dync__node *dync__edit_attr_wide(dync__rewrite *r, const dync__node *n)
 {
     dync_tensor *h = (dync_to_dtype)(dync_detach(dync__handle(n->value)), DYNC_F64);
@@ -76,6 +84,8 @@ static dync__node *dync__edit_attr_wide(dync__rewrite *r, const dync__node *n)
 
 static bool dync__edit_is_float(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
 
+/* dync__rewrite_fn of dync__graph_to_f64: also a dtype among the arguments (of a cast, of a
+ * factory) becomes float64. */
 static dync__node *dync__edit_wide(dync__rewrite *r, dync__node *n)
 {
     if (n->kind == DYNC__N_GET_ATTR && n->value && dync__edit_is_float(n->value->dtype))
@@ -105,6 +115,8 @@ static dync__node *dync__edit_result(dync__rewrite *r, const dync__edit *edit, d
     return dync__rewrite_arg(r, &list, &copy) ? dync__graph_output(r->to, &copy) : NULL;
 }
 
+/* dync__rewrite_fn of dync__graph_edit. A node that is GONE stands for itself: nothing that stays
+ * uses it. */
 static dync__node *dync__edit_node(dync__rewrite *r, dync__node *old)
 {
     const dync__editor *e = r->user;
@@ -114,6 +126,7 @@ static dync__node *dync__edit_node(dync__rewrite *r, dync__node *old)
     return dync__rewrite_copy(r, old);
 }
 
+/* Renumbers g's nodes and leaves it otherwise as it is. */
 DYNC__FN dync__graph *dync__graph_edit(dync__graph *g, const dync__edit *edit)
 {
     dync__editor e = {.from = g, .edit = edit};
@@ -129,6 +142,7 @@ DYNC__FN dync__graph *dync__graph_edit(dync__graph *g, const dync__edit *edit)
     return to;
 }
 
+/* Each node through fn, the graph's inputs and result unchanged. NULL: no memory. */
 static dync__graph *dync__edit_whole(dync__graph *g, dync__rewrite_fn fn)
 {
     dync__graph *to;

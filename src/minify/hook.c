@@ -60,6 +60,8 @@ static void dync__hook_checkpoint(const dync__repro_file *file, dync__graph *g, 
     dync__hook_could_not("checkpoints", &error);
 }
 
+/* Levels 2 to 4: writes the program that shrinks the graph; path gets its place. false: it could
+ * not be written. */
 static bool dync__hook_launcher(const dync__repro_file *file, dync__graph *g, int n,
                                 const dync_value *inputs, dync__str *path)
 {
@@ -174,6 +176,14 @@ static dync_status dync__hook_run(dync__graph *g, dync_callable *code, int n,
     return status;
 }
 
+/* A backend called with the example inputs of one captured graph:
+ *
+ *   level 3      write the launcher
+ *   trial        in a child: a crash, a hang or (level 4) other values become an error here
+ *   compile      here, into *out
+ *   run          once on copies, forward and backward; an error is the compiler's error
+ *
+ * file, judge and verdict belong to this call; *out is given back where it fails. */
 static dync_status dync__hook_after_dynamo(const dync__compiled *f, dync__graph *g,
                                            const dync_value *ex, int n, int level,
                                            dync_callable *out)
@@ -208,6 +218,8 @@ static dync_status dync__hook_after_dynamo(const dync__compiled *f, dync__graph 
 
 /* ---- after AOT ------------------------------------------------------------------------------- */
 
+/* A compiled graph after AOT, wrapped: it is judged at its first runs, when there are real inputs.
+ * graph: as it was before the inner compiler saw it, one reference. */
 typedef struct dync__hook_aot {
     dync__inner inner;
     dync__graph *graph;
@@ -236,6 +248,7 @@ static dync_value dync__hook_aot_values(void *state, const dync_value *args, int
     return list;
 }
 
+/* Compiles nothing: gives the judge the code that exists already. user: the dync__hook_aot. */
 static dync_status dync__hook_aot_backend(dync_graph *g, const dync_value *ex, int n,
                                           const char *options, dync_callable *out, void *user)
 {
@@ -286,6 +299,8 @@ static dync_status dync__hook_aot_checked(dync__hook_aot *a, int n, const dync_v
     return status;
 }
 
+/* inner.run of the wrapped graph; out: n_out tensors, each a reference for the caller. Within the
+ * minifier's own trials the inner code runs unwatched. */
 static dync_status dync__hook_aot_run(void *state, int n_in, dync__tensor *const *in, int n_out,
                                       dync__tensor **out)
 {
@@ -328,6 +343,8 @@ static dync_status dync__hook_aot_examples(const dync__graph *g, dync_value *out
     return DYNC_OK;
 }
 
+/* The inner compiler failed: its error stays in the thread's slot and gets the place of the
+ * program. */
 static void dync__hook_aot_uncompiled(dync__graph *g, int level)
 {
     dync__repro_file file = {.backend = dync__hook.backend,
@@ -347,8 +364,12 @@ static void dync__hook_aot_uncompiled(dync__graph *g, int level)
     dync__str_free(&path);
 }
 
+/* aot/ asks it, to leave out what would keep the graph from being compiled alone. */
 static bool dync__hook_watches(void) { return !dync__hook.busy && dync__hook.aot_level; }
 
+/* In place of inner->compile while aot_level is set. *out wraps the compiled graph and owns it.
+ * g->over lists inputs whose memory results may take; the trial runs on them first, so that is
+ * switched off. */
 static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync__graph *g,
                                         bool is_backward, const dync__options *options,
                                         dync__inner *out)
@@ -381,6 +402,8 @@ static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_
 
 /* ---- the two places -------------------------------------------------------------------------- */
 
+/* In place of dync__graph_ask for every captured graph. A compiled function's own repro_after and
+ * repro_level come before those of the process. */
 static dync_status dync__hook_backend(const dync__compiled *f, dync__graph *g, const dync_value *ex,
                                       int n, dync_callable *out)
 {
@@ -407,6 +430,7 @@ static dync_status dync__hook_backend(const dync__compiled *f, dync__graph *g, c
     return status;
 }
 
+/* Before anything is compiled; the three hooks are atomics, read without a lock. */
 DYNC__FN void dync__hook_install(void)
 {
     DYNC__ATOMIC_STORE(&dync__backend_compile_hook, dync__hook_backend);

@@ -12,6 +12,7 @@ DYNC__COLD
 
 /* ---- likeness of texts ----------------------------------------------------------------------- */
 
+/* A block of n characters that stands at a of the one text and at b of the other. */
 typedef struct dync__match {
     int a, b, n;
 } dync__match;
@@ -36,6 +37,10 @@ static dync__match dync__match_longest(const char *a, int a0, int a1, const char
     return best;
 }
 
+/* Characters in matching blocks, counted as difflib does: the longest block, then to the left and
+ * to the right of it, each on its own. Example: "abxcd" and "abcd" match in "ab" and "cd", 4
+ * characters, ratio 2 * 4 / (5 + 4) = 0.89. Recursion is as deep as there are blocks; row: scratch
+ * of the length of b + 2. */
 static int dync__match_count(const char *a, int a0, int a1, const char *b, int b0, int b1, int *row)
 {
     if (a0 >= a1 || b0 >= b1) return 0;
@@ -56,6 +61,9 @@ DYNC__FN double dync__text_ratio(const char *a, const char *b)
     return 2.0 * matches / (double)(n + m);
 }
 
+/* first: the failure that is looked for. Crashes are alike by their signal, hangs and inaccuracies
+ * always; errors by class and by text, since numbers and names in it change while the graph
+ * shrinks. */
 DYNC__FN bool dync__judge_similar(const dync__verdict *first, const dync__verdict *now)
 {
     if (first->kind != now->kind) return false;
@@ -87,6 +95,7 @@ DYNC__FN dync_status dync__judge_compile(const dync_backend *b, const char *opti
     return status;
 }
 
+/* What a trial gets, in the child by way of fork's copy of memory. */
 typedef struct dync__trial {
     const dync__judge *judge;
     dync__graph *graph;
@@ -94,6 +103,7 @@ typedef struct dync__trial {
     const dync_value *inputs;
 } dync__trial;
 
+/* DYNC__INACCURATE or not; code that raises counts as accurate, too. */
 static int dync__trial_accuracy(const dync__trial *t, const dync_callable *code,
                                 dync_status compiled, dync__str *why)
 {
@@ -106,6 +116,7 @@ static int dync__trial_accuracy(const dync__trial *t, const dync_callable *code,
     return same ? DYNC__PASSES : DYNC__INACCURATE;
 }
 
+/* DYNC__RAISES where compiling or running fails; the error is the thread's. */
 static int dync__trial_raise(const dync__trial *t, const dync_callable *code, dync_status compiled)
 {
     dync__run_items items = {0};
@@ -116,6 +127,7 @@ static int dync__trial_raise(const dync__trial *t, const dync_callable *code, dy
     return status == DYNC_OK ? DYNC__PASSES : DYNC__RAISES;
 }
 
+/* Does the graph run interpreted, forward and backward? */
 static bool dync__trial_eager(const dync__trial *t)
 {
     dync__run_items items = {0};
@@ -125,6 +137,8 @@ static bool dync__trial_eager(const dync__trial *t)
     return ok;
 }
 
+/* The body of a trial; *reply is a dync__verdict, plain bytes that go through a pipe where it runs
+ * in a child. The error recorded before is the thread's again after it. */
 static void dync__trial_run(void *user, void *reply)
 {
     const dync__trial *t = user;
@@ -171,6 +185,8 @@ static bool dync__trial_may_fork(const dync__trial *t)
     return t->judge->isolate && dync__child_possible();
 }
 
+/* Never fails: what cannot be judged is DYNC__EAGER_FAILS. The graph and the inputs are left as
+ * they are. Without fork, a crash of the compiled code is a crash here. */
 DYNC__FN void dync__judge_graph(const dync__judge *j, dync__graph *g, int n,
                                 const dync_value *inputs, dync__verdict *out)
 {

@@ -42,7 +42,9 @@ DYNC__FN const char *dync__repro_after_name(int after);
 
 /* ---- running --------------------------------------------------------------------------------- */
 /* What a run left: results flattened, then the gradient of each input, then the inputs themselves.
- * Owned by the scope. */
+ * Owned by the scope.
+ *
+ *   f(x, n) -> (a, [b, c])    items  a  b  c  dx  x  n       dx: NONE where x has no gradient */
 typedef struct dync__run_item {
     dync_value value;
     bool gradient;

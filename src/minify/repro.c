@@ -8,6 +8,7 @@ DYNC__COLD
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
+/* What the program states, overridden by its command line. */
 typedef struct dync__repro_options {
     dync_repro repro;
     bool isolate, help;
@@ -40,6 +41,8 @@ static bool dync__repro_flag_value(const char *name, int argc, char **argv, int 
     return true;
 }
 
+/* The flags are argparse's of upstream's repro. false: an unknown one, after which usage was
+ * printed (exit status 2). */
 static bool dync__repro_arguments(dync__repro_options *o, int argc, char **argv)
 {
     const struct {
@@ -80,6 +83,8 @@ static bool dync__repro_arguments(dync__repro_options *o, int argc, char **argv)
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
+/* One call of dync_run_repro. reader holds the inputs, which the scope of that call owns; graph is
+ * the function over them, one reference. */
 typedef struct dync__repro_case {
     const dync__repro_options *o;
     const dync_backend *backend;
@@ -87,6 +92,8 @@ typedef struct dync__repro_case {
     dync__graph *graph;
 } dync__repro_case;
 
+/* Runs load_args, again where it has run: a run on the inputs themselves may have written into
+ * them. What was read before is given back first. */
 static dync_status dync__repro_load(dync__repro_case *c)
 {
     for (int i = 0; i < c->reader.storage.n; i++)
@@ -114,7 +121,8 @@ static dync_value dync__repro_call(const dync_value *args, int nargs, void *user
     return c->o->repro.mod(c->reader.value.at, c->reader.value.n, NULL);
 }
 
-/* The ith name of "x, y", or input_i. */
+/* The name of the ith input: the ith of the list in names ("x, y"), or "input", which the graph
+ * makes unique. */
 static void dync__repro_name(const char *names, int i, char *out, size_t cap)
 {
     while (names && i-- > 0) names = (names = strchr(names, ',')) ? names + 1 : NULL;
@@ -125,6 +133,8 @@ static void dync__repro_name(const char *names, int i, char *out, size_t cap)
         dync__format(out, cap, "input");
 }
 
+/* Input i, with the form of its tensor, or as a number that the graph keeps in place. NULL: no
+ * memory. */
 static dync__node *dync__repro_placeholder(dync__graph *g, const dync__repro_case *c, int i)
 {
     char name[128];
@@ -158,6 +168,8 @@ static dync__node *dync__repro_node(dync__rewrite *r, dync__node *old)
     return input ? input : dync__rewrite_copy(r, old);
 }
 
+/* The traced graph has no inputs, since the function reads c->reader; inputs are put in front, and
+ * whatever reads one of their tensors reads the input. c->graph: one reference, NULL on failure. */
 static dync_status dync__repro_rebuild(dync__repro_case *c, dync__graph *traced)
 {
     dync__rewrite r;
@@ -170,6 +182,7 @@ static dync_status dync__repro_rebuild(dync__repro_case *c, dync__graph *traced)
     return dync__rewrite_end(&r, status, &c->graph);
 }
 
+/* Makes c->graph out of the C function that the program carries. */
 static dync_status dync__repro_trace(dync__repro_case *c)
 {
     dync_callee callee = dync_bind_callee(dync_fnv(dync__repro_call), "Repro", c, NULL);
@@ -213,6 +226,9 @@ static bool dync__repro_forward_only(const dync__repro_case *c)
     return c->o->repro.only_fwd || dync__repro_now()->forward_only;
 }
 
+/* Compares eager with the compiled code. A graph that does not compile, or raises, is passed with a
+ * warning: another failure than the one that the program is about. compiled: of
+ * dync__repro_compile. */
 static dync_status dync__repro_run_accuracy(dync__repro_case *c, const dync_callable *code,
                                             dync_status compiled)
 {
@@ -235,6 +251,9 @@ static dync_status dync__repro_run_accuracy(dync__repro_case *c, const dync_call
     return status;
 }
 
+/* Runs the graph in eager mode first, since nothing can be said of a backend on a graph that fails
+ * without it. With accuracy it is compared with itself. Without, it runs on the inputs themselves,
+ * which are then read again. */
 static dync_status dync__repro_eager(dync__repro_case *c)
 {
     bool same = true, ran = true;
@@ -255,6 +274,7 @@ static dync_status dync__repro_eager(dync__repro_case *c)
     return status;
 }
 
+/* The command "run". DYNC_OK: eager and the backend agree or, without accuracy, both run. */
 static dync_status dync__repro_run(dync__repro_case *c)
 {
     dync_callable code = {0};
@@ -285,6 +305,7 @@ static dync_status dync__repro_run(dync__repro_case *c)
 
 /* ---- minify ---------------------------------------------------------------------------------- */
 
+/* dync__shrink's predicate: the graph fails in the way that the whole did. */
 static bool dync__minifying_fails(void *user, dync__graph *g, int n, const dync_value *inputs)
 {
     const dync__minifying *m = user;
@@ -293,6 +314,8 @@ static bool dync__minifying_fails(void *user, dync__graph *g, int n, const dync_
     return dync__judge_similar(&m->first, &now);
 }
 
+/* dync__shrink's "improved": each smaller graph goes to disk at once, so that a run which is
+ * interrupted leaves its best. Not being able to write is told at the end. */
 static void dync__minifying_dump(void *user, dync__graph *g, int n, const dync_value *inputs)
 {
     dync__minifying *m = user;
@@ -304,6 +327,8 @@ static void dync__minifying_dump(void *user, dync__graph *g, int n, const dync_v
     if (m->could_not) dync__warn("Could not write the checkpoint: %s", error.message);
 }
 
+/* Sets m->first, the verdict on the whole graph, then shrinks. g is not changed. Fails where the
+ * graph does not fail, or the result could not be written. */
 DYNC__FN dync_status dync__minifying_run(dync__minifying *m, dync__graph *g, int n,
                                          const dync_value *inputs)
 {
@@ -334,6 +359,7 @@ DYNC__FN dync_status dync__minifying_run(dync__minifying *m, dync__graph *g, int
     return status;
 }
 
+/* Fills m from the arguments and the settings of the process. b and options must outlive m. */
 DYNC__FN void dync__minifying_begin(dync__minifying *m, const dync_backend *b, const char *options,
                                     bool accuracy, bool isolate, bool only_fwd)
 {
@@ -354,6 +380,8 @@ DYNC__FN void dync__minifying_begin(dync__minifying *m, const dync_backend *b, c
 
 /* ---- main ------------------------------------------------------------------------------------ */
 
+/* Load, trace, and the command. What it makes is in *c, for the caller to free whatever is
+ * returned. */
 static dync_status dync__repro_do(dync__repro_case *c)
 {
     const dync_repro *r = &c->o->repro;
@@ -373,6 +401,9 @@ static dync_status dync__repro_do(dync__repro_case *c)
     return dync__minifying_run(&m, c->graph, c->reader.value.n, c->reader.value.at);
 }
 
+/* The exit status of the program: 0, 1 for a failure (its text is on stderr), 2 for unknown
+ * arguments. The minifier's hooks are off meanwhile, and the thread's random state, gradient mode
+ * and recorded error are as before. */
 DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro)
 {
     dync__repro_options o = {.repro = repro, .isolate = true};

@@ -1,10 +1,24 @@
 /* minify/repro_inputs.c: the inputs of a program that the minifier wrote: what its load_args calls.
- * Before repro.c. */
+ * Before repro.c.
+ *
+ * A written program makes memory first, then the tensors over it, in the order of the graph's
+ * inputs:
+ *
+ *   int buf0 = dync_repro_storage(reader, 4096, .hash = "00c5..", .device = ..);   number 0
+ *   dync_repro_tensor(reader, buf0, dync_shape(32, 32), .requires_grad = true);
+ *   dync_repro_tensor(reader, buf0, dync_shape(32), .stride = dync_shape(33));     shares it
+ *   dync_repro_number(reader, dync_v_int(3));
+ *
+ * The bytes come from the program itself, from <save_dir>/storages/<hash>.npy, from the same folder
+ * below checkpoints, or, with a warning, from the random number generator: most failures do not
+ * depend on the numbers, so a program sent without its files is still of use. A failure is kept in
+ * reader.failed and seen after load_args has returned; the calls in it need no checks. */
 #include "../dync.in.h"
 #include "minify.h"
 DYNC__COLD
 
-/* The bytes of the file, where it is whole. */
+/* Reads <folder>/storages/<hash>.npy into out, n bytes. false, and no error recorded: it is missing
+ * or has another size, so the next source is tried. */
 static bool dync__reader_file(const char *folder, const char *hash, void *out, size_t n)
 {
     dync__str path = {0};
@@ -24,6 +38,8 @@ static bool dync__reader_file(const char *folder, const char *hash, void *out, s
     return whole;
 }
 
+/* Floats are standard normal, all others 0: an index or a mask of zeros is valid nearly everywhere.
+ * The generator moves on by as many numbers as were drawn; dync__repro_load sets it back. */
 static void dync__reader_random(char *out, size_t n, int dtype)
 {
     size_t item = dync__dtype_info(dtype)->bytes;
@@ -34,6 +50,7 @@ static void dync__reader_random(char *out, size_t n, int dtype)
                         floats ? dync__rng_normal(dync__tls.rng_seed, first + i) : 0);
 }
 
+/* out: b->nbytes bytes in main memory. */
 static void dync__reader_fill(dync__repro_reader *r, const dync_repro_buffer *b, char *out)
 {
     if (b->data) {
@@ -50,6 +67,8 @@ static void dync__reader_fill(dync__repro_reader *r, const dync_repro_buffer *b,
     dync__reader_random(out, b->nbytes, (int)b->dtype_hint);
 }
 
+/* The number of the new storage, for dync_repro_tensor; -1 on failure. A device that this build
+ * does not have becomes the CPU, so a program written on a GPU can be looked at without one. */
 DYNC_API int dync_repro_storage_opt(dync_repro_reader *reader, dync_repro_buffer b)
 {
     dync__repro_reader *r = dync__repro_reader_open(reader, "dync_repro_storage");
@@ -87,6 +106,7 @@ static dync_status dync__reader_history(void *state, int n_out, dync__tensor *co
 }
 static void dync__reader_history_destroy(void *state) { (void)state; }
 
+/* Takes over the reference to leaf. NULL: no memory. */
 static dync__tensor *dync__reader_non_leaf(dync__tensor *leaf)
 {
     static const dync__gnode_class history = {"ReproHistory", dync__reader_history, NULL,
@@ -103,6 +123,9 @@ static dync__tensor *dync__reader_non_leaf(dync__tensor *leaf)
     return t;
 }
 
+/* The layout that the program states, checked against the storage: the last element it reaches is
+ * offset + sum((shape - 1) * stride), computed with overflow checks since the text may have been
+ * edited by hand. */
 static dync_status dync__reader_layout(const dync_repro_input *in, const dync__storage *s,
                                        dync__layout *lay)
 {
@@ -131,6 +154,8 @@ static dync_status dync__reader_layout(const dync_repro_input *in, const dync__s
                       (long long)items);
 }
 
+/* The tensor becomes the reader's next value. The shared storage keeps a reference of its own in
+ * the reader, so several tensors may be made of it. */
 DYNC_API void dync_repro_tensor_opt(dync_repro_reader *reader, int storage, dync_repro_input in)
 {
     dync__layout lay;

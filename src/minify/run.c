@@ -10,6 +10,8 @@ DYNC__COLD
 
 /* ---- copies of inputs ------------------------------------------------------------------------ */
 
+/* A new storage with old's bytes; as_f64: its elements, of the given floating dtype, as doubles, so
+ * it may have another size. Only the CPU converts. NULL: no memory. */
 static dync__storage *dync__run_copy_storage(const dync__storage *old, int dtype, bool as_f64)
 {
     size_t item = dync__dtype_info(dtype)->bytes, count = old->size_bytes / item;
@@ -35,7 +37,9 @@ static bool dync__run_is_float(const dync__tensor *t)
     return dync__dtype_info(t->dtype)->kind == 'f';
 }
 
-/* An earlier input on the same memory: its copy's memory is shared too. */
+/* The storage of the copy of an earlier input that lies on the same memory, or NULL: inputs that
+ * alias each other must do so in the copies too, or writes in place would not be seen. It is
+ * borrowed. */
 static dync__storage *dync__run_shared_copy(int i, const dync_value *in, const dync_value *out,
                                             const dync__tensor *t)
 {
@@ -47,6 +51,8 @@ static dync__storage *dync__run_shared_copy(int i, const dync_value *in, const d
     return NULL;
 }
 
+/* A copy of input i that is a leaf. Memory that cannot be read directly is cloned by operators.
+ * NULL: no memory. */
 static dync_tensor *dync__run_copy_tensor(int i, const dync_value *in, const dync_value *out,
                                           bool as_f64)
 {
@@ -91,6 +97,7 @@ DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_val
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
+/* Flattens lists in lists. false: no memory. */
 static bool dync__run_add(dync__run_items *out, dync_value v, bool gradient)
 {
     bool ok = true;
@@ -100,6 +107,9 @@ static bool dync__run_add(dync__run_items *out, dync_value v, bool gradient)
     return ok;
 }
 
+/* loss = sum over the tensors of mean(t) / n_tensors. Results without elements or gradient are left
+ * out of the sum but not of n_tensors, as upstream does it. No result that requires grad: nothing
+ * is done. */
 static dync_status dync__run_backward(const dync__run_items *results)
 {
     dync_tensor *loss = NULL;
@@ -116,6 +126,8 @@ static dync_status dync__run_backward(const dync__run_items *results)
     return loss ? dync_backward(loss) : dync_error();
 }
 
+/* Behind the results: the gradient of each input tensor (NONE where there is none), then the
+ * inputs, which the graph may have written to. */
 static dync_status dync__run_collect(dync__run_items *out, int n, const dync_value *args)
 {
     for (int i = 0; i < n; i++) {
@@ -130,6 +142,8 @@ static dync_status dync__run_collect(dync__run_items *out, int n, const dync_val
     return DYNC_OK;
 }
 
+/* The run itself. An operator reports its errors in the thread's slot, so a run has failed where
+ * the number of errors has grown. */
 static dync_status dync__run_now(dync__graph *g, const dync_callable *code, int n,
                                  const dync_value *args, bool forward_only, dync__run_items *out)
 {
@@ -144,6 +158,8 @@ static dync_status dync__run_now(dync__graph *g, const dync_callable *code, int 
     return dync__run_collect(out, n, args);
 }
 
+/* The random state and the gradient mode are set back after it, so that several runs see the
+ * same. */
 DYNC__FN dync_status dync__run_once(dync__graph *g, const dync_callable *code, int n,
                                     const dync_value *inputs, dync__run_how how,
                                     dync__run_items *out)

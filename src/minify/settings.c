@@ -6,7 +6,10 @@
 #include "minify.h"
 DYNC__COLD
 
-/*    key                       kind   field          least  most   upstream's variable */
+/* One row a setting: the key of dync_config_set, the kind of its value, its field in
+ * dync__repro_settings, the bounds of a number (those of WORD are the first and last word's
+ * places), and the environment variable that upstream reads, or NULL.
+ *       key                       kind   field          least  most   upstream's variable */
 /* clang-format off */
 #define DYNC__REPRO_SETTINGS(X)                                                                         \
     X(repro_after,              WORD,  after,         0,     2,     "TORCHDYNAMO_REPRO_AFTER")          \
@@ -22,6 +25,7 @@ DYNC__COLD
 /* clang-format on */
 
 #define DYNC__AFTER_WORDS "none, dynamo, aot"
+/* A row: how base/ parses and stores the value, and upstream's variable. */
 typedef struct dync__setting_row {
     dync__option option;
     const char *upstream;
@@ -39,8 +43,11 @@ static const dync__setting_row dync__setting_rows[] = {
     DYNC__REPRO_SETTINGS(DYNC__X)
 #undef DYNC__X
 };
+/* torch/_dynamo/config.py's; whatever is not named is 0, "none" or "". */
 static const dync__repro_settings dync__setting_defaults = {
     .level = 2, .use_fp64 = 1, .isolate = 1, .tolerance = 1e-3, .timeout_s = 60};
+/* The settings of the process, under lock. known: the environment has been read, which happens
+ * once. */
 static struct {
     dync__mutex lock;
     int known;
@@ -49,6 +56,7 @@ static struct {
 
 static const char *const dync__after_names[] = {"none", "dynamo", "aot"};
 
+/* *after: DYNC__AFTER_.. of a word; NULL and "" are "none". false: no such word. */
 DYNC__FN bool dync__repro_after_parse(const char *text, int *after)
 {
     const dync__option row = {.kind = DYNC__OPTION_WORD, .words = DYNC__AFTER_WORDS};
@@ -101,6 +109,8 @@ DYNC__FN const char *dync__repro_key(int i)
     return i < DYNC__COUNT_OF(dync__setting_rows) ? dync__setting_rows[i].option.key : NULL;
 }
 
+/* *known: key names a setting of this module; the caller tries others where it does not. A value
+ * that does not fit is an error and changes nothing. */
 DYNC__FN dync_status dync__repro_set(const char *key, const char *value, bool *known)
 {
     (void)dync__repro_now();
@@ -122,6 +132,9 @@ DYNC__FN dync_status dync__repro_set(const char *key, const char *value, bool *k
     return DYNC_OK;
 }
 
+/* Lines of C, which a written program's configure() holds, for settings that differ from the
+ * default. Folders are left out, they are of this machine; and without with_after repro_after and
+ * repro_level are too, since the program is run to reproduce, not to write another. */
 DYNC__FN void dync__repro_print(dync__str *s, bool with_after)
 {
     const dync__repro_settings *now = dync__repro_now();

@@ -41,17 +41,21 @@ static bool dync__shrink_loud(const dync__shrinker *s) { return !s->how->quiet; 
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* Names collide only by chance: 64 bits of hash. */
 static uint64_t dync__shrink_key(const char *name)
 {
     return dync__hash_bytes(name, strlen(name), 7);
 }
 
+/* The recorded value of a node, borrowed; NONE where it is not known. */
 static dync_value dync__shrink_value(const dync__shrinker *s, const dync__node *n)
 {
     uint64_t i = 0;
     return dync__map_get(&s->index, dync__shrink_key(n->name), &i) ? s->value[i] : DYNC_NONE;
 }
 
+/* list: one entry a node, in order, as the result of the graph that computes all values. writes: an
+ * operator writes in place, so later values may change earlier ones. */
 typedef struct dync__shrink_all {
     bool writes;
     dync__arg list;
@@ -342,6 +346,7 @@ static bool dync__shrink_round(dync__shrinker *s, int granularity, bool first)
     return false;
 }
 
+/* Each smaller graph goes to `improved`, the first and the last as well. */
 static void dync__shrink_tell(dync__shrinker *s)
 {
     dync_value *in = s->how->improved ? dync__shrink_inputs(s, s->graph) : NULL;
@@ -421,6 +426,8 @@ typedef struct dync__minify_user {
     dync__error_slot error; /* of the predicate on the graph as it was given */
 } dync__minify_user;
 
+/* dync__shrink's predicate on top of the user's, which gets a handle of g for the time of the
+ * call. */
 static bool dync__minify_fails(void *user, dync__graph *g, int n, const dync_value *inputs)
 {
     dync__minify_user *u = user;
@@ -432,6 +439,8 @@ static bool dync__minify_fails(void *user, dync__graph *g, int n, const dync_val
 
 static void dync__minify_release(void *graph) { dync__graph_unref(graph); }
 
+/* out.graph belongs to the caller's scope. NULL with an error recorded: the predicate is false on
+ * the given graph (then the error is the predicate's own if it left one), or no memory. */
 DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs,
                                    dync_minify_predicate fails, void *user)
 {

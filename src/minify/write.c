@@ -127,6 +127,7 @@ static dync_status dync__write_storage_file(const char *folder, uint64_t hash, c
 
 /* ---- load_args ------------------------------------------------------------------------------- */
 
+/* The number of a storage in the text, as in buf<number>; -1: it has not been written. */
 static int dync__write_storage_index(const dync__writer *w, const dync__storage *s)
 {
     for (int i = 0; i < w->storage.n; i++)
@@ -209,6 +210,7 @@ static void dync__write_tensor(dync__writer *w, dync__str *body, const dync__ten
     dync__str_addf(body, ");  /* %s */\n", name);
 }
 
+/* An input that is a number. <math.h>'s names stand for floats that have no literal. */
 static void dync__write_number(dync__str *body, const dync_value *v, const char *name)
 {
     char text[40];
@@ -230,11 +232,14 @@ static void dync__write_number(dync__str *body, const dync_value *v, const char 
     dync__str_addf(body, ");  /* %s */\n", name);
 }
 
+/* A tensor of the graph's own that the C text does not print as a constant. */
 static bool dync__write_is_attr(const dync__node *n)
 {
     return n->kind == DYNC__N_GET_ATTR && n->value && !dync__graph_prints_inline(n);
 }
 
+/* The inputs and attributes in the order of the nodes, which is also that of `names` in main:
+ * reader values are matched to the graph by their places alone. */
 static void dync__write_load_args(dync__writer *w)
 {
     dync__str body = {0};
@@ -261,6 +266,9 @@ static void dync__write_load_args(dync__writer *w)
 
 /* ---- the other parts ------------------------------------------------------------------------- */
 
+/* configure() sets what the failure may depend on: threads, seed and the settings that are not the
+ * default. Custom operators and backends cannot be written; a comment stands where the reader must
+ * register them. */
 static void dync__write_head(dync__writer *w)
 {
     bool custom = false;
@@ -309,6 +317,8 @@ static void dync__write_fx(dync__writer *w)
     dync__str_free(&fx);
 }
 
+/* The graph as torch.fx prints it, for the reader, then as the C function Repro, whose arguments
+ * are the values of load_args. */
 static void dync__write_module(dync__writer *w)
 {
     dync__write_fx(w);
@@ -320,6 +330,7 @@ static void dync__write_module(dync__writer *w)
     dync__str_add(&w->text, "}\n\n");
 }
 
+/* `.field = "text"`; nothing where there is no text. */
 static void dync__write_text_field(dync__writer *w, const char *field, const char *text)
 {
     if (!text || !*text) return;
@@ -378,6 +389,8 @@ static dync_status dync__write_program(dync__writer *w)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+/* inputs: n values, one for each input of g. A failure leaves no file, but perhaps files of
+ * storages. */
 DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync__graph *g, int n,
                                        const dync_value *inputs, const char *path)
 {
@@ -394,6 +407,8 @@ DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync__graph
     return status;
 }
 
+/* folder, path and copy are the caller's to free; here: the working directory. file is a copy,
+ * whose save_dir points into folder. */
 static dync_status dync__repro_checkpoint_in(const char *here, dync__repro_file file,
                                              dync__graph *g, int n, const dync_value *inputs,
                                              dync__str *folder, dync__str *path, dync__str *copy)
@@ -460,6 +475,8 @@ static void dync__repro_run_folder(dync__str *out)
     dync__str_free(&date);
 }
 
+/* path gets <debug_dir>/run_../minifier/minifier_launcher.c, also where writing fails; it is the
+ * caller's to free. */
 DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *given, dync__graph *g, int n,
                                           const dync_value *inputs, dync__str *path)
 {
