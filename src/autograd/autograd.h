@@ -40,6 +40,11 @@ typedef struct dync__gvisitor {
     void (*layout)(struct dync__gvisitor *, int ndim, int64_t *shape, int64_t *stride_or_null);
     /* a saved tensor; *slot NULL: none */
     void (*saved)(struct dync__gvisitor *, dync__tensor **slot, uint32_t *version);
+    /* set before saved by who can tell: where the tensor's gradient goes (node NULL: nowhere), so
+     * that a backward that is differentiated again can be captured */
+    bool has_edge;
+    struct dync__gnode *edge_node;
+    int edge_nr;
     bool opaque; /* set: it cannot be captured */
 } dync__gvisitor;
 /* A node of one's own: what a compiled function's backward, a custom function and LSTM cells

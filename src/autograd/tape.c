@@ -78,7 +78,8 @@ DYNC__FN dync_status dync__unsave(const dync__saved *s, dync__gnode *edge_node, 
 {
     if (!s->t) return dync__gnode_freed_error();
     if (s->version != s->t->storage->version) return dync__modified_error(s, edge_node, edge_nr);
-    if (s->direct || !edge_node || !history || dync__grad_is_off()) {
+    /* stand-ins of a walk that is recorded have their history already */
+    if (s->direct || !edge_node || !history || dync__grad_is_off() || dync__walk_record_now()) {
         dync__ref(s->t);
         *out = s->t;
         return DYNC_OK;
@@ -194,6 +195,15 @@ DYNC__RARE static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg
     }
 }
 
+static void dync__opnode_tell(dync__gvisitor *v, dync__saved *s, dync__gnode *node, int nr)
+{
+    v->has_edge = true;
+    v->edge_node = s->direct ? NULL : node;
+    v->edge_nr = nr;
+    v->saved(v, &s->t, &s->version);
+    v->has_edge = false;
+}
+
 DYNC__RARE static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
 {
     dync__opsave *save = state;
@@ -211,11 +221,13 @@ DYNC__RARE static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
         v->word(v, (uint64_t)dims[2 * info->ndim]);
         DYNC__TRY(
             dync__saved_check(&save->in[i], save->node->edge[i].node, save->node->edge[i].nr));
-        v->saved(v, &save->in[i].t, &save->in[i].version);
+        const dync__gedge *edge = &save->node->edge[i];
+        dync__opnode_tell(v, &save->in[i], edge->node, edge->nr);
     }
     for (int i = 0; i < save->n_out; i++) {
+        bool history = i < save->rule->n_diff && dync__is_float_dtype(save->node->out[i].dtype);
         DYNC__TRY(dync__saved_check(&save->out[i], save->node, i));
-        v->saved(v, &save->out[i].t, &save->out[i].version);
+        dync__opnode_tell(v, &save->out[i], history ? save->node : NULL, i);
     }
     return DYNC_OK;
 }

@@ -12,6 +12,7 @@ enum { DYNC__CA_ENTRIES = 256, DYNC__CA_RECOMPILES = 64, DYNC__CA_DEPTH = 8 };
 typedef enum {
     DYNC__CA_SET /* the new gradient of a leaf */,
     DYNC__CA_ADDED /* in place */,
+    DYNC__CA_SUM /* with what it had: a new tensor with a history */,
     DYNC__CA_RETAIN,
     DYNC__CA_CAPTURE
 } dync__ca_kind;
@@ -70,7 +71,8 @@ typedef struct dync__ca { /* one backward */
     DYNC__VEC(int) seed, grad;
     bool failed;
     dync__ca_entry *entry;
-    dync__tensor *carrier; /* the last input, or NULL; owned */
+    dync__tensor *carrier;         /* the last input, or NULL; owned */
+    DYNC__VEC(dync__tensor *) own; /* inputs made with the history of what nodes saved */
     /* while the body runs */
     dync__tensor **stand; /* what stands for each input */
     DYNC__VEC(dync__ca_result) result;

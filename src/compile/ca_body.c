@@ -57,6 +57,13 @@ static dync_status dync__ca_accumulate(dync__walk_record *r, dync__gnode *node, 
     int at = dync__ca_node(c, node), input = c->grad.at[at], from = dync__ca_position();
     dync__tensor *leaf = dync__gnode_leaf(node), *copy = NULL, *sum = NULL;
     dync__arg args[2] = {dync__arg_t(g), dync__arg_none()};
+    if (c->walk->create_graph && input >= 0) {
+        args[1] = args[0];
+        args[0] = dync__arg_t(c->stand[input]);
+        dync_status added = dync__op_run(DYNC__OP_add, 2, args, &sum);
+        dync__unref(g);
+        return added == DYNC_OK ? dync__ca_push(c, DYNC__CA_SUM, at, 0, sum) : added;
+    }
     bool dense = dync__layout_is_contiguous(&leaf->lay) && !dync__layout_is_contiguous(&g->lay);
     dync_status status =
         (dync__op_run)(dense ? DYNC__USED(DYNC__OP__clone_contiguous) : DYNC__USED(DYNC__OP_clone),

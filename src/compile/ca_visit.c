@@ -59,11 +59,29 @@ static int dync__ca_input(dync__ca *c, dync__tensor *t)
 }
 
 /* The word says which input it is, or that there is none. */
+/* What a node saved, with the history that the walk gives it where gradients are differentiated
+ * again. */
+static dync__tensor *dync__ca_with_history(dync__ca *c, dync__tensor *t)
+{
+    dync__gnode *node = c->visitor.edge_node;
+    if (!c->walk->create_graph || !node) return t;
+    dync__tensor *own = dync__tensor_alias(t, t->dtype, &t->lay);
+    if (!own || !dync__grad_meta_of(own) || !dync__vec_push(&c->own, own)) {
+        dync__unref(own);
+        c->failed = true;
+        return t;
+    }
+    dync__grad_meta_set_node(own, node, c->visitor.edge_nr);
+    return own;
+}
+
 static void dync__ca_saved(dync__gvisitor *v, dync__tensor **at, uint32_t *version)
 {
     dync__ca *c = (dync__ca *)(void *)v;
+    if (c->walk->create_graph && !v->has_edge) v->opaque = true;
     if (*at) {
-        dync__ca_slot s = {at, *at, version, *version, dync__ca_input(c, *at)};
+        dync__ca_slot s = {at, *at, version, *version,
+                           dync__ca_input(c, dync__ca_with_history(c, *at))};
         if (!dync__vec_push(&c->slot, s)) c->failed = true;
         dync__ca_word(v, (uint64_t)s.input << 1 | 1);
     } else {
@@ -99,6 +117,7 @@ DYNC__FN dync_status dync__ca_collect(dync__ca *c)
     DYNC__TRY(dync__walk_nodes(w, &c->nodes));
     dync__ca_word(&c->visitor,
                   (uint64_t)(unsigned)w->n_roots << 32 | (uint64_t)(unsigned)w->n_captures);
+    dync__ca_word(&c->visitor, w->create_graph);
     for (int i = 0; i < w->n_roots; i++) {
         int input = dync__ca_input(c, w->seed[i]);
         if (!dync__vec_push(&c->seed, input)) c->failed = true;
@@ -131,4 +150,6 @@ DYNC__FN void dync__ca_free(dync__ca *c)
     dync__vec_free(&c->out);
     dync__vec_free(&c->hook_part);
     dync__unref(c->carrier);
+    for (int i = 0; i < c->own.n; i++) dync__unref(c->own.at[i]);
+    dync__vec_free(&c->own);
 }

@@ -9,6 +9,10 @@
  * operators of rules, AOT backward graphs and hook bodies. Gradients leave the graph as outputs and
  * are given to the leaves after every run.
  *
+ * Gradients that are differentiated again (create_graph): what nodes saved enters the list with the
+ * history that the walk would give it, and the function is called with grad mode on, so that AOT
+ * autograd compiles it with a backward of its own, whose node stands behind the gradients.
+ *
  * Sizes: a size in a node that an input has as well is bound to it: it is whatever that input's is,
  * and symbolic where capture makes that symbolic. Sizes that no input has are bound to one more
  * input, a tensor without elements of its own that only has them. Another call finds the entry if
@@ -114,6 +118,7 @@ static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, cons
     dync_compile_options opt = {.name = "compiled_autograd",
                                 .args = "inputs",
                                 .fullgraph = true,
+                                .double_backward = c->walk->create_graph,
                                 .recompile_limit = DYNC__CA_RECOMPILES,
                                 .backend_object = &wrap,
                                 .dynamic = DYNC_DYNAMIC_ON};
@@ -191,6 +196,7 @@ static dync_status dync__ca_give(dync__ca *c, const dync__ca_result *r, dync__te
         dync__ref(t);
         return dync__accumulate_into(leaf, t);
     }
+    if (r->kind == DYNC__CA_SUM) return dync__tensor_set_grad(dync__gnode_leaf(node), t);
     if (!leaf && r->index < dync__gnode_hooks(node)->n)
         leaf = dync__peek(dync__gnode_hooks(node)->at[r->index].retain);
     return leaf ? dync__tensor_set_grad(leaf, t) : DYNC_OK;
@@ -218,7 +224,8 @@ static dync_status dync__ca_finish(dync__ca *c, dync_value list)
             /* whoever it was given to, or the list, keeps it alive */
             given[n++] = own ? own : t;
         }
-        if (status == DYNC_OK && (r->kind == DYNC__CA_SET || r->kind == DYNC__CA_ADDED))
+        if (status == DYNC_OK &&
+            (r->kind == DYNC__CA_SET || r->kind == DYNC__CA_ADDED || r->kind == DYNC__CA_SUM))
             status = dync__hooks_accumulated(c->nodes.at.at[r->node]);
     }
     for (int i = 0; i < c->nodes.at.n && status == DYNC_OK && !c->walk->retain_graph; i++)
@@ -241,7 +248,7 @@ static dync_status dync__ca_run(dync__ca *c)
     dync__ca_tls.now = c;
     /* a backward inside a hook is walked */
     dync__tls.compiled_autograd = false;
-    dync__grad_off(true);
+    dync__grad_off(!c->walk->create_graph);
     dync_value r = status == DYNC_OK
                        ? dync_call_values(dync__compiled_handle(c->entry->f), 1, &list)
                        : DYNC_NONE;
@@ -260,10 +267,6 @@ static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
 {
     if (dync__tls.compiling || dync__tls.recording || dync__tls.handler || !dync__ca_tls.depth)
         return false;
-    if (w->create_graph) { /* its gradients have histories, which a graph of numbers has not */
-        dync__log(DYNC__LOG_aot, "compiled autograd: this backward is walked: create_graph");
-        return false;
-    }
     dync__ca c = {.walk = w};
     bool handled = false;
     for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;
