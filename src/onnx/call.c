@@ -35,7 +35,7 @@ DYNC__FN dync_status dync__oi_fail(const dync__onnx_call *c, dync_status status,
 DYNC__FN dync_status dync__oi_out_typed(dync__onnx_call *c, int i, dync_tensor *t, int type)
 {
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
-    if (i < c->n_out) c->out[i] = (dync__onnx_value){t, type};
+    if (i < c->n_out) c->out[i] = (dync__onnx_value){t, type, NULL};
     return DYNC_OK;
 }
 DYNC__FN dync_status dync__oi_out(dync__onnx_call *c, int i, dync_tensor *t)

@@ -249,7 +249,7 @@ static dync_status dync__onnx_link_node(dync__onnx_linker *k, const dync__onnx_f
 static dync_status dync__onnx_link_made(dync__onnx_linker *k, dync__onnx_step *s)
 {
     const dync__onnx_attribute *a = s->node->attribute.n ? s->node->attribute.at[0] : NULL;
-    dync__onnx_value out = {NULL, 0};
+    dync__onnx_value out = {NULL, 0, NULL};
     dync__onnx_call c = {.model = k->l,
                          .step = s,
                          .row = s->row,

@@ -97,6 +97,9 @@ static dync_status dync__onnx_own_results(dync__onnx_loaded *l, dync__onnx_value
 {
     for (int i = 0; i < l->n_outputs; i++) {
         const dync__tensor *t = out[i].t ? dync__open(out[i].t) : NULL;
+        if (!out[i].t)
+            return dync__fail(DYNC_ERR_UNSUPPORTED, "ONNX graph %s: output \"%s\" is no tensor",
+                              l->main->name, l->output[i].name);
         if (t && dync__onnx_holds_memory(l, t) && !(out[i].t = dync_clone(out[i].t)))
             return dync_error();
     }
@@ -111,7 +114,7 @@ DYNC__FN dync_status dync__onnx_run(dync__onnx_loaded *l, dync_tensor *const *in
     dync__onnx_value *all = dync__calloc(((size_t)n + 1) * sizeof *all);
     if (!all) return DYNC_ERR_MEMORY;
     for (int i = 0; i < l->n_inputs; i++)
-        all[l->given[i]] = (dync__onnx_value){in[i], l->input[i].type};
+        all[l->given[i]] = (dync__onnx_value){in[i], l->input[i].type, NULL};
     dync_status status = dync__onnx_run_body(l, l->main, NULL, NULL, n, all, out);
     dync__free(all, ((size_t)n + 1) * sizeof *all);
     return status == DYNC_OK ? dync__onnx_own_results(l, out) : status;

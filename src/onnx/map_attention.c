@@ -156,7 +156,7 @@ DYNC__FN dync_status dync__oi_attention(dync__onnx_call *c)
 static dync_tensor *dync__oi_modified(dync__onnx_call *c, const char *name, dync_tensor *x)
 {
     const dync__onnx_body *b = dync__oi_body(c, name);
-    dync__onnx_value in = {x, 0}, out = {NULL, 0};
+    dync__onnx_value in = {x, 0, NULL}, out = {NULL, 0, NULL};
     if (!b || !x) return x;
     in.type = dync__onnx_type_of(dync__oi_type(x));
     if (b->n_inputs != 1 || b->n_outputs != 1) {

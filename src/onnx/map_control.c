@@ -72,7 +72,8 @@ static dync_status dync__oi_loop_rounds(dync__onnx_call *c, const dync__onnx_bod
         const int64_t one = 1;
         if (i >= 100000 && most == INT64_MAX)
             return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a loop of more than 100000 rounds");
-        in[0] = (dync__onnx_value){dync__oi_tensor_i(DYNC_I64, 0, &one, &i), DYNC__ONNX_INT64};
+        in[0] =
+            (dync__onnx_value){dync__oi_tensor_i(DYNC_I64, 0, &one, &i), DYNC__ONNX_INT64, NULL};
         bool yes = go;
         in[1].t = dync__oi_tensor_i(DYNC_BOOL, 0, &one, &(int64_t){1});
         in[1].type = DYNC__ONNX_BOOL;
@@ -102,6 +103,7 @@ DYNC__FN dync_status dync__oi_loop(dync__onnx_call *c)
     bool inside = open || dync__is_token(most) || dync__oi_is_open(dync__oi_in(c, 1));
     for (int k = 0; k < n && most > DYNC__OI_UNROLLED; k++)
         inside = inside || dync__oi_is_open(c->in[2 + k].t);
+    for (int k = 0; k < n; k++) inside = inside && !c->in[2 + k].sequence;
     if (!scans && inside) return dync__oi_loop_inside(c, b, most);
     if (open) return dync__oi_fail(c, DYNC_ERR_DATA_PTR, "data decide how far results grow");
     if (dync__oi_in(c, 1)) DYNC__TRY(dync__oi_truth(c, dync__oi_in(c, 1), &go));
@@ -210,7 +212,7 @@ static dync_status dync__oi_scan_batch(dync__onnx_call *c, const dync__onnx_body
     for (int64_t i = 0; i < batch && status == DYNC_OK; i++) {
         memset(one, 0, (size_t)n * sizeof *one);
         for (int k = 0; k < states + scans; k++)
-            one[k] = (dync__onnx_value){dync_select(c->in[1 + k].t, 0, i), c->in[1 + k].type};
+            one[k] = (dync__onnx_value){dync_select(c->in[1 + k].t, 0, i), c->in[1 + k].type, NULL};
         status = dync__oi_scan_one(c, b, states, scans, one, one + b->n_inputs);
         for (int k = 0; k < c->n_out && status == DYNC_OK; k++)
             if (!dync__vec_push(&rounds[k].at, one[b->n_inputs + k].t)) status = DYNC_ERR_MEMORY;

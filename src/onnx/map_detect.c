@@ -138,12 +138,6 @@ DYNC__FN dync_status dync__oi_bit_cast(dync__onnx_call *c)
     return dync__oi_out_typed(c, 0, dync__give(t), (int)to);
 }
 
-DYNC__FN dync_status dync__oi_optional_has(dync__onnx_call *c)
-{
-    const int64_t yes = dync__oi_in(c, 0) != NULL;
-    return dync__oi_out(c, 0, dync__oi_tensor_i(DYNC_BOOL, 0, NULL, &yes));
-}
-
 /* ---- random numbers: dync's own sequence, whatever the node's seed is ------------------------ */
 
 static dync_tensor *dync__oi_random(const dync__onnx_call *c, dync_tensor *like, int dtype)

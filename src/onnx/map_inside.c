@@ -135,7 +135,7 @@ static dync_value dync__oi_round(const dync_value *args, int nargs, void *user)
     dync__onnx_value *in = dync__oi_room(b->n_inputs), *out = dync__oi_room(b->n_outputs);
     if (!in || !out || nargs != b->n_inputs) return DYNC_NONE;
     for (int i = 0; i < nargs; i++)
-        in[i] = (dync__onnx_value){dync_as_tensor(args[i]), i > 1 ? w->c->in[i].type : 0};
+        in[i] = (dync__onnx_value){dync_as_tensor(args[i]), i > 1 ? w->c->in[i].type : 0, NULL};
     in[0].type = DYNC__ONNX_INT64;
     in[1].type = DYNC__ONNX_BOOL;
     if (!dync__oi_within_run(w, b->n_inputs, in, out)) return DYNC_NONE;
@@ -183,7 +183,7 @@ static dync_value dync__oi_step(const dync_value *args, int nargs, void *user)
     if (!in || !out || nargs != 2) return DYNC_NONE;
     for (int i = 0; i < b->n_inputs; i++) {
         dync_value v = i < w->n ? dync_at(args[0], i) : dync_at(args[1], i - w->n);
-        in[i] = (dync__onnx_value){dync_as_tensor(v), w->c->in[i].type};
+        in[i] = (dync__onnx_value){dync_as_tensor(v), w->c->in[i].type, NULL};
     }
     if (!dync__oi_within_run(w, b->n_inputs, in, out)) return DYNC_NONE;
     dync_value both = dync__list_new(2);

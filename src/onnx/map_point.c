@@ -9,7 +9,10 @@ DYNC__FN dync_status dync__oi_one(dync__onnx_call *c)
 }
 DYNC__FN dync_status dync__oi_identity(dync__onnx_call *c)
 {
-    return dync__oi_out_typed(c, 0, dync__oi_in(c, 0), c->n_in ? dync__oi_in_type(c, 0) : 0);
+    if (!c->n_in || !c->in[0].sequence)
+        return dync__oi_out_typed(c, 0, dync__oi_in(c, 0), c->n_in ? dync__oi_in_type(c, 0) : 0);
+    if (c->n_out) c->out[0] = c->in[0];
+    return DYNC_OK;
 }
 
 /* ---- broadcasting ---------------------------------------------------------------------------- */

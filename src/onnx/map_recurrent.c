@@ -1,7 +1,9 @@
-/* onnx/map_recurrent.c: ONNX's LSTM, GRU and RNN, step by step. After map_norm.c.
+/* onnx/map_recurrent.c: ONNX's LSTM, GRU and RNN, step by step, and com.microsoft's LSTM of bytes.
+ * After map_quant.c.
  *
- * Shapes: x [L, N, in], W [gates * H, in], R [gates * H, H], states [N, H]. Gates are in ONNX's
- * order: LSTM i o f c, GRU z r h. */
+ * Shapes: x [L, N, in], W [gates * H, in], R [gates * H, H], states [N, H]; of bytes W [in, gates
+ * * H], R [H, gates * H], and x and each state are quantized as a whole. Gates are in ONNX's order:
+ * LSTM i o f c, GRU z r h. */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
@@ -11,6 +13,7 @@ typedef struct dync__oi_cell {
     int64_t hidden;
     dync_tensor *r, *bias_w, *bias_r, *peep; /* R transposed, [gates * H] each, [3 * H] or NULL */
     bool after;                              /* GRU: the reset after the product */
+    bool bytes;                              /* W and R are bytes, with scales and zero points */
     double clip;                             /* 0: none */
     const dync__onnx_call *c;
 } dync__oi_cell;
@@ -49,6 +52,24 @@ static dync_tensor *dync__oi_cell_act(const dync__oi_cell *k, int i, const char 
     return NULL;
 }
 
+static dync_tensor *dync__oi_of_direction(dync_tensor *t, int d)
+{
+    return t ? dync_select(t, 0, d) : NULL;
+}
+
+/* x [.., n] by w [n, gates * H] of floats, or of bytes whose scale is input `scale`: a number of a
+ * direction, or one a column */
+static dync_tensor *dync__oi_cell_product(const dync__oi_cell *k, dync_tensor *x, dync_tensor *w,
+                                          int scale)
+{
+    if (!k->bytes || !x) return dync_mm(x, w);
+    dync_tensor *by, *zero, *q = dync__oi_quantized(x, &by, &zero);
+    dync_tensor *of = dync__oi_of_direction(dync__oi_in(k->c, scale), k->direction),
+                *from = dync__oi_of_direction(dync__oi_in(k->c, scale + 1), k->direction);
+    dync_tensor *y = q && of ? dync__oi_byte_product(q, zero, w, from) : NULL;
+    return y ? dync_mul(dync_to_dtype(y, DYNC_F32), dync_mul(by, of)) : NULL;
+}
+
 static dync_tensor *dync__oi_gate(const dync__oi_cell *k, dync_tensor *all, int gate)
 {
     return all ? dync_narrow(all, -1, gate * k->hidden, k->hidden) : NULL;
@@ -62,7 +83,7 @@ static dync_tensor *dync__oi_peep(const dync__oi_cell *k, dync_tensor *g, dync_t
 static bool dync__oi_step_lstm(const dync__oi_cell *k, dync_tensor *x, dync_tensor **h,
                                dync_tensor **s)
 {
-    dync_tensor *g = dync_add(x, dync_add(dync_mm(*h, k->r), k->bias_r));
+    dync_tensor *g = dync_add(x, dync_add(dync__oi_cell_product(k, *h, k->r, 10), k->bias_r));
     dync_tensor *i =
         dync__oi_cell_act(k, 0, "sigmoid", dync__oi_peep(k, dync__oi_gate(k, g, 0), *s, 0));
     dync_tensor *f =
@@ -129,11 +150,6 @@ static dync_tensor *dync__oi_steps(const dync__oi_cell *k, dync_tensor *x, dync_
     return dync_stack(list, 0);
 }
 
-static dync_tensor *dync__oi_of_direction(dync_tensor *t, int d)
-{
-    return t ? dync_select(t, 0, d) : NULL;
-}
-
 /* direction d of the node; x [L, N, in] */
 static dync_tensor *dync__oi_recur(dync__oi_cell *k, dync_tensor *x, int d, bool reverse,
                                    dync_tensor **h, dync_tensor **s)
@@ -145,7 +161,8 @@ static dync_tensor *dync__oi_recur(dync__oi_cell *k, dync_tensor *x, int d, bool
     dync_tensor *w = dync__oi_of_direction(dync__oi_in(c, 1), d), *lengths = dync__oi_in(c, 4);
     dync_tensor *b = dync__oi_of_direction(dync__oi_in(c, 3), d);
     k->direction = d;
-    k->r = dync_t(dync__oi_of_direction(dync__oi_in(c, 2), d));
+    k->r = dync__oi_of_direction(dync__oi_in(c, 2), d);
+    if (!k->bytes) k->r = dync_t(k->r);
     k->bias_w = b ? dync_narrow(b, 0, 0, wide) : NULL;
     k->bias_r = b ? dync_narrow(b, 0, wide, wide)
                   : dync__oi_full(dync_shape(wide), 0, dync__oi_type(x));
@@ -158,7 +175,13 @@ static dync_tensor *dync__oi_recur(dync__oi_cell *k, dync_tensor *x, int d, bool
                           : dync__oi_full(dync_shape(dync__oi_extent(x, 1), k->hidden), 0,
                                           dync__oi_type(x));
     }
-    x = w ? dync_linear(x, w, k->bias_w) : NULL; /* of every step at once */
+    /* of every step at once */
+    if (k->bytes) {
+        x = w ? dync__oi_cell_product(k, x, w, 8) : NULL;
+        if (x && k->bias_w) x = dync_add(x, k->bias_w);
+    } else {
+        x = w ? dync_linear(x, w, k->bias_w) : NULL;
+    }
     if (!x || !k->r || !k->bias_r || !*h) return NULL;
     return dync__oi_steps(k, x, lengths, reverse, h, s);
 }
@@ -172,7 +195,8 @@ DYNC__FN dync_status dync__oi_recurrent(dync__onnx_call *c)
     bool layout = dync__oi_int(c, "layout") != 0;
     int n = both ? 2 : 1;
     dync__oi_cell k = {.kind = c->row->detail, .c = c, .clip = dync__oi_float(c, "clip")};
-    k.hidden = dync__oi_size(dync__oi_in(c, 2), 2);
+    k.bytes = *c->row->domain != 0;
+    k.hidden = dync__oi_size(dync__oi_in(c, 2), k.bytes ? 1 : 2);
     k.after = dync__oi_int(c, "linear_before_reset") != 0;
     if (dync__oi_rank(x) != 3 || dync__oi_rank(dync__oi_in(c, 1)) != 3 ||
         dync__oi_rank(dync__oi_in(c, 2)) != 3 || dync__oi_size(dync__oi_in(c, 1), 0) != n)

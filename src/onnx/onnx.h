@@ -14,11 +14,18 @@
 #include "proto.h"
 
 /* A value: a tensor (borrowed: the scope has it; NULL: an optional input that is not there) and its
- * ONNX type, which differs from the tensor's own where dync holds it in a wider one. */
+ * ONNX type, which differs from the tensor's own where dync holds it in a wider one. Or a sequence,
+ * whose length the walk knows: no value of a program. */
 typedef struct dync__onnx_value {
     dync_tensor *t;
     int type;
+    const struct dync__onnx_sequence *sequence; /* the scope's; never changed. NULL: it is none */
 } dync__onnx_value;
+typedef struct dync__onnx_sequence {
+    int n;
+    dync__onnx_value at[];
+} dync__onnx_sequence;
+DYNC__INLINE bool dync__onnx_is_there(const dync__onnx_value *v) { return v->t || v->sequence; }
 
 /* ---- types (data.c) -------------------------------------------------------------------------- */
 DYNC__FN int dync__onnx_dtype(int64_t type); /* the dtype that holds it; -1: none does */

@@ -57,6 +57,7 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "Col2Im", 18, "dilations= pads= strides=", dync__oi_col2im, NULL, NULL, 0},
     {"", "Compress", 9, "axis=", dync__oi_compress, NULL, NULL, 0},
     {"", "Concat", 1, "axis=1", dync__oi_concat, NULL, NULL, 0},
+    {"", "ConcatFromSequence", 11, "axis= new_axis=0", dync__oi_concat_from_sequence, NULL, NULL, 0},
     {"", "Constant", 1,
      "value= value_int= value_ints= value_float= value_floats= value_string= value_strings= "
      "sparse_value=",
@@ -151,6 +152,7 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "NonZero", 9, "", dync__oi_non_zero, NULL, NULL, 0},
     DYNC__ONE("Not", 1, dync_logical_not)
     {"", "OneHot", 9, "axis=-1", dync__oi_one_hot, NULL, NULL, 0},
+    {"", "Optional", 15, "type=", dync__oi_optional, NULL, NULL, 0},
     {"", "OptionalGetElement", 15, "", dync__oi_identity, NULL, NULL, 0},
     {"", "OptionalHasElement", 15, "", dync__oi_optional_has, NULL, NULL, 0},
     DYNC__TWO("Or", 1, dync_logical_or, 0)
@@ -210,6 +212,13 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "Selu", 1,
      "alpha=1.67326319217681884765625 gamma=1.05070102214813232421875 consumed_inputs=",
      dync__oi_activation, NULL, NULL, DYNC__OI_SELU},
+    {"", "SequenceAt", 11, "", dync__oi_sequence_at, NULL, NULL, 0},
+    {"", "SequenceConstruct", 11, "", dync__oi_sequence_construct, NULL, NULL, 0},
+    {"", "SequenceEmpty", 11, "dtype=1", dync__oi_sequence_construct, NULL, NULL, 0},
+    {"", "SequenceErase", 11, "", dync__oi_sequence_erase, NULL, NULL, 0},
+    {"", "SequenceInsert", 11, "", dync__oi_sequence_insert, NULL, NULL, 0},
+    {"", "SequenceLength", 11, "", dync__oi_sequence_length, NULL, NULL, 0},
+    {"", "SequenceMap", 17, "body=", dync__oi_sequence_map, NULL, NULL, 0},
     {"", "Shape", 1, "start=0 end=", dync__oi_shape_of, NULL, NULL, 0},
     {"", "Shrink", 9, "bias=0 lambd=0.5", dync__oi_shrink, NULL, NULL, 0},
     DYNC__ONE("Sigmoid", 1, dync_sigmoid)
@@ -225,6 +234,7 @@ static const dync__onnx_row dync__onnx_rows[] = {
     DYNC__ONE("Softsign", 1, dync_softsign)
     {"", "SpaceToDepth", 1, "blocksize= mode=DCR", dync__oi_space_to_depth, NULL, NULL, 0},
     {"", "Split", 1, "axis=0 split= num_outputs=", dync__oi_split, NULL, NULL, 0},
+    {"", "SplitToSequence", 11, "axis=0 keepdims=1", dync__oi_split_to_sequence, NULL, NULL, 0},
     DYNC__ONE("Sqrt", 1, dync_sqrt)
     {"", "Squeeze", 1, "axes=", dync__oi_squeeze, NULL, NULL, 0},
     DYNC__TWO("Sub", 1, dync_sub, DYNC__OI_WRAPS)
@@ -257,6 +267,9 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {DYNC__MS, "BiasGelu", 1, "", dync__oi_bias_act, dync_gelu, NULL, 0},
     {DYNC__MS, "CDist", 1, "metric=sqeuclidean", dync__oi_cdist, NULL, NULL, 0},
     {DYNC__MS, "DequantizeLinear", 1, "axis=1 block_size=0", dync__oi_dequantize, NULL, NULL, 0},
+    {DYNC__MS, "DynamicQuantizeLSTM", 1,
+     "activation_alpha= activation_beta= activations= clip=0 direction=forward hidden_size= input_forget=0",
+     dync__oi_recurrent, NULL, NULL, DYNC__OI_LSTM},
     {DYNC__MS, "DynamicQuantizeMatMul", 1, "", dync__oi_dynamic_matmul, NULL, NULL, 0},
     {DYNC__MS, "EmbedLayerNormalization", 1, "epsilon=1e-12 mask_index_type=0", dync__oi_embed_norm, NULL, NULL, 0},
     {DYNC__MS, "ExpandDims", 1, "", dync__oi_expand_dims, NULL, NULL, 0},

@@ -8,7 +8,7 @@ DYNC__COLD
 
 static dync__onnx_value dync__onnx_value_at(const dync__onnx_frame *f, dync__onnx_place p)
 {
-    dync__onnx_value none = {NULL, 0};
+    dync__onnx_value none = {NULL, 0, NULL};
     if (p.at < 0) return none;
     for (int i = 0; i < p.up && f; i++) f = f->outer;
     return f ? f->value[p.at] : none;
@@ -50,11 +50,11 @@ static dync_status dync__onnx_run_step(dync__onnx_loaded *l, dync__onnx_frame *f
 {
     if (s->made) {
         if (s->out[0] >= 0)
-            f->value[s->out[0]] = (dync__onnx_value){dync__handle(s->made), s->made_type};
+            f->value[s->out[0]] = (dync__onnx_value){dync__handle(s->made), s->made_type, NULL};
         return DYNC_OK;
     }
     for (int i = 0; i < c->n_in; i++) c->in[i] = dync__onnx_value_at(f, s->in[i]);
-    for (int i = 0; i < c->n_out; i++) c->out[i] = (dync__onnx_value){NULL, 0};
+    for (int i = 0; i < c->n_out; i++) c->out[i] = (dync__onnx_value){NULL, 0, NULL};
     dync_status status = s->function
                              ? dync__onnx_run_inside(l, s->function, f, c, c->n_in, c->in, c->out)
                              : s->row->map(c);
@@ -63,7 +63,8 @@ static dync_status dync__onnx_run_step(dync__onnx_loaded *l, dync__onnx_frame *f
     for (int i = 0; i < c->n_out && status == DYNC_OK; i++) {
         if (s->out[i] < 0) continue;
         f->value[s->out[i]] = c->out[i];
-        if (c->out[i].t) continue;
+        /* a type alone: an optional value that is not there */
+        if (dync__onnx_is_there(&c->out[i]) || c->out[i].type) continue;
         /* an output that is wanted but not made */
         status = dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "output %d is not made", i);
     }
@@ -117,9 +118,9 @@ DYNC__FN dync_status dync__onnx_run_body(dync__onnx_loaded *l, const dync__onnx_
     f.value = dync__calloc(bytes);
     if (!f.value) return DYNC_ERR_MEMORY;
     for (int i = 0; i < b->n_constants; i++)
-        f.value[b->constant[i]] = (dync__onnx_value){dync__handle(b->tensor[i]), b->type[i]};
+        f.value[b->constant[i]] = (dync__onnx_value){dync__handle(b->tensor[i]), b->type[i], NULL};
     for (int i = 0; i < n_in && i < b->n_inputs; i++)
-        if (in[i].t) f.value[i] = in[i];
+        if (dync__onnx_is_there(&in[i])) f.value[i] = in[i];
     dync_status status = dync__onnx_run_steps(l, &f);
     for (int i = 0; i < b->n_outputs && status == DYNC_OK; i++)
         if (!call || i < call->n_out || !b->function)

@@ -257,6 +257,22 @@ def products():
                 case("ConvInteger", [u8(*shape), k(*kernel)], weights=[1], **own, **more)
 
 
+def lstm():
+    length, batch, wide, hidden = 5, 3, 6, 8
+    for both in (False, True):
+        n = 1 + both
+        more = dict(hidden_size=hidden, direction="bidirectional" if both else "forward", tol=2e-3)
+        for kind, zero in ((i8, np.zeros(n, np.int8)), (u8, np.full(n, 128, np.uint8))):
+            w, r, scales = kind(n, wide, 4 * hidden), kind(n, hidden, 4 * hidden), lambda: scale(n, low=0.002, high=0.004)
+            x, b = f32(length, batch, wide), f32(n, 8 * hidden)
+            case("DynamicQuantizeLSTM", [x, w, r, b, None, None, None, None, scales(), zero, scales(), zero], outputs=3, weights=[1, 2, 8, 9, 10, 11], **more)
+            case("DynamicQuantizeLSTM", [x, w, r, b, None, f32(n, batch, hidden) * 0.1, f32(n, batch, hidden) * 0.1, None, scales(), zero, scales(), zero], outputs=3,
+                 weights=[1, 2, 8, 9, 10, 11], **more)
+    case("DynamicQuantizeLSTM", [f32(length, 1, wide), i8(1, wide, 4 * hidden), i8(1, hidden, 4 * hidden), None, None, None, None, None, scale(1, 4 * hidden, low=0.002, high=0.004),
+                                 np.zeros((1, 4 * hidden), np.int8), scale(1, 4 * hidden, low=0.002, high=0.004), np.zeros((1, 4 * hidden), np.int8)], outputs=2,
+         weights=[1, 2, 8, 9, 10, 11], hidden_size=hidden, tol=2e-3)
+
+
 def convolutions():
     x, k, b = f32(1, 4, 7, 7), f32(6, 2, 3, 3), f32(6)
     for name, more in (("Relu", {}), ("Sigmoid", {}), ("Tanh", {}), ("LeakyRelu", dict(activation_params=[0.1])), ("Clip", dict(activation_params=[-1.0, 1.0])), ("HardSigmoid", dict(activation_params=[0.3, 0.4]))):
@@ -303,7 +319,7 @@ def samples():
     case("TfIdfVectorizer", [R.integers(2, 9, (12,)).astype(np.int32)], mode="TF", min_gram_length=2, max_gram_length=2, max_skip_count=0, **pool, **own)
 
 
-FAMILIES = dict(activations=activations, norms=norms, attention=attention, multi_head=multi_head, grouped=grouped, blocks=blocks, quantized=quantized, products=products,
+FAMILIES = dict(activations=activations, norms=norms, attention=attention, multi_head=multi_head, grouped=grouped, blocks=blocks, quantized=quantized, products=products, lstm=lstm,
                 convolutions=convolutions, rotary=rotary, samples=samples)
 
 
