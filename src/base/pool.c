@@ -241,10 +241,13 @@ static void dync__pool_post(dync__pool_worker *w, dync__pool_job *job)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* As many as can be had: fewer threads give the same results. Called with busy held. */
+/* As many as can be had: fewer threads give the same results. Parts beyond what the processors can
+ * run are taken in turn: threads that wait for a processor hold up the loop. Called with busy
+ * held. */
 DYNC__RARE static void dync__pool_start(void)
 {
-    int wanted = dync__pool_all_threads() - 1;
+    int useful = DYNC__MAX(DYNC__POOL_PER_CPU * dync__cpu_count(), DYNC__POOL_LEAST),
+        wanted = DYNC__MIN(dync__pool_all_threads(), useful) - 1;
     if (wanted <= dync__pool.n_workers || dync__pool.n_allocated) return;
     dync__error_guard guard;
     /* without memory for workers the caller runs alone */
