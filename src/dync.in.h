@@ -424,6 +424,7 @@ DYNC__PLAIN
 #include "program/sizes.c"
 #include "program/csource.h"
 #include "program/csource_kernels.c"
+#include "program/csource_calls.c"
 #include "program/csource_data.c"
 #include "program/csource_functions.c"
 #include "program/csource_follow.c"

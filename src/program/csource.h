@@ -1,5 +1,5 @@
 /* program/csource.h: what the parts of the C exporter share: csource.c plans, csource_steps.c,
- * csource_recurrent.c, csource_control.c and csource_kernels.c write functions, csource_face.c what
+ * csource_recurrent.c, csource_control.c and csource_calls.c write functions, csource_face.c what
  * the user calls, csource_print.c the file. */
 #ifndef DYNC__CSOURCE_H
 #define DYNC__CSOURCE_H
@@ -86,11 +86,25 @@ typedef struct dync__csource {
     int64_t arena_bytes;
 } dync__csource;
 
-/* csource_kernels.c: a kernel call as a static function NAME over its operands, each given from its
+/* csource_calls.c: a kernel call as a static function NAME over its operands, each given from its
  * first element on. no_index: max_pool2d without its last one. DYNC_ERR_UNSUPPORTED: it has no C
  * form. */
 DYNC__FN dync_status dync__kcall_csource(dync__str *, const dync__kcall *, bool no_index,
                                          const char *name);
+/* csource_kernels.c: static void NAME(const float *a, ..., float *y) with the operands' letters;
+ * x[index] of an operand, from its first element on; the calls */
+/* DYNC_ERR_UNSUPPORTED: "C source: OPERATOR at FILE:LINE WHY" */
+DYNC__FN dync_status dync__csource_refuse(const dync__kcall *, const char *why);
+DYNC__FN dync_status dync__csource_head(dync__str *, const dync__kcall *, const char *name,
+                                        const char *letters);
+DYNC__FN void dync__csource_at(dync__str *, char letter, const dync__operand *, int n,
+                               const int64_t *stride, const char *const *var);
+DYNC__FN dync_status dync__csource_matmul(dync__str *, const dync__kcall *, const char *name);
+DYNC__FN dync_status dync__csource_conv2d(dync__str *, const dync__kcall *, const char *name);
+DYNC__FN dync_status dync__csource_maxima(dync__str *, const dync__kcall *, bool no_index,
+                                          const char *name);
+DYNC__FN dync_status dync__csource_max_pool2d(dync__str *, const dync__kcall *, const char *name);
+DYNC__FN dync_status dync__csource_avg_pool2d(dync__str *, const dync__kcall *, const char *name);
 DYNC__FN int dync__csource_for(dync__str *, int depth, const char *var, int64_t n);
 /* csource_blocks.c, csource_convs.c: products and convolutions of sizes that are numbers, in
  * blocks: static void @(operands, what `after` reads beside as e0, e1, ...) */

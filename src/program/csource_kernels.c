@@ -1,5 +1,5 @@
 /* program/csource_kernels.c: kernel calls as plain C loops: matrix products, convolution, pooling.
- * For csource.c. Small before fast. */
+ * Before csource_calls.c, whose table names them. Small before fast. */
 #include "../dync.in.h"
 #include "csource.h"
 DYNC__COLD
@@ -21,15 +21,22 @@ DYNC__FN void dync__csource_index(dync__str *s, int n, const int64_t *stride,
     dync__offset_csource(s, offset, first);
 }
 
+DYNC__FN dync_status dync__csource_refuse(const dync__kcall *call, const char *why)
+{
+    const char *of = call->user_op ? call->user_op : call->row->name;
+    if (!call->at.file) return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s %s", of, why);
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s at %s:%d %s", of, call->at.file,
+                      call->at.line, why);
+}
+
 /* static void NAME(const float *a, ..., float *y) with the operands' letters. */
-static dync_status dync__csource_head(dync__str *s, const dync__kcall *call, const char *name,
-                                      const char *letters)
+DYNC__FN dync_status dync__csource_head(dync__str *s, const dync__kcall *call, const char *name,
+                                        const char *letters)
 {
     dync__str_addf(s, "static void %s(", name);
     for (int i = 0; i < call->n; i++) {
         if (call->operand[i].dtype == DYNC_F16 || call->operand[i].dtype == DYNC_BF16)
-            return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s of half precision",
-                              call->row->name);
+            return dync__csource_refuse(call, "has no form for half precision; it has one for F32");
         dync__str_addf(s, "%s%s%s *%c", i ? ", " : "", call->operand[i].written ? "" : "const ",
                        dync__csource_type(call->operand[i].dtype), letters[i]);
     }
@@ -49,8 +56,8 @@ DYNC__FN int dync__csource_for(dync__str *s, int depth, const char *var, int64_t
 }
 
 /* x[index]; the operand is given from its first element on. */
-static void dync__csource_at(dync__str *s, char letter, const dync__operand *o, int n,
-                             const int64_t *stride, const char *const *var)
+DYNC__FN void dync__csource_at(dync__str *s, char letter, const dync__operand *o, int n,
+                               const int64_t *stride, const char *const *var)
 {
     dync__str_addf(s, "%c[", letter);
     (void)o;
@@ -62,7 +69,7 @@ static void dync__csource_at(dync__str *s, char letter, const dync__operand *o, 
 
 /* Loops over the result, then over k. Batch dimensions of size 1 in a or b are broadcast: their
  * stride counts as 0. */
-static dync_status dync__csource_matmul(dync__str *s, const dync__kcall *call, const char *name)
+DYNC__FN dync_status dync__csource_matmul(dync__str *s, const dync__kcall *call, const char *name)
 {
     static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
     bool has_bias = dync__kcall_is(call, DYNC__K_addmm);
@@ -142,7 +149,7 @@ static int dync__csource_window(dync__str *s, const dync__operand *out, const dy
 
 /* x [n, channel, p, q], w [o, channel / groups, u, v], y [n, o, i, j]. With groups, output
  * channel o reads the inputs of group o / per_out. */
-static dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, const char *name)
+DYNC__FN dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, const char *name)
 {
     static const char *const in_var[] = {"n", "c", "p", "q"}, *const w_var[] = {"o", "c", "u", "v"},
                              *const out_var[] = {"n", "o", "i", "j"};
@@ -178,8 +185,8 @@ static dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, c
 
 /* NaN wins, as in PyTorch. index: the place p * width + q of the maximum in its channel, unless
  * nobody reads it. */
-static dync_status dync__csource_maxima(dync__str *s, const dync__kcall *call, bool no_index,
-                                        const char *name)
+DYNC__FN dync_status dync__csource_maxima(dync__str *s, const dync__kcall *call, bool no_index,
+                                          const char *name)
 {
     static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i",
                                                                                   "j"};
@@ -215,13 +222,15 @@ static dync_status dync__csource_maxima(dync__str *s, const dync__kcall *call, b
     return DYNC_OK;
 }
 
-static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *call, const char *name)
+DYNC__FN dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *call,
+                                              const char *name)
 {
     return dync__csource_maxima(s, call, false, name);
 }
 
 /* Divides by the elements inside the picture, or by the whole window with count_include_pad. */
-static dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *call, const char *name)
+DYNC__FN dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *call,
+                                              const char *name)
 {
     static const char *const in_var[] = {"n", "o", "p", "q"}, *const out_var[] = {"n", "o", "i",
                                                                                   "j"};
@@ -229,7 +238,7 @@ static dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *cal
     const dync__attr_pool *a = &call->attr.pool;
     char init[64];
     if (a->ceil || a->divisor)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: avg_pool2d with ceil_mode or a divisor");
+        return dync__csource_refuse(call, "has no form with ceil_mode or a divisor");
     DYNC__TRY(dync__csource_head(s, call, name, "xy"));
     dync__format(init, sizeof init, "%s sum = 0; int count = 0;", dync__csource_type(y->dtype));
     int depth = dync__csource_window(s, y, x, init, a->kernel[0], a->kernel[1], a->stride, a->pad,
@@ -245,31 +254,4 @@ static dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *cal
     dync__str_addf(s, " = sum / (%s)count;\n%*s}\n}\n", dync__csource_type(y->dtype),
                    4 * depth - 12, "");
     return DYNC_OK;
-}
-
-/* Appends one C function `name` for the kernel call; DYNC_ERR_UNSUPPORTED names a kernel that
- * has no C form. */
-DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, bool no_index,
-                                         const char *name)
-{
-    static const struct {
-        int kernel;
-        dync_status (*print)(dync__str *, const dync__kcall *, const char *);
-    } rows[] = {
-        {DYNC__K_matmul, dync__csource_matmul},
-        {DYNC__K_addmm, dync__csource_matmul},
-        {DYNC__K_conv2d, dync__csource_conv2d},
-        {DYNC__K_int_conv2d, dync__csource_conv2d},
-        {DYNC__K_max_pool2d, dync__csource_max_pool2d},
-        {DYNC__K_avg_pool2d, dync__csource_avg_pool2d},
-    };
-    if (no_index) return dync__csource_maxima(s, call, true, name);
-    for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
-        if (dync__kcall_is(call, rows[i].kernel)) return rows[i].print(s, call, name);
-    if (dync__kcall_is(call, DYNC__K_check_divisor)) /* nobody to tell */
-        return dync__str_addf(s, "static void %s(const %s *i)\n{\n    (void)i;\n}\n", name,
-                              dync__csource_type(call->operand[0].dtype)),
-               DYNC_OK;
-    return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: there is no C form of %s yet",
-                      call->row->name);
 }
