@@ -490,6 +490,9 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
 /* What is known of loops of one octave of length: being tried, or which way was faster. way, left:
  * any thread reads and writes them, in no order; the rest belongs to who runs a loop. */
 enum { DYNC__POOL_TRIED, DYNC__POOL_ALONE, DYNC__POOL_SHARED };
+/* For tests, while nothing runs: loops of any length and at any time run this way; TRIED: as they
+ * are worth. */
+DYNC__FN void dync__pool_force(int way);
 typedef struct dync__pool_trial {
     int32_t way, left;            /* left: loops until it is tried again */
     int32_t n[2];                 /* alone, shared: how many were tried */

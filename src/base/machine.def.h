@@ -129,6 +129,7 @@
     X(GEMM_A_FEW, 8, rows, "fewer of a are read where they lie in any case", "peers sgemm") \
     X(GEMM_DOTS_ROWS, 28, rows, "up to here, with both along the sum, it is inner products", "peers linear") \
     X(GEMM_DOTS_K, 32, steps, "of the sum for each of these rows", "peers linear") \
+    X(GEMM_KEPT_ROWS, 8, rows, "fewer are so even where panels of b could be kept", "peers linear") \
     X(GEMM_DOTS_ONE, 16, steps, "of the sum of one row", "peers linear") \
     X(GEMM_LINES_ROWS, 8, rows, "up to here a large b is read row by row", "peers sgemm") \
     X(GEMM_LINES_ROW, 4096, bytes, "where its rows are so long", "peers sgemm") \

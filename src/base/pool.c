@@ -34,6 +34,7 @@ DYNC__FN int dync__pool_worth(double ns)
     (void)ns;
     return 1;
 }
+DYNC__FN void dync__pool_force(int way) { (void)way; }
 DYNC__FN void dync__pool_set_threads(int n) { (void)n; }
 DYNC__FN void dync__pool_stop(void) {}
 DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)
@@ -147,6 +148,17 @@ DYNC__FN void dync__pool_tried(dync__pool_trial *t, bool shared, int32_t expecte
     DYNC__ATOMIC_STORE(&t->way, gains ? DYNC__POOL_SHARED : DYNC__POOL_ALONE);
 }
 
+/* Shorter loops run alone, longer ones wake workers that sleep. */
+static double dync__pool_near = DYNC__POOL_NEAR_NS, dync__pool_far = DYNC__POOL_FAR_NS;
+
+DYNC__RARE DYNC__FN void dync__pool_force(int way)
+{
+    dync__pool_near = way == DYNC__POOL_ALONE    ? INFINITY
+                      : way == DYNC__POOL_SHARED ? 0
+                                                 : DYNC__POOL_NEAR_NS;
+    dync__pool_far = way == DYNC__POOL_SHARED ? 0 : DYNC__POOL_FAR_NS;
+}
+
 /* Loops of middling length wake nobody the first time: programs of many such loops have workers
  * that watch, lone loops pay nothing. */
 static bool dync__pool_is_awake(void)
@@ -159,9 +171,9 @@ static bool dync__pool_is_awake(void)
 
 DYNC__OFTEN DYNC__FN int dync__pool_worth(double ns)
 {
-    int n = ns < DYNC__POOL_NEAR_NS || dync__tls.in_pool ? 1 : dync__pool_threads();
+    int n = ns < dync__pool_near || dync__tls.in_pool ? 1 : dync__pool_threads();
     dync__tls.pool_ns = 0;
-    if (n == 1 || ns >= DYNC__POOL_FAR_NS) return n;
+    if (n == 1 || ns >= dync__pool_far) return n;
     dync__pool_trial *t = dync__pool_trial_of((int32_t)ns);
     int32_t way = DYNC__ATOMIC_PEEK(&t->way);
     if (way != DYNC__POOL_TRIED) {

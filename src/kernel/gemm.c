@@ -394,12 +394,12 @@ static uint8_t dync__gemm_path(const dync__gemm *g)
     int64_t bytes = dync__gt_bytes(g->type);
     bool dense_a = g->a_col == 1 || g->a_row == 1, as = g->type >= DYNC__GT_AS_F16;
     if (g->type != DYNC__GT_U8 && g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 &&
-        (!g->d || g->d == g->c) &&
+        !g->panels && (!g->d || g->d == g->c) &&
         (as || (g->m <= DYNC__GEMM_DOTS_ROWS &&
                 g->k >= (g->m == 1 ? DYNC__GEMM_DOTS_ONE : DYNC__GEMM_DOTS_K * g->m))))
         return DYNC__GEMM_DOTS;
     if (g->c_col != 1 && g->n > 1) return DYNC__GEMM_PLAIN;
-    if (g->b_col == 1 && dense_a && !g->packed) {
+    if (g->b_col == 1 && dense_a && !g->packed && !g->panels) {
         if (g->m <= DYNC__GEMM_LINES_ROWS && g->n * bytes >= DYNC__GEMM_LINES_ROW &&
             g->k * g->n * bytes >= DYNC__GEMM_LINES_BYTES)
             return DYNC__GEMM_LINES;
@@ -412,7 +412,10 @@ static uint8_t dync__gemm_path(const dync__gemm *g)
 DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row,
                                       int64_t b_col)
 {
+    /* few rows are as fast by inner products, where b lies */
     if (n <= 1 || (b_col != 1 && b_row == 1 && m <= 3)) return false;
+    if (b_row == 1 && b_col != 1 && m < DYNC__GEMM_KEPT_ROWS && k >= DYNC__GEMM_DOTS_K * m)
+        return false;
     return b_col != 1 || (m > DYNC__GEMM_FEW && k * n * dync__gt_bytes(type) > DYNC__GEMM_NEAR);
 }
 

@@ -5,9 +5,10 @@
 #include "../codegen/gemm_code.h"
 
 /* c[m, n] = d[m, n] + a[m, k] b[k, n]; strides in elements. d NULL: nothing; c: accumulates; d_row
- * 0: a bias. d's columns are dense. packed: b as dync__gemm_pack_b made it, or NULL. done: told of
- * rows [begin, end) of c that are final, on any thread; dync__gemm_run returns whether it was told
- * of every row (once) or of none. */
+ * 0: a bias. d's columns are dense. packed: b as dync__gemm_pack_b made it, or NULL; panels: sums
+ * are made as with a packed b, which other runs have. done: told of rows [begin, end) of c that are
+ * final, on any thread; dync__gemm_run returns whether it was told of every row (once) or of none.
+ */
 /* after: flags of gemm_code.h for what follows a whole sum, without d and with it (flags[1];
  * there d, or what c held, is operand 0); its other operands, their steps from row to row in
  * elements, and whether a row has but one. */
@@ -26,6 +27,7 @@ typedef struct dync__gemm {
     int64_t a_row, a_col, b_row, b_col, c_row, c_col, d_row;
     void (*done)(void *user, int64_t begin, int64_t end);
     void *user;
+    bool panels;
     bool bias;    /* d: one element for each row, d_row apart */
     uint8_t path; /* gemm.c's own */
     /* f32 and f64, without bias; the tiles do it where they can, and dync__gemm_run says so in

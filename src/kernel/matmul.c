@@ -389,6 +389,35 @@ DYNC__RARE static void dync__mm_few(dync__mm *g, int64_t index, const char *a, c
     (void)DYNC__ATOMIC_ADD(&g->told, 1);
 }
 
+/* Where b is an input of the plan that nobody wrote since the last run, its panels are kept.
+ * Written or new: the second run in a row with the same one packs it. What dync_data gave away or
+ * the user lent may change unseen and is never kept. */
+typedef struct dync__mm_source {
+    const void *from;
+    uint64_t storage;
+    uint32_t version;
+} dync__mm_source;
+typedef struct dync__mm_panels {
+    dync__mm_source source;
+    int32_t users; /* the call that keeps them and each run that reads them; the last one frees */
+    size_t bytes;
+    char *data;
+} dync__mm_panels;
+typedef struct dync__mm_state {
+    dync__gemm_fixed *fixed; /* a whole product, where it is small */
+    bool keeps, single;      /* b is packed; one product */
+    dync__mutex lock;
+    dync__mm_source seen;
+    dync__mm_panels *kept;
+} dync__mm_state;
+
+/* Sums of floats are those of panels in every run of such a call, kept or not. */
+static bool dync__mm_keeps(const dync__mm *g)
+{
+    const dync__mm_state *state = g->call->state;
+    return state && state->keeps && g->type != DYNC__GT_U8;
+}
+
 /* Product number `index` by way of scratch: b once, then some rows of a and c at a time, rounded to
  * c's dtype while they are in the cache. */
 DYNC__RARE static void dync__mm_converted(dync__mm *g, int64_t index, const char *a, const char *b,
@@ -423,6 +452,7 @@ DYNC__RARE static void dync__mm_converted(dync__mm *g, int64_t index, const char
                         .b_row = bs.b_row,
                         .b_col = bs.b_col,
                         .packed = bs.packed,
+                        .panels = dync__mm_keeps(g),
                         .c_col = 1};
         x.a = wa;
         if (g->type == DYNC__GT_F32)
@@ -456,28 +486,6 @@ DYNC__RARE static void dync__mm_converted(dync__mm *g, int64_t index, const char
 }
 
 /* ---- b packed once --------------------------------------------------------------------------- */
-
-/* Where b is an input of the plan that nobody wrote since the last run, its panels are kept.
- * Written or new: the second run in a row with the same one packs it. What dync_data gave away or
- * the user lent may change unseen and is never kept. */
-typedef struct dync__mm_source {
-    const void *from;
-    uint64_t storage;
-    uint32_t version;
-} dync__mm_source;
-typedef struct dync__mm_panels {
-    dync__mm_source source;
-    int32_t users; /* the call that keeps them and each run that reads them; the last one frees */
-    size_t bytes;
-    char *data;
-} dync__mm_panels;
-typedef struct dync__mm_state {
-    dync__gemm_fixed *fixed; /* a whole product, where it is small */
-    bool keeps, single;      /* b is packed; one product */
-    dync__mutex lock;
-    dync__mm_source seen;
-    dync__mm_panels *kept;
-} dync__mm_state;
 
 static bool dync__mm_same(const dync__mm_source *a, const dync__mm_source *b)
 {
@@ -593,7 +601,8 @@ static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char
                     .c_col = g->c_col,
                     .d = g->d,
                     .d_row = g->d_row,
-                    .packed = g->packed};
+                    .packed = g->packed,
+                    .panels = dync__mm_keeps(g)};
     if (g->accumulate) x.d = c, x.d_row = g->c_row;
     if (g->call->epilogue) x.done = dync__mm_done, x.user = &rows;
     dync__mm_follow(g->call, g->data, index * g->m, &x.after);
@@ -686,7 +695,8 @@ DYNC__RARE static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
                     .c_col = g->c_col,
                     .d = with_bias ? some : NULL,
                     .d_row = with_bias ? c->operand[2].lay.stride[0] : 0};
-    bool keeps = c->input[1] && g->n_batch == 0 && !g->few && g->n * g->k >= DYNC__MM_KEEP &&
+    bool keeps = c->input[1] && g->c_col == 1 && g->n_batch == 0 && !g->few &&
+                 g->n * g->k >= DYNC__MM_KEEP &&
                  (g->converted
                       ? g->n > 1
                       : dync__gemm_wants_packed(g->type, g->m, g->n, g->k, g->b_row, g->b_col));

@@ -23,25 +23,6 @@ typedef struct outcome {
 } outcome;
 
 /* ---- the function that is compiled ----------------------------------------------------------- */
-/* The call with its tensors replaced, in order, by those of values; how many there are. */
-static int take_tensors(const call *c, dync__arg *args, dync__arg *list, const dync_value *values)
-{
-    int n = 0;
-    memcpy(args, c->args, sizeof c->args);
-    for (int i = 0; i < c->nargs; i++) {
-        if (args[i].kind == DYNC__A_TENSOR) {
-            dync_tensor *t = dync_as_tensor(values[n++]);
-            args[i] = dync__arg_t(dync__open(args[i].n ? dync_t(t) : t));
-        } else if (args[i].kind == DYNC__A_LIST) {
-            memcpy(list, c->list, sizeof c->list);
-            args[i].as.list = list;
-            for (int k = 0; k < args[i].n; k++)
-                list[k] = dync__arg_t(dync__open(dync_as_tensor(values[n++])));
-        }
-    }
-    return n;
-}
-
 static bool writes(const call *c) { return dync__op_info(c->op)->cls == DYNC__INPLACE; }
 
 typedef struct job {
