@@ -2,7 +2,16 @@
  * pointwise operators. After tape.c, which calls them with grad mode as the walk has it: rules are
  * operator calls, so that one text serves eager backward, the joint graph of AOT and double
  * backward. Formulas are those of PyTorch's tools/autograd/derivatives.yaml, in its order of
- * operations. */
+ * operations.
+ *
+ * How a rule reads: gy is the gradient of the output, x or a, b the arguments, y the output. It
+ * sets a gradient for each argument that needs one:
+ *
+ *   y = a b     ga = gy b     gb = gy a        dync__ga_set(g, 0, dync_mul(gy, b)), ..
+ *
+ * dync__ga_set drops what is not needed, sums over dims that were broadcast, casts to the
+ * argument's dtype, and turns a NULL of an operator that failed into its error: so a rule checks
+ * nothing itself. dync__ga_needed only saves work. */
 #include "../dync.in.h"
 #include "grads.h"
 DYNC__LEAN
@@ -15,6 +24,7 @@ DYNC__LEAN
 DYNC__GRAD_RULES(DYNC__X)
 #undef DYNC__X
 
+/* NULL: the operator has none; its decomposition is differentiated, or it has no gradient. */
 DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op)
 {
     const dync__row *row = dync__op_row_of(op);
@@ -22,6 +32,8 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op)
 }
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void) { return &dync__rule_g_zero; }
 
+/* May a tensor that requires grad go through this operator? Those that write in place are as
+ * differentiable as the operator they write for. */
 DYNC__FN bool dync__op_differentiable(int op)
 {
     const dync__op_row *row = dync__op_info(op);
@@ -34,6 +46,8 @@ DYNC__FN bool dync__op_differentiable(int op)
 
 /* ---- what rules are written with ------------------------------------------------------------- */
 
+/* A tensor comes with its history where the walk records (create_graph). Reading a tensor that the
+ * row's keep columns do not name is an error of the rule. */
 DYNC__FN dync_value dync__ga(dync__grad *g, int place)
 {
     const dync__arg *a = &g->call->args[place];
@@ -68,6 +82,7 @@ DYNC__FN dync_dims dync__ga_shape(const dync__grad *g, int place)
     return dync__grad_shape(g, dync__grad_index(g, place));
 }
 
+/* An argument that is a list of ints; none is an empty list. */
 DYNC__FN dync_dims dync__ga_dims(const dync__grad *g, int place)
 {
     const dync__arg *a = &g->call->args[place];
@@ -82,6 +97,7 @@ DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args)
     return (dync__op_call)(op, nargs, args, dync__tls.at);
 }
 
+/* An operator of two tensors and nothing else. */
 static dync_tensor *dync__g_call2(int op, dync_tensor *a, dync_tensor *b)
 {
     dync__arg args[2];
@@ -98,6 +114,7 @@ DYNC__FN dync_tensor *dync__g_wide(dync_tensor *h)
                : h;
 }
 
+/* As dync__ga, a tensor of 16-bit floats in f32. */
 static dync_value dync__ga_wide(dync__grad *g, int place)
 {
     dync_tensor *t = dync__ga_tensor(g, place);
@@ -106,12 +123,14 @@ static dync_value dync__ga_wide(dync__grad *g, int place)
 
 /* ---- of two ---------------------------------------------------------------------------------- */
 
+/* y = a + b. The sum over broadcast dims is left to dync__ga_set. */
 DYNC__FN dync_status dync__g_add(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     return dync__ga_set(g, 1, dync__grads_gy(g));
 }
 
+/* y = a - b: ga = gy, gb = -gy. */
 DYNC__FN dync_status dync__g_sub(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
@@ -125,6 +144,7 @@ DYNC__FN dync_status dync__g_mul(dync__grad *g)
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync__ga(g, 0))) : DYNC_OK;
 }
 
+/* y = a / b: ga = gy / b, gb = -gy (a / b) / b. */
 DYNC__FN dync_status dync__g_div(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
@@ -163,6 +183,7 @@ static dync_tensor *dync__g_pow_exponent(dync__grad *g)
     return dync_where(flat, 0, dync_mul(gy, dync_mul(y, dync_log(x.as.t))));
 }
 
+/* y = a^b; each half has its own exceptions at 0. */
 DYNC__FN dync_status dync__g_pow(dync__grad *g)
 {
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync__g_pow_self(g)));
@@ -180,6 +201,7 @@ DYNC__FN dync_status dync__g_atan2(dync__grad *g)
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(over, dync_mul(y, -1))) : DYNC_OK;
 }
 
+/* y = a - trunc(a / b) b: ga = gy, gb = -gy trunc(a / b). */
 DYNC__FN dync_status dync__g_fmod(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
@@ -190,6 +212,7 @@ DYNC__FN dync_status dync__g_fmod(dync__grad *g)
     return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_trunc(quotient)));
 }
 
+/* y = a - floor(a / b) b: ga = gy, gb = -gy floor(a / b). */
 DYNC__FN dync_status dync__g_remainder(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
@@ -242,6 +265,7 @@ static dync_status dync__g_extremum(dync__grad *g, int other, bool larger)
 DYNC__FN dync_status dync__g_maximum(dync__grad *g) { return dync__g_extremum(g, 1, true); }
 DYNC__FN dync_status dync__g_minimum(dync__grad *g) { return dync__g_extremum(g, 1, false); }
 
+/* `and` of masks, the first of which may be missing. */
 static dync_tensor *dync__g_both(dync_tensor *a_or_null, dync_tensor *b)
 {
     return a_or_null ? dync_logical_and(a_or_null, b) : b;
@@ -275,6 +299,7 @@ DYNC__FN dync_status dync__g_clamp(dync__grad *g)
     return dync__ga_needed(g, 0) ? dync__ga_set(g, 0, gx) : DYNC_OK;
 }
 
+/* y = x + v a b with the number v: ga = gy b v, gb = gy a v. */
 DYNC__FN dync_status dync__g_addcmul(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
@@ -286,6 +311,7 @@ DYNC__FN dync_status dync__g_addcmul(dync__grad *g)
                : DYNC_OK;
 }
 
+/* y = x + v a / b: ga = gy v / b, gb = -gy a v / b^2. */
 DYNC__FN dync_status dync__g_addcdiv(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
@@ -299,6 +325,8 @@ DYNC__FN dync_status dync__g_addcdiv(dync__grad *g)
         dync_mul(dync_neg(gy), dync_div(dync_mul(dync__ga(g, 1), dync__ga(g, 3)), dync_mul(b, b))));
 }
 
+/* y = a + w (b - a): ga = gy (1 - w), gb = gy w, gw = gy (b - a). A number w may be symbolic, so 1
+ * - w goes through dync__sf. */
 DYNC__FN dync_status dync__g_lerp(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
@@ -315,6 +343,7 @@ DYNC__FN dync_status dync__g_lerp(dync__grad *g)
                : DYNC_OK;
 }
 
+/* Where the mask is set y is the value, elsewhere x. */
 DYNC__FN dync_status dync__g_masked_fill(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g), *mask = dync__ga_tensor(g, 1);
@@ -339,15 +368,18 @@ DYNC__FN dync_status dync__g_copy(dync__grad *g)
 /* ---- of one ---------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__g_alias(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
+/* y = x - trunc(x), and trunc is flat. */
 DYNC__FN dync_status dync__g_frac(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
 DYNC__FN dync_status dync__g_neg(dync__grad *g)
 {
     return dync__grads_set(g, dync_neg(dync__grads_gy(g)));
 }
+/* The cast back is that of dync__ga_set. */
 DYNC__FN dync_status dync__g_to_dtype(dync__grad *g)
 {
     return dync__grads_set(g, dync__grads_gy(g));
 }
+/* Of operators that are flat wherever they are smooth: sign, floor, round, .. */
 DYNC__FN dync_status dync__g_zero(dync__grad *g)
 {
     return dync__grads_set(g, dync_zeros_like(dync__grads_gy(g)));
@@ -359,12 +391,13 @@ DYNC__FN dync_status dync__g_to_device(dync__grad *g)
                            dync_to_device(dync__grads_gy(g), (dync_device)dync__grad_device(g, 0)));
 }
 
+/* y' = sgn(x), 0 at 0. */
 DYNC__FN dync_status dync__g_abs(dync__grad *g)
 {
     return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_sgn(dync__grads_x(g))));
 }
 
-/* 1 - x^2, of asin and acos. */
+/* 1 / sqrt(1 - x^2), the slope of asin; acos has its negative. */
 static dync_tensor *dync__g_root(dync__grad *g)
 {
     dync_tensor *x = dync__grads_x(g);
@@ -379,6 +412,7 @@ DYNC__FN dync_status dync__g_asin(dync__grad *g)
     return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync__g_root(g)));
 }
 
+/* y' = 1 / (1 + x^2). */
 DYNC__FN dync_status dync__g_atan(dync__grad *g)
 {
     dync_tensor *x = dync__grads_x(g);
@@ -402,6 +436,7 @@ DYNC__FN dync_status dync__g_sinh(dync__grad *g)
     return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_cosh(dync__grads_x(g))));
 }
 
+/* y' = 1 + y^2: from the output, which saves the cosine. */
 DYNC__FN dync_status dync__g_tan(dync__grad *g)
 {
     dync_tensor *y = dync__grads_y(g);
@@ -413,12 +448,14 @@ DYNC__FN dync_status dync__g_exp(dync__grad *g)
     return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync__grads_y(g)));
 }
 
+/* y' = y log(2). */
 DYNC__FN dync_status dync__g_exp2(dync__grad *g)
 {
     return dync__grads_set(
         g, dync_mul(dync_mul(dync__grads_gy(g), dync__grads_y(g)), 0.693147180559945309417));
 }
 
+/* y' = exp(x) = y + 1. */
 DYNC__FN dync_status dync__g_expm1(dync__grad *g)
 {
     return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(dync__grads_y(g), 1)));
@@ -432,6 +469,7 @@ DYNC__FN dync_status dync__g_log1p(dync__grad *g)
     return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_add(dync__grads_x(g), 1)));
 }
 
+/* y' = 1 / (x log(10)). */
 DYNC__FN dync_status dync__g_log10(dync__grad *g)
 {
     return dync__grads_set(
@@ -458,12 +496,14 @@ DYNC__FN dync_status dync__g_erfc(dync__grad *g)
     return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_neg(dync__g_bell(g))));
 }
 
+/* y = 1 / x: y' = -y^2. */
 DYNC__FN dync_status dync__g_reciprocal(dync__grad *g)
 {
     dync_tensor *y = dync__grads_y(g);
     return dync__grads_set(g, dync_mul(dync_neg(dync__grads_gy(g)), dync_mul(y, y)));
 }
 
+/* y = x^-1/2: y' = -y^3 / 2. */
 DYNC__FN dync_status dync__g_rsqrt(dync__grad *g)
 {
     dync_tensor *y = dync__grads_y(g);
@@ -471,6 +511,7 @@ DYNC__FN dync_status dync__g_rsqrt(dync__grad *g)
         g, dync_mul(dync_mul(dync__grads_gy(g), -0.5), dync_mul(dync_mul(y, y), y)));
 }
 
+/* y' = 1 / (2 y), inf at 0. */
 DYNC__FN dync_status dync__g_sqrt(dync__grad *g)
 {
     return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_mul(dync__grads_y(g), 2)));
@@ -482,6 +523,8 @@ DYNC__FN dync_status dync__g_square(dync__grad *g)
 
 /* ---- activations ----------------------------------------------------------------------------- */
 
+/* gy where x > threshold, else 0, as one operator, which backends fuse. A threshold of 0 is passed
+ * as an int, as graphs of PyTorch print it. */
 static dync_tensor *dync__g_threshold(dync_tensor *gy, dync_tensor *x, double threshold)
 {
     dync__arg args[3];
@@ -491,11 +534,13 @@ static dync_tensor *dync__g_threshold(dync_tensor *gy, dync_tensor *x, double th
     if (threshold >= 0 && threshold <= 0) args[2] = dync__arg_i(0);
     return dync__g_call(DYNC__USED(DYNC__OP_threshold_backward), 3, args);
 }
+/* By the output: y > 0 exactly where x > 0, and y is kept for the next operator anyway. */
 DYNC__FN dync_status dync__g_relu(dync__grad *g)
 {
     return dync__grads_set(g, dync__g_threshold(dync__grads_gy(g), dync__grads_y(g), 0));
 }
 
+/* It is linear in gy; its second argument only selects. */
 DYNC__FN dync_status dync__g_threshold_backward(dync__grad *g)
 {
     if (!dync__ga_needed(g, 0)) return DYNC_OK;
@@ -542,6 +587,7 @@ DYNC__FN dync_status dync__g_selu(dync__grad *g)
         g, dync_where(below_0, dync_mul(gy, slope), dync_mul(gy, DYNC__SELU_SCALE)));
 }
 
+/* The slope below 0 is argument 1. */
 DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
@@ -549,6 +595,7 @@ DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g)
         g, dync_where(dync_gt(dync__grads_x(g), 0), gy, dync_mul(gy, dync__ga_float(g, 1))));
 }
 
+/* Flat at both bounds and beyond them. */
 DYNC__FN dync_status dync__g_hardtanh(dync__grad *g)
 {
     dync_tensor *x = dync__grads_x(g), *held = dync_logical_or(dync_le(x, dync__ga_float(g, 1)),
@@ -556,6 +603,7 @@ DYNC__FN dync_status dync__g_hardtanh(dync__grad *g)
     return dync__grads_set(g, dync_where(held, 0, dync__grads_gy(g))); /* NaN is not held */
 }
 
+/* y = clamp(x / 6 + 1/2, 0, 1): slope 1/6 inside of (-3, 3). */
 DYNC__FN dync_status dync__g_hardsigmoid(dync__grad *g)
 {
     dync_tensor *x = dync__grads_x(g), *inside = dync_logical_and(dync_gt(x, -3), dync_lt(x, 3));
@@ -570,6 +618,7 @@ DYNC__FN dync_status dync__g_hardswish(dync__grad *g)
     return dync__grads_set(g, dync_where(dync_le(x, -3), 0, dync_where(dync_lt(x, 3), slope, gy)));
 }
 
+/* y' = 1 - sigmoid(x) = sigmoid(-x). */
 DYNC__FN dync_status dync__g_logsigmoid(dync__grad *g)
 {
     dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g));
@@ -585,12 +634,14 @@ DYNC__FN dync_status dync__g_mish(dync__grad *g)
     return dync__grads_set(g, dync_mul(gy, dync_add(t, slope)));
 }
 
+/* y = log(1 + exp(x)), computed as x above 20: y' = sigmoid(x), and 1 there. */
 DYNC__FN dync_status dync__g_softplus(dync__grad *g)
 {
     dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g));
     return dync__grads_set(g, dync_where(dync_gt(x, 20), gy, dync_mul(gy, dync_sigmoid(x))));
 }
 
+/* y = x s, s = sigmoid(x): y' = s (1 + x (1 - s)). */
 DYNC__FN dync_status dync__g_silu(dync__grad *g)
 {
     dync_tensor *x = dync__g_wide(dync__grads_x(g)), *s = dync_sigmoid(x);

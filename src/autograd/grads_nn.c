@@ -1,5 +1,9 @@
-/* autograd/grads_nn.c: gradient rules of convolution, pooling, normalisation, embedding. After
- * grads.c; see there. */
+/* autograd/grads_nn.c: gradient rules of convolution, pooling, normalisation, attention, recurrent
+ * layers, embedding. After grads.c; see there.
+ *
+ * Most have a backward operator of their own, with a kernel of its own; rules pass gy, what was
+ * kept, and the arguments of the call on. Second gradients (the walk is recorded) are rules of
+ * those operators, or the decomposition differentiated (dync__g_plain). */
 #include "../dync.in.h"
 #include "grads.h"
 DYNC__LEAN
@@ -20,12 +24,14 @@ static dync_value dync__g_conv_backward(dync__grad *g, int from, dync_tensor *gy
     return dync__op_call_list(DYNC__OP_convolution_backward, 10, args, dync__tls.at);
 }
 
+/* Result i of an operator with several; NULL: it failed, or this one was not asked for. */
 static dync_tensor *dync__g_item(dync_value list, int i)
 {
     return list.kind == DYNC_KIND_LIST && i < dync_len(list) ? dync_as_tensor((dync_at)(list, i))
                                                              : NULL;
 }
 
+/* x, w and bias in one call, which shares what it computes. */
 DYNC__FN dync_status dync__g_convolution(dync__grad *g)
 {
     bool mask[3];
@@ -37,6 +43,7 @@ DYNC__FN dync_status dync__g_convolution(dync__grad *g)
     return DYNC_OK;
 }
 
+/* The convolution without bias, with the sizes of g's call (of convolution_backward). */
 static dync_tensor *dync__g_conv(dync__grad *g, dync_tensor *x, dync_tensor *w)
 {
     dync__arg args[7];
@@ -47,6 +54,7 @@ static dync_tensor *dync__g_conv(dync__grad *g, dync_tensor *x, dync_tensor *w)
     return dync__g_call(DYNC__USED(DYNC__OP_convolution), 7, args);
 }
 
+/* A sum whose first term may be missing. */
 static dync_tensor *dync__g_plus(dync_tensor *a_or_null, dync_tensor *b)
 {
     return a_or_null ? dync_add(a_or_null, b) : b;
@@ -83,6 +91,7 @@ DYNC__FN dync_status dync__g_convolution_backward(dync__grad *g)
 
 /* ---- pooling --------------------------------------------------------------------------------- */
 
+/* Each gy / (size of the window) to all of the window. */
 DYNC__FN dync_status dync__g_avg_pool2d(dync__grad *g)
 {
     dync__arg args[7];
@@ -92,6 +101,7 @@ DYNC__FN dync_status dync__g_avg_pool2d(dync__grad *g)
     return dync__grads_set(g, dync__g_call(DYNC__USED(DYNC__OP_avg_pool2d_backward), 7, args));
 }
 
+/* It is linear in gy, and its transpose is the pooling again. */
 DYNC__FN dync_status dync__g_avg_pool2d_backward(dync__grad *g)
 {
     dync__arg args[6];
@@ -102,6 +112,7 @@ DYNC__FN dync_status dync__g_avg_pool2d_backward(dync__grad *g)
                : DYNC_OK;
 }
 
+/* Output 1 names the element of each window that was the largest. */
 DYNC__FN dync_status dync__g_max_pool2d(dync__grad *g)
 {
     dync__arg args[3];
@@ -135,6 +146,8 @@ static void dync__g_batch_statistics(dync__grad *g, dync_tensor *x, dync_tensor 
     *invstd = dync_rsqrt(dync_add(dync_var(x, dims, 0, false), dync__ga_float(g, 7)));
 }
 
+/* In training the statistics depend on x, else they are constants (the running ones). Sums over a
+ * channel are left to the operator. */
 DYNC__FN dync_status dync__g_native_batch_norm(dync__grad *g)
 {
     dync__arg args[9];
@@ -164,8 +177,9 @@ DYNC__FN dync_status dync__g_native_batch_norm(dync__grad *g)
 }
 
 /* y = n w + b, n = (x - mean) rstd over the trailing dims. With h = gy w:
- *   gx = rstd (h - mean(h) - n mean(h n)), and what the outputs mean and rstd are asked for: gmean
- *   / N - grstd rstd^2 n / N. */
+ *   gx = rstd (h - mean(h) - n mean(h n))
+ * and what the outputs mean and rstd are asked for: gmean / N - grstd rstd^2 n / N. Each of the
+ * three outputs may be without a gradient. */
 DYNC__FN dync_status dync__g_native_layer_norm(dync__grad *g)
 {
     dync_tensor *x = dync__ga_tensor(g, 0), *w = dync__ga_tensor(g, 2), *gy = g->grad_out[0],
@@ -313,6 +327,8 @@ DYNC__FN dync_status dync__g_rnn_layer(dync__grad *g)
 
 /* ---- embedding ------------------------------------------------------------------------------- */
 
+/* Rows of gy are added up at the rows of the table that they were read from; args[2]: how many rows
+ * there are. */
 DYNC__FN dync_status dync__g_embedding(dync__grad *g)
 {
     dync__arg args[3];

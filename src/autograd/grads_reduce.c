@@ -1,5 +1,10 @@
 /* autograd/grads_reduce.c: gradient rules of reductions, scans and matrix products. After grads.c;
- * see there. */
+ * see there.
+ *
+ * A gradient of a reduction has the reduced form; dync__g_keep gives it the reduced dims back as
+ * size 1, so that it broadcasts against the argument:
+ *
+ *   x [2, 3, 4]    sum over dim 1 -> gy [2, 4]    kept: [2, 1, 4]    expanded: [2, 3, 4] */
 #include "../dync.in.h"
 #include "grads.h"
 DYNC__LEAN
@@ -26,6 +31,7 @@ DYNC__FN dync_tensor *dync__g_keep(dync_tensor *h, dync_dims dims, bool keepdim,
     return h;
 }
 
+/* May be symbolic: a number of the traced sizes. */
 DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape)
 {
     bool reduced[DYNC_MAX_DIMS];
@@ -46,6 +52,7 @@ static bool dync__g_flag(const dync__grad *g, int place) { return dync__ga_int(g
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
+/* gy in the form of the argument, each of its values at all elements that it came from. */
 static dync_tensor *dync__g_spread(dync__grad *g)
 {
     dync_dims shape = dync__ga_shape(g, 0);
@@ -56,6 +63,7 @@ static dync_tensor *dync__g_spread(dync__grad *g)
 
 DYNC__FN dync_status dync__g_sum(dync__grad *g) { return dync__grads_set(g, dync__g_spread(g)); }
 
+/* The sum's gradient, divided by the number of elements of each mean. */
 DYNC__FN dync_status dync__g_mean(dync__grad *g)
 {
     return dync__grads_set(
@@ -112,6 +120,8 @@ static dync_tensor *dync__g_prod_by_quotients(dync__grad *g, dync_tensor *x, dyn
     return dync_where(zero, dync_where(dync_eq(zeros, 1), others, 0), dync_div(y, safe));
 }
 
+/* Two forms: the cheap one by quotients, whose own gradient would be wrong at zeros, and one by
+ * multiplications alone where the walk is recorded. */
 DYNC__FN dync_status dync__g_prod(dync__grad *g)
 {
     dync_dims shape = dync__ga_shape(g, 0);
@@ -141,6 +151,7 @@ DYNC__FN dync_status dync__g_var(dync__grad *g)
                                           dync__g_flag(g, 3), dync__ga_shape(g, 0))));
 }
 
+/* y = sqrt(var): the variance's gradient is gy / (2 y), and 0 where all elements are equal. */
 DYNC__FN dync_status dync__g_std(dync__grad *g)
 {
     dync_tensor *y = dync__grads_y(g),
@@ -165,6 +176,7 @@ DYNC__FN dync_status dync__g_amax(dync__grad *g)
     return dync__grads_set(g, dync_div(dync_mul(gy, best), dync_sum(best, dims, true)));
 }
 
+/* Zeros with the form of argument i. */
 static dync_tensor *dync__g_zeros_of_arg(dync__grad *g, int i)
 {
     return dync__grad_zeros(dync__grad_shape(g, i), dync__grad_dtype(g, i),
@@ -184,6 +196,8 @@ DYNC__FN dync_status dync__g_max_dim(dync__grad *g)
     return dync__grads_set(g, dync_scatter(dync__g_zeros_of_arg(g, 0), dim, index, gy));
 }
 
+/* sort, topk: output 1 says where each value came from, so gy is scattered back there. Places are
+ * unique, nothing needs adding. */
 static dync_status dync__g_sorted(dync__grad *g, int dim_arg)
 {
     dync_tensor *gy = dync__grads_gy(g);
@@ -197,6 +211,8 @@ DYNC__FN dync_status dync__g_topk(dync__grad *g) { return dync__g_sorted(g, 2); 
 
 /* ---- along a dim ----------------------------------------------------------------------------- */
 
+/* x[i] is in all sums from i on, so gx[i] is the sum of gy from i on: a cumsum from the other
+ * end. */
 DYNC__FN dync_status dync__g_cumsum(dync__grad *g)
 {
     int dim = (int)dync__ga_int(g, 1);
@@ -206,17 +222,20 @@ DYNC__FN dync_status dync__g_cumsum(dync__grad *g)
                      dync__g_dim(dim)));
 }
 
+/* Along dim (argument 1), kept as size 1; a 0-dim tensor is its own sum. */
 static dync_tensor *dync__g_sum_dim(dync__grad *g, dync_tensor *h)
 {
     return dync__ga_shape(g, 0).n ? dync_sum(h, dync__g_dim(dync__ga_int(g, 1)), true) : h;
 }
 
+/* gx = y (gy - sum(gy y)). */
 DYNC__FN dync_status dync__g_softmax(dync__grad *g)
 {
     dync_tensor *y = dync__g_wide(dync__grads_y(g)), *gy = dync__g_wide(dync__grads_gy(g));
     return dync__grads_set(g, dync_mul(y, dync_sub(gy, dync__g_sum_dim(g, dync_mul(gy, y)))));
 }
 
+/* gx = gy - softmax(x) sum(gy), and softmax(x) = exp(y). */
 DYNC__FN dync_status dync__g_log_softmax(dync__grad *g)
 {
     dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *y = dync__g_wide(dync__grads_y(g));
@@ -243,12 +262,14 @@ static bool dync__g_by_columns(const dync__grad *g, int i)
     return lay.stride[0] == 1 && dync__sz_eq(lay.stride[1], lay.shape[0]);
 }
 
+/* Of left @ right: gy right^T, in the layout of left. */
 static dync_tensor *dync__g_mm_left(dync__grad *g, int left, dync_tensor *gy, dync_tensor *right)
 {
     return dync__g_by_columns(g, left) ? dync_t(dync_mm(right, dync_t(gy)))
                                        : dync_mm(gy, dync_t(right));
 }
 
+/* Of left @ right: left^T gy, in the layout of right. */
 static dync_tensor *dync__g_mm_right(dync__grad *g, int right, dync_tensor *gy, dync_tensor *left)
 {
     return dync__g_by_columns(g, right) ? dync_t(dync_mm(dync_t(gy), left))
@@ -265,6 +286,7 @@ DYNC__FN dync_status dync__g_mm(dync__grad *g)
                : DYNC_OK;
 }
 
+/* y = bias + a b; the bias may be broadcast over the rows. */
 DYNC__FN dync_status dync__g_addmm(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
@@ -275,6 +297,7 @@ DYNC__FN dync_status dync__g_addmm(dync__grad *g)
     return dync__ga_set(g, 0, gy);
 }
 
+/* mm for each matrix of the batch. */
 DYNC__FN dync_status dync__g_bmm(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
@@ -285,6 +308,7 @@ DYNC__FN dync_status dync__g_bmm(dync__grad *g)
                : DYNC_OK;
 }
 
+/* gy is a 0-dim tensor. */
 DYNC__FN dync_status dync__g_dot(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
@@ -293,6 +317,7 @@ DYNC__FN dync_status dync__g_dot(dync__grad *g)
                                  : DYNC_OK;
 }
 
+/* y = A v: gA[i][j] = gy[i] v[j], gv = A^T gy. */
 DYNC__FN dync_status dync__g_mv(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);

@@ -1,5 +1,13 @@
 /* autograd/grads_view.c: gradient rules of views and of operators that move elements. After
- * grads.c; see there. */
+ * grads.c; see there.
+ *
+ * Such an operator copies elements, so its gradient goes the way back: an element that was copied
+ * to several places gets the sum of their gradients, one that was left out gets 0.
+ *
+ *   view           reads              its gradient writes
+ *   x[1]           one row            gy into row 1 of zeros      (select_backward)
+ *   expand         each many times    their sum                   (dync__grad_set)
+ *   gather         by an index        scatter_add */
 #include "../dync.in.h"
 #include "grads.h"
 DYNC__COLD
@@ -8,6 +16,7 @@ DYNC__COLD
 
 /* summed by dync__grad_set */
 DYNC__FN dync_status dync__g_expand(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
+/* Also of reshape, flatten and all that keep the order of elements. */
 DYNC__FN dync_status dync__g_view(dync__grad *g)
 {
     return dync__grads_set(g, dync_reshape(dync__grads_gy(g), dync__ga_shape(g, 0)));
@@ -18,6 +27,7 @@ DYNC__FN dync_status dync__g_t(dync__grad *g)
     return dync__grads_set(g, dync_t(dync__grads_gy(g)));
 }
 
+/* A dim of the output may be negative; it counts in gy as it did in the call. */
 DYNC__FN dync_status dync__g_unsqueeze(dync__grad *g)
 {
     return dync__grads_set(g, dync_squeeze(dync__grads_gy(g), (int)dync__ga_int(g, 1)));
@@ -28,6 +38,8 @@ DYNC__FN dync_status dync__g_transpose(dync__grad *g)
         g, dync_transpose(dync__grads_gy(g), (int)dync__ga_int(g, 1), (int)dync__ga_int(g, 2)));
 }
 
+/* By the inverse: dim d of the argument is dim back[d] of gy. Example: dims (2, 0, 1), back (1, 2,
+ * 0). */
 DYNC__FN dync_status dync__g_permute(dync__grad *g)
 {
     dync_dims dims = dync__ga_dims(g, 1), back = {0};
@@ -51,6 +63,7 @@ static void dync__g_window(dync__grad *g, int first, dync__layout *base, dync__l
     for (int k = 0; k < 2; k++) dync__layout_number(k ? view : base);
 }
 
+/* A window may show an element many times, and need not show all: view.c has the general case. */
 DYNC__FN dync_status dync__g_as_strided(dync__grad *g)
 {
     dync__layout base, view;
@@ -60,6 +73,8 @@ DYNC__FN dync_status dync__g_as_strided(dync__grad *g)
                                                         dync__grad_device(g, 0)));
 }
 
+/* y is argument 0 with argument 1 written into the window: argument 0's gradient is gy with a hole
+ * there, argument 1's is what gy has in the window. */
 DYNC__FN dync_status dync__g_as_strided_scatter(dync__grad *g)
 {
     dync__layout base, view;
@@ -99,6 +114,8 @@ DYNC__FN dync_status dync__g_diagonal(dync__grad *g)
     return dync__grads_set(g, dync__g_view_backward(g, DYNC__USED(DYNC__OP_diagonal_backward)));
 }
 
+/* Second gradients: select_backward is linear in gy, and the gradient of placing a row is taking it
+ * out. */
 DYNC__FN dync_status dync__g_select_backward(dync__grad *g)
 {
     return dync__grads_set(
@@ -124,6 +141,7 @@ DYNC__FN dync_status dync__g_flip(dync__grad *g)
 {
     return dync__grads_set(g, dync_flip(dync__grads_gy(g), dync__ga_dims(g, 1)));
 }
+/* What was set to 0 has no gradient. */
 DYNC__FN dync_status dync__g_tril(dync__grad *g)
 {
     return dync__grads_set(g, dync_tril(dync__grads_gy(g), (int)dync__ga_int(g, 1)));
@@ -157,11 +175,13 @@ DYNC__FN dync_status dync__g_cat(dync__grad *g)
     return DYNC_OK;
 }
 
+/* Zeros with argument 0's form, to add gradients into. */
 static dync_tensor *dync__g_zeros_of_self(dync__grad *g)
 {
     return dync__grad_zeros(dync__ga_shape(g, 0), dync__grad_dtype(g, 0), dync__grad_device(g, 0));
 }
 
+/* y[i] = x[index[i]]: each gy[i] is added to its place in zeros. */
 DYNC__FN dync_status dync__g_gather(dync__grad *g)
 {
     return dync__grads_set(g, dync_scatter_add(dync__g_zeros_of_self(g), (int)dync__ga_int(g, 1),
@@ -174,6 +194,8 @@ DYNC__FN dync_status dync__g_index_select(dync__grad *g)
                                              dync__ga_tensor(g, 2), dync__grads_gy(g)));
 }
 
+/* y = x with src's rows added at the index: each row of src gets the row of gy that it was added
+ * to. */
 DYNC__FN dync_status dync__g_index_add(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
@@ -182,6 +204,8 @@ DYNC__FN dync_status dync__g_index_add(dync__grad *g)
         g, 3, dync_index_select(dync__grads_gy(g), (int)dync__ga_int(g, 1), dync__ga_tensor(g, 2)));
 }
 
+/* Elements of x that were overwritten have no gradient. Where the index names a place twice, one of
+ * the values won; the gradient goes to all of them, as in PyTorch. */
 DYNC__FN dync_status dync__g_scatter(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g), *index = dync__ga_tensor(g, 2);
@@ -190,6 +214,7 @@ DYNC__FN dync_status dync__g_scatter(dync__grad *g)
     return dync__ga_needed(g, 3) ? dync__ga_set(g, 3, dync_gather(gy, dim, index)) : DYNC_OK;
 }
 
+/* Nothing of x is lost, so all of gy is its gradient. */
 DYNC__FN dync_status dync__g_scatter_add(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));

@@ -1,5 +1,11 @@
 /* autograd/rows.c: the operators' rows as programs link them (api/ops.h): columns of op/ and the
- * gradient rule. After grads*.c: no layer below names a rule. */
+ * gradient rule. After grads*.c: no layer below names a rule.
+ *
+ *   DYNC__OP_add_row     columns of add, dync__rule_g_add, no functional row, the number of add
+ *   DYNC__OP_add__row    columns of add_, .., the row of add, which add_ writes in place
+ *
+ * A row is an object of its own, so a linker that drops unused sections drops the operators that a
+ * program does not call, with their kernels and rules. */
 #include "../dync.in.h"
 #include "../op/rows.h"
 #include "grads.h"

@@ -10,6 +10,7 @@
 #include "node.h"
 DYNC__COLD
 
+/* State of both kinds of nodes here. */
 typedef struct dync__geometry { /* of a base and of a view into it */
     dync__layout base, view;
     uint8_t dtype;
@@ -25,6 +26,8 @@ typedef struct dync__view_span {
     int64_t low, size;
 } dync__view_span;
 
+/* Grows the span by the elements that a layout reaches; strides may be negative. A layout without
+ * elements adds none. Sizes may be symbolic. */
 DYNC__RARE static void dync__view_span_add(dync__view_span *span, const dync__layout *lay)
 {
     int64_t first = lay->offset, last = lay->offset;
@@ -53,6 +56,7 @@ DYNC__RARE static dync_dims dync__view_dims(int n, const int64_t *d)
     return dims;
 }
 
+/* A new tensor of zeros as an operator call, so that it is traced, too. NULL: it failed. */
 DYNC__FN dync_tensor *dync__grad_zeros(dync_dims shape, int dtype, int device)
 {
     dync__arg args[3];
@@ -63,6 +67,7 @@ DYNC__FN dync_tensor *dync__grad_zeros(dync_dims shape, int dtype, int device)
     return dync__op_run(DYNC__OP_zeros, 3, args, &out) == DYNC_OK ? dync__give(out) : NULL;
 }
 
+/* 0 .. n - 1 as int64, as an operator call. */
 static dync_tensor *dync__view_arange(int64_t n, int device)
 {
     dync__arg args[5];
@@ -75,7 +80,8 @@ static dync_tensor *dync__view_arange(int64_t n, int device)
     return dync__op_run(DYNC__OP_arange, 5, args, &out) == DYNC_OK ? dync__give(out) : NULL;
 }
 
-/* The places of a layout's elements, counted from low, in its shape. */
+/* For each element of a layout its place in the storage, counted from low, in the layout's shape. A
+ * window of 2 over 3 elements, shape [2, 2], stride [1, 1]: [[0, 1], [1, 2]]. */
 static dync_tensor *dync__view_places(const dync__layout *lay, int64_t low, int device)
 {
     dync_tensor *sum = NULL;
@@ -103,8 +109,16 @@ static dync_tensor *dync__view_sum_repeats(dync_tensor *g, dync__layout *lay)
     return dims.n ? dync_sum(g, dims, true) : g;
 }
 
-/* What lies at view's places, added up where some are one place, as base has it: 0 where only base
- * is. */
+/* A tensor with base's layout: what grad, which has view's shape, holds for the element at the same
+ * place of the storage; added up where several elements of view are one place, 0 where only base
+ * is.
+ *
+ *   base [4], stride 1          a b c d
+ *   view [2], stride 2          a   c          grad [5, 7]
+ *   result                      5 0 7 0
+ *
+ * Where view's elements are apart they are copied through a strided window into a buffer of zeros,
+ * else scattered. whole: the buffer has base's form already. NULL: an operator failed. */
 DYNC__FN dync_tensor *dync__strided_transfer(dync_tensor *grad, const dync__layout *base,
                                              const dync__layout *view, int dtype, int device)
 {
@@ -163,6 +177,8 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
 
 /* ---- a view's own node, when its base was written -------------------------------------------- */
 
+/* The tensor behind a handle with a reference for the caller, as nodes give gradients; NULL stays
+ * NULL. */
 static dync__tensor *dync__view_take(dync_tensor *handle)
 {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
@@ -170,11 +186,13 @@ static dync__tensor *dync__view_take(dync_tensor *handle)
     return t;
 }
 
+/* The error that an operator has recorded, for a node's result. */
 static dync_status dync__view_pending(void)
 {
     return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
 }
 
+/* Node of a view whose base was written: from the view's gradient to the base's. */
 static dync_status dync__as_strided_run(void *state, int n_out, dync__tensor *const *grad_out,
                                         int n_in, const bool *needed, dync__tensor **grad_in,
                                         bool create_graph)
@@ -188,6 +206,7 @@ static dync_status dync__as_strided_run(void *state, int n_out, dync__tensor *co
     grad_in[0] = dync__view_take(g);
     return grad_in[0] ? DYNC_OK : dync__view_pending();
 }
+/* Tells all of the geometry: two backwards with different ones must not share compiled code. */
 static dync_status dync__as_strided_visit(void *state, dync__gvisitor *v)
 {
     const dync__geometry *geo = state;
@@ -204,6 +223,7 @@ static dync_status dync__as_strided_visit(void *state, dync__gvisitor *v)
 static const dync__gnode_class dync__as_strided_class = {
     DYNC__TEXT("AsStridedBackward0"), dync__as_strided_run, NULL, NULL, dync__as_strided_visit};
 
+/* A node over base and view with n_in edges, not yet set; one reference. NULL: no memory. */
 DYNC__RARE static dync__gnode *dync__geometry_node(const dync__gnode_class *cls,
                                                    const dync__tensor *base,
                                                    const dync__tensor *view, int n_in)
@@ -218,6 +238,8 @@ DYNC__RARE static dync__gnode *dync__geometry_node(const dync__gnode_class *cls,
     return node;
 }
 
+/* Has the base been written since the view's node was made, or has it begun to require grad after
+ * the view was made? */
 static bool dync__view_is_stale(const dync__tensor *t)
 {
     const dync__grad_meta *meta = dync__grad_meta_peek(t);
@@ -228,6 +250,7 @@ static bool dync__view_is_stale(const dync__tensor *t)
            (!meta->node && !(t->flags & DYNC__T_REQUIRES_GRAD));
 }
 
+/* Gives the view a node that takes it out of the base as the base is now. */
 DYNC__RARE static dync_status dync__view_refresh(dync__tensor *t)
 {
     dync__gnode *node = dync__geometry_node(&dync__as_strided_class, t->grad->base, t, 1);
@@ -239,6 +262,8 @@ DYNC__RARE static dync_status dync__view_refresh(dync__tensor *t)
     return status;
 }
 
+/* Where t's gradient goes: its node, or the node that accumulates into a leaf; {NULL, 0} where it
+ * requires none. *out: a reference on the node. */
 DYNC__FN dync_status dync__grad_edge(dync__tensor *t, dync__gedge *out)
 {
     *out = (dync__gedge){NULL, 0};
@@ -254,6 +279,8 @@ DYNC__FN dync_status dync__grad_edge(dync__tensor *t, dync__gedge *out)
     return out->node ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* A view of a view belongs to the first base, so chains never grow. A view keeps the stricter kind
+ * of its source. */
 DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, int kind)
 {
     dync__grad_meta *meta = dync__grad_meta_of(view);
@@ -274,6 +301,7 @@ DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, 
 
 /* ---- writing in place ------------------------------------------------------------------------ */
 
+/* Views that must not be written, and why: messages as PyTorch words them. */
 DYNC__RARE static dync_status dync__view_kind_check(const dync__tensor *self)
 {
     static const char no_grad[] =
@@ -300,6 +328,8 @@ DYNC__RARE static dync_status dync__view_kind_check(const dync__tensor *self)
     }
 }
 
+/* A leaf's gradient is that of the value it was made with, so it must not be overwritten while
+ * operators are recorded. */
 DYNC__RARE DYNC__FN dync_status dync__inplace_check(dync__tensor *self)
 {
     DYNC__TRY(dync__view_kind_check(self));
@@ -356,6 +386,8 @@ static dync_status dync__copy_slices_into(const dync__geometry *geo, dync__tenso
     return grad_in[0] ? DYNC_OK : dync__view_pending();
 }
 
+/* Node of a base that was written through a view. Edge 0 goes to what the base was before, the
+ * others are those of the operation that wrote. */
 static dync_status dync__copy_slices_run(void *state, int n_out, dync__tensor *const *grad_out,
                                          int n_in, const bool *needed, dync__tensor **grad_in,
                                          bool create_graph)
@@ -373,6 +405,7 @@ static const dync__gnode_class dync__copy_slices_class = {
     DYNC__TEXT("CopySlices"), dync__copy_slices_run, dync__copy_slices_release,
     dync__copy_slices_destroy, dync__copy_slices_visit};
 
+/* A node that takes part out of the base behind `slices`; one reference, NULL: no memory. */
 DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part)
 {
     dync__gnode *node = dync__gnode_new(&dync__as_strided_class, 1, 1, sizeof(dync__geometry));
@@ -384,6 +417,12 @@ DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor 
     return node;
 }
 
+/* Puts CopySlices in front of the base's node, and a node for the view in front of that:
+ *
+ *   before   base: N        view: of N
+ *   after    base: CopySlices(operation) -> N        view: AsStrided -> CopySlices
+ *
+ * Nothing is attached to the tensors yet; what was made so far is in *out for dync__rebase_drop. */
 static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync__rebasing *out)
 {
     dync__tensor *base = self->grad->base;
@@ -404,6 +443,8 @@ static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync
     return (out->self_node = dync__slices_part(slices, self)) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* First half of recording a write into self: makes all nodes. May fail, then the tensors are as
+ * before. */
 DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node,
                                           dync__rebasing *out)
 {
@@ -415,6 +456,7 @@ DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node,
     return DYNC_OK;
 }
 
+/* Second half, after the write: cannot fail. */
 DYNC__FN void dync__rebase_commit(dync__tensor *self, dync__rebasing *r)
 {
     if (r->base_node) dync__grad_meta_set_node(self->grad->base, r->base_node, 0);

@@ -5,6 +5,7 @@
 #include "node.h"
 DYNC__WARM
 
+/* Gives back the references of the list. */
 DYNC__RARE DYNC__FN void dync__gnode_list_free(dync__gnode_list *l)
 {
     for (int i = 0; i < l->at.n; i++) dync__gnode_unref(l->at.at[i]);
@@ -12,6 +13,8 @@ DYNC__RARE DYNC__FN void dync__gnode_list_free(dync__gnode_list *l)
     dync__map_free(&l->index);
 }
 
+/* At the end, with a reference; a node that is there already, or NULL, is nothing to do. false: no
+ * memory. */
 DYNC__RARE static bool dync__gnode_list_add(dync__gnode_list *l, dync__gnode *node)
 {
     uint64_t at;
@@ -24,7 +27,8 @@ DYNC__RARE static bool dync__gnode_list_add(dync__gnode_list *l, dync__gnode *no
     return true;
 }
 
-/* Breadth first: the list is its own queue. */
+/* Breadth first: the list is its own queue. Two walks of the same form give the same order,
+ * whatever the addresses of their nodes are: compiled code names nodes by their number in it. */
 DYNC__RARE DYNC__FN dync_status dync__walk_nodes(const dync__walk *w, dync__gnode_list *l)
 {
     for (int i = 0; i < w->n_roots; i++)
@@ -35,6 +39,7 @@ DYNC__RARE DYNC__FN dync_status dync__walk_nodes(const dync__walk *w, dync__gnod
     return DYNC_OK;
 }
 
+/* Each hook as three words, then a 0: compiled code is only used again with the same hooks. */
 static void dync__gnode_visit_hooks(const dync__hook_list *list, dync__gvisitor *v)
 {
     for (int i = 0; i < list->n; i++) {
@@ -47,6 +52,9 @@ static void dync__gnode_visit_hooks(const dync__hook_list *list, dync__gvisitor 
     v->word(v, 0);
 }
 
+/* Tells the visitor what the node's gradient function depends on: its class, the forms of its
+ * outputs, hooks, and the state by the class. v->opaque: the class cannot tell, so the walk is not
+ * compiled. */
 DYNC__RARE DYNC__FN dync_status dync__gnode_visit(dync__gnode *node, dync__gvisitor *v)
 {
     bool leaf = dync__gnode_is_accumulate(node);
