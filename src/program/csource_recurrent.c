@@ -55,6 +55,8 @@ static dync_status dync__rolled_sums(dync__rolled *r, const dync__operand *a,
     dync__kcall call;
     memset(&call, 0, sizeof call);
     call.row = &rows[bias != NULL];
+    call.user_op = r->call->user_op;
+    call.at = r->call->at;
     call.operand[call.n++] = *a;
     call.operand[call.n++] = *b;
     if (bias) call.operand[call.n++] = *bias;
