@@ -30,6 +30,9 @@ static const dync__driver dync__main_memory = {.known = dync__main_known,
 static const dync__driver *const dync__main_driver = &dync__main_memory, *const dync__no_driver =
                                                                              NULL;
 
+/* Columns: its name, the name for people, the spelling in C with %d for its number; what it can
+ * (DYNC__DEV_..); the driver, by address, since that of cuda comes later. A device is the row's
+ * number and, in the bits from 8 on, which of several. */
 /* clang-format off */
 #define DYNC__NAMES(name, title, text) DYNC__TEXT(name), DYNC__TEXT(title), DYNC__TEXT(text)
 static const dync__device dync__devices[] = { /* by DYNC_CPU, DYNC_CUDA, DYNC_META */
@@ -42,10 +45,12 @@ static const dync__device dync__devices[] = { /* by DYNC_CPU, DYNC_CUDA, DYNC_ME
 };
 /* clang-format on */
 
+/* The last row for whatever is out of the table. */
 DYNC__FN const dync__device *dync__device_row(int device)
 {
     return &dync__devices[DYNC__MIN(device & 255, DYNC__COUNT_OF(dync__devices) - 1)];
 }
+/* NULL: it has no memory, or this program has no such driver. */
 DYNC__FN const dync__driver *dync__device_driver(int device)
 {
     return *dync__device_row(device)->driver;
@@ -66,6 +71,7 @@ DYNC__FN const char *dync__device_code(int device, char out[DYNC__DEVICE_TEXT])
     return out;
 }
 
+/* DYNC_OK: tensors can be made there. Asks the driver whether a device of that number exists. */
 DYNC__FN dync_status dync__device_known(int device)
 {
     const dync__device *row = dync__device_row(device);
@@ -82,6 +88,7 @@ DYNC__FN dync_status dync__device_known(int device)
                       dync__device_text(device, text));
 }
 
+/* n bytes, not set; NULL with an error recorded. */
 DYNC__FN void *dync__device_alloc(int device, size_t n)
 {
     const dync__driver *driver = dync__device_driver(device);

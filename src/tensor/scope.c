@@ -2,9 +2,14 @@
  *
  * A thread has one stack of entries (tensors, lists, memory, deferred calls) and one of scope
  * marks. A mark says where its scope begins; entries below the first mark belong to the root scope,
- * which ends with the thread or dync_shutdown. Ending a scope releases its entries from the top;
- * scopes left open inside end with it, and ending one that is already gone does nothing: marks
- * carry a serial number. What a release itself adds to the stack is released by the same loop. */
+ * which ends with the thread or dync_shutdown.
+ *
+ *   entry   t0  t1 | t2  l0 | t3         mark   {1, 2}  {2, 4}
+ *           root     scope 1  scope 2
+ *
+ * Ending a scope releases its entries from the top; scopes left open inside end with it, and ending
+ * one that is already gone does nothing: marks carry a serial number. What a release itself adds to
+ * the stack is released by the same loop. */
 #include "../dync.in.h"
 #include "tensor.h"
 DYNC__WARM
@@ -53,6 +58,7 @@ DYNC__OFTEN DYNC__INLINE dync__scopes *dync__scopes_get(void)
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
+/* Once a thread: a loop without a scope holds all its tensors until the end. */
 static DYNC__NOINLINE void dync__scope_hint(dync__scopes *s)
 {
     if (s->hinted || s->mark.n > 1 || s->entry.n - s->start < DYNC__SCOPE_HINT) return;
@@ -63,6 +69,8 @@ static DYNC__NOINLINE void dync__scope_hint(dync__scopes *s)
         DYNC__SCOPE_HINT);
 }
 
+/* object is owned by the innermost scope from now on; false: no memory, and it is still the
+ * caller's. */
 DYNC__OFTEN DYNC__INLINE bool dync__scope_push(int kind, void *object, size_t size)
 {
     dync__scopes *s = dync__scopes_get();
@@ -115,6 +123,8 @@ DYNC__RARE static void dync__scopes_thread_end(dync__thread *thread)
 DYNC__RARE DYNC__FN void dync__scope_end_all(void) { dync__scopes_thread_end(&dync__tls); }
 DYNC__FN int dync__scope_depth(void) { return dync__tls.scopes ? dync__tls.scopes->mark.n : 0; }
 
+/* Takes a reference over and returns the handle of it, which the innermost scope owns. NULL in, or
+ * no memory: NULL; the reference is gone in any case. */
 DYNC__OFTEN DYNC__FN dync_tensor *dync__give(dync__tensor *owned)
 {
     if (DYNC__UNLIKELY(!owned)) return NULL;
@@ -123,6 +133,7 @@ DYNC__OFTEN DYNC__FN dync_tensor *dync__give(dync__tensor *owned)
     return NULL;
 }
 
+/* Zeroed memory that lives as long as the innermost scope. */
 DYNC__FN void *dync__scope_alloc(size_t n)
 {
     void *p = dync__calloc(n);
@@ -131,6 +142,7 @@ DYNC__FN void *dync__scope_alloc(size_t n)
     return NULL;
 }
 
+/* fn(arg) is called when the innermost scope ends. false: no memory, it will not be called. */
 DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg)
 {
     dync__deferred *d = dync__alloc(sizeof *d);
@@ -143,6 +155,7 @@ DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg)
 
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
+/* {NULL, false} without memory: its end does nothing, and the outer scope owns what is made. */
 DYNC__OFTEN DYNC_API dync_scope dync_scope_begin(void)
 {
     dync__scopes *s = dync__scopes_get();
@@ -162,6 +175,7 @@ DYNC__OFTEN static int dync__scope_find(const dync__scopes *s, const dync_scope 
     return i;
 }
 
+/* The mark stays while entries are released: what that adds belongs to the scope that ends. */
 DYNC__OFTEN static void dync__scope_close(dync__scopes *s, int i)
 {
     int start = s->mark.at[i].start;
@@ -234,6 +248,7 @@ DYNC__RARE static void dync__scope_lift_item(dync__scopes *s, int i, void *objec
     }
 }
 
+/* Ends the scope, but *v (a tensor, list or text) goes to the scope around it. */
 DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
 {
     dync__scopes *s = dync__tls.scopes;
@@ -261,6 +276,7 @@ DYNC__RARE DYNC_API dync_tensor *dync_escape(dync_tensor *handle)
     return handle;
 }
 
+/* A reference of the user's own, beyond all scopes, until dync_release. */
 DYNC_API dync_tensor *dync_retain(dync_tensor *handle)
 {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
@@ -290,6 +306,7 @@ static size_t dync__list_bytes(int n)
     return sizeof(dync__list) + (size_t)n * sizeof(dync_value);
 }
 
+/* n values, all NONE, of the innermost scope. NONE: no memory, or n < 0. */
 DYNC__FN dync_value dync__list_new(int n)
 {
     dync_value none = {DYNC_KIND_NONE, 0, {0}}, v = {DYNC_KIND_LIST, 0, {0}};
@@ -315,6 +332,7 @@ static void dync__list_drop_item(dync_value v)
     if (v.kind == DYNC_KIND_LIST) dync__list_unref(dync__list_peek(v.as.l));
 }
 
+/* The list takes references of its own on tensors and lists; a stale handle becomes NULL. */
 DYNC__FN void dync__list_set(dync_value list, int i, dync_value item)
 {
     dync__list *l = dync__value_list(list), *inner = dync__value_list(item);

@@ -8,6 +8,7 @@
 #include "sym.h"
 DYNC__WARM
 
+/* As [2, 3]; symbolic sizes as expressions while a table is in force. */
 DYNC__RARE DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t *shape)
 {
     dync__str_addc(s, '[');
@@ -26,6 +27,7 @@ typedef struct dync__shape_buffer {
     char at[24 * DYNC_MAX_DIMS + 8];
 } dync__shape_buffer;
 
+/* Symbolic sizes by their values in this trace. */
 DYNC__RARE static const char *dync__shape_show(dync__shape_buffer *b, int ndim,
                                                const int64_t *shape)
 {
@@ -62,6 +64,8 @@ DYNC__RARE static dync_status dync__size_is_known(int ndim, const int64_t *shape
                       dync__shape_show(&text, ndim, shape));
 }
 
+/* The product of the sizes, symbolic where one of them is; 0 where a size is 0, even if the others
+ * overflow. */
 DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out)
 {
     dync__shape_buffer text;
@@ -83,6 +87,8 @@ DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out)
     return DYNC_OK;
 }
 
+/* Row-major strides: shape [2, 3, 4] gives [12, 4, 1]. A size of 0 counts as 1 in strides, as in
+ * PyTorch. shape may be lay->shape itself. lay is left as it was on failure. */
 DYNC__FN dync_status dync__layout_contiguous(dync__layout *lay, int ndim, const int64_t *shape)
 {
     int64_t n, span = 1;
@@ -116,6 +122,8 @@ static bool dync__layout_is_empty(const dync__layout *lay)
     return false;
 }
 
+/* For layouts from outside (files, DLPack): no negative stride, numel and the last address within
+ * int64 / 16, so that bytes can be counted afterwards without checks. */
 DYNC__FN bool dync__layout_is_countable(const dync__layout *lay)
 {
     int64_t n = 1, reach = lay->offset, step;
@@ -138,6 +146,7 @@ DYNC__FN bool dync__layout_equal(const dync__layout *a, const dync__layout *b)
            memcmp(a->stride, b->stride, bytes) == 0;
 }
 
+/* Row major; strides of dims of size 1 may be anything, as nothing is reached by them. */
 DYNC__FN bool dync__layout_is_contiguous(const dync__layout *lay)
 {
     int64_t span = 1;
@@ -150,7 +159,9 @@ DYNC__FN bool dync__layout_is_contiguous(const dync__layout *lay)
     return matches || dync__layout_is_empty(lay);
 }
 
-/* Dims of more than one element, by stride: each must begin where the faster ones end. */
+/* Is it a permutation of a row-major tensor, without gaps and overlaps? Dims of more than one
+ * element, by stride: each must begin where the faster ones end. [3, 2] with strides [1, 3] is,
+ * with [4, 1] is not. */
 DYNC__FN bool dync__layout_is_dense(const dync__layout *lay)
 {
     int64_t span = 1;
@@ -171,6 +182,7 @@ DYNC__FN bool dync__layout_is_dense(const dync__layout *lay)
     }
 }
 
+/* Only expanded dims (stride 0) are looked for: writing into such a tensor is an error. */
 DYNC__RARE DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *lay)
 {
     if (dync__layout_is_empty(lay)) return false;
@@ -180,7 +192,8 @@ DYNC__RARE DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *lay)
     return false;
 }
 
-/* By growing stride: each step leaves all that the smaller ones reach. */
+/* Has each element a place of its own? By growing stride: each step leaves all that the smaller
+ * ones reach. false may be wrong for odd layouts, true never is. */
 DYNC__FN bool dync__layout_is_apart(const dync__layout *lay)
 {
     int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], reach = 0, last = 0;
@@ -203,6 +216,7 @@ DYNC__FN bool dync__layout_is_apart(const dync__layout *lay)
     }
 }
 
+/* Negative dims count from the end; a 0-dim tensor takes 0 and -1. */
 DYNC__FN dync_status dync__dim_wrap(int dim, int ndim, int *out)
 {
     int n = ndim > 0 ? ndim : 1;
@@ -213,6 +227,8 @@ DYNC__FN dync_status dync__dim_wrap(int dim, int ndim, int *out)
     return DYNC_OK;
 }
 
+/* NumPy's rule, from the last dim on: equal, or one of them 1; a missing dim is 1. [4, 1, 3] and
+ * [5, 3] give [4, 5, 3]. out may be a or b. */
 DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n_out,
                                      int64_t *out)
 {
@@ -233,6 +249,8 @@ DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int
     return DYNC_OK;
 }
 
+/* Dims of size 1 grow by stride 0, new ones stand in front; -1 keeps a size. in and out may be the
+ * same. */
 DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const int64_t *shape,
                                          dync__layout *out)
 {
@@ -297,8 +315,12 @@ static dync_status dync__view_sizes(const dync__layout *in, int ndim, const int6
                       dync__shape_show(&from, in->ndim, in->shape), (long long)dync__sz_hint(have));
 }
 
-/* Dims of `in`, from the last, are gathered into chunks that are contiguous inside; each new dim
- * must fall into one chunk. */
+/* Dims of in, from the last, are gathered into chunks that are contiguous inside; each new dim must
+ * fall into one chunk. *possible: false where only a copy has that shape.
+ *
+ *   in [2, 3, 4], strides [20, 4, 1]      chunks {2} and {3, 4}: 12 elements, 1 apart
+ *   to [2, 12], [2, 6, 2]                 possible
+ *   to [6, 4]                             not: 6 spans both chunks */
 DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const int64_t *shape,
                                        dync__layout *out, bool *possible)
 {

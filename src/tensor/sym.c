@@ -1,15 +1,21 @@
 /* tensor/sym.c: the expressions behind symbolic sizes: polynomials with integer coefficients over
  * symbols and atoms (floor division, remainder, minimum, maximum), kept in one canonical form, so
- * that equal ones have equal tokens. After tensor.h, before sym_text.c, sym_value.c
- * (numbers for symbols) and sym_decide.c (relations).
+ * that equal ones have equal tokens. After tensor.h, before sym_text.c, sym_value.c (numbers for
+ * symbols) and sym_decide.c (relations).
+ *
+ *   (s0 + 1) (s0 - 1)      terms  1 s0 s0,  -1               equal to s0 s0 - 1
+ *   s0 * s1 // s1          exact: s0
+ *   (s0 + 1) // 2          an atom, then used like a symbol
  *
  * Token: 2^60 and 60 bits of a hash of the form, so no arithmetic on a token by mistake gives
- * another one. */
+ * another one. Sizes as floats have tokens too, among the bit patterns of doubles from 2^30 to
+ * 2^31. A table belongs to one trace and one thread at a time. */
 #include "../dync.in.h"
 #include "sym.h"
 DYNC__COLD
 
 /* ---- the table ------------------------------------------------------------------------------- */
+/* One reference. NULL: no memory. */
 DYNC__FN dync__symtab *dync__symtab_new(void)
 {
     dync__symtab *t = dync__calloc(sizeof *t);
@@ -34,6 +40,8 @@ DYNC__FN void dync__symtab_free(dync__symtab *t)
     dync__free(t, sizeof *t);
 }
 
+/* The expression behind a token, of sizes or of floats; NULL: it is none of this table. It moves
+ * when another is added. */
 DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *t, int64_t token)
 {
     uint64_t i;
@@ -47,7 +55,9 @@ static int32_t dync__sz_visits(const dync__symtab *t, int64_t size)
     return e ? e->visits : 0;
 }
 
-/* Adds an expression that is not there yet; gives its token. */
+/* Adds an expression that is not there yet; gives its token, or -1 with t->failed. term: copied.
+ * visits: how many steps a walk through it takes, parts that are shared counted each time; it tells
+ * when a walk would be too slow. */
 DYNC__FN int64_t dync__sz_put(dync__symtab *t, dync__sz_expr e, const dync__sz_term *term)
 {
     int64_t visits = 1;
@@ -71,6 +81,8 @@ static int64_t dync__sz_token(uint64_t hash)
     return (int64_t)((uint64_t)1 << 60 | (hash & (((uint64_t)1 << 60) - 1)));
 }
 
+/* A new symbol with its value in this trace. A size is at least 2: 0 and 1 behave in their own way
+ * and are always specialised. number: any int64, of an int argument. */
 DYNC__FN int64_t dync__symtab_symbol(dync__symtab *t, int64_t hint, const char *source, bool number)
 {
     int k = t->symbol.n;
@@ -92,6 +104,7 @@ DYNC__FN int64_t dync__symtab_symbol(dync__symtab *t, int64_t hint, const char *
     return e.token;
 }
 
+/* Symbols that data decide are numbered by themselves: u0, u1, .. */
 DYNC__FN int dync__sz_data_number(const dync__symtab *t, int symbol)
 {
     int n = 0;
@@ -100,6 +113,7 @@ DYNC__FN int dync__sz_data_number(const dync__symtab *t, int symbol)
 }
 
 /* ---- polynomials ----------------------------------------------------------------------------- */
+/* The canonical order: products of more atoms first, then by token. */
 static int dync__sz_term_order(const dync__sz_term *a, const dync__sz_term *b)
 {
     if (a->n != b->n) return a->n > b->n ? -1 : 1;
@@ -148,6 +162,8 @@ DYNC__FN bool dync__sz_poly_of(const dync__symtab *t, int64_t size, dync__sz_pol
     return true;
 }
 
+/* The product, its atoms merged in order. false: of too high a degree, or a coefficient overflows;
+ * then the product becomes an atom. */
 static bool dync__sz_term_times(const dync__sz_term *a, const dync__sz_term *b, dync__sz_term *out)
 {
     if (a->n + b->n > DYNC__SZ_DEGREE || !dync__mul_ok(a->coef, b->coef, &out->coef)) return false;
@@ -158,6 +174,7 @@ static bool dync__sz_term_times(const dync__sz_term *a, const dync__sz_term *b, 
     return true;
 }
 
+/* The value in this trace; a number is its own. */
 DYNC__FN int64_t dync__sz_hint_in(const dync__symtab *t, int64_t size)
 {
     const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
@@ -185,11 +202,14 @@ static int64_t dync__sz_of_poly(dync__symtab *t, const dync__sz_poly *p)
     return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, p->term);
 }
 
+/* Rounds towards minus infinity, as Python does; C rounds towards 0. */
 DYNC__FN int64_t dync__floor_div(int64_t a, int64_t b)
 {
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
+/* With plain numbers. Wraps around on overflow, and never traps: x / 0 is 0 (where it matters the
+ * caller has checked). */
 DYNC__FN int64_t dync__sz_plain(dync__sz_op op, int64_t a, int64_t b)
 {
     switch (op) {
@@ -239,6 +259,8 @@ static bool dync__sz_exact(const dync__sz_poly *a, const dync__sz_poly *b, dync_
     return true;
 }
 
+/* The token, or number, of a op b within one table. -1: an unknown token, or no memory
+ * (t->failed). */
 DYNC__FN int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b)
 {
     dync__sz_poly x, y, r = {.n = 0};
@@ -289,7 +311,8 @@ DYNC__FN int64_t dync__sf_hint(const dync__symtab *t, int64_t bits)
     return e ? e->hint : bits;
 }
 
-/* a, b: bits; of DYNC__SF_OF a size. */
+/* a, b: bits; of DYNC__SF_OF a size. A float made of sizes, by its token. The token's bits are
+ * those of a double in [2^30, 2^31] with a mark in the lowest 12 bits. */
 static int64_t dync__sf_build(dync__symtab *t, int op, int64_t a, int64_t b)
 {
     uint64_t h = dync__hash_mix(
@@ -315,6 +338,7 @@ static int64_t dync__sf_simple(dync__symtab *t, const dync__sz_expr *e)
         dync__sf_plain(op, op == DYNC__SF_OF ? (double)a : dync__sf_double(a), dync__sf_double(b)));
 }
 
+/* An expression with all that symbols were found to be put in. */
 static int64_t dync__sz_simple(dync__symtab *t, const dync__sz_expr *e)
 {
     if (e->kind >= DYNC__SF_OF) return dync__sf_simple(t, e);
@@ -336,6 +360,8 @@ static int64_t dync__sz_simple(dync__symtab *t, const dync__sz_expr *e)
     return sum;
 }
 
+/* After a guard has fixed a symbol, old tokens still name it; this gives the expression without it.
+ * The result is kept until the next such finding (epoch). */
 DYNC__FN int64_t dync__symtab_simple(dync__symtab *t, int64_t size)
 {
     uint64_t i;
@@ -382,6 +408,8 @@ static double dync__sf_made(int op, int64_t a, int64_t b)
     return dync__sf_double(r);
 }
 
+/* Arithmetic on floats that may be symbolic, for code that does both; without a table in force it
+ * is plain arithmetic. */
 DYNC__FN double dync__sf(dync__sf_op op, double a, double b)
 {
     int64_t x = dync__sf_bits(a), y = dync__sf_bits(b);

@@ -1,9 +1,21 @@
-/* tensor/sym_text.c: symbolic sizes as text, for messages and as C. After sym.c. */
+/* tensor/sym_text.c: symbolic sizes as text, for messages and as C. After sym.c.
+ *
+ * One size, 2 s0 (s1 - 1) // 3, in its three spellings:
+ *
+ *   as sympy prints it        ((2*s0*s1 - 2*s0)//3)
+ *   with sources              (2*L['x'].size()[0]*L['x'].size()[1] - ..)//3
+ *   as C                      ((2 * a * b + -2 * a) / 3)         names tell a and b
+ *
+ * Sums are printed in the order of their symbols' numbers, not in the order of their tokens, which
+ * are hashes: so messages and generated sources are the same in every run. */
 #include "../dync.in.h"
 #include "sym.h"
 DYNC__COLD
 
 /* ---- text ------------------------------------------------------------------------------------ */
+/* A size that is no sum. sources: symbols by where they come from, as in guards; else s0, s1, and
+ * u0 for those that data decide. bind: it stands where an operator binds tighter, so it needs
+ * brackets. */
 static void dync__sz_text_atom(const dync__symtab *t, int64_t size, bool sources, bool bind,
                                dync__str *s)
 {
@@ -48,6 +60,7 @@ static int dync__sz_atom_rank(const dync__symtab *t, int64_t atom)
     return e && e->kind == DYNC__SZ_SYMBOL ? e->symbol : INT_MAX;
 }
 
+/* The order of terms in print: products of more factors first, then by their symbols. */
 static int dync__sz_term_rank(const dync__symtab *t, const dync__sz_term *a, const dync__sz_term *b)
 {
     if (a->n != b->n) return a->n > b->n ? -1 : 1;
@@ -58,6 +71,7 @@ static int dync__sz_term_rank(const dync__symtab *t, const dync__sz_term *a, con
     return 0;
 }
 
+/* One term with its sign; equal atoms stand side by side and are printed as a power. */
 static void dync__sz_text_term(const dync__symtab *t, const dync__sz_term *term, bool sources,
                                bool first, dync__str *s)
 {
@@ -106,6 +120,7 @@ static void dync__sf_text(const dync__symtab *t, int64_t bits, const dync__sz_na
     }
 }
 
+/* A sum's terms are sorted in a copy: canonical order is by token. */
 DYNC__FN void dync__symtab_text(const dync__symtab *t, int64_t size, bool sources, dync__str *s)
 {
     if (dync__is_sf(size)) {
@@ -137,6 +152,8 @@ DYNC__FN void dync__symtab_text(const dync__symtab *t, int64_t size, bool source
     for (int i = 0; i < e->n_terms; i++) dync__sz_text_term(t, &term[i], sources, i == 0, s);
 }
 
+/* All in brackets, so that it can stand in any expression. Sizes are not negative where they are
+ * divided, so C's division is floor division. */
 DYNC__FN void dync__symtab_c(const dync__symtab *t, int64_t size, const dync__sz_names *names,
                              dync__str *s)
 {

@@ -12,6 +12,7 @@ typedef struct dync__sz_given {
     const int64_t *value, *at;
     bool *ok;
 } dync__sz_given;
+/* The value of a part; *ok becomes false for a token that is not of this table. */
 static int64_t dync__sz_given_of(const dync__sz_given *g, int64_t size)
 {
     uint64_t i;
@@ -21,6 +22,9 @@ static int64_t dync__sz_given_of(const dync__sz_given *g, int64_t size)
     return dync__is_sf(size) ? size : (*g->ok = false, -1);
 }
 
+/* The value of one expression. Values of symbols may be tokens of another table (a graph that is
+ * called while another is traced), then it builds an expression there. Division by 0 sets *ok to
+ * false. */
 static int64_t dync__sz_value(const dync__sz_given *g, const dync__sz_expr *e)
 {
     if (e->kind >= DYNC__SF_OF) {
@@ -89,6 +93,8 @@ DYNC__RARE static int64_t dync__sz_value_shared(const dync__symtab *t, int64_t p
     return result;
 }
 
+/* value: one for each symbol of t. -1 and *ok = false: a token that t does not know. *ok is never
+ * set to true. */
 DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const int64_t *value,
                                     bool *ok)
 {
@@ -101,6 +107,7 @@ DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const i
                                                   : dync__sz_value(&g, &t->expr.at[i]);
 }
 
+/* Other example values: all hints are computed anew. */
 DYNC__FN void dync__symtab_hints(dync__symtab *t, const int64_t *value)
 {
     bool ok = true;
@@ -113,6 +120,7 @@ DYNC__FN void dync__symtab_hints(dync__symtab *t, const int64_t *value)
     if (at) dync__free(at, (n + 1) * sizeof *at);
 }
 
+/* Replaces all sizes in place; false: one could not be computed, lay is of no use then. */
 DYNC__FN bool dync__layout_values(const dync__symtab *t, const int64_t *value, dync__layout *lay)
 {
     bool ok = true;
@@ -137,6 +145,7 @@ DYNC__RARE static bool dync__sz_uses_shared(const dync__symtab *t, int64_t size,
     return true;
 }
 
+/* Marks the symbols of size in `symbols`; false: an unknown token, or no memory. */
 DYNC__FN bool dync__symtab_uses(const dync__symtab *t, int64_t size, bool *symbols)
 {
     if (!dync__is_token(size) && !dync__is_sf(size)) return true;
@@ -152,6 +161,9 @@ DYNC__FN bool dync__symtab_uses(const dync__symtab *t, int64_t size, bool *symbo
     return true;
 }
 
+/* What one symbol must be for size to be `actual`, the others being known. Only where the size is
+ * linear in exactly one unknown symbol: 2 s0 s1 + 3 = 11 with s1 = 2 gives s0 = 2. That there is no
+ * remainder is for guards to check. */
 DYNC__FN bool dync__symtab_solve(const dync__symtab *t, int64_t size, int64_t actual,
                                  int64_t *value, bool *known)
 {
@@ -198,6 +210,7 @@ static bool dync__sz_open(int64_t a, int64_t b)
            (!dync__is_token(b) || dync__symtab_find(t, b));
 }
 
+/* Is the value within the symbol's bounds? */
 static bool dync__symbol_takes(const dync__sz_symbol *s, int64_t value)
 {
     if (!dync__sz_open(value, value)) return value >= s->low && value <= s->high;
@@ -205,6 +218,7 @@ static bool dync__symbol_takes(const dync__sz_symbol *s, int64_t value)
            !(s->high < DYNC__SZ_MOST && dync__sz_lt(s->high, value));
 }
 
+/* Does the relation hold with these values? false as well where they cannot be computed. */
 DYNC__FN bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard *g,
                                 const int64_t *value)
 {
@@ -222,6 +236,8 @@ DYNC__FN bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard *g,
     return open ? !dync__sz_lt(b, a) : a <= b;
 }
 
+/* All guards and bounds. A value of 0 of a plain size symbol stands for one that was not bound, and
+ * is passed over. */
 DYNC__FN bool dync__symtab_fits(const dync__symtab *t, const int64_t *value)
 {
     for (int i = 0; i < t->guard.n; i++)
@@ -233,6 +249,8 @@ DYNC__FN bool dync__symtab_fits(const dync__symtab *t, const int64_t *value)
     return true;
 }
 
+/* Same tokens, so sizes of the old table are sizes of the new one. value: hints for it, or NULL.
+ * NULL: no memory. */
 DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t *value)
 {
     dync__symtab *t = dync__symtab_new();
@@ -253,6 +271,8 @@ DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t
     return NULL;
 }
 
+/* A number that divides the size whatever the symbols are: the greatest common divisor of its
+ * coefficients (Euclid). 6 s0 + 4 gives 2. */
 DYNC__FN int64_t dync__sz_factor(int64_t size)
 {
     dync__sz_poly p;
@@ -278,6 +298,8 @@ static bool dync__sf_is_lost(int64_t token, double x)
     return !same && (!(whole < x || whole > x) || !(rounded < x || rounded > x));
 }
 
+/* An error where an operand is a size that C's conversions have spoilt: the result would be a
+ * number of 10^18. */
 DYNC__FN dync_status dync__sf_check(double operand)
 {
     const dync__symtab *t = dync__tls.syms;
@@ -316,6 +338,7 @@ DYNC__FN dync_value dync__value_of_sf(double x)
     return v;
 }
 
+/* Is x a size converted to a float, and nothing more? Then *size is that size. */
 DYNC__FN bool dync__sf_size(double x, int64_t *size)
 {
     int64_t bits = dync__sf_bits(x);

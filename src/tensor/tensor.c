@@ -38,6 +38,7 @@ typedef struct dync__grave {
     int line;
 } dync__grave;
 
+/* What each thread has of its own: free slots, ids, the last tensors freed. */
 typedef struct dync__tensor_state {
     dync__tensor *free[DYNC__SLOT_KEEP];
     int n_free;
@@ -58,6 +59,7 @@ static struct {
     int64_t live;
 } dync__slots;
 
+/* Chunk and place in it. */
 static dync__tensor *dync__slot_at(uint32_t slot)
 {
     return dync__chunks[slot >> DYNC__CHUNK_BITS] + (slot & (DYNC__CHUNK_SLOTS - 1));
@@ -65,6 +67,8 @@ static dync__tensor *dync__slot_at(uint32_t slot)
 
 /* ---- state of a thread ----------------------------------------------------------------------- */
 
+/* Its free slots go back to the shared list; handles of its last tensors lose their history for
+ * messages. */
 DYNC__RARE static void dync__tensor_thread_end(dync__thread *thread)
 {
     dync__tensor_state *s = thread->tensor_state;
@@ -104,6 +108,7 @@ DYNC__OFTEN DYNC__INLINE uint64_t dync__tensor_next_id(dync__tensor_state *s)
     return ++s->next_id; /* never 0 */
 }
 
+/* Live tensors, added to the shared count in steps. */
 DYNC__OFTEN DYNC__INLINE void dync__tensor_count(dync__tensor_state *s, int n)
 {
     s->live += n;
@@ -141,6 +146,7 @@ static bool dync__slots_grow(void)
     return true;
 }
 
+/* Up to a batch of slots; false: no memory, or all slots of the process are in use. */
 DYNC__RARE static DYNC__NOINLINE bool dync__slots_refill(dync__tensor_state *s)
 {
     dync__lock(&dync__slots.lock);
@@ -161,6 +167,8 @@ DYNC__RARE static DYNC__NOINLINE bool dync__slots_refill(dync__tensor_state *s)
     return ok;
 }
 
+/* The lower half of a full array goes back to the shared list, so threads that only free feed
+ * threads that only make. */
 DYNC__RARE static DYNC__NOINLINE void dync__slots_spill(dync__tensor_state *s)
 {
     dync__lock(&dync__slots.lock);
@@ -173,6 +181,8 @@ DYNC__RARE static DYNC__NOINLINE void dync__slots_spill(dync__tensor_state *s)
     memmove(s->free, s->free + DYNC__SLOT_BATCH, (size_t)s->n_free * sizeof s->free[0]);
 }
 
+/* The next generation makes every handle of the slot stale at once. The thread that frees need not
+ * be the one that made it. */
 DYNC__OFTEN static void dync__slot_free(dync__tensor *t)
 {
     dync__tensor_state *s = dync__tensor_state_get();
@@ -194,6 +204,8 @@ DYNC__OFTEN static void dync__slot_free(dync__tensor *t)
     s->free[s->n_free++] = t;
 }
 
+/* Says why a handle is stale, if this thread has freed the tensor lately. Without a word for NULL
+ * where an error is pending: the handle is the result of the call that failed. */
 DYNC__RARE DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle)
 {
     const dync__tensor_state *s = dync__tls.tensor_state;
@@ -218,6 +230,7 @@ DYNC__RARE DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle)
 
 /* ---- storage --------------------------------------------------------------------------------- */
 
+/* data: taken as it is, NULL allowed. One reference; NULL: no memory. */
 static dync__storage *dync__storage_make(int device, void *data, size_t size_bytes, int flags)
 {
     dync__tensor_state *state = dync__tensor_state_get();
@@ -231,6 +244,8 @@ static dync__storage *dync__storage_make(int device, void *data, size_t size_byt
 
 #define DYNC__STORAGE_HEADER \
     ((sizeof(dync__storage) + DYNC__DATA_ALIGN - 1) / DYNC__DATA_ALIGN * DYNC__DATA_ALIGN)
+/* Small ones: header and data in one block, one allocation for a tensor of up to
+ * DYNC__JOINED_BYTES. */
 DYNC__OFTEN static dync__storage *dync__storage_joined(size_t size_bytes)
 {
     dync__tensor_state *state = dync__tensor_state_get();
@@ -242,6 +257,7 @@ DYNC__OFTEN static dync__storage *dync__storage_joined(size_t size_bytes)
     return s;
 }
 
+/* A storage with memory of its own, not set; none for devices without data. */
 DYNC__OFTEN DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes)
 {
     if (device == DYNC_CPU && size_bytes && size_bytes <= DYNC__JOINED_BYTES)
@@ -273,6 +289,8 @@ DYNC__RARE static void dync__storage_give_back(dync__storage *s)
     o->release(o->owner);
     dync__free(o, sizeof *o);
 }
+/* release(owner) is called once, at the end, on whichever thread gives the last reference back. On
+ * failure it is not called. */
 DYNC__RARE DYNC__FN dync__storage *dync__storage_foreign(int device, void *data, size_t size_bytes,
                                                          int flags, void (*release)(void *),
                                                          void *owner)
@@ -343,6 +361,8 @@ DYNC__FN int64_t dync__layout_span(const dync__layout *lay)
     return last + 1;
 }
 
+/* Takes the reference to `taken`, also where it fails; NULL for taken is passed on as failure, so
+ * calls can be nested. lay must lie within the storage. */
 DYNC__OFTEN DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype,
                                                     const dync__layout *lay)
 {
@@ -382,6 +402,7 @@ DYNC__FN dync__tensor *dync__tensor_empty(int dtype, int device, const dync__lay
     return dync__tensor_new(dync__storage_new(device, bytes), dtype, dense);
 }
 
+/* A stand-in while a function is traced: form without data. */
 DYNC__RARE DYNC__FN dync__tensor *dync__tensor_fake(int dtype, int device, const dync__layout *lay)
 {
     size_t bytes = (size_t)dync__layout_span(lay) * dync__dtype_info(dtype)->bytes;
@@ -389,6 +410,7 @@ DYNC__RARE DYNC__FN dync__tensor *dync__tensor_fake(int dtype, int device, const
                             lay);
 }
 
+/* Another tensor over base's storage, without a history. */
 DYNC__FN dync__tensor *dync__tensor_alias(const dync__tensor *base, int dtype,
                                           const dync__layout *lay)
 {
@@ -410,6 +432,7 @@ DYNC__OFTEN static void dync__tensor_free(dync__tensor *t)
     dync__storage_unref(storage);
 }
 
+/* T_KEPT: one thread at a time has it, so no atomic decrement is needed. */
 DYNC__OFTEN DYNC__FN void dync__unref(dync__tensor *t)
 {
     if (!t) return;
@@ -468,6 +491,8 @@ static dync__tensor *dync__tensor_copy_from_device(const dync__tensor *t)
     return copy;
 }
 
+/* A new tensor on the CPU with the elements in row-major order. NULL: no memory, or there is no
+ * data. */
 DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *t)
 {
     dync__layout lay;

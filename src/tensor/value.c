@@ -105,6 +105,7 @@ DYNC__FN const char *dync__kind_name(dync_kind kind)
     return i >= 0 && i < DYNC__COUNT_OF(names) ? names[i] : "an unknown kind";
 }
 
+/* The error of all dync_as_..: `expected` with its article. */
 static void dync__value_wrong(const char *expected, dync_value v)
 {
     dync__fail(DYNC_ERR_VALUE, "expected %s, got %s", expected, dync__kind_name(v.kind));
@@ -188,6 +189,7 @@ DYNC_API bool dync_as_bool(dync_value v)
     }
 }
 
+/* A size as it is, perhaps symbolic: only to be passed on. */
 DYNC_API int64_t dync_as_dim(dync_value v)
 {
     return dync__value_is_sized(v) && v.source == DYNC__SYM_SIZE ? v.as.i : dync_as_int(v);
@@ -208,6 +210,8 @@ DYNC_API const char *dync_as_str(dync_value v)
 
 /* ---- what a tensor tells --------------------------------------------------------------------- */
 
+/* The tensor behind a handle, or NULL. A tracer is told what is asked about its stand-ins, since
+ * the answer decides what the function does next. */
 static const dync__tensor *dync__tensor_ask(const dync_tensor *handle, int what, int dim)
 {
     const dync__tensor *t = dync__open(handle);
