@@ -48,7 +48,7 @@ RUN      := $(B)/tools/runtests --jobs $(CORES) --out $(B)/run
 SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATION DYNC_NO_ATOMICS DYNC_NO_F64 DYNC_NO_ONNX DYNC_STATIC DYNC_SMALL
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-all test-now test-all-now check check-now examples samples bench headers amalgamate headers-current layers names same-code cxx split switches embed size-report export-peers digits m32 docs-check asan \
+.PHONY: all demo test test-all test-now test-all-now check check-now examples samples bench headers amalgamate headers-current layers names same-code cxx split switches embed size-report export-peers digits chip-steps m32 docs-check asan \
         ubsan sanitize tsan valgrind soak size help clean run golden-update bench-peers bench-peers-calls peers-venv gpu ptxas
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -384,6 +384,10 @@ $(B)/peers/nets: tests/embed/peers/nets.c $(MERGED_DYNC)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	$(Q)$(LINK)
+$(B)/steps/nets: tests/embed/steps/nets.c $(MERGED_DYNC)
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	$(Q)$(LINK)
 $(B)/digits/train: examples/17_microcontroller/train.c $(MERGED_DYNC)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
@@ -392,6 +396,8 @@ export-peers: $(B)/peers/nets   # exported networks beside those written by hand
 	@sh tests/embed/peers.sh $(B)/peers $(B)/peers/nets $(T)
 digits: $(B)/digits/train      # the demo's network in floats and in 8-bit integers on a Cortex-M4, as on the host
 	@sh tests/embed/digits.sh $(B)/digits $(B)/digits/train
+chip-steps: $(B)/steps/nets    # exported training steps learn on emulated chips, to the bits of the host
+	@CC="$(CC)" sh tests/embed/steps.sh $(B)/steps $(B)/steps/nets
 m32: dync.h
 	@CC="$(CC)" sh tests/embed/run.sh $(B)/embed m32
 
@@ -442,6 +448,7 @@ help:
 	@echo "make size-report   flash and RAM of small programs on four kinds of chip, by module; CHIPS=\"m4f m7\""
 	@echo "make export-peers   networks exported as C beside the same by hand: instructions and RAM on a Cortex-M4; T=\"cnn gru\" FLAGS=-O3"
 	@echo "make digits     the demo's network on an emulated Cortex-M4, in floats and in 8-bit integers"
+	@echo "make chip-steps exported training steps learn on emulated chips, to the bits of the host"
 	@echo "make golden-update   rewrites what the golden files of tests/ir expect; review the difference"
 	@echo "make ptxas      the PTX of the tests through ptxas;  gpu: gpu-tests and gpu-bench on a machine with a GPU; gpu-dry: the same, emulated"
 	@echo "make clean      removes build/"

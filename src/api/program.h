@@ -14,6 +14,20 @@
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs,
                                           const dync_value *args);
 
+/* dync_export_step(fn, x, y): the same of a step that changes things: fn may call dync_backward,
+ * dync_optim_step and dync_optim_zero_grad, and write tensors that are no arguments. Those are the
+ * program's state: dync_program_run changes them as fn would, and C source (dync_program_save_c)
+ * has a copy in memory that is written. Every step begins without gradients, zero_grad or not.
+ *   ->      released by dync_program_free; NULL on failure
+ *   errors  those of dync_export; DYNC_ERR_VALUE (a parameter that holds a gradient, which fn would
+ *           add to), DYNC_ERR_UNSUPPORTED (hooks, double backward into what is returned)
+ *   notes   the export itself changes no tensor and draws no random number
+ *   thread  any */
+#define dync_export_step(fn, ...) \
+    dync_export_step_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+DYNC_API dync_program *dync_export_step_values(dync_callee callee, const char *name, int nargs,
+                                               const dync_value *args);
+
 /* dync_program_run: runs it.
  *   args    dtypes and shapes as exported, marked sizes as far as they may go; any strides
  *   ->      owned by the scope; none on failure
@@ -61,6 +75,18 @@ DYNC_API dync_graph *dync_program_graph(const dync_program *program);
  * for which memory is set aside: int net_run(int x_dim0, const float x[][10], ...), which gives 1
  * and writes nothing for a size that it does not take, else 0; an array whose inner sizes are
  * symbolic is given as its first element.
+ * A program that changes something (dync_export_step) has a state beside: what it writes of its
+ * own, parameters and what an optimizer keeps, and the seed and count of its random numbers, which
+ * are those that the library would draw from here on.
+ *
+ *     typedef struct train_state { float net_0_weight[16][2]; ... } train_state;
+ *     extern train_state train_current;
+ *     void train_step(const float x[8][2], const int64_t label[8], float out[1]);
+ *     void train_step_in(train_arena *arena, train_state *state, const float x[8][2], ...);
+ *
+ * train_step changes train_current, which begins as the tensors are now, train_step_in the
+ * caller's: plain numbers, to be read, copied, kept in a file, set. Arguments that it writes have
+ * no const.
  *   errors  DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express; a marked size
  *           without a maximum), DYNC_ERR_MEMORY
  *   notes   as with every file that dync saves, the old one stays until the new one is whole: it is

@@ -6,7 +6,7 @@
  * One parameter per buffer in their order; one loop per loop, one constant per value. The text
  * needs stdint.h and math.h. Values of an earlier phase are loaded again or kept in a static
  * array, one element per inner index. fma is a * b + c; sums are plain; everything else is what
- * eval.c says. Random numbers and sizes beyond int are refused.
+ * eval.c says. Sizes beyond int are refused; random numbers, too, but in the exporter's files.
  * Sizes may be symbolic, of the table in force: the source of a symbol is its name in C. Where the
  * caller has room for them (dync__csrc_room), kept values lie there, and each buffer begins at its
  * first element that is read or written.
@@ -397,6 +397,12 @@ static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
         dync__csrc_index(c, in->access, 0);
         dync__str_addc(c->out, ')');
         break;
+    case DYNC__P_random:
+        dync__csrc_expand(c, in, in->type,
+                          in->type == DYNC_F32 ? "#_uniform32(r, $a)"
+                          : in->imm.i == 2     ? "#_uniform64(r, $a, 2)"
+                                               : "#_uniform64(r, $a, 0)");
+        break;
     case DYNC__P_cast: dync__csrc_cast(c, in); break;
     case DYNC__P_wrap: dync__csrc_wrap(c, in); break;
     case DYNC__P_scan:
@@ -649,7 +655,7 @@ static dync_status dync__csrc_check(const dync__csrc *c)
                               "kernel %s: more than 2^31 indices do not go into C source",
                               c->k->name);
     for (int i = 0; i < c->k->inst.n; i++)
-        if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_random)
+        if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_random && !c->room)
             return dync__fail(DYNC_ERR_COMPILE, "kernel %s: random numbers do not go into C source",
                               c->k->name);
     return DYNC_OK;
@@ -715,8 +721,11 @@ static void dync__csrc_function(dync__csrc *c)
                        k->buf.at[i].mode & DYNC__BUF_OUT ? "" : "const ",
                        dync__csrc_type(k->buf.at[i].dtype), i);
     if (keeps) dync__str_add(c->out, k->buf.n ? ", unsigned char *a" : "unsigned char *a");
-    dync__str_add(c->out, k->buf.n || keeps ? ")\n{\n" : "void)\n{\n");
+    bool draws = k->uses_random && c->room;
+    if (draws) dync__str_addf(c->out, "%sconst uint64_t *r", k->buf.n || keeps ? ", " : "");
+    dync__str_add(c->out, k->buf.n || keeps || draws ? ")\n{\n" : "void)\n{\n");
     c->indent = 1;
+    if (draws) dync__str_add(c->out, "    (void)r;\n");
     dync__csrc_keep(c);
     for (int b = 0; b < k->buf.n; b++) {
         bool used = false;

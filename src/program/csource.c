@@ -59,11 +59,11 @@ static dync_status dync__csource_results(dync__csource *c)
     for (int i = 0; i < u->n_out; i++) {
         const dync__aot_out *o = &c->aot.out.at[i];
         if (o->kind == DYNC__AOT_VALUE) {
-            u->out[i] = u->lowered.out[o->index];
+            u->out[i] = u->lowered.out[c->aot.mutated.n + o->index];
             continue;
         }
         if (o->kind == DYNC__AOT_VIEW_OF_VALUE) {
-            u->out[i] = u->lowered.out[o->index];
+            u->out[i] = u->lowered.out[c->aot.mutated.n + o->index];
             int64_t first = u->out[i].lay.offset;
             u->out[i].lay = o->lay;
             u->out[i].lay.offset = dync__sz_add(u->out[i].lay.offset, first);
@@ -132,15 +132,15 @@ static dync_status dync__csource_lower(dync__csource *c, const char **why)
     dync_status status = dync__aot_trace(c->flat, NULL, false, &how, &c->aot, why);
     if (status != DYNC_OK) return status;
     if (c->syms && !dync__graph_settle_sizes(c->aot.fw, c->syms)) return DYNC_ERR_MEMORY;
-    if (c->aot.mutated.n)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s writes its inputs", c->program->name);
+    if (c->aot.seeds_before || c->aot.seeds_after)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s calls dync_manual_seed",
+                          c->program->name);
+    DYNC__TRY(dync__csource_state_find(c));
     u->graph = c->aot.fw;
     DYNC__TRY(dync__inductor_steps(c->aot.fw, c->syms != NULL, &u->arena, &u->pb, &u->lowered));
+    c->draws = c->draws || u->pb.rng_used;
     DYNC__TRY(dync__csource_results(c));
-    if (u->pb.rng_used || c->aot.seeds_before)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s draws random numbers",
-                          c->program->name);
-    return DYNC_OK;
+    return dync__csource_state_backs(c);
 }
 
 static void dync__csource_close_way(dync__csource *c)
@@ -272,6 +272,7 @@ DYNC__FN dync_status dync__program_csource(const dync__program *p, const char *h
     if (status == DYNC_ERR_UNSUPPORTED && dync__error_count() == errors)
         dync__fail(status, "C source: %s: %s", p->name,
                    why ? why : "a form that is not functional");
+    if (status == DYNC_OK) status = dync__csource_state_check(&c);
     if (status == DYNC_OK) status = dync__csource_print(&c, header, s);
     if (status == DYNC_OK && h) dync__csource_header(&c, h);
     dync__tls.syms = before;

@@ -42,7 +42,14 @@ typedef struct dync__csource_step {
     int n, slot[DYNC__CSOURCE_ARGS];
     int64_t base[DYNC__CSOURCE_ARGS]; /* of the slot's elements, the one that is passed */
     int64_t scratch, offset;          /* bytes of the arena that it works in; 0: none */
+    bool draws;                       /* random numbers: it is given their state */
 } dync__csource_step;
+
+/* A new value of an input that is computed elsewhere and copied in the end. */
+typedef struct dync__csource_back {
+    int input;
+    dync__lowered_out from;
+} dync__csource_back;
 
 /* The program's function, or one inside an operator. */
 typedef struct dync__csource_unit {
@@ -52,6 +59,8 @@ typedef struct dync__csource_unit {
     dync__lowered lowered;
     int n_in, n_out; /* inputs but weights; what it gives */
     dync__lowered_out *out;
+    int n_back;
+    dync__csource_back *back;
     dync__csource_step *step;
     int n_steps;
     dync__csource_slot *slot; /* per slot of pb */
@@ -83,6 +92,10 @@ typedef struct dync__csource {
     /* of all ways; aot, syms, main are those of the first, or of the one being made */
     DYNC__VEC(dync__csource_way) way;
     DYNC__VEC(const dync__tensor *) weight; /* borrowed of the program */
+    /* those that it writes, and what they are called: members of NAME_state */
+    DYNC__VEC(const dync__tensor *) state;
+    DYNC__VEC(const char *) state_name;
+    bool draws; /* random numbers: their seed and count are state, too */
     int64_t arena_bytes;
 } dync__csource;
 
@@ -106,6 +119,8 @@ DYNC__FN dync_status dync__csource_maxima(dync__str *, const dync__kcall *, bool
 DYNC__FN dync_status dync__csource_max_pool2d(dync__str *, const dync__kcall *, const char *name);
 DYNC__FN dync_status dync__csource_avg_pool2d(dync__str *, const dync__kcall *, const char *name);
 DYNC__FN int dync__csource_for(dync__str *, int depth, const char *var, int64_t n);
+/* csource_grads.c: the kernel calls of gradients and those that an index leads, likewise */
+DYNC__FN dync_status dync__csource_gradient(dync__str *, const dync__kcall *, const char *name);
 /* csource_blocks.c, csource_convs.c: products and convolutions of sizes that are numbers, in
  * blocks: static void @(operands, what `after` reads beside as e0, e1, ...) */
 DYNC__FN dync_status dync__csource_blocks(dync__str *, const dync__kcall *, dync__csource_after *);
@@ -164,7 +179,10 @@ DYNC__FN void dync__csource_index(dync__str *, int n, const int64_t *stride, con
                                   int64_t offset);
 /* csource_data.c */
 DYNC__FN void dync__csource_array(dync__str *, const char *name, const char *data, int dtype,
-                                  int64_t n);
+                                  int64_t n, bool constant);
+DYNC__FN void dync__csource_number(dync__str *, const char *at, int dtype);
+DYNC__FN int64_t dync__csource_span(const dync__layout *);
+DYNC__FN const char *dync__csource_word(dync__csource *, const char *want); /* no word of C's */
 DYNC__FN int64_t dync__csource_numel(const dync__layout *);
 /* the number of input i of the main unit among the weights; -1: no memory */
 DYNC__FN int dync__csource_weight(dync__csource *, int i);
@@ -179,12 +197,36 @@ DYNC__FN void dync__csource_unit_free(dync__csource_unit *);
 /* recursion: a step with functions inside, as a C function with an if or a loop
  * (csource_control.c) */
 DYNC__FN dync_status dync__csource_control(dync__csource *, dync__csource_step *, dync__str *text);
-/* csource_face.c: the header; run and run_in; the self-test */
+/* csource_state.c: what a program writes: inputs, and tensors of its own, which are its state */
+/* from the trace: which those are, under which names; dync__csource_back of the main unit */
+DYNC__FN dync_status dync__csource_state_find(dync__csource *);
+DYNC__FN dync_status dync__csource_state_backs(dync__csource *);
+/* no weight may lie on the memory of state: known once functions are made */
+DYNC__FN dync_status dync__csource_state_check(const dync__csource *);
+DYNC__FN bool dync__csource_has_state(const dync__csource *);
+DYNC__FN bool dync__csource_writes(const dync__csource *, int input);
+/* the number of input i of the main unit among the state; -1: it is none of it */
+DYNC__FN int dync__csource_state(const dync__csource *, int i);
+DYNC__FN void dync__csource_state_type(const dync__csource *, dync__str *);
+DYNC__FN void dync__csource_state_array(const dync__csource *, dync__str *);
+/* functions that draw, where some are called */
+DYNC__FN void dync__csource_random(const dync__csource *, dync__str *);
+/* the state's data before the example is computed, and put back; n: of them */
+DYNC__FN dync_status dync__csource_state_keep(const dync__csource *, dync__tensor **kept);
+DYNC__FN void dync__csource_state_restore(const dync__csource *, dync__tensor **kept);
+/* csource_face.c: the header; run and run_in. Of argument or result i (inputs first): its type, is
+ * it an array of arrays, "[10][3]" without the first size, "const " for what is only read */
 DYNC__FN dync_status dync__csource_names(dync__csource *);
+DYNC__FN const dync__info *dync__csource_input(const dync__csource *, int i);
+DYNC__FN dync__info dync__csource_of(const dync__csource *, int i);
+DYNC__FN bool dync__csource_is_array(const dync__layout *);
+DYNC__FN void dync__csource_inner_sizes(const dync__layout *, dync__str *);
+DYNC__FN const char *dync__csource_const(const dync__csource *, int i);
 /* the steps as a C function, and when they are those to take */
 DYNC__FN dync_status dync__csource_way_text(dync__csource *, dync__csource_way *);
 DYNC__FN void dync__csource_header(const dync__csource *, dync__str *);
 DYNC__FN void dync__csource_run(const dync__csource *, dync__str *);
+/* csource_test.c: the self-test */
 DYNC__FN dync_status dync__csource_test(const dync__csource *, dync__str *);
 /* csource_print.c: the file. header NULL: what would stand in it stands in the file */
 DYNC__FN dync_status dync__csource_print(dync__csource *, const char *header, dync__str *);

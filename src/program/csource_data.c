@@ -1,12 +1,12 @@
-/* program/csource_data.c: arrays of an exported C file: numbers as C has them, weights. Before
- * csource_steps.c. */
+/* program/csource_data.c: arrays of an exported C file: numbers as C has them, weights; names.
+ * Before csource_state.c and csource_steps.c. */
 #include "../dync.in.h"
 #include "csource.h"
 DYNC__COLD
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-static void dync__csource_number(dync__str *s, const char *at, int dtype)
+DYNC__FN void dync__csource_number(dync__str *s, const char *at, int dtype)
 {
     char text[48];
     bool is_float = dtype == DYNC_F32 || dtype == DYNC_F64;
@@ -33,11 +33,11 @@ static void dync__csource_number(dync__str *s, const char *at, int dtype)
 
 /* const float NAME[n] = {...}; of all elements that the layout reaches, from the first on. */
 DYNC__FN void dync__csource_array(dync__str *s, const char *name, const char *data, int dtype,
-                                  int64_t n)
+                                  int64_t n, bool constant)
 {
     int bytes = dync__dtype_info(dtype)->bytes;
-    dync__str_addf(s, "static const %s %s[%lld] = {", dync__csource_type(dtype), name,
-                   (long long)DYNC__MAX(n, 1));
+    dync__str_addf(s, "static %s%s %s[%lld] = {", constant ? "const " : "",
+                   dync__csource_type(dtype), name, (long long)DYNC__MAX(n, 1));
     for (int64_t i = 0; i < n; i++) {
         dync__str_add(s, i % 8 ? " " : "\n    ");
         dync__csource_number(s, data + i * bytes, dtype);
@@ -46,7 +46,7 @@ DYNC__FN void dync__csource_array(dync__str *s, const char *name, const char *da
     dync__str_add(s, n ? "\n};\n" : "0};\n");
 }
 
-static int64_t dync__csource_span(const dync__layout *lay)
+DYNC__FN int64_t dync__csource_span(const dync__layout *lay)
 {
     int64_t span = 1;
     for (int d = 0; d < lay->ndim; d++) {
@@ -72,7 +72,7 @@ DYNC__FN int64_t dync__csource_weights(const dync__csource *c, dync__str *s)
         const dync__tensor *t = c->weight.at[i];
         int64_t n = dync__csource_span(&t->lay);
         dync__format(name, sizeof name, "%s_w%d", c->program->name, i);
-        if (s) dync__csource_array(s, name, dync__tensor_data(t), t->dtype, n);
+        if (s) dync__csource_array(s, name, dync__tensor_data(t), t->dtype, n, true);
         bytes += n * dync__dtype_info(t->dtype)->bytes;
     }
     return bytes;
@@ -84,4 +84,24 @@ DYNC__FN int dync__csource_weight(dync__csource *c, int i)
     for (int k = 0; k < c->weight.n; k++)
         if (c->weight.at[k] == t) return k;
     return dync__avec_push(&c->names, &c->weight, t) ? c->weight.n - 1 : -1;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Words of C and C++ that are no names. */
+static const char dync__csource_words[] =
+    " alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl "
+    "const constexpr const_cast continue decltype default delete do double dynamic_cast else enum "
+    "explicit export extern false float for friend goto if inline int long mutable namespace new "
+    "noexcept not not_eq nullptr operator or or_eq private protected public register "
+    "reinterpret_cast restrict return short signed sizeof static static_assert static_cast struct "
+    "switch template this thread_local throw true try typedef typeid typename union unsigned using "
+    "virtual void volatile wchar_t while xor xor_eq arena state NAN INFINITY INT64_MIN INT32_MIN ";
+
+DYNC__FN const char *dync__csource_word(dync__csource *c, const char *want)
+{
+    char word[128];
+    dync__format(word, sizeof word, " %s ", want);
+    return strstr(dync__csource_words, word) ? dync__arena_printf(&c->names, "%s_", want)
+                                             : dync__arena_strdup(&c->names, want);
 }

@@ -1,5 +1,5 @@
 /* program/csource_face.c: what the user of an exported C file sees: name.h, name_run, the
- * self-test. After csource_control.c, before csource_print.c.
+ * self-test (csource_test.c). After csource_control.c, before csource_print.c.
  *
  *   void f_run(const float x[2][10], float out[2][3]);
  *   int g_run(int x_dim0, const float x[][10], float out[][3]);       symbolic sizes; 0: done
@@ -11,16 +11,6 @@
 DYNC__COLD
 
 /* ---- names ----------------------------------------------------------------------------------- */
-
-/* Words of C and C++ that are no names. */
-static const char dync__csource_words[] =
-    " alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl "
-    "const constexpr const_cast continue decltype default delete do double dynamic_cast else enum "
-    "explicit export extern false float for friend goto if inline int long mutable namespace new "
-    "noexcept not not_eq nullptr operator or or_eq private protected public register "
-    "reinterpret_cast restrict return short signed sizeof static static_assert static_cast struct "
-    "switch template this thread_local throw true try typedef typeid typename union unsigned using "
-    "virtual void volatile wchar_t while xor xor_eq arena NAN INFINITY INT64_MIN INT32_MIN ";
 
 static bool dync__csource_same_name(const char *a, const char *b) /* as macros, too */
 {
@@ -45,11 +35,7 @@ static bool dync__csource_taken(const dync__csource *c, const char *name)
 
 static const char *dync__csource_name(dync__csource *c, const char *want)
 {
-    char word[128];
-    dync__format(word, sizeof word, " %s ", want);
-    const char *name = strstr(dync__csource_words, word)
-                           ? dync__arena_printf(&c->names, "%s_", want)
-                           : dync__arena_strdup(&c->names, want);
+    const char *name = dync__csource_word(c, want);
     for (int i = 1; name && dync__csource_taken(c, name); i++)
         name = dync__arena_printf(&c->names, "%s_%d", want, i);
     return name;
@@ -77,12 +63,12 @@ DYNC__FN dync_status dync__csource_names(dync__csource *c)
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-static const dync__info *dync__csource_input(const dync__csource *c, int i)
+DYNC__FN const dync__info *dync__csource_input(const dync__csource *c, int i)
 {
     return &c->aot.fw->node.at[i]->info[0];
 }
 
-static dync__info dync__csource_of(const dync__csource *c, int i)
+DYNC__FN dync__info dync__csource_of(const dync__csource *c, int i)
 {
     if (i < c->aot.n_inputs) return *dync__csource_input(c, i);
     const dync__lowered_out *o = &c->main.out[i - c->aot.n_inputs];
@@ -94,7 +80,7 @@ static const char *dync__csource_param(const dync__csource *c, int i)
 }
 
 /* May it be an array of arrays: all sizes but the first are numbers, none is 0? */
-static bool dync__csource_is_array(const dync__layout *lay)
+DYNC__FN bool dync__csource_is_array(const dync__layout *lay)
 {
     bool plain = true;
     for (int d = 0; d < lay->ndim; d++)
@@ -102,16 +88,28 @@ static bool dync__csource_is_array(const dync__layout *lay)
     return plain;
 }
 
-static void dync__csource_inner_sizes(const dync__layout *lay, dync__str *s)
+DYNC__FN void dync__csource_inner_sizes(const dync__layout *lay, dync__str *s)
 {
     for (int d = 1; d < lay->ndim; d++) dync__str_addf(s, "[%lld]", (long long)lay->shape[d]);
+}
+
+/* "const " for what is only read */
+DYNC__FN const char *dync__csource_const(const dync__csource *c, int i)
+{
+    return i < c->aot.n_inputs && !dync__csource_writes(c, i) ? "const " : "";
+}
+
+/* "step" for a program that changes something, else "run" */
+static const char *dync__csource_verb(const dync__csource *c)
+{
+    return dync__csource_has_state(c) ? "step" : "run";
 }
 
 /* const float x[2][10] */
 static void dync__csource_declare(const dync__csource *c, int i, dync__str *s)
 {
     dync__info info = dync__csource_of(c, i);
-    dync__str_addf(s, "%s%s ", i < c->aot.n_inputs ? "const " : "", dync__csource_type(info.dtype));
+    dync__str_addf(s, "%s%s ", dync__csource_const(c, i), dync__csource_type(info.dtype));
     if (!dync__csource_is_array(&info.lay)) {
         dync__str_addf(s, "*%s", dync__csource_param(c, i));
         return;
@@ -139,11 +137,13 @@ static void dync__csource_prototype(const dync__csource *c, const char *suffix, 
                                     dync__str *s)
 {
     const char *before = "";
-    dync__str_addf(s, "%s %s_run%s(", c->syms ? "int" : "void", c->program->name, suffix);
+    const char *name = c->program->name;
+    dync__str_addf(s, "%s %s_%s%s(", c->syms ? "int" : "void", name, dync__csource_verb(c), suffix);
     if (arena) {
-        dync__str_addf(s, "%s_arena *arena", c->program->name);
+        dync__str_addf(s, "%s_arena *arena", name);
         before = ", ";
     }
+    if (arena && dync__csource_has_state(c)) dync__str_addf(s, ", %s_state *state", name);
     dync__csource_symbols(c, dync__csource_all_symbols(c), before, "int ", s);
     if (dync__csource_all_symbols(c)) before = ", ";
     for (int i = 0; i < c->aot.n_inputs + c->main.n_out; i++, before = ", ") {
@@ -199,7 +199,7 @@ static void dync__csource_sizes(const dync__csource *c, dync__str *s)
 
 DYNC__FN void dync__csource_header(const dync__csource *c, dync__str *s)
 {
-    const char *name = c->program->name;
+    const char *name = c->program->name, *verb = dync__csource_verb(c);
     dync__str_addf(s,
                    "#ifndef %s_H\n#define %s_H\n#include <stdint.h>\n"
                    "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
@@ -209,15 +209,18 @@ DYNC__FN void dync__csource_header(const dync__csource *c, dync__str *s)
                    "\n/* What one run works in. */\n"
                    "typedef union %s_arena {\n    double f64;\n    int64_t i64;\n"
                    "    unsigned char bytes[%s_ARENA_BYTES + (%s_ARENA_BYTES == 0)];\n"
-                   "} %s_arena;\n\n/* ",
+                   "} %s_arena;\n\n",
                    name, c->upper, c->upper, name);
+    dync__csource_state_type(c, s);
+    dync__str_add(s, "/* ");
     if (c->syms)
         dync__str_add(s, "0, or 1 where a size is none that it takes: nothing is written then. ");
     dync__str_addf(s,
                    "Arrays lie row major and do not overlap.\n"
-                   " * %s_run works in a static arena: one call at a time. %s_run_in works in the "
-                   "one given. */\n",
-                   name, name);
+                   " * %s_%s works in a static arena%s: one call at a time. %s_%s_in works in the "
+                   "one%s given. */\n",
+                   name, verb, dync__csource_has_state(c) ? " and changes the state above" : "",
+                   name, verb, dync__csource_has_state(c) ? "s" : "");
     dync__csource_prototype(c, "", false, s);
     dync__str_add(s, ";\n");
     dync__csource_prototype(c, "_in", true, s);
@@ -263,11 +266,14 @@ DYNC__FN dync_status dync__csource_way_text(dync__csource *c, dync__csource_way 
     dync__str_add(&s, "static void @(");
     for (int i = 0; i < c->aot.n_inputs + c->main.n_out; i++, before = ", ") {
         bool in = i < c->aot.n_inputs;
-        dync__str_addf(&s, "%s%s%s *%s%d", before, in ? "const " : "",
+        dync__str_addf(&s, "%s%s%s *%s%d", before, dync__csource_const(c, i),
                        dync__csource_type(dync__csource_of(c, i).dtype), in ? "in" : "out",
                        in ? i : i - c->aot.n_inputs);
     }
-    dync__str_addf(&s, "%sunsigned char *a)\n{\n", before);
+    dync__str_addf(&s, "%sunsigned char *a", before);
+    if (dync__csource_has_state(c)) dync__str_add(&s, ", #_state *s");
+    dync__str_add(&s, ")\n{\n");
+    if (dync__csource_has_state(c)) dync__str_add(&s, "    (void)s;\n");
     if (!c->main.arena_bytes) dync__str_add(&s, "    (void)a;\n");
     dync__csource_body(c, &c->main, &s);
     dync__str_add(&s, "}\n");
@@ -282,9 +288,9 @@ static void dync__csource_way_call(const dync__csource *c, const dync__csource_w
 {
     dync__str_addf(s, "%s(", way->fn->name);
     for (int i = 0; i < c->aot.n_inputs + c->main.n_out; i++)
-        dync__str_addf(s, "(%s%s *)%s, ", i < c->aot.n_inputs ? "const " : "",
+        dync__str_addf(s, "(%s%s *)%s, ", dync__csource_const(c, i),
                        dync__csource_type(dync__csource_of(c, i).dtype), dync__csource_param(c, i));
-    dync__str_add(s, "arena->bytes");
+    dync__str_add(s, dync__csource_has_state(c) ? "arena->bytes, state" : "arena->bytes");
     dync__csource_symbols(c, way->fn->uses, ", ", "", s);
     dync__str_add(s, ");\n");
 }
@@ -303,176 +309,11 @@ DYNC__FN void dync__csource_run(const dync__csource *c, dync__str *s)
     }
     dync__str_add(s, c->syms ? "    else\n        return 1;\n    return 0;\n}\n\n" : "}\n\n");
     dync__csource_prototype(c, "", false, s);
-    dync__str_addf(s, "\n{\n    static %s_arena arena;\n    %s%s_run_in(&arena", name,
-                   c->syms ? "return " : "", name);
+    dync__str_addf(s, "\n{\n    static %s_arena arena;\n    %s%s_%s_in(&arena", name,
+                   c->syms ? "return " : "", name, dync__csource_verb(c));
+    if (dync__csource_has_state(c)) dync__str_addf(s, ", &%s_current", name);
     dync__csource_symbols(c, dync__csource_all_symbols(c), ", ", "", s);
     for (int i = 0; i < c->aot.n_inputs + c->main.n_out; i++)
         dync__str_addf(s, ", %s", dync__csource_param(c, i));
     dync__str_add(s, ");\n}\n");
-}
-
-/* ---- the self-test --------------------------------------------------------------------------- */
-
-/* The layout that a value has in the export. */
-static bool dync__csource_exported(const dync__csource *c, dync__layout *lay)
-{
-    return !c->syms || dync__layout_values(c->syms, c->hint, lay);
-}
-
-/* Inputs between -1 and 1 from a fixed stream, integers all the same. */
-static dync__tensor *dync__csource_example(const dync__csource *c, int i, int integer, uint64_t *at)
-{
-    dync__info info = *dync__csource_input(c, i);
-    dync__layout lay;
-    if (!dync__csource_exported(c, &info.lay) ||
-        dync__layout_contiguous(&lay, info.lay.ndim, info.lay.shape) != DYNC_OK)
-        return NULL;
-    dync__tensor *t = dync__tensor_empty(info.dtype, DYNC_CPU, &lay);
-    char *data = t ? dync__tensor_data(t) : NULL;
-    bool is_float = dync__dtype_info(info.dtype)->kind == 'f';
-    for (int64_t k = 0; data && k < t->numel; k++)
-        dync__store_f64(data + k * dync__dtype_info(t->dtype)->bytes, t->dtype,
-                        is_float ? 2 * (double)dync__rng_uniform_f32(1, (*at)++) - 1 : integer);
-    return t;
-}
-
-static dync_status dync__csource_expected(const dync__csource *c, dync__arg *inputs,
-                                          dync__arena *arena, dync__arg *out)
-{
-    dync__handler *stack = dync__handler_swap(NULL);
-    dync__symtab *syms = dync__tls.syms;
-    bool grad = dync_grad_mode_push(false);
-    dync_scope scope = dync_scope_begin();
-    dync__tls.syms = NULL;
-    dync_status status = dync__graph_eval(c->flat, inputs, c->aot.n_inputs, arena, out);
-    dync__tls.syms = syms;
-    dync_scope_end(&scope);
-    dync_grad_mode_pop(grad);
-    (void)dync__handler_swap(stack);
-    return status;
-}
-
-static void dync__csource_release(const dync__csource *c, dync__arg *inputs)
-{
-    for (int i = 0; i < c->aot.n_inputs; i++) {
-        dync__arg_release(&inputs[i]);
-        inputs[i] = (dync__arg){0};
-    }
-}
-
-/* Inputs that the program takes and its results: an index may be 0, a divisor 1. */
-static dync_status dync__csource_examples(const dync__csource *c, dync__arg *inputs,
-                                          dync__arena *arena, dync__arg *out)
-{
-    dync_status status = DYNC_ERR_VALUE;
-    dync__error_slot error;
-    for (int integer = 0; integer < 2 && status != DYNC_ERR_MEMORY; integer++) {
-        uint64_t at = 0;
-        dync__error_guard guard;
-        dync__error_guard_begin(&guard);
-        status = DYNC_OK;
-        for (int i = 0; i < c->aot.n_inputs && status == DYNC_OK; i++) {
-            inputs[i] = dync__arg_t(dync__csource_example(c, i, integer, &at));
-            if (!inputs[i].as.t) status = DYNC_ERR_MEMORY;
-        }
-        if (status == DYNC_OK) status = dync__csource_expected(c, inputs, arena, out);
-        error = dync__error_guard_end(&guard);
-        if (status == DYNC_OK) return DYNC_OK;
-        dync__csource_release(c, inputs);
-    }
-    dync__error_raise(&error);
-    return status;
-}
-
-/* (const float (*)[10])example0 */
-static void dync__csource_cast(const dync__csource *c, int i, dync__str *s)
-{
-    dync__info info = dync__csource_of(c, i);
-    if (info.lay.ndim > 1 && dync__csource_is_array(&info.lay)) {
-        dync__str_addf(s, "(%s%s (*)", i < c->aot.n_inputs ? "const " : "",
-                       dync__csource_type(info.dtype));
-        dync__csource_inner_sizes(&info.lay, s);
-        dync__str_addc(s, ')');
-    }
-    dync__str_addf(s, "example%d", i);
-}
-
-static void dync__csource_test_text(const dync__csource *c, const int64_t *numel, dync__str *s)
-{
-    const char *name = c->program->name, *before = "";
-    int n = c->aot.n_inputs;
-    dync__str_addf(s, "\nint %s_self_test(void)\n{\n    int bad = 0;\n    %s%s_run(", name,
-                   c->syms ? "bad += " : "", name);
-    for (int i = 0; c->syms && i < c->syms->symbol.n; i++)
-        if (!c->syms->symbol.at[i].is) {
-            dync__str_addf(s, "%s%lld", before, (long long)c->hint[i]);
-            before = ", ";
-        }
-    for (int i = 0; i < n + c->main.n_out; i++, before = ", ") {
-        dync__str_add(s, before);
-        dync__csource_cast(c, i, s);
-    }
-    dync__str_add(s, ");\n");
-    for (int i = n; i < n + c->main.n_out; i++)
-        if (numel[i])
-            dync__str_addf(
-                s,
-                "    for (int i = 0; i < %lld; i++) {\n        double got = (double)example%d[i], "
-                "want = (double)expected%d[i];\n"
-                "        double off = got - want, limit = 1e-5 + 1e-4 * (want < 0 ? -want : "
-                "want);\n"
-                "        if (!(off <= limit && -off <= limit) && !(got != got && want != want) && "
-                "got - want != 0) bad++;\n    }\n",
-                (long long)numel[i], i, i);
-    dync__str_addf(s,
-                   "    return bad;\n}\n#endif\n\n#ifdef %s_MAIN\n#include <stdio.h>\n"
-                   "int main(void)\n{\n    int bad = %s_self_test();\n"
-                   "    printf(\"%s: %%d values are wrong\\n\", bad);\n    return bad != 0;\n}\n"
-                   "#endif\n",
-                   c->upper, name, name);
-}
-
-/* What it computes of the examples, and room for what the C file will. */
-static dync_status dync__csource_results_text(const dync__csource *c, const dync__arg *out,
-                                              int64_t *numel, dync__str *s)
-{
-    char name[32];
-    for (int i = 0; out->kind == DYNC__A_LIST && i < out->n; i++) {
-        int at = c->aot.n_inputs + i;
-        dync__tensor *dense = dync__contiguous_copy(out->as.list[i].as.t);
-        if (!dense) return DYNC_ERR_MEMORY;
-        numel[at] = dense->numel;
-        dync__format(name, sizeof name, "expected%d", at);
-        if (dense->numel)
-            dync__csource_array(s, name, dync__tensor_data(dense), dense->dtype, dense->numel);
-        dync__str_addf(s, "static %s example%d[%lld];\n", dync__csource_type(dense->dtype), at,
-                       (long long)DYNC__MAX(dense->numel, 1));
-        dync__unref(dense);
-    }
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__csource_test(const dync__csource *c, dync__str *s)
-{
-    dync__arena arena = {0};
-    dync__arg inputs[DYNC__MAX_LEAVES] = {{0}}, out = {0};
-    int64_t numel[2 * DYNC__MAX_LEAVES] = {0};
-    char name[32];
-    dync_status status = dync__csource_examples(c, inputs, &arena, &out);
-    if (status == DYNC_OK)
-        dync__str_addf(s,
-                       "\n/* cc -D%s_MAIN this.c -lm && ./a.out */\n#ifdef %s_MAIN\n"
-                       "#define %s_SELF_TEST\n#endif\n#ifdef %s_SELF_TEST\n",
-                       c->upper, c->upper, c->upper, c->upper);
-    for (int i = 0; i < c->aot.n_inputs && status == DYNC_OK; i++) {
-        dync__format(name, sizeof name, "example%d", i);
-        dync__csource_array(s, name, dync__tensor_data(inputs[i].as.t), inputs[i].as.t->dtype,
-                            inputs[i].as.t->numel);
-    }
-    if (status == DYNC_OK) status = dync__csource_results_text(c, &out, numel, s);
-    if (status == DYNC_OK) dync__csource_test_text(c, numel, s);
-    dync__csource_release(c, inputs);
-    dync__arg_release(&out);
-    dync__arena_free(&arena);
-    return status;
 }

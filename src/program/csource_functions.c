@@ -113,6 +113,7 @@ static void dync__csource_bits(dync__csource *c, dync__str *s)
 DYNC__FN void dync__csource_functions(dync__csource *c, dync__str *s)
 {
     dync__csource_bits(c, s);
+    dync__csource_random(c, s);
     for (int i = 0; i < c->fn.n; i++) {
         const dync__csource_fn *f = c->fn.at[i];
         const char *text = dync__csource_named(c, f);

@@ -34,6 +34,7 @@ DYNC__FN dync_status dync__csource_print(dync__csource *c, const char *header, d
 {
     dync__str body = {0};
     (void)dync__csource_weights(c, &body);
+    dync__csource_state_array(c, &body);
     dync__str_addc(&body, '\n');
     dync__csource_functions(c, &body);
     dync__csource_run(c, &body);

@@ -44,6 +44,7 @@ static dync_status dync__csource_step_text(dync__csource *c, dync__csource_step 
             s->base[i] = room.base[i];
         }
         s->scratch = room.bytes;
+        s->draws = s->at.k->uses_random;
         return DYNC_OK;
     }
     s->n = call->n - s->no_index;
@@ -162,6 +163,8 @@ static void dync__csource_outputs(dync__csource_unit *u)
                          dync__layout_is_contiguous(&o->lay) && o->dtype == s->dtype;
             t->output = whole ? k : -1;
         }
+        for (int k = 0; k < u->n_back; k++)
+            if (u->back[k].from.input < 0 && u->back[k].from.output == s->index) users += 2;
         if (users > 1) t->output = -1;
         t->copied_out = users > 0 && t->output < 0;
         t->in_arena = t->output < 0;
@@ -208,6 +211,9 @@ static void dync__csource_place_of(dync__csource *c, const dync__csource_unit *u
         dync__str_addf(s, "out%d", t->output);
     } else if (p->index < u->n_in) {
         dync__str_addf(s, "in%d", (int)p->index);
+    } else if (dync__csource_state(c, (int)p->index) >= 0) {
+        dync__str_addf(s, "(%s *)s->%s", dync__csource_type(p->dtype),
+                       c->state_name.at[dync__csource_state(c, (int)p->index)]);
     } else {
         dync__str_addf(s, "%s_w%d", c->program->name, dync__csource_weight(c, (int)p->index));
     }
@@ -229,9 +235,17 @@ static void dync__csource_calls(dync__csource *c, const dync__csource_unit *u, d
             dync__str_addf(s, step->offset ? "%sa + %lld" : "%sa", before, (long long)step->offset);
             before = ", ";
         }
+        if (step->draws) {
+            dync__str_addf(s, "%ss->random", before);
+            before = ", ";
+        }
         dync__csource_symbols(c, step->fn->uses, before, "", s);
         dync__str_add(s, ");\n");
     }
+    if (!u->pb.rng_used) return;
+    dync__str_add(s, "    s->random[1] += (uint64_t)(");
+    dync__size_csource(s, (int64_t)u->pb.rng_used);
+    dync__str_add(s, ");\n");
 }
 
 /* The slot that a result lies in, or -1. */
@@ -247,36 +261,58 @@ static int dync__csource_result_slot(const dync__csource_unit *u, const dync__lo
     return slot;
 }
 
-/* Outputs that are no storage of their own: element by element. */
-static void dync__csource_copies(dync__csource *c, const dync__csource_unit *u, dync__str *s)
+/* A value of `slot`, element by element, to where text and strides say. */
+static void dync__csource_copy(dync__csource *c, const dync__csource_unit *u, dync__str *s,
+                               int slot, const dync__layout *from, const char *to,
+                               const int64_t *stride)
 {
     static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
+    const char *var[DYNC_MAX_DIMS];
+    for (int d = 0; d < from->ndim; d++) {
+        var[d] = from->shape[d] > 1 ? names[d] : NULL;
+        if (!var[d]) continue;
+        dync__str_addf(s, "    for (int %s = 0; %s < ", var[d], var[d]);
+        dync__size_csource(s, from->shape[d]);
+        dync__str_addf(s, "; %s++)\n    ", var[d]);
+    }
+    dync__str_addf(s, "    %s[", to);
+    dync__csource_index(s, from->ndim, stride, var, 0);
+    dync__str_add(s, "] = (");
+    dync__csource_place_of(c, u, s, slot, 0);
+    dync__str_add(s, ")[");
+    dync__csource_index(s, from->ndim, from->stride, var, from->offset);
+    dync__str_add(s, "];\n");
+}
+
+/* New values of inputs, then outputs that are no storage of their own. */
+static void dync__csource_copies(dync__csource *c, const dync__csource_unit *u, dync__str *s)
+{
+    for (int i = 0; i < u->n_back; i++) {
+        const dync__csource_back *b = &u->back[i];
+        const dync__lowered_out to = {.input = b->input};
+        const dync__layout *lay = &u->graph->node.at[b->input]->info[0].lay;
+        int slot = dync__csource_result_slot(u, &b->from), at = dync__csource_result_slot(u, &to);
+        dync__str place = {0};
+        if (slot < 0 || at < 0 || dync__csource_numel(lay) == 0) continue;
+        dync__str_addc(&place, '(');
+        dync__csource_place_of(c, u, &place, at, lay->offset);
+        dync__str_addc(&place, ')');
+        dync__csource_copy(c, u, s, slot, &b->from.lay, dync__str_get(&place), lay->stride);
+        s->failed = s->failed || place.failed;
+        dync__str_free(&place);
+    }
     for (int i = 0; i < u->n_out; i++) {
         const dync__lowered_out *o = &u->out[i];
+        int64_t stride[DYNC_MAX_DIMS], all = 1;
+        char to[16];
         int slot = dync__csource_result_slot(u, o);
         if (slot < 0 || u->slot[slot].output == i || dync__csource_numel(&o->lay) == 0) continue;
-        dync__layout dense;
-        const char *var[DYNC_MAX_DIMS];
-        int64_t stride = 1;
-        dense = o->lay;
         for (int d = o->lay.ndim - 1; d >= 0; d--) {
-            dense.stride[d] = stride;
-            stride = dync__sz_mul(stride, o->lay.shape[d]);
+            stride[d] = all;
+            all = dync__sz_mul(all, o->lay.shape[d]);
         }
-        for (int d = 0; d < o->lay.ndim; d++) {
-            var[d] = o->lay.shape[d] > 1 ? names[d] : NULL;
-            if (!var[d]) continue;
-            dync__str_addf(s, "    for (int %s = 0; %s < ", var[d], var[d]);
-            dync__size_csource(s, o->lay.shape[d]);
-            dync__str_addf(s, "; %s++)\n    ", var[d]);
-        }
-        dync__str_addf(s, "    out%d[", i);
-        dync__csource_index(s, o->lay.ndim, dense.stride, var, 0);
-        dync__str_add(s, "] = (");
-        dync__csource_place_of(c, u, s, slot, 0);
-        dync__str_add(s, ")[");
-        dync__csource_index(s, o->lay.ndim, o->lay.stride, var, o->lay.offset);
-        dync__str_add(s, "];\n");
+        dync__format(to, sizeof to, "out%d", i);
+        dync__csource_copy(c, u, s, slot, &o->lay, to, stride);
     }
 }
 

@@ -1,0 +1,184 @@
+/* program/csource_grads.c: kernel calls of gradients as plain C loops. After csource_kernels.c,
+ * before csource_calls.c, whose table names them.
+ *
+ * Gradients of windows begin with zeros and add what each place of the result gives back. */
+#include "../dync.in.h"
+#include "csource.h"
+DYNC__COLD
+
+static const char *const dync__grads_i[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
+
+/* Loops over every dimension of a layout; var[d] NULL for a size of 1. The depth inside. */
+static int dync__grads_over(dync__str *s, int depth, const dync__layout *lay, const char **var)
+{
+    for (int d = 0; d < lay->ndim; d++) {
+        var[d] = lay->shape[d] != 1 ? dync__grads_i[d] : NULL;
+        depth = dync__csource_for(s, depth, dync__grads_i[d], lay->shape[d]);
+    }
+    return depth;
+}
+
+static void dync__grads_place(dync__str *s, char letter, const dync__layout *lay,
+                              const char *const *var)
+{
+    dync__str_addf(s, "%c[", letter);
+    dync__csource_index(s, lay->ndim, lay->stride, var, 0);
+    dync__str_addc(s, ']');
+}
+
+/* y = 0 */
+static void dync__grads_begin(dync__str *s, char y, const dync__layout *lay)
+{
+    const char *var[DYNC_MAX_DIMS];
+    int depth = dync__grads_over(s, 1, lay, var);
+    dync__str_addf(s, "%*s", 4 * depth, "");
+    dync__grads_place(s, y, lay, var);
+    dync__str_add(s, " = 0;\n");
+}
+
+/* ---- convolution ----------------------------------------------------------------------------- */
+
+/* Every product of a forward pass over x [n, channel, p, q], w [o, c, u, v], y [n, o, i, j], once:
+ * `add` of them. */
+static void dync__grads_products(dync__str *s, const dync__operand *x, const dync__operand *w,
+                                 const dync__operand *y, const dync__attr_conv *a,
+                                 const char letters[3])
+{
+    static const char *const x_var[] = {"n", "c", "p", "q"}, *const w_var[] = {"o", "c", "u", "v"},
+                             *const y_var[] = {"n", "o", "i", "j"};
+    const char *loops[] = {"n", "o", "i", "j", "c", "u", "v"};
+    int64_t groups = DYNC__MAX(a->groups, 1), per_in = w->lay.shape[1],
+            per_out = w->lay.shape[0] / groups;
+    for (int d = 0; d < 7; d++)
+        dync__str_addf(s, "%*sfor (int %s = 0; %s < %lld; %s++)%s\n", 4 * (d + 1), "", loops[d],
+                       loops[d], (long long)(d < 4 ? y->lay.shape[d] : w->lay.shape[d - 3]),
+                       loops[d], d == 6 ? " {" : "");
+    dync__str_addf(s,
+                   "%*sint p = i * %lld - %lld + u * %lld, q = j * %lld - %lld + v * %lld;\n"
+                   "%*sif (p < 0 || p >= %lld || q < 0 || q >= %lld) continue;\n%*s%c[",
+                   32, "", (long long)a->stride[0], (long long)a->pad[0], (long long)a->dilation[0],
+                   (long long)a->stride[1], (long long)a->pad[1], (long long)a->dilation[1], 32, "",
+                   (long long)x->lay.shape[2], (long long)x->lay.shape[3], 32, "", letters[0]);
+    const dync__operand *of[3] = {x, w, y};
+    const char *const *var[3] = {x_var, w_var, y_var};
+    int order[3] = {letters[0] == 'x' ? 0 : 1, letters[0] == 'x' ? 1 : 0, 2};
+    for (int k = 0; k < 3; k++) {
+        if (k) dync__str_addf(s, "%s%c[", k == 1 ? " += " : " * ", letters[k]);
+        dync__csource_index(s, 4, of[order[k]]->lay.stride, var[order[k]], 0);
+        if (order[k] == 0 && groups > 1)
+            dync__str_addf(s, " + o / %lld * %lld", (long long)per_out,
+                           (long long)(per_in * x->lay.stride[1]));
+        dync__str_addc(s, ']');
+    }
+    dync__str_add(s, ";\n                            }\n}\n");
+}
+
+/* gy, w, gx */
+static dync_status dync__grads_conv_input(dync__str *s, const dync__kcall *call, const char *name)
+{
+    const dync__operand *o = call->operand;
+    DYNC__TRY(dync__csource_head(s, call, name, "ywx"));
+    dync__grads_begin(s, 'x', &o[2].lay);
+    dync__grads_products(s, &o[2], &o[1], &o[0], &call->attr.conv, "xwy");
+    return DYNC_OK;
+}
+
+/* x, gy, gw */
+static dync_status dync__grads_conv_weight(dync__str *s, const dync__kcall *call, const char *name)
+{
+    const dync__operand *o = call->operand;
+    DYNC__TRY(dync__csource_head(s, call, name, "xyw"));
+    dync__grads_begin(s, 'w', &o[2].lay);
+    dync__grads_products(s, &o[0], &o[2], &o[1], &call->attr.conv, "wxy");
+    return DYNC_OK;
+}
+
+/* ---- pooling: the last two dimensions are a picture ------------------------------------------ */
+
+static dync_status dync__grads_max(dync__str *s, const dync__kcall *call, const char *name)
+{
+    const dync__layout *y = &call->operand[0].lay, *k = &call->operand[1].lay,
+                       *x = &call->operand[2].lay;
+    const char *var[DYNC_MAX_DIMS];
+    int rank = y->ndim;
+    long long width = (long long)x->shape[rank - 1];
+    DYNC__TRY(dync__csource_head(s, call, name, "ykx"));
+    dync__grads_begin(s, 'x', x);
+    int depth = dync__grads_over(s, 1, y, var);
+    dync__str_addf(s, "%*s{\n%*sint k0 = (int)", 4 * depth, "", 4 * depth + 4, "");
+    dync__grads_place(s, 'k', k, var);
+    dync__str_addf(s, ";\n%*sx[", 4 * depth + 4, "");
+    dync__csource_index(s, rank - 2, x->stride, var, 0);
+    dync__str_addf(s, " + k0 / %lld * %lld + k0 %% %lld * %lld] += ", width,
+                   (long long)x->stride[rank - 2], width, (long long)x->stride[rank - 1]);
+    dync__grads_place(s, 'y', y, var);
+    dync__str_addf(s, ";\n%*s}\n}\n", 4 * depth, "");
+    return DYNC_OK;
+}
+
+static dync_status dync__grads_avg(dync__str *s, const dync__kcall *call, const char *name)
+{
+    const dync__layout *y = &call->operand[0].lay, *x = &call->operand[1].lay;
+    const dync__attr_pool *a = &call->attr.pool;
+    const char *var[DYNC_MAX_DIMS];
+    int rank = y->ndim;
+    if (a->ceil || a->divisor)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: avg_pool2d with ceil_mode or a divisor");
+    DYNC__TRY(dync__csource_head(s, call, name, "yx"));
+    dync__grads_begin(s, 'x', x);
+    int depth = dync__grads_over(s, 1, y, var);
+    const char *row = var[rank - 2] ? var[rank - 2] : "0",
+               *column = var[rank - 1] ? var[rank - 1] : "0";
+    dync__str_addf(s, "%*s{\n", 4 * depth, "");
+    const char *limits[] = {"p0", "p1", "q0", "q1"};
+    for (int d = 0; d < 2; d++)
+        dync__str_addf(s,
+                       "%*sint %s = %s * %lld - %lld, %s = %s + %lld < %lld ? %s + %lld : %lld;\n",
+                       4 * depth + 4, "", limits[2 * d], d ? column : row, (long long)a->stride[d],
+                       (long long)a->pad[d], limits[2 * d + 1], limits[2 * d],
+                       (long long)a->kernel[d], (long long)x->shape[rank - 2 + d], limits[2 * d],
+                       (long long)a->kernel[d], (long long)x->shape[rank - 2 + d]);
+    dync__str_addf(s, "%*sif (p0 < 0) p0 = 0;\n%*sif (q0 < 0) q0 = 0;\n", 4 * depth + 4, "",
+                   4 * depth + 4, "");
+    if (a->include_pad)
+        dync__str_addf(s, "%*sint count = %lld;\n", 4 * depth + 4, "",
+                       (long long)(a->kernel[0] * a->kernel[1]));
+    else
+        dync__str_addf(s, "%*sint count = (p1 - p0) * (q1 - q0);\n", 4 * depth + 4, "");
+    dync__str_addf(s, "%*sfor (int p = p0; p < p1; p++)\n%*sfor (int q = q0; q < q1; q++)\n%*sx[",
+                   4 * depth + 4, "", 4 * depth + 8, "", 4 * depth + 12, "");
+    dync__csource_index(s, rank - 2, x->stride, var, 0);
+    dync__str_addf(s, " + p * %lld + q * %lld] += ", (long long)x->stride[rank - 2],
+                   (long long)x->stride[rank - 1]);
+    dync__grads_place(s, 'y', y, var);
+    dync__str_addf(s, " / (%s)count;\n%*s}\n}\n", dync__csource_type(call->operand[0].dtype),
+                   4 * depth, "");
+    return DYNC_OK;
+}
+
+/* ---- the way in ------------------------------------------------------------------------------ */
+
+DYNC__FN dync_status dync__csource_gradient(dync__str *s, const dync__kcall *call, const char *name)
+{
+    static const struct {
+        int kernel;
+        dync_status (*print)(dync__str *, const dync__kcall *, const char *);
+    } rows[] = {
+        {DYNC__K_conv2d_grad_input, dync__grads_conv_input},
+        {DYNC__K_conv2d_grad_weight, dync__grads_conv_weight},
+        {DYNC__K_max_pool2d_grad, dync__grads_max},
+        {DYNC__K_avg_pool2d_grad, dync__grads_avg},
+    };
+    for (int i = 0; i < DYNC__COUNT_OF(rows); i++) {
+        if (!dync__kcall_is(call, rows[i].kernel)) continue;
+        for (int k = 0; k < call->n; k++)
+            for (int d = 0; d < call->operand[k].lay.ndim; d++)
+                if (dync__is_token(call->operand[k].lay.shape[d]) ||
+                    dync__is_token(call->operand[k].lay.stride[d]))
+                    return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s of symbolic sizes",
+                                      call->row->name);
+        return rows[i].print(s, call, name);
+    }
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: there is no C form of %s yet",
+                      call->row->name);
+}

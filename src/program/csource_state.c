@@ -1,0 +1,234 @@
+/* program/csource_state.c: what an exported program writes. Before csource_steps.c.
+ *
+ *   typedef struct f_state {          tensors of the program that it writes, and where its random
+ *       float net_0_weight[16][2];    numbers stand
+ *       uint64_t random[2];
+ *   } f_state;
+ *   extern f_state f_current;         as they were at the export
+ *
+ * Inputs that it writes are arguments without const. Where the plan does not compute a new value in
+ * its place (inductor/lower.c), it is copied there in the end. */
+#include "../dync.in.h"
+#include "csource.h"
+DYNC__COLD
+
+/* ---- what is written ------------------------------------------------------------------------- */
+
+DYNC__FN bool dync__csource_has_state(const dync__csource *c) { return c->state.n || c->draws; }
+
+DYNC__FN bool dync__csource_writes(const dync__csource *c, int input)
+{
+    bool writes = false;
+    for (int i = 0; i < c->aot.mutated.n; i++)
+        writes = writes || c->aot.mutated.at[i].input == input;
+    return writes;
+}
+
+DYNC__FN int dync__csource_state(const dync__csource *c, int i)
+{
+    const dync__tensor *t = i < c->aot.actual.n ? c->aot.actual.at[i].tensor : NULL;
+    for (int k = 0; t && k < c->state.n; k++)
+        if (c->state.at[k] == t) return k;
+    return -1;
+}
+
+/* g_net_0_weight_, as inputs of graphs are called, is net_0_weight. */
+static const char *dync__csource_member(dync__csource *c, const char *name)
+{
+    char plain[128];
+    dync__format(plain, sizeof plain, "%s", strncmp(name, "g_", 2) == 0 ? name + 2 : name);
+    size_t n = strlen(plain);
+    while (n > 1 && plain[n - 1] == '_') plain[--n] = 0;
+    const char *member = dync__csource_word(c, strcmp(plain, "random") == 0 ? "random_" : plain);
+    for (int i = 0, k = 1; member && i < c->state_name.n; i++)
+        if (strcmp(c->state_name.at[i], member) == 0) {
+            member = dync__arena_printf(&c->names, "%s_%d", plain, k++);
+            i = -1;
+        }
+    return member;
+}
+
+DYNC__FN dync_status dync__csource_state_find(dync__csource *c)
+{
+    const dync__aot_graphs *a = &c->aot;
+    for (int i = 0; i < a->mutated.n; i++) {
+        int at = a->mutated.at[i].input;
+        for (int k = 0; k < a->actual.n; k++)
+            if (!a->actual.at[k].passed)
+                return dync__fail(DYNC_ERR_UNSUPPORTED,
+                                  "C source: %s writes memory that several tensors share",
+                                  c->program->name);
+        if (!dync__avec_push(&a->fw->arena, &a->fw->over, at)) return DYNC_ERR_MEMORY;
+        if (at < a->n_inputs || dync__csource_state(c, at) >= 0) continue;
+        const char *name = dync__csource_member(c, a->fw->node.at[at]->name);
+        if (!name || !dync__avec_push(&c->names, &c->state, a->actual.at[at].tensor) ||
+            !dync__avec_push(&c->names, &c->state_name, name))
+            return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__csource_state_backs(dync__csource *c)
+{
+    dync__csource_unit *u = &c->main;
+    u->back = dync__arena_alloc(&u->arena, (size_t)(c->aot.mutated.n + 1) * sizeof *u->back);
+    if (!u->back) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->aot.mutated.n; i++) {
+        const dync__lowered_out *o = &u->lowered.out[i];
+        if (o->input < 0 && o->output < 0) continue; /* computed in its place */
+        u->back[u->n_back++] = (dync__csource_back){c->aot.mutated.at[i].input, *o};
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__csource_state_check(const dync__csource *c)
+{
+    for (int i = 0; i < c->state.n; i++) {
+        bool shared = false;
+        for (int k = 0; k < c->weight.n; k++)
+            shared = shared || c->weight.at[k]->storage == c->state.at[i]->storage;
+        for (int k = 0; k < i; k++)
+            shared = shared || c->state.at[k]->storage == c->state.at[i]->storage;
+        if (shared)
+            return dync__fail(DYNC_ERR_UNSUPPORTED,
+                              "C source: %s writes %s, whose memory another tensor shares",
+                              c->program->name, c->state_name.at[i]);
+    }
+    return DYNC_OK;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+/* An array of arrays; else its elements lie as they lie here. */
+static bool dync__csource_state_dense(const dync__tensor *t)
+{
+    return t->numel > 0 && dync__layout_is_contiguous(&t->lay);
+}
+
+DYNC__FN void dync__csource_state_type(const dync__csource *c, dync__str *s)
+{
+    const char *name = c->program->name;
+    if (!dync__csource_has_state(c)) return;
+    dync__str_add(s, "/* What a step changes: plain numbers, to be read, kept and set. */\n"
+                     "typedef struct ");
+    dync__str_addf(s, "%s_state {\n", name);
+    for (int i = 0; i < c->state.n; i++) {
+        const dync__tensor *t = c->state.at[i];
+        dync__str_addf(s, "    %s %s", dync__csource_type(t->dtype), c->state_name.at[i]);
+        if (!dync__csource_state_dense(t) || t->lay.ndim == 0)
+            dync__str_addf(s, "[%lld]", (long long)DYNC__MAX(dync__csource_span(&t->lay), 1));
+        else
+            for (int d = 0; d < t->lay.ndim; d++)
+                dync__str_addf(s, "[%lld]", (long long)t->lay.shape[d]);
+        dync__str_add(s, ";\n");
+    }
+    if (c->draws)
+        dync__str_add(s, "    uint64_t random[2]; /* the seed; numbers drawn so far */\n");
+    dync__str_addf(s,
+                   "} %s_state;\nextern %s_state %s_current; /* begins as it was exported */\n\n",
+                   name, name, name);
+}
+
+/* recursion: over dimensions. {{1, 2}, {3, 4}} */
+static void dync__csource_braces(dync__str *s, const dync__tensor *t, const char **at, int d)
+{
+    int bytes = dync__dtype_info(t->dtype)->bytes;
+    int64_t n = t->lay.ndim ? t->lay.shape[d] : 1;
+    bool inner = d + 1 < t->lay.ndim;
+    dync__str_addc(s, '{');
+    for (int64_t i = 0; i < n; i++) {
+        if (i) dync__str_add(s, inner || i % 8 == 0 ? ",\n    " : ", ");
+        if (inner) {
+            dync__csource_braces(s, t, at, d + 1);
+        } else {
+            dync__csource_number(s, *at, t->dtype);
+            *at += bytes;
+        }
+    }
+    dync__str_addc(s, '}');
+}
+
+DYNC__FN void dync__csource_state_array(const dync__csource *c, dync__str *s)
+{
+    if (!dync__csource_has_state(c)) return;
+    dync__str_addf(s, "%s_state %s_current = {\n", c->program->name, c->program->name);
+    for (int i = 0; i < c->state.n; i++) {
+        dync__tensor flat = *c->state.at[i];
+        const char *at = dync__tensor_data(c->state.at[i]);
+        if (!dync__csource_state_dense(c->state.at[i])) {
+            flat.lay.ndim = 1;
+            flat.lay.shape[0] = dync__csource_span(&c->state.at[i]->lay);
+        }
+        dync__str_add(s, i ? ",\n    " : "    ");
+        if (flat.numel)
+            dync__csource_braces(s, &flat, &at, 0);
+        else
+            dync__str_add(s, "{0}");
+    }
+    if (c->draws)
+        dync__str_addf(s, "%s    {%lluu, %lluu}", c->state.n ? ",\n" : "",
+                       (unsigned long long)dync__tls.rng_seed,
+                       (unsigned long long)dync__tls.rng_offset);
+    dync__str_add(s, "\n};\n");
+}
+
+/* base/rng.c's numbers: Philox4x32-10 of the seed and the number's place. */
+static const char dync__csource_philox[] =
+    "/* Philox4x32-10: number i behind those drawn */\n"
+    "static void #_philox(const uint64_t *r, int64_t i, uint32_t x[4])\n{\n"
+    "    uint64_t at = r[1] + (uint64_t)i;\n"
+    "    uint32_t k0 = (uint32_t)r[0], k1 = (uint32_t)(r[0] >> 32);\n"
+    "    x[0] = (uint32_t)at;\n    x[1] = (uint32_t)(at >> 32);\n    x[2] = x[3] = 0;\n"
+    "    for (int n = 0; n < 10; n++, k0 += 0x9e3779b9u, k1 += 0xbb67ae85u) {\n"
+    "        uint64_t p = (uint64_t)x[0] * 0xd2511f53u, q = (uint64_t)x[2] * 0xcd9e8d57u;\n"
+    "        x[0] = (uint32_t)(q >> 32) ^ x[1] ^ k0;\n        x[1] = (uint32_t)q;\n"
+    "        x[2] = (uint32_t)(p >> 32) ^ x[3] ^ k1;\n        x[3] = (uint32_t)p;\n    }\n}\n";
+
+DYNC__FN void dync__csource_random(const dync__csource *c, dync__str *s)
+{
+    static const char *const rows[][2] = {
+        {"#_uniform32(",
+         "static float #_uniform32(const uint64_t *r, int64_t i)\n{\n    uint32_t x[4];\n"
+         "    #_philox(r, i, x);\n    return (float)(x[0] >> 8) * (1.0f / 16777216.0f);\n}\n"},
+        {"#_uniform64(",
+         "static double #_uniform64(const uint64_t *r, int64_t i, int k)\n{\n    uint32_t x[4];\n"
+         "    #_philox(r, i, x);\n    return (double)(((uint64_t)x[k + 1] << 32 | x[k]) >> 11) * "
+         "(1.0 / 9007199254740992.0);\n}\n"}};
+    dync__str text = {0};
+    for (int k = 0; k < DYNC__COUNT_OF(rows); k++) {
+        bool used = false;
+        for (int i = 0; i < c->fn.n; i++) used = used || strstr(c->fn.at[i]->text, rows[k][0]);
+        if (!used) continue;
+        if (!text.n) dync__str_add(&text, dync__csource_philox);
+        dync__str_add(&text, rows[k][1]);
+    }
+    for (const char *p = dync__str_get(&text); *p; p++)
+        if (*p == '#')
+            dync__str_add(s, c->program->name);
+        else
+            dync__str_addc(s, *p);
+    s->failed = s->failed || text.failed;
+    dync__str_free(&text);
+}
+
+/* ---- the example ----------------------------------------------------------------------------- */
+
+DYNC__FN dync_status dync__csource_state_keep(const dync__csource *c, dync__tensor **kept)
+{
+    bool ok = true;
+    for (int i = 0; i < c->state.n; i++) {
+        kept[i] = ok ? dync__contiguous_copy(c->state.at[i]) : NULL;
+        ok = ok && kept[i];
+    }
+    return ok ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN void dync__csource_state_restore(const dync__csource *c, dync__tensor **kept)
+{
+    for (int i = 0; i < c->state.n; i++) {
+        if (kept[i])
+            (void)dync__state_write((dync__tensor *)(uintptr_t)c->state.at[i],
+                                    dync__tensor_data(kept[i]));
+        dync__unref(kept[i]);
+    }
+}
