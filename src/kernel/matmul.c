@@ -33,6 +33,7 @@ typedef struct dync__mm {
     bool accumulate;    /* c holds an addend */
     const char *d;      /* f32 and f64: an addend, its columns dense */
     const char *packed; /* b's panels, kept from an earlier run; NULL: there are none */
+    bool panels;        /* sums are made as with these, which other runs have */
     int64_t d_row;
     float *scratch;
     void *const *data;
@@ -411,11 +412,20 @@ typedef struct dync__mm_state {
     dync__mm_panels *kept;
 } dync__mm_state;
 
-/* Sums of floats are those of panels in every run of such a call, kept or not. */
+/* The plan's input that b is; NULL: none. */
+static const dync__tensor *dync__mm_input(const dync__kcall *c)
+{
+    return c->input[1] && dync__tls.plan_tensors ? dync__tls.plan_tensors[c->input[1] - 1] : NULL;
+}
+
+/* Sums of floats are those of panels in every run of such a call, kept or not; but memory that the
+ * user lent is never packed, and is borrowed for ever. */
 static bool dync__mm_keeps(const dync__mm *g)
 {
     const dync__mm_state *state = g->call->state;
-    return state && state->keeps && g->type != DYNC__GT_U8;
+    if (!state || !state->keeps || g->type == DYNC__GT_U8) return false;
+    const dync__tensor *t = dync__mm_input(g->call);
+    return !t || !(t->storage->flags & DYNC__STORAGE_BORROWED);
 }
 
 /* Product number `index` by way of scratch: b once, then some rows of a and c at a time, rounded to
@@ -452,7 +462,7 @@ DYNC__RARE static void dync__mm_converted(dync__mm *g, int64_t index, const char
                         .b_row = bs.b_row,
                         .b_col = bs.b_col,
                         .packed = bs.packed,
-                        .panels = dync__mm_keeps(g),
+                        .panels = g->panels,
                         .c_col = 1};
         x.a = wa;
         if (g->type == DYNC__GT_F32)
@@ -530,8 +540,7 @@ DYNC__RARE static dync__mm_panels *dync__mm_panels_new(const dync__mm *g,
 DYNC__RARE static dync__mm_panels *dync__mm_panels_get(const dync__mm *g)
 {
     const dync__kcall *c = g->call;
-    const dync__tensor *t =
-        c->input[1] && dync__tls.plan_tensors ? dync__tls.plan_tensors[c->input[1] - 1] : NULL;
+    const dync__tensor *t = dync__mm_input(c);
     dync__mm_state *state = c->state;
     if (!state || !state->keeps || !t ||
         (t->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED)))
@@ -602,7 +611,7 @@ static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char
                     .d = g->d,
                     .d_row = g->d_row,
                     .packed = g->packed,
-                    .panels = dync__mm_keeps(g)};
+                    .panels = g->panels};
     if (g->accumulate) x.d = c, x.d_row = g->c_row;
     if (g->call->epilogue) x.done = dync__mm_done, x.user = &rows;
     dync__mm_follow(g->call, g->data, index * g->m, &x.after);
@@ -657,6 +666,7 @@ static dync_status dync__mm_run(dync__mm *g)
     int threads = alone || g->batches < 4 ? 1 : dync__pool_worth(work / DYNC__MACS_PER_NS);
     dync__mm_panels *panels = g->call->state ? dync__mm_panels_get(g) : NULL;
     if (panels) g->packed = panels->data;
+    g->panels = dync__mm_keeps(g);
     if (threads > 1 && g->batches >= 2 * threads)
         dync__pool_run(dync__mm_part, g, threads);
     else
