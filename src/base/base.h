@@ -493,6 +493,7 @@ enum { DYNC__POOL_TRIED, DYNC__POOL_ALONE, DYNC__POOL_SHARED };
 /* For tests, while nothing runs: loops of any length and at any time run this way; TRIED: as they
  * are worth. */
 DYNC__FN void dync__pool_force(int way);
+#if !defined(DYNC_NO_THREADS)
 typedef struct dync__pool_trial {
     int32_t way, left;            /* left: loops until it is tried again */
     int32_t n[2];                 /* alone, shared: how many were tried */
@@ -502,6 +503,7 @@ typedef struct dync__pool_trial {
 /* A loop on trial took so many ns. What something else held up counts as four times what was
  * expected. After POOL_TRIALS of both ways `way` says which is faster. */
 DYNC__FN void dync__pool_tried(dync__pool_trial *, bool shared, int32_t expected, uint64_t took);
+#endif
 
 /* ---- JSON (json.c): strict reader over a text, sticky writer over dync__str ------------------ */
 typedef enum {

@@ -153,7 +153,7 @@ static double dync__pool_near = DYNC__POOL_NEAR_NS, dync__pool_far = DYNC__POOL_
 
 DYNC__RARE DYNC__FN void dync__pool_force(int way)
 {
-    dync__pool_near = way == DYNC__POOL_ALONE    ? INFINITY
+    dync__pool_near = way == DYNC__POOL_ALONE    ? HUGE_VAL
                       : way == DYNC__POOL_SHARED ? 0
                                                  : DYNC__POOL_NEAR_NS;
     dync__pool_far = way == DYNC__POOL_SHARED ? 0 : DYNC__POOL_FAR_NS;

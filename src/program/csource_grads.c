@@ -6,7 +6,7 @@
 #include "csource.h"
 DYNC__COLD
 
-static const char *const dync__grads_i[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
+static const char dync__grads_i[][3] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
 
 /* Loops over every dimension of a layout; var[d] NULL for a size of 1. The depth inside. */
 static int dync__grads_over(dync__str *s, int depth, const dync__layout *lay, const char **var)
@@ -44,9 +44,10 @@ static void dync__grads_products(dync__str *s, const dync__operand *x, const dyn
                                  const dync__operand *y, const dync__attr_conv *a,
                                  const char letters[3])
 {
-    static const char *const x_var[] = {"n", "c", "p", "q"}, *const w_var[] = {"o", "c", "u", "v"},
-                             *const y_var[] = {"n", "o", "i", "j"};
-    const char *loops[] = {"n", "o", "i", "j", "c", "u", "v"};
+    static const char names[3][4][2] = {
+        {"n", "c", "p", "q"}, {"o", "c", "u", "v"}, {"n", "o", "i", "j"}};
+    const char *var[3][4];
+    static const char loops[][2] = {"n", "o", "i", "j", "c", "u", "v"};
     int64_t groups = DYNC__MAX(a->groups, 1), per_in = w->lay.shape[1],
             per_out = w->lay.shape[0] / groups;
     for (int d = 0; d < 7; d++)
@@ -60,7 +61,7 @@ static void dync__grads_products(dync__str *s, const dync__operand *x, const dyn
                    (long long)a->stride[1], (long long)a->pad[1], (long long)a->dilation[1], 32, "",
                    (long long)x->lay.shape[2], (long long)x->lay.shape[3], 32, "", letters[0]);
     const dync__operand *of[3] = {x, w, y};
-    const char *const *var[3] = {x_var, w_var, y_var};
+    for (int k = 0; k < 12; k++) var[k / 4][k % 4] = names[k / 4][k % 4];
     int order[3] = {letters[0] == 'x' ? 0 : 1, letters[0] == 'x' ? 1 : 0, 2};
     for (int k = 0; k < 3; k++) {
         if (k) dync__str_addf(s, "%s%c[", k == 1 ? " += " : " * ", letters[k]);
@@ -130,7 +131,7 @@ static dync_status dync__grads_avg(dync__str *s, const dync__kcall *call, const 
     const char *row = var[rank - 2] ? var[rank - 2] : "0",
                *column = var[rank - 1] ? var[rank - 1] : "0";
     dync__str_addf(s, "%*s{\n", 4 * depth, "");
-    const char *limits[] = {"p0", "p1", "q0", "q1"};
+    static const char limits[][3] = {"p0", "p1", "q0", "q1"};
     for (int d = 0; d < 2; d++)
         dync__str_addf(s,
                        "%*sint %s = %s * %lld - %lld, %s = %s + %lld < %lld ? %s + %lld : %lld;\n",

@@ -184,24 +184,29 @@ static const char dync__csource_philox[] =
     "        x[0] = (uint32_t)(q >> 32) ^ x[1] ^ k0;\n        x[1] = (uint32_t)q;\n"
     "        x[2] = (uint32_t)(p >> 32) ^ x[3] ^ k1;\n        x[3] = (uint32_t)p;\n    }\n}\n";
 
+/* Adds a function that some step calls by this beginning, behind what it stands on. */
+static void dync__csource_random_one(const dync__csource *c, dync__str *text, const char *call,
+                                     const char *code)
+{
+    bool used = false;
+    for (int i = 0; i < c->fn.n; i++) used = used || strstr(c->fn.at[i]->text, call);
+    if (!used) return;
+    if (!text->n) dync__str_add(text, dync__csource_philox);
+    dync__str_add(text, code);
+}
+
 DYNC__FN void dync__csource_random(const dync__csource *c, dync__str *s)
 {
-    static const char *const rows[][2] = {
-        {"#_uniform32(",
-         "static float #_uniform32(const uint64_t *r, int64_t i)\n{\n    uint32_t x[4];\n"
-         "    #_philox(r, i, x);\n    return (float)(x[0] >> 8) * (1.0f / 16777216.0f);\n}\n"},
-        {"#_uniform64(",
-         "static double #_uniform64(const uint64_t *r, int64_t i, int k)\n{\n    uint32_t x[4];\n"
-         "    #_philox(r, i, x);\n    return (double)(((uint64_t)x[k + 1] << 32 | x[k]) >> 11) * "
-         "(1.0 / 9007199254740992.0);\n}\n"}};
     dync__str text = {0};
-    for (int k = 0; k < DYNC__COUNT_OF(rows); k++) {
-        bool used = false;
-        for (int i = 0; i < c->fn.n; i++) used = used || strstr(c->fn.at[i]->text, rows[k][0]);
-        if (!used) continue;
-        if (!text.n) dync__str_add(&text, dync__csource_philox);
-        dync__str_add(&text, rows[k][1]);
-    }
+    dync__csource_random_one(
+        c, &text, "#_uniform32(",
+        "static float #_uniform32(const uint64_t *r, int64_t i)\n{\n    uint32_t x[4];\n"
+        "    #_philox(r, i, x);\n    return (float)(x[0] >> 8) * (1.0f / 16777216.0f);\n}\n");
+    dync__csource_random_one(
+        c, &text, "#_uniform64(",
+        "static double #_uniform64(const uint64_t *r, int64_t i, int k)\n{\n    uint32_t x[4];\n"
+        "    #_philox(r, i, x);\n    return (double)(((uint64_t)x[k + 1] << 32 | x[k]) >> 11) * "
+        "(1.0 / 9007199254740992.0);\n}\n");
     for (const char *p = dync__str_get(&text); *p; p++)
         if (*p == '#')
             dync__str_add(s, c->program->name);
