@@ -1,5 +1,10 @@
 /* onnx/map_conv.c: ONNX's convolutions and pools, of any number of spatial dimensions: one becomes
- * two, three become sums of two. After map_index.c. */
+ * two, three become sums of two. After map_index.c.
+ *
+ *   x [N, C, D1 .. Dn]   kernel [M, C / group, k1 .. kn]   result [N, M, O1 .. On]
+ *   Oi = floor((Di + before + after - (ki - 1) * dilation - 1) / stride) + 1
+ *
+ * Sizes of x may be symbolic where a convolution or pool of dync takes them; kernels are plain. */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
@@ -14,6 +19,7 @@ typedef struct dync__oi_window {
     dync_tensor *border; /* a scalar: what lies around x; NULL: zeros */
 } dync__oi_window;
 
+/* An attribute of n numbers, one a spatial dim; those that are not told are `without`. */
 static void dync__oi_each(const dync__onnx_call *c, const char *name, int n, int64_t *out,
                           int64_t without)
 {
@@ -22,7 +28,11 @@ static void dync__oi_each(const dync__onnx_call *c, const char *name, int n, int
     for (int i = 0; i < n; i++) out[i] = i < told ? at[i] : without;
 }
 
-/* x [N, C, spatial...]; kernel NULL: the attribute's. */
+/* The window of a node over x [N, C, spatial...]; kernel NULL: the attribute's. false: recorded.
+ *
+ * `pads` holds all begins, then all ends. auto_pad SAME_*: as much as gives ceil(size / stride)
+ * results, the odd one at the end (UPPER) or at the beginning (LOWER). With stride 1 that does not
+ * depend on the size, so a symbolic one stays. */
 static bool dync__oi_window_of(const dync__onnx_call *c, dync_tensor *x, const int64_t *kernel,
                                dync__oi_window *w)
 {
@@ -77,7 +87,8 @@ static void dync__oi_raise(dync__oi_window *w)
     w->n = 2;
 }
 
-/* x with the window's border in a dim of it; number i of the window's */
+/* x with the window's border (number i of the window's) around dim `dim`; negative pads cut off.
+ * The border is zeros, or w->border broadcast: a zero point is what quantized zeros look like. */
 static dync_tensor *dync__oi_bordered(dync_tensor *x, int dim, const dync__oi_window *w, int i)
 {
     int64_t side[2] = {w->before[i], w->after[i]};
@@ -96,7 +107,8 @@ static dync_tensor *dync__oi_bordered(dync_tensor *x, int dim, const dync__oi_wi
                : x;
 }
 
-/* of floats, or of I8 with sums in I32 */
+/* Over x [N, C, H, W], of floats, or of I8 with sums in I32. dync's operators pad with zeros and by
+ * the same on both sides; any other border is laid around x before. x and k may be NULL. */
 static dync_tensor *dync__oi_conv2(dync_tensor *x, dync_tensor *k, dync_tensor *bias,
                                    const dync__oi_window *w, int groups)
 {
@@ -111,7 +123,11 @@ static dync_tensor *dync__oi_conv2(dync_tensor *x, dync_tensor *k, dync_tensor *
                                        : dync_conv2d(x, k, bias, stride, pads, dilation, groups);
 }
 
-/* Three dims: the planes of the kernel's first one after another over planes of x, summed. */
+/* Three dims: the planes of the kernel's first one after another over planes of x, summed:
+ *
+ *   y[n, :, z] = sum over i of conv2(x[n, :, z * stride + i * dilation], k[:, :, i])
+ *
+ * All `deep` result planes of one i are one call: they stand in the batch, [N * deep, C, H, W]. */
 static dync_tensor *dync__oi_conv3(dync_tensor *x, dync_tensor *k, const dync__oi_window *w,
                                    int groups)
 {
@@ -139,6 +155,8 @@ static dync_tensor *dync__oi_conv3(dync_tensor *x, dync_tensor *k, const dync__o
     return sum ? dync_permute(sum, dync_shape(0, 2, 1, 3, 4)) : NULL;
 }
 
+/* A convolution with the attributes of c. x [N, C, ...], k [M, C / group, ...], bias [M] or NULL;
+ * border: a scalar that lies around x, NULL: zeros. NULL + error. */
 DYNC__FN dync_tensor *dync__oi_convolve(const dync__onnx_call *c, dync_tensor *x, dync_tensor *k,
                                         dync_tensor *bias, dync_tensor *border)
 {
@@ -170,8 +188,8 @@ DYNC__FN dync_status dync__oi_conv(dync__onnx_call *c)
         c, 0, dync__oi_convolve(c, dync__oi_in(c, 0), dync__oi_in(c, 1), dync__oi_in(c, 2), NULL));
 }
 
-/* x spread by its stride with zeros between, then an ordinary convolution with the kernel flipped:
- * for any number of dims. x [N, C, ...], k [C, M / group, ...]. */
+/* x spread along dim by its stride with zeros between: a b c by 2 is a 0 b 0 c. A transposed
+ * convolution is an ordinary one over that with the kernel flipped, for any number of dims. */
 static dync_tensor *dync__oi_spread(dync_tensor *x, int dim, int64_t stride)
 {
     dync_dims d = dync__oi_sizes(x), more = d;
@@ -190,7 +208,10 @@ static dync_tensor *dync__oi_spread(dync_tensor *x, int dim, int64_t stride)
     return x ? dync_narrow(x, dim, 0, length) : NULL;
 }
 
-/* Pads of the convolution over the spread input, after output_shape, auto_pad, output_padding. */
+/* Pads of the convolution over the spread input, after output_shape, auto_pad, output_padding. A
+ * transposed convolution gives stride * (in - 1) + output_padding + reach + 1 - before - after
+ * elements, reach = (kernel - 1) * dilation: told the result, `all` is what is to be cut from it.
+ * Over the spread input a pad of p becomes one of reach - p, and the stride 1. */
 static void dync__oi_transpose_pads(const dync__onnx_call *c, dync_dims in, dync__oi_window *w)
 {
     int64_t more[DYNC__OI_SPACE];
@@ -214,6 +235,8 @@ static void dync__oi_transpose_pads(const dync__onnx_call *c, dync_dims in, dync
     }
 }
 
+/* x [N, C, ...], W [C, M / group, ...]: the kernel of the ordinary convolution has its first two
+ * dims swapped within each group. */
 DYNC__FN dync_status dync__oi_conv_transpose(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *k = dync__oi_in(c, 1), *bias = dync__oi_in(c, 2), *y;
@@ -265,7 +288,8 @@ static int64_t dync__oi_pool_size(const dync__oi_window *w, int i, int64_t size)
 }
 
 /* The elements of every window behind each other: dims of x, spatial ones being results, then one
- * of all kernel places. Outside of x: value. */
+ * of all kernel places, row major. Outside of x: value. One slice of x a place, so of small kernels
+ * alone. NULL, maybe without an error: no window fits, or more than 4096 places. */
 static dync_tensor *dync__oi_windows(dync_tensor *x, const dync__oi_window *w, double value)
 {
     dync_dims d = dync__oi_shape(x), out = d;
@@ -296,7 +320,11 @@ static dync_tensor *dync__oi_windows(dync_tensor *x, const dync__oi_window *w, d
     return x ? dync_stack(list, w->n + 2) : NULL;
 }
 
-/* Where the best of each window lies in x, counted through the spatial dims and all before. */
+/* Output Indices of MaxPool: where the best of each window lies in x, counted through the spatial
+ * dims and all before. best: the place in the kernel, row major; columns (storage_order 1): counted
+ * with the first spatial dim the fastest.
+ *
+ *   coordinate i = place i of the kernel * dilation + result i * stride - before */
 static dync_tensor *dync__oi_pool_places(dync_tensor *best, dync_dims in, const dync__oi_window *w,
                                          bool columns)
 {
@@ -324,6 +352,8 @@ static dync_tensor *dync__oi_pool_places(dync_tensor *best, dync_dims in, const 
     return at ? dync_add(at, plane) : NULL;
 }
 
+/* The limits of max_pool2d and avg_pool2d: the same padding on both sides, of at most half a
+ * window, no dilation for the average, and a window that fits into the padded input. */
 static bool dync__oi_pool_fits(dync_tensor *x, const dync__oi_window *w, bool average)
 {
     for (int i = 0; i < 2; i++) {
@@ -349,11 +379,14 @@ static bool dync__oi_pool_plain(const dync__onnx_call *c, dync_tensor **over, dy
     return dync__oi_pool_fits(x, &two, average) ? *w = two, *over = x, true : false;
 }
 
+/* Undoes dync__oi_raise: a result of one spatial dim. */
 static dync_tensor *dync__oi_lower(dync_tensor *y, bool line)
 {
     return line && y ? dync_squeeze(y, 2) : y;
 }
 
+/* dync's pool where it says the same; else the largest of the elements of each window, which knows
+ * ceil_mode, uneven pads, integers, three dims and the places (output 1). */
 DYNC__FN dync_status dync__oi_max_pool(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *y, *all;
@@ -384,6 +417,8 @@ DYNC__FN dync_status dync__oi_max_pool(dync__onnx_call *c)
                               DYNC__ONNX_INT64);
 }
 
+/* Sums over windows by how many elements count: the same pool over ones, in which the padding
+ * counts by count_include_pad, and what ceil_mode reads behind it never does. */
 DYNC__FN dync_status dync__oi_average_pool(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *y, *n;
@@ -417,6 +452,7 @@ DYNC__FN dync_status dync__oi_average_pool(dync__onnx_call *c)
                           : dync__oi_fail(c, DYNC_ERR_SHAPE, "no window");
 }
 
+/* The p-norm (sum |x|^p)^(1/p) over axes; nothing is divided by the count. */
 static dync_tensor *dync__oi_power_mean(dync_tensor *x, double p, dync_dims axes, bool keep)
 {
     x = dync_sum(dync_pow(dync_abs(x), p), axes, keep);
@@ -448,6 +484,8 @@ DYNC__FN dync_status dync__oi_global_pool(dync__onnx_call *c)
                             : dync__oi_power_mean(x, (double)dync__oi_int(c, "p"), axes, true));
 }
 
+/* Each element of X at its place I (as MaxPool's Indices), zeros elsewhere. Input 2: the sizes of
+ * the result, which may be larger than those that the window tells. */
 DYNC__FN dync_status dync__oi_max_unpool(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *at = dync__oi_in(c, 1), *y;

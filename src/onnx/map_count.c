@@ -1,4 +1,10 @@
-/* onnx/map_count.c: TfIdfVectorizer: how often sequences of numbers occur. After map_sample.c. */
+/* onnx/map_count.c: TfIdfVectorizer: how often sequences of numbers occur. After map_sample.c.
+ *
+ *   pool_int64s 2 3 5 4 5 6 7 8, ngram_counts 0 4: 1-grams 2, 3, 5, 4; 2-grams (5 6), (7 8)
+ *   ngram_indexes 0 .. 5: which column of the result [N, columns] counts each of them
+ *
+ * A sequence may skip: its numbers stand s + 1 apart, for every s up to max_skip_count. mode: TF
+ * the count; IDF 1 where it occurs; both of IDF and TFIDF times the weight. */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
@@ -10,6 +16,8 @@ typedef struct dync__oi_grams {
     int n_start, n_pool, n_index;
 } dync__oi_grams;
 
+/* Reads and checks the attributes: counts ascend and cut the pool into whole sequences, each of
+ * which has an index (and a weight). false: recorded. The lists are borrowed from the node. */
 static bool dync__oi_grams_of(const dync__onnx_call *c, dync__oi_grams *g)
 {
     const dync__onnx_attribute *text = dync__oi_attribute(c, "pool_strings");

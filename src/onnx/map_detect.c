@@ -18,6 +18,9 @@ typedef struct dync__oi_box {
     float low[2], high[2];
 } dync__oi_box;
 
+/* A box of four numbers: two opposite corners y1 x1 y2 x2 in any order, or, centre: x y of the
+ * centre, width and height. low and high are sorted; which dim comes first does not matter for the
+ * overlap. */
 static dync__oi_box dync__oi_box_of(const float *at, bool centre)
 {
     dync__oi_box b;
@@ -30,6 +33,7 @@ static dync__oi_box dync__oi_box_of(const float *at, bool centre)
     return b;
 }
 
+/* Intersection over union, 0 where they do not meet or one of them has no area. */
 static float dync__oi_overlap(const float *a, const float *b, bool centre)
 {
     dync__oi_box x = dync__oi_box_of(a, centre), y = dync__oi_box_of(b, centre);
@@ -46,6 +50,8 @@ static float dync__oi_overlap(const float *a, const float *b, bool centre)
     return area_x > 0 && area_y > 0 && all > 0 ? common / all : 0;
 }
 
+/* What the node asks for: at most `most` boxes a class (0: none, which is the default), those that
+ * score above `score`, none that overlaps a kept one by more than `overlap`. */
 typedef struct dync__oi_nms {
     int64_t most;
     double overlap, score;
@@ -53,7 +59,9 @@ typedef struct dync__oi_nms {
     DYNC__VEC(int64_t) found; /* batch, class, box */
 } dync__oi_nms;
 
-/* One class of one batch: boxes from the best on, those that overlap a kept one left out. */
+/* One class of one batch: boxes from the best on, those that overlap a kept one left out. box [n,
+ * 4], score [n]; of equal scores the first box wins. n^2 at worst: classes have few boxes that
+ * remain. */
 static dync_status dync__oi_nms_class(dync__oi_nms *s, const float *box, const float *score,
                                       int64_t n, int64_t batch, int64_t kind)
 {
@@ -77,6 +85,8 @@ static dync_status dync__oi_nms_class(dync__oi_nms *s, const float *box, const f
     return status;
 }
 
+/* boxes [B, N, 4], scores [B, C, N] -> [found, 3] of batch, class, box. How many there are depends
+ * on the data: a trace is cut. */
 DYNC__FN dync_status dync__oi_non_max(dync__onnx_call *c)
 {
     dync_tensor *boxes = dync__oi_in(c, 0), *scores = dync__oi_in(c, 1);
@@ -112,6 +122,7 @@ static int dync__oi_width(int64_t type)
     return bits ? bits : 8 * dync__dtype_info(dync__onnx_dtype(type))->bytes;
 }
 
+/* The same bits as another type of the same width. */
 DYNC__FN dync_status dync__oi_bit_cast(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -140,6 +151,8 @@ DYNC__FN dync_status dync__oi_bit_cast(dync__onnx_call *c)
 
 /* ---- random numbers: dync's own sequence, whatever the node's seed is ------------------------ */
 
+/* Numbers in the shape of `like`: mean + scale * normal, or uniform in low .. high; drawn in a
+ * float type and cast. */
 static dync_tensor *dync__oi_random(const dync__onnx_call *c, dync_tensor *like, int dtype)
 {
     bool normal = c->row->detail == DYNC__OI_MEAN;
@@ -170,6 +183,7 @@ DYNC__FN dync_status dync__oi_random_of_shape(dync__onnx_call *c)
     return dync__oi_out(c, 0, dync__oi_random(c, dync__oi_full(d, 0, dtype), dtype));
 }
 
+/* 1 with probability x, for each element. */
 DYNC__FN dync_status dync__oi_bernoulli(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *y;

@@ -1,4 +1,7 @@
-/* onnx/map_index.c: ONNX operators that read and write by index. After map_shape.c. */
+/* onnx/map_index.c: ONNX operators that read and write by index. After map_shape.c.
+ *
+ * An index below 0 counts from the end (dync__oi_index). d: the sizes of the data, at: those of the
+ * index; both may be symbolic. */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
@@ -11,6 +14,7 @@ DYNC__FN dync_tensor *dync__oi_index(dync_tensor *index, int64_t size)
                  : NULL;
 }
 
+/* Elements of dims from .. to - 1; 1 of none. */
 static int64_t dync__oi_product(dync_dims d, int from, int to)
 {
     int64_t n = 1;
@@ -18,7 +22,8 @@ static int64_t dync__oi_product(dync_dims d, int from, int to)
     return n;
 }
 
-/* Output 0: slices of x along axis, by an index of any shape. */
+/* Output 0: slices of x along axis, by an index of any shape, which takes the place of that dim: x
+ * [2, 5, 3], index [4, 6], axis 1 gives [2, 4, 6, 3]. */
 DYNC__FN dync_status dync__oi_gathered(dync__onnx_call *c, dync_tensor *x, dync_tensor *index,
                                        int axis)
 {
@@ -42,6 +47,7 @@ DYNC__FN dync_status dync__oi_gather(dync__onnx_call *c)
     return dync__oi_gathered(c, x, dync__oi_in(c, 1), axis);
 }
 
+/* y[i][j][k] = x[index[i][j][k]][j][k] for axis 0: the index has the shape of the result. */
 DYNC__FN dync_status dync__oi_gather_elements(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *index;
@@ -51,7 +57,8 @@ DYNC__FN dync_status dync__oi_gather_elements(dync__onnx_call *c)
     return dync__oi_out(c, 0, index ? dync_gather(x, axis, index) : NULL);
 }
 
-/* index [..., k] over dims from `first` on as one number a row, flat. */
+/* index [..., k] over dims from `first` on as one number a row, flat and row major: the index 1 2
+ * of dims 3 4 is 1 * 4 + 2. NULL + error. */
 static dync_tensor *dync__oi_flat_index(dync_tensor *index, dync_dims d, int first)
 {
     int rank = dync__oi_rank(index), k = (int)dync__oi_size(index, rank - 1);
@@ -64,6 +71,9 @@ static dync_tensor *dync__oi_flat_index(dync_tensor *index, dync_dims d, int fir
     return dync_reshape(flat, dync_shape(dync__oi_product(dync__oi_sizes(flat), 0, rank - 1)));
 }
 
+/* The last dim of the index, of k numbers, names a slice of x behind the first batch_dims dims,
+ * which both have. x is a table of [batches * rows, rest], in which batch i begins at row i * rows.
+ */
 DYNC__FN dync_status dync__oi_gather_nd(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *index = dync__oi_in(c, 1);
@@ -111,6 +121,8 @@ static dync_tensor *dync__oi_scatter_with(const dync__onnx_call *c, dync_tensor 
     return x;
 }
 
+/* Scatter with the node's `reduction`. x, index, updates have one rank; without a reduction an
+ * index that is there twice has no defined winner in ONNX. index and updates may be NULL. */
 static dync_tensor *dync__oi_scattered(const dync__onnx_call *c, dync_tensor *x, dync_tensor *index,
                                        dync_tensor *updates, int axis)
 {
@@ -130,6 +142,8 @@ DYNC__FN dync_status dync__oi_scatter_elements(dync__onnx_call *c)
     return dync__oi_out(c, 0, dync__oi_scattered(c, x, index, dync__oi_in(c, 2), axis));
 }
 
+/* Each index of k numbers names a slice of x, which a slice of the updates replaces or joins: rows
+ * of the table [rows, rest], whose flat index is repeated over the columns. */
 DYNC__FN dync_status dync__oi_scatter_nd(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *index = dync__oi_in(c, 1), *u = dync__oi_in(c, 2);
@@ -146,7 +160,8 @@ DYNC__FN dync_status dync__oi_scatter_nd(dync__onnx_call *c)
     return dync__oi_out(c, 0, x ? dync_reshape(x, d) : NULL);
 }
 
-/* A cache written at a place of each batch: linear, or around its end. */
+/* A cache x [B, .., most, ..] written at a place of each batch: linear, or around its end. Update
+ * [B, .., L, ..]; from [B]: the first place along axis, NULL: 0. */
 DYNC__FN dync_status dync__oi_tensor_scatter(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *u = dync__oi_in(c, 1), *from = dync__oi_in(c, 2);
@@ -166,6 +181,7 @@ DYNC__FN dync_status dync__oi_tensor_scatter(dync__onnx_call *c)
     return dync__oi_out(c, 0, at ? dync_scatter(x, axis, dync_expand(at, d), u) : NULL);
 }
 
+/* values: [off, on]. An index out of -depth .. depth - 1 is nowhere: all of its places are off. */
 DYNC__FN dync_status dync__oi_one_hot(dync__onnx_call *c)
 {
     dync_tensor *index = dync__oi_in(c, 0), *values = dync__oi_in(c, 2);
@@ -186,6 +202,7 @@ DYNC__FN dync_status dync__oi_one_hot(dync__onnx_call *c)
 
 /* ---- what data choose ------------------------------------------------------------------------ */
 
+/* ONNX has the places as [rank, count], dync as [count, rank]; a scalar counts as one dim here. */
 DYNC__FN dync_status dync__oi_non_zero(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -194,6 +211,8 @@ DYNC__FN dync_status dync__oi_non_zero(dync__onnx_call *c)
     return dync__oi_out_typed(c, 0, y ? dync_contiguous(dync_t(y)) : NULL, DYNC__ONNX_INT64);
 }
 
+/* What a list of bools keeps along an axis, or of all elements in a row. The list may be shorter
+ * than the axis: what lies behind it goes. */
 DYNC__FN dync_status dync__oi_compress(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *keep = dync__oi_in(c, 1);
@@ -230,7 +249,12 @@ static int dync__oi_compare_rows(const dync__oi_rows *r, int64_t a, int64_t b)
     return 0;
 }
 
-/* order[k]: the first row of unique row k; which[i]: the unique row of row i; count. */
+/* order[k]: the first row of unique row k; which[i]: the unique row of row i; count[k]: how many
+ * there are. Returns how many rows differ. Each has room for r->n numbers. Rows are compared one
+ * with another: n * unique compares, and the sort moves its names in `which`.
+ *
+ *   2 1 1 3: order 0 1 3, which 0 1 1 2, count 1 2 1
+ *   sorted:  order 1 0 3, which 1 0 0 2, count 2 1 1 */
 static int64_t dync__oi_find_unique(const dync__oi_rows *r, bool sorted, int64_t *order,
                                     int64_t *which, int64_t *count)
 {
@@ -253,6 +277,8 @@ static int64_t dync__oi_find_unique(const dync__oi_rows *r, bool sorted, int64_t
     return n;
 }
 
+/* Outputs Y, indices, inverse_indices, counts: rows along the axis, or all elements. The data are
+ * read, which cuts a trace. */
 DYNC__FN dync_status dync__oi_unique(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *rows;
@@ -279,6 +305,8 @@ DYNC__FN dync_status dync__oi_unique(dync__onnx_call *c)
     return dync__oi_out_typed(c, 3, dync__oi_tensor_i(DYNC_I64, 1, &k, count), DYNC__ONNX_INT64);
 }
 
+/* The first len[b] elements of batch b along the time axis backwards, the others as they are:
+ * element t comes from len - 1 - t where t < len. */
 DYNC__FN dync_status dync__oi_reverse_sequence(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *len = dync__oi_in(c, 1);

@@ -3,7 +3,13 @@
 #include "maps.h"
 DYNC__COLD
 
-/* x [N, C, ...]: log probabilities; target [N, ...] */
+/* x [N, C, ...]: log probabilities; target [N, ...] of classes; weight [C] or NULL.
+ *
+ *   loss[n, ..] = -weight[t] * x[n, t, ..]  with t = target[n, ..], 0 where t is ignore_index
+ *   reduction: none; sum; mean: sum of losses / sum of their weights
+ *
+ * An ignored target may be no class at all (-1, -100): 0 is read in its place. w: the weight of
+ * every target, NULL: all are 1. */
 static dync_status dync__oi_nll_of(dync__onnx_call *c, dync_tensor *x)
 {
     dync_tensor *target = dync_to_dtype(dync__oi_in(c, 1), DYNC_I64), *weight = dync__oi_in(c, 2);
@@ -39,6 +45,7 @@ DYNC__FN dync_status dync__oi_nll_loss(dync__onnx_call *c)
     return dync__oi_nll_of(c, dync__oi_in(c, 0));
 }
 
+/* SoftmaxCrossEntropyLoss: the same of log softmax along dim 1, which is output 1. */
 DYNC__FN dync_status dync__oi_cross_entropy(dync__onnx_call *c)
 {
     dync_tensor *log = dync_log_softmax(dync__oi_in(c, 0), 1);

@@ -1,13 +1,21 @@
-/* onnx/map_norm.c: ONNX's products and normalizations. After map_conv.c. */
+/* onnx/map_norm.c: ONNX's products and normalizations. After map_conv.c.
+ *
+ * Dim 1 of x [N, C, ...] is the channel. Formulas use the names of ONNX's operator documents
+ * (Operators.md); inputs that may be missing are NULL here. */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
 
+/* As NumPy: a rank of 1 is a row (left) or a column (right) whose dim is not in the result; dims
+ * before the last two are broadcast. */
 DYNC__FN dync_status dync__oi_matmul(dync__onnx_call *c)
 {
     return dync__oi_out(c, 0, dync_matmul(dync__oi_in(c, 0), dync__oi_in(c, 1)));
 }
 
+/* Y [M, N] = alpha A' B' + beta C, where A' is A or, by transA, its transpose, and C is broadcast
+ * to [M, N]. The form that exporters write for a linear layer (transB, a bias of N numbers) is one
+ * operator. Integers times alpha are reals on the way: the result has A's type again. */
 DYNC__FN dync_status dync__oi_gemm(dync__onnx_call *c)
 {
     dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_in(c, 1), *bias = dync__oi_in(c, 2), *y;
@@ -31,6 +39,11 @@ DYNC__FN dync_tensor *dync__oi_channels(dync_tensor *t, int rank)
     return t ? dync_reshape(t, d) : NULL;
 }
 
+/* Y = (X - mean) / sqrt(var + epsilon) * scale + B, each of them [C].
+ *
+ * In training_mode mean and var are those of the batch, over all dims but 1 and without Bessel's
+ * correction, and outputs 1 and 2 are the running ones: old * momentum + batch * (1 - momentum).
+ * ONNX's momentum is the share that stays; PyTorch's is the other one. */
 DYNC__FN dync_status dync__oi_batch_norm(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *scale = dync__oi_in(c, 1), *bias = dync__oi_in(c, 2),
@@ -56,6 +69,7 @@ DYNC__FN dync_status dync__oi_batch_norm(dync__onnx_call *c)
     return dync__oi_out(c, 2, dync_add(dync_mul(var, keep), dync_mul(v, 1 - keep)));
 }
 
+/* Mean and variance of each channel of each batch element, over the dims behind them. */
 DYNC__FN dync_status dync__oi_instance_norm(dync__onnx_call *c)
 {
     return dync__oi_out(c, 0,
@@ -80,7 +94,10 @@ DYNC__FN dync_status dync__oi_group_norm(dync__onnx_call *c)
                         dync_group_norm(x, groups, scale, bias, dync__oi_float(c, "epsilon")));
 }
 
-/* x over its dims from axis on: f32 at least; *mean, *rstd of that. */
+/* (x - mean) * rstd over the dims of x from axis on, with rstd = 1 / sqrt(mean of squares + eps);
+ * without `centre` nothing is subtracted, which is the root mean square norm, and *mean is NULL.
+ * Halves are computed in f32, and so are *mean and *rstd, whose reduced dims have size 1; the
+ * result has the type of x. NULL + error; *mean and *rstd may be set then. */
 DYNC__FN dync_tensor *dync__oi_normed(dync_tensor *x, int axis, double eps, bool centre,
                                       dync_tensor **mean, dync_tensor **rstd)
 {
@@ -95,6 +112,9 @@ DYNC__FN dync_tensor *dync__oi_normed(dync_tensor *x, int axis, double eps, bool
     return x ? dync_to_dtype(x, (dync_dtype)dtype) : NULL;
 }
 
+/* Y = (X - Mean) * InvStdDev * Scale + B over the dims from axis on; Mean and InvStdDev are outputs
+ * 1 and 2. Scale may be broadcast in ONNX: only where its shape is that of the normalized dims, and
+ * Y alone is asked for, it is dync's layer_norm. */
 DYNC__FN dync_status dync__oi_layer_norm(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *scale = dync__oi_in(c, 1), *bias = dync__oi_in(c, 2);
@@ -116,6 +136,7 @@ DYNC__FN dync_status dync__oi_layer_norm(dync__onnx_call *c)
     return c->n_out > 2 ? dync__oi_out(c, 2, rstd) : DYNC_OK;
 }
 
+/* Y = X / sqrt(mean of X^2 + epsilon) * scale over the dims from axis on. */
 DYNC__FN dync_status dync__oi_rms_norm(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *mean, *rstd, *y;
@@ -125,6 +146,7 @@ DYNC__FN dync_status dync__oi_rms_norm(dync__onnx_call *c)
     return dync__oi_out(c, 0, y ? dync_mul(y, dync__oi_in(c, 1)) : NULL);
 }
 
+/* x / |x|_p along an axis, p 1 or 2; 0 where the norm is 0. */
 DYNC__FN dync_status dync__oi_lp_norm(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *n;
@@ -135,7 +157,9 @@ DYNC__FN dync_status dync__oi_lp_norm(dync__onnx_call *c)
     return dync__oi_out(c, 0, n ? dync_where(dync_eq(n, 0), 0, dync_div(x, n)) : NULL);
 }
 
-/* Squares of `size` channels around each one, summed. */
+/* Local response normalization: Y = X / (bias + alpha / size * S)^beta, where S is the sum of the
+ * squares of `size` channels around each one, from c - floor((size - 1) / 2) on. Channels outside
+ * count as 0. */
 DYNC__FN dync_status dync__oi_lrn(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *sum = NULL;
@@ -153,6 +177,8 @@ DYNC__FN dync_status dync__oi_lrn(dync__onnx_call *c)
     return dync__oi_out(c, 0, dync_div(x, dync_pow(sum, dync__oi_float(c, "beta"))));
 }
 
+/* (x - mean) / (standard deviation + 1e-9) over `axes`, by default all but the channel of [N, C, H,
+ * W]. */
 DYNC__FN dync_status dync__oi_mean_variance(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *s;
@@ -164,6 +190,7 @@ DYNC__FN dync_status dync__oi_mean_variance(dync__onnx_call *c)
     return dync__oi_out(c, 0, s ? dync_div(x, dync_add(s, 1e-9)) : NULL);
 }
 
+/* The equation lies in the file without a zero byte behind it: it is copied. */
 DYNC__FN dync_status dync__oi_einsum(dync__onnx_call *c)
 {
     const dync__onnx_attribute *a = dync__oi_attribute(c, "equation");
@@ -177,7 +204,9 @@ DYNC__FN dync_status dync__oi_einsum(dync__onnx_call *c)
     return dync__oi_out(c, 0, dync_einsum(text, list));
 }
 
-/* The product of an elimination's pivots; rows are swapped by their largest element. */
+/* The product of an elimination's pivots, for a batch of matrices [.., n, n]; rows are swapped by
+ * their largest element. Round k leaves x [b, k, k] and takes its first column away. Where a pivot
+ * is 0 its whole column is, so that the product is 0 whatever is divided by: 1 keeps it finite. */
 DYNC__FN dync_status dync__oi_det(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *det = NULL;

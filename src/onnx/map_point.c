@@ -1,4 +1,7 @@
-/* onnx/map_point.c: ONNX operators that work element by element. After call.c. */
+/* onnx/map_point.c: ONNX operators that work element by element. After call.c.
+ *
+ * Those of one or two operands that dync has as they are need no function of their own: their rows
+ * name dync's operator (row->one, row->two). Operands are broadcast as NumPy's. */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
@@ -17,7 +20,8 @@ DYNC__FN dync_status dync__oi_identity(dync__onnx_call *c)
 
 /* ---- broadcasting ---------------------------------------------------------------------------- */
 
-/* Until opset 6: b lies along a's dims from `axis` on, where broadcast=1. */
+/* The second operand in a shape that NumPy's rules broadcast against a. Until opset 6 b lies along
+ * a's dims from `axis` on, where broadcast=1: a [2, 3, 4, 5], b [3, 4], axis 1 gives [3, 4, 1]. */
 static dync_tensor *dync__oi_second(const dync__onnx_call *c, dync_tensor *a, dync_tensor *b)
 {
     int axis;
@@ -39,7 +43,8 @@ DYNC__FN bool dync__oi_is_float(const dync_tensor *t)
     return dync__dtype_info(dync__oi_type(t))->kind == 'f';
 }
 
-/* Integers: towards zero. */
+/* Integers: towards zero, as C divides. a - a mod b is divisible, so dividing it downwards rounds
+ * nothing; of sizes, which are not below 0, both are the same and stay symbolic. */
 DYNC__FN dync_status dync__oi_div(dync__onnx_call *c)
 {
     dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_second(c, a, dync__oi_in(c, 1));
@@ -60,12 +65,15 @@ DYNC__FN dync_status dync__oi_pow(dync__onnx_call *c)
     return dync__oi_out(c, 0, dync_to_dtype(dync_pow(a, b), (dync_dtype)dtype));
 }
 
+/* fmod 0: the result has the sign of the divisor (Python); 1: that of the dividend (C). */
 DYNC__FN dync_status dync__oi_mod(dync__onnx_call *c)
 {
     dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_in(c, 1);
     return dync__oi_out(c, 0, dync__oi_int(c, "fmod") ? dync_fmod(a, b) : dync_remainder(a, b));
 }
 
+/* Sum, Mean, Max, Min of any number of inputs, broadcast together: the row's function again and
+ * again. */
 DYNC__FN dync_status dync__oi_variadic(dync__onnx_call *c)
 {
     dync_tensor *t = dync__oi_in(c, 0);
@@ -75,7 +83,8 @@ DYNC__FN dync_status dync__oi_variadic(dync__onnx_call *c)
     return dync__oi_out(c, 0, t);
 }
 
-/* x shifted by s bits, in int64, one bit of s after another. */
+/* x shifted by s bits, in int64, one bit of s after another: a shift by 5 = 4 + 1 is one by 1 and
+ * one by 4, each a product or a quotient by 2^(2^b), kept where s has bit b. */
 DYNC__FN dync_status dync__oi_bit_shift(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *s = dync_to_dtype(dync__oi_in(c, 1), DYNC_I64);
@@ -106,6 +115,7 @@ DYNC__FN dync_status dync__oi_where(dync__onnx_call *c)
     return dync__oi_out_typed(c, 0, t, dync__oi_in_type(c, 1));
 }
 
+/* Bounds are attributes until opset 10, then inputs of rank 0, either of which may be missing. */
 DYNC__FN dync_status dync__oi_clip(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *low = dync__oi_in(c, 1), *high = dync__oi_in(c, 2);
@@ -122,6 +132,9 @@ DYNC__FN dync_status dync__oi_clip(dync__onnx_call *c)
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
+/* x as another ONNX type, in the dtype that holds it. Into a type that is held in a wider one
+ * numbers go modulo its range: 9 as int4 is ((9 + 8) & 15) - 8 = -7. NULL + error: nothing holds
+ * the type. */
 DYNC__FN dync_tensor *dync__oi_cast_to(const dync__onnx_call *c, dync_tensor *x, int64_t type)
 {
     bool is_signed;
@@ -158,19 +171,25 @@ DYNC__FN dync_status dync__oi_asinh(dync__onnx_call *c)
     dync_tensor *y = dync_log1p(dync_add(a, dync_div(s, dync_add(dync_sqrt(dync_add(s, 1)), 1))));
     return dync__oi_out(c, 0, dync_mul(dync_sign(x), y));
 }
+/* log(x + sqrt(x^2 - 1)); the root as that of (x - 1)(x + 1), which keeps its digits near 1. */
 DYNC__FN dync_status dync__oi_acosh(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
     dync_tensor *s = dync_sqrt(dync_mul(dync_sub(x, 1), dync_add(x, 1)));
     return dync__oi_out(c, 0, dync_log(dync_add(x, s)));
 }
+/* (log(1 + x) - log(1 - x)) / 2 */
 DYNC__FN dync_status dync__oi_atanh(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
     return dync__oi_out(c, 0, dync_mul(dync_sub(dync_log1p(x), dync_log1p(dync_neg(x))), 0.5));
 }
 
-/* row->detail: which */
+/* row->detail: which, of x:
+ *   LeakyRelu   x < 0: alpha x                      Elu     x < 0: alpha (exp x - 1)
+ *   Celu        x < 0: alpha (exp(x / alpha) - 1)   Selu    gamma times (x, or alpha (exp x - 1))
+ *   ThresholdedRelu  x > alpha: x, else 0           Swish   x sigmoid(alpha x)
+ *   HardSigmoid      alpha x + beta within 0 .. 1   Gelu    x Phi(x), or its form with tanh */
 DYNC__FN dync_status dync__oi_activation(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *y = NULL;
@@ -210,6 +229,7 @@ DYNC__FN dync_status dync__oi_prelu(dync__onnx_call *c)
     return dync__oi_out(c, 0, slope ? dync_where(dync_lt(x, 0), dync_mul(x, slope), x) : NULL);
 }
 
+/* x - bias above lambd, x + bias below -lambd, 0 between. */
 DYNC__FN dync_status dync__oi_shrink(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -219,6 +239,7 @@ DYNC__FN dync_status dync__oi_shrink(dync__onnx_call *c)
     return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dync__oi_type(x)) : NULL);
 }
 
+/* Infinities of the signs that detect_negative and detect_positive ask for. */
 DYNC__FN dync_status dync__oi_is_inf(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *y = dync_isinf(x);
@@ -227,7 +248,9 @@ DYNC__FN dync_status dync__oi_is_inf(dync__onnx_call *c)
     return dync__oi_out(c, 0, y);
 }
 
-/* Inference keeps everything; with training_mode and a ratio some elements are dropped. */
+/* Inference keeps everything; with training_mode (input 2) a share of `ratio` of the elements
+ * becomes 0 and the others are divided by 1 - ratio, which keeps the mean. Output 1: what was kept.
+ */
 DYNC__FN dync_status dync__oi_dropout(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *kept = NULL;
@@ -248,7 +271,9 @@ DYNC__FN dync_status dync__oi_dropout(dync__onnx_call *c)
     return c->n_out > 1 ? dync__oi_out(c, 1, kept) : DYNC_OK;
 }
 
-/* Until opset 12 everything from axis on is one row. */
+/* Softmax, LogSoftmax, Hardmax (1 at the largest element, the first of equal ones). Until opset 12
+ * everything from axis (by default 1) on is one row; later it is along the axis (by default the
+ * last). */
 DYNC__FN dync_status dync__oi_softmax(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *y;

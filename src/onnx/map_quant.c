@@ -1,10 +1,18 @@
 /* onnx/map_quant.c: ONNX's quantized operators: sums of products of integers are integers. After
- * map_signal.c. */
+ * map_signal.c.
+ *
+ *   real = (quantized - zero point) * scale
+ *   quantized = saturate(round(real / scale) + zero point)
+ *
+ * Rounding is to even. A scale is one number (per tensor), one a place of an axis (per channel), or
+ * one a block of an axis. */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
 
-/* a scale or zero point of x: a number, one per place of axis, or one per block of it */
+/* A scale or zero point s of x, in a shape that broadcasts against x: rank 0 or one element: a
+ * number; rank 1: one per place of `axis`; the rank of x: one per block of block_size places along
+ * it, each repeated and the last block cut where x ends. NULL s passes. */
 static dync_tensor *dync__oi_along(const dync__onnx_call *c, dync_tensor *s, dync_tensor *x)
 {
     dync_dims d = dync__oi_shape(x), one = {d.n, {0}};
@@ -25,7 +33,8 @@ static dync_tensor *dync__oi_along(const dync__onnx_call *c, dync_tensor *s, dyn
     return s ? dync_narrow(s, axis, 0, d.d[axis]) : NULL;
 }
 
-/* the range of a type */
+/* The range of an integer type: uint4 0 .. 15, int8 -128 .. 127. Types that are held in a wider
+ * dtype have the range of their own bits. */
 static void dync__oi_range_of(int64_t type, double *low, double *high)
 {
     bool is_signed;
@@ -38,7 +47,9 @@ static void dync__oi_range_of(int64_t type, double *low, double *high)
     *high = ldexp(1, is_signed ? bits - 1 : bits) - 1;
 }
 
-/* y of reals, rounded and moved by zero, held in the range of the type */
+/* round(y) + zero, held in the range of the ONNX type, in the dtype that holds it. y: reals; zero
+ * NULL: 0. Saturation is in y's type: exact in f32 for all that ONNX quantizes to, 16 bits at most.
+ * NULL + error: a type that is no integer (float8). */
 DYNC__FN dync_tensor *dync__oi_saturate(dync_tensor *y, dync_tensor *zero, int64_t type)
 {
     double low, high;
@@ -55,6 +66,8 @@ DYNC__FN dync_tensor *dync__oi_saturate(dync_tensor *y, dync_tensor *zero, int64
     return y ? dync_to_dtype(y, (dync_dtype)dtype) : NULL;
 }
 
+/* QuantizeLinear (x, scale, zero point): the type is the zero point's, else output_dtype, else
+ * uint8. */
 DYNC__FN dync_status dync__oi_quantize(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *scale = dync__oi_in(c, 1), *zero = dync__oi_in(c, 2);
@@ -69,6 +82,8 @@ DYNC__FN dync_status dync__oi_quantize(dync__onnx_call *c)
     return dync__oi_out_typed(c, 0, x ? dync__oi_saturate(x, zero, type) : NULL, (int)type);
 }
 
+/* DequantizeLinear (x, scale, zero point): (x - zero) * scale, in output_dtype or the scale's type.
+ */
 DYNC__FN dync_status dync__oi_dequantize(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *scale = dync__oi_in(c, 1), *zero = dync__oi_in(c, 2), *y;
@@ -82,7 +97,9 @@ DYNC__FN dync_status dync__oi_dequantize(dync__onnx_call *c)
     return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dtype) : NULL);
 }
 
-/* y of a range from below to above 0 in 0..255: scale, zero point; NULL + error */
+/* x in uint8 by its own range, which is made to contain 0 so that 0 is exact: scale = (max - min) /
+ * 255, zero = saturate(round(-min / scale)). A tensor of zeros has scale 0; it is divided by 1.
+ * NULL + error. */
 DYNC__FN dync_tensor *dync__oi_quantized(dync_tensor *x, dync_tensor **scale, dync_tensor **zero)
 {
     dync_dims all = DYNC_ALL;
@@ -122,6 +139,8 @@ DYNC__FN dync_status dync__oi_matmul_integer(dync__onnx_call *c)
     return dync__oi_out_typed(c, 0, y, DYNC__ONNX_INT32);
 }
 
+/* Inputs a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero. The sum of integers s stands for
+ * s * a_scale * b_scale, which is quantized by y's scale and zero point. */
 DYNC__FN dync_status dync__oi_qlinear_matmul(dync__onnx_call *c)
 {
     dync_tensor *s = dync__oi_byte_product(dync__oi_in(c, 0), dync__oi_in(c, 2), dync__oi_in(c, 3),
@@ -143,6 +162,8 @@ DYNC__FN dync_status dync__oi_conv_integer(dync__onnx_call *c)
     return dync__oi_out_typed(c, 0, y, DYNC__ONNX_INT32);
 }
 
+/* Inputs x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, B. w_scale is a number or one per
+ * output channel; B is int32 in steps of x_scale * w_scale, so it joins the sum of integers. */
 DYNC__FN dync_status dync__oi_qlinear_conv(dync__onnx_call *c)
 {
     dync_tensor *y = dync__oi_byte_conv(c, dync__oi_in(c, 0), dync__oi_in(c, 2), dync__oi_in(c, 3),

@@ -1,8 +1,14 @@
-/* onnx/map_reduce.c: ONNX's reductions. After map_point.c. */
+/* onnx/map_reduce.c: ONNX's reductions. After map_point.c.
+ *
+ * One function serves all Reduce* operators; which one it is stands in detail of the row. Results
+ * have the type of the input: integers whose mean, root or logarithm is asked for go by way of f64.
+ */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
 
+/* The axes of a node in 0 .. rank - 1, each once. Operators had them as an attribute before they
+ * became input `input` (Reduce*: opset 18, ReduceSum 13); an input below 0 is never there. */
 DYNC__FN bool dync__oi_axes(const dync__onnx_call *c, int input, int rank, dync_dims *out)
 {
     const int64_t *axes;
@@ -30,7 +36,10 @@ DYNC__FN bool dync__oi_axes(const dync__onnx_call *c, int input, int rank, dync_
     return true;
 }
 
-/* What reducing nothing gives, in the shape of the result. */
+/* What reducing nothing gives, in the shape of the result: the neutral element of the operation. 0
+ * for sums and norms, 1 for products, log 0 = -inf, 0 / 0 for the mean; the max and min of floats
+ * are -inf and inf, of integers the ends of int32 (the max of int64 its own, of bools and uint8 0).
+ */
 static dync_tensor *dync__oi_reduce_empty(const dync__onnx_call *c, dync_tensor *x, dync_dims axes,
                                           bool keep)
 {
@@ -63,6 +72,9 @@ static dync_tensor *dync__oi_reduce_empty(const dync__onnx_call *c, dync_tensor 
     return dync__oi_full(out, value, dtype);
 }
 
+/* x reduced over axes (n 0: none; DYNC_ALL: all), `keep` leaves dims of size 1:
+ *   ReduceL1 sum |x|     ReduceL2 sqrt sum x^2     ReduceSumSquare sum x^2 (the default)
+ *   ReduceLogSum log sum x                         ReduceLogSumExp log sum exp x */
 static dync_tensor *dync__oi_reduced(const dync__onnx_call *c, dync_tensor *x, dync_dims axes,
                                      bool keep)
 {
@@ -85,6 +97,8 @@ static dync_tensor *dync__oi_reduced(const dync__onnx_call *c, dync_tensor *x, d
     }
 }
 
+/* No axes are all of them, unless noop_with_empty_axes says none: then the function of one element
+ * is still applied (a sum of squares squares). */
 DYNC__FN dync_status dync__oi_reduce(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *y;
@@ -108,6 +122,8 @@ DYNC__FN dync_status dync__oi_reduce(dync__onnx_call *c)
     return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dtype) : NULL);
 }
 
+/* The place of the largest or smallest element, the first of equal ones. select_last_index: the
+ * last one, which is the first of the flipped tensor: its place there counts from the end. */
 DYNC__FN dync_status dync__oi_arg(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *y;
@@ -120,7 +136,9 @@ DYNC__FN dync_status dync__oi_arg(dync__onnx_call *c)
     return dync__oi_out_typed(c, 0, y, DYNC__ONNX_INT64);
 }
 
-/* Running sums or products along an axis. */
+/* Running sums or products along the axis of input 1. exclusive: of what stands before each
+ * element, so the input moves by one place behind the neutral element; reverse: from the end.
+ *   x 1 2 3 4: 1 3 6 10; exclusive 0 1 3 6; reverse 10 9 7 4; both 9 7 4 0 */
 DYNC__FN dync_status dync__oi_cumulate(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *y = NULL;
@@ -141,7 +159,8 @@ DYNC__FN dync_status dync__oi_cumulate(dync__onnx_call *c)
     if (!product) {
         y = x ? dync_cumsum(x, axis) : NULL;
     } else {
-        /* one product after another doubles the length that is done: log n of them */
+        /* dync has no running product: y[i] holds the product of the last `done` elements up to i
+         * (of fewer at the start), and y[i] * y[i - done] that of twice as many: log n rounds. */
         y = x;
         for (int64_t done = 1; done < n && y; done *= 2) {
             dync_tensor *part[2] = {
@@ -154,6 +173,8 @@ DYNC__FN dync_status dync__oi_cumulate(dync__onnx_call *c)
     return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dtype) : NULL);
 }
 
+/* The k largest (or smallest) along an axis in order, and their places. k was an attribute until
+ * opset 9; it may be symbolic. They are sorted whether `sorted` asks for it or not. */
 DYNC__FN dync_status dync__oi_top_k(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);

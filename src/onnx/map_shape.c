@@ -1,9 +1,14 @@
 /* onnx/map_shape.c: ONNX operators about shapes: they move elements or make them of nothing. After
- * map_reduce.c. */
+ * map_reduce.c.
+ *
+ * Sizes may be symbolic: what is done to them goes through dync__sz_* (tensor/sym.h); a function
+ * that needs plain ones asks dync__oi_number. Shapes that are inputs of a node are known tensors,
+ * whose elements may be tokens of symbolic sizes (sized.c). */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
 
+/* from, from + step, ...: n numbers; from and n may be symbolic. NULL + error. */
 DYNC__FN dync_tensor *dync__oi_arange(int64_t from, int64_t n, int64_t step, int dtype)
 {
     int64_t end = dync__sz_add(from, dync__sz_mul(n, step));
@@ -12,6 +17,8 @@ DYNC__FN dync_tensor *dync__oi_arange(int64_t from, int64_t n, int64_t step, int
     return dync__op_call(DYNC__OP_arange, 5, args, dync__tls.at);
 }
 
+/* One attribute holds the value, and its name says in which form. Inside a function of the model it
+ * may refer to an attribute of the call. */
 DYNC__FN dync_status dync__oi_constant(dync__onnx_call *c)
 {
     const dync__onnx_attribute *a = c->node->attribute.n ? c->node->attribute.at[0] : NULL;
@@ -41,6 +48,8 @@ DYNC__FN dync_status dync__oi_constant(dync__onnx_call *c)
     return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a constant by \"%s\"", a->name);
 }
 
+/* One element (of attribute `value`, else 0 of f32), expanded: its memory is that of one element.
+ */
 DYNC__FN dync_status dync__oi_constant_of_shape(dync__onnx_call *c)
 {
     dync_dims shape;
@@ -55,6 +64,8 @@ DYNC__FN dync_status dync__oi_constant_of_shape(dync__onnx_call *c)
                               (int)a->t->data_type);
 }
 
+/* The sizes of dims start .. end - 1 as int64, both held in the rank after negative ones count from
+ * its end: of [2, 3, 4] with start -2 it is 3 4. */
 DYNC__FN dync_status dync__oi_shape_of(dync__onnx_call *c)
 {
     dync_dims d = dync__oi_sizes(dync__oi_in(c, 0));
@@ -74,6 +85,8 @@ DYNC__FN dync_status dync__oi_size_of(dync__onnx_call *c)
     return dync__oi_out(c, 0, dync__oi_tensor_i(DYNC_I64, 0, NULL, &n));
 }
 
+/* A size of 0 copies that of the input, unless allowzero; -1 is what is left of the elements,
+ * worked out here where the others are plain and not 0. Until opset 4 the shape is an attribute. */
 DYNC__FN dync_status dync__oi_reshape(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -104,6 +117,7 @@ DYNC__FN dync_status dync__oi_reshape(dync__onnx_call *c)
     return dync__oi_out(c, 0, dync_reshape(x, to));
 }
 
+/* [d0 * .. * d(axis - 1), the rest]: always a matrix; axis 0 gives one row, the rank one column. */
 DYNC__FN dync_status dync__oi_flatten(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -118,6 +132,8 @@ DYNC__FN dync_status dync__oi_flatten(dync__onnx_call *c)
     return dync__oi_out(c, 0, dync_reshape(x, dync_shape(rows, columns)));
 }
 
+/* Without axes every dim of size 1 goes: a symbolic size is never one, since 1 is no symbol's
+ * value. */
 DYNC__FN dync_status dync__oi_squeeze(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -134,6 +150,7 @@ DYNC__FN dync_status dync__oi_squeeze(dync__onnx_call *c)
     return dync__oi_out(c, 0, dync_reshape(x, out));
 }
 
+/* Axes count in the result: [3, 4] with axes 0 and 3 is [1, 3, 4, 1]. */
 DYNC__FN dync_status dync__oi_unsqueeze(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -159,6 +176,7 @@ DYNC__FN dync_status dync__oi_unsqueeze(dync__onnx_call *c)
     return dync__oi_out(c, 0, dync_reshape(x, out));
 }
 
+/* Without perm the dims are reversed. */
 DYNC__FN dync_status dync__oi_transpose(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -184,7 +202,8 @@ DYNC__FN dync_status dync__oi_concat(dync__onnx_call *c)
     return dync__oi_out(c, 0, dync_cat(list, axis));
 }
 
-/* Sizes of the parts: told, or equal ones, the last one maybe smaller. */
+/* Sizes of the parts: told (input 1, or attribute split), or equal ones for the outputs that the
+ * node has, the last ones maybe smaller: 7 in three parts is 3 3 1. */
 DYNC__FN dync_status dync__oi_split(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -216,7 +235,9 @@ DYNC__FN dync_status dync__oi_split(dync__onnx_call *c)
 
 /* ---- slices ---------------------------------------------------------------------------------- */
 
-/* Where a slice begins or ends, counted from the front; below -size: -1. */
+/* Where a slice begins or ends, counted from the front; below -size: -1. Exporters write "as far as
+ * it goes" as the largest or least integer: those are no tokens and stop at the size or before 0.
+ */
 static int64_t dync__oi_slice_edge(int64_t at, int64_t size)
 {
     if (!dync__is_token(at) && (at >= DYNC__SZ_MOST || at <= -DYNC__SZ_MOST))
@@ -226,7 +247,10 @@ static int64_t dync__oi_slice_edge(int64_t at, int64_t size)
     return dync__sz_lt(at, 0) ? -1 : at;
 }
 
-/* A negative step goes over the flipped tensor. */
+/* A negative step goes over the flipped tensor: elements from, from + step, .. > to are the part to
+ * + 1 .. from, flipped, of which every -step-th is kept. Size 5 from -1 to the least integer by -2:
+ * 4 3 2 1 0 flipped, of it 4 2 0. The whole of a symbolic size may be flipped; else it is a number.
+ */
 static dync_tensor *dync__oi_slice_back(dync_tensor *x, int axis, int64_t from, int64_t to,
                                         int64_t step)
 {
@@ -246,7 +270,8 @@ static dync_tensor *dync__oi_slice_back(dync_tensor *x, int axis, int64_t from, 
     return step == -1 || !x ? x : dync_slice(x, axis, 0, n, step < -n ? n : -step);
 }
 
-/* One axis of a slice. */
+/* One axis of a slice: both ends are held in 0 .. size, and the end behind the begin. NULL + error.
+ */
 static dync_tensor *dync__oi_slice_axis(dync_tensor *x, int axis, int64_t from, int64_t to,
                                         int64_t step)
 {
@@ -258,6 +283,8 @@ static dync_tensor *dync__oi_slice_axis(dync_tensor *x, int axis, int64_t from, 
     return dync_slice(x, axis, from, to, step == 1 ? 1 : dync__sz_min(step, dync__sz_add(size, 1)));
 }
 
+/* Inputs (until opset 9 attributes) starts, ends, axes, steps, one number an axis. Without axes
+ * they are the first ones; without steps 1. One axis after another. */
 DYNC__FN dync_status dync__oi_slice(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -288,6 +315,7 @@ DYNC__FN dync_status dync__oi_slice(dync__onnx_call *c)
     return dync__oi_out(c, 0, x);
 }
 
+/* To what x and the shape broadcast to: a 1 in the shape keeps x's size. */
 DYNC__FN dync_status dync__oi_expand(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -306,7 +334,8 @@ DYNC__FN dync_status dync__oi_tile(dync__onnx_call *c)
     return dync__oi_out(c, 0, dync_repeat(dync__oi_in(c, 0), repeats));
 }
 
-/* From w[0] up to w[1], as there are symbolic sizes among them. */
+/* From w[0] up to w[1] by w[2], as there are symbolic sizes among them: ceil(span / step) numbers.
+ * DYNC_ERR_DATA_PTR for a step below 1: no graph then, the model is walked. */
 static dync_status dync__oi_range_sized(dync__onnx_call *c, const int64_t *w)
 {
     int64_t step = dync__oi_number(w[2]), span = dync__sz_sub(w[1], w[0]);
@@ -316,6 +345,8 @@ static dync_status dync__oi_range_sized(dync__onnx_call *c, const int64_t *w)
     return dync__oi_out(c, 0, dync__oi_arange(w[0], n, step, DYNC_I64));
 }
 
+/* start, limit, delta of one type: max(ceil((limit - start) / delta), 0) numbers start + i * delta.
+ * The count is worked out in doubles, w holds the integers themselves. */
 DYNC__FN dync_status dync__oi_range(dync__onnx_call *c)
 {
     double v[3];
@@ -342,6 +373,7 @@ DYNC__FN dync_status dync__oi_range(dync__onnx_call *c)
     return dync__oi_out(c, 0, t ? dync_add(dync_mul(t, v[2]), v[0]) : NULL);
 }
 
+/* 1 where column = row + k: row counts from k. */
 DYNC__FN dync_status dync__oi_eye_like(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -366,6 +398,8 @@ DYNC__FN dync_status dync__oi_trilu(dync__onnx_call *c)
 
 /* ---- padding --------------------------------------------------------------------------------- */
 
+/* x with `before` and `after` elements of `value` around dim; negative ones cut off, and what is
+ * cut beyond the other end leaves nothing. before and after are plain, the size may be symbolic. */
 DYNC__FN dync_tensor *dync__oi_pad_dim(dync_tensor *x, int dim, int64_t before, int64_t after,
                                        double value)
 {
@@ -387,7 +421,8 @@ DYNC__FN dync_tensor *dync__oi_pad_dim(dync_tensor *x, int dim, int64_t before, 
     return n == 1 ? x : dync__oi_list(n, part, dim, false);
 }
 
-/* n places from `from` on, backwards where the mode reflects, or n times the one at `from`. */
+/* n places from `from` on, backwards where the mode reflects, or n times the one at `from`. mode as
+ * in dync__oi_pad: 'e' edge, 'r' reflect, 'w' wrap. */
 static dync_tensor *dync__oi_pad_side(dync_tensor *x, int dim, int64_t from, int64_t n, char mode)
 {
     dync_dims d = dync__oi_sizes(x);
@@ -396,7 +431,8 @@ static dync_tensor *dync__oi_pad_side(dync_tensor *x, int dim, int64_t from, int
     return mode == 'w' || !x ? x : mode == 'e' ? dync_expand(x, d) : dync_flip(x, dync_shape(dim));
 }
 
-/* The tensor between what it gives at its sides: none is wider than it is. */
+/* The tensor between what it gives at its sides: none is wider than it is (but for its edge
+ * element). a b c d by 2 and 1: reflect c b a b c d c; edge a a a b c d d; wrap c d a b c d a. */
 static dync_tensor *dync__oi_pad_sides(dync_tensor *x, int dim, int64_t before, int64_t after,
                                        char mode)
 {
@@ -419,7 +455,9 @@ static dync_tensor *dync__oi_pad_sides(dync_tensor *x, int dim, int64_t before, 
     return dync__oi_list(n, part, dim, false);
 }
 
-/* Places of a padded dimension in the original one, by mode. */
+/* Places of a padded dimension in the original one, by mode, as an index: for pads wider than the
+ * tensor, where it is reflected or wrapped again and again, and for negative ones. Reflected places
+ * go 0 1 .. size - 1 .. 1 with a period of 2 (size - 1). */
 static dync_tensor *dync__oi_pad_places(dync_tensor *x, int dim, int64_t before, int64_t after,
                                         char mode)
 {
@@ -446,6 +484,8 @@ static dync_tensor *dync__oi_pad_places(dync_tensor *x, int dim, int64_t before,
     return index ? dync_index_select(x, dim, index) : NULL;
 }
 
+/* pads: begins of all axes, then ends. Until opset 10 attributes, then inputs pads, value, axes.
+ * Axes one after another: the corners come out the same in any order. */
 DYNC__FN dync_status dync__oi_pad(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -486,6 +526,9 @@ DYNC__FN dync_status dync__oi_pad(dync__onnx_call *c)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
+/* [N, C, H, W] -> [N, C / b^2, H b, W b]. The channel of block row r, block column s and channel c
+ * of the result is (r b + s) C / b^2 + c in mode DCR, c b^2 + r b + s in mode CRD (PyTorch's pixel
+ * shuffle). */
 DYNC__FN dync_status dync__oi_depth_to_space(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -504,6 +547,7 @@ DYNC__FN dync_status dync__oi_depth_to_space(dync__onnx_call *c)
                                                    dync__sz_mul(d.d[3], b))));
 }
 
+/* The inverse: [N, C, H, W] -> [N, C b^2, H / b, W / b]. */
 DYNC__FN dync_status dync__oi_space_to_depth(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -520,7 +564,7 @@ DYNC__FN dync_status dync__oi_space_to_depth(dync__onnx_call *c)
                         dync_reshape(x, dync_shape(d.d[0], dync__sz_mul(d.d[1], b * b), h, w)));
 }
 
-/* Cut or padded around the centre. */
+/* Cut or padded with zeros around the centre; the odd element is cut or added at the end. */
 DYNC__FN dync_status dync__oi_center(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
