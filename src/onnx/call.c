@@ -1,5 +1,8 @@
 /* onnx/call.c: what mapping functions (map_*.c) work with: attributes, sizes, known numbers. After
- * data.c. */
+ * data.c.
+ *
+ * Operators of dync pass NULL on and record the first error, so a mapping function may chain calls
+ * and let dync__oi_out look at the end; it tests on the way only what it reads itself. */
 #include "../dync.in.h"
 #include "onnx.h"
 DYNC__COLD
@@ -16,6 +19,8 @@ DYNC__DATA dync_status (*dync__onnx_run_folded)(dync__onnx_loaded *, const dync_
                                                 const dync__onnx_value *in,
                                                 dync__onnx_value *out) = NULL;
 
+/* Records "ONNX node NAME (TYPE): ..." and gives the status back. A node without a name is told by
+ * its first output. */
 DYNC__FN dync_status dync__oi_fail(const dync__onnx_call *c, dync_status status, const char *fmt,
                                    ...)
 {
@@ -96,6 +101,7 @@ static const char *dync__oi_default(const dync__onnx_call *c, const char *name, 
     return "";
 }
 
+/* The default of a number, 0 where the row has none ("axis=") or it is a word. */
 static double dync__oi_default_number(const dync__onnx_call *c, const char *name)
 {
     char text[32];
@@ -118,6 +124,7 @@ DYNC__FN double dync__oi_float(const dync__onnx_call *c, const char *name)
     const dync__onnx_attribute *a = dync__oi_attribute(c, name);
     return a ? (double)a->f : dync__oi_default_number(c, name);
 }
+/* Is the text attribute, or its default, exactly this? Bytes of the file end without a zero. */
 DYNC__FN bool dync__oi_is(const dync__onnx_call *c, const char *name, const char *text)
 {
     const dync__onnx_attribute *a = dync__oi_attribute(c, name);
@@ -137,6 +144,7 @@ DYNC__FN int dync__oi_floats(const dync__onnx_call *c, const char *name, const f
     *out = a ? a->floats.at : NULL;
     return a ? a->floats.n : 0;
 }
+/* NULL: the node has no such attribute, or it holds no graph. */
 DYNC__FN const dync__onnx_body *dync__oi_body(const dync__onnx_call *c, const char *name)
 {
     for (int i = 0; i < c->node->attribute.n; i++)
@@ -189,6 +197,7 @@ DYNC__FN dync_dims dync__oi_shape(const dync_tensor *t)
     return d;
 }
 DYNC__FN int dync__oi_rank(const dync_tensor *t) { return dync__oi_sizes(t).n; }
+/* 1 where there is no such dim: a scalar counts as one element along every dim. */
 DYNC__FN int64_t dync__oi_extent(const dync_tensor *t, int dim)
 {
     dync_dims d = dync__oi_sizes(t);
@@ -244,6 +253,8 @@ DYNC__FN int dync__oi_read(const dync__onnx_call *c, dync_tensor *t, int cap, in
     for (int i = 0; i < n; i++) out[i] = dync__oi_number(out[i]);
     return n;
 }
+/* Sizes that are read as reals have to be plain numbers; of other dtypes the elements are as they
+ * are. */
 DYNC__FN int dync__oi_read_reals(const dync__onnx_call *c, dync_tensor *t, int cap, double *out)
 {
     int n = 0, dtype = dync__oi_type(t);
@@ -267,6 +278,7 @@ DYNC__FN bool dync__oi_dims(const dync__onnx_call *c, dync_tensor *t, dync_dims 
 
 /* ---- new tensors ----------------------------------------------------------------------------- */
 
+/* A dense tensor on the host whose elements are to be stored; NULL + error. */
 static dync__tensor *dync__oi_new(int dtype, int ndim, const int64_t *shape)
 {
     dync__layout lay;
@@ -292,6 +304,7 @@ DYNC__FN dync_tensor *dync__oi_tensor_f(int dtype, int ndim, const int64_t *shap
     return t ? dync__give(t) : NULL;
 }
 
+/* cat along dim, or stack. An element that is NULL has its error recorded: NULL. */
 DYNC__FN dync_tensor *dync__oi_list(int n, dync_tensor *const *t, int dim, bool stack)
 {
     dync_value list = dync__list_new(n);

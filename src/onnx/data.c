@@ -23,6 +23,8 @@ typedef struct dync__onnx_type_row {
     int bits;  /* of one that is held in a wider dtype, else 0 */
     bool is_signed;
 } dync__onnx_type_row;
+/* Unsigned types of 16 and 32 bits are held in the next wider signed one, 4-bit ones in int8: run.c
+ * takes results modulo their range. uint64 lies in int64 and is refused beyond 2^63 - 1. */
 static const dync__onnx_type_row dync__onnx_types[] = {
     {DYNC__ONNX_FLOAT, "float32", DYNC_F32, 0, true},
     {DYNC__ONNX_UINT8, "uint8", DYNC_U8, 0, false},
@@ -69,6 +71,8 @@ DYNC__FN int dync__onnx_held_bits(int64_t type, bool *is_signed)
 
 /* ---- files beside the model ------------------------------------------------------------------ */
 
+/* A file of external data that was read; blob NULL: it could not be, which is reported at each use.
+ */
 typedef struct dync__onnx_outside {
     char *path;
     dync__blob *blob;
@@ -129,6 +133,8 @@ static bool dync__onnx_path_links(const char *folder, const char *path)
 #endif
 }
 
+/* The file of this location, opened once. Checks come before anything is touched: the folder, the
+ * path, links on the way. *out is owned by f, on failure too. */
 static dync_status dync__onnx_outside_open(dync__onnx_files *f, const char *tensor,
                                            const char *path, dync__onnx_outside **out)
 {
@@ -169,6 +175,8 @@ static bool dync__onnx_count(const char *text, uint64_t *out)
     return *text != 0;
 }
 
+/* location, offset and length (by default 0, and to the end of the file) of the message: the bytes
+ * lie in *blob, which f owns. */
 static dync_status dync__onnx_outside_bytes(const dync__onnx_tensor *m, dync__onnx_files *f,
                                             dync__pb_bytes *out, dync__blob **blob)
 {
@@ -206,6 +214,7 @@ static dync_status dync__onnx_elements_bad(const dync__onnx_tensor *m, uint64_t 
                       (unsigned long long)got, what, (long long)want);
 }
 
+/* Bits of one element in raw_data, also of types that are held in a wider dtype. */
 static int dync__onnx_raw_bits(int64_t type)
 {
     bool is_signed;
@@ -255,6 +264,8 @@ static void dync__onnx_int32_element(const dync__onnx_tensor *m, int64_t i, char
     }
 }
 
+/* Elements that stand in the list of their type: uint32 in uint64_data, everything of at most 32
+ * bits and halves in int32_data. */
 static dync_status dync__onnx_typed(const dync__onnx_tensor *m, dync__tensor *t)
 {
     char *to = t->storage->data;
@@ -281,6 +292,8 @@ static dync_status dync__onnx_typed(const dync__onnx_tensor *m, dync__tensor *t)
     return DYNC_OK;
 }
 
+/* Row major, from untrusted sizes: each is at least 0 and their product fits into memory. A size of
+ * 0 counts as 1 for the strides. */
 static dync_status dync__onnx_layout(const dync__onnx_tensor *m, int dtype, dync__layout *lay)
 {
     int64_t count = 1;
@@ -316,7 +329,8 @@ static dync_status dync__onnx_fits(const dync__onnx_tensor *m, const dync__tenso
     return DYNC_OK;
 }
 
-/* Room is made only for elements that are there. */
+/* Room is made only for elements that are there: a file of a few bytes cannot ask for gigabytes. Of
+ * typed lists twice their length at most, since 4-bit elements are two in a number. */
 static dync_status dync__onnx_enough(const dync__onnx_tensor *m, int64_t numel, dync__pb_bytes raw)
 {
     uint64_t there = raw.at ? (uint64_t)raw.n * 8 / (uint64_t)dync__onnx_raw_bits(m->data_type)
@@ -334,7 +348,8 @@ DYNC__DATA int64_t dync__onnx_in_place_least = 1 << 16;
 
 static void dync__onnx_release(void *blob) { dync__blob_unref(blob); }
 
-/* The tensor in the file's own memory; false: it has to be copied. */
+/* The tensor in the file's own memory; false: it has to be copied (small, not aligned, of another
+ * width, on a big-endian machine). true with *out NULL: no memory. The tensor holds the blob. */
 static bool dync__onnx_in_place(const dync__onnx_tensor *m, dync__pb_bytes raw, dync__blob *blob,
                                 int dtype, const dync__layout *lay, int64_t numel,
                                 dync__tensor **out)

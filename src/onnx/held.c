@@ -10,6 +10,7 @@ DYNC__COLD
 /* calls that are kept; more are made at every walk */
 enum { DYNC__ONNX_FOLDED_MOST = 4096 };
 
+/* With l->lock held. Twice is once; a failure leaves it unheld. */
 static dync_status dync__onnx_hold_locked(dync__onnx_loaded *l, dync__tensor *t)
 {
     if (dync__map_get(&l->held, t->id, NULL)) return DYNC_OK;
@@ -47,7 +48,8 @@ DYNC__FN bool dync__onnx_holds_memory(dync__onnx_loaded *l, const dync__tensor *
 
 /* ---- calls of held tensors alone ------------------------------------------------------------- */
 
-/* recursion: lists. 0: an argument that is neither held nor a plain value. */
+/* With l->lock held. recursion: lists. 0: an argument that is neither held nor a plain value. Held
+ * tensors are hashed by id, which names their value: nobody writes them. */
 static uint64_t dync__onnx_fold_hash(const dync__onnx_loaded *l, uint64_t h, int n,
                                      const dync__arg *a)
 {
@@ -75,7 +77,7 @@ static uint64_t dync__onnx_fold_hash(const dync__onnx_loaded *l, uint64_t h, int
     return h;
 }
 
-/* recursion: lists */
+/* recursion: lists. Equal hashes may be of different calls: this decides. */
 static bool dync__onnx_fold_same(int n, const dync__arg *a, const dync__arg *b)
 {
     for (int i = 0; i < n; i++) {
@@ -96,7 +98,8 @@ static bool dync__onnx_fold_same(int n, const dync__arg *a, const dync__arg *b)
     return true;
 }
 
-/* recursion: lists */
+/* recursion: lists. Arguments that outlive the call: in the arena of the model, whose lock is held;
+ * the tensors are owned by the model already. NULL: no memory. */
 static dync__arg *dync__onnx_fold_copy(dync__arena *arena, int n, const dync__arg *a)
 {
     dync__arg *out = dync__arena_alloc(arena, ((size_t)n + 1) * sizeof *out);
@@ -115,6 +118,7 @@ static dync__arg *dync__onnx_fold_copy(dync__arena *arena, int n, const dync__ar
     return out;
 }
 
+/* What gives the same results each time and writes nothing. */
 static bool dync__onnx_fold_can(const dync__opcall *c)
 {
     return c->row->cls != DYNC__INPLACE && !(c->row->flags & (DYNC__OP_WRITES | DYNC__OP_RANDOM)) &&

@@ -31,6 +31,7 @@ static uint64_t dync__onnx_hash(const char *name)
     return dync__hash_bytes(name, strlen(name), 1);
 }
 
+/* -1: no such value in this body (its outer ones are not looked at). */
 static int dync__onnx_place_in(const dync__onnx_names *n, const char *name)
 {
     uint64_t at;
@@ -57,6 +58,8 @@ static dync_status dync__onnx_define(dync__onnx_linker *k, dync__onnx_names *n, 
                : DYNC_ERR_MEMORY;
 }
 
+/* The place of a name in this body or one around it, `up` bodies outwards; "" is no value, place
+ * -1. who: for the message. */
 static dync_status dync__onnx_resolve(const dync__onnx_names *n, const char *name, const char *who,
                                       dync__onnx_place *out)
 {
@@ -77,6 +80,7 @@ static bool dync__onnx_default_domain(const char *domain)
     return !*domain || strcmp(domain, "ai.onnx") == 0;
 }
 
+/* "" and "ai.onnx" are one domain. -1: not imported; absurd numbers are held in 0 .. 10000. */
 static int dync__onnx_version_in(const dync__onnx_opset *const *at, int n, const char *domain)
 {
     for (int i = 0; i < n; i++)
@@ -99,6 +103,8 @@ static int dync__onnx_version(const dync__onnx_linker *k, const dync__onnx_funct
     return v < 0 ? 1 : v;
 }
 
+/* Which of the model's functions the node calls, -1 none. They come before rows: a model may define
+ * an operator that dync has, too. */
 static int dync__onnx_function_of(const dync__onnx_model *m, const dync__onnx_node *n)
 {
     for (int i = 0; i < m->functions.n; i++) {
@@ -146,6 +152,7 @@ static void dync__onnx_missing_nodes(const dync__onnx_linker *k, dync__onnx_miss
     }
 }
 
+/* DYNC_ERR_UNSUPPORTED with a list of every operator that has neither a row nor a function. */
 static dync_status dync__onnx_all_known(const dync__onnx_linker *k)
 {
     dync__onnx_missing_list list = {.failed = false};
@@ -196,6 +203,8 @@ static bool dync__onnx_attribute_known(const dync__onnx_row *row, const char *na
     return false;
 }
 
+/* Attributes that the row does not list would be ignored, and the result be wrong: they are
+ * refused. Graphs of attributes are linked as bodies inside this one. */
 static dync_status dync__onnx_link_attributes(dync__onnx_linker *k, const dync__onnx_function *f,
                                               dync__onnx_names *names, dync__onnx_step *s)
 {
@@ -218,6 +227,7 @@ static dync_status dync__onnx_link_attributes(dync__onnx_linker *k, const dync__
     return DYNC_OK;
 }
 
+/* Outputs are defined after inputs are resolved: a node cannot read what it makes. */
 static dync_status dync__onnx_link_node(dync__onnx_linker *k, const dync__onnx_function *f,
                                         dync__onnx_names *names, const dync__onnx_node *n,
                                         dync__onnx_step *s)
@@ -289,6 +299,8 @@ static dync_status dync__onnx_link_nodes(dync__onnx_linker *k, const dync__onnx_
     return DYNC_OK;
 }
 
+/* Initializers: the value of an input of that name (until IR version 3 all were inputs, too), or of
+ * a place of their own. The model holds their tensors. */
 static dync_status dync__onnx_link_constants(dync__onnx_linker *k, dync__onnx_names *names,
                                              const dync__onnx_graph *g, dync__onnx_body *b)
 {

@@ -1,4 +1,8 @@
-/* onnx/map_attention.c: ONNX's attention operators and what they are made of. After map_norm.c. */
+/* onnx/map_attention.c: ONNX's attention operators and what they are made of. After map_norm.c.
+ *
+ * B batches, H heads (fewer of key and value: each serves several of the query's), L queries, T
+ * keys, d numbers a head. Operands are [B, H, L, d], or [B, L, H * d] where the node tells the
+ * heads. */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
@@ -16,6 +20,7 @@ DYNC__FN dync_tensor *dync__oi_heads(const dync__onnx_call *c, dync_tensor *x, i
     x = dync_reshape(x, dync_shape(d.d[0], d.d[1], heads, all / heads));
     return x ? dync_transpose(x, 1, 2) : NULL;
 }
+/* [B, heads, L, d] -> [B, L, heads * d]; x may be NULL. */
 DYNC__FN dync_tensor *dync__oi_joined(dync_tensor *x)
 {
     dync_dims d = dync__oi_sizes(x);
@@ -32,7 +37,9 @@ DYNC__FN dync_tensor *dync__oi_repeat_heads(dync_tensor *x, int64_t times)
     return x ? dync_reshape(x, dync_shape(d.d[0], heads, d.d[2], d.d[3])) : NULL;
 }
 
-/* true: the query may see the key. offset: [B, 1, 1, 1], or NULL: `past`. NULL: all are seen */
+/* true: the query may see the key; [q, k], or [B, 1, q, k] by an offset. Query i stands at place
+ * offset + i, or past + i without one: a causal one sees the keys up to there, windows as many to
+ * the left and right of it. offset: [B, 1, 1, 1], or NULL. NULL: all are seen (or an error). */
 static dync_tensor *dync__oi_seen(const dync__onnx_call *c, int64_t q, int64_t k,
                                   dync_tensor *offset, int64_t past)
 {
@@ -59,6 +66,9 @@ typedef struct dync__oi_bias {
     dync_tensor *add, *seen;
 } dync__oi_bias;
 
+/* Inputs of the node: 3 attn_mask, of bools or of what is added, broadcast to [B, H, L, T]; 6
+ * nonpad_kv_seqlen [B]: how many keys count; queries are the last of them. A mask that is too short
+ * hides the keys behind it. false: recorded. */
 static bool dync__oi_attention_bias(const dync__onnx_call *c, dync_tensor *q, int64_t keys,
                                     int64_t past, dync__oi_bias *b)
 {
@@ -89,7 +99,7 @@ static bool dync__oi_attention_bias(const dync__onnx_call *c, dync_tensor *q, in
     return dync_error() == DYNC_OK;
 }
 
-/* softmax of scores under a bias: rows that see nothing are 0 */
+/* Softmax of scores under a bias: rows that see nothing are 0, where softmax alone gives NaN. */
 static dync_tensor *dync__oi_masked_softmax(dync_tensor *s, const dync__oi_bias *b)
 {
     if (!b->seen && !b->add) return dync_softmax(s, -1);
@@ -100,13 +110,22 @@ static dync_tensor *dync__oi_masked_softmax(dync_tensor *s, const dync__oi_bias 
     return row && p ? dync_where(row, p, 0.0) : NULL;
 }
 
-/* One cache with what is new behind it. */
+/* One cache [B, H, P, d] with what is new behind it; past NULL: that alone. NULL: an error, or no
+ * `now`. */
 DYNC__FN dync_tensor *dync__oi_cached(dync_tensor *past, dync_tensor *now)
 {
     dync_tensor *both[2] = {past, now};
     return past && now ? dync__oi_list(2, both, 2, false) : now;
 }
 
+/* Inputs Q K V attn_mask past_key past_value nonpad_kv_seqlen; outputs Y, present_key,
+ * present_value, qk_matmul_output.
+ *
+ *   Y = softmax(softcap(scale Q K') + bias) V,  softcap(s) = cap tanh(s / cap)
+ *
+ * The scale is split over Q and K by its square root, as ONNX's own function body has it: this
+ * keeps halves from overflowing. qk_matmul_output shows the scores: mode 0 as products, 1 after
+ * softcap, 2 after the bias, 3 after the softmax. */
 DYNC__FN dync_status dync__oi_attention(dync__onnx_call *c)
 {
     dync_tensor *q = dync__oi_in(c, 0), *k = dync__oi_in(c, 1), *v = dync__oi_in(c, 2), *s, *p;
@@ -208,6 +227,10 @@ DYNC__FN dync_tensor *dync__oi_rotated(dync_tensor *x, dync_tensor *cosine, dync
     return mixed && x ? dync_flatten(x, 3, 4) : x;
 }
 
+/* Rotary position embedding: the pair (a, b) at angle t becomes (a cos t - b sin t, a sin t + b cos
+ * t). Tables of cosines and sines [places, dim / 2] are read at position_ids, or are [B, L, dim /
+ * 2] already. com.microsoft's has its inputs in another order, and one number as a first place of
+ * all. */
 DYNC__FN dync_status dync__oi_rotary(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *cosine = dync__oi_in(c, 1), *sine = dync__oi_in(c, 2),
@@ -243,6 +266,7 @@ DYNC__FN dync_status dync__oi_rotary(dync__onnx_call *c)
     return dync__oi_out(c, 0, flat && x ? dync__oi_joined(x) : x);
 }
 
+/* x sigmoid(alpha x) times the gate, input 1. */
 DYNC__FN dync_status dync__oi_swiglu(dync__onnx_call *c)
 {
     dync_tensor *a = dync__oi_in(c, 0);
@@ -251,7 +275,9 @@ DYNC__FN dync_status dync__oi_swiglu(dync__onnx_call *c)
     return dync__oi_out(c, 0, a ? dync_mul(a, dync__oi_in(c, 1)) : NULL);
 }
 
-/* A window that sees the past, whose end the next call takes up. */
+/* x [B, C, L], k [C, 1, n]: each channel by itself, over the n - 1 places before it, which are
+ * those of past [B, C, n - 1] or zeros; output 1: the last n - 1 places, the past of the next call.
+ */
 DYNC__FN dync_status dync__oi_causal_conv(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *k = dync__oi_in(c, 1), *past = dync__oi_in(c, 3), *y;
@@ -281,6 +307,8 @@ static dync_tensor *dync__oi_at_time(dync_tensor *x, int64_t t, int64_t heads)
     return x ? dync_reshape(x, dync_shape(d.d[0], heads, d.d[2] / heads, 1)) : NULL;
 }
 
+/* State S [B, H, dk, dv], f32. Each step, with decay g and step width b where the node has them:
+ *   S = exp(g) S;   v' = b (v - k' S) (delta rule), else v;   S = S + k v';   y = scale q' S */
 DYNC__FN dync_status dync__oi_linear_attention(dync__onnx_call *c)
 {
     dync_tensor *q = dync__oi_in(c, 0), *k = dync__oi_in(c, 1), *v = dync__oi_in(c, 2),

@@ -11,12 +11,14 @@ DYNC__COLD
 /* rounds that a graph has one after another */
 enum { DYNC__OI_UNROLLED = 32 };
 
+/* Runs the body with the values of this node's surroundings in reach. */
 static dync_status dync__oi_inside(dync__onnx_call *c, const dync__onnx_body *b, int n_in,
                                    const dync__onnx_value *in, dync__onnx_value *out)
 {
     return dync__onnx_run_inside(c->model, b, c->frame, c, n_in, in, out);
 }
 
+/* A condition of one element. In a compiled function its value is read, which cuts the trace. */
 static dync_status dync__oi_truth(const dync__onnx_call *c, dync_tensor *t, bool *out)
 {
     int64_t x = 0;
@@ -63,6 +65,10 @@ static dync_status dync__oi_no_rounds(dync__onnx_call *c, int i)
     return dync__oi_out(c, i, dync__oi_full(none, 0, DYNC_F32));
 }
 
+/* Rounds as long as the body's first output says, at most `most`. in: iteration number, condition,
+ * carried values (replaced each round); out: condition, carried values, one element a scan output,
+ * which goes behind the others of rounds[k]. A condition that nobody asks for (input 1 missing and
+ * output 0 not there) is true. */
 static dync_status dync__oi_loop_rounds(dync__onnx_call *c, const dync__onnx_body *b, int64_t most,
                                         bool go, dync__onnx_value *in, dync__onnx_value *out,
                                         dync__oi_rounds *rounds)
@@ -136,6 +142,8 @@ static int64_t dync__oi_scan_int(const dync__onnx_call *c, const char *name, int
     return i < n ? at[i] : 0;
 }
 
+/* in: states, then one slice of each scan input; out: states, then one element a scan output.
+ * xs: what is scanned, all of one length along their axes; directions 1 go from the end. */
 static dync_status dync__oi_scan_rounds(dync__onnx_call *c, const dync__onnx_body *b, int states,
                                         int scans, dync__onnx_value *in, const dync__onnx_value *xs,
                                         dync__onnx_value *out, dync__oi_rounds *rounds)
@@ -168,7 +176,8 @@ static dync_status dync__oi_scan_rounds(dync__onnx_call *c, const dync__onnx_bod
     return DYNC_OK;
 }
 
-/* xs: what is scanned; state: inputs and then the states at the end */
+/* given: states, then what is scanned; out: states at the end, then scan outputs stacked along
+ * their axes. What a scan of no rounds gives stays absent, which is an error where it is wanted. */
 static dync_status dync__oi_scan_one(dync__onnx_call *c, const dync__onnx_body *b, int states,
                                      int scans, const dync__onnx_value *given,
                                      dync__onnx_value *out)
@@ -225,7 +234,8 @@ static dync_status dync__oi_scan_batch(dync__onnx_call *c, const dync__onnx_body
     return status;
 }
 
-/* Are the rounds of a scan an operator's? */
+/* Are the rounds of a scan an operator's? Those of a symbolic number, or of more than
+ * DYNC__OI_UNROLLED; a graph has fewer one after another. */
 static bool dync__oi_is_long(const dync__onnx_call *c, int states)
 {
     int axis;

@@ -18,6 +18,7 @@ typedef struct dync__oi_within {
     int *type;    /* of the results, as ONNX has them */
 } dync__oi_within;
 
+/* A function for dync_cond and its kin whose user pointer is w, which lives as long as the call. */
 static dync_callee dync__oi_callee(dync_function fn, dync__oi_within *w)
 {
     dync_callee callee = dync_fnv(fn);
@@ -38,6 +39,7 @@ static bool dync__oi_within_run(dync__oi_within *w, int n, const dync__onnx_valu
     return true;
 }
 
+/* Tensors as a list of values. NONE + error: no memory. */
 static dync_value dync__oi_values(int n, const dync__onnx_value *v)
 {
     dync_value list = dync__list_new(n);
@@ -84,6 +86,7 @@ static dync_tensor *dync__oi_bool(dync_tensor *t)
 
 /* ---- If -------------------------------------------------------------------------------------- */
 
+/* A branch takes nothing: what it reads of its surroundings the tracer finds. */
 static dync_value dync__oi_branch(const dync_value *args, int nargs, void *user)
 {
     dync__oi_within *w = user;
@@ -93,6 +96,7 @@ static dync_value dync__oi_branch(const dync_value *args, int nargs, void *user)
     return dync__oi_values(w->body->n_outputs, out);
 }
 
+/* Both branches must give the same dtypes and shapes, and the same ONNX types. */
 DYNC__FN dync_status dync__oi_if_inside(dync__onnx_call *c, const dync__onnx_body *yes,
                                         const dync__onnx_body *no)
 {
@@ -128,6 +132,8 @@ static dync_value dync__oi_goes_on(const dync_value *args, int nargs, void *user
     return dync_v_tensor(dync_logical_and(on, dync_lt(dync_as_tensor(args[0]), end)));
 }
 
+/* One round: args are (round, condition, values), and so is the result, with the round counted on.
+ */
 static dync_value dync__oi_round(const dync_value *args, int nargs, void *user)
 {
     dync__oi_within *w = user;
@@ -205,6 +211,7 @@ static dync_tensor *dync__oi_scan_along(const dync__onnx_call *c, dync_tensor *t
     return t && k < n_ways && way[k] ? dync_flip(t, dync_shape(back ? at : 0)) : t;
 }
 
+/* dync_scan goes along dim 0 forwards: inputs and results are moved and flipped around it. */
 DYNC__FN dync_status dync__oi_scan_inside(dync__onnx_call *c, const dync__onnx_body *b, int states)
 {
     dync__error_guard guard;

@@ -139,6 +139,8 @@ static dync_status dync__oi_embedded(dync__onnx_call *c, const dync__oi_embed *e
     return c->n_out > 2 ? dync__oi_out(c, 2, x) : DYNC_OK;
 }
 
+/* Inputs input_ids, segment_ids, word, position and segment tables, gamma, beta, mask,
+ * position_ids. */
 DYNC__FN dync_status dync__oi_embed_norm(dync__onnx_call *c)
 {
     dync__oi_embed e = {dync__oi_in(c, 2), dync__oi_in(c, 3), dync__oi_in(c, 4),

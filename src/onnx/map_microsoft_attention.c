@@ -14,6 +14,7 @@ typedef struct dync__oi_focus {
     double scale, cap;        /* cap 0: none */
 } dync__oi_focus;
 
+/* The node's scale; 0 or none: 1 / sqrt(d). */
 static double dync__oi_scale_of(const dync__onnx_call *c, dync_tensor *q)
 {
     double told = dync__oi_has(c, "scale") ? dync__oi_float(c, "scale") : 0;
@@ -121,6 +122,7 @@ static dync_status dync__oi_projected(dync__onnx_call *c, dync_tensor *qkv, dync
     return dync__oi_out(c, 0, dync__oi_attend(q, k, v, &f, NULL, NULL));
 }
 
+/* Inputs x, weights of the projection, bias, mask, past, what is added to the scores. */
 DYNC__FN dync_status dync__oi_ms_attention(dync__onnx_call *c)
 {
     if (dync__oi_int(c, "do_rotary") || dync__oi_int(c, "past_present_share_buffer"))
@@ -186,6 +188,8 @@ static bool dync__oi_three_bias(const dync__onnx_call *c, dync_tensor *bias, int
     return true;
 }
 
+/* Inputs query, key, value, bias, key padding mask, what is added to the scores, past key, past
+ * value. */
 DYNC__FN dync_status dync__oi_multi_head(dync__onnx_call *c)
 {
     dync_tensor *t[3] = {dync__oi_in(c, 0), dync__oi_in(c, 1), dync__oi_in(c, 2)}, *shown = NULL;
@@ -342,6 +346,9 @@ static bool dync__oi_grouped_known(const dync__onnx_call *c)
     return dync_error() == DYNC_OK;
 }
 
+/* Inputs query, key, value, past key, past value, seqlens_k (last place of each batch), total
+ * length, tables of cosines and sines, position_ids, attention bias, sinks; key NULL: all packed in
+ * the query. */
 DYNC__FN dync_status dync__oi_grouped(dync__onnx_call *c)
 {
     int64_t heads = dync__oi_int(c, "num_heads"), groups = dync__oi_int(c, "kv_num_heads");

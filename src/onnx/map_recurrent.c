@@ -70,16 +70,21 @@ static dync_tensor *dync__oi_cell_product(const dync__oi_cell *k, dync_tensor *x
     return y ? dync_mul(dync_to_dtype(y, DYNC_F32), dync_mul(by, of)) : NULL;
 }
 
+/* One gate's share of all [N, gates * H], by its place in ONNX's order. */
 static dync_tensor *dync__oi_gate(const dync__oi_cell *k, dync_tensor *all, int gate)
 {
     return all ? dync_narrow(all, -1, gate * k->hidden, k->hidden) : NULL;
 }
+/* g + P * state, where the cell has peepholes. P is i o f, whose number i is. */
 static dync_tensor *dync__oi_peep(const dync__oi_cell *k, dync_tensor *g, dync_tensor *state, int i)
 {
     if (!k->peep || !g) return g;
     return dync_add(g, dync_mul(state, dync_narrow(k->peep, 0, i * k->hidden, k->hidden)));
 }
 
+/* x: W x + Wb of this step, [N, 4 * H]; all are (f, g, h) = activations 0, 1, 2 of the node:
+ *   i = f(x + R h + Rb + Pi c)   f = f(.. + Pf c), or 1 - i by input_forget   n = g(..)
+ *   c' = f c + i n               o = f(.. + Po c')                             h' = o h(c') */
 static bool dync__oi_step_lstm(const dync__oi_cell *k, dync_tensor *x, dync_tensor **h,
                                dync_tensor **s)
 {
@@ -99,6 +104,8 @@ static bool dync__oi_step_lstm(const dync__oi_cell *k, dync_tensor *x, dync_tens
     return *h != NULL;
 }
 
+/* z and r = f(x + R h + Rb);  h' = (1 - z) n + z h
+ *   n = g(x + R (r h) + Rb), or by linear_before_reset g(x + r (R h + Rb)), as PyTorch's */
 static bool dync__oi_step_gru(const dync__oi_cell *k, dync_tensor *x, dync_tensor **h)
 {
     int64_t n = k->hidden;
@@ -116,6 +123,7 @@ static bool dync__oi_step_gru(const dync__oi_cell *k, dync_tensor *x, dync_tenso
     return *h != NULL;
 }
 
+/* h' = f(x + R h + Rb) */
 static bool dync__oi_step_rnn(const dync__oi_cell *k, dync_tensor *x, dync_tensor **h)
 {
     dync_tensor *g = dync_add(x, dync_add(dync_mm(*h, k->r), k->bias_r));

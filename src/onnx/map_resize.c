@@ -11,6 +11,12 @@ typedef struct dync__oi_axis_map {
     int taps;
 } dync__oi_axis_map;
 
+/* Which place of the input result i of an axis stands for, by coordinate_transformation_mode:
+ *   asymmetric     i / scale                 align_corners  i (in - 1) / (width - 1)
+ *   half_pixel     (i + 0.5) / scale - 0.5   half_pixel_symmetric  that, moved to the centre
+ *   tf_crop_and_resize  start (in - 1) + i (end - start) (in - 1) / (width - 1)
+ * width = scale * in is the length before it is rounded down to `out`. pytorch_half_pixel is
+ * half_pixel but for a result of one element. Opset 10 knows the first alone. */
 static double dync__oi_place(const dync__onnx_call *c, const dync__oi_axis_map *m, int64_t i)
 {
     double width = m->scale * (double)m->in, x = (double)i, last = (double)(m->in - 1);
@@ -30,6 +36,8 @@ static double dync__oi_place(const dync__onnx_call *c, const dync__oi_axis_map *
     return x;
 }
 
+/* The weight of a tap x away. Keys 1981, Cubic convolution interpolation for digital image
+ * processing. */
 static double dync__oi_cubic(double x, double a)
 {
     x = fabs(x);
@@ -37,7 +45,10 @@ static double dync__oi_cubic(double x, double a)
     return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/* Taps around place x: the first index, weights into w (that sum to 1). */
+/* Taps around place x: the first index (maybe outside of the input), weights into w (that sum to
+ * 1). A place that is an element counts as the end of the interval before it (r 1): ONNX's
+ * reference does so, and with exclude_outside that decides which taps are left. antialias stretches
+ * the kernel by 1 / scale where the axis shrinks. */
 static int64_t dync__oi_taps(const dync__onnx_call *c, const dync__oi_axis_map *m, double x,
                              double *w)
 {
@@ -63,6 +74,8 @@ static int64_t dync__oi_taps(const dync__onnx_call *c, const dync__oi_axis_map *
     return first;
 }
 
+/* nearest 1, linear 2, cubic 4; as many more as the kernel is stretched. 4002: too many, refused.
+ */
 static int dync__oi_tap_count(const dync__onnx_call *c, const dync__oi_axis_map *m)
 {
     bool cubic = dync__oi_is(c, "mode", "cubic");
@@ -72,7 +85,9 @@ static int dync__oi_tap_count(const dync__onnx_call *c, const dync__oi_axis_map 
     return first < -2000 ? 4002 : (int)(2 - 2 * first);
 }
 
-/* x resized along one axis */
+/* x resized along one axis: one gather a tap, times a vector of weights, summed. Indices outside
+ * are those of the edge; of tf_crop_and_resize such results are extrapolation_value. NULL + error.
+ */
 static dync_tensor *dync__oi_resize_axis(const dync__onnx_call *c, dync_tensor *x, int axis,
                                          dync__oi_axis_map *m)
 {
@@ -115,7 +130,10 @@ static dync_tensor *dync__oi_resize_axis(const dync__onnx_call *c, dync_tensor *
     return sum;
 }
 
-/* Scales, sizes and regions of the axes that are resized, from inputs and attributes. */
+/* Scales, sizes and regions of the axes that are resized, from inputs and attributes: Upsample and
+ * Resize 10 have (X, scales), later ones (X, roi, scales, sizes), of which scales or sizes are
+ * told. roi: starts of all axes, then ends. keep_aspect_ratio_policy gives all axes the least or
+ * the greatest of their scales. A symbolic size may only stay as it is. false: recorded. */
 static bool dync__oi_resize_maps(const dync__onnx_call *c, dync_dims in, dync_dims axes,
                                  dync__oi_axis_map *m)
 {
@@ -201,6 +219,8 @@ typedef struct dync__oi_sampler {
     dync_tensor *part[DYNC__OI_GRID];  /* place behind tap 0 (linear) or 1 (cubic), 0 to 1 */
 } dync__oi_sampler;
 
+/* Places folded back at both ends, as often as needed: a triangle wave between the ends, which are
+ * the middles of the edge elements (corners) or their outer borders. */
 static dync_tensor *dync__oi_reflect(const dync__oi_sampler *s, dync_tensor *x, int64_t size)
 {
     double low = s->corners ? 0 : -0.5, span = s->corners ? (double)(size - 1) : (double)size;
@@ -210,7 +230,7 @@ static dync_tensor *dync__oi_reflect(const dync__oi_sampler *s, dync_tensor *x, 
     return x ? dync_add(x, low) : NULL;
 }
 
-/* weight of tap k of dim d */
+/* Weight of tap k of dim d: linear, or the cubic of dync__oi_cubic with a = -0.75, of tensors. */
 static dync_tensor *dync__oi_tap_weight(const dync__oi_sampler *s, int d, int k)
 {
     dync_tensor *r = s->part[d], *x;
@@ -225,6 +245,9 @@ static dync_tensor *dync__oi_tap_weight(const dync__oi_sampler *s, int d, int k)
     return dync_add(dync_mul(dync_mul(dync_sub(dync_mul(x, a + 2), a + 3), x), x), 1);
 }
 
+/* grid [N, ..., dims] in -1 .. 1, x (the last dim of the image) first, to places: corners: -1 and 1
+ * are the middles of the edge elements, else their outer borders. Sets first and part; false: an
+ * error. */
 static bool dync__oi_sample_places(dync__oi_sampler *s, dync_tensor *grid, int dims)
 {
     int rank = dync__oi_rank(grid);
@@ -245,7 +268,9 @@ static bool dync__oi_sample_places(dync__oi_sampler *s, dync_tensor *grid, int d
     return true;
 }
 
-/* one combination of taps: x [N, C, S] at it, times its weight */
+/* One combination of taps, pick in 0 .. taps^dims - 1: x [N, C, S], S all spatial elements, at it,
+ * times its weight; [N, C, places]. Outside of the image it counts as 0, or the index is held or
+ * folded back as padding_mode says. */
 static dync_tensor *dync__oi_sample_one(const dync__oi_sampler *s, dync_tensor *x, int dims,
                                         int pick)
 {
@@ -305,7 +330,8 @@ DYNC__FN dync_status dync__oi_grid_sample(dync__onnx_call *c)
     return dync__oi_out(c, 0, sum ? dync_to_dtype(sum, (dync_dtype)dtype) : NULL);
 }
 
-/* theta [N, d, d + 1], size [N, C, ...] -> [N, ..., d] */
+/* theta [N, d, d + 1], size [N, C, ...] -> [N, ..., d]: theta times (x, y, .., 1) for every place
+ * of the result, whose coordinates go from -1 to 1 as GridSample counts them. */
 DYNC__FN dync_status dync__oi_affine_grid(dync__onnx_call *c)
 {
     dync_tensor *theta = dync__oi_in(c, 0);

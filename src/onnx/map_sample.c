@@ -54,6 +54,7 @@ static dync_tensor *dync__oi_corner_values(dync_tensor *x, const dync__oi_sample
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
+/* most: the largest of the weighted corners and samples (mode max), else their sum and mean. */
 typedef struct dync__oi_roi {
     int64_t out[2], samples[2]; /* of the output; of each of its places, along each dim */
     bool most;
@@ -139,6 +140,10 @@ static dync_tensor *dync__oi_roi_each(const dync__onnx_call *c, dync_tensor *x, 
                              dync__oi_type(x));
 }
 
+/* X [N, C, H, W], rois [R, 4] of x1 y1 x2 y2, batch_indices [R] -> [R, C, output_height,
+ * output_width]. He et al. 2017, arXiv:1703.06870, section 3. Until opset 15, or by
+ * output_half_pixel, places are not moved by half an element and regions are at least one wide.
+ * sampling_ratio 0: as many samples as the region has elements for each of its outputs. */
 DYNC__FN dync_status dync__oi_roialign(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *box = dync__oi_in(c, 1), *of = dync__oi_in(c, 2), *low,
@@ -253,6 +258,8 @@ typedef struct dync__oi_deform {
     dync_dims x, k; /* [N, C, H, W], [M, C / groups, kernel] */
 } dync__oi_deform;
 
+/* Reads and checks the node's attributes and shapes: offsets [N, offset_group * 2 * kernel, oh,
+ * ow], mask [N, offset_group * kernel, oh, ow] or none. Bounds keep all products within 64 bits. */
 static bool dync__oi_deform_of(const dync__onnx_call *c, dync__oi_deform *o)
 {
     o->x = dync__oi_shape(dync__oi_in(c, 0));
@@ -287,7 +294,9 @@ static bool dync__oi_deform_of(const dync__onnx_call *c, dync__oi_deform *o)
     return ok;
 }
 
-/* What the windows read: [N, C, kernel, out places]. */
+/* What the windows read, moved by the offsets (y before x) and times the mask: [N, C, kernel, out
+ * places]. Each of the `moved` groups of channels has offsets of its own, so it counts as a batch.
+ */
 static dync_tensor *dync__oi_deform_columns(const dync__onnx_call *c, const dync__oi_deform *o)
 {
     int64_t n = o->x.d[0] * o->moved, k = o->kernel[0] * o->kernel[1], p = o->out[0] * o->out[1];
@@ -313,6 +322,8 @@ static dync_tensor *dync__oi_deform_columns(const dync__onnx_call *c, const dync
     return y ? dync_reshape(y, dync_shape(o->x.d[0], o->x.d[1], k, p)) : NULL;
 }
 
+/* The kernel as a matrix [M / group, C / group * kernel] times the columns. Dai et al. 2017,
+ * arXiv:1703.06211; with a mask Zhu et al. 2018, arXiv:1811.11168. */
 DYNC__FN dync_status dync__oi_deform_conv(dync__onnx_call *c)
 {
     dync__oi_deform o;

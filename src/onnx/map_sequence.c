@@ -23,6 +23,8 @@ static dync__onnx_sequence *dync__oi_sequence_new(const dync__onnx_call *c, int6
     return s;
 }
 
+/* Sets output i; an element without a tensor (a sequence of sequences, an absent one) is refused.
+ */
 static dync_status dync__oi_out_sequence(dync__onnx_call *c, int i, const dync__onnx_sequence *s)
 {
     if (!s) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
@@ -182,6 +184,8 @@ DYNC__FN dync_status dync__oi_sequence_map(dync__onnx_call *c)
 
 /* ---- optional values ------------------------------------------------------------------------- */
 
+/* An absent value carries a type and nothing else: the walk tells it from an output that nobody
+ * made. */
 DYNC__FN dync_status dync__oi_optional(dync__onnx_call *c)
 {
     dync__onnx_value none = {NULL, DYNC__ONNX_FLOAT, NULL};

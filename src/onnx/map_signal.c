@@ -1,12 +1,20 @@
 /* onnx/map_signal.c: ONNX's Fourier transforms, as products with tables, and windows. After
- * map_resize.c. */
+ * map_resize.c.
+ *
+ *   X[k] = sum over n of x[n] exp(-2 pi i k n / N)
+ *   x[n] = 1 / N sum over k of X[k] exp(2 pi i k n / N)
+ *
+ * A complex number is a last dim of size 2 (real, imaginary), a real one of size 1. A table has n *
+ * k elements: exact, and dear for long transforms, which are refused beyond 2^26 of them. */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
 
 static const double dync__oi_pi = 3.14159265358979323846;
 
-/* [rows, columns] of weight(row) * cos or sin of 2 pi row * column / period */
+/* [rows, columns] of weight(row) * cos or sin of 2 pi row * column / period. The product is reduced
+ * modulo the period as an integer first, so that large angles lose no digits. by_row NULL: weights
+ * 1. */
 static dync_tensor *dync__oi_wave(int dtype, int64_t rows, int64_t columns, int64_t period,
                                   bool sine, const double *by_row)
 {
@@ -29,7 +37,12 @@ static dync_tensor *dync__oi_wave(int dtype, int64_t rows, int64_t columns, int6
     return t ? dync__give(t) : NULL;
 }
 
-/* x [..., n, 1 or 2] -> [..., k, 2], or [..., length, 1] of half a spectrum back */
+/* x [..., n, 1 or 2] -> [..., k, 2], or [..., length, 1] of half a spectrum back. x is cut or
+ * padded with zeros to the length. half (onesided): only the length / 2 + 1 first bins; back from
+ * these each counts twice, but for bin 0 and, of an even length, the middle one, which have no
+ * mirror image.
+ *
+ *   (re + i im) (cos - i sin) = re cos + im sin + i (im cos - re sin);  back with + i sin */
 static dync_tensor *dync__oi_transform(dync_tensor *x, int64_t length, bool inverse, bool half)
 {
     int rank = dync__oi_rank(x), dtype = dync__oi_type(x);
@@ -60,6 +73,8 @@ static dync_tensor *dync__oi_transform(dync_tensor *x, int64_t length, bool inve
     return dync__oi_list(2, both, rank - 1, true);
 }
 
+/* Inputs x, length, axis (from opset 20; an attribute before): the axis goes next to the last dim
+ * for the product, and back. */
 DYNC__FN dync_status dync__oi_dft(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -79,6 +94,8 @@ DYNC__FN dync_status dync__oi_dft(dync__onnx_call *c)
     return dync__oi_out(c, 0, x ? dync_movedim(x, dync_shape(rank - 2), dync_shape(axis)) : NULL);
 }
 
+/* Inputs signal [B, L] or [B, L, 1 or 2], step, window, length: a transform of every frame, [B,
+ * frames, bins, 2]. */
 DYNC__FN dync_status dync__oi_stft(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *window = dync__oi_in(c, 2);
@@ -96,7 +113,8 @@ DYNC__FN dync_status dync__oi_stft(dync__onnx_call *c)
     return dync__oi_out(c, 0, x ? dync__oi_transform(x, length, false, half) : NULL);
 }
 
-/* detail: the number of cosines and their weights */
+/* w0 - w1 cos(2 pi i / N) + w2 cos(4 pi i / N) for i < n; detail: which row of weights (Hann,
+ * Hamming, Blackman). N is n where the window is periodic, else n - 1: symmetric. */
 DYNC__FN dync_status dync__oi_window_function(dync__onnx_call *c)
 {
     static const double weight[3][3] = {
@@ -116,7 +134,10 @@ DYNC__FN dync_status dync__oi_window_function(dync__onnx_call *c)
     return dync__oi_out_typed(c, 0, dync__oi_tensor_f(dtype, 1, &n, at), (int)type);
 }
 
-/* Triangles over the bins of a spectrum, equally far apart on the mel scale. */
+/* MelWeightMatrix [bins of the spectrum, mel bins]: triangles over the bins of a spectrum, equally
+ * far apart on the mel scale, mel = 2595 log10(1 + hertz / 700). Inputs: mel bins, length of the
+ * transform, sample rate, lower and upper edge in hertz. Triangle i rises from at[i] to at[i + 1]
+ * and falls to at[i + 2]. */
 DYNC__FN dync_status dync__oi_mel(dync__onnx_call *c)
 {
     double v[5];

@@ -45,6 +45,9 @@ static dync_status dync__onnx_settle(dync__onnx_call *c)
     return DYNC_OK;
 }
 
+/* One node: its inputs from their places, the mapping or the function, types of its outputs, which
+ * go to their places. An error that an operator recorded counts even where the mapping overlooked
+ * it. */
 static dync_status dync__onnx_run_step(dync__onnx_loaded *l, dync__onnx_frame *f,
                                        const dync__onnx_step *s, dync__onnx_call *c)
 {
