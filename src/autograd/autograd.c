@@ -1,9 +1,14 @@
 /* autograd/autograd.c: the public functions of autograd and what other stages ask of the tape.
- * After engine.c, before function.c. */
+ * After engine.c, before function.c.
+ *
+ * Each public function asks first whether a trace is open (dync__grad_traced): capture answers
+ * then, and what follows is the eager meaning. Texts of errors are PyTorch's where it has the
+ * error. */
 #include "../dync.in.h"
 #include "node.h"
 DYNC__COLD
 
+/* An input that was NULL already: the error that made it so, or DYNC_ERR_VALUE. */
 static dync_status dync__grad_failed(void)
 {
     return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
@@ -19,8 +24,9 @@ typedef struct dync__tensor_list {
     int n;
 } dync__tensor_list;
 
-/* what: for messages. none_ok: items of kind NONE (and a NONE for all of them) are allowed; n: as
- * many are expected, -1 any. */
+/* A tensor or a list of tensors as l, whose array the caller drops; on failure there is none. what:
+ * for messages. none_ok: items of kind NONE (and a NONE for all of them) are allowed; n: as many
+ * are expected, -1 any. */
 static dync_status dync__tensor_list_of(dync__tensor_list *l, dync_value v, const char *what,
                                         bool none_ok, int n)
 {
@@ -98,12 +104,14 @@ static dync_status dync__seed_of(dync__tensor *out, dync__tensor *given, int i, 
     return dync__op_run(DYNC__OP_ones_like, 1, args, seed);
 }
 
+/* Where a walk starts: for each output its edge and the gradient to begin with, owned both. */
 typedef struct dync__gstart {
     int n;
     dync__gedge *edge;
     dync__tensor **seed;
 } dync__gstart;
 
+/* Also after a failure half way: arrays may be NULL, entries empty. */
 static void dync__gstart_free(dync__gstart *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -141,6 +149,8 @@ static dync_status dync__gstart_make(dync__gstart *s, int n, dync__tensor *const
 
 /* ---- walks ----------------------------------------------------------------------------------- */
 
+/* Adds gradients into the leaves. create_graph keeps what the nodes saved: the new history needs
+ * it. */
 static dync_status dync__tape_backward(int n, dync__tensor *const *outputs,
                                        dync__tensor *const *given, dync_grad_options options)
 {
@@ -157,6 +167,7 @@ static dync_status dync__tape_backward(int n, dync__tensor *const *outputs,
     return status;
 }
 
+/* edge: zeroed, n; the caller gives the references up. */
 static dync_status dync__capture_edges(int n, dync__tensor *const *inputs, dync__gedge *edge)
 {
     for (int i = 0; i < n; i++) {
@@ -253,7 +264,7 @@ DYNC_API dync_status(dync_backward_with)(dync_tensor *out, dync_tensor *grad_out
     return dync__grad_backward_one(out, dync_v_tensor(grad_out));
 }
 
-/* Takes the references over. */
+/* Gradients as a list, whose references it takes over; NULL ones are NONE. */
 static dync_value dync__grad_give_list(int n, dync__tensor **tensors)
 {
     dync_value list = dync__list_new(n);
@@ -311,6 +322,7 @@ DYNC_API dync_tensor *dync_grad(const dync_tensor *handle)
     return dync__grad_read(handle, false);
 }
 
+/* g is shared, not copied; NULL takes the gradient away. No meta is made for nothing. */
 DYNC__FN dync_status dync__tensor_set_grad(dync__tensor *t, dync__tensor *g)
 {
     if (!g && !t->grad) return DYNC_OK;
@@ -325,7 +337,8 @@ DYNC__FN dync_status dync__tensor_set_grad(dync__tensor *t, dync__tensor *g)
 
 DYNC__FN bool dync__tensor_has_history(const dync__tensor *t) { return t->grad && t->grad->node; }
 
-/* Every node once, however it is reached; out of memory counts as not spent. */
+/* Every node once, however it is reached, by a list of its own: histories are deep. Out of memory
+ * counts as not spent. */
 DYNC__FN bool dync__tensor_history_spent(const dync__tensor *t)
 {
     DYNC__VEC(const dync__gnode *) todo = {NULL, 0, 0};
@@ -387,6 +400,8 @@ DYNC_API bool dync_requires_grad(const dync_tensor *handle)
     return t && dync__tensor_requires_grad(t);
 }
 
+/* In a trace capture says what the flag will be: a fake's own history is not that of the real
+ * tensor. */
 static bool dync__grad_leaf(const dync_tensor *handle, bool *leaf)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
@@ -439,6 +454,7 @@ DYNC_API dync_tensor *dync_detach(dync_tensor *handle)
 
 /* ---- a node on its own ----------------------------------------------------------------------- */
 
+/* grad_out (n_out, zeroed) from a tensor for output nr, or a list for all of them; borrowed. */
 static dync_status dync__node_grads(dync__gnode *node, int nr, dync_value grads,
                                     dync__tensor **grad_out)
 {
@@ -463,6 +479,8 @@ static dync_status dync__node_grads(dync__gnode *node, int nr, dync_value grads,
     return DYNC_OK;
 }
 
+/* One node alone, as Node.__call__ of PyTorch: gradients of its inputs, NONE for those without an
+ * edge. What it saved stays. */
 static dync_value dync__node_call(dync__gnode *node, int nr, dync_value grads)
 {
     dync_value result = DYNC_NONE;
@@ -522,6 +540,8 @@ DYNC_API void dync_grad_mode_pop(bool before)
 
 /* ---- nodes of other stages ------------------------------------------------------------------- */
 
+/* Outputs that are views (of something the function does not show) may not be written in place any
+ * more: that is their kind, DYNC__VIEW_CUSTOM. */
 static dync_status dync__attach_outputs(dync__gnode *node, int n_out, dync__tensor *const *outputs,
                                         const bool *out_requires)
 {

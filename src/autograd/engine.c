@@ -20,10 +20,13 @@ typedef struct dync__gtask {
     bool wanted;     /* it leads to something captured, or everything is wanted */
     bool seen;       /* its edges were counted */
 } dync__gtask;
+/* A task that is ready: its node's sequence number; order: when it was queued; for equal numbers
+ * the later one first. */
 typedef struct dync__gready {
     uint64_t seq, order;
     int32_t task;
 } dync__gready;
+/* The exploration of a node: which of its edges is next. */
 typedef struct dync__gframe {
     int32_t task, edge;
 } dync__gframe;
@@ -40,6 +43,8 @@ typedef struct dync__engine {
 
 /* ---- the nodes ahead, and how many gradients each waits for ---------------------------------- */
 
+/* The number of the node's task, made with a reference on the node where there is none; -1: no
+ * memory. Numbers stay, addresses do not: the array of tasks grows. */
 static int dync__engine_task(dync__engine *e, dync__gnode *node)
 {
     uint64_t at;
@@ -67,7 +72,9 @@ static dync_status dync__engine_enter(dync__engine *e, dync__gnode *node)
     return dync__vec_push(&e->frame, frame) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-/* Depth first from one root: counts edges, and on the way back marks what leads to a capture. */
+/* Depth first from one root: counts edges, and on the way back marks what leads to a capture. A
+ * node that was seen before is not entered again, but its mark is read once more by each edge to
+ * it: it is complete by then, since the tape has no cycles. */
 static dync_status dync__engine_explore(dync__engine *e, dync__gnode *root)
 {
     DYNC__TRY(dync__engine_enter(e, root));
@@ -92,6 +99,8 @@ static dync_status dync__engine_explore(dync__engine *e, dync__gnode *root)
     return DYNC_OK;
 }
 
+/* Chains the captures of each node: two inputs may be outputs of one node, or the same tensor
+ * twice. */
 static dync_status dync__engine_captures(dync__engine *e)
 {
     const dync__walk *w = e->walk;
@@ -127,6 +136,7 @@ static bool dync__engine_queue(dync__engine *e, int task)
     return true;
 }
 
+/* The task that is first in order; there is one. The last item sinks from the root. */
 static int dync__engine_pop(dync__engine *e)
 {
     int task = e->ready.at[0].task, i = 0;
@@ -156,6 +166,7 @@ static bool dync__sum_in_place(const dync__tensor *a, const dync__tensor *b)
            a->dtype == b->dtype && a->numel == b->numel && dync__layout_is_dense(&a->lay);
 }
 
+/* *into = *into + taken, both owned; *into NULL: taken. A failure keeps *into and drops taken. */
 static dync_status dync__grad_sum(dync__tensor **into, dync__tensor *taken)
 {
     dync__arg args[2];
@@ -176,6 +187,7 @@ static dync_status dync__grad_sum(dync__tensor **into, dync__tensor *taken)
     return DYNC_OK;
 }
 
+/* taken as gradient nr of task `at`; NULL arrives too, and counts as zeros that nobody added. */
 static dync_status dync__engine_deliver(dync__engine *e, int at, int nr, dync__tensor *taken)
 {
     dync__gtask *task = &e->task.at[at];
@@ -189,6 +201,8 @@ static dync_status dync__engine_deliver(dync__engine *e, int at, int nr, dync__t
     return taken ? dync__grad_sum(&task->grad[nr], taken) : DYNC_OK;
 }
 
+/* One edge delivered: the last of them makes the task ready. taken: owned, NULL for none. Where
+ * nothing behind the node is wanted it is dropped. */
 static dync_status dync__engine_arrive(dync__engine *e, const dync__gedge *edge,
                                        dync__tensor *taken)
 {
@@ -242,6 +256,9 @@ static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor 
 
 /* ---- running a node -------------------------------------------------------------------------- */
 
+/* Nodes of operators say themselves that what they saved is gone: one that saved nothing may run
+ * again. While it runs it is the thread's running node; profiler and anomaly mode see its name and
+ * line. */
 DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *grad_out,
                                      const bool *needed, dync__tensor **grad_in, bool create_graph)
 {
@@ -266,6 +283,7 @@ DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *gra
     return status;
 }
 
+/* Gives up the gradients that arrived; twice does no harm. */
 static void dync__gtask_done(dync__gtask *task)
 {
     for (int i = 0; task->grad && i < task->node->n_out; i++) dync__unref(task->grad[i]);
@@ -282,6 +300,8 @@ DYNC__RARE static void dync__engine_capture(dync__engine *e, const dync__gtask *
     }
 }
 
+/* Post hooks, then each gradient to its edge. Every grad_in is taken or dropped, on errors too; an
+ * edge that gets no gradient (NULL) still counts as delivered, or its node would wait forever. */
 static dync_status dync__engine_pass_on(dync__engine *e, dync__gnode *node, dync__tensor **grad_in)
 {
     dync_status status = dync__hooks_after(node, grad_in);
@@ -299,6 +319,7 @@ static dync_status dync__engine_pass_on(dync__engine *e, dync__gnode *node, dync
     return status;
 }
 
+/* Runs the node for the gradients somebody wants: `needed` spares rules the others. */
 static dync_status dync__engine_call(dync__engine *e, dync__gnode *node,
                                      dync__tensor *const *grad_out)
 {
@@ -324,6 +345,8 @@ static dync_status dync__engine_call(dync__engine *e, dync__gnode *node,
     return status;
 }
 
+/* Pre hooks, captures, then the node itself: a captured gradient is the one behind the hooks.
+ * Nothing runs beyond a capture that leads to no other. */
 static dync_status dync__engine_step(dync__engine *e, int at)
 {
     dync__gtask *task = &e->task.at[at];
@@ -366,6 +389,7 @@ static dync_status dync__engine_loop(dync__engine *e)
     return status;
 }
 
+/* All roots are explored before the first gradient arrives: the counts must be complete. */
 static dync_status dync__engine_start(dync__engine *e)
 {
     const dync__walk *w = e->walk;
@@ -380,6 +404,8 @@ static dync_status dync__engine_start(dync__engine *e)
     return DYNC_OK;
 }
 
+/* Grad mode is on within the walk only by create_graph. On failure all captured results are NULL;
+ * what was added to leaves stays. */
 DYNC__FN dync_status dync__walk_run(const dync__walk *w)
 {
     dync__engine e = {0};

@@ -9,6 +9,9 @@
 #include "grads.h"
 DYNC__COLD
 
+/* raw: the tensor while forward runs (owned); then saved and edge stand for it. output: which
+ * output of the function it is, whose edge is the node itself; -1: an argument or something else.
+ */
 typedef struct dync__ctx_saved {
     dync__saved saved;
     dync__tensor *raw;
@@ -45,6 +48,8 @@ DYNC_API void dync_save_for_backward(dync_autograd_ctx *context, dync_tensor *ha
     if (dync__vec_push(&ctx->saved, s)) dync__ref(s.raw);
 }
 
+/* In forward the tensor itself; in backward it again with its history, unless it was written since.
+ */
 DYNC_API dync_tensor *dync_saved(dync_autograd_ctx *context, int i)
 {
     dync__tensor *t = NULL;
@@ -73,6 +78,7 @@ static void dync__ctx_release(void *state)
     }
 }
 
+/* Also of one that never reached the tape: any part may be missing. */
 static void dync__ctx_destroy(void *state)
 {
     dync__autograd_ctx *ctx = state;
@@ -117,6 +123,8 @@ static dync_status dync__ctx_grads(const dync__gnode *node, dync__tensor *const 
     return DYNC_OK;
 }
 
+/* What the user's backward returned, a tensor or a list of nargs items, as gradients of the edges:
+ * NONE is no gradient, an item for an argument that is no tensor is not looked at. */
 static dync_status dync__ctx_collect(const dync__autograd_ctx *ctx, dync_value result,
                                      const bool *needed, dync__tensor **grad_in)
 {
@@ -141,6 +149,8 @@ static dync_status dync__ctx_collect(const dync__autograd_ctx *ctx, dync_value r
     return DYNC_OK;
 }
 
+/* create_graph needs nothing of its own: the user's backward calls operators, which the tape
+ * records. */
 static dync_status dync__ctx_backward(void *state, int n_out, dync__tensor *const *grad_out,
                                       int n_in, const bool *needed, dync__tensor **grad_in,
                                       bool create_graph)
@@ -186,6 +196,7 @@ typedef struct dync__apply {
     dync__tensor *out[DYNC__APPLY_MAX]; /* owned */
 } dync__apply;
 
+/* Tensors among the arguments become the node's inputs; lists are not looked into. in: borrowed. */
 static dync_status dync__apply_inputs(dync__apply *a, const dync_value *args, bool *wanted)
 {
     dync__autograd_ctx *ctx = a->ctx;
@@ -228,6 +239,7 @@ static dync_status dync__apply_output(dync__apply *a, dync_value *v)
     return DYNC_OK;
 }
 
+/* *result becomes a new list: outputs may be replaced, and forward's own list is not touched. */
 static dync_status dync__apply_outputs(dync__apply *a, dync_value *result)
 {
     if (result->kind == DYNC_KIND_TENSOR) return dync__apply_output(a, result);
@@ -264,6 +276,8 @@ static dync_status dync__ctx_seal(dync__apply *a)
     return DYNC_OK;
 }
 
+/* Once sealed the context belongs to the tape, on failure too: a->ctx NULL says so. The outputs
+ * know the node that was made; its context, which is its state, learns it from them. */
 static dync_status dync__apply_attach(dync__apply *a)
 {
     dync__autograd_ctx *ctx = a->ctx;
@@ -275,6 +289,8 @@ static dync_status dync__apply_attach(dync__apply *a)
     return DYNC_OK;
 }
 
+/* forward in a scope of its own, of which the result is kept, without grad mode. An error that the
+ * user's function recorded is the call's, whatever it returned. */
 static dync_status dync__apply_forward(dync__apply *a, const dync_value *args, bool wanted,
                                        dync_value *result)
 {
@@ -292,6 +308,7 @@ static dync_status dync__apply_forward(dync__apply *a, const dync_value *args, b
     return status;
 }
 
+/* A class for each call, since it carries the function's name. NULL: no memory. */
 static dync__autograd_ctx *dync__ctx_new(const dync_autograd_function *fn, int nargs)
 {
     char name[96];
@@ -348,6 +365,7 @@ static struct {
 } dync__traced_functions;
 static void dync__traced_functions_free(void) { dync__vec_free(&dync__traced_functions.list); }
 
+/* Registered for the whole process, under a lock, until shutdown; -1: no memory. */
 static int dync__traced_number(dync__traced_function f)
 {
     dync__at_shutdown(dync__traced_functions_free);
@@ -445,6 +463,9 @@ static void dync__traced_outputs(dync__apply *a, dync__traced_function f, dync_v
     *result = row && dync__error_count() == errors ? dync_tuple_of(n, item) : DYNC_NONE;
 }
 
+/* The context lives while forward is traced; its node in the graph, custom_gradient, has what
+ * backward needs as arguments and makes a new context from them each time (dync__traced_backward).
+ */
 DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs,
                                  const dync_value *args, dync_value *result)
 {
@@ -467,6 +488,8 @@ DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs,
     return one || !(wanted && grad);
 }
 
+/* Arguments of custom_gradient: output or row, inputs, saved tensors (then, of a row, the outputs
+ * themselves, for their shapes), number. Outputs that are not in the row get zeros. */
 static dync_status dync__traced_backward(dync__grad *g, dync__autograd_ctx *ctx,
                                          const dync__traced_function *f)
 {
@@ -574,6 +597,7 @@ static void dync__cell_free(dync__cell *cell)
 }
 static void dync__cell_end(dync__root *r) { dync__cell_free((dync__cell *)(void *)r); }
 
+/* The id is not used again, so a guard on a cell that was freed cannot meet another one. */
 DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial)
 {
     static uint64_t last_id;

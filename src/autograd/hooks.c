@@ -54,6 +54,7 @@ static dync_status dync__hook_call(const dync__hook_entry *h, dync__tensor **gra
     return DYNC_OK;
 }
 
+/* The gradient of a tensor that is no leaf into its .grad; a tensor that is gone is skipped. */
 static void dync__hook_retain(const dync__hook_entry *h, dync__tensor *grad)
 {
     dync__tensor *t = dync__peek(h->retain);
@@ -64,7 +65,9 @@ static void dync__hook_retain(const dync__hook_entry *h, dync__tensor *grad)
     dync__unref(before);
 }
 
-/* The list is copied entry by entry: a hook may add or remove hooks. */
+/* Hooks of the node's outputs, in the order in which they were registered: each sees what the one
+ * before gave. grad_out[i] may be NULL: tensor hooks are not called then, pre hooks are. The entry
+ * is copied: a hook may add or remove hooks, which moves the list. */
 DYNC__FN dync_status dync__hooks_before(dync__gnode *node, dync__tensor **grad_out)
 {
     const dync__hook_list *list = dync__gnode_hooks(node);
@@ -113,6 +116,7 @@ DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *node)
 
 /* ---- registering ----------------------------------------------------------------------------- */
 
+/* false: no memory, nothing is added. */
 static bool dync__hook_add(dync__hook_list *list, dync__hook_kind kind, int id, int nr,
                            dync_hook fn, void *user, const dync_tensor *retain)
 {
@@ -133,6 +137,7 @@ static bool dync__hook_in(const dync__hook_list *list, int id)
     return false;
 }
 
+/* Every entry of the id: a pre and a post hook share one. */
 static bool dync__hook_drop(dync__hook_list *list, int id)
 {
     int kept = 0;
@@ -143,7 +148,8 @@ static bool dync__hook_drop(dync__hook_list *list, int id)
     return found;
 }
 
-/* Where t's history stands now, a view's brought up to date. */
+/* Where t's history stands now, a view's brought up to date. *node is an owned reference; NULL for
+ * a leaf, which keeps its hooks itself. */
 static dync_status dync__hook_node(dync__tensor *t, dync__gnode **node, int *nr)
 {
     dync__gedge edge;
@@ -158,6 +164,7 @@ static const dync__grad_intercept *dync__hooks_intercept(void) { return dync__gr
 
 DYNC__FN int dync__hook_reserve(void) { return (int)DYNC__ATOMIC_INC(&dync__hook_last_id); }
 
+/* id 0: a new one; else one that capture reserved while it traced the call. */
 DYNC__FN dync_status dync__hook_register(dync__tensor *t, dync_hook fn, void *user, int id)
 {
     dync__gnode *node = NULL;
@@ -189,6 +196,7 @@ DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from
     return DYNC_OK;
 }
 
+/* Takes back what was registered behind the first n: how verification restores a leaf. */
 DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n)
 {
     if (leaf->grad && leaf->grad->hook.n > n) leaf->grad->hook.n = n;
@@ -234,6 +242,7 @@ DYNC_API int dync_register_post_accumulate_hook(dync_tensor *handle, dync_param_
     return dync__hook_register_after(t, fn, user, id) == DYNC_OK ? id : -1;
 }
 
+/* Both hooks under one id, or neither. -1 + error. */
 static int dync__grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, void *user)
 {
     dync__gnode *node = NULL;

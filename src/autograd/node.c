@@ -89,6 +89,8 @@ DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *cls, int n_in, in
     return node;
 }
 
+/* Notes the form of output i, which the gradients that come in must have. The sizes lie in the
+ * node's own block, to which the const pointer of the struct leads back. */
 DYNC__FN void dync__gnode_set_out(dync__gnode *node, int i, const dync__tensor *t)
 {
     dync__ginfo *info = &node->out[i];
@@ -102,6 +104,8 @@ DYNC__FN void dync__gnode_set_out(dync__gnode *node, int i, const dync__tensor *
 
 DYNC__FN void dync__gnode_ref(dync__gnode *node) { DYNC__ATOMIC_INC(&node->refs); }
 
+/* The last reference is gone: what the node owns goes. Edges may push further nodes on the list of
+ * the dying, which dync__gnode_unref works off. */
 static void dync__gnode_bury(dync__gnode *node)
 {
     if (node->cls->destroy) node->cls->destroy(node->state);
@@ -127,6 +131,8 @@ DYNC__FN void dync__gnode_unref(dync__gnode *node)
     dync__gt.burying = false;
 }
 
+/* Gives up what backward reads (for a class that can): later uses fail with
+ * dync__gnode_freed_error. */
 DYNC__FN void dync__gnode_release(dync__gnode *node)
 {
     if (node->released || !node->cls->release) return;
@@ -191,6 +197,8 @@ DYNC__FN dync__grad_meta *dync__grad_meta_of(dync__tensor *t)
     return none;
 }
 
+/* t is output nr of node from now on. The version is that of its storage now: a view whose base is
+ * written later notices by it that its node is out of date (view.c). */
 DYNC__FN void dync__grad_meta_set_node(dync__tensor *t, dync__gnode *node, int nr)
 {
     dync__gnode *before = t->grad->node;
@@ -218,6 +226,8 @@ DYNC__FN bool dync__tensor_shares_history(const dync__tensor *a, const dync__ten
     return x == y;
 }
 
+/* A view made in grad mode requires a gradient as soon as its base does, even if only a later write
+ * in place gave the base one. */
 DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *t)
 {
     if (t->flags & DYNC__T_REQUIRES_GRAD) return true;
@@ -251,11 +261,15 @@ DYNC__RARE DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on
 
 /* ---- accumulation: the last node of every way, which adds into a leaf's .grad ---------------- */
 
+/* One of a few locks by the leaf's id: it guards leaf->grad->accumulate. Two leaves may share one;
+ * no function takes two of them. */
 static dync__mutex *dync__leaf_lock(const dync__tensor *leaf)
 {
     return &dync__accumulate_lock[leaf->id % (uint64_t)DYNC__COUNT_OF(dync__accumulate_lock)];
 }
 
+/* The leaf's weak pointer goes where it still leads to a dying node: between the last unref and
+ * here another thread may have put a new node there, whose count is above 0. */
 static void dync__accumulate_destroy(void *state)
 {
     dync__tensor *leaf = state;
@@ -286,6 +300,8 @@ DYNC__RARE static bool dync__gnode_revive(dync__gnode *node)
     return false;
 }
 
+/* The node of the leaf, found again or made. It is made outside of the lock and looked up a second
+ * time under it: of two threads that made one the second takes the first's. */
 DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf)
 {
     dync__grad_meta *meta = dync__grad_meta_of(leaf);
@@ -315,6 +331,7 @@ DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf)
     return node;
 }
 
+/* The same strides but for dims of size 1, whose strides mean nothing. The shapes are the same. */
 static bool dync__lies_like(const dync__tensor *leaf, const dync__tensor *g)
 {
     for (int d = 0; d < leaf->lay.ndim; d++)
@@ -334,6 +351,7 @@ static bool dync__grad_can_steal(const dync__tensor *leaf, const dync__tensor *g
     return dync__layout_is_dense(&leaf->lay) && dync__lies_like(leaf, g);
 }
 
+/* A copy of g in the strides of the leaf, which are dense but not row major. */
 static dync_status dync__clone_like(dync__tensor *leaf, dync__tensor *g, dync__tensor **out)
 {
     dync__arg args[2];
@@ -347,6 +365,8 @@ static dync_status dync__clone_like(dync__tensor *leaf, dync__tensor *g, dync__t
     return status;
 }
 
+/* The first gradient of a leaf: g itself, or a copy that lies as the leaf does, or, where the leaf
+ * is not dense, row major. *out is an owned reference. */
 static dync_status dync__accumulate_first(dync__tensor *leaf, dync__tensor *g, dync__tensor **out)
 {
     dync__arg arg = dync__arg_t(g);

@@ -28,6 +28,9 @@ DYNC__RARE DYNC__FN const char *dync__opnode_op_name(const dync__gnode *node)
 
 /* ---- saved tensors --------------------------------------------------------------------------- */
 
+/* A leaf is saved as it is, since its history (itself) makes no knot; any other tensor as an alias
+ * without a history, to which dync__unsave gives that of the edge again. The alias keeps what a
+ * tracer knows the tensor by. */
 DYNC__FN dync_status dync__save(dync__saved *s, dync__tensor *t, bool is_output)
 {
     s->direct = !is_output && (t->flags & DYNC__T_REQUIRES_GRAD) &&
@@ -49,6 +52,7 @@ DYNC__FN dync_status dync__save(dync__saved *s, dync__tensor *t, bool is_output)
     return DYNC_OK;
 }
 
+/* maker, nr: whose output the saved tensor is, for the message; NULL: it is a leaf. */
 DYNC__RARE static dync_status dync__modified_error(const dync__saved *s, const dync__gnode *maker,
                                                    int nr)
 {
@@ -73,6 +77,8 @@ DYNC__FN dync_status dync__saved_check(const dync__saved *s, const dync__gnode *
                                                         : DYNC_OK;
 }
 
+/* A version that differs is an error however the storage changed: backward would read other numbers
+ * than forward did. In a walk that is recorded the saved tensors are stand-ins. */
 DYNC__FN dync_status dync__unsave(const dync__saved *s, dync__gnode *edge_node, int edge_nr,
                                   bool history, dync__tensor **out)
 {
@@ -104,6 +110,8 @@ DYNC__FN void dync__saved_free(dync__saved *s)
 
 /* ---- operator nodes -------------------------------------------------------------------------- */
 
+/* Both release and destroy. lost: backward after it must say so; a node that had saved nothing may
+ * run again. */
 static void dync__opnode_release(void *state)
 {
     dync__opsave *save = state;
@@ -122,6 +130,7 @@ static void dync__opnode_release(void *state)
     }
 }
 
+/* The rule's results, handles of the step's scope, as owned references. */
 static dync_status dync__opnode_collect(const dync__grad *g, dync__tensor **grad_in)
 {
     for (int i = 0; i < g->n_in; i++) {
@@ -145,6 +154,9 @@ DYNC__RARE static dync_status dync__opnode_no_rule(const dync__opsave *save)
                       save->call.row->name);
 }
 
+/* Runs the rule on handles of the gradients. Where none arrived there is nothing to do: every
+ * gradient it gives is linear in them. The operators that the rule calls are told to be at the line
+ * of forward. */
 static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in,
                                     const bool *needed, dync__tensor **grad_in, bool create_graph)
 {
@@ -195,6 +207,8 @@ DYNC__RARE static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg
     }
 }
 
+/* A saved tensor with the edge that its gradient takes; a leaf's own edge is found from the leaf.
+ */
 static void dync__opnode_tell(dync__gvisitor *v, dync__saved *s, dync__gnode *node, int nr)
 {
     v->has_edge = true;
@@ -204,6 +218,8 @@ static void dync__opnode_tell(dync__gvisitor *v, dync__saved *s, dync__gnode *no
     v->has_edge = false;
 }
 
+/* All that the rule may read: which operator, its plain arguments (not of those whose arguments are
+ * sizes that the shapes say anyway), forms of its tensors, saved tensors. */
 DYNC__RARE static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
 {
     dync__opsave *save = state;
@@ -241,6 +257,7 @@ typedef struct dync__carver {
     char *at;
     size_t n;
 } dync__carver;
+/* The next n bytes, 16-aligned; NULL while counting. */
 static void *dync__carve(dync__carver *c, size_t n)
 {
     void *p = c->at ? c->at + c->n : NULL;
@@ -248,6 +265,7 @@ static void *dync__carve(dync__carver *c, size_t n)
     return p;
 }
 
+/* recursion: lists. A tensor is left out: what of it is needed is saved by itself. */
 static void dync__carve_arg(dync__carver *c, dync__arg *to, const dync__arg *from)
 {
     if (to) *to = *from;
@@ -270,6 +288,7 @@ static void dync__carve_arg(dync__carver *c, dync__arg *to, const dync__arg *fro
     }
 }
 
+/* The form of an argument: sizes, strides, offset in one array. */
 static void dync__carve_info(dync__carver *c, dync__ginfo *to, const dync__tensor *t)
 {
     int n = t->lay.ndim;
@@ -284,6 +303,8 @@ static void dync__carve_info(dync__carver *c, dync__ginfo *to, const dync__tenso
     to->dims = dims;
 }
 
+/* Lays out the state of a node, in the order save, arguments, forms, saved inputs, saved outputs;
+ * NULL in the pass that counts. Both passes must carve the same sizes in the same order. */
 static dync__opsave *dync__carve_call(dync__carver *c, const dync__opcall *call, int n_in,
                                       dync__tensor *const *in)
 {
@@ -335,6 +356,7 @@ DYNC__FN dync_tensor *dync__grad_output(dync__grad *g, int i)
     return status == DYNC_OK ? dync__give(t) : NULL;
 }
 
+/* recursion: lists. How many tensors an argument has, lists flattened. */
 static int dync__arg_tensors(const dync__arg *a)
 {
     if (a->kind == DYNC__A_TENSOR) return 1;
@@ -452,6 +474,7 @@ static dync_status dync__tape_bottom(dync__opcall *c)
     return status;
 }
 
+/* What lies below an operator that is recorded is not recorded itself. */
 static dync_status dync__tape_below(dync__opcall *c)
 {
     bool off = dync__grad_off(true);
@@ -468,6 +491,8 @@ DYNC__RARE static void dync__tape_drop_outputs(dync__opcall *c)
     }
 }
 
+/* A call without a node. A view is still told of its base: that may get a history by a later write
+ * in place, and in no-grad mode that write must be refused with the right words. */
 static dync_status dync__tape_plain(dync__opcall *c)
 {
     DYNC__TRY(dync__tape_bottom(c));
@@ -514,6 +539,8 @@ static dync_status dync__save_arg(dync__saved *s, dync__tensor *t, const dync__t
     return DYNC_OK;
 }
 
+/* in: tensors of the call in order; written: see dync__save_arg. A failure leaves what is saved to
+ * the node, which its caller drops. */
 static dync_status dync__save_args(dync__opsave *save, const dync__opcall *c, uint32_t mask,
                                    dync__tensor *const *in, const dync__tensor *written)
 {
@@ -524,6 +551,8 @@ static dync_status dync__save_args(dync__opsave *save, const dync__opcall *c, ui
     return DYNC_OK;
 }
 
+/* The state of a new node: edges of its arguments, what the rule will read, and for operators with
+ * functions inside (rule->inside) references on these. */
 static dync_status dync__opnode_fill(dync__gnode *node, const dync__opcall *c,
                                      dync__tensor *const *in, const dync__tensor *written,
                                      const dync__grad_rule *rule, uint32_t *mask)
@@ -576,6 +605,8 @@ static bool dync__tape_is_argument(const dync__opcall *c, const dync__tensor *t)
     return false;
 }
 
+/* Output i becomes a child of the node where it can have a gradient: floating, one of the first
+ * n_diff, and not an argument handed through, which has a history already. */
 static dync_status dync__tape_attach_output(dync__opcall *c, dync__gnode *node, int i,
                                             const dync__grad_rule *rule, uint32_t mask)
 {
@@ -597,6 +628,8 @@ static dync_status dync__tape_attach_output(dync__opcall *c, dync__gnode *node, 
     return DYNC_OK;
 }
 
+/* The node is made before the call runs: arguments are saved as they were. Where something fails
+ * the call has no outputs, and the node dies with its reference. */
 static dync_status dync__tape_record(dync__opcall *c, const dync__grad_rule *rule)
 {
     dync__gnode *node = NULL;
@@ -627,6 +660,8 @@ DYNC__RARE static dync_status dync__tape_by_copy(dync__opcall *c)
     return status;
 }
 
+/* The written tensor gets the node as its history (dync__rebase_commit, which cannot fail) only
+ * after the write. A saved output has the version behind the write: it is what the write made. */
 static dync_status dync__tape_record_inplace(dync__opcall *c, const dync__grad_rule *rule)
 {
     dync__tensor *self = c->args[0].as.t;
@@ -649,6 +684,8 @@ static dync_status dync__tape_record_inplace(dync__opcall *c, const dync__grad_r
     return status;
 }
 
+/* By the rule of the functional operator: x.mul_(y) has the node of mul, whose output is x. zero_
+ * and its kin forget the argument: their rule gives zeros. */
 static dync_status dync__tape_inplace(dync__opcall *c)
 {
     int functional = c->row->inplace_of;
@@ -666,6 +703,7 @@ static dync_status dync__tape_inplace(dync__opcall *c)
     return dync__tape_record_inplace(c, rule);
 }
 
+/* An operator without a rule of its own: the operators it decomposes into are recorded. */
 static dync_status dync__tape_expand(dync__opcall *c)
 {
     dync__info info[DYNC__MAX_OUT];
@@ -686,6 +724,8 @@ static dync_status dync__tape_control(dync__opcall *c)
     return dync__grad_rule_of(c->op)->inside->record(c, dync__tape_control_record);
 }
 
+/* The tape's handler: first what needs no node, then by the class of the row. An opaque operator
+ * without a rule gets a node that says so in backward: the forward is legal. */
 static dync_status dync__tape_call(dync__opcall *c)
 {
     if (dync__grad_is_off() || !dync__call_requires(c)) return dync__tape_plain(c);
