@@ -6,6 +6,8 @@
 DYNC__WARM
 
 /* ---- making ---------------------------------------------------------------------------------- */
+/* What must be the same of t. Sizes that become symbolic are replaced by their tokens later; source
+ * is borrowed from the arena. */
 DYNC__RARE DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_guard *g,
                                                         const dync__tensor *t, const char *source)
 {
@@ -25,6 +27,7 @@ DYNC__RARE DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync
     return DYNC_OK;
 }
 
+/* item and tensor: how many of the entry's are made so far. */
 typedef struct dync__guard_maker {
     dync__cache_entry *e;
     const dync__callargs *call;
@@ -144,6 +147,8 @@ DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *g, const dync__
     return true;
 }
 
+/* Kinds always; numbers by value (floats by their bits: NaN is NaN, and 0 is not -0), unless they
+ * are passed on at run time; modules by identity and version. */
 static bool dync__item_holds(const dync__guard_item *g, const dync_value *v)
 {
     const dync__list *l;
@@ -189,6 +194,8 @@ DYNC__FN const dync__guard_item *dync__items_differ(const dync__guard_item **ite
     return NULL;
 }
 
+/* Every pair of arguments is one tensor now where it was one then, and, where the entry writes, on
+ * one storage where it was. Pairs within a group meet at its first tensor. */
 static bool dync__aliases_hold(const dync__cache_entry *e, const dync__callargs *c)
 {
     for (int i = 1; i < e->n_tensors; i++) {

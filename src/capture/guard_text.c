@@ -1,5 +1,9 @@
 /* capture/guard_text.c: guards as text: why an entry refuses a call, and the list of them. After
- * guard.c. */
+ * guard.c.
+ *
+ * Each reason function asks what its check in guard.c asks, in the same order, and writes the first
+ * that fails into `out`: true, or false where all hold. They run after a miss alone. Texts are
+ * PyTorch's where it has the guard, since tools read them. */
 #include "../dync.in.h"
 #include "capture.h"
 DYNC__WARM
@@ -83,6 +87,8 @@ DYNC__RARE static void dync__kind_reason(const dync__guard_item *g, const dync_v
         dync__guard_constant_text(g, out);
 }
 
+/* First arguments that were one tensor and are two, then two that are one now, then, where the
+ * entry writes, storages that are shared now but were not, or the other way around. */
 DYNC__RARE static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs *c,
                                           dync__str *out)
 {
@@ -112,6 +118,8 @@ DYNC__RARE static bool dync__alias_reason(const dync__cache_entry *e, const dync
     return false;
 }
 
+/* Tensor k of those met while tracing: hooks inlined, a gradient that was not there, one that is
+ * gone, its form, what it shares memory with. */
 DYNC__RARE static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callargs *c,
                                             int k, dync__str *out)
 {

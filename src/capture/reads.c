@@ -34,6 +34,8 @@ DYNC__FN dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, c
 }
 
 /* ---- values read ----------------------------------------------------------------------------- */
+/* A value of one element that C code is about to decide by: the graph ends in a branch. Always
+ * true: the read was handled; *out is 0 where it failed. */
 static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out)
 {
     dync__tracer *t = dync__tracing_or_replay();
@@ -64,6 +66,8 @@ static bool dync__read_truth(const dync_tensor *h, bool *result)
     return true;
 }
 
+/* Integers and bools are branches: a later call goes the way that its value says, if it is known.
+ * Floats are opaque reads: a value of many that is hardly ever met again. */
 static bool dync__read_item(const dync_tensor *h, double *result)
 {
     dync__tracer *t = dync__tracing_or_replay();
@@ -131,6 +135,8 @@ static bool dync__same_shape(const dync__tensor *a, const dync__tensor *b)
            dync__sz_same(a->lay.ndim, a->lay.shape, b->lay.shape);
 }
 
+/* One truth of the graph, not a read of all elements; shapes that differ are unequal without one.
+ */
 static bool dync__read_equal(const dync_tensor *a, const dync_tensor *b, bool *result)
 {
     if (!dync__tracing_or_replay()) return false;
@@ -200,6 +206,8 @@ static void dync__read_opaque_end(void *tracer)
     dync__trace_pause_end(tracer, ((dync__tracer *)tracer)->resting);
 }
 
+/* Begins a piece of C code that works on real tensors: handles in `values` are replaced, and
+ * tracing rests until dync__read_opaque_end. false: refused. */
 static bool dync__read_opaque(const char *reason, int n, dync_value *values, dync__opaque *out)
 {
     dync__tracer *t = dync__tracing_or_replay();

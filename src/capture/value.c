@@ -8,6 +8,8 @@ DYNC__COLD
 DYNC__DATA dync_value (*dync__program_run_hook)(dync__program *, int nargs,
                                                 const dync_value *args) = NULL;
 
+/* Appends v's tensors (borrowed) to c in preorder. Other values hold none. A fake outside of a
+ * trace was kept from one that is over: it has no data. */
 static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, int depth)
 {
     if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "arguments nest deeper than 16 lists");
@@ -76,6 +78,7 @@ DYNC__FN const char *dync__arg_name(dync__arena *arena, const char *names, int i
 }
 
 /* ---- callees: what dync_compile and dync_frame take ------------------------------------------ */
+/* The kinds of a callee: functions of 0 to 6 tensors by their number, then the others. */
 enum {
     DYNC__CALLEE_FN0,
     DYNC__CALLEE_FN6 = 6,
@@ -200,6 +203,8 @@ DYNC__FN dync__compiled *dync__callee_compiled(const dync_callee *c)
     return c->kind == DYNC__CALLEE_COMPILED ? dync__compiled_peek(c->object) : NULL;
 }
 
+/* The kind of handle behind a callee that is an object: c->kind is DYNC__CALLEE_MODULE or a later
+ * one. */
 static uint32_t dync__callee_object(const dync_callee *c)
 {
     static const uint8_t kinds[] = {DYNC__OBJECT_MODULE, DYNC__OBJECT_COMPILED, DYNC__OBJECT_GRAPH,
@@ -229,6 +234,7 @@ DYNC__FN dync_status dync__callee_check(const dync_callee *c, const char *who)
     return DYNC_ERR_VALUE;
 }
 
+/* t has c->kind handles. The function pointer is cast back to the type it was made from. */
 static dync_tensor *dync__callee_call_tensors(const dync_callee *c, dync_tensor *const *t)
 {
     switch (c->kind) {

@@ -20,6 +20,8 @@ DYNC__FN void dync__onnx_end(dync__onnx_loaded *l)
     dync__free(l, sizeof *l);
 }
 
+/* What the model says of an input or output. An input has to be a tensor of a type that dync holds;
+ * an output may be of any, as long as nobody runs it. */
 static dync_status dync__onnx_port_of(dync__onnx_loaded *l, const dync__onnx_value_info *v,
                                       dync__onnx_port *p, bool input)
 {
@@ -120,6 +122,8 @@ DYNC__FN dync_status dync__onnx_run(dync__onnx_loaded *l, dync_tensor *const *in
     return status == DYNC_OK ? dync__onnx_own_results(l, out) : status;
 }
 
+/* The model walked over fakes, of the sizes that the ports tell (symbol). NULL + error;
+ * DYNC_ERR_DATA_PTR: there is no graph of all calls. */
 static dync__graph *dync__onnx_trace(dync__onnx_loaded *l, const char *name)
 {
     dync__onnx_recorder r;
@@ -147,7 +151,8 @@ static dync__graph *dync__onnx_trace(dync__onnx_loaded *l, const char *name)
     return NULL;
 }
 
-/* Is no symbol a number, which would be that of the sizes that were tried? */
+/* Is no symbol a number, which would be that of the sizes that were tried? An equality that the
+ * walk relied on may fix one: the graph would serve that size alone. */
 static bool dync__onnx_stays_open(dync__symtab *t)
 {
     for (int i = 0; i < t->symbol.n; i++)
@@ -174,6 +179,7 @@ static dync__graph *dync__onnx_trace_sized(dync__onnx_loaded *l, const char *nam
 }
 
 typedef enum { DYNC__ONNX_TOLD, DYNC__ONNX_OPEN, DYNC__ONNX_ANY_RANK } dync__onnx_sizes;
+/* TOLD: all sizes of all inputs; OPEN: some are named or unknown; ANY_RANK: not even how many. */
 static dync__onnx_sizes dync__onnx_sizes_of(const dync__onnx_loaded *l)
 {
     dync__onnx_sizes sizes = DYNC__ONNX_TOLD;
@@ -185,7 +191,9 @@ static dync__onnx_sizes dync__onnx_sizes_of(const dync__onnx_loaded *l)
     return sizes;
 }
 
-/* The graph of a model; NULL without an error: data or sizes that a call tells decide. */
+/* The graph of a model; NULL without an error: data or sizes that a call tells decide. Sizes that
+ * are open are tried with hints that differ, then with equal ones (dync__onnx_size_hint): a model
+ * that adds two of them needs them equal. */
 DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *l, const char *name, dync__graph **out)
 {
     dync__onnx_sizes sizes = dync__onnx_sizes_of(l);
@@ -217,6 +225,7 @@ DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *l, const char *name,
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
+/* Ranks, sizes that the model tells and the dtype; an error names the input and both forms. */
 static dync_status dync__onnx_check_input(const dync__onnx_loaded *l, int i, const dync_tensor *t)
 {
     const dync__onnx_port *p = &l->input[i];
@@ -344,6 +353,8 @@ static dync__program *dync__onnx_dynamic(dync__onnx_loaded *l, dync__graph *g, c
     return NULL;
 }
 
+/* Three ways: a graph of plain sizes (the model is not needed any more), a graph of symbolic sizes
+ * with the model behind it for other calls, or the model alone. blob is taken; NULL + error. */
 DYNC__FN dync__program *dync__onnx_program(dync__blob *blob, const char *folder, const char *name)
 {
     dync__onnx_loaded *l = dync__onnx_parse(blob, folder);

@@ -227,10 +227,10 @@ DYNC__FN dync_tensor *dync__oi_rotated(dync_tensor *x, dync_tensor *cosine, dync
     return mixed && x ? dync_flatten(x, 3, 4) : x;
 }
 
-/* Rotary position embedding: the pair (a, b) at angle t becomes (a cos t - b sin t, a sin t + b cos
- * t). Tables of cosines and sines [places, dim / 2] are read at position_ids, or are [B, L, dim /
- * 2] already. com.microsoft's has its inputs in another order, and one number as a first place of
- * all. */
+/* Rotary position embedding: the pair (a, b) at angle t becomes (a cos t - b sin t) and
+ * (a sin t + b cos t). Tables of cosines and sines [places, dim / 2] are read at position_ids, or
+ * are [B, L, dim / 2] already. com.microsoft's has its inputs in another order, and one number as a
+ * first place of all. */
 DYNC__FN dync_status dync__oi_rotary(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *cosine = dync__oi_in(c, 1), *sine = dync__oi_in(c, 2),

@@ -94,8 +94,8 @@ DYNC__FN dync_status dync__oi_dft(dync__onnx_call *c)
     return dync__oi_out(c, 0, x ? dync_movedim(x, dync_shape(rank - 2), dync_shape(axis)) : NULL);
 }
 
-/* Inputs signal [B, L] or [B, L, 1 or 2], step, window, length: a transform of every frame, [B,
- * frames, bins, 2]. */
+/* Inputs signal [B, L] or [B, L, 1 or 2], step, window, length: a transform of every frame, as
+ * [B, frames, bins, 2]. */
 DYNC__FN dync_status dync__oi_stft(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *window = dync__oi_in(c, 2);

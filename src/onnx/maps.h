@@ -34,6 +34,8 @@ enum {
     DYNC__OI_GRU,
     DYNC__OI_RNN
 };
+/* What mapping functions share, each told where it is defined; handles are the scope's, NULL +
+ * error on failure. */
 DYNC__FN bool dync__oi_is_float(const dync_tensor *);
 DYNC__FN dync_tensor *dync__oi_cast_to(const dync__onnx_call *, dync_tensor *, int64_t type);
 /* dims given as axes: an attribute, or input i; n 0 with *all: none are told */
@@ -61,7 +63,10 @@ DYNC__FN dync_tensor *dync__oi_byte_product(dync_tensor *a, dync_tensor *za, dyn
 DYNC__FN dync_tensor *dync__oi_byte_conv(const dync__onnx_call *c, dync_tensor *x, dync_tensor *zx,
                                          dync_tensor *k, dync_tensor *zk, dync_tensor *bias);
 DYNC__FN dync_tensor *dync__oi_real(dync_tensor *x, dync_tensor *scale, dync_tensor *zero);
-/* the mapping functions */
+/* The mapping functions. One contract for all: they read c->in (an absent input is NULL) and the
+ * attributes, set every output that the node wants by dync__oi_out, and return DYNC_OK or the
+ * status of the error recorded. DYNC_ERR_DATA_PTR: data decide what is done, so there is no graph.
+ * Nothing is kept between calls. */
 DYNC__FN dync_status dync__oi_roialign(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_col2im(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_deform_conv(dync__onnx_call *);

@@ -29,6 +29,7 @@ typedef struct dync__ort_code {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* value: by number, owned; the part's results are put there. */
 static dync_status dync__ort_part_run(const dync__ort_code *c, const dync__ort_part *p,
                                       dync__tensor **value)
 {
@@ -45,6 +46,8 @@ static dync_status dync__ort_part_run(const dync__ort_code *c, const dync__ort_p
     return status;
 }
 
+/* Parts in order; a value goes as soon as its last reader has run. An input counts as read last
+ * there, too: each has a reference of its own. */
 static dync_status dync__ort_code_run(void *state, int n_in, dync__tensor *const *in, int n_out,
                                       dync__tensor **out)
 {
@@ -123,6 +126,7 @@ typedef struct dync__ort_names {
     DYNC__VEC(const char *) name;
 } dync__ort_names;
 
+/* The number of a value by its name; fresh: a new one, whatever has that name. -1: no memory. */
 static int dync__ort_number(dync__ort_code *c, dync__ort_names *names, const char *name, bool fresh)
 {
     for (int i = 0; i < names->name.n && !fresh; i++)

@@ -9,6 +9,7 @@ DYNC__COLD
 
 /* ---- the library ----------------------------------------------------------------------------- */
 
+/* OrtApiBase of ONNX Runtime's C interface: the two functions that never change place. */
 typedef struct dync__ort_base {
     void *const *(*api)(uint32_t version);
     const char *(*version)(void);
@@ -20,6 +21,7 @@ static struct {
     dync__ort ort;
 } dync__ort_library;
 
+/* DYNC_ONNXRUNTIME alone where it is set; else the loader's places, then beside the program. */
 static void *dync__ort_find(void)
 {
     static const char *const name[] = {"libonnxruntime.so", "libonnxruntime.so.1",
@@ -36,6 +38,8 @@ static void *dync__ort_find(void)
     return library;
 }
 
+/* The table of the version that dync knows: functions are read by their place in it (ort.h). Older
+ * libraries have no such table. */
 static bool dync__ort_load(dync__ort *o)
 {
     const dync__ort_base *(*base)(void) = NULL;
@@ -106,6 +110,8 @@ static dync_status dync__ort_provider(const dync__ort *o, dync__ort_settings *se
     return said;
 }
 
+/* opt_level 0 to 3 as ONNX Runtime numbers its levels (none, basic, extended, all), threads within
+ * an operator, providers in order of preference. */
 static dync_status dync__ort_set(const dync__ort *o, const dync__options *options,
                                  dync__ort_settings *s)
 {
@@ -159,6 +165,7 @@ DYNC__FN dync_status dync__ort_session_of(const dync__ort *o, const dync__onnx_m
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
+/* A value over the tensor's own memory, which has to be dense and to outlive the run. */
 static dync_status dync__ort_bind(const dync__ort *o, const dync__tensor *t, dync__ort_value **out)
 {
     static char nothing; /* a tensor of no elements lies somewhere, too */
@@ -202,6 +209,7 @@ typedef struct dync__ort_call {
     int n_in, n_out;
 } dync__ort_call;
 
+/* Binds every input; strided ones as dense copies, which the call keeps until the run is over. */
 static dync_status dync__ort_inputs(const dync__ort *o, dync__ort_call *c, dync__tensor *const *in)
 {
     for (int i = 0; i < c->n_in; i++) {

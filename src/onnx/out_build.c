@@ -1,4 +1,8 @@
-/* onnx/out_build.c: nodes, attributes, constants of a model being written. After proto_write.c. */
+/* onnx/out_build.c: nodes, attributes, constants of a model being written. After proto_write.c.
+ *
+ * Names are the identity of values in ONNX. Those that are made up here contain a dot
+ * ("relu.3", "constant.4"), which no node of a graph has in its name. All is in the arena;
+ * attributes go to the node emitted last. */
 #include "../dync.in.h"
 #if !defined(DYNC_NO_ONNX)
 #include "out.h"
@@ -30,6 +34,7 @@ DYNC__FN dync__ox_name dync__ox_fresh(dync__ox *w)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* The user's line as the node's doc_string, "file.c:12". */
 static const char *dync__ox_line(dync__ox *w)
 {
     const dync__node *n = w->node;

@@ -23,6 +23,8 @@ DYNC__FN bool dync__ox_scope_open(dync__ox *w, dync__ox_scope *s, const dync__gr
 
 /* ---- one node -------------------------------------------------------------------------------- */
 
+/* Writes one node by its row. A row that gives several results names them itself and returns NULL.
+ */
 static void dync__ox_node(dync__ox *w, const dync__node *n)
 {
     const dync__ox_row *row = n->op >= 0 ? dync__ox_row_of(n->op) : NULL;
@@ -40,6 +42,8 @@ static void dync__ox_node(dync__ox *w, const dync__node *n)
     w->node = node;
 }
 
+/* The error of a node that cannot be written: its operator, the user's operator it is a part of,
+ * why, and the user's line. */
 static dync_status dync__ox_refusal(const dync__ox *w, const dync__node *n)
 {
     const char *op = n->op >= 0 ? dync__op_info(n->op)->name : n->target ? n->target : n->name;
@@ -215,6 +219,8 @@ typedef struct dync__ox_control {
     const dync__info *info[DYNC__MAX_OUT];
 } dync__ox_control;
 
+/* The operands of an operator with functions inside, from a copy of its arguments. false:
+ * w->status. */
 static bool dync__ox_open(dync__ox *w, dync__ox_control *o)
 {
     const dync__node *n = w->node;

@@ -44,6 +44,8 @@ static dync__ox_name dync__ox_to(dync__ox_eval *e, dync__ox_name x, int dtype)
     return x;
 }
 
+/* One operator of a formula: small letters name another row, whose formula takes the arguments; a
+ * capital one an operator of ONNX. */
 static dync__ox_name dync__ox_apply(dync__ox_eval *e, const char *name, size_t n, int n_args,
                                     const dync__ox_name *args)
 {

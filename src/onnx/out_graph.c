@@ -35,6 +35,7 @@ static bool dync__ox_fresh_results(dync__rewrite *r, const dync__arg *in, dync__
     return copy != NULL;
 }
 
+/* For dync__graph_rewrite: every node as it is, the output with copies of what it gives. */
 static dync__node *dync__ox_result(dync__rewrite *r, dync__node *old)
 {
     dync__arg value;

@@ -30,7 +30,9 @@ DYNC__FN dync__ox_name dync__ox_int_mm(dync__ox *w)
     return dync__ox_op2(w, "MatMulInteger", dync__ox_in(w, 0), dync__ox_in(w, 1));
 }
 
-/* (self, multiplier, shift): whole numbers below 0 are divided downwards */
+/* (self * multiplier + 2^(shift - 1)) / 2^shift, rounded downwards: what is left by Mod, whose sign
+ * is the divisor's, is taken away before ONNX's division, which rounds towards zero. All in int64.
+ */
 DYNC__FN dync__ox_name dync__ox_rescale(dync__ox *w)
 {
     dync__ox_name x[3], two = dync__ox_int(w, 2);

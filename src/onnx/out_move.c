@@ -78,6 +78,7 @@ DYNC__FN dync__ox_name dync__ox_scatter(dync__ox *w)
     return dync__ox_as_out(w, x, type, 0);
 }
 
+/* One index for each slice, repeated over the slice, so that it is ScatterElements with a sum. */
 DYNC__FN dync__ox_name dync__ox_index_add(dync__ox *w)
 {
     const dync__info *self = dync__ox_of(w, 0), *from = dync__ox_of(w, 3);

@@ -153,6 +153,7 @@ static dync__ox_name dync__ox_symbol(dync__ox *w, int64_t token)
     return dync__ox_refuse(w, "no input has one of its symbolic sizes");
 }
 
+/* coefficient * atom * atom ..., as int64 of shape [1]. */
 static dync__ox_name dync__ox_term(dync__ox *w, const dync__sz_term *t)
 {
     dync__ox_name product = t->n && t->coef == 1 ? NULL : dync__ox_ints(w, 1, &t->coef);
@@ -163,6 +164,7 @@ static dync__ox_name dync__ox_term(dync__ox *w, const dync__sz_term *t)
     return product;
 }
 
+/* A sum of products; of none it is 0. */
 static dync__ox_name dync__ox_sum(dync__ox *w, const dync__sz_expr *e)
 {
     dync__ox_name sum = NULL;

@@ -80,6 +80,7 @@ static dync_status dync__pb_bytes_of(dync__pb_reader *r, dync__pb_bytes *out)
     return DYNC_OK;
 }
 
+/* Over a field that no row knows: files of newer versions are read as far as they are known. */
 static dync_status dync__pb_skip(dync__pb_reader *r, int wire)
 {
     uint64_t x = 0;

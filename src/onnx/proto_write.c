@@ -18,6 +18,7 @@ static void dync__pb_put(dync__pb_writer *w, const void *bytes, size_t n)
     if (w->out && n) dync__str_addn(w->out, bytes, n);
 }
 
+/* Seven bits a byte, the lowest first, the eighth bit set on all but the last: 300 is AC 02. */
 static void dync__pb_put_varint(dync__pb_writer *w, uint64_t x)
 {
     char byte[10];

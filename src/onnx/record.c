@@ -10,6 +10,8 @@ DYNC__COLD
 /* elements that may be made of nothing; more are recorded */
 enum { DYNC__ONNX_FOLD_MOST = 1 << 20, DYNC__ONNX_TENSORS = 512 };
 
+/* Would the call, computed now, make at most twice as many elements as it reads, and a million
+ * more? Expanded constants and large ranges stay operators of the graph. */
 static bool dync__onnx_fold_fits(const dync__opcall *c, dync__tensor *const *in, int n)
 {
     dync__info info[DYNC__MAX_OUT];
@@ -46,6 +48,8 @@ static dync_status dync__onnx_fold(dync__opcall *c)
     return status;
 }
 
+/* The node of a value: recorded before, made of sizes, a weight under its own name, or a constant.
+ * NULL + error. */
 static dync__node *dync__onnx_record_node(dync__onnx_recorder *r, dync__tensor *t)
 {
     uint64_t at;
@@ -70,6 +74,7 @@ static dync__node *dync__onnx_record_node(dync__onnx_recorder *r, dync__tensor *
     return n && dync__map_put(&r->node, t->id, (uint64_t)(uintptr_t)n) ? n : NULL;
 }
 
+/* recursion: lists. Arguments with nodes in the place of tensors. */
 static dync_status dync__onnx_record_args(dync__onnx_recorder *r, int n, const dync__arg *in,
                                           dync__arg *out)
 {
@@ -159,6 +164,7 @@ static dync_status dync__onnx_bake(const dync__onnx_recorder *r, dync__tracer *t
     return DYNC_OK;
 }
 
+/* Hands the call to the trace below, with known tensors as part of it. */
 static dync_status dync__onnx_trace_call(dync__onnx_recorder *r, dync__opcall *c)
 {
     dync__arg baked[DYNC__MAX_ARGS], *given = c->args;
@@ -179,6 +185,9 @@ static bool dync__onnx_fits_step(const dync__opcall *c, int n)
            !dync__fail(DYNC_ERR_DATA_PTR, "%s: %d tensors are too many", c->row->name, n);
 }
 
+/* The handler. What is known runs (or was computed before, or is arithmetic of sizes); the rest is
+ * recorded. Random numbers and effects are never known, and neither is a clone, which is asked for
+ * to have memory of its own. */
 static dync_status dync__onnx_record_answer(dync__handler *self, dync__opcall *c)
 {
     dync__onnx_recorder *r = self->state;
@@ -209,6 +218,7 @@ static dync_status dync__onnx_record_answer(dync__handler *self, dync__opcall *c
     return status;
 }
 
+/* Pushes the handler: every operator of this thread goes through it until dync__onnx_record_end. */
 DYNC__FN void dync__onnx_record_begin(dync__onnx_recorder *r, dync__onnx_loaded *l,
                                       dync__graph *graph_or_null)
 {

@@ -16,6 +16,7 @@ static bool dync__onnx_is_size(int64_t x)
     return dync__is_token(x) && dync__tls.syms && dync__symtab_find(dync__tls.syms, x);
 }
 
+/* For dync__arg_each_size: true goes on to the next. */
 static bool dync__onnx_size_plain(void *user, int64_t *size)
 {
     (void)user;
@@ -57,6 +58,7 @@ DYNC__FN bool dync__onnx_holds_sizes(const dync__tensor *t)
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
+/* By the bounds that the table of symbols knows. */
 static bool dync__onnx_not_negative(int64_t x)
 {
     double low, high;
@@ -111,6 +113,7 @@ static bool dync__onnx_size_arg(const dync__arg *a, const dync__info *of, int64_
     return true;
 }
 
+/* Element i of a pointwise call; where's condition is known, or it would be no call on sizes. */
 static bool dync__onnx_size_element(const dync__opcall *c, const dync__info *of, int64_t i,
                                     int64_t *out)
 {
@@ -177,6 +180,7 @@ static bool dync__onnx_size_compute(dync__opcall *c, dync_status *status)
     return true;
 }
 
+/* Operators that copy elements as they are: tokens pass through them like numbers. */
 static bool dync__onnx_moves(int op)
 {
     static const int moves[] = {DYNC__OP_cat,    DYNC__OP_stack,   DYNC__OP_index_select,
@@ -285,6 +289,8 @@ static int64_t dync__onnx_size_sum(const dync__onnx_loaded *l, const char *p)
     }
 }
 
+/* A new symbol for dim d of input i, named as the model names it or by its place. false: too many.
+ */
 static bool dync__onnx_size_new(dync__onnx_loaded *l, dync__symtab *t, int i, int d, bool equal)
 {
     dync__onnx_port *p = &l->input[i];

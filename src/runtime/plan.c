@@ -6,6 +6,8 @@
 DYNC__COLD
 
 /* ---- builder --------------------------------------------------------------------------------- */
+/* A new slot of `size` elements; its number, -1: no memory. Inputs and outputs are counted by kind:
+ * the index is the place among the arguments of a run. name is borrowed and only for texts. */
 DYNC__FN int dync__pb_slot(dync__pb *pb, int kind, int dtype, int64_t size, const char *name)
 {
     dync__slot s = {
@@ -17,6 +19,8 @@ DYNC__FN int dync__pb_slot(dync__pb *pb, int kind, int dtype, int64_t size, cons
     pb->n_outputs += kind == DYNC__SLOT_OUTPUT;
     return pb->slot.n - 1;
 }
+/* Appends a step; the kernel is of the builder's arena. A kernel that ran out of memory while it
+ * was built says so here. false: no memory. */
 DYNC__FN bool dync__pb_add_kernel(dync__pb *pb, dync__kernel *k)
 {
     dync__step s = {.kernel = k};
@@ -29,6 +33,9 @@ DYNC__FN bool dync__pb_add_call(dync__pb *pb, dync__kcall *c)
     return dync__avec_push(pb->arena, &pb->step, s);
 }
 
+/* Lives of temporaries, from the first step that names them to the last, and places for them that
+ * do not overlap while they live. off: all live through the whole plan, so that none shares memory
+ * with another. scratch: bytes behind them for kernel calls. */
 DYNC__FN dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
 {
     dync__arena arena = {0};
@@ -56,7 +63,7 @@ DYNC__FN dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
     return status;
 }
 
-/* Slots as a run looks for them. */
+/* Slots as a run looks for them: which argument, or how far into the arena. */
 static dync_status dync__plan_sources(dync__plan *p)
 {
     for (int i = 0; i < p->n_steps; i++) {
@@ -91,6 +98,7 @@ static dync_status dync__plan_open(dync__plan_maker *m)
     return DYNC_OK;
 }
 
+/* Step i into the plan, unless it went into another one. The way is that of the device's driver. */
 static dync_status dync__plan_step_make(dync__plan_maker *m, const dync__plan_way *way, int i)
 {
     const dync__fuse_step *step = &m->step[i];
@@ -123,6 +131,7 @@ DYNC__FN dync_status dync__plan_steps(dync__plan_maker *m, dync__steps *steps)
     return DYNC_OK;
 }
 
+/* p is zeroed; on failure the caller frees it with whatever it has by then. */
 static dync_status dync__plan_make(dync__plan *p, dync__steps *steps)
 {
     const dync__plan_options *opt = steps->opt;
@@ -138,6 +147,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__steps *steps)
     return dync__plan_check_after(p, DYNC__PASS_memory);
 }
 
+/* A plan of the builder's steps, which may be changed on the way. NULL + error. */
 DYNC__FN dync__plan *dync__plan_new(dync__pb *pb, const dync__plan_options *options)
 {
     dync__steps steps;
@@ -166,12 +176,14 @@ DYNC__FN dync__plan *dync__plan_of(dync__steps *steps)
     return p;
 }
 
+/* NULL passes. The call itself is of the plan's arena. */
 DYNC__FN void dync__plan_call_free(const dync__kcall *c)
 {
     for (int k = 0; c && k < DYNC__KCALL_PIECES; k++) dync__code_free(c->piece[k]);
     if (c && c->drop) c->drop(c->state);
 }
 
+/* NULL passes. Nothing may run it any more; a plan that was half made is freed alike. */
 DYNC__FN void dync__plan_free(dync__plan *p)
 {
     if (!p) return;

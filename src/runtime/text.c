@@ -3,6 +3,8 @@
 #include "plan.h"
 DYNC__COLD
 
+/* The steps of a builder, one after another: kernels as loop IR, calls by name; what fusion emptied
+ * has neither and leaves no line. */
 DYNC__FN void dync__steps_print(dync__str *text, const dync__steps *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -13,6 +15,12 @@ DYNC__FN void dync__steps_print(dync__str *text, const dync__steps *s)
     }
 }
 
+/* A plan for the logs `memory` and `code`:
+ *
+ *   plan mlp: 2 steps, 512 bytes of arena
+ *     slot 3 temp f32 x 64 at 0          elements; its place in the arena
+ *     step 0 matmul with epilogue slots 0 1 3
+ * Temporaries without a place are not told: fusion left nothing to read or write there. */
 DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
 {
     static const char kinds[][6] = {"in", "out", "temp", "const"};
