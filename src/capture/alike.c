@@ -4,6 +4,8 @@
 #include "capture.h"
 DYNC__WARM
 
+/* recursion: lists, functions inside. Nodes count by their number, tensors by id, floats by their
+ * bits. */
 static uint64_t dync__hash_arg(uint64_t h, const dync__arg *a)
 {
     h = dync__hash_mix(h, ((uint64_t)a->kind << 32) ^ (uint32_t)a->n);
@@ -37,6 +39,8 @@ DYNC__RARE static bool dync__info_equal(const dync__info *a, const dync__info *b
            memcmp(a->lay.stride, b->lay.stride, (size_t)a->lay.ndim * sizeof(int64_t)) == 0;
 }
 
+/* Over what dync__graph_equal compares, or less: equal graphs hash alike. Names and lines are not
+ * part of it. */
 DYNC__RARE DYNC__FN uint64_t dync__graph_hash(const dync__graph *g)
 {
     uint64_t h = 0x64796e63;
@@ -60,6 +64,8 @@ DYNC__RARE DYNC__FN uint64_t dync__graph_hash(const dync__graph *g)
     return h;
 }
 
+/* recursion: lists, functions inside. Of kinds without a value (none, handles) the kind alone
+ * counts. */
 DYNC__RARE static bool dync__args_equal(const dync__arg *a, const dync__arg *b)
 {
     if (a->kind != b->kind || a->n != b->n) return false;
@@ -116,6 +122,9 @@ DYNC__RARE DYNC__FN bool dync__graph_equal(const dync__graph *a, const dync__gra
     return dync__graph_alike(a, b, NULL);
 }
 
+/* Equal node by node, in order. differ: numbers may be others where an operator takes any, and
+ * their places are noted in it (lift.c); NULL: nothing may. call counts pending nodes, without
+ * items and changes of grad mode. */
 DYNC__RARE DYNC__FN bool dync__graph_alike(const dync__graph *a, const dync__graph *b,
                                            dync__lift *differ)
 {

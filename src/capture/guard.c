@@ -6,8 +6,8 @@
 DYNC__WARM
 
 /* ---- making ---------------------------------------------------------------------------------- */
-/* What must be the same of t. Sizes that become symbolic are replaced by their tokens later; source
- * is borrowed from the arena. */
+/* What must be the same of t: sizes, strides and offset in an array of the arena. source, for
+ * texts, is borrowed. What it shares with other tensors the caller fills in. */
 DYNC__RARE DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_guard *g,
                                                         const dync__tensor *t, const char *source)
 {

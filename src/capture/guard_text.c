@@ -2,7 +2,7 @@
  * guard.c.
  *
  * Each reason function asks what its check in guard.c asks, in the same order, and writes the first
- * that fails into `out`: true, or false where all hold. They run after a miss alone. Texts are
+ * that fails into `out`: true, or false where all hold. They run only after a miss. Texts are
  * PyTorch's where it has the guard, since tools read them. */
 #include "../dync.in.h"
 #include "capture.h"

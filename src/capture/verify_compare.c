@@ -17,6 +17,8 @@ static double dync__verify_tolerance(int dtype)
     }
 }
 
+/* One element of each run, of one dtype. NaN is near NaN alone, an infinity near itself. tolerance
+ * 0: integers and bools, which are equal or not. */
 static bool dync__verify_near(const void *a, const void *b, int dtype, double tolerance)
 {
     if (tolerance == 0) return dync__load_i64(a, dtype) == dync__load_i64(b, dtype);
@@ -26,6 +28,8 @@ static bool dync__verify_near(const void *a, const void *b, int dtype, double to
     return (x >= y && x <= y) || gap <= tolerance * (1 + size);
 }
 
+/* DYNC_ERR_ACCURACY "incorrect results of backend NAME: FUNCTION: what text", without the operator
+ * and the line that errors of this thread are told with. */
 static dync_status dync__verify_differs(const dync__verify *v, const char *what, const char *text)
 {
     const char *op = dync__tls.op;
@@ -87,6 +91,7 @@ static dync_status dync__verify_elements(const dync__verify *v, const char *what
     return status;
 }
 
+/* Form, then elements. A tensor whose data the host cannot read is passed over. */
 static dync_status dync__verify_tensor(const dync__verify *v, const char *what,
                                        const dync__tensor *got, const dync__tensor *expected)
 {
@@ -107,6 +112,7 @@ static dync_status dync__verify_tensor(const dync__verify *v, const char *what,
     return status;
 }
 
+/* Values that are no tensors and no lists: kinds, then numbers and texts; floats nearly, as f64. */
 static dync_status dync__verify_scalar(const dync__verify *v, const char *what, dync_value got,
                                        dync_value expected)
 {
@@ -165,6 +171,9 @@ static dync_status dync__verify_grad(const dync__verify *v, const char *source,
     return status;
 }
 
+/* Gradients that arguments and leaves got, and numbers in cells. A leaf whose gradient the
+ * reference run replaced (after) must have got one of the same values in the real run; where it
+ * replaced none, the real run must not have put another one there. */
 static dync_status dync__verify_effects(const dync__verify *v)
 {
     for (int i = 0; i < v->n; i++)
@@ -190,6 +199,8 @@ static dync_status dync__verify_effects(const dync__verify *v)
     return status;
 }
 
+/* Arguments against the copies that the reference run was given, globals against what it left
+ * there. */
 static dync_status dync__verify_writes(const dync__verify *v)
 {
     dync_status status = DYNC_OK;

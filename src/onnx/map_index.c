@@ -22,8 +22,8 @@ static int64_t dync__oi_product(dync_dims d, int from, int to)
     return n;
 }
 
-/* Output 0: slices of x along axis, by an index of any shape, which takes the place of that dim: x
- * [2, 5, 3], index [4, 6], axis 1 gives [2, 4, 6, 3]. */
+/* Output 0: slices of x along axis, by an index of any shape, which takes the place of that dim. By
+ * an index [4, 6] along axis 1 of [2, 5, 3] it is [2, 4, 6, 3]. */
 DYNC__FN dync_status dync__oi_gathered(dync__onnx_call *c, dync_tensor *x, dync_tensor *index,
                                        int axis)
 {

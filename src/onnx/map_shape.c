@@ -247,10 +247,10 @@ static int64_t dync__oi_slice_edge(int64_t at, int64_t size)
     return dync__sz_lt(at, 0) ? -1 : at;
 }
 
-/* A negative step goes over the flipped tensor: elements from, from + step, .. > to are the part to
- * + 1 .. from, flipped, of which every -step-th is kept. Size 5 from -1 to the least integer by -2:
- * 4 3 2 1 0 flipped, of it 4 2 0. The whole of a symbolic size may be flipped; else it is a number.
- */
+/* A negative step goes over the flipped tensor: elements from, from + step, .. > to are those of
+ * the part that begins behind `to` and ends with `from`, flipped, of which every -step-th is kept.
+ * Size 5 from -1 to the least integer by -2: flipped 4 3 2 1 0, of it 4 2 0. Of a symbolic size
+ * only the whole may be flipped; else it has to be a number. */
 static dync_tensor *dync__oi_slice_back(dync_tensor *x, int axis, int64_t from, int64_t to,
                                         int64_t step)
 {
