@@ -238,10 +238,10 @@ static int dync__custom_nout(const char *schema)
     return p[strspn(p, " ")] ? -1 : n;
 }
 
-/* name is "library::name", which dync_op_register has checked; torch.fx prints it as
- * torch.ops.library.name. "!" in the schema marks an argument that is written, and an operator
- * without outputs is called for what it does: both are never dropped, moved or shared. On failure
- * the caller frees what was set. */
+/* name is "library::name", which dync_op_register has checked; torch.fx prints it with a point
+ * between the two, as a member of torch.ops. "!" in the schema marks an argument that is written,
+ * and an operator without outputs is called for what it does: both are never dropped, moved or
+ * shared. On failure the caller frees what was set. */
 static dync_status dync__custom_fill(dync__custom_row *c, const char *name, const char *schema,
                                      const char *doc)
 {
