@@ -7,39 +7,10 @@
  * and the engine looks at no data, so fake tensors are walked as real ones are. */
 #include "../dync.in.h"
 #include "node.h"
+#include "engine.h"
 DYNC__WARM
 
 DYNC__DATA bool (*dync__walk_intercept)(const dync__walk *, dync_status *) = NULL;
-
-typedef struct dync__gtask {
-    dync__gnode *node; /* owned */
-    /* node->n_out arrived so far, owned; NULL before the first */
-    dync__tensor **grad;
-    int32_t waits;   /* edges not yet delivered */
-    int32_t capture; /* first capture here, or -1 */
-    bool wanted;     /* it leads to something captured, or everything is wanted */
-    bool seen;       /* its edges were counted */
-} dync__gtask;
-/* A task that is ready: its node's sequence number; order: when it was queued; for equal numbers
- * the later one first. */
-typedef struct dync__gready {
-    uint64_t seq, order;
-    int32_t task;
-} dync__gready;
-/* The exploration of a node: which of its edges is next. */
-typedef struct dync__gframe {
-    int32_t task, edge;
-} dync__gframe;
-
-typedef struct dync__engine {
-    const dync__walk *walk;
-    dync__map index; /* node -> task */
-    DYNC__VEC(dync__gtask) task;
-    DYNC__VEC(dync__gready) ready; /* a heap */
-    DYNC__VEC(dync__gframe) frame;
-    int32_t *next_capture; /* chains captures of one node */
-    uint64_t order;
-} dync__engine;
 
 /* ---- the nodes ahead, and how many gradients each waits for ---------------------------------- */
 
@@ -75,7 +46,7 @@ static dync_status dync__engine_enter(dync__engine *e, dync__gnode *node)
 /* Depth first from one root: counts edges, and on the way back marks what leads to a capture. A
  * node that was seen before is not entered again, but its mark is read once more by each edge to
  * it: it is complete by then, since the tape has no cycles. */
-static dync_status dync__engine_explore(dync__engine *e, dync__gnode *root)
+DYNC__FN dync_status dync__engine_explore(dync__engine *e, dync__gnode *root)
 {
     DYNC__TRY(dync__engine_enter(e, root));
     while (e->frame.n) {
@@ -101,7 +72,7 @@ static dync_status dync__engine_explore(dync__engine *e, dync__gnode *root)
 
 /* Chains the captures of each node: two inputs may be outputs of one node, or the same tensor
  * twice. */
-static dync_status dync__engine_captures(dync__engine *e)
+DYNC__FN dync_status dync__engine_captures(dync__engine *e)
 {
     const dync__walk *w = e->walk;
     if (!w->n_captures) return DYNC_OK;
@@ -137,7 +108,7 @@ static bool dync__engine_queue(dync__engine *e, int task)
 }
 
 /* The task that is first in order; there is one. The last item sinks from the root. */
-static int dync__engine_pop(dync__engine *e)
+DYNC__FN int dync__engine_pop(dync__engine *e)
 {
     int task = e->ready.at[0].task, i = 0;
     dync__gready last = e->ready.at[--e->ready.n];
@@ -203,8 +174,8 @@ static dync_status dync__engine_deliver(dync__engine *e, int at, int nr, dync__t
 
 /* One edge delivered: the last of them makes the task ready. taken: owned, NULL for none. Where
  * nothing behind the node is wanted it is dropped. */
-static dync_status dync__engine_arrive(dync__engine *e, const dync__gedge *edge,
-                                       dync__tensor *taken)
+DYNC__FN dync_status dync__engine_arrive(dync__engine *e, const dync__gedge *edge,
+                                         dync__tensor *taken)
 {
     uint64_t found = 0;
     dync__map_get(&e->index, (uint64_t)(uintptr_t)edge->node, &found);
@@ -221,7 +192,7 @@ static dync_status dync__engine_arrive(dync__engine *e, const dync__gedge *edge,
 
 /* A gradient must fit what the node below made: custom nodes may get it wrong; of a number from
  * another device it comes back there. */
-static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor **grad)
+DYNC__FN dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor **grad)
 {
     const dync__gedge *edge = &node->edge[i];
     const dync__ginfo *info = &edge->node->out[edge->nr];
@@ -252,186 +223,4 @@ static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor 
     dync__unref(*grad);
     *grad = fit;
     return cast ? dync__grad_fits(node, i, grad) : DYNC_OK;
-}
-
-/* ---- running a node -------------------------------------------------------------------------- */
-
-/* Nodes of operators say themselves that what they saved is gone: one that saved nothing may run
- * again. While it runs it is the thread's running node; profiler and anomaly mode see its name and
- * line. */
-DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *grad_out,
-                                     const bool *needed, dync__tensor **grad_in, bool create_graph)
-{
-    if (node->released && node->cls != dync__opnode_class() && node->cls->release)
-        return dync__gnode_freed_error();
-    const dync__gnode *before = dync__gnode_set_running(node);
-    dync__profiled event;
-    bool profiled = dync__profile_on();
-    char name[80];
-    if (profiled) event = dync__profile_begin("", dync__gnode_name(node, name, sizeof name), NULL);
-    dync_loc at = dync__tls.at;
-    const char *outer = dync__tls.backward_of;
-    bool watched = dync__anomaly_on(); /* it tells the line of the forward operator */
-    if (watched) dync__tls.backward_of = dync__gnode_name(node, name, sizeof name);
-    if (watched && node->at.file) dync__tls.at = node->at;
-    dync_status status = node->cls->backward(node->state, node->n_out, grad_out, node->n_in, needed,
-                                             grad_in, create_graph);
-    dync__tls.at = at;
-    dync__tls.backward_of = outer;
-    if (profiled) dync__profile_end(&event, (int64_t)node->seq, node->thread);
-    dync__gnode_set_running(before);
-    return status;
-}
-
-/* Gives up the gradients that arrived; twice does no harm. */
-static void dync__gtask_done(dync__gtask *task)
-{
-    for (int i = 0; task->grad && i < task->node->n_out; i++) dync__unref(task->grad[i]);
-    dync__free(task->grad, task->grad ? (size_t)task->node->n_out * sizeof *task->grad : 0);
-    task->grad = NULL;
-}
-
-DYNC__RARE static void dync__engine_capture(dync__engine *e, const dync__gtask *task)
-{
-    for (int i = task->capture; i >= 0; i = e->next_capture[i]) {
-        dync__tensor *g = task->grad[e->walk->capture[i].nr];
-        if (g) dync__ref(g);
-        e->walk->captured[i] = g;
-    }
-}
-
-/* Post hooks, then each gradient to its edge. Every grad_in is taken or dropped, on errors too; an
- * edge that gets no gradient (NULL) still counts as delivered, or its node would wait forever. */
-static dync_status dync__engine_pass_on(dync__engine *e, dync__gnode *node, dync__tensor **grad_in)
-{
-    dync_status status = dync__hooks_after(node, grad_in);
-    for (int i = 0; i < node->n_in; i++) {
-        dync__tensor *g = grad_in[i];
-        if (status == DYNC_OK && g && node->edge[i].node)
-            status = dync__grad_fits(node, i, &grad_in[i]);
-        g = grad_in[i];
-        grad_in[i] = NULL;
-        if (status == DYNC_OK && node->edge[i].node)
-            status = dync__engine_arrive(e, &node->edge[i], g);
-        else
-            dync__unref(g);
-    }
-    return status;
-}
-
-/* Runs the node for the gradients somebody wants: `needed` spares rules the others. */
-static dync_status dync__engine_call(dync__engine *e, dync__gnode *node,
-                                     dync__tensor *const *grad_out)
-{
-    size_t bytes = (size_t)node->n_in * (sizeof(dync__tensor *) + sizeof(bool));
-    dync__tensor *few[8], **grad_in = few;
-    bool few_needed[8], *needed = few_needed;
-    if (node->n_in > 8) {
-        grad_in = dync__alloc(bytes);
-        if (!grad_in) return DYNC_ERR_MEMORY;
-        needed = (bool *)(void *)(grad_in + node->n_in);
-    }
-    for (int i = 0; i < node->n_in; i++) {
-        uint64_t at;
-        const dync__gnode *next = node->edge[i].node;
-        grad_in[i] = NULL;
-        needed[i] = next && dync__map_get(&e->index, (uint64_t)(uintptr_t)next, &at) &&
-                    (e->task.at[at].wanted || e->task.at[at].capture >= 0);
-    }
-    dync_status status = dync__gnode_run(node, grad_out, needed, grad_in, e->walk->create_graph);
-    if (status == DYNC_OK) status = dync__engine_pass_on(e, node, grad_in);
-    for (int i = 0; i < node->n_in; i++) dync__unref(grad_in[i]);
-    if (grad_in != few) dync__free(grad_in, bytes);
-    return status;
-}
-
-/* Pre hooks, captures, then the node itself: a captured gradient is the one behind the hooks.
- * Nothing runs beyond a capture that leads to no other. */
-static dync_status dync__engine_step(dync__engine *e, int at)
-{
-    dync__gtask *task = &e->task.at[at];
-    dync__gnode *node = task->node;
-    DYNC__TRY(dync__hooks_before(node, task->grad));
-    if (task->capture >= 0) dync__engine_capture(e, task);
-    if (!task->wanted) return DYNC_OK;
-    if (dync__gnode_is_accumulate(node)) {
-        dync__tensor *g = task->grad[0];
-        dync__profiled event;
-        bool profiled = dync__profile_on();
-        task->grad[0] = NULL;
-        if (profiled) event = dync__profile_begin("torch::autograd::", "AccumulateGrad", NULL);
-        dync__walk_record *r = dync__walk_record_now();
-        dync_status status = !g  ? DYNC_OK
-                             : r ? r->accumulate(r, node, g)
-                                 : dync__accumulate_into(dync__gnode_leaf(node), g);
-        if (status == DYNC_OK && g && !r) status = dync__hooks_accumulated(node);
-        if (profiled) dync__profile_end(&event, -1, node->thread);
-        return status;
-    }
-    DYNC__TRY(dync__engine_call(e, node, task->grad));
-    if (!e->walk->retain_graph) dync__gnode_release(node);
-    return DYNC_OK;
-}
-
-/* Each step has a scope of its own: a rule's temporaries die at its end. */
-static dync_status dync__engine_loop(dync__engine *e)
-{
-    dync_status status = DYNC_OK;
-    while (status == DYNC_OK && e->ready.n) {
-        int at = dync__engine_pop(e);
-        dync_scope scope = dync_scope_begin();
-        const dync__gnode *before = dync__gnode_set_visited(e->task.at[at].node);
-        status = dync__engine_step(e, at);
-        dync__gnode_set_visited(before);
-        dync_scope_end(&scope);
-        dync__gtask_done(&e->task.at[at]);
-    }
-    return status;
-}
-
-/* All roots are explored before the first gradient arrives: the counts must be complete. */
-static dync_status dync__engine_start(dync__engine *e)
-{
-    const dync__walk *w = e->walk;
-    DYNC__TRY(dync__engine_captures(e));
-    for (int i = 0; i < w->n_roots; i++)
-        if (w->root[i].node) DYNC__TRY(dync__engine_explore(e, w->root[i].node));
-    for (int i = 0; i < w->n_roots; i++) {
-        if (!w->root[i].node) continue;
-        dync__ref(w->seed[i]);
-        DYNC__TRY(dync__engine_arrive(e, &w->root[i], w->seed[i]));
-    }
-    return DYNC_OK;
-}
-
-/* Grad mode is on within the walk only by create_graph. On failure all captured results are NULL;
- * what was added to leaves stays. */
-DYNC__FN dync_status dync__walk_run(const dync__walk *w)
-{
-    dync__engine e = {0};
-    bool off = dync__grad_is_off();
-    dync_status taken;
-    if (DYNC__UNLIKELY(dync__tls.compiled_autograd) &&
-        DYNC__ATOMIC_LOAD(&dync__walk_intercept)(w, &taken))
-        return taken;
-    e.walk = w;
-    for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;
-    dync__grad_off(!w->create_graph);
-    dync_status status = dync__engine_start(&e);
-    if (status == DYNC_OK) status = dync__engine_loop(&e);
-    dync__grad_off(off);
-    for (int i = 0; i < e.task.n; i++) {
-        dync__gtask_done(&e.task.at[i]);
-        dync__gnode_unref(e.task.at[i].node);
-    }
-    for (int i = 0; status != DYNC_OK && i < w->n_captures; i++) {
-        dync__unref(w->captured[i]);
-        w->captured[i] = NULL;
-    }
-    dync__free(e.next_capture, e.next_capture ? (size_t)w->n_captures * sizeof *e.next_capture : 0);
-    dync__vec_free(&e.frame);
-    dync__vec_free(&e.ready);
-    dync__vec_free(&e.task);
-    dync__map_free(&e.index);
-    return status;
 }

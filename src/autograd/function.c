@@ -7,28 +7,8 @@
 #include "../dync.in.h"
 #include "node.h"
 #include "grads.h"
+#include "function.h"
 DYNC__COLD
-
-/* raw: the tensor while forward runs (owned); then saved and edge stand for it. output: which
- * output of the function it is, whose edge is the node itself; -1: an argument or something else.
- */
-typedef struct dync__ctx_saved {
-    dync__saved saved;
-    dync__tensor *raw;
-    dync__gedge edge;
-    int output;
-} dync__ctx_saved;
-struct dync__autograd_ctx {
-    dync__object object; /* its handle */
-    const dync_autograd_function *fn;
-    dync__gnode_class cls; /* carries the name */
-    dync__gnode *node;     /* whose state this is; set after forward */
-    DYNC__VEC(dync__ctx_saved) saved;
-    int nargs, n_in;
-    int32_t *input; /* nargs: which edge an argument has, or -1 */
-    /* ready: forward is over; lost: saved tensors were released */
-    bool ready, lost;
-};
 
 /* ---- what forward saves ---------------------------------------------------------------------- */
 
@@ -79,7 +59,7 @@ static void dync__ctx_release(void *state)
 }
 
 /* Also of one that never reached the tape: any part may be missing. */
-static void dync__ctx_destroy(void *state)
+DYNC__FN void dync__ctx_destroy(void *state)
 {
     dync__autograd_ctx *ctx = state;
     dync__object_end(&ctx->object);
@@ -95,7 +75,7 @@ static void dync__ctx_destroy(void *state)
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-static dync_status dync__pending_or(dync_status status)
+DYNC__FN dync_status dync__pending_or(dync_status status)
 {
     return dync_error() != DYNC_OK ? dync_error() : status;
 }
@@ -188,16 +168,8 @@ static dync_status dync__ctx_visit(void *state, dync__gvisitor *v)
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-enum { DYNC__APPLY_MAX = 32 };
-typedef struct dync__apply {
-    dync__autograd_ctx *ctx;
-    dync__tensor *in[DYNC__APPLY_MAX];
-    int n_out;
-    dync__tensor *out[DYNC__APPLY_MAX]; /* owned */
-} dync__apply;
-
 /* Tensors among the arguments become the node's inputs; lists are not looked into. in: borrowed. */
-static dync_status dync__apply_inputs(dync__apply *a, const dync_value *args, bool *wanted)
+DYNC__FN dync_status dync__apply_inputs(dync__apply *a, const dync_value *args, bool *wanted)
 {
     dync__autograd_ctx *ctx = a->ctx;
     for (int i = 0; i < ctx->nargs; i++) {
@@ -309,7 +281,7 @@ static dync_status dync__apply_forward(dync__apply *a, const dync_value *args, b
 }
 
 /* A class for each call, since it carries the function's name. NULL: no memory. */
-static dync__autograd_ctx *dync__ctx_new(const dync_autograd_function *fn, int nargs)
+DYNC__FN dync__autograd_ctx *dync__ctx_new(const dync_autograd_function *fn, int nargs)
 {
     char name[96];
     dync__autograd_ctx *ctx = dync__calloc(sizeof *ctx);
@@ -347,300 +319,4 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
     for (int i = 0; i < a.n_out; i++) dync__unref(a.out[i]);
     if (a.ctx) dync__ctx_destroy(a.ctx);
     return result;
-}
-
-/* ---- custom functions in graphs -------------------------------------------------------------- */
-/* What a node of a graph knows of a custom function: a number, the same for the same function over
- * the same kinds of arguments. */
-typedef struct dync__traced_function {
-    const dync_autograd_function *fn;
-    /* n_out: 0 where it gives one tensor; of a list, the row of all floating outputs has the
-     * node */
-    int nargs, n_out;
-    uint32_t tensors, packed; /* arguments that are tensors; outputs in the row */
-} dync__traced_function;
-static struct {
-    dync__mutex lock;
-    DYNC__VEC(dync__traced_function) list;
-} dync__traced_functions;
-static void dync__traced_functions_free(void) { dync__vec_free(&dync__traced_functions.list); }
-
-/* Registered for the whole process, under a lock, until shutdown; -1: no memory. */
-static int dync__traced_number(dync__traced_function f)
-{
-    dync__at_shutdown(dync__traced_functions_free);
-    dync__lock(&dync__traced_functions.lock);
-    int i = 0, n = dync__traced_functions.list.n;
-    const dync__traced_function *at = dync__traced_functions.list.at;
-    while (i < n && !(at[i].fn == f.fn && at[i].nargs == f.nargs && at[i].tensors == f.tensors &&
-                      at[i].n_out == f.n_out && at[i].packed == f.packed))
-        i++;
-    if (i == n && !dync__vec_push(&dync__traced_functions.list, f)) i = -1;
-    dync__unlock(&dync__traced_functions.lock);
-    return i;
-}
-
-static dync_value dync__traced_list(int n, dync__tensor *const *t)
-{
-    dync_value list = dync__list_new(n);
-    for (int i = 0; i < n && list.kind == DYNC_KIND_LIST; i++)
-        dync__list_set(list, i, dync_v_tensor(dync__handle(t[i])));
-    return list;
-}
-
-/* The node behind the forward: inputs, what is saved; of several outputs themselves too: backward
- * reads their shapes. */
-static dync_tensor *dync__traced_node(dync__apply *a, dync_tensor *out, int n_out,
-                                      const dync_value *outs, int number)
-{
-    dync__tensor *saved[2 * DYNC__APPLY_MAX];
-    int n = a->ctx->saved.n;
-    if (n > DYNC__APPLY_MAX)
-        return dync__fail(DYNC_ERR_VALUE, "dync_apply: more than %d saved tensors",
-                          DYNC__APPLY_MAX),
-               NULL;
-    for (int i = 0; i < n; i++) saved[i] = a->ctx->saved.at[i].raw;
-    for (int i = 0; i < n_out; i++) saved[n++] = dync__open(outs[i].as.t);
-    dync__arg args[4] = {dync__arg_h(out), dync__arg_value(dync__traced_list(a->ctx->n_in, a->in)),
-                         dync__arg_value(dync__traced_list(n, saved)), dync__arg_i(number)};
-    return dync__op_call(DYNC__OP_custom_gradient, 4, args, dync__tls.at);
-}
-
-/* Which outputs of a list go into the row: floating tensors of one dtype. 0: not such a list. */
-static uint32_t dync__traced_packed(const dync_value *result)
-{
-    uint32_t packed = 0;
-    int dtype = -1;
-    const dync__list *l = dync__value_list(*result);
-    if (!l || l->n > DYNC__APPLY_MAX) return 0;
-    for (int i = 0; i < l->n; i++) {
-        const dync_value *v = &l->items[i];
-        const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__open(v->as.t) : NULL;
-        if (!t) return 0;
-        if (!dync__is_float_dtype(t->dtype)) continue;
-        if (dtype >= 0 && dtype != t->dtype) return 0;
-        dtype = t->dtype;
-        packed |= 1u << i;
-    }
-    return packed;
-}
-
-/* Part of a row that has the shape of t, from *at on. */
-static dync_tensor *dync__row_part(dync_tensor *row, const dync__tensor *t, int64_t *at)
-{
-    dync_dims shape = {.n = t->lay.ndim};
-    int64_t end = 1;
-    memcpy(shape.d, t->lay.shape, (size_t)shape.n * sizeof *shape.d);
-    for (int d = 0; d < shape.n; d++) end = dync__sz_mul(end, shape.d[d]);
-    end = dync__sz_add(*at, end);
-    row = dync_reshape(dync_slice(row, 0, *at, end, 1), shape);
-    *at = end;
-    return row;
-}
-
-/* Several outputs go through one node as one row, and are cut out of it again. */
-static void dync__traced_outputs(dync__apply *a, dync__traced_function f, dync_value *result)
-{
-    dync_value item[DYNC__APPLY_MAX], flat[DYNC__APPLY_MAX];
-    int n = f.n_out ? f.n_out : 1, n_flat = 0, number = dync__traced_number(f);
-    uint64_t errors = dync__error_count();
-    int64_t at = 0;
-    if (number < 0) return;
-    if (!f.n_out) {
-        dync_tensor *out = dync__traced_node(a, result->as.t, 0, NULL, number);
-        *result = out ? dync_v_tensor(out) : DYNC_NONE;
-        return;
-    }
-    for (int i = 0; i < n; i++) item[i] = (dync_at)(*result, i);
-    for (int i = 0; i < n; i++)
-        if (f.packed >> i & 1)
-            flat[n_flat++] = dync_v_tensor(dync_reshape(item[i].as.t, dync_shape(-1)));
-    dync_tensor *row =
-        dync__traced_node(a, dync_cat(dync_tuple_of(n_flat, flat), 0), n, item, number);
-    for (int i = 0; i < n && row; i++)
-        if (f.packed >> i & 1)
-            item[i] = dync_v_tensor(dync__row_part(row, dync__open(item[i].as.t), &at));
-    *result = row && dync__error_count() == errors ? dync_tuple_of(n, item) : DYNC_NONE;
-}
-
-/* The context lives while forward is traced; its node in the graph, custom_gradient, has what
- * backward needs as arguments and makes a new context from them each time (dync__traced_backward).
- */
-DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs,
-                                 const dync_value *args, dync_value *result)
-{
-    dync__apply a = {.ctx = dync__ctx_new(fn, nargs)};
-    bool wanted = false, grad = dync_is_grad_enabled(), one = true;
-    dync__traced_function f = {.fn = fn, .nargs = nargs};
-    uint64_t errors = dync__error_count();
-    *result = DYNC_NONE;
-    if (a.ctx && nargs <= DYNC__APPLY_MAX && dync__apply_inputs(&a, args, &wanted) == DYNC_OK) {
-        for (int i = 0; i < nargs; i++) f.tensors |= a.ctx->input[i] >= 0 ? 1u << i : 0;
-        if (grad) dync_set_grad_enabled(false);
-        *result = fn->forward(dync__autograd_ctx_handle(a.ctx), args, nargs);
-        if (grad) dync_set_grad_enabled(true);
-        if ((f.packed = dync__traced_packed(result)) != 0) f.n_out = dync_len(*result);
-        one = result->kind == DYNC_KIND_TENSOR || f.packed || dync__error_count() != errors;
-        if (wanted && grad && one && dync__error_count() == errors)
-            dync__traced_outputs(&a, f, result);
-    }
-    if (a.ctx) dync__ctx_destroy(a.ctx);
-    return one || !(wanted && grad);
-}
-
-/* Arguments of custom_gradient: output or row, inputs, saved tensors (then, of a row, the outputs
- * themselves, for their shapes), number. Outputs that are not in the row get zeros. */
-static dync_status dync__traced_backward(dync__grad *g, dync__autograd_ctx *ctx,
-                                         const dync__traced_function *f)
-{
-    int saved = dync__grad_index(g, 2), in = dync__grad_index(g, 1),
-        n_saved = g->call->args[2].n - f->n_out;
-    dync_value grads[DYNC__APPLY_MAX];
-    int64_t at = 0;
-    for (int k = 0; k < n_saved; k++) {
-        dync__ctx_saved s = {.output = -1, .raw = dync__open(dync__grad_arg(g, saved + k))};
-        if (!s.raw || !dync__vec_push(&ctx->saved, s)) return dync__pending_or(DYNC_ERR_MEMORY);
-        dync__ref(s.raw);
-    }
-    uint64_t errors = dync__error_count();
-    grads[0] = dync_v_tensor(g->grad_out[0]);
-    for (int i = 0; i < f->n_out; i++) {
-        dync_tensor *like = dync__grad_arg(g, saved + n_saved + i);
-        const dync__tensor *t = like ? dync__open(like) : NULL;
-        if (t)
-            grads[i] = dync_v_tensor(f->packed >> i & 1 ? dync__row_part(g->grad_out[0], t, &at)
-                                                        : dync_zeros_like(like));
-    }
-    if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
-    dync_value result =
-        ctx->fn->backward(dync__autograd_ctx_handle(ctx), grads, DYNC__MAX(f->n_out, 1));
-    if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
-    int n = result.kind == DYNC_KIND_LIST ? dync_len(result) : 1;
-    if (n != ctx->nargs)
-        return dync__fail(
-            DYNC_ERR_AUTOGRAD,
-            "function %s returned an incorrect number of gradients (expected %d, got %d)",
-            ctx->cls.name, ctx->nargs, n);
-    for (int i = 0; i < n; i++) {
-        dync_value item = result.kind == DYNC_KIND_LIST ? (dync_at)(result, i) : result;
-        if (!(f->tensors >> i & 1)) continue;
-        if (item.kind == DYNC_KIND_TENSOR)
-            DYNC__TRY(dync__grad_set(g, in, item.as.t));
-        else if (item.kind != DYNC_KIND_NONE)
-            return dync__fail(DYNC_ERR_VALUE, "function %s: gradient %d is not a tensor",
-                              ctx->cls.name, i);
-        in++;
-    }
-    return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__g_custom_gradient(dync__grad *g)
-{
-    dync__traced_function f = {.fn = NULL};
-    int64_t i = g->call->args[3].as.i;
-    dync__lock(&dync__traced_functions.lock);
-    if (i >= 0 && i < dync__traced_functions.list.n) f = dync__traced_functions.list.at[i];
-    dync__unlock(&dync__traced_functions.lock);
-    if (!f.fn)
-        return dync__fail(DYNC_ERR_VALUE, "custom_gradient: the function belongs to "
-                                          "another program");
-    dync__autograd_ctx *ctx = dync__ctx_new(f.fn, f.nargs);
-    if (!ctx) return DYNC_ERR_MEMORY;
-    dync_status status = dync__traced_backward(g, ctx, &f);
-    dync__ctx_destroy(ctx);
-    return status;
-}
-
-/* ---- trace_wrapped, cells -------------------------------------------------------------------- */
-
-DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *user)
-{
-    dync_tensor *result = NULL;
-    if (!dync__open(grad)) return NULL;
-    if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_trace_wrapped: the function is NULL"), NULL;
-    /* capture goes through the function, as Dynamo does */
-    if (dync__tls.compiling) {
-        result = fn(grad, user);
-        return result ? result : grad;
-    }
-    dync__arg args[2] = {dync__arg_h(grad), dync__arg_i(dync__hook_number(fn, user))};
-    return args[1].as.i < 0 ? NULL : dync__op_call(DYNC__OP_trace_wrapped, 2, args, dync__tls.at);
-}
-
-/* The hook sees the gradient as one node of a backward graph, each time that runs; where the
- * history of gradients is kept, as it is. */
-DYNC__FN dync_status dync__g_hooked(dync__grad *g)
-{
-    dync__arg args[2] = {dync__arg_h(g->grad_out[0]), g->call->args[1]};
-    dync_hook fn;
-    void *user;
-    if (dync__grad_is_off() || !dync__hook_of(args[1].as.i, &fn, &user)) {
-        dync_tensor *r = dync__op_call(DYNC__OP_trace_wrapped, 2, args, dync__tls.at);
-        return r ? dync__grad_set(g, 0, r) : dync__pending_or(DYNC_ERR_RUNTIME);
-    }
-    uint64_t errors = dync__error_count();
-    dync_tensor *r = fn(g->grad_out[0], user);
-    if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
-    return dync__grad_set(g, 0, r ? r : g->grad_out[0]);
-}
-
-static bool dync__cell_holds(dync_value v)
-{
-    return v.kind == DYNC_KIND_INT || v.kind == DYNC_KIND_FLOAT || v.kind == DYNC_KIND_BOOL;
-}
-
-static void dync__cell_free(dync__cell *cell)
-{
-    dync__object_end(&cell->root.object);
-    dync__root_set(&cell->root, NULL);
-    dync__free(cell, sizeof *cell);
-}
-static void dync__cell_end(dync__root *r) { dync__cell_free((dync__cell *)(void *)r); }
-
-/* The id is not used again, so a guard on a cell that was freed cannot meet another one. */
-DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial)
-{
-    static uint64_t last_id;
-    const char *text = dync__intern(name ? name : "cell");
-    if (!dync__cell_holds(initial))
-        return dync__fail(DYNC_ERR_VALUE, "dync_cell_new: expected a number"), NULL;
-    dync__cell *cell = text ? dync__calloc(sizeof *cell) : NULL;
-    if (!cell) return NULL;
-    cell->name = text;
-    cell->value = initial;
-    cell->id = (uint64_t)DYNC__ATOMIC_INC(&last_id);
-    dync__root_set(&cell->root, dync__cell_end);
-    dync__object_made(&cell->root.object);
-    dync_cell *handle = dync__cell_handle(cell);
-    if (!handle) dync__cell_free(cell);
-    return handle;
-}
-
-DYNC_API void dync_cell_free(dync_cell *handle)
-{
-    dync__cell *cell = handle ? dync__cell_open(handle, "dync_cell_free") : NULL;
-    if (cell) dync__cell_free(cell);
-}
-
-DYNC_API void dync_cell_set(dync_cell *handle, dync_value value)
-{
-    const dync__grad_intercept *traced = dync__grad_intercepted();
-    dync__cell *cell = dync__cell_open(handle, "dync_cell_set");
-    if (!cell) return;
-    if (traced && traced->cell_set && traced->cell_set(cell, value)) return;
-    if (!dync__cell_holds(value)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_cell_set: expected a number");
-        return;
-    }
-    cell->value = value;
-}
-
-DYNC_API dync_value dync_cell_get(dync_cell *handle)
-{
-    const dync__grad_intercept *traced = dync__grad_intercepted();
-    dync_value result = DYNC_NONE;
-    dync__cell *cell = dync__cell_open(handle, "dync_cell_get");
-    if (!cell) return result;
-    if (traced && traced->cell_get && traced->cell_get(cell, &result)) return result;
-    return cell->value;
 }

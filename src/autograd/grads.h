@@ -192,6 +192,7 @@ DYNC__INLINE dync_status dync__grads_set(dync__grad *g, dync_tensor *h)
 }
 /* An operator by its row, for those without a public function. */
 DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args);
+DYNC__FN dync_tensor *dync__g_call2(int op, dync_tensor *a, dync_tensor *b);
 /* A tensor of f16 or bf16 in f32, others as they are: for rules that PyTorch has as one kernel,
  * which rounds its result alone. What is set as a gradient is cast to the dtype of its argument. */
 DYNC__FN dync_tensor *dync__g_wide(dync_tensor *);

@@ -237,4 +237,17 @@ DYNC__DATA_DECL const dync__grad_inside dync__control_inside;
 DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op);
 /* recursion: of what forgets its argument: zero_, uniform_ */
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);
+
+/* ---- what autograd.c and own.c share --------------------------------------------------------- */
+
+/* borrowed tensors; NULL for none */
+typedef struct dync__tensor_list {
+    dync__tensor **at;
+    int n;
+} dync__tensor_list;
+DYNC__FN const dync__grad_intercept *dync__grad_traced(void);
+DYNC__FN dync_status dync__tensor_list_of(dync__tensor_list *l, dync_value v, const char *what,
+                                          bool none_ok, int n);
+DYNC__FN void dync__tensor_list_drop(dync__tensor_list *l);
+DYNC__FN dync_value dync__grad_give_list(int n, dync__tensor **tensors);
 #endif

@@ -1,0 +1,173 @@
+/* kernel/recurrent_rows.c: the rows of the kernel table for recurrent layers. Before: recurrent.c.
+ * */
+#include "../dync.in.h"
+#include "gemm.h"
+#include "operand.h"
+#include "recurrent.h"
+DYNC__COLD
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Scratch in elements of the computing dtype: weights, the gates of one step, two states, and one
+ * as it is stored. */
+static int64_t dync__rnn_room(const dync__rnn *r)
+{
+    return r->width * r->hidden + r->n * (r->width + 3 * r->hidden);
+}
+
+/* What inference promised of each role: sizes by letter, of the one dtype. */
+static bool dync__rnn_fits(const dync__rnn *r)
+{
+    static const char form[DYNC__RNN_ROLES][4] = {"LNW", "WH",  "W",   "NH", "NH", "LNH", "NH",
+                                                  "LNH", "LNW", "LNH", "NH", "NH", "NH"};
+    for (int i = 0; i < DYNC__RNN_ROLES; i++) {
+        int place = r->call->attr.rnn.role[i];
+        const dync__operand *o = place < r->call->n ? dync__rnn_operand(r->call, i) : NULL;
+        if (place >= 0 && (!o || o->dtype != r->dtype || o->lay.ndim != (int)strlen(form[i])))
+            return false;
+        for (int d = 0; o && d < o->lay.ndim; d++) {
+            char c = form[i][d];
+            if (o->lay.shape[d] != (c == 'L'   ? r->steps
+                                    : c == 'N' ? r->n
+                                    : c == 'W' ? r->width
+                                               : r->hidden))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* must: the roles that have to be there, a bit each. */
+static dync_status dync__rnn_prepare(dync__kcall *c, unsigned must,
+                                     dync_status (*piece)(const dync__rnn *, dync__code **))
+{
+    dync__rnn r;
+    int64_t gates = c->attr.rnn.gates;
+    bool ok = c->n > 3 && c->attr.rnn.role[DYNC__RNN_OUT] < c->n &&
+              dync__rnn_operand(c, DYNC__RNN_OUT) &&
+              dync__rnn_operand(c, DYNC__RNN_OUT)->lay.ndim == 3;
+    DYNC__TRY(dync__kcall_expect(
+        c, ok && (gates == DYNC__RNN_ONE || gates == DYNC__RNN_GRU || gates == DYNC__RNN_LSTM),
+        "1, 3 or 4 gates and an output [L, N, H]"));
+    dync__rnn_open(&r, c, NULL);
+    ok = dync__rnn_fits(&r);
+    for (int i = 0; i < DYNC__RNN_ROLES; i++)
+        ok = ok && (!(must >> i & 1) || dync__rnn_operand(c, i));
+    DYNC__TRY(dync__kcall_expect(c, ok,
+                                 "input [L, N, G], weights [G, H] and states [N, H] that "
+                                 "belong together"));
+    c->scratch_bytes = (size_t)(dync__rnn_room(&r) * r.type_bytes);
+    return c->piece[0] ? DYNC_OK : piece(&r, &c->piece[0]);
+}
+
+DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *c)
+{
+    unsigned must = 1u << DYNC__RNN_IN | 1u << DYNC__RNN_W | 1u << DYNC__RNN_H0;
+    return dync__rnn_prepare(c,
+                             must | (c->attr.rnn.gates == DYNC__RNN_LSTM ? 1u << DYNC__RNN_C0 : 0),
+                             dync__rnn_forward_piece);
+}
+DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *c)
+{
+    unsigned must = 1u << DYNC__RNN_IN | 1u << DYNC__RNN_W | 1u << DYNC__RNN_H0;
+    if (c->attr.rnn.gates == DYNC__RNN_LSTM) must |= 1u << DYNC__RNN_C0;
+    if (c->attr.rnn.gates != DYNC__RNN_ONE) must |= 1u << DYNC__RNN_CELLS | 1u << DYNC__RNN_GATES;
+    return dync__rnn_prepare(c, must, dync__rnn_backward_piece);
+}
+
+/* What prepare compiles, for all sizes. */
+DYNC__FN dync_status dync__k_rnn_layer_pieces(dync__kcall *c)
+{
+    dync__rnn r;
+    dync__rnn_open(&r, c, NULL);
+    return dync__rnn_forward_piece(&r, &c->piece[0]);
+}
+DYNC__FN dync_status dync__k_rnn_layer_grad_pieces(dync__kcall *c)
+{
+    dync__rnn r;
+    dync__rnn_open(&r, c, NULL);
+    return dync__rnn_backward_piece(&r, &c->piece[0]);
+}
+
+/* Appends what the piece takes: nothing where it is not given. */
+DYNC__FN void dync__rnn_push(void **to, int *n, void *p)
+{
+    if (p) to[(*n)++] = p;
+}
+
+/* Scratch: weights [H, W] (transposed), the state's share [N, W], h and c [N, H]. */
+DYNC__FN dync_status dync__k_rnn_layer(const dync__kcall *call, void *const *data, void *scratch)
+{
+    dync__rnn r;
+    dync__rnn_open(&r, call, data);
+    int64_t H = r.hidden, W = r.width, N = r.n, e = r.type_bytes;
+    char *weight = scratch, *hid = weight + W * H * e, *h = hid + N * W * e, *c = h + N * H * e;
+    if (r.dtype == r.type) {
+        const int64_t *stride = dync__rnn_operand(call, DYNC__RNN_W)->lay.stride;
+        dync__gemm_pack_rows(e == 8 ? DYNC__GT_F64 : DYNC__GT_F32, weight, W * e, r.at[DYNC__RNN_W],
+                             W, stride[0] * e, H, stride[1] * e);
+    } else {
+        dync__rnn_copy(&r, DYNC__RNN_W, false, weight, r.type, true);
+    }
+    dync__rnn_copy(&r, DYNC__RNN_H0, false, h, r.type, false);
+    if (r.at[DYNC__RNN_C0]) dync__rnn_copy(&r, DYNC__RNN_C0, false, c, r.type, false);
+    for (int64_t i = 0; i < r.steps; i++) {
+        int64_t t = r.reverse ? r.steps - 1 - i : i;
+        void *buffer[8] = {dync__rnn_step(&r, DYNC__RNN_IN, t), hid};
+        int n = 2;
+        dync__gemm_of(r.type, N, W, H, h, H, 1, weight, W, 1, hid, W, 1, false);
+        dync__rnn_push(buffer, &n, r.at[DYNC__RNN_BIAS]);
+        dync__rnn_push(buffer, &n, h);
+        if (r.gates == DYNC__RNN_LSTM) dync__rnn_push(buffer, &n, c);
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_OUT, t));
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_CELLS, t));
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_GATES, t));
+        DYNC__TRY(dync__code_run(call->piece[0], buffer, 0, 0));
+    }
+    if (r.at[DYNC__RNN_CN]) dync__rnn_copy(&r, DYNC__RNN_CN, true, c, r.type, false);
+    return DYNC_OK;
+}
+
+/* Scratch: weights [W, H], the gates' gradient [N, W], dh and dc [N, H], the first state as the
+ * others lie. Steps run against forward's order; the product gives dh of the step before. */
+DYNC__FN dync_status dync__k_rnn_layer_grad(const dync__kcall *call, void *const *data,
+                                            void *scratch)
+{
+    dync__rnn r;
+    dync__rnn_open(&r, call, data);
+    int64_t H = r.hidden, W = r.width, N = r.n, e = r.type_bytes;
+    char *weight = scratch, *hid = weight + W * H * e, *dh = hid + N * W * e, *dc = dh + N * H * e,
+         *start = dc + N * H * e;
+    int states = r.gates == DYNC__RNN_LSTM ? DYNC__RNN_CELLS : DYNC__RNN_OUT;
+    const dync__operand *before = dync__rnn_operand(call, states);
+    dync__rnn_copy(&r, DYNC__RNN_W, false, weight, r.type, false);
+    memset(dh, 0, (size_t)(2 * N * H * e));
+    if (r.at[DYNC__RNN_GC]) dync__rnn_copy(&r, DYNC__RNN_GC, false, dc, r.type, false);
+    if (r.gates > 1) { /* the state at the start as the others lie */
+        const dync__operand *o =
+            dync__rnn_operand(call, r.gates == DYNC__RNN_LSTM ? DYNC__RNN_C0 : DYNC__RNN_H0);
+        dync__copy_elements(2, o->lay.shape, start, r.dtype, before->lay.stride + 1,
+                            r.at[r.gates == DYNC__RNN_LSTM ? DYNC__RNN_C0 : DYNC__RNN_H0], r.dtype,
+                            o->lay.stride);
+    }
+    for (int64_t i = r.steps - 1; i >= 0; i--) {
+        int64_t t = r.reverse ? r.steps - 1 - i : i;
+        void *buffer[9] = {dh};
+        int n = 1;
+        if (r.gates == DYNC__RNN_LSTM) dync__rnn_push(buffer, &n, dc);
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_GOUT, t));
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_GATES, t));
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_CELLS, t));
+        if (r.gates > 1)
+            dync__rnn_push(buffer, &n,
+                           i == 0 ? start : dync__rnn_step(&r, states, r.reverse ? t + 1 : t - 1));
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_OUT, t));
+        dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_IN, t));
+        dync__rnn_push(buffer, &n, hid);
+        DYNC__TRY(dync__code_run(call->piece[0], buffer, 0, 0));
+        dync__gemm_of(r.type, N, H, W, hid, W, 1, weight, H, 1, dh, H, 1, r.gates == DYNC__RNN_GRU);
+    }
+    dync__rnn_copy(&r, DYNC__RNN_GH0, true, dh, r.type, false);
+    if (r.at[DYNC__RNN_GC0]) dync__rnn_copy(&r, DYNC__RNN_GC0, true, dc, r.type, false);
+    return DYNC_OK;
+}
