@@ -7,8 +7,8 @@ DYNC__BESIDE_JIT
 
 /* ---- one channel per group, no columns ------------------------------------------------------- */
 
-/* One channel per group: a row by its window, outside of [skip, skip_to) (where sx is 1), into the one
- * of the three that `what` names. */
+/* One channel per group: a row by its window, outside of [skip, skip_to) (where sx is 1), into the
+ * one of the three that `what` names. */
 #define DYNC__CONV_ROW(T, name)                                                              \
     static void dync__conv_row_##name(const dync__conv *v, int what, const T *x, const T *w, \
                                       const T *gy, T *out, int64_t skip, int64_t skip_to)    \
