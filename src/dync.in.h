@@ -391,6 +391,7 @@ DYNC__PLAIN
 #include "aot/mincut.c"
 #include "aot/partition.c"
 #include "aot/parts.c"
+#include "aot/absent.c"
 #include "aot/joint.c"
 #include "aot/control.c"
 #include "aot/control_grad.c"

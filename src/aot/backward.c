@@ -145,6 +145,26 @@ static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, i
     }
 }
 
+/* NaN where not all tangents arrived may come of the zeros in their place: once more, without them.
+ */
+DYNC__RARE static dync_status dync__aot_backward_without(const dync__aot_saved *s,
+                                                         const bool *absent,
+                                                         dync__tensor *const *in,
+                                                         dync__tensor **grad)
+{
+    const dync__aot_part *p = s->part;
+    dync__graph *without;
+    for (int i = 0; i < p->n_grads; i++) {
+        dync__unref(grad[i]);
+        grad[i] = NULL;
+    }
+    DYNC__TRY(dync__aot_without(p, s->code->form ? s->value : NULL, absent, &without));
+    dync_status status =
+        dync__graph_eval_flat(without, NULL, s->n + p->n_tangents, in, p->n_grads, grad);
+    dync__graph_unref(without);
+    return status;
+}
+
 /* Saved tensors and tangents in, gradients out, with grad mode off: the compiled backward has no
  * history of its own. grad_in gets owned references only where the tape needs them. */
 static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
@@ -152,22 +172,25 @@ static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
                                           const bool *needed, dync__tensor **grad_in)
 {
     const dync__aot_part *p = s->part;
-    int n_grads = p->n_grads, room = s->n + p->n_tangents + n_grads;
+    int n_grads = p->n_grads, room = s->n + 2 * p->n_tangents + n_grads, missing = 0;
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, room, sizeof *in);
     if (!in) return DYNC_ERR_MEMORY;
     dync_status status = DYNC_OK;
     dync__tensor **tangent = in + s->n, **grad = tangent + p->n_tangents;
-    memset(tangent, 0, (size_t)(p->n_tangents + n_grads) * sizeof *tangent);
+    bool *absent = (bool *)(grad + n_grads);
+    memset(tangent, 0, (size_t)(2 * p->n_tangents + n_grads) * sizeof *tangent);
     memcpy(in, s->tensor, (size_t)s->n * sizeof *in);
     for (int i = 0; i < p->n_tangents && status == DYNC_OK; i++) {
         int output = p->tangent[i];
-        if (!(tangent[i] =
-                  dync__aot_tangent(&p->like[i], output < n_out ? grad_out[output] : NULL)))
+        missing += absent[i] = output >= n_out || !grad_out[output];
+        if (!(tangent[i] = dync__aot_tangent(&p->like[i], absent[i] ? NULL : grad_out[output])))
             status = DYNC_ERR_MEMORY;
     }
     bool grad_off = dync__grad_off(true);
     if (status == DYNC_OK)
         status = p->run.run(p->run.state, s->n + p->n_tangents, in, n_grads, grad);
+    if (status == DYNC_OK && missing && p->bw && dync__aot_any_nan(n_grads, grad))
+        status = dync__aot_backward_without(s, absent, in, grad);
     dync__grad_off(grad_off);
     if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_out, grad_out, n_in, needed, grad_in);
     for (int i = 0; i < p->n_tangents; i++) dync__unref(tangent[i]);

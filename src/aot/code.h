@@ -48,6 +48,11 @@ DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__ao
 DYNC__FN dync_status dync__aot_parts_of(dync__aot_code *);
 DYNC__FN dync_status dync__aot_part_tangents(const dync__aot_code *, dync__aot_part *);
 DYNC__FN void dync__aot_code_unref(dync__aot_code *);
+/* absent.c: the part's backward graph where some tangents did not arrive, with numbers for sizes;
+ * one reference. Is a NaN in one of the gradients? */
+DYNC__FN dync_status dync__aot_without(const dync__aot_part *, const int64_t *value,
+                                       const bool *absent, dync__graph **out);
+DYNC__FN bool dync__aot_any_nan(int n, dync__tensor *const *grad);
 DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync__graph *,
                                              bool is_backward, const dync__options *options,
                                              dync__inner *out);

@@ -166,7 +166,9 @@ static dync_tensor *dync__g_pow_self(dync__grad *g)
                                                     : dync_v_int(dync__ga_int(g, 1) - 1);
         return dync_mul(gy, dync_mul(p, dync_pow(x, less)));
     }
-    return dync_where(dync_eq(p, 0), 0, dync_mul(gy, dync_mul(p, dync_pow(x, dync_sub(p, 1)))));
+    bool truth = dync__grad_dtype(g, 1) == DYNC_BOOL; /* there is no subtraction of bools */
+    dync_tensor *less = dync_sub(truth ? dync_v_tensor(dync_to_dtype(p.as.t, DYNC_I64)) : p, 1);
+    return dync_where(dync_eq(p, 0), 0, dync_mul(gy, dync_mul(p, dync_pow(x, less))));
 }
 
 /* x^p in p: y log x, and 0 where x is 0 and p is not negative. */
@@ -222,11 +224,18 @@ DYNC__FN dync_status dync__g_remainder(dync__grad *g)
                                  dync_floor_divide(dync__ga_wide(g, 0), dync__ga_wide(g, 1))));
 }
 
+/* Argument i in f32 at least: there is no subtraction of bools either. */
+static dync_tensor *dync__g_wide_number(dync__grad *g, int i)
+{
+    dync_tensor *t = dync__ga_tensor(g, i);
+    return dync__grad_dtype(g, i) == DYNC_BOOL ? dync_to_dtype(t, DYNC_F32) : dync__g_wide(t);
+}
+
 /* By the difference, which is exact where exp(a - y) is not: y is rounded. */
 DYNC__FN dync_status dync__g_logaddexp(dync__grad *g)
 {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *a = dync__g_wide(dync__ga_tensor(g, 0)),
-                *b = dync__g_wide(dync__ga_tensor(g, 1));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *a = dync__g_wide_number(g, 0),
+                *b = dync__g_wide_number(g, 1);
     if (dync__ga_needed(g, 0))
         DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, dync_sigmoid(dync_sub(a, b)))));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync_sigmoid(dync_sub(b, a))))

@@ -112,6 +112,63 @@ TEST(inputs_of_dead_values_get_no_gradient)
             }
 }
 
+/* Slopes of dead values are infinite at 0; a gradient of zeros for them would be NaN. */
+static dync_tensor *dead_root(dync_tensor *x)
+{
+    dync_tensor *a = dync_sin(x), *b = dync_sqrt(a), *c = dync_norm(x, 2, dync_shape(0), false);
+    (void)b, (void)c;
+    dync_graph_break("here");
+    return dync_cos(dync_t(a));
+}
+TEST(dead_values_of_infinite_slope_leave_no_nan)
+{
+    static const char *const backends[] = {"eager", "aot_eager", "aot_ts", "inductor"};
+    static const dync_dtype dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16};
+    for (int b = 0; b < 4; b++)
+        for (int mode = 0; mode < 2; mode++) {
+            dync_compiled *f = dync_compile(dead_root, .backend = backends[b],
+                                            .dynamic = mode ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_AUTO);
+            for (int i = 0; i < 12; i++) DYNC_SCOPE {
+                dync_tensor *x = dync_zeros(dync_shape(3 + i / 4, 2), .dtype = dtypes[i % 4]), *g;
+                dync_fill_(dync_select(x, 0, 1), 0.5);
+                dync_requires_grad_(x, true);
+                dync_tensor *r = dync_call(f, x);
+                EXPECT(r && dync_backward(dync_sum(r, DYNC_ALL, false)) == DYNC_OK);
+                g = dync_grad(x);
+                EXPECT(g &&
+                       same(dync_to_dtype(g, DYNC_F32),
+                            dync_to_dtype(dync_neg(dync_mul(dync_sin(dync_sin(x)), dync_cos(x))),
+                                          DYNC_F32),
+                            1e-2));
+            }
+            dync_compiled_free(f);
+        }
+}
+
+/* PyTorch subtracts from a bool in the gradients of these, and fails; so did a compiled function
+ * whose backward was never asked for. */
+static dync_tensor *power_of_truth(dync_tensor *x, dync_tensor *b) { return dync_pow(x, b); }
+static dync_tensor *logadd_truth(dync_tensor *x, dync_tensor *b) { return dync_logaddexp(x, b); }
+TEST(bools_beside_tensors_with_gradient)
+{
+    static const char *const backends[] = {NULL, "aot_eager", "inductor"};
+    dync_tensor *(*fns[])(dync_tensor *, dync_tensor *) = {power_of_truth, logadd_truth};
+    float values[] = {1, -2, 0.5f};
+    bool truth[] = {true, false, true};
+    for (int k = 0; k < 2; k++)
+        for (int b = 0; b < 3; b++) DYNC_SCOPE {
+            dync_tensor *x = dync_from(values, dync_shape(3), .requires_grad = true),
+                        *t = dync_from(truth, dync_shape(3), .dtype = DYNC_BOOL), *r, *want;
+            dync_compiled *f = backends[b] ? dync_compile(fns[k], .backend = backends[b]) : NULL;
+            r = f ? dync_call(f, x, t) : fns[k](x, t);
+            want = k ? dync_sigmoid(dync_sub(dync_detach(x), dync_to_dtype(t, DYNC_F32)))
+                     : dync_to_dtype(t, DYNC_F32);
+            EXPECT(r && dync_backward(dync_sum(r, DYNC_ALL, false)) == DYNC_OK);
+            EXPECT(dync_grad(x) && same(dync_grad(x), want, 1e-6));
+            dync_compiled_free(f);
+        }
+}
+
 /* ---- numbers as inputs ----------------------------------------------------------------------- */
 static dync_value times(const dync_value *a, int n, void *user)
 {

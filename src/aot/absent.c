@@ -1,0 +1,103 @@
+/* aot/absent.c: a backward of which some gradients do not arrive. The compiled graph takes zeros
+ * for them, and what they meet is zeros, too, but where a saved value is infinite or NaN: 0 * inf
+ * is NaN, which would stand in gradients that other results gave. Values that nobody uses after a
+ * graph break are such results. The graph without them is interpreted then. After parts.c, before
+ * backward.c. */
+#include "../dync.in.h"
+#include "code.h"
+DYNC__COLD
+
+/* On bits, which no compiler flag touches. */
+static bool dync__absent_nan(const dync__tensor *t)
+{
+    static const struct {
+        int dtype;
+        uint64_t magnitude, infinity;
+    } forms[] = {{DYNC_F32, 0x7fffffff, 0x7f800000},
+                 {DYNC_F64, INT64_MAX, 0x7ff0000000000000},
+                 {DYNC_F16, 0x7fff, 0x7c00},
+                 {DYNC_BF16, 0x7fff, 0x7f80}};
+    const void *data = dync__tensor_data(t);
+    int64_t n = 0;
+    bool nan = false;
+    if (dync__numel(t->lay.ndim, t->lay.shape, &n) != DYNC_OK) return false;
+    for (int k = 0; k < 4; k++)
+        for (int64_t i = 0; i < n && t->dtype == forms[k].dtype && !nan; i++) {
+            uint64_t bits = k == 0   ? ((const uint32_t *)data)[i]
+                            : k == 1 ? ((const uint64_t *)data)[i]
+                                     : ((const uint16_t *)data)[i];
+            nan = (bits & forms[k].magnitude) > forms[k].infinity;
+        }
+    return nan;
+}
+
+/* Is a NaN in one of them? Those of other devices are not read. */
+DYNC__FN bool dync__aot_any_nan(int n, dync__tensor *const *grad)
+{
+    bool nan = false;
+    for (int i = 0; i < n && !nan; i++) {
+        if (!grad[i] || !dync__device_is(grad[i]->device, DYNC__DEV_HOST)) continue;
+        dync__tensor *dense =
+            dync__layout_is_contiguous(&grad[i]->lay) ? NULL : dync__contiguous_copy(grad[i]);
+        nan = dync__absent_nan(dense ? dense : grad[i]);
+        dync__unref(dense);
+    }
+    return nan;
+}
+
+/* What a node has to do with tangents, by its index: of none, of those that arrived, too, or of
+ * absent ones alone. */
+enum { DYNC__ABSENT_FREE, DYNC__ABSENT_ZERO, DYNC__ABSENT_SOME };
+typedef struct dync__absent {
+    char *what;
+    char here;
+} dync__absent;
+static void dync__absent_join(void *user, dync__arg *a)
+{
+    dync__absent *x = user;
+    x->here = DYNC__MAX(x->here, x->what[a->as.node->index]);
+}
+
+/* Gradients are linear in tangents: what depends on absent ones alone is zeros. */
+static dync__node *dync__absent_node(dync__rewrite *r, dync__node *old)
+{
+    const dync__absent *x = r->user;
+    if (!dync__node_is_call(old) || x->what[old->index] != DYNC__ABSENT_ZERO || old->nout != 1 ||
+        !old->has_info)
+        return dync__rewrite_copy(r, old);
+    dync__info info = old->info[0];
+    info.alias = -1;
+    info.view = false;
+    if (dync__layout_contiguous(&info.lay, info.lay.ndim, old->info[0].lay.shape) != DYNC_OK)
+        return NULL;
+    dync__arg args[3] = {dync__arg_dims(info.lay.ndim, info.lay.shape), dync__arg_dtype(info.dtype),
+                         dync__arg_device(info.device)};
+    return dync__graph_call(r->to, DYNC__USED(DYNC__OP_zeros), 3, args, 1, &info, NULL);
+}
+
+/* absent: by tangent. value: of the symbols of the part's graph, or NULL. */
+DYNC__FN dync_status dync__aot_without(const dync__aot_part *p, const int64_t *value,
+                                       const bool *absent, dync__graph **out)
+{
+    dync__graph *numbers = NULL;
+    *out = NULL;
+    if (p->bw->syms) DYNC__TRY(dync__graph_concrete(p->bw, value, &numbers));
+    dync__graph *from = numbers ? numbers : p->bw;
+    dync__absent x = {dync__calloc((size_t)from->node.n + 1), 0};
+    dync_status status = x.what ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0, k = -p->n_saved; i < from->node.n && x.what; i++) {
+        dync__node *n = from->node.at[i];
+        x.here = DYNC__ABSENT_FREE;
+        if (n->kind == DYNC__N_PLACEHOLDER) {
+            if (k >= 0) x.here = absent[k] ? DYNC__ABSENT_ZERO : DYNC__ABSENT_SOME;
+            k++;
+        } else {
+            dync__node_each_input(n, dync__absent_join, &x);
+        }
+        x.what[n->index] = x.here;
+    }
+    if (status == DYNC_OK) status = dync__graph_rewrite(from, dync__absent_node, &x, out);
+    dync__free(x.what, (size_t)from->node.n + 1);
+    dync__graph_unref(numbers);
+    return status;
+}
