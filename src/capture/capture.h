@@ -342,6 +342,16 @@ struct dync__compiled {
     dync__compiled *next; /* process-wide list, for dync_reset */
 };
 
+/* Where it stands, for messages: its first operator that a trace met, before that where it was
+ * compiled. */
+DYNC__INLINE dync_loc dync__compiled_place(const dync__compiled *f)
+{
+    dync_loc at = {DYNC__ATOMIC_LOAD(&f->file), DYNC__ATOMIC_LOAD(&f->line), NULL};
+    if (!at.file) at = f->opt.at_;
+    if (!at.file) at = (dync_loc){"an unknown file", 0, NULL};
+    return at;
+}
+
 /* frame.c */
 DYNC__FN void dync__constants_free(dync__cache_entry *);
 /* effects.c */

@@ -31,10 +31,10 @@ DYNC__RARE DYNC__FN void dync__history_stretch(dync__compiled *f, const char *re
     if (over) DYNC__ATOMIC_STORE(&h->stretch_hits, dync__history_hits(h));
     if (misses < DYNC__STRETCH || hits > misses || DYNC__ATOMIC_LOAD(&h->told)) return;
     DYNC__ATOMIC_STORE(&h->told, true);
-    const char *file = DYNC__ATOMIC_LOAD(&f->file);
+    dync_loc at = dync__compiled_place(f);
     dync__warn("function '%s' (%s:%d) was compiled in %lld of its last %lld calls\n"
                "   last reason: %s\n"
                "To compile it less often, %s. dync_compiled_info counts misses by reason.",
-               f->name, file ? file : "?", (int)DYNC__ATOMIC_LOAD(&f->line), (long long)misses,
-               (long long)(misses + hits), reason, remedy);
+               f->name, at.file, at.line, (long long)misses, (long long)(misses + hits), reason,
+               remedy);
 }

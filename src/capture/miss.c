@@ -6,17 +6,6 @@ DYNC__WARM
 
 #define DYNC__RECOMPILING \
     "Recompiling function %s in %s:%d\n    triggered by the following guard failure(s):\n    - %s"
-DYNC__RARE static const char *dync__compiled_file(const dync__compiled *f)
-{
-    const char *file = DYNC__ATOMIC_LOAD(&f->file);
-    return file ? file : "?";
-}
-
-DYNC__RARE static int dync__compiled_line(const dync__compiled *f)
-{
-    return (int)DYNC__ATOMIC_LOAD(&f->line);
-}
-
 /* Why a call was refused: by the oldest entry, and by that which came closest to serving it. */
 typedef struct dync__miss {
     dync__str last, text;
@@ -33,6 +22,7 @@ DYNC__RARE static void dync__miss_free(dync__miss *m)
 DYNC__RARE static void dync__miss_reasons(dync__compiled *f, const dync__callargs *call,
                                           dync__miss *m)
 {
+    dync_loc at = dync__compiled_place(f);
     m->closest.kind = DYNC__MISS_first;
     for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e; e = e->next) {
         dync__str reason = {0};
@@ -41,8 +31,8 @@ DYNC__RARE static void dync__miss_reasons(dync__compiled *f, const dync__callarg
             dync__str_add(&reason, "something it captured is gone");
         else
             m->oldest = dync__guards_reason(f, e, call, &reason);
-        dync__log(DYNC__LOG_recompiles, DYNC__RECOMPILING, f->name, dync__compiled_file(f),
-                  dync__compiled_line(f), dync__str_get(&reason));
+        dync__log(DYNC__LOG_recompiles, DYNC__RECOMPILING, f->name, at.file, at.line,
+                  dync__str_get(&reason));
         if (f->opt.guard_fail) f->opt.guard_fail(dync__str_get(&reason), f->opt.guard_fail_user);
         if (m->oldest.kind > m->closest.kind) {
             m->closest = m->oldest;
@@ -59,8 +49,9 @@ DYNC__RARE static void dync__miss_reasons(dync__compiled *f, const dync__callarg
 static void dync__limit_lines(const dync__compiled *f, const char *reason, const char *remedy,
                               dync__str *s)
 {
-    dync__str_addf(s, "   function: '%s' (%s:%d)\n   last reason: %s\n", f->name,
-                   dync__compiled_file(f), dync__compiled_line(f), reason);
+    dync_loc at = dync__compiled_place(f);
+    dync__str_addf(s, "   function: '%s' (%s:%d)\n   last reason: %s\n", f->name, at.file, at.line,
+                   reason);
     dync__str_addf(s,
                    "To log all recompilation reasons, use DYNC_LOG=\"recompiles\".\nTo "
                    "compile it less often, %s; or raise .recompile_limit, which is %d.",
@@ -142,9 +133,10 @@ DYNC__RARE static dync_status dync__miss_again(dync__compiled *f, const dync__ca
     if (dync__miss_is_told(f)) dync__miss_reasons(f, call, m);
     dync__history_miss(f, m->closest.kind);
     const char *last = dync__str_get(&m->last);
+    dync_loc at = dync__compiled_place(f);
     if (f->opt.error_on_recompile)
         return dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "RecompileError", DYNC__RECOMPILING,
-                                f->name, dync__compiled_file(f), dync__compiled_line(f), last);
+                                f->name, at.file, at.line, last);
     if (dync__stance() == DYNC__STANCE_fail_on_recompile)
         return dync__stance_refuses(f, dync__str_get(&m->text));
     dync_status status = DYNC_OK;

@@ -34,9 +34,9 @@ DYNC_API dync_status dync_set_stance(const char *stance)
 /* The error of a call that would compile under "fail_on_recompile". */
 DYNC__RARE DYNC__FN dync_status dync__stance_refuses(const dync__compiled *f, const char *reason)
 {
-    const char *file = DYNC__ATOMIC_LOAD(&f->file);
+    dync_loc at = dync__compiled_place(f);
     return dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "RuntimeError",
                             "Detected recompile when torch.compile stance is 'fail_on_recompile'. "
                             "function: '%s' (%s:%d), reason: %s",
-                            f->name, file ? file : "?", (int)DYNC__ATOMIC_LOAD(&f->line), reason);
+                            f->name, at.file, at.line, reason);
 }

@@ -150,7 +150,6 @@ static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_nam
 #endif
     DYNC__ATOMIC_STORE(&dync__module_call_compiled, dync__compile_call_module);
     DYNC__ATOMIC_STORE(&dync__module_drop_compiled, dync__compile_drop_module);
-    DYNC__ATOMIC_STORE(&dync__program_run_hook, dync__program_run);
     dync__at_shutdown(dync__compiled_free_all);
     return dync__compiled_new(callee, fn_name, &options, backend);
 }

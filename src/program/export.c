@@ -316,9 +316,10 @@ DYNC_API dync_value dync_program_run(dync_program *handle, int nargs, const dync
     return p ? dync__program_run(p, nargs, args) : DYNC_NONE;
 }
 
-/* Takes p: freed where it gets no handle. */
+/* Takes p: freed where it gets no handle. From here on it may be called as a function. */
 DYNC__FN dync_program *dync__program_give(dync__program *p)
 {
+    DYNC__ATOMIC_STORE(&dync__program_run_hook, dync__program_run);
     dync_program *handle = dync__program_handle(p);
     if (!handle) dync__program_free(p);
     return handle;

@@ -54,6 +54,32 @@ TEST(eager_on_recompile_keeps_entries)
     EXPECT_EQ_INT(runs, 4); /* eager at first, traced, eager for 4 and 5 */
     dync_compiled_free(f);
 }
+/* A function of which no operator has been met stands where it was compiled. */
+TEST(messages_name_a_place_before_the_first_trace)
+{
+    char place[512];
+    dync_module *m = dync_nn_linear(3, 2, true);
+    dync_compiled *f = dync_compile(line, .args = "x");
+    const int line_of_f = __LINE__ - 1;
+    dync_set_stance("fail_on_recompile");
+    EXPECT(dync_call(f, ones(3)) == NULL);
+    snprintf(place, sizeof place, "(%s:%d)", __FILE__, line_of_f);
+    EXPECT_HAS_STR(dync_error_message(), place);
+    dync_clear_error();
+    dync_compiled *g = dync_compile(m, .args = "x", .dynamic = DYNC_DYNAMIC_OFF);
+    const int line_of_g = __LINE__ - 1;
+    dync_set_stance(NULL);
+    EXPECT(dync_call(g, dync_ones(dync_shape(1, 3))) != NULL);
+    dync_set_stance("fail_on_recompile"); /* operators inside the library have no line */
+    EXPECT(dync_call(g, dync_ones(dync_shape(4, 3))) == NULL);
+    snprintf(place, sizeof place, "(%s:%d)", __FILE__, line_of_g);
+    EXPECT_HAS_STR(dync_error_message(), place);
+    dync_clear_error();
+    dync_set_stance(NULL);
+    dync_compiled_free(f);
+    dync_compiled_free(g);
+    dync_module_free(m);
+}
 TEST(fail_on_recompile_says_why)
 {
     counter c = {0};

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 extern int symlink(const char *, const char *);
 extern ssize_t readlink(const char *restrict, char *restrict, size_t);
 extern char *mkdtemp(char *);
@@ -151,6 +152,29 @@ TEST(links_and_permissions)
     EXPECT(!holds(path, "before"));
     EXPECT(stat(path, &s) == 0 && (s.st_mode & 0777) == 0640 && s.st_size > 4000);
     EXPECT_EQ_INT(entries(true), 2);
+}
+
+/* In a process that has compiled nothing: another one made the file. */
+TEST(a_loaded_program_is_explained)
+{
+    begin();
+    pid_t child = fork();
+    if (child == 0) {
+        dync_program *p = dync_export(twice, dync_ones(dync_shape(3)));
+        _exit(dync_program_save(p, path) == DYNC_OK ? 0 : 1);
+    }
+    int status = 1;
+    REQUIRE(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    dync_program *p = dync_program_load(path);
+    REQUIRE(p != NULL);
+    dync_explain_output o = dync_explain(p, dync_ones(dync_shape(3)));
+    EXPECT_EQ_INT(o.graph_count, 1);
+    EXPECT_EQ_INT(o.graph_break_count, 0);
+    EXPECT_EQ_INT(o.op_count, 1);
+    if (EXPECT_EQ_INT(o.nguards, 1)) EXPECT_HAS_STR(o.guards[0], "f32[3]");
+    EXPECT_HAS_STR(dync_explain_str(&o), "  Ops 1:\n    mul\n");
+    dync_program_free(p);
+    entries(true);
 }
 
 #else
