@@ -142,6 +142,7 @@ DYNC__PLAIN
 #include "codegen/gen_planes.c"
 #include "codegen/conv_code.c"
 #include "codegen/plan_code.c"
+#include "codegen/jit_settle.c"
 #include "codegen/jit_part.c"
 #include "codegen/jit.c"
 #include "codegen/gemm_code.c"

@@ -126,13 +126,12 @@ DYNC__FN dync__code *dync__code_new(const dync__kernel *k)
 }
 
 /* ---- of all sizes ---------------------------------------------------------------------------- */
-/* Rows by an index are bytes to be copied, or not, by how many there are. */
 static bool dync__code_can_be_sized(const dync__kernel *k)
 {
     int numbers = 0;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        if (in->prim == DYNC__P_loadx || in->prim == DYNC__P_storex) return false;
+        if (in->prim == DYNC__P_storex) return false;
         if (dync__inst_is_sized(in) && (in->type == DYNC_BOOL || ++numbers > DYNC__CODE_NUMBERS))
             return false;
     }
@@ -200,7 +199,7 @@ static dync__code *dync__code_make_sized(dync__loop_plan *p, const dync__code_wo
     memcpy(w.type, numbers->type, sizeof w.type);
     c->work = dync__code_work_keep(&w);
     c->jit = c->work ? dync__jit_new(p, w.isa) : NULL;
-    if (c->jit && !c->empty && dync__jit_is_sized(c->jit)) return c;
+    if (c->jit && !c->empty && dync__jit_is_shared(c->jit)) return c;
     dync__code_free(c);
     return NULL;
 }
@@ -211,9 +210,10 @@ DYNC__FN dync__code *dync__code_sized(const dync__kernel *k)
     dync__loop_plan p = {0};
     p.transposes = true;
     dync__code_work w = {0};
-    const dync__kernel *expanded = dync__code_can_be_sized(k) ? dync__code_numbers(&arena, k, &w)
-                                                              : NULL;
-    if (expanded) expanded = dync__kernel_expand(&arena, expanded, true);
+    const dync__kernel *expanded = k->failed ? NULL : dync__kernel_expand(&arena, k, true);
+    if (expanded) /* rows by an index have bounds, which sizes may decide */
+        expanded = dync__code_can_be_sized(expanded) ? dync__code_numbers(&arena, expanded, &w)
+                                                     : NULL;
     dync__code *code = NULL;
     if (expanded && dync__lp_begin(&p, expanded, &arena)) code = dync__code_make_sized(&p, &w);
     dync__arena_free(&arena);

@@ -236,13 +236,21 @@ DYNC__FN void dync__jit_free(dync__jit *jit)
     if (jit->squares) dync__jit_release(jit->squares);
     dync__strfree(jit->listing);
     dync__strfree(jit->other);
+    if (jit->gather) dync__free(jit->gather, (size_t)jit->n_gathers * sizeof *jit->gather);
     dync__free(jit, jit->bytes);
 }
 
 /* ---- of all sizes ---------------------------------------------------------------------------- */
-DYNC__FN bool dync__jit_is_sized(const dync__jit *jit)
+DYNC__FN bool dync__jit_is_shared(const dync__jit *jit) { return jit->form->key != NULL; }
+
+static void dync__jit_map_gather(dync__jit_by_row *g, const dync__sz_map *m)
 {
-    return jit->form->key && !jit->blocks && !jit->take.size && !jit->squares;
+    dync__sz_map_to(m, &g->rows);
+    dync__sz_map_to(m, &g->row_stride);
+    for (int d = 0; d < 2 * DYNC__GEN_DIMS; d++) {
+        dync__sz_map_to(m, &g->index[d]);
+        dync__sz_map_to(m, &g->table[d]);
+    }
 }
 
 DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m)
@@ -255,7 +263,20 @@ DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m)
         dync__sz_map_to(m, &jit->stream[s].lane);
         for (int d = 0; d < jit->n_row_dims; d++) dync__sz_map_to(m, &jit->stream[s].step[d]);
     }
+    for (int d = 0; d < jit->n_over; d++) dync__sz_map_to(m, &jit->over[d]);
     for (int w = 0; w < jit->n_words; w++) dync__sz_map_to(m, &jit->words[w]);
+    for (int i = 0; i < jit->n_gathers; i++) dync__jit_map_gather(&jit->gather[i], m);
+}
+
+/* What is left to decide now that sizes are numbers. */
+static void dync__jit_settle(dync__jit *jit, const dync__jit *from, const dync__sz_map *m)
+{
+    if (jit->blocks) dync__jit_settle_blocks(jit);
+    for (int i = 0; i < from->n_gathers; i++) {
+        dync__jit_by_row g = from->gather[i];
+        dync__jit_map_gather(&g, m);
+        dync__jit_settle_gather(jit, &g);
+    }
 }
 
 static dync__jit_form *dync__jit_retain(dync__jit_form *f)
@@ -279,12 +300,15 @@ DYNC__FN dync__jit *dync__jit_at(const dync__jit *from, const int64_t *at, int n
     jit->words = (int64_t *)(void *)(jit->stream + jit->n_streams);
     jit->reduce = (dync__jit_reduce *)(void *)(jit->words + jit->n_words);
     jit->listing = jit->other = NULL;
+    jit->gather = NULL;
+    jit->n_gathers = 0;
     dync__lock(&dync__jits.lock);
     (void)dync__jit_retain(jit->form);
     (void)dync__jit_retain(jit->nontemporal);
     (void)dync__jit_retain(jit->squares);
     dync__unlock(&dync__jits.lock);
     dync__jit_map(jit, &map);
+    dync__jit_settle(jit, from, &map);
     for (int s = 0; s < jit->n_streams; s++) {
         dync__jit_stream *st = &jit->stream[s];
         if (st->buf < n_bufs) continue;
@@ -345,7 +369,7 @@ DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int level)
     return NULL;
 }
 DYNC__FN void dync__jit_free(dync__jit *jit) { (void)jit; }
-DYNC__FN bool dync__jit_is_sized(const dync__jit *jit) { return (void)jit, false; }
+DYNC__FN bool dync__jit_is_shared(const dync__jit *jit) { return (void)jit, false; }
 DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m) { (void)jit, (void)m; }
 DYNC__FN dync__jit *dync__jit_at(const dync__jit *jit, const int64_t *at, int n_bufs, int n_numbers,
                                  const int64_t *number)

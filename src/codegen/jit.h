@@ -45,6 +45,14 @@ typedef struct dync__jit_take {
     bool checks, far;
     int64_t size, stride, covers, each, some;
 } dync__jit_take;
+/* A gather by rows, for jit_settle.c to make a take of. Streams as there; bytes: it is stored as it
+ * is, and the kernel does nothing else; strides of the index and the table by loop, rows before
+ * inner ones, in elements. */
+typedef struct dync__jit_by_row {
+    int32_t stream[3];
+    bool bytes;
+    int64_t rows, row_stride, index[2 * DYNC__GEN_DIMS], table[2 * DYNC__GEN_DIMS];
+} dync__jit_by_row;
 struct dync__jit {
     /* nontemporal: with non-temporal stores, where cache lines are whole; squares: transposes
      * squares of `side` in registers; NULL: none */
@@ -62,15 +70,18 @@ struct dync__jit {
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is
      * about this many rows and lanes. */
     /* fetches: the kernel touches more than the second cache holds: what is not transposed is
-     * prefetched */
-    bool blocks, fetches;
-    int32_t n_over;
+     * prefetched; sectioned: a block has whole rows; least, most: bytes of an element among what is
+     * transposed; moved: of all streams at one index */
+    bool blocks, fetches, sectioned;
+    int32_t n_over, least, most, moved;
     /* streams: step[0] of rows, step[1 + d] of over[d] */
     int64_t over[DYNC__GEN_DIMS], block_rows, block_lanes, side;
     dync__jit_stream *stream;
     dync__jit_reduce *reduce; /* split ones' */
     dync__jit_take take;
     int64_t *words;
+    dync__jit_by_row *gather; /* NULL: what they are is decided: take */
+    int32_t n_gathers;
 };
 /* The tile of a transposed stream: rows 64-byte aligned, an odd number of cache lines apart, as
  * powers of two fall into one set of the cache. */
@@ -78,6 +89,9 @@ DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes
 {
     return rows * (((lanes * bytes + 63) & ~(int64_t)63) | 64);
 }
+/* jit_settle.c, once sizes are numbers: how large blocks are; whether a gather is a take. */
+DYNC__FN void dync__jit_settle_blocks(dync__jit *);
+DYNC__FN void dync__jit_settle_gather(dync__jit *, const dync__jit_by_row *);
 /* jit_take.c: what jit->take says, over the argument block as the code would; false: an index lies
  * outside. */
 DYNC__FN bool dync__jit_take_rows(const dync__jit *, int64_t *words);
@@ -98,9 +112,8 @@ DYNC__FN void dync__jit_map(dync__jit *, const dync__sz_map *);
 DYNC__FN dync__jit *dync__jit_at(const dync__jit *, const int64_t *at, int n_bufs, int n_numbers,
                                  const int64_t *number);
 DYNC__FN bool dync__jit_same(const dync__jit *, const dync__jit *);
-/* Is all that sizes decide of it an expression? Not where rows are taken by an index, nor where
- * memory is crossed in blocks. */
-DYNC__FN bool dync__jit_is_sized(const dync__jit *);
+/* May copies share its code? Not where the log lists it. */
+DYNC__FN bool dync__jit_is_shared(const dync__jit *);
 DYNC__FN void dync__jit_free(dync__jit *);
 DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *);
 DYNC__FN void dync__jit_dump(dync__str *, const dync__jit *);

@@ -34,7 +34,7 @@ DYNC__FN int64_t dync__jit_n_blocks(const dync__jit *jit, int64_t rows)
     int64_t n = dync__jit_cuts(rows, dync__jit_down(jit)) *
                 dync__jit_cuts(jit->lanes, dync__jit_across(jit));
     for (int d = 0; d < jit->n_over; d++) n *= jit->over[d];
-    return n;
+    return rows > 0 && jit->lanes > 0 ? n : 0;
 }
 
 /* Prefetches to the second cache what a block reads as it lies and where it stores, while its loads

@@ -1,5 +1,6 @@
 /* codegen/jit_part.c: what a kernel has beside its code, which others may share: extents, strides,
- * blocks, and what is taken by an index. Before: plan_code.c; after: jit_run.c fills it in. */
+ * blocks, and what is taken by an index. Before: plan_code.c, jit_settle.c; after: jit_run.c fills it
+ * in. */
 #include "../dync.in.h"
 #include "gemm_code.h"
 #include "plan_code.h"
@@ -61,23 +62,15 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
     }
 }
 
-/* Blocks of whole rows where sections follow each other, else of 1 KB a lane row, as what runs
- * along the rows is prefetched, and a cache line of what runs across, or 16 KB where lanes are
- * few; half a block is still 16 bytes of each transposed stream. A load that is stored as it is
- * needs no tile. */
+/* What makes a kernel in blocks, sizes apart. A load that is stored as it is needs no tile. */
 static void dync__jb_block(const dync__jb *j, dync__jit *jit)
 {
     const dync__gen_stream *s = j->g->stream.at;
-    int bytes = 1, least = 8, code = 0, loads = 0;
-    double all = 0; /* beyond 64 bits where many indices have one place */
-    bool crowds = false;
+    int code = 0, loads = 0;
     jit->blocks = true;
+    jit->sectioned = j->b->sectioned;
     jit->n_over = j->over.n;
     memcpy(jit->over, j->over.extent, sizeof jit->over);
-    for (int i = 0; i < jit->n_streams; i++)
-        if (s[i].kind == DYNC__GS_MEM)
-            all += (double)j->b->n_rows * (double)j->b->n_inner * (double)s[i].bytes;
-    jit->fetches = all >= DYNC__JIT_PAST / 2;
     for (int i = 0; i < j->b->k->inst.n; i++) {
         code += dync__jb_is_code(j->b, i);
         loads += dync__lp_inst(j->b, i)->prim == DYNC__P_load;
@@ -86,34 +79,14 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
         s[1].lane == DYNC__GL_DENSE && !s[0].transposed != !s[1].transposed &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
         jit->copies = s[0].transposed ? 1 : 2;
-    for (int i = 0; i < jit->n_streams; i++)
-        if (s[i].transposed)
-            bytes = DYNC__MAX(bytes, (int)s[i].bytes), least = DYNC__MIN(least, (int)s[i].bytes);
-    for (int i = 0; i < jit->n_streams; i++)
-        crowds |= (s[i].transposed || jit->copies) &&
-                  dync__gt_crowds(s[i].transposed ? jit->stream[i].lane : jit->stream[i].step[0],
-                                  s[i].bytes);
-    bool squares = dync__gt_squares(least) &&
-                   (!crowds || DYNC__MIN(jit->rows, jit->lanes) * least >= DYNC__BLOCK_LANE_BYTES);
-    int run = crowds && !squares ? DYNC__CROWDED_RUN
-                                 : DYNC__COST_LINE; /* bytes of a row at a time: gemm_run.c */
-    jit->block_lanes = DYNC__MAX(run == DYNC__CROWDED_RUN
-                                     ? DYNC__CROWDED_LANES
-                                     : DYNC__MIN(DYNC__BLOCK_LANE_BYTES / bytes, DYNC__BLOCK_LANES),
-                                 DYNC__BLOCK_BYTES / bytes / jit->rows);
-    if (j->b->sectioned) jit->block_lanes = jit->lanes;
-    jit->block_rows =
-        DYNC__MAX(run / least, DYNC__BLOCK_BYTES / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
-    jit->tiles = jit->keep_bytes;
-    jit->keep_bytes += DYNC__GT_SCRATCH;
+    jit->least = 8;
+    jit->most = 1;
     for (int i = 0; i < jit->n_streams; i++) {
-        jit->stream[i].tile = jit->keep_bytes - jit->tiles;
+        jit->moved += s[i].kind == DYNC__GS_MEM ? s[i].bytes : 0;
         if (s[i].transposed)
-            jit->keep_bytes +=
-                dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
+            jit->most = DYNC__MAX(jit->most, (int)s[i].bytes),
+            jit->least = DYNC__MIN(jit->least, (int)s[i].bytes);
     }
-    /* more than a second cache */
-    if (jit->copies && squares) jit->side = 64 / bytes, jit->fetches = all > DYNC__SECOND_CACHE;
 }
 
 /* Instructions that there is code for among the value i and what it is made of. */
@@ -141,74 +114,59 @@ static int dync__jb_store_of(const dync__jb *j, int i, bool *alone)
     return store;
 }
 
-/* How many indices lie side by side, each met by the rows and lanes; 0: they do not. *apart: the
- * rows have different ones. */
-static int64_t dync__jb_covers(const dync__jb *j, const dync__jit_stream *index, bool *apart)
-{
-    int64_t covers = 1, end = 0;
-    for (int d = 0; d <= j->rows.n; d++) { /* then lanes */
-        int64_t step = d < j->rows.n ? index->step[d] : index->lane,
-                n = d < j->rows.n ? j->rows.extent[d] : j->lanes;
-        *apart |= step && d < j->rows.n;
-        if (step) covers *= n, end += (n - 1) * step;
-        if (step < 0) end = -1;
-    }
-    return end == (covers - 1) * index->bytes ? covers : 0;
-}
-
-/* Do the indices lie as the rows and inner loops do, and the table's rows along none of them?
- * *dense: how many. */
-static bool dync__jb_lies(const dync__jb *j, int index, int table, int64_t *dense)
-{
-    bool lies = true;
-    *dense = 1;
-    for (int d = j->rows.n + j->inner.n - 1; d >= 0; d--) { /* innermost first */
-        const dync__jit_loops *l = d < j->rows.n ? &j->rows : &j->inner;
-        int loop = l->loop[d < j->rows.n ? d : d - j->rows.n];
-        lies &= dync__jb_stride(j, index, loop) == *dense && !dync__jb_stride(j, table, loop);
-        *dense *= l->extent[d < j->rows.n ? d : d - j->rows.n];
-    }
-    return lies;
-}
-
-/* How the gather by rows, instruction i, is done. Stored and no more, with one index for all lanes,
- * or one each of a few, it is bytes to be copied: longer rows of what needs no conversion are as
- * well loaded by the code. Else the table's rows can be prefetched. */
-static void dync__jb_plan_take(const dync__jb *j, dync__jit *jit, int i)
+/* The gather by rows that instruction i may be; false: it is none. */
+static bool dync__jb_gather(const dync__jb *j, const dync__jit *jit, int i, dync__jit_by_row *g)
 {
     const dync__loop_plan *b = j->b;
     const dync__inst *gather = dync__lp_inst(b, i);
     const dync__access *rows = &b->k->access.at[gather->access];
     int by = rows->rows ? dync__gen_root(j->g, (int)gather->imm.i - 1) : -1;
-    if (by < 0 || !b->needed[by] || dync__lp_inst(b, by)->prim != DYNC__P_load || j->blocks) return;
-    bool alone, apart = false;
+    if (by < 0 || !b->needed[by] || dync__lp_inst(b, by)->prim != DYNC__P_load || j->blocks)
+        return false;
+    bool alone;
     int store = dync__jb_store_of(j, i, &alone);
-    dync__jit_take t = {.stream = {j->g->stream_of[by], j->g->stream_of[i],
-                                   store < 0 ? 0 : j->g->stream_of[store]}};
-    const dync__jit_stream *index = &jit->stream[t.stream[0]], *table = &jit->stream[t.stream[1]],
-                           *out = &jit->stream[t.stream[2]];
-    const dync__buf *buf = b->k->buf.at, *to = store < 0 ? NULL : &buf[out->buf];
-    if ((buf[index->buf].dtype != DYNC_I64 && buf[index->buf].dtype != DYNC_I32) ||
-        buf[index->buf].mode != DYNC__BUF_IN || buf[table->buf].mode != DYNC__BUF_IN)
-        return;
-    t.covers = dync__jb_covers(j, index, &apart);
-    bool copies =
-        alone && j->inner.n == 0 && !jit->keep_bytes && buf[table->buf].dtype == to->dtype &&
-        to->mode == DYNC__BUF_OUT && out->lane == out->bytes &&
-        (index->lane ? index->lane == index->bytes &&
-                           j->lanes <= (apart ? DYNC__JIT_PICKED_APART : DYNC__JIT_PICKED)
-                     : table->lane == table->bytes &&
-                           (out->bytes < 4 || j->lanes * out->bytes <= DYNC__JIT_PICKED_ROW));
-    int64_t dense;
-    bool lies = dync__jb_lies(j, dync__lp_inst(b, by)->access, gather->access, &dense) &&
-                !index->lane && table->lane == table->bytes && !jit->split && !jit->state_bytes;
-    t.stride = rows->row_stride * table->bytes;
-    t.size = rows->rows;
-    t.far = t.size * t.stride > DYNC__JIT_FAR;
-    if (!copies)
-        t.covers = dense, t.each = dense / jit->rows,
-        t.some = DYNC__MAX(DYNC__JIT_LED / (t.each * j->lanes * table->bytes), 1);
-    if (copies || (lies && t.size * t.stride > jit->take.size * jit->take.stride)) jit->take = t;
+    memset(g, 0, sizeof *g);
+    g->stream[0] = j->g->stream_of[by];
+    g->stream[1] = j->g->stream_of[i];
+    g->stream[2] = store < 0 ? 0 : j->g->stream_of[store];
+    const dync__buf *buf = b->k->buf.at, *index = &buf[jit->stream[g->stream[0]].buf],
+                    *table = &buf[jit->stream[g->stream[1]].buf],
+                    *to = store < 0 ? NULL : &buf[jit->stream[g->stream[2]].buf];
+    if ((index->dtype != DYNC_I64 && index->dtype != DYNC_I32) || index->mode != DYNC__BUF_IN ||
+        table->mode != DYNC__BUF_IN)
+        return false;
+    g->bytes = alone && j->inner.n == 0 && table->dtype == to->dtype && to->mode == DYNC__BUF_OUT;
+    g->rows = rows->rows;
+    g->row_stride = rows->row_stride;
+    for (int d = 0; d < j->rows.n + j->inner.n; d++) {
+        int loop = d < j->rows.n ? j->rows.loop[d] : j->inner.loop[d - j->rows.n];
+        g->index[d] = dync__jb_stride(j, dync__lp_inst(b, by)->access, loop);
+        g->table[d] = dync__jb_stride(j, gather->access, loop);
+    }
+    return true;
+}
+
+/* The kernel's gathers, decided at once where sizes are numbers, else kept; false: no memory. */
+static bool dync__jb_gathers(const dync__jb *j, dync__jit *jit)
+{
+    bool sized = dync__kernel_has_sizes(j->b->k);
+    dync__jit_by_row g;
+    int n = 0;
+    for (int i = 0; i < j->b->k->inst.n; i++)
+        n += j->b->needed[i] && dync__lp_inst(j->b, i)->prim == DYNC__P_loadx;
+    if (sized && n && !(jit->gather = dync__alloc((size_t)n * sizeof *jit->gather))) return false;
+    jit->n_gathers = sized ? n : 0;
+    n = 0;
+    for (int i = 0; i < j->b->k->inst.n; i++) {
+        if (!j->b->needed[i] || dync__lp_inst(j->b, i)->prim != DYNC__P_loadx) continue;
+        bool is = dync__jb_gather(j, jit, i, &g);
+        if (!is) memset(&g, 0, sizeof g); /* no rows */
+        if (sized)
+            jit->gather[n++] = g;
+        else if (is)
+            dync__jit_settle_gather(jit, &g);
+    }
+    return true;
 }
 
 DYNC__FN bool dync__code_looks(dync__code *c, int index, int64_t offset, int64_t n, int64_t size)
@@ -268,9 +226,11 @@ DYNC__FN dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     jit->words[DYNC__GW_SEGMENT] = -1;
     for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
     if (j->blocks) dync__jb_block(j, jit);
-    for (int i = 0; i < j->b->k->inst.n; i++)
-        if (j->b->needed[i] && dync__lp_inst(j->b, i)->prim == DYNC__P_loadx)
-            dync__jb_plan_take(j, jit, i);
+    if (j->blocks && !dync__kernel_has_sizes(j->b->k)) dync__jit_settle_blocks(jit);
+    if (!dync__jb_gathers(j, jit)) {
+        dync__free(jit, bytes);
+        return NULL;
+    }
     if (j->g->a.listing && !j->g->a.listing->failed) {
         jit->listing = dync__strdup(dync__str_get(j->g->a.listing));
     }

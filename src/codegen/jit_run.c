@@ -320,7 +320,7 @@ DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of)
 {
     const dync__jit *jit = c->jit;
     if (!jit || jit->vertical || c->empty || of <= 0) return false;
-    if (jit->blocks) return jit->n_over == 0 && jit->rows % of == 0;
+    if (jit->blocks) return jit->n_over == 0 && dync__sz_eq(dync__sz_mod(jit->rows, of), 0);
     if (dync__sz_eq(dync__sz_mod(jit->rows, of), 0)) return true;
     return jit->rows > 0 && dync__jit_lanes_apart(c) &&
            dync__sz_eq(dync__sz_mod(of, jit->rows), 0) &&

@@ -304,7 +304,6 @@ DYNC__FN const char *dync__jb_plan(dync__jb *j)
     j->lane_loop = from->n > 0 ? from->loop[from->n - 1] : -1;
     j->lanes = from->n > 0 ? from->extent[--from->n] : 1;
     dync__jb_find_blocks(j);
-    if (j->blocks && dync__kernel_has_sizes(b->k)) return "blocks of sizes that are not known yet";
     if (b->mode == DYNC__LP_SQUARE && !j->blocks) return "a transposition";
     if (dync__jb_is_narrow(j)) return "few columns";
     if (b->has_scan && !j->g->vertical && j->inner.n > 0) return "a scan along several loops";

@@ -162,8 +162,8 @@ typedef struct dync__plan_way {
     void (*reserve)(dync__plan *);
 } dync__plan_way;
 DYNC__FN const dync__plan_way *dync__plan_way_of(const dync__driver *);
-/* Does the kernel of the step look at the indices of the last bound itself? */
-DYNC__FN bool dync__plan_looks(const dync__plan *, const dync__plan_step *, const dync__kernel *);
+/* Does the code of the step, which may, look at the indices of the last bound itself? */
+DYNC__FN bool dync__plan_looks(const dync__plan_step *);
 
 /* ---- plan.c: what plans of all sizes are made by ------------------------------------------- */
 /* Every pass, then every step; the plan has no memory yet. */

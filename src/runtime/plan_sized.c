@@ -4,8 +4,8 @@
  * its expressions, which are evaluated together (tensor/sym_list.c). After plan.c, whose functions
  * make both; before inductor/sized.c.
  *
- * What stays to be done with numbers: the memory plan, what calls prepare, and kernels whose code
- * sizes decide beyond that (`late`: rows by an index, transposes in blocks, constants). */
+ * What stays to be done with numbers: the memory plan, what calls prepare, and kernels that are
+ * interpreted or scatter (`late`). */
 #include "../dync.in.h"
 #include "plan.h"
 #include "../kernel/conv_jit.h"
@@ -119,13 +119,12 @@ static dync_status dync__form_bounds_at(dync__plan *p, dync__plan_step *s, const
     return DYNC_OK;
 }
 
-static dync_status dync__form_late_at(const dync__plan_form *f, dync__plan *p, dync__plan_step *s,
+static dync_status dync__form_late_at(const dync__plan_form *f, dync__plan_step *s,
                                       const int64_t *value)
 {
     dync__arena arena = {0};
     dync__kernel *k = dync__kernel_at(s->late, f->syms, value, &arena);
     s->code = k ? dync__code_new(k) : NULL;
-    if (s->code) s->looks = dync__plan_looks(p, s, k);
     dync__arena_free(&arena);
     if (s->code) return DYNC_OK;
     return !k ? DYNC_ERR_UNSUPPORTED : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
@@ -151,8 +150,9 @@ static dync_status dync__form_step_at(const dync__plan_form *f, dync__plan *p,
     s->n_bounds = n_bounds;
     DYNC__TRY(dync__form_bounds_at(p, s, &map));
     s->late = from->late;
-    dync_status status = s->late ? dync__form_late_at(f, p, s, value) : DYNC_OK;
+    dync_status status = s->late ? dync__form_late_at(f, s, value) : DYNC_OK;
     s->late = NULL;
+    s->looks = s->looks && status == DYNC_OK && dync__plan_looks(s);
     return status;
 }
 

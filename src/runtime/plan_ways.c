@@ -107,19 +107,25 @@ static dync_status dync__main_bounds(dync__plan_maker *m, dync__plan_step *s, in
     return DYNC_OK;
 }
 
-/* The code looks at indices as it reads by them; not where it writes what the caller has, which
+/* May the code look at indices as it reads by them? Not where it writes what the caller has, which
  * stays as it was if one is outside. */
-DYNC__FN bool dync__plan_looks(const dync__plan *p, const dync__plan_step *s, const dync__kernel *k)
+static bool dync__main_may_look(const dync__plan *p, const dync__plan_step *s,
+                                const dync__kernel *k)
 {
-    if (!s->n_bounds || !dync__pass_on(DYNC__PASS_index_check)) return false;
-    const dync__plan_bound *last = &s->bound[s->n_bounds - 1];
-    const dync__operand *index = &last->check->operand[0];
-    bool looks = dync__layout_is_contiguous(&index->lay);
+    bool looks = s->n_bounds && dync__pass_on(DYNC__PASS_index_check);
     for (int b = 0; looks && b < k->buf.n; b++)
         looks = !(k->buf.at[b].mode & DYNC__BUF_OUT) ||
                 p->slot[k->buf.at[b].id].kind != DYNC__SLOT_INPUT;
-    return looks && dync__code_looks(s->code, last->at, index->lay.offset,
-                                     dync__operand_numel(index), last->check->attr.index.size);
+    return looks;
+}
+
+DYNC__FN bool dync__plan_looks(const dync__plan_step *s)
+{
+    const dync__plan_bound *last = &s->bound[s->n_bounds - 1];
+    const dync__operand *index = &last->check->operand[0];
+    return s->looks && dync__layout_is_contiguous(&index->lay) &&
+           dync__code_looks(s->code, last->at, index->lay.offset, dync__operand_numel(index),
+                            last->check->attr.index.size);
 }
 
 static dync_status dync__main_kernel(dync__plan_maker *m, dync__plan_step *s, int i)
@@ -127,13 +133,14 @@ static dync_status dync__main_kernel(dync__plan_maker *m, dync__plan_step *s, in
     const dync__kernel *k = m->step[i].k;
     DYNC__TRY(dync__way_slots(m->p, s, NULL, &k, 1));
     DYNC__TRY(dync__main_bounds(m, s, i, k, 0));
+    s->looks = dync__main_may_look(m->p, s, k);
     if (m->sized) {
         s->code = m->sized(k);
         s->late = s->code ? NULL : k;
         return DYNC_OK;
     }
     s->code = m->opt->autotune ? dync__tuned_code(k, m->opt->autotune) : dync__code_new(k);
-    if (s->code) s->looks = dync__plan_looks(m->p, s, k);
+    s->looks = s->code && s->looks && dync__plan_looks(s);
     return dync__way_made(s->code);
 }
 

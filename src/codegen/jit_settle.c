@@ -1,0 +1,124 @@
+/* codegen/jit_settle.c: what of a kernel beside its code is no expression of its sizes: how large
+ * the blocks are that it crosses memory in, and whether what is taken by an index is bytes to be
+ * copied. Decided where sizes are numbers: by jit_part.c, or, of a kernel of symbolic sizes, by jit.c
+ * for each set of them. After plan_code.c, before jit_part.c. */
+#include "../dync.in.h"
+#include "jit.h"
+#include "gemm_code.h"
+DYNC__LEAN
+#if DYNC__JIT
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+/* Is some stream met at whole pages, so that its cache lines fall into one set? */
+static bool dync__jit_crowds(const dync__jit *jit)
+{
+    bool crowds = false;
+    for (int i = 0; i < jit->n_streams; i++) {
+        const dync__jit_stream *s = &jit->stream[i];
+        crowds |= (s->transposed || jit->copies) &&
+                  dync__gt_crowds(s->transposed ? s->lane : s->step[0], s->bytes);
+    }
+    return crowds;
+}
+
+/* Blocks of whole rows where sections follow each other, else of 1 KB a lane row, as what runs
+ * along the rows is prefetched, and a cache line of what runs across, or 16 KB where lanes are
+ * few; half a block is still 16 bytes of each transposed stream. */
+DYNC__FN void dync__jit_settle_blocks(dync__jit *jit)
+{
+    int64_t rows = DYNC__MAX(jit->rows, 1), lanes = DYNC__MAX(jit->lanes, 1);
+    int bytes = jit->most, least = jit->least;
+    double all = (double)rows * (double)lanes * (double)jit->moved; /* beyond 64 bits where many
+                                                                     * indices have one place */
+    for (int d = 0; d < jit->n_over; d++) all *= (double)jit->over[d];
+    bool crowds = dync__jit_crowds(jit),
+         squares = dync__gt_squares(least) &&
+                   (!crowds || DYNC__MIN(rows, lanes) * least >= DYNC__BLOCK_LANE_BYTES);
+    int run = crowds && !squares ? DYNC__CROWDED_RUN
+                                 : DYNC__COST_LINE; /* bytes of a row at a time: gemm_run.c */
+    jit->fetches = all >= DYNC__JIT_PAST / 2;
+    jit->block_lanes = DYNC__MAX(run == DYNC__CROWDED_RUN
+                                     ? DYNC__CROWDED_LANES
+                                     : DYNC__MIN(DYNC__BLOCK_LANE_BYTES / bytes, DYNC__BLOCK_LANES),
+                                 DYNC__BLOCK_BYTES / bytes / rows);
+    if (jit->sectioned) jit->block_lanes = lanes;
+    jit->block_rows =
+        DYNC__MAX(run / least, DYNC__BLOCK_BYTES / bytes / DYNC__MIN(jit->block_lanes, lanes));
+    jit->tiles = jit->keep_bytes;
+    jit->keep_bytes += DYNC__GT_SCRATCH;
+    for (int i = 0; i < jit->n_streams; i++) {
+        jit->stream[i].tile = jit->keep_bytes - jit->tiles;
+        if (jit->stream[i].transposed)
+            jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2,
+                                                    jit->block_lanes * 3 / 2, jit->stream[i].bytes);
+    }
+    /* more than a second cache */
+    if (jit->copies && squares) jit->side = 64 / bytes, jit->fetches = all > DYNC__SECOND_CACHE;
+}
+
+/* ---- rows by an index ------------------------------------------------------------------------ */
+/* How often row loop d runs; of inner loop d: behind those. */
+static int64_t dync__jit_extent(const dync__jit *jit, int d)
+{
+    int D = jit->n_row_dims;
+    return jit->words[DYNC__GW_FIXED + (d < D ? 2 * d + 1 : D + d)];
+}
+
+/* How many indices lie side by side, each met by the rows and lanes; 0: they do not. *apart: the
+ * rows have different ones. */
+static int64_t dync__jit_covers(const dync__jit *jit, const dync__jit_stream *index, bool *apart)
+{
+    int64_t covers = 1, end = 0;
+    for (int d = 0; d <= jit->n_row_dims; d++) { /* then lanes */
+        bool row = d < jit->n_row_dims;
+        int64_t step = row ? index->step[d] : index->lane,
+                n = row ? dync__jit_extent(jit, d) : jit->lanes;
+        *apart |= step && row;
+        if (step) covers *= n, end += (n - 1) * step;
+        if (step < 0) end = -1;
+    }
+    return end == (covers - 1) * index->bytes ? covers : 0;
+}
+
+/* Do the indices lie as the rows and inner loops do, and the table's rows along none of them?
+ * *dense: how many. */
+static bool dync__jit_lies(const dync__jit *jit, const dync__jit_by_row *g, int64_t *dense)
+{
+    bool lies = true;
+    *dense = 1;
+    for (int d = jit->n_row_dims + jit->n_inner_dims - 1; d >= 0; d--) { /* innermost first */
+        lies &= g->index[d] == *dense && !g->table[d];
+        *dense *= dync__jit_extent(jit, d);
+    }
+    return lies;
+}
+
+/* How the gather is done. Stored and no more, with one index for all lanes, or one each of a few, it
+ * is bytes to be copied: longer rows of what needs no conversion are as well loaded by the code.
+ * Else the table's rows can be prefetched. */
+DYNC__FN void dync__jit_settle_gather(dync__jit *jit, const dync__jit_by_row *g)
+{
+    bool apart = false;
+    dync__jit_take t = {.stream = {g->stream[0], g->stream[1], g->stream[2]}};
+    const dync__jit_stream *index = &jit->stream[t.stream[0]], *table = &jit->stream[t.stream[1]],
+                           *out = &jit->stream[t.stream[2]];
+    if (!g->rows || jit->rows <= 0 || jit->lanes <= 0) return;
+    t.covers = dync__jit_covers(jit, index, &apart);
+    bool copies = g->bytes && !jit->keep_bytes && out->lane == out->bytes &&
+                  (index->lane
+                       ? index->lane == index->bytes &&
+                             jit->lanes <= (apart ? DYNC__JIT_PICKED_APART : DYNC__JIT_PICKED)
+                       : table->lane == table->bytes &&
+                             (out->bytes < 4 || jit->lanes * out->bytes <= DYNC__JIT_PICKED_ROW));
+    int64_t dense;
+    bool lies = dync__jit_lies(jit, g, &dense) && !index->lane && table->lane == table->bytes &&
+                !jit->split && !jit->state_bytes;
+    t.stride = g->row_stride * table->bytes;
+    t.size = g->rows;
+    t.far = t.size * t.stride > DYNC__JIT_FAR;
+    if (!copies)
+        t.covers = dense, t.each = dense / jit->rows,
+        t.some = DYNC__MAX(DYNC__JIT_LED / (t.each * jit->lanes * table->bytes), 1);
+    if (copies || (lies && t.size * t.stride > jit->take.size * jit->take.stride)) jit->take = t;
+}
+#endif
