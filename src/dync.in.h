@@ -165,9 +165,11 @@ DYNC__PLAIN
 #include "kernel/attr.h"
 #include "kernel/kernel.h"
 #include "kernel/operand.h"
+#include "kernel/packed.h"
 #include "kernel/gemm.h"
 #include "kernel/attr.c"
 #include "kernel/operand.c"
+#include "kernel/packed.c"
 #include "kernel/gemm.c"
 #include "kernel/matmul.c"
 DYNC__PLAIN

@@ -1,6 +1,6 @@
 /* codegen/jit_part.c: what a kernel has beside its code, which others may share: extents, strides,
- * blocks, and what is taken by an index. Before: plan_code.c, jit_settle.c; after: jit_run.c fills it
- * in. */
+ * blocks, and what is taken by an index. Before: plan_code.c, jit_settle.c; after: jit_run.c fills
+ * it in. */
 #include "../dync.in.h"
 #include "gemm_code.h"
 #include "plan_code.h"

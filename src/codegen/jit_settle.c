@@ -1,7 +1,7 @@
 /* codegen/jit_settle.c: what of a kernel beside its code is no expression of its sizes: how large
  * the blocks are that it crosses memory in, and whether what is taken by an index is bytes to be
- * copied. Decided where sizes are numbers: by jit_part.c, or, of a kernel of symbolic sizes, by jit.c
- * for each set of them. After plan_code.c, before jit_part.c. */
+ * copied. Decided where sizes are numbers: by jit_part.c, or, of a kernel of symbolic sizes, by
+ * jit.c for each set of them. After plan_code.c, before jit_part.c. */
 #include "../dync.in.h"
 #include "jit.h"
 #include "gemm_code.h"
@@ -93,8 +93,8 @@ static bool dync__jit_lies(const dync__jit *jit, const dync__jit_by_row *g, int6
     return lies;
 }
 
-/* How the gather is done. Stored and no more, with one index for all lanes, or one each of a few, it
- * is bytes to be copied: longer rows of what needs no conversion are as well loaded by the code.
+/* How the gather is done. Stored and no more, with one index for all lanes, or one each of a few,
+ * it is bytes to be copied: longer rows of what needs no conversion are as well loaded by the code.
  * Else the table's rows can be prefetched. */
 DYNC__FN void dync__jit_settle_gather(dync__jit *jit, const dync__jit_by_row *g)
 {

@@ -328,7 +328,7 @@ DYNC__RARE DYNC__FN size_t dync__cj_bytes(const dync__cj *v)
 DYNC__RARE DYNC__FN void dync__cj_free(dync__cj *v)
 {
     if (!v) return;
-    dync__cj_unpack(v, v->kept);
+    dync__packed_forget(v->kept);
     dync__ctile_drop(&v->held);
     dync__arena_free(&v->arena);
     dync__free(v, sizeof *v);

@@ -215,10 +215,10 @@ DYNC__FN dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
                        .split = 1,
                        .data = d};
     int threads = dync__pool_worth(dync__cj_multiplications(v) / DYNC__MACS_PER_NS);
-    dync__cj_packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
+    dync__packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
     float *padded = forward ? dync__alloc_data(bytes) : NULL;
     if ((d->weight && !packed) || (forward && !padded)) {
-        dync__cj_unpack(v, packed);
+        dync__packed_put(packed);
         if (padded) dync__free_data(padded, bytes);
         return DYNC_ERR_MEMORY;
     }
@@ -235,7 +235,7 @@ DYNC__FN dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
         else
             w.bias = to;
     }
-    w.packed = packed ? packed->at : NULL;
+    w.packed = packed ? (float *)(void *)packed->at : NULL;
     if (dync__cj_jobs(&w) < threads)
         w.split = DYNC__MIN((v->ocb + v->B[0] - 1) / v->B[0],
                             (threads + dync__cj_jobs(&w) - 1) / dync__cj_jobs(&w));
@@ -244,7 +244,7 @@ DYNC__FN dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
         dync__pool_run(dync__cj_part, &w, threads);
     else
         dync__cj_part(&w, 0, 1);
-    dync__cj_unpack(v, packed);
+    dync__packed_put(packed);
     if (padded) dync__free_data(padded, bytes);
     return w.failed ? dync__fail_memory(0) : DYNC_OK;
 }

@@ -4,6 +4,7 @@
 #ifndef DYNC__CONV_TILES_H
 #define DYNC__CONV_TILES_H
 #include "conv_jit.h"
+#include "packed.h"
 #if DYNC__JIT
 
 enum { DYNC__CJ_LISTS = 32 };
@@ -27,20 +28,12 @@ typedef struct dync__cj_phase {
     bool by_rows; /* tiles hold whole rows and follow each other downwards */
     dync__cj_run_of run[2];
 } dync__cj_phase;
-/* Weights as the tiles want them, and what they were made from. */
-typedef struct dync__cj_packed {
-    int32_t users;
-    uint32_t version;
-    uint64_t storage, sum; /* sum of the elements, where versions do not tell */
-    const float *from;
-    float *at;
-} dync__cj_packed;
 struct dync__cj {
     dync__arena arena;
     dync__cheld held;
     dync__mutex lock;
-    dync__cj_packed *kept; /* under the lock */
-    int32_t missed;        /* how often in a row it was no use */
+    dync__packed *kept; /* weights as the tiles want them; under the lock */
+    int32_t missed;     /* how often in a row it was no use */
     dync__cj_shape s;
     dync__cj_form form;
     dync__cj_after after;
@@ -115,8 +108,7 @@ DYNC__FN void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64
 /* ---- conv_weights.c ---- */
 DYNC__FN void dync__cj_lines(const dync__cj *v, bool to_table, float *w, int64_t g, int64_t b,
                              int64_t a, float *table);
-DYNC__FN void dync__cj_unpack(const dync__cj *v, dync__cj_packed *p);
-DYNC__FN dync__cj_packed *dync__cj_weights(dync__cj *v, const float *w, const dync__tensor *owner);
+DYNC__FN dync__packed *dync__cj_weights(dync__cj *v, const float *w, const dync__tensor *owner);
 /* ---- conv_tiles.c ---- */
 DYNC__FN int64_t dync__cj_has(const dync__cj *v, int64_t g, int64_t per);
 DYNC__FN void dync__cj_room(const dync__cj *v, size_t *in, size_t *out);

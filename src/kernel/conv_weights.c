@@ -87,48 +87,76 @@ static uint64_t dync__cj_sum(const float *w, int64_t n)
     return dync__hash_bytes(w + n / 8 * 8, (size_t)(n % 8) * sizeof *w, sum[0]);
 }
 
-DYNC__FN void dync__cj_unpack(const dync__cj *v, dync__cj_packed *p)
+static void dync__cj_word(dync__str *key, int64_t word)
 {
-    if (!p || DYNC__ATOMIC_DEC(&p->users) > 0) return;
-    if (p->at) dync__free_data(p->at, (size_t)v->pack * sizeof *p->at);
-    dync__free(p, sizeof *p);
+    dync__str_addn(key, (const char *)&word, sizeof word);
+}
+
+/* All that packing goes by, but the weights. */
+DYNC__RARE static void dync__cj_pack_key(const dync__cj *v, dync__str *key)
+{
+    const int64_t word[] = {
+        'c',       v->t->level, v->what,   v->op,           v->V,       v->K,         v->B[0],
+        v->groups, v->ic,       v->oc,     v->icb,          v->ocb,     v->depthwise, v->planar,
+        v->pack,   v->s.c,      v->s.o,    v->s.groups,     v->s.kh,    v->s.kw,      v->lo_y,
+        v->lo_x,   v->wino.m,   v->wino.n, v->wino.weights, v->n_phases};
+    dync__str_addn(key, (const char *)word, sizeof word);
+    for (int p = 0; p < v->n_phases; p++) {
+        dync__cj_word(key, v->phase[p].weights);
+        dync__cj_word(key, v->phase[p].n_taps);
+        for (int t = 0; t < v->phase[p].n_taps; t++) {
+            dync__cj_word(key, v->phase[p].tap[t].y);
+            dync__cj_word(key, v->phase[p].tap[t].x);
+            dync__cj_word(key, v->phase[p].tap[t].from);
+        }
+    }
+}
+
+DYNC__RARE static dync__packed *dync__cj_pack_new(const dync__cj *v, const float *w,
+                                                  const dync__packed_source *source)
+{
+    dync__packed *p = dync__packed_new(source, (size_t)v->pack * sizeof *w);
+    if (!p || dync__cj_pack(v, w, (float *)(void *)p->at)) return p;
+    dync__packed_put(p);
+    return NULL;
+}
+
+/* Packed, or taken from another call that has them, and kept in place of those of before. */
+DYNC__RARE static dync__packed *dync__cj_pack_kept(dync__cj *v, const float *w,
+                                                   const dync__packed_source *source)
+{
+    dync__str key = {0};
+    dync__cj_pack_key(v, &key);
+    if (key.failed) dync_clear_error(); /* nobody finds them */
+    dync__packed *p = key.failed ? NULL : dync__packed_find(source, &key);
+    if (!p && (p = dync__cj_pack_new(v, w, source))) dync__packed_keep(p, &key);
+    dync__str_free(&key);
+    if (!p) return NULL;
+    dync__lock(&v->lock);
+    dync__packed *old = v->kept;
+    v->kept = p;
+    dync__unlock(&v->lock);
+    dync__packed_forget(old);
+    return p;
 }
 
 /* The weights packed, with a use for the caller. Kept for the next run unless they have changed
  * between the last few. */
-DYNC__FN dync__cj_packed *dync__cj_weights(dync__cj *v, const float *w, const dync__tensor *owner)
+DYNC__FN dync__packed *dync__cj_weights(dync__cj *v, const float *w, const dync__tensor *owner)
 {
-    dync__cj_packed key = {.users = 1, .from = w}, *p;
+    dync__packed_source from = {.from = w};
     bool keep = owner && DYNC__ATOMIC_PEEK(&v->missed) < DYNC__CJ_PATIENCE;
-    if (keep) {
-        key.storage = owner->storage->id;
-        key.version = owner->storage->version;
-        if (owner->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED))
-            key.sum = dync__cj_sum(w, v->s.o * (v->s.c / v->s.groups) * v->s.kh * v->s.kw);
-        dync__lock(&v->lock);
-        p = v->kept;
-        bool same = p && p->from == w && p->storage == key.storage && p->version == key.version &&
-                    p->sum == key.sum;
-        DYNC__ATOMIC_STORE(&v->missed, same || !p ? 0 : v->missed + 1);
-        if (same) (void)DYNC__ATOMIC_INC(&p->users); /* others give theirs up without the lock */
-        dync__unlock(&v->lock);
-        if (same) return p;
-    }
-    if (!(p = dync__alloc(sizeof *p))) return NULL;
-    *p = key;
-    p->at = dync__alloc_data((size_t)v->pack * sizeof *p->at);
-    if (!p->at || !dync__cj_pack(v, w, p->at)) {
-        dync__cj_unpack(v, p);
-        return NULL;
-    }
-    if (keep) {
-        dync__lock(&v->lock);
-        dync__cj_packed *old = v->kept;
-        v->kept = p;
-        (void)DYNC__ATOMIC_INC(&p->users);
-        dync__unlock(&v->lock);
-        dync__cj_unpack(v, old);
-    }
-    return p;
+    if (!keep) return dync__cj_pack_new(v, w, &from);
+    from.storage = owner->storage->id;
+    from.version = owner->storage->version;
+    if (owner->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED))
+        from.sum = dync__cj_sum(w, v->s.o * (v->s.c / v->s.groups) * v->s.kh * v->s.kw);
+    dync__lock(&v->lock);
+    dync__packed *p = v->kept;
+    bool same = p && dync__packed_same(&p->source, &from);
+    DYNC__ATOMIC_STORE(&v->missed, same || !p ? 0 : v->missed + 1);
+    if (same) (void)DYNC__ATOMIC_INC(&p->users); /* others give theirs up without the lock */
+    dync__unlock(&v->lock);
+    return same ? p : dync__cj_pack_kept(v, w, &from);
 }
 #endif

@@ -13,6 +13,7 @@
 #include "../dync.in.h"
 #include "gemm.h"
 #include "operand.h"
+#include "packed.h"
 DYNC__BESIDE_JIT
 
 typedef struct dync__mm {
@@ -393,23 +394,12 @@ DYNC__RARE static void dync__mm_few(dync__mm *g, int64_t index, const char *a, c
 /* Where b is an input of the plan that nobody wrote since the last run, its panels are kept.
  * Written or new: the second run in a row with the same one packs it. What dync_data gave away or
  * the user lent may change unseen and is never kept. */
-typedef struct dync__mm_source {
-    const void *from;
-    uint64_t storage;
-    uint32_t version;
-} dync__mm_source;
-typedef struct dync__mm_panels {
-    dync__mm_source source;
-    int32_t users; /* the call that keeps them and each run that reads them; the last one frees */
-    size_t bytes;
-    char *data;
-} dync__mm_panels;
 typedef struct dync__mm_state {
     dync__gemm_fixed *fixed; /* a whole product, where it is small */
     bool keeps, single;      /* b is packed; one product */
     dync__mutex lock;
-    dync__mm_source seen;
-    dync__mm_panels *kept;
+    dync__packed_source seen;
+    dync__packed *kept;
 } dync__mm_state;
 
 /* The plan's input that b is; NULL: none. */
@@ -497,47 +487,55 @@ DYNC__RARE static void dync__mm_converted(dync__mm *g, int64_t index, const char
 
 /* ---- b packed once --------------------------------------------------------------------------- */
 
-static bool dync__mm_same(const dync__mm_source *a, const dync__mm_source *b)
-{
-    return a->from == b->from && a->storage == b->storage && a->version == b->version;
-}
-
-DYNC__RARE static void dync__mm_panels_put(dync__mm_panels *p)
-{
-    if (!p || DYNC__ATOMIC_DEC(&p->users) > 0) return;
-    dync__free_data(p->data, p->bytes);
-    dync__free(p, sizeof *p);
-}
-
 /* Packs b, with `sums` its offsets behind the panels. NULL: no memory, the error is set. */
-DYNC__RARE static dync__mm_panels *dync__mm_panels_new(const dync__mm *g,
-                                                       const dync__mm_source *source)
+DYNC__RARE static dync__packed *dync__mm_panels_new(const dync__mm *g,
+                                                    const dync__packed_source *source)
 {
     int64_t k = dync__mm_k(g), panels = dync__gemm_packed_bytes(g->type, g->n, k);
     size_t words = g->converted ? (size_t)(4 * k * g->n) : 0;
-    dync__mm_panels *p = dync__calloc(sizeof *p);
-    if (!p) return NULL;
-    p->source = *source;
-    p->users = 2; /* the call's and the caller's */
-    p->bytes = (size_t)(panels + (g->sums ? 4 * (g->n + k) : 0));
-    p->data = dync__alloc_data(p->bytes);
-    char *room = words ? dync__alloc_data(words) : NULL;
+    dync__packed *p = dync__packed_new(source, (size_t)(panels + (g->sums ? 4 * (g->n + k) : 0)));
+    char *room = p && words ? dync__alloc_data(words) : NULL;
     dync__gemm x = {.b = g->b, .b_row = g->b_row, .b_col = g->b_col};
-    if (!p->data || (words && !room)) {
-        if (p->data) dync__free_data(p->data, p->bytes);
-        dync__free(p, sizeof *p);
+    if (!p || (words && !room)) {
+        dync__packed_put(p);
         return NULL;
     }
     if (words) dync__mm_b(g, room, g->b, &x);
-    dync__gemm_pack_b(g->type, g->n, k, x.b, x.b_row, x.b_col, p->data);
-    x.packed = p->data;
-    if (g->sums) dync__mm_offset(g, &x, p->data + panels);
+    dync__gemm_pack_b(g->type, g->n, k, x.b, x.b_row, x.b_col, p->at);
+    x.packed = p->at;
+    if (g->sums) dync__mm_offset(g, &x, p->at + panels);
     if (room) dync__free_data(room, words);
     return p;
 }
 
+/* All that packing goes by, but b. */
+DYNC__RARE static void dync__mm_panels_key(const dync__mm *g, dync__str *key)
+{
+    const int64_t word[] = {'m',      dync__target_level(),
+                            g->type,  g->in_dtype,
+                            g->dtype, g->converted,
+                            g->sums,  g->n,
+                            g->k,     g->b_row,
+                            g->b_col};
+    dync__str_addn(key, (const char *)word, sizeof word);
+}
+
+/* Those that another call keeps; where there are none and b is what it was in the run before, made.
+ * Under the call's lock. */
+DYNC__RARE static dync__packed *dync__mm_panels_find(const dync__mm *g,
+                                                     const dync__packed_source *source, bool again)
+{
+    dync__str key = {0};
+    dync__mm_panels_key(g, &key);
+    dync__packed *p = key.failed ? NULL : dync__packed_find(source, &key);
+    if (!p && again && (p = dync__mm_panels_new(g, source))) dync__packed_keep(p, &key);
+    if (key.failed || (again && !p)) dync_clear_error(); /* b is packed in every run */
+    dync__str_free(&key);
+    return p;
+}
+
 /* The panels of b with a use for the caller, or NULL. */
-DYNC__RARE static dync__mm_panels *dync__mm_panels_get(const dync__mm *g)
+DYNC__RARE static dync__packed *dync__mm_panels_get(const dync__mm *g)
 {
     const dync__kcall *c = g->call;
     const dync__tensor *t = dync__mm_input(c);
@@ -545,21 +543,21 @@ DYNC__RARE static dync__mm_panels *dync__mm_panels_get(const dync__mm *g)
     if (!state || !state->keeps || !t ||
         (t->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED)))
         return NULL;
-    dync__mm_source now = {g->b, t->storage->id, t->storage->version};
+    dync__packed_source now = {g->b, t->storage->id, 0, t->storage->version};
     dync__lock(&state->lock);
-    dync__mm_panels *p = state->kept && dync__mm_same(&state->kept->source, &now) ? state->kept
-                                                                                  : NULL,
-                    *old = NULL;
-    bool again = !p && dync__mm_same(&state->seen, &now);
-    if (p) (void)DYNC__ATOMIC_INC(&p->users);
-    state->seen = now;
-    if (again && (p = dync__mm_panels_new(g, &now))) {
+    dync__packed *p = state->kept && dync__packed_same(&state->kept->source, &now) ? state->kept
+                                                                                   : NULL,
+                 *old = NULL;
+    bool again = !p && dync__packed_same(&state->seen, &now);
+    if (p) {
+        (void)DYNC__ATOMIC_INC(&p->users);
+    } else if ((p = dync__mm_panels_find(g, &now, again))) {
         old = state->kept;
         state->kept = p;
     }
+    state->seen = now;
     dync__unlock(&state->lock);
-    if (again && !p) dync_clear_error(); /* without memory b is packed in every run */
-    dync__mm_panels_put(old);
+    dync__packed_forget(old);
     return p;
 }
 
@@ -567,7 +565,7 @@ DYNC__RARE static void dync__mm_drop(void *state_)
 {
     dync__mm_state *state = state_;
     if (!state) return;
-    dync__mm_panels_put(state->kept);
+    dync__packed_forget(state->kept);
     dync__gemm_fixed_free(state->fixed);
     dync__free(state, sizeof *state);
 }
@@ -664,14 +662,14 @@ static dync_status dync__mm_run(dync__mm *g)
     bool alone = g->call->scratch_bytes > 0; /* products share it */
     double work = (double)g->batches * (double)g->m * (double)g->n * (double)g->k;
     int threads = alone || g->batches < 4 ? 1 : dync__pool_worth(work / DYNC__MACS_PER_NS);
-    dync__mm_panels *panels = g->call->state ? dync__mm_panels_get(g) : NULL;
-    if (panels) g->packed = panels->data;
+    dync__packed *panels = g->call->state ? dync__mm_panels_get(g) : NULL;
+    if (panels) g->packed = panels->at;
     g->panels = dync__mm_keeps(g);
     if (threads > 1 && g->batches >= 2 * threads)
         dync__pool_run(dync__mm_part, g, threads);
     else
         dync__mm_part(g, 0, 1);
-    dync__mm_panels_put(panels);
+    dync__packed_put(panels);
     if (g->call->epilogue && g->told != g->batches)
         return dync__code_run(g->call->epilogue, g->data + g->call->n, 0, 0);
     return g->status;
