@@ -359,4 +359,6 @@ DYNC__FN dync_status dync__sized_compile(
 /* The graph interpreter as an inner compiler (aot_eager). */
 DYNC__FN dync_status dync__inner_interpret(void *user, dync__graph *, bool is_backward,
                                            const dync__options *options, dync__inner *out);
+/* Does the node stand for an input as the user's graph sees it? */
+DYNC__FN bool dync__aot_is_entry(const struct dync__gnode *node);
 #endif

@@ -8,26 +8,12 @@
  * algorithm (1970). */
 #include "../dync.in.h"
 #include "partition.h"
+#include "mincut.h"
 DYNC__COLD
-
-typedef struct dync__flow_edge {
-    int to, next;
-    int64_t room;
-} dync__flow_edge;
-/* A residual network. head[v] is v's newest edge (-1: none), which edge.next continues; at[v] is
- * the edge at which the search goes on; queue holds vertices in dync__flow_levels and edges in
- * dync__flow_augment. */
-typedef struct dync__flow {
-    int n, n_edges, room_edges;
-    int *head, *level, *at, *queue;
-    dync__flow_edge *edge; /* the reverse of edge e is e ^ 1 */
-} dync__flow;
-/* A quarter of the range, so that a sum of a few such capacities does not overflow. */
-static const int64_t dync__flow_infinite = INT64_MAX / 4;
 
 /* An edge of capacity `room` and its reverse of capacity 0, side by side. The caller has made
  * room for both (room_edges). */
-static void dync__flow_add(dync__flow *f, int from, int to, int64_t room)
+DYNC__FN void dync__flow_add(dync__flow *f, int from, int to, int64_t room)
 {
     f->edge[f->n_edges] = (dync__flow_edge){to, f->head[from], room};
     f->head[from] = f->n_edges++;
@@ -36,7 +22,7 @@ static void dync__flow_add(dync__flow *f, int from, int to, int64_t room)
 }
 
 /* Distances from the source over edges that have room; false: the sink is out of reach. */
-static bool dync__flow_levels(dync__flow *f, int source, int sink)
+DYNC__FN bool dync__flow_levels(dync__flow *f, int source, int sink)
 {
     for (int i = 0; i < f->n; i++) f->level[i] = -1;
     int first = 0, last = 0;
@@ -55,7 +41,7 @@ static bool dync__flow_levels(dync__flow *f, int source, int sink)
 
 /* One augmenting path along growing levels, kept in queue as edges. Iterative: graphs may be
  * deep. */
-static bool dync__flow_augment(dync__flow *f, int source, int sink)
+DYNC__FN bool dync__flow_augment(dync__flow *f, int source, int sink)
 {
     int depth = 0, v = source;
     while (v != sink) {
@@ -72,7 +58,7 @@ static bool dync__flow_augment(dync__flow *f, int source, int sink)
             v = f->edge[f->queue[--depth] ^ 1].to;
         }
     }
-    int64_t least = dync__flow_infinite;
+    int64_t least = DYNC__FLOW_INFINITE;
     for (int i = 0; i < depth; i++) least = DYNC__MIN(least, f->edge[f->queue[i]].room);
     for (int i = 0; i < depth; i++) {
         f->edge[f->queue[i]].room -= least;
@@ -101,7 +87,7 @@ DYNC__FN int64_t dync__aot_bytes(const dync__node *n)
 /* May backward compute the value again? Random operators would draw other numbers, and a write
  * must not happen twice. Kernel calls (products, convolutions) only where their row says that
  * they fuse. */
-static bool dync__op_recomputable(const dync__node *n)
+DYNC__FN bool dync__op_recomputable(const dync__node *n)
 {
     if (n->op == DYNC__NODE_GETITEM) return true;
     if (n->op < 0) return false;
@@ -121,30 +107,6 @@ static bool dync__pair_fusible(const dync__node *a, const dync__node *b)
 {
     return b->op == DYNC__OP_cat || (dync__op_fusible(a) && dync__op_fusible(b));
 }
-
-/* ---- rules ----------------------------------------------------------------------------------- */
-/* The rules that forbid computing a value again. They are PyTorch's config.ban_recompute_*; a
- * memory budget switches them off one after another. */
-typedef struct dync__part_rules {
-    bool used_far_apart, long_chains, materialized, reductions, not_listed;
-} dync__part_rules;
-enum { DYNC__PART_NEVER = 1000000000 };
-typedef struct dync__mincut_state {
-    dync__cutter *c;
-    dync__part_rules rules;
-    int *distance; /* to the nearest backward node; DYNC__PART_NEVER and more: there is none */
-    int *order;    /* place among the forward's nodes */
-    /* not computed again; freed: rules do not count (memory budget); decides: a comparison whose
-     * outcome backward uses depends on the value */
-    bool *banned, *freed, *decides;
-    int *heap, *seen; /* scratch */
-    int round;
-    bool *saved;
-} dync__mincut_state;
-
-#define DYNC__EACH_USER(c, i, u)           \
-    for (int u##_ = (c)->first_user[i], u; \
-         u##_ < (c)->first_user[(i) + 1] && ((u = (c)->user[u##_]), true); u##_++)
 
 /* Does backward read this value, or a view of it, in an operator that does not fuse with it?
  * Then backward has it in memory in any case, and to compute it again would save no traffic.
@@ -179,13 +141,13 @@ static void dync__part_input_bytes(void *user, dync__arg *a)
 /* A reduction computed again adds in another order where its loop is cut otherwise: its last bits
  * may differ. That does no harm until they decide something: `y == amax(y)` in the gradient of amax
  * is true nowhere if y was computed again from another mean. */
-static bool dync__part_must_agree(const dync__mincut_state *m, int i)
+DYNC__FN bool dync__part_must_agree(const dync__mincut_state *m, int i)
 {
     const dync__node *n = m->c->joint->node.at[i];
     return m->decides[i] && n->op >= 0 && dync__op_info(n->op)->cls == DYNC__REDUCE;
 }
 /* From the end, as users stand behind what they use. */
-static void dync__part_decisions(dync__mincut_state *m)
+DYNC__FN void dync__part_decisions(dync__mincut_state *m)
 {
     const dync__cutter *c = m->c;
     for (int i = c->n - 1; i >= 0; i--) {
@@ -200,7 +162,7 @@ static void dync__part_decisions(dync__mincut_state *m)
 /* Must this forward node not be computed again? Besides the operator itself two rules on its
  * value count: it is read by an operator that cannot fuse with it, or it is less than a quarter
  * of its inputs (a reduction), so that saving it is cheap. */
-static bool dync__part_should_ban(dync__mincut_state *m, int i)
+DYNC__FN bool dync__part_should_ban(dync__mincut_state *m, int i)
 {
     dync__node *n = m->c->joint->node.at[i];
     if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) return false;
@@ -220,7 +182,7 @@ static bool dync__part_should_ban(dync__mincut_state *m, int i)
 
 /* Views cost nothing to make again and are never banned; nor is what the memory budget has
  * freed. */
-static void dync__part_ban(dync__mincut_state *m, int i)
+DYNC__FN void dync__part_ban(dync__mincut_state *m, int i)
 {
     dync__node *n = m->c->joint->node.at[i];
     if (!dync__aot_is_view(n) && (!m->freed[i] || dync__part_must_agree(m, i))) m->banned[i] = true;
@@ -241,16 +203,16 @@ static bool dync__part_materialized(const dync__cutter *c, int i)
 /* What it costs to save node i: its bytes, times 1.1 for each step to the nearest backward node
  * (at most 100 steps), so that of two equal values the one nearer to backward is saved; doubled
  * where forward would not have written it. Lists cannot be saved: infinite. */
-static int64_t dync__part_weight(const dync__mincut_state *m, int i)
+DYNC__FN int64_t dync__part_weight(const dync__mincut_state *m, int i)
 {
     dync__node *n = m->c->joint->node.at[i];
-    if (n->nout != 1 || !n->has_info) return dync__flow_infinite;
+    if (n->nout != 1 || !n->has_info) return DYNC__FLOW_INFINITE;
     double w = (double)dync__aot_bytes(n);
     for (int d = DYNC__MAX(DYNC__MIN(m->distance[i], 100), 1); d > 0; d--) w *= 1.1;
     w = floor(w);
     if (!dync__part_materialized(m->c, i)) w *= 2;
     if (w < 1) w = 1; /* no elements: an edge without room would look cut */
-    return w > 1e17 ? dync__flow_infinite / 8 : (int64_t)w;
+    return w > 1e17 ? DYNC__FLOW_INFINITE / 8 : (int64_t)w;
 }
 
 /* ---- heuristics against long recomputation --------------------------------------------------- */
@@ -318,7 +280,7 @@ static int dync__part_first_unfusible(dync__mincut_state *m, int start, int last
 /* A value whose users lie on both sides of an operator that cannot fuse would have to stay
  * alive, or be computed twice: its later users are banned from being computed again. PyTorch's
  * rule "used in the same pass but far apart". */
-static void dync__part_far_apart(dync__mincut_state *m)
+DYNC__FN void dync__part_far_apart(dync__mincut_state *m)
 {
     const dync__cutter *c = m->c;
     dync__node *const *at = c->joint->node.at;
@@ -338,7 +300,7 @@ static void dync__part_far_apart(dync__mincut_state *m)
 }
 
 /* A chain of fusible nodes that is longer than a hundred is cut somewhere. */
-static void dync__part_long_chains(dync__mincut_state *m)
+DYNC__FN void dync__part_long_chains(dync__mincut_state *m)
 {
     const dync__cutter *c = m->c;
     dync__node *const *at = c->joint->node.at;
@@ -362,146 +324,3 @@ static void dync__part_long_chains(dync__mincut_state *m)
         }
     }
 }
-
-/* ---- the cut --------------------------------------------------------------------------------- */
-/* Fills `banned` anew from the rules that are on. Inputs are banned too: they exist already. */
-static void dync__part_bans(dync__mincut_state *m)
-{
-    const dync__cutter *c = m->c;
-    memset(m->banned, 0, (size_t)c->n);
-    for (int i = 0; i < c->n; i++)
-        if (c->input[i] || (c->fw[i] && dync__part_should_ban(m, i))) dync__part_ban(m, i);
-    for (int i = 0; i < c->n; i++) /* random values exist once, whoever asks */
-        if (!c->input[i] && c->joint->node.at[i]->op >= 0 &&
-            (dync__op_info(c->joint->node.at[i]->op)->flags & DYNC__OP_RANDOM))
-            m->banned[i] = true;
-    if (m->rules.used_far_apart) dync__part_far_apart(m);
-    if (m->rules.long_chains) dync__part_long_chains(m);
-}
-
-/* One minimum cut. Vertex 2i is "node i is needed", 2i + 1 is "its value is there"; the edge
- * between them weighs what saving costs. After the flow, a node is saved where its first vertex
- * can still be reached from the source and its second cannot. */
-static dync_status dync__part_solve(dync__mincut_state *m)
-{
-    dync__cutter *c = m->c;
-    int source = 2 * c->n, sink = source + 1, n_users = c->first_user[c->n];
-    dync__arena arena = {0};
-    dync__flow f = {.n = sink + 1, .room_edges = 2 * (3 * c->n + n_users)};
-    f.head = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.head);
-    f.level = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.level);
-    f.at = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.at);
-    f.queue = dync__arena_alloc(&arena, (size_t)f.n * sizeof *f.queue);
-    f.edge = dync__arena_alloc(&arena, (size_t)(f.room_edges + 1) * sizeof *f.edge);
-    if (!f.head || !f.level || !f.at || !f.queue || !f.edge) {
-        dync__arena_free(&arena);
-        return DYNC_ERR_MEMORY;
-    }
-    for (int i = 0; i < f.n; i++) f.head[i] = -1;
-    dync__part_bans(m);
-    for (int i = 0; i < c->n; i++) {
-        if (!dync__part_live(c, i)) continue;
-        if (c->late[i] || c->given[i])
-            dync__flow_add(&f, c->given[i] ? 2 * i + 1 : 2 * i, sink, dync__flow_infinite);
-        if (c->late[i]) continue;
-        if (m->banned[i]) dync__flow_add(&f, source, 2 * i, dync__flow_infinite);
-        dync__flow_add(&f, 2 * i, 2 * i + 1, dync__part_weight(m, i));
-        DYNC__EACH_USER(c, i, u) dync__flow_add(&f, 2 * i + 1, 2 * u, dync__flow_infinite);
-    }
-    while (dync__flow_levels(&f, source, sink)) {
-        memcpy(f.at, f.head, (size_t)f.n * sizeof *f.at);
-        while (dync__flow_augment(&f, source, sink)) {}
-    }
-    for (int i = 0; i < c->n; i++)
-        m->saved[i] = dync__part_live(c, i) && f.level[2 * i] >= 0 && f.level[2 * i + 1] < 0;
-    dync__arena_free(&arena);
-    return DYNC_OK;
-}
-
-/* Each forward node's place among forward nodes, and its distance to the nearest node that is
- * not forward. One sweep from the end is enough: users stand behind what they use. */
-static void dync__part_measure(dync__mincut_state *m)
-{
-    const dync__cutter *c = m->c;
-    int order = 0;
-    for (int i = 0; i < c->n; i++) m->order[i] = c->fw[i] ? order++ : 0;
-    for (int i = c->n - 1; i >= 0; i--) {
-        m->distance[i] = c->fw[i] ? DYNC__PART_NEVER : 0;
-        if (!c->fw[i]) continue;
-        DYNC__EACH_USER(c, i, u) m->distance[i] = DYNC__MIN(m->distance[i], m->distance[u] + 1);
-    }
-}
-
-/* ---- a memory budget below 1: rules are dropped one after another, then values are freed from
- * them */
-static double dync__part_activations(const dync__mincut_state *m)
-{
-    double bytes = 0;
-    for (int i = 0; i < m->c->n; i++)
-        if (m->saved[i] && !m->c->input[i])
-            bytes += (double)dync__aot_bytes(m->c->joint->node.at[i]);
-    return bytes;
-}
-
-/* The saved value whose bytes are bought most cheaply: pointwise before kernels, large before
- * small. -1: none is left. */
-static int dync__part_cheapest(const dync__mincut_state *m)
-{
-    int best = -1;
-    double best_gain = 0;
-    for (int i = 0; i < m->c->n; i++) {
-        const dync__node *n = m->c->joint->node.at[i];
-        if (!m->saved[i] || m->c->input[i] || m->freed[i] || n->op < 0 ||
-            dync__part_must_agree(m, i) ||
-            (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)))
-            continue;
-        double gain = (double)dync__aot_bytes(n) * (dync__op_recomputable(n) ? 16 : 1);
-        if (gain > best_gain) {
-            best_gain = gain;
-            best = i;
-        }
-    }
-    return best;
-}
-
-/* budget is a share of what the plain cut saves. The rules are dropped in two steps; while that
- * does not suffice one saved value after another is freed and the cut solved again. May end
- * above the limit where nothing more can be freed. */
-static dync_status dync__part_within_budget(dync__mincut_state *m)
-{
-    double limit = m->c->budget * dync__part_activations(m);
-    m->rules.used_far_apart = m->rules.long_chains = m->rules.materialized = false;
-    DYNC__TRY(dync__part_solve(m));
-    if (dync__part_activations(m) > limit) {
-        m->rules.not_listed = m->rules.reductions = false;
-        DYNC__TRY(dync__part_solve(m));
-    }
-    for (int free_one;
-         dync__part_activations(m) > limit && (free_one = dync__part_cheapest(m)) >= 0;) {
-        m->freed[free_one] = true;
-        DYNC__TRY(dync__part_solve(m));
-    }
-    return DYNC_OK;
-}
-
-/* Fills c->saved; scratch comes from the cutter's arena. The sets fw, late and given and the
- * user lists must be there. DYNC_ERR_MEMORY is the only failure. */
-DYNC__FN dync_status dync__mincut(dync__cutter *c)
-{
-    dync__mincut_state m = {.c = c, .rules = {true, true, true, true, true}, .saved = c->saved};
-    size_t n = (size_t)c->n + 1;
-    m.distance = dync__arena_alloc(&c->arena, n * sizeof *m.distance);
-    m.order = dync__arena_alloc(&c->arena, n * sizeof *m.order);
-    m.banned = dync__arena_alloc(&c->arena, n);
-    m.freed = dync__arena_alloc(&c->arena, n);
-    m.decides = dync__arena_alloc(&c->arena, n);
-    m.heap = dync__arena_alloc(&c->arena, (3 * n + (size_t)c->first_user[c->n]) * sizeof *m.heap);
-    m.seen = dync__arena_alloc(&c->arena, n * sizeof *m.seen);
-    if (!m.distance || !m.order || !m.banned || !m.freed || !m.decides || !m.heap || !m.seen)
-        return DYNC_ERR_MEMORY;
-    dync__part_measure(&m);
-    dync__part_decisions(&m);
-    DYNC__TRY(dync__part_solve(&m));
-    return c->budget < 1 ? dync__part_within_budget(&m) : DYNC_OK;
-}
-#undef DYNC__EACH_USER

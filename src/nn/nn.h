@@ -105,4 +105,6 @@ DYNC__FN dync_value dync__module_forward(dync__module *, int nargs, const dync_v
 /* The dotted path of a parameter from root, "0.weight", by tensor identity (into out); false if it
  * is not one of root's. */
 DYNC__FN bool dync__module_path_of(const dync__module *root, const dync__tensor *, dync__str *out);
+DYNC__FN dync__module *dync__module_walk(dync__module *m, const char *path, const char **last,
+                                         const char *what);
 #endif
