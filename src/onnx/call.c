@@ -305,8 +305,17 @@ DYNC__FN dync_tensor *dync__oi_tensor_f(int dtype, int ndim, const int64_t *shap
 }
 
 /* cat along dim, or stack. An element that is NULL has its error recorded: NULL. */
+enum { DYNC__OI_JOINED = 24 }; /* tensors that one step of a plan joins */
+/* recursion: many are joined in groups */
 DYNC__FN dync_tensor *dync__oi_list(int n, dync_tensor *const *t, int dim, bool stack)
 {
+    int groups = (n + DYNC__OI_JOINED - 1) / DYNC__OI_JOINED;
+    dync_tensor **part = groups > 1 ? dync__scope_alloc((size_t)groups * sizeof(*part)) : NULL;
+    for (int i = 0; part && i < groups; i++) {
+        int from = i * DYNC__OI_JOINED, k = DYNC__MIN(n - from, DYNC__OI_JOINED);
+        part[i] = dync__oi_list(k, t + from, dim, stack);
+    }
+    if (groups > 1) return part ? dync__oi_list(groups, part, dim, false) : NULL;
     dync_value list = dync__list_new(n);
     if (list.kind != DYNC_KIND_LIST) return NULL;
     for (int i = 0; i < n; i++) {
@@ -314,6 +323,19 @@ DYNC__FN dync_tensor *dync__oi_list(int n, dync_tensor *const *t, int dim, bool 
         dync__list_set(list, i, dync_v_tensor(t[i]));
     }
     return stack ? dync_stack(list, dim) : dync_cat(list, dim);
+}
+
+DYNC__FN dync_tensor *dync__oi_narrow(dync_tensor *x, int dim, int64_t from, int64_t n)
+{
+    return x ? (dync_slice)(x, dim, from, dync__sz_add(from, n), 1) : NULL;
+}
+
+DYNC__FN dync_tensor *dync__oi_shaped(dync_tensor *x, dync_dims shape)
+{
+    dync_dims now = dync__oi_sizes(x);
+    bool same = x && now.n == shape.n;
+    for (int i = 0; same && i < now.n; i++) same = now.d[i] == shape.d[i];
+    return same || !x ? x : dync_reshape(x, shape);
 }
 
 DYNC__FN dync_tensor *dync__oi_full(dync_dims shape, double value, int dtype)

@@ -157,8 +157,13 @@ static dync_status dync__onnx_outside_open(dync__onnx_files *f, const char *tens
     dync__str full = {0};
     dync__str_addf(&full, "%s/%s", f->folder, path);
     o->path = dync__strdup(path);
-    dync_status status = full.failed || !o->path ? DYNC_ERR_MEMORY
-                                                 : dync__blob_open(full.at, &o->blob);
+    if (!o->path) { /* no file without a path is found again */
+        dync__str_free(&full);
+        dync__free(o, sizeof *o);
+        f->at.n--;
+        return DYNC_ERR_MEMORY;
+    }
+    dync_status status = full.failed ? DYNC_ERR_MEMORY : dync__blob_open(full.at, &o->blob);
     dync__str_free(&full);
     *out = o;
     return status;

@@ -122,6 +122,18 @@ DYNC__FN dync_status dync__onnx_run(dync__onnx_loaded *l, dync_tensor *const *in
     return status == DYNC_OK ? dync__onnx_own_results(l, out) : status;
 }
 
+/* While a graph is made: what is known is a constant of the graph, of which each call gets a copy.
+ */
+static dync_status dync__onnx_copy_known(const dync__onnx_loaded *l, dync__onnx_value *out)
+{
+    for (int i = 0; i < l->n_outputs; i++) {
+        const dync__tensor *t = dync__open(out[i].t);
+        if (t && !(t->flags & DYNC__T_FAKE) && !(out[i].t = dync_clone(out[i].t)))
+            return dync_error();
+    }
+    return DYNC_OK;
+}
+
 /* The model walked over fakes, of the sizes that the ports tell (symbol). NULL + error;
  * DYNC_ERR_DATA_PTR: there is no graph of all calls. */
 static dync__graph *dync__onnx_trace(dync__onnx_loaded *l, const char *name)
@@ -142,9 +154,11 @@ static dync__graph *dync__onnx_trace(dync__onnx_loaded *l, const char *name)
         if (!in[i]) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     }
     if (status == DYNC_OK) status = dync__onnx_run(l, in, out);
+    if (status == DYNC_OK) status = dync__onnx_copy_known(l, out);
     if (status == DYNC_OK) status = dync__onnx_record_output(&r, l->n_outputs, out);
     dync__onnx_record_end(&r);
     dync__grad_off(grad_off);
+    if (status == DYNC_OK) status = dync__graph_dce(g);
     if (status == DYNC_OK) return g;
     dync__graph_unref(g);
     if (dync_error() == DYNC_OK) dync__fail(status, "ONNX: no graph could be made");

@@ -219,8 +219,8 @@ DYNC__FN dync_tensor *dync__oi_rotated(dync_tensor *x, dync_tensor *cosine, dync
                                        bool mixed)
 {
     int64_t dim = dync__oi_size(x, 3);
-    dync_tensor *a = mixed ? dync_slice(x, 3, 0, dim, 2) : dync_narrow(x, 3, 0, dim / 2);
-    dync_tensor *b = mixed ? dync_slice(x, 3, 1, dim, 2) : dync_narrow(x, 3, dim / 2, dim / 2);
+    dync_tensor *a = mixed ? dync_slice(x, 3, 0, dim, 2) : dync__oi_narrow(x, 3, 0, dim / 2);
+    dync_tensor *b = mixed ? dync_slice(x, 3, 1, dim, 2) : dync__oi_narrow(x, 3, dim / 2, dim / 2);
     dync_tensor *part[2] = {dync_sub(dync_mul(cosine, a), dync_mul(sine, b)),
                             dync_add(dync_mul(sine, a), dync_mul(cosine, b))};
     x = dync__oi_list(2, part, mixed ? 4 : 3, mixed);
@@ -246,7 +246,7 @@ DYNC__FN dync_status dync__oi_rotary(dync__onnx_call *c)
     int64_t all = dync__oi_size(x, 3), length = dync__oi_size(x, 2), batch = dync__oi_size(x, 0);
     if (dim < 1) dim = all;
     if (dim > all || dim % 2) return dync__oi_fail(c, DYNC_ERR_FORMAT, "dim %lld", (long long)dim);
-    if (dim < all) rest = dync_narrow(x, 3, dim, all - dim), x = dync_narrow(x, 3, 0, dim);
+    if (dim < all) rest = dync__oi_narrow(x, 3, dim, all - dim), x = dync__oi_narrow(x, 3, 0, dim);
     for (int i = 0; i < 2; i++) {
         dync_tensor **t = i ? &sine : &cosine;
         if (at) {
@@ -292,8 +292,9 @@ DYNC__FN dync_status dync__oi_causal_conv(dync__onnx_call *c)
     y = y ? dync_squeeze(y, 2) : NULL;
     if (y && !dync__oi_is(c, "activation", "none")) y = dync_silu(y);
     DYNC__TRY(dync__oi_out(c, 0, y));
-    return c->n_out > 1 ? dync__oi_out(c, 1, dync_narrow(x, 2, dync__oi_size(x, 2) - n + 1, n - 1))
-                        : DYNC_OK;
+    return c->n_out > 1
+               ? dync__oi_out(c, 1, dync__oi_narrow(x, 2, dync__oi_size(x, 2) - n + 1, n - 1))
+               : DYNC_OK;
 }
 
 /* ---- attention as a recurrence --------------------------------------------------------------- */

@@ -205,7 +205,7 @@ static dync_tensor *dync__oi_spread(dync_tensor *x, int dim, int64_t stride)
     d.d[dim] = dync__sz_mul(n, stride);
     x = x ? dync_reshape(x, d) : NULL;
     int64_t length = dync__sz_add(dync__sz_mul(dync__sz_sub(n, 1), stride), 1);
-    return x ? dync_narrow(x, dim, 0, length) : NULL;
+    return x ? dync__oi_narrow(x, dim, 0, length) : NULL;
 }
 
 /* Pads of the convolution over the spread input, after output_shape, auto_pad, output_padding. A

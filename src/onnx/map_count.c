@@ -52,7 +52,7 @@ static dync_tensor *dync__oi_grams_found(dync_tensor *x, const int64_t *pool, in
     dync_tensor *grams = dync__oi_tensor_i(DYNC_I64, 2, shape, pool), *same = NULL;
     if (length < 1) return dync__oi_full(dync_shape(dync__oi_size(x, 0), count), 0, DYNC_F32);
     for (int i = 0; i < n && grams; i++) {
-        dync_tensor *at = dync_unsqueeze(dync_narrow(x, 1, i * (skip + 1), length), 2);
+        dync_tensor *at = dync_unsqueeze(dync__oi_narrow(x, 1, i * (skip + 1), length), 2);
         at = at ? dync_eq(at, dync_select(grams, 1, i)) : NULL;
         same = same && at ? dync_logical_and(same, at) : at;
         if (!same) return NULL;

@@ -160,7 +160,8 @@ static dync_tensor *dync__oi_random(const dync__onnx_call *c, dync_tensor *like,
     dync_tensor *x = normal ? dync_randn_like(like) : dync_rand_like(like);
     double a = normal ? dync__oi_float(c, "mean") : dync__oi_float(c, "low"),
            b = normal ? dync__oi_float(c, "scale") : dync__oi_float(c, "high") - a;
-    x = x ? dync_add(dync_mul(x, b), a) : NULL;
+    if (x && b != 1) x = dync_mul(x, b);
+    if (x && a != 0) x = dync_add(x, a);
     return x ? dync_to_dtype(x, (dync_dtype)dtype) : NULL;
 }
 

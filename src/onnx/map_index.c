@@ -6,10 +6,18 @@
 #include "maps.h"
 DYNC__COLD
 
-DYNC__FN dync_tensor *dync__oi_index(dync_tensor *index, int64_t size)
+static bool dync__oi_from_front(const dync__onnx_call *c)
+{
+    for (int i = 0; i < c->node->metadata_props.n; i++)
+        if (strcmp(c->node->metadata_props.at[i]->key, DYNC__ONNX_FROM_FRONT) == 0) return true;
+    return false;
+}
+
+DYNC__FN dync_tensor *dync__oi_index(const dync__onnx_call *c, dync_tensor *index, int64_t size)
 {
     if (!index) return NULL;
     index = dync_to_dtype(index, DYNC_I64);
+    if (dync__oi_from_front(c)) return index;
     return index ? dync_where(dync_lt(index, 0), dync_add(index, dync__value_of_size(size)), index)
                  : NULL;
 }
@@ -22,6 +30,14 @@ static int64_t dync__oi_product(dync_dims d, int from, int to)
     return n;
 }
 
+/* An index of one number that is known: a view. */
+static bool dync__oi_one_place(const dync__onnx_call *c, dync_tensor *index, int64_t *out)
+{
+    const dync__tensor *t = dync__peek(index);
+    return t && t->lay.ndim == 0 && !(t->flags & DYNC__T_FAKE) &&
+           dync__oi_read_sizes(c, index, 1, out) == 1 && !dync__is_token(*out);
+}
+
 /* Output 0: slices of x along axis, by an index of any shape, which takes the place of that dim. By
  * an index [4, 6] along axis 1 of [2, 5, 3] it is [2, 4, 6, 3]. */
 DYNC__FN dync_status dync__oi_gathered(dync__onnx_call *c, dync_tensor *x, dync_tensor *index,
@@ -30,13 +46,17 @@ DYNC__FN dync_status dync__oi_gathered(dync__onnx_call *c, dync_tensor *x, dync_
     dync_dims d = dync__oi_sizes(x), at = dync__oi_sizes(index), out = {0, {0}};
     if (d.n + at.n - 1 > DYNC_MAX_DIMS)
         return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "more than %d dimensions", DYNC_MAX_DIMS);
-    index =
-        dync_reshape(dync__oi_index(index, d.d[axis]), dync_shape(dync__oi_product(at, 0, at.n)));
+    int64_t place;
+    if (dync__oi_one_place(c, index, &place))
+        return dync__oi_out(c, 0, dync_select(x, axis, place));
+    if (dync_error()) return dync_error();
+    index = dync__oi_shaped(dync__oi_index(c, index, d.d[axis]),
+                            dync_shape(dync__oi_product(at, 0, at.n)));
     dync_tensor *y = index ? dync_index_select(x, axis, index) : NULL;
     for (int i = 0; i < axis; i++) out.d[out.n++] = d.d[i];
     for (int i = 0; i < at.n; i++) out.d[out.n++] = at.d[i];
     for (int i = axis + 1; i < d.n; i++) out.d[out.n++] = d.d[i];
-    return dync__oi_out(c, 0, y ? dync_reshape(y, out) : NULL);
+    return dync__oi_out(c, 0, dync__oi_shaped(y, out));
 }
 
 DYNC__FN dync_status dync__oi_gather(dync__onnx_call *c)
@@ -53,18 +73,19 @@ DYNC__FN dync_status dync__oi_gather_elements(dync__onnx_call *c)
     dync_tensor *x = dync__oi_in(c, 0), *index;
     int axis;
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
-    index = dync__oi_index(dync__oi_in(c, 1), dync__oi_extent(x, axis));
+    index = dync__oi_index(c, dync__oi_in(c, 1), dync__oi_extent(x, axis));
     return dync__oi_out(c, 0, index ? dync_gather(x, axis, index) : NULL);
 }
 
 /* index [..., k] over dims from `first` on as one number a row, flat and row major: the index 1 2
  * of dims 3 4 is 1 * 4 + 2. NULL + error. */
-static dync_tensor *dync__oi_flat_index(dync_tensor *index, dync_dims d, int first)
+static dync_tensor *dync__oi_flat_index(const dync__onnx_call *c, dync_tensor *index, dync_dims d,
+                                        int first)
 {
     int rank = dync__oi_rank(index), k = (int)dync__oi_size(index, rank - 1);
     dync_tensor *flat = NULL;
     for (int i = 0; i < k; i++) {
-        dync_tensor *one = dync__oi_index(dync_select(index, rank - 1, i), d.d[first + i]);
+        dync_tensor *one = dync__oi_index(c, dync_select(index, rank - 1, i), d.d[first + i]);
         flat = flat ? dync_add(dync_mul(flat, dync__value_of_size(d.d[first + i])), one) : one;
     }
     if (!flat) return NULL;
@@ -85,7 +106,7 @@ DYNC__FN dync_status dync__oi_gather_nd(dync__onnx_call *c)
     int k = (int)at.d[at.n - 1];
     int64_t batches = dync__oi_product(d, 0, b), rows = dync__oi_product(d, b, b + k),
             rest = dync__oi_product(d, b + k, d.n);
-    dync_tensor *flat = dync__oi_flat_index(index, d, b);
+    dync_tensor *flat = dync__oi_flat_index(c, index, d, b);
     if (flat && b) {
         int64_t each = dync__oi_product(at, b, at.n - 1);
         dync_tensor *from = dync_unsqueeze(dync__oi_arange(0, batches, rows, DYNC_I64), 1);
@@ -113,7 +134,8 @@ static dync_tensor *dync__oi_scatter_with(const dync__onnx_call *c, dync_tensor 
         return NULL;
     }
     for (int64_t i = 0; i < n && x; i++) {
-        dync_tensor *at = dync_narrow(index, axis, i, 1), *u = dync_narrow(updates, axis, i, 1);
+        dync_tensor *at = dync__oi_narrow(index, axis, i, 1),
+                    *u = dync__oi_narrow(updates, axis, i, 1);
         dync_tensor *now = dync_gather(x, axis, at);
         now = mul ? dync_mul(now, u) : low ? dync_minimum(now, u) : dync_maximum(now, u);
         x = now ? dync_scatter(x, axis, at, now) : NULL;
@@ -138,7 +160,7 @@ DYNC__FN dync_status dync__oi_scatter_elements(dync__onnx_call *c)
     dync_tensor *x = dync__oi_in(c, 0);
     int axis;
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
-    dync_tensor *index = dync__oi_index(dync__oi_in(c, 1), dync__oi_extent(x, axis));
+    dync_tensor *index = dync__oi_index(c, dync__oi_in(c, 1), dync__oi_extent(x, axis));
     return dync__oi_out(c, 0, dync__oi_scattered(c, x, index, dync__oi_in(c, 2), axis));
 }
 
@@ -152,7 +174,7 @@ DYNC__FN dync_status dync__oi_scatter_nd(dync__onnx_call *c)
     if (k < 1 || k > d.n) return dync__oi_fail(c, DYNC_ERR_SHAPE, "the indices do not fit");
     int64_t rows = dync__oi_product(d, 0, k), rest = dync__oi_product(d, k, d.n),
             n = dync__oi_product(at, 0, at.n - 1);
-    dync_tensor *flat = dync__oi_flat_index(index, d, 0);
+    dync_tensor *flat = dync__oi_flat_index(c, index, d, 0);
     if (flat) flat = dync_expand(dync_reshape(flat, dync_shape(n, 1)), dync_shape(n, rest));
     x = dync_reshape(x, dync_shape(rows, rest));
     u = dync_reshape(u, dync_shape(n, rest));
@@ -193,7 +215,7 @@ DYNC__FN dync_status dync__oi_one_hot(dync__onnx_call *c)
         return dync_error();
     one.n = d.n + 1;
     for (int i = 0; i <= d.n; i++) one.d[i] = i == axis ? depth : 1;
-    index = dync_unsqueeze(dync__oi_index(index, depth), axis);
+    index = dync_unsqueeze(dync__oi_index(c, index, depth), axis);
     dync_tensor *on = dync_eq(index, dync_reshape(dync__oi_arange(0, depth, 1, DYNC_I64), one));
     dync_tensor *y = on ? dync_where(on, dync_select(values, 0, 1), dync_select(values, 0, 0))
                         : NULL;

@@ -38,6 +38,49 @@ static dync_status dync__oi_named_act(dync__onnx_call *c, dync_tensor *y, int n,
     return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "the activation");
 }
 
+/* x [N, C, ...] in groups of channels, scale and bias [C], then silu where the node asks for it */
+static dync_tensor *dync__oi_groups_normed(dync__onnx_call *c, dync_tensor *x)
+{
+    int64_t groups = dync__oi_int(c, "groups"), channels = dync__oi_size(x, 1);
+    dync_dtype dtype = (dync_dtype)dync__oi_type(x);
+    dync_tensor *scale = dync__oi_in(c, 1), *bias = dync__oi_in(c, 2);
+    if (groups < 1 || channels % groups || dync__oi_rank(scale) != 1 || dync__oi_rank(bias) != 1 ||
+        dync__oi_size(scale, 0) != channels || dync__oi_size(bias, 0) != channels) {
+        dync__oi_fail(c, DYNC_ERR_SHAPE, "%lld groups of %lld channels", (long long)groups,
+                      (long long)channels);
+        return NULL;
+    }
+    x = dync_group_norm(dync_to_dtype(x, DYNC_F32), groups, dync_to_dtype(scale, DYNC_F32),
+                        dync_to_dtype(bias, DYNC_F32), dync__oi_float(c, "epsilon"));
+    if (dync__oi_int(c, "activation") == 1 && x) x = dync_silu(x);
+    return x ? dync_to_dtype(x, dtype) : NULL;
+}
+
+/* Inputs x [N, H, W, C], or [N, C, H, W] without channels_last, scale and bias [C]; SkipGroupNorm
+ * has a skip like x, [N, 1, 1, C] or [N, C] and a bias [C], both added first: output 1. Halves are
+ * computed in f32. */
+DYNC__FN dync_status dync__oi_ms_group_norm(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0), *skip = dync__oi_in(c, 3), *bias = dync__oi_in(c, 4);
+    int64_t act = dync__oi_int(c, "activation");
+    bool last = dync__oi_int(c, "channels_last") != 0;
+    if (dync__oi_rank(x) != 4) return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected four dimensions");
+    if (act != 0 && act != 1)
+        return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "activation %lld", (long long)act);
+    if (last) x = dync_permute(x, dync_shape(0, 3, 1, 2));
+    if (skip && dync__oi_rank(skip) == 2)
+        skip = dync_unsqueeze(dync_unsqueeze(skip, 2), 3);
+    else if (skip && last)
+        skip = dync_permute(skip, dync_shape(0, 3, 1, 2));
+    if (skip && x) x = dync_add(x, skip);
+    if (bias && x) x = dync_add(x, dync__oi_channels(bias, 4));
+    if (!x) return dync_error();
+    if (c->n_out > 1)
+        DYNC__TRY(dync__oi_out(c, 1, last ? dync_permute(x, dync_shape(0, 2, 3, 1)) : x));
+    x = dync__oi_groups_normed(c, x);
+    return dync__oi_out(c, 0, x && last ? dync_permute(x, dync_shape(0, 2, 3, 1)) : x);
+}
+
 /* A convolution, a sum (input 3), an activation by name. */
 DYNC__FN dync_status dync__oi_fused_conv(dync__onnx_call *c)
 {
@@ -98,11 +141,12 @@ DYNC__FN dync_status dync__oi_skip_norm(dync__onnx_call *c)
 }
 
 /* rows of a table [N, H] by ids of any shape */
-static dync_tensor *dync__oi_rows_of(dync_tensor *table, dync_tensor *ids)
+static dync_tensor *dync__oi_rows_of(const dync__onnx_call *c, dync_tensor *table, dync_tensor *ids)
 {
     dync_dims d = dync__oi_shape(ids);
     if (!table || !ids || dync__oi_rank(table) != 2 || d.n == DYNC_MAX_DIMS) return NULL;
-    dync_tensor *flat = dync__oi_index(dync_reshape(ids, dync_shape(-1)), dync__oi_size(table, 0));
+    dync_tensor *flat =
+        dync__oi_index(c, dync_reshape(ids, dync_shape(-1)), dync__oi_size(table, 0));
     dync_tensor *y = flat ? dync_index_select(table, 0, flat) : NULL;
     d.d[d.n++] = dync__oi_size(table, 1);
     return y ? dync_reshape(y, d) : NULL;
@@ -121,10 +165,10 @@ static dync_status dync__oi_embedded(dync__onnx_call *c, const dync__oi_embed *e
     dync_tensor *mean, *rstd, *y, *n;
     if (d.n != 2) return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected ids [batch, length]");
     dync_tensor *at = e->at ? e->at : dync__oi_arange(0, d.d[1], 1, DYNC_I64);
-    dync_tensor *x = dync__oi_rows_of(e->word, e->ids), *p = dync__oi_rows_of(e->place, at);
+    dync_tensor *x = dync__oi_rows_of(c, e->word, e->ids), *p = dync__oi_rows_of(c, e->place, at);
     if (x && p) x = dync_add(x, p);
     if (e->kind && e->kinds && x) {
-        p = dync__oi_rows_of(e->kind, e->kinds);
+        p = dync__oi_rows_of(c, e->kind, e->kinds);
         x = p ? dync_add(x, p) : NULL;
     }
     if (!x || !p)
@@ -206,14 +250,14 @@ DYNC__FN dync_status dync__oi_inverse(dync__onnx_call *c)
     x = dync__oi_list(2, both, 2, false); /* [b, n, 2n] */
     for (int64_t k = 0; k < n && x; k++) {
         dync_tensor *at = dync_add(
-            dync_argmax(dync_abs(dync_narrow(dync_select(x, 2, k), 1, k, n - k)), 1, true), k);
+            dync_argmax(dync_abs(dync__oi_narrow(dync_select(x, 2, k), 1, k, n - k)), 1, true), k);
         dync_tensor *index = dync_expand(dync_unsqueeze(at, 2), dync_shape(b, 1, 2 * n));
         dync_tensor *pivot = dync_gather(x, 1, index);
-        x = dync_scatter(x, 1, index, dync_narrow(x, 1, k, 1));
-        pivot = dync_div(pivot, dync_narrow(pivot, 2, k, 1)); /* [b, 1, 2n] */
-        dync_tensor *rest = dync_sub(x, dync_mul(dync_narrow(x, 2, k, 1), pivot));
+        x = dync_scatter(x, 1, index, dync__oi_narrow(x, 1, k, 1));
+        pivot = dync_div(pivot, dync__oi_narrow(pivot, 2, k, 1)); /* [b, 1, 2n] */
+        dync_tensor *rest = dync_sub(x, dync_mul(dync__oi_narrow(x, 2, k, 1), pivot));
         x = dync_where(dync_unsqueeze(dync_eq(row, k), 1), pivot, rest);
     }
-    x = x ? dync_narrow(x, 2, n, n) : NULL;
+    x = x ? dync__oi_narrow(x, 2, n, n) : NULL;
     return dync__oi_out(c, 0, x ? dync_reshape(x, d) : NULL);
 }

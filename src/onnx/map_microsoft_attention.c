@@ -39,7 +39,7 @@ static dync_tensor *dync__oi_attend(dync_tensor *q, dync_tensor *k, dync_tensor 
         d.d[3] = 1;
         dync_tensor *both[2] = {s, dync_expand(f->sink, d)};
         s = dync_softmax(dync__oi_list(2, both, 3, false), -1);
-        s = s ? dync_narrow(s, 3, 0, keys) : NULL;
+        s = s ? dync__oi_narrow(s, 3, 0, keys) : NULL;
     } else if (s) {
         s = dync_softmax(s, -1);
     }
@@ -87,7 +87,31 @@ static dync_tensor *dync__oi_part(const dync__onnx_call *c, dync_tensor *x, int6
         dync__oi_fail(c, DYNC_ERR_SHAPE, "sizes of query, key and value");
         return NULL;
     }
-    return dync__oi_heads(c, dync_narrow(x, 2, from, n), dync__oi_int(c, "num_heads"));
+    return dync__oi_heads(c, dync__oi_narrow(x, 2, from, n), dync__oi_int(c, "num_heads"));
+}
+
+/* do_rotary: x [B, H, S, D] turned by the places past, past + 1, ...: the pairs (i, i + n / 2) of
+ * the first n numbers of a head (rotary_embedding_dim; 0: all) by place / 10000^(2 i / n). */
+static dync_tensor *dync__oi_turned(const dync__onnx_call *c, dync_tensor *x, int64_t past)
+{
+    int64_t all = dync__oi_size(x, 3), n = dync__oi_int(c, "rotary_embedding_dim");
+    if (n == 0) n = all;
+    if (n < 2 || n % 2 || n > all) {
+        dync__oi_fail(c, DYNC_ERR_SHAPE, "rotations of %lld of %lld numbers", (long long)n,
+                      (long long)all);
+        return NULL;
+    }
+    dync_tensor *at = dync__oi_arange(past, dync__oi_size(x, 2), 1, DYNC_F64);
+    dync_tensor *rate = dync_mul(dync__oi_arange(0, n / 2, 1, DYNC_F64), -2 * log(1e4) / (double)n);
+    dync_tensor *angle = at && rate ? dync_mul(dync_unsqueeze(at, 1), dync_exp(rate)) : NULL;
+    if (!angle) return NULL;
+    dync_dtype dtype = (dync_dtype)dync__oi_type(x);
+    dync_tensor *whole[2] = {dync__oi_rotated(dync__oi_narrow(x, 3, 0, n),
+                                              dync_to_dtype(dync_cos(angle), dtype),
+                                              dync_to_dtype(dync_sin(angle), dtype), false)};
+    if (n == all) return whole[0];
+    whole[1] = dync__oi_narrow(x, 3, n, all - n);
+    return dync__oi_list(2, whole, 3, false);
 }
 
 /* qkv [B, S, all] -> output 0, and where it is wanted the present, [2, B, H, T, D] */
@@ -108,6 +132,11 @@ static dync_status dync__oi_projected(dync__onnx_call *c, dync_tensor *qkv, dync
     int64_t before = past ? dync__oi_size(past, 3) : 0;
     if (past && (dync__oi_rank(past) != 5 || dync__oi_size(past, 0) != 2))
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected a past [2, batch, heads, length, n]");
+    if (dync__oi_int(c, "do_rotary")) {
+        q = dync__oi_turned(c, q, before);
+        k = q ? dync__oi_turned(c, k, before) : NULL;
+        if (!k) return dync_error();
+    }
     k = dync__oi_cached(past ? dync_select(past, 0, 0) : NULL, k);
     v = dync__oi_cached(past ? dync_select(past, 0, 1) : NULL, v);
     if (!k || !v) return dync_error();
@@ -125,8 +154,8 @@ static dync_status dync__oi_projected(dync__onnx_call *c, dync_tensor *qkv, dync
 /* Inputs x, weights of the projection, bias, mask, past, what is added to the scores. */
 DYNC__FN dync_status dync__oi_ms_attention(dync__onnx_call *c)
 {
-    if (dync__oi_int(c, "do_rotary") || dync__oi_int(c, "past_present_share_buffer"))
-        return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "rotations inside, a shared buffer");
+    if (dync__oi_int(c, "past_present_share_buffer"))
+        return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a shared buffer");
     dync_tensor *x = dync_matmul(dync__oi_in(c, 0), dync__oi_in(c, 1));
     if (dync__oi_in(c, 2) && x) x = dync_add(x, dync__oi_in(c, 2));
     return x ? dync__oi_projected(c, x, dync__oi_in(c, 3), dync__oi_in(c, 4), dync__oi_in(c, 5))
@@ -135,8 +164,8 @@ DYNC__FN dync_status dync__oi_ms_attention(dync__onnx_call *c)
 
 DYNC__FN dync_status dync__oi_qattention(dync__onnx_call *c)
 {
-    if (dync__oi_int(c, "do_rotary") || dync__oi_int(c, "past_present_share_buffer"))
-        return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "rotations inside, a shared buffer");
+    if (dync__oi_int(c, "past_present_share_buffer"))
+        return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a shared buffer");
     dync_tensor *s = dync__oi_byte_product(dync__oi_in(c, 0), dync__oi_in(c, 6), dync__oi_in(c, 1),
                                            dync__oi_in(c, 7));
     dync_tensor *scale = dync_mul(dync__oi_in(c, 3), dync__oi_in(c, 4));
@@ -180,7 +209,7 @@ static bool dync__oi_three_bias(const dync__onnx_call *c, dync_tensor *bias, int
             dync__oi_fail(c, DYNC_ERR_SHAPE, "the bias");
             return false;
         }
-        dync_tensor *b = dync_narrow(bias, 0, from, heads * each);
+        dync_tensor *b = dync__oi_narrow(bias, 0, from, heads * each);
         t[i] = b ? dync_add(t[i], dync_reshape(b, dync_shape(1, heads, 1, each))) : NULL;
         from += heads * each;
         if (!t[i]) return false;
@@ -277,7 +306,7 @@ static dync_tensor *dync__oi_cache_rotate(const dync__onnx_call *c, dync_tensor 
         dync__oi_fail(c, DYNC_ERR_SHAPE, "the tables of rotations");
         return NULL;
     }
-    if (dim < all) rest = dync_narrow(x, 3, dim, all - dim), x = dync_narrow(x, 3, 0, dim);
+    if (dim < all) rest = dync__oi_narrow(x, 3, dim, all - dim), x = dync__oi_narrow(x, 3, 0, dim);
     for (int i = 0; i < 2; i++) {
         table[i] = dync_index_select(dync__oi_in(c, 7 + i), 0, dync_flatten(at, 0, -1));
         table[i] = table[i] ? dync_reshape(table[i], dync_shape(dync__oi_size(at, 0), 1,
@@ -332,7 +361,8 @@ static dync_tensor *dync__oi_cache_places(const dync__onnx_call *c, const dync__
 {
     dync_tensor *step = dync__oi_arange(0, k->length, 1, DYNC_I64), *told = dync__oi_in(c, 9);
     if (told && !k->first) return dync_reshape(told, dync_shape(k->batch, k->length));
-    if (told) return dync_add(dync_narrow(dync_reshape(told, dync_shape(1, -1)), 1, 0, 1), step);
+    if (told)
+        return dync_add(dync__oi_narrow(dync_reshape(told, dync_shape(1, -1)), 1, 0, 1), step);
     dync_tensor *at = dync_add(k->from, step);
     return at ? dync_clamp(at, dync_v_int(0), DYNC_NONE) : NULL;
 }
@@ -363,9 +393,9 @@ DYNC__FN dync_status dync__oi_grouped(dync__onnx_call *c)
         int64_t each = dync__oi_size(q, 2) / (heads + 2 * groups);
         if (each < 1 || each * (heads + 2 * groups) != dync__oi_size(q, 2))
             return dync__oi_fail(c, DYNC_ERR_SHAPE, "packed heads");
-        v = dync_narrow(q, 2, (heads + groups) * each, groups * each);
-        k = dync_narrow(q, 2, heads * each, groups * each);
-        q = dync_narrow(q, 2, 0, heads * each);
+        v = dync__oi_narrow(q, 2, (heads + groups) * each, groups * each);
+        k = dync__oi_narrow(q, 2, heads * each, groups * each);
+        q = dync__oi_narrow(q, 2, 0, heads * each);
     }
     q = dync__oi_heads(c, q, heads);
     k = q ? dync__oi_heads(c, k, groups) : NULL;

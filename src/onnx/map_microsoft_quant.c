@@ -217,7 +217,7 @@ DYNC__FN dync_status dync__oi_matmul_bits(dync__onnx_call *c)
     b = dync__oi_unpacked(b ? dync_reshape(b, dync_shape(n, count, block * bits / 8)) : NULL, bits);
     if (zero && !dync__oi_is_float(zero)) {
         zero = dync__oi_unpacked(dync_reshape(zero, dync_shape(n, -1)), bits);
-        zero = zero ? dync_narrow(zero, 1, 0, count) : NULL;
+        zero = zero ? dync__oi_narrow(zero, 1, 0, count) : NULL;
         if (!zero) return dync_error();
     }
     if (zero) zero = dync_to_dtype(dync_reshape(zero, dync_shape(n, count, 1)), DYNC_F32);
@@ -226,7 +226,7 @@ DYNC__FN dync_status dync__oi_matmul_bits(dync__onnx_call *c)
     b = dync_to_dtype(b, DYNC_F32);
     b = zero ? dync_sub(b, zero) : dync_sub(b, (double)(1 << (bits - 1)));
     b = dync_reshape(dync_mul(b, dync_to_dtype(scale, DYNC_F32)), dync_shape(n, count * block));
-    b = b ? dync_to_dtype(dync_narrow(b, 1, 0, k), (dync_dtype)dtype) : NULL;
+    b = b ? dync_to_dtype(dync__oi_narrow(b, 1, 0, k), (dync_dtype)dtype) : NULL;
     y = b ? dync_matmul(a, dync_t(b)) : NULL;
     if (y && dync__oi_in(c, 5)) y = dync_add(y, dync__oi_in(c, 5));
     return dync__oi_out(c, 0, y);
@@ -242,12 +242,12 @@ static dync_tensor *dync__oi_per_place(const dync__onnx_call *c, dync_tensor *t,
         dync__oi_fail(c, DYNC_ERR_SHAPE, "scales or zero points do not fit the data");
         return NULL;
     }
-    t = dync_narrow(t, axis, 0, count);
+    t = dync__oi_narrow(t, axis, 0, count);
     d.d[axis] = count;
     flat.d[axis] = count * block;
     d.d[d.n++] = block;
     t = dync_reshape(dync_expand(dync_unsqueeze(t, axis + 1), d), flat);
-    return t ? dync_to_dtype(dync_narrow(t, axis, 0, n), DYNC_F32) : NULL;
+    return t ? dync_to_dtype(dync__oi_narrow(t, axis, 0, n), DYNC_F32) : NULL;
 }
 
 /* Rows of a table of a few bits, by index, as reals. */

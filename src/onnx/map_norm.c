@@ -25,7 +25,9 @@ DYNC__FN dync_status dync__oi_gemm(dync__onnx_call *c)
     if (alpha == 1 && beta == 1 && turned && bias && dync__oi_rank(bias) == 1 &&
         dync__oi_extent(bias, 0) == dync__oi_extent(b, 0))
         return dync__oi_out(c, 0, dync_linear(a, b, bias));
-    y = dync_mm(a, turned ? dync_t(b) : b);
+    if (dync__oi_rank(a) != 2 || dync__oi_rank(b) != 2)
+        return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected matrices");
+    y = dync_matmul(a, turned ? dync_t(b) : b);
     if (alpha != 1 && y) y = dync_mul(y, alpha);
     if (bias && y) y = dync_add(y, beta == 1 ? bias : dync_mul(bias, beta));
     return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dync__oi_type(a)) : NULL);
@@ -168,7 +170,7 @@ DYNC__FN dync_status dync__oi_lrn(dync__onnx_call *c)
         return dync__oi_fail(c, DYNC_ERR_FORMAT, "size %lld", (long long)size);
     dync_tensor *square = dync__oi_pad_dim(dync_mul(x, x), 1, (size - 1) / 2, size / 2, 0);
     for (int64_t i = 0; i < size && square; i++) {
-        dync_tensor *one = dync_narrow(square, 1, i, n);
+        dync_tensor *one = dync__oi_narrow(square, 1, i, n);
         sum = sum ? dync_add(sum, one) : one;
     }
     if (!sum) return dync_error();
@@ -223,18 +225,18 @@ DYNC__FN dync_status dync__oi_det(dync__onnx_call *c)
         dync_tensor *row = dync_gather(x, 1, index),
                     *pivot = dync_select(dync_select(row, 1, 0), 1, 0);
         /* the row that stood first takes the pivot's place, which changes the sign */
-        dync_tensor *first = dync_narrow(x, 1, 0, 1);
+        dync_tensor *first = dync__oi_narrow(x, 1, 0, 1);
         x = dync_scatter(x, 1, index, first);
         dync_tensor *sign = dync_where(dync_eq(at, 0), 1.0, -1.0);
         sign = dync_mul(dync_to_dtype(sign, (dync_dtype)dync__oi_type(pivot)), pivot);
         det = det ? dync_mul(det, sign) : sign;
         if (k == 1) break;
-        dync_tensor *rest = dync_narrow(x, 1, 1, k - 1);
+        dync_tensor *rest = dync__oi_narrow(x, 1, 1, k - 1);
         dync_tensor *safe = dync_where(dync_eq(pivot, 0), 1, pivot);
         dync_tensor *factor =
-            dync_div(dync_narrow(rest, 2, 0, 1), dync_reshape(safe, dync_shape(b, 1, 1)));
+            dync_div(dync__oi_narrow(rest, 2, 0, 1), dync_reshape(safe, dync_shape(b, 1, 1)));
         x = dync_sub(rest, dync_mul(factor, row));
-        x = x ? dync_narrow(x, 2, 1, k - 1) : NULL;
+        x = x ? dync__oi_narrow(x, 2, 1, k - 1) : NULL;
     }
     dync_dims out = d;
     out.n = d.n - 2;

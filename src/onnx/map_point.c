@@ -43,6 +43,40 @@ DYNC__FN bool dync__oi_is_float(const dync_tensor *t)
     return dync__dtype_info(dync__oi_type(t))->kind == 'f';
 }
 
+/* The step of this body that makes a value, if it is of that operator of two inputs. */
+static const dync__onnx_step *dync__oi_made_by(const dync__onnx_call *c, dync__onnx_place value,
+                                               const char *type)
+{
+    const dync__onnx_body *b = c->frame->body;
+    if (value.up || value.at < 0) return NULL;
+    for (int i = 0; i < b->n_steps; i++) {
+        const dync__onnx_step *s = &b->step[i];
+        if (s->row && s->node->input.n == 2 && s->node->output.n == 1 && s->out[0] == value.at)
+            return strcmp(s->row->name, type) == 0 ? s : NULL;
+    }
+    return NULL;
+}
+
+static bool dync__oi_same_place(dync__onnx_place a, dync__onnx_place b)
+{
+    return a.up == b.up && a.at == b.at;
+}
+
+/* (a - Mod(a, b)) / b of integers is a divided downwards, as exporters and dync write it: a, or
+ * NULL where the node divides something else. */
+static dync_tensor *dync__oi_floored(const dync__onnx_call *c)
+{
+    const dync__onnx_step *less = dync__oi_made_by(c, c->step->in[0], "Sub");
+    const dync__onnx_step *mod = less ? dync__oi_made_by(c, less->in[1], "Mod") : NULL;
+    if (!mod || mod->node->attribute.n || less->in[0].up ||
+        !dync__oi_same_place(mod->in[0], less->in[0]) ||
+        !dync__oi_same_place(mod->in[1], c->step->in[1]))
+        return NULL;
+    dync_tensor *a = c->frame->value[less->in[0].at].t;
+    int dtype = dync__oi_type(a);
+    return a && (dtype == DYNC_I64 || dtype == DYNC_I32) ? a : NULL;
+}
+
 /* Integers: towards zero, as C divides. a - a mod b is divisible, so dividing it downwards rounds
  * nothing; of sizes, which are not below 0, both are the same and stay symbolic. */
 DYNC__FN dync_status dync__oi_div(dync__onnx_call *c)
@@ -51,7 +85,8 @@ DYNC__FN dync_status dync__oi_div(dync__onnx_call *c)
     if (!b || dync__oi_is_float(a)) return dync__oi_out(c, 0, b ? dync_div(a, b) : NULL);
     if (dync__onnx_sizes_positive(a) && dync__onnx_sizes_positive(b))
         return dync__oi_out(c, 0, dync_floor_divide(a, b));
-    return dync__oi_out(c, 0, dync_floor_divide(dync_sub(a, dync_fmod(a, b)), b));
+    dync_tensor *whole = dync__oi_floored(c);
+    return dync__oi_out(c, 0, dync_floor_divide(whole ? whole : dync_sub(a, dync_fmod(a, b)), b));
 }
 
 /* The type of the base, whatever the exponent's is. */
@@ -102,7 +137,9 @@ DYNC__FN dync_status dync__oi_bit_shift(dync__onnx_call *c)
     }
     /* beyond the width nothing is left but, to the right, the sign */
     dync_tensor *beyond = dync_logical_or(dync_lt(s, 0), dync_ge(s, (int64_t)bits));
-    dync_tensor *left_over = left || !x ? x : dync_floor_divide(from, INT64_MAX);
+    const int64_t half = INT64_C(1) << 32; /* 2^64 is none of int64: in two steps */
+    dync_tensor *left_over = left || !x ? x
+                                        : dync_floor_divide(dync_floor_divide(from, half), half);
     if (x) x = dync_where(beyond, left ? dync_zeros_like(x) : left_over, x);
     if (x && bits < 64 && !is_signed) x = dync_bitwise_and(x, ((int64_t)1 << bits) - 1);
     return dync__oi_out_typed(c, 0, x ? dync_to_dtype(x, (dync_dtype)dtype) : NULL,

@@ -30,7 +30,7 @@ static dync_tensor *dync__oi_along(const dync__onnx_call *c, dync_tensor *s, dyn
     more.d[axis + 1] = block;
     flat.d[axis] *= block;
     s = dync_reshape(dync_expand(dync_unsqueeze(s, axis + 1), more), flat);
-    return s ? dync_narrow(s, axis, 0, d.d[axis]) : NULL;
+    return s ? dync__oi_narrow(s, axis, 0, d.d[axis]) : NULL;
 }
 
 /* The range of an integer type: uint4 0 .. 15, int8 -128 .. 127. Types that are held in a wider

@@ -73,13 +73,13 @@ static dync_tensor *dync__oi_cell_product(const dync__oi_cell *k, dync_tensor *x
 /* One gate's share of all [N, gates * H], by its place in ONNX's order. */
 static dync_tensor *dync__oi_gate(const dync__oi_cell *k, dync_tensor *all, int gate)
 {
-    return all ? dync_narrow(all, -1, gate * k->hidden, k->hidden) : NULL;
+    return all ? dync__oi_narrow(all, -1, gate * k->hidden, k->hidden) : NULL;
 }
 /* g + P * state, where the cell has peepholes. P is i o f, whose number i is. */
 static dync_tensor *dync__oi_peep(const dync__oi_cell *k, dync_tensor *g, dync_tensor *state, int i)
 {
     if (!k->peep || !g) return g;
-    return dync_add(g, dync_mul(state, dync_narrow(k->peep, 0, i * k->hidden, k->hidden)));
+    return dync_add(g, dync_mul(state, dync__oi_narrow(k->peep, 0, i * k->hidden, k->hidden)));
 }
 
 /* x: W x + Wb of this step, [N, 4 * H]; all are (f, g, h) = activations 0, 1, 2 of the node:
@@ -109,10 +109,10 @@ static bool dync__oi_step_lstm(const dync__oi_cell *k, dync_tensor *x, dync_tens
 static bool dync__oi_step_gru(const dync__oi_cell *k, dync_tensor *x, dync_tensor **h)
 {
     int64_t n = k->hidden;
-    dync_tensor *rz = dync_narrow(k->r, 1, 0, 2 * n), *rh = dync_narrow(k->r, 1, 2 * n, n);
-    dync_tensor *bz = dync_narrow(k->bias_r, 0, 0, 2 * n),
-                *bh = dync_narrow(k->bias_r, 0, 2 * n, n);
-    dync_tensor *g = dync_add(dync_narrow(x, -1, 0, 2 * n), dync_add(dync_mm(*h, rz), bz));
+    dync_tensor *rz = dync__oi_narrow(k->r, 1, 0, 2 * n), *rh = dync__oi_narrow(k->r, 1, 2 * n, n);
+    dync_tensor *bz = dync__oi_narrow(k->bias_r, 0, 0, 2 * n),
+                *bh = dync__oi_narrow(k->bias_r, 0, 2 * n, n);
+    dync_tensor *g = dync_add(dync__oi_narrow(x, -1, 0, 2 * n), dync_add(dync_mm(*h, rz), bz));
     dync_tensor *z = dync__oi_cell_act(k, 0, "sigmoid", dync__oi_gate(k, g, 0));
     dync_tensor *r = dync__oi_cell_act(k, 0, "sigmoid", dync__oi_gate(k, g, 1));
     if (!z || !r) return false;
@@ -171,8 +171,8 @@ static dync_tensor *dync__oi_recur(dync__oi_cell *k, dync_tensor *x, int d, bool
     k->direction = d;
     k->r = dync__oi_of_direction(dync__oi_in(c, 2), d);
     if (!k->bytes) k->r = dync_t(k->r);
-    k->bias_w = b ? dync_narrow(b, 0, 0, wide) : NULL;
-    k->bias_r = b ? dync_narrow(b, 0, wide, wide)
+    k->bias_w = b ? dync__oi_narrow(b, 0, 0, wide) : NULL;
+    k->bias_r = b ? dync__oi_narrow(b, 0, wide, wide)
                   : dync__oi_full(dync_shape(wide), 0, dync__oi_type(x));
     k->peep = k->kind == DYNC__OI_LSTM ? dync__oi_of_direction(dync__oi_in(c, 7), d) : NULL;
     dync_tensor **state[2] = {h, s};

@@ -36,26 +36,45 @@ DYNC__FN bool dync__oi_axes(const dync__onnx_call *c, int input, int rank, dync_
     return true;
 }
 
+/* The least (high: the greatest) number of the integer type of input 0; false: recorded. */
+static bool dync__oi_end_of(const dync__onnx_call *c, bool high, int64_t *out)
+{
+    int type = dync__oi_in_type(c, 0), dtype = dync__oi_type(dync__oi_in(c, 0));
+    bool is_signed = dtype != DYNC_U8 && dtype != DYNC_BOOL;
+    int bits = dync__onnx_held_bits(type, &is_signed);
+    if (!bits) bits = dtype == DYNC_BOOL ? 1 : 8 * dync__dtype_info(dtype)->bytes;
+    if (type == DYNC__ONNX_UINT64 && high) {
+        dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "the greatest number of uint64");
+        return false;
+    }
+    int64_t half = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - 1)) - 1; /* of signed ones */
+    *out = !is_signed || type == DYNC__ONNX_UINT64 ? high ? 2 * half + 1 : 0
+           : high                                  ? half
+                                                   : -half - 1;
+    return true;
+}
+
 /* What reducing nothing gives, in the shape of the result: the neutral element of the operation. 0
  * for sums and norms, 1 for products, log 0 = -inf, 0 / 0 for the mean; the max and min of floats
- * are -inf and inf, of integers the ends of int32 (the max of int64 its own, of bools and uint8 0).
- */
+ * are -inf and inf, of integers the ends of their type. */
 static dync_tensor *dync__oi_reduce_empty(const dync__onnx_call *c, dync_tensor *x, dync_dims axes,
                                           bool keep)
 {
     dync_dims in = dync__oi_sizes(x), out = {0, {0}};
     int dtype = dync__oi_type(x);
-    bool real = dync__oi_is_float(x);
+    bool real = dync__oi_is_float(x), whole = false;
     double value = 0;
+    int64_t end = 0;
     switch (c->row->detail) {
     case DYNC__OI_PROD: value = 1; break;
     case DYNC__OI_MAX:
-        value = dtype == DYNC_BOOL || dtype == DYNC_U8 ? 0
-                : real                                 ? -(double)INFINITY
-                : dtype == DYNC_I64                    ? (double)INT64_MIN
-                                                       : (double)INT32_MIN;
+    case DYNC__OI_MIN: {
+        bool high = c->row->detail == DYNC__OI_MIN;
+        if (!real && !dync__oi_end_of(c, high, &end)) return NULL;
+        value = high ? (double)INFINITY : -(double)INFINITY;
+        whole = !real;
         break;
-    case DYNC__OI_MIN: value = real ? (double)INFINITY : (double)INT32_MAX; break;
+    }
     case DYNC__OI_LOG_SUM:
     case DYNC__OI_LOG_SUM_EXP: value = -(double)INFINITY; break;
     case DYNC__OI_MEAN: value = (double)NAN; break;
@@ -69,7 +88,9 @@ static dync_tensor *dync__oi_reduce_empty(const dync__onnx_call *c, dync_tensor 
         else if (keep)
             out.d[out.n++] = 1;
     }
-    return dync__oi_full(out, value, dtype);
+    if (!whole) return dync__oi_full(out, value, dtype);
+    dync_tensor *one = dync__oi_tensor_i(dtype, 0, NULL, &end);
+    return one ? dync_expand(one, out) : NULL;
 }
 
 /* x reduced over axes (n 0: none; DYNC_ALL: all), `keep` leaves dims of size 1:
@@ -79,8 +100,10 @@ static dync_tensor *dync__oi_reduced(const dync__onnx_call *c, dync_tensor *x, d
                                      bool keep)
 {
     int dtype = dync__oi_type(x);
-    bool real = dync__oi_is_float(x);
-    dync_tensor *wide = real || dtype == DYNC_BOOL ? x : dync_to_dtype(x, DYNC_F64);
+    bool by_real = c->row->detail == DYNC__OI_MEAN || c->row->detail == DYNC__OI_L2 ||
+                   c->row->detail == DYNC__OI_LOG_SUM || c->row->detail == DYNC__OI_LOG_SUM_EXP;
+    dync_tensor *wide = x;
+    if (by_real && !dync__oi_is_float(x) && dtype != DYNC_BOOL) wide = dync_to_dtype(x, DYNC_F64);
     switch (c->row->detail) {
     case DYNC__OI_SUM: return dync_sum(x, axes, keep);
     case DYNC__OI_MEAN: return dync_mean(wide, axes, keep);
@@ -152,7 +175,7 @@ DYNC__FN dync_status dync__oi_cumulate(dync__onnx_call *c)
     int64_t n = product || exclusive ? dync__oi_size(x, axis) : 0;
     if (reverse) x = dync_flip(x, dync_shape(axis));
     if (exclusive && n > 0 && x) {
-        dync_tensor *part[2] = {dync_narrow(x, axis, 0, 1), dync_narrow(x, axis, 0, n - 1)};
+        dync_tensor *part[2] = {dync__oi_narrow(x, axis, 0, 1), dync__oi_narrow(x, axis, 0, n - 1)};
         part[0] = product ? dync_ones_like(part[0]) : dync_zeros_like(part[0]);
         x = dync__oi_list(2, part, axis, false);
     }
@@ -163,9 +186,9 @@ DYNC__FN dync_status dync__oi_cumulate(dync__onnx_call *c)
          * (of fewer at the start), and y[i] * y[i - done] that of twice as many: log n rounds. */
         y = x;
         for (int64_t done = 1; done < n && y; done *= 2) {
-            dync_tensor *part[2] = {
-                dync_narrow(y, axis, 0, done),
-                dync_mul(dync_narrow(y, axis, done, n - done), dync_narrow(y, axis, 0, n - done))};
+            dync_tensor *part[2] = {dync__oi_narrow(y, axis, 0, done),
+                                    dync_mul(dync__oi_narrow(y, axis, done, n - done),
+                                             dync__oi_narrow(y, axis, 0, n - done))};
             y = dync__oi_list(2, part, axis, false);
         }
     }
@@ -191,6 +214,10 @@ DYNC__FN dync_status dync__oi_top_k(dync__onnx_call *c)
     dync_value both = dync_sort(x, axis, largest);
     if (both.kind != DYNC_KIND_LIST) return dync_error();
     dync_tensor *v = dync_as_tensor(dync_at(both, 0)), *at = dync_as_tensor(dync_at(both, 1));
-    DYNC__TRY(dync__oi_out(c, 0, v ? dync_narrow(v, axis, 0, k) : NULL));
-    return dync__oi_out_typed(c, 1, at ? dync_narrow(at, axis, 0, k) : NULL, DYNC__ONNX_INT64);
+    if (k != dync__oi_extent(x, axis)) {
+        v = dync__oi_narrow(v, axis, 0, k);
+        at = dync__oi_narrow(at, axis, 0, k);
+    }
+    DYNC__TRY(dync__oi_out(c, 0, v));
+    return dync__oi_out_typed(c, 1, at, DYNC__ONNX_INT64);
 }

@@ -12,18 +12,19 @@ typedef struct dync__oi_axis_map {
 } dync__oi_axis_map;
 
 /* Which place of the input result i of an axis stands for, by coordinate_transformation_mode:
- *   asymmetric     i / scale                 align_corners  i (in - 1) / (width - 1)
+ *   asymmetric     i / scale                 align_corners  i (in - 1) / (out - 1)
  *   half_pixel     (i + 0.5) / scale - 0.5   half_pixel_symmetric  that, moved to the centre
  *   tf_crop_and_resize  start (in - 1) + i (end - start) (in - 1) / (width - 1)
  * width = scale * in is the length before it is rounded down to `out`. pytorch_half_pixel is
- * half_pixel but for a result of one element. Opset 10 knows the first alone. */
+ * half_pixel but for a result of one element. Opset 10 knows the first alone. align_corners goes by
+ * the length of the result, as the operator's text, PyTorch and ONNX Runtime have it. */
 static double dync__oi_place(const dync__onnx_call *c, const dync__oi_axis_map *m, int64_t i)
 {
     double width = m->scale * (double)m->in, x = (double)i, last = (double)(m->in - 1);
     if (c->version < 11 || dync__oi_is(c, "coordinate_transformation_mode", "asymmetric"))
         return x / m->scale;
     if (dync__oi_is(c, "coordinate_transformation_mode", "align_corners"))
-        return width == 1 ? 0 : x * last / (width - 1);
+        return m->out == 1 ? 0 : x * last / (double)(m->out - 1);
     if (dync__oi_is(c, "coordinate_transformation_mode", "tf_crop_and_resize")) {
         double span = m->roi[1] - m->roi[0];
         return m->roi[0] * last + (width == 1 ? span * last / 2 : x * span * last / (width - 1));

@@ -94,10 +94,10 @@ static dync_tensor *dync__oi_roi_align(dync_tensor *x, dync_tensor *low, dync_te
 {
     dync_dims d = dync__oi_shape(x);
     dync__oi_sample s = {.h = d.d[2], .w = d.d[3]};
-    s.y = dync__oi_roi_places(dync_narrow(low, 1, 1, 1), dync_narrow(size, 1, 1, 1), o->out[0],
-                              o->samples[0], s.h);
-    s.x = dync__oi_roi_places(dync_narrow(low, 1, 0, 1), dync_narrow(size, 1, 0, 1), o->out[1],
-                              o->samples[1], s.w);
+    s.y = dync__oi_roi_places(dync__oi_narrow(low, 1, 1, 1), dync__oi_narrow(size, 1, 1, 1),
+                              o->out[0], o->samples[0], s.h);
+    s.x = dync__oi_roi_places(dync__oi_narrow(low, 1, 0, 1), dync__oi_narrow(size, 1, 0, 1),
+                              o->out[1], o->samples[1], s.w);
     if (!s.y || !s.x || !dync__oi_roi_grid(o, &s)) return NULL;
     dync_tensor *flat = dync_reshape(x, dync_shape(d.d[0], d.d[1], s.h * s.w)), *y = NULL;
     for (int corner = 0; corner < 4 && flat; corner++) {
@@ -131,8 +131,8 @@ static dync_tensor *dync__oi_roi_each(const dync__onnx_call *c, dync_tensor *x, 
             }
             o->samples[k] = each < 1 ? 1 : (int64_t)each;
         }
-        part[i] = dync__oi_roi_align(dync_narrow(x, 0, i, 1), dync_narrow(low, 0, i, 1),
-                                     dync_narrow(size, 0, i, 1), o);
+        part[i] = dync__oi_roi_align(dync__oi_narrow(x, 0, i, 1), dync__oi_narrow(low, 0, i, 1),
+                                     dync__oi_narrow(size, 0, i, 1), o);
         if (!part[i]) return NULL;
     }
     return n ? dync__oi_list((int)n, part, 0, false)
@@ -162,10 +162,10 @@ DYNC__FN dync_status dync__oi_roialign(dync__onnx_call *c)
     o.most = dync__oi_is(c, "mode", "max");
     box = dync_mul(dync_to_dtype(box, DYNC_F32), dync__oi_float(c, "spatial_scale"));
     if (half && box) box = dync_sub(box, 0.5);
-    low = box ? dync_narrow(box, 1, 0, 2) : NULL;
-    size = low ? dync_sub(dync_narrow(box, 1, 2, 2), low) : NULL;
+    low = box ? dync__oi_narrow(box, 1, 0, 2) : NULL;
+    size = low ? dync_sub(dync__oi_narrow(box, 1, 2, 2), low) : NULL;
     if (!half && size) size = dync_maximum(size, 1.0);
-    of = dync__oi_index(of, dync__oi_size(x, 0));
+    of = dync__oi_index(c, of, dync__oi_size(x, 0));
     x = of ? dync_index_select(x, 0, of) : NULL;
     if (!x || !size) return dync_error();
     o.samples[0] = o.samples[1] = samples;
@@ -248,7 +248,7 @@ DYNC__FN dync_status dync__oi_col2im(dync__onnx_call *c)
           : NULL;
     dync_dims out = {2, {d.d[0], d.d[1] / kernel}};
     for (int i = 0; i < n; i++) out.d[out.n++] = image.d[i];
-    x = x ? dync_narrow(x, 1, 0, total) : NULL;
+    x = x ? dync__oi_narrow(x, 1, 0, total) : NULL;
     return dync__oi_out(c, 0, x ? dync_reshape(x, out) : NULL);
 }
 

@@ -142,7 +142,7 @@ DYNC__FN dync_status dync__oi_split_to_sequence(dync__onnx_call *c)
         int64_t part = each ? DYNC__MIN(one, size - from) : sizes[i];
         if (part < 0 || part > size - from)
             return dync__oi_fail(c, DYNC_ERR_SHAPE, "the parts are larger than the tensor");
-        dync_tensor *t = dync_narrow(x, axis, from, part);
+        dync_tensor *t = dync__oi_narrow(x, axis, from, part);
         if (squeeze && t) t = dync_squeeze(t, axis);
         s->at[i] = (dync__onnx_value){t, dync__oi_in_type(c, 0), NULL};
         from += part;

@@ -147,6 +147,7 @@ DYNC__FN dync_status dync__oi_squeeze(dync__onnx_call *c)
                                  (long long)dync__oi_number(in.d[i]));
         if (!gone) out.d[out.n++] = in.d[i];
     }
+    if (axes.n == 1) return dync__oi_out(c, 0, dync_squeeze(x, (int)axes.d[0]));
     return dync__oi_out(c, 0, dync_reshape(x, out));
 }
 
@@ -171,6 +172,7 @@ DYNC__FN dync_status dync__oi_unsqueeze(dync__onnx_call *c)
         if (!dync__oi_axis(c, given[i], out.n, &axis)) return dync_error();
         if (added[axis]) return dync__oi_fail(c, DYNC_ERR_FORMAT, "axis %d twice", axis);
         added[axis] = true;
+        if (axes.n == 1) return dync__oi_out(c, 0, dync_unsqueeze(x, axis));
     }
     for (int i = 0, k = 0; i < out.n; i++) out.d[i] = added[i] ? 1 : in.d[k++];
     return dync__oi_out(c, 0, dync_reshape(x, out));
@@ -190,16 +192,16 @@ DYNC__FN dync_status dync__oi_transpose(dync__onnx_call *c)
 
 DYNC__FN dync_status dync__oi_concat(dync__onnx_call *c)
 {
-    dync_value list = dync__list_new(c->n_in);
+    dync_tensor **t = dync__scope_alloc(((size_t)c->n_in + 1) * sizeof(*t));
     int axis, rank = dync__oi_rank(dync__oi_in(c, 0));
-    if (list.kind != DYNC_KIND_LIST) return dync_error();
+    if (!t) return dync_error();
     if (!dync__oi_axis(c, dync__oi_has(c, "axis") ? dync__oi_int(c, "axis") : 1, rank, &axis))
         return dync_error();
     for (int i = 0; i < c->n_in; i++) {
         if (!dync__oi_in(c, i)) return dync__oi_fail(c, DYNC_ERR_FORMAT, "input %d is missing", i);
-        dync__list_set(list, i, dync_v_tensor(dync__oi_in(c, i)));
+        t[i] = dync__oi_in(c, i);
     }
-    return dync__oi_out(c, 0, dync_cat(list, axis));
+    return dync__oi_out(c, 0, dync__oi_list(c->n_in, t, axis, false));
 }
 
 /* Sizes of the parts: told (input 1, or attribute split), or equal ones for the outputs that the
@@ -227,7 +229,7 @@ DYNC__FN dync_status dync__oi_split(dync__onnx_call *c)
         if (dync__sz_lt(one, 0) || dync__sz_lt(left, one))
             return dync__oi_fail(c, DYNC_ERR_SHAPE, "the parts are larger than the tensor");
         DYNC__TRY(
-            dync__oi_out_typed(c, i, dync_narrow(x, axis, from, one), dync__oi_in_type(c, 0)));
+            dync__oi_out_typed(c, i, dync__oi_narrow(x, axis, from, one), dync__oi_in_type(c, 0)));
         from = dync__sz_add(from, one);
     }
     return DYNC_OK;
@@ -264,8 +266,8 @@ static dync_tensor *dync__oi_slice_back(dync_tensor *x, int axis, int64_t from, 
     from = DYNC__MIN(dync__oi_slice_edge(dync__oi_number(from), size), size - 1);
     to = DYNC__MAX(dync__oi_slice_edge(dync__oi_number(to), size), -1);
     int64_t n = from - to;
-    if (n <= 0) return dync_narrow(x, axis, 0, 0);
-    x = dync_narrow(x, axis, to + 1, n);
+    if (n <= 0) return dync__oi_narrow(x, axis, 0, 0);
+    x = dync__oi_narrow(x, axis, to + 1, n);
     if (x) x = dync_flip(x, dync_shape(axis));
     return step == -1 || !x ? x : dync_slice(x, axis, 0, n, step < -n ? n : -step);
 }
@@ -407,7 +409,7 @@ DYNC__FN dync_tensor *dync__oi_pad_dim(dync_tensor *x, int dim, int64_t before, 
     if (before < 0 || after < 0) {
         int64_t from = before < 0 ? -before : 0,
                 to = dync__sz_sub(d.d[dim], after < 0 ? -after : 0);
-        x = dync_narrow(x, dim, from, dync__sz_max(dync__sz_sub(to, from), 0));
+        x = dync__oi_narrow(x, dim, from, dync__sz_max(dync__sz_sub(to, from), 0));
         before = DYNC__MAX(before, 0);
         after = DYNC__MAX(after, 0);
     }
@@ -426,7 +428,7 @@ DYNC__FN dync_tensor *dync__oi_pad_dim(dync_tensor *x, int dim, int64_t before, 
 static dync_tensor *dync__oi_pad_side(dync_tensor *x, int dim, int64_t from, int64_t n, char mode)
 {
     dync_dims d = dync__oi_sizes(x);
-    x = dync_narrow(x, dim, from, mode == 'e' ? 1 : n);
+    x = dync__oi_narrow(x, dim, from, mode == 'e' ? 1 : n);
     d.d[dim] = n;
     return mode == 'w' || !x ? x : mode == 'e' ? dync_expand(x, d) : dync_flip(x, dync_shape(dim));
 }
@@ -465,7 +467,7 @@ static dync_tensor *dync__oi_pad_places(dync_tensor *x, int dim, int64_t before,
     int64_t few[64], *at = n <= 64 ? few : dync__alloc((size_t)n * sizeof *at);
     if (!at || n <= 0 || size <= 0) {
         if (at && at != few) dync__free(at, (size_t)n * sizeof *at);
-        return n <= 0 ? dync_narrow(x, dim, 0, 0) : NULL;
+        return n <= 0 ? dync__oi_narrow(x, dim, 0, 0) : NULL;
     }
     for (int64_t i = 0; i < n; i++) {
         int64_t p = i - before;
@@ -574,7 +576,7 @@ DYNC__FN dync_status dync__oi_center(dync__onnx_call *c)
     for (int i = 0; i < to.n && x; i++) {
         int dim = axes.n ? (int)axes.d[i] : i;
         int64_t size = dync__oi_size(x, dim), more = to.d[i] - size;
-        if (more < 0) x = dync_narrow(x, dim, -more / 2, to.d[i]);
+        if (more < 0) x = dync__oi_narrow(x, dim, -more / 2, to.d[i]);
         if (more > 0) x = dync__oi_pad_dim(x, dim, more / 2, more - more / 2, 0);
     }
     return dync__oi_out(c, 0, x);

@@ -49,7 +49,7 @@ static dync_tensor *dync__oi_transform(dync_tensor *x, int64_t length, bool inve
     bool back = inverse && half, pair = dync__oi_size(x, -1) == 2;
     int64_t n = back ? length / 2 + 1 : length, given = dync__oi_size(x, -2);
     if (given != n)
-        x = given > n ? dync_narrow(x, rank - 2, 0, n)
+        x = given > n ? dync__oi_narrow(x, rank - 2, 0, n)
                       : dync__oi_pad_dim(x, rank - 2, 0, n - given, 0);
     if (!x) return NULL;
     dync_tensor *re = dync_select(x, rank - 1, 0), *im = pair ? dync_select(x, rank - 1, 1) : NULL;

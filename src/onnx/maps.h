@@ -40,8 +40,9 @@ DYNC__FN bool dync__oi_is_float(const dync_tensor *);
 DYNC__FN dync_tensor *dync__oi_cast_to(const dync__onnx_call *, dync_tensor *, int64_t type);
 /* dims given as axes: an attribute, or input i; n 0 with *all: none are told */
 DYNC__FN bool dync__oi_axes(const dync__onnx_call *, int input, int rank, dync_dims *out);
-/* index as I64 with negative ones counted from the end of a dim of that size */
-DYNC__FN dync_tensor *dync__oi_index(dync_tensor *index, int64_t size);
+/* index as I64 with negative ones counted from the end of a dim of that size; as it is where the
+ * node says that there are none (DYNC__ONNX_FROM_FRONT) */
+DYNC__FN dync_tensor *dync__oi_index(const dync__onnx_call *, dync_tensor *index, int64_t size);
 DYNC__FN dync_tensor *dync__oi_pad_dim(dync_tensor *x, int dim, int64_t before, int64_t after,
                                        double value);
 DYNC__FN dync_tensor *dync__oi_arange(int64_t from, int64_t n, int64_t step, int dtype);
@@ -77,6 +78,7 @@ DYNC__FN dync_status dync__oi_qattention(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_multi_head(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_grouped(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_bias_act(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_ms_group_norm(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_quick_gelu(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_fused_gemm(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_embed_norm(dync__onnx_call *);

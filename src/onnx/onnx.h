@@ -226,6 +226,10 @@ DYNC__FN bool dync__onnx_sizes_positive(const dync_tensor *);
 /* that size as a number, as above */
 DYNC__FN int64_t dync__oi_number(int64_t size);
 DYNC__FN int dync__oi_type(const dync_tensor *); /* dtype */
+/* n places of dim, from `from` on: a slice, as the operator Slice is read */
+DYNC__FN dync_tensor *dync__oi_narrow(dync_tensor *, int dim, int64_t from, int64_t n);
+/* x in a shape: x itself where it has it */
+DYNC__FN dync_tensor *dync__oi_shaped(dync_tensor *x, dync_dims shape);
 /* Known tensors from numbers. NULL + error */
 DYNC__FN dync_tensor *dync__oi_tensor_i(int dtype, int ndim, const int64_t *shape,
                                         const int64_t *value);

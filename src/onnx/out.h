@@ -52,6 +52,8 @@ DYNC__FN dync__ox_name dync__ox_op2(dync__ox *, const char *type, dync__ox_name,
 DYNC__FN dync__ox_name dync__ox_op3(dync__ox *, const char *type, dync__ox_name, dync__ox_name,
                                     dync__ox_name);
 DYNC__FN dync__ox_name dync__ox_more(dync__ox *); /* one more result of the last node */
+/* says beside the last node that no index is below 0 (DYNC__ONNX_FROM_FRONT) */
+DYNC__FN void dync__ox_from_front(dync__ox *);
 DYNC__FN void dync__ox_set_i(dync__ox *, const char *attribute, int64_t);
 DYNC__FN void dync__ox_set_f(dync__ox *, const char *attribute, double);
 DYNC__FN void dync__ox_set_s(dync__ox *, const char *attribute, const char *);

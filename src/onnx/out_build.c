@@ -82,6 +82,18 @@ DYNC__FN dync__ox_name dync__ox_op3(dync__ox *w, const char *type, dync__ox_name
     return dync__ox_emit(w, type, 3, in);
 }
 
+DYNC__FN void dync__ox_from_front(dync__ox *w)
+{
+    if (!dync__ox_ok(w)) return;
+    dync__onnx_entry *e = dync__onnx_add(w->arena, w->last, metadata_props, entry);
+    if (!e) {
+        dync__ox_no_memory(w);
+        return;
+    }
+    e->key = DYNC__ONNX_FROM_FRONT;
+    e->value = "1";
+}
+
 /* ---- attributes ------------------------------------------------------------------------------ */
 
 static dync__onnx_attribute *dync__ox_attribute(dync__ox *w, const char *name, int type)
@@ -167,6 +179,7 @@ DYNC__FN dync__ox_name dync__ox_data(dync__ox *w, const char *name, int dtype, i
 {
     uint64_t hash = 0, found;
     if (!dync__ox_ok(w)) return "";
+    if (n == 0) bytes = ""; /* an empty tensor may have no memory */
     if (!name && n <= 256) {
         hash = dync__hash_bytes(bytes, n, (uint64_t)dtype * 64 + (uint64_t)ndim + 1) | 1;
         const dync__onnx_tensor *same = dync__map_get(&w->constants, hash, &found)

@@ -263,6 +263,7 @@ DYNC__FN dync__ox_name dync__ox_max_pool_backward(dync__ox *w)
                                    dync__ox_reshape(w, dync__ox_wide_in(w, 0), 3, flat_grad));
     dync__ox_set_i(w, "axis", 2);
     dync__ox_set_s(w, "reduction", "add");
+    dync__ox_from_front(w);
     return dync__ox_as_out(w, dync__ox_reshape(w, x, n, lay->shape), type, 0);
 }
 

@@ -7,6 +7,7 @@ DYNC__COLD
 static dync__ox_name dync__ox_along(dync__ox *w, dync__ox_name x, int axis)
 {
     dync__ox_set_i(w, "axis", axis);
+    dync__ox_from_front(w);
     return x;
 }
 
@@ -73,6 +74,7 @@ DYNC__FN dync__ox_name dync__ox_scatter(dync__ox *w)
         w, "ScatterElements", dync__ox_vector(w, dync__ox_wide_in(w, 0), ndim),
         dync__ox_vector(w, dync__ox_in(w, 2), index->lay.ndim), dync__ox_vector(w, src, ndim));
     dync__ox_set_i(w, "axis", dync__ox_axis(w, 1, ndim));
+    dync__ox_from_front(w);
     if (dync__ox_row_of(w->node->op)->f) dync__ox_set_s(w, "reduction", "add");
     if (!ndim) x = dync__ox_reshape(w, x, 0, NULL);
     return dync__ox_as_out(w, x, type, 0);
@@ -95,6 +97,7 @@ DYNC__FN dync__ox_name dync__ox_index_add(dync__ox *w)
                                    dync__ox_vector(w, src, from->lay.ndim));
     dync__ox_set_i(w, "axis", axis);
     dync__ox_set_s(w, "reduction", "add");
+    dync__ox_from_front(w);
     if (!ndim) x = dync__ox_reshape(w, x, 0, NULL);
     return dync__ox_as_out(w, x, type, 0);
 }

@@ -194,7 +194,7 @@
     X(transpose,             dync__ox_permute,      0,                 0)         \
     X(select,                dync__ox_select,       0,                 0)         \
     X(slice,                 dync__ox_slice,        0,                 0)         \
-    X(squeeze,               dync__ox_reshape_row,  0,                 0)         \
+    X(squeeze,               dync__ox_squeeze,      0,                 0)         \
     X(squeeze_all,           dync__ox_reshape_row,  0,                 0)         \
     X(unsqueeze,             dync__ox_unsqueeze,    0,                 0)         \
     X(view,                  dync__ox_reshape_row,  0,                 0)         \

@@ -30,6 +30,15 @@ DYNC__FN dync__ox_name dync__ox_unsqueeze(dync__ox *w)
     return dync__ox_op2(w, "Unsqueeze", dync__ox_in(w, 0), dync__ox_ints(w, 1, &dim));
 }
 
+/* A dim of another size than 1 stays. */
+DYNC__FN dync__ox_name dync__ox_squeeze(dync__ox *w)
+{
+    const dync__layout *in = &dync__ox_of(w, 0)->lay;
+    int64_t dim = dync__ox_axis(w, 1, in->ndim);
+    if (in->ndim == w->node->info[0].lay.ndim) return dync__ox_reshape_row(w);
+    return dync__ox_op2(w, "Squeeze", dync__ox_in(w, 0), dync__ox_ints(w, 1, &dim));
+}
+
 DYNC__FN dync__ox_name dync__ox_transposed(dync__ox *w, dync__ox_name x, int n,
                                            const int64_t *order)
 {
@@ -210,6 +219,7 @@ static dync__ox_name dync__ox_take(dync__ox *w, int64_t n, const int64_t *place)
     const dync__layout *out = &w->node->info[0].lay;
     dync__ox_name x = dync__ox_op2(w, "Gather", dync__ox_flat(w, dync__ox_in(w, 0)),
                                    dync__ox_ints(w, (int)n, place));
+    dync__ox_from_front(w);
     return dync__ox_reshape(w, x, out->ndim, out->shape);
 }
 
@@ -242,6 +252,7 @@ static dync__ox_name dync__ox_put(dync__ox *w, dync__ox_name into, dync__ox_name
     into = dync__ox_op3(w, "ScatterElements", dync__ox_flat(w, into),
                         dync__ox_ints(w, (int)n, place), dync__ox_flat(w, x));
     dync__ox_set_i(w, "axis", 0);
+    dync__ox_from_front(w);
     return dync__ox_reshape(w, into, out->ndim, out->shape);
 }
 

@@ -273,6 +273,10 @@ enum {
     DYNC__ONNX_INT4 = 22
 };
 
+/* Key of a node's metadata that dync writes beside what reads and writes by an index: none is below
+ * 0, so that whoever reads the model counts none from the end. */
+#define DYNC__ONNX_FROM_FRONT "dync.from_front"
+
 /* ---- building, reading, writing -------------------------------------------------------------- */
 /* An empty message in the arena: zeros, and "" for texts. NULL: no memory. */
 #define dync__onnx_new(arena, m) ((dync__onnx_##m *)dync__pb_new((arena), DYNC__ONNX_IS_##m))

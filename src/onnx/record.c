@@ -48,6 +48,19 @@ static dync_status dync__onnx_fold(dync__opcall *c)
     return status;
 }
 
+enum { DYNC__ONNX_SPREAD = 4096 }; /* elements */
+/* The constant of a known tensor. A small one that repeats elements is written out, as it is in the
+ * model that is written of the graph. NULL: no memory */
+static dync__node *dync__onnx_record_constant(dync__onnx_recorder *r, dync__tensor *t)
+{
+    if (t->numel > DYNC__ONNX_SPREAD || dync__layout_is_contiguous(&t->lay))
+        return dync__graph_constant(r->graph, t);
+    dync__tensor *dense = dync__contiguous_copy(t);
+    dync__node *n = dense ? dync__graph_constant(r->graph, dense) : NULL;
+    dync__unref(dense);
+    return n;
+}
+
 /* The node of a value: recorded before, made of sizes, a weight under its own name, or a constant.
  * NULL + error. */
 static dync__node *dync__onnx_record_node(dync__onnx_recorder *r, dync__tensor *t)
@@ -70,7 +83,7 @@ static dync__node *dync__onnx_record_node(dync__onnx_recorder *r, dync__tensor *
                 dync__name_clean(&r->graph->arena, r->model->main->initializer[i]->name);
             n = name ? dync__graph_attr(r->graph, name, name, t) : NULL;
         }
-    if (!n) n = dync__graph_constant(r->graph, t);
+    if (!n) n = dync__onnx_record_constant(r, t);
     return n && dync__map_put(&r->node, t->id, (uint64_t)(uintptr_t)n) ? n : NULL;
 }
 

@@ -283,6 +283,8 @@ static const dync__onnx_row dync__onnx_rows[] = {
      "bits=4 block_size=128 gather_axis=0 quantize_axis=1",
      dync__oi_gather_bits, NULL, NULL, 0},
     {DYNC__MS, "Gelu", 1, "", dync__oi_activation, NULL, NULL, DYNC__OI_GELU},
+    {DYNC__MS, "GroupNorm", 1,
+     "epsilon=1e-05 groups= activation= channels_last=1", dync__oi_ms_group_norm, NULL, NULL, 0},
     {DYNC__MS, "GroupQueryAttention", 1,
      "num_heads= kv_num_heads= scale=0 softcap=0 do_rotary=0 rotary_interleaved=0 local_window_size=-1 causal=1 "
      "smooth_softmax=-1 qk_output=0 sliding_window_cache=0 kv_cache_bit_width=0 k_quant_type=NONE v_quant_type=NONE "
@@ -320,6 +322,8 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {DYNC__MS, "SimplifiedLayerNormalization", 1,
      "axis=-1 epsilon=1e-05 stash_type=1",
      dync__oi_rms_norm, NULL, NULL, 0},
+    {DYNC__MS, "SkipGroupNorm", 1,
+     "epsilon=1e-05 groups= activation= channels_last=1", dync__oi_ms_group_norm, NULL, NULL, 0},
     {DYNC__MS, "SkipLayerNormalization", 1, "epsilon=1e-12", dync__oi_skip_norm, NULL, NULL, DYNC__OI_MEAN},
     {DYNC__MS, "SkipSimplifiedLayerNormalization", 1, "epsilon=1e-12", dync__oi_skip_norm, NULL, NULL, 0},
     {DYNC__MS, "TransposeMatMul", 1, DYNC__OI_PRODUCT, dync__oi_fused_matmul, NULL, NULL, 0},

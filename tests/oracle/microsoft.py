@@ -6,7 +6,8 @@ usage: microsoft.py FOLDER [NAME...]
 
 FOLDER/<operator>_<n> gets model.onnx and test_data_set_0; FOLDER/list a line a case. Attributes, optional inputs and
 sizes vary; the numbers come of a seed. Half of the cases have weights as initializers, half as inputs. A case that
-ONNX Runtime's CPU provider refuses fails: none is left out in silence.
+ONNX Runtime's CPU provider refuses fails: none is left out in silence. What it has no kernel of (GroupNorm,
+SkipGroupNorm, rotations inside of Attention) is compared with the formula of the operator's documentation (`formula`).
 """
 import os
 import sys
@@ -43,7 +44,7 @@ def i32(*numbers):
 
 
 def case(op, inputs, outputs=1, tol=1e-5, weights=(), domain=MS, opset=17, **attributes):
-    """weights: places of inputs that are initializers."""
+    """weights: places of inputs that are initializers. formula: the results, computed of the inputs and attributes here."""
     CASES.append((op, inputs, outputs, tol, weights, domain, opset, attributes))
 
 
@@ -86,6 +87,66 @@ def norms():
     case("EmbedLayerNormalization", [ids, kinds, *tables, mask], outputs=2, weights=[2, 3, 4, 5, 6], epsilon=1e-5)
     case("EmbedLayerNormalization", [ids, None, tables[0], tables[1], None, tables[3], tables[4]], outputs=[0, 2], epsilon=1e-5)
     case("EmbedLayerNormalization", [ids, kinds, *tables, None, R.integers(0, 8, (2, 4)).astype(np.int32)], outputs=2)
+
+
+# ---- by the formulas of the documentation --------------------------------------------------------
+
+def group_norm(inputs, epsilon=1e-5, groups=1, activation=0, channels_last=1):
+    """In float64; results Y and S."""
+    x, gamma, beta, skip, bias = [None if t is None else t.astype(np.float64) for t in inputs + [None] * (5 - len(inputs))]
+    to_first = lambda t: t.transpose(0, 3, 1, 2) if channels_last else t
+    back = lambda t: (t.transpose(0, 2, 3, 1) if channels_last else t).astype(inputs[0].dtype)
+    s = to_first(x)
+    if skip is not None:
+        s = s + (skip[:, :, None, None] if skip.ndim == 2 else to_first(skip))
+    if bias is not None:
+        s = s + bias[:, None, None]
+    n, channels, h, w = s.shape
+    y = s.reshape(n, groups, -1)
+    y = ((y - y.mean(2, keepdims=True)) / np.sqrt(y.var(2, keepdims=True) + epsilon)).reshape(s.shape)
+    y = y * gamma[:, None, None] + beta[:, None, None]
+    y = y / (1 + np.exp(-y)) if activation else y
+    return [back(y), back(s)]
+
+
+def turned_attention(inputs, num_heads, do_rotary, rotary_embedding_dim=0, unidirectional=0):
+    """Attention whose queries and keys are turned by their places behind the past; results output and present."""
+    x, w, bias, _, past = [None if t is None else t.astype(np.float64) for t in inputs + [None] * (5 - len(inputs))]
+    b, s, _ = x.shape
+    q, k, v = [t.reshape(b, s, num_heads, -1).transpose(0, 2, 1, 3) for t in np.split(x @ w + bias, 3, axis=2)]
+    before, size = 0 if past is None else past.shape[3], q.shape[3]
+    n = rotary_embedding_dim or size
+    angle = np.arange(before, before + s)[:, None] / 10000.0 ** (np.arange(0, n, 2) / n)
+
+    def turn(t):
+        first, second = t[..., :n // 2], t[..., n // 2:n]
+        return np.concatenate([first * np.cos(angle) - second * np.sin(angle), second * np.cos(angle) + first * np.sin(angle), t[..., n:]], -1)
+    q, k = turn(q), turn(k)
+    if past is not None:
+        k, v = np.concatenate([past[0], k], 2), np.concatenate([past[1], v], 2)
+    score = q @ k.transpose(0, 1, 3, 2) / np.sqrt(size)
+    if unidirectional:
+        score = np.where(np.arange(k.shape[2]) <= np.arange(before, before + s)[:, None], score, -np.inf)
+    weight = np.exp(score - score.max(-1, keepdims=True))
+    y = weight / weight.sum(-1, keepdims=True) @ v
+    return [y.transpose(0, 2, 1, 3).reshape(b, s, -1).astype(np.float32), np.stack([k, v]).astype(np.float32)]
+
+
+def formulas():
+    f16 = lambda *shape: f32(*shape).astype(np.float16)
+    for act in (0, 1):
+        case("GroupNorm", [f32(2, 3, 5, 12), f32(12), f32(12)], formula=group_norm, groups=4, activation=act, weights=[1, 2])
+        case("GroupNorm", [f32(2, 6, 3, 5), f32(6), f32(6)], formula=group_norm, groups=3, activation=act, channels_last=0, epsilon=1e-3)
+        case("SkipGroupNorm", [f32(2, 3, 5, 8), f32(8), f32(8), f32(2, 3, 5, 8), f32(8)], outputs=2, formula=group_norm, groups=2, activation=act)
+    case("GroupNorm", [f16(2, 4, 4, 8), f32(8), f32(8)], tol=2e-3, formula=group_norm, groups=8, activation=1)
+    case("SkipGroupNorm", [f32(2, 3, 5, 8), f32(8), f32(8), f32(2, 1, 1, 8)], formula=group_norm, groups=2, activation=0)
+    case("SkipGroupNorm", [f32(2, 3, 5, 8), f32(8), f32(8), f32(2, 8), f32(8)], outputs=2, formula=group_norm, groups=4, activation=1)
+    case("SkipGroupNorm", [f32(2, 8, 3, 5), f32(8), f32(8), f32(2, 8)], outputs=2, formula=group_norm, groups=4, activation=1, channels_last=0)
+    b, s, c, h = 2, 5, 16, 2
+    base = lambda: [f32(b, s, c), f32(c, 3 * c) * 0.3, f32(3 * c)]
+    case("Attention", base(), formula=turned_attention, num_heads=h, do_rotary=1, weights=[1, 2])
+    case("Attention", base(), formula=turned_attention, num_heads=h, do_rotary=1, unidirectional=1, rotary_embedding_dim=4)
+    case("Attention", base() + [None, f32(2, b, h, 3, c // h)], outputs=2, formula=turned_attention, num_heads=h, do_rotary=1, unidirectional=1)
 
 
 # ---- attention -----------------------------------------------------------------------------------
@@ -319,7 +380,7 @@ def samples():
     case("TfIdfVectorizer", [R.integers(2, 9, (12,)).astype(np.int32)], mode="TF", min_gram_length=2, max_gram_length=2, max_skip_count=0, **pool, **own)
 
 
-FAMILIES = dict(activations=activations, norms=norms, attention=attention, multi_head=multi_head, grouped=grouped, blocks=blocks, quantized=quantized, products=products, lstm=lstm,
+FAMILIES = dict(activations=activations, norms=norms, formulas=formulas, attention=attention, multi_head=multi_head, grouped=grouped, blocks=blocks, quantized=quantized, products=products, lstm=lstm,
                 convolutions=convolutions, rotary=rotary, samples=samples)
 
 
@@ -359,13 +420,17 @@ def main():
     for op, inputs, outputs, tol, weights, domain, opset, attributes in CASES:
         n = count[op] = count.get(op, -1) + 1
         name = f"{'ms' if domain else 'onnx'}_{op}_{n}"
+        formula = attributes.pop("formula", None)
         model, feed = build(op, inputs, outputs, weights, domain, opset, attributes)
         target = os.path.join(folder, name)
         data = os.path.join(target, "test_data_set_0")
         os.makedirs(data, exist_ok=True)
         try:
-            session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-            results = session.run(None, feed)
+            if formula:
+                results = formula(inputs, **attributes)[:outputs]
+            else:
+                session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+                results = session.run(None, feed)
         except Exception as e:
             print(f"FAIL {name}: ONNX Runtime: {str(e)[:300]}")
             failed += 1
