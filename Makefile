@@ -369,7 +369,7 @@ $(B)/tests/onnx/run_cases: tests/onnx/run_cases.c $(B)/split/libdync.a
 .PHONY: onnx-tests
 
 # ---- C++ and embedding -----------------------------------------------------------------------------------------------------------------
-CXX_WARN := -Wall -Wextra -pedantic -Wshadow -Werror
+CXX_WARN := -Wall -Wextra -pedantic -Wshadow -Wconversion -Wsign-conversion -Werror
 CXX_TESTS := $(wildcard tests/api/*.cpp)
 cxx: $(B)/dync.o
 	@mkdir -p $(B)/cxx

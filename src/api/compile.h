@@ -106,13 +106,13 @@ inline dync_callee dync_fn(dync_compiled *f) { return dync_fnc(f); }
 inline dync_callee dync_fn(dync_graph *g) { return dync_fng(g); }
 inline dync_callee dync_fn(dync_program *p) { return dync_fnp(p); }
 inline dync_callee dync_fn(dync_callee callee) { return callee; }
-template <class T> struct dync_never {
+template <class dync_T> struct dync_never {
     static const bool value = false;
 };
-template <class R, class... A> inline dync_callee dync_fn(R (*)(A...))
+template <class dync_R, class... dync_A> inline dync_callee dync_fn(dync_R (*)(dync_A...))
 {
-    static_assert(dync_never<R>::value, "dync_compile and its kin take a function of 0 to 6 "
-                                        "dync_tensor * that returns one, or a dync_function");
+    static_assert(dync_never<dync_R>::value, "dync_compile and its kin take a function of 0 to 6 "
+                                             "dync_tensor * that returns one, or a dync_function");
     return dync_fn0(nullptr);
 }
 #else

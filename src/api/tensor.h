@@ -6,9 +6,9 @@ typedef struct {
 /* dync_shape(2, 3): sizes, or dimensions, as an argument. DYNC_SCALAR is the shape of a 0-dim
  * tensor. */
 #if defined(__cplusplus)
-template <class... T> inline dync_dims dync_shape(T... sizes)
+template <class... dync_T> inline dync_dims dync_shape(dync_T... sizes)
 {
-    return dync_dims{(int)sizeof...(sizes), {(int64_t)sizes...}};
+    return dync_dims{int(sizeof...(sizes)), {int64_t(sizes)...}};
 }
 #else
 #define dync_shape(...) \
@@ -141,8 +141,8 @@ DYNC__MAKERS(dync_empty) DYNC__MAKERS(dync_zeros) DYNC__MAKERS(dync_ones)
 DYNC__MAKERS(dync_randn) DYNC__MAKERS(dync_rand)
 DYNC__MAKERS_FROM(dync_from) DYNC__MAKERS_FROM(dync_wrap) DYNC__MAKERS_FROM(dync_constant)
     /* clang-format on */
-    template <class T>
-    inline dync_tensor *dync_full(const dync_dims &shape, T value)
+    template <class dync_T>
+    inline dync_tensor *dync_full(const dync_dims &shape, dync_T value)
 {
     dync_make options = dync_make();
     options.shape = shape;

@@ -91,10 +91,10 @@ inline dync_value dync_v(bool b) { return dync_v_bool(b); }
 inline dync_value dync_v(int i) { return dync_v_int(i); }
 inline dync_value dync_v(unsigned i) { return dync_v_int(i); }
 inline dync_value dync_v(long i) { return dync_v_int(i); }
-inline dync_value dync_v(unsigned long i) { return dync_v_int((int64_t)i); }
+inline dync_value dync_v(unsigned long i) { return dync_v_int(static_cast<int64_t>(i)); }
 inline dync_value dync_v(long long i) { return dync_v_int(i); }
-inline dync_value dync_v(unsigned long long i) { return dync_v_int((int64_t)i); }
-inline dync_value dync_v(float f) { return dync_v_float((double)f); }
+inline dync_value dync_v(unsigned long long i) { return dync_v_int(static_cast<int64_t>(i)); }
+inline dync_value dync_v(float f) { return dync_v_float(static_cast<double>(f)); }
 inline dync_value dync_v(double f) { return dync_v_float(f); }
 inline dync_value dync_v(const char *s) { return dync_v_str(s); }
 inline dync_value dync_v(void *p) { return dync_v_ptr(p); }
@@ -242,8 +242,8 @@ dync_value dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer(
 /* DYNC_VALUES(a, b, ...): the arguments as an array of values that lives until the end of the full
  * expression. */
 #if defined(__cplusplus)
-template <class T, int n> struct dync_pack {
-    T items[n];
+template <class dync_T, size_t n> struct dync_pack {
+    dync_T items[n];
 };
 #define DYNC_VALUES(...) \
     (dync_pack<dync_value, DYNC_COUNT(__VA_ARGS__)>{{DYNC_MAP_V(__VA_ARGS__)}}.items)

@@ -324,11 +324,11 @@ DYNC__FN dync_status dync__g_addcmul(dync__grad *g)
 DYNC__FN dync_status dync__g_addcdiv(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
-    dync_value b = dync__ga(g, 2);
     DYNC__TRY(dync__ga_set(g, 0, gy));
     if (dync__ga_needed(g, 1))
-        DYNC__TRY(dync__ga_set(g, 1, dync_mul(gy, dync_div(dync__ga(g, 3), b))));
+        DYNC__TRY(dync__ga_set(g, 1, dync_mul(gy, dync_div(dync__ga(g, 3), dync__ga(g, 2)))));
     if (!dync__ga_needed(g, 2)) return DYNC_OK;
+    dync_value b = dync__ga(g, 2);
     return dync__ga_set(
         g, 2,
         dync_mul(dync_neg(gy), dync_div(dync_mul(dync__ga(g, 1), dync__ga(g, 3)), dync_mul(b, b))));

@@ -241,10 +241,12 @@ static dync_status dync__g_plain(dync__grad *g, int n_tensors)
     DYNC__TRY(status);
     for (int i = 0; i < plain.nout; i++) {
         dync_tensor *y = dync__give(plain.out[i]);
-        if (!g->grad_out[i]) continue;
+        if (!g->grad_out[i] || !dync_requires_grad(y))
+            continue; /* an empty one is cut from an arg */
         given[n_out] = dync_v_tensor(g->grad_out[i]);
         out[n_out++] = dync_v_tensor(y);
     }
+    if (!n_out) return DYNC_OK;
     dync_grad_options options = {.create_graph = graph, .allow_unused = true};
     dync_value grads = dync_gradients(dync_tuple_of(n_out, out), dync_tuple_of(n, in),
                                       dync_tuple_of(n_out, given), options);
