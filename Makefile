@@ -261,6 +261,15 @@ bench-versus: $(B)/peers.so $(PEERS_HERE)
 	@$(MAKE) -s -C $(B)/versus build/peers.so
 	@$(PEERS_PYTHON) bench/peers/versus.py $(B)/versus/build/peers.so $(B)/peers.so $(ARGS)
 .PHONY: bench-versus
+# exported C of the networks of tests/embed/peers, -O3 with and without -march=native, beside the compiled functions; T="cnn gru"
+EXPORT_DYNC = $(if $(SPLIT),$(B)/split/libdync.a,$(B)/release/dync.o)
+$(B)/bench-export/export: bench/export/export.c tests/embed/peers/nets.c $(EXPORT_DYNC)
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -I. -DDYNC__IMPLEMENTED $< $(EXPORT_DYNC) $(LDFLAGS) $(LIBS) -o $@
+bench-export: $(B)/bench-export/export
+	@CC="$(CC)" LIBS="$(LIBS)" sh bench/export/export.sh $(B)/bench-export $< $(EXPORT_DYNC) $(T)
+.PHONY: bench-export
 bench-peers-calls: $(B)/bench/calls $(PEERS_HERE)
 	@J=$(B)/calls.json $(B)/bench/calls > /dev/null 2>&1
 	@$(PEERS_PYTHON) bench/peers/calls.py $(B)/calls.json
@@ -438,6 +447,7 @@ help:
 	@echo "make check      the quick ones; make run T=softmax: those whose path contains T"
 	@echo "make examples   the numbered lessons, compared with examples/expected/;  make samples: tests/samples"
 	@echo "make bench      times and ratios;  bench-peers: beside PyTorch, ONNX Runtime, numexpr (ARGS=--quick)"
+	@echo "make bench-export   networks exported as C, -O3, beside the compiled functions; T=\"cnn gru\""
 	@echo "make bench-versus REF=commit   this tree's times over that commit's, row by row"
 	@echo "make headers    (or amalgamate) dync.h from src/;  headers-current: is the committed one fresh?"
 	@echo "make layers names links size switches same-code cxx split embed m32 docs-check   structure and build variants"
