@@ -278,6 +278,7 @@ DYNC__FN dync_status dync__program_csource(const dync__program *p, const char *h
     dync__tls.syms = before;
     dync__csource_close_way(&c);
     for (int i = 0; i < c.way.n; i++) dync__symtab_free(c.way.at[i].syms);
+    dync__csource_packs_free(&c);
     dync__arena_free(&c.names);
     return status == DYNC_OK && (s->failed || (h && h->failed)) ? DYNC_ERR_MEMORY : status;
 }

@@ -29,6 +29,32 @@ typedef struct dync__csource_after {
     const dync__kcall *pool; /* of convolutions: the maxima that are stored; NULL: all */
 } dync__csource_after;
 
+/* A weight in another order (csource_packs.c): `dense` holds the elements of `of` at `lay`. */
+typedef struct dync__csource_packed {
+    const dync__tensor *of; /* borrowed of the program */
+    dync__layout lay;       /* from the tensor's first element on */
+    dync__tensor *dense;
+} dync__csource_packed;
+
+/* A product that is written: c[.., m, n] = sum over k of a[.., m, k] b[.., k, n] (+ bias). */
+typedef struct dync__csource_product_of {
+    dync__str *s;
+    const dync__csource_after *after;
+    const dync__operand *a, *b, *bias, *c; /* bias: or NULL */
+    int ndim, rows, columns;               /* of a block; in vectors: columns of vectors */
+    int64_t m, n, k;
+    const char *var[DYNC_MAX_DIMS]; /* of the result's places */
+} dync__csource_product_of;
+
+/* How a convolution is written in vectors: not at all; output channels in vectors, of weights
+ * [c][u][v][o]; as a product, places in vectors; places of padded planes, a channel at a time. */
+typedef enum {
+    DYNC__CCONV_PLAIN,
+    DYNC__CCONV_CHANNELS,
+    DYNC__CCONV_PRODUCT,
+    DYNC__CCONV_PLANES
+} dync__cconv_form;
+
 enum { DYNC__CSOURCE_ARGS = 64 };
 typedef struct dync__csource_step {
     dync__fuse_step at;
@@ -91,7 +117,8 @@ typedef struct dync__csource {
     dync__csource_unit main;
     /* of all ways; aot, syms, main are those of the first, or of the one being made */
     DYNC__VEC(dync__csource_way) way;
-    DYNC__VEC(const dync__tensor *) weight; /* borrowed of the program */
+    DYNC__VEC(dync__csource_packed) packed;
+    DYNC__VEC(const dync__tensor *) weight; /* borrowed of the program, or of packed */
     /* those that it writes, and what they are called: members of NAME_state */
     DYNC__VEC(const dync__tensor *) state;
     DYNC__VEC(const char *) state_name;
@@ -132,7 +159,22 @@ DYNC__FN int dync__csource_blocks_for(dync__str *, int depth, const char *name, 
                                       int64_t end, int64_t step, int64_t n);
 DYNC__FN void dync__csource_blocks_end(dync__str *, int depth, int to);
 DYNC__FN void dync__csource_product(dync__str *, const dync__kcall *, const dync__csource_after *);
+/* sizes from the operands; loops over batches, opened; the plain form; in vectors of the user's
+ * compiler (csource_vectors.c); the index of an operand's element */
+DYNC__FN void dync__csource_product_sizes(dync__csource_product_of *);
+DYNC__FN int dync__csource_product_open(dync__csource_product_of *);
+DYNC__FN void dync__csource_product_plain(dync__csource_product_of *);
+DYNC__FN void dync__csource_product_vectors(dync__csource_product_of *);
+DYNC__FN bool dync__csource_vectors_fit(const dync__csource_product_of *);
+DYNC__FN void dync__csource_product_index(const dync__csource_product_of *, const dync__operand *,
+                                          int64_t down, int64_t across, const char *const *var,
+                                          int row, int column);
+/* floats of the vectors in which n of them are computed, at most: 16, 8, 4; 0: none */
+DYNC__FN int dync__csource_lanes(int64_t n);
+/* the types of vectors, where a text names them */
+DYNC__FN void dync__csource_vector_types(const dync__csource *, dync__str *);
 DYNC__FN void dync__csource_conv(dync__str *, const dync__kcall *, const dync__csource_after *);
+DYNC__FN dync__cconv_form dync__csource_conv_form(const dync__kcall *, const dync__csource_after *);
 /* csource_functions.c: the function of this text, which may be an earlier one; NULL: no memory */
 DYNC__FN const dync__csource_fn *dync__csource_function(dync__csource *, const dync__str *text);
 DYNC__FN bool dync__csource_has_word(const char *text, const char *word);
@@ -144,6 +186,10 @@ DYNC__FN void dync__csource_symbols(const dync__csource *, uint64_t uses, const 
                                     const char *type, dync__str *);
 /* the greatest that a size may be; DYNC_ERR_UNSUPPORTED: beyond an int */
 DYNC__FN dync_status dync__csource_most(int64_t size, int64_t *most);
+/* csource_packs.c: the calls of a unit read weights in the order of their loops; what was made
+ * for it, released */
+DYNC__FN dync_status dync__csource_pack(dync__csource *, dync__csource_unit *);
+DYNC__FN void dync__csource_packs_free(dync__csource *);
 /* csource_recurrent.c: a recurrent layer as a loop over its steps */
 DYNC__FN dync_status dync__csource_recurrent(dync__csource *, dync__csource_step *,
                                              dync__str *text);

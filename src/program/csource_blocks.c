@@ -59,24 +59,14 @@ DYNC__FN void dync__csource_blocks_end(dync__str *s, int depth, int to)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-typedef struct dync__blocks_product {
-    dync__str *s;
-    const dync__kcall *call;
-    const dync__csource_after *after;
-    const dync__operand *a, *b, *bias, *c;
-    int ndim, rows, columns; /* of a block */
-    int64_t m, n, k;
-    const char *var[DYNC_MAX_DIMS];
-} dync__blocks_product;
-
 /* Loads, multiply-adds, what a round and a block cost beside. */
-static int64_t dync__blocks_cost(const dync__blocks_product *p, int rows, int columns)
+static int64_t dync__blocks_cost(const dync__csource_product_of *p, int rows, int columns)
 {
     int64_t blocks = ((p->m + rows - 1) / rows) * ((p->n + columns - 1) / columns);
     return blocks * (p->k * (rows * columns + rows + columns + 3) + 4 * rows * columns + 12);
 }
 
-static void dync__blocks_choose(dync__blocks_product *p)
+static void dync__blocks_choose(dync__csource_product_of *p)
 {
     int64_t least = -1;
     for (int rows = 1; rows <= DYNC__BLOCK_SIDE && rows <= p->m; rows++)
@@ -91,8 +81,9 @@ static void dync__blocks_choose(dync__blocks_product *p)
 
 /* a[.., i + row, k], b[.., k, j + column] or an element of the result: the index of an operand
  * whose dimensions of size 1 are broadcast. */
-static void dync__blocks_index(const dync__blocks_product *p, const dync__operand *o, int64_t down,
-                               int64_t across, const char *const *var, int row, int column)
+DYNC__FN void dync__csource_product_index(const dync__csource_product_of *p, const dync__operand *o,
+                                          int64_t down, int64_t across, const char *const *var,
+                                          int row, int column)
 {
     int batch = p->ndim - 2;
     int64_t stride[DYNC_MAX_DIMS];
@@ -102,7 +93,7 @@ static void dync__blocks_index(const dync__blocks_product *p, const dync__operan
     dync__csource_index(p->s, p->ndim, stride, var, row * down + column * across);
 }
 
-static void dync__blocks_sums(const dync__blocks_product *p, int depth)
+static void dync__blocks_sums(const dync__csource_product_of *p, int depth)
 {
     int last = p->ndim - 1;
     const char *type = dync__csource_type(p->c->dtype);
@@ -112,19 +103,19 @@ static void dync__blocks_sums(const dync__blocks_product *p, int depth)
     of_a[last] = of_b[last - 1] = p->k > 1 ? "k" : NULL;
     for (int i = 0; i < p->rows; i++) {
         dync__str_addf(p->s, "%*sconst %s a%d = a[", 4 * depth, "", type, i);
-        dync__blocks_index(p, p->a, sa[last - 1], sa[last], of_a, i, 0);
+        dync__csource_product_index(p, p->a, sa[last - 1], sa[last], of_a, i, 0);
         dync__str_add(p->s, "];\n");
     }
     for (int j = 0; j < p->columns; j++) {
         dync__str_addf(p->s, "%*sconst %s b%d = b[", 4 * depth, "", type, j);
-        dync__blocks_index(p, p->b, sb[last - 1], sb[last], of_b, 0, j);
+        dync__csource_product_index(p, p->b, sb[last - 1], sb[last], of_b, 0, j);
         dync__str_add(p->s, "];\n");
         for (int i = 0; i < p->rows; i++)
             dync__str_addf(p->s, "%*ss%d%d += a%d * b%d;\n", 4 * depth, "", i, j, i, j);
     }
 }
 
-static void dync__blocks_store(const dync__blocks_product *p, int depth, int i, int j)
+static void dync__blocks_store(const dync__csource_product_of *p, int depth, int i, int j)
 {
     dync__str value = {0}, *s = p->s;
     char row[32], column[32];
@@ -136,15 +127,16 @@ static void dync__blocks_store(const dync__blocks_product *p, int depth, int i, 
     at[last - 1] = row;
     at[last] = column;
     dync__str_addf(s, "%*sc[", 4 * depth, "");
-    dync__blocks_index(p, p->c, p->c->lay.stride[last - 1], p->c->lay.stride[last], p->var, i, j);
+    dync__csource_product_index(p, p->c, p->c->lay.stride[last - 1], p->c->lay.stride[last], p->var,
+                                i, j);
     dync__str_add(s, "] = ");
     dync__str_addf(&value, "s%d%d", i, j);
     if (p->bias) {
-        dync__blocks_product to = *p;
+        dync__csource_product_of to = *p;
         to.s = &value;
         dync__str_add(&value, " + d[");
-        dync__blocks_index(&to, p->bias, p->bias->lay.stride[last - 1], p->bias->lay.stride[last],
-                           p->var, i, j);
+        dync__csource_product_index(&to, p->bias, p->bias->lay.stride[last - 1],
+                                    p->bias->lay.stride[last], p->var, i, j);
         dync__str_addc(&value, ']');
     }
     dync__csource_after_value(s, p->after, &p->c->lay, at, dync__str_get(&value));
@@ -153,44 +145,45 @@ static void dync__blocks_store(const dync__blocks_product *p, int depth, int i, 
     dync__str_free(&value);
 }
 
-DYNC__FN void dync__csource_product(dync__str *s, const dync__kcall *call,
-                                    const dync__csource_after *after)
+DYNC__FN int dync__csource_product_open(dync__csource_product_of *p)
 {
     static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
-    bool has_bias = dync__kcall_is(call, DYNC__K_addmm);
-    dync__blocks_product p = {.s = s, .call = call, .after = after};
-    p.a = &call->operand[0];
-    p.b = &call->operand[1];
-    p.bias = has_bias ? &call->operand[2] : NULL;
-    p.c = &call->operand[call->n - 1];
-    p.ndim = p.c->lay.ndim;
-    p.m = p.c->lay.shape[p.ndim - 2];
-    p.n = p.c->lay.shape[p.ndim - 1];
-    p.k = p.a->lay.shape[p.ndim - 1];
-    dync__blocks_choose(&p);
-    dync__csource_blocks_head(s, call, after, has_bias ? "abdc" : "abc");
-    int depth = 1, opened;
-    for (int d = 0; d < p.ndim - 2; d++) {
-        p.var[d] = p.c->lay.shape[d] > 1 ? names[d] : NULL;
-        depth = dync__csource_for(s, depth, names[d], p.c->lay.shape[d]);
+    int depth = 1;
+    for (int d = 0; d < p->ndim - 2; d++) {
+        p->var[d] = p->c->lay.shape[d] > 1 ? names[d] : NULL;
+        depth = dync__csource_for(p->s, depth, names[d], p->c->lay.shape[d]);
     }
-    p.var[p.ndim - 2] = "i";
-    p.var[p.ndim - 1] = "j";
-    opened = depth;
-    depth = dync__csource_blocks_for(s, depth, "i", 0, (p.m + p.rows - 1) / p.rows * p.rows, p.rows,
-                                     p.m);
-    depth = dync__csource_blocks_for(s, depth, "j", 0,
-                                     (p.n + p.columns - 1) / p.columns * p.columns, p.columns, p.n);
-    dync__str_addf(s, "%*s%s ", 4 * depth, "", dync__csource_type(p.c->dtype));
-    for (int i = 0; i < p.rows * p.columns; i++)
-        dync__str_addf(s, "%ss%d%d = 0", i ? ", " : "", i / p.columns, i % p.columns);
+    p->var[p->ndim - 2] = "i";
+    p->var[p->ndim - 1] = "j";
+    return depth;
+}
+
+DYNC__FN void dync__csource_product_sizes(dync__csource_product_of *p)
+{
+    p->ndim = p->c->lay.ndim;
+    p->m = p->c->lay.shape[p->ndim - 2];
+    p->n = p->c->lay.shape[p->ndim - 1];
+    p->k = p->a->lay.shape[p->ndim - 1];
+}
+
+DYNC__FN void dync__csource_product_plain(dync__csource_product_of *p)
+{
+    dync__str *s = p->s;
+    dync__blocks_choose(p);
+    int opened = dync__csource_product_open(p), depth = opened;
+    depth = dync__csource_blocks_for(s, depth, "i", 0, (p->m + p->rows - 1) / p->rows * p->rows,
+                                     p->rows, p->m);
+    depth = dync__csource_blocks_for(
+        s, depth, "j", 0, (p->n + p->columns - 1) / p->columns * p->columns, p->columns, p->n);
+    dync__str_addf(s, "%*s%s ", 4 * depth, "", dync__csource_type(p->c->dtype));
+    for (int i = 0; i < p->rows * p->columns; i++)
+        dync__str_addf(s, "%ss%d%d = 0", i ? ", " : "", i / p->columns, i % p->columns);
     dync__str_add(s, ";\n");
-    int inner = dync__csource_for(s, depth, "k", p.k);
+    int inner = dync__csource_for(s, depth, "k", p->k);
     dync__str_addf(s, "%*s{\n", 4 * inner, "");
-    dync__blocks_sums(&p, inner + 1);
+    dync__blocks_sums(p, inner + 1);
     dync__str_addf(s, "%*s}\n", 4 * inner, "");
-    for (int i = 0; i < p.rows; i++)
-        for (int j = 0; j < p.columns; j++) dync__blocks_store(&p, depth, i, j);
+    for (int i = 0; i < p->rows; i++)
+        for (int j = 0; j < p->columns; j++) dync__blocks_store(p, depth, i, j);
     dync__csource_blocks_end(s, depth, opened);
-    dync__str_add(s, "}\n");
 }

@@ -338,6 +338,13 @@ static void dync__cconv_flatten(dync__cconv_text *t)
     t->y.lay = before[1];
 }
 
+DYNC__FN dync__cconv_form dync__csource_conv_form(const dync__kcall *call,
+                                                  const dync__csource_after *after)
+{
+    (void)call, (void)after;
+    return DYNC__CCONV_PLAIN;
+}
+
 DYNC__FN void dync__csource_conv(dync__str *s, const dync__kcall *call,
                                  const dync__csource_after *after)
 {

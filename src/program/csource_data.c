@@ -80,7 +80,8 @@ DYNC__FN int64_t dync__csource_weights(const dync__csource *c, dync__str *s)
 
 DYNC__FN int dync__csource_weight(dync__csource *c, int i)
 {
-    const dync__tensor *t = c->aot.actual.at[i].tensor;
+    int n = c->aot.actual.n;
+    const dync__tensor *t = i < n ? c->aot.actual.at[i].tensor : c->packed.at[i - n].dense;
     for (int k = 0; k < c->weight.n; k++)
         if (c->weight.at[k] == t) return k;
     return dync__avec_push(&c->names, &c->weight, t) ? c->weight.n - 1 : -1;

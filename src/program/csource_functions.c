@@ -1,5 +1,5 @@
 /* program/csource_functions.c: the functions of an exported C file: equal texts are one, each takes
- * the symbolic sizes that it names. After csource_data.c; csource_steps.c and what it asks make
+ * the symbolic sizes that it names. After csource_vectors.c; csource_steps.c and what it asks make
  * them. */
 #include "../dync.in.h"
 #include "csource.h"
@@ -62,7 +62,7 @@ static const char *dync__csource_named(dync__csource *c, const dync__csource_fn 
             if (none) s.n -= 4;
             dync__csource_symbols(c, f->uses, none ? "" : ", ", "int ", &s);
         }
-        if (*p == '@' || *p == '#')
+        if (*p == '@' || (*p == '#' && p[1] == '_')) /* a lone # is the preprocessor's */
             dync__str_add(&s, *p == '@' ? f->name : c->program->name);
         else
             dync__str_addc(&s, *p);
@@ -112,6 +112,7 @@ static void dync__csource_bits(dync__csource *c, dync__str *s)
 /* Every function, in the order in which they call each other. */
 DYNC__FN void dync__csource_functions(dync__csource *c, dync__str *s)
 {
+    dync__csource_vector_types(c, s);
     dync__csource_bits(c, s);
     dync__csource_random(c, s);
     for (int i = 0; i < c->fn.n; i++) {

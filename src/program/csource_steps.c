@@ -87,6 +87,7 @@ static dync_status dync__csource_fuse(dync__csource *c, dync__csource_unit *u)
     }
     dync__csource_follow(u);
     dync__csource_recurrent_take(u);
+    DYNC__TRY(dync__csource_pack(c, u));
     for (int i = 0; i < u->n_steps; i++) {
         dync__csource_step *s = &u->step[i];
         const dync__kcall *call = s->at.call;

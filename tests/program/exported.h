@@ -1,0 +1,60 @@
+/* C files that the exporter writes, in a folder of their own: written, compiled, run. $CC or cc. */
+#ifndef TESTS_PROGRAM_EXPORTED_H
+#define TESTS_PROGRAM_EXPORTED_H
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static char folder[160];
+
+static inline void open_folder(const char *name)
+{
+    const char *dir = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/dync_%s_%d", dir ? dir : "/tmp", name,
+             (int)(test_random() % 100000000));
+    EXPECT_EQ_INT(mkdir(folder, 0700), 0);
+}
+
+static inline FILE *open_file(const char *name, const char *mode)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return fopen(path, mode);
+}
+
+static inline bool save(dync_program *p, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s.c", folder, name);
+    return EXPECT(p != NULL) && EXPECT_OK(dync_program_save_c(p, path));
+}
+
+/* A command of sh in the folder, where $cc is the compiler with the warnings that exported files
+ * are free of, as errors. */
+static inline bool in_folder(const char *command)
+{
+    char all[2048];
+    const char *cc = getenv("CC");
+    snprintf(all, sizeof all,
+             "cd %s && cc='%s -ffp-contract=off -pedantic -Wall -Wextra -Werror' && %s", folder,
+             cc ? cc : "cc", command);
+    int rc = system(all);
+    if (rc != 0) printf("    kept: %s (%s)\n", folder, command);
+    return rc == 0;
+}
+
+/* Every C file of the folder with these flags; the program's output in `to`. */
+static inline bool compile_and_run(const char *flags, const char *to)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "$cc %s *.c -lm -o run && ./run > %s", flags, to);
+    return in_folder(command);
+}
+
+static inline void close_folder(void)
+{
+    char command[256];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    EXPECT_EQ_INT(system(command), 0);
+}
+#endif
