@@ -27,6 +27,7 @@ typedef struct dync__csource_after {
     int64_t first;         /* the first element that it stores */
     dync__csrc_room room;
     const dync__kcall *pool; /* of convolutions: the maxima that are stored; NULL: all */
+    bool finite;             /* of convolutions: weights are constants, none infinite or NaN */
 } dync__csource_after;
 
 /* A weight in another order (csource_packs.c): `dense` holds the elements of `of` at `lay`. */
@@ -171,8 +172,6 @@ DYNC__FN void dync__csource_product_index(const dync__csource_product_of *, cons
                                           int row, int column);
 /* floats of the vectors in which n of them are computed, at most: 16, 8, 4; 0: none */
 DYNC__FN int dync__csource_lanes(int64_t n);
-/* the types of vectors, where a text names them */
-DYNC__FN void dync__csource_vector_types(const dync__csource *, dync__str *);
 DYNC__FN void dync__csource_conv(dync__str *, const dync__kcall *, const dync__csource_after *);
 DYNC__FN dync__cconv_form dync__csource_conv_form(const dync__kcall *, const dync__csource_after *);
 /* csource_functions.c: the function of this text, which may be an earlier one; NULL: no memory */

@@ -11,8 +11,9 @@
 #include "csource.h"
 DYNC__COLD
 
-/* sums, rows or columns, of a block: of the 32 registers of a Cortex-M4F */
-enum { DYNC__BLOCK_SUMS = 16, DYNC__BLOCK_SIDE = 5 };
+/* sums, rows or columns, of a block: of the 32 registers of a Cortex-M4F. Columns that lie beside
+ * each other are read by one pointer: more of them. */
+enum { DYNC__BLOCK_SUMS = 16, DYNC__BLOCK_SIDE = 5, DYNC__BLOCK_BESIDE = 8 };
 
 /* static void @(const float *a, ..., float *c, const float *e1) */
 DYNC__FN void dync__csource_blocks_head(dync__str *s, const dync__kcall *call,
@@ -69,8 +70,9 @@ static int64_t dync__blocks_cost(const dync__csource_product_of *p, int rows, in
 static void dync__blocks_choose(dync__csource_product_of *p)
 {
     int64_t least = -1;
+    int side = p->b->lay.stride[p->ndim - 1] == 1 ? DYNC__BLOCK_BESIDE : DYNC__BLOCK_SIDE;
     for (int rows = 1; rows <= DYNC__BLOCK_SIDE && rows <= p->m; rows++)
-        for (int columns = 1; columns <= DYNC__BLOCK_SIDE && columns <= p->n; columns++) {
+        for (int columns = 1; columns <= side && columns <= p->n; columns++) {
             int64_t cost = dync__blocks_cost(p, rows, columns);
             if (rows * columns > DYNC__BLOCK_SUMS || (least >= 0 && cost >= least)) continue;
             least = cost;

@@ -11,37 +11,16 @@
  * other and stores the maxima. Sums add in the order of the plain form (csource_kernels.c). */
 #include "../dync.in.h"
 #include "csource.h"
+#include "csource_convs.h"
 DYNC__COLD
 
 enum {
     DYNC__CCONV_SUMS = 16,
     DYNC__CCONV_REGS = 28,
     DYNC__CCONV_TEXT = 24,
-    DYNC__CCONV_PLACES = 8
+    DYNC__CCONV_VECTOR_REGS = 16,
+    DYNC__CCONV_VECTOR_TEXT = 60
 };
-
-/* A block: `channels` output channels, `groups` windows of a pooling (without one: places), each
- * of `wide` places of a row. */
-typedef struct dync__cconv_block {
-    int channels, groups, wide, places;
-    int64_t column[DYNC__CCONV_PLACES]; /* of each place, from the block's first on */
-    int64_t span;                       /* elements of a row that it may read */
-} dync__cconv_block;
-
-typedef struct dync__cconv_text {
-    dync__str *s;
-    const dync__csource_after *after;
-    dync__operand x, w, y; /* y: the convolution's own result, whether it is stored or not */
-    const dync__operand *out;
-    const dync__operand *bias; /* or NULL */
-    const char *n;             /* the picture; NULL: there is one */
-    const dync__attr_conv *a;
-    const dync__attr_pool *pool;
-    int64_t kh, kw, rows, columns; /* of the window; of what is stored */
-    int64_t per_out;               /* output channels of a group */
-    dync__cconv_block block;
-    int64_t from, to; /* elements of the row that exist, of the block's span */
-} dync__cconv_text;
 
 /* ---- the block ------------------------------------------------------------------------------- */
 
@@ -79,6 +58,29 @@ static void dync__cconv_choose(dync__cconv_text *t)
             bool fits = sums <= DYNC__CCONV_SUMS && regs <= DYNC__CCONV_REGS &&
                         sums * t->kw <= DYNC__CCONV_TEXT;
             int64_t cost = dync__cconv_cost(t, &b);
+            if (least >= 0 && (!fits || cost >= least)) continue;
+            least = cost;
+            t->block = b;
+        }
+}
+
+/* The same for vectors of channels: rounds take multiply-adds, at least those that hide what one
+ * takes, and loads. */
+static void dync__cconv_choose_vectors(dync__cconv_text *t)
+{
+    int64_t least = -1, channels = t->y.lay.shape[1];
+    for (int wide = 1; wide <= 2 && (wide == 1 || wide * t->lanes <= channels); wide++)
+        for (int groups = 1; groups <= DYNC__CCONV_PLACES && groups <= t->columns; groups++) {
+            dync__cconv_block b;
+            dync__cconv_block_make(t, wide, groups, &b);
+            if (b.places > DYNC__CCONV_PLACES) continue;
+            int64_t sums = wide * b.places, vectors = (channels + t->lanes - 1) / t->lanes,
+                    blocks = (vectors + wide - 1) / wide * ((t->columns + groups - 1) / groups);
+            bool fits = sums + wide < DYNC__CCONV_VECTOR_REGS &&
+                        sums * t->kw <= DYNC__CCONV_VECTOR_TEXT;
+            int64_t round = DYNC__MAX(sums, 8) * t->kw + b.span + wide * t->kw + 6;
+            int64_t rounds = t->w.lay.shape[1] * t->kh * (t->pool ? t->pool->kernel[0] : 1);
+            int64_t cost = blocks * (rounds * round + 30 * sums + 15);
             if (least >= 0 && (!fits || cost >= least)) continue;
             least = cost;
             t->block = b;
@@ -174,8 +176,13 @@ static void dync__cconv_sums(const dync__cconv_text *t, int depth)
     for (int64_t v = 0; v < t->kw; v++)
         for (int k = 0; k < b->channels && dync__cconv_column(t, v); k++) {
             dync__cconv_line(t, depth);
-            dync__str_addf(t->s, "const %s f%d_%d = f[%lld];\n", type, (int)v, k,
-                           (long long)(v * sw[3] + k * sw[0]));
+            if (t->lanes)
+                dync__str_addf(t->s,
+                               "const #_v%d f%d_%d = *(const #_u%d *)(f + %lld + %d * #_n%d);\n",
+                               t->lanes, (int)v, k, t->lanes, (long long)(v * sw[3]), k, t->lanes);
+            else
+                dync__str_addf(t->s, "const %s f%d_%d = f[%lld];\n", type, (int)v, k,
+                               (long long)(v * sw[3] + k * sw[0]));
             for (int i = 0; i < b->places; i++) {
                 int64_t at = dync__cconv_element(t, i, v);
                 if (at < 0) continue;
@@ -185,19 +192,29 @@ static void dync__cconv_sums(const dync__cconv_text *t, int depth)
         }
 }
 
+/* Channel k of a block; in vectors: lane l of the vector. */
+static void dync__cconv_channel(const dync__cconv_text *t, int k, char *text, size_t size)
+{
+    if (t->lanes)
+        dync__format(text, size, "(o + %d * #_n%d + l)", k, t->lanes);
+    else
+        dync__format(text, size, k ? "(o + %d)" : "o", k);
+}
+
 /* The value of place i of channel k. */
 static void dync__cconv_value(const dync__cconv_text *t, int k, int i)
 {
-    char value[96], o[32], q[48];
+    char value[128], sum[16], o[48], q[48];
     const char *var[4] = {t->n, o, "r", q};
     long long column = (long long)t->block.column[i];
-    dync__format(o, sizeof o, k ? "(o + %d)" : "o", k);
+    dync__cconv_channel(t, k, o, sizeof o);
     dync__format(q, sizeof q, column ? "(q + %lld)" : "q", column);
+    dync__format(sum, sizeof sum, t->lanes ? "t[l]" : "s%d%d", k, i);
     if (t->bias)
-        dync__format(value, sizeof value, "s%d%d + b[%lld * %s]", k, i,
+        dync__format(value, sizeof value, "%s + b[%lld * %s]", sum,
                      (long long)t->bias->lay.stride[0], o);
     else
-        dync__format(value, sizeof value, "s%d%d", k, i);
+        dync__format(value, sizeof value, "%s", sum);
     dync__csource_after_value(t->s, t->after, &t->y.lay, var, value);
 }
 
@@ -225,52 +242,104 @@ static void dync__cconv_rounds(const dync__cconv_text *t, int depth)
     dync__str_add(t->s, "}\n");
 }
 
+/* y[...] of window or place i of channel k, of these loops over rows and columns. */
+static void dync__cconv_place(const dync__cconv_text *t, int k, int64_t column,
+                              const char *const *rows)
+{
+    char o[48];
+    const char *const var[4] = {t->n, o, rows[0], rows[1]};
+    dync__cconv_channel(t, k, o, sizeof o);
+    dync__str_add(t->s, "y[");
+    dync__csource_index(t->s, 4, t->out->lay.stride, var, column * t->out->lay.stride[3]);
+    dync__str_add(t->s, "] = ");
+}
+
+/* The lanes of a vector of sums, one by one: t[l] in a loop that is left open. */
+static void dync__cconv_lanes(const dync__cconv_text *t, int depth, int k, int i)
+{
+    dync__cconv_line(t, depth);
+    dync__str_addf(t->s, "*(#_u%d *)t = s%d%d;\n%*sfor (int l = 0; l < #_n%d; l++) ", t->lanes, k,
+                   i, 4 * depth, "", t->lanes);
+}
+
+/* Place i of channel k into the result, or into the maximum of its window. */
+static void dync__cconv_store(const dync__cconv_text *t, int depth, int k, int i)
+{
+    static const char *const rows[2] = {"r", "q"};
+    char z[16], m[16];
+    const char *lane = t->lanes ? "[l]" : "";
+    if (t->lanes)
+        dync__cconv_lanes(t, depth, k, i);
+    else
+        dync__cconv_line(t, depth);
+    if (!t->pool) {
+        dync__cconv_place(t, k, t->block.column[i], rows);
+        dync__cconv_value(t, k, i);
+        dync__str_add(t->s, ";\n");
+        return;
+    }
+    dync__format(z, sizeof z, "z%d%d", k, i);
+    dync__format(m, sizeof m, "m%d%d%s", k, i / t->block.wide, lane);
+    dync__str_addf(t->s, "%sconst %s %s = ", t->lanes ? "{ " : "", dync__csource_type(t->y.dtype),
+                   z);
+    dync__cconv_value(t, k, i);
+    dync__str_addf(t->s, t->lanes ? "; " : ";\n%*s", 4 * depth, "");
+    if (t->lanes)
+        dync__str_addf(t->s, "%s = %s > %s || %s != %s ? %s : %s; }\n", m, z, m, z, z, z, m);
+    else
+        dync__str_addf(t->s, "if (%s > %s || %s != %s) %s = %s;\n", z, m, z, z, m, z);
+}
+
 /* One row of places: sums, then what is done to them. */
 static void dync__cconv_row(const dync__cconv_text *t, int depth)
 {
     const dync__cconv_block *b = &t->block;
-    const char *type = dync__csource_type(t->y.dtype);
     dync__cconv_line(t, depth);
-    dync__str_addf(t->s, "%s ", type);
+    if (t->lanes)
+        dync__str_addf(t->s, "#_v%d ", t->lanes);
+    else
+        dync__str_addf(t->s, "%s ", dync__csource_type(t->y.dtype));
     for (int i = 0; i < b->channels * b->places; i++)
-        dync__str_addf(t->s, "%ss%d%d = 0", i ? ", " : "", i / b->places, i % b->places);
+        dync__str_addf(t->s, t->lanes ? "%ss%d%d = {0}" : "%ss%d%d = 0", i ? ", " : "",
+                       i / b->places, i % b->places);
     dync__str_add(t->s, ";\n");
+    if (t->lanes) dync__str_addf(t->s, "%*sfloat t[#_n%d];\n", 4 * depth, "", t->lanes);
     dync__cconv_rounds(t, depth);
     for (int k = 0; k < b->channels; k++)
-        for (int i = 0; i < b->places; i++) {
-            dync__cconv_line(t, depth);
-            if (t->pool) {
-                dync__str_addf(t->s, "const %s z%d%d = ", type, k, i);
-                dync__cconv_value(t, k, i);
-                int g = i / b->wide;
-                dync__str_addf(t->s, ";\n%*sif (z%d%d > m%d%d || z%d%d != z%d%d) m%d%d = z%d%d;\n",
-                               4 * depth, "", k, i, k, g, k, i, k, i, k, g, k, i);
-                continue;
-            }
-            const char *const var[4] = {t->n, "o", "r", "q"};
-            const int64_t *stride = t->out->lay.stride;
-            dync__str_add(t->s, "y[");
-            dync__csource_index(t->s, 4, stride, var, k * stride[1] + b->column[i] * stride[3]);
-            dync__str_add(t->s, "] = ");
-            dync__cconv_value(t, k, i);
-            dync__str_add(t->s, ";\n");
-        }
+        for (int i = 0; i < b->places; i++) dync__cconv_store(t, depth, k, i);
+}
+
+/* Maxima of the windows of a block, -INFINITY to begin with. */
+static void dync__cconv_maxima(const dync__cconv_text *t, int depth)
+{
+    const dync__cconv_block *b = &t->block;
+    int n = b->channels * b->groups;
+    dync__str_addf(t->s, ";\n%*s%s ", 4 * depth, "", dync__csource_type(t->y.dtype));
+    for (int i = 0; i < n; i++) {
+        dync__str_addf(t->s, "%sm%d%d", i ? ", " : "", i / b->groups, i % b->groups);
+        if (t->lanes)
+            dync__str_addf(t->s, "[#_n%d]", t->lanes);
+        else
+            dync__str_add(t->s, " = -INFINITY");
+    }
+    if (!t->lanes) return;
+    dync__str_addf(t->s, ";\n%*sfor (int l = 0; l < #_n%d; l++) ", 4 * depth, "", t->lanes);
+    for (int i = 0; i < n; i++) dync__str_addf(t->s, "m%d%d[l] = ", i / b->groups, i % b->groups);
+    dync__str_add(t->s, "-INFINITY");
 }
 
 /* A block of places: with pooling its rows, then the maxima. */
 static void dync__cconv_block_text(const dync__cconv_text *t, int depth)
 {
-    const char *const var[4] = {t->n, "o", "i", "j"};
+    static const char *const rows[2] = {"i", "j"};
     const dync__cconv_block *b = &t->block;
     if (!t->pool) {
         dync__cconv_row(t, depth);
         return;
     }
     dync__cconv_line(t, depth);
-    dync__str_addf(t->s, "const int q = j * %lld;\n%*s%s ", (long long)t->pool->stride[1],
-                   4 * depth, "", dync__csource_type(t->y.dtype));
-    for (int i = 0; i < b->channels * b->groups; i++)
-        dync__str_addf(t->s, "%sm%d%d = -INFINITY", i ? ", " : "", i / b->groups, i % b->groups);
+    dync__str_addf(t->s, "const int q = j * %lld", (long long)t->pool->stride[1]);
+    dync__cconv_maxima(t, depth);
     dync__str_addf(t->s, ";\n%*sfor (int h = 0; h < %lld; h++) {\n%*sconst int r = i * %lld + h;\n",
                    4 * depth, "", (long long)t->pool->kernel[0], 4 * depth + 4, "",
                    (long long)t->pool->stride[0]);
@@ -280,11 +349,10 @@ static void dync__cconv_block_text(const dync__cconv_text *t, int depth)
     dync__str_add(t->s, "}\n");
     for (int k = 0; k < b->channels; k++)
         for (int g = 0; g < b->groups; g++) {
-            const int64_t *stride = t->out->lay.stride;
             dync__cconv_line(t, depth);
-            dync__str_add(t->s, "y[");
-            dync__csource_index(t->s, 4, stride, var, k * stride[1] + g * stride[3]);
-            dync__str_addf(t->s, "] = m%d%d;\n", k, g);
+            if (t->lanes) dync__str_addf(t->s, "for (int l = 0; l < #_n%d; l++) ", t->lanes);
+            dync__cconv_place(t, k, g, rows);
+            dync__str_addf(t->s, t->lanes ? "m%d%d[l];\n" : "m%d%d;\n", k, g);
         }
 }
 
@@ -317,70 +385,31 @@ static void dync__cconv_blocks(dync__cconv_text *t, int depth)
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the body -------------------------------------------------------------------------------- */
 
-/* 1x1 windows over dense places: a picture of one row. */
-static void dync__cconv_flatten(dync__cconv_text *t)
+/* Blocks of channels; the last one begins earlier where they do not divide. */
+static int dync__cconv_over_channels(const dync__cconv_text *t, int depth)
 {
-    dync__operand *all[2] = {&t->x, &t->y};
-    dync__layout before[2] = {t->x.lay, t->y.lay};
-    bool flat = t->kh == 1 && t->kw == 1 && !t->pool;
-    for (int d = 0; d < 2; d++)
-        flat = flat && t->a->stride[d] == 1 && t->a->pad[d] == 0 && t->a->dilation[d] >= 1;
-    for (int i = 0; i < 2; i++) {
-        dync__layout *lay = &all[i]->lay;
-        flat = flat && (lay->shape[2] == 1 || lay->stride[2] == lay->shape[3] * lay->stride[3]);
-        lay->shape[3] *= lay->shape[2];
-        lay->shape[2] = 1;
-    }
-    if (flat && dync__csource_after_fits(t->after, &t->y.lay)) return;
-    t->x.lay = before[0];
-    t->y.lay = before[1];
+    long long channels = (long long)t->y.lay.shape[1];
+    int wide = t->block.channels;
+    if (!t->lanes) return dync__csource_blocks_for(t->s, depth, "o", 0, channels, wide, channels);
+    dync__str_addf(t->s, "%*sfor (int o_ = 0; o_ < %lld; o_ += %d * #_n%d) {\n", 4 * depth, "",
+                   channels, wide, t->lanes);
+    dync__str_addf(t->s, "%*sconst int o = o_ + %d * #_n%d <= %lld ? o_ : %lld - %d * #_n%d;\n",
+                   4 * depth + 4, "", wide, t->lanes, channels, channels, wide, t->lanes);
+    return depth + 1;
 }
 
-DYNC__FN dync__cconv_form dync__csource_conv_form(const dync__kcall *call,
-                                                  const dync__csource_after *after)
+DYNC__FN void dync__cconv_blocks_body(dync__cconv_text *t, int lanes)
 {
-    (void)call, (void)after;
-    return DYNC__CCONV_PLAIN;
-}
-
-DYNC__FN void dync__csource_conv(dync__str *s, const dync__kcall *call,
-                                 const dync__csource_after *after)
-{
-    const dync__kcall *pool = after->pool;
-    dync__cconv_text t = {.s = s, .after = after, .a = &call->attr.conv};
-    t.x = call->operand[0];
-    t.w = call->operand[1];
-    t.y = call->operand[call->n - 1];
-    t.bias = call->n == 4 ? &call->operand[2] : NULL;
-    t.n = t.y.lay.shape[0] > 1 ? "n" : NULL;
-    t.pool = pool ? &pool->attr.pool : NULL;
-    t.kh = t.w.lay.shape[2];
-    t.kw = t.w.lay.shape[3];
-    t.per_out = t.w.lay.shape[0] / DYNC__MAX(t.a->groups, 1);
-    dync__cconv_flatten(&t);
-    t.out = pool ? &pool->operand[1] : &t.y;
-    t.rows = t.out->lay.shape[2];
-    t.columns = t.out->lay.shape[3];
-    dync__cconv_choose(&t);
-    dync__csource_blocks_head(s, call, after, t.bias ? "xwby" : "xwy");
     int depth = 1, inner;
-    if (t.n) depth = dync__csource_blocks_for(s, 1, "n", 0, t.y.lay.shape[0], 1, t.y.lay.shape[0]);
-    depth = dync__csource_blocks_for(s, depth, "o", 0, t.y.lay.shape[1], t.block.channels,
-                                     t.y.lay.shape[1]);
-    inner = dync__csource_blocks_for(s, depth, pool ? "i" : "r", 0, t.rows, 1, t.rows);
-    if (!pool) dync__cconv_rows(&t, inner);
-    dync__cconv_blocks(&t, inner);
-    dync__csource_blocks_end(s, inner, 1);
-    dync__str_add(s, "}\n");
-}
-
-DYNC__FN dync_status dync__csource_blocks(dync__str *s, const dync__kcall *call,
-                                          dync__csource_after *after)
-{
-    if (after->k) DYNC__TRY(dync__element_csource(s, after->k, "@_end", after->in, &after->room));
-    bool conv = dync__kcall_is(call, DYNC__K_conv2d) || dync__kcall_is(call, DYNC__K_int_conv2d);
-    (conv ? dync__csource_conv : dync__csource_product)(s, call, after);
-    return s->failed ? DYNC_ERR_MEMORY : DYNC_OK;
+    int64_t n = t->y.lay.shape[0];
+    t->lanes = lanes;
+    (lanes ? dync__cconv_choose_vectors : dync__cconv_choose)(t);
+    if (t->n) depth = dync__csource_blocks_for(t->s, 1, "n", 0, n, 1, n);
+    depth = dync__cconv_over_channels(t, depth);
+    inner = dync__csource_blocks_for(t->s, depth, t->pool ? "i" : "r", 0, t->rows, 1, t->rows);
+    if (!t->pool) dync__cconv_rows(t, inner);
+    dync__cconv_blocks(t, inner);
+    dync__csource_blocks_end(t->s, inner, 1);
 }

@@ -1,6 +1,6 @@
 /* program/csource_packs.c: weights of an exported C file in the order in which its products read
  * them: [k][n], so that the weights of several outputs lie beside each other. After
- * csource_functions.c; csource_steps.c asks before functions are made.
+ * csource_conv_forms.c, whose choices it follows; csource_steps.c asks before functions are made.
  *
  * A packed weight is a slot of its own, an input numbered behind those of the graph, and a tensor
  * that dync__csource keeps. */
@@ -106,6 +106,18 @@ static void dync__packs_conv(dync__csource *c, dync__csource_unit *u, dync__kcal
     dync__packs_operand(c, u, &call->operand[1], order, status);
 }
 
+/* Are the convolution's weights constants, and none of them infinite or NaN? */
+static bool dync__packs_finite(const dync__csource *c, const dync__csource_unit *u,
+                               const dync__kcall *call)
+{
+    const dync__tensor *t = dync__packs_weight(c, u, call->operand[1].slot);
+    bool finite = t && t->dtype == DYNC_F32;
+    const float *x = finite ? dync__tensor_data(t) : NULL;
+    int64_t n = finite ? dync__csource_span(&t->lay) : 0;
+    for (int64_t i = 0; i < n; i++) finite = finite && x[i] - x[i] == 0;
+    return finite;
+}
+
 static bool dync__packs_has_f32(const dync__kcall *call, int operand)
 {
     return call->operand[operand].dtype == DYNC_F32;
@@ -148,6 +160,8 @@ DYNC__FN dync_status dync__csource_pack(dync__csource *c, dync__csource_unit *u)
     for (int i = 0; i < u->n_steps; i++) {
         const dync__kcall *call = u->step[i].at.k ? NULL : u->step[i].at.call;
         const dync__csource_after none = {0};
+        if (call && dync__kcall_is(call, DYNC__K_conv2d))
+            u->step[i].after.finite = dync__packs_finite(c, u, call);
         DYNC__TRY(dync__packs_call(c, u, &u->step[i].after, &call));
         if (call)
             u->step[i].at.call = (dync__kcall *)(uintptr_t)call; /* the builder's, or a copy */

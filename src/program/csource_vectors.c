@@ -18,44 +18,6 @@ enum { DYNC__VECTORS_REGS = 16, DYNC__VECTORS_ROWS = 6, DYNC__VECTORS_COLUMNS = 
 
 DYNC__FN int dync__csource_lanes(int64_t n) { return n >= 16 ? 16 : n >= 8 ? 8 : n >= 4 ? 4 : 0; }
 
-/* ---- types ----------------------------------------------------------------------------------- */
-
-static const char dync__vectors_choose[] =
-    "/* Floats in a vector, where the compiler has GNU C's; 0: plain loops, the same sums. */\n"
-    "#ifndef DYNC_VECTOR\n#if !defined __GNUC__\n#define DYNC_VECTOR 0\n"
-    "#elif defined __AVX512F__\n#define DYNC_VECTOR 16\n#elif defined __AVX__\n"
-    "#define DYNC_VECTOR 8\n"
-    "#elif defined __SSE2__ || defined __aarch64__ || defined __VSX__ || defined __wasm_simd128__\n"
-    "#define DYNC_VECTOR 4\n#elif defined __ARM_FEATURE_MVE && __ARM_FEATURE_MVE > 1\n"
-    "#define DYNC_VECTOR 4\n#else\n#define DYNC_VECTOR 0\n#endif\n#endif\n";
-
-DYNC__FN void dync__csource_vector_types(const dync__csource *c, dync__str *s)
-{
-    const char *name = c->program->name;
-    bool used[3] = {false};
-    char word[16];
-    for (int k = 0; k < 3; k++) {
-        dync__format(word, sizeof word, "#_n%d", 4 << k);
-        for (int i = 0; i < c->fn.n; i++) used[k] = used[k] || strstr(c->fn.at[i]->text, word);
-    }
-    if (!used[0] && !used[1] && !used[2]) return;
-    dync__str_add(s, dync__vectors_choose);
-    dync__str_add(s, "#if DYNC_VECTOR\n");
-    for (int k = 0; k < 3; k++) {
-        int n = 4 << k;
-        if (!used[k]) continue;
-        dync__str_addf(s, "enum { %s_n%d = DYNC_VECTOR < %d ? DYNC_VECTOR : %d };\n", name, n, n,
-                       n);
-        dync__str_addf(s, "typedef float %s_v%d __attribute__((vector_size(4 * %s_n%d)));\n", name,
-                       n, name, n);
-        dync__str_addf(s,
-                       "typedef float %s_u%d __attribute__((vector_size(4 * %s_n%d), aligned(4), "
-                       "may_alias)); /* anywhere in memory */\n",
-                       name, n, name, n);
-    }
-    dync__str_add(s, "#endif\n");
-}
-
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 static bool dync__vectors_float(const dync__operand *o) { return !o || o->dtype == DYNC_F32; }
