@@ -1,5 +1,6 @@
-/* The networks of tests/embed/peers as C files (dync_program_save_c) beside the compiled functions,
- * in one process, a sample of each in turn: bench/export/export.sh, `make bench-export`. One thread.
+/* The networks of tests/embed/peers as C files (dync_program_save_c) beside the compiled
+ * functions, in one process, a sample of each in turn: bench/export/export.sh, `make bench-export`.
+ * One thread.
  *
  *   export folder [net ...]      writes the C files, as tests/embed/peers/nets.c does
  *   export --time [net ...]      linked with them (-DBENCH_FORMS): a row for each, least times
