@@ -173,6 +173,8 @@ DYNC__PLAIN
 #include "kernel/attr.c"
 #include "kernel/operand.c"
 #include "kernel/packed.c"
+#include "kernel/gemm_pack.c"
+#include "kernel/gemm_turned.c"
 #include "kernel/gemm.c"
 #include "kernel/matmul.c"
 DYNC__PLAIN

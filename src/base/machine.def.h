@@ -129,7 +129,15 @@
     X(GEMM_A_FEW, 8, rows, "fewer of a are read where they lie in any case", "peers sgemm") \
     X(GEMM_DOTS_ROWS, 28, rows, "up to here, with both along the sum, it is inner products", "peers linear") \
     X(GEMM_DOTS_K, 32, steps, "of the sum for each of these rows", "peers linear") \
-    X(GEMM_KEPT_ROWS, 8, rows, "fewer are so even where panels of b could be kept", "peers linear") \
+    X(GEMM_DOTS_FEW, 7, rows, "the same where registers hold less than 4 x 4 of them", "peers linear") \
+    X(GEMM_DOTS_NEAR, 128 * 1024, bytes, "of b at a time for all rows of inner products", "peers linear") \
+    X(GEMM_TURNED_ROWS, 32, rows, "up to here tiles of c's transpose read a b along the sum", "peers training") \
+    X(GEMM_TURNED_KEPT, 16, rows, "up to here even where its panels could be kept", "peers linear") \
+    X(GEMM_TURNED_B, 128 * 1024, bytes, "of b, at least", "peers linear") \
+    X(GEMM_TURNED_ROW, 128, bytes, "of a column of c then, at most", "peers training") \
+    X(GEMM_TURNED_N, 32, columns, "of c then, at least", "peers training") \
+    X(GEMM_TURNED_SOME, 112, columns, "of c at a time then", "peers training") \
+    X(GEMM_TURNED_CROWD, 6, columns, "of a tile where b's columns lie in one set of the cache", "peers training") \
     X(GEMM_DOTS_ONE, 16, steps, "of the sum of one row", "peers linear") \
     X(GEMM_LINES_ROWS, 8, rows, "up to here a large b is read row by row", "peers sgemm") \
     X(GEMM_LINES_ROW, 4096, bytes, "where its rows are so long", "peers sgemm") \

@@ -6,6 +6,8 @@
  *   direct  A and B where they lie, all of k at once
  *   blocks  as Goto and van de Geijn 2008: B in panels of NR columns, A in panels of its tile's
  *           rows, KC of k at a time
+ *   turned  few rows, B dense along k: the sums of blocks, as tiles of C's transpose, whose rows
+ *           are B's columns where they lie
  * The path is chosen from the whole product; threads then take ranges of rows or columns. An
  * element's sum runs over k in one order, so tiles, threads and packed operands do not change a bit
  * of it. Rows are shared out evenly among tiles: 64 is 4 x 13 + 12, not 4 x 14 + 8. */
@@ -13,63 +15,6 @@
 #include "gemm.h"
 #include "operand.h"
 DYNC__BESIDE_JIT
-
-enum { DYNC__GEMM_PLAIN, DYNC__GEMM_DOTS, DYNC__GEMM_LINES, DYNC__GEMM_DIRECT, DYNC__GEMM_BLOCKS };
-
-/* ---- packing --------------------------------------------------------------------------------- */
-
-DYNC__FN void dync__gemm_pack_rows(int type, void *to_, int64_t to_step, const void *from_,
-                                   int64_t lines, int64_t line_step, int64_t k, int64_t k_step)
-{
-    char *to = to_;
-    const char *from = from_;
-    int64_t bytes = dync__gt_bytes(type), lanes = dync__gt_lanes(type, 0);
-    if (type > DYNC__GT_F64) type = DYNC__GT_F32; /* pairs and fours move as words */
-    if (k_step == bytes && line_step != bytes) {
-        dync__gt_swap(to, to_step, from, line_step, lines, k, (int)bytes, false, NULL);
-        return;
-    }
-    while (line_step == bytes && lines > 0 && k > 0) {
-        int64_t n = DYNC__MIN(lines, 2 * lanes);
-        dync__gt_args x = {
-            .a = from, .c = to, .k = k, .a_step = k_step, .c_step = to_step, .blocks = 1};
-        dync__gt_do(DYNC__GT_COPY, type, 0, 1, (int)n, &x);
-        to += n * bytes;
-        from += n * line_step;
-        lines -= n;
-    }
-    for (int64_t p = 0; p < k; p++)
-        for (int64_t l = 0; l < lines; l++)
-            memcpy(to + p * to_step + l * bytes, from + l * line_step + p * k_step, (size_t)bytes);
-}
-
-static int64_t dync__gemm_panel(int type) { return 2 * (int64_t)dync__gt_lanes(type, 0); }
-
-/* Rows [0, k) and n columns of b as panels of `nr` columns behind each other, each [k, nr] dense;
- * of the last one only columns up to n are written. */
-static void dync__gemm_pack_panels(int type, char *to, const char *b, int64_t n, int64_t k,
-                                   int64_t b_row, int64_t b_col)
-{
-    int64_t bytes = dync__gt_bytes(type), nr = dync__gemm_panel(type);
-    for (int64_t j = 0; j < n; j += nr, to += nr * k * bytes)
-        dync__gemm_pack_rows(type, to, nr * bytes, b + j * b_col * bytes, DYNC__MIN(nr, n - j),
-                             b_col * bytes, k, b_row * bytes);
-}
-
-DYNC__RARE DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k)
-{
-    int64_t nr = dync__gemm_panel(type);
-    return (n + nr - 1) / nr * nr * k * dync__gt_bytes(type);
-}
-
-DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, int64_t b_row,
-                                int64_t b_col, void *to)
-{
-    for (int64_t p = 0; p < k; p += DYNC__GEMM_KC)
-        dync__gemm_pack_panels(type, (char *)to + dync__gemm_packed_bytes(type, n, p),
-                               (const char *)b + p * b_row * dync__gt_bytes(type), n,
-                               DYNC__MIN(DYNC__GEMM_KC, k - p), b_row, b_col);
-}
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
@@ -156,12 +101,6 @@ static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const 
     }
 }
 
-/* Where share i of m in `parts` even ones begins. */
-DYNC__INLINE int64_t dync__gemm_share(int64_t m, int64_t parts, int64_t i)
-{
-    return m / parts * i + DYNC__MIN(i, m % parts);
-}
-
 /* Can tiles read a where it lies? Not many rows of it whose distance puts them into the same sets
  * of the cache. */
 static bool dync__gemm_a_lies(const dync__gemm *g)
@@ -233,30 +172,44 @@ static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *p
     }
 }
 
-/* Inner products of up to 4 rows of a with 4 columns of b at a time, as many as the registers
- * allow; an addend d must be c itself. */
-static void dync__gemm_dots(const dync__gemm *g)
+/* Inner products of rows [i, i + rows) of a with columns [j, end) of b, four at a time; an addend d
+ * must be c itself. */
+static void dync__gemm_dot_rows(const dync__gemm *g, int64_t i, int rows, int64_t j, int64_t end)
 {
     int64_t bytes = dync__gt_bytes(g->type);
-    int flags = g->d ? DYNC__GT_ADD : 0, most = 4;
-    while (!dync__gt_fits(DYNC__GT_DOTS, g->type, flags, most, 4)) most--;
-    for (int64_t i = 0, rows; i < g->m; i += rows) {
-        rows = DYNC__MIN(most, g->m - i);
-        for (int64_t j = 0, lines; j < g->n; j += lines) {
-            dync__gt_args x = {.k = g->k,
-                               .a_step = g->a_row * bytes,
-                               .b_step = g->b_col * dync__gt_b_bytes(g->type),
-                               .c_step = g->c_row * bytes,
-                               .d_step = g->c_col * bytes};
-            x.a = g->a + i * x.a_step;
-            x.b = g->b + j * x.b_step;
-            x.c = g->c + i * x.c_step + j * x.d_step;
-            lines = DYNC__MIN(4, g->n - j);
-            x.blocks = lines == 4 ? (g->n - j) / 4 : 1;
-            dync__gt_do(DYNC__GT_DOTS, g->type, flags, (int)rows, (int)lines, &x);
-            if (lines == 4) lines = (g->n - j) / 4 * 4;
+    for (int64_t lines; j < end; j += lines) {
+        dync__gt_args x = {.k = g->k,
+                           .a_step = g->a_row * bytes,
+                           .b_step = g->b_col * dync__gt_b_bytes(g->type),
+                           .c_step = g->c_row * bytes,
+                           .d_step = g->c_col * bytes};
+        x.a = g->a + i * x.a_step;
+        x.b = g->b + j * x.b_step;
+        x.c = g->c + i * x.c_step + j * x.d_step;
+        lines = DYNC__MIN(4, end - j);
+        x.blocks = lines == 4 ? (end - j) / 4 : 1;
+        dync__gt_do(DYNC__GT_DOTS, g->type, g->d ? DYNC__GT_ADD : 0, rows, (int)lines, &x);
+        if (lines == 4) lines = (end - j) / 4 * 4;
+    }
+}
+
+/* As many rows at once as the registers allow; a large b passes by once, some columns at a time for
+ * all rows. */
+static void dync__gemm_dots(const dync__gemm *g)
+{
+    int most = 4;
+    while (!dync__gt_fits(DYNC__GT_DOTS, g->type, g->d ? DYNC__GT_ADD : 0, most, 4)) most--;
+    int64_t line = g->k * dync__gt_b_bytes(g->type), parts = (g->m + most - 1) / most,
+            some = parts == 1 || line * g->n <= DYNC__GEMM_DOTS_NEAR
+                       ? g->n
+                       : DYNC__MAX(DYNC__GEMM_DOTS_NEAR / line / 4, 1) * 4;
+    for (int64_t j = 0; j < g->n; j += some) {
+        int64_t end = DYNC__MIN(j + some, g->n);
+        for (int64_t part = 0, i = 0, next; part < parts; part++, i = next) {
+            next = dync__gemm_share(g->m, parts, part + 1);
+            dync__gemm_dot_rows(g, i, (int)(next - i), j, end);
+            if (g->done && end == g->n) g->done(g->user, i, next);
         }
-        if (g->done) g->done(g->user, i, i + rows);
     }
 }
 
@@ -387,6 +340,15 @@ DYNC__RARE static void dync__gemm_plain(const dync__gemm *g)
     if (g->done) g->done(g->user, 0, g->m);
 }
 
+/* Are so few rows, both operands dense along k, inner products in every run? Where registers hold
+ * 4 x 4 of them they are faster than tiles up to GEMM_DOTS_ROWS. */
+static bool dync__gemm_few_dots(int type, int64_t m, int64_t k)
+{
+    bool wide = dync__gt_fits(DYNC__GT_DOTS, type, 0, 4, 4);
+    return m <= (wide ? DYNC__GEMM_DOTS_ROWS : DYNC__GEMM_DOTS_FEW) &&
+           k >= (m == 1 ? DYNC__GEMM_DOTS_ONE : DYNC__GEMM_DOTS_K * m);
+}
+
 /* The first path that takes these strides and sizes; PLAIN takes all. f16 and bf16 against f32
  * (`as`) have no panels, so theirs are DOTS, LINES, DIRECT or PLAIN. */
 static uint8_t dync__gemm_path(const dync__gemm *g)
@@ -394,9 +356,7 @@ static uint8_t dync__gemm_path(const dync__gemm *g)
     int64_t bytes = dync__gt_bytes(g->type);
     bool dense_a = g->a_col == 1 || g->a_row == 1, as = g->type >= DYNC__GT_AS_F16;
     if (g->type != DYNC__GT_U8 && g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 &&
-        !g->panels && (!g->d || g->d == g->c) &&
-        (as || (g->m <= DYNC__GEMM_DOTS_ROWS &&
-                g->k >= (g->m == 1 ? DYNC__GEMM_DOTS_ONE : DYNC__GEMM_DOTS_K * g->m))))
+        !g->panels && (!g->d || g->d == g->c) && (as || dync__gemm_few_dots(g->type, g->m, g->k)))
         return DYNC__GEMM_DOTS;
     if (g->c_col != 1 && g->n > 1) return DYNC__GEMM_PLAIN;
     if (g->b_col == 1 && dense_a && !g->packed && !g->panels) {
@@ -406,17 +366,23 @@ static uint8_t dync__gemm_path(const dync__gemm *g)
         if (as || g->m <= DYNC__GEMM_FEW || g->k * g->n * bytes <= DYNC__GEMM_NEAR)
             return DYNC__GEMM_DIRECT;
     }
+    if (!g->packed && g->b_row == 1 &&
+        dync__gemm_turns(g->type, g->m, g->n, DYNC__GEMM_TURNED_ROWS))
+        return DYNC__GEMM_TURNED;
     return as ? DYNC__GEMM_PLAIN : DYNC__GEMM_BLOCKS;
 }
 
 DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row,
                                       int64_t b_col)
 {
-    /* few rows are as fast by inner products, where b lies */
-    if (n <= 1 || (b_col != 1 && b_row == 1 && m <= 3)) return false;
-    if (b_row == 1 && b_col != 1 && m < DYNC__GEMM_KEPT_ROWS && k >= DYNC__GEMM_DOTS_K * m)
-        return false;
-    return b_col != 1 || (m > DYNC__GEMM_FEW && k * n * dync__gt_bytes(type) > DYNC__GEMM_NEAR);
+    int64_t b_bytes = k * n * dync__gt_bytes(type);
+    if (n <= 1) return false;
+    if (b_col == 1) return m > DYNC__GEMM_FEW && b_bytes > DYNC__GEMM_NEAR;
+    if (b_row != 1) return true;
+    /* few rows are as fast where b lies */
+    return m > 3 && !dync__gemm_few_dots(type, m, k) &&
+           !(b_bytes >= DYNC__GEMM_TURNED_B &&
+             dync__gemm_turns(type, m, n, DYNC__GEMM_TURNED_KEPT));
 }
 
 /* Runs the product by g->path on this thread. Without memory for panels the result is the same, but
@@ -437,6 +403,10 @@ static void dync__gemm_follow(const dync__gemm *g)
         dync__gemm_direct(g, 0, g->k, panel, NULL);
         if (panel) dync__free_data(panel, bytes);
         return;
+    case DYNC__GEMM_TURNED:
+        if (dync__gemm_turned(g)) return;
+        dync_clear_error(); /* nothing is lost but speed */
+        break;
     case DYNC__GEMM_BLOCKS:
         if (dync__gemm_blocks(g)) return;
         dync_clear_error(); /* nothing is lost but speed */
@@ -567,7 +537,8 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     dync__gemm_split split = {g, g->m >= g->n || g->packed ||
                                      (g->done && g->m >= DYNC__GEMM_TOLD_ROWS)};
     g->path = dync__gemm_path(g);
-    if (g->path <= DYNC__GEMM_DOTS) g->after = none; /* PLAIN, DOTS: no tiles */
+    if (g->path <= DYNC__GEMM_DOTS || g->path == DYNC__GEMM_TURNED)
+        g->after = none; /* no tiles of c */
     g->followed = g->after.flags[0] != 0;
     if (g->followed) g->done = NULL;
     if (g->path == DYNC__GEMM_PLAIN && dync__gemm_aside(g)) return false;
@@ -588,7 +559,7 @@ DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
     dync__gemm g = *given;
     bool add = g.d != NULL, packs = g.b_row == 1 && g.b_col != 1 &&
                                     g.k * g.n * dync__gt_bytes(g.type) <= DYNC__GEMM_STACK &&
-                                    dync__gemm_path(&g) == DYNC__GEMM_BLOCKS;
+                                    dync__gemm_path(&g) >= DYNC__GEMM_BLOCKS;
     int64_t line = g.b_col;
     if (packs) g.b_row = g.n, g.b_col = 1;
     if (g.m <= 0 || g.n <= 0 || g.k <= 0 || (g.n == 1 && g.m > 1) ||

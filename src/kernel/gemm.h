@@ -4,6 +4,16 @@
 #include "kernel.h"
 #include "../codegen/gemm_code.h"
 
+/* Ways to a product, as gemm.c has them. */
+enum {
+    DYNC__GEMM_PLAIN,
+    DYNC__GEMM_DOTS,
+    DYNC__GEMM_LINES,
+    DYNC__GEMM_DIRECT,
+    DYNC__GEMM_BLOCKS,
+    DYNC__GEMM_TURNED
+};
+
 /* c[m, n] = d[m, n] + a[m, k] b[k, n]; strides in elements. d NULL: nothing; c: accumulates; d_row
  * 0: a bias. d's columns are dense. packed: b as dync__gemm_pack_b made it, or NULL; panels: sums
  * are made as with a packed b, which other runs have. done: told of rows [begin, end) of c that are
@@ -29,15 +39,13 @@ typedef struct dync__gemm {
     void *user;
     bool panels;
     bool bias;    /* d: one element for each row, d_row apart */
-    uint8_t path; /* gemm.c's own */
+    uint8_t path; /* set by dync__gemm_run */
     /* f32 and f64, without bias; the tiles do it where they can, and dync__gemm_run says so in
      * followed */
     dync__gemm_after after;
     bool followed;
 } dync__gemm;
 DYNC__FN bool dync__gemm_run(dync__gemm *);
-/* Bytes of a packed b, and packing it: panels of so many columns as this machine takes, by blocks
- * of k. */
 /* A small product for once and all: what tiles run where; NULL: not small, or no machine code
  * (never an error). run: false where the code is gone (dync_shutdown); d as in g. */
 typedef struct dync__gemm_fixed dync__gemm_fixed;
@@ -48,6 +56,9 @@ DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *);
 /* Would a b that is multiplied many times better be packed? */
 DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row,
                                       int64_t b_col);
+/* ---- gemm_pack.c ----------------------------------------------------------------------------- */
+/* Bytes of a packed b, and packing it: panels of so many columns as this machine takes, by blocks
+ * of k. */
 DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k);
 DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, int64_t b_row,
                                 int64_t b_col, void *to);
@@ -55,4 +66,21 @@ DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, i
  * dense; to_step, line_step, k_step in bytes, any. */
 DYNC__FN void dync__gemm_pack_rows(int type, void *to, int64_t to_step, const void *from,
                                    int64_t lines, int64_t line_step, int64_t k, int64_t k_step);
+/* Columns of a panel. */
+DYNC__FN int64_t dync__gemm_panel(int type);
+/* Rows [0, k) and n columns of b as panels behind each other, each [k, columns] dense; of the last
+ * one only columns up to n are written. */
+DYNC__FN void dync__gemm_pack_panels(int type, char *to, const char *b, int64_t n, int64_t k,
+                                     int64_t b_row, int64_t b_col);
+/* Where share i of m in `parts` even ones begins. */
+DYNC__INLINE int64_t dync__gemm_share(int64_t m, int64_t parts, int64_t i)
+{
+    return m / parts * i + DYNC__MIN(i, m % parts);
+}
+
+/* ---- gemm_turned.c --------------------------------------------------------------------------- */
+/* Is it for up to `most` rows, and for these sizes? */
+DYNC__FN bool dync__gemm_turns(int type, int64_t m, int64_t n, int64_t most);
+/* False: no memory for a's transpose. */
+DYNC__FN bool dync__gemm_turned(const dync__gemm *);
 #endif

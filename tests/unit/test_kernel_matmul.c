@@ -233,6 +233,73 @@ TEST(gemm_with_packed_b_and_addends)
 
 /* ---- what follows the sums ------------------------------------------------------------------- */
 
+/* The sums of few rows are those of panels, bit by bit, whether b is read where it lies or packed.
+ * True: it was read where it lies. */
+static bool same_as_packed(int type, int64_t m, int64_t n, int64_t k)
+{
+    int64_t bytes = dync__gt_bytes(type), a_row = k + test_random_int(0, 2),
+            b_col = k + test_random_int(0, 2), c_row = n + test_random_int(0, 2);
+    int adds = test_random_int(0, 4), dtype = type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
+    size_t of[4] = {(size_t)((m - 1) * a_row + k), (size_t)((n - 1) * b_col + k),
+                    (size_t)((m - 1) * c_row + n), (size_t)(m * n)};
+    guarded own[4];
+    for (int i = 0; i < 4; i++) {
+        own[i] = guarded_new(of[i] * (size_t)bytes);
+        for (size_t e = 0; e < of[i]; e++)
+            dync__store_f64((char *)own[i].data + e * (size_t)bytes, dtype,
+                            test_random_real(-1, 1));
+    }
+    size_t c_bytes = of[2] * (size_t)bytes;
+    char *before = malloc(c_bytes), *one = malloc(c_bytes),
+         *packed = malloc((size_t)dync__gemm_packed_bytes(type, n, k));
+    memcpy(before, own[2].data, c_bytes);
+    dync__gemm_pack_b(type, n, k, own[1].data, 1, b_col, packed);
+    uint8_t path = 0;
+    for (int with = 1; with >= 0; with--) {
+        dync__gemm g = {.type = type,
+                        .m = m,
+                        .n = n,
+                        .k = k,
+                        .a = (char *)own[0].data,
+                        .b = (char *)own[1].data,
+                        .c = (char *)own[2].data,
+                        .a_row = a_row,
+                        .a_col = 1,
+                        .b_row = 1,
+                        .b_col = b_col,
+                        .c_row = c_row,
+                        .c_col = 1,
+                        .panels = true,
+                        .packed = with ? packed : NULL};
+        if (adds) g.d = adds == 4 ? g.c : (char *)own[3].data;
+        g.d_row = adds == 1 ? n : adds == 2 ? 0 : adds == 3 ? 1 : c_row;
+        g.bias = adds == 3; /* an element for each row */
+        memcpy(own[2].data, before, c_bytes);
+        dync__pool_force(test_random_int(0, 2));
+        dync__pool_set_threads(test_random_int(1, 3));
+        dync__gemm_run(&g);
+        if (with) memcpy(one, own[2].data, c_bytes);
+        path = g.path;
+    }
+    if (!EXPECT(memcmp(one, own[2].data, c_bytes) == 0))
+        printf("    type %d, m %d n %d k %d, addend %d\n", type, (int)m, (int)n, (int)k, adds);
+    dync__pool_force(DYNC__POOL_TRIED);
+    dync__pool_set_threads(0);
+    for (int i = 0; i < 4; i++) guarded_free(own[i]);
+    free(before), free(one), free(packed);
+    return path == DYNC__GEMM_TURNED;
+}
+TEST(few_rows_are_the_same_packed_or_not)
+{
+    int rounds = test_count(150), turned = 0;
+    for (int i = 0; i < rounds; i++) {
+        int64_t k = i % 4 == 0 ? 256 * test_random_int(1, 4) : test_random_int(1, 900);
+        turned += same_as_packed(i % 3 ? DYNC__GT_F32 : DYNC__GT_F64, test_random_int(2, 34),
+                                 test_random_int(28, 160), k);
+    }
+    EXPECT(turned > rounds / 2);
+}
+
 /* A few random primitives over the sum and at most two operands, the last one over all that is
  * left. */
 static dync__after random_list(int dtype, const bool *same)
