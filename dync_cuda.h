@@ -453,6 +453,13 @@ DYNC__FN void dync__ptx_phase(dync__ptx *p, int phase);
  * row code stores, and what that takes; reductions of phases before come from the scratch memory.
  * False: nothing. */
 DYNC__FN bool dync__ptx_launch_needs(dync__ptx *p, const uint8_t *all, int phase);
+
+/* ptx_mem.c */
+DYNC__FN const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group);
+DYNC__FN void dync__ptx_list(char *out, size_t cap, int n, char name[][40]);
+DYNC__FN const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k,
+                                    const char *at, char *out, size_t cap);
+DYNC__FN bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in);
 #endif
 
 /* ==== cuda/cuda.h ================================================================================== */
@@ -652,6 +659,10 @@ DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *, const dync__operand 
                                          int dim, bool descending, const int32_t *buf);
 /* elements, dim skip counted as one; -1: all */
 DYNC__FN int64_t dync__cuda_numel(const dync__operand *, int skip);
+
+/* launch.c */
+DYNC__FN const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part,
+                                                   int which);
 #endif
 
 /* ==== cuda/tile.h ================================================================================== */
@@ -935,6 +946,14 @@ DYNC__FN dync_status dync__fa_plain(dync__cuda_code *, const dync__kcall *);
 DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *, const dync__kcall *);
 /* ---- attention_forward.c --------------------------------------------------------------------- */
 DYNC__FN dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *call);
+
+enum { DYNC__FA_SIDE = 16 }; /* fma: threads side by side along the columns */
+
+/* attention_tile.c */
+DYNC__FN const char *dync__fa_name(char *to, const dync__fa_tile *x, const char *suffix);
+DYNC__FN int64_t dync__fa_stride(const dync__fa *c, int width);
+DYNC__FN int64_t dync__fa_row_bytes(const dync__fa *c, const dync__operand *o);
+DYNC__FN int dync__fa_vec(int width);
 #endif
 
 /* ==== cuda/gemm.h ================================================================================== */
@@ -1197,6 +1216,7 @@ DYNC__FN void dync__gm_thin(dync__gm *);
 /* ---- conv_direct.c --------------------------------------------------------------------------- */
 /* to += register * by (b32, signed), in 64 bits */
 DYNC__FN void dync__gmd_add(dync__gm *g, const char *to, const char *number, int64_t by);
+
 #endif
 
 /* ==== cuda/recurrent.h ============================================================================= */
@@ -1305,6 +1325,7 @@ DYNC__FN dync_status dync__cuv_direct(dync__cuv *v, bool input);
 DYNC__FN dync_status dync__cuv_direct_weight(dync__cuv *v);
 /* kind: 1 forward, 2 to the input, 3 to the weight. */
 DYNC__FN bool dync__cuv_is_direct(const dync__cuv *v, int kind);
+
 #endif
 
 /* ==== cuda/wgmma.h ================================================================================= */
@@ -2459,7 +2480,7 @@ static void dync__ptx_add_access(dync__ptx *p, const char *reg, const dync__acce
     }
 }
 
-static const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group)
+DYNC__FN const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group)
 {
     bool straight = p->shape.iterations == 1 && p->shape.mode != DYNC__PTX_FLAT;
     for (int i = 0; i < p->address.n; i++) {
@@ -2604,7 +2625,7 @@ static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype,
     }
 }
 
-static void dync__ptx_list(char *out, size_t cap, int n, char name[][40])
+DYNC__FN void dync__ptx_list(char *out, size_t cap, int n, char name[][40])
 {
     int at = dync__format(out, cap, "{");
     for (int k = 0; k < n; k++)
@@ -2614,8 +2635,8 @@ static void dync__ptx_list(char *out, size_t cap, int n, char name[][40])
 
 /* Where element k of a group lies: address and state space; of what is transposed, in shared
  * memory. */
-static const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k,
-                                  const char *at, char *out, size_t cap)
+DYNC__FN const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k,
+                                    const char *at, char *out, size_t cap)
 {
     int transposed = dync__ptx_transposed_of(p, in),
         bytes = dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes;
@@ -2627,7 +2648,7 @@ static const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group,
 }
 
 /* Neighbours are moved by one access? */
-static bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in)
+DYNC__FN bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in)
 {
     if (dync__ptx_transposed_of(p, in) < 0) return dync__ptx_is_vector(p, in->buf, in->access);
     return p->vec > 1 && p->vec * dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes >= 4;
@@ -2746,6 +2767,9 @@ DYNC__FN void dync__ptx_load(dync__ptx *p, int i)
             dync__ptx_load_group(p, i, lane / p->vec);
     }
 }
+
+/* ==== cuda/ptx_store.c ============================================================================= */
+/* cuda/ptx_store.c: stores of elements, one or a group at a time. Before: ptx_mem.c. */
 
 /* ---- stores ---------------------------------------------------------------------------------- */
 
@@ -3530,6 +3554,28 @@ DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
     }
 }
 
+/* ==== cuda/ptx_reduce.h ============================================================================ */
+/* cuda/ptx_reduce.h: pairs of a value and its place. */
+#ifndef DYNC__CUDA_PTX_REDUCE_H
+#define DYNC__CUDA_PTX_REDUCE_H
+
+/* a partial result; place: argmax, argmin */
+typedef struct dync__ptx_pair {
+    char value[40], place[40];
+} dync__ptx_pair;
+
+/* ptx_reduce.c */
+DYNC__FN const dync__inst *dync__ptx_reduce_inst(const dync__ptx *p, int i);
+DYNC__FN int dync__ptx_reduce_type(const dync__ptx *p, int i);
+DYNC__FN bool dync__ptx_is_arg(int kind);
+DYNC__FN dync__ptx_pair dync__ptx_accumulator(int i, int lane);
+DYNC__FN dync__ptx_pair dync__ptx_new_pair(dync__ptx *p, int kind, int type);
+DYNC__FN void dync__ptx_move(dync__ptx *p, int type, const char *to, const char *from);
+DYNC__FN void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pair *a,
+                             const dync__ptx_pair *b);
+DYNC__FN void dync__ptx_accumulators(dync__ptx *p, int i, int n);
+#endif
+
 /* ==== cuda/ptx_reduce.c ============================================================================ */
 /* cuda/ptx_reduce.c: reductions in PTX: lanes of a thread, threads of a warp by shuffles, warps
  * through shared memory, blocks through scratch memory. Before ptx.c.
@@ -3538,23 +3584,21 @@ DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane)
  * all get the result) are joined pairwise. It depends on the shape alone. argmax and argmin carry
  * the position; of equal values the earlier wins, NaN wins over all. */
 
-/* a partial result; place: argmax, argmin */
-typedef struct dync__ptx_pair {
-    char value[40], place[40];
-} dync__ptx_pair;
-
-static const dync__inst *dync__ptx_reduce_inst(const dync__ptx *p, int i)
+DYNC__FN const dync__inst *dync__ptx_reduce_inst(const dync__ptx *p, int i)
 {
     return &p->k->inst.at[i];
 }
-static int dync__ptx_reduce_type(const dync__ptx *p, int i)
+DYNC__FN int dync__ptx_reduce_type(const dync__ptx *p, int i)
 {
     return dync__ptx_reduce_inst(p, dync__ptx_reduce_inst(p, i)->arg[0])->type;
 }
-static bool dync__ptx_is_arg(int kind) { return kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN; }
+DYNC__FN bool dync__ptx_is_arg(int kind)
+{
+    return kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN;
+}
 static bool dync__ptx_has_transposes(const dync__ptx *p) { return p->shape.iterations > 1; }
 
-static dync__ptx_pair dync__ptx_accumulator(int i, int lane)
+DYNC__FN dync__ptx_pair dync__ptx_accumulator(int i, int lane)
 {
     dync__ptx_pair a;
     dync__format(a.value, sizeof a.value, "%%acc%d_%d", i, lane);
@@ -3562,7 +3606,7 @@ static dync__ptx_pair dync__ptx_accumulator(int i, int lane)
     return a;
 }
 
-static dync__ptx_pair dync__ptx_new_pair(dync__ptx *p, int kind, int type)
+DYNC__FN dync__ptx_pair dync__ptx_new_pair(dync__ptx *p, int kind, int type)
 {
     dync__ptx_pair a;
     dync__format(a.value, sizeof a.value, "%s", dync__ptx_temp(p, dync__ptx_type(type)));
@@ -3591,7 +3635,7 @@ static const char *dync__ptx_identity(dync__ptx *p, int kind, int type)
     return dync__ptx_constant(p, type, s);
 }
 
-static void dync__ptx_move(dync__ptx *p, int type, const char *to, const char *from)
+DYNC__FN void dync__ptx_move(dync__ptx *p, int type, const char *to, const char *from)
 {
     if (type == DYNC_BOOL)
         dync__ptx_line(p, "and.pred %s, %s, %%true", to, from);
@@ -3627,8 +3671,8 @@ static void dync__ptx_join_arg(dync__ptx *p, int kind, int type, const dync__ptx
 }
 
 /* a = a with b */
-static void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pair *a,
-                           const dync__ptx_pair *b)
+DYNC__FN void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pair *a,
+                             const dync__ptx_pair *b)
 {
     const char *t = dync__ptx_type(type);
     bool f = type == DYNC_F32 || type == DYNC_F64;
@@ -3661,7 +3705,7 @@ static void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pai
 
 /* ---- within a thread ------------------------------------------------------------------------- */
 
-static void dync__ptx_accumulators(dync__ptx *p, int i, int n)
+DYNC__FN void dync__ptx_accumulators(dync__ptx *p, int i, int n)
 {
     int kind = (int)dync__ptx_reduce_inst(p, i)->imm.i, type = dync__ptx_reduce_type(p, i);
     for (int lane = 0; lane < n; lane++) {
@@ -3726,6 +3770,10 @@ DYNC__FN void dync__ptx_reduce_step(dync__ptx *p, int i)
         }
     }
 }
+
+/* ==== cuda/ptx_reduce_threads.c ==================================================================== */
+/* cuda/ptx_reduce_threads.c: reductions between threads and between blocks. Before: ptx_reduce.c.
+ * */
 
 /* ---- between threads ------------------------------------------------------------------------- */
 
@@ -5259,6 +5307,10 @@ DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *pre, int dtype, double with
     return dync__gmp_words(pre, 16 / dync__dtype_info(dtype)->bytes) <= DYNC__GMP_WORDS &&
            with < apart + DYNC__GMP_LAUNCH + trips;
 }
+
+/* ==== cuda/gemm_pre_text.c ========================================================================= */
+/* cuda/gemm_pre_text.c: the text of what stands before a product, its chunks in shared memory and
+ * rows for tensor cores. Before: gemm_pre.c. */
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -9047,6 +9099,9 @@ DYNC__FN bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_a
     return true;
 }
 
+/* ==== cuda/conv_product.c ========================================================================== */
+/* cuda/conv_product.c: convolutions as products of their sides. Before: conv.c. */
+
 /* ---- the product ----------------------------------------------------------------------------- */
 
 DYNC__FN dync__gm *dync__cuv_product(dync__cuv *v, int64_t m, int64_t n, int64_t k)
@@ -9555,16 +9610,13 @@ DYNC__FN int dync__gm_takes(int device, const dync__kcall *call, const dync__ker
                : -1;
 }
 
-/* ==== cuda/loops.c ================================================================================= */
-/* cuda/loops.c: kernel calls (kernel/kernel.h) as loop kernels, where a loop nest says it all:
- * matmul of any dtype, convolution and its gradients, pooling. Before calls.c, which has faster
- * texts for some and the rest.
- *
- * Every result element is gathered by one reduction, so nothing is written twice and the order of
- * additions is fixed. Places outside of a picture are read at its beginning and replaced by a
- * neutral value. */
+/* ==== cuda/loops.h ================================================================================= */
+/* cuda/loops.h: a loop kernel in the making. */
+#ifndef DYNC__CUDA_LOOPS_H
+#define DYNC__CUDA_LOOPS_H
 
 enum { DYNC__CL_DIMS = DYNC__LOOP_MAX_DIMS };
+
 typedef struct dync__cl { /* a loop kernel in the making */
     dync__lb b;
     dync__kernel *k;
@@ -9575,13 +9627,43 @@ typedef struct dync__cl { /* a loop kernel in the making */
     int64_t extent[DYNC__CL_DIMS];
 } dync__cl;
 
-static int dync__cl_loop(dync__cl *c, int64_t extent)
+/* loops.c */
+DYNC__FN int dync__cl_loop(dync__cl *c, int64_t extent);
+DYNC__FN void dync__cl_begin(dync__cl *c, dync__cuda_code *code, int n_outer);
+DYNC__FN void dync__cl_store(dync__cl *c, int operand, const int *pairs, int value);
+DYNC__FN int dync__cl_op(dync__cl *c, int prim, int a, int b);
+DYNC__FN int dync__cl_i(dync__cl *c, int64_t x);
+DYNC__FN int dync__cl_select(dync__cl *c, int p, int a, int b);
+DYNC__FN int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, int loop2,
+                           int64_t by2);
+DYNC__FN int dync__cl_inside(dync__cl *c, int x, int64_t n);
+DYNC__FN int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, int x, int ok,
+                              int type, int other);
+DYNC__FN int dync__cl_working(int dtype);
+DYNC__FN dync_status dync__cl_finish(dync__cl *c, dync__cuda_code *code);
+DYNC__FN dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *call, bool bias);
+DYNC__FN dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call);
+DYNC__FN int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int *ok);
+DYNC__FN dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall *call);
+DYNC__FN dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall *call);
+#endif
+
+/* ==== cuda/loops.c ================================================================================= */
+/* cuda/loops.c: kernel calls (kernel/kernel.h) as loop kernels, where a loop nest says it all:
+ * matmul of any dtype, convolution and its gradients, pooling. Before calls.c, which has faster
+ * texts for some and the rest.
+ *
+ * Every result element is gathered by one reduction, so nothing is written twice and the order of
+ * additions is fixed. Places outside of a picture are read at its beginning and replaced by a
+ * neutral value. */
+
+DYNC__FN int dync__cl_loop(dync__cl *c, int64_t extent)
 {
     c->extent[c->n] = extent;
     return c->n++;
 }
 
-static void dync__cl_begin(dync__cl *c, dync__cuda_code *code, int n_outer)
+DYNC__FN void dync__cl_begin(dync__cl *c, dync__cuda_code *code, int n_outer)
 {
     c->k = dync__kernel_new(&code->arena, c->call->row->name, n_outer, c->n, c->extent);
     if (!c->k) {
@@ -9615,7 +9697,7 @@ static int dync__cl_load(dync__cl *c, int operand, const int *pairs, int type)
                                        dync__cl_access(c, &c->call->operand[operand], pairs, NULL)),
                          type);
 }
-static void dync__cl_store(dync__cl *c, int operand, const int *pairs, int value)
+DYNC__FN void dync__cl_store(dync__cl *c, int operand, const int *pairs, int value)
 {
     const dync__operand *o = &c->call->operand[operand];
     value = dync__lb_wrap(&c->b, dync__lb_cast(&c->b, value, dync__dtype_info(o->dtype)->compute),
@@ -9623,19 +9705,19 @@ static void dync__cl_store(dync__cl *c, int operand, const int *pairs, int value
     dync__lb_store(&c->b, dync__cl_buf(c, operand, DYNC__BUF_OUT),
                    dync__cl_access(c, o, pairs, NULL), value);
 }
-static int dync__cl_op(dync__cl *c, int prim, int a, int b)
+DYNC__FN int dync__cl_op(dync__cl *c, int prim, int a, int b)
 {
     return dync__lb_op(&c->b, prim, a, b, -1);
 }
-static int dync__cl_i(dync__cl *c, int64_t x) { return dync__lb_i(&c->b, DYNC_I64, x); }
-static int dync__cl_select(dync__cl *c, int p, int a, int b)
+DYNC__FN int dync__cl_i(dync__cl *c, int64_t x) { return dync__lb_i(&c->b, DYNC_I64, x); }
+DYNC__FN int dync__cl_select(dync__cl *c, int p, int a, int b)
 {
     return dync__lb_op(&c->b, DYNC__P_select, p, a, b);
 }
 
 /* offset + sum of coefficient * loop, as I64 */
-static int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, int loop2,
-                         int64_t by2)
+DYNC__FN int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, int loop2,
+                           int64_t by2)
 {
     int64_t stride[DYNC__CL_DIMS] = {0};
     stride[loop1] += by1;
@@ -9644,7 +9726,7 @@ static int dync__cl_form(dync__cl *c, int64_t offset, int loop1, int64_t by1, in
 }
 
 /* 0 <= x < n */
-static int dync__cl_inside(dync__cl *c, int x, int64_t n)
+DYNC__FN int dync__cl_inside(dync__cl *c, int x, int64_t n)
 {
     return dync__cl_op(c, DYNC__P_and_, dync__cl_op(c, DYNC__P_le, dync__cl_i(c, 0), x),
                        dync__cl_op(c, DYNC__P_lt, x, dync__cl_i(c, n)));
@@ -9652,8 +9734,8 @@ static int dync__cl_inside(dync__cl *c, int x, int64_t n)
 
 /* The element of `operand` at pairs and at places y, x of its last two dims, or `other` where `ok`
  * does not hold. */
-static int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, int x, int ok,
-                            int type, int other)
+DYNC__FN int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, int x, int ok,
+                              int type, int other)
 {
     const dync__operand *o = &c->call->operand[operand];
     int n = o->lay.ndim;
@@ -9666,16 +9748,16 @@ static int dync__cl_picture(dync__cl *c, int operand, const int *pairs, int y, i
     return dync__cl_select(c, ok, dync__lb_cast(&c->b, value, type), other);
 }
 
-static int dync__cl_working(int dtype) { return dync__dtype_info(dtype)->compute; }
+DYNC__FN int dync__cl_working(int dtype) { return dync__dtype_info(dtype)->compute; }
 
-static dync_status dync__cl_finish(dync__cl *c, dync__cuda_code *code)
+DYNC__FN dync_status dync__cl_finish(dync__cl *c, dync__cuda_code *code)
 {
     return dync__cuda_add_loop(code, c->k) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *call, bool bias)
+DYNC__FN dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *call, bool bias)
 {
     dync__cl c = {.call = call};
     int out = bias ? 3 : 2, rank = call->operand[out].lay.ndim, a[2 * DYNC_MAX_DIMS + 1],
@@ -9739,7 +9821,7 @@ static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t c
     return sum < 0 ? v : dync__cl_op(c, DYNC__P_add, sum, v);
 }
 
-static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
+DYNC__FN dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
     const dync__attr_conv *a = &call->attr.conv;
@@ -9795,7 +9877,7 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
 }
 
 /* oy with oy * stride == y + pad - k * dilation, and whether there is one in [0, n). */
-static int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int *ok)
+DYNC__FN int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int *ok)
 {
     if (stride == 1) {
         *ok = dync__cl_inside(c, from, n);
@@ -9808,7 +9890,7 @@ static int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int
     return whole;
 }
 
-static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall *call)
+DYNC__FN dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
     const dync__attr_conv *a = &call->attr.conv;
@@ -9857,7 +9939,7 @@ static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall 
     return dync__cl_finish(&c, code);
 }
 
-static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall *call)
+DYNC__FN dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
     const dync__attr_conv *a = &call->attr.conv;
@@ -9887,6 +9969,10 @@ static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall
     dync__cl_store(&c, 2, at_w, sum);
     return dync__cl_finish(&c, code);
 }
+
+/* ==== cuda/loops_pool.c ============================================================================ */
+/* cuda/loops_pool.c: pooling as loops, and the rows of operators that loops take. Before: loops.c.
+ * */
 
 /* ---- pooling: x [.., H, W] y [.., OH, OW] ---------------------------------------------------- */
 
@@ -10264,25 +10350,23 @@ DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *code, const dync__kcal
  * columns, so weights only change their format (FlashAttention-2: Dao 2023, arXiv:2307.08691). The
  * fma form keeps rows x cols of both operands of 4 steps in registers. */
 
-enum { DYNC__FA_SIDE = 16 }; /* fma: threads side by side along the columns */
-
 /* A register's name: prefix, tile, suffix. */
-static const char *dync__fa_name(char *to, const dync__fa_tile *x, const char *suffix)
+DYNC__FN const char *dync__fa_name(char *to, const dync__fa_tile *x, const char *suffix)
 {
     dync__format(to, 24, "%%%s_%s", x->name, suffix);
     return to;
 }
-static int64_t dync__fa_stride(const dync__fa *c, int width)
+DYNC__FN int64_t dync__fa_stride(const dync__fa *c, int width)
 {
     return (int64_t)width * c->bytes + 16;
 }
-static int64_t dync__fa_row_bytes(const dync__fa *c, const dync__operand *o)
+DYNC__FN int64_t dync__fa_row_bytes(const dync__fa *c, const dync__operand *o)
 {
     return o->lay.stride[c->n_batch] * dync__dtype_info(o->dtype)->bytes;
 }
 
 /* Neighbouring columns that a thread of the fma form takes of a tile of that width. */
-static int dync__fa_vec(int width)
+DYNC__FN int dync__fa_vec(int width)
 {
     return width / DYNC__FA_SIDE % 4 == 0 ? 4 : width / DYNC__FA_SIDE % 2 == 0 ? 2 : 1;
 }
@@ -10472,6 +10556,10 @@ DYNC__FN void dync__fa_flip(dync__fa *c, const dync__fa_tile *x, const char *how
         dync__ptx_line(p, "add.s32 %s, %s, %s", name, name, by);
     }
 }
+
+/* ==== cuda/attention_product.c ===================================================================== */
+/* cuda/attention_product.c: accumulators, products and results of tiles of attention. Before:
+ * attention_tile.c. */
 
 /* ---- accumulators ---------------------------------------------------------------------------- */
 
@@ -12799,6 +12887,33 @@ DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync
     return dync__cuda_tile_end(&u.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* ==== cuda/sort.h ================================================================================== */
+/* cuda/sort.h: a sorting kernel in the making. */
+#ifndef DYNC__CUDA_SORT_H
+#define DYNC__CUDA_SORT_H
+
+enum { DYNC__SK_TILE_BYTES = 32 * 1024, DYNC__SK_THREADS = 512, DYNC__SK_PIECE = 8 };
+
+typedef struct dync__sk {
+    dync__cuda_tile t;
+    const dync__operand *x, *values, *index;
+    int dim, words, compute;
+    bool descending;
+    /* tile: items sorted at a time, a power of two; tiles of a line */
+    int64_t lines, length, tile, tiles;
+} dync__sk;
+
+/* sort.c */
+DYNC__FN void dync__sk_line(dync__sk *s, const char *name, const dync__operand *o, int buffer);
+DYNC__FN void dync__sk_move(dync__sk *s, const char *guard, bool store, const char *space,
+                            const char *name, const char *at);
+DYNC__FN void dync__sk_item(dync__sk *s, const char *name);
+DYNC__FN void dync__sk_before(dync__sk *s, const char *p, const char *a, const char *b);
+DYNC__FN void dync__sk_result(dync__sk *s, const char *item, const char *to, const char *p);
+DYNC__FN void dync__sk_scratch_at(dync__sk *s, const char *half, const char *place);
+DYNC__FN void dync__sk_tiles(dync__sk *s);
+#endif
+
 /* ==== cuda/sort.c ================================================================================== */
 /* cuda/sort.c: stable sorting along a dim on a GPU. After recurrent.c, before calls.c; keys and
  * order are kernel/sort.c's.
@@ -12810,23 +12925,13 @@ DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync
  * length each launch: a thread finds by bisection where its piece of the result begins in both runs
  * (merge path: Green, McColl, Bader 2012). Values are copied at the end. */
 
-enum { DYNC__SK_TILE_BYTES = 32 * 1024, DYNC__SK_THREADS = 512, DYNC__SK_PIECE = 8 };
-typedef struct dync__sk {
-    dync__cuda_tile t;
-    const dync__operand *x, *values, *index;
-    int dim, words, compute;
-    bool descending;
-    /* tile: items sorted at a time, a power of two; tiles of a line */
-    int64_t lines, length, tile, tiles;
-} dync__sk;
-
 static long long dync__sk_step(const dync__sk *s, const dync__operand *o)
 {
     return (long long)(o->lay.stride[s->dim] * dync__dtype_info(o->dtype)->bytes);
 }
 
 /* A new register: address of the line's beginning; %line: b64. */
-static void dync__sk_line(dync__sk *s, const char *name, const dync__operand *o, int buffer)
+DYNC__FN void dync__sk_line(dync__sk *s, const char *name, const dync__operand *o, int buffer)
 {
     char base[16];
     dync__format(base, sizeof base, "%%b%d", buffer);
@@ -12835,8 +12940,8 @@ static void dync__sk_line(dync__sk *s, const char *name, const dync__operand *o,
 }
 
 /* An item moves: registers name0 (and name1, the place) from or to [at + offset]. */
-static void dync__sk_move(dync__sk *s, const char *guard, bool store, const char *space,
-                          const char *name, const char *at)
+DYNC__FN void dync__sk_move(dync__sk *s, const char *guard, bool store, const char *space,
+                            const char *name, const char *at)
 {
     char list[64], one[32];
     if (s->words == 1)
@@ -12855,13 +12960,13 @@ static void dync__sk_move(dync__sk *s, const char *guard, bool store, const char
                        list, at);
     }
 }
-static void dync__sk_item(dync__sk *s, const char *name)
+DYNC__FN void dync__sk_item(dync__sk *s, const char *name)
 {
     dync__cuda_tile_regs(&s->t, "b64", name, s->words);
 }
 
 /* p = a before b */
-static void dync__sk_before(dync__sk *s, const char *p, const char *a, const char *b)
+DYNC__FN void dync__sk_before(dync__sk *s, const char *p, const char *a, const char *b)
 {
     if (s->words == 2) {
         dync__ptx_line(&s->t.p, "setp.lt.u64 %s, %s1, %s1", p, a, b);
@@ -12914,7 +13019,7 @@ static void dync__sk_make(dync__sk *s, const char *at, const char *p)
 }
 
 /* Where an item says, to place `to` (b64) of the line: value and place, where p holds. */
-static void dync__sk_result(dync__sk *s, const char *item, const char *to, const char *p)
+DYNC__FN void dync__sk_result(dync__sk *s, const char *item, const char *to, const char *p)
 {
     dync__ptx *x = &s->t.p;
     int bytes = dync__dtype_info(s->x->dtype)->bytes;
@@ -12938,7 +13043,7 @@ static void dync__sk_result(dync__sk *s, const char *item, const char *to, const
 
 /* %at (b64) = address of item `place` (b64) of the line in half `half` (b64 0 or 1) of the
  * scratch. */
-static void dync__sk_scratch_at(dync__sk *s, const char *half, const char *place)
+DYNC__FN void dync__sk_scratch_at(dync__sk *s, const char *half, const char *place)
 {
     dync__ptx *x = &s->t.p;
     dync__ptx_line(x, "mad.lo.s64 %%at, %%line, %lld, %s", (long long)s->length, place);
@@ -13049,7 +13154,7 @@ static void dync__sk_tile_store(dync__sk *s, int item, int threads)
 
 /* Sorts tiles in shared memory: a block has `several` lines, or a tile of one. Results: the sorted
  * lines, or items in the scratch. */
-static void dync__sk_tiles(dync__sk *s)
+DYNC__FN void dync__sk_tiles(dync__sk *s)
 {
     dync__ptx *x = &s->t.p;
     int item = 8 * s->words, threads = (int)DYNC__MIN(DYNC__MAX(s->tile / 2, 1), DYNC__SK_THREADS),
@@ -13087,6 +13192,10 @@ static void dync__sk_tiles(dync__sk *s)
 }
 
 /* A thread's place: %line and %d, the first of its `each` items. */
+
+/* ==== cuda/sort_merge.c ============================================================================ */
+/* cuda/sort_merge.c: sorted blocks merged, values gathered, and the calls. Before: sort.c. */
+
 static void dync__sk_place(dync__sk *s, int each)
 {
     dync__ptx *x = &s->t.p;
@@ -14563,8 +14672,8 @@ static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t, int inde
 }
 
 /* A form of a part, made and loaded. */
-static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part,
-                                                 int which)
+DYNC__FN const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part,
+                                                   int which)
 {
     dync__cuda_form *f = &part->form[which];
     if (DYNC__ATOMIC_LOAD(&f->module)) return f;
@@ -14811,6 +14920,10 @@ DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint
     if (c->packs) dync__unlock(&c->packing);
     return status;
 }
+
+/* ==== cuda/make.c ================================================================================== */
+/* cuda/make.c: code made for kernels and calls, in the variants that a device needs. Before:
+ * launch.c. */
 
 /* ---- making ---------------------------------------------------------------------------------- */
 

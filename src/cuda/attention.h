@@ -120,4 +120,12 @@ DYNC__FN dync_status dync__fa_plain(dync__cuda_code *, const dync__kcall *);
 DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *, const dync__kcall *);
 /* ---- attention_forward.c --------------------------------------------------------------------- */
 DYNC__FN dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *call);
+
+enum { DYNC__FA_SIDE = 16 }; /* fma: threads side by side along the columns */
+
+/* attention_tile.c */
+DYNC__FN const char *dync__fa_name(char *to, const dync__fa_tile *x, const char *suffix);
+DYNC__FN int64_t dync__fa_stride(const dync__fa *c, int width);
+DYNC__FN int64_t dync__fa_row_bytes(const dync__fa *c, const dync__operand *o);
+DYNC__FN int dync__fa_vec(int width);
 #endif

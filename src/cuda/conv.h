@@ -59,4 +59,5 @@ DYNC__FN dync_status dync__cuv_direct(dync__cuv *v, bool input);
 DYNC__FN dync_status dync__cuv_direct_weight(dync__cuv *v);
 /* kind: 1 forward, 2 to the input, 3 to the weight. */
 DYNC__FN bool dync__cuv_is_direct(const dync__cuv *v, int kind);
+
 #endif

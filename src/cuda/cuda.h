@@ -197,4 +197,8 @@ DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *, const dync__operand 
                                          int dim, bool descending, const int32_t *buf);
 /* elements, dim skip counted as one; -1: all */
 DYNC__FN int64_t dync__cuda_numel(const dync__operand *, int skip);
+
+/* launch.c */
+DYNC__FN const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part,
+                                                   int which);
 #endif

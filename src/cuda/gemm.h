@@ -258,4 +258,5 @@ DYNC__FN void dync__gm_thin(dync__gm *);
 /* ---- conv_direct.c --------------------------------------------------------------------------- */
 /* to += register * by (b32, signed), in 64 bits */
 DYNC__FN void dync__gmd_add(dync__gm *g, const char *to, const char *number, int64_t by);
+
 #endif

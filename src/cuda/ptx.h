@@ -249,4 +249,11 @@ DYNC__FN void dync__ptx_phase(dync__ptx *p, int phase);
  * row code stores, and what that takes; reductions of phases before come from the scratch memory.
  * False: nothing. */
 DYNC__FN bool dync__ptx_launch_needs(dync__ptx *p, const uint8_t *all, int phase);
+
+/* ptx_mem.c */
+DYNC__FN const char *dync__ptx_address_of(dync__ptx *p, int buf, int access, int group);
+DYNC__FN void dync__ptx_list(char *out, size_t cap, int n, char name[][40]);
+DYNC__FN const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k,
+                                    const char *at, char *out, size_t cap);
+DYNC__FN bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in);
 #endif

@@ -48,4 +48,8 @@ DYNC__FN dync_status dync__change_erase(dync__change *, dync__node *);
 DYNC__FN dync_status dync__change_value(dync__change *, const dync__param *, dync_value,
                                         dync__arg *);
 DYNC__FN bool dync__node_writes(const dync__node *);
+
+/* change.c */
+DYNC__FN void dync__change_free(dync__change *e);
+DYNC__FN dync_status dync__change_retype(dync__change *e, dync__node *n);
 #endif

@@ -31,4 +31,7 @@ DYNC__FN dync_status dync__control_call(dync__graph *, int n_in, dync__tensor *c
 DYNC__FN dync_status dync__control_fresh(dync__tensor **t);
 /* Tensors as a list of arguments. */
 DYNC__FN dync__arg dync__control_list(dync__arena *, int n, dync__tensor *const *t);
+
+/* control.c */
+DYNC__FN dync_status dync__control_types(const dync__opcall *call, dync__info *out);
 #endif

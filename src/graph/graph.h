@@ -269,4 +269,7 @@ DYNC__FN dync_status dync__graph_cse(dync__graph *);
 DYNC__FN char *dync__name_clean(dync__arena *arena, const char *hint);
 /* graph.c */
 DYNC__FN void dync__arg_each_node(dync__arg *arg, void (*fn)(void *user, dync__arg *), void *user);
+
+/* check.c */
+DYNC__FN dync_status dync__node_fail(const dync__node *node, const char *what);
 #endif

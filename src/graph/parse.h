@@ -49,4 +49,9 @@ DYNC__FN bool dync__parse_layout(dync__parser *q, dync__layout *lay, int ndim,
 DYNC__FN void dync__parse_set_type(dync__node *node, const dync__parsed_type *t);
 DYNC__FN bool dync__parse_string(dync__parser *q, dync__arg *out);
 DYNC__FN bool dync__parse_type(dync__parser *q, dync__parsed_type *t);
+
+/* parse.c */
+DYNC__FN bool dync__parse_param_node(dync__parser *q, const char *name, bool is_tensor);
+DYNC__FN bool dync__parse_params(dync__parser *q);
+DYNC__FN bool dync__parse_body(dync__parser *q);
 #endif
