@@ -9,10 +9,18 @@
 #include "code.h"
 DYNC__COLD
 
-enum { DYNC__SIZED_KEPT = 64 };
+/* Instances of small graphs are small: so many that their graphs have DYNC__SIZED_NODES nodes in
+ * all, but from KEPT to MOST. */
+enum {
+    DYNC__SIZED_KEPT = 64,
+    DYNC__SIZED_MOST = 256,
+    DYNC__SIZED_NODES = 4096,
+    DYNC__SIZED_LISTS = 64 /* a power of two */
+};
 typedef struct dync__instance {
-    struct dync__instance *next; /* the one used last first */
-    int32_t refs;                /* the list, and calls in flight */
+    struct dync__instance *next, *before; /* the one used last first */
+    struct dync__instance *alike;         /* with a key of the same list */
+    int32_t refs;                         /* the list, and calls in flight */
     dync_callable code;
     dync__graph *graph;
     int64_t *key;
@@ -24,9 +32,9 @@ typedef struct dync__sized_symbol {
 } dync__sized_symbol;
 typedef struct dync__sized {
     dync__raw_state head; /* first: what dync__raw_run reads */
-    dync__mutex lock;     /* the list */
-    dync__instance *first;
-    int n_kept, n_symbols;
+    dync__mutex lock;     /* the lists */
+    dync__instance *first, *last, *of[DYNC__SIZED_LISTS];
+    int n_kept, n_most, n_symbols;
     dync__sized_symbol *symbol; /* in an order in which each can be solved */
     dync__graph *graph;
     dync__options options;
@@ -50,20 +58,42 @@ static void dync__instance_unref(dync__sized *s, dync__instance *x)
     dync__free(x, sizeof *x);
 }
 
+static dync__instance **dync__sized_list(dync__sized *s, const int64_t *key)
+{
+    uint64_t h = 0;
+    for (int i = 0; i < s->n_symbols; i++)
+        h = (h ^ (uint64_t)key[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    return &s->of[h >> 32 & (DYNC__SIZED_LISTS - 1)];
+}
+
+/* In front of, and out of, the order of use. */
+static void dync__sized_link(dync__sized *s, dync__instance *x)
+{
+    x->before = NULL;
+    x->next = s->first;
+    *(s->first ? &s->first->before : &s->last) = x;
+    s->first = x;
+}
+static void dync__sized_unlink(dync__sized *s, const dync__instance *x)
+{
+    *(x->before ? &x->before->next : &s->first) = x->next;
+    *(x->next ? &x->next->before : &s->last) = x->before;
+}
+
 /* The instance of these sizes, with a reference; it becomes the first of the list. */
 static dync__instance *dync__sized_find(dync__sized *s, const int64_t *key)
 {
     size_t bytes = (size_t)s->n_symbols * sizeof *key;
     dync__lock(&s->lock);
-    dync__instance **p = &s->first, *x = NULL;
-    while (*p && memcmp((*p)->key, key, bytes) != 0) p = &(*p)->next;
-    if (*p) {
-        x = *p;
-        *p = x->next;
-        x->next = s->first;
-        s->first = x;
-        DYNC__ATOMIC_INC(&x->refs);
+    dync__instance *x = s->first && memcmp(s->first->key, key, bytes) == 0
+                            ? s->first
+                            : *dync__sized_list(s, key);
+    while (x && memcmp(x->key, key, bytes) != 0) x = x->alike;
+    if (x && x != s->first) {
+        dync__sized_unlink(s, x);
+        dync__sized_link(s, x);
     }
+    if (x) (void)DYNC__ATOMIC_INC(&x->refs);
     dync__unlock(&s->lock);
     return x;
 }
@@ -74,13 +104,15 @@ DYNC__RARE static void dync__sized_insert(dync__sized *s, dync__instance *x)
 {
     dync__instance *last = NULL;
     dync__lock(&s->lock);
-    x->next = s->first;
-    s->first = x;
-    if (++s->n_kept > DYNC__SIZED_KEPT) {
-        dync__instance **p = &s->first;
-        while ((*p)->next) p = &(*p)->next;
-        last = *p;
-        *p = NULL;
+    dync__instance **list = dync__sized_list(s, x->key);
+    x->alike = *list;
+    *list = x;
+    dync__sized_link(s, x);
+    if (++s->n_kept > s->n_most) {
+        last = s->last;
+        dync__sized_unlink(s, last);
+        for (list = dync__sized_list(s, last->key); *list != last;) list = &(*list)->alike;
+        *list = last->alike;
         s->n_kept--;
     }
     dync__unlock(&s->lock);
@@ -279,6 +311,8 @@ DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync__graph *graph, const dy
         s->head.form = &graph->node.at[graph->node.n - 1]->args[0];
         s->head.n_out = dync__arg_count_tensors(s->head.form);
         s->head.compiled_from = s->graph;
+        s->n_most = DYNC__MIN(DYNC__MAX(DYNC__SIZED_NODES / graph->node.n, DYNC__SIZED_KEPT),
+                              DYNC__SIZED_MOST);
         if (!dync__options_copy(&s->options, options)) status = DYNC_ERR_MEMORY;
     }
     if (status == DYNC_OK) status = dync__sized_bindings(s);
