@@ -261,7 +261,9 @@ DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m)
     for (int s = 0; s < jit->n_streams; s++) {
         dync__sz_map_to(m, &jit->stream[s].at);
         dync__sz_map_to(m, &jit->stream[s].lane);
-        for (int d = 0; d < jit->n_row_dims; d++) dync__sz_map_to(m, &jit->stream[s].step[d]);
+        int steps = DYNC__MAX(jit->n_row_dims, 1 + jit->n_over);
+        for (int d = 0; d < steps && d < DYNC__GEN_DIMS; d++)
+            dync__sz_map_to(m, &jit->stream[s].step[d]);
     }
     for (int d = 0; d < jit->n_over; d++) dync__sz_map_to(m, &jit->over[d]);
     for (int w = 0; w < jit->n_words; w++) dync__sz_map_to(m, &jit->words[w]);

@@ -64,8 +64,9 @@ DYNC__FN bool dync__kernel_has_sizes(const dync__kernel *k)
     bool any = false;
     for (int d = 0; d < k->n_dims; d++) any |= dync__is_token(k->extent[d]);
     for (int i = 0; i < k->access.n; i++) {
-        any |= dync__is_token(k->access.at[i].offset);
-        for (int d = 0; d < k->n_dims; d++) any |= dync__is_token(k->access.at[i].stride[d]);
+        const dync__access *a = &k->access.at[i];
+        any |= dync__any_token(a->offset, a->rows) || dync__is_token(a->row_stride);
+        for (int d = 0; d < k->n_dims; d++) any |= dync__is_token(a->stride[d]);
     }
     return any;
 }
