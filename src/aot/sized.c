@@ -85,9 +85,8 @@ static dync__instance *dync__sized_find(dync__sized *s, const int64_t *key)
 {
     size_t bytes = (size_t)s->n_symbols * sizeof *key;
     dync__lock(&s->lock);
-    dync__instance *x = s->first && memcmp(s->first->key, key, bytes) == 0
-                            ? s->first
-                            : *dync__sized_list(s, key);
+    dync__instance *x =
+        s->first && memcmp(s->first->key, key, bytes) == 0 ? s->first : *dync__sized_list(s, key);
     while (x && memcmp(x->key, key, bytes) != 0) x = x->alike;
     if (x && x != s->first) {
         dync__sized_unlink(s, x);

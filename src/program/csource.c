@@ -33,11 +33,25 @@ static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a,
     return DYNC_OK;
 }
 
+/* Arrays lie row major, whatever the examples did that the graph was exported with. */
+static dync_status dync__csource_row_major(dync__graph *g)
+{
+    for (int i = 0; i < g->n_inputs; i++) {
+        dync__info *info = g->node.at[i]->has_info ? &g->node.at[i]->info[0] : NULL;
+        dync__layout lay;
+        if (!info) continue;
+        DYNC__TRY(dync__layout_contiguous(&lay, info->lay.ndim, info->lay.shape));
+        info->lay = lay;
+    }
+    return DYNC_OK;
+}
+
 /* A copy of the graph that returns a flat list. */
 static dync_status dync__csource_flat(dync__graph *g, dync__graph **out)
 {
     DYNC__TRY(g->syms ? dync__graph_rewrite(g, dync__rewrite_copy, NULL, out)
                       : dync__graph_concrete(g, NULL, out));
+    DYNC__TRY(dync__csource_row_major(*out));
     dync__node *last = (*out)->node.at[(*out)->node.n - 1];
     dync__arg list = {.kind = DYNC__A_LIST};
     list.as.list = dync__arena_alloc(&(*out)->arena, DYNC__MAX_LEAVES * sizeof(dync__arg));
