@@ -551,6 +551,7 @@ DYNC__PLAIN
 #include "onnx/run.c"
 #include "onnx/record.c"
 #include "onnx/load.c"
+#include "onnx/walk.c"
 DYNC__PLAIN
 #include "onnx/out.h"
 #include "onnx/out_rows.def.h"

@@ -39,6 +39,7 @@ DYNC_API dync_value dync_program_run(dync_program *program, int nargs, const dyn
 
 /* dync_port: a tensor that goes into a program or comes out. name: of the argument, or as the file
  * has it; NULL: there is none. type: the file's, "uint16" where dtype is a wider one that holds it.
+ * "sequence": a list of tensors of that dtype and shape, as ONNX has them.
  * shape: -1 stands for a size that may change; shape.n is -1 where the file tells no shape. */
 typedef struct dync_port {
     const char *name, *type;

@@ -25,9 +25,12 @@ DYNC__FN void dync__onnx_end(dync__onnx_loaded *l)
 static dync_status dync__onnx_port_of(dync__onnx_loaded *l, const dync__onnx_value_info *v,
                                       dync__onnx_port *p, bool input)
 {
-    const dync__onnx_tensor_type *t = v->type ? v->type->tensor_type : NULL;
+    const dync__onnx_nested_type *list = v->type ? v->type->sequence_type : NULL;
+    const dync__onnx_type *type = list ? list->elem_type : v->type;
+    const dync__onnx_tensor_type *t = type ? type->tensor_type : NULL;
     memset(p, 0, sizeof *p);
     p->name = v->name;
+    p->sequence = list != NULL;
     p->ndim = -1;
     p->dtype = t ? dync__onnx_dtype(t->elem_type) : -1;
     p->type = t ? (int)t->elem_type : 0;
@@ -95,29 +98,61 @@ DYNC__FN dync__onnx_loaded *dync__onnx_parse(dync__blob *blob, const char *folde
 
 /* A result that lies on a weight or a constant of the model becomes a copy: the caller may write
  * it, and the weight may lie in the file. */
+static dync_status dync__onnx_own(dync__onnx_loaded *l, dync__onnx_value *v)
+{
+    const dync__tensor *t = dync__open(v->t);
+    return t && dync__onnx_holds_memory(l, t) && !(v->t = dync_clone(v->t)) ? dync_error()
+                                                                            : DYNC_OK;
+}
+
 static dync_status dync__onnx_own_results(dync__onnx_loaded *l, dync__onnx_value *out)
 {
     for (int i = 0; i < l->n_outputs; i++) {
-        const dync__tensor *t = out[i].t ? dync__open(out[i].t) : NULL;
-        if (!out[i].t)
-            return dync__fail(DYNC_ERR_UNSUPPORTED, "ONNX graph %s: output \"%s\" is no tensor",
+        const dync__onnx_sequence *from = out[i].sequence;
+        if (out[i].t) DYNC__TRY(dync__onnx_own(l, &out[i]));
+        if (out[i].t) continue;
+        if (!from)
+            return dync__fail(DYNC_ERR_UNSUPPORTED, "ONNX graph %s: output \"%s\" is not there",
                               l->main->name, l->output[i].name);
-        if (t && dync__onnx_holds_memory(l, t) && !(out[i].t = dync_clone(out[i].t)))
-            return dync_error();
+        size_t bytes = sizeof *from + (size_t)from->n * sizeof *from->at;
+        dync__onnx_sequence *own = dync__scope_alloc(bytes);
+        if (!own) return DYNC_ERR_MEMORY;
+        memcpy(own, from, bytes);
+        for (int k = 0; k < own->n; k++) DYNC__TRY(dync__onnx_own(l, &own->at[k]));
+        out[i].sequence = own;
     }
     return DYNC_OK;
 }
 
-/* The whole model on the tensors of a call. */
-DYNC__FN dync_status dync__onnx_run(dync__onnx_loaded *l, dync_tensor *const *in,
+/* An argument as a value of the walk: a tensor, or a list of tensors as a sequence. */
+static bool dync__onnx_value_of(const dync_value *v, int type, dync__onnx_value *out)
+{
+    *out = (dync__onnx_value){NULL, type, NULL};
+    if (v->kind == DYNC_KIND_TENSOR) out->t = v->as.t;
+    if (v->kind != DYNC_KIND_LIST) return true;
+    int n = dync_len(*v);
+    dync__onnx_sequence *s =
+        dync__scope_alloc(sizeof *s + ((size_t)n + 1) * sizeof(dync__onnx_value));
+    if (!s) return false;
+    s->n = n;
+    for (int i = 0; i < n; i++)
+        s->at[i] = (dync__onnx_value){dync_as_tensor(dync_at(*v, i)), type, NULL};
+    out->sequence = s;
+    return true;
+}
+
+/* The whole model on the arguments of a call. */
+DYNC__FN dync_status dync__onnx_run(dync__onnx_loaded *l, const dync_value *in,
                                     dync__onnx_value *out)
 {
     int n = l->main->n_inputs;
     dync__onnx_value *all = dync__calloc(((size_t)n + 1) * sizeof *all);
     if (!all) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < l->n_inputs; i++)
-        all[l->given[i]] = (dync__onnx_value){in[i], l->input[i].type, NULL};
-    dync_status status = dync__onnx_run_body(l, l->main, NULL, NULL, n, all, out);
+    bool made = true;
+    for (int i = 0; i < l->n_inputs && made; i++)
+        made = dync__onnx_value_of(&in[i], l->input[i].type, &all[l->given[i]]);
+    dync_status status = made ? dync__onnx_run_body(l, l->main, NULL, NULL, n, all, out)
+                              : DYNC_ERR_MEMORY;
     dync__free(all, ((size_t)n + 1) * sizeof *all);
     return status == DYNC_OK ? dync__onnx_own_results(l, out) : status;
 }
@@ -127,6 +162,8 @@ DYNC__FN dync_status dync__onnx_run(dync__onnx_loaded *l, dync_tensor *const *in
 static dync_status dync__onnx_copy_known(const dync__onnx_loaded *l, dync__onnx_value *out)
 {
     for (int i = 0; i < l->n_outputs; i++) {
+        if (out[i].sequence)
+            return dync__fail(DYNC_ERR_DATA_PTR, "ONNX: a sequence is none of a graph");
         const dync__tensor *t = dync__open(out[i].t);
         if (t && !(t->flags & DYNC__T_FAKE) && !(out[i].t = dync_clone(out[i].t)))
             return dync_error();
@@ -140,7 +177,7 @@ static dync__graph *dync__onnx_trace(dync__onnx_loaded *l, const char *name)
 {
     dync__onnx_recorder r;
     dync__graph *g = dync__graph_new(name);
-    dync_tensor **in = dync__scope_alloc(((size_t)l->n_inputs + 1) * sizeof *in);
+    dync_value *in = dync__scope_alloc(((size_t)l->n_inputs + 1) * sizeof *in);
     dync__onnx_value *out = dync__scope_alloc(((size_t)l->n_outputs + 1) * sizeof *out);
     if (!g || !in || !out) {
         dync__graph_unref(g);
@@ -150,8 +187,8 @@ static dync__graph *dync__onnx_trace(dync__onnx_loaded *l, const char *name)
     dync__onnx_record_begin(&r, l, g);
     dync_status status = DYNC_OK;
     for (int i = 0; i < l->n_inputs && status == DYNC_OK; i++) {
-        in[i] = dync__onnx_record_input(&r, &l->input[i]);
-        if (!in[i]) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+        in[i] = dync_v_tensor(dync__onnx_record_input(&r, &l->input[i]));
+        if (!in[i].as.t) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     }
     if (status == DYNC_OK) status = dync__onnx_run(l, in, out);
     if (status == DYNC_OK) status = dync__onnx_copy_known(l, out);
@@ -193,12 +230,15 @@ static dync__graph *dync__onnx_trace_sized(dync__onnx_loaded *l, const char *nam
 }
 
 typedef enum { DYNC__ONNX_TOLD, DYNC__ONNX_OPEN, DYNC__ONNX_ANY_RANK } dync__onnx_sizes;
-/* TOLD: all sizes of all inputs; OPEN: some are named or unknown; ANY_RANK: not even how many. */
+/* TOLD: all sizes of all inputs; OPEN: some are named or unknown; ANY_RANK: not even how many, or
+ * there are sequences, which no graph takes or gives. */
 static dync__onnx_sizes dync__onnx_sizes_of(const dync__onnx_loaded *l)
 {
     dync__onnx_sizes sizes = DYNC__ONNX_TOLD;
+    for (int i = 0; i < l->n_outputs; i++)
+        if (l->output[i].sequence) return DYNC__ONNX_ANY_RANK;
     for (int i = 0; i < l->n_inputs; i++) {
-        if (l->input[i].ndim < 0) return DYNC__ONNX_ANY_RANK;
+        if (l->input[i].ndim < 0 || l->input[i].sequence) return DYNC__ONNX_ANY_RANK;
         for (int d = 0; d < l->input[i].ndim; d++)
             if (l->input[i].size[d] < 0) sizes = DYNC__ONNX_OPEN;
     }
@@ -235,183 +275,4 @@ DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *l, const char *name,
     }
     *out = g;
     return status;
-}
-
-/* ---- the program ----------------------------------------------------------------------------- */
-
-/* Ranks, sizes that the model tells and the dtype; an error names the input and both forms. */
-static dync_status dync__onnx_check_input(const dync__onnx_loaded *l, int i, const dync_tensor *t)
-{
-    const dync__onnx_port *p = &l->input[i];
-    dync_dims d = dync__oi_shape(t);
-    bool fits = p->ndim < 0 || p->ndim == d.n;
-    for (int k = 0; fits && k < p->ndim; k++) fits = p->size[k] < 0 || p->size[k] == d.d[k];
-    if (fits && dync__oi_type(t) == p->dtype) return DYNC_OK;
-    dync__str got = {0};
-    dync__tensor_brief(&got, dync__open(t));
-    dync__str_addf(&got, ", expected %s[", dync__dtype_info(p->dtype)->fx);
-    for (int k = 0; k < p->ndim; k++)
-        if (p->size[k] >= 0)
-            dync__str_addf(&got, k ? ", %lld" : "%lld", (long long)p->size[k]);
-        else
-            dync__str_addf(&got, k ? ", %s" : "%s", p->param[k] ? p->param[k] : "?");
-    dync_status status = dync__fail(fits ? DYNC_ERR_DTYPE : DYNC_ERR_SHAPE,
-                                    "ONNX program: input %d (%s) is %s]", i, p->name,
-                                    dync__str_get(&got));
-    dync__str_free(&got);
-    return status;
-}
-
-/* The function that is compiled where there is no graph of all: user is the model. */
-static dync_value dync__onnx_function_run(const dync_value *args, int nargs, void *user)
-{
-    dync__onnx_loaded *l = user;
-    dync__onnx_recorder r;
-    dync_value result = DYNC_NONE;
-    dync_tensor **in = dync__scope_alloc(((size_t)nargs + 1) * sizeof *in);
-    dync__onnx_value *out = dync__scope_alloc(((size_t)l->n_outputs + 1) * sizeof *out);
-    if (!in || !out) return result;
-    for (int i = 0; i < nargs; i++) in[i] = args[i].as.t;
-    bool tracing = dync__tls.compiling;
-    if (tracing) dync__onnx_record_begin(&r, l, NULL);
-    dync_status status = dync__onnx_run(l, in, out);
-    if (tracing) dync__onnx_record_end(&r);
-    if (status != DYNC_OK) return result;
-    result = dync__list_new(l->n_outputs);
-    for (int i = 0; i < l->n_outputs && result.kind == DYNC_KIND_LIST; i++)
-        dync__list_set(result, i, dync_v_tensor(out[i].t));
-    return result;
-}
-
-typedef struct dync__onnx_state {
-    dync__onnx_loaded *model;
-    dync_compiled *compiled;
-} dync__onnx_state;
-
-static void dync__onnx_state_end(void *state)
-{
-    dync__onnx_state *s = state;
-    if (s->compiled) dync_compiled_free(s->compiled);
-    dync__onnx_end(s->model);
-    dync__free(s, sizeof *s);
-}
-
-static dync_value dync__onnx_state_run(void *state, const dync_value *args, int nargs)
-{
-    dync__onnx_state *s = state;
-    if (nargs != s->model->n_inputs) {
-        dync__fail(DYNC_ERR_VALUE, "ONNX program: expected %d tensors, got %d", s->model->n_inputs,
-                   nargs);
-        return DYNC_NONE;
-    }
-    for (int i = 0; i < nargs; i++)
-        if (!dync__open(args[i].as.t) ||
-            dync__onnx_check_input(s->model, i, args[i].as.t) != DYNC_OK)
-            return DYNC_NONE;
-    return dync_call_values(s->compiled, nargs, args);
-}
-
-/* The program tells the names of the model. */
-static dync_status dync__onnx_tell(const dync__onnx_loaded *l, dync__program *p)
-{
-    int n = l->n_inputs + l->n_outputs;
-    dync_port *port = dync__calloc((size_t)(n + 1) * sizeof *port);
-    if (!port) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n; i++) {
-        const dync__onnx_port *from = i < l->n_inputs ? &l->input[i] : &l->output[i - l->n_inputs];
-        port[i].name = from->name;
-        port[i].type = dync__onnx_type_name(from->type);
-        port[i].dtype = (dync_dtype)(from->dtype < 0 ? DYNC_F32 : from->dtype);
-        port[i].shape.n = from->ndim;
-        for (int d = 0; d < from->ndim; d++) port[i].shape.d[d] = from->size[d];
-    }
-    dync_status status = dync__program_tell(p, l->n_inputs, port, l->n_outputs, port + l->n_inputs);
-    dync__free(port, (size_t)(n + 1) * sizeof *port);
-    return status;
-}
-
-/* What runs the nodes of a model for the sizes and values of each call: l is taken. */
-static bool dync__onnx_walker(dync__onnx_loaded *l, const char *name, dync_callable *out)
-{
-    dync__onnx_state *s = dync__calloc(sizeof *s);
-    if (!s) {
-        dync__onnx_end(l);
-        return false;
-    }
-    s->model = l;
-    dync_compile_options options = {0};
-    options.name = name;
-    options.user = l;
-    options.dynamic = DYNC_DYNAMIC_OFF;
-    options.recompile_limit = 64;
-    s->compiled = dync_compile_opt(dync_fnv(dync__onnx_function_run), name, options);
-    *out = (dync_callable){dync__onnx_state_run, dync__onnx_state_end, NULL, s};
-    if (!s->compiled) dync__onnx_state_end(s);
-    return s->compiled != NULL;
-}
-
-/* g NULL: a program without a graph of its own; l is taken. */
-static dync__program *dync__onnx_dynamic(dync__onnx_loaded *l, dync__graph *g, const char *name)
-{
-    dync_callable run;
-    if (!dync__onnx_walker(l, name, &run)) return NULL;
-    dync__program *p = g ? dync__program_from_leaves(g, name, 0, NULL)
-                         : dync__program_from_callable(run, name, l->n_inputs);
-    if (!p) {
-        dync__onnx_state_end(run.state);
-        return NULL;
-    }
-    if (g) p->other = run;
-    if (dync__onnx_tell(l, p) == DYNC_OK) return p;
-    dync__program_free(p);
-    return NULL;
-}
-
-/* Three ways: a graph of plain sizes (the model is not needed any more), a graph of symbolic sizes
- * with the model behind it for other calls, or the model alone. blob is taken; NULL + error. */
-DYNC__FN dync__program *dync__onnx_program(dync__blob *blob, const char *folder, const char *name)
-{
-    dync__onnx_loaded *l = dync__onnx_parse(blob, folder);
-    if (!l) return NULL;
-    dync__graph *g = NULL;
-    dync__program *p = NULL;
-    if (dync__onnx_graph_of(l, name, &g) != DYNC_OK) {
-        dync__onnx_end(l);
-    } else if (!g || g->syms) {
-        p = dync__onnx_dynamic(l, g, name);
-    } else {
-        p = dync__program_from_leaves(g, name, 0, NULL);
-        if (p && dync__onnx_tell(l, p) != DYNC_OK) {
-            dync__program_free(p);
-            p = NULL;
-        }
-        dync__onnx_end(l);
-    }
-    if (p && g) p->loaded = true;
-    dync__graph_unref(g);
-    return p;
-}
-
-DYNC_API dync_program *dync_program_load_onnx(const char *path)
-{
-    dync__blob *blob;
-    dync__str folder = {0};
-    if (!path) {
-        dync__fail(DYNC_ERR_VALUE, "dync_program_load_onnx: expected a path, got NULL");
-        return NULL;
-    }
-    const char *name = strrchr(path, '/'), *dot;
-    if (name)
-        dync__str_addn(&folder, path, name == path ? 1 : (size_t)(name - path));
-    else
-        dync__str_add(&folder, ".");
-    name = name ? name + 1 : path;
-    dot = strrchr(name, '.');
-    dync__program *p = NULL;
-    char stem[64];
-    dync__format(stem, sizeof stem, "%.*s", dot && dot - name < 60 ? (int)(dot - name) : 60, name);
-    if (!folder.failed && dync__blob_open(path, &blob) == DYNC_OK)
-        p = dync__onnx_program(blob, dync__str_get(&folder), stem);
-    dync__str_free(&folder);
-    return p ? dync__program_give(p) : NULL;
 }

@@ -97,6 +97,7 @@ typedef struct dync__onnx_body {
 typedef struct dync__onnx_port {
     const char *name;
     int type, dtype, ndim;            /* ndim -1: not told */
+    bool sequence;                    /* of tensors as the rest says */
     int64_t size[DYNC_MAX_DIMS];      /* -1: not told */
     const char *param[DYNC_MAX_DIMS]; /* the name of a symbolic size, or NULL */
     int64_t symbol[DYNC_MAX_DIMS];    /* while a graph is made: the size, or its token */

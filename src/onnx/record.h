@@ -8,9 +8,10 @@
 /* load.c */
 DYNC__FN dync__onnx_loaded *dync__onnx_parse(dync__blob *taken, const char *folder_or_null);
 DYNC__FN void dync__onnx_end(dync__onnx_loaded *);
-DYNC__FN dync_status dync__onnx_run(dync__onnx_loaded *, dync_tensor *const *in,
+DYNC__FN dync_status dync__onnx_run(dync__onnx_loaded *, const dync_value *in,
                                     dync__onnx_value *out);
 DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *, const char *name, dync__graph **out);
+/* walk.c */
 DYNC__FN dync__program *dync__onnx_program(dync__blob *taken, const char *folder_or_null,
                                            const char *name);
 

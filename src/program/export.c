@@ -268,6 +268,7 @@ static dync_value dync__program_call(dync__program *p, int nargs, const dync_val
                                    "no arguments");
         return result;
     }
+    if (p->n_leaves == DYNC__PROGRAM_LISTS) return p->callable.run(p->callable.state, args, nargs);
     if (dync__callargs_flatten(&flat, nargs, args) != DYNC_OK) return result;
     if (flat.n_tensors != p->n_leaves) {
         dync__fail(DYNC_ERR_VALUE, "program %s: expected %d tensors, got %d", p->name, p->n_leaves,

@@ -75,7 +75,8 @@ DYNC_API dync_port dync_program_output(const dync_program *program, int i)
 static void dync__port_text(dync__str *s, const char *what, const dync_port *p)
 {
     dync__str_addf(s, "%s %s: ", what, p->name);
-    dync__str_addf(s, "%s", dync__dtype_info((int)p->dtype)->name);
+    bool list = strcmp(p->type, DYNC__PORT_SEQUENCE) == 0;
+    dync__str_addf(s, list ? "a list of %s" : "%s", dync__dtype_info((int)p->dtype)->name);
     if (p->shape.n < 0)
         dync__str_add(s, ", any shape");
     else
@@ -88,7 +89,7 @@ static void dync__port_text(dync__str *s, const char *what, const dync_port *p)
             dync__str_addf(s, "%lld", (long long)p->shape.d[d]);
     }
     if (p->shape.n >= 0) dync__str_addc(s, ']');
-    if (strcmp(p->type, dync__dtype_info((int)p->dtype)->name) != 0)
+    if (!list && strcmp(p->type, dync__dtype_info((int)p->dtype)->name) != 0)
         dync__str_addf(s, ", holds %s", p->type);
     dync__str_addc(s, '\n');
 }

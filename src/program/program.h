@@ -59,7 +59,11 @@ DYNC__FN dync_status dync__program_sizes_check(dync__graph *, const char *name);
 DYNC__FN dync__program *dync__program_from_leaves(dync__graph *, const char *name, int n_leaves,
                                                   const int *leaf);
 /* A program without a graph: it runs, but has nothing to be saved. The callable is taken where one
- * comes. */
+ * comes. n_leaves DYNC__PROGRAM_LISTS: some arguments are lists of any length, and the callable
+ * checks them. */
+enum { DYNC__PROGRAM_LISTS = -1 };
+/* dync_port.type of such an argument or result: a list of tensors that are as the port says */
+#define DYNC__PORT_SEQUENCE "sequence"
 DYNC__FN dync__program *dync__program_from_callable(dync_callable, const char *name, int n_leaves);
 DYNC__FN void dync__program_free(dync__program *); /* NULL allowed */
 /* its handle, for the user; NULL passes */

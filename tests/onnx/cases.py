@@ -6,7 +6,8 @@ usage: cases.py FOLDER
 Each case becomes FOLDER/<name>/model.onnx with test_data_set_0/input_<i>.pb and output_<i>.pb, the
 form of the package's own model tests; FOLDER/list has a line a case: folder, rtol, atol. Cases are
 taken where all inputs and outputs are tensors of types that dync holds, or sequences of them and optional ones: these are
-made of tensors before the model's nodes, and taken apart behind them. Training operators, maps and strings are left out, and counted.
+made of tensors before the model's nodes, and taken apart behind them; what has sequences runs a second time with
+lists of tensors in their place (<name>_lists, <kind>_<i>.list and <kind>_<i>_<k>.pb). Training operators, maps and strings are left out, and counted.
 """
 import os
 import sys
@@ -100,6 +101,12 @@ def of_tensors(case):
     return case
 
 
+def with_lists(case):
+    """Are all inputs and outputs tensors or sequences of them, some of the latter? Then the case runs with lists, too."""
+    infos = list(case.model.graph.input) + list(case.model.graph.output)
+    return all(held(v) and v.type.WhichOneof("value") != "optional_type" for v in infos) and not all(plain(v) for v in infos)
+
+
 def tensor(array, value_info):
     """The test's array as a TensorProto of the type that the model says."""
     array = array if isinstance(array, TensorProtoLike) else numpy_helper.from_array(np.asarray(array))
@@ -110,15 +117,23 @@ def tensor(array, value_info):
 TensorProtoLike = onnx.TensorProto
 
 
-def write(folder, case):
+def write(folder, case, name=None):
+    name = name or case.name
     model, (inputs, outputs) = case.model, case.data_sets[0]
-    data = os.path.join(folder, case.name, "test_data_set_0")
+    data = os.path.join(folder, name, "test_data_set_0")
     os.makedirs(data, exist_ok=True)
-    with open(os.path.join(folder, case.name, "model.onnx"), "wb") as f:
+    with open(os.path.join(folder, name, "model.onnx"), "wb") as f:
         f.write(model.SerializeToString())
     for kind, arrays, infos in (("input", inputs, model.graph.input),
                                 ("output", outputs, model.graph.output)):
         for i, (array, info) in enumerate(zip(arrays, infos)):
+            if isinstance(array, list):         # how many, and each of them
+                with open(os.path.join(data, f"{kind}_{i}.list"), "w") as f:
+                    f.write(f"{len(array)}\n")
+                for k, x in enumerate(array):
+                    with open(os.path.join(data, f"{kind}_{i}_{k}.pb"), "wb") as f:
+                        f.write(tensor(x, info).SerializeToString())
+                continue
             with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as f:
                 f.write(tensor(array, info).SerializeToString())
 
@@ -184,6 +199,9 @@ def main():
         if domains & TRAINING:
             left["training"] = left.get("training", 0) + 1
             continue
+        if with_lists(case):
+            write(folder, case, case.name + "_lists")
+            lines.append(f"{case.name}_lists {case.rtol:g} {case.atol:g}\n")
         case = of_tensors(case)
         if case is None or any(x is None or isinstance(x, (list, dict)) for d in case.data_sets[0] for x in d):
             left["results that are not there"] = left.get("results that are not there", 0) + 1

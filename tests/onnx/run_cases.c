@@ -48,6 +48,31 @@ static bool exists(const char *path)
     return f != NULL;
 }
 
+/* What input or output i of a set is: a tensor, or a list where a file <kind>_<i>.list tells how
+ * many there are. A kind of NONE: it is not there, or cannot be read. */
+static dync_value value_file(const char *folder, int set, const char *kind, int i)
+{
+    char path[1200];
+    int n = 0, type;
+    snprintf(path, sizeof path, "%s/test_data_set_%d/%s_%d.list", folder, set, kind, i);
+    FILE *f = fopen(path, "r");
+    if (!f) {
+        snprintf(path, sizeof path, "%s/test_data_set_%d/%s_%d.pb", folder, set, kind, i);
+        dync_tensor *t = exists(path) ? tensor_file(path, &type) : NULL;
+        return t ? dync_v_tensor(t) : DYNC_NONE;
+    }
+    if (fscanf(f, "%d", &n) != 1) n = 0;
+    fclose(f);
+    dync_value list = dync__list_new(n);
+    for (int k = 0; k < n; k++) {
+        snprintf(path, sizeof path, "%s/test_data_set_%d/%s_%d_%d.pb", folder, set, kind, i, k);
+        dync_tensor *t = tensor_file(path, &type);
+        if (!t) return DYNC_NONE;
+        dync__list_set(list, k, dync_v_tensor(t));
+    }
+    return list;
+}
+
 /* |got - want| <= atol + rtol * |want|, NaN like NaN. */
 static bool compare(int i, dync_tensor *got, dync_tensor *want, double rtol, double atol)
 {
@@ -85,17 +110,24 @@ static bool compare(int i, dync_tensor *got, dync_tensor *want, double rtol, dou
     return true;
 }
 
+static dync_value listed(const dync__onnx_value *v)
+{
+    if (!v->sequence) return dync_v_tensor(v->t);
+    dync_value list = dync__list_new(v->sequence->n);
+    for (int i = 0; i < v->sequence->n; i++)
+        dync__list_set(list, i, dync_v_tensor(v->sequence->at[i].t));
+    return list;
+}
+
 /* The model's nodes on tensors, nothing traced, nothing compiled. */
 static dync_value run_nodes(dync__onnx_loaded *l, int n, const dync_value *in)
 {
-    dync_tensor *t[MOST];
     dync__onnx_value *out = dync__scope_alloc(((size_t)l->n_outputs + 1) * sizeof *out);
     if (!out || n != l->n_inputs) return DYNC_NONE;
-    for (int i = 0; i < n; i++) t[i] = in[i].as.t;
-    if (dync__onnx_run(l, t, out) != DYNC_OK) return DYNC_NONE;
+    if (dync__onnx_run(l, in, out) != DYNC_OK) return DYNC_NONE;
     dync_value list = dync__list_new(l->n_outputs);
     for (int i = 0; i < l->n_outputs && list.kind == DYNC_KIND_LIST; i++)
-        dync__list_set(list, i, dync_v_tensor(out[i].t));
+        dync__list_set(list, i, listed(&out[i]));
     return list;
 }
 
@@ -108,30 +140,39 @@ static bool is_for(dync_program *handle, int n, const dync_value *in)
     return dync__program_is_for(dync__program_open(handle, "run_cases"), t);
 }
 
+/* A tensor, or lists of the same length and their elements. */
+static bool compare_value(int i, dync_value got, dync_value want, double rtol, double atol)
+{
+    if (got.kind != want.kind) return fails("output %d is of another kind", i);
+    if (want.kind == DYNC_KIND_TENSOR) return compare(i, got.as.t, want.as.t, rtol, atol);
+    if (dync_len(got) != dync_len(want))
+        return fails("output %d has %d tensors, not %d", i, dync_len(got), dync_len(want));
+    for (int k = 0; k < dync_len(want); k++)
+        if (!compare(i, dync_as_tensor(dync_at(got, k)), dync_as_tensor(dync_at(want, k)), rtol,
+                     atol))
+            return false;
+    return true;
+}
+
 /* l not NULL: node by node; else p is run. */
 static bool run_set(dync_program *p, dync__onnx_loaded *l, const char *folder, int set, double rtol,
                     double atol)
 {
-    char path[1200];
     dync_value in[MOST];
-    int n = 0, type;
-    for (; n < MOST; n++) {
-        snprintf(path, sizeof path, "%s/test_data_set_%d/input_%d.pb", folder, set, n);
-        if (!exists(path)) break;
-        dync_tensor *t = tensor_file(path, &type);
-        if (!t) return fails("input %d: %s", n, dync_error_message());
-        in[n] = dync_v_tensor(t);
-    }
+    int n = 0;
+    for (; n < MOST; n++)
+        if ((in[n] = value_file(folder, set, "input", n)).kind == DYNC_KIND_NONE) break;
+    if (dync_error() != DYNC_OK) return fails("input %d: %s", n, dync_error_message());
     if (only_for && !is_for(only_for, n, in)) return true;
     dync_value out = l ? run_nodes(l, n, in) : dync_program_run(p, n, in);
     if (dync_error() != DYNC_OK) return fails("runs not: %s", dync_error_message());
     for (int i = 0; i < MOST; i++) {
-        snprintf(path, sizeof path, "%s/test_data_set_%d/output_%d.pb", folder, set, i);
-        if (!exists(path)) return i > 0 ? true : fails("no expected output");
-        dync_tensor *want = tensor_file(path, &type);
-        if (!want) return fails("expected output %d: %s", i, dync_error_message());
+        dync_value want = value_file(folder, set, "output", i);
+        if (dync_error() != DYNC_OK)
+            return fails("expected output %d: %s", i, dync_error_message());
+        if (want.kind == DYNC_KIND_NONE) return i > 0 ? true : fails("no expected output");
         if (out.kind != DYNC_KIND_LIST || dync_len(out) <= i) return fails("no output %d", i);
-        if (!compare(i, dync_as_tensor(dync_at(out, i)), want, rtol, atol)) return false;
+        if (!compare_value(i, dync_at(out, i), want, rtol, atol)) return false;
     }
     return true;
 }
@@ -151,7 +192,7 @@ static bool run_sets(dync_program *p, dync__onnx_loaded *l, const char *folder, 
     char path[1200];
     bool ok = true;
     for (int set = 0; ok; set++) {
-        snprintf(path, sizeof path, "%s/test_data_set_%d/output_0.pb", folder, set);
+        snprintf(path, sizeof path, "%s/test_data_set_%d", folder, set);
         if (!exists(path) && set > 0) break;
         DYNC_SCOPE {
             ok = run_set(p, NULL, folder, set, rtol, atol);

@@ -55,6 +55,25 @@ static dync__onnx_model *small(dync__arena *a, int64_t rows, const char *param)
     return m;
 }
 
+/* zs = xs with x behind it, of a sequence xs of [rows, 3] and a tensor x */
+static dync__onnx_model *appends(dync__arena *a)
+{
+    dync__onnx_model *m = small(a, 2, NULL);
+    dync__onnx_graph *g = m->graph = dync__onnx_new(a, graph);
+    g->name = "appends";
+    for (int i = 0; i < 2; i++) { /* an output and an input */
+        dync__onnx_value_info *v = i ? dync__onnx_add(a, g, input, value_info)
+                                     : dync__onnx_add(a, g, output, value_info);
+        dync__onnx_type *inner = port(a, v, i ? "xs" : "zs", 0, "N")->type;
+        v->type = dync__onnx_new(a, type);
+        v->type->sequence_type = dync__onnx_new(a, nested_type);
+        v->type->sequence_type->elem_type = inner;
+    }
+    port(a, dync__onnx_add(a, g, input, value_info), "x", 2, NULL);
+    put(a, g, "SequenceInsert", "xs", "x", "zs");
+    return m;
+}
+
 static dync__program *load(const dync__onnx_model *m)
 {
     dync__str s = {0};
@@ -123,6 +142,46 @@ TEST(symbolic_sizes_run_with_any)
         dync_clear_error();
     }
     dync__program_free(p);
+    dync__arena_free(&a);
+}
+
+/* A sequence goes in and comes out as a list. */
+TEST(sequences_are_lists)
+{
+    dync__arena a = {0};
+    dync_program *p = dync__program_give(load(appends(&a)));
+    REQUIRE(p != NULL && !dync_program_graph(p));
+    EXPECT_HAS_STR(dync_program_info(p), "input xs: a list of float32[?, 3]\n");
+    EXPECT_HAS_STR(dync_program_info(p), "output zs: a list of float32[?, 3]\n");
+    EXPECT_EQ_STR(dync_program_input(p, 0).type, "sequence");
+    dync_tensor *x = dync_full(dync_shape(2, 3), 7.0);
+    for (int n = 0; n < 4; n++) DYNC_SCOPE {
+        dync_value list = dync__list_new(n), in[2] = {list, dync_v_tensor(x)};
+        for (int i = 0; i < n; i++)
+            dync__list_set(list, i, dync_v_tensor(dync_full(dync_shape(i + 1, 3), 1.0 * i)));
+        dync_value out = dync_program_run(p, 2, in), zs = dync_at(out, 0);
+        EXPECT_OK(dync_error());
+        if (!EXPECT_EQ_INT(dync_len(zs), n + 1)) continue;
+        for (int i = 0; i < n; i++) {
+            dync_tensor *z = dync_as_tensor(dync_at(zs, i));
+            EXPECT(dync_size(z, 0) == i + 1 &&
+                   dync_allclose(z, dync_as_tensor(dync_at(list, i)), 0, 0));
+        }
+        EXPECT(dync_allclose(dync_as_tensor(dync_at(zs, n)), x, 0, 0));
+    }
+    dync_value mistakes[3] = {dync_v_tensor(x), dync__list_new(1), dync__list_new(1)};
+    dync__list_set(mistakes[1], 0, dync_v_int(3));
+    dync__list_set(mistakes[2], 0, dync_v_tensor(dync_zeros(dync_shape(2, 4))));
+    static const char *const says[] = {"input 0 (xs) is no list of tensors",
+                                       "input 0 (xs): element 0 is no tensor",
+                                       "input 0 (xs) is f32[2, 4], expected f32[N, 3]"};
+    for (int i = 0; i < 3; i++) {
+        dync_value in[2] = {mistakes[i], dync_v_tensor(x)};
+        EXPECT(dync_program_run(p, 2, in).kind == DYNC_KIND_NONE);
+        EXPECT_HAS_STR(dync_error_message(), says[i]);
+        dync_clear_error();
+    }
+    dync_program_free(p);
     dync__arena_free(&a);
 }
 
