@@ -171,13 +171,28 @@ DYNC_API dync_callee dync_bind_callee(dync_callee callee, const char *name, void
 #if DYNC__DESIGNATORS
 #define dync_compile(...) DYNC_COMPILE_(__VA_ARGS__, .at_ = DYNC_HERE)
 #define DYNC_COMPILE_(fn, ...) \
-    dync_compile_opt(DYNC_FN(fn), #fn, DYNC_LITERAL(dync_compile_options){__VA_ARGS__})
+    DYNC__COMPILE(DYNC_FN(fn), #fn, DYNC_LITERAL(dync_compile_options){__VA_ARGS__})
 #else
 #define dync_compile(...) DYNC_COMPILE_(__VA_ARGS__, dync_compile_options(), 0)
-#define DYNC_COMPILE_(fn, options, ...) dync_compile_opt(DYNC_FN(fn), #fn, options)
+#define DYNC_COMPILE_(fn, options, ...) DYNC__COMPILE(DYNC_FN(fn), #fn, options)
 #endif
 DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name,
                                          dync_compile_options options);
+#if defined(DYNC_SMALL)
+/* A small program that names no backend links no other than inductor: the compiler sees in the
+ * call that the option is not there. */
+DYNC_API dync_compiled *dync__compile_usual(dync_callee callee, const char *fn_name,
+                                            dync_compile_options options);
+DYNC_ALWAYS_INLINE dync_compiled *dync__compile_chosen(dync_callee callee, const char *fn_name,
+                                                       dync_compile_options options)
+{
+    return options.backend ? dync_compile_opt(callee, fn_name, options)
+                           : dync__compile_usual(callee, fn_name, options);
+}
+#define DYNC__COMPILE dync__compile_chosen
+#else
+#define DYNC__COMPILE dync_compile_opt
+#endif
 
 /* dync_compiled_free: releases it and its cached code. NULL does nothing.
  *   thread  not while running */
@@ -357,10 +372,26 @@ DYNC_API void dync_remove_callback(int id);
 #if DYNC__DESIGNATORS
 #define dync_module_compile(...) DYNC_MODULE_COMPILE_(__VA_ARGS__, .at_ = DYNC_HERE)
 #define DYNC_MODULE_COMPILE_(m, ...) \
-    dync_module_compile_opt(m, #m, DYNC_LITERAL(dync_compile_options){__VA_ARGS__})
+    DYNC__MODULE_COMPILE(m, #m, DYNC_LITERAL(dync_compile_options){__VA_ARGS__})
 #else
 #define dync_module_compile(...) DYNC_MODULE_COMPILE_(__VA_ARGS__, dync_compile_options(), 0)
-#define DYNC_MODULE_COMPILE_(m, options, ...) dync_module_compile_opt(m, #m, options)
+#define DYNC_MODULE_COMPILE_(m, options, ...) DYNC__MODULE_COMPILE(m, #m, options)
 #endif
 DYNC_API void dync_module_compile_opt(dync_module *m, const char *name,
                                       dync_compile_options options);
+#if defined(DYNC_SMALL)
+/* as dync__compile_chosen */
+DYNC_API void dync__module_compile_usual(dync_module *m, const char *name,
+                                         dync_compile_options options);
+DYNC_ALWAYS_INLINE void dync__module_compile_chosen(dync_module *m, const char *name,
+                                                    dync_compile_options options)
+{
+    if (options.backend)
+        dync_module_compile_opt(m, name, options);
+    else
+        dync__module_compile_usual(m, name, options);
+}
+#define DYNC__MODULE_COMPILE dync__module_compile_chosen
+#else
+#define DYNC__MODULE_COMPILE dync_module_compile_opt
+#endif

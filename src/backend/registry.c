@@ -5,21 +5,42 @@
 #include "backend.h"
 DYNC__COLD
 
-static const dync_backend dync__backend_builtin[] = {
-#define DYNC__X(name, tags, of, fn) {#name, tags, fn, NULL},
+/* A row of the table: the backend, and whose options it takes. */
+typedef struct dync__backend_row {
+    dync_backend backend;
+    unsigned takes;
+} dync__backend_row;
+static const dync__backend_row dync__backend_rows[] = {
+#define DYNC__X(name, tags, of, fn) {{#name, tags, fn, NULL}, of},
     DYNC__BACKENDS(DYNC__X) DYNC__MINIFIER_BACKENDS(DYNC__X)
 #undef DYNC__X
 };
-/* Whose options each built-in backend takes, in the order of the rows before. */
-static const unsigned dync__backend_takes[] = {
-#define DYNC__X(name, tags, of, fn) of,
-    DYNC__BACKENDS(DYNC__X) DYNC__MINIFIER_BACKENDS(DYNC__X)
-#undef DYNC__X
-};
+/* What dync_compile takes where nothing is named. */
+static const dync__backend_row dync__backend_usual = {
+    {DYNC__TEXT("inductor"), NULL, dync__backend_inductor, NULL}, DYNC__OF_INDUCTORS};
+
+/* The rows in use: all, but in a small program only the usual one until a backend is asked for by
+ * its name. */
+#if defined(DYNC_SMALL)
+static const dync__backend_row *dync__backend_used = &dync__backend_usual;
+static int dync__n_backends_used = 1;
+static void dync__backend_use_all(void)
+{
+    dync__backend_used = dync__backend_rows;
+    dync__n_backends_used = DYNC__COUNT_OF(dync__backend_rows);
+}
+#else
+static const dync__backend_row *const dync__backend_used = dync__backend_rows;
+enum { dync__n_backends_used = DYNC__COUNT_OF(dync__backend_rows) };
+static void dync__backend_use_all(void) {}
+#endif
+
+DYNC__FN const dync_backend *dync__backend_default(void) { return &dync__backend_usual.backend; }
 DYNC__FN bool dync__backend_is_builtin(const char *name)
 {
-    for (int i = 0; i < DYNC__COUNT_OF(dync__backend_builtin); i++)
-        if (strcmp(dync__backend_builtin[i].name, name) == 0) return true;
+    dync__backend_use_all();
+    for (int i = 0; i < dync__n_backends_used; i++)
+        if (strcmp(dync__backend_used[i].backend.name, name) == 0) return true;
     return false;
 }
 
@@ -47,8 +68,10 @@ static void dync__backends_free(void)
 /* Built-in names first: nobody can register one of those. */
 static const dync_backend *dync__backend_find(const char *name)
 {
-    for (int i = 0; i < DYNC__COUNT_OF(dync__backend_builtin); i++)
-        if (strcmp(dync__backend_builtin[i].name, name) == 0) return &dync__backend_builtin[i];
+    dync__backend_use_all();
+    for (int i = 0; i < dync__n_backends_used; i++)
+        if (strcmp(dync__backend_used[i].backend.name, name) == 0)
+            return &dync__backend_used[i].backend;
     const dync_backend *found = NULL;
     dync__lock(&dync__backends.lock);
     for (dync__backend_entry *e = dync__backends.first; e && !found; e = e->next)
@@ -126,9 +149,10 @@ DYNC_API int dync_list_backends(const char *exclude_tags, const char **names, in
 {
     int n = 0;
     if (!names || capacity < 0) capacity = 0;
-    for (int i = 0; i < DYNC__COUNT_OF(dync__backend_builtin); i++)
-        if (!dync__words_meet(exclude_tags, dync__backend_builtin[i].tags))
-            n = dync__names_insert(names, n, capacity, dync__backend_builtin[i].name);
+    dync__backend_use_all();
+    for (int i = 0; i < dync__n_backends_used; i++)
+        if (!dync__words_meet(exclude_tags, dync__backend_used[i].backend.tags))
+            n = dync__names_insert(names, n, capacity, dync__backend_used[i].backend.name);
     dync__lock(&dync__backends.lock);
     for (dync__backend_entry *e = dync__backends.first; e; e = e->next)
         if (!dync__words_meet(exclude_tags, e->backend.tags))
@@ -205,7 +229,7 @@ DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph,
         return dync__fail(DYNC_ERR_VALUE,
                           "dync_compile_graph: expected %d example inputs, got %s%d", g->n_inputs,
                           example_inputs ? "" : "NULL and ", n);
-    const dync_backend *b = dync_lookup_backend(backend ? backend : "inductor");
+    const dync_backend *b = backend ? dync_lookup_backend(backend) : dync__backend_default();
     if (!b) return DYNC_ERR_VALUE;
     memset(out, 0, sizeof *out);
     DYNC__ATOMIC_STORE(&g->fixed, 1);
@@ -290,10 +314,11 @@ DYNC__FN dync_status dync__options_parse(const char *options, const char *backen
 DYNC__FN dync_status dync__backend_options(dync__backend_fn compile, const char *options,
                                            dync__options *out)
 {
-    for (int i = 0; i < DYNC__COUNT_OF(dync__backend_builtin); i++)
-        if (dync__backend_builtin[i].compile == compile && dync__backend_takes[i] != DYNC__OF_ANY)
-            return dync__options_parse(options, dync__backend_builtin[i].name,
-                                       dync__backend_takes[i], false, out);
+    for (int i = 0; i < dync__n_backends_used; i++) {
+        const dync__backend_row *row = &dync__backend_used[i];
+        if (row->backend.compile == compile && row->takes != DYNC__OF_ANY)
+            return dync__options_parse(options, row->backend.name, row->takes, false, out);
+    }
     *out = (dync__options)DYNC__OPTIONS_DEFAULT;
     return DYNC_OK;
 }

@@ -105,10 +105,14 @@ static dync_status dync__compile_check(const dync_callee *callee, const char *fn
     return dync__backend_options(backend->compile, o->options, &parsed);
 }
 
+/* by_name: dync_lookup_backend, or NULL where the caller knows that no backend is named. */
+typedef const dync_backend *(*dync__backend_by_name)(const char *name);
+
 /* Everything is checked before anything is made. Hooks are installed here and not at start, so that
  * a program which never compiles links none of it. NULL + error. */
 static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_name,
-                                          dync_compile_options options)
+                                          dync_compile_options options,
+                                          dync__backend_by_name by_name)
 {
     if (dync__callee_check(&callee, "dync_compile") != DYNC_OK) return NULL;
     dync__compiled *inner = dync__callee_compiled(&callee);
@@ -119,8 +123,8 @@ static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_nam
         callee = inner->callee;
     }
     const dync_backend *backend = options.backend_object;
-    if (!backend) backend = dync_lookup_backend(options.backend ? options.backend : "inductor");
-    if (!backend) return NULL;
+    if (!backend && options.backend && !(backend = by_name(options.backend))) return NULL;
+    if (!backend) backend = dync__backend_default();
     if (!backend->compile) {
         dync__fail(DYNC_ERR_VALUE, "dync_compile: backend '%s' has no compile function",
                    backend->name ? backend->name : "?");
@@ -155,27 +159,52 @@ static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_nam
 }
 
 /* Errors name the place of the dync_compile call. */
-DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name,
-                                         dync_compile_options options)
+static dync_compiled *dync__compile_at(dync_callee callee, const char *fn_name,
+                                       const dync_compile_options *options,
+                                       dync__backend_by_name by_name)
 {
     dync_loc outer = dync__tls.at;
-    if (options.at_.file) dync__tls.at = options.at_;
-    dync_compiled *handle = dync__compiled_handle(dync__compile_make(callee, fn_name, options));
+    if (options->at_.file) dync__tls.at = options->at_;
+    dync_compiled *handle =
+        dync__compiled_handle(dync__compile_make(callee, fn_name, *options, by_name));
     dync__tls.at = outer;
     return handle;
 }
+DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name,
+                                         dync_compile_options options)
+{
+    return dync__compile_at(callee, fn_name, &options, dync_lookup_backend);
+}
+DYNC_API dync_compiled *dync__compile_usual(dync_callee callee, const char *fn_name,
+                                            dync_compile_options options)
+{
+    options.backend = NULL;
+    return dync__compile_at(callee, fn_name, &options, NULL);
+}
 
 /* A module compiled again loses its entries. */
-DYNC_API void dync_module_compile_opt(dync_module *handle, const char *name,
-                                      dync_compile_options options)
+static void dync__compile_module(dync_module *handle, const char *name,
+                                 dync_compile_options options, dync__backend_by_name by_name)
 {
     dync__module *m = dync__module_open(handle, "dync_module_compile");
     if (!m) return;
     if (!options.args && !m->args) options.args = "x";
-    dync__compiled *f = dync__compiled_peek(dync_compile_opt(dync_fnm(handle), name, options));
+    dync__compiled *f =
+        dync__compiled_peek(dync__compile_at(dync_fnm(handle), name, &options, by_name));
     if (!f) return;
     dync__compiled_free(m->compiled);
     m->compiled = f;
+}
+DYNC_API void dync_module_compile_opt(dync_module *handle, const char *name,
+                                      dync_compile_options options)
+{
+    dync__compile_module(handle, name, options, dync_lookup_backend);
+}
+DYNC_API void dync__module_compile_usual(dync_module *handle, const char *name,
+                                         dync_compile_options options)
+{
+    options.backend = NULL;
+    dync__compile_module(handle, name, options, NULL);
 }
 
 /* ---- public functions, of every layer, with the place of their call -------------------------- */

@@ -162,8 +162,8 @@ static dync_status dync__run_operator(dync__frame_env *env, dync__node *node, dy
     /* What a decomposition makes belongs to the innermost scope: one of its own, so that
      * temporaries die with the node. */
     dync_scope scope = dync_scope_begin();
-    /* registered later? */
-    int op = node->op >= 0 || node->callee ? node->op : dync__op_find(node->target);
+    /* registered later? the table's own were found when the node was made */
+    int op = node->op >= 0 || node->callee ? node->op : dync__custom_find(node->target);
     if (node->callee && dync__graph_custom_call)
         status = dync__graph_custom_call(node, node->nargs, args, t);
     else if (op >= 0)

@@ -287,6 +287,8 @@ DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync
                                       dync_function meta, void *user);
 /* recursion: the table knows registered rows too, whose functions call operators; NULL: none */
 DYNC__FN const dync__op_row *dync__custom_info(int op);
+/* recursion: as dync__custom_info; -1: none of that name is registered */
+DYNC__FN int dync__custom_find(const char *name);
 /* what such a number stands for */
 DYNC__FN bool dync__hook_of(int64_t number, dync_hook *fn, void **user);
 /* the second argument of trace_wrapped; -1: no memory */

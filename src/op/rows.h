@@ -8,8 +8,6 @@
 #define DYNC__ROWS_H
 #include "op.h"
 
-/* recursion: as dync__custom_info */
-DYNC__FN int dync__custom_find(const char *name);
 /* recursion: runs a decomposition over fakes */
 DYNC__FN dync_status dync__i_composite(const dync__opcall *, dync__info *);
 
