@@ -60,7 +60,7 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
                           (long long)features, heads),
                NULL;
     dync__module *m = dync__layer_sizes("dync_nn_multihead_attention", 2, sizes)
-                          ? dync__layer_new("MultiheadAttention")
+                          ? dync__layer_new(&dync__class_MultiheadAttention)
                           : NULL;
     if (!m) return NULL;
     m->args = "query, key, value, mask";

@@ -160,46 +160,20 @@ static dync_value dync__layer_sequential(dync__module *m, const dync_value *args
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-/* One of the two forwards is set: the first for layers of one tensor. */
-typedef struct dync__layer_class {
-    const char *name;
-    dync__layer_forward forward;
-    dync__layer_forward_values forward_values;
-} dync__layer_class;
-static const dync__layer_class dync__layer_classes[] = {
-    {"AvgPool2d", dync__layer_avg_pool2d, NULL},
-    {"BatchNorm2d", dync__layer_batch_norm2d, NULL},
-    {"Conv1d", dync__layer_conv1d, NULL},
-    {"Conv2d", dync__layer_conv2d, NULL},
-    {"ConvTranspose2d", dync__layer_conv_transpose2d, NULL},
-    {"Dropout", dync__layer_dropout, NULL},
-    {"Embedding", dync__layer_embedding, NULL},
-    {"Flatten", dync__layer_flatten, NULL},
-    {"GELU", dync__layer_gelu, NULL},
-    {"GRU", NULL, dync__layer_recurrent},
-    {"GroupNorm", dync__layer_group_norm, NULL},
-    {"Identity", dync__layer_identity, NULL},
-    {"LSTM", NULL, dync__layer_recurrent},
-    {"LayerNorm", dync__layer_layer_norm, NULL},
-    {"LeakyReLU", dync__layer_leaky_relu, NULL},
-    {"Linear", dync__layer_linear, NULL},
-    {"MaxPool2d", dync__layer_max_pool2d, NULL},
-    {"MultiheadAttention", NULL, dync__layer_multihead_attention},
-    {"RMSNorm", dync__layer_rms_norm, NULL},
-    {"RNN", NULL, dync__layer_recurrent},
-    {"ReLU", dync__layer_relu, NULL},
-    {"Sequential", NULL, dync__layer_sequential},
-    {"SiLU", dync__layer_silu, NULL},
-    {"Sigmoid", dync__layer_sigmoid, NULL},
-    {"Softmax", dync__layer_softmax, NULL},
-    {"Tanh", dync__layer_tanh, NULL},
-};
+/* An object each: who makes one layer links its forward and no other's. */
+#define DYNC__X(name, forward, values) \
+    DYNC__DATA const dync__layer_class dync__class_##name = {DYNC__TEXT(#name), forward, values};
+DYNC__LAYER_CLASSES(DYNC__X)
+#undef DYNC__X
 
-/* NULL for a class that is none of the library's. */
+/* By name, all are reached. NULL for a class that is none of the library's. */
 static const dync__layer_class *dync__layer_find(const char *name)
 {
-    for (int i = 0; i < DYNC__COUNT_OF(dync__layer_classes); i++)
-        if (strcmp(dync__layer_classes[i].name, name) == 0) return &dync__layer_classes[i];
+#define DYNC__X(name, ...) &dync__class_##name,
+    static const dync__layer_class *const all[] = {DYNC__LAYER_CLASSES(DYNC__X)};
+#undef DYNC__X
+    for (int i = 0; i < DYNC__COUNT_OF(all); i++)
+        if (strcmp(all[i]->name, name) == 0) return all[i];
     return NULL;
 }
 
@@ -238,15 +212,17 @@ DYNC_API dync_status dync_module_register_class(const char *class_name, dync_for
     return done ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+DYNC__FN void dync__layer_take(dync__module *m, const dync__layer_class *c)
+{
+    m->layer = c->forward;
+    m->layer_values = c->forward_values;
+}
+
 /* m->class_name says which. A built-in class comes before one of the user's. */
 DYNC__FN dync_status dync__module_find_class(dync__module *m)
 {
     const dync__layer_class *c = dync__layer_find(m->class_name);
-    if (c) {
-        m->layer = c->forward;
-        m->layer_values = c->forward_values;
-        return DYNC_OK;
-    }
+    if (c) return dync__layer_take(m, c), DYNC_OK;
     dync__lock(&dync__user_classes.lock);
     for (int i = 0; i < dync__user_classes.at.n; i++)
         if (strcmp(dync__user_classes.at.at[i].name, m->class_name) == 0)

@@ -6,12 +6,11 @@ DYNC__COLD
 /* ---- constructors ---------------------------------------------------------------------------- */
 
 /* Without parameters yet. NULL and an error where there is no memory. */
-DYNC__FN dync__module *dync__layer_new(const char *class_name)
+DYNC__FN dync__module *dync__layer_new(const dync__layer_class *c)
 {
-    dync__module *m = dync__module_alloc(class_name);
-    if (m && dync__module_find_class(m) == DYNC_OK) return m;
-    dync__module_free(m);
-    return NULL;
+    dync__module *m = dync__module_alloc(c->name);
+    if (m) dync__layer_take(m, c);
+    return m;
 }
 
 /* m, or NULL where its making failed. */
@@ -39,34 +38,46 @@ DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes)
 }
 
 /* Constructors give handles; a module without a parent lives until dync_module_free or shutdown. */
-DYNC_API dync_module *dync_nn_relu(void) { return dync__module_give(dync__layer_new("ReLU")); }
+DYNC_API dync_module *dync_nn_relu(void)
+{
+    return dync__module_give(dync__layer_new(&dync__class_ReLU));
+}
 DYNC_API dync_module *dync_nn_sigmoid(void)
 {
-    return dync__module_give(dync__layer_new("Sigmoid"));
+    return dync__module_give(dync__layer_new(&dync__class_Sigmoid));
 }
-DYNC_API dync_module *dync_nn_tanh(void) { return dync__module_give(dync__layer_new("Tanh")); }
-DYNC_API dync_module *dync_nn_gelu(void) { return dync__module_give(dync__layer_new("GELU")); }
-DYNC_API dync_module *dync_nn_silu(void) { return dync__module_give(dync__layer_new("SiLU")); }
+DYNC_API dync_module *dync_nn_tanh(void)
+{
+    return dync__module_give(dync__layer_new(&dync__class_Tanh));
+}
+DYNC_API dync_module *dync_nn_gelu(void)
+{
+    return dync__module_give(dync__layer_new(&dync__class_GELU));
+}
+DYNC_API dync_module *dync_nn_silu(void)
+{
+    return dync__module_give(dync__layer_new(&dync__class_SiLU));
+}
 DYNC_API dync_module *dync_nn_flatten(void)
 {
-    return dync__module_give(dync__layer_new("Flatten"));
+    return dync__module_give(dync__layer_new(&dync__class_Flatten));
 }
 
 DYNC_API dync_module *dync_nn_identity(void)
 {
-    return dync__module_give(dync__layer_new("Identity"));
+    return dync__module_give(dync__layer_new(&dync__class_Identity));
 }
 
 DYNC_API dync_module *dync_nn_leaky_relu(double negative_slope)
 {
-    dync__module *m = dync__layer_new("LeakyReLU");
+    dync__module *m = dync__layer_new(&dync__class_LeakyReLU);
     if (m) m->floats[0] = negative_slope;
     return dync__module_give(m);
 }
 
 DYNC_API dync_module *dync_nn_softmax(int dim)
 {
-    dync__module *m = dync__layer_new("Softmax");
+    dync__module *m = dync__layer_new(&dync__class_Softmax);
     if (m) m->ints[0] = dim;
     return dync__module_give(m);
 }
@@ -77,7 +88,7 @@ DYNC_API dync_module *dync_nn_dropout(double p)
         return dync__fail(DYNC_ERR_VALUE,
                           "dropout probability has to be between 0 and 1, but got %g", p),
                NULL;
-    dync__module *m = dync__layer_new("Dropout");
+    dync__module *m = dync__layer_new(&dync__class_Dropout);
     if (m) m->floats[0] = p;
     return dync__module_give(m);
 }
@@ -86,8 +97,8 @@ DYNC_API dync_module *dync_nn_dropout(double p)
 DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias)
 {
     const int64_t sizes[2] = {in, out};
-    dync__module *m = dync__layer_sizes("dync_nn_linear", 2, sizes) ? dync__layer_new("Linear")
-                                                                    : NULL;
+    dync__module *m =
+        dync__layer_sizes("dync_nn_linear", 2, sizes) ? dync__layer_new(&dync__class_Linear) : NULL;
     if (!m) return NULL;
     m->ints[0] = in;
     m->ints[1] = out;
@@ -99,14 +110,14 @@ DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias)
 
 /* dims: of the kernel; transposed: the weight is [in, out, ..], and PyTorch counts its fan by
  * out */
-static dync__module *dync__layer_conv(const char *what, const char *class_name, int64_t in,
+static dync__module *dync__layer_conv(const char *what, const dync__layer_class *c, int64_t in,
                                       int64_t out, int kernel, int stride, int padding, bool bias,
                                       int dims, bool transposed)
 {
     const int64_t sizes[4] = {in, out, kernel, stride};
     if (padding < 0)
         return dync__fail(DYNC_ERR_VALUE, "%s: expected padding >= 0, got %d", what, padding), NULL;
-    dync__module *m = dync__layer_sizes(what, 4, sizes) ? dync__layer_new(class_name) : NULL;
+    dync__module *m = dync__layer_sizes(what, 4, sizes) ? dync__layer_new(c) : NULL;
     if (!m) return NULL;
     memcpy(m->ints, sizes, sizeof sizes);
     m->ints[4] = padding;
@@ -120,28 +131,29 @@ static dync__module *dync__layer_conv(const char *what, const char *class_name, 
 DYNC_API dync_module *dync_nn_conv1d(int64_t in, int64_t out, int kernel, int stride, int padding,
                                      bool bias)
 {
-    return dync__module_give(dync__layer_conv("dync_nn_conv1d", "Conv1d", in, out, kernel, stride,
-                                              padding, bias, 1, false));
+    return dync__module_give(dync__layer_conv("dync_nn_conv1d", &dync__class_Conv1d, in, out,
+                                              kernel, stride, padding, bias, 1, false));
 }
 
 DYNC_API dync_module *dync_nn_conv2d(int64_t in, int64_t out, int kernel, int stride, int padding,
                                      bool bias)
 {
-    return dync__module_give(dync__layer_conv("dync_nn_conv2d", "Conv2d", in, out, kernel, stride,
-                                              padding, bias, 2, false));
+    return dync__module_give(dync__layer_conv("dync_nn_conv2d", &dync__class_Conv2d, in, out,
+                                              kernel, stride, padding, bias, 2, false));
 }
 
 DYNC_API dync_module *dync_nn_conv_transpose2d(int64_t in, int64_t out, int kernel, int stride,
                                                int padding, bool bias)
 {
-    return dync__module_give(dync__layer_conv("dync_nn_conv_transpose2d", "ConvTranspose2d", in,
-                                              out, kernel, stride, padding, bias, 2, true));
+    return dync__module_give(dync__layer_conv("dync_nn_conv_transpose2d",
+                                              &dync__class_ConvTranspose2d, in, out, kernel, stride,
+                                              padding, bias, 2, true));
 }
 
 DYNC_API dync_module *dync_nn_batch_norm2d(int64_t features)
 {
     dync__module *m = dync__layer_sizes("dync_nn_batch_norm2d", 1, &features)
-                          ? dync__layer_new("BatchNorm2d")
+                          ? dync__layer_new(&dync__class_BatchNorm2d)
                           : NULL;
     if (!m) return NULL;
     m->ints[0] = features;
@@ -157,11 +169,11 @@ DYNC_API dync_module *dync_nn_batch_norm2d(int64_t features)
 }
 
 /* Weights of one, and a bias of zero, for `features`; first is ints[0]. */
-static dync__module *dync__layer_norm(const char *what, const char *class_name, int64_t first,
+static dync__module *dync__layer_norm(const char *what, const dync__layer_class *c, int64_t first,
                                       int64_t features, bool bias)
 {
     const int64_t sizes[2] = {first, features};
-    dync__module *m = dync__layer_sizes(what, 2, sizes) ? dync__layer_new(class_name) : NULL;
+    dync__module *m = dync__layer_sizes(what, 2, sizes) ? dync__layer_new(c) : NULL;
     if (!m) return NULL;
     memcpy(m->ints, sizes, sizeof sizes);
     m->floats[0] = 1e-5;
@@ -174,13 +186,13 @@ static dync__module *dync__layer_norm(const char *what, const char *class_name, 
 DYNC_API dync_module *dync_nn_layer_norm(int64_t features)
 {
     return dync__module_give(
-        dync__layer_norm("dync_nn_layer_norm", "LayerNorm", features, features, true));
+        dync__layer_norm("dync_nn_layer_norm", &dync__class_LayerNorm, features, features, true));
 }
 
 DYNC_API dync_module *dync_nn_rms_norm(int64_t features)
 {
     return dync__module_give(
-        dync__layer_norm("dync_nn_rms_norm", "RMSNorm", features, features, false));
+        dync__layer_norm("dync_nn_rms_norm", &dync__class_RMSNorm, features, features, false));
 }
 
 DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels)
@@ -192,15 +204,16 @@ DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels)
                           (long long)channels, (long long)groups),
                NULL;
     return dync__module_give(
-        dync__layer_norm("dync_nn_group_norm", "GroupNorm", groups, channels, true));
+        dync__layer_norm("dync_nn_group_norm", &dync__class_GroupNorm, groups, channels, true));
 }
 
 /* weight [count, features]. */
 DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features)
 {
     const int64_t sizes[2] = {count, features};
-    dync__module *m =
-        dync__layer_sizes("dync_nn_embedding", 2, sizes) ? dync__layer_new("Embedding") : NULL;
+    dync__module *m = dync__layer_sizes("dync_nn_embedding", 2, sizes)
+                          ? dync__layer_new(&dync__class_Embedding)
+                          : NULL;
     if (!m) return NULL;
     memcpy(m->ints, sizes, sizeof sizes);
     return dync__module_give(
@@ -208,13 +221,14 @@ DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features)
 }
 
 /* Nothing to initialise: a window, its stride and its padding. */
-static dync__module *dync__layer_pool(const char *class_name, int kernel, int stride, int padding)
+static dync__module *dync__layer_pool(const dync__layer_class *c, int kernel, int stride,
+                                      int padding)
 {
     const int64_t sizes[2] = {kernel, stride};
     if (padding < 0)
-        return dync__fail(DYNC_ERR_VALUE, "%s: expected padding >= 0, got %d", class_name, padding),
+        return dync__fail(DYNC_ERR_VALUE, "%s: expected padding >= 0, got %d", c->name, padding),
                NULL;
-    dync__module *m = dync__layer_sizes(class_name, 2, sizes) ? dync__layer_new(class_name) : NULL;
+    dync__module *m = dync__layer_sizes(c->name, 2, sizes) ? dync__layer_new(c) : NULL;
     if (!m) return NULL;
     memcpy(m->ints, sizes, sizeof sizes);
     m->ints[2] = padding;
@@ -223,11 +237,11 @@ static dync__module *dync__layer_pool(const char *class_name, int kernel, int st
 
 DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding)
 {
-    return dync__module_give(dync__layer_pool("MaxPool2d", kernel, stride, padding));
+    return dync__module_give(dync__layer_pool(&dync__class_MaxPool2d, kernel, stride, padding));
 }
 DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding)
 {
-    return dync__module_give(dync__layer_pool("AvgPool2d", kernel, stride, padding));
+    return dync__module_give(dync__layer_pool(&dync__class_AvgPool2d, kernel, stride, padding));
 }
 
 /* Takes the children, which are named "0", "1", ..; on failure they are freed, those that were
@@ -235,7 +249,7 @@ DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding)
 DYNC_API dync_module *dync_sequential_of(int n, dync_module **children)
 {
     bool ok = n >= 0 && (n == 0 || children);
-    dync__module *m = ok ? dync__layer_new("Sequential") : NULL;
+    dync__module *m = ok ? dync__layer_new(&dync__class_Sequential) : NULL;
     if (!ok) dync__fail(DYNC_ERR_VALUE, "dync_sequential: expected modules");
     for (int i = 0; ok && i < n; i++) {
         char name[16];

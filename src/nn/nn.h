@@ -83,8 +83,46 @@ DYNC__FN bool dync__init_full(dync__module *m, const char *name, dync_dims shape
 /* Layers (layers.c) and those with files of their own. */
 /* a weight, borrowed; NULL where there is none */
 DYNC__FN dync_tensor *dync__layer_tensor(dync__module *, const char *name);
+/* The library's classes. One of the two forwards is set: the first for layers of one tensor. */
+#define DYNC__LAYER_CLASSES(X)                                   \
+    X(AvgPool2d, dync__layer_avg_pool2d, NULL)                   \
+    X(BatchNorm2d, dync__layer_batch_norm2d, NULL)               \
+    X(Conv1d, dync__layer_conv1d, NULL)                          \
+    X(Conv2d, dync__layer_conv2d, NULL)                          \
+    X(ConvTranspose2d, dync__layer_conv_transpose2d, NULL)       \
+    X(Dropout, dync__layer_dropout, NULL)                        \
+    X(Embedding, dync__layer_embedding, NULL)                    \
+    X(Flatten, dync__layer_flatten, NULL)                        \
+    X(GELU, dync__layer_gelu, NULL)                              \
+    X(GRU, NULL, dync__layer_recurrent)                          \
+    X(GroupNorm, dync__layer_group_norm, NULL)                   \
+    X(Identity, dync__layer_identity, NULL)                      \
+    X(LSTM, NULL, dync__layer_recurrent)                         \
+    X(LayerNorm, dync__layer_layer_norm, NULL)                   \
+    X(LeakyReLU, dync__layer_leaky_relu, NULL)                   \
+    X(Linear, dync__layer_linear, NULL)                          \
+    X(MaxPool2d, dync__layer_max_pool2d, NULL)                   \
+    X(MultiheadAttention, NULL, dync__layer_multihead_attention) \
+    X(RMSNorm, dync__layer_rms_norm, NULL)                       \
+    X(RNN, NULL, dync__layer_recurrent)                          \
+    X(ReLU, dync__layer_relu, NULL)                              \
+    X(Sequential, NULL, dync__layer_sequential)                  \
+    X(SiLU, dync__layer_silu, NULL)                              \
+    X(Sigmoid, dync__layer_sigmoid, NULL)                        \
+    X(Softmax, dync__layer_softmax, NULL)                        \
+    X(Tanh, dync__layer_tanh, NULL)
+typedef struct dync__layer_class {
+    const char *name;
+    dync__layer_forward forward;
+    dync__layer_forward_values forward_values;
+} dync__layer_class;
+#define DYNC__X(name, ...) DYNC__DATA_DECL const dync__layer_class dync__class_##name;
+DYNC__LAYER_CLASSES(DYNC__X)
+#undef DYNC__X
+/* its forward into m */
+DYNC__FN void dync__layer_take(dync__module *, const dync__layer_class *);
 /* Of that class, without parameters yet; NULL + error. */
-DYNC__FN dync__module *dync__layer_new(const char *class_name);
+DYNC__FN dync__module *dync__layer_new(const dync__layer_class *);
 /* the module, or NULL where its making failed */
 DYNC__FN dync__module *dync__layer_done(dync__module *, bool ok);
 /* all >= 1, or an error */

@@ -228,19 +228,19 @@ static bool dync__cell_init(const dync__gated_cell *cell, dync__module *m, int l
 }
 
 /* The constructors' common part; layers are limited as each has up to eight named tensors. */
-static dync__module *dync__cell_new(const char *what, const char *class_name, int64_t input,
+static dync__module *dync__cell_new(const char *what, const dync__layer_class *c, int64_t input,
                                     int64_t hidden, int layers, bool bidirectional)
 {
     const int64_t sizes[3] = {input, hidden, layers};
     if (layers > 1024)
         return dync__fail(DYNC_ERR_VALUE, "%s: expected at most 1024 layers, got %d", what, layers),
                NULL;
-    dync__module *m = dync__layer_sizes(what, 3, sizes) ? dync__layer_new(class_name) : NULL;
+    dync__module *m = dync__layer_sizes(what, 3, sizes) ? dync__layer_new(c) : NULL;
     if (!m) return NULL;
     m->args = "x, state";
     memcpy(m->ints, sizes, sizeof sizes);
     m->ints[3] = bidirectional;
-    const dync__gated_cell *cell = dync__cell_find(class_name);
+    const dync__gated_cell *cell = dync__cell_find(c->name);
     bool ok = true;
     for (int layer = 0; ok && layer < layers; layer++)
         ok = dync__cell_init(cell, m, layer, false) &&
@@ -251,17 +251,17 @@ static dync__module *dync__cell_new(const char *what, const char *class_name, in
 DYNC_API dync_module *dync_nn_gru(int64_t input, int64_t hidden, int layers, bool bidirectional)
 {
     return dync__module_give(
-        dync__cell_new("dync_nn_gru", "GRU", input, hidden, layers, bidirectional));
+        dync__cell_new("dync_nn_gru", &dync__class_GRU, input, hidden, layers, bidirectional));
 }
 
 DYNC_API dync_module *dync_nn_lstm(int64_t input, int64_t hidden, int layers, bool bidirectional)
 {
     return dync__module_give(
-        dync__cell_new("dync_nn_lstm", "LSTM", input, hidden, layers, bidirectional));
+        dync__cell_new("dync_nn_lstm", &dync__class_LSTM, input, hidden, layers, bidirectional));
 }
 
 DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional)
 {
     return dync__module_give(
-        dync__cell_new("dync_nn_rnn", "RNN", input, hidden, layers, bidirectional));
+        dync__cell_new("dync_nn_rnn", &dync__class_RNN, input, hidden, layers, bidirectional));
 }
