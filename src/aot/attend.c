@@ -11,6 +11,14 @@
 #include "../dync.in.h"
 #include "aot.h"
 DYNC__COLD
+#if defined(DYNC_SMALL)
+/* A small program has the operator where it calls it: what is written out stays so, as with
+ * DYNC_DISABLE=attention. */
+DYNC__FN dync_status dync__aot_attend(dync__graph **graph, bool training)
+{
+    return (void)graph, (void)training, DYNC_OK;
+}
+#else
 
 /* A match: the operands as they stand before any transpose is undone (kt is the second factor of
  * the first product), the mask, and the product of all scale factors. */
@@ -252,3 +260,4 @@ DYNC__FN dync_status dync__aot_attend(dync__graph **graph, bool training)
     *graph = to;
     return DYNC_OK;
 }
+#endif

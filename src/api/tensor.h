@@ -77,6 +77,38 @@ DYNC_ALWAYS_INLINE dync_make_from dync_make_sized(dync_make_from options)
     return options;
 }
 
+/* The function behind a macro. In a small program it depends on .requires_grad, which the compiler
+ * sees in the call: who never sets it links no gradients. */
+#define DYNC__MAKERS_OF_SHAPE(X) X(empty) X(zeros) X(ones) X(randn) X(rand)
+#if defined(DYNC_SMALL)
+#define DYNC__X(name)                                                                            \
+    DYNC_API dync_tensor *dync__plain_##name(dync_make options);                                 \
+    DYNC_ALWAYS_INLINE dync_tensor *dync__chosen_##name(dync_make options)                       \
+    {                                                                                            \
+        return options.requires_grad ? dync_##name##_opt(options) : dync__plain_##name(options); \
+    }
+DYNC__MAKERS_OF_SHAPE(DYNC__X)
+#undef DYNC__X
+DYNC_API dync_tensor *dync__plain_full(dync_value value, dync_make options);
+DYNC_API dync_tensor *dync__plain_from(dync_make_from options);
+DYNC_API dync_tensor *dync__plain_wrap(dync_make_from options);
+DYNC_ALWAYS_INLINE dync_tensor *dync__chosen_full(dync_value value, dync_make options)
+{
+    return options.requires_grad ? dync_full_opt(value, options) : dync__plain_full(value, options);
+}
+DYNC_ALWAYS_INLINE dync_tensor *dync__chosen_from(dync_make_from options)
+{
+    return options.requires_grad ? dync_from_opt(options) : dync__plain_from(options);
+}
+DYNC_ALWAYS_INLINE dync_tensor *dync__chosen_wrap(dync_make_from options)
+{
+    return options.requires_grad ? dync_wrap_opt(options) : dync__plain_wrap(options);
+}
+#define DYNC__MAKER(name) dync__chosen_##name
+#else
+#define DYNC__MAKER(name) dync_##name##_opt
+#endif
+
 #if defined(__cplusplus)
 #define DYNC_DIMS
 #else
@@ -85,23 +117,23 @@ DYNC_ALWAYS_INLINE dync_make_from dync_make_sized(dync_make_from options)
 #endif
 #if DYNC__DESIGNATORS
 #define dync_empty(...) \
-    dync_empty_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+    DYNC__MAKER(empty)(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
 #define dync_zeros(...) \
-    dync_zeros_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+    DYNC__MAKER(zeros)(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
 #define dync_ones(...) \
-    dync_ones_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+    DYNC__MAKER(ones)(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
 #define dync_randn(...) \
-    dync_randn_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+    DYNC__MAKER(randn)(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
 #define dync_rand(...) \
-    dync_rand_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+    DYNC__MAKER(rand)(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
 /* (shape, value) or (shape, value, .dtype = ...) */
 #define dync_full(shape_, ...) \
     DYNC_CAT(DYNC_FULL_, DYNC_ONE_OR_MORE(__VA_ARGS__))(shape_, __VA_ARGS__)
 #define DYNC_FULL_1(shape_, value) \
-    dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, .at_ = DYNC_HERE})
+    DYNC__MAKER(full)(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, .at_ = DYNC_HERE})
 #define DYNC_FULL_N(shape_, value, ...) \
-    dync_full_opt(DYNC_V(value),        \
-                  DYNC_LITERAL(dync_make){.shape = shape_, __VA_ARGS__, .at_ = DYNC_HERE})
+    DYNC__MAKER(full)(DYNC_V(value),    \
+                      DYNC_LITERAL(dync_make){.shape = shape_, __VA_ARGS__, .at_ = DYNC_HERE})
 #endif
 /* the data and the shape are the two first of the options by name: C++ does not mix the forms */
 #if defined(__cplusplus)
@@ -112,8 +144,8 @@ DYNC_ALWAYS_INLINE dync_make_from dync_make_sized(dync_make_from options)
     (dync_make_from) { .data = __VA_ARGS__, .at_ = DYNC_HERE }
 #endif
 #if DYNC__DESIGNATORS
-#define dync_from(...) dync_from_opt(dync_make_sized(DYNC__FROM(__VA_ARGS__)))
-#define dync_wrap(...) dync_wrap_opt(dync_make_sized(DYNC__FROM(__VA_ARGS__)))
+#define dync_from(...) DYNC__MAKER(from)(dync_make_sized(DYNC__FROM(__VA_ARGS__)))
+#define dync_wrap(...) DYNC__MAKER(wrap)(dync_make_sized(DYNC__FROM(__VA_ARGS__)))
 #define dync_constant(...) dync_constant_opt(dync_make_sized(DYNC__FROM(__VA_ARGS__)))
 #else
 #define DYNC__MAKERS(name)                                                             \

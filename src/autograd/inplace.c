@@ -127,6 +127,7 @@ static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync
     out->base_node = slices;
     dync__gnode_set_out(slices, 0, base);
     ((dync__geometry *)slices->state)->inner = node;
+    ((dync__geometry *)slices->state)->part = dync__slices_take;
     dync__gnode_ref(node);
     node->slices = slices;
     DYNC__TRY(dync__grad_edge(base, &slices->edge[0]));
@@ -134,7 +135,7 @@ static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync
         slices->edge[i] = node->edge[i];
         if (node->edge[i].node) dync__gnode_ref(node->edge[i].node);
     }
-    return (out->self_node = dync__slices_part(slices, self)) ? DYNC_OK : DYNC_ERR_MEMORY;
+    return (out->self_node = dync__slices_take(slices, self)) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* First half of recording a write into self: makes all nodes. May fail, then the tensors are as

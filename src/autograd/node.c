@@ -251,8 +251,10 @@ DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *t)
 
 DYNC__RARE DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on)
 {
-    if (on)
+    if (on) {
+        dync__tape_start();
         t->flags |= DYNC__T_REQUIRES_GRAD;
-    else
+    } else {
         t->flags &= (uint8_t)~DYNC__T_REQUIRES_GRAD;
+    }
 }

@@ -144,6 +144,8 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
                                                 const dync__layout *view, int dtype, int device);
 
 /* tape.c */
+/* recursion: the tape records nodes; it begins with the first tensor that requires a gradient */
+DYNC__FN void dync__tape_start(void);
 /* recursion: the engine runs nodes of operators, whose class is the tape's */
 DYNC__FN const dync__gnode_class *dync__opnode_class(void);
 /* recursion: so is what a message calls them */

@@ -301,4 +301,12 @@ static dync_status dync__tape_call(dync__opcall *c)
     if (!rule && row->decompose && !(row->flags & DYNC__OP_OPAQUE)) return dync__tape_expand(c);
     return dync__tape_record(c, rule);
 }
+/* A small program in which nothing can require a gradient never starts the tape and does not link
+ * it: what is left then is what a call without a node does. */
+#if defined(DYNC_SMALL)
+DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_plain;
+DYNC__FN void dync__tape_start(void) { dync__tape_hook = dync__tape_call; }
+#else
 DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;
+DYNC__FN void dync__tape_start(void) {}
+#endif

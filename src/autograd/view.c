@@ -287,7 +287,7 @@ DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, 
 }
 
 /* A node that takes part out of the base behind `slices`; one reference, NULL: no memory. */
-DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part)
+DYNC__FN dync__gnode *dync__slices_take(dync__gnode *slices, const dync__tensor *part)
 {
     dync__gnode *node = dync__gnode_new(&dync__as_strided_class, 1, 1, sizeof(dync__geometry));
     if (!node) return NULL;
@@ -296,4 +296,11 @@ DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor 
     dync__gnode_ref(slices);
     node->edge[0].node = slices;
     return node;
+}
+
+/* By the node itself: rules that read what an operator gave ask here, and who writes into no view
+ * links none of it. */
+DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part)
+{
+    return ((dync__geometry *)slices->state)->part(slices, part);
 }

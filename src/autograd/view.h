@@ -11,7 +11,11 @@ typedef struct dync__geometry { /* of a base and of a view into it */
     uint16_t device;
     /* CopySlices: the node of the operation that wrote the view. Owned */
     dync__gnode *inner;
+    /* CopySlices: dync__slices_take */
+    dync__gnode *(*part)(dync__gnode *slices, const dync__tensor *part);
 } dync__geometry;
+/* view.c: a node that takes part out of the base behind `slices`; one reference, NULL: no memory */
+DYNC__FN dync__gnode *dync__slices_take(dync__gnode *slices, const dync__tensor *part);
 
 /* in elements of the storage */
 typedef struct dync__view_span {

@@ -175,12 +175,14 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
 {
     return dync__compile_at(callee, fn_name, &options, dync_lookup_backend);
 }
+#if defined(DYNC_SMALL)
 DYNC_API dync_compiled *dync__compile_usual(dync_callee callee, const char *fn_name,
                                             dync_compile_options options)
 {
     options.backend = NULL;
     return dync__compile_at(callee, fn_name, &options, NULL);
 }
+#endif
 
 /* A module compiled again loses its entries. */
 static void dync__compile_module(dync_module *handle, const char *name,
@@ -200,12 +202,14 @@ DYNC_API void dync_module_compile_opt(dync_module *handle, const char *name,
 {
     dync__compile_module(handle, name, options, dync_lookup_backend);
 }
+#if defined(DYNC_SMALL)
 DYNC_API void dync__module_compile_usual(dync_module *handle, const char *name,
                                          dync_compile_options options)
 {
     options.backend = NULL;
     dync__compile_module(handle, name, options, NULL);
 }
+#endif
 
 /* ---- public functions, of every layer, with the place of their call -------------------------- */
 /* type, name, parameters with the place, arguments of the plain function: name_at sets the place,

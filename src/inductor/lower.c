@@ -344,6 +344,7 @@ DYNC__FN dync__plan_options dync__lower_options(const dync__lowerer *w,
                                                 const dync__options *options)
 {
     return (dync__plan_options){.name = w->g->name,
+                                .passes = dync__steps_run,
                                 .fast_math = w->pb.fast_math,
                                 .no_fuse = options->no_fuse || options->opt_level == 0,
                                 .autotune = options->autotune.on ? options->autotune.path : NULL,

@@ -226,7 +226,7 @@ DYNC__RARE static dync_status dync__eager_build(const dync__opcall *call, dync__
 {
     dync__arena arena = {0};
     dync__pb pb = {.arena = &arena, .origin = call->row->name};
-    dync__plan_options options = {.name = call->row->name};
+    dync__plan_options options = {.name = call->row->name, .passes = DYNC__EAGER_PASSES};
     dync__eager_entry *e = dync__calloc(sizeof *e);
     if (!e) return DYNC_ERR_MEMORY;
     dync_status status = dync__op_infer(call, e->out);

@@ -41,11 +41,15 @@ static dync_loc dync__public_at(const dync_loc *given)
 
 /* ---- makers ---------------------------------------------------------------------------------- */
 
+/* Makes h a leaf: dync_requires_grad__at. NULL: none is asked for, and a small program that never
+ * asks links no tape. */
+typedef dync_tensor *(*dync__leaf_maker)(dync_tensor *h, bool on, dync_loc at);
+
 /* What all makers do last: the name, and the leaf flag (autograd/ checks the dtype). Passes h on;
  * NULL where it is NULL, the name has no memory or the dtype cannot have gradients. The name is
  * interned: it lives until shutdown, and a marker says that the user gave it. */
 static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, const char *name,
-                                        dync_loc at)
+                                        dync_loc at, dync__leaf_maker leaf)
 {
     dync__tensor *t = h ? dync__peek(h) : NULL;
     if (!t) return NULL;
@@ -53,47 +57,47 @@ static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, cons
         if (!(t->name = dync__intern(name))) return NULL;
         t->flags |= DYNC__T_NAMED;
     }
-    return requires_grad ? dync_requires_grad__at(h, true, at) : h;
+    return requires_grad && leaf ? leaf(h, true, at) : h;
 }
 
 /* Makers of the options form that take sizes, dtype and device alone; op is the row's number. */
-static dync_tensor *dync__public_make(int op, const dync_make *o)
+static dync_tensor *dync__public_make(int op, const dync_make *o, dync__leaf_maker leaf)
 {
     dync__arg args[3] = {dync__arg_dims(o->shape.n, o->shape.d), dync__arg_dtype((int)o->dtype),
                          dync__arg_device((int)o->device)};
     dync_loc at = dync__public_at(&o->at_);
-    return dync__public_finish((dync__op_call)(op, 3, args, at), o->requires_grad, o->name, at);
+    return dync__public_finish((dync__op_call)(op, 3, args, at), o->requires_grad, o->name, at,
+                               leaf);
 }
 
-DYNC_API dync_tensor *dync_empty_opt(dync_make options)
-{
-    return dync__public_make(DYNC__USED(DYNC__OP_empty), &options);
-}
-DYNC_API dync_tensor *dync_zeros_opt(dync_make options)
-{
-    return dync__public_make(DYNC__USED(DYNC__OP_zeros), &options);
-}
-DYNC_API dync_tensor *dync_ones_opt(dync_make options)
-{
-    return dync__public_make(DYNC__USED(DYNC__OP_ones), &options);
-}
-DYNC_API dync_tensor *dync_rand_opt(dync_make options)
-{
-    return dync__public_make(DYNC__USED(DYNC__OP_rand), &options);
-}
-DYNC_API dync_tensor *dync_randn_opt(dync_make options)
-{
-    return dync__public_make(DYNC__USED(DYNC__OP_randn), &options);
-}
+#define DYNC__X(name)                                                                            \
+    DYNC_API dync_tensor *dync_##name##_opt(dync_make options)                                   \
+    {                                                                                            \
+        return dync__public_make(DYNC__USED(DYNC__OP_##name), &options, dync_requires_grad__at); \
+    }
+DYNC__MAKERS_OF_SHAPE(DYNC__X)
+#undef DYNC__X
+#if defined(DYNC_SMALL)
+#define DYNC__X(name)                                                          \
+    DYNC_API dync_tensor *dync__plain_##name(dync_make options)                \
+    {                                                                          \
+        return dync__public_make(DYNC__USED(DYNC__OP_##name), &options, NULL); \
+    }
+DYNC__MAKERS_OF_SHAPE(DYNC__X)
+#undef DYNC__X
+#endif
 
+static dync_tensor *dync__public_full(dync_value value, const dync_make *o, dync__leaf_maker leaf)
+{
+    dync__arg args[4] = {dync__arg_dims(o->shape.n, o->shape.d), dync__arg_value(value),
+                         dync__arg_dtype((int)o->dtype), dync__arg_device((int)o->device)};
+    dync_loc at = dync__public_at(&o->at_);
+    return dync__public_finish(dync__op_call(DYNC__OP_full, 4, args, at), o->requires_grad, o->name,
+                               at, leaf);
+}
 DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options)
 {
-    dync__arg args[4] = {dync__arg_dims(options.shape.n, options.shape.d), dync__arg_value(value),
-                         dync__arg_dtype((int)options.dtype),
-                         dync__arg_device((int)options.device)};
-    dync_loc at = dync__public_at(&options.at_);
-    return dync__public_finish(dync__op_call(DYNC__OP_full, 4, args, at), options.requires_grad,
-                               options.name, at);
+    return dync__public_full(value, &options, dync_requires_grad__at);
 }
 
 /* The form without options: default dtype, CPU. */
@@ -167,39 +171,54 @@ DYNC__RARE static dync__tensor *dync__public_from(const dync_make_from *o, bool 
 
 /* The three makers over memory, for messages under their own names. */
 DYNC__RARE static dync_tensor *dync__public_from_named(const char *op, const dync_make_from *o,
-                                                       bool borrow)
+                                                       bool borrow, dync__leaf_maker leaf)
 {
     dync__public_frame f = dync__public_begin(op, dync__public_at(&o->at_));
     dync_tensor *h = dync__public_finish(dync__give(dync__public_from(o, borrow)), o->requires_grad,
-                                         o->name, dync__tls.at);
+                                         o->name, dync__tls.at, leaf);
     dync__public_end(&f);
     return h;
 }
 
-/* A tracer may take the data as an opaque break (from, wrap) or as a constant of the graph; where
- * it declines, the tensor is made plainly. */
-DYNC__RARE DYNC_API dync_tensor *dync_from_opt(dync_make_from options)
+/* A tracer may take the data as an opaque break; where it declines, the tensor is made plainly. */
+DYNC__RARE static dync_tensor *dync__public_taken(const char *op, const dync_make_from *o,
+                                                  bool borrow, dync__leaf_maker leaf)
 {
     dync_tensor *h;
     const dync__read_intercept *reads = dync__public_reads();
-    if (reads && reads->from && reads->from(&options, false, &h)) return h;
-    return dync__public_from_named("from", &options, false);
+    if (reads && reads->from && reads->from(o, borrow, &h)) return h;
+    return dync__public_from_named(op, o, borrow, leaf);
 }
-
-DYNC__RARE DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options)
+DYNC_API dync_tensor *dync_from_opt(dync_make_from options)
 {
-    dync_tensor *h;
-    const dync__read_intercept *reads = dync__public_reads();
-    if (reads && reads->from && reads->from(&options, true, &h)) return h;
-    return dync__public_from_named("wrap", &options, true);
+    return dync__public_taken("from", &options, false, dync_requires_grad__at);
 }
+DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options)
+{
+    return dync__public_taken("wrap", &options, true, dync_requires_grad__at);
+}
+#if defined(DYNC_SMALL)
+DYNC_API dync_tensor *dync__plain_full(dync_value value, dync_make options)
+{
+    return dync__public_full(value, &options, NULL);
+}
+DYNC_API dync_tensor *dync__plain_from(dync_make_from options)
+{
+    return dync__public_taken("from", &options, false, NULL);
+}
+DYNC_API dync_tensor *dync__plain_wrap(dync_make_from options)
+{
+    return dync__public_taken("wrap", &options, true, NULL);
+}
+#endif
 
+/* A constant of the graph, where a tracer takes it as one. */
 DYNC__RARE DYNC_API dync_tensor *dync_constant_opt(dync_make_from options)
 {
     dync_tensor *h;
     const dync__read_intercept *reads = dync__public_reads();
     if (reads && reads->constant && reads->constant(&options, &h)) return h;
-    return dync__public_from_named("constant", &options, false);
+    return dync__public_from_named("constant", &options, false, dync_requires_grad__at);
 }
 
 /* Turns a leaf into a parameter in place: the same handle comes back. */

@@ -72,7 +72,8 @@ static dync_status dync__csource_step_make(dync__csource *c, dync__csource_step 
 
 static dync_status dync__csource_fuse(dync__csource *c, dync__csource_unit *u)
 {
-    dync__plan_options options = {.name = c->program->name, .rolled = true};
+    dync__plan_options options = {
+        .name = c->program->name, .passes = dync__steps_run, .rolled = true};
     dync__steps steps;
     DYNC__TRY(dync__steps_begin(&steps, &u->pb, &options));
     DYNC__TRY(

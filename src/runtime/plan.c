@@ -118,7 +118,7 @@ DYNC__FN dync_status dync__plan_steps(dync__plan_maker *m, dync__steps *steps)
     p->driver = dync__device_driver(p->device);
     if (!p->driver) return dync__fail(DYNC_ERR_DEVICE, "no code for device %d", p->device);
     const dync__plan_way *way = dync__plan_way_of(p->driver);
-    DYNC__TRY(dync__steps_run(steps, DYNC__PASS_in_place));
+    DYNC__TRY(opt->passes(steps, DYNC__PASS_in_place));
     m->pb = steps->pb;
     m->opt = opt;
     m->step = steps->at;

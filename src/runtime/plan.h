@@ -72,8 +72,6 @@ typedef struct dync__steps {
                                       checks are off */
 } dync__steps;
 DYNC__FN dync_status dync__steps_begin(dync__steps *, dync__pb *, const dync__plan_options *);
-/* every pass up to this one that has not been tried yet */
-DYNC__FN dync_status dync__steps_run(dync__steps *, int last_pass);
 DYNC__FN void dync__steps_print(dync__str *, const dync__steps *);
 DYNC__FN dync_status dync__steps_fuse(dync__steps *);
 /* form.c: a copy of steps that passes up to simplify have run over with symbolic sizes, with

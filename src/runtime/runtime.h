@@ -57,13 +57,26 @@ DYNC__FN int dync__pb_slot(dync__pb *, int kind, int dtype, int64_t size, const 
 DYNC__FN bool dync__pb_add_kernel(dync__pb *, dync__kernel *);
 DYNC__FN bool dync__pb_add_call(dync__pb *, dync__kcall *);
 
+struct dync__steps;
 typedef struct dync__plan_options {
     bool no_fuse, no_memplan, fast_math;
     bool rolled; /* short rows stay loops: code that is read by others */
     int threads; /* at most; 0: all there are */
     /* autotune: the file that remembers, "" none; NULL: not asked for */
     const char *name, *autotune;
+    /* the passes over the steps: dync__steps_run, or DYNC__EAGER_PASSES */
+    dync_status (*passes)(struct dync__steps *, int last);
 } dync__plan_options;
+/* pass.c: every pass up to this one that has not been tried yet */
+DYNC__FN dync_status dync__steps_run(struct dync__steps *, int last_pass);
+/* simplify and schedule alone, without looking how kernels could become one */
+DYNC__FN dync_status dync__steps_brief(struct dync__steps *, int last_pass);
+/* An operator by itself: in a small program fusion is linked by who compiles. */
+#if defined(DYNC_SMALL)
+#define DYNC__EAGER_PASSES dync__steps_brief
+#else
+#define DYNC__EAGER_PASSES dync__steps_run
+#endif
 typedef struct dync__plan dync__plan;
 /* NULL + error; takes nothing over: the builder's arena may die */
 DYNC__FN dync__plan *dync__plan_new(dync__pb *, const dync__plan_options *);
