@@ -98,8 +98,14 @@ DYNC__RARE DYNC__FN dync_status dync__fail_class(dync_status status, const char 
     return status;
 }
 
+/* What was last refused, also where a guard hid the error: who learns of it from a flag reports 0
+ * bytes. */
+static DYNC__TLS size_t dync__err_refused;
+
 DYNC__RARE DYNC__FN dync_status dync__fail_memory(size_t bytes)
 {
+    if (bytes) dync__err_refused = bytes;
+    bytes = dync__err_refused;
     if (bytes == SIZE_MAX) return dync__fail(DYNC_ERR_MEMORY, "out of memory: a size overflows");
     return dync__fail(DYNC_ERR_MEMORY, "out of memory: %zu bytes", bytes);
 }

@@ -110,6 +110,21 @@ TEST(failures_are_injected_and_told)
     EXPECT_STATUS(dync__error_guard_end(&g).status, DYNC_ERR_MEMORY);
 }
 
+/* A builder that only keeps a flag, after an error that a guard hid. */
+TEST(a_later_report_names_the_bytes_that_were_refused)
+{
+    dync__error_guard g;
+    dync__error_guard_begin(&g);
+    dync__mem_fail_at(1);
+    EXPECT(!dync__alloc(12345));
+    EXPECT_STATUS(dync__error_guard_end(&g).status, DYNC_ERR_MEMORY);
+    EXPECT(dync_error() == DYNC_OK);
+    dync__error_guard_begin(&g);
+    EXPECT_STATUS(dync__fail_memory(0), DYNC_ERR_MEMORY);
+    EXPECT_HAS_STR(dync_error_message(), "out of memory: 12345 bytes");
+    dync__error_guard_end(&g);
+}
+
 TEST(a_static_buffer_serves_everything)
 {
     static _Alignas(16) char memory[1 << 20];
