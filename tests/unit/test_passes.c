@@ -78,6 +78,7 @@ static bool begin(fixture *f)
     dync__check_set(true);
     f->pb.arena = &f->arena;
     f->options.name = "broken";
+    f->options.passes = dync__steps_run;
     f->x = dync__pb_slot(&f->pb, DYNC__SLOT_INPUT, DYNC_F32, -1, "x");
     f->t = dync__pb_slot(&f->pb, DYNC__SLOT_TEMP, DYNC_F32, 8, "t");
     f->y = dync__pb_slot(&f->pb, DYNC__SLOT_OUTPUT, DYNC_F32, 8, "y");
