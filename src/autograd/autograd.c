@@ -123,9 +123,12 @@ static dync_status dync__gstart_fill(dync__gstart *s, dync__tensor *const *outpu
         if (!dync__tensor_requires_grad(outputs[i]))
             return dync__fail(
                 DYNC_ERR_AUTOGRAD,
-                "element %d of tensors does not require grad and does not have a grad_fn: "
-                "nothing it was computed from is a dync_parameter or was made with .requires_grad",
-                i);
+                "element %d of tensors does not require grad and does not have a grad_fn: %s", i,
+                dync__grad_is_off()
+                    ? "gradients are off here, as in what dync_export captures; a step that "
+                      "trains goes by dync_export_step"
+                    : "nothing it was computed from is a dync_parameter or was made with "
+                      ".requires_grad");
         DYNC__TRY(dync__grad_edge(outputs[i], &s->edge[i]));
         DYNC__TRY(dync__seed_of(outputs[i], given ? given[i] : NULL, i, &s->seed[i]));
     }

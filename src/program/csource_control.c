@@ -34,8 +34,8 @@ static dync_status dync__csource_inner_text(dync__csource *c, dync__csource_unit
 }
 
 /* recursion: a function may have some inside */
-static dync_status dync__csource_inner_make(dync__csource *c, dync__graph *g,
-                                            dync__csource_inner *out)
+static dync_status dync__csource_inner_make(dync__csource *c, const dync__kcall *call,
+                                            dync__graph *g, dync__csource_inner *out)
 {
     dync__csource_unit u;
     dync__str text = {0};
@@ -47,10 +47,11 @@ static dync_status dync__csource_inner_make(dync__csource *c, dync__graph *g,
     u.out = u.lowered.out;
     for (int i = 0; i < u.pb.slot.n && status == DYNC_OK; i++)
         if (u.pb.slot.at[i].kind == DYNC__SLOT_INPUT && u.pb.slot.at[i].index >= u.n_in)
-            status = dync__fail(DYNC_ERR_UNSUPPORTED, "C source: a function inside an operator "
-                                                      "holds a tensor of its own");
+            status = dync__csource_refuse(call, "has a function that holds a tensor of its own; "
+                                                "give it as an argument");
     if (status == DYNC_OK && u.pb.rng_used)
-        status = dync__fail(DYNC_ERR_UNSUPPORTED, "C source: random numbers inside an operator");
+        status = dync__csource_refuse(call, "has a function that draws random numbers; draw them "
+                                            "outside and give them as an argument");
     if (status == DYNC_OK) status = dync__csource_unit_plan(c, &u);
     if (status == DYNC_OK) status = dync__csource_inner_text(c, &u, &text);
     if (status == DYNC_OK && !(out->fn = dync__csource_function(c, &text)))
@@ -200,8 +201,8 @@ DYNC__FN dync_status dync__csource_control(dync__csource *c, dync__csource_step 
     dync__csource_loop l = {.c = c, .control = &control, .call = call, .s = text};
     l.first_out = control.pred ? 1 + control.n_in : control.n_in + control.n_xs + control.n_more;
     dync__graph *second = control.pred ? control.fn[1] : control.test;
-    DYNC__TRY(dync__csource_inner_make(c, control.fn[0], &f[0]));
-    if (second) DYNC__TRY(dync__csource_inner_make(c, second, &f[1]));
+    DYNC__TRY(dync__csource_inner_make(c, call, control.fn[0], &f[0]));
+    if (second) DYNC__TRY(dync__csource_inner_make(c, call, second, &f[1]));
     DYNC__TRY(dync__csource_loop_room(&l, f, second ? 2 : 1, &step->scratch));
     dync__str_add(text, "static void @(");
     for (int i = 0; i < call->n; i++)

@@ -124,7 +124,7 @@ static dync_status dync__grads_avg(dync__str *s, const dync__kcall *call, const 
     const char *var[DYNC_MAX_DIMS];
     int rank = y->ndim;
     if (a->ceil || a->divisor)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: avg_pool2d with ceil_mode or a divisor");
+        return dync__csource_refuse(call, "has no form with ceil_mode or a divisor");
     DYNC__TRY(dync__csource_head(s, call, name, "yx"));
     dync__grads_begin(s, 'x', x);
     int depth = dync__grads_over(s, 1, y, var);
@@ -176,10 +176,9 @@ DYNC__FN dync_status dync__csource_gradient(dync__str *s, const dync__kcall *cal
             for (int d = 0; d < call->operand[k].lay.ndim; d++)
                 if (dync__is_token(call->operand[k].lay.shape[d]) ||
                     dync__is_token(call->operand[k].lay.stride[d]))
-                    return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s of symbolic sizes",
-                                      call->row->name);
+                    return dync__csource_refuse(call, "has no gradient of symbolic sizes in C yet; "
+                                                      "export it for sizes that are numbers");
         return rows[i].print(s, call, name);
     }
-    return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: there is no C form of %s yet",
-                      call->row->name);
+    return dync__csource_refuse(call, "has no gradient in C yet");
 }

@@ -33,7 +33,7 @@ static inline bool save(dync_program *p, const char *name)
  * are free of, as errors. */
 static inline bool in_folder(const char *command)
 {
-    char all[2048];
+    char all[4096];
     const char *cc = getenv("CC");
     snprintf(all, sizeof all,
              "cd %s && cc='%s -ffp-contract=off -pedantic -Wall -Wextra -Werror' && %s", folder,
@@ -46,7 +46,7 @@ static inline bool in_folder(const char *command)
 /* Every C file of the folder with these flags; the program's output in `to`. */
 static inline bool compile_and_run(const char *flags, const char *to)
 {
-    char command[1024];
+    char command[2048];
     snprintf(command, sizeof command, "$cc %s *.c -lm -o run && ./run > %s", flags, to);
     return in_folder(command);
 }

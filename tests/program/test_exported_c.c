@@ -6,46 +6,7 @@
 #include "tol.h"
 #include "sized.h"
 #include "../random/control.h"
-#include <sys/stat.h>
-
-static char folder[128];
-static void open_folder(void)
-{
-    const char *dir = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/dync_exported_%d", dir ? dir : "/tmp",
-             (int)(test_random() % 100000000));
-    mkdir(folder, 0700);
-}
-static FILE *open_main(void)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/main.c", folder);
-    return fopen(path, "w");
-}
-/* Every C file of the folder with these flags; the program's output in out.txt. */
-static bool compile_and_run(const char *flags)
-{
-    char command[1024];
-    const char *cc = getenv("CC");
-    snprintf(command, sizeof command,
-             "cd %s && %s %s -pedantic -Wall -Wextra -Werror *.c -lm -o run && ./run > out.txt",
-             folder, cc ? cc : "cc", flags);
-    int rc = system(command);
-    if (rc != 0) printf("    kept: %s (%s)\n", folder, flags);
-    return rc == 0;
-}
-static void close_folder(void)
-{
-    char command[256];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    EXPECT_EQ_INT(system(command), 0);
-}
-static bool save(dync_program *p, const char *name)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s.c", folder, name);
-    return EXPECT_OK(dync_program_save_c(p, path));
-}
+#include "exported.h"
 
 /* ---- symbolic sizes -------------------------------------------------------------------------- */
 
@@ -110,7 +71,7 @@ static dync_tensor *input(int n)
 /* A main that prints what each function gives for each size, and what it answers to others. */
 static void write_sizes_main(void)
 {
-    FILE *f = open_main();
+    FILE *f = open_file("main.c", "w");
     REQUIRE(f != NULL);
     fprintf(f, "#include <stdio.h>\n#include <stdint.h>\n");
     for (int r = 0; r < ROWS; r++) fprintf(f, "#include \"%s.h\"\n", rows[r].name);
@@ -170,7 +131,7 @@ static void check_all_sizes(int n_flags)
     static const char *const flags[] = {checked, "-std=c99 -O0", "-std=c11 -O3"};
     bool ok = true;
     weights();
-    open_folder();
+    open_folder("exported");
     for (int r = 0; r < ROWS; r++) {
         dync_tensor *x = input(7);
         dync_mark_dynamic_range(x, 0, LEAST, MOST);
@@ -182,7 +143,7 @@ static void check_all_sizes(int n_flags)
     }
     if (ok) write_sizes_main();
     for (int i = 0; i < n_flags && ok; i++) {
-        ok = EXPECT(compile_and_run(flags[i]));
+        ok = EXPECT(compile_and_run(flags[i], "out.txt"));
         if (ok) ok = check_sizes();
     }
     if (ok) close_folder();
@@ -197,8 +158,8 @@ TEST(random_control_flow)
 {
     enum { COUNT = 5 };
     char name[32];
-    open_folder();
-    FILE *f = open_main();
+    open_folder("exported");
+    FILE *f = open_file("main.c", "w");
     REQUIRE(f != NULL);
     fprintf(f, "#include <stdio.h>\n");
     int n = 0;
@@ -220,7 +181,7 @@ TEST(random_control_flow)
     for (int i = 0; i < n; i++)
         snprintf(defines + strlen(defines), sizeof defines - strlen(defines),
                  " -DRANDOM%d_SELF_TEST", i);
-    if (EXPECT(compile_and_run(defines))) close_folder();
+    if (EXPECT(compile_and_run(defines, "out.txt"))) close_folder();
 }
 
 /* ---- the interface --------------------------------------------------------------------------- */
@@ -236,13 +197,13 @@ static dync_tensor *named(dync_tensor *x, dync_tensor *unused, dync_tensor *b)
 TEST(interface)
 {
     w1 = dync_ones(dync_shape(3, 2));
-    open_folder();
+    open_folder("exported");
     dync_program *p = dync_export(dync_args(named, "int, unused, Bias"),
                                   dync_ones(dync_shape(2, 3)), dync_ones(dync_shape(4)),
                                   dync_ones(dync_shape(2)));
     REQUIRE(p && save(p, "named"));
     dync_program_free(p);
-    FILE *f = open_main();
+    FILE *f = open_file("main.c", "w");
     REQUIRE(f != NULL);
     fprintf(f,
             "#include \"named.h\"\n#include \"named.h\"\n"
@@ -253,9 +214,9 @@ TEST(interface)
             "    return !(y[0][0] == 16 && y[1][1] == 35 && z[1][0] == 25 && NAMED_INT__SIZE == 6 "
             "&& NAMED_BIAS_SIZE == 2 && NAMED_WEIGHT_BYTES == 24) || named_self_test();\n}\n");
     fclose(f);
-    bool ran = EXPECT(compile_and_run("-std=c99 -O1 -DNAMED_SELF_TEST"));
+    bool ran = EXPECT(compile_and_run("-std=c99 -O1 -DNAMED_SELF_TEST", "out.txt"));
     bool cxx = system("c++ --version > /dev/null 2>&1") == 0;
-    if (cxx) ran = ran && EXPECT(compile_and_run("-x c++ -O1 -DNAMED_SELF_TEST"));
+    if (cxx) ran = ran && EXPECT(compile_and_run("-x c++ -O1 -DNAMED_SELF_TEST", "out.txt"));
     if (!cxx) printf("    no C++ compiler here: not compiled as C++\n");
     if (ran) close_folder();
 }
@@ -267,7 +228,7 @@ TEST(names_that_clash)
 {
     dync_tensor *x = dync_ones(dync_shape(4, 3)), *y = dync_ones(dync_shape(3));
     dync_mark_dynamic_range(x, 0, 2, 9);
-    open_folder();
+    open_folder("exported");
     dync_program *p = dync_export_values(dync_args(clash, "x, x_dim0"), "", 2,
                                          (dync_value[]){DYNC_V(x), DYNC_V(y)}),
                  *q = dync_export_values(dync_args(clash2, "out, OUT"), "", 2,
@@ -275,12 +236,12 @@ TEST(names_that_clash)
     REQUIRE(p && q && save(p, "clash") && save(q, "clash2"));
     dync_program_free(p);
     dync_program_free(q);
-    FILE *f = open_main();
+    FILE *f = open_file("main.c", "w");
     REQUIRE(f != NULL);
     fprintf(f, "#include \"clash.h\"\n#include \"clash2.h\"\nint main(void)\n{\n    return "
                "clash_self_test() || clash2_self_test();\n}\n");
     fclose(f);
-    if (EXPECT(compile_and_run("-std=c99 -O1 -DCLASH_SELF_TEST -DCLASH2_SELF_TEST")))
+    if (EXPECT(compile_and_run("-std=c99 -O1 -DCLASH_SELF_TEST -DCLASH2_SELF_TEST", "out.txt")))
         close_folder();
 }
 
@@ -293,18 +254,57 @@ TEST(integers_are_divided)
 {
     dync_tensor *x = dync_full(dync_shape(3), 7, .dtype = DYNC_I32);
     dync_tensor *y = dync_full(dync_shape(3), 2, .dtype = DYNC_I32);
-    open_folder();
+    open_folder("exported");
     dync_program *p = dync_export(dync_args(divides, "x, y"), x, y);
     REQUIRE(p != NULL && save(p, "divides"));
     dync_program_free(p);
-    FILE *f = open_main();
+    FILE *f = open_file("main.c", "w");
     REQUIRE(f != NULL);
     fprintf(f, "#include \"divides.h\"\nint main(void)\n{\n"
                "    const int32_t x[3] = {7, -7, 8}, y[3] = {2, 2, 3};\n    int32_t z[3];\n"
                "    divides_run(x, y, z);\n"
                "    return z[0] != 4 || z[1] != -3 || z[2] != 4 || divides_self_test();\n}\n");
     fclose(f);
-    if (EXPECT(compile_and_run("-std=c99 -O1 -DDIVIDES_SELF_TEST"))) close_folder();
+    if (EXPECT(compile_and_run("-std=c99 -O1 -DDIVIDES_SELF_TEST", "out.txt"))) close_folder();
+}
+
+static dync_tensor *itself(dync_tensor *x) { return x; }
+static dync_tensor *of_nothing(dync_tensor *x)
+{
+    (void)x;
+    return dync_arange(0, 3, 1);
+}
+TEST(functions_without_operators)
+{
+    dync_tensor *x = dync_randn(dync_shape(2, 3));
+    dync_program *p = dync_export(dync_args(itself, "x"), x), *q = dync_export(of_nothing, x);
+    open_folder("itself");
+    bool ok = save(p, "itself") && save(q, "of_nothing");
+    FILE *f = open_file("main.c", "w");
+    REQUIRE(f != NULL);
+    fprintf(f, "#include \"itself.h\"\n#include \"of_nothing.h\"\nint main(void)\n{\n"
+               "    return itself_self_test() + of_nothing_self_test();\n}\n");
+    fclose(f);
+    ok = ok && EXPECT(compile_and_run("-std=c99 -O1 -DITSELF_SELF_TEST -DOF_NOTHING_SELF_TEST",
+                                      "out.txt"));
+    dync_program_free(p);
+    dync_program_free(q);
+    if (ok) close_folder();
+}
+
+static dync_tensor *learns(dync_tensor *x)
+{
+    dync_tensor *w = dync_requires_grad_(dync_ones(dync_shape(3)), true),
+                *loss = dync_sum(dync_mul(x, w), DYNC_ALL, false);
+    return dync_backward(loss) == DYNC_OK ? dync_grad(w) : NULL;
+}
+TEST(a_step_is_no_program)
+{
+    dync_on_error(NULL, NULL);
+    EXPECT(dync_export(learns, dync_ones(dync_shape(2, 3))) == NULL);
+    EXPECT_STATUS(dync_error(), DYNC_ERR_AUTOGRAD);
+    EXPECT_HAS_STR(dync_error_message(), "dync_export_step");
+    dync_clear_error();
 }
 
 static dync_tensor *any_size(dync_tensor *x) { return dync_tanh(x); }

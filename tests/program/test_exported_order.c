@@ -5,9 +5,8 @@
 #define TEST_AFTER_EACH dync_shutdown()
 #include "dync.h"
 #include "test.h"
-#include <sys/stat.h>
+#include "exported.h"
 
-static char folder[128];
 static int op, dim, k, flag;
 static int64_t shape[3];
 static dync_dtype dtype;
@@ -69,13 +68,9 @@ static void choose(dync_value *a)
 /* C files of `count` operators, one after the other, run with their self-tests. */
 static void check(int count, const char *flags)
 {
-    char path[256], name[32], command[1024];
-    const char *dir = getenv("TMPDIR"), *cc = getenv("CC");
-    snprintf(folder, sizeof folder, "%s/dync_order_%d", dir ? dir : "/tmp",
-             (int)(test_random() % 100000000));
-    mkdir(folder, 0700);
-    snprintf(path, sizeof path, "%s/main.c", folder);
-    FILE *f = fopen(path, "w");
+    char name[32], command[512];
+    open_folder("order");
+    FILE *f = open_file("main.c", "w");
     if (!EXPECT(f != NULL)) return;
     for (int i = 0; i < count; i++) fprintf(f, "int op%d_self_test(void);\n", i);
     fprintf(f, "int main(void)\n{\n    int bad = 0;\n");
@@ -88,20 +83,15 @@ static void check(int count, const char *flags)
         op = i % OPS;
         choose(a);
         snprintf(name, sizeof name, "op%d", i);
-        snprintf(path, sizeof path, "%s/op%d.c", folder, i);
         dync_program *p = dync_export_values(DYNC_FN(op_fn), name, 3, a);
-        ok = EXPECT(p != NULL) && EXPECT_OK(dync_program_save_c(p, path)) && ok;
+        ok = save(p, name) && ok;
         dync_program_free(p);
     }
-    snprintf(
-        command, sizeof command,
-        "cd %s && for i in $(seq 0 %d); do %s %s -pedantic -Wall -Wextra -Werror "
-        "-DOP${i}_SELF_TEST -c op$i.c || exit 1; done && %s %s main.c op*.o -lm -o run && ./run",
-        folder, count - 1, cc ? cc : "cc", flags, cc ? cc : "cc", flags);
-    ok = EXPECT_EQ_INT(system(command), 0) && ok;
-    if (!ok) printf("    kept: %s\n", folder);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    if (ok) EXPECT_EQ_INT(system(command), 0);
+    snprintf(command, sizeof command,
+             "for i in $(seq 0 %d); do $cc %s -DOP${i}_SELF_TEST -c op$i.c || exit 1; done && $cc "
+             "%s main.c op*.o -lm -o run && ./run",
+             count - 1, flags, flags);
+    if (EXPECT(in_folder(command)) && ok) close_folder();
 }
 
 static const char checked[] = "-std=c99 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all";

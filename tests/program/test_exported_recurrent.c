@@ -5,7 +5,7 @@
 #include "dync.h"
 #include "test.h"
 #include "tol.h"
-#include <sys/stat.h>
+#include "exported.h"
 
 typedef struct net {
     int cell, layers, directions, steps, batch, in, hidden, state, result, batch_first;
@@ -67,8 +67,6 @@ static dync_value random_of(dync_dims shape)
 
 /* ---- their C --------------------------------------------------------------------------------- */
 
-static char folder[128];
-
 /* What main does with net i: both forms, with the same numbers. */
 static void write_main(FILE *f, int i, int n_in, const dync_value *in)
 {
@@ -105,7 +103,7 @@ static void write_main(FILE *f, int i, int n_in, const dync_value *in)
 
 static bool write_net(FILE *f, int i)
 {
-    char path[256], name[32];
+    char name[32];
     dync_value in[3];
     int n_in = 0;
     bool ok = true;
@@ -117,9 +115,8 @@ static bool write_net(FILE *f, int i)
     for (int form = 0; form < 2; form++) {
         EXPECT_OK(dync_config_set("disable", form ? "rolled" : ""));
         snprintf(name, sizeof name, "net%d%c", i, "ab"[form]);
-        snprintf(path, sizeof path, "%s/%s.c", folder, name);
         dync_program *p = dync_export_values(DYNC_FN(net_fn), name, n_in, in);
-        ok = EXPECT(p != NULL) && EXPECT_OK(dync_program_save_c(p, path)) && ok;
+        ok = save(p, name) && ok;
         dync_program_free(p);
     }
     EXPECT_OK(dync_config_set("disable", ""));
@@ -130,10 +127,8 @@ static bool write_net(FILE *f, int i)
 
 static bool write_nets(int count)
 {
-    char path[256];
     bool all = true;
-    snprintf(path, sizeof path, "%s/main.c", folder);
-    FILE *f = fopen(path, "w");
+    FILE *f = open_file("main.c", "w");
     if (!EXPECT(f != NULL)) return false;
     fprintf(f, "#include <stdio.h>\n#include <string.h>\nstatic int bad;\n"
                "static int told(int i, int n)\n{\n"
@@ -153,32 +148,23 @@ static bool write_nets(int count)
     return all;
 }
 
-static bool compile_and_run(int count, const char *flags)
+static bool run_nets(int count, const char *flags)
 {
     char command[1024];
-    const char *cc = getenv("CC");
     snprintf(command, sizeof command,
-             "cd %s && for i in $(seq 0 %d); do grep -q 'for (int t' net${i}a.c && "
-             "! grep -q 'for (int t' net${i}b.c || exit 1; for x in a b; do %s %s -pedantic -Wall "
-             "-Wextra -Werror -DNET$i$(echo $x | tr ab AB)_SELF_TEST -c net$i$x.c || exit 1; done; "
-             "done && %s %s main.c net*.o -lm -o run && ./run",
-             folder, count - 1, cc ? cc : "cc", flags, cc ? cc : "cc", flags);
-    int rc = system(command);
-    if (rc != 0) printf("    kept: %s (%s)\n", folder, flags);
-    return EXPECT(rc == 0);
+             "for i in $(seq 0 %d); do grep -q 'for (int t' net${i}a.c && ! grep -q 'for (int t' "
+             "net${i}b.c || exit 1; for x in a b; do $cc %s -DNET$i$(echo $x | tr ab "
+             "AB)_SELF_TEST -c net$i$x.c || exit 1; done; done && $cc %s main.c net*.o -lm -o run "
+             "&& ./run",
+             count - 1, flags, flags);
+    return EXPECT(in_folder(command));
 }
 
 static void check(int count, dync_dtype dtype, const char *flags)
 {
-    char command[256];
-    const char *dir = getenv("TMPDIR");
     now.dtype = dtype;
-    snprintf(folder, sizeof folder, "%s/dync_recurrent_%d", dir ? dir : "/tmp",
-             (int)(test_random() % 100000000));
-    mkdir(folder, 0700);
-    bool ok = write_nets(count) && compile_and_run(count, flags);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    if (ok) EXPECT_EQ_INT(system(command), 0);
+    open_folder("recurrent");
+    if (write_nets(count) && run_nets(count, flags)) close_folder();
 }
 
 static const char checked[] = "-std=c99 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all";

@@ -4,47 +4,7 @@
 #include "dync.h"
 #include "test.h"
 #include "tol.h"
-#include <sys/stat.h>
-
-static char folder[128];
-static void open_folder(void)
-{
-    const char *dir = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/dync_steps_%d", dir ? dir : "/tmp",
-             (int)(test_random() % 100000000));
-    mkdir(folder, 0700);
-}
-/* Every C file of the folder with these flags; the program's output in `to`. */
-static bool compile_and_run(const char *flags, const char *to)
-{
-    char command[1024];
-    const char *cc = getenv("CC");
-    snprintf(command, sizeof command,
-             "cd %s && %s %s -ffp-contract=off -pedantic -Wall -Wextra -Werror *.c -lm -o run && "
-             "./run > %s",
-             folder, cc ? cc : "cc", flags, to);
-    int rc = system(command);
-    if (rc != 0) printf("    kept: %s (%s)\n", folder, flags);
-    return rc == 0;
-}
-static void close_folder(void)
-{
-    char command[256];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    EXPECT_EQ_INT(system(command), 0);
-}
-static bool save(dync_program *p, const char *name)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s.c", folder, name);
-    return EXPECT_OK(dync_program_save_c(p, path));
-}
-static FILE *open_file(const char *name, const char *mode)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return fopen(path, mode);
-}
+#include "exported.h"
 
 /* ---- networks that learn --------------------------------------------------------------------- */
 
@@ -153,7 +113,7 @@ static void check_learning(void (*make)(void), dync_tensor *(*net_fn)(dync_tenso
     dync_manual_seed(20);
     dync_program *p = dync_export_step(dync_args(net_fn, "x, label"), pictures(0, flat), labels(0));
     REQUIRE(p != NULL);
-    open_folder();
+    open_folder("steps");
     REQUIRE(save(p, "net_fn"));
     dync_compiled *f = dync_compile(net_fn, .args = "x, label", .fullgraph = true);
     for (int i = 0; i < STEPS; i++) DYNC_SCOPE {
@@ -207,7 +167,7 @@ TEST(written_arguments_and_state)
     dync_program *p = dync_export_step(dync_args(gather, "x, sum"), x, sum);
     REQUIRE(p != NULL);
     EXPECT(dync_item(total) == 0 && dync_item(dync_sum(sum, DYNC_ALL, false)) == 0);
-    open_folder();
+    open_folder("steps");
     REQUIRE(save(p, "gather"));
     for (int i = 1; i <= 2; i++) {
         dync_value args[] = {DYNC_V(x), DYNC_V(sum)};
@@ -245,7 +205,7 @@ TEST(random_numbers)
     float want[3][5];
     dync_manual_seed(77);
     dync_program *p = dync_export_step(dync_args(noise, "x"), x);
-    open_folder();
+    open_folder("steps");
     REQUIRE(p && save(p, "noise"));
     for (int i = 0; i < 3; i++) memcpy(want[i], dync_data(noise(x)), sizeof want[i]);
     FILE *f = open_file("main.c", "w");
