@@ -5,7 +5,8 @@
  *                                                                there before, and left out)
  *
  * Levels of optimisation (base/priv.h) are words that stand alone on a line under a file's
- * includes. One that is in force already is left out: compilers take time over each.
+ * includes. One that is in force already, whichever branches of #if were taken, is left out:
+ * compilers take time over each.
  *
  * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become
  * nothing, and so do those that name the root itself (each .c file begins with it). Everything else
@@ -33,6 +34,9 @@ static bool silent;
 static char level[TOOL_LEVEL];
 /* ids of the #if blocks now open; guards have id 0 */
 static int conditions[MAX_CONDITIONS], n_conditions, n_opened;
+/* the level before each open #if, and whether a branch of it ended under another */
+static char levels[MAX_CONDITIONS][TOOL_LEVEL];
+static bool levels_differ[MAX_CONDITIONS];
 
 /* The file's place among those pasted, or -1. */
 static int find_file(const char *path)
@@ -64,6 +68,27 @@ static void check_visible(const pasted_file *f, const char *from)
     }
 }
 
+/* The innermost #if opens, goes on with another branch, or ends: each branch begins under the level
+ * before the #if, and after it none is known where a branch, or its absence, left another. */
+static void open_levels(void)
+{
+    strcpy(levels[n_conditions - 1], level);
+    levels_differ[n_conditions - 1] = false;
+}
+static void next_branch_levels(void)
+{
+    const char *before = levels[n_conditions - 1];
+    if (strcmp(level, before) != 0) levels_differ[n_conditions - 1] = true;
+    strcpy(level, before);
+}
+static void close_levels(void)
+{
+    int i = n_conditions - 1;
+    if (conditions[i] == GUARD) return;
+    next_branch_levels();
+    if (levels_differ[i]) level[0] = 0;
+}
+
 /* Keeps the stack of open #if blocks. is_guard: this line opens the file's include guard. */
 static void track(const char *line, bool is_guard, const char *path)
 {
@@ -73,11 +98,14 @@ static void track(const char *line, bool is_guard, const char *path)
     if (strncmp(word, "if", 2) == 0) {
         if (n_conditions == MAX_CONDITIONS) tool_die("%s: #if nested too deep", path);
         conditions[n_conditions++] = is_guard ? GUARD : ++n_opened;
+        open_levels();
     } else if (strcmp(word, "else") == 0 || strcmp(word, "elif") == 0) {
         if (n_conditions == 0) tool_die("%s: #%s without #if", path, word);
         conditions[n_conditions - 1] = ++n_opened;
+        next_branch_levels();
     } else if (strcmp(word, "endif") == 0) {
         if (n_conditions == 0) tool_die("%s: #endif without #if", path);
+        close_levels();
         n_conditions--;
     }
 }
