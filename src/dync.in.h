@@ -79,6 +79,7 @@ DYNC__PLAIN
 #include "loop/fuse.h"
 #include "loop/vecmath.h"
 #include "loop/simplify.c"
+#include "loop/collapse.c"
 #include "loop/cost.c"
 #include "loop/fuse_map.c"
 #include "loop/fuse_traits.c"
@@ -338,6 +339,7 @@ DYNC__PLAIN
 #include "graph/print_c.c"
 #include "graph/pass.c"
 DYNC__PLAIN
+#include "capture/entry.h"
 #include "capture/capture.h"
 #include "capture/trace.h"
 #include "capture/script.h"
@@ -581,6 +583,7 @@ DYNC__PLAIN
 #include "door/npz.c"
 #include "door/pickle.h"
 #include "door/pickle.c"
+#include "door/pickle_call.c"
 #include "door/torch.c"
 #include "door/gguf_blocks.c"
 #include "door/gguf.c"

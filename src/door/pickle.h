@@ -43,4 +43,33 @@ typedef struct dync__pickle {
 DYNC__FN dync_status dync__pickle_read(dync__pickle *, const unsigned char *bytes, uint64_t n);
 DYNC__FN void dync__pickle_close(dync__pickle *);         /* after a failure too */
 DYNC__FN const char *dync__pick_text(const dync__pick *); /* "a dict", for messages */
+
+/* What a pickle may name: the type of a storage, or what is done in the place of a call. */
+enum {
+    DYNC__PICK_TYPE,
+    DYNC__PICK_ORDERED, /* an empty dict */
+    DYNC__PICK_REBUILD, /* a tensor of a storage */
+    DYNC__PICK_FIRST    /* what its first argument is */
+};
+
+/* pickle.c */
+DYNC__FN dync_status dync__pickle_bad(dync__pickle *p, const char *what);
+DYNC__FN dync__pick *dync__pickle_new(dync__pickle *p, dync__pick_kind kind);
+DYNC__FN dync_status dync__pickle_push(dync__pickle *p, dync__pick *v);
+DYNC__FN dync__pick *dync__pickle_pop(dync__pickle *p);
+DYNC__FN dync__pick *dync__pickle_top(dync__pickle *p, int kind);
+DYNC__FN dync_status dync__pickle_mark_op(dync__pickle *p, int arg);
+DYNC__FN dync_status dync__pickle_empty(dync__pickle *p, int arg);
+DYNC__FN dync_status dync__pickle_collect(dync__pickle *p, int arg);
+DYNC__FN dync_status dync__pickle_tuple(dync__pickle *p, int arg);
+DYNC__FN dync_status dync__pickle_extend(dync__pickle *p, int arg);
+DYNC__FN dync_status dync__pickle_append(dync__pickle *p, int arg);
+DYNC__FN dync_status dync__pickle_int(dync__pickle *p, int arg);
+DYNC__FN dync_status dync__pickle_long(dync__pickle *p, int arg);
+DYNC__FN dync_status dync__pickle_bool(dync__pickle *p, int arg);
+DYNC__FN dync_status dync__pickle_float(dync__pickle *p, int arg);
+DYNC__FN dync_status dync__pickle_str(dync__pickle *p, int arg);
+DYNC__FN dync_status dync__pickle_put(dync__pickle *p, int arg);
+DYNC__FN dync_status dync__pickle_get(dync__pickle *p, int arg);
+DYNC__FN dync_status dync__pickle_pop_op(dync__pickle *p, int arg);
 #endif

@@ -340,4 +340,8 @@ DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes);
 /* schedule.c: order and collapse of loops of one kernel for the generators (smallest stride
  * innermost), see file. */
 DYNC__FN void dync__kernel_schedule(dync__kernel *);
+
+/* simplify.c */
+DYNC__FN const dync__inst *dync__fold_def(const dync__lb *b, int v);
+DYNC__FN int dync__fold_add(dync__lb *b, const dync__inst *original, bool across);
 #endif
