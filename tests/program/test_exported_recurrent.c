@@ -169,8 +169,8 @@ static void check(int count, dync_dtype dtype, const char *flags)
 
 static const char checked[] = "-std=c99 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all";
 
-TEST(random_nets) { check(6, DYNC_F32, checked); }
-TEST(random_nets_of_doubles) { check(3, DYNC_F64, "-std=c99 -O0"); }
+TEST(random_nets) { check(4, DYNC_F32, checked); }
+TEST(random_nets_of_doubles) { check(2, DYNC_F64, "-std=c99 -O0"); }
 TEST_LONG(many_random_nets)
 {
     check(40, DYNC_F32, checked);
