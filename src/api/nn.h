@@ -247,7 +247,8 @@ inline dync_optim *dync_adamw(dync_module *m, dync_optim_options o = dync_optim_
  * negative: none).
  *   params  leaves that are not in the optimizer yet; references are kept
  *   errors  DYNC_ERR_VALUE (no parameters, one twice, options), DYNC_ERR_MEMORY: nothing is added
- *   notes   a group counts its own steps
+ *   notes   a group counts its own steps. Adam and AdamW count those in which a parameter had a
+ *           gradient, as PyTorch's
  *   thread  not while running */
 DYNC_API dync_status dync_optim_add_group(dync_optim *o, int n, dync_tensor *const *params,
                                           dync_optim_options options);

@@ -74,6 +74,8 @@ DYNC__FN dync_status dync__module_find_class(dync__module *m);
 /* The i-th tensor of an optimizer's state (rates, counts, moments) and its name, "group0.lr",
  * "3.first"; borrowed; NULL behind the last. */
 DYNC__FN dync__tensor *dync__optim_state(const dync__optim *, int i, char name[40]);
+/* to be told once its state has been written */
+DYNC__FN dync_status dync__optim_loaded(dync__optim *);
 /* Initial values (init.c): each registers a new tensor in m, on failure of anything before it too
  * does nothing. false: an error is recorded. */
 DYNC__FN bool dync__init_uniform(dync__module *m, const char *name, dync_dims shape, double bound);

@@ -93,6 +93,7 @@ static void dync__optim_group_end(dync__optim *o, dync__optim_group *g)
     while (o->slot.n > g->begin) dync__optim_slot_end(&o->slot.at[--o->slot.n]);
     dync__unref(g->lr);
     dync__unref(g->steps);
+    dync__unref(g->late);
 }
 
 /* Options that are zero take the place that `otherwise` gives. */
@@ -125,7 +126,10 @@ DYNC__RARE static dync_status dync__optim_group_add(dync__optim *o, int n,
     dync_scope scope = dync_scope_begin();
     g.lr = dync__optim_number(options.lr);
     g.steps = dync__optim_number(0);
-    dync_status status = g.lr && g.steps ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync_make late = {.shape = {1, {n}}, .dtype = DYNC_F64};
+    if (o->kind != DYNC_OPTIM_SGD) g.late = dync__optim_own(dync_zeros_opt(late));
+    dync_status status = g.lr && g.steps && (g.late || o->kind == DYNC_OPTIM_SGD) ? DYNC_OK
+                                                                                  : DYNC_ERR_MEMORY;
     for (int i = 0; status == DYNC_OK && i < n; i++) {
         dync__optim_slot s = {0};
         status = dync__optim_slot_make(o, &options, &s, params[i]);

@@ -7,6 +7,7 @@
 /* owned; moments NULL where not used */
 typedef struct dync__optim_slot {
     dync__tensor *param, *first, *second;
+    bool passed; /* a step has left it out: it counts for itself */
 } dync__optim_slot;
 
 /* Parameters with options of their own: slots [begin, end). */
@@ -14,6 +15,8 @@ typedef struct dync__optim_group {
     dync_optim_options opt;
     int begin, end;
     dync__tensor *lr, *steps; /* 0-dim, F64 */
+    /* of Adam and its kin: by parameter, how many steps passed it by; F64. NULL: nobody asks */
+    dync__tensor *late;
 } dync__optim_group;
 
 struct dync__optim {

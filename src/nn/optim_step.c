@@ -47,32 +47,88 @@ static dync_tensor *dync__adam_step(dync_optim_kind kind, const dync_optim_optio
     return dync_sub_(p, dync_mul(dync_div(m, over), k->step_size));
 }
 
-/* Counts the step of the group, t, and computes what all of its parameters share: lr / (1 - b1^t)
- * and sqrt(1 - b2^t). */
+/* What parameters share that have taken t steps: lr / (1 - b1^t) and sqrt(1 - b2^t). */
+static dync_status dync__optim_numbers_at(const dync__optim_group *g, dync_tensor *t,
+                                          dync__optim_numbers *k)
+{
+    k->step_size = dync_div(dync__handle(g->lr), dync_sub(1, dync_pow(g->opt.beta1, t)));
+    k->root2 = dync_sqrt(dync_sub(1, dync_pow(g->opt.beta2, t)));
+    return k->step_size && k->root2 ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* Counts the step of the group, and computes the numbers of those that no step has passed by. */
 static dync_status dync__optim_numbers_make(dync_optim_kind kind, const dync__optim_group *g,
                                             dync__optim_numbers *k)
 {
     k->lr = dync__handle(g->lr);
     k->step_size = k->root2 = k->lr;
     if (kind == DYNC_OPTIM_SGD) return DYNC_OK;
-    dync_tensor *t = dync_add_(dync__handle(g->steps), 1);
-    k->step_size = dync_div(k->lr, dync_sub(1, dync_pow(g->opt.beta1, t)));
-    k->root2 = dync_sqrt(dync_sub(1, dync_pow(g->opt.beta2, t)));
-    return k->step_size && k->root2 ? DYNC_OK : DYNC_ERR_MEMORY;
+    return dync__optim_numbers_at(g, dync_add_(dync__handle(g->steps), 1), k);
+}
+
+/* Captured steps rely on which parameters have been passed by: with another tensor for the rate
+ * they are captured again. */
+DYNC__RARE static dync_status dync__optim_renew(dync__optim_group *g)
+{
+    dync__tensor *lr = dync__tensor_empty(g->lr->dtype, g->lr->device, &g->lr->lay);
+    if (!lr) return DYNC_ERR_MEMORY;
+    memcpy(dync__tensor_data(lr), dync__tensor_data(g->lr), dync__dtype_info(lr->dtype)->bytes);
+    dync__unref(g->lr);
+    g->lr = lr;
+    return DYNC_OK;
+}
+
+static bool dync__optim_moves(const dync__optim *o, int slot)
+{
+    return dync__grad_read(dync__handle(o->slot.at[slot].param), true) != NULL;
+}
+
+/* Adam counts the steps of each parameter: one without a gradient takes none. */
+static dync_status dync__optim_pass_by(dync__optim *o, dync__optim_group *g)
+{
+    int n = g->end - g->begin, moving = 0;
+    bool first = false;
+    for (int i = 0; i < n; i++) moving += dync__optim_moves(o, g->begin + i);
+    if (moving == n) return DYNC_OK;
+    double *one = dync__calloc((size_t)n * sizeof *one);
+    if (!one) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n; i++) {
+        one[i] = !dync__optim_moves(o, g->begin + i);
+        first = first || (one[i] > 0 && !o->slot.at[g->begin + i].passed);
+    }
+    dync_status status = first ? dync__optim_renew(g) : DYNC_OK;
+    for (int i = 0; i < n && status == DYNC_OK; i++) o->slot.at[g->begin + i].passed |= one[i] > 0;
+    dync_make_from make = {.data = one, .shape = {1, {n}}, .dtype = DYNC_F64};
+    if (status == DYNC_OK &&
+        !dync_add_(dync__handle(g->late), dync_v_tensor(dync_constant_opt(make))))
+        status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
+    dync__free(one, (size_t)n * sizeof *one);
+    return status;
 }
 
 /* A parameter without a gradient is left alone. A scope for each: temporaries of one parameter are
  * gone before the next. */
-static dync_status dync__optim_step_group(const dync__optim *o, const dync__optim_group *group)
+static dync_status dync__optim_step_group(dync__optim *o, dync__optim_group *group)
 {
-    dync__optim_numbers k;
+    dync__optim_numbers k, own;
+    if (group->late) DYNC__TRY(dync__optim_pass_by(o, group));
     DYNC__TRY(dync__optim_numbers_make(o->kind, group, &k));
     for (int i = group->begin; i < group->end; i++) {
         dync_tensor *g = dync__grad_read(dync__handle(o->slot.at[i].param), true);
+        int at = i - group->begin;
         if (!g) continue;
         dync_scope scope = dync_scope_begin();
-        dync_tensor *done = (o->kind == DYNC_OPTIM_SGD ? dync__sgd_step : dync__adam_step)(
-            o->kind, &group->opt, &o->slot.at[i], g, &k);
+        dync_status status = DYNC_OK;
+        own = k;
+        if (o->slot.at[i].passed)
+            status = dync__optim_numbers_at(
+                group,
+                dync_sub(dync__handle(group->steps), dync_select(dync__handle(group->late), 0, at)),
+                &own);
+        dync_tensor *done = status != DYNC_OK
+                                ? NULL
+                                : (o->kind == DYNC_OPTIM_SGD ? dync__sgd_step : dync__adam_step)(
+                                      o->kind, &group->opt, &o->slot.at[i], g, &own);
         dync_scope_end(&scope);
         if (!done) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
     }
@@ -128,14 +184,16 @@ DYNC__RARE DYNC_API dync_status dync_optim_set_group_lr(dync_optim *handle, int 
              : DYNC_ERR_VALUE;
 }
 
-/* Order: rate and count of each group, then first and second of each parameter, as files store
+/* Order: rate and counts of each group, then first and second of each parameter, as files store
  * them. */
 DYNC__RARE DYNC__FN dync__tensor *dync__optim_state(const dync__optim *o, int i, char name[40])
 {
-    const int per = 2;
+    static const char *const names[3] = {"lr", "steps", "late"};
+    const int per = o->kind == DYNC_OPTIM_SGD ? 2 : 3;
     if (i < per * o->group.n) {
-        dync__format(name, 40, "group%d.%s", i / per, i % per ? "steps" : "lr");
-        return i % per ? o->group.at[i / per].steps : o->group.at[i / per].lr;
+        const dync__optim_group *g = &o->group.at[i / per];
+        dync__format(name, 40, "group%d.%s", i / per, names[i % per]);
+        return i % per == 2 ? g->late : i % per ? g->steps : g->lr;
     }
     i -= per * o->group.n;
     for (int k = 0; k < o->slot.n; k++)
@@ -146,6 +204,23 @@ DYNC__RARE DYNC__FN dync__tensor *dync__optim_state(const dync__optim *o, int i,
             return t;
         }
     return NULL;
+}
+
+/* What stands in the state was read from a file. */
+DYNC__RARE DYNC__FN dync_status dync__optim_loaded(dync__optim *o)
+{
+    for (int i = 0; i < o->group.n; i++) {
+        dync__optim_group *g = &o->group.at[i];
+        const double *late = g->late ? dync__tensor_data(g->late) : NULL;
+        bool first = false;
+        for (int k = g->begin; late && k < g->end; k++) {
+            bool passed = late[k - g->begin] > 0;
+            first = first || (passed && !o->slot.at[k].passed);
+            o->slot.at[k].passed = o->slot.at[k].passed || passed;
+        }
+        if (first) DYNC__TRY(dync__optim_renew(g));
+    }
+    return DYNC_OK;
 }
 
 /* ---- the norm of gradients ------------------------------------------------------------------- */

@@ -125,6 +125,9 @@ static dync_status dync__checkpoint_read(const dync__checkpoint *c, const char *
         status = dync__fail(DYNC_ERR_FORMAT, "%s: %s is no checkpoint", c->state.who, path);
     if (status == DYNC_OK) status = dync__state_load(&c->state, &f);
     if (status == DYNC_OK) dync__checkpoint_take(c);
+    for (int i = 0; i < c->n && status == DYNC_OK; i++)
+        if (c->item[i].optim)
+            status = dync__optim_loaded(dync__optim_open(c->item[i].optim, c->state.who));
     dync__st_close(&f);
     return status;
 }

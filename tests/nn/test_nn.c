@@ -539,6 +539,63 @@ TEST(training_a_small_net)
     dync_shutdown();
 }
 
+/* ---- steps that pass parameters by ----------------------------------------------------------- */
+/* Adam of one number by PyTorch's formulas: each counts the steps in which it had a gradient. */
+typedef struct adam_number {
+    double p, m, v;
+    int t;
+} adam_number;
+static void adam_number_step(adam_number *x, double g, double lr)
+{
+    x->t++;
+    x->m = 0.9 * x->m + 0.1 * g;
+    x->v = 0.999 * x->v + 0.001 * g * g;
+    x->p -= lr / (1 - pow(0.9, x->t)) * x->m / (sqrt(x->v / (1 - pow(0.999, x->t))) + 1e-8);
+}
+
+static dync_optim *passing;
+static dync_tensor *passing_p[2];
+/* p0^2 + both * p1^2: without `both` the second has no gradient at all */
+static dync_value passing_step(const dync_value *args, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_optim_zero_grad(passing);
+    dync_tensor *loss = dync_square(passing_p[0]);
+    if (dync_as_bool(args[0])) loss = dync_add(loss, dync_square(passing_p[1]));
+    dync_backward(loss);
+    dync_optim_step(passing);
+    return dync_v_tensor(dync_detach(loss));
+}
+
+static void passes_by(bool compiled)
+{
+    static const bool both[] = {true, true, false, true, false, false, true, true};
+    adam_number want[2] = {{.p = 1}, {.p = -2}};
+    for (int i = 0; i < 2; i++) {
+        float value = (float)want[i].p;
+        passing_p[i] = dync_parameter(dync_from(&value, DYNC_SCALAR));
+    }
+    passing = dync_optim_new(DYNC_OPTIM_ADAM, 2, passing_p, (dync_optim_options){.lr = 0.1});
+    dync_compiled *f = compiled ? dync_compile(passing_step, .fullgraph = true) : NULL;
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 8; i++) DYNC_SCOPE {
+            dync_value flag = dync_v_bool(both[i]);
+            if (f)
+                EXPECT(dync_call_value(f, flag).kind == DYNC_KIND_TENSOR);
+            else
+                passing_step(&flag, 1, NULL);
+            adam_number_step(&want[0], 2 * want[0].p, 0.1);
+            if (both[i]) adam_number_step(&want[1], 2 * want[1].p, 0.1);
+            for (int k = 0; k < 2; k++)
+                EXPECT_NEAR(dync_item(dync_detach(passing_p[k])), want[k].p, 1e-4);
+        }
+    EXPECT_OK(dync_error());
+    dync_compiled_free(f);
+    dync_optim_free(passing);
+}
+TEST(adam_counts_the_steps_of_each_parameter) { passes_by(false); }
+TEST(adam_counts_the_steps_of_each_parameter_compiled) { passes_by(true); }
+
 TEST(errors_of_optimizers)
 {
     QUIET;
