@@ -273,7 +273,8 @@ DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m)
 /* What is left to decide now that sizes are numbers. */
 static void dync__jit_settle(dync__jit *jit, const dync__jit *from, const dync__sz_map *m)
 {
-    if (jit->blocks) dync__jit_settle_blocks(jit);
+    /* of a kernel without sizes they are settled */
+    if (jit->blocks && !jit->block_rows) dync__jit_settle_blocks(jit);
     for (int i = 0; i < from->n_gathers; i++) {
         dync__jit_by_row g = from->gather[i];
         dync__jit_map_gather(&g, m);
