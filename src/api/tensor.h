@@ -78,7 +78,8 @@ DYNC_ALWAYS_INLINE dync_make_from dync_make_sized(dync_make_from options)
 }
 
 /* The function behind a macro. In a small program it depends on .requires_grad, which the compiler
- * sees in the call: who never sets it links no gradients. */
+ * sees in the call: who never sets it links no gradients.
+ *   thread  any */
 #define DYNC__MAKERS_OF_SHAPE(X) X(empty) X(zeros) X(ones) X(randn) X(rand)
 #if defined(DYNC_SMALL)
 #define DYNC__X(name)                                                                            \

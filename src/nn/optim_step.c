@@ -83,27 +83,31 @@ static bool dync__optim_moves(const dync__optim *o, int slot)
     return dync__grad_read(dync__handle(o->slot.at[slot].param), true) != NULL;
 }
 
-/* Adam counts the steps of each parameter: one without a gradient takes none. */
+/* One more step for the parameters [begin, end) of the group that it passes by. */
+static dync_status dync__optim_late(const dync__optim_group *g, int begin, int end)
+{
+    dync_tensor *part = dync_slice(dync__handle(g->late), 0, begin, end, 1);
+    if (dync_add_(part, 1)) return DYNC_OK;
+    return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
+}
+
+/* Adam counts the steps of each parameter: one without a gradient takes none. Parameters that
+ * stand side by side are counted together. */
 static dync_status dync__optim_pass_by(dync__optim *o, dync__optim_group *g)
 {
-    int n = g->end - g->begin, moving = 0;
-    bool first = false;
-    for (int i = 0; i < n; i++) moving += dync__optim_moves(o, g->begin + i);
-    if (moving == n) return DYNC_OK;
-    double *one = dync__calloc((size_t)n * sizeof *one);
-    if (!one) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n; i++) {
-        one[i] = !dync__optim_moves(o, g->begin + i);
-        first = first || (one[i] > 0 && !o->slot.at[g->begin + i].passed);
+    bool renew = false;
+    int since = g->begin; /* the first of those side by side */
+    for (int i = g->begin; i < g->end; i++)
+        renew = renew || (!o->slot.at[i].passed && !dync__optim_moves(o, i));
+    if (renew) DYNC__TRY(dync__optim_renew(g));
+    for (int i = g->begin; i <= g->end; i++) {
+        bool stays = i < g->end && !dync__optim_moves(o, i);
+        if (stays) o->slot.at[i].passed = true;
+        if (stays) continue;
+        if (since < i) DYNC__TRY(dync__optim_late(g, since - g->begin, i - g->begin));
+        since = i + 1;
     }
-    dync_status status = first ? dync__optim_renew(g) : DYNC_OK;
-    for (int i = 0; i < n && status == DYNC_OK; i++) o->slot.at[g->begin + i].passed |= one[i] > 0;
-    dync_make_from make = {.data = one, .shape = {1, {n}}, .dtype = DYNC_F64};
-    if (status == DYNC_OK &&
-        !dync_add_(dync__handle(g->late), dync_v_tensor(dync_constant_opt(make))))
-        status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
-    dync__free(one, (size_t)n * sizeof *one);
-    return status;
+    return DYNC_OK;
 }
 
 /* A parameter without a gradient is left alone. A scope for each: temporaries of one parameter are

@@ -1040,7 +1040,7 @@ TEST(equal_structures_share_code)
 }
 
 /* Of all sizes: one loop's extent is a symbol; `turned`: x is walked across. Where memory is
- * crossed in blocks sizes decide more than expressions say, and none of them is a number. */
+ * crossed in blocks sizes decide more than expressions say. */
 static dync__code *make_sized(dync__arena *arena, int64_t n, bool turned)
 {
     const char *text = turned
@@ -1058,25 +1058,52 @@ static dync__code *make_sized(dync__arena *arena, int64_t n, bool turned)
     return dync__is_token(n) ? dync__code_sized(k) : dync__code_new(k);
 }
 
-TEST(blocks_want_numbers)
+static bool run_turned(const dync__code *c, int n)
+{
+    static float x[600 * 512], y[600 * 512];
+    void *const at[2] = {x, y};
+    for (int i = 0; i < n * 512; i++) x[i] = (float)(i % 97) - 40, y[i] = -1;
+    if (dync__code_run(c, at, 0, 0) != DYNC_OK) return false;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < 512; j++) {
+            float v = x[i + n * j];
+            if (y[512 * i + j] != v * v) return printf("    %d, %d of %d\n", i, j, n), false;
+        }
+    return true;
+}
+
+/* How large blocks are is decided once sizes are numbers, and as for those numbers alone. */
+TEST(blocks_of_all_sizes)
 {
     dync__arena arena = {0};
     if (dync__target_level() == 0) SKIP("no machine code here");
     dync__code *plain = make_sized(&arena, 64, true);
-    EXPECT(plain && plain->jit && plain->jit->blocks);
-    dync__code_free(plain);
+    REQUIRE(plain && plain->jit && plain->jit->blocks);
+    EXPECT(run_turned(plain, 64));
     dync__symtab *t = dync__tls.syms = dync__symtab_new();
     int64_t n = dync__symtab_symbol(t, 64, "n", false);
-    dync__code *along = make_sized(&arena, n, false);
+    dync__code *along = make_sized(&arena, n, false), *turned = make_sized(&arena, n, true);
     EXPECT(along && along->jit && !along->jit->blocks);
-    dync__code_free(along);
-    dync__jit_stats before = dync__jit_read_stats();
-    EXPECT(!make_sized(&arena, n, true));
-    dync__jit_stats after = dync__jit_read_stats();
-    EXPECT_EQ_INT(after.kernels - before.kernels, 0);
-    EXPECT_EQ_INT(after.declined - before.declined, 1);
-    EXPECT_EQ_STR(after.why, "blocks of sizes that are not known yet");
+    REQUIRE(turned && turned->jit && turned->jit->blocks);
     EXPECT(dync_error() == DYNC_OK && !t->failed);
+    dync__sz_list list = {0};
+    REQUIRE(dync__sz_list_begin(&list, t, &arena));
+    dync__code_map(turned, &(dync__sz_map){&list, NULL});
+    static const int64_t sizes[] = {64, 1, 2, 65, 500, 600};
+    dync__jit_stats before = dync__jit_read_stats();
+    for (int i = 0; i < 6; i++) {
+        int64_t at[64];
+        REQUIRE(list.step.n <= 64 && dync__sz_list_run(&list, &sizes[i], at));
+        dync__code *one = dync__code_at(turned, at);
+        REQUIRE(one != NULL);
+        EXPECT(run_turned(one, (int)sizes[i]));
+        if (sizes[i] == 64) EXPECT(dync__code_same(one, plain));
+        dync__code_free(one);
+    }
+    EXPECT_EQ_INT(dync__jit_read_stats().kernels - before.kernels, 0);
+    dync__code_free(plain);
+    dync__code_free(along);
+    dync__code_free(turned);
     dync__tls.syms = NULL;
     dync__symtab_free(t);
     dync__arena_free(&arena);
