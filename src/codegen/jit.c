@@ -321,17 +321,20 @@ DYNC__FN dync__jit *dync__jit_at(const dync__jit *from, const int64_t *at, int n
     return jit;
 }
 
-/* Where sizes make two accesses equal, y, made with numbers, has one stream for both. */
+/* Where sizes make two accesses equal, y, made with numbers, has one stream for both. Behind x may
+ * stand numbers that its code has no use for. */
 DYNC__FN bool dync__jit_same(const dync__jit *x, const dync__jit *y)
 {
     if (x->n_streams > y->n_streams) return true;
     dync__jit a = *x, b = *y;
-    size_t rest = a.bytes - sizeof a;
+    size_t rest = b.bytes - sizeof b;
+    if (a.bytes < b.bytes) return false;
+    a.bytes = b.bytes;
     a.stream = b.stream = NULL;
     a.words = b.words = NULL;
     a.reduce = b.reduce = NULL;
     a.listing = b.listing = a.other = b.other = NULL;
-    return a.bytes == b.bytes && memcmp(&a, &b, sizeof a) == 0 && memcmp(x + 1, y + 1, rest) == 0;
+    return memcmp(&a, &b, sizeof a) == 0 && memcmp(x + 1, y + 1, rest) == 0;
 }
 
 DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *jit)

@@ -10,9 +10,13 @@ static char folder[160];
 static inline void open_folder(const char *name)
 {
     const char *dir = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/dync_%s_%d", dir ? dir : "/tmp", name,
-             (int)(test_random() % 100000000));
-    EXPECT_EQ_INT(mkdir(folder, 0700), 0);
+    int rc = -1;
+    for (int i = 0; i < 100 && rc != 0; i++) { /* others may run the same test */
+        snprintf(folder, sizeof folder, "%s/dync_%s_%d_%d", dir ? dir : "/tmp", name,
+                 (int)(test_random() % 100000000), i);
+        rc = mkdir(folder, 0700);
+    }
+    EXPECT_EQ_INT(rc, 0);
 }
 
 static inline FILE *open_file(const char *name, const char *mode)
