@@ -145,7 +145,9 @@ static dync_status dync__packs_call(dync__csource *c, dync__csource_unit *u,
     for (int i = 0; i < DYNC__COUNT_OF(rows) && *call; i++) {
         bool conv = rows[i].kernel == DYNC__K_conv2d;
         if (!dync__kcall_is(*call, rows[i].kernel) || !dync__packs_has_f32(*call, 0)) continue;
-        if (conv && dync__csource_conv_form(*call, after) != DYNC__CCONV_CHANNELS) break;
+        if (conv && (!dync__csource_blocks_are(*call) ||
+                     dync__csource_conv_form(*call, after) != DYNC__CCONV_CHANNELS))
+            break;
         dync__kcall *copy = dync__packs_copy(u, *call);
         if (!copy) return DYNC_ERR_MEMORY;
         rows[i].pack(c, u, copy, &status);
