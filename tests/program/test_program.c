@@ -409,6 +409,7 @@ TEST(the_identity_is_a_program)
     }
     remove("identity.dync");
     remove("identity.c");
+    remove("identity.h");
     EXPECT(!dync_export(nothing, x));
     EXPECT_HAS_STR(dync_error_message(), "makes no operator call");
     dync_clear_error();
