@@ -403,7 +403,11 @@ DYNC__FN void dync__lock(dync__mutex *);
 DYNC__FN void dync__pause(int round);
 DYNC__FN void dync__unlock(dync__mutex *);
 DYNC__FN uint64_t dync__now_ns(void);
-DYNC__FN int dync__cpu_count(void);
+DYNC__FN int dync__cpu_count(void); /* those that this thread may use */
+/* the system's number of this thread; 0: it has none */
+DYNC__FN int dync__thread_id(void);
+/* Moves the thread of that number off the caller's processor, where it may use another. */
+DYNC__FN void dync__thread_away(int thread);
 /* AVX512: F, BW, DQ and VL */
 enum {
     DYNC__CPU_AVX2 = 1,
@@ -495,13 +499,13 @@ enum { DYNC__POOL_TRIED, DYNC__POOL_ALONE, DYNC__POOL_SHARED };
 DYNC__FN void dync__pool_force(int way);
 #if !defined(DYNC_NO_THREADS)
 typedef struct dync__pool_trial {
-    int32_t way, left;            /* left: loops until it is tried again */
-    int32_t n[2];                 /* alone, shared: how many were tried */
-    int64_t took[2], expected[2]; /* the ns of these, and what they were expected to take */
-    uint32_t chance;              /* a random number, of Marsaglia's xorshift */
+    int32_t way, left;                /* left: loops until it is tried again */
+    int32_t n[2];                     /* alone, shared: how many were tried */
+    float took[2][DYNC__POOL_TRIALS]; /* the time of these over what they were expected to take */
+    uint32_t chance;                  /* a random number, of Marsaglia's xorshift */
 } dync__pool_trial;
-/* A loop on trial took so many ns. What something else held up counts as four times what was
- * expected. After POOL_TRIALS of both ways `way` says which is faster. */
+/* A loop on trial took so many ns. After POOL_TRIALS of both ways `way` says which has the smaller
+ * median: what other programs held up, and cold caches, move it little. */
 DYNC__FN void dync__pool_tried(dync__pool_trial *, bool shared, int32_t expected, uint64_t took);
 #endif
 

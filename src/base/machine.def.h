@@ -26,6 +26,8 @@
     X(POOL_FAR_NS, 100000, ns, "longer loops wake workers that sleep", "peers --threads=2 pointwise") \
     X(POOL_PER_CPU, 2, threads, "for each processor at most, however many are asked for", "peers --threads=32 sgemm") \
     X(POOL_LEAST, 4, threads, "which may be had on any machine", "peers --threads=32 sgemm") \
+    X(POOL_LATE, 2, loops, "missed in a row: a worker is moved to another CPU", "peers --threads=2 sgemm") \
+    X(POOL_JOIN_ROUNDS, 1024, rounds, "waited for a worker: it is moved to another CPU", "peers --threads=2 sgemm") \
     X(POOL_TRIALS, 16, loops, "alone and as many shared that decide which is faster", "peers --threads=2 pointwise") \
     X(POOL_TRIAL_NEXT, 2048, loops, "after which it is tried again", "peers --threads=2 pointwise") \
     X(POOL_TRIAL_GAIN, 9, tenths, "of the time alone: a shared loop takes less", "peers --threads=2 pointwise") \

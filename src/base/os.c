@@ -12,6 +12,11 @@ DYNC__WARM
 #if !defined(DYNC_NO_THREADS)
 #include <sched.h>
 #endif
+#if defined(__linux__) && !defined(DYNC_NO_THREADS)
+#include <sys/syscall.h>
+/* -std=c11 hides it */
+extern long syscall(long, ...);
+#endif
 #if defined(__unix__) || defined(__APPLE__)
 #define DYNC__UNIX
 #include <sys/mman.h>
@@ -27,6 +32,9 @@ extern int clock_gettime(int, struct timespec *);
 #elif defined(_WIN32)
 #include <time.h>
 #endif
+
+/* processors that a set has room for, by words */
+enum { DYNC__OS_SET = 8192 / (8 * sizeof(unsigned long)) };
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 
@@ -82,6 +90,43 @@ DYNC__FN uint64_t dync__now_ns(void)
 #endif
 }
 
+#if defined(__linux__) && !defined(DYNC_NO_THREADS)
+/* Of a thread (0: this one), as bits; how many bytes the system gave, less than 1: none. */
+static long dync__os_processors(int thread, unsigned long set[DYNC__OS_SET])
+{
+    return syscall(SYS_sched_getaffinity, (long)thread,
+                   (long)(DYNC__OS_SET * sizeof(unsigned long)), set);
+}
+
+DYNC__FN int dync__thread_id(void) { return (int)syscall(SYS_gettid); }
+
+DYNC__RARE DYNC__FN void dync__thread_away(int thread)
+{
+    enum { BITS = 8 * sizeof(unsigned long) };
+    unsigned long set[DYNC__OS_SET], other[DYNC__OS_SET], left = 0;
+    unsigned here = 0;
+    long bytes = dync__os_processors(thread, set);
+    if (bytes < 1 || syscall(SYS_getcpu, &here, NULL, NULL) != 0) return;
+    if (here >= 8 * (unsigned long)bytes) return;
+    memcpy(other, set, (size_t)bytes);
+    other[here / BITS] &= ~(1ul << here % BITS);
+    for (size_t i = 0; i < (size_t)bytes / sizeof *other; i++) left |= other[i];
+    if (!left || syscall(SYS_sched_setaffinity, (long)thread, bytes, other) != 0) return;
+    (void)syscall(SYS_sched_setaffinity, (long)thread, bytes, set);
+}
+
+DYNC__FN int dync__cpu_count(void)
+{
+    unsigned long set[DYNC__OS_SET];
+    long bytes = dync__os_processors(0, set), n = 0;
+    for (long i = 0; i < bytes / (long)sizeof *set; i++)
+        for (unsigned long bits = set[i]; bits; bits &= bits - 1) n++;
+    return n < 1 ? 1 : (int)n;
+}
+#else
+DYNC__FN int dync__thread_id(void) { return 0; }
+DYNC__RARE DYNC__FN void dync__thread_away(int thread) { (void)thread; }
+
 DYNC__FN int dync__cpu_count(void)
 {
 #if defined(DYNC__UNIX) && defined(_SC_NPROCESSORS_ONLN) && !defined(DYNC_NO_THREADS)
@@ -95,6 +140,7 @@ DYNC__FN int dync__cpu_count(void)
     return 1;
 #endif
 }
+#endif
 
 DYNC__FN const char *dync__env(const char *name)
 {

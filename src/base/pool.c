@@ -60,6 +60,8 @@ typedef struct dync__pool_job {
 typedef struct dync__pool_worker {
     int32_t state;
     int index;           /* thread number, from 1 */
+    int32_t id;          /* the system's, 0: not begun */
+    int32_t late;        /* loops in a row that were over before it began */
     dync__pool_job *job; /* NULL with state JOB: end */
     pthread_t thread;
     pthread_mutex_t lock;
@@ -129,21 +131,27 @@ static bool dync__pool_tries_alone(dync__pool_trial *t)
     return x >> 31;
 }
 
+/* Sorts, by insertion: there are few. */
+static float dync__pool_median(float *x, int n)
+{
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0 && x[k] < x[k - 1]; k--) {
+            float y = x[k];
+            x[k] = x[k - 1];
+            x[k - 1] = y;
+        }
+    return (x[(n - 1) / 2] + x[n / 2]) / 2;
+}
+
 DYNC__FN void dync__pool_tried(dync__pool_trial *t, bool shared, int32_t expected, uint64_t took)
 {
     int i = shared;
-    t->n[i]++;
-    /* the first shared ones may have woken the workers */
-    if (shared && t->n[1] <= 2) return;
-    t->took[i] += (int64_t)DYNC__MIN(took, 4 * (uint64_t)expected);
-    t->expected[i] += expected;
+    if (t->n[i] < DYNC__POOL_TRIALS) t->took[i][t->n[i]++] = (float)took / (float)expected;
     if (t->n[0] < DYNC__POOL_TRIALS || t->n[1] < DYNC__POOL_TRIALS) return;
-    double alone = (double)t->took[0] / (double)t->expected[0],
-           both = (double)t->took[1] / (double)t->expected[1];
+    float alone = dync__pool_median(t->took[0], DYNC__POOL_TRIALS),
+          both = dync__pool_median(t->took[1], DYNC__POOL_TRIALS);
     bool gains = both * 10 < alone * DYNC__POOL_TRIAL_GAIN;
-    memset(t->n, 0, sizeof t->n);
-    memset(t->took, 0, sizeof t->took);
-    memset(t->expected, 0, sizeof t->expected);
+    t->n[0] = t->n[1] = 0;
     DYNC__ATOMIC_STORE(&t->left, DYNC__POOL_TRIAL_NEXT);
     DYNC__ATOMIC_STORE(&t->way, gains ? DYNC__POOL_SHARED : DYNC__POOL_ALONE);
 }
@@ -227,6 +235,7 @@ static void dync__pool_wait(dync__pool_worker *w)
 static void *dync__pool_main(void *arg)
 {
     dync__pool_worker *w = arg;
+    DYNC__ATOMIC_STORE(&w->id, dync__thread_id());
     (void)DYNC__ATOMIC_INC(&dync__pool.watching);
     for (;;) {
         int32_t posted = DYNC__POOL_JOB;
@@ -321,6 +330,26 @@ DYNC__FN void dync__pool_set_threads(int n)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
+/* A worker that waits for the caller's processor while another is free: the system would find out
+ * after some tens of milliseconds. A worker that runs elsewhere is not touched by it. */
+DYNC__RARE static void dync__pool_move(dync__pool_worker *w)
+{
+    int32_t id = DYNC__ATOMIC_LOAD(&w->id);
+    if (id) dync__thread_away(id);
+}
+
+/* Waits for the workers that have begun. */
+static void dync__pool_join(dync__pool_job *job)
+{
+    for (int round = 0; DYNC__ATOMIC_LOAD(&job->left) > 0; round++) {
+        dync__pause(round / 32);
+        if (round != DYNC__POOL_JOIN_ROUNDS) continue;
+        for (int i = 0; i < job->n_threads - 1; i++)
+            if (DYNC__ATOMIC_LOAD(&dync__pool.worker[i].state) == DYNC__POOL_RUNNING)
+                dync__pool_move(&dync__pool.worker[i]);
+    }
+}
+
 static void dync__pool_share(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)
 {
     dync__pool_job job = {
@@ -330,11 +359,16 @@ static void dync__pool_share(void (*fn)(void *user, int part, int n_parts), void
     dync__pool_parts(&job, 0);
     for (int i = job.n_threads - 2; i >= 0; i--) {
         int32_t posted = DYNC__POOL_JOB;
-        if (!DYNC__ATOMIC_CAS(&dync__pool.worker[i].state, &posted, DYNC__POOL_IDLE)) continue;
+        dync__pool_worker *w = &dync__pool.worker[i];
+        if (!DYNC__ATOMIC_CAS(&w->state, &posted, DYNC__POOL_IDLE)) {
+            w->late = 0;
+            continue;
+        }
+        if (++w->late % DYNC__POOL_LATE == 0) dync__pool_move(w);
         dync__pool_parts(&job, i + 1);
         (void)DYNC__ATOMIC_DEC(&job.left);
     }
-    for (int round = 0; DYNC__ATOMIC_LOAD(&job.left) > 0; round++) dync__pause(round / 32);
+    dync__pool_join(&job);
 }
 
 DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)

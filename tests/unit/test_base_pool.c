@@ -238,6 +238,66 @@ TEST(short_loops_are_shared_where_that_is_faster)
     EXPECT_EQ_INT(faster(5000, 10000), DYNC__POOL_ALONE);
 }
 
+#if defined(__linux__)
+#include <sys/syscall.h>
+extern long syscall(long, ...);
+
+typedef struct roamer {
+    int32_t id, cpu, ends; /* cpu: 1 and the processor it ran on last */
+} roamer;
+
+static void *roam(void *arg)
+{
+    roamer *r = arg;
+    DYNC__ATOMIC_STORE(&r->id, dync__thread_id());
+    while (!DYNC__ATOMIC_LOAD(&r->ends)) {
+        unsigned cpu = 0;
+        if (syscall(SYS_getcpu, &cpu, NULL, NULL) == 0) DYNC__ATOMIC_STORE(&r->cpu, 1 + (int)cpu);
+    }
+    return NULL;
+}
+
+static long set_of(int thread, unsigned long set[128])
+{
+    memset(set, 0, 128 * sizeof *set);
+    return syscall(SYS_sched_getaffinity, (long)thread, 128 * (long)sizeof *set, set);
+}
+
+/* A thread that shares the processor of its caller goes to another one, and may use all of them
+ * afterwards as before. */
+TEST(a_thread_is_moved_off_the_callers_processor)
+{
+    enum { BITS = 8 * sizeof(unsigned long) };
+    unsigned long all[128], one[128] = {0}, after[128];
+    roamer r = {0};
+    pthread_t thread;
+    long bytes = set_of(0, all);
+    int n = dync__cpu_count(), here = 0;
+    while (here < 128 * BITS - 1 && !(all[here / BITS] >> here % BITS & 1)) here++;
+    one[here / BITS] = 1ul << here % BITS;
+    if (bytes < 1 || n < 2 || syscall(SYS_sched_setaffinity, 0L, bytes, one) != 0)
+        SKIP("one processor, or affinity is not to be set");
+    EXPECT_EQ_INT(dync__cpu_count(), 1);
+    REQUIRE(pthread_create(&thread, NULL, roam, &r) == 0);
+    while (!DYNC__ATOMIC_LOAD(&r.id)) dync__pause(100);
+    REQUIRE(syscall(SYS_sched_setaffinity, (long)r.id, bytes, all) == 0);
+    bool moved = false;
+    for (int i = 0; i < 1000 && !moved; i++) {
+        dync__thread_away(r.id);
+        moved = DYNC__ATOMIC_LOAD(&r.cpu) > 0 && DYNC__ATOMIC_LOAD(&r.cpu) != here + 1;
+        struct timespec rest = {0, 1000000};
+        if (!moved) nanosleep(&rest, NULL);
+    }
+    EXPECT(moved);
+    (void)set_of(r.id, after);
+    EXPECT(memcmp(all, after, sizeof all) == 0);
+    (void)syscall(SYS_sched_setaffinity, 0L, bytes, all);
+    EXPECT_EQ_INT(dync__cpu_count(), n);
+    DYNC__ATOMIC_STORE(&r.ends, 1);
+    pthread_join(thread, NULL);
+}
+#endif
+
 /* As many loops of middling length as there are decisions to fall: all parts run, whatever is
  * decided. */
 TEST(loops_on_trial_run_whole)
