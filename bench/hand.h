@@ -14,6 +14,11 @@ void hand_softmax(const float *x, float *y, size_t rows, size_t n);
 void hand_layernorm(const float *x, const float *w, const float *b, float *y, size_t rows,
                     size_t n);
 void hand_sum(const float *x, float *y, size_t n);
+/* with prefetches and non-temporal stores (hand_stream.c) */
+void hand_stream_scale(const float *x, float *y, size_t n);
+void hand_stream_add(const float *a, const float *b, float *y, size_t n);
+void hand_stream_sum(const float *x, float *y, size_t n);
+void hand_stream_columns(const float *x, float *y, size_t rows, size_t n);
 /* y = a^T + b, n x n */
 void hand_transpose_add(const float *a, const float *b, float *y, size_t n);
 /* blocked, no packing, no intrinsics */

@@ -43,6 +43,7 @@ DYNC__LEVELS_BEGIN
 #include "base/blob.c"
 #include "base/library.h"
 #include "base/library.c"
+#include "base/pool_trial.c"
 #include "base/pool.c"
 #include "base/json.c"
 #include "base/profile.c"

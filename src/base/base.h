@@ -483,6 +483,10 @@ DYNC__FN int dync__pool_threads(void); /* 1 where there are no threads */
  * depends on whether they are awake: only for loops whose results do not depend on how they are
  * split. */
 DYNC__FN int dync__pool_worth(double ns);
+/* Parts, at most `most`, to cut a loop into that so many threads share and that takes about ns on
+ * one: some for each thread where they are long enough, as threads that are done take those of
+ * others. */
+DYNC__FN int dync__pool_pieces(int threads, double ns, int64_t most);
 /* 0: as many as CPUs, or DYNC_THREADS; not while it runs */
 DYNC__FN void dync__pool_set_threads(int n);
 /* joins the workers; the next run starts them again */
@@ -500,10 +504,16 @@ DYNC__FN void dync__pool_force(int way);
 #if !defined(DYNC_NO_THREADS)
 typedef struct dync__pool_trial {
     int32_t way, left;                /* left: loops until it is tried again */
+    int32_t settled, next;            /* the last finding, and for how many loops it holds */
     int32_t n[2];                     /* alone, shared: how many were tried */
     float took[2][DYNC__POOL_TRIALS]; /* the time of these over what they were expected to take */
     uint32_t chance;                  /* a random number, of Marsaglia's xorshift */
 } dync__pool_trial;
+DYNC__FN dync__pool_trial *dync__pool_trial_of(int32_t ns);
+/* With the pool held: is the loop on trial to run alone? Chance, so that loops which follow each
+ * other in a pattern are tried both ways. */
+DYNC__FN bool dync__pool_tries_alone(dync__pool_trial *);
+DYNC__FN void dync__pool_try_again(void); /* nothing is known any more */
 /* A loop on trial took so many ns. After POOL_TRIALS of both ways `way` says which has the smaller
  * median: what other programs held up, and cold caches, move it little. */
 DYNC__FN void dync__pool_tried(dync__pool_trial *, bool shared, int32_t expected, uint64_t took);

@@ -24,12 +24,15 @@
     X(POOL_OFTEN_NS, 500000, ns, "loops so close together keep workers awake", "peers --threads=2 models") \
     X(POOL_NEAR_NS, 8000, ns, "shorter loops are never shared", "peers --threads=2 pointwise") \
     X(POOL_FAR_NS, 100000, ns, "longer loops wake workers that sleep", "peers --threads=2 pointwise") \
+    X(POOL_PIECE_NS, 25000, ns, "of a piece of a shared loop, at least", "peers --threads=2 pointwise") \
+    X(POOL_PIECES, 8, pieces, "of a shared loop for each thread at most", "peers --threads=2 pointwise") \
     X(POOL_PER_CPU, 2, threads, "for each processor at most, however many are asked for", "peers --threads=32 sgemm") \
     X(POOL_LEAST, 4, threads, "which may be had on any machine", "peers --threads=32 sgemm") \
     X(POOL_LATE, 2, loops, "missed in a row: a worker is moved to another CPU", "peers --threads=2 sgemm") \
     X(POOL_JOIN_ROUNDS, 1024, rounds, "waited for a worker: it is moved to another CPU", "peers --threads=2 sgemm") \
     X(POOL_TRIALS, 16, loops, "alone and as many shared that decide which is faster", "peers --threads=2 pointwise") \
-    X(POOL_TRIAL_NEXT, 2048, loops, "after which it is tried again", "peers --threads=2 pointwise") \
+    X(POOL_TRIAL_FIRST, 128, loops, "after which a new finding is tried again", "peers --threads=2 pointwise") \
+    X(POOL_TRIAL_NEXT, 2048, loops, "after which one is that was often found", "peers --threads=2 pointwise") \
     X(POOL_TRIAL_GAIN, 9, tenths, "of the time alone: a shared loop takes less", "peers --threads=2 pointwise") \
     X(MACS_PER_NS, 40, products, "of one thread, in what threads are worth", "peers sgemm conv") \
     X(GEMM_VECTORS_PER_NS, 3, vectors, "the same, of a matrix product in vectors", "peers sgemm") \
@@ -75,6 +78,7 @@
     X(JIT_PAST, 32 * 1024 * 1024, bytes, "arrays of more are stored by non-temporal stores", "bench a/(") \
     X(JIT_PICKED, 512, elements, "of a row, by indices that all rows share", "peers moves") \
     X(JIT_AHEAD, 8, rows, "of a large table, fetched before they are read", "peers moves") \
+    X(JIT_STRIP, 1024, lanes, "of a piece of a shared loop, at least", "peers --threads=2 rows") \
     X(JIT_TALL_LANES, 2048, lanes, "columns summed at once where columns are many", "peers rows") \
     X(VERTICAL_ROWS, 4, rows, "fewer are not folded side by side in lanes", "peers rows") \
     X(VERTICAL_LANES, 4, tiles, "of lanes that rows side by side take: a few pages", "DYNC_CPU=none bench") \
@@ -147,6 +151,7 @@
     X(GEMM_FEW_LINES, 8, rows, "of b at a time then", "peers sgemm") \
     X(GEMM_HOT, 16384, bytes, "of c that the epilogue is told of at once", "peers linear") \
     X(GEMM_TOLD_ROWS, 64, rows, "threads share rows from here, with their epilogues", "peers --threads=2 linear") \
+    X(GEMM_SHARE, 512, rows, "or columns of a piece that packs the other operand", "peers --threads=2 sgemm") \
     X(GEMM_FIX, 1 << 19, products, "smaller products have their tiles looked up once", "peers linear") \
     X(GEMM_STACK, DYNC__SMALLER(512, 16384), bytes, "panels up to which no memory is asked for", "peers sgemm") \
     X(MM_FEW, 8, rows, "of bf16: so few are converted and b read as it is", "peers linear") \

@@ -1,22 +1,19 @@
 /* base/pool.c: the workers of parallel loops.
  *
- * A loop is split by index: of T threads, thread k runs parts k, k + T, k + 2T...; thread 0 is the
- * caller. Workers persist; an idle one watches its state word for some tens of microseconds, then
- * sleeps on its condition. One loop runs at a time: a second caller, and loops inside a part, run
- * alone. After fork the child has no workers and runs alone.
+ * Of T threads, each owns a T-th of a loop's parts, neighbours, so that it meets the same memory in
+ * every loop; thread 0 is the caller. It takes them from the front, one at a time, and when it has
+ * none left, those of others from the end: a thread whose processor something else holds is helped,
+ * and where nothing of that kind happens no word is written by two threads. Workers persist; an
+ * idle one watches its state word for some tens of microseconds, then sleeps on its condition. One
+ * loop runs at a time: a second caller, and loops inside a part, run alone. After fork the child
+ * has no workers and runs alone.
  *
  * state of a worker: IDLE (watching) -> SLEEPING (under its lock) -> JOB (the caller's) -> RUNNING
  * -> IDLE (the worker's own). The caller turns IDLE to JOB by compare-and-swap; where it finds
- * SLEEPING it takes the lock and signals. A worker that has not begun when the caller is through
- * with its own parts loses them to it (JOB -> IDLE), so that a loop never waits for a thread to
- * wake up. A worker sets IDLE before it counts itself out of the loop, so every worker of a
- * finished loop can take the next one.
- *
- * Whether loops of middling length (POOL_NEAR_NS to POOL_FAR_NS) gain by a second thread is a
- * question of the machine and of the moment: two processors may be halves of one core, another
- * program may hold one of them. So it is measured, for lengths of about the same (by octaves): some
- * loops run alone and as many shared, in an order of chance; the faster way is kept for the next
- * two thousand. */
+ * SLEEPING it takes the lock and signals. A worker that has not begun when no parts are left is let
+ * go (JOB -> IDLE), so that a loop never waits for a thread to wake up. A worker sets IDLE before
+ * it counts itself out of the loop, so every worker of a finished loop can take the next one.
+ * Whether a short loop is worth sharing: pool_trial.c. */
 #include "../dync.in.h"
 #include "base.h"
 DYNC__WARM
@@ -59,6 +56,7 @@ typedef struct dync__pool_job {
 
 typedef struct dync__pool_worker {
     int32_t state;
+    int32_t range;       /* parts before it in the loop that runs: dync__pool_range */
     int index;           /* thread number, from 1 */
     int32_t id;          /* the system's, 0: not begun */
     int32_t late;        /* loops in a row that were over before it began */
@@ -69,7 +67,6 @@ typedef struct dync__pool_worker {
     char apart[64]; /* the next worker's state is on another cache line */
 } dync__pool_worker;
 
-enum { DYNC__POOL_LENGTHS = 4 }; /* octaves from POOL_NEAR_NS on, each with its trial */
 static struct {
     int32_t busy;          /* a loop runs, or the workers are being made or ended */
     int32_t forked;        /* in a child: no workers, for good */
@@ -80,7 +77,8 @@ static struct {
     int n_workers, n_allocated;
     /* when a loop of middling length was last met with the workers asleep, in 1024 ns */
     uint32_t asked;
-    dync__pool_trial trial[DYNC__POOL_LENGTHS];
+    int32_t range; /* the caller's parts */
+    char apart[64];
 } dync__pool;
 
 static void dync__pool_after_fork(void)
@@ -113,48 +111,6 @@ DYNC__OFTEN DYNC__FN int dync__pool_threads(void)
 }
 
 /* ---- what sharing is worth ------------------------------------------------------------------- */
-
-static dync__pool_trial *dync__pool_trial_of(int32_t ns)
-{
-    int i = 0;
-    while (i + 1 < DYNC__POOL_LENGTHS && ns >= (2 * DYNC__POOL_NEAR_NS) << i) i++;
-    return &dync__pool.trial[i];
-}
-
-/* With busy held: is the loop on trial to run alone? Chance, so that loops which follow each other
- * in a pattern are tried both ways. */
-static bool dync__pool_tries_alone(dync__pool_trial *t)
-{
-    uint32_t x = t->chance ? t->chance : 2463534242u;
-    x ^= x << 13, x ^= x >> 17, x ^= x << 5;
-    t->chance = x;
-    return x >> 31;
-}
-
-/* Sorts, by insertion: there are few. */
-static float dync__pool_median(float *x, int n)
-{
-    for (int i = 1; i < n; i++)
-        for (int k = i; k > 0 && x[k] < x[k - 1]; k--) {
-            float y = x[k];
-            x[k] = x[k - 1];
-            x[k - 1] = y;
-        }
-    return (x[(n - 1) / 2] + x[n / 2]) / 2;
-}
-
-DYNC__FN void dync__pool_tried(dync__pool_trial *t, bool shared, int32_t expected, uint64_t took)
-{
-    int i = shared;
-    if (t->n[i] < DYNC__POOL_TRIALS) t->took[i][t->n[i]++] = (float)took / (float)expected;
-    if (t->n[0] < DYNC__POOL_TRIALS || t->n[1] < DYNC__POOL_TRIALS) return;
-    float alone = dync__pool_median(t->took[0], DYNC__POOL_TRIALS),
-          both = dync__pool_median(t->took[1], DYNC__POOL_TRIALS);
-    bool gains = both * 10 < alone * DYNC__POOL_TRIAL_GAIN;
-    t->n[0] = t->n[1] = 0;
-    DYNC__ATOMIC_STORE(&t->left, DYNC__POOL_TRIAL_NEXT);
-    DYNC__ATOMIC_STORE(&t->way, gains ? DYNC__POOL_SHARED : DYNC__POOL_ALONE);
-}
 
 /* Shorter loops run alone, longer ones wake workers that sleep. */
 static double dync__pool_near = DYNC__POOL_NEAR_NS, dync__pool_far = DYNC__POOL_FAR_NS;
@@ -196,13 +152,38 @@ DYNC__OFTEN DYNC__FN int dync__pool_worth(double ns)
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
+/* Parts [begin, end) in one word: both have 15 bits. */
+enum { DYNC__POOL_PARTS = 1 << 15 };
+static int32_t dync__pool_range(int begin, int end) { return end << 16 | begin; }
+
+static int32_t *dync__pool_range_of(int thread)
+{
+    return thread ? &dync__pool.worker[thread - 1].range : &dync__pool.range;
+}
+
+/* One part of a range: its thread takes the first, others the last. -1: there is none. Ranges of a
+ * loop only shrink, and nobody looks at them after its end. */
+static int dync__pool_take(int32_t *range, bool own)
+{
+    int32_t was = DYNC__ATOMIC_LOAD(range);
+    for (;;) {
+        int begin = was & (DYNC__POOL_PARTS - 1), end = was >> 16;
+        if (begin >= end) return -1;
+        if (DYNC__ATOMIC_CAS(range, &was, dync__pool_range(begin + own, end - !own)))
+            return own ? begin : end - 1;
+    }
+}
+
 static void dync__pool_parts(const dync__pool_job *job, int thread)
 {
     dync__reserve *own = dync__tls.reserve;
     dync__tls.in_pool = true;
     dync__tls.reserve = job->reserve;
-    for (int part = thread; part < job->n_parts; part += job->n_threads)
-        job->fn(job->user, part, job->n_parts);
+    for (int i = 0; i < job->n_threads; i++) {
+        int32_t *range = dync__pool_range_of((thread + i) % job->n_threads);
+        for (int part; (part = dync__pool_take(range, i == 0)) >= 0;)
+            job->fn(job->user, part, job->n_parts);
+    }
     dync__tls.in_pool = false;
     dync__tls.reserve = own;
 }
@@ -321,8 +302,7 @@ DYNC__FN void dync__pool_set_threads(int n)
     for (int round = 0; !alone && !DYNC__ATOMIC_CAS(&dync__pool.busy, &idle, 1); round++, idle = 0)
         dync__pause(round / 32);
     if (!alone) dync__pool_end_workers();
-    for (int i = 0; i < DYNC__POOL_LENGTHS && !alone; i++)
-        DYNC__ATOMIC_STORE(&dync__pool.trial[i].way, DYNC__POOL_TRIED);
+    if (!alone) dync__pool_try_again();
     DYNC__ATOMIC_STORE(&dync__pool.wanted, n < 0 ? 0 : DYNC__MIN(n, DYNC__POOL_MOST));
     DYNC__ATOMIC_STORE(&dync__pool.known, 0);
     if (!alone) DYNC__ATOMIC_STORE(&dync__pool.busy, 0);
@@ -355,6 +335,10 @@ static void dync__pool_share(void (*fn)(void *user, int part, int n_parts), void
     dync__pool_job job = {
         fn, user, n_parts, DYNC__MIN(n_parts, dync__pool.n_workers + 1), 0, dync__tls.reserve};
     job.left = job.n_threads - 1;
+    for (int i = 0; i < job.n_threads; i++)
+        DYNC__ATOMIC_STORE(dync__pool_range_of(i),
+                           dync__pool_range((int)((int64_t)n_parts * i / job.n_threads),
+                                            (int)((int64_t)n_parts * (i + 1) / job.n_threads)));
     for (int i = 0; i < job.n_threads - 1; i++) dync__pool_post(&dync__pool.worker[i], &job);
     dync__pool_parts(&job, 0);
     for (int i = job.n_threads - 2; i >= 0; i--) {
@@ -365,7 +349,6 @@ static void dync__pool_share(void (*fn)(void *user, int part, int n_parts), void
             continue;
         }
         if (++w->late % DYNC__POOL_LATE == 0) dync__pool_move(w);
-        dync__pool_parts(&job, i + 1);
         (void)DYNC__ATOMIC_DEC(&job.left);
     }
     dync__pool_join(&job);
@@ -375,8 +358,8 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
 {
     int32_t idle = 0, expected = dync__tls.pool_ns;
     dync__tls.pool_ns = 0;
-    if (n_parts <= 1 || dync__tls.in_pool || dync__pool_threads() == 1 ||
-        !DYNC__ATOMIC_CAS(&dync__pool.busy, &idle, 1)) {
+    if (n_parts <= 1 || n_parts >= DYNC__POOL_PARTS || dync__tls.in_pool ||
+        dync__pool_threads() == 1 || !DYNC__ATOMIC_CAS(&dync__pool.busy, &idle, 1)) {
         dync__pool_alone(fn, user, n_parts);
         return;
     }

@@ -249,12 +249,36 @@ DYNC__FN bool dync__gen_is_same(const dync__gen *g, const dync__gen_stream *s)
     return g->single || s->lane == DYNC__GL_SAME;
 }
 
+/* The same where a table is one vector of 32 bytes: half of the result from each. */
+static void dync__gen_pick_halves(dync__gen *g, int dtype, int r)
+{
+    int type = dync__dtype_info(dtype)->compute, words = dync__gen_type_wide(type) ? 2 : 1;
+    dync__vt v = dync__gen_vt(g, type);
+    int low = dync__gen_temp(g), high = dync__gen_temp(g);
+    for (int half = 0; half < 2; half++) {
+        int to = half ? high : low;
+        int32_t index[16] = {0};
+        for (int l = 0; l < g->V / 2 * words; l++)
+            index[l] = (l / words * 2 + half) * words + l % words;
+        if (half)
+            dync__gen_widen(g, dtype, r,
+                            dync__a_mem(DYNC__G_T0, (g->V - 1) * dync__dtype_info(dtype)->bytes));
+        DYNC__A(&g->a, LOAD, .v = v, .to = to, .y = dync__a_constant64(&g->a, index));
+        DYNC__A(&g->a, PICK, .v = v, .to = to, .z = to, .y = dync__a_reg(r));
+    }
+    DYNC__A(&g->a, JOIN, .v = v, .to = r, .x = low, .y = dync__a_reg(high), .n = 1);
+}
+
 /* Every second lane of r and of the vector in memory that starts with r's last element. */
 static void dync__gen_pick_second(dync__gen *g, int dtype, int r)
 {
     int type = dync__dtype_info(dtype)->compute, words = dync__gen_type_wide(type) ? 2 : 1;
     dync__vt v = dync__gen_vt(g, type);
     int32_t index[16] = {0};
+    if (g->a.t->n_masks == 0) {
+        dync__gen_pick_halves(g, dtype, r);
+        return;
+    }
     for (int l = 0; l < g->V * words; l++) {
         int from = l / words * 2;
         index[l] = (from < g->V ? from : from + 1) * words + l % words;

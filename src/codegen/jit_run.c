@@ -152,21 +152,15 @@ typedef struct dync__jit_split {
     int n;                       /* parts */
 } dync__jit_split;
 
-/* Neighbouring parts by one thread: what the processor prefetches is read by the core that
- * prefetched it. */
-static void dync__jit_split_part(void *user, int thread, int n_threads)
+static void dync__jit_split_part(void *user, int part, int n_parts)
 {
     dync__jit_split *s = user;
     const dync__jit *jit = s->jit;
-    for (int part = (int)((int64_t)s->n * thread / n_threads),
-             end = (int)((int64_t)s->n * (thread + 1) / n_threads);
-         part < end; part++) {
-        dync__jit_segment segment = {
-            s->segment, s->memory, s->memory + (size_t)(part + 1) * (size_t)jit->slot_bytes,
-            s->keep,    0,         0};
-        dync__jit_piece(jit, s->buffers, s->rng, s->row, s->row + 1, part * s->lanes,
-                        part + 1 == s->n ? jit->lanes : (part + 1) * s->lanes, &segment);
-    }
+    dync__jit_segment segment = {
+        s->segment, s->memory, s->memory + (size_t)(part + 1) * (size_t)jit->slot_bytes,
+        s->keep,    0,         0};
+    dync__jit_piece(jit, s->buffers, s->rng, s->row, s->row + 1, part * s->lanes,
+                    part + 1 == n_parts ? jit->lanes : (part + 1) * s->lanes, &segment);
 }
 
 /* Slot `into` takes in slot `from`, of a later part whose lanes begin at `first`; then lane 0 goes
@@ -237,7 +231,7 @@ static void dync__jit_gather(const dync__jit_split *s, const dync__jit_reduce *r
  * at least 16384 lanes, at most 64 of them. How the lanes are cut does not depend on the
  * threads. */
 static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffers,
-                                       const uint64_t rng[2], int threads)
+                                       const uint64_t rng[2])
 {
     int64_t lanes = 16384;
     while (jit->lanes > lanes * 64) lanes *= 2;
@@ -253,7 +247,7 @@ static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffer
                 dync__jit_piece(jit, buffers, rng, s.row, s.row + 1, 0, jit->lanes, &row);
                 continue;
             }
-            dync__pool_run(dync__jit_split_part, &s, DYNC__MIN(n, threads));
+            dync__pool_run(dync__jit_split_part, &s, n);
             for (int i = 0; i < jit->n_reduces; i++)
                 if (jit->reduce[i].phase == s.segment / 2) dync__jit_gather(&s, &jit->reduce[i], n);
         }
@@ -300,9 +294,11 @@ DYNC__OFTEN DYNC__FN dync_status dync__jit_run(const dync__code *c, void *const 
         int64_t units = jit->blocks    ? dync__jit_n_blocks(jit, jit->rows)
                         : job.by_lanes ? (jit->lanes + 63) / 64
                                        : jit->rows;
-        if (jit->split && units < threads) return dync__jit_split_run(jit, buffers, rng, threads);
+        if (jit->split && units < threads) return dync__jit_split_run(jit, buffers, rng);
         if (units >= 2) {
-            dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
+            int64_t most = job.by_lanes ? DYNC__MAX(threads, jit->lanes / DYNC__JIT_STRIP) : units;
+            dync__pool_run(dync__jit_job_part, &job,
+                           dync__pool_pieces(threads, c->ns, DYNC__MIN(most, units)));
             return job.status;
         }
     }

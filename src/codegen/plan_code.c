@@ -195,7 +195,7 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
         int mode = j->b->k->buf.at[buf].mode;
         if (mode != (DYNC__BUF_IN | DYNC__BUF_OUT) && dync__sz_eq(stride, -1))
             s.lane = DYNC__GL_BACK;
-        if (picks && mode == DYNC__BUF_IN && dync__sz_eq(stride, 2)) s.lane = DYNC__GL_TWO;
+        if (mode == DYNC__BUF_IN && dync__sz_eq(stride, 2)) s.lane = DYNC__GL_TWO;
         for (int by = 2; by <= 4 && picks && bytes >= 4 && mode == DYNC__BUF_OUT; by++)
             if (dync__sz_eq(stride, by)) s.lane = (uint8_t)(DYNC__GL_TWO + by - 2);
     }
@@ -434,6 +434,18 @@ static void dync__jb_find_leads(const dync__jb *j)
     }
 }
 
+/* Without two tables to pick from, every other element is taken from vectors of 32 bytes only. */
+static void dync__jb_halves(dync__jb *j)
+{
+    dync__gen *g = j->g;
+    for (int s = 0; s < g->stream.n && g->a.t->n_masks == 0; s++) {
+        dync__gen_stream *st = &g->stream.at[s];
+        if (st->kind != DYNC__GS_MEM || st->lane != DYNC__GL_TWO) continue;
+        int compute = dync__dtype_info(j->b->k->buf.at[st->buf].dtype)->compute;
+        if (g->V * dync__dtype_info(compute)->bytes != 32) st->lane = DYNC__GL_STRIDED;
+    }
+}
+
 /* Lanes and the width of vectors. */
 DYNC__FN void dync__jb_width(dync__jb *j)
 {
@@ -445,6 +457,7 @@ DYNC__FN void dync__jb_width(dync__jb *j)
                    dync__lp_inst(j->b, i)->prim != DYNC__P_const_ && !g->leads[i];
     g->V = g->a.t->vector_bytes / (g->wide ? 8 : 4);
     g->n_regs = g->a.t->n_vectors;
+    dync__jb_halves(j);
     g->U = !dync__sz_lt(g->V, j->lanes)       ? 1
            : !dync__sz_lt(2 * g->V, j->lanes) ? 2
                                               : DYNC__GEN_UNROLL;

@@ -220,11 +220,12 @@ static dync_status dync__att_run(const dync__att *a, bool grad)
 {
     dync__att_job job = {a, DYNC_OK};
     int64_t n = a->units * (grad ? 1 : a->q_blocks);
-    int threads =
-        (int)DYNC__MIN(n, dync__pool_worth((double)a->units * (double)a->L * (double)a->S *
-                                           (double)(a->E + a->V) / DYNC__MACS_PER_NS));
+    double ns = (double)a->units * (double)a->L * (double)a->S * (double)(a->E + a->V) /
+                DYNC__MACS_PER_NS;
+    int threads = (int)DYNC__MIN(n, dync__pool_worth(ns));
     if (threads > 1)
-        dync__pool_run(grad ? dync__att_backward_part : dync__att_forward_part, &job, threads);
+        dync__pool_run(grad ? dync__att_backward_part : dync__att_forward_part, &job,
+                       dync__pool_pieces(threads, ns, n));
     else
         dync__att_part(&job, grad, 0, 1);
     return job.status;

@@ -108,7 +108,9 @@ DYNC__RARE DYNC__FN dync_status dync__cj_run_weight(const dync__cj *v, const flo
     size_t w_bytes = (size_t)(v->groups * v->ocb * v->icb * v->outer * v->all * v->V) *
                      sizeof(float);
     char *memory = dync__alloc_data(x_bytes + y_bytes + w_bytes);
-    int threads = dync__pool_worth(dync__cj_multiplications(v) / DYNC__MACS_PER_NS);
+    double ns = dync__cj_multiplications(v) / DYNC__MACS_PER_NS;
+    int64_t units = v->groups * ((v->ocb + v->B[0] - 1) / v->B[0]) * v->icb;
+    int threads = dync__pool_worth(ns);
     if (!memory) return DYNC_ERR_MEMORY;
     dync__cj_work w = {.v = v,
                        .x = (float *)(void *)memory,
@@ -120,7 +122,8 @@ DYNC__RARE DYNC__FN dync_status dync__cj_run_weight(const dync__cj *v, const flo
         w.weight = gy + n * v->s.o * v->oh * v->ow;
         if (threads > 1) {
             dync__pool_run(dync__cj_weight_in, &w, threads);
-            dync__pool_run(dync__cj_weight_part, &w, threads);
+            dync__pool_run(dync__cj_weight_part, &w,
+                           dync__pool_pieces(threads, ns / (double)v->s.n, units));
         } else {
             dync__cj_weight_in(&w, 0, 1);
             dync__cj_weight_part(&w, 0, 1);

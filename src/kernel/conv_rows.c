@@ -146,7 +146,8 @@ DYNC__RARE static dync_status dync__conv_run(dync__conv *v)
     if (dync__conv_is_pixels(v) && !v->gw)
         dync__conv_pixels(v);
     else if (apart && threads > 1)
-        dync__pool_run(dync__conv_part, v, threads);
+        dync__pool_run(dync__conv_part, v,
+                       dync__pool_pieces(threads, work / DYNC__MACS_PER_NS, jobs));
     else
         dync__conv_part(v, 0, 1);
     DYNC__TRY(dync__conv_status(v));

@@ -214,7 +214,8 @@ DYNC__FN dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
                        .index = d->index,
                        .split = 1,
                        .data = d};
-    int threads = dync__pool_worth(dync__cj_multiplications(v) / DYNC__MACS_PER_NS);
+    double ns = dync__cj_multiplications(v) / DYNC__MACS_PER_NS;
+    int threads = dync__pool_worth(ns);
     dync__packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
     float *padded = forward ? dync__alloc_data(bytes) : NULL;
     if ((d->weight && !packed) || (forward && !padded)) {
@@ -241,7 +242,7 @@ DYNC__FN dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
                             (threads + dync__cj_jobs(&w) - 1) / dync__cj_jobs(&w));
     threads = (int)DYNC__MIN(threads, dync__cj_jobs(&w));
     if (threads > 1)
-        dync__pool_run(dync__cj_part, &w, threads);
+        dync__pool_run(dync__cj_part, &w, dync__pool_pieces(threads, ns, dync__cj_jobs(&w)));
     else
         dync__cj_part(&w, 0, 1);
     dync__packed_put(packed);

@@ -101,13 +101,14 @@ static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const 
     }
 }
 
-/* Can tiles read a where it lies? Not many rows of it whose distance puts them into the same sets
- * of the cache. */
+/* Can tiles read a where it lies? Not many rows or steps of it whose distance puts them into the
+ * same sets of the cache. */
 static bool dync__gemm_a_lies(const dync__gemm *g)
 {
-    return g->a_row == 1 ||
-           (g->a_col == 1 && (g->m < DYNC__GEMM_A_FEW || g->k <= DYNC__GEMM_A_LIES ||
-                              g->a_row * dync__gt_bytes(g->type) % DYNC__GEMM_A_SET != 0));
+    int64_t step = g->a_row == 1 ? g->a_col : g->a_row;
+    return (g->a_row == 1 || g->a_col == 1) &&
+           (g->m < DYNC__GEMM_A_FEW || g->k <= DYNC__GEMM_A_LIES ||
+            step * dync__gt_bytes(g->type) % DYNC__GEMM_A_SET != 0);
 }
 
 /* What follows the sums of k steps from p on: d, or what c holds by then, is added, and after
@@ -460,6 +461,17 @@ static void dync__gemm_part(void *user, int part, int n_parts)
     dync__gemm_follow(&g);
 }
 
+/* Parts that threads may take: of whole tiles. Where each part packs an operand that all of them
+ * read, parts are large. */
+static int64_t dync__gemm_parts(const dync__gemm *g, bool rows)
+{
+    int64_t all = rows ? g->m : g->n, unit = rows ? DYNC__GEMM_ROWS : dync__gemm_panel(g->type);
+    bool again = g->path >= DYNC__GEMM_BLOCKS
+                     ? !rows || !g->packed
+                     : g->path == DYNC__GEMM_DIRECT && !rows && !dync__gemm_a_lies(g);
+    return all / (again ? DYNC__MAX(unit, DYNC__GEMM_SHARE) : unit);
+}
+
 DYNC__RARE static void dync__gemm_swap(int64_t *a, int64_t *b)
 {
     int64_t t = *a;
@@ -542,12 +554,11 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     g->followed = g->after.flags[0] != 0;
     if (g->followed) g->done = NULL;
     if (g->path == DYNC__GEMM_PLAIN && dync__gemm_aside(g)) return false;
-    int threads =
-        (split.rows ? g->m : g->n) > DYNC__GEMM_ROWS
-            ? dync__pool_worth(work / (DYNC__GEMM_VECTORS_PER_NS * dync__gt_lanes(g->type, 0)))
-            : 1;
+    double ns = work / (DYNC__GEMM_VECTORS_PER_NS * dync__gt_lanes(g->type, 0));
+    int threads = (split.rows ? g->m : g->n) > DYNC__GEMM_ROWS ? dync__pool_worth(ns) : 1;
     if (threads > 1) {
-        dync__pool_run(dync__gemm_part, &split, threads);
+        int64_t parts = DYNC__MAX(threads, dync__gemm_parts(g, split.rows));
+        dync__pool_run(dync__gemm_part, &split, dync__pool_pieces(threads, ns, parts));
         return g->done && split.rows;
     }
     dync__gemm_follow(g);

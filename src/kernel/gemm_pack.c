@@ -4,6 +4,31 @@
 #include "gemm.h"
 DYNC__BESIDE_JIT
 
+/* k rows of n bytes, 8 to 64, by two moves each, which overlap. */
+static void dync__gemm_pack_short(char *to, int64_t to_step, const char *from, int64_t from_step,
+                                  int64_t k, int64_t n)
+{
+    char x[64];
+#define DYNC__GEMM_MOVES(most)                                            \
+    for (; n >= (most) && k > 0; k--, to += to_step, from += from_step) { \
+        memcpy(x, from, (most));                                          \
+        memcpy(x + 32, from + n - (most), (most));                        \
+        memcpy(to, x, (most));                                            \
+        memcpy(to + n - (most), x + 32, (most));                          \
+    }
+    DYNC__GEMM_MOVES(32)
+    DYNC__GEMM_MOVES(16)
+    DYNC__GEMM_MOVES(8)
+#undef DYNC__GEMM_MOVES
+}
+
+/* Is a part of a vector slow to store? */
+static bool dync__gemm_short(int64_t bytes)
+{
+    const dync__target *t = dync__target_now();
+    return t && !t->n_masks && bytes >= 8 && bytes <= 64 && bytes % t->vector_bytes;
+}
+
 DYNC__FN void dync__gemm_pack_rows(int type, void *to_, int64_t to_step, const void *from_,
                                    int64_t lines, int64_t line_step, int64_t k, int64_t k_step)
 {
@@ -13,6 +38,10 @@ DYNC__FN void dync__gemm_pack_rows(int type, void *to_, int64_t to_step, const v
     if (type > DYNC__GT_F64) type = DYNC__GT_F32; /* pairs and fours move as words */
     if (k_step == bytes && line_step != bytes) {
         dync__gt_swap(to, to_step, from, line_step, lines, k, (int)bytes, false, NULL);
+        return;
+    }
+    if (line_step == bytes && dync__gemm_short(lines * bytes)) {
+        dync__gemm_pack_short(to, to_step, from, k_step, k, lines * bytes);
         return;
     }
     while (line_step == bytes && lines > 0 && k > 0) {

@@ -660,13 +660,13 @@ DYNC__RARE static void dync__mm_part(void *user, int part, int n_parts)
 static dync_status dync__mm_run(dync__mm *g)
 {
     bool alone = g->call->scratch_bytes > 0; /* products share it */
-    double work = (double)g->batches * (double)g->m * (double)g->n * (double)g->k;
-    int threads = alone || g->batches < 4 ? 1 : dync__pool_worth(work / DYNC__MACS_PER_NS);
+    double ns = (double)g->batches * (double)g->m * (double)g->n * (double)g->k / DYNC__MACS_PER_NS;
+    int threads = alone || g->batches < 4 ? 1 : dync__pool_worth(ns);
     dync__packed *panels = g->call->state ? dync__mm_panels_get(g) : NULL;
     if (panels) g->packed = panels->at;
     g->panels = dync__mm_keeps(g);
     if (threads > 1 && g->batches >= 2 * threads)
-        dync__pool_run(dync__mm_part, g, threads);
+        dync__pool_run(dync__mm_part, g, dync__pool_pieces(threads, ns, g->batches));
     else
         dync__mm_part(g, 0, 1);
     dync__packed_put(panels);

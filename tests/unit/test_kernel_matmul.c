@@ -231,6 +231,54 @@ TEST(gemm_with_packed_b_and_addends)
     dync__pool_set_threads(0);
 }
 
+/* An a that is dense along its rows is packed where its steps fall into few sets of the cache: the
+ * bits are those of the same a with steps a little further apart, which is read where it lies. */
+static void crowded(int type, int64_t m, int64_t n, int64_t k)
+{
+    int64_t bytes = dync__gt_bytes(type), step[2] = {DYNC__GEMM_A_SET / bytes, 0};
+    while (step[0] < m) step[0] += DYNC__GEMM_A_SET / bytes;
+    step[1] = step[0] + test_random_int(1, 3);
+    int dtype = type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
+    char *b = malloc((size_t)(k * n * bytes)), *c[2];
+    guarded a[2];
+    for (int i = 0; i < 2; i++) {
+        a[i] = guarded_new((size_t)(((k - 1) * step[i] + m) * bytes));
+        c[i] = malloc((size_t)(m * n * bytes));
+    }
+    for (int64_t i = 0; i < k * n; i++)
+        dync__store_f64(b + i * bytes, dtype, test_random_real(-1, 1));
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t r = 0; r < m; r++) {
+            double x = test_random_real(-1, 1);
+            for (int i = 0; i < 2; i++)
+                dync__store_f64((char *)a[i].data + (p * step[i] + r) * bytes, dtype, x);
+        }
+    for (int i = 0; i < 2; i++)
+        dync__gemm_run(&(dync__gemm){.type = type,
+                                     .m = m,
+                                     .n = n,
+                                     .k = k,
+                                     .a = (char *)a[i].data,
+                                     .b = b,
+                                     .c = c[i],
+                                     .a_row = 1,
+                                     .a_col = step[i],
+                                     .b_row = n,
+                                     .b_col = 1,
+                                     .c_row = n,
+                                     .c_col = 1});
+    if (!EXPECT(memcmp(c[0], c[1], (size_t)(m * n * bytes)) == 0))
+        printf("    type %d, m %d n %d k %d\n", type, (int)m, (int)n, (int)k);
+    for (int i = 0; i < 2; i++) guarded_free(a[i]), free(c[i]);
+    free(b);
+}
+TEST(crowded_steps_are_packed_to_the_same_bits)
+{
+    for (int i = 0; i < test_count(60); i++)
+        crowded(i % 3 ? DYNC__GT_F32 : DYNC__GT_F64, test_random_int(8, 60),
+                test_random_int(17, 70), test_random_int(DYNC__GEMM_A_LIES - 3, 300));
+}
+
 /* ---- what follows the sums ------------------------------------------------------------------- */
 
 /* The sums of few rows are those of panels, bit by bit, whether b is read where it lies or packed.
