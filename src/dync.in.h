@@ -629,4 +629,10 @@ DYNC__LEVELS_END
 #undef DYNC_OP
 #define DYNC_HERE DYNC__HERE
 #define DYNC_OP(f, p, op, ...) p(&op##_row, __VA_ARGS__, DYNC_HERE)
+#undef DYNC_OP_DIMS
+#undef DYNC_D_OF
+#undef DYNC_OP_TWO
+#define DYNC_OP_DIMS(f, p, op, ...) DYNC_OP(f, p, op, __VA_ARGS__)
+#define DYNC_D_OF(x, what) DYNC_D(x, what)
+#define DYNC_OP_TWO(f, p, op, x, y) DYNC_SEQ2(f, p, op, DYNC_V(x), DYNC_V(y))
 #endif

@@ -43,7 +43,7 @@ static const param_type types[] = {
     {"int64",    "int64_t ",         "%s",         "dync__arg_i(%s)"},
     {"float",    "double ",          "%s",         "dync__arg_f(%s)"},
     {"bool",     "bool ",            "%s",         "dync__arg_b(%s)"},
-    {"Dims",     "dync_dims ",       "DYNC_D(%s, \"@: %s\")", "dync__arg_dims(%s.n, %s.d)"},
+    {"Dims",     "dync_dims ",       "DYNC_D(%s, \"@: %s\")", "dync__arg_dims(%s->n, %s->d)"},
     {"Dtype",    "dync_dtype ",      "%s",         "dync__arg_dtype((int)%s)"},
     {"Device",   "dync_device ",     "%s",         "dync__arg_device((int)%s)"},
     {"str",      "const char *",     "%s",         "dync__arg_s(%s)"},
@@ -249,14 +249,36 @@ static signature *find_signature(const op_row *row)
     return &signatures[n_signatures++];
 }
 
-static void print_packer_head(const op_row *row)
+static bool is_dims(const param *p) { return strcmp(p->type->schema, "Dims") == 0; }
+
+static bool has_dims(const param *p, int n)
 {
-    param p[MAX_PARAMS];
-    int n = parse_schema(row, p);
-    for (int i = 0; i < n; i++) snprintf(p[i].name, sizeof p[i].name, "x%d", i);
-    put("%sdync__op_%s(const dync__row *op, ", result_type(row), find_signature(row)->word);
+    for (int i = 0; i < n; i++)
+        if (is_dims(&p[i])) return true;
+    return false;
+}
+
+/* What the function of a signature takes: (const dync__row *op, ..., dync_loc at). by_address: of
+ * the one that is called inside the library, with dims as pointers; at NULL: the thread's place. */
+static void print_packer_params(const param *p, int n, bool by_address)
+{
+    put("(const dync__row *op, ");
+    if (by_address) {
+        for (int i = 0; i < n; i++)
+            put("%s%s, ", is_dims(&p[i]) ? "const dync_dims *" : p[i].type->c, p[i].name);
+        put("const dync_loc *at)");
+        return;
+    }
     print_params(p, n, 1);
     put(")");
+}
+
+/* Its parameters are x0, x1, ... */
+static int packer_params(const op_row *row, param *p)
+{
+    int n = parse_schema(row, p);
+    for (int i = 0; i < n; i++) snprintf(p[i].name, sizeof p[i].name, "x%d", i);
+    return n;
 }
 
 /* ---- src/api/ops.h --------------------------------------------------------------------------- */
@@ -303,14 +325,22 @@ static void print_api(const op_row *row)
     } else
         put("#define dync_%s(", row->name);
     int k = ordered_operands(p, n);
-    if (k > 1)
+    const char *word = find_signature(row)->word;
+    bool two = strcmp(word, "1VV") == 0, dims = k < 2 && has_dims(p, n);
+    if (two)
+        put(")\v    DYNC_OP_TWO");
+    else if (k > 1)
         put(")\v    DYNC_SEQ%d%s", k == 3 && n > 3 ? 3 : 2, n > 2 ? "_AND" : "");
     else
-        put(")\v    DYNC_OP");
-    put("(dync_%s, dync__op_%s, DYNC__OP_%s", row->name, find_signature(row)->word, row->name);
+        put(")\v    DYNC_OP%s", dims ? "_DIMS" : "");
+    put("(dync_%s, dync__op_%s, DYNC__OP_%s", row->name, word, row->name);
     for (int i = 0; i < n; i++) {
+        const char *pass = p[i].type->pass;
         put(", ");
-        print_form(p[i].type->pass, p[i].name, row->name);
+        print_form(two                      ? "%s"
+                   : dims && is_dims(&p[i]) ? "DYNC_D_OF(%s, \"@: %s\")"
+                                            : pass,
+                   p[i].name, row->name);
     }
     put(")\n");
 }
@@ -339,8 +369,15 @@ static void print_packer_heads(void)
 {
     for (int i = 0; i < (int)N_ROWS; i++) {
         if (!is_public(&rows[i]) || find_signature(&rows[i])->first != &rows[i]) continue;
-        put("DYNC_API ");
-        print_packer_head(&rows[i]);
+        const char *result = result_type(&rows[i]), *word = find_signature(&rows[i])->word;
+        param p[MAX_PARAMS];
+        int n = packer_params(&rows[i], p);
+        put("DYNC_API %sdync__op_%s", result, word);
+        print_packer_params(p, n, false);
+        put(";\n");
+        if (!has_dims(p, n)) continue;
+        put("DYNC_API %sdync__op_%s_of", result, word);
+        print_packer_params(p, n, true);
         put(";\n");
     }
 }
@@ -376,7 +413,7 @@ static void print_entry_rest(const op_row *row, const param *p, int n)
     put("%s, %s, (", find_signature(row)->word, result_type(row));
     print_params(p, n, 0);
     put(")");
-    for (int i = 0; i < n; i++) put(", %s", p[i].name);
+    for (int i = 0; i < n; i++) put(", %s%s", is_dims(&p[i]) ? "&" : "", p[i].name);
     put(")\n");
 }
 
@@ -384,21 +421,28 @@ static void print_entry_rest(const op_row *row, const param *p, int n)
 static void print_packer(const op_row *row, bool several)
 {
     param p[MAX_PARAMS];
-    int n = parse_schema(row, p);
-    const char *word = find_signature(row)->word;
-    for (int i = 0; i < n; i++) snprintf(p[i].name, sizeof p[i].name, "x%d", i);
-    put("\nDYNC__PACKER(%s, %s, %s, (const dync__row *op, ", word, result_type(row),
+    int n = packer_params(row, p);
+    const char *word = find_signature(row)->word, *kind = has_dims(p, n) ? "_DIMS" : "";
+    put("\nDYNC__PACKER%s(%s, %s, %s, ", kind, word, result_type(row),
         row->nout > 1 ? "dync__op_call_list" : "dync__op_call");
-    print_params(p, n, 1);
-    put("),\n    ");
+    print_packer_params(p, n, false);
+    if (*kind) {
+        put(",\n    ");
+        print_packer_params(p, n, true);
+        put(", (op");
+        for (int i = 0; i < n; i++) put(", %s%s", is_dims(&p[i]) ? "&" : "", p[i].name);
+        put(", &at)");
+    }
+    put(",\n    ");
     for (int i = 0; i < n; i++) {
         print_form(p[i].type->pack, p[i].name, row->name);
         put(i + 1 < n ? ", " : ")\n");
     }
     if (several)
-        put("#define DYNC__ENTRY_%s(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, ", word);
+        put("#define DYNC__ENTRY_%s(name) DYNC__ENTRY%s(dync_##name, DYNC__OP_##name, ", word,
+            kind);
     else
-        put("DYNC__ENTRY(dync_%s, DYNC__OP_%s, ", row->name, row->name);
+        put("DYNC__ENTRY%s(dync_%s, DYNC__OP_%s, ", kind, row->name, row->name);
     print_entry_rest(row, p, n);
 }
 
@@ -440,7 +484,20 @@ static const char entries_head[] =
     "    }\n"
     "#define DYNC__ENTRY(name, op, sig, result, params, ...) \\\n"
     "    DYNC_API result (name) params { return dync__op_##sig(&op##_row, "
-    "__VA_ARGS__, dync__tls.at); }\n";
+    "__VA_ARGS__, dync__tls.at); }\n"
+    "/* The same where there are dims: as pointers inside the library, where `at` NULL is the "
+    "thread's place. */\n"
+    "#define DYNC__PACKER_DIMS(sig, result, call, params, of_params, handed, ...) \\\n"
+    "    DYNC_API result dync__op_##sig##_of of_params \\\n"
+    "    { \\\n"
+    "        dync__arg args[] = {__VA_ARGS__}; \\\n"
+    "        return (call)(dync__op_use(op), DYNC__COUNT_OF(args), args, at ? *at : "
+    "dync__tls.at); \\\n"
+    "    } \\\n"
+    "    DYNC_API result dync__op_##sig params { return dync__op_##sig##_of handed; }\n"
+    "#define DYNC__ENTRY_DIMS(name, op, sig, result, params, ...) \\\n"
+    "    DYNC_API result (name) params { return dync__op_##sig##_of(&op##_row, "
+    "__VA_ARGS__, NULL); }\n";
 
 int main(int argc, char **argv)
 {

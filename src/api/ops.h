@@ -408,6 +408,8 @@ DYNC_API dync_tensor *dync__op_1llye(const dync__row *op, int64_t x0, int64_t x1
     dync_device x3, dync_loc at);
 DYNC_API dync_tensor *dync__op_1Tdb(const dync__row *op, dync_tensor *x0, dync_dims x1, bool x2,
     dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tdb_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,
+    bool x2, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1Tib(const dync__row *op, dync_tensor *x0, int x1, bool x2,
     dync_loc at);
 DYNC_API dync_tensor *dync__op_1Ti(const dync__row *op, dync_tensor *x0, int x1, dync_loc at);
@@ -415,13 +417,19 @@ DYNC_API dync_value dync__op_nTib(const dync__row *op, dync_tensor *x0, int x1, 
     dync_loc at);
 DYNC_API dync_tensor *dync__op_1TVdb(const dync__row *op, dync_tensor *x0, dync_value x1,
     dync_dims x2, bool x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TVdb_of(const dync__row *op, dync_tensor *x0, dync_value x1,
+    const dync_dims *x2, bool x3, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1Tdib(const dync__row *op, dync_tensor *x0, dync_dims x1, int x2,
     bool x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tdib_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,
+    int x2, bool x3, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1TT(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTO(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_tensor *x2, dync_loc at);
 DYNC_API dync_tensor *dync__op_1Td(const dync__row *op, dync_tensor *x0, dync_dims x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Td_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,
+    const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1TTffb(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     double x2, double x3, bool x4, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TVVV(const dync__row *op, dync_tensor *x0, dync_value x1,
@@ -433,35 +441,57 @@ DYNC_API dync_tensor *dync__op_1TVif(const dync__row *op, dync_tensor *x0, dync_
 DYNC_API dync_tensor *dync__op_1sL(const dync__row *op, const char *x0, dync_value x1, dync_loc at);
 DYNC_API dync_tensor *dync__op_1Tdddbb(const dync__row *op, dync_tensor *x0, dync_dims x1,
     dync_dims x2, dync_dims x3, bool x4, bool x5, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tdddbb_of(const dync__row *op, dync_tensor *x0,
+    const dync_dims *x1, const dync_dims *x2, const dync_dims *x3, bool x4, bool x5,
+    const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1TOOOObff(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6, double x7, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTOdddi(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTOdddi_of(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, const dync_dims *x3, const dync_dims *x4, const dync_dims *x5, int x6,
+    const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1Tfb(const dync__row *op, dync_tensor *x0, double x1, bool x2,
     dync_loc at);
 DYNC_API dync_tensor *dync__op_1TdOOf(const dync__row *op, dync_tensor *x0, dync_dims x1,
     dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TdOOf_of(const dync__row *op, dync_tensor *x0,
+    const dync_dims *x1, dync_tensor *x2, dync_tensor *x3, double x4, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1Tddddb(const dync__row *op, dync_tensor *x0, dync_dims x1,
     dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tddddb_of(const dync__row *op, dync_tensor *x0,
+    const dync_dims *x1, const dync_dims *x2, const dync_dims *x3, const dync_dims *x4, bool x5,
+    const dync_loc *at);
 DYNC_API dync_value dync__op_nTddddb(const dync__row *op, dync_tensor *x0, dync_dims x1,
     dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at);
+DYNC_API dync_value dync__op_nTddddb_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,
+    const dync_dims *x2, const dync_dims *x3, const dync_dims *x4, bool x5, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1Tl(const dync__row *op, dync_tensor *x0, int64_t x1, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TfV(const dync__row *op, dync_tensor *x0, double x1,
     dync_value x2, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTOdddid(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_dims x7, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTOdddid_of(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, const dync_dims *x3, const dync_dims *x4, const dync_dims *x5, int x6,
+    const dync_dims *x7, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1TlOOf(const dync__row *op, dync_tensor *x0, int64_t x1,
     dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TOOf(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_tensor *x2, double x3, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TdOV(const dync__row *op, dync_tensor *x0, dync_dims x1,
     dync_tensor *x2, dync_value x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TdOV_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,
+    dync_tensor *x2, dync_value x3, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1TTTOfbV(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_tensor *x2, dync_tensor *x3, double x4, bool x5, dync_value x6, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TdV(const dync__row *op, dync_tensor *x0, dync_dims x1,
     dync_value x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TdV_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,
+    dync_value x2, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1Tdd(const dync__row *op, dync_tensor *x0, dync_dims x1,
     dync_dims x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tdd_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,
+    const dync_dims *x2, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1Till(const dync__row *op, dync_tensor *x0, int x1, int64_t x2,
     int64_t x3, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTf(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
@@ -470,6 +500,8 @@ DYNC_API dync_tensor *dync__op_1TTb(const dync__row *op, dync_tensor *x0, dync_t
     bool x2, dync_loc at);
 DYNC_API dync_tensor *dync__op_1Tddl(const dync__row *op, dync_tensor *x0, dync_dims x1,
     dync_dims x2, int64_t x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tddl_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,
+    const dync_dims *x2, int64_t x3, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1Tiii(const dync__row *op, dync_tensor *x0, int x1, int x2, int x3,
     dync_loc at);
 DYNC_API dync_tensor *dync__op_1Tii(const dync__row *op, dync_tensor *x0, int x1, int x2,
@@ -480,6 +512,8 @@ DYNC_API dync_tensor *dync__op_1Tilll(const dync__row *op, dync_tensor *x0, int 
     int64_t x3, int64_t x4, dync_loc at);
 DYNC_API dync_tensor *dync__op_1Tid(const dync__row *op, dync_tensor *x0, int x1, dync_dims x2,
     dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tid_of(const dync__row *op, dync_tensor *x0, int x1,
+    const dync_dims *x2, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1Li(const dync__row *op, dync_value x0, int x1, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TiT(const dync__row *op, dync_tensor *x0, int x1, dync_tensor *x2,
     dync_loc at);
@@ -492,162 +526,151 @@ DYNC_API dync_tensor *(dync_add)(dync_value self, dync_value other);
 #define dync_add(...) \
     DYNC_TAKES_2(DYNC_add, DYNC_OTHER_T, __VA_ARGS__)("dync_add takes 2 arguments: self, other", \
     __VA_ARGS__)
-#define DYNC_add(text_, self, other) \
-    DYNC_SEQ2(dync_add, dync__op_1VV, DYNC__OP_add, DYNC_V(self), DYNC_V(other))
+#define DYNC_add(text_, self, other) DYNC_OP_TWO(dync_add, dync__op_1VV, DYNC__OP_add, self, other)
 /* dync_atan2: the angle of the point (other, self), in (-pi, pi]. */
 DYNC_API dync_tensor *(dync_atan2)(dync_value self, dync_value other);
 #define dync_atan2(...) \
     DYNC_TAKES_2(DYNC_atan2, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_atan2 takes 2 arguments: self, other", __VA_ARGS__)
 #define DYNC_atan2(text_, self, other) \
-    DYNC_SEQ2(dync_atan2, dync__op_1VV, DYNC__OP_atan2, DYNC_V(self), DYNC_V(other))
+    DYNC_OP_TWO(dync_atan2, dync__op_1VV, DYNC__OP_atan2, self, other)
 /* dync_bitwise_and: bitwise and of integers, logical and of bools. No gradient. */
 DYNC_API dync_tensor *(dync_bitwise_and)(dync_value self, dync_value other);
 #define dync_bitwise_and(...) \
     DYNC_TAKES_2(DYNC_bitwise_and, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_bitwise_and takes 2 arguments: self, other", __VA_ARGS__)
 #define DYNC_bitwise_and(text_, self, other) \
-    DYNC_SEQ2(dync_bitwise_and, dync__op_1VV, DYNC__OP_bitwise_and, DYNC_V(self), DYNC_V(other))
+    DYNC_OP_TWO(dync_bitwise_and, dync__op_1VV, DYNC__OP_bitwise_and, self, other)
 /* dync_bitwise_or: bitwise or of integers, logical or of bools. No gradient. */
 DYNC_API dync_tensor *(dync_bitwise_or)(dync_value self, dync_value other);
 #define dync_bitwise_or(...) \
     DYNC_TAKES_2(DYNC_bitwise_or, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_bitwise_or takes 2 arguments: self, other", __VA_ARGS__)
 #define DYNC_bitwise_or(text_, self, other) \
-    DYNC_SEQ2(dync_bitwise_or, dync__op_1VV, DYNC__OP_bitwise_or, DYNC_V(self), DYNC_V(other))
+    DYNC_OP_TWO(dync_bitwise_or, dync__op_1VV, DYNC__OP_bitwise_or, self, other)
 /* dync_bitwise_xor: bitwise exclusive or of integers and bools. No gradient. */
 DYNC_API dync_tensor *(dync_bitwise_xor)(dync_value self, dync_value other);
 #define dync_bitwise_xor(...) \
     DYNC_TAKES_2(DYNC_bitwise_xor, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_bitwise_xor takes 2 arguments: self, other", __VA_ARGS__)
 #define DYNC_bitwise_xor(text_, self, other) \
-    DYNC_SEQ2(dync_bitwise_xor, dync__op_1VV, DYNC__OP_bitwise_xor, DYNC_V(self), DYNC_V(other))
+    DYNC_OP_TWO(dync_bitwise_xor, dync__op_1VV, DYNC__OP_bitwise_xor, self, other)
 /* dync_div: self / other; integers give a float. */
 DYNC_API dync_tensor *(dync_div)(dync_value self, dync_value other);
 #define dync_div(...) \
     DYNC_TAKES_2(DYNC_div, DYNC_OTHER_T, __VA_ARGS__)("dync_div takes 2 arguments: self, other", \
     __VA_ARGS__)
-#define DYNC_div(text_, self, other) \
-    DYNC_SEQ2(dync_div, dync__op_1VV, DYNC__OP_div, DYNC_V(self), DYNC_V(other))
+#define DYNC_div(text_, self, other) DYNC_OP_TWO(dync_div, dync__op_1VV, DYNC__OP_div, self, other)
 /* dync_eq: self == other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_eq)(dync_value self, dync_value other);
 #define dync_eq(...) \
     DYNC_TAKES_2(DYNC_eq, DYNC_OTHER_T, __VA_ARGS__)("dync_eq takes 2 arguments: self, other", \
     __VA_ARGS__)
-#define DYNC_eq(text_, self, other) \
-    DYNC_SEQ2(dync_eq, dync__op_1VV, DYNC__OP_eq, DYNC_V(self), DYNC_V(other))
+#define DYNC_eq(text_, self, other) DYNC_OP_TWO(dync_eq, dync__op_1VV, DYNC__OP_eq, self, other)
 /* dync_floor_divide: the quotient rounded towards minus infinity; keeps integers. No gradient. */
 DYNC_API dync_tensor *(dync_floor_divide)(dync_value self, dync_value other);
 #define dync_floor_divide(...) \
     DYNC_TAKES_2(DYNC_floor_divide, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_floor_divide takes 2 arguments: self, other", __VA_ARGS__)
 #define DYNC_floor_divide(text_, self, other) \
-    DYNC_SEQ2(dync_floor_divide, dync__op_1VV, DYNC__OP_floor_divide, DYNC_V(self), DYNC_V(other))
+    DYNC_OP_TWO(dync_floor_divide, dync__op_1VV, DYNC__OP_floor_divide, self, other)
 /* dync_fmod: C's remainder: the sign of self. */
 DYNC_API dync_tensor *(dync_fmod)(dync_value self, dync_value other);
 #define dync_fmod(...) \
     DYNC_TAKES_2(DYNC_fmod, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_fmod takes 2 arguments: self, other", __VA_ARGS__)
 #define DYNC_fmod(text_, self, other) \
-    DYNC_SEQ2(dync_fmod, dync__op_1VV, DYNC__OP_fmod, DYNC_V(self), DYNC_V(other))
+    DYNC_OP_TWO(dync_fmod, dync__op_1VV, DYNC__OP_fmod, self, other)
 /* dync_ge: self >= other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_ge)(dync_value self, dync_value other);
 #define dync_ge(...) \
     DYNC_TAKES_2(DYNC_ge, DYNC_OTHER_T, __VA_ARGS__)("dync_ge takes 2 arguments: self, other", \
     __VA_ARGS__)
-#define DYNC_ge(text_, self, other) \
-    DYNC_SEQ2(dync_ge, dync__op_1VV, DYNC__OP_ge, DYNC_V(self), DYNC_V(other))
+#define DYNC_ge(text_, self, other) DYNC_OP_TWO(dync_ge, dync__op_1VV, DYNC__OP_ge, self, other)
 /* dync_gt: self > other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_gt)(dync_value self, dync_value other);
 #define dync_gt(...) \
     DYNC_TAKES_2(DYNC_gt, DYNC_OTHER_T, __VA_ARGS__)("dync_gt takes 2 arguments: self, other", \
     __VA_ARGS__)
-#define DYNC_gt(text_, self, other) \
-    DYNC_SEQ2(dync_gt, dync__op_1VV, DYNC__OP_gt, DYNC_V(self), DYNC_V(other))
+#define DYNC_gt(text_, self, other) DYNC_OP_TWO(dync_gt, dync__op_1VV, DYNC__OP_gt, self, other)
 /* dync_le: self <= other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_le)(dync_value self, dync_value other);
 #define dync_le(...) \
     DYNC_TAKES_2(DYNC_le, DYNC_OTHER_T, __VA_ARGS__)("dync_le takes 2 arguments: self, other", \
     __VA_ARGS__)
-#define DYNC_le(text_, self, other) \
-    DYNC_SEQ2(dync_le, dync__op_1VV, DYNC__OP_le, DYNC_V(self), DYNC_V(other))
+#define DYNC_le(text_, self, other) DYNC_OP_TWO(dync_le, dync__op_1VV, DYNC__OP_le, self, other)
 /* dync_logical_and: both are not zero. No gradient. */
 DYNC_API dync_tensor *(dync_logical_and)(dync_value self, dync_value other);
 #define dync_logical_and(...) \
     DYNC_TAKES_2(DYNC_logical_and, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_logical_and takes 2 arguments: self, other", __VA_ARGS__)
 #define DYNC_logical_and(text_, self, other) \
-    DYNC_SEQ2(dync_logical_and, dync__op_1VV, DYNC__OP_logical_and, DYNC_V(self), DYNC_V(other))
+    DYNC_OP_TWO(dync_logical_and, dync__op_1VV, DYNC__OP_logical_and, self, other)
 /* dync_logical_or: one of them is not zero. No gradient. */
 DYNC_API dync_tensor *(dync_logical_or)(dync_value self, dync_value other);
 #define dync_logical_or(...) \
     DYNC_TAKES_2(DYNC_logical_or, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_logical_or takes 2 arguments: self, other", __VA_ARGS__)
 #define DYNC_logical_or(text_, self, other) \
-    DYNC_SEQ2(dync_logical_or, dync__op_1VV, DYNC__OP_logical_or, DYNC_V(self), DYNC_V(other))
+    DYNC_OP_TWO(dync_logical_or, dync__op_1VV, DYNC__OP_logical_or, self, other)
 /* dync_logical_xor: exactly one of them is not zero. No gradient. */
 DYNC_API dync_tensor *(dync_logical_xor)(dync_value self, dync_value other);
 #define dync_logical_xor(...) \
     DYNC_TAKES_2(DYNC_logical_xor, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_logical_xor takes 2 arguments: self, other", __VA_ARGS__)
 #define DYNC_logical_xor(text_, self, other) \
-    DYNC_SEQ2(dync_logical_xor, dync__op_1VV, DYNC__OP_logical_xor, DYNC_V(self), DYNC_V(other))
+    DYNC_OP_TWO(dync_logical_xor, dync__op_1VV, DYNC__OP_logical_xor, self, other)
 /* dync_lt: self < other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_lt)(dync_value self, dync_value other);
 #define dync_lt(...) \
     DYNC_TAKES_2(DYNC_lt, DYNC_OTHER_T, __VA_ARGS__)("dync_lt takes 2 arguments: self, other", \
     __VA_ARGS__)
-#define DYNC_lt(text_, self, other) \
-    DYNC_SEQ2(dync_lt, dync__op_1VV, DYNC__OP_lt, DYNC_V(self), DYNC_V(other))
+#define DYNC_lt(text_, self, other) DYNC_OP_TWO(dync_lt, dync__op_1VV, DYNC__OP_lt, self, other)
 /* dync_maximum: the larger of the two; NaN wins. */
 DYNC_API dync_tensor *(dync_maximum)(dync_value self, dync_value other);
 #define dync_maximum(...) \
     DYNC_TAKES_2(DYNC_maximum, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_maximum takes 2 arguments: self, other", __VA_ARGS__)
 #define DYNC_maximum(text_, self, other) \
-    DYNC_SEQ2(dync_maximum, dync__op_1VV, DYNC__OP_maximum, DYNC_V(self), DYNC_V(other))
+    DYNC_OP_TWO(dync_maximum, dync__op_1VV, DYNC__OP_maximum, self, other)
 /* dync_minimum: the smaller of the two; NaN wins. */
 DYNC_API dync_tensor *(dync_minimum)(dync_value self, dync_value other);
 #define dync_minimum(...) \
     DYNC_TAKES_2(DYNC_minimum, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_minimum takes 2 arguments: self, other", __VA_ARGS__)
 #define DYNC_minimum(text_, self, other) \
-    DYNC_SEQ2(dync_minimum, dync__op_1VV, DYNC__OP_minimum, DYNC_V(self), DYNC_V(other))
+    DYNC_OP_TWO(dync_minimum, dync__op_1VV, DYNC__OP_minimum, self, other)
 /* dync_mul: self * other. */
 DYNC_API dync_tensor *(dync_mul)(dync_value self, dync_value other);
 #define dync_mul(...) \
     DYNC_TAKES_2(DYNC_mul, DYNC_OTHER_T, __VA_ARGS__)("dync_mul takes 2 arguments: self, other", \
     __VA_ARGS__)
-#define DYNC_mul(text_, self, other) \
-    DYNC_SEQ2(dync_mul, dync__op_1VV, DYNC__OP_mul, DYNC_V(self), DYNC_V(other))
+#define DYNC_mul(text_, self, other) DYNC_OP_TWO(dync_mul, dync__op_1VV, DYNC__OP_mul, self, other)
 /* dync_ne: self != other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_ne)(dync_value self, dync_value other);
 #define dync_ne(...) \
     DYNC_TAKES_2(DYNC_ne, DYNC_OTHER_T, __VA_ARGS__)("dync_ne takes 2 arguments: self, other", \
     __VA_ARGS__)
-#define DYNC_ne(text_, self, other) \
-    DYNC_SEQ2(dync_ne, dync__op_1VV, DYNC__OP_ne, DYNC_V(self), DYNC_V(other))
+#define DYNC_ne(text_, self, other) DYNC_OP_TWO(dync_ne, dync__op_1VV, DYNC__OP_ne, self, other)
 /* dync_pow: self to the power other. */
 DYNC_API dync_tensor *(dync_pow)(dync_value self, dync_value other);
 #define dync_pow(...) \
     DYNC_TAKES_2(DYNC_pow, DYNC_OTHER_T, __VA_ARGS__)("dync_pow takes 2 arguments: self, other", \
     __VA_ARGS__)
-#define DYNC_pow(text_, self, other) \
-    DYNC_SEQ2(dync_pow, dync__op_1VV, DYNC__OP_pow, DYNC_V(self), DYNC_V(other))
+#define DYNC_pow(text_, self, other) DYNC_OP_TWO(dync_pow, dync__op_1VV, DYNC__OP_pow, self, other)
 /* dync_remainder: Python's remainder: the sign of other. */
 DYNC_API dync_tensor *(dync_remainder)(dync_value self, dync_value other);
 #define dync_remainder(...) \
     DYNC_TAKES_2(DYNC_remainder, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_remainder takes 2 arguments: self, other", __VA_ARGS__)
 #define DYNC_remainder(text_, self, other) \
-    DYNC_SEQ2(dync_remainder, dync__op_1VV, DYNC__OP_remainder, DYNC_V(self), DYNC_V(other))
+    DYNC_OP_TWO(dync_remainder, dync__op_1VV, DYNC__OP_remainder, self, other)
 /* dync_sub: self - other; not of bools. */
 DYNC_API dync_tensor *(dync_sub)(dync_value self, dync_value other);
 #define dync_sub(...) \
     DYNC_TAKES_2(DYNC_sub, DYNC_OTHER_T, __VA_ARGS__)("dync_sub takes 2 arguments: self, other", \
     __VA_ARGS__)
-#define DYNC_sub(text_, self, other) \
-    DYNC_SEQ2(dync_sub, dync__op_1VV, DYNC__OP_sub, DYNC_V(self), DYNC_V(other))
+#define DYNC_sub(text_, self, other) DYNC_OP_TWO(dync_sub, dync__op_1VV, DYNC__OP_sub, self, other)
 /* dync_addcdiv: self + value * tensor1 / tensor2. */
 DYNC_API dync_tensor *(dync_addcdiv)(dync_tensor *self, dync_tensor *tensor1,
     dync_tensor *tensor2, dync_value value);
@@ -1362,32 +1385,32 @@ DYNC_API dync_tensor *(dync_all)(dync_tensor *self, dync_dims dim, bool keepdim)
     DYNC_TAKES_3(DYNC_all, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_all takes 3 arguments: self, dim, keepdim", __VA_ARGS__)
 #define DYNC_all(text_, self, dim, keepdim) \
-    DYNC_OP(dync_all, dync__op_1Tdb, DYNC__OP_all, DYNC_T(self, "dync_all: self"), DYNC_D(dim, \
-    "dync_all: dim"), keepdim)
+    DYNC_OP_DIMS(dync_all, dync__op_1Tdb, DYNC__OP_all, DYNC_T(self, "dync_all: self"), \
+    DYNC_D_OF(dim, "dync_all: dim"), keepdim)
 /* dync_amax: the largest element; the gradient is shared by equal ones. */
 DYNC_API dync_tensor *(dync_amax)(dync_tensor *self, dync_dims dim, bool keepdim);
 #define dync_amax(...) \
     DYNC_TAKES_3(DYNC_amax, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_amax takes 3 arguments: self, dim, keepdim", __VA_ARGS__)
 #define DYNC_amax(text_, self, dim, keepdim) \
-    DYNC_OP(dync_amax, dync__op_1Tdb, DYNC__OP_amax, DYNC_T(self, "dync_amax: self"), \
-    DYNC_D(dim, "dync_amax: dim"), keepdim)
+    DYNC_OP_DIMS(dync_amax, dync__op_1Tdb, DYNC__OP_amax, DYNC_T(self, "dync_amax: self"), \
+    DYNC_D_OF(dim, "dync_amax: dim"), keepdim)
 /* dync_amin: the smallest element; the gradient is shared by equal ones. */
 DYNC_API dync_tensor *(dync_amin)(dync_tensor *self, dync_dims dim, bool keepdim);
 #define dync_amin(...) \
     DYNC_TAKES_3(DYNC_amin, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_amin takes 3 arguments: self, dim, keepdim", __VA_ARGS__)
 #define DYNC_amin(text_, self, dim, keepdim) \
-    DYNC_OP(dync_amin, dync__op_1Tdb, DYNC__OP_amin, DYNC_T(self, "dync_amin: self"), \
-    DYNC_D(dim, "dync_amin: dim"), keepdim)
+    DYNC_OP_DIMS(dync_amin, dync__op_1Tdb, DYNC__OP_amin, DYNC_T(self, "dync_amin: self"), \
+    DYNC_D_OF(dim, "dync_amin: dim"), keepdim)
 /* dync_any: some element is not zero, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_any)(dync_tensor *self, dync_dims dim, bool keepdim);
 #define dync_any(...) \
     DYNC_TAKES_3(DYNC_any, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_any takes 3 arguments: self, dim, keepdim", __VA_ARGS__)
 #define DYNC_any(text_, self, dim, keepdim) \
-    DYNC_OP(dync_any, dync__op_1Tdb, DYNC__OP_any, DYNC_T(self, "dync_any: self"), DYNC_D(dim, \
-    "dync_any: dim"), keepdim)
+    DYNC_OP_DIMS(dync_any, dync__op_1Tdb, DYNC__OP_any, DYNC_T(self, "dync_any: self"), \
+    DYNC_D_OF(dim, "dync_any: dim"), keepdim)
 /* dync_argmax: the place of the first largest element along dim, int64. No gradient. */
 DYNC_API dync_tensor *(dync_argmax)(dync_tensor *self, int dim, bool keepdim);
 #define dync_argmax(...) \
@@ -1425,8 +1448,8 @@ DYNC_API dync_tensor *(dync_logsumexp)(dync_tensor *self, dync_dims dim, bool ke
     DYNC_TAKES_3(DYNC_logsumexp, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_logsumexp takes 3 arguments: self, dim, keepdim", __VA_ARGS__)
 #define DYNC_logsumexp(text_, self, dim, keepdim) \
-    DYNC_OP(dync_logsumexp, dync__op_1Tdb, DYNC__OP_logsumexp, DYNC_T(self, \
-    "dync_logsumexp: self"), DYNC_D(dim, "dync_logsumexp: dim"), keepdim)
+    DYNC_OP_DIMS(dync_logsumexp, dync__op_1Tdb, DYNC__OP_logsumexp, DYNC_T(self, \
+    "dync_logsumexp: self"), DYNC_D_OF(dim, "dync_logsumexp: dim"), keepdim)
 /* dync_max: the largest of all elements; the gradient is shared by equal ones. */
 DYNC_API dync_tensor *(dync_max)(dync_tensor *self);
 #define dync_max(...) \
@@ -1448,8 +1471,8 @@ DYNC_API dync_tensor *(dync_mean)(dync_tensor *self, dync_dims dim, bool keepdim
     DYNC_TAKES_3(DYNC_mean, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_mean takes 3 arguments: self, dim, keepdim", __VA_ARGS__)
 #define DYNC_mean(text_, self, dim, keepdim) \
-    DYNC_OP(dync_mean, dync__op_1Tdb, DYNC__OP_mean, DYNC_T(self, "dync_mean: self"), \
-    DYNC_D(dim, "dync_mean: dim"), keepdim)
+    DYNC_OP_DIMS(dync_mean, dync__op_1Tdb, DYNC__OP_mean, DYNC_T(self, "dync_mean: self"), \
+    DYNC_D_OF(dim, "dync_mean: dim"), keepdim)
 /* dync_min: the smallest of all elements; the gradient is shared by equal ones. */
 DYNC_API dync_tensor *(dync_min)(dync_tensor *self);
 #define dync_min(...) \
@@ -1479,8 +1502,8 @@ DYNC_API dync_tensor *(dync_prod)(dync_tensor *self, dync_dims dim, bool keepdim
     DYNC_TAKES_3(DYNC_prod, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_prod takes 3 arguments: self, dim, keepdim", __VA_ARGS__)
 #define DYNC_prod(text_, self, dim, keepdim) \
-    DYNC_OP(dync_prod, dync__op_1Tdb, DYNC__OP_prod, DYNC_T(self, "dync_prod: self"), \
-    DYNC_D(dim, "dync_prod: dim"), keepdim)
+    DYNC_OP_DIMS(dync_prod, dync__op_1Tdb, DYNC__OP_prod, DYNC_T(self, "dync_prod: self"), \
+    DYNC_D_OF(dim, "dync_prod: dim"), keepdim)
 /* dync_softmax: exp(self - max) / sum of the same, along dim. */
 DYNC_API dync_tensor *(dync_softmax)(dync_tensor *self, int dim);
 #define dync_softmax(...) \
@@ -1494,24 +1517,24 @@ DYNC_API dync_tensor *(dync_std)(dync_tensor *self, dync_dims dim, int correctio
     DYNC_TAKES_4(DYNC_std, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_std takes 4 arguments: self, dim, correction, keepdim", __VA_ARGS__)
 #define DYNC_std(text_, self, dim, correction, keepdim) \
-    DYNC_OP(dync_std, dync__op_1Tdib, DYNC__OP_std, DYNC_T(self, "dync_std: self"), DYNC_D(dim, \
-    "dync_std: dim"), correction, keepdim)
+    DYNC_OP_DIMS(dync_std, dync__op_1Tdib, DYNC__OP_std, DYNC_T(self, "dync_std: self"), \
+    DYNC_D_OF(dim, "dync_std: dim"), correction, keepdim)
 /* dync_sum: the sum; integers give int64. */
 DYNC_API dync_tensor *(dync_sum)(dync_tensor *self, dync_dims dim, bool keepdim);
 #define dync_sum(...) \
     DYNC_TAKES_3(DYNC_sum, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_sum takes 3 arguments: self, dim, keepdim", __VA_ARGS__)
 #define DYNC_sum(text_, self, dim, keepdim) \
-    DYNC_OP(dync_sum, dync__op_1Tdb, DYNC__OP_sum, DYNC_T(self, "dync_sum: self"), DYNC_D(dim, \
-    "dync_sum: dim"), keepdim)
+    DYNC_OP_DIMS(dync_sum, dync__op_1Tdb, DYNC__OP_sum, DYNC_T(self, "dync_sum: self"), \
+    DYNC_D_OF(dim, "dync_sum: dim"), keepdim)
 /* dync_var: variance; correction 1 divides by n - 1. */
 DYNC_API dync_tensor *(dync_var)(dync_tensor *self, dync_dims dim, int correction, bool keepdim);
 #define dync_var(...) \
     DYNC_TAKES_4(DYNC_var, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_var takes 4 arguments: self, dim, correction, keepdim", __VA_ARGS__)
 #define DYNC_var(text_, self, dim, correction, keepdim) \
-    DYNC_OP(dync_var, dync__op_1Tdib, DYNC__OP_var, DYNC_T(self, "dync_var: self"), DYNC_D(dim, \
-    "dync_var: dim"), correction, keepdim)
+    DYNC_OP_DIMS(dync_var, dync__op_1Tdib, DYNC__OP_var, DYNC_T(self, "dync_var: self"), \
+    DYNC_D_OF(dim, "dync_var: dim"), correction, keepdim)
 /* dync_addmm: self + mat1 @ mat2; self is broadcast. */
 DYNC_API dync_tensor *(dync_addmm)(dync_tensor *self, dync_tensor *mat1, dync_tensor *mat2);
 #define dync_addmm(...) \
@@ -1598,8 +1621,8 @@ DYNC_API dync_tensor *(dync_count_nonzero)(dync_tensor *self, dync_dims dim);
     DYNC_TAKES_2(DYNC_count_nonzero, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_count_nonzero takes 2 arguments: self, dim", __VA_ARGS__)
 #define DYNC_count_nonzero(text_, self, dim) \
-    DYNC_OP(dync_count_nonzero, dync__op_1Td, DYNC__OP_count_nonzero, DYNC_T(self, \
-    "dync_count_nonzero: self"), DYNC_D(dim, "dync_count_nonzero: dim"))
+    DYNC_OP_DIMS(dync_count_nonzero, dync__op_1Td, DYNC__OP_count_nonzero, DYNC_T(self, \
+    "dync_count_nonzero: self"), DYNC_D_OF(dim, "dync_count_nonzero: dim"))
 /* dync_isclose: abs(self - other) <= atol + rtol * abs(other), as bool. No gradient. */
 DYNC_API dync_tensor *(dync_isclose)(dync_tensor *self, dync_tensor *other, double rtol,
     double atol, bool equal_nan);
@@ -1690,8 +1713,9 @@ DYNC_API dync_tensor *(dync_adaptive_avg_pool2d)(dync_tensor *self, dync_dims ou
     DYNC_TAKES_2(DYNC_adaptive_avg_pool2d, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_adaptive_avg_pool2d takes 2 arguments: self, output_size", __VA_ARGS__)
 #define DYNC_adaptive_avg_pool2d(text_, self, output_size) \
-    DYNC_OP(dync_adaptive_avg_pool2d, dync__op_1Td, DYNC__OP_adaptive_avg_pool2d, DYNC_T(self, \
-    "dync_adaptive_avg_pool2d: self"), DYNC_D(output_size, "dync_adaptive_avg_pool2d: output_size"))
+    DYNC_OP_DIMS(dync_adaptive_avg_pool2d, dync__op_1Td, DYNC__OP_adaptive_avg_pool2d, \
+    DYNC_T(self, "dync_adaptive_avg_pool2d: self"), DYNC_D_OF(output_size, \
+    "dync_adaptive_avg_pool2d: output_size"))
 /* dync_avg_pool2d: means over windows; an empty stride is the kernel size. */
 DYNC_API dync_tensor *(dync_avg_pool2d)(dync_tensor *self, dync_dims kernel_size,
     dync_dims stride, dync_dims padding, bool ceil_mode, bool count_include_pad);
@@ -1700,10 +1724,10 @@ DYNC_API dync_tensor *(dync_avg_pool2d)(dync_tensor *self, dync_dims kernel_size
     __VA_ARGS__)("dync_avg_pool2d takes 6 arguments: self, kernel_size, stride, padding, " \
     "ceil_mode, count_include_pad", __VA_ARGS__)
 #define DYNC_avg_pool2d(text_, self, kernel_size, stride, padding, ceil_mode, count_include_pad) \
-    DYNC_OP(dync_avg_pool2d, dync__op_1Tdddbb, DYNC__OP_avg_pool2d, DYNC_T(self, \
-    "dync_avg_pool2d: self"), DYNC_D(kernel_size, "dync_avg_pool2d: kernel_size"), \
-    DYNC_D(stride, "dync_avg_pool2d: stride"), DYNC_D(padding, "dync_avg_pool2d: padding"), \
-    ceil_mode, count_include_pad)
+    DYNC_OP_DIMS(dync_avg_pool2d, dync__op_1Tdddbb, DYNC__OP_avg_pool2d, DYNC_T(self, \
+    "dync_avg_pool2d: self"), DYNC_D_OF(kernel_size, "dync_avg_pool2d: kernel_size"), \
+    DYNC_D_OF(stride, "dync_avg_pool2d: stride"), DYNC_D_OF(padding, \
+    "dync_avg_pool2d: padding"), ceil_mode, count_include_pad)
 /* dync_batch_norm: normalises each channel; in training the running statistics are updated. */
 DYNC_API dync_tensor *(dync_batch_norm)(dync_tensor *input, dync_tensor *weight,
     dync_tensor *bias, dync_tensor *running_mean, dync_tensor *running_var, bool training,
@@ -1765,8 +1789,8 @@ DYNC_API dync_tensor *(dync_layer_norm)(dync_tensor *input, dync_dims normalized
     __VA_ARGS__)("dync_layer_norm takes 5 arguments: input, normalized_shape, weight, bias, " \
     "eps", __VA_ARGS__)
 #define DYNC_layer_norm(text_, input, normalized_shape, weight, bias, eps) \
-    DYNC_OP(dync_layer_norm, dync__op_1TdOOf, DYNC__OP_layer_norm, DYNC_T(input, \
-    "dync_layer_norm: input"), DYNC_D(normalized_shape, "dync_layer_norm: normalized_shape"), \
+    DYNC_OP_DIMS(dync_layer_norm, dync__op_1TdOOf, DYNC__OP_layer_norm, DYNC_T(input, \
+    "dync_layer_norm: input"), DYNC_D_OF(normalized_shape, "dync_layer_norm: normalized_shape"), \
     weight, bias, eps)
 /* dync_max_pool2d: maxima of windows; an empty stride is the kernel size. */
 DYNC_API dync_tensor *(dync_max_pool2d)(dync_tensor *self, dync_dims kernel_size,
@@ -1776,10 +1800,10 @@ DYNC_API dync_tensor *(dync_max_pool2d)(dync_tensor *self, dync_dims kernel_size
     __VA_ARGS__)("dync_max_pool2d takes 6 arguments: self, kernel_size, stride, padding, " \
     "dilation, ceil_mode", __VA_ARGS__)
 #define DYNC_max_pool2d(text_, self, kernel_size, stride, padding, dilation, ceil_mode) \
-    DYNC_OP(dync_max_pool2d, dync__op_1Tddddb, DYNC__OP_max_pool2d, DYNC_T(self, \
-    "dync_max_pool2d: self"), DYNC_D(kernel_size, "dync_max_pool2d: kernel_size"), \
-    DYNC_D(stride, "dync_max_pool2d: stride"), DYNC_D(padding, "dync_max_pool2d: padding"), \
-    DYNC_D(dilation, "dync_max_pool2d: dilation"), ceil_mode)
+    DYNC_OP_DIMS(dync_max_pool2d, dync__op_1Tddddb, DYNC__OP_max_pool2d, DYNC_T(self, \
+    "dync_max_pool2d: self"), DYNC_D_OF(kernel_size, "dync_max_pool2d: kernel_size"), \
+    DYNC_D_OF(stride, "dync_max_pool2d: stride"), DYNC_D_OF(padding, \
+    "dync_max_pool2d: padding"), DYNC_D_OF(dilation, "dync_max_pool2d: dilation"), ceil_mode)
 /* dync_max_pool2d_with_indices: maxima of windows and their places in the plane. A list of 2
  * tensors. */
 DYNC_API dync_value (dync_max_pool2d_with_indices)(dync_tensor *self, dync_dims kernel_size,
@@ -1790,11 +1814,11 @@ DYNC_API dync_value (dync_max_pool2d_with_indices)(dync_tensor *self, dync_dims 
     "padding, dilation, ceil_mode", __VA_ARGS__)
 #define DYNC_max_pool2d_with_indices(text_, self, kernel_size, stride, padding, dilation, \
     ceil_mode) \
-    DYNC_OP(dync_max_pool2d_with_indices, dync__op_nTddddb, DYNC__OP_max_pool2d_with_indices, \
-    DYNC_T(self, "dync_max_pool2d_with_indices: self"), DYNC_D(kernel_size, \
-    "dync_max_pool2d_with_indices: kernel_size"), DYNC_D(stride, \
-    "dync_max_pool2d_with_indices: stride"), DYNC_D(padding, \
-    "dync_max_pool2d_with_indices: padding"), DYNC_D(dilation, \
+    DYNC_OP_DIMS(dync_max_pool2d_with_indices, dync__op_nTddddb, \
+    DYNC__OP_max_pool2d_with_indices, DYNC_T(self, "dync_max_pool2d_with_indices: self"), \
+    DYNC_D_OF(kernel_size, "dync_max_pool2d_with_indices: kernel_size"), DYNC_D_OF(stride, \
+    "dync_max_pool2d_with_indices: stride"), DYNC_D_OF(padding, \
+    "dync_max_pool2d_with_indices: padding"), DYNC_D_OF(dilation, \
     "dync_max_pool2d_with_indices: dilation"), ceil_mode)
 /* dync_one_hot: a new last dim with a one at the class, int64; num_classes -1: up to the largest
  * class. No gradient. */
@@ -1953,8 +1977,8 @@ DYNC_API dync_tensor *(dync_rms_norm)(dync_tensor *input, dync_dims normalized_s
     __VA_ARGS__)("dync_rms_norm takes 4 arguments: input, normalized_shape, weight, eps", \
     __VA_ARGS__)
 #define DYNC_rms_norm(text_, input, normalized_shape, weight, eps) \
-    DYNC_OP(dync_rms_norm, dync__op_1TdOV, DYNC__OP_rms_norm, DYNC_T(input, \
-    "dync_rms_norm: input"), DYNC_D(normalized_shape, "dync_rms_norm: normalized_shape"), \
+    DYNC_OP_DIMS(dync_rms_norm, dync__op_1TdOV, DYNC__OP_rms_norm, DYNC_T(input, \
+    "dync_rms_norm: input"), DYNC_D_OF(normalized_shape, "dync_rms_norm: normalized_shape"), \
     weight, DYNC_V(eps))
 /* dync_scaled_dot_product_attention: softmax(query @ key^T * scale) @ value; a bool mask says
  * what may be seen, a float one is added; scale none: 1 / sqrt(width). */
@@ -1985,8 +2009,9 @@ DYNC_API dync_tensor *(dync_upsample_nearest2d)(dync_tensor *self, dync_dims out
     DYNC_TAKES_2(DYNC_upsample_nearest2d, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_upsample_nearest2d takes 2 arguments: self, output_size", __VA_ARGS__)
 #define DYNC_upsample_nearest2d(text_, self, output_size) \
-    DYNC_OP(dync_upsample_nearest2d, dync__op_1Td, DYNC__OP_upsample_nearest2d, DYNC_T(self, \
-    "dync_upsample_nearest2d: self"), DYNC_D(output_size, "dync_upsample_nearest2d: output_size"))
+    DYNC_OP_DIMS(dync_upsample_nearest2d, dync__op_1Td, DYNC__OP_upsample_nearest2d, \
+    DYNC_T(self, "dync_upsample_nearest2d: self"), DYNC_D_OF(output_size, \
+    "dync_upsample_nearest2d: output_size"))
 /* dync_pad: value (none: 0) around self: before and after the last dim, then the one before it;
  * negative numbers cut off. */
 DYNC_API dync_tensor *(dync_pad)(dync_tensor *self, dync_dims pad, dync_value value);
@@ -1994,16 +2019,17 @@ DYNC_API dync_tensor *(dync_pad)(dync_tensor *self, dync_dims pad, dync_value va
     DYNC_TAKES_3(DYNC_pad, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_pad takes 3 arguments: self, pad, value", __VA_ARGS__)
 #define DYNC_pad(text_, self, pad, value) \
-    DYNC_OP(dync_pad, dync__op_1TdV, DYNC__OP_pad, DYNC_T(self, "dync_pad: self"), DYNC_D(pad, \
-    "dync_pad: pad"), DYNC_V(value))
+    DYNC_OP_DIMS(dync_pad, dync__op_1TdV, DYNC__OP_pad, DYNC_T(self, "dync_pad: self"), \
+    DYNC_D_OF(pad, "dync_pad: pad"), DYNC_V(value))
 /* dync_movedim: dims of source at the places of destination, the others in their order. */
 DYNC_API dync_tensor *(dync_movedim)(dync_tensor *self, dync_dims source, dync_dims destination);
 #define dync_movedim(...) \
     DYNC_TAKES_3(DYNC_movedim, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_movedim takes 3 arguments: self, source, destination", __VA_ARGS__)
 #define DYNC_movedim(text_, self, source, destination) \
-    DYNC_OP(dync_movedim, dync__op_1Tdd, DYNC__OP_movedim, DYNC_T(self, "dync_movedim: self"), \
-    DYNC_D(source, "dync_movedim: source"), DYNC_D(destination, "dync_movedim: destination"))
+    DYNC_OP_DIMS(dync_movedim, dync__op_1Tdd, DYNC__OP_movedim, DYNC_T(self, \
+    "dync_movedim: self"), DYNC_D_OF(source, "dync_movedim: source"), DYNC_D_OF(destination, \
+    "dync_movedim: destination"))
 /* dync_unfold: windows of dim as a new last dim, without copying. */
 DYNC_API dync_tensor *(dync_unfold)(dync_tensor *self, int dim, int64_t size, int64_t step);
 #define dync_unfold(...) \
@@ -2101,8 +2127,8 @@ DYNC_API dync_tensor *(dync_as_strided)(dync_tensor *self, dync_dims size, dync_
     __VA_ARGS__)("dync_as_strided takes 4 arguments: self, size, stride, storage_offset", \
     __VA_ARGS__)
 #define DYNC_as_strided(text_, self, size, stride, storage_offset) \
-    DYNC_OP(dync_as_strided, dync__op_1Tddl, DYNC__OP_as_strided, DYNC_T(self, \
-    "dync_as_strided: self"), DYNC_D(size, "dync_as_strided: size"), DYNC_D(stride, \
+    DYNC_OP_DIMS(dync_as_strided, dync__op_1Tddl, DYNC__OP_as_strided, DYNC_T(self, \
+    "dync_as_strided: self"), DYNC_D_OF(size, "dync_as_strided: size"), DYNC_D_OF(stride, \
     "dync_as_strided: stride"), storage_offset)
 /* dync_contiguous: self if it is row major, else a copy that is. */
 DYNC_API dync_tensor *(dync_contiguous)(dync_tensor *self);
@@ -2127,8 +2153,8 @@ DYNC_API dync_tensor *(dync_expand)(dync_tensor *self, dync_dims size);
     DYNC_TAKES_2(DYNC_expand, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_expand takes 2 arguments: self, size", __VA_ARGS__)
 #define DYNC_expand(text_, self, size) \
-    DYNC_OP(dync_expand, dync__op_1Td, DYNC__OP_expand, DYNC_T(self, "dync_expand: self"), \
-    DYNC_D(size, "dync_expand: size"))
+    DYNC_OP_DIMS(dync_expand, dync__op_1Td, DYNC__OP_expand, DYNC_T(self, "dync_expand: self"), \
+    DYNC_D_OF(size, "dync_expand: size"))
 /* dync_expand_as: expand to the shape of other. */
 DYNC_API dync_tensor *(dync_expand_as)(dync_tensor *self, dync_tensor *other);
 #define dync_expand_as(...) \
@@ -2159,16 +2185,16 @@ DYNC_API dync_tensor *(dync_permute)(dync_tensor *self, dync_dims dims);
     DYNC_TAKES_2(DYNC_permute, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_permute takes 2 arguments: self, dims", __VA_ARGS__)
 #define DYNC_permute(text_, self, dims) \
-    DYNC_OP(dync_permute, dync__op_1Td, DYNC__OP_permute, DYNC_T(self, "dync_permute: self"), \
-    DYNC_D(dims, "dync_permute: dims"))
+    DYNC_OP_DIMS(dync_permute, dync__op_1Td, DYNC__OP_permute, DYNC_T(self, \
+    "dync_permute: self"), DYNC_D_OF(dims, "dync_permute: dims"))
 /* dync_reshape: a view of another shape where strides allow, else a copy; one -1 is inferred. */
 DYNC_API dync_tensor *(dync_reshape)(dync_tensor *self, dync_dims shape);
 #define dync_reshape(...) \
     DYNC_TAKES_2(DYNC_reshape, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_reshape takes 2 arguments: self, shape", __VA_ARGS__)
 #define DYNC_reshape(text_, self, shape) \
-    DYNC_OP(dync_reshape, dync__op_1Td, DYNC__OP_reshape, DYNC_T(self, "dync_reshape: self"), \
-    DYNC_D(shape, "dync_reshape: shape"))
+    DYNC_OP_DIMS(dync_reshape, dync__op_1Td, DYNC__OP_reshape, DYNC_T(self, \
+    "dync_reshape: self"), DYNC_D_OF(shape, "dync_reshape: shape"))
 /* dync_select: one place of dim, which goes away. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_select)(dync_tensor *self, int dim, int64_t index);
 #define dync_select(...) \
@@ -2221,8 +2247,8 @@ DYNC_API dync_tensor *(dync_unflatten)(dync_tensor *self, int dim, dync_dims siz
     DYNC_TAKES_3(DYNC_unflatten, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_unflatten takes 3 arguments: self, dim, sizes", __VA_ARGS__)
 #define DYNC_unflatten(text_, self, dim, sizes) \
-    DYNC_OP(dync_unflatten, dync__op_1Tid, DYNC__OP_unflatten, DYNC_T(self, \
-    "dync_unflatten: self"), dim, DYNC_D(sizes, "dync_unflatten: sizes"))
+    DYNC_OP_DIMS(dync_unflatten, dync__op_1Tid, DYNC__OP_unflatten, DYNC_T(self, \
+    "dync_unflatten: self"), dim, DYNC_D_OF(sizes, "dync_unflatten: sizes"))
 /* dync_unsqueeze: a new dim of size 1. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_unsqueeze)(dync_tensor *self, int dim);
 #define dync_unsqueeze(...) \
@@ -2238,8 +2264,8 @@ DYNC_API dync_tensor *(dync_view)(dync_tensor *self, dync_dims size);
     DYNC_TAKES_2(DYNC_view, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_view takes 2 arguments: self, size", __VA_ARGS__)
 #define DYNC_view(text_, self, size) \
-    DYNC_OP(dync_view, dync__op_1Td, DYNC__OP_view, DYNC_T(self, "dync_view: self"), \
-    DYNC_D(size, "dync_view: size"))
+    DYNC_OP_DIMS(dync_view, dync__op_1Td, DYNC__OP_view, DYNC_T(self, "dync_view: self"), \
+    DYNC_D_OF(size, "dync_view: size"))
 /* dync_view_as: view in the shape of other. */
 DYNC_API dync_tensor *(dync_view_as)(dync_tensor *self, dync_tensor *other);
 #define dync_view_as(...) \
@@ -2276,8 +2302,8 @@ DYNC_API dync_tensor *(dync_flip)(dync_tensor *self, dync_dims dims);
     DYNC_TAKES_2(DYNC_flip, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_flip takes 2 arguments: self, dims", __VA_ARGS__)
 #define DYNC_flip(text_, self, dims) \
-    DYNC_OP(dync_flip, dync__op_1Td, DYNC__OP_flip, DYNC_T(self, "dync_flip: self"), \
-    DYNC_D(dims, "dync_flip: dims"))
+    DYNC_OP_DIMS(dync_flip, dync__op_1Td, DYNC__OP_flip, DYNC_T(self, "dync_flip: self"), \
+    DYNC_D_OF(dims, "dync_flip: dims"))
 /* dync_gather: out[i][j] = self[index[i][j]][j] for dim 0. */
 DYNC_API dync_tensor *(dync_gather)(dync_tensor *self, int dim, dync_tensor *index);
 #define dync_gather(...) \
@@ -2327,16 +2353,16 @@ DYNC_API dync_tensor *(dync_repeat)(dync_tensor *self, dync_dims repeats);
     DYNC_TAKES_2(DYNC_repeat, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_repeat takes 2 arguments: self, repeats", __VA_ARGS__)
 #define DYNC_repeat(text_, self, repeats) \
-    DYNC_OP(dync_repeat, dync__op_1Td, DYNC__OP_repeat, DYNC_T(self, "dync_repeat: self"), \
-    DYNC_D(repeats, "dync_repeat: repeats"))
+    DYNC_OP_DIMS(dync_repeat, dync__op_1Td, DYNC__OP_repeat, DYNC_T(self, "dync_repeat: self"), \
+    DYNC_D_OF(repeats, "dync_repeat: repeats"))
 /* dync_roll: elements moved along dims, around the end; without dims over the flattened tensor. */
 DYNC_API dync_tensor *(dync_roll)(dync_tensor *self, dync_dims shifts, dync_dims dims);
 #define dync_roll(...) \
     DYNC_TAKES_3(DYNC_roll, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_roll takes 3 arguments: self, shifts, dims", __VA_ARGS__)
 #define DYNC_roll(text_, self, shifts, dims) \
-    DYNC_OP(dync_roll, dync__op_1Tdd, DYNC__OP_roll, DYNC_T(self, "dync_roll: self"), \
-    DYNC_D(shifts, "dync_roll: shifts"), DYNC_D(dims, "dync_roll: dims"))
+    DYNC_OP_DIMS(dync_roll, dync__op_1Tdd, DYNC__OP_roll, DYNC_T(self, "dync_roll: self"), \
+    DYNC_D_OF(shifts, "dync_roll: shifts"), DYNC_D_OF(dims, "dync_roll: dims"))
 /* dync_scatter: self with src written to the places that index names. */
 DYNC_API dync_tensor *(dync_scatter)(dync_tensor *self, int dim, dync_tensor *index,
     dync_value src);

@@ -202,6 +202,10 @@ dync_value dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer(
  * operator, with the operator's number and the place in the source. (Inside the implementation it
  * is the function dync_add itself, which knows the place.) */
 #define DYNC_OP(f, p, op, ...) p(&op##_row, __VA_ARGS__, DYNC_HERE)
+/* DYNC_OP_DIMS: the same of an operator that takes dims, which are written DYNC_D_OF. (Inside the
+ * implementation they are handed on by their address: a copy for each call is much code.) */
+#define DYNC_OP_DIMS(f, p, op, ...) DYNC_OP(f, p, op, __VA_ARGS__)
+#define DYNC_D_OF(x, what) DYNC_D(x, what)
 /* DYNC_SEQ2(f, p, op, a, b), DYNC_SEQ2_AND(f, p, op, a, b, more...), DYNC_SEQ3_AND(f, p, op, a, b,
  * c, more...): the same with a evaluated before b: in dync_sub(dync_exp(x), dync_sin(x)) exp comes
  * first on every compiler, so graphs and random numbers do not depend on it. (C leaves the order of
@@ -238,6 +242,9 @@ dync_value dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer(
 #define DYNC_SEQ2_AND(f, p, op, ...) DYNC_OP(f, p, op, __VA_ARGS__)
 #define DYNC_SEQ3_AND(f, p, op, ...) DYNC_OP(f, p, op, __VA_ARGS__)
 #endif
+/* DYNC_OP_TWO(f, p, op, a, b): an operator of two values. (Inside the implementation a function of
+ * their types is called with what they are, no dync_value.) */
+#define DYNC_OP_TWO(f, p, op, x, y) DYNC_SEQ2(f, p, op, DYNC_V(x), DYNC_V(y))
 
 /* DYNC_VALUES(a, b, ...): the arguments as an array of values that lives until the end of the full
  * expression. */

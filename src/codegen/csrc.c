@@ -31,21 +31,6 @@ typedef struct dync__csrc {
     bool half_in[2], half_out[2]; /* conversions asked for: f16, bf16 */
 } dync__csrc;
 
-static const char *dync__csrc_type(int dtype)
-{
-    switch (dtype) {
-    case DYNC_F32: return "float";
-    case DYNC_F64: return "double";
-    case DYNC_I64: return "int64_t";
-    case DYNC_I32: return "int32_t";
-    case DYNC_I16: return "int16_t";
-    case DYNC_I8: return "int8_t";
-    case DYNC_F16:
-    case DYNC_BF16: return "uint16_t";
-    default: return "uint8_t";
-    }
-}
-
 static const dync__inst *dync__csrc_inst(const dync__csrc *c, int i) { return &c->k->inst.at[i]; }
 static bool dync__csrc_is_float(int type) { return type == DYNC_F32 || type == DYNC_F64; }
 
@@ -174,7 +159,7 @@ static void dync__csrc_float(dync__str *out, double x, int type)
 {
     char text[48];
     if (x - x != 0) {
-        dync__str_addf(out, "(%s)%s", dync__csrc_type(type),
+        dync__str_addf(out, "(%s)%s", dync__dtype_c_type(type),
                        x != x  ? "NAN"
                        : x > 0 ? "INFINITY"
                                : "-INFINITY");
@@ -193,7 +178,7 @@ static void dync__csrc_constant(dync__str *out, const dync__inst *in)
 {
     bool real = dync__csrc_is_float(in->type);
     if (real ? dync__is_sf(in->imm.i) : dync__is_token(in->imm.i)) {
-        dync__str_addf(out, "(%s)(", dync__csrc_type(in->type));
+        dync__str_addf(out, "(%s)(", dync__dtype_c_type(in->type));
         (real ? dync__csrc_real(out, in->imm.i) : dync__csrc_size(out, in->imm.i, false));
         dync__str_addc(out, ')');
     } else if (dync__csrc_is_float(in->type))
@@ -290,7 +275,7 @@ static void dync__csrc_expand(dync__csrc *c, const dync__inst *in, int type, con
         case 'a':
         case 'b':
         case 'c': dync__csrc_use(c, in->arg[*p - 'a'], in->section); break;
-        case 'T': dync__str_add(c->out, dync__csrc_type(type)); break;
+        case 'T': dync__str_add(c->out, dync__dtype_c_type(type)); break;
         case 'U': dync__str_add(c->out, type == DYNC_I64 ? "uint64_t" : "uint32_t"); break;
         case 'F': dync__str_add(c->out, type == DYNC_F32 ? "f" : ""); break;
         default: dync__str_add(c->out, type == DYNC_I64 ? "63" : "31"); break;
@@ -406,7 +391,7 @@ static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
     case DYNC__P_cast: dync__csrc_cast(c, in); break;
     case DYNC__P_wrap: dync__csrc_wrap(c, in); break;
     case DYNC__P_scan:
-        dync__str_addf(c->out, "(%s)(r%d += (%s)", dync__csrc_type(in->type),
+        dync__str_addf(c->out, "(%s)(r%d += (%s)", dync__dtype_c_type(in->type),
                        (int)(in - c->k->inst.at), in->type == DYNC_I64 ? "uint64_t" : "double");
         dync__csrc_use(c, in->arg[0], in->section);
         dync__str_addc(c->out, ')');
@@ -435,7 +420,7 @@ static void dync__csrc_store(dync__csrc *c, const dync__inst *in)
     if (half)
         dync__str_addf(c->out, "%s_to_%s(", c->name, dync__dtype_info(dtype)->fx);
     else if (narrow)
-        dync__str_addf(c->out, "(%s)", dync__csrc_type(dtype));
+        dync__str_addf(c->out, "(%s)", dync__dtype_c_type(dtype));
     dync__csrc_use(c, in->arg[0], in->section);
     dync__str_add(c->out, half ? ");\n" : ";\n");
 }
@@ -453,10 +438,10 @@ static void dync__csrc_reduce_begin(dync__csrc *c, int i)
     if (arg) {
         dync__str_addf(c->out, "int64_t v%d = 0;\n", i);
         dync__csrc_line(c);
-        dync__str_addf(c->out, "%s r%d = 0;\n", dync__csrc_type(type), i);
+        dync__str_addf(c->out, "%s r%d = 0;\n", dync__dtype_c_type(type), i);
         return;
     }
-    dync__str_addf(c->out, "%s v%d = ", dync__csrc_type(type), i);
+    dync__str_addf(c->out, "%s v%d = ", dync__dtype_c_type(type), i);
     if ((least || most) && dync__csrc_is_float(type))
         dync__str_add(c->out, least ? "-INFINITY" : "INFINITY");
     else if (least || most)
@@ -478,8 +463,8 @@ static void dync__csrc_reduce_step(dync__csrc *c, int i)
         if (f)
             dync__str_addf(c->out, "v%d %s= ", i, op);
         else
-            dync__str_addf(c->out, "v%d = (%s)((%s)v%d %s (%s)", i, dync__csrc_type(type), u, i, op,
-                           u);
+            dync__str_addf(c->out, "v%d = (%s)((%s)v%d %s (%s)", i, dync__dtype_c_type(type), u, i,
+                           op, u);
         dync__csrc_use(c, in->arg[0], in->section);
         dync__str_add(c->out, f ? ";\n" : ");\n");
     } else if (in->imm.i == DYNC__R_ANY || in->imm.i == DYNC__R_ALL) {
@@ -523,7 +508,7 @@ static void dync__csrc_statement(dync__csrc *c, int i)
     } else if (!dync__inst_has_value(in)) {
         dync__csrc_store(c, in);
     } else {
-        dync__str_addf(c->out, "const %s v%d = ", dync__csrc_type(in->type), i);
+        dync__str_addf(c->out, "const %s v%d = ", dync__dtype_c_type(in->type), i);
         dync__csrc_value(c, in);
         dync__str_add(c->out, ";\n");
         if (!c->kept[i]) return;
@@ -692,7 +677,7 @@ static void dync__csrc_keep(dync__csrc *c)
     int64_t n = inner < 1 ? 1 : inner > INT32_MAX ? INT32_MAX : (int64_t)inner;
     for (int i = 0; i < k->inst.n; i++) {
         if (!c->kept[i] || !c->needed[i]) continue;
-        const char *type = dync__csrc_type(k->inst.at[i].type);
+        const char *type = dync__dtype_c_type(k->inst.at[i].type);
         if (c->room)
             dync__str_addf(c->out, "    %s *restrict k%d = (%s *)(void *)(a + %lld);\n", type, i,
                            type, (long long)bytes);
@@ -719,7 +704,7 @@ static void dync__csrc_function(dync__csrc *c)
     for (int i = 0; i < k->buf.n; i++)
         dync__str_addf(c->out, "%s%s%s *restrict b%d", i ? ", " : "",
                        k->buf.at[i].mode & DYNC__BUF_OUT ? "" : "const ",
-                       dync__csrc_type(k->buf.at[i].dtype), i);
+                       dync__dtype_c_type(k->buf.at[i].dtype), i);
     if (keeps) dync__str_add(c->out, k->buf.n ? ", unsigned char *a" : "unsigned char *a");
     bool draws = k->uses_random && c->room;
     if (draws) dync__str_addf(c->out, "%sconst uint64_t *r", k->buf.n || keeps ? ", " : "");
@@ -770,8 +755,8 @@ static void dync__csrc_element(dync__csrc *c)
     for (int i = 0; i < k->inst.n; i++)
         if (k->inst.at[i].prim == DYNC__P_store) type = k->buf.at[k->inst.at[i].buf].dtype;
     dync__csrc_halves(c);
-    dync__str_addf(c->out, "static inline %s %s(%s x", dync__csrc_type(type), c->name,
-                   dync__csrc_type(k->buf.at[c->in].dtype));
+    dync__str_addf(c->out, "static inline %s %s(%s x", dync__dtype_c_type(type), c->name,
+                   dync__dtype_c_type(k->buf.at[c->in].dtype));
     for (int d = 0; d < k->n_dims; d++) {
         bool outer = d < k->n_outer;
         if (c->room->loops >> d & 1)
@@ -779,7 +764,7 @@ static void dync__csrc_element(dync__csrc *c)
     }
     for (int b = 0; b < k->buf.n; b++)
         if (b != c->in && !(k->buf.at[b].mode & DYNC__BUF_OUT))
-            dync__str_addf(c->out, ", const %s *b%d", dync__csrc_type(k->buf.at[b].dtype), b);
+            dync__str_addf(c->out, ", const %s *b%d", dync__dtype_c_type(k->buf.at[b].dtype), b);
     dync__str_add(c->out, ")\n{\n");
     c->indent = 1;
     for (int b = 0; b < k->buf.n; b++) {

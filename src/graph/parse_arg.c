@@ -235,16 +235,6 @@ static const struct {
     {"DYNC_FALSE", DYNC__A_BOOL, 0},
     {"DYNC_CPU", DYNC__A_DEVICE, DYNC_CPU},
     {"DYNC_META", DYNC__A_DEVICE, DYNC_META},
-    {"DYNC_F32", DYNC__A_DTYPE, DYNC_F32},
-    {"DYNC_F64", DYNC__A_DTYPE, DYNC_F64},
-    {"DYNC_F16", DYNC__A_DTYPE, DYNC_F16},
-    {"DYNC_BF16", DYNC__A_DTYPE, DYNC_BF16},
-    {"DYNC_I64", DYNC__A_DTYPE, DYNC_I64},
-    {"DYNC_I32", DYNC__A_DTYPE, DYNC_I32},
-    {"DYNC_I16", DYNC__A_DTYPE, DYNC_I16},
-    {"DYNC_I8", DYNC__A_DTYPE, DYNC_I8},
-    {"DYNC_U8", DYNC__A_DTYPE, DYNC_U8},
-    {"DYNC_BOOL", DYNC__A_DTYPE, DYNC_BOOL},
     {"DYNC_SCALAR", DYNC__A_DIMS, 0},
     {"DYNC_ALL", DYNC__A_DIMS, 0},
 };
@@ -262,6 +252,9 @@ DYNC__FN bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
             if (out->kind == DYNC__A_DIMS) out->as.dims = NULL;
             return true;
         }
+    for (int dtype = 0; dync__dtype_valid(dtype); dtype++)
+        if (dync__parse_take(q, dync__dtype_c_name(dtype)))
+            return *out = dync__arg_dtype(dtype), true;
     if (dync__parse_take(q, "DYNC_V("))
         return dync__parse_arg(q, depth + 1, out) && dync__parse_need(q, ")");
     if (dync__parse_take(q, "DYNC_END")) return *out = dync__arg_i(INT64_MAX), true;

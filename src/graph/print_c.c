@@ -36,15 +36,6 @@ typedef struct dync__c_printer {
     const char *path; /* the function's name; those of functions inside it begin so */
 } dync__c_printer;
 
-/* In the order of the dtypes' numbers. */
-static const char *dync__c_dtype(int dtype)
-{
-    static const char *const names[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DYNC_BF16",
-                                        "DYNC_I64", "DYNC_I32", "DYNC_I16", "DYNC_I8",
-                                        "DYNC_U8",  "DYNC_BOOL"};
-    return dync__dtype_valid(dtype) ? names[dtype] : names[0];
-}
-
 /* A double that stays a double: 2.0, not 2. */
 static void dync__c_double(dync__str *s, double x)
 {
@@ -195,7 +186,7 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
                                         : "false");
         break;
     case DYNC__A_DIMS: dync__c_dims(p, a, as_value); break;
-    case DYNC__A_DTYPE: dync__str_add(p->s, dync__c_dtype((int)a->as.i)); break;
+    case DYNC__A_DTYPE: dync__str_add(p->s, dync__dtype_c_name((int)a->as.i)); break;
     case DYNC__A_DEVICE: dync__str_add(p->s, dync__device_code((int)a->as.i, device)); break;
     case DYNC__A_STR: dync__str_quote_c(p->s, a->as.s); break;
     case DYNC__A_LIST: dync__c_list(p, a); break;
@@ -334,11 +325,10 @@ DYNC__FN bool dync__graph_prints_inline(const dync__node *node)
 /* Literals that round-trip: shortest decimal for f32 and f64, bits for f16 and bf16. */
 static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
 {
-    static const char *const types[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",
-                                        "int32_t", "int16_t", "int8_t",   "uint8_t",  "bool"};
     const char *data = dync__tensor_data(t);
     int bytes = dync__dtype_info(t->dtype)->bytes;
-    dync__str_addf(p->s, "dync_constant((%s[]){", types[t->dtype]);
+    dync__str_addf(p->s, "dync_constant((%s[]){",
+                   t->dtype == DYNC_BOOL ? "bool" : dync__dtype_c_type(t->dtype));
     for (int64_t i = 0; i < t->numel; i++) {
         const char *at = data + i * bytes;
         char text[40];
@@ -357,7 +347,7 @@ static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
     dync__arg shape = dync__arg_dims(t->lay.ndim, t->lay.shape);
     dync__str_add(p->s, "}, ");
     dync__c_dims(p, &shape, false);
-    if (t->dtype != DYNC_F32) dync__str_addf(p->s, ", .dtype = %s", dync__c_dtype(t->dtype));
+    if (t->dtype != DYNC_F32) dync__str_addf(p->s, ", .dtype = %s", dync__dtype_c_name(t->dtype));
     dync__str_addc(p->s, ')');
 }
 

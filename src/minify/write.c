@@ -89,11 +89,10 @@ static void dync__write_element(dync__str *s, const char *at, int dtype, bool bi
  * none (f16, bf16). */
 static void dync__write_inline(dync__writer *w, int k, const char *data, size_t bytes, int dtype)
 {
-    static const char *const types[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",
-                                        "int32_t", "int16_t", "int8_t",   "uint8_t",  "uint8_t"};
     size_t item = dync__dtype_info(dtype)->bytes, count = bytes / item;
     bool bits = dync__write_as_bits(data, count, dtype);
-    const char *type = bits && item > 2 ? item == 4 ? "uint32_t" : "uint64_t" : types[dtype];
+    const char *type = bits && item > 2 ? item == 4 ? "uint32_t" : "uint64_t"
+                                        : dync__dtype_c_type(dtype);
     dync__str_addf(&w->text, "static const %s data%d[] = {", type, k);
     for (size_t i = 0; i < count; i++) {
         dync__str_add(&w->text, i == 0 ? "" : i % 8 == 0 ? ",\n    " : ", ");
@@ -142,14 +141,6 @@ static void dync__write_device(dync__str *s, int device)
         dync__str_addf(s, ", .device = %s", dync__device_code(device, text));
 }
 
-static const char *dync__write_dtype(int dtype)
-{
-    static const char *const names[] = {"DYNC_F32", "DYNC_F64", "DYNC_F16", "DYNC_BF16",
-                                        "DYNC_I64", "DYNC_I32", "DYNC_I16", "DYNC_I8",
-                                        "DYNC_U8",  "DYNC_BOOL"};
-    return names[dtype];
-}
-
 /* The statement that makes the storage; data that stand in the program go before the function, into
  * w->text. */
 static void dync__write_storage(dync__writer *w, dync__str *body, const dync__tensor *t)
@@ -178,7 +169,7 @@ static void dync__write_storage(dync__writer *w, dync__str *body, const dync__te
     }
     dync__write_device(body, s->device);
     if (t->dtype != DYNC_F32)
-        dync__str_addf(body, ", .dtype_hint = %s", dync__write_dtype(t->dtype));
+        dync__str_addf(body, ", .dtype_hint = %s", dync__dtype_c_name(t->dtype));
     dync__str_add(body, ");\n");
     dync__free(owned, s->size_bytes);
 }
@@ -203,7 +194,7 @@ static void dync__write_tensor(dync__writer *w, dync__str *body, const dync__ten
         dync__str_add(body, ", .stride = ");
         dync__write_dims(body, t->lay.ndim, t->lay.stride);
     }
-    if (t->dtype != DYNC_F32) dync__str_addf(body, ", .dtype = %s", dync__write_dtype(t->dtype));
+    if (t->dtype != DYNC_F32) dync__str_addf(body, ", .dtype = %s", dync__dtype_c_name(t->dtype));
     if (t->lay.offset) dync__str_addf(body, ", .storage_offset = %lld", (long long)t->lay.offset);
     if (dync__tensor_requires_grad(t)) dync__str_add(body, ", .requires_grad = true");
     if (dync__tensor_is_leaf(t)) dync__str_add(body, ", .is_leaf = true");

@@ -73,3 +73,22 @@ DYNC__FN int dync__opcall_tensors(const dync__opcall *call, dync__tensor **out, 
     }
     return n;
 }
+
+/* ---- operators of two values, called inside the library -------------------------------------- */
+
+#define DYNC__OF_TWO(types, X, Y, x_value, y_value)                                      \
+    DYNC__FN dync_tensor *dync__op_##types(const dync__row *op, X x, Y y)                \
+    {                                                                                    \
+        return dync__op_1VV(op, dync_v_##x_value(x), dync_v_##y_value(y), dync__tls.at); \
+    }
+DYNC__OF_TWO(tt, dync_tensor *, dync_tensor *, tensor, tensor)
+DYNC__OF_TWO(tf, dync_tensor *, double, tensor, float)
+DYNC__OF_TWO(ti, dync_tensor *, int64_t, tensor, int)
+DYNC__OF_TWO(tv, dync_tensor *, dync_value, tensor, value)
+DYNC__OF_TWO(ft, double, dync_tensor *, float, tensor)
+DYNC__OF_TWO(it, int64_t, dync_tensor *, int, tensor)
+DYNC__OF_TWO(iv, int64_t, dync_value, int, value)
+DYNC__OF_TWO(vi, dync_value, int64_t, value, int)
+DYNC__OF_TWO(vt, dync_value, dync_tensor *, value, tensor)
+DYNC__OF_TWO(vv, dync_value, dync_value, value, value)
+#undef DYNC__OF_TWO

@@ -15,6 +15,17 @@ DYNC__COLD
     }
 #define DYNC__ENTRY(name, op, sig, result, params, ...) \
     DYNC_API result (name) params { return dync__op_##sig(&op##_row, __VA_ARGS__, dync__tls.at); }
+/* The same where there are dims: as pointers inside the library, where `at` NULL is the thread's
+ * place. */
+#define DYNC__PACKER_DIMS(sig, result, call, params, of_params, handed, ...) \
+    DYNC_API result dync__op_##sig##_of of_params \
+    { \
+        dync__arg args[] = {__VA_ARGS__}; \
+        return (call)(dync__op_use(op), DYNC__COUNT_OF(args), args, at ? *at : dync__tls.at); \
+    } \
+    DYNC_API result dync__op_##sig params { return dync__op_##sig##_of handed; }
+#define DYNC__ENTRY_DIMS(name, op, sig, result, params, ...) \
+    DYNC_API result (name) params { return dync__op_##sig##_of(&op##_row, __VA_ARGS__, NULL); }
 
 DYNC__PACKER(1VV, dync_tensor *, dync__op_call, (const dync__row *op, dync_value x0,
     dync_value x1, dync_loc at),
@@ -130,11 +141,13 @@ DYNC__PACKER(1llye, dync_tensor *, dync__op_call, (const dync__row *op, int64_t 
 DYNC__ENTRY(dync_eye, DYNC__OP_eye, 1llye, dync_tensor *, (int64_t x0, int64_t x1, dync_dtype x2,
     dync_device x3), x0, x1, x2, x3)
 
-DYNC__PACKER(1Tdb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+DYNC__PACKER_DIMS(1Tdb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, bool x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_b(x2))
-#define DYNC__ENTRY_1Tdb(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tdb, dync_tensor *, \
-    (dync_tensor *x0, dync_dims x1, bool x2), x0, x1, x2)
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, bool x2, const dync_loc *at), (op,
+    x0, &x1, x2, &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_b(x2))
+#define DYNC__ENTRY_1Tdb(name) DYNC__ENTRY_DIMS(dync_##name, DYNC__OP_##name, 1Tdb, \
+    dync_tensor *, (dync_tensor *x0, dync_dims x1, bool x2), x0, &x1, x2)
 DYNC__ENTRY_1Tdb(all) DYNC__ENTRY_1Tdb(amax) DYNC__ENTRY_1Tdb(amin) DYNC__ENTRY_1Tdb(any)
 DYNC__ENTRY_1Tdb(logsumexp) DYNC__ENTRY_1Tdb(mean) DYNC__ENTRY_1Tdb(prod)
 DYNC__ENTRY_1Tdb(sum)
@@ -162,17 +175,21 @@ DYNC__PACKER(nTib, dync_value , dync__op_call_list, (const dync__row *op, dync_t
     (dync_tensor *x0, int x1, bool x2), x0, x1, x2)
 DYNC__ENTRY_nTib(max_dim) DYNC__ENTRY_nTib(min_dim) DYNC__ENTRY_nTib(sort)
 
-DYNC__PACKER(1TVdb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+DYNC__PACKER_DIMS(1TVdb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_value x1, dync_dims x2, bool x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_value(x1), dync__arg_dims(x2.n, x2.d), dync__arg_b(x3))
-DYNC__ENTRY(dync_norm, DYNC__OP_norm, 1TVdb, dync_tensor *, (dync_tensor *x0, dync_value x1,
-    dync_dims x2, bool x3), x0, x1, x2, x3)
+    (const dync__row *op, dync_tensor *x0, dync_value x1, const dync_dims *x2, bool x3,
+    const dync_loc *at), (op, x0, x1, &x2, x3, &at),
+    dync__arg_h(x0), dync__arg_value(x1), dync__arg_dims(x2->n, x2->d), dync__arg_b(x3))
+DYNC__ENTRY_DIMS(dync_norm, DYNC__OP_norm, 1TVdb, dync_tensor *, (dync_tensor *x0, dync_value x1,
+    dync_dims x2, bool x3), x0, x1, &x2, x3)
 
-DYNC__PACKER(1Tdib, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+DYNC__PACKER_DIMS(1Tdib, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, int x2, bool x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_i(x2), dync__arg_b(x3))
-#define DYNC__ENTRY_1Tdib(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tdib, dync_tensor *, \
-    (dync_tensor *x0, dync_dims x1, int x2, bool x3), x0, x1, x2, x3)
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, int x2, bool x3,
+    const dync_loc *at), (op, x0, &x1, x2, x3, &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_i(x2), dync__arg_b(x3))
+#define DYNC__ENTRY_1Tdib(name) DYNC__ENTRY_DIMS(dync_##name, DYNC__OP_##name, 1Tdib, \
+    dync_tensor *, (dync_tensor *x0, dync_dims x1, int x2, bool x3), x0, &x1, x2, x3)
 DYNC__ENTRY_1Tdib(std) DYNC__ENTRY_1Tdib(var)
 
 DYNC__PACKER(1TT, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
@@ -194,11 +211,13 @@ DYNC__PACKER(1TTO, dync_tensor *, dync__op_call, (const dync__row *op, dync_tens
 DYNC__ENTRY(dync_linear, DYNC__OP_linear, 1TTO, dync_tensor *, (dync_tensor *x0, dync_tensor *x1,
     dync_tensor *x2), x0, x1, x2)
 
-DYNC__PACKER(1Td, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+DYNC__PACKER_DIMS(1Td, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d))
-#define DYNC__ENTRY_1Td(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Td, dync_tensor *, \
-    (dync_tensor *x0, dync_dims x1), x0, x1)
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, const dync_loc *at), (op, x0, &x1,
+    &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d))
+#define DYNC__ENTRY_1Td(name) DYNC__ENTRY_DIMS(dync_##name, DYNC__OP_##name, 1Td, dync_tensor *, \
+    (dync_tensor *x0, dync_dims x1), x0, &x1)
 DYNC__ENTRY_1Td(count_nonzero) DYNC__ENTRY_1Td(adaptive_avg_pool2d)
     DYNC__ENTRY_1Td(upsample_nearest2d)
 DYNC__ENTRY_1Td(expand) DYNC__ENTRY_1Td(permute) DYNC__ENTRY_1Td(reshape)
@@ -234,12 +253,15 @@ DYNC__PACKER(1sL, dync_tensor *, dync__op_call, (const dync__row *op, const char
 DYNC__ENTRY(dync_einsum, DYNC__OP_einsum, 1sL, dync_tensor *, (const char *x0, dync_value x1), x0,
     x1)
 
-DYNC__PACKER(1Tdddbb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+DYNC__PACKER_DIMS(1Tdddbb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_dims x2, dync_dims x3, bool x4, bool x5, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n,
-    x3.d), dync__arg_b(x4), dync__arg_b(x5))
-DYNC__ENTRY(dync_avg_pool2d, DYNC__OP_avg_pool2d, 1Tdddbb, dync_tensor *, (dync_tensor *x0,
-    dync_dims x1, dync_dims x2, dync_dims x3, bool x4, bool x5), x0, x1, x2, x3, x4, x5)
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, const dync_dims *x2,
+    const dync_dims *x3, bool x4, bool x5, const dync_loc *at), (op, x0, &x1, &x2, &x3, x4, x5,
+    &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_dims(x2->n, x2->d),
+    dync__arg_dims(x3->n, x3->d), dync__arg_b(x4), dync__arg_b(x5))
+DYNC__ENTRY_DIMS(dync_avg_pool2d, DYNC__OP_avg_pool2d, 1Tdddbb, dync_tensor *, (dync_tensor *x0,
+    dync_dims x1, dync_dims x2, dync_dims x3, bool x4, bool x5), x0, &x1, &x2, &x3, x4, x5)
 
 DYNC__PACKER(1TOOOObff, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6,
@@ -251,15 +273,18 @@ DYNC__ENTRY(dync_batch_norm, DYNC__OP_batch_norm, 1TOOOObff, dync_tensor *, (dyn
     dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6,
     double x7), x0, x1, x2, x3, x4, x5, x6, x7)
 
-DYNC__PACKER(1TTOdddi, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+DYNC__PACKER_DIMS(1TTOdddi, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6,
     dync_loc at),
+    (const dync__row *op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, const dync_dims *x3,
+    const dync_dims *x4, const dync_dims *x5, int x6, const dync_loc *at), (op, x0, x1, x2, &x3,
+    &x4, &x5, x6, &at),
     dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none(),
-    dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_dims(x5.n, x5.d),
+    dync__arg_dims(x3->n, x3->d), dync__arg_dims(x4->n, x4->d), dync__arg_dims(x5->n, x5->d),
     dync__arg_i(x6))
-#define DYNC__ENTRY_1TTOdddi(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTOdddi, \
+#define DYNC__ENTRY_1TTOdddi(name) DYNC__ENTRY_DIMS(dync_##name, DYNC__OP_##name, 1TTOdddi, \
     dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, \
-    dync_dims x4, dync_dims x5, int x6), x0, x1, x2, x3, x4, x5, x6)
+    dync_dims x4, dync_dims x5, int x6), x0, x1, x2, &x3, &x4, &x5, x6)
 DYNC__ENTRY_1TTOdddi(conv2d) DYNC__ENTRY_1TTOdddi(int_conv2d) DYNC__ENTRY_1TTOdddi(conv1d)
 
 DYNC__PACKER(1Tfb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, double x1,
@@ -268,27 +293,35 @@ DYNC__PACKER(1Tfb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tens
 DYNC__ENTRY(dync_dropout, DYNC__OP_dropout, 1Tfb, dync_tensor *, (dync_tensor *x0, double x1,
     bool x2), x0, x1, x2)
 
-DYNC__PACKER(1TdOOf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+DYNC__PACKER_DIMS(1TdOOf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), x2 ? dync__arg_h(x2) : dync__arg_none(),
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, dync_tensor *x2, dync_tensor *x3,
+    double x4, const dync_loc *at), (op, x0, &x1, x2, x3, x4, &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), x2 ? dync__arg_h(x2) : dync__arg_none(),
     x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4))
-DYNC__ENTRY(dync_layer_norm, DYNC__OP_layer_norm, 1TdOOf, dync_tensor *, (dync_tensor *x0,
-    dync_dims x1, dync_tensor *x2, dync_tensor *x3, double x4), x0, x1, x2, x3, x4)
+DYNC__ENTRY_DIMS(dync_layer_norm, DYNC__OP_layer_norm, 1TdOOf, dync_tensor *, (dync_tensor *x0,
+    dync_dims x1, dync_tensor *x2, dync_tensor *x3, double x4), x0, &x1, x2, x3, x4)
 
-DYNC__PACKER(1Tddddb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+DYNC__PACKER_DIMS(1Tddddb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n,
-    x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_b(x5))
-DYNC__ENTRY(dync_max_pool2d, DYNC__OP_max_pool2d, 1Tddddb, dync_tensor *, (dync_tensor *x0,
-    dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5), x0, x1, x2, x3, x4, x5)
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, const dync_dims *x2,
+    const dync_dims *x3, const dync_dims *x4, bool x5, const dync_loc *at), (op, x0, &x1, &x2,
+    &x3, &x4, x5, &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_dims(x2->n, x2->d),
+    dync__arg_dims(x3->n, x3->d), dync__arg_dims(x4->n, x4->d), dync__arg_b(x5))
+DYNC__ENTRY_DIMS(dync_max_pool2d, DYNC__OP_max_pool2d, 1Tddddb, dync_tensor *, (dync_tensor *x0,
+    dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5), x0, &x1, &x2, &x3, &x4, x5)
 
-DYNC__PACKER(nTddddb, dync_value , dync__op_call_list, (const dync__row *op, dync_tensor *x0,
+DYNC__PACKER_DIMS(nTddddb, dync_value , dync__op_call_list, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n,
-    x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_b(x5))
-DYNC__ENTRY(dync_max_pool2d_with_indices, DYNC__OP_max_pool2d_with_indices, nTddddb, dync_value ,
-    (dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5), x0, x1,
-    x2, x3, x4, x5)
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, const dync_dims *x2,
+    const dync_dims *x3, const dync_dims *x4, bool x5, const dync_loc *at), (op, x0, &x1, &x2,
+    &x3, &x4, x5, &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_dims(x2->n, x2->d),
+    dync__arg_dims(x3->n, x3->d), dync__arg_dims(x4->n, x4->d), dync__arg_b(x5))
+DYNC__ENTRY_DIMS(dync_max_pool2d_with_indices, DYNC__OP_max_pool2d_with_indices, nTddddb,
+    dync_value , (dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4,
+    bool x5), x0, &x1, &x2, &x3, &x4, x5)
 
 DYNC__PACKER(1Tl, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, int64_t x1,
     dync_loc at),
@@ -303,15 +336,18 @@ DYNC__PACKER(1TfV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tens
 DYNC__ENTRY(dync_threshold, DYNC__OP_threshold, 1TfV, dync_tensor *, (dync_tensor *x0, double x1,
     dync_value x2), x0, x1, x2)
 
-DYNC__PACKER(1TTOdddid, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+DYNC__PACKER_DIMS(1TTOdddid, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6,
     dync_dims x7, dync_loc at),
+    (const dync__row *op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, const dync_dims *x3,
+    const dync_dims *x4, const dync_dims *x5, int x6, const dync_dims *x7, const dync_loc *at),
+    (op, x0, x1, x2, &x3, &x4, &x5, x6, &x7, &at),
     dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none(),
-    dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_dims(x5.n, x5.d),
-    dync__arg_i(x6), dync__arg_dims(x7.n, x7.d))
-DYNC__ENTRY(dync_conv_transpose2d, DYNC__OP_conv_transpose2d, 1TTOdddid, dync_tensor *,
+    dync__arg_dims(x3->n, x3->d), dync__arg_dims(x4->n, x4->d), dync__arg_dims(x5->n, x5->d),
+    dync__arg_i(x6), dync__arg_dims(x7->n, x7->d))
+DYNC__ENTRY_DIMS(dync_conv_transpose2d, DYNC__OP_conv_transpose2d, 1TTOdddid, dync_tensor *,
     (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5,
-    int x6, dync_dims x7), x0, x1, x2, x3, x4, x5, x6, x7)
+    int x6, dync_dims x7), x0, x1, x2, &x3, &x4, &x5, x6, &x7)
 
 DYNC__PACKER(1TlOOf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     int64_t x1, dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at),
@@ -327,12 +363,14 @@ DYNC__PACKER(1TOOf, dync_tensor *, dync__op_call, (const dync__row *op, dync_ten
 DYNC__ENTRY(dync_instance_norm, DYNC__OP_instance_norm, 1TOOf, dync_tensor *, (dync_tensor *x0,
     dync_tensor *x1, dync_tensor *x2, double x3), x0, x1, x2, x3)
 
-DYNC__PACKER(1TdOV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+DYNC__PACKER_DIMS(1TdOV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_tensor *x2, dync_value x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), x2 ? dync__arg_h(x2) : dync__arg_none(),
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, dync_tensor *x2, dync_value x3,
+    const dync_loc *at), (op, x0, &x1, x2, x3, &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), x2 ? dync__arg_h(x2) : dync__arg_none(),
     dync__arg_value(x3))
-DYNC__ENTRY(dync_rms_norm, DYNC__OP_rms_norm, 1TdOV, dync_tensor *, (dync_tensor *x0,
-    dync_dims x1, dync_tensor *x2, dync_value x3), x0, x1, x2, x3)
+DYNC__ENTRY_DIMS(dync_rms_norm, DYNC__OP_rms_norm, 1TdOV, dync_tensor *, (dync_tensor *x0,
+    dync_dims x1, dync_tensor *x2, dync_value x3), x0, &x1, x2, x3)
 
 DYNC__PACKER(1TTTOfbV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, double x4, bool x5, dync_value x6,
@@ -343,17 +381,21 @@ DYNC__ENTRY(dync_scaled_dot_product_attention, DYNC__OP_scaled_dot_product_atten
     dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, double x4,
     bool x5, dync_value x6), x0, x1, x2, x3, x4, x5, x6)
 
-DYNC__PACKER(1TdV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+DYNC__PACKER_DIMS(1TdV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_value x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_value(x2))
-DYNC__ENTRY(dync_pad, DYNC__OP_pad, 1TdV, dync_tensor *, (dync_tensor *x0, dync_dims x1,
-    dync_value x2), x0, x1, x2)
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, dync_value x2,
+    const dync_loc *at), (op, x0, &x1, x2, &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_value(x2))
+DYNC__ENTRY_DIMS(dync_pad, DYNC__OP_pad, 1TdV, dync_tensor *, (dync_tensor *x0, dync_dims x1,
+    dync_value x2), x0, &x1, x2)
 
-DYNC__PACKER(1Tdd, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+DYNC__PACKER_DIMS(1Tdd, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_dims x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d))
-#define DYNC__ENTRY_1Tdd(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tdd, dync_tensor *, \
-    (dync_tensor *x0, dync_dims x1, dync_dims x2), x0, x1, x2)
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, const dync_dims *x2,
+    const dync_loc *at), (op, x0, &x1, &x2, &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_dims(x2->n, x2->d))
+#define DYNC__ENTRY_1Tdd(name) DYNC__ENTRY_DIMS(dync_##name, DYNC__OP_##name, 1Tdd, \
+    dync_tensor *, (dync_tensor *x0, dync_dims x1, dync_dims x2), x0, &x1, &x2)
 DYNC__ENTRY_1Tdd(movedim) DYNC__ENTRY_1Tdd(roll)
 
 DYNC__PACKER(1Till, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, int x1,
@@ -376,11 +418,13 @@ DYNC__PACKER(1TTb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tens
 DYNC__ENTRY(dync_kl_div, DYNC__OP_kl_div, 1TTb, dync_tensor *, (dync_tensor *x0, dync_tensor *x1,
     bool x2), x0, x1, x2)
 
-DYNC__PACKER(1Tddl, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+DYNC__PACKER_DIMS(1Tddl, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_dims x2, int64_t x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_i(x3))
-DYNC__ENTRY(dync_as_strided, DYNC__OP_as_strided, 1Tddl, dync_tensor *, (dync_tensor *x0,
-    dync_dims x1, dync_dims x2, int64_t x3), x0, x1, x2, x3)
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, const dync_dims *x2, int64_t x3,
+    const dync_loc *at), (op, x0, &x1, &x2, x3, &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_dims(x2->n, x2->d), dync__arg_i(x3))
+DYNC__ENTRY_DIMS(dync_as_strided, DYNC__OP_as_strided, 1Tddl, dync_tensor *, (dync_tensor *x0,
+    dync_dims x1, dync_dims x2, int64_t x3), x0, &x1, &x2, x3)
 
 DYNC__PACKER(1Tiii, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, int x1,
     int x2, int x3, dync_loc at),
@@ -407,11 +451,13 @@ DYNC__PACKER(1Tilll, dync_tensor *, dync__op_call, (const dync__row *op, dync_te
 DYNC__ENTRY(dync_slice, DYNC__OP_slice, 1Tilll, dync_tensor *, (dync_tensor *x0, int x1,
     int64_t x2, int64_t x3, int64_t x4), x0, x1, x2, x3, x4)
 
-DYNC__PACKER(1Tid, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, int x1,
-    dync_dims x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), dync__arg_dims(x2.n, x2.d))
-DYNC__ENTRY(dync_unflatten, DYNC__OP_unflatten, 1Tid, dync_tensor *, (dync_tensor *x0, int x1,
-    dync_dims x2), x0, x1, x2)
+DYNC__PACKER_DIMS(1Tid, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    int x1, dync_dims x2, dync_loc at),
+    (const dync__row *op, dync_tensor *x0, int x1, const dync_dims *x2, const dync_loc *at), (op,
+    x0, x1, &x2, &at),
+    dync__arg_h(x0), dync__arg_i(x1), dync__arg_dims(x2->n, x2->d))
+DYNC__ENTRY_DIMS(dync_unflatten, DYNC__OP_unflatten, 1Tid, dync_tensor *, (dync_tensor *x0,
+    int x1, dync_dims x2), x0, x1, &x2)
 
 DYNC__PACKER(1Li, dync_tensor *, dync__op_call, (const dync__row *op, dync_value x0, int x1,
     dync_loc at),

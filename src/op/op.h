@@ -342,6 +342,44 @@ DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_
 DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tensor **out);
 #define dync__op_run(op, ...) (dync__op_run)(DYNC__USED(op), __VA_ARGS__)
 
+/* The library's own calls by the macros of api/ops.h, some 1,500: dims by address, and operators of
+ * two values by what their operands are: t a tensor, f a float, i an integer, v a dync_value. What
+ * is none of these is an error of the compiler. dync.in.h's last lines end it. */
+#undef DYNC_OP_DIMS
+#undef DYNC_D_OF
+#define DYNC_OP_DIMS(f, p, op, ...) p##_of(&op##_row, __VA_ARGS__, NULL)
+#define DYNC_D_OF(x, what) \
+    (const dync_dims[]) { x }
+DYNC__FN dync_tensor *dync__op_tt(const dync__row *, dync_tensor *, dync_tensor *);
+DYNC__FN dync_tensor *dync__op_tf(const dync__row *, dync_tensor *, double);
+DYNC__FN dync_tensor *dync__op_ti(const dync__row *, dync_tensor *, int64_t);
+DYNC__FN dync_tensor *dync__op_tv(const dync__row *, dync_tensor *, dync_value);
+DYNC__FN dync_tensor *dync__op_ft(const dync__row *, double, dync_tensor *);
+DYNC__FN dync_tensor *dync__op_it(const dync__row *, int64_t, dync_tensor *);
+DYNC__FN dync_tensor *dync__op_iv(const dync__row *, int64_t, dync_value);
+DYNC__FN dync_tensor *dync__op_vt(const dync__row *, dync_value, dync_tensor *);
+DYNC__FN dync_tensor *dync__op_vi(const dync__row *, dync_value, int64_t);
+DYNC__FN dync_tensor *dync__op_vv(const dync__row *, dync_value, dync_value);
+#if defined(__GNUC__)
+#undef DYNC_OP_TWO
+#define DYNC_OP_TWO(f, p, op, x, y) \
+    DYNC__OP_TWO(DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), op, x, y)
+/* x before y, as DYNC_SEQ2 has it */
+#define DYNC__OP_TWO(x_, y_, op, x, y)                                                          \
+    (__extension__({                                                                            \
+        __auto_type x_ = (x);                                                                   \
+        __auto_type y_ = (y);                                                                   \
+        _Generic(x_,                                                                            \
+            dync_tensor *: DYNC__OP_BY(y_, dync__op_tt, dync__op_tf, dync__op_ti, dync__op_tv), \
+            dync_value: DYNC__OP_BY(y_, dync__op_vt, 0, dync__op_vi, dync__op_vv),              \
+            double: dync__op_ft,                                                                \
+            int: DYNC__OP_BY(y_, dync__op_it, 0, 0, dync__op_iv),                               \
+            int64_t: dync__op_it)(&op##_row, x_, y_);                                           \
+    }))
+#define DYNC__OP_BY(y, t, f, i, v) \
+    _Generic(y, dync_tensor *: t, double: f, float: f, int: i, long: i, long long: i, dync_value: v)
+#endif
+
 /* ---- inference and lowering ------------------------------------------------------------------ */
 DYNC__FN dync_status dync__op_infer(const dync__opcall *, dync__info *out); /* the row's */
 /* The layout of a new tensor like `of`, as clone gives it: the same strides where `of` is dense,

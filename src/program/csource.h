@@ -218,7 +218,6 @@ DYNC__FN bool dync__csource_after_reads(const dync__csource_after *, int buf); /
 DYNC__FN void dync__csource_after_value(dync__str *, const dync__csource_after *,
                                         const dync__layout *, const char *const *var,
                                         const char *value);
-DYNC__FN const char *dync__csource_type(int dtype); /* "float" */
 /* "4*i0 + i2 + 3" for these strides; loops of one iteration add nothing. */
 DYNC__FN void dync__csource_index(dync__str *, int n, const int64_t *stride, const char *const *var,
                                   int64_t offset);

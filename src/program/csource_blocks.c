@@ -24,11 +24,11 @@ DYNC__FN void dync__csource_blocks_head(dync__str *s, const dync__kcall *call,
     for (int i = 0; i < call->n; i++) {
         bool last = i + 1 == call->n;
         dync__str_addf(s, "%s%s%s *%c", i ? ", " : "", last ? "" : "const ",
-                       dync__csource_type(last ? out : call->operand[i].dtype), letters[i]);
+                       dync__dtype_c_type(last ? out : call->operand[i].dtype), letters[i]);
     }
     for (int b = 0; after->k && b < after->k->buf.n; b++)
         if (dync__csource_after_reads(after, b))
-            dync__str_addf(s, ", const %s *e%d", dync__csource_type(after->k->buf.at[b].dtype), b);
+            dync__str_addf(s, ", const %s *e%d", dync__dtype_c_type(after->k->buf.at[b].dtype), b);
     dync__str_add(s, ")\n{\n");
 }
 
@@ -98,7 +98,7 @@ DYNC__FN void dync__csource_product_index(const dync__csource_product_of *p, con
 static void dync__blocks_sums(const dync__csource_product_of *p, int depth)
 {
     int last = p->ndim - 1;
-    const char *type = dync__csource_type(p->c->dtype);
+    const char *type = dync__dtype_c_type(p->c->dtype);
     const int64_t *sa = p->a->lay.stride, *sb = p->b->lay.stride;
     const char *of_a[DYNC_MAX_DIMS], *of_b[DYNC_MAX_DIMS];
     for (int d = 0; d < p->ndim; d++) of_a[d] = of_b[d] = p->var[d];
@@ -177,7 +177,7 @@ DYNC__FN void dync__csource_product_plain(dync__csource_product_of *p)
                                      p->rows, p->m);
     depth = dync__csource_blocks_for(
         s, depth, "j", 0, (p->n + p->columns - 1) / p->columns * p->columns, p->columns, p->n);
-    dync__str_addf(s, "%*s%s ", 4 * depth, "", dync__csource_type(p->c->dtype));
+    dync__str_addf(s, "%*s%s ", 4 * depth, "", dync__dtype_c_type(p->c->dtype));
     for (int i = 0; i < p->rows * p->columns; i++)
         dync__str_addf(s, "%ss%d%d = 0", i ? ", " : "", i / p->columns, i % p->columns);
     dync__str_add(s, ";\n");

@@ -13,7 +13,7 @@ static dync_status dync__csource_put(dync__str *s, const dync__kcall *call, cons
                                      const char *x)
 {
     int dtype = call->operand[3].dtype, kind = dync__dtype_info(dtype)->kind;
-    const char *type = dync__csource_type(dtype);
+    const char *type = dync__dtype_c_type(dtype);
     double alpha = dync__kcall_is(call, DYNC__K_index_add) ? call->attr.scatter.alpha : 1;
     char scale[48];
     if (dync__kcall_is(call, DYNC__K_scatter))
@@ -44,9 +44,9 @@ static dync_status dync__csource_scatter(dync__str *s, const dync__kcall *call, 
     bool slices = dync__kcall_is(call, DYNC__K_index_add);
     const dync__layout *walk = slices ? &o[2].lay : &o[1].lay, *y = &o[3].lay;
     int dim = (int)call->attr.scatter.dim, depth = 1;
-    const char *var[DYNC_MAX_DIMS], *type = dync__csource_type(o[3].dtype);
+    const char *var[DYNC_MAX_DIMS], *type = dync__dtype_c_type(o[3].dtype);
     dync__str_addf(s, "static void %s(const %s *b, const int64_t *i, const %s *x, %s *y)\n{\n",
-                   name, dync__csource_type(o[0].dtype), dync__csource_type(o[2].dtype), type);
+                   name, dync__dtype_c_type(o[0].dtype), dync__dtype_c_type(o[2].dtype), type);
     for (int d = 0; d < y->ndim; d++) {
         var[d] = dync__sz_eq(y->shape[d], 1) ? NULL : dync__csource_loops[d];
         depth = dync__csource_for(s, depth, dync__csource_loops[d], y->shape[d]);
@@ -64,7 +64,7 @@ static dync_status dync__csource_scatter(dync__str *s, const dync__kcall *call, 
     dync__str_addf(s, "%*s{\n%*sconst int64_t at = ", 4 * depth, "", 4 * depth + 4, "");
     dync__csource_at(s, 'i', &o[1], slices ? 1 : walk->ndim, o[1].lay.stride,
                      slices ? var + dim : var);
-    dync__str_addf(s, ";\n%*sconst %s e = ", 4 * depth + 4, "", dync__csource_type(o[2].dtype));
+    dync__str_addf(s, ";\n%*sconst %s e = ", 4 * depth + 4, "", dync__dtype_c_type(o[2].dtype));
     dync__csource_at(s, 'x', &o[2], walk->ndim, o[2].lay.stride, var);
     dync__str_addf(s, ";\n%*s%s *to = y + ", 4 * depth + 4, "", type);
     if (y->ndim) var[dim] = "at";
@@ -105,7 +105,7 @@ static const char dync__csource_sort_text[] =
 static void dync__csource_sort_lines(dync__str *s, const dync__kcall *call, const char *name)
 {
     int dtype = call->operand[0].dtype;
-    const char *type = dync__csource_type(dtype);
+    const char *type = dync__dtype_c_type(dtype);
     bool down = call->attr.sort.descending, floats = dync__dtype_info(dtype)->kind == 'f';
     dync__str_addf(s,
                    "static int %s_before(const %s *x, int64_t sx, int64_t a, int64_t b)\n{\n"
@@ -185,7 +185,7 @@ DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, 
         if (dync__kcall_is(call, rows[i].kernel)) return rows[i].print(s, call, name);
     if (dync__kcall_is(call, DYNC__K_check_divisor) || dync__kcall_is(call, DYNC__K_check_index))
         return dync__str_addf(s, "static void %s(const %s *i)\n{\n    (void)i;\n}\n", name,
-                              dync__csource_type(call->operand[0].dtype)),
+                              dync__dtype_c_type(call->operand[0].dtype)),
                DYNC_OK; /* nobody to tell */
     return dync__csource_refuse(call, "has no form in C yet; call it outside of what is exported");
 }

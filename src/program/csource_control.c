@@ -23,9 +23,9 @@ static dync_status dync__csource_inner_text(dync__csource *c, dync__csource_unit
     dync__str_add(s, "static void @(");
     for (int i = 0; i < u->n_in; i++, before = ", ")
         dync__str_addf(s, "%sconst %s *in%d", before,
-                       dync__csource_type(g->node.at[i]->info[0].dtype), i);
+                       dync__dtype_c_type(g->node.at[i]->info[0].dtype), i);
     for (int i = 0; i < u->n_out; i++, before = ", ")
-        dync__str_addf(s, "%s%s *out%d", before, dync__csource_type(u->out[i].dtype), i);
+        dync__str_addf(s, "%s%s *out%d", before, dync__dtype_c_type(u->out[i].dtype), i);
     if (u->arena_bytes) dync__str_addf(s, "%sunsigned char *a", before);
     dync__str_add(s, u->arena_bytes || *before ? ")\n{\n" : "void)\n{\n");
     dync__csource_body(c, u, s);
@@ -140,7 +140,7 @@ static void dync__csource_repeat(const dync__csource_loop *l, const dync__csourc
 {
     const dync__control *k = l->control;
     for (int i = 0; i < k->n_in; i++) {
-        const char *type = dync__csource_type(l->call->operand[i].dtype);
+        const char *type = dync__dtype_c_type(l->call->operand[i].dtype);
         dync__str_addf(l->s, "    %s *side%d[2] = {p%d, (%s *)(void *)(a + %lld)};\n", type, i,
                        l->first_out + i, type, (long long)l->place[i]);
         dync__str_addf(l->s, "    const %s *c%d = p%d;\n", type, i, i);
@@ -207,7 +207,7 @@ DYNC__FN dync_status dync__csource_control(dync__csource *c, dync__csource_step 
     dync__str_add(text, "static void @(");
     for (int i = 0; i < call->n; i++)
         dync__str_addf(text, "%s%s%s *p%d", i ? ", " : "", i < l.first_out ? "const " : "",
-                       dync__csource_type(call->operand[i].dtype), i);
+                       dync__dtype_c_type(call->operand[i].dtype), i);
     dync__str_add(text, step->scratch ? ", unsigned char *a)\n{\n" : ")\n{\n");
     if (control.pred)
         dync__csource_cond(&l, f);

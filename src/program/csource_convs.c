@@ -150,10 +150,10 @@ static void dync__cconv_sums(const dync__cconv_text *t, int depth)
     const char *const of_x[] = {t->n, c, dync__cconv_has_rows(t) ? "p" : NULL, NULL},
                       *const of_w[] = {"o", c, u, NULL};
     const dync__cconv_block *b = &t->block;
-    const char *type = dync__csource_type(t->y.dtype);
+    const char *type = dync__dtype_c_type(t->y.dtype);
     const int64_t *sx = t->x.lay.stride, *sw = t->w.lay.stride;
     dync__cconv_line(t, depth);
-    dync__str_addf(t->s, "const %s *e = x + ", dync__csource_type(t->x.dtype));
+    dync__str_addf(t->s, "const %s *e = x + ", dync__dtype_c_type(t->x.dtype));
     dync__csource_index(t->s, 4, sx, of_x, -t->a->pad[1] * sx[3]);
     bool first = false;
     dync__term_csource(t->s, t->a->dilation[0] * sx[2], u, &first);
@@ -280,7 +280,7 @@ static void dync__cconv_store(const dync__cconv_text *t, int depth, int k, int i
     }
     dync__format(z, sizeof z, "z%d%d", k, i);
     dync__format(m, sizeof m, "m%d%d%s", k, i / t->block.wide, lane);
-    dync__str_addf(t->s, "%sconst %s %s = ", t->lanes ? "{ " : "", dync__csource_type(t->y.dtype),
+    dync__str_addf(t->s, "%sconst %s %s = ", t->lanes ? "{ " : "", dync__dtype_c_type(t->y.dtype),
                    z);
     dync__cconv_value(t, k, i);
     dync__str_addf(t->s, t->lanes ? "; " : ";\n%*s", 4 * depth, "");
@@ -298,7 +298,7 @@ static void dync__cconv_row(const dync__cconv_text *t, int depth)
     if (t->lanes)
         dync__str_addf(t->s, "#_v%d ", t->lanes);
     else
-        dync__str_addf(t->s, "%s ", dync__csource_type(t->y.dtype));
+        dync__str_addf(t->s, "%s ", dync__dtype_c_type(t->y.dtype));
     for (int i = 0; i < b->channels * b->places; i++)
         dync__str_addf(t->s, t->lanes ? "%ss%d%d = {0}" : "%ss%d%d = 0", i ? ", " : "",
                        i / b->places, i % b->places);
@@ -314,7 +314,7 @@ static void dync__cconv_maxima(const dync__cconv_text *t, int depth)
 {
     const dync__cconv_block *b = &t->block;
     int n = b->channels * b->groups;
-    dync__str_addf(t->s, ";\n%*s%s ", 4 * depth, "", dync__csource_type(t->y.dtype));
+    dync__str_addf(t->s, ";\n%*s%s ", 4 * depth, "", dync__dtype_c_type(t->y.dtype));
     for (int i = 0; i < n; i++) {
         dync__str_addf(t->s, "%sm%d%d", i ? ", " : "", i / b->groups, i % b->groups);
         if (t->lanes)

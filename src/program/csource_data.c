@@ -37,7 +37,7 @@ DYNC__FN void dync__csource_array(dync__str *s, const char *name, const char *da
 {
     int bytes = dync__dtype_info(dtype)->bytes;
     dync__str_addf(s, "static %s%s %s[%lld] = {", constant ? "const " : "",
-                   dync__csource_type(dtype), name, (long long)DYNC__MAX(n, 1));
+                   dync__dtype_c_type(dtype), name, (long long)DYNC__MAX(n, 1));
     for (int64_t i = 0; i < n; i++) {
         dync__str_add(s, i % 8 ? " " : "\n    ");
         dync__csource_number(s, data + i * bytes, dtype);

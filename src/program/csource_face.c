@@ -109,7 +109,7 @@ static const char *dync__csource_verb(const dync__csource *c)
 static void dync__csource_declare(const dync__csource *c, int i, dync__str *s)
 {
     dync__info info = dync__csource_of(c, i);
-    dync__str_addf(s, "%s%s ", dync__csource_const(c, i), dync__csource_type(info.dtype));
+    dync__str_addf(s, "%s%s ", dync__csource_const(c, i), dync__dtype_c_type(info.dtype));
     if (!dync__csource_is_array(&info.lay)) {
         dync__str_addf(s, "*%s", dync__csource_param(c, i));
         return;
@@ -267,7 +267,7 @@ DYNC__FN dync_status dync__csource_way_text(dync__csource *c, dync__csource_way 
     for (int i = 0; i < c->aot.n_inputs + c->main.n_out; i++, before = ", ") {
         bool in = i < c->aot.n_inputs;
         dync__str_addf(&s, "%s%s%s *%s%d", before, dync__csource_const(c, i),
-                       dync__csource_type(dync__csource_of(c, i).dtype), in ? "in" : "out",
+                       dync__dtype_c_type(dync__csource_of(c, i).dtype), in ? "in" : "out",
                        in ? i : i - c->aot.n_inputs);
     }
     dync__str_addf(&s, "%sunsigned char *a", before);
@@ -289,7 +289,7 @@ static void dync__csource_way_call(const dync__csource *c, const dync__csource_w
     dync__str_addf(s, "%s(", way->fn->name);
     for (int i = 0; i < c->aot.n_inputs + c->main.n_out; i++)
         dync__str_addf(s, "(%s%s *)%s, ", dync__csource_const(c, i),
-                       dync__csource_type(dync__csource_of(c, i).dtype), dync__csource_param(c, i));
+                       dync__dtype_c_type(dync__csource_of(c, i).dtype), dync__csource_param(c, i));
     dync__str_add(s, dync__csource_has_state(c) ? "arena->bytes, state" : "arena->bytes");
     dync__csource_symbols(c, way->fn->uses, ", ", "", s);
     dync__str_add(s, ");\n");

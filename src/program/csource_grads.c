@@ -152,7 +152,7 @@ static dync_status dync__grads_avg(dync__str *s, const dync__kcall *call, const 
     dync__str_addf(s, " + p * %lld + q * %lld] += ", (long long)x->stride[rank - 2],
                    (long long)x->stride[rank - 1]);
     dync__grads_place(s, 'y', y, var);
-    dync__str_addf(s, " / (%s)count;\n%*s}\n}\n", dync__csource_type(call->operand[0].dtype),
+    dync__str_addf(s, " / (%s)count;\n%*s}\n}\n", dync__dtype_c_type(call->operand[0].dtype),
                    4 * depth, "");
     return DYNC_OK;
 }

@@ -4,13 +4,6 @@
 #include "csource.h"
 DYNC__COLD
 
-DYNC__FN const char *dync__csource_type(int dtype)
-{
-    static const char *const names[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",
-                                        "int32_t", "int16_t", "int8_t",   "uint8_t",  "uint8_t"};
-    return names[dync__dtype_valid(dtype) ? dtype : 0];
-}
-
 /* A sum of stride * variable plus offset, as short as a person would write it. var[d] NULL: a
  * dimension of size 1, which adds nothing. */
 DYNC__FN void dync__csource_index(dync__str *s, int n, const int64_t *stride,
@@ -38,7 +31,7 @@ DYNC__FN dync_status dync__csource_head(dync__str *s, const dync__kcall *call, c
         if (call->operand[i].dtype == DYNC_F16 || call->operand[i].dtype == DYNC_BF16)
             return dync__csource_refuse(call, "has no form for half precision; it has one for F32");
         dync__str_addf(s, "%s%s%s *%c", i ? ", " : "", call->operand[i].written ? "" : "const ",
-                       dync__csource_type(call->operand[i].dtype), letters[i]);
+                       dync__dtype_c_type(call->operand[i].dtype), letters[i]);
     }
     dync__str_add(s, ")\n{\n");
     return DYNC_OK;
@@ -86,7 +79,7 @@ DYNC__FN dync_status dync__csource_matmul(dync__str *s, const dync__kcall *call,
         depth = dync__csource_for(s, depth, names[d], c->lay.shape[d]);
     }
     var[ndim] = k > 1 ? "k" : NULL;
-    const char *type = dync__csource_type(c->dtype);
+    const char *type = dync__dtype_c_type(c->dtype);
     dync__str_addf(s, "%*s{\n%*s%s sum = 0;\n", 4 * depth, "", 4 * depth + 4, "", type);
     int inner = dync__csource_for(s, depth + 1, "k", k);
     dync__str_addf(s, "%*ssum += ", 4 * inner, "");
@@ -160,7 +153,7 @@ DYNC__FN dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call,
             per_out = w->lay.shape[0] / DYNC__MAX(groups, 1);
     char init[64];
     DYNC__TRY(dync__csource_head(s, call, name, call->n == 4 ? "xwby" : "xwy"));
-    dync__format(init, sizeof init, "%s sum = 0;", dync__csource_type(y->dtype));
+    dync__format(init, sizeof init, "%s sum = 0;", dync__dtype_c_type(y->dtype));
     int depth = dync__csource_window(s, y, x, init, w->lay.shape[2], w->lay.shape[3], a->stride,
                                      a->pad, a->dilation, "c", per_in);
     dync__str_addf(s, "%*ssum += x[", 4 * depth, "");
@@ -196,10 +189,10 @@ DYNC__FN dync_status dync__csource_maxima(dync__str *s, const dync__kcall *call,
     dync__kcall head = *call;
     head.n -= no_index;
     DYNC__TRY(dync__csource_head(s, &head, name, "xyk"));
-    dync__format(init, sizeof init, "%s best = 0; int at = -1;", dync__csource_type(y->dtype));
+    dync__format(init, sizeof init, "%s best = 0; int at = -1;", dync__dtype_c_type(y->dtype));
     int depth = dync__csource_window(s, y, x, init, a->kernel[0], a->kernel[1], a->stride, a->pad,
                                      a->dilation, NULL, 0);
-    dync__str_addf(s, "%*s%s e = ", 4 * depth, "", dync__csource_type(x->dtype));
+    dync__str_addf(s, "%*s%s e = ", 4 * depth, "", dync__dtype_c_type(x->dtype));
     dync__csource_at(s, 'x', x, 4, x->lay.stride, in_var);
     dync__str_addf(s, ";\n%*sif (at < 0 || e > best%s) best = e, at = ", 4 * depth, "",
                    dync__dtype_info(x->dtype)->kind == 'f' ? " || e != e" : "");
@@ -240,7 +233,7 @@ DYNC__FN dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *c
     if (a->ceil || a->divisor)
         return dync__csource_refuse(call, "has no form with ceil_mode or a divisor");
     DYNC__TRY(dync__csource_head(s, call, name, "xy"));
-    dync__format(init, sizeof init, "%s sum = 0; int count = 0;", dync__csource_type(y->dtype));
+    dync__format(init, sizeof init, "%s sum = 0; int count = 0;", dync__dtype_c_type(y->dtype));
     int depth = dync__csource_window(s, y, x, init, a->kernel[0], a->kernel[1], a->stride, a->pad,
                                      a->dilation, NULL, 0);
     dync__str_addf(s, "%*ssum += ", 4 * depth, "");
@@ -251,7 +244,7 @@ DYNC__FN dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *c
                        (long long)(a->kernel[0] * a->kernel[1]));
     dync__str_addf(s, "%*s", 4 * depth - 8, "");
     dync__csource_at(s, 'y', y, 4, y->lay.stride, out_var);
-    dync__str_addf(s, " = sum / (%s)count;\n%*s}\n}\n", dync__csource_type(y->dtype),
+    dync__str_addf(s, " = sum / (%s)count;\n%*s}\n}\n", dync__dtype_c_type(y->dtype),
                    4 * depth - 12, "");
     return DYNC_OK;
 }

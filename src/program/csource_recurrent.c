@@ -167,7 +167,7 @@ static dync_status dync__rolled_room(dync__rolled *r)
 
 static void dync__rolled_scratch(dync__rolled *r, const char *name, int64_t at)
 {
-    const char *type = dync__csource_type(r->type);
+    const char *type = dync__dtype_c_type(r->type);
     if (at >= 0)
         dync__str_addf(r->s, "    %s *%s = (%s *)(void *)(a + %lld);\n", type, name, type,
                        (long long)at);
@@ -225,7 +225,7 @@ static void dync__rolled_body(dync__rolled *r)
 {
     const int8_t *role = r->call->attr.rnn.role;
     int64_t steps = dync__csource_role(r->call, DYNC__RNN_OUT)->lay.shape[0];
-    const char *type = dync__csource_type(r->type);
+    const char *type = dync__dtype_c_type(r->type);
     dync__rolled_scratch(r, "in", r->in_at);
     dync__rolled_scratch(r, "hid", r->hid_at);
     dync__rolled_scratch(r, "h", r->h_at);
@@ -264,7 +264,7 @@ static void dync__rolled_head(dync__rolled *r, dync__csource_step *step)
             const dync__operand *o = &call->operand[i];
             if (from && r->input && i == call->attr.rnn.role[DYNC__RNN_IN]) continue;
             dync__str_addf(r->s, "%s%s%s *%c%d", before, o->written ? "" : "const ",
-                           dync__csource_type(o->dtype), from ? 'p' : 'q', i);
+                           dync__dtype_c_type(o->dtype), from ? 'p' : 'q', i);
             step->slot[step->n] = o->slot;
             step->base[step->n++] = o->lay.offset;
             before = ", ";

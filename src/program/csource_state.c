@@ -114,7 +114,7 @@ DYNC__FN void dync__csource_state_type(const dync__csource *c, dync__str *s)
     dync__str_addf(s, "%s_state {\n", name);
     for (int i = 0; i < c->state.n; i++) {
         const dync__tensor *t = c->state.at[i];
-        dync__str_addf(s, "    %s %s", dync__csource_type(t->dtype), c->state_name.at[i]);
+        dync__str_addf(s, "    %s %s", dync__dtype_c_type(t->dtype), c->state_name.at[i]);
         if (!dync__csource_state_dense(t) || t->lay.ndim == 0)
             dync__str_addf(s, "[%lld]", (long long)DYNC__MAX(dync__csource_span(&t->lay), 1));
         else

@@ -206,7 +206,7 @@ static void dync__csource_place_of(dync__csource *c, const dync__csource_unit *u
     int bytes = dync__dtype_info(p->dtype)->bytes;
     if (t->in_arena) {
         int64_t at = t->offset + (dync__is_token(base) ? 0 : base * bytes);
-        dync__str_addf(s, "(%s *)(void *)", dync__csource_type(p->dtype));
+        dync__str_addf(s, "(%s *)(void *)", dync__dtype_c_type(p->dtype));
         dync__str_addf(s, at ? "(a + %lld)" : "a", (long long)at);
         if (!dync__is_token(base)) return;
     } else if (t->output >= 0) {
@@ -214,7 +214,7 @@ static void dync__csource_place_of(dync__csource *c, const dync__csource_unit *u
     } else if (p->index < u->n_in) {
         dync__str_addf(s, "in%d", (int)p->index);
     } else if (dync__csource_state(c, (int)p->index) >= 0) {
-        dync__str_addf(s, "(%s *)s->%s", dync__csource_type(p->dtype),
+        dync__str_addf(s, "(%s *)s->%s", dync__dtype_c_type(p->dtype),
                        c->state_name.at[dync__csource_state(c, (int)p->index)]);
     } else {
         dync__str_addf(s, "%s_w%d", c->program->name, dync__csource_weight(c, (int)p->index));

@@ -98,7 +98,7 @@ static void dync__csource_cast(const dync__csource *c, int i, dync__str *s)
 {
     dync__info info = dync__csource_of(c, i);
     if (info.lay.ndim > 1 && dync__csource_is_array(&info.lay)) {
-        dync__str_addf(s, "(%s%s (*)", dync__csource_const(c, i), dync__csource_type(info.dtype));
+        dync__str_addf(s, "(%s%s (*)", dync__csource_const(c, i), dync__dtype_c_type(info.dtype));
         dync__csource_inner_sizes(&info.lay, s);
         dync__str_addc(s, ')');
     }
@@ -164,7 +164,7 @@ static dync_status dync__csource_results_text(const dync__csource *c, const dync
         if (dense->numel)
             dync__csource_array(s, name, dync__tensor_data(dense), dense->dtype, dense->numel,
                                 true);
-        dync__str_addf(s, "static %s example%d[%lld];\n", dync__csource_type(dense->dtype), at,
+        dync__str_addf(s, "static %s example%d[%lld];\n", dync__dtype_c_type(dense->dtype), at,
                        (long long)DYNC__MAX(dense->numel, 1));
         dync__unref(dense);
     }

@@ -33,6 +33,22 @@ DYNC__FN const dync__dtype_row *dync__dtype_info(int dtype)
     return &dync__dtype_rows[dync__dtype_valid(dtype) ? dtype : DYNC_F32];
 }
 
+/* Rows apart: small programs print no C. */
+DYNC__FN const char *dync__dtype_c_type(int dtype)
+{
+#define DYNC__X(id, name, c_type, ...) [DYNC_##id] = #c_type,
+    static const char *const types[] = {DYNC__DTYPES(DYNC__X)};
+#undef DYNC__X
+    return types[dync__dtype_valid(dtype) ? dtype : DYNC_F32];
+}
+DYNC__FN const char *dync__dtype_c_name(int dtype)
+{
+#define DYNC__X(id, ...) [DYNC_##id] = "DYNC_" #id,
+    static const char *const names[] = {DYNC__DTYPES(DYNC__X)};
+#undef DYNC__X
+    return names[dync__dtype_valid(dtype) ? dtype : DYNC_F32];
+}
+
 /* ---- promotion ------------------------------------------------------------------------------- */
 
 /* 0 bool, 1 integer, 2 float */

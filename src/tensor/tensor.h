@@ -37,6 +37,8 @@ typedef struct dync__dtype_row {
 } dync__dtype_row;
 /* never NULL: a bad dtype gives F32's row */
 DYNC__FN const dync__dtype_row *dync__dtype_info(int dtype);
+DYNC__FN const char *dync__dtype_c_type(int dtype); /* "float", "uint16_t" */
+DYNC__FN const char *dync__dtype_c_name(int dtype); /* "DYNC_F32" */
 DYNC__FN bool dync__dtype_valid(int dtype);
 DYNC__FN int dync__promote(int a, int b); /* torch.promote_types */
 /* torch.result_type: each operand has a dtype and a category (dimensioned tensor 2, 0-dim tensor 1,
