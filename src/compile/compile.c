@@ -136,6 +136,13 @@ static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_nam
                    options.recompile_limit);
         return NULL;
     }
+    if ((unsigned)options.dynamic > DYNC_DYNAMIC_ON) {
+        dync__fail(DYNC_ERR_VALUE,
+                   "dync_compile: dynamic is %d, expected DYNC_DYNAMIC_AUTO, DYNC_DYNAMIC_OFF or "
+                   "DYNC_DYNAMIC_ON",
+                   (int)options.dynamic);
+        return NULL;
+    }
     if (dync__compile_check(&callee, fn_name, &options, backend) != DYNC_OK) return NULL;
     int after;
     if (!dync__repro_after_parse(options.repro_after, &after) || options.repro_level < 0 ||

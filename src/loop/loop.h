@@ -344,4 +344,5 @@ DYNC__FN void dync__kernel_schedule(dync__kernel *);
 /* simplify.c */
 DYNC__FN const dync__inst *dync__fold_def(const dync__lb *b, int v);
 DYNC__FN int dync__fold_add(dync__lb *b, const dync__inst *original, bool across);
+
 #endif

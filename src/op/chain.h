@@ -63,4 +63,5 @@ DYNC__FN double dync__dn_number(const dync__opcall *call, int i);
 DYNC__FN dync_status dync__dn_dim(const dync__opcall *call, int i, int ndim, int *dim);
 /* of that rank, or DYNC_ERR_SHAPE */
 DYNC__FN dync_status dync__dn_rank(const dync__dt *x, int rank);
+
 #endif

@@ -180,4 +180,61 @@ DYNC__FN dync_status dync__eager_form(dync__opcall *call);
 DYNC__FN dync_status dync__eager_plan(dync__opcall *call);
 /* the row that computes the value of an in-place one; else its own */
 DYNC__FN const dync__op_row *dync__eager_functional(const dync__opcall *call, int *op);
+
+/* What dync__tls named before the call, to be put back: public functions may call each other. */
+typedef struct dync__public_frame {
+    const char *op;
+    dync_loc at;
+} dync__public_frame;
+
+/* public.c */
+DYNC__FN dync__public_frame dync__public_begin(const char *op, dync_loc at);
+DYNC__FN void dync__public_end(const dync__public_frame *f);
+DYNC__RARE DYNC__FN const dync__read_intercept *dync__public_reads(void);
+
+/* infer_view.c */
+DYNC__FN dync_status dync__infer_view(const dync__opcall *call, dync__tensor **t, dync__info *out);
+DYNC__FN dync_status dync__infer_dim(const dync__arg *a, int ndim, int *out);
+DYNC__FN void dync__infer_drop_dim(dync__layout *l, int dim);
+
+/* expr.c: short names of primitives over loop-IR values; _const is of v's type */
+DYNC__FN int dync__ex1(dync__lb *b, int prim, int x);
+DYNC__FN int dync__ex2(dync__lb *b, int prim, int x, int y);
+DYNC__FN int dync__ex_add(dync__lb *b, int x, int y);
+DYNC__FN int dync__ex_sub(dync__lb *b, int x, int y);
+DYNC__FN int dync__ex_mul(dync__lb *b, int x, int y);
+DYNC__FN int dync__ex_div(dync__lb *b, int x, int y);
+DYNC__FN int dync__ex_lt(dync__lb *b, int x, int y);
+DYNC__FN int dync__ex_select(dync__lb *b, int c, int x, int y);
+DYNC__FN bool dync__ex_is_float(const dync__lb *b, int v);
+DYNC__FN bool dync__ex_is_bool(const dync__lb *b, int v);
+DYNC__FN int dync__ex_const(dync__lb *b, int v, double x);
+DYNC__FN int dync__ex_zero(dync__lb *b, int v);
+
+enum { DYNC__EAGER_WORDS = 160 };
+
+/* n words; n counts on past the array, so that a key too long is told (fits false: not cached). */
+typedef struct dync__eager_key {
+    int n;
+    uint64_t hash, word[DYNC__EAGER_WORDS];
+    bool fits;
+} dync__eager_key;
+
+/* Of one key; owned by the set that holds it, or by the call where it could not be kept. out: what
+ * inference said, so that a hit does not infer again. */
+typedef struct dync__eager_entry {
+    uint64_t hash;
+    dync__plan *plan; /* NULL: nothing to run */
+    dync__info out[DYNC__MAX_OUT];
+    uint64_t *word;
+    int n_words;
+    bool checks_data; /* indices or divisors are looked at before running */
+} dync__eager_entry;
+
+/* eager_plan.c */
+DYNC__FN bool dync__eager_numbers_float(const dync__opcall *call);
+DYNC__FN void dync__key_make(dync__eager_key *k, const dync__opcall *call);
+DYNC__RARE DYNC__FN void dync__eager_entry_free(dync__eager_entry *e);
+DYNC__FN dync__eager_entry *dync__eager_find(const dync__eager_key *k);
+DYNC__RARE DYNC__FN bool dync__eager_keep(const dync__eager_key *k, dync__eager_entry *e);
 #endif

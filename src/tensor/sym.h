@@ -368,4 +368,21 @@ DYNC__FN dync__symtab *dync__sz_table(int64_t a, int64_t b);
 DYNC__FN int64_t dync__sz_plain(dync__sz_op op, int64_t a, int64_t b);
 DYNC__FN int64_t dync__sf_hint(const dync__symtab *t, int64_t bits);
 DYNC__FN int64_t dync__sz_put(dync__symtab *t, dync__sz_expr e, const dync__sz_term *term);
+
+/* sym.c */
+DYNC__FN double dync__sf_plain(int op, double a, double b);
+DYNC__FN int64_t dync__sf_build(dync__symtab *t, int op, int64_t a, int64_t b);
+
+/* ---- ranges ---------------------------------------------------------------------------------- */
+typedef struct dync__sz_range {
+    double low, high;
+} dync__sz_range; /* infinities: open */
+
+/* sym_decide.c */
+/* recursion: of its parts */
+DYNC__FN dync__sz_range dync__sz_range_of(dync__symtab *t, int64_t size);
+DYNC__FN void dync__sz_violate(dync__symtab *t, int symbol, dync__sz_rel rel, int64_t a, int64_t b);
+DYNC__FN bool dync__sz_same_for_all(const dync__symtab *t, const dync__sz_guard *g, bool answer);
+/* by dync__sz_rel: " == ", " < ", " != ", " <= " */
+DYNC__DATA_DECL const char dync__sz_signs[4][5];
 #endif

@@ -1104,8 +1104,17 @@ sample('unique', T('i64', [20], 'z3'))
 
 # ---- files ------------------------------------------------------------------------------------------------------------------------------------------
 
-def quote(s):
-    return '"' + s.replace('\\', '\\\\').replace('"', '\\"').replace('??', '?\\?') + '"'
+def quote(s, width=118):
+    """s as a C string literal; what is longer than a line goes on in literals below, broken behind a space, `;` or `|`."""
+    s = s.replace('\\', '\\\\').replace('"', '\\"').replace('??', '?\\?')
+    pieces = []
+    while len(s) > width - 2:
+        at = max(s.rfind(c, 0, width - 2) for c in ' ;|') + 1
+        if at <= 0:
+            break
+        pieces.append(s[:at])
+        s = s[at:]
+    return '\n'.join('"%s"' % piece for piece in pieces + [s])
 
 
 def write_samples(path):

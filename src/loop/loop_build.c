@@ -1,0 +1,227 @@
+/* loop/loop_build.c: the builder of kernels: one function per shape of instruction, equal values shared. After
+ * loop.c. */
+#include "../dync.in.h"
+#include "loop.h"
+DYNC__COLD
+
+/* ---- sharing equal values -------------------------------------------------------------------- */
+
+DYNC__BUSY static uint64_t dync__lb_hash(const dync__inst *in)
+{
+    uint64_t h = dync__hash_mix(in->prim, in->type);
+    for (int i = 0; i < 3; i++) h = dync__hash_mix(h, (uint64_t)(uint32_t)in->arg[i]);
+    h = dync__hash_mix(h, (uint64_t)(uint32_t)in->buf << 32 | (uint32_t)in->access);
+    return dync__hash_mix(h, (uint64_t)in->imm.i);
+}
+
+static bool dync__lb_equal(const dync__inst *a, const dync__inst *b)
+{
+    return a->prim == b->prim && a->type == b->type && memcmp(a->arg, b->arg, sizeof a->arg) == 0 &&
+           a->buf == b->buf && a->access == b->access && a->imm.i == b->imm.i;
+}
+
+/* Brings the chains up to date; others may have appended to or replaced k->inst meanwhile. */
+static bool dync__lb_chains(dync__kernel *k)
+{
+    if (k->share.next.n > k->inst.n) {
+        memset(k->share.head, 0, sizeof k->share.head);
+        k->share.next.n = 0;
+    }
+    while (k->share.next.n < k->inst.n) {
+        int i = k->share.next.n;
+        int32_t *head =
+            &k->share.head[dync__lb_hash(&k->inst.at[i]) % (uint64_t)DYNC__COUNT_OF(k->share.head)];
+        if (!dync__avec_push(k->arena, &k->share.next, *head)) return false;
+        *head = i + 1;
+    }
+    return true;
+}
+
+/* May the value of `in`, made in section `from`, be used in section `to`? */
+static bool dync__lb_visible(const dync__inst *in, int to, bool across)
+{
+    int from = in->section;
+    if (from == to) return in->prim != DYNC__P_reduce || (from & 1) == 0;
+    if (from > to) return false;
+    return (from & 1) == 0 || in->prim == DYNC__P_reduce || (across && (to & 1));
+}
+
+static bool dync__lb_stored_since(const dync__kernel *k, int buf, int i)
+{
+    for (int j = i + 1; j < k->inst.n; j++)
+        if (!dync__inst_has_value(&k->inst.at[j]) && k->inst.at[j].buf == buf) return true;
+    return false;
+}
+
+static int dync__lb_find(const dync__kernel *k, const dync__inst *in, int section, bool across)
+{
+    int i = k->share.head[dync__lb_hash(in) % (uint64_t)DYNC__COUNT_OF(k->share.head)] - 1;
+    for (; i >= 0; i = k->share.next.at[i] - 1) {
+        const dync__inst *old = &k->inst.at[i];
+        if (!dync__lb_equal(old, in)) continue;
+        /* a reduce of the same operand in the same phase is the same reduce */
+        bool same_reduce = in->prim == DYNC__P_reduce && old->section == section;
+        if (!same_reduce && !dync__lb_visible(old, section, across)) continue;
+        if (in->buf >= 0 && dync__lb_stored_since(k, in->buf, i)) continue;
+        return i;
+    }
+    return -1;
+}
+
+DYNC__FN int dync__lb_share(dync__lb *b, const dync__inst *in, bool across)
+{
+    dync__kernel *k = b->k;
+    bool has_value = dync__inst_has_value(in);
+    int n_args = dync__prim_info(in->prim)->n_args;
+    for (int i = 0; i < n_args; i++)
+        if (in->arg[i] < 0) k->failed = true;
+    if (k->failed) return -1;
+    if (!dync__lb_chains(k)) {
+        k->failed = true;
+        return -1;
+    }
+    if (has_value) {
+        int found = dync__lb_find(k, in, b->section, across);
+        if (found >= 0) return found;
+    }
+    dync__inst copy = *in;
+    copy.section = (int16_t)b->section;
+    if (!copy.origin) copy.origin = b->origin;
+    if (!dync__avec_push(k->arena, &k->inst, copy)) {
+        k->failed = true;
+        return -1;
+    }
+    if (in->prim == DYNC__P_random) k->uses_random = true;
+    return k->inst.n - 1;
+}
+
+/* ---- one function per shape of instruction --------------------------------------------------- */
+
+DYNC__FN int dync__lb_type(const dync__lb *b, int value)
+{
+    return value >= 0 && value < b->k->inst.n ? b->k->inst.at[value].type : DYNC_F32;
+}
+
+static int dync__lb_bad(dync__lb *b, const char *what, int prim)
+{
+    if (!b->k->failed)
+        dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s: %s", b->k->name, dync__prim_info(prim)->name,
+                   what);
+    b->k->failed = true;
+    return -1;
+}
+
+DYNC__FN int dync__lb_op(dync__lb *b, int prim, int a, int second, int third)
+{
+    const dync__prim_row *row = dync__prim_info(prim);
+    if (!dync__prim_is_pure(prim) || row->result == 'T')
+        return dync__lb_bad(b, "has a builder call of its own", prim);
+    int type = row->result == 'B' ? DYNC_BOOL
+                                  : dync__lb_type(b, prim == DYNC__P_select ? second : a);
+    dync__inst in =
+        dync__inst_make(prim, type, a, row->n_args > 1 ? second : -1, row->n_args > 2 ? third : -1);
+    return dync__lb_add(b, &in);
+}
+
+DYNC__FN int dync__lb_f(dync__lb *b, int type, double x)
+{
+    dync__inst in = dync__inst_make(DYNC__P_const_, type, -1, -1, -1);
+    in.imm.f = x;
+    if (type == DYNC_F32 && !dync__inst_is_sized(&in)) in.imm.f = (double)(float)x;
+    /* NaN is one value: by bits, as the user's flags may have abolished it */
+    if (((uint64_t)in.imm.i & 0x7fffffffffffffffu) > 0x7ff0000000000000u)
+        in.imm.i = 0x7ff8000000000000;
+    return dync__lb_share(b, &in, false);
+}
+
+DYNC__FN int dync__lb_i(dync__lb *b, int type, int64_t x)
+{
+    dync__inst in = dync__inst_make(DYNC__P_const_, type, -1, -1, -1);
+    in.imm.i = type == DYNC_BOOL  ? x != 0
+               : type == DYNC_I32 ? (int64_t)(int32_t)(uint32_t)(uint64_t)x
+                                  : x;
+    return dync__lb_share(b, &in, false);
+}
+
+static int dync__lb_memory(dync__lb *b, int prim, int buf, int access, int value, int index)
+{
+    if (b->k->failed || buf < 0 || access < 0 || buf >= b->k->buf.n || access >= b->k->access.n)
+        return dync__lb_bad(b, "no such buffer or access", prim);
+    dync__inst in =
+        dync__inst_make(prim, dync__dtype_info(b->k->buf.at[buf].dtype)->compute, value, index, -1);
+    in.buf = buf;
+    in.access = access;
+    return dync__lb_add(b, &in);
+}
+
+DYNC__FN int dync__lb_load(dync__lb *b, int buf, int access)
+{
+    return dync__lb_memory(b, DYNC__P_load, buf, access, -1, -1);
+}
+
+DYNC__FN int dync__lb_loadx(dync__lb *b, int buf, int access, int index)
+{
+    return dync__lb_memory(b, DYNC__P_loadx, buf, access, index, -1);
+}
+
+DYNC__FN int dync__lb_store(dync__lb *b, int buf, int access, int value)
+{
+    return dync__lb_memory(b, DYNC__P_store, buf, access, value, -1);
+}
+
+DYNC__FN int dync__lb_storex(dync__lb *b, int buf, int access, int value, int index)
+{
+    return dync__lb_memory(b, DYNC__P_storex, buf, access, value, index);
+}
+
+DYNC__FN int dync__lb_index(dync__lb *b, int access)
+{
+    if (b->k->failed || access < 0 || access >= b->k->access.n)
+        return dync__lb_bad(b, "no such access", DYNC__P_index);
+    dync__inst in = dync__inst_make(DYNC__P_index, DYNC_I64, -1, -1, -1);
+    in.access = access;
+    return dync__lb_add(b, &in);
+}
+
+DYNC__FN int dync__lb_cast(dync__lb *b, int a, int type)
+{
+    if (a < 0 || dync__lb_type(b, a) == type) return a;
+    dync__inst in = dync__inst_make(DYNC__P_cast, type, a, -1, -1);
+    return dync__lb_add(b, &in);
+}
+
+DYNC__FN int dync__lb_bitcast(dync__lb *b, int a, int type)
+{
+    if (a < 0 || dync__lb_type(b, a) == type) return a;
+    dync__inst in = dync__inst_make(DYNC__P_bitcast, type, a, -1, -1);
+    return dync__lb_add(b, &in);
+}
+
+DYNC__FN int dync__lb_wrap(dync__lb *b, int a, int storage_dtype)
+{
+    if (a < 0 || dync__dtype_info(storage_dtype)->compute == storage_dtype) return a;
+    dync__inst in = dync__inst_make(DYNC__P_wrap, dync__lb_type(b, a), a, -1, -1);
+    in.imm.i = storage_dtype;
+    return dync__lb_add(b, &in);
+}
+
+DYNC__FN int dync__lb_reduce(dync__lb *b, int kind, int a)
+{
+    dync__inst in =
+        dync__inst_make(DYNC__P_reduce, dync__reduce_type(kind, dync__lb_type(b, a)), a, -1, -1);
+    in.imm.i = kind;
+    return dync__lb_share(b, &in, false);
+}
+
+DYNC__FN int dync__lb_scan(dync__lb *b, int a)
+{
+    dync__inst in = dync__inst_make(DYNC__P_scan, dync__lb_type(b, a), a, -1, -1);
+    return dync__lb_share(b, &in, false);
+}
+
+DYNC__FN int dync__lb_random(dync__lb *b, int index, int type, bool normal)
+{
+    dync__inst in = dync__inst_make(DYNC__P_random, type, index, -1, -1);
+    in.imm.i = normal;
+    return dync__lb_share(b, &in, false);
+}
