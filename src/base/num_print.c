@@ -1,5 +1,5 @@
-/* base/num_print.c: numbers as text: the shortest digits that read back as the same number, and formats of
- * fixed digits. After num.c. */
+/* base/num_print.c: numbers as text: the shortest digits that read back as the same number, and
+ * formats of fixed digits. After num.c. */
 #include "../dync.in.h"
 #include "num.h"
 DYNC__COLD

@@ -1,5 +1,5 @@
-/* codegen/interp_emit_op.c: steps of reductions, scans and operations, and what is skipped where a selection
- * needs it not. After interp_emit.c. */
+/* codegen/interp_emit_op.c: steps of reductions, scans and operations, and what is skipped where a
+ * selection needs it not. After interp_emit.c. */
 #include "../dync.in.h"
 #include "interp_build.h"
 DYNC__LEAN

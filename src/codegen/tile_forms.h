@@ -1,5 +1,5 @@
-/* codegen/tile_forms.h: the formulas of the tile interpreter as lists of macros, and the loops around
- * them, which interp_tile.c expands once for each instruction set. Private to it. */
+/* codegen/tile_forms.h: the formulas of the tile interpreter as lists of macros, and the loops
+ * around them, which interp_tile.c expands once for each instruction set. Private to it. */
 #ifndef DYNC__TILE_FORMS_H
 #define DYNC__TILE_FORMS_H
 #include "interp_tile.h"

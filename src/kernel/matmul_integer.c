@@ -1,5 +1,5 @@
-/* kernel/matmul_integer.c: pairs of bf16 and fours of bytes lifted into words, and integer products. After
- * matmul_open.c. */
+/* kernel/matmul_integer.c: pairs of bf16 and fours of bytes lifted into words, and integer
+ * products. After matmul_open.c. */
 #include "../dync.in.h"
 #include "gemm.h"
 #include "operand.h"

@@ -1,5 +1,5 @@
-/* kernel/matmul_scratch.c: products of f16 and bf16, and of what lies badly, by way of scratch. After
- * matmul_integer.c. */
+/* kernel/matmul_scratch.c: products of f16 and bf16, and of what lies badly, by way of scratch.
+ * After matmul_integer.c. */
 #include "../dync.in.h"
 #include "gemm.h"
 #include "operand.h"

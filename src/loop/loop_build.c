@@ -1,5 +1,5 @@
-/* loop/loop_build.c: the builder of kernels: one function per shape of instruction, equal values shared. After
- * loop.c. */
+/* loop/loop_build.c: the builder of kernels: one function per shape of instruction, equal values
+ * shared. After loop.c. */
 #include "../dync.in.h"
 #include "loop.h"
 DYNC__COLD
