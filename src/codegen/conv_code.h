@@ -7,14 +7,19 @@
  *     offsets), k < K
  * What `in` is makes the kernel: one channel of a pixel broadcast over output channels (convolution
  * and its data gradient: k runs over channels; weight gradient: k over pixels, p over channels), or
- * a vector of channels (depthwise, pooling). Strides are baked, addresses and counts come in the
- * argument block. Sources: oneDNN's direct convolutions; arXiv:1906.06440. */
+ * a vector of channels (depthwise, pooling). Distances within a row of pixels are baked; addresses,
+ * counts and what the size of a picture decides come in the argument block, so that tiles of one
+ * row at a time are those of every picture. Sources: oneDNN's direct convolutions; arXiv:1906.06440. */
 #ifndef DYNC__CONV_CODE_H
 #define DYNC__CONV_CODE_H
 #include "after.h"
 #include "codemem.h"
 #include "asm.h"
-enum { DYNC__CT_PLACES = 28, DYNC__CT_FREE = 4 /* registers that accumulators leave */ };
+enum {
+    DYNC__CT_PLACES = 28,
+    DYNC__CT_FREE = 4, /* registers that accumulators leave */
+    DYNC__CT_ROUND = DYNC__CT_UNROLL / 2
+};
 /* WHERE: MAX, and where it was found: the number of its tap (the w of dync__ctap), to which the
  * place's own is added. */
 /* TURN: no sum but a Winograd transform, M X M^T of a small square of vectors X: w_b m * 4 + which,
@@ -33,13 +38,17 @@ enum { DYNC__CW_ROOM = 36 * 64 };
 typedef enum {
     DYNC__CT_ADD = 1 /* to what is there */,
     DYNC__CT_BIAS = 2,
-    DYNC__CT_DIVIDE = 4 /* by the number at BIAS */
+    DYNC__CT_DIVIDE = 4 /* by the number at BIAS */,
+    DYNC__CT_PLANES = 8, /* channel k + 1 lies A_K after k; without it, in_k */
+    /* weights of block b + 1 lie W_B after those of b, without it w_b; K 0: ROUNDS times
+     * DYNC__CT_ROUND, and REST more */
+    DYNC__CT_APART = 16
 } dync__ct_flags;
 /* All that the code depends on; zeroed before it is filled, as it is compared by bytes. Byte
  * distances. */
 typedef struct dync__ctile {
     /* level: of the target; lanes: of a vector. across: WHERE: places of a row; w_k and w_b:
-     * numbers between rows, columns */
+     * numbers between rows, columns. out_b 0: it is OUT_B of the argument block */
     int8_t level, lanes, op, flags, P, B, across;
     dync__after after; /* its loads: vectors of channels */
     int32_t K, in_k, w_k, w_b, out_b;
@@ -61,6 +70,11 @@ enum {
     DYNC__CA_TILES,
     DYNC__CA_T_IN,
     DYNC__CA_T_OUT,
+    DYNC__CA_A_K,
+    DYNC__CA_OUT_B,
+    DYNC__CA_W_B,
+    DYNC__CA_ROUNDS,
+    DYNC__CA_REST,
     DYNC__CA_POST,
     DYNC__CA_WORDS = DYNC__CA_POST + DYNC__AFTER_SOURCES
 };

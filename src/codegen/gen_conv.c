@@ -3,7 +3,7 @@
  *
  * Registers: accumulators from 0, then the B vectors of weights, last the broadcast. T1: input of
  * the tile, T2 of the block; END: weights of the block; LANE, A1: taps and how many are left; A2:
- * blocks left; A3, A4: input and weights of the tap; A0: rounds of it; T0: out. */
+ * blocks left; A3, A4 (A5, A6): input and weights of the tap; A0: rounds of it; T0: out. */
 #include "../dync.in.h"
 #include "gen_conv.h"
 DYNC__LEAN
@@ -68,8 +68,9 @@ static dync__place dync__ct_element(void *of, int p, int k)
 static dync__place dync__ct_fold(void *of, int b, int k, int *mask)
 {
     const dync__ct *c = of;
+    bool apart = c->t->flags & DYNC__CT_APART;
     *mask = 0;
-    return dync__a_mem(DYNC__G_A4, k * c->t->w_k + b * c->t->w_b);
+    return dync__a_mem(DYNC__G_A4 + (apart ? b : 0), k * c->t->w_k + (apart ? 0 : b * c->t->w_b));
 }
 static void dync__ct_weights(void *of, int reg, int b, int k)
 {
@@ -92,6 +93,8 @@ static void dync__ct_broadcast(dync__ct *c, int k)
                            .fold = dync__ct_fold};
     dync__ct_spare(c, c->wreg, c->wreg);
     dync__gen_products(c->a, &sums, k);
+    if (c->t->flags & DYNC__CT_PLANES && k + 1 < c->t->K)
+        DYNC__A(c->a, ADD, .to = DYNC__G_A3, .y = dync__ct_arg(DYNC__CA_A_K));
 }
 
 /* Products k of a tap. */
@@ -115,10 +118,37 @@ static void dync__ct_products(dync__ct *c, int k)
     }
 }
 
+/* Past n products. */
+static void dync__ct_past(dync__ct *c, int n)
+{
+    const dync__ctile *t = c->t;
+    DYNC__A(c->a, ADD_N, .y = dync__a_reg(DYNC__G_A3), .n = n * t->in_k);
+    for (int b = 0; b < (t->flags & DYNC__CT_APART ? t->B : 1); b++)
+        DYNC__A(c->a, ADD_N, .y = dync__a_reg(DYNC__G_A4 + b), .n = n * t->w_k);
+}
+
+/* As often as the argument block says, n products. */
+static void dync__ct_repeat(dync__ct *c, int word, int n)
+{
+    int again = dync__a_label(c->a), end = dync__a_label(c->a);
+    DYNC__A(c->a, GET, .to = DYNC__G_A0, .y = dync__ct_arg(word));
+    DYNC__A(c->a, LABEL, .label = again);
+    DYNC__A(c->a, SUB_JUMP, .op = DYNC__IF_LT, .y = dync__a_reg(DYNC__G_A0), .n = 1, .label = end);
+    for (int k = 0; k < n; k++) dync__ct_products(c, k);
+    dync__ct_past(c, n);
+    DYNC__A(c->a, JUMP, .label = again);
+    DYNC__A(c->a, LABEL, .label = end);
+}
+
 static void dync__ct_tap(dync__ct *c)
 {
     const dync__ctile *t = c->t;
-    int whole = t->K > DYNC__CT_UNROLL ? DYNC__CT_UNROLL / 2 : t->K, rounds = t->K / whole;
+    if (t->K == 0) {
+        dync__ct_repeat(c, DYNC__CA_ROUNDS, DYNC__CT_ROUND);
+        dync__ct_repeat(c, DYNC__CA_REST, 1);
+        return;
+    }
+    int whole = t->K > DYNC__CT_UNROLL ? DYNC__CT_ROUND : t->K, rounds = t->K / whole;
     if (t->op == DYNC__CT_WHERE) {
         dync__vt number = dync__vt_of(DYNC_I32, c->v.lanes);
         DYNC__A(c->a, FIRST, .v = number, .to = c->wreg, .y = dync__a_reg(DYNC__G_A4));
@@ -129,8 +159,7 @@ static void dync__ct_tap(dync__ct *c)
         DYNC__A(c->a, SET, .to = DYNC__G_A0, .n = rounds);
         DYNC__A(c->a, LABEL, .label = again);
         for (int k = 0; k < whole; k++) dync__ct_products(c, k);
-        DYNC__A(c->a, ADD_N, .y = dync__a_reg(DYNC__G_A3), .n = whole * t->in_k);
-        DYNC__A(c->a, ADD_N, .y = dync__a_reg(DYNC__G_A4), .n = whole * t->w_k);
+        dync__ct_past(c, whole);
         DYNC__A(c->a, SUB_JUMP, .op = DYNC__IF_NE, .y = dync__a_reg(DYNC__G_A0), .n = 1,
                 .label = again);
     }
@@ -155,6 +184,10 @@ static void dync__ct_sum(dync__ct *c)
     DYNC__A(a, ADD, .to = DYNC__G_A3, .y = dync__a_reg(DYNC__G_T2));
     DYNC__A(a, GET, .to = DYNC__G_A4, .y = dync__a_mem(DYNC__G_LANE, 8));
     DYNC__A(a, ADD, .to = DYNC__G_A4, .y = dync__a_reg(DYNC__G_END));
+    for (int b = 1; c->t->flags & DYNC__CT_APART && b < c->t->B; b++) {
+        DYNC__A(a, GET, .to = DYNC__G_A4 + b, .y = dync__a_reg(DYNC__G_A4 + b - 1));
+        DYNC__A(a, ADD, .to = DYNC__G_A4 + b, .y = dync__ct_arg(DYNC__CA_W_B));
+    }
     dync__ct_tap(c);
     DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = 16);
     DYNC__A(a, JUMP, .label = taps);
@@ -185,7 +218,9 @@ static void dync__ct_store(dync__ct *c)
     }
     DYNC__A(a, GET, .to = DYNC__G_T0, .y = dync__ct_arg(DYNC__CA_OUT));
     uint32_t taken = (uint32_t)((UINT64_C(1) << c->wreg) - 1) | 1u << c->breg;
-    for (c->block = 0; c->block < t->B; c->block++)
+    for (c->block = 0; c->block < t->B; c->block++) {
+        if (c->block && !t->out_b)
+            DYNC__A(a, ADD, .to = DYNC__G_T0, .y = dync__ct_arg(DYNC__CA_OUT_B));
         for (int p = 0; p < t->P; p++) {
             int r = p * t->B + c->block, at = t->out_at[p] + c->block * t->out_b;
             if (t->flags & DYNC__CT_DIVIDE)
@@ -193,6 +228,7 @@ static void dync__ct_store(dync__ct *c)
             dync__ct_put(c, dync__ct_follow(c, r, taken), dync__a_mem(DYNC__G_T0, at));
             taken &= ~(1u << r);
         }
+    }
 }
 
 static void dync__ct_store_where(dync__ct *c)
@@ -228,7 +264,9 @@ DYNC__FN void dync__ct_emit(dync__ct *c)
     int again = dync__a_label(a);
     c->wreg = t->op == DYNC__CT_WHERE ? 2 * t->P : t->P * t->B;
     c->breg = c->wreg + t->B;
-    DYNC__A(a, ENTER, .n = DYNC__CT_SAVED);
+    int saved = DYNC__CT_SAVED |
+                (t->flags & DYNC__CT_APART ? 1 << DYNC__G_A5 | 1 << DYNC__G_A6 : 0);
+    DYNC__A(a, ENTER, .n = saved);
     DYNC__A(a, GET, .to = DYNC__G_T1, .y = dync__ct_arg(DYNC__CA_IN));
     DYNC__A(a, LABEL, .label = again);
     if (t->op == DYNC__CT_TRANSFORM) {
@@ -244,6 +282,6 @@ DYNC__FN void dync__ct_emit(dync__ct *c)
     if (t->op == DYNC__CT_WHERE) dync__ct_advance(c, DYNC__CA_POST, DYNC__CA_POST + 1);
     DYNC__A(a, SUB_JUMP, .op = DYNC__IF_NE, .y = dync__ct_arg(DYNC__CA_TILES), .n = 1,
             .label = again);
-    DYNC__A(a, LEAVE, .n = DYNC__CT_SAVED);
+    DYNC__A(a, LEAVE, .n = saved);
 }
 #endif

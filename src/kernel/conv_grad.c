@@ -53,6 +53,9 @@ DYNC__RARE static void dync__cj_weight_tile(const dync__cj_work *w, int64_t g, i
             args[DYNC__CA_OUT] = dync__cj_address(w->packed + at * v->V);
             args[DYNC__CA_TAPS] = dync__cj_address(line);
             args[DYNC__CA_NTAPS] = rows;
+            args[DYNC__CA_W_B] = v->out_block;
+            args[DYNC__CA_ROUNDS] = v->s.ow / DYNC__CT_ROUND;
+            args[DYNC__CA_REST] = v->s.ow % DYNC__CT_ROUND;
             args[DYNC__CA_NA] = args[DYNC__CA_TILES] = 1;
             args[DYNC__CA_A_IN] = args[DYNC__CA_A_W] = args[DYNC__CA_T_IN] = args[DYNC__CA_T_OUT] =
                 0;

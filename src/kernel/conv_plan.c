@@ -33,17 +33,16 @@ DYNC__RARE static bool dync__cj_code(dync__cj *v, int64_t high, int64_t across, 
     for (int k = 0; k < 2 && v->B[k]; k++) {
         dync__ctile t = dync__cj_tile(v);
         t.op = (int8_t)v->op;
-        t.flags = (int8_t)flags;
+        t.flags = (int8_t)(flags | (v->planar ? DYNC__CT_PLANES : 0));
         t.P = (int8_t)(high * across);
         t.B = (int8_t)v->B[k];
         t.K = (int32_t)v->K;
-        t.in_k = (int32_t)(v->planar ? v->in_block : 4);
+        t.in_k = v->planar ? 0 : 4;
         t.w_b = 4 * v->V;
         t.w_k = t.B * t.w_b;
-        t.out_b = (int32_t)v->out_block;
         if (v->what == DYNC__CJ_WHERE) {
             t.across = (int8_t)across;
-            t.w_k = (int32_t)(v->isy * v->w);
+            t.w_k = high > 1 ? (int32_t)(v->isy * v->w) : 0;
             t.w_b = (int32_t)v->isx;
         }
         t.after = v->after.list;
@@ -196,19 +195,20 @@ DYNC__RARE static bool dync__cj_lists(dync__cj *v)
     if (!v->depthwise && !v->planar) most = v->t->n_vectors >= 32 && v->B[0] < 3 ? 8 : 4;
     v->outer = v->depthwise || v->planar ? 1 : taps;
     v->all = all;
+    bool apart = !v->depthwise && !v->planar; /* else places lie by rows of the picture */
     v->n_lists = (int)((all + most - 1) / most);
     if (v->n_lists > DYNC__CJ_LISTS) return false;
     for (int l = 0; l < v->n_lists; l++) {
         dync__ctile t = dync__cj_tile(v);
         int64_t from = all * l / v->n_lists, to = all * (l + 1) / v->n_lists;
         t.op = (int8_t)v->op;
-        t.flags = DYNC__CT_ADD;
+        t.flags = (int8_t)(DYNC__CT_ADD | (apart ? DYNC__CT_APART : 0));
         v->list[l].first = (int)from;
         v->list[l].P = t.P = (int8_t)(to - from);
-        t.K = (int32_t)s->ow;
+        t.K = apart && s->ow > DYNC__CT_UNROLL ? 0 : (int32_t)s->ow;
         t.in_k = (int32_t)(v->isx * v->in_pixel);
         t.w_k = 4 * v->V;
-        t.w_b = (int32_t)(s->oh * v->out_row);
+        t.w_b = apart ? 0 : (int32_t)(s->oh * v->out_row);
         for (int p = 0; p < t.P; p++) {
             int64_t e = from + p,
                     tap = v->depthwise ? e

@@ -62,6 +62,8 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
             args[DYNC__CA_NA] = v->icb;
             args[DYNC__CA_A_IN] = v->in_block;
             args[DYNC__CA_A_W] = f->n_taps * v->K * B * v->V * 4;
+            args[DYNC__CA_A_K] = v->in_block;
+            args[DYNC__CA_OUT_B] = v->out_block;
             for (int p = 0; p < v->after.list.n_sources; p++)
                 args[DYNC__CA_POST + p] = dync__cj_address(w->after[p] + (g * v->ocb + b) * v->V);
             if (v->what == DYNC__CJ_WHERE) {

@@ -261,7 +261,7 @@ TEST(convolution_without_executable_memory)
 TEST(code_of_layers_that_are_gone_is_freed)
 {
     int64_t live[3];
-    for (int64_t i = 0; i < 240; i++) {
+    for (int64_t i = 0; i < 480; i++) {
         int64_t w = 20 + i, xs[4] = {1, 3, 5, w}, ws[4] = {8, 3, 3, 3}, ys[4] = {1, 8, 3, w - 2};
         call k;
         begin(&k, i % 2 ? DYNC__K_conv2d_grad_weight : DYNC__K_conv2d);
@@ -271,7 +271,7 @@ TEST(code_of_layers_that_are_gone_is_freed)
         add(&k, DYNC_F32, 4, i % 2 ? ws : ys, false);
         REQUIRE(run(&k));
         end(&k);
-        if (i % 80 == 79) live[i / 80] = dync__codemem_read_stats().chunks;
+        if (i % 160 == 159) live[i / 160] = dync__codemem_read_stats().chunks;
     }
     EXPECT(live[2] <= live[1]);
 }

@@ -3,7 +3,7 @@
  * kernel/conv_plan.c for such a target, against plain loops. Elements are small integers, so that
  * sums are exact in any order; Winograd's transforms round. */
 #include "../../src/dync.in.h"
-#include "../../src/kernel/conv_jit.h"
+#include "../../src/kernel/conv_tiles.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 #include "../tol.h"
@@ -198,6 +198,7 @@ static bool agree(const dync__cj_shape *s, int what, bool listed)
 static dync__cj_shape random_shape(int what)
 {
     dync__cj_shape s = {.n = some(1, 2), .h = some(1, 9), .w = some(1, 11), .groups = 1};
+    if (some(0, 3) == 0) s.h = some(1, 3), s.w = some(17, 40); /* more than is written out */
     s.winograd = what <= DYNC__CJ_INPUT && some(0, 3) == 0 ? 2 * some(1, 2) : 0;
     s.kh = s.winograd ? 3 : some(1, 3);
     s.kw = s.winograd ? 3 : some(1, 4);
@@ -258,6 +259,64 @@ static void all(const dync__target *t)
     dync__target_pretend(NULL);
     dync_shutdown();
     text_free();
+}
+
+/* ---- pictures of many widths ----------------------------------------------------------------- */
+enum { FORMS = 512 };
+typedef struct forms {
+    dync__ccode at[FORMS];
+    int n;
+} forms;
+static void note(forms *f, dync__ccode code)
+{
+    int i = 0;
+    while (i < f->n && f->at[i] != code) i++;
+    if (code && i == f->n && f->n < FORMS) f->at[f->n++] = code;
+}
+
+static void note_all(forms *f, const dync__cj *v)
+{
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < v->n_phases; i++)
+            for (int r = 0; r < 2 && v->what != DYNC__CJ_WEIGHT; r++)
+                if (v->phase[i].run[r].count) note(f, v->phase[i].run[r].code[k]);
+        for (int l = 0; l < v->n_lists; l++) note(f, v->list[l].code[k]);
+    }
+}
+
+/* Tiles of one row at a time have no width in them: pictures of 60 widths take as many as there are
+ * numbers of places and blocks; lists of a weight gradient always the same. */
+TEST(pictures_of_many_widths)
+{
+    static const struct {
+        int what, c, o, groups;
+    } of[] = {{DYNC__CJ_FORWARD, 3, 40, 1},   {DYNC__CJ_FORWARD, 16, 48, 1},
+              {DYNC__CJ_INPUT, 16, 16, 1},    {DYNC__CJ_WEIGHT, 32, 48, 1},
+              {DYNC__CJ_FORWARD, 20, 20, 20}, {DYNC__CJ_MAX, 5, 5, 5},
+              {DYNC__CJ_WHERE, 5, 5, 5},      {DYNC__CJ_AVERAGE, 16, 16, 16}};
+    if (!dync__target_now()) SKIP("no machine code here");
+    dync__pool_set_threads(1);
+    for (int i = 0; i < DYNC__COUNT_OF(of); i++) {
+        enum { LEAST = 30, MOST = 90 };
+        forms all_widths = {.n = 0};
+        dync__cj *held[MOST - LEAST]; /* code that nobody holds may go and come back elsewhere */
+        bool weight = of[i].what == DYNC__CJ_WEIGHT;
+        int64_t lists = 0;
+        for (int w = LEAST; w < MOST; w++) {
+            dync__cj_shape s = {1, of[i].c, 2, w, of[i].o,      2, w, 3, 3, 1, 1,
+                                1, 1,       1, 1, of[i].groups, 0};
+            dync__cj_form form = {false, false, NULL};
+            if (!EXPECT(agree(&s, of[i].what, false)))
+                printf("  what %d, width %d\n", of[i].what, w);
+            dync__cj *v = held[w - LEAST] = dync__cj_new(&s, of[i].what, &form);
+            REQUIRE(v != NULL);
+            note_all(&all_widths, v);
+            lists = v->n_lists * (v->B[1] ? 2 : 1);
+        }
+        for (int w = LEAST; w < MOST; w++) dync__cj_free(held[w - LEAST]);
+        if (!EXPECT(all_widths.n <= (weight ? lists : DYNC__CT_PLACES)))
+            printf("  what %d: %d forms of code\n", of[i].what, all_widths.n);
+    }
 }
 
 TEST(convolutions_16_bytes) { all(&text128); }
