@@ -3,10 +3,14 @@
  * thread; numbers only:
  *
  *   new      first call of each of 149 sizes less the fastest of three more: median, 90%
+ *   never    first call of each less the first one of a second time through all of them, of another
+ *            function of the program: memory of all sizes is there, and other sizes lie between
  *   seen     the fastest of these three: median
  *   general  100 lengths in turn, five rounds, time of a call of the last
  *   own      the same lengths, a function compiled for each
  *   plain    the same without compiling
+ *   alone    a call of one length that comes again and again, over one of a function compiled for
+ *            it: the fastest of 20 calls each, median of 20 lengths
  *
  *   make bench   or build/bench/sizes [text [new]] */
 #define _POSIX_C_SOURCE 200809L
@@ -240,10 +244,13 @@ static dync_compiled *compile(const program *p, bool all)
 /* Sizes in an order that is none. */
 static int64_t shuffled(int i, int n) { return FEW + (int64_t)i * 37 % n; }
 
-static void measure_new(const program *p, double *more, double *tail, double *seen)
+typedef struct news {
+    double more, tail, seen, never;
+} news;
+static news measure_new(const program *p)
 {
     enum { SIZES = MOST - FEW + 1 };
-    double first[SIZES], fast[SIZES];
+    double first[SIZES], fast[SIZES], again[SIZES];
     dync_compiled *f = compile(p, true);
     DYNC_SCOPE {
         call(f, p, input(p, 200)); /* the arena is as large as it needs to be */
@@ -257,12 +264,16 @@ static void measure_new(const program *p, double *more, double *tail, double *se
             double us = call(f, p, x);
             fast[i] = us < fast[i] ? us : fast[i];
         }
+    }
+    for (int i = 0; i < SIZES; i++) DYNC_SCOPE {
+        again[i] = first[i] - call(f, p, input(p, shuffled(i, SIZES)));
         first[i] -= fast[i];
     }
-    *more = summary(first, SIZES).median;
-    *tail = first[SIZES * 9 / 10];
-    *seen = summary(fast, SIZES).median;
     dync_compiled_free(f);
+    news n = {summary(first, SIZES).median, 0, summary(fast, SIZES).median,
+              summary(again, SIZES).median};
+    n.tail = first[SIZES * 9 / 10];
+    return n;
 }
 
 /* The lengths in turn; the fastest round. */
@@ -281,24 +292,52 @@ static double measure_turns(const program *p, dync_compiled **of, bool general)
     return best;
 }
 
+/* The fastest call of several. */
+static double measure_again(const program *p, dync_compiled *f, dync_tensor *x)
+{
+    double best = 1e30;
+    for (int k = 0; k < 20; k++) {
+        double us = call(f, p, x);
+        best = us < best ? us : best;
+    }
+    return best;
+}
+
+/* What general code loses against that of each length alone. */
+static double measure_alone(const program *p, dync_compiled *all, dync_compiled **of)
+{
+    enum { SOME = 20 };
+    double ratio[SOME];
+    for (int i = 0; i < SOME; i++) DYNC_SCOPE {
+        int at = i * LENGTHS / SOME;
+        dync_tensor *x = input(p, 2 * shuffled(at, LENGTHS));
+        double general = measure_again(p, all, x), own = measure_again(p, of[at], x);
+        general = fmin(general, measure_again(p, all, x));
+        own = fmin(own, measure_again(p, of[at], x));
+        ratio[i] = general / own;
+    }
+    return summary(ratio, SOME).median;
+}
+
 static void report(const program *p)
 {
-    double more, tail, seen, general, own = 0, plain;
-    dync_compiled *of[LENGTHS];
-    measure_new(p, &more, &tail, &seen);
+    double general, own = 0, plain, alone;
+    dync_compiled *of[LENGTHS], *all;
+    news n = measure_new(p);
+    printf("%-42s%9.1f%9.1f%9.1f%9.1f", p->name, n.more, n.tail, measure_new(p).never, n.seen);
     if (only_new) {
-        printf("%-42s%9.1f%9.1f%9.1f\n", p->name, more, tail, seen);
+        printf("\n");
         return;
     }
-    of[0] = compile(p, true);
-    general = measure_turns(p, of, true);
-    dync_compiled_free(of[0]);
+    all = compile(p, true);
+    general = measure_turns(p, &all, true);
     for (int i = 0; i < LENGTHS; i++) of[i] = compile(p, false);
     own = measure_turns(p, of, false);
+    alone = measure_alone(p, all, of);
+    dync_compiled_free(all);
     for (int i = 0; i < LENGTHS; i++) dync_compiled_free(of[i]);
     plain = measure_turns(p, NULL, false);
-    printf("%-42s%9.1f%9.1f%9.1f%10.1f%9.1f%9.1f%7.2f\n", p->name, more, tail, seen, general, own,
-           plain, general / own);
+    printf("%10.1f%9.1f%9.1f%7.2f%7.2f\n", general, own, plain, general / own, alone);
 }
 
 static dync_tensor *weight(int64_t rows, int64_t columns)
@@ -317,8 +356,8 @@ int main(int argc, char **argv)
     filter1 = dync_mul(between(dync_shape(16, 3, 3, 3)), 0.1);
     filter2 = dync_mul(between(dync_shape(16, 16, 3, 3)), 0.1);
     only_new = argc > 2;
-    printf("%-42s%9s%9s%9s%10s%9s%9s%7s\n", "us", "new", "90%", "seen", "in turn", "own", "plain",
-           "ratio");
+    printf("%-42s%9s%9s%9s%9s%10s%9s%9s%7s%7s\n", "us", "new", "90%", "never", "seen", "in turn",
+           "own", "plain", "ratio", "alone");
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (argc < 2 || strstr(programs[i].name, argv[1])) report(&programs[i]);
     if (dync_error() != DYNC_OK) printf("%s\n", dync_error_message());
