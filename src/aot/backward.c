@@ -20,15 +20,14 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
     for (int i = 0; i < c->n_parts; i++) {
         if (c->part[i].run.destroy) c->part[i].run.destroy(c->part[i].run.state);
         if (c->part[i].sized.state) c->part[i].sized.destroy(c->part[i].sized.state);
-        if (c->part[i].like)
-            dync__free(c->part[i].like, (size_t)(c->part[i].n_tangents + 1) * sizeof(dync__info));
         if (c->form) continue; /* the rest is the form's */
         dync__graph_unref(c->part[i].bw);
         dync__free(c->part[i].depends, (size_t)c->part[i].n_grads * (size_t)c->part[i].n_tangents);
         dync__free(c->part[i].saved, c->part[i].bytes);
     }
     dync__free(c->part, (size_t)c->n_parts * sizeof *c->part);
-    dync__aot_graphs_free(&c->g);
+    if (c->views) dync__free(c->views, c->views_bytes);
+    if (!c->form) dync__aot_graphs_free(&c->g);
     dync__graph_unref(c->graph);
     dync__graph_unref(c->original);
     if (c->value) dync__free(c->value, (size_t)c->form->syms->symbol.n * sizeof *c->value + 1);
@@ -60,10 +59,12 @@ DYNC__FN void dync__aot_saved_destroy(void *state)
 }
 
 /* ---- gradients through the backward graph ---------------------------------------------------- */
-/* A tangent in the form that backward was compiled for: dense, row major; zeros where none
- * arrived. */
-static dync__tensor *dync__aot_tangent(const dync__info *info, dync__tensor *grad)
+/* Tangent i in the form that backward was compiled for: dense, row major; zeros where none arrived.
+ * Placeholders come first: what is saved, then tangents. */
+static dync__tensor *dync__aot_tangent(const dync__aot_code *c, const dync__aot_part *p, int i,
+                                       dync__tensor *grad)
 {
+    const dync__info *info = &p->bw->node.at[p->n_saved + i]->info[0];
     if (grad && dync__layout_is_contiguous(&grad->lay) && grad->dtype == info->dtype) {
         dync__ref(grad);
         return grad;
@@ -73,7 +74,10 @@ static dync__tensor *dync__aot_tangent(const dync__info *info, dync__tensor *gra
     if (grad && !dync__device_is(grad->device, DYNC__DEV_HOST))
         return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, &dense) == DYNC_OK ? dense : NULL;
     if (grad) return dync__contiguous_copy(grad);
-    dync__tensor *zero = dync__tensor_empty(info->dtype, info->device, &info->lay);
+    dync__layout lay = info->lay;
+    if (c->form && !dync__layout_values(c->form->syms, c->value, &lay))
+        return dync__fail(DYNC_ERR_INTERNAL, "a size of a tangent has no value"), NULL;
+    dync__tensor *zero = dync__tensor_empty(info->dtype, info->device, &lay);
     if (!zero || dync__tensor_zero(zero) == DYNC_OK) return zero;
     dync__unref(zero);
     return NULL;
@@ -169,7 +173,7 @@ DYNC__FN dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
     for (int i = 0; i < p->n_tangents && status == DYNC_OK; i++) {
         int output = p->tangent[i];
         missing += absent[i] = output >= n_out || !grad_out[output];
-        if (!(tangent[i] = dync__aot_tangent(&p->like[i], absent[i] ? NULL : grad_out[output])))
+        if (!(tangent[i] = dync__aot_tangent(s->code, p, i, absent[i] ? NULL : grad_out[output])))
             status = DYNC_ERR_MEMORY;
     }
     bool grad_off = dync__grad_off(true);

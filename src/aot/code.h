@@ -16,14 +16,15 @@ typedef struct dync__aot_part {
      * inputs */
     int *saved, *tangent, *grad;
     size_t bytes;
-    bool *depends;    /* gradient i on tangent k: depends[i * n_tangents + k] */
-    dync__info *like; /* of each tangent, with numbers; NULL: of a form */
+    bool *depends; /* gradient i on tangent k: depends[i * n_tangents + k] */
 } dync__aot_part;
 
 typedef struct dync__aot_code {
     dync__raw_state head; /* first: what dync__raw_run reads */
     int32_t refs;         /* the callable, and every autograd node alive */
-    dync__aot_graphs g;
+    dync__aot_graphs g;   /* with a form: its own, but for how views lie, which is in `views` */
+    void *views;
+    size_t views_bytes;
     dync__inner fw;
     dync__inner_sized fw_sized; /* as that of a part */
     int n_fw_in, n_fw_out, n_parts;
@@ -43,10 +44,9 @@ typedef struct dync__aot_code {
 } dync__aot_code;
 
 /* parts.c: the parts of g's backward graph, at least one; those of a form's code, which are the
- * form's: they share all but what they run. Then what their tangents are, which they own. */
+ * form's: they share all but what they run. */
 DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
 DYNC__FN dync_status dync__aot_parts_of(dync__aot_code *);
-DYNC__FN dync_status dync__aot_part_tangents(const dync__aot_code *, dync__aot_part *);
 DYNC__FN void dync__aot_code_unref(dync__aot_code *);
 /* absent.c: the part's backward graph where some tangents did not arrive, with numbers for sizes;
  * one reference. Is a NaN in one of the gradients? */

@@ -90,41 +90,31 @@ DYNC__RARE DYNC__FN dync_status dync__aot_form(dync__graph *graph, dync__tensor 
     return status;
 }
 
-/* Everything of a form with numbers for its sizes, but for the graphs. */
-DYNC__RARE static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *value,
-                                                dync__aot_graphs *g)
+/* The form's graphs, shared, but for how views lie: that is told by the sizes. */
+static dync_status dync__form_graphs(dync__aot_code *c)
 {
-    const dync__aot_graphs *f = &form->g;
-    bool ok = true;
-    g->n_inputs = f->n_inputs;
-    g->plain_inputs = f->plain_inputs;
-    g->training = f->training;
-    g->random = f->random;
-    g->seeds_before = f->seeds_before, g->seed_before = f->seed_before;
-    g->seeds_after = f->seeds_after, g->seed_after = f->seed_after;
-    g->n_saved = f->n_saved;
-    g->backward_status = f->backward_status;
-    if (f->backward_error && !(g->backward_error = dync__strdup(f->backward_error)))
-        return DYNC_ERR_MEMORY;
-    for (int i = 0; i < f->actual.n && ok; i++)
-        if ((ok = dync__vec_push(&g->actual, f->actual.at[i])) && f->actual.at[i].tensor)
-            dync__ref(f->actual.at[i].tensor);
-    for (int i = 0; i < f->mutated.n && ok; i++) ok = dync__vec_push(&g->mutated, f->mutated.at[i]);
-    for (int i = 0; i < f->tangent_of.n && ok; i++)
-        ok = dync__vec_push(&g->tangent_of, f->tangent_of.at[i]);
-    for (int i = 0; i < f->broken.n && ok; i++) ok = dync__vec_push(&g->broken, f->broken.at[i]);
-    for (int i = 0; i < f->grad_of.n && ok; i++) ok = dync__vec_push(&g->grad_of, f->grad_of.at[i]);
+    const dync__aot_graphs *f = &c->form->g;
+    const dync__symtab *t = c->form->syms;
+    bool views = false, ok = true;
+    c->g = *f;
+    for (int i = 0; i < f->value.n; i++) views |= f->value.at[i].over != DYNC__AOT_OWN;
+    for (int i = 0; i < f->out.n; i++) views |= f->out.at[i].kind >= DYNC__AOT_VIEW_OF_INPUT;
+    if (!views) return DYNC_OK;
+    size_t values = (size_t)f->value.n * sizeof *f->value.at,
+           outs = (size_t)f->out.n * sizeof *f->out.at;
+    if (!(c->views = dync__alloc(values + outs))) return DYNC_ERR_MEMORY;
+    c->views_bytes = values + outs;
+    c->g.value.at = c->views;
+    c->g.out.at = (dync__aot_out *)(void *)((char *)c->views + values);
+    if (values) memcpy(c->g.value.at, f->value.at, values);
+    if (outs) memcpy(c->g.out.at, f->out.at, outs);
     for (int i = 0; i < f->value.n && ok; i++)
-        ok = dync__vec_push(&g->value, f->value.at[i]) &&
-             dync__layout_values(form->syms, value, &g->value.at[i].lay);
+        if (f->value.at[i].over != DYNC__AOT_OWN)
+            ok = dync__layout_values(t, c->value, &c->g.value.at[i].lay);
     for (int i = 0; i < f->out.n && ok; i++)
-        ok = dync__vec_push(&g->out, f->out.at[i]) &&
-             dync__layout_values(form->syms, value, &g->out.at[i].lay);
-    if (!ok) return DYNC_ERR_MEMORY;
-    /* the form's own, which nobody changes: what is compiled with numbers is a copy */
-    g->fw = dync__graph_ref(f->fw);
-    g->bw = f->bw ? dync__graph_ref(f->bw) : NULL;
-    return DYNC_OK;
+        if (f->out.at[i].kind >= DYNC__AOT_VIEW_OF_INPUT)
+            ok = dync__layout_values(t, c->value, &c->g.out.at[i].lay);
+    return ok ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value,
@@ -144,7 +134,7 @@ DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *valu
         (dync__inner){.run = form->fw.run, .state = form->fw.state, .run_into = form->fw.run_into};
     c->value = dync__alloc((size_t)form->syms->symbol.n * sizeof *c->value + 1);
     if (c->value) memcpy(c->value, value, (size_t)form->syms->symbol.n * sizeof *c->value);
-    dync_status status = c->value ? dync__form_graphs(form, value, &c->g) : DYNC_ERR_MEMORY;
+    dync_status status = c->value ? dync__form_graphs(c) : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__aot_code_compile(c, options, inner);
     return dync__aot_code_out(c, status, out);
 }

@@ -166,7 +166,6 @@ DYNC__RARE DYNC__FN dync_status dync__aot_code_compile(dync__aot_code *c,
     c->n_fw_in = g->fw->n_inputs;
     c->n_fw_out = g->mutated.n + g->value.n + g->n_saved;
     DYNC__TRY(c->form ? dync__aot_parts_of(c) : dync__aot_parts(g, &c->n_parts, &c->part));
-    for (int i = 0; i < c->n_parts; i++) DYNC__TRY(dync__aot_part_tangents(c, &c->part[i]));
     struct dync__aot_tail *tail = c->form ? c->form->tail : NULL;
     if (!c->form) DYNC__TRY(dync__aot_tell_over(c));
     if (tail) DYNC__TRY(dync__aot_tail_compile(tail, c->value, options, inner, &c->fw));

@@ -204,17 +204,3 @@ DYNC__FN dync_status dync__aot_parts_of(dync__aot_code *c)
     }
     return DYNC_OK;
 }
-
-/* Placeholders come first: what is saved, then tangents. */
-DYNC__FN dync_status dync__aot_part_tangents(const dync__aot_code *c, dync__aot_part *p)
-{
-    if (!p->bw) return DYNC_OK;
-    p->like = dync__calloc((size_t)(p->n_tangents + 1) * sizeof *p->like);
-    if (!p->like) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < p->n_tangents; i++) {
-        p->like[i] = p->bw->node.at[p->n_saved + i]->info[0];
-        if (c->form && !dync__layout_values(c->form->syms, c->value, &p->like[i].lay))
-            return dync__fail(DYNC_ERR_INTERNAL, "a size of a tangent has no value");
-    }
-    return DYNC_OK;
-}

@@ -9,12 +9,12 @@
 #include "code.h"
 DYNC__COLD
 
-/* Instances of small graphs are small: so many that their graphs have DYNC__SIZED_NODES nodes in
- * all, but from KEPT to MOST. */
+/* So many instances are kept as have DYNC__SIZED_BYTES of plans in all, if each is as large as the
+ * first, but from KEPT to MOST; KEPT where it has none. */
 enum {
     DYNC__SIZED_KEPT = 64,
     DYNC__SIZED_MOST = 256,
-    DYNC__SIZED_NODES = 4096,
+    DYNC__SIZED_BYTES = 16 << 20,
     DYNC__SIZED_LISTS = 64 /* a power of two */
 };
 typedef struct dync__instance {
@@ -102,7 +102,14 @@ static dync__instance *dync__sized_find(dync__sized *s, const int64_t *key)
 DYNC__RARE static void dync__sized_insert(dync__sized *s, dync__instance *x)
 {
     dync__instance *last = NULL;
+    dync__code_size size = {0, 0, 0};
     dync__lock(&s->lock);
+    if (!s->n_kept) {
+        dync__callable_measure(&x->code, &size);
+        s->n_most = size.plans ? (int)DYNC__MIN(DYNC__SIZED_BYTES / size.plans, DYNC__SIZED_MOST)
+                               : 0;
+        s->n_most = DYNC__MAX(s->n_most, DYNC__SIZED_KEPT);
+    }
     dync__instance **list = dync__sized_list(s, x->key);
     x->alike = *list;
     *list = x;
@@ -310,8 +317,6 @@ DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync__graph *graph, const dy
         s->head.form = &graph->node.at[graph->node.n - 1]->args[0];
         s->head.n_out = dync__arg_count_tensors(s->head.form);
         s->head.compiled_from = s->graph;
-        s->n_most = DYNC__MIN(DYNC__MAX(DYNC__SIZED_NODES / graph->node.n, DYNC__SIZED_KEPT),
-                              DYNC__SIZED_MOST);
         if (!dync__options_copy(&s->options, options)) status = DYNC_ERR_MEMORY;
     }
     if (status == DYNC_OK) status = dync__sized_bindings(s);

@@ -34,7 +34,7 @@ static bool dync__arena_grow(dync__arena *a, size_t need)
     return true;
 }
 
-DYNC__FN void *dync__arena_alloc(dync__arena *a, size_t n)
+static void *dync__arena_take(dync__arena *a, size_t n, size_t *taken)
 {
     if (n > (size_t)PTRDIFF_MAX / 2) return dync__fail_memory(n), NULL;
     size_t size = (n + DYNC__ARENA_ALIGN - 1) & ~(size_t)(DYNC__ARENA_ALIGN - 1);
@@ -42,12 +42,21 @@ DYNC__FN void *dync__arena_alloc(dync__arena *a, size_t n)
     if ((!a->head || a->head->size - a->used < size) && !dync__arena_grow(a, size)) return NULL;
     void *p = (char *)a->head + DYNC__ARENA_HEADER + a->used;
     a->used += size;
-    return memset(p, 0, size);
+    *taken = size;
+    return p;
+}
+
+DYNC__FN void *dync__arena_alloc(dync__arena *a, size_t n)
+{
+    size_t size;
+    void *p = dync__arena_take(a, n, &size);
+    return p ? memset(p, 0, size) : NULL;
 }
 
 DYNC__FN void *dync__arena_copy(dync__arena *a, const void *src, size_t n)
 {
-    void *p = dync__arena_alloc(a, n);
+    size_t size;
+    void *p = dync__arena_take(a, n, &size);
     if (p && n) memcpy(p, src, n);
     return p;
 }
@@ -69,6 +78,15 @@ DYNC__RARE DYNC__FN char *dync__arena_printf(dync__arena *a, const char *fmt, ..
     va_end(again);
     va_end(args);
     return text;
+}
+
+DYNC__FN size_t dync__arena_bytes(const dync__arena *a)
+{
+    size_t bytes = a->used;
+    for (const dync__arena_chunk *chunk = a->head ? a->head->next : NULL; chunk;
+         chunk = chunk->next)
+        bytes += chunk->size;
+    return bytes;
 }
 
 DYNC__OFTEN DYNC__FN void dync__arena_free(dync__arena *a)

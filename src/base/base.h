@@ -188,7 +188,8 @@ DYNC__FN void *dync__arena_alloc(dync__arena *, size_t n);
 DYNC__FN char *dync__arena_strdup(dync__arena *, const char *);
 DYNC__FN char *dync__arena_printf(dync__arena *, const char *fmt, ...) DYNC__PRINTF(2, 3);
 DYNC__FN void *dync__arena_copy(dync__arena *, const void *src, size_t n);
-DYNC__FN void dync__arena_free(dync__arena *); /* back to zero */
+DYNC__FN void dync__arena_free(dync__arena *);          /* back to zero */
+DYNC__FN size_t dync__arena_bytes(const dync__arena *); /* that its chunks hold, at most */
 
 /* ---- typed growable arrays: struct { T *at; int n, cap; }
  * dync__vec_push(&v, x) is false (and DYNC_ERR_MEMORY) when there is no room; free with

@@ -242,24 +242,22 @@ static int64_t dync__code_number(const dync__code_work *w, int i, const int64_t 
     return word;
 }
 
-DYNC__FN dync__code *dync__code_at(const dync__code *from, const int64_t *at)
+DYNC__FN dync__code *dync__code_at(const dync__code *from, const int64_t *at, dync__arena *arena)
 {
     const dync__code_work *w = from->work;
     int64_t number[DYNC__CODE_NUMBERS];
     size_t bytes = sizeof *from + strlen(from->name) + 1;
-    dync__code *c = dync__alloc(bytes);
+    dync__code *c = dync__arena_copy(arena, from, bytes);
     if (!c) return NULL;
-    memcpy(c, from, bytes);
+    c->lent = true;
     c->work = NULL;
     c->interp = NULL;
     if (w) c->ns = dync__code_ns(w, at);
     for (int i = 0; w && i < w->n_numbers; i++) number[i] = dync__code_number(w, i, at);
     if (from->jit)
-        c->jit =
-            dync__jit_at(from->jit, at, w ? w->n_bufs : INT32_MAX, w ? w->n_numbers : 0, number);
-    if (c->jit) return c;
-    dync__code_free(c);
-    return NULL;
+        c->jit = dync__jit_at(from->jit, at, w ? w->n_bufs : INT32_MAX, w ? w->n_numbers : 0,
+                              number, arena);
+    return c->jit ? c : NULL;
 }
 
 DYNC__FN bool dync__code_same(const dync__code *x, const dync__code *y)
@@ -271,7 +269,7 @@ DYNC__FN bool dync__code_same(const dync__code *x, const dync__code *y)
 
 DYNC__FN void dync__code_free(dync__code *c)
 {
-    if (!c) return;
+    if (!c || c->lent) return;
     dync__jit_free(c->jit);
     if (c->work) dync__free(c->work, c->work->bytes);
     dync__interp_free(c->interp);

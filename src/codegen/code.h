@@ -13,6 +13,7 @@ struct dync__code {
     bool empty;                   /* no index: a run does nothing */
     bool has_reduce;              /* or a scan */
     bool stores_rows;             /* something is stored once a row */
+    bool lent;                    /* code_at: nothing of it is its own */
     struct dync__code_work *work; /* its sizes are symbolic: it does not run (code_at) */
     char name[];
 };

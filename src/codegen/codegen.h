@@ -15,8 +15,9 @@ DYNC__FN dync__code *dync__code_new(const dync__kernel *);
 DYNC__FN dync__code *dync__code_sized(const dync__kernel *);
 /* Its sizes get their places, or are read off them. */
 DYNC__FN void dync__code_map(dync__code *, const dync__sz_map *);
-/* with the values of its places; NULL: no memory, or it is interpreted */
-DYNC__FN dync__code *dync__code_at(const dync__code *, const int64_t *at);
+/* With the values of its places, in the arena: it lives as long as that and what it is made of.
+ * NULL: no memory, or it is interpreted. */
+DYNC__FN dync__code *dync__code_at(const dync__code *, const int64_t *at, dync__arena *);
 /* Are both the same, machine code and numbers? For checks. */
 DYNC__FN bool dync__code_same(const dync__code *, const dync__code *);
 /* buffers[i] belongs to kernel->buf[i]. Splits itself over the pool when the work is worth it. */

@@ -282,18 +282,12 @@ static void dync__jit_settle(dync__jit *jit, const dync__jit *from, const dync__
     }
 }
 
-static dync__jit_form *dync__jit_retain(dync__jit_form *f)
-{
-    if (f) f->users++;
-    return f;
-}
-
 DYNC__FN dync__jit *dync__jit_at(const dync__jit *from, const int64_t *at, int n_bufs,
-                                 int n_numbers, const int64_t *number)
+                                 int n_numbers, const int64_t *number, dync__arena *arena)
 {
     const dync__sz_map map = {NULL, at};
     size_t bytes = from->bytes + (size_t)n_numbers * sizeof *number;
-    dync__jit *jit = dync__alloc(bytes);
+    dync__jit *jit = dync__arena_alloc(arena, bytes);
     if (!jit) return NULL;
     memcpy(jit, from, from->bytes);
     jit->bytes = bytes;
@@ -305,11 +299,6 @@ DYNC__FN dync__jit *dync__jit_at(const dync__jit *from, const int64_t *at, int n
     jit->listing = jit->other = NULL;
     jit->gather = NULL;
     jit->n_gathers = 0;
-    dync__lock(&dync__jits.lock);
-    (void)dync__jit_retain(jit->form);
-    (void)dync__jit_retain(jit->nontemporal);
-    (void)dync__jit_retain(jit->squares);
-    dync__unlock(&dync__jits.lock);
     dync__jit_map(jit, &map);
     dync__jit_settle(jit, from, &map);
     for (int s = 0; s < jit->n_streams; s++) {
@@ -378,9 +367,9 @@ DYNC__FN void dync__jit_free(dync__jit *jit) { (void)jit; }
 DYNC__FN bool dync__jit_is_shared(const dync__jit *jit) { return (void)jit, false; }
 DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m) { (void)jit, (void)m; }
 DYNC__FN dync__jit *dync__jit_at(const dync__jit *jit, const int64_t *at, int n_bufs, int n_numbers,
-                                 const int64_t *number)
+                                 const int64_t *number, dync__arena *arena)
 {
-    return (void)jit, (void)at, (void)n_bufs, (void)n_numbers, (void)number, NULL;
+    return (void)jit, (void)at, (void)n_bufs, (void)n_numbers, (void)number, (void)arena, NULL;
 }
 DYNC__FN bool dync__jit_same(const dync__jit *x, const dync__jit *y) { return x == y; }
 DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *jit) { return (void)jit, 0; }

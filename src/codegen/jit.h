@@ -108,9 +108,10 @@ DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *, int level);
 DYNC__FN dync_status dync__jit_run(const dync__code *, void *const *buffers, const uint64_t rng[2]);
 /* For dync__code_map, code_at and code_same. */
 DYNC__FN void dync__jit_map(dync__jit *, const dync__sz_map *);
-/* number[i]: where buffer n_bufs + i has its one element, of 8 bytes */
+/* number[i]: where buffer n_bufs + i has its one element, of 8 bytes. It shares the forms of what
+ * it is made of and is not freed. */
 DYNC__FN dync__jit *dync__jit_at(const dync__jit *, const int64_t *at, int n_bufs, int n_numbers,
-                                 const int64_t *number);
+                                 const int64_t *number, dync__arena *);
 DYNC__FN bool dync__jit_same(const dync__jit *, const dync__jit *);
 /* May copies share its code? Not where the log lists it. */
 DYNC__FN bool dync__jit_is_shared(const dync__jit *);

@@ -15,12 +15,20 @@ typedef struct dync__inductor_class {
     bool constants;     /* sizes decide some */
     bool no_plans;      /* of all sizes */
 } dync__inductor_class;
-/* A plan of all sizes, of some of a class; out: without a plan, its sizes are places of the list */
+/* What a plan's table knows of a symbol. */
+typedef struct dync__inductor_range {
+    int64_t low, high;
+    bool unbound; /* a value of 0 stands for none and is passed over */
+} dync__inductor_range;
+/* A plan of all sizes, of some of a class; out: without a plan, its sizes are places of the list.
+ * symbol: their ranges, beside the plan: of many plans most are passed over by them. */
 typedef struct dync__inductor_plan {
     struct dync__inductor_plan *next;
+    int n_symbols;
     const dync__inductor_class *of;
     dync__plan_form *form;
     dync__lowered out;
+    dync__inductor_range symbol[];
 } dync__inductor_plan;
 struct dync__inductor_sized {
     dync__mutex lock;

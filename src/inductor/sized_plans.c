@@ -10,7 +10,25 @@ static void dync__inductor_plan_free(dync__inductor_plan *p)
 {
     if (!p) return;
     dync__plan_form_free(p->form);
-    dync__free(p, sizeof *p);
+    dync__free(p, sizeof *p + (size_t)p->n_symbols * sizeof *p->symbol);
+}
+
+/* As dync__sz_list_ranges has it, without going to the table. */
+static void dync__inductor_plan_ranges(dync__inductor_plan *p)
+{
+    for (int i = 0; i < p->n_symbols; i++) {
+        const dync__sz_symbol *s = &p->form->list.table->symbol.at[i];
+        p->symbol[i] = (dync__inductor_range){s->low, s->high, !s->number && !s->data};
+    }
+}
+static bool dync__inductor_plan_takes(const dync__inductor_plan *p, const int64_t *value)
+{
+    bool takes = true;
+    for (int i = 0; i < p->n_symbols && takes; i++) {
+        const dync__inductor_range *r = &p->symbol[i];
+        takes = (value[i] >= r->low && value[i] <= r->high) || (r->unbound && !value[i]);
+    }
+    return takes;
 }
 
 static dync_status dync__inductor_plan_fill(dync__inductor_plan *p)
@@ -32,15 +50,18 @@ static dync_status dync__inductor_plan_fill(dync__inductor_plan *p)
 static dync__inductor_plan *dync__inductor_plan_new(dync__inductor_sized *s,
                                                     dync__inductor_class *c, const int64_t *value)
 {
-    dync__inductor_plan *p = dync__calloc(sizeof *p);
+    int n = c->syms->symbol.n;
+    dync__inductor_plan *p = dync__calloc(sizeof *p + (size_t)n * sizeof *p->symbol);
     dync__symtab *syms = p ? dync__symtab_copy(c->syms, value) : NULL;
+    if (p) p->n_symbols = n;
     if (!syms) {
-        dync__free(p, sizeof *p);
+        dync__inductor_plan_free(p);
         return NULL;
     }
     p->of = c;
     p->form = dync__plan_form_new(&c->steps, syms);
     if (p->form && dync__inductor_plan_fill(p) == DYNC_OK) {
+        dync__inductor_plan_ranges(p);
         dync__log(DYNC__LOG_code,
                   "%s: a plan for all sizes that %d guards hold for, %d expressions",
                   s->graph->name, p->form->list.guard.n, p->form->list.step.n);
@@ -64,8 +85,8 @@ static const dync__inductor_plan *dync__inductor_plan_of(dync__inductor_sized *s
     dync__lock(&s->lock);
     const dync__inductor_plan *p = s->plan;
     for (; p; p = p->next) {
+        if (!dync__inductor_plan_takes(p, value)) continue;
         const dync__sz_list *l = &p->form->list;
-        if (!dync__sz_list_ranges(l, value)) continue;
         *at = dync__room(few, DYNC__INDUCTOR_PLACES, l->step.n, sizeof **at);
         if (*at && dync__sz_list_run(l, value, *at)) break;
         if (*at) dync__room_end(*at, few, l->step.n, sizeof **at);
@@ -109,12 +130,12 @@ static dync_status dync__inductor_plan_outputs(const dync__inductor_plan *p, con
 {
     const dync__lowered *from = &p->out;
     const dync__sz_map map = {NULL, at};
-    out->out =
-        dync__arena_copy(&out->arena, from->out, (size_t)(from->n_out + 1) * sizeof *out->out);
-    out->owner = dync__arena_copy(&out->arena, from->owner,
-                                  (size_t)(from->n_storages + 1) * sizeof *out->owner);
+    dync__arena *arena = &out->plan->arena;
+    out->out = dync__arena_copy(arena, from->out, (size_t)(from->n_out + 1) * sizeof *out->out);
+    out->owner =
+        dync__arena_copy(arena, from->owner, (size_t)(from->n_storages + 1) * sizeof *out->owner);
     out->storage_bytes =
-        dync__arena_alloc(&out->arena, (size_t)(from->n_storages + 1) * sizeof *out->storage_bytes);
+        dync__arena_alloc(arena, (size_t)(from->n_storages + 1) * sizeof *out->storage_bytes);
     if (!out->out || !out->owner || !out->storage_bytes) return DYNC_ERR_MEMORY;
     for (int i = 0; i < out->n_out; i++) dync__sz_map_layout(&map, &out->out[i].lay);
     for (int i = 0; i < out->plan->n_slots; i++) {

@@ -199,6 +199,10 @@ DYNC__FN void dync__plan_free(dync__plan *p)
 }
 
 DYNC__FN int64_t dync__plan_arena_bytes(const dync__plan *p) { return p->arena_bytes; }
+DYNC__FN int64_t dync__plan_own_bytes(const dync__plan *p)
+{
+    return (int64_t)(sizeof *p + dync__arena_bytes(&p->arena));
+}
 DYNC__FN int64_t dync__plan_code_bytes(const dync__plan *p)
 {
     int64_t bytes = 0;

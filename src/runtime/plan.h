@@ -179,6 +179,7 @@ typedef struct dync__plan_form {
     dync__sz_list list;
     dync__plan *plan; /* its sizes are places of the list */
     int n_sources;
+    int64_t bytes; /* of one set of sizes; 0: not known yet */
     bool no_memplan;
     bool late;    /* some kernels are made for each set of sizes */
     bool differs; /* numbers may give other steps, which do the same */
@@ -190,10 +191,10 @@ DYNC__FN dync__plan_form *dync__plan_form_new(const dync__steps *, dync__symtab 
 /* false: it cannot be, after all */
 DYNC__FN bool dync__plan_form_end(dync__plan_form *);
 DYNC__FN void dync__plan_form_free(dync__plan_form *);
-/* The plan for sizes by which the list has run: at[i] is the value of place i.
+/* The plan for sizes by which the list has run: at[i] is the value of place i. The form outlives it.
  * DYNC_ERR_UNSUPPORTED, not recorded: some size is none. */
-DYNC__FN dync_status dync__plan_form_at(const dync__plan_form *, const int64_t *value,
-                                        const int64_t *at, dync__plan **out);
+DYNC__FN dync_status dync__plan_form_at(dync__plan_form *, const int64_t *value, const int64_t *at,
+                                        dync__plan **out);
 /* Do both run the same code on the same numbers? For checks. */
 DYNC__FN bool dync__plan_same(const dync__plan *, const dync__plan *);
 

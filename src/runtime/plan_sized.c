@@ -94,7 +94,7 @@ static dync_status dync__form_call_at(const dync__plan_form *f, dync__plan *p, d
     dync__plan_map_call(m, c, &ok);
     /* those that are not there are made by prepare */
     for (int k = 0; k < DYNC__KCALL_PIECES; k++)
-        if (c->piece[k]) c->piece[k] = dync__code_at(c->piece[k], m->at);
+        if (c->piece[k]) c->piece[k] = dync__code_at(c->piece[k], m->at, &p->arena);
     if (c->row->prepare) DYNC__TRY(dync__form_prepare(c));
     *scratch = DYNC__MAX(*scratch, (int64_t)c->scratch_bytes);
     return DYNC_OK;
@@ -139,7 +139,7 @@ static dync_status dync__form_step_at(const dync__plan_form *f, dync__plan *p,
     *s = *from;
     s->code = NULL;
     s->late = NULL;
-    if (from->code && !(s->code = dync__code_at(from->code, at))) {
+    if (from->code && !(s->code = dync__code_at(from->code, at, &p->arena))) {
         s->call = NULL;
         s->n_bounds = 0;
         return DYNC_ERR_MEMORY;
@@ -181,6 +181,7 @@ static dync_status dync__form_make_at(const dync__plan_form *f, const int64_t *v
     int64_t scratch = 0;
     *p = *from;
     memset(&p->arena, 0, sizeof p->arena);
+    p->arena.chunk_size = (size_t)DYNC__ATOMIC_PEEK(&f->bytes); /* all in one piece */
     p->n_steps = 0;
     dync__sz_map_to(&map, (int64_t *)(void *)&p->rng_used);
     p->slot = dync__arena_copy(&p->arena, from->slot, (size_t)from->n_slots * sizeof *p->slot);
@@ -195,8 +196,8 @@ static dync_status dync__form_make_at(const dync__plan_form *f, const int64_t *v
     return dync__plan_check_after(p, DYNC__PASS_memory);
 }
 
-DYNC__FN dync_status dync__plan_form_at(const dync__plan_form *f, const int64_t *value,
-                                        const int64_t *at, dync__plan **out)
+DYNC__FN dync_status dync__plan_form_at(dync__plan_form *f, const int64_t *value, const int64_t *at,
+                                        dync__plan **out)
 {
     dync__plan *p = dync__calloc(sizeof *p);
     dync_status status = p ? dync__form_make_at(f, value, at, p) : DYNC_ERR_MEMORY;
@@ -204,6 +205,8 @@ DYNC__FN dync_status dync__plan_form_at(const dync__plan_form *f, const int64_t 
         dync__plan_free(p);
         return status;
     }
+    if (!DYNC__ATOMIC_PEEK(&f->bytes))
+        DYNC__ATOMIC_STORE(&f->bytes, (int64_t)dync__arena_bytes(&p->arena));
     dync__plan_log(p);
     *out = p;
     return DYNC_OK;

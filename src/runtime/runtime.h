@@ -88,6 +88,7 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *, struct dync__tensor *con
                                     void *const *inputs, void *const *outputs);
 DYNC__FN void dync__plan_free(dync__plan *);
 DYNC__FN int64_t dync__plan_arena_bytes(const dync__plan *);
+DYNC__FN int64_t dync__plan_own_bytes(const dync__plan *);  /* of itself */
 DYNC__FN int64_t dync__plan_code_bytes(const dync__plan *); /* of its loops */
 DYNC__FN int dync__plan_step_count(const dync__plan *);
 /* steps, fused loops, memory */

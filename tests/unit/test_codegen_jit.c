@@ -1094,7 +1094,7 @@ TEST(blocks_of_all_sizes)
     for (int i = 0; i < 6; i++) {
         int64_t at[64];
         REQUIRE(list.step.n <= 64 && dync__sz_list_run(&list, &sizes[i], at));
-        dync__code *one = dync__code_at(turned, at);
+        dync__code *one = dync__code_at(turned, at, &arena);
         REQUIRE(one != NULL);
         EXPECT(run_turned(one, (int)sizes[i]));
         if (sizes[i] == 64) EXPECT(dync__code_same(one, plain));
