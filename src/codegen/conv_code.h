@@ -5,11 +5,12 @@
  * A tile is P places times B vectors of accumulators, kept over the whole sum:
  *   ac c[p][b] op= in[p at a, tap, k] * w[b at a, tap, k] a < NA, tap < NTAPS (a table of byte
  *     offsets), k < K
- * What `in` is makes the kernel: one channel of a pixel broadcast over output channels (convolution
- * and its data gradient: k runs over channels; weight gradient: k over pixels, p over channels), or
- * a vector of channels (depthwise, pooling). Distances within a row of pixels are baked; addresses,
- * counts and what the size of a picture decides come in the argument block, so that tiles of one
- * row at a time are those of every picture. Sources: oneDNN's direct convolutions; arXiv:1906.06440. */
+ * What `in` is makes the kernel: one channel of a pixel broadcast over output channels
+ * (convolution and its data gradient: k runs over channels; weight gradient: k over pixels, p
+ * over channels), or a vector of channels (depthwise, pooling). Distances within a row of pixels
+ * are baked; addresses, counts and what the size of a picture decides come in the argument
+ * block, so that tiles of one row at a time are those of every picture. Sources: oneDNN's direct
+ * convolutions; arXiv:1906.06440. */
 #ifndef DYNC__CONV_CODE_H
 #define DYNC__CONV_CODE_H
 #include "after.h"

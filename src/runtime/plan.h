@@ -191,8 +191,8 @@ DYNC__FN dync__plan_form *dync__plan_form_new(const dync__steps *, dync__symtab 
 /* false: it cannot be, after all */
 DYNC__FN bool dync__plan_form_end(dync__plan_form *);
 DYNC__FN void dync__plan_form_free(dync__plan_form *);
-/* The plan for sizes by which the list has run: at[i] is the value of place i. The form outlives it.
- * DYNC_ERR_UNSUPPORTED, not recorded: some size is none. */
+/* The plan for sizes by which the list has run: at[i] is the value of place i. The form outlives
+ * it. DYNC_ERR_UNSUPPORTED, not recorded: some size is none. */
 DYNC__FN dync_status dync__plan_form_at(dync__plan_form *, const int64_t *value, const int64_t *at,
                                         dync__plan **out);
 /* Do both run the same code on the same numbers? For checks. */
