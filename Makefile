@@ -45,7 +45,7 @@ BENCH    := $(patsubst %.c,$(B)/%,$(filter-out bench/hand%.c,$(wildcard bench/*.
 HAND     := $(patsubst %.c,$(B)/%.o,$(wildcard bench/hand*.c))
 CORES    := $(shell nproc 2>/dev/null || echo 2)
 RUN      := $(B)/tools/runtests --jobs $(CORES) --out $(B)/run
-SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATION DYNC_NO_ATOMICS DYNC_NO_F64 DYNC_NO_ONNX DYNC_STATIC DYNC_SMALL
+SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATION DYNC_NO_ATOMICS DYNC_NO_F64 DYNC_NO_ONNX DYNC_NO_SYMBOLIC DYNC_NO_TUNE DYNC_NO_AUTOGRAD DYNC_NO_TEXT DYNC_STATIC DYNC_SMALL
 
 .DEFAULT_GOAL := all
 .PHONY: all demo test test-all test-now test-all-now check check-now examples samples bench headers amalgamate headers-current layers names same-code cxx split switches embed size-report export-peers digits chip-steps m32 docs-check asan \

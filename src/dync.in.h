@@ -56,6 +56,7 @@ DYNC__PLAIN
 #include "tensor/tensor.h"
 #include "tensor/dlpack.h"
 #include "tensor/sym.h"
+#include "tensor/sym_none.h"
 #include "tensor/device.c"
 #include "tensor/dtype.c"
 #include "tensor/sym.c"

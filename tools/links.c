@@ -23,6 +23,7 @@ static const char *const compared[] = {
     "dync__c_patterns",    /* how a node is printed */
     "dync__text_function", /* what a function inside it is called */
     "dync__parse_control", /* by the name in the text */
+    "dync__enter",         /* the row of one_hot brings that of _one_hot_all */
     "dync__tvm_rows",      /* the rows of TVM: asked for nodes of a graph that exists */
 };
 

@@ -135,7 +135,7 @@ DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__ten
                                       dync__tensor *const *outputs, dync__tensor *const *saved,
                                       dync__aot_random random)
 {
-    for (int i = 0; i < c->n_parts; i++)
+    for (int i = 0; i < c->n_parts && !DYNC__GRAD_NONE; i++)
         DYNC__TRY(dync__aot_attach_part(c, &c->part[i], n_actual, actual, outputs, saved, random));
     return DYNC_OK;
 }

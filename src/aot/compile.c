@@ -24,7 +24,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync__graph *graph, const dync
     if (dync__graph_is_staged(graph))
         return dync__staged_compile(graph, options, dync__aot_compile_sized,
                                     (void *)(uintptr_t)inner, out);
-    if (graph->syms)
+    if (dync__graph_is_sized(graph))
         return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized,
                                    (void *)(uintptr_t)inner, inner, out);
     dync__aot_code *c = dync__aot_code_new(graph);

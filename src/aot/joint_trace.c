@@ -71,7 +71,7 @@ static dync_status dync__joint_run(dync__joint *j, dync__graph *g)
     joint.graph = j->f.graph;
     DYNC__TRY(dync__joint_forward(j, g));
     DYNC__TRY(dync__joint_fw_out(j, &joint));
-    if (j->training) DYNC__TRY(dync__joint_backward(j, &joint));
+    if (!DYNC__GRAD_NONE && j->training) DYNC__TRY(dync__joint_backward(j, &joint));
     DYNC__TRY(dync__joint_close(j, &joint));
     if (j->how->joint) {
         j->into->joint = dync__graph_ref(joint.graph);

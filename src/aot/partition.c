@@ -328,7 +328,7 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync_
     dync_status status = dync__cutter_open(&c, j->graph);
     c.budget = how->budget;
     if (status == DYNC_OK) status = dync__cutter_facts(&c, j, into->random);
-    if (status == DYNC_OK && j->n_grads) {
+    if (status == DYNC_OK && !DYNC__GRAD_NONE && j->n_grads) {
         if (how->save_all || !dync__pass_on(DYNC__PASS_mincut))
             dync__part_save_all(&c);
         else
@@ -336,7 +336,7 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync_
         if (status == DYNC_OK) dync__part_save_roots(&c);
     }
     if (status == DYNC_OK) status = dync__partition_forward(&c, j->n_fw_out, j->fw_out, into);
-    if (status == DYNC_OK && j->n_grads)
+    if (status == DYNC_OK && !DYNC__GRAD_NONE && j->n_grads)
         status = dync__partition_backward(&c, j->n_grads, j->grad, into);
     dync__arena_free(&c.arena);
     return status;

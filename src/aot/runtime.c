@@ -205,7 +205,7 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
         if (g->mutated.at[i].with_grad) status = dync__aot_own(&fw_out[i]);
     bool grad_off = dync__grad_is_off();
     if (c->turns_grad_on) dync__grad_off(false);
-    if (status == DYNC_OK && g->training)
+    if (status == DYNC_OK && !DYNC__GRAD_NONE && g->training)
         status = dync__aot_attach(c, g->actual.n, actual, fw_out,
                                   fw_out + g->mutated.n + g->value.n, random);
     dync__grad_off(grad_off);

@@ -11,7 +11,12 @@
  *   DYNC_NO_F64           for targets without a usable double
  *   DYNC_NO_LOCATION      errors without file:line; smaller code
  *   DYNC_NO_ONNX          no ONNX files, no backend onnxrt
- *   DYNC_SMALL            all of the above that a microcontroller can miss
+ *   DYNC_NO_SYMBOLIC      every size is a number: a function is compiled for each size it meets
+ *   DYNC_NO_TUNE          kernels are not timed to choose their form
+ *   DYNC_NO_AUTOGRAD      no gradients and no training
+ *   DYNC_NO_TEXT          errors are their number and class; messages say the class
+ *   DYNC_SMALL            all of the above that a microcontroller can miss: the last two are not
+ *                         among them
  *   DYNC_ASSERT(x)        checks of the library's own invariants (off by default; user input is
  *                         never asserted on)
  *   DYNC_MAX_DIMS         most dimensions of a tensor, 8
@@ -38,6 +43,12 @@
 #endif
 #ifndef DYNC_NO_ONNX
 #define DYNC_NO_ONNX
+#endif
+#ifndef DYNC_NO_SYMBOLIC
+#define DYNC_NO_SYMBOLIC
+#endif
+#ifndef DYNC_NO_TUNE
+#define DYNC_NO_TUNE
 #endif
 #endif
 

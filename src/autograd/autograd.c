@@ -226,6 +226,7 @@ DYNC_API dync_status(dync_backward_opt)(dync_value outputs, dync_value grad_outp
     const dync__grad_intercept *traced = dync__grad_traced();
     dync_status status = DYNC_OK;
     dync__tensor_list out, given;
+    DYNC__OFFERS(DYNC_NO_AUTOGRAD, "dync_backward");
     if (traced && traced->backward && traced->backward(outputs, grad_outputs, options, &status))
         return status;
     DYNC__TRY(dync__tensor_list_of(&out, outputs, "dync_backward: outputs", false, -1));
@@ -278,6 +279,7 @@ DYNC_API dync_value(dync_gradients)(dync_value outputs, dync_value inputs, dync_
     const dync__grad_intercept *traced = dync__grad_traced();
     dync_value result = DYNC_NONE;
     dync__tensor_list out = {NULL, 0}, in = {NULL, 0}, given = {NULL, 0};
+    DYNC__NEEDS(DYNC_NO_AUTOGRAD, "dync_gradients", result);
     if (traced && traced->gradients &&
         traced->gradients(outputs, inputs, grad_outputs, options, &result))
         return result;

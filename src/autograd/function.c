@@ -307,6 +307,7 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
     dync__apply a = {0};
     dync_value result = DYNC_NONE;
     bool wanted = false;
+    DYNC__NEEDS(DYNC_NO_AUTOGRAD, "dync_apply", result);
     if (!fn || !fn->forward || !fn->backward || nargs < 0 || (nargs > 0 && !args)) {
         dync__fail(DYNC_ERR_VALUE, "dync_apply: expected a function with forward and backward, "
                                    "and its arguments");

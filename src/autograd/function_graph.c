@@ -214,6 +214,7 @@ DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *
 {
     dync_tensor *result = NULL;
     if (!dync__open(grad)) return NULL;
+    DYNC__NEEDS(DYNC_NO_AUTOGRAD, "dync_trace_wrapped", NULL);
     if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_trace_wrapped: the function is NULL"), NULL;
     /* capture goes through the function, as Dynamo does */
     if (dync__tls.compiling) {

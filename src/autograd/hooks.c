@@ -208,6 +208,7 @@ DYNC_API int dync_register_hook(dync_tensor *handle, dync_hook fn, void *user)
     int id = -1;
     dync__tensor *t = dync__open(handle);
     if (!t) return -1;
+    DYNC__NEEDS(DYNC_NO_AUTOGRAD, "dync_register_hook", -1);
     if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_register_hook: the hook is NULL"), -1;
     if (traced && traced->hook && traced->hook(handle, fn, user, &id)) return id;
     id = dync__hook_reserve();
@@ -234,6 +235,7 @@ DYNC_API int dync_register_post_accumulate_hook(dync_tensor *handle, dync_param_
     dync__tensor *t = dync__open(handle);
     int id = -1;
     if (!t) return -1;
+    DYNC__NEEDS(DYNC_NO_AUTOGRAD, "dync_register_post_accumulate_hook", -1);
     if (!fn)
         return dync__fail(DYNC_ERR_VALUE, "dync_register_post_accumulate_hook: the hook is NULL"),
                -1;
@@ -266,6 +268,7 @@ DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, 
 {
     dync_value real = dync_v_tensor(out);
     dync__opaque opaque;
+    DYNC__NEEDS(DYNC_NO_AUTOGRAD, "dync_grad_fn_hook", -1);
     if (!pre && !post)
         return dync__fail(DYNC_ERR_VALUE, "dync_grad_fn_hook: both hooks are NULL"), -1;
     const dync__grad_intercept *traced = dync__hooks_intercept();
@@ -284,6 +287,7 @@ DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
     const dync__grad_intercept *traced = dync__hooks_intercept();
     dync_status status = DYNC_OK;
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+    DYNC__OFFERS(DYNC_NO_AUTOGRAD, "dync_retain_grad");
     if (traced && traced->retain_grad && traced->retain_grad(handle, &status)) return status;
     if (!dync__tensor_requires_grad(t))
         return dync__fail(DYNC_ERR_AUTOGRAD, "can't retain_grad "

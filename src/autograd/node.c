@@ -228,6 +228,7 @@ DYNC__FN bool dync__tensor_shares_history(const dync__tensor *a, const dync__ten
  * in place gave the base one. */
 DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *t)
 {
+    if (DYNC__GRAD_NONE) return false;
     if (t->flags & DYNC__T_REQUIRES_GRAD) return true;
     const dync__grad_meta *meta = dync__grad_meta_peek(t);
     return meta && meta->base && meta->view_kind != DYNC__VIEW_NO_GRAD &&
@@ -251,6 +252,7 @@ DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *t)
 
 DYNC__RARE DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on)
 {
+    if (DYNC__GRAD_NONE) return;
     if (on) {
         dync__tape_start();
         t->flags |= DYNC__T_REQUIRES_GRAD;

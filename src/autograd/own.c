@@ -68,6 +68,10 @@ DYNC_API void(dync_set_grad)(dync_tensor *handle, dync_tensor *grad)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
     dync__tensor *t = dync__open(handle), *g = NULL;
+    if (DYNC__GRAD_NONE && grad) {
+        dync__left_out("dync_set_grad", "DYNC_NO_AUTOGRAD");
+        return;
+    }
     if (!t || (grad && !(g = dync__open(grad)))) return;
     if (g == t && g) {
         dync__fail(DYNC_ERR_VALUE, "can't assign Variable as its own grad");
@@ -128,6 +132,7 @@ DYNC_API dync_tensor *(dync_requires_grad_)(dync_tensor * handle, bool on)
     dync_tensor *result = NULL;
     dync__tensor *t = dync__open(handle);
     if (!t) return NULL;
+    if (DYNC__GRAD_NONE && on) return dync__left_out("requires_grad", "DYNC_NO_AUTOGRAD"), NULL;
     if (traced && traced->requires_grad_ && traced->requires_grad_(handle, on, &result))
         return result;
     if (on && !dync__is_float_dtype(t->dtype)) {
@@ -202,6 +207,7 @@ DYNC_API dync_value(dync_grad_fn_call)(dync_tensor *out, dync_value grads)
     dync__gedge edge = {NULL, 0};
     dync__opaque opaque;
     const dync__grad_intercept *traced = dync__grad_traced();
+    DYNC__NEEDS(DYNC_NO_AUTOGRAD, "dync_grad_fn_call", result);
     if (traced && traced->expose && !traced->expose(out)) return result;
     if (!dync__opaque_begin("Tensor.grad_fn", 2, real, &opaque)) return result;
     dync__tensor *t = dync__open(real[0].as.t);
@@ -269,7 +275,7 @@ DYNC__FN dync_status dync__tape_attach(const dync__gnode_class *cls, void *state
                                        dync__tensor *const *outputs, const bool *out_requires)
 {
     bool wanted = false;
-    for (int i = 0; i < n_in; i++)
+    for (int i = 0; i < n_in && !DYNC__GRAD_NONE; i++)
         wanted = wanted || (inputs[i] && dync__tensor_requires_grad(inputs[i]));
     dync__gnode *node = wanted && !dync__grad_is_off() ? dync__gnode_new(cls, n_in, n_out, 0)
                                                        : NULL;

@@ -11,25 +11,32 @@
 #include "grads.h"
 DYNC__COLD
 
-#define DYNC__FUNCTIONAL_POINTWISE(op) NULL
-#define DYNC__FUNCTIONAL_REDUCE(op) NULL
-#define DYNC__FUNCTIONAL_VIEW(op) NULL
-#define DYNC__FUNCTIONAL_FACTORY(op) NULL
-#define DYNC__FUNCTIONAL_KERNEL(op) NULL
-#define DYNC__FUNCTIONAL_COMPOSITE(op) NULL
-#define DYNC__FUNCTIONAL_EFFECT(op) NULL
-#define DYNC__FUNCTIONAL_INPLACE(op) &op##_row
+#define DYNC__FUNCTIONAL_POINTWISE(name, op) NULL
+#define DYNC__FUNCTIONAL_REDUCE(name, op) NULL
+#define DYNC__FUNCTIONAL_VIEW(name, op) NULL
+#define DYNC__FUNCTIONAL_FACTORY(name, op) NULL
+#define DYNC__FUNCTIONAL_KERNEL(name, op) DYNC__SECOND(DYNC__WITH_##name, NULL, )
+#define DYNC__FUNCTIONAL_COMPOSITE(name, op) NULL
+#define DYNC__FUNCTIONAL_EFFECT(name, op) NULL
+#define DYNC__FUNCTIONAL_INPLACE(name, op) &op##_row
+/* a row that stands in for another, and is entered with it */
+#define DYNC__WITH_one_hot , &DYNC__OP__one_hot_all_row
 #define DYNC__OP_none_row (*(const dync__row *)0)
 #define dync__rule_none (*(const dync__grad_rule *)0)
+#if defined(DYNC_NO_AUTOGRAD)
+#define DYNC__RULE(grad) NULL
+#else
+#define DYNC__RULE(grad) &dync__rule_##grad
+#endif
 #if defined(DYNC_STATIC)
 #define DYNC__ROW_HERE static
 #else
 #define DYNC__ROW_HERE
 #endif
-#define DYNC__X(name, cls, schema, nout, infer, expr, lower, grad, decompose, fx, flags, \
-                inplace_of, doc)                                                         \
-    DYNC__ROW_HERE const dync__row DYNC__OP_##name##_row = {                             \
-        &dync__columns_##name, &dync__rule_##grad, DYNC__FUNCTIONAL_##cls(inplace_of),   \
+#define DYNC__X(name, cls, schema, nout, infer, expr, lower, grad, decompose, fx, flags,   \
+                inplace_of, doc)                                                           \
+    DYNC__ROW_HERE const dync__row DYNC__OP_##name##_row = {                               \
+        &dync__columns_##name, DYNC__RULE(grad), DYNC__FUNCTIONAL_##cls(name, inplace_of), \
         DYNC__OP_##name};
 DYNC__OPS(DYNC__X)
 #undef DYNC__X

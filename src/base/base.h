@@ -18,13 +18,36 @@ enum {
 #undef DYNC__X
 };
 
+/* ---- abilities that may be left out (api/config.h) ------------------------------------------- */
+/* DYNC__LEFT_OUT(DYNC_NO_SORT): is the switch defined? A constant: who leads to an ability asks it,
+ * and compilers drop what is behind. DYNC__NEEDS(DYNC_NO_SORT, "dync_sort", NULL); returns NULL
+ * with DYNC_ERR_UNSUPPORTED where it is; DYNC__OFFERS the same of a function that returns its
+ * status. */
+#define DYNC__LEFT_OUT(with) DYNC__PROBE(with)
+#define DYNC__PROBE(value) DYNC__SECOND(DYNC__PROBE_##value, false, )
+#define DYNC__PROBE_ , true
+#define DYNC__PROBE_1 , true
+#define DYNC__SECOND(...) DYNC__SECOND_(__VA_ARGS__)
+#define DYNC__SECOND_(first, second, ...) second
+#define DYNC__NEEDS(with, what, result) \
+    if (DYNC__LEFT_OUT(with)) return dync__left_out(what, #with), result
+#define DYNC__OFFERS(with, what) \
+    if (DYNC__LEFT_OUT(with)) return dync__left_out(what, #with)
+#define DYNC__GRAD_NONE DYNC__LEFT_OUT(DYNC_NO_AUTOGRAD)
+#define DYNC__SYM_NONE DYNC__LEFT_OUT(DYNC_NO_SYMBOLIC)
+
 /* ---- per-thread state ------------------------------------------------------------------------ */
 /* One struct. Upper layers hang their own state on the void pointers; each registers a destructor
  * with dync__thread_state_on_exit. Reached by dync__tls (thread-local: no call, no lock). */
+#if defined(DYNC_NO_TEXT)
+enum { DYNC__MESSAGE = 64 }; /* the class again */
+#else
+enum { DYNC__MESSAGE = 1024 };
+#endif
 typedef struct dync__error_slot {
     dync_status status;
     char class_name[64];
-    char message[1024];
+    char message[DYNC__MESSAGE];
 } dync__error_slot;
 
 typedef struct dync__thread {
@@ -114,13 +137,27 @@ struct dync__root;
 /* handle.h; NULL: freed */
 DYNC__FN void dync__root_set(struct dync__root *, void (*free)(struct dync__root *));
 
+/* Checked by the compiler as what printf takes, and nothing of it is in the program. */
+DYNC__INLINE int dync__unsaid(const char *fmt, ...) DYNC__PRINTF(1, 2);
+DYNC__INLINE int dync__unsaid(const char *fmt, ...) { return fmt != NULL; }
+#define DYNC__UNSAID(...) ((void)(0 ? dync__unsaid(__VA_ARGS__) : 0))
+
 /* ---- errors (err.c) -------------------------------------------------------------------------- */
 /* Records the first error of this thread: "op: text (file:line)". Later ones are dropped. Returns
  * status, so that `return dync__fail(...)` works. Prints once to stderr unless a handler is set.
  * class_name NULL: the status' own name. */
+#if defined(DYNC_NO_TEXT)
+DYNC__FN dync_status dync__fail_bare(dync_status status, const char *class_name);
+#define dync__fail(status, ...) (DYNC__UNSAID(__VA_ARGS__), dync__fail_bare(status, NULL))
+#define dync__fail_class(status, class_name, ...) \
+    (DYNC__UNSAID(__VA_ARGS__), dync__fail_bare(status, class_name))
+#else
 DYNC__FN dync_status dync__fail(dync_status status, const char *fmt, ...) DYNC__PRINTF(2, 3);
 DYNC__FN dync_status dync__fail_class(dync_status status, const char *class_name, const char *fmt,
                                       ...) DYNC__PRINTF(3, 4);
+#endif
+/* DYNC_ERR_UNSUPPORTED: what was asked for, and the switch it was built with, which left it out */
+DYNC__FN dync_status dync__left_out(const char *what, const char *with);
 /* DYNC_ERR_MEMORY, allocates nothing */
 DYNC__FN dync_status dync__fail_memory(size_t bytes);
 DYNC__FN const char *dync__status_name(dync_status); /* "DYNC_ERR_SHAPE" */
@@ -354,15 +391,23 @@ enum {
 #undef DYNC__X
         DYNC__N_LOG_STAGES
 };
+#if defined(DYNC_NO_STDIO)
+/* Nothing can be printed: constants, so that what would have made the text is not linked. */
+#define dync__log_on(stage) ((void)(stage), false)
+#define dync__log(stage, ...) ((void)(stage), DYNC__UNSAID(__VA_ARGS__))
+#define dync__log_text(stage, title, text) dync__log(stage, "%s%s", title, text)
+#define dync__warn(...) DYNC__UNSAID(__VA_ARGS__)
+#else
 DYNC__FN bool dync__log_on(int stage);
-/* "graph,guards" as DYNC_LOG; replaces the choice; NULL or "": none; unknown names are warned
- * about */
-DYNC__FN void dync__log_set(const char *what);
 /* one line "[stage] ..." to stderr */
 DYNC__FN void dync__log(int stage, const char *fmt, ...) DYNC__PRINTF(2, 3);
 DYNC__FN void dync__log_text(int stage, const char *title, const char *text); /* a block */
-/* always to stderr (nothing under NO_STDIO) */
+/* always to stderr */
 DYNC__FN void dync__warn(const char *fmt, ...) DYNC__PRINTF(1, 2);
+#endif
+/* "graph,guards" as DYNC_LOG; replaces the choice; NULL or "": none; unknown names are warned
+ * about. Nothing under NO_STDIO */
+DYNC__FN void dync__log_set(const char *what);
 /* stdout (nothing under NO_STDIO unless a hook is set) */
 DYNC__FN void dync__out(const char *text);
 /* One row per counter; read by dync_get_counters. */

@@ -55,6 +55,23 @@ DYNC__RARE static void dync__err_report(const dync__error_slot *e)
 #endif
 }
 
+#if defined(DYNC_NO_TEXT)
+DYNC__RARE DYNC__FN dync_status dync__fail_bare(dync_status status, const char *class_name)
+{
+    dync__error_slot *e = &dync__tls.error;
+    dync__tls.error_count++;
+    if (status == DYNC_OK) status = DYNC_ERR_INTERNAL;
+    if (e->status != DYNC_OK) return status;
+    if (!class_name) class_name = dync__err_row(status)->class_name;
+    size_t n = DYNC__MIN(strlen(class_name), sizeof e->class_name - 1);
+    memcpy(e->class_name, class_name, n);
+    memcpy(e->message, class_name, n);
+    e->class_name[n] = e->message[n] = 0;
+    e->status = status;
+    dync__err_report(e);
+    return status;
+}
+#else
 /* "op: text (file:line)"; a text that is too long loses its end, not the place. */
 DYNC__RARE static dync_status dync__err_record(dync_status status, const char *class_name,
                                                const char *fmt, va_list args)
@@ -96,6 +113,13 @@ DYNC__RARE DYNC__FN dync_status dync__fail_class(dync_status status, const char 
     status = dync__err_record(status, class_name, fmt, args);
     va_end(args);
     return status;
+}
+#endif
+
+DYNC__RARE DYNC__FN dync_status dync__left_out(const char *what, const char *with)
+{
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "%s is not part of this program: it was built with %s",
+                      what, with);
 }
 
 /* What was last refused, also where a guard hid the error: who learns of it from a flag reports 0

@@ -10,6 +10,12 @@ DYNC__COLD
 
 DYNC__DATA dync__counter_block dync__counters = {0};
 
+#if defined(DYNC_NO_STDIO)
+DYNC__FN void dync__out(const char *text) { (void)text; }
+DYNC__FN void dync__log_set(const char *what) { (void)what; }
+#else
+DYNC__FN void dync__out(const char *text) { fputs(text, stdout); }
+
 static const char *const dync__log_names[] = {
 #define DYNC__X(name) DYNC__TEXT(#name),
     DYNC__LOG_STAGES(DYNC__X)
@@ -22,7 +28,6 @@ static uint32_t dync__log_mask;
  * cut. */
 static void dync__log_line(const char *prefix, const char *fmt, va_list args)
 {
-#ifndef DYNC_NO_STDIO
     char small[512];
     va_list again;
     va_copy(again, args);
@@ -43,11 +48,6 @@ static void dync__log_line(const char *prefix, const char *fmt, va_list args)
         dync__str_free(&s);
     }
     va_end(again);
-#else
-    (void)prefix;
-    (void)fmt;
-    (void)args;
-#endif
 }
 
 DYNC__FN void dync__warn(const char *fmt, ...)
@@ -56,15 +56,6 @@ DYNC__FN void dync__warn(const char *fmt, ...)
     va_start(args, fmt);
     dync__log_line("dync: ", fmt, args);
     va_end(args);
-}
-
-DYNC__FN void dync__out(const char *text)
-{
-#ifndef DYNC_NO_STDIO
-    fputs(text, stdout);
-#else
-    (void)text;
-#endif
 }
 
 static void dync__log_unknown(const char *name, size_t n)
@@ -102,7 +93,6 @@ DYNC__FN void dync__log_set(const char *what)
 {
     DYNC__ATOMIC_STORE(&dync__log_mask, dync__log_parse(what));
 }
-DYNC_API void dync_set_log(const char *what) { dync__log_set(what); }
 
 DYNC__FN bool dync__log_on(int stage)
 {
@@ -131,3 +121,6 @@ DYNC__FN void dync__log_text(int stage, const char *title, const char *text)
     size_t n = strlen(text);
     dync__log(stage, "%s\n%.*s", title, (int)(n && text[n - 1] == '\n' ? n - 1 : n), text);
 }
+#endif
+
+DYNC_API void dync_set_log(const char *what) { dync__log_set(what); }

@@ -82,10 +82,10 @@ static DYNC__NOINLINE bool dync__call_served(dync__compiled *f, int nargs, const
     if (!e) return false;
     dync__tls.cache_hits++;
     dync__history_hit(f);
-    dync__verify *verify = DYNC__UNLIKELY(dync__verify_on()) ? dync__verify_begin(f, e, &call)
+    dync__verify *verify = DYNC__UNLIKELY(dync__verify_on()) ? dync__verify_used->begin(f, e, &call)
                                                              : NULL;
     *status = dync__call_entry(f, e, &call, verify ? NULL : into, result);
-    if (DYNC__UNLIKELY(verify != NULL)) *status = dync__verify_end(verify, *status, result);
+    if (DYNC__UNLIKELY(verify != NULL)) *status = dync__verify_used->end(verify, *status, result);
     if (DYNC__ATOMIC_LOAD(&e->dead)) dync__compiled_bury(f);
     return true;
 }

@@ -316,13 +316,16 @@ DYNC__FN bool dync__verify_on(void);
 DYNC__FN bool dync__verify_inside(void);
 /* in the reference run */
 DYNC__FN const dync__grad_intercept *dync__verify_intercept(void);
-DYNC__FN dync__verify *dync__verify_begin(const dync__compiled *, const dync__cache_entry *,
-                                          const dync__callargs *);
-DYNC__FN dync_status dync__verify_end(dync__verify *, dync_status, dync_value *result);
-DYNC__FN dync__verify *dync__verify_segment_begin(const dync__compiled *, const dync__segment *,
-                                                  dync__tensor *const *in);
-DYNC__FN dync_status dync__verify_segment_end(dync__verify *, dync_status, dync__tensor **out,
-                                              int n_out);
+/* linked by those who can turn it on: NULL, and it is off */
+typedef struct dync__verify_calls {
+    dync__verify *(*begin)(const dync__compiled *, const dync__cache_entry *,
+                           const dync__callargs *);
+    dync_status (*end)(dync__verify *, dync_status, dync_value *result);
+    dync__verify *(*segment_begin)(const dync__compiled *, const dync__segment *,
+                                   dync__tensor *const *in);
+    dync_status (*segment_end)(dync__verify *, dync_status, dync__tensor **out, int n_out);
+} dync__verify_calls;
+DYNC__DATA_DECL const dync__verify_calls *dync__verify_used;
 /* lint.c: around the first trace of a function; begin gives NULL while lint is off */
 typedef struct dync__lint dync__lint;
 DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *);

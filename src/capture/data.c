@@ -13,7 +13,8 @@ DYNC__COLD
 /* ---- results whose size data decide ---------------------------------------------------------- */
 static bool dync__data_room(const dync__tracer *t)
 {
-    return t->symbols.sizes && !t->inferring && t->symbols.sizes->symbol.n < DYNC__MAX_SYMBOLS - 1;
+    return !DYNC__SYM_NONE && t->symbols.sizes && !t->inferring &&
+           t->symbols.sizes->symbol.n < DYNC__MAX_SYMBOLS - 1;
 }
 
 /* Does the operator stay in the graph? */

@@ -257,6 +257,11 @@ typedef struct dync__cache_entry {
     struct dync__script *scripts; /* of an open one: what its calls did (script.h) */
 } dync__cache_entry;
 
+DYNC__INLINE bool dync__entry_is_dynamic(const dync__cache_entry *e)
+{
+    return !DYNC__SYM_NONE && e->dynamic;
+}
+
 /* What an entry guards grows while other threads check it: the items are published before their
  * count, and old arrays stay in the arena. */
 #define dync__entry_push(e, v, x)                                                               \

@@ -357,7 +357,7 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
     }
     for (int i = 0; i < e->n_tensors; i++)
         if (!dync__tensor_guard_holds(&e->tensor[i], c->tensor[i])) return false;
-    if (e->dynamic && !dync__shapes_hold(e, c)) return false;
+    if (dync__entry_is_dynamic(e) && !dync__shapes_hold(e, c)) return false;
     if (e->n_tensors > 1 && !dync__aliases_hold(e, c)) return false;
     for (int i = 0; DYNC__ATOMIC_PEEK(&e->offsets) && i < e->n_tensors; i++)
         if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) return false;

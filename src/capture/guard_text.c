@@ -246,7 +246,7 @@ DYNC__RARE DYNC__FN dync__guard_failure dync__guards_reason(const dync__compiled
                            (long long)e->tensor[i].dims[2 * e->tensor[i].ndim]);
             return (dync__guard_failure){DYNC__MISS_layouts, "pass contiguous tensors"};
         }
-    if (e->dynamic && dync__shapes_text(e, c, out)) {
+    if (dync__entry_is_dynamic(e) && dync__shapes_text(e, c, out)) {
         const char *remedy = dync__shapes_remedy(e, c);
         return (dync__guard_failure){DYNC__MISS_sizes,
                                      remedy ? remedy : "ask less about sizes inside the function"};
@@ -279,7 +279,7 @@ DYNC__RARE DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__st
 {
     dync__symtab *outer = dync__tls.syms;
     /* sizes print as s0 */
-    dync__tls.syms = e->dynamic ? DYNC__ATOMIC_LOAD(&e->shapes)->syms : NULL;
+    dync__tls.syms = dync__entry_is_dynamic(e) ? DYNC__ATOMIC_LOAD(&e->shapes)->syms : NULL;
     for (int i = 0; i < e->n_items; i++) {
         const dync__guard_item *g = &e->item[i];
         if (g->kind == DYNC_KIND_TENSOR) {
@@ -297,7 +297,7 @@ DYNC__RARE DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__st
         }
     }
     dync__tls.syms = outer;
-    if (e->dynamic) (void)dync__shapes_text(e, NULL, out);
+    if (dync__entry_is_dynamic(e)) (void)dync__shapes_text(e, NULL, out);
     if (e->n_tensors > 1) dync__str_add(out, "NO_TENSOR_ALIASING among the rest\n");
     for (int i = 0; i < dync__entry_count(&e->foreign); i++) {
         const dync__foreign *f = dync__entry_item(&e->foreign, i);

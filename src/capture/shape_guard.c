@@ -26,6 +26,7 @@ DYNC__RARE static uint32_t dync__seen_changes(dync__seen *seen, const dync__layo
 DYNC__RARE DYNC__FN dync_status dync__shapes_choose(dync__compiled *f, dync__cache_entry *e,
                                                     const dync__callargs *call)
 {
+    if (DYNC__SYM_NONE) return DYNC_OK;
     uint32_t any = 0, *dynamic = dync__arena_alloc(&e->arena,
                                                    (size_t)(call->n_tensors + 1) * sizeof *dynamic);
     if (!dynamic) return DYNC_ERR_MEMORY;
@@ -219,6 +220,7 @@ DYNC__FN bool dync__marks_copy(dync__tensor *to, const dync__tensor *from)
 /* dim as an index; false: an error is recorded, or there is none. */
 static bool dync__mark_of(dync_tensor *x, int dim, dync__tensor **t, int *d)
 {
+    if (DYNC__SYM_NONE) return (dync__left_out("dync_mark_dynamic", "DYNC_NO_SYMBOLIC"), false);
     *t = dync__open(x);
     return *t && dync__dim_wrap(dim, (*t)->lay.ndim, d) == DYNC_OK && (*t)->lay.ndim;
 }

@@ -88,7 +88,8 @@ DYNC__RARE static void dync__shapes_unknown(dync__symtab *s)
 DYNC__RARE DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s)
 {
     int64_t value[DYNC__MAX_SYMBOLS];
-    if (!dync__shapes_values(s, t->call, value) || !dync__shapes_guards(s, value)) return false;
+    if (DYNC__SYM_NONE || !dync__shapes_values(s, t->call, value) || !dync__shapes_guards(s, value))
+        return false;
     dync__symtab_hints(s, value);
     dync__shapes_unknown(s);
     t->symbols.sizes = dync__tls.syms = dync__symtab_retain(s);
@@ -109,7 +110,7 @@ DYNC__RARE static dync_status dync__shapes_reopen(dync__tracer *t, const dync__s
 DYNC__RARE DYNC__FN dync_status dync__shapes_open(dync__tracer *t)
 {
     dync__cache_entry *e = t->entry;
-    if (!e->dynamic) return DYNC_OK;
+    if (!dync__entry_is_dynamic(e)) return DYNC_OK;
     const dync__shapes *known = DYNC__ATOMIC_LOAD(&e->shapes);
     if (known)
         DYNC__TRY(dync__shapes_reopen(t, known->syms));
@@ -177,7 +178,7 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
 {
     dync__cache_entry *e = t->entry;
     dync__symtab *s = t->symbols.sizes;
-    if (!s) return DYNC_OK;
+    if (DYNC__SYM_NONE || !s) return DYNC_OK;
     if (s->violated >= 0) return dync__shapes_violated(s);
     dync__shapes *before = DYNC__ATOMIC_LOAD(&e->shapes);
     for (int i = 0; i < s->symbol.n; i++)
@@ -289,7 +290,7 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph
 {
     dync__shape_pass pass = {.t = t};
     bool known[DYNC__MAX_SYMBOLS];
-    if (!t->symbols.sizes) return DYNC_OK;
+    if (DYNC__SYM_NONE || !t->symbols.sizes) return DYNC_OK;
     if (!dync__shapes_simplify(g, &pass) || t->symbols.sizes->failed)
         return dync_error() != DYNC_OK ? dync_error()
                : t->symbols.sizes->failed

@@ -44,10 +44,10 @@ static void dync__verify_reference(dync__verify *v, const dync__callargs *call)
 }
 
 /* Runs the C function on copies. NULL: nothing to compare (it is off, or the entry is traced). */
-DYNC__FN dync__verify *dync__verify_begin(const dync__compiled *f, const dync__cache_entry *e,
-                                          const dync__callargs *call)
+static dync__verify *dync__verify_begin(const dync__compiled *f, const dync__cache_entry *e,
+                                        const dync__callargs *call)
 {
-    if (!dync__verify_on() || e->open || call->nargs > DYNC__MAX_LEAVES * 2) return NULL;
+    if (e->open || call->nargs > DYNC__MAX_LEAVES * 2) return NULL;
     dync__verify *v = dync__verify_new(f, f->name, call->n_tensors, call->tensor);
     if (!v) return NULL;
     bool ok = true;
@@ -69,7 +69,7 @@ DYNC__FN dync__verify *dync__verify_begin(const dync__compiled *f, const dync__c
 }
 
 /* v is taken over. status and *result are those of the compiled call. */
-DYNC__FN dync_status dync__verify_end(dync__verify *v, dync_status status, dync_value *result)
+static dync_status dync__verify_end(dync__verify *v, dync_status status, dync_value *result)
 {
     if (status == DYNC_OK) status = dync__verify_compare(v, result, false);
     if (status != DYNC_OK) *result = DYNC_NONE;
@@ -90,10 +90,9 @@ static dync_value dync__verify_list(dync__tensor *const *t, int n)
 }
 
 /* Interprets the segment's graph on copies of its inputs. */
-DYNC__FN dync__verify *dync__verify_segment_begin(const dync__compiled *f, const dync__segment *s,
-                                                  dync__tensor *const *in)
+static dync__verify *dync__verify_segment_begin(const dync__compiled *f, const dync__segment *s,
+                                                dync__tensor *const *in)
 {
-    if (!dync__verify_on()) return NULL;
     dync__verify *v = dync__verify_new(f, f->name, s->n_in, in);
     if (!v) return NULL;
     dync__arena arena = {0};
@@ -120,8 +119,8 @@ DYNC__FN dync__verify *dync__verify_segment_begin(const dync__compiled *f, const
     return v;
 }
 
-DYNC__FN dync_status dync__verify_segment_end(dync__verify *v, dync_status status,
-                                              dync__tensor **out, int n_out)
+static dync_status dync__verify_segment_end(dync__verify *v, dync_status status, dync__tensor **out,
+                                            int n_out)
 {
     dync_value none = DYNC_NONE, got = status == DYNC_OK ? dync__verify_list(out, n_out) : none;
     if (status == DYNC_OK) status = dync__verify_compare(v, &got, true);
@@ -131,4 +130,26 @@ DYNC__FN dync_status dync__verify_segment_end(dync__verify *v, dync_status statu
     }
     dync__verify_close(v, &none);
     return status;
+}
+
+/* ---- the switch ------------------------------------------------------------------------------ */
+static const dync__verify_calls dync__verify_all = {
+    dync__verify_begin, dync__verify_end, dync__verify_segment_begin, dync__verify_segment_end};
+#if defined(DYNC_NO_ENV)
+DYNC__DATA const dync__verify_calls *dync__verify_used = NULL;
+#else
+DYNC__DATA const dync__verify_calls *dync__verify_used = &dync__verify_all;
+#endif
+static int32_t dync__verify_switch;
+
+DYNC_API void dync_set_verify(bool on)
+{
+    DYNC__ATOMIC_STORE(&dync__verify_used, &dync__verify_all);
+    DYNC__ATOMIC_STORE(&dync__verify_switch, on ? 2 : 1);
+}
+
+DYNC__FN bool dync__verify_on(void)
+{
+    return DYNC__UNLIKELY(dync__switch_on(&dync__verify_switch, "DYNC_VERIFY")) &&
+           DYNC__ATOMIC_PEEK(&dync__verify_used) && !dync__verify_inside();
 }

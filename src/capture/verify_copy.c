@@ -5,19 +5,11 @@
 #include "verify.h"
 DYNC__COLD
 
-static int32_t dync__verify_switch;
 static DYNC__TLS bool dync__verify_running;
 static DYNC__TLS dync__verify *dync__verify_now; /* the reference run whose cells are told */
-DYNC_API void dync_set_verify(bool on) { DYNC__ATOMIC_STORE(&dync__verify_switch, on ? 2 : 1); }
 
 /* True inside the reference run: compiled functions called from there run as they are written. */
 DYNC__FN bool dync__verify_inside(void) { return dync__verify_running; }
-
-DYNC__FN bool dync__verify_on(void)
-{
-    return DYNC__UNLIKELY(dync__switch_on(&dync__verify_switch, "DYNC_VERIFY")) &&
-           !dync__verify_running;
-}
 
 /* The reference begins or ends; now: what is told of the cells that it writes, or NULL. */
 DYNC__FN void dync__verify_run(bool running, dync__verify *now)

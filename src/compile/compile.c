@@ -101,6 +101,9 @@ static dync_status dync__compile_check(const dync_callee *callee, const char *fn
     int arity = dync__callee_arity(callee);
     if (args) DYNC__TRY(dync__compile_check_args(fn, args, arity));
     if (o->symbolic) DYNC__TRY(dync__compile_check_symbolic(fn, o->symbolic, args, arity));
+    if (DYNC__SYM_NONE &&
+        (o->dynamic == DYNC_DYNAMIC_ON || o->capture_scalars || o->capture_dynamic_shapes))
+        return dync__left_out("dync_compile: a size or number that stays open", "DYNC_NO_SYMBOLIC");
     dync__options parsed;
     return dync__backend_options(backend->compile, o->options, &parsed);
 }

@@ -298,6 +298,7 @@ static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
 /* Of this thread; nests. */
 DYNC_API bool dync_compiled_autograd_begin(const char *backend)
 {
+    DYNC__NEEDS(DYNC_NO_AUTOGRAD, "dync_compiled_autograd_begin", false);
     const dync_backend *b = backend ? dync_lookup_backend(backend) : dync__backend_default();
     if (!b) return false;
     if (dync__ca_tls.depth == DYNC__CA_DEPTH)

@@ -18,6 +18,7 @@ static dync_status dync__config_activation_memory_budget(const dync__config_valu
 static dync_status dync__config_check_ir(const dync__config_value *v)
 {
     dync__plan_checks_use();
+    dync__graph_checks_use();
     return dync__check_set(v->number != 0), DYNC_OK;
 }
 static dync_status dync__config_disable(const dync__config_value *v)

@@ -239,6 +239,7 @@ DYNC__FN dync_status dync__graph_output_list(dync__graph *, int n, dync__node *c
 DYNC__FN dync_status dync__graph_parts(dync__graph *, bool (*pick)(const dync__node *, void *user),
                                        void *user, dync__graph **parts, int *nparts);
 /* symbolic.c: graphs whose sizes are tokens */
+DYNC__INLINE bool dync__graph_is_sized(const dync__graph *g) { return !DYNC__SYM_NONE && g->syms; }
 /* Sizes in their simplest form and their names, from a table that the graph keeps. */
 DYNC__FN bool dync__graph_settle_sizes(dync__graph *, dync__symtab *);
 /* Do the inputs tell every symbol that the graph uses? */
@@ -262,6 +263,8 @@ DYNC__FN bool dync__graph_takes_symbols(dync__graph *, const dync__graph *from);
  * dync__graph_pass runs one by its row (pass.c), over functional graphs. */
 DYNC__FN dync_status dync__graph_pass(int pass, dync__graph *);
 /* the border after a pass; functional: nothing writes, and types are inferred again */
+/* links checks: before dync__check_set, where no environment variable can turn them on */
+DYNC__FN void dync__graph_checks_use(void);
 DYNC__FN dync_status dync__graph_check_after(int pass, dync__graph *, bool functional);
 DYNC__FN dync_status dync__graph_dce(dync__graph *);
 DYNC__FN dync_status dync__graph_cse(dync__graph *);

@@ -45,12 +45,24 @@ static void dync__graph_print_any(dync__str *s, const void *graph)
     dync__graph_print_c(s, graph);
 }
 
+/* any, and functional: linked by those who can turn checks on, as runtime/check.c. */
+static const dync__ir_kind dync__graph_checks[2] = {
+    {"graph", dync__graph_check_any, dync__graph_print_any},
+    {"graph", dync__graph_check_functional, dync__graph_print_any}};
+#if !defined(DYNC_NO_ENV) || defined(DYNC_ASSERT)
+static const dync__ir_kind *dync__graph_checks_used = dync__graph_checks;
+#else
+static const dync__ir_kind *dync__graph_checks_used;
+#endif
+DYNC__FN void dync__graph_checks_use(void)
+{
+    DYNC__ATOMIC_STORE(&dync__graph_checks_used, dync__graph_checks);
+}
+
 DYNC__FN dync_status dync__graph_check_after(int pass, dync__graph *g, bool functional)
 {
-    static const dync__ir_kind any = {"graph", dync__graph_check_any, dync__graph_print_any},
-                               pure = {"graph", dync__graph_check_functional,
-                                       dync__graph_print_any};
-    return dync__check_after(pass, functional ? &pure : &any, g);
+    const dync__ir_kind *checks = DYNC__ATOMIC_LOAD(&dync__graph_checks_used);
+    return checks ? dync__check_after(pass, &checks[functional], g) : DYNC_OK;
 }
 
 /* A pass that is switched off (DYNC_DISABLE) does nothing, and is not logged. */

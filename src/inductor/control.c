@@ -63,6 +63,7 @@ static bool dync__ctl_is_number(void *user, int64_t *size)
 
 static bool dync__ctl_has_sizes(dync__graph *g)
 {
+    if (DYNC__SYM_NONE) return false;
     bool has = !dync__graph_each_size(g, dync__ctl_is_number, NULL);
     for (int i = 0; i < g->sub.n && !has; i++) has = dync__ctl_has_sizes(g->sub.at[i]);
     return has;
@@ -118,7 +119,7 @@ static dync_status dync__ctl_lower(dync__ctl *w, const dync__kcall *k, int i, dy
         w->plan[i] = &in->one[i];
         return DYNC_OK;
     }
-    dync_status status = in && in->sized[i]
+    dync_status status = !DYNC__SYM_NONE && in && in->sized[i]
                              ? dync__inductor_sized_lower(in->sized[i], value, &w->own[i])
                              : DYNC_ERR_UNSUPPORTED;
     if (status != DYNC_ERR_UNSUPPORTED) return status;

@@ -21,6 +21,11 @@ typedef struct dync__inductor_code {
     dync__options options;
 } dync__inductor_code;
 
+static bool dync__inductor_is_sized(const dync__inductor_code *c)
+{
+    return !DYNC__SYM_NONE && c->sized;
+}
+
 DYNC__RARE static void dync__inductor_destroy(void *state)
 {
     dync__inductor_code *c = state;
@@ -143,8 +148,9 @@ DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dy
 {
     dync__inductor_form *form = dync__calloc(sizeof *form);
     if (!form) return DYNC_ERR_MEMORY;
-    dync_status status = c->sized ? dync__inductor_sized_lower(c->sized, c->value, &form->lowered)
-                                  : dync__inductor_lower(g, used, &c->options, &form->lowered);
+    dync_status status = dync__inductor_is_sized(c)
+                             ? dync__inductor_sized_lower(c->sized, c->value, &form->lowered)
+                             : dync__inductor_lower(g, used, &c->options, &form->lowered);
     if (status != DYNC_OK) {
         dync__free(form, sizeof *form);
         return status;
@@ -157,7 +163,7 @@ DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dy
 DYNC__RARE static dync_status dync__inductor_narrow(void *state, const bool *used)
 {
     dync__inductor_code *c = state;
-    if (!c->sized) return dync__inductor_form_add(c, c->graph, used);
+    if (!dync__inductor_is_sized(c)) return dync__inductor_form_add(c, c->graph, used);
     if (c->narrowed && dync__inductor_sized_wants(c->sized, used)) return DYNC_OK;
     DYNC__TRY(dync__inductor_sized_narrow(c->sized, used));
     /* as it is, it computes more than is read */
@@ -219,7 +225,7 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_all_sizes(void *user, dync__graph
                                                          dync__inner_sized *out)
 {
     int where = dync__graph_device(g);
-    if (user || !g->syms || where < 0 || !dync__device_is(where, DYNC__DEV_HOST) ||
+    if (user || !dync__graph_is_sized(g) || where < 0 || !dync__device_is(where, DYNC__DEV_HOST) ||
         !dync__device_is(where, DYNC__DEV_DATA) || !dync__pass_on(DYNC__PASS_all_sizes))
         return DYNC_ERR_UNSUPPORTED;
     dync__inductor_any *any = dync__calloc(sizeof *any);

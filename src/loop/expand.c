@@ -27,6 +27,15 @@ static int dync__expand_normal(dync__lb *b, int number, int type)
                          type);
 }
 
+/* Linked by who draws (dync__expand_draws) in a small program. */
+#if defined(DYNC_SMALL)
+static int (*dync__expand_draw)(dync__lb *b, int number, int type);
+DYNC__FN void dync__expand_draws(void) { dync__expand_draw = dync__expand_normal; }
+#else
+static int (*const dync__expand_draw)(dync__lb *b, int number, int type) = dync__expand_normal;
+DYNC__FN void dync__expand_draws(void) {}
+#endif
+
 /* The value that a store rounds to what it is already. */
 static const dync__inst *dync__expand_rounded(const dync__kernel *k, const dync__inst *in)
 {
@@ -79,7 +88,8 @@ static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k,
         const dync__inst *rounded = stores_round ? dync__expand_rounded(k, &k->inst.at[i]) : NULL;
         if (rounded) in.arg[0] = number[rounded->arg[0]];
         if (in.prim == DYNC__P_random && in.imm.i == 1) {
-            number[i] = dync__expand_normal(&b, in.arg[0], in.type);
+            if (!dync__expand_draw) return NULL;
+            number[i] = dync__expand_draw(&b, in.arg[0], in.type);
         } else {
             if (dync__expand_by_rows(k, &in)) {
                 int index = in.arg[0];

@@ -310,6 +310,8 @@ DYNC__FN void dync__kernel_collapse(dync__kernel *);
  * number of its index + 1. k itself where nothing changes. NULL: no memory. */
 DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kernel *k,
                                                  bool stores_round);
+/* said by who draws from the normal distribution, before the kernel is compiled */
+DYNC__FN void dync__expand_draws(void);
 /* fuse.c: the steps of one program in order; a step is a kernel, or an opaque call (k NULL) that
  * reads and writes buffers by id. Gives fewer steps in a legal order: producer/consumer and sibling
  * fusion into one nest (phases, row buffers), inlining of cheap producers through index maps. A

@@ -168,6 +168,7 @@ DYNC__RARE DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n,
                                                dync_tensor *const *params,
                                                dync_optim_options options)
 {
+    DYNC__NEEDS(DYNC_NO_AUTOGRAD, "an optimizer", NULL);
     dync__optim *o = dync__calloc(sizeof *o);
     if (!o) return NULL;
     dync__root_set(&o->root, dync__optim_end);

@@ -200,9 +200,9 @@ static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, 
     e.at = dync__tls.at;
     e.items = NULL;
     e.n_items = 0;
-    /* its shape depends on data */
+    /* its shape depends on data; its row came with one_hot's (autograd/rows.c) */
     if (DYNC__UNLIKELY(op == DYNC__OP_one_hot) && args[1].as.i == -1)
-        op = DYNC__USED(DYNC__OP__one_hot_all), nargs = 1;
+        op = DYNC__OP__one_hot_all, nargs = 1;
     call->row = dync__op_info(op);
     call->op = op;
     call->nargs = nargs;

@@ -103,12 +103,12 @@ static dync_status dync__eager_long_cat(dync__opcall *call)
         dync__tensor *t;
         part[0].as.list = list->as.list + first;
         part[0].n = DYNC__MIN(DYNC__EAGER_INPUTS, list->n - first);
-        status = dync__op_run(DYNC__OP_cat, 2, part, &t);
+        status = (dync__op_run)(call->op, 2, part, &t);
         if (status == DYNC_OK) group[made++] = dync__arg_t(t);
     }
     if (status == DYNC_OK) {
         dync__arg all[2] = {{.kind = DYNC__A_LIST, .n = n, .as = {.list = group}}, call->args[1]};
-        status = dync__op_run(DYNC__OP_cat, 2, all, call->out);
+        status = (dync__op_run)(call->op, 2, all, call->out);
         call->nout = 1;
     }
     while (made > 0) dync__unref(group[--made].as.t);

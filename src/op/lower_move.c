@@ -31,6 +31,7 @@ DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const 
                            dync__lower_written(&out[1], 1)};
     dync__attr attr = {
         .sort = {dync__lower_axis(&call->args[1], in->lay.ndim), call->args[2].as.i != 0}};
+    DYNC__OFFERS(DYNC_NO_SORT, "sorting");
     if (dync__lower_empty(out)) return DYNC_OK;
     return dync__lower_kcall(pb, &dync__kcall_sort, 3, op, &attr);
 }
@@ -45,6 +46,7 @@ DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const 
                   whole[3] = {x};
     int dim = dync__lower_axis(&call->args[2], in->lay.ndim);
     dync__attr attr = {.sort = {dim, call->args[3].as.i != 0}};
+    DYNC__OFFERS(DYNC_NO_SORT, "sorting");
     if (dync__lower_empty(out)) return DYNC_OK;
     if (dync__device_is(pb->device, DYNC__DEV_STRIDED))
         return dync__lower_kcall(pb, &dync__kcall_sort, 3, op, &attr);

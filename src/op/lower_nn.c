@@ -101,6 +101,7 @@ DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
                                          const dync__operand *in, const dync__operand *out)
 {
     dync__attr attr = dync__lower_conv_attr(call, 3);
+    DYNC__OFFERS(DYNC_NO_CONV, "a convolution");
     if (dync__lower_empty(out)) return DYNC_OK;
     if (pb->winograd && pb->sized)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "tiles are chosen by sizes");
@@ -115,6 +116,7 @@ DYNC__FN dync_status dync__l_int_conv2d(dync__pb *pb, const dync__opcall *call,
                                         const dync__operand *in, const dync__operand *out)
 {
     dync__attr attr = dync__lower_conv_attr(call, 3);
+    DYNC__OFFERS(DYNC_NO_CONV, "a convolution");
     if (dync__lower_empty(out)) return DYNC_OK;
     return dync__lower_conv(pb, &dync__kcall_int_conv2d, call, in, out, &attr);
 }
@@ -139,6 +141,7 @@ DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opca
                                                   const dync__operand *in, const dync__operand *out)
 {
     dync__operand to_input[3] = {in[0], in[2], out[0]}, to_weight[3] = {in[1], in[0], out[1]};
+    DYNC__OFFERS(DYNC_NO_CONV, "a convolution");
     dync__attr attr = dync__lower_conv_attr(call, 3);
     bool none = dync__lower_empty(&in[0]);
     to_input[2].written = to_weight[2].written = true;
@@ -222,6 +225,7 @@ DYNC__FN dync_status dync__l_flash_attention(dync__pb *pb, const dync__opcall *c
                                              const dync__operand *in, const dync__operand *out)
 {
     dync__operand op[6] = {in[0], in[1], in[2], out[0], out[1]};
+    DYNC__OFFERS(DYNC_NO_ATTENTION, "fused attention");
     op[3].written = op[4].written = true;
     if (dync__lower_empty(&out[1])) return DYNC_OK;
     if (!dync__lower_empty(out) && !dync__lower_empty(&in[0]) && !dync__lower_empty(&in[1]))
@@ -237,6 +241,7 @@ DYNC__FN dync_status dync__l_flash_attention_backward(dync__pb *pb, const dync__
 {
     dync__operand op[10];
     bool empty = false;
+    DYNC__OFFERS(DYNC_NO_ATTENTION, "fused attention");
     for (int i = 0; i < 6; i++) op[i] = in[i];
     for (int i = 0; i < 3; i++) {
         op[6 + i] = out[i];
@@ -299,6 +304,7 @@ DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call,
     static const uint8_t to[4] = {DYNC__RNN_OUT, DYNC__RNN_CN, DYNC__RNN_CELLS, DYNC__RNN_GATES};
     dync__lower_rnn l;
     dync__operand dense;
+    DYNC__OFFERS(DYNC_NO_RECURRENT, "a recurrent layer");
     if (dync__lower_empty(out)) return DYNC_OK;
     dync__lower_rnn_begin(&l, pb, call, 5);
     for (int i = 0; i < 5; i++) {
@@ -321,6 +327,7 @@ DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall
     static const uint8_t to[3] = {DYNC__RNN_IN, DYNC__RNN_GH0, DYNC__RNN_GC0};
     dync__lower_rnn l;
     dync__operand dense[2];
+    DYNC__OFFERS(DYNC_NO_RECURRENT, "a recurrent layer");
     if (dync__lower_empty(out)) return DYNC_OK;
     dync__lower_rnn_begin(&l, pb, call, 8);
     for (int i = 0; i < 8; i++) {

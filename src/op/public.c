@@ -225,7 +225,7 @@ DYNC_API dync_tensor *(dync_parameter)(dync_tensor * h)
         dync__fail(DYNC_ERR_AUTOGRAD, "expected a tensor without gradient history: detach it "
                                       "first");
     else if (t && dync__infer_floating(t) == DYNC_OK &&
-             (result = dync_requires_grad_(h, true)) != NULL)
+             (result = DYNC__GRAD_NONE ? h : dync_requires_grad_(h, true)) != NULL)
         t->flags |= DYNC__T_PARAMETER;
     dync__public_end(&f);
     return result;

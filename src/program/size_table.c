@@ -181,7 +181,7 @@ DYNC__FN dync_status dync__sizes_write(dync__graph *g, dync__str *s)
 /* The graph with the sizes of its export. */
 DYNC__FN dync_status dync__sizes_concrete(dync__graph *g, dync__graph **out)
 {
-    int64_t value[DYNC__PROGRAM_SYMBOLS];
+    int64_t value[DYNC__PROGRAM_SYMBOLS] = {0};
     for (int i = 0; i < g->syms->symbol.n; i++)
         value[i] = dync__symtab_find(g->syms, g->syms->symbol.at[i].token)->hint;
     return dync__graph_concrete(g, value, out);

@@ -46,7 +46,8 @@ static dync_status dync__ts_compile(dync__graph *g, const dync_value *ex, int n,
     dync__options_ignored(options, "ts");
     if (dync__graph_is_staged(g))
         return dync__staged_compile(g, &plain, dync__ts_instance, user, out);
-    if (g->syms) return dync__sized_compile(g, ex, n, &plain, dync__ts_instance, user, NULL, out);
+    if (dync__graph_is_sized(g))
+        return dync__sized_compile(g, ex, n, &plain, dync__ts_instance, user, NULL, out);
     dync__graph *tensors = NULL;
     if (dync__graph_has_numbers(g)) DYNC__TRY(dync__graph_numbers(g, &tensors));
     dync__program *written = dync__program_from_leaves(tensors ? tensors : g, "graph", 0, NULL),

@@ -204,7 +204,11 @@ DYNC__FN void dync__perf_begin(dync__plan *, const dync__fuse_step *);
 DYNC__FN void dync__perf_step(const dync__plan *, int step, uint64_t ns);
 /* a run is over: perhaps a table */
 DYNC__FN void dync__perf_run(const dync__plan *);
+#if defined(DYNC_NO_TUNE)
+#define dync__tuned_code(k, path) ((void)(path), dync__code_new(k))
+#else
 DYNC__FN dync__code *dync__tuned_code(const dync__kernel *, const char *path);
+#endif
 
 /* steps from first write to last use; first -1: unused */
 typedef struct dync__life {

@@ -14,6 +14,7 @@
 #include "../codegen/target.h"
 DYNC__COLD
 
+#if !defined(DYNC_NO_TUNE)
 enum { DYNC__TUNE_MOST = 1024, DYNC__TUNE_PATH = 512 };
 /* form: isa, + 16 machine code */
 typedef struct dync__tuned {
@@ -175,3 +176,4 @@ DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *path)
     dync__error_guard_end(&guard);
     return form == UINT32_MAX ? dync__code_new(k) : dync__tune_make(k, form);
 }
+#endif

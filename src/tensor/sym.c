@@ -14,6 +14,7 @@
 #include "sym.h"
 DYNC__COLD
 
+#if !defined(DYNC_NO_SYMBOLIC)
 /* ---- the table ------------------------------------------------------------------------------- */
 /* One reference. NULL: no memory. */
 DYNC__FN dync__symtab *dync__symtab_new(void)
@@ -326,3 +327,4 @@ DYNC__FN int64_t dync__sf_build(dync__symtab *t, int op, int64_t a, int64_t b)
     e.hint = dync__sf_bits(dync__sf_plain(op, x, dync__sf_double(dync__sf_hint(t, b))));
     return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, NULL);
 }
+#endif

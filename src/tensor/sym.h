@@ -20,6 +20,14 @@
 #define DYNC__SYM_H
 #include "tensor.h"
 
+/* Under DYNC_NO_SYMBOLIC every size is a number: what sym_*.c have is inline then (sym_none.h), and
+ * compilers leave out what deals with tokens. */
+#if defined(DYNC_NO_SYMBOLIC)
+#define DYNC__SYM_FN DYNC__INLINE
+#else
+#define DYNC__SYM_FN DYNC__FN
+#endif
+
 typedef enum {
     DYNC__SZ_ADD,
     DYNC__SZ_SUB,
@@ -108,61 +116,63 @@ typedef struct dync__symtab {
     uint64_t salt;  /* not 0 (lint): its tokens are those of no other table */
 } dync__symtab;
 
-DYNC__FN dync__symtab *dync__symtab_new(void); /* one reference */
-DYNC__FN dync__symtab *dync__symtab_retain(dync__symtab *);
+DYNC__SYM_FN dync__symtab *dync__symtab_new(void); /* one reference */
+DYNC__SYM_FN dync__symtab *dync__symtab_retain(dync__symtab *);
 /* gives a reference up */
-DYNC__FN void dync__symtab_free(dync__symtab *);
+DYNC__SYM_FN void dync__symtab_free(dync__symtab *);
 /* Hints of all expressions, those of symbol i being value[i]. */
-DYNC__FN void dync__symtab_hints(dync__symtab *, const int64_t *value);
+DYNC__SYM_FN void dync__symtab_hints(dync__symtab *, const int64_t *value);
 /* What symbols are was changed. */
 DYNC__INLINE void dync__symtab_learnt(dync__symtab *t)
 {
     t->epoch += t->epoch == UINT32_MAX ? 2 : 1;
 }
 /* All of it. value, where given: hints are those of symbol i being value[i]. */
-DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *, const int64_t *value);
+DYNC__SYM_FN dync__symtab *dync__symtab_copy(const dync__symtab *, const int64_t *value);
 /* its token; -1: no memory */
-DYNC__FN int64_t dync__symtab_symbol(dync__symtab *, int64_t hint, const char *source, bool number);
+DYNC__SYM_FN int64_t dync__symtab_symbol(dync__symtab *, int64_t hint, const char *source,
+                                         bool number);
 /* One that data decide (sym_data.c): the n-th of them, u0, u1, ..., made or, where the table has
  * it, as it was when it was made; at least `least`. Its token; -1: no memory. */
-DYNC__FN int64_t dync__symtab_data(dync__symtab *, int n, int64_t least, int64_t most);
+DYNC__SYM_FN int64_t dync__symtab_data(dync__symtab *, int n, int64_t least, int64_t most);
 /* it is within; false: it never is */
-DYNC__FN bool dync__symtab_within(dync__symtab *, int symbol, int64_t least, int64_t most);
+DYNC__SYM_FN bool dync__symtab_within(dync__symtab *, int symbol, int64_t least, int64_t most);
 /* Is a symbol in it that nothing tells? */
-DYNC__FN bool dync__sz_is_unbacked(const dync__symtab *, int64_t size);
+DYNC__SYM_FN bool dync__sz_is_unbacked(const dync__symtab *, int64_t size);
 /* u2, of symbol 5 */
-DYNC__FN int dync__sz_data_number(const dync__symtab *, int symbol);
+DYNC__SYM_FN int dync__sz_data_number(const dync__symtab *, int symbol);
 /* NULL: not one of this table */
-DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *, int64_t token);
+DYNC__SYM_FN const dync__sz_expr *dync__symtab_find(const dync__symtab *, int64_t token);
 /* The value of a token where symbol i is value[i]; values may be tokens of the table in force. *ok
  * false: a division by zero, an unknown token. */
-DYNC__FN int64_t dync__symtab_value(const dync__symtab *, int64_t size, const int64_t *value,
-                                    bool *ok);
+DYNC__SYM_FN int64_t dync__symtab_value(const dync__symtab *, int64_t size, const int64_t *value,
+                                        bool *ok);
 /* "2*s0 + 1" */
-DYNC__FN void dync__symtab_text(const dync__symtab *, int64_t size, bool sources, dync__str *);
+DYNC__SYM_FN void dync__symtab_text(const dync__symtab *, int64_t size, bool sources, dync__str *);
 typedef struct dync__sz_names {
     const void *user;
     void (*symbol)(const void *user, int64_t token, dync__str *);
 } dync__sz_names;
 /* as a C expression */
-DYNC__FN void dync__symtab_c(const dync__symtab *, int64_t size, const dync__sz_names *,
-                             dync__str *);
+DYNC__SYM_FN void dync__symtab_c(const dync__symtab *, int64_t size, const dync__sz_names *,
+                                 dync__str *);
 /* with what its symbols were found to be */
-DYNC__FN int64_t dync__symtab_simple(dync__symtab *, int64_t size);
+DYNC__SYM_FN int64_t dync__symtab_simple(dync__symtab *, int64_t size);
 /* marks the symbols it is made of; false: an unknown token */
-DYNC__FN bool dync__symtab_uses(const dync__symtab *, int64_t size, bool *symbols);
+DYNC__SYM_FN bool dync__symtab_uses(const dync__symtab *, int64_t size, bool *symbols);
 /* Finds symbol values from actual sizes: where `size` is linear in one unknown symbol, that one.
  * True: something was found. */
-DYNC__FN bool dync__symtab_solve(const dync__symtab *, int64_t size, int64_t actual, int64_t *value,
-                                 bool *known);
-DYNC__FN bool dync__layout_values(const dync__symtab *, const int64_t *value, dync__layout *);
+DYNC__SYM_FN bool dync__symtab_solve(const dync__symtab *, int64_t size, int64_t actual,
+                                     int64_t *value, bool *known);
+DYNC__SYM_FN bool dync__layout_values(const dync__symtab *, const int64_t *value, dync__layout *);
 /* values that are sizes of the table in force: the answer is a guard of that table */
-DYNC__FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *, const int64_t *value);
+DYNC__SYM_FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *,
+                                    const int64_t *value);
 
 /* every guard, and the range of each symbol; 0 for a size: it is not known */
-DYNC__FN bool dync__symtab_fits(const dync__symtab *, const int64_t *value);
+DYNC__SYM_FN bool dync__symtab_fits(const dync__symtab *, const int64_t *value);
 
-DYNC__INLINE bool dync__is_token(int64_t x) { return (uint64_t)x >> 60 == 1; }
+DYNC__INLINE bool dync__is_token(int64_t x) { return !DYNC__SYM_NONE && (uint64_t)x >> 60 == 1; }
 /* Is it made of a symbol that nothing tells, in the table in force? */
 DYNC__INLINE bool dync__sz_by_data(int64_t size)
 {
@@ -172,7 +182,7 @@ DYNC__INLINE bool dync__sz_by_data(int64_t size)
 /* The bits of a symbolic number. */
 DYNC__INLINE bool dync__is_sf(int64_t bits)
 {
-    return (uint64_t)bits >> 52 == 0x41D && (bits & 0xFFF) == 0xA5D;
+    return !DYNC__SYM_NONE && (uint64_t)bits >> 52 == 0x41D && (bits & 0xFFF) == 0xA5D;
 }
 DYNC__INLINE int64_t dync__sf_bits(double x)
 {
@@ -187,29 +197,29 @@ DYNC__INLINE double dync__sf_double(int64_t bits)
     return x;
 }
 /* plain, or a token of the thread's table */
-DYNC__FN double dync__sf(dync__sf_op, double a, double b);
-DYNC__FN double dync__sf_of(int64_t size);
+DYNC__SYM_FN double dync__sf(dync__sf_op, double a, double b);
+DYNC__SYM_FN double dync__sf_of(int64_t size);
 /* plain: the symbols in it are guarded */
-DYNC__FN double dync__sf_number(double);
+DYNC__SYM_FN double dync__sf_number(double);
 /* DYNC_ERR_VALUE: a converted or rounded token */
-DYNC__FN dync_status dync__sf_check(double operand);
+DYNC__SYM_FN dync_status dync__sf_check(double operand);
 DYNC__INLINE bool dync__any_token(int64_t a, int64_t b)
 {
     return DYNC__UNLIKELY(dync__is_token(a) || dync__is_token(b));
 }
 /* in the thread's table; -1 and an error where it cannot be */
-DYNC__FN int64_t dync__sz_make(dync__sz_op, int64_t a, int64_t b);
-DYNC__FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
+DYNC__SYM_FN int64_t dync__sz_make(dync__sz_op, int64_t a, int64_t b);
+DYNC__SYM_FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
 /* the plain number: the symbols in it are guarded to give it */
-DYNC__FN int64_t dync__sz_number(int64_t size);
+DYNC__SYM_FN int64_t dync__sz_number(int64_t size);
 /* sz_eq, sz_lt for a line of the user's */
-DYNC__FN bool dync__sz_ask(dync__sz_rel, int64_t a, int64_t b);
-DYNC__FN int64_t dync__sz_at_least_2(int64_t token);
-DYNC__FN int64_t dync__sz_hint(int64_t size);
+DYNC__SYM_FN bool dync__sz_ask(dync__sz_rel, int64_t a, int64_t b);
+DYNC__SYM_FN int64_t dync__sz_at_least_2(int64_t token);
+DYNC__SYM_FN int64_t dync__sz_hint(int64_t size);
 /* what the table in force knows of its range; infinities: open */
-DYNC__FN void dync__sz_bounds(int64_t size, double *low, double *high);
+DYNC__SYM_FN void dync__sz_bounds(int64_t size, double *low, double *high);
 /* A number that divides it, whatever its symbols are; of a number its absolute value. */
-DYNC__FN int64_t dync__sz_factor(int64_t size);
+DYNC__SYM_FN int64_t dync__sz_factor(int64_t size);
 /* Plain arithmetic on sizes that callers made up does not overflow, nor does it give a token: what
  * is beyond 2^59 stays there, and no allocation is as large. */
 #define DYNC__SZ_MOST ((int64_t)1 << 59)
@@ -258,7 +268,7 @@ DYNC__INLINE bool dync__sz_lt(int64_t a, int64_t b)
     return dync__any_token(a, b) ? dync__sz_decide(DYNC__SZ_LT, a, b) : a < b;
 }
 /* an expression where data decide which it is */
-DYNC__FN int64_t dync__sz_extreme(dync__sz_op, int64_t a, int64_t b);
+DYNC__SYM_FN int64_t dync__sz_extreme(dync__sz_op, int64_t a, int64_t b);
 DYNC__INLINE int64_t dync__sz_min(int64_t a, int64_t b)
 {
     return dync__any_token(a, b) ? dync__sz_extreme(DYNC__SZ_MIN, a, b) : b < a ? b : a;
@@ -291,17 +301,17 @@ DYNC__INLINE bool dync__sz_same(int n, const int64_t *a, const int64_t *b)
 enum { DYNC__SYM_SIZE = 1 /* as.i */, DYNC__SYM_REAL = 2 /* as.f */ };
 DYNC__INLINE bool dync__value_is_sized(dync_value v)
 {
-    return v.kind == DYNC_KIND_SYM && v.source != 0;
+    return !DYNC__SYM_NONE && v.kind == DYNC_KIND_SYM && v.source != 0;
 }
-DYNC__FN dync_value dync__value_of_size(int64_t size); /* an int where it is plain */
-DYNC__FN dync_value dync__value_of_sf(double x);       /* a float where it is plain */
+DYNC__SYM_FN dync_value dync__value_of_size(int64_t size); /* an int where it is plain */
+DYNC__SYM_FN dync_value dync__value_of_sf(double x);       /* a float where it is plain */
 /* the number that a symbol is, which is guarded; others as they are */
 DYNC__FN dync_value dync__value_plain(dync_value v);
 /* x is this size, as a number: true */
-DYNC__FN bool dync__sf_size(double x, int64_t *size);
-DYNC__FN bool dync__layout_has_tokens(const dync__layout *);
+DYNC__SYM_FN bool dync__sf_size(double x, int64_t *size);
+DYNC__SYM_FN bool dync__layout_has_tokens(const dync__layout *);
 /* each of its sizes as dync__sz_number has it */
-DYNC__FN void dync__layout_number(dync__layout *);
+DYNC__SYM_FN void dync__layout_number(dync__layout *);
 
 /* ---- sym_list.c ------------------------------------------------------------------------------
  * Expressions of one table, evaluated together. A place is a token that stands for one of them. */
@@ -335,20 +345,20 @@ typedef struct dync__sz_map {
     const int64_t *at;
 } dync__sz_map;
 /* of a table that is complete and outlives the list */
-DYNC__FN bool dync__sz_list_begin(dync__sz_list *, const dync__symtab *, dync__arena *);
+DYNC__SYM_FN bool dync__sz_list_begin(dync__sz_list *, const dync__symtab *, dync__arena *);
 /* its place, of the bits of a symbolic real number as well; numbers stay */
-DYNC__FN int64_t dync__sz_list_put(dync__sz_list *, int64_t size);
+DYNC__SYM_FN int64_t dync__sz_list_put(dync__sz_list *, int64_t size);
 /* all of the table's: a run fails where one does not hold */
-DYNC__FN void dync__sz_list_guards(dync__sz_list *);
+DYNC__SYM_FN void dync__sz_list_guards(dync__sz_list *);
 /* value[i] of symbol i: are they within what the table knows? at: room for step.n values */
-DYNC__FN bool dync__sz_list_ranges(const dync__sz_list *, const int64_t *value);
-DYNC__FN bool dync__sz_list_run(const dync__sz_list *, const int64_t *value, int64_t *at);
+DYNC__SYM_FN bool dync__sz_list_ranges(const dync__sz_list *, const int64_t *value);
+DYNC__SYM_FN bool dync__sz_list_run(const dync__sz_list *, const int64_t *value, int64_t *at);
 DYNC__INLINE void dync__sz_map_to(const dync__sz_map *m, int64_t *size)
 {
     if (dync__is_token(*size))
         *size = m->at ? dync__sz_placed(m->at, *size) : dync__sz_list_put(m->list, *size);
 }
-DYNC__FN void dync__sz_map_layout(const dync__sz_map *, dync__layout *);
+DYNC__SYM_FN void dync__sz_map_layout(const dync__sz_map *, dync__layout *);
 /* ---- sym.c, for sym_decide.c and sym_value.c ------------------------------------------------ */
 enum {
     DYNC__SZ_SYMBOL = -1,
@@ -360,13 +370,14 @@ typedef struct dync__sz_poly {
     int n;
     dync__sz_term term[DYNC__SZ_TERMS];
 } dync__sz_poly;
-DYNC__FN int64_t dync__floor_div(int64_t a, int64_t b);
+DYNC__SYM_FN int64_t dync__floor_div(int64_t a, int64_t b);
+DYNC__SYM_FN int64_t dync__sz_hint_in(const dync__symtab *t, int64_t size);
+DYNC__SYM_FN int64_t dync__sf_hint(const dync__symtab *t, int64_t bits);
+#if !defined(DYNC_NO_SYMBOLIC)
 DYNC__FN int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b);
-DYNC__FN int64_t dync__sz_hint_in(const dync__symtab *t, int64_t size);
 DYNC__FN bool dync__sz_poly_of(const dync__symtab *t, int64_t size, dync__sz_poly *p);
 DYNC__FN dync__symtab *dync__sz_table(int64_t a, int64_t b);
 DYNC__FN int64_t dync__sz_plain(dync__sz_op op, int64_t a, int64_t b);
-DYNC__FN int64_t dync__sf_hint(const dync__symtab *t, int64_t bits);
 DYNC__FN int64_t dync__sz_put(dync__symtab *t, dync__sz_expr e, const dync__sz_term *term);
 
 /* sym.c */
@@ -385,4 +396,5 @@ DYNC__FN void dync__sz_violate(dync__symtab *t, int symbol, dync__sz_rel rel, in
 DYNC__FN bool dync__sz_same_for_all(const dync__symtab *t, const dync__sz_guard *g, bool answer);
 /* by dync__sz_rel: " == ", " < ", " != ", " <= " */
 DYNC__DATA_DECL const char dync__sz_signs[4][5];
+#endif
 #endif

@@ -7,6 +7,7 @@
 #include "sym.h"
 DYNC__COLD
 
+#if !defined(DYNC_NO_SYMBOLIC)
 enum { DYNC__SZ_DATA_HINT = 32 };
 
 DYNC__FN bool dync__symtab_within(dync__symtab *t, int symbol, int64_t least, int64_t most)
@@ -48,3 +49,4 @@ DYNC__FN bool dync__sz_is_unbacked(const dync__symtab *t, int64_t size)
         if (few[i] && t->symbol.at[i].unbacked) return true;
     return false;
 }
+#endif

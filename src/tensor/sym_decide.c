@@ -4,6 +4,7 @@
 #include "sym.h"
 DYNC__COLD
 
+#if !defined(DYNC_NO_SYMBOLIC)
 /* ---- decisions ------------------------------------------------------------------------------- */
 /* coef * symbol + rest, rest a number. */
 static bool dync__sz_linear(const dync__symtab *t, int64_t size, int *symbol, int64_t *coef,
@@ -282,3 +283,4 @@ DYNC__FN bool dync__sz_ask(dync__sz_rel rel, int64_t a, int64_t b)
     if (strict) dync__sz_strictly(t, false);
     return answer;
 }
+#endif

@@ -8,6 +8,7 @@
 #include "sym.h"
 DYNC__COLD
 
+#if !defined(DYNC_NO_SYMBOLIC)
 enum { DYNC__SZ_LIST_DEEP = 200 };
 
 DYNC__FN bool dync__sz_list_begin(dync__sz_list *l, const dync__symtab *t, dync__arena *arena)
@@ -155,3 +156,4 @@ DYNC__FN bool dync__sz_list_run(const dync__sz_list *l, const int64_t *value, in
     }
     return true;
 }
+#endif

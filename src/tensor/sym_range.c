@@ -4,6 +4,7 @@
 #include "sym.h"
 DYNC__COLD
 
+#if !defined(DYNC_NO_SYMBOLIC)
 static double dync__sz_bound(int64_t x)
 {
     return x == INT64_MIN ? -HUGE_VAL : x == INT64_MAX ? HUGE_VAL : (double)x;
@@ -133,3 +134,4 @@ DYNC__FN bool dync__sz_same_for_all(const dync__symtab *t, const dync__sz_guard 
     }
     return ranged;
 }
+#endif

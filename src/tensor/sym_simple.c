@@ -4,6 +4,7 @@
 #include "sym.h"
 DYNC__COLD
 
+#if !defined(DYNC_NO_SYMBOLIC)
 /* ---- what symbols were found to be ----------------------------------------------------------- */
 static int64_t dync__sf_simple(dync__symtab *t, const dync__sz_expr *e)
 {
@@ -108,3 +109,4 @@ DYNC__FN bool dync__layout_has_tokens(const dync__layout *lay)
         any = any || dync__is_token(lay->shape[i]) || dync__is_token(lay->stride[i]);
     return any;
 }
+#endif

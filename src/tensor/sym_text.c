@@ -12,6 +12,7 @@
 #include "sym.h"
 DYNC__COLD
 
+#if !defined(DYNC_NO_SYMBOLIC)
 /* ---- text ------------------------------------------------------------------------------------ */
 /* A size that is no sum. sources: symbols by where they come from, as in guards; else s0, s1, and
  * u0 for those that data decide. bind: it stands where an operator binds tighter, so it needs
@@ -191,3 +192,4 @@ DYNC__FN void dync__symtab_c(const dync__symtab *t, int64_t size, const dync__sz
         dync__str_add(s, ")");
     }
 }
+#endif

@@ -5,6 +5,7 @@
 #include "sym.h"
 DYNC__COLD
 
+#if !defined(DYNC_NO_SYMBOLIC)
 /* ---- values ---------------------------------------------------------------------------------- */
 /* at: of the expression at each place, where they are known; else a walk finds them. */
 typedef struct dync__sz_given {
@@ -348,3 +349,4 @@ DYNC__FN bool dync__sf_size(double x, int64_t *size)
     *size = e->a;
     return true;
 }
+#endif
