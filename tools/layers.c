@@ -22,7 +22,7 @@ static const struct {
     const char *name;
     bool inside;
 } folders[] = {{"api", true},      {"base", true},     {"tensor", true},  {"loop", true},
-               {"codegen", false}, {"kernel", true},   {"runtime", true}, {"op", true},
+               {"codegen", true},  {"kernel", true},   {"runtime", true}, {"op", true},
                {"autograd", true}, {"nn", true},       {"graph", true},   {"capture", true},
                {"aot", true},      {"inductor", true}, {"backend", true}, {"program", true},
                {"onnx", true},     {"door", true},     {"minify", true},  {"compile", true},

@@ -73,6 +73,9 @@ DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, 
  * as few registers as tiles leave. Operand 0 is d. It is good for ever. */
 DYNC__FN int dync__gt_after(int type, const dync__after *);
 DYNC__FN dync__after dync__gt_after_list(int flags, int type);
+/* the flags of a list, kept for ever; 0: there are too many */
+DYNC__FN int dync__gt_list_flags(const dync__after *);
+DYNC__FN bool dync__gt_adds(int flags); /* d, and nothing else */
 /* The same, done to rows x columns of c as it lies (c, d, more), in C. */
 DYNC__FN void dync__gt_follow(int flags, int type, int64_t rows, int64_t columns,
                               const dync__gt_args *);

@@ -266,9 +266,10 @@ DYNC__FN void dync__gen_load(dync__gen *, int inst);
 DYNC__FN void dync__gen_gather(dync__gen *, int inst);
 /* one value in all lanes? depth: 0 */
 DYNC__FN bool dync__gen_is_even(const dync__gen *, int value, int depth);
-/* a lazy one: into this register */
+/* recursion: registers are taken to load, loads are put off until a register is asked for. A lazy
+ * one: into this register */
 DYNC__FN void dync__gen_load_now(dync__gen *, int inst, int reg);
-/* address of vector u of a dense stream; may use T0 */
+/* recursion: as above. Address of vector u of a dense stream; may use T0 */
 DYNC__FN dync__place dync__gen_element(dync__gen *, int stream);
 /* vectors of elements of so many bytes, none of whose bits mean anything */
 DYNC__FN dync__vt dync__gen_raw_vt(const dync__gen *, int bytes);
