@@ -1,5 +1,6 @@
 /* codegen/gemm_shape.c: which forms of gemm_code.h the machine has registers for, and the lists of
- * what follows their sums. Before: the targets; after: gen_gemm.c makes them, gemm_run.c runs them. */
+ * what follows their sums. Before: the targets; after: gen_gemm.c makes them, gemm_run.c runs them.
+ * */
 #include "../dync.in.h"
 #include "gemm_code.h"
 DYNC__BESIDE_JIT
