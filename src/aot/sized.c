@@ -10,11 +10,12 @@
 DYNC__COLD
 
 /* So many instances are kept as have DYNC__SIZED_BYTES of plans in all, if each is as large as the
- * first, but from KEPT to MOST; KEPT where it has none. */
+ * first, or graphs of DYNC__SIZED_NODES nodes, where it tells of no plan; but from KEPT to MOST. */
 enum {
     DYNC__SIZED_KEPT = 64,
     DYNC__SIZED_MOST = 256,
     DYNC__SIZED_BYTES = 16 << 20,
+    DYNC__SIZED_NODES = 4096,
     DYNC__SIZED_LISTS = 64 /* a power of two */
 };
 typedef struct dync__instance {
@@ -106,9 +107,9 @@ DYNC__RARE static void dync__sized_insert(dync__sized *s, dync__instance *x)
     dync__lock(&s->lock);
     if (!s->n_kept) {
         dync__callable_measure(&x->code, &size);
-        s->n_most = size.plans ? (int)DYNC__MIN(DYNC__SIZED_BYTES / size.plans, DYNC__SIZED_MOST)
-                               : 0;
-        s->n_most = DYNC__MAX(s->n_most, DYNC__SIZED_KEPT);
+        int64_t most = size.plans ? DYNC__SIZED_BYTES / size.plans
+                                  : DYNC__SIZED_NODES / s->graph->node.n;
+        s->n_most = (int)DYNC__MIN(DYNC__MAX(most, DYNC__SIZED_KEPT), DYNC__SIZED_MOST);
     }
     dync__instance **list = dync__sized_list(s, x->key);
     x->alike = *list;

@@ -679,7 +679,6 @@ TEST(callers_at_once)
         dync_compiled_free(f);
     }
     dync_module_free(net);
-    EXPECT_STATUS(dync_config_set("disable", ""), DYNC_OK);
     dync_shutdown();
 }
 TEST_MAIN
