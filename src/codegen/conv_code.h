@@ -21,6 +21,7 @@ enum {
     DYNC__CT_FREE = 4, /* registers that accumulators leave */
     DYNC__CT_ROUND = DYNC__CT_UNROLL / 2
 };
+/* DOT: BROADCAST of fours of bytes, u8 of the input by i8 of the weights, with sums in i32. */
 /* WHERE: MAX, and where it was found: the number of its tap (the w of dync__ctap), to which the
  * place's own is added. */
 /* TURN: no sum but a Winograd transform, M X M^T of a small square of vectors X: w_b m * 4 + which,
@@ -28,6 +29,7 @@ enum {
  * places out_at of which `across` columns of K rows are stored; TAPS: room. */
 typedef enum {
     DYNC__CT_BROADCAST,
+    DYNC__CT_DOT,
     DYNC__CT_VECTOR,
     DYNC__CT_MAX,
     DYNC__CT_SUM,

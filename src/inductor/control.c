@@ -11,7 +11,7 @@
 #include "inductor.h"
 DYNC__COLD
 
-enum { DYNC__CTL_MOST = DYNC__KCALL_OPERANDS };
+enum { DYNC__CTL_RESULTS = 32 };
 /* What functions of symbolic sizes have for all of them: for each its plans, or, where there is no
  * size in it, the one. A plan form's step owns it. */
 typedef struct dync__ctl_inside {
@@ -27,11 +27,12 @@ typedef struct dync__ctl { /* a step's own */
     int n_in, n_xs, n_more, n_out;
     bool reverse;
     int64_t length, most;
-    size_t bytes[DYNC__CTL_MOST]; /* of one value: carried, or a slice of what is stacked */
-    size_t x_bytes[DYNC__CTL_MOST];
-    size_t place[DYNC__CTL_MOST]; /* of carried values in scratch */
+    size_t bytes[DYNC__CTL_RESULTS]; /* of one value: carried, or a slice of what is stacked */
+    size_t place[DYNC__CTL_RESULTS]; /* of carried values in scratch */
     /* in scratch: of results that stay inside, where the operator gives others that leave */
-    size_t spare[2][DYNC__CTL_MOST];
+    size_t spare[2][DYNC__CTL_RESULTS];
+    size_t *x_bytes; /* n_xs */
+    size_t table;    /* in scratch: dync__ctl_tables */
 } dync__ctl;
 
 DYNC__RARE static void dync__ctl_drop(void *state)
@@ -41,6 +42,7 @@ DYNC__RARE static void dync__ctl_drop(void *state)
         dync__lowered_free(&w->own[i]);
         dync__graph_unref(w->graph[i]);
     }
+    if (w->x_bytes) dync__free(w->x_bytes, (size_t)w->n_xs * sizeof *w->x_bytes);
     dync__free(w, sizeof *w);
 }
 
@@ -136,9 +138,9 @@ static dync_status dync__ctl_plan(dync__ctl *w, dync__kcall *k, dync__graph *g)
     size_t *spare = w->spare[w->n_plans++];
     DYNC__TRY(dync__ctl_lower(w, k, w->n_plans - 1, g));
     const dync__lowered *l = w->plan[w->n_plans - 1];
-    if (l->n_storages > DYNC__CTL_MOST)
+    if (l->n_storages > DYNC__CTL_RESULTS)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: more than %d results inside", k->origin,
-                          (int)DYNC__CTL_MOST);
+                          (int)DYNC__CTL_RESULTS);
     for (int i = 0; i < l->n_storages; i++) {
         spare[i] = k->scratch_bytes;
         if (l->owner[i] < 0) k->scratch_bytes += (l->storage_bytes[i] + 63) & ~(size_t)63;
@@ -170,8 +172,23 @@ static size_t dync__ctl_bytes(const dync__kcall *k, const dync__info *info)
     return (size_t)n * (size_t)dync__dtype_info(info->dtype)->bytes;
 }
 
+/* In scratch: tables of what the functions take, and of where what is scanned begins. */
+typedef struct dync__ctl_tables {
+    void **in, **xs;
+    struct dync__tensor **tensor; /* that it is, or NULL: weights are kept packed by these */
+} dync__ctl_tables;
+
+static dync__ctl_tables dync__ctl_tables_at(const dync__ctl *w, void *scratch)
+{
+    size_t n = (size_t)(w->n_in + w->n_xs + w->n_more);
+    void **in = (void **)(void *)((char *)scratch + w->table);
+    dync__ctl_tables t = {in, in + n, (struct dync__tensor **)(void *)(in + n + w->n_xs)};
+    return t;
+}
+
 static dync_status dync__ctl_open(dync__kcall *k, dync__ctl *w, const dync__control *c)
 {
+    size_t tables = (size_t)(2 * (c->n_in + c->n_xs + c->n_more) + c->n_xs) * sizeof(void *);
     w->n_in = c->n_in;
     w->n_xs = c->n_xs;
     w->n_more = c->n_more;
@@ -185,8 +202,12 @@ static dync_status dync__ctl_open(dync__kcall *k, dync__ctl *w, const dync__cont
         w->place[i] = k->scratch_bytes;
         if (i < c->n_in && !c->pred) k->scratch_bytes += (w->bytes[i] + 63) & ~(size_t)63;
     }
+    if (c->n_xs && !(w->x_bytes = dync__alloc((size_t)c->n_xs * sizeof *w->x_bytes)))
+        return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n_xs; i++)
         w->x_bytes[i] = dync__ctl_bytes(k, &c->fn[0]->node.at[c->n_in + i]->info[0]);
+    w->table = k->scratch_bytes;
+    k->scratch_bytes += (tables + 63) & ~(size_t)63;
     dync__graph *fn[2];
     for (int i = 0, n_fn = dync__ctl_functions(c, fn); i < n_fn; i++)
         DYNC__TRY(dync__ctl_plan(w, k, fn[i]));
@@ -216,30 +237,42 @@ static void *dync__ctl_data(const dync__kcall *k, void *const *data, int i)
     return at ? at + o->lay.offset * (int64_t)dync__dtype_info(o->dtype)->bytes : NULL;
 }
 
-static dync_status dync__ctl_round(const dync__ctl *w, int plan, void *const *in, void *const *out,
-                                   void *scratch)
+/* The tensor that operand i is, where it is an input of the plan around; or NULL. */
+static struct dync__tensor *dync__ctl_tensor(const dync__kcall *k, int i)
+{
+    int input = k->operand[i].input;
+    return input && dync__tls.plan_tensors ? dync__tls.plan_tensors[input - 1] : NULL;
+}
+
+static dync_status dync__ctl_round(const dync__ctl *w, int plan, const dync__ctl_tables *t,
+                                   void *const *out, void *scratch)
 {
     const dync__lowered *l = w->plan[plan];
-    void *given[DYNC__CTL_MOST];
+    void *given[DYNC__CTL_RESULTS];
     for (int i = 0; i < l->n_storages; i++)
         given[i] = l->owner[i] < 0 ? (char *)scratch + w->spare[plan][i] : out[l->owner[i]];
-    return dync__plan_run(l->plan, NULL, in, given);
+    return dync__plan_run(l->plan, t->tensor, t->in, given);
 }
 
 static dync_status dync__ctl_cond(const dync__kcall *k, void *const *data, void *scratch)
 {
     const dync__ctl *w = k->state;
-    void *in[DYNC__CTL_MOST], *out[DYNC__CTL_MOST];
-    for (int i = 0; i < w->n_in; i++) in[i] = dync__ctl_data(k, data, 1 + i);
+    dync__ctl_tables t = dync__ctl_tables_at(w, scratch);
+    void *out[DYNC__CTL_RESULTS];
+    for (int i = 0; i < w->n_in; i++) {
+        t.in[i] = dync__ctl_data(k, data, 1 + i);
+        t.tensor[i] = dync__ctl_tensor(k, 1 + i);
+    }
     for (int i = 0; i < w->n_out; i++) out[i] = dync__ctl_data(k, data, 1 + w->n_in + i);
     bool truth = *(const uint8_t *)dync__ctl_data(k, data, 0) != 0;
-    return dync__ctl_round(w, !truth, in, out, scratch);
+    return dync__ctl_round(w, !truth, &t, out, scratch);
 }
 
 /* Carried values: now and next, one of them the step's results, the other scratch. */
 typedef struct dync__ctl_run {
-    void *in[DYNC__CTL_MOST], *out[DYNC__CTL_MOST];
-    void *side[2][DYNC__CTL_MOST]; /* 0: results, 1: scratch */
+    dync__ctl_tables t;
+    void *out[DYNC__CTL_RESULTS];
+    void *side[2][DYNC__CTL_RESULTS]; /* 0: results, 1: scratch */
     int now;
     void *scratch;
 } dync__ctl_run;
@@ -249,7 +282,11 @@ static void dync__ctl_begin(dync__ctl_run *r, const dync__kcall *k, void *const 
 {
     const dync__ctl *w = k->state;
     int first_out = w->n_in + w->n_xs + w->n_more;
-    for (int i = 0; i < first_out; i++) r->in[i] = dync__ctl_data(k, data, i);
+    r->t = dync__ctl_tables_at(w, scratch);
+    for (int i = 0; i < first_out; i++) {
+        r->t.in[i] = dync__ctl_data(k, data, i);
+        r->t.tensor[i] = i < w->n_in + w->n_xs ? NULL : dync__ctl_tensor(k, i);
+    }
     for (int i = 0; i < w->n_out; i++) r->out[i] = dync__ctl_data(k, data, first_out + i);
     for (int i = 0; i < w->n_in; i++) {
         r->side[0][i] = r->out[i];
@@ -264,8 +301,8 @@ static dync_status dync__ctl_step(dync__ctl_run *r, const dync__ctl *w)
 {
     int next = r->now == 0;
     for (int i = 0; i < w->n_in; i++) r->out[i] = r->side[next][i];
-    DYNC__TRY(dync__ctl_round(w, 0, r->in, r->out, r->scratch));
-    for (int i = 0; i < w->n_in; i++) r->in[i] = r->side[next][i];
+    DYNC__TRY(dync__ctl_round(w, 0, &r->t, r->out, r->scratch));
+    for (int i = 0; i < w->n_in; i++) r->t.in[i] = r->side[next][i];
     r->now = next;
     return DYNC_OK;
 }
@@ -273,7 +310,8 @@ static dync_status dync__ctl_step(dync__ctl_run *r, const dync__ctl *w)
 static void dync__ctl_end(const dync__ctl_run *r, const dync__ctl *w)
 {
     for (int i = 0; i < w->n_in; i++)
-        if (r->in[i] != r->side[0][i] && w->bytes[i]) memcpy(r->side[0][i], r->in[i], w->bytes[i]);
+        if (r->t.in[i] != r->side[0][i] && w->bytes[i])
+            memcpy(r->side[0][i], r->t.in[i], w->bytes[i]);
 }
 
 static dync_status dync__ctl_while(const dync__kcall *k, void *const *data, void *scratch)
@@ -284,7 +322,7 @@ static dync_status dync__ctl_while(const dync__kcall *k, void *const *data, void
     void *test[1] = {&on};
     dync__ctl_begin(&r, k, data, scratch);
     for (int64_t round = 0; w->most <= 0 || round < w->most; round++) {
-        DYNC__TRY(dync__ctl_round(w, 1, r.in, test, scratch));
+        DYNC__TRY(dync__ctl_round(w, 1, &r.t, test, scratch));
         if (!on) break;
         DYNC__TRY(dync__ctl_step(&r, w));
     }
@@ -296,14 +334,14 @@ static dync_status dync__ctl_scan(const dync__kcall *k, void *const *data, void 
 {
     const dync__ctl *w = k->state;
     dync__ctl_run r;
-    char *x[DYNC__CTL_MOST], *y[DYNC__CTL_MOST];
+    char *y[DYNC__CTL_RESULTS];
     dync__ctl_begin(&r, k, data, scratch);
-    for (int i = 0; i < w->n_xs; i++) x[i] = r.in[w->n_in + i];
+    for (int i = 0; i < w->n_xs; i++) r.t.xs[i] = r.t.in[w->n_in + i];
     for (int i = w->n_in; i < w->n_out; i++) y[i] = r.out[i];
     for (int64_t t = 0; t < w->length; t++) {
         size_t at = (size_t)(w->reverse ? w->length - 1 - t : t);
         for (int i = 0; i < w->n_xs; i++)
-            r.in[w->n_in + i] = w->x_bytes[i] ? x[i] + at * w->x_bytes[i] : x[i];
+            r.t.in[w->n_in + i] = (char *)r.t.xs[i] + (w->x_bytes[i] ? at * w->x_bytes[i] : 0);
         for (int i = w->n_in; i < w->n_out; i++)
             r.out[i] = w->bytes[i] ? y[i] + at * w->bytes[i] : y[i];
         DYNC__TRY(dync__ctl_step(&r, w));
@@ -369,11 +407,12 @@ static dync_status dync__ctl_operand(dync__pb *pb, const dync__operand *in, dync
 DYNC__FN dync_status dync__control_lower(dync__pb *pb, const dync__node *n, int n_in,
                                          const dync__operand *in, const dync__operand *out)
 {
-    if (n_in + n->nout > DYNC__CTL_MOST)
+    if (n_in + n->nout > DYNC__KCALL_MOST)
         return dync__fail(DYNC_ERR_UNSUPPORTED,
                           "%s: expected at most %d tensors in a compiled graph, got %d", n->target,
-                          (int)DYNC__CTL_MOST, n_in + n->nout);
-    dync__kcall *k = dync__arena_alloc(pb->arena, sizeof *k);
+                          (int)DYNC__KCALL_MOST, n_in + n->nout);
+    dync__kcall *k =
+        dync__arena_alloc(pb->arena, DYNC__MAX(sizeof *k, dync__kcall_room(n_in + n->nout)));
     if (!k) return DYNC_ERR_MEMORY;
     k->row = dync__ctl_row(n->op);
     k->n = n_in + n->nout;

@@ -45,6 +45,9 @@ DYNC__FN const char *dync__conv_plane(const dync__conv *v, const void *base, int
                                       int64_t plane);
 DYNC__FN char *dync__conv_out(const dync__conv *v, void *base, int64_t planes, int64_t plane);
 
+/* conv_rows.c: the tensor behind the second operand, where it is an input of the plan; or NULL */
+DYNC__FN const dync__tensor *dync__conv_owner(const dync__kcall *c);
+
 /* conv_direct.c */
 DYNC__RARE DYNC__FN size_t dync__conv_room(const dync__conv *v, bool flipped);
 DYNC__RARE DYNC__FN void dync__conv_direct(const dync__conv *v, int what, const char *x,

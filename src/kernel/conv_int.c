@@ -1,15 +1,25 @@
-/* kernel/conv_int.c: 2-D convolution of I8 with sums in I32. After conv.c.
+/* kernel/conv_int.c: 2-D convolution of I8 with sums in I32, which wrap. After conv_rows.c.
  *
- * By conv2d of floats, whose sums are exact here: a product of two bytes is below 2^14, so that
- * 1,024 of them stay below 2^24, and more are summed in f64. Sums wrap modulo 2^32. */
+ * Where the machine multiplies fours of bytes, channels stand in words of four and the tiles of
+ * convolutions of floats (conv_plan.c) run over the words. The machine wants bytes of the input
+ * unsigned: they are lifted by 128, and 128 times the sums of the weights are taken off again.
+ *
+ * Else, and where a group has one channel alone, by conv2d of floats, whose sums are exact here: a
+ * product of two bytes is below 2^14, so that 1,024 of them stay below 2^24, and more are summed in
+ * f64. */
 #include "../dync.in.h"
+#include "conv.h"
+#include "matmul.h"
 #include "operand.h"
 DYNC__WARM
 
 enum { DYNC__CONV_INT_F32 = 1024 };
 
-/* The convolution of floats: dense operands x, w, y. */
 typedef struct dync__conv_int {
+    /* over words, [N, groups, words, H, W] of them; NULL: the other way */
+    dync__cj *tiles;
+    int64_t n, groups, gc, words, area;
+    /* the convolution of floats: dense operands x, w, y */
     dync__kcall call;
     int64_t numel[3];
     size_t at[4]; /* bytes to each of the three, and to their end */
@@ -19,9 +29,66 @@ typedef struct dync__conv_int {
 DYNC__RARE static void dync__conv_int_drop(void *state)
 {
     dync__conv_int *v = state;
+    dync__cj_free(v->tiles);
     if (v->call.drop && v->call.state) v->call.drop(v->call.state);
     dync__free(v, sizeof *v);
 }
+
+/* ---- by words -------------------------------------------------------------------------------- */
+
+/* Tiles over words of four channels; v->tiles stays NULL where there are none, or where one channel
+ * of four would be used. */
+DYNC__RARE static void dync__conv_int_tiles(dync__conv_int *v, const dync__kcall *c)
+{
+    const dync__attr_conv *a = &c->attr.conv;
+    const int64_t *x = c->operand[0].lay.shape, *w = c->operand[1].lay.shape,
+                  *y = c->operand[c->n - 1].lay.shape;
+    v->n = x[0];
+    v->groups = a->groups;
+    v->gc = w[1];
+    v->words = (w[1] + 3) / 4;
+    v->area = x[2] * x[3];
+    v->at[3] = (size_t)(v->n * v->groups * v->words * v->area) * 4;
+    if (v->gc == 1) return;
+    dync__cj_shape s = {v->n,
+                        v->groups * v->words,
+                        x[2],
+                        x[3],
+                        w[0],
+                        y[2],
+                        y[3],
+                        w[2],
+                        w[3],
+                        a->stride[0],
+                        a->stride[1],
+                        a->pad[0],
+                        a->pad[1],
+                        a->dilation[0],
+                        a->dilation[1],
+                        v->groups,
+                        0,
+                        v->gc};
+    v->tiles = dync__cj_new(&s, DYNC__CJ_FORWARD, &(dync__cj_form){false, false, NULL});
+}
+
+/* room: of the input's words */
+static dync_status dync__conv_int_words(const dync__kcall *c, const dync__dense *d, char *room)
+{
+    const dync__conv_int *v = c->state;
+    const char *x = d[0].data;
+    for (int64_t i = 0; i < v->n * v->groups; i++)
+        dync__mm_interleave(room + i * v->words * v->area * 4, x + i * v->gc * v->area, v->area,
+                            v->area, v->gc, 1, DYNC__GT_U8);
+    dync__mm_lift(room, (int64_t)v->at[3]);
+    dync__cj_data all = {.in = (const float *)(const void *)room,
+                         .weight = d[1].data,
+                         .bias = c->n == 4 ? d[2].data : NULL,
+                         .out = d[c->n - 1].data,
+                         .owner = d[1].copy ? NULL : dync__conv_owner(c)};
+    return dync__cj_run(v->tiles, &all);
+}
+
+/* ---- by floats ------------------------------------------------------------------------------- */
 
 DYNC__RARE static dync_status dync__conv_int_open(dync__conv_int *v, const dync__kcall *c)
 {
@@ -44,31 +111,6 @@ DYNC__RARE static dync_status dync__conv_int_open(dync__conv_int *v, const dync_
     }
     return v->call.row->prepare(&v->call);
 }
-
-DYNC__RARE DYNC__FN dync_status dync__k_int_conv2d_prepare(dync__kcall *c)
-{
-    const dync__operand *x = &c->operand[0], *w = &c->operand[1], *y = &c->operand[c->n - 1];
-    DYNC__TRY(dync__kcall_expect(c, c->n == 3 || c->n == 4, "3 or 4 operands"));
-    DYNC__TRY(dync__kcall_expect(c,
-                                 x->dtype == DYNC_I8 && w->dtype == DYNC_I8 &&
-                                     c->operand[2].dtype == DYNC_I32 && y->dtype == DYNC_I32,
-                                 "I8 with sums in I32"));
-    DYNC__TRY(dync__kcall_expect(c, x->lay.ndim == 4 && w->lay.ndim == 4 && y->lay.ndim == 4,
-                                 "operands of rank 4"));
-    dync__conv_int *v = dync__calloc(sizeof *v);
-    if (!v) return DYNC_ERR_MEMORY;
-    dync_status status = dync__conv_int_open(v, c);
-    if (status != DYNC_OK) {
-        dync__conv_int_drop(v);
-        return status;
-    }
-    c->state = v;
-    c->drop = dync__conv_int_drop;
-    c->run_bytes = v->call.run_bytes + v->at[3];
-    return DYNC_OK;
-}
-
-/* ---- a run ----------------------------------------------------------------------------------- */
 
 static void dync__conv_int_widen(const int8_t *from, void *to, int dtype, int64_t n)
 {
@@ -94,16 +136,50 @@ static void dync__conv_int_sums(const dync__conv_int *v, const void *from, const
     }
 }
 
-static dync_status dync__conv_int_run(const dync__kcall *c, const dync__dense *d)
+static dync_status dync__conv_int_floats(const dync__kcall *c, const dync__dense *d, char *room)
 {
     const dync__conv_int *v = c->state;
-    char *room = dync__alloc_data(v->at[3]);
-    if (!room) return DYNC_ERR_MEMORY;
     void *at[3] = {room, room + v->at[1], room + v->at[2]};
     for (int i = 0; i < 2; i++) dync__conv_int_widen(d[i].data, at[i], v->dtype, v->numel[i]);
     dync_status status = v->call.row->run(&v->call, at, NULL);
     if (status == DYNC_OK)
         dync__conv_int_sums(v, at[2], c->n == 4 ? d[2].data : NULL, d[c->n - 1].data);
+    return status;
+}
+
+/* ---- the row --------------------------------------------------------------------------------- */
+
+DYNC__RARE DYNC__FN dync_status dync__k_int_conv2d_prepare(dync__kcall *c)
+{
+    const dync__operand *x = &c->operand[0], *w = &c->operand[1], *y = &c->operand[c->n - 1];
+    DYNC__TRY(dync__kcall_expect(c, c->n == 3 || c->n == 4, "3 or 4 operands"));
+    DYNC__TRY(dync__kcall_expect(c,
+                                 x->dtype == DYNC_I8 && w->dtype == DYNC_I8 &&
+                                     c->operand[2].dtype == DYNC_I32 && y->dtype == DYNC_I32,
+                                 "I8 with sums in I32"));
+    DYNC__TRY(dync__kcall_expect(c, x->lay.ndim == 4 && w->lay.ndim == 4 && y->lay.ndim == 4,
+                                 "operands of rank 4"));
+    dync__conv_int *v = dync__calloc(sizeof *v);
+    if (!v) return DYNC_ERR_MEMORY;
+    c->state = v;
+    c->drop = dync__conv_int_drop;
+    dync__conv_int_tiles(v, c);
+    size_t runs = v->tiles ? dync__cj_bytes(v->tiles) : 0;
+    if (!v->tiles) {
+        DYNC__TRY(dync__conv_int_open(v, c));
+        runs = v->call.run_bytes;
+    }
+    c->run_bytes = runs + v->at[3];
+    return DYNC_OK;
+}
+
+static dync_status dync__conv_int_run(const dync__kcall *c, const dync__dense *d)
+{
+    const dync__conv_int *v = c->state;
+    char *room = dync__alloc_data(v->at[3]);
+    if (!room) return DYNC_ERR_MEMORY;
+    dync_status status = v->tiles ? dync__conv_int_words(c, d, room)
+                                  : dync__conv_int_floats(c, d, room);
     dync__free_data(room, v->at[3]);
     return status;
 }

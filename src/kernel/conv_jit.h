@@ -6,7 +6,9 @@
 #include "../codegen/conv_code.h"
 
 /* What is to be computed, as conv.c and pooling.c know it; f32. For the data gradient x is what
- * comes out and y what goes in. */
+ * comes out and y what goes in. bytes, unless 0: a group's channels of I8, which stand in fours in
+ * the words that `c` counts (FORWARD of conv_int.c; those of the input lifted by 128 to U8, bias
+ * and sums I32). */
 typedef enum {
     DYNC__CJ_FORWARD,
     DYNC__CJ_INPUT,
@@ -17,7 +19,7 @@ typedef enum {
 } dync__cj_what;
 typedef struct dync__cj_shape {
     int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups,
-        winograd /* 0, 2, 4: places of a side of a tile */;
+        winograd /* 0, 2, 4: places of a side of a tile */, bytes;
 } dync__cj_shape;
 typedef struct dync__cj dync__cj;
 /* Arrays in blocks: [N, C / V, H, W, V] instead of [N, C, H, W]; V is this machine's, C a multiple

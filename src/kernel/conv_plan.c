@@ -123,7 +123,7 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v)
     bool gradient = v->what == DYNC__CJ_INPUT;
     int64_t gc = s->c / s->groups, go = s->o / s->groups;
     v->t = dync__target_now();
-    v->depthwise = (gc == 1 && go == 1 && s->groups > 1) || v->what >= DYNC__CJ_MAX;
+    v->depthwise = (gc == 1 && go == 1 && s->groups > 1 && !s->bytes) || v->what >= DYNC__CJ_MAX;
     int64_t out = v->depthwise ? s->c : gradient ? gc : go, in = gradient ? go : gc;
     /* 17 .. 24: three vectors of 8, not two of 16 */
     bool half = (out + 15) % 16 < 8 && out <= 40 &&
@@ -134,6 +134,7 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v)
             : v->what == DYNC__CJ_MAX     ? DYNC__CT_MAX
             : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_SUM
             : v->depthwise                ? DYNC__CT_VECTOR
+            : s->bytes                    ? DYNC__CT_DOT
                                           : DYNC__CT_BROADCAST;
     v->groups = v->depthwise ? (s->c + v->V - 1) / v->V : s->groups;
     v->ic = v->depthwise ? v->V : gradient ? go : gc;
@@ -286,7 +287,8 @@ DYNC__RARE DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what,
                                            const dync__cj_form *form)
 {
     if (s->n * s->c * s->o * s->h * s->w * s->oh * s->ow == 0 || s->kh * s->kw == 0 ||
-        !dync__target_now())
+        !dync__target_now() ||
+        (s->bytes && dync__target_now()->dot(dync__target_now(), DYNC_U8) != DYNC__DOT_ONE))
         return NULL;
     dync__error_guard guard;
     dync__error_guard_begin(&guard); /* without memory the portable form serves */

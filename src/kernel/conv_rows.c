@@ -264,7 +264,8 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
                         v.dy,
                         v.dx,
                         v.groups,
-                        what == DYNC__CJ_WEIGHT ? 0 : c->attr.conv.winograd};
+                        what == DYNC__CJ_WEIGHT ? 0 : c->attr.conv.winograd,
+                        0};
     dync__cj_form form = {c->blocked & 1, c->blocked >> (c->n - 1) & 1, c->after};
     c->state = dync__cj_new(&s, what, &form);
     if (!c->state && s.winograd) {
@@ -306,9 +307,10 @@ DYNC__RARE DYNC__FN dync_status dync__k_conv2d_grad_weight_prepare(dync__kcall *
 }
 
 /* The tensor behind the second operand, where it is an input of the plan. */
-static const dync__tensor *dync__conv_owner(const dync__kcall *c)
+DYNC__FN const dync__tensor *dync__conv_owner(const dync__kcall *c)
 {
-    return c->input[1] && dync__tls.plan_tensors ? dync__tls.plan_tensors[c->input[1] - 1] : NULL;
+    int input = c->operand[1].input;
+    return input && dync__tls.plan_tensors ? dync__tls.plan_tensors[input - 1] : NULL;
 }
 
 static dync_status dync__conv_do(dync__conv *v, dync__cj_data *d, void *const *data)

@@ -202,15 +202,42 @@ DYNC__FN double dync__cj_multiplications(const dync__cj *v)
            (double)(v->s.o * (v->depthwise ? 1 : v->s.c / v->s.groups));
 }
 
+/* Vectors of channels, in whole blocks: the bias, then the operands of what follows, a line each. */
+static void dync__cj_channels_of(const dync__cj *v, const dync__cj_data *d, int64_t line,
+                                 const float **after, float *padded)
+{
+    int64_t per = v->depthwise ? v->V : v->oc;
+    for (int k = 0; k <= v->after.list.n_sources; k++) {
+        const float *from = k ? d->after[k - 1] : d->bias;
+        int64_t step = k ? v->after.step[k - 1] : 1;
+        float *to = padded + k * line;
+        memset(to, 0, (size_t)line * sizeof *to);
+        for (int64_t i = 0; from && i < v->s.o; i++)
+            to[i / per * v->ocb * v->V + i % per] = from[i * step];
+        if (k) after[k - 1] = to;
+    }
+}
+
+/* The same of bytes: a bias of I32, and the offsets that stand behind the packed weights. */
+static void dync__cj_offsets(const dync__cj *v, const void *bias, const dync__packed *packed,
+                             int64_t line, float *padded)
+{
+    const uint32_t *offset = (const uint32_t *)(const void *)(packed->at + 4 * (size_t)v->pack),
+                   *add = bias;
+    uint32_t *to = (uint32_t *)(void *)padded;
+    memset(to, 0, (size_t)line * sizeof *to);
+    for (int64_t i = 0; i < v->s.o; i++)
+        to[i / v->oc * v->ocb * v->V + i % v->oc] = offset[i] + (add ? add[i] : 0);
+}
+
 DYNC__FN dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
 {
     bool forward = v->what == DYNC__CJ_FORWARD;
-    int64_t line = v->groups * v->ocb * v->V, per = v->depthwise ? v->V : v->oc;
+    int64_t line = v->groups * v->ocb * v->V;
     size_t bytes = (size_t)(line * (1 + v->after.list.n_sources)) * sizeof(float);
     const float *after[DYNC__AFTER_SOURCES];
     dync__cj_work w = {.v = v,
                        .in = d->in,
-                       .bias = d->bias,
                        .after = after,
                        .out = d->out,
                        .index = d->index,
@@ -225,19 +252,11 @@ DYNC__FN dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
         if (padded) dync__free_data(padded, bytes);
         return DYNC_ERR_MEMORY;
     }
-    /* vectors of channels, in whole blocks */
-    for (int k = 0; forward && k <= v->after.list.n_sources; k++) {
-        const float *from = k ? d->after[k - 1] : d->bias;
-        int64_t step = k ? v->after.step[k - 1] : 1;
-        float *to = padded + k * line;
-        memset(to, 0, (size_t)line * sizeof *to);
-        for (int64_t i = 0; from && i < v->s.o; i++)
-            to[i / per * v->ocb * v->V + i % per] = from[i * step];
-        if (k)
-            after[k - 1] = to;
-        else
-            w.bias = to;
-    }
+    w.bias = forward ? padded : d->bias;
+    if (v->s.bytes)
+        dync__cj_offsets(v, d->bias, packed, line, padded);
+    else if (forward)
+        dync__cj_channels_of(v, d, line, after, padded);
     w.packed = packed ? (float *)(void *)packed->at : NULL;
     if (dync__cj_jobs(&w) < threads)
         w.split = DYNC__MIN((v->ocb + v->B[0] - 1) / v->B[0],

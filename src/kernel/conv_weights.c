@@ -75,16 +75,42 @@ DYNC__RARE static bool dync__cj_pack(const dync__cj *v, const float *w, float *t
     return true;
 }
 
-static uint64_t dync__cj_sum(const float *w, int64_t n)
+/* Bytes of the weights as the layer has them. */
+static int64_t dync__cj_weight_bytes(const dync__cj *v)
 {
+    int64_t gc = v->s.bytes ? v->s.bytes : v->s.c / v->s.groups * 4;
+    return v->s.o * gc * v->s.kh * v->s.kw;
+}
+
+static uint64_t dync__cj_sum(const void *weights, int64_t bytes)
+{
+    const char *w = weights;
     uint64_t sum[4] = {1, 2, 3, 4}, word;
-    for (int64_t i = 0; i + 8 <= n; i += 8)
+    for (int64_t i = 0; i + 32 <= bytes; i += 32)
         for (int l = 0; l < 4; l++) {
-            memcpy(&word, w + i + 2 * l, 8);
+            memcpy(&word, w + i + 8 * l, 8);
             sum[l] = (sum[l] ^ word) * UINT64_C(0x9e3779b97f4a7c15);
         }
     for (int l = 1; l < 4; l++) sum[0] = dync__hash_mix(sum[0], sum[l]);
-    return dync__hash_bytes(w + n / 8 * 8, (size_t)(n % 8) * sizeof *w, sum[0]);
+    return dync__hash_bytes(w + bytes / 32 * 32, (size_t)(bytes % 32), sum[0]);
+}
+
+/* Weights of bytes [O, channels of a group, KH, KW] as words of four channels, zeros behind the
+ * last one; and what lifting the input by 128 adds to the sums of each output channel, negated. */
+DYNC__RARE static void dync__cj_fours(const dync__cj *v, const int8_t *w, int8_t *to,
+                                      uint32_t *offset)
+{
+    int64_t taps = v->s.kh * v->s.kw, words = v->s.c / v->s.groups;
+    for (int64_t o = 0; o < v->s.o; o++, to += 4 * words * taps) {
+        int64_t sum = 0;
+        memset(to, 0, (size_t)(4 * words * taps));
+        for (int64_t c = 0; c < v->s.bytes; c++)
+            for (int64_t t = 0; t < taps; t++, w++) {
+                to[(c / 4 * taps + t) * 4 + c % 4] = *w;
+                sum += *w;
+            }
+        offset[o] = (uint32_t)(uint64_t)(-128 * sum);
+    }
 }
 
 static void dync__cj_word(dync__str *key, int64_t word)
@@ -96,10 +122,10 @@ static void dync__cj_word(dync__str *key, int64_t word)
 DYNC__RARE static void dync__cj_pack_key(const dync__cj *v, dync__str *key)
 {
     const int64_t word[] = {
-        'c',       v->t->level, v->what,   v->op,           v->V,       v->K,         v->B[0],
-        v->groups, v->ic,       v->oc,     v->icb,          v->ocb,     v->depthwise, v->planar,
-        v->pack,   v->s.c,      v->s.o,    v->s.groups,     v->s.kh,    v->s.kw,      v->lo_y,
-        v->lo_x,   v->wino.m,   v->wino.n, v->wino.weights, v->n_phases};
+        'c',       v->t->level, v->what,   v->op,           v->V,        v->K,         v->B[0],
+        v->groups, v->ic,       v->oc,     v->icb,          v->ocb,      v->depthwise, v->planar,
+        v->pack,   v->s.c,      v->s.o,    v->s.groups,     v->s.kh,     v->s.kw,      v->lo_y,
+        v->lo_x,   v->wino.m,   v->wino.n, v->wino.weights, v->n_phases, v->s.bytes};
     dync__str_addn(key, (const char *)word, sizeof word);
     for (int p = 0; p < v->n_phases; p++) {
         dync__cj_word(key, v->phase[p].weights);
@@ -112,11 +138,21 @@ DYNC__RARE static void dync__cj_pack_key(const dync__cj *v, dync__str *key)
     }
 }
 
+/* Behind packed bytes: what is added to the sums of each channel. */
 DYNC__RARE static dync__packed *dync__cj_pack_new(const dync__cj *v, const float *w,
                                                   const dync__packed_source *source)
 {
-    dync__packed *p = dync__packed_new(source, (size_t)v->pack * sizeof *w);
-    if (!p || dync__cj_pack(v, w, (float *)(void *)p->at)) return p;
+    size_t words = (size_t)(v->s.o * (v->s.c / v->s.groups) * v->s.kh * v->s.kw);
+    float *fours = v->s.bytes ? dync__alloc_data(words * sizeof *w) : NULL;
+    dync__packed *p =
+        dync__packed_new(source, (size_t)(v->pack + (v->s.bytes ? v->s.o : 0)) * sizeof *w);
+    bool made = p && (fours || !v->s.bytes);
+    if (made && fours)
+        dync__cj_fours(v, (const int8_t *)(const void *)w, (int8_t *)(void *)fours,
+                       (uint32_t *)(void *)(p->at + (size_t)v->pack * sizeof *w));
+    made = made && dync__cj_pack(v, fours ? fours : w, (float *)(void *)p->at);
+    if (fours) dync__free_data(fours, words * sizeof *w);
+    if (made) return p;
     dync__packed_put(p);
     return NULL;
 }
@@ -150,7 +186,7 @@ DYNC__FN dync__packed *dync__cj_weights(dync__cj *v, const float *w, const dync_
     from.storage = owner->storage->id;
     from.version = owner->storage->version;
     if (owner->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED))
-        from.sum = dync__cj_sum(w, v->s.o * (v->s.c / v->s.groups) * v->s.kh * v->s.kw);
+        from.sum = dync__cj_sum(w, dync__cj_weight_bytes(v));
     dync__lock(&v->lock);
     dync__packed *p = v->kept;
     bool same = p && dync__packed_same(&p->source, &from);

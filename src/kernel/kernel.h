@@ -12,9 +12,12 @@ typedef struct dync__operand {
     int32_t slot;
     uint8_t dtype;
     bool written;
+    int16_t input; /* of the plan, that it is; + 1, 0: none. Known to prepare and run */
     dync__layout lay;
 } dync__operand;
-enum { DYNC__KCALL_OPERANDS = 32, DYNC__KCALL_PIECES = 12 };
+/* Operands of a kernel; operators with functions inside have more, all that these take from around
+ * them. */
+enum { DYNC__KCALL_OPERANDS = 32, DYNC__KCALL_MOST = 1 << 14, DYNC__KCALL_PIECES = 12 };
 /* An epilogue as lists of after.h for the tiles of a product: flags as dync__gt_after gives them
  * (flags[1]: where something is added first), and its operands: buffers of the epilogue,
  * elements from the start and from row to row of the result, whether a row has but one. */
@@ -37,7 +40,6 @@ typedef struct dync__kcall {
     dync_loc at;
     /* loops that row->prepare had compiled; freed with the plan */
     dync__code *piece[DYNC__KCALL_PIECES];
-    int16_t input[DYNC__KCALL_OPERANDS]; /* of the plan, that an operand is; + 1, 0: none */
     /* loops over the result, run as rows of it are done; their buffers stand behind the operands in
      * data */
     const dync__code *epilogue;
@@ -50,13 +52,15 @@ typedef struct dync__kcall {
     /* what prepare made for the runs; the plan gives it to drop */
     void *state;
     void (*drop)(void *state);
-    /* n of them: a copy need not have room for more */
+    /* n of them, and memory for as many: a copy need not have room for more, and a call of an
+     * operator with functions inside has more than stand here */
     dync__operand operand[DYNC__KCALL_OPERANDS];
 } dync__kcall;
-DYNC__INLINE size_t dync__kcall_bytes(const dync__kcall *c)
+DYNC__INLINE size_t dync__kcall_room(int n) /* bytes of a call of n operands */
 {
-    return offsetof(dync__kcall, operand) + (size_t)c->n * sizeof *c->operand;
+    return offsetof(dync__kcall, operand) + (size_t)n * sizeof(dync__operand);
 }
+DYNC__INLINE size_t dync__kcall_bytes(const dync__kcall *c) { return dync__kcall_room(c->n); }
 /* `from` may be a copy without room for more operands than it has. */
 DYNC__INLINE void dync__kcall_copy(dync__kcall *to, const dync__kcall *from)
 {

@@ -235,7 +235,7 @@ DYNC__RARE static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
                     .c_col = g->c_col,
                     .d = with_bias ? some : NULL,
                     .d_row = with_bias ? c->operand[2].lay.stride[0] : 0};
-    bool keeps = c->input[1] && g->c_col == 1 && g->n_batch == 0 && !g->few &&
+    bool keeps = c->operand[1].input && g->c_col == 1 && g->n_batch == 0 && !g->few &&
                  g->n * g->k >= DYNC__MM_KEEP &&
                  (g->converted
                       ? g->n > 1

@@ -62,6 +62,8 @@ DYNC__FN const char *dync__mm_words(char *to, const char *from, int64_t lines, i
                                     int64_t k, int64_t step, int64_t bytes, bool lift,
                                     int64_t *words);
 /* b's rows by pairs or fours, interleaved */
+/* Signed bytes become unsigned ones, x + 128. */
+DYNC__FN void dync__mm_lift(char *p, int64_t bytes);
 DYNC__FN void dync__mm_interleave(char *to, const char *b, int64_t row, int64_t n, int64_t k,
                                   int64_t bytes, int type);
 DYNC__FN void dync__mm_integers(const dync__mm *g, const void *a, const void *b, void *c);

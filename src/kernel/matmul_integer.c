@@ -10,7 +10,7 @@ DYNC__BESIDE_JIT
 /* ---- pairs of bf16, fours of bytes ----------------------------------------------------------- */
 
 /* Signed bytes to unsigned ones, x + 128: the highest bit changes. */
-DYNC__OFTEN static void dync__mm_lift(char *p, int64_t bytes)
+DYNC__OFTEN DYNC__FN void dync__mm_lift(char *p, int64_t bytes)
 {
     uint64_t word[2];
     for (; bytes >= 16; bytes -= 16, p += 16) {
@@ -49,10 +49,11 @@ DYNC__FN const char *dync__mm_words(char *to, const char *from, int64_t lines, i
 }
 
 /* b [k, n] with dense rows as words [ceil(k / group), n]: word (p, j) holds elements b[group p ..,
- * j], zeros beyond k. The code takes whole groups, the loop at the end what is left of k. */
+ * j], zeros beyond k. What is left of k, by way of `rest`, is a group filled up with zeros. */
 DYNC__FN void dync__mm_interleave(char *to, const char *b, int64_t row, int64_t n, int64_t k,
                                   int64_t bytes, int type)
 {
+    char rest[4][256];
     int64_t group = 4 / bytes, whole = k / group, lanes = 4 * (int64_t)dync__gt_lanes(type, 0);
     for (int64_t j = 0, some; whole && j < n; j += some) {
         some = DYNC__MIN(lanes, n - j);
@@ -65,11 +66,17 @@ DYNC__FN void dync__mm_interleave(char *to, const char *b, int64_t row, int64_t 
         dync__gt_do(DYNC__GT_PAIR, type, 0, 1, (int)some, &x);
     }
     if (whole * group == k) return;
-    memset(to + whole * 4 * n, 0, (size_t)(4 * n));
-    for (int64_t p = whole * group; p < k; p++)
-        for (int64_t j = 0; j < n; j++)
-            memcpy(to + whole * 4 * n + 4 * j + p % group * bytes, b + (p * row + j) * bytes,
-                   (size_t)bytes);
+    memset(rest, 0, sizeof rest);
+    to += whole * 4 * n;
+    b += whole * group * row * bytes;
+    for (int64_t j = 0, some; j < n; j += some) {
+        some = DYNC__MIN(lanes, n - j);
+        for (int64_t p = 0; p < k % group; p++)
+            memcpy(rest[p], b + (p * row + j) * bytes, (size_t)(some * bytes));
+        dync__gt_args x = {
+            .a = rest, .c = to + 4 * j, .k = 1, .a_step = (int64_t)sizeof rest[0], .blocks = 1};
+        dync__gt_do(DYNC__GT_PAIR, type, 0, 1, (int)some, &x);
+    }
 }
 
 /* ---- integers -------------------------------------------------------------------------------- */

@@ -142,7 +142,8 @@ DYNC__RARE DYNC__FN void dync__mm_few(dync__mm *g, int64_t index, const char *a,
 /* The plan's input that b is; NULL: none. */
 DYNC__FN const dync__tensor *dync__mm_input(const dync__kcall *c)
 {
-    return c->input[1] && dync__tls.plan_tensors ? dync__tls.plan_tensors[c->input[1] - 1] : NULL;
+    int input = c->operand[1].input;
+    return input && dync__tls.plan_tensors ? dync__tls.plan_tensors[input - 1] : NULL;
 }
 
 /* Sums of floats are those of panels in every run of such a call, kept or not; but memory that the

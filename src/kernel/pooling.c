@@ -225,6 +225,7 @@ DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what)
                         p.dy,
                         p.dx,
                         channels,
+                        0,
                         0};
     dync__cj_form form = {c->blocked & 1, c->blocked >> 1 & 1, NULL};
     c->state = dync__cj_new(&s, what, &form);

@@ -191,13 +191,6 @@ static dync_status dync__onnx_trace_call(dync__onnx_recorder *r, dync__opcall *c
     return status;
 }
 
-/* An operator with more tensors than a plan's step takes would be interpreted. */
-static bool dync__onnx_fits_step(const dync__opcall *c, int n)
-{
-    return c->row->nout >= 0 || n + DYNC__MAX_OUT <= DYNC__KCALL_OPERANDS ||
-           !dync__fail(DYNC_ERR_DATA_PTR, "%s: %d tensors are too many", c->row->name, n);
-}
-
 /* The handler. What is known runs (or was computed before, or is arithmetic of sizes); the rest is
  * recorded. Random numbers and effects are never known, and neither is a clone, which is asked for
  * to have memory of its own. */
@@ -221,7 +214,6 @@ static dync_status dync__onnx_record_answer(dync__handler *self, dync__opcall *c
         if (status == DYNC_OK && n) dync__onnx_fold_keep(r->model, c);
         return status;
     }
-    if (!dync__tls.compiling && !dync__onnx_fits_step(c, n)) return DYNC_ERR_DATA_PTR;
     if (!r->graph) return dync__onnx_trace_call(r, c);
     status = dync__onnx_record_call(r, c);
     for (int i = 0; i < c->nout && status != DYNC_OK; i++) {

@@ -176,7 +176,7 @@ static dync_status dync__step_check_kernel(const dync__pb *pb, int step, const d
 
 static dync_status dync__step_check_call(const dync__pb *pb, int step, const dync__kcall *c)
 {
-    if (c->n < 0 || c->n > DYNC__KCALL_OPERANDS)
+    if (c->n < 0 || c->n > DYNC__KCALL_MOST)
         return dync__step_fault(step, -1, "a call of more operands than there may be");
     for (int i = 0; i < c->n; i++) {
         const dync__operand *o = &c->operand[i];

@@ -300,8 +300,9 @@ static dync_status dync__cv_join(dync__cv *v, int i)
     if (reader < 0 || v->at[reader].taken || v->at[reader].head) return DYNC_OK;
     for (int part = 0; part < 2 && s->after < 0; part++) {
         dync__cj_after *after = dync__arena_alloc(v->pb->arena, sizeof *after);
-        dync__kcall *c = dync__arena_copy(v->pb->arena, s->call, sizeof *c);
+        dync__kcall *c = dync__arena_alloc(v->pb->arena, sizeof *c); /* with room for more */
         if (!after || !c) return DYNC_ERR_MEMORY;
+        dync__kcall_copy(c, s->call);
         if (dync__cv_after(v, v->step[reader].k, s->y, c, after, part ? &head : NULL)) {
             c->after = after;
             s->call = c;
@@ -440,8 +441,10 @@ static dync_status dync__cv_gather(dync__cv *v)
                 v->slot[c->operand[o].slot].known = v->slot[c->operand[o].slot].bad = true;
             continue;
         }
-        if (!(c = v->at[i].call = dync__arena_copy(v->pb->arena, c, sizeof *c)))
+        const dync__kcall *from = c;
+        if (!(c = v->at[i].call = dync__arena_alloc(v->pb->arena, sizeof *c)))
             return DYNC_ERR_MEMORY;
+        dync__kcall_copy(c, from);
         if (dync__kcall_is(c, DYNC__K_max_pool2d) &&
             v->pb->slot.at[c->operand[2].slot].kind == DYNC__SLOT_TEMP &&
             v->slot[c->operand[2].slot].touched == 1)

@@ -157,7 +157,7 @@ static void dync__form_attr(dync__form_sizes *z, const dync__attr_field *f, dync
 static dync__kcall *dync__form_call(dync__form_sizes *z, dync__arena *arena,
                                     const dync__kcall *from)
 {
-    dync__kcall *c = dync__arena_copy(arena, from, sizeof *c);
+    dync__kcall *c = dync__arena_copy(arena, from, dync__kcall_bytes(from));
     for (int i = 0; c && i < c->n; i++) dync__form_layout(z, &c->operand[i].lay);
     if (c) dync__form_attr(z, c->row->attr, &c->attr);
     if (c && z->value && c->row->inside) {

@@ -38,8 +38,8 @@ static void dync__steps_log(const dync__steps *s, int stage)
 
 static dync_status dync__steps_call(dync__arena *arena, dync__kcall *c, dync__fuse_step *out)
 {
-    int32_t *ids = dync__arena_alloc(arena, 2 * DYNC__KCALL_OPERANDS * sizeof *ids),
-            *writes = ids ? ids + DYNC__KCALL_OPERANDS : NULL;
+    int32_t *ids = dync__arena_alloc(arena, ((size_t)c->n * 2 + 1) * sizeof *ids),
+            *writes = ids ? ids + c->n : NULL;
     if (!ids) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n; i++) {
         if (c->operand[i].written)

@@ -41,7 +41,7 @@ static dync__kcall *dync__way_call(dync__plan *p, const dync__kcall *from)
     for (int i = 0; i < c->n; i++) {
         const dync__slot *slot = &p->slot[c->operand[i].slot];
         bool input = slot->kind == DYNC__SLOT_INPUT && slot->index < INT16_MAX;
-        c->input[i] = (int16_t)(input ? slot->index + 1 : 0);
+        c->operand[i].input = (int16_t)(input ? slot->index + 1 : 0);
     }
     return c;
 }

@@ -26,7 +26,7 @@ static dync_status dync__run_bounds(const dync__plan_step *s, void *const *buffe
 static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s,
                                   const dync__binding *b)
 {
-    void *few[24], **buffers = few;
+    void *few[64], **buffers = few;
     if (s->n > DYNC__COUNT_OF(few) && !(buffers = dync__alloc((size_t)s->n * sizeof *buffers)))
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n; i++) {

@@ -257,6 +257,67 @@ TEST(convolution_without_executable_memory)
     dync__codemem_force(DYNC__CODEMEM_TWICE);
 }
 
+/* ---- convolution of bytes -------------------------------------------------------------------- */
+
+/* Bytes of their whole range; a bias that makes sums wrap. */
+static void random_bytes(call *k, bool bias)
+{
+    for (int b = 0; b < 2; b++)
+        for (int e = 0; e < ROOM; e++)
+            ((int8_t *)k->data[b])[e] = (int8_t)(test_random() % 8 ? test_random() : 128);
+    for (int e = 0; bias && e < ROOM; e++) ((int32_t *)k->data[2])[e] = (int32_t)test_random();
+}
+
+/* By fours of bytes where the machine has them, by floats, and without machine code: all that plain
+ * loops give, to the bit. Weights that change between the runs of one call count as they are. */
+static void check_int_conv(bool pointwise)
+{
+    unsigned all = dync__cpu_features(),
+             levels[] = {all, all & ~(unsigned)DYNC__CPU_VNNI,
+                         all & ~(unsigned)(DYNC__CPU_VNNI | DYNC__CPU_AVX512 | DYNC__CPU_BF16), 0};
+    sizes s;
+    call k;
+    if (!random_sizes(&s, pointwise)) return;
+    int64_t xs[4] = {s.n, s.c, s.h, s.w}, ws[4] = {s.o, s.c / s.a[6], s.kh, s.kw},
+            ys[4] = {s.n, s.o, s.oh, s.ow}, count = s.n * s.o * s.oh * s.ow;
+    bool bias = test_random() % 2;
+    begin(&k, DYNC__K_int_conv2d);
+    k.c.attr = conv_attr(s.a, 0);
+    add(&k, DYNC_I8, 4, xs, test_random() % 3 == 0);
+    add(&k, DYNC_I8, 4, ws, test_random() % 3 == 0);
+    if (bias) add(&k, DYNC_I32, 1, &s.o, true);
+    add(&k, DYNC_I32, 4, ys, test_random() % 3 == 0);
+    for (int l = 0; l < 4; l++) {
+        dync__cpu_pretend(levels[l] | DYNC__CPU_KNOWN);
+        random_bytes(&k, bias);
+        if (!EXPECT_OK(k.c.row->prepare(&k.c))) break;
+        for (int again = 0; again < 2; again++) {
+            if (again) random_bytes(&k, bias);
+            dync__pool_set_threads(test_random() % 8 ? 1 : 3);
+            if (!EXPECT_OK(k.c.row->run(&k.c, k.data, NULL))) break;
+            double *x = dense(&k, 0), *w = dense(&k, 1), *want = calloc(ROOM, sizeof *want),
+                   *got = dense(&k, k.c.n - 1);
+            plain_conv(&s, x, w, want, 0);
+            for (int64_t i = 0; i < count; i++) {
+                double add = bias ? get(&k, 2, i / (s.oh * s.ow) % s.o, 0, 0, 0) : 0;
+                want[i] = (int32_t)(uint32_t)(uint64_t)((int64_t)want[i] + (int64_t)add);
+            }
+            EXPECT_NEAR_F64(got, want, count, 0, 0);
+            free(x), free(w), free(want), free(got);
+        }
+        k.c.drop(k.c.state);
+        k.c.drop = NULL;
+    }
+    end(&k);
+    dync__cpu_pretend(0);
+    dync__pool_set_threads(0);
+}
+
+TEST(convolution_of_bytes)
+{
+    for (int i = 0; i < 120; i++) check_int_conv(i % 4 == 0);
+}
+
 /* Layers that come and go do not leave their code behind: ever new widths, one at a time. */
 TEST(code_of_layers_that_are_gone_is_freed)
 {
