@@ -564,6 +564,7 @@ DYNC__PLAIN
 #include "onnx/map_bytes.c"
 #include "onnx/map_norm.c"
 #include "onnx/map_attention.c"
+#include "onnx/map_resize_open.c"
 #include "onnx/map_resize.c"
 #include "onnx/map_signal.c"
 #include "onnx/map_quant.c"
@@ -583,6 +584,7 @@ DYNC__PLAIN
 #include "onnx/run.c"
 #include "onnx/record.c"
 #include "onnx/load.c"
+#include "onnx/forms.c"
 #include "onnx/walk.c"
 DYNC__PLAIN
 #include "onnx/out.h"

@@ -212,7 +212,8 @@ static bool dync__onnx_stays_open(dync__symtab *t)
 }
 
 /* With a symbol for each size that a call tells. NULL: for whatever reason there is no graph. */
-static dync__graph *dync__onnx_trace_sized(dync__onnx_loaded *l, const char *name, bool equal)
+static dync__graph *dync__onnx_trace_sized(dync__onnx_loaded *l, const char *name,
+                                           dync__onnx_equal equal)
 {
     dync__symtab *outer = dync__tls.syms, *t = dync__symtab_new();
     dync__graph *g = NULL;
@@ -245,22 +246,36 @@ static dync__onnx_sizes dync__onnx_sizes_of(const dync__onnx_loaded *l)
     return sizes;
 }
 
+DYNC__FN dync__graph *dync__onnx_graph_for(dync__onnx_loaded *l, const char *name)
+{
+    dync__error_guard guard;
+    dync_scope scope = dync_scope_begin();
+    dync__error_guard_begin(&guard);
+    dync__graph *g = dync__onnx_trace_sized(l, name, DYNC__ONNX_EQUAL_NONE);
+    dync__error_slot inner = dync__error_guard_end(&guard);
+    dync_scope_end(&scope);
+    if (!g)
+        dync__log(DYNC__LOG_perf, "ONNX model %s: no graph for a call: %s", name, inner.message);
+    return g;
+}
+
 /* The graph of a model; NULL without an error: data or sizes that a call tells decide. Sizes that
- * are open are tried with hints that differ, then with equal ones (dync__onnx_size_hint): a model
- * that adds two of them needs them equal. */
+ * are open are tried with hints that differ, then with equal ones of the first open dimension of
+ * each input, a batch, then of all (dync__onnx_size_hint): a model that adds two of them needs them
+ * equal. */
 DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *l, const char *name, dync__graph **out)
 {
     dync__onnx_sizes sizes = dync__onnx_sizes_of(l);
     dync_status status = DYNC_OK;
     dync__graph *g = NULL;
-    for (int way = 0; way < 2 && !g && sizes != DYNC__ONNX_ANY_RANK; way++) {
+    for (int way = 0; way <= DYNC__ONNX_EQUAL_ALL && !g && sizes != DYNC__ONNX_ANY_RANK; way++) {
         dync__error_guard guard;
         dync_scope scope = dync_scope_begin();
         dync__error_guard_begin(&guard);
         for (int i = 0; i < l->n_inputs; i++)
             memcpy(l->input[i].symbol, l->input[i].size, sizeof l->input[i].size);
         g = sizes == DYNC__ONNX_TOLD ? dync__onnx_trace(l, name)
-                                     : dync__onnx_trace_sized(l, name, way == 1);
+                                     : dync__onnx_trace_sized(l, name, (dync__onnx_equal)way);
         dync__error_slot inner = dync__error_guard_end(&guard);
         dync_scope_end(&scope);
         if (!g) dync__log(DYNC__LOG_perf, "ONNX model %s: no graph: %s", name, inner.message);

@@ -55,8 +55,7 @@ typedef struct dync__oi_bytes {
     dync_tensor *x, *zero;
 } dync__oi_bytes;
 
-/* Is the tensor known, and each of its numbers n? */
-static bool dync__oi_is_all(dync_tensor *t, int64_t n)
+DYNC__FN bool dync__oi_is_all(dync_tensor *t, int64_t n)
 {
     const dync__tensor *x = dync__peek(t);
     if (!x || x->flags & DYNC__T_FAKE || x->numel > 1 << 16) return false;
@@ -64,8 +63,11 @@ static bool dync__oi_is_all(dync_tensor *t, int64_t n)
     x = t ? dync__open(t) : NULL;
     const char *at = x ? dync__tensor_data(x) : NULL;
     bool all = at != NULL;
-    for (int64_t i = 0; i < (x ? x->numel : 0) && all; i++)
-        all = dync__load_i64(at + i * dync__dtype_info(x->dtype)->bytes, x->dtype) == n;
+    bool real = x && dync__dtype_info(x->dtype)->kind == 'f';
+    for (int64_t i = 0; i < (x ? x->numel : 0) && all; i++) {
+        const char *e = at + i * dync__dtype_info(x->dtype)->bytes;
+        all = real ? dync__load_f64(e, x->dtype) == (double)n : dync__load_i64(e, x->dtype) == n;
+    }
     return all;
 }
 
@@ -150,6 +152,45 @@ static dync_tensor *dync__oi_by_channel(dync_tensor *t, int rank)
     return t && dync__oi_rank(t) == 1 ? dync_reshape(t, d) : t;
 }
 
+/* ---- bytes that the writer moved ------------------------------------------------------------- */
+
+/* The step that makes input i of a step, where it is one of the few before it in the same body and
+ * of this operator; NULL: it is not. */
+static const dync__onnx_step *dync__oi_maker(const dync__onnx_call *c, const dync__onnx_step *s,
+                                             int i, const char *op)
+{
+    enum { BEFORE = 8 };
+    const dync__onnx_step *first = c->frame->body->step;
+    if (i >= s->node->input.n || s->in[i].up || s->in[i].at < 0) return NULL;
+    for (int back = 1; back <= BEFORE && s - first >= back; back++) {
+        const dync__onnx_step *m = s - back;
+        if (m->node->output.n && m->out[0] == s->in[i].at)
+            return m->row && !*m->row->domain && strcmp(m->row->name, op) == 0 ? m : NULL;
+    }
+    return NULL;
+}
+
+static dync_tensor *dync__oi_step_in(const dync__onnx_call *c, const dync__onnx_step *s, int i)
+{
+    dync__onnx_place p = i < s->node->input.n ? s->in[i] : (dync__onnx_place){0, -1};
+    return p.up || p.at < 0 ? NULL : c->frame->value[p.at].t;
+}
+
+/* Input i of the call where that is a tensor of I8 moved up by 128 into U8, as the writer moves
+ * what ONNX Runtime convolves in U8 alone: that tensor. NULL: it is none. */
+static dync_tensor *dync__oi_unlifted(const dync__onnx_call *c, int i)
+{
+    const dync__onnx_step *narrow = dync__oi_maker(c, c->step, i, "Cast"),
+                          *add = narrow ? dync__oi_maker(c, narrow, 0, "Add") : NULL,
+                          *wide = add ? dync__oi_maker(c, add, 0, "Cast") : NULL;
+    if (!wide || dync__oi_type(dync__oi_in(c, i)) != DYNC_U8) return NULL;
+    dync_tensor *x = dync__oi_step_in(c, wide, 0), *sum = dync__oi_step_in(c, narrow, 0);
+    dync_tensor *by = dync__oi_step_in(c, add, 1);
+    bool moved = x && sum && dync__oi_type(x) == DYNC_I8 && dync__oi_type(sum) == DYNC_I32 &&
+                 dync__oi_rank(by) == 0 && dync__oi_is_all(by, 128);
+    return moved ? x : NULL;
+}
+
 /* sums of x under the windows, [N, M, ...]: for the zero points of a kernel like k */
 static dync_tensor *dync__oi_window_sums(const dync__onnx_call *c, const dync__oi_bytes *x,
                                          dync_tensor *k)
@@ -157,6 +198,20 @@ static dync_tensor *dync__oi_window_sums(const dync__onnx_call *c, const dync__o
     dync_dims d = dync__oi_shape(k);
     if (dync__oi_int(c, "group") <= 1) d.d[0] = 1; /* the same of every channel */
     return dync__oi_convolve(c, x->x, dync__oi_full(d, 1, DYNC_I8), NULL, x->zero);
+}
+
+/* Of one channel a group (depthwise), which have no fours: in floats, whose sums are exact. */
+static dync_tensor *dync__oi_depthwise(const dync__onnx_call *c, dync_tensor *x, dync_tensor *zx,
+                                       dync_tensor *k, dync_tensor *zk, dync_tensor *bias)
+{
+    int rank = dync__oi_rank(k);
+    x = dync__oi_centred(x, zx, 0);
+    k = dync__oi_centred(k, zk, 0);
+    if (!x || !k) return NULL;
+    dync_tensor *y =
+        dync__oi_convolve(c, dync_to_dtype(x, DYNC_F32), dync_to_dtype(k, DYNC_F32), NULL, NULL);
+    y = y ? dync_to_dtype(y, DYNC_I32) : NULL;
+    return y && bias ? dync_add(y, dync__oi_by_channel(bias, rank)) : y;
 }
 
 /* x [N, C, ...], k [M, C / group, ...], zero points zx a number, zk a number or [M]; bias [M] of
@@ -171,10 +226,14 @@ DYNC__FN dync_tensor *dync__oi_byte_conv(const dync__onnx_call *c, dync_tensor *
     if (zk && dync__oi_rank(zk) == 1) /* by channel, whatever the rank of k */
         zk = dync__oi_size(zk, 0) == 1 ? dync_reshape(zk, DYNC_SCALAR) : zk;
     if (zx && dync__oi_rank(zx) == 1) zx = dync_reshape(zx, DYNC_SCALAR);
-    if (!dync__oi_signed(x, zx, 0, &l) || !dync__oi_signed(k, zk, 0, &r)) return NULL;
-    if (r.zero) r.zero = dync_flatten(r.zero, 0, -1);
     int64_t terms = 1;
     for (int i = 1; i < rank; i++) all.d[i - 1] = i, terms *= dync__oi_size(k, i);
+    dync_tensor *unlifted = dync__oi_is_all(zx, 128) ? dync__oi_unlifted(c, 0) : NULL;
+    if (!unlifted && dync__oi_size(k, 1) == 1 && terms <= DYNC__OI_EXACT)
+        return dync__oi_depthwise(c, x, zx, k, zk, bias);
+    if (unlifted) x = unlifted, zx = NULL;
+    if (!dync__oi_signed(x, zx, 0, &l) || !dync__oi_signed(k, zk, 0, &r)) return NULL;
+    if (r.zero) r.zero = dync_flatten(r.zero, 0, -1);
     if (l.zero) { /* joins the bias */
         dync_tensor *sum = dync__oi_byte_sum(r.x, all, false);
         if (r.zero && sum) sum = dync_sub(sum, dync_mul(r.zero, terms));

@@ -93,6 +93,8 @@ static dync_tensor *dync__oi_resize_axis(const dync__onnx_call *c, dync_tensor *
                                          dync__oi_axis_map *m)
 {
     dync_dims one = dync__oi_sizes(x);
+    if (dync__any_token(m->in, m->out))
+        return dync__oi_resize_open(c, x, axis, m->in, m->out, m->scale);
     m->taps = dync__oi_tap_count(c, m);
     if (m->taps > 4000 || m->in < 1) {
         dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a scale of %g", m->scale);
@@ -131,10 +133,30 @@ static dync_tensor *dync__oi_resize_axis(const dync__onnx_call *c, dync_tensor *
     return sum;
 }
 
+/* An axis of m->in places that stays symbolic: as it is, or as operators of the graph resize it.
+ * size, or 0 and the scale: what is told. */
+static bool dync__oi_resize_is_open(const dync__onnx_call *c, int64_t size, double scale,
+                                    dync__oi_axis_map *m)
+{
+    if (!dync__any_token(m->in, size) ||
+        dync__oi_is(c, "keep_aspect_ratio_policy", "not_smaller") ||
+        dync__oi_is(c, "keep_aspect_ratio_policy", "not_larger") ||
+        dync__oi_is(c, "coordinate_transformation_mode", "tf_crop_and_resize"))
+        return false;
+    m->out = m->in;
+    m->scale = 1;
+    if (size ? size == m->in : scale == 1) return true;
+    if (dync__oi_int(c, "antialias") || dync__oi_int(c, "exclude_outside")) return false;
+    m->out = size ? size : dync__oi_scaled_size(m->in, scale);
+    m->scale = size ? 0 : scale;
+    return m->out != 0;
+}
+
 /* Scales, sizes and regions of the axes that are resized, from inputs and attributes: Upsample and
  * Resize 10 have (X, scales), later ones (X, roi, scales, sizes), of which scales or sizes are
  * told. roi: starts of all axes, then ends. keep_aspect_ratio_policy gives all axes the least or
- * the greatest of their scales. A symbolic size may only stay as it is. false: recorded. */
+ * the greatest of their scales. Where a size is symbolic, scale 0 says that sizes are told. false:
+ * recorded. */
 static bool dync__oi_resize_maps(const dync__onnx_call *c, dync_dims in, dync_dims axes,
                                  dync__oi_axis_map *m)
 {
@@ -161,16 +183,10 @@ static bool dync__oi_resize_maps(const dync__onnx_call *c, dync_dims in, dync_di
     double kept = larger ? 0 : 1e300;
     for (int i = 0; i < n; i++) {
         m[i].in = in.d[axes.d[i]];
-        bool same = sizes.n ? sizes.d[i] == m[i].in : scales[i] == 1;
-        if (!same || !dync__is_token(m[i].in) || larger || smaller)
-            m[i].in = dync__oi_number(m[i].in);
-        if (sizes.n && !(same && dync__is_token(m[i].in))) sizes.d[i] = dync__oi_number(sizes.d[i]);
-        if (dync__is_token(m[i].in)) { /* it stays as it is */
-            m[i].out = m[i].in;
-            m[i].scale = 1;
-            m[i].roi[0] = 0, m[i].roi[1] = 1;
+        if (dync__oi_resize_is_open(c, sizes.n ? sizes.d[i] : 0, sizes.n ? 0 : scales[i], &m[i]))
             continue;
-        }
+        m[i].in = dync__oi_number(m[i].in);
+        if (sizes.n) sizes.d[i] = dync__oi_number(sizes.d[i]);
         m[i].scale = sizes.n ? (double)sizes.d[i] / (double)DYNC__MAX(m[i].in, 1) : scales[i];
         m[i].out = sizes.n ? sizes.d[i]
                            : (int64_t)floor((double)m[i].in * DYNC__MIN(m[i].scale, 1e9));

@@ -59,6 +59,8 @@ DYNC__FN dync_status dync__oi_gathered(dync__onnx_call *, dync_tensor *x, dync_t
 DYNC__FN dync_tensor *dync__oi_saturate(dync_tensor *y, dync_tensor *zero, int64_t type);
 DYNC__FN dync_tensor *dync__oi_quantized(dync_tensor *x, dync_tensor **scale, dync_tensor **zero);
 DYNC__FN dync_tensor *dync__oi_centred(dync_tensor *x, dync_tensor *zero, int dim);
+/* is the tensor known, and each of its numbers n? NULL: no */
+DYNC__FN bool dync__oi_is_all(dync_tensor *, int64_t n);
 DYNC__FN dync_tensor *dync__oi_byte_product(dync_tensor *a, dync_tensor *za, dync_tensor *b,
                                             dync_tensor *zb);
 DYNC__FN dync_tensor *dync__oi_byte_conv(const dync__onnx_call *c, dync_tensor *x, dync_tensor *zx,
@@ -200,6 +202,10 @@ DYNC__FN dync_status dync__oi_arg(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_cumulate(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_top_k(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_resize(dync__onnx_call *);
+/* map_resize_open.c */
+DYNC__FN int64_t dync__oi_scaled_size(int64_t in, double scale);
+DYNC__FN dync_tensor *dync__oi_resize_open(const dync__onnx_call *c, dync_tensor *x, int axis,
+                                           int64_t in, int64_t out, double scale);
 DYNC__FN dync_status dync__oi_grid_sample(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_affine_grid(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_constant(dync__onnx_call *);

@@ -101,6 +101,7 @@ typedef struct dync__onnx_port {
     int64_t size[DYNC_MAX_DIMS];      /* -1: not told */
     const char *param[DYNC_MAX_DIMS]; /* the name of a symbolic size, or NULL */
     int64_t symbol[DYNC_MAX_DIMS];    /* while a graph is made: the size, or its token */
+    int64_t hint[DYNC_MAX_DIMS];      /* that of the call that it is made for; 0: of none */
 } dync__onnx_port;
 /* A call of held tensors alone, and what it gave (held, too). */
 typedef struct dync__onnx_folded {

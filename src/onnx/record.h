@@ -11,6 +11,20 @@ DYNC__FN void dync__onnx_end(dync__onnx_loaded *);
 DYNC__FN dync_status dync__onnx_run(dync__onnx_loaded *, const dync_value *in,
                                     dync__onnx_value *out);
 DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *, const char *name, dync__graph **out);
+/* of the sizes of a call (hint); NULL: there is none, or no memory */
+DYNC__FN dync__graph *dync__onnx_graph_for(dync__onnx_loaded *, const char *name);
+/* forms.c: programs of further graphs, made as calls need them */
+enum { DYNC__ONNX_FORMS = 8 };
+typedef struct dync__onnx_forms {
+    dync__mutex lock;
+    int32_t n, failed;
+    dync__program *at[DYNC__ONNX_FORMS];
+} dync__onnx_forms;
+DYNC__FN dync_status dync__onnx_tell(const dync__onnx_loaded *, dync__program *);
+/* false: none is for this call */
+DYNC__FN bool dync__onnx_forms_run(dync__onnx_forms *, dync__onnx_loaded *, const char *name,
+                                   const dync_value *args, dync_value *out);
+DYNC__FN void dync__onnx_forms_end(dync__onnx_forms *);
 /* walk.c */
 DYNC__FN dync__program *dync__onnx_program(dync__blob *taken, const char *folder_or_null,
                                            const char *name);
@@ -22,7 +36,13 @@ DYNC__FN bool dync__onnx_holds_sizes(const dync__tensor *);
 DYNC__FN dync__onnx_known dync__onnx_known_call(dync__opcall *, dync__tensor *const *in, int n,
                                                 dync_status *);
 DYNC__FN dync_tensor *dync__onnx_made_of_sizes(const dync__tensor *);
-DYNC__FN bool dync__onnx_symbols(dync__onnx_loaded *, dync__symtab *, bool equal);
+/* Which sizes that calls tell are tried as one: none, the first open one of each input, all. */
+typedef enum {
+    DYNC__ONNX_EQUAL_NONE,
+    DYNC__ONNX_EQUAL_FIRST,
+    DYNC__ONNX_EQUAL_ALL
+} dync__onnx_equal;
+DYNC__FN bool dync__onnx_symbols(dync__onnx_loaded *, dync__symtab *, dync__onnx_equal);
 
 typedef struct dync__onnx_recorder {
     dync__handler handler;

@@ -240,7 +240,7 @@ DYNC__FN dync_tensor *dync__onnx_made_of_sizes(const dync__tensor *t)
 /* ---- symbols of a model ---------------------------------------------------------------------- */
 
 /* Of symbol k while the graph is made: such as most models take (they divide by powers of two, and
- * no two of them are equal), or, where that gave no graph, the same for all. */
+ * no two of them are equal), or the same for all that are `equal`. */
 static int64_t dync__onnx_size_hint(int k, bool equal)
 {
     static const int64_t primes[] = {3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};
@@ -291,21 +291,24 @@ static int64_t dync__onnx_size_sum(const dync__onnx_loaded *l, const char *p)
 
 /* A new symbol for dim d of input i, named as the model names it or by its place. false: too many.
  */
-static bool dync__onnx_size_new(dync__onnx_loaded *l, dync__symtab *t, int i, int d, bool equal)
+static bool dync__onnx_size_new(dync__onnx_loaded *l, dync__symtab *t, int i, int d,
+                                dync__onnx_equal which)
 {
     dync__onnx_port *p = &l->input[i];
     const char *source = p->param[d];
+    bool first = true;
+    for (int k = 0; k < d; k++) first = first && p->size[k] >= 0;
+    bool equal = which == DYNC__ONNX_EQUAL_ALL || (which == DYNC__ONNX_EQUAL_FIRST && first);
     if (t->symbol.n >= DYNC__PROGRAM_SYMBOLS) return false;
     if (!source) source = dync__arena_printf(&l->arena, "%s.size()[%d]", p->name, d);
-    p->symbol[d] =
-        source ? dync__symtab_symbol(t, dync__onnx_size_hint(t->symbol.n, equal), source, false)
-               : -1;
+    int64_t hint = p->hint[d] ? p->hint[d] : dync__onnx_size_hint(t->symbol.n, equal);
+    p->symbol[d] = !source ? -1 : hint == 1 ? 1 : dync__symtab_symbol(t, hint, source, false);
     return p->symbol[d] > 0;
 }
 
 /* Each dimension of each input as a number or a symbol of t: dimensions of one name share one, and
  * sums of names are sums. false: too many, or no memory. */
-DYNC__FN bool dync__onnx_symbols(dync__onnx_loaded *l, dync__symtab *t, bool equal)
+DYNC__FN bool dync__onnx_symbols(dync__onnx_loaded *l, dync__symtab *t, dync__onnx_equal equal)
 {
     bool ok = true;
     for (int i = 0; i < l->n_inputs; i++)

@@ -78,12 +78,15 @@ static dync_value dync__onnx_function_run(const dync_value *args, int nargs, voi
 typedef struct dync__onnx_state {
     dync__onnx_loaded *model;
     dync_compiled *compiled;
+    const char *name;
+    dync__onnx_forms forms;
 } dync__onnx_state;
 
 static void dync__onnx_state_end(void *state)
 {
     dync__onnx_state *s = state;
     if (s->compiled) dync_compiled_free(s->compiled);
+    dync__onnx_forms_end(&s->forms);
     dync__onnx_end(s->model);
     dync__free(s, sizeof *s);
 }
@@ -98,26 +101,10 @@ static dync_value dync__onnx_state_run(void *state, const dync_value *args, int 
     }
     for (int i = 0; i < nargs; i++)
         if (dync__onnx_check_argument(s->model, i, &args[i]) != DYNC_OK) return DYNC_NONE;
-    return dync_call_values(s->compiled, nargs, args);
-}
-
-/* The program tells the names of the model. */
-static dync_status dync__onnx_tell(const dync__onnx_loaded *l, dync__program *p)
-{
-    int n = l->n_inputs + l->n_outputs;
-    dync_port *port = dync__calloc((size_t)(n + 1) * sizeof *port);
-    if (!port) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n; i++) {
-        const dync__onnx_port *from = i < l->n_inputs ? &l->input[i] : &l->output[i - l->n_inputs];
-        port[i].name = from->name;
-        port[i].type = from->sequence ? DYNC__PORT_SEQUENCE : dync__onnx_type_name(from->type);
-        port[i].dtype = (dync_dtype)(from->dtype < 0 ? DYNC_F32 : from->dtype);
-        port[i].shape.n = from->ndim;
-        for (int d = 0; d < from->ndim; d++) port[i].shape.d[d] = from->size[d];
-    }
-    dync_status status = dync__program_tell(p, l->n_inputs, port, l->n_outputs, port + l->n_inputs);
-    dync__free(port, (size_t)(n + 1) * sizeof *port);
-    return status;
+    dync_value out;
+    return dync__onnx_forms_run(&s->forms, s->model, s->name, args, &out)
+               ? out
+               : dync_call_values(s->compiled, nargs, args);
 }
 
 /* What runs the nodes of a model for the sizes and values of each call: l is taken. */
@@ -129,6 +116,7 @@ static bool dync__onnx_walker(dync__onnx_loaded *l, const char *name, dync_calla
         return false;
     }
     s->model = l;
+    s->name = dync__arena_strdup(&l->arena, name);
     dync_compile_options options = {0};
     options.name = name;
     options.user = l;
@@ -136,8 +124,9 @@ static bool dync__onnx_walker(dync__onnx_loaded *l, const char *name, dync_calla
     options.recompile_limit = 64;
     s->compiled = dync_compile_opt(dync_fnv(dync__onnx_function_run), name, options);
     *out = (dync_callable){dync__onnx_state_run, dync__onnx_state_end, NULL, s};
-    if (!s->compiled) dync__onnx_state_end(s);
-    return s->compiled != NULL;
+    bool made = s->compiled && s->name;
+    if (!made) dync__onnx_state_end(s);
+    return made;
 }
 
 /* g NULL: a program without a graph of its own; l is taken. */

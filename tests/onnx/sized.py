@@ -33,6 +33,12 @@ def one(value):
 
 n = helper.make_node
 X = {"x": ["a", "b", 6]}
+PICTURE = {"x": ["n", 3, "h", "w_"]}
+
+
+def scales(*of):
+    return np.array((1, 1) + of, np.float32)
+
 
 def body(nodes, inputs, outputs, name="body"):
     types = {"i": T.INT64, "on": T.BOOL, "go": T.BOOL}
@@ -122,11 +128,41 @@ MODELS = {
              {"x": ["n", 3, "h", "w_"]}, ["y"], {"w": f(4, 3, 3, 3), "v": f(4, 4, 2, 2)}, {"even": True, "least": 2}),
     "resize_batch": ([n("Resize", ["x", "", "s"], ["y"], mode="linear")], {"x": ["n", 3, 4, 5]}, ["y"],
                      {"s": np.array([1, 1, 2, 2], np.float32)}, {"least": 1}),
+    "resize_nearest": ([n("Resize", ["x", "", "s"], ["y"]), n("Resize", ["x", "", "r"], ["z"], coordinate_transformation_mode="asymmetric",
+                                                             nearest_mode="floor")],
+                       PICTURE, ["y", "z"], {"s": scales(2, 3), "r": scales(1.5, 0.5)}, {"least": 2}),
+    "resize_rounded": ([n("Resize", ["x", "", "s"], ["y"], nearest_mode="ceil"), n("Resize", ["x", "", "s"], ["z"], nearest_mode="round_prefer_ceil")],
+                       PICTURE, ["y", "z"], {"s": scales(1.75, 2.25)}, {"least": 2}),
+    "resize_linear": ([n("Resize", ["x", "", "s"], ["y"], mode="linear"), n("Resize", ["x", "", "r"], ["z"], mode="linear",
+                                                                           coordinate_transformation_mode="align_corners")],
+                      PICTURE, ["y", "z"], {"s": scales(2, 0.5), "r": scales(1.6, 2.5)}, {"least": 2}),
+    "resize_cubic": ([n("Resize", ["x", "", "s"], ["y"], mode="cubic", cubic_coeff_a=-0.5), n("Resize", ["x", "", "r"], ["z"], mode="cubic",
+                                                                            coordinate_transformation_mode="asymmetric")],
+                     PICTURE, ["y", "z"], {"s": scales(2, 1.25), "r": scales(1.5, 1)}, {"least": 3}),
+    "resize_to": ([n("Shape", ["x"], ["d"]), n("Mul", ["d", "k"], ["to"]), n("Resize", ["x", "", "", "to"], ["y"], mode="linear"),
+                   n("Shape", ["z"], ["e"]), n("Resize", ["x", "", "", "e"], ["w"], mode="nearest", coordinate_transformation_mode="half_pixel")],
+                  {"x": ["n", 3, "h", "w_"], "z": ["n", 3, "g", 9]}, ["y", "w"], {"k": i(1, 1, 2, 3)}, {"least": 2}),
+    "resize_fixed": ([n("Resize", ["x", "", "", "to"], ["y"], mode="linear", coordinate_transformation_mode="pytorch_half_pixel", axes=[2, 3])],
+                     PICTURE, ["y"], {"to": i(7, 5)}, {"least": 2, "opset": 18}),
+    "upsample": ([n("Upsample", ["x", "s"], ["y"], mode="nearest"), n("Upsample", ["x", "s"], ["z"], mode="linear")], PICTURE, ["y", "z"],
+                 {"s": scales(2, 2)}, {"least": 2, "opset": 9}),
     "layer_norm": ([n("LayerNormalization", ["x", "w", "c"], ["y"])], X, ["y"], {"w": f(6), "c": f(6)}, {"least": 1}),
     "batch_norm": ([n("BatchNormalization", ["x", "w", "c", "m", "v"], ["y"])], {"x": ["n", 6, "h", "w_"]}, ["y"],
                    {"w": f(6), "c": f(6), "m": f(6), "v": np.abs(f(6)) + 1}, {"least": 1}),
     "lstm": ([n("LSTM", ["x", "w", "r"], ["y", "h", "c"], hidden_size=4)], {"x": [5, "n", 3]}, ["y", "h", "c"],
              {"w": f(1, 16, 3), "r": f(1, 16, 4)}, {"least": 1}),
+    "lstm_long": ([n("LSTM", ["x", "w", "r", "b", "", "h0"], ["y", "h", "c"], hidden_size=4, direction="bidirectional"),
+                   n("LSTM", ["x", "w1", "r1"], ["z"], hidden_size=4, direction="reverse")],
+                  {"x": ["t", "n", 3], "h0": [2, "n", 4]}, ["y", "h", "c", "z"],
+                  {"w": f(2, 16, 3), "r": f(2, 16, 4), "b": f(2, 32) / 8, "w1": f(1, 16, 3), "r1": f(1, 16, 4)}, {"least": 1}),
+    "gru_long": ([n("GRU", ["x", "w", "r", "b"], ["y", "h"], hidden_size=4, linear_before_reset=1), n("GRU", ["x", "w", "r"], ["z"], hidden_size=4)],
+                 {"x": ["t", "n", 3]}, ["y", "h", "z"], {"w": f(1, 12, 3), "r": f(1, 12, 4), "b": f(1, 24) / 8}, {"least": 1}),
+    "rnn_long": ([n("RNN", ["x", "w", "r", "b"], ["y", "h"], hidden_size=4), n("RNN", ["x", "w", "r"], ["z"], hidden_size=4, activations=["Relu"])],
+                 {"x": ["t", "n", 3]}, ["y", "h", "z"], {"w": f(1, 4, 3), "r": f(1, 4, 4) / 2, "b": f(1, 8)}, {"least": 1}),
+    "lstm_peephole": ([n("LSTM", ["x", "w", "r", "", "k", "", "", "p"], ["y", "h", "c"], hidden_size=4, direction="reverse")],
+                      {"x": ["t", 2, 3], "k": [2]}, ["y", "h", "c"], {"w": f(1, 16, 3), "r": f(1, 16, 4), "p": f(1, 12)},
+                      {"least": 3, "int": {"k": 3}, "i32": True}),
+    "lstm_given": ([n("LSTM", ["x", "w", "r"], ["y"], hidden_size=4)], {"x": ["t", "n", 3], "w": [1, 16, 3], "r": [1, 16, 4]}, ["y"], {}, {"least": 1}),
     "einsum": ([n("Einsum", ["x", "z"], ["y"], equation="abk,ack->abc")], {"x": ["a", "b", 6], "z": ["a", "c", 6]}, ["y"], {}, {"least": 1}),
     "cache": ([n("Concat", ["past", "new"], ["all"], axis=1), n("Transpose", ["all"], ["t"], perm=[0, 2, 1]),
                n("MatMul", ["new", "t"], ["s"]), n("Add", ["s", "mask"], ["m"]), n("Softmax", ["m"], ["p"]), n("MatMul", ["p", "all"], ["y"])],
@@ -172,7 +208,8 @@ def values(inputs, options, sizes):
                 d = "?" if options.get("equal") else f"{name}?"
             dims.append(sum(sizes(p.strip()) for p in d.split("+")) if isinstance(d, str) else d)
         most = options.get("int", {}).get(name)
-        feed[name] = rng.integers(0, most, dims) if most else rng.standard_normal(dims).astype(np.float32)
+        whole = np.int32 if options.get("i32") else np.int64
+        feed[name] = rng.integers(0, most, dims).astype(whole) if most else rng.standard_normal(dims).astype(np.float32)
     return feed
 
 
@@ -190,7 +227,7 @@ def main():
         options = rest[0] if rest else {}
         target = os.path.join(folder, "sized_" + name)
         os.makedirs(target, exist_ok=True)
-        types = {k: T.INT64 if k in options.get("int", {}) else T.FLOAT for k in inputs}
+        types = {k: (T.INT32 if options.get("i32") else T.INT64) if k in options.get("int", {}) else T.FLOAT for k in inputs}
         graph = helper.make_graph(nodes, name, [helper.make_tensor_value_info(k, types[k], v) for k, v in inputs.items()],
                                   [helper.make_empty_tensor_value_info(k) for k in outputs],
                                   [numpy_helper.from_array(np.asarray(v), k) for k, v in initializers.items()])

@@ -124,9 +124,7 @@ static void check_again(const char *line, dync__graph *g)
         p = next;
     }
     same += again;
-    /* signed bytes are lifted for ONNX, whose convolution of them runtimes lack, and lowered
-     * again */
-    if (!again && strncmp(line, "int_conv2d|", 11) != 0)
+    if (!again)
         test__fail(__FILE__, __LINE__, line), test__fail(__FILE__, __LINE__, dync_error_message());
     for (int i = 0; i < TIMES; i++) dync__str_free(&text[i]);
     dync__program_free(p);

@@ -1,0 +1,107 @@
+/* onnx/map_resize_open.c: Resize along an axis whose size is symbolic: the places that map_resize.c
+ * counts beforehand are computed by operators of the graph, in f64. Before map_resize.c.
+ *
+ * Without what looks at the ends of an axis one by one: antialias, exclude_outside,
+ * tf_crop_and_resize and a kept aspect ratio need numbers. */
+#include "../dync.in.h"
+#include "maps.h"
+DYNC__COLD
+
+/* floor(in * scale) of a scale that is an f32: a whole number over a power of two. 0: it is not, or
+ * one of the numbers is too large for sizes. */
+DYNC__FN int64_t dync__oi_scaled_size(int64_t in, double scale)
+{
+    int64_t by = 1;
+    for (; scale != floor(scale) && by < 1 << 30; by *= 2) scale *= 2;
+    if (!(scale >= 1 && scale < 1 << 24) || scale != floor(scale)) return 0;
+    int64_t out = dync__sz_mul(in, (int64_t)scale);
+    return by > 1 ? dync__sz_div(out, by) : out;
+}
+
+/* A size plus n as a number of the graph. */
+static dync_tensor *dync__oi_size_real(int64_t size, int64_t n)
+{
+    dync_make make = {0};
+    make.dtype = DYNC_F64;
+    return dync_full_opt(dync__value_of_size(dync__sz_add(size, n)), make);
+}
+
+/* dync__oi_place of all results: [out], f64. scale 0: out / in. */
+static dync_tensor *dync__oi_open_places(const dync__onnx_call *c, int64_t in, int64_t out,
+                                         double scale)
+{
+    const char *mode = "coordinate_transformation_mode";
+    dync_tensor *x = dync_to_dtype(dync__oi_arange(0, out, 1, DYNC_I64), DYNC_F64),
+                *by = scale > 0 ? dync__oi_tensor_f(DYNC_F64, 0, NULL, &scale)
+                                : dync_div(dync__oi_size_real(out, 0), dync__oi_size_real(in, 0));
+    if (!x || !by) return NULL;
+    bool symmetric = dync__oi_is(c, mode, "half_pixel_symmetric"), one = dync__sz_eq(out, 1);
+    if (c->version < 11 || dync__oi_is(c, mode, "asymmetric")) return dync_div(x, by);
+    if (dync__oi_is(c, mode, "align_corners"))
+        return one ? dync_mul(x, 0.0)
+                   : dync_div(dync_mul(x, dync__oi_size_real(in, -1)), dync__oi_size_real(out, -1));
+    if (one && dync__oi_is(c, mode, "pytorch_half_pixel")) return dync_sub(x, 0.5);
+    x = dync_sub(dync_div(dync_add(x, 0.5), by), 0.5);
+    if (!symmetric || scale <= 0) return x; /* of sizes both centres are the same */
+    dync_tensor *width = dync_mul(dync__oi_size_real(in, 0), by);
+    dync_tensor *moved = dync_sub(1.0, dync_div(dync__oi_size_real(out, 0), width));
+    return dync_add(x, dync_mul(dync_div(dync__oi_size_real(in, 0), 2.0), moved));
+}
+
+/* The place that nearest_mode takes. */
+static dync_tensor *dync__oi_open_nearest(const dync__onnx_call *c, dync_tensor *x)
+{
+    if (c->version < 11 || dync__oi_is(c, "nearest_mode", "floor")) return dync_floor(x);
+    if (dync__oi_is(c, "nearest_mode", "ceil")) return dync_ceil(x);
+    if (dync__oi_is(c, "nearest_mode", "round_prefer_ceil")) return dync_floor(dync_add(x, 0.5));
+    return dync_ceil(dync_sub(x, 0.5));
+}
+
+/* Weight of a tap d >= 0 away, the one from 0 to 1, far: from 1 to 2 (dync__oi_cubic of tensors). */
+static dync_tensor *dync__oi_open_cubic(dync_tensor *d, double a, bool far)
+{
+    if (far) /* ((a d - 5 a) d + 8 a) d - 4 a */
+        return dync_sub(dync_mul(dync_add(dync_mul(dync_sub(dync_mul(d, a), 5 * a), d), 8 * a), d),
+                        4 * a);
+    return dync_add(dync_mul(dync_mul(dync_sub(dync_mul(d, a + 2), a + 3), d), d), 1.0);
+}
+
+/* Weight of tap k of 2 or 4, r in [0, 1) behind the one before the middle. */
+static dync_tensor *dync__oi_open_weight(const dync__onnx_call *c, int taps, int k, dync_tensor *r)
+{
+    double a = dync__oi_float(c, "cubic_coeff_a");
+    if (taps == 2) return k ? r : dync_sub(1.0, r);
+    if (k < 2) return dync__oi_open_cubic(k ? r : dync_add(r, 1.0), a, k == 0);
+    return dync__oi_open_cubic(k == 2 ? dync_sub(1.0, r) : dync_sub(2.0, r), a, k == 3);
+}
+
+/* Elements of x at places of `axis`, held inside of it. */
+static dync_tensor *dync__oi_open_take(dync_tensor *x, int axis, int64_t in, dync_tensor *at)
+{
+    at = at ? dync_maximum(at, 0.0) : NULL;
+    at = at ? dync_minimum(at, dync__oi_size_real(in, -1)) : NULL;
+    return at ? dync_index_select(x, axis, dync_to_dtype(at, DYNC_I64)) : NULL;
+}
+
+/* x resized along one axis from `in` to `out` places, one or both symbolic. NULL + error. */
+DYNC__FN dync_tensor *dync__oi_resize_open(const dync__onnx_call *c, dync_tensor *x, int axis,
+                                           int64_t in, int64_t out, double scale)
+{
+    int taps = dync__oi_is(c, "mode", "nearest") ? 1 : dync__oi_is(c, "mode", "cubic") ? 4 : 2;
+    dync_dims along = {dync__oi_rank(x), {0}};
+    dync_tensor *place = dync__oi_open_places(c, in, out, scale), *sum = NULL;
+    if (!place) return NULL;
+    if (taps == 1) return dync__oi_open_take(x, axis, in, dync__oi_open_nearest(c, place));
+    dync_tensor *first = dync_floor(place), *r = dync_sub(place, first);
+    for (int i = 0; i < along.n; i++) along.d[i] = i == axis ? out : 1;
+    for (int k = 0; k < taps; k++) {
+        dync_tensor *part =
+            dync__oi_open_take(x, axis, in, dync_add(first, (double)(k + 1 - taps / 2)));
+        dync_tensor *w = dync__oi_open_weight(c, taps, k, r);
+        w = w ? dync_to_dtype(w, (dync_dtype)dync__oi_type(x)) : NULL;
+        part = w && part ? dync_mul(part, dync_reshape(w, along)) : NULL;
+        sum = sum && part ? dync_add(sum, part) : part;
+        if (!sum) return NULL;
+    }
+    return sum;
+}
