@@ -60,11 +60,11 @@ DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *c, dync__kernel *k, const dyn
 {
     int n = c->part.n;
     if (!dync__cuda_add_loop(c, k)) return false;
-    if (c->part.n == n || !call->input[operand]) return true;
+    if (c->part.n == n || !call->operand[operand].input) return true;
     dync__cuda_packed *packed = dync__arena_alloc(&c->arena, sizeof *packed);
     if (!packed) return false;
     *packed = (dync__cuda_packed){
-        .input = call->input[operand], .operand = operand, .temp = temp - DYNC__CUDA_TEMP};
+        .input = call->operand[operand].input, .operand = operand, .temp = temp - DYNC__CUDA_TEMP};
     c->part.at[n].packed = packed;
     return c->packs = true;
 }
