@@ -202,7 +202,7 @@ DYNC__FN double dync__cj_multiplications(const dync__cj *v)
            (double)(v->s.o * (v->depthwise ? 1 : v->s.c / v->s.groups));
 }
 
-/* Vectors of channels, in whole blocks: the bias, then the operands of what follows, a line each. */
+/* Vectors of channels, in whole blocks, a line each: the bias, the operands of what follows. */
 static void dync__cj_channels_of(const dync__cj *v, const dync__cj_data *d, int64_t line,
                                  const float **after, float *padded)
 {

@@ -2,7 +2,7 @@
  * symbols, and sizes that decide otherwise than those that were tried when the model was loaded.
  * After load.c, before walk.c.
  *
- * Each is made for the sizes of a call at hand, with symbols for all that are open and not 1, and
+ * Each is made for the sizes of a call at hand, with symbols for all that are open but 1, and
  * serves every call that its guards hold for. Where a few could not be made, none is tried again. */
 #include "../dync.in.h"
 #include "record.h"

@@ -57,7 +57,7 @@ static dync_tensor *dync__oi_open_nearest(const dync__onnx_call *c, dync_tensor 
     return dync_ceil(dync_sub(x, 0.5));
 }
 
-/* Weight of a tap d >= 0 away, the one from 0 to 1, far: from 1 to 2 (dync__oi_cubic of tensors). */
+/* Weight of a tap d >= 0 away, up to 1 or, far, from 1 to 2 (dync__oi_cubic of tensors). */
 static dync_tensor *dync__oi_open_cubic(dync_tensor *d, double a, bool far)
 {
     if (far) /* ((a d - 5 a) d + 8 a) d - 4 a */
