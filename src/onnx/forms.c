@@ -3,7 +3,8 @@
  * After load.c, before walk.c.
  *
  * Each is made for the sizes of a call at hand, with symbols for all that are open but 1, and
- * serves every call that its guards hold for. Where a few could not be made, none is tried again. */
+ * serves every call that its guards hold for. After two that
+ * could not be made none is tried again. */
 #include "../dync.in.h"
 #include "record.h"
 DYNC__COLD
