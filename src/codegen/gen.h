@@ -313,6 +313,8 @@ DYNC__FN void dync__gen_reduce_init(dync__gen *, int phase, bool ordered, bool l
 DYNC__FN void dync__gen_grain_end(dync__gen *, int phase, int32_t count);
 /* rows side by side: every 16 additions go up a level */
 DYNC__FN void dync__gen_vertical_carry(dync__gen *, int phase, int32_t count);
+/* Tall: accumulators of reductions without levels, into the state. */
+DYNC__FN void dync__gen_vertical_rest(dync__gen *, int phase);
 DYNC__FN void dync__gen_reduce_end(dync__gen *, int phase, int32_t count);
 /* the scans of this list: zero, in a register where there are enough */
 DYNC__FN void dync__gen_scan_begin(dync__gen *);

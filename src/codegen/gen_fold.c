@@ -124,6 +124,11 @@ static void dync__acc_up(dync__gen *g, const dync__gen_red *r, int l, bool clear
                                          : dync__gen_at(r->acc + u * size);
         dync__place above = dync__acc_level(g, r, l, u);
         int t = dync__gen_temp(g);
+        if (l == 0 && !r->in_regs && !r->ordered) { /* not every operation reads memory */
+            int x = dync__gen_temp(g);
+            DYNC__A(a, LOAD, .v = v, .to = x, .y = below);
+            below = dync__a_reg(x);
+        }
         DYNC__A(a, LOAD, .v = v, .to = t, .y = above);
         dync__acc_op(g, r, g->V, t, below);
         DYNC__A(a, STORE, .v = v, .x = t, .y = above);
@@ -154,6 +159,13 @@ DYNC__FN void dync__gen_vertical_carry(dync__gen *g, int phase, int32_t count)
     DYNC__A(a, LABEL, .label = done);
 }
 
+DYNC__FN void dync__gen_vertical_rest(dync__gen *g, int phase)
+{
+    for (int i = 0; i < g->red.n; i++)
+        if (g->red.at[i].phase == phase && !g->red.at[i].ordered)
+            dync__acc_up(g, &g->red.at[i], 0, false);
+}
+
 DYNC__FN void dync__gen_reduce_end(dync__gen *g, int phase, int32_t count)
 {
     dync__asm *a = &g->a;
@@ -179,11 +191,13 @@ DYNC__FN void dync__gen_reduce_end(dync__gen *g, int phase, int32_t count)
             dync__acc_to_slot(g, r, dync__acc_found(g, r, u), slot + 64 * u);
             dync__gen_drop_temps(g);
         }
+        if (g->tall) DYNC__A(a, GET, .to = DYNC__G_T1, .y = dync__gen_at(g->state));
         for (int u = 0; !dync__acc_is_arg(r) && u < g->U; u++) {
-            bool levels = r->ordered && !g->brief;
+            bool levels = g->tall || (r->ordered && !g->brief);
             int x = r->in_regs && !levels ? r->reg[u] : dync__gen_temp(g);
             if (levels)
-                DYNC__A(a, LOAD, .v = v, .to = x, .y = dync__acc_level(g, r, 2, u));
+                DYNC__A(a, LOAD, .v = v, .to = x,
+                        .y = dync__acc_level(g, r, r->ordered ? 2 : 0, u));
             else if (!r->in_regs)
                 DYNC__A(a, LOAD, .v = v, .to = x,
                         .y = dync__gen_at(r->acc + u * dync__acc_size(g, r)));

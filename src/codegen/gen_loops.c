@@ -367,8 +367,9 @@ DYNC__FN void dync__gen_column_phase(dync__gen *g, int phase)
     if (dync__gen_has_places(g, phase)) DYNC__A(&g->a, ADD_N, .y = dync__gen_at(g->place), .n = 1);
     dync__gen_inner_end(g, counts, top);
     dync__gen_reset(g);
+    if (g->tall && ordered) dync__gen_vertical_carry(g, phase, added);
     if (g->tall)
-        dync__gen_vertical_carry(g, phase, added);
+        dync__gen_vertical_rest(g, phase);
     else
         dync__gen_reduce_end(g, phase, 0);
     dync__gen_unhoist(g);

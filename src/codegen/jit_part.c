@@ -182,7 +182,8 @@ DYNC__FN bool dync__code_looks(dync__code *c, int index, int64_t offset, int64_t
 DYNC__FN dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
 {
     int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__GW_STEP + D + K,
-        m = j->g->split ? j->g->red.n : 0, words = DYNC__GW_FIXED + 2 * D + K + n * record;
+        m = j->g->split || j->g->tall ? j->g->red.n : 0,
+        words = DYNC__GW_FIXED + 2 * D + K + n * record;
     size_t bytes = sizeof(dync__jit) + (size_t)n * sizeof(dync__jit_stream) +
                    (size_t)words * sizeof(int64_t) + (size_t)m * sizeof(dync__jit_reduce);
     dync__jit *jit = dync__calloc(bytes);

@@ -72,6 +72,27 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
     return DYNC_OK;
 }
 
+/* State of a tall kernel: for each group of lanes three levels of each reduction. Those of sums
+ * begin as zeros; of the greatest and least the first level is what they begin with. */
+static void dync__jit_begin_state(const dync__jit *jit, char *state, int64_t bytes)
+{
+    int64_t each = jit->state_bytes / jit->n_reduces;
+    memset(state, 0, (size_t)bytes);
+    for (int i = 0; i < jit->n_reduces; i++) {
+        const dync__jit_reduce *r = &jit->reduce[i];
+        bool max = r->kind == DYNC__R_MAX, real = dync__gen_type_float(r->type);
+        int64_t size = (int64_t)dync__type_bytes(r->type),
+                most = r->type == DYNC_I32 ? INT32_MAX : INT64_MAX;
+        if (!max && r->kind != DYNC__R_MIN) continue;
+        for (int64_t group = i * each; group < bytes; group += jit->state_bytes)
+            for (int64_t at = 0; at < each / 3; at += size)
+                if (real)
+                    dync__store_f64(state + group + at, r->type, max ? -HUGE_VAL : HUGE_VAL);
+                else
+                    dync__store_i64(state + group + at, r->type, max ? -most - 1 : most);
+    }
+}
+
 /* Sixteen inner indices of up to 2048 lanes, then the next ones: what is kept of the lanes stays in
  * a cache. */
 static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, const uint64_t rng[2],
@@ -86,7 +107,7 @@ static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, co
     for (; row < row_end && status == DYNC_OK; row++)
         for (int64_t l = lane, end; l < lane_end && status == DYNC_OK; l = end) {
             dync__jit_segment s = {.in = state};
-            memset(state, 0, bytes);
+            dync__jit_begin_state(jit, state, (int64_t)bytes);
             end = DYNC__MIN(l + LANES, lane_end);
             for (; s.from < inner && status == DYNC_OK; s.from += ROWS) {
                 s.n = DYNC__MIN(ROWS, inner - s.from);

@@ -323,8 +323,8 @@ DYNC__FN const char *dync__jb_plan(dync__jb *j)
     return NULL;
 }
 
-/* Many rows of columns beyond the second-level cache, summed: down all rows at once the
- * processor prefetches nothing, by sixteen rows it does. */
+/* Many rows of columns beyond the second-level cache, summed, or their greatest or least: down all
+ * rows at once the processor prefetches nothing, by sixteen rows it does. */
 DYNC__FN bool dync__jb_is_tall(const dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
@@ -333,9 +333,11 @@ DYNC__FN bool dync__jb_is_tall(const dync__jb *j)
                 !dync__sz_lt(b->n_inner, DYNC__TALL_ROWS) &&
                 !dync__sz_lt(j->lanes, DYNC__TALL_LANES) &&
                 !dync__sz_lt(dync__sz_mul(b->n_inner, j->lanes), DYNC__TALL_ELEMENTS);
-    /* levels begin as zeros */
-    for (int i = 0; i < j->g->red.n; i++)
-        tall &= j->g->red.at[i].ordered && j->g->red.at[i].kind == DYNC__R_SUM;
+    for (int i = 0; i < j->g->red.n; i++) {
+        const dync__gen_red *r = &j->g->red.at[i];
+        tall &= (r->ordered && r->kind == DYNC__R_SUM) ||
+                (r->type != DYNC_BOOL && (r->kind == DYNC__R_MAX || r->kind == DYNC__R_MIN));
+    }
     return tall;
 }
 

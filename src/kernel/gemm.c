@@ -12,304 +12,9 @@
  * element's sum runs over k in one order, so tiles, threads and packed operands do not change a bit
  * of it. Rows are shared out evenly among tiles: 64 is 4 x 13 + 12, not 4 x 14 + 8. */
 #include "../dync.in.h"
-#include "gemm.h"
+#include "gemm_tiles.h"
 #include "operand.h"
 DYNC__BESIDE_JIT
-
-/* ---- tiles ----------------------------------------------------------------------------------- */
-
-/* What the tiles of one product have in common: columns of a whole one, most rows. fix: tiles are
- * written down there instead of run. */
-typedef struct dync__gemm_tile {
-    int type, flags, lanes, columns, rows;
-    dync__gemm_fixed *fix;
-    bool same[DYNC__AFTER_MORE]; /* as dync__gemm_after has it */
-} dync__gemm_tile;
-enum { DYNC__GEMM_FIXED = 16 };
-struct dync__gemm_fixed {
-    uint32_t epoch;
-    int n; /* more than there is room for: none */
-    int type;
-    /* packs > 0: b's columns are dense; these `lines` columns of `packs` elements, `line` apart,
-     * are transposed into dense rows first */
-    int64_t packs, lines, line;
-    /* a, b, c, d as distances from dync__gemm_origin */
-    struct {
-        dync__gt_fn fn;
-        dync__gt_args x;
-    } tile[DYNC__GEMM_FIXED];
-};
-static char dync__gemm_origin[1];
-
-/* Many rows want two vectors of columns, few rows as many as there are registers. */
-static dync__gemm_tile dync__gemm_tile_for(int type, int flags, int64_t m, int64_t n, int most)
-{
-    dync__gemm_tile t = {.type = type, .flags = flags};
-    if (n * dync__gt_bytes(type) <= 32) t.flags |= DYNC__GT_HALF;
-    t.lanes = dync__gt_lanes(type, t.flags);
-    int vectors = (int)DYNC__MIN(most, (n + t.lanes - 1) / t.lanes);
-    t.rows = (int)DYNC__MIN(m, DYNC__GEMM_ROWS);
-    int rows = dync__gt_most_rows(type, t.flags, vectors * t.lanes);
-    while (vectors > 2 && rows < t.rows)
-        rows = dync__gt_most_rows(type, t.flags, --vectors * t.lanes);
-    t.rows = DYNC__MIN(t.rows, rows);
-    t.columns = vectors * t.lanes;
-    return t;
-}
-
-/* Runs a tile or, for a fixed product, writes it down. A tile too many, or one without machine
- * code, makes f->n greater than DYNC__GEMM_FIXED: the product cannot be fixed. */
-static void dync__gemm_do(const dync__gemm_tile *t, int rows, int columns, dync__gt_args *x)
-{
-    dync__gemm_fixed *f = t->fix;
-    if (!f) {
-        dync__gt_do(DYNC__GT_TILE, t->type, t->flags, rows, columns, x);
-        return;
-    }
-    dync__gt_fn fn = f->n < DYNC__GEMM_FIXED
-                         ? dync__gt_find(DYNC__GT_TILE, t->type, t->flags, rows, columns, x)
-                         : NULL;
-    if (fn) {
-        f->tile[f->n].fn = fn;
-        f->tile[f->n].x = *x;
-    }
-    f->n += fn ? 1 : DYNC__GEMM_FIXED + 1;
-}
-
-/* n columns of `rows` rows: whole tiles by one call, then the rest. b_next: from one tile's b to
- * the next's. */
-static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const dync__gt_args *x,
-                           int64_t b_next)
-{
-    int64_t blocks = n / t->columns, rest = n % t->columns,
-            done = blocks * t->columns * dync__gt_bytes(t->type);
-    dync__gt_args y = *x;
-    bool bias = t->flags >> DYNC__GT_AFTER == DYNC__GT_BIAS >> DYNC__GT_AFTER;
-    if (blocks) {
-        y.blocks = blocks;
-        y.b_next = b_next;
-        dync__gemm_do(t, rows, t->columns, &y);
-    }
-    if (rest) {
-        y.b = (const char *)x->b + blocks * b_next;
-        y.c = (char *)x->c + done;
-        if (x->d && !bias) y.d = (const char *)x->d + done;
-        for (int i = 0; i < DYNC__AFTER_MORE; i++)
-            if (x->more[i] && !t->same[i]) y.more[i] = (const char *)x->more[i] + done;
-        y.blocks = 1;
-        dync__gemm_do(t, rows, (int)rest, &y);
-    }
-}
-
-/* Can tiles read a where it lies? Not many rows or steps of it whose distance puts them into the
- * same sets of the cache. */
-static bool dync__gemm_a_lies(const dync__gemm *g)
-{
-    int64_t step = g->a_row == 1 ? g->a_col : g->a_row;
-    return (g->a_row == 1 || g->a_col == 1) &&
-           (g->m < DYNC__GEMM_A_FEW || g->k <= DYNC__GEMM_A_LIES ||
-            step * dync__gt_bytes(g->type) % DYNC__GEMM_A_SET != 0);
-}
-
-/* What follows the sums of k steps from p on: d, or what c holds by then, is added, and after
- * the last step comes the rest. */
-static int dync__gemm_follows(const dync__gemm *g, int64_t p, int64_t k)
-{
-    bool adds = p || g->d;
-    if (p + k == g->k && g->after.flags[adds]) return g->after.flags[adds];
-    return !adds ? 0 : g->bias && !p ? DYNC__GT_BIAS : DYNC__GT_ADD;
-}
-
-/* Its operands for the tile at a row and column of c. */
-static void dync__gemm_more(const dync__gemm *g, dync__gt_args *x, int64_t row, int64_t column)
-{
-    int64_t bytes = dync__gt_bytes(g->type);
-    for (int i = 0; i < DYNC__AFTER_MORE && g->after.more[i]; i++) {
-        x->more_step[i] = g->after.row[i] * bytes;
-        x->more[i] = g->after.more[i] + row * x->more_step[i] +
-                     (g->after.same[i] ? 0 : column * bytes);
-    }
-}
-
-/* b as it lies, steps [p, p + k) of k. panel: room for a tile's rows of a; NULL: they are read
- * where they lie, too. g->done is told of rows when they fill DYNC__GEMM_HOT bytes: the epilogue
- * then finds them in the cache. */
-static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *panel,
-                              dync__gemm_fixed *fix)
-{
-    int64_t bytes = dync__gt_bytes(g->type), wide = dync__gt_b_bytes(g->type),
-            d_row = p ? g->c_row : g->d_row;
-    bool rows = g->a_col == 1 && !panel;
-    const char *d = p ? g->c : g->d;
-    dync__gemm_tile t = dync__gemm_tile_for(
-        g->type, (rows ? DYNC__GT_A_ROWS : 0) | dync__gemm_follows(g, p, k), g->m, g->n, 8);
-    int64_t parts = (g->m + t.rows - 1) / t.rows;
-    t.fix = fix;
-    memcpy(t.same, g->after.same, sizeof t.same);
-    dync__gt_args x = {.k = k,
-                       .a_step = (rows ? g->a_row : g->a_col) * bytes,
-                       .b_step = g->b_row * wide,
-                       .c_step = g->c_row * bytes,
-                       .d_step = d_row * bytes};
-    x.b = g->b + p * x.b_step;
-    for (int64_t i = 0, row = 0, end, told = 0; i < parts; i++, row = end) {
-        end = dync__gemm_share(g->m, parts, i + 1);
-        x.a = g->a + (row * g->a_row + p * g->a_col) * bytes;
-        if (panel) {
-            x.a_step = (end - row) * bytes;
-            dync__gemm_pack_rows(g->type, panel, x.a_step, x.a, end - row, g->a_row * bytes, k,
-                                 g->a_col * bytes);
-            x.a = panel;
-        }
-        x.c = g->c + row * x.c_step;
-        x.d = d ? d + row * x.d_step : NULL;
-        dync__gemm_more(g, &x, row, 0);
-        dync__gemm_row(&t, (int)(end - row), g->n, &x, t.columns * wide);
-        if (g->done && p + k == g->k &&
-            (end == g->m || (end - told) * g->n * bytes >= DYNC__GEMM_HOT)) {
-            g->done(g->user, told, end);
-            told = end;
-        }
-    }
-}
-
-/* Inner products of rows [i, i + rows) of a with columns [j, end) of b, four at a time; an addend d
- * must be c itself. */
-static void dync__gemm_dot_rows(const dync__gemm *g, int64_t i, int rows, int64_t j, int64_t end)
-{
-    int64_t bytes = dync__gt_bytes(g->type);
-    for (int64_t lines; j < end; j += lines) {
-        dync__gt_args x = {.k = g->k,
-                           .a_step = g->a_row * bytes,
-                           .b_step = g->b_col * dync__gt_b_bytes(g->type),
-                           .c_step = g->c_row * bytes,
-                           .d_step = g->c_col * bytes};
-        x.a = g->a + i * x.a_step;
-        x.b = g->b + j * x.b_step;
-        x.c = g->c + i * x.c_step + j * x.d_step;
-        lines = DYNC__MIN(4, end - j);
-        x.blocks = lines == 4 ? (end - j) / 4 : 1;
-        dync__gt_do(DYNC__GT_DOTS, g->type, g->d ? DYNC__GT_ADD : 0, rows, (int)lines, &x);
-        if (lines == 4) lines = (end - j) / 4 * 4;
-    }
-}
-
-/* As many rows at once as the registers allow; a large b passes by once, some columns at a time for
- * all rows. */
-static void dync__gemm_dots(const dync__gemm *g)
-{
-    int most = 4;
-    while (!dync__gt_fits(DYNC__GT_DOTS, g->type, g->d ? DYNC__GT_ADD : 0, most, 4)) most--;
-    int64_t line = g->k * dync__gt_b_bytes(g->type), parts = (g->m + most - 1) / most,
-            some = parts == 1 || line * g->n <= DYNC__GEMM_DOTS_NEAR
-                       ? g->n
-                       : DYNC__MAX(DYNC__GEMM_DOTS_NEAR / line / 4, 1) * 4;
-    for (int64_t j = 0; j < g->n; j += some) {
-        int64_t end = DYNC__MIN(j + some, g->n);
-        for (int64_t part = 0, i = 0, next; part < parts; part++, i = next) {
-            next = dync__gemm_share(g->m, parts, part + 1);
-            dync__gemm_dot_rows(g, i, (int)(next - i), j, end);
-            if (g->done && end == g->n) g->done(g->user, i, next);
-        }
-    }
-}
-
-/* ---- blocks ---------------------------------------------------------------------------------- */
-
-/* A block of a: rows [row, row + rows) in `parts` panels, steps [p, p + k); of b: columns [col, col
- * + columns), packed at b. a NULL: where it lies. */
-typedef struct dync__gemm_block {
-    int64_t row, rows, parts, col, columns, p, k;
-    char *a;
-    const char *b;
-} dync__gemm_block;
-
-DYNC__RARE static void dync__gemm_block_pack(const dync__gemm *g, const dync__gemm_block *s)
-{
-    int64_t bytes = dync__gt_bytes(g->type);
-    for (int64_t i = 0, from = 0, end; s->a && i < s->parts; i++, from = end) {
-        end = dync__gemm_share(s->rows, s->parts, i + 1);
-        dync__gemm_pack_rows(g->type, s->a + from * s->k * bytes, (end - from) * bytes,
-                             g->a + ((s->row + from) * g->a_row + s->p * g->a_col) * bytes,
-                             end - from, g->a_row * bytes, s->k, g->a_col * bytes);
-    }
-}
-
-/* For each panel of b, which stays in L1, all tiles of rows. */
-static void dync__gemm_block_run(const dync__gemm *g, const dync__gemm_block *s)
-{
-    int64_t bytes = dync__gt_bytes(g->type), nr = dync__gemm_panel(g->type);
-    const char *d = s->p ? g->c : g->d;
-    bool in_rows = !s->a && g->a_col == 1;
-    dync__gemm_tile t = {.type = g->type,
-                         .flags = dync__gemm_follows(g, s->p, s->k) |
-                                  (in_rows ? DYNC__GT_A_ROWS : 0),
-                         .columns = (int)nr};
-    dync__gt_args x = {.k = s->k,
-                       .b_step = nr * bytes,
-                       .c_step = g->c_row * bytes,
-                       .d_step = (s->p ? g->c_row : g->d_row) * bytes};
-    bool bias = g->bias && !s->p;
-    memcpy(t.same, g->after.same, sizeof t.same);
-    for (int64_t j = 0; j < s->columns; j += nr) {
-        x.b = s->b + j * s->k * bytes;
-        for (int64_t i = 0, from = 0, end; i < s->parts; i++, from = end) {
-            end = dync__gemm_share(s->rows, s->parts, i + 1);
-            x.a = s->a ? s->a + from * s->k * bytes
-                       : g->a + ((s->row + from) * g->a_row + s->p * g->a_col) * bytes;
-            x.a_step = s->a ? (end - from) * bytes : (in_rows ? g->a_row : g->a_col) * bytes;
-            x.c = g->c + (s->row + from) * x.c_step + (s->col + j) * bytes;
-            x.d = d ? d + (s->row + from) * x.d_step + (bias ? 0 : (s->col + j) * bytes) : NULL;
-            dync__gemm_more(g, &x, s->row + from, s->col + j);
-            dync__gemm_row(&t, (int)(end - from), DYNC__MIN(nr, s->columns - j), &x, 0);
-        }
-    }
-}
-
-/* False: no memory for panels. */
-DYNC__RARE static bool dync__gemm_blocks(const dync__gemm *g)
-{
-    _Alignas(64) char stack[DYNC__GEMM_STACK];
-    int64_t bytes = dync__gt_bytes(g->type),
-            most = dync__gemm_tile_for(g->type, 0, DYNC__GEMM_ROWS, 1 << 20, 2).rows;
-    int64_t blocks = (g->m + DYNC__GEMM_MC - 1) / DYNC__GEMM_MC,
-            kc = DYNC__MIN(g->k, DYNC__GEMM_KC);
-    bool in_place = dync__gemm_a_lies(g) && g->m <= DYNC__GEMM_FEW;
-    int64_t a_bytes = in_place ? 0 : ((g->m + blocks - 1) / blocks * kc * bytes + 63) / 64 * 64;
-    size_t total =
-        (size_t)(a_bytes + (g->packed ? 0
-                                      : dync__gemm_packed_bytes(
-                                            g->type, DYNC__MIN(g->n, DYNC__GEMM_NC), kc)));
-    char *memory = total <= sizeof stack ? stack : dync__alloc_data(total);
-    if (!memory) return false;
-    dync__gemm_block s = {.a = in_place ? NULL : memory};
-    for (s.col = 0; s.col < g->n; s.col += s.columns) {
-        s.columns = DYNC__MIN(DYNC__GEMM_NC, g->n - s.col);
-        for (s.p = 0; s.p < g->k; s.p += s.k) {
-            s.k = DYNC__MIN(DYNC__GEMM_KC, g->k - s.p);
-            s.b = g->packed ? g->packed + dync__gemm_packed_bytes(g->type, g->n, s.p) +
-                                  s.col * s.k * bytes
-                            : memory + a_bytes;
-            if (!g->packed)
-                dync__gemm_pack_panels(g->type, memory + a_bytes,
-                                       g->b + (s.p * g->b_row + s.col * g->b_col) * bytes,
-                                       s.columns, s.k, g->b_row, g->b_col);
-            s.row = 0;
-            for (int64_t i = 0; i < blocks; i++, s.row += s.rows) {
-                s.rows = dync__gemm_share(g->m, blocks, i + 1) - s.row;
-                s.parts = (s.rows + most - 1) / most;
-                dync__gemm_block_pack(g, &s);
-                dync__gemm_block_run(g, &s);
-                if (g->done && s.p + s.k == g->k && s.col + s.columns == g->n)
-                    g->done(g->user, s.row, s.row + s.rows);
-            }
-        }
-    }
-    if (memory != stack) dync__free_data(memory, total);
-    return true;
-}
-
-/* ---- choosing -------------------------------------------------------------------------------- */
 
 /* Any strides, no memory: slow and right. (Sums of fours wrap at 32 bits; a double holds them.) */
 DYNC__RARE static void dync__gemm_plain(const dync__gemm *g)
@@ -350,9 +55,19 @@ static bool dync__gemm_few_dots(int type, int64_t m, int64_t k)
            k >= (m == 1 ? DYNC__GEMM_DOTS_ONE : DYNC__GEMM_DOTS_K * m);
 }
 
+/* With few registers tiles have few rows, which do not make up for a b that comes from the second
+ * cache: the lines of a tile's columns, two for each step where rows do not begin with one. */
+static bool dync__gemm_b_near(const dync__gemm *g)
+{
+    int64_t bytes = dync__gt_bytes(g->type),
+            lines = g->b_row * dync__gt_b_bytes(g->type) % 64 ? 2 : 1;
+    return g->k * g->n * bytes <= DYNC__GEMM_NEAR &&
+           (g->k * lines * 64 <= DYNC__GEMM_L1 || dync__gt_fits(DYNC__GT_DOTS, g->type, 0, 4, 4));
+}
+
 /* The first path that takes these strides and sizes; PLAIN takes all. f16 and bf16 against f32
  * (`as`) have no panels, so theirs are DOTS, LINES, DIRECT or PLAIN. */
-static uint8_t dync__gemm_path(const dync__gemm *g)
+DYNC__FN uint8_t dync__gemm_path(const dync__gemm *g)
 {
     int64_t bytes = dync__gt_bytes(g->type);
     bool dense_a = g->a_col == 1 || g->a_row == 1, as = g->type >= DYNC__GT_AS_F16;
@@ -364,8 +79,7 @@ static uint8_t dync__gemm_path(const dync__gemm *g)
         if (g->m <= DYNC__GEMM_LINES_ROWS && g->n * bytes >= DYNC__GEMM_LINES_ROW &&
             g->k * g->n * bytes >= DYNC__GEMM_LINES_BYTES)
             return DYNC__GEMM_LINES;
-        if (as || g->m <= DYNC__GEMM_FEW || g->k * g->n * bytes <= DYNC__GEMM_NEAR)
-            return DYNC__GEMM_DIRECT;
+        if (as || g->m <= DYNC__GEMM_FEW || dync__gemm_b_near(g)) return DYNC__GEMM_DIRECT;
     }
     if (!g->packed && g->b_row == 1 &&
         dync__gemm_turns(g->type, g->m, g->n, DYNC__GEMM_TURNED_ROWS))
@@ -409,7 +123,7 @@ static void dync__gemm_follow(const dync__gemm *g)
         dync_clear_error(); /* nothing is lost but speed */
         break;
     case DYNC__GEMM_BLOCKS:
-        if (dync__gemm_blocks(g)) return;
+        if (dync__gemm_relaid(g) || dync__gemm_blocks(g)) return;
         dync_clear_error(); /* nothing is lost but speed */
     }
     dync__gemm_plain(g);
@@ -563,66 +277,6 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     }
     dync__gemm_follow(g);
     return g->done != NULL;
-}
-
-DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
-{
-    dync__gemm g = *given;
-    bool add = g.d != NULL, packs = g.b_row == 1 && g.b_col != 1 &&
-                                    g.k * g.n * dync__gt_bytes(g.type) <= DYNC__GEMM_STACK &&
-                                    dync__gemm_path(&g) >= DYNC__GEMM_BLOCKS;
-    int64_t line = g.b_col;
-    if (packs) g.b_row = g.n, g.b_col = 1;
-    if (g.m <= 0 || g.n <= 0 || g.k <= 0 || (g.n == 1 && g.m > 1) ||
-        g.m * g.n * g.k > DYNC__GEMM_FIX || g.c_col != 1)
-        return NULL;
-    if (!dync__gt_can(g.type) || dync__gemm_path(&g) != DYNC__GEMM_DIRECT || !dync__gemm_a_lies(&g))
-        return NULL;
-    dync__gemm_fixed *f = dync__calloc(sizeof *f);
-    if (!f) return dync_clear_error(), NULL;
-    *f = (dync__gemm_fixed){.epoch = dync__gt_epoch(),
-                            .type = g.type,
-                            .packs = packs ? g.k : 0,
-                            .lines = g.n,
-                            .line = line};
-    g.a = g.b = g.c = dync__gemm_origin;
-    g.d = add ? dync__gemm_origin : NULL;
-    for (int i = 0; i < DYNC__AFTER_MORE && g.after.more[i]; i++)
-        g.after.more[i] = dync__gemm_origin;
-    g.done = NULL;
-    dync__gemm_direct(&g, 0, g.k, NULL, f);
-    if (f->n <= DYNC__GEMM_FIXED) return f;
-    dync__gemm_fixed_free(f);
-    return NULL;
-}
-
-DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, const char *b, char *c,
-                                   const char *d, const char *const *more)
-{
-    _Alignas(64) char stack[DYNC__GEMM_STACK];
-    if (f->epoch != dync__gt_epoch()) return false;
-    if (f->packs) {
-        int64_t bytes = dync__gt_bytes(f->type);
-        dync__gemm_pack_rows(f->type, stack, f->lines * bytes, b, f->lines, f->line * bytes,
-                             f->packs, bytes);
-        b = stack;
-    }
-    for (int i = 0; i < f->n; i++) {
-        dync__gt_args x = f->tile[i].x;
-        x.a = a + ((const char *)x.a - dync__gemm_origin);
-        x.b = b + ((const char *)x.b - dync__gemm_origin);
-        x.c = c + ((char *)x.c - dync__gemm_origin);
-        if (x.d) x.d = d + ((const char *)x.d - dync__gemm_origin);
-        for (int n = 0; n < DYNC__AFTER_MORE && x.more[n]; n++)
-            x.more[n] = more[n] + ((const char *)x.more[n] - dync__gemm_origin);
-        f->tile[i].fn(&x);
-    }
-    return true;
-}
-
-DYNC__RARE DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *f)
-{
-    if (f) dync__free(f, sizeof *f);
 }
 
 #define DYNC__GEMM_OF(T, name, of)                                                                \

@@ -337,6 +337,14 @@ static bool same_as_packed(int type, int64_t m, int64_t n, int64_t k)
     free(before), free(one), free(packed);
     return path == DYNC__GEMM_TURNED;
 }
+/* made dense along its rows, or packed in panels */
+TEST(short_sums_are_the_same_packed_or_not)
+{
+    for (int i = 0; i < test_count(60); i++)
+        same_as_packed(i % 3 ? DYNC__GT_F32 : DYNC__GT_F64, test_random_int(33, 90),
+                       test_random_int(28, 160), test_random_int(1, DYNC__GEMM_A_LIES + 9));
+}
+
 TEST(few_rows_are_the_same_packed_or_not)
 {
     int rounds = test_count(150), turned = 0;
