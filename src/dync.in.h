@@ -663,8 +663,10 @@ DYNC__PLAIN
 #include "quantize/program.c"
 DYNC__LEVELS_END
 #undef DYNC_HERE
+#undef DYNC_AT
 #undef DYNC_OP
 #define DYNC_HERE DYNC__HERE
+#define DYNC_AT(f, ...) f##_at(__VA_ARGS__, DYNC_HERE)
 #define DYNC_OP(f, p, op, ...) p(&op##_row, __VA_ARGS__, DYNC_HERE)
 #undef DYNC_OP_DIMS
 #undef DYNC_D_OF

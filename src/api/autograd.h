@@ -13,10 +13,10 @@
  *   thread    any: threads that share a leaf add to its gradient one after the other */
 DYNC_API dync_status dync_backward(dync_tensor *loss);
 DYNC_API dync_status dync_backward_at(dync_tensor *loss, dync_loc at);
-#define dync_backward(...) dync_backward_at(__VA_ARGS__, DYNC_HERE)
+#define dync_backward(...) DYNC_AT(dync_backward, __VA_ARGS__)
 DYNC_API dync_status dync_backward_with(dync_tensor *out, dync_tensor *grad_out);
 DYNC_API dync_status dync_backward_with_at(dync_tensor *out, dync_tensor *grad_out, dync_loc at);
-#define dync_backward_with(...) dync_backward_with_at(__VA_ARGS__, DYNC_HERE)
+#define dync_backward_with(...) DYNC_AT(dync_backward_with, __VA_ARGS__)
 
 /* retain_graph: the history survives. create_graph: the gradients have a history of their own (and
  * the other's survives). allow_unused: an input that does not matter has gradient none instead of
@@ -34,7 +34,7 @@ DYNC_API dync_status dync_backward_opt(dync_value outputs, dync_value grad_outpu
                                        dync_grad_options options);
 DYNC_API dync_status dync_backward_opt_at(dync_value outputs, dync_value grad_outputs_or_none,
                                           dync_grad_options options, dync_loc at);
-#define dync_backward_opt(...) dync_backward_opt_at(__VA_ARGS__, DYNC_HERE)
+#define dync_backward_opt(...) DYNC_AT(dync_backward_opt, __VA_ARGS__)
 
 /* dync_gradients: gradients of outputs with respect to inputs; .grad stays untouched.
  * torch.autograd.grad.
@@ -47,7 +47,7 @@ DYNC_API dync_value dync_gradients(dync_value outputs, dync_value inputs,
 DYNC_API dync_value dync_gradients_at(dync_value outputs, dync_value inputs,
                                       dync_value grad_outputs_or_none, dync_grad_options options,
                                       dync_loc at);
-#define dync_gradients(...) dync_gradients_at(__VA_ARGS__, DYNC_HERE)
+#define dync_gradients(...) DYNC_AT(dync_gradients, __VA_ARGS__)
 
 /* dync_grad: the gradient accumulated in a leaf.
  *   ->      borrowed from t until its next dync_set_grad; NULL where there is none, which is no
@@ -62,7 +62,7 @@ DYNC_API dync_tensor *dync_grad(const dync_tensor *t);
  *   thread         not while running */
 DYNC_API void dync_set_grad(dync_tensor *t, dync_tensor *grad_or_null);
 DYNC_API void dync_set_grad_at(dync_tensor *t, dync_tensor *grad_or_null, dync_loc at);
-#define dync_set_grad(...) dync_set_grad_at(__VA_ARGS__, DYNC_HERE)
+#define dync_set_grad(...) DYNC_AT(dync_set_grad, __VA_ARGS__)
 
 /* dync_is_leaf: t was made by the user, not by an operator with gradient. dync_has_grad_fn: the
  * opposite, with a node behind it.
@@ -77,7 +77,7 @@ DYNC_API bool dync_has_grad_fn(const dync_tensor *t);
  *   thread  any */
 DYNC_API dync_value dync_grad_fn_call(dync_tensor *out, dync_value grads);
 DYNC_API dync_value dync_grad_fn_call_at(dync_tensor *out, dync_value grads, dync_loc at);
-#define dync_grad_fn_call(...) dync_grad_fn_call_at(__VA_ARGS__, DYNC_HERE)
+#define dync_grad_fn_call(...) DYNC_AT(dync_grad_fn_call, __VA_ARGS__)
 
 typedef dync_tensor *(*dync_hook)(dync_tensor *grad, void *user);
 /* dync_grad_fn_hook: hooks of the node that made `out`. Each runs once when the node does: pre sees
@@ -105,7 +105,7 @@ DYNC_API const char *dync_trace_meta_get(const char *key);
  *   thread  not while running */
 DYNC_API dync_tensor *dync_requires_grad_(dync_tensor *t, bool on);
 DYNC_API dync_tensor *dync_requires_grad__at(dync_tensor *t, bool on, dync_loc at);
-#define dync_requires_grad_(...) dync_requires_grad__at(__VA_ARGS__, DYNC_HERE)
+#define dync_requires_grad_(...) DYNC_AT(dync_requires_grad_, __VA_ARGS__)
 
 /* dync_detach: the same memory without gradient history. A view, owned by the scope.
  *   thread  any */

@@ -296,13 +296,13 @@ DYNC_API void dync_mark_dynamic_range(dync_tensor *t, int dim, int64_t min, int6
 DYNC_API int64_t dync_dim(const dync_tensor *t, int dim);
 DYNC_API bool dync_dim_lt(const dync_tensor *t, int dim, int64_t n);
 DYNC_API bool dync_dim_lt_at(const dync_tensor *t, int dim, int64_t n, dync_loc at);
-#define dync_dim_lt(...) dync_dim_lt_at(__VA_ARGS__, DYNC_HERE)
+#define dync_dim_lt(...) DYNC_AT(dync_dim_lt, __VA_ARGS__)
 DYNC_API bool dync_dim_eq(const dync_tensor *t, int dim, int64_t n);
 DYNC_API bool dync_dim_eq_at(const dync_tensor *t, int dim, int64_t n, dync_loc at);
-#define dync_dim_eq(...) dync_dim_eq_at(__VA_ARGS__, DYNC_HERE)
+#define dync_dim_eq(...) DYNC_AT(dync_dim_eq, __VA_ARGS__)
 DYNC_API bool dync_dim_gt(const dync_tensor *t, int dim, int64_t n);
 DYNC_API bool dync_dim_gt_at(const dync_tensor *t, int dim, int64_t n, dync_loc at);
-#define dync_dim_gt(...) dync_dim_gt_at(__VA_ARGS__, DYNC_HERE)
+#define dync_dim_gt(...) DYNC_AT(dync_dim_gt, __VA_ARGS__)
 
 /* Wrappers to call through dync_frame, or to compile: dync_frame(dync_disable(fn), x).
  *   dync_disable                  fn runs as it is, in every call, between two graphs

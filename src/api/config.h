@@ -138,6 +138,8 @@ typedef struct dync_loc {
 #define DYNC__HERE (DYNC_LITERAL(dync_loc){__FILE__, __LINE__, __func__})
 #endif
 #define DYNC_HERE DYNC__HERE
+/* DYNC_AT(dync_size, t, dim): the function dync_size_at, with the place behind what it takes. */
+#define DYNC_AT(f, ...) f##_at(__VA_ARGS__, DYNC_HERE)
 
 #ifndef DYNC_MAX_DIMS
 #define DYNC_MAX_DIMS 8

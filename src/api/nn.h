@@ -131,7 +131,7 @@ DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *chi
  *   thread  any */
 DYNC_API dync_tensor *dync_module_param(dync_module *m, const char *name);
 DYNC_API dync_tensor *dync_module_param_at(dync_module *m, const char *name, dync_loc at);
-#define dync_module_param(...) dync_module_param_at(__VA_ARGS__, DYNC_HERE)
+#define dync_module_param(...) DYNC_AT(dync_module_param, __VA_ARGS__)
 DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name);
 
 /* dync_module_set_param, dync_module_set_buffer: adds or replaces one. Compiled forms notice; with
@@ -184,7 +184,7 @@ DYNC_API dync_status dync_module_to_dtype(dync_module *m, dync_dtype dtype);
 DYNC_API dync_status dync_module_save(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load_at(dync_module *m, const char *path, dync_loc at);
-#define dync_module_load(...) dync_module_load_at(__VA_ARGS__, DYNC_HERE)
+#define dync_module_load(...) DYNC_AT(dync_module_load, __VA_ARGS__)
 
 /* ---- optimizers
  * dync_sgd(net, .lr = 0.1, .momentum = 0.9), dync_adam(net, ...), dync_adamw(net, ...): an
@@ -258,7 +258,7 @@ DYNC_API dync_status dync_optim_add_group(dync_optim *o, int n, dync_tensor *con
  *   thread  not while running */
 DYNC_API dync_status dync_optim_step(dync_optim *o);
 DYNC_API dync_status dync_optim_step_at(dync_optim *o, dync_loc at);
-#define dync_optim_step(...) dync_optim_step_at(__VA_ARGS__, DYNC_HERE)
+#define dync_optim_step(...) DYNC_AT(dync_optim_step, __VA_ARGS__)
 
 /* dync_optim_zero_grad: clears .grad of every parameter.
  *   thread  not while running */
@@ -281,7 +281,7 @@ DYNC_API dync_status dync_optim_set_group_lr(dync_optim *o, int group, double lr
  *   thread  not while running */
 DYNC_API dync_tensor *dync_clip_grad_norm(dync_module *m, double max_norm);
 DYNC_API dync_tensor *dync_clip_grad_norm_at(dync_module *m, double max_norm, dync_loc at);
-#define dync_clip_grad_norm(...) dync_clip_grad_norm_at(__VA_ARGS__, DYNC_HERE)
+#define dync_clip_grad_norm(...) DYNC_AT(dync_clip_grad_norm, __VA_ARGS__)
 
 /* dync_optim_free: NULL does nothing.
  *   thread  not while running */

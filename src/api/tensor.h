@@ -192,7 +192,7 @@ DYNC__MAKERS_FROM(dync_from) DYNC__MAKERS_FROM(dync_wrap) DYNC__MAKERS_FROM(dync
  *   thread  not while running */
 DYNC_API dync_tensor *dync_parameter(dync_tensor *t);
 DYNC_API dync_tensor *dync_parameter_at(dync_tensor *t, dync_loc at);
-#define dync_parameter(...) dync_parameter_at(__VA_ARGS__, DYNC_HERE)
+#define dync_parameter(...) DYNC_AT(dync_parameter, __VA_ARGS__)
 
 /* dync_set_: self becomes a view of other's memory, with other's shape, strides and dtype.
  *   ->      self
@@ -200,7 +200,7 @@ DYNC_API dync_tensor *dync_parameter_at(dync_tensor *t, dync_loc at);
  *   thread  not while running */
 DYNC_API dync_tensor *dync_set_(dync_tensor *self, dync_tensor *other);
 DYNC_API dync_tensor *dync_set__at(dync_tensor *self, dync_tensor *other, dync_loc at);
-#define dync_set_(...) dync_set__at(__VA_ARGS__, DYNC_HERE)
+#define dync_set_(...) DYNC_AT(dync_set_, __VA_ARGS__)
 
 /* dync_shallow_copy: another handle on the same memory, without gradient history.
  *   thread  any */
@@ -213,7 +213,7 @@ DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t);
  *   thread  any */
 DYNC_API dync_tensor *dync_arange(double start, double end, double step);
 DYNC_API dync_tensor *dync_arange_at(double start, double end, double step, dync_loc at);
-#define dync_arange(...) dync_arange_at(__VA_ARGS__, DYNC_HERE)
+#define dync_arange(...) DYNC_AT(dync_arange, __VA_ARGS__)
 
 /* dync_manual_seed: restarts this thread's random numbers. Philox, counter-based: same seed, same
  * numbers, on every target.
@@ -231,7 +231,7 @@ DYNC_API void dync_manual_seed(uint64_t seed);
 DYNC_API int dync_ndim(const dync_tensor *t);
 DYNC_API int64_t dync_size(const dync_tensor *t, int dim);
 DYNC_API int64_t dync_size_at(const dync_tensor *t, int dim, dync_loc at);
-#define dync_size(...) dync_size_at(__VA_ARGS__, DYNC_HERE)
+#define dync_size(...) DYNC_AT(dync_size, __VA_ARGS__)
 
 /* dync_size_sym: the size of a dimension as a number that stays symbolic where it is dynamic: it
  * goes whole into operators (dync_mul(x, n)), through dync_sym_* into other sizes and comparisons,
@@ -245,10 +245,10 @@ DYNC_API int64_t dync_size_at(const dync_tensor *t, int dim, dync_loc at);
  *   thread  any */
 DYNC_API dync_value dync_size_sym(const dync_tensor *t, int dim);
 DYNC_API dync_value dync_size_sym_at(const dync_tensor *t, int dim, dync_loc at);
-#define dync_size_sym(...) dync_size_sym_at(__VA_ARGS__, DYNC_HERE)
+#define dync_size_sym(...) DYNC_AT(dync_size_sym, __VA_ARGS__)
 DYNC_API int64_t dync_stride(const dync_tensor *t, int dim);
 DYNC_API int64_t dync_stride_at(const dync_tensor *t, int dim, dync_loc at);
-#define dync_stride(...) dync_stride_at(__VA_ARGS__, DYNC_HERE)
+#define dync_stride(...) DYNC_AT(dync_stride, __VA_ARGS__)
 DYNC_API int64_t dync_numel(const dync_tensor *t);
 DYNC_API dync_dtype dync_type(const dync_tensor *t);
 DYNC_API bool dync_requires_grad(const dync_tensor *t);
@@ -262,7 +262,7 @@ DYNC_API bool dync_requires_grad(const dync_tensor *t);
  *   thread  any */
 DYNC_API void *dync_data(dync_tensor *t);
 DYNC_API void *dync_data_at(dync_tensor *t, dync_loc at);
-#define dync_data(...) dync_data_at(__VA_ARGS__, DYNC_HERE)
+#define dync_data(...) DYNC_AT(dync_data, __VA_ARGS__)
 
 /* dync_item: one element as a number.
  *   t       exactly one element
@@ -295,7 +295,7 @@ DYNC_API dync_value dync_item_sym_at(dync_tensor *t, dync_loc at);
 #define dync_item_sym(t) dync_item_sym_at(t, DYNC_HERE)
 DYNC_API dync_status dync_check(dync_value n, int64_t least, int64_t most);
 DYNC_API dync_status dync_check_at(dync_value n, int64_t least, int64_t most, dync_loc at);
-#define dync_check(...) dync_check_at(__VA_ARGS__, DYNC_HERE)
+#define dync_check(...) DYNC_AT(dync_check, __VA_ARGS__)
 
 /* dync_bool: one element as a condition, for `if`.
  *   t       exactly one element
@@ -315,10 +315,10 @@ DYNC_API bool dync_bool_at(dync_tensor *t, dync_loc at);
  *   thread  any */
 DYNC_API void dync_print(dync_tensor *t);
 DYNC_API void dync_print_at(dync_tensor *t, dync_loc at);
-#define dync_print(...) dync_print_at(__VA_ARGS__, DYNC_HERE)
+#define dync_print(...) DYNC_AT(dync_print, __VA_ARGS__)
 DYNC_API char *dync_str(dync_tensor *t);
 DYNC_API char *dync_str_at(dync_tensor *t, dync_loc at);
-#define dync_str(...) dync_str_at(__VA_ARGS__, DYNC_HERE)
+#define dync_str(...) DYNC_AT(dync_str, __VA_ARGS__)
 
 /* dync_equal: same shape, and equal elements. dync_allclose: |a - b| <= atol + rtol * |b|
  * everywhere; NaN is close to nothing.
@@ -327,11 +327,11 @@ DYNC_API char *dync_str_at(dync_tensor *t, dync_loc at);
  *   thread  any */
 DYNC_API bool dync_equal(dync_tensor *a, dync_tensor *b);
 DYNC_API bool dync_equal_at(dync_tensor *a, dync_tensor *b, dync_loc at);
-#define dync_equal(...) dync_equal_at(__VA_ARGS__, DYNC_HERE)
+#define dync_equal(...) DYNC_AT(dync_equal, __VA_ARGS__)
 DYNC_API bool dync_allclose(dync_tensor *a, dync_tensor *b, double rtol, double atol);
 DYNC_API bool dync_allclose_at(dync_tensor *a, dync_tensor *b, double rtol, double atol,
                                dync_loc at);
-#define dync_allclose(...) dync_allclose_at(__VA_ARGS__, DYNC_HERE)
+#define dync_allclose(...) DYNC_AT(dync_allclose, __VA_ARGS__)
 
 /* dync_to_dtype, dync_to_device: t itself where nothing changes, else a converted copy, owned by
  * the scope.
@@ -343,10 +343,10 @@ DYNC_API bool dync_allclose_at(dync_tensor *a, dync_tensor *b, double rtol, doub
  *   thread  any */
 DYNC_API dync_tensor *dync_to_dtype(dync_tensor *t, dync_dtype dtype);
 DYNC_API dync_tensor *dync_to_dtype_at(dync_tensor *t, dync_dtype dtype, dync_loc at);
-#define dync_to_dtype(...) dync_to_dtype_at(__VA_ARGS__, DYNC_HERE)
+#define dync_to_dtype(...) DYNC_AT(dync_to_dtype, __VA_ARGS__)
 DYNC_API dync_tensor *dync_to_device(dync_tensor *t, dync_device device);
 DYNC_API dync_tensor *dync_to_device_at(dync_tensor *t, dync_device device, dync_loc at);
-#define dync_to_device(...) dync_to_device_at(__VA_ARGS__, DYNC_HERE)
+#define dync_to_device(...) DYNC_AT(dync_to_device, __VA_ARGS__)
 
 /* dync_split: pieces of `size` along dim, the last one maybe smaller. dync_split_sizes: pieces of
  * the sizes given, which must add up to the size of dim. dync_chunk: `chunks` pieces of equal size,
@@ -357,13 +357,13 @@ DYNC_API dync_tensor *dync_to_device_at(dync_tensor *t, dync_device device, dync
  *   thread  any */
 DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim);
 DYNC_API dync_value dync_split_at(dync_tensor *t, int64_t size, int dim, dync_loc at);
-#define dync_split(...) dync_split_at(__VA_ARGS__, DYNC_HERE)
+#define dync_split(...) DYNC_AT(dync_split, __VA_ARGS__)
 DYNC_API dync_value dync_split_sizes(dync_tensor *t, dync_dims sizes, int dim);
 DYNC_API dync_value dync_split_sizes_at(dync_tensor *t, dync_dims sizes, int dim, dync_loc at);
-#define dync_split_sizes(...) dync_split_sizes_at(__VA_ARGS__, DYNC_HERE)
+#define dync_split_sizes(...) DYNC_AT(dync_split_sizes, __VA_ARGS__)
 DYNC_API dync_value dync_chunk(dync_tensor *t, int chunks, int dim);
 DYNC_API dync_value dync_chunk_at(dync_tensor *t, int chunks, int dim, dync_loc at);
-#define dync_chunk(...) dync_chunk_at(__VA_ARGS__, DYNC_HERE)
+#define dync_chunk(...) DYNC_AT(dync_chunk, __VA_ARGS__)
 DYNC_API dync_value dync_unbind(dync_tensor *t, int dim);
 DYNC_API dync_value dync_unbind_at(dync_tensor *t, int dim, dync_loc at);
-#define dync_unbind(...) dync_unbind_at(__VA_ARGS__, DYNC_HERE)
+#define dync_unbind(...) DYNC_AT(dync_unbind, __VA_ARGS__)

@@ -287,7 +287,7 @@ DYNC_API int dync_len(dync_value list);
  *   thread  any */
 DYNC_API dync_value dync_at(dync_value list, int i);
 DYNC_API dync_value dync_at_at(dync_value list, int i, dync_loc at);
-#define dync_at(...) dync_at_at(__VA_ARGS__, DYNC_HERE)
+#define dync_at(...) DYNC_AT(dync_at, __VA_ARGS__)
 
 /* dync_as_tensor: the tensor in a value.
  *   ->      borrowed; NULL and an error if v is no tensor
@@ -295,7 +295,7 @@ DYNC_API dync_value dync_at_at(dync_value list, int i, dync_loc at);
  *   thread  any */
 DYNC_API dync_tensor *dync_as_tensor(dync_value v);
 DYNC_API dync_tensor *dync_as_tensor_at(dync_value v, dync_loc at);
-#define dync_as_tensor(...) dync_as_tensor_at(__VA_ARGS__, DYNC_HERE)
+#define dync_as_tensor(...) DYNC_AT(dync_as_tensor, __VA_ARGS__)
 
 /* dync_as_int, _float, _bool, _str: the plain number or text in a value.
  *

@@ -109,6 +109,7 @@ DYNC__INLINE bool dync__grad_off(bool off)
     return before;
 }
 #undef DYNC_HERE
+#undef DYNC_AT
 #undef DYNC_OP
 #undef DYNC_T
 #undef DYNC_D
@@ -116,7 +117,8 @@ DYNC__INLINE bool dync__grad_off(bool off)
 #define DYNC_D(x, what) (x)
 /* the library's own calls say the user's place; dync.in.h's last lines end it */
 #define DYNC_HERE dync__tls.at
-/* which says dync__tls.at: less code than handing it over */
+/* functions that say dync__tls.at themselves: less code than handing it over */
+#define DYNC_AT(f, ...) (f)(__VA_ARGS__)
 #define DYNC_OP(f, p, op, ...) (f)(__VA_ARGS__)
 /* fn(thread) runs when a thread that used dync ends and in dync_shutdown for the calling thread,
  * last registered first. Call once per layer from its init hook (process-wide list, fixed capacity
