@@ -176,6 +176,9 @@ DYNC__PLAIN
 #include "codegen/gemm_run.c"
 #include "codegen/interp_run.c"
 #include "codegen/code.c"
+#include "codegen/csrc.h"
+#include "codegen/csrc_index.c"
+#include "codegen/csrc_value.c"
 #include "codegen/csrc.c"
 DYNC__PLAIN
 #include "kernel/attr.h"
@@ -524,6 +527,7 @@ DYNC__PLAIN
 #include "program/csource_blocks.c"
 #include "program/csource_vectors.c"
 #include "program/csource_convs.h"
+#include "program/csource_conv_choose.c"
 #include "program/csource_convs.c"
 #include "program/csource_planes.c"
 #include "program/csource_conv_forms.c"

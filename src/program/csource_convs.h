@@ -29,6 +29,9 @@ typedef struct dync__cconv_text {
     int lanes;        /* 0: channels one by one; else block.channels counts vectors of them */
 } dync__cconv_text;
 
+/* csource_conv_choose.c: the block, in floats one by one and in vectors of output channels */
+DYNC__FN void dync__cconv_choose(dync__cconv_text *);
+DYNC__FN void dync__cconv_choose_vectors(dync__cconv_text *);
 /* csource_convs.c: the body of the function; lanes: of vectors of output channels, or 0 */
 DYNC__FN void dync__cconv_blocks_body(dync__cconv_text *, int lanes);
 /* csource_planes.c: the same for a channel of the input at a time, in vectors of places */
