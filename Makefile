@@ -48,7 +48,7 @@ RUN      := $(B)/tools/runtests --jobs $(CORES) --out $(B)/run
 SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATION DYNC_NO_ATOMICS DYNC_NO_F64 DYNC_NO_ONNX DYNC_NO_SYMBOLIC DYNC_NO_TUNE DYNC_NO_AUTOGRAD DYNC_NO_TEXT DYNC_STATIC DYNC_SMALL
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-all test-now test-all-now check check-now examples samples bench headers amalgamate headers-current layers names same-code cxx split switches embed size-report export-peers digits chip-steps m32 docs-check asan \
+.PHONY: all demo test test-all test-now test-all-now check check-now examples samples bench headers amalgamate headers-current layers names same-code cxx split switches embed size-report export-peers export-int8 digits chip-steps m32 docs-check asan \
         ubsan sanitize tsan valgrind soak size help clean run golden-update bench-peers bench-peers-calls peers-venv gpu ptxas
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -403,6 +403,8 @@ $(B)/digits/train: examples/17_microcontroller/train.c $(MERGED_DYNC)
 	$(Q)$(LINK)
 export-peers: $(B)/peers/nets   # exported networks beside those written by hand: docs/exported-c.md
 	@sh tests/embed/peers.sh $(B)/peers $(B)/peers/nets $(T)
+export-int8: $(B)/peers/nets    # the same networks in 8-bit integers, without and with instructions for pairs
+	@sh tests/embed/peers_int8.sh $(B)/peers-int8 $(B)/peers/nets $(T)
 digits: $(B)/digits/train      # the demo's network in floats and in 8-bit integers on a Cortex-M4, as on the host
 	@sh tests/embed/digits.sh $(B)/digits $(B)/digits/train
 chip-steps: $(B)/steps/nets    # exported training steps learn on emulated chips, to the bits of the host
@@ -457,6 +459,7 @@ help:
 	@echo "make codegen-diff   machine code of every kernel here and at REF (where the branch left main), every level; SET=quick"
 	@echo "make size-report   flash and RAM of small programs on four kinds of chip, by module; CHIPS=\"m4f m7\""
 	@echo "make export-peers   networks exported as C beside the same by hand: instructions and RAM on a Cortex-M4; T=\"cnn gru\" FLAGS=-O3"
+	@echo "make export-int8    the same networks in 8-bit integers, without and with instructions for pairs of 16 bits"
 	@echo "make digits     the demo's network on an emulated Cortex-M4, in floats and in 8-bit integers"
 	@echo "make chip-steps exported training steps learn on emulated chips, to the bits of the host"
 	@echo "make golden-update   rewrites what the golden files of tests/ir expect; review the difference"

@@ -41,10 +41,13 @@ DYNC__FN void dync__code_dump(dync__str *, const dync__code *);
  * float *y) { ... }`. */
 /* room: kept values lie in memory behind one more parameter, `unsigned char *a` (bytes, at most;
  * 0: there is none), and buffer i is given from its element base[i] on; bits of floats are read by
- * #_bits32, #_float32, #_bits64, #_float64, the caller's. NULL: they are static. */
+ * #_bits32, #_float32, #_bits64, #_float64, and rescale is #_rescale, the caller's. A buffer whose
+ * one element is `known` has no parameter: its value stands in the text. NULL: kept values are
+ * static. */
 enum { DYNC__CSRC_BUFS = 64 };
 typedef struct dync__csrc_room {
     int64_t bytes, base[DYNC__CSRC_BUFS];
+    const void *known[DYNC__CSRC_BUFS];
     uint32_t loops; /* dync__element_csource: those whose indices it is given */
 } dync__csrc_room;
 DYNC__FN dync_status dync__kernel_csource(dync__str *, const dync__kernel *, const char *fn_name,
@@ -55,6 +58,8 @@ DYNC__FN dync_status dync__kernel_csource(dync__str *, const dync__kernel *, con
  * that it reads beside. */
 DYNC__FN dync_status dync__element_csource(dync__str *, const dync__kernel *, const char *fn_name,
                                            int in, dync__csrc_room *room);
+/* static float %s_from_f16(uint16_t h) ..., %s_to_f16, the same of bf16: a format of one name */
+DYNC__FN const char *dync__half_csource(bool out, bool bf16);
 /* A size as a C expression; symbols of the table in force are named by their source. Terms of an
  * index: stride * var, offset; first: nothing stands before it. */
 DYNC__FN void dync__size_csource(dync__str *, int64_t size);

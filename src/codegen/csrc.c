@@ -22,7 +22,9 @@ DYNC__COLD
 static void dync__csrc_statement(dync__csrc *c, int i)
 {
     const dync__inst *in = dync__csrc_inst(c, i);
-    if (!(c->needed[i] & DYNC__CSRC_HERE) || in->prim == DYNC__P_const_) return;
+    if (!(c->needed[i] & DYNC__CSRC_HERE) || in->prim == DYNC__P_const_ ||
+        dync__csrc_is_known(c, in))
+        return;
     dync__csrc_line(c);
     if (in->prim == DYNC__P_reduce) {
         dync__csrc_reduce_step(c, i);
@@ -97,13 +99,15 @@ static void dync__csrc_analyse(dync__csrc *c)
     for (int i = c->k->inst.n - 1; i >= 0; i--) {
         const dync__inst *in = dync__csrc_inst(c, i);
         if (!dync__inst_has_value(in)) c->needed[i] = DYNC__CSRC_HERE;
+        int of[3] = {in->arg[0], in->arg[1], in->arg[2]};
+        if (c->needed[i]) (void)dync__csrc_rescales(c, i, of);
         for (int a = 0; a < 3 && c->needed[i]; a++) {
-            if (in->arg[a] < 0) continue;
-            const dync__inst *arg = dync__csrc_inst(c, in->arg[a]);
+            if (of[a] < 0) continue;
+            const dync__inst *arg = dync__csrc_inst(c, of[a]);
             bool crosses = dync__csrc_crosses(arg, in->section),
                  reloads = crosses && dync__csrc_reloads(c, arg);
-            c->needed[in->arg[a]] |= reloads ? DYNC__CSRC_ELSEWHERE : DYNC__CSRC_HERE;
-            if (crosses && !reloads) c->kept[in->arg[a]] = 1;
+            c->needed[of[a]] |= reloads ? DYNC__CSRC_ELSEWHERE : DYNC__CSRC_HERE;
+            if (crosses && !reloads) c->kept[of[a]] = 1;
         }
         if (!c->needed[i]) continue;
         int dtype = in->prim == DYNC__P_wrap ? (int)in->imm.i
@@ -116,7 +120,7 @@ static void dync__csrc_analyse(dync__csrc *c)
     }
 }
 
-static void dync__csrc_halves(dync__csrc *c)
+DYNC__FN const char *dync__half_csource(bool out, bool bf16)
 {
     static const char *const text[2][2] = {
         {"static float %s_from_f16(uint16_t h)\n{\n    uint32_t exp = h & 0x7c00u, mag = (h & "
@@ -138,9 +142,15 @@ static void dync__csrc_halves(dync__csrc *c)
          "static uint16_t %s_to_bf16(float f)\n{\n    union { float f; uint32_t u; } x = {f};\n"
          "    if ((x.u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(x.u >> 16 | 0x40u);\n"
          "    return (uint16_t)((x.u + 0x7fffu + (x.u >> 16 & 1u)) >> 16);\n}\n"}};
-    for (int t = 0; t < 2; t++) {
-        if (c->half_in[t]) dync__str_addf(c->out, text[0][t], c->name);
-        if (c->half_out[t]) dync__str_addf(c->out, text[1][t], c->name);
+    return text[out][bf16];
+}
+
+/* Files have one of each for all. */
+static void dync__csrc_halves(dync__csrc *c)
+{
+    for (int t = 0; t < 2 && !c->room; t++) {
+        if (c->half_in[t]) dync__str_addf(c->out, dync__half_csource(false, t), c->name);
+        if (c->half_out[t]) dync__str_addf(c->out, dync__half_csource(true, t), c->name);
     }
 }
 
@@ -222,19 +232,23 @@ static void dync__csrc_function(dync__csrc *c)
     bool keeps = dync__csrc_keeps(c);
     dync__csrc_halves(c);
     dync__str_addf(c->out, "static void %s(", c->name);
-    for (int i = 0; i < k->buf.n; i++)
-        dync__str_addf(c->out, "%s%s%s *restrict b%d", i ? ", " : "",
+    const char *before = "";
+    for (int i = 0; i < k->buf.n; i++) {
+        if (dync__csrc_known(c, i)) continue;
+        dync__str_addf(c->out, "%s%s%s *restrict b%d", before,
                        k->buf.at[i].mode & DYNC__BUF_OUT ? "" : "const ",
                        dync__dtype_c_type(k->buf.at[i].dtype), i);
-    if (keeps) dync__str_add(c->out, k->buf.n ? ", unsigned char *a" : "unsigned char *a");
+        before = ", ";
+    }
+    if (keeps) dync__str_add(c->out, *before ? ", unsigned char *a" : "unsigned char *a");
     bool draws = k->uses_random && c->room;
-    if (draws) dync__str_addf(c->out, "%sconst uint64_t *r", k->buf.n || keeps ? ", " : "");
-    dync__str_add(c->out, k->buf.n || keeps || draws ? ")\n{\n" : "void)\n{\n");
+    if (draws) dync__str_addf(c->out, "%sconst uint64_t *r", *before || keeps ? ", " : "");
+    dync__str_add(c->out, *before || keeps || draws ? ")\n{\n" : "void)\n{\n");
     c->indent = 1;
     if (draws) dync__str_add(c->out, "    (void)r;\n");
     dync__csrc_keep(c);
     for (int b = 0; b < k->buf.n; b++) {
-        bool used = false;
+        bool used = dync__csrc_known(c, b) != NULL;
         for (int i = 0; i < k->inst.n; i++) used |= c->needed[i] && k->inst.at[i].buf == b;
         if (!used) dync__str_addf(c->out, "    (void)b%d;\n", b);
     }
@@ -284,12 +298,12 @@ static void dync__csrc_element(dync__csrc *c)
             dync__str_addf(c->out, ", int %c%d", outer ? 'o' : 'i', outer ? d : d - k->n_outer);
     }
     for (int b = 0; b < k->buf.n; b++)
-        if (b != c->in && !(k->buf.at[b].mode & DYNC__BUF_OUT))
+        if (b != c->in && !(k->buf.at[b].mode & DYNC__BUF_OUT) && !dync__csrc_known(c, b))
             dync__str_addf(c->out, ", const %s *b%d", dync__dtype_c_type(k->buf.at[b].dtype), b);
     dync__str_add(c->out, ")\n{\n");
     c->indent = 1;
     for (int b = 0; b < k->buf.n; b++) {
-        bool used = b == c->in || (k->buf.at[b].mode & DYNC__BUF_OUT);
+        bool used = b == c->in || (k->buf.at[b].mode & DYNC__BUF_OUT) || dync__csrc_known(c, b);
         for (int i = 0; i < k->inst.n; i++) used |= c->needed[i] && k->inst.at[i].buf == b;
         if (!used) dync__str_addf(c->out, "    (void)b%d;\n", b);
     }

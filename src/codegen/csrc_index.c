@@ -145,22 +145,40 @@ static void dync__csrc_float(dync__str *out, double x, int type)
                    type == DYNC_F32 ? "f" : "", negative ? ")" : "");
 }
 
+/* x where the type is a float, else i */
+DYNC__FN void dync__csrc_number(dync__str *out, double x, int64_t i, int type)
+{
+    if (dync__csrc_is_float(type))
+        dync__csrc_float(out, x, type);
+    else if (i == INT64_MIN)
+        dync__str_add(out, "INT64_MIN");
+    else if (type == DYNC_I32 && i == INT32_MIN)
+        dync__str_add(out, "INT32_MIN");
+    else
+        dync__str_addf(out, i < 0 ? "(%s%lld)" : "%s%lld", type == DYNC_I64 ? "(int64_t)" : "",
+                       (long long)i);
+}
+
 static void dync__csrc_constant(dync__str *out, const dync__inst *in)
 {
     bool real = dync__csrc_is_float(in->type);
-    if (real ? dync__is_sf(in->imm.i) : dync__is_token(in->imm.i)) {
-        dync__str_addf(out, "(%s)(", dync__dtype_c_type(in->type));
-        (real ? dync__csrc_real(out, in->imm.i) : dync__csrc_size(out, in->imm.i, false));
-        dync__str_addc(out, ')');
-    } else if (dync__csrc_is_float(in->type))
-        dync__csrc_float(out, in->imm.f, in->type);
-    else if (in->imm.i == INT64_MIN)
-        dync__str_add(out, "INT64_MIN");
-    else if (in->type == DYNC_I32 && in->imm.i == INT32_MIN)
-        dync__str_add(out, "INT32_MIN");
-    else
-        dync__str_addf(out, in->imm.i < 0 ? "(%s%lld)" : "%s%lld",
-                       in->type == DYNC_I64 ? "(int64_t)" : "", (long long)in->imm.i);
+    if (real ? !dync__is_sf(in->imm.i) : !dync__is_token(in->imm.i)) {
+        dync__csrc_number(out, real ? in->imm.f : 0, real ? 0 : in->imm.i, in->type);
+        return;
+    }
+    dync__str_addf(out, "(%s)(", dync__dtype_c_type(in->type));
+    (real ? dync__csrc_real(out, in->imm.i) : dync__csrc_size(out, in->imm.i, false));
+    dync__str_addc(out, ')');
+}
+
+DYNC__FN bool dync__csrc_is_known(const dync__csrc *c, const dync__inst *in)
+{
+    return in->prim == DYNC__P_load && dync__csrc_known(c, in->buf);
+}
+
+DYNC__FN const void *dync__csrc_known(const dync__csrc *c, int buf)
+{
+    return c->room && buf >= 0 && buf < DYNC__CSRC_BUFS ? c->room->known[buf] : NULL;
 }
 
 /* The linear form of an access over its loops. */
@@ -218,7 +236,8 @@ DYNC__FN void dync__csrc_use(dync__csrc *c, int i, int section)
     const dync__inst *in = dync__csrc_inst(c, i);
     if (in->prim == DYNC__P_const_) {
         dync__csrc_constant(c->out, in);
-    } else if (dync__csrc_crosses(in, section) && dync__csrc_reloads(c, in)) {
+    } else if (dync__csrc_is_known(c, in) ||
+               (dync__csrc_crosses(in, section) && dync__csrc_reloads(c, in))) {
         dync__csrc_load(c, in);
     } else if (c->kept[i] && in->section != section) {
         dync__str_addf(c->out, "k%d[", i);

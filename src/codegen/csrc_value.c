@@ -1,4 +1,5 @@
-/* codegen/csrc_value.c: the values of a kernel as C: each primitive, loads and stores, reductions. After csrc_index.c, before csrc.c. */
+/* codegen/csrc_value.c: the values of a kernel as C: each primitive, loads and stores, reductions.
+ * After csrc_index.c, before csrc.c. */
 #include "../dync.in.h"
 #include "codegen.h"
 #include "csrc.h"
@@ -64,6 +65,11 @@ static const char *dync__csrc_template(int prim, int type)
 
 static void dync__csrc_cast(dync__csrc *c, const dync__inst *in)
 {
+    int arg[3];
+    if (dync__csrc_rescales(c, (int)(in - c->k->inst.at), arg)) {
+        dync__csrc_rescale(c, arg, in->section);
+        return;
+    }
     int from = dync__csrc_inst(c, in->arg[0])->type;
     bool wide = in->type == DYNC_I64;
     if (in->type == DYNC_BOOL)
@@ -80,6 +86,9 @@ static void dync__csrc_cast(dync__csrc *c, const dync__inst *in)
                                  "($T)-2147483648.0 ? INT32_MIN : (int32_t)$a");
 }
 
+/* Whose functions convert halves: the file's, or the kernel's. */
+static const char *dync__csrc_owner(const dync__csrc *c) { return c->room ? "#" : c->name; }
+
 static void dync__csrc_wrap(dync__csrc *c, const dync__inst *in)
 {
     switch (in->imm.i) {
@@ -87,8 +96,8 @@ static void dync__csrc_wrap(dync__csrc *c, const dync__inst *in)
     case DYNC_I8: dync__csrc_expand(c, in, in->type, "(int8_t)(uint8_t)$a"); break;
     case DYNC_U8: dync__csrc_expand(c, in, in->type, "(uint8_t)$a"); break;
     default:
-        dync__str_addf(c->out, "%s_from_%s(%s_to_%s(", c->name,
-                       dync__dtype_info((int)in->imm.i)->fx, c->name,
+        dync__str_addf(c->out, "%s_from_%s(%s_to_%s(", dync__csrc_owner(c),
+                       dync__dtype_info((int)in->imm.i)->fx, dync__csrc_owner(c),
                        dync__dtype_info((int)in->imm.i)->fx);
         dync__csrc_use(c, in->arg[0], in->section);
         dync__str_add(c->out, "))");
@@ -102,8 +111,16 @@ DYNC__FN void dync__csrc_load(dync__csrc *c, const dync__inst *in)
         dync__str_addc(c->out, 'x');
         return;
     }
+    const void *known = dync__csrc_known(c, in->buf);
+    if (known) {
+        bool real = dync__csrc_is_float(in->type);
+        dync__csrc_number(c->out, real ? dync__load_f64(known, dtype) : 0,
+                          real ? 0 : dync__load_i64(known, dtype), in->type);
+        return;
+    }
     bool half = dtype == DYNC_F16 || dtype == DYNC_BF16;
-    if (half) dync__str_addf(c->out, "%s_from_%s(", c->name, dync__dtype_info(dtype)->fx);
+    if (half)
+        dync__str_addf(c->out, "%s_from_%s(", dync__csrc_owner(c), dync__dtype_info(dtype)->fx);
     if (dtype == DYNC_BOOL) dync__str_addc(c->out, '(');
     dync__csrc_memory(c, in, in->prim == DYNC__P_loadx ? in->arg[0] : -1);
     dync__str_add(c->out, half ? ")" : dtype == DYNC_BOOL ? " != 0)" : "");
@@ -162,7 +179,7 @@ DYNC__FN void dync__csrc_store(dync__csrc *c, const dync__inst *in)
     if (c->in < 0) dync__csrc_memory(c, in, in->prim == DYNC__P_storex ? in->arg[1] : -1);
     dync__str_add(c->out, c->in < 0 ? " = " : "return ");
     if (half)
-        dync__str_addf(c->out, "%s_to_%s(", c->name, dync__dtype_info(dtype)->fx);
+        dync__str_addf(c->out, "%s_to_%s(", dync__csrc_owner(c), dync__dtype_info(dtype)->fx);
     else if (narrow)
         dync__str_addf(c->out, "(%s)", dync__dtype_c_type(dtype));
     dync__csrc_use(c, in->arg[0], in->section);
@@ -207,8 +224,8 @@ DYNC__FN void dync__csrc_reduce_step(dync__csrc *c, int i)
         if (f)
             dync__str_addf(c->out, "v%d %s= ", i, op);
         else
-            dync__str_addf(c->out, "v%d = (%s)((%s)v%d %s (%s)", i, dync__dtype_c_type(type), u, i, op,
-                           u);
+            dync__str_addf(c->out, "v%d = (%s)((%s)v%d %s (%s)", i, dync__dtype_c_type(type), u, i,
+                           op, u);
         dync__csrc_use(c, in->arg[0], in->section);
         dync__str_add(c->out, f ? ";\n" : ");\n");
     } else if (in->imm.i == DYNC__R_ANY || in->imm.i == DYNC__R_ALL) {

@@ -169,16 +169,6 @@ DYNC__FN dync_status dync__rnn_forward_piece(const dync__rnn *r, dync__code **ou
     return dync__rnn_forward_loops(r, fast, &p) ? dync__piece_end(&p, out) : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN bool dync__rnn_gates(const dync__kcall *c, int64_t n, int64_t hidden, dync__piece *out)
-{
-    dync__rnn r = {.call = c, .n = n, .hidden = hidden};
-    r.gates = (int)c->attr.rnn.gates;
-    r.dtype = c->operand[0].dtype;
-    r.type = dync__operand_working(r.dtype);
-    r.width = dync__sz_mul(r.gates, hidden);
-    return dync__rnn_forward_loops(&r, c->attr.rnn.fast, out);
-}
-
 /* a (1 - a) d, and (1 - a a) d */
 static int dync__rp_sigmoid_grad(dync__rnn_piece *x, int a, int d)
 {
@@ -192,11 +182,11 @@ static int dync__rp_tanh_grad(dync__rnn_piece *x, int a, int d)
 /* Buffers: dh, dc, gradient of the output, gates, c of the step, the state before it, output, the
  * gates' gradient, that of the state's share (dense, for the product). dh of GRU goes on to the
  * step before as a summand. */
-DYNC__FN dync_status dync__rnn_backward_piece(const dync__rnn *r, dync__code **out)
+static bool dync__rnn_backward_loops(const dync__rnn *r, dync__piece *out)
 {
     dync__rnn_piece x = {.r = r, .type = r->type};
     int64_t H = r->hidden, W = r->width;
-    if (!dync__piece_begin(&x.p, "rnn_step_grad", 0, r->n, H)) return DYNC_ERR_MEMORY;
+    if (!dync__piece_begin(&x.p, "rnn_step_grad", 0, r->n, H)) return false;
     int dh = dync__piece_buf(&x.p, r->type, DYNC__BUF_IN | DYNC__BUF_OUT),
         lstm = r->gates == DYNC__RNN_LSTM;
     int dc = lstm ? dync__piece_buf(&x.p, r->type, DYNC__BUF_IN | DYNC__BUF_OUT) : -1;
@@ -244,5 +234,25 @@ DYNC__FN dync_status dync__rnn_backward_piece(const dync__rnn *r, dync__code **o
             &x.p, hid, dync__sz_mul(i, H), W, 1,
             r->gates == DYNC__RNN_GRU && i == 2 ? dync__rp(&x, DYNC__P_mul, g[2], gate[0]) : g[i]);
     }
-    return dync__piece_end(&x.p, out);
+    *out = x.p;
+    out->b.k->arena = &out->arena; /* where it grows */
+    return true;
+}
+
+DYNC__FN dync_status dync__rnn_backward_piece(const dync__rnn *r, dync__code **out)
+{
+    dync__piece p;
+    return dync__rnn_backward_loops(r, &p) ? dync__piece_end(&p, out) : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN bool dync__rnn_gates(const dync__kcall *c, int64_t n, int64_t hidden, dync__piece *out)
+{
+    dync__rnn r = {.call = c, .n = n, .hidden = hidden};
+    r.gates = (int)c->attr.rnn.gates;
+    r.dtype = c->operand[0].dtype;
+    r.type = dync__operand_working(r.dtype);
+    r.width = dync__sz_mul(r.gates, hidden);
+    return dync__kcall_is(c, DYNC__K_rnn_layer_grad)
+               ? dync__rnn_backward_loops(&r, out)
+               : dync__rnn_forward_loops(&r, c->attr.rnn.fast, out);
 }

@@ -94,6 +94,7 @@ typedef struct dync__csource_unit {
     int64_t arena_bytes;
     uint64_t uses;
     const dync__csource_fn *fn; /* of a function inside */
+    const dync__tensor **given; /* of a function inside: the constant that input i is, or NULL */
 } dync__csource_unit;
 
 /* Steps for the sizes that the guards of a table hold for (tensor/sym.h): a trace and a lowering by
@@ -170,6 +171,12 @@ DYNC__FN bool dync__csource_vectors_fit(const dync__csource_product_of *);
 DYNC__FN void dync__csource_product_index(const dync__csource_product_of *, const dync__operand *,
                                           int64_t down, int64_t across, const char *const *var,
                                           int row, int column);
+/* c[..] of sum s<i><j> of the block, as it is stored */
+DYNC__FN void dync__csource_product_store(const dync__csource_product_of *, int depth, int i,
+                                          int j);
+/* csource_pairs.c: products of bytes whose operands lie along k, two at a time */
+DYNC__FN bool dync__csource_pairs_fit(const dync__csource_product_of *);
+DYNC__FN void dync__csource_product_pairs(dync__csource_product_of *);
 /* floats of the vectors in which n of them are computed, at most: 16, 8, 4; 0: none */
 DYNC__FN int dync__csource_lanes(int64_t n);
 DYNC__FN void dync__csource_conv(dync__str *, const dync__kcall *, const dync__csource_after *);
@@ -189,9 +196,18 @@ DYNC__FN dync_status dync__csource_most(int64_t size, int64_t *most);
  * for it, released */
 DYNC__FN dync_status dync__csource_pack(dync__csource *, dync__csource_unit *);
 DYNC__FN void dync__csource_packs_free(dync__csource *);
+/* the tensor that a slot is, where it is a constant that nothing writes; or NULL. Constants of one
+ * element that a kernel reads are known to its text */
+DYNC__FN const dync__tensor *dync__csource_constant(const dync__csource *,
+                                                    const dync__csource_unit *, int32_t slot);
+DYNC__FN void dync__csource_known(const dync__csource *, const dync__csource_unit *,
+                                  const dync__kernel *, dync__csrc_room *);
 /* csource_recurrent.c: a recurrent layer as a loop over its steps */
 DYNC__FN dync_status dync__csource_recurrent(dync__csource *, dync__csource_step *,
                                              dync__str *text);
+/* csource_recurrent_grads.c: its gradient, likewise */
+DYNC__FN dync_status dync__csource_recurrent_grad(dync__csource *, dync__csource_step *,
+                                                  dync__str *text);
 /* csource_rolled.c: `input` and `last` of the steps of a unit; arrays of which less is kept, once
  * functions are made */
 DYNC__FN void dync__csource_recurrent_take(dync__csource_unit *);
@@ -240,7 +256,8 @@ DYNC__FN void dync__csource_body(dync__csource *, const dync__csource_unit *, dy
 DYNC__FN void dync__csource_unit_free(dync__csource_unit *);
 /* recursion: a step with functions inside, as a C function with an if or a loop
  * (csource_control.c) */
-DYNC__FN dync_status dync__csource_control(dync__csource *, dync__csource_step *, dync__str *text);
+DYNC__FN dync_status dync__csource_control(dync__csource *, dync__csource_unit *,
+                                           dync__csource_step *, dync__str *text);
 /* csource_state.c: what a program writes: inputs, and tensors of its own, which are its state */
 /* from the trace: which those are, under which names; dync__csource_back of the main unit */
 DYNC__FN dync_status dync__csource_state_find(dync__csource *);

@@ -117,7 +117,8 @@ static void dync__blocks_sums(const dync__csource_product_of *p, int depth)
     }
 }
 
-static void dync__blocks_store(const dync__csource_product_of *p, int depth, int i, int j)
+DYNC__FN void dync__csource_product_store(const dync__csource_product_of *p, int depth, int i,
+                                          int j)
 {
     dync__str value = {0}, *s = p->s;
     char row[32], column[32];
@@ -186,6 +187,6 @@ DYNC__FN void dync__csource_product_plain(dync__csource_product_of *p)
     dync__blocks_sums(p, inner + 1);
     dync__str_addf(s, "%*s}\n", 4 * inner, "");
     for (int i = 0; i < p->rows; i++)
-        for (int j = 0; j < p->columns; j++) dync__blocks_store(p, depth, i, j);
+        for (int j = 0; j < p->columns; j++) dync__csource_product_store(p, depth, i, j);
     dync__csource_blocks_end(s, depth, opened);
 }

@@ -35,13 +35,15 @@ static dync_status dync__csource_inner_text(dync__csource *c, dync__csource_unit
 
 /* recursion: a function may have some inside */
 static dync_status dync__csource_inner_make(dync__csource *c, const dync__kcall *call,
-                                            dync__graph *g, dync__csource_inner *out)
+                                            const dync__tensor **given, dync__graph *g,
+                                            dync__csource_inner *out)
 {
     dync__csource_unit u;
     dync__str text = {0};
     memset(&u, 0, sizeof u);
     u.graph = g;
     u.n_in = g->n_inputs;
+    u.given = given;
     dync_status status = dync__inductor_steps(g, c->syms != NULL, &u.arena, &u.pb, &u.lowered);
     u.n_out = u.lowered.n_out;
     u.out = u.lowered.out;
@@ -60,6 +62,22 @@ static dync_status dync__csource_inner_make(dync__csource *c, const dync__kcall 
     dync__str_free(&text);
     dync__csource_unit_free(&u);
     return status;
+}
+
+/* What a scan's function takes behind carried values and slices: constants of the unit around it,
+ * or NULL. Of other operators nothing is known. */
+static const dync__tensor **dync__csource_inner_given(const dync__csource *c, dync__csource_unit *u,
+                                                      const dync__control *k,
+                                                      const dync__kcall *call)
+{
+    const dync__tensor **given =
+        dync__arena_alloc(&u->arena, (size_t)(call->n + 1) * sizeof *given);
+    for (int i = 0; given && i < call->n; i++) {
+        bool same = !k->pred && !k->test && i >= k->n_in + k->n_xs;
+        const dync__tensor *t = same ? dync__csource_constant(c, u, call->operand[i].slot) : NULL;
+        given[i] = t && call->operand[i].lay.offset == 0 ? t : NULL;
+    }
+    return given;
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -190,8 +208,8 @@ static dync_status dync__csource_loop_room(dync__csource_loop *l, const dync__cs
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__csource_control(dync__csource *c, dync__csource_step *step,
-                                           dync__str *text)
+DYNC__FN dync_status dync__csource_control(dync__csource *c, dync__csource_unit *u,
+                                           dync__csource_step *step, dync__str *text)
 {
     const dync__kcall *call = step->at.call;
     const dync__node *n = call->attr.opaque.node;
@@ -201,8 +219,10 @@ DYNC__FN dync_status dync__csource_control(dync__csource *c, dync__csource_step 
     dync__csource_loop l = {.c = c, .control = &control, .call = call, .s = text};
     l.first_out = control.pred ? 1 + control.n_in : control.n_in + control.n_xs + control.n_more;
     dync__graph *second = control.pred ? control.fn[1] : control.test;
-    DYNC__TRY(dync__csource_inner_make(c, call, control.fn[0], &f[0]));
-    if (second) DYNC__TRY(dync__csource_inner_make(c, call, second, &f[1]));
+    const dync__tensor **given = dync__csource_inner_given(c, u, &control, call);
+    if (!given) return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__csource_inner_make(c, call, given, control.fn[0], &f[0]));
+    if (second) DYNC__TRY(dync__csource_inner_make(c, call, given, second, &f[1]));
     DYNC__TRY(dync__csource_loop_room(&l, f, second ? 2 : 1, &step->scratch));
     dync__str_add(text, "static void @(");
     for (int i = 0; i < call->n; i++)

@@ -135,9 +135,16 @@ DYNC__FN void dync__csource_conv(dync__str *s, const dync__kcall *call,
             dync__cconv_blocks_body(&t, dync__csource_lanes(t.y.lay.shape[1]));
         dync__str_add(s, "}\n#else\n");
     }
+    bool pairs = form == DYNC__CCONV_PLAIN && dync__cconv_pairs_fit(&t);
+    if (pairs) {
+        dync__str_add(s, "#if DYNC_SMLAD\n");
+        dync__csource_blocks_head(s, call, after, letters);
+        dync__cconv_pairs_body(&t);
+        dync__str_add(s, "}\n#else\n");
+    }
     dync__csource_blocks_head(s, call, after, letters);
     dync__cconv_blocks_body(&t, 0);
-    dync__str_add(s, form == DYNC__CCONV_PLAIN ? "}\n" : "}\n#endif\n");
+    dync__str_add(s, form == DYNC__CCONV_PLAIN && !pairs ? "}\n" : "}\n#endif\n");
 }
 
 DYNC__FN dync_status dync__csource_blocks(dync__str *s, const dync__kcall *call,

@@ -34,6 +34,9 @@ DYNC__FN void dync__cconv_choose(dync__cconv_text *);
 DYNC__FN void dync__cconv_choose_vectors(dync__cconv_text *);
 /* csource_convs.c: the body of the function; lanes: of vectors of output channels, or 0 */
 DYNC__FN void dync__cconv_blocks_body(dync__cconv_text *, int lanes);
+/* csource_pairs.c: the same of bytes, two products at a time */
+DYNC__FN void dync__cconv_pairs_body(const dync__cconv_text *);
+DYNC__FN bool dync__cconv_pairs_fit(const dync__cconv_text *);
 /* csource_planes.c: the same for a channel of the input at a time, in vectors of places */
 DYNC__FN void dync__cconv_planes_body(const dync__cconv_text *);
 DYNC__FN bool dync__cconv_planes_fit(const dync__cconv_text *);

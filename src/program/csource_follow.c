@@ -116,7 +116,8 @@ DYNC__FN void dync__csource_after_value(dync__str *s, const dync__csource_after 
 
 DYNC__FN bool dync__csource_after_reads(const dync__csource_after *after, int buf)
 {
-    return after->k && buf != after->in && !(after->k->buf.at[buf].mode & DYNC__BUF_OUT);
+    return after->k && buf != after->in && !(after->k->buf.at[buf].mode & DYNC__BUF_OUT) &&
+           !after->room.known[buf];
 }
 
 /* ---- what may follow ------------------------------------------------------------------------- */

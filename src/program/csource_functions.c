@@ -86,6 +86,37 @@ DYNC__FN const dync__csource_fn *dync__csource_function(dync__csource *c, const 
     return f->text && f->name && dync__avec_push(&c->names, &c->fn, f) ? f : NULL;
 }
 
+/* ---- constants ------------------------------------------------------------------------------- */
+
+DYNC__FN const dync__tensor *dync__csource_constant(const dync__csource *c,
+                                                    const dync__csource_unit *u, int32_t slot)
+{
+    const dync__slot *p = &u->pb.slot.at[slot];
+    if (p->kind != DYNC__SLOT_INPUT) return NULL;
+    if (p->index < u->n_in) return u->given ? u->given[p->index] : NULL;
+    const dync__tensor *t = p->index < c->aot.actual.n ? c->aot.actual.at[p->index].tensor : NULL;
+    for (int i = 0; t && i < c->state.n; i++)
+        if (c->state.at[i]->storage == t->storage) return NULL;
+    return t;
+}
+
+/* Only where it is read as the one element that it is. */
+DYNC__FN void dync__csource_known(const dync__csource *c, const dync__csource_unit *u,
+                                  const dync__kernel *k, dync__csrc_room *room)
+{
+    for (int b = 0; b < k->buf.n && b < DYNC__CSRC_BUFS; b++) {
+        const dync__tensor *t = k->buf.at[b].mode & DYNC__BUF_OUT
+                                    ? NULL
+                                    : dync__csource_constant(c, u, k->buf.at[b].id);
+        bool one = t && t->numel == 1 && t->dtype == k->buf.at[b].dtype;
+        for (int i = 0; one && i < k->inst.n; i++)
+            if (k->inst.at[i].buf == b)
+                one = k->inst.at[i].prim == DYNC__P_load &&
+                      k->access.at[k->inst.at[i].access].offset == 0;
+        room->known[b] = one ? dync__tensor_data(t) : NULL;
+    }
+}
+
 /* ---- vectors --------------------------------------------------------------------------------- */
 
 static const char dync__vectors_choose[] =
@@ -124,6 +155,57 @@ static void dync__csource_vector_types(const dync__csource *c, dync__str *s)
     dync__str_add(s, "#endif\n");
 }
 
+/* ---- pairs of 16 bits ------------------------------------------------------------------------ */
+
+static const char dync__pairs_text[] =
+    "/* Sums of bytes by instructions for pairs: 1; 2: the same in C; 0: one by one. */\n"
+    "#ifndef DYNC_SMLAD\n"
+    "#if defined __GNUC__ && defined __ARM_FEATURE_SIMD32 && !defined __ARM_FEATURE_MVE\n"
+    "#define DYNC_SMLAD 1\n#else\n#define DYNC_SMLAD 0\n#endif\n#endif\n"
+    "#if DYNC_SMLAD\n"
+    "static inline uint32_t #_four(const int8_t *x)\n{\n    uint32_t u;\n"
+    "    memcpy(&u, x, 4);\n    return u;\n}\n#endif\n"
+    "#if DYNC_SMLAD == 1\n"
+    "static inline uint32_t #_even(uint32_t x)\n{\n"
+    "    uint32_t y;\n    __asm__(\"sxtb16 %0, %1\" : \"=r\"(y) : \"r\"(x));\n    return y;\n}\n"
+    "static inline uint32_t #_odd(uint32_t x)\n{\n"
+    "    uint32_t y;\n    __asm__(\"sxtb16 %0, %1, ror #8\" : \"=r\"(y) : \"r\"(x));\n"
+    "    return y;\n}\n"
+    "static inline int32_t #_smlad(uint32_t a, uint32_t b, int32_t s)\n{\n    int32_t y;\n"
+    "    __asm__(\"smlad %0, %1, %2, %3\" : \"=r\"(y) : \"r\"(a), \"r\"(b), \"r\"(s));\n"
+    "    return y;\n}\n#elif DYNC_SMLAD\n"
+    "static inline int32_t #_byte(uint32_t x) { return (int8_t)(uint8_t)x; }\n"
+    "static inline uint32_t #_even(uint32_t x)\n{\n"
+    "    return ((uint32_t)#_byte(x) & 0xffff) | (uint32_t)#_byte(x >> 16) << 16;\n}\n"
+    "static inline uint32_t #_odd(uint32_t x) { return #_even(x >> 8); }\n"
+    "static inline int32_t #_smlad(uint32_t a, uint32_t b, int32_t s)\n{\n"
+    "    const int32_t low = (int16_t)(uint16_t)a * (int16_t)(uint16_t)b,\n"
+    "                  high = (int16_t)(uint16_t)(a >> 16) * (int16_t)(uint16_t)(b >> 16);\n"
+    "    return (int32_t)((uint32_t)s + (uint32_t)low + (uint32_t)high);\n}\n#endif\n";
+
+/* x m / 2^shift to the nearest, halves up: shift 0 to 62. From 33 on the upper word is enough. */
+static const char dync__rescale_text[] =
+    "static int32_t #_shifted(int64_t x, int32_t shift)\n{\n"
+    "    if (shift) x = (x + ((int64_t)1 << (shift - 1))) >> shift;\n"
+    "    return (int32_t)(uint32_t)(uint64_t)x;\n}\n"
+    "static inline int32_t #_rescale(int32_t x, int32_t m, int32_t shift)\n{\n"
+    "    const int64_t all = (int64_t)x * m;\n"
+    "    if (shift < 33) return #_shifted(all, shift);\n"
+    "    return ((int32_t)(all >> 32) + (1 << (shift - 33))) >> (shift - 32);\n}\n";
+
+/* The text, where some function calls what begins so. */
+static void dync__csource_helper(const dync__csource *c, dync__str *s, const char *call,
+                                 const char *text)
+{
+    bool used = false;
+    for (int i = 0; i < c->fn.n; i++) used = used || strstr(c->fn.at[i]->text, call);
+    for (const char *p = text; used && *p; p++)
+        if (*p == '#' && p[1] == '_')
+            dync__str_add(s, c->program->name);
+        else
+            dync__str_addc(s, *p);
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 /* Floats as bits and back: a union, which C and the compilers of C++ take so. */
@@ -151,6 +233,17 @@ static void dync__csource_bits(dync__csource *c, dync__str *s)
 DYNC__FN void dync__csource_functions(dync__csource *c, dync__str *s)
 {
     dync__csource_vector_types(c, s);
+    for (int k = 0; k < 4; k++) {
+        static const char *const calls[] = {"#_from_f16(", "#_from_bf16(", "#_to_f16(",
+                                            "#_to_bf16("};
+        dync__str text = {0};
+        dync__str_addf(&text, dync__half_csource(k > 1, k % 2), "#");
+        dync__csource_helper(c, s, calls[k], dync__str_get(&text));
+        s->failed = s->failed || text.failed;
+        dync__str_free(&text);
+    }
+    dync__csource_helper(c, s, "#_smlad(", dync__pairs_text);
+    dync__csource_helper(c, s, "#_rescale(", dync__rescale_text);
     dync__csource_bits(c, s);
     dync__csource_random(c, s);
     for (int i = 0; i < c->fn.n; i++) {

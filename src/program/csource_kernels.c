@@ -1,6 +1,7 @@
 /* program/csource_kernels.c: kernel calls as plain C loops: matrix products, convolution, pooling.
  * Before csource_calls.c, whose table names them. Small before fast. */
 #include "../dync.in.h"
+#include "../kernel/operand.h"
 #include "csource.h"
 DYNC__COLD
 
@@ -23,18 +24,58 @@ DYNC__FN dync_status dync__csource_refuse(const dync__kcall *call, const char *w
 }
 
 /* static void NAME(const float *a, ..., float *y) with the operands' letters. */
+static void dync__csource_half_head(dync__str *s, const dync__kcall *call, const char *name,
+                                    const char *letters)
+{
+    dync__str_addf(s, "static void %s(", name);
+    for (int i = 0; i < call->n; i++)
+        dync__str_addf(s, "%s%s%s *%c", i ? ", " : "", call->operand[i].written ? "" : "const ",
+                       dync__dtype_c_type(call->operand[i].dtype), letters[i]);
+    dync__str_add(s, ")\n{\n");
+}
+
 DYNC__FN dync_status dync__csource_head(dync__str *s, const dync__kcall *call, const char *name,
                                         const char *letters)
 {
-    dync__str_addf(s, "static void %s(", name);
-    for (int i = 0; i < call->n; i++) {
+    for (int i = 0; i < call->n; i++)
         if (call->operand[i].dtype == DYNC_F16 || call->operand[i].dtype == DYNC_BF16)
             return dync__csource_refuse(call, "has no form for half precision; it has one for F32");
-        dync__str_addf(s, "%s%s%s *%c", i ? ", " : "", call->operand[i].written ? "" : "const ",
-                       dync__dtype_c_type(call->operand[i].dtype), letters[i]);
-    }
-    dync__str_add(s, ")\n{\n");
+    dync__csource_half_head(s, call, name, letters);
     return DYNC_OK;
+}
+
+/* ---- half precision: stored so, computed in F32 ---------------------------------------------- */
+
+static bool dync__csource_is_half(const dync__operand *o)
+{
+    return o->dtype == DYNC_F16 || o->dtype == DYNC_BF16;
+}
+
+/* x[index] as the type that is worked in. */
+static void dync__csource_read(dync__str *s, char letter, const dync__operand *o, int n,
+                               const int64_t *stride, const char *const *var)
+{
+    if (dync__csource_is_half(o)) dync__str_addf(s, "#_from_%s(", dync__dtype_info(o->dtype)->fx);
+    dync__csource_at(s, letter, o, n, stride, var);
+    if (dync__csource_is_half(o)) dync__str_addc(s, ')');
+}
+
+/* y[index] = what stands between the two */
+static void dync__csource_write(dync__str *s, char letter, const dync__operand *o, int n,
+                                const char *const *var)
+{
+    dync__csource_at(s, letter, o, n, o->lay.stride, var);
+    dync__str_add(s, " = ");
+    if (dync__csource_is_half(o)) dync__str_addf(s, "#_to_%s(", dync__dtype_info(o->dtype)->fx);
+}
+static void dync__csource_written(dync__str *s, const dync__operand *o)
+{
+    dync__str_add(s, dync__csource_is_half(o) ? ");\n" : ";\n");
+}
+
+static const char *dync__csource_working(const dync__operand *o)
+{
+    return dync__dtype_c_type(dync__operand_working(o->dtype));
 }
 
 /* for (int v = 0; v < n; v++), indented; nothing for one iteration, whose variable is then NULL in
@@ -73,13 +114,13 @@ DYNC__FN dync_status dync__csource_matmul(dync__str *s, const dync__kcall *call,
     int64_t k = a->lay.shape[ndim - 1];
     const char *var[DYNC_MAX_DIMS + 1];
     int64_t stride[DYNC_MAX_DIMS + 1];
-    DYNC__TRY(dync__csource_head(s, call, name, has_bias ? "abdc" : "abc"));
+    dync__csource_half_head(s, call, name, has_bias ? "abdc" : "abc");
     for (int d = 0; d < ndim; d++) {
         var[d] = c->lay.shape[d] > 1 ? names[d] : NULL;
         depth = dync__csource_for(s, depth, names[d], c->lay.shape[d]);
     }
     var[ndim] = k > 1 ? "k" : NULL;
-    const char *type = dync__dtype_c_type(c->dtype);
+    const char *type = dync__csource_working(c);
     dync__str_addf(s, "%*s{\n%*s%s sum = 0;\n", 4 * depth, "", 4 * depth + 4, "", type);
     int inner = dync__csource_for(s, depth + 1, "k", k);
     dync__str_addf(s, "%*ssum += ", 4 * inner, "");
@@ -87,21 +128,22 @@ DYNC__FN dync_status dync__csource_matmul(dync__str *s, const dync__kcall *call,
     stride[batch] = a->lay.stride[batch];
     stride[batch + 1] = 0;
     stride[ndim] = a->lay.stride[batch + 1];
-    dync__csource_at(s, 'a', a, ndim + 1, stride, var);
+    dync__csource_read(s, 'a', a, ndim + 1, stride, var);
     dync__str_add(s, " * ");
     for (int d = 0; d < batch; d++) stride[d] = b->lay.shape[d] > 1 ? b->lay.stride[d] : 0;
     stride[batch] = 0;
     stride[batch + 1] = b->lay.stride[batch + 1];
     stride[ndim] = b->lay.stride[batch];
-    dync__csource_at(s, 'b', b, ndim + 1, stride, var);
+    dync__csource_read(s, 'b', b, ndim + 1, stride, var);
     dync__str_addf(s, ";\n%*s", 4 * depth + 4, "");
-    dync__csource_at(s, 'c', c, ndim, c->lay.stride, var);
-    dync__str_add(s, " = sum");
+    dync__csource_write(s, 'c', c, ndim, var);
+    dync__str_add(s, "sum");
     if (bias) {
         dync__str_add(s, " + ");
-        dync__csource_at(s, 'd', bias, ndim, bias->lay.stride, var);
+        dync__csource_read(s, 'd', bias, ndim, bias->lay.stride, var);
     }
-    dync__str_addf(s, ";\n%*s}\n}\n", 4 * depth, "");
+    dync__csource_written(s, c);
+    dync__str_addf(s, "%*s}\n}\n", 4 * depth, "");
     return DYNC_OK;
 }
 
@@ -152,27 +194,30 @@ DYNC__FN dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call,
     int64_t groups = a->groups, per_in = w->lay.shape[1],
             per_out = w->lay.shape[0] / DYNC__MAX(groups, 1);
     char init[64];
-    DYNC__TRY(dync__csource_head(s, call, name, call->n == 4 ? "xwby" : "xwy"));
-    dync__format(init, sizeof init, "%s sum = 0;", dync__dtype_c_type(y->dtype));
+    dync__csource_half_head(s, call, name, call->n == 4 ? "xwby" : "xwy");
+    dync__format(init, sizeof init, "%s sum = 0;", dync__csource_working(y));
     int depth = dync__csource_window(s, y, x, init, w->lay.shape[2], w->lay.shape[3], a->stride,
                                      a->pad, a->dilation, "c", per_in);
-    dync__str_addf(s, "%*ssum += x[", 4 * depth, "");
+    dync__str_addf(s, "%*ssum += ", 4 * depth, "");
+    if (dync__csource_is_half(x)) dync__str_addf(s, "#_from_%s(", dync__dtype_info(x->dtype)->fx);
+    dync__str_add(s, "x[");
     dync__csource_index(s, 4, x->lay.stride, in_var, 0);
     if (groups > 1) {
         dync__str_addf(s, " + o / %lld * (", (long long)per_out);
         dync__size_csource(s, dync__sz_mul(per_in, x->lay.stride[1]));
         dync__str_addc(s, ')');
     }
-    dync__str_add(s, "] * ");
-    dync__csource_at(s, 'w', w, 4, w->lay.stride, w_var);
+    dync__str_add(s, dync__csource_is_half(x) ? "]) * " : "] * ");
+    dync__csource_read(s, 'w', w, 4, w->lay.stride, w_var);
     dync__str_addf(s, ";\n%*s}\n%*s", 4 * depth - 4, "", 4 * (depth - 3), "");
-    dync__csource_at(s, 'y', y, 4, y->lay.stride, out_var);
-    dync__str_add(s, " = sum");
+    dync__csource_write(s, 'y', y, 4, out_var);
+    dync__str_add(s, "sum");
     if (call->n == 4) {
         dync__str_add(s, " + ");
-        dync__csource_at(s, 'b', &call->operand[2], 1, call->operand[2].lay.stride, &out_var[1]);
+        dync__csource_read(s, 'b', &call->operand[2], 1, call->operand[2].lay.stride, &out_var[1]);
     }
-    dync__str_addf(s, ";\n%*s}\n}\n", 4 * (depth - 4), "");
+    dync__csource_written(s, y);
+    dync__str_addf(s, "%*s}\n}\n", 4 * (depth - 4), "");
     return DYNC_OK;
 }
 
@@ -188,12 +233,12 @@ DYNC__FN dync_status dync__csource_maxima(dync__str *s, const dync__kcall *call,
     char init[96];
     dync__kcall head = *call;
     head.n -= no_index;
-    DYNC__TRY(dync__csource_head(s, &head, name, "xyk"));
-    dync__format(init, sizeof init, "%s best = 0; int at = -1;", dync__dtype_c_type(y->dtype));
+    dync__csource_half_head(s, &head, name, "xyk");
+    dync__format(init, sizeof init, "%s best = 0; int at = -1;", dync__csource_working(y));
     int depth = dync__csource_window(s, y, x, init, a->kernel[0], a->kernel[1], a->stride, a->pad,
                                      a->dilation, NULL, 0);
-    dync__str_addf(s, "%*s%s e = ", 4 * depth, "", dync__dtype_c_type(x->dtype));
-    dync__csource_at(s, 'x', x, 4, x->lay.stride, in_var);
+    dync__str_addf(s, "%*s%s e = ", 4 * depth, "", dync__csource_working(x));
+    dync__csource_read(s, 'x', x, 4, x->lay.stride, in_var);
     dync__str_addf(s, ";\n%*sif (at < 0 || e > best%s) best = e, at = ", 4 * depth, "",
                    dync__dtype_info(x->dtype)->kind == 'f' ? " || e != e" : "");
     if (no_index) {
@@ -204,8 +249,9 @@ DYNC__FN dync_status dync__csource_maxima(dync__str *s, const dync__kcall *call,
         dync__str_add(s, ") + q");
     }
     dync__str_addf(s, ";\n%*s}\n%*s", 4 * depth - 4, "", 4 * depth - 8, "");
-    dync__csource_at(s, 'y', y, 4, y->lay.stride, out_var);
-    dync__str_add(s, " = best;\n");
+    dync__csource_write(s, 'y', y, 4, out_var);
+    dync__str_add(s, "best");
+    dync__csource_written(s, y);
     if (!no_index) {
         dync__str_addf(s, "%*s", 4 * depth - 8, "");
         dync__csource_at(s, 'k', index, 4, index->lay.stride, out_var);
@@ -232,19 +278,20 @@ DYNC__FN dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *c
     char init[64];
     if (a->ceil || a->divisor)
         return dync__csource_refuse(call, "has no form with ceil_mode or a divisor");
-    DYNC__TRY(dync__csource_head(s, call, name, "xy"));
-    dync__format(init, sizeof init, "%s sum = 0; int count = 0;", dync__dtype_c_type(y->dtype));
+    dync__csource_half_head(s, call, name, "xy");
+    dync__format(init, sizeof init, "%s sum = 0; int count = 0;", dync__csource_working(y));
     int depth = dync__csource_window(s, y, x, init, a->kernel[0], a->kernel[1], a->stride, a->pad,
                                      a->dilation, NULL, 0);
     dync__str_addf(s, "%*ssum += ", 4 * depth, "");
-    dync__csource_at(s, 'x', x, 4, x->lay.stride, in_var);
+    dync__csource_read(s, 'x', x, 4, x->lay.stride, in_var);
     dync__str_addf(s, ", count++;\n%*s}\n", 4 * depth - 4, "");
     if (a->include_pad)
         dync__str_addf(s, "%*scount = %lld;\n", 4 * depth - 8, "",
                        (long long)(a->kernel[0] * a->kernel[1]));
     dync__str_addf(s, "%*s", 4 * depth - 8, "");
-    dync__csource_at(s, 'y', y, 4, y->lay.stride, out_var);
-    dync__str_addf(s, " = sum / (%s)count;\n%*s}\n}\n", dync__dtype_c_type(y->dtype),
-                   4 * depth - 12, "");
+    dync__csource_write(s, 'y', y, 4, out_var);
+    dync__str_addf(s, "sum / (%s)count", dync__csource_working(y));
+    dync__csource_written(s, y);
+    dync__str_addf(s, "%*s}\n}\n", 4 * depth - 12, "");
     return DYNC_OK;
 }

@@ -8,17 +8,11 @@
 #include "csource.h"
 DYNC__COLD
 
-/* The tensor that a slot is, where it is a weight that nothing writes; or NULL. */
+/* The weight that a slot is, of those that the file holds; or NULL. */
 static const dync__tensor *dync__packs_weight(const dync__csource *c, const dync__csource_unit *u,
                                               int32_t slot)
 {
-    const dync__slot *p = &u->pb.slot.at[slot];
-    if (p->kind != DYNC__SLOT_INPUT || p->index < u->n_in || p->index >= c->aot.actual.n)
-        return NULL;
-    const dync__tensor *t = c->aot.actual.at[p->index].tensor;
-    for (int i = 0; t && i < c->state.n; i++)
-        if (c->state.at[i]->storage == t->storage) return NULL;
-    return t;
+    return u->pb.slot.at[slot].index < u->n_in ? NULL : dync__csource_constant(c, u, slot);
 }
 
 static bool dync__packs_same(const dync__layout *a, const dync__layout *b)

@@ -9,23 +9,11 @@
 #include "../dync.in.h"
 #include "../kernel/operand.h"
 #include "csource.h"
+#include "csource_recurrent.h"
 DYNC__COLD
 
-/* ---- functions of a step --------------------------------------------------------------------- */
-
-typedef struct dync__rolled {
-    dync__csource *c;
-    const dync__csource_step *step;
-    const dync__kcall *call, *input;
-    dync__str *s;
-    int gates, dtype, type; /* of elements; what is worked in */
-    int64_t n, hidden, width, bytes;
-    int64_t in_at, hid_at, h_at, c_at; /* bytes of scratch; -1: elsewhere */
-    const dync__csource_fn *in, *hid, *gate, *first_h, *first_c, *last_c;
-} dync__rolled;
-
-static dync_status dync__rolled_function(dync__rolled *r, dync_status status, dync__str *text,
-                                         const dync__csource_fn **out)
+DYNC__FN dync_status dync__rolled_function(dync__rolled *r, dync_status status, dync__str *text,
+                                           const dync__csource_fn **out)
 {
     if (status == DYNC_OK && (text->failed || !(*out = dync__csource_function(r->c, text))))
         status = DYNC_ERR_MEMORY;
@@ -33,7 +21,7 @@ static dync_status dync__rolled_function(dync__rolled *r, dync_status status, dy
     return status;
 }
 
-static dync__operand dync__rolled_dense(int dtype, int64_t rows, int64_t columns)
+DYNC__FN dync__operand dync__rolled_dense(int dtype, int64_t rows, int64_t columns)
 {
     dync__operand o = {.dtype = (uint8_t)dtype};
     o.lay.ndim = 2;
@@ -43,10 +31,9 @@ static dync__operand dync__rolled_dense(int dtype, int64_t rows, int64_t columns
     return o;
 }
 
-/* a [n, K] b [K, width] (+ bias), dense */
-static dync_status dync__rolled_sums(dync__rolled *r, const dync__operand *a,
-                                     const dync__operand *b, const dync__operand *bias,
-                                     const dync__csource_fn **out)
+DYNC__FN dync_status dync__rolled_sums(dync__rolled *r, const dync__operand *a,
+                                       const dync__operand *b, const dync__operand *bias,
+                                       int64_t columns, const dync__csource_fn **out)
 {
     static const dync__kcall_row rows[2] = {{.name = "matmul", .kind = DYNC__K_matmul},
                                             {.name = "addmm", .kind = DYNC__K_addmm}};
@@ -60,7 +47,7 @@ static dync_status dync__rolled_sums(dync__rolled *r, const dync__operand *a,
     call.operand[call.n++] = *a;
     call.operand[call.n++] = *b;
     if (bias) call.operand[call.n++] = *bias;
-    call.operand[call.n] = dync__rolled_dense(r->type, r->n, r->width);
+    call.operand[call.n] = dync__rolled_dense(r->type, r->n, columns);
     call.operand[call.n++].written = true;
     dync_status status = dync__csource_blocks_are(&call)
                              ? dync__csource_blocks(&text, &call, &after)
@@ -69,8 +56,9 @@ static dync_status dync__rolled_sums(dync__rolled *r, const dync__operand *a,
 }
 
 /* A state [n, hidden] from one array into another. */
-static dync_status dync__rolled_copy(dync__rolled *r, int from_dtype, const int64_t *from,
-                                     int to_dtype, const int64_t *to, const dync__csource_fn **out)
+DYNC__FN dync_status dync__rolled_copy(dync__rolled *r, int from_dtype, const int64_t *from,
+                                       int to_dtype, const int64_t *to,
+                                       const dync__csource_fn **out)
 {
     dync__piece p;
     dync__str text = {0};
@@ -86,24 +74,29 @@ static dync_status dync__rolled_copy(dync__rolled *r, int from_dtype, const int6
     return dync__rolled_function(r, status, &text, out);
 }
 
-static dync_status dync__rolled_gates(dync__rolled *r)
+DYNC__FN dync_status dync__rolled_piece(dync__rolled *r, const dync__kcall *call)
 {
     dync__piece p;
     dync__str text = {0};
     dync__csrc_room room;
-    dync__kcall call;
     memset(&room, 0, sizeof room);
-    dync__kcall_copy(&call, r->call);
-    call.attr.rnn.role[DYNC__RNN_BIAS] = -1; /* in the product */
-    if (r->step->last) call.attr.rnn.role[DYNC__RNN_OUT] = -1;
-    dync__operand *in = &call.operand[call.attr.rnn.role[DYNC__RNN_IN]];
-    if (r->input) in->lay.stride[1] = r->width, in->lay.stride[2] = 1;
-    if (!dync__rnn_gates(&call, r->n, r->hidden, &p)) return DYNC_ERR_MEMORY;
+    if (!dync__rnn_gates(call, r->n, r->hidden, &p)) return DYNC_ERR_MEMORY;
     dync__kernel_simplify(p.b.k);
     dync_status status = p.b.k->failed ? DYNC_ERR_MEMORY
                                        : dync__kernel_csource(&text, p.b.k, "@", &room);
     dync__arena_free(&p.arena);
     return dync__rolled_function(r, status, &text, &r->gate);
+}
+
+static dync_status dync__rolled_gates(dync__rolled *r)
+{
+    dync__kcall call;
+    dync__kcall_copy(&call, r->call);
+    call.attr.rnn.role[DYNC__RNN_BIAS] = -1; /* in the product */
+    if (r->step->last) call.attr.rnn.role[DYNC__RNN_OUT] = -1;
+    dync__operand *in = &call.operand[call.attr.rnn.role[DYNC__RNN_IN]];
+    if (r->input) in->lay.stride[1] = r->width, in->lay.stride[2] = 1;
+    return dync__rolled_piece(r, &call);
 }
 
 static dync_status dync__rolled_functions(dync__rolled *r)
@@ -121,7 +114,7 @@ static dync_status dync__rolled_functions(dync__rolled *r)
         if (r->input->n == 4) row = r->input->operand[2];
         row.lay.shape[0] = r->n;
         DYNC__TRY(dync__rolled_sums(r, &a, &r->input->operand[1], r->input->n == 4 ? &row : NULL,
-                                    &r->in));
+                                    r->width, &r->in));
     }
     a = dync__rolled_dense(r->type, r->n, r->hidden);
     b.lay.shape[0] = r->hidden;
@@ -133,7 +126,7 @@ static dync_status dync__rolled_functions(dync__rolled *r)
         row.lay.stride[0] = 0;
         row.lay.stride[1] = bias->lay.stride[0];
     }
-    DYNC__TRY(dync__rolled_sums(r, &a, &b, bias ? &row : NULL, &r->hid));
+    DYNC__TRY(dync__rolled_sums(r, &a, &b, bias ? &row : NULL, r->width, &r->hid));
     DYNC__TRY(dync__rolled_copy(r, r->dtype, h0->lay.stride, r->type, dense, &r->first_h));
     if (c0) DYNC__TRY(dync__rolled_copy(r, r->dtype, c0->lay.stride, r->type, dense, &r->first_c));
     if (c0 && cn)
@@ -143,7 +136,7 @@ static dync_status dync__rolled_functions(dync__rolled *r)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-static int64_t dync__rolled_place(dync__rolled *r, int64_t most)
+DYNC__FN int64_t dync__rolled_place(dync__rolled *r, int64_t most)
 {
     int64_t at = r->bytes;
     r->bytes += (most * dync__dtype_info(r->type)->bytes + 7) & ~(int64_t)7;
@@ -165,7 +158,7 @@ static dync_status dync__rolled_room(dync__rolled *r)
     return DYNC_OK;
 }
 
-static void dync__rolled_scratch(dync__rolled *r, const char *name, int64_t at)
+DYNC__FN void dync__rolled_scratch(dync__rolled *r, const char *name, int64_t at)
 {
     const char *type = dync__dtype_c_type(r->type);
     if (at >= 0)
@@ -173,14 +166,13 @@ static void dync__rolled_scratch(dync__rolled *r, const char *name, int64_t at)
                        (long long)at);
 }
 
-static void dync__rolled_end(dync__rolled *r, const dync__csource_fn *f)
+DYNC__FN void dync__rolled_end(dync__rolled *r, const dync__csource_fn *f)
 {
     dync__csource_symbols(r->c, f->uses, ", ", "", r->s);
     dync__str_add(r->s, ");\n");
 }
 
-/* ", p3 + 32 * t": an operand at the step, if the call has it */
-static void dync__rolled_at_step(dync__rolled *r, int role)
+DYNC__FN void dync__rolled_at_step(dync__rolled *r, int role)
 {
     bool first = false;
     const dync__operand *o = dync__csource_role(r->call, role);
@@ -253,7 +245,7 @@ static void dync__rolled_body(dync__rolled *r)
 }
 
 /* The arrays of the function: those of the product, then the layer's; its parameters. */
-static void dync__rolled_head(dync__rolled *r, dync__csource_step *step)
+DYNC__FN void dync__rolled_head(dync__rolled *r, dync__csource_step *step)
 {
     const char *before = "";
     step->n = 0;
@@ -273,18 +265,25 @@ static void dync__rolled_head(dync__rolled *r, dync__csource_step *step)
     dync__str_add(r->s, ", unsigned char *a)\n{\n");
 }
 
-DYNC__FN dync_status dync__csource_recurrent(dync__csource *c, dync__csource_step *step,
-                                             dync__str *text)
+DYNC__FN dync__rolled dync__rolled_of(dync__csource *c, const dync__csource_step *step,
+                                      dync__str *s)
 {
     const dync__kcall *call = step->at.call;
     const dync__layout *y = &dync__csource_role(call, DYNC__RNN_OUT)->lay;
-    dync__rolled r = {.c = c, .step = step, .call = call, .input = step->input, .s = text};
+    dync__rolled r = {.c = c, .step = step, .call = call, .input = step->input, .s = s};
     r.gates = (int)call->attr.rnn.gates;
     r.dtype = call->operand[0].dtype;
     r.type = dync__operand_working(r.dtype);
     r.n = y->shape[1];
     r.hidden = y->shape[2];
     r.width = dync__sz_mul(r.gates, r.hidden);
+    return r;
+}
+
+DYNC__FN dync_status dync__csource_recurrent(dync__csource *c, dync__csource_step *step,
+                                             dync__str *text)
+{
+    dync__rolled r = dync__rolled_of(c, step, text);
     DYNC__TRY(dync__rolled_functions(&r));
     DYNC__TRY(dync__rolled_room(&r));
     dync__rolled_head(&r, step);

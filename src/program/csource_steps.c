@@ -31,17 +31,19 @@ static void dync__csource_after_arrays(dync__csource_step *s)
 }
 
 /* The kernel or the call as a function, and how a unit calls it. */
-static dync_status dync__csource_step_text(dync__csource *c, dync__csource_step *s, dync__str *text)
+static dync_status dync__csource_step_text(dync__csource *c, dync__csource_unit *u,
+                                           dync__csource_step *s, dync__str *text)
 {
     const dync__kcall *call = s->at.call;
     if (s->at.k) {
         dync__csrc_room room;
         memset(&room, 0, sizeof room);
+        dync__csource_known(c, u, s->at.k, &room);
         DYNC__TRY(dync__kernel_csource(text, s->at.k, "@", &room));
-        s->n = s->at.k->buf.n;
-        for (int i = 0; i < s->n; i++) {
-            s->slot[i] = s->at.k->buf.at[i].id;
-            s->base[i] = room.base[i];
+        for (int i = 0; i < s->at.k->buf.n; i++) {
+            if (room.known[i]) continue;
+            s->slot[s->n] = s->at.k->buf.at[i].id;
+            s->base[s->n++] = room.base[i];
         }
         s->scratch = room.bytes;
         s->draws = s->at.k->uses_random;
@@ -52,18 +54,22 @@ static dync_status dync__csource_step_text(dync__csource *c, dync__csource_step 
         s->slot[i] = call->operand[i].slot;
         s->base[i] = call->operand[i].lay.offset;
     }
-    if (dync__control_is(call)) return dync__csource_control(c, s, text);
+    if (dync__control_is(call)) return dync__csource_control(c, u, s, text);
     if (dync__kcall_is(call, DYNC__K_rnn_layer)) return dync__csource_recurrent(c, s, text);
+    if (dync__kcall_is(call, DYNC__K_rnn_layer_grad))
+        return dync__csource_recurrent_grad(c, s, text);
     if (!dync__csource_blocks_are(call)) return dync__kcall_csource(text, call, s->no_index, "@");
+    if (s->after.k) dync__csource_known(c, u, s->after.k, &s->after.room);
     DYNC__TRY(dync__csource_blocks(text, call, &s->after));
     dync__csource_after_arrays(s);
     return DYNC_OK;
 }
 
-static dync_status dync__csource_step_make(dync__csource *c, dync__csource_step *s)
+static dync_status dync__csource_step_make(dync__csource *c, dync__csource_unit *u,
+                                           dync__csource_step *s)
 {
     dync__str text = {0};
-    dync_status status = dync__csource_step_text(c, s, &text);
+    dync_status status = dync__csource_step_text(c, u, s, &text);
     if (status == DYNC_OK && (text.failed || !(s->fn = dync__csource_function(c, &text))))
         status = DYNC_ERR_MEMORY;
     dync__str_free(&text);
@@ -96,7 +102,7 @@ static dync_status dync__csource_fuse(dync__csource *c, dync__csource_unit *u)
             DYNC__CSOURCE_ARGS)
             return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: a step of more than %d arrays",
                               (int)DYNC__CSOURCE_ARGS);
-        DYNC__TRY(dync__csource_step_make(c, s));
+        DYNC__TRY(dync__csource_step_make(c, u, s));
     }
     dync__csource_recurrent_arrays(u);
     return DYNC_OK;

@@ -213,14 +213,14 @@ DYNC__FN void dync__csource_product(dync__str *s, const dync__kcall *call,
     p.bias = has_bias ? &call->operand[2] : NULL;
     p.c = &call->operand[call->n - 1];
     dync__csource_product_sizes(&p);
-    bool vectors = dync__csource_vectors_fit(&p);
-    if (vectors) {
-        dync__str_add(s, "#if DYNC_VECTOR\n");
+    bool vectors = dync__csource_vectors_fit(&p), pairs = dync__csource_pairs_fit(&p);
+    if (vectors || pairs) {
+        dync__str_add(s, pairs ? "#if DYNC_SMLAD\n" : "#if DYNC_VECTOR\n");
         dync__csource_blocks_head(s, call, after, letters);
-        dync__csource_product_vectors(&p);
+        (pairs ? dync__csource_product_pairs : dync__csource_product_vectors)(&p);
         dync__str_add(s, "}\n#else\n");
     }
     dync__csource_blocks_head(s, call, after, letters);
     dync__csource_product_plain(&p);
-    dync__str_add(s, vectors ? "}\n#endif\n" : "}\n");
+    dync__str_add(s, vectors || pairs ? "}\n#endif\n" : "}\n");
 }

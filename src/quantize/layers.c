@@ -10,18 +10,6 @@
 #include "quantize.h"
 DYNC__COLD
 
-/* A layer with weights [outs][ins], both float, to be changed by the norm behind it. x: the input
- * as I8, to: scale of the result, factor: sx sw / sy of each channel. */
-typedef struct dync__qlayer {
-    const dync__node *node, *end; /* end: the last node whose work it does */
-    int64_t outs, ins;
-    double *weight, *bias; /* bias NULL: none */
-    const dync__qvalue *x;
-    dync__qscale to;
-    double *factor;
-    dync_tensor *q, *add; /* I8 weights of the shape given, I32 bias */
-} dync__qlayer;
-
 /* For rules: true, with z->status set. */
 static bool dync__quant_no_memory(dync__quantizer *z)
 {
@@ -78,8 +66,8 @@ static bool dync__quant_fold(dync__quantizer *z, dync__qlayer *l)
 /* Per output channel: the scale is the largest magnitude / 127, weights are rounded to -127 .. 127,
  * and the bias with the zero point's share is rounded to a step of sx sw. DYNC_ERR_VALUE where a
  * weight is not finite. A channel of zeros has scale 1. */
-static dync_status dync__quant_weights(dync__quantizer *z, dync__qlayer *l, int ndim,
-                                       const int64_t *shape)
+DYNC__FN dync_status dync__quant_weights(dync__quantizer *z, dync__qlayer *l, int ndim,
+                                         const int64_t *shape)
 {
     int8_t *q = dync__arena_alloc(&z->arena, (size_t)(l->outs * l->ins + 1));
     int32_t *add = dync__arena_alloc(&z->arena, (size_t)(l->outs + 1) * sizeof *add);
@@ -130,15 +118,10 @@ static dync_status dync__quant_layer(dync__quantizer *z, dync__qlayer *l, const 
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* The layer's arguments: x, and the weight [N, K], or [K, N] where columns. */
-typedef struct dync__qproduct {
-    const dync__arg *x, *weight, *bias;
-    bool columns;
-} dync__qproduct;
-
 /* Fills *p for the operators that are products with a constant matrix of f32; false: n is none, or
  * the bias is not one number per channel. */
-static bool dync__quant_product_of(const dync__quantizer *z, const dync__node *n, dync__qproduct *p)
+DYNC__FN bool dync__quant_product_of(const dync__quantizer *z, const dync__node *n,
+                                     dync__qproduct *p)
 {
     static const dync__arg none = {.kind = DYNC__A_NONE};
     switch (n->op) {
@@ -161,8 +144,8 @@ static bool dync__quant_product_of(const dync__quantizer *z, const dync__node *n
 }
 
 /* [rows, columns] -> [columns, rows]; NULL passes. */
-static double *dync__quant_transposed(dync__quantizer *z, const double *in, int64_t rows,
-                                      int64_t columns)
+DYNC__FN double *dync__quant_transposed(dync__quantizer *z, const double *in, int64_t rows,
+                                        int64_t columns)
 {
     double *out = dync__arena_alloc(&z->arena, (size_t)(rows * columns + 1) * sizeof *out);
     for (int64_t i = 0; in && out && i < rows * columns; i++)

@@ -37,10 +37,9 @@ static dync_status dync__quant_see(dync__quantizer *z, const dync__node *n, cons
 }
 
 /* Other dtypes than f32 have no range. */
-DYNC__FN dync_status dync__quant_observe(dync__quantizer *z, const dync__node *n,
-                                         const dync__tensor *t)
+static dync_status dync__quant_see_all(dync__quantizer *z, const dync__node *n,
+                                       const dync__tensor *t, dync__qrange *r)
 {
-    dync__qrange *r = &z->range[n->index];
     if (t->dtype != DYNC_F32) return DYNC_OK;
     if (z->counting && !r->bins)
         r->bins = dync__arena_alloc(&z->arena, DYNC__QUANT_BINS * sizeof *r->bins);
@@ -52,6 +51,25 @@ DYNC__FN dync_status dync__quant_observe(dync__quantizer *z, const dync__node *n
     dync_status status = dync__quant_see(z, n, dync__tensor_data(copy), t->numel, r);
     dync__unref(copy);
     return status;
+}
+
+DYNC__FN dync_status dync__quant_observe(dync__quantizer *z, const dync__node *n,
+                                         const dync__tensor *t)
+{
+    return dync__quant_see_all(z, n, t, &z->range[n->index]);
+}
+
+/* args, out: of _rnn_layer: h0 and the outputs; c0 and the cells of an LSTM. */
+DYNC__FN dync_status dync__quant_observe_states(dync__quantizer *z, const dync__node *n,
+                                                const dync__arg *args, const dync__arg *out)
+{
+    const dync__arg *all = out->as.list;
+    dync__qrange *h = &z->state[n->index], *c = &z->range[n->index];
+    DYNC__TRY(dync__quant_see_all(z, n, args[3].as.t, h));
+    DYNC__TRY(dync__quant_see_all(z, n, all[0].as.t, h));
+    if (args[5].as.i != 4) return DYNC_OK;
+    DYNC__TRY(dync__quant_see_all(z, n, args[4].as.t, c));
+    return dync__quant_see_all(z, n, all[2].as.t, c);
 }
 
 /* From both ends, as many values as the percentile leaves out. */

@@ -16,7 +16,7 @@ static const dync__qvalue *dync__quant_have(const dync__quantizer *z, const dync
 
 /* Gives elements of its argument unchanged, so that I8 works as well as f32: views, copies, maxima
  * (the scale is positive, so order is kept). */
-static bool dync__quant_only_moves(const dync__node *n)
+DYNC__FN bool dync__quant_only_moves(const dync__node *n)
 {
     switch (n->op) {
     case DYNC__OP_reshape:
@@ -87,8 +87,7 @@ static dync_tensor *dync__quant_scaled(dync__quantizer *z, dync_tensor *t, doubl
 {
     int32_t multiplier, shift;
     dync__quant_multiplier(factor, &multiplier, &shift);
-    return t ? dync_rescale(t, dync__quant_const(z, DYNC_I32, 0, NULL, &multiplier),
-                            dync__quant_const(z, DYNC_I32, 0, NULL, &shift))
+    return t ? dync_rescale(t, dync__quant_number(z, multiplier), dync__quant_number(z, shift))
              : NULL;
 }
 
@@ -135,7 +134,8 @@ DYNC__FN bool dync__quant_mul(dync__quantizer *z, const dync__node *n)
 DYNC__FN bool dync__quant_cat(dync__quantizer *z, const dync__node *n)
 {
     const dync__arg *list = &n->args[0];
-    bool any = false, real = n->op == DYNC__OP_cat && list->kind == DYNC__A_LIST;
+    bool any = false, cat = n->op == DYNC__OP_cat,
+         real = (cat || n->op == DYNC__OP_stack) && list->kind == DYNC__A_LIST;
     for (int i = 0; real && i < list->n; i++) {
         real = dync__quant_is_real(z, &list->as.list[i]);
         any = any || dync__quant_have(z, &list->as.list[i]);
@@ -153,14 +153,15 @@ DYNC__FN bool dync__quant_cat(dync__quantizer *z, const dync__node *n)
         if (!q) return dync__quant_give(z, n, NULL, to);
         dync__list_set(items, i, dync_v_tensor(q));
     }
-    dync_tensor *q = dync_cat(items, (int)n->args[1].as.i);
+    int dim = (int)n->args[1].as.i;
+    dync_tensor *q = cat ? dync_cat(items, dim) : dync_stack(items, dim);
     return dync__quant_give(z, n, q, to);
 }
 
 /* ---- functions by table ---------------------------------------------------------------------- */
 
 /* table[q + 128], of the dtype of the table table [256, 1], at: indices 0 .. 255. NULL passes. */
-static dync_tensor *dync__quant_look(dync_tensor *table, dync_tensor *at)
+DYNC__FN dync_tensor *dync__quant_look(dync_tensor *table, dync_tensor *at)
 {
     dync_tensor *y = table && at ? dync_embedding(table, at) : NULL;
     return y ? dync_squeeze(y, -1) : NULL;

@@ -70,7 +70,10 @@ static dync_status dync__quant_calibrate(dync__quant_job *j, dync_value batches)
             if (status != DYNC_OK) return status;
         }
     }
-    for (int i = 0; bins && i < j->z.g->node.n; i++) dync__quant_trim(&j->z, &j->z.range[i]);
+    for (int i = 0; bins && i < j->z.g->node.n; i++) {
+        dync__quant_trim(&j->z, &j->z.range[i]);
+        dync__quant_trim(&j->z, &j->z.state[i]);
+    }
     return DYNC_OK;
 }
 
@@ -276,6 +279,7 @@ static bool dync__quant_keeps(const dync__opcall *c)
     case DYNC__OP_conv1d:
     case DYNC__OP_conv2d:
     case DYNC__OP_max_pool2d:
+    case DYNC__OP__rnn_layer:
     case DYNC__OP_adaptive_avg_pool2d: return true;
     case DYNC__OP_batch_norm: return !c->args[5].as.i;
     default: return false;
@@ -316,11 +320,13 @@ static dync_status dync__quant_open(dync__quant_job *j)
     dync__quantizer *z = &j->z;
     size_t n = (size_t)z->g->node.n + 1;
     z->range = dync__arena_alloc(&z->arena, n * sizeof *z->range);
+    z->state = dync__arena_alloc(&z->arena, n * sizeof *z->state);
     z->value = dync__arena_alloc(&z->arena, n * sizeof *z->value);
     z->absorbed = dync__arena_alloc(&z->arena, n);
     z->known = dync__arena_alloc(&z->arena, n * sizeof *z->known);
     int *at = dync__arena_alloc(&z->arena, (n + 1) * sizeof *at);
-    if (!z->range || !z->value || !z->absorbed || !z->known || !at) return DYNC_ERR_MEMORY;
+    if (!z->range || !z->state || !z->value || !z->absorbed || !z->known || !at)
+        return DYNC_ERR_MEMORY;
     z->user = at + 1;
     for (size_t i = 0; i <= n; i++) at[i] = -1;
     for (int i = 0; i < z->g->node.n; i++) {

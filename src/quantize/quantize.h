@@ -30,6 +30,7 @@ typedef struct dync__qvalue {
     dync__arg arg;
     dync_tensor *q;
     dync__qscale s;
+    const struct dync__qvalue *item; /* of a node of several outputs that a rule gave; else NULL */
 } dync__qvalue;
 
 /* Arrays have an element per node of g, by its index; all but constants' references lie in the
@@ -38,7 +39,8 @@ typedef struct dync__quantizer {
     dync__arena arena;
     const dync__graph *g;
     dync_quantize_options options;
-    dync__qrange *range;
+    dync__qrange *range; /* of a recurrent layer: its cells */
+    dync__qrange *state; /* of a recurrent layer: h, with where it begins; else not seen */
     dync__qvalue *value;
     int *user;                  /* the node's only reader; -1: there are more, or none */
     const dync__tensor **known; /* what no input changes: constants and what is made of them */
@@ -61,12 +63,18 @@ DYNC__FN double *dync__quant_numbers(dync__quantizer *, const dync__tensor *);
 /* A constant; NULL: no memory. */
 DYNC__FN dync_tensor *dync__quant_const(dync__quantizer *, int dtype, int ndim,
                                         const int64_t *shape, const void *data);
+DYNC__FN dync_tensor *dync__quant_number(dync__quantizer *, int32_t value); /* I32, 0-dim */
 /* Node n's value as floats, or whatever it is; as I8; the tensor of a constant, or NULL. */
 DYNC__FN dync__arg dync__quant_plain(dync__quantizer *, const dync__node *n);
 DYNC__FN const dync__qvalue *dync__quant_int8(dync__quantizer *, const dync__arg *node);
 DYNC__FN const dync__tensor *dync__quant_constant(const dync__quantizer *, const dync__arg *);
 DYNC__FN bool dync__quant_is_real(const dync__quantizer *,
                                   const dync__arg *node); /* a F32 tensor, not a constant */
+/* I32 sums times factor, as dync__quant_rescale takes it, plus zero, held within low .. high, of
+ * this dtype. */
+DYNC__FN dync_tensor *dync__quant_fit(dync__quantizer *, dync_tensor *sums, int n,
+                                      const double *factor, int dim, int dtype, int zero, int low,
+                                      int high);
 /* I32 sums into I8: zero + sum * factor[i] along dim of the sums, or factor[0] for all (n 1). */
 DYNC__FN dync_tensor *dync__quant_rescale(dync__quantizer *, dync_tensor *sums, int n,
                                           const double *factor, int dim, dync__qscale to);
@@ -85,12 +93,46 @@ DYNC__FN dync_status dync__quant_args(dync__quantizer *, const dync__node *, dyn
 DYNC__FN dync_status dync__quant_call(dync__quantizer *, const dync__node *, dync__arg *args,
                                       dync__arg *out);
 /* observe.c */
+DYNC__FN dync_status dync__quant_observe_states(dync__quantizer *, const dync__node *,
+                                                const dync__arg *args, const dync__arg *out);
 DYNC__FN dync_status dync__quant_observe(dync__quantizer *, const dync__node *,
                                          const dync__tensor *);
 DYNC__FN void dync__quant_trim(dync__quantizer *, dync__qrange *);
 
-/* layers.c, pointwise.c: true: the node's value is given, or status is an error. False: the form is
- * none of theirs. */
+/* A layer with weights [outs][ins], both float, to be changed by the norm behind it. x: the input
+ * as I8, to: scale of the result, factor: sx sw / sy of each channel. */
+typedef struct dync__qlayer {
+    const dync__node *node, *end; /* end: the last node whose work it does */
+    int64_t outs, ins;
+    double *weight, *bias; /* bias NULL: none */
+    const dync__qvalue *x;
+    dync__qscale to;
+    double *factor;
+    dync_tensor *q, *add; /* I8 weights of the shape given, I32 bias */
+} dync__qlayer;
+
+/* The layer's arguments: x, and the weight [N, K], or [K, N] where columns. */
+typedef struct dync__qproduct {
+    const dync__arg *x, *weight, *bias;
+    bool columns;
+} dync__qproduct;
+
+/* layers.c */
+/* n is a product with a constant matrix of f32; false: it is none, or the bias is not one number
+ * per channel */
+DYNC__FN bool dync__quant_product_of(const dync__quantizer *, const dync__node *n,
+                                     dync__qproduct *);
+/* [rows, columns] -> [columns, rows]; NULL passes. */
+DYNC__FN double *dync__quant_transposed(dync__quantizer *, const double *in, int64_t rows,
+                                        int64_t columns);
+/* q, add, factor of a layer that has the rest; ndim, shape: how the I8 weights are stored */
+DYNC__FN dync_status dync__quant_weights(dync__quantizer *, dync__qlayer *, int ndim,
+                                         const int64_t *shape);
+/* pointwise.c table[at] of a table [n, 1]; NULL passes. */
+DYNC__FN dync_tensor *dync__quant_look(dync_tensor *table, dync_tensor *at);
+
+/* layers.c, pointwise.c, recurrent.c: true: the node's value is given, or status is an error.
+ * False: the form is none of theirs. */
 typedef bool (*dync__quant_rule)(dync__quantizer *, const dync__node *);
 DYNC__FN bool dync__quant_linear(dync__quantizer *, const dync__node *);
 DYNC__FN bool dync__quant_conv(dync__quantizer *, const dync__node *);
@@ -101,9 +143,13 @@ DYNC__FN bool dync__quant_embedding(dync__quantizer *, const dync__node *);
 DYNC__FN bool dync__quant_moves(dync__quantizer *, const dync__node *);
 DYNC__FN bool dync__quant_add(dync__quantizer *, const dync__node *);
 DYNC__FN bool dync__quant_mul(dync__quantizer *, const dync__node *);
+DYNC__FN bool dync__quant_only_moves(const dync__node *);
 DYNC__FN bool dync__quant_cat(dync__quantizer *, const dync__node *);
 DYNC__FN bool dync__quant_softmax(dync__quantizer *, const dync__node *);
 DYNC__FN bool dync__quant_table(dync__quantizer *, const dync__node *);
+/* the product before such a layer, which has no value of its own */
+DYNC__FN bool dync__quant_before_recurrent(dync__quantizer *, const dync__node *);
+DYNC__FN bool dync__quant_recurrent(dync__quantizer *, const dync__node *);
 /* walk.c */
 DYNC__FN dync_status dync__quant_walk(dync__quantizer *, dync__tensor *const *in, bool build,
                                       dync__arg *out);

@@ -68,6 +68,18 @@ DYNC__FN dync_tensor *dync__quant_const(dync__quantizer *z, int dtype, int ndim,
     return NULL;
 }
 
+/* A whole number, 0-dim: one for all that ask for it. */
+DYNC__FN dync_tensor *dync__quant_number(dync__quantizer *z, int32_t value)
+{
+    for (int i = 0; i < z->constant.n; i++) {
+        dync__tensor *t = z->constant.at[i];
+        if (t->dtype == DYNC_I32 && t->lay.ndim == 0 && t->flags == 0 &&
+            *(const int32_t *)(const void *)dync__tensor_data(t) == value)
+            return dync__handle(t);
+    }
+    return dync__quant_const(z, DYNC_I32, 0, NULL, &value);
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 DYNC__FN const dync__tensor *dync__quant_constant(const dync__quantizer *z, const dync__arg *a)
@@ -174,13 +186,15 @@ static dync_tensor *dync__quant_factors(dync__quantizer *z, int n, const double 
             dync__quant_multiplier(factor[i], &word[i], &other);
     }
     for (int d = 0; d < ndim; d++) shape[d] = d == dim ? n : 1;
+    if (n == 1 && dtype == DYNC_I32) return dync__quant_number(z, word[0]);
     return dync__quant_const(z, dtype, n == 1 ? 0 : ndim, shape, word);
 }
 
 /* float_scale computes the product in f32, for targets that have it; otherwise it is a 64-bit
- * multiply and a shift. Both round, add the zero point and clamp to I8. */
-DYNC__FN dync_tensor *dync__quant_rescale(dync__quantizer *z, dync_tensor *sums, int n,
-                                          const double *factor, int dim, dync__qscale to)
+ * multiply and a shift. Both round, add the zero point and clamp. */
+DYNC__FN dync_tensor *dync__quant_fit(dync__quantizer *z, dync_tensor *sums, int n,
+                                      const double *factor, int dim, int dtype, int zero, int low,
+                                      int high)
 {
     dync__tensor *t = sums ? dync__open(sums) : NULL;
     if (!t) return NULL;
@@ -189,15 +203,23 @@ DYNC__FN dync_tensor *dync__quant_rescale(dync__quantizer *z, dync_tensor *sums,
         sums = dync_mul(dync_to_dtype(sums, DYNC_F32),
                         dync__quant_factors(z, n, factor, DYNC_F32, false, ndim, dim));
         sums = dync_round(sums);
-        if (to.zero) sums = dync_add(sums, (double)to.zero);
-        sums = dync_clamp(sums, (double)DYNC__QUANT_LOW, (double)DYNC__QUANT_HIGH);
+        if (zero) sums = dync_add(sums, (double)zero);
+        sums = dync_clamp(sums, (double)low, (double)high);
     } else {
         sums = dync_rescale(sums, dync__quant_factors(z, n, factor, DYNC_I32, false, ndim, dim),
                             dync__quant_factors(z, n, factor, DYNC_I32, true, ndim, dim));
-        if (to.zero) sums = dync_add(sums, to.zero);
-        sums = dync_clamp(sums, (int)DYNC__QUANT_LOW, (int)DYNC__QUANT_HIGH);
+        if (zero) sums = dync_add(sums, zero);
+        sums = dync_clamp(sums, low, high);
     }
-    return sums ? dync_to_dtype(sums, DYNC_I8) : NULL;
+    t = sums ? dync__open(sums) : NULL;
+    return !t ? NULL : t->dtype == dtype ? sums : dync_to_dtype(sums, (dync_dtype)dtype);
+}
+
+DYNC__FN dync_tensor *dync__quant_rescale(dync__quantizer *z, dync_tensor *sums, int n,
+                                          const double *factor, int dim, dync__qscale to)
+{
+    return dync__quant_fit(z, sums, n, factor, dim, DYNC_I8, to.zero, DYNC__QUANT_LOW,
+                           DYNC__QUANT_HIGH);
 }
 
 /* Its bounds are numbers, so that the clamping of I8 can do its work. */

@@ -5,10 +5,30 @@ DYNC__COLD
 
 /* The first that takes a node decides: the general ones (tables) stand last. */
 static const dync__quant_rule dync__quant_rules[] = {
-    dync__quant_linear,        dync__quant_conv,      dync__quant_mean,    dync__quant_avg_pool,
-    dync__quant_adaptive_pool, dync__quant_embedding, dync__quant_moves,   dync__quant_add,
-    dync__quant_mul,           dync__quant_cat,       dync__quant_softmax, dync__quant_table,
+    dync__quant_before_recurrent,
+    dync__quant_linear,
+    dync__quant_conv,
+    dync__quant_mean,
+    dync__quant_avg_pool,
+    dync__quant_adaptive_pool,
+    dync__quant_embedding,
+    dync__quant_moves,
+    dync__quant_add,
+    dync__quant_mul,
+    dync__quant_cat,
+    dync__quant_softmax,
+    dync__quant_recurrent,
+    dync__quant_table,
 };
+
+/* What only moves floats, or makes some of nothing, is no layer. */
+static bool dync__quant_computes(const dync__node *n)
+{
+    bool reads = false;
+    for (int i = 0; i < n->nargs; i++)
+        reads = reads || n->args[i].kind == DYNC__A_NODE || n->args[i].kind == DYNC__A_LIST;
+    return reads && !dync__quant_only_moves(n) && n->op != DYNC__OP_cat && n->op != DYNC__OP_stack;
+}
 
 /* Lists a node that stays float, for the report; the list is cut where it is full. */
 static void dync__quant_note(dync__quantizer *z, const dync__node *n)
@@ -37,9 +57,12 @@ static dync_status dync__quant_float(dync__quantizer *z, const dync__node *n, bo
         return dync__fail(DYNC_ERR_UNSUPPORTED,
                           "dync_quantize_program: %s (%s:%d) is no operator of the table", n->name,
                           n->at.file ? n->at.file : "?", n->at.line);
-    if (build) dync__quant_note(z, n);
+    bool rnn = n->op == DYNC__OP__rnn_layer && !build;
+    if (build && dync__quant_computes(n)) dync__quant_note(z, n);
     DYNC__TRY(dync__quant_args(z, n, args));
-    return dync__quant_call(z, n, args, out);
+    if (rnn) args[7] = dync__arg_b(true); /* so that cells are there to be seen */
+    DYNC__TRY(dync__quant_call(z, n, args, out));
+    return rnn ? dync__quant_observe_states(z, n, args, out) : DYNC_OK;
 }
 
 /* What is made of constants alone is one, from the first walk on. Lists and random or writing
@@ -67,6 +90,12 @@ static dync_status dync__quant_node(dync__quantizer *z, const dync__node *n, boo
     dync__qvalue *v = &z->value[n->index];
     if (build && z->absorbed[n->index]) {
         *v = z->value[n->args[0].as.node->index];
+        return DYNC_OK;
+    }
+    const dync__qvalue *from = n->op == DYNC__NODE_GETITEM ? &z->value[n->args[0].as.node->index]
+                                                           : NULL;
+    if (from && from->item) {
+        *v = from->item[n->args[1].as.i];
         return DYNC_OK;
     }
     if (z->known[n->index]) {

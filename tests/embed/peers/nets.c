@@ -1,5 +1,6 @@
 /* nets.c: the networks of this folder, by dync: for each, NET.c and NET.h as exported, and
- * NET_data.c with its weights, an input and the result. nets folder [net ...] */
+ * NET_data.c with its weights, an input and the result. nets folder [net ...]; with -int8 before
+ * the nets, the same in 8-bit integers beside: NET_int8.c. */
 #include "dync.h"
 #include <math.h>
 #include <stdio.h>
@@ -190,9 +191,31 @@ static bool wanted(int argc, char **argv, const char *name)
     return any;
 }
 
+/* The program in 8-bit integers, calibrated with inputs like x. */
+static bool save_int8(const char *folder, const char *name, dync_program *p, dync_tensor *x)
+{
+    enum { BATCHES = 24 };
+    char path[512];
+    dync_quantize_report report;
+    dync_value batch[BATCHES];
+    batch[0] = DYNC_V(x);
+    for (int i = 1; i < BATCHES; i++) batch[i] = DYNC_V(dync_randn_like(x));
+    dync_quantize_options options = {.report = &report};
+    dync_program *q = dync_quantize_program(p, dync_tuple_of(BATCHES, batch), &options);
+    snprintf(path, sizeof path, "%s/%s_int8.c", folder, name);
+    bool saved = q && dync_program_save_c(q, path) == DYNC_OK;
+    if (q)
+        fprintf(stderr, "%s: %.1f dB, %d operators in floats %s\n", name, report.snr_db,
+                report.float_layers, report.kept_float);
+    dync_program_free(q);
+    return saved;
+}
+
 int main(int argc, char **argv)
 {
     char path[512];
+    bool int8 = argc > 2 && strcmp(argv[2], "-int8") == 0;
+    if (int8) argv[2] = argv[1], argv++, argc--;
     for (size_t i = 0; argc > 1 && i < sizeof nets / sizeof nets[0]; i++) {
         if (!wanted(argc, argv, nets[i].name)) continue;
         dync_manual_seed(20);
@@ -204,6 +227,7 @@ int main(int argc, char **argv)
         if (!p || dync_program_save_c(p, path) != DYNC_OK) break;
         snprintf(path, sizeof path, "%s/%s_data.c", argv[1], nets[i].name);
         data(path, x, nets[i].run(x));
+        if (int8 && !save_int8(argv[1], nets[i].name, p, x)) break;
         dync_program_free(p);
     }
     return dync_error();
