@@ -37,6 +37,8 @@ DYNC__FN const void *dync__csrc_known(const dync__csrc *c, int buf); /* or NULL 
 DYNC__FN bool dync__csrc_is_known(const dync__csrc *c,
                                   const dync__inst *in); /* its value is text */
 DYNC__FN void dync__csrc_number(dync__str *out, double x, int64_t i, int type);
+DYNC__FN void dync__csrc_load(dync__csrc *c, const dync__inst *in);
+DYNC__FN const char *dync__csrc_owner(const dync__csrc *c);
 
 /* csrc_rescale.c: is value i (int32_t)((x m + (1 << (s - 1))) >> s) in 64 bits, of I32? arg: these
  * three */
@@ -44,7 +46,6 @@ DYNC__FN bool dync__csrc_rescales(const dync__csrc *c, int i, int *arg);
 DYNC__FN void dync__csrc_rescale(dync__csrc *c, const int *arg, int section); /* its text */
 
 /* csrc_value.c */
-DYNC__FN void dync__csrc_load(dync__csrc *c, const dync__inst *in);
 DYNC__FN void dync__csrc_value(dync__csrc *c, const dync__inst *in);
 DYNC__FN void dync__csrc_store(dync__csrc *c, const dync__inst *in);
 DYNC__FN void dync__csrc_reduce_begin(dync__csrc *c, int i);

@@ -230,6 +230,31 @@ DYNC__FN bool dync__csrc_reloads(const dync__csrc *c, const dync__inst *in)
     return in->prim == DYNC__P_load && !(c->k->buf.at[in->buf].mode & DYNC__BUF_OUT);
 }
 
+/* Whose functions convert halves: the file's, or the kernel's. */
+DYNC__FN const char *dync__csrc_owner(const dync__csrc *c) { return c->room ? "#" : c->name; }
+
+DYNC__FN void dync__csrc_load(dync__csrc *c, const dync__inst *in)
+{
+    int dtype = c->k->buf.at[in->buf].dtype;
+    if (in->buf == c->in) {
+        dync__str_addc(c->out, 'x');
+        return;
+    }
+    const void *known = dync__csrc_known(c, in->buf);
+    if (known) {
+        bool real = dync__csrc_is_float(in->type);
+        dync__csrc_number(c->out, real ? dync__load_f64(known, dtype) : 0,
+                          real ? 0 : dync__load_i64(known, dtype), in->type);
+        return;
+    }
+    bool half = dtype == DYNC_F16 || dtype == DYNC_BF16;
+    if (half)
+        dync__str_addf(c->out, "%s_from_%s(", dync__csrc_owner(c), dync__dtype_info(dtype)->fx);
+    if (dtype == DYNC_BOOL) dync__str_addc(c->out, '(');
+    dync__csrc_memory(c, in, in->prim == DYNC__P_loadx ? in->arg[0] : -1);
+    dync__str_add(c->out, half ? ")" : dtype == DYNC_BOOL ? " != 0)" : "");
+}
+
 /* Value i as section `section` may name it. */
 DYNC__FN void dync__csrc_use(dync__csrc *c, int i, int section)
 {

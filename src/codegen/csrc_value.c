@@ -86,9 +86,6 @@ static void dync__csrc_cast(dync__csrc *c, const dync__inst *in)
                                  "($T)-2147483648.0 ? INT32_MIN : (int32_t)$a");
 }
 
-/* Whose functions convert halves: the file's, or the kernel's. */
-static const char *dync__csrc_owner(const dync__csrc *c) { return c->room ? "#" : c->name; }
-
 static void dync__csrc_wrap(dync__csrc *c, const dync__inst *in)
 {
     switch (in->imm.i) {
@@ -102,28 +99,6 @@ static void dync__csrc_wrap(dync__csrc *c, const dync__inst *in)
         dync__csrc_use(c, in->arg[0], in->section);
         dync__str_add(c->out, "))");
     }
-}
-
-DYNC__FN void dync__csrc_load(dync__csrc *c, const dync__inst *in)
-{
-    int dtype = c->k->buf.at[in->buf].dtype;
-    if (in->buf == c->in) {
-        dync__str_addc(c->out, 'x');
-        return;
-    }
-    const void *known = dync__csrc_known(c, in->buf);
-    if (known) {
-        bool real = dync__csrc_is_float(in->type);
-        dync__csrc_number(c->out, real ? dync__load_f64(known, dtype) : 0,
-                          real ? 0 : dync__load_i64(known, dtype), in->type);
-        return;
-    }
-    bool half = dtype == DYNC_F16 || dtype == DYNC_BF16;
-    if (half)
-        dync__str_addf(c->out, "%s_from_%s(", dync__csrc_owner(c), dync__dtype_info(dtype)->fx);
-    if (dtype == DYNC_BOOL) dync__str_addc(c->out, '(');
-    dync__csrc_memory(c, in, in->prim == DYNC__P_loadx ? in->arg[0] : -1);
-    dync__str_add(c->out, half ? ")" : dtype == DYNC_BOOL ? " != 0)" : "");
 }
 
 DYNC__FN void dync__csrc_value(dync__csrc *c, const dync__inst *in)
