@@ -80,14 +80,16 @@ DYNC_API dync_graph *dync_program_graph(const dync_program *program);
  * own, parameters and what an optimizer keeps, and the seed and count of its random numbers, which
  * are those that the library would draw from here on.
  *
- *     typedef struct train_state { float net_0_weight[16][2]; ... } train_state;
+ *     typedef struct train_state { float net_0_weight[16][2], net_0_weight_momentum[16][2]; ...
+ *         double lr[1]; } train_state;
  *     extern train_state train_current;
  *     void train_step(const float x[8][2], const int64_t label[8], float out[1]);
  *     void train_step_in(train_arena *arena, train_state *state, const float x[8][2], ...);
  *
  * train_step changes train_current, which begins as the tensors are now, train_step_in the
- * caller's: plain numbers, to be read, copied, kept in a file, set. Arguments that it writes have
- * no const.
+ * caller's: plain numbers, to be read, copied, kept in a file, set. What an optimizer keeps has the
+ * name of its parameter before momentum, exp_avg, exp_avg_sq; its learning rate is lr (lr_1 of a
+ * second group), which a schedule sets between steps. Arguments that it writes have no const.
  *   errors  DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express; a marked size
  *           without a maximum), DYNC_ERR_MEMORY
  *   notes   as with every file that dync saves, the old one stays until the new one is whole: it is

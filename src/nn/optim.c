@@ -164,6 +164,45 @@ DYNC__RARE DYNC_API void dync_optim_free(dync_optim *o)
 
 static void dync__optim_end(dync__root *r) { dync__optim_free((dync__optim *)(void *)r); }
 
+/* Among all optimizers that there are, by the memory: an export holds aliases. */
+typedef struct dync__optim_search {
+    const dync__tensor *t;
+    dync__optim_place place;
+} dync__optim_search;
+
+static void dync__optim_is(dync__optim_search *f, const dync__tensor *t, const char *role,
+                           int group, const dync__tensor *param)
+{
+    if (t && t->storage == f->t->storage) f->place = (dync__optim_place){role, group, param};
+}
+
+static void dync__optim_look(const dync__optim *o, dync__optim_search *user)
+{
+    bool sgd = o->kind == DYNC_OPTIM_SGD;
+    for (int i = 0; i < o->group.n; i++) {
+        const dync__optim_group *g = &o->group.at[i];
+        dync__optim_is(user, g->lr, "lr", i, NULL);
+        dync__optim_is(user, g->steps, "steps", i, NULL);
+        dync__optim_is(user, g->late, "late", i, NULL);
+    }
+    for (int i = 0; i < o->slot.n; i++) {
+        const dync__optim_slot *s = &o->slot.at[i];
+        dync__optim_is(user, s->first, sgd ? "momentum" : "exp_avg", 0, s->param);
+        dync__optim_is(user, s->second, "exp_avg_sq", 0, s->param);
+    }
+}
+
+DYNC__RARE DYNC__FN dync__optim_place dync__optim_find(const dync__tensor *t)
+{
+    dync__optim_search f = {.t = t};
+    for (int c = 0; c < DYNC__OBJECT_CHUNKS; c++) {
+        const dync__object_slot *s = DYNC__ATOMIC_LOAD(&dync__object_slot_chunks[c]);
+        for (int i = 0; s && i < 1 << DYNC__CHUNK_BITS; i++)
+            if (s[i].object && s[i].kind == DYNC__OBJECT_OPTIM) dync__optim_look(s[i].object, &f);
+    }
+    return f.place;
+}
+
 DYNC__RARE DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n,
                                                dync_tensor *const *params,
                                                dync_optim_options options)

@@ -26,6 +26,15 @@ struct dync__optim {
     DYNC__VEC(dync__optim_group) group;
 };
 
+/* What a tensor is to the optimizer that holds it: "lr", "steps", "late" of group `group`, or of a
+ * parameter "momentum", "exp_avg", "exp_avg_sq", as PyTorch calls them. role NULL: none holds it. */
+typedef struct dync__optim_place {
+    const char *role;
+    int group;
+    const dync__tensor *param; /* NULL: of the group */
+} dync__optim_place;
+
 /* optim.c */
+DYNC__FN dync__optim_place dync__optim_find(const dync__tensor *);
 DYNC__RARE DYNC__FN int dync__optim_params(const dync__module *m, dync_tensor ***out, size_t *room);
 #endif

@@ -9,6 +9,7 @@
  * Inputs that it writes are arguments without const. Where the plan does not compute a new value in
  * its place (inductor/lower.c), it is copied there in the end. */
 #include "../dync.in.h"
+#include "../nn/optim.h"
 #include "csource.h"
 DYNC__COLD
 
@@ -33,12 +34,37 @@ DYNC__FN int dync__csource_state(const dync__csource *c, int i)
 }
 
 /* g_net_0_weight_, as inputs of graphs are called, is net_0_weight. */
-static const char *dync__csource_member(dync__csource *c, const char *name)
+static void dync__csource_plain_name(const char *name, char *plain, size_t size)
 {
-    char plain[128];
-    dync__format(plain, sizeof plain, "%s", strncmp(name, "g_", 2) == 0 ? name + 2 : name);
+    dync__format(plain, size, "%s", strncmp(name, "g_", 2) == 0 ? name + 2 : name);
     size_t n = strlen(plain);
     while (n > 1 && plain[n - 1] == '_') plain[--n] = 0;
+}
+
+/* What an optimizer keeps: lr, lr_1 of the second group; net_0_weight_momentum beside its
+ * parameter. */
+static void dync__csource_kept_name(const dync__csource *c, const dync__optim_place *at,
+                                    char *plain, size_t size)
+{
+    const dync__aot_graphs *a = &c->aot;
+    char of[96] = "";
+    if (!at->role) return;
+    for (int i = 0; at->param && i < a->actual.n; i++)
+        if (a->actual.at[i].tensor && a->actual.at[i].tensor->storage == at->param->storage)
+            dync__csource_plain_name(a->fw->node.at[i]->name, of, sizeof of);
+    if (*of)
+        dync__format(plain, size, "%s_%s", of, at->role);
+    else
+        dync__format(plain, size, at->group ? "%s_%d" : "%s", at->role, at->group);
+}
+
+/* The member's name of what is input i of the graph. */
+static const char *dync__csource_member(dync__csource *c, int at)
+{
+    char plain[160];
+    dync__optim_place place = dync__optim_find(c->aot.actual.at[at].tensor);
+    dync__csource_plain_name(c->aot.fw->node.at[at]->name, plain, sizeof plain);
+    dync__csource_kept_name(c, &place, plain, sizeof plain);
     const char *member = dync__csource_word(c, strcmp(plain, "random") == 0 ? "random_" : plain);
     for (int i = 0, k = 1; member && i < c->state_name.n; i++)
         if (strcmp(c->state_name.at[i], member) == 0) {
@@ -46,6 +72,27 @@ static const char *dync__csource_member(dync__csource *c, const char *name)
             i = -1;
         }
     return member;
+}
+
+static dync_status dync__csource_state_add(dync__csource *c, int at)
+{
+    if (at < c->aot.n_inputs || dync__csource_state(c, at) >= 0) return DYNC_OK;
+    const char *name = dync__csource_member(c, at);
+    return name && dync__avec_push(&c->names, &c->state, c->aot.actual.at[at].tensor) &&
+                   dync__avec_push(&c->names, &c->state_name, name)
+               ? DYNC_OK
+               : DYNC_ERR_MEMORY;
+}
+
+/* Learning rates are state, too, so that a schedule can set them. */
+static dync_status dync__csource_state_rates(dync__csource *c)
+{
+    for (int i = c->aot.n_inputs; c->aot.mutated.n && i < c->aot.actual.n; i++) {
+        const dync__tensor *t = c->aot.actual.at[i].tensor;
+        const char *role = t ? dync__optim_find(t).role : NULL;
+        if (role && strcmp(role, "lr") == 0) DYNC__TRY(dync__csource_state_add(c, i));
+    }
+    return DYNC_OK;
 }
 
 DYNC__FN dync_status dync__csource_state_find(dync__csource *c)
@@ -59,13 +106,9 @@ DYNC__FN dync_status dync__csource_state_find(dync__csource *c)
                                   "C source: %s writes memory that several tensors share",
                                   c->program->name);
         if (!dync__avec_push(&a->fw->arena, &a->fw->over, at)) return DYNC_ERR_MEMORY;
-        if (at < a->n_inputs || dync__csource_state(c, at) >= 0) continue;
-        const char *name = dync__csource_member(c, a->fw->node.at[at]->name);
-        if (!name || !dync__avec_push(&c->names, &c->state, a->actual.at[at].tensor) ||
-            !dync__avec_push(&c->names, &c->state_name, name))
-            return DYNC_ERR_MEMORY;
+        DYNC__TRY(dync__csource_state_add(c, at));
     }
-    return DYNC_OK;
+    return dync__csource_state_rates(c);
 }
 
 DYNC__FN dync_status dync__csource_state_backs(dync__csource *c)

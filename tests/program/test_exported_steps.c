@@ -146,6 +146,45 @@ TEST(cnn_with_adam) { check_learning(make_cnn, learn_late, false, false); }
 TEST_LONG(cnn_with_adam_optimised) { check_learning(make_cnn, learn, false, true); }
 TEST(convolutions_in_a_row) { check_learning(make_deep, learn, false, false); }
 
+/* A schedule: the rate is a member of the state, by its name, as what the optimizer keeps is by that
+ * of its parameter. */
+TEST(a_rate_that_changes)
+{
+    double want[3];
+    dync_manual_seed(4);
+    net = dync_sequential(dync_nn_linear(36, 3, true));
+    optim = dync_adam(net, .lr = 0.02);
+    dync_program *p = dync_export_step(dync_args(learn, "x, label"), pictures(0, true), labels(0));
+    open_folder("steps");
+    REQUIRE(p && save(p, "learn"));
+    for (int i = 0; i < 3; i++) {
+        dync_value args[2] = {DYNC_V(pictures(0, true)), DYNC_V(labels(0))};
+        EXPECT_OK(dync_optim_set_lr(optim, i == 1 ? 0.5 : 0.02));
+        want[i] = dync_item(dync_as_tensor(dync_program_run(p, 2, args)));
+    }
+    FILE *f = open_file("main.c", "w");
+    REQUIRE(f != NULL);
+    fprintf(f,
+            "#include \"learn.h\"\nint main(void)\n{\n    static float x[%d];\n"
+            "    int64_t y[%d];\n    float loss[1];\n",
+            ROWS * 36, ROWS);
+    for (int i = 0; i < ROWS * 36; i++) fprintf(f, "    x[%d] = %af;\n", i, (double)datum(0, i));
+    for (int i = 0; i < ROWS; i++) fprintf(f, "    y[%d] = %d;\n", i, i % 3);
+    for (int i = 0; i < 3; i++)
+        fprintf(f,
+                "    learn_current.lr[0] = %g;\n    learn_step((void *)x, y, loss);\n"
+                "    if (loss[0] - %a > 1e-4 || %a - loss[0] > 1e-4) return %d;\n",
+                i == 1 ? 0.5 : 0.02, want[i], want[i], i + 1);
+    fprintf(f, "    return learn_current.net_0_weight_exp_avg[0][0] == 0 || "
+               "learn_current.net_0_bias_exp_avg_sq[0] == 0 || learn_current.steps[0] != 3;\n}\n");
+    fclose(f);
+    EXPECT(want[2] - want[1] > 1e-3 || want[1] - want[2] > 1e-3); /* the rate matters */
+    if (EXPECT(compile_and_run("-std=c99 -O1", "out.txt"))) close_folder();
+    dync_program_free(p);
+    dync_optim_free(optim);
+    dync_module_free(net);
+}
+
 /* ---- what a step is -------------------------------------------------------------------------- */
 
 static dync_tensor *total, *scale;
