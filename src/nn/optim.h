@@ -27,7 +27,7 @@ struct dync__optim {
 };
 
 /* What a tensor is to the optimizer that holds it: "lr", "steps", "late" of group `group`, or of a
- * parameter "momentum", "exp_avg", "exp_avg_sq", as PyTorch calls them. role NULL: none holds it. */
+ * parameter "momentum", "exp_avg", "exp_avg_sq", as PyTorch calls them. role NULL: of none. */
 typedef struct dync__optim_place {
     const char *role;
     int group;

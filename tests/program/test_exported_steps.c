@@ -146,8 +146,8 @@ TEST(cnn_with_adam) { check_learning(make_cnn, learn_late, false, false); }
 TEST_LONG(cnn_with_adam_optimised) { check_learning(make_cnn, learn, false, true); }
 TEST(convolutions_in_a_row) { check_learning(make_deep, learn, false, false); }
 
-/* A schedule: the rate is a member of the state, by its name, as what the optimizer keeps is by that
- * of its parameter. */
+/* A schedule: the rate is a member of the state, by its name, as what the optimizer keeps is by
+ * that of its parameter. */
 TEST(a_rate_that_changes)
 {
     double want[3];
