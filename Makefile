@@ -45,7 +45,8 @@ BENCH    := $(patsubst %.c,$(B)/%,$(filter-out bench/hand%.c,$(wildcard bench/*.
 HAND     := $(patsubst %.c,$(B)/%.o,$(wildcard bench/hand*.c))
 CORES    := $(shell nproc 2>/dev/null || echo 2)
 RUN      := $(B)/tools/runtests --jobs $(CORES) --out $(B)/run
-SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATION DYNC_NO_ATOMICS DYNC_NO_F64 DYNC_NO_ONNX DYNC_NO_SYMBOLIC DYNC_NO_TUNE DYNC_NO_AUTOGRAD DYNC_NO_TEXT DYNC_STATIC DYNC_SMALL
+SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATION DYNC_NO_ATOMICS DYNC_NO_F64 DYNC_NO_ONNX DYNC_STATIC DYNC_SMALL
+ABILITIES := $(addprefix -DDYNC_NO_,SYMBOLIC TUNE AUTOGRAD TEXT SORT CONV ATTENTION RECURRENT)
 
 .DEFAULT_GOAL := all
 .PHONY: all demo test test-all test-now test-all-now check check-now examples samples bench headers amalgamate headers-current layers names same-code cxx split switches embed size-report export-peers export-int8 digits chip-steps m32 docs-check asan \
@@ -367,6 +368,8 @@ switches: $(B)/dync.c dync.h
 	@for s in $(SWITCHES); do $(CC) $(STD) $(USER) -Werror -D$$s -I. -fsyntax-only $(B)/dync.c || { echo "fails with $$s"; exit 1; }; done
 	@printf '#include "tests/embed/small.c"\n' > $(B)/small.c
 	$(Q)$(CC) $(STD) $(USER) -Os -DDYNC_SMALL -I. $(B)/small.c $(LDFLAGS) -lm -o $(B)/small && $(B)/small >$(B)/small.out
+	@printf '#define DYNC_IMPLEMENTATION\n#include "tests/embed/switches.c"\n' > $(B)/switches.c
+	$(Q)$(CC) $(STD) $(USER) -Werror -O0 $(ABILITIES) -I. $(B)/switches.c $(LDFLAGS) $(LIBS) -o $(B)/switches && $(B)/switches
 
 # ---- ONNX -------------------------------------------------------------------------------------------------------------------------
 # The tests of the package onnx, by tests/interop's Python; without one: skip, and why.
@@ -407,6 +410,9 @@ export-int8: $(B)/peers/nets    # the same networks in 8-bit integers, without a
 	@sh tests/embed/peers_int8.sh $(B)/peers-int8 $(B)/peers/nets $(T)
 digits: $(B)/digits/train      # the demo's network in floats and in 8-bit integers on a Cortex-M4, as on the host
 	@sh tests/embed/digits.sh $(B)/digits $(B)/digits/train
+chip-programs: dync.h          # what must work on a chip, on the host and on emulated ones; CHIPS="m7"
+	@CC="$(CC)" sh tests/embed/boards.sh $(B)/boards
+.PHONY: chip-programs
 chip-steps: $(B)/steps/nets    # exported training steps learn on emulated chips, to the bits of the host
 	@CC="$(CC)" sh tests/embed/steps.sh $(B)/steps $(B)/steps/nets
 m32: dync.h
@@ -461,6 +467,7 @@ help:
 	@echo "make export-peers   networks exported as C beside the same by hand: instructions and RAM on a Cortex-M4; T=\"cnn gru\" FLAGS=-O3"
 	@echo "make export-int8    the same networks in 8-bit integers, without and with instructions for pairs of 16 bits"
 	@echo "make digits     the demo's network on an emulated Cortex-M4, in floats and in 8-bit integers"
+	@echo "make chip-programs   hello, a branch, export, training and too small buffers on emulated chips: buffer and stack"
 	@echo "make chip-steps exported training steps learn on emulated chips, to the bits of the host"
 	@echo "make golden-update   rewrites what the golden files of tests/ir expect; review the difference"
 	@echo "make ptxas      the PTX of the tests through ptxas;  gpu: gpu-tests and gpu-bench on a machine with a GPU; gpu-dry: the same, emulated"

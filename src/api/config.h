@@ -15,11 +15,15 @@
  *   DYNC_NO_TUNE          kernels are not timed to choose their form
  *   DYNC_NO_AUTOGRAD      no gradients and no training
  *   DYNC_NO_TEXT          errors are their number and class; messages say the class
- *   DYNC_SMALL            all of the above that a microcontroller can miss: the last two are not
- *                         among them
+ *   DYNC_NO_SORT DYNC_NO_CONV DYNC_NO_ATTENTION DYNC_NO_RECURRENT   these operators
+ *   DYNC_SMALL            all that a microcontroller can miss: the switches from DYNC_NO_JIT to
+ *                         DYNC_NO_TUNE, but for DYNC_NO_F64
  *   DYNC_ASSERT(x)        checks of the library's own invariants (off by default; user input is
  *                         never asserted on)
  *   DYNC_MAX_DIMS         most dimensions of a tensor, 8
+ *
+ * What a switch left out is refused where it is called: DYNC_ERR_UNSUPPORTED, which names the
+ * switch (docs/sizes.md says what each saves).
  *
  * Every call compiles without a warning under -std=c11 -pedantic -Wall -Wextra, after any standard
  * headers and without feature macros. C++: functions are extern "C"; overloads take the place of

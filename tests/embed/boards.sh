@@ -1,0 +1,45 @@
+#!/bin/sh
+# tests/embed/boards.sh folder: boards/main.c on the host and on an emulated Cortex-M4, M7 and riscv32: what must work on a chip,
+# with what it takes of the buffer and the stack. CHIPS="m7": only these. Ends with "N passed, N failed, N skipped".
+out=${1:-build/boards}
+here=tests/embed
+: "${CC:=cc}"
+flags="-std=gnu11 -Wall -Wextra -Os -ffunction-sections -fdata-sections -DDYNC_SMALL -I. -I$here/cortex_m4"
+mkdir -p "$out"
+passed=0 failed=0 skipped=0
+
+host() {
+    $CC $flags $here/boards/main.c $here/flash/library.c -lm -o "$out/host" || return 1
+    "$out/host" > "$out/host.out" 2>&1 || { echo "exit status $?"; cat "$out/host.out"; return 1; }
+    sed 's/^/host /' "$out/host.out"
+}
+
+# name; prefix of the tools, how to compile, what a program links beside, the machine
+board() {
+    case $1 in
+        m4) cpu="-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16" machine="qemu-system-arm -M mps2-an386" ;;
+        m7) cpu="-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16" machine="qemu-system-arm -M mps2-an500" ;;
+        rv32imac) cpu="-march=rv32imac -mabi=ilp32 --specs=picolibc.specs" machine="qemu-system-riscv32 -M virt -m 128M -bios none" ;;
+    esac
+    prefix=arm-none-eabi- link="-DBOARD $here/cortex_m4/board.c -T $here/cortex_m4/mps2.ld -nostartfiles -Wl,--gc-sections -lm -lc -lgcc"
+    [ $1 = rv32imac ] && prefix=riscv64-unknown-elf- link="--oslib=semihost --crt0=hosted -Wl,--gc-sections,--defsym=__flash=0x80000000 \
+        -Wl,--defsym=__flash_size=4M,--defsym=__ram=0x80400000,--defsym=__ram_size=16M,--defsym=__stack_size=64k -lm"
+    command -v ${prefix}gcc >/dev/null || { reason="there is no ${prefix}gcc"; return 77; }
+    command -v ${machine%% *} >/dev/null || { reason="there is no ${machine%% *}"; return 77; }
+    ${prefix}gcc $flags $cpu -c $here/flash/library.c -o "$out/$1.o" || return 1
+    ${prefix}gcc $flags $cpu $here/boards/main.c "$out/$1.o" $link -o "$out/$1.elf" || return 1
+    timeout 300 $machine -display none -monitor none -serial none -semihosting-config enable=on,target=native -kernel "$out/$1.elf" \
+        > "$out/$1.out" 2>&1 || { echo "exit status $?"; cat "$out/$1.out"; return 1; }
+    tr -d '\r' < "$out/$1.out" | sed "s/^/$1 /"
+}
+
+for b in ${CHIPS:-host m4 m7 rv32imac}; do
+    if [ $b = host ]; then host; else board $b; fi
+    case $? in
+        0) passed=$((passed + 1)) ;;
+        77) skipped=$((skipped + 1)); echo "skip $b: $reason" ;;
+        *) failed=$((failed + 1)); echo "FAIL $b" ;;
+    esac
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ]
