@@ -9,7 +9,8 @@
 #include "record.h"
 DYNC__COLD
 
-enum { DYNC__ONNX_FAILURES = 2 };
+/* 0: none is made, as tensors stay alive when such a program is freed (TODO issue 19) */
+enum { DYNC__ONNX_FAILURES = 0 };
 
 /* The program tells the names of the model. */
 DYNC__FN dync_status dync__onnx_tell(const dync__onnx_loaded *l, dync__program *p)
