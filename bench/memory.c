@@ -49,7 +49,8 @@ static const struct {
 
 static void measure(int i, size_t n)
 {
-    double own = HUGE_VAL, hand = HUGE_VAL;
+    double own[SAMPLES], hand[SAMPLES];
+    char text[2][32];
     count = n;
     DYNC_SCOPE {
         for (int k = 0; k < 2; k++) {
@@ -63,14 +64,15 @@ static void measure(int i, size_t n)
         cases[i].run();
         long n_own = repeats_for(cases[i].run), n_hand = repeats_for(cases[i].hand);
         for (int s = 0; s < SAMPLES; s++) {
-            double a = time_of(cases[i].run, n_own), b = time_of(cases[i].hand, n_hand);
-            own = a < own ? a : own;
-            hand = b < hand ? b : hand;
+            own[s] = time_of(cases[i].run, n_own);
+            hand[s] = time_of(cases[i].hand, n_hand);
         }
     }
-    double bytes = (double)cases[i].arrays * (double)n * 4;
-    printf("%-12s %3zu MB  %7.1f GB/s  by hand %7.1f GB/s  %.2f  (goal 0.9)\n", cases[i].name,
-           n >> 18, bytes / own, bytes / hand, hand / own);
+    double a = summary(own, SAMPLES).low, b = summary(hand, SAMPLES).low,
+           bytes = (double)cases[i].arrays * (double)n * 4;
+    printf("%-12s %3zu MB  %9s %6.1f GB/s  by hand %9s %6.1f GB/s  %.2f  (goal 0.9)\n",
+           cases[i].name, n >> 18, show_ns(a, text[0], sizeof text[0]), bytes / a,
+           show_ns(b, text[1], sizeof text[1]), bytes / b, b / a);
     dync_compiled_free(compiled);
 }
 
