@@ -24,33 +24,34 @@ enum { DYNC__OP_add, DYNC__OP_atan2, DYNC__OP_bitwise_and, DYNC__OP_bitwise_or,
     DYNC__OP_logical_xor, DYNC__OP_lt, DYNC__OP_maximum, DYNC__OP_minimum, DYNC__OP_mul,
     DYNC__OP_ne, DYNC__OP_pow, DYNC__OP_remainder, DYNC__OP_sub, DYNC__OP_addcdiv,
     DYNC__OP_addcmul, DYNC__OP_clamp, DYNC__OP_lerp, DYNC__OP_masked_fill, DYNC__OP_rescale,
-    DYNC__OP_where, DYNC__OP_abs, DYNC__OP_acos, DYNC__OP_asin, DYNC__OP_atan,
-    DYNC__OP_bitwise_not, DYNC__OP_ceil, DYNC__OP_cos, DYNC__OP_cosh, DYNC__OP_elu, DYNC__OP_erf,
-    DYNC__OP_erfc, DYNC__OP_exp, DYNC__OP_exp2, DYNC__OP_expm1, DYNC__OP_floor, DYNC__OP_frac,
-    DYNC__OP_gelu, DYNC__OP_gelu_tanh, DYNC__OP_hardtanh, DYNC__OP_isfinite, DYNC__OP_isinf,
-    DYNC__OP_isnan, DYNC__OP_leaky_relu, DYNC__OP_log, DYNC__OP_log10, DYNC__OP_log1p,
-    DYNC__OP_log2, DYNC__OP_logical_not, DYNC__OP_logsigmoid, DYNC__OP_mish, DYNC__OP_neg,
-    DYNC__OP_reciprocal, DYNC__OP_relu, DYNC__OP_relu6, DYNC__OP_round, DYNC__OP_rsqrt,
-    DYNC__OP_sgn, DYNC__OP_sigmoid, DYNC__OP_sign, DYNC__OP_silu, DYNC__OP_sin, DYNC__OP_sinh,
-    DYNC__OP_softplus, DYNC__OP_sqrt, DYNC__OP_square, DYNC__OP_tan, DYNC__OP_tanh,
-    DYNC__OP_trunc, DYNC__OP_abs_, DYNC__OP_add_, DYNC__OP_addcdiv_, DYNC__OP_addcmul_,
-    DYNC__OP_ceil_, DYNC__OP_clamp_, DYNC__OP_copy_, DYNC__OP_cos_, DYNC__OP_div_, DYNC__OP_exp_,
-    DYNC__OP_fill_, DYNC__OP_floor_, DYNC__OP_index_add_, DYNC__OP_lerp_, DYNC__OP_log_,
-    DYNC__OP_masked_fill_, DYNC__OP_mul_, DYNC__OP_neg_, DYNC__OP_normal_, DYNC__OP_pow_,
-    DYNC__OP_relu_, DYNC__OP_round_, DYNC__OP_scatter_, DYNC__OP_scatter_add_, DYNC__OP_sigmoid_,
-    DYNC__OP_sin_, DYNC__OP_sqrt_, DYNC__OP_sub_, DYNC__OP_tanh_, DYNC__OP_trunc_,
-    DYNC__OP_uniform_, DYNC__OP_zero_, DYNC__OP_arange, DYNC__OP_copy, DYNC__OP_empty,
-    DYNC__OP_empty_like, DYNC__OP_eye, DYNC__OP_fill, DYNC__OP_full, DYNC__OP_full_like,
-    DYNC__OP_normal, DYNC__OP_ones, DYNC__OP_ones_like, DYNC__OP_rand, DYNC__OP_rand_like,
-    DYNC__OP_randn, DYNC__OP_randn_like, DYNC__OP_uniform, DYNC__OP_zeros, DYNC__OP_zeros_like,
-    DYNC__OP_all, DYNC__OP_amax, DYNC__OP_amin, DYNC__OP_any, DYNC__OP_argmax, DYNC__OP_argmin,
-    DYNC__OP_cumsum, DYNC__OP_log_softmax, DYNC__OP_logsumexp, DYNC__OP_max, DYNC__OP_max_dim,
-    DYNC__OP_mean, DYNC__OP_min, DYNC__OP_min_dim, DYNC__OP_norm, DYNC__OP_prod,
-    DYNC__OP_softmax, DYNC__OP_std, DYNC__OP_sum, DYNC__OP_var, DYNC__OP_addmm, DYNC__OP_bmm,
-    DYNC__OP_dot, DYNC__OP_int_mm, DYNC__OP_linear, DYNC__OP_matmul, DYNC__OP_mm, DYNC__OP_mv,
-    DYNC__OP_outer, DYNC__OP_bernoulli, DYNC__OP_count_nonzero, DYNC__OP_isclose,
-    DYNC__OP_logaddexp, DYNC__OP_nan_to_num, DYNC__OP_xlogy, DYNC__OP_cosine_similarity,
-    DYNC__OP_normalize, DYNC__OP_addmv, DYNC__OP_baddbmm, DYNC__OP_einsum, DYNC__OP_trace,
+    DYNC__OP_where, DYNC__OP_abs, DYNC__OP_acos, DYNC__OP_acosh, DYNC__OP_asin, DYNC__OP_asinh,
+    DYNC__OP_atan, DYNC__OP_atanh, DYNC__OP_bitwise_not, DYNC__OP_ceil, DYNC__OP_cos,
+    DYNC__OP_cosh, DYNC__OP_elu, DYNC__OP_erf, DYNC__OP_erfc, DYNC__OP_exp, DYNC__OP_exp2,
+    DYNC__OP_expm1, DYNC__OP_floor, DYNC__OP_frac, DYNC__OP_gelu, DYNC__OP_gelu_tanh,
+    DYNC__OP_hardtanh, DYNC__OP_isfinite, DYNC__OP_isinf, DYNC__OP_isnan, DYNC__OP_leaky_relu,
+    DYNC__OP_log, DYNC__OP_log10, DYNC__OP_log1p, DYNC__OP_log2, DYNC__OP_logical_not,
+    DYNC__OP_logsigmoid, DYNC__OP_mish, DYNC__OP_neg, DYNC__OP_reciprocal, DYNC__OP_relu,
+    DYNC__OP_relu6, DYNC__OP_round, DYNC__OP_rsqrt, DYNC__OP_sgn, DYNC__OP_sigmoid,
+    DYNC__OP_sign, DYNC__OP_silu, DYNC__OP_sin, DYNC__OP_sinh, DYNC__OP_softplus, DYNC__OP_sqrt,
+    DYNC__OP_square, DYNC__OP_tan, DYNC__OP_tanh, DYNC__OP_trunc, DYNC__OP_abs_, DYNC__OP_add_,
+    DYNC__OP_addcdiv_, DYNC__OP_addcmul_, DYNC__OP_ceil_, DYNC__OP_clamp_, DYNC__OP_copy_,
+    DYNC__OP_cos_, DYNC__OP_div_, DYNC__OP_exp_, DYNC__OP_fill_, DYNC__OP_floor_,
+    DYNC__OP_index_add_, DYNC__OP_lerp_, DYNC__OP_log_, DYNC__OP_masked_fill_, DYNC__OP_mul_,
+    DYNC__OP_neg_, DYNC__OP_normal_, DYNC__OP_pow_, DYNC__OP_relu_, DYNC__OP_round_,
+    DYNC__OP_scatter_, DYNC__OP_scatter_add_, DYNC__OP_sigmoid_, DYNC__OP_sin_, DYNC__OP_sqrt_,
+    DYNC__OP_sub_, DYNC__OP_tanh_, DYNC__OP_trunc_, DYNC__OP_uniform_, DYNC__OP_zero_,
+    DYNC__OP_arange, DYNC__OP_copy, DYNC__OP_empty, DYNC__OP_empty_like, DYNC__OP_eye,
+    DYNC__OP_fill, DYNC__OP_full, DYNC__OP_full_like, DYNC__OP_normal, DYNC__OP_ones,
+    DYNC__OP_ones_like, DYNC__OP_rand, DYNC__OP_rand_like, DYNC__OP_randn, DYNC__OP_randn_like,
+    DYNC__OP_uniform, DYNC__OP_zeros, DYNC__OP_zeros_like, DYNC__OP_all, DYNC__OP_amax,
+    DYNC__OP_amin, DYNC__OP_any, DYNC__OP_argmax, DYNC__OP_argmin, DYNC__OP_cumsum,
+    DYNC__OP_log_softmax, DYNC__OP_logsumexp, DYNC__OP_max, DYNC__OP_max_dim, DYNC__OP_mean,
+    DYNC__OP_min, DYNC__OP_min_dim, DYNC__OP_norm, DYNC__OP_prod, DYNC__OP_softmax, DYNC__OP_std,
+    DYNC__OP_sum, DYNC__OP_var, DYNC__OP_addmm, DYNC__OP_bmm, DYNC__OP_dot, DYNC__OP_int_mm,
+    DYNC__OP_linear, DYNC__OP_matmul, DYNC__OP_mm, DYNC__OP_mv, DYNC__OP_outer,
+    DYNC__OP_bernoulli, DYNC__OP_count_nonzero, DYNC__OP_isclose, DYNC__OP_logaddexp,
+    DYNC__OP_nan_to_num, DYNC__OP_xlogy, DYNC__OP_cosine_similarity, DYNC__OP_normalize,
+    DYNC__OP_addmv, DYNC__OP_baddbmm, DYNC__OP_einsum, DYNC__OP_trace,
     DYNC__OP_adaptive_avg_pool2d, DYNC__OP_avg_pool2d, DYNC__OP_avg_pool2d_backward,
     DYNC__OP_batch_norm, DYNC__OP__native_batch_norm_legit_functional,
     DYNC__OP_native_batch_norm_backward, DYNC__OP_conv2d, DYNC__OP_int_conv2d,
@@ -70,7 +71,12 @@ enum { DYNC__OP_add, DYNC__OP_atan2, DYNC__OP_bitwise_and, DYNC__OP_bitwise_or,
     DYNC__OP_huber_loss, DYNC__OP_kl_div, DYNC__OP__binary_cross_entropy,
     DYNC__OP_binary_cross_entropy, DYNC__OP_binary_cross_entropy_with_logits,
     DYNC__OP_cross_entropy, DYNC__OP_l1_loss, DYNC__OP_mse_loss, DYNC__OP_nll_loss,
-    DYNC__OP_smooth_l1_loss, DYNC__OP_alias, DYNC__OP_as_strided, DYNC__OP__strided_view,
+    DYNC__OP_smooth_l1_loss, DYNC__OP__roi_align, DYNC__OP_affine_grid, DYNC__OP_col2im,
+    DYNC__OP_deform_conv2d, DYNC__OP_fft_fft, DYNC__OP_fft_ifft, DYNC__OP_fft_irfft,
+    DYNC__OP_fft_rfft, DYNC__OP_grid_sample, DYNC__OP_im2col, DYNC__OP_lp_pool2d,
+    DYNC__OP_max_unpool2d, DYNC__OP_nms, DYNC__OP_roi_align, DYNC__OP_stft,
+    DYNC__OP_upsample_bicubic2d, DYNC__OP_upsample_bilinear2d, DYNC__OP_upsample_linear1d,
+    DYNC__OP_upsample_trilinear3d, DYNC__OP_alias, DYNC__OP_as_strided, DYNC__OP__strided_view,
     DYNC__OP_contiguous, DYNC__OP_detach, DYNC__OP_diagonal, DYNC__OP_expand, DYNC__OP_expand_as,
     DYNC__OP_flatten, DYNC__OP_narrow, DYNC__OP_permute, DYNC__OP_reshape, DYNC__OP_select,
     DYNC__OP_slice, DYNC__OP_squeeze, DYNC__OP_squeeze_all, DYNC__OP_t, DYNC__OP_transpose,
@@ -128,8 +134,11 @@ DYNC__ROW_LINKAGE const dync__row DYNC__OP_rescale_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_where_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_abs_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_acos_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_acosh_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_asin_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_asinh_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_atan_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_atanh_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_bitwise_not_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_ceil_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_cos_row;
@@ -324,6 +333,25 @@ DYNC__ROW_LINKAGE const dync__row DYNC__OP_l1_loss_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_mse_loss_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_nll_loss_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_smooth_l1_loss_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__roi_align_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_affine_grid_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_col2im_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_deform_conv2d_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_fft_fft_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_fft_ifft_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_fft_irfft_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_fft_rfft_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_grid_sample_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_im2col_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_lp_pool2d_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_max_unpool2d_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_nms_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_roi_align_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_stft_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_upsample_bicubic2d_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_upsample_bilinear2d_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_upsample_linear1d_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP_upsample_trilinear3d_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_alias_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_as_strided_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP__strided_view_row;
@@ -498,6 +526,40 @@ DYNC_API dync_tensor *dync__op_1TTf(const dync__row *op, dync_tensor *x0, dync_t
     double x2, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTb(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     bool x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tddddd(const dync__row *op, dync_tensor *x0, dync_dims x1,
+    dync_dims x2, dync_dims x3, dync_dims x4, dync_dims x5, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tddddd_of(const dync__row *op, dync_tensor *x0,
+    const dync_dims *x1, const dync_dims *x2, const dync_dims *x3, const dync_dims *x4,
+    const dync_dims *x5, const dync_loc *at);
+DYNC_API dync_tensor *dync__op_1TTTOdddO(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_tensor *x3, dync_dims x4, dync_dims x5, dync_dims x6, dync_tensor *x7,
+    dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTTOdddO_of(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_tensor *x2, dync_tensor *x3, const dync_dims *x4, const dync_dims *x5,
+    const dync_dims *x6, dync_tensor *x7, const dync_loc *at);
+DYNC_API dync_tensor *dync__op_1TVi(const dync__row *op, dync_tensor *x0, dync_value x1, int x2,
+    dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTssb(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    const char *x2, const char *x3, bool x4, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tdddd(const dync__row *op, dync_tensor *x0, dync_dims x1,
+    dync_dims x2, dync_dims x3, dync_dims x4, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tdddd_of(const dync__row *op, dync_tensor *x0,
+    const dync_dims *x1, const dync_dims *x2, const dync_dims *x3, const dync_dims *x4,
+    const dync_loc *at);
+DYNC_API dync_tensor *dync__op_1Tfddb(const dync__row *op, dync_tensor *x0, double x1,
+    dync_dims x2, dync_dims x3, bool x4, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tfddb_of(const dync__row *op, dync_tensor *x0, double x1,
+    const dync_dims *x2, const dync_dims *x3, bool x4, const dync_loc *at);
+DYNC_API dync_tensor *dync__op_1TTd(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_dims x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTd_of(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    const dync_dims *x2, const dync_loc *at);
+DYNC_API dync_tensor *dync__op_1TTdflb(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    dync_dims x2, double x3, int64_t x4, bool x5, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTdflb_of(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
+    const dync_dims *x2, double x3, int64_t x4, bool x5, const dync_loc *at);
+DYNC_API dync_tensor *dync__op_1TllOb(const dync__row *op, dync_tensor *x0, int64_t x1,
+    int64_t x2, dync_tensor *x3, bool x4, dync_loc at);
 DYNC_API dync_tensor *dync__op_1Tddl(const dync__row *op, dync_tensor *x0, dync_dims x1,
     dync_dims x2, int64_t x3, dync_loc at);
 DYNC_API dync_tensor *dync__op_1Tddl_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,
@@ -748,6 +810,13 @@ DYNC_API dync_tensor *(dync_acos)(dync_tensor *self);
     __VA_ARGS__)
 #define DYNC_acos(text_, self) \
     DYNC_OP(dync_acos, dync__op_1T, DYNC__OP_acos, DYNC_T(self, "dync_acos: self"))
+/* dync_acosh: inverse hyperbolic cosine. */
+DYNC_API dync_tensor *(dync_acosh)(dync_tensor *self);
+#define dync_acosh(...) \
+    DYNC_TAKES_1(DYNC_acosh, DYNC_OTHER_T, __VA_ARGS__)("dync_acosh takes 1 argument: self", \
+    __VA_ARGS__)
+#define DYNC_acosh(text_, self) \
+    DYNC_OP(dync_acosh, dync__op_1T, DYNC__OP_acosh, DYNC_T(self, "dync_acosh: self"))
 /* dync_asin: inverse sine. */
 DYNC_API dync_tensor *(dync_asin)(dync_tensor *self);
 #define dync_asin(...) \
@@ -755,6 +824,13 @@ DYNC_API dync_tensor *(dync_asin)(dync_tensor *self);
     __VA_ARGS__)
 #define DYNC_asin(text_, self) \
     DYNC_OP(dync_asin, dync__op_1T, DYNC__OP_asin, DYNC_T(self, "dync_asin: self"))
+/* dync_asinh: inverse hyperbolic sine. */
+DYNC_API dync_tensor *(dync_asinh)(dync_tensor *self);
+#define dync_asinh(...) \
+    DYNC_TAKES_1(DYNC_asinh, DYNC_OTHER_T, __VA_ARGS__)("dync_asinh takes 1 argument: self", \
+    __VA_ARGS__)
+#define DYNC_asinh(text_, self) \
+    DYNC_OP(dync_asinh, dync__op_1T, DYNC__OP_asinh, DYNC_T(self, "dync_asinh: self"))
 /* dync_atan: inverse tangent. */
 DYNC_API dync_tensor *(dync_atan)(dync_tensor *self);
 #define dync_atan(...) \
@@ -762,6 +838,13 @@ DYNC_API dync_tensor *(dync_atan)(dync_tensor *self);
     __VA_ARGS__)
 #define DYNC_atan(text_, self) \
     DYNC_OP(dync_atan, dync__op_1T, DYNC__OP_atan, DYNC_T(self, "dync_atan: self"))
+/* dync_atanh: inverse hyperbolic tangent. */
+DYNC_API dync_tensor *(dync_atanh)(dync_tensor *self);
+#define dync_atanh(...) \
+    DYNC_TAKES_1(DYNC_atanh, DYNC_OTHER_T, __VA_ARGS__)("dync_atanh takes 1 argument: self", \
+    __VA_ARGS__)
+#define DYNC_atanh(text_, self) \
+    DYNC_OP(dync_atanh, dync__op_1T, DYNC__OP_atanh, DYNC_T(self, "dync_atanh: self"))
 /* dync_bitwise_not: every bit inverted; logical not of bools. No gradient. */
 DYNC_API dync_tensor *(dync_bitwise_not)(dync_tensor *self);
 #define dync_bitwise_not(...) \
@@ -2118,6 +2201,204 @@ DYNC_API dync_tensor *(dync_smooth_l1_loss)(dync_tensor *self, dync_tensor *targ
 #define DYNC_smooth_l1_loss(text_, self, target, beta) \
     DYNC_SEQ2_AND(dync_smooth_l1_loss, dync__op_1TTf, DYNC__OP_smooth_l1_loss, DYNC_T(self, \
     "dync_smooth_l1_loss: self"), DYNC_T(target, "dync_smooth_l1_loss: target"), beta)
+/* dync_affine_grid: the places theta [N, 2, 3] sends an image of that size [N, C, H, W] to, for
+ * grid_sample; [N, 3, 4] for three dims. */
+DYNC_API dync_tensor *(dync_affine_grid)(dync_tensor *theta, dync_dims size, bool align_corners);
+#define dync_affine_grid(...) \
+    DYNC_TAKES_3(DYNC_affine_grid, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_affine_grid takes 3 arguments: theta, size, align_corners", __VA_ARGS__)
+#define DYNC_affine_grid(text_, theta, size, align_corners) \
+    DYNC_OP_DIMS(dync_affine_grid, dync__op_1Tdb, DYNC__OP_affine_grid, DYNC_T(theta, \
+    "dync_affine_grid: theta"), DYNC_D_OF(size, "dync_affine_grid: size"), align_corners)
+/* dync_col2im: columns of windows [N, C * kernel, windows] added up to images: PyTorch's F.fold. */
+DYNC_API dync_tensor *(dync_col2im)(dync_tensor *self, dync_dims output_size,
+    dync_dims kernel_size, dync_dims dilation, dync_dims padding, dync_dims stride);
+#define dync_col2im(...) \
+    DYNC_TAKES_6(DYNC_col2im, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_col2im takes 6 arguments: self, output_size, kernel_size, dilation, " \
+    "padding, stride", __VA_ARGS__)
+#define DYNC_col2im(text_, self, output_size, kernel_size, dilation, padding, stride) \
+    DYNC_OP_DIMS(dync_col2im, dync__op_1Tddddd, DYNC__OP_col2im, DYNC_T(self, \
+    "dync_col2im: self"), DYNC_D_OF(output_size, "dync_col2im: output_size"), \
+    DYNC_D_OF(kernel_size, "dync_col2im: kernel_size"), DYNC_D_OF(dilation, \
+    "dync_col2im: dilation"), DYNC_D_OF(padding, "dync_col2im: padding"), DYNC_D_OF(stride, \
+    "dync_col2im: stride"))
+/* dync_deform_conv2d: conv2d whose windows read where offsets move them, times a mask; as
+ * torchvision.ops. */
+DYNC_API dync_tensor *(dync_deform_conv2d)(dync_tensor *input, dync_tensor *offset,
+    dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding,
+    dync_dims dilation, dync_tensor *mask);
+#define dync_deform_conv2d(...) \
+    DYNC_TAKES_8(DYNC_deform_conv2d, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_deform_conv2d takes 8 arguments: input, offset, weight, bias, stride, " \
+    "padding, dilation, mask", __VA_ARGS__)
+#define DYNC_deform_conv2d(text_, input, offset, weight, bias, stride, padding, dilation, mask) \
+    DYNC_SEQ3_AND(dync_deform_conv2d, dync__op_1TTTOdddO, DYNC__OP_deform_conv2d, DYNC_T(input, \
+    "dync_deform_conv2d: input"), DYNC_T(offset, "dync_deform_conv2d: offset"), DYNC_T(weight, \
+    "dync_deform_conv2d: weight"), bias, DYNC_D(stride, "dync_deform_conv2d: stride"), \
+    DYNC_D(padding, "dync_deform_conv2d: padding"), DYNC_D(dilation, \
+    "dync_deform_conv2d: dilation"), mask)
+/* dync_fft_fft: the Fourier transform along dim of pairs [.., 2] (real, imaginary), which are no
+ * dim of their own; cut or padded to n, none: as long as it is. */
+DYNC_API dync_tensor *(dync_fft_fft)(dync_tensor *self, dync_value n, int dim);
+#define dync_fft_fft(...) \
+    DYNC_TAKES_3(DYNC_fft_fft, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_fft_fft takes 3 arguments: self, n, dim", __VA_ARGS__)
+#define DYNC_fft_fft(text_, self, n, dim) \
+    DYNC_OP(dync_fft_fft, dync__op_1TVi, DYNC__OP_fft_fft, DYNC_T(self, "dync_fft_fft: self"), \
+    DYNC_V(n), dim)
+/* dync_fft_ifft: fft_fft back: over 1 / n of the sum. */
+DYNC_API dync_tensor *(dync_fft_ifft)(dync_tensor *self, dync_value n, int dim);
+#define dync_fft_ifft(...) \
+    DYNC_TAKES_3(DYNC_fft_ifft, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_fft_ifft takes 3 arguments: self, n, dim", __VA_ARGS__)
+#define DYNC_fft_ifft(text_, self, n, dim) \
+    DYNC_OP(dync_fft_ifft, dync__op_1TVi, DYNC__OP_fft_ifft, DYNC_T(self, \
+    "dync_fft_ifft: self"), DYNC_V(n), dim)
+/* dync_fft_irfft: fft_rfft back: n real numbers from the n / 2 + 1 first pairs; n none: twice
+ * their number less 2. */
+DYNC_API dync_tensor *(dync_fft_irfft)(dync_tensor *self, dync_value n, int dim);
+#define dync_fft_irfft(...) \
+    DYNC_TAKES_3(DYNC_fft_irfft, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_fft_irfft takes 3 arguments: self, n, dim", __VA_ARGS__)
+#define DYNC_fft_irfft(text_, self, n, dim) \
+    DYNC_OP(dync_fft_irfft, dync__op_1TVi, DYNC__OP_fft_irfft, DYNC_T(self, \
+    "dync_fft_irfft: self"), DYNC_V(n), dim)
+/* dync_fft_rfft: the Fourier transform along dim of real numbers: its n / 2 + 1 first results as
+ * pairs [.., 2]. */
+DYNC_API dync_tensor *(dync_fft_rfft)(dync_tensor *self, dync_value n, int dim);
+#define dync_fft_rfft(...) \
+    DYNC_TAKES_3(DYNC_fft_rfft, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_fft_rfft takes 3 arguments: self, n, dim", __VA_ARGS__)
+#define DYNC_fft_rfft(text_, self, n, dim) \
+    DYNC_OP(dync_fft_rfft, dync__op_1TVi, DYNC__OP_fft_rfft, DYNC_T(self, \
+    "dync_fft_rfft: self"), DYNC_V(n), dim)
+/* dync_grid_sample: input [N, C, H, W] read at the places of grid [N, H', W', 2], x before y,
+ * from -1 to 1; mode "bilinear", "nearest" or "bicubic", padding_mode "zeros", "border" or
+ * "reflection"; one to three dims. */
+DYNC_API dync_tensor *(dync_grid_sample)(dync_tensor *input, dync_tensor *grid, const char *mode,
+    const char *padding_mode, bool align_corners);
+#define dync_grid_sample(...) \
+    DYNC_TAKES_5(DYNC_grid_sample, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_grid_sample takes 5 arguments: input, grid, mode, padding_mode, " \
+    "align_corners", __VA_ARGS__)
+#define DYNC_grid_sample(text_, input, grid, mode, padding_mode, align_corners) \
+    DYNC_SEQ2_AND(dync_grid_sample, dync__op_1TTssb, DYNC__OP_grid_sample, DYNC_T(input, \
+    "dync_grid_sample: input"), DYNC_T(grid, "dync_grid_sample: grid"), mode, padding_mode, \
+    align_corners)
+/* dync_im2col: what each window of [N, C, H, W] reads, as columns [N, C * kernel, windows]:
+ * PyTorch's F.unfold. */
+DYNC_API dync_tensor *(dync_im2col)(dync_tensor *self, dync_dims kernel_size, dync_dims dilation,
+    dync_dims padding, dync_dims stride);
+#define dync_im2col(...) \
+    DYNC_TAKES_5(DYNC_im2col, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_im2col takes 5 arguments: self, kernel_size, dilation, padding, stride", \
+    __VA_ARGS__)
+#define DYNC_im2col(text_, self, kernel_size, dilation, padding, stride) \
+    DYNC_OP_DIMS(dync_im2col, dync__op_1Tdddd, DYNC__OP_im2col, DYNC_T(self, \
+    "dync_im2col: self"), DYNC_D_OF(kernel_size, "dync_im2col: kernel_size"), \
+    DYNC_D_OF(dilation, "dync_im2col: dilation"), DYNC_D_OF(padding, "dync_im2col: padding"), \
+    DYNC_D_OF(stride, "dync_im2col: stride"))
+/* dync_lp_pool2d: the root of the sum of powers over windows; an empty stride is the kernel size.
+ * */
+DYNC_API dync_tensor *(dync_lp_pool2d)(dync_tensor *self, double norm_type, dync_dims kernel_size,
+    dync_dims stride, bool ceil_mode);
+#define dync_lp_pool2d(...) \
+    DYNC_TAKES_5(DYNC_lp_pool2d, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_lp_pool2d takes 5 arguments: self, norm_type, kernel_size, stride, " \
+    "ceil_mode", __VA_ARGS__)
+#define DYNC_lp_pool2d(text_, self, norm_type, kernel_size, stride, ceil_mode) \
+    DYNC_OP_DIMS(dync_lp_pool2d, dync__op_1Tfddb, DYNC__OP_lp_pool2d, DYNC_T(self, \
+    "dync_lp_pool2d: self"), norm_type, DYNC_D_OF(kernel_size, "dync_lp_pool2d: kernel_size"), \
+    DYNC_D_OF(stride, "dync_lp_pool2d: stride"), ceil_mode)
+/* dync_max_unpool2d: each element at the place that max_pool2d_with_indices took it from, zeros
+ * elsewhere. */
+DYNC_API dync_tensor *(dync_max_unpool2d)(dync_tensor *self, dync_tensor *indices,
+    dync_dims output_size);
+#define dync_max_unpool2d(...) \
+    DYNC_TAKES_3(DYNC_max_unpool2d, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_max_unpool2d takes 3 arguments: self, indices, output_size", __VA_ARGS__)
+#define DYNC_max_unpool2d(text_, self, indices, output_size) \
+    DYNC_SEQ2_AND(dync_max_unpool2d, dync__op_1TTd, DYNC__OP_max_unpool2d, DYNC_T(self, \
+    "dync_max_unpool2d: self"), DYNC_T(indices, "dync_max_unpool2d: indices"), \
+    DYNC_D(output_size, "dync_max_unpool2d: output_size"))
+/* dync_nms: which boxes [N, 4] of x1 y1 x2 y2 stay, best first: none that overlaps a better one
+ * by more. No gradient. The shape depends on data: a graph break. */
+DYNC_API dync_tensor *(dync_nms)(dync_tensor *boxes, dync_tensor *scores, double iou_threshold);
+#define dync_nms(...) \
+    DYNC_TAKES_3(DYNC_nms, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_nms takes 3 arguments: boxes, scores, iou_threshold", __VA_ARGS__)
+#define DYNC_nms(text_, boxes, scores, iou_threshold) \
+    DYNC_SEQ2_AND(dync_nms, dync__op_1TTf, DYNC__OP_nms, DYNC_T(boxes, "dync_nms: boxes"), \
+    DYNC_T(scores, "dync_nms: scores"), iou_threshold)
+/* dync_roi_align: means of sampling_ratio^2 samples for each of the output's places of boxes [K,
+ * 5] (image, x1 y1 x2 y2); as torchvision.ops, but for a sampling_ratio that follows from the
+ * boxes. */
+DYNC_API dync_tensor *(dync_roi_align)(dync_tensor *input, dync_tensor *boxes,
+    dync_dims output_size, double spatial_scale, int64_t sampling_ratio, bool aligned);
+#define dync_roi_align(...) \
+    DYNC_TAKES_6(DYNC_roi_align, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_roi_align takes 6 arguments: input, boxes, output_size, spatial_scale, " \
+    "sampling_ratio, aligned", __VA_ARGS__)
+#define DYNC_roi_align(text_, input, boxes, output_size, spatial_scale, sampling_ratio, aligned) \
+    DYNC_SEQ2_AND(dync_roi_align, dync__op_1TTdflb, DYNC__OP_roi_align, DYNC_T(input, \
+    "dync_roi_align: input"), DYNC_T(boxes, "dync_roi_align: boxes"), DYNC_D(output_size, \
+    "dync_roi_align: output_size"), spatial_scale, sampling_ratio, aligned)
+/* dync_stft: Fourier transforms of overlapping frames of [B, L], times the window: pairs [B,
+ * bins, frames, 2]; frames begin at 0 (center=False). */
+DYNC_API dync_tensor *(dync_stft)(dync_tensor *self, int64_t n_fft, int64_t hop_length,
+    dync_tensor *window, bool onesided);
+#define dync_stft(...) \
+    DYNC_TAKES_5(DYNC_stft, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_stft takes 5 arguments: self, n_fft, hop_length, window, onesided", \
+    __VA_ARGS__)
+#define DYNC_stft(text_, self, n_fft, hop_length, window, onesided) \
+    DYNC_OP(dync_stft, dync__op_1TllOb, DYNC__OP_stft, DYNC_T(self, "dync_stft: self"), n_fft, \
+    hop_length, window, onesided)
+/* dync_upsample_bicubic2d: [N, C, H, W] in another size, by cubic polynomials. */
+DYNC_API dync_tensor *(dync_upsample_bicubic2d)(dync_tensor *self, dync_dims output_size,
+    bool align_corners);
+#define dync_upsample_bicubic2d(...) \
+    DYNC_TAKES_3(DYNC_upsample_bicubic2d, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_upsample_bicubic2d takes 3 arguments: self, output_size, align_corners", \
+    __VA_ARGS__)
+#define DYNC_upsample_bicubic2d(text_, self, output_size, align_corners) \
+    DYNC_OP_DIMS(dync_upsample_bicubic2d, dync__op_1Tdb, DYNC__OP_upsample_bicubic2d, \
+    DYNC_T(self, "dync_upsample_bicubic2d: self"), DYNC_D_OF(output_size, \
+    "dync_upsample_bicubic2d: output_size"), align_corners)
+/* dync_upsample_bilinear2d: [N, C, H, W] in another size, by straight lines. */
+DYNC_API dync_tensor *(dync_upsample_bilinear2d)(dync_tensor *self, dync_dims output_size,
+    bool align_corners);
+#define dync_upsample_bilinear2d(...) \
+    DYNC_TAKES_3(DYNC_upsample_bilinear2d, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_upsample_bilinear2d takes 3 arguments: self, output_size, align_corners", \
+    __VA_ARGS__)
+#define DYNC_upsample_bilinear2d(text_, self, output_size, align_corners) \
+    DYNC_OP_DIMS(dync_upsample_bilinear2d, dync__op_1Tdb, DYNC__OP_upsample_bilinear2d, \
+    DYNC_T(self, "dync_upsample_bilinear2d: self"), DYNC_D_OF(output_size, \
+    "dync_upsample_bilinear2d: output_size"), align_corners)
+/* dync_upsample_linear1d: [N, C, L] in another size, by straight lines. */
+DYNC_API dync_tensor *(dync_upsample_linear1d)(dync_tensor *self, dync_dims output_size,
+    bool align_corners);
+#define dync_upsample_linear1d(...) \
+    DYNC_TAKES_3(DYNC_upsample_linear1d, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_upsample_linear1d takes 3 arguments: self, output_size, align_corners", \
+    __VA_ARGS__)
+#define DYNC_upsample_linear1d(text_, self, output_size, align_corners) \
+    DYNC_OP_DIMS(dync_upsample_linear1d, dync__op_1Tdb, DYNC__OP_upsample_linear1d, DYNC_T(self, \
+    "dync_upsample_linear1d: self"), DYNC_D_OF(output_size, \
+    "dync_upsample_linear1d: output_size"), align_corners)
+/* dync_upsample_trilinear3d: [N, C, D, H, W] in another size, by straight lines. */
+DYNC_API dync_tensor *(dync_upsample_trilinear3d)(dync_tensor *self, dync_dims output_size,
+    bool align_corners);
+#define dync_upsample_trilinear3d(...) \
+    DYNC_TAKES_3(DYNC_upsample_trilinear3d, DYNC_OTHER_T, \
+    __VA_ARGS__)("dync_upsample_trilinear3d takes 3 arguments: self, output_size, " \
+    "align_corners", __VA_ARGS__)
+#define DYNC_upsample_trilinear3d(text_, self, output_size, align_corners) \
+    DYNC_OP_DIMS(dync_upsample_trilinear3d, dync__op_1Tdb, DYNC__OP_upsample_trilinear3d, \
+    DYNC_T(self, "dync_upsample_trilinear3d: self"), DYNC_D_OF(output_size, \
+    "dync_upsample_trilinear3d: output_size"), align_corners)
 /* dync_as_strided: any sizes, strides and offset over the storage, which they must not leave. A
  * view: shares self's memory. */
 DYNC_API dync_tensor *(dync_as_strided)(dync_tensor *self, dync_dims size, dync_dims stride,

@@ -39,9 +39,12 @@
     /* pointwise of one */                                                                                  \
     X(g_abs, 1, DYNC__GA(0), 0, 0, 0)                                                                       \
     X(g_acos, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
+    X(g_acosh, 1, DYNC__GA(0), 0, 0, 0)                                                                     \
     X(g_alias, 1, 0, 0, 0, 0)                                                                               \
     X(g_asin, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
+    X(g_asinh, 1, DYNC__GA(0), 0, 0, 0)                                                                     \
     X(g_atan, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
+    X(g_atanh, 1, DYNC__GA(0), 0, 0, 0)                                                                     \
     X(g_celu, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
     X(g_cos, 1, DYNC__GA(0), 0, 0, 0)                                                                       \
     X(g_cosh, 1, DYNC__GA(0), 0, 0, 0)                                                                      \
@@ -109,6 +112,7 @@
     X(g_convolution_backward, 3, DYNC__GA(1) | DYNC__GA(2), DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2),        \
       DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2), 0)                                                           \
     X(g_embedding, 1, DYNC__GA(1), 0, 0, 0)                                                                 \
+    X(g_im2col, 1, 0, 0, 0, 0)                                                                              \
     X(g_max_pool2d, 1, DYNC__GA(0) | DYNC__GO(1), 0, 0, 0)                                                  \
     X(g_max_pool2d_backward, 1, DYNC__GA(2), 0, 0, 0)                                                       \
     X(g_native_batch_norm, 1, DYNC__BATCH_NORM_KEEP, DYNC__BATCH_NORM_KEEP, DYNC__BATCH_NORM_KEEP, 0)       \

@@ -339,3 +339,12 @@ DYNC__FN dync_status dync__g_embedding(dync__grad *g)
     args[2] = dync__arg_i(dync__ga_shape(g, 0).d[0]);
     return dync__grads_set(g, dync__g_call(DYNC__USED(DYNC__OP_embedding_dense_backward), 3, args));
 }
+
+/* Windows as columns: columns added up. */
+DYNC__FN dync_status dync__g_im2col(dync__grad *g)
+{
+    dync_dims in = dync__ga_shape(g, 0), image = {2, {in.d[in.n - 2], in.d[in.n - 1]}};
+    return dync__grads_set(g, dync_col2im(dync__grads_gy(g), image, dync__ga_dims(g, 1),
+                                          dync__ga_dims(g, 2), dync__ga_dims(g, 3),
+                                          dync__ga_dims(g, 4)));
+}

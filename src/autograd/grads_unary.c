@@ -51,6 +51,25 @@ DYNC__FN dync_status dync__g_asin(dync__grad *g)
     return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync__g_root(g)));
 }
 
+/* y' = 1 / sqrt(x^2 - 1). */
+DYNC__FN dync_status dync__g_acosh(dync__grad *g)
+{
+    dync_tensor *x = dync__grads_x(g);
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_rsqrt(dync_sub(dync_mul(x, x), 1))));
+}
+/* y' = 1 / sqrt(x^2 + 1). */
+DYNC__FN dync_status dync__g_asinh(dync__grad *g)
+{
+    dync_tensor *x = dync__grads_x(g);
+    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_rsqrt(dync_add(dync_mul(x, x), 1))));
+}
+/* y' = 1 / (1 - x^2). */
+DYNC__FN dync_status dync__g_atanh(dync__grad *g)
+{
+    dync_tensor *x = dync__grads_x(g);
+    return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_sub(1, dync_mul(x, x))));
+}
+
 /* y' = 1 / (1 + x^2). */
 DYNC__FN dync_status dync__g_atan(dync__grad *g)
 {

@@ -497,10 +497,13 @@ DYNC__FN dync_status dync__oi_max_unpool(dync__onnx_call *c)
         out.d[2 + i] = (d.d[2 + i] - 1) * w.stride[i] + w.kernel[i] - w.before[i] - w.after[i];
     dync_dims base = out;
     if (dync__oi_in(c, 2) && !dync__oi_dims(c, dync__oi_in(c, 2), &out)) return dync_error();
-    for (int i = 0; i < base.n; i++) n *= base.d[i];
-    /* places count through the output that the window tells; there they are written */
-    y = dync_scatter(dync__oi_full(dync_shape(n), 0, dync__oi_type(x)), 0, dync_flatten(at, 0, -1),
-                     dync_flatten(x, 0, -1));
+    for (int i = 2; i < base.n; i++) n *= base.d[i];
+    /* Places count through the output that the window tells, and all planes before; there they are
+     * written: a plane is one row. */
+    dync_dims rows = dync_shape(d.d[0], d.d[1], 1, -1);
+    at = n > 0 ? dync_remainder(dync_to_dtype(at, DYNC_I64), n) : NULL;
+    y = at ? dync_max_unpool2d(dync_reshape(x, rows), dync_reshape(at, rows), dync_shape(1, n))
+           : NULL;
     y = y ? dync_reshape(y, base) : NULL;
     for (int i = 2; i < out.n && y; i++)
         if (out.d[i] != base.d[i]) y = dync__oi_pad_dim(y, i, 0, out.d[i] - base.d[i], 0);

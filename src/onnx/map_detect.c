@@ -14,101 +14,67 @@ static const void *dync__oi_data(dync_tensor *t, int dtype)
 
 /* ---- non-maximum suppression ----------------------------------------------------------------- */
 
-typedef struct dync__oi_box {
-    float low[2], high[2];
-} dync__oi_box;
-
 /* A box of four numbers: two opposite corners y1 x1 y2 x2 in any order, or, centre: x y of the
- * centre, width and height. low and high are sorted; which dim comes first does not matter for the
+ * centre, width and height; as low and high corners. Which dim comes first does not matter for the
  * overlap. */
-static dync__oi_box dync__oi_box_of(const float *at, bool centre)
+static void dync__oi_box_of(const float *at, bool centre, double *out)
 {
-    dync__oi_box b;
     for (int i = 0; i < 2; i++) {
         float p = at[i], q = at[2 + i];
         if (centre) p = at[i] - at[2 + i] / 2, q = at[i] + at[2 + i] / 2;
-        b.low[i] = p < q ? p : q;
-        b.high[i] = p < q ? q : p;
+        out[i] = (double)(p < q ? p : q);
+        out[2 + i] = (double)(p < q ? q : p);
     }
-    return b;
 }
 
-/* Intersection over union, 0 where they do not meet or one of them has no area. */
-static float dync__oi_overlap(const float *a, const float *b, bool centre)
+/* What is found in each class of each batch: batch, class, box. */
+typedef DYNC__VEC(int64_t) dync__oi_found;
+static dync_status dync__oi_nms_class(dync__nms *s, dync__oi_found *found, const double *box,
+                                      const float *score, int64_t n, int64_t batch, int64_t kind)
 {
-    dync__oi_box x = dync__oi_box_of(a, centre), y = dync__oi_box_of(b, centre);
-    float common = 1, area_x = 1, area_y = 1;
-    for (int i = 0; i < 2; i++) {
-        float low = x.low[i] > y.low[i] ? x.low[i] : y.low[i],
-              high = x.high[i] < y.high[i] ? x.high[i] : y.high[i];
-        if (high <= low) return 0;
-        common *= high - low;
-        area_x *= x.high[i] - x.low[i];
-        area_y *= y.high[i] - y.low[i];
-    }
-    float all = area_x + area_y - common;
-    return area_x > 0 && area_y > 0 && all > 0 ? common / all : 0;
+    double *wide = dync__scope_alloc((size_t)(n + 1) * sizeof *wide);
+    if (!wide) return DYNC_ERR_MEMORY;
+    for (int64_t i = 0; i < n; i++) wide[i] = (double)score[i];
+    s->kept.n = 0;
+    DYNC__TRY(dync__nms_run(s, box, wide, n));
+    for (int i = 0; i < s->kept.n; i++)
+        if (!dync__vec_push(found, batch) || !dync__vec_push(found, kind) ||
+            !dync__vec_push(found, s->kept.at[i]))
+            return DYNC_ERR_MEMORY;
+    return DYNC_OK;
 }
 
-/* What the node asks for: at most `most` boxes a class (0: none, which is the default), those that
- * score above `score`, none that overlaps a kept one by more than `overlap`. */
-typedef struct dync__oi_nms {
-    int64_t most;
-    double overlap, score;
-    bool centre;
-    DYNC__VEC(int64_t) found; /* batch, class, box */
-} dync__oi_nms;
-
-/* One class of one batch: boxes from the best on, those that overlap a kept one left out. box [n,
- * 4], score [n]; of equal scores the first box wins. n^2 at worst: classes have few boxes that
- * remain. */
-static dync_status dync__oi_nms_class(dync__oi_nms *s, const float *box, const float *score,
-                                      int64_t n, int64_t batch, int64_t kind)
-{
-    bool *gone = dync__calloc((size_t)n + 1);
-    dync_status status = gone ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int64_t kept = 0; gone && kept < s->most && status == DYNC_OK; kept++) {
-        int64_t best = -1;
-        for (int64_t i = 0; i < n; i++)
-            if (!gone[i] && (double)score[i] > s->score && (best < 0 || score[i] > score[best]))
-                best = i;
-        if (best < 0) break;
-        if (!dync__vec_push(&s->found, batch) || !dync__vec_push(&s->found, kind) ||
-            !dync__vec_push(&s->found, best))
-            status = DYNC_ERR_MEMORY;
-        for (int64_t i = 0; i < n; i++)
-            if (i == best ||
-                (double)dync__oi_overlap(box + 4 * best, box + 4 * i, s->centre) > s->overlap)
-                gone[i] = true;
-    }
-    if (gone) dync__free(gone, (size_t)n + 1);
-    return status;
-}
-
-/* boxes [B, N, 4], scores [B, C, N] -> [found, 3] of batch, class, box. How many there are depends
+/* boxes [B, N, 4], scores [B, C, N] -> [found, 3] of batch, class, box: at most `most` boxes a
+ * class (0: none, which is the default), those that score above `least`. How many there are depends
  * on the data: a trace is cut. */
 DYNC__FN dync_status dync__oi_non_max(dync__onnx_call *c)
 {
     dync_tensor *boxes = dync__oi_in(c, 0), *scores = dync__oi_in(c, 1);
-    dync__oi_nms s = {.most = 0, .score = -(double)INFINITY};
+    dync__nms s = {.most = 0, .least = -(double)INFINITY, .narrow = true};
+    dync__oi_found found = {0};
     dync_dims b = dync__oi_shape(boxes), k = dync__oi_shape(scores);
     if (b.n != 3 || k.n != 3 || b.d[2] != 4 || b.d[0] != k.d[0] || b.d[1] != k.d[2])
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected boxes [B, N, 4] and scores [B, C, N]");
-    s.centre = dync__oi_int(c, "center_point_box") != 0;
+    bool centre = dync__oi_int(c, "center_point_box") != 0;
     if ((dync__oi_in(c, 2) && dync__oi_read(c, dync__oi_in(c, 2), 1, &s.most) < 0) ||
         (dync__oi_in(c, 3) && dync__oi_read_reals(c, dync__oi_in(c, 3), 1, &s.overlap) < 0) ||
-        (dync__oi_in(c, 4) && dync__oi_read_reals(c, dync__oi_in(c, 4), 1, &s.score) < 0))
+        (dync__oi_in(c, 4) && dync__oi_read_reals(c, dync__oi_in(c, 4), 1, &s.least) < 0))
         return dync_error();
     const float *box = dync__oi_data(boxes, DYNC_F32), *score = dync__oi_data(scores, DYNC_F32);
     if (dync_error() != DYNC_OK) return dync_error();
+    double *corner = dync__scope_alloc((size_t)(b.d[0] * b.d[1] * 4 + 1) * sizeof *corner);
+    if (!corner) return DYNC_ERR_MEMORY;
     dync_status status = DYNC_OK;
+    for (int64_t i = 0; i < b.d[0] * b.d[1] && box; i++)
+        dync__oi_box_of(box + 4 * i, centre, corner + 4 * i);
     for (int64_t i = 0; i < b.d[0] * k.d[1] && status == DYNC_OK && box && score; i++)
-        status = dync__oi_nms_class(&s, box + i / k.d[1] * b.d[1] * 4, score + i * b.d[1], b.d[1],
-                                    i / k.d[1], i % k.d[1]);
-    const int64_t shape[2] = {s.found.n / 3, 3};
+        status = dync__oi_nms_class(&s, &found, corner + i / k.d[1] * b.d[1] * 4,
+                                    score + i * b.d[1], b.d[1], i / k.d[1], i % k.d[1]);
+    const int64_t shape[2] = {found.n / 3, 3};
     if (status == DYNC_OK)
-        status = dync__oi_out(c, 0, dync__oi_tensor_i(DYNC_I64, 2, shape, s.found.at));
-    dync__vec_free(&s.found);
+        status = dync__oi_out(c, 0, dync__oi_tensor_i(DYNC_I64, 2, shape, found.at));
+    dync__vec_free(&found);
+    dync__vec_free(&s.kept);
     return status;
 }
 

@@ -201,27 +201,6 @@ DYNC__FN dync_status dync__oi_cast_like(dync__onnx_call *c)
 
 /* ---- functions of one number ----------------------------------------------------------------- */
 
-/* sign(x) * log(|x| + sqrt(x^2 + 1)), without cancellation */
-DYNC__FN dync_status dync__oi_asinh(dync__onnx_call *c)
-{
-    dync_tensor *x = dync__oi_in(c, 0), *a = dync_abs(x), *s = dync_mul(a, a);
-    dync_tensor *y = dync_log1p(dync_add(a, dync_div(s, dync_add(dync_sqrt(dync_add(s, 1)), 1))));
-    return dync__oi_out(c, 0, dync_mul(dync_sign(x), y));
-}
-/* log(x + sqrt(x^2 - 1)); the root as that of (x - 1)(x + 1), which keeps its digits near 1. */
-DYNC__FN dync_status dync__oi_acosh(dync__onnx_call *c)
-{
-    dync_tensor *x = dync__oi_in(c, 0);
-    dync_tensor *s = dync_sqrt(dync_mul(dync_sub(x, 1), dync_add(x, 1)));
-    return dync__oi_out(c, 0, dync_log(dync_add(x, s)));
-}
-/* (log(1 + x) - log(1 - x)) / 2 */
-DYNC__FN dync_status dync__oi_atanh(dync__onnx_call *c)
-{
-    dync_tensor *x = dync__oi_in(c, 0);
-    return dync__oi_out(c, 0, dync_mul(dync_sub(dync_log1p(x), dync_log1p(dync_neg(x))), 0.5));
-}
-
 /* row->detail: which, of x:
  *   LeakyRelu   x < 0: alpha x                      Elu     x < 0: alpha (exp x - 1)
  *   Celu        x < 0: alpha (exp(x / alpha) - 1)   Selu    gamma times (x, or alpha (exp x - 1))

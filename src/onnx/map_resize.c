@@ -205,17 +205,61 @@ static bool dync__oi_resize_maps(const dync__onnx_call *c, dync_dims in, dync_di
     return true;
 }
 
+/* Is it what the rows upsample_* do: floats of 1 to 3 spatial dims, all axes behind the channels,
+ * sizes that are the scales', places by half_pixel or align_corners, PyTorch's cubic? */
+static bool dync__oi_upsamples(const dync__onnx_call *c, const dync_tensor *x, dync_dims axes,
+                               const dync__oi_axis_map *m, bool *corners)
+{
+    int dims = dync__oi_rank(x) - 2;
+    bool cubic = dync__oi_is(c, "mode", "cubic");
+    *corners = dync__oi_is(c, "coordinate_transformation_mode", "align_corners");
+    if (c->version < 11 || dims < 1 || dims > 3 || (cubic && dims != 2) || !dync__oi_is_float(x) ||
+        dync__oi_is(c, "mode", "nearest") || dync__oi_int(c, "antialias") ||
+        dync__oi_int(c, "exclude_outside") ||
+        (cubic && fabs(dync__oi_float(c, "cubic_coeff_a") + 0.75) > 1e-6) ||
+        (!*corners && !dync__oi_is(c, "coordinate_transformation_mode", "half_pixel") &&
+         !dync__oi_is(c, "coordinate_transformation_mode", "pytorch_half_pixel")))
+        return false;
+    bool torch = dync__oi_is(c, "coordinate_transformation_mode", "pytorch_half_pixel");
+    for (int i = 0; i < axes.n; i++) {
+        if (dync__is_token(m[i].in)) {
+            if (m[i].out != m[i].in) return false;
+            continue;
+        }
+        double width = m[i].scale * (double)m[i].in;
+        if (m[i].in < 1 || m[i].out < 1 || (axes.d[i] < 2 && m[i].in != m[i].out) ||
+            (torch && m[i].out == 1) || fabs(width - (double)m[i].out) > 1e-6)
+            return false;
+    }
+    return true;
+}
+
+static dync_tensor *dync__oi_upsampled(const dync__onnx_call *c, dync_tensor *x, dync_dims axes,
+                                       const dync__oi_axis_map *m, bool corners)
+{
+    dync_dims size = dync__oi_sizes(x), out = {size.n - 2, {0}};
+    for (int i = 0; i < axes.n; i++) size.d[axes.d[i]] = m[i].out;
+    for (int d = 0; d < out.n; d++) out.d[d] = size.d[2 + d];
+    if (dync__oi_is(c, "mode", "cubic")) return dync_upsample_bicubic2d(x, out, corners);
+    return out.n == 1   ? dync_upsample_linear1d(x, out, corners)
+           : out.n == 2 ? dync_upsample_bilinear2d(x, out, corners)
+                        : dync_upsample_trilinear3d(x, out, corners);
+}
+
 DYNC__FN dync_status dync__oi_resize(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
     dync_dims in = dync__oi_sizes(x), axes;
     dync__oi_axis_map m[DYNC_MAX_DIMS];
+    bool corners;
     int dtype = dync__oi_type(x);
     bool crop = dync__oi_is(c, "coordinate_transformation_mode", "tf_crop_and_resize"),
          nearest = dync__oi_is(c, "mode", "nearest");
     if (!dync__oi_axes(c, -1, in.n, &axes)) return dync_error();
     for (; !dync__oi_has(c, "axes") && axes.n < in.n; axes.n++) axes.d[axes.n] = axes.n;
     if (!dync__oi_resize_maps(c, in, axes, m)) return dync_error();
+    if (dync__oi_upsamples(c, x, axes, m, &corners))
+        return dync__oi_out(c, 0, dync__oi_upsampled(c, x, axes, m, corners));
     if (!nearest && dtype != DYNC_F64) x = dync_to_dtype(x, DYNC_F32);
     for (int i = axes.n - 1; i >= 0 && x; i--)
         if (m[i].in != m[i].out || m[i].scale != 1 || crop)
@@ -227,154 +271,47 @@ DYNC__FN dync_status dync__oi_resize(dync__onnx_call *c)
 
 /* ---- sampling at places that data tell ------------------------------------------------------- */
 
-enum { DYNC__OI_ZEROS, DYNC__OI_BORDER, DYNC__OI_REFLECT };
-typedef struct dync__oi_sampler {
-    int pad, taps;
-    bool corners, nearest;
-    int64_t size[DYNC__OI_GRID];
-    dync_tensor *first[DYNC__OI_GRID]; /* index of the first tap, a real */
-    dync_tensor *part[DYNC__OI_GRID];  /* place behind tap 0 (linear) or 1 (cubic), 0 to 1 */
-} dync__oi_sampler;
-
-/* Places folded back at both ends, as often as needed: a triangle wave between the ends, which are
- * the middles of the edge elements (corners) or their outer borders. */
-static dync_tensor *dync__oi_reflect(const dync__oi_sampler *s, dync_tensor *x, int64_t size)
+/* Cubic with padding mode border holds the places themselves inside, where dync_grid_sample holds
+ * the elements around them: the grid is held in -1 .. 1, or in the middles of the edge elements. */
+static dync_tensor *dync__oi_held_grid(dync_tensor *grid, const dync_tensor *x, bool corners)
 {
-    double low = s->corners ? 0 : -0.5, span = s->corners ? (double)(size - 1) : (double)size;
-    if (span == 0) return dync_zeros_like(x);
-    x = dync_fmod(dync_abs(dync_sub(x, low)), 2 * span);
-    x = dync_sub(span, dync_abs(dync_sub(x, span)));
-    return x ? dync_add(x, low) : NULL;
-}
-
-/* Weight of tap k of dim d: linear, or the cubic of dync__oi_cubic with a = -0.75, of tensors. */
-static dync_tensor *dync__oi_tap_weight(const dync__oi_sampler *s, int d, int k)
-{
-    dync_tensor *r = s->part[d], *x;
-    const double a = -0.75;
-    if (s->taps == 2) return k ? r : dync_sub(1, r);
-    if (k == 0 || k == 3) { /* between 1 and 2 away */
-        x = k == 0 ? dync_add(r, 1) : dync_sub(2, r);
-        return dync_sub(dync_mul(dync_add(dync_mul(dync_sub(dync_mul(x, a), 5 * a), x), 8 * a), x),
-                        4 * a);
-    }
-    x = k == 1 ? r : dync_sub(1, r);
-    return dync_add(dync_mul(dync_mul(dync_sub(dync_mul(x, a + 2), a + 3), x), x), 1);
-}
-
-/* grid [N, ..., dims] in -1 .. 1, x (the last dim of the image) first, to places: corners: -1 and 1
- * are the middles of the edge elements, else their outer borders. Sets first and part; false: an
- * error. */
-static bool dync__oi_sample_places(dync__oi_sampler *s, dync_tensor *grid, int dims)
-{
-    int rank = dync__oi_rank(grid);
+    int64_t dims = dync__oi_rank(x) - 2;
+    double high[DYNC__OI_GRID], low[DYNC__OI_GRID];
     for (int d = 0; d < dims; d++) {
-        dync_tensor *x = dync_select(grid, rank - 1, dims - 1 - d);
-        double n = (double)s->size[d];
-        x = s->corners ? dync_mul(dync_div(dync_add(x, 1), 2.0), n - 1)
-                       : dync_div(dync_sub(dync_mul(dync_add(x, 1), n), 1), 2.0);
-        if (s->nearest && x) x = dync_round(x);
-        if (s->pad == DYNC__OI_BORDER && x) x = dync_clamp(x, dync_v_float(0), dync_v_float(n - 1));
-        if (s->pad == DYNC__OI_REFLECT && x) x = dync__oi_reflect(s, x, s->size[d]);
-        if (s->nearest && x) x = dync_trunc(x);
-        s->first[d] = x ? dync_floor(x) : NULL;
-        s->part[d] = x ? dync_sub(x, s->first[d]) : NULL;
-        if (s->taps == 4 && s->first[d]) s->first[d] = dync_sub(s->first[d], 1);
-        if (!s->part[d]) return false;
+        int64_t n = dync__oi_size(x, (int)(1 + dims - d));
+        high[d] = corners ? 1 : 1 - 1 / (double)n;
+        low[d] = -high[d];
     }
-    return true;
-}
-
-/* One combination of taps, pick in 0 .. taps^dims - 1: x [N, C, S], S all spatial elements, at it,
- * times its weight; [N, C, places]. Outside of the image it counts as 0, or the index is held or
- * folded back as padding_mode says. */
-static dync_tensor *dync__oi_sample_one(const dync__oi_sampler *s, dync_tensor *x, int dims,
-                                        int pick)
-{
-    dync_tensor *flat = NULL, *weight = NULL;
-    for (int d = 0; d < dims; d++) {
-        int k = pick % s->taps;
-        pick /= s->taps;
-        double last = (double)(s->size[d] - 1);
-        dync_tensor *i = dync_add(s->first[d], k);
-        dync_tensor *w = s->taps == 1 ? NULL : dync__oi_tap_weight(s, d, k);
-        if (s->pad == DYNC__OI_ZEROS) {
-            dync_tensor *in = dync_logical_and(dync_ge(i, 0), dync_le(i, last));
-            w = w ? dync_where(in, w, 0.0) : dync_to_dtype(in, (dync_dtype)dync__oi_type(i));
-        }
-        if (s->pad == DYNC__OI_REFLECT) i = dync_trunc(dync__oi_reflect(s, i, s->size[d]));
-        i = dync_clamp(i, dync_v_float(0), dync_v_float(last));
-        flat = flat ? dync_add(dync_mul(flat, s->size[d]), dync_to_dtype(i, DYNC_I64))
-                    : dync_to_dtype(i, DYNC_I64);
-        if (w) weight = weight ? dync_mul(weight, w) : w;
-    }
-    dync_dims xd = dync__oi_shape(x);
-    if (!flat) return NULL;
-    flat = dync_reshape(flat, dync_shape(xd.d[0], 1, -1));
-    dync_tensor *v =
-        dync_gather(x, 2, dync_expand(flat, dync_shape(xd.d[0], xd.d[1], dync__oi_size(flat, 2))));
-    return weight && v ? dync_mul(v, dync_reshape(weight, dync_shape(xd.d[0], 1, -1))) : v;
+    return dync_minimum(dync_maximum(grid, dync__oi_tensor_f(dync__oi_type(grid), 1, &dims, low)),
+                        dync__oi_tensor_f(dync__oi_type(grid), 1, &dims, high));
 }
 
 DYNC__FN dync_status dync__oi_grid_sample(dync__onnx_call *c)
 {
-    dync_tensor *x = dync__oi_in(c, 0), *grid = dync__oi_in(c, 1), *sum = NULL;
-    dync_dims in = dync__oi_shape(x), out = dync__oi_shape(grid);
-    int dims = in.n - 2, dtype = dync__oi_type(x), all = 1;
-    dync__oi_sampler s = {.corners = dync__oi_int(c, "align_corners") != 0};
-    if (dims < 1 || dims > DYNC__OI_GRID || out.n != in.n || out.d[out.n - 1] != dims)
+    dync_tensor *x = dync__oi_in(c, 0), *grid = dync__oi_in(c, 1);
+    bool corners = dync__oi_int(c, "align_corners") != 0,
+         cubic = dync__oi_is(c, "mode", "cubic") || dync__oi_is(c, "mode", "bicubic"),
+         border = dync__oi_is(c, "padding_mode", "border");
+    int dtype = dync__oi_type(x), rank = dync__oi_rank(x);
+    if (rank < 3 || rank > 2 + DYNC__OI_GRID || dync__oi_rank(grid) != rank)
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "the grid");
-    s.nearest = dync__oi_is(c, "mode", "nearest");
-    s.taps = s.nearest                                                              ? 1
-             : dync__oi_is(c, "mode", "cubic") || dync__oi_is(c, "mode", "bicubic") ? 4
-                                                                                    : 2;
-    s.pad = dync__oi_is(c, "padding_mode", "border")       ? DYNC__OI_BORDER
-            : dync__oi_is(c, "padding_mode", "reflection") ? DYNC__OI_REFLECT
-                                                           : DYNC__OI_ZEROS;
-    for (int d = 0; d < dims; d++) s.size[d] = in.d[2 + d], all *= s.taps;
-    if (dtype == DYNC_F16 || dtype == DYNC_BF16 || !dync__oi_is_float(x))
-        x = dync_to_dtype(x, DYNC_F32);
-    grid = dync_to_dtype(grid, (dync_dtype)dync__oi_type(x));
-    if (!x || !grid || !dync__oi_sample_places(&s, grid, dims)) return dync_error();
-    x = dync_flatten(x, 2, -1);
-    for (int pick = 0; pick < all && x; pick++) {
-        dync_tensor *one = dync__oi_sample_one(&s, x, dims, pick);
-        sum = sum ? dync_add(sum, one) : one;
-    }
-    dync_dims shape = {in.n, {in.d[0], in.d[1]}};
-    for (int d = 0; d < dims; d++) shape.d[2 + d] = out.d[1 + d];
-    sum = sum ? dync_reshape(sum, shape) : NULL;
-    return dync__oi_out(c, 0, sum ? dync_to_dtype(sum, (dync_dtype)dtype) : NULL);
+    if (!dync__oi_is_float(x)) x = dync_to_dtype(x, DYNC_F32);
+    grid = x ? dync_to_dtype(grid, (dync_dtype)dync__oi_type(x)) : NULL;
+    if (cubic && border && grid) grid = dync__oi_held_grid(grid, x, corners);
+    const char *mode = cubic                               ? "bicubic"
+                       : dync__oi_is(c, "mode", "nearest") ? "nearest"
+                                                           : "bilinear",
+               *pad = border                                         ? "border"
+                      : dync__oi_is(c, "padding_mode", "reflection") ? "reflection"
+                                                                     : "zeros";
+    dync_tensor *y = grid ? dync_grid_sample(x, grid, mode, pad, corners) : NULL;
+    return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dtype) : NULL);
 }
 
-/* theta [N, d, d + 1], size [N, C, ...] -> [N, ..., d]: theta times (x, y, .., 1) for every place
- * of the result, whose coordinates go from -1 to 1 as GridSample counts them. */
 DYNC__FN dync_status dync__oi_affine_grid(dync__onnx_call *c)
 {
-    dync_tensor *theta = dync__oi_in(c, 0);
     dync_dims size;
     if (!dync__oi_dims(c, dync__oi_in(c, 1), &size)) return dync_error();
-    int dims = size.n - 2, dtype = dync__oi_type(theta);
-    if (dims < 2 || dims > DYNC__OI_GRID) return dync__oi_fail(c, DYNC_ERR_SHAPE, "the size");
-    bool corners = dync__oi_int(c, "align_corners") != 0;
-    dync_dims space = {dims, {0}}, one;
-    dync_tensor *part[DYNC__OI_GRID + 1];
-    for (int d = 0; d < dims; d++) space.d[d] = size.d[2 + d];
-    for (int d = 0; d < dims; d++) { /* x stands first: the last dim */
-        int64_t n = space.d[dims - 1 - d];
-        dync_tensor *t = dync_to_dtype(dync_arange(0.0, (double)n, 1.0), (dync_dtype)dtype);
-        t = corners ? dync_sub(dync_mul(t, n > 1 ? 2.0 / (double)(n - 1) : 0.0), n > 1 ? 1.0 : 0.0)
-                    : dync_sub(dync_mul(dync_add(t, 0.5), 2.0 / (double)n), 1.0);
-        one = space;
-        for (int i = 0; i < dims; i++) one.d[i] = i == dims - 1 - d ? n : 1;
-        part[d] = t ? dync_expand(dync_reshape(t, one), space) : NULL;
-    }
-    part[dims] = dync__oi_full(space, 1, dtype);
-    dync_tensor *base = dync__oi_list(dims + 1, part, dims, true);
-    base = base ? dync_reshape(base, dync_shape(1, -1, dims + 1)) : NULL;
-    dync_tensor *y = base ? dync_matmul(base, dync_transpose(theta, 1, 2)) : NULL;
-    dync_dims out = {size.n, {size.d[0]}};
-    for (int d = 0; d < dims; d++) out.d[1 + d] = space.d[d];
-    out.d[size.n - 1] = dims;
-    return dync__oi_out(c, 0, y ? dync_reshape(y, out) : NULL);
+    return dync__oi_out(
+        c, 0, dync_affine_grid(dync__oi_in(c, 0), size, dync__oi_int(c, "align_corners") != 0));
 }

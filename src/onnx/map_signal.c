@@ -1,80 +1,38 @@
-/* onnx/map_signal.c: ONNX's Fourier transforms, as products with tables, and windows. After
- * map_resize.c.
- *
- *   X[k] = sum over n of x[n] exp(-2 pi i k n / N)
- *   x[n] = 1 / N sum over k of X[k] exp(2 pi i k n / N)
- *
- * A complex number is a last dim of size 2 (real, imaginary), a real one of size 1. A table has n *
- * k elements: exact, and dear for long transforms, which are refused beyond 2^26 of them. */
+/* onnx/map_signal.c: ONNX's Fourier transforms, and windows. A complex number is a last dim of
+ * size 2 (real, imaginary), a real one of size 1. After
+ * map_resize.c. */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
 
 static const double dync__oi_pi = 3.14159265358979323846;
 
-/* [rows, columns] of weight(row) * cos or sin of 2 pi row * column / period. The product is reduced
- * modulo the period as an integer first, so that large angles lose no digits. by_row NULL: weights
- * 1. */
-static dync_tensor *dync__oi_wave(int dtype, int64_t rows, int64_t columns, int64_t period,
-                                  bool sine, const double *by_row)
+/* Real numbers [.., 1] as pairs with an imaginary part of 0, or pairs as they are. */
+static dync_tensor *dync__oi_pairs(dync_tensor *x)
 {
-    dync__layout lay;
-    const int64_t shape[2] = {rows, columns};
-    if (rows * columns > (int64_t)1 << 26) {
-        dync__fail(DYNC_ERR_UNSUPPORTED, "a transform of %lld places", (long long)columns);
-        return NULL;
-    }
-    if (dync__layout_contiguous(&lay, 2, shape) != DYNC_OK) return NULL;
-    dync__tensor *t = dync__tensor_empty(dtype, DYNC_CPU, &lay);
-    int bytes = dync__dtype_info(dtype)->bytes;
-    for (int64_t i = 0; t && i < rows * columns; i++) {
-        double angle = 2 * dync__oi_pi * (double)(i / columns * (i % columns) % period) /
-                       (double)period;
-        double w = by_row ? by_row[i / columns] : 1;
-        dync__store_f64((char *)t->storage->data + i * bytes, dtype,
-                        w * (sine ? sin(angle) : cos(angle)));
-    }
-    return t ? dync__give(t) : NULL;
+    return dync__oi_size(x, -1) == 2 ? x : dync__oi_pad_dim(x, dync__oi_rank(x) - 1, 0, 1, 0);
 }
 
-/* x [..., n, 1 or 2] -> [..., k, 2], or [..., length, 1] of half a spectrum back. x is cut or
- * padded with zeros to the length. half (onesided): only the length / 2 + 1 first bins; back from
- * these each counts twice, but for bin 0 and, of an even length, the middle one, which have no
- * mirror image.
- *
- *   (re + i im) (cos - i sin) = re cos + im sin + i (im cos - re sin);  back with + i sin */
-static dync_tensor *dync__oi_transform(dync_tensor *x, int64_t length, bool inverse, bool half)
+/* x [.., 1 or 2] along its dim `axis`, which is not the last, cut or padded with zeros to the
+ * length -> [.., 2], or, of half a spectrum back, [.., 1]. half (onesided): only the length / 2 + 1
+ * first bins. */
+static dync_tensor *dync__oi_transform(dync_tensor *x, int axis, int64_t length, bool inverse,
+                                       bool half)
 {
-    int rank = dync__oi_rank(x), dtype = dync__oi_type(x);
-    bool back = inverse && half, pair = dync__oi_size(x, -1) == 2;
-    int64_t n = back ? length / 2 + 1 : length, given = dync__oi_size(x, -2);
-    if (given != n)
-        x = given > n ? dync__oi_narrow(x, rank - 2, 0, n)
-                      : dync__oi_pad_dim(x, rank - 2, 0, n - given, 0);
-    if (!x) return NULL;
-    dync_tensor *re = dync_select(x, rank - 1, 0), *im = pair ? dync_select(x, rank - 1, 1) : NULL;
-    double *by = dync__scope_alloc((size_t)(n + 1) * sizeof *by);
-    if (!by || !re) return NULL;
-    for (int64_t i = 0; i < n; i++)
-        by[i] = (inverse ? 1 / (double)length : 1) *
-                (back && i > 0 && !(length % 2 == 0 && i == length / 2) ? 2 : 1);
-    int64_t out = half && !inverse ? length / 2 + 1 : length;
-    dync_tensor *cosine = dync__oi_wave(dtype, n, out, length, false, by),
-                *sine = dync__oi_wave(dtype, n, out, length, true, by);
-    if (!cosine || !sine) return NULL;
-    dync_tensor *a = dync_matmul(re, cosine), *b = dync_matmul(re, inverse ? sine : dync_neg(sine));
-    if (im) {
-        dync_tensor *c = dync_matmul(im, sine), *d = dync_matmul(im, cosine);
-        a = inverse ? dync_sub(a, c) : dync_add(a, c);
-        b = dync_add(b, d);
+    dync_value n = dync_v_int(length);
+    if (inverse && half) {
+        x = dync__oi_pairs(x);
+        x = x ? dync_fft_irfft(x, n, axis) : NULL;
+        return x ? dync_unsqueeze(x, -1) : NULL;
     }
-    if (back) return a ? dync_unsqueeze(a, -1) : NULL;
-    dync_tensor *both[2] = {a, b};
-    return dync__oi_list(2, both, rank - 1, true);
+    if (!inverse && half && dync__oi_size(x, -1) == 1)
+        return dync_fft_rfft(dync_squeeze(x, -1), n, axis);
+    x = dync__oi_pairs(x);
+    x = !x ? NULL : inverse ? dync_fft_ifft(x, n, axis) : dync_fft_fft(x, n, axis);
+    return x && half ? dync__oi_narrow(x, axis, 0, length / 2 + 1) : x;
 }
 
-/* Inputs x, length, axis (from opset 20; an attribute before): the axis goes next to the last dim
- * for the product, and back. */
+/* Inputs x, length, axis (from opset 20; an attribute before). */
 DYNC__FN dync_status dync__oi_dft(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -89,9 +47,7 @@ DYNC__FN dync_status dync__oi_dft(dync__onnx_call *c)
         return dync_error();
     if (axis == rank - 1 || length < 1 || dync__oi_size(x, -1) > 2)
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "the axis or the length");
-    x = dync_movedim(x, dync_shape(axis), dync_shape(rank - 2));
-    x = x ? dync__oi_transform(x, length, inverse, half) : NULL;
-    return dync__oi_out(c, 0, x ? dync_movedim(x, dync_shape(rank - 2), dync_shape(axis)) : NULL);
+    return dync__oi_out(c, 0, dync__oi_transform(x, axis, length, inverse, half));
 }
 
 /* Inputs signal [B, L] or [B, L, 1 or 2], step, window, length: a transform of every frame, as
@@ -107,10 +63,14 @@ DYNC__FN dync_status dync__oi_stft(dync__onnx_call *c)
     if (dync__oi_rank(x) == 2) x = dync_unsqueeze(x, 2);
     if (step < 1 || length < 1 || dync__oi_rank(x) != 3 || length > dync__oi_size(x, 1))
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "the step or the length");
+    if (dync__oi_size(x, 2) == 1) {
+        x = dync_stft(dync_squeeze(x, 2), length, step, window, half);
+        return dync__oi_out(c, 0, x ? dync_transpose(x, 1, 2) : NULL);
+    }
     x = dync_unfold(x, 1, length, step); /* [B, frames, parts, length] */
     if (window && x) x = dync_mul(x, window);
     x = x ? dync_transpose(x, 2, 3) : NULL;
-    return dync__oi_out(c, 0, x ? dync__oi_transform(x, length, false, half) : NULL);
+    return dync__oi_out(c, 0, x ? dync__oi_transform(x, 2, length, false, half) : NULL);
 }
 
 /* w0 - w1 cos(2 pi i / N) + w2 cos(4 pi i / N) for i < n; detail: which row of weights (Hann,

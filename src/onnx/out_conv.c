@@ -4,8 +4,7 @@
 #include "out_rows.h"
 DYNC__COLD
 
-/* A DIMS argument for n spatial dims: one number stands for all, none for `otherwise`. */
-static void dync__ox_window(const dync__ox *w, int i, int n, int64_t otherwise, int64_t *out)
+DYNC__FN void dync__ox_window(const dync__ox *w, int i, int n, int64_t otherwise, int64_t *out)
 {
     const dync__arg *a = dync__ox_arg(w, i);
     for (int d = 0; d < n; d++)
@@ -15,8 +14,7 @@ static void dync__ox_window(const dync__ox *w, int i, int n, int64_t otherwise, 
                                         : a->as.dims[d];
 }
 
-/* The same before and after. */
-static void dync__ox_set_pads(dync__ox *w, int n, const int64_t *pad, const int64_t *after)
+DYNC__FN void dync__ox_set_pads(dync__ox *w, int n, const int64_t *pad, const int64_t *after)
 {
     int64_t pads[2 * DYNC_MAX_DIMS];
     for (int d = 0; d < n; d++) pads[d] = pad[d], pads[n + d] = after[d];
@@ -369,25 +367,5 @@ DYNC__FN dync__ox_name dync__ox_global_pool(dync__ox *w)
     int type = dync__ox_wide(dync__ox_of(w, 0)->dtype);
     return dync__ox_as_out(w, dync__ox_op1(w, "GlobalAveragePool", dync__ox_wide_in(w, 0)), type,
                            0);
-}
-
-DYNC__FN dync__ox_name dync__ox_upsample(dync__ox *w)
-{
-    const dync__layout *out = &w->node->info[0].lay;
-    dync__ox_name in[4] = {dync__ox_in(w, 0), "", "", dync__ox_shape(w, out->ndim, out->shape)};
-    dync__ox_name x = dync__ox_emit(w, "Resize", 4, in);
-    dync__ox_set_s(w, "mode", "nearest");
-    dync__ox_set_s(w, "coordinate_transformation_mode", "asymmetric");
-    dync__ox_set_s(w, "nearest_mode", "floor");
-    return x;
-}
-
-DYNC__FN dync__ox_name dync__ox_pixel_shuffle(dync__ox *w)
-{
-    dync__ox_name x = dync__ox_op1(w, "DepthToSpace", dync__ox_wide_in(w, 0));
-    int type = dync__ox_wide(dync__ox_of(w, 0)->dtype);
-    dync__ox_set_i(w, "blocksize", dync__ox_arg(w, 1)->as.i);
-    dync__ox_set_s(w, "mode", "CRD");
-    return dync__ox_as_out(w, x, type, 0);
 }
 #endif

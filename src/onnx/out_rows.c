@@ -42,6 +42,56 @@ static bool dync__ox_is_f32(const dync__opcall *c)
 {
     return dync__ox_rank(c) == 4 && dync__ox_self(c)->dtype == DYNC_F32;
 }
+/* ONNX Runtime has these of float32 alone */
+static bool dync__ox_is_image(const dync__opcall *c)
+{
+    return dync__ox_rank(c) == 4 && dync__ox_float(c) && dync__ox_self(c)->dtype != DYNC_F64;
+}
+static bool dync__ox_is_columns(const dync__opcall *c)
+{
+    return dync__ox_rank(c) == 3 && dync__ox_float(c) && dync__ox_self(c)->dtype != DYNC_F64 &&
+           c->args[1].n == 2;
+}
+/* Cubic with padding mode border means another thing there; nearest rounds before it is folded. */
+static bool dync__ox_is_grid(const dync__opcall *c)
+{
+    const char *mode = c->args[2].as.s, *pad = c->args[3].as.s;
+    return dync__ox_is_image(c) && mode && pad &&
+           !(strcmp(mode, "bicubic") == 0 && strcmp(pad, "border") == 0) &&
+           !(strcmp(mode, "nearest") == 0 && strcmp(pad, "reflection") == 0);
+}
+/* One number of samples for both dims. */
+static bool dync__ox_is_roi(const dync__opcall *c)
+{
+    const dync__arg *n = &c->args[5];
+    return dync__ox_rank_4_float(c) && n->n > 0 && n->as.dims[0] == n->as.dims[n->n - 1];
+}
+/* A length that is a plain number, or none; with a batch. */
+static bool dync__ox_is_length(const dync__opcall *c)
+{
+    return dync__ox_float(c) &&
+           (c->args[1].kind == DYNC__A_NONE ||
+            (c->args[1].kind == DYNC__A_INT && !dync__is_token(c->args[1].as.i)));
+}
+static bool dync__ox_rank_2_numbers(const dync__opcall *c)
+{
+    return dync__ox_rank(c) >= 2 && dync__ox_is_length(c);
+}
+static bool dync__ox_rank_3_numbers(const dync__opcall *c)
+{
+    return dync__ox_rank(c) >= 3 && dync__ox_is_length(c);
+}
+/* The way back is scaled in float32 by ONNX Runtime. */
+static bool dync__ox_rank_3_f32(const dync__opcall *c)
+{
+    return dync__ox_rank_3_numbers(c) && dync__ox_self(c)->dtype != DYNC_F64;
+}
+static bool dync__ox_is_whole_window(const dync__opcall *c)
+{
+    const dync__arg *w = &c->args[3];
+    return dync__ox_rank(c) == 2 && dync__ox_float(c) &&
+           (w->kind != DYNC__A_TENSOR || w->as.t->lay.shape[0] == c->args[1].as.i);
+}
 /* batch_norm by its running statistics */
 static bool dync__ox_is_inference(const dync__opcall *c)
 {

@@ -42,8 +42,11 @@
     X(where,         "Where(a,b,c)", 0, "Or(And(a,b),And(Not(a),c))")                                                \
     X(abs,           "Abs(a)", 0, 0)                                                                                 \
     X(acos,          "Acos(a)", 0, 0)                                                                                \
+    X(acosh,         "Acosh(a)", 0, 0)                                                                               \
     X(asin,          "Asin(a)", 0, 0)                                                                                \
+    X(asinh,         "Asinh(a)", 0, 0)                                                                               \
     X(atan,          "Atan(a)", 0, 0)                                                                                \
+    X(atanh,         "Atanh(a)", 0, 0)                                                                               \
     X(bitwise_not,   "BitwiseNot(a)", 0, "Not(a)")                                                                   \
     X(ceil,          "Ceil(a)", "a", 0)                                                                              \
     X(cos,           "Cos(a)", 0, 0)                                                                                 \
@@ -179,6 +182,15 @@
     X(max_pool2d_with_indices_backward, dync__ox_max_pool_backward, 0, 0)         \
     X(upsample_nearest2d,    dync__ox_upsample,     0,                 dync__ox_is_f32)         \
     X(pixel_shuffle,         dync__ox_pixel_shuffle, 0,                dync__ox_rank_4_float)   \
+    X(col2im,                dync__ox_col2im,       0,                 dync__ox_is_columns)      \
+    X(fft_fft,               dync__ox_fourier,      0,                 dync__ox_rank_3_numbers)  \
+    X(fft_ifft,              dync__ox_fourier,      "inverse",         dync__ox_rank_3_f32)      \
+    X(fft_rfft,              dync__ox_fourier,      "onesided",        dync__ox_rank_2_numbers)  \
+    X(grid_sample,           dync__ox_grid_sample,  0,                 dync__ox_is_grid)         \
+    X(_roi_align,            dync__ox_roi_align,    0,                 dync__ox_is_roi)          \
+    X(stft,                  dync__ox_stft,         0,                 dync__ox_is_whole_window) \
+    X(upsample_bicubic2d,    dync__ox_resize,       "cubic",           dync__ox_is_image)        \
+    X(upsample_bilinear2d,   dync__ox_resize,       "linear",          dync__ox_is_image)        \
     X(pad,                   dync__ox_pad,          0,                 dync__ox_rank_1_up)      \
     X(embedding,             dync__ox_embedding,    0,                 0)         \
     X(one_hot,               dync__ox_one_hot,      0,                 dync__ox_has_classes)    \

@@ -11,6 +11,10 @@ DYNC__OX_FUNCTIONS(DYNC__X)
 /* pieces that several files use */
 DYNC__FN dync__ox_name dync__ox_transposed(dync__ox *, dync__ox_name x, int n,
                                            const int64_t *order);
+/* a DIMS argument for n spatial dims: one number stands for all, none for `otherwise` */
+DYNC__FN void dync__ox_window(const dync__ox *, int i, int n, int64_t otherwise, int64_t *out);
+/* pads before and after */
+DYNC__FN void dync__ox_set_pads(dync__ox *, int n, const int64_t *pad, const int64_t *after);
 /* one dim from start to end, sizes */
 DYNC__FN dync__ox_name dync__ox_sliced(dync__ox *, dync__ox_name x, int64_t dim, int64_t start,
                                        int64_t end, int64_t step);

@@ -21,16 +21,16 @@ static const dync__onnx_row dync__onnx_rows[] = {
 #define DYNC__TWO(name, since, f, flags) {"", name, since, DYNC__OI_OLD, dync__oi_two, NULL, (f), (flags)},
     DYNC__ONE("Abs", 1, dync_abs)
     DYNC__ONE("Acos", 7, dync_acos)
-    {"", "Acosh", 9, "", dync__oi_acosh, NULL, NULL, 0},
+    DYNC__ONE("Acosh", 9, dync_acosh)
     DYNC__TWO("Add", 1, dync_add, DYNC__OI_WRAPS)
     {"", "AffineGrid", 20, "align_corners=0", dync__oi_affine_grid, NULL, NULL, 0},
     DYNC__TWO("And", 1, dync_logical_and, 0)
     {"", "ArgMax", 1, "axis=0 keepdims=1 select_last_index=0", dync__oi_arg, NULL, NULL, DYNC__OI_MAX},
     {"", "ArgMin", 1, "axis=0 keepdims=1 select_last_index=0", dync__oi_arg, NULL, NULL, DYNC__OI_MIN},
     DYNC__ONE("Asin", 7, dync_asin)
-    {"", "Asinh", 9, "", dync__oi_asinh, NULL, NULL, 0},
+    DYNC__ONE("Asinh", 9, dync_asinh)
     DYNC__ONE("Atan", 7, dync_atan)
-    {"", "Atanh", 9, "", dync__oi_atanh, NULL, NULL, 0},
+    DYNC__ONE("Atanh", 9, dync_atanh)
     {"", "Attention", 23,
      "is_causal=0 kv_num_heads=0 q_num_heads=0 qk_matmul_output_mode=0 scale= softcap=0 "
      "softmax_precision=0 left_window_size=-1 right_window_size=-1",

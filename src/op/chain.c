@@ -141,6 +141,15 @@ DYNC__FN dync__dt *dync__chain_cat(dync__chain *c, int n, dync__arg *list, int64
     return dync__chain2(c, DYNC__OP_cat, l, dync__arg_i(dim));
 }
 
+DYNC__FN dync__dt *dync__chain_range(dync__chain *c, int64_t n, int device)
+{
+    dync__arg args[5] = {dync__arg_i(0), dync__arg_i(n), dync__arg_i(1), dync__arg_dtype(DYNC_I64),
+                         dync__arg_device(device)};
+    dync__dt *out;
+    dync__chain_call(c, DYNC__OP_arange, 5, args, &out);
+    return out;
+}
+
 DYNC__FN dync__dt *dync__chain_mean(dync__chain *c, dync__dt *x)
 {
     return dync__chain_reduce(c, DYNC__OP_mean, x, 0, NULL, false);
@@ -259,6 +268,21 @@ DYNC__FN double dync__dn_number(const dync__opcall *call, int i)
 DYNC__FN dync_status dync__dn_dim(const dync__opcall *call, int i, int ndim, int *dim)
 {
     return dync__dim_wrap(dync__infer_int_dim(&call->args[i]), ndim, dim);
+}
+
+DYNC__FN dync_status dync__dn_numbers(const dync__opcall *call, int i, int most, int64_t otherwise,
+                                      int64_t *out)
+{
+    const dync__arg *a = &call->args[i];
+    if (a->n != 0 && a->n != 1 && a->n != most)
+        return dync__fail(DYNC_ERR_VALUE, "expected 1 or %d numbers, got %d", most, a->n);
+    for (int k = 0; k < most; k++) {
+        out[k] = a->n == 0 ? otherwise : a->as.dims[a->n == 1 ? 0 : k];
+        if (out[k] > INT_MAX || out[k] < INT_MIN)
+            return dync__fail(DYNC_ERR_VALUE, "expected numbers of 32 bits, got %lld",
+                              (long long)out[k]);
+    }
+    return DYNC_OK;
 }
 
 DYNC__FN dync_status dync__dn_rank(const dync__dt *x, int rank)

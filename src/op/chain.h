@@ -50,6 +50,9 @@ DYNC__FN dync_status dync__chain_end(dync__chain *, dync__opcall *, dync__dt *re
 DYNC__FN dync_status dync__chain_end_n(dync__chain *, dync__opcall *, int n,
                                        dync__dt *const *result);
 
+/* 0, 1, .. n - 1 as int64; n may be symbolic */
+DYNC__FN dync__dt *dync__chain_range(dync__chain *, int64_t n, int device);
+
 /* argument i if it is a tensor, else NULL */
 DYNC__FN dync__dt *dync__dt_arg(const dync__opcall *, int i);
 /* argument 0, which must be one */
@@ -61,6 +64,11 @@ DYNC__FN dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_
 DYNC__FN double dync__dn_number(const dync__opcall *call, int i);
 /* the dim that argument i names */
 DYNC__FN dync_status dync__dn_dim(const dync__opcall *call, int i, int ndim, int *dim);
+/* one number for all `most` dims, one for each, or, of none, `otherwise`; of 32 bits */
+DYNC__FN dync_status dync__dn_numbers(const dync__opcall *, int i, int most, int64_t otherwise,
+                                      int64_t *out);
+/* DYNC_ERR_UNSUPPORTED for a tensor without data */
+DYNC__FN dync_status dync__decompose_real(const dync__dt *);
 /* of that rank, or DYNC_ERR_SHAPE */
 DYNC__FN dync_status dync__dn_rank(const dync__dt *x, int rank);
 

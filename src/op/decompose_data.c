@@ -40,8 +40,8 @@ DYNC__FN dync_status dync__d_unique(dync__opcall *call)
 
 /* ---- shapes that depend on data: eager only -------------------------------------------------- */
 
-/* DYNC_ERR_UNSUPPORTED for a tensor without data: those who trace cut the graph before the call. */
-static dync_status dync__decompose_real(const dync__dt *t)
+/* Those who trace cut the graph before the call. */
+DYNC__FN dync_status dync__decompose_real(const dync__dt *t)
 {
     if (!(t->flags & DYNC__T_FAKE) && dync__device_is(t->device, DYNC__DEV_DATA)) return DYNC_OK;
     return dync__fail(DYNC_ERR_UNSUPPORTED,

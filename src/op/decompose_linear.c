@@ -116,22 +116,6 @@ DYNC__FN dync_status dync__d_baddbmm(dync__opcall *call)
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* Up to `most` numbers of argument i; one stands for all, none for `otherwise`. */
-static dync_status dync__dn_numbers(const dync__opcall *call, int i, int most, int64_t otherwise,
-                                    int64_t *out)
-{
-    const dync__arg *a = &call->args[i];
-    if (a->n != 0 && a->n != 1 && a->n != most)
-        return dync__fail(DYNC_ERR_VALUE, "expected 1 or %d numbers, got %d", most, a->n);
-    for (int k = 0; k < most; k++) {
-        out[k] = a->n == 0 ? otherwise : a->as.dims[a->n == 1 ? 0 : k];
-        if (out[k] > INT_MAX || out[k] < INT_MIN)
-            return dync__fail(DYNC_ERR_VALUE, "expected numbers of 32 bits, got %lld",
-                              (long long)out[k]);
-    }
-    return DYNC_OK;
-}
-
 /* [.., C, L] as [.., C, 1, L] */
 DYNC__FN dync_status dync__d_conv1d(dync__opcall *call)
 {

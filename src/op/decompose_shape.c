@@ -323,11 +323,8 @@ DYNC__FN dync_status dync__d_unfold(dync__opcall *call)
 static dync__dt *dync__dn_nearest(dync__chain *c, dync__dt *x, int dim, int64_t n)
 {
     if (!x) return NULL;
-    dync__arg range[5] = {dync__arg_i(0), dync__arg_i(n), dync__arg_i(1), dync__arg_dtype(DYNC_I64),
-                          dync__arg_device(x->device)};
-    dync__dt *index;
-    dync__chain_call(c, DYNC__OP_arange, 5, range, &index);
-    index = dync__chain_ti(c, DYNC__OP_mul, index, x->lay.shape[dim]);
+    dync__dt *index =
+        dync__chain_ti(c, DYNC__OP_mul, dync__chain_range(c, n, x->device), x->lay.shape[dim]);
     index = dync__chain_ti(c, DYNC__OP_floor_divide, index, n);
     return dync__chain3(c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(dim),
                         dync__arg_t(index));

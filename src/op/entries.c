@@ -74,26 +74,26 @@ DYNC__PACKER(1T, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor
     dync__arg_h(x0))
 #define DYNC__ENTRY_1T(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1T, dync_tensor *, \
     (dync_tensor *x0), x0)
-DYNC__ENTRY_1T(abs) DYNC__ENTRY_1T(acos) DYNC__ENTRY_1T(asin) DYNC__ENTRY_1T(atan)
-DYNC__ENTRY_1T(bitwise_not) DYNC__ENTRY_1T(ceil) DYNC__ENTRY_1T(cos) DYNC__ENTRY_1T(cosh)
-DYNC__ENTRY_1T(erf) DYNC__ENTRY_1T(erfc) DYNC__ENTRY_1T(exp) DYNC__ENTRY_1T(exp2)
-DYNC__ENTRY_1T(expm1) DYNC__ENTRY_1T(floor) DYNC__ENTRY_1T(frac) DYNC__ENTRY_1T(gelu)
-DYNC__ENTRY_1T(gelu_tanh) DYNC__ENTRY_1T(isfinite) DYNC__ENTRY_1T(isinf) DYNC__ENTRY_1T(isnan)
-DYNC__ENTRY_1T(log) DYNC__ENTRY_1T(log10) DYNC__ENTRY_1T(log1p) DYNC__ENTRY_1T(log2)
-DYNC__ENTRY_1T(logical_not) DYNC__ENTRY_1T(logsigmoid) DYNC__ENTRY_1T(mish)
-DYNC__ENTRY_1T(neg) DYNC__ENTRY_1T(reciprocal) DYNC__ENTRY_1T(relu) DYNC__ENTRY_1T(relu6)
-DYNC__ENTRY_1T(round) DYNC__ENTRY_1T(rsqrt) DYNC__ENTRY_1T(sgn) DYNC__ENTRY_1T(sigmoid)
-DYNC__ENTRY_1T(sign) DYNC__ENTRY_1T(silu) DYNC__ENTRY_1T(sin) DYNC__ENTRY_1T(sinh)
-DYNC__ENTRY_1T(softplus) DYNC__ENTRY_1T(sqrt) DYNC__ENTRY_1T(square) DYNC__ENTRY_1T(tan)
-DYNC__ENTRY_1T(tanh) DYNC__ENTRY_1T(trunc) DYNC__ENTRY_1T(abs_) DYNC__ENTRY_1T(ceil_)
-DYNC__ENTRY_1T(cos_) DYNC__ENTRY_1T(exp_) DYNC__ENTRY_1T(floor_) DYNC__ENTRY_1T(log_)
-DYNC__ENTRY_1T(neg_) DYNC__ENTRY_1T(relu_) DYNC__ENTRY_1T(round_) DYNC__ENTRY_1T(sigmoid_)
-DYNC__ENTRY_1T(sin_) DYNC__ENTRY_1T(sqrt_) DYNC__ENTRY_1T(tanh_) DYNC__ENTRY_1T(trunc_)
-DYNC__ENTRY_1T(zero_) DYNC__ENTRY_1T(empty_like) DYNC__ENTRY_1T(ones_like)
-DYNC__ENTRY_1T(rand_like) DYNC__ENTRY_1T(randn_like) DYNC__ENTRY_1T(zeros_like)
-DYNC__ENTRY_1T(max) DYNC__ENTRY_1T(min) DYNC__ENTRY_1T(bernoulli) DYNC__ENTRY_1T(trace)
-DYNC__ENTRY_1T(hardsigmoid) DYNC__ENTRY_1T(hardswish) DYNC__ENTRY_1T(selu)
-DYNC__ENTRY_1T(softsign) DYNC__ENTRY_1T(tanhshrink) DYNC__ENTRY_1T(contiguous)
+DYNC__ENTRY_1T(abs) DYNC__ENTRY_1T(acos) DYNC__ENTRY_1T(acosh) DYNC__ENTRY_1T(asin)
+DYNC__ENTRY_1T(asinh) DYNC__ENTRY_1T(atan) DYNC__ENTRY_1T(atanh) DYNC__ENTRY_1T(bitwise_not)
+DYNC__ENTRY_1T(ceil) DYNC__ENTRY_1T(cos) DYNC__ENTRY_1T(cosh) DYNC__ENTRY_1T(erf)
+DYNC__ENTRY_1T(erfc) DYNC__ENTRY_1T(exp) DYNC__ENTRY_1T(exp2) DYNC__ENTRY_1T(expm1)
+DYNC__ENTRY_1T(floor) DYNC__ENTRY_1T(frac) DYNC__ENTRY_1T(gelu) DYNC__ENTRY_1T(gelu_tanh)
+DYNC__ENTRY_1T(isfinite) DYNC__ENTRY_1T(isinf) DYNC__ENTRY_1T(isnan) DYNC__ENTRY_1T(log)
+DYNC__ENTRY_1T(log10) DYNC__ENTRY_1T(log1p) DYNC__ENTRY_1T(log2) DYNC__ENTRY_1T(logical_not)
+DYNC__ENTRY_1T(logsigmoid) DYNC__ENTRY_1T(mish) DYNC__ENTRY_1T(neg) DYNC__ENTRY_1T(reciprocal)
+DYNC__ENTRY_1T(relu) DYNC__ENTRY_1T(relu6) DYNC__ENTRY_1T(round) DYNC__ENTRY_1T(rsqrt)
+DYNC__ENTRY_1T(sgn) DYNC__ENTRY_1T(sigmoid) DYNC__ENTRY_1T(sign) DYNC__ENTRY_1T(silu)
+DYNC__ENTRY_1T(sin) DYNC__ENTRY_1T(sinh) DYNC__ENTRY_1T(softplus) DYNC__ENTRY_1T(sqrt)
+DYNC__ENTRY_1T(square) DYNC__ENTRY_1T(tan) DYNC__ENTRY_1T(tanh) DYNC__ENTRY_1T(trunc)
+DYNC__ENTRY_1T(abs_) DYNC__ENTRY_1T(ceil_) DYNC__ENTRY_1T(cos_) DYNC__ENTRY_1T(exp_)
+DYNC__ENTRY_1T(floor_) DYNC__ENTRY_1T(log_) DYNC__ENTRY_1T(neg_) DYNC__ENTRY_1T(relu_)
+DYNC__ENTRY_1T(round_) DYNC__ENTRY_1T(sigmoid_) DYNC__ENTRY_1T(sin_) DYNC__ENTRY_1T(sqrt_)
+DYNC__ENTRY_1T(tanh_) DYNC__ENTRY_1T(trunc_) DYNC__ENTRY_1T(zero_) DYNC__ENTRY_1T(empty_like)
+DYNC__ENTRY_1T(ones_like) DYNC__ENTRY_1T(rand_like) DYNC__ENTRY_1T(randn_like)
+DYNC__ENTRY_1T(zeros_like) DYNC__ENTRY_1T(max) DYNC__ENTRY_1T(min) DYNC__ENTRY_1T(bernoulli)
+DYNC__ENTRY_1T(trace) DYNC__ENTRY_1T(hardsigmoid) DYNC__ENTRY_1T(hardswish)
+DYNC__ENTRY_1T(selu) DYNC__ENTRY_1T(softsign) DYNC__ENTRY_1T(tanhshrink) DYNC__ENTRY_1T(contiguous)
 DYNC__ENTRY_1T(squeeze_all) DYNC__ENTRY_1T(t) DYNC__ENTRY_1T(clone) DYNC__ENTRY_1T(nonzero)
 DYNC__ENTRY_1T(unique)
 
@@ -150,7 +150,9 @@ DYNC__PACKER_DIMS(1Tdb, dync_tensor *, dync__op_call, (const dync__row *op, dync
     dync_tensor *, (dync_tensor *x0, dync_dims x1, bool x2), x0, &x1, x2)
 DYNC__ENTRY_1Tdb(all) DYNC__ENTRY_1Tdb(amax) DYNC__ENTRY_1Tdb(amin) DYNC__ENTRY_1Tdb(any)
 DYNC__ENTRY_1Tdb(logsumexp) DYNC__ENTRY_1Tdb(mean) DYNC__ENTRY_1Tdb(prod)
-DYNC__ENTRY_1Tdb(sum)
+DYNC__ENTRY_1Tdb(sum) DYNC__ENTRY_1Tdb(affine_grid) DYNC__ENTRY_1Tdb(upsample_bicubic2d)
+DYNC__ENTRY_1Tdb(upsample_bilinear2d) DYNC__ENTRY_1Tdb(upsample_linear1d)
+DYNC__ENTRY_1Tdb(upsample_trilinear3d)
 
 DYNC__PACKER(1Tib, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, int x1,
     bool x2, dync_loc at),
@@ -410,13 +412,94 @@ DYNC__PACKER(1TTf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tens
     dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2))
 #define DYNC__ENTRY_1TTf(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTf, dync_tensor *, \
     (dync_tensor *x0, dync_tensor *x1, double x2), x0, x1, x2)
-DYNC__ENTRY_1TTf(huber_loss) DYNC__ENTRY_1TTf(smooth_l1_loss)
+DYNC__ENTRY_1TTf(huber_loss) DYNC__ENTRY_1TTf(smooth_l1_loss) DYNC__ENTRY_1TTf(nms)
 
 DYNC__PACKER(1TTb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_tensor *x1, bool x2, dync_loc at),
     dync__arg_h(x0), dync__arg_h(x1), dync__arg_b(x2))
 DYNC__ENTRY(dync_kl_div, DYNC__OP_kl_div, 1TTb, dync_tensor *, (dync_tensor *x0, dync_tensor *x1,
     bool x2), x0, x1, x2)
+
+DYNC__PACKER_DIMS(1Tddddd, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, dync_dims x5, dync_loc at),
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, const dync_dims *x2,
+    const dync_dims *x3, const dync_dims *x4, const dync_dims *x5, const dync_loc *at), (op, x0,
+    &x1, &x2, &x3, &x4, &x5, &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_dims(x2->n, x2->d),
+    dync__arg_dims(x3->n, x3->d), dync__arg_dims(x4->n, x4->d), dync__arg_dims(x5->n, x5->d))
+DYNC__ENTRY_DIMS(dync_col2im, DYNC__OP_col2im, 1Tddddd, dync_tensor *, (dync_tensor *x0,
+    dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, dync_dims x5), x0, &x1, &x2, &x3, &x4,
+    &x5)
+
+DYNC__PACKER_DIMS(1TTTOdddO, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_dims x4, dync_dims x5, dync_dims x6,
+    dync_tensor *x7, dync_loc at),
+    (const dync__row *op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3,
+    const dync_dims *x4, const dync_dims *x5, const dync_dims *x6, dync_tensor *x7,
+    const dync_loc *at), (op, x0, x1, x2, x3, &x4, &x5, &x6, x7, &at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2), x3 ? dync__arg_h(x3) : dync__arg_none(),
+    dync__arg_dims(x4->n, x4->d), dync__arg_dims(x5->n, x5->d), dync__arg_dims(x6->n, x6->d),
+    x7 ? dync__arg_h(x7) : dync__arg_none())
+DYNC__ENTRY_DIMS(dync_deform_conv2d, DYNC__OP_deform_conv2d, 1TTTOdddO, dync_tensor *,
+    (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_dims x4,
+    dync_dims x5, dync_dims x6, dync_tensor *x7), x0, x1, x2, x3, &x4, &x5, &x6, x7)
+
+DYNC__PACKER(1TVi, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_value x1, int x2, dync_loc at),
+    dync__arg_h(x0), dync__arg_value(x1), dync__arg_i(x2))
+#define DYNC__ENTRY_1TVi(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TVi, dync_tensor *, \
+    (dync_tensor *x0, dync_value x1, int x2), x0, x1, x2)
+DYNC__ENTRY_1TVi(fft_fft) DYNC__ENTRY_1TVi(fft_ifft) DYNC__ENTRY_1TVi(fft_irfft)
+DYNC__ENTRY_1TVi(fft_rfft)
+
+DYNC__PACKER(1TTssb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_tensor *x1, const char *x2, const char *x3, bool x4, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_s(x2), dync__arg_s(x3), dync__arg_b(x4))
+DYNC__ENTRY(dync_grid_sample, DYNC__OP_grid_sample, 1TTssb, dync_tensor *, (dync_tensor *x0,
+    dync_tensor *x1, const char *x2, const char *x3, bool x4), x0, x1, x2, x3, x4)
+
+DYNC__PACKER_DIMS(1Tdddd, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, dync_loc at),
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, const dync_dims *x2,
+    const dync_dims *x3, const dync_dims *x4, const dync_loc *at), (op, x0, &x1, &x2, &x3, &x4,
+    &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_dims(x2->n, x2->d),
+    dync__arg_dims(x3->n, x3->d), dync__arg_dims(x4->n, x4->d))
+DYNC__ENTRY_DIMS(dync_im2col, DYNC__OP_im2col, 1Tdddd, dync_tensor *, (dync_tensor *x0,
+    dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4), x0, &x1, &x2, &x3, &x4)
+
+DYNC__PACKER_DIMS(1Tfddb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    double x1, dync_dims x2, dync_dims x3, bool x4, dync_loc at),
+    (const dync__row *op, dync_tensor *x0, double x1, const dync_dims *x2, const dync_dims *x3,
+    bool x4, const dync_loc *at), (op, x0, x1, &x2, &x3, x4, &at),
+    dync__arg_h(x0), dync__arg_f(x1), dync__arg_dims(x2->n, x2->d), dync__arg_dims(x3->n, x3->d),
+    dync__arg_b(x4))
+DYNC__ENTRY_DIMS(dync_lp_pool2d, DYNC__OP_lp_pool2d, 1Tfddb, dync_tensor *, (dync_tensor *x0,
+    double x1, dync_dims x2, dync_dims x3, bool x4), x0, x1, &x2, &x3, x4)
+
+DYNC__PACKER_DIMS(1TTd, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_tensor *x1, dync_dims x2, dync_loc at),
+    (const dync__row *op, dync_tensor *x0, dync_tensor *x1, const dync_dims *x2,
+    const dync_loc *at), (op, x0, x1, &x2, &at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_dims(x2->n, x2->d))
+DYNC__ENTRY_DIMS(dync_max_unpool2d, DYNC__OP_max_unpool2d, 1TTd, dync_tensor *, (dync_tensor *x0,
+    dync_tensor *x1, dync_dims x2), x0, x1, &x2)
+
+DYNC__PACKER_DIMS(1TTdflb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_tensor *x1, dync_dims x2, double x3, int64_t x4, bool x5, dync_loc at),
+    (const dync__row *op, dync_tensor *x0, dync_tensor *x1, const dync_dims *x2, double x3,
+    int64_t x4, bool x5, const dync_loc *at), (op, x0, x1, &x2, x3, x4, x5, &at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_dims(x2->n, x2->d), dync__arg_f(x3),
+    dync__arg_i(x4), dync__arg_b(x5))
+DYNC__ENTRY_DIMS(dync_roi_align, DYNC__OP_roi_align, 1TTdflb, dync_tensor *, (dync_tensor *x0,
+    dync_tensor *x1, dync_dims x2, double x3, int64_t x4, bool x5), x0, x1, &x2, x3, x4, x5)
+
+DYNC__PACKER(1TllOb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    int64_t x1, int64_t x2, dync_tensor *x3, bool x4, dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), x3 ? dync__arg_h(x3) : dync__arg_none(),
+    dync__arg_b(x4))
+DYNC__ENTRY(dync_stft, DYNC__OP_stft, 1TllOb, dync_tensor *, (dync_tensor *x0, int64_t x1,
+    int64_t x2, dync_tensor *x3, bool x4), x0, x1, x2, x3, x4)
 
 DYNC__PACKER_DIMS(1Tddl, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_dims x2, int64_t x3, dync_loc at),

@@ -294,6 +294,18 @@ DYNC__FN bool dync__hook_of(int64_t number, dync_hook *fn, void **user);
 /* the second argument of trace_wrapped; -1: no memory */
 DYNC__FN int dync__hook_number(dync_hook fn, void *user);
 
+/* ---- boxes (decompose_region.c), which the reader of ONNX has, too --------------------------- */
+/* Non-maximum suppression: at most `most` boxes that score above `least`, none of which overlaps a
+ * kept one by more than `overlap`; narrow: as float32 rounds. */
+typedef struct dync__nms {
+    int64_t most;
+    double overlap, least;
+    bool narrow;
+    DYNC__VEC(int64_t) kept; /* the caller's */
+} dync__nms;
+/* adds to s->kept which of n boxes x1 y1 x2 y2 stay, from the best on */
+DYNC__FN dync_status dync__nms_run(dync__nms *s, const double *box, const double *score, int64_t n);
+
 /* ---- dispatch (dispatch.c) ------------------------------------------------------------------- */
 typedef struct dync__handler {
     dync_status (*call)(struct dync__handler *self, dync__opcall *);

@@ -309,7 +309,125 @@ def each_dim(fn):
     return run
 
 
+def read_between(x, y0, x0):
+    """torchvision's bilinear_interpolate: x [C, H, W] at one place; one beyond the edge counts as nothing."""
+    C, H, W = x.shape
+    if y0 < -1 or y0 > H or x0 < -1 or x0 > W:
+        return torch.zeros(C, dtype=x.dtype)
+    y0, x0 = min(max(y0, 0), H - 1), min(max(x0, 0), W - 1)
+    y1, x1 = int(y0), int(x0)
+    y2, x2, ly, lx = min(y1 + 1, H - 1), min(x1 + 1, W - 1), y0 - y1, x0 - x1
+    return [(1 - ly) * (1 - lx) * x[:, y1, x1], (1 - ly) * lx * x[:, y1, x2], ly * (1 - lx) * x[:, y2, x1], ly * lx * x[:, y2, x2]]
+
+
+def regions(x, boxes, size, scale, ratio, aligned, most=False):
+    """torchvision.ops.roi_align by its text, one sample at a time, in f64; most: ONNX's mode max."""
+    if boxes.dim() != 2 or boxes.shape[1] != 5 or x.dim() != 4:
+        raise ValueError
+    size, ratio, out = list(size) * (2 // len(size)), (ratio, ratio) if isinstance(ratio, int) else list(ratio) * (2 // len(ratio)), []
+    for image, *b in boxes.double().tolist():
+        low = [v * scale - (0.5 if aligned else 0) for v in b]
+        w, h = low[2] - low[0], low[3] - low[1]
+        if not aligned:
+            w, h = max(w, 1.0), max(h, 1.0)
+        r = torch.zeros(x.shape[1], *size, dtype=torch.float64)
+        for i in range(size[0]):
+            for j in range(size[1]):
+                v = [read_between(x[int(image)].double(), low[1] + h * (i + (a + 0.5) / ratio[0]) / size[0], low[0] + w * (j + (c + 0.5) / ratio[1]) / size[1])
+                     for a in range(ratio[0]) for c in range(ratio[1])]
+                v = [torch.stack(t) if isinstance(t, list) else torch.stack([t] * 4) for t in v]
+                v = torch.stack(v)
+                r[:, i, j] = v.amax((0, 1)) if most else v.sum(1).mean(0)
+        out.append(r)
+    return (torch.stack(out) + 0.0 if out else torch.zeros(0, x.shape[1], *size)).to(x.dtype)     # no -0
+
+
+def deformed(x, offset, w, b, stride, pad, dilation, mask):
+    """torchvision.ops.deform_conv2d by its text: places outside count as 0, with what lies inside weighed."""
+    stride, pad, dilation = two(stride, 1), two(pad, 0), two(dilation, 1)
+    N, C, H, W = x.shape
+    M, c, kh, kw = w.shape
+    groups, moved, oh, ow = C // c, offset.shape[1] // (2 * kh * kw), offset.shape[2], offset.shape[3]
+    if C % c or offset.shape[1] % (2 * kh * kw) or oh != (H + 2 * pad[0] - dilation[0] * (kh - 1) - 1) // stride[0] + 1:
+        raise ValueError
+    y, xp = torch.zeros(N, M, oh, ow, dtype=torch.float64), x.double()
+    at = lambda n, ch, i, j: xp[n, ch, i, j].item() if 0 <= i < H and 0 <= j < W else 0.0
+    for n in range(N):
+        for i in range(oh):
+            for j in range(ow):
+                for ch in range(C):
+                    for p in range(kh):
+                        for q in range(kw):
+                            k = (ch // (C // moved) * kh + p) * kw + q
+                            py = i * stride[0] - pad[0] + p * dilation[0] + offset[n, 2 * k, i, j].item()
+                            px = j * stride[1] - pad[1] + q * dilation[1] + offset[n, 2 * k + 1, i, j].item()
+                            fy, fx = math.floor(py), math.floor(px)
+                            v = sum(((py - fy) if a else 1 - (py - fy)) * ((px - fx) if e else 1 - (px - fx)) * at(n, ch, fy + a, fx + e)
+                                    for a in (0, 1) for e in (0, 1))
+                            v *= 1 if mask is None else mask[n, k, i, j].item()
+                            g = ch // c
+                            y[n, g * (M // groups):(g + 1) * (M // groups), i, j] += v * w[g * (M // groups):(g + 1) * (M // groups), ch % c, p, q].double()
+    return (y if b is None else y + b.double()[:, None, None]).to(x.dtype)
+
+
+def suppressed(boxes, scores, overlap):
+    """torchvision.ops.nms."""
+    if boxes.dim() != 2 or boxes.shape[1] != 4 or scores.shape != boxes.shape[:1]:
+        raise ValueError
+    kept = []
+    area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    for i in torch.sort(scores, stable=True, descending=True)[1].tolist():
+        ok = True
+        for j in kept:
+            side = (torch.minimum(boxes[i, 2:], boxes[j, 2:]) - torch.maximum(boxes[i, :2], boxes[j, :2])).clamp(min=0)
+            both = side[0] * side[1]
+            ok = ok and not (both / (area[i] + area[j] - both)).item() > overlap
+        if ok:
+            kept.append(i)
+    return torch.tensor(kept, dtype=torch.int64)
+
+
+def pairs(fn):
+    """A transform whose complex numbers are pairs, in the dtype of its argument."""
+    def run(x, *a):
+        if fn in (torch.fft.rfft, torch.stft):
+            r = fn(x.float() if x.dtype in (torch.float16, torch.bfloat16) else x, *a)
+        else:
+            r = fn(torch.view_as_complex((x.float() if x.dtype in (torch.float16, torch.bfloat16) else x).contiguous()), *a)
+        return (torch.view_as_real(r) if r.is_complex() else r).to(x.dtype)
+    return run
+
+
+def stft(x, n, hop, window, onesided):
+    if not x.is_floating_point():
+        raise TypeError
+    y = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+    r = torch.stft(y, n, hop, n if window is None else window.shape[0], window, center=False, onesided=onesided, return_complex=True)
+    return torch.view_as_real(r).to(x.dtype)
+
+
+def two(d, otherwise):
+    return list(d) * (2 // len(d)) if d else [otherwise] * 2
+
+
+def in_f32(fn):
+    """What PyTorch has no half kernel of."""
+    def run(x, *a):
+        half = x.dtype in (torch.float16, torch.bfloat16)
+        return fn(x.float(), *[t.float() if half and isinstance(t, torch.Tensor) and t.is_floating_point() else t for t in a]).to(x.dtype) if half else fn(x, *a)
+    return run
+
+
 MEANING = {
+    'grid_sample': in_f32(lambda x, g, m, p, a: F.grid_sample(x, g, m, p, a)), 'affine_grid': in_f32(lambda t, s, a: F.affine_grid(t, s, a)),
+    'im2col': lambda x, k, d, p, s: F.unfold(x, two(k, 1), two(d, 1), two(p, 0), two(s, 1)), 'col2im': lambda x, o, k, d, p, s: F.fold(x, o, two(k, 1), two(d, 1), two(p, 0), two(s, 1)),
+    'max_unpool2d': aten.max_unpool2d, 'lp_pool2d': in_f32(lambda x, n, k, s, c: F.lp_pool2d(x, n, two(k, 1), list(s) or None, c)),
+    'roi_align': regions, '_roi_align': lambda x, b, i, *a: regions(x, torch.cat([i.to(b.dtype)[:, None], b], 1), *a), 'deform_conv2d': deformed, 'nms': suppressed,
+    'fft_fft': pairs(torch.fft.fft), 'fft_ifft': pairs(torch.fft.ifft), 'fft_rfft': pairs(torch.fft.rfft), 'fft_irfft': pairs(torch.fft.irfft), 'stft': stft,
+    'upsample_linear1d': lambda x, s, a: F.interpolate(x, s, mode='linear', align_corners=a),
+    'upsample_bilinear2d': lambda x, s, a: F.interpolate(x, s, mode='bilinear', align_corners=a),
+    'upsample_trilinear3d': lambda x, s, a: F.interpolate(x, s, mode='trilinear', align_corners=a),
+    'upsample_bicubic2d': lambda x, s, a: F.interpolate(x, s, mode='bicubic', align_corners=a),
     'where': lambda c, a, b: torch.where(c, a, b),
     'clamp': lambda x, lo, hi: torch.clamp(x, lo, hi),
     'addcmul': lambda x, a, b, v: torch.addcmul(x, a, b, value=v),
@@ -511,9 +629,9 @@ sample('pow', 2.0, T('i64', [5], 'w0'))
 sample('pow', T('b8', [3], 'b0'), T('b8', [3], 'b1'))
 sample('pow', T('b8', [3], 'b0'), 2)
 
-UNARY = 'abs acos asin atan bitwise_not ceil cos cosh erf erfc exp exp2 expm1 floor frac gelu gelu_tanh isfinite isinf isnan log log10 log1p log2 ' \
+UNARY = 'abs acos acosh asin asinh atan atanh bitwise_not ceil cos cosh erf erfc exp exp2 expm1 floor frac gelu gelu_tanh isfinite isinf isnan log log10 log1p log2 ' \
     'logical_not logsigmoid mish neg reciprocal relu relu6 round rsqrt sgn sigmoid sign silu sin sinh softplus sqrt square tan tanh trunc clone'.split()
-DOMAIN = {'acos': 'u', 'asin': 'u', 'log': 'p', 'log10': 'p', 'log2': 'p', 'rsqrt': 'p', 'sqrt': 'p', 'log1p': 'q'}
+DOMAIN = {'acos': 'u', 'acosh': 'p', 'atanh': 'u', 'asin': 'u', 'log': 'p', 'log10': 'p', 'log2': 'p', 'rsqrt': 'p', 'sqrt': 'p', 'log1p': 'q'}
 for n in UNARY:
     kind = DOMAIN.get(n, 'n')
     for d in ALL:
@@ -1077,6 +1195,91 @@ sample('pixel_shuffle', T('f32', [4, 2, 3], 'n0'), 2)
 sample('pixel_shuffle', T('f32', [6, 2, 3], 'n0'), 2)
 for o in ([4, 6], [3, 2], [2, 3], [5, 7], [1, 1]):
     sample('upsample_nearest2d', T('f32', [1, 2, 2, 3], 'n0'), Dims(o))
+# images, windows, regions, transforms
+for d in FLOATS:
+    for m in ['bilinear', 'nearest', 'bicubic']:
+        for p in ['zeros', 'border', 'reflection']:
+            for a in [False, True]:
+                sample('grid_sample', T(d, [2, 2, 3, 4], 'n0'), T(d, [2, 2, 3, 2], 'n1'), m, p, a, strides=False)
+for m in ['bilinear', 'nearest']:
+    for p in ['zeros', 'border', 'reflection']:
+        sample('grid_sample', T('f32', [1, 2, 2, 3, 4], 'n0'), T('f32', [1, 2, 1, 3, 3], 'n1'), m, p, p == 'border', strides=False)
+for p in ['zeros', 'border', 'reflection']:
+    sample('grid_sample', T('f32', [1, 1, 1, 1], 'n0'), T('f32', [1, 3, 2, 2], 'n1'), 'bilinear', p, True, strides=False)
+    sample('grid_sample', T('f32', [1, 1, 1, 5], 'n0'), T('f32', [1, 3, 2, 2], 'n1'), 'bicubic', p, False, strides=False)
+sample('grid_sample', T('f32', [2, 3, 4, 3], 'n0', [36, 1, 9, 3]), T('f32', [2, 5, 2, 2], 'u1', [20, 2, 10, 1]), 'bilinear', 'zeros', False, strides=False)
+sample('grid_sample', T('f32', [0, 3, 4, 3], 'n0'), T('f32', [0, 2, 2, 2], 'u1'), 'bilinear', 'zeros', False, strides=False)
+sample('grid_sample', T('f32', [1, 3, 4, 3], 'n0'), T('f32', [2, 2, 2, 2], 'u1'), 'bilinear', 'zeros', False)
+sample('grid_sample', T('f32', [1, 3, 4, 3], 'n0'), T('f32', [1, 2, 2, 3], 'u1'), 'bilinear', 'zeros', False)
+sample('grid_sample', T('f32', [1, 3, 0, 3], 'n0'), T('f32', [1, 2, 2, 2], 'u1'), 'bilinear', 'zeros', False)
+sample('grid_sample', T('f32', [1, 3, 4, 3], 'n0'), T('f64', [1, 2, 2, 2], 'u1'), 'bilinear', 'zeros', False)
+sample('grid_sample', T('f32', [1, 3, 4, 3], 'n0'), T('f32', [1, 2, 2, 2], 'u1'), 'linear', 'zeros', False)
+sample('grid_sample', T('f32', [1, 3, 4, 3], 'n0'), T('f32', [1, 2, 2, 2], 'u1'), 'bilinear', 'wrap', False)
+for d in FLOATS:
+    for a in [False, True]:
+        sample('affine_grid', T(d, [2, 2, 3], 'n0'), Dims([2, 3, 2, 4]), a, strides=False)
+        sample('affine_grid', T(d, [1, 3, 4], 'n0'), Dims([1, 3, 2, 1, 3]), a, strides=False)
+sample('affine_grid', T('f32', [2, 2, 3], 'n0'), Dims([1, 3, 2, 4]), False)
+sample('affine_grid', T('f32', [2, 2, 3], 'n0'), Dims([2, 3, 0, 4]), False)
+for k, dl, q, st in [([2], [1], [0], [1]), ([2, 3], [1, 1], [1, 0], [2, 1]), ([3, 2], [1, 2], [1], [1, 2]), ([4, 5], [1], [0], [1]), ([1], [], [], []), ([6], [1], [0], [1])]:
+    for d in FLOATS:
+        sample('im2col', T(d, [2, 3, 4, 5], 'n0'), Dims(k), Dims(dl), Dims(q), Dims(st))
+sample('im2col', T('f32', [3, 4, 5], 'n0', [1, 15, 3]), Dims([2]), Dims([1]), Dims([0]), Dims([1]))
+sample('im2col', T('f32', [4, 5], 'n0'), Dims([2]), Dims([1]), Dims([0]), Dims([1]))
+for o, k, dl, q, st, n in [([4, 5], [2], [1], [0], [1], 12), ([4, 5], [2, 3], [1, 1], [1, 0], [2, 1], 9), ([3, 3], [3], [1], [1], [2], 4), ([4, 5], [2], [1], [0], [1], 11)]:
+    c = 2 * k[0] * k[-1]
+    for d in FLOATS:
+        sample('col2im', T(d, [2, c, n], 'n0'), Dims(o), Dims(k), Dims(dl), Dims(q), Dims(st))
+sample('col2im', T('f32', [8, 12], 'n0'), Dims([4, 5]), Dims([2]), Dims([1]), Dims([0]), Dims([1]))
+for d in FLOATS:
+    sample('max_unpool2d', T(d, [1, 2, 2, 2], 'n0'), T('i64', [1, 2, 2, 2], [0, 2, 9, 11, 1, 3, 8, 7]), Dims([3, 4]))
+    for n, k, st, ce in [(2.0, [2], [], False), (2.0, [2, 3], [1, 2], False), (3.0, [2], [2], True), (1.0, [3], [1], False)]:
+        sample('lp_pool2d', T(d, [2, 2, 5, 4], 'p0'), n, Dims(k), Dims(st), ce, strides=False)
+    boxes = T(d, [3, 5], [0, 0.5, 0.25, 3.5, 2.75, 1, 1.0, 1.5, 2.0, 4.5, 0, -1.5, -0.5, 1.0, 6.0])
+    for size, scale, ratio, al in [([2, 3], 1.0, 2, True), ([2], 0.5, 1, False), ([1, 1], 2.0, 3, True)]:
+        sample('roi_align', T(d, [2, 2, 4, 5], 'n0'), boxes, Dims(size), scale, ratio, al, strides=False)
+        sample('_roi_align', T(d, [2, 2, 4, 5], 'n0'), T(d, [3, 4], [0.5, 0.25, 3.5, 2.75, 1.0, 1.5, 2.0, 4.5, -1.5, -0.5, 1.0, 6.0]), T('i64', [3], [0, 1, 0]),
+               Dims(size), scale, Dims([ratio, 2]), al, al, strides=False)
+sample('max_unpool2d', T('f32', [2, 2, 2], 'n0'), T('i64', [2, 2, 2], [0, 2, 9, 11, 1, 3, 8, 7]), Dims([3, 4]))
+sample('max_unpool2d', T('f32', [2, 2, 2], 'n0'), T('i64', [2, 2, 1], 'z4'), Dims([3, 4]))
+sample('roi_align', T('f32', [2, 2, 4, 5], 'n0'), T('f32', [3, 4], '0'), Dims([2, 2]), 1.0, 2, True)
+sample('roi_align', T('f32', [2, 2, 4, 5], 'n0'), T('f32', [0, 5], '0'), Dims([2, 2]), 1.0, 2, True, strides=False)
+for d in FLOATS:
+    sample('deform_conv2d', T(d, [1, 2, 4, 4], 'n0'), T(d, [1, 8, 3, 3], 'n1'), T(d, [2, 2, 2, 2], 'n2'), T(d, [2], 'n3'), Dims([1]), Dims([0]), Dims([1]), None, strides=False)
+    sample('deform_conv2d', T(d, [2, 4, 4, 3], 'n0'), T(d, [2, 24, 2, 2], 'n1'), T(d, [2, 2, 3, 2], 'n2'), None, Dims([2, 1]), Dims([1, 0]), Dims([1]), T(d, [2, 12, 2, 2], 'u4'), strides=False)
+sample('deform_conv2d', T('f32', [1, 3, 4, 4], 'n0'), T('f32', [1, 8, 3, 3], 'n1'), T('f32', [2, 2, 2, 2], 'n2'), None, Dims([1]), Dims([0]), Dims([1]), None)
+for d in FLOATS:
+    box = [0, 0, 4, 4, 1, 1, 5, 5, 0, 0, 4, 3, 8, 8, 9, 10, 0.5, 0, 4, 4, 8, 8, 9, 9]
+    for o in (0.5, 0.25, 0.75, 0.0, 1.0):
+        sample('nms', T(d, [6, 4], box), T(d, [6], [0.5, 0.75, 0.5, 0.25, 1.0, 0.125]), o)
+sample('nms', T('f32', [0, 4], '0'), T('f32', [0], '0'), 0.5)
+sample('nms', T('f32', [3, 5], 'n0'), T('f32', [3], 'n0'), 0.5)
+sample('nms', T('f32', [3, 4], 'n0'), T('f32', [2], 'n0'), 0.5)
+for d in FLOATS:
+    for n, dim in [(None, -1), (3, 0), (7, 1), (None, 0)]:
+        for f in ('fft_fft', 'fft_ifft', 'fft_irfft'):
+            sample(f, T(d, [3, 5, 2], 'n0'), n, dim, strides=False)
+        sample('fft_rfft', T(d, [3, 5], 'n0'), n, dim, strides=False)
+    for n in (1, 2, 4, 36, 37, 96):
+        sample('fft_rfft', T(d, [n], 'u0'), None, 0, strides=False)
+        sample('fft_fft', T(d, [n, 2], 'u0'), None, 0, strides=False)
+        sample('fft_irfft', T(d, [n // 2 + 1, 2], 'u0'), n, 0, strides=False)
+    for n, hop, w, one in [(4, 2, None, True), (5, 3, [5], False), (8, 4, [5], True)]:
+        sample('stft', T(d, [2, 16], 'n0'), n, hop, T(d, w, 'p1') if w else None, one, strides=False)
+sample('fft_rfft', T('f32', [3, 5], 'n0'), 0, 1)
+sample('fft_rfft', T('f32', [3, 5], 'n0'), None, 2)
+sample('stft', T('f32', [16], 'n0'), 4, 3, None, True, strides=False)
+sample('stft', T('f32', [16], 'n0'), 17, 3, None, True)
+for d in FLOATS:
+    for a in [False, True]:
+        for o in ([7], [2], [1], [4]):
+            sample('upsample_linear1d', T(d, [2, 1, 4], 'n0'), Dims(o), a, strides=False)
+        for o in ([4, 6], [3, 2], [1, 1], [2, 3], [5, 4]):
+            sample('upsample_bilinear2d', T(d, [1, 2, 2, 3], 'n0'), Dims(o), a, strides=False)
+            sample('upsample_bicubic2d', T(d, [1, 2, 2, 3], 'n0'), Dims(o), a, strides=False)
+        sample('upsample_trilinear3d', T(d, [1, 1, 2, 3, 2], 'n0'), Dims([3, 2, 5]), a, strides=False)
+sample('upsample_bilinear2d', T('f32', [2, 2, 3], 'n0'), Dims([2, 2]), False)
+sample('upsample_bilinear2d', T('f32', [1, 2, 2, 3], 'n0'), Dims([0, 2]), False)
 for q, v in [([1, 2], None), ([1, 2, 0, 1], 0.5), ([-1, 1], 2.0), ([0, 0], 1.0), ([2, -1, -1, 3], None), ([1], 0.0), ([1, 1] * 4, 0.0), ([-9, 0], 0.0), ([], None)]:
     sample('pad', T('f32', [2, 2, 3], 'n0'), Dims(q), v)
     sample('pad', T('i64', [2, 2, 3], 'k0'), Dims(q), v)

@@ -79,7 +79,7 @@ static const char exact_rows[] =
     "sign trunc all amax amin any argmax argmin max"
     " max_dim min min_dim count_nonzero isclose nan_to_num max_pool2d max_pool2d_with_indices "
     "one_hot hardshrink threshold pixel_shuffle"
-    " upsample_nearest2d pad movedim unfold embedding argsort cat clone contiguous "
+    " upsample_nearest2d pad movedim unfold im2col embedding argsort cat clone contiguous "
     "_clone_contiguous flip gather index_select masked_select nonzero repeat roll"
     " scatter sort stack take_along_dim topk tril triu unique copy fill int_mm int_conv2d rescale "
     "threshold_backward "

@@ -332,6 +332,59 @@ static bool make_pool(gen *g, step *s)
     }
     return x >= 0;
 }
+static bool make_upsample(gen *g, step *s)
+{
+    const char *name = rows[s->row].name;
+    int k = strstr(name, "1d") ? 1 : strstr(name, "3d") ? 3 : 2;
+    int64_t size[5] = {1 + rnd(g, 2), 1 + rnd(g, 3), 1 + rnd(g, 5), 1 + rnd(g, 5), 1 + rnd(g, 3)},
+            out[3] = {1 + rnd(g, 6), 1 + rnd(g, 7), 1 + rnd(g, 3)};
+    put_v(s, k == 2 ? image(g, 1) : shaped(g, g->base, 2 + k, size));
+    put_d(s, k, out), put_b(s, chance(g, 50));
+    return true;
+}
+static bool make_columns(gen *g, step *s)
+{
+    int64_t k[2] = {1 + rnd(g, 3), 1 + rnd(g, 2)}, apart = 1 + rnd(g, 2), pad = rnd(g, 2),
+            stride = 1 + rnd(g, 2), size[2] = {4 + rnd(g, 3), 3 + rnd(g, 4)}, n = 1;
+    if (strcmp(rows[s->row].name, "im2col") == 0) {
+        put_v(s, image(g, 5));
+    } else {
+        for (int i = 0; i < 2; i++) n *= (size[i] + 2 * pad - apart * (k[i] - 1) - 1) / stride + 1;
+        put_v(s,
+              shaped(g, g->base, 3, (int64_t[]){1 + rnd(g, 2), (1 + rnd(g, 2)) * k[0] * k[1], n}));
+        put_d(s, 2, size);
+    }
+    if (apart * (k[0] - 1) >= 4 + 2 * pad || apart * (k[1] - 1) >= 3 + 2 * pad) return false;
+    put_d(s, 2, k), put_d2(s, apart, apart), put_d2(s, pad, pad), put_d2(s, stride, stride);
+    return true;
+}
+static bool make_fourier(gen *g, step *s)
+{
+    const char *name = rows[s->row].name;
+    int64_t n = 2 + rnd(g, 9), size[3] = {1 + rnd(g, 3), n, 2};
+    if (strcmp(name, "stft") == 0) {
+        put_v(s, shaped(g, g->base, 2, size)), put_i(s, 1 + rnd(g, (int)n)),
+            put_i(s, 1 + rnd(g, 3));
+        put_v(s, chance(g, 50) ? vector(g, g->base, s->a[1].d[0]) : -1);
+        return put_b(s, chance(g, 50)), true;
+    }
+    bool real = strcmp(name, "fft_rfft") == 0, ends = chance(g, 60);
+    if (!ends) size[1] = size[0], size[0] = n;
+    put_v(s, shaped(g, g->base, real ? 2 : 3, size));
+    if (chance(g, 50))
+        put_none(s);
+    else
+        put_i(s, 2 + rnd(g, 9));
+    put_i(s, ends ? -1 : 0);
+    return ends || n > 1;
+}
+static bool make_affine(gen *g, step *s)
+{
+    int64_t n = 1 + rnd(g, 2);
+    put_v(s, shaped(g, g->base, 3, (int64_t[]){n, 2, 3}));
+    put_d(s, 4, (int64_t[]){n, 1, 1 + rnd(g, 3), 1 + rnd(g, 4)}), put_b(s, chance(g, 50));
+    return true;
+}
 static bool make_batch_norm(gen *g, step *s)
 {
     int x = some(g, FLOATS, 2, 4);
@@ -687,8 +740,8 @@ static const struct {
     {" masked_fill masked_fill_ masked_select ", make_masked_fill},
     {" where ", make_where},
     {" floor_divide remainder fmod div div_ pow pow_ ", make_quotient},
-    {" log log10 log1p log2 sqrt rsqrt reciprocal log_ sqrt_ ", make_positive},
-    {" acos asin exp exp2 expm1 cosh sinh exp_ tan square ", make_small},
+    {" acosh log log10 log1p log2 sqrt rsqrt reciprocal log_ sqrt_ ", make_positive},
+    {" acos asin asinh atanh exp exp2 expm1 cosh sinh exp_ tan square ", make_small},
     {" bitwise_and bitwise_or bitwise_xor bitwise_not ", make_bitwise},
     {" to_dtype ", make_to_dtype},
     {" full ones rand randn zeros ", make_factory},
@@ -709,6 +762,11 @@ static const struct {
     {" avg_pool2d max_pool2d max_pool2d_with_indices adaptive_avg_pool2d upsample_nearest2d "
      "pixel_shuffle ",
      make_pool},
+    {" upsample_linear1d upsample_bilinear2d upsample_bicubic2d upsample_trilinear3d ",
+     make_upsample},
+    {" im2col col2im ", make_columns},
+    {" fft_fft fft_ifft fft_irfft fft_rfft stft ", make_fourier},
+    {" affine_grid ", make_affine},
     {" batch_norm ", make_batch_norm},
     {" layer_norm native_layer_norm group_norm instance_norm rms_norm ", make_norm_layer},
     {" scaled_dot_product_attention ", make_attention},

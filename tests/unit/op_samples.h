@@ -7,7 +7,8 @@
 
 /* ---- samples
  * One text per call, arguments separated by blanks:
- *   t2,3  floating tensor in (-1, 1), requires grad p2,3 the same in (0.5, 1.5) s2,3 values apart
+ *   t2,3  floating tensor in (-1, 1), requires grad p2,3 the same in (0.5, 1.5), e2,3 in (1.5, 2.5)
+ *         s2,3 values apart
  *         by 0.1, in random order
  *   c2,3  as t, no grad v2,3 a transposed view of a t q2,3 as p, no grad
  *   b2,3  bool x2,3:4 I64 below 4 y2,3:4 I64, no two equal along dim 0
@@ -60,6 +61,9 @@ static const sample samples[] = {
     {"where", "b3 t2,3 f2"},
     {"abs", "t5"},
     {"acos", "t5"},
+    {"acosh", "e5"},
+    {"asinh", "t5"},
+    {"atanh", "t5"},
     {"asin", "t5"},
     {"atan", "t5"},
     {"ceil", "t5"},
@@ -344,6 +348,43 @@ static const sample samples[] = {
     {"_rnn_layer", "t2,1,8 t8,2 t8 t1,2 t1,2 i4 B0 B0"},
     {"pixel_shuffle", "t4,2,2 i2"},
     {"upsample_nearest2d", "t1,1,2,3 D4,5"},
+    {"upsample_linear1d", "t1,2,3 D5 B0"},
+    {"upsample_linear1d", "t2,1,4 D3 B1"},
+    {"upsample_bilinear2d", "t1,1,2,3 D4,5 B0"},
+    {"upsample_bilinear2d", "t1,2,3,3 D2,4 B1"},
+    {"upsample_trilinear3d", "t1,1,2,3,2 D3,2,2 B0"},
+    {"upsample_bicubic2d", "t1,1,3,3 D4,5 B0"},
+    {"upsample_bicubic2d", "t1,1,3,2 D2,3 B1"},
+    {"grid_sample", "t1,2,3,3 t1,2,2,2 'bilinear' 'zeros' B0"},
+    {"grid_sample", "t2,1,3,2 t2,1,3,2 'bilinear' 'border' B1"},
+    {"grid_sample", "t1,1,3,3 p1,2,2,2 'bilinear' 'reflection' B0"},
+    {"grid_sample", "t1,1,4,4 t1,2,2,2 'bicubic' 'zeros' B0"},
+    {"grid_sample", "t1,1,3,3 p1,2,1,2 'bicubic' 'reflection' B1"},
+    {"grid_sample", "t1,1,3,3 c1,2,2,2 'nearest' 'zeros' B1"},
+    {"grid_sample", "t1,1,2,3,2 t1,2,1,1,3 'bilinear' 'zeros' B1"},
+    {"affine_grid", "t2,2,3 D2,1,2,3 B0"},
+    {"affine_grid", "t1,3,4 D1,1,2,1,3 B1"},
+    {"im2col", "t1,2,4,3 D2 D1 D1 D2"},
+    {"im2col", "t2,5,4 D2,3 D2,1 D0 D1,2"},
+    {"col2im", "t1,8,6 D3,4 D2 D1 D0 D1"},
+    {"col2im", "t4,4 D4,3 D2,2 D2,1 D1,0 D3,1"},
+    {"max_unpool2d", "t3,1,1 x3,1,1:4 D2,2"},
+    {"lp_pool2d", "t1,2,4,3 f2 D2 D B0"},
+    {"lp_pool2d", "p2,4,3 f3 D2,1 D1 B0"},
+    {"roi_align", "t2,2,4,4 q2,5 D2,2 f1 i2 B1"},
+    {"roi_align", "t1,1,3,3 w2,5 D1,2 f1.5 i1 B0"},
+    {"_roi_align", "s2,1,4,4 w2,4 x2:2 D2,2 f2 D2,1 B1 B1"},
+    {"deform_conv2d", "t1,2,3,3 t1,8,2,2 t2,2,2,2 t2 D1 D0 D1 n"},
+    {"deform_conv2d", "t1,2,3,3 t1,16,3,3 t2,1,2,2 n D1 D1 D2 t1,8,3,3"},
+    {"fft_fft", "t2,3,2 n i-1"},
+    {"fft_fft", "t4,2,2 i5 i0"},
+    {"fft_ifft", "t2,3,2 n i-1"},
+    {"fft_rfft", "t2,5 n i-1"},
+    {"fft_rfft", "t36,1 n i0"},
+    {"fft_irfft", "t2,4,2 n i-1"},
+    {"fft_irfft", "t3,2 i5 i0"},
+    {"stft", "t2,7 i4 i2 t4 B1"},
+    {"stft", "t6 i3 i1 n B0"},
     {"pad", "t2,3 D1,2 f0.5"},
     {"pad", "t2,3 D-1,1,2,0 n"},
     {"movedim", "t2,3,2 D0 D2"},
@@ -368,7 +409,8 @@ typedef struct call {
     how how;
     dync__arg args[DYNC__MAX_ARGS], list[4];
     int64_t dims[DYNC__MAX_ARGS][DYNC_MAX_DIMS];
-    char text[32];
+    char text[4][32];
+    int n_texts;
     dync__tensor *param[MAX_TENSORS]; /* leaves that require grad */
 } call;
 
@@ -389,6 +431,7 @@ static double pick(char kind, int64_t i, int64_t n)
     switch (kind) {
     case 'p':
     case 'q': return x + 0.5;
+    case 'e': return x + 1.5;
     case 'u': return 0.1 + 0.8 * x;
     case 'w': return x;
     case 's': return 0.1 * (double)((i * 7 + 3) % n) - 0.05 * (double)n + 0.037;
@@ -396,7 +439,7 @@ static double pick(char kind, int64_t i, int64_t n)
     }
 }
 
-static bool is_param(char kind) { return strchr("tpsvu", kind) != NULL; }
+static bool is_param(char kind) { return strchr("tpesvu", kind) != NULL; }
 
 /* Element i, counted row by row, wherever it lies. */
 static void *element(const dync__tensor *t, int64_t i)
@@ -488,9 +531,10 @@ static void read_args(call *c, const char *s)
             s++;
         } else if (kind == '\'') {
             size_t n = strcspn(s + 1, "'");
-            memcpy(c->text, s + 1, n);
-            c->text[n] = 0;
-            *a = dync__arg_s(c->text);
+            char *text = c->text[c->n_texts++ % 4];
+            memcpy(text, s + 1, n);
+            text[n] = 0;
+            *a = dync__arg_s(text);
             s += n + 2;
         } else if (kind == 'i')
             *a = dync__arg_i(strtoll(s + 1, (char **)(uintptr_t)&s, 10));

@@ -18,7 +18,8 @@ typedef struct parser {
     dync__arg list[8];
     dync__tensor *made[32];
     int n_made;
-    char text[64];
+    char text[4][64];
+    int n_texts;
     bool relative; /* compares values near zero as strictly as others */
     /* compares values as sums of the size of the greatest of them, at least 1 */
     bool spread;
@@ -165,7 +166,7 @@ static dync__arg read_arg(parser *p)
         return dync__arg_dims(read_dims(p, d), d);
     }
     if (take(p, "s:")) {
-        char *text = p->text;
+        char *text = p->text[p->n_texts++ % 4];
         size_t n = strcspn(p->at, ";|");
         memcpy(text, p->at, n);
         text[n] = 0;

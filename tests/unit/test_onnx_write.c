@@ -15,6 +15,7 @@ static const struct {
     {"nonzero|", "graph Sample is not functional: nonzero"},
     {"masked_select|", "graph Sample is not functional: masked_select"},
     {"unique|", "graph Sample is not functional: unique"},
+    {"nms|", "graph Sample is not functional: nms"},
     {"_rnn_layer_backward|", "ONNX: operator _rnn_layer_backward cannot be written: ONNX has no"},
 };
 
@@ -124,7 +125,8 @@ static void check_again(const char *line, dync__graph *g)
         p = next;
     }
     same += again;
-    if (!again)
+    /* real numbers that are transformed get a dim of 1 in ONNX, which is taken off again */
+    if (!again && strncmp(line, "fft_rfft|", 9) != 0 && strncmp(line, "stft|", 5) != 0)
         test__fail(__FILE__, __LINE__, line), test__fail(__FILE__, __LINE__, dync_error_message());
     for (int i = 0; i < TIMES; i++) dync__str_free(&text[i]);
     dync__program_free(p);

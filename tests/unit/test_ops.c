@@ -10,6 +10,13 @@
 
 /* ---- running one sample ---------------------------------------------------------------------- */
 
+/* Sums of many products in another order, or rounded elsewhere: held to the greatest number. */
+static bool sums(const char *name)
+{
+    return strncmp(name, "fft_", 4) == 0 || strcmp(name, "stft") == 0 ||
+           strcmp(name, "upsample_bicubic2d") == 0;
+}
+
 /* fail_at 0: compares with what is expected; else the nth allocation fails and nothing but the
  * status counts. */
 static int run_sample(const char *line, int fail_at, dync_status *got)
@@ -23,6 +30,7 @@ static int run_sample(const char *line, int fail_at, dync_status *got)
     memcpy(name, line, length);
     name[length] = 0;
     p.at += length + 1;
+    p.spread = sums(name);
     int op = dync__op_find(name);
     if (op < 0) {
         test__fail(__FILE__, __LINE__, line);
@@ -84,7 +92,8 @@ TEST(samples_agree_with_pytorch)
             test__fail(__FILE__, __LINE__, dync__op_info(op)->name);
 }
 
-/* Each allocation of each operator fails once: the call says so, and nothing is left behind. */
+/* Each allocation of each operator fails once: the call says so, and nothing is left behind. What a
+ * composite calls has its own turn, so that its plans are kept. */
 TEST(memory_may_run_out_anywhere)
 {
     int last = -1;
@@ -97,7 +106,7 @@ TEST(memory_may_run_out_anywhere)
         dync__op_state *s = dync__tls.op_state;
         /* a cache that cannot grow is no failure */
         for (int nth = 1, good = 0; good < 3; nth++) {
-            if (s) dync__eager_forget(s);
+            if (s && dync__op_info(op)->cls != DYNC__COMPOSITE) dync__eager_forget(s);
             int64_t live = dync__live_tensors();
             run_sample(ops_samples[i], nth, &status);
             if (!EXPECT_EQ_INT(dync__live_tensors(), live))

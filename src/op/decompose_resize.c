@@ -1,0 +1,100 @@
+/* op/decompose_resize.c: images in other sizes: upsample_linear1d, upsample_bilinear2d,
+ * upsample_trilinear3d, upsample_bicubic2d, written as calls of other operators. After
+ * decompose_sample.c. */
+#include "../dync.in.h"
+#include "sample.h"
+DYNC__COLD
+
+/* Where each of n results along a dim of size `in` lies between its elements:
+ *   align_corners  i (in - 1) / (n - 1)      else  (i + 0.5) in / n - 0.5, linear ones not below 0
+ */
+static dync__dt *dync__resize_places(const dync__sampler *s, int64_t in, int64_t n, int dtype,
+                                     int device)
+{
+    dync__chain *c = s->c;
+    double from = dync__sf_of(in), to = dync__sf_of(n);
+    dync__dt *x = dync__chain_dtype(c, dync__chain_range(c, n, device), dtype);
+    if (s->corners) {
+        if (n == 1) return dync__chain_tf(c, DYNC__OP_mul, x, 0);
+        return dync__chain_tf(
+            c, DYNC__OP_mul, x,
+            dync__sf(DYNC__SF_DIV, dync__sf(DYNC__SF_SUB, from, 1), dync__sf(DYNC__SF_SUB, to, 1)));
+    }
+    x = dync__chain_tf(c, DYNC__OP_mul, dync__chain_tf(c, DYNC__OP_add, x, 0.5),
+                       dync__sf(DYNC__SF_DIV, from, to));
+    x = dync__chain_tf(c, DYNC__OP_sub, x, 0.5);
+    return s->taps == 2 ? dync__chain_tf(c, DYNC__OP_maximum, x, 0) : x;
+}
+
+/* x along dim: taps at indices held inside, times their weights. */
+static dync__dt *dync__resize_dim(dync__sampler *s, dync__dt *x, int dim, int64_t n)
+{
+    dync__chain *c = s->c;
+    dync__dt *sum = NULL;
+    if (!x) return NULL;
+    int64_t in = x->lay.shape[dim], shape[DYNC_MAX_DIMS];
+    dync__dt *at = dync__resize_places(s, in, n, x->dtype, x->device);
+    for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == dim ? n : 1;
+    s->first[0] = dync__chain1(c, DYNC__OP_floor, at);
+    s->part[0] = dync__chain_tt(c, DYNC__OP_sub, at, s->first[0]);
+    for (int k = 0; k < s->taps; k++) {
+        dync__dt *i = dync__chain_tf(c, DYNC__OP_add, s->first[0], k - s->taps / 4);
+        i = dync__chain3(c, DYNC__OP_clamp, dync__arg_t(i), dync__arg_f(0),
+                         dync__arg_f(dync__sf(DYNC__SF_SUB, dync__sf_of(in), 1)));
+        i = dync__chain_dtype(c, i, DYNC_I64);
+        dync__dt *v = dync__chain3(c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(dim),
+                                   dync__arg_t(i));
+        dync__dt *w =
+            dync__chain_shape(c, DYNC__OP_view, dync__sample_weight(s, 0, k), x->lay.ndim, shape);
+        v = dync__chain_tt(c, DYNC__OP_mul, v, w);
+        sum = sum ? dync__chain_tt(c, DYNC__OP_add, sum, v) : v;
+    }
+    return sum;
+}
+
+/* Arguments (x [N, C, ..], output_size, align_corners): one dim after another, the last one first.
+ * In f32 for f16 and bf16. */
+static dync_status dync__resize(dync__opcall *call, int dims, int taps)
+{
+    dync__chain c = {0};
+    dync__sampler s = {.c = &c, .dims = 1, .taps = taps, .corners = call->args[2].as.i != 0};
+    dync__dt *x, *y;
+    const dync__arg *size = &call->args[1];
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__dn_rank(x, 2 + dims));
+    DYNC__TRY(dync__infer_floating(x));
+    if (size->n != dims)
+        return dync__fail(DYNC_ERR_VALUE,
+                          "It is expected output_size equals to %d, but got size %d", dims,
+                          size->n);
+    for (int d = 0; d < dims; d++)
+        if (dync__sz_lt(size->as.dims[d], 1) || dync__sz_lt(x->lay.shape[2 + d], 1) ||
+            (!dync__is_token(size->as.dims[d]) && size->as.dims[d] > INT32_MAX))
+            return dync__fail(DYNC_ERR_VALUE,
+                              "Input and output sizes should be greater than 0, but got input %lld "
+                              "and output %lld",
+                              (long long)x->lay.shape[2 + d], (long long)size->as.dims[d]);
+    y = dync__chain_wide(&c, x);
+    for (int d = dims - 1; d >= 0; d--)
+        if (!dync__sz_eq(x->lay.shape[2 + d], size->as.dims[d]))
+            y = dync__resize_dim(&s, y, 2 + d, size->as.dims[d]);
+    y = dync__chain_dtype(&c, y, x->dtype);
+    if (y && y->storage == x->storage) y = dync__chain1(&c, DYNC__OP_clone, y);
+    return dync__chain_end(&c, call, y);
+}
+DYNC__FN dync_status dync__d_upsample_linear1d(dync__opcall *call)
+{
+    return dync__resize(call, 1, 2);
+}
+DYNC__FN dync_status dync__d_upsample_bilinear2d(dync__opcall *call)
+{
+    return dync__resize(call, 2, 2);
+}
+DYNC__FN dync_status dync__d_upsample_trilinear3d(dync__opcall *call)
+{
+    return dync__resize(call, 3, 2);
+}
+DYNC__FN dync_status dync__d_upsample_bicubic2d(dync__opcall *call)
+{
+    return dync__resize(call, 2, 4);
+}
