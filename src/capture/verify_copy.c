@@ -162,6 +162,7 @@ DYNC__FN void dync__verify_free(dync__verify *v)
 DYNC__FN dync__verify *dync__verify_new(const dync__compiled *f, const char *name, int n,
                                         dync__tensor *const *in)
 {
+    if (f->undone) return NULL;
     for (int i = 0; i < n; i++)
         if (!dync__verify_readable(in[i])) return NULL;
     dync__verify *v = dync__calloc(sizeof *v);

@@ -226,6 +226,7 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
     dync_compiled *handle = dync_compile_opt(callee, name, opt);
     dync__compiled *f = dync__compiled_peek(handle);
     if (!f) return NULL;
+    f->undone = x->step;
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
     dync_call_values(handle, nargs, args);

@@ -21,14 +21,14 @@ static inline void open_folder(const char *name)
 
 static inline FILE *open_file(const char *name, const char *mode)
 {
-    char path[256];
+    char path[512];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return fopen(path, mode);
 }
 
 static inline bool save(dync_program *p, const char *name)
 {
-    char path[256];
+    char path[512];
     snprintf(path, sizeof path, "%s/%s.c", folder, name);
     return EXPECT(p != NULL) && EXPECT_OK(dync_program_save_c(p, path));
 }

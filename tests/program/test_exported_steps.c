@@ -141,6 +141,24 @@ static void check_learning(void (*make)(void), dync_tensor *(*net_fn)(dync_tenso
     dync_module_free(net);
 }
 
+/* What the capture of a step writes is taken back: there is nothing to compare with the C
+ * function's run. */
+TEST(a_step_is_exported_while_calls_are_verified)
+{
+    const int64_t classes[ROWS] = {0, 1, 2, 0, 1, 2, 0, 1};
+    make_mlp();
+    dync_tensor *x = pictures(0, true),
+                *label = dync_from(classes, dync_shape(ROWS), .dtype = DYNC_I64);
+    dync_set_verify(true);
+    dync_program *p = dync_export_step(dync_args(learn, "x, label"), x, label);
+    dync_set_verify(false);
+    EXPECT(p != NULL);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_program_free(p);
+    dync_optim_free(optim);
+    dync_module_free(net);
+}
+
 TEST(mlp_with_momentum_and_dropout) { check_learning(make_mlp, learn, true, true); }
 TEST(cnn_with_adam) { check_learning(make_cnn, learn_late, false, false); }
 TEST_LONG(cnn_with_adam_optimised) { check_learning(make_cnn, learn, false, true); }
