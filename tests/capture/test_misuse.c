@@ -117,8 +117,9 @@ TEST(compile)
         "'nobody'");
     BAD(dync_compile(sum2, .args = "x, y", .symbolic = "y, z"), DYNC_ERR_VALUE,
         ".symbolic: expected names of arguments (x, y), got 'z'");
-    dync_compiled *f =
-        dync_compile(twice, .dynamic = (dync_dynamic)77, .symbolic = "arg0", .name = "");
+    BAD(dync_compile(twice, .dynamic = (dync_dynamic)77), DYNC_ERR_VALUE,
+        "dynamic is 77, expected DYNC_DYNAMIC_AUTO");
+    dync_compiled *f = dync_compile(twice, .symbolic = "arg0", .name = "");
     FINE(dync_call(f, dync_ones(dync_shape(2))));
     dync_compiled_free(f);
 }
