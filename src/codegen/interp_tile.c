@@ -16,6 +16,27 @@
 #include "tile_forms.h"
 DYNC__HOT
 
+#if defined(__clang__) /* DYNC__TILE_PICK */
+static inline float dync__tile_pick_f(int c, float a, float b)
+{
+    uint32_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    x = c ? x : y;
+    memcpy(&a, &x, sizeof a);
+    return a;
+}
+static inline double dync__tile_pick_d(int c, double a, double b)
+{
+    uint64_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    x = c ? x : y;
+    memcpy(&a, &x, sizeof a);
+    return a;
+}
+#endif
+
 DYNC__STRICT_FP_BEGIN
 
 /* ---- the set, twice -------------------------------------------------------------------------- */

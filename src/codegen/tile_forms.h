@@ -36,24 +36,6 @@
 /* c ? a : b of floats. Clang marks its own selection fast under -ffast-math whatever the pragmas
  * say; one of bits it leaves alone. */
 #if defined(__clang__)
-static inline float dync__tile_pick_f(int c, float a, float b)
-{
-    uint32_t x, y;
-    memcpy(&x, &a, sizeof x);
-    memcpy(&y, &b, sizeof y);
-    x = c ? x : y;
-    memcpy(&a, &x, sizeof a);
-    return a;
-}
-static inline double dync__tile_pick_d(int c, double a, double b)
-{
-    uint64_t x, y;
-    memcpy(&x, &a, sizeof x);
-    memcpy(&y, &b, sizeof y);
-    x = c ? x : y;
-    memcpy(&a, &x, sizeof a);
-    return a;
-}
 #define DYNC__TILE_PICK(t, c, a, b) dync__tile_pick_##t(c, a, b)
 #else
 #define DYNC__TILE_PICK(t, c, a, b) ((c) ? (a) : (b))

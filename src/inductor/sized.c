@@ -120,9 +120,19 @@ static dync_status dync__class_plain(dync__inductor_sized *s, const int64_t *val
     return status;
 }
 
+/* Loops of one step. */
+static int dync__class_ones(const char *text)
+{
+    int n = 0;
+    for (const char *p = text; (p = strstr(p, "<1")) != NULL; p += 2)
+        if (p[2] == ',' || p[2] == ' ') n++;
+    return n;
+}
+
 /* Where checks are on: are the steps those that numbers give? Constants that sizes decide are
  * folded later than others, and stand elsewhere; what was taken for granted on the safe side
- * (dync__access_overlap) may have kept kernels apart. */
+ * (dync__access_overlap) may have kept kernels apart. A size that is one by chance, such as a
+ * quotient of two, is a loop here, where numbers have none: such steps are not compared. */
 static dync_status dync__class_check(dync__inductor_sized *s, const dync__inductor_class *c,
                                      const int64_t *value, const dync__steps *steps)
 {
@@ -132,8 +142,11 @@ static dync_status dync__class_check(dync__inductor_sized *s, const dync__induct
     dync_status status = dync__class_plain(s, value, &was);
     dync__unlock(&s->lock);
     dync__class_text(&is, steps);
-    if (status == DYNC_OK && !is.failed && !was.failed &&
-        strcmp(dync__str_get(&is), dync__str_get(&was)) != 0) {
+    bool same = status != DYNC_OK || is.failed || was.failed ||
+                strcmp(dync__str_get(&is), dync__str_get(&was)) == 0,
+         one = dync__class_ones(dync__str_get(&is)) > dync__class_ones(dync__str_get(&was));
+    if (!same && one) c->syms->cautious = true; /* for plans, too */
+    if (!same && !one) {
         dync__log_text(DYNC__LOG_loops, "with numbers", dync__str_get(&was));
         dync__log_text(DYNC__LOG_loops, "of all sizes", dync__str_get(&is));
         status = dync__fail(DYNC_ERR_INTERNAL, "%s: its steps are not what its sizes give",

@@ -99,6 +99,14 @@ static int64_t dync__access_reach(int64_t stride, int64_t extent)
     return dync__sz_mul(stride, dync__sz_sub(extent, 1));
 }
 
+/* Does a loop of stride a come before one of stride b, the smallest first? Of two that are equal by
+ * chance that which has one step now comes first: the other's stride has its length as a factor. */
+static bool dync__loop_before(int64_t a, int64_t extent, int64_t b)
+{
+    if (dync__sz_lt(a, b)) return true;
+    return dync__is_token(extent) && dync__sz_hint(extent) == 1 && !dync__sz_lt(b, a);
+}
+
 /* The guest loops that acc varies along, smallest stride first; -1 where acc is no mixed radix. */
 static int dync__map_places(const dync__index_map *m, const dync__access *acc, int *place)
 {
@@ -107,7 +115,8 @@ static int dync__map_places(const dync__index_map *m, const dync__access *acc, i
     for (int g = 0; g < m->n; g++) {
         if (m->extent[g] <= 1 || dync__sz_eq(acc->stride[g], 0)) continue;
         int i = n++;
-        for (; i > 0 && dync__sz_lt(acc->stride[g], acc->stride[place[i - 1]]); i--)
+        for (; i > 0 && dync__loop_before(acc->stride[g], m->extent[g], acc->stride[place[i - 1]]);
+             i--)
             place[i] = place[i - 1];
         place[i] = g;
     }
@@ -303,8 +312,8 @@ DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const int64
         int best = -1;
         for (int d = 0; d < n; d++) {
             if (taken[d] || extent[d] <= 1) continue;
-            if (best < 0 ||
-                dync__sz_lt(dync__sz_abs(acc->stride[d]), dync__sz_abs(acc->stride[best])))
+            if (best < 0 || dync__loop_before(dync__sz_abs(acc->stride[d]), extent[d],
+                                              dync__sz_abs(acc->stride[best])))
                 best = d;
         }
         if (best < 0) return true;

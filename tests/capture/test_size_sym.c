@@ -286,4 +286,26 @@ TEST(numbers_of_run_time_beside_sizes)
         }
     dync_compiled_free(f);
 }
+/* Channels are a quotient of two sizes, 1 at first: loops of one step by chance, whose neighbour has
+ * the same stride. Steps of all sizes are compared with those of numbers where checks are on. */
+static dync_tensor *folded(dync_tensor *x, dync_tensor *y)
+{
+    dync_dims size = dync_shape(6, 3), kernel = dync_shape(2, 1), one = dync_shape(1, 1);
+    dync_tensor *a = dync_col2im(x, size, kernel, one, one, dync_shape(2, 2)),
+                *b = dync_col2im(y, size, kernel, one, one, dync_shape(2, 2));
+    return dync_sin(dync_sub(a, b));
+}
+TEST(a_size_that_is_one_by_chance)
+{
+    dync_compiled *f = dync_compile(folded, .dynamic = DYNC_DYNAMIC_ON);
+    for (int i = 0; i < 8; i++) DYNC_SCOPE {
+        dync_dims shape = dync_shape(2 + i % 3, i < 3 ? 2 : 2 + i, 12);
+        if (shape.d[1] % 2) continue;
+        dync_tensor *x = dync_randn(shape), *y = dync_randn(shape);
+        EXPECT(same(dync_call(f, x, y), folded(x, y), 1e-5));
+    }
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+}
+
 TEST_MAIN
