@@ -286,8 +286,10 @@ TEST(numbers_of_run_time_beside_sizes)
         }
     dync_compiled_free(f);
 }
-/* Channels are a quotient of two sizes, 1 at first: loops of one step by chance, whose neighbour has
- * the same stride. Steps of all sizes are compared with those of numbers where checks are on. */
+
+/* Channels are a quotient of two sizes, 1 at first: loops of one step by chance, whose neighbour
+ * has the same stride. Where checks are on, steps of all sizes are compared with those of
+ * numbers. */
 static dync_tensor *folded(dync_tensor *x, dync_tensor *y)
 {
     dync_dims size = dync_shape(6, 3), kernel = dync_shape(2, 1), one = dync_shape(1, 1);
