@@ -218,15 +218,14 @@ DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c)
     const dync__operand *y = &c->operand[c->n - 1];
     int64_t rows = 1; /* a convolution of f16 or bf16 is written back as a whole */
     bool conv =
-             (dync__kcall_is(c, DYNC__K_conv2d) || dync__kcall_is(c, DYNC__K_conv2d_grad_input)) &&
-             dync__operand_working(y->dtype) == y->dtype,
-         blocked = c->blocked >> (c->n - 1) & 1;
+        (dync__kcall_is(c, DYNC__K_conv2d) || dync__kcall_is(c, DYNC__K_conv2d_grad_input)) &&
+        dync__operand_working(y->dtype) == y->dtype;
     if ((!conv && !dync__kcall_is(c, DYNC__K_matmul) && !dync__kcall_is(c, DYNC__K_addmm)) ||
         (dync__dtype_info(y->dtype)->kind != 'f' &&
          !(y->dtype == DYNC_I32 && c->operand[0].dtype == DYNC_I8)))
         return 0;
     for (int d = 0; d < y->lay.ndim - 1; d++) rows = dync__sz_mul(rows, y->lay.shape[d]);
-    return blocked ? dync__sz_div(rows, dync__cj_lanes()) : rows;
+    return c->blocked >> (c->n - 1) & 1 ? dync__sz_div(rows, dync__cj_lanes()) : rows;
 }
 
 DYNC__RARE static void dync__conv_drop(void *state) { dync__cj_free(state); }
