@@ -9,7 +9,9 @@
 #include "record.h"
 DYNC__COLD
 
-/* 0: none is made, as tensors stay alive when such a program is freed (TODO issue 19) */
+/* Calls in which a graph of further sizes may fail to be made. 0, so none is made: some twenty
+ * tensors stay alive when a program that made one during a run is freed, and the cause is not
+ * found. Each set of sizes has its graph instead, with the same results. */
 enum { DYNC__ONNX_FAILURES = 0 };
 
 /* The program tells the names of the model. */

@@ -1,5 +1,5 @@
-/* tests/ops/opinfo.c: some of PyTorch 2.15.0's OpInfo samples and what it gives for them. Written by tests/oracle/opinfo.py, which
- * says what a line means; read by tests/unit/test_opinfo_sample.c. */
+/* tests/ops/opinfo.c: some of PyTorch 2.15.0's OpInfo samples and what it gives for them. Written by
+ * tests/oracle/opinfo.py, which says what a line means; read by tests/unit/test_opinfo_sample.c. */
 static const char *const opinfo_samples[] = {
 "add|g:f32:0:1:0:=;g:f32:0:1:0:=|f32:0:*:|f32:0:*:;f32:0:*:|-;-",
 "add|g:f32:1,3,2:12,4,2:0:=-1.77 -4.32 -2.4 -7.95 3.61 -8.07 -0.573 3.13 -3.03 5.11 1.14;g:f32:3,2:4,2:0:=5.77 -3.97 "

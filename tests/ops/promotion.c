@@ -1,5 +1,6 @@
 /* tests/ops/promotion.c: torch.result_type. Written by tests/oracle/ops.py; read by tests/unit/test_ops.c.
- * Dtypes by number: f32 f64 f16 bf16 i64 i32 i16 i8 u8 b8. First operand: [0] whole, [1] 0-dim; second the same, then True, 1, 1.5. */
+ * Dtypes by number: f32 f64 f16 bf16 i64 i32 i16 i8 u8 b8.
+ * First operand: [0] whole, [1] 0-dim; second the same, then True, 1, 1.5. */
 enum { PROMOTION_DTYPES = 10 };
 static const char *const promotion_names[] = {"f32", "f64", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "b8"};
 static const unsigned char promotion_tensors[2][2][10][10] = {{{

@@ -243,8 +243,8 @@ def main():
             lines += [x for x in chosen(row, info, adapter, in_place, dtype, take) if x not in lines]
         print(row.name, len(lines), sum(map(len, lines)), file=sys.stderr, flush=True)
     with open(os.path.join(HERE, '../ops/opinfo.c'), 'w') as f:
-        f.write("/* tests/ops/opinfo.c: some of PyTorch %s's OpInfo samples and what it gives for them. Written by tests/oracle/opinfo.py, which\n"
-                ' * says what a line means; read by tests/unit/test_opinfo_sample.c. */\n' % torch.__version__.split('+')[0])
+        f.write("/* tests/ops/opinfo.c: some of PyTorch %s's OpInfo samples and what it gives for them. Written by\n"
+                ' * tests/oracle/opinfo.py, which says what a line means; read by tests/unit/test_opinfo_sample.c. */\n' % torch.__version__.split('+')[0])
         f.write('static const char *const opinfo_samples[] = {\n')
         for line in lines:
             f.write(ops.quote(line) + ',\n')

@@ -1337,7 +1337,7 @@ def write_promotion(path):
     index = {d: i for i, d in enumerate(ALL)}
     with open(path, 'w') as f:
         f.write('/* tests/ops/promotion.c: torch.result_type. Written by tests/oracle/ops.py; read by tests/unit/test_ops.c.\n'
-                ' * Dtypes by number: %s. First operand: [0] whole, [1] 0-dim; second the same, then True, 1, 1.5. */\n' % ' '.join(ALL))
+                ' * Dtypes by number: %s.\n * First operand: [0] whole, [1] 0-dim; second the same, then True, 1, 1.5. */\n' % ' '.join(ALL))
         f.write('enum { PROMOTION_DTYPES = 10 };\nstatic const char *const promotion_names[] = {%s};\n' % ', '.join('"%s"' % d for d in ALL))
         f.write('static const unsigned char promotion_tensors[2][2][10][10] = {')
         for a in ([2], []):
