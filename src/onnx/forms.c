@@ -9,10 +9,7 @@
 #include "record.h"
 DYNC__COLD
 
-/* Calls in which a graph of further sizes may fail to be made. 0, so none is made: some twenty
- * tensors stay alive when a program that made one during a run is freed, and the cause is not
- * found. Each set of sizes has its graph instead, with the same results. */
-enum { DYNC__ONNX_FAILURES = 0 };
+enum { DYNC__ONNX_FAILURES = 2 };
 
 /* The program tells the names of the model. */
 DYNC__FN dync_status dync__onnx_tell(const dync__onnx_loaded *l, dync__program *p)
@@ -55,10 +52,12 @@ static void dync__onnx_form_make(dync__onnx_forms *f, dync__onnx_loaded *l, cons
         memcpy(l->input[i].hint, t[i]->lay.shape, sizeof l->input[i].hint);
     dync__graph *g = dync__onnx_graph_for(l, name);
     dync__program *p = g ? dync__program_from_leaves(g, name, 0, NULL) : NULL;
+    dync__graph_unref(g); /* the program's */
     if (p && dync__onnx_tell(l, p) != DYNC_OK) {
         dync__program_free(p);
         p = NULL;
     }
+    if (p) p->loaded = true;
     if (!p) {
         DYNC__ATOMIC_STORE(&f->failed, f->failed + 1);
         return;

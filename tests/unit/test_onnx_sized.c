@@ -148,13 +148,15 @@ static void check_lstm(bool plain_cell, bool reverse)
     if (reverse) text(&a, n, "direction", "reverse");
     port(&a, m->graph, false, "y", 0, NULL, NULL);
     work before = work_now();
+    int64_t live = dync__live_tensors();
     dync__program *p = load(m);
     REQUIRE(p != NULL && p->graph != NULL);
     /* as many nodes for any length */
     EXPECT(dync__graph_op_count(p->graph) < 12);
-    static const int64_t lengths[] = {2, 3, 7, 64, MOST / 3, 3};
-    for (int k = 0; k < 6; k++) DYNC_SCOPE {
-        int64_t length = lengths[k], batch = 2 + k % 2;
+    /* sizes of 1 are numbers: one graph more for each of them, and one for both */
+    static const int64_t lengths[] = {2, 3, 7, 64, MOST / 3, 3, 1, 1, 1};
+    for (int k = 0; k < 9; k++) DYNC_SCOPE {
+        int64_t length = lengths[k], batch = 1 + k % 3;
         dync_value in = dync_v_tensor(dync_from(x, dync_shape(length, batch, 3)));
         dync_value out = dync__program_run(p, 1, &in);
         REQUIRE(out.kind == DYNC_KIND_LIST);
@@ -171,6 +173,8 @@ static void check_lstm(bool plain_cell, bool reverse)
     }
     expect_no_capture(before);
     dync__program_free(p);
+    /* graphs that calls made go with the program */
+    EXPECT_EQ_INT(dync__live_tensors(), live);
     dync__arena_free(&a);
 }
 
