@@ -36,48 +36,15 @@ static int64_t dync__data_symbol(dync__tracer *t, int64_t least, int64_t most)
     return size;
 }
 
-static dync_status dync__data_selected(dync__tracer *t, const dync__opcall *c, dync__layout *lay)
-{
-    const dync__tensor *x = c->args[0].as.t, *mask = c->args[1].as.t;
-    int64_t shape[DYNC_MAX_DIMS], most = 1;
-    int n;
-    if (mask->dtype != DYNC_BOOL)
-        return dync__fail(DYNC_ERR_DTYPE, "expected mask to be a bool tensor, got dtype %s",
-                          dync__dtype_info(mask->dtype)->name);
-    DYNC__TRY(
-        dync__broadcast(x->lay.ndim, x->lay.shape, mask->lay.ndim, mask->lay.shape, &n, shape));
-    for (int d = 0; d < n; d++) most = dync__sz_mul(most, shape[d]);
-    int64_t size = dync__data_symbol(t, 0, most);
-    return size < 0 ? DYNC_ERR_MEMORY : dync__layout_contiguous(lay, 1, &size);
-}
-
 /* The result without data. */
 static dync_status dync__data_fake(dync__tracer *t, dync__opcall *c)
 {
-    dync__tensor *x = c->args[0].as.t;
-    dync__layout lay = {.ndim = 1};
-    int dtype = x->dtype, device = x->device;
-    int64_t size;
-    if (c->op == DYNC__OP_masked_select) {
-        DYNC__TRY(dync__data_selected(t, c, &lay));
-    } else if (c->op == DYNC__OP__local_scalar_dense) {
-        size = dync__data_symbol(t, -DYNC__ITEM_MOST, DYNC__ITEM_MOST);
-        lay.shape[0] = dync__sz_add(size, DYNC__ITEM_BASE);
-        dtype = DYNC_U8;
-        device = DYNC_CPU;
-    } else {
-        /* of at least one element there is at least one */
-        bool some = c->op == DYNC__OP_unique && !dync__is_token(x->numel) && x->numel > 0;
-        if ((size = dync__data_symbol(t, some, x->numel)) < 0) return DYNC_ERR_MEMORY;
-        int64_t shape[2] = {size, x->lay.ndim};
-        DYNC__TRY(dync__layout_contiguous(&lay, c->op == DYNC__OP_unique ? 1 : 2, shape));
-        if (c->op == DYNC__OP_nonzero) {
-            dtype = DYNC_I64;
-            lay.stride[0] = 1; /* as d_nonzero lays them */
-            lay.stride[1] = size;
-        }
-    }
-    c->out[0] = dync__tensor_fake(dtype, device, &lay);
+    int64_t least, most, size;
+    dync__info info;
+    DYNC__TRY(dync__data_range(c, &least, &most));
+    if ((size = dync__data_symbol(t, least, most)) < 0) return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__data_type(c, size, &info));
+    c->out[0] = dync__tensor_fake(info.dtype, info.device, &info.lay);
     c->nout = c->out[0] != NULL;
     return c->nout ? DYNC_OK : DYNC_ERR_MEMORY;
 }

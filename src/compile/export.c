@@ -222,7 +222,11 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
 {
     dync_backend backend = {.name = "eager",
                             .compile = x->step ? dync__export_backend : dync__backend_eager};
-    dync_compile_options opt = {.backend_object = &backend, .fullgraph = true};
+    /* what data decide stays in the graph: nobody is there to go on behind a break */
+    dync_compile_options opt = {.backend_object = &backend,
+                                .fullgraph = true,
+                                .capture_scalars = !DYNC__SYM_NONE,
+                                .capture_dynamic_shapes = !DYNC__SYM_NONE};
     dync_compiled *handle = dync_compile_opt(callee, name, opt);
     dync__compiled *f = dync__compiled_peek(handle);
     if (!f) return NULL;

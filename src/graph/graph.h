@@ -138,6 +138,13 @@ DYNC__FN dync_status dync__graph_check(const dync__graph *);
 /* The types of every call again from those of the inputs: DYNC_ERR_FORMAT where a node claims
  * others, or where they go beyond the limits (NULL: none). For graphs from strangers and tests. */
 DYNC__FN dync_status dync__graph_check_types(dync__graph *, const dync_limits *);
+/* The same of sizes that a file shows for what data decide; and types of symbolic sizes, some of
+ * which data decide, as inference gives them (those of the nodes are not believed): a size that no
+ * node before tells is refused. */
+DYNC__FN dync_status dync__graph_check_shown(dync__graph *, const dync_limits *);
+DYNC__FN dync_status dync__graph_infer_sizes(dync__graph *);
+/* types_work.c: scalar operations of a call, roughly */
+DYNC__FN double dync__types_work(const dync__opcall *);
 /* May an output be a view of an input? */
 DYNC__FN bool dync__graph_shows_inputs(dync__graph *);
 /* the C form: what dync_graph_str gives */
@@ -244,6 +251,8 @@ DYNC__INLINE bool dync__graph_is_sized(const dync__graph *g) { return !DYNC__SYM
 DYNC__FN bool dync__graph_settle_sizes(dync__graph *, dync__symtab *);
 /* Do the inputs tell every symbol that the graph uses? */
 DYNC__FN bool dync__graph_tells_sizes(dync__graph *);
+/* do they, or nodes whose results data decide? */
+DYNC__FN bool dync__graph_tells_all(dync__graph *);
 DYNC__FN bool dync__arg_each_size(dync__arg *, bool (*fn)(void *user, int64_t *size), void *user);
 /* in types, shape arguments, integers; false: fn gave up */
 DYNC__FN bool dync__graph_each_size(dync__graph *, bool (*fn)(void *user, int64_t *size),

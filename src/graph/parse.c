@@ -234,13 +234,27 @@ static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call)
                dync__parse_arg(q, 0, &call->args[0]) && dync__parse_need(q, ",") &&
                dync__parse_arg(q, 0, &call->args[1]) && dync__parse_need(q, ")");
     }
-    call->op = dync__op_find(name);
+    call->op = strcmp(name, "item_sym") == 0 ? (int)DYNC__OP__local_scalar_dense
+               : strcmp(name, "check") == 0  ? (int)DYNC__OP__check_range
+                                             : dync__op_find(name);
     if (call->op < 0) {
         name[-1] = '_'; /* dync_set_grad_enabled is the row _set_grad_enabled */
         call->op = dync__op_find(name - 1);
     }
     if (call->op < 0) return q->p = start, dync__parse_fail(q, "an operator that exists");
     return dync__parse_by_name(q, "(", call);
+}
+
+/* A number read from floats, or made of such, is a float. */
+static void dync__parse_set_number(dync__node *node)
+{
+    bool real = node->op == DYNC__OP__local_scalar_dense;
+    if (node->has_info || !dync__arg_is_number(&node->scalar)) return;
+    for (int i = 0; i < node->nargs; i++)
+        real = real || node->args[i].kind == DYNC__A_FLOAT ||
+               (node->args[i].kind == DYNC__A_NODE &&
+                node->args[i].as.node->scalar.kind == DYNC__A_FLOAT);
+    if (real) node->scalar = dync__arg_f(0);
 }
 
 /* [dync_tensor *name =] expression; then the comment with the type, and the name where nobody uses
@@ -273,7 +287,10 @@ static bool dync__parse_statement(dync__parser *q)
         }
         if (node && call.target) node->target = call.target;
         ok = dync__parse_add_node(q, node, name);
-        if (ok && call.kind != DYNC__CALL_CONSTANT) dync__parse_set_type(node, &type);
+        if (ok && call.kind != DYNC__CALL_CONSTANT) {
+            dync__parse_set_type(node, &type);
+            dync__parse_set_number(node);
+        }
     }
     dync__unref(call.value);
     return ok || dync__parse_fail(q, "a statement");

@@ -98,7 +98,7 @@ static bool dync__graph_sizes_used(dync__graph *g, dync__size_use *use)
 
 /* Solves without values: a symbol is known once a size holds no other unknown one. False: no
  * memory, too. */
-DYNC__FN bool dync__graph_tells_sizes(dync__graph *g)
+static bool dync__graph_tells(dync__graph *g, bool data)
 {
     int n = g->syms ? g->syms->symbol.n : 0;
     bool *used = dync__calloc(2 * (size_t)n + 1), *known = used + n;
@@ -109,8 +109,9 @@ DYNC__FN bool dync__graph_tells_sizes(dync__graph *g)
         more = false;
         for (int i = 0; i < g->node.n; i++) {
             const dync__node *in = g->node.at[i];
-            for (int d = 0;
-                 in->kind == DYNC__N_PLACEHOLDER && in->has_info && d < in->info[0].lay.ndim; d++)
+            bool tells = in->kind == DYNC__N_PLACEHOLDER ||
+                         (data && dync__node_has(in, DYNC__OP_DATA_SHAPE) && in->nout);
+            for (int d = 0; tells && in->has_info && d < in->info[0].lay.ndim; d++)
                 if (dync__symtab_solve(g->syms, in->info[0].lay.shape[d], 0, value, known))
                     more = true;
         }
@@ -120,6 +121,9 @@ DYNC__FN bool dync__graph_tells_sizes(dync__graph *g)
     dync__free(value, (size_t)(n + 1) * sizeof *value);
     return told;
 }
+
+DYNC__FN bool dync__graph_tells_sizes(dync__graph *g) { return dync__graph_tells(g, false); }
+DYNC__FN bool dync__graph_tells_all(dync__graph *g) { return dync__graph_tells(g, true); }
 
 /* A size may hold several symbols: the inputs are gone through again as long as one more becomes
  * known. */
@@ -190,6 +194,10 @@ DYNC__FN dync_status dync__graph_concrete_in(dync__graph *g, const dync__symtab 
     dync_status status = dync__concrete_inside(to, &c);
     if (status == DYNC_OK && !dync__graph_each_size(to, dync__concrete_size, &c))
         status = dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
+    /* an element that is a number in sizes has a type as any tensor */
+    for (int i = 0; i < to->node.n; i++)
+        if (to->node.at[i]->op == DYNC__OP__local_scalar_dense && to->node.at[i]->has_info)
+            to->node.at[i]->sym = NULL;
     if (status == DYNC_OK)
         *out = to;
     else

@@ -399,6 +399,11 @@ DYNC__FN dync_status dync__op_infer(const dync__opcall *, dync__info *out); /* t
 DYNC__FN dync_status dync__layout_like(const dync__layout *of, dync__layout *out);
 /* sets out[] to fake tensors by infer: what tracers do. Aliases share the argument's storage */
 DYNC__FN dync_status dync__op_fake(dync__opcall *);
+/* data_shape.c: operators whose results have a size, or are a number, that data decide; between
+ * which, and the type with that size */
+DYNC__FN bool dync__op_is_counted(int op);
+DYNC__FN dync_status dync__data_range(const dync__opcall *, int64_t *least, int64_t *most);
+DYNC__FN dync_status dync__data_type(const dync__opcall *, int64_t size, dync__info *out);
 /* Appends the operator's steps to the builder. in: one operand per tensor argument in order (lists
  * flattened), out: per output. Views append nothing. Composites are not lowered
  * (DYNC_ERR_INTERNAL): expand them first. */

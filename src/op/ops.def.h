@@ -846,10 +846,10 @@
       "torch.ops.dync.hooked", DYNC__OP_PRIVATE | DYNC__OP_CUTS_GRAD, -1,                                            \
       "the same elements, whose gradient a hook sees")                                                               \
     X(_local_scalar_dense, KERNEL, "(Tensor self)", 1, none, none, none, none, d_local_scalar, ".item",              \
-      DYNC__OP_PRIVATE | DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF | DYNC__OP_OPAQUE, -1,                               \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF | DYNC__OP_OPAQUE, -1,               \
       "an element as a size: [element + 2^40], all on one byte")                                                     \
     X(_check_range,      EFFECT, "(int64 self, int64 least, int64 most)", 0, i_effect, none, none, none,             \
-      d_check_range, "torch._check_range", DYNC__OP_PRIVATE | DYNC__OP_DATA_SHAPE, -1,                               \
+      d_check_range, "torch._check_range", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_DATA_SHAPE, -1,               \
       "an error where a number is not within")                                                                       \
     X(trace_wrapped,     KERNEL, "(Tensor self, int64 hook)", 1, i_clone, none, none, none, d_trace_wrapped,         \
       "torch__dynamo__trace_wrapped_higher_order_op_self_invoke{#}({0})", DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1,    \

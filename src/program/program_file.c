@@ -1,12 +1,13 @@
 /* program/program_file.c: the portable file of a program. After export.c. It holds everything: no C
  * function is needed to run it again.
  *
- *   dync program 1         2: with functions inside operators; 3: with symbolic sizes, too
+ *   dync program 1         2: with functions inside operators; 3: with symbolic sizes, too;
+ *                          4: some of which data decide
  *   name mlp
  *   inputs 2 0 1           tensors in the arguments of a call; which of them each graph input is
  *   graph 612              bytes of text that follow: the graph in its C form (graph/print_c.c)
  *   ...
- *   sizes 1 3 0 4          version 3: which numbers of the graph are symbolic (size_table.c)
+ *   sizes 1 3 0 4          version 3 on: which numbers of the graph are symbolic (size_table.c)
  *   ...
  *   tensors 2 1280         attributes, bytes of their data
  *   _0_weight 0 1024       node, offset, bytes; equal offsets: one tensor
@@ -17,7 +18,8 @@
  *
  * A reader trusts nothing: the checksum, each count, each bound, the graph's structure, which
  * operators it names, the types of all its nodes and how much they ask for are checked; those of
- * other sizes than the file shows when they are first met (sizes.c). */
+ * other sizes than the file shows when they are first met (sizes.c); of sizes that data decide they
+ * are not read but inferred. */
 #include "../dync.in.h"
 #include "reader.h"
 DYNC__COLD
@@ -176,7 +178,7 @@ static dync_status dync__program_check_text(const dync__program *p, const char *
     r.limits.nodes = INT_MAX;
     r.start = r.p = dync__str_get(s);
     r.end = r.p + s->n;
-    dync_status status = g ? dync__sizes_read(&r, g) : DYNC_ERR_UNSUPPORTED;
+    dync_status status = g ? dync__sizes_read(&r, g, true) : DYNC_ERR_UNSUPPORTED;
     dync__graph_unref(g);
     if (status == DYNC_OK || status == DYNC_ERR_MEMORY) return status;
     dync_clear_error();
@@ -209,7 +211,8 @@ static dync_status dync__program_write_parts(const dync__program *p, const dync_
 {
     size_t data_bytes;
     dync__str_addf(s, DYNC__PROGRAM_MAGIC "%d\nname %s\ninputs %d",
-                   p->graph->syms                ? 3
+                   dync__sizes_by_data(p->graph) ? 4
+                   : p->graph->syms              ? 3
                    : dync__program_has_inside(g) ? 2
                                                  : 1,
                    p->name, p->n_leaves);

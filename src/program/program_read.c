@@ -157,12 +157,14 @@ static dync_status dync__program_read_checked(dync__program_reader *r, dync__gra
 {
     const char *sizes = r->p;
     if (!r->own) DYNC__TRY(r->status = dync__program_allowed(g));
-    if (version == 3) DYNC__TRY(dync__sizes_skip(r));
+    const dync_limits *limits = r->own ? NULL : &r->limits;
+    if (version >= 3) DYNC__TRY(dync__sizes_skip(r));
     DYNC__TRY(dync__program_read_tensors(r, g));
-    DYNC__TRY(r->status = dync__graph_check_types(g, r->own ? NULL : &r->limits));
+    DYNC__TRY(r->status = version == 4 ? dync__graph_check_shown(g, limits)
+                                       : dync__graph_check_types(g, limits));
     if (version < 3) return DYNC_OK;
     r->p = sizes;
-    return dync__sizes_read(r, g);
+    return dync__sizes_read(r, g, version == 4);
 }
 
 /* The graph and what stands in front of it. */
@@ -171,8 +173,8 @@ static dync__program *dync__program_read_body(dync__program_reader *r)
     char name[128];
     int leaf[DYNC__MAX_LEAVES], n = 0;
     if (!dync__program_word(r, DYNC__PROGRAM_MAGIC)) return NULL;
-    size_t version = dync__program_number(r, 3, '\n');
-    if (version < 1) dync__program_refuse(r, "version 1, 2 or 3");
+    size_t version = dync__program_number(r, 4, '\n');
+    if (version < 1) dync__program_refuse(r, "version 1, 2, 3 or 4");
     if (!dync__program_word(r, "name ")) return NULL;
     dync__program_name(r, '\n', name, sizeof name);
     if (!dync__program_word(r, "inputs ")) return NULL;

@@ -28,7 +28,9 @@ DYNC__FN void dync__program_name(dync__program_reader *, char behind, char *out,
 DYNC__FN dync_status dync__sizes_write(dync__graph *, dync__str *);
 DYNC__FN dync_status dync__sizes_concrete(dync__graph *, dync__graph **out);
 DYNC__FN dync_status dync__sizes_skip(dync__program_reader *); /* past what read reads */
-DYNC__FN dync_status dync__sizes_read(dync__program_reader *, dync__graph *);
+/* data: what data decide may be among them */
+DYNC__FN dync_status dync__sizes_read(dync__program_reader *, dync__graph *, bool data);
+DYNC__FN bool dync__sizes_by_data(const dync__graph *);
 
 /* program_file.c */
 enum { DYNC__PROGRAM_ALIGN = 64, DYNC__PROGRAM_CHECKSUM = 8 };

@@ -13,6 +13,8 @@ typedef struct dync__zt_reader {
     int64_t *row; /* a size, or the bits of a number where real */
     bool *real;
     size_t n_rows, n_uses;
+    bool data; /* some symbols may be what data decide */
+    int n_data;
     int64_t next; /* the place that the next line is about; -1: there is none */
     size_t next_row;
 } dync__zt_reader;
@@ -90,10 +92,30 @@ static void dync__zt_read_row(dync__zt_reader *s, size_t i)
         dync__program_refuse(s->r, "smaller sizes");
 }
 
+/* One that data decide: between what is found from the graph (dync__graph_infer_sizes). */
+static void dync__zt_read_data(dync__zt_reader *s)
+{
+    bool minus = s->r->p < s->r->end && *s->r->p == '-';
+    s->r->p += minus;
+    int64_t shown = (int64_t)dync__program_wide(s->r, (uint64_t)DYNC__ITEM_MOST, '\n');
+    if (s->r->status != DYNC_OK) return;
+    int64_t token = dync__symtab_data(s->syms, s->n_data++, -DYNC__ITEM_MOST, DYNC__SZ_MOST);
+    dync__sz_expr *e = token < 0 ? NULL
+                                 : (dync__sz_expr *)(uintptr_t)dync__symtab_find(s->syms, token);
+    if (e)
+        e->hint = minus ? -shown : shown;
+    else
+        s->r->status = DYNC_ERR_MEMORY;
+}
+
 /* Each becomes a marked symbol with its range, as dync_mark_dynamic made it. */
 static void dync__zt_read_symbols(dync__zt_reader *s, size_t n)
 {
     for (size_t i = 0; i < n && s->r->status == DYNC_OK; i++) {
+        if (s->data && s->r->p < s->r->end && *s->r->p == 'u') {
+            if (dync__program_word(s->r, "u ")) dync__zt_read_data(s);
+            continue;
+        }
         uint64_t low = dync__program_wide(s->r, (uint64_t)DYNC__SZ_MOST, ' '),
                  high = dync__program_wide(s->r, (uint64_t)DYNC__SZ_MOST, ' '),
                  hint = dync__program_wide(s->r, (uint64_t)DYNC__SZ_MOST, '\n');
@@ -163,7 +185,7 @@ static bool dync__zt_place(void *user, int64_t at, int64_t *size)
 static dync_status dync__zt_read(dync__zt_reader *s, dync__graph *g, size_t n_symbols,
                                  size_t n_guards)
 {
-    dync__zt_walk walk = {dync__zt_place, s, 0};
+    dync__zt_walk walk = {dync__zt_place, s, 0, false};
     dync__zt_read_symbols(s, n_symbols);
     for (size_t i = 0; i < s->n_rows && s->r->status == DYNC_OK; i++) {
         dync__zt_read_row(s, i);
@@ -184,13 +206,18 @@ static dync_status dync__zt_read(dync__zt_reader *s, dync__graph *g, size_t n_sy
             dync__program_refuse(s->r, "attributes whose sizes are numbers");
     if (s->r->status == DYNC_OK && !dync__graph_settle_sizes(g, s->syms))
         s->r->status = DYNC_ERR_MEMORY;
+    if (s->r->status != DYNC_OK || !dync__sizes_by_data(g)) return s->r->status;
+    /* what no call shows before it runs is inferred here, for all sizes */
+    s->r->status = dync__graph_infer_sizes(g);
+    if (s->r->status == DYNC_OK && !dync__graph_settle_sizes(g, s->syms))
+        s->r->status = DYNC_ERR_MEMORY;
     return s->r->status;
 }
 
 /* The thread's symbol table is put back; the graph gets one of its own. */
-DYNC__FN dync_status dync__sizes_read(dync__program_reader *r, dync__graph *g)
+DYNC__FN dync_status dync__sizes_read(dync__program_reader *r, dync__graph *g, bool data)
 {
-    dync__zt_reader s = {.r = r};
+    dync__zt_reader s = {.r = r, .data = data};
     if (!dync__program_word(r, "sizes ")) return r->status;
     size_t n_symbols = dync__program_number(r, DYNC__PROGRAM_SYMBOLS, ' ');
     s.n_rows = dync__program_number(r, (size_t)(r->end - r->p), ' ');

@@ -5,6 +5,7 @@
  *
  *   sizes 1 3 0 4          symbols, rows, guards, places
  *   2 64 8                 a symbol: least, greatest (0: none), in the export
+ *   u 2                    one that data decide (version 4): what the graph's numbers show for it
  *   s 0                    rows, each of earlier ones: 0 is symbol 0,
  *   i 2                    1 the number 2, (n 5: -5)
  *   * 0 1                  2 their product
@@ -46,10 +47,32 @@ static bool dync__zt_count(void *user, int64_t *size)
     return w->fn(w->user, w->at++, size);
 }
 
+/* In the order of dync__graph_each_size. What a call gives is inferred from what it takes; that
+ * what data decide is a size tells the first size alone. */
+static bool dync__zt_node(dync__node *n, dync__zt_walk *w)
+{
+    bool call = dync__node_is_call(n), went = true;
+    w->inferred = false;
+    for (int k = 0; k < n->nargs && went; k++)
+        went = dync__arg_each_size(&n->args[k], dync__zt_count, w);
+    for (int k = 0; n->has_info && k < n->nout && went; k++) {
+        dync__layout *lay = &n->info[k].lay;
+        for (int d = 0; d < lay->ndim && went; d++) {
+            w->inferred = call && !(d == 0 && dync__op_is_counted(n->op));
+            went = dync__zt_count(w, &lay->shape[d]);
+            w->inferred = call;
+            went = went && dync__zt_count(w, &lay->stride[d]);
+        }
+        went = went && dync__zt_count(w, &lay->offset);
+    }
+    return went;
+}
+
 /* recursion: functions inside operators */
 DYNC__FN bool dync__zt_each(dync__graph *g, dync__zt_walk *w)
 {
-    if (!dync__graph_each_size(g, dync__zt_count, w)) return false;
+    for (int i = 0; i < g->node.n; i++)
+        if (!dync__zt_node(g->node.at[i], w)) return false;
     for (int i = 0; i < g->node.n; i++)
         for (int k = 0; k < g->node.at[i]->nargs; k++)
             if (g->node.at[i]->args[k].kind == DYNC__A_GRAPH &&
@@ -63,6 +86,8 @@ DYNC__FN bool dync__zt_each(dync__graph *g, dync__zt_walk *w)
 /* rows and uses are texts that grow while the graph is walked; equal values share a row. */
 typedef struct dync__zt_writer {
     const dync__symtab *syms;
+    const dync__zt_walk *walk;
+    bool by_data; /* types of calls are inferred as the file is read */
     dync__str rows, uses;
     dync__map row; /* token or number + kind -> its row */
     int n_rows, n_uses;
@@ -140,18 +165,39 @@ static int dync__zt_size(dync__zt_writer *w, int64_t size, bool real)
 static bool dync__zt_use(void *user, int64_t at, int64_t *size)
 {
     dync__zt_writer *w = user;
-    if (!dync__symtab_find(w->syms, *size)) return true;
+    if (!dync__symtab_find(w->syms, *size) || (w->by_data && w->walk->inferred)) return true;
     int row = dync__zt_size(w, *size, dync__is_sf(*size));
     dync__str_addf(&w->uses, "%lld %d\n", (long long)at, row);
     w->n_uses++;
     return true;
 }
 
+/* What a symbol is in the graph that the file shows: of what data decide a small number that it may
+ * be, as all that one is of another's elements must be possible. */
+static int64_t dync__zt_shown(const dync__symtab *t, int i)
+{
+    const dync__sz_symbol *symbol = &t->symbol.at[i];
+    if (!symbol->data) return dync__symtab_find(t, symbol->token)->hint;
+    return DYNC__MIN(DYNC__MAX(2, symbol->least), symbol->high);
+}
+
+static void dync__zt_put_symbol(const dync__symtab *t, int i, dync__str *s)
+{
+    const dync__sz_symbol *symbol = &t->symbol.at[i];
+    if (symbol->data)
+        dync__str_addf(s, "u %lld\n", (long long)dync__zt_shown(t, i));
+    else
+        dync__str_addf(s, "%lld %lld %lld\n", (long long)symbol->low,
+                       symbol->high == INT64_MAX ? 0LL : (long long)symbol->high,
+                       (long long)dync__zt_shown(t, i));
+}
+
 /* Appends the whole section to s: counts first, so everything is collected before it. */
 DYNC__FN dync_status dync__sizes_write(dync__graph *g, dync__str *s)
 {
-    dync__zt_writer w = {.syms = g->syms};
-    dync__zt_walk walk = {dync__zt_use, &w, 0};
+    dync__zt_walk walk = {dync__zt_use, NULL, 0, false};
+    dync__zt_writer w = {.syms = g->syms, .walk = &walk, .by_data = dync__sizes_by_data(g)};
+    walk.user = &w;
     dync__str guards = {0};
     bool ok = dync__zt_each(g, &walk);
     for (int i = 0; i < g->syms->guard.n; i++) {
@@ -161,12 +207,7 @@ DYNC__FN dync_status dync__sizes_write(dync__graph *g, dync__str *s)
     }
     dync__str_addf(s, "sizes %d %d %d %d\n", g->syms->symbol.n, w.n_rows, g->syms->guard.n,
                    w.n_uses);
-    for (int i = 0; i < g->syms->symbol.n; i++) {
-        const dync__sz_symbol *symbol = &g->syms->symbol.at[i];
-        int64_t hint = dync__symtab_find(g->syms, symbol->token)->hint;
-        dync__str_addf(s, "%lld %lld %lld\n", (long long)symbol->low,
-                       symbol->high == INT64_MAX ? 0LL : (long long)symbol->high, (long long)hint);
-    }
+    for (int i = 0; i < g->syms->symbol.n; i++) dync__zt_put_symbol(g->syms, i, s);
     dync__str_add(s, dync__str_get(&w.rows));
     dync__str_add(s, dync__str_get(&guards));
     dync__str_add(s, dync__str_get(&w.uses));
@@ -182,7 +223,13 @@ DYNC__FN dync_status dync__sizes_write(dync__graph *g, dync__str *s)
 DYNC__FN dync_status dync__sizes_concrete(dync__graph *g, dync__graph **out)
 {
     int64_t value[DYNC__PROGRAM_SYMBOLS] = {0};
-    for (int i = 0; i < g->syms->symbol.n; i++)
-        value[i] = dync__symtab_find(g->syms, g->syms->symbol.at[i].token)->hint;
+    for (int i = 0; i < g->syms->symbol.n; i++) value[i] = dync__zt_shown(g->syms, i);
     return dync__graph_concrete(g, value, out);
+}
+
+DYNC__FN bool dync__sizes_by_data(const dync__graph *g)
+{
+    for (int i = 0; g->syms && i < g->syms->symbol.n; i++)
+        if (g->syms->symbol.at[i].data) return true;
+    return false;
 }

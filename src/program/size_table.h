@@ -22,6 +22,7 @@ typedef struct dync__zt_walk {
     bool (*fn)(void *user, int64_t at, int64_t *size);
     void *user;
     int64_t at;
+    bool inferred; /* the number is part of a type that a call gives */
 } dync__zt_walk;
 
 /* size_table.c */

@@ -125,7 +125,11 @@ static dync_status dync__program_refuse_sizes(const dync__program *p, const int6
 DYNC__FN void dync__program_values(const dync__program *p, dync__tensor *const *in, int64_t *value)
 {
     bool known[DYNC__PROGRAM_SYMBOLS];
-    if (p->graph->syms) dync__graph_bind(p->graph, in, value, known);
+    if (!p->graph->syms) return;
+    dync__graph_bind(p->graph, in, value, known);
+    /* what data decide is any that it may be: nobody asks for it before they do */
+    for (int i = 0; i < p->graph->syms->symbol.n; i++)
+        if (p->graph->syms->symbol.at[i].data) value[i] = p->graph->syms->symbol.at[i].low;
 }
 
 /* DYNC_ERR_SHAPE names the argument or the relation that does not hold. */
@@ -161,6 +165,43 @@ static bool dync__program_is_proven(dync__program *p, const int64_t *value, size
     return found;
 }
 
+/* Elements of a node's arguments, broadcast. */
+static int64_t dync__program_elements(const dync__graph *g, const dync__node *n,
+                                      const int64_t *value)
+{
+    int64_t most[DYNC_MAX_DIMS], all = 1; /* from the last dimension on */
+    bool ok = true;
+    for (int d = 0; d < DYNC_MAX_DIMS; d++) most[d] = 1;
+    for (int i = 0; i < n->nargs; i++) {
+        const dync__layout *lay = &n->args[i].as.node->info[0].lay;
+        for (int d = 0; d < lay->ndim; d++) {
+            int64_t size = dync__symtab_value(g->syms, lay->shape[lay->ndim - 1 - d], value, &ok);
+            most[d] = size == 1 ? most[d] : size;
+        }
+    }
+    for (int d = 0; d < DYNC_MAX_DIMS && ok; d++) all = dync__sz_times(all, most[d]);
+    return ok ? all : DYNC__SZ_MOST;
+}
+
+/* The greatest that what data decide may be with these sizes of arguments, in value: limits are for
+ * that. Types of what data decide were inferred as the file was read. */
+static void dync__program_most(const dync__graph *g, int64_t *value)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        const dync__node *n = g->node.at[i];
+        if (!dync__op_is_counted(n->op) || !n->has_info) continue;
+        int64_t size = n->info[0].lay.shape[0], most = n->op == DYNC__OP__local_scalar_dense
+                                                           ? DYNC__ITEM_MOST
+                                                           : dync__program_elements(g, n, value);
+        for (int k = 0; k < g->syms->symbol.n; k++) {
+            const dync__sz_symbol *s = &g->syms->symbol.at[k];
+            bool uses[DYNC__PROGRAM_SYMBOLS] = {false};
+            if (s->data && dync__symtab_uses(g->syms, size, uses) && uses[k])
+                value[k] = DYNC__MIN(s->high, most);
+        }
+    }
+}
+
 /* The file showed the types of one set of sizes, which were inferred as it was loaded. Those of
  * another are what its symbols give: whether they are right is found when it first comes. Of sizes
  * that are symbols of a trace, the call being traced is looked into. */
@@ -171,10 +212,11 @@ DYNC__FN dync_status dync__program_prove(dync__program *p, const int64_t *sizes)
     int64_t value[DYNC__PROGRAM_SYMBOLS];
     dync__graph *g = NULL;
     for (int i = 0; i < n; i++) value[i] = dync__sz_hint(sizes[i]);
+    dync__program_most(p->graph, value);
     dync_limits limits = dync__program_limits_get();
     if (n == 0 || dync__program_is_proven(p, value, bytes)) return DYNC_OK;
     dync_status status = dync__graph_concrete(p->graph, value, &g);
-    if (status == DYNC_OK) status = dync__graph_check_types(g, &limits);
+    if (status == DYNC_OK) status = dync__graph_check_shown(g, &limits);
     dync__graph_unref(g);
     if (status != DYNC_OK) return status;
     dync__lock(&p->lock);
@@ -253,7 +295,7 @@ static bool dync__program_size_known(void *user, int64_t *size)
 /* Every symbol is told by an argument, every size is one of the table. */
 DYNC__FN dync_status dync__program_sizes_check(dync__graph *g, const char *name)
 {
-    if (!dync__graph_each_size(g, dync__program_size_known, g->syms) || !dync__graph_tells_sizes(g))
+    if (!dync__graph_each_size(g, dync__program_size_known, g->syms) || !dync__graph_tells_all(g))
         return dync__fail(DYNC_ERR_UNSUPPORTED,
                           "export of %s: a symbolic size that no argument tells; only dimensions "
                           "of arguments can be marked, not those of parameters and globals",
