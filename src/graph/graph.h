@@ -160,8 +160,6 @@ DYNC__FN bool dync__graph_prints_inline(const dync__node *);
 /* torch.fx print_readable: what dync_graph_readable gives. A blank line stands where the user's
  * line (stack, or else at) changes */
 DYNC__FN void dync__graph_print_fx(dync__str *, const dync__graph *);
-/* class Repro with its attributes, no annotations: the minifier's form */
-DYNC__FN void dync__graph_print_repro(dync__str *, const dync__graph *);
 /* the C form back; NULL + DYNC_ERR_FORMAT */
 DYNC__FN dync__graph *dync__graph_parse(const char *text);
 /* of no more nodes */

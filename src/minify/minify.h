@@ -1,14 +1,17 @@
 /* minify/minify.h: a graph that fails, shrunk to the few operators that fail, as one C file. After
  * program/, before compile/.
  *
- *   hook.c      around a backend (repro_after): runs what it compiled at once; writes a launcher
- *               where that fails
+ *   hook.c      around a backend (repro_after): runs what it compiled at once; hook_aot.c the same
+ *               of graphs after AOT; hook_left.c writes a launcher where that fails
  *   judge.c     does a graph fail, and the same way as before? in a child process where fork exists
  *   run.c       a graph or its compiled form, once, forward and backward; accuracy.c compares two
  *               such runs
- *   shrink.c    delta debugging;  graph.c the edits it tries
- *   write.c     a graph with its inputs as a C program; repro.c what that program calls: run,
- *               minify; repro_inputs.c its inputs
+ *   shrink.c    delta debugging by rounds;  shrink_ways.c what a round tries; shrink_values.c values
+ *               of nodes that become inputs; graph.c the edits
+ *   write.c     a graph with its inputs as a C program; write_args.c its inputs; write_fx.c the
+ *               module as torch prints it; write_place.c where it goes
+ *   repro.c     what that program calls; repro_inputs.c its inputs, repro_graph.c its graph,
+ *               repro_run.c and minifying.c its commands
  *   backends.c  backends that shrink what they are given
  *   settings.c  repro_after, repro_level, ...: dync_config_set and the environment
  *

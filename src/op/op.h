@@ -294,7 +294,7 @@ DYNC__FN bool dync__hook_of(int64_t number, dync_hook *fn, void **user);
 /* the second argument of trace_wrapped; -1: no memory */
 DYNC__FN int dync__hook_number(dync_hook fn, void *user);
 
-/* ---- boxes (decompose_region.c), which the reader of ONNX has, too --------------------------- */
+/* ---- boxes (nms.c), which the reader of ONNX has, too ---------------------------------------- */
 /* Non-maximum suppression: at most `most` boxes that score above `least`, none of which overlaps a
  * kept one by more than `overlap`; narrow: as float32 rounds. */
 typedef struct dync__nms {

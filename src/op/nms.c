@@ -1,0 +1,107 @@
+/* op/nms.c: nms, non-maximum suppression of boxes as torchvision.ops has it, and the loop itself,
+ * which the reader of ONNX calls too. After decompose_region.c. */
+#include "../dync.in.h"
+#include "sample.h"
+DYNC__COLD
+
+/* What an operation in this dtype gives: float32 rounds. */
+static double dync__nms_round(const dync__nms *s, double x)
+{
+    return s->narrow ? (double)(float)x : x;
+}
+
+static double dync__nms_area(const dync__nms *s, const double *a)
+{
+    return dync__nms_round(s, dync__nms_round(s, a[2] - a[0]) * dync__nms_round(s, a[3] - a[1]));
+}
+
+/* Intersection over union of boxes x1 y1 x2 y2. */
+static double dync__nms_overlap(const dync__nms *s, const double *a, const double *b)
+{
+    double common = 1;
+    for (int i = 0; i < 2; i++) {
+        double low = a[i] > b[i] ? a[i] : b[i], high = a[2 + i] < b[2 + i] ? a[2 + i] : b[2 + i];
+        common *= dync__nms_round(s, high > low ? high - low : 0);
+    }
+    common = dync__nms_round(s, common);
+    double all = dync__nms_round(s, dync__nms_area(s, a) + dync__nms_area(s, b));
+    return dync__nms_round(s, common / dync__nms_round(s, all - common));
+}
+
+/* Of equal scores the first box wins. */
+DYNC__FN dync_status dync__nms_run(dync__nms *s, const double *box, const double *score, int64_t n)
+{
+    bool *gone = dync__calloc((size_t)n + 1);
+    dync_status status = gone ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int64_t kept = 0; gone && kept < s->most && status == DYNC_OK; kept++) {
+        int64_t best = -1;
+        for (int64_t i = 0; i < n; i++)
+            if (!gone[i] && score[i] > s->least && (best < 0 || score[i] > score[best])) best = i;
+        if (best < 0) break;
+        if (!dync__vec_push(&s->kept, best)) status = DYNC_ERR_MEMORY;
+        for (int64_t i = 0; i < n; i++)
+            if (i == best || dync__nms_overlap(s, box + 4 * best, box + 4 * i) > s->overlap)
+                gone[i] = true;
+    }
+    if (gone) dync__free(gone, (size_t)n + 1);
+    return status;
+}
+
+/* n elements as doubles, in the caller's memory: dync__free of n * 8 bytes. */
+static double *dync__nms_doubles(const dync__dt *t)
+{
+    dync__dt *x = dync__contiguous_copy(t);
+    double *out = x ? dync__alloc((size_t)(t->numel + 1) * sizeof *out) : NULL;
+    int bytes = dync__dtype_info(t->dtype)->bytes;
+    for (int64_t i = 0; out && i < t->numel; i++)
+        out[i] = dync__load_f64((const char *)dync__tensor_data(x) + i * bytes, t->dtype);
+    dync__unref(x);
+    return out;
+}
+
+/* int64 [kept], on the device of the boxes */
+static dync_status dync__nms_give(dync__opcall *call, const dync__nms *s, int device)
+{
+    dync__layout lay;
+    const int64_t n = s->kept.n;
+    DYNC__TRY(dync__layout_contiguous(&lay, 1, &n));
+    dync__dt *y = dync__tensor_empty(DYNC_I64, DYNC_CPU, &lay);
+    if (!y) return DYNC_ERR_MEMORY;
+    if (n) memcpy(dync__tensor_data(y), s->kept.at, (size_t)n * sizeof *s->kept.at);
+    call->out[0] = y;
+    call->nout = 1;
+    if (dync__device_is(device, DYNC__DEV_HOST)) return DYNC_OK;
+    dync__arg args[2] = {dync__arg_t(y), dync__arg_device(device)};
+    dync_status status = dync__op_run(DYNC__OP_to_device, 2, args, &call->out[0]);
+    dync__unref(y);
+    call->nout = status == DYNC_OK;
+    return status;
+}
+
+/* Arguments (boxes [N, 4] of x1 y1 x2 y2, scores [N], iou_threshold): from the best box on, those
+ * that overlap a kept one by more are left out. */
+DYNC__FN dync_status dync__d_nms(dync__opcall *call)
+{
+    dync__dt *box, *score;
+    DYNC__TRY(dync__dt_self(call, &box));
+    DYNC__TRY(dync__infer_tensor(call, 1, &score));
+    DYNC__TRY(dync__infer_floating(box));
+    DYNC__TRY(dync__infer_floating(score));
+    DYNC__TRY(dync__decompose_real(box));
+    DYNC__TRY(dync__decompose_real(score));
+    if (box->lay.ndim != 2 || box->lay.shape[1] != 4 || score->lay.ndim != 1 ||
+        score->lay.shape[0] != box->lay.shape[0])
+        return dync__infer_pair_error("expected boxes [N, 4] and scores [N]", &box->lay,
+                                      &score->lay);
+    dync__nms s = {.most = INT64_MAX,
+                   .overlap = dync__dn_number(call, 2),
+                   .least = -HUGE_VAL,
+                   .narrow = box->dtype != DYNC_F64};
+    double *b = dync__nms_doubles(box), *p = dync__nms_doubles(score);
+    dync_status status = b && p ? dync__nms_run(&s, b, p, score->numel) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__nms_give(call, &s, box->device);
+    if (b) dync__free(b, (size_t)(box->numel + 1) * sizeof *b);
+    if (p) dync__free(p, (size_t)(score->numel + 1) * sizeof *p);
+    dync__vec_free(&s.kept);
+    return status;
+}
