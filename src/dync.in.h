@@ -5,6 +5,7 @@
 #include "api/manual.h"
 #include "api/config.h"
 #include "api/types.h"
+#include "api/scope.h"
 #include "api/tensor.h"
 #include "api/ops.h"
 #include "api/autograd.h"
@@ -22,6 +23,11 @@
 #define DYNC__IMPLEMENTED
 #include "base/priv.h"
 DYNC__LEVELS_BEGIN
+#include "base/limits.h"
+#include "base/state.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/system.h"
 #include "base/base.h"
 #include "base/handle.h"
 #include "base/pass.h"
@@ -32,6 +38,7 @@ DYNC__LEVELS_BEGIN
 #include "base/os.c"
 #include "base/err.c"
 #include "base/thread.c"
+#include "base/heap.c"
 #include "base/mem.c"
 #include "base/handle.c"
 #include "base/arena.c"
@@ -247,6 +254,7 @@ DYNC__PLAIN
 #include "runtime/plan_sized.c"
 #include "runtime/run.c"
 DYNC__PLAIN
+#include "op/arg.h"
 #include "op/op.h"
 #include "op/rows.h"
 #include "op/table.c"
@@ -396,6 +404,7 @@ DYNC__PLAIN
 DYNC__PLAIN
 #include "capture/entry.h"
 #include "capture/capture.h"
+#include "capture/tracer.h"
 #include "capture/trace.h"
 #include "capture/script.h"
 #include "capture/control.h"

@@ -1,0 +1,37 @@
+/* base/limits.h: what is chosen when the library is compiled: thresholds, and the abilities that are
+ * left out. */
+#ifndef DYNC__LIMITS_H
+#define DYNC__LIMITS_H
+#include "machine.def.h"
+#include "priv.h"
+
+/* ---- thresholds: machine.def.h --------------------------------------------------------------- */
+#if defined(DYNC_SMALL)
+#define DYNC__SMALLER(small, normal) (small)
+#else
+#define DYNC__SMALLER(small, normal) (normal)
+#endif
+enum {
+#define DYNC__X(name, value, unit, decides, measures) DYNC__##name = value,
+    DYNC__MACHINE(DYNC__X)
+#undef DYNC__X
+};
+
+/* ---- abilities that may be left out (api/config.h) ------------------------------------------- */
+/* DYNC__LEFT_OUT(DYNC_NO_SORT): is the switch defined? A constant: who leads to an ability asks it,
+ * and compilers drop what is behind. DYNC__NEEDS(DYNC_NO_SORT, "dync_sort", NULL); returns NULL
+ * with DYNC_ERR_UNSUPPORTED where it is; DYNC__OFFERS the same of a function that returns its
+ * status. */
+#define DYNC__LEFT_OUT(with) DYNC__PROBE(with)
+#define DYNC__PROBE(value) DYNC__SECOND(DYNC__PROBE_##value, false, )
+#define DYNC__PROBE_ , true
+#define DYNC__PROBE_1 , true
+#define DYNC__SECOND(...) DYNC__SECOND_(__VA_ARGS__)
+#define DYNC__SECOND_(first, second, ...) second
+#define DYNC__NEEDS(with, what, result) \
+    if (DYNC__LEFT_OUT(with)) return dync__left_out(what, #with), result
+#define DYNC__OFFERS(with, what) \
+    if (DYNC__LEFT_OUT(with)) return dync__left_out(what, #with)
+#define DYNC__GRAD_NONE DYNC__LEFT_OUT(DYNC_NO_AUTOGRAD)
+#define DYNC__SYM_NONE DYNC__LEFT_OUT(DYNC_NO_SYMBOLIC)
+#endif
