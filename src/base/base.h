@@ -1,6 +1,6 @@
 /* base/base.h: what every stage stands on: limits.h, state.h, memory.h, text.h, system.h, and here
- * random numbers, the log and the profiler (rng.c log.c profile.c). No tensors; it could live in any
- * C project. */
+ * random numbers, the log and the profiler (rng.c log.c profile.c). No tensors; it could live in
+ * any C project. */
 #ifndef DYNC__BASE_H
 #define DYNC__BASE_H
 #include "system.h"

@@ -1,5 +1,5 @@
-/* base/heap.c: allocation from the buffer of dync_init: boundary tags (Knuth, TAOCP vol. 1, 2.5) and
- * one free list, first fit. Before mem.c, which holds the lock. */
+/* base/heap.c: allocation from the buffer of dync_init: boundary tags (Knuth, TAOCP vol. 1, 2.5)
+ * and one free list, first fit. Before mem.c, which holds the lock. */
 #include "../dync.in.h"
 #include "base.h"
 DYNC__WARM

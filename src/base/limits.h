@@ -1,5 +1,5 @@
-/* base/limits.h: what is chosen when the library is compiled: thresholds, and the abilities that are
- * left out. */
+/* base/limits.h: what is chosen when the library is compiled: thresholds, and the abilities that
+ * are left out. */
 #ifndef DYNC__LIMITS_H
 #define DYNC__LIMITS_H
 #include "machine.def.h"

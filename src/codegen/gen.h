@@ -207,6 +207,11 @@ DYNC__INLINE dync__place dync__gen_arg(int32_t offset) { return dync__a_mem(DYNC
 DYNC__INLINE dync__place dync__gen_at(int32_t offset) { return dync__a_mem(DYNC__G_FRAME, offset); }
 
 /* ---- gen_reg.c ------------------------------------------------------------------------------- */
+DYNC__FN int dync__gen_operands(const dync__gen *g, int list, int i, int32_t out[3]);
+DYNC__FN void dync__gen_free_spill(dync__gen *g, int slot);
+DYNC__FN dync__vt dync__gen_vt_of(const dync__gen *g, int v);
+DYNC__FN int dync__gen_alloc(dync__gen *g);
+DYNC__FN int dync__gen_alloc_k(dync__gen *g);
 /* new room in the frame, 64-byte aligned */
 DYNC__FN int dync__gen_frame(dync__gen *, int bytes);
 /* what it knows of n instructions, and its lists (n_lists) */
@@ -256,6 +261,10 @@ DYNC__FN void dync__gen_prim(dync__gen *, int inst);
 DYNC__FN void dync__gen_random_keys(dync__gen *);
 DYNC__FN void dync__gen_prefetch_page(dync__gen *, int list);
 /* ---- gen_mem.c ------------------------------------------------------------------------------- */
+DYNC__FN void dync__gen_copy_one(dync__gen *g, int bytes, dync__place to, dync__place from);
+DYNC__FN int dync__gen_some_begin(dync__gen *g);
+DYNC__FN void dync__gen_some_end(dync__gen *g, int more, int done);
+DYNC__FN void dync__gen_collect(dync__gen *g, int stream, int r, bool indexed, bool moves);
 /* the tail of vector u, in a temporary; wide: for 8-byte lanes */
 DYNC__FN int dync__gen_tail(dync__gen *, bool wide);
 /* The first elements of a vector of at most 16 bytes, as many as general register `left` says, one
@@ -358,5 +367,8 @@ DYNC__FN void dync__gen_row_phase(dync__gen *, int phase, int most);
 DYNC__FN void dync__gen_column_phase(dync__gen *, int phase);
 /* ---- gen_kernel.c ---------------------------------------------------------------------------- */
 DYNC__FN void dync__gen_emit(dync__gen *);
+/* ---- gen_random.c ---------------------------------------------------------------------------- */
+DYNC__FN void dync__gen_divide(dync__gen *g, int i);
+DYNC__FN void dync__gen_uniform(dync__gen *g, int i);
 #endif
 #endif

@@ -52,5 +52,7 @@ DYNC__FN void dync__jb_key(const dync__jb *, dync__str *key);
 DYNC__FN int64_t dync__jb_keep_bytes(const dync__jb *, int inst, int unroll);
 /* The kernel's own part beside its code; NULL: no memory. */
 DYNC__FN dync__jit *dync__jb_finish(dync__jb *, dync__jit_form *);
+/* ---- plan_streams.c -------------------------------------------------------------------------- */
+DYNC__FN int dync__jb_transposes(const dync__jb *j, int i, int loop, int64_t extent);
 #endif
 #endif

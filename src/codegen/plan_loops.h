@@ -66,4 +66,7 @@ DYNC__FN int dync__lp_merge(const dync__loop_plan *, int access, int from, int t
 DYNC__FN bool dync__lp_stored_between(const dync__loop_plan *, int buf, int from, int to);
 /* Is it a load of buf, or its bits under another type? */
 DYNC__FN bool dync__lp_reads(const dync__loop_plan *, int inst, int buf);
+/* ---- plan_levels.c --------------------------------------------------------------------------- */
+DYNC__FN void dync__lp_mark_needed(dync__loop_plan *b);
+DYNC__FN int dync__lp_level_of(const dync__loop_plan *b, int i);
 #endif

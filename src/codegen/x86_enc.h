@@ -301,6 +301,12 @@ _Static_assert((int)DYNC__G_ARGS == (int)DYNC__RDI && (int)DYNC__G_FRAME == (int
                "general registers of target.h have the processor's numbers");
 /* Vector instructions. vl: 0 xmm, 1 ymm, 2 zmm. k: write mask, 0 none; DYNC__X_ZERO added:
  * zeroing. */
+/* One instruction of the tables, as encoder and listing read it. */
+typedef struct dync__x_row {
+    const char *vex, *evex;
+    uint8_t map, pp, op, w, form;
+    int8_t bytes;
+} dync__x_row;
 enum { DYNC__X_ZERO = 8 };
 DYNC__FN void dync__x_v(dync__asm *, int insn, int vl, int reg, int vvvv, dync__place rm, int imm,
                         int k);
@@ -324,5 +330,13 @@ DYNC__FN void dync__x_sfence(dync__asm *);
 DYNC__FN void dync__x_ret(dync__asm *); /* vzeroupper and ret */
 /* dync__target.fix of the 32-bit distances of jumps and of constants. */
 DYNC__FN void dync__x_fix(uint8_t *field, bool jump, int32_t distance);
+/* ---- x86_list.c ------------------------------------------------------------------------------ */
+DYNC__FN const char *dync__x_gpr(int reg, int bytes);
+DYNC__FN void dync__x_list_v(dync__asm *a, const dync__x_row *row, int vl, int reg, int vvvv,
+                             dync__place rm, int imm, int k);
+DYNC__FN void dync__x_list_m(dync__asm *a, const dync__x_row *row, int reg, int vvvv,
+                             dync__place rm, int imm);
+DYNC__FN void dync__x_list_i(dync__asm *a, const dync__x_row *row, int ext, int reg, dync__place rm,
+                             int imm_bytes, int32_t imm);
 #endif
 #endif

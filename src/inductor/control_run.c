@@ -1,8 +1,8 @@
-/* inductor/control_run.c: the steps cond, scan and while_loop, run: which of their plans, how often,
- * over which memory. Carried values go back and forth between two places, the step's results and
- * scratch; slices of what is scanned and of what is stacked are read and written where they lie:
- * nothing is copied but a first and, of an odd number of rounds, a last carry. Before control.c,
- * which lowers the functions and prepares the steps. */
+/* inductor/control_run.c: the steps cond, scan and while_loop, run: which of their plans, how
+ * often, over which memory. Carried values go back and forth between two places, the step's results
+ * and scratch; slices of what is scanned and of what is stacked are read and written where they
+ * lie: nothing is copied but a first and, of an odd number of rounds, a last carry. Before
+ * control.c, which lowers the functions and prepares the steps. */
 #include "../dync.in.h"
 #include "control.h"
 DYNC__COLD

@@ -1,6 +1,6 @@
-/* minify/hook_left.c: what a failure under repro_after leaves behind: a checkpoint or a program that
- * shrinks the graph, named in the error. Writing may fail: that is said, and the backend's own error
- * goes on to the caller as it was. After write_place.c, before hook_aot.c and hook.c. */
+/* minify/hook_left.c: what a failure under repro_after leaves behind: a checkpoint or a program
+ * that shrinks the graph, named in the error. Writing may fail: that is said, and the backend's own
+ * error goes on to the caller as it was. After write_place.c, before hook_aot.c and hook.c. */
 #include "../dync.in.h"
 #include "hook.h"
 DYNC__COLD

@@ -1,5 +1,5 @@
-/* minify/repro_graph.c: the graph of a repro: load_args makes the inputs again, and the function over
- * them is traced. After repro_inputs.c, before repro_run.c. */
+/* minify/repro_graph.c: the graph of a repro: load_args makes the inputs again, and the function
+ * over them is traced. After repro_inputs.c, before repro_run.c. */
 #include "../dync.in.h"
 #include "repro.h"
 DYNC__COLD

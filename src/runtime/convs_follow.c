@@ -1,5 +1,5 @@
-/* runtime/convs_follow.c: what follows a convolution element by element becomes a list that its tiles
- * do on their accumulators: a few operators, vectors of channels; all of a loop nest or its
+/* runtime/convs_follow.c: what follows a convolution element by element becomes a list that its
+ * tiles do on their accumulators: a few operators, vectors of channels; all of a loop nest or its
  * beginning. After follow.c, which makes lists, before convs.c. */
 #include "../dync.in.h"
 #include "convs.h"
