@@ -1,5 +1,5 @@
-/* backend/backend.h: the registry and the library's own backends. After inductor/, before program/.
- * */
+/* backend/backend.h: the registry and the library's own backends. After inductor/, before
+ * program/. */
 #ifndef DYNC__BACKEND_H
 #define DYNC__BACKEND_H
 #include "../inductor/inductor.h"

@@ -1,7 +1,6 @@
 /* graph/print_fx_use.c: what of torch.fx's text follows from who uses what: symbolic sizes are
  * inputs before the tensors that have them, as Dynamo has it, and each value and symbol is released
- * behind its last use: torch.fx's register_last_uses and delete_unused_values. Before print_fx.c.
- * */
+ * behind its last use: torch.fx's register_last_uses, delete_unused_values. Before print_fx.c. */
 #include "../dync.in.h"
 #include "print_fx.h"
 DYNC__COLD

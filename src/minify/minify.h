@@ -6,8 +6,8 @@
  *   judge.c     does a graph fail, and the same way as before? in a child process where fork exists
  *   run.c       a graph or its compiled form, once, forward and backward; accuracy.c compares two
  *               such runs
- *   shrink.c    delta debugging by rounds;  shrink_ways.c what a round tries; shrink_values.c values
- *               of nodes that become inputs; graph.c the edits
+ *   shrink.c    delta debugging by rounds;  shrink_ways.c what a round tries; shrink_values.c
+ *               values of nodes that become inputs; graph.c the edits
  *   write.c     a graph with its inputs as a C program; write_args.c its inputs; write_fx.c the
  *               module as torch prints it; write_place.c where it goes
  *   repro.c     what that program calls; repro_inputs.c its inputs, repro_graph.c its graph,
