@@ -18,5 +18,7 @@ typedef struct dync__writer {
 DYNC__FN bool dync__write_is_attr(const dync__node *n);
 DYNC__FN void dync__write_load_args(dync__writer *w);
 /* ---- write_fx.c ------------------------------------------------------------------------------ */
-DYNC__FN void dync__write_fx(dync__writer *);
+/* class Repro with its attributes, no annotations */
+DYNC__FN void dync__write_fx_module(dync__str *, const dync__graph *);
+DYNC__FN void dync__write_fx(dync__writer *w); /* the same as a comment of the program */
 #endif

@@ -57,7 +57,7 @@ static void dync__write_fx_attr(dync__fx_printer *p, const dync__node *node, boo
     dync__str_free(&path);
 }
 
-static void dync__write_fx_module(dync__str *s, const dync__graph *g)
+DYNC__FN void dync__write_fx_module(dync__str *s, const dync__graph *g)
 {
     dync__fx_printer p = {.s = s, .g = g, .flat_attrs = true};
     dync__str_add(

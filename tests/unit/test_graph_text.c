@@ -1,6 +1,7 @@
 /* Graphs as text: torch.fx's form to the letter, the C form and back, names, the verifier. */
 #include "dync.in.h"
 #include "graph/graph.h"
+#include "minify/write.h"
 #include "test.h"
 #include "every_operator.h"
 
@@ -141,7 +142,7 @@ TEST(repro_after_minifying)
     dync__arg a = dync__arg_node(x);
     finish(g, dync__graph_call(g, DYNC__OP_relu, 1, &a, 1, &info, "x_20"));
     dync__str s = {0};
-    dync__graph_print_repro(&s, g);
+    dync__write_fx_module(&s, g);
     EXPECT_EQ_STR(dync__str_get(&s), "class Repro(torch.nn.Module):\n"
                                      "    def __init__(self):\n"
                                      "        super().__init__()\n"
