@@ -1,4 +1,4 @@
-/* onnx/map_conv.c: ONNX's convolutions and pools, of any number of spatial dimensions: one becomes
+/* onnx/map_conv.c: ONNX's convolutions, of any number of spatial dimensions: one becomes
  * two, three become sums of two. After map_index.c.
  *
  *   x [N, C, D1 .. Dn]   kernel [M, C / group, k1 .. kn]   result [N, M, O1 .. On]
@@ -8,16 +8,6 @@
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
-
-enum { DYNC__OI_SPACE = 3 };
-/* A window over n spatial dims. */
-typedef struct dync__oi_window {
-    int n;
-    int64_t kernel[DYNC__OI_SPACE], stride[DYNC__OI_SPACE], dilation[DYNC__OI_SPACE],
-        before[DYNC__OI_SPACE], after[DYNC__OI_SPACE], out[DYNC__OI_SPACE]; /* 0: computed */
-    bool ceil;
-    dync_tensor *border; /* a scalar: what lies around x; NULL: zeros */
-} dync__oi_window;
 
 /* An attribute of n numbers, one a spatial dim; those that are not told are `without`. */
 static void dync__oi_each(const dync__onnx_call *c, const char *name, int n, int64_t *out,
@@ -33,8 +23,8 @@ static void dync__oi_each(const dync__onnx_call *c, const char *name, int n, int
  * `pads` holds all begins, then all ends. auto_pad SAME_*: as much as gives ceil(size / stride)
  * results, the odd one at the end (UPPER) or at the beginning (LOWER). With stride 1 that does not
  * depend on the size, so a symbolic one stays. */
-static bool dync__oi_window_of(const dync__onnx_call *c, dync_tensor *x, const int64_t *kernel,
-                               dync__oi_window *w)
+DYNC__FN bool dync__oi_window_of(const dync__onnx_call *c, dync_tensor *x, const int64_t *kernel,
+                                 dync__oi_window *w)
 {
     dync_dims d = dync__oi_sizes(x);
     int64_t pads[2 * DYNC__OI_SPACE];
@@ -73,12 +63,12 @@ static bool dync__oi_window_of(const dync__onnx_call *c, dync_tensor *x, const i
     return true;
 }
 
-static dync_dims dync__oi_pair(const int64_t *at) { return dync_shape(at[0], at[1]); }
+DYNC__FN dync_dims dync__oi_pair(const int64_t *at) { return dync_shape(at[0], at[1]); }
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
 /* One spatial dim as two: x [N, C, L] -> [N, C, 1, L], the window 1 high. */
-static void dync__oi_raise(dync__oi_window *w)
+DYNC__FN void dync__oi_raise(dync__oi_window *w)
 {
     w->kernel[1] = w->kernel[0], w->stride[1] = w->stride[0], w->dilation[1] = w->dilation[0];
     w->before[1] = w->before[0], w->after[1] = w->after[0];
@@ -271,241 +261,3 @@ DYNC__FN dync_status dync__oi_conv_transpose(dync__onnx_call *c)
 }
 
 /* ---- pools ----------------------------------------------------------------------------------- */
-
-/* Results along spatial dim i of an input of that size, pads included in w. */
-static int64_t dync__oi_pool_size(const dync__oi_window *w, int i, int64_t size)
-{
-    if (w->out[i] > 0) return w->out[i];
-    int64_t room = size + w->before[i] + w->after[i] - (w->kernel[i] - 1) * w->dilation[i] - 1;
-    if (room < 0) return 0;
-    int64_t n = room / w->stride[i] + 1;
-    if (w->ceil && room % w->stride[i]) {
-        n++;
-        /* a window that begins in the padding behind does not count */
-        if ((n - 1) * w->stride[i] >= size + w->before[i]) n--;
-    }
-    return n;
-}
-
-/* The elements of every window behind each other: dims of x, spatial ones being results, then one
- * of all kernel places, row major. Outside of x: value. One slice of x a place, so of small kernels
- * alone. NULL, maybe without an error: no window fits, or more than 4096 places. */
-static dync_tensor *dync__oi_windows(dync_tensor *x, const dync__oi_window *w, double value)
-{
-    dync_dims d = dync__oi_shape(x), out = d;
-    int64_t places = 1, step[DYNC__OI_SPACE];
-    for (int i = 0; i < w->n && x; i++) {
-        out.d[2 + i] = dync__oi_pool_size(w, i, d.d[2 + i]);
-        int64_t need = (out.d[2 + i] - 1) * w->stride[i] + (w->kernel[i] - 1) * w->dilation[i] + 1;
-        x = dync__oi_pad_dim(x, 2 + i, w->before[i], DYNC__MAX(need - d.d[2 + i] - w->before[i], 0),
-                             value);
-        places *= w->kernel[i];
-        if (out.d[2 + i] <= 0) return NULL;
-    }
-    if (places > 4096) return NULL;
-    dync_value list = dync__list_new((int)places);
-    if (list.kind != DYNC_KIND_LIST) return NULL;
-    for (int64_t p = 0; p < places && x; p++) {
-        int64_t rest = p;
-        for (int i = w->n - 1; i >= 0; i--) step[i] = rest % w->kernel[i], rest /= w->kernel[i];
-        dync_tensor *one = x;
-        for (int i = 0; i < w->n && one; i++) {
-            int64_t from = step[i] * w->dilation[i];
-            one = dync_slice(one, 2 + i, from, from + (out.d[2 + i] - 1) * w->stride[i] + 1,
-                             w->stride[i]);
-        }
-        if (!one) return NULL;
-        dync__list_set(list, (int)p, dync_v_tensor(one));
-    }
-    return x ? dync_stack(list, w->n + 2) : NULL;
-}
-
-/* Output Indices of MaxPool: where the best of each window lies in x, counted through the spatial
- * dims and all before. best: the place in the kernel, row major; columns (storage_order 1): counted
- * with the first spatial dim the fastest.
- *
- *   coordinate i = place i of the kernel * dilation + result i * stride - before */
-static dync_tensor *dync__oi_pool_places(dync_tensor *best, dync_dims in, const dync__oi_window *w,
-                                         bool columns)
-{
-    dync_dims d = dync__oi_shape(best), one = d;
-    dync_tensor *at = NULL, *rest = best;
-    int64_t scale = 1;
-    for (int i = w->n - 1; i >= 0 && rest; i--) {
-        dync_tensor *place = dync_remainder(rest, w->kernel[i]);
-        rest = dync_floor_divide(rest, w->kernel[i]);
-        for (int k = 0; k < d.n; k++) one.d[k] = k == 2 + i ? d.d[k] : 1;
-        dync_tensor *from =
-            dync_reshape(dync__oi_arange(-w->before[i], d.d[2 + i], w->stride[i], DYNC_I64), one);
-        place = dync_add(dync_mul(place, w->dilation[i]), from);
-        int64_t by = 1;
-        if (columns)
-            for (int k = 0; k < i; k++) by *= in.d[2 + k];
-        else
-            by = scale;
-        scale *= in.d[2 + i];
-        place = dync_mul(place, by);
-        at = at ? dync_add(at, place) : place;
-    }
-    for (int k = 0; k < d.n; k++) one.d[k] = k < 2 ? d.d[k] : 1;
-    dync_tensor *plane = dync_reshape(dync__oi_arange(0, d.d[0] * d.d[1], scale, DYNC_I64), one);
-    return at ? dync_add(at, plane) : NULL;
-}
-
-/* The limits of max_pool2d and avg_pool2d: the same padding on both sides, of at most half a
- * window, no dilation for the average, and a window that fits into the padded input. */
-static bool dync__oi_pool_fits(dync_tensor *x, const dync__oi_window *w, bool average)
-{
-    for (int i = 0; i < 2; i++) {
-        int64_t reach = (w->kernel[i] - 1) * w->dilation[i] - 2 * w->before[i];
-        if (w->before[i] != w->after[i] || 2 * w->before[i] > w->kernel[i] || w->before[i] < 0 ||
-            (average && w->dilation[i] != 1) || !dync__sz_lt(reach, dync__oi_extent(x, 2 + i)))
-            return false;
-    }
-    return true;
-}
-
-/* Does dync's own pool of two dims say the same? One dim becomes two. */
-static bool dync__oi_pool_plain(const dync__onnx_call *c, dync_tensor **over, dync__oi_window *w,
-                                bool average)
-{
-    if (w->n > 2 || w->ceil || c->n_out > 1 || !dync__oi_is_float(*over)) return false;
-    dync__oi_window two = *w;
-    dync_tensor *x = *over;
-    if (w->n == 1) {
-        dync__oi_raise(&two);
-        x = dync_unsqueeze(x, 2);
-    }
-    return dync__oi_pool_fits(x, &two, average) ? *w = two, *over = x, true : false;
-}
-
-/* Undoes dync__oi_raise: a result of one spatial dim. */
-static dync_tensor *dync__oi_lower(dync_tensor *y, bool line)
-{
-    return line && y ? dync_squeeze(y, 2) : y;
-}
-
-/* dync's pool where it says the same; else the largest of the elements of each window, which knows
- * ceil_mode, uneven pads, integers, three dims and the places (output 1). */
-DYNC__FN dync_status dync__oi_max_pool(dync__onnx_call *c)
-{
-    dync_tensor *x = dync__oi_in(c, 0), *y, *all;
-    dync__oi_window w;
-    int dtype = dync__oi_type(x);
-    if (!dync__oi_window_of(c, x, NULL, &w)) return dync_error();
-    bool line = w.n == 1;
-    if (dync__oi_pool_plain(c, &x, &w, false))
-        return dync__oi_out(
-            c, 0,
-            dync__oi_lower(dync_max_pool2d(x, dync__oi_pair(w.kernel), dync__oi_pair(w.stride),
-                                           dync__oi_pair(w.before), dync__oi_pair(w.dilation),
-                                           false),
-                           line));
-    double low = dync__oi_is_float(x) ? -(double)INFINITY
-                 : dtype == DYNC_U8   ? 0
-                 : dtype == DYNC_I8   ? -128
-                                      : (double)INT32_MIN;
-    all = dync__oi_windows(x, &w, low);
-    y = all ? dync_amax(all, dync_shape(w.n + 2), false) : NULL;
-    if (!y) return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_SHAPE, "no window");
-    DYNC__TRY(dync__oi_out(c, 0, y));
-    if (c->n_out < 2) return DYNC_OK;
-    return dync__oi_out_typed(c, 1,
-                              dync__oi_pool_places(dync_argmax(all, w.n + 2, false),
-                                                   dync__oi_shape(x), &w,
-                                                   dync__oi_int(c, "storage_order") != 0),
-                              DYNC__ONNX_INT64);
-}
-
-/* Sums over windows by how many elements count: the same pool over ones, in which the padding
- * counts by count_include_pad, and what ceil_mode reads behind it never does. */
-DYNC__FN dync_status dync__oi_average_pool(dync__onnx_call *c)
-{
-    dync_tensor *x = dync__oi_in(c, 0), *y, *n;
-    dync__oi_window w;
-    bool padding = dync__oi_int(c, "count_include_pad") != 0;
-    if (!dync__oi_window_of(c, x, NULL, &w)) return dync_error();
-    bool line = w.n == 1;
-    if (dync__oi_pool_plain(c, &x, &w, true))
-        return dync__oi_out(
-            c, 0,
-            dync__oi_lower(dync_avg_pool2d(x, dync__oi_pair(w.kernel), dync__oi_pair(w.stride),
-                                           dync__oi_pair(w.before), false, padding),
-                           line));
-    dync_dims one = dync__oi_shape(x);
-    one.d[0] = one.d[1] = 1;
-    dync_tensor *counted = dync__oi_full(one, 1, dync__oi_type(x));
-    dync__oi_window inner = w;
-    for (int i = 0; i < w.n; i++) inner.out[i] = dync__oi_pool_size(&w, i, one.d[2 + i]);
-    for (int i = 0; i < w.n && padding && counted; i++) {
-        /* what lies behind the padding is no element */
-        counted = dync__oi_pad_dim(counted, 2 + i, w.before[i], w.after[i], 1);
-        inner.before[i] = inner.after[i] = 0;
-    }
-    x = dync__oi_windows(x, &w, 0);
-    n = counted ? dync__oi_windows(counted, &inner, 0) : NULL;
-    y = x && n ? dync_div(dync_sum(x, dync_shape(w.n + 2), false),
-                          dync_sum(n, dync_shape(w.n + 2), false))
-               : NULL;
-    return y              ? dync__oi_out(c, 0, y)
-           : dync_error() ? dync_error()
-                          : dync__oi_fail(c, DYNC_ERR_SHAPE, "no window");
-}
-
-/* The p-norm (sum |x|^p)^(1/p) over axes; nothing is divided by the count. */
-static dync_tensor *dync__oi_power_mean(dync_tensor *x, double p, dync_dims axes, bool keep)
-{
-    x = dync_sum(dync_pow(dync_abs(x), p), axes, keep);
-    return x ? dync_pow(x, 1 / p) : NULL;
-}
-
-DYNC__FN dync_status dync__oi_lp_pool(dync__onnx_call *c)
-{
-    dync_tensor *x = dync__oi_in(c, 0);
-    dync__oi_window w;
-    if (!dync__oi_window_of(c, x, NULL, &w)) return dync_error();
-    x = dync__oi_windows(x, &w, 0);
-    return dync__oi_out(
-        c, 0,
-        x ? dync__oi_power_mean(x, (double)dync__oi_int(c, "p"), dync_shape(w.n + 2), false)
-          : NULL);
-}
-
-/* One value a channel. */
-DYNC__FN dync_status dync__oi_global_pool(dync__onnx_call *c)
-{
-    dync_tensor *x = dync__oi_in(c, 0);
-    dync_dims axes = {0, {0}};
-    for (int i = 2; i < dync__oi_rank(x); i++) axes.d[axes.n++] = i;
-    return dync__oi_out(c, 0,
-                        c->row->detail == DYNC__OI_MAX ? dync_amax(x, axes, true)
-                        : c->row->detail == DYNC__OI_MEAN
-                            ? dync_mean(x, axes, true)
-                            : dync__oi_power_mean(x, (double)dync__oi_int(c, "p"), axes, true));
-}
-
-/* Each element of X at its place I (as MaxPool's Indices), zeros elsewhere. Input 2: the sizes of
- * the result, which may be larger than those that the window tells. */
-DYNC__FN dync_status dync__oi_max_unpool(dync__onnx_call *c)
-{
-    dync_tensor *x = dync__oi_in(c, 0), *at = dync__oi_in(c, 1), *y;
-    dync_dims d = dync__oi_shape(x), out = d;
-    dync__oi_window w;
-    int64_t n = 1;
-    if (!dync__oi_window_of(c, x, NULL, &w)) return dync_error();
-    for (int i = 0; i < w.n; i++)
-        out.d[2 + i] = (d.d[2 + i] - 1) * w.stride[i] + w.kernel[i] - w.before[i] - w.after[i];
-    dync_dims base = out;
-    if (dync__oi_in(c, 2) && !dync__oi_dims(c, dync__oi_in(c, 2), &out)) return dync_error();
-    for (int i = 2; i < base.n; i++) n *= base.d[i];
-    /* Places count through the output that the window tells, and all planes before; there they are
-     * written: a plane is one row. */
-    dync_dims rows = dync_shape(d.d[0], d.d[1], 1, -1);
-    at = n > 0 ? dync_remainder(dync_to_dtype(at, DYNC_I64), n) : NULL;
-    y = at ? dync_max_unpool2d(dync_reshape(x, rows), dync_reshape(at, rows), dync_shape(1, n))
-           : NULL;
-    y = y ? dync_reshape(y, base) : NULL;
-    for (int i = 2; i < out.n && y; i++)
-        if (out.d[i] != base.d[i]) y = dync__oi_pad_dim(y, i, 0, out.d[i] - base.d[i], 0);
-    return dync__oi_out(c, 0, y);
-}

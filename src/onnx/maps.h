@@ -230,4 +230,30 @@ DYNC__FN dync_status dync__oi_dft(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_stft(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_window_function(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_mel(dync__onnx_call *);
+/* ---- map_conv.c, which map_pool.c shares ----------------------------------------------------- */
+enum { DYNC__OI_SPACE = 3 };
+/* A window over n spatial dims. */
+typedef struct dync__oi_window {
+    int n;
+    int64_t kernel[DYNC__OI_SPACE], stride[DYNC__OI_SPACE], dilation[DYNC__OI_SPACE],
+        before[DYNC__OI_SPACE], after[DYNC__OI_SPACE], out[DYNC__OI_SPACE]; /* 0: computed */
+    bool ceil;
+    dync_tensor *border; /* a scalar: what lies around x; NULL: zeros */
+} dync__oi_window;
+DYNC__FN bool dync__oi_window_of(const dync__onnx_call *c, dync_tensor *x, const int64_t *kernel,
+                                 dync__oi_window *w);
+DYNC__FN dync_dims dync__oi_pair(const int64_t *at);
+DYNC__FN void dync__oi_raise(dync__oi_window *w);
+/* ---- map_microsoft_attention.c --------------------------------------------------------------- */
+/* What the scores [B, H, S, T] get before their softmax; NULL: nothing of the kind. */
+typedef struct dync__oi_focus {
+    dync_tensor *mask, *bias; /* added */
+    dync_tensor *seen;        /* of bools: what is left */
+    dync_tensor *sink;        /* [1, H, 1, 1]: one more score, whose weight goes nowhere */
+    double scale, cap;        /* cap 0: none */
+} dync__oi_focus;
+DYNC__FN double dync__oi_scale_of(const dync__onnx_call *c, dync_tensor *q);
+DYNC__FN dync_tensor *dync__oi_attend(dync_tensor *q, dync_tensor *k, dync_tensor *v,
+                                      const dync__oi_focus *f, dync_tensor **scores,
+                                      dync_tensor **weights);
 #endif

@@ -239,4 +239,7 @@ DYNC__FN dync_tensor *dync__oi_tensor_f(int dtype, int ndim, const int64_t *shap
                                         const double *value);
 DYNC__FN dync_tensor *dync__oi_list(int n, dync_tensor *const *t, int dim, bool stack); /* cat */
 DYNC__FN dync_tensor *dync__oi_full(dync_dims shape, double value, int dtype);
+/* ---- beside.c -------------------------------------------------------------------------------- */
+DYNC__FN dync_status dync__onnx_outside_bytes(const dync__onnx_tensor *m, dync__onnx_files *f,
+                                              dync__pb_bytes *out, dync__blob **blob);
 #endif

@@ -1,0 +1,166 @@
+/* onnx/map_slice.c: ONNX operators that take parts, repeat, or count: Slice, Expand, Tile, Range,
+ * EyeLike, Trilu. After map_shape.c; sizes may be symbolic as there. */
+#include "../dync.in.h"
+#include "maps.h"
+DYNC__COLD
+
+/* Where a slice begins or ends, counted from the front; below -size: -1. Exporters write "as far as
+ * it goes" as the largest or least integer: those are no tokens and stop at the size or before 0.
+ */
+static int64_t dync__oi_slice_edge(int64_t at, int64_t size)
+{
+    if (!dync__is_token(at) && (at >= DYNC__SZ_MOST || at <= -DYNC__SZ_MOST))
+        return at > 0 ? size : -1;
+    if (!dync__sz_lt(at, 0)) return at;
+    at = dync__sz_add(at, size);
+    return dync__sz_lt(at, 0) ? -1 : at;
+}
+
+/* A negative step goes over the flipped tensor: elements from, from + step, .. > to are those of
+ * the part that begins behind `to` and ends with `from`, flipped, of which every -step-th is kept.
+ * Size 5 from -1 to the least integer by -2: flipped 4 3 2 1 0, of it 4 2 0. Of a symbolic size
+ * only the whole may be flipped; else it has to be a number. */
+static dync_tensor *dync__oi_slice_back(dync_tensor *x, int axis, int64_t from, int64_t to,
+                                        int64_t step)
+{
+    int64_t size = dync__oi_extent(x, axis);
+    if ((from == -1 || (from >= DYNC__SZ_MOST && !dync__is_token(from))) && to <= -DYNC__SZ_MOST &&
+        step > -DYNC__SZ_MOST) { /* all of it */
+        x = dync_flip(x, dync_shape(axis));
+        return step == -1 || !x ? x : dync_slice(x, axis, 0, size, dync__sz_min(-step, size));
+    }
+    size = dync__oi_number(size);
+    from = DYNC__MIN(dync__oi_slice_edge(dync__oi_number(from), size), size - 1);
+    to = DYNC__MAX(dync__oi_slice_edge(dync__oi_number(to), size), -1);
+    int64_t n = from - to;
+    if (n <= 0) return dync__oi_narrow(x, axis, 0, 0);
+    x = dync__oi_narrow(x, axis, to + 1, n);
+    if (x) x = dync_flip(x, dync_shape(axis));
+    return step == -1 || !x ? x : dync_slice(x, axis, 0, n, step < -n ? n : -step);
+}
+
+/* One axis of a slice: both ends are held in 0 .. size, and the end behind the begin. NULL + error.
+ */
+static dync_tensor *dync__oi_slice_axis(dync_tensor *x, int axis, int64_t from, int64_t to,
+                                        int64_t step)
+{
+    if (step < 0) return dync__oi_slice_back(x, axis, from, to, step);
+    int64_t size = dync__oi_extent(x, axis);
+    from = dync__sz_min(dync__sz_max(dync__oi_slice_edge(from, size), 0), size);
+    to = dync__sz_min(dync__sz_max(dync__oi_slice_edge(to, size), from), size);
+    if (from == 0 && to == size && step == 1) return x;
+    return dync_slice(x, axis, from, to, step == 1 ? 1 : dync__sz_min(step, dync__sz_add(size, 1)));
+}
+
+/* Inputs (until opset 9 attributes) starts, ends, axes, steps, one number an axis. Without axes
+ * they are the first ones; without steps 1. One axis after another. */
+DYNC__FN dync_status dync__oi_slice(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_dims part[4] = {{0, {0}}, {0, {0}}, {0, {0}}, {0, {0}}}; /* starts ends axes steps */
+    static const char *const name[] = {"starts", "ends", "axes"};
+    for (int k = 0; k < 4; k++) {
+        const int64_t *at;
+        if (c->version < 10 && k < 3) {
+            part[k].n = DYNC__MIN(dync__oi_ints(c, name[k], &at), DYNC_MAX_DIMS);
+            for (int i = 0; i < part[k].n; i++) part[k].d[i] = at[i];
+        } else if (dync__oi_in(c, 1 + k) &&
+                   !dync__oi_read_dims(c, dync__oi_in(c, 1 + k), &part[k])) {
+            return dync_error();
+        }
+    }
+    int n = part[0].n;
+    if (part[1].n != n || (part[2].n && part[2].n != n) || (part[3].n && part[3].n != n))
+        return dync__oi_fail(c, DYNC_ERR_FORMAT, "starts, ends, axes and steps of several lengths");
+    for (int i = 0; i < n && x; i++) {
+        int axis;
+        int64_t step = part[3].n ? dync__oi_number(part[3].d[i]) : 1;
+        if (step == 0) return dync__oi_fail(c, DYNC_ERR_FORMAT, "a step of 0");
+        if (!dync__oi_axis(c, part[2].n ? dync__oi_number(part[2].d[i]) : i, dync__oi_rank(x),
+                           &axis))
+            return dync_error();
+        x = dync__oi_slice_axis(x, axis, part[0].d[i], part[1].d[i], step);
+    }
+    return dync__oi_out(c, 0, x);
+}
+
+/* To what x and the shape broadcast to: a 1 in the shape keeps x's size. */
+DYNC__FN dync_status dync__oi_expand(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    dync_dims in = dync__oi_sizes(x), to;
+    int64_t out[DYNC_MAX_DIMS];
+    if (!dync__oi_read_dims(c, dync__oi_in(c, 1), &to)) return dync_error();
+    DYNC__TRY(dync__broadcast(in.n, in.d, to.n, to.d, &to.n, out));
+    memcpy(to.d, out, sizeof out);
+    return dync__oi_out(c, 0, dync_expand(x, to));
+}
+
+DYNC__FN dync_status dync__oi_tile(dync__onnx_call *c)
+{
+    dync_dims repeats;
+    if (!dync__oi_read_dims(c, dync__oi_in(c, 1), &repeats)) return dync_error();
+    return dync__oi_out(c, 0, dync_repeat(dync__oi_in(c, 0), repeats));
+}
+
+/* From w[0] up to w[1] by w[2], as there are symbolic sizes among them: ceil(span / step) numbers.
+ * DYNC_ERR_DATA_PTR for a step below 1: no graph then, the model is walked. */
+static dync_status dync__oi_range_sized(dync__onnx_call *c, const int64_t *w)
+{
+    int64_t step = dync__oi_number(w[2]), span = dync__sz_sub(w[1], w[0]);
+    if (step < 1) return dync__oi_fail(c, DYNC_ERR_DATA_PTR, "a range back from a symbolic size");
+    if (dync__sz_lt(span, 0)) span = 0;
+    int64_t n = dync__sz_div(dync__sz_add(span, step - 1), step);
+    return dync__oi_out(c, 0, dync__oi_arange(w[0], n, step, DYNC_I64));
+}
+
+/* start, limit, delta of one type: max(ceil((limit - start) / delta), 0) numbers start + i * delta.
+ * The count is worked out in doubles, w holds the integers themselves. */
+DYNC__FN dync_status dync__oi_range(dync__onnx_call *c)
+{
+    double v[3];
+    int64_t w[3];
+    int dtype = dync__oi_type(dync__oi_in(c, 0));
+    bool sized = false;
+    for (int i = 0; i < 3 && dtype == DYNC_I64 && dync__tls.syms; i++) {
+        if (dync__oi_read_sizes(c, dync__oi_in(c, i), 1, &w[i]) != 1)
+            return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_FORMAT, "no number");
+        sized = sized || dync__is_token(w[i]);
+    }
+    if (sized) return dync__oi_range_sized(c, w);
+    for (int i = 0; i < 3; i++)
+        if (dync__oi_read_reals(c, dync__oi_in(c, i), 1, &v[i]) != 1 ||
+            dync__oi_read(c, dync__oi_in(c, i), 1, &w[i]) != 1)
+            return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_FORMAT, "no number");
+    if (v[2] == 0) return dync__oi_fail(c, DYNC_ERR_FORMAT, "a step of 0");
+    double n = ceil((v[1] - v[0]) / v[2]);
+    if (!(n > 0)) n = 0;
+    if (n > 9e15) return dync__oi_fail(c, DYNC_ERR_FORMAT, "a range of %g numbers", n);
+    if (dync__dtype_info(dtype)->kind != 'f')
+        return dync__oi_out(c, 0, dync__oi_arange(w[0], (int64_t)n, w[2], dtype));
+    dync_tensor *t = dync_to_dtype(dync_arange(0.0, n, 1.0), (dync_dtype)dtype);
+    return dync__oi_out(c, 0, t ? dync_add(dync_mul(t, v[2]), v[0]) : NULL);
+}
+
+/* 1 where column = row + k: row counts from k. */
+DYNC__FN dync_status dync__oi_eye_like(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    int64_t type = dync__oi_has(c, "dtype") ? dync__oi_int(c, "dtype") : dync__oi_in_type(c, 0);
+    int dtype = dync__onnx_dtype(type);
+    if (dync__oi_rank(x) != 2 || dtype < 0)
+        return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected a matrix");
+    int64_t rows = dync__oi_size(x, 0), columns = dync__oi_size(x, 1), k = dync__oi_int(c, "k");
+    dync_tensor *row = dync_unsqueeze(dync__oi_arange(k, rows, 1, DYNC_I64), 1);
+    dync_tensor *on = dync_eq(row, dync__oi_arange(0, columns, 1, DYNC_I64));
+    return dync__oi_out_typed(c, 0, on ? dync_to_dtype(on, (dync_dtype)dtype) : NULL, (int)type);
+}
+
+DYNC__FN dync_status dync__oi_trilu(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    int64_t k = 0;
+    if (dync__oi_in(c, 1) && dync__oi_read(c, dync__oi_in(c, 1), 1, &k) < 0) return dync_error();
+    int by = (int)DYNC__MAX(DYNC__MIN(k, INT_MAX / 2), INT_MIN / 2);
+    return dync__oi_out(c, 0, dync__oi_int(c, "upper") ? dync_triu(x, by) : dync_tril(x, by));
+}
