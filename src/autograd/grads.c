@@ -339,14 +339,18 @@ DYNC__FN dync_status dync__g_addcdiv(dync__grad *g)
 DYNC__FN dync_status dync__g_lerp(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g);
-    dync_value weight = dync__ga(g, 2), rest;
-    if (weight.kind == DYNC_KIND_TENSOR)
-        rest = dync_v_tensor(dync_sub(1, weight));
-    else
-        rest = dync_v_float(dync__sf(
-            DYNC__SF_SUB, 1, weight.kind == DYNC_KIND_FLOAT ? weight.as.f : dync__ga_float(g, 2)));
-    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, rest)));
-    if (dync__ga_needed(g, 1)) DYNC__TRY(dync__ga_set(g, 1, dync_mul(gy, weight)));
+    dync_value weight, rest;
+    if (dync__ga_needed(g, 0) || dync__ga_needed(g, 1)) {
+        weight = dync__ga(g, 2); /* saved where one of these is wanted */
+        if (weight.kind == DYNC_KIND_TENSOR)
+            rest = dync_v_tensor(dync_sub(1, weight));
+        else
+            rest = dync_v_float(
+                dync__sf(DYNC__SF_SUB, 1,
+                         weight.kind == DYNC_KIND_FLOAT ? weight.as.f : dync__ga_float(g, 2)));
+        if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, rest)));
+        if (dync__ga_needed(g, 1)) DYNC__TRY(dync__ga_set(g, 1, dync_mul(gy, weight)));
+    }
     return dync__ga_needed(g, 2)
                ? dync__ga_set(g, 2, dync_mul(gy, dync_sub(dync__ga(g, 1), dync__ga(g, 0))))
                : DYNC_OK;

@@ -221,9 +221,13 @@ static dync_status dync__g_plain(dync__grad *g, int n_tensors)
         if (i >= n_tensors) continue;
         dync_tensor *t = dync__ga_tensor(g, i);
         bool wanted = t && dync__ga_needed(g, i);
-        if (wanted && !dync_requires_grad(t)) { /* a saved value without its history */
+        /* each of its own: arguments may be one tensor, or come from another */
+        if (wanted && (dync__grad_is_off() || !dync_requires_grad(t))) {
             if (!(t = dync_detach(t))) return dync_error();
             dync__tensor_set_requires_grad(dync__open(t), true);
+        } else if (wanted) {
+            dync__arg whole = dync__arg_h(t);
+            if (!(t = dync__op_call(DYNC__OP_alias, 1, &whole, dync__tls.at))) return dync_error();
         }
         args[i] = dync__arg_t(t ? dync__open(t) : NULL);
         if (!wanted) continue;

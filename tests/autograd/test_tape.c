@@ -1016,4 +1016,54 @@ TEST(integers_written_with_what_has_history)
     }
     EXPECT_OK(dync_error());
 }
+/* Any of the three operands may be the only one that wants a gradient: what is saved for the others
+ * is not there then. */
+TEST(lerp_for_each_set_of_operands)
+{
+    for (int want = 1; want < 8; want++) {
+        dync_tensor *x[3];
+        for (int i = 0; i < 3; i++)
+            x[i] = dync_full(dync_shape(2), 0.25 * (i + 1), .requires_grad = (want >> i & 1) != 0);
+        dync_tensor *y = dync_lerp(x[0], x[1], x[2]);
+        EXPECT_OK(dync_backward_with(y, dync_full(dync_shape(2), 2.0)));
+        const double gradient[3] = {2 * 0.25, 2 * 0.75, 2 * 0.25}; /* 1 - w, w, b - a */
+        for (int i = 0; i < 3; i++) {
+            dync_tensor *g = dync_grad(x[i]);
+            EXPECT((g != NULL) == ((want >> i & 1) != 0));
+            if (g) EXPECT_NEAR(dync_item(dync_select(g, 0, 0)), gradient[i], 1e-6);
+        }
+    }
+}
+
+/* The gradients of attention that come from its products: of a key that is the value too, and of a
+ * value made from the key, each argument counts once. */
+TEST(attention_of_one_tensor_twice)
+{
+    double found[2][2];
+    for (int made = 0; made < 2; made++)
+        for (int apart = 0; apart < 2; apart++) {
+            dync_manual_seed(3);
+            dync_tensor *q = dync_randn(dync_shape(1, 1, 6, 8), .dtype = DYNC_F64),
+                        *leaf = dync_randn(dync_shape(1, 1, 2, 8), .dtype = DYNC_F64,
+                                           .requires_grad = true),
+                        *m = dync_randn(dync_shape(6, 1), .dtype = DYNC_F64, .requires_grad = true);
+            dync_tensor *k = dync_clone(leaf), *v = made ? dync_mul(k, 2) : k;
+            dync_tensor *y;
+            if (apart) { /* the same by products and a softmax */
+                dync_tensor *s = dync_mul(dync_matmul(q, dync_transpose(k, -2, -1)), 0.5);
+                y = dync_matmul(dync_softmax(dync_add(s, m), -1), v);
+            } else {
+                y = dync_scaled_dot_product_attention(q, k, v, m, 0.0, false, 0.5);
+            }
+            dync_value g = dync_gradients(DYNC_V(dync_sum(dync_mul(y, y), DYNC_ALL, false)),
+                                          DYNC_V(leaf), DYNC_NONE,
+                                          (dync_grad_options){.create_graph = true});
+            dync_tensor *of = dync_as_tensor(g.kind == DYNC_KIND_LIST ? dync_at(g, 0) : g);
+            found[made][apart] = dync_item(dync_sum(dync_mul(of, of), DYNC_ALL, false));
+        }
+    for (int made = 0; made < 2; made++)
+        EXPECT_NEAR(found[made][0], found[made][1], 1e-9 * found[made][1]);
+    EXPECT_OK(dync_error());
+}
+
 TEST_MAIN
