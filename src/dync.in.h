@@ -573,6 +573,7 @@ DYNC__PLAIN
 #include "program/csource_recurrent.h"
 #include "program/csource_recurrent.c"
 #include "program/csource_recurrent_grads.c"
+#include "program/csource_counted.c"
 #include "program/csource_steps.c"
 #include "program/csource_control.c"
 #include "program/csource_face.c"

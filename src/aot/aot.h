@@ -203,6 +203,7 @@ typedef struct dync__aot_how {
     bool joint;
     /* the gradient of the first output, a number, in place of tangents */
     bool no_tangents;
+    bool data; /* calls whose sizes data decide stay; their checks are the caller's */
 } dync__aot_how;
 
 /* functionalize.c: the recording bottom handler */
@@ -215,6 +216,7 @@ typedef struct dync__functional {
     DYNC__VEC(dync__tensor *) held; /* every fake, until the trace ends (owned) */
     int decompose;                  /* dync__aot_decompositions */
     bool (*keeps)(const dync__opcall *);
+    bool data; /* of dync__aot_how */
     dync_status status;
     const char *why; /* what was refused */
     /* refused for a part of a strided input: again, with such inputs as rows */

@@ -292,3 +292,21 @@ DYNC__FN dync_status dync__functional_record(dync__functional *f, dync__opcall *
     }
     return status;
 }
+
+DYNC__FN dync_status dync__functional_given(dync__functional *f, dync__opcall *c,
+                                            const dync__info *info)
+{
+    dync__arg args[DYNC__MAX_ARGS];
+    DYNC__TRY(dync__functional_args(f, c->nargs, c->args, args));
+    if (!(c->out[0] = dync__tensor_fake(info->dtype, info->device, &info->lay)))
+        return DYNC_ERR_MEMORY;
+    c->nout = 1;
+    dync__node *n = dync__functional_emit(f, c->op, c->nargs, args, info, 1);
+    if (n && dync__functional_hold(f, c->out[0])) {
+        dync__functional_own(f, c->out[0], n);
+        return DYNC_OK;
+    }
+    dync__unref(c->out[0]);
+    c->out[0] = NULL;
+    return DYNC_ERR_MEMORY;
+}

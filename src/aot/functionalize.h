@@ -24,4 +24,7 @@ DYNC__FN dync__node *dync__functional_emit(dync__functional *f, int op, int narg
                                            const dync__arg *args, const dync__info *info, int nout);
 DYNC__FN dync__layout dync__functional_rel(const dync__fstore *s, const dync__tensor *t);
 DYNC__FN dync_status dync__functional_record(dync__functional *f, dync__opcall *c);
+/* of one result, whose type is known */
+DYNC__FN dync_status dync__functional_given(dync__functional *f, dync__opcall *c,
+                                            const dync__info *info);
 #endif

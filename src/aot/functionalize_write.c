@@ -179,6 +179,29 @@ static dync_status dync__functional_set(dync__functional *f, dync__opcall *c)
     return DYNC_OK;
 }
 
+/* A size that data decide: the symbol that the user's node has. */
+static dync_status dync__functional_data(dync__functional *f, dync__opcall *c)
+{
+    const dync__node *of = dync__tls.interpreted;
+    dync__info info;
+    int64_t least, most;
+    double low, high;
+    c->nout = 0;
+    if (c->op == DYNC__OP__check_range) return DYNC_OK;
+    if (!dync__op_is_counted(c->op) || !of || of->op != c->op || !of->has_info || !dync__tls.syms)
+        return dync__functional_refuse(f, c->row->name);
+    int64_t size = of->info[0].lay.shape[0];
+    if (c->op == DYNC__OP__local_scalar_dense) size = dync__sz_sub(size, DYNC__ITEM_BASE);
+    const dync__sz_expr *e = dync__symtab_find(dync__tls.syms, size);
+    if (!e || e->kind != DYNC__SZ_SYMBOL) return dync__functional_refuse(f, c->row->name);
+    DYNC__TRY(dync__data_range(c, &least, &most));
+    dync__sz_bounds(most, &low, &high);
+    if (high < (double)DYNC__SZ_MOST)
+        (void)dync__symtab_within(dync__tls.syms, e->symbol, least, (int64_t)high);
+    DYNC__TRY(dync__data_type(c, size, &info));
+    return dync__functional_given(f, c, &info);
+}
+
 /* The handler: where each class of operator is sent. Order matters: effects and retargets are
  * not recorded at all, writes become functional before decompositions are looked at. */
 static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
@@ -187,6 +210,7 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
     if (f->status != DYNC_OK) return f->status;
     const dync__op_row *row = c->row;
     if (dync__row_sets_grad_mode(row)) return row->decompose(c);
+    if (row->flags & DYNC__OP_DATA_SHAPE && f->data) return dync__functional_data(f, c);
     if (row->cls == DYNC__EFFECT) return dync__functional_seed(f, c);
     if (row->flags & DYNC__OP_RETARGETS) return dync__functional_set(f, c);
     if (row->flags & DYNC__OP_DATA_SHAPE) return dync__functional_refuse(f, row->name);

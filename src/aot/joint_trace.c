@@ -166,6 +166,7 @@ DYNC__FN dync_status dync__aot_trace(dync__graph *user, const dync_value *exampl
         dync__functional_begin(&j.f, joint, out);
         j.f.decompose = (int)how->decompose;
         j.f.keeps = how->keeps;
+        j.f.data = how->data;
         status = dync__joint_prepare(&j, user, &g);
         if (status == DYNC_OK) status = dync__joint_once(&j, g, user);
         if (status == DYNC_ERR_UNSUPPORTED) *why = j.f.why;

@@ -195,7 +195,8 @@ static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync__nod
                                            dync__aot_graphs *into)
 {
     dync__rewrite r;
-    for (int i = 0; i < c->n; i++) c->fw[i] = c->fw[i] || c->saved[i];
+    for (int i = 0; i < c->n; i++) /* what data decide is told by its node, whoever reads it */
+        c->fw[i] = c->fw[i] || c->saved[i] || dync__op_is_counted(c->joint->node.at[i]->op);
     dync__part_close(c);
     dync_status status = dync__rewrite_begin(&r, c->joint, "GraphModule");
     if (status == DYNC_OK) status = dync__partition_forward_nodes(c, &r, n_out, out, into);

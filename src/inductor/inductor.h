@@ -45,6 +45,7 @@ DYNC__FN bool dync__inductor_sized_wants(dync__inductor_sized *, const bool *use
 DYNC__FN void dync__inductor_sized_free(dync__inductor_sized *);
 /* opaque.c: a node of an operator that nobody looks into, as a kernel call; the plan borrows the
  * node. */
+DYNC__FN bool dync__opaque_is(const dync__kcall *);
 DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync__node *, int n_in,
                                         const dync__operand *in, const dync__operand *out);
 /* recursion: a node with functions inside, as a step that chooses or repeats plans (control.c):

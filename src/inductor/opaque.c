@@ -79,19 +79,25 @@ static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, voi
     return status;
 }
 
+static const dync__kcall_row dync__opaque_rows[2] = {
+    {.name = "opaque", .run = dync__opaque_run, .any_device = true},
+    {.name = "opaque", .run = dync__opaque_run, .any_device = true, .tells = true}};
+DYNC__FN bool dync__opaque_is(const dync__kcall *k)
+{
+    return k->row == &dync__opaque_rows[0] || k->row == &dync__opaque_rows[1];
+}
+
 /* The node outlives the plan: whoever runs the plan holds the graph. */
 DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync__node *n, int n_in,
                                         const dync__operand *in, const dync__operand *out)
 {
-    static const dync__kcall_row row = {
-        .name = "opaque", .run = dync__opaque_run, .any_device = true};
     if (n_in + n->nout > DYNC__KCALL_OPERANDS)
         return dync__fail(DYNC_ERR_UNSUPPORTED,
                           "%s: expected at most %d tensors in a compiled graph, got %d", n->target,
                           (int)DYNC__KCALL_OPERANDS, n_in + n->nout);
     dync__kcall *k = dync__arena_alloc(pb->arena, sizeof *k);
     if (!k) return DYNC_ERR_MEMORY;
-    k->row = &row;
+    k->row = &dync__opaque_rows[dync__op_is_counted(n->op)];
     k->n = n_in + n->nout;
     k->origin = n->target;
     k->attr.opaque.node = n;

@@ -83,6 +83,8 @@ typedef struct dync__kcall_row {
     /* there are functions inside, of the same symbols: prepare is told these (attr.opaque), and
      * what pieces made is the call's state until then */
     bool inside;
+    /* it tells a size that steps behind it have: none moves across it */
+    bool tells;
 } dync__kcall_row;
 /* A row, an object of its own, which whoever lowers to it names: name, form of its attributes
  * (attr.h), whether there are pieces for symbolic sizes, operands. Every layout may be strided;

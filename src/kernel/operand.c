@@ -254,6 +254,7 @@ static const dync__attr_field dync__kcall_attr_none[] = {{0}};
                                                            DYNC__K_##name,              \
                                                            false,                       \
                                                            DYNC__PIECES_##pieces(name), \
+                                                           false,                       \
                                                            false};
 DYNC__KERNELS(DYNC__X)
 #undef DYNC__X

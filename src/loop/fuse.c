@@ -49,6 +49,21 @@ static bool dync__fuse_share_load(const dync__fuse_node *a, const dync__fuse_nod
     return false;
 }
 
+/* Questions about sizes that data decide, which nobody can answer (sym.h): who asked some takes
+ * them back, and does nothing. */
+static uint32_t dync__fuse_unknown(uint32_t before)
+{
+#if DYNC__SYM_NONE
+    return before;
+#else
+    dync__symtab *t = dync__tls.syms;
+    if (!t || !t->quiet) return before;
+    uint32_t now = t->unknown;
+    if (before) t->unknown = before;
+    return now;
+#endif
+}
+
 /* Merges nodes i and j, in whichever order they must run, if that is possible and legal. */
 static bool dync__fuse_merge(dync__fuse_graph *g, int i, int j)
 {
@@ -60,7 +75,9 @@ static bool dync__fuse_merge(dync__fuse_graph *g, int i, int j)
     if (dync__fuse_has(&g->node[i].failed[0], j) || dync__fuse_detour(g, i, j)) return false;
     g->skip_a = i;
     g->skip_b = j;
+    uint32_t unknown = dync__fuse_unknown(0);
     dync__kernel *k = dync__fuse_pair(&g->job, g->node[i].step.k, g->node[j].step.k);
+    if (dync__fuse_unknown(unknown) != unknown) k = NULL;
     if (!k) {
         dync__fuse_put(&g->node[i].failed[0], j, true);
         return false;
@@ -196,6 +213,7 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
     int reader[DYNC__FUSE_WINDOW], n_loads, n;
     int64_t work;
     const dync__kernel *k = g->node[i].step.k;
+    uint32_t unknown = dync__fuse_unknown(0);
     g->skip_a = g->skip_b = i;
     if (g->options->keep == NULL || g->options->keep(g->options->user, id)) return false;
     if (dync__fuse_read_later(g, id)) return false;
@@ -204,12 +222,13 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
     if (cost < 0 ||
         !dync__fuse_worth(cost, n_loads, work, dync__fuse_domain(k), dync__fuse_stores(k) > 1, tiny,
                           tiny && dync__fuse_is_broadcast(k)))
-        return false;
+        return (void)dync__fuse_unknown(unknown), false;
     dync__kernel **made = dync__arena_alloc(g->job.arena, (size_t)n * sizeof *made);
     if (!made) return !(g->job.no_memory = true);
     for (int r = 0; r < n; r++) {
         g->skip_b = reader[r];
         made[r] = dync__fuse_inline(&g->job, k, g->node[reader[r]].step.k, id);
+        if (dync__fuse_unknown(unknown) != unknown) made[r] = NULL;
         if (made[r]) continue;
         dync__fuse_put(&g->node[i].failed[1], reader[r], true);
         return false;
@@ -287,7 +306,10 @@ static dync_status dync__fuse_window(dync__fuse_graph *g)
 static dync_status dync__fuse_part(dync__fuse_graph *g, const dync__fuse_step *steps, int n_steps,
                                    int from, dync__fuse_step *out, int *n_out)
 {
-    g->n = DYNC__MIN(n_steps - from, (int)DYNC__FUSE_WINDOW);
+    g->n = 1;
+    while (g->n < DYNC__MIN(n_steps - from, (int)DYNC__FUSE_WINDOW) &&
+           !(g->options->fence && g->options->fence(&steps[from + g->n - 1])))
+        g->n++;
     g->end = from + g->n;
     memset(g->node, 0, sizeof *g->node * (size_t)g->n);
     for (int i = 0; i < g->n; i++) {
@@ -319,7 +341,7 @@ DYNC__FN dync_status dync__fuse(dync__arena *arena, dync__fuse_step *steps, int 
     g->job.needed = dync__fuse_needed;
     g->job.user = g;
     status = DYNC_OK;
-    for (int from = 0; from < *n_steps && status == DYNC_OK; from += DYNC__FUSE_WINDOW)
+    for (int from = 0; from < *n_steps && status == DYNC_OK; from = g->end)
         status = dync__fuse_part(g, steps, *n_steps, from, out, &n_out);
     if (status != DYNC_OK) goto done;
     memcpy(steps, out, (size_t)n_out * sizeof *out);

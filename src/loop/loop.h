@@ -327,6 +327,8 @@ typedef struct dync__fuse_options {
     bool off;
     int max_insts;
     bool (*keep)(void *user, int32_t buf_id);
+    /* steps stay on their side of such a one; NULL: there is none */
+    bool (*fence)(const dync__fuse_step *);
     void *user;
 } dync__fuse_options;
 DYNC__FN dync_status dync__fuse(dync__arena *, dync__fuse_step *steps, int *n_steps,

@@ -100,6 +100,11 @@ static dync_status dync__csource_symbol(dync__csource *c, int i)
     dync__sz_symbol *symbol = &c->syms->symbol.at[i];
     char name[96];
     symbol->source = NULL;
+    if (symbol->data) {
+        const dync__node *n = dync__csource_teller(c, i);
+        symbol->source = n ? dync__arena_printf(&c->syms->arena, "%s_n", n->name) : "unused";
+        return symbol->source ? DYNC_OK : DYNC_ERR_MEMORY;
+    }
     for (int k = 0; k < g->n_inputs; k++)
         for (int d = 0; d < g->node.at[k]->info[0].lay.ndim; d++) {
             if (symbol->source || g->node.at[k]->info[0].lay.shape[d] != symbol->token) continue;
@@ -138,10 +143,27 @@ static dync_status dync__csource_open_sizes(dync__csource *c, const int64_t *val
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+/* A float that is read is a number of the graph, which no loop of C knows. */
+static dync_status dync__csource_no_floats(const dync__csource *c)
+{
+    const dync__graph *g = c->program->graph;
+    for (int i = 0; i < g->node.n; i++) {
+        const dync__node *n = g->node.at[i];
+        if (n->op == DYNC__OP__local_scalar_dense && !n->has_info)
+            return dync__fail(DYNC_ERR_UNSUPPORTED,
+                              "C source of %s: dync_item_sym at %s:%d reads a float; leave it a "
+                              "tensor of one element, which broadcasts as the number does",
+                              c->program->name, n->at.file ? n->at.file : "its file",
+                              (int)n->at.line);
+    }
+    return DYNC_OK;
+}
+
 static dync_status dync__csource_lower(dync__csource *c, const char **why)
 {
     dync__csource_unit *u = &c->main;
-    dync__aot_how how = {.decompose = DYNC__DECOMPOSE_PLAIN, .budget = 1};
+    dync__aot_how how = {.decompose = DYNC__DECOMPOSE_PLAIN, .budget = 1, .data = true};
+    DYNC__TRY(dync__csource_no_floats(c));
     DYNC__TRY(dync__csource_flat(c->program->graph, &c->flat));
     dync_status status = dync__aot_trace(c->flat, NULL, false, &how, &c->aot, why);
     if (status != DYNC_OK) return status;
@@ -202,7 +224,7 @@ static bool dync__csource_next(const dync__symtab *t, bool few, int64_t *value)
 {
     for (int i = 0; i < t->symbol.n; i++) {
         const dync__sz_symbol *s = &t->symbol.at[i];
-        if (s->is) continue;
+        if (s->is || s->data) continue;
         int64_t from = value[i] - s->low, left = s->high - value[i];
         if (left > 0) {
             value[i] += few || from < 4 || left < 4 ? 1 : DYNC__MIN(from / 4, left - 3);
@@ -220,7 +242,8 @@ static bool dync__csource_uncovered(const dync__csource *c, int64_t *value)
     double all = 1;
     for (int i = 0; i < t->symbol.n; i++) {
         value[i] = t->symbol.at[i].is ? 0 : t->symbol.at[i].low;
-        if (!t->symbol.at[i].is) all *= (double)(t->symbol.at[i].high - t->symbol.at[i].low + 1);
+        if (!t->symbol.at[i].is && !t->symbol.at[i].data)
+            all *= (double)(t->symbol.at[i].high - t->symbol.at[i].low + 1);
     }
     do {
         if (!dync__csource_covered(c, value)) return true;
@@ -237,7 +260,8 @@ static dync_status dync__csource_ways(dync__csource *c, const char **why)
     c->hint = dync__arena_alloc(&c->names, sizeof value);
     if (!c->hint) return DYNC_ERR_MEMORY;
     for (int i = 0; t && i < t->symbol.n; i++)
-        c->hint[i] = dync__symtab_find(t, t->symbol.at[i].token)->hint;
+        c->hint[i] = t->symbol.at[i].data ? t->symbol.at[i].low
+                                          : dync__symtab_find(t, t->symbol.at[i].token)->hint;
     DYNC__TRY(dync__csource_way_make(c, c->hint, why));
     while (t && dync__csource_uncovered(c, value)) {
         if (c->way.n == DYNC__CSOURCE_WAYS)
@@ -283,6 +307,8 @@ DYNC__FN dync_status dync__program_csource(const dync__program *p, const char *h
     uint64_t errors = dync__error_count();
     dync_status status = dync__csource_upper_name(&c);
     if (status == DYNC_OK) status = dync__csource_ways(&c, &why);
+    /* a question about what data decide */
+    if (status == DYNC_OK && dync__error_count() != errors) status = dync_error();
     if (status == DYNC_ERR_UNSUPPORTED && dync__error_count() == errors)
         dync__fail(status, "C source: %s: %s", p->name,
                    why ? why : "a form that is not functional");

@@ -70,6 +70,7 @@ typedef struct dync__csource_step {
     int64_t base[DYNC__CSOURCE_ARGS]; /* of the slot's elements, the one that is passed */
     int64_t scratch, offset;          /* bytes of the arena that it works in; 0: none */
     bool draws;                       /* random numbers: it is given their state */
+    int tells;                        /* the symbol that its data decide, or -1 */
 } dync__csource_step;
 
 /* A new value of an input that is computed elsewhere and copied in the end. */
@@ -248,6 +249,16 @@ DYNC__FN int64_t dync__csource_numel(const dync__layout *);
 DYNC__FN int dync__csource_weight(dync__csource *, int i);
 /* bytes of all; s not NULL: as arrays */
 DYNC__FN int64_t dync__csource_weights(const dync__csource *, dync__str *s);
+/* csource_counted.c: symbols that data decide. The node that tells one; masks of all, of those
+ * that the caller is told; the step as a function; what follows its call; a list of names */
+DYNC__FN const dync__node *dync__csource_teller(const dync__csource *, int symbol);
+DYNC__FN uint64_t dync__csource_data(const dync__csource *);
+DYNC__FN uint64_t dync__csource_told(const dync__csource *);
+DYNC__FN dync_status dync__csource_counted(dync__csource *, dync__csource_step *, dync__str *);
+DYNC__FN void dync__csource_tell(dync__csource *, int symbol, dync__str *);
+DYNC__FN void dync__csource_check_name(const dync__node *, dync__str *);
+DYNC__FN void dync__csource_told_list(const dync__csource *, const char *before, const char *type,
+                                      const char *behind, dync__str *);
 /* csource_steps.c */
 /* Steps fused, their functions, where everything lies. */
 DYNC__FN dync_status dync__csource_unit_plan(dync__csource *, dync__csource_unit *);

@@ -129,7 +129,7 @@ static uint64_t dync__csource_all_symbols(const dync__csource *c)
     uint64_t all = 0;
     for (int i = 0; c->syms && i < c->syms->symbol.n; i++)
         if (!c->syms->symbol.at[i].is) all |= (uint64_t)1 << i;
-    return all;
+    return all & ~dync__csource_data(c);
 }
 
 /* int f_run_in(f_arena *arena, int n, const float x[][10], float out[][3]) */
@@ -150,6 +150,7 @@ static void dync__csource_prototype(const dync__csource *c, const char *suffix, 
         dync__str_add(s, before);
         dync__csource_declare(c, i, s);
     }
+    dync__csource_told_list(c, before, "int *", "", s);
     dync__str_add(s, *before ? ")" : "void)");
 }
 
@@ -186,7 +187,7 @@ static void dync__csource_sizes(const dync__csource *c, dync__str *s)
     }
     for (int i = 0; c->syms && i < c->syms->symbol.n; i++) {
         const dync__sz_symbol *symbol = &c->syms->symbol.at[i];
-        if (symbol->is) continue;
+        if (symbol->is || symbol->data) continue;
         dync__str_addf(s, "#define %s_", c->upper);
         dync__csource_upper(symbol->source, s);
         dync__str_addf(s, "_MIN %lld\n#define %s_", (long long)symbol->low, c->upper);
@@ -195,6 +196,24 @@ static void dync__csource_sizes(const dync__csource *c, dync__str *s)
     }
     dync__str_addf(s, "#define %s_WEIGHT_BYTES %lld\n#define %s_ARENA_BYTES %lld\n", c->upper,
                    (long long)dync__csource_weights(c, NULL), c->upper, (long long)c->arena_bytes);
+}
+
+/* What a call gives where data decide that it cannot go on. */
+static void dync__csource_codes(const dync__csource *c, dync__str *s)
+{
+    const dync__graph *g = c->program->graph;
+    int code = 3;
+    if (!dync__csource_data(c)) return;
+    dync__str_add(s,
+                  "Results whose\n * size data decide have room for the greatest; how many there "
+                  "are is told in the last arguments.\n * 2: a count or a number of which it "
+                  "cannot be computed, as the greatest of nothing");
+    for (int i = 0; i < g->node.n; i++) {
+        if (g->node.at[i]->op != DYNC__OP__check_range) continue;
+        dync__str_addf(s, ";\n * %d: ", code++);
+        dync__csource_check_name(g->node.at[i], s);
+    }
+    dync__str_add(s, ". What was written until then stays.\n * ");
 }
 
 DYNC__FN void dync__csource_header(const dync__csource *c, dync__str *s)
@@ -215,6 +234,7 @@ DYNC__FN void dync__csource_header(const dync__csource *c, dync__str *s)
     dync__str_add(s, "/* ");
     if (c->syms)
         dync__str_add(s, "0, or 1 where a size is none that it takes: nothing is written then. ");
+    dync__csource_codes(c, s);
     dync__str_addf(s,
                    "Arrays lie row major and do not overlap.\n"
                    " * %s_%s works in a static arena%s: one call at a time. %s_%s_in works in the "
@@ -241,7 +261,7 @@ static const char *dync__csource_condition(dync__csource *c)
     const char *before = "";
     for (int i = 0; i < c->syms->symbol.n; i++) {
         const dync__sz_symbol *symbol = &c->syms->symbol.at[i];
-        if (symbol->is) continue;
+        if (symbol->is || symbol->data) continue;
         dync__str_addf(&s, "%s%s >= %lld && %s <= %lld", before, symbol->source,
                        (long long)symbol->low, symbol->source, (long long)symbol->high);
         before = " && ";
@@ -253,6 +273,7 @@ static const char *dync__csource_condition(dync__csource *c)
         dync__str_add(&s, signs[g->rel]);
         dync__size_csource(&s, g->b);
     }
+    if (!*before) dync__str_add(&s, "1");
     const char *text = s.failed ? NULL : dync__arena_strdup(&c->names, dync__str_get(&s));
     dync__str_free(&s);
     return text;
@@ -272,12 +293,19 @@ DYNC__FN dync_status dync__csource_way_text(dync__csource *c, dync__csource_way 
     }
     dync__str_addf(&s, "%sunsigned char *a", before);
     if (dync__csource_has_state(c)) dync__str_add(&s, ", #_state *s");
-    dync__str_add(&s, ")\n{\n");
+    dync__csource_told_list(c, ", ", "int *", "_told", &s);
+    uint64_t data = dync__csource_data(c);
+    dync__str_add(&s, data ? ", int *rc)\n{\n    (void)rc;\n" : ")\n{\n");
+    for (int i = 0; data >> i; i++)
+        if (data >> i & 1) /* one that no step tells is none of its sizes */
+            dync__str_addf(&s, "    int %s = 0;\n    (void)%s;\n", c->syms->symbol.at[i].source,
+                           c->syms->symbol.at[i].source);
     if (dync__csource_has_state(c)) dync__str_add(&s, "    (void)s;\n");
     if (!c->main.arena_bytes) dync__str_add(&s, "    (void)a;\n");
     dync__csource_body(c, &c->main, &s);
     dync__str_add(&s, "}\n");
     way->fn = s.failed ? NULL : dync__csource_function(c, &s);
+    if (way->fn) ((dync__csource_fn *)(uintptr_t)way->fn)->uses &= ~data;
     way->condition = c->syms ? dync__csource_condition(c) : NULL;
     dync__str_free(&s);
     return way->fn && (!c->syms || way->condition) ? DYNC_OK : DYNC_ERR_MEMORY;
@@ -291,6 +319,8 @@ static void dync__csource_way_call(const dync__csource *c, const dync__csource_w
         dync__str_addf(s, "(%s%s *)%s, ", dync__csource_const(c, i),
                        dync__dtype_c_type(dync__csource_of(c, i).dtype), dync__csource_param(c, i));
     dync__str_add(s, dync__csource_has_state(c) ? "arena->bytes, state" : "arena->bytes");
+    dync__csource_told_list(c, ", ", "", "", s);
+    if (dync__csource_data(c)) dync__str_add(s, ", &rc");
     dync__csource_symbols(c, way->fn->uses, ", ", "", s);
     dync__str_add(s, ");\n");
 }
@@ -299,15 +329,17 @@ static void dync__csource_way_call(const dync__csource *c, const dync__csource_w
 DYNC__FN void dync__csource_run(const dync__csource *c, dync__str *s)
 {
     const char *name = c->program->name;
+    bool data = dync__csource_data(c) != 0;
     dync__csource_prototype(c, "_in", true, s);
-    dync__str_add(s, "\n{\n");
+    dync__str_add(s, data ? "\n{\n    int rc = 0;\n" : "\n{\n");
     for (int i = 0; i < c->way.n; i++) {
         if (c->syms)
             dync__str_addf(s, "    %sif (%s)\n    ", i ? "else " : "", c->way.at[i].condition);
         dync__str_add(s, "    ");
         dync__csource_way_call(c, &c->way.at[i], s);
     }
-    dync__str_add(s, c->syms ? "    else\n        return 1;\n    return 0;\n}\n\n" : "}\n\n");
+    dync__str_add(s, c->syms ? "    else\n        return 1;\n" : "");
+    dync__str_add(s, data ? "    return rc;\n}\n\n" : c->syms ? "    return 0;\n}\n\n" : "}\n\n");
     dync__csource_prototype(c, "", false, s);
     dync__str_addf(s, "\n{\n    static %s_arena arena;\n    %s%s_%s_in(&arena", name,
                    c->syms ? "return " : "", name, dync__csource_verb(c));
@@ -315,5 +347,6 @@ DYNC__FN void dync__csource_run(const dync__csource *c, dync__str *s)
     dync__csource_symbols(c, dync__csource_all_symbols(c), ", ", "", s);
     for (int i = 0; i < c->aot.n_inputs + c->main.n_out; i++)
         dync__str_addf(s, ", %s", dync__csource_param(c, i));
+    dync__csource_told_list(c, ", ", "", "", s);
     dync__str_add(s, ");\n}\n");
 }

@@ -54,6 +54,8 @@ static dync_status dync__csource_step_text(dync__csource *c, dync__csource_unit 
         s->slot[i] = call->operand[i].slot;
         s->base[i] = call->operand[i].lay.offset;
     }
+    if (dync__opaque_is(call) && dync__op_is_counted(call->attr.opaque.node->op))
+        return dync__csource_counted(c, s, text);
     if (dync__control_is(call)) return dync__csource_control(c, u, s, text);
     if (dync__kcall_is(call, DYNC__K_rnn_layer)) return dync__csource_recurrent(c, s, text);
     if (dync__kcall_is(call, DYNC__K_rnn_layer_grad))
@@ -82,8 +84,16 @@ static dync_status dync__csource_fuse(dync__csource *c, dync__csource_unit *u)
         .name = c->program->name, .passes = dync__steps_run, .rolled = true};
     dync__steps steps;
     DYNC__TRY(dync__steps_begin(&steps, &u->pb, &options));
-    DYNC__TRY(
-        dync__steps_run(&steps, u->pb.sized ? (int)DYNC__FORM_LAST : (int)DYNC__PASS_schedule));
+    if (c->syms) c->syms->quiet = dync__csource_data(c) != 0, c->syms->unknown = 1;
+    dync_status status =
+        dync__steps_run(&steps, u->pb.sized ? (int)DYNC__FORM_LAST : (int)DYNC__PASS_schedule);
+    if (c->syms) c->syms->quiet = false;
+    DYNC__TRY(status);
+    if (c->syms && c->syms->unknown > 1)
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "C source of %s: how its loops are written follows from sizes that data "
+                          "decide",
+                          c->program->name);
     u->step = dync__arena_alloc(&u->arena, (size_t)(steps.n + 1) * sizeof *u->step);
     if (!u->step) return DYNC_ERR_MEMORY;
     for (int i = 0; i < steps.n; i++) {
@@ -91,6 +101,7 @@ static dync_status dync__csource_fuse(dync__csource *c, dync__csource_unit *u)
         dync__csource_step *s = &u->step[u->n_steps++];
         memset(s, 0, sizeof *s);
         s->at = steps.at[i];
+        s->tells = -1;
     }
     dync__csource_follow(u);
     dync__csource_recurrent_take(u);
@@ -247,8 +258,13 @@ static void dync__csource_calls(dync__csource *c, const dync__csource_unit *u, d
             dync__str_addf(s, "%ss->random", before);
             before = ", ";
         }
+        if (step->tells >= 0) {
+            dync__str_addf(s, "%s&%s", before, c->syms->symbol.at[step->tells].source);
+            before = ", ";
+        }
         dync__csource_symbols(c, step->fn->uses, before, "", s);
         dync__str_add(s, ");\n");
+        if (step->tells >= 0) dync__csource_tell(c, step->tells, s);
     }
     if (!u->pb.rng_used) return;
     dync__str_add(s, "    s->random[1] += (uint64_t)(");

@@ -10,8 +10,10 @@ static bool dync__csource_exported(const dync__csource *c, dync__layout *lay)
     return !c->syms || dync__layout_values(c->syms, c->hint, lay);
 }
 
-/* Inputs between -1 and 1 from a fixed stream, integers all the same. */
-static dync__tensor *dync__csource_example(const dync__csource *c, int i, int integer, uint64_t *at)
+/* Inputs between -1 and 1 from a fixed stream, integers all the same: 0, then 1. Where data decide
+ * more than that, floats are all the same, too: -1, 0, 1. */
+enum { DYNC__CSOURCE_TRIES = 2, DYNC__CSOURCE_DATA_TRIES = 5 };
+static dync__tensor *dync__csource_example(const dync__csource *c, int i, int kind, uint64_t *at)
 {
     dync__info info = *dync__csource_input(c, i);
     dync__layout lay;
@@ -23,7 +25,9 @@ static dync__tensor *dync__csource_example(const dync__csource *c, int i, int in
     bool is_float = dync__dtype_info(info.dtype)->kind == 'f';
     for (int64_t k = 0; data && k < t->numel; k++)
         dync__store_f64(data + k * dync__dtype_info(t->dtype)->bytes, t->dtype,
-                        is_float ? 2 * (double)dync__rng_uniform_f32(1, (*at)++) - 1 : integer);
+                        !is_float  ? kind % 2
+                        : kind < 2 ? 2 * (double)dync__rng_uniform_f32(1, (*at)++) - 1
+                                   : kind - 3);
     return t;
 }
 
@@ -72,13 +76,14 @@ static dync_status dync__csource_examples(const dync__csource *c, dync__arg *inp
 {
     dync_status status = DYNC_ERR_VALUE;
     dync__error_slot error;
-    for (int integer = 0; integer < 2 && status != DYNC_ERR_MEMORY; integer++) {
+    int tries = dync__csource_data(c) ? DYNC__CSOURCE_DATA_TRIES : DYNC__CSOURCE_TRIES;
+    for (int kind = 0; kind < tries && status != DYNC_ERR_MEMORY; kind++) {
         uint64_t at = 0;
         dync__error_guard guard;
         dync__error_guard_begin(&guard);
         status = DYNC_OK;
         for (int i = 0; i < c->aot.n_inputs && status == DYNC_OK; i++) {
-            inputs[i] = dync__arg_t(dync__csource_example(c, i, integer, &at));
+            inputs[i] = dync__arg_t(dync__csource_example(c, i, kind, &at));
             if (!inputs[i].as.t) status = DYNC_ERR_MEMORY;
             if (inputs[i].as.t && dync__csource_writes(c, i) &&
                 !(before[i] = dync__contiguous_copy(inputs[i].as.t)))
@@ -89,7 +94,7 @@ static dync_status dync__csource_examples(const dync__csource *c, dync__arg *inp
         if (status == DYNC_OK) return DYNC_OK;
         dync__csource_release(c, inputs, before);
     }
-    dync__error_raise(&error);
+    if (!dync__csource_data(c) || status == DYNC_ERR_MEMORY) dync__error_raise(&error);
     return status;
 }
 
@@ -111,6 +116,7 @@ static void dync__csource_test_text(const dync__csource *c, const int64_t *numel
     int n = c->aot.n_inputs;
     bool state = dync__csource_has_state(c);
     dync__str_addf(s, "\nint %s_self_test(void)\n{\n    int bad = 0;\n", name);
+    dync__csource_told_list(c, "", "    int ", " = -1;\n", s);
     if (state) {
         dync__str_addf(
             s,
@@ -122,7 +128,7 @@ static void dync__csource_test_text(const dync__csource *c, const int64_t *numel
     dync__str_addf(s, "    %s%s_%s(%s", c->syms ? "bad += " : "", name, state ? "step_in" : "run",
                    state ? "&arena, &state" : "");
     for (int i = 0; c->syms && i < c->syms->symbol.n; i++)
-        if (!c->syms->symbol.at[i].is) {
+        if (!c->syms->symbol.at[i].is && !c->syms->symbol.at[i].data) {
             dync__str_addf(s, "%s%lld", before, (long long)c->hint[i]);
             before = ", ";
         }
@@ -130,6 +136,7 @@ static void dync__csource_test_text(const dync__csource *c, const int64_t *numel
         dync__str_add(s, before);
         dync__csource_cast(c, i, s);
     }
+    dync__csource_told_list(c, ", ", "&", "", s);
     dync__str_add(s, ");\n");
     for (int i = 0; i < n + c->main.n_out; i++)
         if (numel[i])
@@ -164,10 +171,23 @@ static dync_status dync__csource_results_text(const dync__csource *c, const dync
         if (dense->numel)
             dync__csource_array(s, name, dync__tensor_data(dense), dense->dtype, dense->numel,
                                 true);
+        int64_t room = dense->numel;
+        if (dync__csource_data(c)) /* more than come */
+            DYNC__TRY(dync__csource_most(dync__csource_numel(&c->main.out[i].lay), &room));
         dync__str_addf(s, "static %s example%d[%lld];\n", dync__dtype_c_type(dense->dtype), at,
-                       (long long)DYNC__MAX(dense->numel, 1));
+                       (long long)DYNC__MAX(room, 1));
         dync__unref(dense);
     }
+    return DYNC_OK;
+}
+
+/* None of the examples is one that its checks let pass. */
+static dync_status dync__csource_no_test(const dync__csource *c, dync__str *s)
+{
+    dync__str_addf(s,
+                   "\n#ifdef %s_SELF_TEST\n/* -1: no example was found that all its checks let "
+                   "pass */\nint %s_self_test(void) { return -1; }\n#endif\n",
+                   c->upper, c->program->name);
     return DYNC_OK;
 }
 
@@ -198,5 +218,6 @@ DYNC__FN dync_status dync__csource_test(const dync__csource *c, dync__str *s)
     dync__csource_release(c, inputs, before);
     dync__arg_release(&out);
     dync__arena_free(&arena);
-    return status;
+    if (status == DYNC_OK || status == DYNC_ERR_MEMORY || !dync__csource_data(c)) return status;
+    return dync__csource_no_test(c, s);
 }

@@ -48,6 +48,9 @@ DYNC__FN bool dync__program_layout(const dync__program *, int i, const int64_t *
                                    dync__layout *);
 /* The types of a program from a file for these sizes, inferred once each: DYNC_ERR_FORMAT */
 DYNC__FN dync_status dync__program_prove(dync__program *, const int64_t *value);
+/* what data decide as great as it may be beside these sizes of arguments; wish: what value says, or
+ * as much of it */
+DYNC__FN void dync__program_most(const dync__graph *, int64_t *value, bool wish);
 DYNC__FN void dync__program_unprove(dync__program *);
 DYNC__FN bool dync__program_settle(dync__graph *, const dync__symtab *of_trace);
 /* DYNC_ERR_UNSUPPORTED: a symbol that no argument tells */

@@ -185,7 +185,7 @@ static int64_t dync__program_elements(const dync__graph *g, const dync__node *n,
 
 /* The greatest that what data decide may be with these sizes of arguments, in value: limits are for
  * that. Types of what data decide were inferred as the file was read. */
-static void dync__program_most(const dync__graph *g, int64_t *value)
+DYNC__FN void dync__program_most(const dync__graph *g, int64_t *value, bool wish)
 {
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i];
@@ -197,7 +197,7 @@ static void dync__program_most(const dync__graph *g, int64_t *value)
             const dync__sz_symbol *s = &g->syms->symbol.at[k];
             bool uses[DYNC__PROGRAM_SYMBOLS] = {false};
             if (s->data && dync__symtab_uses(g->syms, size, uses) && uses[k])
-                value[k] = DYNC__MIN(s->high, most);
+                value[k] = DYNC__MIN(wish ? value[k] : s->high, most);
         }
     }
 }
@@ -212,7 +212,7 @@ DYNC__FN dync_status dync__program_prove(dync__program *p, const int64_t *sizes)
     int64_t value[DYNC__PROGRAM_SYMBOLS];
     dync__graph *g = NULL;
     for (int i = 0; i < n; i++) value[i] = dync__sz_hint(sizes[i]);
-    dync__program_most(p->graph, value);
+    dync__program_most(p->graph, value, false);
     dync_limits limits = dync__program_limits_get();
     if (n == 0 || dync__program_is_proven(p, value, bytes)) return DYNC_OK;
     dync_status status = dync__graph_concrete(p->graph, value, &g);

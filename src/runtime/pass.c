@@ -72,6 +72,11 @@ DYNC__FN dync_status dync__steps_begin(dync__steps *s, dync__pb *pb, const dync_
 
 /* ---- the passes ------------------------------------------------------------------------------ */
 
+static bool dync__steps_fence(const dync__fuse_step *step)
+{
+    const dync__kcall *call = step->call;
+    return call && call->row->tells;
+}
 static bool dync__steps_keeps(void *user, int32_t slot)
 {
     const dync__pb *pb = user;
@@ -80,7 +85,8 @@ static bool dync__steps_keeps(void *user, int32_t slot)
 
 DYNC__FN dync_status dync__steps_fuse(dync__steps *s)
 {
-    dync__fuse_options fuse = {.keep = dync__steps_keeps, .user = s->pb};
+    dync__fuse_options fuse = {
+        .keep = dync__steps_keeps, .fence = dync__steps_fence, .user = s->pb};
     return dync__fuse(s->pb->arena, s->at, &s->n, &fuse);
 }
 

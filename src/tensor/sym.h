@@ -112,6 +112,9 @@ typedef struct dync__symtab {
     bool cautious;
     /* a line of the user's asks: symbols that data decide may be 0 and 1 */
     bool strict;
+    /* who asks goes another way where data decide (loop/fuse.c): counted, no error */
+    bool quiet;
+    uint32_t unknown;
     uint32_t epoch; /* counts what is learnt about symbols; never 0 */
     uint64_t salt;  /* not 0 (lint): its tokens are those of no other table */
 } dync__symtab;
