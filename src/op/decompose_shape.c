@@ -388,5 +388,8 @@ DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
     dync__dt *y = dync__chain_shape(&c, DYNC__OP_reshape, x, n + 2, shape);
     y = dync__chain_shape(&c, DYNC__OP_permute, y, n + 2, order);
     for (int i = 0; i < 3; i++) shape[lead + i] = joined[i];
-    return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_reshape, y, n, shape));
+    y = dync__chain_shape(&c, DYNC__OP_reshape, y, n, shape);
+    /* of images of one pixel, or r = 1, it would be a view */
+    if (y && y->storage == x->storage) y = dync__chain1(&c, DYNC__OP__clone_contiguous, y);
+    return dync__chain_end(&c, call, y);
 }

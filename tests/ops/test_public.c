@@ -669,4 +669,39 @@ TEST(cosine_similarity_promotes_first)
         EXPECT_NEAR(dync_item(c), want, 1e-6);
     }
 }
+/* What gives its operand back unchanged is a tensor of its own all the same, as in PyTorch: writing
+ * into it leaves the operand alone. */
+TEST(results_that_change_nothing_are_no_views)
+{
+    dync_tensor *x = dync_ones(dync_shape(1, 4, 1, 1)), *w = dync_ones(dync_shape(2, 4, 3, 3));
+    const struct {
+        dync_tensor *from, *to;
+    } pair[] = {
+        {x, dync_pixel_shuffle(x, 2)},
+        {w, dync_pixel_shuffle(w, 1)},
+        {w, dync_roll(w, dync_shape(0), dync_shape(1))},
+        {w, dync_flip(w, dync_shape(2))},
+        {x, dync_flip(x, dync_shape(0))},
+        {w, dync_repeat(w, dync_shape(1, 1, 1, 1))},
+        {w, dync_pad(w, dync_shape(0, 0), DYNC_NONE)},
+        {w, dync_cat(dync_tuple(w), 0)},
+        {w, dync_stack(dync_tuple(w), 0)},
+        {w, dync_upsample_nearest2d(w, dync_shape(3, 3))},
+        {w, dync_upsample_bilinear2d(w, dync_shape(3, 3), true)},
+        {w, dync_adaptive_avg_pool2d(w, dync_shape(3, 3))},
+        {w, dync_tril(w, 5)},
+        {w, dync_im2col(w, dync_shape(1, 1), dync_shape(1, 1), dync_shape(0, 0), dync_shape(1, 1))},
+        {w, dync_index_select(w, 0, dync_to_dtype(dync_arange(0, 2, 1), DYNC_I64))},
+    };
+    EXPECT_OK(dync_error());
+    for (int i = 0; i < (int)(sizeof pair / sizeof *pair); i++) {
+        EXPECT(pair[i].to != NULL);
+        dync_zero_(pair[i].to);
+        EXPECT_NEAR(at(pair[i].from, 0), 1, TOL_EXACT);
+        if (at(pair[i].from, 0) < 1) printf("    pair %d\n", i);
+        dync_fill_(pair[i].from, 1);
+    }
+    EXPECT_OK(dync_error());
+}
+
 TEST_MAIN
