@@ -17,43 +17,41 @@ static bool dync__alive_together(const dync__life *a, const dync__life *b)
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* Insertion sort by falling size, then by slot: the same plan every time. */
-static void dync__lives_sort(dync__life **order, int n)
+/* By falling size, then by slot: the same plan every time. */
+static int dync__life_compare(const void *a, const void *b)
 {
-    for (int i = 1; i < n; i++) {
-        dync__life *x = order[i];
-        int k = i;
-        for (; k > 0 && (order[k - 1]->bytes < x->bytes ||
-                         (order[k - 1]->bytes == x->bytes && order[k - 1]->slot > x->slot));
-             k--)
-            order[k] = order[k - 1];
-        order[k] = x;
-    }
+    const dync__life *x = *(dync__life *const *)a, *y = *(dync__life *const *)b;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
-/* The lowest offset at which x fits among the placed ones, which are sorted by offset on the
- * way. */
-static int64_t dync__life_place(dync__life **placed, int n, const dync__life *x)
+/* Puts x at the lowest offset at which it fits among the n placed ones, which are sorted by offset;
+ * one pass, so that thousands alive at once cost no more than the square of their number. */
+DYNC__BUSY static void dync__life_place(dync__life **placed, int n, dync__life *x)
 {
     int64_t at = 0;
-    for (;;) {
-        int64_t next = -1;
-        for (int i = 0; i < n; i++) {
-            const dync__life *p = placed[i];
-            if (!dync__alive_together(p, x) || p->offset >= at + x->bytes ||
-                p->offset + p->bytes <= at)
-                continue;
-            if (p->offset + p->bytes > next) next = p->offset + p->bytes;
-        }
-        if (next < 0) return at;
-        at = next;
+    int from = 0, to = n;
+    for (int i = 0; i < n && placed[i]->offset < at + x->bytes; i++) {
+        const dync__life *p = placed[i];
+        if (p->offset + p->bytes > at && dync__alive_together(p, x)) at = p->offset + p->bytes;
     }
+    x->offset = at;
+    while (from < to) { /* the first place beyond equal offsets */
+        int middle = from + (to - from) / 2;
+        if (placed[middle]->offset <= at)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    memmove(placed + from + 1, placed + from, (size_t)(n - from) * sizeof *placed);
+    placed[from] = x;
 }
 
 DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *life, int n, int64_t *total)
 {
-    dync__life **order = dync__arena_alloc(arena, (size_t)(n + 1) * sizeof *order);
+    dync__life **order = dync__arena_alloc(arena, 2 * (size_t)(n + 1) * sizeof *order);
     if (!order) return DYNC_ERR_MEMORY;
+    dync__life **placed = order + n + 1;
     int used = 0;
     *total = 0;
     for (int i = 0; i < n; i++)
@@ -61,9 +59,9 @@ DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *life, int n, 
             life[i].bytes = dync__align_up(life[i].bytes);
             order[used++] = &life[i];
         }
-    dync__lives_sort(order, used);
+    qsort(order, (size_t)used, sizeof *order, dync__life_compare);
     for (int i = 0; i < used; i++) {
-        order[i]->offset = dync__life_place(order, i, order[i]);
+        dync__life_place(placed, i, order[i]);
         if (order[i]->offset + order[i]->bytes > *total)
             *total = order[i]->offset + order[i]->bytes;
     }
