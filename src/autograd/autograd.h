@@ -101,6 +101,9 @@ DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *output
                                           dync__tensor *const *grad_outputs, int n_in,
                                           dync__tensor *const *inputs, dync__tensor **grads,
                                           bool retain_graph, bool create_graph, bool allow_unused);
+/* A custom function that nobody traces; dync_apply (capture/grads.c) asks who does. */
+DYNC__FN dync_value dync__apply_run(const dync_autograd_function *, int nargs,
+                                    const dync_value *args);
 /* A custom function in traced code: its forward is traced without grad mode, its gradient is that
  * of one node (custom_gradient). false: it does not return one tensor; nothing is recorded as an
  * error then. */
@@ -126,9 +129,6 @@ typedef struct dync__grad_intercept {
     bool (*retain_grad)(dync_tensor *, dync_status *status);
     bool (*is_leaf)(const dync_tensor *, bool *result);
     bool (*requires_grad_)(dync_tensor *, bool, dync_tensor **result);
-    /* dync_apply */
-    bool (*apply)(const dync_autograd_function *, int nargs, const dync_value *args,
-                  dync_value *result);
     bool (*cell_get)(struct dync__cell *, dync_value *result);
     bool (*cell_set)(struct dync__cell *, dync_value);
 } dync__grad_intercept;

@@ -300,10 +300,9 @@ DYNC__FN dync__autograd_ctx *dync__ctx_new(const dync_autograd_function *fn, int
     return NULL;
 }
 
-DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int nargs,
-                                      const dync_value *args)
+DYNC__FN dync_value dync__apply_run(const dync_autograd_function *fn, int nargs,
+                                    const dync_value *args)
 {
-    const dync__grad_intercept *traced = dync__grad_intercepted();
     dync__apply a = {0};
     dync_value result = DYNC_NONE;
     bool wanted = false;
@@ -313,7 +312,6 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
                                    "and its arguments");
         return result;
     }
-    if (traced && traced->apply && traced->apply(fn, nargs, args, &result)) return result;
     a.ctx = dync__ctx_new(fn, nargs);
     if (a.ctx && dync__apply_inputs(&a, args, &wanted) == DYNC_OK)
         dync__apply_forward(&a, args, wanted, &result);

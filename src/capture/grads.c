@@ -125,9 +125,19 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
     dync__script_may_write(t);
     dync__trace_pause pause = dync__trace_pause_begin(t);
-    *result = dync_apply_values(fn, nargs, real);
+    *result = dync__apply_run(fn, nargs, real);
     dync__trace_pause_end(t, pause);
     return true;
+}
+
+/* Here, not among the hooks below: who calls no custom function links none of this. */
+DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int nargs,
+                                      const dync_value *args)
+{
+    dync_value result;
+    bool fits = fn && fn->forward && fn->backward && nargs >= 0 && (nargs == 0 || args);
+    if (!DYNC__GRAD_NONE && fits && dync__trace_apply(fn, nargs, args, &result)) return result;
+    return dync__apply_run(fn, nargs, args);
 }
 
 /* ---- hooks ----------------------------------------------------------------------------------- */
@@ -335,7 +345,6 @@ static const dync__grad_intercept dync__trace_grads = {.backward = dync__trace_b
                                                        .grad = dync__trace_grad,
                                                        .accumulate = dync__trace_accumulate,
                                                        .set_grad = dync__trace_set_grad,
-                                                       .apply = dync__trace_apply,
                                                        .hook = dync__trace_hook,
                                                        .after_hook = dync__trace_after_hook,
                                                        .expose = dync__trace_expose,

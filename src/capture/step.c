@@ -125,7 +125,7 @@ DYNC__FN bool dync__taped_apply(dync__tracer *t, const dync_autograd_function *f
     if (dync__too_many(fn->name ? fn->name : "dync_apply", nargs)) return true;
     for (int i = 0; i < nargs; i++) fakes[i] = dync__value_map(args[i], dync__taped_fake, t);
     t->tape.walking = true;
-    *result = dync_apply_values(fn, nargs, fakes);
+    *result = dync__apply_run(fn, nargs, fakes);
     t->tape.walking = false;
     t->tape.inner = t->tape.inner ? t->tape.inner : "a function with a gradient of its own";
     return true;

@@ -123,6 +123,16 @@ typedef double dync__gt_d2;
 
 #define DYNC__GT_ROWS1(X) X(0)
 #define DYNC__GT_ROWS4(X) X(0) X(1) X(2) X(3)
+/* A core of a small program has no vectors, and registers for the sums of one row of eight. */
+#if defined(DYNC_SMALL)
+#define DYNC__GT_FOUR(T, VT, name)
+#define DYNC__GT_PICK(n, name) dync__gt_one_##name
+enum { DYNC__GT_AT_ONCE = 1 };
+#else
+#define DYNC__GT_FOUR(T, VT, name) DYNC__GT_BLOCK(T, VT, dync__gt_four_##name, DYNC__GT_ROWS4)
+#define DYNC__GT_PICK(n, name) ((n) == 4 ? dync__gt_four_##name : dync__gt_one_##name)
+enum { DYNC__GT_AT_ONCE = 4 };
+#endif
 #define DYNC__GT_DECLARE(i) V c##i##0 = DYNC__GT_ZERO, c##i##1 = DYNC__GT_ZERO;
 #define DYNC__GT_STEP(i) c##i##0 += b0 * a[(i) * row], c##i##1 += b1 * a[(i) * row];
 #define DYNC__GT_ADD_D(i) \
@@ -148,7 +158,7 @@ typedef double dync__gt_d2;
     }
 /* A tile by blocks of 4 rows or one and two vectors; steps in elements. */
 #define DYNC__GT_PLAIN(T, VT, name)                                                               \
-    DYNC__GT_BLOCK(T, VT, dync__gt_four_##name, DYNC__GT_ROWS4)                                   \
+    DYNC__GT_FOUR(T, VT, name)                                                                    \
     DYNC__GT_BLOCK(T, VT, dync__gt_one_##name, DYNC__GT_ROWS1)                                    \
     static void dync__gt_tile_##name(int rows, int columns, int64_t k, const T *a, int64_t row,   \
                                      int64_t col, const T *b, int64_t b_row, const T *d,          \
@@ -157,11 +167,11 @@ typedef double dync__gt_d2;
         enum { W2 = 2 * sizeof(VT) / sizeof(T) };                                                 \
         for (int i = 0, n; i < rows; i += n) {                                                    \
             int j = 0;                                                                            \
-            n = rows - i >= 4 ? 4 : 1;                                                            \
+            n = rows - i >= DYNC__GT_AT_ONCE ? DYNC__GT_AT_ONCE : 1;                              \
             for (; j + W2 <= columns; j += W2)                                                    \
-                (n == 4 ? dync__gt_four_##name : dync__gt_one_##name)(                            \
-                    k, a + i * row, row, col, b + j, b_row, d ? d + i * d_row + j : NULL, d_row,  \
-                    c + i * c_row + j, c_row);                                                    \
+                DYNC__GT_PICK(n, name)(k, a + i * row, row, col, b + j, b_row,                    \
+                                       d ? d + i * d_row + j : NULL, d_row, c + i * c_row + j,    \
+                                       c_row);                                                    \
             for (int r = i; r < i + n; r++)                                                       \
                 for (int e = j; e < columns; e++) {                                               \
                     T sum = 0;                                                                    \

@@ -76,12 +76,12 @@ DYNC__FN uint8_t dync__gemm_path(const dync__gemm *g)
         return DYNC__GEMM_DOTS;
     if (g->c_col != 1 && g->n > 1) return DYNC__GEMM_PLAIN;
     if (g->b_col == 1 && dense_a && !g->packed && !g->panels) {
-        if (g->m <= DYNC__GEMM_LINES_ROWS && g->n * bytes >= DYNC__GEMM_LINES_ROW &&
-            g->k * g->n * bytes >= DYNC__GEMM_LINES_BYTES)
+        if (!DYNC__GEMM_BRIEF && g->m <= DYNC__GEMM_LINES_ROWS &&
+            g->n * bytes >= DYNC__GEMM_LINES_ROW && g->k * g->n * bytes >= DYNC__GEMM_LINES_BYTES)
             return DYNC__GEMM_LINES;
         if (as || g->m <= DYNC__GEMM_FEW || dync__gemm_b_near(g)) return DYNC__GEMM_DIRECT;
     }
-    if (!g->packed && g->b_row == 1 &&
+    if (!DYNC__GEMM_BRIEF && !g->packed && g->b_row == 1 &&
         dync__gemm_turns(g->type, g->m, g->n, DYNC__GEMM_TURNED_ROWS))
         return DYNC__GEMM_TURNED;
     return as ? DYNC__GEMM_PLAIN : DYNC__GEMM_BLOCKS;
@@ -109,7 +109,7 @@ static void dync__gemm_follow(const dync__gemm *g)
     switch (g->path) {
     case DYNC__GEMM_DOTS: dync__gemm_dots(g); return;
     case DYNC__GEMM_LINES:
-        for (int64_t p = 0; p < g->k; p += DYNC__GEMM_FEW_LINES)
+        for (int64_t p = 0; !DYNC__GEMM_BRIEF && p < g->k; p += DYNC__GEMM_FEW_LINES)
             dync__gemm_direct(g, p, DYNC__MIN(DYNC__GEMM_FEW_LINES, g->k - p), NULL, NULL);
         return;
     case DYNC__GEMM_DIRECT:
@@ -119,7 +119,7 @@ static void dync__gemm_follow(const dync__gemm *g)
         if (panel) dync__free_data(panel, bytes);
         return;
     case DYNC__GEMM_TURNED:
-        if (dync__gemm_turned(g)) return;
+        if (!DYNC__GEMM_BRIEF && dync__gemm_turned(g)) return;
         dync_clear_error(); /* nothing is lost but speed */
         break;
     case DYNC__GEMM_BLOCKS:

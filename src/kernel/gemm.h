@@ -13,6 +13,8 @@ enum {
     DYNC__GEMM_BLOCKS,
     DYNC__GEMM_TURNED
 };
+/* A small program goes without LINES, TURNED and panels that are kept: they save caches. */
+enum { DYNC__GEMM_BRIEF = DYNC__SMALLER(1, 0) };
 
 /* c[m, n] = d[m, n] + a[m, k] b[k, n]; strides in elements. d NULL: nothing; c: accumulates; d_row
  * 0: a bias. d's columns are dense. packed: b as dync__gemm_pack_b made it, or NULL; panels: sums

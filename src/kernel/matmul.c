@@ -194,7 +194,7 @@ static dync_status dync__mm_run(dync__mm *g)
     bool alone = g->call->scratch_bytes > 0; /* products share it */
     double ns = (double)g->batches * (double)g->m * (double)g->n * (double)g->k / DYNC__MACS_PER_NS;
     int threads = alone || g->batches < 4 ? 1 : dync__pool_worth(ns);
-    dync__packed *panels = g->call->state ? dync__mm_panels_get(g) : NULL;
+    dync__packed *panels = !DYNC__GEMM_BRIEF && g->call->state ? dync__mm_panels_get(g) : NULL;
     if (panels) g->packed = panels->at;
     g->panels = dync__mm_keeps(g);
     if (threads > 1 && g->batches >= 2 * threads)
@@ -235,8 +235,8 @@ DYNC__RARE static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
                     .c_col = g->c_col,
                     .d = with_bias ? some : NULL,
                     .d_row = with_bias ? c->operand[2].lay.stride[0] : 0};
-    bool keeps = c->operand[1].input && g->c_col == 1 && g->n_batch == 0 && !g->few &&
-                 g->n * g->k >= DYNC__MM_KEEP &&
+    bool keeps = !DYNC__GEMM_BRIEF && c->operand[1].input && g->c_col == 1 && g->n_batch == 0 &&
+                 !g->few && g->n * g->k >= DYNC__MM_KEEP &&
                  (g->converted
                       ? g->n > 1
                       : dync__gemm_wants_packed(g->type, g->m, g->n, g->k, g->b_row, g->b_col));

@@ -151,7 +151,7 @@ DYNC__FN const dync__tensor *dync__mm_input(const dync__kcall *c)
 DYNC__FN bool dync__mm_keeps(const dync__mm *g)
 {
     const dync__mm_state *state = g->call->state;
-    if (!state || !state->keeps || g->type == DYNC__GT_U8) return false;
+    if (DYNC__GEMM_BRIEF || !state || !state->keeps || g->type == DYNC__GT_U8) return false;
     const dync__tensor *t = dync__mm_input(g->call);
     return !t || !(t->storage->flags & DYNC__STORAGE_BORROWED);
 }
