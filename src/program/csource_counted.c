@@ -63,6 +63,10 @@ static bool dync__csource_right(const dync__csource *c, int a, int b, int64_t co
     const dync__symtab *t = c->program->graph->syms;
     int64_t value[DYNC__PROGRAM_SYMBOLS];
     dync__graph *g = NULL;
+    /* none are unique of none alone, whose count is looked at by itself */
+    if (count == 0 && (dync__csource_teller(c, a)->op == DYNC__OP_unique ||
+                       dync__csource_teller(c, b)->op == DYNC__OP_unique))
+        return true;
     for (int i = 0; i < t->symbol.n; i++)
         value[i] = i == a || i == b       ? count
                    : t->symbol.at[i].data ? DYNC__MAX(t->symbol.at[i].low, 2)
