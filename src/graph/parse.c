@@ -234,9 +234,9 @@ static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call)
                dync__parse_arg(q, 0, &call->args[0]) && dync__parse_need(q, ",") &&
                dync__parse_arg(q, 0, &call->args[1]) && dync__parse_need(q, ")");
     }
-    call->op = strcmp(name, "item_sym") == 0 ? (int)DYNC__OP__local_scalar_dense
-               : strcmp(name, "check") == 0  ? (int)DYNC__OP__check_range
-                                             : dync__op_find(name);
+    call->op = dync__op_find(strcmp(name, "item_sym") == 0 ? "_local_scalar_dense"
+                             : strcmp(name, "check") == 0  ? "_check_range"
+                                                           : name);
     if (call->op < 0) {
         name[-1] = '_'; /* dync_set_grad_enabled is the row _set_grad_enabled */
         call->op = dync__op_find(name - 1);
