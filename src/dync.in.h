@@ -205,7 +205,7 @@ DYNC__PLAIN
 #include "kernel/operand.c"
 #include "kernel/packed.c"
 #include "kernel/gemm_pack.c"
-#include "kernel/gemm_turned.c"
+#include "kernel/gemm_transposed.c"
 #include "kernel/gemm_tiles.c"
 #include "kernel/gemm_blocks.c"
 #include "kernel/gemm.c"

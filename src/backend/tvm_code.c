@@ -60,7 +60,8 @@ enum { DYNC__TVM_ALIGN = 64 }; /* code may load whole vectors */
 /* As TVM's code reads it: row major and aligned, or a copy that is. */
 static dync__tensor *dync__tvm_plainly(dync__tensor *t)
 {
-    bool as_it_is = t->device == DYNC_CPU && dync__layout_is_contiguous(&t->lay) &&
+    bool as_it_is = dync__device_is(t->device, DYNC__DEV_HOST) &&
+                    dync__layout_is_contiguous(&t->lay) &&
                     (uintptr_t)dync__tensor_data(t) % DYNC__TVM_ALIGN == 0;
     if (!as_it_is) return dync__contiguous_copy(t);
     dync__ref(t);

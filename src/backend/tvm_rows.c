@@ -112,7 +112,7 @@ static const char *dync__tvm_tensor_why(const dync__info *info)
     int64_t numel = 1;
     if (!dync__tvm_is_float(info->dtype) && info->dtype != DYNC_BOOL)
         return dync__dtype_info(info->dtype)->name;
-    if (info->device != DYNC_CPU) return "not on the CPU";
+    if (!dync__device_is(info->device, DYNC__DEV_HOST)) return "not on the CPU";
     if (dync__layout_has_tokens(&info->lay)) return "symbolic sizes";
     for (int d = 0; d < info->lay.ndim; d++) numel *= info->lay.shape[d];
     return numel ? NULL : "empty";

@@ -75,7 +75,7 @@
     X(IRUN_STACK, DYNC__SMALLER(512, 2048), bytes, "scratch up to which no memory is asked for", "bench eager") \
     X(JIT_KEEP, 4 * 1024 * 1024, bytes, "kernels with larger row buffers stay interpreted", "peers rows") \
     X(JIT_LONG, 512 * 1024, bytes, "values are computed twice rather than kept in more", "peers rows") \
-    X(JIT_PAST, 32 * 1024 * 1024, bytes, "arrays of more are stored by non-temporal stores", "bench a/(") \
+    X(JIT_NONTEMPORAL, 32 * 1024 * 1024, bytes, "arrays of more are stored by non-temporal stores", "bench a/(") \
     X(JIT_PICKED, 512, elements, "of a row, by indices that all rows share", "peers moves") \
     X(JIT_AHEAD, 8, rows, "of a large table, fetched before they are read", "peers moves") \
     X(JIT_STRIP, 1024, lanes, "of a piece of a shared loop, at least", "peers --threads=2 rows") \
@@ -138,13 +138,13 @@
     X(GEMM_DOTS_K, 32, steps, "of the sum for each of these rows", "peers linear") \
     X(GEMM_DOTS_FEW, 7, rows, "the same where registers hold less than 4 x 4 of them", "peers linear") \
     X(GEMM_DOTS_NEAR, 128 * 1024, bytes, "of b at a time for all rows of inner products", "peers linear") \
-    X(GEMM_TURNED_ROWS, 32, rows, "up to here tiles of c's transpose read a b along the sum", "peers training") \
-    X(GEMM_TURNED_KEPT, 16, rows, "up to here even where its panels could be kept", "peers linear") \
-    X(GEMM_TURNED_B, 128 * 1024, bytes, "of b, at least", "peers linear") \
-    X(GEMM_TURNED_ROW, 128, bytes, "of a column of c then, at most", "peers training") \
-    X(GEMM_TURNED_N, 32, columns, "of c then, at least", "peers training") \
-    X(GEMM_TURNED_SOME, 112, columns, "of c at a time then", "peers training") \
-    X(GEMM_TURNED_CROWD, 6, columns, "of a tile where b's columns lie in one set of the cache", "peers training") \
+    X(GEMM_TRANSPOSED_ROWS, 32, rows, "up to here tiles of c's transpose read a b along the sum", "peers training") \
+    X(GEMM_TRANSPOSED_KEPT, 16, rows, "up to here even where its panels could be kept", "peers linear") \
+    X(GEMM_TRANSPOSED_B, 128 * 1024, bytes, "of b, at least", "peers linear") \
+    X(GEMM_TRANSPOSED_ROW, 128, bytes, "of a column of c then, at most", "peers training") \
+    X(GEMM_TRANSPOSED_N, 32, columns, "of c then, at least", "peers training") \
+    X(GEMM_TRANSPOSED_SOME, 112, columns, "of c at a time then", "peers training") \
+    X(GEMM_TRANSPOSED_CROWD, 6, columns, "of a tile where b's columns lie in one set of the cache", "peers training") \
     X(GEMM_DOTS_ONE, 16, steps, "of the sum of one row", "peers linear") \
     X(GEMM_LINES_ROWS, 8, rows, "up to here a large b is read row by row", "peers sgemm") \
     X(GEMM_LINES_ROW, 4096, bytes, "where its rows are so long", "peers sgemm") \
@@ -180,6 +180,7 @@
     X(SORT_FEW, 4, ratio, "a so-manieth of a row or less is gathered, not sorted whole", "-") \
     X(SORT_LONG, 256, elements, "in rows from here on", "-") \
     X(SORT_ROOM, 64, elements, "gathered before they are joined, at least", "-") \
+    X(POOL2D_PARALLEL, 100000, elements, "of all windows of a pool, from which threads are woken", "peers pool") \
     X(CHECK_INDEX_CODE, 4096, elements, "from here indices are checked by a kernel", "peers moves") \
     /* ---- autotune ---- */ \
     X(TUNE_NS, 1000000, ns, "that timing one form of a kernel may take", "-") \

@@ -38,9 +38,7 @@ DYNC__FN void dync__str_addn(dync__str *s, const char *text, size_t n)
 DYNC__FN bool dync__is_name(const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        char c = text[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        if (!letter && (i == 0 || c < '0' || c > '9')) return false;
+        if (!dync__is_letter(text[i]) && (i == 0 || !dync__is_digit(text[i]))) return false;
     }
     return n > 0;
 }

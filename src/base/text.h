@@ -20,6 +20,13 @@ DYNC__FN void dync__str_addf(dync__str *, const char *fmt, ...) DYNC__PRINTF(2, 
 DYNC__FN void dync__str_addv(dync__str *, const char *fmt, va_list);
 /* as a C string literal, with its quotes */
 DYNC__FN void dync__str_quote_c(dync__str *, const char *text);
+DYNC__INLINE bool dync__is_digit(char c) { return c >= '0' && c <= '9'; }
+/* of a name's first character: _, too */
+DYNC__INLINE bool dync__is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+DYNC__INLINE bool dync__is_word(char c) { return dync__is_letter(c) || dync__is_digit(c); }
 /* letters, digits and _, no digit first */
 DYNC__FN bool dync__is_name(const char *text, size_t n);
 /* "" when empty or failed */

@@ -17,8 +17,7 @@ static const char *dync__source_name(dync__arena *arena, const char *source, cha
     size_t n = 0;
     bool gap = false;
     for (const char *p = source; *p && n < 60; p++) {
-        bool word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-                    (*p >= '0' && *p <= '9') || *p == '_';
+        bool word = dync__is_word(*p);
         if (word && gap && n) name[n++] = '_';
         gap = !word;
         if (word) name[n++] = *p;

@@ -145,8 +145,8 @@ DYNC__FN const char *dync__half_csource(bool out, bool bf16)
     return text[out][bf16];
 }
 
-/* Files have one of each for all. */
-static void dync__csrc_halves(dync__csrc *c)
+/* What converts f16 and bf16; files have one of each for all. */
+static void dync__csrc_converters(dync__csrc *c)
 {
     for (int t = 0; t < 2 && !c->room; t++) {
         if (c->half_in[t]) dync__str_addf(c->out, dync__half_csource(false, t), c->name);
@@ -230,7 +230,7 @@ static void dync__csrc_function(dync__csrc *c)
 {
     const dync__kernel *k = c->k;
     bool keeps = dync__csrc_keeps(c);
-    dync__csrc_halves(c);
+    dync__csrc_converters(c);
     dync__str_addf(c->out, "static void %s(", c->name);
     const char *before = "";
     for (int i = 0; i < k->buf.n; i++) {
@@ -289,7 +289,7 @@ static void dync__csrc_element(dync__csrc *c)
     int type = DYNC_F32;
     for (int i = 0; i < k->inst.n; i++)
         if (k->inst.at[i].prim == DYNC__P_store) type = k->buf.at[k->inst.at[i].buf].dtype;
-    dync__csrc_halves(c);
+    dync__csrc_converters(c);
     dync__str_addf(c->out, "static inline %s %s(%s x", dync__dtype_c_type(type), c->name,
                    dync__dtype_c_type(k->buf.at[c->in].dtype));
     for (int d = 0; d < k->n_dims; d++) {

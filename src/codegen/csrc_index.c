@@ -230,7 +230,7 @@ DYNC__FN bool dync__csrc_reloads(const dync__csrc *c, const dync__inst *in)
     return in->prim == DYNC__P_load && !(c->k->buf.at[in->buf].mode & DYNC__BUF_OUT);
 }
 
-/* Whose functions convert halves: the file's, or the kernel's. */
+/* Whose functions convert f16 and bf16: the file's, or the kernel's. */
 DYNC__FN const char *dync__csrc_owner(const dync__csrc *c) { return c->room ? "#" : c->name; }
 
 DYNC__FN void dync__csrc_load(dync__csrc *c, const dync__inst *in)

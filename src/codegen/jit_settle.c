@@ -36,7 +36,7 @@ DYNC__FN void dync__jit_settle_blocks(dync__jit *jit)
                    (!crowds || DYNC__MIN(rows, lanes) * least >= DYNC__BLOCK_LANE_BYTES);
     int run = crowds && !squares ? DYNC__CROWDED_RUN
                                  : DYNC__COST_LINE; /* bytes of a row at a time: gemm_run.c */
-    jit->fetches = all >= DYNC__JIT_PAST / 2;
+    jit->fetches = all >= DYNC__JIT_NONTEMPORAL / 2;
     jit->block_lanes = DYNC__MAX(run == DYNC__CROWDED_RUN
                                      ? DYNC__CROWDED_LANES
                                      : DYNC__MIN(DYNC__BLOCK_LANE_BYTES / bytes, DYNC__BLOCK_LANES),

@@ -173,6 +173,6 @@ DYNC__FN bool dync__jb_is_large(const dync__jb *j)
         writes |= whole && writes_only;
         if (j->way == DYNC__JB_NONTEMPORAL) j->g->stream.at[s].nontemporal = writes_only;
     }
-    return writes && !dync__sz_lt(bytes, DYNC__JIT_PAST);
+    return writes && !dync__sz_lt(bytes, DYNC__JIT_NONTEMPORAL);
 }
 #endif

@@ -62,15 +62,13 @@ DYNC__FN char *dync__name_clean(dync__arena *arena, const char *hint)
     dync__str s = {0};
     bool gap = false;
     for (const char *p = hint ? hint : ""; *p; p++) {
-        bool ok = (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') ||
-                  (*p >= 'A' && *p <= 'Z') || *p == '_';
-        if (ok) {
-            if (s.n == 0 && *p >= '0' && *p <= '9') dync__str_addc(&s, '_');
+        if (dync__is_word(*p)) {
+            if (s.n == 0 && dync__is_digit(*p)) dync__str_addc(&s, '_');
             dync__str_addc(&s, *p);
         } else if (!gap) {
             dync__str_addc(&s, '_');
         }
-        gap = !ok;
+        gap = !dync__is_word(*p);
     }
     if (s.n == 0) dync__str_add(&s, "_unnamed");
     char *out = s.failed ? NULL : dync__arena_strdup(arena, s.at);

@@ -49,11 +49,7 @@ DYNC__FN bool dync__parse_take(dync__parser *q, const char *word)
             return false;
         }
     }
-    bool letter = (last >= 'a' && last <= 'z') || (last >= 'A' && last <= 'Z') || last == '_' ||
-                  (last >= '0' && last <= '9');
-    bool goes_on = (*q->p >= 'a' && *q->p <= 'z') || (*q->p >= 'A' && *q->p <= 'Z') ||
-                   *q->p == '_' || (*q->p >= '0' && *q->p <= '9');
-    if (letter && goes_on) {
+    if (dync__is_word(last) && dync__is_word(*q->p)) {
         q->p = start;
         return false;
     }
@@ -71,9 +67,7 @@ DYNC__FN char *dync__parse_name(dync__parser *q)
 {
     dync__parse_space(q);
     const char *start = q->p;
-    while ((*q->p >= 'a' && *q->p <= 'z') || (*q->p >= 'A' && *q->p <= 'Z') || *q->p == '_' ||
-           (q->p > start && *q->p >= '0' && *q->p <= '9'))
-        q->p++;
+    while (dync__is_letter(*q->p) || (q->p > start && dync__is_digit(*q->p))) q->p++;
     if (q->p == start) return NULL;
     char *name = dync__arena_printf(&q->g->arena, "%.*s", (int)(q->p - start), start);
     if (!name) dync__parse_no_memory(q);

@@ -226,7 +226,7 @@ DYNC__FN void dync__fx_call(dync__fx_printer *p, const dync__node *node)
         dync__fx_call_arg(p, node, 0);
         dync__str_add(p->s, fx);
         dync__fx_args(p, node, 1, n);
-    } else if ((*fx >= 'a' && *fx <= 'z') || (*fx >= 'A' && *fx <= 'Z') || *fx == '_') {
+    } else if (dync__is_letter(*fx)) {
         dync__str_add(p->s, fx);
         dync__fx_args(p, node, 0, n);
     } else if (n == 1) {

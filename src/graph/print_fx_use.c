@@ -10,9 +10,7 @@ static const char *dync__fx_symbol(const char *p, size_t *n)
 {
     for (; p && *p; p += *n ? *n : 1) {
         *n = 0;
-        while ((p[*n] >= 'a' && p[*n] <= 'z') || (p[*n] >= 'A' && p[*n] <= 'Z') ||
-               (p[*n] >= '0' && p[*n] <= '9') || p[*n] == '_')
-            ++*n;
+        while (dync__is_word(p[*n])) ++*n;
         if (*n > 1 && p[0] == 's' && strspn(p + 1, "0123456789") >= *n - 1) return p;
     }
     return NULL;

@@ -82,8 +82,8 @@ DYNC__FN uint8_t dync__gemm_path(const dync__gemm *g)
         if (as || g->m <= DYNC__GEMM_FEW || dync__gemm_b_near(g)) return DYNC__GEMM_DIRECT;
     }
     if (!DYNC__GEMM_BRIEF && !g->packed && g->b_row == 1 &&
-        dync__gemm_turns(g->type, g->m, g->n, DYNC__GEMM_TURNED_ROWS))
-        return DYNC__GEMM_TURNED;
+        dync__gemm_transposes(g->type, g->m, g->n, DYNC__GEMM_TRANSPOSED_ROWS))
+        return DYNC__GEMM_TRANSPOSED;
     return as ? DYNC__GEMM_PLAIN : DYNC__GEMM_BLOCKS;
 }
 
@@ -96,8 +96,8 @@ DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k,
     if (b_row != 1) return true;
     /* few rows are as fast where b lies */
     return m > 3 && !dync__gemm_few_dots(type, m, k) &&
-           !(b_bytes >= DYNC__GEMM_TURNED_B &&
-             dync__gemm_turns(type, m, n, DYNC__GEMM_TURNED_KEPT));
+           !(b_bytes >= DYNC__GEMM_TRANSPOSED_B &&
+             dync__gemm_transposes(type, m, n, DYNC__GEMM_TRANSPOSED_KEPT));
 }
 
 /* Runs the product by g->path on this thread. Without memory for panels the result is the same, but
@@ -118,8 +118,8 @@ static void dync__gemm_follow(const dync__gemm *g)
         dync__gemm_direct(g, 0, g->k, panel, NULL);
         if (panel) dync__free_data(panel, bytes);
         return;
-    case DYNC__GEMM_TURNED:
-        if (!DYNC__GEMM_BRIEF && dync__gemm_turned(g)) return;
+    case DYNC__GEMM_TRANSPOSED:
+        if (!DYNC__GEMM_BRIEF && dync__gemm_transposed(g)) return;
         dync_clear_error(); /* nothing is lost but speed */
         break;
     case DYNC__GEMM_BLOCKS:
@@ -263,7 +263,7 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     dync__gemm_split split = {g, g->m >= g->n || g->packed ||
                                      (g->done && g->m >= DYNC__GEMM_TOLD_ROWS)};
     g->path = dync__gemm_path(g);
-    if (g->path <= DYNC__GEMM_DOTS || g->path == DYNC__GEMM_TURNED)
+    if (g->path <= DYNC__GEMM_DOTS || g->path == DYNC__GEMM_TRANSPOSED)
         g->after = none; /* no tiles of c */
     g->followed = g->after.flags[0] != 0;
     if (g->followed) g->done = NULL;

@@ -11,7 +11,7 @@ enum {
     DYNC__GEMM_LINES,
     DYNC__GEMM_DIRECT,
     DYNC__GEMM_BLOCKS,
-    DYNC__GEMM_TURNED
+    DYNC__GEMM_TRANSPOSED
 };
 /* A small program goes without LINES, TURNED and panels that are kept: they save caches. */
 enum { DYNC__GEMM_BRIEF = DYNC__SMALLER(1, 0) };
@@ -80,9 +80,9 @@ DYNC__INLINE int64_t dync__gemm_share(int64_t m, int64_t parts, int64_t i)
     return m / parts * i + DYNC__MIN(i, m % parts);
 }
 
-/* ---- gemm_turned.c --------------------------------------------------------------------------- */
+/* ---- gemm_transposed.c --------------------------------------------------------------------------- */
 /* Is it for up to `most` rows, and for these sizes? */
-DYNC__FN bool dync__gemm_turns(int type, int64_t m, int64_t n, int64_t most);
+DYNC__FN bool dync__gemm_transposes(int type, int64_t m, int64_t n, int64_t most);
 /* False: no memory for a's transpose. */
-DYNC__FN bool dync__gemm_turned(const dync__gemm *);
+DYNC__FN bool dync__gemm_transposed(const dync__gemm *);
 #endif

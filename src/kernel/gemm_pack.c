@@ -1,5 +1,5 @@
 /* kernel/gemm_pack.c: the operands of products made dense: rows of a, panels of b. Before:
- * gemm_turned.c, gemm.c and conv.c; under it COPY and SWAP of codegen/gemm_code.h. */
+ * gemm_transposed.c, gemm.c and conv.c; under it COPY and SWAP of codegen/gemm_code.h. */
 #include "../dync.in.h"
 #include "gemm.h"
 DYNC__BESIDE_JIT

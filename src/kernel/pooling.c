@@ -10,9 +10,6 @@
 #include "conv_jit.h"
 DYNC__BESIDE_JIT
 
-/* window elements from which threads are worth waking */
-#define DYNC__POOL2D_PARALLEL 100000
-
 typedef struct dync__pool2d {
     int64_t planes, h, w, oh, ow, kh, kw, sy, sx, py, px, dy, dx, divisor;
     bool include_pad, backward, max, wide, whole; /* wide: f64; whole: i64 */

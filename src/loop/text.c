@@ -30,22 +30,14 @@ DYNC__DATA const char dync__reduce_names[8][7] = {"sum", "prod", "max",    "min"
                                                   "any", "all",  "argmax", "argmin"};
 DYNC__DATA const char dync__mode_names[4][6] = {"none", "in", "out", "inout"};
 
-static bool dync__text_is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool dync__text_is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /* ---- printing -------------------------------------------------------------------------------- */
 
 static bool dync__text_is_name(const char *s)
 {
-    if (!s || !dync__text_is_letter(*s)) return false;
+    if (!s || !dync__is_letter(*s)) return false;
     int n = 0;
     for (; s[n]; n++)
-        if (n == 100 || (!dync__text_is_letter(s[n]) && !dync__text_is_digit(s[n]) && s[n] != '.'))
-            return false;
+        if (n == 100 || (!dync__is_word(s[n]) && s[n] != '.')) return false;
     return true;
 }
 
@@ -55,7 +47,7 @@ static void dync__text_buf(dync__str *out, const dync__kernel *k, int buf)
     const char *name = k->buf.at[buf].name;
     bool usable = dync__text_is_name(name);
     /* a name b<number> could be taken for another buffer's number */
-    if (usable && name[0] == 'b' && dync__text_is_digit(name[1])) usable = false;
+    if (usable && name[0] == 'b' && dync__is_digit(name[1])) usable = false;
     for (int i = 0; usable && i < buf; i++)
         if (k->buf.at[i].name && strcmp(k->buf.at[i].name, name) == 0) usable = false;
     if (usable)

@@ -106,7 +106,7 @@ static dync_status dync__onnx_raw(const dync__onnx_tensor *m, dync__pb_bytes raw
     return DYNC_OK;
 }
 
-/* Elements of int32_data: numbers as they are, halves as their bits, 4-bit ones two in a byte. */
+/* Elements of int32_data: numbers as they are, f16 and bf16 as their bits, 4-bit ones two in a byte. */
 static void dync__onnx_int32_element(const dync__onnx_tensor *m, int64_t i, char *to, int dtype)
 {
     bool is_signed;
@@ -122,7 +122,7 @@ static void dync__onnx_int32_element(const dync__onnx_tensor *m, int64_t i, char
 }
 
 /* Elements that stand in the list of their type: uint32 in uint64_data, everything of at most 32
- * bits and halves in int32_data. */
+ * bits, f16 and bf16 in int32_data. */
 static dync_status dync__onnx_typed(const dync__onnx_tensor *m, dync__tensor *t)
 {
     char *to = t->storage->data;

@@ -82,9 +82,9 @@ static dync_tensor *dync__oi_part(const dync__onnx_call *c, dync_tensor *x, int6
     return dync__oi_heads(c, dync__oi_narrow(x, 2, from, n), dync__oi_int(c, "num_heads"));
 }
 
-/* do_rotary: x [B, H, S, D] turned by the places past, past + 1, ...: the pairs (i, i + n / 2) of
+/* do_rotary: x [B, H, S, D] rotated by the places past, past + 1, ...: the pairs (i, i + n / 2) of
  * the first n numbers of a head (rotary_embedding_dim; 0: all) by place / 10000^(2 i / n). */
-static dync_tensor *dync__oi_turned(const dync__onnx_call *c, dync_tensor *x, int64_t past)
+static dync_tensor *dync__oi_by_places(const dync__onnx_call *c, dync_tensor *x, int64_t past)
 {
     int64_t all = dync__oi_size(x, 3), n = dync__oi_int(c, "rotary_embedding_dim");
     if (n == 0) n = all;
@@ -125,8 +125,8 @@ static dync_status dync__oi_projected(dync__onnx_call *c, dync_tensor *qkv, dync
     if (past && (dync__oi_rank(past) != 5 || dync__oi_size(past, 0) != 2))
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected a past [2, batch, heads, length, n]");
     if (dync__oi_int(c, "do_rotary")) {
-        q = dync__oi_turned(c, q, before);
-        k = q ? dync__oi_turned(c, k, before) : NULL;
+        q = dync__oi_by_places(c, q, before);
+        k = q ? dync__oi_by_places(c, k, before) : NULL;
         if (!k) return dync_error();
     }
     k = dync__oi_cached(past ? dync_select(past, 0, 0) : NULL, k);

@@ -20,14 +20,14 @@ DYNC__FN dync_status dync__oi_gemm(dync__onnx_call *c)
 {
     dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_in(c, 1), *bias = dync__oi_in(c, 2), *y;
     double alpha = dync__oi_float(c, "alpha"), beta = dync__oi_float(c, "beta");
-    bool turned = dync__oi_int(c, "transB") != 0;
+    bool transposed = dync__oi_int(c, "transB") != 0;
     if (dync__oi_int(c, "transA")) a = dync_t(a);
-    if (alpha == 1 && beta == 1 && turned && bias && dync__oi_rank(bias) == 1 &&
+    if (alpha == 1 && beta == 1 && transposed && bias && dync__oi_rank(bias) == 1 &&
         dync__oi_extent(bias, 0) == dync__oi_extent(b, 0))
         return dync__oi_out(c, 0, dync_linear(a, b, bias));
     if (dync__oi_rank(a) != 2 || dync__oi_rank(b) != 2)
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected matrices");
-    y = dync_matmul(a, turned ? dync_t(b) : b);
+    y = dync_matmul(a, transposed ? dync_t(b) : b);
     if (alpha != 1 && y) y = dync_mul(y, alpha);
     if (bias && y) y = dync_add(y, beta == 1 ? bias : dync_mul(bias, beta));
     return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dync__oi_type(a)) : NULL);

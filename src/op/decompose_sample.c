@@ -267,10 +267,10 @@ DYNC__FN dync_status dync__d_affine_grid(dync__opcall *call)
     dync__arg all = {.kind = DYNC__A_LIST, .n = dims + 1, .as.list = list};
     y = dync__chain2(&c, DYNC__OP_stack, all, dync__arg_i(dims));
     y = dync__chain_shape(&c, DYNC__OP_view, y, 3, rows);
-    dync__dt *turned = dync__chain3(&c, DYNC__OP_transpose,
-                                    dync__arg_t(dync__chain_dtype(&c, theta, wide)), dync__arg_i(1),
-                                    dync__arg_i(2));
-    y = dync__chain_dtype(&c, dync__chain_tt(&c, DYNC__OP_matmul, y, turned), theta->dtype);
+    dync__dt *transposed = dync__chain3(&c, DYNC__OP_transpose,
+                                        dync__arg_t(dync__chain_dtype(&c, theta, wide)),
+                                        dync__arg_i(1), dync__arg_i(2));
+    y = dync__chain_dtype(&c, dync__chain_tt(&c, DYNC__OP_matmul, y, transposed), theta->dtype);
     out[0] = size->as.dims[0];
     out[1 + dims] = dims;
     return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_reshape, y, dims + 2, out));

@@ -7,17 +7,11 @@ DYNC__COLD
 
 /* ---- symbols --------------------------------------------------------------------------------- */
 
-static bool dync__csource_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 DYNC__FN bool dync__csource_has_word(const char *text, const char *word)
 {
     size_t n = strlen(word);
     for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
-        if ((at == text || !dync__csource_letter(at[-1])) && !dync__csource_letter(at[n]))
-            return true;
+        if ((at == text || !dync__is_word(at[-1])) && !dync__is_word(at[n])) return true;
     return false;
 }
 

@@ -89,7 +89,7 @@ static int dync__rolled_product(const dync__csource_unit *u, int i)
 {
     const dync__operand *in = dync__csource_role(u->step[i].at.call, DYNC__RNN_IN);
     if (!dync__csource_has_numbers(u->step[i].at.call) || !dync__layout_is_contiguous(&in->lay) ||
-        (in->dtype != DYNC_F32 && in->dtype != DYNC_F64)) /* rounded to halves in between */
+        (in->dtype != DYNC_F32 && in->dtype != DYNC_F64)) /* rounded to f16 or bf16 in between */
         return -1;
     for (int j = 0; j < i; j++) {
         const dync__kcall *call = u->step[j].at.k ? NULL : u->step[j].at.call;

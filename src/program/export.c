@@ -15,10 +15,8 @@ static char *dync__program_identifier(const char *name)
 {
     dync__str s = {0};
     for (const char *p = name ? name : ""; *p; p++) {
-        bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_',
-             digit = *p >= '0' && *p <= '9';
-        if (digit && s.n == 0) dync__str_addc(&s, '_');
-        dync__str_addc(&s, letter || digit ? *p : '_');
+        if (dync__is_digit(*p) && s.n == 0) dync__str_addc(&s, '_');
+        dync__str_addc(&s, dync__is_word(*p) ? *p : '_');
     }
     if (s.n == 0) dync__str_add(&s, "program");
     char *out = s.failed ? NULL : dync__strdup(s.at);

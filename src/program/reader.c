@@ -48,9 +48,7 @@ DYNC__FN void dync__program_name(dync__program_reader *r, char behind, char *out
 {
     size_t n = 0;
     for (; r->p < r->end && n + 1 < cap; r->p++) {
-        bool ok = (*r->p >= 'a' && *r->p <= 'z') || (*r->p >= 'A' && *r->p <= 'Z') ||
-                  *r->p == '_' || (n > 0 && *r->p >= '0' && *r->p <= '9');
-        if (!ok) break;
+        if (!dync__is_letter(*r->p) && (n == 0 || !dync__is_digit(*r->p))) break;
         out[n++] = *r->p;
     }
     out[n] = 0;

@@ -19,11 +19,10 @@ DYNC__FN void dync__program_input_name(const dync__graph *g, int i, char *out, s
     size_t n = 0;
     bool gap = false;
     for (const char *p = from; *p && n + 3 < cap; p++) {
-        bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_',
-             digit = *p >= '0' && *p <= '9';
-        if ((letter || digit) && ((gap && n) || (digit && !n))) out[n++] = '_';
-        if (letter || digit) out[n++] = *p;
-        gap = !letter && !digit;
+        bool word = dync__is_word(*p);
+        if (word && ((gap && n) || (dync__is_digit(*p) && !n))) out[n++] = '_';
+        if (word) out[n++] = *p;
+        gap = !word;
     }
     out[n] = 0;
     if (!n) dync__format(out, cap, "in%d", i);

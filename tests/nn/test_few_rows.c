@@ -1,4 +1,4 @@
-/* Few rows against weights (kernel/gemm_turned.c) in whole functions: several products in one
+/* Few rows against weights (kernel/gemm_transposed.c) in whole functions: several products in one
  * expression, some of one weight, one fed by another, under users of their own; weights that change
  * and weights that stay; against sums of elements, which no product takes part in. */
 #define TEST_AFTER_EACH dync_shutdown()

@@ -335,7 +335,7 @@ static bool same_as_packed(int type, int64_t m, int64_t n, int64_t k)
     dync__pool_set_threads(0);
     for (int i = 0; i < 4; i++) guarded_free(own[i]);
     free(before), free(one), free(packed);
-    return path == DYNC__GEMM_TURNED;
+    return path == DYNC__GEMM_TRANSPOSED;
 }
 /* made dense along its rows, or packed in panels */
 TEST(short_sums_are_the_same_packed_or_not)
