@@ -17,8 +17,8 @@ WARN_C   := $(WARN) -Wstrict-prototypes -Wmissing-prototypes
 STRICT   := $(if $(WERROR),-Werror)
 USER     := -Wall -Wextra $(STRICT)
 DEPS      = -MMD -MP -MF $@.d
-# What tests, examples and sanitizers link checks itself: assertions, and the IR after every pass (base/pass.h). `make CHECKED=` builds them as users do;
-# benchmarks always are.
+# What tests, examples and sanitizers link checks itself: assertions, and the IR after every pass (base/pass.h). `make
+# CHECKED=` builds them as users do; benchmarks always are.
 CHECKED  := -include assert.h '-DDYNC_ASSERT(x)=assert(x)'
 
 # ---- what there is ---------------------------------------------------------------------------------------------------
@@ -28,8 +28,9 @@ SRC_C    := $(filter-out $(CUDA_SRC),$(wildcard src/*/*.c))
 SRC      := $(SRC_H) $(SRC_C)
 IR_C     := $(wildcard tools/ir/*.c)            # loop IR run and read, for tests and tools: beside the library in the split build
 TOOLS    := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
-# A test is a .c file of tests/ that says TEST_MAIN. tests/unit and tests/fault see internals and link the split build, the others dync.o.
-# Those of tests/cuda run on the stand-in for libcudart (tests/cuda_emulator): white_*.c see internals, the others build/cuda/dync.o.
+# A test is a .c file of tests/ that says TEST_MAIN. tests/unit and tests/fault see internals and link the split
+# build, the others dync.o. Those of tests/cuda run on the stand-in for libcudart (tests/cuda_emulator): white_*.c see
+# internals, the others build/cuda/dync.o.
 TESTS    := $(filter-out tests/cuda/%,$(shell grep -l '^TEST_MAIN' tests/*/*.c 2>/dev/null))
 WHITE    := $(patsubst %.c,$(B)/%,$(filter tests/unit/% tests/fault/%,$(TESTS)))
 MERGED   := $(patsubst %.c,$(B)/%,$(filter-out tests/unit/% tests/fault/%,$(TESTS)))
@@ -96,7 +97,8 @@ $(B)/dync.c:
 	@mkdir -p $(@D)
 	@printf '#define DYNC_IMPLEMENTATION\n#include "dync.h"\n' > $@
 ifdef SPLIT
-# The same code, not compiled a second time. Programs share one copy of it: sanitized, a copy has 50 MB, and there are 200 programs.
+# The same code, not compiled a second time. Programs share one copy of it: sanitized, a copy has 50 MB, and there are
+# 200 programs.
 LIBDYNC := $(B)/split/libdync.so
 MERGED_DYNC := $(LIBDYNC)
 override CFLAGS += -fPIC -DDYNC__SHARED
@@ -147,7 +149,8 @@ golden-update: $(B)/tools/dync-opt
 	@$(B)/tools/dync-opt --update tests/ir/*.txt
 
 # ---- tests and examples -----------------------------------------------------------------------------------------------------
-# Examples begin with DYNC_IMPLEMENTATION, as a user's program does. DYNC__IMPLEMENTED says that it exists already: they link dync.o.
+# Examples begin with DYNC_IMPLEMENTATION, as a user's program does. DYNC__IMPLEMENTED says that it exists already:
+# they link dync.o.
 LINK = $(CC) $(STD) $(USER) $(CFLAGS) $(DEPS) -I. -Itests -DDYNC__IMPLEMENTED $< $(filter %.o,$^) $(if $(filter %.so,$^),$(SHARED)) $(LDFLAGS) $(LIBS) -o $@
 $(WHITE): $(B)/%: %.c $(LIBDYNC)
 	@mkdir -p $(@D)
@@ -208,9 +211,9 @@ $(HAND): $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) -O3 -march=native $(DEPS) -c $< -o $@
 
-# Three tiers, one line per program, the last line says how many passed and failed: check, the quick programs; test, what a newcomer runs (four minutes
-# on two cores from a clean tree); test-all, everything deterministic: the long tests, each level of code generation, every way to build and embed.
-# Without -j there are as many jobs as cores.
+# Three tiers, one line per program, the last line says how many passed and failed: check, the quick programs; test,
+# what a newcomer runs (four minutes on two cores from a clean tree); test-all, everything deterministic: the long
+# tests, each level of code generation, every way to build and embed. Without -j there are as many jobs as cores.
 PARALLEL  = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(CORES))
 LEVELS   := avx2 none                     # beside what the machine has: DYNC_CPU
 PER_LEVEL = $(filter-out $(B)/tests/minify/% $(B)/tests/fault/%,$(WHITE) $(MERGED))
@@ -242,7 +245,8 @@ demo: $(B)/examples/demo
 	@cd "$(B)" && examples/demo "$(CURDIR)/examples/data/digits.bin"
 bench: $(BENCH)
 	@for b in $(BENCH); do J=$${J:+$${J%.json}.$$(basename $$b).json} $$b || exit 1; echo; done
-# dync beside its peers in one process, by PYTHON, else by the virtual environment that peers-venv makes. ARGS="--quick sgemm": see bench/README.md.
+# dync beside its peers in one process, by PYTHON, else by the virtual environment that peers-venv makes.
+# ARGS="--quick sgemm": see bench/README.md.
 PEERS_PYTHON = $(or $(PYTHON),$(B)/peers/bin/python)
 PEERS_HERE   = $(if $(PYTHON),,$(B)/peers/bin/python)
 $(B)/peers.so: bench/peers/rows.c bench/peers/living.h dync.h
@@ -262,7 +266,8 @@ bench-versus: $(B)/peers.so $(PEERS_HERE)
 	@$(MAKE) -s -C $(B)/versus build/peers.so
 	@$(PEERS_PYTHON) bench/peers/versus.py $(B)/versus/build/peers.so $(B)/peers.so $(ARGS)
 .PHONY: bench-versus
-# exported C of the networks of tests/embed/peers, -O3 with and without -march=native, beside the compiled functions; T="cnn gru"
+# exported C of the networks of tests/embed/peers, -O3 with and without -march=native, beside the compiled functions;
+# T="cnn gru"
 EXPORT_DYNC = $(if $(SPLIT),$(B)/split/libdync.a,$(B)/release/dync.o)
 $(B)/bench-export/export: bench/export/export.c tests/embed/peers/nets.c $(EXPORT_DYNC)
 	@mkdir -p $(@D)
@@ -277,7 +282,8 @@ bench-peers-calls: $(B)/bench/calls $(PEERS_HERE)
 $(B)/peers/bin/python:
 	@python3 -m venv $(B)/peers && $@ -m pip install --quiet torch numpy onnx onnxruntime onnxscript numexpr
 peers-venv: $(B)/peers/bin/python
-# Hours: the sanitizers, every pass left out in turn, the fuzzers, random programs and callers at length (SOAK=n times their count), every seed.
+# Hours: the sanitizers, every pass left out in turn, the fuzzers, random programs and callers at length (SOAK=n times
+# their count), every seed.
 soak: test-all
 	@$(MAKE) -s sanitize valgrind passes
 	@$(MAKE) -s fuzz SECONDS=1800
@@ -287,10 +293,11 @@ soak: test-all
 	@SOAK=200 $(B)/tests/cuda/test_random --seed 23
 
 # ---- GPUs -------------------------------------------------------------------------------------------------------------------
-# ptxas: every PTX text of the tests assembles, where there is a toolkit. gpu: on a machine with a GPU and its driver, a compiler and the CUDA runtime
-# (a toolkit's, or that of a Python package, or CUDART=path of libcudart.so.N): gpu-tests runs tests/cuda with it, under compute-sanitizer too where
-# there is one; gpu-bench runs bench/gpu beside PyTorch where there is one; each within four minutes. Without a GPU both say so. gpu-dry: the same
-# programs with the emulator in the runtime's place, the benchmarks in small sizes.
+# ptxas: every PTX text of the tests assembles, where there is a toolkit. gpu: on a machine with a GPU and its driver,
+# a compiler and the CUDA runtime (a toolkit's, or that of a Python package, or CUDART=path of libcudart.so.N):
+# gpu-tests runs tests/cuda with it, under compute-sanitizer too where there is one; gpu-bench runs bench/gpu beside
+# PyTorch where there is one; each within four minutes. Without a GPU both say so. gpu-dry: the same programs with the
+# emulator in the runtime's place, the benchmarks in small sizes.
 CUDA_HOME ?= /usr/local/cuda
 ptxas: $(CUDA_WHITE) $(CUDA_MERGED)
 	@EVERY=$(EVERY) sh tests/cuda/ptxas.sh $(B) $(CUDA_WHITE) $(CUDA_MERGED)
@@ -327,7 +334,8 @@ gpu-bench: $(GPU_B)/probe $(GPU_B)/bench
 gpu:
 	@$(MAKE) --no-print-directory gpu-tests
 	@$(MAKE) --no-print-directory gpu-bench
-# Everything that needs no GPU, before there is one: then tests/cuda/first_hour.sh runs what does, and sums it up on a page.
+# Everything that needs no GPU, before there is one: then tests/cuda/first_hour.sh runs what does, and sums it up on a
+# page.
 gpu-build: $(GPU_B)/probe $(GPU_WHITE) $(GPU_MERGED) $(GPU_B)/bench
 # The programs of gpu-tests and gpu-bench compile without the emulator.
 gpu-compiles:
@@ -347,7 +355,8 @@ format-check: ; @sh tools/format.sh --check
 .PHONY: format format-check
 size: $(B)/tools/size
 	@$(B)/tools/size dync.h $(filter-out src/api/ops.h,$(SRC))
-# Unoptimised, so that every helper has its symbol; asked of the compiler, of the symbol table and of the debug information.
+# Unoptimised, so that every helper has its symbol; asked of the compiler, of the symbol table and of the debug
+# information.
 $(B)/names.o: $(B)/dync.c dync.h
 	$(Q)$(CC) $(STD) -O0 -g3 -fno-eliminate-unused-debug-types -I. -c $< -o $@
 names: $(B)/tools/names $(B)/names.o
@@ -418,7 +427,8 @@ chip-steps: $(B)/steps/nets    # exported training steps learn on emulated chips
 m32: dync.h
 	@CC="$(CC)" sh tests/embed/run.sh $(B)/embed m32
 
-# The programs in the README, the manual and the guides are compiled, run and compared with what the README says they print.
+# The programs in the README, the manual and the guides are compiled, run and compared with what the README says they
+# print.
 docs-check: $(B)/tools/docs $(B)/tools/runtests $(B)/dync.o
 	@rm -rf $(B)/docs && mkdir -p $(B)/docs
 	@programs=`$(B)/tools/docs $(B)/docs README.md src/api/manual.h docs/minifier.md` && for p in $$programs; do \

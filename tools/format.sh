@@ -1,7 +1,8 @@
 #!/bin/sh
-# Formats every source by .clang-format; --check only says what is not formatted. The version is fixed, since each formats
-# a little differently: CLANG_FORMAT=path names a binary of it, else it is installed from PyPI into build/format.
-# Left out: what is generated (dync.h, src/api/ops.h, src/op/entries.c, samples that tests/oracle writes).
+# Formats every source by .clang-format; --check only says what is not formatted. The version is fixed, since each
+# formats a little differently: CLANG_FORMAT=path names a binary of it, else it is installed from PyPI into
+# build/format. Left out: what is generated (dync.h, src/api/ops.h, src/op/entries.c, samples that tests/oracle
+# writes).
 set -eu
 cd "$(dirname "$0")/.."
 version=20.1.8

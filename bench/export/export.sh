@@ -1,7 +1,8 @@
 #!/bin/sh
-# bench/export/export.sh folder program object [net ...]: networks exported as C, compiled by $CC -O3 -march=native and by plain
-# $CC -O3, beside the compiled functions: make bench-export. program: bench/export/export.c as it writes the files; object: dync to
-# link with. FLAGS: more flags for the exported files; LIBS: libraries. On aarch64 it measures NEON; no other machine is emulated.
+# bench/export/export.sh folder program object [net ...]: networks exported as C, compiled by $CC -O3 -march=native
+# and by plain $CC -O3, beside the compiled functions: make bench-export. program: bench/export/export.c as it writes
+# the files; object: dync to link with. FLAGS: more flags for the exported files; LIBS: libraries. On aarch64 it
+# measures NEON; no other machine is emulated.
 out=$1 program=$2 object=$3
 shift 3
 cc=${CC:-cc}

@@ -1,6 +1,7 @@
 #!/bin/sh
-# What the compiler says to a program that calls dync wrongly: compiler_messages.sh build-folder. Each line of the list is a function's body and a
-# part of the first error. CC CXX CFLAGS come from the Makefile. Ends with "N passed, N failed, N skipped".
+# What the compiler says to a program that calls dync wrongly: compiler_messages.sh build-folder. Each line of the
+# list is a function's body and a part of the first error. CC CXX CFLAGS come from the Makefile. Ends with "N passed,
+# N failed, N skipped".
 out=${1:-build/compiler_messages}
 : "${CC:=cc}" "${CXX:=c++}"
 WARN="-pedantic -Wall -Wextra -fsyntax-only -I."

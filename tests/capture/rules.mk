@@ -1,5 +1,5 @@
-# Every compiled function of the examples, the samples, the demo and the models compared with plain execution at every call. 03_compile prints how often
-# its C function ran, which verify changes: of it the exit status alone counts.
+# Every compiled function of the examples, the samples, the demo and the models compared with plain execution at every
+# call. 03_compile prints how often its C function ran, which verify changes: of it the exit status alone counts.
 VERIFIED := $(filter $(B)/tests/models/%,$(MERGED))
 verify: $(VERIFIED) $(EXAMPLES) $(SAMPLES) $(B)/examples/demo $(B)/tools/runtests
 	@$(RUN) --with "env DYNC_VERIFY=1" $(VERIFIED) --examples tests/samples/expected $(SAMPLES) \

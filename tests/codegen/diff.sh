@@ -1,6 +1,6 @@
 #!/bin/sh
-# tests/codegen/diff.sh BUILD REF SET: the machine code of REF beside that of the working tree; `make codegen-diff` calls it.
-# Each side's own tests run with record.c in them; what a commit made is kept under BUILD/codegen.
+# tests/codegen/diff.sh BUILD REF SET: the machine code of REF beside that of the working tree; `make codegen-diff`
+# calls it. Each side's own tests run with record.c in them; what a commit made is kept under BUILD/codegen.
 build=$1 ref=$2 set=$3
 here=$(pwd) out=$build/codegen
 mkdir -p "$out"
@@ -10,7 +10,8 @@ quick="unit/test_codegen_levels unit/test_codegen_jit unit/test_fuse unit/test_e
        random/test_random_table"
 cores=$(nproc 2>/dev/null || echo 2)
 
-# side SOURCE WORK: makes WORK/records, WORK relative to SOURCE (compiler caches make absolute names relative, also in what they say to make)
+# side SOURCE WORK: makes WORK/records, WORK relative to SOURCE (compiler caches make absolute names relative, also in
+# what they say to make)
 side()
 {
     cd "$1" || exit 2

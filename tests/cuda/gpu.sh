@@ -1,5 +1,6 @@
 #!/bin/sh
-# Tests on a GPU, several at a time, each with a limit; then under compute-sanitizer where there is one. SECONDS_LEFT (230) is for all of it. Compiled images are kept between the two.
+# Tests on a GPU, several at a time, each with a limit; then under compute-sanitizer where there is one. SECONDS_LEFT
+# (230) is for all of it. Compiled images are kept between the two.
 #   gpu.sh BUILD_DIR PROBE test...
 # Where there is no GPU: says so in the runtime's words, and is no failure. The last line is "N passed, N failed".
 b=$1

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Every PTX text that the tests below tests/cuda make, assembled for sm_80, sm_90a and the newest target that ptxas knows (texts for sm_90a
-# for that alone, and wgmma must not be serialised); registers and spills at the end, what spills in BUILD_DIR/ptx/spills.txt. What was assembled
-# once is not again: texts are named by their hash, and their logs stay in BUILD_DIR/ptx until ptxas is another. Without a toolkit: says so, and
-# is no failure.
+# Every PTX text that the tests below tests/cuda make, assembled for sm_80, sm_90a and the newest target that ptxas
+# knows (texts for sm_90a for that alone, and wgmma must not be serialised); registers and spills at the end, what
+# spills in BUILD_DIR/ptx/spills.txt. What was assembled once is not again: texts are named by their hash, and their
+# logs stay in BUILD_DIR/ptx until ptxas is another. Without a toolkit: says so, and is no failure.
 #   ptxas.sh BUILD_DIR test...          EVERY=20: each twentieth text, for CI
 b=$1
 shift

@@ -1,6 +1,7 @@
 #!/bin/sh
-# tests/embed/boards.sh folder: boards/main.c on the host and on an emulated Cortex-M4, M7 and riscv32: what must work on a chip,
-# with what it takes of the buffer and the stack. CHIPS="m7": only these. Ends with "N passed, N failed, N skipped".
+# tests/embed/boards.sh folder: boards/main.c on the host and on an emulated Cortex-M4, M7 and riscv32: what must work
+# on a chip, with what it takes of the buffer and the stack. CHIPS="m7": only these. Ends with "N passed, N failed, N
+# skipped".
 out=${1:-build/boards}
 here=tests/embed
 : "${CC:=cc}"

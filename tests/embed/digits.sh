@@ -1,6 +1,6 @@
 #!/bin/sh
-# tests/embed/digits.sh folder train: the demo's network, in floats and in 8-bit integers, as C source on an emulated Cortex-M4:
-# 100 images give the classes that they give on the host. Sources: examples/17_microcontroller. Ends with
+# tests/embed/digits.sh folder train: the demo's network, in floats and in 8-bit integers, as C source on an emulated
+# Cortex-M4: 100 images give the classes that they give on the host. Sources: examples/17_microcontroller. Ends with
 # "N passed, N failed, N skipped".
 out=${1:-build/digits} train=${2:-build/digits/train}
 here=tests/embed

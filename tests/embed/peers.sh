@@ -1,8 +1,8 @@
 #!/bin/sh
 # tests/embed/peers.sh folder nets [net ...]: networks exported as C beside the same ones written by hand in plain C
-# (tests/embed/peers), same flags, on an emulated Cortex-M4: instructions, RAM, flash beyond weights. `nets` is the program of
-# peers/nets.c. FLAGS: how both are compiled; LIMITS="1.15 1.05": ratios of instructions and of RAM beyond which it fails;
-# none: no limit. Ends with "N passed, N failed, N skipped".
+# (tests/embed/peers), same flags, on an emulated Cortex-M4: instructions, RAM, flash beyond weights. `nets` is the
+# program of peers/nets.c. FLAGS: how both are compiled; LIMITS="1.15 1.05": ratios of instructions and of RAM beyond
+# which it fails; none: no limit. Ends with "N passed, N failed, N skipped".
 out=${1:-build/peers} nets=${2:-build/peers/nets}
 shift 2
 here=tests/embed

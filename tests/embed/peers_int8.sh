@@ -1,8 +1,8 @@
 #!/bin/sh
-# tests/embed/peers_int8.sh folder nets [net ...]: the networks of tests/embed/peers in 8-bit integers on an emulated Cortex-M4:
-# instructions without and with those for pairs of 16 bits (DYNC_SMLAD), RAM, flash beyond weights, signal to noise in dB. `nets` is
-# the program of peers/nets.c; FLAGS: how the file is compiled. Both forms must give the same bits. Ends with
-# "N passed, N failed, N skipped".
+# tests/embed/peers_int8.sh folder nets [net ...]: the networks of tests/embed/peers in 8-bit integers on an emulated
+# Cortex-M4: instructions without and with those for pairs of 16 bits (DYNC_SMLAD), RAM, flash beyond weights, signal
+# to noise in dB. `nets` is the program of peers/nets.c; FLAGS: how the file is compiled. Both forms must give the
+# same bits. Ends with "N passed, N failed, N skipped".
 out=${1:-build/peers-int8} nets=${2:-build/peers/nets}
 shift 2
 here=tests/embed

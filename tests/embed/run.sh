@@ -50,8 +50,9 @@ m32() {
     return 77
 }
 
-# Flash of small programs on a Cortex-M4 with DYNC_SMALL: a program links what it calls. budgets.txt has the limits; each
-# exits with 0 where it can run. size_report.sh tells more, for more chips. FLASH_STATIC=1: every program is one unit with DYNC_STATIC.
+# Flash of small programs on a Cortex-M4 with DYNC_SMALL: a program links what it calls. budgets.txt has the limits;
+# each exits with 0 where it can run. size_report.sh tells more, for more chips. FLASH_STATIC=1: every program is one
+# unit with DYNC_STATIC.
 flash() {
     command -v arm-none-eabi-gcc >/dev/null || { reason="there is no arm-none-eabi-gcc here"; return 77; }
     board=$here/cortex_m4 bad=0

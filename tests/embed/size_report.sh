@@ -1,7 +1,8 @@
 #!/bin/sh
-# tests/embed/size_report.sh folder: flash and static RAM of the programs of tests/embed/flash on four kinds of chip, with
-# DYNC_SMALL, and flash by module. Each program runs under QEMU. Those that need more than tests/embed/budgets.txt says fail.
-# CHIPS="m4f m7": only these; MODULES="four": whose modules are told. Ends with "N passed, N failed, N skipped".
+# tests/embed/size_report.sh folder: flash and static RAM of the programs of tests/embed/flash on four kinds of chip,
+# with DYNC_SMALL, and flash by module. Each program runs under QEMU. Those that need more than
+# tests/embed/budgets.txt says fail. CHIPS="m4f m7": only these; MODULES="four": whose modules are told. Ends with "N
+# passed, N failed, N skipped".
 out=${1:-build/size_report}
 here=tests/embed
 modules=${MODULES-four training}
@@ -12,7 +13,8 @@ semihosting="-display none -monitor none -serial none -semihosting-config enable
 passed=0 failed=0 skipped=0
 mkdir -p "$out"
 
-# What is known of a chip: prefix of its tools, flags, what a program links beside the library, the machine that runs it.
+# What is known of a chip: prefix of its tools, flags, what a program links beside the library, the machine that runs
+# it.
 chip() {
     link="$board -Wl,--gc-sections -lm -lc -lgcc" prefix=arm-none-eabi-
     case $1 in

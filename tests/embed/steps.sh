@@ -1,7 +1,7 @@
 #!/bin/sh
-# tests/embed/steps.sh folder nets: training steps as C source learn on an emulated Cortex-M4, M7 and riscv32: the losses of the
-# host, bit for bit (no contraction anywhere). `nets` is the program of steps/nets.c. Prints flash, RAM and stack.
-# Ends with "N passed, N failed, N skipped".
+# tests/embed/steps.sh folder nets: training steps as C source learn on an emulated Cortex-M4, M7 and riscv32: the
+# losses of the host, bit for bit (no contraction anywhere). `nets` is the program of steps/nets.c. Prints flash, RAM
+# and stack. Ends with "N passed, N failed, N skipped".
 out=${1:-build/steps} nets=${2:-build/steps/nets}
 here=tests/embed
 : "${CC:=cc}"

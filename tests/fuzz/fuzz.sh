@@ -1,4 +1,5 @@
-# tests/fuzz/fuzz.sh FOLDER SECONDS TARGET...: runs fuzzers that rules.mk built; 0 seconds: the corpora alone, through the plain driver.
+# tests/fuzz/fuzz.sh FOLDER SECONDS TARGET...: runs fuzzers that rules.mk built; 0 seconds: the corpora alone, through
+# the plain driver.
 dir=$1; seconds=$2; shift 2
 corpus=tests/fuzz/corpus
 # leaks: blocks in caches look like some; tests/unit/test_fuzz counts what is left after dync_shutdown

@@ -1,6 +1,7 @@
-# Fuzzers of everything that reads bytes (tests/fuzz/targets.h): make fuzz T="graph npy" SECONDS=60; without T all of them, as many at a time as there are cores. Each begins
-# from tests/fuzz/corpus/NAME and what it found before; findings lie in build/fuzz/found and belong into the corpus once they are mended.
-# clang's libFuzzer with ASan and UBSan; without it the corpora run through a plain driver. Machine code is not instrumented: DYNC_CPU=none.
+# Fuzzers of everything that reads bytes (tests/fuzz/targets.h): make fuzz T="graph npy" SECONDS=60; without T all of
+# them, as many at a time as there are cores. Each begins from tests/fuzz/corpus/NAME and what it found before;
+# findings lie in build/fuzz/found and belong into the corpus once they are mended. clang's libFuzzer with ASan and
+# UBSan; without it the corpora run through a plain driver. Machine code is not instrumented: DYNC_CPU=none.
 FUZZ_TARGETS := doors graph json kernel module npy onnx ops program safetensors
 FUZZ_CC      ?= clang
 FUZZ_SAN     := -fsanitize=address,undefined -fno-sanitize-recover=all

@@ -1,6 +1,6 @@
 #!/bin/sh
-# tests/interop/onnx.sh build-folder: what dync writes as ONNX, checked by onnx and run by ONNX Runtime, and the tests of backend onnxrt with the real
-# library. Says skip, and why, where the packages cannot be had.
+# tests/interop/onnx.sh build-folder: what dync writes as ONNX, checked by onnx and run by ONNX Runtime, and the tests
+# of backend onnxrt with the real library. Says skip, and why, where the packages cannot be had.
 set -u
 build=$1
 here=$(dirname "$0")

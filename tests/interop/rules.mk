@@ -1,4 +1,5 @@
-# What other programs make, and what they make of ours: make interop. Needs Python and packages (tests/interop/venv.sh); INTEROP_PYTHON names another one.
+# What other programs make, and what they make of ours: make interop. Needs Python and packages
+# (tests/interop/venv.sh); INTEROP_PYTHON names another one.
 INTEROP_LIB := $(B)/interop_dync.so
 .PHONY: interop
 $(INTEROP_LIB): $(B)/dync.c dync.h

@@ -1,6 +1,7 @@
 #!/bin/sh
-# tests/interop/venv.sh [folder]: a Python environment with what the tests of tests/interop compare with and load at run time, made once (build/interop).
-# Prints the path of its python. INTEROP_PYTHON names one that is there already. Where packages cannot be had it says why and ends with 1.
+# tests/interop/venv.sh [folder]: a Python environment with what the tests of tests/interop compare with and load at
+# run time, made once (build/interop). Prints the path of its python. INTEROP_PYTHON names one that is there already.
+# Where packages cannot be had it says why and ends with 1.
 set -u
 [ -z "${INTEROP_PYTHON:-}" ] || { echo "$INTEROP_PYTHON"; exit 0; }
 folder=${1:-build/interop}

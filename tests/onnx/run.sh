@@ -1,8 +1,9 @@
 #!/bin/sh
-# tests/onnx/run.sh RUN_CASES [folder]: the package onnx's own tests: every node test of plain tensors, and its small models; then models that
-# people use, com.microsoft operators (tests/oracle/microsoft.py), and architectures written by PyTorch's exporters (tests/oracle/torch_onnx.py).
-# Needs a Python with onnx and numpy (tests/interop/venv.sh makes one); without it says skip, and why. A case that fails must
-# stand in tests/onnx/expected.txt with its reason, and one that stands there must fail.
+# tests/onnx/run.sh RUN_CASES [folder]: the package onnx's own tests: every node test of plain tensors, and its small
+# models; then models that people use, com.microsoft operators (tests/oracle/microsoft.py), and architectures written
+# by PyTorch's exporters (tests/oracle/torch_onnx.py). Needs a Python with onnx and numpy (tests/interop/venv.sh makes
+# one); without it says skip, and why. A case that fails must stand in tests/onnx/expected.txt with its reason, and
+# one that stands there must fail.
 set -u
 program=$1
 folder=${2:-build/onnx}

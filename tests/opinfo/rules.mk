@@ -1,5 +1,6 @@
-# make opinfo: PyTorch's OpInfo samples through dync (opinfo.py), by PYTHON, else by the virtual environment that opinfo-venv makes.
-# ARGS="add softmax --compiled 3": see opinfo.py. make opinfo-sample writes the part of them that make test reads again without Python.
+# make opinfo: PyTorch's OpInfo samples through dync (opinfo.py), by PYTHON, else by the virtual environment that
+# opinfo-venv makes. ARGS="add softmax --compiled 3": see opinfo.py. make opinfo-sample writes the part of them that
+# make test reads again without Python.
 OPINFO_PYTHON = $(or $(PYTHON),$(B)/opinfo/bin/python)
 OPINFO_HERE   = $(if $(PYTHON),,$(B)/opinfo/bin/python)
 .PHONY: opinfo opinfo-venv opinfo-sample opinfo-library
