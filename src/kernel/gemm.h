@@ -80,7 +80,7 @@ DYNC__INLINE int64_t dync__gemm_share(int64_t m, int64_t parts, int64_t i)
     return m / parts * i + DYNC__MIN(i, m % parts);
 }
 
-/* ---- gemm_transposed.c --------------------------------------------------------------------------- */
+/* ---- gemm_transposed.c ----------------------------------------------------------------------- */
 /* Is it for up to `most` rows, and for these sizes? */
 DYNC__FN bool dync__gemm_transposes(int type, int64_t m, int64_t n, int64_t most);
 /* False: no memory for a's transpose. */

@@ -1,7 +1,7 @@
-/* kernel/gemm_transposed.c: few rows of a against a b that is dense along k, as tiles of c's transpose:
- * their rows are b's columns where they lie, their columns the rows of a, transposed beforehand. The
- * sums are those of gemm.c's blocks, KC steps of k at a time, bit by bit. After gemm_pack.c, before
- * gemm.c, whose plain form takes any strides. */
+/* kernel/gemm_transposed.c: few rows of a against a b that is dense along k, as tiles of c's
+ * transpose: their rows are b's columns where they lie, their columns the rows of a, transposed
+ * beforehand. The sums are those of gemm.c's blocks, KC steps of k at a time, bit by bit. After
+ * gemm_pack.c, before gemm.c, whose plain form takes any strides. */
 #include "../dync.in.h"
 #include "gemm.h"
 DYNC__BESIDE_JIT

@@ -106,7 +106,8 @@ static dync_status dync__onnx_raw(const dync__onnx_tensor *m, dync__pb_bytes raw
     return DYNC_OK;
 }
 
-/* Elements of int32_data: numbers as they are, f16 and bf16 as their bits, 4-bit ones two in a byte. */
+/* Elements of int32_data: numbers as they are, f16 and bf16 as their bits, 4-bit ones two in a
+ * byte. */
 static void dync__onnx_int32_element(const dync__onnx_tensor *m, int64_t i, char *to, int dtype)
 {
     bool is_signed;
