@@ -75,16 +75,12 @@ static dync__node *dync__absent_node(dync__rewrite *r, dync__node *old)
     return dync__graph_call(r->to, DYNC__USED(DYNC__OP_zeros), 3, args, 1, &info, NULL);
 }
 
-/* absent: by tangent. value: of the symbols of the part's graph, or NULL. */
-DYNC__FN dync_status dync__aot_without(const dync__aot_part *p, const int64_t *value,
-                                       const bool *absent, dync__graph **out)
+/* What each node of the part's graph has to do with tangents. absent: by tangent.
+ *   ->  by the node's index, of n + 1 bytes; NULL: no memory */
+static char *dync__absent_marks(const dync__graph *from, const dync__aot_part *p,
+                                const bool *absent)
 {
-    dync__graph *numbers = NULL;
-    *out = NULL;
-    if (p->bw->syms) DYNC__TRY(dync__graph_concrete(p->bw, value, &numbers));
-    dync__graph *from = numbers ? numbers : p->bw;
     dync__absent x = {dync__calloc((size_t)from->node.n + 1), 0};
-    dync_status status = x.what ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0, k = -p->n_saved; i < from->node.n && x.what; i++) {
         dync__node *n = from->node.at[i];
         x.here = DYNC__ABSENT_FREE;
@@ -96,8 +92,52 @@ DYNC__FN dync_status dync__aot_without(const dync__aot_part *p, const int64_t *v
         }
         x.what[n->index] = x.here;
     }
-    if (status == DYNC_OK) status = dync__graph_rewrite(from, dync__absent_node, &x, out);
+    return x.what;
+}
+
+/* absent: by tangent. value: of the symbols of the part's graph, or NULL. */
+DYNC__FN dync_status dync__aot_without(const dync__aot_part *p, const int64_t *value,
+                                       const bool *absent, dync__graph **out)
+{
+    dync__graph *numbers = NULL;
+    *out = NULL;
+    if (p->bw->syms) DYNC__TRY(dync__graph_concrete(p->bw, value, &numbers));
+    dync__graph *from = numbers ? numbers : p->bw;
+    dync__absent x = {dync__absent_marks(from, p, absent), 0};
+    dync_status status = x.what ? dync__graph_rewrite(from, dync__absent_node, &x, out)
+                                : DYNC_ERR_MEMORY;
     dync__free(x.what, (size_t)from->node.n + 1);
     dync__graph_unref(numbers);
     return status;
+}
+
+/* ---- what only absent ones ask for ----------------------------------------------------------- */
+enum {
+    DYNC__ABSENT_READ = 4
+}; /* beside what a node is: a gradient that is more than zeros needs it */
+static void dync__absent_read(void *user, dync__arg *a)
+{
+    char *what = (char *)user + a->as.node->index;
+    if (*what != DYNC__ABSENT_ZERO) *what |= DYNC__ABSENT_READ;
+}
+
+/* What was saved for gradients that did not arrive may have been written since: with zeros for
+ * them it is multiplied by zeros. Those are values that nobody uses after a graph break, which a
+ * plain run would not have asked for. Is it so for all that was written? */
+DYNC__FN bool dync__aot_spared(const dync__aot_part *p, const bool *absent, const bool *written)
+{
+    char *what = dync__absent_marks(p->bw, p, absent);
+    bool spared = what != NULL;
+    for (int i = p->bw->node.n; what && i-- > 0;) {
+        dync__node *n = p->bw->node.at[i];
+        if (n->kind == DYNC__N_OUTPUT || (what[n->index] & DYNC__ABSENT_READ))
+            dync__node_each_input(n, dync__absent_read, what);
+    }
+    for (int i = 0, k = 0; what && k < p->n_saved && i < p->bw->node.n; i++) {
+        const dync__node *n = p->bw->node.at[i];
+        if (n->kind != DYNC__N_PLACEHOLDER) continue;
+        if (written[k++] && (what[n->index] & DYNC__ABSENT_READ)) spared = false;
+    }
+    dync__free(what, (size_t)p->bw->node.n + 1);
+    return spared;
 }

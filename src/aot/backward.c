@@ -105,6 +105,34 @@ DYNC__FN dync_status dync__aot_saved_check(const dync__aot_saved *s)
     return DYNC_OK;
 }
 
+/* Were saved tensors written that only gradients which did not arrive need? */
+DYNC__RARE static bool dync__aot_saved_spared(const dync__aot_saved *s, int n_out,
+                                              dync__tensor *const *grad_out)
+{
+    const dync__aot_part *p = s->part;
+    bool few[DYNC__FEW], *written, any = false;
+    if (s->lost || !p->bw) return false;
+    written = dync__room(few, DYNC__FEW, s->n + p->n_tangents + 1, sizeof *written);
+    if (!written) return false;
+    bool *absent = written + s->n;
+    for (int i = 0; i < p->n_tangents; i++)
+        any |= absent[i] = p->tangent[i] >= n_out || !grad_out[p->tangent[i]];
+    for (int i = 0; i < s->n; i++) written[i] = s->tensor[i]->storage->version != s->version[i];
+    any = any && dync__aot_spared(p, absent, written);
+    dync__room_end(written, few, s->n + p->n_tangents + 1, sizeof *written);
+    return any;
+}
+
+/* As eager's, for these gradients. Nothing to look at but versions, in the usual case. */
+DYNC__FN dync_status dync__aot_saved_check_for(const dync__aot_saved *s, int n_out,
+                                               dync__tensor *const *grad_out)
+{
+    for (int i = 0; i < s->n && !s->lost; i++)
+        if (s->tensor[i]->storage->version != s->version[i])
+            return dync__aot_saved_spared(s, n_out, grad_out) ? DYNC_OK : dync__aot_saved_check(s);
+    return s->lost ? dync__aot_saved_check(s) : DYNC_OK;
+}
+
 /* Did a gradient arrive that gradient i of the part depends on? Without one it is none: zeros would
  * reach an optimizer. */
 static bool dync__aot_reached(const dync__aot_part *p, int i, int n_out,

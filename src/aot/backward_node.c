@@ -14,7 +14,7 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
                                       bool create_graph)
 {
     dync__aot_saved *s = state;
-    DYNC__TRY(dync__aot_saved_check(s));
+    DYNC__TRY(dync__aot_saved_check_for(s, n_out, grad_out));
     DYNC__TRY(dync__aot_broken(&s->code->g, n_out, grad_out));
     if (!s->part->bw) return DYNC_OK;
     if (dync__any_fake(n_out, grad_out))

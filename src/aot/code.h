@@ -52,6 +52,8 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *);
  * one reference. Is a NaN in one of the gradients? */
 DYNC__FN dync_status dync__aot_without(const dync__aot_part *, const int64_t *value,
                                        const bool *absent, dync__graph **out);
+/* Do only absent tangents need what was written of the saved tensors? */
+DYNC__FN bool dync__aot_spared(const dync__aot_part *, const bool *absent, const bool *written);
 DYNC__FN bool dync__aot_any_nan(int n, dync__tensor *const *grad);
 DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync__graph *,
                                              bool is_backward, const dync__options *options,

@@ -24,6 +24,8 @@ typedef struct dync__aot_saved {
 DYNC__FN void dync__aot_saved_release(void *state);
 DYNC__FN void dync__aot_saved_destroy(void *state);
 DYNC__FN dync_status dync__aot_saved_check(const dync__aot_saved *s);
+DYNC__FN dync_status dync__aot_saved_check_for(const dync__aot_saved *s, int n_out,
+                                               dync__tensor *const *grad_out);
 DYNC__FN void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, int n_out,
                                    dync__tensor *const *grad_out, int n_in, const bool *needed,
                                    dync__tensor **grad_in);

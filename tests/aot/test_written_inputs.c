@@ -170,4 +170,76 @@ TEST(writes_to_nothing)
     }
     EXPECT_STATUS(dync_error(), DYNC_OK);
 }
+
+/* A value that nobody uses, made before a break of a weight that is written after it, shares b's
+ * gradient with one that is used: plain backward does not ask for the weight, so no form may. */
+static dync_tensor *dead_product(dync_tensor *x, dync_tensor *w, dync_tensor *b)
+{
+    dync_mul(dync_mul(x, w), b);
+    dync_tensor *y = dync_exp(b);
+    dync_graph_break("here");
+    dync_add_(w, 0.5);
+    return y;
+}
+static dync_tensor *dead_layer(dync_tensor *x, dync_tensor *w, dync_tensor *b)
+{
+    dync_linear(x, w, b);
+    dync_tensor *y = dync_mul(b, dync_sigmoid(b));
+    dync_graph_break("here");
+    dync_mul_(w, 2);
+    return dync_add(y, w);
+}
+static dync_tensor *live_layer(dync_tensor *x, dync_tensor *w, dync_tensor *b)
+{
+    dync_tensor *y = dync_linear(x, w, b);
+    dync_graph_break("here");
+    dync_mul_(w, 2);
+    return dync_add(y, w);
+}
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
+TEST(what_only_dead_values_saved_may_be_written)
+{
+    dync_tensor *(*const fns[])(dync_tensor *, dync_tensor *,
+                                dync_tensor *) = {dead_product, dead_layer, live_layer};
+    static const char *const on[] = {NULL, "aot_eager", "inductor"};
+    dync_on_error(quiet, NULL);
+    for (int k = 0; k < 9; k++) {
+        dync_compiled *f = on[k % 3] ? dync_compile(fns[k / 3], .backend = on[k % 3]) : NULL;
+        for (int call = 0; call < 4; call++) {
+            dync_tensor *at[3], *in[3], *want[3];
+            dync_manual_seed(7);
+            for (int i = 0; i < 3; i++) {
+                at[i] = dync_requires_grad_(dync_randn(dync_shape(4, 4)), true);
+                if (i == 2) at[i] = dync_requires_grad_(dync_randn(dync_shape(4)), true);
+                in[i] = dync_clone(at[i]);
+            }
+            dync_tensor *y = f ? dync_call(f, in[0], in[1], in[2])
+                               : fns[k / 3](in[0], in[1], in[2]);
+            dync_backward(dync_sum(y, DYNC_ALL, false));
+            if (k / 3 == 2) {
+                EXPECT_STATUS(dync_error(), DYNC_ERR_AUTOGRAD);
+                dync_clear_error();
+                continue;
+            }
+            EXPECT_STATUS(dync_error(), DYNC_OK);
+            DYNC_NO_GRAD {
+                dync_tensor *e = k / 3 ? dync_sigmoid(at[2]) : dync_exp(at[2]);
+                want[0] = NULL; /* dead values give no gradient, nor do writes of constants */
+                want[1] = k / 3 ? dync_full(dync_shape(4, 4), 2) : NULL;
+                want[2] =
+                    k / 3 ? dync_mul(dync_mul(e, dync_add(dync_mul(dync_sub(1, e), at[2]), 1)), 4)
+                          : e;
+            }
+            for (int i = 0; i < 3; i++) {
+                dync_tensor *g = dync_grad(at[i]);
+                EXPECT(!g == !want[i]);
+                EXPECT(!g || !want[i] || dync_allclose(g, want[i], TOL_F32_SUM, TOL_F32_SUM));
+            }
+        }
+        dync_compiled_free(f);
+    }
+}
 TEST_MAIN
