@@ -234,6 +234,7 @@ static dync_status dync__g_plain(dync__grad *g, int n_tensors)
         place[n] = i;
         in[n++] = dync_v_tensor(t);
     }
+    DYNC__TRY(dync_error()); /* one was written since, say */
     dync__opcall plain = {.row = g->call->row,
                           .op = g->call->op,
                           .nargs = g->call->nargs,
