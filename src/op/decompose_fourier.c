@@ -236,16 +236,16 @@ DYNC__FN dync_status dync__d_stft(dync__opcall *call)
     DYNC__TRY(dync__infer_floating(x));
     int n = x->lay.ndim, dtype = x->dtype;
     if (n != 1 && n != 2)
-        return dync__fail(DYNC_ERR_SHAPE, "stft: expected a 1D or 2D tensor, but got %dD", n);
+        return dync__fail(DYNC_ERR_SHAPE, "expected a 1D or 2D tensor, but got %dD", n);
     if (length < 1 || dync__sz_lt(x->lay.shape[n - 1], length))
-        return dync__fail(DYNC_ERR_VALUE, "stft: expected 0 < n_fft <= %lld, but got n_fft=%lld",
+        return dync__fail(DYNC_ERR_VALUE, "expected 0 < n_fft <= %lld, but got n_fft=%lld",
                           (long long)x->lay.shape[n - 1], (long long)length);
     if (hop < 1)
-        return dync__fail(DYNC_ERR_VALUE, "stft: expected hop_length > 0, but got hop_length=%lld",
+        return dync__fail(DYNC_ERR_VALUE, "expected hop_length > 0, but got hop_length=%lld",
                           (long long)hop);
     int64_t width = window ? dync__sz_number(window->lay.shape[0]) : length;
     if (window && (window->lay.ndim != 1 || width > length || width < 1))
-        return dync__fail(DYNC_ERR_SHAPE, "stft: expected a 1D window tensor of at most n_fft");
+        return dync__fail(DYNC_ERR_SHAPE, "expected a 1D window tensor of at most n_fft");
     DYNC__TRY(dync__ft_length(length));
     dync__ft f = {&c, x->device, dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32, -1};
     dync__arg args[4] = {dync__arg_t(dync__chain_wide(&c, x)), dync__arg_i(-1), dync__arg_i(length),

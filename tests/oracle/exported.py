@@ -16,6 +16,7 @@ class Case:
     inputs: list            # tuples of tensors, one a data set; the model is exported with the first
     names: list             # of the inputs
     dynamic: dict = field(default_factory=dict)     # input name -> {dim: name of its size}
+    kinds: tuple = ("script", "dynamo")             # exporters that can write it, as it is
 
 
 def randn(*shape):
