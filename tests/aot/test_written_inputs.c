@@ -242,4 +242,65 @@ TEST(what_only_dead_values_saved_may_be_written)
         dync_compiled_free(f);
     }
 }
+
+/* Programs of which some values are dead: several that share operands with each other and with
+ * what is used, over one another. What plain backward allows compiled code allows, to the same
+ * gradients. Only inputs go into sin and products: of others compiled code may keep what they come
+ * from, and compute them again. */
+static unsigned drawn;
+static int draw(int n) { return drawn = drawn * 1664525u + 1013904223u, (int)(drawn >> 16) % n; }
+static int form[8][3], result[2], written;
+static dync_tensor *with_dead(dync_tensor *a, dync_tensor *b, dync_tensor *c)
+{
+    dync_tensor *v[11] = {a, b, c};
+    for (int i = 0; i < 8; i++) {
+        dync_tensor *x = v[form[i][1]], *y = v[form[i][2]];
+        v[i + 3] = form[i][0] == 0   ? dync_mul(x, y)
+                   : form[i][0] == 1 ? dync_matmul(x, y)
+                   : form[i][0] == 2 ? dync_sin(x)
+                                     : dync_add(x, y);
+    }
+    dync_tensor *y = dync_add(v[result[0]], v[result[1]]);
+    dync_graph_break("here");
+    dync_mul_(v[written], 2);
+    return y;
+}
+TEST(random_programs_with_dead_values)
+{
+    int allowed = 0;
+    dync_on_error(quiet, NULL);
+    for (int program = 0; program < 60; program++) {
+        drawn = 77u + (unsigned)program;
+        for (int i = 0; i < 8; i++)
+            for (int k = 0; k < 3; k++) form[i][k] = draw(!k ? 4 : form[i][0] < 3 ? 3 : i + 3);
+        result[0] = 3 + draw(8), result[1] = 3 + draw(8), written = draw(3);
+        dync_compiled *f[3] = {NULL, dync_compile(with_dead, .backend = "aot_eager"),
+                               dync_compile(with_dead, .backend = "inductor")};
+        dync_tensor *want[3];
+        dync_status plain = DYNC_OK;
+        for (int k = 0; k < 7; k++) {
+            dync_tensor *at[3];
+            dync_manual_seed(5);
+            for (int i = 0; i < 3; i++)
+                at[i] = dync_requires_grad_(dync_mul(dync_randn(dync_shape(4, 4)), 0.5), true);
+            dync_tensor *a = dync_clone(at[0]), *b = dync_clone(at[1]), *c = dync_clone(at[2]);
+            dync_compiled *how = f[(k + 1) / 2 > 2 ? 2 : (k + 1) / 2];
+            dync_tensor *y = how ? dync_call(how, a, b, c) : with_dead(a, b, c);
+            dync_backward(dync_sum(y, DYNC_ALL, false));
+            if (k == 0) plain = dync_error();
+            if (plain == DYNC_OK) EXPECT_STATUS(dync_error(), DYNC_OK);
+            dync_clear_error();
+            for (int i = 0; i < 3 && plain == DYNC_OK; i++) {
+                dync_tensor *g = dync_grad(at[i]);
+                if (k == 0) want[i] = g;
+                EXPECT(!g == !want[i]);
+                EXPECT(!g || !want[i] ||
+                       dync_allclose(g, want[i], 10 * TOL_F32_SUM, 10 * TOL_F32_SUM));
+            }
+        }
+        allowed += plain == DYNC_OK;
+        dync_compiled_free(f[1]), dync_compiled_free(f[2]);
+    }
+    EXPECT(allowed > 10 && allowed < 60);
+}
 TEST_MAIN
