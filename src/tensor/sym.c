@@ -5,6 +5,7 @@
  *
  *   (s0 + 1) (s0 - 1)      terms  1 s0 s0,  -1               equal to s0 s0 - 1
  *   s0 * s1 // s1          exact: s0
+ *   (s0 s1 + s1) // (s0 + 1)   exact: s1
  *   (s0 + 1) // 2          an atom, then used like a symbol
  *
  * Token: 2^60 and 60 bits of a hash of the form, so no arithmetic on a token by mistake gives
@@ -239,23 +240,43 @@ static int64_t dync__sz_atom(dync__symtab *t, dync__sz_op op, int64_t a, int64_t
     return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, NULL);
 }
 
-/* Every term of a over the one term of b, where that leaves no remainder. */
+/* a over b, where that leaves no remainder. */
+static bool dync__sz_term_over(const dync__sz_term *a, const dync__sz_term *b, dync__sz_term *out)
+{
+    int k = 0;
+    if (b->coef == 0 || a->coef % b->coef != 0) return false;
+    *out = (dync__sz_term){.coef = a->coef / b->coef};
+    for (int j = 0; j < a->n; j++) {
+        if (k < b->n && b->atom[k] == a->atom[j])
+            k++;
+        else
+            out->atom[out->n++] = a->atom[j];
+    }
+    return k == b->n;
+}
+
+/* a less q * b; false: too many terms, too high a degree, or a coefficient overflows. */
+static bool dync__sz_poly_less(dync__sz_poly *a, const dync__sz_term *q, const dync__sz_poly *b)
+{
+    for (int i = 0; i < b->n; i++) {
+        dync__sz_term product;
+        if (!dync__sz_term_times(q, &b->term[i], &product) ||
+            !dync__mul_ok(product.coef, -1, &product.coef) || !dync__sz_poly_add(a, &product))
+            return false;
+    }
+    return true;
+}
+
+/* a over b, where that leaves no remainder, by long division: the first term of what is left over
+ * the first of b. The canonical order is one of monomials (graded, then by letters), so each step
+ * takes the first term away and puts only later ones in. */
 static bool dync__sz_exact(const dync__sz_poly *a, const dync__sz_poly *b, dync__sz_poly *out)
 {
-    if (b->n != 1 || b->term[0].coef == 0) return false;
-    const dync__sz_term *by = &b->term[0];
+    dync__sz_poly rest = *a;
     out->n = 0;
-    for (int i = 0; i < a->n; i++) {
-        dync__sz_term r = {.coef = a->term[i].coef / by->coef};
-        int k = 0;
-        if (a->term[i].coef % by->coef != 0) return false;
-        for (int j = 0; j < a->term[i].n; j++) {
-            if (k < by->n && by->atom[k] == a->term[i].atom[j])
-                k++;
-            else
-                r.atom[r.n++] = a->term[i].atom[j];
-        }
-        if (k < by->n || !dync__sz_poly_add(out, &r)) return false;
+    for (dync__sz_term q; rest.n;) {
+        if (!b->n || !dync__sz_term_over(&rest.term[0], &b->term[0], &q)) return false;
+        if (!dync__sz_poly_less(&rest, &q, b) || !dync__sz_poly_add(out, &q)) return false;
     }
     return true;
 }

@@ -120,4 +120,48 @@ TEST(lists_of_random_expressions)
     }
 }
 
+/* A polynomial of a few terms in a, b and an atom. */
+static int64_t some_polynomial(dync__symtab *t, const int64_t *letter)
+{
+    int64_t sum = 1 + any(4);
+    for (int i = 0, n = 1 + (int)any(3); i < n; i++) {
+        int64_t product = 1 + any(5);
+        for (int k = (int)any(3); k > 0; k--)
+            product = dync__sz_build(t, DYNC__SZ_MUL, product, letter[any(3)]);
+        sum = dync__sz_build(t, any(3) ? DYNC__SZ_ADD : DYNC__SZ_SUB, sum, product);
+    }
+    return sum;
+}
+
+/* What was multiplied by several terms is divided by them again, and what is not a product stays
+ * one floor division. */
+TEST(division_by_several_terms)
+{
+    int whole = 0;
+    for (int round = 0; round < test_count(300); round++) {
+        dync__symtab *t = dync__symtab_new();
+        int64_t letter[3], value[2] = {3 + any(90), 3 + any(90)};
+        letter[0] = dync__symtab_symbol(t, value[0], "a", false);
+        letter[1] = dync__symtab_symbol(t, value[1], "b", false);
+        letter[2] = dync__sz_build(t, DYNC__SZ_DIV, letter[0], 3);
+        int64_t p = some_polynomial(t, letter), q = some_polynomial(t, letter),
+                r = some_polynomial(t, letter), pq = dync__sz_build(t, DYNC__SZ_MUL, p, q);
+        int64_t other = dync__sz_build(t, DYNC__SZ_DIV, dync__sz_build(t, DYNC__SZ_ADD, pq, r), q);
+        int64_t v[2] = {2 + any(90), 2 + any(90)};
+        bool ok = true, is_one = !dync__is_token(pq) || pq == p || pq == q;
+        int64_t by = dync__symtab_value(t, q, v, &ok);
+        if (by != 0) {
+            EXPECT_EQ_INT(dync__sz_build(t, DYNC__SZ_DIV, pq, q), p);
+            EXPECT_EQ_INT(dync__sz_build(t, DYNC__SZ_MOD, pq, q), 0);
+            int64_t is = dync__symtab_value(t, other, v, &ok), a = dync__symtab_value(t, p, v, &ok),
+                    c = dync__symtab_value(t, r, v, &ok);
+            EXPECT(ok);
+            EXPECT_EQ_INT(is, dync__floor_div(a * by + c, by));
+            whole += !is_one;
+        }
+        dync__symtab_free(t);
+    }
+    EXPECT(whole > 100);
+}
+
 TEST_MAIN
