@@ -267,6 +267,12 @@ DYNC__FN bool dync__code_same(const dync__code *x, const dync__code *y)
            (!x->jit || dync__jit_same(x->jit, y->jit));
 }
 
+/* Pieces of blocks: the last block may have one row or column, by numbers a loop that is none. */
+DYNC__FN bool dync__code_piece_same(const dync__code *x, const dync__code *y)
+{
+    return dync__code_same(x, y) || (x->jit && y->jit && dync__jit_is_single(y->jit));
+}
+
 DYNC__FN void dync__code_free(dync__code *c)
 {
     if (!c || c->lent) return;

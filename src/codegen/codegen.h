@@ -20,6 +20,7 @@ DYNC__FN void dync__code_map(dync__code *, const dync__sz_map *);
 DYNC__FN dync__code *dync__code_at(const dync__code *, const int64_t *at, dync__arena *);
 /* Are both the same, machine code and numbers? For checks. */
 DYNC__FN bool dync__code_same(const dync__code *, const dync__code *);
+DYNC__FN bool dync__code_piece_same(const dync__code *, const dync__code *);
 /* buffers[i] belongs to kernel->buf[i]. Splits itself over the pool when the work is worth it. */
 DYNC__FN dync_status dync__code_run(const dync__code *, void *const *buffers, uint64_t rng_seed,
                                     uint64_t rng_offset);

@@ -326,6 +326,11 @@ DYNC__FN bool dync__jit_same(const dync__jit *x, const dync__jit *y)
     return memcmp(&a, &b, sizeof a) == 0 && memcmp(x + 1, y + 1, rest) == 0;
 }
 
+DYNC__FN bool dync__jit_is_single(const dync__jit *jit)
+{
+    return jit->rows == 1 || jit->lanes == 1;
+}
+
 DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *jit)
 {
     size_t bytes = (jit->form ? jit->form->code_bytes : 0) +
@@ -372,6 +377,7 @@ DYNC__FN dync__jit *dync__jit_at(const dync__jit *jit, const int64_t *at, int n_
     return (void)jit, (void)at, (void)n_bufs, (void)n_numbers, (void)number, (void)arena, NULL;
 }
 DYNC__FN bool dync__jit_same(const dync__jit *x, const dync__jit *y) { return x == y; }
+DYNC__FN bool dync__jit_is_single(const dync__jit *jit) { return (void)jit, false; }
 DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *jit) { return (void)jit, 0; }
 DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit) { (void)out, (void)jit; }
 DYNC__FN dync__jit_stats dync__jit_read_stats(void)

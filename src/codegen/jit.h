@@ -113,6 +113,7 @@ DYNC__FN void dync__jit_map(dync__jit *, const dync__sz_map *);
 DYNC__FN dync__jit *dync__jit_at(const dync__jit *, const int64_t *at, int n_bufs, int n_numbers,
                                  const int64_t *number, dync__arena *);
 DYNC__FN bool dync__jit_same(const dync__jit *, const dync__jit *);
+DYNC__FN bool dync__jit_is_single(const dync__jit *); /* one row, or one lane */
 /* May copies share its code? Not where the log lists it. */
 DYNC__FN bool dync__jit_is_shared(const dync__jit *);
 DYNC__FN void dync__jit_free(dync__jit *);

@@ -235,7 +235,7 @@ static bool dync__plan_same_call(const dync__kcall *x, const dync__kcall *y)
                dync__plan_same_layout(&x->operand[i].lay, &y->operand[i].lay);
     for (int k = 0; same && k < DYNC__KCALL_PIECES; k++)
         same = !x->piece[k] == !y->piece[k] &&
-               (!x->piece[k] || dync__code_same(x->piece[k], y->piece[k]));
+               (!x->piece[k] || dync__code_piece_same(x->piece[k], y->piece[k]));
     return same;
 }
 
