@@ -46,8 +46,8 @@ BENCH    := $(patsubst %.c,$(B)/%,$(filter-out bench/hand%.c,$(wildcard bench/*.
 HAND     := $(patsubst %.c,$(B)/%.o,$(wildcard bench/hand*.c))
 CORES    := $(shell nproc 2>/dev/null || echo 2)
 RUN      := $(B)/tools/runtests --jobs $(CORES) --out $(B)/run
-SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATION DYNC_NO_ATOMICS DYNC_NO_F64 DYNC_NO_ONNX DYNC_STATIC DYNC_SMALL
-ABILITIES := $(addprefix -DDYNC_NO_,SYMBOLIC TUNE AUTOGRAD TEXT SORT CONV ATTENTION RECURRENT)
+SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATION DYNC_NO_ATOMICS DYNC_NO_F64 DYNC_NO_ONNX DYNC_NO_MINIFY DYNC_NO_PARSER DYNC_NO_PRINT_GRAPH DYNC_STATIC DYNC_SMALL
+ABILITIES := $(addprefix -DDYNC_NO_,SYMBOLIC TUNE AUTOGRAD TEXT SORT CONV ATTENTION RECURRENT MINIFY PARSER PRINT_GRAPH)
 
 .DEFAULT_GOAL := all
 .PHONY: all demo test test-all test-now test-all-now check check-now examples samples bench headers amalgamate headers-current layers names same-code cxx split switches embed size-report export-peers export-int8 digits chip-steps m32 docs-check asan \
@@ -378,7 +378,9 @@ switches: $(B)/dync.c dync.h
 	@printf '#include "tests/embed/small.c"\n' > $(B)/small.c
 	$(Q)$(CC) $(STD) $(USER) -Os -DDYNC_SMALL -I. $(B)/small.c $(LDFLAGS) -lm -o $(B)/small && $(B)/small >$(B)/small.out
 	@printf '#define DYNC_IMPLEMENTATION\n#include "tests/embed/switches.c"\n' > $(B)/switches.c
-	$(Q)$(CC) $(STD) $(USER) -Werror -O0 $(ABILITIES) -I. $(B)/switches.c $(LDFLAGS) $(LIBS) -o $(B)/switches && $(B)/switches
+	$(Q)$(CC) $(STD) $(USER) -Werror -O0 $(ABILITIES) -I. $(B)/switches.c $(LDFLAGS) $(LIBS) -o $(B)/switches && $(B)/switches $(B)/switches.dync
+	$(Q)$(CC) $(STD) $(USER) -Werror -O0 $(filter-out %PRINT_GRAPH,$(ABILITIES)) -I. $(B)/switches.c $(LDFLAGS) $(LIBS) -o $(B)/switches && \
+	    $(B)/switches $(B)/switches.dync
 
 # ---- ONNX -------------------------------------------------------------------------------------------------------------------------
 # The tests of the package onnx, by tests/interop's Python; without one: skip, and why.

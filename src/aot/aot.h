@@ -31,11 +31,11 @@
     X(winograd,        INT,   2,    4,       2,  4, NULL,               DYNC__OF_INDUCTOR,                            \
       "tiles of 3x3 convolutions")                                                                                    \
     X(cudagraphs,      BOOL,  0,    1,       0,  0, NULL,               DYNC__OF_INDUCTOR, "launches are recorded")   \
-    X(partition,       WORD,  0,    0,       0,  0, "min_cut, default", DYNC__OF_AOT,                                 \
+    X(partition,       WORD,  0,    0,       0,  0, DYNC__TEXT("min_cut, default"), DYNC__OF_AOT,                     \
       "what is saved for backward")                                                                                   \
-    X(decompositions,  WORD,  0,    0,       0,  0, "needed, all",      DYNC__OF_AOT,      "operators written out")   \
+    X(decompositions,  WORD,  0,    0,       0,  0, DYNC__TEXT("needed, all"), DYNC__OF_AOT, "operators written out")  \
     X(memory_budget,   FLOAT, 0,    1,       0,  0, NULL,               DYNC__OF_AOT,      "of activations")          \
-    X(scheduler,       WORD,  0,    0,       0,  0, "none",             DYNC__OF_TVM,      "TVM's tuner")             \
+    X(scheduler,       WORD,  0,    0,       0,  0, DYNC__TEXT("none"), DYNC__OF_TVM,      "TVM's tuner")             \
     X(providers,       TEXT,  0,    0,       0,  0, NULL,               DYNC__OF_ORT,      "CPU, CUDA, ... by +")     \
     X(compiler_name,   TEXT,  0,    0,       0,  0, NULL,               DYNC__OF_MINIFIER, "the backend that fails")
 /* clang-format on */

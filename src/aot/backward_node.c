@@ -34,9 +34,9 @@ DYNC__RARE static dync_status dync__aot_visit(void *state, dync__gvisitor *v)
     for (int i = 0; i < s->n; i++) v->saved(v, &s->tensor[i], &s->version[i]);
     return DYNC_OK;
 }
-static const dync__gnode_class dync__aot_node = {"CompiledFunctionBackward", dync__aot_backward,
-                                                 dync__aot_saved_release, dync__aot_saved_destroy,
-                                                 dync__aot_visit};
+static const dync__gnode_class dync__aot_node = {DYNC__TEXT("CompiledFunctionBackward"),
+                                                 dync__aot_backward, dync__aot_saved_release,
+                                                 dync__aot_saved_destroy, dync__aot_visit};
 
 /* Inputs for double backward; one that forward is about to overwrite as a copy. */
 DYNC__RARE static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__tensor *const *actual)

@@ -16,8 +16,8 @@ DYNC__RARE static dync_status dync__aot_twice(void *state, int n_out, dync__tens
                                          "support double backward: compile with .double_backward "
                                          "= true");
 }
-static const dync__gnode_class dync__aot_twice_class = {"CompiledFunctionBackwardBackward",
-                                                        dync__aot_twice, NULL, NULL, NULL};
+static const dync__gnode_class dync__aot_twice_class = {
+    DYNC__TEXT("CompiledFunctionBackwardBackward"), dync__aot_twice, NULL, NULL, NULL};
 
 /* A second derivative through these gradients says that it cannot be had. They become children of a
  * node over this one's edges. */

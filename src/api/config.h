@@ -15,6 +15,10 @@
  *   DYNC_NO_TUNE          kernels are not timed to choose their form
  *   DYNC_NO_AUTOGRAD      no gradients and no training
  *   DYNC_NO_TEXT          errors are their number and class; messages say the class
+ *   DYNC_NO_MINIFY        failing graphs are not shrunk and no repros are written or run
+ *   DYNC_NO_PARSER        no graph is read from text, and so no program from a file
+ *   DYNC_NO_PRINT_GRAPH   no graph is written as text or drawn, and so no program as a file, and
+ *                         nothing is minified
  *   DYNC_NO_SORT DYNC_NO_CONV DYNC_NO_ATTENTION DYNC_NO_RECURRENT   these operators
  *   DYNC_SMALL            all that a microcontroller can miss: the switches from DYNC_NO_JIT to
  *                         DYNC_NO_TUNE, but for DYNC_NO_F64
@@ -54,6 +58,9 @@
 #ifndef DYNC_NO_TUNE
 #define DYNC_NO_TUNE
 #endif
+#endif
+#if defined(DYNC_NO_PRINT_GRAPH) && !defined(DYNC_NO_MINIFY)
+#define DYNC_NO_MINIFY
 #endif
 
 #include <stdbool.h>

@@ -136,6 +136,13 @@ DYNC__FN void dync__rebase_commit(dync__tensor *self, dync__rebasing *);
 DYNC__FN void dync__rebase_drop(dync__rebasing *);
 /* the node of the part that was written; owned */
 DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part);
+/* buffer with grad added at part's places, which may be one place several times: by one scatter,
+ * and by windows (in place) */
+DYNC__FN dync_tensor *dync__strided_scatter(dync_tensor *buffer, dync_tensor *grad,
+                                            const dync__layout *part, int64_t low, int device);
+DYNC__FN dync_tensor *dync__strided_windows(dync_tensor *buffer, dync_tensor *grad,
+                                            const dync__layout *part, int64_t low, int dtype,
+                                            int device);
 /* What lies at view's places as base has it; and the gradient of a tensor of geometry `base` from
  * that of a strided view of it, which shares it out where elements of the base are at one place. */
 DYNC__FN dync_tensor *dync__strided_transfer(dync_tensor *grad, const dync__layout *base,

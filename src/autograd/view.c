@@ -96,6 +96,59 @@ static dync_tensor *dync__view_sum_repeats(dync_tensor *g, dync__layout *lay)
     return dims.n ? dync_sum(g, dims, true) : g;
 }
 
+/* grad, which has part's shape, added up at part's places in a flat buffer whose first element is
+ * the storage's low: by one scatter. */
+DYNC__FN dync_tensor *dync__strided_scatter(dync_tensor *buffer, dync_tensor *grad,
+                                            const dync__layout *part, int64_t low, int device)
+{
+    dync_dims n = {1, {-1}};
+    return dync_scatter_add(buffer, 0, dync_reshape(dync__view_places(part, low, device), n),
+                            dync_reshape(grad, n));
+}
+
+static dync_tensor *dync__strided_place(dync_tensor *buffer, const dync__layout *part, int64_t low)
+{
+    return dync_as_strided(buffer, dync__view_dims(part->ndim, part->shape),
+                           dync__view_dims(part->ndim, part->stride),
+                           dync__sz_sub(part->offset, low));
+}
+
+/* recursion: the elements of values that `from` shows, at the places that `to` has for them */
+static dync_tensor *dync__strided_add(dync_tensor *buffer, const dync__layout *to,
+                                      dync_tensor *values, const dync__layout *from, int64_t low)
+{
+    if (dync__layout_is_apart(to)) {
+        dync_tensor *place = dync__strided_place(buffer, to, low);
+        dync_tensor *sum = dync_add(place, dync__strided_place(values, from, 0));
+        return dync_copy_(place, sum) ? buffer : NULL;
+    }
+    int d = 0;
+    for (int k = 0; k < to->ndim; k++)
+        if (to->shape[k] > 1 && (to->shape[d] <= 1 || to->shape[k] < to->shape[d])) d = k;
+    for (int64_t i = 0; i < to->shape[d] && buffer; i++) {
+        dync__layout place = *to, part = *from;
+        place.shape[d] = part.shape[d] = 1;
+        place.offset += i * place.stride[d];
+        part.offset += i * part.stride[d];
+        buffer = dync__strided_add(buffer, &place, values, &part, low);
+    }
+    return buffer;
+}
+
+/* The same by windows whose elements are apart: the shortest dim is taken index by index until they
+ * are. A small program, whose sizes are numbers, links no scatter for gradients of windows. */
+DYNC__FN dync_tensor *dync__strided_windows(dync_tensor *buffer, dync_tensor *grad,
+                                            const dync__layout *part, int64_t low, int dtype,
+                                            int device)
+{
+    dync__layout from;
+    if (dync__layout_contiguous(&from, part->ndim, part->shape) != DYNC_OK) return NULL;
+    dync_tensor *values = dync__grad_zeros(dync__view_dims(part->ndim, part->shape), dtype, device);
+    if (!values || !dync_copy_(values, grad)) return NULL;
+    return dync__strided_add(buffer, part, values, &from, low);
+}
+enum { DYNC__STRIDED_BY_WINDOWS = DYNC__SMALLER(1, 0) };
+
 /* A tensor with base's layout: what grad, which has view's shape, holds for the element at the same
  * place of the storage; added up where several elements of view are one place, 0 where only base
  * is.
@@ -105,7 +158,7 @@ static dync_tensor *dync__view_sum_repeats(dync_tensor *g, dync__layout *lay)
  *   result                      5 0 7 0
  *
  * Where view's elements are apart they are copied through a strided window into a buffer of zeros,
- * else scattered. whole: the buffer has base's form already. NULL: an operator failed. */
+ * else summed there. whole: the buffer has base's form already. NULL: an operator failed. */
 DYNC__FN dync_tensor *dync__strided_transfer(dync_tensor *grad, const dync__layout *base,
                                              const dync__layout *view, int dtype, int device)
 {
@@ -124,15 +177,13 @@ DYNC__FN dync_tensor *dync__strided_transfer(dync_tensor *grad, const dync__layo
     if (span.size == 0) return buffer;
     if (!dync__layout_is_apart(&part)) {
         dync_dims n = {1, {-1}};
-        buffer = dync_scatter_add(dync_reshape(buffer, n), 0,
-                                  dync_reshape(dync__view_places(&part, span.low, device), n),
-                                  dync_reshape(grad, n));
+        buffer = dync_reshape(buffer, n);
+        buffer = DYNC__STRIDED_BY_WINDOWS
+                     ? dync__strided_windows(buffer, grad, &part, span.low, dtype, device)
+                     : dync__strided_scatter(buffer, grad, &part, span.low, device);
         if (whole) return dync_reshape(buffer, dync__view_dims(base->ndim, base->shape));
     } else {
-        dync_tensor *place = dync_as_strided(buffer, dync__view_dims(part.ndim, part.shape),
-                                             dync__view_dims(part.ndim, part.stride),
-                                             dync__sz_sub(part.offset, span.low));
-        if (!dync_copy_(place, grad)) return NULL;
+        if (!dync_copy_(dync__strided_place(buffer, &part, span.low), grad)) return NULL;
         if (whole) return buffer;
     }
     return dync_as_strided(buffer, dync__view_dims(base->ndim, base->shape),

@@ -239,7 +239,7 @@ DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph,
 /* ---- options --------------------------------------------------------------------------------- */
 static const dync__option dync__backend_option_rows[] = {
 #define DYNC__X(name, kind, least, most, step, alone, words, of, help) \
-    {#name,                                                            \
+    {DYNC__TEXT(#name),                                                \
      DYNC__OPTION_##kind,                                              \
      offsetof(dync__options, name),                                    \
      sizeof((dync__options *)NULL)->name,                              \
@@ -248,7 +248,7 @@ static const dync__option dync__backend_option_rows[] = {
      step,                                                             \
      alone,                                                            \
      words,                                                            \
-     help,                                                             \
+     DYNC__TEXT(help),                                                 \
      of},
     DYNC__BACKEND_OPTIONS(DYNC__X)
 #undef DYNC__X

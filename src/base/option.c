@@ -5,8 +5,8 @@
 #include "base.h"
 DYNC__COLD
 
-static const char *const dync__option_switch[] = {"0",   "1",  "false", "true",
-                                                  "off", "on", "False", "True"};
+static const char dync__option_switch[][6] = {"0",   "1",  "false", "true",
+                                              "off", "on", "False", "True"};
 
 /* On is 1, off 0; -1: neither. */
 static int dync__option_on(const char *text, size_t n)

@@ -9,7 +9,7 @@
 #if defined(DYNC_NO_TEXT)
 enum { DYNC__MESSAGE = 64 }; /* the class again */
 #else
-enum { DYNC__MESSAGE = 1024 };
+enum { DYNC__MESSAGE = DYNC__SMALLER(256, 1024) };
 #endif
 typedef struct dync__error_slot {
     dync_status status;

@@ -7,24 +7,29 @@ DYNC__COLD
 /* ---- refused --------------------------------------------------------------------------------- */
 /* What a reason, whose text is upstream's, means in C, and what to do instead. */
 static const struct {
-    const char *reason, *words;
+    char reason[32];
+    const char *words;
 } dync__break_words[] = {
     {"generic_jump TensorVariable()",
-     "dync_bool asks for a tensor's value, which decides what comes next: "
-     "compute both sides and choose with dync_where"},
+     DYNC__TEXT("dync_bool asks for a tensor's value, which decides what comes next: "
+                "compute both sides and choose with dync_where")},
     {"Tensor.item",
-     "dync_item asks for a tensor's value: leave it a tensor, which operators take where they "
-     "take a number, or take dync_item_sym with .capture_scalars"},
+     DYNC__TEXT(
+         "dync_item asks for a tensor's value: leave it a tensor, which operators take where "
+         "they take a number, or take dync_item_sym with .capture_scalars")},
     {"Tensor.__repr__",
-     "dync_str asks for a tensor's values: return the tensor and make the text outside"},
-    {"Tensor.backward", "dync_backward walks a tape that no graph holds here: call it outside"},
-    {"Tensor.grad", "dync_grad asks for a gradient that another call left: make it an argument"},
+     DYNC__TEXT(
+         "dync_str asks for a tensor's values: return the tensor and make the text outside")},
+    {"Tensor.backward",
+     DYNC__TEXT("dync_backward walks a tape that no graph holds here: call it outside")},
+    {"Tensor.grad",
+     DYNC__TEXT("dync_grad asks for a gradient that another call left: make it an argument")},
     {"dynamic shape operator: ",
-     "the shape of its result depends on values, which a graph does not have: "
-     "compile with .capture_dynamic_shapes, mask with dync_where, or do it outside"},
+     DYNC__TEXT("the shape of its result depends on values, which a graph does not have: "
+                "compile with .capture_dynamic_shapes, mask with dync_where, or do it outside")},
     {"print",
-     "dync_print and dync_host_print write while the function runs, not while its graph does: "
-     "print outside"},
+     DYNC__TEXT("dync_print and dync_host_print write while the function runs, not while its graph "
+                "does: print outside")},
 };
 
 /* Upstream's text first, then the places, then what happened here; they name operator and line, so

@@ -78,8 +78,8 @@ DYNC__RARE static void dync__guard_constant_text(const dync__guard_item *g, dync
 DYNC__RARE static void dync__kind_reason(const dync__guard_item *g, const dync_value *v,
                                          dync__str *out)
 {
-    static const char *const names[] = {"NoneType", "bool", "int",    "float",   "str",
-                                        "Tensor",   "list", "Module", "pointer", "SymInt"};
+    static const char names[][9] = {"NoneType", "bool", "int",    "float",   "str",
+                                    "Tensor",   "list", "Module", "pointer", "SymInt"};
     if (g->kind == DYNC_KIND_TENSOR)
         dync__str_addf(out, "expected type of '%s' to be a tensor type, ' but found <class '%s'>",
                        g->source, names[v->kind]);

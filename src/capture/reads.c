@@ -107,64 +107,31 @@ static bool dync__read_data(const dync_tensor *h, void **result)
 static const char *const dync__print_refused =
     "builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False";
 
-static bool dync__read_print(const dync_tensor *h)
+static void dync__read_opaque_end(void *tracer)
+{
+    dync__trace_pause_end(tracer, ((dync__tracer *)tracer)->resting);
+}
+
+/* The text is made of the real tensor, by whom it is asked of: a program that compiles links no
+ * printer for it. */
+static bool dync__read_shows(bool print, dync_tensor **h, dync__opaque *out)
 {
     dync__tracer *t = dync__tracing_or_replay();
-    if (!t) return false;
-    dync_tensor *real = dync__opaque_read(t, h, "print", dync__print_refused);
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    if (real) dync_print(real);
-    dync__trace_pause_end(t, pause);
+    if (!t) return true;
+    dync_tensor *real = print ? dync__opaque_read(t, *h, "print", dync__print_refused)
+                              : dync__opaque_read(t, *h, "Tensor.__repr__", NULL);
+    if (!real) return false;
+    *h = real;
+    t->resting = dync__trace_pause_begin(t);
+    *out = (dync__opaque){dync__read_opaque_end, t};
     return true;
 }
 
-static bool dync__read_str(const dync_tensor *h, char **result)
+static dync__comparing dync__read_compares(const char *op, const dync_tensor *a,
+                                           const dync_tensor *b)
 {
-    dync__tracer *t = dync__tracing_or_replay();
-    if (!t) return false;
-    dync_tensor *real = dync__opaque_read(t, h, "Tensor.__repr__", NULL);
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    *result = real ? (dync_str)(real) : NULL;
-    dync__trace_pause_end(t, pause);
-    return true;
-}
-
-static bool dync__same_shape(const dync__tensor *a, const dync__tensor *b)
-{
-    return a && b && a->lay.ndim == b->lay.ndim &&
-           dync__sz_same(a->lay.ndim, a->lay.shape, b->lay.shape);
-}
-
-/* One truth of the graph, not a read of all elements; shapes that differ are unequal without one.
- */
-static bool dync__read_equal(const dync_tensor *a, const dync_tensor *b, bool *result)
-{
-    if (!dync__tracing_or_replay()) return false;
-    dync__tensor *x = dync__open(a), *y = dync__open(b);
-    *result = false;
-    if (!dync__same_shape(x, y)) return true;
-    *result = (dync_bool)(dync_all((dync_eq)(dync_v_const_tensor(a), dync_v_const_tensor(b)),
-                                   DYNC_ALL, false));
-    return true;
-}
-
-static bool dync__read_allclose(const dync_tensor *a, const dync_tensor *b, double rtol,
-                                double atol, bool *result)
-{
-    if (!dync__tracing_or_replay()) return false;
-    dync__tensor *x = dync__open(a), *y = dync__open(b);
-    *result = false;
-    if (!x || !y) return true;
-    dync_tensor *bound =
-        (dync_add)(dync_v_tensor(
-                       (dync_mul)(dync_v_tensor((dync_abs)(dync__handle(y))), dync_v_float(rtol))),
-                   dync_v_float(atol));
-    dync_tensor *gap = (dync_abs)((dync_sub)(dync_v_const_tensor(a), dync_v_const_tensor(b)));
-    dync_tensor *close =
-        (dync_logical_or)(dync_v_tensor((dync_le)(dync_v_tensor(gap), dync_v_tensor(bound))),
-                          dync_v_tensor((dync_eq)(dync_v_const_tensor(a), dync_v_const_tensor(b))));
-    *result = (dync_bool)(dync_all(close, DYNC_ALL, false));
-    return true;
+    (void)op, (void)a, (void)b;
+    return dync__tracing_or_replay() ? DYNC__BY_OPERATORS : DYNC__BY_DATA;
 }
 
 static bool dync__read_from(const dync_make_from *m, bool borrow, dync_tensor **result)
@@ -201,11 +168,6 @@ static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
     return true;
 }
 
-static void dync__read_opaque_end(void *tracer)
-{
-    dync__trace_pause_end(tracer, ((dync__tracer *)tracer)->resting);
-}
-
 /* Begins a piece of C code that works on real tensors: handles in `values` are replaced, and
  * tracing rests until dync__read_opaque_end. false: refused. */
 static bool dync__read_opaque(const char *reason, int n, dync_value *values, dync__opaque *out)
@@ -228,10 +190,8 @@ DYNC__FN const dync__read_intercept *dync__capture_reads(void)
     static const dync__read_intercept reads = {.item = dync__read_item,
                                                .truth = dync__read_truth,
                                                .data = dync__read_data,
-                                               .print = dync__read_print,
-                                               .str = dync__read_str,
-                                               .equal = dync__read_equal,
-                                               .allclose = dync__read_allclose,
+                                               .shows = dync__read_shows,
+                                               .compares = dync__read_compares,
                                                .from = dync__read_from,
                                                .constant = dync__read_constant,
                                                .opaque = dync__read_opaque};

@@ -131,7 +131,7 @@ DYNC__RARE static void dync__shape_dim_text(const dync__symtab *s, const dync__t
 DYNC__RARE static void dync__shape_relation_text(const dync__symtab *s, const dync__sz_guard *g,
                                                  dync__str *out)
 {
-    static const char *const names[] = {" == ", " < ", " != ", " <= "};
+    static const char names[][5] = {" == ", " < ", " != ", " <= "};
     dync__symtab_text(s, g->a, true, out);
     dync__str_add(out, names[g->rel]);
     dync__symtab_text(s, g->b, true, out);

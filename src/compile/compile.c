@@ -156,11 +156,13 @@ static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_nam
                    options.repro_after ? options.repro_after : "none", options.repro_level);
         return NULL;
     }
+    if (after) DYNC__NEEDS(DYNC_NO_MINIFY, ".repro_after", NULL);
     if (options.repro_after) options.repro_after = dync__repro_after_name(after);
     if (options.recompile_limit == 0) options.recompile_limit = 8;
     dync__capture_install();
 #if !defined(DYNC_NO_STDIO)
-    dync__hook_install(); /* it has nowhere to write otherwise */
+    /* it has nowhere to write otherwise */
+    if (!DYNC__LEFT_OUT(DYNC_NO_MINIFY)) dync__hook_install();
 #endif
     DYNC__ATOMIC_STORE(&dync__module_call_compiled, dync__compile_call_module);
     DYNC__ATOMIC_STORE(&dync__module_drop_compiled, dync__compile_drop_module);

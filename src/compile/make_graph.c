@@ -217,17 +217,10 @@ static bool dync__maker_truth(const dync_tensor *h, bool *result)
     *result = false;
     return dync__maker_refuses("_local_scalar_dense", h, NULL);
 }
-static bool dync__maker_equal(const dync_tensor *a, const dync_tensor *b, bool *result)
+static dync__comparing dync__maker_compares(const char *op, const dync_tensor *a,
+                                            const dync_tensor *b)
 {
-    *result = false;
-    return dync__maker_refuses("equal", a, b);
-}
-static bool dync__maker_allclose(const dync_tensor *a, const dync_tensor *b, double rtol,
-                                 double atol, bool *result)
-{
-    (void)rtol, (void)atol;
-    *result = false;
-    return dync__maker_refuses("allclose", a, b);
+    return dync__maker_refuses(op, a, b) ? DYNC__NOT_COMPARED : DYNC__BY_DATA;
 }
 static bool dync__maker_data(const dync_tensor *h, void **result)
 {
@@ -236,9 +229,8 @@ static bool dync__maker_data(const dync_tensor *h, void **result)
     dync__fail_no_data();
     return true;
 }
-/* What is missing here (print, str) works on what is there. */
+/* What is missing here (shows) works on what is there. */
 DYNC__DATA const dync__read_intercept dync__maker_reads = {.item = dync__maker_item,
                                                            .truth = dync__maker_truth,
                                                            .data = dync__maker_data,
-                                                           .equal = dync__maker_equal,
-                                                           .allclose = dync__maker_allclose};
+                                                           .compares = dync__maker_compares};

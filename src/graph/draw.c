@@ -111,6 +111,7 @@ static void dync__dot_nodes(const dync__dot *d, const dync__graph *g)
 DYNC__FN void dync__graph_draw_dot(dync__str *s, const dync__graph *g)
 {
     dync__dot d = {s, "", 1};
+    if (!dync__graph_prints(s)) return;
     dync__str_add(s, "digraph \"");
     dync__dot_quote(s, g->name ? g->name : "");
     dync__str_add(s, "\" {\n    node [shape=box, fontname=\"monospace\", fontsize=11];\n");
@@ -121,6 +122,7 @@ DYNC__FN void dync__graph_draw_dot(dync__str *s, const dync__graph *g)
 DYNC_API char *dync_graph_dot(const dync_graph *graph)
 {
     const dync__graph *g = dync__graph_open(graph, "dync_graph_dot");
+    DYNC__NEEDS(DYNC_NO_PRINT_GRAPH, "dync_graph_dot", NULL);
     if (!g) return NULL;
     dync__str s = {0};
     dync__graph_draw_dot(&s, g);
@@ -335,6 +337,7 @@ DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync__graph *g)
 {
     dync__arena arena = {0};
     dync__picture p = {.n_nodes = g->node.n, .s = s};
+    if (DYNC__LEFT_OUT(DYNC_NO_PRINT_GRAPH)) return;
     p.box = dync__arena_alloc(&arena, (size_t)(p.n_nodes + 1) * sizeof *p.box);
     if (p.box) dync__picture_layers(&p, g);
     if (!p.box || !dync__picture_bends(&p, &arena)) {

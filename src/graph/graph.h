@@ -153,6 +153,8 @@ DYNC__FN void dync__graph_print_c(dync__str *, const dync__graph *);
  * attributes that are not printed; every tensor by DYNC_LET. */
 DYNC__FN void dync__graph_print_c_body(dync__str *, const dync__graph *, const char *name,
                                        const char *args);
+/* Are texts of graphs part of this program? If not, s gets a word in their place. */
+DYNC__FN bool dync__graph_prints(dync__str *s);
 /* The functions inside its operators, before that: static ones whose names begin with its name. */
 DYNC__FN void dync__graph_print_c_inside(dync__str *, const dync__graph *, const char *name);
 /* an attribute whose elements stand in the C form */

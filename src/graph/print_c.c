@@ -132,6 +132,7 @@ DYNC__FN void dync__graph_print_c_inside(dync__str *s, const dync__graph *g, con
 
 DYNC__FN void dync__graph_print_c(dync__str *s, const dync__graph *g)
 {
+    if (!dync__graph_prints(s)) return;
     dync__c_printer p = {s, g, false, g->name};
     const dync__node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT
                                 ? g->node.at[g->node.n - 1]
@@ -166,6 +167,7 @@ static char *dync__graph_text(const dync__graph *g, void (*print)(dync__str *, c
 {
     static char nothing[1];
     dync__str s = {0};
+    DYNC__NEEDS(DYNC_NO_PRINT_GRAPH, "a graph's text", nothing);
     if (!g) return nothing;
     /* what is asked about symbolic sizes on the way is nobody's guard */
     dync__symtab *before = dync__tls.syms,

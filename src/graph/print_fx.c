@@ -156,5 +156,5 @@ static void dync__fx_class(dync__str *s, const dync__graph *g, const char *name)
 
 DYNC__FN void dync__graph_print_fx(dync__str *s, const dync__graph *g)
 {
-    dync__fx_class(s, g, g->name);
+    if (dync__graph_prints(s)) dync__fx_class(s, g, g->name);
 }

@@ -79,8 +79,8 @@ DYNC_API dync_node *dync_graph_node(const dync_graph *handle, int i)
 DYNC_API const char *dync_node_op(const dync_node *handle)
 {
     const dync__node *node = dync__node_open(handle, "dync_node_op");
-    static const char *const names[] = {"placeholder", "get_attr",    "call_function",
-                                        "call_method", "call_module", "output"};
+    static const char names[][16] = {"placeholder", "get_attr",    "call_function",
+                                     "call_method", "call_module", "output"};
     return node ? names[node->kind] : "";
 }
 

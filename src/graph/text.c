@@ -5,10 +5,17 @@
 #include "text.h"
 DYNC__COLD
 
+/* Logs and explanations go on without the text. */
+DYNC__FN bool dync__graph_prints(dync__str *s)
+{
+    if (DYNC__LEFT_OUT(DYNC_NO_PRINT_GRAPH)) dync__str_add(s, "/* DYNC_NO_PRINT_GRAPH */\n");
+    return !DYNC__LEFT_OUT(DYNC_NO_PRINT_GRAPH);
+}
+
 /* ---- schemas: "(Tensor self, Value other)" --------------------------------------------------- */
 
 static const struct {
-    const char *text;
+    char text[12];
     dync__param_type type;
     /* clang-format off */
 } dync__param_types[] = {

@@ -80,8 +80,8 @@ static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, voi
 }
 
 static const dync__kcall_row dync__opaque_rows[2] = {
-    {.name = "opaque", .run = dync__opaque_run, .any_device = true},
-    {.name = "opaque", .run = dync__opaque_run, .any_device = true, .tells = true}};
+    {.name = DYNC__TEXT("opaque"), .run = dync__opaque_run, .any_device = true},
+    {.name = DYNC__TEXT("opaque"), .run = dync__opaque_run, .any_device = true, .tells = true}};
 DYNC__FN bool dync__opaque_is(const dync__kcall *k)
 {
     return k->row == &dync__opaque_rows[0] || k->row == &dync__opaque_rows[1];

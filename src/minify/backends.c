@@ -17,6 +17,7 @@ DYNC__COLD
 static dync_status dync__minifier_compile(dync_graph *graph, const dync_value *ex, int n,
                                           const char *options, dync_callable *out, bool accuracy)
 {
+    DYNC__OFFERS(DYNC_NO_MINIFY, "the minifier");
     dync__graph *g = dync__graph_open(graph, "minifier");
     if (!g) return DYNC_ERR_VALUE;
     dync__options o;
@@ -56,6 +57,7 @@ DYNC__FN dync_status dync__backend_minifier_accuracy(dync_graph *graph, const dy
 static bool dync__predicate(dync_graph *graph, const dync_value *inputs, int n, void *backend,
                             bool accuracy)
 {
+    DYNC__NEEDS(DYNC_NO_MINIFY, accuracy ? "dync_fails_accuracy" : "dync_fails", false);
     dync__graph *g = dync__graph_open(graph, "dync_fails");
     const dync_backend *b = g && inputs ? dync_lookup_backend(backend ? backend : "inductor")
                                         : NULL;

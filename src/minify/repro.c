@@ -105,6 +105,7 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro)
 {
     dync__repro_options o = {.repro = repro, .isolate = true};
     dync__repro_case c = {.o = &o};
+    DYNC__NEEDS(DYNC_NO_MINIFY, "dync_run_repro", 1);
     if (!o.repro.command) o.repro.command = "run";
     if (!o.repro.backend) o.repro.backend = "inductor";
     if (!argv) argc = 0;

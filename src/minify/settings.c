@@ -54,7 +54,7 @@ static struct {
     dync__repro_settings now;
 } dync__setting_state;
 
-static const char *const dync__after_names[] = {"none", "dynamo", "aot"};
+static const char dync__after_names[][8] = {"none", "dynamo", "aot"};
 
 /* *after: DYNC__AFTER_.. of a word; NULL and "" are "none". false: no such word. */
 DYNC__FN bool dync__repro_after_parse(const char *text, int *after)
@@ -120,6 +120,7 @@ DYNC__FN dync_status dync__repro_set(const char *key, const char *value, bool *k
         if (strcmp(key, row->key) != 0) continue;
         char what[64];
         *known = true;
+        DYNC__OFFERS(DYNC_NO_MINIFY, row->key);
         dync__lock(&dync__setting_state.lock);
         bool stored = value &&
                       dync__option_store(row, value, strlen(value), &dync__setting_state.now);

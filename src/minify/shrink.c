@@ -191,6 +191,7 @@ DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs,
                                    dync_minify_predicate fails, void *user)
 {
     dync_minified out = {NULL, DYNC_NONE, 0};
+    DYNC__NEEDS(DYNC_NO_MINIFY, "dync_minify", out);
     dync_value one[1] = {inputs};
     const dync__list *list = dync__value_list(inputs);
     dync__graph *given = dync__graph_open(graph, "dync_minify");

@@ -96,6 +96,7 @@ DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *given, dync__g
 DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const char *backend,
                                      bool accuracy, const char *path)
 {
+    DYNC__OFFERS(DYNC_NO_MINIFY, "dync_repro_save");
     dync_value one[1] = {inputs};
     const dync__list *list = dync__value_list(inputs);
     dync__graph *g = dync__graph_open(graph, "dync_repro_save");

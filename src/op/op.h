@@ -297,6 +297,13 @@ typedef struct dync__opaque {
     void (*end)(void *tracer);
     void *tracer;
 } dync__opaque;
+/* How whole tensors are compared: over their data, by operators, whose one truth a trace can branch
+ * on, or not at all (refused, recorded). */
+typedef enum dync__comparing {
+    DYNC__BY_DATA,
+    DYNC__BY_OPERATORS,
+    DYNC__NOT_COMPARED
+} dync__comparing;
 /* What the C program learns from a tensor's data, asked first when a function is being traced or
  * the tensor is fake. capture/ installs it. A function that returns true has handled the call and
  * left the answer; one that is NULL or returns false leaves it to the plain read. */
@@ -304,11 +311,11 @@ typedef struct dync__read_intercept {
     bool (*item)(const dync_tensor *, double *result);
     bool (*truth)(const dync_tensor *, bool *result); /* dync_bool */
     bool (*data)(const dync_tensor *, void **result);
-    bool (*print)(const dync_tensor *);
-    bool (*str)(const dync_tensor *, char **result);
-    bool (*equal)(const dync_tensor *, const dync_tensor *, bool *result);
-    bool (*allclose)(const dync_tensor *, const dync_tensor *, double rtol, double atol,
-                     bool *result);
+    /* dync_str, dync_print: puts the tensor to be shown in the place of the given one, until *out
+     * is ended; false: refused */
+    bool (*shows)(bool print, dync_tensor **, dync__opaque *out);
+    /* dync_equal, dync_allclose: how they are to compare */
+    dync__comparing (*compares)(const char *op, const dync_tensor *, const dync_tensor *);
     /* dync_from; borrow: dync_wrap */
     bool (*from)(const dync_make_from *, bool borrow, dync_tensor **result);
     bool (*constant)(const dync_make_from *, dync_tensor **result); /* dync_constant */

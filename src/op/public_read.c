@@ -118,13 +118,26 @@ DYNC__RARE static bool dync__public_text(const char *op, const dync_tensor *h, d
     return t && !s->failed;
 }
 
+/* In traced code it is the text of the real tensor. */
+DYNC__RARE static bool dync__public_shown(const char *op, bool print, dync_tensor *h, dync__str *s)
+{
+    dync__opaque real = {NULL, NULL};
+    const dync__read_intercept *reads = dync__public_offer(h);
+    if (reads && reads->shows && !reads->shows(print, &h, &real)) return false;
+    bool shown = dync__public_text(op, h, s);
+    if (shown && print) {
+        dync__str_addc(s, '\n');
+        dync__out(dync__str_get(s));
+    }
+    dync__opaque_end(&real);
+    return shown;
+}
+
 DYNC__RARE DYNC_API char *(dync_str)(dync_tensor * h)
 {
     char *result = NULL;
     dync__str s = {0};
-    const dync__read_intercept *reads = dync__public_offer(h);
-    if (reads && reads->str && reads->str(h, &result)) return result;
-    if (dync__public_text("str", h, &s) && (result = dync__scope_alloc(s.n + 1)) != NULL)
+    if (dync__public_shown("str", false, h, &s) && (result = dync__scope_alloc(s.n + 1)) != NULL)
         memcpy(result, dync__str_get(&s), s.n);
     dync__str_free(&s);
     return result;
@@ -142,12 +155,7 @@ DYNC__RARE DYNC_API char *dync_profile_table(void)
 DYNC_API void(dync_print)(dync_tensor *h)
 {
     dync__str s = {0};
-    const dync__read_intercept *reads = dync__public_offer(h);
-    if (reads && reads->print && reads->print(h)) return;
-    if (dync__public_text("print", h, &s)) {
-        dync__str_addc(&s, '\n');
-        dync__out(dync__str_get(&s));
-    }
+    dync__public_shown("print", true, h, &s);
     dync__str_free(&s);
 }
 
@@ -200,12 +208,47 @@ DYNC__RARE static bool dync__public_all(const dync__tensor *a, const dync__layou
     return true;
 }
 
+static dync__comparing dync__public_compares(const char *op, const dync_tensor *a,
+                                             const dync_tensor *b)
+{
+    const dync__read_intercept *reads = dync__public_offer(a);
+    if (!reads) reads = dync__public_offer(b);
+    return reads && reads->compares ? reads->compares(op, a, b) : DYNC__BY_DATA;
+}
+
+/* One truth of the graph, not a read of all elements; shapes that differ are unequal without one.
+ */
+DYNC__RARE static bool dync__traced_equal(const dync_tensor *a, const dync_tensor *b)
+{
+    dync__tensor *x = dync__open(a), *y = dync__open(b);
+    if (!x || !y || x->lay.ndim != y->lay.ndim ||
+        !dync__sz_same(x->lay.ndim, x->lay.shape, y->lay.shape))
+        return false;
+    return (dync_bool)(dync_all((dync_eq)(dync_v_const_tensor(a), dync_v_const_tensor(b)), DYNC_ALL,
+                                false));
+}
+
+DYNC__RARE static bool dync__traced_allclose(const dync_tensor *a, const dync_tensor *b,
+                                             double rtol, double atol)
+{
+    dync__tensor *x = dync__open(a), *y = dync__open(b);
+    if (!x || !y) return false;
+    dync_tensor *bound =
+        (dync_add)(dync_v_tensor(
+                       (dync_mul)(dync_v_tensor((dync_abs)(dync__handle(y))), dync_v_float(rtol))),
+                   dync_v_float(atol));
+    dync_tensor *gap = (dync_abs)((dync_sub)(dync_v_const_tensor(a), dync_v_const_tensor(b)));
+    dync_tensor *close =
+        (dync_logical_or)(dync_v_tensor((dync_le)(dync_v_tensor(gap), dync_v_tensor(bound))),
+                          dync_v_tensor((dync_eq)(dync_v_const_tensor(a), dync_v_const_tensor(b))));
+    return (dync_bool)(dync_all(close, DYNC_ALL, false));
+}
+
 DYNC_API bool(dync_equal)(dync_tensor *ha, dync_tensor *hb)
 {
     bool result = false;
-    const dync__read_intercept *reads = dync__public_offer(ha);
-    if (!reads) reads = dync__public_offer(hb);
-    if (reads && reads->equal && reads->equal(ha, hb, &result)) return result;
+    dync__comparing how = dync__public_compares("equal", ha, hb);
+    if (how != DYNC__BY_DATA) return how == DYNC__BY_OPERATORS && dync__traced_equal(ha, hb);
     dync__public_frame f = dync__public_begin("equal", dync__tls.at);
     dync__tensor *owned[2] = {NULL, NULL};
     dync__tensor *a = dync__public_readable(ha, &owned[0]),
@@ -244,9 +287,9 @@ DYNC__RARE static bool dync__public_allclose(const dync__tensor *a, const dync__
 DYNC_API bool(dync_allclose)(dync_tensor *ha, dync_tensor *hb, double rtol, double atol)
 {
     bool result = false;
-    const dync__read_intercept *reads = dync__public_offer(ha);
-    if (!reads) reads = dync__public_offer(hb);
-    if (reads && reads->allclose && reads->allclose(ha, hb, rtol, atol, &result)) return result;
+    dync__comparing how = dync__public_compares("allclose", ha, hb);
+    if (how != DYNC__BY_DATA)
+        return how == DYNC__BY_OPERATORS && dync__traced_allclose(ha, hb, rtol, atol);
     dync__public_frame f = dync__public_begin("allclose", dync__tls.at);
     dync__tensor *owned[2] = {NULL, NULL};
     dync__tensor *a = dync__public_readable(ha, &owned[0]),

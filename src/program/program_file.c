@@ -192,6 +192,7 @@ static dync_status dync__program_write_graph(const dync__program *p, const dync_
 {
     dync__str text = {0}, sizes = {0};
     dync_status status = DYNC_OK;
+    DYNC__OFFERS(DYNC_NO_PRINT_GRAPH, "a program's file");
     dync__graph_print_c(&text, g);
     dync__str_addf(s, "\ngraph %llu\n%s", (unsigned long long)text.n, dync__str_get(&text));
     if (p->graph->syms) {

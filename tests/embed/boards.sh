@@ -1,7 +1,7 @@
 #!/bin/sh
 # tests/embed/boards.sh folder: boards/main.c on the host and on an emulated Cortex-M4, M7 and riscv32: what must work
-# on a chip, with what it takes of the buffer and the stack. CHIPS="m7": only these. Ends with "N passed, N failed, N
-# skipped".
+# on a chip, with what it takes of the buffer and the stack; boards/products.c: products as DYNC_SMALL makes them.
+# CHIPS="m7": only these. Ends with "N passed, N failed, N skipped".
 out=${1:-build/boards}
 here=tests/embed
 : "${CC:=cc}"
@@ -10,7 +10,10 @@ mkdir -p "$out"
 passed=0 failed=0 skipped=0
 
 host() {
-    $CC $flags $here/boards/main.c $here/flash/library.c -lm -o "$out/host" || return 1
+    $CC $flags -c $here/flash/library.c -o "$out/host.o" || return 1
+    $CC $flags $here/boards/main.c "$out/host.o" -lm -o "$out/host" || return 1
+    $CC $flags $here/boards/products.c "$out/host.o" -lm -o "$out/host_products" || return 1
+    "$out/host_products" || { echo "products: exit status $?"; return 1; }
     "$out/host" > "$out/host.out" 2>&1 || { echo "exit status $?"; cat "$out/host.out"; return 1; }
     sed 's/^/host /' "$out/host.out"
 }
@@ -29,8 +32,10 @@ board() {
     command -v ${machine%% *} >/dev/null || { reason="there is no ${machine%% *}"; return 77; }
     ${prefix}gcc $flags $cpu -c $here/flash/library.c -o "$out/$1.o" || return 1
     ${prefix}gcc $flags $cpu $here/boards/main.c "$out/$1.o" $link -o "$out/$1.elf" || return 1
-    timeout 300 $machine -display none -monitor none -serial none -semihosting-config enable=on,target=native -kernel "$out/$1.elf" \
-        > "$out/$1.out" 2>&1 || { echo "exit status $?"; cat "$out/$1.out"; return 1; }
+    ${prefix}gcc $flags $cpu $here/boards/products.c "$out/$1.o" $link -o "$out/$1_products.elf" || return 1
+    machine="$machine -display none -monitor none -serial none -semihosting-config enable=on,target=native -kernel"
+    timeout 300 $machine "$out/$1_products.elf" || { echo "products: exit status $?"; return 1; }
+    timeout 300 $machine "$out/$1.elf" > "$out/$1.out" 2>&1 || { echo "exit status $?"; cat "$out/$1.out"; return 1; }
     tr -d '\r' < "$out/$1.out" | sed "s/^/$1 /"
 }
 

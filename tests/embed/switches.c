@@ -32,7 +32,36 @@ static int sizes(void)
     return dync_error() == DYNC_OK;
 }
 
-int main(void)
+/* A graph can be made and run; its text, its file and the minifier are left out as the switches
+ * say. 0, or the number of the check that failed. */
+static int graphs(const char *file)
+{
+    const float v[4] = {4, -1, 3, 2};
+    dync_tensor *x = dync_from(v, dync_shape(4));
+    dync_graph *g = dync_make_graph(twice, x);
+    dync_value in = dync_v_tensor(x), out = dync_graph_run(g, &in, 1);
+    const float *y = out.kind == DYNC_KIND_TENSOR ? dync_data(out.as.t) : NULL;
+    if (!y || y[0] != 8 || y[1] != 0 || dync_error()) return 20;
+    if (dync_fails(g, &in, 1, (void *)"inductor") || !refused()) return 21;
+    if (dync_minify(g, in, dync_fails, (void *)"inductor").graph || !refused()) return 22;
+    if (dync_repro_save(g, in, "inductor", false, file) == DYNC_OK || !refused()) return 23;
+    if (dync_compile(twice, .repro_after = "aot") || !refused()) return 24;
+    dync_program *p = dync_export(twice, x);
+    if (!p) return 25;
+#if defined(DYNC_NO_PRINT_GRAPH)
+    if (*dync_graph_str(g) || !refused() || *dync_graph_readable(g) || !refused()) return 26;
+    if (dync_graph_dot(g) || !refused()) return 27;
+    if (dync_program_save(p, file) == DYNC_OK || !refused()) return 28;
+#else
+    if (!*dync_graph_str(g) || !dync_graph_dot(g)) return 26;
+    if (dync_program_save(p, file) != DYNC_OK) return 27;
+    if (dync_program_load(file) || !refused()) return 28;
+#endif
+    dync_program_free(p);
+    return 0;
+}
+
+int main(int argc, char **argv)
 {
     const float v[4] = {4, 1, 3, 2};
     dync_init_options options = {.threads = 1};
@@ -53,6 +82,8 @@ int main(void)
     if (dync_add(x, dync_from(v, dync_shape(3))) || dync_error() != DYNC_ERR_SHAPE) return 9;
     if (strcmp(dync_error_message(), "RuntimeError")) return 10;
     dync_clear_error();
+    int failed = graphs(argc > 1 ? argv[1] : "switches.dync");
+    if (failed) return failed;
     dync_shutdown();
     return dync_error() == DYNC_OK ? 0 : 11;
 }
