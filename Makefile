@@ -472,7 +472,7 @@ help:
 	@echo "make headers    (or amalgamate) dync.h from src/;  headers-current: is the committed one fresh?"
 	@echo "make layers names links size switches same-code cxx split embed m32 docs-check   structure and build variants"
 	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long;  passes: the models without each pass"
-	@echo "make fuzz T=program SECONDS=60   fuzzers of every reader;  opinfo: PyTorch's operator samples;  verify: DYNC_VERIFY=1 over everything"
+	@echo "make fuzz T=program SECONDS=60   fuzzers of every reader;  opinfo, oracle-random: beside PyTorch;  verify: DYNC_VERIFY=1 over everything"
 	@echo "make format     the layout of .clang-format for every source; format-check: is it there?"
 	@echo "make codegen-diff   machine code of every kernel here and at REF (where the branch left main), every level; SET=quick"
 	@echo "make size-report   flash and RAM of small programs on four kinds of chip, by module; CHIPS=\"m4f m7\""

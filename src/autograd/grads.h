@@ -90,6 +90,7 @@
     X(g_cumsum, 1, 0, 0, 0, 0)                                                                              \
     X(g_log_softmax, 1, DYNC__GO(0), 0, 0, 0)                                                               \
     X(g_logsumexp, 1, DYNC__GA(0) | DYNC__GO(0), 0, 0, 0)                                                   \
+    X(g_max, 1, DYNC__GA(0) | DYNC__GO(0), 0, 0, 0)                                                         \
     X(g_max_dim, 1, DYNC__GO(1), 0, 0, 0)                                                                   \
     X(g_mean, 1, 0, 0, 0, 0)                                                                                \
     X(g_prod, 1, DYNC__GA(0) | DYNC__GO(0), 0, 0, 0)                                                        \

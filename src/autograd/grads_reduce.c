@@ -176,6 +176,16 @@ DYNC__FN dync_status dync__g_amax(dync__grad *g)
     return dync__grads_set(g, dync_div(dync_mul(gy, best), dync_sum(best, dims, true)));
 }
 
+/* max, min of all elements: equal ones share, and where the result is NaN, those that are NaN. */
+DYNC__FN dync_status dync__g_max(dync__grad *g)
+{
+    dync_tensor *x = dync__grads_x(g);
+    dync_tensor *best = dync_to_dtype(dync_logical_or(dync_eq(x, dync__grads_y(g)), dync_isnan(x)),
+                                      (dync_dtype)dync__grad_dtype(g, 0));
+    return dync__grads_set(
+        g, dync_mul(best, dync_div(dync__grads_gy(g), dync_sum(best, DYNC_ALL, false))));
+}
+
 /* Zeros with the form of argument i. */
 static dync_tensor *dync__g_zeros_of_arg(dync__grad *g, int i)
 {

@@ -54,6 +54,19 @@ static dync__dt *dync__chain_norm_p(dync__chain *c, dync__dt *a, double p, int n
                         dync__arg_f(of_zero));
 }
 
+/* The largest or smallest magnitude (op: amax, amin). NaN wins, but elements that are NaN have no
+ * gradient, as in PyTorch: they are 0 for the extreme, and the NaN is put back. */
+static dync__dt *dync__chain_norm_inf(dync__chain *c, dync__dt *x, int op, int n,
+                                      const int64_t *dims, bool keepdim)
+{
+    dync__dt *lost = dync__chain1(c, DYNC__OP_isnan, x);
+    x = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(lost), dync__arg_i(0));
+    x = (dync__chain_reduce)(c, op, dync__chain1(c, DYNC__OP_abs, x), n, dims, keepdim);
+    lost = dync__chain_reduce(c, DYNC__OP_any, lost, n, dims, keepdim);
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(lost),
+                        dync__arg_f((double)NAN));
+}
+
 /* How many are not zero. By way of sgn, whose gradient is zero: the result has a history. */
 static dync__dt *dync__chain_norm0(dync__chain *c, dync__dt *x, int n, const int64_t *dims,
                                    bool keepdim)
@@ -84,12 +97,12 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
         y = dync__chain_norm2(&c, x, n, dims, keepdim);
     else if (p >= 0 && p <= 0)
         y = dync__chain_norm0(&c, x, n, dims, keepdim);
+    else if (p > DBL_MAX || p < -DBL_MAX)
+        y = dync__chain_norm_inf(&c, x, place, n, dims, keepdim);
     else {
-        bool whole = p > DBL_MAX || p < -DBL_MAX, plain = p >= 1 && p <= 1;
         x = dync__chain1(&c, DYNC__OP_abs, x);
-        y = whole || plain ? (dync__chain_reduce)(&c, whole ? place : DYNC__USED(DYNC__OP_sum), x,
-                                                  n, dims, keepdim)
-                           : dync__chain_norm_p(&c, x, p, n, dims, keepdim);
+        y = p >= 1 && p <= 1 ? dync__chain_reduce(&c, DYNC__OP_sum, x, n, dims, keepdim)
+                             : dync__chain_norm_p(&c, x, p, n, dims, keepdim);
     }
     return dync__chain_end(&c, call, dync__chain_dtype(&c, y, dtype));
 }

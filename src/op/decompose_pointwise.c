@@ -62,8 +62,7 @@ static dync__dt *dync__dn_zero_inside(dync__chain *c, dync__dt *y, dync__dt *x, 
     dync__dt *inside = dync__chain_tt(c, DYNC__OP_logical_and,
                                       dync__chain_tf(c, DYNC__OP_ge, x, -lambd),
                                       dync__chain_tf(c, DYNC__OP_le, x, lambd));
-    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(y), dync__arg_t(inside),
-                        dync__arg_i(0));
+    return dync__chain_where(c, inside, dync__arg_i(0), dync__arg_t(y));
 }
 
 /* x - lambd above lambd, x + lambd below -lambd, 0 between them. */
@@ -94,16 +93,19 @@ DYNC__FN dync_status dync__d_hardshrink(dync__opcall *call)
     return dync__chain_end(&c, call, dync__dn_zero_inside(&c, x, x, lambd));
 }
 
-/* Arguments (x, threshold, value): x above the threshold, else the value; a NaN stays. */
+/* Arguments (x, threshold, value): x above the threshold, else the value; a NaN stays. where keeps
+ * the order of x's dims; of integers masked_fill keeps the dtype. */
 DYNC__FN dync_status dync__d_threshold(dync__opcall *call)
 {
     dync__chain c = {0};
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     dync__dt *low = dync__chain_tf(&c, DYNC__OP_le, x, dync__dn_number(call, 1));
-    return dync__chain_end(
-        &c, call,
-        dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(low), call->args[2]));
+    return dync__chain_end(&c, call,
+                           dync__dtype_info(x->dtype)->kind == 'f'
+                               ? dync__chain_where(&c, low, call->args[2], dync__arg_t(x))
+                               : dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x),
+                                              dync__arg_t(low), call->args[2]));
 }
 
 /* weight: one slope, or one a channel (dim 1) x where positive, weight * x elsewhere. The weight is
@@ -209,8 +211,7 @@ DYNC__FN dync_status dync__d_nan_to_num(dync__opcall *call)
                          dync__chain_tf(&c, DYNC__OP_eq, x, inf),
                          dync__chain_tf(&c, DYNC__OP_eq, x, -inf)};
     for (int i = 0; i < 3; i++)
-        x = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(test[i]),
-                         dync__arg_f(to[i]));
+        x = dync__chain_where(&c, test[i], dync__arg_f(to[i]), dync__arg_t(x));
     return dync__chain_end(&c, call, x);
 }
 

@@ -259,7 +259,7 @@ DYNC__FN dync_status dync__i_where(const dync__opcall *call, dync__info *out)
 }
 
 /* Arguments (self, mask, value): keeps the dtype of self; the value is a number or a 0-dim
- * tensor. */
+ * tensor. PyTorch fills a row-major copy: the result has none of the operands' order. */
 DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *self, *mask;
@@ -273,7 +273,10 @@ DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *o
                           "dimension(s)",
                           call->args[2].as.t->lay.ndim);
     DYNC__TRY(dync__infer_numbers(call, DYNC__OP_masked_fill));
-    return dync__infer_broadcast(call, self->dtype, out);
+    DYNC__TRY(dync__infer_broadcast(call, self->dtype, out));
+    int64_t shape[DYNC_MAX_DIMS];
+    memcpy(shape, out->lay.shape, sizeof shape);
+    return dync__layout_contiguous(&out->lay, out->lay.ndim, shape);
 }
 
 DYNC__FN dync_status dync__i_clone(const dync__opcall *call, dync__info *out)

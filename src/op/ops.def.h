@@ -333,13 +333,13 @@
       "torch.log_softmax", 0, -1, "self - log(sum(exp(self))) along dim, without overflow")                          \
     X(logsumexp,   REDUCE, "(Tensor self, Dims dim, bool keepdim)", 1, i_reduce, none, l_logsumexp, g_logsumexp,     \
       none, "torch.logsumexp({0}, {1}, {2})", DYNC__OP_FLOAT, -1, "log(sum(exp(self))), without overflow")           \
-    X(max,         COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_max, "torch.max", 0, -1,          \
+    X(max,         COMPOSITE, "(Tensor self)", 1, i_composite, none, none, g_max, d_max, "torch.max", 0, -1,         \
       "the largest of all elements; the gradient is shared by equal ones")                                           \
     X(max_dim,     REDUCE, "(Tensor self, int dim, bool keepdim)", 2, i_max_dim, none, l_max_dim, g_max_dim, none,   \
       "torch.max", 0, -1, "the largest elements along dim and their places")                                         \
     X(mean,        REDUCE, "(Tensor self, Dims dim, bool keepdim)", 1, i_reduce, none, l_mean, g_mean, none,         \
       "torch.mean", 0, -1, "the mean; floating point only")                                                          \
-    X(min,         COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_min, "torch.min", 0, -1,          \
+    X(min,         COMPOSITE, "(Tensor self)", 1, i_composite, none, none, g_max, d_min, "torch.min", 0, -1,         \
       "the smallest of all elements; the gradient is shared by equal ones")                                          \
     X(min_dim,     REDUCE, "(Tensor self, int dim, bool keepdim)", 2, i_max_dim, none, l_min_dim, g_max_dim, none,   \
       "torch.min", 0, -1, "the smallest elements along dim and their places")                                        \

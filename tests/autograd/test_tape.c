@@ -1066,4 +1066,35 @@ TEST(attention_of_one_tensor_twice)
     EXPECT_OK(dync_error());
 }
 
+/* Of all elements the NaN ones share the gradient, as equal ones do; amax's is NaN everywhere. The
+ * norms of infinite order give NaN elements nothing. Values: PyTorch 2.15. */
+TEST(extremes_of_nan)
+{
+    dync_tensor *x = LEAF(NAN, NAN, 2), *y = LEAF(1, NAN, 2), *z = LEAF(1, NAN, 2),
+                *w = LEAF(3, -3, 1), *v = LEAF(1, NAN, 2), *u = LEAF(3, NAN, 1);
+    EXPECT_OK(dync_backward(dync_max(x)));
+    EXPECT_OK(dync_backward(dync_min(y)));
+    EXPECT_OK(dync_backward(dync_amax(z, DYNC_ALL, false)));
+    EXPECT_VALUES(dync_grad(x), 0.5f, 0.5f, 0);
+    EXPECT_VALUES(dync_grad(y), 0, 1, 0);
+    EXPECT_VALUES(dync_grad(z), NAN, NAN, NAN);
+    EXPECT_OK(dync_backward(dync_norm(w, INFINITY, DYNC_ALL, false)));
+    EXPECT_OK(dync_backward(dync_norm(v, INFINITY, DYNC_ALL, false)));
+    dync_tensor *least = dync_norm(u, -INFINITY, DYNC_ALL, false);
+    EXPECT(isnan(dync_item(dync_detach(least))));
+    EXPECT_OK(dync_backward(least));
+    EXPECT_VALUES(dync_grad(w), 0.5f, -0.5f, 0);
+    EXPECT_VALUES(dync_grad(v), 0, 0, 0);
+    EXPECT_VALUES(dync_grad(u), 0, 0, 0);
+}
+
+/* PyTorch fills a row-major copy, whatever order its operand has. */
+TEST(masked_fill_is_row_major)
+{
+    dync_tensor *x = dync_permute(dync_randn(dync_shape(2, 3, 4)), dync_shape(2, 0, 1)),
+                *mask = dync_gt(x, 0), *y = dync_masked_fill(x, mask, 0);
+    EXPECT(dync_stride(y, 0) == 6 && dync_stride(y, 1) == 3 && dync_stride(y, 2) == 1);
+    EXPECT(dync_equal(y, dync_where(mask, 0, x)));
+}
+
 TEST_MAIN

@@ -1,0 +1,240 @@
+"""tests/oracle/random_ops.py: what PyTorch calls the operators that random_draw.py draws, and a program run by PyTorch."""
+
+import torch
+import torch.nn.functional as F
+
+DTYPES = [
+    torch.float32,
+    torch.float64,
+    torch.float16,
+    torch.bfloat16,
+    torch.int64,
+    torch.int32,
+    torch.int16,
+    torch.int8,
+    torch.uint8,
+    torch.bool,
+]
+
+
+class Ref:
+    """An argument that is value i of the program."""
+
+    def __init__(s, i):
+        s.i = i
+
+    def __repr__(s):
+        return 'v%d' % s.i
+
+
+def reduction(f):
+    return lambda x, d, k: f(x, dim=tuple(d) if len(d) else tuple(range(x.dim())), keepdim=k)
+
+
+OPS = {}
+for (
+    n
+) in 'abs acos asin asinh atan ceil cos cosh erf erfc exp exp2 expm1 floor frac isfinite isinf isnan log log10 log1p log2 logical_not neg reciprocal relu round rsqrt sgn sigmoid sign sin sinh sqrt square tan tanh trunc acosh atanh bitwise_not'.split():
+    OPS[n] = getattr(torch, n)
+for n, f in dict(
+    gelu=F.gelu,
+    gelu_tanh=lambda x: F.gelu(x, approximate='tanh'),
+    hardtanh=F.hardtanh,
+    leaky_relu=F.leaky_relu,
+    logsigmoid=F.logsigmoid,
+    mish=F.mish,
+    relu6=F.relu6,
+    silu=F.silu,
+    softplus=F.softplus,
+    elu=F.elu,
+    celu=F.celu,
+    hardshrink=F.hardshrink,
+    hardsigmoid=F.hardsigmoid,
+    hardswish=F.hardswish,
+    selu=F.selu,
+    softshrink=F.softshrink,
+    softsign=F.softsign,
+    tanhshrink=F.tanhshrink,
+).items():
+    OPS[n] = f
+for (
+    n
+) in 'add atan2 bitwise_and bitwise_or bitwise_xor div eq floor_divide fmod ge gt le logical_and logical_or logical_xor lt maximum minimum mul ne pow remainder sub logaddexp xlogy'.split():
+    OPS[n] = getattr(torch, n)
+OPS.update(
+    dict(
+        addcdiv=lambda a, b, c, v: torch.addcdiv(a, b, c, value=v),
+        addcmul=lambda a, b, c, v: torch.addcmul(a, b, c, value=v),
+        clamp=lambda x, l, h: torch.clamp(x, l, h),
+        lerp=torch.lerp,
+        masked_fill=torch.masked_fill,
+        where=torch.where,
+        sum=reduction(torch.sum),
+        mean=reduction(torch.mean),
+        amax=reduction(torch.amax),
+        amin=reduction(torch.amin),
+        any=reduction(torch.any),
+        all=reduction(torch.all),
+        prod=lambda x, d, k: torch.prod(x, d[0], k) if d else torch.prod(x),
+        var=lambda x, d, c, k: torch.var(x, dim=tuple(d) if d else None, correction=c, keepdim=k),
+        std=lambda x, d, c, k: torch.std(x, dim=tuple(d) if d else None, correction=c, keepdim=k),
+        logsumexp=lambda x, d, k: torch.logsumexp(x, tuple(d), k),
+        argmax=lambda x, d, k: torch.argmax(x, d, k),
+        argmin=lambda x, d, k: torch.argmin(x, d, k),
+        max_dim=lambda x, d, k: torch.max(x, d, k),
+        min_dim=lambda x, d, k: torch.min(x, d, k),
+        max=lambda x: torch.max(x),
+        min=lambda x: torch.min(x),
+        cumsum=torch.cumsum,
+        softmax=torch.softmax,
+        log_softmax=torch.log_softmax,
+        softmin=F.softmin,
+        norm=lambda x, p, d, k: torch.linalg.vector_norm(x, p, dim=tuple(d) if d else None, keepdim=k),
+        count_nonzero=lambda x, d: torch.count_nonzero(x, dim=tuple(d) if d else None),
+        nan_to_num=torch.nan_to_num,
+        cosine_similarity=lambda a, b, d, e: F.cosine_similarity(a, b, d, e),
+        normalize=lambda x, p, d, e: F.normalize(x, p, d, e),
+        mm=torch.mm,
+        bmm=torch.bmm,
+        matmul=torch.matmul,
+        linear=F.linear,
+        addmm=torch.addmm,
+        baddbmm=torch.baddbmm,
+        mv=torch.mv,
+        dot=torch.dot,
+        outer=torch.outer,
+        addmv=torch.addmv,
+        einsum=lambda e, l: torch.einsum(e, *l),
+        trace=torch.trace,
+        layer_norm=lambda x, s, w, b, e: F.layer_norm(x, s, w, b, e),
+        rms_norm=lambda x, s, w, e: F.rms_norm(x, s, w, e),
+        group_norm=lambda x, g, w, b, e: F.group_norm(x, g, w, b, e),
+        instance_norm=lambda x, w, b, e: F.instance_norm(x, weight=w, bias=b, eps=e),
+        batch_norm=lambda x, w, b, m, v, t, mo, e: F.batch_norm(x, m, v, w, b, t, mo, e),
+        conv1d=lambda x, w, b, s, p, d, g: F.conv1d(x, w, b, s, p, d, g),
+        conv2d=lambda x, w, b, s, p, d, g: F.conv2d(x, w, b, s, p, d, g),
+        conv_transpose2d=lambda x, w, b, s, p, op, g, d: F.conv_transpose2d(x, w, b, s, p, op, g, d),
+        avg_pool2d=lambda x, k, s, p, c, i: F.avg_pool2d(x, k, s or None, p, c, i),
+        max_pool2d=lambda x, k, s, p, d, c: F.max_pool2d(x, k, s or None, p, d, c),
+        adaptive_avg_pool2d=lambda x, o: F.adaptive_avg_pool2d(x, o),
+        glu=F.glu,
+        prelu=F.prelu,
+        threshold=lambda x, t, v: F.threshold(x, t, v),
+        pixel_shuffle=F.pixel_shuffle,
+        upsample_nearest2d=lambda x, o: F.interpolate(x, size=tuple(o)),
+        upsample_bilinear2d=lambda x, o, a: F.interpolate(x, size=tuple(o), mode='bilinear', align_corners=a),
+        pad=lambda x, p, v: F.pad(x, p, value=v),
+        scaled_dot_product_attention=lambda q, k, v, m, p, c, s: F.scaled_dot_product_attention(q, k, v, m, p, c, scale=s),
+        embedding=lambda w, i: F.embedding(i, w),
+        one_hot=lambda x, n: F.one_hot(x, n),
+        mse_loss=F.mse_loss,
+        l1_loss=F.l1_loss,
+        cross_entropy=F.cross_entropy,
+        nll_loss=F.nll_loss,
+        huber_loss=lambda a, b, d: F.huber_loss(a, b, delta=d),
+        smooth_l1_loss=lambda a, b, d: F.smooth_l1_loss(a, b, beta=d),
+        binary_cross_entropy_with_logits=F.binary_cross_entropy_with_logits,
+        contiguous=lambda x: x.contiguous(),
+        detach=lambda x: x.detach(),
+        diagonal=torch.diagonal,
+        expand=lambda x, s: x.expand(s),
+        flatten=torch.flatten,
+        narrow=torch.narrow,
+        permute=lambda x, d: x.permute(d),
+        reshape=lambda x, s: x.reshape(s),
+        select=torch.select,
+        slice=lambda x, d, s, e, st: torch.ops.aten.slice.Tensor(x, d, s, e, st),
+        squeeze=torch.squeeze,
+        squeeze_all=torch.squeeze,
+        t=torch.t,
+        transpose=torch.transpose,
+        unflatten=lambda x, d, s: x.unflatten(d, s),
+        unsqueeze=torch.unsqueeze,
+        view=lambda x, s: x.view(s),
+        movedim=lambda x, a, b: torch.movedim(x, tuple(a), tuple(b)),
+        unfold=lambda x, d, s, st: x.unfold(d, s, st),
+        as_strided=lambda x, s, st, o: torch.as_strided(x, s, st, o),
+        argsort=lambda x, d, de: torch.argsort(x, dim=d, descending=de, stable=True),
+        cat=lambda l, d: torch.cat(l, d),
+        stack=lambda l, d: torch.stack(l, d),
+        clone=lambda x: x.clone(),
+        flip=lambda x, d: torch.flip(x, d),
+        gather=torch.gather,
+        index_add=torch.index_add,
+        index_select=torch.index_select,
+        repeat=lambda x, r: x.repeat(r),
+        roll=lambda x, s, d: torch.roll(x, s, d),
+        scatter=torch.scatter,
+        scatter_add=torch.scatter_add,
+        sort=lambda x, d, de: torch.sort(x, dim=d, descending=de, stable=True),
+        take_along_dim=torch.take_along_dim,
+        _unused=lambda x, d: x.to(d),
+        topk=lambda x, k, d, l, s: torch.topk(x, k, d, l, s),
+        tril=torch.tril,
+        triu=torch.triu,
+        im2col=lambda x, k, d, p, s: F.unfold(x, k, d, p, s),
+        zeros_like=torch.zeros_like,
+        ones_like=torch.ones_like,
+        full_like=lambda x, v: torch.full_like(x, v),
+        full=lambda s, v, d, _: torch.full(s, v, dtype=d),
+        arange=lambda s, e, st, d, _: torch.arange(s, e, st, dtype=d),
+    )
+)
+OPS['!to'] = lambda x, d: x.to(d)
+OPS['!split'] = torch.split
+OPS['!chunk'] = torch.chunk
+OPS['!unbind'] = torch.unbind
+OPS['!break'] = lambda: ()
+OPS['!branch'] = lambda x: torch.sin(x) if (x.double().sum() > 0).item() else torch.cos(x)
+for (
+    n
+) in 'abs add addcdiv addcmul ceil clamp copy cos div exp fill floor index_add lerp log masked_fill mul neg pow relu round scatter scatter_add sigmoid sin sqrt sub tanh trunc zero'.split():
+    f = getattr(torch.Tensor, n + '_')
+    OPS[n + '_'] = (lambda f: lambda *a: f(*a))(f)
+OPS['addcdiv_'] = lambda a, b, c, v: a.addcdiv_(b, c, value=v)
+OPS['addcmul_'] = lambda a, b, c, v: a.addcmul_(b, c, value=v)
+FIRST_RESULT = 64
+
+
+def resolve(a, vs):
+    if isinstance(a, Ref):
+        return vs[a.i]
+    if isinstance(a, list):
+        return [resolve(x, vs) for x in a]
+    return a
+
+
+def make_inputs(g, to):
+    """Leaves, what stands for them in the program, the views that are its inputs."""
+    leaves = []
+    bases = []
+    for d, grad, nonleaf in g.bases:
+        x = d.clone()
+        if to is not None and x.dtype.is_floating_point:
+            x = x.to(to)
+        x.requires_grad_(grad)
+        leaves.append(x)
+        bases.append(x.clone() if nonleaf else x)
+    ins = [bases[b].as_strided(s, st, o) for b, s, st, o in g.inputs]
+    return (leaves, bases, ins)
+
+
+def widen(v, to):
+    """An argument that is a dtype, where all are to be `to`."""
+    return to if to is not None and isinstance(v, torch.dtype) and v.is_floating_point else v
+
+
+def run_torch(g, to=None):
+    """The same with results in the last place; to: a dtype for all floating values."""
+    leaves, bases, ins = make_inputs(g, to)
+    vs = {i: x for i, x in enumerate(ins)}
+    for op, args, out in g.steps:
+        a = resolve(args, vs)
+        a = [widen(x, to) for x in a]
+        r = OPS[op](*a)
+        if isinstance(r, torch.Tensor):
+            vs[out] = r
+        else:
+            for j, x in enumerate(r):
+                vs[out + j] = x
+    return (leaves, bases, [vs[i] for i in g.outs])
