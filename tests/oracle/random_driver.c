@@ -195,8 +195,7 @@ int random_backward(const void **cotangents)
         out[n] = dync_v_tensor(outs[i]);
         grad[n++] = dync_v_tensor(dync_from(cotangents[i], shape, .dtype = dync_type(outs[i])));
     }
-    if (n)
-        dync_backward_opt(dync_tuple_of(n, out), dync_tuple_of(n, grad), (dync_grad_options){0});
+    if (n) dync_backward_opt(dync_tuple_of(n, out), dync_tuple_of(n, grad), (dync_grad_options){0});
     return failed() ? -1 : n;
 }
 
