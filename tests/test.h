@@ -8,9 +8,11 @@
  * its own where fork exists, so a crash or an endless loop is one failure and not the end. What a
  * passing test prints is thrown away. TEST_LONG defines a test that only `make test-all` runs
  * (TEST_LONG=1 in the environment), or -t with its whole name. test_count(n) is n times SOAK (1
- * where the environment has no SOAK): for tests that make random cases. Options: -t text (names
- * that contain it), --seed N, --list, --no-fork, -v (show output). The last line is always "N
- * passed, N failed, N skipped"; the exit status is 0 where nothing failed.
+ * where the environment has no SOAK): for tests that make random cases. SOAK may be a fraction,
+ * under sanitizers for one; of a list that has an end test_every() says that each nth is enough
+ * then. Options: -t text (names that contain it), --seed N, --list, --no-fork, -v (show output).
+ * The last line is always "N passed, N failed, N skipped"; the exit status is 0 where nothing
+ * failed.
  *
  * Include it after dync.h: then failed statuses show dync's message. TEST_AFTER_EACH, if defined
  * before, is run after each test. */
@@ -28,6 +30,19 @@
 #define TEST__FORK 1
 #else
 #define TEST__FORK 0
+#endif
+
+/* Instrumented code: slower, with larger frames and less memory for huge requests. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TEST_ASAN 1
+#elif __has_feature(thread_sanitizer)
+#define TEST_TSAN 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define TEST_ASAN 1
+#elif defined(__SANITIZE_THREAD__)
+#define TEST_TSAN 1
 #endif
 
 #if defined(__GNUC__)
@@ -293,10 +308,21 @@ TEST__UNUSED static double test_random_real(double low, double high)
     return low + (high - low) * ((double)(test_random() >> 11) / 9007199254740992.0);
 }
 
-TEST__UNUSED static int test_count(int quick)
+TEST__UNUSED static double test__soak(void)
 {
     const char *soak = getenv("SOAK");
-    return soak && atoi(soak) > 0 ? quick * atoi(soak) : quick;
+    double times = soak ? atof(soak) : 1;
+    return times > 0 ? times : 1;
+}
+TEST__UNUSED static int test_count(int quick)
+{
+    int n = (int)(quick * test__soak());
+    return n > 0 ? n : 1;
+}
+TEST__UNUSED static int test_every(void)
+{
+    double times = test__soak();
+    return times < 1 ? (int)(1 / times + 0.5) : 1;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -168,15 +168,16 @@ DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__ao
 {
     int nodes = g->bw ? g->bw->node.n : 0, nt = g->tangent_of.n, ng = g->grad_of.n;
     dync__arena arena = {0};
-    int *label = dync__arena_alloc(&arena, (size_t)(nodes + 2 * nt + ng + 1) * sizeof *label),
-        *up = label + nodes, *part = up + nt, *of = part + nt;
+    int *label = dync__arena_alloc(&arena, (size_t)(nodes + 2 * nt + ng + 1) * sizeof *label);
+    if (!label) return DYNC_ERR_MEMORY;
+    int *up = label + nodes, *part = up + nt, *of = part + nt;
     dync__part_maker m = {.g = g,
                           .tangent_part = part,
                           .grad_part = of,
                           .need = dync__arena_alloc(&arena, (size_t)nodes + 1)};
     m.grads = dync__arena_alloc(&arena, (size_t)(ng + 1) * sizeof *m.grads);
     dync__parting p = {label, up, 0};
-    dync_status status = label && m.need && m.grads ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync_status status = m.need && m.grads ? DYNC_OK : DYNC_ERR_MEMORY;
     if (g->bw) dync__graph_renumber(g->bw);
     int parts = status == DYNC_OK ? dync__part_number(g, &p, part, of) : 0;
     m.whole = parts == 1;

@@ -111,8 +111,8 @@ static dync_status dync__branch_value(dync__tracer *t, dync__tensor *fake, bool 
     dync__tensor *real = dync__trace_real(t, fake);
     if (!real) return DYNC_ERR_INTERNAL;
     dync__trace_pause pause = dync__trace_pause_begin(t);
-    *out = as_bool ? (int64_t)(dync_bool)(dync__handle(real))
-                   : (int64_t)(dync_item)(dync__handle(real));
+    double v = as_bool ? (double)(dync_bool)(dync__handle(real)) : (dync_item)(dync__handle(real));
+    *out = dync__load_i64(&v, DYNC_F64);
     dync__trace_pause_end(t, pause);
     return DYNC_OK;
 }

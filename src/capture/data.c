@@ -90,7 +90,7 @@ static dync_value dync__item_plain(dync_tensor *x)
     const dync__tensor *t = dync__peek(x);
     bool floats = !t || dync__dtype_info(t->dtype)->kind == 'f';
     double v = (dync_item)(x);
-    return floats ? dync_v_float(v) : dync_v_int((int64_t)v);
+    return floats ? dync_v_float(v) : dync_v_int(dync__load_i64(&v, DYNC_F64));
 }
 
 DYNC_API dync_value(dync_item_sym)(dync_tensor *x)

@@ -195,7 +195,7 @@ static dync_status dync__run_branch(const dync__tnode *n, dync__call_run_state *
     dync__tensor *x = r->env[n->branch_env];
     if (!x) return dync__fail(DYNC_ERR_INTERNAL, "a branch of a compiled function lost its value");
     double v = (dync_item)(dync__handle(x));
-    int64_t value = n->branch_bool ? v != 0 : (int64_t)v;
+    int64_t value = n->branch_bool ? v != 0 : dync__load_i64(&v, DYNC_F64);
     *next = dync__tnode_after(n, value);
     return dync__outcome_step(r, n, value);
 }

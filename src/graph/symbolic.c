@@ -101,7 +101,7 @@ static bool dync__graph_sizes_used(dync__graph *g, dync__size_use *use)
 static bool dync__graph_tells(dync__graph *g, bool data)
 {
     int n = g->syms ? g->syms->symbol.n : 0;
-    bool *used = dync__calloc(2 * (size_t)n + 1), *known = used + n;
+    bool *used = dync__calloc(2 * (size_t)n + 1), *known = used ? used + n : NULL;
     int64_t *value = dync__calloc((size_t)(n + 1) * sizeof *value);
     dync__size_use use = {g->syms, used};
     bool told = used && value && (!n || dync__graph_sizes_used(g, &use));

@@ -258,12 +258,13 @@ DYNC__FN dync_status dync__control_lower(dync__pb *pb, const dync__node *n, int 
     k->attr.opaque.node = n;
     k->attr.opaque.device = pb->device;
     k->attr.opaque.fast_math = pb->fast_math;
+    dync__operand *operand = k->operand; /* as many as there was room asked for */
     for (int i = 0; i < k->n; i++) {
         if (i < n_in)
-            DYNC__TRY(dync__ctl_operand(pb, &in[i], &k->operand[i]));
+            DYNC__TRY(dync__ctl_operand(pb, &in[i], &operand[i]));
         else
-            k->operand[i] = out[i - n_in];
-        k->operand[i].written = i >= n_in;
+            operand[i] = out[i - n_in];
+        operand[i].written = i >= n_in;
     }
     return dync__pb_add_call(pb, k) ? DYNC_OK : DYNC_ERR_MEMORY;
 }

@@ -63,7 +63,7 @@ static dync__ox_name dync__ox_attribute_value(dync__ox *w, const dync__node *n)
     if (!dync__device_is(t->device, DYNC__DEV_HOST))
         return dync__ox_refuse(w, "a tensor of the graph is on another device");
     if (dync__layout_is_contiguous(&t->lay)) {
-        data += (size_t)t->lay.offset * dync__dtype_info(t->dtype)->bytes;
+        if (data) data += (size_t)t->lay.offset * dync__dtype_info(t->dtype)->bytes;
     } else {
         char *copy = dync__arena_alloc(w->arena, bytes + 1);
         int64_t stride[DYNC_MAX_DIMS];

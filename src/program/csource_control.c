@@ -87,7 +87,7 @@ typedef struct dync__csource_loop {
     const dync__control *control;
     const dync__kcall *call;
     dync__str *s;
-    int64_t place[DYNC__KCALL_OPERANDS], inner; /* bytes: carried values, then the functions' */
+    int64_t inner; /* bytes of the carried values; those of the functions stand behind */
     int first_out;
 } dync__csource_loop;
 
@@ -154,15 +154,33 @@ static void dync__csource_round(const dync__csource_loop *l, const dync__csource
     dync__str_add(l->s, "    }\n");
 }
 
+/* Bytes of the second place of carried value i. */
+static dync_status dync__csource_side(const dync__csource_loop *l, int i, int64_t *bytes)
+{
+    const dync__operand *o = l->call->operand + l->first_out + i;
+    int64_t most;
+    DYNC__TRY(dync__csource_most(dync__csource_item(&o->lay, 0), &most));
+    *bytes = (most * dync__dtype_info(o->dtype)->bytes + 7) & ~(int64_t)7;
+    return DYNC_OK;
+}
+
+static void dync__csource_sides(const dync__csource_loop *l)
+{
+    const dync__operand *operand = l->call->operand;
+    int64_t at = 0, bytes = 0;
+    for (int i = 0; i < l->control->n_in; i++, at += bytes) {
+        const char *type = dync__dtype_c_type(operand[i].dtype);
+        dync__str_addf(l->s, "    %s *side%d[2] = {p%d, (%s *)(void *)(a + %lld)};\n", type, i,
+                       l->first_out + i, type, (long long)at);
+        dync__str_addf(l->s, "    const %s *c%d = p%d;\n", type, i, i);
+        if (dync__csource_side(l, i, &bytes) != DYNC_OK) return; /* it was asked for before */
+    }
+}
+
 static void dync__csource_repeat(const dync__csource_loop *l, const dync__csource_inner *f)
 {
     const dync__control *k = l->control;
-    for (int i = 0; i < k->n_in; i++) {
-        const char *type = dync__dtype_c_type(l->call->operand[i].dtype);
-        dync__str_addf(l->s, "    %s *side%d[2] = {p%d, (%s *)(void *)(a + %lld)};\n", type, i,
-                       l->first_out + i, type, (long long)l->place[i]);
-        dync__str_addf(l->s, "    const %s *c%d = p%d;\n", type, i, i);
-    }
+    dync__csource_sides(l);
     if (k->n_in) dync__str_add(l->s, "    int now = 1;\n");
     if (k->test) {
         dync__str_add(l->s, "    uint8_t on = 0;\n");
@@ -184,7 +202,7 @@ static void dync__csource_repeat(const dync__csource_loop *l, const dync__csourc
     }
     dync__csource_round(l, f);
     for (int i = 0; i < k->n_in; i++) {
-        const dync__operand *o = &l->call->operand[l->first_out + i];
+        const dync__operand *o = l->call->operand + l->first_out + i;
         dync__str_addf(l->s, "    if (c%d != p%d) memcpy(p%d, c%d, sizeof *c%d * (size_t)(", i,
                        l->first_out + i, l->first_out + i, i, i);
         dync__size_csource(l->s, dync__csource_item(&o->lay, 0));
@@ -196,12 +214,10 @@ static void dync__csource_repeat(const dync__csource_loop *l, const dync__csourc
 static dync_status dync__csource_loop_room(dync__csource_loop *l, const dync__csource_inner *f,
                                            int n_fns, int64_t *bytes)
 {
-    int64_t most, inner = 0;
+    int64_t side, inner = 0;
     for (int i = 0; i < l->control->n_in && !l->control->pred; i++) {
-        const dync__operand *o = &l->call->operand[l->first_out + i];
-        DYNC__TRY(dync__csource_most(dync__csource_item(&o->lay, 0), &most));
-        l->place[i] = l->inner;
-        l->inner += (most * dync__dtype_info(o->dtype)->bytes + 7) & ~(int64_t)7;
+        DYNC__TRY(dync__csource_side(l, i, &side));
+        l->inner += side;
     }
     for (int i = 0; i < n_fns; i++) inner = DYNC__MAX(inner, f[i].bytes);
     *bytes = l->inner + inner;

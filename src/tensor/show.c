@@ -110,7 +110,8 @@ static void dync__show_padded(dync__show *s, const char *p)
 static void dync__show_row(dync__show *s, const char *p, int indent)
 {
     const dync__layout *lay = &s->t->lay;
-    int64_t n = lay->shape[lay->ndim - 1], step = lay->stride[lay->ndim - 1] * (int64_t)s->bytes;
+    int64_t n = lay->shape[lay->ndim - 1],
+            step = n > 1 ? lay->stride[lay->ndim - 1] * (int64_t)s->bytes : 0; /* any stride */
     int per_line = (DYNC__SHOW_LINE - indent) / (s->width + 2), shown = 0;
     bool cut = s->summarise && n > 2 * DYNC__SHOW_EDGE;
     if (per_line < 1) per_line = 1;

@@ -30,12 +30,18 @@ static bool says_rule(const char *comment, size_t n)
     return false;
 }
 
+static const char *next_line(const char *p)
+{
+    p = strchr(p, '\n');
+    return p ? p + 1 : NULL;
+}
+
 /* Functions of the text without a rule. A comment behind a blank line begins anew. */
 static int without(const char *text, bool tell)
 {
     bool section = false, here = false;
     int count = 0;
-    for (const char *p = text; p && *p; p = strchr(p, '\n'), p += p != NULL) {
+    for (const char *p = text; p && *p; p = next_line(p)) {
         if (strncmp(p, "/*", 2) == 0) {
             const char *end = strstr(p, "*/");
             if (!end) break;

@@ -254,7 +254,7 @@ static void *on_a_small_stack(void *ok)
 static bool fits_in(size_t room, dync_tensor *(*fn)(dync_tensor *))
 {
     /* unoptimised and instrumented frames are larger */
-#if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if !defined(__OPTIMIZE__) || defined(TEST_ASAN) || defined(TEST_TSAN)
     room *= 8;
 #endif
     bool ok = false;

@@ -116,7 +116,7 @@ TEST(gradients)
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 static int64_t as_written(int op, int64_t a, int64_t b)
 {
-    int64_t q = (int64_t)floor((double)a / (double)b);
+    int64_t q = b ? (int64_t)floor((double)a / (double)b) : 0;
     switch (op) {
     case 0: return a + b;
     case 1: return a - b;

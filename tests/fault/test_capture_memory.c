@@ -120,7 +120,7 @@ static void each_failure(unary fn, const char *name, bool train)
     backend = name;
     training = train;
     bool left = true;
-    for (int64_t n = 1; left && !test__state.failures; n++) {
+    for (int64_t n = 1; left && !test__state.failures; n += test_every()) {
         dync_tensor *grad;
         dync_on_error(quiet, NULL);
         global = dync_full(dync_shape(3), 2);

@@ -215,7 +215,7 @@ static bool check_end(dync_status status, int64_t n)
 static void fail_each(void (*run)(void))
 {
     bool left = true;
-    for (int64_t n = 1; left; n++) {
+    for (int64_t n = 1; left; n += test_every()) {
         dync_on_error(quiet, NULL);
         dync__mem_fail_at(n);
         run();

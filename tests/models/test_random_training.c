@@ -494,20 +494,20 @@ static void many(const char *backend, int count)
 #ifndef COUNT
 #define COUNT 1500
 #endif
-TEST(random_training_aot_eager) { many("aot_eager", COUNT); }
-TEST(random_training_aot_eager_decomp_partition) { many("aot_eager_decomp_partition", COUNT); }
-TEST(random_training_inductor) { many("inductor", COUNT); }
+TEST(random_training_aot_eager) { many("aot_eager", test_count(COUNT)); }
+TEST(random_training_aot_eager_decomp_partition) { many("aot_eager_decomp_partition", test_count(COUNT)); }
+TEST(random_training_inductor) { many("inductor", test_count(COUNT)); }
 TEST(random_training_with_other_sizes)
 {
     growing = true;
-    many("aot_eager", COUNT / 3);
-    many("inductor", COUNT / 3);
+    many("aot_eager", test_count(COUNT) / 3);
+    many("inductor", test_count(COUNT) / 3);
 }
 TEST(random_training_compiled_autograd)
 {
     captured = "aot_eager";
-    many("eager", COUNT / 5);
+    many("eager", test_count(COUNT) / 5);
     captured = "inductor";
-    many("aot_eager", COUNT / 5);
+    many("aot_eager", test_count(COUNT) / 5);
 }
 TEST_MAIN

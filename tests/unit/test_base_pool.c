@@ -174,7 +174,7 @@ TEST(sleeping_workers_wake)
     dync__pool_stop();
 }
 
-#if !defined(__SANITIZE_THREAD__)
+#if !defined(TEST_TSAN)
 TEST(a_forked_child_runs_alone)
 {
     loop l = {0};

@@ -306,7 +306,7 @@ TEST(what_is_seldom_needed_is_skipped)
     seldom_kernel(true);
 }
 
-TEST(random_pointwise) { random_kernels(3000, false); }
-TEST(random_reductions) { random_kernels(6000, true); }
+TEST(random_pointwise) { random_kernels(test_count(1500), false); }
+TEST(random_reductions) { random_kernels(test_count(3000), true); }
 
 TEST_MAIN

@@ -90,8 +90,8 @@ static void random_kernels(int count, bool reductions)
     EXPECT_EQ_INT(dync__codemem_read_stats().chunks, 0);
 }
 
-TEST(random_pointwise) { random_kernels(1200, false); }
-TEST(random_reductions) { random_kernels(1200, true); }
+TEST(random_pointwise) { random_kernels(test_count(1200), false); }
+TEST(random_reductions) { random_kernels(test_count(1200), true); }
 
 /* Running sums that round: machine code adds in the interpreter's order, and stays near the exact
  * sums. Along rows of any length and across them, with what comes before and after in the same
@@ -134,7 +134,7 @@ TEST(running_sums)
                                  DYNC_F16, DYNC_BF16, DYNC_U8};
     int best = dync__target_level();
     n_jitted = n_declined = 0;
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < test_count(400); i++) {
         dync__arena arena = {0};
         bool across = test_random() % 2;
         int64_t elements[MAX_BUFS],
@@ -464,7 +464,7 @@ TEST(sums_have_the_interpreters_bits)
         "kernel rows(in x %s[%d] @0, out y %s[%d] @1) outer o0<%d inner i0<%d {\n  phase 0 {\n   "
         " v0 = load x[%d*o0 + %d*i0]\n    v1 = reduce.prod v0\n  }\n"
         "  row 1 {\n    store y[o0], v1\n  }\n}\n"};
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < test_count(300); i++) {
         /* tall: sixteen rows at a time */
         bool tall = i % 12 == 8, product = i % 8 == 0 && !tall,
              wide = test_random() % 3 == 0 && i != 8, columns = tall || test_random() % 3 == 0;
@@ -548,7 +548,7 @@ TEST(places_of_extremes)
 {
     static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64, DYNC_BF16, DYNC_U8};
     n_jitted = n_declined = 0;
-    for (int i = 0; i < 200; i++)
+    for (int i = 0; i < test_count(200); i++)
         for (int isa = 1; isa <= dync__target_level(); isa++) {
             dync__arena arena = {0};
             int64_t rows = test_random_int(1, 70), columns = test_random_int(1, i % 5 ? 90 : 700),
@@ -577,7 +577,7 @@ TEST(indexed_loads)
 {
     static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64, DYNC_BF16, DYNC_I8};
     n_jitted = n_declined = 0;
-    for (int i = 0; i < 300; i++)
+    for (int i = 0; i < test_count(300); i++)
         for (int isa = 1; isa <= dync__target_level(); isa++) {
             dync__arena arena = {0};
             int64_t rows = test_random_int(1, 40), columns = test_random_int(1, 130),
@@ -600,7 +600,7 @@ TEST(indexed_loads)
             dync__arena_free(&arena);
         }
     /* reduced along the index, columns side by side: the index of all lanes at once, or of each */
-    for (int i = 0; i < 300; i++)
+    for (int i = 0; i < test_count(300); i++)
         for (int isa = 1; isa <= dync__target_level(); isa++) {
             dync__arena arena = {0};
             int64_t rows = test_random_int(2, 40), columns = test_random_int(4, 150),
@@ -636,7 +636,7 @@ TEST(taken_rows)
                                 DYNC_I32, DYNC_I16, DYNC_I8,  DYNC_U8,   DYNC_BOOL};
     int64_t taken = 0, checked = 0;
     n_jitted = n_declined = 0;
-    for (int i = 0; i < 600; i++)
+    for (int i = 0; i < test_count(600); i++)
         for (int isa = 1; isa <= dync__target_level(); isa++) {
             dync__arena arena = {0};
             int rank = test_random_int(1, 4), type = types[test_random_int(0, 9)],
@@ -703,7 +703,7 @@ TEST(led_lines)
     static const int types[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16,
                                 DYNC_I64, DYNC_I32, DYNC_I16, DYNC_F32};
     n_jitted = n_declined = n_led = 0;
-    for (int i = 0; i < 500; i++)
+    for (int i = 0; i < test_count(500); i++)
         for (int isa = 1; isa <= dync__target_level(); isa++) {
             dync__arena arena = {0};
             bool bag = i % 2;
@@ -772,7 +772,7 @@ TEST(crossed_loops)
                                 DYNC_F16, DYNC_I16, DYNC_I8,  DYNC_U8,  DYNC_BOOL};
     n_jitted = n_declined = 0;
     int64_t blocks = 0;
-    for (int i = 0; i < 150; i++)
+    for (int i = 0; i < test_count(150); i++)
         for (int isa = 1; isa <= dync__target_level(); isa++) {
             dync__arena arena = {0};
             int rank = test_random_int(1, 4), loads = test_random_int(1, 3), sum = -1,

@@ -185,13 +185,13 @@ TEST(convolution_and_its_gradients)
 {
     static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input,
                                   DYNC__K_conv2d_grad_weight};
-    for (int i = 0; i < 600; i++)
+    for (int i = 0; i < test_count(600); i++)
         check_conv(kernels[i % 3],
                    i % 5 == 0   ? DYNC_F64
                    : i % 7 == 0 ? DYNC_BF16
                                 : DYNC_F32,
                    i % 4 == 0);
-    for (int i = 0; i < 200; i++) check_conv(kernels[i % 3], DYNC_F64, false);
+    for (int i = 0; i < test_count(200); i++) check_conv(kernels[i % 3], DYNC_F64, false);
 }
 
 /* By tiles of m x m places. Weights are multiples of what the transform of weights divides by, and
@@ -244,7 +244,7 @@ static void check_winograd(int kernel, int m)
 
 TEST(convolution_by_winograd)
 {
-    for (int i = 0; i < 160; i++)
+    for (int i = 0; i < test_count(160); i++)
         check_winograd(i % 2 ? DYNC__K_conv2d : DYNC__K_conv2d_grad_input, i / 2 % 2 ? 4 : 2);
 }
 
@@ -315,7 +315,7 @@ static void check_int_conv(bool pointwise)
 
 TEST(convolution_of_bytes)
 {
-    for (int i = 0; i < 120; i++) check_int_conv(i % 4 == 0);
+    for (int i = 0; i < test_count(120); i++) check_int_conv(i % 4 == 0);
 }
 
 /* Layers that come and go do not leave their code behind: ever new widths, one at a time. */
@@ -514,12 +514,12 @@ static void check_pool(bool max, bool nan)
 
 TEST(max_pooling)
 {
-    for (int i = 0; i < 300; i++) check_pool(true, i % 5 == 0);
+    for (int i = 0; i < test_count(300); i++) check_pool(true, i % 5 == 0);
 }
 
 TEST(average_pooling)
 {
-    for (int i = 0; i < 300; i++) check_pool(false, false);
+    for (int i = 0; i < test_count(300); i++) check_pool(false, false);
 }
 
 TEST(max_pooling_of_infinities_and_nan)
@@ -548,7 +548,7 @@ TEST(sorting_is_stable_and_puts_nan_as_the_greatest)
 {
     static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_BF16, DYNC_I64,
                                  DYNC_I8,  DYNC_U8,  DYNC_BOOL};
-    for (int i = 0; i < 210; i++) {
+    for (int i = 0; i < test_count(210); i++) {
         int64_t shape[3] = {test_random_int(1, 3), test_random_int(1, 60), test_random_int(1, 3)};
         int dtype = dtypes[i % 7];
         bool is_float = i % 7 < 3, down = test_random() % 2;
@@ -586,7 +586,7 @@ TEST(scattering)
 {
     static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_I64,
                                  DYNC_I8,  DYNC_I32, DYNC_I16};
-    for (int i = 0; i < 420; i++) {
+    for (int i = 0; i < test_count(420); i++) {
         int kernel = i % 3 == 0   ? DYNC__K_scatter
                      : i % 3 == 1 ? DYNC__K_scatter_add
                                   : DYNC__K_index_add,

@@ -14,7 +14,7 @@
 
 enum { BUFFER = 48 << 20, MOST_DATA = 512, EAGER = 40, COMPILED = 2, TEXT = 4000 };
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(TEST_ASAN)
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -310,7 +310,7 @@ static void wild(bool compiled, int count)
     signal(SIGABRT, crashed);
     signal(SIGALRM, crashed);
     signal(SIGILL, crashed);
-#if !defined(__SANITIZE_ADDRESS__)
+#if !defined(TEST_ASAN)
     /* so that a size of 2^31 is out of memory and not the machine's end */
     buffer = malloc(BUFFER);
     REQUIRE(buffer != NULL);
