@@ -495,7 +495,10 @@ static void many(const char *backend, int count)
 #define COUNT 1500
 #endif
 TEST(random_training_aot_eager) { many("aot_eager", test_count(COUNT)); }
-TEST(random_training_aot_eager_decomp_partition) { many("aot_eager_decomp_partition", test_count(COUNT)); }
+TEST(random_training_aot_eager_decomp_partition)
+{
+    many("aot_eager_decomp_partition", test_count(COUNT));
+}
 TEST(random_training_inductor) { many("inductor", test_count(COUNT)); }
 TEST(random_training_with_other_sizes)
 {
