@@ -1,5 +1,6 @@
 /* Every sample of every operator that PyTorch gave (tests/ops/samples.c), on a GPU:
  * tests/unit/test_ops.c with its tensors there. */
 #define TEST_DEVICE DYNC_CUDA
+#define TEST_EMULATED
 #include "cuda_white.h"
 #include "../unit/test_ops.c"
