@@ -35,6 +35,31 @@ static dync_status dync__csource_put(dync__str *s, const dync__kcall *call, cons
     return DYNC_OK;
 }
 
+/* y = b, unless b is written in place. */
+static void dync__csource_base(dync__str *s, const dync__kcall *call)
+{
+    const dync__operand *b = &call->operand[0], *o = &call->operand[3];
+    const dync__layout *y = &o->lay;
+    const char *var[DYNC_MAX_DIMS];
+    int depth = 1;
+    bool in_place = b->slot == o->slot && b->dtype == o->dtype && b->lay.offset == y->offset;
+    for (int d = 0; d < y->ndim; d++)
+        in_place = in_place && (y->shape[d] == 1 || b->lay.stride[d] == y->stride[d]);
+    if (in_place) {
+        dync__str_add(s, "    (void)b;\n");
+        return;
+    }
+    for (int d = 0; d < y->ndim; d++) {
+        var[d] = dync__sz_eq(y->shape[d], 1) ? NULL : dync__csource_loops[d];
+        depth = dync__csource_for(s, depth, dync__csource_loops[d], y->shape[d]);
+    }
+    dync__str_addf(s, "%*s", 4 * depth, "");
+    dync__csource_at(s, 'y', o, y->ndim, y->stride, var);
+    dync__str_add(s, " = ");
+    dync__csource_at(s, 'b', b, y->ndim, b->lay.stride, var);
+    dync__str_add(s, ";\n");
+}
+
 /* b base, i index, x source, y out. y = b, then for each place of the index (index_add: of the
  * source) in order: y[.., index, ..] = or += x. Nobody is told of an index outside: nothing is
  * written. */
@@ -47,16 +72,7 @@ static dync_status dync__csource_scatter(dync__str *s, const dync__kcall *call, 
     const char *var[DYNC_MAX_DIMS], *type = dync__dtype_c_type(o[3].dtype);
     dync__str_addf(s, "static void %s(const %s *b, const int64_t *i, const %s *x, %s *y)\n{\n",
                    name, dync__dtype_c_type(o[0].dtype), dync__dtype_c_type(o[2].dtype), type);
-    for (int d = 0; d < y->ndim; d++) {
-        var[d] = dync__sz_eq(y->shape[d], 1) ? NULL : dync__csource_loops[d];
-        depth = dync__csource_for(s, depth, dync__csource_loops[d], y->shape[d]);
-    }
-    dync__str_addf(s, "%*s", 4 * depth, "");
-    dync__csource_at(s, 'y', &o[3], y->ndim, y->stride, var);
-    dync__str_add(s, " = ");
-    dync__csource_at(s, 'b', &o[0], y->ndim, o[0].lay.stride, var);
-    dync__str_add(s, ";\n");
-    depth = 1;
+    dync__csource_base(s, call);
     for (int d = 0; d < walk->ndim; d++) {
         var[d] = dync__sz_eq(walk->shape[d], 1) ? NULL : dync__csource_loops[d];
         depth = dync__csource_for(s, depth, dync__csource_loops[d], walk->shape[d]);

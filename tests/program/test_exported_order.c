@@ -103,6 +103,32 @@ TEST_LONG(many_operators)
     check(5 * OPS, "-std=c11 -O3");
 }
 
+/* ---- what is written in place ---------------------------------------------------------------- */
+/* Rows of a cache that the caller has: the C writes the rows and nothing else. */
+enum { LAYERS = 3, ROWS = 64, WIDE = 8 };
+static dync_value writes_rows(const dync_value *a, int n, void *user)
+{
+    dync_tensor *cache = a[0].as.t, *at = a[1].as.t, *row = a[2].as.t;
+    (void)n, (void)user;
+    for (int l = 0; l < LAYERS; l++)
+        dync_scatter_(dync_select(cache, 0, l), 0, at, dync_mul(row, l + 1));
+    dync_scatter_add_(dync_transpose(dync_select(cache, 0, 1), 0, 1), 1, dync_transpose(at, 0, 1),
+                      dync_transpose(row, 0, 1));
+    return DYNC_V(dync_sum(row, DYNC_ALL, false));
+}
+TEST(rows_are_written_in_place)
+{
+    dync_value a[3] = {DYNC_V(dync_randn(dync_shape(LAYERS, ROWS, WIDE))),
+                       DYNC_V(places(dync_shape(1, WIDE), ROWS)),
+                       DYNC_V(dync_randn(dync_shape(1, WIDE)))};
+    open_folder("in_place");
+    dync_program *p = dync_export_values(DYNC_FN(writes_rows), "rows", 3, a);
+    if (EXPECT(save(p, "rows")) && EXPECT(compile_and_run("-DROWS_MAIN -std=c99 -O1", "out")) &&
+        EXPECT(in_folder("grep -q '(void)b;' rows.c && ! grep -q '] = b\\[' rows.c")))
+        close_folder();
+    dync_program_free(p);
+}
+
 /* ---- what has no C form ---------------------------------------------------------------------- */
 
 static int line_of_sort;
