@@ -12,9 +12,10 @@
  *   0 0 2                  a guard: relation (== < != <=) of two rows
  *   17 2                   number 17 of the graph is row 2
  *
- * Numbers of a graph are counted as dync__graph_each_size meets them, then those of the functions
- * inside its operators. A place where the graph has another number than its row gives for the
- * export's sizes is refused, so is a row of anything but earlier rows. */
+ * Integers of a graph are counted as dync__graph_each_size meets them, then those of the functions
+ * inside its operators, then real numbers among arguments in the same order: all of them, as the
+ * file's graph does not show which are symbolic. A place where the graph has another number than
+ * its row gives for the export's sizes is refused, so is a row of anything but earlier rows. */
 #include "../dync.in.h"
 #include "reader.h"
 #include "size_table.h"
@@ -44,6 +45,7 @@ DYNC__DATA const dync__zt_row dync__zt_rows[DYNC__ZT_ROWS] = {
 static bool dync__zt_count(void *user, int64_t *size)
 {
     dync__zt_walk *w = user;
+    if (dync__is_sf(*size)) return true; /* a real number */
     return w->fn(w->user, w->at++, size);
 }
 
@@ -68,17 +70,43 @@ static bool dync__zt_node(dync__node *n, dync__zt_walk *w)
     return went;
 }
 
+/* recursion: lists */
+static bool dync__zt_real(dync__arg *a, dync__zt_walk *w)
+{
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
+        if (!dync__zt_real(&a->as.list[i], w)) return false;
+    if (a->kind != DYNC__A_FLOAT) return true;
+    int64_t bits = dync__sf_bits(a->as.f), was = bits;
+    bool went = w->fn(w->user, w->at++, &bits);
+    if (bits != was) a->as.f = dync__sf_double(bits);
+    return went;
+}
+
+static bool dync__zt_reals(dync__node *n, dync__zt_walk *w)
+{
+    w->inferred = false;
+    for (int k = 0; k < n->nargs; k++)
+        if (!dync__zt_real(&n->args[k], w)) return false;
+    return true;
+}
+
 /* recursion: functions inside operators */
-DYNC__FN bool dync__zt_each(dync__graph *g, dync__zt_walk *w)
+static bool dync__zt_nodes(dync__graph *g, dync__zt_walk *w,
+                           bool (*each)(dync__node *, dync__zt_walk *))
 {
     for (int i = 0; i < g->node.n; i++)
-        if (!dync__zt_node(g->node.at[i], w)) return false;
+        if (!each(g->node.at[i], w)) return false;
     for (int i = 0; i < g->node.n; i++)
         for (int k = 0; k < g->node.at[i]->nargs; k++)
             if (g->node.at[i]->args[k].kind == DYNC__A_GRAPH &&
-                !dync__zt_each(g->node.at[i]->args[k].as.graph, w))
+                !dync__zt_nodes(g->node.at[i]->args[k].as.graph, w, each))
                 return false;
     return true;
+}
+
+DYNC__FN bool dync__zt_each(dync__graph *g, dync__zt_walk *w)
+{
+    return dync__zt_nodes(g, w, dync__zt_node) && dync__zt_nodes(g, w, dync__zt_reals);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
