@@ -33,9 +33,9 @@ typedef dync_tensor *(*row_fn)(dync_tensor *);
 static const struct {
     const char *name;
     row_fn fn;
-} rows[] = {{"mlp", mlp},       {"norm", norm},           {"attend", attend},  {"moved", moved},
-            {"picked", picked}, {"convolved", convolved}, {"scanned", scanned},
-            {"counted", counted}};
+} rows[] = {{"mlp", mlp},         {"norm", norm},      {"attend", attend},
+            {"moved", moved},     {"picked", picked},  {"convolved", convolved},
+            {"scanned", scanned}, {"counted", counted}};
 static int row;
 static dync_tensor *any_row(dync_tensor *x) { return rows[row].fn(x); }
 
