@@ -95,26 +95,26 @@ static dync_value dync__control_emit(int op, int nargs, dync__arg *args, dync_lo
     return dync__tree_build(form, leaf);
 }
 
-static dync_status dync__control_trace_args(dync__inside *s, const dync_callee *fn,
-                                            const dync__tree_form *operands,
-                                            dync__tree_form *result)
+static dync_status dync__control_trace_args(dync__insides *w, dync__inside *s,
+                                            const dync_callee *fn, const dync__tree_form *operands)
 {
     int n;
     dync_value v = dync__tree_build(operands, s->stand.at);
     const dync_value *args = dync__control_args(&v, &n);
-    return dync__inside_run(s, fn, n, args, result);
+    return dync__inside_run(w, s, fn, n, args, &s->result);
 }
 
-DYNC__FN dync_status dync__control_two(dync__inside s[2], const dync_callee *const fn[2],
-                                       const dync__tree_form *operands, dync__tree_form result[2])
+DYNC__FN dync_status dync__control_two(dync__insides *w, const dync_callee *const fn[2],
+                                       const dync__tree_form *operands)
 {
+    dync__inside *s = w->s;
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < operands->leaf.n; i++)
             DYNC__TRY(dync__inside_operand(&s[k], operands->leaf.at[i], false));
         for (int i = s[0].n_given; k && i < s[0].outer.n; i++)
             DYNC__TRY(dync__inside_lift(&s[1], s[0].outer.at[i], NULL));
-        DYNC__TRY(dync__control_trace_args(&s[k], fn[k], operands, &result[k]));
-        DYNC__TRY(dync__inside_output(&s[k], result[k].leaf.n, result[k].leaf.at));
+        DYNC__TRY(dync__control_trace_args(w, &s[k], fn[k], operands));
+        DYNC__TRY(dync__inside_output(&s[k], s[k].result.leaf.n, s[k].result.leaf.at));
     }
     for (int i = s[0].outer.n; i < s[1].outer.n; i++)
         DYNC__TRY(dync__inside_lift(&s[0], s[1].outer.at[i], NULL));
@@ -125,30 +125,27 @@ DYNC__FN dync_status dync__control_two(dync__inside s[2], const dync_callee *con
 static dync_value dync__cond_traced(dync__tensor *pred, const dync_callee *const fn[2],
                                     const dync__tree_form *operands, dync_loc at)
 {
-    dync__inside s[2];
-    dync__tree_form result[2];
+    dync__insides *w = dync__insides_begin(operands, NULL);
+    dync__inside *s = w ? w->s : NULL;
     dync__arena arena = {0};
     dync_value r = DYNC_NONE;
-    memset(result, 0, sizeof result);
+    if (!w) return r;
     dync_status status = dync__inside_begin(&s[0], "cond", "then_fn", "true_graph"),
                 second = dync__inside_begin(&s[1], "cond", "else_fn", "false_graph");
     if (status == DYNC_OK) status = second;
-    if (status == DYNC_OK) status = dync__control_two(s, fn, operands, result);
-    if (status == DYNC_OK && !dync__tree_alike(&result[0], &result[1]))
+    if (status == DYNC_OK) status = dync__control_two(w, fn, operands);
+    if (status == DYNC_OK && !dync__tree_alike(&s[0].result, &s[1].result))
         status = dync__fail(DYNC_ERR_VALUE,
                             "cond: expected results of one form of both functions, got %d tensors "
                             "and %d",
-                            result[0].leaf.n, result[1].leaf.n);
+                            s[0].result.leaf.n, s[1].result.leaf.n);
     if (status == DYNC_OK) {
         dync__arg args[4] = {dync__arg_t(pred), dync__arg_graph(s[0].graph),
                              dync__arg_graph(s[1].graph),
                              dync__control_list(&arena, s[1].outer.n, s[1].outer.at)};
-        r = dync__control_emit(DYNC__USED(DYNC__OP_cond), 4, args, at, &result[0]);
+        r = dync__control_emit(DYNC__USED(DYNC__OP_cond), 4, args, at, &s[0].result);
     }
-    for (int k = 0; k < 2; k++) {
-        dync__inside_end(&s[k]);
-        dync__tree_free(&result[k]);
-    }
+    dync__insides_end(w);
     dync__arena_free(&arena);
     return r;
 }
@@ -192,15 +189,15 @@ DYNC_API dync_value dync_cond_values(dync_value pred, dync_callee then_fn, dync_
 static dync_value dync__while_traced(const dync_callee *const fn[2], const dync__tree_form *carried,
                                      int64_t most, dync_loc at)
 {
-    dync__inside s[2];
-    dync__tree_form result[2];
+    dync__insides *w = dync__insides_begin(carried, NULL);
+    dync__inside *s = w ? w->s : NULL;
     dync__arena arena = {0};
     dync_value r = DYNC_NONE;
-    memset(result, 0, sizeof result);
+    if (!w) return r;
     dync_status status = dync__inside_begin(&s[0], "while_loop", "cond_fn", "cond_graph"),
                 second = dync__inside_begin(&s[1], "while_loop", "body_fn", "body_graph");
     if (status == DYNC_OK) status = second;
-    if (status == DYNC_OK) status = dync__control_two(s, fn, carried, result);
+    if (status == DYNC_OK) status = dync__control_two(w, fn, carried);
     if (status == DYNC_OK) {
         int n = carried->leaf.n;
         dync__arg args[5] = {dync__arg_graph(s[0].graph), dync__arg_graph(s[1].graph),
@@ -209,10 +206,7 @@ static dync_value dync__while_traced(const dync_callee *const fn[2], const dync_
                              dync__arg_i(most)};
         r = dync__control_emit(DYNC__USED(DYNC__OP_while_loop), 5, args, at, carried);
     }
-    for (int k = 0; k < 2; k++) {
-        dync__inside_end(&s[k]);
-        dync__tree_free(&result[k]);
-    }
+    dync__insides_end(w);
     dync__arena_free(&arena);
     return r;
 }

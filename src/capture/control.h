@@ -30,7 +30,30 @@ typedef struct dync__inside {
     DYNC__VEC(dync__tensor *) outer; /* what each input is outside (owned); NULL: a slice of it */
     DYNC__VEC(dync__tensor *) stand; /* its fake (owned) */
     DYNC__VEC(dync__tensor *) made;  /* fakes that the function made (owned) */
+    dync__tree_form result;          /* what it gave */
 } dync__inside;
+
+/* The functions of one operator while they are traced. They lie on the heap, in a list of their
+ * thread, the innermost first: one that is left (longjmp) is found and ended as traces are
+ * (tracer.h), and what would have to be put back lies here. */
+typedef struct dync__insides {
+    struct dync__insides *below;
+    const void *frame; /* that waits for them */
+    void (*unwind)(struct dync__insides *);
+    dync__inside *running; /* NULL: none */
+    const char *inferring; /* of the trace around it, as the two flags */
+    bool inferring_inside, grad_off;
+    dync__tree_form operands[2]; /* borrowed; freed here where that frame is gone */
+    dync__inside s[2];
+} dync__insides;
+/* operands: they change no more. NULL and an error: no memory */
+DYNC__FN dync__insides *dync__insides_begin(const dync__tree_form *operands,
+                                            const dync__tree_form *more_or_null);
+DYNC__FN void dync__insides_end(dync__insides *);
+/* trace.c: the list. Ends those that were left; true: there were some */
+DYNC__FN bool dync__insides_left(const void *frame, bool quiet);
+DYNC__FN void dync__insides_live(dync__insides *, const void *frame);
+DYNC__FN void dync__insides_over(dync__insides *);
 DYNC__FN dync_status dync__inside_begin(dync__inside *, const char *op, const char *part,
                                         const char *graph_name);
 /* one more operand, as the function sees it. slice: without its first dim */
@@ -38,13 +61,12 @@ DYNC__FN dync_status dync__inside_operand(dync__inside *, dync__tensor *outer, b
 /* the tensors that an earlier function of the same operator lifted */
 DYNC__FN dync_status dync__inside_lift(dync__inside *, dync__tensor *outer, dync__tensor **stand);
 /* runs it on values over the stand-ins; *result is its form and leaves */
-DYNC__FN dync_status dync__inside_run(dync__inside *, const dync_callee *, int nargs,
-                                      const dync_value *args, dync__tree_form *result);
+DYNC__FN dync_status dync__inside_run(dync__insides *, dync__inside *, const dync_callee *,
+                                      int nargs, const dync_value *args, dync__tree_form *result);
 /* its results, in order */
 DYNC__FN dync_status dync__inside_output(dync__inside *, int n, dync__tensor *const *leaf);
-DYNC__FN void dync__inside_end(dync__inside *);
 /* control.c: two functions over the same operands, each begun; the second one's inputs are all that
  * both take */
-DYNC__FN dync_status dync__control_two(dync__inside s[2], const dync_callee *const fn[2],
-                                       const dync__tree_form *operands, dync__tree_form result[2]);
+DYNC__FN dync_status dync__control_two(dync__insides *, const dync_callee *const fn[2],
+                                       const dync__tree_form *operands);
 #endif

@@ -37,8 +37,7 @@ DYNC_API dync_value dync_while_loop_op_values(dync_callee cond_fn, dync_callee b
     const dync_callee *fn[2] = {&cond_fn, &body_fn};
     dync_value lists[2] = {carried, more}, r = DYNC_NONE;
     dync__flat f = {.n = {0}};
-    dync__inside s[2];
-    dync__tree_form result[2];
+    dync__insides *w;
     dync__arena arena = {0};
     if (dync__callee_check(&cond_fn, "dync_while_loop_op") != DYNC_OK ||
         dync__callee_check(&body_fn, "dync_while_loop_op") != DYNC_OK)
@@ -48,12 +47,13 @@ DYNC_API dync_value dync_while_loop_op_values(dync_callee cond_fn, dync_callee b
                    (long long)limit_or_0);
         return r;
     }
-    memset(result, 0, sizeof result);
+    if (dync__flat_open(&f, 2, lists, what) != DYNC_OK || !(w = dync__insides_begin(&f.all, NULL)))
+        return dync__tree_free(&f.all), r;
+    dync__inside *s = w->s;
     dync_status first = dync__inside_begin(&s[0], "while_loop", "cond_fn", "cond_graph"),
                 status = dync__inside_begin(&s[1], "while_loop", "body_fn", "body_graph");
     if (status == DYNC_OK) status = first;
-    if (status == DYNC_OK) status = dync__flat_open(&f, 2, lists, what);
-    if (status == DYNC_OK) status = dync__control_two(s, fn, &f.all, result);
+    if (status == DYNC_OK) status = dync__control_two(w, fn, &f.all);
     if (status == DYNC_OK) {
         dync__arg args[5] = {
             dync__arg_graph(s[0].graph), dync__arg_graph(s[1].graph),
@@ -62,19 +62,16 @@ DYNC_API dync_value dync_while_loop_op_values(dync_callee cond_fn, dync_callee b
             dync__arg_i(limit_or_0)};
         r = (dync__op_call_list)(DYNC__USED(DYNC__OP_while_loop), 5, args, at);
     }
-    for (int k = 0; k < 2; k++) {
-        dync__inside_end(&s[k]);
-        dync__tree_free(&result[k]);
-    }
+    dync__insides_end(w);
     dync__tree_free(&f.all);
     dync__arena_free(&arena);
     return r;
 }
 
 /* The step, traced over carried values, slices and the rest. */
-static dync_status dync__scan_op_trace(dync__inside *s, const dync_callee *fn, const dync__flat *f)
+static dync_status dync__scan_op_trace(dync__insides *w, const dync_callee *fn, const dync__flat *f)
 {
-    dync__tree_form result = {0};
+    dync__inside *s = w->s;
     for (int i = 0; i < f->all.leaf.n; i++) {
         bool slice = i >= f->n[0] && i < f->n[0] + f->n[1];
         if (slice && f->all.leaf.at[i]->lay.ndim < 1)
@@ -85,9 +82,8 @@ static dync_status dync__scan_op_trace(dync__inside *s, const dync_callee *fn, c
     dync_value v = dync__tree_build(&f->all, s->stand.at);
     const dync__list *l = dync__value_list(v);
     if (!l) return DYNC_ERR_MEMORY;
-    dync_status status = dync__inside_run(s, fn, l->n, l->items, &result);
-    if (status == DYNC_OK) status = dync__inside_output(s, result.leaf.n, result.leaf.at);
-    dync__tree_free(&result);
+    dync_status status = dync__inside_run(w, s, fn, l->n, l->items, &s->result);
+    if (status == DYNC_OK) status = dync__inside_output(s, s->result.leaf.n, s->result.leaf.at);
     return status;
 }
 
@@ -97,23 +93,25 @@ DYNC_API dync_value dync_scan_op_values(dync_callee step_fn, dync_value init, dy
     static const char *const what[] = {"scan: init", "scan: xs", "scan: more"};
     dync_value lists[3] = {init, xs, more}, r = DYNC_NONE;
     dync__flat f = {.n = {0}};
-    dync__inside s;
+    dync__insides *w;
     dync__arena arena = {0};
     if (dync__callee_check(&step_fn, "dync_scan_op") != DYNC_OK) return r;
-    dync_status status = dync__inside_begin(&s, "scan", "its function", "scan_combine_graph");
-    if (status == DYNC_OK) status = dync__flat_open(&f, 3, lists, what);
-    if (status == DYNC_OK) status = dync__scan_op_trace(&s, &step_fn, &f);
+    if (dync__flat_open(&f, 3, lists, what) != DYNC_OK || !(w = dync__insides_begin(&f.all, NULL)))
+        return dync__tree_free(&f.all), r;
+    dync__inside *s = w->s;
+    dync_status status = dync__inside_begin(s, "scan", "its function", "scan_combine_graph");
+    if (status == DYNC_OK) status = dync__scan_op_trace(w, &step_fn, &f);
     if (status == DYNC_OK) {
         int given = f.n[0] + f.n[1];
-        dync__arg args[6] = {dync__arg_graph(s.graph),
-                             dync__control_list(&arena, f.n[0], s.outer.at),
-                             dync__control_list(&arena, f.n[1], s.outer.at + f.n[0]),
-                             dync__control_list(&arena, s.outer.n - given, s.outer.at + given),
+        dync__arg args[6] = {dync__arg_graph(s->graph),
+                             dync__control_list(&arena, f.n[0], s->outer.at),
+                             dync__control_list(&arena, f.n[1], s->outer.at + f.n[0]),
+                             dync__control_list(&arena, s->outer.n - given, s->outer.at + given),
                              dync__arg_b(reverse),
                              dync__arg_i(saved)};
         r = (dync__op_call_list)(DYNC__USED(DYNC__OP_scan), 6, args, at);
     }
-    dync__inside_end(&s);
+    dync__insides_end(w);
     dync__tree_free(&f.all);
     dync__arena_free(&arena);
     return r;

@@ -60,45 +60,47 @@ static dync_value dync__scan_value(const dync__scan_job *j, const dync__tree_for
     return dync_tuple(dync__tree_build(&j->init, leaf), ys);
 }
 
-static dync_status dync__scan_trace(const dync__scan_job *j, dync__inside *s, dync__tree_form *y)
+static dync_status dync__scan_trace(const dync__scan_job *j, dync__insides *w, dync__tree_form *y)
 {
     dync_value args[2];
-    dync__tree_form result = {0};
+    dync__inside *s = w->s;
+    dync__tree_form *result = &s->result;
     int n_init = j->init.leaf.n;
     for (int i = 0; i < n_init; i++) DYNC__TRY(dync__inside_operand(s, j->init.leaf.at[i], false));
     for (int i = 0; i < j->xs.leaf.n; i++)
         DYNC__TRY(dync__inside_operand(s, j->xs.leaf.at[i], true));
     int n = dync__scan_args(j, s->stand.at, s->stand.at + n_init, args);
-    dync_status status = dync__inside_run(s, j->fn, n, args, &result);
-    if (status == DYNC_OK) status = dync__scan_form(j, &result, y);
+    dync_status status = dync__inside_run(w, s, j->fn, n, args, result);
+    if (status == DYNC_OK) status = dync__scan_form(j, result, y);
     /* what is both comes twice */
-    int twice = j->kind == DYNC__SCAN_SAME ? result.leaf.n : 0;
+    int twice = j->kind == DYNC__SCAN_SAME ? result->leaf.n : 0;
     for (int i = 0; i < twice && status == DYNC_OK; i++) {
-        if (dync__vec_push(&result.leaf, result.leaf.at[i]))
-            dync__ref(result.leaf.at[i]);
+        if (dync__vec_push(&result->leaf, result->leaf.at[i]))
+            dync__ref(result->leaf.at[i]);
         else
             status = DYNC_ERR_MEMORY;
     }
-    if (status == DYNC_OK) status = dync__inside_output(s, result.leaf.n, result.leaf.at);
-    dync__tree_free(&result);
+    if (status == DYNC_OK) status = dync__inside_output(s, result->leaf.n, result->leaf.at);
     return status;
 }
 
 static dync_value dync__scan_traced(const dync__scan_job *j, dync_loc at)
 {
-    dync__inside s;
+    dync__insides *w = dync__insides_begin(&j->init, &j->xs);
+    dync__inside *s = w ? w->s : NULL;
     dync__tree_form y = {0};
     dync__arena arena = {0};
     dync_value r = DYNC_NONE, list;
     const dync__list *l = NULL;
+    if (!w) return r;
     int n = j->init.leaf.n, given = n + j->xs.leaf.n;
-    dync_status status = dync__inside_begin(&s, j->op, "its function", "scan_combine_graph");
-    if (status == DYNC_OK) status = dync__scan_trace(j, &s, &y);
+    dync_status status = dync__inside_begin(s, j->op, "its function", "scan_combine_graph");
+    if (status == DYNC_OK) status = dync__scan_trace(j, w, &y);
     if (status == DYNC_OK) {
-        dync__arg args[6] = {dync__arg_graph(s.graph),
-                             dync__control_list(&arena, n, s.outer.at),
-                             dync__control_list(&arena, given - n, s.outer.at + n),
-                             dync__control_list(&arena, s.outer.n - given, s.outer.at + given),
+        dync__arg args[6] = {dync__arg_graph(s->graph),
+                             dync__control_list(&arena, n, s->outer.at),
+                             dync__control_list(&arena, given - n, s->outer.at + n),
+                             dync__control_list(&arena, s->outer.n - given, s->outer.at + given),
                              dync__arg_b(j->reverse),
                              dync__arg_i(0)};
         list = (dync__op_call_list)(DYNC__USED(DYNC__OP_scan), 6, args, at);
@@ -107,7 +109,7 @@ static dync_value dync__scan_traced(const dync__scan_job *j, dync_loc at)
     dync__tensor **leaf = l ? dync__arena_alloc(&arena, (size_t)(l->n + 1) * sizeof *leaf) : NULL;
     for (int i = 0; leaf && i < l->n; i++) leaf[i] = dync__open(l->items[i].as.t);
     if (leaf) r = dync__scan_value(j, &y, leaf);
-    dync__inside_end(&s);
+    dync__insides_end(w);
     dync__tree_free(&y);
     dync__arena_free(&arena);
     return r;

@@ -7,6 +7,7 @@
  * it was given, reading values, drawing random numbers) is refused, as upstream does. */
 #include "../dync.in.h"
 #include "control.h"
+#include "trace.h"
 DYNC__COLD
 
 /* ---- nested values --------------------------------------------------------------------------- */
@@ -227,6 +228,7 @@ static dync_status dync__inside_node(dync__inside *s, dync__opcall *c, const dyn
 static dync_status dync__inside_call(dync__handler *self, dync__opcall *c)
 {
     dync__inside *s = self->state;
+    if (DYNC__UNLIKELY(dync__traces_left())) return dync__dispatch(c);
     dync__arg stand[DYNC__MAX_ARGS], node[DYNC__MAX_ARGS], *given = c->args;
     if (c->op == DYNC__OP__set_grad_enabled) {
         if (!dync__graph_call(s->graph, c->op, 1, c->args, 0, NULL, NULL)) return DYNC_ERR_MEMORY;
@@ -250,7 +252,6 @@ DYNC__FN dync_status dync__inside_begin(dync__inside *s, const char *op, const c
                                         const char *graph_name)
 {
     static uint64_t ids = UINT64_C(3) << 61; /* apart from capture's and aot's */
-    memset(s, 0, sizeof *s);
     s->handler.call = dync__inside_call;
     s->handler.state = s;
     s->op = op;
@@ -261,20 +262,29 @@ DYNC__FN dync_status dync__inside_begin(dync__inside *s, const char *op, const c
     return s->graph ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__inside_run(dync__inside *s, const dync_callee *fn, int nargs,
-                                      const dync_value *args, dync__tree_form *result)
+/* As it was before the function ran. */
+static void dync__inside_returned(dync__insides *w)
+{
+    dync__tracer *t = dync__tls.capture_state;
+    (void)dync__handler_swap(w->running->handler.below);
+    dync__grad_off(w->grad_off);
+    if (t) t->inferring = w->inferring, t->inferring_inside = w->inferring_inside;
+    w->running = NULL;
+}
+
+DYNC__FN dync_status dync__inside_run(dync__insides *w, dync__inside *s, const dync_callee *fn,
+                                      int nargs, const dync_value *args, dync__tree_form *result)
 {
     dync__tracer *t = dync__tracer_peek();
-    const char *inferring = t ? t->inferring : NULL;
-    bool inside = t && t->inferring_inside;
+    w->inferring = t ? t->inferring : NULL;
+    w->inferring_inside = t && t->inferring_inside;
     if (t) t->inferring = s->name, t->inferring_inside = true;
     uint64_t errors = dync__error_count();
-    bool grad_off = dync__grad_is_off();
+    w->grad_off = dync__grad_is_off();
     dync__handler_push(&s->handler);
+    w->running = s;
     dync_value r = dync__callee_invoke(fn, nargs, args);
-    dync__handler_pop(&s->handler);
-    dync__grad_off(grad_off);
-    if (t) t->inferring = inferring, t->inferring_inside = inside;
+    dync__inside_returned(w);
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     return dync__tree_open(result, r, false, s->name);
 }
@@ -291,7 +301,7 @@ DYNC__FN dync_status dync__inside_output(dync__inside *s, int n, dync__tensor *c
     return dync__graph_output_list(s->graph, n, nodes);
 }
 
-DYNC__FN void dync__inside_end(dync__inside *s)
+static void dync__inside_end(dync__inside *s)
 {
     for (int i = 0; i < s->outer.n; i++) dync__unref(s->outer.at[i]);
     for (int i = 0; i < s->stand.n; i++) {
@@ -307,4 +317,32 @@ DYNC__FN void dync__inside_end(dync__inside *s)
     dync__vec_free(&s->made);
     dync__graph_unref(s->graph);
     s->graph = NULL;
+    dync__tree_free(&s->result);
+}
+
+DYNC__FN void dync__insides_end(dync__insides *w)
+{
+    dync__insides_over(w);
+    for (int k = 0; k < 2; k++) dync__inside_end(&w->s[k]);
+    dync__free(w, sizeof *w);
+}
+
+/* Nothing on the stack of those who waited for it is looked at. */
+static void dync__insides_unwind(dync__insides *w)
+{
+    if (w->running) dync__inside_returned(w);
+    for (int k = 0; k < 2; k++) dync__tree_free(&w->operands[k]);
+    dync__insides_end(w);
+}
+
+DYNC__FN dync__insides *dync__insides_begin(const dync__tree_form *operands,
+                                            const dync__tree_form *more_or_null)
+{
+    dync__insides *w = dync__calloc(sizeof *w);
+    if (!w) return NULL;
+    w->unwind = dync__insides_unwind;
+    w->operands[0] = *operands;
+    if (more_or_null) w->operands[1] = *more_or_null;
+    dync__insides_live(w, DYNC__FRAME());
+    return w;
 }

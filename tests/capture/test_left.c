@@ -23,6 +23,11 @@ static dync_tensor *doubled(dync_tensor *x)
     leave();
     return dync_mul(x, 2);
 }
+static dync_tensor *negated(dync_tensor *x)
+{
+    leave();
+    return dync_neg(x);
+}
 /* Leaves at its beginning, among pending operators, in scopes, without grad, in a frame, between
  * two graphs, in a function that runs really, behind a break. */
 static dync_tensor *winding(dync_tensor *x)
@@ -61,6 +66,41 @@ static dync_tensor *forked(dync_tensor *x)
     }
     leave();
     return dync_sub(y, 1);
+}
+
+/* In the functions of operators, one inside the other. */
+static dync_value leaving_test(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    leave();
+    return DYNC_V(dync_lt(dync_sum(dync_abs(dync_as_tensor(a[0])), DYNC_ALL, false), 20));
+}
+static dync_value leaving_round(const dync_value *a, int n, void *w)
+{
+    (void)n;
+    dync_tensor *y = dync_mul(a[0], 2);
+    leave();
+    return DYNC_V(dync_add(y, dync_abs((dync_tensor *)w)));
+}
+static dync_value leaving_step(const dync_value *a, int n, void *w)
+{
+    (void)n;
+    dync_tensor *h = dync_sin(dync_add(a[0], a[1]));
+    DYNC_NO_GRAD {
+        leave();
+    }
+    h = dync_as_tensor(dync_cond(dync_gt(dync_sum(h, DYNC_ALL, false), 0), doubled, negated, h));
+    dync_value r = dync_while_loop(leaving_test, dync_bind(leaving_round, w, "x"), h);
+    leave();
+    return dync_tuple(h, dync_as_tensor(r));
+}
+static dync_tensor *looping(dync_tensor *x)
+{
+    dync_tensor *w = dync_mul(dync_select(x, 0, 0), 0.5);
+    leave();
+    dync_value r = dync_scan(dync_bind(leaving_step, w, "h, x"), dync_sin(w), x);
+    leave();
+    return dync_add(dync_as_tensor(dync_at(r, 1)), x);
 }
 
 /* A call that leaves at its n-th place; false: there is none. */
@@ -102,6 +142,11 @@ static void from_every_place(dync_tensor *(*fn)(dync_tensor *), const char *back
             dync_compiled_free(f);
         }
 }
+TEST(longjmp_out_of_functions_inside)
+{
+    from_every_place(looping, "inductor", true, 8);
+    from_every_place(looping, "eager", false, 8);
+}
 TEST(longjmp_out_of_every_place)
 {
     char said[65536] = "";
@@ -129,14 +174,14 @@ TEST(freed_right_away)
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
 /* Tensors and memory are those of before. */
-TEST(nothing_stays)
+static void stays_nothing(dync_tensor *(*fn)(dync_tensor *), int places)
 {
     int64_t tensors = 0, bytes = 0;
     for (int i = 0; i < 40; i++) {
         DYNC_SCOPE {
-            dync_tensor *x = dync_ones(dync_shape(100));
-            dync_compiled *f = dync_compile(winding, .backend = "eager");
-            EXPECT(left_at(1 + i % 7, f, x));
+            dync_tensor *x = dync_ones(dync_shape(3, 40));
+            dync_compiled *f = dync_compile(fn, .backend = "eager");
+            EXPECT(left_at(1 + i % places, f, x));
             EXPECT(dync_call(f, x) != NULL);
             dync_compiled_free(f);
         }
@@ -146,6 +191,8 @@ TEST(nothing_stays)
     EXPECT_EQ_INT(dync_memory_stats().live_tensors, tensors);
     EXPECT(dync_memory_stats().live_bytes <= bytes + 4096);
 }
+TEST(nothing_stays) { stays_nothing(winding, 7); }
+TEST(nothing_stays_of_functions_inside) { stays_nothing(looping, 8); }
 static dync_tensor *out_of_scopes(dync_tensor *x)
 {
     DYNC_SCOPE {
