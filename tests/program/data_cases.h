@@ -52,6 +52,67 @@ static dync_tensor *chosen(dync_tensor *x)
     dync_tensor *v = dync_masked_select(x, positive(x));
     return dync_as_tensor(dync_cond(dync_gt(total(v), 2.0), doubled, negated, dync_tuple(v)));
 }
+/* A scan over the elements selected, at least one; what it takes from around is selected, too. */
+static dync_value scanned_step(const dync_value *a, int n, void *user)
+{
+    (void)n;
+    dync_tensor *h = dync_add(dync_mul(dync_as_tensor(a[0]), 0.5), dync_as_tensor(a[1]));
+    h = dync_tanh(dync_add(h, dync_mul(total(user), 0.1)));
+    return dync_tuple(h, dync_mul(h, 3.0));
+}
+static dync_tensor *scanned(dync_tensor *x)
+{
+    dync_tensor *v = dync_masked_select(x, positive(x));
+    dync_tensor *below = dync_masked_select(x, dync_lt(x, -0.5));
+    dync_tensor *first = dync_reshape(total(x), dync_shape(1));
+    dync_value r = dync_scan(dync_bind(scanned_step, below, "h, x"), total(v),
+                             dync_cat(dync_tuple(first, v), 0));
+    return dync_cat(dync_tuple(dync_reshape(dync_as_tensor(dync_at(r, 0)), dync_shape(1)),
+                               dync_as_tensor(dync_at(r, 1)), below),
+                    0);
+}
+/* A loop that data end, over as many elements as data say; an if in each round. */
+static dync_value is_large(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    return DYNC_V(dync_gt(total(dync_abs(dync_as_tensor(a[0]))), 0.5));
+}
+static dync_tensor *halved_once(dync_tensor *x) { return dync_mul(x, 0.5); }
+static dync_tensor *sines(dync_tensor *x) { return dync_mul(dync_sin(x), 0.75); }
+static dync_value halved_round(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    return DYNC_V(dync_as_tensor(
+        dync_cond(dync_gt(total(dync_as_tensor(a[0])), 2.0), halved_once, sines, a[0])));
+}
+static dync_tensor *until_small(dync_tensor *x)
+{
+    dync_tensor *v = dync_masked_select(x, positive(x));
+    return dync_as_tensor(dync_while_loop(is_large, halved_round, v));
+}
+/* A map over rows whose number data decide, at least one. */
+static dync_value row_mapped(const dync_value *a, int n, void *user)
+{
+    (void)n;
+    dync_tensor *row = dync_as_tensor(a[0]);
+    return DYNC_V(dync_mul(dync_softmax(row, 0), total(user)));
+}
+static dync_tensor *rows_mapped(dync_tensor *x)
+{
+    dync_tensor *at = dync_select(dync_nonzero(positive(dync_select(x, 1, 0))), 1, 0);
+    dync_tensor *rows =
+        dync_cat(dync_tuple(dync_slice(x, 0, 0, 1, 1), dync_index_select(x, 0, at)), 0);
+    return dync_as_tensor(dync_map(dync_bind(row_mapped, rows, "row"), rows));
+}
+/* Three counts that are 0, 1 or more each by itself. */
+static dync_tensor *three_counts(dync_tensor *x)
+{
+    dync_tensor *a = dync_masked_select(x, positive(x)),
+                *b = dync_masked_select(x, dync_lt(x, -1.0)),
+                *c = dync_masked_select(dync_sin(x), dync_gt(dync_abs(x), 1.2));
+    dync_tensor *ab = dync_cat(dync_tuple(dync_mul(a, 2.0), dync_mul(b, total(c))), 0);
+    return dync_cat(dync_tuple(ab, dync_mul(c, total(a))), 0);
+}
 /* Twice in one graph, the second of what the first selected. */
 static dync_tensor *twice(dync_tensor *x)
 {
@@ -76,9 +137,20 @@ static dync_tensor *experts(dync_tensor *x)
 static const struct {
     const char *name;
     function fn;
-} cases[] = {{"selects", selects}, {"places", places}, {"rows_of", rows_of}, {"uniques", uniques},
-             {"counts", counts},   {"signs", signs},   {"means", means},     {"twice", twice},
-             {"experts", experts}, {"chosen", chosen}};
+} cases[] = {{"selects", selects},
+             {"places", places},
+             {"rows_of", rows_of},
+             {"uniques", uniques},
+             {"counts", counts},
+             {"signs", signs},
+             {"means", means},
+             {"twice", twice},
+             {"experts", experts},
+             {"chosen", chosen},
+             {"scanned", scanned},
+             {"until_small", until_small},
+             {"rows_mapped", rows_mapped},
+             {"three_counts", three_counts}};
 enum { N_CASES = (int)(sizeof cases / sizeof *cases) };
 
 /* ---- random ones ----------------------------------------------------------------------------- */

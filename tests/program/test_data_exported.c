@@ -262,6 +262,19 @@ TEST(floats)
     dync_program_free(p);
 }
 
+/* Once refused no call but in C: of none, unique gives none, whatever else is none. */
+TEST(a_random_program_of_before)
+{
+    exported e = {.fn = random_program,
+                  .name = "before",
+                  .changing = true,
+                  .type = "float",
+                  .seed = 4272019476u};
+    open_folder("data_before");
+    if (EXPECT(write_program(&e))) judge(&e, 1);
+    close_folder();
+}
+
 TEST(random_programs)
 {
     enum { PROGRAMS = 8 };
