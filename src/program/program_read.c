@@ -210,6 +210,7 @@ static dync__program *dync__program_read_body(dync__program_reader *r)
  * believed. */
 static dync__program *dync__program_read_as(const char *bytes, size_t n, bool own)
 {
+    DYNC__NEEDS(DYNC_NO_PARSER, "a program from a file", NULL);
     dync__program_reader r = {bytes, bytes, bytes, DYNC_OK, dync__program_limits_get(), own};
     if (own) r.limits.nodes = INT_MAX;
     uint64_t sum = 0;
