@@ -652,6 +652,7 @@ DYNC__PLAIN
 #include "onnx/out_reduce.c"
 #include "onnx/out_shape.c"
 #include "onnx/out_move.c"
+#include "onnx/out_data.c"
 #include "onnx/out_conv.c"
 #include "onnx/out_layers.c"
 #include "onnx/out_image.c"

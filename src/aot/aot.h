@@ -182,6 +182,7 @@ typedef struct dync__aot_graphs {
     DYNC__VEC(int) broken; /* those outputs, numbered as in tangent_of */
     int64_t saved_bytes, saved_input_bytes, recomputed_bytes;
     int n_recomputed;
+    const dync__node *refused; /* of a graph that is not functional: at which node of the user's */
 } dync__aot_graphs;
 /* Which operators are replaced by their decompositions: those that cannot be lowered; all that have
  * one; those that are only a way to write several others (linear, but not batch norm's own
@@ -218,7 +219,8 @@ typedef struct dync__functional {
     bool (*keeps)(const dync__opcall *);
     bool data; /* of dync__aot_how */
     dync_status status;
-    const char *why; /* what was refused */
+    const char *why;           /* what was refused */
+    const dync__node *refused; /* the node that was interpreted then */
     /* refused for a part of a strided input: again, with such inputs as rows */
     bool strided_write;
 } dync__functional;
@@ -272,9 +274,10 @@ DYNC__FN dync_status dync__aot_trace(dync__graph *, const dync_value *examples, 
                                      const dync__aot_how *, dync__aot_graphs *out,
                                      const char **why);
 /* A graph as a functional one without gradients, its tensors attributes; its results must be new
- * values. DYNC_ERR_UNSUPPORTED: inputs are written. *out: a reference. */
+ * values. data: as in dync__aot_how. DYNC_ERR_UNSUPPORTED: inputs are written. *out: a
+ * reference. */
 DYNC__FN dync_status dync__aot_functional(dync__graph *, bool (*keeps)(const dync__opcall *),
-                                          dync__graph **out);
+                                          bool data, dync__graph **out);
 /* Does an input (or a tensor of the graph) require grad? examples may be NULL. */
 DYNC__FN bool dync__aot_wants_grad(const dync__graph *, const dync_value *examples);
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *);

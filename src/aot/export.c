@@ -263,17 +263,45 @@ static dync_status dync__export_sized(dync__graph *graph, const dync__aot_how *h
     return status;
 }
 
+/* Why a graph is not functional, at which of the user's lines. */
+static dync_status dync__export_refused(const dync__graph *g, const dync__node *n, const char *why)
+{
+    const char *name = g->name;
+    if (!why) why = "?";
+    if (!n || !n->at.file)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "graph %s is not functional: %s", name, why);
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "graph %s is not functional: %s (%s:%d)", name, why,
+                      n->at.file, (int)n->at.line);
+}
+
+/* A float that is read is a number of the graph, which no tensor of it tells. */
+static const dync__node *dync__export_reads_float(const dync__graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        const dync__node *n = g->node.at[i];
+        if (n->op == DYNC__OP__local_scalar_dense && !n->has_info) return n;
+    }
+    return NULL;
+}
+
 DYNC__FN dync_status dync__aot_functional(dync__graph *graph, bool (*keeps)(const dync__opcall *),
-                                          dync__graph **out)
+                                          bool data, dync__graph **out)
 {
     dync__aot_graphs a;
-    dync__aot_how how = {
-        .decompose = DYNC__DECOMPOSE_IMPLICIT, .keeps = keeps, .joint = true, .budget = 1};
+    dync__aot_how how = {.decompose = DYNC__DECOMPOSE_IMPLICIT,
+                         .keeps = keeps,
+                         .joint = true,
+                         .budget = 1,
+                         .data = data};
     const char *why = NULL;
+    const dync__node *number = dync__export_reads_float(graph);
     *out = NULL;
+    if (number)
+        return dync__export_refused(graph, number,
+                                    "dync_item_sym reads a float; leave it a tensor of one "
+                                    "element, which broadcasts as the number does");
     dync_status status = dync__export_sized(graph, &how, &a, &why);
-    if (status == DYNC_ERR_UNSUPPORTED)
-        return dync__fail(status, "graph %s is not functional: %s", graph->name, why ? why : "?");
+    if (status == DYNC_ERR_UNSUPPORTED) return dync__export_refused(graph, a.refused, why);
     if (status != DYNC_OK) return status;
     if (a.mutated.n)
         status = dync__fail(DYNC_ERR_UNSUPPORTED, "graph %s writes %d of its inputs or tensors",

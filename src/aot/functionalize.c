@@ -118,7 +118,10 @@ DYNC__FN dync__tensor *dync__functional_alias(dync__functional *f, dync__tensor 
  * the state is sticky: every later call fails at once. */
 DYNC__FN dync_status dync__functional_refuse(dync__functional *f, const char *why)
 {
-    if (!f->why) f->why = why;
+    if (!f->why) {
+        f->why = why;
+        f->refused = dync__tls.interpreted;
+    }
     f->status = DYNC_ERR_UNSUPPORTED;
     return DYNC_ERR_UNSUPPORTED;
 }

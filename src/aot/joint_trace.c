@@ -142,6 +142,16 @@ static dync_status dync__joint_check(const dync__aot_graphs *g)
     return g->bw ? dync__graph_check_after(DYNC__PASS_partition, g->bw, true) : DYNC_OK;
 }
 
+/* The node of the user's graph that one of the graph with its tensors as inputs stands for. */
+static const dync__node *dync__joint_of_user(const dync__node *n, const dync__graph *user)
+{
+    for (int i = 0; n && i < user->node.n; i++) {
+        const dync__node *own = user->node.at[i];
+        if (own->op == n->op && strcmp(own->name, n->name) == 0) return own;
+    }
+    return NULL;
+}
+
 /* Fills *out, which is the caller's to free; on failure it is empty. DYNC_ERR_UNSUPPORTED: *why
  * says what was refused (static text), no error is recorded. A write into part of a strided
  * input is tried a second time with inputs as rows of their whole memory. */
@@ -170,6 +180,7 @@ DYNC__FN dync_status dync__aot_trace(dync__graph *user, const dync_value *exampl
         status = dync__joint_prepare(&j, user, &g);
         if (status == DYNC_OK) status = dync__joint_once(&j, g, user);
         if (status == DYNC_ERR_UNSUPPORTED) *why = j.f.why;
+        const dync__node *refused = dync__joint_of_user(j.f.refused, user);
         if (status == DYNC_OK) dync__joint_log(joint);
         again = status == DYNC_ERR_UNSUPPORTED && j.f.strided_write && !as_rows && examples;
         as_rows = true;
@@ -178,6 +189,7 @@ DYNC__FN dync_status dync__aot_trace(dync__graph *user, const dync_value *exampl
         dync__graph_unref(g);
         dync__graph_unref(joint);
         if (status != DYNC_OK) dync__aot_graphs_free(out);
+        if (status == DYNC_ERR_UNSUPPORTED) out->refused = refused;
     } while (again);
     if (status != DYNC_OK) return status;
     dync__joint_facts(out);

@@ -61,7 +61,7 @@ DYNC__FN dync_status dync__ox_prepare(dync__graph *g, dync__graph **out)
     dync__graph *fresh = NULL;
     DYNC__TRY(dync__graph_rewrite(g, dync__ox_result, NULL, &fresh));
     dync_status status = dync__graph_takes_symbols(fresh, g) ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) status = dync__aot_functional(fresh, dync__ox_keeps, out);
+    if (status == DYNC_OK) status = dync__aot_functional(fresh, dync__ox_keeps, true, out);
     dync__graph_unref(fresh);
     if (status == DYNC_OK) status = dync__ox_sources(g, *out);
     return status;

@@ -135,22 +135,25 @@ DYNC__FN bool dync__ox_plain(dync__ox *w, const dync__layout *lay, int64_t *nume
 
 /* ---- symbolic sizes -------------------------------------------------------------------------- */
 
-/* An input of the outermost graph that has exactly this size. */
+/* An input of the outermost graph that has exactly this size, or what data gave it. */
 static dync__ox_name dync__ox_symbol(dync__ox *w, int64_t token)
 {
     const dync__ox_scope *s = w->scope;
     while (s->outer) s = s->outer;
-    for (int i = 0; i < s->graph->n_inputs; i++) {
+    for (int i = 0; i < s->graph->node.n; i++) {
         const dync__node *in = s->graph->node.at[i];
+        if (i >= s->graph->n_inputs && !dync__op_is_counted(in->op)) continue;
         for (int d = 0; in->has_info && d < in->info[0].lay.ndim; d++) {
-            if (in->info[0].lay.shape[d] != token || !s->value[in->index]) continue;
+            if (in->info[0].lay.shape[d] != token || !s->value[in->index] ||
+                !s->value[in->index][0])
+                continue;
             dync__ox_name name = dync__ox_op1(w, "Shape", s->value[in->index][0]);
             dync__ox_set_i(w, "start", d);
             dync__ox_set_i(w, "end", d + 1);
             return name;
         }
     }
-    return dync__ox_refuse(w, "no input has one of its symbolic sizes");
+    return dync__ox_refuse(w, "no input has one of its symbolic sizes, and no data gave it");
 }
 
 /* coefficient * atom * atom ..., as int64 of shape [1]. */

@@ -300,7 +300,7 @@ static dync_status dync__quant_graph(dync__graph *g, dync__graph **out)
     }
     *out = writes ? NULL : dync__graph_ref(g);
     if (!writes) return DYNC_OK;
-    DYNC__TRY(dync__aot_functional(g, dync__quant_keeps, out));
+    DYNC__TRY(dync__aot_functional(g, dync__quant_keeps, false, out));
     return (*out)->n_inputs == g->n_inputs
                ? DYNC_OK
                : dync__fail(DYNC_ERR_UNSUPPORTED,

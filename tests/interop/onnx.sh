@@ -11,6 +11,7 @@ rm -rf "$models"; mkdir -p "$models"
 failed=0
 ONNX_PACK=$models "$build/tests/unit/test_onnx_write" || failed=1
 ONNX_MODELS=$models "$build/tests/program/test_onnx_models" || failed=1
+ONNX_MODELS=$models "$build/tests/program/test_onnx_data" || failed=1
 "$python" "$here/onnx_write.py" "$models"/*.pack "$models" || failed=1
 export DYNC_ONNXRUNTIME="$library"
 "$build/tests/capture/test_onnxrt" || failed=1

@@ -11,5 +11,6 @@ interop: $(INTEROP_LIB)
 	@$(MAKE) --no-print-directory oracle-random ARGS="--seconds 15"
 # What dync writes as ONNX, run by ONNX Runtime; backend onnxrt with the real library.
 .PHONY: onnx
-onnx: $(B)/tests/unit/test_onnx_write $(B)/tests/program/test_onnx_models $(B)/tests/capture/test_onnxrt $(B)/tests/capture/test_rows_b
+onnx: $(B)/tests/unit/test_onnx_write $(B)/tests/program/test_onnx_models $(B)/tests/program/test_onnx_data \
+    $(B)/tests/capture/test_onnxrt $(B)/tests/capture/test_rows_b
 	@sh tests/interop/onnx.sh $(B)
