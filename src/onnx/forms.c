@@ -3,13 +3,14 @@
  * After load.c, before walk.c.
  *
  * Each is made for the sizes of a call at hand, with symbols for all that are open but 1, and
- * serves every call that its guards hold for. After two that
- * could not be made none is tried again. */
+ * serves every call that its guards hold for. After two that could not be made none is tried
+ * again. Where there is none as the elements of a small input of integers decide which nodes run
+ * (a sampling rate, a mode), each is for those elements, which are constants in it. */
 #include "../dync.in.h"
 #include "record.h"
 DYNC__COLD
 
-enum { DYNC__ONNX_FAILURES = 2 };
+enum { DYNC__ONNX_FAILURES = 2, DYNC__ONNX_SMALL = 4 };
 
 /* The program tells the names of the model. */
 DYNC__FN dync_status dync__onnx_tell(const dync__onnx_loaded *l, dync__program *p)
@@ -44,13 +45,108 @@ static bool dync__onnx_form_tensors(const dync__onnx_loaded *l, const dync_value
     return fits;
 }
 
+/* ---- values that decide ---------------------------------------------------------------------- */
+
+/* Of which inputs is what a node makes computed? Sizes are told without their elements. */
+static uint64_t dync__onnx_step_mask(const dync__onnx_step *s, const uint64_t *mask, int first,
+                                     int end)
+{
+    uint64_t in = 0;
+    for (int i = first; i < end && i < s->node->input.n; i++)
+        if (s->in[i].up == 0 && s->in[i].at >= 0) in |= mask[s->in[i].at];
+    return in;
+}
+
+/* The inputs of integers, vectors at most, by which an If or the length of a Loop is decided. */
+static void dync__onnx_deciders(const dync__onnx_loaded *l, dync__onnx_forms *f)
+{
+    const dync__onnx_body *b = l->main;
+    size_t bytes = ((size_t)b->n_values + 1) * sizeof(uint64_t);
+    uint64_t *mask = dync__calloc(bytes), decide = 0;
+    for (int i = 0; mask && i < l->n_inputs && i < 64; i++)
+        if (l->input[i].ndim <= 1 && dync__dtype_info(l->input[i].dtype)->kind != 'f')
+            mask[l->given[i]] = (uint64_t)1 << i;
+    for (int i = 0; mask && i < b->n_steps; i++) {
+        const dync__onnx_step *s = &b->step[i];
+        const char *type = s->node->op_type;
+        bool sizes = strcmp(type, "Shape") == 0 || strcmp(type, "Size") == 0;
+        if (strcmp(type, "If") == 0) decide |= dync__onnx_step_mask(s, mask, 0, 1);
+        if (strcmp(type, "Loop") == 0) decide |= dync__onnx_step_mask(s, mask, 0, 2);
+        uint64_t made = sizes ? 0 : dync__onnx_step_mask(s, mask, 0, s->node->input.n);
+        for (int k = 0; k < s->node->output.n; k++)
+            if (s->out[k] >= 0) mask[s->out[k]] = made;
+    }
+    f->n_keys = 0;
+    for (int i = 0; i < l->n_inputs && i < 64; i++)
+        if (decide >> i & 1 && f->n_keys < DYNC__ONNX_KEYS) f->key[f->n_keys++] = i;
+    dync__free(mask, bytes);
+}
+
+static bool dync__onnx_is_small(const dync__tensor *t)
+{
+    return t->numel <= DYNC__ONNX_SMALL && t->lay.ndim <= 1 &&
+           dync__device_is(t->device, DYNC__DEV_HOST);
+}
+
+/* key: contiguous, of the input's dtype */
+static bool dync__onnx_same_value(const dync__tensor *key, const dync__tensor *t)
+{
+    if (!dync__onnx_is_small(t) || t->lay.ndim != key->lay.ndim || t->numel != key->numel)
+        return false;
+    size_t bytes = dync__dtype_info(t->dtype)->bytes;
+    const char *a = key->storage->data, *b = t->storage->data;
+    a += (size_t)key->lay.offset * bytes;
+    b += t->lay.offset * (int64_t)bytes;
+    for (int64_t i = 0; i < t->numel; i++) {
+        int64_t at = t->lay.ndim ? i * t->lay.stride[0] : 0;
+        if (memcmp(a + i * (int64_t)bytes, b + at * (int64_t)bytes, bytes) != 0) return false;
+    }
+    return true;
+}
+
+static bool dync__onnx_form_is_for(const dync__onnx_forms *f, int form, dync__tensor *const *t)
+{
+    for (int k = 0; k < DYNC__ONNX_KEYS; k++)
+        if (f->value[form][k] && !dync__onnx_same_value(f->value[form][k], t[f->key[k]]))
+            return false;
+    return dync__program_is_for(f->at[form], t);
+}
+
+/* A graph for the values that decide in this call, which the next form keeps. */
+static dync__graph *dync__onnx_keyed_graph(dync__onnx_forms *f, dync__onnx_loaded *l,
+                                           const char *name, dync__tensor *const *t)
+{
+    dync__tensor **value = f->value[f->n];
+    dync__graph *g = NULL;
+    bool known = true;
+    dync__onnx_deciders(l, f);
+    for (int k = 0; k < f->n_keys && known; k++) {
+        const dync__tensor *from = t[f->key[k]];
+        value[k] = dync__onnx_is_small(from) ? dync__contiguous_copy(from) : NULL;
+        l->input[f->key[k]].known = value[k];
+        known = value[k] != NULL;
+    }
+    if (known && f->n_keys) g = dync__onnx_graph_for(l, name);
+    for (int k = 0; k < f->n_keys; k++) {
+        l->input[f->key[k]].known = NULL;
+        if (g) continue;
+        dync__unref(value[k]);
+        value[k] = NULL;
+    }
+    return g;
+}
+
 /* One more; the lock is held. */
 static void dync__onnx_form_make(dync__onnx_forms *f, dync__onnx_loaded *l, const char *name,
                                  dync__tensor *const *t)
 {
     for (int i = 0; i < l->n_inputs; i++)
         memcpy(l->input[i].hint, t[i]->lay.shape, sizeof l->input[i].hint);
-    dync__graph *g = dync__onnx_graph_for(l, name);
+    dync__graph *g = f->keyed ? NULL : dync__onnx_graph_for(l, name);
+    if (!g) {
+        g = dync__onnx_keyed_graph(f, l, name, t);
+        f->keyed = f->keyed || g;
+    }
     dync__program *p = g ? dync__program_from_leaves(g, name, 0, NULL) : NULL;
     dync__graph_unref(g); /* the program's */
     if (p && dync__onnx_tell(l, p) != DYNC_OK) {
@@ -59,6 +155,10 @@ static void dync__onnx_form_make(dync__onnx_forms *f, dync__onnx_loaded *l, cons
     }
     if (p) p->loaded = true;
     if (!p) {
+        for (int k = 0; k < DYNC__ONNX_KEYS; k++) {
+            dync__unref(f->value[f->n][k]);
+            f->value[f->n][k] = NULL;
+        }
         DYNC__ATOMIC_STORE(&f->failed, f->failed + 1);
         return;
     }
@@ -74,7 +174,7 @@ DYNC__FN bool dync__onnx_forms_run(dync__onnx_forms *f, dync__onnx_loaded *l, co
     for (int pass = 0; pass < 2; pass++) {
         int n = DYNC__ATOMIC_LOAD(&f->n);
         for (int i = 0; i < n; i++)
-            if (dync__program_is_for(f->at[i], t)) {
+            if (dync__onnx_form_is_for(f, i, t)) {
                 *out = dync__program_run(f->at[i], l->n_inputs, args);
                 return true;
             }
@@ -89,5 +189,8 @@ DYNC__FN bool dync__onnx_forms_run(dync__onnx_forms *f, dync__onnx_loaded *l, co
 
 DYNC__FN void dync__onnx_forms_end(dync__onnx_forms *f)
 {
-    for (int i = 0; i < f->n; i++) dync__program_free(f->at[i]);
+    for (int i = 0; i < f->n; i++) {
+        dync__program_free(f->at[i]);
+        for (int k = 0; k < DYNC__ONNX_KEYS; k++) dync__unref(f->value[i][k]);
+    }
 }

@@ -189,6 +189,8 @@ static dync__graph *dync__onnx_trace(dync__onnx_loaded *l, const char *name)
     for (int i = 0; i < l->n_inputs && status == DYNC_OK; i++) {
         in[i] = dync_v_tensor(dync__onnx_record_input(&r, &l->input[i]));
         if (!in[i].as.t) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+        const dync__tensor *known = l->input[i].known; /* its placeholder has no user */
+        if (known) in[i] = dync_v_tensor(dync__handle((dync__tensor *)(uintptr_t)known));
     }
     if (status == DYNC_OK) status = dync__onnx_run(l, in, out);
     if (status == DYNC_OK) status = dync__onnx_copy_known(l, out);

@@ -14,11 +14,16 @@ DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *, const char *name, 
 /* of the sizes of a call (hint); NULL: there is none, or no memory */
 DYNC__FN dync__graph *dync__onnx_graph_for(dync__onnx_loaded *, const char *name);
 /* forms.c: programs of further graphs, made as calls need them */
-enum { DYNC__ONNX_FORMS = 8 };
+enum { DYNC__ONNX_FORMS = 8, DYNC__ONNX_KEYS = 4 };
 typedef struct dync__onnx_forms {
     dync__mutex lock;
     int32_t n, failed;
     dync__program *at[DYNC__ONNX_FORMS];
+    /* inputs that decide which nodes run, where there is no graph of all their values, and those
+     * that a form is for (owned; NULL: any) */
+    bool keyed;
+    int n_keys, key[DYNC__ONNX_KEYS];
+    dync__tensor *value[DYNC__ONNX_FORMS][DYNC__ONNX_KEYS];
 } dync__onnx_forms;
 DYNC__FN dync_status dync__onnx_tell(const dync__onnx_loaded *, dync__program *);
 /* false: none is for this call */

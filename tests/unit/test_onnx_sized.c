@@ -297,4 +297,59 @@ TEST(branches_take_many_values_from_around)
     dync__arena_free(&a);
 }
 
+/* ---- a mode ---------------------------------------------------------------------------------- */
+
+static void mode_branch(dync__arena *a, dync__onnx_node *n, const char *name, const char *op)
+{
+    dync__onnx_attribute *t = dync__onnx_add(a, n, attribute, attribute);
+    t->name = name;
+    t->type = DYNC__ONNX_A_GRAPH;
+    t->g = dync__onnx_new(a, graph);
+    t->g->name = name;
+    PUT(a, t->g, op, name, "x");
+    port(a, t->g, false, name, 0, NULL, NULL);
+}
+
+/* -x for modes above 2, else the sum of x: no operator gives either of two shapes. */
+static void check_mode(dync__program *p, int64_t mode, int64_t rows)
+{
+    DYNC_SCOPE {
+        dync_tensor *x = dync_randn(dync_shape(rows, 2)), *want = dync_neg(x);
+        if (mode <= 2) want = dync_sum(x, dync_shape(0, 1), true);
+        dync_value in[2] = {dync_v_tensor(x),
+                            dync_v_tensor(dync_full(DYNC_SCALAR, mode, .dtype = DYNC_I64))};
+        dync_value out = dync__program_run(p, 2, in);
+        REQUIRE(out.kind == DYNC_KIND_LIST);
+        dync_tensor *got = dync_as_tensor(dync_at(out, 0));
+        EXPECT(dync_size(got, 0) == dync_size(want, 0) && dync_allclose(got, want, 1e-5, 1e-5));
+    }
+}
+
+/* A graph for each value of the mode, for all sizes of x. */
+TEST(a_value_that_decides)
+{
+    static const char *const params[2] = {"n", NULL};
+    dync__arena a = {0};
+    dync__onnx_model *m = begin(&a, 17);
+    port(&a, m->graph, true, "x", 2, (const int64_t[]){0, 2}, params);
+    port(&a, m->graph, true, "mode", 0, NULL, NULL);
+    m->graph->input.at[1]->type->tensor_type->elem_type = 7; /* int64 */
+    weight(&a, m->graph, "two", 0, NULL, (const float[]){2});
+    number(&a, PUT(&a, m->graph, "Cast", "real", "mode"), "to", DYNC__ONNX_FLOAT);
+    PUT(&a, m->graph, "Greater", "above", "real", "two");
+    dync__onnx_node *n = PUT(&a, m->graph, "If", "y", "above");
+    mode_branch(&a, n, "then_branch", "Neg");
+    mode_branch(&a, n, "else_branch", "ReduceSum");
+    port(&a, m->graph, false, "y", 0, NULL, NULL);
+    dync__program *p = load(m);
+    REQUIRE(p != NULL);
+    work before = work_now();
+    for (int i = 0; i < 24; i++) check_mode(p, 1 + i % 4, 3 + i);
+    expect_no_capture(before);
+    /* more modes than there are forms: walked */
+    for (int i = 0; i < 12; i++) check_mode(p, i, 3);
+    dync__program_free(p);
+    dync__arena_free(&a);
+}
+
 TEST_MAIN
