@@ -146,7 +146,8 @@ DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tens
 DYNC_API bool dync_module_is_compiled(const dync_module *m);
 
 /* dync_module_train: training or evaluation mode (batch norm), children included. Modules are made
- * in training mode.
+ * in training mode. In a traced function: later calls of compiled code do it too; an exported
+ * program keeps the mode that it was made in.
  *   thread  not while running */
 DYNC_API void dync_module_train(dync_module *m, bool training);
 

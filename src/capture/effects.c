@@ -21,19 +21,28 @@ static dync_status dync__effect_backward(dync__tensor *x, dync__tensor *grad, bo
     return status;
 }
 
+static dync_status dync__effect_cell(const dync__effect *e, dync__tensor *const *env)
+{
+    if (e->env >= 0 && !env[e->env])
+        return dync__fail(DYNC_ERR_INTERNAL, "a cell of a compiled function lost its value");
+    dync__cell *cell = dync__cell_open(e->user, "dync_cell_set");
+    if (cell) cell->value = e->env >= 0 ? dync__number_value(env[e->env]) : e->number;
+    return cell ? DYNC_OK : DYNC_ERR_VALUE;
+}
+
+static dync_status dync__effect_mode(const dync__effect *e)
+{
+    dync__module *m = dync__module_open(e->user, "dync_module_train");
+    if (m) dync__module_set_mode(m, e->on);
+    return m ? DYNC_OK : DYNC_ERR_VALUE;
+}
+
 /* Does the effect to the real tensors of a call: in the traced call at its cut, in later ones
  * when they reach this place of the tree. */
 DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *env)
 {
-    if (e->kind == DYNC__DO_CELL) {
-        if (e->env >= 0 && !env[e->env])
-            return dync__fail(DYNC_ERR_INTERNAL, "a cell of a "
-                                                 "compiled function "
-                                                 "lost its value");
-        dync__cell *cell = dync__cell_open(e->user, "dync_cell_set");
-        if (cell) cell->value = e->env >= 0 ? dync__number_value(env[e->env]) : e->number;
-        return cell ? DYNC_OK : DYNC_ERR_VALUE;
-    }
+    if (e->kind == DYNC__DO_CELL) return dync__effect_cell(e, env);
+    if (e->kind == DYNC__DO_MODE) return dync__effect_mode(e);
     dync__tensor *x = env[e->env];
     if (!x)
         return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its "
@@ -48,7 +57,8 @@ DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const
                      : dync__hook_register_after(x, e->after_grad, e->user, e->id);
     case DYNC__DO_BACKWARD: return dync__effect_backward(x, env[e->value], e->id);
     case DYNC__DO_RETAIN_GRAD: return dync_retain_grad(dync__handle(x));
-    case DYNC__DO_CELL: break;
+    case DYNC__DO_CELL:
+    case DYNC__DO_MODE: break;
     case DYNC__DO_REQUIRES_GRAD:
         return dync_requires_grad_(dync__handle(x), e->on) ? DYNC_OK : dync_error();
     }

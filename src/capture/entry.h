@@ -135,12 +135,13 @@ typedef enum {
     DYNC__DO_RETAIN_GRAD,
     DYNC__DO_REQUIRES_GRAD,
     DYNC__DO_CELL,
+    DYNC__DO_MODE,    /* of a module: training or not */
     DYNC__DO_BACKWARD /* value arrives at env: its history is outside */
 } dync__effect_kind;
 typedef struct dync__effect {
     uint8_t kind;
-    /* REQUIRES_GRAD; SET_GRAD: value is what a backward gave, which for a tensor that is no leaf in
-     * this call arrives there as in BACKWARD */
+    /* REQUIRES_GRAD, MODE; SET_GRAD: value is what a backward gave, which for a tensor that is no
+     * leaf in this call arrives there as in BACKWARD */
     bool on;
     int after; /* segments of the node that run before it */
     /* id: of a hook, when it is registered the first time; of BACKWARD and SET_GRAD 1 where the
@@ -148,7 +149,7 @@ typedef struct dync__effect {
     int env, value, id;
     dync_hook fn;
     dync_param_hook after_grad; /* HOOK of a leaf whose gradient was added to; fn NULL */
-    /* CELL: the cell; its new value is the number env, or the plain one */
+    /* MODE: the module. CELL: the cell; its new value is the number env, or the plain one */
     void *user;
     dync_value number;
 } dync__effect;

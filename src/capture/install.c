@@ -28,6 +28,27 @@ static void dync__capture_module_touched(dync__module *m)
     if (!dync__entry_push(e, &e->modules, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }
 
+static void dync__capture_below_touched(dync__module *m)
+{
+    dync__capture_module_touched(m);
+    for (int i = 0; i < m->child.n; i++) dync__capture_below_touched(m->child.at[i]);
+}
+
+/* Done now, and again by calls that do not come here. An entry asks for what modules were when its
+ * call began: those above and below this one are noted before they change. */
+static void dync__capture_mode_switched(dync__module *m, bool training)
+{
+    for (dync__module *above = m->parent; above; above = above->parent)
+        dync__capture_module_touched(above);
+    dync__capture_below_touched(m);
+    dync__tracer *t = dync__tracing();
+    if (!t || t->stopped) return;
+    dync__effect e = {
+        .kind = DYNC__DO_MODE, .env = -1, .on = training, .user = dync__module_handle(m)};
+    if (!e.user || dync__effect_add(t, false, e, NULL) != DYNC_OK)
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+}
+
 /* ---- variables ------------------------------------------------------------------------------- */
 DYNC_API void dync_guard_int(const char *global_name, const int64_t *address)
 {
@@ -63,6 +84,7 @@ DYNC__FN void dync__capture_install(void)
     DYNC__ATOMIC_STORE(&dync__read_intercept_get, dync__capture_reads);
     DYNC__ATOMIC_STORE(&dync__grad_intercept_get, dync__capture_grads);
     DYNC__ATOMIC_STORE(&dync__module_touched, dync__capture_module_touched);
+    DYNC__ATOMIC_STORE(&dync__module_mode_switched, dync__capture_mode_switched);
     dync__numbers_install();
     DYNC__ATOMIC_STORE(&dync__graph_custom_call, dync__allowed_run);
 }

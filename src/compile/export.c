@@ -190,6 +190,7 @@ static dync_status dync__export_effects(const dync__exporter *x, const char *nam
     const dync__tnode *root = x->entry->root;
     for (int i = 0; i < root->effect.n; i++) {
         const dync__effect *effect = &root->effect.at[i];
+        if (effect->kind == DYNC__DO_MODE) continue; /* a program keeps the mode that it ran in */
         if (!x->step || effect->kind != DYNC__DO_SET_GRAD)
             return dync__fail(DYNC_ERR_UNSUPPORTED,
                               "%s sets gradients, registers hooks or switches requires_grad: "

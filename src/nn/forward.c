@@ -36,10 +36,18 @@ static bool dync__module_set_training(dync__module *m, bool training)
     return changed;
 }
 
+DYNC__FN void dync__module_set_mode(dync__module *m, bool training)
+{
+    if (dync__module_set_training(m, training)) dync__module_bump(m->parent);
+}
+
 DYNC_API void dync_module_train(dync_module *handle, bool training)
 {
     dync__module *m = dync__module_open(handle, "dync_module_train");
-    if (m && dync__module_set_training(m, training)) dync__module_bump(m->parent);
+    void (*switched)(dync__module *, bool) = DYNC__ATOMIC_PEEK(&dync__module_mode_switched);
+    if (!m) return;
+    if (dync__tls.compiling && switched) switched(m, training);
+    dync__module_set_mode(m, training);
 }
 
 /* Of the four kinds of forward: values for the library's and the user's own, one tensor for the

@@ -13,6 +13,7 @@
 DYNC__COLD
 
 DYNC__DATA void (*dync__module_touched)(dync__module *) = NULL;
+DYNC__DATA void (*dync__module_mode_switched)(dync__module *, bool training) = NULL;
 DYNC__DATA dync_value (*dync__module_call_compiled)(dync__module *, int nargs,
                                                     const dync_value *args) = NULL;
 DYNC__DATA void (*dync__module_drop_compiled)(dync__module *) = NULL;

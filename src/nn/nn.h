@@ -38,8 +38,10 @@ struct dync__module {
 };
 /* Hooks. call_compiled: of compile/, runs m->compiled (not asked while a trace is open: the forward
  * is then inlined). touched: of capture/, told of every module whose forward runs or whose
- * parameter, buffer or training flag is read while dync__tls.compiling. */
+ * parameter, buffer or training flag is read while dync__tls.compiling. mode_switched: of capture/,
+ * told then before dync_module_train switches one. */
 DYNC__DATA_DECL void (*dync__module_touched)(dync__module *);
+DYNC__DATA_DECL void (*dync__module_mode_switched)(dync__module *, bool training);
 DYNC__DATA_DECL dync_value (*dync__module_call_compiled)(dync__module *, int nargs,
                                                          const dync_value *args);
 DYNC__DATA_DECL void (*dync__module_drop_compiled)(dync__module *);
@@ -68,6 +70,8 @@ DYNC__FN void dync__module_watch(dync__module *);
 DYNC__FN void dync__module_forget(dync__module *);
 /* it is read: tells capture/ while a function is traced */
 DYNC__FN void dync__module_touch(const dync__module *);
+/* what dync_module_train does to the module and those inside it */
+DYNC__FN void dync__module_set_mode(dync__module *, bool training);
 /* The forward of a class, built in or registered, into m; DYNC_ERR_VALUE where there is none
  * (layers.c). */
 DYNC__FN dync_status dync__module_find_class(dync__module *m);

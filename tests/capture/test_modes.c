@@ -255,4 +255,68 @@ TEST(more_states_than_are_remembered)
     }
     dync_shutdown();
 }
+
+/* ---- functions that switch the mode themselves ----------------------------------------------- */
+static dync_module *inner;
+static dync_value switches(const dync_value *args, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_module_train(net, dync_as_bool(args[1]));
+    return DYNC_V(dync_forward_call(net, dync_as_tensor(args[0])));
+}
+/* Twice in a call, what is inside alone, behind a break. */
+static dync_value switches_parts(const dync_value *args, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_module_train(net, true);
+    dync_module_train(inner, dync_as_bool(args[1]));
+    dync_tensor *y = dync_forward_call(net, dync_as_tensor(args[0]));
+    dync_graph_break("here");
+    dync_module_train(net, !dync_as_bool(args[1]));
+    return DYNC_V(dync_add(y, dync_forward_call(net, y)));
+}
+/* Whatever mode was before, results and the mode left behind are those of a plain call, and after
+ * each way in has been seen nothing is traced again. */
+static void switched(dync_function fn, bool fullgraph)
+{
+    net = make_net(), inner = dync_sequential(dync_nn_linear(2, 6, true), dync_nn_dropout(0.5));
+    dync_module_add(net, "inner", inner);
+    dync_compiled *f = dync_compile(DYNC_FN(fn), .fullgraph = fullgraph);
+    int64_t after_first = 0;
+    for (int round = 0; round < 12; round++) DYNC_SCOPE {
+        dync_tensor *x = dync_randn(dync_shape(5, 6));
+        bool flag = round / 2 % 2, before = round % 3 == 0, left[2][2];
+        dync_tensor *y[2];
+        for (int compiled = 0; compiled < 2; compiled++) {
+            dync_value in[2] = {DYNC_V(x), DYNC_V(flag)};
+            dync_module_train(net, before);
+            dync_manual_seed(round);
+            dync_value r = compiled ? dync_call_values(f, 2, in) : fn(in, 2, NULL);
+            y[compiled] = dync_as_tensor(r);
+            left[compiled][0] = dync_module_is_training(net);
+            left[compiled][1] = dync_module_is_training(inner);
+        }
+        EXPECT(dync_allclose(y[0], y[1], 1e-5, 1e-6));
+        EXPECT(left[0][0] == left[1][0] && left[0][1] == left[1][1]);
+        if (round == 7) after_first = misses();
+    }
+    EXPECT_EQ_INT(misses(), after_first);
+    EXPECT_OK(dync_error());
+    dync_compiled_free(f);
+    dync_module_free(net);
+}
+TEST(a_function_that_switches_the_mode) { switched(switches, true); }
+TEST(a_function_that_switches_parts_behind_a_break) { switched(switches_parts, false); }
+TEST(a_program_keeps_the_mode_it_was_made_in)
+{
+    net = make_net();
+    dync_tensor *x = dync_randn(dync_shape(5, 6));
+    dync_value in[2] = {DYNC_V(x), DYNC_V(false)};
+    dync_program *p = dync_export_values(DYNC_FN(switches), "switches", 2, in);
+    REQUIRE(p != NULL);
+    EXPECT(dync_allclose(dync_as_tensor(dync_program_run(p, 2, in)),
+                         dync_as_tensor(switches(in, 2, NULL)), 1e-5, 1e-6));
+    dync_program_free(p);
+    dync_module_free(net);
+}
 TEST_MAIN
