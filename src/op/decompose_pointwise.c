@@ -100,6 +100,7 @@ DYNC__FN dync_status dync__d_threshold(dync__opcall *call)
     dync__chain c = {0};
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_number_fits(&call->args[2], x->dtype));
     dync__dt *low = dync__chain_tf(&c, DYNC__OP_le, x, dync__dn_number(call, 1));
     return dync__chain_end(&c, call,
                            dync__dtype_info(x->dtype)->kind == 'f'
