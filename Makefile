@@ -218,7 +218,7 @@ $(HAND): $(B)/%.o: %.c
 PARALLEL  = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(CORES))
 LEVELS   := $(if $(shell grep -m 1 -o avx512bw /proc/cpuinfo 2>/dev/null),avx2) none    # below what the machine has: DYNC_CPU
 # Programs with tests that only TEST_LONG=1 runs, or that make as many random cases as SOAK says.
-SOAKED    = $(filter $(patsubst %.c,$(B)/%,$(shell grep -lE '^TEST_LONG$(if $(filter-out 1,$(or $(SOAK),10)),|test_count\(|random_forms.h)' tests/*/test_*.c tests/*/white_*.c)),$(QUICK) $(LONG))
+SOAKED    = $(filter $(patsubst %.c,$(B)/%,$(shell grep -lE '^TEST_LONG$(if $(filter-out 1,$(or $(SOAK),10)),|test_count|random_forms)' tests/*/test_*.c tests/*/white_*.c)),$(QUICK) $(LONG))
 IN_LENGTH = --with "env TEST_LONG=1 TEST_TIMEOUT=2400 SOAK=$(or $(SOAK),10)" $(SOAKED) $(foreach l,$(LEVELS),--with "env DYNC_CPU=$l" $(PER_LEVEL)) --plain
 PER_LEVEL = $(filter-out $(B)/tests/minify/% $(B)/tests/fault/%,$(WHITE) $(MERGED))
 STRUCTURE := "headers-current=$(MAKE) -s headers-current" "layers=$(MAKE) -s layers" "links=$(MAKE) -s links"
