@@ -286,8 +286,7 @@ TEST(c_source_to_the_bit)
     static int n[MODELS];
     const char *cc = getenv("CC"), *dir = getenv("TMPDIR");
     weights();
-    snprintf(folder, sizeof folder, "%s/dync_quantized_%d", dir ? dir : "/tmp",
-             (int)(test_random() % 100000000));
+    snprintf(folder, sizeof folder, "%s/dync_quantized_%d", dir ? dir : "/tmp", (int)getpid());
     mkdir(folder, 0700);
     for (int i = 0; i < MODELS; i++) {
         char path[256];
