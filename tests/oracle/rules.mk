@@ -4,7 +4,7 @@ RANDOM_LIB   := $(B)/oracle_random.so
 SEED         ?= 1
 COUNT        ?= 200
 .PHONY: oracle-random
-$(RANDOM_LIB): tests/oracle/random_driver.c dync.h $(if $(SPLIT),$(LIBDYNC))
+$(B)/oracle_random.so: tests/oracle/random_driver.c dync.h $(if $(SPLIT),$(LIBDYNC))
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -fPIC -shared $(CHECKED) -I. $(if $(SPLIT),,-DDYNC_IMPLEMENTATION) $< $(if $(SPLIT),$(SHARED)) $(LDFLAGS) $(LIBS) -o $@
