@@ -324,6 +324,11 @@ TEST__UNUSED static int test_every(void)
     double times = test__soak();
     return times < 1 ? (int)(1 / times + 0.5) : 1;
 }
+/* did random cases meet something that often? Asked of as many as the test makes, or more. */
+TEST__UNUSED static int test_met(int64_t times, int64_t least)
+{
+    return times >= least || test_every() > 1;
+}
 
 /* ---- running --------------------------------------------------------------------------------- */
 
