@@ -5,5 +5,5 @@
 #include "cuda_white.h"
 #include "../unit/test_ops.c"
 
-/* On the stand-in for a GPU all of them take minutes: other seeds (make soak) take other eighths. */
+/* On the stand-in for a GPU all take minutes: other seeds (make soak) take other eighths. */
 TEST(memory_may_run_out_in_an_eighth) { memory_runs_out(8); }
