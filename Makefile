@@ -452,7 +452,7 @@ SAN = SOAK=$(or $(SOAK),0.25) ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTI
       CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=$(1) -fno-sanitize-recover=all $(if $(findstring clang,$(CC)),-Wno-pass-failed -fno-sanitize=bounds)" LDFLAGS="-fsanitize=$(1)"
 asan: ; @$(call SAN,address) run samples
 ubsan: ; @$(call SAN,undefined) run samples
-sanitize: ; @$(call SAN,address$(comma)undefined) run samples cxx
+sanitize: ; @$(call SAN,address$(comma)undefined) run samples
 tsan: ; @$(call SAN,thread) run T="thread pool"
 comma := ,
 # The samples are compiled without optimisation: a leak or a bad read then has its line.
