@@ -348,7 +348,7 @@ def isolated(lib, seed, options):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument('library')
+    p.add_argument('dync', help='the shared library of random_driver.c')
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('--count', type=int, default=100)
     p.add_argument('--seconds', type=float, default=math.inf)
@@ -358,7 +358,7 @@ def main():
     for flag in ('wild', 'show', 'strides', 'no-shrink', 'isolate'):
         p.add_argument('--' + flag, action='store_true')
     options = p.parse_args()
-    lib = Dync(options.library)
+    lib = Dync(options.dync)
     begun, count = time.time(), {True: 0, False: 0, None: 0}
     for seed in range(options.seed, options.seed + options.count):
         if time.time() - begun > options.seconds:
