@@ -116,7 +116,9 @@ static inline int dync__bit_length(unsigned long long x)
  *                 cost much and give it little
  *   DYNC__PLAIN   headers: as asked for. (gcc works through a level's options anew at each
  *                 declaration under it)
- * Who asks for a small program (-Os) or compiles the files one by one gets what he asks for. */
+ * Under -Os (gcc) what runs once is quickly optimised instead, the rest for size without the passes
+ * that cost much and save nothing. Who builds with DYNC_SMALL or compiles the files one by one gets
+ * what he asks for. */
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(DYNC__SPLIT)
 #if defined(__clang__)
 #define DYNC__RARE __attribute__((optnone, noinline))
@@ -139,10 +141,12 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__COLD \
     DYNC__PLAIN    \
     _Pragma("GCC optimize(\"O0\", \"align-functions=1\")")
-/* with a frame pointer: without one each push adds to the unwind tables, 12 kB of text in all */
-#define DYNC__LEAN \
-    DYNC__PLAIN    \
-    _Pragma("GCC optimize(\"Og\", \"align-functions=1\", \"no-omit-frame-pointer\")")
+/* with a frame pointer: without one each push adds to the unwind tables, 12 kB of text in all; with
+ * blocks in the order they are written: moving them adds 29 kB */
+#define DYNC__LEAN                                                                    \
+    DYNC__PLAIN                                                                       \
+    _Pragma("GCC optimize(\"Og\", \"align-functions=1\", \"no-omit-frame-pointer\")") \
+        _Pragma("GCC optimize(\"no-guess-branch-probability\", \"no-reorder-blocks\")")
 /* aligned: a call of a few kernels is up to 40 % slower where its functions lie badly */
 #define DYNC__WARM \
     DYNC__PLAIN    \
@@ -161,6 +165,25 @@ static inline int dync__bit_length(unsigned long long x)
 /* clang-format on */
 #define DYNC__LEVELS_END _Pragma("GCC pop_options")
 #endif
+#elif defined(__OPTIMIZE_SIZE__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(DYNC_SMALL) && !defined(DYNC__SPLIT)
+#define DYNC__LEVELS_BEGIN _Pragma("GCC push_options")
+#define DYNC__PLAIN _Pragma("GCC pop_options") _Pragma("GCC push_options")
+#define DYNC__COLD DYNC__LEAN
+#define DYNC__LEAN                                                                      \
+    DYNC__PLAIN                                                                         \
+    _Pragma("GCC optimize(\"Og\", \"align-functions=1\", \"no-omit-frame-pointer\")")   \
+        _Pragma("GCC optimize(\"no-guess-branch-probability\", \"no-reorder-blocks\")") \
+            _Pragma("GCC optimize(\"no-inline\")")
+/* each option is read again at every declaration: these ten are worth it */
+#define DYNC__WARM                                                                         \
+    DYNC__PLAIN                                                                            \
+    _Pragma("GCC optimize(\"no-tree-pre\", \"no-gcse\", \"no-ipa-icf\", \"no-ipa-cp\")")   \
+        _Pragma("GCC optimize(\"no-ipa-sra\", \"no-ipa-modref\", \"no-tree-vrp\")")        \
+            _Pragma("GCC optimize(\"no-schedule-insns2\", \"no-inline-small-functions\")") \
+                _Pragma("GCC optimize(\"no-expensive-optimizations\")")
+#define DYNC__HOT DYNC__PLAIN
+#define DYNC__LEVELS_END _Pragma("GCC pop_options")
 #endif
 #if !defined(DYNC__RARE)
 #define DYNC__RARE
