@@ -179,5 +179,7 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
     if (t->fn->opt.fullgraph) return dync__break_refused(t, reason, reason);
     for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
     DYNC__TRY(dync__tracer_cut(t, reason));
-    return t->way->branch(t, fake, as_bool, outcome);
+    DYNC__TRY(t->way->branch(t, fake, as_bool, outcome));
+    if (as_bool) dync__cut_taken(t, *outcome != 0);
+    return DYNC_OK;
 }

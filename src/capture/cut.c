@@ -186,10 +186,28 @@ static bool dync__cut_grad_off(const dync__tracer *t, int ordinal)
     return off;
 }
 
+/* What follows a branch in its frame begins at another place for each way that the branch goes. */
+DYNC__FN void dync__cut_taken(dync__tracer *t, bool yes)
+{
+    t->cut.taken = dync__hash_mix((uint64_t)t->last_at.line + 1, yes ? 1 : 2);
+    t->cut.taken_depth = t->rec.frames.n;
+}
+static uint64_t dync__cut_site(const dync__tracer *t, uint64_t taken, const char *frame,
+                               const char *reason)
+{
+    int depth = 0; /* of the first piece: frames without operators before them */
+    while (depth < t->rec.frames.n && t->rec.frames.at[depth].mark == 0) depth++;
+    uint64_t site = dync__piece_site(t, frame, reason);
+    return taken && t->cut.lo == 0 && depth == t->cut.taken_depth ? dync__hash_mix(site, taken)
+                                                                  : site;
+}
+
 /* reason: the break that ends the pieces, or NULL. live NULL: everything that the C function still
  * holds. */
 DYNC__FN dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
 {
+    uint64_t taken = t->cut.taken;
+    t->cut.taken = 0;
     if (!t->rec.graph || !t->rec.pending) return dync__effects_flush(t);
     dync__script_cut_begin(t, reason);
     DYNC__TRY(dync__effects_begin(t));
@@ -212,7 +230,7 @@ DYNC__FN dync_status dync__cut_live(dync__tracer *t, const char *reason, const b
         t->cut.hi = bound[i + 1];
         dync__grad_off(dync__cut_grad_off(t, t->cut.lo));
         status = dync__cut_range(t, bound[i], bound[i + 1], n == 1,
-                                 dync__piece_site(t, frame[i], reason), live);
+                                 dync__cut_site(t, taken, frame[i], reason), live);
         if (status == DYNC_OK && (bound[i + 1] == t->cut.split || i == n - 1))
             status = dync__effects_begin(t);
     }

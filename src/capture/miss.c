@@ -6,10 +6,10 @@ DYNC__WARM
 
 #define DYNC__RECOMPILING \
     "Recompiling function %s in %s:%d\n    triggered by the following guard failure(s):\n    - %s"
-/* Why a call was refused: by the oldest entry, and by that which came closest to serving it. */
+/* Why a call was refused: by the entry asked last, and by that which came closest to serving it. */
 typedef struct dync__miss {
     dync__str last, text;
-    dync__guard_failure oldest, closest;
+    dync__guard_failure asked_last, closest;
 } dync__miss;
 
 DYNC__RARE static void dync__miss_free(dync__miss *m)
@@ -18,24 +18,35 @@ DYNC__RARE static void dync__miss_free(dync__miss *m)
     dync__str_free(&m->text);
 }
 
+/* The order in which entries are asked, as in PyTorch: the one that served last, then the newest. */
+static dync__cache_entry *dync__miss_next(const dync__compiled *f, dync__cache_entry *recent,
+                                          dync__cache_entry *e)
+{
+    if (!e && recent) return recent;
+    e = !e || e == recent ? DYNC__ATOMIC_LOAD(&f->entries) : e->next;
+    return e && e == recent ? e->next : e;
+}
+
 /* Every entry is asked why it refused; the texts go to the callback and the log. */
 DYNC__RARE static void dync__miss_reasons(dync__compiled *f, const dync__callargs *call,
                                           dync__miss *m)
 {
     dync_loc at = dync__compiled_place(f);
     m->closest.kind = DYNC__MISS_first;
-    for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e; e = e->next) {
+    dync__cache_entry *recent = DYNC__ATOMIC_LOAD(&f->last_hit), *e = NULL;
+    while ((e = dync__miss_next(f, recent, e)) != NULL) {
         dync__str reason = {0};
-        m->oldest = (dync__guard_failure){DYNC__MISS_gone, "keep what it uses from outside alive"};
+        m->asked_last =
+            (dync__guard_failure){DYNC__MISS_gone, "keep what it uses from outside alive"};
         if (DYNC__ATOMIC_LOAD(&e->dead))
             dync__str_add(&reason, "something it captured is gone");
         else
-            m->oldest = dync__guards_reason(f, e, call, &reason);
+            m->asked_last = dync__guards_reason(f, e, call, &reason);
         dync__log(DYNC__LOG_recompiles, DYNC__RECOMPILING, f->name, at.file, at.line,
                   dync__str_get(&reason));
         if (f->opt.guard_fail) f->opt.guard_fail(dync__str_get(&reason), f->opt.guard_fail_user);
-        if (m->oldest.kind > m->closest.kind) {
-            m->closest = m->oldest;
+        if (m->asked_last.kind > m->closest.kind) {
+            m->closest = m->asked_last;
             dync__str_free(&m->text);
             dync__str_add(&m->text, dync__str_get(&reason));
         }
@@ -141,9 +152,10 @@ DYNC__RARE static dync_status dync__miss_again(dync__compiled *f, const dync__ca
         return dync__stance_refuses(f, dync__str_get(&m->text));
     dync_status status = DYNC_OK;
     *eager = dync__stance() == DYNC__STANCE_eager_on_recompile ||
-             dync__miss_over_limit(
-                 f, last, m->closest.kind == m->oldest.kind ? m->closest.remedy : m->oldest.remedy,
-                 &status);
+             dync__miss_over_limit(f, last,
+                                   m->closest.kind == m->asked_last.kind ? m->closest.remedy
+                                                                         : m->asked_last.remedy,
+                                   &status);
     if (!*eager) dync__history_stretch(f, dync__str_get(&m->text), m->closest.remedy);
     return status;
 }
@@ -173,7 +185,7 @@ DYNC__RARE static dync_status dync__miss_trace(dync__compiled *f, dync__cache_en
 DYNC__RARE DYNC__FN dync_status dync__call_miss(dync__compiled *f, const dync__callargs *call,
                                                 dync_value *result)
 {
-    dync__miss m = {.oldest.remedy = ""};
+    dync__miss m = {.asked_last.remedy = ""};
     bool eager = false;
     if (f->callee.flags & DYNC__CALLEE_DISABLED)
         return dync__call_eagerly(f, call->nargs, call->args, result);

@@ -163,7 +163,10 @@ static void dync__replay_frame(dync__tracer *t, const char *name, dync_loc at)
 static dync_status dync__replay_cut(dync__tracer *t, const char *reason)
 {
     dync_status status;
-    if (dync__replay_has_cut(t, reason, &status)) return status;
+    if (dync__replay_has_cut(t, reason, &status)) {
+        t->cut.taken = 0;
+        return status;
+    }
     dync__replay_leave(t);
     return t->way->cut(t, reason);
 }

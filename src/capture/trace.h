@@ -196,6 +196,7 @@ DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *, const dync
 DYNC__FN void dync__trace_stack(const dync__tracer *, dync__str *);
 DYNC__FN void dync__stack_line(dync__str *s, dync_loc at, const char *fn);
 DYNC__FN dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null);
+DYNC__FN void dync__cut_taken(dync__tracer *t, bool yes);
 /* break.c */
 DYNC__FN dync_status dync__record_branch(dync__tracer *, dync__tensor *fake, bool as_bool,
                                          int64_t *outcome);

@@ -64,6 +64,8 @@ typedef struct dync__cutting {
     bool plain;               /* the piece ran operator by operator */
     const dync__effect *then; /* what is done there, to then_to; NULL: nothing */
     dync__tensor *then_to;
+    uint64_t taken; /* the way that the last branch went, until the next cut; 0: none */
+    int taken_depth;
 } dync__cutting;
 
 /* ---- what is done besides computing (effects.c) -------------------------------------------- */

@@ -1,0 +1,31 @@
+/* Written by tests/oracle/dynamo.py from dynamo_settings.py: what PyTorch 2.15.0 told. */
+/* clang-format off */
+static const upstream_fact upstream_facts[] = {
+    {"dropout_trains_and_does_not", "frames", NULL, 1, {2}},
+    {"weight_is_replaced_or_written", "frames", NULL, 2, {1, 1}},
+    {"limit_of_recompiles", "out0", NULL, 3, {-1.25, 0.5, -0.5}},
+    {"limit_of_recompiles", "out1", NULL, 3, {-0.25, 1.5, 0.5}},
+    {"limit_of_recompiles", "out2", NULL, 3, {0.75, 2.5, 1.5}},
+    {"limit_of_recompiles", "out3", NULL, 3, {1.75, 3.5, 2.5}},
+    {"limit_of_recompiles", "out4", NULL, 3, {2.75, 4.5, 3.5}},
+    {"limit_of_recompiles", "out5", NULL, 3, {3.75, 5.5, 4.5}},
+    {"limit_of_recompiles", "frames", NULL, 1, {2}},
+    {"entries_serve_behind_the_limit", "out", NULL, 6, {4, 6, 5, 7, 4, 6}},
+    {"entries_serve_behind_the_limit", "frames", NULL, 1, {2}},
+    {"reset_forgets", "frames", NULL, 1, {2}},
+    {"stances", "eager", NULL, 1, {0.841470957}},
+    {"stances", "compiled", NULL, 1, {1.68294191}},
+    {"stances", "known", NULL, 1, {1.68294191}},
+    {"stances", "unknown", NULL, 2, {0.841470957, 0.841470957}},
+    {"stances", "still", NULL, 1, {1.68294191}},
+    {"stances", "fails", NULL, 1, {1}},
+    {"stances", "frames", NULL, 1, {1}},
+    {"error_on_recompile", "class", "RecompileError", 0, {0}},
+    {"error_on_recompile", "frames", NULL, 1, {1}},
+    {"marked_dimension", "out3", NULL, 3, {-2.5, 1, -1}},
+    {"marked_dimension", "out5", NULL, 5, {-2.5, 1, -1, 2.5, 0.5}},
+    {"marked_dimension", "out9", NULL, 9, {-2.5, 1, -1, 2.5, 0.5, -1.5, 2, 0, -2}},
+    {"marked_dimension", "frames", NULL, 1, {1}},
+    {"marked_dimension_that_must_be_3", "class", "ConstraintViolationError", 0, {0}},
+};
+/* clang-format on */
