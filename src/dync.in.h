@@ -230,6 +230,8 @@ DYNC__PLAIN
 #include "kernel/conv_rows.c"
 #include "kernel/conv_int.c"
 #include "kernel/pooling.c"
+#include "kernel/sort_order.h"
+#include "kernel/sort_order.c"
 #include "kernel/sort.c"
 #include "kernel/scatter.c"
 #include "kernel/check_index.c"

@@ -145,6 +145,15 @@ static dync_value fn_move(const dync_value *v, int n, void *user)
     }
 }
 
+/* ---- sorting --------------------------------------------------------------------------------- */
+static dync_value fn_sort(const dync_value *v, int n, void *user)
+{
+    dync_tensor *x = tensor(v[0]);
+    int dim = (int)p[1];
+    (void)n, (void)user;
+    return dync_at(p[0] == 0 ? dync_sort(x, dim, false) : dync_topk(x, p[2], dim, true, true), 0);
+}
+
 /* ---- products -------------------------------------------------------------------------------- */
 static dync_value fn_matmul(const dync_value *v, int n, void *user)
 {
@@ -383,6 +392,7 @@ static const row_kind kinds[] = {
     {"chain", fn_chain, NULL, false, NULL},
     {"reduce", fn_reduce, NULL, false, NULL},
     {"move", fn_move, NULL, false, NULL},
+    {"sort", fn_sort, NULL, false, NULL},
     {"matmul", fn_matmul, NULL, false, NULL},
     {"linear", fn_forward, make_linear, false, NULL},
     {"conv", fn_forward, make_conv, false, NULL},

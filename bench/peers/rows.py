@@ -256,6 +256,14 @@ def table():
     add("moves", "index_add along 1, 1024x256 bf16", "move", [23, 1],
         function(lambda a, i, s: a.index_add(1, i, s), half(torch.bfloat16, 1024, 256), index(256, 256), half(torch.bfloat16, 1024, 256)), tol=6e-2)
     add("moves", "scatter_add along 1, 4096x64", "move", [24, 1], function(lambda a, i, s: a.scatter_add(1, i, s), randn(4096, 64), index(64, 4096, 64), randn(4096, 64)))
+    # sorting: the values; where elements are equal their places may differ
+    for name, shape, dim in (("1000000", (1000000,), 0), ("1024x1024", (1024, 1024), 1), ("1024x1024 dim 0", (1024, 1024), 0),
+                             ("100000x10", (100000, 10), 1), ("10000", (10000,), 0)):
+        add("sorting", f"sort {name}", "sort", [0, dim], function(lambda a, dim=dim: a.sort(dim)[0], randn(*shape)))
+    add("sorting", "sort 1000000 of i64", "sort", [0, 0], function(lambda a: a.sort(0)[0], index(100000, 1000000)))
+    add("sorting", "topk 10 of 1024x1024", "sort", [1, 1, 10], function(lambda a: a.topk(10, 1)[0], randn(1024, 1024)))
+    add("sorting", "topk 64 of 1000000", "sort", [1, 0, 64], function(lambda a: a.topk(64, 0)[0], randn(1000000)))
+    add("sorting", "topk 50 of 8x32000", "sort", [1, 1, 50], function(lambda a: a.topk(50, 1)[0], randn(8, 32000)))
     # products
     product = lambda ta, tb: lambda a, b: torch.matmul(a.transpose(-1, -2) if ta else a, b.transpose(-1, -2) if tb else b)
     for n in (8, 16, 32, 64, 128, 256, 512, 1024, 2048):

@@ -37,7 +37,7 @@
     X(MACS_PER_NS, 40, products, "of one thread, in what threads are worth", "peers sgemm conv") \
     X(GEMM_VECTORS_PER_NS, 3, vectors, "the same, of a matrix product in vectors", "peers sgemm") \
     X(CONV_PARALLEL, 300000, products, "from here a convolution's images are shared out", "peers --threads=2 conv") \
-    X(SORT_PARALLEL, 20000, elements, "from here the rows of a sort are shared out", "-") \
+    X(SORT_PARALLEL, 20000, elements, "from here the rows of a sort are shared out", "peers sorting") \
     X(SCATTER_PER_NS, 1, elements, "of one thread, in what threads are worth", "peers --threads=2 scatter") \
     /* ---- fusion ---- */ \
     X(COST_DIV, 4, additions, "of a division or a square root", "peers pointwise") \
@@ -176,10 +176,11 @@
     X(CJ_PATIENCE, 4, runs, "in which weights changed: they are no longer kept packed", "peers training") \
     X(ATT_QB, 128, queries, "of a block of attention", "peers block") \
     X(ATT_KB, 256, keys, "of a block of attention", "peers block") \
-    X(SORT_RUN, 8, elements, "sorted by insertion before runs are merged", "-") \
-    X(SORT_FEW, 4, ratio, "a so-manieth of a row or less is gathered, not sorted whole", "-") \
-    X(SORT_LONG, 256, elements, "in rows from here on", "-") \
-    X(SORT_ROOM, 64, elements, "gathered before they are joined, at least", "-") \
+    X(SORT_RUN, 8, elements, "sorted by insertion before runs are merged", "peers sorting") \
+    X(SORT_DEAL, 400, elements, "from here a line is dealt by bytes, not merged", "peers sorting") \
+    X(SORT_FEW, 4, ratio, "a so-manieth of a row or less is gathered, not sorted whole", "peers sorting") \
+    X(SORT_LONG, 256, elements, "in rows from here on", "peers sorting") \
+    X(SORT_ROOM, 64, elements, "gathered before they are joined, at least", "peers sorting") \
     X(POOL2D_PARALLEL, 100000, elements, "of all windows of a pool, from which threads are woken", "peers pool") \
     X(CHECK_INDEX_CODE, 4096, elements, "from here indices are checked by a kernel", "peers moves") \
     /* ---- autotune ---- */ \

@@ -3,12 +3,13 @@
  *   sort    x, values, index   NaN is the greatest; equal elements keep their order; the first k
  *                              where values and index are only k long
  *
- * A dense array is [outer, length, inner] around the dim. Sorting maps elements to unsigned keys of
- * the same order and merges (key, position) pairs bottom up: one routine for every dtype. */
+ * A dense array is [outer, length, inner] around the dim. Elements become unsigned keys of the same
+ * order: one routine for every dtype (sort_order.c). */
 #include "../dync.in.h"
 #include "../codegen/target.h"
 #include "operand.h"
-DYNC__BESIDE_JIT
+#include "sort_order.h"
+DYNC__HOT
 
 /* of a dense array around dim */
 typedef struct dync__lines {
@@ -40,72 +41,7 @@ DYNC__FN dync_status dync__k_cumsum(const dync__kcall *c, void *const *data, voi
 
 /* ---- sort ------------------------------------------------------------------------------------ */
 
-typedef struct dync__sort_item {
-    uint64_t key;
-    int64_t position;
-} dync__sort_item;
-
-/* Unsigned order is the dtype's order. -0 equals 0; every NaN is the greatest. Tested by bits: no
- * flag changes it. */
-static uint64_t dync__sort_float_key(uint64_t bits, int width)
-{
-    uint64_t sign = (uint64_t)1 << (width - 1), mag = bits & (sign - 1),
-             inf = width == 32 ? 0x7f800000u : 0x7ff0000000000000u;
-    if (mag > inf) return UINT64_MAX;
-    if (mag == 0) return sign;
-    return bits & sign ? sign - mag : sign + mag;
-}
-
-static uint64_t dync__sort_key(const void *p, int dtype)
-{
-    uint32_t narrow;
-    uint64_t wide;
-    if (dtype == DYNC_F32) {
-        memcpy(&narrow, p, sizeof narrow);
-        return dync__sort_float_key(narrow, 32);
-    }
-    if (dtype == DYNC_F64) {
-        memcpy(&wide, p, sizeof wide);
-        return dync__sort_float_key(wide, 64);
-    }
-    return (uint64_t)dync__load_i64(p, dtype) ^ (uint64_t)1 << 63;
-}
-
-/* Runs of eight by insertion, then merging passes from one array into the other; returns where the
- * result is. */
-static dync__sort_item *dync__sort_items(dync__sort_item *a, dync__sort_item *b, int64_t n)
-{
-    for (int64_t start = 0; start < n; start += DYNC__SORT_RUN)
-        for (int64_t i = start + 1; i < DYNC__MIN(start + DYNC__SORT_RUN, n); i++) {
-            dync__sort_item x = a[i];
-            int64_t j = i;
-            for (; j > start && a[j - 1].key > x.key; j--) a[j] = a[j - 1];
-            a[j] = x;
-        }
-    for (int64_t width = DYNC__SORT_RUN; width < n; width *= 2) {
-        for (int64_t left = 0; left < n; left += 2 * width) {
-            int64_t middle = DYNC__MIN(left + width, n), right = DYNC__MIN(left + 2 * width, n),
-                    i = left, j = middle;
-            for (int64_t k = left; k < right; k++)
-                b[k] = j >= right || (i < middle && a[i].key <= a[j].key) ? a[i++] : a[j++];
-        }
-        dync__sort_item *t = a;
-        a = b;
-        b = t;
-    }
-    return a;
-}
-
-/* a[0..best) is in order, a[best..n) came later: the first k of all go to a[0..k). */
-static void dync__sort_join(dync__sort_item *a, dync__sort_item *b, int64_t best, int64_t n,
-                            int64_t k)
-{
-    const dync__sort_item *late = dync__sort_items(a + best, b, n - best);
-    dync__sort_item *out = b + n - best;
-    for (int64_t at = 0, i = 0, j = 0; at < k; at++)
-        out[at] = j >= n - best || (i < best && a[i].key <= late[j].key) ? a[i++] : late[j++];
-    memcpy(a, out, (size_t)k * sizeof *a);
-}
+enum { DYNC__SORT_BYTES = 3 * 8 + 2 * 4 }; /* that ordering an element of a line takes */
 
 typedef struct dync__sorting {
     dync__lines lines;
@@ -118,54 +54,134 @@ typedef struct dync__sorting {
     int32_t failed;
 } dync__sorting;
 
-/* Where few of many are wanted, those that come before the last of the best so far are gathered,
- * and joined to them now and then. */
-static void dync__sort_line(const dync__sorting *s, int64_t line, dync__sort_item *items)
+/* Unsigned order is the dtype's order. -0 equals 0; every NaN is the greatest. Tested by bits: no
+ * flag changes it. */
+static uint64_t dync__sort_float_key(uint64_t bits, int width)
 {
-    int64_t bytes = dync__dtype_info(s->dtype)->bytes, n = s->lines.length, k = s->k,
-            step = s->lines.inner, have = 0, best = 0;
-    int64_t first = line / step * n * step + line % step,
-            room = k <= n / DYNC__SORT_FEW && n >= DYNC__SORT_LONG
-                       ? k + DYNC__MAX(k, DYNC__SORT_ROOM)
-                       : n + 1;
-    const dync__sort_item *sorted = items;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t key = dync__sort_key(s->x + (first + i * step) * bytes, s->dtype);
-        if (s->descending) key = ~key;
-        if (best && key >= items[k - 1].key) continue;
-        items[have].key = key;
-        items[have++].position = i;
-        if (have == room) {
-            dync__sort_join(items, items + n, best, have, k);
-            have = best = k;
+    uint64_t sign = (uint64_t)1 << (width - 1), mag = bits & (sign - 1),
+             negative = bits >> (width - 1), inf = width == 32 ? 0x7f800000u : 0x7ff0000000000000u;
+    uint64_t key = sign + ((mag ^ (0 - negative)) + negative); /* sign + mag or sign - mag */
+    return mag > inf ? UINT64_MAX >> (64 - width) : key;
+}
+static uint64_t dync__sort_key_f32(uint32_t x) { return dync__sort_float_key(x, 32); }
+static uint64_t dync__sort_key_f64(uint64_t x) { return dync__sort_float_key(x, 64); }
+static uint64_t dync__sort_key_int(int64_t x) { return (uint64_t)x ^ (uint64_t)1 << 63; }
+static uint64_t dync__sort_key_bool(uint8_t x) { return x != 0; }
+
+/* The keys of a line whose elements lie step apart, and their range. */
+#define DYNC__SORT_KEYS(type, to_key)                           \
+    for (int64_t i = 0; i < n; i++) {                           \
+        type v;                                                 \
+        memcpy(&v, x + i * step * (int64_t)sizeof v, sizeof v); \
+        uint64_t key = to_key(v) ^ flip;                        \
+        o->key[i] = key;                                        \
+        least = DYNC__MIN(least, key);                          \
+        most = DYNC__MAX(most, key);                            \
+    }                                                           \
+    break
+static void dync__sort_keys(const dync__sorting *s, const char *x, dync__order *o)
+{
+    int64_t n = s->lines.length, step = s->lines.inner;
+    uint64_t flip = s->descending ? UINT64_MAX : 0, least = UINT64_MAX, most = 0;
+    switch (s->dtype) {
+    case DYNC_F32: DYNC__SORT_KEYS(uint32_t, dync__sort_key_f32);
+    case DYNC_F64: DYNC__SORT_KEYS(uint64_t, dync__sort_key_f64);
+    case DYNC_I64: DYNC__SORT_KEYS(int64_t, dync__sort_key_int);
+    case DYNC_I32: DYNC__SORT_KEYS(int32_t, dync__sort_key_int);
+    case DYNC_I16: DYNC__SORT_KEYS(int16_t, dync__sort_key_int);
+    case DYNC_I8: DYNC__SORT_KEYS(int8_t, dync__sort_key_int);
+    case DYNC_U8: DYNC__SORT_KEYS(uint8_t, dync__sort_key_int);
+    default: DYNC__SORT_KEYS(uint8_t, dync__sort_key_bool);
+    }
+    o->least = least;
+    o->most = most;
+}
+
+/* The first k of a few keys that were gathered, with the places they came from. */
+static void dync__sort_best(dync__order *few, uint32_t *from, int64_t n, int64_t k)
+{
+    dync__order_keys(few, n);
+    uint32_t *place = few->before;
+    for (int64_t i = 0; i < k; i++) {
+        few->a[i] = few->key[few->place[i]];
+        place[i] = from[few->place[i]];
+    }
+    memcpy(few->key, few->a, (size_t)k * sizeof *few->key);
+    memcpy(from, place, (size_t)k * sizeof *from);
+}
+
+/* Where few of many are wanted, in half the room of all: those that come before the last of the best so far are gathered,
+ * and joined to them now and then. o->place is left with the first k. */
+static void dync__sort_few(const dync__order *o, int64_t n, int64_t k)
+{
+    int64_t room = k + DYNC__MAX(k, DYNC__SORT_ROOM), have = room;
+    dync__order few = *o;
+    uint32_t *from = o->place;
+    few.key = o->b + room;
+    few.b = o->b;
+    few.place = o->before + room;
+    few.before = o->before;
+    int64_t i = 0;
+    for (; i < room; i++) {
+        few.key[i] = o->key[i];
+        from[i] = (uint32_t)i;
+    }
+    for (;;) {
+        dync__sort_best(&few, from, have, k);
+        if (i == n) return;
+        uint64_t last = few.key[k - 1];
+        for (have = k; i < n && have < room; i++) {
+            few.key[have] = o->key[i];
+            from[have] = (uint32_t)i;
+            have += o->key[i] < last;
         }
     }
-    if (room > n)
-        sorted = dync__sort_items(items, items + n, n);
+}
+
+/* The first k of the line in order, and their places. */
+#define DYNC__SORT_MOVE(type)                                                                      \
+    for (int64_t i = 0; i < s->k; i++)                                                             \
+        memcpy(to + i * step * (int64_t)sizeof(type), x + place[i] * step * (int64_t)sizeof(type), \
+               sizeof(type));                                                                      \
+    break
+static void dync__sort_line(const dync__sorting *s, int64_t line, dync__order *o)
+{
+    int64_t bytes = dync__dtype_info(s->dtype)->bytes, n = s->lines.length, k = s->k,
+            step = s->lines.inner;
+    const char *x = s->x + (line / step * n * step + line % step) * bytes;
+    int64_t first = line / step * k * step + line % step;
+    char *to = s->values + first * bytes;
+    const uint32_t *place = o->place;
+    dync__sort_keys(s, x, o);
+    if (k <= n / DYNC__SORT_FEW && n >= DYNC__SORT_LONG)
+        dync__sort_few(o, n, k);
     else
-        dync__sort_join(items, items + n, best, have, k);
-    const char *from = s->x + first * bytes;
-    first = line / step * k * step + line % step;
-    for (int64_t i = 0; i < k; i++) {
-        memcpy(s->values + (first + i * step) * bytes, from + sorted[i].position * step * bytes,
-               (size_t)bytes);
-        s->index[first + i * step] = sorted[i].position;
+        dync__order_keys(o, n);
+    switch (bytes) {
+    case 8: DYNC__SORT_MOVE(uint64_t);
+    case 4: DYNC__SORT_MOVE(uint32_t);
+    case 2: DYNC__SORT_MOVE(uint16_t);
+    default: DYNC__SORT_MOVE(uint8_t);
     }
+    for (int64_t i = 0; i < k; i++) s->index[first + i * step] = place[i];
 }
 
 static void dync__sort_part(void *user, int part, int n_parts)
 {
     dync__sorting *s = user;
     int64_t lines = s->lines.outer * s->lines.inner;
-    size_t bytes = 2 * (size_t)s->lines.length * sizeof(dync__sort_item);
-    dync__sort_item *items = dync__alloc_data(bytes);
-    if (!items) {
+    size_t n = (size_t)s->lines.length, bytes = n * DYNC__SORT_BYTES;
+    uint64_t *words = dync__alloc_data(bytes);
+    if (!words) {
         DYNC__ATOMIC_STORE(&s->failed, 1);
         return;
     }
+    dync__order order = {.key = words, .a = words + n, .b = words + 2 * n};
+    order.place = (uint32_t *)(words + 3 * n);
+    order.before = order.place + n;
     for (int64_t i = lines * part / n_parts; i < lines * (part + 1) / n_parts; i++)
-        dync__sort_line(s, i, items);
-    dync__free_data(items, bytes);
+        dync__sort_line(s, i, &order);
+    dync__free_data(words, bytes);
 }
 
 DYNC__RARE DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c)
@@ -183,7 +199,7 @@ DYNC__RARE DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c)
                                              values->shape[d] <= x->shape[d],
                                          "operands of one shape"));
     /* of a line; at most */
-    c->run_bytes = 2 * (size_t)dync__operand_numel(&c->operand[0]) * sizeof(dync__sort_item);
+    c->run_bytes = (size_t)dync__operand_numel(&c->operand[0]) * DYNC__SORT_BYTES;
     return dync__kcall_expect(
         c, c->operand[1].dtype == c->operand[0].dtype && c->operand[2].dtype == DYNC_I64,
         "operands of one dtype and an I64 index");
@@ -201,6 +217,7 @@ DYNC__RARE DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *
     dync__lines_of(&op[0], (int)c->attr.sort.dim, &s.lines);
     s.k = op[1].lay.shape[c->attr.sort.dim];
     if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
+    if (s.lines.length > UINT32_MAX) return dync__kcall_expect(c, false, "less than 2^32 elements");
     dync_status status = dync__dense_in(&op[0], data[0], s.dtype, &x);
     if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], s.dtype, &values);
     if (status == DYNC_OK) status = dync__dense_out(&op[2], data[2], DYNC_I64, &index);
