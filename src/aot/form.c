@@ -1,5 +1,5 @@
 /* aot/form.c: forms: a graph of symbolic sizes traced once, and the code of each set of sizes made
- * of it. After compile.c. */
+ * of it. Before compile.c. */
 #include "../dync.in.h"
 #include "code.h"
 #include "../autograd/node.h"

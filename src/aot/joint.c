@@ -1,6 +1,6 @@
 /* aot/joint.c: the user's graph runs once over fakes, through the tape and the functional recorder;
  * for training the tape is then walked backward in the same recorder: one joint graph. After
- * alias.c, before partition.c. */
+ * alias.c and partition.c. */
 #include "../dync.in.h"
 #include "aot.h"
 #include "joint.h"

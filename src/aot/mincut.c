@@ -1,5 +1,5 @@
 /* aot/mincut.c: which values forward saves for backward: the least bytes such that backward can
- * compute the rest again cheaply. After joint.c; called by partition.c.
+ * compute the rest again cheaply. Before partition.c, which calls it.
  *
  * Every node is split into two vertices joined by an edge of its weight; the minimum cut between
  * what must not be computed again (source) and what only backward can compute (sink) is what is

@@ -1,7 +1,7 @@
 /* aot/partition.c: cuts a joint graph into forward and backward. What the forward outputs need is
  * forward; what the gradients need beyond that is backward. Between them stand the saved values:
  * all that backward reads (the default partitioner of PyTorch), or a minimum cut (mincut.c), where
- * backward computes cheap things again. After joint.c, before runtime.c.
+ * backward computes cheap things again. After mincut.c, before joint.c.
  *
  * An input that the epilogue overwrites is saved as a copy. In the backward graph what is computed
  * again stands just before its first use. */

@@ -1,5 +1,5 @@
-/* autograd/engine.c: the walk from outputs back to leaves. After tape.c and hooks.c, before
- * autograd.c, the public functions.
+/* autograd/engine.c: the walk from outputs back to leaves. After hooks.c, before autograd.c,
+ * the public functions.
  *
  * Nodes wait until all their gradients have arrived and run in the order of their sequence numbers,
  * the latest first; accumulation runs as soon as it is ready, the last queued first. The walk is a

@@ -1,6 +1,6 @@
 /* autograd/tape.c: recording. Between dispatch (op/) above and the bottom below: an operator call
  * with an argument that requires grad runs with grad mode off and leaves a node behind. After
- * view.c, before engine.c.
+ * engine.c and view.c.
  *
  * A node holds the call (plain arguments copied, shapes of the tensors) and of the tensors only
  * what its rule says it will read: so writing into anything else stays legal. What is saved carries

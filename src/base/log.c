@@ -2,7 +2,7 @@
  * counters.
  *
  * A line is put together first and written with one call, so lines of several threads do not mix.
- * The choice of stages is one process-wide word; bit 31 says that it has been read from the
+ * The choice of stages is one process-wide word; bit 30 says that it has been read from the
  * environment or set. */
 #include "../dync.in.h"
 #include "base.h"

@@ -45,7 +45,7 @@ typedef struct dync__guard_failure {
     const char *remedy; /* what keeps it from failing again */
 } dync__guard_failure;
 /* hits: of the thread that made the function, of the others. stretch_*: at the last time that
- * misses were rare (dync__stretch_over). */
+ * misses were rare (dync__history_stretch). */
 typedef struct dync__history {
     int64_t hits, other_hits, misses, by[DYNC__N_MISSES], eager;
     int64_t stretch_hits, stretch_misses;

@@ -2,7 +2,7 @@
  * use leaves the graph), at the return of a broken frame, and at the end (only what is returned
  * leaves). After piece.c, before break.c.
  *
- * Frames (conformance V1): a break cuts the pending operations at the entry of every open frame;
+ * Frames: a break cuts the pending operations at the entry of every open frame;
  * each non-empty piece is one graph. */
 #include "../dync.in.h"
 #include "trace.h"

@@ -1,5 +1,5 @@
 /* capture/explain.c: what was captured of one function: graphs, breaks, operators, guards. The
- * printed form is PyTorch's (conformance.md section 9). After cache.c. */
+ * printed form is that of PyTorch's ExplainOutput. After cache.c. */
 #include "../dync.in.h"
 #include "capture.h"
 DYNC__COLD

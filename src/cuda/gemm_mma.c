@@ -1,5 +1,5 @@
-/* cuda/gemm_mma.c: products on tensor cores by mma.sync (sm_80 and later). After gemm_load.c,
- * before gemm_end.c.
+/* cuda/gemm_mma.c: products on tensor cores by mma.sync (sm_80 and later). After gemm_load.c
+ * and gemm_end.c.
  *
  * Stages hold 128 bytes of depth of both sides as swizzled rows: lines with their depth along
  * (ALONG, PIECES), or rows of depth with the lines along, 128 bytes of them to a window (ACROSS),

@@ -1,5 +1,5 @@
 /* cuda/gemm_simt.c: products on CUDA cores: f32, f64, integers of 16 bits and more. After
- * gemm_load.c, before gemm_end.c.
+ * gemm_load.c and gemm_end.c.
  *
  * Stages hold eight rows of depth of either side, its lines along: [8][lines + 16 bytes]. Where
  * lines are neighbours in memory and on boundaries cp.async brings 16 bytes at a time; else an

@@ -9,8 +9,7 @@
  *                T warps along the row
  * Sums are taken lane by lane, then over the lanes, the warp and the block in a fixed order: the
  * same bits every time. Invariant: every register is declared once, at the top of its function,
- * before the statements. Sources: NVIDIA, PTX ISA 8.0; techniques.md 2f of the design (bandwidth
- * kernels). */
+ * before the statements. Sources: NVIDIA, PTX ISA 8.0. */
 #include "../dync.in.h"
 #include "ptx.h"
 DYNC__COLD

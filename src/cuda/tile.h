@@ -19,8 +19,7 @@
  *               column lane / 4 of b; accumulator i of 4 stands at row lane / 4 + 8 (i / 2), column
  *               lane % 4 * 2 + i % 2 (dync__cuda_tile_acc_row, _col)
  * Names given to functions begin with '%'; addresses in shared memory are b32 registers, in global
- * memory b64. Sources: NVIDIA, PTX ISA 8.0, 9.7.8.24 (cp.async), 9.7.13.4 (mma, ldmatrix); design
- * techniques.md 2f. */
+ * memory b64. Sources: NVIDIA, PTX ISA 8.0, 9.7.8.24 (cp.async), 9.7.13.4 (mma, ldmatrix). */
 #ifndef DYNC__CUDA_TILE_H
 #define DYNC__CUDA_TILE_H
 #include "cuda.h"

@@ -17,8 +17,7 @@
  *                   32 columns at a time through shared memory into the loop kernel `end`, row by
  *                   row
  *   tails           TMA reads zeros outside of a matrix and does not write there; `end` is guarded
- * Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24 (cp.async.bulk.tensor), 9.7.14 (wgmma);
- * design techniques.md 2f (the ladder). */
+ * Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24 (cp.async.bulk.tensor), 9.7.14 (wgmma). */
 #include "../dync.in.h"
 #include "gemm.h"
 #include "wgmma.h"

@@ -1,4 +1,4 @@
-/* graph/dce.c: dead code: nodes that nobody uses and that do nothing but make a value. Before
+/* graph/dce.c: dead code: nodes that nobody uses and that do nothing but make a value. After
  * cse.c, which leaves such nodes behind. */
 #include "../dync.in.h"
 #include "graph.h"

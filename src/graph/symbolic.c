@@ -1,5 +1,5 @@
 /* graph/symbolic.c: graphs whose sizes are tokens (tensor/sym.h): finding every size in them, the
- * values of their symbols from actual inputs, and the graph of one set of sizes. After split.c. */
+ * values of their symbols from actual inputs, and the graph of one set of sizes. Before split.c. */
 #include "../dync.in.h"
 #include "graph.h"
 DYNC__COLD

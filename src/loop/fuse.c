@@ -10,10 +10,10 @@
  *   2. a producer and a consumer on the same domain, or rows and their reductions, become one nest;
  *   3. producers vanish into their readers through index maps (transposes, slices, broadcasts)
  *      where that does not cost more. Memory: no more loads than the loads and stores that go.
- *      Arithmetic: computed no more often than before; or worth at most 4 additions; or at most 12
- *      and twice as often. A producer that stays for its other results: at most 4, and fewer loads.
- *      What is broadcast from an eighth of its elements or less does so first, before some reader
- *      takes it in and stores it for the others;
+ *      Arithmetic: computed no more often than before; or worth at most FUSE_CHEAP additions; or
+ *      FUSE_FAIR and twice as often. A producer that stays for its other results: FUSE_CHEAP, and
+ *      fewer loads. What is broadcast from few of its elements (FUSE_BROADCAST_SHARE) does so
+ *      first, before some reader takes it in and stores it for the others;
  *   4. kernels on the same domain that load the same buffer become one.
  * Greedy, nearest pairs first, as TorchInductor's scheduler. Programs are cut into windows so that
  * the work stays linear. */

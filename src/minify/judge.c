@@ -1,5 +1,5 @@
 /* minify/judge.c: does a backend fail on a graph, and does it fail as it did before? After
- * accuracy.c, before graph.c and shrink.c.
+ * accuracy.c and graph.c, before shrink.c.
  *
  * Where fork exists the whole trial runs in a child with a time limit: a crash or a hang of
  * compiled code is a verdict like any other. A graph is only said to fail if eager runs it. Two

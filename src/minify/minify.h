@@ -65,7 +65,7 @@ DYNC__FN dync_status dync__run_once(dync__graph *, const dync_callable *code, in
 DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_value *out,
                                            bool as_f64);
 
-/* ---- accuracy: conformance 8.5 --------------------------------------------------------------- */
+/* ---- accuracy -------------------------------------------------------------------------------- */
 /* Reference and result of one graph; f64 may be NULL. false: *why tells. */
 DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_items *res,
                                   const dync__run_items *f64, dync__str *why);

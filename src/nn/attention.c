@@ -1,5 +1,5 @@
 /* nn/attention.c: multi-head attention (Vaswani et al. 2017) over one projection of query, key and
- * value. After init.c, before layers.c. */
+ * value. After layers.c. */
 #include "../dync.in.h"
 #include "nn.h"
 DYNC__COLD

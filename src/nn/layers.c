@@ -1,4 +1,4 @@
-/* nn/layers.c: the modules at hand. After init.c, before optim.c.
+/* nn/layers.c: the modules at hand. After init.c and optim.c.
  *
  * One row per class: its name in files, its forward. What a layer is configured by stands in ints
  * and floats of the module, so that a file restores it; its weights are found by PyTorch's names.

@@ -1,4 +1,4 @@
-/* nn/optim.c: SGD, Adam, AdamW, and the norm of gradients. After layers.c.
+/* nn/optim.c: SGD, Adam, AdamW, and the norm of gradients. After init.c.
  *
  * A step is operator calls in place with grad mode off: parameters, moments, the count of steps and
  * the learning rate are tensors, so a step inside a traced function is captured like any other code

@@ -1,4 +1,4 @@
-/* nn/recurrent.c: RNN, LSTM and GRU over one walk. After init.c, before layers.c.
+/* nn/recurrent.c: RNN, LSTM and GRU over one walk. After layers.c.
  *
  * A cell is a row: its class, how many gates its weights hold, whether it carries a second state.
  * What steps take from the input is computed for all of them at once, the steps are one operator

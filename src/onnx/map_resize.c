@@ -1,4 +1,4 @@
-/* onnx/map_resize.c: ONNX's Resize, Upsample and GridSample: weighted elements around places. After
+/* onnx/map_resize.c: ONNX's Resize, Upsample and GridSample: weighted elements around places. Before
  * map_recurrent.c. */
 #include "../dync.in.h"
 #include "maps.h"

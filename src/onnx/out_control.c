@@ -1,5 +1,5 @@
 /* onnx/out_control.c: nodes of a graph one after another, and operators with functions inside: If,
- * Loop and Scan. After out_rows.c. */
+ * Loop and Scan. Before out_rows.c. */
 #include "../dync.in.h"
 #if !defined(DYNC_NO_ONNX)
 #include "../graph/control.h"

@@ -1,5 +1,5 @@
 /* op/decompose_fourier.c: Fourier transforms as products with small tables: fft_fft, fft_ifft,
- * fft_rfft, fft_irfft and stft. After decompose_region.c.
+ * fft_rfft, fft_irfft and stft. Before decompose_region.c.
  *
  *   X[k] = sum over j of x[j] w(n)^(j k),  w(n) = exp(-2 pi i / n);  back with + and 1 / n
  *

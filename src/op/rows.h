@@ -1,7 +1,7 @@
 /* op/rows.h: the functions that the columns of ops.def.h name, declared. After op.h; private to
  * op/.
  *
- * infer dync__i_* (infer_*.c), expr dync__e_* (expr.c), lower dync__l_* (lower*.c), decompose
+ * infer dync__i_* (infer_*.c), expr dync__e_* (expr*.c), lower dync__l_* (lower*.c), decompose
  * dync__d_* (decompose_*.c, einsum.c, effects in eager.c). They are declared ahead of their files,
  * as the recursion is real: a decomposition calls operators, which are found in the table. */
 #ifndef DYNC__ROWS_H

@@ -1,5 +1,5 @@
 /* program/csource.c: a program as one C11 file: static memory, no malloc, no dync.h. For
- * microcontrollers. After program_file.c.
+ * microcontrollers. Before program_file.c.
  *
  *   graph -> functional graph (aot/) -> unfused steps (inductor/) -> fused kernels (loop/fuse.c)
  *         -> C (codegen/csrc.c for loops, csource_kernels.c and csource_control.c for the rest)

@@ -1,5 +1,5 @@
-/* program/npy.c: tensors as NumPy's .npy files, versions 1 to 3 (numpy/lib/format.py). After
- * safetensors.c; used by nobody inside.
+/* program/npy.c: tensors as NumPy's .npy files, versions 1 to 3 (numpy/lib/format.py). Used by
+ * nobody inside.
  *
  *   \x93NUMPY 1 0, length of the header (2 bytes; 4 from version 2 on),
  *   "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", the data
