@@ -629,7 +629,7 @@ DYNC_API dync_tensor *(dync_eq)(dync_value self, dync_value other);
     DYNC_TAKES_2(DYNC_eq, DYNC_OTHER_T, __VA_ARGS__)("dync_eq takes 2 arguments: self, other", \
     __VA_ARGS__)
 #define DYNC_eq(text_, self, other) DYNC_OP_TWO(dync_eq, dync__op_1VV, DYNC__OP_eq, self, other)
-/* dync_floor_divide: the quotient rounded towards minus infinity; keeps integers. No gradient. */
+/* dync_floor_divide: the quotient rounded towards minus infinity; keeps integers; no gradient. */
 DYNC_API dync_tensor *(dync_floor_divide)(dync_value self, dync_value other);
 #define dync_floor_divide(...) \
     DYNC_TAKES_2(DYNC_floor_divide, DYNC_OTHER_T, \

@@ -219,9 +219,10 @@ DYNC__FN dync_status dync__g_remainder(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     if (!dync__ga_needed(g, 1)) return DYNC_OK;
-    return dync__ga_set(g, 1,
-                        dync_mul(dync_neg(dync__grads_gy(g)),
-                                 dync_floor_divide(dync__ga_wide(g, 0), dync__ga_wide(g, 1))));
+    dync_tensor *quotient = dync_floor_divide(dync__ga_wide(g, 0), dync__ga_wide(g, 1));
+    /* flat: floor_divide itself cannot be differentiated */
+    if (!dync__grad_is_off()) quotient = dync_detach(quotient);
+    return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), quotient));
 }
 
 /* Argument i in f32 at least: there is no subtraction of bools either. */

@@ -33,27 +33,6 @@ static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad
     return true;
 }
 
-static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_value grads,
-                                  dync_grad_options opt, dync_value *result)
-{
-    dync__tracer *t = dync__tracing_or_replay();
-    if (!t || t->tape.walking) return false;
-    *result = DYNC_NONE;
-    if (t->stopped || dync__trace_wants_tape(t)) return true;
-    if (t->tape.on) {
-        *result = dync__taped_gradients(t, outputs, inputs, grads, opt);
-        return true;
-    }
-    if (dync__trace_break(t, "torch.autograd.grad", NULL) != DYNC_OK) return true;
-    dync_value o = dync__real_value(t, outputs), i = dync__real_value(t, inputs),
-               g = dync__real_value(t, grads);
-    dync__script_may_write(t);
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    *result = dync_gradients(o, i, g, opt);
-    dync__trace_pause_end(t, pause);
-    return true;
-}
-
 /* The fake that a handle of traced code stands for; NULL + error. */
 static dync__tensor *dync__trace_fake(dync__tracer *t, const dync_tensor *h)
 {
@@ -186,6 +165,39 @@ static bool dync__trace_expose(const dync_tensor *h)
     int env = x ? dync__effect_env(t, x) : -1;
     return x && (env < 0 || dync__tracer_written(t, x) ? dync__tracer_split(t, x, NULL) == DYNC_OK
                                                        : !dync__hook_late(t, env));
+}
+
+/* What gradients are asked of leaves its graph before anything uses it: where one node of the tape
+ * stands for the graph, there is no way from its outputs to a value inside. */
+static bool dync__expose_all(dync_value v)
+{
+    if (v.kind == DYNC_KIND_TENSOR)
+        return !dync_requires_grad(v.as.t) || dync_is_leaf(v.as.t) || dync__trace_expose(v.as.t);
+    for (int i = 0; v.kind == DYNC_KIND_LIST && i < dync_len(v); i++)
+        if (!dync__expose_all(dync_at(v, i))) return false;
+    return true;
+}
+
+static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_value grads,
+                                  dync_grad_options opt, dync_value *result)
+{
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t || t->tape.walking) return false;
+    *result = DYNC_NONE;
+    if (t->stopped || dync__trace_wants_tape(t)) return true;
+    if (t->tape.on) {
+        *result = dync__taped_gradients(t, outputs, inputs, grads, opt);
+        return true;
+    }
+    if (!dync__expose_all(inputs) || dync__trace_break(t, "torch.autograd.grad", NULL) != DYNC_OK)
+        return true;
+    dync_value o = dync__real_value(t, outputs), i = dync__real_value(t, inputs),
+               g = dync__real_value(t, grads);
+    dync__script_may_write(t);
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    *result = dync_gradients(o, i, g, opt);
+    dync__trace_pause_end(t, pause);
+    return true;
 }
 
 /* Registered on the real tensor in every call; in backward over fakes it is part of the graph. */

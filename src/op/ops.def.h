@@ -29,7 +29,7 @@
     X(eq,           POINTWISE, "(Value self, Value other)", 1, i_binary, e_eq, none, none, none, "==",             \
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "self == other, as bool")                         \
     X(floor_divide, POINTWISE, "(Value self, Value other)", 1, i_binary, e_floor_divide, none, none, none, "//",   \
-      DYNC__OP_NONDIFF | DYNC__OP_DIVIDES, -1, "the quotient rounded towards minus infinity; keeps integers")      \
+      DYNC__OP_DIVIDES, -1, "the quotient rounded towards minus infinity; keeps integers; no gradient")            \
     X(fmod,         POINTWISE, "(Value self, Value other)", 1, i_binary, e_fmod, none, g_fmod, none, "torch.fmod", \
       DYNC__OP_DIVIDES, -1, "C's remainder: the sign of self")                                                     \
     X(ge,           POINTWISE, "(Value self, Value other)", 1, i_binary, e_ge, none, none, none, ">=",             \

@@ -1097,4 +1097,23 @@ TEST(masked_fill_is_row_major)
     EXPECT(dync_equal(y, dync_where(mask, 0, x)));
 }
 
+/* floor_divide has a history that cannot be gone back through; remainder, whose gradient is made of
+ * quotients, has gradients of any order. Values: PyTorch 2.15. */
+TEST(quotients_of_floats)
+{
+    dync_tensor *x = LEAF(5, -7, 3), *by = LEAF(2, 2, 4), *y = dync_floor_divide(x, 2);
+    EXPECT_VALUES(dync_detach(y), 2, -4, 1);
+    EXPECT(dync_requires_grad(y));
+    EXPECT_EQ_INT(dync_backward(total(y)), DYNC_ERR_AUTOGRAD);
+    EXPECT(strstr(dync_error_message(), "derivative for floor_divide is not implemented"));
+    dync_clear_error();
+    dync_tensor *rest = total(dync_mul(dync_remainder(x, by), by));
+    dync_value g = dync_gradients(dync_v_tensor(rest), dync_v_tensor(by), DYNC_NONE,
+                                  (dync_grad_options){.create_graph = true});
+    EXPECT_VALUES(dync_detach(dync_at(g, 0).as.t), -3, 9, 3);
+    EXPECT_OK(dync_backward(total(dync_at(g, 0).as.t)));
+    EXPECT_VALUES(dync_grad(by), -4, 8, 0);
+    EXPECT_VALUES(dync_grad(x), 1, 1, 1);
+}
+
 TEST_MAIN

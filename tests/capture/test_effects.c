@@ -528,4 +528,28 @@ TEST(allowed_functions_take_symbolic_sizes)
     }
 }
 
+/* A gradient asked of a value that the graph before the break has made and used. */
+static dync_tensor *of_a_value_inside(dync_tensor *x)
+{
+    dync_tensor *inside = dync_unsqueeze(dync_mul(x, 2), -1);
+    dync_tensor *end = dync_sum(dync_mul(inside, inside), DYNC_ALL, false);
+    dync_value g = dync_gradients(dync_v_tensor(end), dync_v_tensor(inside), DYNC_NONE,
+                                  (dync_grad_options){0});
+    return dync_len(g) ? dync_at(g, 0).as.t : NULL;
+}
+TEST(gradient_of_a_value_inside)
+{
+    for (int b = 0; b < 2; b++) {
+        dync_compiled *f =
+            dync_compile(of_a_value_inside, .backend = b ? "inductor" : "aot_eager");
+        dync_tensor *x = dync_from(((float[]){1, -2, 3}), dync_shape(3), .requires_grad = true);
+        for (int call = 0; call < 3; call++) {
+            dync_tensor *g = dync_call(f, x);
+            EXPECT(g && dync_equal(dync_flatten(g, 0, -1), dync_mul(dync_detach(x), 4)));
+            EXPECT_OK(dync_error());
+        }
+        dync_compiled_free(f);
+    }
+}
+
 TEST_MAIN
