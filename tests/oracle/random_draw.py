@@ -19,6 +19,14 @@ class Spoiled(Exception):
     """A value in place has grown too large: the program is given up."""
 
 
+def overlaps(x):
+    """Are there elements on one place of memory?"""
+    places = torch.zeros(x.shape, dtype=torch.int64)
+    for d, (n, stride) in enumerate(zip(x.shape, x.stride())):
+        places += (torch.arange(n) * stride).reshape([n] + [1] * (x.dim() - d - 1))
+    return places.unique().numel() < x.numel()
+
+
 class Draw:
     """values: by number, inputs from 0 and results from FIRST_RESULT; live: the numbers that steps may take.
     bases: [data, requires grad, is no leaf]; inputs: [base, shape, stride, offset]; steps: (operator, arguments, number)."""
@@ -46,9 +54,10 @@ class Draw:
         i = g.new_input(shape, dt, **k)
         b, s, st, o = g.inputs[i]
         d, grad, nonleaf = g.bases[b]
-        x = d.clone().requires_grad_(grad)
-        x = x.clone() if nonleaf else x
-        g.values[i] = x.as_strided(s, st, o)
+        with torch.enable_grad():
+            x = d.clone().requires_grad_(grad)
+            x = x.clone() if nonleaf else x
+            g.values[i] = x.as_strided(s, st, o)
         g.live.append(i)
         return i
 
@@ -64,6 +73,8 @@ class Draw:
         if len(rs) > 8:
             raise Skip
         inplace = op.endswith('_')
+        if inplace and overlaps(g.values[args[0].i]):
+            raise Skip  # which element is the last one written PyTorch does not say
         for x in rs:
             if x.numel() > g.limit * 2 or x.dim() > 6:
                 if not inplace:
@@ -81,8 +92,6 @@ class Draw:
             g.values[out + j] = x
             if not inplace:
                 g.live.append(out + j)
-        if op == '!break':
-            return None
         return out
 
     def some(g, fl=True, lo=0, hi=6, dt=None, cond=None):
@@ -182,7 +191,10 @@ class Draw:
         order = list(range(n))
         off = 0
         if not plain and kind < 0.15:
-            g.r.shuffle(order)
+            if n in (4, 5) and g.r.random() < 0.6:
+                order = [0] + order[2:] + [1]
+            else:
+                g.r.shuffle(order)
         elif not plain and kind < 0.22:
             off = g.r.choice([1, 3, 8])
         gap = [1] * n
@@ -207,7 +219,7 @@ class Draw:
         return len(g.inputs) - 1
 
 
-UNARY = 'sin cos tanh sigmoid relu gelu gelu_tanh silu mish erf erfc softplus square neg abs atan asinh logsigmoid elu leaky_relu hardtanh relu6 hardswish selu celu softsign tanhshrink softshrink hardshrink exp exp2 expm1 sinh cosh log1p floor ceil round trunc frac sign sgn tan log sqrt rsqrt reciprocal acos asin atanh log2 log10 acosh'.split()
+UNARY = 'hardsigmoid sin cos tanh sigmoid relu gelu gelu_tanh silu mish erf erfc softplus square neg abs atan asinh logsigmoid elu leaky_relu hardtanh relu6 hardswish selu celu softsign tanhshrink softshrink hardshrink exp exp2 expm1 sinh cosh log1p floor ceil round trunc frac sign sgn tan log sqrt rsqrt reciprocal acos asin atanh log2 log10 acosh'.split()
 NUMBERS = {'elu': [1.0], 'leaky_relu': [0.01], 'hardtanh': [-1.0, 1.0], 'celu': [1.0], 'softshrink': [0.5], 'hardshrink': [0.5]}
 POSITIVE = {'log', 'sqrt', 'rsqrt', 'log2', 'log10', 'reciprocal', 'log1p'}
 
@@ -226,18 +238,18 @@ def unary(g):
 
 def unary_int(g):
     g.emit(
-        g.r.choice('abs neg sgn sign logical_not bitwise_not square relu floor isnan isfinite sin exp sqrt sigmoid reciprocal'.split()),
+        g.r.choice('abs neg sgn sign logical_not bitwise_not square relu floor isnan isinf isfinite sin exp sqrt sigmoid reciprocal'.split()),
         Ref(g.some(False)),
     )
 
 
 def binary(g):
-    op = g.r.choice('add sub mul add sub mul maximum minimum div atan2 pow fmod remainder xlogy logaddexp'.split())
+    op = g.r.choice('add sub mul add sub mul maximum minimum div atan2 pow fmod remainder floor_divide xlogy logaddexp'.split())
     i = g.some(g.r.choice([True, True, True, None]))
     x = g.values[i]
     if op in ('div', 'fmod', 'remainder', 'floor_divide', 'pow') and (not g.wild):
         if not x.dtype.is_floating_point:
-            raise Skip
+            return g.emit(op, Ref(i), g.r.choice([2, 3, 7]))
         if op == 'pow':
             i = g.emit('add', Ref(g.emit('abs', Ref(i))), 0.5)
         j = g.broadcastable(i, fl=True)
@@ -844,7 +856,8 @@ def inplace(g):
         x = g.values[i]
         s = list(x.shape)
     op = g.r.choice(
-        'add_ mul_ sub_ div_ copy_ fill_ zero_ relu_ tanh_ sigmoid_ exp_ sin_ masked_fill_ neg_ clamp_ abs_ cos_ index_add_ scatter_ scatter_add_ addcmul_ lerp_ sqrt_'.split()
+        """add_ mul_ sub_ div_ copy_ fill_ zero_ relu_ tanh_ sigmoid_ exp_ sin_ masked_fill_ neg_ clamp_ abs_ cos_ index_add_ scatter_
+        scatter_add_ addcmul_ addcdiv_ lerp_ sqrt_ log_ pow_ ceil_ floor_ round_ trunc_""".split()
     )
     if op in ('add_', 'mul_', 'sub_', 'copy_'):
         j = g.broadcastable(i, fl=True) if g.r.random() < 0.7 else None
@@ -882,10 +895,169 @@ def inplace(g):
         s2[dd] = 1 if op == 'scatter_' else g.r.randint(1, 4)
         idx = g.input(s2, torch.int64, below=z)
         return g.emit(op, Ref(i), dd, Ref(idx), Ref(g.like(s2, d)) if op != 'scatter_' or g.r.random() < 0.6 else 0.5)
-    if op == 'sqrt_':
+    if op == 'addcdiv_':
+        k = g.emit('add', Ref(g.emit('abs', Ref(g.like(s, d)))), 0.5)
+        return g.emit(op, Ref(i), Ref(g.like(s, d)), Ref(k), 0.5)
+    if op in ('sqrt_', 'log_', 'pow_'):
         g.emit('abs_', Ref(i))
         g.emit('add_', Ref(i), 0.5)
+    if op == 'pow_':
+        return g.emit(op, Ref(i), g.r.choice([2, 0.5, 3]))
     g.emit(op, Ref(i))
+
+
+def inplace_whole(g):
+    """Of integers and bools."""
+    i = g.some(False)
+    x = g.values[i]
+    if x.dim() and g.r.random() < 0.5:
+        i = g.emit('slice', Ref(i), *slice_args(g, i)) if g.r.random() < 0.7 else g.emit('transpose', Ref(i), g.dim(i), g.dim(i))
+    s = list(g.values[i].shape)
+    op = g.r.choice('add_ mul_ sub_ copy_ fill_ zero_ masked_fill_ clamp_ neg_ abs_'.split())
+    if op in ('add_', 'mul_', 'sub_', 'copy_'):
+        return g.emit(op, Ref(i), Ref(g.like(s, x.dtype)) if g.r.random() < 0.7 else g.r.choice([1, 2]))
+    if op == 'fill_':
+        return g.emit(op, Ref(i), 1)
+    if op == 'masked_fill_':
+        return g.emit(op, Ref(i), Ref(g.like(s, torch.bool)), g.r.choice([0, 1]))
+    g.emit(op, Ref(i), *([0, 5] if op == 'clamp_' else []))
+
+
+def activation(g):
+    op = g.r.choice('prelu threshold nan_to_num dropout'.split())
+    i = g.some(True, 2 if op == 'prelu' else 0)
+    x = g.values[i]
+    if op == 'prelu':
+        return g.emit(op, Ref(i), Ref(g.like([g.r.choice([1, x.shape[1]])], x.dtype)))
+    g.emit(op, Ref(i), *{'threshold': [0.1, -0.5], 'nan_to_num': [0.5, 3.0, g.r.choice([None, -3.0])], 'dropout': [0.3, False]}[op])
+
+
+def factory(g):
+    op = g.r.choice('zeros ones eye arange zeros_like ones_like full_like copy fill'.split())
+    d = g.r.choice([g.base, g.base, torch.int64, g.r.choice(DTYPES[:9])])
+    if op in ('zeros', 'ones'):
+        return g.emit(op, g.shape(g.r.randint(0, 3)), d, None)
+    if op == 'eye':
+        return g.emit(op, g.r.randint(0, 6), g.r.randint(0, 6), d, None)
+    if op == 'arange':
+        return g.emit(op, g.r.choice([0, 1, -3]), g.r.randint(1, 20), g.r.choice([1, 2]), d, None)
+    i = g.some(None)
+    if op == 'copy':
+        return g.emit(op, Ref(i), Ref(g.like(list(g.values[i].shape), g.r.choice(DTYPES[:5]))))
+    g.emit(op, Ref(i), *([1] if op in ('full_like', 'fill') else []))
+
+
+def same_form(g):
+    op = g.r.choice('expand_as view_as alias isclose'.split())
+    i = g.some(None)
+    s = list(g.values[i].shape)
+    if op == 'expand_as':
+        return g.emit(op, Ref(i), Ref(g.like([g.r.choice([1, 2])] + s, g.base)))
+    if op == 'view_as':
+        return g.emit(op, Ref(i), Ref(g.like(factors(g, math.prod(s)), g.base)))
+    if op == 'isclose':
+        return g.emit(op, Ref(i), Ref(g.like(s, g.values[i].dtype)), 0.3, 0.1, False)
+    g.emit(op, Ref(i))
+
+
+def data_shape(g):
+    i = g.some(None)
+    op = g.r.choice('masked_select nonzero unique'.split())
+    g.emit(op, Ref(i), *([Ref(g.broadcastable(i, dt=torch.bool))] if op == 'masked_select' else []))
+
+
+def whole(g):
+    """Products and classes of integers, the trace."""
+    op = g.r.choice('int_mm one_hot trace'.split())
+    if op == 'trace':
+        return g.emit(op, Ref(g.some(None, 2, 2)))
+    if op == 'one_hot':
+        n = g.r.randint(1, 9)
+        return g.emit(op, Ref(g.input(g.shape(g.r.randint(0, 2)), torch.int64, below=n)), n)
+    n, k, m = g.shape(3)
+    g.emit(op, Ref(g.input([n, k], torch.int8)), Ref(g.input([k, m], torch.int8)))
+
+
+def divergence(g):
+    i = g.some()
+    x = g.values[i]
+    y = Ref(g.like(list(x.shape), x.dtype))
+    if g.r.random() < 0.5:
+        log = g.r.random() < 0.5
+        return g.emit('kl_div', Ref(i), y if log else Ref(g.emit('sigmoid', y)), log)
+    g.emit('binary_cross_entropy', Ref(g.emit('sigmoid', Ref(i))), Ref(g.emit('sigmoid', y)))
+
+
+def sampling(g):
+    """Interpolations, grids, pools that come back."""
+    op = g.r.choice('grid_sample affine_grid lp_pool2d max_unpool2d upsample_linear1d upsample_trilinear3d upsample_bicubic2d col2im'.split())
+    if op == 'affine_grid':
+        n, h, w = g.r.randint(1, 3), g.r.randint(1, 6), g.r.randint(1, 6)
+        return g.emit(op, Ref(g.like([n, 2, 3], g.base)), [n, 2, h, w], g.r.random() < 0.5)
+    d = {'upsample_linear1d': 3, 'upsample_trilinear3d': 5}.get(op, 4)
+    i = g.some(True, d, d, cond=lambda x: min(x.shape) > 0)
+    x = g.values[i]
+    if op.startswith('upsample'):
+        return g.emit(op, Ref(i), [g.r.randint(1, 7) for _ in range(d - 2)], g.r.random() < 0.5)
+    if op == 'grid_sample':
+        grid = g.emit('tanh', Ref(g.like([x.shape[0], g.r.randint(1, 5), g.r.randint(1, 5), 2], x.dtype)))
+        modes = (g.r.choice(['bilinear', 'nearest', 'bicubic']), g.r.choice(['zeros', 'border', 'reflection']))
+        return g.emit(op, Ref(i), Ref(g.emit('mul', Ref(grid), 1.3)), *modes, g.r.random() < 0.5)
+    k = [g.r.choice([1, 2, 3]), g.r.choice([1, 2])]
+    if op == 'lp_pool2d':
+        i = g.emit('add', Ref(g.emit('abs', Ref(i))), 0.2)
+        return g.emit(op, Ref(i), g.r.choice([1.0, 2.0, 3.0]), k, g.r.choice([[], [1, 2]]), g.r.random() < 0.3)
+    if op == 'max_unpool2d':
+        p = g.emit('max_pool2d_with_indices', Ref(i), k, k, [0, 0], [1, 1], False)
+        return g.emit(op, Ref(p), Ref(p + 1), list(x.shape[2:]))
+    rest = (k, [1, g.r.choice([1, 2])], [0, g.r.choice([0, k[1] // 2])], [g.r.choice([1, 2]), 1])
+    g.emit(op, Ref(g.emit('im2col', Ref(i), *rest)), list(x.shape[2:]), *rest)
+
+
+def transforms(g):
+    op = g.r.choice('fft_fft fft_ifft fft_rfft fft_irfft stft'.split())
+    i = g.some(True, 1, 4, dt=g.base if g.base in (torch.float32, torch.float64) else torch.float32)
+    x = g.values[i]
+    if op == 'stft':
+        n = g.r.choice([4, 5, 8])
+        i = i if x.dim() == 2 and x.shape[1] >= n else g.input([2, 19], x.dtype)
+        return g.emit(op, Ref(i), n, g.r.choice([1, 3]), Ref(g.like([n], x.dtype)) if g.r.random() < 0.6 else None, g.r.random() < 0.5)
+    if op != 'fft_rfft':
+        i = g.emit('stack', [Ref(i), Ref(g.like(list(x.shape), x.dtype))], -1)
+    g.emit(op, Ref(i), g.r.choice([None, None, g.r.randint(1, 9)]), g.r.randrange(x.dim()))
+
+
+def recurrence(g):
+    gates = g.r.choice([1, 3, 4])
+    steps, n, h = g.r.randint(1, 6), g.r.randint(1, 5), g.r.choice([1, 2, 3, 5, 8, 17])
+    x = Ref(g.like([steps, n, gates * h], g.base))
+    b = Ref(g.like([gates * h], g.base)) if g.r.random() < 0.7 else None
+    c = Ref(g.like([n, h], g.base)) if gates == 4 else None
+    g.emit('_rnn_layer', x, Ref(g.like([gates * h, h], g.base)), b, Ref(g.like([n, h], g.base)), c, gates, g.r.random() < 0.4, True)
+
+
+def autocast(g):
+    """A product in halves amid other values."""
+    d = g.r.choice([torch.bfloat16, torch.float16])
+    i = g.some(True, 2, 2)
+    w = g.like([g.size(), g.values[i].shape[1]], g.values[i].dtype)
+    y = g.emit('linear', Ref(g.emit('!to', Ref(i), d)), Ref(g.emit('!to', Ref(w), d)), None)
+    g.emit('!to', Ref(y), g.r.choice([torch.float32, g.base]))
+
+
+def gradient(g):
+    """Of a value with a history, which can be differentiated again."""
+    i = g.some(True, cond=lambda x: x.requires_grad)
+    j = g.some(True, cond=lambda x: x.requires_grad)
+    g.emit('!gradient', Ref(i), Ref(j))
+
+
+def no_grad(g):
+    g.emit('!grad', g.r.random() < 0.6)
+
+
+def scale(g):
+    g.emit('!scale', Ref(g.some()))
 
 
 def graph_break(g):
@@ -951,7 +1123,19 @@ TABLE = [
     (rotary, 2),
     (full, 1),
     (inplace, 6),
+    (inplace_whole, 2),
+    (activation, 1),
+    (factory, 2),
+    (same_form, 2),
+    (whole, 1),
+    (divergence, 1),
+    (sampling, 3),
+    (transforms, 1),
+    (recurrence, 1),
+    (autocast, 1),
 ]
+# In some programs: what cuts graphs or costs more.
+RARE = [(data_shape, 1), (gradient, 2), (no_grad, 2), (scale, 1)]
 
 
 def generate(seed, base=None, wild=False, breaks=0, only=None):
@@ -959,12 +1143,14 @@ def generate(seed, base=None, wild=False, breaks=0, only=None):
     r = random.Random(seed * 7 + 1)
     g = Draw(seed, r.choice([5, 10, 20, 40]), base, wild)
     table = [(f, w) for f, w in TABLE if only is None or f.__name__ in only]
+    table += [(f, w) for f, w in RARE if (only is None and r.random() < 0.15) or (only and f.__name__ in only)]
     if breaks:
         table += [(graph_break, breaks), (branch, breaks)]
     fs, ws = zip(*table)
     for _ in range(g.r.randint(1, 3)):
         g.input(g.shape(g.r.choice([0, 1, 2, 2, 3, 3, 4, 4, 5])), g.floating())
     tries = 0
+    torch.set_grad_enabled(True)
     while len(g.steps) < g.most_steps and tries < 300:
         tries += 1
         try:
@@ -975,6 +1161,7 @@ def generate(seed, base=None, wild=False, breaks=0, only=None):
             raise Skip
         except (IndexError, ValueError, RuntimeError):
             pass  # an operand that the step cannot have
+    torch.set_grad_enabled(True)
     step_outs = []
     for op, args, out in g.steps:
         k = out

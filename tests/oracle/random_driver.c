@@ -93,6 +93,18 @@ static dync_value special(const char *name, const dync_value *a)
     if (strcmp(name, "!unbind") == 0) return dync_unbind(a[0].as.t, (int)a[1].as.i);
     if (strcmp(name, "!to") == 0)
         return dync_v_tensor(dync_to_dtype(a[0].as.t, (dync_dtype)a[1].as.i));
+    if (strcmp(name, "!grad") == 0) dync_set_grad_enabled(a[0].as.i != 0);
+    if (strcmp(name, "!gradient") == 0) {
+        dync_value r =
+            dync_gradients(dync_v_tensor(dync_sum(a[0].as.t, DYNC_ALL, false)), a[1], DYNC_NONE,
+                           (dync_grad_options){.create_graph = true, .allow_unused = true});
+        dync_value x = dync_len(r) ? dync_at(r, 0) : DYNC_NONE;
+        return x.kind == DYNC_KIND_TENSOR ? x : dync_v_tensor(dync_zeros_like(a[1].as.t));
+    }
+    if (strcmp(name, "!scale") == 0) {
+        dync_tensor *sum = dync_sum(dync_to_dtype(a[0].as.t, DYNC_F64), DYNC_ALL, false);
+        return dync_v_tensor(dync_mul(a[0].as.t, dync_item(dync_tanh(sum))));
+    }
     if (strcmp(name, "!branch") == 0) {
         dync_tensor *sum = dync_sum(dync_to_dtype(a[0].as.t, DYNC_F64), DYNC_ALL, false);
         bool positive = dync_bool(dync_gt(sum, 0));
@@ -164,6 +176,14 @@ static bool make_inputs(void)
     return !failed();
 }
 
+/* Does the program differentiate a gradient? */
+static bool twice(void)
+{
+    for (int k = 0; k < open_program->nsteps; k++)
+        if (strcmp(open_program->steps[k].op, "!gradient") == 0) return true;
+    return false;
+}
+
 /* backend NULL: the function as it is. How many results; -1: random_error says why not. */
 int random_run(const char *backend, int dynamic, int threads)
 {
@@ -172,7 +192,7 @@ int random_run(const char *backend, int dynamic, int threads)
     dync_set_grad_enabled(true);
     if (!make_inputs()) return -1;
     if (backend && !compiled)
-        compiled = dync_compile(dync_fnv(body), .backend = backend,
+        compiled = dync_compile(dync_fnv(body), .backend = backend, .double_backward = twice(),
                                 .dynamic = dynamic ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_AUTO,
                                 .options = strcmp(backend, "inductor") == 0 ? options : NULL);
     int n = (int)open_program->ninputs;

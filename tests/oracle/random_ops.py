@@ -180,7 +180,87 @@ OPS.update(
         arange=lambda s, e, st, d, _: torch.arange(s, e, st, dtype=d),
     )
 )
+
+
+def transform(f):
+    """Of complex numbers that are pairs."""
+
+    def run(x, *a):
+        r = f(x if f is torch.fft.rfft else torch.view_as_complex(x.contiguous()), *a)
+        return torch.view_as_real(r) if r.is_complex() else r
+
+    return run
+
+
+def stft(x, n, hop, window, onesided):
+    window = torch.ones(n, dtype=x.dtype) if window is None else window
+    return torch.view_as_real(torch.stft(x, n, hop, window.shape[0], window, center=False, onesided=onesided, return_complex=True))
+
+
+def recurrent(x, w, b, h, c, gates, reverse, train):
+    """The steps of a layer of LSTM, GRU or RNN; its results that only its gradient needs are left out."""
+    steps, hidden, ys = x.shape[0], w.shape[1], {}
+    for t in reversed(range(steps)) if reverse else range(steps):
+        i, s = x[t].split(hidden, -1), F.linear(h, w, b).split(hidden, -1)
+        if gates == 4:
+            c = torch.sigmoid(i[1] + s[1]) * c + torch.sigmoid(i[0] + s[0]) * torch.tanh(i[2] + s[2])
+            h = torch.sigmoid(i[3] + s[3]) * torch.tanh(c)
+        elif gates == 3:
+            n = torch.tanh(i[2] + torch.sigmoid(i[0] + s[0]) * s[2])
+            h = n + torch.sigmoid(i[1] + s[1]) * (h - n)
+        else:
+            h = torch.tanh(i[0] + s[0])
+        ys[t] = h
+    return [torch.stack([ys[t] for t in range(steps)])] + ([c] if gates == 4 else [])
+
+
+def gradient(y, x):
+    r = torch.autograd.grad(y.sum(), x, create_graph=True, allow_unused=True)[0]
+    return torch.zeros_like(x) if r is None else r
+
+
+def grad_mode(on):
+    torch.set_grad_enabled(on)
+    return ()
+
+
+OPS.update(
+    zeros=lambda s, d, _: torch.zeros(s, dtype=d),
+    ones=lambda s, d, _: torch.ones(s, dtype=d),
+    eye=lambda n, m, d, _: torch.eye(n, m, dtype=d),
+    copy=torch.ops.aten.copy,
+    fill=torch.fill,
+    alias=torch.ops.aten.alias,
+    expand_as=lambda x, y: x.expand_as(y),
+    view_as=lambda x, y: x.view_as(y),
+    isclose=lambda a, b, r, t, n: torch.isclose(a, b, r, t, n),
+    dropout=F.dropout,
+    masked_select=torch.masked_select,
+    nonzero=torch.nonzero,
+    unique=torch.unique,
+    int_mm=lambda a, b: a.int() @ b.int(),
+    kl_div=lambda x, y, log: F.kl_div(x, y, log_target=log),
+    binary_cross_entropy=F.binary_cross_entropy,
+    affine_grid=F.affine_grid,
+    grid_sample=F.grid_sample,
+    col2im=lambda x, o, k, d, p, s: F.fold(x, o, k, d, p, s),
+    lp_pool2d=lambda x, n, k, s, c: F.lp_pool2d(x, n, k, s or None, c),
+    max_pool2d_with_indices=lambda x, k, s, p, d, c: F.max_pool2d_with_indices(x, k, s or None, p, d, c),
+    max_unpool2d=torch.ops.aten.max_unpool2d,
+    upsample_linear1d=lambda x, o, a: F.interpolate(x, o, mode='linear', align_corners=a),
+    upsample_trilinear3d=lambda x, o, a: F.interpolate(x, o, mode='trilinear', align_corners=a),
+    upsample_bicubic2d=lambda x, o, a: F.interpolate(x, o, mode='bicubic', align_corners=a),
+    fft_fft=transform(torch.fft.fft),
+    fft_ifft=transform(torch.fft.ifft),
+    fft_rfft=transform(torch.fft.rfft),
+    fft_irfft=transform(torch.fft.irfft),
+    stft=stft,
+    _rnn_layer=recurrent,
+)
 OPS['!to'] = lambda x, d: x.to(d)
+OPS['!gradient'] = gradient
+OPS['!grad'] = grad_mode
+OPS['!scale'] = lambda x: x * x.double().sum().tanh().item()
 OPS['!split'] = torch.split
 OPS['!chunk'] = torch.chunk
 OPS['!unbind'] = torch.unbind
@@ -224,17 +304,47 @@ def widen(v, to):
     return to if to is not None and isinstance(v, torch.dtype) and v.is_floating_point else v
 
 
-def run_torch(g, to=None):
-    """The same with results in the last place; to: a dtype for all floating values."""
+# What rounds nothing: elements are moved, chosen or compared.
+EXACT = set(
+    """abs ceil floor round trunc relu neg sign sgn isfinite isinf isnan logical_not bitwise_not hardtanh relu6 threshold eq ge gt le lt ne
+    logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor maximum minimum clamp where masked_fill amax amin any all argmax
+    argmin max_dim min_dim max min count_nonzero nan_to_num max_pool2d pixel_shuffle upsample_nearest2d pad embedding one_hot contiguous
+    detach clone flip gather index_select repeat roll scatter sort argsort topk take_along_dim tril triu im2col zeros_like ones_like
+    full_like full arange cat stack unique nonzero masked_select zeros ones eye !pad !mask !nonzero !unique max_unpool2d isclose""".split()
+)
+# Each element by itself: equal arguments give equal results, whoever computes them.
+ALONE = set(
+    """acos asin asinh atan cos cosh erf erfc exp exp2 expm1 frac log log10 log1p log2 reciprocal rsqrt sigmoid sin sinh sqrt square tan
+    tanh acosh atanh gelu gelu_tanh leaky_relu logsigmoid mish silu softplus elu celu hardshrink hardsigmoid hardswish selu softshrink
+    softsign tanhshrink add sub mul div atan2 fmod remainder pow floor_divide logaddexp xlogy addcdiv addcmul lerp !to prelu""".split()
+)
+
+
+def shaken(x, op, dtype, draw):
+    """x as another order of operations and other roundings would have given it: some units in the last place of dtype away."""
+    if not x.dtype.is_floating_point or op in EXACT or not x.numel():
+        return x
+    if op in ALONE:
+        bits = x.detach().double().contiguous().view(torch.int64) * 0x5851F42D4C957F2D + draw.initial_seed() * 7919
+        u = ((bits >> 20) & 0xFFFFF).double() / 0x80000 - 1
+    else:
+        u = torch.rand(x.shape, generator=draw, dtype=torch.float64) * 2 - 1
+    return x * (1 + 4 * torch.finfo(dtype).eps * u).to(x.dtype)
+
+
+def run_torch(g, to=None, draw=None):
+    """The leaves, the bases and the results. to: a dtype for all floating values; draw: with each new result shaken by it."""
     leaves, bases, ins = make_inputs(g, to)
     vs = {i: x for i, x in enumerate(ins)}
+    torch.set_grad_enabled(True)
     for op, args, out in g.steps:
         a = resolve(args, vs)
         a = [widen(x, to) for x in a]
+        known = {x.untyped_storage().data_ptr() for x in vs.values()} if draw else ()
         r = OPS[op](*a)
-        if isinstance(r, torch.Tensor):
-            vs[out] = r
-        else:
-            for j, x in enumerate(r):
-                vs[out + j] = x
+        for j, x in enumerate([r] if isinstance(r, torch.Tensor) else r):
+            if draw and x.untyped_storage().data_ptr() not in known:
+                x = shaken(x, op, g.values[out + j].dtype, draw)
+            vs[out + j] = x
+    torch.set_grad_enabled(True)
     return (leaves, bases, [vs[i] for i in g.outs])
