@@ -540,8 +540,7 @@ static dync_tensor *of_a_value_inside(dync_tensor *x)
 TEST(gradient_of_a_value_inside)
 {
     for (int b = 0; b < 2; b++) {
-        dync_compiled *f =
-            dync_compile(of_a_value_inside, .backend = b ? "inductor" : "aot_eager");
+        dync_compiled *f = dync_compile(of_a_value_inside, .backend = b ? "inductor" : "aot_eager");
         dync_tensor *x = dync_from(((float[]){1, -2, 3}), dync_shape(3), .requires_grad = true);
         for (int call = 0; call < 3; call++) {
             dync_tensor *g = dync_call(f, x);
