@@ -142,12 +142,18 @@ typedef struct dync__fuse_node {
     dync__fuse_set failed[2];
 } dync__fuse_node;
 
+/* By bit of the masks: the nodes that read, and that write, a buffer of it; while edges are found. */
+typedef struct dync__fuse_users {
+    dync__fuse_set reads[64], writes[64];
+} dync__fuse_users;
+
 typedef struct dync__fuse_graph {
     dync__fuse_job job;
     const dync__fuse_options *options;
     dync__map last_read; /* of a buffer: the last step of all that reads it */
     /* end: of the window; skip: the nodes at hand, for dync__fuse_needed */
     int end, n, skip_a, skip_b;
+    dync__fuse_users users;
     dync__fuse_node *node;
 } dync__fuse_graph;
 

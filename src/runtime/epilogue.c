@@ -152,28 +152,85 @@ DYNC__FN int dync__epilogue_find(const dync__pb *pb, const dync__fuse_step *step
     return -1;
 }
 
+/* ---- who touches what ------------------------------------------------------------------------ */
+/* Place i of what the step touches; -1: there are no more. */
+static int32_t dync__step_slot(const dync__fuse_step *s, int i)
+{
+    const dync__kcall *c = s->k ? NULL : s->call;
+    int own = s->k ? s->k->buf.n : c ? c->n : 0;
+    if (i >= own) return i < own + s->n_reads ? s->reads[i - own] : -1;
+    return c ? c->operand[i].slot : s->k->buf.at[i].id;
+}
+
+DYNC__FN void dync__step_uses_add(dync__step_uses *u, int32_t slot, int step)
+{
+    if (!u->first) return;
+    u->use[u->n] = (dync__step_use){step, u->first[slot]};
+    u->first[slot] = u->n++;
+}
+
+DYNC__FN dync__step_uses dync__step_uses_of(const dync__pb *pb, const dync__fuse_step *step, int n)
+{
+    dync__step_uses u = {NULL, NULL, 0};
+    size_t all = (size_t)n + 1;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; dync__step_slot(&step[i], k) >= 0; k++) all++;
+    u.use = dync__arena_alloc(pb->arena, all * sizeof *u.use);
+    u.first = dync__arena_alloc(pb->arena, (size_t)(pb->slot.n + 1) * sizeof *u.first);
+    if (!u.use || !u.first) return (dync__step_uses){NULL, NULL, 0};
+    for (int i = 0; i <= pb->slot.n; i++) u.first[i] = -1;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; dync__step_slot(&step[i], k) >= 0; k++)
+            dync__step_uses_add(&u, dync__step_slot(&step[i], k), i);
+    return u;
+}
+
+/* Does a step but these two touch it? By looking at all of them, and by what is known. */
+static bool dync__step_uses_plain(const dync__fuse_step *step, int n, int at, int with,
+                                  int32_t slot)
+{
+    bool any = false;
+    for (int i = 0; i < n && !any; i++)
+        any = i != at && i != with && dync__step_mode(&step[i], slot);
+    return any;
+}
+static bool dync__step_uses_find(const dync__step_uses *uses, const dync__fuse_step *step, int at,
+                                 int with, int32_t slot)
+{
+    bool any = false;
+    for (int u = uses->first[slot]; u >= 0 && !any; u = uses->use[u].next) {
+        int i = uses->use[u].step;
+        any = i != at && i != with && dync__step_mode(&step[i], slot);
+    }
+    return any;
+}
+
 /* Does a step but these two read or write the call's result? */
-DYNC__FN bool dync__epilogue_wanted(const dync__pb *pb, const dync__fuse_step *step, int n, int at,
-                                    int with)
+DYNC__FN bool dync__epilogue_wanted(const dync__pb *pb, const dync__step_uses *uses,
+                                    const dync__fuse_step *step, int n, int at, int with)
 {
     const dync__kcall *c = step[at].call;
     int32_t slot = c->operand[c->n - 1].slot;
     if (pb->slot.at[slot].kind != DYNC__SLOT_TEMP) return true;
-    for (int i = 0; i < n; i++)
-        if (i != at && i != with && dync__step_mode(&step[i], slot)) return true;
-    return false;
+    if (!uses->first) return dync__step_uses_plain(step, n, at, with, slot);
+    bool any = dync__step_uses_find(uses, step, at, with, slot);
+    bool same = !dync__check_on() || any == dync__step_uses_plain(step, n, at, with, slot);
+    DYNC__ASSERT(same); /* the list has every step that touches the slot */
+    (void)same;
+    return any;
 }
 
 /* The slot that can hold the result in place of its own: k stores once, to an equal place of this
  * slot, and nobody else wants the result. */
-DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *step, int n, int at,
-                                     int with)
+DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__step_uses *uses,
+                                     const dync__fuse_step *step, int n, int at, int with)
 {
     const dync__kcall *c = step[at].call;
     const dync__operand *out = &c->operand[c->n - 1];
     const dync__kernel *k = step[with].k;
     int slot = -1, stores = 0;
-    if (!dync__sz_eq(out->lay.offset, 0) || dync__epilogue_wanted(pb, step, n, at, with)) return -1;
+    if (!dync__sz_eq(out->lay.offset, 0) || dync__epilogue_wanted(pb, uses, step, n, at, with))
+        return -1;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         if (in->prim != DYNC__P_store) continue;

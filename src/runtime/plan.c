@@ -93,7 +93,8 @@ static dync_status dync__plan_open(dync__plan_maker *m)
     p->step = dync__arena_alloc(&p->arena, (size_t)(m->n + 1) * sizeof *p->step);
     p->name = dync__arena_strdup(&p->arena, m->opt->name ? m->opt->name : "plan");
     m->with = dync__arena_alloc(pb->arena, (size_t)(m->n + 1) * sizeof *m->with);
-    if (!p->slot || !p->step || !p->name || !m->with) return DYNC_ERR_MEMORY;
+    m->uses = dync__step_uses_of(pb, m->step, m->n);
+    if (!p->slot || !p->step || !p->name || !m->with || !m->uses.first) return DYNC_ERR_MEMORY;
     for (int i = 0; i < p->n_slots; i++) p->slot[i].name = NULL;
     return DYNC_OK;
 }

@@ -112,11 +112,23 @@ DYNC__FN int dync__step_mode(const dync__fuse_step *, int32_t slot);
 /* calls go to just before the loops that read their result */
 DYNC__FN void dync__epilogue_sink(dync__fuse_step *, int n);
 DYNC__FN int dync__epilogue_find(const dync__pb *, const dync__fuse_step *, int n, int at);
+/* Which steps touch a slot, and some that no longer do: who asks looks at them. */
+typedef struct dync__step_use {
+    int32_t step, next; /* -1: the last one */
+} dync__step_use;
+typedef struct dync__step_uses {
+    int32_t *first; /* by slot, -1: none; NULL: not known, every step is looked at */
+    dync__step_use *use;
+    int n;
+} dync__step_uses;
+/* in the builder's arena; NULL in it: no memory. Each step may come to touch one slot more. */
+DYNC__FN dync__step_uses dync__step_uses_of(const dync__pb *, const dync__fuse_step *, int n);
+DYNC__FN void dync__step_uses_add(dync__step_uses *, int32_t slot, int step);
 /* the call's result, by another step */
-DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, int n, int at,
-                                    int with);
-DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at,
-                                     int with);
+DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__step_uses *,
+                                    const dync__fuse_step *, int n, int at, int with);
+DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__step_uses *,
+                                     const dync__fuse_step *, int n, int at, int with);
 /* follow.c: what a load reads: the number of an operand of the list (*same: it has one element
  * for a row), SUM: the sum itself; -1: it cannot be. */
 enum { DYNC__FOLLOW_SUM = -2 };
@@ -144,6 +156,7 @@ typedef struct dync__plan_maker {
     const dync__plan_options *opt;
     dync__fuse_step *step;
     int n;
+    dync__step_uses uses;
     /* code for all sizes: what wants numbers is left to plan_sized.c; NULL: for the sizes there
      * are */
     dync__code *(*sized)(const dync__kernel *);

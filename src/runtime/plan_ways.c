@@ -151,7 +151,7 @@ static dync_status dync__main_epilogue(dync__plan_maker *m, dync__plan_step *s, 
     int64_t rows = dync__kcall_rows(c);
     int with = rows > 0 ? dync__epilogue_find(m->pb, m->step, m->n, i) : -1;
     if (with < 0) return DYNC_OK;
-    int slot = dync__epilogue_in_place(m->pb, m->step, m->n, i, with);
+    int slot = dync__epilogue_in_place(m->pb, &m->uses, m->step, m->n, i, with);
     dync__kernel *k = m->step[with].k;
     if (slot >= 0 && dync__pass_on(DYNC__PASS_follow)) c->follow = dync__follow_of(m->pb, c, k);
     dync__buf *stored = NULL;
@@ -170,7 +170,10 @@ static dync_status dync__main_epilogue(dync__plan_maker *m, dync__plan_step *s, 
     }
     for (int b = 0; slot >= 0 && b < k->buf.n; b++)
         if (k->buf.at[b].id == c->operand[c->n - 1].slot) k->buf.at[b].id = slot;
-    if (slot >= 0) c->operand[c->n - 1].slot = slot;
+    if (slot >= 0) {
+        c->operand[c->n - 1].slot = slot;
+        dync__step_uses_add(&m->uses, slot, i);
+    }
     c->epilogue = s->code;
     c->epilogue_rows = rows;
     m->with[i][0] = k;
@@ -235,7 +238,9 @@ static const bool *dync__driver_hosts(dync__plan *p, const dync__plan_step *s, i
 static dync_status dync__driver_take(dync__plan_maker *m, int i)
 {
     if (!m->step[i].k || !m->prologues) return DYNC_OK;
-    return dync__prologue_take(m->pb, m->p->driver, m->step, m->n, i, m->with);
+    DYNC__TRY(dync__prologue_take(m->pb, m->p->driver, m->step, m->n, i, m->with));
+    if (!m->step[i].k) m->uses.first = NULL; /* another step touches what it did */
+    return DYNC_OK;
 }
 
 static dync_status dync__driver_kernel(dync__plan_maker *m, dync__plan_step *s, int i)
@@ -255,7 +260,7 @@ static bool dync__driver_epilogue(dync__plan_maker *m, int i)
     int with = m->epilogues ? dync__epilogue_find(m->pb, step, m->n, i) : -1;
     if (with < 0 || m->p->driver->call_takes(m->p->device, step[i].call, step[with].k) != 0)
         return true;
-    bool keep = dync__epilogue_wanted(m->pb, step, m->n, i, with);
+    bool keep = dync__epilogue_wanted(m->pb, &m->uses, step, m->n, i, with);
     m->with[i][0] = step[with].k;
     memset(&step[with], 0, sizeof step[with]);
     return keep;
