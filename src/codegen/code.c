@@ -29,7 +29,7 @@ typedef struct dync__code_work {
 
 /* Nanoseconds that one thread waits for what lies beyond the second-level cache, at 50 GB/s; each
  * buffer passes once. */
-static double dync__code_memory_ns(const dync__code_work *w, const int64_t *at)
+DYNC__OFTEN static double dync__code_memory_ns(const dync__code_work *w, const int64_t *at)
 {
     double bytes = 0;
     for (int i = 0; i < w->n_bufs; i++) {
@@ -48,7 +48,7 @@ static double dync__code_steps_ns(const dync__code_work *w, const int64_t *at)
     return (double)dync__sz_placed(at, w->indices) * w->steps / lanes[w->isa];
 }
 
-static double dync__code_ns(const dync__code_work *w, const int64_t *at)
+DYNC__OFTEN static double dync__code_ns(const dync__code_work *w, const int64_t *at)
 {
     return DYNC__MAX(dync__code_steps_ns(w, at) / 2.5, dync__code_memory_ns(w, at));
 }
@@ -232,7 +232,7 @@ DYNC__FN void dync__code_map(dync__code *c, const dync__sz_map *m)
 }
 
 /* Number i as its type has it. */
-static int64_t dync__code_number(const dync__code_work *w, int i, const int64_t *at)
+DYNC__OFTEN static int64_t dync__code_number(const dync__code_work *w, int i, const int64_t *at)
 {
     int64_t word = dync__sz_placed(at, w->number[i]);
     float narrow = (float)dync__sf_double(word);
@@ -242,7 +242,8 @@ static int64_t dync__code_number(const dync__code_work *w, int i, const int64_t 
     return word;
 }
 
-DYNC__FN dync__code *dync__code_at(const dync__code *from, const int64_t *at, dync__arena *arena)
+DYNC__OFTEN DYNC__FN dync__code *dync__code_at(const dync__code *from, const int64_t *at,
+                                               dync__arena *arena)
 {
     const dync__code_work *w = from->work;
     int64_t number[DYNC__CODE_NUMBERS];

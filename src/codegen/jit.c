@@ -253,7 +253,7 @@ static void dync__jit_map_gather(dync__jit_by_row *g, const dync__sz_map *m)
     }
 }
 
-DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m)
+DYNC__OFTEN DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m)
 {
     dync__sz_map_to(m, &jit->rows);
     dync__sz_map_to(m, &jit->lanes);
@@ -282,8 +282,9 @@ static void dync__jit_settle(dync__jit *jit, const dync__jit *from, const dync__
     }
 }
 
-DYNC__FN dync__jit *dync__jit_at(const dync__jit *from, const int64_t *at, int n_bufs,
-                                 int n_numbers, const int64_t *number, dync__arena *arena)
+DYNC__OFTEN DYNC__FN dync__jit *dync__jit_at(const dync__jit *from, const int64_t *at, int n_bufs,
+                                             int n_numbers, const int64_t *number,
+                                             dync__arena *arena)
 {
     const dync__sz_map map = {NULL, at};
     size_t bytes = from->bytes + (size_t)n_numbers * sizeof *number;

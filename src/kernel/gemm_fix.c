@@ -5,6 +5,11 @@ DYNC__BESIDE_JIT
 
 static char dync__gemm_origin[1];
 
+static size_t dync__gemm_fixed_bytes(const dync__gemm_fixed *f)
+{
+    return offsetof(dync__gemm_fixed, tile) + (size_t)f->n * sizeof *f->tile;
+}
+
 DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
 {
     dync__gemm g = *given;
@@ -18,22 +23,26 @@ DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
         return NULL;
     if (!dync__gt_can(g.type) || dync__gemm_path(&g) != DYNC__GEMM_DIRECT || !dync__gemm_a_lies(&g))
         return NULL;
-    dync__gemm_fixed *f = dync__calloc(sizeof *f);
-    if (!f) return dync_clear_error(), NULL;
-    *f = (dync__gemm_fixed){.epoch = dync__gt_epoch(),
-                            .type = g.type,
-                            .packs = packs ? g.k : 0,
-                            .lines = g.n,
-                            .line = line};
+    dync__gemm_fixed f; /* most products are a few tiles: no more are kept */
+    f.epoch = dync__gt_epoch();
+    f.n = 0;
+    f.type = g.type;
+    f.packs = packs ? g.k : 0;
+    f.lines = g.n;
+    f.line = line;
     g.a = g.b = g.c = dync__gemm_origin;
     g.d = add ? dync__gemm_origin : NULL;
     for (int i = 0; i < DYNC__AFTER_MORE && g.after.more[i]; i++)
         g.after.more[i] = dync__gemm_origin;
     g.done = NULL;
-    dync__gemm_direct(&g, 0, g.k, NULL, f);
-    if (f->n <= DYNC__GEMM_FIXED) return f;
-    dync__gemm_fixed_free(f);
-    return NULL;
+    dync__gemm_direct(&g, 0, g.k, NULL, &f);
+    dync__gemm_fixed *kept = f.n <= DYNC__GEMM_FIXED ? dync__alloc(dync__gemm_fixed_bytes(&f))
+                                                     : NULL;
+    if (kept)
+        memcpy(kept, &f, dync__gemm_fixed_bytes(&f));
+    else if (f.n <= DYNC__GEMM_FIXED)
+        dync_clear_error();
+    return kept;
 }
 
 DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, const char *b, char *c,
@@ -62,5 +71,5 @@ DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, con
 
 DYNC__RARE DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *f)
 {
-    if (f) dync__free(f, sizeof *f);
+    if (f) dync__free(f, dync__gemm_fixed_bytes(f));
 }

@@ -32,7 +32,7 @@ static void dync__plan_map_attr(const dync__sz_map *m, const dync__kcall *c, dyn
     }
 }
 
-static void dync__plan_map_call(const dync__sz_map *m, dync__kcall *c, bool *ok)
+DYNC__OFTEN static void dync__plan_map_call(const dync__sz_map *m, dync__kcall *c, bool *ok)
 {
     for (int i = 0; i < c->n; i++) dync__sz_map_layout(m, &c->operand[i].lay);
     dync__sz_map_to(m, &c->epilogue_rows);
@@ -81,8 +81,9 @@ static void dync__form_inside_at(const dync__plan_form *f, const int64_t *value,
     c->drop = NULL;
 }
 
-static dync_status dync__form_call_at(const dync__plan_form *f, dync__plan *p, dync__plan_step *s,
-                                      const int64_t *value, const dync__sz_map *m, int64_t *scratch)
+DYNC__OFTEN static dync_status dync__form_call_at(const dync__plan_form *f, dync__plan *p,
+                                                  dync__plan_step *s, const int64_t *value,
+                                                  const dync__sz_map *m, int64_t *scratch)
 {
     bool ok = true;
     dync__kcall *c = dync__form_call_copy(&p->arena, s->call);
@@ -130,9 +131,10 @@ static dync_status dync__form_late_at(const dync__plan_form *f, dync__plan_step 
     return !k ? DYNC_ERR_UNSUPPORTED : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
 }
 
-static dync_status dync__form_step_at(const dync__plan_form *f, dync__plan *p,
-                                      const dync__plan_step *from, const int64_t *value,
-                                      const int64_t *at, int64_t *scratch)
+DYNC__OFTEN static dync_status dync__form_step_at(const dync__plan_form *f, dync__plan *p,
+                                                  const dync__plan_step *from,
+                                                  const int64_t *value, const int64_t *at,
+                                                  int64_t *scratch)
 {
     const dync__sz_map map = {NULL, at};
     dync__plan_step *s = &p->step[p->n_steps++];
@@ -157,7 +159,7 @@ static dync_status dync__form_step_at(const dync__plan_form *f, dync__plan *p,
 }
 
 /* Slots as a run looks for them, all in one piece of memory. */
-static dync_status dync__form_sources(const dync__plan_form *f, dync__plan *p)
+DYNC__OFTEN static dync_status dync__form_sources(const dync__plan_form *f, dync__plan *p)
 {
     dync__plan_source *to = dync__arena_alloc(&p->arena, (size_t)(f->n_sources + 1) * sizeof *to);
     if (!to) return DYNC_ERR_MEMORY;
@@ -173,8 +175,8 @@ static dync_status dync__form_sources(const dync__plan_form *f, dync__plan *p)
     return DYNC_OK;
 }
 
-static dync_status dync__form_make_at(const dync__plan_form *f, const int64_t *value,
-                                      const int64_t *at, dync__plan *p)
+DYNC__OFTEN static dync_status dync__form_make_at(const dync__plan_form *f, const int64_t *value,
+                                                  const int64_t *at, dync__plan *p)
 {
     const dync__sz_map map = {NULL, at};
     const dync__plan *from = f->plan;

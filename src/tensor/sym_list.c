@@ -86,7 +86,7 @@ DYNC__FN void dync__sz_list_guards(dync__sz_list *l)
     }
 }
 
-DYNC__FN void dync__sz_map_layout(const dync__sz_map *m, dync__layout *lay)
+DYNC__OFTEN DYNC__FN void dync__sz_map_layout(const dync__sz_map *m, dync__layout *lay)
 {
     dync__sz_map_to(m, &lay->offset);
     for (int d = 0; d < lay->ndim; d++) {
@@ -114,7 +114,7 @@ static int64_t dync__sz_list_real(int kind, int64_t a, int64_t b)
                              : dync__sf((dync__sf_op)kind, dync__sf_double(a), dync__sf_double(b)));
 }
 
-static int64_t dync__sz_list_sum(const dync__sz_list *l, const dync__sz_step *s, const int64_t *at)
+DYNC__OFTEN static int64_t dync__sz_list_sum(const dync__sz_list *l, const dync__sz_step *s, const int64_t *at)
 {
     const int64_t *w = &l->word.at[s->first];
     int64_t sum = 0;
@@ -127,7 +127,8 @@ static int64_t dync__sz_list_sum(const dync__sz_list *l, const dync__sz_step *s,
     return sum;
 }
 
-DYNC__FN bool dync__sz_list_run(const dync__sz_list *l, const int64_t *value, int64_t *at)
+DYNC__OFTEN DYNC__FN bool dync__sz_list_run(const dync__sz_list *l, const int64_t *value,
+                                            int64_t *at)
 {
     for (int i = 0; i < l->step.n; i++) {
         const dync__sz_step *s = &l->step.at[i];
