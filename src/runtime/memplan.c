@@ -47,7 +47,8 @@ DYNC__BUSY static void dync__life_place(dync__life **placed, int n, dync__life *
     placed[from] = x;
 }
 
-DYNC__BUSY DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *life, int n, int64_t *total)
+DYNC__BUSY DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *life, int n,
+                                              int64_t *total)
 {
     dync__life **order = dync__arena_alloc(arena, 2 * (size_t)(n + 1) * sizeof *order);
     if (!order) return DYNC_ERR_MEMORY;

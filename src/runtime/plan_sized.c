@@ -132,9 +132,8 @@ static dync_status dync__form_late_at(const dync__plan_form *f, dync__plan_step 
 }
 
 DYNC__OFTEN static dync_status dync__form_step_at(const dync__plan_form *f, dync__plan *p,
-                                                  const dync__plan_step *from,
-                                                  const int64_t *value, const int64_t *at,
-                                                  int64_t *scratch)
+                                                  const dync__plan_step *from, const int64_t *value,
+                                                  const int64_t *at, int64_t *scratch)
 {
     const dync__sz_map map = {NULL, at};
     dync__plan_step *s = &p->step[p->n_steps++];

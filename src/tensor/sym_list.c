@@ -114,7 +114,8 @@ static int64_t dync__sz_list_real(int kind, int64_t a, int64_t b)
                              : dync__sf((dync__sf_op)kind, dync__sf_double(a), dync__sf_double(b)));
 }
 
-DYNC__OFTEN static int64_t dync__sz_list_sum(const dync__sz_list *l, const dync__sz_step *s, const int64_t *at)
+DYNC__OFTEN static int64_t dync__sz_list_sum(const dync__sz_list *l, const dync__sz_step *s,
+                                             const int64_t *at)
 {
     const int64_t *w = &l->word.at[s->first];
     int64_t sum = 0;
