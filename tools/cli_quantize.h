@@ -82,6 +82,7 @@ static int cli_quantize(const cli *c, dync_program *p)
            (long long)r.weight_bytes_before);
     printf("signal to noise %.1f dB; the greatest element is the same in %.2f %% of rows\n",
            r.snr_db, 100 * r.agreement);
+    if (r.constants) printf("never changing in these calls (%d): %s\n", r.constants, r.constant);
     return CLI_DONE;
 }
 #endif

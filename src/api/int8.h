@@ -8,12 +8,17 @@
  *   snr_db                signal to noise of the float results over the calibration data, in
  *                         decibels: 10 log10(sum of squares / sum of squared differences)
  *   agreement             of these results, the fraction of rows of the last dimension whose
- *                         greatest element is in the same place */
+ *                         greatest element is in the same place
+ *   constants             what never changed in calibration, though other data may: whole inputs and
+ *                         values, channels of inputs (their second dimension, the last of
+ *                         sequences), channels of weights that are 0; constant: which, cut off */
 typedef struct dync_quantize_report {
     int layers, float_layers;
     int64_t weight_bytes_before, weight_bytes;
     double snr_db, agreement;
     char kept_float[256];
+    int constants;
+    char constant[256];
 } dync_quantize_report;
 
 /* dync_quantize_options: {0} or NULL for the defaults.

@@ -131,6 +131,11 @@ DYNC__RARE DYNC__FN dync_status dync__fail_memory(size_t bytes)
     if (bytes) dync__err_refused = bytes;
     bytes = dync__err_refused;
     if (bytes == SIZE_MAX) return dync__fail(DYNC_ERR_MEMORY, "out of memory: a size overflows");
+    if (dync__heap.enough)
+        return dync__fail(DYNC_ERR_MEMORY,
+                          "out of memory: %zu bytes; the buffer of dync_init has %zu and "
+                          "needs %zu to go on",
+                          bytes, (size_t)(dync__heap.end - dync__heap.begin), dync__heap.enough);
     return dync__fail(DYNC_ERR_MEMORY, "out of memory: %zu bytes", bytes);
 }
 

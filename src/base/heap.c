@@ -52,6 +52,15 @@ static void dync__heap_split(dync__heap_block *b, size_t size)
     dync__heap_insert(rest);
 }
 
+/* Of the whole buffer, for a block of this size behind all that is in use. */
+DYNC__RARE static size_t dync__heap_enough(size_t size)
+{
+    size_t n = (size_t)(dync__heap.end - dync__heap.begin) + size + DYNC__HEAP_ALIGN;
+    for (const dync__heap_block *b = dync__heap.free; b; b = b->next)
+        if ((const char *)b + b->size == dync__heap.end) return n - b->size;
+    return n;
+}
+
 DYNC__FN void *dync__heap_alloc(size_t n)
 {
     /* n <= PTRDIFF_MAX, so the sum does not wrap */
@@ -64,6 +73,7 @@ DYNC__FN void *dync__heap_alloc(size_t n)
         b->size |= 1;
         return &b->next;
     }
+    dync__heap.enough = dync__heap_enough(size);
     return NULL;
 }
 
@@ -93,9 +103,10 @@ DYNC__RARE DYNC__FN bool dync__heap_set(void *memory, size_t n)
 {
     dync__heap.begin = dync__heap.end = NULL;
     dync__heap.free = NULL;
+    dync__heap.enough = 0;
     if (!memory) return true;
     size_t skip = (size_t)(-(uintptr_t)memory & (DYNC__HEAP_ALIGN - 1));
-    if (n < skip + 16 * sizeof(dync__heap_block)) return false;
+    if (n < DYNC__HEAP_LEAST) return false;
     n = (n - skip) & ~(size_t)(DYNC__HEAP_ALIGN - 1);
     dync__heap.begin = (char *)memory + skip;
     dync__heap.end = dync__heap.begin + n;

@@ -29,12 +29,15 @@ typedef struct dync__mutex {
     void *os;
     int32_t state;
 } dync__mutex;
-/* heap.c: what mem.c asks of the buffer, under its lock; begin NULL: there is none */
+/* heap.c: what mem.c asks of the buffer, under its lock; begin NULL: there is none. enough: the
+ * size at which the last allocation that failed would not have. */
 typedef struct dync__heap_room {
     dync__mutex lock;
     char *begin, *end;
     struct dync__heap_block *free;
+    size_t enough;
 } dync__heap_room;
+enum { DYNC__HEAP_LEAST = 66 * sizeof(size_t) };
 DYNC__DATA_DECL dync__heap_room dync__heap;
 DYNC__FN bool dync__heap_set(void *memory, size_t n); /* false: too small */
 DYNC__FN void *dync__heap_alloc(size_t n);            /* NULL: there is no room */

@@ -254,7 +254,8 @@ DYNC__FN dync_status dync__control_lower(dync__pb *pb, const dync__node *n, int 
     if (!k) return DYNC_ERR_MEMORY;
     k->row = dync__ctl_row(n->op);
     k->n = n_in + n->nout;
-    k->origin = n->target;
+    k->origin = k->user_op = n->target;
+    k->at = n->at;
     k->attr.opaque.node = n;
     k->attr.opaque.device = pb->device;
     k->attr.opaque.fast_math = pb->fast_math;

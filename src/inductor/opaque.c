@@ -99,7 +99,8 @@ DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync__node *n, int n
     if (!k) return DYNC_ERR_MEMORY;
     k->row = &dync__opaque_rows[dync__op_is_counted(n->op)];
     k->n = n_in + n->nout;
-    k->origin = n->target;
+    k->origin = k->user_op = n->target;
+    k->at = n->at;
     k->attr.opaque.node = n;
     k->attr.opaque.device = pb->device;
     for (int i = 0; i < k->n; i++) {

@@ -16,19 +16,24 @@ DYNC__COLD
 
 /* ---- the functional graph -------------------------------------------------------------------- */
 
-/* Tensors of a nested result, in order; anything else is refused. */
-static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a, dync__arg *list,
+/* Tensors of a nested result, in order; anything else is refused. name: of the program. */
+static dync_status dync__csource_flatten(const char *name, const dync__arg *a, dync__arg *list,
                                          int cap)
 {
     if (a->kind == DYNC__A_LIST) {
         for (int i = 0; i < a->n; i++)
-            DYNC__TRY(dync__csource_flatten(arena, &a->as.list[i], list, cap));
+            DYNC__TRY(dync__csource_flatten(name, &a->as.list[i], list, cap));
         return DYNC_OK;
     }
     if (a->kind != DYNC__A_NODE || !a->as.node->has_info)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: an output that is no tensor");
+        return dync__fail(
+            DYNC_ERR_UNSUPPORTED,
+            "C source of %s: result %d is no tensor, and results are arrays; leave it "
+            "out, or make it one (dync_full)",
+            name, list->n);
     if (list->n == cap)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: more than %d outputs", cap);
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "C source of %s: more than %d results; join some (dync_cat)", name, cap);
     list->as.list[list->n++] = *a;
     return DYNC_OK;
 }
@@ -47,7 +52,7 @@ static dync_status dync__csource_row_major(dync__graph *g)
 }
 
 /* A copy of the graph that returns a flat list. */
-static dync_status dync__csource_flat(dync__graph *g, dync__graph **out)
+static dync_status dync__csource_flat(const char *name, dync__graph *g, dync__graph **out)
 {
     DYNC__TRY(g->syms ? dync__graph_rewrite(g, dync__rewrite_copy, NULL, out)
                       : dync__graph_concrete(g, NULL, out));
@@ -56,7 +61,7 @@ static dync_status dync__csource_flat(dync__graph *g, dync__graph **out)
     dync__arg list = {.kind = DYNC__A_LIST};
     list.as.list = dync__arena_alloc(&(*out)->arena, DYNC__MAX_LEAVES * sizeof(dync__arg));
     if (!list.as.list) return DYNC_ERR_MEMORY;
-    DYNC__TRY(dync__csource_flatten(&(*out)->arena, &last->args[0], &list, DYNC__MAX_LEAVES));
+    DYNC__TRY(dync__csource_flatten(name, &last->args[0], &list, DYNC__MAX_LEAVES));
     last->args[0] = list;
     dync__graph_renumber(*out);
     return DYNC_OK;
@@ -164,12 +169,14 @@ static dync_status dync__csource_lower(dync__csource *c, const char **why)
     dync__csource_unit *u = &c->main;
     dync__aot_how how = {.decompose = DYNC__DECOMPOSE_PLAIN, .budget = 1, .data = true};
     DYNC__TRY(dync__csource_no_floats(c));
-    DYNC__TRY(dync__csource_flat(c->program->graph, &c->flat));
+    DYNC__TRY(dync__csource_flat(c->program->name, c->program->graph, &c->flat));
     dync_status status = dync__aot_trace(c->flat, NULL, false, &how, &c->aot, why);
     if (status != DYNC_OK) return status;
     if (c->syms && !dync__graph_settle_sizes(c->aot.fw, c->syms)) return DYNC_ERR_MEMORY;
     if (c->aot.seeds_before || c->aot.seeds_after)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s calls dync_manual_seed",
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "C source of %s: dync_manual_seed inside; call it before the export, "
+                          "whose numbers begin there, or set the state's member random in C",
                           c->program->name);
     DYNC__TRY(dync__csource_state_find(c));
     u->graph = c->aot.fw;

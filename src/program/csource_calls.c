@@ -203,5 +203,8 @@ DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, 
         return dync__str_addf(s, "static void %s(const %s *i)\n{\n    (void)i;\n}\n", name,
                               dync__dtype_c_type(call->operand[0].dtype)),
                DYNC_OK; /* nobody to tell */
+    if (dync__opaque_is(call))
+        return dync__csource_refuse(call, "is an operator of your own; without a meta function in "
+                                          "dync_op_register its body is looked into and written");
     return dync__csource_refuse(call, "has no form in C yet; call it outside of what is exported");
 }

@@ -117,35 +117,47 @@ static dync_status dync__grads_max(dync__str *s, const dync__kcall *call, const 
     return DYNC_OK;
 }
 
+/* The rows p0 .. p1 and columns q0 .. q1 of a window inside the picture, and what the gradient of
+ * its mean is divided by. */
+static void dync__grads_window(dync__str *s, const dync__attr_pool *a, const int64_t *picture,
+                               const char *row, const char *column, int margin)
+{
+    for (int d = 0; d < 2; d++) {
+        char of = "pq"[d];
+        dync__str_addf(s, "%*sint %c0 = %s * %lld - %lld, %c1 = %c0 + %lld;\n", margin, "", of,
+                       d ? column : row, (long long)a->stride[d], (long long)a->pad[d], of, of,
+                       (long long)a->kernel[d]);
+        if (a->ceil)
+            dync__str_addf(s, "%*sif (%c1 > %lld) %c1 = %lld;\n", margin, "", of,
+                           (long long)(picture[d] + a->pad[d]), of,
+                           (long long)(picture[d] + a->pad[d]));
+    }
+    dync__str_addf(s, "%*sint count = ", margin, "");
+    if (a->divisor)
+        dync__str_addf(s, "%lld;\n", (long long)a->divisor);
+    else
+        dync__str_add(s, "(p1 - p0) * (q1 - q0);\n");
+    for (int d = 0; d < 2; d++)
+        dync__str_addf(s, "%*sif (%c0 < 0) %c0 = 0;\n%*sif (%c1 > %lld) %c1 = %lld;\n", margin, "",
+                       "pq"[d], "pq"[d], margin, "", "pq"[d], (long long)picture[d], "pq"[d],
+                       (long long)picture[d]);
+    if (!a->divisor && !a->include_pad)
+        dync__str_addf(s, "%*scount = (p1 - p0) * (q1 - q0);\n", margin, "");
+}
+
 static dync_status dync__grads_avg(dync__str *s, const dync__kcall *call, const char *name)
 {
     const dync__layout *y = &call->operand[0].lay, *x = &call->operand[1].lay;
     const dync__attr_pool *a = &call->attr.pool;
     const char *var[DYNC_MAX_DIMS];
     int rank = y->ndim;
-    if (a->ceil || a->divisor)
-        return dync__csource_refuse(call, "has no form with ceil_mode or a divisor");
     DYNC__TRY(dync__csource_head(s, call, name, "yx"));
     dync__grads_begin(s, 'x', x);
     int depth = dync__grads_over(s, 1, y, var);
     const char *row = var[rank - 2] ? var[rank - 2] : "0",
                *column = var[rank - 1] ? var[rank - 1] : "0";
     dync__str_addf(s, "%*s{\n", 4 * depth, "");
-    static const char limits[][3] = {"p0", "p1", "q0", "q1"};
-    for (int d = 0; d < 2; d++)
-        dync__str_addf(s,
-                       "%*sint %s = %s * %lld - %lld, %s = %s + %lld < %lld ? %s + %lld : %lld;\n",
-                       4 * depth + 4, "", limits[2 * d], d ? column : row, (long long)a->stride[d],
-                       (long long)a->pad[d], limits[2 * d + 1], limits[2 * d],
-                       (long long)a->kernel[d], (long long)x->shape[rank - 2 + d], limits[2 * d],
-                       (long long)a->kernel[d], (long long)x->shape[rank - 2 + d]);
-    dync__str_addf(s, "%*sif (p0 < 0) p0 = 0;\n%*sif (q0 < 0) q0 = 0;\n", 4 * depth + 4, "",
-                   4 * depth + 4, "");
-    if (a->include_pad)
-        dync__str_addf(s, "%*sint count = %lld;\n", 4 * depth + 4, "",
-                       (long long)(a->kernel[0] * a->kernel[1]));
-    else
-        dync__str_addf(s, "%*sint count = (p1 - p0) * (q1 - q0);\n", 4 * depth + 4, "");
+    dync__grads_window(s, a, &x->shape[rank - 2], row, column, 4 * depth + 4);
     dync__str_addf(s, "%*sfor (int p = p0; p < p1; p++)\n%*sfor (int q = q0; q < q1; q++)\n%*sx[",
                    4 * depth + 4, "", 4 * depth + 8, "", 4 * depth + 12, "");
     dync__csource_index(s, rank - 2, x->stride, var, 0);
@@ -180,5 +192,6 @@ DYNC__FN dync_status dync__csource_gradient(dync__str *s, const dync__kcall *cal
                                                       "export it for sizes that are numbers");
         return rows[i].print(s, call, name);
     }
-    return dync__csource_refuse(call, "has no gradient in C yet");
+    return dync__csource_refuse(
+        call, "has no gradient in C yet; train it with the library, and export what it learned");
 }

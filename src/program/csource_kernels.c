@@ -267,6 +267,28 @@ DYNC__FN dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *c
     return dync__csource_maxima(s, call, false, name);
 }
 
+/* What a sum is divided by where that is not the elements inside the picture: a number, or the
+ * window as far as the padded picture goes, where ceil_mode lets one reach beyond. */
+static void dync__csource_avg_count(dync__str *s, const dync__attr_pool *a, const dync__operand *x,
+                                    int margin)
+{
+    static const char at[] = "ij", end[] = "rt";
+    if (a->divisor || !a->ceil) {
+        dync__str_addf(s, "%*scount = %lld;\n", margin, "",
+                       (long long)(a->divisor ? a->divisor : a->kernel[0] * a->kernel[1]));
+        return;
+    }
+    for (int d = 0; d < 2; d++) {
+        dync__str_addf(s, "%*sint %c = ", margin, "", end[d]);
+        dync__size_csource(s, x->lay.shape[2 + d]);
+        dync__str_addf(s, " + %lld - (%c * %lld - %lld);\n%*sif (%c > %lld) %c = %lld;\n",
+                       (long long)a->pad[d], at[d], (long long)a->stride[d], (long long)a->pad[d],
+                       margin, "", end[d], (long long)a->kernel[d], end[d],
+                       (long long)a->kernel[d]);
+    }
+    dync__str_addf(s, "%*scount = r * t;\n", margin, "");
+}
+
 /* Divides by the elements inside the picture, or by the whole window with count_include_pad. */
 DYNC__FN dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *call,
                                               const char *name)
@@ -276,8 +298,6 @@ DYNC__FN dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *c
     const dync__operand *x = &call->operand[0], *y = &call->operand[1];
     const dync__attr_pool *a = &call->attr.pool;
     char init[64];
-    if (a->ceil || a->divisor)
-        return dync__csource_refuse(call, "has no form with ceil_mode or a divisor");
     dync__csource_half_head(s, call, name, "xy");
     dync__format(init, sizeof init, "%s sum = 0; int count = 0;", dync__csource_working(y));
     int depth = dync__csource_window(s, y, x, init, a->kernel[0], a->kernel[1], a->stride, a->pad,
@@ -285,9 +305,7 @@ DYNC__FN dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *c
     dync__str_addf(s, "%*ssum += ", 4 * depth, "");
     dync__csource_read(s, 'x', x, 4, x->lay.stride, in_var);
     dync__str_addf(s, ", count++;\n%*s}\n", 4 * depth - 4, "");
-    if (a->include_pad)
-        dync__str_addf(s, "%*scount = %lld;\n", 4 * depth - 8, "",
-                       (long long)(a->kernel[0] * a->kernel[1]));
+    if (a->include_pad || a->divisor) dync__csource_avg_count(s, a, x, 4 * depth - 8);
     dync__str_addf(s, "%*s", 4 * depth - 8, "");
     dync__csource_write(s, 'y', y, 4, out_var);
     dync__str_addf(s, "sum / (%s)count", dync__csource_working(y));

@@ -103,8 +103,9 @@ DYNC__FN dync_status dync__csource_state_find(dync__csource *c)
         for (int k = 0; k < a->actual.n; k++)
             if (!a->actual.at[k].passed)
                 return dync__fail(DYNC_ERR_UNSUPPORTED,
-                                  "C source: %s writes memory that several tensors share",
-                                  c->program->name);
+                                  "C source of %s: it writes %s, while several tensors "
+                                  "share memory; give each its own (dync_clone)",
+                                  c->program->name, a->fw->node.at[at]->name);
         if (!dync__avec_push(&a->fw->arena, &a->fw->over, at)) return DYNC_ERR_MEMORY;
         DYNC__TRY(dync__csource_state_add(c, at));
     }
@@ -134,7 +135,8 @@ DYNC__FN dync_status dync__csource_state_check(const dync__csource *c)
             shared = shared || c->state.at[k]->storage == c->state.at[i]->storage;
         if (shared)
             return dync__fail(DYNC_ERR_UNSUPPORTED,
-                              "C source: %s writes %s, whose memory another tensor shares",
+                              "C source of %s: it writes %s, whose memory another tensor shares; "
+                              "give each its own (dync_clone)",
                               c->program->name, c->state_name.at[i]);
     }
     return DYNC_OK;

@@ -63,9 +63,27 @@ static bool dync__quant_fold(dync__quantizer *z, dync__qlayer *l)
     return true;
 }
 
+static void dync__quant_dead_channel(dync__quantizer *z, const dync__qlayer *l, int64_t channel)
+{
+    char text[128];
+    dync__format(text, sizeof text, "weights of channel %lld of %s are 0", (long long)channel,
+                 l->node->name);
+    dync__quant_constant_note(z, text);
+}
+
+/* Of weights up to `most`: coarser where the bias would not fit into 30 bits, which such weights
+ * hardly change. Of zeros any would do: the bias gets 8 bits more than the result. */
+static double dync__quant_channel_scale(const dync__qlayer *l, int64_t channel, double most)
+{
+    double in = l->x->s.scale, bias = l->bias ? fabs(l->bias[channel]) : 0,
+           scale = most > DBL_MIN ? most / DYNC__QUANT_HIGH : l->to.scale / (256 * in);
+    scale = DYNC__MAX(scale, bias / (in * (1 << 29)));
+    return scale > DBL_MIN && scale <= DBL_MAX ? scale : 1;
+}
+
 /* Per output channel: the scale is the largest magnitude / 127, weights are rounded to -127 .. 127,
  * and the bias with the zero point's share is rounded to a step of sx sw. DYNC_ERR_VALUE where a
- * weight is not finite. A channel of zeros has scale 1. */
+ * weight is not finite. */
 DYNC__FN dync_status dync__quant_weights(dync__quantizer *z, dync__qlayer *l, int ndim,
                                          const int64_t *shape)
 {
@@ -80,13 +98,14 @@ DYNC__FN dync_status dync__quant_weights(dync__quantizer *z, dync__qlayer *l, in
             most = DYNC__MAX(most, fabs(w[i]));
             if (!(fabs(w[i]) <= DBL_MAX)) most = HUGE_VAL;
         }
+        if (most <= DBL_MIN) dync__quant_dead_channel(z, l, o);
         if (most > DBL_MAX)
             return dync__fail(DYNC_ERR_VALUE,
                               "dync_quantize_program: channel %lld of the weights of %s (%s:%d) is "
                               "not finite",
                               (long long)o, l->node->name,
                               l->node->at.file ? l->node->at.file : "?", l->node->at.line);
-        double scale = most > DBL_MIN ? most / DYNC__QUANT_HIGH : 1, step = in * scale;
+        double scale = dync__quant_channel_scale(l, o, most), step = in * scale;
         for (int64_t i = 0; i < l->ins; i++) {
             q[o * l->ins + i] =
                 (int8_t)dync__quant_round(w[i] / scale, -DYNC__QUANT_HIGH, DYNC__QUANT_HIGH);

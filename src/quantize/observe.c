@@ -8,12 +8,26 @@
 #include "quantize.h"
 DYNC__COLD
 
+/* A node's name; of an input the argument's. */
+static void dync__quant_name(const dync__quantizer *z, const dync__node *n, char *out, size_t size)
+{
+    if (n->kind == DYNC__N_PLACEHOLDER)
+        dync__program_input_name(z->g, n->index, out, size);
+    else
+        dync__format(out, size, "%s", n->name);
+}
+
 /* Names the node, the user's line and the batch. */
 static dync_status dync__quant_not_finite(const dync__quantizer *z, const dync__node *n, double x)
 {
+    char name[96];
+    const char *what = x != x ? "NaN" : "infinity";
+    dync__quant_name(z, n, name, sizeof name);
+    if (n->kind == DYNC__N_PLACEHOLDER)
+        return dync__fail(DYNC_ERR_VALUE, "dync_quantize_program: batch %d: %s holds %s", z->batch,
+                          name, what);
     return dync__fail(DYNC_ERR_VALUE, "dync_quantize_program: batch %d: %s (%s:%d) gives %s",
-                      z->batch, n->name, n->at.file ? n->at.file : "?", n->at.line,
-                      x != x ? "NaN" : "infinity");
+                      z->batch, name, n->at.file ? n->at.file : "?", n->at.line, what);
 }
 
 /* All elements of a strided tensor, once each. x: count floats of node n, row major. */
@@ -29,11 +43,45 @@ static dync_status dync__quant_see(dync__quantizer *z, const dync__node *n, cons
             r->bins[DYNC__MIN(DYNC__MAX(at, 0), DYNC__QUANT_BINS - 1)]++;
             continue;
         }
+        r->count++;
         if (!r->seen || v < r->low) r->low = v;
         if (!r->seen || v > r->high) r->high = v;
         r->seen = true;
     }
     return DYNC_OK;
+}
+
+/* x: the dense elements of input n, once a batch. */
+static dync_status dync__quant_see_channels(dync__quantizer *z, const dync__node *n,
+                                            const dync__tensor *t, const float *x)
+{
+    for (int by = 0; by < 2 && by + 1 < t->lay.ndim; by++) {
+        dync__qchannels *c = &z->input[n->index][by];
+        if (!c->first) {
+            c->n = t->lay.shape[by + 1];
+            c->inner = 1;
+            for (int d = by + 2; d < t->lay.ndim; d++) c->inner *= t->lay.shape[d];
+            c->first = dync__arena_alloc(&z->arena, (size_t)(c->n + 1) * sizeof *c->first);
+            c->varies = dync__arena_alloc(&z->arena, (size_t)(c->n + 1));
+            if (!c->first || !c->varies) return DYNC_ERR_MEMORY;
+        }
+        for (int64_t i = 0; i < t->numel; i++) {
+            int64_t k = i / c->inner % c->n;
+            if (c->count == 0 && i < c->n * c->inner && i % c->inner == 0) c->first[k] = x[i];
+            c->varies[k] = c->varies[k] || x[i] != c->first[k];
+        }
+        c->count += c->n ? t->numel / c->n : 0;
+    }
+    return DYNC_OK;
+}
+
+static dync_status dync__quant_see_dense(dync__quantizer *z, const dync__node *n,
+                                         const dync__tensor *t, dync__qrange *r)
+{
+    const float *x = dync__tensor_data(t);
+    if (n->kind == DYNC__N_PLACEHOLDER && !z->counting)
+        DYNC__TRY(dync__quant_see_channels(z, n, t, x));
+    return dync__quant_see(z, n, x, t->numel, r);
 }
 
 /* Other dtypes than f32 have no range. */
@@ -44,11 +92,10 @@ static dync_status dync__quant_see_all(dync__quantizer *z, const dync__node *n,
     if (z->counting && !r->bins)
         r->bins = dync__arena_alloc(&z->arena, DYNC__QUANT_BINS * sizeof *r->bins);
     if (z->counting && !r->bins) return DYNC_ERR_MEMORY;
-    if (dync__layout_is_contiguous(&t->lay))
-        return dync__quant_see(z, n, dync__tensor_data(t), t->numel, r);
+    if (dync__layout_is_contiguous(&t->lay)) return dync__quant_see_dense(z, n, t, r);
     dync__tensor *copy = dync__contiguous_copy(t);
     if (!copy) return DYNC_ERR_MEMORY;
-    dync_status status = dync__quant_see(z, n, dync__tensor_data(copy), t->numel, r);
+    dync_status status = dync__quant_see_dense(z, n, copy, r);
     dync__unref(copy);
     return status;
 }
@@ -85,4 +132,46 @@ DYNC__FN void dync__quant_trim(dync__quantizer *z, dync__qrange *r)
     while (high > low && (double)(above + r->bins[high]) <= out) above += r->bins[high--];
     r->high = from + width * (high + 1);
     r->low = from + width * low;
+}
+
+/* ---- what never changes ---------------------------------------------------------------------- */
+
+DYNC__FN void dync__quant_constant_note(dync__quantizer *z, const char *text)
+{
+    size_t used = strlen(z->report.constant), cap = sizeof z->report.constant;
+    dync__format(z->report.constant + used, cap - used, "%s%s", used ? "; " : "", text);
+    z->report.constants++;
+}
+
+/* By the second dim; of three dims, which may be those of a sequence, by the last, too. */
+static void dync__quant_constant_channels(dync__quantizer *z, const dync__node *n)
+{
+    char text[160], name[96];
+    dync__quant_name(z, n, name, sizeof name);
+    for (int by = 0; by < (n->info[0].lay.ndim == 3 ? 2 : 1); by++) {
+        const dync__qchannels *c = &z->input[n->index][by];
+        for (int64_t k = 0; c->count > 1 && k < c->n; k++) {
+            if (c->varies[k]) continue;
+            dync__format(text, sizeof text, "%s[%s%lld] is always %g", name, by ? ":, :, " : ":, ",
+                         (long long)k, (double)c->first[k]);
+            dync__quant_constant_note(z, text);
+        }
+    }
+}
+
+/* One number says nothing. */
+DYNC__FN void dync__quant_constant_values(dync__quantizer *z)
+{
+    for (int i = 0; i < z->g->node.n; i++) {
+        const dync__node *n = z->g->node.at[i];
+        const dync__qrange *r = &z->range[i];
+        char text[160], name[96];
+        if (z->known[i] || !r->seen || r->count < 2) continue;
+        dync__quant_name(z, n, name, sizeof name);
+        dync__format(text, sizeof text, "%s is always %g", name, r->low);
+        if (r->low == r->high)
+            dync__quant_constant_note(z, text);
+        else if (n->kind == DYNC__N_PLACEHOLDER)
+            dync__quant_constant_channels(z, n);
+    }
 }

@@ -105,6 +105,8 @@ static dync_value dync__quant_function(const dync_value *args, int nargs, void *
         in[k] = call.tensor[j->p->leaf[k]];
     j->z.report.layers = j->z.report.float_layers = 0;
     j->z.report.kept_float[0] = 0;
+    j->z.report.constants = 0;
+    j->z.report.constant[0] = 0;
     memset(j->z.absorbed, 0, (size_t)j->z.g->node.n);
     if (j->z.status == DYNC_OK) j->z.status = dync__quant_walk(&j->z, in, true, &out);
     return j->z.status == DYNC_OK ? dync__quant_value(&out) : DYNC_NONE;
@@ -216,6 +218,7 @@ static dync_status dync__quant_report(dync__quant_job *j, dync_program *made, dy
     dync_quantize_report *r = &j->z.report;
     dync__program *p = dync__program_open(made, "dync_quantize_program");
     if (!p) return DYNC_ERR_VALUE;
+    dync__quant_constant_values(&j->z);
     r->weight_bytes_before = dync__quant_constant_bytes(j->p->graph);
     r->weight_bytes = dync__quant_constant_bytes(p->graph);
     for (int i = 0; i < dync_len(batches); i++) {
@@ -322,10 +325,11 @@ static dync_status dync__quant_open(dync__quant_job *j)
     z->range = dync__arena_alloc(&z->arena, n * sizeof *z->range);
     z->state = dync__arena_alloc(&z->arena, n * sizeof *z->state);
     z->value = dync__arena_alloc(&z->arena, n * sizeof *z->value);
+    z->input = dync__arena_alloc(&z->arena, (size_t)(z->g->n_inputs + 1) * sizeof *z->input);
     z->absorbed = dync__arena_alloc(&z->arena, n);
     z->known = dync__arena_alloc(&z->arena, n * sizeof *z->known);
     int *at = dync__arena_alloc(&z->arena, (n + 1) * sizeof *at);
-    if (!z->range || !z->state || !z->value || !z->absorbed || !z->known || !at)
+    if (!z->range || !z->state || !z->value || !z->input || !z->absorbed || !z->known || !at)
         return DYNC_ERR_MEMORY;
     z->user = at + 1;
     for (size_t i = 0; i <= n; i++) at[i] = -1;

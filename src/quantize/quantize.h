@@ -22,8 +22,17 @@ typedef struct dync__qscale {
 typedef struct dync__qrange {
     double low, high;
     bool seen;
+    int64_t count; /* values, of the first round */
     int64_t *bins; /* DYNC__QUANT_BINS over [low, high]; NULL: none are counted */
 } dync__qrange;
+
+/* Channels of an input: what each began with, and whether it changed. inner: elements of one in a
+ * row. */
+typedef struct dync__qchannels {
+    int64_t n, inner, count;
+    float *first;
+    bool *varies;
+} dync__qchannels;
 
 /* A node's value in the walk: floats and other types in arg, I8 in q; either may be missing. */
 typedef struct dync__qvalue {
@@ -39,8 +48,9 @@ typedef struct dync__quantizer {
     dync__arena arena;
     const dync__graph *g;
     dync_quantize_options options;
-    dync__qrange *range; /* of a recurrent layer: its cells */
-    dync__qrange *state; /* of a recurrent layer: h, with where it begins; else not seen */
+    dync__qrange *range;         /* of a recurrent layer: its cells */
+    dync__qrange *state;         /* of a recurrent layer: h, with where it begins; else not seen */
+    dync__qchannels (*input)[2]; /* of each input: by its second dim, by its third */
     dync__qvalue *value;
     int *user;                  /* the node's only reader; -1: there are more, or none */
     const dync__tensor **known; /* what no input changes: constants and what is made of them */
@@ -98,6 +108,9 @@ DYNC__FN dync_status dync__quant_observe_states(dync__quantizer *, const dync__n
 DYNC__FN dync_status dync__quant_observe(dync__quantizer *, const dync__node *,
                                          const dync__tensor *);
 DYNC__FN void dync__quant_trim(dync__quantizer *, dync__qrange *);
+/* into the report: what never changes */
+DYNC__FN void dync__quant_constant_note(dync__quantizer *, const char *text);
+DYNC__FN void dync__quant_constant_values(dync__quantizer *);
 
 /* A layer with weights [outs][ins], both float, to be changed by the norm behind it. x: the input
  * as I8, to: scale of the result, factor: sx sw / sy of each channel. */

@@ -23,8 +23,8 @@ DYNC_API dync_status dync_init(dync_init_options options)
         return dync__fail(DYNC_ERR_VALUE, "dync_init: threads: expected 0 or more, got %d",
                           options.threads);
     if (options.memory && !dync__mem_set_buffer(options.memory, options.memory_size))
-        return dync__fail(DYNC_ERR_VALUE, "dync_init: memory: %zu bytes are too few",
-                          options.memory_size);
+        return dync__fail(DYNC_ERR_VALUE, "dync_init: memory: expected %zu bytes or more, got %zu",
+                          (size_t)DYNC__HEAP_LEAST, options.memory_size);
     if (!options.memory && options.memory_size)
         return dync__fail(DYNC_ERR_VALUE, "dync_init: "
                                           "memory_size "

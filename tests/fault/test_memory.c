@@ -271,6 +271,31 @@ static void shrink(void (*run)(void))
         dync_clear_error();
     }
 }
+/* What the message says is enough: from buffer to buffer of the size that it asks for, each goes
+ * further, until one is large enough. */
+static void follow_message(void (*run)(void))
+{
+    static _Alignas(64) unsigned char memory[8 << 20];
+    size_t size = 2048, next = 0;
+    for (int tries = 0; tries < 4000; tries++, size = next) {
+        REQUIRE_OK(
+            dync_init((dync_init_options){.memory = memory, .memory_size = size, .threads = 1}));
+        dync_on_error(quiet, NULL);
+        run();
+        const char *needs = strstr(dync_error_message(), " and needs ");
+        next = needs ? strtoul(needs + 11, NULL, 10) : 0;
+        if (dync_error() == DYNC_OK)
+            next = size;
+        else if (!EXPECT_STATUS(dync_error(), DYNC_ERR_MEMORY) || !EXPECT(next > size))
+            printf("    buffer of %zu: %s\n", size, dync_error_message());
+        dync_shutdown();
+        dync_clear_error();
+        if (next <= size || !EXPECT(next <= sizeof memory)) break;
+    }
+    EXPECT(next == size && size > 16384);
+}
+TEST(hello_follows_the_message) { follow_message(run_hello); }
+TEST(train_follows_the_message) { follow_message(run_train); }
 TEST(hello_survives_small_buffers) { shrink(run_hello); }
 TEST(train_survives_small_buffers) { shrink(run_train); }
 TEST_MAIN

@@ -474,6 +474,70 @@ TEST(percentile_leaves_outliers_out)
     dync_program_free(p), dync_program_free(wide), dync_program_free(narrow);
 }
 
+static dync_tensor *only_one(dync_tensor *x) { return fc(x, 1); }
+
+/* What 8 bits give of one row of this weight, all of one value, and bias: its mean, over inputs
+ * whose step is much larger than the bias. */
+static double mean_of_row(float w, float b, bool float_scale, dync_quantize_report *r)
+{
+    float row[2][12], offset_of[2] = {b, 0.25f};
+    for (int i = 0; i < 12; i++) row[0][i] = w, row[1][i] = 0.5f;
+    weight[0] = dync_from(row, dync_shape(2, 12));
+    bias[0] = dync_from(offset_of, dync_shape(2));
+    weight[1] = dync_from(row[0], dync_shape(1, 12));
+    bias[1] = dync_from(&b, dync_shape(1));
+    dync_tensor *x = scaled(dync_shape(16, 12), 40);
+    dync_quantize_options o = {.float_scale = float_scale, .report = r};
+    dync_program *p = dync_export(only_one, x), *q = dync_quantize_program(p, dync_tuple(x), &o);
+    dync_value in = DYNC_V(x);
+    double mean =
+        q ? dync_item(dync_mean(dync_as_tensor(dync_program_run(q, 1, &in)), DYNC_ALL, false)) : -1;
+    dync_program_free(p), dync_program_free(q);
+    return mean;
+}
+
+/* Weights that were pruned, or are so small that the bias alone counts: it keeps its value. */
+TEST(biases_of_dead_channels)
+{
+    static const float w[] = {0, 1e-12f, 1e-30f, -1e-9f}, b[] = {0.03f, 1, -4, 100};
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 8; k++) {
+            dync_quantize_report r;
+            double got = mean_of_row(w[i], b[k & 3], k > 3, &r);
+            if (!EXPECT(fabs(got - (double)b[k & 3]) <= 0.004 * fabs((double)b[k & 3])))
+                printf("    weights %g, bias %g: %g\n", (double)w[i], (double)b[k & 3], got);
+            if (i == 0) EXPECT_HAS_STR(r.constant, "weights of channel 0 of linear are 0");
+        }
+}
+
+/* Inputs, values and channels that calibration data never change are named. */
+TEST(constants_are_named)
+{
+    weights();
+    float x[96];
+    for (int i = 0; i < 96; i++) x[i] = (float)test_random_real(-1, 1);
+    dync_value b[2];
+    for (int i = 0; i < 2; i++) b[i] = DYNC_V(dync_from(x + 48 * i, dync_shape(4, 12)));
+    dync_quantize_report r;
+    dync_quantize_options o = {.report = &r};
+    dync_program *p = dync_export(mlp, dync_randn(dync_shape(4, 12)));
+    dync_program *q = dync_quantize_program(p, dync_tuple_of(2, b), &o);
+    EXPECT(q && r.constants == 0 && !*r.constant);
+    dync_program_free(q);
+    for (int i = 0; i < 8; i++) x[12 * i + 3] = 0.5f, x[12 * i + 11] = -2;
+    x[95] = 1; /* the last value of all: this channel changes */
+    for (int i = 0; i < 2; i++) b[i] = DYNC_V(dync_from(x + 48 * i, dync_shape(4, 12)));
+    q = dync_quantize_program(p, dync_tuple_of(2, b), &o);
+    EXPECT(q && r.constants == 1);
+    EXPECT_HAS_STR(r.constant, "arg0[:, 3] is always 0.5");
+    dync_program_free(q);
+    for (int i = 0; i < 2; i++) b[i] = DYNC_V(dync_full(dync_shape(4, 12), 0.75));
+    q = dync_quantize_program(p, dync_tuple_of(2, b), &o);
+    EXPECT(q != NULL);
+    EXPECT_HAS_STR(r.constant, "arg0 is always 0.75");
+    dync_program_free(q), dync_program_free(p);
+}
+
 static void expect_error(dync_program *q, dync_status status, const char *text)
 {
     EXPECT(q == NULL);
@@ -485,6 +549,7 @@ static void quiet(dync_status status, const char *message, void *user)
 {
     (void)status, (void)message, (void)user;
 }
+static dync_tensor *gone(dync_tensor *x) { return fc(dync_div(x, 0), 0); }
 static dync_tensor *roots(dync_tensor *x) { return fc(dync_sqrt(x), 0); }
 
 TEST(mistakes)
@@ -507,6 +572,17 @@ TEST(mistakes)
     dync_quantize_options low = {.percentile = 30};
     expect_error(dync_quantize_program(p, good, &low), DYNC_ERR_VALUE, "percentile 30");
     expect_error(dync_quantize_program(r, good, NULL), DYNC_ERR_VALUE, "gives NaN");
+    dync_program *g = dync_export(gone, x);
+    expect_error(dync_quantize_program(g, good, NULL), DYNC_ERR_VALUE, "gives infinity");
+    float bad[48] = {0};
+    bad[7] = NAN;
+    expect_error(dync_quantize_program(p, dync_tuple(x, dync_from(bad, dync_shape(4, 12))), NULL),
+                 DYNC_ERR_VALUE, "batch 1: arg0 holds NaN");
+    weights();
+    dync_fill_(dync_select(weight[0], 0, 2), NAN);
+    dync_program *n = dync_export(mlp, x);
+    expect_error(dync_quantize_program(n, good, NULL), DYNC_ERR_VALUE, "gives NaN");
+    dync_program_free(g), dync_program_free(n);
     dync_tensor *open = input(2);
     dync_mark_dynamic(open, 0);
     dync_program *s = dync_export(mlp, open);

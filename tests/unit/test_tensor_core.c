@@ -449,7 +449,15 @@ TEST(a_buffer_instead_of_malloc)
     dync_on_error(silent, NULL);
     EXPECT_STATUS(dync_init((dync_init_options){.memory = memory, .memory_size = 100}),
                   DYNC_ERR_VALUE);
+    const char *least = strstr(dync_error_message(), "expected ");
+    REQUIRE(least && strstr(least, "got 100"));
+    size_t n = strtoul(least + 9, NULL, 10);
     dync_clear_error();
+    EXPECT_STATUS(dync_init((dync_init_options){.memory = memory + 1, .memory_size = n - 1}),
+                  DYNC_ERR_VALUE);
+    dync_clear_error();
+    REQUIRE_OK(dync_init((dync_init_options){.memory = memory + 1, .memory_size = n}));
+    dync_shutdown();
     REQUIRE_OK(dync_init((dync_init_options){.memory = memory, .memory_size = sizeof memory}));
     for (int i = 0; i < 1000; i++) {
         DYNC_SCOPE {
