@@ -143,6 +143,7 @@ DYNC__PLAIN
 #include "codegen/x86_enc.c"
 #include "codegen/x86_memory.c"
 #include "codegen/x86_arith.c"
+#include "codegen/x86_convert.c"
 #include "codegen/x86_lanes.c"
 #include "codegen/x86_target.c"
 #include "codegen/gen_reg.c"

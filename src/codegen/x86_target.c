@@ -26,9 +26,7 @@ static bool dync__xe_has_part(const dync__target *t, int bytes)
 
 static int dync__xe_cast_shape(const dync__target *t, int from, int to)
 {
-    bool by_i64 = (from == DYNC_I64 && dync__xe_float(to)) ||
-                  (to == DYNC_I64 && dync__xe_float(from));
-    if (by_i64 && t->level < 2) return DYNC__SHAPE_NONE;
+    if (t->level < 2 && dync__xe_is_long(from, to)) return DYNC__SHAPE_LONG;
     if (from == DYNC_BOOL || to == DYNC_BOOL) return DYNC__SHAPE_REGS;
     if ((dync__xe_float(from) && !dync__xe_float(to)) || (from == DYNC_I64 && to == DYNC_I32))
         return DYNC__SHAPE_LONG;
@@ -77,8 +75,6 @@ static const char *dync__xe_refuses(const dync__target *t, int op, int type, int
         return "f16 without F16C";
     if (t->level == 1 && op == DYNC__P_reduce && to == DYNC__R_PROD && type == DYNC_I64)
         return "products of i64";
-    if (op == DYNC__P_cast && dync__xe_shape(t, op, type, to) == DYNC__SHAPE_NONE)
-        return "conversions between i64 and floats";
     return NULL;
 }
 

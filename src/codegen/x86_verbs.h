@@ -1,6 +1,6 @@
 /* codegen/x86_verbs.h: what the files that write verbs of target.h as x86-64 instructions share:
- * x86_memory.c (numbers, control, memory), x86_arith.c, x86_lanes.c (masks, conversions, between
- * lanes), x86_target.c (which is which). For AVX2 (level 1) and AVX-512 (level 2).
+ * x86_memory.c (numbers, control, memory), x86_arith.c, x86_convert.c (comparisons too),
+ * x86_lanes.c, x86_target.c (which is which). For AVX2 (level 1) and AVX-512 (level 2).
  *
  * AVX-512 keeps masks in registers k1 to k7 and merges under them; AVX2 has vectors of ones and
  * zeros, blends, and masked moves of 4 and 8 bytes. Results are those of loop/eval.c to the bit,
@@ -27,6 +27,11 @@ DYNC__INLINE bool dync__xe_float(int type) { return type == DYNC_F64 || type == 
 DYNC__INLINE bool dync__xe_k(const dync__asm *a, int type)
 {
     return type == DYNC_BOOL && a->t->n_masks;
+}
+/* between integers of 64 bits and floats? */
+DYNC__INLINE bool dync__xe_is_long(int from, int to)
+{
+    return (from == DYNC_I64 && dync__xe_float(to)) || (to == DYNC_I64 && dync__xe_float(from));
 }
 /* The vector length that holds so many bytes. */
 DYNC__INLINE int dync__xe_vl_bytes(int bytes) { return bytes > 32 ? 2 : bytes > 16 ? 1 : 0; }
@@ -73,6 +78,11 @@ DYNC__FN void dync__xe_op1(dync__asm *, const dync__ins *);
 DYNC__FN void dync__xe_op2(dync__asm *, const dync__ins *);
 DYNC__FN void dync__xe_op2_part(dync__asm *, const dync__ins *);
 DYNC__FN void dync__xe_shift(dync__asm *, const dync__ins *);
+/* ---- x86_convert.c --------------------------------------------------------------------------- */
+DYNC__FN void dync__xe_compares(dync__asm *, const dync__ins *);
+DYNC__FN void dync__xe_select(dync__asm *, const dync__ins *);
+DYNC__FN void dync__xe_merge(dync__asm *, const dync__ins *);
+DYNC__FN void dync__xe_convert(dync__asm *, const dync__ins *);
 /* ---- x86_lanes.c ----------------------------------------------------------------------------- */
 DYNC__FN void dync__xe_vectors(dync__asm *, const dync__ins *); /* arithmetic too */
 #endif

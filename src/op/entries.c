@@ -1,5 +1,5 @@
-/* op/entries.c: the public functions of the operators. After api/, before dispatch.c, which opens
- * the handles packed here.
+/* op/entries.c: the public functions of the operators. After dispatch.c, which opens the handles
+ * packed here.
  *
  * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`. */
 #include "../dync.in.h"
