@@ -161,13 +161,13 @@ static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t c
                         int64_t ky, int64_t kx, const int *at_x, const int *at_w, int y, int x,
                         int ok)
 {
-    dync__kcall here;
+    dync__kcall_full here;
     int type = dync__cl_working(call->operand[0].dtype), zero = dync__lb_f(&c->b, type, 0);
-    dync__layout *in = &here.operand[0].lay, *w = &here.operand[1].lay;
-    dync__kcall_copy(&here, call);
+    dync__layout *in = &here.call.operand[0].lay, *w = &here.call.operand[1].lay;
+    dync__kcall_copy(&here.call, call);
     in->offset += channel * in->stride[1];
     w->offset += channel * w->stride[dim] + ky * w->stride[2] + kx * w->stride[3];
-    c->call = &here;
+    c->call = &here.call;
     int v = dync__cl_op(c, DYNC__P_mul, dync__cl_picture(c, 0, at_x, y, x, ok, type, zero),
                         dync__cl_load(c, 1, at_w, type));
     c->call = call;
@@ -192,13 +192,14 @@ DYNC__FN dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *cal
                   bias = call->operand[2];
     int64_t xg = ws[1], wg = ws[0] / a->groups;
     /* channels as group and channel of it: a stride for the group */
-    dync__kcall grouped;
-    dync__kcall_copy(&grouped, call);
-    c.call = &grouped;
-    grouped.operand[0].lay.stride[4] = x.lay.stride[1] * xg;
-    grouped.operand[1].lay.stride[4] = w.lay.stride[0] * wg;
-    grouped.operand[out].lay.stride[4] = y.lay.stride[1] * wg;
-    if (call->n == 4) grouped.operand[2].lay.stride[1] = bias.lay.stride[0] * wg;
+    dync__kcall_full room;
+    dync__kcall *grouped = &room.call;
+    dync__kcall_copy(grouped, call);
+    c.call = grouped;
+    grouped->operand[0].lay.stride[4] = x.lay.stride[1] * xg;
+    grouped->operand[1].lay.stride[4] = w.lay.stride[0] * wg;
+    grouped->operand[out].lay.stride[4] = y.lay.stride[1] * wg;
+    if (call->n == 4) grouped->operand[2].lay.stride[1] = bias.lay.stride[0] * wg;
     int at_x[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, o, 0, -1, 1, ky, 2, kx, 3, -1},
         at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1};
     for (int64_t tap = 0; few && tap < ws[1] * ws[2] * ws[3]; tap++) {
@@ -207,7 +208,7 @@ DYNC__FN dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *cal
             ix = dync__cl_form(&c, right * a->dilation[1] - a->pad[1], ox, a->stride[1], n, 0);
         int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),
                              dync__cl_inside(&c, ix, xs[3]));
-        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 1, down, right, at_x, at_w, iy,
+        sum = dync__cl_tap(&c, grouped, sum, tap / (ws[2] * ws[3]), 1, down, right, at_x, at_w, iy,
                            ix, ok);
     }
     if (!few) {
@@ -257,12 +258,13 @@ DYNC__FN dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcal
     int o = few ? 0 : dync__cl_loop(&c, ws[0] / a->groups), ky = few ? 0 : dync__cl_loop(&c, ws[2]),
         kx = few ? 0 : dync__cl_loop(&c, ws[3]);
     dync__cl_begin(&c, code, few ? 0 : 5);
-    dync__kcall grouped;
-    dync__kcall_copy(&grouped, call);
-    c.call = &grouped;
-    grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * (ws[0] / a->groups);
-    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[0] * (ws[0] / a->groups);
-    grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[1] * ws[1];
+    dync__kcall_full room;
+    dync__kcall *grouped = &room.call;
+    dync__kcall_copy(grouped, call);
+    c.call = grouped;
+    grouped->operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * (ws[0] / a->groups);
+    grouped->operand[1].lay.stride[4] = call->operand[1].lay.stride[0] * (ws[0] / a->groups);
+    grouped->operand[2].lay.stride[4] = call->operand[2].lay.stride[1] * ws[1];
     int at_y[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, i, 1, -1, 0, ky, 2, kx, 3, -1},
         at_x[] = {n, 0, g, 4, i, 1, h, 2, w, 3, -1};
     for (int64_t tap = 0; few && tap < ws[0] / a->groups * ws[2] * ws[3]; tap++) {
@@ -273,7 +275,7 @@ DYNC__FN dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcal
         int ox = dync__cl_source(&c,
                                  dync__cl_form(&c, a->pad[1] - right * a->dilation[1], w, 1, n, 0),
                                  a->stride[1], ys[3], &ok_x);
-        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 0, down, right, at_y, at_w, oy,
+        sum = dync__cl_tap(&c, grouped, sum, tap / (ws[2] * ws[3]), 0, down, right, at_y, at_w, oy,
                            ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x));
     }
     if (!few) {
@@ -303,12 +305,13 @@ DYNC__FN dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kca
         i = dync__cl_loop(&c, ws[1]), ky = dync__cl_loop(&c, ws[2]), kx = dync__cl_loop(&c, ws[3]),
         n = dync__cl_loop(&c, xs[0]), oy = dync__cl_loop(&c, ys[2]), ox = dync__cl_loop(&c, ys[3]);
     dync__cl_begin(&c, code, 5);
-    dync__kcall grouped;
-    dync__kcall_copy(&grouped, call);
-    c.call = &grouped;
-    grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * ws[1];
-    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[1] * (ws[0] / a->groups);
-    grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[0] * (ws[0] / a->groups);
+    dync__kcall_full room;
+    dync__kcall *grouped = &room.call;
+    dync__kcall_copy(grouped, call);
+    c.call = grouped;
+    grouped->operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * ws[1];
+    grouped->operand[1].lay.stride[4] = call->operand[1].lay.stride[1] * (ws[0] / a->groups);
+    grouped->operand[2].lay.stride[4] = call->operand[2].lay.stride[0] * (ws[0] / a->groups);
     int iy = dync__cl_form(&c, -a->pad[0], oy, a->stride[0], ky, a->dilation[0]),
         ix = dync__cl_form(&c, -a->pad[1], ox, a->stride[1], kx, a->dilation[1]);
     int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),

@@ -249,8 +249,7 @@ DYNC__FN dync_status dync__control_lower(dync__pb *pb, const dync__node *n, int 
         return dync__fail(DYNC_ERR_UNSUPPORTED,
                           "%s: expected at most %d tensors in a compiled graph, got %d", n->target,
                           (int)DYNC__KCALL_MOST, n_in + n->nout);
-    dync__kcall *k =
-        dync__arena_alloc(pb->arena, DYNC__MAX(sizeof *k, dync__kcall_room(n_in + n->nout)));
+    dync__kcall *k = dync__arena_alloc(pb->arena, dync__kcall_room(n_in + n->nout));
     if (!k) return DYNC_ERR_MEMORY;
     k->row = dync__ctl_row(n->op);
     k->n = n_in + n->nout;

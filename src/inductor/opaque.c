@@ -95,7 +95,7 @@ DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync__node *n, int n
         return dync__fail(DYNC_ERR_UNSUPPORTED,
                           "%s: expected at most %d tensors in a compiled graph, got %d", n->target,
                           (int)DYNC__KCALL_OPERANDS, n_in + n->nout);
-    dync__kcall *k = dync__arena_alloc(pb->arena, sizeof *k);
+    dync__kcall *k = dync__arena_alloc(pb->arena, sizeof(dync__kcall_full));
     if (!k) return DYNC_ERR_MEMORY;
     k->row = &dync__opaque_rows[dync__op_is_counted(n->op)];
     k->n = n_in + n->nout;

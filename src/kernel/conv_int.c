@@ -20,7 +20,7 @@ typedef struct dync__conv_int {
     dync__cj *tiles;
     int64_t n, groups, gc, words, area;
     /* the convolution of floats: dense operands x, w, y */
-    dync__kcall call;
+    dync__kcall *call; /* or NULL */
     int64_t numel[3];
     size_t at[4]; /* bytes to each of the three, and to their end */
     int dtype;
@@ -30,7 +30,8 @@ DYNC__RARE static void dync__conv_int_drop(void *state)
 {
     dync__conv_int *v = state;
     dync__cj_free(v->tiles);
-    if (v->call.drop && v->call.state) v->call.drop(v->call.state);
+    if (v->call && v->call->drop && v->call->state) v->call->drop(v->call->state);
+    dync__free(v->call, dync__kcall_room(3));
     dync__free(v, sizeof *v);
 }
 
@@ -95,13 +96,14 @@ DYNC__RARE static dync_status dync__conv_int_open(dync__conv_int *v, const dync_
     const dync__operand *from[3] = {&c->operand[0], &c->operand[1], &c->operand[c->n - 1]};
     const int64_t *w = c->operand[1].lay.shape;
     v->dtype = w[1] * w[2] * w[3] <= DYNC__CONV_INT_F32 ? DYNC_F32 : DYNC_F64;
-    v->call.row = &dync__kcall_conv2d;
-    v->call.n = 3;
-    v->call.attr.conv = c->attr.conv;
-    v->call.attr.conv.winograd = 0; /* its sums are not exact */
-    v->call.origin = c->origin;
+    if (!(v->call = dync__calloc(dync__kcall_room(3)))) return DYNC_ERR_MEMORY;
+    v->call->row = &dync__kcall_conv2d;
+    v->call->n = 3;
+    v->call->attr.conv = c->attr.conv;
+    v->call->attr.conv.winograd = 0; /* its sums are not exact */
+    v->call->origin = c->origin;
     for (int i = 0; i < 3; i++) {
-        dync__operand *o = &v->call.operand[i];
+        dync__operand *o = &v->call->operand[i];
         o->dtype = (uint8_t)v->dtype;
         o->written = i == 2;
         DYNC__TRY(dync__layout_contiguous(&o->lay, 4, from[i]->lay.shape));
@@ -109,7 +111,7 @@ DYNC__RARE static dync_status dync__conv_int_open(dync__conv_int *v, const dync_
         size_t bytes = (size_t)v->numel[i] * dync__dtype_info(v->dtype)->bytes;
         v->at[i + 1] = v->at[i] + (bytes + 63) / 64 * 64;
     }
-    return v->call.row->prepare(&v->call);
+    return v->call->row->prepare(v->call);
 }
 
 static void dync__conv_int_widen(const int8_t *from, void *to, int dtype, int64_t n)
@@ -124,7 +126,7 @@ static void dync__conv_int_widen(const int8_t *from, void *to, int dtype, int64_
 static void dync__conv_int_sums(const dync__conv_int *v, const void *from, const int32_t *bias,
                                 int32_t *y)
 {
-    const int64_t *shape = v->call.operand[2].lay.shape;
+    const int64_t *shape = v->call->operand[2].lay.shape;
     int64_t area = shape[2] * shape[3];
     for (int64_t plane = 0, i = 0; plane < shape[0] * shape[1]; plane++) {
         uint32_t add = bias ? (uint32_t)bias[plane % shape[1]] : 0;
@@ -141,7 +143,7 @@ static dync_status dync__conv_int_floats(const dync__kcall *c, const dync__dense
     const dync__conv_int *v = c->state;
     void *at[3] = {room, room + v->at[1], room + v->at[2]};
     for (int i = 0; i < 2; i++) dync__conv_int_widen(d[i].data, at[i], v->dtype, v->numel[i]);
-    dync_status status = v->call.row->run(&v->call, at, NULL);
+    dync_status status = v->call->row->run(v->call, at, NULL);
     if (status == DYNC_OK)
         dync__conv_int_sums(v, at[2], c->n == 4 ? d[2].data : NULL, d[c->n - 1].data);
     return status;
@@ -167,7 +169,7 @@ DYNC__RARE DYNC__FN dync_status dync__k_int_conv2d_prepare(dync__kcall *c)
     size_t runs = v->tiles ? dync__cj_bytes(v->tiles) : 0;
     if (!v->tiles) {
         DYNC__TRY(dync__conv_int_open(v, c));
-        runs = v->call.run_bytes;
+        runs = v->call->run_bytes;
     }
     c->run_bytes = runs + v->at[3];
     return DYNC_OK;

@@ -52,10 +52,15 @@ typedef struct dync__kcall {
     /* what prepare made for the runs; the plan gives it to drop */
     void *state;
     void (*drop)(void *state);
-    /* n of them, and memory for as many: a copy need not have room for more, and a call of an
-     * operator with functions inside has more than stand here */
-    dync__operand operand[DYNC__KCALL_OPERANDS];
+    /* n of them, and memory for as many or more: dync__kcall_room or _full, never sizeof */
+    dync__operand operand[];
 } dync__kcall;
+/* One with room for as many operands as any call has but one of an operator with functions inside:
+ * what is made by hand, on the stack too. */
+typedef union dync__kcall_full {
+    dync__kcall call;
+    char room[offsetof(dync__kcall, operand) + DYNC__KCALL_OPERANDS * sizeof(dync__operand)];
+} dync__kcall_full;
 DYNC__INLINE size_t dync__kcall_room(int n) /* bytes of a call of n operands */
 {
     return offsetof(dync__kcall, operand) + (size_t)n * sizeof(dync__operand);

@@ -163,7 +163,7 @@ DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, in
 DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, const dync__kcall_row *kernel, int n,
                                        const dync__operand *operands, const dync__attr *attr)
 {
-    dync__kcall *c = dync__arena_alloc(pb->arena, sizeof *c);
+    dync__kcall *c = dync__arena_alloc(pb->arena, sizeof(dync__kcall_full));
     if (!c) return DYNC_ERR_MEMORY;
     c->row = kernel;
     c->n = n;

@@ -231,9 +231,10 @@ DYNC__FN dync_status dync__csource_maxima(dync__str *s, const dync__kcall *call,
     const dync__operand *x = &call->operand[0], *y = &call->operand[1], *index = &call->operand[2];
     const dync__attr_pool *a = &call->attr.pool;
     char init[96];
-    dync__kcall head = *call;
-    head.n -= no_index;
-    dync__csource_half_head(s, &head, name, "xyk");
+    dync__kcall_full head;
+    dync__kcall_copy(&head.call, call);
+    head.call.n -= no_index;
+    dync__csource_half_head(s, &head.call, name, "xyk");
     dync__format(init, sizeof init, "%s best = 0; int at = -1;", dync__csource_working(y));
     int depth = dync__csource_window(s, y, x, init, a->kernel[0], a->kernel[1], a->stride, a->pad,
                                      a->dilation, NULL, 0);

@@ -119,7 +119,7 @@ static bool dync__packs_has_f32(const dync__kcall *call, int operand)
 
 static dync__kcall *dync__packs_copy(dync__csource_unit *u, const dync__kcall *call)
 {
-    dync__kcall *copy = dync__arena_alloc(&u->arena, sizeof *copy);
+    dync__kcall *copy = dync__arena_alloc(&u->arena, sizeof(dync__kcall_full));
     if (copy) dync__kcall_copy(copy, call);
     return copy;
 }

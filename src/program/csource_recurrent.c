@@ -39,19 +39,20 @@ DYNC__FN dync_status dync__rolled_sums(dync__rolled *r, const dync__operand *a,
                                             {.name = "addmm", .kind = DYNC__K_addmm}};
     dync__str text = {0};
     dync__csource_after after = {0};
-    dync__kcall call;
-    memset(&call, 0, sizeof call);
-    call.row = &rows[bias != NULL];
-    call.user_op = r->call->user_op;
-    call.at = r->call->at;
-    call.operand[call.n++] = *a;
-    call.operand[call.n++] = *b;
-    if (bias) call.operand[call.n++] = *bias;
-    call.operand[call.n] = dync__rolled_dense(r->type, r->n, columns);
-    call.operand[call.n++].written = true;
-    dync_status status = dync__csource_blocks_are(&call)
-                             ? dync__csource_blocks(&text, &call, &after)
-                             : dync__kcall_csource(&text, &call, false, "@");
+    dync__kcall_full room;
+    dync__kcall *call = &room.call;
+    memset(&room, 0, sizeof room);
+    call->row = &rows[bias != NULL];
+    call->user_op = r->call->user_op;
+    call->at = r->call->at;
+    call->operand[call->n++] = *a;
+    call->operand[call->n++] = *b;
+    if (bias) call->operand[call->n++] = *bias;
+    call->operand[call->n] = dync__rolled_dense(r->type, r->n, columns);
+    call->operand[call->n++].written = true;
+    dync_status status = dync__csource_blocks_are(call)
+                             ? dync__csource_blocks(&text, call, &after)
+                             : dync__kcall_csource(&text, call, false, "@");
     return dync__rolled_function(r, status, &text, out);
 }
 
@@ -90,13 +91,14 @@ DYNC__FN dync_status dync__rolled_piece(dync__rolled *r, const dync__kcall *call
 
 static dync_status dync__rolled_gates(dync__rolled *r)
 {
-    dync__kcall call;
-    dync__kcall_copy(&call, r->call);
-    call.attr.rnn.role[DYNC__RNN_BIAS] = -1; /* in the product */
-    if (r->step->last) call.attr.rnn.role[DYNC__RNN_OUT] = -1;
-    dync__operand *in = &call.operand[call.attr.rnn.role[DYNC__RNN_IN]];
+    dync__kcall_full room;
+    dync__kcall *call = &room.call;
+    dync__kcall_copy(call, r->call);
+    call->attr.rnn.role[DYNC__RNN_BIAS] = -1; /* in the product */
+    if (r->step->last) call->attr.rnn.role[DYNC__RNN_OUT] = -1;
+    dync__operand *in = &call->operand[call->attr.rnn.role[DYNC__RNN_IN]];
     if (r->input) in->lay.stride[1] = r->width, in->lay.stride[2] = 1;
-    return dync__rolled_piece(r, &call);
+    return dync__rolled_piece(r, call);
 }
 
 static dync_status dync__rolled_functions(dync__rolled *r)

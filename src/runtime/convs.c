@@ -104,11 +104,13 @@ static void dync__cv_hints(dync__kcall *c)
 static bool dync__cv_possible(const dync__cv *v, const dync__kcall *call)
 {
     dync__error_guard guard;
-    dync__kcall c = *call;
-    if (v->pb->sized) dync__cv_hints(&c);
+    dync__kcall_full room;
+    dync__kcall *c = &room.call;
+    dync__kcall_copy(c, call);
+    if (v->pb->sized) dync__cv_hints(c);
     dync__error_guard_begin(&guard);
-    bool ok = c.row->prepare(&c) == DYNC_OK && c.state;
-    if (c.drop) c.drop(c.state);
+    bool ok = c->row->prepare(c) == DYNC_OK && c->state;
+    if (c->drop) c->drop(c->state);
     dync__error_guard_end(&guard);
     return ok;
 }
@@ -135,7 +137,7 @@ static dync_status dync__cv_gather(dync__cv *v)
             continue;
         }
         const dync__kcall *from = c;
-        if (!(c = v->at[i].call = dync__arena_alloc(v->pb->arena, sizeof *c)))
+        if (!(c = v->at[i].call = dync__arena_alloc(v->pb->arena, sizeof(dync__kcall_full))))
             return DYNC_ERR_MEMORY;
         dync__kcall_copy(c, from);
         if (dync__kcall_is(c, DYNC__K_max_pool2d) &&

@@ -155,7 +155,8 @@ DYNC__FN dync_status dync__cv_join(dync__cv *v, int i)
     if (reader < 0 || v->at[reader].taken || v->at[reader].head) return DYNC_OK;
     for (int part = 0; part < 2 && s->after < 0; part++) {
         dync__cj_after *after = dync__arena_alloc(v->pb->arena, sizeof *after);
-        dync__kcall *c = dync__arena_alloc(v->pb->arena, sizeof *c); /* with room for more */
+        dync__kcall *c =
+            dync__arena_alloc(v->pb->arena, sizeof(dync__kcall_full)); /* with room for more */
         if (!after || !c) return DYNC_ERR_MEMORY;
         dync__kcall_copy(c, s->call);
         if (dync__cv_after(v, v->step[reader].k, s->y, c, after, part ? &head : NULL)) {

@@ -92,15 +92,15 @@ static dync_status dync__main_bounds(dync__plan_maker *m, dync__plan_step *s, in
         const dync__bound *bound = &k->bound.at[b];
         if (dync__main_checked(m, i, k, bound)) continue;
         const dync__buf *buf = &k->buf.at[bound->buf];
-        dync__kcall *c = dync__arena_alloc(&m->p->arena, sizeof *c);
+        dync__kcall *c = dync__arena_alloc(&m->p->arena, sizeof(dync__kcall_full));
         if (!c) return DYNC_ERR_MEMORY;
         *c = (dync__kcall){.row = &dync__kcall_check_index,
                            .n = 1,
                            .origin = bound->origin,
                            .user_op = bound->user_op,
                            .at = bound->at,
-                           .operand = {{.slot = buf->id, .dtype = buf->dtype, .lay = bound->lay}},
                            .attr = {.index = {bound->size}}};
+        c->operand[0] = (dync__operand){.slot = buf->id, .dtype = buf->dtype, .lay = bound->lay};
         s->bound[s->n_bounds++] = (dync__plan_bound){c, at + bound->buf};
         if (!m->sized) DYNC__TRY(c->row->prepare(c));
     }

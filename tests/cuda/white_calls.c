@@ -14,22 +14,23 @@ extern int setenv(const char *, const char *, int);
 /* ---- a call on both sides -------------------------------------------------------------------- */
 
 typedef struct {
-    dync__kcall call;
+    _Alignas(dync__kcall_full) char room[sizeof(dync__kcall_full)];
     int64_t span[DYNC__KCALL_OPERANDS];
     char *data[DYNC__KCALL_OPERANDS];
 } a_call;
+#define CALL(c) ((dync__kcall *)(void *)(c)->room)
 
 /* An operand of random strides: some order of the dims, at times gaps, at times an offset. shared:
  * dims (bits) that all lie on one place. */
 static dync__operand *add(a_call *c, int dtype, bool written, int n, const int64_t *shape,
                           int shared)
 {
-    dync__operand *o = &c->call.operand[c->call.n++];
+    dync__operand *o = &CALL(c)->operand[CALL(c)->n++];
     int order[DYNC_MAX_DIMS];
     bool dense = test_random() % 2 == 0;
     int64_t step = 1, gap = dense ? 0 : (int64_t)(test_random() % 3) * 3;
     memset(o, 0, sizeof *o);
-    o->slot = c->call.n - 1;
+    o->slot = CALL(c)->n - 1;
     o->dtype = (uint8_t)dtype;
     o->written = written;
     o->lay.ndim = (uint8_t)n;
@@ -46,15 +47,15 @@ static dync__operand *add(a_call *c, int dtype, bool written, int n, const int64
         if (!(shared >> d & 1)) step = step * shape[d] + gap;
     }
     o->lay.offset = dense ? 0 : (int64_t)(test_random() % 4);
-    c->span[c->call.n - 1] = dync__layout_span(&o->lay);
+    c->span[CALL(c)->n - 1] = dync__layout_span(&o->lay);
     return o;
 }
 
 static double draw(void) { return (double)(test_random() % 2001) / 1000.0 - 1.0; }
 static void fill_all(a_call *c)
 {
-    for (int i = 0; i < c->call.n; i++) {
-        int dtype = c->call.operand[i].dtype, bytes = dync__dtype_info(dtype)->bytes;
+    for (int i = 0; i < CALL(c)->n; i++) {
+        int dtype = CALL(c)->operand[i].dtype, bytes = dync__dtype_info(dtype)->bytes;
         c->data[i] = calloc((size_t)c->span[i] + 1, (size_t)bytes);
         for (int64_t e = 0; e < c->span[i]; e++) {
             double x = draw();
@@ -78,15 +79,17 @@ static void drop_all(a_call *c)
 /* Runs the call on data, in place: by the CPU's kernel, or on the device. */
 static bool run_on_cpu(a_call *c)
 {
-    dync__kcall call = c->call;
+    dync__kcall_full room;
+    dync__kcall *call = &room.call;
+    dync__kcall_copy(call, CALL(c));
     void *data[DYNC__KCALL_OPERANDS];
-    for (int i = 0; i < call.n; i++) data[i] = c->data[i];
-    bool ok = !call.row->prepare || EXPECT_OK(call.row->prepare(&call));
-    void *scratch = calloc(call.scratch_bytes + 1, 1);
-    ok = ok && EXPECT_OK(call.row->run(&call, data, scratch));
+    for (int i = 0; i < call->n; i++) data[i] = c->data[i];
+    bool ok = !call->row->prepare || EXPECT_OK(call->row->prepare(call));
+    void *scratch = calloc(call->scratch_bytes + 1, 1);
+    ok = ok && EXPECT_OK(call->row->run(call, data, scratch));
     free(scratch);
-    for (int i = 0; i < DYNC__KCALL_PIECES; i++) dync__code_free(call.piece[i]);
-    if (call.drop) call.drop(call.state);
+    for (int i = 0; i < DYNC__KCALL_PIECES; i++) dync__code_free(call->piece[i]);
+    if (call->drop) call->drop(call->state);
     return ok;
 }
 static bool run_on_gpu(a_call *c, int shift)
@@ -94,22 +97,22 @@ static bool run_on_gpu(a_call *c, int shift)
     void *block[DYNC__KCALL_OPERANDS], *data[DYNC__KCALL_OPERANDS];
     size_t size[DYNC__KCALL_OPERANDS];
     int64_t before = dync_cuda_get_counters().host_steps;
-    for (int i = 0; i < c->call.n; i++) {
-        size_t bytes = dync__dtype_info(c->call.operand[i].dtype)->bytes;
+    for (int i = 0; i < CALL(c)->n; i++) {
+        size_t bytes = dync__dtype_info(CALL(c)->operand[i].dtype)->bytes;
         size[i] = (size_t)c->span[i] * bytes;
         block[i] = dync__cuda_alloc(DYNC_CUDA, size[i] + 64);
         data[i] = (char *)block[i] + (size_t)shift * bytes;
         if (size[i]) EXPECT_OK(dync__cuda_copy(DYNC_CUDA, data[i], DYNC_CPU, c->data[i], size[i]));
     }
-    void *code = dync__cuda_call_new(DYNC_CUDA, &c->call, NULL, NULL, true);
+    void *code = dync__cuda_call_new(DYNC_CUDA, CALL(c), NULL, NULL, true);
     bool ok = EXPECT(code != NULL) && EXPECT_OK(dync__cuda_run(code, data, 0, 0));
-    for (int i = 0; ok && i < c->call.n; i++)
+    for (int i = 0; ok && i < CALL(c)->n; i++)
         if (size[i])
             ok = EXPECT_OK(dync__cuda_copy(DYNC_CPU, c->data[i], DYNC_CUDA, data[i], size[i]));
     ok = ok && EXPECT_EQ_INT(dync_cuda_get_counters().host_steps, before);
     if (!ok) printf("%s\n", cuemu_detail());
     dync__cuda_code_free(code);
-    for (int i = 0; i < c->call.n; i++) dync__cuda_free(DYNC_CUDA, block[i], size[i] + 64);
+    for (int i = 0; i < CALL(c)->n; i++) dync__cuda_free(DYNC_CUDA, block[i], size[i] + 64);
     return ok;
 }
 
@@ -117,8 +120,8 @@ static bool run_on_gpu(a_call *c, int shift)
  * NaN. */
 static bool alike(const a_call *a, const a_call *b, double tol)
 {
-    for (int i = 0; i < a->call.n; i++) {
-        int dtype = a->call.operand[i].dtype, bytes = dync__dtype_info(dtype)->bytes;
+    for (int i = 0; i < CALL(a)->n; i++) {
+        int dtype = CALL(a)->operand[i].dtype, bytes = dync__dtype_info(dtype)->bytes;
         double most = 1;
         for (int64_t e = 0; e < b->span[i]; e++) {
             double v = fabs(dync__load_f64(b->data[i] + e * bytes, dtype));
@@ -130,7 +133,7 @@ static bool alike(const a_call *a, const a_call *b, double tol)
             bool same = u == v || (isnan(u) && isnan(v)) || fabs(u - v) <= tol * most;
             if (!EXPECT(same)) {
                 printf("  %s, operand %d element %lld: got %.9g, CPU %.9g (greatest %.3g)\n",
-                       a->call.row->name, i, (long long)e, u, v, most);
+                       CALL(a)->row->name, i, (long long)e, u, v, most);
                 return false;
             }
         }
@@ -143,8 +146,8 @@ static bool agree(a_call *c, double tol)
 {
     a_call g = *c;
     bool ok = true;
-    for (int i = 0; i < c->call.n; i++) {
-        size_t bytes = (size_t)c->span[i] * dync__dtype_info(c->call.operand[i].dtype)->bytes;
+    for (int i = 0; i < CALL(c)->n; i++) {
+        size_t bytes = (size_t)c->span[i] * dync__dtype_info(CALL(c)->operand[i].dtype)->bytes;
         g.data[i] = calloc(bytes + 1, 1);
         memcpy(g.data[i], c->data[i], bytes);
     }
@@ -162,7 +165,7 @@ typedef struct {
 
 static void attention_attr(a_call *c, const attention *t, int place)
 {
-    c->call.attr.attention = (dync__attr_attention){t->causal, false, (int8_t)place, t->scale};
+    CALL(c)->attr.attention = (dync__attr_attention){t->causal, false, (int8_t)place, t->scale};
 }
 static bool attention_decodes; /* forward alone; heads share keys and values */
 static bool attention_tf32;
@@ -181,8 +184,8 @@ static bool attention_agrees(const attention *t, bool dense)
     if (attention_tf32) tol = 1e-2;
     memset(&f, 0, sizeof f);
     memset(&g, 0, sizeof g);
-    f.call.row = &dync__kcall_attention;
-    g.call.row = &dync__kcall_attention_grad;
+    CALL(&f)->row = &dync__kcall_attention;
+    CALL(&g)->row = &dync__kcall_attention_grad;
     add(&f, t->dtype, false, 4, q, 0);
     add(&f, t->dtype, false, 4, k, t->H > 1 && !dense ? 2 : 0); /* heads may share keys */
     add(&f, t->dtype, false, 4, v, 0);
@@ -190,13 +193,13 @@ static bool attention_agrees(const attention *t, bool dense)
     add(&f, log_type, true, 3, y, 0);
     if (t->mask) add(&f, mask_type, false, 4, m, t->mask == 1 ? 2 : 1);
     if (dense)
-        for (int i = 0; i < f.call.n; i++) {
+        for (int i = 0; i < CALL(&f)->n; i++) {
             int64_t shape[4];
-            memcpy(shape, f.call.operand[i].lay.shape, sizeof shape);
-            EXPECT_OK(dync__layout_contiguous(&f.call.operand[i].lay, i == 4 ? 3 : 4, shape));
-            f.span[i] = dync__layout_span(&f.call.operand[i].lay);
+            memcpy(shape, CALL(&f)->operand[i].lay.shape, sizeof shape);
+            EXPECT_OK(dync__layout_contiguous(&CALL(&f)->operand[i].lay, i == 4 ? 3 : 4, shape));
+            f.span[i] = dync__layout_span(&CALL(&f)->operand[i].lay);
         }
-    for (int i = 1; i < 3 && attention_decodes; i++) f.call.operand[i].lay.stride[1] = 0;
+    for (int i = 1; i < 3 && attention_decodes; i++) CALL(&f)->operand[i].lay.stride[1] = 0;
     attention_attr(&f, t, t->mask ? 5 : -1);
     fill_all(&f);
     bool ok = agree(&f, tol);
@@ -209,25 +212,25 @@ static bool attention_agrees(const attention *t, bool dense)
     }
     add(&g, t->dtype, false, 4, y, 0);
     for (int i = 0; i < 5; i++) {
-        g.call.operand[g.call.n] = f.call.operand[i];
-        g.call.operand[g.call.n++].written = false;
+        CALL(&g)->operand[CALL(&g)->n] = CALL(&f)->operand[i];
+        CALL(&g)->operand[CALL(&g)->n++].written = false;
     }
     add(&g, t->dtype, true, 4, q, 0);
     add(&g, t->dtype, true, 4, k, 0);
     add(&g, t->dtype, true, 4, v, 0);
-    if (t->mask) g.call.operand[g.call.n++] = f.call.operand[5];
-    for (int i = 0; i < g.call.n; i++) {
+    if (t->mask) CALL(&g)->operand[CALL(&g)->n++] = CALL(&f)->operand[5];
+    for (int i = 0; i < CALL(&g)->n; i++) {
         int64_t shape[4];
-        memcpy(shape, g.call.operand[i].lay.shape, sizeof shape);
+        memcpy(shape, CALL(&g)->operand[i].lay.shape, sizeof shape);
         if (dense)
-            EXPECT_OK(dync__layout_contiguous(&g.call.operand[i].lay, i == 5 ? 3 : 4, shape));
-        g.span[i] = dync__layout_span(&g.call.operand[i].lay);
+            EXPECT_OK(dync__layout_contiguous(&CALL(&g)->operand[i].lay, i == 5 ? 3 : 4, shape));
+        g.span[i] = dync__layout_span(&CALL(&g)->operand[i].lay);
     }
     attention_attr(&g, t, t->mask ? 9 : -1);
     fill_all(&g);
     for (int i = 0; i < 5; i++)
         memcpy(g.data[1 + i], f.data[i],
-               (size_t)f.span[i] * dync__dtype_info(f.call.operand[i].dtype)->bytes);
+               (size_t)f.span[i] * dync__dtype_info(CALL(&f)->operand[i].dtype)->bytes);
     if (t->mask)
         memcpy(g.data[9], f.data[5], (size_t)f.span[5] * dync__dtype_info(mask_type)->bytes);
     ok = ok && agree(&g, tol);
@@ -331,11 +334,11 @@ static void role(a_call *c, int which, int dtype, bool written, int n, int64_t a
                  int64_t d, bool dense)
 {
     int64_t shape[] = {a, b, d};
-    c->call.attr.rnn.role[which] = (int8_t)c->call.n;
+    CALL(c)->attr.rnn.role[which] = (int8_t)CALL(c)->n;
     dync__operand *o = add(c, dtype, written, n, shape, 0);
     if (dense) {
         EXPECT_OK(dync__layout_contiguous(&o->lay, n, shape));
-        c->span[c->call.n - 1] = dync__layout_span(&o->lay);
+        c->span[CALL(c)->n - 1] = dync__layout_span(&o->lay);
     }
 }
 static bool recurrent_agrees(const recurrent *t)
@@ -347,12 +350,12 @@ static bool recurrent_agrees(const recurrent *t)
     /* sums of H terms in any order, as the machine's level has it */
     tol *= DYNC__MAX(1.0, t->H / 128.0);
     memset(&f, 0, sizeof f);
-    memset(f.call.attr.rnn.role, -1, sizeof f.call.attr.rnn.role);
-    f.call.row = &dync__kcall_rnn_layer;
-    f.call.attr.rnn.gates = t->gates;
-    f.call.attr.rnn.reverse = t->reverse;
+    memset(CALL(&f)->attr.rnn.role, -1, sizeof CALL(&f)->attr.rnn.role);
+    CALL(&f)->row = &dync__kcall_rnn_layer;
+    CALL(&f)->attr.rnn.gates = t->gates;
+    CALL(&f)->attr.rnn.reverse = t->reverse;
     g = f;
-    g.call.row = &dync__kcall_rnn_layer_grad;
+    CALL(&g)->row = &dync__kcall_rnn_layer_grad;
     role(&f, DYNC__RNN_IN, d, false, 3, t->L, t->N, G, false);
     role(&f, DYNC__RNN_W, d, false, 2, G, t->H, 0, false);
     if (test_random() % 2) role(&f, DYNC__RNN_BIAS, d, false, 1, G, 0, 0, true);
@@ -369,15 +372,15 @@ static bool recurrent_agrees(const recurrent *t)
                                    DYNC__RNN_OUT, DYNC__RNN_CELLS, DYNC__RNN_GATES};
         int from[DYNC__KCALL_OPERANDS], n = 0;
         for (int i = 0; i < DYNC__COUNT_OF(kept); i++) {
-            int64_t at = f.call.attr.rnn.role[kept[i]];
+            int64_t at = CALL(&f)->attr.rnn.role[kept[i]];
             if (at < 0) continue;
-            g.call.attr.rnn.role[kept[i]] = (int8_t)n;
-            g.call.operand[n] = f.call.operand[at];
-            g.call.operand[n].written = false;
+            CALL(&g)->attr.rnn.role[kept[i]] = (int8_t)n;
+            CALL(&g)->operand[n] = CALL(&f)->operand[at];
+            CALL(&g)->operand[n].written = false;
             g.span[n] = f.span[at];
             from[n++] = (int)at;
         }
-        g.call.n = n;
+        CALL(&g)->n = n;
         if (test_random() % 3) role(&g, DYNC__RNN_GOUT, d, false, 3, t->L, t->N, t->H, false);
         if (lstm && test_random() % 2) role(&g, DYNC__RNN_GC, d, false, 2, t->N, t->H, 0, false);
         role(&g, DYNC__RNN_IN, d, true, 3, t->L, t->N, G, false);
@@ -427,11 +430,11 @@ static bool sort_agrees(int dtype, int n, const int64_t *shape, int dim, bool de
 {
     a_call c;
     memset(&c, 0, sizeof c);
-    c.call.row = &dync__kcall_sort;
+    CALL(&c)->row = &dync__kcall_sort;
     add(&c, dtype, false, n, shape, 0);
     add(&c, dtype, true, n, shape, 0);
     add(&c, DYNC_I64, true, n, shape, 0);
-    c.call.attr.sort = (dync__attr_sort){dim, descending};
+    CALL(&c)->attr.sort = (dync__attr_sort){dim, descending};
     fill_all(&c);
     int bytes = dync__dtype_info(dtype)->bytes;
     /* few different values, with zeros of both signs, infinities and NaN */

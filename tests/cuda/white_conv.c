@@ -98,7 +98,7 @@ typedef struct {
 } geometry;
 
 /* Forward, data gradient, weight gradient: 0 1 2. */
-static dync__kcall call_of(const geometry *g, int kind)
+static dync__kcall_full call_of(const geometry *g, int kind)
 {
     static const int rows[3] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input,
                                 DYNC__K_conv2d_grad_weight};
@@ -107,22 +107,23 @@ static dync__kcall call_of(const geometry *g, int kind)
     int64_t xs[4] = {g->n, g->c, g->h, g->w}, ws[4] = {g->o, g->c / g->groups, g->kh, g->kw},
             ys[4] = {g->n, g->o, oh, ow};
     int64_t *shape[3][3] = {{xs, ws, ys}, {ys, ws, xs}, {xs, ys, ws}};
-    dync__kcall call;
-    memset(&call, 0, sizeof call);
-    call.row = kernel_row(rows[kind]);
-    call.n = kind == 0 && g->bias ? 4 : 3;
-    call.attr.conv =
+    dync__kcall_full room;
+    dync__kcall *call = &room.call;
+    memset(&room, 0, sizeof room);
+    call->row = kernel_row(rows[kind]);
+    call->n = kind == 0 && g->bias ? 4 : 3;
+    call->attr.conv =
         (dync__attr_conv){{g->sy, g->sx}, {g->py, g->px}, {g->dy, g->dx}, g->groups, .winograd = 0};
     for (int i = 0; i < 3; i++) {
-        int at = i == 2 ? call.n - 1 : i;
-        call.operand[at] = array_of(g->dtype, shape[kind][i], g->how[i], at, i == 2);
+        int at = i == 2 ? call->n - 1 : i;
+        call->operand[at] = array_of(g->dtype, shape[kind][i], g->how[i], at, i == 2);
     }
-    if (call.n == 4) {
-        call.operand[2] = call.operand[0];
-        call.operand[2].slot = 2;
-        EXPECT_OK(dync__layout_contiguous(&call.operand[2].lay, 1, &g->o));
+    if (call->n == 4) {
+        call->operand[2] = call->operand[0];
+        call->operand[2].slot = 2;
+        EXPECT_OK(dync__layout_contiguous(&call->operand[2].lay, 1, &g->o));
     }
-    return call;
+    return room;
 }
 
 static bool all_three(const geometry *g)
@@ -131,8 +132,10 @@ static bool all_three(const geometry *g)
     if (g->h + 2 * g->py < g->dy * (g->kh - 1) + 1 || g->w + 2 * g->px < g->dx * (g->kw - 1) + 1)
         return true;
     for (int kind = 0; kind < 3 && ok; kind++) {
-        dync__kcall call = call_of(g, kind);
-        ok = run_both(&call, kind == 0 ? "forward" : kind == 1 ? "to the input" : "to the weight");
+        dync__kcall_full room = call_of(g, kind);
+        ok = run_both(&room.call, kind == 0   ? "forward"
+                                  : kind == 1 ? "to the input"
+                                              : "to the weight");
     }
     return ok;
 }
@@ -268,8 +271,8 @@ TEST(texts_of_layers_in_use)
     int large = 0;
     for (int i = 0; i < DYNC__COUNT_OF(layers); i++)
         for (int kind = 0; kind < 3; kind++) {
-            dync__kcall call = call_of(&layers[i], kind);
-            void *code = dync__cuda_call_new(DYNC_CUDA, &call, NULL, NULL, false);
+            dync__kcall_full room = call_of(&layers[i], kind);
+            void *code = dync__cuda_call_new(DYNC_CUDA, &room.call, NULL, NULL, false);
             dync__str text = {0};
             if (EXPECT(code != NULL)) dync__cuda_code_dump(&text, code);
             large += strstr(dync__str_get(&text), "128x128") ||

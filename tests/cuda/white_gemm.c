@@ -51,22 +51,23 @@ static int64_t lay_out(dync__operand *o, const problem *p, int slot, int64_t row
 
 static bool agree(const problem *p, int form)
 {
-    dync__kcall call;
+    dync__kcall_full room;
+    dync__kcall *call = &room.call;
     int64_t elements[4], bytes = dync__dtype_info(p->dtype)->bytes;
     void *host[4] = {NULL}, *want[4] = {NULL}, *device[4] = {NULL};
-    memset(&call, 0, sizeof call);
-    call.n = p->bias ? 4 : 3;
-    call.row = kernel_row(p->bias ? DYNC__K_addmm : DYNC__K_matmul);
-    elements[0] = lay_out(&call.operand[0], p, 0, p->m, p->k, p->trans & 1, false);
-    elements[1] = lay_out(&call.operand[1], p, 1, p->k, p->n, p->trans & 2, p->broadcast);
-    elements[call.n - 1] =
-        lay_out(&call.operand[call.n - 1], p, call.n - 1, p->m, p->n, p->trans & 4, false);
-    call.operand[call.n - 1].written = true;
+    memset(&room, 0, sizeof room);
+    call->n = p->bias ? 4 : 3;
+    call->row = kernel_row(p->bias ? DYNC__K_addmm : DYNC__K_matmul);
+    elements[0] = lay_out(&call->operand[0], p, 0, p->m, p->k, p->trans & 1, false);
+    elements[1] = lay_out(&call->operand[1], p, 1, p->k, p->n, p->trans & 2, p->broadcast);
+    elements[call->n - 1] =
+        lay_out(&call->operand[call->n - 1], p, call->n - 1, p->m, p->n, p->trans & 4, false);
+    call->operand[call->n - 1].written = true;
     if (p->bias) {
-        elements[2] = lay_out(&call.operand[2], p, 2, p->m, p->n, false, false);
-        if (p->bias == 1) call.operand[2].lay.stride[0] = 0;
+        elements[2] = lay_out(&call->operand[2], p, 2, p->m, p->n, false, false);
+        if (p->bias == 1) call->operand[2].lay.stride[0] = 0;
     }
-    for (int i = 0; i < call.n; i++) {
+    for (int i = 0; i < call->n; i++) {
         size_t n = (size_t)(elements[i] * bytes);
         host[i] = malloc(n + 16);
         want[i] = malloc(n + 16);
@@ -85,7 +86,7 @@ static bool agree(const problem *p, int form)
         device[i] = dync__cuda_alloc(DYNC_CUDA, n);
         EXPECT_OK(dync__cuda_copy(DYNC_CUDA, device[i], DYNC_CPU, host[i], n));
     }
-    dync__cuda_code *code = dync__cuda_call_new(DYNC_CUDA, &call, NULL, NULL, true);
+    dync__cuda_code *code = dync__cuda_call_new(DYNC_CUDA, call, NULL, NULL, true);
     bool ok = EXPECT(code != NULL);
     if (ok && form) {
         dync__cuda_part *part = &code->part.at[code->part.n - 1];
@@ -94,12 +95,12 @@ static bool agree(const problem *p, int form)
             part->form[DYNC__CUDA_ANY].text.n_checks = 1;
     }
     ok = ok && EXPECT_OK(dync__cuda_run(code, device, 0, 0));
-    int last = call.n - 1;
+    int last = call->n - 1;
     ok = ok && EXPECT_OK(dync__cuda_copy(DYNC_CPU, host[last], DYNC_CUDA, device[last],
                                          (size_t)(elements[last] * bytes)));
-    if (ok && call.row->prepare) ok = EXPECT_OK(call.row->prepare(&call));
-    void *scratch = call.scratch_bytes ? malloc(call.scratch_bytes) : NULL;
-    ok = ok && EXPECT_OK(call.row->run(&call, want, scratch));
+    if (ok && call->row->prepare) ok = EXPECT_OK(call->row->prepare(call));
+    void *scratch = call->scratch_bytes ? malloc(call->scratch_bytes) : NULL;
+    ok = ok && EXPECT_OK(call->row->run(call, want, scratch));
     free(scratch);
     double tol = p->dtype == DYNC_F64    ? 1e-12
                  : p->dtype == DYNC_F32  ? 2e-5
@@ -130,8 +131,8 @@ static bool agree(const problem *p, int form)
         }
     }
     dync__cuda_code_free(code);
-    if (call.drop) call.drop(call.state);
-    for (int i = 0; i < call.n; i++) {
+    if (call->drop) call->drop(call->state);
+    for (int i = 0; i < call->n; i++) {
         dync__cuda_free(DYNC_CUDA, device[i], (size_t)(elements[i] * bytes));
         free(host[i]);
         free(want[i]);
@@ -197,16 +198,17 @@ TEST(choices)
     setenv("CUEMU_UNITS", "132", 1);
     setenv("DYNC_CUDA_TARGET", "sm_80", 1);
     for (int i = 0; i < DYNC__COUNT_OF(want); i++) {
-        dync__kcall call;
-        memset(&call, 0, sizeof call);
-        call.n = 3;
-        call.row = &dync__kcall_matmul;
+        dync__kcall_full room;
+        dync__kcall *call = &room.call;
+        memset(&room, 0, sizeof room);
+        call->n = 3;
+        call->row = &dync__kcall_matmul;
         problem p = {.dtype = want[i].dtype, .rank = 2};
-        (void)lay_out(&call.operand[0], &p, 0, want[i].m, want[i].k, false, false);
-        (void)lay_out(&call.operand[1], &p, 1, want[i].k, want[i].n, false, false);
-        (void)lay_out(&call.operand[2], &p, 2, want[i].m, want[i].n, false, false);
-        call.operand[2].written = true;
-        dync__cuda_code *code = dync__cuda_call_new(DYNC_CUDA, &call, NULL, NULL, true);
+        (void)lay_out(&call->operand[0], &p, 0, want[i].m, want[i].k, false, false);
+        (void)lay_out(&call->operand[1], &p, 1, want[i].k, want[i].n, false, false);
+        (void)lay_out(&call->operand[2], &p, 2, want[i].m, want[i].n, false, false);
+        call->operand[2].written = true;
+        dync__cuda_code *code = dync__cuda_call_new(DYNC_CUDA, call, NULL, NULL, true);
         REQUIRE(code && code->part.at[0].gemm);
         const dync__gm *g = code->part.at[0].gemm;
         if (!EXPECT(g->tile.m == want[i].tile_m && g->tile.n == want[i].tile_n &&

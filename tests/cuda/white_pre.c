@@ -136,29 +136,30 @@ static int taken, asked;
 static bool agree(const problem *p, int form)
 {
     dync__arena arena = {0};
-    dync__kcall call;
+    dync__kcall_full room;
+    dync__kcall *call = &room.call;
     dync__kernel *k[3] = {NULL};
     memory source[2][5] = {{{0}}}, operand[3] = {{0}}, result = {0};
     const dync__kernel *with[3] = {NULL};
     void *buffers[24] = {NULL}, *apart[3];
     bool host[24] = {false}, ok = true;
     int n = 3;
-    memset(&call, 0, sizeof call);
-    call.n = 3;
-    call.row = &dync__kcall_matmul;
-    lay_out(&call.operand[0], MADE + 0, p, p->m, p->k, p->way & 1);
-    lay_out(&call.operand[1], MADE + 1, p, p->k, p->n, p->way & 2);
-    lay_out(&call.operand[2], MADE + 2, p, p->m, p->n, false);
-    call.operand[2].written = true;
+    memset(&room, 0, sizeof room);
+    call->n = 3;
+    call->row = &dync__kcall_matmul;
+    lay_out(&call->operand[0], MADE + 0, p, p->m, p->k, p->way & 1);
+    lay_out(&call->operand[1], MADE + 1, p, p->k, p->n, p->way & 2);
+    lay_out(&call->operand[2], MADE + 2, p, p->m, p->n, false);
+    call->operand[2].written = true;
     for (int i = 0; i < 3; i++) {
-        const int64_t *shape = call.operand[i].lay.shape;
+        const int64_t *shape = call->operand[i].lay.shape;
         buffers[i] = apart[i] = made(&operand[i], p->dtype, shape[0] * shape[1] * shape[2]);
     }
     buffers[2] = made(&result, p->dtype, operand[2].elements);
     for (int s = 0; s < 2; s++) {
         int64_t elements[4];
         if (!(p->sides >> s & 1)) continue;
-        with[1 + s] = k[s] = maker(&arena, &call.operand[s], p, elements);
+        with[1 + s] = k[s] = maker(&arena, &call->operand[s], p, elements);
         void *at[5];
         for (int i = 0; i < k[s]->buf.n; i++) {
             int id = k[s]->buf.at[i].id;
@@ -170,13 +171,13 @@ static bool agree(const problem *p, int form)
         ok = ok && EXPECT(code != NULL) && EXPECT_OK(dync__cuda_run(code, at, 0, 0));
         dync__cuda_code_free(code);
         asked++;
-        taken += dync__gm_takes(DYNC_CUDA, &call, k[s]) == 1 + s;
+        taken += dync__gm_takes(DYNC_CUDA, call, k[s]) == 1 + s;
         buffers[s] = NULL; /* it has no memory */
     }
     for (int s = 0; s < 2; s++)
         if (with[1 + s]) buffers[s] = buffers[3];
-    dync__cuda_code *fused = dync__cuda_call_new(DYNC_CUDA, &call, with, host, true),
-                    *plain = dync__cuda_call_new(DYNC_CUDA, &call, NULL, NULL, true);
+    dync__cuda_code *fused = dync__cuda_call_new(DYNC_CUDA, call, with, host, true),
+                    *plain = dync__cuda_call_new(DYNC_CUDA, call, NULL, NULL, true);
     ok = ok && EXPECT(fused && plain);
     if (ok && form) {
         dync__cuda_part *part = &fused->part.at[fused->part.n - 1];
@@ -261,19 +262,20 @@ TEST(large_texts)
                          .n = 2048,
                          .k = 512};
             dync__arena arena = {0};
-            dync__kcall call;
+            dync__kcall_full room;
+            dync__kcall *call = &room.call;
             const dync__kernel *with[3] = {NULL};
             bool host[24] = {false};
             int64_t elements[4];
-            memset(&call, 0, sizeof call);
-            call.n = 3;
-            call.row = &dync__kcall_matmul;
-            lay_out(&call.operand[0], MADE + 0, &p, p.m, p.k, false);
-            lay_out(&call.operand[1], MADE + 1, &p, p.k, p.n, false);
-            lay_out(&call.operand[2], MADE + 2, &p, p.m, p.n, false);
+            memset(&room, 0, sizeof room);
+            call->n = 3;
+            call->row = &dync__kcall_matmul;
+            lay_out(&call->operand[0], MADE + 0, &p, p.m, p.k, false);
+            lay_out(&call->operand[1], MADE + 1, &p, p.k, p.n, false);
+            lay_out(&call->operand[2], MADE + 2, &p, p.m, p.n, false);
             for (int s = 0; s < 2; s++)
-                if (sides >> s & 1) with[1 + s] = maker(&arena, &call.operand[s], &p, elements);
-            dync__cuda_code *code = dync__cuda_call_new(DYNC_CUDA, &call, with, host, true);
+                if (sides >> s & 1) with[1 + s] = maker(&arena, &call->operand[s], &p, elements);
+            dync__cuda_code *code = dync__cuda_call_new(DYNC_CUDA, call, with, host, true);
             EXPECT(code &&
                    strstr(dync__str_get(
                               &code->part.at[code->part.n - 1].form[DYNC__CUDA_ANY].text.text),
@@ -334,17 +336,18 @@ TEST(choices)
                      .n = want[i].n,
                      .k = want[i].k};
         dync__arena arena = {0};
-        dync__kcall call;
+        dync__kcall_full room;
+        dync__kcall *call = &room.call;
         int64_t elements[4];
-        memset(&call, 0, sizeof call);
-        call.n = 3;
-        call.row = &dync__kcall_matmul;
-        lay_out(&call.operand[0], MADE + 0, &p, p.m, p.k, false);
-        lay_out(&call.operand[1], MADE + 1, &p, p.k, p.n, p.way & 2);
-        lay_out(&call.operand[2], MADE + 2, &p, p.m, p.n, false);
+        memset(&room, 0, sizeof room);
+        call->n = 3;
+        call->row = &dync__kcall_matmul;
+        lay_out(&call->operand[0], MADE + 0, &p, p.m, p.k, false);
+        lay_out(&call->operand[1], MADE + 1, &p, p.k, p.n, p.way & 2);
+        lay_out(&call->operand[2], MADE + 2, &p, p.m, p.n, false);
         int s = want[i].thin;
         EXPECT_EQ_INT(
-            dync__gm_takes(DYNC_CUDA, &call, maker(&arena, &call.operand[s], &p, elements)),
+            dync__gm_takes(DYNC_CUDA, call, maker(&arena, &call->operand[s], &p, elements)),
             want[i].taken ? 1 + s : -1);
         dync__arena_free(&arena);
     }

@@ -683,44 +683,45 @@ static void check_matmul(int in, int dtype, int kernel)
     int64_t as[4] = {B, C, m, k}, bs[4] = {B, C, k, n}, ys[4] = {B, C, m, n};
     if (test_random() % 3 == 0) bs[0] = bs[1] = 1;
     if (test_random() % 3 == 0) as[0] = 1;
-    dync__kcall c;
-    memset(&c, 0, sizeof c);
-    c.row = kernel_row(kernel);
-    c.operand[c.n++] = operand(in, rank, as + 4 - rank, test_random() % 2);
-    c.operand[c.n++] = operand(in, rank, bs + 4 - rank, test_random() % 2);
+    dync__kcall_full room;
+    dync__kcall *c = &room.call;
+    memset(&room, 0, sizeof room);
+    c->row = kernel_row(kernel);
+    c->operand[c->n++] = operand(in, rank, as + 4 - rank, test_random() % 2);
+    c->operand[c->n++] = operand(in, rank, bs + 4 - rank, test_random() % 2);
     if (kernel == DYNC__K_addmm) {
-        c.operand[c.n] = operand(dtype, rank, ys + 4 - rank, false);
-        c.operand[c.n].lay.stride[0] = 0;
-        c.n++;
+        c->operand[c->n] = operand(dtype, rank, ys + 4 - rank, false);
+        c->operand[c->n].lay.stride[0] = 0;
+        c->n++;
     }
-    c.operand[c.n++] = operand(dtype, rank, ys + 4 - rank, test_random() % 2);
-    REQUIRE_OK(c.row->prepare(&c));
+    c->operand[c->n++] = operand(dtype, rank, ys + 4 - rank, test_random() % 2);
+    REQUIRE_OK(c->row->prepare(c));
     static double memory[4][8192];
     void *data[4] = {memory[0], memory[1], memory[2], memory[3]},
-         *scratch = malloc(c.scratch_bytes + 1);
+         *scratch = malloc(c->scratch_bytes + 1);
     for (int i = 0; i < 4; i++)
         for (int e = 0; e < 8192; e++)
             dync__store_f64((char *)data[i] + e * dync__dtype_info(in)->bytes, in,
                             in == dtype ? test_random_int(-4, 4) : test_random_int(-128, 127));
     /* what prepare found is gone: the run finds its own */
     if (test_random() % 50 == 0) dync_shutdown();
-    REQUIRE_OK(c.row->run(&c, data, scratch));
-    if (c.drop) c.drop(c.state);
+    REQUIRE_OK(c->row->run(c, data, scratch));
+    if (c->drop) c->drop(c->state);
     int64_t at[4] = {0}, ia[4], ib[4];
-    const dync__operand *y = &c.operand[c.n - 1];
+    const dync__operand *y = &c->operand[c->n - 1];
     for (int64_t e = B * (rank == 4 ? C : 1) * m * n; e > 0; e--) {
         if (rank == 2 && e > m * n) continue;
-        double sum = kernel == DYNC__K_addmm ? value(&c.operand[2], data[2], at) : 0;
+        double sum = kernel == DYNC__K_addmm ? value(&c->operand[2], data[2], at) : 0;
         for (int64_t p = 0; p < k; p++) {
             memcpy(ia, at, sizeof at);
             memcpy(ib, at, sizeof at);
             ia[rank - 1] = p;
             ib[rank - 2] = p;
-            sum += value(&c.operand[0], data[0], ia) * value(&c.operand[1], data[1], ib);
+            sum += value(&c->operand[0], data[0], ia) * value(&c->operand[1], data[1], ib);
         }
         if (dtype == DYNC_I8) sum = (double)(int8_t)(int64_t)sum;
         if (dtype == DYNC_U8) sum = (double)(uint8_t)(int64_t)sum;
-        if (!EXPECT_NEAR(value(y, data[c.n - 1], at), sum,
+        if (!EXPECT_NEAR(value(y, data[c->n - 1], at), sum,
                          (dtype == DYNC_BF16  ? TOL_BF16_1ULP
                           : dtype == DYNC_F16 ? TOL_F16_1ULP
                                               : TOL_F32_1ULP) *
@@ -749,19 +750,20 @@ TEST(few_columns_of_fewer_rows)
     int64_t as[2] = {M, K}, bs[2] = {K, N}, ys[2] = {M, N};
     static uint16_t a[M * K], b[2 * K * N], y[M * N];
     void *data[3] = {a, b, y};
-    dync__kcall c;
-    memset(&c, 0, sizeof c);
-    c.row = &dync__kcall_matmul;
-    c.n = 3;
-    c.operand[0] = operand(DYNC_BF16, 2, as, false);
-    c.operand[1] = operand(DYNC_BF16, 2, bs, false);
-    c.operand[1].lay.stride[0] = 2 * N, c.operand[1].lay.stride[1] = 2;
-    c.operand[2] = operand(DYNC_BF16, 2, ys, false);
+    dync__kcall_full room;
+    dync__kcall *c = &room.call;
+    memset(&room, 0, sizeof room);
+    c->row = &dync__kcall_matmul;
+    c->n = 3;
+    c->operand[0] = operand(DYNC_BF16, 2, as, false);
+    c->operand[1] = operand(DYNC_BF16, 2, bs, false);
+    c->operand[1].lay.stride[0] = 2 * N, c->operand[1].lay.stride[1] = 2;
+    c->operand[2] = operand(DYNC_BF16, 2, ys, false);
     for (int i = 0; i < M * K; i++) dync__store_f64(&a[i], DYNC_BF16, i % 3);
     for (int i = 0; i < K * N; i++) dync__store_f64(&b[2 * i], DYNC_BF16, i % 5);
-    REQUIRE_OK(c.row->prepare(&c));
-    guarded scratch = guarded_new(c.scratch_bytes);
-    REQUIRE_OK(c.row->run(&c, data, scratch.data));
+    REQUIRE_OK(c->row->prepare(c));
+    guarded scratch = guarded_new(c->scratch_bytes);
+    REQUIRE_OK(c->row->run(c, data, scratch.data));
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) {
             double sum = 0;
@@ -774,14 +776,15 @@ TEST(few_columns_of_fewer_rows)
 TEST(matmul_rejects)
 {
     int64_t as[2] = {3, 4}, bs[2] = {5, 6}, ys[2] = {3, 6};
-    dync__kcall c;
-    memset(&c, 0, sizeof c);
-    c.row = &dync__kcall_matmul;
-    c.n = 3;
-    c.operand[0] = operand(DYNC_F32, 2, as, false);
-    c.operand[1] = operand(DYNC_F32, 2, bs, false);
-    c.operand[2] = operand(DYNC_F32, 2, ys, false);
-    EXPECT_STATUS(c.row->prepare(&c), DYNC_ERR_INTERNAL);
+    dync__kcall_full room;
+    dync__kcall *c = &room.call;
+    memset(&room, 0, sizeof room);
+    c->row = &dync__kcall_matmul;
+    c->n = 3;
+    c->operand[0] = operand(DYNC_F32, 2, as, false);
+    c->operand[1] = operand(DYNC_F32, 2, bs, false);
+    c->operand[2] = operand(DYNC_F32, 2, ys, false);
+    EXPECT_STATUS(c->row->prepare(c), DYNC_ERR_INTERNAL);
 }
 
 TEST(matmul_of_nothing)
@@ -790,22 +793,23 @@ TEST(matmul_of_nothing)
             nothing[3] = {2, 0, 3}, square[3] = {2, 3, 4};
     float y[24], x[24] = {0};
     void *data[3] = {x, x, y};
-    dync__kcall c;
-    memset(&c, 0, sizeof c);
-    c.row = &dync__kcall_matmul;
-    c.n = 3;
+    dync__kcall_full room;
+    dync__kcall *c = &room.call;
+    memset(&room, 0, sizeof room);
+    c->row = &dync__kcall_matmul;
+    c->n = 3;
     for (int i = 0; i < 24; i++) y[i] = 7;
-    c.operand[0] = operand(DYNC_F32, 3, as, false);
-    c.operand[1] = operand(DYNC_F32, 3, bs, false);
-    c.operand[2] = operand(DYNC_F32, 3, ys, false);
-    REQUIRE_OK(c.row->prepare(&c));
-    REQUIRE_OK(c.row->run(&c, data, NULL));
+    c->operand[0] = operand(DYNC_F32, 3, as, false);
+    c->operand[1] = operand(DYNC_F32, 3, bs, false);
+    c->operand[2] = operand(DYNC_F32, 3, ys, false);
+    REQUIRE_OK(c->row->prepare(c));
+    REQUIRE_OK(c->row->run(c, data, NULL));
     for (int i = 0; i < 24; i++) EXPECT(y[i] == 0); /* a sum of nothing */
-    c.operand[0] = operand(DYNC_F32, 3, nothing, false);
-    c.operand[1] = operand(DYNC_F32, 3, square, false);
-    c.operand[2] = operand(DYNC_F32, 3, none, false);
-    REQUIRE_OK(c.row->prepare(&c));
-    EXPECT_OK(c.row->run(&c, data, NULL));
+    c->operand[0] = operand(DYNC_F32, 3, nothing, false);
+    c->operand[1] = operand(DYNC_F32, 3, square, false);
+    c->operand[2] = operand(DYNC_F32, 3, none, false);
+    REQUIRE_OK(c->row->prepare(c));
+    EXPECT_OK(c->row->run(c, data, NULL));
 }
 
 TEST(batches_of_one_row_become_rows)
@@ -813,20 +817,21 @@ TEST(batches_of_one_row_become_rows)
     int64_t as[3] = {5, 1, 6}, bs[3] = {1, 6, 4}, ys[3] = {5, 1, 4};
     float a[30], b[24], y[20];
     void *data[3] = {a, b, y};
-    dync__kcall c;
-    memset(&c, 0, sizeof c);
+    dync__kcall_full room;
+    dync__kcall *c = &room.call;
+    memset(&room, 0, sizeof room);
     fill_f32(a, 30);
     fill_f32(b, 24);
-    c.row = &dync__kcall_matmul;
-    c.n = 3;
-    c.operand[0] = operand(DYNC_F32, 3, as, false);
-    c.operand[1] = operand(DYNC_F32, 3, bs, false);
-    c.operand[2] = operand(DYNC_F32, 3, ys, false);
+    c->row = &dync__kcall_matmul;
+    c->n = 3;
+    c->operand[0] = operand(DYNC_F32, 3, as, false);
+    c->operand[1] = operand(DYNC_F32, 3, bs, false);
+    c->operand[2] = operand(DYNC_F32, 3, ys, false);
     /* of a dim of size 1: never used */
-    c.operand[0].lay.stride[1] = 1000;
-    REQUIRE_OK(c.row->prepare(&c));
-    REQUIRE_OK(c.row->run(&c, data, NULL));
-    if (c.drop) c.drop(c.state);
+    c->operand[0].lay.stride[1] = 1000;
+    REQUIRE_OK(c->row->prepare(c));
+    REQUIRE_OK(c->row->run(c, data, NULL));
+    if (c->drop) c->drop(c->state);
     for (int i = 0; i < 20; i++) {
         double sum = 0;
         for (int p = 0; p < 6; p++) sum += (double)a[i / 4 * 6 + p] * (double)b[p * 4 + i % 4];

@@ -9,14 +9,15 @@
 
 enum { ROOM = 40000 };
 typedef struct call {
-    dync__kcall c;
     void *data[4];
+    _Alignas(dync__kcall_full) char room[sizeof(dync__kcall_full)];
 } call;
+#define CALL(k) ((dync__kcall *)(void *)(k)->room)
 
 /* Row major, or with the dims in another order and gaps. */
 static void add(call *k, int dtype, int ndim, const int64_t *shape, bool odd)
 {
-    dync__operand *o = &k->c.operand[k->c.n];
+    dync__operand *o = &CALL(k)->operand[CALL(k)->n];
     int order[DYNC_MAX_DIMS];
     int64_t next = odd ? 2 : 1;
     memset(o, 0, sizeof *o);
@@ -30,16 +31,16 @@ static void add(call *k, int dtype, int ndim, const int64_t *shape, bool odd)
         next *= shape[order[i]];
     }
     int64_t room = DYNC__MAX(ROOM, next + 8);
-    k->data[k->c.n] = calloc((size_t)room, 8);
+    k->data[CALL(k)->n] = calloc((size_t)room, 8);
     for (int64_t i = 0; i < room; i++)
-        dync__store_f64((char *)k->data[k->c.n] + i * dync__dtype_info(dtype)->bytes, dtype,
+        dync__store_f64((char *)k->data[CALL(k)->n] + i * dync__dtype_info(dtype)->bytes, dtype,
                         test_random_int(-6, 6));
-    k->c.n++;
+    CALL(k)->n++;
 }
 
 static char *at(const call *k, int operand, int64_t a, int64_t b, int64_t c, int64_t d)
 {
-    const dync__operand *o = &k->c.operand[operand];
+    const dync__operand *o = &CALL(k)->operand[operand];
     int64_t i[4] = {a, b, c, d}, off = o->lay.offset;
     for (int j = 0; j < o->lay.ndim; j++) off += i[j] * o->lay.stride[j];
     return (char *)k->data[operand] + off * dync__dtype_info(o->dtype)->bytes;
@@ -47,23 +48,24 @@ static char *at(const call *k, int operand, int64_t a, int64_t b, int64_t c, int
 
 static double get(const call *k, int operand, int64_t a, int64_t b, int64_t c, int64_t d)
 {
-    return dync__load_f64(at(k, operand, a, b, c, d), k->c.operand[operand].dtype);
+    return dync__load_f64(at(k, operand, a, b, c, d), CALL(k)->operand[operand].dtype);
 }
 
 static void begin(call *k, int kernel)
 {
     memset(k, 0, sizeof *k);
-    k->c.row = kernel_row(kernel);
+    CALL(k)->row = kernel_row(kernel);
 }
 
 static bool run(call *k)
 {
-    return EXPECT_OK(k->c.row->prepare(&k->c)) && EXPECT_OK(k->c.row->run(&k->c, k->data, NULL));
+    return EXPECT_OK(CALL(k)->row->prepare(CALL(k))) &&
+           EXPECT_OK(CALL(k)->row->run(CALL(k), k->data, NULL));
 }
 
 static void end(call *k)
 {
-    if (k->c.drop) k->c.drop(k->c.state);
+    if (CALL(k)->drop) CALL(k)->drop(CALL(k)->state);
     for (int i = 0; i < 4; i++) free(k->data[i]);
 }
 
@@ -140,7 +142,7 @@ static void plain_conv(const sizes *s, double *x, double *w, double *y, int resu
 
 static double *dense(const call *k, int operand)
 {
-    const int64_t *s = k->c.operand[operand].lay.shape;
+    const int64_t *s = CALL(k)->operand[operand].lay.shape;
     double *p = malloc(ROOM * sizeof *p), *q = p;
     for (int64_t a = 0; a < s[0]; a++)
         for (int64_t b = 0; b < s[1]; b++)
@@ -159,13 +161,13 @@ static void check_conv(int kernel, int dtype, bool pointwise)
     bool bias = kernel == DYNC__K_conv2d && test_random() % 2;
     int result = kernel == DYNC__K_conv2d ? 0 : kernel == DYNC__K_conv2d_grad_input ? 1 : 2;
     begin(&k, kernel);
-    k.c.attr = conv_attr(s.a, 0);
+    CALL(&k)->attr = conv_attr(s.a, 0);
     add(&k, dtype, 4, result == 1 ? ys : xs, test_random() % 3 == 0);
     add(&k, dtype, 4, result == 2 ? ys : ws, test_random() % 3 == 0);
     if (bias) add(&k, dtype, 1, &s.o, true);
     add(&k, dtype, 4, result == 0 ? ys : result == 1 ? xs : ws, test_random() % 3 == 0);
     REQUIRE(run(&k));
-    int last = k.c.n - 1;
+    int last = CALL(&k)->n - 1;
     double *first = dense(&k, 0), *second = dense(&k, 1), *want = calloc(ROOM, sizeof *want),
            *got = dense(&k, last);
     if (result == 0) plain_conv(&s, first, second, want, 0);
@@ -174,7 +176,7 @@ static void check_conv(int kernel, int dtype, bool pointwise)
     if (bias)
         for (int64_t i = 0; i < s.n * s.o * s.oh * s.ow; i++)
             want[i] += get(&k, 2, i / (s.oh * s.ow) % s.o, 0, 0, 0);
-    int64_t count = dync__operand_numel(&k.c.operand[last]);
+    int64_t count = dync__operand_numel(&CALL(&k)->operand[last]);
     /* small integers: exact */
     EXPECT_NEAR_F64(got, want, count, dtype == DYNC_BF16 ? TOL_BF16_1ULP : 0, 0);
     free(first), free(second), free(want), free(got);
@@ -220,7 +222,7 @@ static void check_winograd(int kernel, int m)
             ys[4] = {s.n, s.o, s.oh, s.ow};
     bool forward = kernel == DYNC__K_conv2d, bias = forward && test_random() % 2;
     begin(&k, kernel);
-    k.c.attr = conv_attr(s.a, m);
+    CALL(&k)->attr = conv_attr(s.a, m);
     add(&k, DYNC_F32, 4, forward ? xs : ys, false);
     add(&k, DYNC_F32, 4, ws, test_random() % 3 == 0);
     if (bias) add(&k, DYNC_F32, 1, &s.o, true);
@@ -228,14 +230,14 @@ static void check_winograd(int kernel, int m)
     for (int e = 0; e < ROOM; e++) ((float *)k.data[1])[e] *= (float)unit;
     dync__pool_set_threads(1 + (int)(test_random() % 3));
     REQUIRE(run(&k));
-    int last = k.c.n - 1;
+    int last = CALL(&k)->n - 1;
     double *first = dense(&k, 0), *w = dense(&k, 1), *want = calloc(ROOM, sizeof *want),
            *got = dense(&k, last);
     plain_conv(&s, forward ? first : want, w, forward ? want : first, forward ? 0 : 1);
     if (bias)
         for (int64_t i = 0; i < s.n * s.o * s.oh * s.ow; i++)
             want[i] += get(&k, 2, i / (s.oh * s.ow) % s.o, 0, 0, 0);
-    EXPECT_NEAR_F64(got, want, dync__operand_numel(&k.c.operand[last]), 0,
+    EXPECT_NEAR_F64(got, want, dync__operand_numel(&CALL(&k)->operand[last]), 0,
                     m == 4 ? unit * 1e-3 : 0);
     free(first), free(w), free(want), free(got);
     end(&k);
@@ -282,7 +284,7 @@ static void check_int_conv(bool pointwise)
             ys[4] = {s.n, s.o, s.oh, s.ow}, count = s.n * s.o * s.oh * s.ow;
     bool bias = test_random() % 2;
     begin(&k, DYNC__K_int_conv2d);
-    k.c.attr = conv_attr(s.a, 0);
+    CALL(&k)->attr = conv_attr(s.a, 0);
     add(&k, DYNC_I8, 4, xs, test_random() % 3 == 0);
     add(&k, DYNC_I8, 4, ws, test_random() % 3 == 0);
     if (bias) add(&k, DYNC_I32, 1, &s.o, true);
@@ -290,13 +292,13 @@ static void check_int_conv(bool pointwise)
     for (int l = 0; l < 4; l++) {
         dync__cpu_pretend(levels[l] | DYNC__CPU_KNOWN);
         random_bytes(&k, bias);
-        if (!EXPECT_OK(k.c.row->prepare(&k.c))) break;
+        if (!EXPECT_OK(CALL(&k)->row->prepare(CALL(&k)))) break;
         for (int again = 0; again < 2; again++) {
             if (again) random_bytes(&k, bias);
             dync__pool_set_threads(test_random() % 8 ? 1 : 3);
-            if (!EXPECT_OK(k.c.row->run(&k.c, k.data, NULL))) break;
+            if (!EXPECT_OK(CALL(&k)->row->run(CALL(&k), k.data, NULL))) break;
             double *x = dense(&k, 0), *w = dense(&k, 1), *want = calloc(ROOM, sizeof *want),
-                   *got = dense(&k, k.c.n - 1);
+                   *got = dense(&k, CALL(&k)->n - 1);
             plain_conv(&s, x, w, want, 0);
             for (int64_t i = 0; i < count; i++) {
                 double add = bias ? get(&k, 2, i / (s.oh * s.ow) % s.o, 0, 0, 0) : 0;
@@ -305,8 +307,8 @@ static void check_int_conv(bool pointwise)
             EXPECT_NEAR_F64(got, want, count, 0, 0);
             free(x), free(w), free(want), free(got);
         }
-        k.c.drop(k.c.state);
-        k.c.drop = NULL;
+        CALL(&k)->drop(CALL(&k)->state);
+        CALL(&k)->drop = NULL;
     }
     end(&k);
     dync__cpu_pretend(0);
@@ -326,7 +328,7 @@ TEST(code_of_layers_that_are_gone_is_freed)
         int64_t w = 20 + i, xs[4] = {1, 3, 5, w}, ws[4] = {8, 3, 3, 3}, ys[4] = {1, 8, 3, w - 2};
         call k;
         begin(&k, i % 2 ? DYNC__K_conv2d_grad_weight : DYNC__K_conv2d);
-        k.c.attr = conv_attr((int64_t[]){1, 1, 0, 0, 1, 1, 1}, 0);
+        CALL(&k)->attr = conv_attr((int64_t[]){1, 1, 0, 0, 1, 1, 1}, 0);
         add(&k, DYNC_F32, 4, xs, false);
         add(&k, DYNC_F32, 4, i % 2 ? ys : ws, false);
         add(&k, DYNC_F32, 4, i % 2 ? ws : ys, false);
@@ -356,14 +358,14 @@ TEST(threads_do_not_change_a_bit_of_a_convolution)
         int64_t attr[7] = {s, s, kk / 2, kk / 2, 1, 1, g};
         call k;
         begin(&k, kernels[i % 3]);
-        k.c.attr = conv_attr(attr, 0);
+        CALL(&k)->attr = conv_attr(attr, 0);
         add(&k, DYNC_F32, 4, i % 3 == 1 ? ys : xs, false);
         add(&k, DYNC_F32, 4, i % 3 == 2 ? ys : ws, false);
         add(&k, DYNC_F32, 4, i % 3 == 0 ? ys : i % 3 == 1 ? xs : ws, false);
         for (int b = 0; b < 2; b++)
             for (int e = 0; e < ROOM; e++)
                 ((float *)k.data[b])[e] = (float)test_random_int(-1000, 1000) / 777;
-        size_t bytes = (size_t)dync__operand_numel(&k.c.operand[2]) * sizeof(float);
+        size_t bytes = (size_t)dync__operand_numel(&CALL(&k)->operand[2]) * sizeof(float);
         float *one = malloc(bytes);
         dync__pool_set_threads(1);
         REQUIRE(run(&k));
@@ -371,7 +373,7 @@ TEST(threads_do_not_change_a_bit_of_a_convolution)
         for (int threads = 2; threads < 5; threads++) {
             dync__pool_set_threads(threads);
             memset(k.data[2], 0x55, bytes);
-            EXPECT_OK(k.c.row->run(&k.c, k.data, NULL));
+            EXPECT_OK(CALL(&k)->row->run(CALL(&k), k.data, NULL));
             EXPECT_EQ_INT(memcmp(one, k.data[2], bytes), 0);
         }
         free(one);
@@ -391,7 +393,7 @@ TEST(convolution_in_several_blocks_of_rows)
         for (int threads = 1; threads <= 3; threads += 2) {
             call k;
             begin(&k, kernels[i]);
-            k.c.attr = conv_attr(s.a, 0);
+            CALL(&k)->attr = conv_attr(s.a, 0);
             add(&k, DYNC_F32, 4, i == 1 ? ys : xs, false);
             add(&k, DYNC_F32, 4, i == 2 ? ys : ws, false);
             add(&k, DYNC_F32, 4, i == 0 ? ys : i == 1 ? xs : ws, false);
@@ -408,7 +410,8 @@ TEST(convolution_in_several_blocks_of_rows)
             if (i == 0) plain_conv(&s, first, second, want, 0);
             if (i == 1) plain_conv(&s, want, second, first, 1);
             if (i == 2) plain_conv(&s, first, want, second, 2);
-            EXPECT_NEAR_F64(got[threads / 2], want, dync__operand_numel(&k.c.operand[2]), 0, 0);
+            EXPECT_NEAR_F64(got[threads / 2], want, dync__operand_numel(&CALL(&k)->operand[2]), 0,
+                            0);
             free(first), free(second), free(want);
             end(&k);
         }
@@ -438,7 +441,7 @@ static void check_pool(bool max, bool nan)
     call f, b, bare;
     begin(&f, max ? DYNC__K_max_pool2d : DYNC__K_avg_pool2d);
     dync__attr attr = {.pool = {{kh, kw}, {sy, sx}, {py, px}, {dy, dx}, ceiled, include, 0}};
-    f.c.attr = attr;
+    CALL(&f)->attr = attr;
     add(&f, DYNC_F32, 4, xs, test_random() % 2);
     add(&f, DYNC_F32, 4, ys, test_random() % 2);
     if (max) add(&f, DYNC_I64, 4, ys, test_random() % 2);
@@ -451,7 +454,7 @@ static void check_pool(bool max, bool nan)
     if (nan) dync__store_f64(at(&f, 0, 0, 0, h / 2, w / 2), DYNC_F32, NAN);
     REQUIRE(run(&f));
     begin(&bare, DYNC__K_max_pool2d); /* without an index, by machine code */
-    bare.c.attr = attr;
+    CALL(&bare)->attr = attr;
     add(&bare, DYNC_F32, 4, xs, test_random() % 2);
     add(&bare, DYNC_F32, 4, ys, test_random() % 2);
     for (int64_t i = 0; i < planes[0] * planes[1] * h * w; i++) {
@@ -461,7 +464,7 @@ static void check_pool(bool max, bool nan)
     }
     if (max) REQUIRE(run(&bare));
     begin(&b, max ? DYNC__K_max_pool2d_grad : DYNC__K_avg_pool2d_grad);
-    b.c.attr = attr;
+    CALL(&b)->attr = attr;
     add(&b, DYNC_F32, 4, ys, test_random() % 2);
     if (max) {
         add(&b, DYNC_I64, 4, ys, false);
@@ -471,7 +474,7 @@ static void check_pool(bool max, bool nan)
     }
     add(&b, DYNC_F32, 4, xs, test_random() % 2);
     REQUIRE(run(&b));
-    int gx = b.c.n - 1;
+    int gx = CALL(&b)->n - 1;
     double *want = calloc((size_t)(planes[0] * planes[1] * h * w), sizeof *want);
     for (int64_t i = 0; i < planes[0] * planes[1] * oh * ow; i++) {
         int64_t p = i / (planes[1] * oh * ow), q = i / (oh * ow) % planes[1], oy = i / ow % oh,
@@ -528,7 +531,7 @@ TEST(max_pooling_of_infinities_and_nan)
     static const float x[8] = {-INFINITY, -INFINITY, 1, NAN, -INFINITY, -INFINITY, NAN, 2};
     call k;
     begin(&k, DYNC__K_max_pool2d);
-    k.c.attr = (dync__attr){.pool = {{2, 2}, {2, 2}, {0, 0}, {1, 1}, false, false, 0}};
+    CALL(&k)->attr = (dync__attr){.pool = {{2, 2}, {2, 2}, {0, 0}, {1, 1}, false, false, 0}};
     add(&k, DYNC_F32, 4, xs, false);
     add(&k, DYNC_F32, 4, ys, false);
     add(&k, DYNC_I64, 4, ys, false);
@@ -554,7 +557,7 @@ TEST(sorting_is_stable_and_puts_nan_as_the_greatest)
         bool is_float = i % 7 < 3, down = test_random() % 2;
         call k;
         begin(&k, DYNC__K_sort);
-        k.c.attr.sort = (dync__attr_sort){1, down};
+        CALL(&k)->attr.sort = (dync__attr_sort){1, down};
         add(&k, dtype, 3, shape, test_random() % 2);
         add(&k, dtype, 3, shape, test_random() % 2);
         add(&k, DYNC_I64, 3, shape, test_random() % 2);
@@ -601,7 +604,7 @@ TEST(scattering)
         }
         call k;
         begin(&k, kernel);
-        k.c.attr.scatter = (dync__attr_scatter){dim, kernel == DYNC__K_index_add ? 2 : 1};
+        CALL(&k)->attr.scatter = (dync__attr_scatter){dim, kernel == DYNC__K_index_add ? 2 : 1};
         add(&k, dtype, 2, base, test_random() % 2);
         if (kernel == DYNC__K_index_add)
             add(&k, DYNC_I64, 1, &places[dim], false);
@@ -630,7 +633,7 @@ TEST(scattering)
         if (count > 0) {
             ((int64_t *)k.data[1])[count - 1] = base[dim];
             dync_on_error(NULL, NULL);
-            EXPECT_STATUS(k.c.row->run(&k.c, k.data, NULL), DYNC_ERR_INDEX);
+            EXPECT_STATUS(CALL(&k)->row->run(CALL(&k), k.data, NULL), DYNC_ERR_INDEX);
             dync_clear_error();
         }
         end(&k);
@@ -655,7 +658,7 @@ TEST(scattering_over_threads)
                                  : base[d] - (slices ? 0 : test_random_int(0, 3));
         call k;
         begin(&k, kernel);
-        k.c.attr.scatter = (dync__attr_scatter){dim, slices && i % 2 == 0 ? 3 : 1};
+        CALL(&k)->attr.scatter = (dync__attr_scatter){dim, slices && i % 2 == 0 ? 3 : 1};
         add(&k, dtype, 3, base, i % 4 == 1);
         if (slices)
             add(&k, DYNC_I64, 1, &places[dim], false);
@@ -676,7 +679,8 @@ TEST(scattering_over_threads)
             double v = get(&k, 2, x[0], x[1], x[2], 0);
             x[dim] = index[slices ? x[dim] : e];
             double *to = &want[(x[0] * base[1] + x[1]) * base[2] + x[2]];
-            *to = kernel == DYNC__K_scatter ? v : *to + (slices ? k.c.attr.scatter.alpha * v : v);
+            *to = kernel == DYNC__K_scatter ? v
+                                            : *to + (slices ? CALL(&k)->attr.scatter.alpha * v : v);
             if (dtype == DYNC_U8) *to = (double)(uint8_t)(int64_t)*to;
         }
         for (int threads = 1; threads <= 3; threads += 2) {
@@ -689,7 +693,7 @@ TEST(scattering_over_threads)
             int64_t at = test_random_int(0, (int)count - 1), was = index[at];
             index[at] = i % 2 ? base[dim] : -1;
             dync_on_error(NULL, NULL);
-            EXPECT_STATUS(k.c.row->run(&k.c, k.data, NULL), DYNC_ERR_INDEX);
+            EXPECT_STATUS(CALL(&k)->row->run(CALL(&k), k.data, NULL), DYNC_ERR_INDEX);
             dync_clear_error();
             index[at] = was;
         }
@@ -707,7 +711,7 @@ TEST(adding_rows_of_an_embedding)
                 n = test_random_int(0, 9), source[3] = {base[0], n, base[2]};
         call k;
         begin(&k, DYNC__K_index_add);
-        k.c.attr.scatter = (dync__attr_scatter){1, -2};
+        CALL(&k)->attr.scatter = (dync__attr_scatter){1, -2};
         add(&k, dtypes[i / 4 % 4], 3, base, i % 4 == 1);
         add(&k, DYNC_I64, 1, &n, false);
         add(&k, dtypes[i / 4 % 4], 3, source, i % 4 == 2);
@@ -738,9 +742,9 @@ TEST(nothing_to_do)
         call k;
         begin(&k, calls[i].kernel);
         if (calls[i].kernel == DYNC__K_sort)
-            k.c.attr.sort = (dync__attr_sort){1, false};
+            CALL(&k)->attr.sort = (dync__attr_sort){1, false};
         else
-            k.c.attr.scatter = (dync__attr_scatter){1, 1};
+            CALL(&k)->attr.scatter = (dync__attr_scatter){1, 1};
         for (int o = 0; o < calls[i].n; o++) {
             bool index = (calls[i].kernel == DYNC__K_sort && o == 2) || (calls[i].n == 4 && o == 1);
             add(&k, index ? DYNC_I64 : DYNC_F32, 2, calls[i].shape[o == 3 ? 0 : o], false);
@@ -778,20 +782,20 @@ TEST(attributes_are_printed_by_name)
 /* Every allocation fails once: the status says so, nothing leaks, the next run is right. */
 static void starve(call *k, const char *name)
 {
-    REQUIRE_OK(k->c.row->prepare(&k->c));
+    REQUIRE_OK(CALL(k)->row->prepare(CALL(k)));
     dync__pool_set_threads(1);
     for (int nth = 1; nth < 20; nth++) {
         dync__error_guard guard;
         dync__error_guard_begin(&guard);
         dync__mem_fail_at(nth);
-        dync_status status = k->c.row->run(&k->c, k->data, NULL);
+        dync_status status = CALL(k)->row->run(CALL(k), k->data, NULL);
         dync__mem_fail_at(0);
         dync__error_slot slot = dync__error_guard_end(&guard);
         if (status == DYNC_OK) break;
         if (!EXPECT_STATUS(status, DYNC_ERR_MEMORY) || !EXPECT_STATUS(slot.status, DYNC_ERR_MEMORY))
             printf("  %s\n", name);
     }
-    EXPECT_OK(k->c.row->run(&k->c, k->data, NULL));
+    EXPECT_OK(CALL(k)->row->run(CALL(k), k->data, NULL));
     end(k);
 }
 
@@ -806,24 +810,24 @@ TEST(memory_runs_out)
     call k;
     for (int i = 0; i < 3; i++) {
         begin(&k, kernels[i]);
-        k.c.attr = conv_attr(conv, 0);
+        CALL(&k)->attr = conv_attr(conv, 0);
         add(&k, DYNC_F32, 4, i == 1 ? ys : xs, true);
         add(&k, DYNC_F32, 4, i == 2 ? ys : ws, true);
         add(&k, DYNC_F32, 4, i == 0 ? ys : i == 1 ? xs : ws, true);
-        starve(&k, k.c.row->name);
+        starve(&k, CALL(&k)->row->name);
     }
     for (int i = 0; i < 2; i++) {
         begin(&k, i ? DYNC__K_max_pool2d_grad : DYNC__K_max_pool2d);
-        k.c.attr = pool;
+        CALL(&k)->attr = pool;
         add(&k, DYNC_F32, 4, i ? ps : xs, true);
         add(&k, i ? DYNC_I64 : DYNC_F32, 4, ps, true);
         add(&k, i ? DYNC_F32 : DYNC_I64, 4, i ? xs : ps, true);
-        starve(&k, k.c.row->name);
+        starve(&k, CALL(&k)->row->name);
         begin(&k, i ? DYNC__K_avg_pool2d_grad : DYNC__K_avg_pool2d);
-        k.c.attr = pool;
+        CALL(&k)->attr = pool;
         add(&k, DYNC_F32, 4, i ? ps : xs, true);
         add(&k, DYNC_F32, 4, i ? xs : ps, true);
-        starve(&k, k.c.row->name);
+        starve(&k, CALL(&k)->row->name);
     }
     begin(&k, DYNC__K_sort);
     for (int i = 0; i < 3; i++) add(&k, i == 2 ? DYNC_I64 : DYNC_F16, 2, two, true);

@@ -148,21 +148,22 @@ TEST(calls_are_checked)
 {
     fixture f;
     if (!begin(&f)) return;
-    dync__kcall call = {.row = &dync__kcall_matmul, .n = 2};
+    dync__kcall_full room = {.call = {.row = &dync__kcall_matmul, .n = 2}};
+    dync__kcall *call = &room.call;
     dync__layout lay;
     int64_t shape[1] = {8};
     REQUIRE_OK(dync__layout_contiguous(&lay, 1, shape));
-    call.operand[0] = (dync__operand){.slot = f.x, .dtype = DYNC_F32, .lay = lay};
-    call.operand[1] = (dync__operand){.slot = f.y, .dtype = DYNC_F32, .lay = lay, .written = true};
-    f.steps.at[1] = (dync__fuse_step){.call = &call};
+    call->operand[0] = (dync__operand){.slot = f.x, .dtype = DYNC_F32, .lay = lay};
+    call->operand[1] = (dync__operand){.slot = f.y, .dtype = DYNC_F32, .lay = lay, .written = true};
+    f.steps.at[1] = (dync__fuse_step){.call = call};
     EXPECT_OK(dync__steps_check(&f.steps));
-    call.operand[1].lay.offset = 1;
+    call->operand[1].lay.offset = 1;
     refused(dync__steps_check(&f.steps), "reaches beyond its slot");
-    call.operand[1].lay.offset = 0;
-    call.operand[0].dtype = DYNC_I32;
+    call->operand[1].lay.offset = 0;
+    call->operand[0].dtype = DYNC_I32;
     refused(dync__steps_check(&f.steps), "an operand of another dtype");
-    call.operand[0].dtype = DYNC_F32;
-    call.operand[0].slot = -1;
+    call->operand[0].dtype = DYNC_F32;
+    call->operand[0].slot = -1;
     refused(dync__steps_check(&f.steps), "a slot that there is not");
     end(&f);
 }
