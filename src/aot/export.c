@@ -274,18 +274,16 @@ static dync_status dync__export_refused(const dync__graph *g, const dync__node *
                       n->at.file, (int)n->at.line);
 }
 
-/* A float that is read is a number of the graph, which no tensor of it tells. */
-static const dync__node *dync__export_reads_float(const dync__graph *g)
+static bool dync__export_reads_float(const dync__graph *g)
 {
-    for (int i = 0; i < g->node.n; i++) {
-        const dync__node *n = g->node.at[i];
-        if (n->op == DYNC__OP__local_scalar_dense && !n->has_info) return n;
-    }
-    return NULL;
+    for (int i = 0; i < g->node.n; i++)
+        if (g->node.at[i]->op == DYNC__OP__local_scalar_dense && !g->node.at[i]->has_info)
+            return true;
+    return false;
 }
 
-DYNC__FN dync_status dync__aot_functional(dync__graph *graph, bool (*keeps)(const dync__opcall *),
-                                          bool data, dync__graph **out)
+static dync_status dync__export_functional(dync__graph *graph, bool (*keeps)(const dync__opcall *),
+                                           bool data, dync__graph **out)
 {
     dync__aot_graphs a;
     dync__aot_how how = {.decompose = DYNC__DECOMPOSE_IMPLICIT,
@@ -294,12 +292,6 @@ DYNC__FN dync_status dync__aot_functional(dync__graph *graph, bool (*keeps)(cons
                          .budget = 1,
                          .data = data};
     const char *why = NULL;
-    const dync__node *number = dync__export_reads_float(graph);
-    *out = NULL;
-    if (number)
-        return dync__export_refused(graph, number,
-                                    "dync_item_sym reads a float; leave it a tensor of one "
-                                    "element, which broadcasts as the number does");
     dync_status status = dync__export_sized(graph, &how, &a, &why);
     if (status == DYNC_ERR_UNSUPPORTED) return dync__export_refused(graph, a.refused, why);
     if (status != DYNC_OK) return status;
@@ -312,6 +304,20 @@ DYNC__FN dync_status dync__aot_functional(dync__graph *graph, bool (*keeps)(cons
     if (status == DYNC_OK) status = dync__export_attributes(&a);
     if (status == DYNC_OK) *out = dync__graph_ref(a.joint);
     dync__aot_graphs_free(&a);
+    return status;
+}
+
+/* A float that is read is a tensor of the graph. */
+DYNC__FN dync_status dync__aot_functional(dync__graph *graph, bool (*keeps)(const dync__opcall *),
+                                          bool data, dync__graph **out)
+{
+    dync__graph *numbers = NULL;
+    *out = NULL;
+    if (!dync__export_reads_float(graph)) return dync__export_functional(graph, keeps, data, out);
+    dync_status status = dync__graph_numbers(graph, &numbers);
+    if (status == DYNC_OK && !dync__graph_takes_symbols(numbers, graph)) status = DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__export_functional(numbers, keeps, data, out);
+    dync__graph_unref(numbers);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* aot/number.c: a graph that takes and gives symbolic numbers as one of tensors only: each number
+/* aot/number.c: a graph that takes, reads and gives symbolic numbers as one of tensors only: each
  * is a 0-dim tensor, int64 or float64; where an operator has it as a scalar operand it is converted
  * to the dtype that the operator computes in, which promotes as the number did. Before
  * functionalize.c sees the graph. */
@@ -106,12 +106,30 @@ static dync__node *dync__numbers_call(dync__rewrite *r, dync__node *old)
     return dync__numbers_cast(r, n, half);
 }
 
+/* A float that is read: the element itself, apart from its history. */
+static dync__node *dync__numbers_item(dync__rewrite *r, const dync__node *old)
+{
+    dync__node *x = dync__rewrite_at(r, old->args[0].as.node);
+    dync__arg args[2] = {dync__arg_node(x), dync__arg_dims(0, NULL)};
+    if (!x) return NULL;
+    dync__info info = x->info[0];
+    info.alias = 0;
+    x = dync__graph_call(r->to, DYNC__USED(DYNC__OP_detach), 1, args, 1, &info, NULL);
+    if (x && info.lay.ndim) {
+        args[0] = dync__arg_node(x);
+        info.lay.ndim = 0;
+        x = dync__graph_call(r->to, DYNC__USED(DYNC__OP_reshape), 2, args, 1, &info, NULL);
+    }
+    return x ? dync__numbers_cast(r, x, DYNC_F64) : NULL;
+}
+
 static dync__node *dync__numbers_node(dync__rewrite *r, dync__node *old)
 {
     if (old->kind == DYNC__N_OUTPUT) return dync__rewrite_copy(r, old);
     if (!dync__node_is_number(old))
         return old->kind == DYNC__N_PLACEHOLDER ? dync__rewrite_copy(r, old)
                                                 : dync__numbers_call(r, old);
+    if (old->op == DYNC__OP__local_scalar_dense) return dync__numbers_item(r, old);
     if (old->kind != DYNC__N_PLACEHOLDER) return dync__numbers_sum(r, old);
     dync__info info = dync__number_info(dync__number_dtype(&old->scalar));
     dync__node *n = dync__graph_placeholder(r->to, old->name, old->source, &info);

@@ -126,17 +126,22 @@ static bool dync__ox_is_made(const dync__ox *w, const char *name)
     return false;
 }
 
-/* Tensors of the result in order; what is no tensor is not in the model. */
+/* Values of the result in order: numbers are tensors of rank 0, and none is left out. */
 static void dync__ox_outputs(dync__ox *w, const dync__graph *g, const dync__arg *a)
 {
+    bool number = dync__arg_is_number(a);
+    dync__info scalar = {.dtype = a->kind == DYNC__A_INT    ? DYNC_I64
+                                  : a->kind == DYNC__A_BOOL ? DYNC_BOOL
+                                                            : DYNC_F64,
+                         .alias = -1};
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)
         dync__ox_outputs(w, g, &a->as.list[i]);
-    if (a->kind != DYNC__A_NODE || !dync__ox_ok(w)) return;
-    dync__ox_name x = dync__ox_value(w, a);
+    if ((a->kind != DYNC__A_NODE && !number) || !dync__ox_ok(w)) return;
+    dync__ox_name x = number ? dync__ox_number(w, a, scalar.dtype) : dync__ox_value(w, a);
     if (!dync__ox_is_made(w, x) || dync__ox_is_output(w, x)) x = dync__ox_op1(w, "Identity", x);
     if (dync__ox_ok(w))
         dync__ox_declare(w, g, dync__onnx_add(w->arena, w->graph, output, value_info), x,
-                         dync__ox_info(w, a));
+                         number ? &scalar : dync__ox_info(w, a));
 }
 
 static bool dync__ox_model_begin(dync__ox *w, const char *name)

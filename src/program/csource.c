@@ -51,11 +51,26 @@ static dync_status dync__csource_row_major(dync__graph *g)
     return DYNC_OK;
 }
 
-/* A copy of the graph that returns a flat list. */
+static bool dync__csource_reads_floats(const dync__graph *g)
+{
+    for (int i = 0; i < g->node.n; i++)
+        if (g->node.at[i]->op == DYNC__OP__local_scalar_dense && !g->node.at[i]->has_info)
+            return true;
+    return false;
+}
+
+/* A copy of the graph that returns a flat list; floats that are read are tensors of it. */
 static dync_status dync__csource_flat(const char *name, dync__graph *g, dync__graph **out)
 {
     DYNC__TRY(g->syms ? dync__graph_rewrite(g, dync__rewrite_copy, NULL, out)
                       : dync__graph_concrete(g, NULL, out));
+    if (dync__csource_reads_floats(*out)) {
+        dync__graph *numbers = *out;
+        *out = NULL;
+        dync_status status = dync__graph_numbers(numbers, out);
+        dync__graph_unref(numbers);
+        DYNC__TRY(status);
+    }
     DYNC__TRY(dync__csource_row_major(*out));
     dync__node *last = (*out)->node.at[(*out)->node.n - 1];
     dync__arg list = {.kind = DYNC__A_LIST};
@@ -148,27 +163,10 @@ static dync_status dync__csource_open_sizes(dync__csource *c, const int64_t *val
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* A float that is read is a number of the graph, which no loop of C knows. */
-static dync_status dync__csource_no_floats(const dync__csource *c)
-{
-    const dync__graph *g = c->program->graph;
-    for (int i = 0; i < g->node.n; i++) {
-        const dync__node *n = g->node.at[i];
-        if (n->op == DYNC__OP__local_scalar_dense && !n->has_info)
-            return dync__fail(DYNC_ERR_UNSUPPORTED,
-                              "C source of %s: dync_item_sym at %s:%d reads a float; leave it a "
-                              "tensor of one element, which broadcasts as the number does",
-                              c->program->name, n->at.file ? n->at.file : "its file",
-                              (int)n->at.line);
-    }
-    return DYNC_OK;
-}
-
 static dync_status dync__csource_lower(dync__csource *c, const char **why)
 {
     dync__csource_unit *u = &c->main;
     dync__aot_how how = {.decompose = DYNC__DECOMPOSE_PLAIN, .budget = 1, .data = true};
-    DYNC__TRY(dync__csource_no_floats(c));
     DYNC__TRY(dync__csource_flat(c->program->name, c->program->graph, &c->flat));
     dync_status status = dync__aot_trace(c->flat, NULL, false, &how, &c->aot, why);
     if (status != DYNC_OK) return status;
