@@ -173,6 +173,19 @@ DYNC__RARE static dync_status dync__shapes_violated(const dync__symtab *s)
     return status;
 }
 
+/* Has an entry of the function been given this advice? It names the line: once for each is enough. */
+DYNC__RARE static bool dync__remedy_told(dync__compiled *f, const char *remedy)
+{
+    for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e; e = e->next) {
+        const dync__shapes *shapes = DYNC__ATOMIC_LOAD(&e->shapes);
+        for (int i = 0; shapes && i < shapes->syms->symbol.n; i++) {
+            const char *told = shapes->syms->symbol.at[i].remedy;
+            if (told && strcmp(told, remedy) == 0) return true;
+        }
+    }
+    return false;
+}
+
 /* The trace went well: what it took for granted guards the entry from now on. */
 DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
 {
@@ -181,10 +194,13 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
     if (DYNC__SYM_NONE || !s) return DYNC_OK;
     if (s->violated >= 0) return dync__shapes_violated(s);
     dync__shapes *before = DYNC__ATOMIC_LOAD(&e->shapes);
-    for (int i = 0; i < s->symbol.n; i++)
-        if (s->symbol.at[i].remedy && !(before && before->syms->symbol.at[i].remedy))
+    for (int i = 0; i < s->symbol.n && dync__log_on(DYNC__LOG_recompiles); i++) {
+        const char *remedy = s->symbol.at[i].remedy;
+        if (remedy && !(before && before->syms->symbol.at[i].remedy) &&
+            !dync__remedy_told(t->fn, remedy))
             dync__log(DYNC__LOG_recompiles, "%s: to keep it from being compiled for each size, %s",
-                      t->fn->name, s->symbol.at[i].remedy);
+                      t->fn->name, remedy);
+    }
     if (before && (DYNC__ATOMIC_LOAD(&e->open) || !dync__shapes_grew(before->syms, s)))
         return DYNC_OK;
     dync__shapes *now = s->failed ? NULL : dync__arena_alloc(&e->arena, sizeof *now);
