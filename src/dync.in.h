@@ -6,6 +6,7 @@
 #include "api/config.h"
 #include "api/types.h"
 #include "api/scope.h"
+#include "api/elements.h"
 #include "api/tensor.h"
 #include "api/ops.h"
 #include "api/autograd.h"

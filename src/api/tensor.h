@@ -52,7 +52,10 @@ DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options);
  *
  *   data           row major, as many elements as the shape has; NULL only where that is none
  *   ->             a new tensor, owned by the scope
- *   errors         as above; DYNC_ERR_VALUE (data NULL)
+ *   errors         as above; DYNC_ERR_VALUE (data NULL), DYNC_ERR_DTYPE (an array of other elements
+ *                  than .dtype says, as integers without .dtype; the C type is known to GCC and
+ *                  Clang, and to C++ where data is the first argument; memory by void * or char * is
+ *                  taken for what .dtype says, unsigned integers for bits of as many bytes)
  *   notes          inside a traced function dync_from and dync_wrap are graph breaks
  *   thread         any */
 typedef struct dync_make_from {
@@ -65,6 +68,7 @@ typedef struct dync_make_from {
     dync_loc at_ DYNC__ZERO; /* private */
     /* private: bytes of the object that data points into, where the compiler knows them; else 0 */
     size_t size_ DYNC__ZERO;
+    int elements_ DYNC__ZERO; /* private: what they are (DYNC__OF_), or 0 */
 } dync_make_from;
 DYNC_API dync_tensor *dync_from_opt(dync_make_from options);
 DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options);
@@ -138,11 +142,18 @@ DYNC_ALWAYS_INLINE dync_tensor *dync__chosen_wrap(dync_make_from options)
 #endif
 /* the data and the shape are the two first of the options by name: C++ does not mix the forms */
 #if defined(__cplusplus)
-#define DYNC__FROM(data_, ...) \
-    dync_make_from { .data = data_, .shape = __VA_ARGS__, .at_ = DYNC_HERE }
+#define DYNC__FROM(data_, ...)                                 \
+    dync_make_from                                             \
+    {                                                          \
+        .data = data_, .shape = __VA_ARGS__, .at_ = DYNC_HERE, \
+        .elements_ = DYNC__ELEMENTS_OF(data_)                  \
+    }
 #else
-#define DYNC__FROM(...) \
-    (dync_make_from) { .data = __VA_ARGS__, .at_ = DYNC_HERE }
+#define DYNC__FROM(...)                                                                       \
+    (dync_make_from)                                                                          \
+    {                                                                                         \
+        .data = __VA_ARGS__, .at_ = DYNC_HERE, .elements_ = DYNC__ELEMENTS_OF(__VA_ARGS__, 0) \
+    }
 #endif
 #if DYNC__DESIGNATORS
 #define dync_from(...) DYNC__MAKER(from)(dync_make_sized(DYNC__FROM(__VA_ARGS__)))
@@ -157,17 +168,26 @@ DYNC_ALWAYS_INLINE dync_tensor *dync__chosen_wrap(dync_make_from options)
         options.shape = shape;                                                         \
         return name##_opt(options);                                                    \
     }
-#define DYNC__MAKERS_FROM(name)                                                    \
-    DYNC_ALWAYS_INLINE dync_tensor *name(const dync_make_from &options)            \
-    {                                                                              \
-        return name##_opt(dync_make_sized(options));                               \
-    }                                                                              \
-    DYNC_ALWAYS_INLINE dync_tensor *name(const void *data, const dync_dims &shape) \
-    {                                                                              \
-        dync_make_from options = dync_make_from();                                 \
-        options.data = data;                                                       \
-        options.shape = shape;                                                     \
-        return name##_opt(dync_make_sized(options));                               \
+#define DYNC__MAKERS_FROM(name)                                                      \
+    DYNC_ALWAYS_INLINE dync_tensor *name(const dync_make_from &options)              \
+    {                                                                                \
+        return name##_opt(dync_make_sized(options));                                 \
+    }                                                                                \
+    DYNC_ALWAYS_INLINE dync_tensor *name(const void *data, const dync_dims &shape)   \
+    {                                                                                \
+        dync_make_from options = dync_make_from();                                   \
+        options.data = data;                                                         \
+        options.shape = shape;                                                       \
+        return name##_opt(dync_make_sized(options));                                 \
+    }                                                                                \
+    template <class dync_T>                                                          \
+    DYNC_ALWAYS_INLINE dync_tensor *name(const dync_T *data, const dync_dims &shape) \
+    {                                                                                \
+        dync_make_from options = dync_make_from();                                   \
+        options.data = data;                                                         \
+        options.shape = shape;                                                       \
+        options.elements_ = int(dync__element<dync_T>::is);                          \
+        return name##_opt(dync_make_sized(options));                                 \
     }
 /* clang-format off */
 DYNC__MAKERS(dync_empty) DYNC__MAKERS(dync_zeros) DYNC__MAKERS(dync_ones)

@@ -119,6 +119,26 @@ DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, 
     return !reads || !reads->opaque || reads->opaque(reason, n, values, out);
 }
 
+/* The C type of the data, where the compiler saw it, is what dtype says: of its kind and size; bits
+ * may be anything of their size. */
+DYNC__RARE static dync_status dync__public_elements(int elements, int dtype)
+{
+    const dync__dtype_row *is = dync__dtype_info(dtype);
+    int kind = elements & ~15, bytes = elements & 15;
+    bool floats = is->kind == 'f', fits = true;
+    if (kind == DYNC__OF_FLOATS) fits = floats;
+    if (kind == DYNC__OF_INTEGERS) fits = !floats || is->bytes == 2; /* bits of halves */
+    if (kind == DYNC__OF_BOOLS) fits = is->bytes == 1;
+    if (!kind || (fits && bytes == (int)is->bytes)) return DYNC_OK;
+    return dync__fail(DYNC_ERR_DTYPE,
+                      "data: expected elements of .dtype = %s, got an array of %s of %d bits",
+                      is->name,
+                      kind == DYNC__OF_FLOATS  ? "floats"
+                      : kind == DYNC__OF_BOOLS ? "bools"
+                                               : "integers",
+                      8 * bytes);
+}
+
 /* A tensor over data in memory, copied or borrowed. o->size_: bytes of the array that a macro saw
  * with sizeof, 0 where it is unknown; more than needed is fine. Borrowed memory stays the user's
  * and must outlive the tensor; it is of the CPU. NULL and an error on failure. */
@@ -128,6 +148,7 @@ DYNC__RARE static dync__tensor *dync__public_from(const dync_make_from *o, bool 
     dync__storage *storage;
     if (!dync__dtype_valid((int)o->dtype))
         return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)o->dtype), NULL;
+    if (dync__public_elements(o->elements_, (int)o->dtype) != DYNC_OK) return NULL;
     if (dync__device_known((int)o->device) != DYNC_OK) return NULL;
     if (dync__layout_contiguous(&lay, o->shape.n, o->shape.d) != DYNC_OK) return NULL;
     if (!dync__device_is((int)o->device, DYNC__DEV_DATA))

@@ -310,4 +310,38 @@ TEST(arrays_that_are_too_short)
     SKIP("the compiler knows sizes where it optimises");
 #endif
 }
+/* What the C type of an array says is compared with .dtype. */
+TEST(arrays_of_other_elements)
+{
+    int64_t longs[2] = {1, 2};
+    const int32_t ints[2] = {3, 4};
+    const uint16_t bits[2] = {0x3f80, 0x4000};
+    double doubles[2] = {5, 6};
+    void *memory = ints[0] ? (void *)longs : NULL;
+    dync_on_error(count_errors, NULL);
+#if defined(__GNUC__)
+#define REFUSED(...)                                                                          \
+    (handler_calls = 0, EXPECT((__VA_ARGS__) == NULL),                                        \
+     expect_error(DYNC_ERR_DTYPE, "data: expected elements of .dtype = ", __FILE__, __LINE__, \
+                  #__VA_ARGS__))
+    REFUSED(dync_from(longs, dync_shape(2)));
+    REFUSED(dync_from((int64_t[]){1, 2}, dync_shape(2)));
+    REFUSED(dync_from(((int[]){1, 2}), dync_shape(2)));
+    REFUSED(dync_wrap(&doubles[0], dync_shape(2)));
+    REFUSED(dync_constant(ints, dync_shape(2), .dtype = DYNC_I64));
+    REFUSED(dync_from((double[]){1}, dync_shape(1), .dtype = DYNC_I64));
+    REFUSED(dync_from((bool[]){true, false, true, true}, dync_shape(1)));
+    REFUSED(dync_from(bits, dync_shape(1)));
+#undef REFUSED
+#endif
+    EXPECT(dync_from((float[]){1, 2}, dync_shape(2)) != NULL);
+    EXPECT_NEAR(dync_item(dync_from((int64_t[]){9}, dync_shape(1), .dtype = DYNC_I64)), 9, 0);
+    EXPECT_NEAR(dync_item(dync_from(ints + 1, dync_shape(1), .dtype = DYNC_I32)), 4, 0);
+    EXPECT_NEAR(dync_item(dync_from(bits + 1, dync_shape(1), .dtype = DYNC_BF16)), 2, 0);
+    EXPECT_NEAR(dync_item(dync_wrap(memory, dync_shape(1), .dtype = DYNC_I64)), 1, 0);
+    EXPECT(dync_from((const char *)longs, dync_shape(2)) != NULL); /* raw memory */
+    EXPECT(dync_from(NULL, dync_shape(0)) != NULL);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+}
+
 TEST_MAIN
