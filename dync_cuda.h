@@ -687,7 +687,8 @@ DYNC__FN const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cud
  *               column lane / 4 of b; accumulator i of 4 stands at row lane / 4 + 8 (i / 2), column
  *               lane % 4 * 2 + i % 2 (dync__cuda_tile_acc_row, _col)
  * Names given to functions begin with '%'; addresses in shared memory are b32 registers, in global
- * memory b64. Sources: NVIDIA, PTX ISA 8.0, 9.7.8.24 (cp.async), 9.7.13.4 (mma, ldmatrix). */
+ * memory b64. Sources: NVIDIA, PTX ISA 8.0, 9.7.8.24 (cp.async), 9.7.13.4 (mma, ldmatrix); design
+ * techniques.md 2f. */
 #ifndef DYNC__CUDA_TILE_H
 #define DYNC__CUDA_TILE_H
 
@@ -4026,7 +4027,8 @@ DYNC__FN void dync__ptx_partials_load(dync__ptx *p)
  *                T warps along the row
  * Sums are taken lane by lane, then over the lanes, the warp and the block in a fixed order: the
  * same bits every time. Invariant: every register is declared once, at the top of its function,
- * before the statements. Sources: NVIDIA, PTX ISA 8.0. */
+ * before the statements. Sources: NVIDIA, PTX ISA 8.0; techniques.md 2f of the design (bandwidth
+ * kernels). */
 
 /* Operands of a phase come first: those of another phase are made again in this block. */
 DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
@@ -6293,8 +6295,8 @@ DYNC__FN void dync__gm_join(dync__gm *g)
 }
 
 /* ==== cuda/gemm_mma.c ============================================================================== */
-/* cuda/gemm_mma.c: products on tensor cores by mma.sync (sm_80 and later). After gemm_load.c
- * and gemm_end.c.
+/* cuda/gemm_mma.c: products on tensor cores by mma.sync (sm_80 and later). After gemm_load.c,
+ * before gemm_end.c.
  *
  * Stages hold 128 bytes of depth of both sides as swizzled rows: lines with their depth along
  * (ALONG, PIECES), or rows of depth with the lines along, 128 bytes of them to a window (ACROSS),
@@ -6530,7 +6532,7 @@ DYNC__FN void dync__gm_mma(dync__gm *g)
 
 /* ==== cuda/gemm_simt.c ============================================================================= */
 /* cuda/gemm_simt.c: products on CUDA cores: f32, f64, integers of 16 bits and more. After
- * gemm_load.c and gemm_end.c.
+ * gemm_load.c, before gemm_end.c.
  *
  * Stages hold eight rows of depth of either side, its lines along: [8][lines + 16 bytes]. Where
  * lines are neighbours in memory and on boundaries cp.async brings 16 bytes at a time; else an
@@ -7227,7 +7229,8 @@ DYNC__FN void dync__gm_thin(dync__gm *g)
  *                   32 columns at a time through shared memory into the loop kernel `end`, row by
  *                   row
  *   tails           TMA reads zeros outside of a matrix and does not write there; `end` is guarded
- * Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24 (cp.async.bulk.tensor), 9.7.14 (wgmma). */
+ * Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24 (cp.async.bulk.tensor), 9.7.14 (wgmma);
+ * design techniques.md 2f (the ladder). */
 
 /* ---- what TMA takes -------------------------------------------------------------------------- */
 
@@ -9805,13 +9808,13 @@ static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t c
                         int64_t ky, int64_t kx, const int *at_x, const int *at_w, int y, int x,
                         int ok)
 {
-    dync__kcall here;
+    dync__kcall_full here;
     int type = dync__cl_working(call->operand[0].dtype), zero = dync__lb_f(&c->b, type, 0);
-    dync__layout *in = &here.operand[0].lay, *w = &here.operand[1].lay;
-    dync__kcall_copy(&here, call);
+    dync__layout *in = &here.call.operand[0].lay, *w = &here.call.operand[1].lay;
+    dync__kcall_copy(&here.call, call);
     in->offset += channel * in->stride[1];
     w->offset += channel * w->stride[dim] + ky * w->stride[2] + kx * w->stride[3];
-    c->call = &here;
+    c->call = &here.call;
     int v = dync__cl_op(c, DYNC__P_mul, dync__cl_picture(c, 0, at_x, y, x, ok, type, zero),
                         dync__cl_load(c, 1, at_w, type));
     c->call = call;
@@ -9836,13 +9839,14 @@ DYNC__FN dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *cal
                   bias = call->operand[2];
     int64_t xg = ws[1], wg = ws[0] / a->groups;
     /* channels as group and channel of it: a stride for the group */
-    dync__kcall grouped;
-    dync__kcall_copy(&grouped, call);
-    c.call = &grouped;
-    grouped.operand[0].lay.stride[4] = x.lay.stride[1] * xg;
-    grouped.operand[1].lay.stride[4] = w.lay.stride[0] * wg;
-    grouped.operand[out].lay.stride[4] = y.lay.stride[1] * wg;
-    if (call->n == 4) grouped.operand[2].lay.stride[1] = bias.lay.stride[0] * wg;
+    dync__kcall_full room;
+    dync__kcall *grouped = &room.call;
+    dync__kcall_copy(grouped, call);
+    c.call = grouped;
+    grouped->operand[0].lay.stride[4] = x.lay.stride[1] * xg;
+    grouped->operand[1].lay.stride[4] = w.lay.stride[0] * wg;
+    grouped->operand[out].lay.stride[4] = y.lay.stride[1] * wg;
+    if (call->n == 4) grouped->operand[2].lay.stride[1] = bias.lay.stride[0] * wg;
     int at_x[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, o, 0, -1, 1, ky, 2, kx, 3, -1},
         at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1};
     for (int64_t tap = 0; few && tap < ws[1] * ws[2] * ws[3]; tap++) {
@@ -9851,7 +9855,7 @@ DYNC__FN dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *cal
             ix = dync__cl_form(&c, right * a->dilation[1] - a->pad[1], ox, a->stride[1], n, 0);
         int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),
                              dync__cl_inside(&c, ix, xs[3]));
-        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 1, down, right, at_x, at_w, iy,
+        sum = dync__cl_tap(&c, grouped, sum, tap / (ws[2] * ws[3]), 1, down, right, at_x, at_w, iy,
                            ix, ok);
     }
     if (!few) {
@@ -9901,12 +9905,13 @@ DYNC__FN dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcal
     int o = few ? 0 : dync__cl_loop(&c, ws[0] / a->groups), ky = few ? 0 : dync__cl_loop(&c, ws[2]),
         kx = few ? 0 : dync__cl_loop(&c, ws[3]);
     dync__cl_begin(&c, code, few ? 0 : 5);
-    dync__kcall grouped;
-    dync__kcall_copy(&grouped, call);
-    c.call = &grouped;
-    grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * (ws[0] / a->groups);
-    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[0] * (ws[0] / a->groups);
-    grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[1] * ws[1];
+    dync__kcall_full room;
+    dync__kcall *grouped = &room.call;
+    dync__kcall_copy(grouped, call);
+    c.call = grouped;
+    grouped->operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * (ws[0] / a->groups);
+    grouped->operand[1].lay.stride[4] = call->operand[1].lay.stride[0] * (ws[0] / a->groups);
+    grouped->operand[2].lay.stride[4] = call->operand[2].lay.stride[1] * ws[1];
     int at_y[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, i, 1, -1, 0, ky, 2, kx, 3, -1},
         at_x[] = {n, 0, g, 4, i, 1, h, 2, w, 3, -1};
     for (int64_t tap = 0; few && tap < ws[0] / a->groups * ws[2] * ws[3]; tap++) {
@@ -9917,7 +9922,7 @@ DYNC__FN dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcal
         int ox = dync__cl_source(&c,
                                  dync__cl_form(&c, a->pad[1] - right * a->dilation[1], w, 1, n, 0),
                                  a->stride[1], ys[3], &ok_x);
-        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 0, down, right, at_y, at_w, oy,
+        sum = dync__cl_tap(&c, grouped, sum, tap / (ws[2] * ws[3]), 0, down, right, at_y, at_w, oy,
                            ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x));
     }
     if (!few) {
@@ -9947,12 +9952,13 @@ DYNC__FN dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kca
         i = dync__cl_loop(&c, ws[1]), ky = dync__cl_loop(&c, ws[2]), kx = dync__cl_loop(&c, ws[3]),
         n = dync__cl_loop(&c, xs[0]), oy = dync__cl_loop(&c, ys[2]), ox = dync__cl_loop(&c, ys[3]);
     dync__cl_begin(&c, code, 5);
-    dync__kcall grouped;
-    dync__kcall_copy(&grouped, call);
-    c.call = &grouped;
-    grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * ws[1];
-    grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[1] * (ws[0] / a->groups);
-    grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[0] * (ws[0] / a->groups);
+    dync__kcall_full room;
+    dync__kcall *grouped = &room.call;
+    dync__kcall_copy(grouped, call);
+    c.call = grouped;
+    grouped->operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * ws[1];
+    grouped->operand[1].lay.stride[4] = call->operand[1].lay.stride[1] * (ws[0] / a->groups);
+    grouped->operand[2].lay.stride[4] = call->operand[2].lay.stride[0] * (ws[0] / a->groups);
     int iy = dync__cl_form(&c, -a->pad[0], oy, a->stride[0], ky, a->dilation[0]),
         ix = dync__cl_form(&c, -a->pad[1], ox, a->stride[1], kx, a->dilation[1]);
     int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]),

@@ -57,8 +57,9 @@
  * STACK. A thread of 32 KiB compiles, calls and differentiates functions, one of 64 KiB also those
  * with matrix products, and explains and exports them; DYNC_SMALL takes less. A C function that
  * calls itself adds frames of its own. A function that is left while it is traced (longjmp, a C++
- * exception, return out of a DYNC_SCOPE) leaves nothing behind: its trace is undone at the next
- * call of the thread, which says so; it must be traced and left on one and the same stack.
+ * exception, return out of a DYNC_SCOPE), by dync_make_graph too, leaves nothing behind: its trace
+ * is undone at the next call of the thread, which says so; it must be traced and left on one and
+ * the same stack. A jump that ends inside the traced function is part of what it does.
  *
  * THREADS. All state is per thread but the backend registry and the compiled caches; many threads
  * may call one dync_compiled at once. Each function says `thread any` (in any number of threads at

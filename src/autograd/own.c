@@ -227,6 +227,7 @@ DYNC_API void dync_set_grad_enabled(bool on)
 {
     dync__arg arg = dync__arg_b(on);
     dync__tensor *none[DYNC__MAX_OUT] = {NULL};
+    (void)dync__waits_left();
     dync__op_run(DYNC__OP__set_grad_enabled, 1, &arg, none); /* the one door: tracers record it */
     dync__grad_off(!on);
 }

@@ -3,6 +3,7 @@
  * any C project. */
 #ifndef DYNC__BASE_H
 #define DYNC__BASE_H
+#include "leave.h"
 #include "system.h"
 
 /* ---- Philox4x32-10 (rng.c), Salmon et al., SC 2011. Counter-based: value i of a stream needs no

@@ -62,6 +62,7 @@ typedef struct dync__thread {
     const struct dync__node *interpreted;
     /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
     struct dync__handler *handler;
+    struct dync__wait *waits; /* leave.c: frames that wait for a function of the user's */
     void *tensor_state, *op_state, *grad_state, *capture_state;
     struct dync__symtab *syms; /* tensor/sym.c: symbolic sizes of the trace that is open */
 } dync__thread;

@@ -97,7 +97,7 @@ static dync_value dync__call_run(dync__compiled *f, int nargs, const dync_value 
 {
     dync_value result = DYNC_NONE;
     dync_status status;
-    (void)dync__traces_left(); /* one that rested is in nobody's way but here */
+    (void)dync__waits_left(); /* one that rested is in nobody's way but here */
     if (!dync__callee_valid(&f->callee)) {
         dync__fail(DYNC_ERR_VALUE, "dync_call: %s was compiled from %s that has been freed",
                    f->name, dync__callee_text(&f->callee));
@@ -158,7 +158,7 @@ static dync_value dync__call_values(dync_compiled *handle, int nargs, const dync
 {
     dync__compiled *f = dync__compiled_peek(handle);
     if (DYNC__UNLIKELY(!f)) return dync__call_nothing(handle);
-    if (dync__tls.compiling) (void)dync__traces_left();
+    if (dync__tls.compiling) (void)dync__waits_left();
     if (dync__tls.compiling || dync__tls.recording || dync__verify_inside())
         return dync_frame_values(dync_fnc(handle), f->name, nargs, args);
     return dync__profile_on() ? dync__call_profiled(f, nargs, args, into)

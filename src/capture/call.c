@@ -120,6 +120,7 @@ static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
     if (!args) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__trace_arguments(t, args));
     dync_value r = dync__frame_body(t, &t->fn->callee, t->fn->name, t->call->nargs, args);
+    dync__wait_over(&t->life.wait);
     if (t->status != DYNC_OK || t->tape.restart) return t->status;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     dync__lint_result(t, &r);
@@ -193,15 +194,18 @@ DYNC__RARE DYNC__FN void dync__entry_free(dync__cache_entry *e)
 /* ---- left early ------------------------------------------------------------------------------ */
 /* The frames between here and the traced function are gone: nothing on their stack is looked at.
  * The thread and the entry are as before the call, but for what segments of it have done. */
-DYNC__RARE DYNC__FN void dync__trace_unwind(dync__tracer *t)
+DYNC__RARE DYNC__FN void dync__trace_unwind(dync__wait *w, const dync__wait *rest, bool quiet)
 {
+    (void)rest;
+    dync__tracer *t = (dync__tracer *)(void *)((char *)w - offsetof(dync__tracer, life));
     static dync__callargs nothing; /* empty, never written: the call's arguments are gone too */
     dync__compiled *f = t->fn;
     dync__cache_entry *e = t->entry;
     bool owns = t->life.owns_entry, grad_off = !t->grad_mode_before;
-    dync__warn("function '%s' was left while it was traced (by longjmp or an exception): its trace "
-               "is undone, and the call gives nothing",
-               f->name);
+    if (!quiet)
+        dync__warn("function '%s' was left while it was traced (by longjmp or an exception): its "
+                   "trace is undone, and the call gives nothing",
+                   f->name);
     (void)dync__handler_swap(&t->handler);
     (void)dync__lint_swap(NULL); /* its rows are of a trace that is no more */
     if (t->life.guarded) (void)dync__error_guard_end(&t->life.guard);
@@ -262,10 +266,9 @@ DYNC__NOINLINE DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__ca
     dync__tracer *t = dync__alloc(sizeof *t);
     if (!t) return DYNC_ERR_MEMORY;
     memset(&t->life, 0, sizeof t->life);
-    t->life.unwind = dync__trace_unwind;
+    DYNC__WAIT_BEGIN(&t->life.wait, dync__trace_unwind);
     t->life.owns_entry = !e->root;
     t->life.extends = path_or_null != NULL;
-    dync__trace_live(t, DYNC__FRAME());
     dync__outval out;
     *result = DYNC_NONE;
     dync_status status = dync__trace_run(t, f, e, call, path_or_null, &out);
@@ -274,7 +277,7 @@ DYNC__NOINLINE DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__ca
     /* into the caller's scope, texts too */
     if (status == DYNC_OK) *result = dync__outval_build(&out, t->env.real.at);
     dync__tracer_close(t);
-    dync__trace_ends(t);
+    dync__wait_end(&t->life.wait);
     dync__free(t, sizeof *t);
     return status;
 }

@@ -80,7 +80,7 @@ DYNC__RARE static void dync__compiled_forget(dync__compiled *f)
 DYNC__RARE DYNC__FN void dync__compiled_free(dync__compiled *f)
 {
     if (!f) return;
-    (void)dync__traces_left();
+    (void)dync__waits_left();
     dync__object_end(&f->object);
     dync__lock(&dync__all_compiled.lock);
     for (dync__compiled **p = &dync__all_compiled.first; *p; p = &(*p)->next)

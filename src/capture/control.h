@@ -33,13 +33,10 @@ typedef struct dync__inside {
     dync__tree_form result;          /* what it gave */
 } dync__inside;
 
-/* The functions of one operator while they are traced. They lie on the heap, in a list of their
- * thread, the innermost first: one that is left (longjmp) is found and ended as traces are
- * (tracer.h), and what would have to be put back lies here. */
+/* The functions of one operator while they are traced. Those that are left (longjmp) are found and
+ * ended as traces are (tracer.h). */
 typedef struct dync__insides {
-    struct dync__insides *below;
-    const void *frame; /* that waits for them */
-    void (*unwind)(struct dync__insides *);
+    dync__wait wait;       /* first */
     dync__inside *running; /* NULL: none */
     const char *inferring; /* of the trace around it, as the two flags */
     bool inferring_inside, grad_off;
@@ -50,10 +47,6 @@ typedef struct dync__insides {
 DYNC__FN dync__insides *dync__insides_begin(const dync__tree_form *operands,
                                             const dync__tree_form *more_or_null);
 DYNC__FN void dync__insides_end(dync__insides *);
-/* trace.c: the list. Ends those that were left; true: there were some */
-DYNC__FN bool dync__insides_left(const void *frame, bool quiet);
-DYNC__FN void dync__insides_live(dync__insides *, const void *frame);
-DYNC__FN void dync__insides_over(dync__insides *);
 DYNC__FN dync_status dync__inside_begin(dync__inside *, const char *op, const char *part,
                                         const char *graph_name);
 /* one more operand, as the function sees it. slice: without its first dim */

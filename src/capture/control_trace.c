@@ -228,7 +228,6 @@ static dync_status dync__inside_node(dync__inside *s, dync__opcall *c, const dyn
 static dync_status dync__inside_call(dync__handler *self, dync__opcall *c)
 {
     dync__inside *s = self->state;
-    if (DYNC__UNLIKELY(dync__traces_left())) return dync__dispatch(c);
     dync__arg stand[DYNC__MAX_ARGS], node[DYNC__MAX_ARGS], *given = c->args;
     if (c->op == DYNC__OP__set_grad_enabled) {
         if (!dync__graph_call(s->graph, c->op, 1, c->args, 0, NULL, NULL)) return DYNC_ERR_MEMORY;
@@ -272,8 +271,10 @@ static void dync__inside_returned(dync__insides *w)
     w->running = NULL;
 }
 
-DYNC__FN dync_status dync__inside_run(dync__insides *w, dync__inside *s, const dync_callee *fn,
-                                      int nargs, const dync_value *args, dync__tree_form *result)
+DYNC__NOINLINE DYNC__FN dync_status dync__inside_run(dync__insides *w, dync__inside *s,
+                                                     const dync_callee *fn, int nargs,
+                                                     const dync_value *args,
+                                                     dync__tree_form *result)
 {
     dync__tracer *t = dync__tracer_peek();
     w->inferring = t ? t->inferring : NULL;
@@ -283,7 +284,13 @@ DYNC__FN dync_status dync__inside_run(dync__insides *w, dync__inside *s, const d
     w->grad_off = dync__grad_is_off();
     dync__handler_push(&s->handler);
     w->running = s;
+    const void *frame = w->wait.frame;
+    w->wait.frame = DYNC__FRAME();
+    w->wait.back = DYNC__BACK();
     dync_value r = dync__callee_invoke(fn, nargs, args);
+    dync__wait_over(&w->wait);
+    w->wait.frame = frame;
+    w->wait.back = NULL;
     dync__inside_returned(w);
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     return dync__tree_open(result, r, false, s->name);
@@ -320,19 +327,30 @@ static void dync__inside_end(dync__inside *s)
     dync__tree_free(&s->result);
 }
 
-DYNC__FN void dync__insides_end(dync__insides *w)
+static void dync__insides_free(dync__insides *w)
 {
-    dync__insides_over(w);
     for (int k = 0; k < 2; k++) dync__inside_end(&w->s[k]);
     dync__free(w, sizeof *w);
 }
 
-/* Nothing on the stack of those who waited for it is looked at. */
-static void dync__insides_unwind(dync__insides *w)
+DYNC__FN void dync__insides_end(dync__insides *w)
 {
+    dync__wait_end(&w->wait);
+    dync__insides_free(w);
+}
+
+/* Nothing on the stack of those who waited for it is looked at. */
+static void dync__insides_unwind(dync__wait *wait, const dync__wait *rest, bool quiet)
+{
+    (void)rest;
+    dync__insides *w = (dync__insides *)(void *)wait;
+    if (!quiet)
+        dync__warn("a function of %s was left while it was traced (by longjmp or an exception): "
+                   "its trace is undone",
+                   w->s[0].op);
     if (w->running) dync__inside_returned(w);
     for (int k = 0; k < 2; k++) dync__tree_free(&w->operands[k]);
-    dync__insides_end(w);
+    dync__insides_free(w);
 }
 
 DYNC__FN dync__insides *dync__insides_begin(const dync__tree_form *operands,
@@ -340,9 +358,8 @@ DYNC__FN dync__insides *dync__insides_begin(const dync__tree_form *operands,
 {
     dync__insides *w = dync__calloc(sizeof *w);
     if (!w) return NULL;
-    w->unwind = dync__insides_unwind;
     w->operands[0] = *operands;
     if (more_or_null) w->operands[1] = *more_or_null;
-    dync__insides_live(w, DYNC__FRAME());
+    dync__wait_begin(&w->wait, DYNC__FRAME(), NULL, dync__insides_unwind);
     return w;
 }

@@ -28,6 +28,64 @@ static dync_callee dync__frame_peel(dync_callee c)
     return c;
 }
 
+/* ---- the user's functions, which may be left ----------------------------------------------------
+ * Where one inside the traced function is left for another place inside it, the trace goes on. */
+typedef struct dync__resting {
+    dync__wait wait; /* first */
+    dync__tracer *tracer;
+    dync__trace_pause pause;
+} dync__resting;
+
+static void dync__resting_unwind(dync__wait *wait, const dync__wait *rest, bool quiet)
+{
+    dync__resting *r = (dync__resting *)(void *)wait;
+    (void)quiet;
+    if (dync__wait_among(&r->tracer->life.wait, rest)) dync__trace_pause_end(r->tracer, r->pause);
+    dync__free(r, sizeof *r);
+}
+
+/* Runs really, while the trace rests. */
+static DYNC__NOINLINE dync_value dync__resting_invoke(dync__tracer *t, const dync_callee *c,
+                                                      int nargs, const dync_value *args)
+{
+    dync__resting *r = dync__alloc(sizeof *r);
+    if (!r) {
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+        return DYNC_NONE;
+    }
+    DYNC__WAIT_BEGIN(&r->wait, dync__resting_unwind);
+    r->wait.silent = true;
+    r->tracer = t;
+    r->pause = dync__trace_pause_begin(t);
+    dync_value result = dync__callee_invoke(c, nargs, args);
+    dync__wait_end(&r->wait);
+    dync__resting_unwind(&r->wait, dync__tls.waits, true);
+    return result;
+}
+
+/* A frame of the trace ends. Where it broke, its tail is a graph of its own: every other value may
+ * still be wanted. */
+static void dync__frame_over(dync__tracer *t, dync_loc at)
+{
+    if (t->rec.frames.at[t->rec.frames.n - 1].broken) dync__tracer_cut(t, NULL);
+    t->way->frame(t, NULL, at);
+    t->rec.frames.n--;
+}
+
+typedef struct dync__frame_wait {
+    dync__wait wait; /* first */
+    dync__tracer *tracer;
+    dync_loc at;
+} dync__frame_wait;
+
+static void dync__frame_unwind(dync__wait *wait, const dync__wait *rest, bool quiet)
+{
+    dync__frame_wait *w = (dync__frame_wait *)(void *)wait;
+    (void)quiet;
+    if (dync__wait_among(&w->tracer->life.wait, rest)) dync__frame_over(w->tracer, w->at);
+    dync__free(w, sizeof *w);
+}
+
 /* ---- disabled: what it returns is foreign to the trace --------------------------------------- */
 static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, const char *name,
                                      int nargs, const dync_value *args)
@@ -39,10 +97,7 @@ static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, cons
         return DYNC_NONE;
     for (int i = 0; i < nargs; i++) real[i] = dync__real_value(t, args[i]);
     dync__script_may_write(t);
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    dync_value r = dync__callee_invoke(c, nargs, real);
-    dync__trace_pause_end(t, pause);
-    return r;
+    return dync__resting_invoke(t, c, nargs, real);
 }
 
 /* ---- constant: its first result belongs to the entry ----------------------------------------- */
@@ -103,9 +158,7 @@ static dync_value dync__frame_constant(dync__tracer *t, const dync_callee *c, co
     if (dync__too_many(name, nargs)) return DYNC_NONE;
     bool tensors = dync__values_have(DYNC_KIND_TENSOR, nargs, args);
     if (tensors && dync__constant_args(t, nargs, args, real) != DYNC_OK) return DYNC_NONE;
-    dync__trace_pause pause = dync__trace_pause_begin(t);
-    dync_value r = dync__callee_invoke(c, nargs, tensors ? real : args);
-    dync__trace_pause_end(t, pause);
+    dync_value r = dync__resting_invoke(t, c, nargs, tensors ? real : args);
     dync__constant k = {c->fn, c->object, c->user, r};
     /* another way than the first time: not kept */
     if (known || !dync__constant_retain(&r)) return dync__value_map(r, dync__constant_bake, t);
@@ -137,8 +190,9 @@ DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_callee *callee,
 /* A compiled function that calls itself without end would fill the stack. */
 #define DYNC__FRAME_DEPTH 256
 
-static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, const char *text,
-                                     int nargs, const dync_value *args, dync_loc at)
+static DYNC__NOINLINE dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c,
+                                                    const char *text, int nargs,
+                                                    const dync_value *args, dync_loc at)
 {
     const char *name = dync__frame_name(t, c, text);
     dync_callee peeled = dync__frame_peel(*c);
@@ -159,13 +213,21 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return DYNC_NONE;
     }
+    dync__frame_wait *w = dync__alloc(sizeof *w);
+    if (!w) {
+        t->rec.frames.n--;
+        dync__tracer_fail(t, DYNC_ERR_MEMORY);
+        return DYNC_NONE;
+    }
     t->way->frame(t, name, at);
+    DYNC__WAIT_BEGIN(&w->wait, dync__frame_unwind);
+    w->wait.silent = true;
+    w->tracer = t;
+    w->at = at;
     dync_value r = dync__frame_body(t, c, name, nargs, args);
-    bool broken = t->rec.frames.at[t->rec.frames.n - 1].broken;
-    /* its tail is a graph of its own: every other value may still be wanted */
-    if (broken) dync__tracer_cut(t, NULL);
-    t->way->frame(t, NULL, at);
-    t->rec.frames.n--;
+    dync__wait_end(&w->wait);
+    dync__free(w, sizeof *w);
+    dync__frame_over(t, at);
     return t->stopped ? DYNC_NONE : r;
 }
 

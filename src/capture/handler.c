@@ -104,7 +104,6 @@ DYNC__FN dync_status dync__tracer_answer(dync__tracer *t, dync__opcall *c)
 
 DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
 {
-    if (DYNC__UNLIKELY(dync__traces_left())) return dync__dispatch(c);
     dync__tracer *t = self->state;
     dync__number *operand[DYNC__MAX_ARGS];
     if (dync__row_sets_grad_mode(c->row)) return dync__record_grad_mode(t, c);

@@ -11,8 +11,7 @@ static DYNC__NOINLINE void dync__lint_retrace(dync__lint *l, dync__compiled *f,
     dync__tracer *t = dync__alloc(sizeof *t);
     if (!t) return;
     memset(&t->life, 0, sizeof t->life);
-    t->life.unwind = dync__trace_unwind;
-    dync__trace_live(t, DYNC__FRAME());
+    DYNC__WAIT_BEGIN(&t->life.wait, dync__trace_unwind);
     t->life.scope = dync_scope_begin();
     l->entry = scratch;
     l->second = true;
@@ -24,13 +23,14 @@ static DYNC__NOINLINE void dync__lint_retrace(dync__lint *l, dync__compiled *f,
     dync_value *args = dync__arena_alloc(&t->scratch, (size_t)(call->nargs + 1) * sizeof *args);
     if (ok && args && dync__trace_arguments(t, args) == DYNC_OK) {
         dync_value r = dync__frame_body(t, &f->callee, f->name, call->nargs, args);
+        dync__wait_over(&t->life.wait);
         if (!t->stopped) dync__lint_result(t, &r);
         if (l->at < l->row.n && !l->failed && !l->over)
             dync__lint_tell_row(l, &l->row.at[l->at], NULL);
     }
     dync__tracer_close(t);
     dync_scope_end(&t->life.scope);
-    dync__trace_ends(t);
+    dync__wait_end(&t->life.wait);
     dync__free(t, sizeof *t);
 }
 

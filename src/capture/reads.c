@@ -201,7 +201,7 @@ DYNC__FN const dync__read_intercept *dync__capture_reads(void)
 /* ---- public ---------------------------------------------------------------------------------- */
 DYNC_API bool dync_is_compiling(void)
 {
-    if (dync__tls.compiling) (void)dync__traces_left();
+    if (dync__tls.compiling) (void)dync__waits_left();
     return dync__tls.compiling;
 }
 

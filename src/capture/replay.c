@@ -289,7 +289,6 @@ static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, d
  * the call does something new it leaves the script and records this operator first. */
 DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
 {
-    if (DYNC__UNLIKELY(dync__traces_left())) return dync__dispatch(c);
     dync__tracer *t = self->state;
     dync__script *s = t->script;
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;

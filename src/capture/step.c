@@ -19,7 +19,6 @@ static dync_status dync__taped_call(dync__handler *self, dync__opcall *c)
 {
     dync__tracer *t = self->state;
     dync__number *operand[DYNC__MAX_ARGS];
-    if (DYNC__UNLIKELY(dync__traces_left())) return dync__dispatch(c);
     if (dync__row_sets_grad_mode(c->row)) return dync__record_grad_mode(t, c);
     DYNC__TRY(dync__tracer_enter(t, c));
     if (t->symbols.number.n) dync__number_operands(t, c, operand);

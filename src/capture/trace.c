@@ -9,65 +9,9 @@
 #include "control.h"
 DYNC__COLD
 
-static DYNC__TLS dync__tracer *dync__traces;
-
-/* ---- functions inside operators -------------------------------------------------------------- */
-static DYNC__TLS dync__insides *dync__inside_now;
-
-DYNC__FN void dync__insides_live(dync__insides *w, const void *frame)
-{
-    w->frame = frame;
-    w->below = dync__inside_now;
-    dync__inside_now = w;
-}
-
-DYNC__FN void dync__insides_over(dync__insides *w) { dync__inside_now = w->below; }
-
-DYNC__FN bool dync__insides_left(const void *frame, bool quiet)
-{
-    bool any = false;
-    while (DYNC__UNLIKELY(dync__inside_now != NULL) &&
-           (uintptr_t)frame > (uintptr_t)dync__inside_now->frame) {
-        dync__insides *w = dync__inside_now;
-        if (!quiet)
-            dync__warn("a function of %s was left while it was traced (by longjmp or an "
-                       "exception): its trace is undone",
-                       w->s[0].op);
-        w->unwind(w);
-        any = true;
-    }
-    return any;
-}
-
-/* ---- functions that are compiled ------------------------------------------------------------- */
-/* Stacks grow downwards. A function that moves to another stack while it is traced is taken to have
- * been left when it calls from a higher one. */
-DYNC__NOINLINE DYNC__FN bool dync__traces_left(void)
-{
-    bool whole = dync__traces && (uintptr_t)DYNC__FRAME() > (uintptr_t)dync__traces->life.frame;
-    bool any = dync__insides_left(DYNC__FRAME(), whole);
-    while (DYNC__UNLIKELY(dync__traces != NULL) &&
-           (uintptr_t)DYNC__FRAME() > (uintptr_t)dync__traces->life.frame) {
-        dync__tracer *t = dync__traces;
-        dync__traces = t->life.below;
-        t->life.unwind(t);
-        any = true;
-    }
-    return any;
-}
-
-DYNC__FN void dync__trace_live(dync__tracer *t, const void *frame)
-{
-    t->life.frame = frame;
-    t->life.below = dync__traces;
-    dync__traces = t;
-}
-
-DYNC__FN void dync__trace_ends(dync__tracer *t) { dync__traces = t->life.below; }
-
 DYNC__FN dync__tracer *dync__tracer_peek(void)
 {
-    if (dync__tls.capture_state) (void)dync__traces_left();
+    if (dync__tls.capture_state) (void)dync__waits_left();
     return dync__tls.capture_state;
 }
 

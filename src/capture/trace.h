@@ -3,16 +3,7 @@
 #define DYNC__TRACE_H
 #include "tracer.h"
 
-/* Ends the traces that were left, and says so. True: there was one. */
-DYNC__FN bool dync__traces_left(void);
-DYNC__FN void dync__trace_live(dync__tracer *, const void *frame);
-DYNC__FN void dync__trace_ends(dync__tracer *);
-DYNC__FN void dync__trace_unwind(dync__tracer *); /* call.c: of one that was left */
-#if defined(__GNUC__)
-#define DYNC__FRAME() __builtin_frame_address(0)
-#else
-#define DYNC__FRAME() ((const void *)&(char){0})
-#endif
+DYNC__FN void dync__trace_unwind(dync__wait *, const dync__wait *rest, bool quiet); /* call.c */
 
 /* number.c */
 DYNC__FN const char *dync__number_text(const dync__tracer *, const dync__tensor *fake,

@@ -146,14 +146,10 @@ typedef struct dync__way {
     void (*close)(dync__tracer *); /* before anything is freed */
 } dync__way;
 
-/* How a trace that its function never returned to (longjmp, a C++ exception) is found and ended:
- * traces stand in a list of their thread, the innermost first, each with the frame that waits for
- * it. A call from a frame outside of that one means that it is gone. They lie on the heap, and what
- * would have to be put back lies in them. */
+/* What a trace that its function never returned to (longjmp, a C++ exception) is found by, and what
+ * ending it takes. */
 typedef struct dync__trace_life {
-    dync__tracer *below;
-    const void *frame;
-    void (*unwind)(dync__tracer *);
+    dync__wait wait; /* first */
     dync_scope scope;
     dync__error_guard guard;
     bool guarded, owns_entry, extends;

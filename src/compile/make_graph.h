@@ -7,7 +7,14 @@
 /* One recording. Ids, not addresses, are the keys of `node`: tensors may die and their memory be
  * used again during the trace. */
 typedef struct dync__graph_maker {
+    dync__wait wait;                /* first; on the heap, as the function may be left */
     dync__handler handler, *before; /* before: the bottom in force outside */
+    /* what was in force outside */
+    struct dync__graph_maker *outer;
+    dync__handler *stack;
+    bool compiling, grad_off, running;
+    dync__symtab *outer_syms;
+    dync_scope scope;
     dync__graph *graph;
     dync__map node; /* id of a tensor -> its node */
     /* fakes of tensors from elsewhere, by pairs (both owned) */

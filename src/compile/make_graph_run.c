@@ -135,6 +135,13 @@ static dync_status dync__maker_finish(dync__graph_maker *m, dync_value r, const 
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
+static void dync__maker_stopped(dync__graph_maker *m)
+{
+    if (m->running) dync__bottom_swap(m->before);
+    if (m->running) dync__maker_now = m->outer;
+    m->running = false;
+}
+
 /* The recorder stands at the bottom only while the function runs; the bottom of before runs the
  * operators of REAL mode. */
 static dync_status dync__maker_trace(dync__graph_maker *m, const dync_callee *callee,
@@ -150,20 +157,27 @@ static dync_status dync__maker_trace(dync__graph_maker *m, const dync_callee *ca
         DYNC__TRY(dync__maker_argument(m, &args[i], arg, 0, &in[i]));
     }
     uint64_t errors = dync__error_count();
-    dync__graph_maker *outer = dync__maker_now;
+    m->outer = dync__maker_now;
     dync__maker_now = m;
     m->before = dync__bottom_swap(&m->handler);
+    m->running = true;
     dync_value r = dync__callee_invoke(callee, nargs, in);
-    dync__bottom_swap(m->before);
-    dync__maker_now = outer;
+    dync__wait_over(&m->wait);
+    dync__maker_stopped(m);
     /* one that was handled inside is none */
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     return dync__maker_finish(m, r, name);
 }
 
-/* The graph itself goes to the caller. */
-static void dync__maker_free(dync__graph_maker *m)
+/* What was in force outside is again. The graph itself goes to the caller. */
+static void dync__maker_end(dync__graph_maker *m)
 {
+    dync__maker_stopped(m);
+    dync_scope_end(&m->scope);
+    dync__tls.compiling = m->compiling;
+    dync__grad_off(m->grad_off);
+    dync__tls.syms = m->outer_syms;
+    dync__handler_swap(m->stack);
     for (int i = 0; i < m->real.n; i++) {
         dync__unref(m->real.at[i]);
         dync__unref(m->fake.at[i]);
@@ -172,50 +186,74 @@ static void dync__maker_free(dync__graph_maker *m)
     dync__vec_free(&m->real);
     dync__vec_free(&m->fake);
     dync__map_free(&m->node);
+    dync__free(m, sizeof *m);
+}
+
+static void dync__maker_unwind(dync__wait *wait, const dync__wait *rest, bool quiet)
+{
+    dync__graph_maker *m = (dync__graph_maker *)(void *)wait;
+    dync__graph *graph = m->graph;
+    (void)rest;
+    if (!quiet)
+        dync__warn("a function was left while dync_make_graph recorded it (by longjmp or an "
+                   "exception): there is no graph of it");
+    dync__maker_end(m);
+    dync__graph_unref(graph);
+}
+
+/* NULL + error: no memory. A trace that is open in this thread rests: its handlers, symbols and
+ * flags are put back by the end. */
+static dync__graph_maker *dync__maker_begin(dync_trace_mode mode, const char *name)
+{
+    dync__graph_maker *m = dync__calloc(sizeof *m);
+    if (!m) return NULL;
+    m->handler = (dync__handler){.call = dync__maker_call, .reads = &dync__maker_reads, .state = m};
+    m->mode = mode;
+    m->graph = dync__graph_new(name);
+    m->syms = mode == DYNC_TRACE_SYMBOLIC && m->graph ? dync__symtab_new() : NULL;
+    if (!m->graph || (mode == DYNC_TRACE_SYMBOLIC && !m->syms)) {
+        dync__graph_unref(m->graph);
+        dync__free(m, sizeof *m);
+        return NULL;
+    }
+    m->graph->unbroken = true;
+    m->stack = dync__handler_swap(NULL);
+    m->compiling = dync__tls.compiling;
+    m->grad_off = dync__grad_is_off();
+    m->outer_syms = dync__tls.syms;
+    dync__tls.compiling = false;
+    dync__tls.syms = m->syms;
+    m->scope = dync_scope_begin();
+    return m;
 }
 
 static void dync__graph_release(void *g) { dync__graph_unref(g); }
 
-/* A trace that is open in this thread rests: its handlers, symbols and flags are put back. The
- * handle belongs to the scope. */
-DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs,
-                                            const dync_value *args)
+/* The handle belongs to the scope. */
+DYNC__NOINLINE DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name,
+                                                           int nargs, const dync_value *args)
 {
-    dync__graph_maker m = {.handler = {.call = dync__maker_call, .reads = &dync__maker_reads},
-                           .mode = dync__maker_mode};
+    dync_trace_mode mode = dync__maker_mode;
     const char *shown = callee.name ? callee.name : name ? name : "GraphModule";
+    (void)dync__waits_left();
     dync__maker_mode = DYNC_TRACE_REAL;
     if (dync__callee_check(&callee, "dync_make_graph") != DYNC_OK) return NULL;
     if (nargs < 0 || (nargs > 0 && !args))
         return dync__fail(DYNC_ERR_VALUE, "dync_make_graph(%s): expected %d arguments, got %s",
                           shown, nargs, args ? "less than none" : "NULL"),
                NULL;
-    m.handler.state = &m;
-    m.graph = dync__graph_new(shown);
-    if (!m.graph) return NULL;
-    m.graph->unbroken = true;
-    if (m.mode == DYNC_TRACE_SYMBOLIC && !(m.syms = dync__symtab_new())) {
-        dync__graph_unref(m.graph);
-        return NULL;
-    }
-    dync__handler *stack = dync__handler_swap(NULL);
-    bool compiling = dync__tls.compiling, grad_off = dync__grad_is_off();
-    dync__symtab *syms = dync__tls.syms;
-    dync__tls.compiling = false;
-    dync__tls.syms = m.syms;
-    dync_scope scope = dync_scope_begin();
-    dync_status status = dync__maker_trace(&m, &callee, shown, nargs, args);
-    dync_scope_end(&scope);
-    dync__tls.compiling = compiling;
-    dync__grad_off(grad_off);
-    dync__tls.syms = syms;
-    dync__handler_swap(stack);
-    dync__maker_free(&m);
+    dync__graph_maker *m = dync__maker_begin(mode, shown);
+    if (!m) return NULL;
+    DYNC__WAIT_BEGIN(&m->wait, dync__maker_unwind);
+    dync__graph *graph = m->graph;
+    dync_status status = dync__maker_trace(m, &callee, shown, nargs, args);
+    dync__wait_end(&m->wait);
+    dync__maker_end(m);
     if (status != DYNC_OK && dync_error() == DYNC_OK)
         dync__fail(status, "dync_make_graph(%s) failed", shown);
-    dync_graph *handle = status == DYNC_OK ? dync__graph_handle(m.graph) : NULL;
-    if (handle && dync__scope_defer(dync__graph_release, m.graph)) return handle;
-    dync__graph_unref(m.graph);
+    dync_graph *handle = status == DYNC_OK ? dync__graph_handle(graph) : NULL;
+    if (handle && dync__scope_defer(dync__graph_release, graph)) return handle;
+    dync__graph_unref(graph);
     return NULL;
 }
 

@@ -225,6 +225,7 @@ static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, 
 DYNC__OFTEN DYNC__FN dync_tensor *(dync__op_call)(int op, int nargs, dync__arg *args, dync_loc at)
 {
     dync__opcall call;
+    (void)dync__waits_left();
     dync__handler *top = dync__tls.handler;
     dync_tensor *known = top && top->known ? top->known(top, op, nargs, args, &at) : NULL;
     if (known) return known;
@@ -238,6 +239,7 @@ DYNC__FN dync_value(dync__op_call_list)(int op, int nargs, dync__arg *args, dync
 {
     dync__opcall call;
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
+    (void)dync__waits_left();
     if (!dync__enter(&call, op, nargs, args, at)) return list;
     list = dync__list_new(call.nout);
     for (int i = 0; i < call.nout; i++) {

@@ -106,6 +106,7 @@ DYNC_API dync_tensor *(dync_arange)(double start, double end, double step)
  * NULL. */
 DYNC__RARE DYNC__FN const dync__read_intercept *dync__public_reads(void)
 {
+    (void)dync__waits_left();
     const dync__read_intercept *(*get)(void) = DYNC__ATOMIC_PEEK(&dync__read_intercept_get);
     const dync__read_intercept *reads = get ? get() : NULL;
     return reads ? reads : dync__bottom_reads();

@@ -38,6 +38,11 @@ DYNC_API dync_status dync_init(dync_init_options options)
 
 DYNC_API void dync_shutdown(void)
 {
+    (void)dync__waits_left();
+    if (dync__tls.waits) {
+        dync__fail(DYNC_ERR_VALUE, "dync_shutdown: called inside a function that is being traced");
+        return;
+    }
     dync__scope_end_all();
     dync__run_shutdown();
     dync__pool_stop();

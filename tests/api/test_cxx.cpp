@@ -139,11 +139,58 @@ TEST(errors_and_scopes_left_early)
 }
 
 static dync_tensor *doubled_once(dync_tensor *x) { return dync_mul(x, 2); }
+static dync_tensor *throws_always(dync_tensor *x)
+{
+    if (dync_mul(x, 3)) throw 8;
+    return x;
+}
 static dync_tensor *throws(dync_tensor *x)
 {
     dync_tensor *y = dync_mul(x, 3);
     if (dync_is_compiling()) throw 7;
     return y;
+}
+/* where the trace stood on the stack */
+static char *volatile reserved;
+#if defined(__GNUC__)
+__attribute__((noinline))
+#endif
+static dync_tensor *
+doubled_deeper(dync_tensor *x)
+{
+    char room[8192];
+    reserved = room;
+    dync_tensor *y = dync_mul(x, 2);
+    reserved = nullptr;
+    return y;
+}
+static dync_tensor *catches(dync_tensor *x)
+{
+    dync_tensor *y = dync_mul(x, 3);
+    try {
+        return dync_frame(throws, y);
+    } catch (int) {
+        return dync_add(y, 1);
+    }
+}
+TEST(an_exception_caught_inside)
+{
+    dync_tensor *x = dync_ones(dync_shape(2));
+    dync_compiled *f = dync_compile(catches);
+    for (int i = 0; i < 3; i++) EXPECT_NEAR(at(dync_call(f, x), 0), 4, 0);
+    EXPECT(!dync_is_compiling());
+    EXPECT_OK(dync_error());
+    int caught = 0;
+    try {
+        (void)dync_make_graph(throws_always, x);
+    } catch (int thrown) {
+        caught = thrown;
+    }
+    EXPECT_EQ_INT(caught, 8);
+    EXPECT_NEAR(at(doubled_deeper(x), 0), 2, 0);
+    EXPECT(dync_make_graph(doubled_once, x) != nullptr);
+    EXPECT_OK(dync_error());
+    dync_compiled_free(f);
 }
 TEST(an_exception_leaves_no_trace)
 {
@@ -157,11 +204,27 @@ TEST(an_exception_leaves_no_trace)
             caught = thrown;
         }
         EXPECT_EQ_INT(caught, 7);
+        if (i == 1) EXPECT_NEAR(at(doubled_deeper(x), 0), 2, 0);
         EXPECT_NEAR(at(dync_call(g, x), 0), 2, 0);
         EXPECT(!dync_is_compiling());
     }
     EXPECT_OK(dync_error());
     dync_compiled_free(f);
     dync_compiled_free(g);
+}
+TEST(arrays_of_other_elements)
+{
+    const int64_t longs[2] = {1, 2};
+    float floats[2] = {3, 4};
+    const void *memory = floats;
+    dync_on_error([](dync_status, const char *, void *) {}, nullptr);
+    EXPECT(dync_from(longs, dync_shape(2)) == nullptr);
+    EXPECT_STATUS(dync_error(), DYNC_ERR_DTYPE);
+    dync_clear_error();
+    EXPECT_NEAR(at(dync_from(floats, dync_shape(2)), 1), 4, 0);
+    EXPECT_NEAR(at(dync_from(floats + 1, dync_shape(1)), 0), 4, 0);
+    EXPECT_NEAR(at(dync_from(memory, dync_shape(2)), 0), 3, 0);
+    EXPECT(dync_from(nullptr, dync_shape(0)) != nullptr);
+    EXPECT_OK(dync_error());
 }
 TEST_MAIN
