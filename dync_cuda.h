@@ -687,8 +687,7 @@ DYNC__FN const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cud
  *               column lane / 4 of b; accumulator i of 4 stands at row lane / 4 + 8 (i / 2), column
  *               lane % 4 * 2 + i % 2 (dync__cuda_tile_acc_row, _col)
  * Names given to functions begin with '%'; addresses in shared memory are b32 registers, in global
- * memory b64. Sources: NVIDIA, PTX ISA 8.0, 9.7.8.24 (cp.async), 9.7.13.4 (mma, ldmatrix); design
- * techniques.md 2f. */
+ * memory b64. Sources: NVIDIA, PTX ISA 8.0, 9.7.8.24 (cp.async), 9.7.13.4 (mma, ldmatrix). */
 #ifndef DYNC__CUDA_TILE_H
 #define DYNC__CUDA_TILE_H
 
@@ -4027,8 +4026,7 @@ DYNC__FN void dync__ptx_partials_load(dync__ptx *p)
  *                T warps along the row
  * Sums are taken lane by lane, then over the lanes, the warp and the block in a fixed order: the
  * same bits every time. Invariant: every register is declared once, at the top of its function,
- * before the statements. Sources: NVIDIA, PTX ISA 8.0; techniques.md 2f of the design (bandwidth
- * kernels). */
+ * before the statements. Sources: NVIDIA, PTX ISA 8.0. */
 
 /* Operands of a phase come first: those of another phase are made again in this block. */
 DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
@@ -6295,8 +6293,8 @@ DYNC__FN void dync__gm_join(dync__gm *g)
 }
 
 /* ==== cuda/gemm_mma.c ============================================================================== */
-/* cuda/gemm_mma.c: products on tensor cores by mma.sync (sm_80 and later). After gemm_load.c,
- * before gemm_end.c.
+/* cuda/gemm_mma.c: products on tensor cores by mma.sync (sm_80 and later). After gemm_load.c
+ * and gemm_end.c.
  *
  * Stages hold 128 bytes of depth of both sides as swizzled rows: lines with their depth along
  * (ALONG, PIECES), or rows of depth with the lines along, 128 bytes of them to a window (ACROSS),
@@ -6532,7 +6530,7 @@ DYNC__FN void dync__gm_mma(dync__gm *g)
 
 /* ==== cuda/gemm_simt.c ============================================================================= */
 /* cuda/gemm_simt.c: products on CUDA cores: f32, f64, integers of 16 bits and more. After
- * gemm_load.c, before gemm_end.c.
+ * gemm_load.c and gemm_end.c.
  *
  * Stages hold eight rows of depth of either side, its lines along: [8][lines + 16 bytes]. Where
  * lines are neighbours in memory and on boundaries cp.async brings 16 bytes at a time; else an
@@ -7229,8 +7227,7 @@ DYNC__FN void dync__gm_thin(dync__gm *g)
  *                   32 columns at a time through shared memory into the loop kernel `end`, row by
  *                   row
  *   tails           TMA reads zeros outside of a matrix and does not write there; `end` is guarded
- * Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24 (cp.async.bulk.tensor), 9.7.14 (wgmma);
- * design techniques.md 2f (the ladder). */
+ * Sources: PTX ISA 8.0, 9.7.12.15 (mbarrier), 9.7.8.24 (cp.async.bulk.tensor), 9.7.14 (wgmma). */
 
 /* ---- what TMA takes -------------------------------------------------------------------------- */
 
