@@ -107,6 +107,8 @@ DYNC__FN dync_value dync__apply_run(const dync_autograd_function *, int nargs,
 /* A custom function in traced code: its forward is traced without grad mode, its gradient is that
  * of one node (custom_gradient). false: it does not return one tensor; nothing is recorded as an
  * error then. */
+DYNC__FN bool dync__apply_traceable(const dync_autograd_function *, int nargs,
+                                    const dync_value *args);
 DYNC__FN bool dync__apply_traced(const dync_autograd_function *, int nargs, const dync_value *args,
                                  dync_value *result);
 /* Interception for capture/: when set and it returns true, the call was handled (recorded as an

@@ -145,6 +145,98 @@ DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs,
     return one || !(wanted && grad);
 }
 
+/* ---- may it be traced? ----------------------------------------------------------------------- */
+/* Functions that were tried, by their two sides. */
+typedef struct dync__tried_function {
+    dync_autograd_function fn;
+    int nargs;
+    bool traceable;
+} dync__tried_function;
+static struct {
+    dync__mutex lock;
+    DYNC__VEC(dync__tried_function) list;
+} dync__tried_functions;
+static void dync__tried_functions_free(void) { dync__vec_free(&dync__tried_functions.list); }
+
+/* 1, 0; -1: not tried so far. */
+static int dync__tried_before(const dync_autograd_function *fn, int nargs)
+{
+    int known = -1;
+    dync__lock(&dync__tried_functions.lock);
+    for (int i = 0; i < dync__tried_functions.list.n && known < 0; i++) {
+        const dync__tried_function *t = &dync__tried_functions.list.at[i];
+        if (t->fn.forward == fn->forward && t->fn.backward == fn->backward && t->nargs == nargs)
+            known = t->traceable;
+    }
+    dync__unlock(&dync__tried_functions.lock);
+    return known;
+}
+
+static dync_value dync__try_argument(dync_value v)
+{
+    const dync__tensor *t = v.kind == DYNC_KIND_TENSOR ? dync__open(v.as.t) : NULL;
+    if (!t) return v;
+    dync_make make = {.dtype = t->dtype, .device = DYNC_META};
+    make.requires_grad =
+        dync__is_float_dtype(t->dtype); /* later calls may want what this does not */
+    make.shape.n = t->lay.ndim;
+    memcpy(make.shape.d, t->lay.shape, (size_t)make.shape.n * sizeof *make.shape.d);
+    return dync_v_tensor(dync_empty_opt(make));
+}
+
+/* Both sides on tensors without data: whoever looks at values, or mixes in others, records an
+ * error. */
+static bool dync__try_both_sides(const dync_autograd_function *fn, int nargs,
+                                 const dync_value *args)
+{
+    dync_value meta[DYNC__APPLY_MAX], wanted[DYNC__APPLY_MAX], out[DYNC__APPLY_MAX],
+        seed[DYNC__APPLY_MAX];
+    int n_wanted = 0, n_out = 0;
+    for (int i = 0; i < nargs; i++) {
+        meta[i] = dync__try_argument(args[i]);
+        if (meta[i].kind == DYNC_KIND_TENSOR && meta[i].as.t && dync_requires_grad(meta[i].as.t))
+            wanted[n_wanted++] = meta[i];
+    }
+    dync_value r = dync__apply_run(fn, nargs, meta);
+    int n = r.kind == DYNC_KIND_LIST ? dync_len(r) : 1;
+    if (n > DYNC__APPLY_MAX || (r.kind == DYNC_KIND_LIST && !dync__traced_packed(&r))) return false;
+    for (int i = 0; i < n; i++) {
+        dync_value v = r.kind == DYNC_KIND_LIST ? (dync_at)(r, i) : r;
+        if (v.kind != DYNC_KIND_TENSOR) return false;
+        if (!dync_requires_grad(v.as.t)) continue;
+        seed[n_out] = dync_v_tensor(dync_ones_like(v.as.t));
+        out[n_out++] = v;
+    }
+    if (n_wanted && n_out)
+        (void)dync_gradients(dync_tuple_of(n_out, out), dync_tuple_of(n_wanted, wanted),
+                             dync_tuple_of(n_out, seed), (dync_grad_options){.allow_unused = true});
+    return dync_error() == DYNC_OK;
+}
+
+/* A function that cannot is run as it is, between two graphs. Called outside of the trace. */
+DYNC__FN bool dync__apply_traceable(const dync_autograd_function *fn, int nargs,
+                                    const dync_value *args)
+{
+    int known = dync__tried_before(fn, nargs);
+    for (int i = 0; i < nargs; i++)
+        if (args[i].kind == DYNC_KIND_LIST || args[i].kind == DYNC_KIND_MODULE) return false;
+    if (known >= 0 || nargs > DYNC__APPLY_MAX) return known > 0;
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync_scope scope = dync_scope_begin();
+    bool grad = dync_is_grad_enabled();
+    dync_set_grad_enabled(true);
+    dync__tried_function t = {*fn, nargs, dync__try_both_sides(fn, nargs, args)};
+    dync_set_grad_enabled(grad);
+    dync_scope_end(&scope);
+    (void)dync__error_guard_end(&guard);
+    dync__at_shutdown(dync__tried_functions_free);
+    dync__lock(&dync__tried_functions.lock);
+    bool kept = dync__vec_push(&dync__tried_functions.list, t);
+    dync__unlock(&dync__tried_functions.lock);
+    return kept && t.traceable;
+}
+
 /* Arguments of custom_gradient: output or row, inputs, saved tensors (then, of a row, the outputs
  * themselves, for their shapes), number. Outputs that are not in the row get zeros. */
 static dync_status dync__traced_backward(dync__grad *g, dync__autograd_ctx *ctx,

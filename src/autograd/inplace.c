@@ -35,13 +35,14 @@ DYNC__RARE static dync_status dync__view_kind_check(const dync__tensor *self)
 }
 
 /* A leaf's gradient is that of the value it was made with, so it must not be overwritten while
- * operators are recorded. */
-DYNC__RARE DYNC__FN dync_status dync__inplace_check(dync__tensor *self)
+ * operators are recorded. viewed: what is written is a view of self. */
+DYNC__RARE DYNC__FN dync_status dync__inplace_check(dync__tensor *self, bool viewed)
 {
     DYNC__TRY(dync__view_kind_check(self));
     if (!dync__tensor_requires_grad(self)) return DYNC_OK;
     bool of_leaf = self->grad && self->grad->base && dync__tensor_is_leaf(self->grad->base);
     if (!of_leaf && !dync__tensor_is_leaf(self)) return DYNC_OK;
+    of_leaf = of_leaf || viewed;
     return dync__fail(DYNC_ERR_AUTOGRAD,
                       "%sa leaf Variable that requires grad is being used in "
                       "an in-place operation. Write it inside of "

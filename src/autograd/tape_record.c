@@ -214,7 +214,7 @@ DYNC__RARE static dync_status dync__tape_by_copy(dync__opcall *c)
 {
     dync__arg args[2];
     dync__tensor *value = NULL;
-    DYNC__TRY(dync__inplace_check(c->args[0].as.t));
+    DYNC__TRY(dync__inplace_check(c->args[0].as.t, false));
     DYNC__TRY((dync__op_run)(c->row->inplace_of, c->nargs, c->args, &value));
     args[0] = c->args[0];
     args[1] = dync__arg_t(value);
@@ -232,7 +232,7 @@ static dync_status dync__tape_record_inplace(dync__opcall *c, const dync__grad_r
     dync__gnode *node = NULL;
     dync__rebasing rebasing = {NULL, NULL};
     uint32_t mask = 0;
-    DYNC__TRY(dync__inplace_check(self));
+    DYNC__TRY(dync__inplace_check(self, false));
     DYNC__TRY(dync__opnode_new(c, rule, self, &node, &mask));
     dync__opsave *save = node->state;
     dync__gnode_set_out(node, 0, self);
@@ -257,7 +257,7 @@ static dync_status dync__tape_inplace(dync__opcall *c)
     if (c->args[0].kind != DYNC__A_TENSOR || !dync__is_float_dtype(c->args[0].as.t->dtype))
         return dync__tape_plain(c);
     if (functional < 0) { /* set_ */
-        DYNC__TRY(dync__inplace_check(c->args[0].as.t));
+        DYNC__TRY(dync__inplace_check(c->args[0].as.t, false));
         return dync__tape_plain(c);
     }
     const dync__op_row *row = dync__op_info(functional);

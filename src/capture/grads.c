@@ -85,7 +85,19 @@ static bool dync__trace_accumulate(dync__tensor *leaf, dync_status *status)
     return true;
 }
 
-/* A custom function: its forward runs really, its node hangs in the caller's autograd graph. */
+/* Under fullgraph it has to be. */
+static bool dync__trace_may_apply(dync__tracer *t, const dync_autograd_function *fn, int nargs,
+                                  const dync_value *args)
+{
+    if (t->tape.on || t->fn->opt.fullgraph) return !t->tape.on;
+    dync__trace_pause pause = dync__trace_pause_begin(t);
+    bool may = dync__apply_traceable(fn, nargs, args);
+    dync__trace_pause_end(t, pause);
+    return may;
+}
+
+/* A custom function is part of the graph; one that looks at values is a break: its forward runs
+ * really, its node hangs in the caller's autograd graph. */
 static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const dync_value *args,
                               dync_value *result)
 {
@@ -95,7 +107,7 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     if (!t) return false;
     *result = DYNC_NONE;
     if (t->stopped) return true;
-    if (t->fn->opt.fullgraph && !t->tape.on && dync__apply_traced(fn, nargs, args, result))
+    if (dync__trace_may_apply(t, fn, nargs, args) && dync__apply_traced(fn, nargs, args, result))
         return true;
     if (dync__trace_wants_tape(t)) return true;
     if (t->tape.on) return dync__taped_apply(t, fn, nargs, args, result);

@@ -126,9 +126,14 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
         c->args[0].kind != DYNC__A_TENSOR)
         return DYNC_OK;
     const dync__tensor *x = c->args[0].as.t;
-    if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node || (x->flags & DYNC__T_WRITTEN))
-        return DYNC_OK;
+    if (!(x->flags & DYNC__T_REQUIRES_GRAD) || (x->flags & DYNC__T_WRITTEN)) return DYNC_OK;
     const dync__tracer *t = dync__tracer_peek();
-    dync__tensor *real = t && dync__tracer_owns(t, x) ? t->env.real.at[x->node_output] : NULL;
-    return real ? dync__inplace_check(real) : DYNC_OK;
+    const dync__node *of = x->node; /* what a view made in the pending graph is a view of */
+    while (of && of->op >= 0 && of->kind != DYNC__N_PLACEHOLDER &&
+           dync__op_info(of->op)->cls == DYNC__VIEW && of->args[0].kind == DYNC__A_NODE)
+        of = of->args[0].as.node;
+    if (x->node && (of->kind != DYNC__N_PLACEHOLDER || of->env < 0)) return DYNC_OK;
+    if (!t || (!x->node && !dync__tracer_owns(t, x))) return DYNC_OK;
+    dync__tensor *real = t->env.real.at[x->node ? of->env : x->node_output];
+    return real ? dync__inplace_check(real, x->node != NULL) : DYNC_OK;
 }

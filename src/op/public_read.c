@@ -20,7 +20,7 @@ static const dync__read_intercept *dync__public_offer(const dync_tensor *a)
 DYNC__RARE DYNC__FN dync_status dync__fail_no_data(void)
 {
     const dync_loc *at = &dync__tls.at;
-    if (dync__tls.quiet)
+    if (dync__tls.quiet && (dync__tls.compiling || dync__tls.recording))
         dync__warn(
             "dync_data gives NULL at %s:%d: tensors of a graph that is being made hold no elements",
             at->file ? at->file : "?", at->line);

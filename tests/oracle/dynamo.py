@@ -42,7 +42,7 @@ def ramp(*shape, start=0, grad=False, dtype=torch.float32):
     for s in shape:
         n *= s
     flat = ((torch.arange(n) * 7 + start * 3) % 11 - 5) / 4
-    return flat.reshape(shape).to(dtype).requires_grad_(grad)
+    return flat.reshape(shape).to(dtype).clone().requires_grad_(grad)
 
 
 class Counter:
@@ -112,7 +112,7 @@ def write(group):
             lines.append(f'    {{"{where}", "{name}", {text_of(value)}, 0, {{0}}}},')
         else:
             numbers = ", ".join(f"{v:.9g}" for v in value).replace("nan", "NAN").replace("inf", "INFINITY")
-            lines.append(f'    {{"{where}", "{name}", NULL, {len(value)}, {{{numbers}}}}},')
+            lines.append(f'    {{"{where}", "{name}", NULL, {len(value)}, {{{numbers or 0}}}}},')
     lines += ["};", "/* clang-format on */", ""]
     (HERE.parent / "upstream" / f"{group}.h").write_text("\n".join(lines))
     print(f"{group}: {len(scenarios)} scenarios, {len(facts)} facts")
