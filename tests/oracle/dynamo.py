@@ -15,7 +15,7 @@ import torch._dynamo
 import torch._dynamo.testing
 
 HERE = pathlib.Path(__file__).parent
-GROUPS = ["breaks", "guards", "settings", "hooks", "modes", "writes", "autograd", "flow", "training", "errors"]
+GROUPS = ["breaks", "guards", "settings", "hooks", "modes", "writes", "autograd", "flow", "training"]
 scenarios, facts = [], []
 
 
