@@ -195,6 +195,7 @@ DYNC_ALWAYS_INLINE dync_compiled *dync__compile_chosen(dync_callee callee, const
 #endif
 
 /* dync_compiled_free: releases it and its cached code. NULL does nothing.
+ *   errors  DYNC_ERR_VALUE, inside a call of it
  *   thread  not while running */
 DYNC_API void dync_compiled_free(dync_compiled *f);
 
@@ -355,6 +356,7 @@ DYNC_API dync_status dync_set_stance(const char *stance);
 
 /* dync_reset: forgets every compiled entry, guard failure record and compile callback;
  * configuration stays.
+ *   errors  DYNC_ERR_VALUE, inside a call of a compiled function
  *   thread  not while running */
 DYNC_API void dync_reset(void);
 

@@ -99,9 +99,24 @@ DYNC__RARE DYNC__FN void dync__compiled_free(dync__compiled *f)
     dync__free(f, sizeof *f);
 }
 
-DYNC__RARE DYNC_API void dync_compiled_free(dync_compiled *f)
+/* A call of it is in flight in this thread, which uses what would be freed: an error. */
+static bool dync__compiled_runs(const dync__compiled *f)
 {
-    if (f) dync__compiled_free(dync__compiled_open(f, "dync_compiled_free"));
+    return f->owner == &dync__tls && f->depth > 0;
+}
+DYNC__RARE static void dync__compiled_refuse(const dync__compiled *f, const char *op)
+{
+    dync__fail(DYNC_ERR_VALUE, "%s: called inside a call of function '%s'", op, f->name);
+}
+
+DYNC__RARE DYNC_API void dync_compiled_free(dync_compiled *handle)
+{
+    (void)dync__waits_left();
+    dync__compiled *f = handle ? dync__compiled_open(handle, "dync_compiled_free") : NULL;
+    if (f && dync__compiled_runs(f))
+        dync__compiled_refuse(f, "dync_compiled_free");
+    else
+        dync__compiled_free(f);
 }
 
 DYNC__RARE DYNC__FN void dync__compiled_free_all(void)
@@ -111,9 +126,16 @@ DYNC__RARE DYNC__FN void dync__compiled_free_all(void)
 
 DYNC__RARE DYNC_API void dync_reset(void)
 {
+    const dync__compiled *runs = NULL;
+    (void)dync__waits_left();
     dync__lock(&dync__all_compiled.lock);
-    for (dync__compiled *f = dync__all_compiled.first; f; f = f->next) dync__compiled_forget(f);
+    for (const dync__compiled *f = dync__all_compiled.first; f && !runs; f = f->next)
+        if (dync__compiled_runs(f)) runs = f;
+    for (dync__compiled *f = dync__all_compiled.first; f && !runs; f = f->next)
+        dync__compiled_forget(f);
     dync__unlock(&dync__all_compiled.lock);
+    if (runs) dync__compiled_refuse(runs, "dync_reset");
+    if (runs) return;
     dync__reset_backwards();
     dync__callbacks_clear();
 }

@@ -178,11 +178,24 @@ static bool dync__open_lists(dync__entering *e, int nargs, dync__arg *args)
     return e->items != NULL;
 }
 
+/* A text or a list in the place of a number or tensor, which the row's schema calls Value. */
+DYNC__RARE static bool dync__value_expected(const dync__op_row *row, int i, const dync__arg *a)
+{
+    const char *at = row->schema;
+    for (at += *at == '('; at && i > 0; i--) at = (at = strchr(at, ',')) != NULL ? at + 2 : NULL;
+    if (!at || strncmp(at, "Value", 5) != 0) return false;
+    return dync__fail(DYNC_ERR_VALUE, "expected a number or a tensor, got a %s",
+                      a->kind == DYNC__A_STR ? "text" : "list") != DYNC_OK;
+}
+
 /* False: an error was recorded. args are changed in place, as they are the entry point's own. */
-static bool dync__open_args(dync__entering *e, int nargs, dync__arg *args)
+static bool dync__open_args(dync__entering *e, const dync__op_row *row, int nargs, dync__arg *args)
 {
     bool lists = false;
     for (int i = 0; i < nargs; i++) {
+        if (DYNC__UNLIKELY(args[i].kind == DYNC__A_STR || args[i].kind == DYNC__A_LIST) &&
+            dync__value_expected(row, i, &args[i]))
+            return false;
         if (args[i].kind == DYNC__A_HANDLE && DYNC__UNLIKELY(!dync__open_arg(&args[i])))
             return false;
         lists = lists || (args[i].kind == DYNC__A_LIST && args[i].n < 0);
@@ -212,7 +225,7 @@ static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, 
     for (int i = 0; i < DYNC__MAX_OUT; i++) call->out[i] = NULL;
     dync__tls.op = call->row->name;
     dync__tls.at = at;
-    bool ok = dync__open_args(&e, nargs, args) && dync__dispatch(call) == DYNC_OK;
+    bool ok = dync__open_args(&e, call->row, nargs, args) && dync__dispatch(call) == DYNC_OK;
     if (e.items && e.items != e.inline_items)
         dync__free(e.items, (size_t)e.n_items * sizeof *e.items);
     dync__tls.op = e.op;

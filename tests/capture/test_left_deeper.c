@@ -194,6 +194,34 @@ static dync_tensor *ends_it(dync_tensor *x)
     dync_shutdown();
     return dync_add(y, 1);
 }
+static dync_compiled *itself;
+static dync_tensor *frees_itself(dync_tensor *x)
+{
+    dync_tensor *y = dync_mul(x, 2);
+    if (met)
+        dync_reset();
+    else
+        dync_compiled_free(itself);
+    return dync_add(y, 1);
+}
+TEST(freed_and_forgotten_inside_its_call)
+{
+    static const char *const says[] = {
+        "dync_compiled_free: called inside a call of function 'frees_itself'",
+        "dync_reset: called inside a call of function 'frees_itself'"};
+    dync_tensor *x = dync_ones(dync_shape(2));
+    for (met = 0; met < 2; met++) {
+        itself = dync_compile(frees_itself);
+        EXPECT(dync_call(itself, x) == NULL);
+        EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
+        EXPECT_HAS_STR(dync_error_message(), says[met]);
+        dync_clear_error();
+        dync_compiled_free(itself);
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    }
+    dync_reset();
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+}
 TEST(shutdown_inside_a_trace_and_after_a_jump)
 {
     dync_tensor *x = dync_ones(dync_shape(2));
@@ -281,8 +309,9 @@ static void caught_inside(const char *backend, bool fullgraph, int n)
     dync_tensor *x = dync_sin(dync_ones(dync_shape(3, 4)));
     for (int k = 0; k < 2; k++) {
         returning = k == 1;
-        met = 0, leaving = n;
-        dync_tensor *want = catches(x);
+        leaving = 0; /* whatever place is left, what lies between is lost */
+        dync_tensor *want = dync_mul(x, 3);
+        if (!returning) want = dync_add(near_frame(want), deeper(x, 2));
         dync_compiled *f = dync_compile(catches, .backend = backend, .fullgraph = fullgraph);
         for (int i = 0; i < 3; i++) {
             met = 0, leaving = n;
