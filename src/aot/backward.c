@@ -183,6 +183,31 @@ DYNC__RARE static dync_status dync__aot_backward_without(const dync__aot_saved *
     return status;
 }
 
+/* Has anything saved been written since? Where the gradients that need it arrived, that was an error
+ * before. */
+static bool dync__aot_saved_written(const dync__aot_saved *s)
+{
+    for (int i = 0; i < s->n; i++)
+        if (s->tensor[i]->storage->version != s->version[i]) return true;
+    return false;
+}
+
+/* The compiled backward; without the tangents that did not arrive where they would meet values
+ * that were written since (an index may lie anywhere now), or have met infinite ones. */
+static dync_status dync__aot_backward_code(const dync__aot_saved *s, bool missing,
+                                           const bool *absent, dync__tensor *const *in,
+                                           dync__tensor **grad)
+{
+    const dync__aot_part *p = s->part;
+    missing = missing && p->bw;
+    if (missing && dync__aot_saved_written(s))
+        return dync__aot_backward_without(s, absent, in, grad);
+    DYNC__TRY(p->run.run(p->run.state, s->n + p->n_tangents, in, p->n_grads, grad));
+    return missing && dync__aot_any_nan(p->n_grads, grad)
+               ? dync__aot_backward_without(s, absent, in, grad)
+               : DYNC_OK;
+}
+
 /* Saved tensors and tangents in, gradients out, with grad mode off: the compiled backward has no
  * history of its own. grad_in gets owned references only where the tape needs them. */
 DYNC__FN dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
@@ -205,10 +230,7 @@ DYNC__FN dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
             status = DYNC_ERR_MEMORY;
     }
     bool grad_off = dync__grad_off(true);
-    if (status == DYNC_OK)
-        status = p->run.run(p->run.state, s->n + p->n_tangents, in, n_grads, grad);
-    if (status == DYNC_OK && missing && p->bw && dync__aot_any_nan(n_grads, grad))
-        status = dync__aot_backward_without(s, absent, in, grad);
+    if (status == DYNC_OK) status = dync__aot_backward_code(s, missing > 0, absent, in, grad);
     dync__grad_off(grad_off);
     if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_out, grad_out, n_in, needed, grad_in);
     for (int i = 0; i < p->n_tangents; i++) dync__unref(tangent[i]);

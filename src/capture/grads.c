@@ -151,8 +151,8 @@ static bool dync__hook_late(dync__tracer *t, int env)
     if (status == DYNC_OK && !o.plain)
         status = dync__fail(DYNC_ERR_UNSUPPORTED,
                             "the first hook on a value that was used before the last graph break, "
-                            "in a call that ran that graph compiled: register it where the value "
-                            "is made, or call again");
+                            "or gradient of it, in a call that ran that graph compiled: ask for it "
+                            "where the value is made, or call again");
     if (status != DYNC_OK) dync__tracer_fail(t, status);
     return status != DYNC_OK;
 }

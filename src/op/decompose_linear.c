@@ -212,11 +212,11 @@ static dync_status dync__dn_transposed_size(const dync__dn_window *v, int i, int
         !dync__dn_reach(dync__sz_sub(in, 1), stride, &span))
         return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
     *size = dync__sz_size(dync__sz_add(dync__sz_sub(span, 2 * padding - extra - 1), reach));
-    if (stride < 1 || dilation < 1 || padding < 0 || dync__sz_lt(*size, 1))
+    if (stride < 1 || dilation < 1 || padding < 0 || dync__sz_lt(*size, 0))
         return dync__fail(
             DYNC_ERR_SHAPE,
             "stride and dilation of at least 1, padding of at least 0 and a result of "
-            "at least 1 are expected, got %lld, %lld, %lld and %lld",
+            "at least 0 are expected, got %lld, %lld, %lld and %lld",
             (long long)stride, (long long)dilation, (long long)padding, (long long)*size);
     if (extra < 0 || (extra >= stride && extra >= dilation))
         return dync__fail(DYNC_ERR_VALUE,
@@ -226,16 +226,50 @@ static dync_status dync__dn_transposed_size(const dync__dn_window *v, int i, int
     return DYNC_OK;
 }
 
+/* A result without elements, with a history of all that goes into it. */
+static dync__dt *dync__dn_nothing(dync__chain *c, dync__dt *x, dync__dt *w, const int64_t *shape)
+{
+    dync__dt *part[2] = {x, w};
+    for (int i = 0; i < 2; i++) {
+        dync__arg args[4] = {dync__arg_t(part[i]), dync__arg_i(0), dync__arg_i(0), dync__arg_i(0)};
+        dync__chain_call(c, DYNC__OP_narrow, 4, args, &part[i]);
+        part[i] = dync__chain_shape(c, DYNC__OP_reshape, part[i], 4, shape);
+    }
+    return dync__chain_tt(c, DYNC__OP_add, part[0], part[1]);
+}
+
+/* The convolution whose input's gradient is a transposed one of x: `form` lends only its shape. */
+static dync__dt *dync__dn_transposed(dync__chain *c, dync__dt *x, dync__dt *w,
+                                     const dync__dn_window *v, int64_t groups, const int64_t *shape)
+{
+    dync__dt *out[3] = {NULL};
+    dync__dt *form = dync__chain3(c, DYNC__OP_empty, dync__arg_dims(4, shape),
+                                  dync__arg_dtype(x ? x->dtype : DYNC_F32),
+                                  dync__arg_device(x ? x->device : DYNC_CPU));
+    dync__arg args[10] = {dync__arg_t(x),
+                          dync__arg_t(form),
+                          dync__arg_t(w),
+                          dync__arg_dims(2, v->stride),
+                          dync__arg_dims(2, v->padding),
+                          dync__arg_dims(2, v->dilation),
+                          dync__arg_i(groups),
+                          dync__arg_b(true),
+                          dync__arg_b(false),
+                          dync__arg_b(false)};
+    dync__chain_call(c, DYNC__OP_convolution_backward, 10, args, out);
+    return out[0];
+}
+
 /* The gradient of a convolution with respect to its input. Arguments (input, weight, bias, stride,
  * padding, output_padding, groups, dilation). The result takes the place of the input of a
- * convolution with this weight whose output has the shape of x; `form` lends only its shape.
+ * convolution with this weight whose output has the shape of x.
  * output_padding of a stride or more means places that such a convolution would have given outputs
  * for: x gets zeros there. */
 DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
 {
     dync__chain c = {0};
     dync__dn_window v;
-    dync__dt *x = NULL, *w = NULL, *bias = dync__dt_arg(call, 2), *out[3], *y;
+    dync__dt *x = NULL, *w = NULL, *bias = dync__dt_arg(call, 2), *y;
     int64_t groups = call->args[6].as.i, shape[4], channels[4] = {1, 1, 1, 1};
     DYNC__TRY(dync__dn_transposed_operands(call, &x, &w));
     DYNC__TRY(dync__dn_numbers(call, 3, 2, 1, v.stride));
@@ -259,21 +293,8 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
     if (single) x = dync__chain_ti(&c, DYNC__OP_unsqueeze, x, 0);
     /* as many as a convolution of the result gives */
     for (int i = 0; i < 2; i++) x = dync__dn_pad_dim(&c, x, 2 + i, 0, v.extra[i] / v.stride[i]);
-    dync__dt *form = dync__chain3(&c, DYNC__OP_empty, dync__arg_dims(4, shape),
-                                  dync__arg_dtype(x ? x->dtype : DYNC_F32),
-                                  dync__arg_device(x ? x->device : DYNC_CPU));
-    dync__arg args[10] = {dync__arg_t(x),
-                          dync__arg_t(form),
-                          dync__arg_t(w),
-                          dync__arg_dims(2, v.stride),
-                          dync__arg_dims(2, v.padding),
-                          dync__arg_dims(2, v.dilation),
-                          dync__arg_i(groups),
-                          dync__arg_b(true),
-                          dync__arg_b(false),
-                          dync__arg_b(false)};
-    dync__chain_call(&c, DYNC__OP_convolution_backward, 10, args, out);
-    y = out[0];
+    bool none = dync__sz_eq(shape[2], 0) || dync__sz_eq(shape[3], 0);
+    y = none ? dync__dn_nothing(&c, x, w, shape) : dync__dn_transposed(&c, x, w, &v, groups, shape);
     if (bias)
         y = dync__chain_tt(&c, DYNC__OP_add, y,
                            dync__chain_shape(&c, DYNC__OP_view, bias, 4, channels));

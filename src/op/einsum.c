@@ -319,8 +319,23 @@ static dync_status dync__es_pair(dync__einsum *e, dync__es_term *a, dync__es_ter
     return DYNC_OK;
 }
 
-/* needed[] is what stands behind operand i: the rest of the operands and the output. After the last
- * one the labels left over are summed, and the dims put in the output's order. */
+/* The dims in the output's order, those left over summed behind them: the result is row major. */
+static void dync__es_finish(dync__einsum *e, dync__es_term *x)
+{
+    int64_t dims[DYNC_MAX_DIMS];
+    int n = e->out.n, rest = 0, label[DYNC__ES_LABELS];
+    memcpy(label, e->out.label, (size_t)n * sizeof *label);
+    for (int d = 0; d < x->n; d++)
+        if (dync__es_find(&e->out, x->label[d]) < 0) {
+            label[n + rest] = x->label[d];
+            dims[rest] = n + rest;
+            rest++;
+        }
+    x->t = dync__es_arrange(e, x, n + rest, label);
+    if (rest) x->t = dync__chain_reduce(&e->c, DYNC__OP_sum, x->t, rest, dims, false);
+}
+
+/* needed[] is what stands behind operand i: the rest of the operands and the output. */
 static dync_status dync__es_contract(dync__einsum *e)
 {
     dync__es_term *acc = &e->in[0];
@@ -328,17 +343,14 @@ static dync_status dync__es_contract(dync__einsum *e)
         dync__es_diagonals(e, &e->in[i]);
         dync__es_expand(e, &e->in[i]);
     }
-    for (int i = 1; i <= e->n; i++) {
+    for (int i = 1; i < e->n; i++) {
         bool needed[DYNC__ES_LABELS] = {false};
         for (int d = 0; d < e->out.n; d++) needed[e->out.label[d]] = true;
         for (int k = i + 1; k < e->n; k++)
             for (int d = 0; d < e->in[k].n; d++) needed[e->in[k].label[d]] = true;
-        if (i < e->n)
-            DYNC__TRY(dync__es_pair(e, acc, &e->in[i], needed));
-        else
-            dync__es_sum(e, acc, NULL, needed);
+        DYNC__TRY(dync__es_pair(e, acc, &e->in[i], needed));
     }
-    acc->t = dync__es_arrange(e, acc, e->out.n, e->out.label);
+    dync__es_finish(e, acc);
     return DYNC_OK;
 }
 

@@ -5,25 +5,29 @@ DYNC__COLD
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* [B, H, L, E] as a transposed [B, L, H, E], where heads are joined again without a copy; other
- * ranks are row major. q gives dtype, device and all sizes but two: L of the last but one dim,
- * width of the last. */
-static dync_status dync__infer_heads(dync__info *out, const dync__tensor *q, int64_t L,
-                                     int64_t width)
+/* A result in the place of t, whose dtype, device and sizes it has but for the last, in the order of
+ * t's dims: heads that were a view of [B, L, H E] are joined again without a copy. `plain`: PyTorch
+ * takes its formulas here, whose result is row major. */
+static dync_status dync__infer_heads(dync__info *out, const dync__tensor *t, int64_t width,
+                                     bool plain)
 {
-    int n = q->lay.ndim;
+    int n = t->lay.ndim;
     int64_t shape[DYNC_MAX_DIMS];
-    memcpy(shape, q->lay.shape, sizeof shape);
-    shape[n - 2] = n == 4 ? shape[1] : L;
-    if (n == 4) shape[1] = L;
+    memcpy(shape, t->lay.shape, sizeof shape);
     shape[n - 1] = width;
-    DYNC__TRY(dync__infer_fresh(out, q->dtype, q->device, n, shape));
-    for (int i = 0; n == 4 && i < 2; i++) {
-        int64_t *x = i ? out->lay.stride : out->lay.shape, t = x[1];
-        x[1] = x[2];
-        x[2] = t;
-    }
-    return DYNC_OK;
+    DYNC__TRY(dync__infer_fresh(out, t->dtype, t->device, n, shape));
+    return n != 4 || plain ? DYNC_OK : dync__layout_like(&t->lay, &out->lay);
+}
+
+/* Does PyTorch's kernel take no such call? */
+static bool dync__infer_by_formulas(const dync__tensor *q, const dync__tensor *k,
+                                    const dync__tensor *v)
+{
+    const dync__tensor *t[3] = {q, k, v};
+    bool plain = !dync__sz_eq(q->lay.shape[q->lay.ndim - 1], v->lay.shape[q->lay.ndim - 1]);
+    for (int i = 0; i < 3 && !plain; i++)
+        plain = !dync__sz_eq(t[i]->lay.stride[t[i]->lay.ndim - 1], 1);
+    return plain;
 }
 
 /* query [.., L, E], key [.., S, E], value [.., S, V], mask that broadcasts to [.., L, S] Arguments
@@ -60,13 +64,13 @@ DYNC__FN dync_status dync__i_flash_attention(const dync__opcall *call, dync__inf
                                               "dtype");
         DYNC__TRY(dync__layout_expand(&mask->lay, n, seen.shape, &all));
     }
-    DYNC__TRY(dync__infer_heads(&out[0], q, q->lay.shape[n - 2], v->lay.shape[n - 1]));
+    DYNC__TRY(dync__infer_heads(&out[0], q, v->lay.shape[n - 1], dync__infer_by_formulas(q, k, v)));
     return dync__infer_fresh(&out[1], q->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32, q->device, n - 1,
                              q->lay.shape);
 }
 
 /* Arguments (grad, query, key, value, out, logsumexp, mask, is_causal, scale). Outputs: gradients
- * of query, key and value, laid out like attention's result, so that joined heads need no copy. */
+ * of query, key and value, laid out as those are. */
 DYNC__FN dync_status dync__i_flash_attention_backward(const dync__opcall *call, dync__info *out)
 {
     dync__info y[2];
@@ -79,8 +83,7 @@ DYNC__FN dync_status dync__i_flash_attention_backward(const dync__opcall *call, 
     DYNC__TRY(dync__infer_as_given(call, 5, &y[1]));
     for (int i = 0; i < 3; i++) {
         const dync__tensor *t = args[i].as.t;
-        DYNC__TRY(dync__infer_heads(&out[i], t, t->lay.shape[t->lay.ndim - 2],
-                                    t->lay.shape[t->lay.ndim - 1]));
+        DYNC__TRY(dync__infer_heads(&out[i], t, t->lay.shape[t->lay.ndim - 1], false));
     }
     return DYNC_OK;
 }

@@ -1116,4 +1116,51 @@ TEST(quotients_of_floats)
     EXPECT_VALUES(dync_grad(x), 1, 1, 1);
 }
 
+static bool strides_are(dync_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    int64_t want[4] = {a, b, c, d};
+    for (int i = 0; i < dync_ndim(t); i++)
+        if (dync_stride(t, i) != want[i]) return false;
+    return dync_ndim(t) <= 4;
+}
+
+/* Attention's result and gradients lie as query, key and value do; row major where the value's
+ * width is another. Values: PyTorch 2.15. */
+TEST(attention_lies_as_its_query)
+{
+    for (int heads = 0; heads < 2; heads++) {
+        dync_tensor *q = dync_randn(heads ? dync_shape(2, 8, 3, 4) : dync_shape(2, 3, 8, 4)),
+                    *k = dync_randn(dync_shape(2, 3, 6, 4)),
+                    *v = dync_randn(dync_shape(2, 3, 6, 5));
+        if (heads) q = dync_transpose(q, 1, 2);
+        dync_tensor *y = dync_scaled_dot_product_attention(q, k, k, NULL, 0, false, DYNC_NONE),
+                    *z = dync_scaled_dot_product_attention(q, k, v, NULL, 0, false, DYNC_NONE);
+        EXPECT(heads ? strides_are(y, 96, 4, 12, 1) : strides_are(y, 96, 32, 4, 1));
+        EXPECT(strides_are(z, 120, 40, 5, 1));
+    }
+}
+
+/* A sum of one operand is taken behind the dims of the output. */
+TEST(einsum_of_one_is_row_major)
+{
+    dync_tensor *x = dync_randn(dync_shape(3, 5, 2)), *y = dync_einsum("abc->cb", dync_tuple(x));
+    EXPECT(strides_are(y, 5, 1, 0, 0));
+    dync_tensor *off = dync_sub(y, dync_t(dync_sum(x, dync_shape(0), false)));
+    EXPECT(dync_item(dync_max(dync_abs(off))) < 1e-5);
+}
+
+/* Padding may leave nothing: no elements, gradients of zeros. */
+TEST(transposed_convolution_without_result)
+{
+    dync_tensor *x = dync_randn(dync_shape(2, 4, 3, 3)), *w = dync_randn(dync_shape(4, 1, 1, 3)),
+                *bias = LEAF(1, 2);
+    x = dync_requires_grad_(x, true), w = dync_requires_grad_(w, true);
+    dync_tensor *y = dync_conv_transpose2d(x, w, bias, dync_shape(3, 1), dync_shape(4, 0),
+                                           dync_shape(1, 0), 2, dync_shape(1, 1));
+    EXPECT(y && dync_ndim(y) == 4 && dync_size(y, 2) == 0 && dync_size(y, 1) == 2);
+    EXPECT_OK(dync_backward(total(y)));
+    EXPECT(dync_grad(w) && dync_item(dync_sum(dync_abs(dync_grad(w)), DYNC_ALL, false)) == 0);
+    EXPECT_VALUES(dync_grad(bias), 0, 0);
+}
+
 TEST_MAIN

@@ -45,6 +45,7 @@ class Draw:
         g.sizes = [g.r.choice(pool[1:]) for _ in range(3)] + [g.r.choice(pool)]
         g.generator = torch.Generator().manual_seed(seed)
         g.values = {}
+        g.hidden = set()
         g.next = FIRST_RESULT
         g.live = []
 
@@ -90,7 +91,10 @@ class Draw:
         g.steps.append((op, args, out))
         for j, x in enumerate(rs):
             g.values[out + j] = x
-            if not inplace:
+            # a view made without gradients requires one in PyTorch, which nothing reaches
+            lost = x.requires_grad and x.grad_fn is None
+            g.hidden |= {out + j} if lost else set()
+            if not inplace and not lost:
                 g.live.append(out + j)
         return out
 
@@ -226,7 +230,10 @@ POSITIVE = {'log', 'sqrt', 'rsqrt', 'log2', 'log10', 'reciprocal', 'log1p'}
 
 def unary(g):
     op = g.r.choice(UNARY)
-    i = g.some()
+    # PyTorch has 1/6 in f32
+    i = g.some(cond=lambda x: op != 'hardsigmoid' or x.dtype != torch.float64)
+    if g.values[i].dtype == torch.float64 and op == 'hardsigmoid':
+        raise Skip
     if op in POSITIVE and (not g.wild):
         i = g.emit('add', Ref(g.emit('abs', Ref(i))), 0.3)
     if op in ('acos', 'asin', 'atanh') and (not g.wild):
@@ -1166,7 +1173,8 @@ def generate(seed, base=None, wild=False, breaks=0, only=None):
     for op, args, out in g.steps:
         k = out
         while k in g.values and k < g.next and (k == out or k not in {o for _, _, o in g.steps}):
-            step_outs.append(k)
+            if k not in g.hidden:
+                step_outs.append(k)
             k += 1
     if not step_outs:
         raise Skip

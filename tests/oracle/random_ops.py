@@ -324,12 +324,13 @@ def shaken(x, op, dtype, draw):
     """x as another order of operations and other roundings would have given it: some units in the last place of dtype away."""
     if not x.dtype.is_floating_point or op in EXACT or not x.numel():
         return x
-    if op in ALONE:
+    if op in ALONE:  # by its bits
         bits = x.detach().double().contiguous().view(torch.int64) * 0x5851F42D4C957F2D + draw.initial_seed() * 7919
         u = ((bits >> 20) & 0xFFFFF).double() / 0x80000 - 1
-    else:
-        u = torch.rand(x.shape, generator=draw, dtype=torch.float64) * 2 - 1
-    return x * (1 + 4 * torch.finfo(dtype).eps * u).to(x.dtype)
+        return x * (1 + 4 * torch.finfo(dtype).eps * u).to(x.dtype)
+    u = torch.rand(x.shape, generator=draw, dtype=torch.float64) * 2 - 1
+    around = x.detach().double().square().mean().sqrt()  # sums may have lost what their terms had
+    return x * (1 + 4 * torch.finfo(dtype).eps * u).to(x.dtype) + (torch.finfo(dtype).eps * around * u.flip(0 if u.dim() else [])).to(x.dtype)
 
 
 def run_torch(g, to=None, draw=None):
