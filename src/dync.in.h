@@ -234,6 +234,8 @@ DYNC__PLAIN
 #include "kernel/conv_rows.c"
 #include "kernel/conv_int.c"
 #include "kernel/pooling.c"
+#include "kernel/places.h"
+#include "kernel/places.c"
 #include "kernel/sort_order.h"
 #include "kernel/sort_order.c"
 #include "kernel/sort.c"

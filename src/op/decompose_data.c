@@ -2,6 +2,7 @@
  * chain.c. */
 #include "../dync.in.h"
 #include "chain.h"
+#include "../kernel/places.h"
 DYNC__COLD
 
 /* ---- random numbers and data-dependent shapes ------------------------------------------------ */
@@ -49,36 +50,38 @@ DYNC__FN dync_status dync__decompose_real(const dync__dt *t)
                       "not have");
 }
 
+/* Coordinates of what is not 0 in a dense x, row by row; at[] is the coordinate of the row, counted
+ * up like an odometer. out: one dim's places after another's, count each. */
+static void dync__nonzero_rows(const dync__dt *x, int64_t count, int64_t *out)
+{
+    int n = x->lay.ndim, width = dync__dtype_info(x->dtype)->bytes;
+    int64_t length = x->lay.shape[n - 1], at[DYNC_MAX_DIMS] = {0};
+    const char *row = dync__tensor_data(x);
+    for (int64_t have = 0, some; have < count; have += some, row += length * width) {
+        some = dync__places_list(row, x->dtype, length, out + (n - 1) * count + have, count - have);
+        for (int d = 0; d < n - 1; d++)
+            for (int64_t i = have; i < have + some; i++) out[d * count + i] = at[d];
+        for (int d = n - 2; d >= 0 && ++at[d] == x->lay.shape[d]; d--) at[d] = 0;
+    }
+}
+
 /* int64 [count, rank], one row of coordinates per element that is not 0 (NaN is not), in row-major
- * order. Two passes: the first counts, the second writes. at[] is the coordinate of element i,
- * counted up like an odometer. A GPU's tensor is copied to the host and the result back. */
+ * order. Two passes: the first counts, the second writes. A GPU's tensor is copied to the host and
+ * the result back. */
 DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
 {
     dync__dt *t, *x, *y;
     DYNC__TRY(dync__dt_self(call, &t));
     DYNC__TRY(dync__decompose_real(t));
-    int n = t->lay.ndim, width = dync__dtype_info(t->dtype)->bytes;
+    int n = t->lay.ndim;
     if (!(x = dync__contiguous_copy(t))) return DYNC_ERR_MEMORY;
-    const char *data = dync__tensor_data(x);
-    int64_t shape[2] = {0, n}, at[DYNC_MAX_DIMS] = {0};
-    for (int64_t i = 0; i < t->numel; i++) {
-        double v = dync__load_f64(data + i * width, t->dtype);
-        shape[0] += v < 0 || v > 0 || v != v;
-    }
+    int64_t shape[2] = {dync__places_count(dync__tensor_data(x), t->dtype, t->numel), n};
     dync__layout lay;
     dync_status status = dync__layout_contiguous(&lay, 2, shape);
     lay.stride[0] = 1; /* one dim's places after another's, as PyTorch lays them */
     lay.stride[1] = DYNC__MAX(shape[0], 1);
     y = status == DYNC_OK ? dync__tensor_empty(DYNC_I64, DYNC_CPU, &lay) : NULL;
-    int64_t *out = y ? dync__tensor_data(y) : NULL;
-    for (int64_t i = 0; y && n > 0 && i < t->numel; i++) {
-        double v = dync__load_f64(data + i * width, t->dtype);
-        if (v < 0 || v > 0 || v != v) {
-            for (int d = 0; d < n; d++) out[d * shape[0]] = at[d];
-            out++;
-        }
-        for (int d = n - 1; d >= 0 && ++at[d] == t->lay.shape[d]; d--) at[d] = 0;
-    }
+    if (y && n > 0) dync__nonzero_rows(x, shape[0], dync__tensor_data(y));
     dync__unref(x);
     if (!y) return status != DYNC_OK ? status : DYNC_ERR_MEMORY;
     if (!dync__device_is(t->device, DYNC__DEV_HOST)) {

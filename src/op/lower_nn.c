@@ -6,21 +6,21 @@ DYNC__LEAN
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* mm, bmm, mv, dot: all are [.., M, K] @ [.., K, N] after a look at the dims that are missing. A
+/* mm, bmm, mv: all are [.., M, K] @ [.., K, N] after a look at the dims that are missing. A
  * sum over no elements is 0. */
 DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out)
 {
     dync__operand op[3] = {in[0], in[1], *out};
     /* the vector on the right is a column */
-    if (call->op == DYNC__OP_mv || call->op == DYNC__OP_dot) {
+    if (call->op == DYNC__OP_mv) {
         op[1].lay.shape[1] = 1;
         op[1].lay.stride[1] = 1;
         op[1].lay.ndim = 2;
         op[0] = dync__lower_lifted(&op[0], 2);
         op[2].lay.ndim = 2;
         op[2].lay.shape[0] = op[0].lay.shape[0];
-        op[2].lay.stride[0] = call->op == DYNC__OP_mv ? out->lay.stride[0] : 1;
+        op[2].lay.stride[0] = out->lay.stride[0];
         op[2].lay.shape[1] = op[2].lay.stride[1] = 1;
     }
     op[2].written = true;

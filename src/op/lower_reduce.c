@@ -113,6 +113,23 @@ DYNC__FN dync_status dync__l_sum(dync__pb *pb, const dync__opcall *call, const d
 {
     return dync__lower_simple(pb, call, in, out, DYNC__R_SUM, dync__lower_wide(out->dtype), 0);
 }
+/* Products summed in their row: long ones by more accumulators than a matrix product of one element
+ * would have. */
+DYNC__FN dync_status dync__l_dot(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                 const dync__operand *out)
+{
+    dync__lb b;
+    int type = dync__lower_wide(out->dtype), x[2];
+    if (in[0].lay.shape[0] == 0) return dync__lower_fill(pb, call, -1, 0, out);
+    if (!dync__lower_begin(pb, &b, 0, 1, in[0].lay.shape)) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < 2; i++)
+        x[i] = dync__lb_cast(&b, dync__lower_load(&b, &in[i], in[i].lay.stride), type);
+    int sum = dync__lb_reduce(&b, DYNC__R_SUM, dync__lb_op(&b, DYNC__P_mul, x[0], x[1], -1));
+    b.section = 2;
+    int64_t once = 0;
+    dync__lower_store(&b, out, &once, sum);
+    return dync__lower_end(pb, &b);
+}
 /* A sum and a division; of nothing it is NaN. */
 DYNC__FN dync_status dync__l_mean(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                   const dync__operand *out)

@@ -364,7 +364,7 @@
       "torch.addmm", DYNC__OP_WORK_ADDMM, -1, "self + mat1 @ mat2; self is broadcast")                              \
     X(bmm,    KERNEL, "(Tensor self, Tensor mat2)", 1, i_bmm, none, l_matmul, g_bmm, none, "torch.bmm",             \
       DYNC__OP_WORK_PRODUCT, -1, "a batch of matrix products: [B, M, K] @ [B, K, N]")                               \
-    X(dot,    KERNEL, "(Tensor self, Tensor tensor)", 1, i_dot, none, l_matmul, g_dot, none, "torch.dot", 0, -1,    \
+    X(dot,    KERNEL, "(Tensor self, Tensor tensor)", 1, i_dot, none, l_dot, g_dot, none, "torch.dot", 0, -1,       \
       "the scalar product of two vectors")                                                                          \
     X(int_mm, KERNEL, "(Tensor self, Tensor mat2)", 1, i_int_mm, none, l_matmul, none, none, "torch._int_mm",       \
       DYNC__OP_NONDIFF | DYNC__OP_WORK_PRODUCT, -1,                                                                 \
