@@ -250,6 +250,40 @@ TEST(steps)
     close_folder();
 }
 
+/* A float that is read has no history: the step's gradients are those of plain steps. */
+static dync_tensor *step_by_a_mean(dync_tensor *x)
+{
+    dync_value m = dync_item_sym(dync_mean(dync_mul(learned, learned), DYNC_ALL, false));
+    dync_tensor *loss = total(dync_mul(dync_tanh(dync_matmul(x, learned)), m));
+    dync_backward(loss);
+    DYNC_NO_GRAD {
+        dync_sub_(learned, dync_mul(dync_grad(learned), 0.1));
+    }
+    dync_set_grad(learned, NULL);
+    return dync_detach(loss);
+}
+TEST(a_step_that_reads_a_float)
+{
+    open_folder("data_step_float");
+    learned = dync_requires_grad_(dync_randn(dync_shape(3, 2)), true);
+    write_one(step_by_a_mean, "by_mean", true);
+    FILE *f = open_file("main.c", "w");
+    fprintf(f, "#include \"by_mean.h\"\n#include <math.h>\nint main(void)\n{\n    float x[5][3] = "
+               "{{0}}, loss[1];\n    x[0][0] = 2;\n    x[3][1] = -1;\n");
+    dync_tensor *x = dync_zeros(dync_shape(5, 3));
+    dync_fill_(dync_select(dync_select(x, 0, 0), 0, 0), 2.0);
+    dync_fill_(dync_select(dync_select(x, 0, 3), 0, 1), -1.0);
+    for (int i = 0; i < 3; i++)
+        fprintf(f,
+                "    by_mean_step((const float (*)[3])x, loss);\n"
+                "    if (!(fabs(loss[0] - %.9g) < 1e-5)) return %d;\n",
+                dync_item(step_by_a_mean(x)), i + 1);
+    fprintf(f, "    return 0;\n}\n");
+    fclose(f);
+    EXPECT(in_folder("$cc -std=c99 -O1 -fsanitize=address,undefined *.c -lm -o run && ./run"));
+    close_folder();
+}
+
 /* Once refused no call but in C: of none, unique gives none, whatever else is none. */
 TEST(a_random_program_of_before)
 {
