@@ -62,7 +62,8 @@ DYNC_API dync_graph *dync_program_graph(const dync_program *program);
 /* dync_program_save: a portable file. dync_program_save_onnx: an ONNX model.
  * dync_program_save_c: C99 (and C++) without malloc and dync.h, for a microcontroller. Beside a
  * path that ends in .c comes a header of the same name, which the file includes; with another path
- * there is one file, which holds it. Of a program net of x [2, 10]:
+ * there is one file, which holds it. Names come from what was exported, not from the path: of
+ * dync_export(net, x), x of [2, 10], they begin with net:
  *
  *     void net_run(const float x[2][10], float out[2][3]);
  *     void net_run_in(net_arena *arena, const float x[2][10], float out[2][3]);
