@@ -203,10 +203,13 @@ class Tolerance:
     results of other sizes, are not judged."""
 
     def __init__(self, g, want, cotangents):
-        used = [d.dtype for d, *_ in g.bases] + [a for _, args, _ in g.steps for a in args if isinstance(a, torch.dtype)] + [g.base]
+        used = [d.dtype for d, *_ in g.bases] + [a for _, args, _ in g.steps for a in args if isinstance(a, torch.dtype)]
+        used += [g.base] + [v.dtype for v in g.values.values()]
         self.relative = max(EPS.get(d, 0) for d in used)
         self.g, self.want, self.cotangents = g, want, cotangents
         self.kept, self.runs = {}, None
+        # A gradient of zeros may have a history or none: of gradients, and of a grid whose nearest elements are taken.
+        self.vague = any(op in ('!gradient', 'grid_sample') for op, *_ in g.steps)
 
     def others(self):
         """Those runs, made when a result first differs at all."""
@@ -246,7 +249,7 @@ class Tolerance:
             return 0, 0, certain
         size = w.double().abs()
         most = size[w.isfinite()].max().item() if w.isfinite().any() else 0
-        least = 0.3 if part == 'grads' and self.relative > 1e-3 else 1e-2   # halves between the steps of a backward
+        least = 0.3 if part == 'grads' else 1e-2        # of cotangents of 1, which may cancel
         return self.relative * (size + 0.2 * most + least), 20 * spread + 2 * spread.mean(), certain
 
 
@@ -257,13 +260,15 @@ def zero(r):
 def compare(got, want, tolerance, strides):
     """Differences of two runs, as text. What PyTorch leaves undefined may be zero. A compiled graph has copied what a program writes over,
     so its backward may work where the plain one is refused."""
+    if got.refused and 'or gradient of it, in a call that ran that graph compiled' in got.refused:
+        return []
     if got.refused:
         return ['refused: ' + got.refused]
     out = []
     for i, (a, b) in enumerate(zip(got.outs, want.outs)):
         out.append(('result %d' % i, differ(a.value, b.value, tolerance, 'outs', i)))
         long = [d for d, n in enumerate(b.value.shape) if n > 1]
-        if a.grad != b.grad:
+        if a.grad != b.grad and not tolerance.vague:
             out.append(('result %d' % i, 'requires_grad %s' % a.grad))
         if a.alias != b.alias and not (a.alias >= 1000 and b.alias < 0):
             out.append(('result %d' % i, 'shares memory with %d, expected %d' % (a.alias, b.alias)))
