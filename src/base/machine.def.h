@@ -51,6 +51,9 @@
     X(SIZED_CLASSES, 16, classes, "of sizes that one lowering of a symbolic graph serves", "calls capture") \
     X(FUSE_WINDOW, 256, steps, "fusion looks at so many at a time", "calls capture") \
     X(FUSE_INSTS, 400, instructions, "no kernel grows beyond, unless max_fusion_size says so", "bench cold") \
+    X(FUSE_STRAIGHT, 96, instructions, "no kernel that is mostly one chain is fused to more", "bench/sizes pointwise") \
+    X(FUSE_FEW, 12, instructions, "what has no more joins any kernel", "bench/sizes pointwise") \
+    X(FUSE_STAYS, 1 << 20, elements, "between such kernels, at most", "bench/sizes pointwise") \
     X(FUSE_SERIAL, 65536, elements, "longer rows, if few: a second pass is a kernel", "peers rows") \
     X(FUSE_SMALL, 4096, elements, "smaller kernels may store in any order", "peers moves") \
     X(FUSE_SIDE_BY_SIDE, 16, rows, "so many beside each other are stored as vectors", "peers moves") \

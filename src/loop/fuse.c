@@ -64,6 +64,24 @@ static uint32_t dync__fuse_unknown(uint32_t before)
 #endif
 }
 
+/* How long the kernel of nodes i and j may be if it has no reductions: as any other where what
+ * stands between them would not stay in a cache, or rows are reduced that could join. */
+static int dync__fuse_straight(const dync__fuse_graph *g, int i, int j)
+{
+    const dync__fuse_node *a = &g->node[i], *b = &g->node[j];
+    int most = g->job.max_insts;
+    if (g->options->max_insts > 0 || a->step.k->inst.n + b->step.k->inst.n <= DYNC__FUSE_STRAIGHT)
+        return most;
+    for (int x = 0; x < g->n; x++) {
+        const dync__kernel *k = g->node[x].dead ? NULL : g->node[x].step.k;
+        if (!((a->writes | b->writes) & g->node[x].reads)) continue;
+        for (int v = 0; k && v < k->inst.n; v++)
+            if (k->inst.at[v].prim == DYNC__P_reduce || k->inst.at[v].prim == DYNC__P_scan)
+                return most;
+    }
+    return dync__sz_lt(DYNC__FUSE_STAYS, dync__fuse_domain(a->step.k)) ? most : DYNC__FUSE_STRAIGHT;
+}
+
 /* Merges nodes i and j, in whichever order they must run, if that is possible and legal. */
 static bool dync__fuse_merge(dync__fuse_graph *g, int i, int j)
 {
@@ -76,6 +94,7 @@ static bool dync__fuse_merge(dync__fuse_graph *g, int i, int j)
     g->skip_a = i;
     g->skip_b = j;
     uint32_t unknown = dync__fuse_unknown(0);
+    g->job.max_straight = dync__fuse_straight(g, i, j);
     dync__kernel *k = dync__fuse_pair(&g->job, g->node[i].step.k, g->node[j].step.k);
     if (dync__fuse_unknown(unknown) != unknown) k = NULL;
     if (!k) {
@@ -227,6 +246,7 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
     if (!made) return !(g->job.no_memory = true);
     for (int r = 0; r < n; r++) {
         g->skip_b = reader[r];
+        g->job.max_straight = dync__fuse_straight(g, i, reader[r]);
         made[r] = dync__fuse_inline(&g->job, k, g->node[reader[r]].step.k, id);
         if (dync__fuse_unknown(unknown) != unknown) made[r] = NULL;
         if (made[r]) continue;

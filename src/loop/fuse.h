@@ -80,7 +80,7 @@ typedef struct dync__fuse_item {
 } dync__fuse_item;
 typedef struct dync__fuse_job {
     dync__arena *arena;
-    int max_insts;
+    int max_insts, max_straight;                /* of any kernel, of one without reductions */
     bool (*needed)(void *user, int32_t buf_id); /* by anyone but the kernels at hand */
     void *user;
     bool no_memory;
@@ -142,7 +142,8 @@ typedef struct dync__fuse_node {
     dync__fuse_set failed[2];
 } dync__fuse_node;
 
-/* By bit of the masks: the nodes that read, and that write, a buffer of it; while edges are found. */
+/* By bit of the masks: the nodes that read, and that write, a buffer of it; while edges are
+ * found. */
 typedef struct dync__fuse_users {
     dync__fuse_set reads[64], writes[64];
 } dync__fuse_users;

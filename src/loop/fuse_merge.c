@@ -30,12 +30,52 @@ static bool dync__fuse_bad_layout(const dync__nest *nest, const dync__fuse_item 
            dync__sz_lt(side_by_side, DYNC__FUSE_SIDE_BY_SIDE);
 }
 
+/* Instructions of k that compute; *path: the longest chain of them, from what `from` stores, or
+ * (NULL) from any load. */
+static int dync__fuse_ops(const dync__kernel *k, const dync__kernel *from, int *path)
+{
+    int16_t depth[2 * DYNC__FUSE_INSTS]; /* -1: not made of it */
+    int n = 0;
+    *path = 0;
+    for (int i = 0; i < k->inst.n && i < DYNC__COUNT_OF(depth); i++) {
+        const dync__inst *in = &k->inst.at[i];
+        bool moves = in->buf >= 0 || in->prim == DYNC__P_const_, of = !from;
+        for (int s = 0; from && in->buf >= 0 && s < from->inst.n; s++)
+            of |= dync__fuse_is_store(from->inst.at[s].prim) &&
+                  from->buf.at[from->inst.at[s].buf].id == k->buf.at[in->buf].id;
+        depth[i] = (int16_t)(of ? 0 : -1);
+        for (int a = 0; a < 3; a++)
+            if (in->arg[a] >= 0) depth[i] = DYNC__MAX(depth[i], depth[in->arg[a]]);
+        n += !moves;
+        if (!moves && depth[i] >= 0) depth[i]++;
+        *path = DYNC__MAX(*path, depth[i]);
+    }
+    return n;
+}
+
+/* Would two kernels without reductions become one that is mostly a single chain, so long that a
+ * processor sees no second turn of its loop while it waits for the first? */
+static bool dync__fuse_too_long(const dync__fuse_job *job, int live)
+{
+    const dync__kernel *a = job->from[0], *b = job->from[1];
+    int of_a, of_b, link;
+    if (!b || live <= job->max_straight) return false;
+    for (int i = 0; i < job->item.n; i++) {
+        const dync__fuse_item *item = &job->item.at[i];
+        if (!item->dead && (item->in.prim == DYNC__P_reduce || item->in.prim == DYNC__P_scan))
+            return false;
+    }
+    int n_a = dync__fuse_ops(a, NULL, &of_a), n_b = dync__fuse_ops(b, NULL, &of_b);
+    (void)dync__fuse_ops(b, a, &link);
+    return DYNC__MIN(n_a, n_b) > DYNC__FUSE_FEW && 2 * DYNC__MAX(of_a + link, of_b) > n_a + n_b;
+}
+
 /* Not more instructions than the job allows, nor more buffers than DYNC__FUSE_BUFS. */
 static bool dync__fuse_limits(dync__fuse_job *job, int live)
 {
     int32_t id[DYNC__FUSE_BUFS];
     int n = 0;
-    if (live > job->max_insts) return false;
+    if (live > job->max_insts || dync__fuse_too_long(job, live)) return false;
     for (int i = 0; i < job->item.n; i++) {
         const dync__fuse_item *item = &job->item.at[i];
         bool known = item->dead || !item->buf;

@@ -85,8 +85,11 @@ static bool dync__steps_keeps(void *user, int32_t slot)
 
 DYNC__FN dync_status dync__steps_fuse(dync__steps *s)
 {
+    bool here = dync__device_is(s->pb->device, DYNC__DEV_HOST);
     dync__fuse_options fuse = {
         .keep = dync__steps_keeps, .fence = dync__steps_fence, .user = s->pb};
+    /* code that others compile, or many threads of a device run, has no use for shorter loops */
+    if (!here || s->opt->rolled) fuse.max_insts = DYNC__FUSE_INSTS;
     return dync__fuse(s->pb->arena, s->at, &s->n, &fuse);
 }
 

@@ -111,6 +111,42 @@ TEST(options)
     EXPECT_EQ_INT(fused_steps((dync__fuse_options){false, 4, opt_keep, NULL, NULL}, true), 22);
 }
 
+/* Six kernels of 40 instructions, each of what the one before gives: how many are left. */
+static int long_ones(int max_insts)
+{
+    enum { N = 6, SIZE = 8, LONG = 38 };
+    dync__arena arena = {0};
+    dync__fuse_step step[N];
+    static opt_program p;
+    int64_t extent = SIZE, one = 1;
+    int n = N;
+    memset(&p, 0, sizeof p);
+    for (int i = 0; i < N; i++) {
+        dync__kernel *k = dync__kernel_new(&arena, "long", 0, 1, &extent);
+        dync__lb b = {k, 1, NULL, false};
+        int x = dync__lb_load(&b, dync__kernel_buf(k, i, DYNC_F32, DYNC__BUF_IN, SIZE, NULL),
+                              dync__kernel_access(k, 0, &one));
+        for (int j = 0; j < LONG; j++) x = dync__lb_op(&b, DYNC__P_sqrt, x, -1, -1);
+        dync__lb_store(&b, dync__kernel_buf(k, i + 1, DYNC_F32, DYNC__BUF_OUT, SIZE, NULL),
+                       dync__kernel_access(k, 0, &one), x);
+        step[i] = (dync__fuse_step){k, 0, 0, NULL, NULL, NULL};
+    }
+    p.keep[p.n_keep++] = N;
+    dync__fuse_options options = {false, max_insts, opt_keep, NULL, &p};
+    EXPECT_OK(dync__fuse(&arena, step, &n, &options));
+    for (int i = 0; i < n; i++) EXPECT_OK(dync__kernel_check(step[i].k));
+    dync__arena_free(&arena);
+    return n;
+}
+
+/* Straight kernels end where one turn of their loop fills a processor; who says how long they may
+ * be has them as long. */
+TEST(straight_kernels)
+{
+    EXPECT_EQ_INT(long_ones(0), 3);
+    EXPECT_EQ_INT(long_ones(400), 1);
+}
+
 /* A chain longer than two windows: x -> x + 1 a thousand times. */
 TEST(long_programs)
 {

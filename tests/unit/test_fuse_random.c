@@ -497,7 +497,8 @@ static const char *rnd_fails(const rnd_program *p, const dync__fuse_step *step, 
     dync__fuse_step copy[RND_STEPS];
     int n_fused = n;
     dync__arena arena = {0};
-    dync__fuse_options options = {false, 0, rnd_keep, NULL, (void *)(uintptr_t)p};
+    int most = p->n_bufs % 3 ? 0 : 16; /* some stay apart that could be one */
+    dync__fuse_options options = {false, most, rnd_keep, NULL, (void *)(uintptr_t)p};
     const char *result = NULL;
     for (int i = 0; i < p->n_bufs; i++) {
         if (rnd_bytes(&p->buf[i]) > sizeof memory[0][0]) return NULL;
