@@ -177,7 +177,7 @@ DYNC__FN int64_t dync__oi_number(int64_t size)
 DYNC__FN bool dync__oi_is_open(const dync_tensor *t)
 {
     const dync__tensor *x = dync__peek(t);
-    return x && x->flags & DYNC__T_FAKE && !dync__tls.compiling;
+    return x && x->flags & DYNC__T_FAKE && !dync__tls.compiling && !dync__onnx_whole(t);
 }
 
 /* Tokens while a graph is made alone: whose compiled function calls has numbers. */
@@ -238,6 +238,7 @@ static const char *dync__oi_elements(const dync__onnx_call *c, dync_tensor *t, i
 
 DYNC__FN int dync__oi_read_sizes(const dync__onnx_call *c, dync_tensor *t, int cap, int64_t *out)
 {
+    if (t && dync__onnx_whole(t)) t = dync__onnx_whole(t);
     int n = 0, dtype = dync__oi_type(t);
     const char *at = t ? dync__oi_elements(c, t, cap, &n) : NULL;
     if (!at) return -1;
@@ -257,6 +258,7 @@ DYNC__FN int dync__oi_read(const dync__onnx_call *c, dync_tensor *t, int cap, in
  * are. */
 DYNC__FN int dync__oi_read_reals(const dync__onnx_call *c, dync_tensor *t, int cap, double *out)
 {
+    if (t && dync__onnx_whole(t)) t = dync__onnx_whole(t);
     int n = 0, dtype = dync__oi_type(t);
     const char *at = t ? dync__oi_elements(c, t, cap, &n) : NULL;
     if (!at) return -1;

@@ -205,12 +205,20 @@ static dync__graph *dync__onnx_trace(dync__onnx_loaded *l, const char *name)
 }
 
 /* Is no symbol a number, which would be that of the sizes that were tried? An equality that the
- * walk relied on may fix one: the graph would serve that size alone. */
-static bool dync__onnx_stays_open(dync__symtab *t)
+ * walk relied on may fix one: the graph would serve that size alone. Such sizes are noted (fixed).
+ */
+static bool dync__onnx_stays_open(dync__onnx_loaded *l, dync__symtab *t)
 {
+    bool open = true;
     for (int i = 0; i < t->symbol.n; i++)
-        if (!dync__is_token(dync__symtab_simple(t, t->symbol.at[i].token))) return false;
-    return !t->failed;
+        open = open && dync__is_token(dync__symtab_simple(t, t->symbol.at[i].token));
+    for (int i = 0; i < l->n_inputs && !open; i++)
+        for (int d = 0; d < l->input[i].ndim; d++) {
+            int64_t size = l->input[i].symbol[d];
+            if (dync__is_token(size) && !dync__is_token(dync__symtab_simple(t, size)))
+                l->input[i].fixed[d] = true;
+        }
+    return open && !t->failed;
 }
 
 /* With a symbol for each size that a call tells. NULL: for whatever reason there is no graph. */
@@ -221,7 +229,7 @@ static dync__graph *dync__onnx_trace_sized(dync__onnx_loaded *l, const char *nam
     dync__graph *g = NULL;
     dync__tls.syms = t;
     if (t && dync__onnx_symbols(l, t, equal)) g = dync__onnx_trace(l, name);
-    if (g && !(dync__onnx_stays_open(t) && dync__program_settle(g, t))) {
+    if (g && !(dync__onnx_stays_open(l, t) && dync__program_settle(g, t))) {
         dync__graph_unref(g);
         g = NULL;
     }
@@ -248,12 +256,23 @@ static dync__onnx_sizes dync__onnx_sizes_of(const dync__onnx_loaded *l)
     return sizes;
 }
 
+/* Does the model work for one size alone where it leaves it open (a height of 48)? */
+static bool dync__onnx_has_fixed(const dync__onnx_loaded *l)
+{
+    bool fixed = false;
+    for (int i = 0; i < l->n_inputs; i++)
+        for (int d = 0; d < l->input[i].ndim; d++) fixed = fixed || l->input[i].fixed[d];
+    return fixed;
+}
+
 DYNC__FN dync__graph *dync__onnx_graph_for(dync__onnx_loaded *l, const char *name)
 {
     dync__error_guard guard;
     dync_scope scope = dync_scope_begin();
     dync__error_guard_begin(&guard);
+    for (int i = 0; i < l->n_inputs; i++) memset(l->input[i].fixed, 0, sizeof l->input[i].fixed);
     dync__graph *g = dync__onnx_trace_sized(l, name, DYNC__ONNX_EQUAL_NONE);
+    if (!g && dync__onnx_has_fixed(l)) g = dync__onnx_trace_sized(l, name, DYNC__ONNX_EQUAL_NONE);
     dync__error_slot inner = dync__error_guard_end(&guard);
     dync_scope_end(&scope);
     if (!g)
@@ -264,13 +283,14 @@ DYNC__FN dync__graph *dync__onnx_graph_for(dync__onnx_loaded *l, const char *nam
 /* The graph of a model; NULL without an error: data or sizes that a call tells decide. Sizes that
  * are open are tried with hints that differ, then with equal ones of the first open dimension of
  * each input, a batch, then of all (dync__onnx_size_hint): a model that adds two of them needs them
- * equal. */
+ * equal. Large ones first, as strides and windows need, then small ones for tables of positions. */
 DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *l, const char *name, dync__graph **out)
 {
     dync__onnx_sizes sizes = dync__onnx_sizes_of(l);
     dync_status status = DYNC_OK;
     dync__graph *g = NULL;
-    for (int way = 0; way <= DYNC__ONNX_EQUAL_ALL && !g && sizes != DYNC__ONNX_ANY_RANK; way++) {
+    for (int way = 0; way <= DYNC__ONNX_EQUAL_ALL_SMALL && !g && sizes != DYNC__ONNX_ANY_RANK;
+         way++) {
         dync__error_guard guard;
         dync_scope scope = dync_scope_begin();
         dync__error_guard_begin(&guard);

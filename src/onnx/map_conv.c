@@ -21,8 +21,8 @@ static void dync__oi_each(const dync__onnx_call *c, const char *name, int n, int
 /* The window of a node over x [N, C, spatial...]; kernel NULL: the attribute's. false: recorded.
  *
  * `pads` holds all begins, then all ends. auto_pad SAME_*: as much as gives ceil(size / stride)
- * results, the odd one at the end (UPPER) or at the beginning (LOWER). With stride 1 that does not
- * depend on the size, so a symbolic one stays. */
+ * results, the odd one at the end (UPPER) or at the beginning (LOWER). That depends on what the
+ * size leaves over the stride alone, so a symbolic one stays, with a guard. */
 DYNC__FN bool dync__oi_window_of(const dync__onnx_call *c, dync_tensor *x, const int64_t *kernel,
                                  dync__oi_window *w)
 {
@@ -53,9 +53,9 @@ DYNC__FN bool dync__oi_window_of(const dync__onnx_call *c, dync_tensor *x, const
         if (!same) continue;
         int64_t all = (w->kernel[i] - 1) * w->dilation[i];
         if (w->stride[i] > 1) {
-            int64_t size = dync__oi_number(d.d[2 + i]),
-                    out = (size + w->stride[i] - 1) / w->stride[i];
-            all = DYNC__MAX((out - 1) * w->stride[i] + all + 1 - size, 0);
+            int64_t left = dync__sz_mod(d.d[2 + i], w->stride[i]), hint = dync__sz_hint(left);
+            if (dync__is_token(left) && dync__sz_eq(left, hint)) left = hint;
+            all = DYNC__MAX(all + 1 - (left ? left : w->stride[i]), 0);
         }
         w->before[i] = upper ? all / 2 : all - all / 2;
         w->after[i] = all - w->before[i];
@@ -128,19 +128,20 @@ static dync_tensor *dync__oi_conv3(dync_tensor *x, dync_tensor *k, const dync__o
         flat.before[i] = w->before[i + 1], flat.after[i] = w->after[i + 1];
     }
     x = dync__oi_bordered(x, 2, w, 0);
-    dync_dims d = dync__oi_shape(x);
-    int64_t deep = (d.d[2] - (w->kernel[0] - 1) * w->dilation[0] - 1) / w->stride[0] + 1;
+    dync_dims d = dync__oi_sizes(x);
+    int64_t reach = (w->kernel[0] - 1) * w->dilation[0] + 1;
+    int64_t last = dync__sz_div(dync__sz_sub(d.d[2], reach), w->stride[0]),
+            deep = dync__sz_add(last, 1), span = dync__sz_add(dync__sz_mul(last, w->stride[0]), 1);
     dync_tensor *sum = NULL;
     for (int64_t i = 0; i < w->kernel[0] && x; i++) {
         int64_t from = i * w->dilation[0];
-        dync_tensor *part =
-            dync_slice(x, 2, from, from + (deep - 1) * w->stride[0] + 1, w->stride[0]);
+        dync_tensor *part = (dync_slice)(x, 2, from, dync__sz_add(from, span), w->stride[0]);
         part = part ? dync_permute(part, dync_shape(0, 2, 1, 3, 4)) : NULL;
-        part = dync_reshape(part, dync_shape(d.d[0] * deep, d.d[1], d.d[3], d.d[4]));
+        part = dync_reshape(part, dync_shape(dync__sz_mul(d.d[0], deep), d.d[1], d.d[3], d.d[4]));
         part = dync__oi_conv2(part, dync_select(k, 2, i), NULL, &flat, groups);
         sum = sum ? dync_add(sum, part) : part;
     }
-    dync_dims o = dync__oi_shape(sum);
+    dync_dims o = dync__oi_sizes(sum);
     sum = dync_reshape(sum, dync_shape(d.d[0], deep, o.d[1], o.d[2], o.d[3]));
     return sum ? dync_permute(sum, dync_shape(0, 2, 1, 3, 4)) : NULL;
 }

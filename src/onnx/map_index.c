@@ -122,25 +122,76 @@ DYNC__FN dync_status dync__oi_gather_nd(dync__onnx_call *c)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+enum { DYNC__OI_IN_A_ROW = 8, DYNC__OI_UPDATES = 4096 };
+
 /* x where updates meet at the index's places along axis: slices of the index along it have no place
- * twice, so they are written one after another. */
-static dync_tensor *dync__oi_scatter_with(const dync__onnx_call *c, dync_tensor *x,
-                                          dync_tensor *index, dync_tensor *updates, int axis)
+ * twice, so they are written one after another. For a few. */
+static dync_tensor *dync__oi_scatter_in_a_row(dync_tensor *x, dync_tensor *index,
+                                              dync_tensor *updates, int axis,
+                                              dync_tensor *(*join)(dync_tensor *, dync_tensor *))
 {
-    int64_t n = dync__oi_size(index, axis);
-    bool mul = dync__oi_is(c, "reduction", "mul"), low = dync__oi_is(c, "reduction", "min");
-    if (n > 4096) {
-        dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "%lld updates in a row", (long long)n);
-        return NULL;
-    }
+    int64_t n = dync__oi_extent(index, axis);
     for (int64_t i = 0; i < n && x; i++) {
         dync_tensor *at = dync__oi_narrow(index, axis, i, 1),
                     *u = dync__oi_narrow(updates, axis, i, 1);
-        dync_tensor *now = dync_gather(x, axis, at);
-        now = mul ? dync_mul(now, u) : low ? dync_minimum(now, u) : dync_maximum(now, u);
+        dync_tensor *now = join(dync_gather(x, axis, at), u);
         x = now ? dync_scatter(x, axis, at, now) : NULL;
     }
     return x;
+}
+
+static dync_tensor *dync__oi_in_order(dync_tensor **with, dync_tensor *of, int axis, bool down)
+{
+    dync_tensor *order = dync_argsort(of, axis, down);
+    if (order) *with = dync_gather(*with, axis, order);
+    return order ? dync_gather(of, axis, order) : NULL;
+}
+
+/* Any number of updates, of which the greatest (or the least) counts: in order of value, then of
+ * place, the last one of each place is the one. The others go to one more place behind x. */
+static dync_tensor *dync__oi_scatter_greatest(dync_tensor *x, dync_tensor *index,
+                                              dync_tensor *updates, int axis, bool least)
+{
+    int64_t rows = dync__oi_extent(x, axis), n = dync__oi_extent(index, axis);
+    bool negate = least && dync__oi_is_float(x); /* NaN is the last one either way */
+    if (negate) updates = dync_neg(updates);
+    updates = updates ? dync__oi_in_order(&index, updates, axis, least && !negate) : NULL;
+    index = updates && index ? dync__oi_in_order(&updates, index, axis, false) : NULL;
+    if (negate) updates = dync_neg(updates);
+    if (!index || !updates) return NULL;
+    dync_tensor *part[2] = {dync__oi_narrow(index, axis, 1, dync__sz_sub(n, 1)),
+                            dync__oi_narrow(index, axis, 0, dync__sz_sub(n, 1))};
+    dync_tensor *ends = dync_ne(part[0], part[1]), *all[2] = {ends, NULL};
+    all[1] = dync_ones_like(dync__oi_narrow(index, axis, 0, 1));
+    if (all[1]) all[1] = dync_to_dtype(all[1], DYNC_BOOL);
+    ends = dync__oi_list(2, all, axis, false);
+    dync_tensor *place = dync_where(ends, index, dync__value_of_size(rows));
+    dync_tensor *now = dync_gather(x, axis, index), *more[2] = {x, dync__oi_narrow(x, axis, 0, 1)};
+    now = least ? dync_minimum(now, updates) : dync_maximum(now, updates);
+    dync_tensor *wide = place && now ? dync__oi_list(2, more, axis, false) : NULL;
+    wide = wide ? dync_scatter(wide, axis, place, now) : NULL;
+    return wide ? dync__oi_narrow(wide, axis, 0, rows) : NULL;
+}
+
+static dync_tensor *dync__oi_join_mul(dync_tensor *a, dync_tensor *b) { return dync_mul(a, b); }
+static dync_tensor *dync__oi_join_min(dync_tensor *a, dync_tensor *b) { return dync_minimum(a, b); }
+static dync_tensor *dync__oi_join_max(dync_tensor *a, dync_tensor *b) { return dync_maximum(a, b); }
+
+static dync_tensor *dync__oi_scatter_with(const dync__onnx_call *c, dync_tensor *x,
+                                          dync_tensor *index, dync_tensor *updates, int axis)
+{
+    bool mul = dync__oi_is(c, "reduction", "mul"), low = dync__oi_is(c, "reduction", "min");
+    int64_t n = dync__oi_extent(index, axis);
+    if (mul || (!dync__is_token(n) && n <= DYNC__OI_IN_A_ROW)) {
+        if (dync__oi_number(n) <= DYNC__OI_UPDATES)
+            return dync__oi_scatter_in_a_row(x, index, updates, axis,
+                                             mul   ? dync__oi_join_mul
+                                             : low ? dync__oi_join_min
+                                                   : dync__oi_join_max);
+        dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "%lld products in a row", (long long)n);
+        return NULL;
+    }
+    return dync__oi_scatter_greatest(x, index, updates, axis, low);
 }
 
 /* Scatter with the node's `reduction`. x, index, updates have one rank; without a reduction an

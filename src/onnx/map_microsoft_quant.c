@@ -53,7 +53,7 @@ DYNC__FN dync_status dync__oi_qlinear_softmax(dync__onnx_call *c)
     dync_tensor *x = dync__oi_real_in(c, 0);
     int axis;
     if (!x) return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_FORMAT, "no scale");
-    dync_dims d = dync__oi_shape(x);
+    dync_dims d = dync__oi_sizes(x);
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), d.n, &axis)) return dync_error();
     if (dync__oi_int(c, "opset") < 13) { /* everything from axis on is one row */
         x = dync_softmax(dync_flatten(x, axis, -1), axis);

@@ -8,15 +8,15 @@ DYNC__COLD
 static int64_t dync__oi_pool_size(const dync__oi_window *w, int i, int64_t size)
 {
     if (w->out[i] > 0) return w->out[i];
-    int64_t room = size + w->before[i] + w->after[i] - (w->kernel[i] - 1) * w->dilation[i] - 1;
-    if (room < 0) return 0;
-    int64_t n = room / w->stride[i] + 1;
-    if (w->ceil && room % w->stride[i]) {
-        n++;
-        /* a window that begins in the padding behind does not count */
-        if ((n - 1) * w->stride[i] >= size + w->before[i]) n--;
-    }
-    return n;
+    int64_t reach = (w->kernel[i] - 1) * w->dilation[i] + 1, stride = w->stride[i];
+    int64_t room = dync__sz_add(size, w->before[i] + w->after[i] - reach);
+    if (dync__sz_lt(room, 0)) return 0;
+    if (!w->ceil) return dync__sz_add(dync__sz_div(room, stride), 1);
+    int64_t n = dync__sz_add(dync__sz_div(dync__sz_add(room, stride - 1), stride), 1);
+    if (w->after[i] + stride <= reach) return n;
+    /* a window that begins in the padding behind does not count */
+    int64_t begin = dync__sz_add(size, w->before[i] + stride - 1);
+    return dync__sz_min(n, dync__sz_div(begin, stride));
 }
 
 /* The elements of every window behind each other: dims of x, spatial ones being results, then one
@@ -24,13 +24,16 @@ static int64_t dync__oi_pool_size(const dync__oi_window *w, int i, int64_t size)
  * alone. NULL, maybe without an error: no window fits, or more than 4096 places. */
 static dync_tensor *dync__oi_windows(dync_tensor *x, const dync__oi_window *w, double value)
 {
-    dync_dims d = dync__oi_shape(x), out = d;
-    int64_t places = 1, step[DYNC__OI_SPACE];
+    dync_dims d = dync__oi_sizes(x), out = d;
+    int64_t places = 1, step[DYNC__OI_SPACE], span[DYNC__OI_SPACE];
     for (int i = 0; i < w->n && x; i++) {
         out.d[2 + i] = dync__oi_pool_size(w, i, d.d[2 + i]);
-        int64_t need = (out.d[2 + i] - 1) * w->stride[i] + (w->kernel[i] - 1) * w->dilation[i] + 1;
-        x = dync__oi_pad_dim(x, 2 + i, w->before[i], DYNC__MAX(need - d.d[2 + i] - w->before[i], 0),
-                             value);
+        span[i] = dync__sz_add(dync__sz_mul(dync__sz_sub(out.d[2 + i], 1), w->stride[i]), 1);
+        /* as far as the last window reads; of a symbolic size, as far as one may read */
+        int64_t after = w->after[i] + (w->ceil ? w->stride[i] - 1 : 0);
+        if (!dync__is_token(d.d[2 + i]))
+            after = span[i] + (w->kernel[i] - 1) * w->dilation[i] - d.d[2 + i] - w->before[i];
+        x = dync__oi_pad_dim(x, 2 + i, w->before[i], DYNC__MAX(after, 0), value);
         places *= w->kernel[i];
         if (out.d[2 + i] <= 0) return NULL;
     }
@@ -43,8 +46,7 @@ static dync_tensor *dync__oi_windows(dync_tensor *x, const dync__oi_window *w, d
         dync_tensor *one = x;
         for (int i = 0; i < w->n && one; i++) {
             int64_t from = step[i] * w->dilation[i];
-            one = dync_slice(one, 2 + i, from, from + (out.d[2 + i] - 1) * w->stride[i] + 1,
-                             w->stride[i]);
+            one = (dync_slice)(one, 2 + i, from, dync__sz_add(from, span[i]), w->stride[i]);
         }
         if (!one) return NULL;
         dync__list_set(list, (int)p, dync_v_tensor(one));
@@ -60,7 +62,7 @@ static dync_tensor *dync__oi_windows(dync_tensor *x, const dync__oi_window *w, d
 static dync_tensor *dync__oi_pool_places(dync_tensor *best, dync_dims in, const dync__oi_window *w,
                                          bool columns)
 {
-    dync_dims d = dync__oi_shape(best), one = d;
+    dync_dims d = dync__oi_sizes(best), one = d;
     dync_tensor *at = NULL, *rest = best;
     int64_t scale = 1;
     for (int i = w->n - 1; i >= 0 && rest; i--) {
@@ -72,15 +74,16 @@ static dync_tensor *dync__oi_pool_places(dync_tensor *best, dync_dims in, const 
         place = dync_add(dync_mul(place, w->dilation[i]), from);
         int64_t by = 1;
         if (columns)
-            for (int k = 0; k < i; k++) by *= in.d[2 + k];
+            for (int k = 0; k < i; k++) by = dync__sz_mul(by, in.d[2 + k]);
         else
             by = scale;
-        scale *= in.d[2 + i];
-        place = dync_mul(place, by);
+        scale = dync__sz_mul(scale, in.d[2 + i]);
+        place = dync_mul(place, dync__value_of_size(by));
         at = at ? dync_add(at, place) : place;
     }
     for (int k = 0; k < d.n; k++) one.d[k] = k < 2 ? d.d[k] : 1;
-    dync_tensor *plane = dync_reshape(dync__oi_arange(0, d.d[0] * d.d[1], scale, DYNC_I64), one);
+    int64_t planes = dync__sz_mul(d.d[0], d.d[1]);
+    dync_tensor *plane = dync_reshape(dync__oi_arange(0, planes, scale, DYNC_I64), one);
     return at ? dync_add(at, plane) : NULL;
 }
 
@@ -144,7 +147,7 @@ DYNC__FN dync_status dync__oi_max_pool(dync__onnx_call *c)
     if (c->n_out < 2) return DYNC_OK;
     return dync__oi_out_typed(c, 1,
                               dync__oi_pool_places(dync_argmax(all, w.n + 2, false),
-                                                   dync__oi_shape(x), &w,
+                                                   dync__oi_sizes(x), &w,
                                                    dync__oi_int(c, "storage_order") != 0),
                               DYNC__ONNX_INT64);
 }
@@ -164,7 +167,7 @@ DYNC__FN dync_status dync__oi_average_pool(dync__onnx_call *c)
             dync__oi_lower(dync_avg_pool2d(x, dync__oi_pair(w.kernel), dync__oi_pair(w.stride),
                                            dync__oi_pair(w.before), false, padding),
                            line));
-    dync_dims one = dync__oi_shape(x);
+    dync_dims one = dync__oi_sizes(x);
     one.d[0] = one.d[1] = 1;
     dync_tensor *counted = dync__oi_full(one, 1, dync__oi_type(x));
     dync__oi_window inner = w;

@@ -15,7 +15,7 @@ DYNC__COLD
  * it, each repeated and the last block cut where x ends. NULL s passes. */
 static dync_tensor *dync__oi_along(const dync__onnx_call *c, dync_tensor *s, dync_tensor *x)
 {
-    dync_dims d = dync__oi_shape(x), one = {d.n, {0}};
+    dync_dims d = dync__oi_sizes(x), one = {d.n, {0}};
     int axis;
     int64_t block = dync__oi_int(c, "block_size");
     if (!s || dync__oi_rank(s) == 0) return s;

@@ -311,7 +311,7 @@ DYNC__FN dync_status dync__oi_grid_sample(dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_affine_grid(dync__onnx_call *c)
 {
     dync_dims size;
-    if (!dync__oi_dims(c, dync__oi_in(c, 1), &size)) return dync_error();
+    if (!dync__oi_read_dims(c, dync__oi_in(c, 1), &size)) return dync_error();
     return dync__oi_out(
         c, 0, dync_affine_grid(dync__oi_in(c, 0), size, dync__oi_int(c, "align_corners") != 0));
 }

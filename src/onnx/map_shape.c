@@ -8,12 +8,20 @@
 #include "maps.h"
 DYNC__COLD
 
-/* from, from + step, ...: n numbers; from and n may be symbolic. NULL + error. */
+/* from, from + step, ...: n numbers; all may be symbolic. NULL + error. recursion: of a symbolic
+ * step, which arange has none of. */
 DYNC__FN dync_tensor *dync__oi_arange(int64_t from, int64_t n, int64_t step, int dtype)
 {
+    if (dync__is_token(step)) {
+        dync_tensor *t = dync__oi_arange(0, n, 1, dtype);
+        t = t ? dync_mul(t, dync__value_of_size(step)) : NULL;
+        return t && from ? dync_add(t, dync__value_of_size(from)) : t;
+    }
     int64_t end = dync__sz_add(from, dync__sz_mul(n, step));
     dync__arg args[5] = {dync__arg_i(from), dync__arg_i(end), dync__arg_i(step),
                          dync__arg_dtype(dtype), dync__arg_device(DYNC_CPU)};
+    /* just behind the last one: a symbolic count comes out again, (n - 1) step + step over step */
+    if (dync__is_token(n)) args[1].as.i = dync__sz_add(dync__sz_sub(end, step), step < 0 ? -1 : 1);
     return dync__op_call(DYNC__OP_arange, 5, args, dync__tls.at);
 }
 

@@ -111,7 +111,29 @@ static dync_status dync__oi_range_sized(dync__onnx_call *c, const int64_t *w)
     if (step < 1) return dync__oi_fail(c, DYNC_ERR_DATA_PTR, "a range back from a symbolic size");
     if (dync__sz_lt(span, 0)) span = 0;
     int64_t n = dync__sz_div(dync__sz_add(span, step - 1), step);
-    return dync__oi_out(c, 0, dync__oi_arange(w[0], n, step, DYNC_I64));
+    dync_tensor *t = dync__oi_arange(w[0], n, step, DYNC_I64);
+    int dtype = dync__oi_type(dync__oi_in(c, 0));
+    return dync__oi_out(c, 0, t && dtype != DYNC_I64 ? dync_to_dtype(t, (dync_dtype)dtype) : t);
+}
+
+/* Integers of a range of which one at least is a symbolic size; false: none is, or there are
+ * fractions, or an error was recorded. */
+static bool dync__oi_range_is_sized(const dync__onnx_call *c, int64_t *w)
+{
+    bool sized = false;
+    for (int i = 0; i < 3 && dync__tls.syms; i++) {
+        dync_tensor *t = dync__oi_in(c, i);
+        double x = 0;
+        if (dync__oi_type(t) == DYNC_I64 || dync__onnx_whole(t)) {
+            if (dync__oi_read_sizes(c, t, 1, &w[i]) != 1) return false;
+            sized = sized || dync__is_token(w[i]);
+        } else if (dync__oi_read_reals(c, t, 1, &x) != 1 || x != floor(x) || fabs(x) > 1e9) {
+            return false;
+        } else {
+            w[i] = (int64_t)x;
+        }
+    }
+    return sized;
 }
 
 /* start, limit, delta of one type: max(ceil((limit - start) / delta), 0) numbers start + i * delta.
@@ -121,13 +143,8 @@ DYNC__FN dync_status dync__oi_range(dync__onnx_call *c)
     double v[3];
     int64_t w[3];
     int dtype = dync__oi_type(dync__oi_in(c, 0));
-    bool sized = false;
-    for (int i = 0; i < 3 && dtype == DYNC_I64 && dync__tls.syms; i++) {
-        if (dync__oi_read_sizes(c, dync__oi_in(c, i), 1, &w[i]) != 1)
-            return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_FORMAT, "no number");
-        sized = sized || dync__is_token(w[i]);
-    }
-    if (sized) return dync__oi_range_sized(c, w);
+    if (dync__oi_range_is_sized(c, w)) return dync__oi_range_sized(c, w);
+    if (dync_error()) return dync_error();
     for (int i = 0; i < 3; i++)
         if (dync__oi_read_reals(c, dync__oi_in(c, i), 1, &v[i]) != 1 ||
             dync__oi_read(c, dync__oi_in(c, i), 1, &w[i]) != 1)

@@ -102,6 +102,7 @@ typedef struct dync__onnx_port {
     const char *param[DYNC_MAX_DIMS]; /* the name of a symbolic size, or NULL */
     int64_t symbol[DYNC_MAX_DIMS];    /* while a graph is made: the size, or its token */
     int64_t hint[DYNC_MAX_DIMS];      /* that of the call that it is made for; 0: of none */
+    bool fixed[DYNC_MAX_DIMS]; /* that size is all that it works for, as making a graph has shown */
     const dync__tensor *known;        /* while a graph for one value alone is made; borrowed */
 } dync__onnx_port;
 /* A call of held tensors alone, and what it gave (held, too). */
@@ -212,6 +213,8 @@ DYNC__FN int dync__oi_read_reals(const dync__onnx_call *, dync_tensor *, int cap
 DYNC__FN bool dync__oi_dims(const dync__onnx_call *, dync_tensor *, dync_dims *out);
 /* Does a graph become of what is done now, and is it not known what the tensor will be? */
 DYNC__FN bool dync__oi_is_open(const dync_tensor *);
+/* whole.c: the numbers of a recorded tensor in int64, sizes among them; NULL: they are not known */
+DYNC__FN dync_tensor *dync__onnx_whole(const dync_tensor *);
 /* shape of a tensor; rank; one size. Plain numbers: where a size is symbolic, there is no graph of
  * all sizes. */
 DYNC__FN dync_dims dync__oi_shape(const dync_tensor *);

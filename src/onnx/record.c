@@ -27,27 +27,6 @@ static bool dync__onnx_fold_fits(const dync__opcall *c, dync__tensor *const *in,
     return made <= given;
 }
 
-/* Runs the call now, whatever is being traced. */
-static dync_status dync__onnx_fold(dync__opcall *c)
-{
-    dync__tracer *tracer = dync__tracing();
-    dync__trace_pause pause = {NULL, false};
-    dync__handler *top = NULL;
-    dync__symtab *syms = dync__tls.syms;
-    if (!tracer) dync__tls.syms = NULL;
-    if (tracer)
-        pause = dync__trace_pause_begin(tracer);
-    else
-        top = dync__handler_swap(NULL);
-    dync_status status = dync__dispatch(c);
-    if (tracer)
-        dync__trace_pause_end(tracer, pause);
-    else
-        (void)dync__handler_swap(top);
-    dync__tls.syms = syms;
-    return status;
-}
-
 enum { DYNC__ONNX_SPREAD = 4096 }; /* elements */
 /* The constant of a known tensor. A small one that repeats elements is written out, as it is in the
  * model that is written of the graph. NULL: no memory */
@@ -216,6 +195,7 @@ static dync_status dync__onnx_record_answer(dync__handler *self, dync__opcall *c
     }
     if (!r->graph) return dync__onnx_trace_call(r, c);
     status = dync__onnx_record_call(r, c);
+    if (status == DYNC_OK) dync__onnx_whole_note(r, c);
     for (int i = 0; i < c->nout && status != DYNC_OK; i++) {
         dync__unref(c->out[i]);
         c->out[i] = NULL;
@@ -232,7 +212,7 @@ DYNC__FN void dync__onnx_record_begin(dync__onnx_recorder *r, dync__onnx_loaded 
     r->graph = graph_or_null;
     r->most_elements = dync__program_limits_get().elements;
     r->most_nodes = dync__program_limits_get().nodes;
-    r->handler.call = dync__onnx_record_answer;
+    dync__onnx_answer = r->handler.call = dync__onnx_record_answer;
     r->handler.state = r;
     dync__handler_push(&r->handler);
 }
@@ -241,6 +221,9 @@ DYNC__FN void dync__onnx_record_end(dync__onnx_recorder *r)
 {
     dync__handler_pop(&r->handler);
     dync__map_free(&r->node);
+    dync__map_free(&r->whole);
+    for (int i = 0; i < r->kept.n; i++) dync__unref(r->kept.at[i]);
+    dync__vec_free(&r->kept);
 }
 
 /* A body inside an operator that is traced: below is the handler that records it. */

@@ -41,11 +41,15 @@ DYNC__FN bool dync__onnx_holds_sizes(const dync__tensor *);
 DYNC__FN dync__onnx_known dync__onnx_known_call(dync__opcall *, dync__tensor *const *in, int n,
                                                 dync_status *);
 DYNC__FN dync_tensor *dync__onnx_made_of_sizes(const dync__tensor *);
-/* Which sizes that calls tell are tried as one: none, the first open one of each input, all. */
+/* Which sizes that calls tell are tried as one: none, the first open one of each input, all; each
+ * with large sizes, then with small ones. */
 typedef enum {
     DYNC__ONNX_EQUAL_NONE,
+    DYNC__ONNX_EQUAL_NONE_SMALL,
     DYNC__ONNX_EQUAL_FIRST,
-    DYNC__ONNX_EQUAL_ALL
+    DYNC__ONNX_EQUAL_FIRST_SMALL,
+    DYNC__ONNX_EQUAL_ALL,
+    DYNC__ONNX_EQUAL_ALL_SMALL
 } dync__onnx_equal;
 DYNC__FN bool dync__onnx_symbols(dync__onnx_loaded *, dync__symtab *, dync__onnx_equal);
 
@@ -54,8 +58,16 @@ typedef struct dync__onnx_recorder {
     dync__onnx_loaded *model;
     dync__graph *graph; /* NULL: what is not known goes below */
     dync__map node;     /* id of a tensor -> its node */
+    /* id of a recorded tensor -> its numbers, of int64, that hold sizes (whole.c) */
+    dync__map whole;
+    DYNC__VEC(dync__tensor *) kept; /* these, owned */
     int64_t most_elements, most_nodes;
 } dync__onnx_recorder;
+/* whole.c: what answers for recorders, so that they are known among handlers */
+DYNC__DATA_DECL dync_status (*dync__onnx_answer)(dync__handler *, dync__opcall *);
+/* whole_note.c */
+DYNC__FN dync_status dync__onnx_fold(dync__opcall *);
+DYNC__FN void dync__onnx_whole_note(dync__onnx_recorder *, dync__opcall *);
 DYNC__FN void dync__onnx_record_begin(dync__onnx_recorder *, dync__onnx_loaded *,
                                       dync__graph *graph_or_null);
 DYNC__FN void dync__onnx_record_end(dync__onnx_recorder *);

@@ -58,12 +58,12 @@ DYNC__FN bool dync__onnx_holds_sizes(const dync__tensor *t)
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
-/* By the bounds that the table of symbols knows. */
-static bool dync__onnx_not_negative(int64_t x)
+/* By the bounds that the table of symbols knows, else by the sizes that are tried, with a guard. */
+static bool dync__onnx_at_least(int64_t least, int64_t x)
 {
     double low, high;
     dync__sz_bounds(x, &low, &high);
-    return low >= 0;
+    return low >= (double)least || !dync__sz_lt(x, least);
 }
 
 DYNC__FN bool dync__onnx_sizes_positive(const dync_tensor *h)
@@ -72,9 +72,14 @@ DYNC__FN bool dync__onnx_sizes_positive(const dync_tensor *h)
     if (!t || !dync__tls.syms || t->dtype != DYNC_I64 || t->flags & DYNC__T_FAKE) return false;
     for (int64_t i = 0; i < t->numel; i++) {
         const char *at = dync__onnx_element(t, t->lay.ndim, t->lay.shape, i);
-        if (!dync__onnx_not_negative(dync__load_i64(at, DYNC_I64))) return false;
+        if (!dync__onnx_at_least(0, dync__load_i64(at, DYNC_I64))) return false;
     }
     return true;
+}
+
+static bool dync__onnx_divides(int op)
+{
+    return op == DYNC__OP_floor_divide || op == DYNC__OP_remainder || op == DYNC__OP_fmod;
 }
 
 /* op of two sizes; false: it is not computed with sizes */
@@ -95,11 +100,10 @@ static bool dync__onnx_size_of_two(int op, int64_t a, int64_t b, int64_t *out)
     default: break;
     }
     /* rounding is the same for all kinds of division where nothing is negative */
-    double low, high;
-    dync__sz_bounds(b, &low, &high);
-    if (!dync__onnx_not_negative(a) || low < 1) return false;
+    if (!dync__onnx_divides(op) || !dync__onnx_at_least(0, a) || !dync__onnx_at_least(1, b))
+        return false;
     *out = op == DYNC__OP_floor_divide ? dync__sz_div(a, b) : dync__sz_mod(a, b);
-    return op == DYNC__OP_floor_divide || op == DYNC__OP_remainder || op == DYNC__OP_fmod;
+    return true;
 }
 
 /* element i of an argument; false: it is no integer */
@@ -240,11 +244,13 @@ DYNC__FN dync_tensor *dync__onnx_made_of_sizes(const dync__tensor *t)
 /* ---- symbols of a model ---------------------------------------------------------------------- */
 
 /* Of symbol k while the graph is made: such as most models take (they divide by powers of two, and
- * no two of them are equal), or the same for all that are `equal`. */
-static int64_t dync__onnx_size_hint(int k, bool equal)
+ * no two of them are equal), or the same for all that are `equal`; small: for those that end at a
+ * length (a table of 64 positions). */
+static int64_t dync__onnx_size_hint(int k, bool equal, bool small)
 {
     static const int64_t primes[] = {3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};
-    return equal ? 192 : 64 * primes[k % DYNC__COUNT_OF(primes)] * (1 + k / 11);
+    return equal ? small ? 6 : 192
+                 : (small ? 2 : 64) * primes[k % DYNC__COUNT_OF(primes)] * (1 + k / 11);
 }
 
 /* The size that this name was given to; 0: none yet. */
@@ -298,11 +304,13 @@ static bool dync__onnx_size_new(dync__onnx_loaded *l, dync__symtab *t, int i, in
     const char *source = p->param[d];
     bool first = true;
     for (int k = 0; k < d; k++) first = first && p->size[k] >= 0;
-    bool equal = which == DYNC__ONNX_EQUAL_ALL || (which == DYNC__ONNX_EQUAL_FIRST && first);
+    bool small = which % 2 != 0, all = which >= DYNC__ONNX_EQUAL_ALL;
+    bool equal = all || (which >= DYNC__ONNX_EQUAL_FIRST && first);
     if (t->symbol.n >= DYNC__PROGRAM_SYMBOLS) return false;
     if (!source) source = dync__arena_printf(&l->arena, "%s.size()[%d]", p->name, d);
-    int64_t hint = p->hint[d] ? p->hint[d] : dync__onnx_size_hint(t->symbol.n, equal);
-    p->symbol[d] = !source ? -1 : hint == 1 ? 1 : dync__symtab_symbol(t, hint, source, false);
+    int64_t hint = p->hint[d] ? p->hint[d] : dync__onnx_size_hint(t->symbol.n, equal, small);
+    bool number = hint == 1 || (p->fixed[d] && p->hint[d]);
+    p->symbol[d] = !source ? -1 : number ? hint : dync__symtab_symbol(t, hint, source, false);
     return p->symbol[d] > 0;
 }
 

@@ -50,24 +50,28 @@ DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *t, int64_t t
     return t && dync__map_get(&t->index, (uint64_t)token, &i) ? &t->expr.at[i] : NULL;
 }
 
-static int32_t dync__sz_visits(const dync__symtab *t, int64_t size)
+/* e has one more part: its symbols, and visits: how many steps a walk takes, parts that are shared
+ * counted each time; it tells when a walk would be too slow. */
+static void dync__sz_put_part(const dync__symtab *t, int64_t size, dync__sz_expr *e)
 {
-    const dync__sz_expr *e = dync__is_token(size) || dync__is_sf(size) ? dync__symtab_find(t, size)
-                                                                       : NULL;
-    return e ? e->visits : 0;
+    const dync__sz_expr *part =
+        dync__is_token(size) || dync__is_sf(size) ? dync__symtab_find(t, size) : NULL;
+    if (!part) return;
+    e->uses |= part->uses;
+    e->visits = (int32_t)DYNC__MIN((int64_t)e->visits + part->visits, INT32_MAX);
 }
 
-/* Adds an expression that is not there yet; gives its token, or -1 with t->failed. term: copied.
- * visits: how many steps a walk through it takes, parts that are shared counted each time; it tells
- * when a walk would be too slow. */
+/* Adds an expression that is not there yet; gives its token, or -1 with t->failed. term: copied. */
 DYNC__FN int64_t dync__sz_put(dync__symtab *t, dync__sz_expr e, const dync__sz_term *term)
 {
-    int64_t visits = 1;
-    if (e.kind != DYNC__SZ_SYMBOL && e.kind != DYNC__SZ_SUM)
-        visits += (int64_t)dync__sz_visits(t, e.a) + dync__sz_visits(t, e.b);
+    e.visits = 1;
+    e.uses = e.kind == DYNC__SZ_SYMBOL ? (uint64_t)1 << DYNC__MIN(e.symbol, 63) : 0;
+    if (e.kind != DYNC__SZ_SYMBOL && e.kind != DYNC__SZ_SUM) {
+        dync__sz_put_part(t, e.a, &e);
+        dync__sz_put_part(t, e.b, &e);
+    }
     for (int i = 0; i < e.n_terms; i++)
-        for (int k = 0; k < term[i].n; k++) visits += dync__sz_visits(t, term[i].atom[k]);
-    e.visits = (int32_t)DYNC__MIN(visits, INT32_MAX);
+        for (int k = 0; k < term[i].n; k++) dync__sz_put_part(t, term[i].atom[k], &e);
     e.simple_at = e.range_at = 0;
     e.term = e.n_terms ? dync__arena_copy(&t->arena, term, (size_t)e.n_terms * sizeof *term) : NULL;
     if ((e.n_terms && !e.term) || !dync__avec_push(&t->arena, &t->expr, e) ||

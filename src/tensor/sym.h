@@ -64,6 +64,8 @@ typedef struct dync__sz_expr {
     double low, high;
     uint32_t simple_at, range_at;
     int32_t visits; /* of a walk through it that does not remember */
+    /* symbols in it, a bit each; the last bit: one that has none of its own */
+    uint64_t uses;
     /* symbol -1, polynomial -2, else the dync__sz_op of a and b: an atom; or the dync__sf_op of a
      * number */
     int8_t kind;

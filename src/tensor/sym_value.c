@@ -152,13 +152,9 @@ DYNC__FN bool dync__symtab_uses(const dync__symtab *t, int64_t size, bool *symbo
     if (!dync__is_token(size) && !dync__is_sf(size)) return true;
     const dync__sz_expr *e = dync__symtab_find(t, size);
     if (!e) return dync__is_sf(size);
-    if (e->visits > DYNC__SZ_VISITS) return dync__sz_uses_shared(t, size, symbols);
-    if (e->kind == DYNC__SZ_SYMBOL) return symbols[e->symbol] = true;
-    if (e->kind != DYNC__SZ_SUM)
-        return dync__symtab_uses(t, e->a, symbols) && dync__symtab_uses(t, e->b, symbols);
-    for (int i = 0; i < e->n_terms; i++)
-        for (int k = 0; k < e->term[i].n; k++)
-            if (!dync__symtab_uses(t, e->term[i].atom[k], symbols)) return false;
+    if (e->uses >> 63) return dync__sz_uses_shared(t, size, symbols);
+    for (int i = 0; e->uses >> i; i++)
+        if (e->uses >> i & 1) symbols[i] = true;
     return true;
 }
 

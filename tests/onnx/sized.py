@@ -77,6 +77,31 @@ MODELS = {
     "range": ([n("Shape", ["x"], ["s"]), n("Gather", ["s", "k"], ["b"]), n("Range", ["z", "b", "o"], ["r"]),
                n("Cast", ["r"], ["c"], to=T.FLOAT), n("Unsqueeze", ["c", "ax"], ["u"]), n("Add", ["x", "u"], ["y"])],
               X, ["y"], {"k": one(1), "z": one(0), "o": one(1), "ax": i(1)}),
+    "range_of_floats": ([n("Shape", ["x"], ["s"]), n("Gather", ["s", "k"], ["b"]), n("Cast", ["b"], ["f"], to=T.FLOAT), n("Range", ["z", "f", "o"], ["r"]),
+                         n("Unsqueeze", ["r", "ax"], ["u"]), n("Add", ["x", "u"], ["y"])],
+                        X, ["y"], {"k": one(1), "z": np.float32(0), "o": np.float32(1), "ax": i(1)}),
+    "shape_in_int32": ([n("Shape", ["x"], ["s"]), n("Cast", ["s"], ["c"], to=T.INT32), n("Slice", ["c", "n0", "n1"], ["a"]), n("Mul", ["a", "two"], ["a2"]),
+                        n("Concat", ["a2", "m1", "three"], ["to32"], axis=0), n("Cast", ["to32"], ["to"], to=T.INT64), n("Reshape", ["x", "to"], ["y"])],
+                       X, ["y"], {"n0": i(0), "n1": i(1), "two": np.array([2], np.int32), "m1": np.array([-1], np.int32), "three": np.array([3], np.int32)}, {"least": 1}),
+    "shape_in_float": ([n("Shape", ["x"], ["s"]), n("Slice", ["s", "n0", "n1"], ["a"]), n("Cast", ["a"], ["f"], to=T.FLOAT), n("Mul", ["f", "two"], ["g"]),
+                        n("Floor", ["g"], ["h"]), n("Cast", ["h"], ["d"], to=T.INT64), n("Concat", ["d", "m1"], ["to"], axis=0), n("Reshape", ["x", "to"], ["y"])],
+                       X, ["y"], {"n0": i(0), "n1": i(1), "two": np.array([2], np.float32), "m1": i(-1)}, {"least": 1}),
+    "quantize": ([n("QuantizeLinear", ["x", "s", "z"], ["q"]), n("DequantizeLinear", ["q", "s", "z"], ["y"])], X, ["y"],
+                 {"s": np.float32(0.05), "z": np.uint8(7)}),
+    "table_of_positions": ([n("Shape", ["x"], ["s"], start=1, end=2), n("Slice", ["p", "n0", "s", "n0"], ["q"]), n("Add", ["x", "q"], ["y"])], X, ["y"],
+                           {"n0": i(0), "p": f(40, 6)}, {"least": 2}),
+    "scatter_max": ([n("ScatterElements", ["x", "at", "v"], ["y"], axis=0, reduction="max")], {"x": ["a", 6], "at": ["n", 6], "v": ["n", 6]}, ["y"],
+                    {}, {"least": 2, "int": {"at": 2}, "opset": 18}),
+    "conv3d": ([n("Conv", ["x", "w"], ["y"], pads=[1, 0, 1, 1, 1, 1], strides=[2, 1, 2])], {"x": ["n", 2, "d", "h", "w_"]}, ["y"], {"w": f(3, 2, 3, 2, 3)}, {"least": 3}),
+    "conv_transpose3d": ([n("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2, 1])], {"x": ["n", 2, "d", "h", "w_"]}, ["y"], {"w": f(2, 3, 2, 3, 2)}, {"least": 1}),
+    "max_pool3d": ([n("MaxPool", ["x"], ["y", "i"], kernel_shape=[2, 3, 2], strides=[2, 2, 2], pads=[0, 1, 0, 0, 1, 0])], {"x": ["n", 2, "d", "h", "w_"]}, ["y", "i"], {}, {"least": 3}),
+    "max_pool_ceil": ([n("MaxPool", ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1], ceil_mode=1)], PICTURE, ["y"], {}, {"least": 3, "opset": 19}),
+    "average_pool3d": ([n("AveragePool", ["x"], ["y"], kernel_shape=[3, 3, 3], strides=[2, 2, 2], pads=[1, 1, 1, 1, 1, 1], count_include_pad=1)],
+                       {"x": ["n", 2, "d", "h", "w_"]}, ["y"], {}, {"least": 3, "opset": 19}),
+    "lp_pool": ([n("LpPool", ["x"], ["y"], kernel_shape=[3, 2], strides=[1, 2], p=3, pads=[1, 0, 1, 1])], PICTURE, ["y"], {}, {"least": 3, "opset": 18}),
+    "same_upper": ([n("Conv", ["x", "w"], ["y"], auto_pad="SAME_UPPER", strides=[2, 2])], PICTURE, ["y"], {"w": f(4, 3, 3, 3)}, {"least": 4}),
+    "affine_grid": ([n("Shape", ["x"], ["s"]), n("AffineGrid", ["t", "s"], ["g"]), n("GridSample", ["x", "g"], ["y"], mode="linear")],
+                    {"x": ["n", 3, "h", "w_"], "t": ["n", 2, 3]}, ["y"], {}, {"least": 2, "opset": 20}),
     "range_of_two": ([n("Shape", ["x"], ["s"]), n("Gather", ["s", "k"], ["b"]), n("Add", ["b", "three"], ["b3"]),
                       n("Range", ["b", "b3", "two"], ["r"])], X, ["r"], {"k": one(0), "three": one(3), "two": one(2)}),
     "slice": ([n("Slice", ["x", "st", "en", "ax"], ["p"]), n("Slice", ["p", "st2", "en2", "ax", "by"], ["y"])],
@@ -231,7 +256,7 @@ def main():
         graph = helper.make_graph(nodes, name, [helper.make_tensor_value_info(k, types[k], v) for k, v in inputs.items()],
                                   [helper.make_empty_tensor_value_info(k) for k in outputs],
                                   [numpy_helper.from_array(np.asarray(v), k) for k, v in initializers.items()])
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", options.get("opset", 17))], ir_version=8)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", options.get("opset", 17))], ir_version=9)
         model = onnx.shape_inference.infer_shapes(model, strict_mode=True)
         onnx.save(model, os.path.join(target, "model.onnx"))
         settings = onnxruntime.SessionOptions()

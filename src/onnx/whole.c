@@ -1,0 +1,47 @@
+/* onnx/whole.c: sizes in tensors of other dtypes than int64, while a model becomes a graph. After
+ * held.c.
+ *
+ * A symbolic size is a token of 60 bits, so a tensor of int32 or float32 cannot hold one, and what
+ * Cast makes of sizes is recorded. Exporters go that way all the same: Shape, Cast to int32, Slice,
+ * Concat, Cast back, Reshape; or Cast to float32 and Range. So each recorded tensor whose elements
+ * are sizes, or integers computed from sizes, has the same numbers in int64 beside it, computed as
+ * sized.c does (whole_note.c), for whoever asks for numbers. */
+#include "../dync.in.h"
+#include "record.h"
+DYNC__COLD
+
+DYNC__DATA dync_status (*dync__onnx_answer)(dync__handler *, dync__opcall *) = NULL;
+
+static dync__onnx_recorder *dync__onnx_recorder_of(const dync__handler *h)
+{
+    return dync__onnx_answer && h->call == dync__onnx_answer ? h->state : NULL;
+}
+
+/* f32 holds integers up to 2^24, f16 up to 2^11: sizes that it rounds are left to another graph by
+ * a guard. */
+static bool dync__onnx_whole_exact(int dtype, const dync__tensor *t)
+{
+    int bits = dtype == DYNC_F64 ? 53 : dtype == DYNC_F32 ? 24 : dtype == DYNC_F16 ? 11 : 8;
+    if (dync__dtype_info(dtype)->kind != 'f') bits = 8 * dync__dtype_info(dtype)->bytes - 1;
+    int64_t limit = (int64_t)1 << DYNC__MIN(bits, 53);
+    for (int64_t i = 0; i < t->numel; i++) {
+        int64_t x = dync__load_i64((const char *)dync__tensor_data(t) + i * 8, DYNC_I64);
+        if (!dync__sz_lt(x, limit) || !dync__sz_lt(-limit, x)) return false;
+    }
+    return true;
+}
+
+/* The numbers of a recorded tensor in int64; NULL: it has none that are known. */
+DYNC__FN dync_tensor *dync__onnx_whole(const dync_tensor *h)
+{
+    const dync__tensor *t = dync__peek(h);
+    uint64_t at;
+    if (!t || !(t->flags & DYNC__T_FAKE) || !dync__tls.syms || dync__tls.compiling) return NULL;
+    for (const dync__handler *p = dync__tls.handler; p; p = p->below) {
+        const dync__onnx_recorder *r = dync__onnx_recorder_of(p);
+        if (!r || !dync__map_get(&r->whole, t->id, &at)) continue;
+        const dync__tensor *whole = (const dync__tensor *)(uintptr_t)at;
+        return dync__onnx_whole_exact(t->dtype, whole) ? dync__handle(whole) : NULL;
+    }
+    return NULL;
+}
