@@ -103,7 +103,7 @@ typedef struct dync__onnx_port {
     int64_t symbol[DYNC_MAX_DIMS];    /* while a graph is made: the size, or its token */
     int64_t hint[DYNC_MAX_DIMS];      /* that of the call that it is made for; 0: of none */
     bool fixed[DYNC_MAX_DIMS]; /* that size is all that it works for, as making a graph has shown */
-    const dync__tensor *known;        /* while a graph for one value alone is made; borrowed */
+    const dync__tensor *known; /* while a graph for one value alone is made; borrowed */
 } dync__onnx_port;
 /* A call of held tensors alone, and what it gave (held, too). */
 typedef struct dync__onnx_folded {
