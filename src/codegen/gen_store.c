@@ -103,6 +103,26 @@ DYNC__FN void dync__gen_store(dync__gen *g, int i)
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
+/* r += lane * stride, by the bits of the lane's number. (Lanes written one by one and read as a
+ * vector wait for memory each time.) */
+static void dync__gen_index_lanes(dync__gen *g, int r, dync__place stride)
+{
+    dync__asm *a = &g->a;
+    dync__vt v = dync__gen_vt(g, DYNC_I64);
+    int times = dync__gen_temp(g), part = dync__gen_temp(g);
+    DYNC__A(a, SPREAD, .v = v, .to = times, .y = stride);
+    for (int bit = 1; bit < g->V; bit *= 2) {
+        int32_t mask[16] = {0};
+        for (int w = 0; w < 2 * g->V; w++) mask[w] = w / 2 & bit ? -1 : 0;
+        DYNC__A(a, OP2, .op = DYNC__P_and_, .v = v, .to = part, .x = times,
+                .y = dync__a_constant64(a, mask));
+        DYNC__A(a, OP2, .op = DYNC__P_add, .v = v, .to = r, .x = r, .y = dync__a_reg(part));
+        if (2 * bit < g->V)
+            DYNC__A(a, OP2, .op = DYNC__P_add, .v = v, .to = times, .x = times,
+                    .y = dync__a_reg(times));
+    }
+}
+
 DYNC__FN void dync__gen_index(dync__gen *g, int i)
 {
     dync__asm *a = &g->a;
@@ -120,12 +140,10 @@ DYNC__FN void dync__gen_index(dync__gen *g, int i)
     DYNC__A(a, ADDRESS, .to = DYNC__G_T1, .y = dync__a_mem(DYNC__G_LANE, g->u * g->V));
     DYNC__A(a, MUL, .to = DYNC__G_T1, .y = stride);
     DYNC__A(a, ADD, .to = DYNC__G_T1, .y = dync__a_reg(base));
-    for (int l = 0; l < g->V; l++) {
-        DYNC__A(a, PUT, .x = DYNC__G_T1, .y = dync__gen_at(g->stage + 8 * l));
-        if (l + 1 < g->V) DYNC__A(a, ADD, .to = DYNC__G_T1, .y = stride);
-    }
+    DYNC__A(a, PUT, .x = DYNC__G_T1, .y = dync__gen_at(g->stage));
     r = dync__gen_def(g, i);
-    DYNC__A(a, LOAD, .v = v, .to = r, .y = dync__gen_at(g->stage));
+    DYNC__A(a, SPREAD, .v = v, .to = r, .y = dync__gen_at(g->stage));
+    dync__gen_index_lanes(g, r, stride);
 }
 
 /* Whole vectors: a row buffer has room behind it. */
