@@ -179,15 +179,18 @@ DYNC_API dync_callee dync_bind_callee(dync_callee callee, const char *name, void
 DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name,
                                          dync_compile_options options);
 #if defined(DYNC_SMALL)
-/* A small program that names no backend links no other than inductor: the compiler sees in the
- * call that the option is not there. */
+/* A small program that names no backend links no other than inductor, and one that compiles whole
+ * graphs only not what follows calls with breaks: the compiler sees the options in the call. */
 DYNC_API dync_compiled *dync__compile_usual(dync_callee callee, const char *fn_name,
+                                            dync_compile_options options);
+DYNC_API dync_compiled *dync__compile_whole(dync_callee callee, const char *fn_name,
                                             dync_compile_options options);
 DYNC_ALWAYS_INLINE dync_compiled *dync__compile_chosen(dync_callee callee, const char *fn_name,
                                                        dync_compile_options options)
 {
-    return options.backend ? dync_compile_opt(callee, fn_name, options)
-                           : dync__compile_usual(callee, fn_name, options);
+    return options.backend     ? dync_compile_opt(callee, fn_name, options)
+           : options.fullgraph ? dync__compile_whole(callee, fn_name, options)
+                               : dync__compile_usual(callee, fn_name, options);
 }
 #define DYNC__COMPILE dync__compile_chosen
 #else

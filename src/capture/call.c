@@ -28,10 +28,11 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
     dync__handler_push(&t->handler);
     t->symbols.outer = dync__tls.syms;
     dync__tls.syms = NULL;
-    bool fresh = !e->leaf_env,
-         scripted = !path_or_null && DYNC__ATOMIC_LOAD(&e->open) && !dync__capture_log_now;
-    if (path_or_null) dync__path_begin(t, path_or_null);
-    if (scripted && dync__replay_begin(t)) return t->status;
+    bool fresh = !e->leaf_env, scripted = !path_or_null && DYNC__ATOMIC_LOAD(&e->open) &&
+                                          !dync__capture_log_now &&
+                                          DYNC__ATOMIC_LOAD(&dync__scripts);
+    if (path_or_null) dync__scripts->path(t, path_or_null);
+    if (scripted && dync__scripts->replay(t)) return t->status;
     DYNC__TRY(dync__shapes_open(t));
     if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) *
                                                                   sizeof *e->leaf_env)))
@@ -49,7 +50,7 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
     }
     if (fresh) e->n_leaf_env = t->env.real.n;
     DYNC__TRY(dync__numbers_open(t));
-    if (scripted) dync__script_begin(t);
+    if (scripted) dync__scripts->begin(t);
     return DYNC_OK;
 }
 
@@ -183,7 +184,7 @@ static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dy
 DYNC__RARE DYNC__FN void dync__entry_free(dync__cache_entry *e)
 {
     if (!e) return;
-    dync__scripts_free(e->scripts);
+    if (e->scripts) dync__scripts->free(e->scripts);
     dync__constants_free(e);
     dync__lint_free(e->lint);
     dync__shapes_free(e);

@@ -262,8 +262,6 @@ typedef struct dync__raw_state {
 DYNC__FN void dync__callable_measure(const dync_callable *, dync__code_size *);
 
 /* quick.c */
-/* script.c; a list */
-DYNC__FN void dync__scripts_free(struct dync__script *);
 /* if the entry is of the kind; else nothing */
 DYNC__FN void dync__quick_make(dync__cache_entry *);
 /* False: refused, nothing happened. True: the call was made; *result none where it failed. into:
@@ -291,6 +289,8 @@ typedef struct dync__path_step {
     dync__tnode *node;
     int64_t outcome;
 } dync__path_step;
+/* path.c: calls that come to breaks and branches are followed, not traced again, from here on */
+DYNC__FN void dync__scripts_install(void);
 /* The way of a run through the tree, with what it computed: the script of a trace that goes on from
  * its end. */
 typedef struct dync__path {

@@ -86,5 +86,8 @@ DYNC__FN void dync__capture_install(void)
     DYNC__ATOMIC_STORE(&dync__module_touched, dync__capture_module_touched);
     DYNC__ATOMIC_STORE(&dync__module_mode_switched, dync__capture_mode_switched);
     dync__numbers_install();
+#if !defined(DYNC_SMALL) /* there by compiling without fullgraph */
+    dync__scripts_install();
+#endif
     DYNC__ATOMIC_STORE(&dync__graph_custom_call, dync__allowed_run);
 }

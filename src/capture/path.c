@@ -4,7 +4,7 @@
  * and at a cut the piece must be the segment of the tree, whose outputs are taken from the run. At
  * the last outcome, which the tree has not, the call becomes one that records. After replay.c. */
 #include "../dync.in.h"
-#include "trace.h"
+#include "script.h"
 DYNC__COLD
 
 static void dync__path_leave(dync__tracer *t) { t->way = dync__recording_way(); }
@@ -73,7 +73,7 @@ static dync_status dync__path_effect(dync__tracer *t, dync__effect e)
 
 static void dync__path_close(dync__tracer *t) { dync__path_lost(t); }
 
-DYNC__FN void dync__path_begin(dync__tracer *t, const dync__path *path)
+static void dync__path_begin(dync__tracer *t, const dync__path *path)
 {
     static const dync__way way = {
         .foreign = dync__record_foreign,
@@ -92,4 +92,27 @@ DYNC__FN void dync__path_begin(dync__tracer *t, const dync__path *path)
     };
     t->path = *path;
     t->way = &way;
+}
+
+/* ---- the doors ------------------------------------------------------------------------------- */
+DYNC__FN void dync__scripts_install(void)
+{
+    static const dync__script_doors doors = {
+        .takes = dync__note_takes,
+        .op = dync__note_op,
+        .foreign = dync__note_foreign,
+        .frame = dync__note_frame,
+        .wants = dync__note_wants,
+        .may_write = dync__note_may_write,
+        .cut_begin = dync__note_cut_begin,
+        .piece = dync__note_piece,
+        .cut_end = dync__note_cut_end,
+        .returns = dync__note_returns,
+        .begin = dync__note_begin,
+        .end = dync__note_end,
+        .replay = dync__replay_begin,
+        .path = dync__path_begin,
+        .free = dync__scripts_free,
+    };
+    DYNC__ATOMIC_STORE(&dync__scripts, &doors);
 }

@@ -6,8 +6,6 @@
 #include "script.h"
 DYNC__COLD
 
-DYNC__FN void dync__script_stop(dync__tracer *t) { t->noting = false; }
-
 /* ---- values ---------------------------------------------------------------------------------- */
 DYNC__FN int32_t dync__script_find(const dync__script *s, const dync__tensor *fake)
 {
@@ -45,7 +43,7 @@ DYNC__FN int32_t dync__script_value_add(dync__tracer *t, dync__tensor *fake, boo
 
 /* A pending fake leaves the trace: the script takes its reference over. false: it is none of the
  * script's. */
-DYNC__FN bool dync__script_takes(dync__tracer *t, dync__tensor *fake)
+DYNC__FN bool dync__note_takes(dync__tracer *t, dync__tensor *fake)
 {
     int32_t i = t->script ? dync__script_find(t->script, fake) : -1;
     if (i < 0 || t->script->value.at[i].owned) return false;
@@ -53,13 +51,13 @@ DYNC__FN bool dync__script_takes(dync__tracer *t, dync__tensor *fake)
     return true;
 }
 
-DYNC__FN void dync__script_wants(dync__tracer *t, const dync__tensor *fake)
+DYNC__FN void dync__note_wants(dync__tracer *t, const dync__tensor *fake)
 {
     int32_t i = t->script ? dync__script_find(t->script, fake) : -1;
     if (i >= 0) t->script->value.at[i].wanted = true;
 }
 
-DYNC__FN void dync__script_may_write(dync__tracer *t)
+DYNC__FN void dync__note_may_write(dync__tracer *t)
 {
     if (t->script) t->script->writes = true;
 }
@@ -138,7 +136,7 @@ static void dync__script_waits(dync__tracer *t, bool grad_off)
     if (!dync__vec_push(&s->waiting, s->at)) dync__script_stop(t);
 }
 
-DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c, dync__number *const *operand)
+DYNC__FN void dync__note_op(dync__tracer *t, const dync__opcall *c, dync__number *const *operand)
 {
     if (!dync__script_room(t)) return;
     dync__script *s = t->script;
@@ -167,7 +165,7 @@ DYNC__FN void dync__script_op(dync__tracer *t, const dync__opcall *c, dync__numb
     if (dync__script_event_add(t, e)) dync__script_waits(t, dync__grad_is_off());
 }
 
-DYNC__FN void dync__script_foreign(dync__tracer *t, int env)
+DYNC__FN void dync__note_foreign(dync__tracer *t, int env)
 {
     if (env < 0 || !dync__script_room(t)) return;
     if (t->env.real.at[env]->storage->flags & DYNC__STORAGE_BORROWED) t->script->writes = true;
@@ -176,7 +174,7 @@ DYNC__FN void dync__script_foreign(dync__tracer *t, int env)
     if (e.value >= 0) dync__script_event_add(t, e);
 }
 
-DYNC__FN void dync__script_frame(dync__tracer *t, const char *name_or_null, dync_loc at)
+DYNC__FN void dync__note_frame(dync__tracer *t, const char *name_or_null, dync_loc at)
 {
     if (!dync__script_room(t)) return;
     dync__script_event e = {.kind = name_or_null ? DYNC__EV_FRAME : DYNC__EV_FRAME_END, .at = at};

@@ -110,12 +110,31 @@ DYNC__INLINE int32_t dync__script_first(const dync__script *s)
 {
     return s->at < 0 ? s->root : s->event.at[s->at].next;
 }
-/* script.c */
+/* script.c: what dync__scripts has */
+DYNC__FN bool dync__note_takes(dync__tracer *, dync__tensor *fake);
+DYNC__FN void dync__note_op(dync__tracer *, const dync__opcall *,
+                            dync__number *const *operand_or_null);
+DYNC__FN void dync__note_foreign(dync__tracer *, int env);
+DYNC__FN void dync__note_frame(dync__tracer *, const char *name_or_null, dync_loc);
+DYNC__FN void dync__note_wants(dync__tracer *, const dync__tensor *fake);
+DYNC__FN void dync__note_may_write(dync__tracer *);
+DYNC__FN void dync__scripts_free(dync__script *); /* a list */
+/* script_cut.c: the same of cuts */
+DYNC__FN void dync__note_cut_begin(dync__tracer *, const char *reason);
+DYNC__FN void dync__note_piece(dync__tracer *, const dync__segref *, int n_out,
+                               dync__tensor *const *fakes);
+DYNC__FN void dync__note_cut_end(dync__tracer *, bool returns);
+DYNC__FN void dync__note_returns(dync__tracer *, const dync_value *result);
+DYNC__FN void dync__note_begin(dync__tracer *);
+DYNC__FN void dync__note_end(dync__tracer *, bool failed);
+/* script.c: inside */
+DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *real);
 DYNC__FN int32_t dync__script_find(const dync__script *s, const dync__tensor *fake);
 DYNC__FN bool dync__script_room(dync__tracer *t);
 DYNC__FN int32_t dync__script_value_add(dync__tracer *t, dync__tensor *fake, bool owned);
 DYNC__FN dync__script_event *dync__script_event_add(dync__tracer *t, dync__script_event e);
 DYNC__FN void dync__script_free(dync__script *s);
+DYNC__FN bool dync__replay_begin(dync__tracer *); /* replay_cut.c */
 /* replay.c */
 DYNC__FN int dync__replay_env(const dync__tracer *t, const dync__tensor *fake);
 DYNC__FN bool dync__replay_room(dync__tracer *t, int n);

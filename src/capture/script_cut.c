@@ -4,7 +4,7 @@
 #include "script.h"
 DYNC__COLD
 
-DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason)
+DYNC__FN void dync__note_cut_begin(dync__tracer *t, const char *reason)
 {
     /* the last cut is END's, which is open already */
     if (!t->noting || t->script->cut || !dync__script_room(t)) return;
@@ -63,8 +63,8 @@ static bool dync__script_numbers(dync__tracer *t, const dync__segref *ref, dync_
     return ok;
 }
 
-DYNC__FN void dync__script_piece(dync__tracer *t, const dync__segref *ref, int n_out,
-                                 dync__tensor *const *fakes)
+DYNC__FN void dync__note_piece(dync__tracer *t, const dync__segref *ref, int n_out,
+                               dync__tensor *const *fakes)
 {
     dync__script *s = t->script;
     if (!t->noting || !s->cut) return;
@@ -112,7 +112,7 @@ static bool dync__script_dead(dync__script *s, dync__cut_record *cut)
     return true;
 }
 
-DYNC__FN void dync__script_cut_end(dync__tracer *t, bool returns)
+DYNC__FN void dync__note_cut_end(dync__tracer *t, bool returns)
 {
     dync__script *s = t->script;
     if (t->noting && s->cut) {
@@ -143,9 +143,9 @@ static bool dync__script_result(dync__tracer *t, const dync_value *v)
 }
 
 /* Before the last cut. */
-DYNC__FN void dync__script_returns(dync__tracer *t, const dync_value *result)
+DYNC__FN void dync__note_returns(dync__tracer *t, const dync_value *result)
 {
-    dync__script_cut_begin(t, NULL);
+    dync__note_cut_begin(t, NULL);
     if (t->noting && !dync__script_result(t, result)) dync__script_stop(t);
 }
 
@@ -180,7 +180,7 @@ DYNC__FN void dync__script_followed(dync__script *s)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 /* A new script begins with the arguments' fakes. */
-DYNC__FN void dync__script_begin(dync__tracer *t)
+DYNC__FN void dync__note_begin(dync__tracer *t)
 {
     dync__cache_entry *e = t->entry;
     int n = 0;
@@ -203,7 +203,7 @@ DYNC__FN void dync__script_begin(dync__tracer *t)
 
 /* The trace has closed: no fake is a node any more. What a trace did to a fake besides is not
  * undone. */
-DYNC__FN void dync__script_end(dync__tracer *t, bool failed)
+DYNC__FN void dync__note_end(dync__tracer *t, bool failed)
 {
     dync__script *s = t->script;
     if (!s) return;

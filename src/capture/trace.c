@@ -9,6 +9,8 @@
 #include "control.h"
 DYNC__COLD
 
+DYNC__DATA const dync__script_doors *dync__scripts;
+
 DYNC__FN dync__tracer *dync__tracer_peek(void)
 {
     if (dync__tls.capture_state) (void)dync__waits_left();

@@ -62,18 +62,51 @@ DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
 DYNC__FN dync__tracer *dync__tracing(void);
 /* also one that follows a script: for what scripts know */
 DYNC__FN dync__tracer *dync__tracing_or_replay(void);
-/* script.c */
-DYNC__FN void dync__script_stop(dync__tracer *);
-DYNC__FN bool dync__script_takes(dync__tracer *, dync__tensor *fake);
-DYNC__FN void dync__script_op(dync__tracer *, const dync__opcall *,
-                              dync__number *const *operand_or_null);
-DYNC__FN void dync__script_foreign(dync__tracer *, int env);
-DYNC__FN void dync__script_frame(dync__tracer *, const char *name_or_null, dync_loc);
-DYNC__FN bool dync__script_fits(const dync__tensor *fake, const dync__tensor *real);
-/* foreign code reads it */
-DYNC__FN void dync__script_wants(dync__tracer *, const dync__tensor *fake);
-/* foreign code may write what it can reach */
-DYNC__FN void dync__script_may_write(dync__tracer *);
+/* script.c, script_cut.c, replay_cut.c, path.c: behind a table, which is NULL in a small program that
+ * compiles whole graphs only: no call of it is open. Where there is a script there is the table. */
+typedef struct dync__script_doors {
+    bool (*takes)(dync__tracer *, dync__tensor *fake);
+    void (*op)(dync__tracer *, const dync__opcall *, dync__number *const *operand_or_null);
+    void (*foreign)(dync__tracer *, int env);
+    void (*frame)(dync__tracer *, const char *name_or_null, dync_loc);
+    void (*wants)(dync__tracer *, const dync__tensor *fake); /* foreign code reads it */
+    void (*may_write)(dync__tracer *); /* foreign code may write what it can reach */
+    void (*cut_begin)(dync__tracer *, const char *reason);
+    void (*piece)(dync__tracer *, const dync__segref *, int n_out, dync__tensor *const *fakes);
+    void (*cut_end)(dync__tracer *, bool returns);
+    void (*returns)(dync__tracer *, const dync_value *result);
+    void (*begin)(dync__tracer *);
+    void (*end)(dync__tracer *, bool failed);
+    bool (*replay)(dync__tracer *); /* true: the call follows a script */
+    void (*path)(dync__tracer *, const dync__path *);
+    void (*free)(struct dync__script *);
+} dync__script_doors;
+DYNC__DATA_DECL const dync__script_doors *dync__scripts;
+DYNC__INLINE void dync__script_stop(dync__tracer *t) { t->noting = false; }
+DYNC__INLINE bool dync__script_takes(dync__tracer *t, dync__tensor *fake)
+{
+    return t->script && dync__scripts->takes(t, fake);
+}
+#define DYNC__SCRIPT_DOOR(name, types, values)     \
+    DYNC__INLINE void dync__script_##name types    \
+    {                                              \
+        if (t->script) dync__scripts->name values; \
+    }
+DYNC__SCRIPT_DOOR(op, (dync__tracer * t, const dync__opcall *c, dync__number *const *operand),
+                  (t, c, operand))
+DYNC__SCRIPT_DOOR(foreign, (dync__tracer * t, int env), (t, env))
+DYNC__SCRIPT_DOOR(frame, (dync__tracer * t, const char *name, dync_loc at), (t, name, at))
+DYNC__SCRIPT_DOOR(wants, (dync__tracer * t, const dync__tensor *fake), (t, fake))
+DYNC__SCRIPT_DOOR(may_write, (dync__tracer * t), (t))
+DYNC__SCRIPT_DOOR(cut_begin, (dync__tracer * t, const char *reason), (t, reason))
+DYNC__SCRIPT_DOOR(piece,
+                  (dync__tracer * t, const dync__segref *ref, int n_out,
+                   dync__tensor *const *fakes),
+                  (t, ref, n_out, fakes))
+DYNC__SCRIPT_DOOR(cut_end, (dync__tracer * t, bool returns), (t, returns))
+DYNC__SCRIPT_DOOR(returns, (dync__tracer * t, const dync_value *result), (t, result))
+DYNC__SCRIPT_DOOR(end, (dync__tracer * t, bool failed), (t, failed))
+#undef DYNC__SCRIPT_DOOR
 /* env.c */
 /* -1: no memory */
 DYNC__FN int dync__tracer_env_add(dync__tracer *, dync__tensor *real, dync__tensor *fake_taken);
@@ -158,14 +191,6 @@ DYNC__FN void dync__numbers_install(void);
 DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync__graph *, uint64_t site,
                                         dync__tensor *const *in, const int **in_env,
                                         dync__segment **);
-/* script_cut.c */
-DYNC__FN void dync__script_cut_begin(dync__tracer *, const char *reason);
-DYNC__FN void dync__script_piece(dync__tracer *, const dync__segref *, int n_out,
-                                 dync__tensor *const *fakes);
-DYNC__FN void dync__script_cut_end(dync__tracer *, bool returns);
-DYNC__FN void dync__script_returns(dync__tracer *, const dync_value *result);
-DYNC__FN void dync__script_begin(dync__tracer *);
-DYNC__FN void dync__script_end(dync__tracer *, bool failed);
 /* piece.c */
 DYNC__FN dync_status dync__record_piece(dync__tracer *, dync__graph *, uint64_t hash, uint64_t site,
                                         dync__segref *, dync__tensor **out);
@@ -224,11 +249,7 @@ DYNC__FN int dync__record_place(dync__tracer *, const dync__tensor *fake);
 DYNC__FN dync_status dync__record_finish(dync__tracer *, dync_value, dync__outval *);
 DYNC__FN void dync__record_own(dync__tracer *);
 DYNC__FN dync_status dync__result_tree(dync__tracer *, const dync_value *, dync__outval *);
-/* replay_cut.c */
-DYNC__FN bool dync__replay_begin(dync__tracer *); /* true: the call follows a script */
-/* path.c */
-DYNC__FN void dync__path_begin(dync__tracer *,
-                               const dync__path *); /* path.c: it goes that way first */
+/* path.c: it goes that way first */
 /* reads.c */
 DYNC__FN const dync__read_intercept *dync__capture_reads(void);
 /* after a cut: with real tensors */

@@ -185,6 +185,7 @@ static dync_compiled *dync__compile_at(dync_callee callee, const char *fn_name,
 DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name,
                                          dync_compile_options options)
 {
+    dync__scripts_install();
     return dync__compile_at(callee, fn_name, &options, dync_lookup_backend);
 }
 #if defined(DYNC_SMALL)
@@ -192,6 +193,14 @@ DYNC_API dync_compiled *dync__compile_usual(dync_callee callee, const char *fn_n
                                             dync_compile_options options)
 {
     options.backend = NULL;
+    dync__scripts_install();
+    return dync__compile_at(callee, fn_name, &options, NULL);
+}
+DYNC_API dync_compiled *dync__compile_whole(dync_callee callee, const char *fn_name,
+                                            dync_compile_options options)
+{
+    options.backend = NULL;
+    options.fullgraph = true;
     return dync__compile_at(callee, fn_name, &options, NULL);
 }
 #endif
@@ -201,6 +210,7 @@ static void dync__compile_module(dync_module *handle, const char *name,
                                  dync_compile_options options, dync__backend_by_name by_name)
 {
     dync__module *m = dync__module_open(handle, "dync_module_compile");
+    dync__scripts_install();
     if (!m) return;
     if (!options.args && !m->args) options.args = "x";
     dync__compiled *f =

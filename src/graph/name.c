@@ -14,37 +14,25 @@ enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share th
  * the headers a printed graph meets. */
 DYNC__BUSY static bool dync__name_is_reserved(const char *s)
 {
-    static const char words[][13] = {
-        "False",      "None",     "True",     "and",       "as",           "assert",   "async",
-        "await",      "break",    "class",    "continue",  "def",          "del",      "elif",
-        "else",       "except",   "finally",  "for",       "from",         "global",   "if",
-        "import",     "in",       "is",       "lambda",    "nonlocal",     "not",      "or",
-        "pass",       "raise",    "return",   "try",       "while",        "with",     "yield",
-        "abs",        "all",      "any",      "ascii",     "bin",          "bool",     "breakpoint",
-        "bytearray",  "bytes",    "callable", "chr",       "classmethod",  "compile",  "complex",
-        "delattr",    "dict",     "dir",      "divmod",    "enumerate",    "eval",     "exec",
-        "filter",     "float",    "format",   "frozenset", "getattr",      "globals",  "hasattr",
-        "hash",       "help",     "hex",      "id",        "input",        "int",      "isinstance",
-        "issubclass", "iter",     "len",      "list",      "locals",       "map",      "max",
-        "memoryview", "min",      "next",     "object",    "oct",          "open",     "ord",
-        "pow",        "print",    "property", "range",     "repr",         "reversed", "round",
-        "set",        "setattr",  "slice",    "sorted",    "staticmethod", "str",      "sum",
-        "super",      "tuple",    "type",     "vars",      "zip",          "auto",     "case",
-        "char",       "const",    "default",  "do",        "double",       "enum",     "extern",
-        "goto",       "inline",   "long",     "register",  "restrict",     "short",    "signed",
-        "sizeof",     "static",   "struct",   "switch",    "typedef",      "union",    "unsigned",
-        "void",       "volatile", "alignas",  "alignof",   "atomic",       "catch",    "constexpr",
-        "decltype",   "delete",   "explicit", "export",    "false",        "friend",   "mutable",
-        "namespace",  "new",      "noexcept", "nullptr",   "operator",     "private",  "protected",
-        "public",     "template", "this",     "throw",     "true",         "typename", "using",
-        "virtual",    "wchar_t",  "xor",      "I",         "NULL",         "NAN",      "INFINITY",
-        "errno",      "linux",    "unix",     "stdin",     "stdout",       "stderr",   "main",
-        "self",       "torch",    "inf",      "nan",       "device",
-    };
+    static const char words[] =
+        "False None True and as assert async await break class continue def del elif else "
+        "except finally for from global if import in is lambda nonlocal not or pass raise "
+        "return try while with yield abs all any ascii bin bool breakpoint bytearray bytes "
+        "callable chr classmethod compile complex delattr dict dir divmod enumerate eval "
+        "exec filter float format frozenset getattr globals hasattr hash help hex id input "
+        "int isinstance issubclass iter len list locals map max memoryview min next object "
+        "oct open ord pow print property range repr reversed round set setattr slice sorted "
+        "staticmethod str sum super tuple type vars zip auto case char const default do "
+        "double enum extern goto inline long register restrict short signed sizeof static "
+        "struct switch typedef union unsigned void volatile alignas alignof atomic catch "
+        "constexpr decltype delete explicit export false friend mutable namespace new "
+        "noexcept nullptr operator private protected public template this throw true "
+        "typename using virtual wchar_t xor I NULL NAN INFINITY errno linux unix stdin "
+        "stdout stderr main self torch inf nan device ";
     size_t n = strlen(s);
     if (n && s[n - 1] >= '0' && s[n - 1] <= '9') return false; /* none of them has a number */
-    for (int i = 0; i < DYNC__COUNT_OF(words); i++)
-        if (words[i][0] == s[0] && strcmp(words[i], s) == 0) return true;
+    for (const char *word = words; *word; word = strchr(word, ' ') + 1)
+        if (word[0] == s[0] && strncmp(word, s, n) == 0 && word[n] == ' ') return true;
     return false;
 }
 

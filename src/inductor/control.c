@@ -242,9 +242,12 @@ static dync_status dync__ctl_operand(dync__pb *pb, const dync__operand *in, dync
     return status;
 }
 
-DYNC__FN dync_status dync__control_lower(dync__pb *pb, const dync__node *n, int n_in,
-                                         const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_control(dync__pb *pb, const dync__opcall *call,
+                                     const dync__operand *in, const dync__operand *out)
 {
+    const dync__node *n = pb->node;
+    int n_in = 0;
+    for (int i = 0; i < call->nargs; i++) n_in += dync__arg_count_tensors(&n->args[i]);
     if (n_in + n->nout > DYNC__KCALL_MOST)
         return dync__fail(DYNC_ERR_UNSUPPORTED,
                           "%s: expected at most %d tensors in a compiled graph, got %d", n->target,

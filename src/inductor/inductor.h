@@ -50,8 +50,8 @@ DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync__node *, int n_in
                                         const dync__operand *in, const dync__operand *out);
 /* recursion: a node with functions inside, as a step that chooses or repeats plans (control.c):
  * those are lowered, too */
-DYNC__FN dync_status dync__control_lower(dync__pb *, const dync__node *, int n_in,
-                                         const dync__operand *in, const dync__operand *out);
+DYNC__FN dync_status dync__l_control(dync__pb *, const dync__opcall *, const dync__operand *in,
+                                     const dync__operand *out);
 DYNC__FN bool dync__control_is(const dync__kcall *); /* such a step */
 /* inductor.c: an inner compiler. user not NULL: what lies on a GPU is run as a recorded graph, as
  * by the option "cudagraphs". */

@@ -217,13 +217,14 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n, bool 
     w->pb.origin = c.row->name;
     w->pb.user_op = n->user_op ? n->user_op : c.row->name;
     w->pb.at = n->at;
+    w->pb.node = n;
     bool opaque = c.row->flags & DYNC__OP_OPAQUE, control = dync__row_is_control(c.row);
     if (w->pb.sized && dync__op_is_counted(c.op)) /* of C source, which writes it */
         return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
     if (w->pb.sized && ((opaque && !control) || c.row->cls == DYNC__INPLACE))
         return dync__fail(DYNC_ERR_UNSUPPORTED, "%s is lowered with numbers", c.row->name);
     if (placed) return dync__reinplace_lower(w, &c, n, in, n_in);
-    if (control) return dync__control_lower(&w->pb, n, n_in, in, w->value[n->index]);
+    if (control) return c.row->lower(&w->pb, &c, in, w->value[n->index]);
     if (opaque) return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
     if (w->joined[n->index] >= 0) return DYNC_OK; /* its reader reads the parts */
     if (w->parts[n->index]) return dync__parts_lower(w, &c, n);

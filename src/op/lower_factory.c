@@ -119,11 +119,13 @@ static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call,
 
 /* ---- the door -------------------------------------------------------------------------------- */
 
-/* Views are trivially so; an in-place row is where its functional one is meant to be. */
+/* Views are trivially so; an in-place row is where its functional one is meant to be. What has
+ * functions inside is lowered as a node (pb->node), not by itself. */
 DYNC__FN bool dync__op_can_lower(int op)
 {
     const dync__op_row *row = dync__op_info(op);
     if (row->cls == DYNC__INPLACE) return row->inplace_of >= 0;
+    if (dync__row_is_control(row)) return false;
     return row->lower || row->expr || row->cls == DYNC__VIEW;
 }
 

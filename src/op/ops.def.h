@@ -863,17 +863,17 @@
 /* clang-format off */
 #define DYNC__OPS_CONTROL(X)                                                                                         \
     X(cond,       KERNEL, "(Tensor pred, Graph true_graph, Graph false_graph, Tensor[] operands)", -1, i_control,    \
-      none, none, g_cond, d_control, "torch.ops.higher_order.cond",                                                 \
+      none, l_control, g_cond, d_control, "torch.ops.higher_order.cond",                                             \
       DYNC__OP_PRIVATE | DYNC__OP_OPAQUE | DYNC__OP_FILE, -1,                                                        \
       "what one of two functions gives")                                                                             \
     X(scan,       KERNEL,                                                                                            \
       "(Graph combine, Tensor[] init, Tensor[] xs, Tensor[] additional_inputs, bool reverse, int saved)", -1,        \
-      i_control, none, none, g_scan, d_control, "torch.ops.higher_order.scan({0}, {1}, {2}, {3}, reverse={4})",      \
+      i_control, none, l_control, g_scan, d_control, "torch.ops.higher_order.scan({0}, {1}, {2}, {3}, reverse={4})", \
       DYNC__OP_PRIVATE | DYNC__OP_OPAQUE | DYNC__OP_FILE, -1,                                                        \
       "a function along the first dim: the last carry, and the rest stacked")                                        \
     X(while_loop, KERNEL,                                                                                            \
-      "(Graph cond_graph, Graph body_graph, Tensor[] carried, Tensor[] additional_inputs, int64 max_iterations)",    \
-      -1, i_control, none, none, g_while_loop, d_control, "torch.ops.higher_order.while_loop({0}, {1}, {2}, {3})",   \
+      "(Graph cond_graph, Graph body_graph, Tensor[] carried, Tensor[] additional_inputs, int64 max_iterations)", -1,\
+      i_control, none, l_control, g_while_loop, d_control, "torch.ops.higher_order.while_loop({0}, {1}, {2}, {3})",  \
       DYNC__OP_PRIVATE | DYNC__OP_OPAQUE | DYNC__OP_FILE, -1, "a function while another says so")
 /* clang-format on */
 

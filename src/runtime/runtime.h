@@ -37,6 +37,8 @@ typedef struct dync__pb {
     /* the one of the user's graph that it is a part of, and its line; NULL: the same */
     const char *user_op;
     dync_loc at;
+    /* what is lowered, for an operator with functions inside */
+    const struct dync__node *node;
     /* op/: slot (one F64 or I64 element) that holds number argument i of the operator being
      * lowered; -1 or NULL: a constant */
     const int32_t *number_slot;

@@ -23,6 +23,37 @@ static dync_tensor *toy(dync_tensor *a, dync_tensor *b)
 
 static int near_to(double a, double b) { return a > b - 1e-6 && a < b + 1e-6; }
 
+static dync_tensor *negated(dync_tensor *x) { return dync_neg(x); }
+static dync_tensor *doubled(dync_tensor *x) { return dync_mul(x, 2); }
+static dync_tensor *chosen(dync_tensor *x)
+{
+    dync_tensor *low = dync_lt(dync_sum(x, DYNC_ALL, false), 0);
+    return dync_as_tensor(dync_cond(low, negated, doubled, dync_tuple(x)));
+}
+
+/* Whole graphs, before anything that may break is compiled: of several shapes, with a branch that
+ * data decide inside. A break is an error, the next call works. */
+static int whole(dync_tensor *a, dync_tensor *b)
+{
+    dync_compiled *f = dync_compile(chosen, .fullgraph = true),
+                  *g = dync_compile(toy, .args = "a, b", .fullgraph = true);
+    for (int i = 0; i < 12; i++) DYNC_SCOPE {
+        dync_tensor *x = i % 3 == 2 ? dync_narrow(a, 0, 0, 2) : i & 1 ? b : a;
+        dync_tensor *y = dync_call(f, x), *want = dync_sum(x, DYNC_ALL, false);
+        double scale = dync_item(want) < 0 ? -1 : 2;
+        for (int k = 0; k < dync_size(x, 0); k++)
+            if (!near_to(dync_item(dync_select(y, 0, k)), scale * dync_item(dync_select(x, 0, k))))
+                return 5;
+        if (i == 6) {
+            if (dync_call(g, a, b) || dync_error() != DYNC_ERR_UNSUPPORTED) return 6;
+            dync_clear_error();
+        }
+    }
+    dync_compiled_free(f);
+    dync_compiled_free(g);
+    return 0;
+}
+
 int main(void)
 {
     const float av[4] = {1, -1, 3, 0}, bv[4] = {-4, 2, -8, 1}, want[4] = {2, 1, 6, 0};
@@ -32,6 +63,8 @@ int main(void)
     if (dync_init(options) != DYNC_OK) return 1;
     a = dync_from(av, dync_shape(4));
     b = dync_from(bv, dync_shape(4));
+    int failed = whole(a, b);
+    if (failed) return failed;
     fast = dync_compile(toy, .args = "a, b");
     for (int i = 0; i < 20; i++) DYNC_SCOPE {
         dync_tensor *y = dync_call(fast, a, b);

@@ -15,7 +15,7 @@ int main(void)
     dync_manual_seed(1);
     net = dync_sequential(dync_nn_linear(8, 16, true), dync_nn_relu(), dync_nn_linear(16, 1, true));
     dync_optim *optim = dync_sgd(net, .lr = 0.05);
-    dync_compiled *f = dync_compile(loss_of);
+    dync_compiled *f = dync_compile(loss_of, .fullgraph = true);
     dync_tensor *x = dync_randn(dync_shape(32, 8)), *y = dync_sum(x, dync_shape(1), true);
     for (int step = 0; step < 100; step++) DYNC_SCOPE {
         dync_optim_zero_grad(optim);
