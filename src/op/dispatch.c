@@ -182,10 +182,12 @@ static bool dync__open_lists(dync__entering *e, int nargs, dync__arg *args)
 DYNC__RARE static bool dync__value_expected(const dync__op_row *row, int i, const dync__arg *a)
 {
     const char *at = row->schema;
-    for (at += *at == '('; at && i > 0; i--) at = (at = strchr(at, ',')) != NULL ? at + 2 : NULL;
+    int left = i;
+    for (at += *at == '('; at && left > 0; left--)
+        at = (at = strchr(at, ',')) != NULL ? at + 2 : NULL;
     if (!at || strncmp(at, "Value", 5) != 0) return false;
-    return dync__fail(DYNC_ERR_VALUE, "expected a number or a tensor, got a %s",
-                      a->kind == DYNC__A_STR ? "text" : "list") != DYNC_OK;
+    return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a tensor or a number, got a %s", i + 1,
+                      a->kind == DYNC__A_STR ? "string" : "list") != DYNC_OK;
 }
 
 /* False: an error was recorded. args are changed in place, as they are the entry point's own. */

@@ -317,12 +317,12 @@ TEST(values_of_another_kind)
     dync_on_error(count_errors, NULL);
 #define REFUSED(call, part)                                                               \
     (handler_calls = 0, EXPECT((call) == NULL),                                           \
-     expect_error(DYNC_ERR_VALUE, "expected a number or a tensor, got a " part, __FILE__, \
+     expect_error(DYNC_ERR_VALUE, "expected a tensor or a number, got a " part, __FILE__, \
                   __LINE__, #call))
     REFUSED(dync_pad(x, dync_shape(0, 1), dync_tuple(x, 3)), "list");
-    REFUSED(dync_nan_to_num(x, DYNC_NONE, "text", DYNC_NONE), "text");
-    REFUSED(dync_fft_rfft(x, "text", -1), "text");
-    REFUSED(dync_mul(x, "text"), "text");
+    REFUSED(dync_nan_to_num(x, DYNC_NONE, "text", DYNC_NONE), "string");
+    REFUSED(dync_fft_rfft(x, "text", -1), "string");
+    REFUSED(dync_mul(x, "text"), "string");
 #undef REFUSED
     EXPECT(dync_pad(x, dync_shape(0, 1), DYNC_NONE) != NULL);
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
