@@ -11,8 +11,8 @@
  * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become
  * nothing, and so do those that name the root itself (each .c file begins with it). Everything else
  * is copied as it is, comments included: who opens the header in a debugger reads what you read.
- * Banners name the source file; there are no #line directives and no dates, so the same input gives
- * the same bytes.
+ * Banners name the source file; no #line names another file, and there are no dates, so the same
+ * input gives the same bytes. `#line HERE` becomes the number that the next line has.
  *
  * A file that is first pasted under an #if and wanted again outside of it would be missing there:
  * that is an error. An include guard (#ifndef X, #define X as the first directives of a file) is
@@ -30,6 +30,7 @@ static int n_files;
 static int n_before;
 /* only remembering what is pasted */
 static bool silent;
+static int n_lines; /* written */
 /* the word that last set a level of optimisation */
 static char level[TOOL_LEVEL];
 /* ids of the #if blocks now open; guards have id 0 */
@@ -152,13 +153,29 @@ static void paste_include(const char *target, const char *from)
         paste(target, false);
 }
 
+/* Whole lines. */
+static void say(const char *text, size_t n)
+{
+    if (silent) return;
+    fwrite(text, 1, n, stdout);
+    for (size_t i = 0; i < n; i++) n_lines += text[i] == '\n';
+}
+
+/* The number of the next line. */
+static void say_line(void)
+{
+    char text[32];
+    say(text, (size_t)snprintf(text, sizeof text, "#line %d\n", n_lines + 2));
+}
+
 static void banner(const char *path)
 {
     const char *name = strncmp(path, "src/", 4) == 0 ? path + 4 : path;
     int width = 4 + (int)strlen(name);
-    printf("\n/* ==== %s ", name);
+    say("\n", 1);
+    printf("/* ==== %s ", name);
     for (; width < 97; width++) putchar('=');
-    printf(" */\n");
+    say(" */\n", 4);
 }
 
 static void paste(const char *path, bool is_root)
@@ -178,7 +195,10 @@ static void paste(const char *path, bool is_root)
         }
         track(line, line == guard, path);
         if (is_level_again(line)) continue;
-        if (!silent) fwrite(line, 1, tool_line(line), stdout);
+        if (strncmp(line, "#line HERE", 10) == 0)
+            say_line();
+        else
+            say(line, tool_line(line));
     }
     if (n_conditions != depth) tool_die("%s: #if and #endif do not match", path);
     free(text);
@@ -196,8 +216,9 @@ int main(int argc, char **argv)
         n_before = n_files;
     }
     name = strrchr(argv[1], '/') ? strrchr(argv[1], '/') + 1 : argv[1];
-    printf("/* Generated from src/%s by tools/amalgamate.c; edit src/ and run `make headers`. */\n",
+    printf("/* Generated from src/%s by tools/amalgamate.c; edit src/ and run `make headers`. */",
            name);
+    say("\n", 1);
     paste(argv[1], true);
     return fflush(stdout) != 0 || ferror(stdout);
 }
