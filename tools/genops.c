@@ -466,8 +466,8 @@ static void print_entries(void)
 }
 
 static const char entries_head[] =
-    "/* op/entries.c: the public functions of the operators. After dispatch.c, which opens the handles "
-    "packed here.\n"
+    "/* op/entries.c: the public functions of the operators. After dispatch.c, which opens the "
+    "handles packed here.\n"
     " *\n"
     " * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`. "
     "*/\n"

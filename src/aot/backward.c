@@ -183,8 +183,8 @@ DYNC__RARE static dync_status dync__aot_backward_without(const dync__aot_saved *
     return status;
 }
 
-/* Has anything saved been written since? Where the gradients that need it arrived, that was an error
- * before. */
+/* Has anything saved been written since? Where the gradients that need it arrived, that was an
+ * error before. */
 static bool dync__aot_saved_written(const dync__aot_saved *s)
 {
     for (int i = 0; i < s->n; i++)

@@ -106,8 +106,8 @@ DYNC_API dync_compiled_information dync_compiled_info(const dync_compiled *f);
 DYNC_API void dync_set_anomaly(bool on);
 
 /* dync_set_log: prints stages to stderr, as DYNC_LOG in the environment does.
- *   what    "graph,guards,recompiles,aot,ir,passes,code,perf", and in detail trace, joint, forward, backward,
- *           loops, fused, tiled, memory, asm; NULL or "": nothing
+ *   what    "graph,guards,recompiles,aot,ir,passes,code,perf", and in detail trace, joint, forward,
+ *           backward, loops, fused, tiled, memory, asm; NULL or "": nothing
  *   notes   an unknown name is reported once, with those that exist
  *   thread  any */
 DYNC_API void dync_set_log(const char *what);

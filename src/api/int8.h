@@ -9,8 +9,8 @@
  *                         decibels: 10 log10(sum of squares / sum of squared differences)
  *   agreement             of these results, the fraction of rows of the last dimension whose
  *                         greatest element is in the same place
- *   constants             what never changed in calibration, though other data may: whole inputs and
- *                         values, channels of inputs (their second dimension, the last of
+ *   constants             what never changed in calibration, though other data may: whole inputs
+ *                         and values, channels of inputs (their second dimension, the last of
  *                         sequences), channels of weights that are 0; constant: which, cut off */
 typedef struct dync_quantize_report {
     int layers, float_layers;

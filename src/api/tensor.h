@@ -54,8 +54,8 @@ DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options);
  *   ->             a new tensor, owned by the scope
  *   errors         as above; DYNC_ERR_VALUE (data NULL), DYNC_ERR_DTYPE (an array of other elements
  *                  than .dtype says, as integers without .dtype; the C type is known to GCC and
- *                  Clang, and to C++ where data is the first argument; memory by void * or char * is
- *                  taken for what .dtype says, unsigned integers for bits of as many bytes)
+ *                  Clang, and to C++ where data is the first argument; memory by void * or char *
+ *                  is taken for what .dtype says, unsigned integers for bits of as many bytes)
  *   notes          inside a traced function dync_from and dync_wrap are graph breaks
  *   thread         any */
 typedef struct dync_make_from {

@@ -18,7 +18,7 @@ DYNC__RARE static void dync__miss_free(dync__miss *m)
     dync__str_free(&m->text);
 }
 
-/* The order in which entries are asked, as in PyTorch: the one that served last, then the newest. */
+/* Entries are asked in the order of PyTorch: the one that served last, then the newest. */
 static dync__cache_entry *dync__miss_next(const dync__compiled *f, dync__cache_entry *recent,
                                           dync__cache_entry *e)
 {

@@ -1,7 +1,7 @@
 /* capture/segment.c: a piece of a trace between breaks: a graph, and what the backend made of it.
  * Segments are interned per compiled function by their operators with constants, the metadata of
- * what crosses in, what leaves, grad mode, where they end, and behind a branch which way it went: an
- * equal one reuses its callable and is no new frame. After guard.c, before trace.c. */
+ * what crosses in, what leaves, grad mode, where they end, and behind a branch which way it went:
+ * an equal one reuses its callable and is no new frame. After guard.c, before trace.c. */
 #include "../dync.in.h"
 #include "capture.h"
 DYNC__WARM

@@ -173,7 +173,7 @@ DYNC__RARE static dync_status dync__shapes_violated(const dync__symtab *s)
     return status;
 }
 
-/* Has an entry of the function been given this advice? It names the line: once for each is enough. */
+/* Has an entry of the function been given this advice? It names the line: once for each. */
 DYNC__RARE static bool dync__remedy_told(dync__compiled *f, const char *remedy)
 {
     for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e; e = e->next) {

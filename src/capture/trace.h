@@ -62,7 +62,7 @@ DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
 DYNC__FN dync__tracer *dync__tracing(void);
 /* also one that follows a script: for what scripts know */
 DYNC__FN dync__tracer *dync__tracing_or_replay(void);
-/* script.c, script_cut.c, replay_cut.c, path.c: behind a table, which is NULL in a small program that
+/* script.c, script_cut.c, replay_cut.c, path.c: behind a table, NULL in a small program that
  * compiles whole graphs only: no call of it is open. Where there is a script there is the table. */
 typedef struct dync__script_doors {
     bool (*takes)(dync__tracer *, dync__tensor *fake);

@@ -157,7 +157,7 @@ static void dync__xe_to_int(dync__asm *a, const dync__ins *i)
     dync__xe_rrr(a, DYNC__X_ANDPS, to_vl, r, r, m);
 }
 
-/* ---- integers of 64 bits under AVX2 ----------------------------------------------------------- */
+/* ---- integers of 64 bits under AVX2 ---------------------------------------------------------- */
 
 /* to = x as doubles; t: scratch, not x. The upper 16 bits stand in the fraction of 3 * 2^67, the
  * lower 48 in that of 2^52; one addition rounds. */
@@ -239,7 +239,7 @@ static void dync__xe_convert_long(dync__asm *a, const dync__ins *i)
     }
 }
 
-/* ---- every conversion --------------------------------------------------------------------------- */
+/* ---- every conversion ------------------------------------------------------------------------ */
 
 DYNC__FN void dync__xe_convert(dync__asm *a, const dync__ins *i)
 {

@@ -110,8 +110,8 @@ static void dync__sort_best(dync__order *few, uint32_t *from, int64_t n, int64_t
     memcpy(from, place, (size_t)k * sizeof *from);
 }
 
-/* Where few of many are wanted, in half the room of all: those that come before the last of the best so far are gathered,
- * and joined to them now and then. o->place is left with the first k. */
+/* Where few of many are wanted, in half the room of all: those that come before the last of the
+ * best so far are gathered, and joined to them now and then. o->place is left with the first k. */
 static void dync__sort_few(const dync__order *o, int64_t n, int64_t k)
 {
     int64_t room = k + DYNC__MAX(k, DYNC__SORT_ROOM), have = room;

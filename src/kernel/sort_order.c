@@ -1,10 +1,11 @@
 /* kernel/sort_order.c: the stable order of a line of unsigned keys. Before: kernel/sort_order.h.
  *
- * A word holds 32 bits of a key above the place that it came from: words in order are keys in order,
- * and equal keys in the order of their places. Keys that lie within 2^32 of each other (floats of 4
- * bytes, integers as they mostly are) take one round, others a second one of their upper half.
- * Few words are merged; many are counted and dealt, a byte at a time (radix sort from the lowest
- * digit: Knuth, The Art of Computer Programming 3, 5.2.5), without the bytes that all have alike. */
+ * A word holds 32 bits of a key above the place that it came from: words in order are keys in
+ * order, and equal keys in the order of their places. Keys that lie within 2^32 of each other
+ * (floats of 4 bytes, integers as they mostly are) take one round, others a second one of their
+ * upper half. Few words are merged; many are counted and dealt, a byte at a time (radix sort from
+ * the lowest digit: Knuth, The Art of Computer Programming 3, 5.2.5), without bytes that all have
+ * alike. */
 #include "../dync.in.h"
 #include "sort_order.h"
 DYNC__HOT

@@ -1,5 +1,5 @@
-/* onnx/map_resize.c: ONNX's Resize, Upsample and GridSample: weighted elements around places. Before
- * map_recurrent.c. */
+/* onnx/map_resize.c: ONNX's Resize, Upsample and GridSample: weighted elements around places.
+ * Before map_recurrent.c. */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD

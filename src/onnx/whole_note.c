@@ -1,5 +1,5 @@
-/* onnx/whole_note.c: what recorded tensors hold in the place of sizes, computed beside them (whole.c
- * tells why). After sized.c. */
+/* onnx/whole_note.c: what recorded tensors hold in the place of sizes, computed beside them
+ * (whole.c tells why). After sized.c. */
 #include "../dync.in.h"
 #include "record.h"
 DYNC__COLD

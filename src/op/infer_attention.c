@@ -5,9 +5,9 @@ DYNC__COLD
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* A result in the place of t, whose dtype, device and sizes it has but for the last, in the order of
- * t's dims: heads that were a view of [B, L, H E] are joined again without a copy. `plain`: PyTorch
- * takes its formulas here, whose result is row major. */
+/* A result in the place of t, whose dtype, device and sizes it has but for the last, in the order
+ * of t's dims: heads that were a view of [B, L, H E] are joined again without a copy. `plain`:
+ * PyTorch takes its formulas here, whose result is row major. */
 static dync_status dync__infer_heads(dync__info *out, const dync__tensor *t, int64_t width,
                                      bool plain)
 {

@@ -1,5 +1,5 @@
-/* tests/api/misuse_inside.h: calls of test_every_function.c from inside of what runs functions of the
- * user's: traces, frames, branches, operators, hooks, recordings. */
+/* tests/api/misuse_inside.h: calls of test_every_function.c from inside of what runs functions of
+ * the user's: traces, frames, branches, operators, hooks, recordings. */
 #ifndef DYNC_TESTS_MISUSE_INSIDE_H
 #define DYNC_TESTS_MISUSE_INSIDE_H
 

@@ -1,4 +1,4 @@
-/* Hooks: on arguments and on values of the graph, their order, removed ones, around compiled code. */
+/* Hooks: on arguments and values of the graph, their order, removed ones, around compiled code. */
 #include "upstream.h"
 #include "hooks.h"
 

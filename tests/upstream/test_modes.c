@@ -7,8 +7,8 @@ static void named(char *out, const char *what, const char *name)
 {
     snprintf(out, 32, "%s_%s", what, name);
 }
-/* ops: how many there are here where it differs, else 0. A region that a break cuts stays open here;
- * dynamo leaves it at the break and enters it behind, which are operators. */
+/* ops: how many there are here where it differs, else 0. A region that a break cuts stays open
+ * here; dynamo leaves it at the break and enters it behind, which are operators. */
 static void run_cut(const char *name, two_args fn, bool grad_mode, int ops)
 {
     char key[32];
