@@ -29,10 +29,9 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
     t->symbols.outer = dync__tls.syms;
     dync__tls.syms = NULL;
     bool fresh = !e->leaf_env, scripted = !path_or_null && DYNC__ATOMIC_LOAD(&e->open) &&
-                                          !dync__capture_log_now &&
-                                          DYNC__ATOMIC_LOAD(&dync__scripts);
-    if (path_or_null) dync__scripts->path(t, path_or_null);
-    if (scripted && dync__scripts->replay(t)) return t->status;
+                                          !dync__capture_log_now && dync__script_table();
+    if (path_or_null) dync__script_table()->path(t, path_or_null);
+    if (scripted && dync__script_table()->replay(t)) return t->status;
     DYNC__TRY(dync__shapes_open(t));
     if (fresh && !(e->leaf_env = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) *
                                                                   sizeof *e->leaf_env)))
@@ -50,7 +49,7 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
     }
     if (fresh) e->n_leaf_env = t->env.real.n;
     DYNC__TRY(dync__numbers_open(t));
-    if (scripted) dync__scripts->begin(t);
+    if (scripted) dync__script_table()->begin(t);
     return DYNC_OK;
 }
 
@@ -184,7 +183,7 @@ static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dy
 DYNC__RARE DYNC__FN void dync__entry_free(dync__cache_entry *e)
 {
     if (!e) return;
-    if (e->scripts) dync__scripts->free(e->scripts);
+    if (e->scripts) dync__script_table()->free(e->scripts);
     dync__constants_free(e);
     dync__lint_free(e->lint);
     dync__shapes_free(e);

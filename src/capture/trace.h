@@ -81,16 +81,20 @@ typedef struct dync__script_doors {
     void (*path)(dync__tracer *, const dync__path *);
     void (*free)(struct dync__script *);
 } dync__script_doors;
-DYNC__DATA_DECL const dync__script_doors *dync__scripts;
+DYNC__DATA_DECL const dync__script_doors *dync__scripts; /* set by any thread: read by this */
+DYNC__INLINE const dync__script_doors *dync__script_table(void)
+{
+    return DYNC__ATOMIC_LOAD(&dync__scripts);
+}
 DYNC__INLINE void dync__script_stop(dync__tracer *t) { t->noting = false; }
 DYNC__INLINE bool dync__script_takes(dync__tracer *t, dync__tensor *fake)
 {
-    return t->script && dync__scripts->takes(t, fake);
+    return t->script && dync__script_table()->takes(t, fake);
 }
-#define DYNC__SCRIPT_DOOR(name, types, values)     \
-    DYNC__INLINE void dync__script_##name types    \
-    {                                              \
-        if (t->script) dync__scripts->name values; \
+#define DYNC__SCRIPT_DOOR(name, types, values)            \
+    DYNC__INLINE void dync__script_##name types           \
+    {                                                     \
+        if (t->script) dync__script_table()->name values; \
     }
 DYNC__SCRIPT_DOOR(op, (dync__tracer * t, const dync__opcall *c, dync__number *const *operand),
                   (t, c, operand))
