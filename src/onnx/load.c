@@ -221,9 +221,41 @@ static bool dync__onnx_stays_open(dync__onnx_loaded *l, dync__symtab *t)
     return open && !t->failed;
 }
 
+/* The size of an input that has a symbol of its own shall be as large as `other` is. false: it is
+ * so, or it has none. */
+static bool dync__onnx_liken(dync__onnx_loaded *l, const dync__symtab *t, int64_t size,
+                             int64_t other)
+{
+    const dync__sz_expr *e = dync__symtab_find(t, size);
+    bool uses[DYNC__PROGRAM_SYMBOLS] = {false}, changed = false;
+    int64_t like = dync__sz_hint_in(t, other);
+    if (!e || e->kind != DYNC__SZ_SYMBOL || !dync__symtab_uses(t, other, uses) || uses[e->symbol])
+        return false;
+    for (int i = 0; i < l->n_inputs && like > 1; i++)
+        for (int d = 0; d < l->input[i].ndim; d++)
+            if (l->input[i].symbol[d] == size && l->input[i].like[d] != like) {
+                l->input[i].like[d] = like;
+                changed = true;
+            }
+    return changed;
+}
+
+/* No graph came out: sizes that were tried were found to differ, and the model may need them equal
+ * (a mask's length and past + new). The last ones, for they ended it. */
+static bool dync__onnx_learn_equal(dync__onnx_loaded *l, const dync__symtab *t)
+{
+    for (int i = t->guard.n - 1; i >= 0; i--) {
+        const dync__sz_guard *g = &t->guard.at[i];
+        if (g->rel == DYNC__SZ_NE &&
+            (dync__onnx_liken(l, t, g->a, g->b) || dync__onnx_liken(l, t, g->b, g->a)))
+            return true;
+    }
+    return false;
+}
+
 /* With a symbol for each size that a call tells. NULL: for whatever reason there is no graph. */
 static dync__graph *dync__onnx_trace_sized(dync__onnx_loaded *l, const char *name,
-                                           dync__onnx_equal equal)
+                                           dync__onnx_equal equal, bool *learnt)
 {
     dync__symtab *outer = dync__tls.syms, *t = dync__symtab_new();
     dync__graph *g = NULL;
@@ -234,6 +266,7 @@ static dync__graph *dync__onnx_trace_sized(dync__onnx_loaded *l, const char *nam
         g = NULL;
     }
     bool memory = !t || t->failed;
+    *learnt = !g && !memory && dync__onnx_learn_equal(l, t);
     dync__tls.syms = outer;
     dync__symtab_free(t);
     if (memory) dync__fail_memory(0);
@@ -270,9 +303,11 @@ DYNC__FN dync__graph *dync__onnx_graph_for(dync__onnx_loaded *l, const char *nam
     dync__error_guard guard;
     dync_scope scope = dync_scope_begin();
     dync__error_guard_begin(&guard);
+    bool learnt; /* of no use: sizes are those of the call */
     for (int i = 0; i < l->n_inputs; i++) memset(l->input[i].fixed, 0, sizeof l->input[i].fixed);
-    dync__graph *g = dync__onnx_trace_sized(l, name, DYNC__ONNX_EQUAL_NONE);
-    if (!g && dync__onnx_has_fixed(l)) g = dync__onnx_trace_sized(l, name, DYNC__ONNX_EQUAL_NONE);
+    dync__graph *g = dync__onnx_trace_sized(l, name, DYNC__ONNX_EQUAL_NONE, &learnt);
+    if (!g && dync__onnx_has_fixed(l))
+        g = dync__onnx_trace_sized(l, name, DYNC__ONNX_EQUAL_NONE, &learnt);
     dync__error_slot inner = dync__error_guard_end(&guard);
     dync_scope_end(&scope);
     if (!g)
@@ -280,24 +315,31 @@ DYNC__FN dync__graph *dync__onnx_graph_for(dync__onnx_loaded *l, const char *nam
     return g;
 }
 
+enum { DYNC__ONNX_TRIALS = 8 }; /* of sizes made equal one by one */
+
 /* The graph of a model; NULL without an error: data or sizes that a call tells decide. Sizes that
- * are open are tried with hints that differ, then with equal ones of the first open dimension of
- * each input, a batch, then of all (dync__onnx_size_hint): a model that adds two of them needs them
- * equal. Large ones first, as strides and windows need, then small ones for tables of positions. */
+ * are open are tried with hints that differ, those then made equal that ended a trial by being
+ * unlike; then with equal ones of the first open dimension of each input, a batch, then of all
+ * (dync__onnx_size_hint): a model that adds two of them needs them equal. Large ones first, as
+ * strides and windows need, then small ones for tables of positions. */
 DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *l, const char *name, dync__graph **out)
 {
     dync__onnx_sizes sizes = dync__onnx_sizes_of(l);
     dync_status status = DYNC_OK;
     dync__graph *g = NULL;
-    for (int way = 0; way <= DYNC__ONNX_EQUAL_ALL_SMALL && !g && sizes != DYNC__ONNX_ANY_RANK;
-         way++) {
+    bool learnt = false;
+    for (int way = 0, trials = 0;
+         way <= DYNC__ONNX_EQUAL_ALL_SMALL && !g && sizes != DYNC__ONNX_ANY_RANK;) {
         dync__error_guard guard;
         dync_scope scope = dync_scope_begin();
         dync__error_guard_begin(&guard);
-        for (int i = 0; i < l->n_inputs; i++)
+        for (int i = 0; i < l->n_inputs; i++) {
             memcpy(l->input[i].symbol, l->input[i].size, sizeof l->input[i].size);
-        g = sizes == DYNC__ONNX_TOLD ? dync__onnx_trace(l, name)
-                                     : dync__onnx_trace_sized(l, name, (dync__onnx_equal)way);
+            if (!learnt) memset(l->input[i].like, 0, sizeof l->input[i].like);
+        }
+        g = sizes == DYNC__ONNX_TOLD
+                ? dync__onnx_trace(l, name)
+                : dync__onnx_trace_sized(l, name, (dync__onnx_equal)way, &learnt);
         dync__error_slot inner = dync__error_guard_end(&guard);
         dync_scope_end(&scope);
         if (!g) dync__log(DYNC__LOG_perf, "ONNX model %s: no graph: %s", name, inner.message);
@@ -309,6 +351,9 @@ DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *l, const char *name,
         }
         /* data decide, or other hints change nothing */
         if (sizes == DYNC__ONNX_TOLD || inner.status == DYNC_ERR_DATA_PTR || fails) break;
+        learnt = learnt && trials < DYNC__ONNX_TRIALS;
+        trials = learnt ? trials + 1 : 0;
+        way += !learnt;
     }
     *out = g;
     return status;

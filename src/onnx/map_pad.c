@@ -92,6 +92,43 @@ static dync_tensor *dync__oi_pad_places(dync_tensor *x, int dim, int64_t before,
     return index ? dync_index_select(x, dim, index) : NULL;
 }
 
+/* Pads that are sizes (what is missing to whole windows, what one picture is larger than another):
+ * they may be 0 or negative, so that every element of the result is one of x by its place. */
+static dync_tensor *dync__oi_pad_open(dync_tensor *x, int dim, int64_t before, int64_t after,
+                                      char mode, double value)
+{
+    int64_t size = dync__oi_extent(x, dim),
+            n = dync__sz_size(dync__sz_add(size, dync__sz_add(before, after))),
+            last = dync__sz_sub(size, 1), period = dync__sz_mul(last, 2);
+    dync_tensor *at = dync__oi_arange(dync__sz_sub(0, before), n, 1, DYNC_I64), *in = at;
+    if (!dync__sz_lt(0, size)) return dync__oi_full(dync__oi_sizes(x), value, dync__oi_type(x));
+    if (mode == 'w') at = dync_remainder(at, dync__value_of_size(size));
+    if (mode == 'r' && dync__sz_lt(0, period)) {
+        at = dync_remainder(at, dync__value_of_size(period));
+        at = dync_minimum(at, dync_sub(dync__value_of_size(period), at));
+    }
+    at = dync_maximum(at, 0);
+    at = dync_minimum(at, dync__value_of_size(last));
+    dync_tensor *y = at ? dync_index_select(x, dim, at) : NULL;
+    if (mode != 'c' || !y) return y;
+    dync_dims wide = {dync__oi_rank(x) - dim, {n, 1, 1, 1, 1, 1, 1, 1}}, one = {0, {0}};
+    in = dync_logical_and(dync_ge(in, 0), dync_lt(in, dync__value_of_size(size)));
+    return dync_where(dync_reshape(in, wide), y, dync__oi_full(one, value, dync__oi_type(x)));
+}
+
+/* Axis `dim` by `before` and `after`, which may be sizes. */
+static dync_tensor *dync__oi_pad_one(dync_tensor *x, int dim, int64_t before, int64_t after,
+                                     char mode, double value)
+{
+    if (dync__any_token(before, after))
+        return dync__oi_pad_open(x, dim, before, after, mode, value);
+    if (before == 0 && after == 0) return x;
+    if (mode == 'c') return dync__oi_pad_dim(x, dim, before, after, value);
+    if (before >= 0 && after >= 0 && dync__sz_lt(DYNC__MAX(before, after), dync__oi_extent(x, dim)))
+        return dync__oi_pad_sides(x, dim, before, after, mode);
+    return dync__oi_pad_places(x, dim, before, after, mode);
+}
+
 /* pads: begins of all axes, then ends. Until opset 10 attributes, then inputs pads, value, axes.
  * Axes one after another: the corners come out the same in any order. */
 DYNC__FN dync_status dync__oi_pad(dync__onnx_call *c)
@@ -106,7 +143,7 @@ DYNC__FN dync_status dync__oi_pad(dync__onnx_call *c)
         n = DYNC__MIN(dync__oi_ints(c, "pads", &given), 2 * DYNC_MAX_DIMS);
         if (n) memcpy(pads, given, (size_t)n * sizeof *pads);
     } else {
-        n = dync__oi_read(c, dync__oi_in(c, 1), 2 * DYNC_MAX_DIMS, pads);
+        n = dync__oi_read_sizes(c, dync__oi_in(c, 1), 2 * DYNC_MAX_DIMS, pads);
         if (n < 0 ||
             (dync__oi_in(c, 2) && dync__oi_read_reals(c, dync__oi_in(c, 2), 1, &value) < 0))
             return dync_error();
@@ -118,17 +155,8 @@ DYNC__FN dync_status dync__oi_pad(dync__onnx_call *c)
                 : dync__oi_is(c, "mode", "reflect") ? 'r'
                 : dync__oi_is(c, "mode", "wrap")    ? 'w'
                                                     : 'c';
-    for (int i = 0; i < dims && x; i++) {
-        int dim = axes.n ? (int)axes.d[i] : i;
-        if (pads[i] == 0 && pads[dims + i] == 0) continue;
-        int64_t before = pads[i], after = pads[dims + i], most = DYNC__MAX(before, after);
-        if (mode == 'c')
-            x = dync__oi_pad_dim(x, dim, before, after, value);
-        else if (before >= 0 && after >= 0 && dync__sz_lt(most, dync__oi_extent(x, dim)))
-            x = dync__oi_pad_sides(x, dim, before, after, mode);
-        else
-            x = dync__oi_pad_places(x, dim, before, after, mode);
-    }
+    for (int i = 0; i < dims && x; i++)
+        x = dync__oi_pad_one(x, axes.n ? (int)axes.d[i] : i, pads[i], pads[dims + i], mode, value);
     return dync__oi_out(c, 0, x);
 }
 

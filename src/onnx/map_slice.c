@@ -173,11 +173,27 @@ DYNC__FN dync_status dync__oi_eye_like(dync__onnx_call *c)
     return dync__oi_out_typed(c, 0, on ? dync_to_dtype(on, (dync_dtype)dtype) : NULL, (int)type);
 }
 
+/* Where column - row is at most (lower) or at least k, which is a size: x, else 0. */
+static dync_tensor *dync__oi_trilu_open(dync_tensor *x, int64_t k, bool lower)
+{
+    int rank = dync__oi_rank(x);
+    dync_dims one = {0, {0}};
+    dync_tensor *row = dync__oi_arange(k, dync__oi_extent(x, rank - 2), 1, DYNC_I64),
+                *column = dync__oi_arange(0, dync__oi_extent(x, rank - 1), 1, DYNC_I64);
+    row = row ? dync_unsqueeze(row, 1) : NULL;
+    dync_tensor *keep = !row ? NULL : lower ? dync_ge(row, column) : dync_le(row, column);
+    return keep ? dync_where(keep, x, dync__oi_full(one, 0, dync__oi_type(x))) : NULL;
+}
+
 DYNC__FN dync_status dync__oi_trilu(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
     int64_t k = 0;
-    if (dync__oi_in(c, 1) && dync__oi_read(c, dync__oi_in(c, 1), 1, &k) < 0) return dync_error();
+    if (dync__oi_in(c, 1) && dync__oi_read_sizes(c, dync__oi_in(c, 1), 1, &k) < 0)
+        return dync_error();
+    if (dync__oi_rank(x) < 2) return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected a matrix");
+    if (dync__is_token(k))
+        return dync__oi_out(c, 0, dync__oi_trilu_open(x, k, !dync__oi_int(c, "upper")));
     int by = (int)DYNC__MAX(DYNC__MIN(k, INT_MAX / 2), INT_MIN / 2);
     return dync__oi_out(c, 0, dync__oi_int(c, "upper") ? dync_triu(x, by) : dync_tril(x, by));
 }

@@ -102,6 +102,8 @@ typedef struct dync__onnx_port {
     const char *param[DYNC_MAX_DIMS]; /* the name of a symbolic size, or NULL */
     int64_t symbol[DYNC_MAX_DIMS];    /* while a graph is made: the size, or its token */
     int64_t hint[DYNC_MAX_DIMS];      /* that of the call that it is made for; 0: of none */
+    /* as large as another that it must be equal to, as making a graph has shown; 0: none known */
+    int64_t like[DYNC_MAX_DIMS];
     bool fixed[DYNC_MAX_DIMS]; /* that size is all that it works for, as making a graph has shown */
     const dync__tensor *known; /* while a graph for one value alone is made; borrowed */
 } dync__onnx_port;

@@ -299,8 +299,8 @@ static dync__ox_name dync__ox_window_shares(dync__ox *w, int type, const int64_t
     return dync__ox_data(w, NULL, type, 4, shape, wide, bytes);
 }
 
-/* Sums over windows times constant shares: AveragePool of the padded plane would count otherwise
- * at the edges. Where no window reaches beyond the input it is AveragePool itself. */
+/* AveragePool; where sizes are rounded up, and windows reach beyond the input, sums over windows
+ * times constant shares: AveragePool would count otherwise at the edges. */
 DYNC__FN dync__ox_name dync__ox_avg_pool(dync__ox *w)
 {
     static const int64_t none[2] = {1, 1};
@@ -309,23 +309,28 @@ DYNC__FN dync__ox_name dync__ox_avg_pool(dync__ox *w)
     int64_t kernel[2], stride[2], pad[2], after[2];
     int type = dync__ox_wide(dync__ox_of(w, 0)->dtype);
     dync__ox_pool(w, 1, in, out, kernel, stride, pad, after, none);
-    bool plain = !dync__is_token(in[0]) && !dync__is_token(in[1]), edge = false;
+    bool plain = !dync__is_token(in[0]) && !dync__is_token(in[1]), edge = false,
+         up = dync__ox_arg(w, 4)->as.i != 0, all = dync__ox_arg(w, 5)->as.i != 0;
     for (int d = 0; d < 2; d++) edge = edge || pad[d] || after[d];
-    if (edge && !plain) return dync__ox_refuse(w, "padded pooling of symbolic sizes");
+    if (edge && up && !plain)
+        return dync__ox_refuse(w, "padded pooling of symbolic sizes, rounded up");
     if (type != DYNC_F32 && type != DYNC_F64) return dync__ox_refuse(w, "pooling of integers");
     dync__ox_name x = dync__ox_planes(w, dync__ox_wide_in(w, 0), lay);
-    if (edge) {
+    if (edge && up) {
         int64_t pads[8] = {0, 0, pad[0], pad[1], 0, 0, after[0], after[1]};
         x = dync__ox_op3(w, "Pad", x, dync__ox_ints(w, 8, pads), dync__ox_scalar(w, type, 0));
     }
     x = dync__ox_op1(w, "AveragePool", x);
     dync__ox_set_ints(w, "kernel_shape", 2, kernel);
     dync__ox_set_ints(w, "strides", 2, stride);
-    if (edge) {
+    if (edge && !up) {
+        dync__ox_set_pads(w, 2, pad, pad);
+        dync__ox_set_i(w, "count_include_pad", all);
+    }
+    if (edge && up) {
         x = dync__ox_op2(w, "Mul", x, dync__ox_scalar(w, type, (double)(kernel[0] * kernel[1])));
         x = dync__ox_op2(w, "Mul", x,
-                         dync__ox_window_shares(w, type, in, out, kernel, stride, pad,
-                                                dync__ox_arg(w, 5)->as.i != 0));
+                         dync__ox_window_shares(w, type, in, out, kernel, stride, pad, all));
     }
     return dync__ox_as_out(w, dync__ox_unplanes(w, x, lay), type, 0);
 }

@@ -308,7 +308,9 @@ static bool dync__onnx_size_new(dync__onnx_loaded *l, dync__symtab *t, int i, in
     bool equal = all || (which >= DYNC__ONNX_EQUAL_FIRST && first);
     if (t->symbol.n >= DYNC__PROGRAM_SYMBOLS) return false;
     if (!source) source = dync__arena_printf(&l->arena, "%s.size()[%d]", p->name, d);
-    int64_t hint = p->hint[d] ? p->hint[d] : dync__onnx_size_hint(t->symbol.n, equal, small);
+    int64_t hint = p->hint[d]   ? p->hint[d]
+                   : p->like[d] ? p->like[d]
+                                : dync__onnx_size_hint(t->symbol.n, equal, small);
     bool number = hint == 1 || (p->fixed[d] && p->hint[d]);
     p->symbol[d] = !source ? -1 : number ? hint : dync__symtab_symbol(t, hint, source, false);
     return p->symbol[d] > 0;

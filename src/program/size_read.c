@@ -185,7 +185,7 @@ static bool dync__zt_place(void *user, int64_t at, int64_t *size)
 static dync_status dync__zt_read(dync__zt_reader *s, dync__graph *g, size_t n_symbols,
                                  size_t n_guards)
 {
-    dync__zt_walk walk = {dync__zt_place, s, 0, false};
+    dync__zt_walk walk = {dync__zt_place, s, 0, false, NULL};
     dync__zt_read_symbols(s, n_symbols);
     for (size_t i = 0; i < s->n_rows && s->r->status == DYNC_OK; i++) {
         dync__zt_read_row(s, i);

@@ -49,6 +49,27 @@ static bool dync__zt_count(void *user, int64_t *size)
     return w->fn(w->user, w->at++, size);
 }
 
+/* The layout as it is read again: where the text has no strides, for it is contiguous as it is
+ * shown, dims of size 1 get those of a new tensor. */
+static void dync__zt_as_printed(const dync__zt_walk *w, dync__layout *lay)
+{
+    const dync__symtab *t = dync__tls.syms;
+    int64_t span = 1, size[DYNC_MAX_DIMS];
+    bool contiguous = true, ok = true;
+    for (int d = lay->ndim - 1; d >= 0; d--) {
+        size[d] = dync__symtab_value(t, lay->shape[d], w->shown, &ok);
+        if (size[d] != 1)
+            contiguous = contiguous && dync__symtab_value(t, lay->stride[d], w->shown, &ok) == span;
+        span = dync__sz_times(span, size[d]);
+    }
+    if (!ok || !contiguous) return;
+    span = 1;
+    for (int d = lay->ndim - 1; d >= 0; d--) {
+        if (size[d] == 1) lay->stride[d] = span;
+        span = dync__sz_mul(span, lay->shape[d]);
+    }
+}
+
 /* In the order of dync__graph_each_size. What a call gives is inferred from what it takes; that
  * what data decide is a size tells the first size alone. */
 static bool dync__zt_node(dync__node *n, dync__zt_walk *w)
@@ -58,7 +79,11 @@ static bool dync__zt_node(dync__node *n, dync__zt_walk *w)
     for (int k = 0; k < n->nargs && went; k++)
         went = dync__arg_each_size(&n->args[k], dync__zt_count, w);
     for (int k = 0; n->has_info && k < n->nout && went; k++) {
-        dync__layout *lay = &n->info[k].lay;
+        dync__layout printed, *lay = &n->info[k].lay;
+        if (w->shown) {
+            printed = *lay;
+            dync__zt_as_printed(w, lay = &printed);
+        }
         for (int d = 0; d < lay->ndim && went; d++) {
             w->inferred = call && !(d == 0 && dync__op_is_counted(n->op));
             went = dync__zt_count(w, &lay->shape[d]);
@@ -220,14 +245,20 @@ static void dync__zt_put_symbol(const dync__symtab *t, int i, dync__str *s)
                        (long long)dync__zt_shown(t, i));
 }
 
-/* Appends the whole section to s: counts first, so everything is collected before it. */
+/* Appends the whole section to s: counts first, so everything is collected before it. Strides as
+ * they are printed may be no expressions of the graph's table: others may read that one now. */
 DYNC__FN dync_status dync__sizes_write(dync__graph *g, dync__str *s)
 {
-    dync__zt_walk walk = {dync__zt_use, NULL, 0, false};
-    dync__zt_writer w = {.syms = g->syms, .walk = &walk, .by_data = dync__sizes_by_data(g)};
+    int64_t shown[DYNC__PROGRAM_SYMBOLS] = {0};
+    dync__zt_walk walk = {dync__zt_use, NULL, 0, false, shown};
+    dync__symtab *outer = dync__tls.syms, *table = dync__symtab_copy(g->syms, NULL);
+    dync__zt_writer w = {.syms = table, .walk = &walk, .by_data = dync__sizes_by_data(g)};
+    if (!table) return DYNC_ERR_MEMORY;
     walk.user = &w;
+    for (int i = 0; i < table->symbol.n; i++) shown[i] = dync__zt_shown(table, i);
+    dync__tls.syms = table;
     dync__str guards = {0};
-    bool ok = dync__zt_each(g, &walk);
+    bool ok = dync__zt_each(g, &walk) && !table->failed;
     for (int i = 0; i < g->syms->guard.n; i++) {
         const dync__sz_guard *guard = &g->syms->guard.at[i];
         int a = dync__zt_size(&w, guard->a, false), b = dync__zt_size(&w, guard->b, false);
@@ -244,6 +275,8 @@ DYNC__FN dync_status dync__sizes_write(dync__graph *g, dync__str *s)
     dync__str_free(&w.uses);
     dync__str_free(&guards);
     dync__map_free(&w.row);
+    dync__tls.syms = outer;
+    dync__symtab_free(table);
     return ok && !s->failed ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 

@@ -23,6 +23,8 @@ typedef struct dync__zt_walk {
     void *user;
     int64_t at;
     bool inferred; /* the number is part of a type that a call gives */
+    /* for writing: what symbol i is in the graph that the file shows, of the table in force */
+    const int64_t *shown;
 } dync__zt_walk;
 
 /* size_table.c */
