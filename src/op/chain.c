@@ -277,7 +277,7 @@ DYNC__FN dync_status dync__dn_numbers(const dync__opcall *call, int i, int most,
     if (a->n != 0 && a->n != 1 && a->n != most)
         return dync__fail(DYNC_ERR_VALUE, "expected 1 or %d numbers, got %d", most, a->n);
     for (int k = 0; k < most; k++) {
-        out[k] = a->n == 0 ? otherwise : a->as.dims[a->n == 1 ? 0 : k];
+        out[k] = a->n == 0 ? otherwise : dync__sz_number(a->as.dims[a->n == 1 ? 0 : k]);
         if (out[k] > INT_MAX || out[k] < INT_MIN)
             return dync__fail(DYNC_ERR_VALUE, "expected numbers of 32 bits, got %lld",
                               (long long)out[k]);

@@ -198,9 +198,10 @@ static dync_status dync__ft_call(dync__opcall *call, dync__ft_kind k)
     bool back = k.half && k.back;
     int64_t given = dync__sz_number(x->lay.shape[dim]), length = back ? 2 * (given - 1) : given;
     if (dync__arg_is_number(&call->args[1])) {
-        if (call->args[1].kind != DYNC__A_INT || call->args[1].as.i > INT32_MAX)
+        length = call->args[1].kind == DYNC__A_INT ? dync__sz_number(call->args[1].as.i)
+                                                   : INT64_MAX;
+        if (length > INT32_MAX)
             return dync__fail(DYNC_ERR_VALUE, "expected n to be an integer of 32 bits");
-        length = dync__sz_number(call->args[1].as.i);
     }
     DYNC__TRY(dync__ft_length(length));
     dync__ft f = {&c, x->device, x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32, k.back ? 1 : -1};

@@ -150,14 +150,15 @@ DYNC__FN dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_
 {
     if (!x) return NULL;
     int64_t size = x->lay.shape[dim], shape[DYNC_MAX_DIMS];
-    if (before < 0 || after < 0) {
-        x = dync__chain_slice(c, x, dim, before < 0 ? -before : 0,
-                              after < 0 ? dync__sz_add(size, after) : size);
-        return dync__dn_pad_dim(c, x, dim, DYNC__MAX(before, 0), DYNC__MAX(after, 0));
+    bool front = dync__sz_lt(before, 0), back = dync__sz_lt(after, 0);
+    if (front || back) {
+        x = dync__chain_slice(c, x, dim, front ? dync__sz_sub(0, before) : 0,
+                              back ? dync__sz_add(size, after) : size);
+        return dync__dn_pad_dim(c, x, dim, front ? 0 : before, back ? 0 : after);
     }
-    if (before == 0 && after == 0) return x;
+    if (dync__sz_eq(before, 0) && dync__sz_eq(after, 0)) return x;
     for (int d = 0; d < x->lay.ndim; d++) shape[d] = x->lay.shape[d];
-    shape[dim] = dync__sz_size(dync__sz_add(before + after, size));
+    shape[dim] = dync__sz_size(dync__sz_add(dync__sz_add(before, after), size));
     dync__arg args[6] = {
         dync__arg_t(x),      dync__arg_dims(x->lay.ndim, shape),      dync__arg_i(dim),
         dync__arg_i(before), dync__arg_i(dync__sz_add(before, size)), dync__arg_i(1)};

@@ -216,15 +216,18 @@ DYNC__FN dync_status dync__d_pad(dync__opcall *call)
         int64_t size = x->lay.shape[x->lay.ndim - 1 - i], before = pad->as.dims[2 * i],
                 after = pad->as.dims[2 * i + 1];
         int64_t limit = INT64_C(1) << 40;
-        if (before > limit || after > limit || before < -limit || after < -limit ||
-            dync__sz_lt(size, -before) || dync__sz_lt(size, -after) ||
-            dync__sz_lt(dync__sz_add(size, before + after), 0))
+        bool ok = dync__is_token(before) || (before <= limit && before >= -limit);
+        ok &= dync__is_token(after) || (after <= limit && after >= -limit);
+        if (!ok || dync__sz_lt(dync__sz_add(size, before), 0) ||
+            dync__sz_lt(dync__sz_add(size, after), 0) ||
+            dync__sz_lt(dync__sz_add(size, dync__sz_add(before, after)), 0))
             return dync__fail(
                 DYNC_ERR_SHAPE,
                 "The input size %lld, plus negative padding %lld "
                 "and %lld, resulted in a size that is "
                 "negative or too large, which is invalid. Check dimension %d of your input.",
-                (long long)size, (long long)before, (long long)after, x->lay.ndim - 1 - i);
+                (long long)dync__sz_hint(size), (long long)dync__sz_hint(before),
+                (long long)dync__sz_hint(after), x->lay.ndim - 1 - i);
     }
     y = dync__dn_pad(&c, x, pad);
     double value = dync__arg_is_number(&call->args[2]) ? dync__dn_number(call, 2) : 0;
@@ -338,9 +341,11 @@ DYNC__FN dync_status dync__d_upsample_nearest2d(dync__opcall *call)
     const dync__arg *size = &call->args[1];
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__dn_rank(x, 4));
-    if (size->n != 2 || size->as.dims[0] < 1 || size->as.dims[1] < 1 ||
-        size->as.dims[0] > INT32_MAX || size->as.dims[1] > INT32_MAX)
-        return dync__fail(DYNC_ERR_VALUE, "expected an output_size of two positive numbers");
+    bool ok = size->n == 2;
+    for (int i = 0; i < 2 && ok; i++)
+        ok = !dync__sz_lt(size->as.dims[i], 1) &&
+             (dync__is_token(size->as.dims[i]) || size->as.dims[i] <= INT32_MAX);
+    if (!ok) return dync__fail(DYNC_ERR_VALUE, "expected an output_size of two positive numbers");
     for (int i = 0; i < 2; i++) x = dync__dn_nearest(&c, x, 2 + i, size->as.dims[i]);
     return dync__chain_end(&c, call, x);
 }

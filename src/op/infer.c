@@ -146,7 +146,7 @@ DYNC__FN dync_status dync__infer_number_fits(const dync__arg *a, int dtype)
  * above it. */
 static dync_status dync__infer_bound(const dync__arg *a, int dtype, bool low)
 {
-    if (!dync__arg_is_number(a)) return DYNC_OK;
+    if (!dync__arg_is_number(a) || dync__is_token(a->as.i) || dync__is_sf(a->as.i)) return DYNC_OK;
     double x = dync__arg_number(a);
     dync__arg exact = dync__arg_f(x); /* which does not wrap in uint8 */
     bool whole = dync__dtype_info(dtype)->kind != 'f', idle = whole && (low ? x < 0 : x > 0);

@@ -12,9 +12,9 @@ DYNC__COLD
 
 /* ---- windows: convolution and pooling -------------------------------------------------------- */
 
-/* Two numbers, one number twice, or `otherwise` where none is given. what: the argument's name, for
- * messages. Numbers below `low` or beyond an int are refused, so that the arithmetic that follows
- * stays inside of int64. */
+/* Two numbers, one number twice, or `otherwise` where none is given; symbolic sizes are made numbers
+ * (a window as large as the image). what: the argument's name, for messages. Numbers below `low` or
+ * beyond an int are refused, so that the arithmetic that follows stays inside of int64. */
 static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const int64_t *otherwise,
                                      int64_t low, int64_t out[2])
 {
@@ -25,8 +25,8 @@ static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const
     }
     if (a->n != 1 && a->n != 2)
         return dync__fail(DYNC_ERR_VALUE, "expected one or two numbers for %s, got %d", what, a->n);
-    out[0] = a->as.dims[0];
-    out[1] = a->as.dims[a->n - 1];
+    out[0] = dync__sz_number(a->as.dims[0]);
+    out[1] = dync__sz_number(a->as.dims[a->n - 1]);
     for (int i = 0; i < 2; i++)
         if (out[i] < low || out[i] > INT_MAX)
             return dync__fail(DYNC_ERR_VALUE, "%s must be at least %lld, got %lld", what,

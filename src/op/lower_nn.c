@@ -66,8 +66,8 @@ DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const
  * it is never empty. */
 static void dync__lower_pair(const dync__arg *a, const int64_t *otherwise, int64_t *out)
 {
-    out[0] = a->n ? a->as.dims[0] : otherwise[0];
-    out[1] = a->n ? a->as.dims[a->n - 1] : otherwise[1];
+    out[0] = a->n ? dync__sz_number(a->as.dims[0]) : otherwise[0];
+    out[1] = a->n ? dync__sz_number(a->as.dims[a->n - 1]) : otherwise[1];
 }
 
 /* From argument `first` on: stride, pad, dilation, groups. */

@@ -77,16 +77,22 @@ DYNC_API dync_value(dync_split_sizes)(dync_tensor *t, dync_dims sizes, int dim)
 {
     dync__public_frame f = dync__public_begin("split_sizes", dync__tls.at);
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
-    int64_t total = dync__public_splittable(t, &dim, false), sum = 0;
-    bool ok = total >= 0 && sizes.n >= 0 && sizes.n <= DYNC_MAX_DIMS;
-    for (int i = 0; ok && i < sizes.n; i++)
-        ok = sizes.d[i] >= 0 && dync__add_ok(sum, sizes.d[i], &sum);
-    if (total >= 0 && (!ok || sum != total))
+    bool open = false, ok = sizes.n >= 0 && sizes.n <= DYNC_MAX_DIMS;
+    for (int i = 0; ok && i < sizes.n; i++) open = open || dync__is_token(sizes.d[i]);
+    int64_t total = dync__public_splittable(t, &dim, open), sum = 0;
+    for (int i = 0; ok && total >= 0 && i < sizes.n; i++) {
+        ok = !dync__sz_lt(sizes.d[i], 0);
+        if (dync__any_token(sum, sizes.d[i]))
+            sum = dync__sz_add(sum, sizes.d[i]);
+        else
+            ok = ok && dync__add_ok(sum, sizes.d[i], &sum);
+    }
+    if (total >= 0 && (!ok || !dync__sz_eq(sum, total)))
         dync__fail(DYNC_ERR_VALUE,
                    "expects sizes >= 0 that sum exactly to %lld (input tensor's size at "
                    "dimension %d)",
-                   (long long)total, dim);
-    else if (ok)
+                   (long long)dync__sz_hint(total), dim);
+    else if (total >= 0)
         list = dync__public_pieces(t, dim, sizes.n, 0, sizes.d, false, total);
     dync__public_end(&f);
     return list;
