@@ -3,7 +3,7 @@
 peer.py dync.json [--json out.json] [--markdown out.md] [--seconds N] [--tiny]
 
 Reads the figures that bench.c has written, measures the same work in the same way (least of five batches, device by events, host of putting calls into
-an empty queue), and prints one table: the best way of each side and the ratio, above 1 where dync is faster. The lines for bench/README.md go to --markdown.
+an empty queue), and prints one table: the best way of each side and the ratio, above 1 where dync is faster. The lines for docs/figures.md go to --markdown.
 Where there is no PyTorch, dync's figures alone. --tiny: small sizes on the CPU, to test this file."""
 import argparse
 import datetime
