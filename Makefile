@@ -20,6 +20,8 @@ DEPS      = -MMD -MP -MF $@.d
 # What tests, examples and sanitizers link checks itself: assertions, and the IR after every pass (base/pass.h). `make
 # CHECKED=` builds them as users do; benchmarks always are.
 CHECKED  := -include assert.h '-DDYNC_ASSERT(x)=assert(x)'
+# As the compilers of Ubuntu and others do by themselves; libc's headers refuse it without optimisation.
+FORTIFY  := $(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 
 # ---- what there is ---------------------------------------------------------------------------------------------------
 CUDA_SRC := $(wildcard src/cuda/*.h src/cuda/*.c)
@@ -115,7 +117,7 @@ MERGED_DYNC := $(B)/dync.o
 SHARED  := $(LIBDYNC)
 $(B)/dync.o: $(B)/dync.c dync.h
 	@echo "  CC   $@"
-	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(CHECKED) -I. -c $< -o $@
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(FORTIFY) $(CHECKED) -I. -c $< -o $@
 endif
 $(B)/release/dync.o: $(B)/dync.c dync.h        # for benchmarks
 	@mkdir -p $(@D)
@@ -178,7 +180,7 @@ else
 CUDA_DYNC = $(B)/cuda/dync.o
 $(B)/cuda/dync.o: $(B)/cuda/dync.c dync.h dync_cuda.h
 	@echo "  CC   $@"
-	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(CHECKED) -I. -c $< -o $@
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) $(FORTIFY) $(CHECKED) -I. -c $< -o $@
 endif
 $(B)/release/cuda/dync.o: $(B)/cuda/dync.c dync.h dync_cuda.h
 	@mkdir -p $(@D)

@@ -5,7 +5,7 @@
  * that dync writes are replaced, never shortened. */
 #include "../dync.in.h"
 #include "base.h"
-DYNC__COLD
+DYNC__LEAN
 
 #if !defined(DYNC_NO_STDIO) && (defined(__unix__) || defined(__APPLE__))
 #include <fcntl.h>

@@ -8,10 +8,10 @@
  * declared by hand, as in os.c. */
 #include "../dync.in.h"
 #include "base.h"
-DYNC__COLD
+DYNC__LEAN
 
 #if defined(DYNC_NO_STDIO)
-DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
+DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
 {
     *out = NULL;
     *n = 0;
@@ -23,15 +23,15 @@ static dync_status dync__file_none(const char *path)
     return dync__fail(DYNC_ERR_IO, "cannot write %s: built with DYNC_NO_STDIO",
                       path ? path : "(null)");
 }
-DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
+DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
 {
     return (void)data, (void)n, dync__file_none(path);
 }
-DYNC__RARE DYNC__FN dync_status dync__file_write_own(const char *path, const void *data, size_t n)
+DYNC__FN dync_status dync__file_write_own(const char *path, const void *data, size_t n)
 {
     return (void)data, (void)n, dync__file_none(path);
 }
-DYNC__RARE DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n)
+DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n)
 {
     (void)path, (void)data, (void)n;
 }
@@ -47,7 +47,7 @@ static dync_status dync__file_error(const char *doing, const char *path, int err
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads to the end in growing steps: pipes and /proc files have no size. */
-DYNC__RARE static dync_status dync__file_read_all(FILE *f, const char *path, char **out, size_t *n)
+static dync_status dync__file_read_all(FILE *f, const char *path, char **out, size_t *n)
 {
     size_t cap = 4096, used = 0;
     char *text = dync__alloc(cap);
@@ -79,7 +79,7 @@ DYNC__RARE static dync_status dync__file_read_all(FILE *f, const char *path, cha
     return DYNC_OK;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
+DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
 {
     *out = NULL;
     *n = 0;
@@ -147,7 +147,7 @@ static void dync__file_mode(const char *path, int mode)
 }
 static bool dync__file_rename(const char *from, const char *to) { return rename(from, to) == 0; }
 
-DYNC__RARE DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n)
+DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n)
 {
     if (dync__file_look(path).kind == DYNC__FILE_LINK) return;
     int file = open(path, O_WRONLY | O_APPEND | O_CREAT | DYNC__FILE_NOFOLLOW, 0644);
@@ -173,7 +173,7 @@ static dync__file_place dync__file_look(const char *path)
 static bool dync__file_follow(dync__str *path) { return (void)path, false; }
 static bool dync__file_sync(FILE *f) { return (void)f, true; }
 static void dync__file_mode(const char *path, int mode) { (void)path, (void)mode; }
-DYNC__RARE DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n)
+DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n)
 {
     FILE *f = fopen(path, "ab");
     if (!f) return;
@@ -208,8 +208,7 @@ static int dync__file_replace(const char *path, const char *beside, int mode, co
     return error;
 }
 
-DYNC__RARE static dync_status dync__file_save(const char *path, const void *data, size_t n,
-                                              bool follow)
+static dync_status dync__file_save(const char *path, const void *data, size_t n, bool follow)
 {
     static int32_t number;
     dync__str to = {0}, beside = {0};
@@ -235,11 +234,11 @@ DYNC__RARE static dync_status dync__file_save(const char *path, const void *data
     return error ? dync__file_error("write", path, error) : status;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
+DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
 {
     return dync__file_save(path, data, n, true);
 }
-DYNC__RARE DYNC__FN dync_status dync__file_write_own(const char *path, const void *data, size_t n)
+DYNC__FN dync_status dync__file_write_own(const char *path, const void *data, size_t n)
 {
     return dync__file_save(path, data, n, false);
 }

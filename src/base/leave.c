@@ -15,6 +15,15 @@ DYNC__WARM
     (defined(__x86_64__) || defined(__i386__) || defined(__aarch64__))
 #define DYNC__LEAVE_WALKS
 #include <unwind.h>
+#if defined(__linux__) && !defined(__GLIBC__)
+/* of what a program is linked with: a static one by musl-gcc has none */
+#pragma weak _Unwind_Backtrace
+#pragma weak _Unwind_GetCFA
+#pragma weak _Unwind_GetIP
+#define DYNC__HAS_WALK() (_Unwind_Backtrace != NULL)
+#else
+#define DYNC__HAS_WALK() true
+#endif
 #endif
 
 DYNC__FN void dync__wait_begin(dync__wait *w, const void *frame, const void *back,
@@ -100,6 +109,7 @@ static bool dync__wait_gone(const dync__wait *w, const void *here)
     const uintptr_t word[3] = {(uintptr_t)w->frame, (uintptr_t)w->back, (uintptr_t)here};
     uint64_t key = 0;
     if (!dync__wait_stands(w)) return true;
+    if (!DYNC__HAS_WALK()) return false;
     for (int i = 0; i < 3; i++) key = (key ^ word[i]) * UINT64_C(0x9E3779B97F4A7C15) + (key >> 29);
     uint64_t *known = &dync__depths_inside[key >> 58];
     if (*known == key) return false;

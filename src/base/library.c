@@ -4,7 +4,7 @@
  * are no libraries to open. After os.c. */
 #include "../dync.in.h"
 #include "library.h"
-DYNC__COLD
+DYNC__LEAN
 
 #if (defined(__linux__) || defined(__APPLE__)) && defined(__GNUC__) && !defined(DYNC_NO_STDIO)
 #if defined(__APPLE__)

@@ -141,7 +141,9 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__COLD \
     DYNC__PLAIN    \
     _Pragma("GCC optimize(\"O0\", \"align-functions=1\")")
-/* with a frame pointer: without one each push adds to the unwind tables, 12 kB of text in all; with
+/* The least that a file may be in which libc is asked to open or read: under _FORTIFY_SOURCE (on by
+ * default at Ubuntu) its headers take what is not folded for a mistake.
+ * With a frame pointer: without one each push adds to the unwind tables, 12 kB of text in all; with
  * blocks in the order they are written: moving them adds 29 kB */
 #define DYNC__LEAN                                                                    \
     DYNC__PLAIN                                                                       \

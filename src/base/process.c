@@ -7,7 +7,7 @@
  * it is declared by hand. */
 #include "../dync.in.h"
 #include "base.h"
-DYNC__COLD
+DYNC__LEAN
 
 #if !defined(DYNC_NO_STDIO) && (defined(__unix__) || defined(__APPLE__))
 #define DYNC__PROCESSES

@@ -12,7 +12,7 @@
 #include "../codegen/code.h"
 #include "../codegen/interp_tile.h"
 #include "../codegen/target.h"
-DYNC__COLD
+DYNC__LEAN
 
 #if !defined(DYNC_NO_TUNE)
 enum { DYNC__TUNE_MOST = 1024, DYNC__TUNE_PATH = 512 };
