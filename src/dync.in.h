@@ -315,6 +315,7 @@ DYNC__PLAIN
 #include "op/eager_check.c"
 #include "op/eager_plan.c"
 #include "op/eager_run.c"
+#include "op/eager_whole.c"
 #include "op/eager.c"
 DYNC__PLAIN
 #include "op/chain.h"

@@ -13,6 +13,7 @@
 /* clang-format off */
 #define DYNC__PASSES(X)                                                                               \
     X(capture,     STAGE,  none,                   ALWAYS,   "a function becomes graphs")             \
+    X(whole,       STAGE,  none,                   OPTIONAL, "an eager call made of several is one plan") \
     X(narrow,      STAGE,  none,                   OPTIONAL, "results that nobody reads are not computed") \
     X(attention,   STAGE,  none,                   OPTIONAL, "attention written out becomes one operator") \
     X(joint,       STAGE,  none,                   ALWAYS,   "the functional graph of forward and backward") \

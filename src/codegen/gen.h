@@ -21,6 +21,8 @@
 #if DYNC__JIT
 
 enum { DYNC__GEN_CONES = 12, DYNC__GEN_PHASES = 16 /* of split kernels */ };
+/* of a cold path, and so of the first select of one beside its condition and second choice */
+enum { DYNC__GEN_CONE_INPUTS = 4, DYNC__GEN_ARGS = 2 + DYNC__GEN_CONE_INPUTS };
 enum { DYNC__GEN_DIMS = 8, DYNC__GEN_UNROLL = 4, DYNC__GEN_GRAIN = 128, DYNC__GEN_LANES = 32 };
 /* streams: a buffer, a row buffer, numbers, one that an index leads into */
 enum { DYNC__GS_MEM, DYNC__GS_KEEP, DYNC__GS_INDEX, DYNC__GS_GATHER };
@@ -83,7 +85,7 @@ typedef DYNC__VEC(int32_t) dync__gen_list;
 /* gen_cold.c; out: the selects */
 typedef struct dync__gen_cone {
     dync__gen_list list;
-    int32_t input, n_outs, out[4];
+    int32_t n_inputs, input[DYNC__GEN_CONE_INPUTS], n_outs, out[4];
     bool wide;
 } dync__gen_cone;
 
@@ -136,8 +138,8 @@ typedef struct dync__gen {
     dync__gen_sum *scan; /* by instruction: of the phase being emitted */
     int n_cones;
     dync__gen_cone cone[DYNC__GEN_CONES];
-    /* cone_input: of the cone at hand, -1; the rest in the frame */
-    int32_t cone_input, saved_regs, cone_areas;
+    /* cone_now: the one at hand, or -1; the rest in the frame */
+    int32_t cone_now, saved_regs, cone_areas;
     /* by instruction: of a constant, or where a draw lies in the frame; -1 not there yet */
     int32_t *pool_at;
     /* the list being emitted */
@@ -191,11 +193,12 @@ DYNC__INLINE int dync__gen_root(const dync__gen *g, int i)
     return i;
 }
 /* Operands as lists see them: a select with a cone has the cone's input for its first choice. */
-DYNC__INLINE int dync__gen_args(const dync__gen *g, int i, int32_t out[3])
+DYNC__INLINE int dync__gen_args(const dync__gen *g, int i, int32_t out[DYNC__GEN_ARGS])
 {
-    int n = dync__lp_operands(g->b, i, out);
-    if (g->cone_of[i] >= 0 && g->cone_of[i] < DYNC__GEN_CONES)
-        out[1] = g->cone[g->cone_of[i]].input;
+    int n = dync__lp_operands(g->b, i, out), at = g->cone_of[i];
+    const dync__gen_cone *c = at >= 0 && at < DYNC__GEN_CONES ? &g->cone[at] : NULL;
+    if (c) out[1] = c->input[0];
+    for (int k = 1; c && k < c->n_inputs; k++) out[n++] = c->input[k];
     return n;
 }
 DYNC__INLINE int32_t dync__gen_record(const dync__gen *g, int stream, int word)
@@ -207,7 +210,7 @@ DYNC__INLINE dync__place dync__gen_arg(int32_t offset) { return dync__a_mem(DYNC
 DYNC__INLINE dync__place dync__gen_at(int32_t offset) { return dync__a_mem(DYNC__G_FRAME, offset); }
 
 /* ---- gen_reg.c ------------------------------------------------------------------------------- */
-DYNC__FN int dync__gen_operands(const dync__gen *g, int list, int i, int32_t out[3]);
+DYNC__FN int dync__gen_operands(const dync__gen *g, int list, int i, int32_t out[DYNC__GEN_ARGS]);
 DYNC__FN void dync__gen_free_spill(dync__gen *g, int slot);
 DYNC__FN dync__vt dync__gen_vt_of(const dync__gen *g, int v);
 DYNC__FN int dync__gen_alloc(dync__gen *g);

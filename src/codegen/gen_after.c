@@ -64,7 +64,7 @@ DYNC__FN dync__gen *dync__gen_after_new(dync__arena *arena, const dync__gen_tile
     g->a.owner = g;
     g->a.scratch = dync__gen_scratch;
     g->n_regs = g->a.t->n_vectors;
-    g->cone_input = -1;
+    g->cone_now = -1;
     g->in_phase = true;
     g->tile = tile;
     memset(g->hoist, 0xff, n);

@@ -2,10 +2,10 @@
  * large arguments of sin, stands apart: code goes round it where no lane wants it. Before: jit.c
  * asks for the cones; gen_loops.c comes here at the first select of one.
  *
- * A cone is the instructions that lead from one value (its input) to the first choices of selects
- * on one condition, and to nothing else. The list around it has the selects alone, with the input
- * for an operand in the place of the first choice. At the first of them all become their second
- * choices; then, if the condition holds in any lane:
+ * A cone is the instructions that lead from a few values (its inputs) to the first choices of
+ * selects on one condition, and to nothing else. The list around it has the selects alone, with the
+ * inputs for operands in the place of the first choice. At the first of them all become their
+ * second choices; then, if the condition holds in any lane:
  *   registers and inputs to the frame; a loop over the inputs, with vectors as narrow as the widest
  *   type of the cone asks (V may
  *   differ from the list's); its results into the lanes that want them, where the selects stand in
@@ -30,6 +30,16 @@ static bool dync__cone_may(const dync__gen *g, int i, int list)
            dync__lp_list(b, i) == list && g->cone_of[i] < 0;
 }
 
+/* v is one of its inputs; false: there are too many. */
+static bool dync__cone_input(dync__gen_cone *c, int v)
+{
+    for (int k = 0; k < c->n_inputs; k++)
+        if (c->input[k] == v) return true;
+    if (c->n_inputs == DYNC__COUNT_OF(c->input)) return false;
+    c->input[c->n_inputs++] = v;
+    return true;
+}
+
 /* The cone of select `first` and those after it on the same condition; false: there is none worth
  * it. mark: 1 wanted by it, 2 by others too. */
 static bool dync__cone_cone(dync__gen *g, int first, uint8_t *mark, dync__gen_cone *c)
@@ -40,7 +50,6 @@ static bool dync__cone_cone(dync__gen *g, int first, uint8_t *mark, dync__gen_co
     int32_t arg[3];
     memset(c, 0, sizeof *c);
     memset(mark, 0, (size_t)n);
-    c->input = -1;
     for (int i = first; i < n && c->n_outs < DYNC__COUNT_OF(c->out); i++) {
         const dync__inst *in = dync__gen_inst(g, i);
         if (in->prim != DYNC__P_select || !in->imm.i || !b->needed[i] || b->clamp[i] ||
@@ -72,10 +81,9 @@ static bool dync__cone_cone(dync__gen *g, int first, uint8_t *mark, dync__gen_co
             int v = dync__gen_root(g, arg[a]), type = dync__gen_inst(g, v)->type;
             if (dync__gen_inst(g, v)->prim == DYNC__P_const_ || (mark[v] == 1 && mark[arg[a]] == 1))
                 continue;
-            if ((c->input >= 0 && c->input != v) || type == DYNC_BOOL ||
-                (dync__gen_type_wide(type) ? 8 : 4) != bytes)
+            if (type == DYNC_BOOL || (dync__gen_type_wide(type) ? 8 : 4) != bytes ||
+                !dync__cone_input(c, v))
                 return false;
-            c->input = v;
         }
         c->wide |= dync__gen_type_wide(dync__gen_inst(g, i)->type);
         code += dync__gen_inst(g, i)->prim != DYNC__P_bitcast;
@@ -86,7 +94,7 @@ static bool dync__cone_cone(dync__gen *g, int first, uint8_t *mark, dync__gen_co
             dync__gen_inst(g, far)->prim == DYNC__P_const_)
             return false;
     }
-    return last >= first && c->input >= 0 && code >= 8;
+    return last >= first && c->n_inputs > 0 && code >= 8;
 }
 
 DYNC__FN void dync__gen_find_cones(dync__gen *g)
@@ -136,9 +144,11 @@ static void dync__cone_take_near(dync__gen *g, const dync__gen_cone *c)
                         .to = dync__gen_def(g, m), .y = dync__a_reg(from));
             dync__gen_drop_temps(g);
         }
-        if (dync__gen_is_here(g, c->input))
-            dync__gen_src(g, c->input); /* it may not be loaded yet */
-        dync__gen_drop_temps(g);
+        for (int k = 0; k < c->n_inputs; k++) {
+            if (dync__gen_is_here(g, c->input[k]))
+                dync__gen_src(g, c->input[k]); /* it may not be loaded yet */
+            dync__gen_drop_temps(g);
+        }
     }
 }
 
@@ -197,12 +207,16 @@ static void dync__cone_loop(dync__gen *g, int number, int bytes)
     const dync__gen_cone *c = &g->cone[number];
     dync__gen before = *g;
     dync__asm *a = &g->a;
-    int top = dync__a_label(a), end = g->U * g->V * bytes, hoist = g->hoist[c->input];
+    int top = dync__a_label(a), end = g->U * g->V * bytes;
+    int8_t hoist[DYNC__GEN_CONE_INPUTS];
     g->V = c->wide ? g->a.t->vector_bytes / 8 : g->V;
     g->U = 1;
     g->u = 0;
-    g->cone_input = c->input;
-    g->hoist[c->input] = -1;
+    g->cone_now = number;
+    for (int k = 0; k < c->n_inputs; k++) {
+        hoist[k] = g->hoist[c->input[k]];
+        g->hoist[c->input[k]] = -1;
+    }
     g->list[g->n_lists + number] = c->list;
     memset(&g->uses, 0, sizeof g->uses);
     dync__gen_begin_list(g, g->n_lists + number);
@@ -215,7 +229,8 @@ static void dync__cone_loop(dync__gen *g, int number, int bytes)
         for (int o = 0; o < c->n_outs; o++)
             if (dync__gen_root(g, dync__gen_inst(g, c->out[o])->arg[1]) == i)
                 DYNC__A(a, STORE, .v = dync__gen_vt(g, dync__gen_inst(g, i)->type),
-                        .x = g->val[i * DYNC__GEN_UNROLL].reg, .y = dync__cone_area(g, 1 + o));
+                        .x = g->val[i * DYNC__GEN_UNROLL].reg,
+                        .y = dync__cone_area(g, DYNC__GEN_CONE_INPUTS + o));
         dync__gen_end(g);
     }
     DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_T2), .n = g->V * bytes);
@@ -224,7 +239,7 @@ static void dync__cone_loop(dync__gen *g, int number, int bytes)
     before.frame = g->frame;
     before.free_spill = g->free_spill;
     *g = before;
-    g->hoist[c->input] = (int8_t)hoist;
+    for (int k = 0; k < c->n_inputs; k++) g->hoist[c->input[k]] = hoist[k];
 }
 
 /* The results into the lanes of select m that want them. t, x: registers to use. */
@@ -235,7 +250,8 @@ static void dync__cone_blend(dync__gen *g, int m, int o, int u, int mask, int t,
     dync__vt v = dync__gen_vt(g, type);
     bool wide = dync__gen_type_wide(type);
     dync__place at = dync__cone_place(g, m, u),
-                far = dync__gen_at(g->cone_areas + 64 * DYNC__GEN_UNROLL * (1 + o) +
+                far = dync__gen_at(g->cone_areas +
+                                   64 * DYNC__GEN_UNROLL * (DYNC__GEN_CONE_INPUTS + o) +
                                    u * g->V * (wide ? 8 : 4));
     DYNC__A(a, LOAD, .v = v, .to = t, .y = at);
     if (!g->a.t->n_masks) {
@@ -261,18 +277,20 @@ DYNC__FN void dync__gen_cold(dync__gen *g, int select)
     int8_t mask[DYNC__GEN_UNROLL] = {0};
     if (!g->saved_regs) {
         g->saved_regs = dync__gen_frame(g, 64 * 33);
-        g->cone_areas = dync__gen_frame(g, 64 * DYNC__GEN_UNROLL * (1 + DYNC__COUNT_OF(c->out)));
+        g->cone_areas = dync__gen_frame(g, 64 * DYNC__GEN_UNROLL *
+                                               (DYNC__GEN_CONE_INPUTS + DYNC__COUNT_OF(c->out)));
     }
     dync__cone_take_near(g, c);
     dync__cone_test(g, dync__gen_inst(g, select)->arg[0], mask, skip);
     dync__cone_registers(g, true);
     int t = __builtin_ctz(~g->pinned), x = __builtin_ctz(~g->pinned & ~(1u << t));
-    for (int u = 0; u < g->U; u++) {
-        dync__place from = g->hoist[c->input] >= 0 ? dync__a_reg(g->hoist[c->input])
-                                                   : dync__cone_place(g, c->input, u);
-        DYNC__A(a, LOAD, .v = v, .to = t, .y = from);
-        DYNC__A(a, STORE, .v = v, .x = t, .y = dync__gen_at(g->cone_areas + u * g->V * bytes));
-    }
+    for (int k = 0; k < c->n_inputs; k++)
+        for (int u = 0; u < g->U; u++) {
+            int i = c->input[k], to = 64 * DYNC__GEN_UNROLL * k + u * g->V * bytes;
+            DYNC__A(a, LOAD, .v = v, .to = t,
+                    .y = g->hoist[i] >= 0 ? dync__a_reg(g->hoist[i]) : dync__cone_place(g, i, u));
+            DYNC__A(a, STORE, .v = v, .x = t, .y = dync__gen_at(g->cone_areas + to));
+        }
     dync__cone_loop(g, g->cone_of[select], bytes);
     for (int r = 1; r < 8; r++)
         if (g->locked_k >> r & 1) dync__cone_mask(g, r, false);

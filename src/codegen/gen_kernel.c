@@ -199,7 +199,7 @@ DYNC__FN void dync__gen_emit(dync__gen *g)
     g->place = dync__gen_frame(g, 8);
     g->state = dync__gen_frame(g, 8);
     g->lead = dync__gen_frame(g, 8);
-    g->cone_input = -1;
+    g->cone_now = -1;
     g->tail_mask = dync__gen_frame(g, 64 * DYNC__GEN_UNROLL);
     g->tail_mask64 = dync__gen_frame(g, 64 * DYNC__GEN_UNROLL);
     dync__gen_unhoist(g);

@@ -159,7 +159,7 @@ DYNC__FN void dync__gen_load(dync__gen *g, int i)
 DYNC__FN bool dync__gen_is_even(const dync__gen *g, int v, int depth)
 {
     const dync__inst *in = dync__gen_inst(g, v);
-    int32_t arg[3];
+    int32_t arg[DYNC__GEN_ARGS];
     bool even = depth < 8 && in->prim != DYNC__P_random && in->prim != DYNC__P_scan &&
                 (g->stream_of[v] < 0 || g->stream.at[g->stream_of[v]].lane == DYNC__GL_SAME);
     if (in->prim == DYNC__P_reduce) return !g->vertical;

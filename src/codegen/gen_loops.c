@@ -186,7 +186,8 @@ DYNC__FN void dync__gen_hoist(dync__gen *g)
     const dync__gen_list *l = &g->list[g->cur];
     const dync__loop_plan *b = g->b;
     DYNC__VEC(int32_t) seen = {NULL, 0, 0};
-    int32_t arg[3], *count = dync__arena_alloc(b->arena, (size_t)b->k->inst.n * sizeof *count);
+    int32_t arg[DYNC__GEN_ARGS],
+        *count = dync__arena_alloc(b->arena, (size_t)b->k->inst.n * sizeof *count);
     int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__gen_pressure(g, g->cur) -
                (g->b->has_scan ? 7 : 2);
     if (!count) {

@@ -48,7 +48,7 @@ DYNC__FN bool dync__gen_alloc_values(dync__gen *g, dync__arena *arena, int count
 }
 
 /* Operands in this list: a value read back from its row buffer has none. */
-DYNC__FN int dync__gen_operands(const dync__gen *g, int list, int i, int32_t out[3])
+DYNC__FN int dync__gen_operands(const dync__gen *g, int list, int i, int32_t out[DYNC__GEN_ARGS])
 {
     const dync__loop_plan *b = g->b;
     if (b->keep[i] && dync__lp_list(b, i) != list) return 0;
@@ -60,7 +60,7 @@ DYNC__FN int dync__gen_operands(const dync__gen *g, int list, int i, int32_t out
 DYNC__FN void dync__gen_begin_list(dync__gen *g, int list)
 {
     const dync__gen_list *l = &g->list[list];
-    int32_t arg[3];
+    int32_t arg[DYNC__GEN_ARGS];
     g->cur = list;
     g->uses.n = 0;
     for (int p = 0; p < l->n; p++) {
@@ -90,7 +90,7 @@ DYNC__FN int dync__gen_pressure(dync__gen *g, int list)
 {
     const dync__gen_list *l = &g->list[list];
     int live = 0, most = 0;
-    int32_t arg[3];
+    int32_t arg[DYNC__GEN_ARGS];
     for (int p = 0; p < l->n; p++) {
         int i = l->at[p], n = dync__gen_operands(g, list, i, arg);
         bool small_load = dync__gen_inst(g, i)->prim == DYNC__P_load && g->n_uses[i] <= 1;

@@ -28,7 +28,11 @@ DYNC__FN dync__place dync__gen_const(dync__gen *g, int type, double f, int64_t i
 DYNC__FN dync__place dync__gen_home(dync__gen *g, int v)
 {
     const dync__inst *in = dync__gen_inst(g, v);
-    if (v == g->cone_input) return dync__a_index(DYNC__G_FRAME, DYNC__G_T2, 1, g->cone_areas);
+    const dync__gen_cone *cone = g->cone_now < 0 ? NULL : &g->cone[g->cone_now];
+    for (int k = 0; cone && k < cone->n_inputs; k++)
+        if (v == cone->input[k])
+            return dync__a_index(DYNC__G_FRAME, DYNC__G_T2, 1,
+                                 g->cone_areas + 64 * DYNC__GEN_UNROLL * k);
     if (in->prim == DYNC__P_const_) {
         if (g->pool_at[v] < 0) {
             dync__scalar x = dync__const_scalar(in);
@@ -143,7 +147,7 @@ DYNC__FN bool dync__gen_dies(const dync__gen *g, int value)
 
 DYNC__FN void dync__gen_release(dync__gen *g)
 {
-    int32_t arg[3];
+    int32_t arg[DYNC__GEN_ARGS];
     for (int a = dync__gen_operands(g, g->cur, g->list[g->cur].at[g->pos], arg) - 1; a >= 0; a--)
         if (dync__gen_dies(g, arg[a])) dync__gen_drop(g, arg[a]);
 }
@@ -184,7 +188,7 @@ DYNC__FN void dync__gen_drop_temps(dync__gen *g)
 
 DYNC__FN void dync__gen_end(dync__gen *g)
 {
-    int32_t arg[3];
+    int32_t arg[DYNC__GEN_ARGS];
     int i = g->list[g->cur].at[g->pos];
     for (int a = dync__gen_operands(g, g->cur, i, arg) - 1; a >= 0; a--)
         if (dync__gen_is_here(g, arg[a]) && g->last_use[arg[a]] == g->pos)

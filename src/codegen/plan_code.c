@@ -251,7 +251,7 @@ DYNC__FN void dync__jb_key(const dync__jb *j, dync__str *key)
 static void dync__jb_find_leads(const dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
-    int32_t arg[3];
+    int32_t arg[DYNC__GEN_ARGS];
     for (int i = b->k->inst.n - 1; i >= 0; i--) {
         int prim = dync__lp_inst(b, i)->prim, type = dync__lp_inst(b, i)->type;
         bool leads = (prim == DYNC__P_load || prim == DYNC__P_min || prim == DYNC__P_max ||

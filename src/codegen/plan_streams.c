@@ -37,7 +37,7 @@ static void dync__jb_want(const dync__jb *j, uint8_t *wanted, int p)
 {
     const dync__loop_plan *b = j->b;
     int list = 2 + 2 * p;
-    int32_t arg[3];
+    int32_t arg[DYNC__GEN_ARGS];
     for (int i = b->k->inst.n - 1; i >= 0; i--) {
         const dync__inst *in = dync__lp_inst(b, i);
         bool own = b->needed[i] && dync__lp_list(b, i) == list;
@@ -70,7 +70,7 @@ DYNC__FN bool dync__jb_lists(dync__jb *j)
     /* who reads a value of another list finds it in its slot */
     for (int l = 0; l < g->n_lists; l++)
         for (int p = 0; p < g->list[l].n; p++) {
-            int32_t arg[3];
+            int32_t arg[DYNC__GEN_ARGS];
             int i = g->list[l].at[p];
             if (b->keep[i] && dync__lp_list(b, i) != l) continue;
             for (int a = dync__gen_args(g, i, arg) - 1; a >= 0; a--) {

@@ -200,15 +200,16 @@ static int dync__fmod_parts(dync__lb *b, int x, int *e)
 
 /* x mod d where 2^250 and more d fit into x: the remainder of m 2^e by n, both whole, of which 24
  * bits of e are multiplied in a step. Each is exact: r stays in (-n, 2 n), so the quotient has 26
- * bits, n's parts 26 and 27. grown: d is 2^500 times the divisor, and so is the result. */
-static int dync__fmod_far(dync__lb *b, int x, int d, int grown)
+ * bits, n's parts 26 and 27. scale: a power of 2; d is so many times the divisor, and so is the
+ * result. */
+static int dync__fmod_far(dync__lb *b, int x, int d, int scale)
 {
     int ex, ed, m = dync__fmod_parts(b, x, &ex), n = dync__fmod_parts(b, d, &ed),
                 one = dync__m_k(b, x, 1.0);
     int n_hi = dync__pow_cut(b, n, 27), n_lo = dync__m_sub(b, n, n_hi),
         inverse = dync__m_div(b, one, n);
     int e = dync__m_add(b, dync__m_sub(b, ex, ed),
-                        dync__m_sel(b, grown, dync__m_i(b, x, 500), dync__m_i(b, x, 0)));
+                        dync__m_addi(b, dync__m_shrk(b, dync__m_bits(b, scale), 52), -1023));
     int whole =
         dync__m_addk(b, dync__m_float(b, dync__m_or(b, e, dync__m_i(b, x, INT64_C(1075) << 52))),
                      -0x1p52); /* e, below 2^52 */
@@ -231,24 +232,27 @@ static int dync__fmod_far(dync__lb *b, int x, int d, int grown)
 
 /* F32 in F64: quotients below 2^280, which is all there are, 28 bits a step. F64: quotients below
  * 2^250, 25 bits a step, larger ones apart; a small y is scaled up with x, so that it has a
- * reciprocal. */
+ * reciprocal. Most quotients have no more bits than the last step takes: the others are cold. */
 DYNC__FN int dync__vm_fmod(dync__lb *b, int a, int y)
 {
     bool wide = dync__m_wide(b, a);
     int x = dync__m_abs(b, a), t = dync__m_abs(b, y), r = dync__lb_cast(b, x, DYNC_F64),
         d = dync__lb_cast(b, t, DYNC_F64);
-    int one = dync__m_k(b, d, 1.0), small = -1, d_hi = d, d_lo = -1;
+    int one = dync__m_k(b, d, 1.0), small = -1, scale = one, d_hi = d, d_lo = -1;
     if (wide) {
         small = dync__m_ltk(b, d, 0x1p-500);
-        int scale = dync__m_sel(b, small, dync__m_k(b, d, 0x1p500), one);
+        scale = dync__m_sel(b, small, dync__m_k(b, d, 0x1p500), one);
         r = dync__m_mul(b, r, scale);
         d = dync__m_mul(b, d, scale);
         d_hi = dync__pow_cut(b, d, 27);
         d_lo = dync__m_sub(b, d, d_hi);
     }
-    int inverse = dync__m_div(b, one, d), quotient = dync__m_mul(b, r, inverse);
-    for (int k = 9; k >= 0; k--)
-        r = dync__fmod_step(b, r, inverse, d_hi, d_lo, ldexp(1.0, k * (wide ? 25 : 28)));
+    int inverse = dync__m_div(b, one, d), quotient = dync__m_mul(b, r, inverse), far = r;
+    int bits = wide ? 25 : 28, many = dync__m_le(b, dync__m_k(b, d, ldexp(1.0, bits)), quotient);
+    for (int k = 9; k > 0; k--)
+        far = dync__fmod_step(b, far, inverse, d_hi, d_lo, ldexp(1.0, k * bits));
+    r = dync__m_cold(b, many, far, r);
+    r = dync__fmod_step(b, r, inverse, d_hi, d_lo, 1.0);
     /* the last quotient may have been one off either way */
     r = dync__m_sel(b, dync__m_ltk(b, r, 0.0), dync__m_add(b, r, d), r);
     r = dync__m_sel(b, dync__m_le(b, d, r), dync__m_sub(b, r, d), r);
@@ -258,7 +262,7 @@ DYNC__FN int dync__vm_fmod(dync__lb *b, int a, int y)
                                  dync__m_lt(b, dync__m_k(b, t, 0.0), t));
         r = dync__m_sel(b, usual, r, nan);
         int beyond = dync__m_and(b, finite, dync__m_not(b, usual));
-        r = dync__m_cold(b, beyond, dync__fmod_far(b, x, d, small), r);
+        r = dync__m_cold(b, beyond, dync__fmod_far(b, x, d, scale), r);
         r = dync__m_mul(b, r, dync__m_sel(b, small, dync__m_k(b, d, 0x1p-500), one));
     }
     r = dync__m_sel(b, dync__m_lt(b, x, t), x, dync__lb_cast(b, r, dync__lb_type(b, a)));

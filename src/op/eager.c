@@ -1,7 +1,8 @@
 /* op/eager.c: the bottom handler: runs an operator now. After eager_plan.c.
  *
  *   views       the layout of infer over the same storage; nothing runs
- *   composites  their decomposition, from the top of the stack
+ *   composites  one plan for all of it where that can be (eager_whole.c), else their decomposition,
+ *               from the top of the stack
  *   the rest    a cached plan (eager_plan.c) */
 #include "../dync.in.h"
 #include "rows.h"
@@ -128,16 +129,6 @@ static dync_status dync__eager_view(dync__opcall *call)
     return call->out[0] ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-/* Nested decompositions keep the outermost name, which is the one the user wrote. */
-DYNC__FN dync_status dync__op_decompose(dync__opcall *call)
-{
-    const char *outer = dync__tls.within;
-    if (!outer) dync__tls.within = call->row->name;
-    dync_status status = call->row->decompose(call);
-    dync__tls.within = outer;
-    return status;
-}
-
 /* The row's own inference runs for its checks; where inference is the decomposition, that
  * checks. */
 static dync_status dync__eager_composite(dync__opcall *call)
@@ -148,13 +139,20 @@ static dync_status dync__eager_composite(dync__opcall *call)
     return dync__op_decompose(call);
 }
 
+static dync_status dync__eager_many(dync__opcall *call)
+{
+    bool done;
+    dync_status status = dync__eager_whole(call, &done);
+    return done ? status : dync__eager_composite(call);
+}
+
 /* call->row decides by class; see the list at the top. Opaque rows without data give their form, by
  * the meta function. */
 DYNC__FN dync_status dync__eager(dync__opcall *call)
 {
     switch (call->row->cls) {
     case DYNC__VIEW: return dync__eager_view(call);
-    case DYNC__COMPOSITE:
+    case DYNC__COMPOSITE: return dync__eager_many(call);
     case DYNC__EFFECT: return dync__eager_composite(call);
     case DYNC__INPLACE:
         return call->row->inplace_of >= 0 ? dync__eager_inplace(call) : dync__eager_composite(call);
@@ -168,7 +166,7 @@ DYNC__FN dync_status dync__eager(dync__opcall *call)
     if (call->op == DYNC__OP_cat && call->args[0].kind == DYNC__A_LIST &&
         call->args[0].n > DYNC__EAGER_INPUTS)
         return dync__eager_long_cat(call);
-    return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_composite(call);
+    return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_many(call);
 }
 
 /* ---- effects --------------------------------------------------------------------------------- */

@@ -41,7 +41,19 @@ static void dync__key_tensor(dync__eager_key *k, const dync__tensor *t)
     }
 }
 
-/* What cannot be told by words (strings, pointers, graphs) makes the key unfit. */
+/* Its length, then eight bytes a word. */
+static void dync__key_text(dync__eager_key *k, const char *s)
+{
+    size_t n = s ? strlen(s) : 0;
+    dync__key_add(k, DYNC__A_STR | (uint64_t)(s != NULL) << 8 | (uint64_t)n << 16);
+    for (size_t i = 0; i < n; i += 8) {
+        uint64_t w = 0;
+        memcpy(&w, s + i, DYNC__MIN(n - i, (size_t)8));
+        dync__key_add(k, w);
+    }
+}
+
+/* What cannot be told by words (pointers, graphs) makes the key unfit. */
 static void dync__key_arg(dync__eager_key *k, const dync__arg *a, bool numbers_float)
 {
     uint64_t bits;
@@ -66,7 +78,7 @@ static void dync__key_arg(dync__eager_key *k, const dync__arg *a, bool numbers_f
     case DYNC__A_DTYPE:
     case DYNC__A_DEVICE: dync__key_add(k, a->kind | (uint64_t)a->as.i << 8); break;
     case DYNC__A_NONE: dync__key_add(k, DYNC__A_NONE); break;
-    case DYNC__A_STR:
+    case DYNC__A_STR: dync__key_text(k, a->as.s); break;
     case DYNC__A_HANDLE:
     case DYNC__A_NODE:
     case DYNC__A_GRAPH:

@@ -111,7 +111,7 @@ static dync_status dync__eager_outputs(dync__opcall *call, const dync__eager_ent
 
 /* Binds pointers in the order of the plan's slots (dync__eager_lower): tensors, numbers, outputs. A
  * new version of the storage marks a write in place. */
-static dync_status dync__eager_execute(dync__opcall *call, const dync__eager_entry *e)
+DYNC__FN dync_status dync__eager_execute(dync__opcall *call, const dync__eager_entry *e)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
     void *in[DYNC__EAGER_INPUTS + DYNC__MAX_ARGS], *out[DYNC__MAX_OUT] = {NULL};

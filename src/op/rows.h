@@ -229,6 +229,7 @@ typedef struct dync__eager_entry {
     uint64_t *word;
     int n_words;
     bool checks_data; /* indices or divisors are looked at before running */
+    bool tried;       /* eager_whole.c: a plan was asked for; NULL then: there is none */
 } dync__eager_entry;
 
 /* eager_plan.c */
@@ -237,4 +238,8 @@ DYNC__FN void dync__key_make(dync__eager_key *k, const dync__opcall *call);
 DYNC__RARE DYNC__FN void dync__eager_entry_free(dync__eager_entry *e);
 DYNC__FN dync__eager_entry *dync__eager_find(const dync__eager_key *k);
 DYNC__RARE DYNC__FN bool dync__eager_keep(const dync__eager_key *k, dync__eager_entry *e);
+/* eager_run.c: the plan on the call's tensors; results are made */
+DYNC__FN dync_status dync__eager_execute(dync__opcall *call, const dync__eager_entry *e);
+/* recursion: a composite by a plan of its own; *done false: the caller runs its decomposition */
+DYNC__FN dync_status dync__eager_whole(dync__opcall *call, bool *done);
 #endif
