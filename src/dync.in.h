@@ -664,6 +664,7 @@ DYNC__PLAIN
 #include "onnx/link_known.c"
 #include "onnx/link.c"
 #include "onnx/run.c"
+#include "onnx/record_data.c"
 #include "onnx/record.c"
 #include "onnx/load.c"
 #include "onnx/forms.c"

@@ -184,6 +184,7 @@ static dync__graph *dync__onnx_trace(dync__onnx_loaded *l, const char *name)
         return NULL;
     }
     bool grad_off = dync__grad_off(true);
+    uint64_t errors = dync__error_count();
     dync__onnx_record_begin(&r, l, g);
     dync_status status = DYNC_OK;
     for (int i = 0; i < l->n_inputs && status == DYNC_OK; i++) {
@@ -197,6 +198,9 @@ static dync__graph *dync__onnx_trace(dync__onnx_loaded *l, const char *name)
     if (status == DYNC_OK) status = dync__onnx_record_output(&r, l->n_outputs, out);
     dync__onnx_record_end(&r);
     dync__grad_off(grad_off);
+    /* something was asked of a size that data decide */
+    if (status == DYNC_OK && dync__error_count() != errors)
+        status = dync_error() == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_DATA_PTR;
     if (status == DYNC_OK) status = dync__graph_dce(g);
     if (status == DYNC_OK) return g;
     dync__graph_unref(g);
@@ -274,8 +278,8 @@ static dync__graph *dync__onnx_trace_sized(dync__onnx_loaded *l, const char *nam
 }
 
 typedef enum { DYNC__ONNX_TOLD, DYNC__ONNX_OPEN, DYNC__ONNX_ANY_RANK } dync__onnx_sizes;
-/* TOLD: all sizes of all inputs; OPEN: some are named or unknown; ANY_RANK: not even how many, or
- * there are sequences, which no graph takes or gives. */
+/* TOLD: all sizes of all inputs; OPEN: some are named or unknown, or data decide some of values;
+ * ANY_RANK: not even how many, or there are sequences, which no graph takes or gives. */
 static dync__onnx_sizes dync__onnx_sizes_of(const dync__onnx_loaded *l)
 {
     dync__onnx_sizes sizes = DYNC__ONNX_TOLD;
@@ -348,6 +352,10 @@ DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *l, const char *name,
         if (!g && fails) {
             dync__error_raise(&inner);
             status = inner.status;
+        }
+        if (!g && sizes == DYNC__ONNX_TOLD && inner.status == DYNC_ERR_DATA_PTR) {
+            sizes = DYNC__ONNX_OPEN; /* with sizes that data decide there may be one */
+            continue;
         }
         /* data decide, or other hints change nothing */
         if (sizes == DYNC__ONNX_TOLD || inner.status == DYNC_ERR_DATA_PTR || fails) break;

@@ -44,22 +44,86 @@ static dync_status dync__oi_nms_class(dync__nms *s, dync__oi_found *found, const
     return DYNC_OK;
 }
 
+enum { DYNC__OI_NMS_CLASSES = 16 }; /* of which each takes operators of a graph */
+
+/* Boxes as dync__oi_box_of has them. */
+static dync_tensor *dync__oi_corners(dync_tensor *boxes, bool centre)
+{
+    boxes = dync_to_dtype(boxes, DYNC_F32);
+    dync_tensor *p = dync__oi_narrow(boxes, 2, 0, 2), *q = dync__oi_narrow(boxes, 2, 2, 2);
+    if (centre && p && q) {
+        dync_tensor *half = dync_div(q, 2.0);
+        q = dync_add(p, half);
+        p = dync_sub(p, half);
+    }
+    dync_tensor *part[2] = {dync_minimum(p, q), dync_maximum(p, q)};
+    return dync__oi_list(2, part, 2, false);
+}
+
+/* What stays of one class: [found, 3]. box [N, 4], score [N] */
+static dync_tensor *dync__oi_nms_rows(const dync__nms *s, dync_tensor *box, dync_tensor *score,
+                                      int64_t batch, int64_t kind)
+{
+    const int64_t where[2] = {batch, kind}, two[2] = {1, 2};
+    dync_tensor *at = NULL;
+    if (s->least > -(double)INFINITY) {
+        at = dync_nonzero(dync_gt(score, s->least));
+        at = at ? dync_select(at, 1, 0) : NULL;
+        if (!at) return NULL;
+        box = dync_index_select(box, 0, at);
+        score = dync_index_select(score, 0, at);
+    }
+    dync_tensor *kept = dync_nms(box, score, s->overlap);
+    if (!kept) return NULL;
+    if (s->most < INT32_MAX)
+        kept = dync__oi_narrow(kept, 0, 0, dync__sz_min(dync__oi_extent(kept, 0), s->most));
+    if (at && kept) kept = dync_index_select(at, 0, kept);
+    dync_dims wide = {2, {dync__oi_extent(kept, 0), 2}};
+    dync_tensor *part[2] = {dync_expand(dync__oi_tensor_i(DYNC_I64, 2, two, where), wide),
+                            kept ? dync_unsqueeze(kept, 1) : NULL};
+    return part[0] && part[1] ? dync__oi_list(2, part, 1, false) : NULL;
+}
+
+/* As operators of a graph, whose results have sizes that data decide. */
+static dync_status dync__oi_nms_inside(dync__onnx_call *c, dync__nms *s, dync_tensor *boxes,
+                                       dync_tensor *scores, bool centre)
+{
+    dync_tensor *part[DYNC__OI_NMS_CLASSES];
+    int64_t batches = dync__oi_extent(scores, 0), kinds = dync__oi_extent(scores, 1);
+    int n = 0;
+    if (dync__any_token(batches, kinds) || batches < 1 || kinds < 1 || s->most < 1 ||
+        batches > DYNC__OI_NMS_CLASSES || kinds > DYNC__OI_NMS_CLASSES / batches)
+        return dync__oi_fail(c, DYNC_ERR_DATA_PTR, "no operators of a graph");
+    boxes = dync__oi_corners(boxes, centre);
+    scores = boxes ? dync_to_dtype(scores, DYNC_F32) : NULL;
+    for (int64_t i = 0; i < batches && scores; i++)
+        for (int64_t k = 0; k < kinds && scores; k++) {
+            part[n] = dync__oi_nms_rows(s, dync_select(boxes, 0, i),
+                                        dync_select(dync_select(scores, 0, i), 0, k), i, k);
+            if (!part[n++]) scores = NULL;
+        }
+    return dync__oi_out(c, 0, scores ? dync__oi_list(n, part, 0, false) : NULL);
+}
+
 /* boxes [B, N, 4], scores [B, C, N] -> [found, 3] of batch, class, box: at most `most` boxes a
  * class (0: none, which is the default), those that score above `least`. How many there are depends
- * on the data: a trace is cut. */
+ * on the data: a trace is cut, a graph has a size that they decide. */
 DYNC__FN dync_status dync__oi_non_max(dync__onnx_call *c)
 {
     dync_tensor *boxes = dync__oi_in(c, 0), *scores = dync__oi_in(c, 1);
     dync__nms s = {.most = 0, .least = -(double)INFINITY, .narrow = true};
     dync__oi_found found = {0};
-    dync_dims b = dync__oi_shape(boxes), k = dync__oi_shape(scores);
-    if (b.n != 3 || k.n != 3 || b.d[2] != 4 || b.d[0] != k.d[0] || b.d[1] != k.d[2])
+    dync_dims b = dync__oi_sizes(boxes), k = dync__oi_sizes(scores);
+    if (b.n != 3 || k.n != 3 || !dync__sz_eq(b.d[2], 4) || !dync__sz_eq(b.d[0], k.d[0]) ||
+        !dync__sz_eq(b.d[1], k.d[2]))
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected boxes [B, N, 4] and scores [B, C, N]");
     bool centre = dync__oi_int(c, "center_point_box") != 0;
     if ((dync__oi_in(c, 2) && dync__oi_read(c, dync__oi_in(c, 2), 1, &s.most) < 0) ||
         (dync__oi_in(c, 3) && dync__oi_read_reals(c, dync__oi_in(c, 3), 1, &s.overlap) < 0) ||
         (dync__oi_in(c, 4) && dync__oi_read_reals(c, dync__oi_in(c, 4), 1, &s.least) < 0))
         return dync_error();
+    if (dync__onnx_records(boxes) || dync__onnx_records(scores))
+        return dync__oi_nms_inside(c, &s, boxes, scores, centre);
     const float *box = dync__oi_data(boxes, DYNC_F32), *score = dync__oi_data(scores, DYNC_F32);
     if (dync_error() != DYNC_OK) return dync_error();
     double *corner = dync__scope_alloc((size_t)(b.d[0] * b.d[1] * 4 + 1) * sizeof *corner);

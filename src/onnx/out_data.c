@@ -29,6 +29,23 @@ DYNC__FN dync__ox_name dync__ox_nonzero(dync__ox *w)
     return scalar ? dync__ox_sliced(w, x, 1, 0, 0, 1) : x;
 }
 
+/* One batch of one class there; which corner comes first, x or y, does not matter. */
+DYNC__FN dync__ox_name dync__ox_nms(dync__ox *w)
+{
+    static const int64_t batch[1] = {0}, both[2] = {0, 1}, most[1] = {INT32_MAX}, column[1] = {1};
+    if (dync__ox_of(w, 0)->dtype == DYNC_F64 || dync__ox_of(w, 1)->dtype == DYNC_F64)
+        return dync__ox_refuse(w, "boxes in double precision");
+    dync__ox_name boxes = dync__ox_op2(w, "Unsqueeze", dync__ox_wide_in(w, 0),
+                                       dync__ox_ints(w, 1, batch)),
+                  scores = dync__ox_op2(w, "Unsqueeze", dync__ox_wide_in(w, 1),
+                                        dync__ox_ints(w, 2, both)),
+                  in[4] = {boxes, scores, dync__ox_ints(w, 1, most),
+                           dync__ox_number(w, dync__ox_arg(w, 2), DYNC_F32)};
+    dync__ox_name x = dync__ox_emit(w, "NonMaxSuppression", 4, in);
+    return dync__ox_op2(w, "Squeeze", dync__ox_sliced(w, x, 1, 2, 3, 1),
+                        dync__ox_ints(w, 1, column));
+}
+
 /* Both are broadcast to each other by Expand, which needs no shape of both. */
 DYNC__FN dync__ox_name dync__ox_masked_select(dync__ox *w)
 {

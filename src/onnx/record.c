@@ -104,14 +104,15 @@ static dync_status dync__onnx_record_call(dync__onnx_recorder *r, dync__opcall *
 {
     dync__arg node[DYNC__MAX_ARGS];
     dync__info info[DYNC__MAX_OUT];
-    if (c->row->flags & DYNC__OP_DATA_SHAPE)
-        return dync__fail(DYNC_ERR_DATA_PTR, "%s: its shape depends on data", c->row->name);
+    bool counted = (c->row->flags & DYNC__OP_DATA_SHAPE) != 0;
+    const dync__node *before = NULL;
     if (r->graph->node.n >= r->most_nodes)
         return dync__fail(DYNC_ERR_FORMAT,
                           "ONNX: a graph of more than %lld nodes (dync_set_limits)",
                           (long long)r->most_nodes);
     DYNC__TRY(dync__onnx_record_args(r, c->nargs, c->args, node));
-    DYNC__TRY(dync__op_fake(c));
+    DYNC__TRY(counted ? dync__onnx_data_fake(r, c, node, &before) : dync__op_fake(c));
+    if (before) return DYNC_OK;
     DYNC__TRY(dync__onnx_unknown(c));
     memset(info, 0, sizeof info);
     for (int i = 0; i < c->nout; i++) {
@@ -127,13 +128,13 @@ static dync_status dync__onnx_record_call(dync__onnx_recorder *r, dync__opcall *
                                .lay = t->lay,
                                .alias = c->row->cls == DYNC__VIEW ? 0 : -1};
     }
-    dync__node *n = dync__graph_call(r->graph, c->op, c->nargs, node, c->nout, info, NULL);
-    for (int i = 0; n && i < c->nout; i++) {
-        dync__node *of = c->nout > 1 ? dync__graph_getitem(r->graph, n, i) : n;
+    dync__node *call = dync__graph_call(r->graph, c->op, c->nargs, node, c->nout, info, NULL);
+    for (int i = 0; call && i < c->nout; i++) {
+        dync__node *of = c->nout > 1 ? dync__graph_getitem(r->graph, call, i) : call;
         if (!of || (c->out[i] && !dync__map_put(&r->node, c->out[i]->id, (uint64_t)(uintptr_t)of)))
-            n = NULL;
+            call = NULL;
     }
-    return n ? DYNC_OK : DYNC_ERR_MEMORY;
+    return call ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* Known tensors that meet a trace are part of it: they were made by this run of the model, and the

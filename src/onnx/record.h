@@ -62,6 +62,7 @@ typedef struct dync__onnx_recorder {
     dync__map whole;
     DYNC__VEC(dync__tensor *) kept; /* these, owned */
     int64_t most_elements, most_nodes;
+    int n_data; /* sizes that data decide, so far */
 } dync__onnx_recorder;
 /* whole.c: what answers for recorders, so that they are known among handlers */
 DYNC__DATA_DECL dync_status (*dync__onnx_answer)(dync__handler *, dync__opcall *);
@@ -75,6 +76,10 @@ DYNC__FN dync_status dync__onnx_fold_body(dync__onnx_loaded *, const dync__onnx_
                                           dync__onnx_frame *outer, const dync__onnx_call *call,
                                           int n_in, const dync__onnx_value *in,
                                           dync__onnx_value *out);
+/* record_data.c: the result of an operator whose size data decide; *before: the node that gave it
+ * already, or NULL: it is to be recorded */
+DYNC__FN dync_status dync__onnx_data_fake(dync__onnx_recorder *, dync__opcall *,
+                                          const dync__arg *node, const dync__node **before);
 DYNC__FN dync_tensor *dync__onnx_record_input(dync__onnx_recorder *, const dync__onnx_port *);
 DYNC__FN dync_status dync__onnx_record_output(dync__onnx_recorder *, int n,
                                               const dync__onnx_value *);

@@ -17,6 +17,15 @@ static dync__onnx_recorder *dync__onnx_recorder_of(const dync__handler *h)
     return dync__onnx_answer && h->call == dync__onnx_answer ? h->state : NULL;
 }
 
+DYNC__FN bool dync__onnx_records(const dync_tensor *h)
+{
+    const dync__tensor *t = dync__peek(h);
+    if (!t || !(t->flags & DYNC__T_FAKE) || !dync__tls.syms || dync__tls.compiling) return false;
+    const dync__onnx_recorder *r = dync__tls.handler ? dync__onnx_recorder_of(dync__tls.handler)
+                                                     : NULL;
+    return r && r->graph;
+}
+
 /* f32 holds integers up to 2^24, f16 up to 2^11: sizes that it rounds are left to another graph by
  * a guard. */
 static bool dync__onnx_whole_exact(int dtype, const dync__tensor *t)

@@ -7,7 +7,7 @@ DYNC__COLD
 DYNC__FN bool dync__op_is_counted(int op)
 {
     return op == DYNC__OP_nonzero || op == DYNC__OP_masked_select || op == DYNC__OP_unique ||
-           op == DYNC__OP__local_scalar_dense;
+           op == DYNC__OP_nms || op == DYNC__OP__local_scalar_dense;
 }
 
 static dync_status dync__data_selected(const dync__opcall *c, int64_t *most)
@@ -33,6 +33,7 @@ DYNC__FN dync_status dync__data_range(const dync__opcall *c, int64_t *least, int
     *least = item ? -DYNC__ITEM_MOST
                   : c->op == DYNC__OP_unique && !dync__is_token(x->numel) && x->numel > 0;
     *most = item ? DYNC__ITEM_MOST : x->numel;
+    if (c->op == DYNC__OP_nms) *most = c->args[1].as.t->numel;
     return c->op == DYNC__OP_masked_select ? dync__data_selected(c, most) : DYNC_OK;
 }
 
@@ -50,6 +51,7 @@ DYNC__FN dync_status dync__data_type(const dync__opcall *c, int64_t size, dync__
         return DYNC_OK;
     }
     DYNC__TRY(dync__layout_contiguous(&out->lay, c->op == DYNC__OP_nonzero ? 2 : 1, shape));
+    if (c->op == DYNC__OP_nms) out->dtype = DYNC_I64;
     if (c->op != DYNC__OP_nonzero) return DYNC_OK;
     out->dtype = DYNC_I64;
     out->lay.stride[0] = 1; /* as d_nonzero lays them */

@@ -164,14 +164,15 @@ static bool dync__program_is_proven(dync__program *p, const int64_t *value, size
     return found;
 }
 
-/* Elements of a node's arguments, broadcast. */
+/* Elements of a node's arguments, broadcast; of nms those of the scores. */
 static int64_t dync__program_elements(const dync__graph *g, const dync__node *n,
                                       const int64_t *value)
 {
     int64_t most[DYNC_MAX_DIMS], all = 1; /* from the last dimension on */
     bool ok = true;
     for (int d = 0; d < DYNC_MAX_DIMS; d++) most[d] = 1;
-    for (int i = 0; i < n->nargs; i++) {
+    for (int i = n->op == DYNC__OP_nms; i < n->nargs; i++) {
+        if (n->args[i].kind != DYNC__A_NODE) continue;
         const dync__layout *lay = &n->args[i].as.node->info[0].lay;
         for (int d = 0; d < lay->ndim; d++) {
             int64_t size = dync__symtab_value(g->syms, lay->shape[lay->ndim - 1 - d], value, &ok);

@@ -181,6 +181,20 @@ static void dync__sz_strictly(dync__symtab *t, bool on)
     dync__symtab_learnt(t); /* ranges are others */
 }
 
+enum { DYNC__SZ_EXTREMES = 4 };
+/* Is x the least of y and others, or y the greatest of x and others? recursion: of several, few */
+static bool dync__sz_at_most(const dync__symtab *t, int64_t x, int64_t y, int depth)
+{
+    if (x == y || depth == 0) return x == y;
+    const dync__sz_expr *e = dync__is_token(x) ? dync__symtab_find(t, x) : NULL;
+    if (e && e->kind == DYNC__SZ_MIN &&
+        (dync__sz_at_most(t, e->a, y, depth - 1) || dync__sz_at_most(t, e->b, y, depth - 1)))
+        return true;
+    e = dync__is_token(y) ? dync__symtab_find(t, y) : NULL;
+    return e && e->kind == DYNC__SZ_MAX &&
+           (dync__sz_at_most(t, x, e->a, depth - 1) || dync__sz_at_most(t, x, e->b, depth - 1));
+}
+
 /* What decides is tried without an error: none is recorded for an expression. */
 DYNC__FN int64_t dync__sz_extreme(dync__sz_op op, int64_t a, int64_t b)
 {
@@ -188,6 +202,9 @@ DYNC__FN int64_t dync__sz_extreme(dync__sz_op op, int64_t a, int64_t b)
     if (!t) return -1;
     int64_t x = dync__symtab_simple(t, a), y = dync__symtab_simple(t, b);
     if (dync__sz_is_unbacked(t, x) || dync__sz_is_unbacked(t, y)) {
+        bool at_most = dync__sz_at_most(t, x, y, DYNC__SZ_EXTREMES);
+        if (at_most || dync__sz_at_most(t, y, x, DYNC__SZ_EXTREMES))
+            return at_most == (op == DYNC__SZ_MIN) ? a : b;
         dync__sz_strictly(t, true);
         dync__sz_range d = dync__sz_range_of(t, dync__sz_build(t, DYNC__SZ_SUB, x, y));
         dync__sz_strictly(t, false);

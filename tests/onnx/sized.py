@@ -191,6 +191,21 @@ MODELS = {
                  {"s": scales(2, 2)}, {"least": 2, "opset": 9}),
     # slices of a tensor of a batch of 1 have strides that no text shows
     "response_norm": ([n("Concat", ["x", "x"], ["c"], axis=1), n("LRN", ["c"], ["y"], size=3)], {"x": ["n", 3, "h", "w_"]}, ["y"], {}, {"least": 1}),
+    # sizes that data decide; one mask for several tensors
+    "non_zero": ([n("Greater", ["x", "zero"], ["m"]), n("NonZero", ["m"], ["p"]), n("Transpose", ["p"], ["q"], perm=[1, 0]), n("GatherND", ["x", "q"], ["v"]), n("NonZero", ["m"], ["p2"]),
+                  n("Transpose", ["p2"], ["q2"], perm=[1, 0]), n("GatherND", ["z", "q2"], ["u"]), n("Add", ["v", "u"], ["y"])],
+                 {"x": ["a", 6], "z": ["a", 6]}, ["y", "p"], {"zero": np.float32(0.2)}),
+    "compress": ([n("Greater", ["k", "zero"], ["m"]), n("Compress", ["x", "m"], ["c"], axis=0), n("MatMul", ["c", "w"], ["y"]),
+                  n("Compress", ["c", "n"], ["z"], axis=1),
+                  n("ReduceSum", ["y", "ax"], ["s"], keepdims=0)],
+                 {"x": ["a", 6], "k": ["a"]}, ["y", "z", "s"], {"zero": np.float32(0), "w": f(6, 3), "n": np.array([1, 0, 1, 1, 0, 1], bool), "ax": i(1)}),
+    "compress_told": ([n("Greater", ["k", "zero"], ["m"]), n("Compress", ["x", "m"], ["c"], axis=0), n("Relu", ["c"], ["y"])],
+                      {"x": [5, 6], "k": [5]}, ["y"], {"zero": np.float32(0)}),
+    "non_max": ([n("NonMaxSuppression", ["x", "c", "most", "over", "least"], ["f"]), n("Gather", ["f", "two"], ["i"], axis=1), n("Squeeze", ["x", "zero"], ["b"]),
+                 n("Gather", ["b", "i"], ["y"]), n("Abs", ["x"], ["a"]),
+                 n("NonMaxSuppression", ["a", "c", "most", "over"], ["g"], center_point_box=1)],
+                {"x": [1, "a", 4], "c": [1, 3, "a"]}, ["f", "y", "g"],
+                {"most": i(3), "over": np.float32(0.1), "least": np.float32(-0.3), "zero": i(0), "two": np.array(2, np.int64)}, {"least": 1}),
     "layer_norm": ([n("LayerNormalization", ["x", "w", "c"], ["y"])], X, ["y"], {"w": f(6), "c": f(6)}, {"least": 1}),
     "batch_norm": ([n("BatchNormalization", ["x", "w", "c", "m", "v"], ["y"])], {"x": ["n", 6, "h", "w_"]}, ["y"],
                    {"w": f(6), "c": f(6), "m": f(6), "v": np.abs(f(6)) + 1}, {"least": 1}),
@@ -217,7 +232,7 @@ MODELS = {
     "cache_total": ([n("Concat", ["past", "new"], ["all"], axis=1), n("Transpose", ["all"], ["t"], perm=[0, 2, 1]),
                      n("MatMul", ["new", "t"], ["s"]), n("Add", ["s", "mask"], ["m"]), n("Softmax", ["m"], ["p"]), n("MatMul", ["p", "all"], ["y"])],
                     {"past": ["n", "past_length", 4], "new": ["n", "length", 4], "mask": ["n", 1, "total"]}, ["y", "all"],
-                    {}, {"least": 1, "most": 6}),
+                    {}, {"least": 1, "sums": {"total": "past_length + length"}}),
     "unnamed": ([n("Add", ["x", "z"], ["a"]), n("Concat", ["a", "x"], ["y"], axis=0)], {"x": [None, 3], "z": [None, 3]}, ["y"], {},
                 {"equal": True}),
     "if": ([n("ReduceSum", ["x"], ["s"], keepdims=0), n("Greater", ["s", "low"], ["c"]),
@@ -256,6 +271,7 @@ def values(inputs, options, sizes):
         for d in shape:
             if d is None:
                 d = "?" if options.get("equal") else f"{name}?"
+            d = options.get("sums", {}).get(d, d)
             dims.append(sum(sizes(p.strip()) for p in d.split("+")) if isinstance(d, str) else d)
         most = options.get("int", {}).get(name)
         whole = np.int32 if options.get("i32") else np.int64
