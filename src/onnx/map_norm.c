@@ -212,11 +212,11 @@ DYNC__FN dync_status dync__oi_einsum(dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_det(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *det = NULL;
-    dync_dims d = dync__oi_shape(x);
+    dync_dims d = dync__oi_sizes(x);
     int64_t n = dync__oi_size(x, -1), b = 1;
-    if (d.n < 2 || d.d[d.n - 2] != n || n > 256 || n < 1)
+    if (d.n < 2 || !dync__sz_eq(d.d[d.n - 2], n) || n > 256 || n < 1)
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected square matrices of at most 256");
-    for (int i = 0; i < d.n - 2; i++) b *= d.d[i];
+    for (int i = 0; i < d.n - 2; i++) b = dync__sz_mul(b, d.d[i]);
     x = dync_reshape(x, dync_shape(b, n, n));
     for (int64_t k = n; k > 0 && x; k--) {                                       /* x [b, k, k] */
         dync_tensor *at = dync_argmax(dync_abs(dync_select(x, 2, 0)), 1, false); /* [b] */

@@ -55,13 +55,15 @@ DYNC__FN dync_status dync__oi_dft(dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_stft(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *window = dync__oi_in(c, 2);
-    int64_t step = 0, length = window ? dync__oi_size(window, 0) : dync__oi_size(x, 1);
+    int64_t step = 0, length = window ? dync__oi_size(window, 0) : dync__oi_extent(x, 1);
     bool half = dync__oi_int(c, "onesided") != 0;
     if (dync__oi_read(c, dync__oi_in(c, 1), 1, &step) < 0 ||
         (dync__oi_in(c, 3) && dync__oi_read(c, dync__oi_in(c, 3), 1, &length) < 0))
         return dync_error();
     if (dync__oi_rank(x) == 2) x = dync_unsqueeze(x, 2);
-    if (step < 1 || length < 1 || dync__oi_rank(x) != 3 || length > dync__oi_size(x, 1))
+    length = dync__oi_number(length);
+    if (step < 1 || length < 1 || dync__oi_rank(x) != 3 ||
+        dync__sz_lt(dync__oi_extent(x, 1), length))
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "the step or the length");
     if (dync__oi_size(x, 2) == 1) {
         x = dync_stft(dync_squeeze(x, 2), length, step, window, half);

@@ -206,6 +206,11 @@ MODELS = {
                  n("NonMaxSuppression", ["a", "c", "most", "over"], ["g"], center_point_box=1)],
                 {"x": [1, "a", 4], "c": [1, 3, "a"]}, ["f", "y", "g"],
                 {"most": i(3), "over": np.float32(0.1), "least": np.float32(-0.3), "zero": i(0), "two": np.array(2, np.int64)}, {"least": 1}),
+    "stft": ([n("STFT", ["x", "by", "w"], ["y"])], {"x": ["a", "t", 1]}, ["y"], {"by": np.array(3, np.int64), "w": f(8)}, {"least": 8, "most": 20}),
+    "det": ([n("Det", ["x"], ["y"])], {"x": ["a", 3, 3]}, ["y"], {}, {"least": 1}),
+    # taken apart and put together again: not of each length
+    "skip_connection": ([n("Conv", ["x", "w"], ["h"], strides=[4]), n("Relu", ["h"], ["r"]), n("ConvTranspose", ["r", "w"], ["b"], strides=[4]),
+                         n("Add", ["b", "x"], ["y"])], {"x": ["a", 1, "t"]}, ["y"], {"w": f(3, 1, 8)}, {"least": 8, "most": 20}),
     "layer_norm": ([n("LayerNormalization", ["x", "w", "c"], ["y"])], X, ["y"], {"w": f(6), "c": f(6)}, {"least": 1}),
     "batch_norm": ([n("BatchNormalization", ["x", "w", "c", "m", "v"], ["y"])], {"x": ["n", 6, "h", "w_"]}, ["y"],
                    {"w": f(6), "c": f(6), "m": f(6), "v": np.abs(f(6)) + 1}, {"least": 1}),
