@@ -101,8 +101,10 @@ __attribute__((noinline, no_sanitize("address", "undefined"))) static bool dync_
 #endif
 }
 
-/* Depths of the stack inside of waiting frames, by a hash of both; 0: free. */
-static DYNC__TLS uint64_t dync__depths_inside[64];
+/* Depths of the stack inside of waiting frames, by a hash of both, the last one first; 0: free. In
+ * sets, since a walk costs as much as a call: two depths of one function must not take turns. */
+enum { DYNC__DEPTHS_SET = 4 };
+static DYNC__TLS uint64_t dync__depths_inside[64][DYNC__DEPTHS_SET];
 
 static bool dync__wait_gone(const dync__wait *w, const void *here)
 {
@@ -111,12 +113,15 @@ static bool dync__wait_gone(const dync__wait *w, const void *here)
     if (!dync__wait_stands(w)) return true;
     if (!DYNC__HAS_WALK()) return false;
     for (int i = 0; i < 3; i++) key = (key ^ word[i]) * UINT64_C(0x9E3779B97F4A7C15) + (key >> 29);
-    uint64_t *known = &dync__depths_inside[key >> 58];
-    if (*known == key) return false;
+    uint64_t *known = dync__depths_inside[key >> 58];
+    for (int i = 0; i < DYNC__DEPTHS_SET; i++)
+        if (known[i] == key) return false;
     dync__stack_walk walk = {w, false};
     (void)_Unwind_Backtrace(dync__stack_step, &walk);
-    if (!walk.gone) *known = key;
-    return walk.gone;
+    if (walk.gone) return true;
+    memmove(known + 1, known, (DYNC__DEPTHS_SET - 1) * sizeof *known);
+    known[0] = key;
+    return false;
 }
 #else
 static bool dync__wait_gone(const dync__wait *w, const void *here)

@@ -13,12 +13,12 @@ static void dync__drop_outputs(dync__opcall *c)
     }
 }
 
-/* Operators that need data: the shape of the result depends on it. Run really, after a cut; the
- * result is a fresh input. */
-static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
+/* Operators that need data: the shape of the result depends on it. Run really, after a cut, in calls
+ * that follow a script as well; the result is a tensor from elsewhere, met where it is used. */
+DYNC__FN dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
 {
     char reason[96];
-    dync__script_stop(t);
+    t->last_at = c->at;
     dync__format(reason, sizeof reason, "dynamic shape operator: aten.%s.default", c->row->name);
     dync_status status = dync__trace_break(t, reason, NULL);
     dync__arg args[DYNC__MAX_ARGS];
@@ -34,12 +34,7 @@ static dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
     status = dync__dispatch(&real);
     dync__trace_pause_end(t, pause);
     c->nout = real.nout;
-    for (int i = 0; i < c->nout && status == DYNC_OK; i++) {
-        int env = dync__tracer_env_real(t, real.out[i]);
-        dync__unref(real.out[i]);
-        if (env < 0) return DYNC_ERR_MEMORY;
-        dync__ref(c->out[i] = t->env.fake.at[env]);
-    }
+    memcpy(c->out, real.out, (size_t)c->nout * sizeof *c->out);
     return status;
 }
 

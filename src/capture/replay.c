@@ -292,6 +292,10 @@ DYNC__FN dync_status dync__replay_call(dync__handler *self, dync__opcall *c)
     dync__tracer *t = self->state;
     dync__script *s = t->script;
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
+    if ((c->row->flags & DYNC__OP_DATA_SHAPE) && !dync__data_stays(t, c)) {
+        DYNC__TRY(dync__tracer_adopt_args(t, c->nargs, c->args));
+        return dync__tracer_opaque_op(t, c);
+    }
     int32_t at = dync__replay_find_op(t, c);
     if (at < 0 && dync__replay_adopt(t, c->nargs, c->args)) at = dync__replay_find_op(t, c);
     if (DYNC__LIKELY(at >= 0)) {

@@ -232,6 +232,7 @@ DYNC__FN dync_status dync__tracer_call(dync__handler *, dync__opcall *);
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *);
 DYNC__FN dync_status dync__tracer_enter(dync__tracer *, dync__opcall *);
 DYNC__FN dync_status dync__tracer_answer(dync__tracer *, dync__opcall *);
+DYNC__FN dync_status dync__tracer_opaque_op(dync__tracer *, dync__opcall *);
 DYNC__FN void dync__tracer_guard_more(dync__tracer *, bool *kind);
 /* step.c */
 DYNC__FN void dync__taped_open(dync__tracer *);

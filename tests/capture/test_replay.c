@@ -31,6 +31,8 @@ enum {
     NO_GRAD,
     SCALED,
     CALLBACK,
+    CHOSEN,
+    COUNTED,
     N_OPS
 };
 enum { REGS = 8, SIZE = 3, LENGTH = 28, GLOBALS = 3 };
@@ -110,6 +112,12 @@ static int run_from(dync_tensor **r, int i)
         *to = bounded(dync_mul(b, item));
         break;
     case CALLBACK: dync_graph_break("another"); break;
+    /* as many elements as data say */
+    case CHOSEN:
+        a = dync_masked_select(a, dync_gt(b, c->k));
+        *to = bounded(dync_add(b, dync_sum(a, DYNC_ALL, false)));
+        break;
+    case COUNTED: *to = bounded(dync_add(a, (int)dync_size(dync_nonzero(b), 0))); break;
     default: break;
     }
     return 1;
@@ -180,7 +188,9 @@ static void show_program(void)
                                         "global",
                                         "no_grad",
                                         "scaled",
-                                        "break"};
+                                        "break",
+                                        "chosen",
+                                        "counted"};
     for (int i = 0; i < now.n; i++)
         printf("    %2d: r%d = %s r%d r%d %d\n", i, now.at[i].to, names[now.at[i].op], now.at[i].a,
                now.at[i].b, now.at[i].k);
@@ -451,6 +461,20 @@ TEST(shapes_that_depend_on_data)
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_UNSUPPORTED);
     dync_clear_error();
     dync_compiled_free(f);
+}
+/* Calls whose data decide the same sizes follow the calls before them. */
+TEST(shapes_that_data_decide_again)
+{
+    dync_tensor *(*const fn[])(dync_tensor *) = {places, chosen, distinct};
+    for (int k = 0; k < 3; k++) {
+        dync_compiled *f = dync_compile(fn[k]);
+        dync_tensor *x[2] = {dync_sub(dync_arange(0, 6, 1), 2), dync_sub(dync_arange(0, 6, 1), 4)};
+        for (int i = 0; i < 6; i++) dync_call(f, x[i % 2]);
+        dync_counters before = dync_get_counters();
+        for (int i = 0; i < 20; i++) EXPECT(dync_equal(dync_call(f, x[i % 2]), fn[k](x[i % 2])));
+        EXPECT_EQ_INT(dync_get_counters().graph_breaks, before.graph_breaks);
+        dync_compiled_free(f);
+    }
 }
 TEST(ten_ifs_are_about_twenty_segments)
 {
