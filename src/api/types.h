@@ -132,6 +132,12 @@ dync_value dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer(
         const char *: dync_v_str,                 \
         void *: dync_v_ptr,                       \
         default: dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer)(x)
+/* clang 22 calls __COUNTER__, which every call of an operator uses, an extension of C to come */
+#if defined(__clang__) && defined(__has_warning)
+#if __has_warning("-Wc2y-extensions")
+#pragma clang diagnostic ignored "-Wc2y-extensions"
+#endif
+#endif
 /* x is written once, so that nested calls stay linear in their depth */
 #if defined(__GNUC__)
 #define DYNC_V(x) DYNC_V_ONCE(DYNC_CAT(dync_v_, __COUNTER__), x)

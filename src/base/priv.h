@@ -194,7 +194,15 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__BUSY
 #define DYNC__OFTEN
 #endif
-#if !defined(DYNC__LEVELS_BEGIN)
+#if !defined(DYNC__LEVELS_BEGIN) && defined(__clang__)
+/* clang 16 takes constants of the configuration in conditions for mistakes */
+#define DYNC__LEVELS_BEGIN           \
+    _Pragma("clang diagnostic push") \
+        _Pragma("clang diagnostic ignored \"-Wconstant-logical-operand\"")
+#define DYNC__LEVELS_END DYNC__WARM _Pragma("clang diagnostic pop")
+#define DYNC__HOT DYNC__WARM
+#define DYNC__PLAIN DYNC__WARM
+#elif !defined(DYNC__LEVELS_BEGIN)
 #define DYNC__LEVELS_BEGIN
 #define DYNC__LEVELS_END DYNC__WARM
 #define DYNC__HOT DYNC__WARM
