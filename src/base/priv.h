@@ -199,7 +199,9 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__LEVELS_BEGIN           \
     _Pragma("clang diagnostic push") \
         _Pragma("clang diagnostic ignored \"-Wconstant-logical-operand\"")
-#define DYNC__LEVELS_END DYNC__WARM _Pragma("clang diagnostic pop")
+#define DYNC__LEVELS_END \
+    DYNC__WARM           \
+    _Pragma("clang diagnostic pop")
 #define DYNC__HOT DYNC__WARM
 #define DYNC__PLAIN DYNC__WARM
 #elif !defined(DYNC__LEVELS_BEGIN)
