@@ -252,6 +252,32 @@ static dync_status dync__cv_commit(dync__cv *v, int *n)
     return DYNC_OK;
 }
 
+static bool dync__cv_waits(const dync__cv *v, const dync__kcall *c)
+{
+    bool waits = false;
+    for (int o = 0; o < c->n; o++) waits = waits || v->slot[c->operand[o].slot].refused;
+    return waits;
+}
+
+/* Calls without machine code as they now stand are refused what they were given. Whether a call
+ * without an array of theirs has code is the same afterwards, so that it is asked at once: each
+ * time around costs as much as the first. True: some were refused. */
+static bool dync__cv_refuse(dync__cv *v)
+{
+    bool any = false;
+    for (int i = 0; i < v->n; i++) {
+        const dync__kcall *c = v->at[i].call;
+        if (!c || (!c->blocked && !c->after) || dync__cv_waits(v, c) || dync__cv_possible(v, c))
+            continue;
+        v->at[i].refused = c->after ? 1 : 2;
+        for (int o = 0; o < c->n; o++) v->slot[c->operand[o].slot].refused = true;
+        dync__log(DYNC__LOG_code, "%s: no tiles with %s", c->row->name,
+                  c->after ? "what follows it: that stays a loop" : "blocks: it keeps planes");
+        any = true;
+    }
+    return any;
+}
+
 DYNC__FN dync_status dync__steps_convs(dync__steps *s)
 {
     dync__pb *pb = s->pb;
@@ -270,19 +296,11 @@ DYNC__FN dync_status dync__steps_convs(dync__steps *s)
     memset(v.at, 0, (size_t)*n * sizeof *v.at);
     /* each time around a step is refused something, so this ends */
     while (again) {
-        again = false;
         DYNC__TRY(dync__cv_gather(&v));
         dync__cv_settle(&v);
         dync__cv_mark(&v);
-        for (int i = 0; i < v.n && !again; i++) {
-            const dync__kcall *c = v.at[i].call;
-            if (!c || (!c->blocked && !c->after) || dync__cv_possible(&v, c)) continue;
-            v.at[i].refused = c->after ? 1 : 2;
-            s->differs = true;
-            dync__log(DYNC__LOG_code, "%s: no tiles with %s", c->row->name,
-                      c->after ? "what follows it: that stays a loop" : "blocks: it keeps planes");
-            again = true;
-        }
+        again = dync__cv_refuse(&v);
+        s->differs = s->differs || again;
     }
     return dync__cv_commit(&v, n);
 }

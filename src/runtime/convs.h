@@ -12,6 +12,7 @@ typedef struct dync__cv_slot {
     int64_t shape[4];
     int touched;
     bool known, bad;
+    bool refused; /* a step that touches it, this time around: others wait for what becomes of it */
 } dync__cv_slot;
 typedef struct dync__cv_step {
     dync__kcall *call; /* a convolution or pooling, as it shall be; else NULL */
