@@ -166,6 +166,24 @@ DYNC__FN dync__dt *dync__chain_where(dync__chain *c, dync__dt *condition, dync__
     return dync__chain3(c, DYNC__OP_where, dync__arg_t(condition), yes, no);
 }
 
+DYNC__FN dync__dt *dync__chain_formed(dync__chain *c, dync__dt *y, const dync__dt *x)
+{
+    static const int64_t last[2][5] = {{0, 2, 3, 1}, {0, 2, 3, 4, 1}},
+                         back[2][5] = {{0, 3, 1, 2}, {0, 4, 1, 2, 3}};
+    dync__info want;
+    if (!y) return NULL;
+    int n = y->lay.ndim, form = x ? dync__layout_form(&x->lay) : 0;
+    bool same = !x || y->storage != x->storage;
+    if (form != n) form = 0;
+    dync__chain_fail(c, dync__infer_formed(&want, y->dtype, y->device, n, y->lay.shape, form));
+    for (int d = 0; d < n && same; d++) same = y->lay.stride[d] == want.lay.stride[d];
+    if (same) return y;
+    if (!form) return dync__chain1(c, DYNC__OP__clone_contiguous, y);
+    y = dync__chain_shape(c, DYNC__OP_permute, y, n, last[form - 4]);
+    y = dync__chain1(c, DYNC__OP__clone_contiguous, y);
+    return dync__chain_shape(c, DYNC__OP_permute, y, n, back[form - 4]);
+}
+
 DYNC__FN void dync__chain_fail(dync__chain *c, dync_status status)
 {
     if (c->status == DYNC_OK) c->status = status;

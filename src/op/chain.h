@@ -47,6 +47,9 @@ DYNC__FN dync__dt *dync__chain_where(dync__chain *, dync__dt *condition, dync__a
                                      dync__arg no);
 /* Ends the chain: results go out with a reference each, everything else is let go. */
 DYNC__FN dync_status dync__chain_end(dync__chain *, dync__opcall *, dync__dt *result);
+/* y as memory of its own in the format of x (dync__layout_form): y itself where it is that. Without
+ * x it need only be row major, strides of dims of size 1 included. */
+DYNC__FN dync__dt *dync__chain_formed(dync__chain *, dync__dt *y, const dync__dt *x);
 DYNC__FN dync_status dync__chain_end_n(dync__chain *, dync__opcall *, int n,
                                        dync__dt *const *result);
 

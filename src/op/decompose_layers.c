@@ -67,7 +67,8 @@ DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
         !dync__sz_eq(dync__sz_mod(from[1], to[1]), 0)) {
         y = dync__chain_dtype(&c, x, x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32);
         for (int d = 2; d >= 1; d--) y = dync__chain_pool_dim(&c, y, n - d, to[2 - d]);
-        return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
+        return dync__chain_end(&c, call,
+                               dync__chain_formed(&c, dync__chain_dtype(&c, y, x->dtype), x));
     }
     int64_t kernel[2] = {dync__sz_div(from[0], to[0]), dync__sz_div(from[1], to[1])};
     dync__arg args[6] = {
@@ -153,7 +154,8 @@ DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
     y = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_sub, xw, mean), invstd);
     if (w) y = dync__chain_tt(&c, DYNC__OP_mul, y, dync__chain_channels(&c, w, x));
     if (bias) y = dync__chain_tt(&c, DYNC__OP_add, y, dync__chain_channels(&c, bias, x));
-    out[0] = dync__chain_dtype(&c, y, x->dtype);
+    out[0] =
+        dync__chain_formed(&c, dync__chain_dtype(&c, y, x->dtype), dync__norm_form(x) ? x : NULL);
     mean = training ? dync__chain_shape(&c, DYNC__OP_view, mean, 1, &channels) : NULL;
     out[1] = training ? mean : dync__chain_empty(&c, wide, x->device);
     out[2] = training ? dync__chain_shape(&c, DYNC__OP_view, invstd, 1, &channels)

@@ -133,6 +133,8 @@ DYNC__FN dync_status dync__d_conv1d(dync__opcall *call)
     DYNC__TRY(dync__dn_numbers(call, 3, 1, 1, &stride[1]));
     DYNC__TRY(dync__dn_numbers(call, 4, 1, 0, &padding[1]));
     DYNC__TRY(dync__dn_numbers(call, 5, 1, 1, &dilation[1]));
+    /* not taken for channels last */
+    x = dync__chain1(&c, DYNC__OP_contiguous, x);
     dync__arg args[7] = {dync__arg_t(dync__chain_ti(&c, DYNC__OP_unsqueeze, x, -2)),
                          dync__arg_t(dync__chain_ti(&c, DYNC__OP_unsqueeze, w, 2)),
                          call->args[2],

@@ -61,9 +61,10 @@ DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call)
 
 /* Groups are rows of a layer norm without weights; f16 and bf16 are rounded once. x [N, C, ..] is
  * seen as [N * groups, C / groups * ..]: each row is one group of one sample. w and b are per
- * channel, so they are applied behind it. groups = C is instance norm. */
+ * channel, so they are applied behind it. groups = C is instance norm, whose result is row major
+ * whatever x is: not formed. */
 static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t groups, dync__dt *w,
-                                       dync__dt *b, double eps)
+                                       dync__dt *b, double eps, bool formed)
 {
     dync__chain c = {0};
     int64_t channels = x->lay.shape[1], rows[2] = {dync__sz_mul(x->lay.shape[0], groups), -1},
@@ -91,7 +92,8 @@ static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t 
     if (b)
         y = dync__chain_tt(&c, DYNC__OP_add, y,
                            dync__chain_shape(&c, DYNC__OP_view, b, x->lay.ndim, shape));
-    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
+    y = dync__chain_dtype(&c, y, x->dtype);
+    return dync__chain_end(&c, call, formed ? dync__chain_formed(&c, y, x) : y);
 }
 
 /* Arguments (input, groups, weight, bias, eps). Wu & He 2018, arXiv:1803.08494. */
@@ -118,7 +120,7 @@ DYNC__FN dync_status dync__d_group_norm(dync__opcall *call)
                           "num_groups=%lld",
                           (long long)x->lay.shape[1], (long long)groups);
     return dync__dn_group_norm(call, x, groups, dync__dt_arg(call, 2), dync__dt_arg(call, 3),
-                               dync__dn_number(call, 4));
+                               dync__dn_number(call, 4), true);
 }
 
 /* Arguments (input, weight, bias, eps), without running statistics. One spatial element would be
@@ -137,7 +139,7 @@ DYNC__FN dync_status dync__d_instance_norm(dync__opcall *call)
                           "Expected more than 1 spatial element when training, got a %dD input",
                           x->lay.ndim);
     return dync__dn_group_norm(call, x, x->lay.shape[1], dync__dt_arg(call, 1),
-                               dync__dt_arg(call, 2), dync__dn_number(call, 3));
+                               dync__dt_arg(call, 2), dync__dn_number(call, 3), false);
 }
 
 /* Arguments (input, normalized_shape, weight, eps): x / sqrt(mean(x^2) + eps) * weight (Zhang &
@@ -171,5 +173,6 @@ DYNC__FN dync_status dync__d_rms_norm(dync__opcall *call)
     r = dync__chain1(&c, DYNC__OP_rsqrt, dync__chain_tf(&c, DYNC__OP_add, r, eps));
     dync__dt *y = dync__chain_tt(&c, DYNC__OP_mul, xw, r);
     if (w) y = dync__chain_tt(&c, DYNC__OP_mul, y, w);
-    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
+    y = dync__chain_dtype(&c, y, x->dtype);
+    return dync__chain_end(&c, call, dync__chain_formed(&c, y, x));
 }

@@ -79,8 +79,7 @@ static dync_status dync__resize(dync__opcall *call, int dims, int taps)
         if (!dync__sz_eq(x->lay.shape[2 + d], size->as.dims[d]))
             y = dync__resize_dim(&s, y, 2 + d, size->as.dims[d]);
     y = dync__chain_dtype(&c, y, x->dtype);
-    if (y && y->storage == x->storage) y = dync__chain1(&c, DYNC__OP_clone, y);
-    return dync__chain_end(&c, call, y);
+    return dync__chain_end(&c, call, dync__chain_formed(&c, y, x));
 }
 DYNC__FN dync_status dync__d_upsample_linear1d(dync__opcall *call)
 {

@@ -99,8 +99,9 @@ DYNC__FN dync_status dync__d_repeat(dync__opcall *call)
     return dync__chain_end(&c, call, x);
 }
 
-/* x rolled by shift along one dim: the last `shift` places go to the front. x itself where nothing
- * moves. shift may be negative, larger than the size or symbolic. */
+/* x rolled by shift along one dim: the last `shift` places go to the front. x itself, row major,
+ * where nothing moves, since PyTorch joins x and an empty part of it. shift may be negative, larger
+ * than the size or symbolic. */
 static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, int64_t dim_arg)
 {
     int dim;
@@ -111,22 +112,36 @@ static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, in
                                                         ? dync__sz_mod(shift, size)
                                                         : shift % size),
                                  size);
-    if (start == 0) return x;
+    if (start == 0) return dync__chain_formed(c, x, NULL);
     dync__dt *tail = dync__chain_slice(c, x, dim, start, size),
              *head = dync__chain_slice(c, x, dim, 0, start);
     dync__arg list[2] = {dync__arg_t(tail), dync__arg_t(head)};
     return dync__chain_cat(c, 2, list, dim);
 }
 
-/* Without dims: the flattened tensor. One dim after another. The result is memory of its own even
- * where nothing moved. */
+/* Arguments (self, shifts, dims): as many dims as shifts, or none and one shift, which rolls the
+ * flattened tensor. One dim after another. The result is memory of its own even where nothing
+ * moved. */
 DYNC__FN dync_status dync__d_roll(dync__opcall *call)
 {
     dync__chain c = {0};
     dync__dt *x, *y;
     const dync__arg *shifts = &call->args[1], *dims = &call->args[2];
     int64_t all = -1;
+    int dim;
     DYNC__TRY(dync__dt_self(call, &x));
+    if (shifts->n < 1 || shifts->n > DYNC_MAX_DIMS ||
+        (dims->n != shifts->n && !(dims->n == 0 && shifts->n == 1)))
+        return dync__fail(DYNC_ERR_VALUE, "shifts and dimensions must align. shifts: %d, dims: %d",
+                          shifts->n, dims->n);
+    if (dims->n && x->lay.ndim == 0)
+        return dync__fail(DYNC_ERR_INDEX,
+                          "Dimension specified as %lld but tensor has no dimensions",
+                          (long long)dims->as.dims[0]);
+    for (int i = 0; i < dims->n; i++) {
+        dync__arg d = dync__arg_i(dims->as.dims[i]);
+        DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&d), x->lay.ndim, &dim));
+    }
     y = dims->n ? x : dync__chain_shape(&c, DYNC__OP_reshape, x, 1, &all);
     for (int i = 0; i < shifts->n; i++)
         y = dync__chain_roll(&c, y, shifts->as.dims[i], dims->n ? dims->as.dims[i] : 0);
@@ -135,7 +150,7 @@ DYNC__FN dync_status dync__d_roll(dync__opcall *call)
     return dync__chain_end(&c, call, y);
 }
 
-/* cat of the unsqueezed tensors. */
+/* cat of the unsqueezed tensors; where their format counts, of the tensors, split. */
 DYNC__FN dync_status dync__d_stack(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -144,6 +159,11 @@ DYNC__FN dync_status dync__d_stack(dync__opcall *call)
     int dim;
     DYNC__TRY(dync__op_infer(call, &info));
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), info.lay.ndim, &dim));
+    if (dim < info.lay.ndim - 1 && dync__infer_list_form(in)) {
+        dync__dt *y = dync__chain_cat(&c, in->n, in->as.list, dim);
+        return dync__chain_end(
+            &c, call, dync__chain_shape(&c, DYNC__OP_view, y, info.lay.ndim, info.lay.shape));
+    }
     dync__arg *list = dync__alloc((size_t)in->n * sizeof *list);
     if (!list) return DYNC_ERR_MEMORY;
     for (int i = 0; i < in->n; i++)
@@ -231,7 +251,9 @@ DYNC__FN dync_status dync__d_pad(dync__opcall *call)
     }
     y = dync__dn_pad(&c, x, pad);
     double value = dync__arg_is_number(&call->args[2]) ? dync__dn_number(call, 2) : 0;
-    if (value < 0 || value > 0 || value != value) {
+    bool cut = true;
+    for (int i = 0; i < pad->n; i++) cut = cut && !dync__sz_lt(0, pad->as.dims[i]);
+    if (!cut && (value < 0 || value > 0 || value != value)) {
         dync__arg ones[2] = {call->args[0], dync__arg_b(true)};
         dync__dt *inside;
         dync__chain_call(&c, DYNC__OP_full_like, 2, ones, &inside);
@@ -240,7 +262,10 @@ DYNC__FN dync_status dync__d_pad(dync__opcall *call)
                          dync__arg_t(dync__chain1(&c, DYNC__OP_logical_not, inside)),
                          call->args[2]);
     }
-    if (y && y->storage == x->storage) y = dync__chain1(&c, DYNC__OP_clone, y); /* only cut */
+    if (!cut)
+        y = dync__chain_formed(&c, y, x);
+    else if (y && y->storage == x->storage)
+        y = dync__chain1(&c, DYNC__OP_clone, y);
     return dync__chain_end(&c, call, y);
 }
 
@@ -346,8 +371,9 @@ DYNC__FN dync_status dync__d_upsample_nearest2d(dync__opcall *call)
         ok = !dync__sz_lt(size->as.dims[i], 1) &&
              (dync__is_token(size->as.dims[i]) || size->as.dims[i] <= INT32_MAX);
     if (!ok) return dync__fail(DYNC_ERR_VALUE, "expected an output_size of two positive numbers");
-    for (int i = 0; i < 2; i++) x = dync__dn_nearest(&c, x, 2 + i, size->as.dims[i]);
-    return dync__chain_end(&c, call, x);
+    dync__dt *y = x;
+    for (int i = 0; i < 2; i++) y = dync__dn_nearest(&c, y, 2 + i, size->as.dims[i]);
+    return dync__chain_end(&c, call, dync__chain_formed(&c, y, x));
 }
 
 /* [.., C r r, H, W] -> [.., C, H r, W r] (Shi et al. 2016, arXiv:1609.05158): the channels of one
@@ -394,7 +420,6 @@ DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
     y = dync__chain_shape(&c, DYNC__OP_permute, y, n + 2, order);
     for (int i = 0; i < 3; i++) shape[lead + i] = joined[i];
     y = dync__chain_shape(&c, DYNC__OP_reshape, y, n, shape);
-    /* of images of one pixel, or r = 1, it would be a view */
-    if (y && y->storage == x->storage) y = dync__chain1(&c, DYNC__OP__clone_contiguous, y);
-    return dync__chain_end(&c, call, y);
+    /* of images of one pixel, or r = 1, it is a view till then */
+    return dync__chain_end(&c, call, dync__chain_formed(&c, y, x));
 }

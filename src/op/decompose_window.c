@@ -189,7 +189,7 @@ DYNC__FN dync_status dync__d_col2im(dync__opcall *call)
 DYNC__FN dync_status dync__d_max_unpool2d(dync__opcall *call)
 {
     dync__chain c = {0};
-    dync__dt *x, *index;
+    dync__dt *x, *index, *filled;
     const dync__arg *size = &call->args[2];
     int64_t out[4], plane[2] = {1, 1}, places[2];
     DYNC__TRY(dync__dt_self(call, &x));
@@ -222,8 +222,9 @@ DYNC__FN dync_status dync__d_max_unpool2d(dync__opcall *call)
                                  dync__arg_dtype(x->dtype), dync__arg_device(x->device))),
         dync__arg_i(1), dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, index, 2, places)),
         dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, x, 2, places))};
-    dync__chain_call(&c, DYNC__OP_scatter, 4, args, &x);
-    return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_reshape, x, n, out));
+    dync__chain_call(&c, DYNC__OP_scatter, 4, args, &filled);
+    dync__dt *y = dync__chain_shape(&c, DYNC__OP_reshape, filled, n, out);
+    return dync__chain_end(&c, call, dync__chain_formed(&c, y, x));
 }
 
 /* Arguments (x, norm_type, kernel_size, stride, ceil_mode): (sum x^p)^(1/p) over each window. A

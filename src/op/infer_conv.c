@@ -61,7 +61,8 @@ static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t st
 
 /* sums: the dtype of bias and result, where it is not the input's; -1: the input's, a float input
  * [N, C, H, W], weight [O, C/groups, KH, KW], bias [O] or none; arguments (input, weight, bias,
- * stride, padding, dilation, groups). The result is row major [N, O, OH, OW]. */
+ * stride, padding, dilation, groups). The result is [N, O, OH, OW], in the format of input or
+ * weight. */
 static dync_status dync__infer_conv(const dync__opcall *call, int sums, dync__info *out)
 {
     dync__tensor *x, *w, *bias;
@@ -109,7 +110,9 @@ static dync_status dync__infer_conv(const dync__opcall *call, int sums, dync__in
             return dync__infer_pair_error("Kernel size can't be greater than actual input size",
                                           &w->lay, &x->lay);
     }
-    return dync__infer_fresh(out, sums, device, 4, shape);
+    int form = dync__layout_form(&x->lay);
+    return dync__infer_formed(out, sums, device, 4, shape,
+                              form ? form : dync__layout_form(&w->lay));
 }
 
 /* Floating convolution, 4 dims. */
@@ -143,13 +146,15 @@ DYNC__FN dync_status dync__i_conv2d(const dync__opcall *call, dync__info *out)
         lifted.lay.stride[i] = x->lay.stride[i - 1];
     }
     lifted.lay.shape[0] = 1;
+    lifted.lay.stride[0] = dync__sz_mul(x->lay.shape[0], x->lay.stride[0]);
     lifted.lay.ndim = 4;
     memcpy(args, call->args, sizeof args);
     args[0] = dync__arg_t(&lifted);
     dync__opcall c = *call;
     c.args = args;
     DYNC__TRY(dync__i_convolution(&c, out));
-    return dync__infer_fresh(out, out->dtype, out->device, 3, out->lay.shape + 1);
+    dync__infer_drop_dim(&out->lay, 0);
+    return DYNC_OK;
 }
 
 /* Arguments (grad_output, input, weight, stride, padding, dilation, groups, and three bools: which
@@ -169,8 +174,10 @@ DYNC__FN dync_status dync__i_convolution_backward(const dync__opcall *call, dync
     DYNC__TRY(dync__i_convolution(&forward, &y));
     DYNC__TRY(dync__infer_as_given(call, 0, &y));
     bool mask[3] = {call->args[7].as.i != 0, call->args[8].as.i != 0, call->args[9].as.i != 0};
-    DYNC__TRY(dync__infer_fresh(&out[0], gy->dtype, gy->device, mask[0] ? 4 : 1,
-                                mask[0] ? x->lay.shape : &none));
+    int form = dync__layout_form(&gy->lay);
+    DYNC__TRY(dync__infer_formed(&out[0], gy->dtype, gy->device, mask[0] ? 4 : 1,
+                                 mask[0] ? x->lay.shape : &none,
+                                 form ? form : dync__layout_form(&w->lay)));
     DYNC__TRY(dync__infer_fresh(&out[1], gy->dtype, gy->device, mask[1] ? 4 : 1,
                                 mask[1] ? w->lay.shape : &none));
     return dync__infer_fresh(&out[2], gy->dtype, gy->device, 1, mask[2] ? &w->lay.shape[0] : &none);
@@ -204,7 +211,7 @@ static dync_status dync__infer_pooled(const dync__tensor *x, const int64_t *kern
                               "%lld",
                               (long long)x->lay.shape[d], (long long)kernel[i]);
     }
-    return dync__infer_fresh(out, x->dtype, x->device, n, shape);
+    return dync__infer_formed(out, x->dtype, x->device, n, shape, dync__layout_form(&x->lay));
 }
 
 /* Arguments (input, kernel, stride, padding, dilation, ceil_mode); stride defaults to the kernel.
@@ -295,5 +302,5 @@ DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync_
                               (long long)dync__sz_hint(shape[n - 2 + i]), (long long)size[i]);
         shape[n - 2 + i] = size[i];
     }
-    return dync__infer_fresh(out, x->dtype, x->device, n, shape);
+    return dync__infer_formed(out, x->dtype, x->device, n, shape, dync__layout_form(&x->lay));
 }

@@ -175,7 +175,7 @@ DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out)
                               a, b);
     }
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
-    return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t);
+    return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t, DYNC__LIKE);
 }
 
 /* A value in the form of argument 0: copy, and fill with its 0-dim value. A tensor as the value
@@ -191,7 +191,7 @@ DYNC__FN dync_status dync__i_like_self(const dync__opcall *call, dync__info *out
         DYNC__TRY(
             dync__layout_expand(&call->args[1].as.t->lay, t->lay.ndim, t->lay.shape, &expanded));
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
-    return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t);
+    return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t, DYNC__LIKE);
 }
 
 /* The value is a number or a 0-dim tensor. */

@@ -17,6 +17,12 @@ static dync_status dync__infer_optional_vector(const dync__opcall *call, int i, 
                       (long long)dync__sz_hint(n), (long long)dync__sz_hint(t->numel));
 }
 
+/* Of a result that is row major where its input could be taken for that as well. */
+DYNC__FN int dync__norm_form(const dync__tensor *x)
+{
+    return dync__layout_is_contiguous(&x->lay) ? 0 : dync__layout_form(&x->lay);
+}
+
 /* Arguments (input, weight, bias, running_mean, running_var, training, momentum, eps). Outputs:
  *
  *   0  the result, like input              3  running_mean afterwards, [0] where none is given
@@ -48,9 +54,8 @@ DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__i
                           "got %lld",
                           (long long)(dync__sz_hint(x->numel) / dync__sz_hint(channels)));
     int stats = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    out[0].dtype = x->dtype, out[0].device = device, out[0].alias = -1;
-    /* as the decomposition makes it */
-    DYNC__TRY(dync__infer_like(&out[0], x->lay.ndim, x->lay.shape, 1, &x));
+    DYNC__TRY(dync__infer_formed(&out[0], x->dtype, device, x->lay.ndim, x->lay.shape,
+                                 dync__norm_form(x)));
     for (int i = 1; i < 3; i++)
         DYNC__TRY(dync__infer_fresh(&out[i], stats, device, 1, training ? &channels : &none));
     for (int i = 3; i < 5; i++) {

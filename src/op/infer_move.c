@@ -53,7 +53,34 @@ DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
         DYNC__TRY(dync__infer_axis(call, 1, first, &dim));
     }
     shape[dim] = total;
-    return dync__infer_fresh(out, dync__promoter_result(&p), out->device, first->lay.ndim, shape);
+    return dync__infer_formed(out, dync__promoter_result(&p), out->device, first->lay.ndim, shape,
+                              dync__infer_list_form(list));
+}
+
+/* Stacked, tensors are joined along the dim before which the new one comes, which is then split:
+ * the result is in their format, seen with one dim more. At the end each gets a dim of 1 instead. */
+static dync_status dync__infer_stacked(const dync__arg *list, int dim, int dtype,
+                                       const int64_t *shape, dync__info *out)
+{
+    int n = list->as.list[0].as.t->lay.ndim, device = out->device;
+    int64_t joined[DYNC_MAX_DIMS];
+    if (dim < n) {
+        int form = dync__infer_list_form(list);
+        DYNC__TRY(dync__infer_fresh(out, dtype, device, n + 1, shape));
+        if (!form) return DYNC_OK;
+        for (int d = 0; d < n; d++) joined[d] = shape[d < dim ? d : d + 1];
+        joined[dim] = dync__sz_mul(joined[dim], shape[dim]);
+        DYNC__TRY(dync__infer_formed(out, dtype, device, n, joined, form));
+        return dync__layout_view(&out->lay, n + 1, shape, &out->lay, &(bool){false});
+    }
+    int form = n + 1;
+    for (int i = 0; i < list->n && form; i++) {
+        dync__layout lay = list->as.list[i].as.t->lay;
+        lay.shape[n] = lay.stride[n] = 1;
+        lay.ndim = n + 1;
+        if (dync__layout_form(&lay) != form) form = 0;
+    }
+    return dync__infer_formed(out, dtype, device, n + 1, shape, form);
 }
 
 /* Arguments (list, dim): equal shapes, and a new dim of the list's length; dim counts in the
@@ -81,7 +108,7 @@ DYNC__FN dync_status dync__i_stack(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_device(call, &out->device));
     for (int i = 0, k = 0; i <= first->lay.ndim; i++)
         shape[i] = i == dim ? list->n : first->lay.shape[k++];
-    return dync__infer_fresh(out, dtype, out->device, first->lay.ndim + 1, shape);
+    return dync__infer_stacked(list, dim, dtype, shape, out);
 }
 
 /* select_backward, slice_backward, diagonal_backward: the sizes are an argument; the gradient must
@@ -140,29 +167,6 @@ DYNC__FN dync_status dync__i_flip(const dync__opcall *call, dync__info *out)
                          .nargs = 1,
                          .args = call->args};
     return dync__i_like(&like, out);
-}
-
-/* Arguments (self, shifts, dims): as many dims as shifts, or none and one shift, which rolls the
- * flattened tensor. */
-DYNC__FN dync_status dync__i_roll(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *t;
-    const dync__arg *shifts = &call->args[1], *dims = &call->args[2];
-    int dim;
-    DYNC__TRY(dync__infer_tensor(call, 0, &t));
-    if (shifts->n < 1 || shifts->n > DYNC_MAX_DIMS ||
-        (dims->n != shifts->n && !(dims->n == 0 && shifts->n == 1)))
-        return dync__fail(DYNC_ERR_VALUE, "shifts and dimensions must align. shifts: %d, dims: %d",
-                          shifts->n, dims->n);
-    if (dims->n && t->lay.ndim == 0)
-        return dync__fail(DYNC_ERR_INDEX,
-                          "Dimension specified as %lld but tensor has no dimensions",
-                          (long long)dims->as.dims[0]);
-    for (int i = 0; i < dims->n; i++) {
-        dync__arg d = dync__arg_i(dims->as.dims[i]);
-        DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&d), t->lay.ndim, &dim));
-    }
-    return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
 }
 
 /* Dims are matched from the last one on; more repeats than dims add dims in front. */

@@ -5,6 +5,21 @@ DYNC__COLD
 
 /* ---- pointwise ------------------------------------------------------------------------------- */
 
+/* Copies keep strides. Where a Value may stand for a tensor, rows "(Value self, Value other)",
+ * PyTorch makes one of a number: an operand more; not of an exponent. */
+static dync__strides_of dync__infer_strides_of(const dync__opcall *call)
+{
+    int op = call->op, first = op == DYNC__OP_where;
+    if (op == DYNC__OP_clone || op == DYNC__OP_to_dtype || op == DYNC__OP_hardtanh ||
+        op == DYNC__OP_relu6)
+        return DYNC__LIKE;
+    if ((!first && call->row->schema[1] != 'V') || call->nargs < first + 2) return DYNC__SAME;
+    return dync__arg_is_number(&call->args[first]) ||
+                   (dync__arg_is_number(&call->args[first + 1]) && op != DYNC__OP_pow)
+               ? DYNC__SORTED
+               : DYNC__SAME;
+}
+
 /* The broadcast of all tensor arguments with the dtype given. At most four tensors, which all rows
  * keep to. Strides follow the operands (dync__infer_like). copy takes its source from any device:
  * the result is where argument 0 is. */
@@ -29,7 +44,7 @@ static dync_status dync__infer_broadcast(const dync__opcall *call, int dtype, dy
         DYNC__TRY(dync__infer_device(call, &out->device));
     out->dtype = dtype;
     out->alias = -1;
-    return dync__infer_like(out, ndim, shape, n, t);
+    return dync__infer_like(out, ndim, shape, n, t, dync__infer_strides_of(call));
 }
 
 /* A bool number counts like a bool tensor: sub refuses both. */

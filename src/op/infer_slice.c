@@ -64,10 +64,11 @@ DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, i
     *out = *in;
     out->shape[dim] = dync__slice_places(start, end, step);
     out->offset = dync__sz_add(out->offset, dync__sz_mul(start, in->stride[dim]));
-    if (out->shape[dim] > 1 || !dync__sz_lt(size, step))
-        out->stride[dim] = dync__sz_mul(
-            in->stride[dim],
-            step == 1 || dync__sz_by_data(size) ? step : dync__sz_min(step, DYNC__MAX(size, 1)));
+    /* of one place too, as PyTorch has it; a step beyond every memory is no step */
+    int64_t stride;
+    if (step > 1 &&
+        (dync__is_token(in->stride[dim]) || dync__mul_ok(in->stride[dim], step, &stride)))
+        out->stride[dim] = dync__sz_mul(in->stride[dim], step);
     return DYNC_OK;
 }
 

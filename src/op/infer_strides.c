@@ -3,6 +3,58 @@
 #include "rows.h"
 DYNC__COLD
 
+/* ---- memory formats -------------------------------------------------------------------------- */
+
+/* Is a batch of images or volumes, [N, C, H, W] or [N, C, D, H, W], taken for channels last? As
+ * PyTorch tells it from strides alone (c10/core/MemoryFormat.h, suggest_memory_format): they grow
+ * from C over W, H, D to N, each at least the size before it, and those of size 1 count too. What
+ * could be both ways is row major.
+ *
+ * These results are in the format of what they are made of: windows (convolutions too, whose weight
+ * may decide as well), resized, padded, normalised by channel or by group, joined where all parts
+ * agree. A reshape of them is a view or a copy as it is in PyTorch, which a program can see: what it
+ * writes to one is in the other or not. */
+DYNC__FN int dync__layout_form(const dync__layout *l)
+{
+    int n = l->ndim;
+    bool row_major = true;
+    int64_t least = 0, next = 1;
+    if (n != 4 && n != 5) return 0;
+    for (int d = n - 1; d >= 0; d--) {
+        row_major = row_major && l->stride[d] == next;
+        next = dync__sz_mul(next, l->shape[d]);
+    }
+    if (row_major || l->stride[1] == 0) return 0;
+    for (int i = 0; i < n; i++) {
+        int d = i == 0 ? 1 : i == n - 1 ? 0 : n - i;
+        if (l->shape[d] == 0 || dync__sz_lt(l->stride[d], least)) return 0;
+        if (d == 0 && dync__sz_eq(least, l->stride[1])) return 0;
+        least = dync__sz_mul(l->stride[d], l->shape[d]);
+    }
+    return n;
+}
+
+DYNC__FN dync_status dync__infer_formed(dync__info *out, int dtype, int device, int ndim,
+                                        const int64_t *shape, int form)
+{
+    int64_t next = 1;
+    DYNC__TRY(dync__infer_fresh(out, dtype, device, ndim, shape));
+    for (int i = 0; i < ndim && form == ndim; i++) {
+        int d = i == 0 ? 1 : i == ndim - 1 ? 0 : ndim - i;
+        out->lay.stride[d] = next;
+        next = dync__sz_mul(next, DYNC__MAX(shape[d], 1));
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN int dync__infer_list_form(const dync__arg *list)
+{
+    int form = list->n ? dync__layout_form(&list->as.list[0].as.t->lay) : 0;
+    for (int i = 1; i < list->n && form; i++)
+        if (dync__layout_form(&list->as.list[i].as.t->lay) != form) form = 0;
+    return form;
+}
+
 /* ---- strides of a fresh output --------------------------------------------------------------- */
 
 /* TensorIterator's comparison of two dims over all operands: > 0 where a is the slower one.
@@ -50,16 +102,34 @@ static void dync__infer_permuted(dync__layout *out, int n, int64_t stride[][DYNC
     }
 }
 
+/* Strides of channels last, where all operands have them but for dims of size 1. */
+static bool dync__infer_all_last(dync__info *out, int n, dync__tensor *const *t)
+{
+    dync__info last;
+    int ndim = out->lay.ndim;
+    if (ndim != 4 || dync__infer_formed(&last, 0, 0, 4, out->lay.shape, 4) != DYNC_OK) return false;
+    for (int k = 0; k < n; k++)
+        for (int d = 0; d < ndim; d++)
+            if (t[k]->lay.shape[d] != 1 && t[k]->lay.stride[d] != last.lay.stride[d]) return false;
+    memcpy(out->lay.stride, last.lay.stride, sizeof last.lay.stride);
+    return true;
+}
+
 /* Row major needs no sorting, and is by far the most frequent: one test for all operands. t[0..n)
  * broadcast to the shape; of more than four the first four decide. out->lay is written, dtype and
  * device are the caller's. Three answers, cheapest test first: row major where every operand is,
  * the operands' own strides where they agree and have no gaps, else the dims in the operands'
- * order. */
+ * order.
+ *
+ * Strides of dims of size 1 find no element, but the memory format of what follows is told by them
+ * (dync__layout_form): whether operands that are row major but for those, or channels last, give the
+ * strides that are so for all dims (SAME), or their own (LIKE: copies), or those of the sorted dims
+ * (SORTED: there is a number among them, which in PyTorch is one more operand). */
 DYNC__FN dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *shape, int n,
-                                      dync__tensor *const *t)
+                                      dync__tensor *const *t, dync__strides_of how)
 {
     int64_t stride[4][DYNC_MAX_DIMS];
-    bool row_major = true, same_strides = true;
+    bool row_major = true, same_strides = true, same_shape = true, contiguous = how == DYNC__SAME;
     DYNC__TRY(dync__layout_contiguous(&out->lay, ndim, shape));
     if (n > 4) n = 4;
     for (int k = 0; k < n; k++) {
@@ -74,11 +144,14 @@ DYNC__FN dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *
                      t[0]->lay.stride[DYNC__MAX(DYNC__MIN(d, t[0]->lay.ndim - 1), 0)])
                 same_strides = false;
             if (!broadcast && stride[k][d] != out->lay.stride[d]) row_major = false;
+            if (broadcast) same_shape = false;
         }
-        if (lead) same_strides = false;
+        if (lead) same_strides = same_shape = false;
+        contiguous = contiguous && dync__layout_is_contiguous(in);
     }
-    if (row_major) return DYNC_OK;
-    if (same_strides && n && dync__layout_is_dense(&t[0]->lay)) {
+    if (row_major || (contiguous && same_shape)) return DYNC_OK;
+    if (how == DYNC__SAME && same_shape && n && dync__infer_all_last(out, n, t)) return DYNC_OK;
+    if (how != DYNC__SORTED && same_strides && n && dync__layout_is_dense(&t[0]->lay)) {
         memcpy(out->lay.stride, t[0]->lay.stride, sizeof out->lay.stride);
         return DYNC_OK;
     }
@@ -91,7 +164,7 @@ DYNC__FN dync_status dync__layout_like(const dync__layout *of, dync__layout *out
 {
     dync__tensor t = {.lay = *of}, *one = &t;
     dync__info info;
-    DYNC__TRY(dync__infer_like(&info, of->ndim, of->shape, 1, &one));
+    DYNC__TRY(dync__infer_like(&info, of->ndim, of->shape, 1, &one, DYNC__LIKE));
     *out = info.lay;
     return DYNC_OK;
 }

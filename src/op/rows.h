@@ -58,9 +58,17 @@ DYNC__FN dync_status dync__infer_device(const dync__opcall *, int *device);
 /* row major */
 DYNC__FN dync_status dync__infer_fresh(dync__info *, int dtype, int device, int ndim,
                                        const int64_t *shape);
-/* dense, dims in the order of the operands' */
+/* dense, dims in the order of the operands'; how: see there */
+typedef enum dync__strides_of { DYNC__SAME, DYNC__LIKE, DYNC__SORTED } dync__strides_of;
 DYNC__FN dync_status dync__infer_like(dync__info *, int ndim, const int64_t *shape, int n,
-                                      dync__tensor *const *);
+                                      dync__tensor *const *, dync__strides_of how);
+/* PyTorch's memory format of a tensor: 4 or 5, its rank, where it counts as channels last, else 0 */
+DYNC__FN int dync__layout_form(const dync__layout *);
+/* row major, or channels last where form is the rank */
+DYNC__FN dync_status dync__infer_formed(dync__info *, int dtype, int device, int ndim,
+                                        const int64_t *shape, int form);
+DYNC__FN int dync__norm_form(const dync__tensor *);        /* of what batch_norm gives */
+DYNC__FN int dync__infer_list_form(const dync__arg *list); /* that all of them have */
 DYNC__FN dync_status dync__infer_floating(const dync__tensor *);
 /* int64 or int32 */
 DYNC__FN dync_status dync__infer_index(const dync__tensor *);

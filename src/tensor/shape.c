@@ -259,13 +259,16 @@ DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const
     int lead = ndim - in->ndim;
     DYNC__TRY(dync__check_rank(ndim));
     bool ok = lead >= 0;
-    for (int i = 0; i < ndim && ok; i++) {
+    for (int i = ndim - 1; i >= 0 && ok; i--) {
         int64_t have = i >= lead ? in->shape[i - lead] : 1,
                 want = shape[i] == -1 && i >= lead ? have : shape[i];
         bool same = want == have || (have != 1 && want > 0 && dync__sz_eq(want, have));
         ok = want >= 0 && (same || have == 1);
         result.shape[i] = want;
-        result.stride[i] = i >= lead && same ? in->stride[i - lead] : 0;
+        result.stride[i] = !same       ? 0
+                           : i >= lead ? in->stride[i - lead]
+                           : in->ndim  ? dync__sz_mul(result.shape[i + 1], result.stride[i + 1])
+                                       : 0;
     }
     if (!ok) {
         return dync__fail(DYNC_ERR_SHAPE, "a tensor of shape %s cannot be expanded to %s",

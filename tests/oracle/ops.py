@@ -1303,6 +1303,65 @@ sample('unique', T('f32', [0], 'n0'))
 sample('unique', T('f32', [], 'n0'))
 sample('unique', T('i64', [20], 'z3'))
 
+# Memory formats: what is in channels last stays so where PyTorch keeps it, and what could be taken for it (C = 1, one pixel) is what PyTorch
+# takes it for; strides of dims of size 1 tell the format of what follows.
+LAST = {4: lambda n, c, h, w: [h * w * c, 1, w * c, c], 5: lambda n, c, d, h, w: [d * h * w * c, 1, h * w * c, w * c, c]}
+FORMED = [[2, 4, 2, 3], [2, 1, 2, 4], [1, 4, 1, 1]]
+for sh, st in [(sh, LAST[4](*sh)) for sh in FORMED] + [(FORMED[0], [1, 2, 8, 16]), (FORMED[0], [96, 2, 48, 8])]:
+    x, one = T('f32', sh, 'n0', st), T('f32', sh, 'n2')
+    for d in ['f32', 'f64', 'bf16']:
+        y, z = T(d, sh, 'n0', st), T(d, sh, 'n2')
+        for w in [T(d, [3, sh[1], 1, 1], 'n1'), T(d, [3, sh[1], 3, 2], 'n1', LAST[4](3, sh[1], 3, 2))]:
+            sample('conv2d', y, w, None, Dims([1]), Dims([1]), Dims([1]), 1, values=False)
+            sample('conv2d', z, w, None, Dims([1]), Dims([1]), Dims([1]), 1, values=False)
+        sample('conv_transpose2d', y, T(d, [sh[1], 2, 2, 3], 'n1'), None, Dims([1]), Dims([0]), Dims([0]), 1, Dims([1]), values=False)
+    sample('conv2d', x, T('f32', [3, sh[1], 1, 1], 'n1'), None, Dims([1]), Dims([0]), Dims([1]), 1)
+    sample('max_pool2d_with_indices', x, Dims([2, 2]), Dims([1]), Dims([1]), Dims([1]), False)
+    sample('avg_pool2d', x, Dims([2, 2]), Dims([1]), Dims([1]), False, True)
+    for o in ([2, 2], [1, 1], [3, 2]):
+        for n, a in [('adaptive_avg_pool2d', []), ('upsample_nearest2d', []), ('upsample_bilinear2d', [False]), ('upsample_bicubic2d', [True])]:
+            sample(n, x, Dims(o), *a)
+    sample('pixel_shuffle', x, 2)
+    for p in ([1, 0], [-1, 0], [0, 0, 1, 1, 1, 0], [-1, 1]):
+        sample('pad', x, Dims(p), 0.5)
+    for a in range(4):
+        sample('roll', x, Dims([1]), Dims([a]))
+    sample('roll', x, Dims([1, 2]), Dims([1, 3]))
+    sample('roll', x, Dims([0]), Dims([1]))
+    for a in range(5):
+        sample('stack', [x, x], a)
+        if a < 4:
+            sample('cat', [x, x], a)
+            sample('cat', [x, one], a)
+    if sh[2] > 1:
+        sample('batch_norm', x, None, None, None, None, True, 0.1, 1e-5)
+        sample('group_norm', x, 1, None, None, 1e-5)
+        sample('instance_norm', x, None, None, 1e-5)
+        sample('rms_norm', x, Dims(sh[3:]), None, 1e-5)
+        sample('layer_norm', x, Dims(sh[3:]), None, None, 1e-5)
+for sh in ([1, 2, 2, 3, 2], [2, 1, 1, 2, 3]):
+    x, one = T('f32', sh, 'n0', LAST[5](*sh)), T('f32', sh, 'n1')
+    sample('upsample_trilinear3d', x, Dims([3, 2, 5]), False)
+    sample('roll', x, Dims([1]), Dims([1]))
+    sample('roll', x, Dims([-1, 2]), Dims([2, 4]))
+    sample('pad', x, Dims([1, 0, 0, 1]), None)
+    for a in range(5):
+        sample('cat', [x, x], a)
+        sample('cat', [x, one], a)
+        sample('stack', [x, x], a)
+for st in ([6, 1, 3, 1], [6, 6, 3, 1], [6, 7, 3, 1]):           # row major, but for the dim of size 1
+    x, y = T('f32', [2, 1, 2, 3], 'n0', st), T('f32', [2, 1, 2, 3], 'n1')
+    for n in ['relu', 'clone', 'abs', 'hardtanh', 'relu6', 'zeros_like']:
+        sample(n, x, *([-1.0, 1.0] if n == 'hardtanh' else []))
+    for a in (0.5, y, x):
+        for n in ['add', 'mul', 'gt', 'pow', 'maximum']:
+            if n != 'maximum' or a != 0.5:
+                sample(n, x, a)
+sample('slice', T('f32', [2, 5], 'n0'), 1, 1, 2, 2)
+sample('slice', T('f32', [2, 5], 'n0'), 1, 1, 9, 8)
+for sh in ([1, 2, 3], [2, 1, 2, 3], [1, 1, 2, 3], [2, 3]):
+    sample('expand', T('f32', [2, 3], 'n0'), Dims(sh))
+sample('expand', T('f32', [], 'n0'), Dims([1, 1]))
 
 
 # ---- files ------------------------------------------------------------------------------------------------------------------------------------------
@@ -1324,6 +1383,7 @@ def write_samples(path):
     with open(path, 'w') as f:
         f.write('/* tests/ops/samples.c: what PyTorch %s gives for samples of every operator. Written by tests/oracle/ops.py, which\n'
                 ' * says what a line means; read by tests/unit/test_ops.c. */\n' % torch.__version__.split('+')[0])
+        f.write('/* clang-format off */\n')
         f.write('static const char *const ops_samples[] = {\n')
         for line in lines:
             if len(line) > 4000:
