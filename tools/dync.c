@@ -5,7 +5,7 @@
  *   dync explain FILE [INPUT...]  its graph as C; --html as a page with the graph drawn
  *   dync bench FILE [INPUT...]    time of the first call and of the calls after it
  *   dync quantize FILE INPUT... -o OUT  in 8-bit integers, calibrated with these inputs
- *   dync to-c|to-onnx|to-dync FILE -o OUT
+ *   dync to-c|to-onnx|to-dync FILE [INPUT...] -o OUT
  *
  * FILE: .onnx, or what dync_program_save wrote. Status 0: done; 1: a file or a run failed, the
  * reason is on stderr; 2: the command line is wrong. `dync help COMMAND` says more. */
@@ -42,11 +42,14 @@ static const struct {
      "`dync run`, with many calls in each file: along the first dimension of the input, or along\n"
      "one before it. --percentile 99.99 leaves outliers out of the ranges. --scale float ends\n"
      "layers as ONNX does, shift (the default) as TFLite does. Prints what it costs.\n"},
-    {"to-c", "dync to-c FILE -o OUT.c",
+    {"to-c", "dync to-c FILE [INPUT...] -o OUT.c",
      "Writes C99 without malloc and dync.h: OUT.c and OUT.h. Compile it with -DNAME_MAIN for a\n"
-     "program that tests itself.\n"},
-    {"to-onnx", "dync to-onnx FILE -o OUT.onnx", "Writes an ONNX model.\n"},
-    {"to-dync", "dync to-dync FILE -o OUT.dync", "Writes what dync_program_load reads.\n"},
+     "program that tests itself. Sizes that the file leaves open become those of the inputs, which\n"
+     "are given as to `dync run`: x=1x3x224x224.\n"},
+    {"to-onnx", "dync to-onnx FILE [INPUT...] -o OUT.onnx",
+     "Writes an ONNX model. Inputs as of `dync to-c`.\n"},
+    {"to-dync", "dync to-dync FILE [INPUT...] -o OUT.dync",
+     "Writes what dync_program_load reads. Inputs as of `dync to-c`.\n"},
 };
 enum { CLI_COMMANDS = sizeof cli_help / sizeof *cli_help };
 
@@ -116,8 +119,8 @@ static int cli_parse(cli *c, int argc, char **argv)
             c->inputs[c->ninputs++] = argv[i];
     }
     if (!c->file) return cli_wrong(c->command, "no file is named", NULL);
-    bool runs = strcmp(c->command, "info") != 0 && strncmp(c->command, "to-", 3) != 0;
-    if (c->ninputs && !runs) return cli_wrong(c->command, "one file is enough", c->inputs[0]);
+    if (c->ninputs && strcmp(c->command, "info") == 0)
+        return cli_wrong(c->command, "one file is enough", c->inputs[0]);
     return CLI_DONE;
 }
 
@@ -125,6 +128,42 @@ static int cli_parse(cli *c, int argc, char **argv)
 static dync_program *cli_load(const char *path)
 {
     return cli_ends(path, ".onnx") ? dync_program_load_onnx(path) : dync_program_load(path);
+}
+
+static dync_value cli_called(const dync_value *args, int n, void *program)
+{
+    return dync_program_run(program, n, args);
+}
+
+/* The program for inputs of the sizes given alone. NULL: what is wrong has been said. */
+static dync_program *cli_fixed(const cli *c, dync_program *p)
+{
+    dync_value args[CLI_INPUTS];
+    char names[2048] = "", stem[64];
+    const char *file = strrchr(c->file, '/') ? strrchr(c->file, '/') + 1 : c->file;
+    int n = cli_inputs(c, p, args);
+    if (n < 0) return NULL;
+    snprintf(stem, sizeof stem, "%.*s", (int)strcspn(file, "."), file);
+    for (int i = 0; i < n; i++) {
+        const char *name = dync_program_input(p, i).name;
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", name ? name : "x");
+    }
+    dync_program *fixed =
+        dync_export_values(dync_bind_callee(dync_fnv(cli_called), stem, p, names), stem, n, args);
+    if (!fixed) cli_failed(c->file, "cannot be taken for these sizes");
+    return fixed;
+}
+
+static bool cli_is_open(dync_program *p)
+{
+    bool open = false;
+    for (int i = 0; i < CLI_INPUTS; i++) {
+        dync_port port = dync_program_input(p, i);
+        if (!port.name && !port.type) break;
+        for (int d = 0; d < port.shape.n; d++) open = open || port.shape.d[d] < 0;
+    }
+    return open;
 }
 
 static int cli_convert(const cli *c, dync_program *p)
@@ -135,13 +174,21 @@ static int cli_convert(const cli *c, dync_program *p)
     snprintf(wanted, sizeof wanted, ".%s", end);
     if (!c->out) return cli_wrong(c->command, "where to? -o is missing", NULL);
     if (!cli_ends(c->out, wanted)) return cli_wrong(c->command, "another ending is meant", c->out);
+    dync_program *fixed = c->ninputs ? cli_fixed(c, p) : NULL;
+    if (c->ninputs && !fixed) return CLI_FAILED;
+    if (fixed) p = fixed;
     if (strcmp(end, "c") == 0)
         status = dync_program_save_c(p, c->out);
     else if (strcmp(end, "onnx") == 0)
         status = dync_program_save_onnx(p, c->out);
     else
         status = dync_program_save(p, c->out);
-    return status == DYNC_OK ? CLI_DONE : cli_failed(c->out, "cannot be written");
+    if (status != DYNC_OK) cli_failed(c->out, "cannot be written");
+    if (status != DYNC_OK && strcmp(end, "c") == 0 && cli_is_open(p))
+        fprintf(stderr, "dync: say which sizes are meant: dync to-c %s NAME=2x3 -o %s\n", c->file,
+                c->out);
+    dync_program_free(fixed);
+    return status == DYNC_OK ? CLI_DONE : CLI_FAILED;
 }
 
 /* ---- run ------------------------------------------------------------------------------------- */

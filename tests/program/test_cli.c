@@ -82,7 +82,7 @@ static void end(void)
 TEST(help_and_versions)
 {
     begin();
-    EXPECT(cli("help") == 0 && says("dync run FILE") && says("dync to-c FILE -o OUT.c"));
+    EXPECT(cli("help") == 0 && says("dync run FILE") && says("dync to-c FILE [INPUT...] -o OUT.c"));
     EXPECT(cli("help run") == 0 && says("NAME=2x3"));
     EXPECT(cli("info net.dync --help") == 0 && says("usage: dync info FILE"));
     EXPECT(cli("--version") == 0 && says("dync " DYNC_VERSION));
@@ -206,6 +206,26 @@ TEST(conversions_mean_the_same)
     end();
 }
 
+/* Of a file whose sizes are open, for the sizes of inputs that are named. */
+TEST(conversions_for_given_sizes)
+{
+    dync_tensor *x = begin(), *want = classes(x);
+    EXPECT(cli("to-c open.dync x=3x4 -o open.c") == 0);
+    FILE *f = fopen(file("open.h"), "rb");
+    memset(said, 0, sizeof said);
+    EXPECT(f && fread(said, 1, sizeof said - 1, f) > 0 && says("open_run(const float x[3][4]"));
+    if (f) fclose(f);
+    EXPECT(cli("to-onnx open.dync x.npy -o a.onnx") == 0 && cli("info a.onnx") == 0);
+    EXPECT(says("input x: float32[3, 4]\n"));
+    EXPECT(cli("to-dync open.dync x=3x4 -o b.dync") == 0);
+    EXPECT(cli("info b.dync") == 0 && says("input x: float32[3, 4]\n"));
+    EXPECT(cli("run a.onnx x.npy -o y.npy") == 0);
+    EXPECT(dync_allclose(dync_npy_load(file("y.npy")), want, 1e-6, 1e-7));
+    EXPECT(cli("run b.dync x.npy -o z.npy") == 0);
+    EXPECT(dync_allclose(dync_npy_load(file("z.npy")), want, 1e-6, 1e-7));
+    end();
+}
+
 TEST(mistakes_are_named)
 {
     static const struct {
@@ -225,6 +245,8 @@ TEST(mistakes_are_named)
         {"run none.dync", 1, "cannot read none.dync"},
         {"run x.npy", 1, "x.npy: program file"},
         {"run none.onnx", 1, "none.onnx"},
+        {"to-c open.dync y=3x4 -o open.c", 1, "no input of this name"},
+        {"to-c open.dync x=33x4 -o open.c", 1, "32"},
         {"to-c net.dync -o /none/net.c", 1, "/none/net.c"},
         {"run net.dync none.npy", 1, "none.npy"},
         {"run net.dync y=x.npy", 1, "no input of this name"},
