@@ -63,6 +63,9 @@
 #define DYNC_NO_MINIFY
 #endif
 
+#if defined(__MINGW32__) && !defined(__USE_MINGW_ANSI_STDIO)
+#define __USE_MINGW_ANSI_STDIO 1 /* printf as C11 has it, not as the oldest C library of Windows */
+#endif
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -158,6 +158,7 @@ DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n
 }
 #else
 #if defined(_WIN32)
+#define DYNC__FILE_FRESH "wb" /* its older C library knows no x */
 extern __declspec(dllimport) int __stdcall MoveFileExA(const char *, const char *, unsigned long);
 static bool dync__file_rename(const char *from, const char *to)
 {
@@ -182,6 +183,10 @@ DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n
 }
 #endif
 
+#if !defined(DYNC__FILE_FRESH)
+#define DYNC__FILE_FRESH "wbx"
+#endif
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* 0, or why not. */
@@ -200,7 +205,7 @@ static int dync__file_put(const char *path, const char *mode, const void *data, 
 static int dync__file_replace(const char *path, const char *beside, int mode, const void *data,
                               size_t n)
 {
-    int error = dync__file_put(beside, "wbx", data, n, true);
+    int error = dync__file_put(beside, DYNC__FILE_FRESH, data, n, true);
     if (error == EEXIST) return error; /* somebody else's */
     if (!error) dync__file_mode(beside, mode);
     if (!error && !dync__file_rename(beside, path)) error = errno ? errno : EIO;

@@ -30,7 +30,15 @@ extern int clock_gettime(int, struct timespec *);
 #define DYNC__CLOCK_MONOTONIC CLOCK_MONOTONIC
 #endif
 #elif defined(_WIN32)
-#include <time.h>
+#define DYNC__OF_WINDOWS extern __declspec(dllimport)
+/* as <windows.h> has them, which brings a thousand names */
+union _LARGE_INTEGER;
+DYNC__OF_WINDOWS int __stdcall QueryPerformanceCounter(union _LARGE_INTEGER *);
+DYNC__OF_WINDOWS int __stdcall QueryPerformanceFrequency(union _LARGE_INTEGER *);
+DYNC__OF_WINDOWS void *__stdcall VirtualAlloc(void *, size_t, unsigned long, unsigned long);
+DYNC__OF_WINDOWS int __stdcall VirtualProtect(void *, size_t, unsigned long, unsigned long *);
+DYNC__OF_WINDOWS int __stdcall VirtualFree(void *, size_t, unsigned long);
+DYNC__OF_WINDOWS unsigned long __stdcall GetCurrentProcessId(void);
 #endif
 
 /* processors that a set has room for, by words */
@@ -83,8 +91,12 @@ DYNC__FN uint64_t dync__now_ns(void)
     clock_gettime(DYNC__CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 #elif defined(_WIN32)
-    struct timespec t;
-    return timespec_get(&t, TIME_UTC) ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
+    int64_t ticks = 0, second = 0;
+    QueryPerformanceCounter((void *)&ticks);
+    QueryPerformanceFrequency((void *)&second);
+    if (second <= 0) return 0;
+    return (uint64_t)(ticks / second) * 1000000000u +
+           (uint64_t)(ticks % second) * 1000000000u / (uint64_t)second;
 #else
     return 0;
 #endif
@@ -227,6 +239,15 @@ DYNC__RARE DYNC__FN unsigned dync__cpu_features(void)
     return features;
 }
 
+#if defined(_WIN32)
+/* As much as a kernel's frame may have: jit.c. */
+DYNC__NOINLINE DYNC__FN void dync__os_stack_touch(void)
+{
+    volatile char pages[72 * 1024];
+    for (size_t i = sizeof pages; i >= 4096; i -= 4096) pages[i - 1] = 0;
+}
+#endif
+
 /* ---- executable memory ----------------------------------------------------------------------- */
 
 #if defined(DYNC__UNIX) && !defined(DYNC_NO_JIT)
@@ -286,6 +307,26 @@ DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes)
     return mprotect(pages, bytes, PROT_READ | PROT_EXEC) == 0;
 }
 DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { munmap(pages, bytes); }
+#elif defined(_WIN32) && !defined(DYNC_NO_JIT)
+DYNC__FN int dync__os_process(void) { return (int)GetCurrentProcessId(); }
+DYNC__RARE DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec)
+{
+    (void)bytes, (void)write, (void)exec;
+    return false;
+}
+DYNC__FN void *dync__os_code_pages(size_t bytes)
+{
+    return VirtualAlloc(NULL, bytes, 0x3000 /* reserved and there */, 4 /* read, write */);
+}
+DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes)
+{
+    unsigned long before;
+    return VirtualProtect(pages, bytes, 0x20 /* read, run */, &before) != 0;
+}
+DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes)
+{
+    (void)bytes, VirtualFree(pages, 0, 0x8000);
+}
 #else
 DYNC__FN int dync__os_process(void) { return 0; }
 DYNC__RARE DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec)

@@ -81,12 +81,14 @@ static struct {
     char apart[64];
 } dync__pool;
 
+#if !defined(_WIN32)
 static void dync__pool_after_fork(void)
 {
     DYNC__ATOMIC_STORE(&dync__pool.forked, 1);
     dync__pool.n_workers = dync__pool.watching = 0; /* their threads do not exist here */
     dync__tls.in_pool = false;
 }
+#endif
 
 DYNC__OFTEN static int dync__pool_all_threads(void)
 {
@@ -258,8 +260,10 @@ DYNC__RARE static void dync__pool_start(void)
     dync__error_guard_end(&guard);
     if (!dync__pool.worker) return;
     dync__pool.n_allocated = wanted;
+#if !defined(_WIN32)
     if (!dync__pool.hooked)
         dync__pool.hooked = pthread_atfork(NULL, NULL, dync__pool_after_fork) == 0;
+#endif
     for (int i = 0; i < wanted; i++) {
         dync__pool_worker *w = &dync__pool.worker[i];
         w->index = i + 1;

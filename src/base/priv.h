@@ -48,7 +48,11 @@
 #define DYNC__UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define DYNC__UNUSED __attribute__((unused))
 #define DYNC__NOINLINE __attribute__((noinline))
+#if defined(__MINGW_PRINTF_FORMAT)
+#define DYNC__PRINTF(fmt, first) __attribute__((format(__MINGW_PRINTF_FORMAT, fmt, first)))
+#else
 #define DYNC__PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#endif
 #define DYNC__RESTRICT __restrict__
 #define DYNC__INLINE static inline __attribute__((unused))
 #else

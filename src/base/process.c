@@ -162,11 +162,18 @@ DYNC__FN void dync__folder_current(dync__str *out)
 DYNC__FN void dync__date_text(dync__str *out)
 {
 #if defined(DYNC__PROCESSES) || (!defined(DYNC_NO_STDIO) && defined(_WIN32))
+#if defined(_WIN32)
+    const time_t seconds = time(NULL);
+    const long micros = (long)(dync__now_ns() / 1000 % 1000000);
+    const struct tm *t = localtime(&seconds);
+#else
     struct timespec now = {0};
     const struct tm *t = timespec_get(&now, TIME_UTC) ? localtime(&now.tv_sec) : NULL;
+    const long micros = (long)(now.tv_nsec / 1000);
+#endif
     if (t)
         dync__str_addf(out, "%d_%02d_%02d_%02d_%02d_%02d_%06ld", t->tm_year + 1900, t->tm_mon + 1,
-                       t->tm_mday, t->tm_hour, t->tm_min, t->tm_sec, (long)(now.tv_nsec / 1000));
+                       t->tm_mday, t->tm_hour, t->tm_min, t->tm_sec, micros);
 #else
     dync__str_add(out, "0");
 #endif

@@ -46,6 +46,9 @@ DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec);
 DYNC__FN void *dync__os_code_pages(size_t bytes);
 DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes);
 DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes);
+#if defined(_WIN32)
+DYNC__FN void dync__os_stack_touch(void);
+#endif
 /* Whole files (file.c; DYNC_ERR_IO with the reason). Read result is freed by dync__free(p, n + 1);
  * it is NUL-terminated. A write that fails leaves the old file. own: a folder that dync chose,
  * where a link is replaced, not followed; a line is appended to no link. */

@@ -94,7 +94,7 @@ enum {
     DYNC__CB_QUADS,
     DYNC__CB_WORDS
 };
-typedef void (*dync__ccode)(int64_t *args);
+typedef void(DYNC__CODE *dync__ccode)(int64_t *args);
 #if DYNC__JIT
 /* Code that somebody holds. Forms are shared; of those that nobody holds some are kept for the next
  * who asks. */

@@ -61,7 +61,7 @@ typedef struct dync__gt_args {
     int64_t mask; /* of the last vector, set by dync__gt_do: bits, words */
     const void *lanes;
 } dync__gt_args;
-typedef void (*dync__gt_fn)(dync__gt_args *);
+typedef void(DYNC__CODE *dync__gt_fn)(dync__gt_args *);
 
 /* The form's code, with the mask set in the arguments; NULL: there is none. It is good until
  * dync__gt_epoch changes (dync_shutdown). */

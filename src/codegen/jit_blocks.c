@@ -58,7 +58,7 @@ static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows,
 static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows,
                             int64_t lanes, char *scratch)
 {
-    void (*entry)(int64_t *);
+    dync__kernel_code entry;
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
     if (jit->fetches && !jit->side) dync__jit_fetch(jit, at, rows, lanes);
     if (jit->copies) {
@@ -77,6 +77,7 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
     memcpy(&entry, &jit->form->block.exec, sizeof entry);
     words[DYNC__GW_ROWS] = words[DYNC__GW_FIXED] = words[DYNC__GW_FIXED + 1] = rows;
     words[DYNC__GW_FRAME] = jit->form->frame;
+    DYNC__CODE_FRAME(jit->form->frame);
     words[DYNC__GW_LANES] = lanes;
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
         const dync__jit_stream *st = &jit->stream[s];
@@ -117,12 +118,13 @@ static void dync__jit_rest(const dync__jit *jit, char *const *at, int64_t *words
 static void dync__jit_square(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows,
                              int64_t lanes, char *scratch)
 {
-    void (*entry)(int64_t *);
+    dync__kernel_code entry;
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record, row = rows & -jit->side,
             lane = lanes & -jit->side;
     if (row == 0 || lane == 0) row = lane = 0;
     memcpy(&entry, &jit->squares->block.exec, sizeof entry);
     words[DYNC__GW_FRAME] = jit->squares->frame;
+    DYNC__CODE_FRAME(jit->squares->frame);
     words[DYNC__GW_ROWS] = row / jit->side;
     words[DYNC__GW_LANES] = lane;
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {

@@ -26,7 +26,7 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
                                                const dync__jit_segment *segment)
 {
     int64_t words[DYNC__JIT_WORDS], index[DYNC__GEN_DIMS] = {0};
-    void (*entry)(int64_t *);
+    dync__kernel_code entry;
     char *keep = NULL;
     memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
     if (segment)
@@ -67,6 +67,7 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
     bool nontemporal = jit->nontemporal && !(lines & 63);
     memcpy(&entry, nontemporal ? &jit->nontemporal->block.exec : &jit->form->block.exec,
            sizeof entry);
+    DYNC__CODE_FRAME(jit->form->frame);
     entry(words);
     if (keep && !segment) dync__free_data(keep, (size_t)jit->keep_bytes);
     return DYNC_OK;
