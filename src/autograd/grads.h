@@ -17,6 +17,7 @@
     X(g_add, 1, 0, 0, 0, 0)                                                                                 \
     X(g_addcdiv, 1, 0, DYNC__GA(2), DYNC__GA(1) | DYNC__GA(2), 0)                                           \
     X(g_addcmul, 1, 0, DYNC__GA(2), DYNC__GA(1), 0)                                                         \
+    X(g_xlogy, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                               \
     X(g_atan2, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                               \
     X(g_binary_cross_entropy, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                \
     X(g_clamp, 1, DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2), DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2),         \

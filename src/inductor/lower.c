@@ -98,6 +98,26 @@ static dync_status dync__lower_write_over(dync__lowerer *w, int node)
 }
 
 /* ---- which slots leave ----------------------------------------------------------------------- */
+/* Values whose memory others lie on, and arguments of what runs as it is given: functions of users,
+ * subgraphs, writes. */
+static void dync__lower_see(dync__lowerer *w, int i)
+{
+    const dync__node *n = w->g->node.at[i];
+    const dync__op_row *row = n->op >= 0 ? dync__op_info(n->op) : NULL;
+    if (w->base[i] != i) w->viewed[w->base[i]] = true;
+    if (n->kind == DYNC__N_PLACEHOLDER || n->kind == DYNC__N_OUTPUT) return;
+    if (row && !(row->flags & DYNC__OP_OPAQUE) && !dync__row_is_control(row) &&
+        row->cls != DYNC__INPLACE && w->place[i] < 0)
+        return;
+    for (int a = 0; a < n->nargs; a++) {
+        const dync__arg *arg = &n->args[a];
+        if (arg->kind == DYNC__A_NODE) w->viewed[arg->as.node->index] = true;
+        for (int k = 0; arg->kind == DYNC__A_LIST && k < arg->n; k++)
+            if (arg->as.list[k].kind == DYNC__A_NODE)
+                w->viewed[arg->as.list[k].as.node->index] = true;
+    }
+}
+
 /* base[i]: the node on whose memory node i lies. leaves: bases that hold an output; those
  * outputs that are written over an input need no slot of their own. used: outputs wanted, NULL
  * for all. */
@@ -107,6 +127,7 @@ static dync_status dync__lower_bases(dync__lowerer *w, const bool *used)
         const dync__node *of = dync__lower_viewed(w->g->node.at[i]);
         int at = of ? of->index : w->place[i];
         w->base[i] = at >= 0 ? w->base[at] : i;
+        dync__lower_see(w, i);
     }
     const dync__arg *out = &w->g->node.at[w->g->node.n - 1]->args[0];
     DYNC__TRY(dync__lower_over(w, out));
@@ -145,6 +166,28 @@ static dync_status dync__lower_fake(dync__lowerer *w, int i, const dync__info *i
     return w->fake[i] ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* Is this value row major in memory, though the program has it in channels last? So convolutions and
+ * pools compute it, and loops over what they computed follow; who reads it asks its operand how it
+ * lies. What leaves the plan, or is viewed, is as the program has it. */
+static bool dync__lower_is_free(const dync__lowerer *w, const dync__node *n, bool leaves)
+{
+    const dync__op_row *row = n->op >= 0 ? dync__op_info(n->op) : NULL;
+    bool follows = false;
+    if (!row || leaves || n->nout != 1 || w->viewed[n->index] || w->joined[n->index] >= 0 ||
+        w->parts[n->index] || dync__layout_form(&n->info[0].lay) != 4)
+        return false;
+    uint32_t work = row->flags & DYNC__OP_WORK;
+    if (row->cls == DYNC__KERNEL) return work == DYNC__OP_WORK_CONV || work == DYNC__OP_WORK_WINDOW;
+    if (row->cls != DYNC__POINTWISE) return false;
+    for (int i = 0; i < n->nargs; i++) {
+        const dync__arg *a = &n->args[i];
+        if (a->kind != DYNC__A_NODE) continue;
+        const dync__layout *lies = &w->value[a->as.node->index][0].lay;
+        follows |= lies->ndim == 4 && lies->stride[1] != a->as.node->info[0].lay.stride[1];
+    }
+    return follows;
+}
+
 /* One slot per output of the node. Inputs are addressed from their first element, so their own
  * offset (bias) is taken off their layout and those of their views. */
 static dync_status dync__lower_slots(dync__lowerer *w, const dync__node *n, bool leaves)
@@ -152,8 +195,14 @@ static dync_status dync__lower_slots(dync__lowerer *w, const dync__node *n, bool
     int i = n->index;
     w->value[i] = dync__arena_alloc(&w->arena, (size_t)(n->nout + 1) * sizeof **w->value);
     if (!w->value[i]) return DYNC_ERR_MEMORY;
+    dync__info free;
+    bool is_free = n->kind != DYNC__N_PLACEHOLDER && dync__lower_is_free(w, n, leaves);
+    if (is_free) {
+        free = n->info[0];
+        DYNC__TRY(dync__layout_contiguous(&free.lay, 4, n->info[0].lay.shape));
+    }
     for (int k = 0; k < n->nout; k++) {
-        const dync__info *info = &n->info[k];
+        const dync__info *info = is_free ? &free : &n->info[k];
         int kind = n->kind == DYNC__N_PLACEHOLDER ? DYNC__SLOT_INPUT
                    : leaves                       ? DYNC__SLOT_OUTPUT
                                                   : DYNC__SLOT_TEMP;
@@ -171,7 +220,7 @@ static dync_status dync__lower_slots(dync__lowerer *w, const dync__node *n, bool
                               dync__device_row(info->device)->name);
         w->pb.slot.at[slot].host = dync__pb_reads_host(&w->pb, info->device);
     }
-    return n->nout ? dync__lower_fake(w, i, &n->info[0]) : DYNC_OK;
+    return n->nout ? dync__lower_fake(w, i, is_free ? &free : &n->info[0]) : DYNC_OK;
 }
 
 /* A view: the operand of its argument in another form. */
@@ -328,10 +377,11 @@ DYNC__FN dync_status dync__lower_steps(dync__lowerer *w, dync__graph *g, const b
     w->parts = dync__arena_alloc(&w->arena, n * sizeof *w->parts);
     w->joined = dync__arena_alloc(&w->arena, n * sizeof *w->joined);
     w->leaves = dync__arena_alloc(&w->arena, n * sizeof *w->leaves);
+    w->viewed = dync__arena_alloc(&w->arena, n * sizeof *w->viewed);
     w->place = dync__arena_alloc(&w->arena, n * sizeof *w->place);
     w->written = dync__arena_alloc(&w->arena, n * sizeof *w->written);
     bool made = w->value && w->fake && w->base && w->bias && w->parts && w->joined && w->leaves &&
-                w->place && w->written;
+                w->viewed && w->place && w->written;
     dync_status status = made ? dync__parts_find(w) : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__reinplace_find(w);
     if (status == DYNC_OK) {

@@ -26,6 +26,7 @@ typedef struct dync__lowerer {
     /* concatenation: the node that reads what it puts together, in its place; -1: it is made */
     int *joined;
     bool *leaves; /* base nodes whose slot must be an output of the plan */
+    bool *viewed; /* nodes on whose slot others lie, or whose strides somebody sees */
     /* reinplace.c: node whose memory a write goes to, -1: memory of its own; written: what it puts
      * there is there already */
     int *place;

@@ -177,8 +177,8 @@ DYNC__FN dync_status dync__d_softmin(dync__opcall *call)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* self * log(other), 0 where self is 0 and other is a number. Only where the product would be NaN
- * is other replaced, so that the gradient is log(other) elsewhere. */
+/* self * log(other), 0 where self is 0 and other is a number: where the product would be NaN, other
+ * is replaced. */
 DYNC__FN dync_status dync__d_xlogy(dync__opcall *call)
 {
     const double inf = HUGE_VAL;

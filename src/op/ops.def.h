@@ -392,7 +392,7 @@
     X(nan_to_num, COMPOSITE, "(Tensor self, Value? nan, Value? posinf, Value? neginf)", 1, i_composite, none, none, \
       none, d_nan_to_num, "torch.nan_to_num", 0, -1,                                                                \
       "NaN as nan (none: 0), infinities as posinf and neginf (none: the largest numbers of the dtype)")             \
-    X(xlogy, COMPOSITE, "(Tensor self, Tensor other)", 1, i_composite, none, none, none, d_xlogy, "torch.xlogy", 0, \
+    X(xlogy, COMPOSITE, "(Tensor self, Tensor other)", 1, i_composite, none, none, g_xlogy, d_xlogy, "torch.xlogy", 0, \
       -1, "self * log(other); 0 where self is 0")                                                                   \
     X(cosine_similarity, COMPOSITE, "(Tensor x1, Tensor x2, int dim, float eps)", 1, i_composite, none, none, none, \
       d_cosine_similarity, "torch.nn.functional.cosine_similarity", 0, -1,                                          \

@@ -62,8 +62,6 @@ DYNC__FN dync_status dync__infer_fresh(dync__info *, int dtype, int device, int 
 typedef enum dync__strides_of { DYNC__SAME, DYNC__LIKE, DYNC__SORTED } dync__strides_of;
 DYNC__FN dync_status dync__infer_like(dync__info *, int ndim, const int64_t *shape, int n,
                                       dync__tensor *const *, dync__strides_of how);
-/* PyTorch's memory format of a tensor: 4 or 5, its rank, where it counts as channels last, else 0 */
-DYNC__FN int dync__layout_form(const dync__layout *);
 /* row major, or channels last where form is the rank */
 DYNC__FN dync_status dync__infer_formed(dync__info *, int dtype, int device, int ndim,
                                         const int64_t *shape, int form);

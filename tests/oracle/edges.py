@@ -337,6 +337,7 @@ for d in ('f32', 'f64'):
     edge('pow', 0, g(d, [0.0, 1, -1, 2]))
     edge('pow', 2.0, g(d, [0.0, 1, -1, 1000]))
     edge('xlogy', g(d, [0.0, 0, 1, 0, 2]), v(d, [0.0, 1, 2, inf, 0]))
+    edge('xlogy', g(d, [0.0, 0, 1, 0, 0, 2]), g(d, [0.0, 3, 2, inf, -1, 0.5]))
     edge('div', g(d, [0.0, 1, 0, inf]), g(d, [0.0, 0, 1, inf]))
     edge('maximum', g(d, [1.0, 2, nan, 1, 0]), g(d, [1.0, 1, 1, nan, -0.0]))
     edge('minimum', g(d, [1.0, 2, nan, 1, 0]), g(d, [1.0, 1, 1, nan, -0.0]))
@@ -383,6 +384,7 @@ def write(path):
     with open(path, 'w') as f:
         f.write('/* tests/ops/edges.c: what PyTorch %s gives at the edges of operators. Written by tests/oracle/edges.py, which says\n'
                 ' * what a line means; read by tests/unit/test_edges.c. */\n' % torch.__version__.split('+')[0])
+        f.write('/* clang-format off */\n')
         f.write('static const char *const edges[] = {\n')
         for line in lines:
             f.write(ops.quote(line) + ',\n')

@@ -31,6 +31,11 @@ def reduction(f):
     return lambda x, d, k: f(x, dim=tuple(d) if len(d) else tuple(range(x.dim())), keepdim=k)
 
 
+def dense(v):
+    """Of vectors with strides, the gradients of PyTorch's batch_norm read what lies between."""
+    return v if v is None else v.contiguous()
+
+
 OPS = {}
 for (
     n
@@ -110,7 +115,7 @@ OPS.update(
         rms_norm=lambda x, s, w, e: F.rms_norm(x, s, w, e),
         group_norm=lambda x, g, w, b, e: F.group_norm(x, g, w, b, e),
         instance_norm=lambda x, w, b, e: F.instance_norm(x, weight=w, bias=b, eps=e),
-        batch_norm=lambda x, w, b, m, v, t, mo, e: F.batch_norm(x, m, v, w, b, t, mo, e),
+        batch_norm=lambda x, w, b, m, v, t, mo, e: F.batch_norm(x, *map(dense, (m, v, w, b)), t, mo, e),
         conv1d=lambda x, w, b, s, p, d, g: F.conv1d(x, w, b, s, p, d, g),
         conv2d=lambda x, w, b, s, p, d, g: F.conv2d(x, w, b, s, p, d, g),
         conv_transpose2d=lambda x, w, b, s, p, op, g, d: F.conv_transpose2d(x, w, b, s, p, op, g, d),
