@@ -44,8 +44,8 @@ static const struct {
      "layers as ONNX does, shift (the default) as TFLite does. Prints what it costs.\n"},
     {"to-c", "dync to-c FILE [INPUT...] -o OUT.c",
      "Writes C99 without malloc and dync.h: OUT.c and OUT.h. Compile it with -DNAME_MAIN for a\n"
-     "program that tests itself. Sizes that the file leaves open become those of the inputs, which\n"
-     "are given as to `dync run`: x=1x3x224x224.\n"},
+     "program that tests itself. Sizes that the file leaves open become those of the inputs,\n"
+     "which are given as to `dync run`: x=1x3x224x224.\n"},
     {"to-onnx", "dync to-onnx FILE [INPUT...] -o OUT.onnx",
      "Writes an ONNX model. Inputs as of `dync to-c`.\n"},
     {"to-dync", "dync to-dync FILE [INPUT...] -o OUT.dync",

@@ -243,7 +243,8 @@ DYNC__FN dync_status dync__oi_rotary(dync__onnx_call *c)
         heads = dync__oi_size(x, 2) / (2 * dync__oi_size(cosine, -1));
     x = dync__oi_heads(c, x, heads);
     if (!x || !cosine || !sine) return dync_error() ? dync_error() : DYNC_ERR_FORMAT;
-    int64_t all = dync__oi_size(x, 3), length = dync__oi_size(x, 2), batch = dync__oi_size(x, 0);
+    int64_t all = dync__oi_size(x, 3), length = dync__oi_extent(x, 2),
+            batch = dync__oi_extent(x, 0);
     if (dim < 1) dim = all;
     if (dim > all || dim % 2) return dync__oi_fail(c, DYNC_ERR_FORMAT, "dim %lld", (long long)dim);
     if (dim < all) rest = dync__oi_narrow(x, 3, dim, all - dim), x = dync__oi_narrow(x, 3, 0, dim);
@@ -251,7 +252,7 @@ DYNC__FN dync_status dync__oi_rotary(dync__onnx_call *c)
         dync_tensor **t = i ? &sine : &cosine;
         if (at) {
             dync_tensor *flat_at = dync_to_dtype(dync_flatten(at, 0, -1), DYNC_I64);
-            if (microsoft && dync__oi_size(flat_at, 0) == 1 && batch * length > 1)
+            if (microsoft && dync__oi_extent(flat_at, 0) == 1 && (batch != 1 || length != 1))
                 flat_at = dync_flatten(
                     dync_expand(dync_add(flat_at, dync__oi_arange(0, length, 1, DYNC_I64)),
                                 dync_shape(batch, length)),

@@ -143,7 +143,7 @@ DYNC__FN dync_status dync__oi_skip_norm(dync__onnx_call *c)
 /* rows of a table [N, H] by ids of any shape */
 static dync_tensor *dync__oi_rows_of(const dync__onnx_call *c, dync_tensor *table, dync_tensor *ids)
 {
-    dync_dims d = dync__oi_shape(ids);
+    dync_dims d = dync__oi_sizes(ids);
     if (!table || !ids || dync__oi_rank(table) != 2 || d.n == DYNC_MAX_DIMS) return NULL;
     dync_tensor *flat =
         dync__oi_index(c, dync_reshape(ids, dync_shape(-1)), dync__oi_size(table, 0));
@@ -161,7 +161,7 @@ typedef struct dync__oi_embed {
 /* The norm of the sum of rows of words, places and kinds; how many of the mask are 1. */
 static dync_status dync__oi_embedded(dync__onnx_call *c, const dync__oi_embed *e)
 {
-    dync_dims d = dync__oi_shape(e->ids);
+    dync_dims d = dync__oi_sizes(e->ids);
     dync_tensor *mean, *rstd, *y, *n;
     if (d.n != 2) return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected ids [batch, length]");
     dync_tensor *at = e->at ? e->at : dync__oi_arange(0, d.d[1], 1, DYNC_I64);

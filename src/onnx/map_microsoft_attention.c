@@ -26,7 +26,7 @@ DYNC__FN dync_tensor *dync__oi_attend(dync_tensor *q, dync_tensor *k, dync_tenso
     if (f->mask && s) s = dync_add(s, f->mask);
     if (f->seen && s) s = dync_where(f->seen, s, -(double)INFINITY);
     if (f->sink && s) {
-        dync_dims d = dync__oi_shape(s);
+        dync_dims d = dync__oi_sizes(s);
         int64_t keys = d.d[3];
         d.d[3] = 1;
         dync_tensor *both[2] = {s, dync_expand(f->sink, d)};
@@ -52,20 +52,21 @@ static dync_tensor *dync__oi_causal(int64_t past, int64_t n, int64_t keys)
 static bool dync__oi_filter(const dync__onnx_call *c, dync_tensor *mask, int64_t batch,
                             int64_t keys, dync_tensor **out)
 {
-    dync_dims d = dync__oi_shape(mask);
+    dync_dims d = dync__oi_sizes(mask);
+    int64_t twice = dync__sz_mul(batch, 2);
     dync_tensor *seen = NULL, *at = dync__oi_arange(0, keys, 1, DYNC_I64);
     if (!mask) return true;
-    if (d.n == 1 && (d.d[0] == batch || d.d[0] == 2 * batch)) {
+    if (d.n == 1 && (dync__sz_eq(d.d[0], batch) || dync__sz_eq(d.d[0], twice))) {
         dync_tensor *two = dync_reshape(mask, dync_shape(-1, batch, 1, 1, 1));
         seen = two ? dync_lt(at, dync_select(two, 0, 0)) : NULL;
-        if (d.d[0] == 2 * batch && seen)
+        if (dync__sz_eq(d.d[0], twice) && seen)
             seen = dync_logical_and(seen, dync_ge(at, dync_select(two, 0, 1)));
-    } else if ((d.n == 2 || d.n == 3) && d.d[d.n - 1] == keys) {
+    } else if ((d.n == 2 || d.n == 3) && dync__sz_eq(d.d[d.n - 1], keys)) {
         seen = dync_ne(
             d.n == 2 ? dync_unsqueeze(dync_unsqueeze(mask, 1), 1) : dync_unsqueeze(mask, 1), 0);
     } else {
         dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a mask of %d dimensions that fits no [%lld, %lld]",
-                      d.n, (long long)batch, (long long)keys);
+                      d.n, (long long)dync__sz_hint(batch), (long long)dync__sz_hint(keys));
         return false;
     }
     *out = seen ? dync_where(seen, 0.0, dync__oi_float(c, "mask_filter_value")) : NULL;
@@ -93,7 +94,7 @@ static dync_tensor *dync__oi_by_places(const dync__onnx_call *c, dync_tensor *x,
                       (long long)all);
         return NULL;
     }
-    dync_tensor *at = dync__oi_arange(past, dync__oi_size(x, 2), 1, DYNC_F64);
+    dync_tensor *at = dync__oi_arange(past, dync__oi_extent(x, 2), 1, DYNC_F64);
     dync_tensor *rate = dync_mul(dync__oi_arange(0, n / 2, 1, DYNC_F64), -2 * log(1e4) / (double)n);
     dync_tensor *angle = at && rate ? dync_mul(dync_unsqueeze(at, 1), dync_exp(rate)) : NULL;
     if (!angle) return NULL;
@@ -112,16 +113,17 @@ static dync_status dync__oi_projected(dync__onnx_call *c, dync_tensor *qkv, dync
 {
     const int64_t *told;
     dync__oi_focus f = {.bias = bias};
-    dync_dims d = dync__oi_shape(qkv);
+    dync_dims d = dync__oi_sizes(qkv);
     int64_t size[3];
     if (d.n != 3) return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected an input [batch, length, n]");
+    d.d[2] = dync__oi_number(d.d[2]);
     for (int i = 0, n = dync__oi_ints(c, "qkv_hidden_sizes", &told); i < 3; i++)
         size[i] = n == 3 ? told[i] : d.d[2] / 3;
     dync_tensor *q = dync__oi_part(c, qkv, 0, size[0]), *k, *v;
     k = q ? dync__oi_part(c, qkv, size[0], size[1]) : NULL;
     v = k ? dync__oi_part(c, qkv, size[0] + size[1], size[2]) : NULL;
     if (!v) return dync_error();
-    int64_t before = past ? dync__oi_size(past, 3) : 0;
+    int64_t before = past ? dync__oi_extent(past, 3) : 0;
     if (past && (dync__oi_rank(past) != 5 || dync__oi_size(past, 0) != 2))
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected a past [2, batch, heads, length, n]");
     if (dync__oi_int(c, "do_rotary")) {
@@ -136,7 +138,7 @@ static dync_status dync__oi_projected(dync__onnx_call *c, dync_tensor *qkv, dync
         dync_tensor *both[2] = {k, v};
         DYNC__TRY(dync__oi_out(c, 1, dync__oi_list(2, both, 0, true)));
     }
-    int64_t keys = dync__oi_size(k, 2);
+    int64_t keys = dync__oi_extent(k, 2);
     if (!dync__oi_filter(c, mask, d.d[0], keys, &f.mask)) return dync_error();
     if (dync__oi_int(c, "unidirectional")) f.seen = dync__oi_causal(before, d.d[1], keys);
     f.scale = dync__oi_scale_of(c, q);
@@ -221,12 +223,12 @@ DYNC__FN dync_status dync__oi_multi_head(dync__onnx_call *c)
         return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a shared buffer, beams");
     if (!dync__oi_three(c, t) || (bias && !dync__oi_three_bias(c, bias, kept ? 1 : 3, t)))
         return dync_error();
-    int64_t before = past ? dync__oi_size(past, 2) : 0, length = dync__oi_size(t[0], 2);
+    int64_t before = past ? dync__oi_extent(past, 2) : 0, length = dync__oi_extent(t[0], 2);
     t[1] = dync__oi_cached(past, t[1]);
     t[2] = dync__oi_cached(dync__oi_in(c, 7), t[2]);
     if (!t[1] || !t[2]) return dync_error();
-    int64_t keys = dync__oi_size(t[1], 2);
-    if (!dync__oi_filter(c, dync__oi_in(c, 4), dync__oi_size(t[0], 0), keys, &f.mask))
+    int64_t keys = dync__oi_extent(t[1], 2);
+    if (!dync__oi_filter(c, dync__oi_in(c, 4), dync__oi_extent(t[0], 0), keys, &f.mask))
         return dync_error();
     if (dync__oi_int(c, "unidirectional")) f.seen = dync__oi_causal(before, length, keys);
     f.scale = dync__oi_scale_of(c, t[0]);

@@ -211,6 +211,18 @@ MODELS = {
     # taken apart and put together again: not of each length
     "skip_connection": ([n("Conv", ["x", "w"], ["h"], strides=[4]), n("Relu", ["h"], ["r"]), n("ConvTranspose", ["r", "w"], ["b"], strides=[4]),
                          n("Add", ["b", "x"], ["y"])], {"x": ["a", 1, "t"]}, ["y"], {"w": f(3, 1, 8)}, {"least": 8, "most": 20}),
+    # com.microsoft, as ONNX Runtime's optimizer writes them
+    "ms_attention": ([n("Attention", ["x", "w", "b", "mask"], ["y"], domain="com.microsoft", num_heads=2),
+                      n("Attention", ["x", "w", "b"], ["z"], domain="com.microsoft", num_heads=2, unidirectional=1)],
+                     {"x": ["a", "t", 8], "mask": ["a", "t"]}, ["y", "z"], {"w": f(8, 24), "b": f(24)}, {"least": 1, "int": {"mask": 2}, "i32": True}),
+    "ms_multi_head": ([n("MultiHeadAttention", ["x", "k", "v"], ["y"], domain="com.microsoft", num_heads=2),
+                       n("MultiHeadAttention", ["x", "x", "x", "", "", "", "pk", "pv"], ["z", "nk", "nv"], domain="com.microsoft", num_heads=2)],
+                      {"x": ["a", "t", 8], "k": ["a", "u", 8], "v": ["a", "u", 8], "pk": ["a", 2, "p", 4], "pv": ["a", 2, "p", 4]},
+                      ["y", "z", "nk", "nv"], {}, {"least": 1}),
+    "ms_embedding": ([n("EmbedLayerNormalization", ["ids", "", "words", "places", "", "g", "b"], ["y", "count"], domain="com.microsoft")],
+                     {"ids": ["a", "t"]}, ["y"], {"words": f(9, 8), "places": f(10, 8), "g": f(8), "b": f(8)}, {"least": 1, "int": {"ids": 9}, "i32": True}),
+    "ms_rotary": ([n("RotaryEmbedding", ["x", "at", "c", "s"], ["y"], domain="com.microsoft", num_heads=2)],
+                  {"x": ["a", "t", 8], "at": ["a", "t"]}, ["y"], {"c": f(10, 2), "s": f(10, 2)}, {"least": 1, "int": {"at": 10}}),
     "layer_norm": ([n("LayerNormalization", ["x", "w", "c"], ["y"])], X, ["y"], {"w": f(6), "c": f(6)}, {"least": 1}),
     "batch_norm": ([n("BatchNormalization", ["x", "w", "c", "m", "v"], ["y"])], {"x": ["n", 6, "h", "w_"]}, ["y"],
                    {"w": f(6), "c": f(6), "m": f(6), "v": np.abs(f(6)) + 1}, {"least": 1}),
@@ -302,7 +314,7 @@ def main():
         graph = helper.make_graph(nodes, name, [helper.make_tensor_value_info(k, types[k], v) for k, v in inputs.items()],
                                   [helper.make_empty_tensor_value_info(k) for k in outputs],
                                   [numpy_helper.from_array(np.asarray(v), k) for k, v in initializers.items()])
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", options.get("opset", 17))], ir_version=9)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", options.get("opset", 17)), helper.make_opsetid("com.microsoft", 1)], ir_version=9)
         model = onnx.shape_inference.infer_shapes(model, strict_mode=True)
         onnx.save(model, os.path.join(target, "model.onnx"))
         settings = onnxruntime.SessionOptions()
