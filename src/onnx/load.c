@@ -347,7 +347,7 @@ DYNC__FN dync__graph *dync__onnx_graph_for(dync__onnx_loaded *l, const char *nam
     return g;
 }
 
-enum { DYNC__ONNX_TRIALS = 8 }; /* of sizes made equal one by one */
+enum { DYNC__ONNX_TRIALS = 8 }; /* of sizes made equal one by one, of all ways together */
 
 /* The graph of a model; NULL without an error: data or sizes that a call tells decide. Sizes that
  * are open are tried with hints that differ, those then made equal that ended a trial by being
@@ -388,7 +388,7 @@ DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *l, const char *name,
         /* data decide, or other hints change nothing */
         if (sizes == DYNC__ONNX_TOLD || inner.status == DYNC_ERR_DATA_PTR || fails) break;
         learnt = learnt && trials < DYNC__ONNX_TRIALS;
-        trials = learnt ? trials + 1 : 0;
+        trials += learnt;
         way += !learnt;
     }
     *out = g;
