@@ -9,6 +9,12 @@ DYNC__COLD
 /* Does anything record the calls of this thread? */
 DYNC__FN bool dync__control_traced(void) { return dync__tls.handler || dync__tls.recording; }
 
+/* What goes wrong before an operator is called is told with the user's line, too. */
+DYNC__FN dync__public_frame dync__control_begin(dync_loc at)
+{
+    return dync__public_begin(dync__tls.op, at.file ? at : dync__tls.at);
+}
+
 DYNC__FN dync_status dync__control_error(void)
 {
     return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
@@ -150,16 +156,16 @@ static dync_value dync__cond_traced(dync__tensor *pred, const dync_callee *const
     return r;
 }
 
-DYNC_API dync_value dync_cond_values(dync_value pred, dync_callee then_fn, dync_callee else_fn,
-                                     dync_value operands, dync_loc at)
+static dync_value dync__cond(dync_value pred, const dync_callee *then_fn,
+                             const dync_callee *else_fn, dync_value operands, dync_loc at)
 {
-    const dync_callee *fn[2] = {&then_fn, &else_fn};
+    const dync_callee *fn[2] = {then_fn, else_fn};
     dync__tree_form in = {0}, result = {0};
     dync_value r = DYNC_NONE;
     dync__tensor *p = pred.kind == DYNC_KIND_TENSOR ? dync__open(pred.as.t) : NULL;
     if (pred.kind == DYNC_KIND_TENSOR && !p) return r;
-    if (dync__callee_check(&then_fn, "dync_cond") != DYNC_OK ||
-        dync__callee_check(&else_fn, "dync_cond") != DYNC_OK)
+    if (dync__callee_check(then_fn, "dync_cond") != DYNC_OK ||
+        dync__callee_check(else_fn, "dync_cond") != DYNC_OK)
         return r;
     if (p ? p->dtype != DYNC_BOOL || p->numel != 1
           : pred.kind != DYNC_KIND_BOOL && pred.kind != DYNC_KIND_INT) {
@@ -182,6 +188,14 @@ DYNC_API dync_value dync_cond_values(dync_value pred, dync_callee then_fn, dync_
     }
     dync__tree_free(&in);
     dync__tree_free(&result);
+    return r;
+}
+DYNC_API dync_value dync_cond_values(dync_value pred, dync_callee then_fn, dync_callee else_fn,
+                                     dync_value operands, dync_loc at)
+{
+    dync__public_frame f = dync__control_begin(at);
+    dync_value r = dync__cond(pred, &then_fn, &else_fn, operands, at);
+    dync__public_end(&f);
     return r;
 }
 
@@ -262,15 +276,15 @@ static dync_status dync__while_round(const dync_callee *const fn[2], dync__tree_
     return status;
 }
 
-DYNC_API dync_value dync_while_loop_values(dync_callee cond_fn, dync_callee body_fn,
-                                           dync_value carried, int64_t limit_or_0, dync_loc at)
+static dync_value dync__while(const dync_callee *cond_fn, const dync_callee *body_fn,
+                              dync_value carried, int64_t limit_or_0, dync_loc at)
 {
-    const dync_callee *fn[2] = {&cond_fn, &body_fn};
+    const dync_callee *fn[2] = {cond_fn, body_fn};
     dync__tree_form now = {0};
     dync_value r = DYNC_NONE;
     bool on = true;
-    if (dync__callee_check(&cond_fn, "dync_while_loop") != DYNC_OK ||
-        dync__callee_check(&body_fn, "dync_while_loop") != DYNC_OK)
+    if (dync__callee_check(cond_fn, "dync_while_loop") != DYNC_OK ||
+        dync__callee_check(body_fn, "dync_while_loop") != DYNC_OK)
         return r;
     if (limit_or_0 < 0) {
         dync__fail(DYNC_ERR_VALUE, "while_loop: expected a limit of at least 1, got %lld",
@@ -286,5 +300,13 @@ DYNC_API dync_value dync_while_loop_values(dync_callee cond_fn, dync_callee body
         r = dync__control_finish(status, &now, now.leaf.n, now.leaf.at);
     }
     dync__tree_free(&now);
+    return r;
+}
+DYNC_API dync_value dync_while_loop_values(dync_callee cond_fn, dync_callee body_fn,
+                                           dync_value carried, int64_t limit_or_0, dync_loc at)
+{
+    dync__public_frame f = dync__control_begin(at);
+    dync_value r = dync__while(&cond_fn, &body_fn, carried, limit_or_0, at);
+    dync__public_end(&f);
     return r;
 }

@@ -228,6 +228,7 @@ static dync_value dync__scan_values(dync__scan_job *j, const dync_callee *fn, dy
                                     dync_value xs, dync_loc at)
 {
     dync_value r = DYNC_NONE;
+    dync__public_frame f = dync__control_begin(at);
     j->fn = fn;
     dync__format(j->part, sizeof j->part, "%s: its function", j->op);
     dync_status status = dync__callee_check(fn, j->op);
@@ -237,6 +238,7 @@ static dync_value dync__scan_values(dync__scan_job *j, const dync_callee *fn, dy
     if (status == DYNC_OK) r = dync__scan_do(j, at);
     dync__tree_free(&j->init);
     dync__tree_free(&j->xs);
+    dync__public_end(&f);
     return r;
 }
 
@@ -302,6 +304,7 @@ DYNC_API dync_value dync_associative_scan_values(dync_callee combine_fn, dync_va
     dync__tree_form all = {0};
     dync_value r = DYNC_NONE;
     dync__along along = {.part = DYNC__ALONG_ALL};
+    dync__public_frame f = dync__control_begin(at);
     if (dync__tree_open(&all, xs, false, "associative_scan: xs") == DYNC_OK && all.leaf.n &&
         dync__dim_wrap(dim, all.leaf.at[0]->lay.ndim, &along.dim) == DYNC_OK) {
         int64_t n = all.leaf.at[0]->lay.ndim ? all.leaf.at[0]->lay.shape[along.dim] : 0;
@@ -319,5 +322,6 @@ DYNC_API dync_value dync_associative_scan_values(dync_callee combine_fn, dync_va
         dync__fail(DYNC_ERR_VALUE, "associative_scan: expected values to go through");
     }
     dync__tree_free(&all);
+    dync__public_end(&f);
     return r;
 }

@@ -3,9 +3,11 @@
 #define DYNC__CAPTURE_CONTROL_TRACE_H
 #include "../dync.in.h"
 #include "control.h"
+#include "../op/rows.h"
 
 /* control.c */
 DYNC__FN bool dync__control_traced(void);
+DYNC__FN dync__public_frame dync__control_begin(dync_loc at); /* to dync__public_end */
 DYNC__FN dync_status dync__control_error(void);
 DYNC__FN dync_status dync__control_invoke(const dync_callee *fn, const char *name, int nargs,
                                           const dync_value *args, const dync__tree_form *given,

@@ -239,10 +239,14 @@ static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int
     if (s->sums) dync__free_data(s->sums, sums + lists);
     if (!s->failed) return DYNC_OK;
     const int64_t *at = s->index.data;
+    dync_loc before = dync__tls.at;
     while ((uint64_t)*at < (uint64_t)s->size) at++;
-    return dync__fail(DYNC_ERR_INDEX,
-                      "%s: index %lld is out of bounds for dimension %lld with size %lld",
-                      s->call->row->name, (long long)*at, (long long)s->dim, (long long)s->size);
+    if (s->call->at.file) dync__tls.at = s->call->at;
+    dync_status status = dync__fail(
+        DYNC_ERR_INDEX, "%s: index %lld is out of bounds for dimension %lld with size %lld",
+        s->call->row->name, (long long)*at, (long long)s->dim, (long long)s->size);
+    dync__tls.at = before;
+    return status;
 }
 
 /* Is the base where the result is, in strides of its own, so that only places that the index names

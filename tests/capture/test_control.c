@@ -883,6 +883,30 @@ TEST(refuses_plainly)
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_VALUE);
     dync_clear_error();
 }
+static dync_value other_lengths(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_scan(other_way, dync_zeros(DYNC_SCALAR),
+                     dync_tuple(T(1), dync_ones(dync_shape(2))));
+}
+/* Before any operator is called, too. */
+TEST(refusals_name_the_line)
+{
+    dync_value (*const fn[])(const dync_value *, int, void *) = {no_truth, other_lengths};
+    dync_value in[2] = {DYNC_V(dync_gt(dync_zeros(DYNC_SCALAR), 0)),
+                        DYNC_V(dync_ones(dync_shape(3)))};
+    for (int k = 0; k < 4; k++) {
+        dync_compiled *f = dync_compile(fn[k / 2]);
+        other_way = sine;
+        if (k % 2)
+            dync_call_values(f, 2, in);
+        else
+            fn[k / 2](in, 2, NULL);
+        EXPECT_HAS_STR(dync_error_message(), "(" __FILE__ ":");
+        dync_clear_error();
+        dync_compiled_free(f);
+    }
+}
 TEST(a_loop_without_a_limit_has_no_compiled_backward)
 {
     dync_compiled *f = dync_compile(newton_iteration_to_convergence_fn, .fullgraph = true);

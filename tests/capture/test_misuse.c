@@ -235,6 +235,24 @@ TEST(calls_that_do_not_fit_name_their_place)
     dync_compiled_free(f), dync_compiled_free(g), dync_compiled_free(n);
 }
 
+static dync_tensor *placed(dync_tensor *x, dync_tensor *at) { return dync_scatter(x, 0, at, 1.0); }
+static dync_tensor *added(dync_tensor *x, dync_tensor *at)
+{
+    return dync_index_add(x, 0, at, dync_ones(dync_shape(2)));
+}
+TEST(places_that_are_not_there_name_their_line)
+{
+    dync_compiled *f[] = {dync_compile(placed), dync_compile(added)};
+    dync_tensor *x = dync_ones(dync_shape(3)),
+                *at = dync_from((int64_t[]){1, 5}, dync_shape(2), .dtype = DYNC_I64);
+    for (int k = 0; k < 2; k++) {
+        BAD(dync_call(f[k], x, at), DYNC_ERR_INDEX, "index 5 is out of bounds");
+        dync_call(f[k], x, at);
+        EXPECT_HAS_STR(dync_error_message(), "(" __FILE__ ":");
+        dync_clear_error();
+        dync_compiled_free(f[k]);
+    }
+}
 TEST(a_function_that_calls_itself_without_end)
 {
     dync_tensor *x = dync_ones(dync_shape(2));
