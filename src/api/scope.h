@@ -107,6 +107,6 @@ DYNC_API dync_status dync_init(dync_init_options options);
 /* dync_shutdown: frees everything; a leak checker then reports nothing. dync may be used again
  * afterwards.
  *   notes   handles from before are dead; dync_error stays readable
- *   errors  DYNC_ERR_VALUE, inside a function that is being traced
+ *   errors  DYNC_ERR_VALUE, inside a function that is being traced, or called as it is written
  *   thread  not while running */
 DYNC_API void dync_shutdown(void);

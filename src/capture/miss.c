@@ -117,14 +117,44 @@ DYNC__RARE static void dync__entry_insert(dync__compiled *f, dync__cache_entry *
     }
 }
 
+/* A call that runs as it is written: what it uses is not freed meanwhile, and it may be left. miss:
+ * the arguments of a miss, which are on the heap. */
+typedef struct dync__eager_call {
+    dync__wait wait;
+    dync__compiled *f;
+    const dync__callargs *miss;
+} dync__eager_call;
+static void dync__eager_unwind(dync__wait *w, const dync__wait *rest, bool quiet)
+{
+    dync__eager_call *c = (dync__eager_call *)(void *)w;
+    (void)rest, (void)quiet;
+    if (c->f->owner == &dync__tls && c->f->depth > 0) c->f->depth--;
+    dync__free((void *)(uintptr_t)c->miss, sizeof *c->miss);
+    dync__free(c, sizeof *c);
+}
+
+static dync_status dync__call_as_written(dync__compiled *f, const dync__callargs *miss, int nargs,
+                                         const dync_value *args, dync_value *result)
+{
+    uint64_t errors = dync__error_count();
+    (void)DYNC__ATOMIC_ADD(&f->history.eager, 1);
+    dync__eager_call *c = dync__alloc(sizeof *c);
+    if (!c) return dync__fail_memory(sizeof *c);
+    DYNC__WAIT_BEGIN(&c->wait, dync__eager_unwind);
+    c->wait.silent = true;
+    c->f = f;
+    c->miss = miss;
+    *result = dync__callee_invoke(&f->callee, nargs, args);
+    dync__wait_end(&c->wait);
+    dync__free(c, sizeof *c);
+    return dync__error_count() != errors ? dync_error() : DYNC_OK;
+}
+
 /* As it is written. */
 DYNC__RARE DYNC__FN dync_status dync__call_eagerly(dync__compiled *f, int nargs,
                                                    const dync_value *args, dync_value *result)
 {
-    uint64_t errors = dync__error_count();
-    (void)DYNC__ATOMIC_ADD(&f->history.eager, 1);
-    *result = dync__callee_invoke(&f->callee, nargs, args);
-    return dync__error_count() != errors ? dync_error() : DYNC_OK;
+    return dync__call_as_written(f, NULL, nargs, args, result);
 }
 
 /* Does anybody want to know why the entries refused this call? Not once the limit has been told. */
@@ -188,7 +218,7 @@ DYNC__RARE DYNC__FN dync_status dync__call_miss(dync__compiled *f, const dync__c
     dync__miss m = {.asked_last.remedy = ""};
     bool eager = false;
     if (f->callee.flags & DYNC__CALLEE_DISABLED)
-        return dync__call_eagerly(f, call->nargs, call->args, result);
+        return dync__call_as_written(f, call, call->nargs, call->args, result);
     DYNC__COUNTER_ADD(cache_misses, 1);
     dync__compiled_bury(f);
     dync_status status = DYNC__ATOMIC_LOAD(&f->entries) ? dync__miss_again(f, call, &m, &eager)
@@ -197,7 +227,7 @@ DYNC__RARE DYNC__FN dync_status dync__call_miss(dync__compiled *f, const dync__c
     if (e && m.last.n) e->why = dync__arena_strdup(&e->arena, dync__str_get(&m.last));
     dync__miss_free(&m);
     if (status != DYNC_OK) return status;
-    if (eager) return dync__call_eagerly(f, call->nargs, call->args, result);
+    if (eager) return dync__call_as_written(f, call, call->nargs, call->args, result);
     if (!e) return DYNC_ERR_MEMORY;
     status = dync__guards_make(e, f, call);
     if (status == DYNC_OK) status = dync__shapes_choose(f, e, call);

@@ -40,7 +40,8 @@ DYNC_API void dync_shutdown(void)
 {
     (void)dync__waits_left();
     if (dync__tls.waits) {
-        dync__fail(DYNC_ERR_VALUE, "dync_shutdown: called inside a function that is being traced");
+        dync__fail(DYNC_ERR_VALUE,
+                   "dync_shutdown: called inside a function that is being traced or called");
         return;
     }
     dync__scope_end_all();

@@ -193,6 +193,57 @@ static void stays_nothing(dync_tensor *(*fn)(dync_tensor *), int places)
 }
 TEST(nothing_stays) { stays_nothing(winding, 7); }
 TEST(nothing_stays_of_functions_inside) { stays_nothing(looping, 8); }
+/* ---- left while it runs as it is written ----------------------------------------------------- */
+static dync_compiled *running;
+static int asks;
+static dync_tensor *asking(dync_tensor *x)
+{
+    leave();
+    if (asks == 1) dync_shutdown();
+    if (asks == 2) dync_compiled_free(running);
+    if (asks == 3) dync_reset();
+    return dync_add(x, 1);
+}
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
+/* limit: calls beyond it run so, else all by the stance. */
+static void as_written(bool limit)
+{
+    DYNC_SCOPE {
+        dync_set_stance(limit ? NULL : "force_eager");
+        running = dync_compile(asking, .dynamic = DYNC_DYNAMIC_OFF, .recompile_limit = 1);
+        dync_on_error(quiet, NULL);
+        if (limit) EXPECT(dync_call(running, dync_ones(dync_shape(1))) != NULL);
+        for (int k = 0; k < 12; k++) {
+            dync_tensor *x = dync_ones(dync_shape(2 + k));
+            asks = k % 4;
+            if (asks == 0) EXPECT(left_at(1, running, x));
+            if (asks == 0) continue;
+            EXPECT(dync_call(running, x) == NULL);
+            EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
+            dync_clear_error();
+        }
+        asks = 0;
+        EXPECT(dync_call(running, dync_ones(dync_shape(2))) != NULL);
+        dync_compiled_free(running);
+        EXPECT_STATUS(dync_error(), DYNC_OK);
+        dync_on_error(NULL, NULL);
+        dync_set_stance(NULL);
+    }
+}
+TEST(nothing_is_freed_under_a_call_as_written)
+{
+    as_written(false);
+    as_written(true);
+}
+TEST(nothing_stays_of_calls_as_written)
+{
+    dync_set_stance("force_eager");
+    stays_nothing(whole, 2);
+    dync_set_stance(NULL);
+}
 static dync_tensor *out_of_scopes(dync_tensor *x)
 {
     DYNC_SCOPE {
