@@ -87,8 +87,9 @@ static bool dync__steps_meet(const dync__fuse_step *w, const dync__fuse_step *r,
  */
 static dync_status dync__order_kept_in_parts(const dync__steps *s, int slot, bool written_first)
 {
+    int first = written_first ? DYNC__BUF_IN : DYNC__BUF_OUT; /* what step i does, which is few */
     for (int i = 0; i < s->n; i++)
-        for (int j = i + 1; j < s->n; j++) {
+        for (int j = i + 1; j < s->n && (dync__step_mode(&s->at[i], slot) & first); j++) {
             const dync__fuse_step *w = &s->at[written_first ? j : i],
                                   *r = &s->at[written_first ? i : j];
             if (!(dync__step_mode(w, slot) & DYNC__BUF_OUT) ||
