@@ -285,8 +285,47 @@ static bool dync__sz_exact(const dync__sz_poly *a, const dync__sz_poly *b, dync_
     return true;
 }
 
-/* The token, or number, of a op b within one table. -1: an unknown token, or no memory
- * (t->failed). */
+static int64_t dync__sz_gcd(int64_t a, int64_t b)
+{
+    for (int64_t rest; b; a = b, b = rest) rest = a % b;
+    return a < 0 ? -a : a;
+}
+
+/* What every term of x and the one of y have in common: a number and sizes of arguments, which are
+ * not 0. Without it on both sides the floor of x / y is the same. */
+static bool dync__sz_common(const dync__symtab *t, const dync__sz_poly *x, const dync__sz_poly *y,
+                            dync__sz_term *out)
+{
+    dync__sz_term all = {.coef = 1}, q;
+    if (!x->n || y->n != 1) return false;
+    int64_t coef = y->term[0].coef;
+    for (int i = 0; i < x->n; i++) coef = dync__sz_gcd(coef, x->term[i].coef);
+    for (int k = 0; k < y->term[0].n; k++) {
+        const dync__sz_expr *e = dync__symtab_find(t, y->term[0].atom[k]);
+        bool common = e && e->kind == DYNC__SZ_SYMBOL && !t->symbol.at[e->symbol].data &&
+                      !t->symbol.at[e->symbol].number;
+        all.atom[all.n++] = y->term[0].atom[k];
+        for (int i = 0; i < x->n && common; i++) common = dync__sz_term_over(&x->term[i], &all, &q);
+        all.n -= !common;
+    }
+    *out = all;
+    out->coef = coef;
+    return all.n > 0 || coef > 1;
+}
+
+/* Each term over one that divides it. */
+static bool dync__sz_over(const dync__sz_poly *x, const dync__sz_term *by, dync__sz_poly *out)
+{
+    out->n = 0;
+    for (int i = 0; i < x->n; i++) {
+        dync__sz_term q;
+        if (!dync__sz_term_over(&x->term[i], by, &q) || !dync__sz_poly_add(out, &q)) return false;
+    }
+    return true;
+}
+
+/* The token, or number, of a op b within one table. -1: an unknown token, or no memory (t->failed).
+ * recursion: a quotient without what both sides have in common */
 DYNC__FN int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b)
 {
     dync__sz_poly x, y, r = {.n = 0};
@@ -307,7 +346,13 @@ DYNC__FN int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int6
                      dync__sz_poly_add(&r, &product);
             }
     } else if (op == DYNC__SZ_DIV) {
+        dync__sz_poly of, by;
+        dync__sz_term common;
         ok = dync__sz_exact(&x, &y, &r);
+        if (!ok && dync__sz_common(t, &x, &y, &common) && dync__sz_over(&x, &common, &of) &&
+            dync__sz_over(&y, &common, &by))
+            return dync__sz_build(t, DYNC__SZ_DIV, dync__sz_of_poly(t, &of),
+                                  dync__sz_of_poly(t, &by));
     } else if (op == DYNC__SZ_MOD) {
         if (a == b || dync__sz_exact(&x, &y, &r)) return 0;
         ok = false;

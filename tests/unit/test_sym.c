@@ -73,6 +73,35 @@ static int64_t any(int64_t n)
 }
 
 /* A list gives what walks through the table give, guards included. */
+/* (3 p q r) / (6 p r) is q / 2, (4 p q + 6 q) / (8 q) is (2 p + 3) / 4: the same token, and the same
+ * number. */
+TEST(quotients_are_reduced)
+{
+    dync__symtab *t = dync__symtab_new();
+    int64_t p = dync__symtab_symbol(t, 6, "p", false), q = dync__symtab_symbol(t, 35, "q", false),
+            r = dync__symtab_symbol(t, 8, "r", false), value[3];
+    int64_t pq = dync__sz_build(t, DYNC__SZ_MUL, p, q), pr = dync__sz_build(t, DYNC__SZ_MUL, p, r);
+    int64_t all = dync__sz_build(t, DYNC__SZ_MUL, dync__sz_build(t, DYNC__SZ_MUL, pq, r), 3);
+    int64_t one = dync__sz_build(t, DYNC__SZ_DIV, all, dync__sz_build(t, DYNC__SZ_MUL, pr, 6));
+    EXPECT_EQ_INT(one, dync__sz_build(t, DYNC__SZ_DIV, q, 2));
+    int64_t sum = dync__sz_build(t, DYNC__SZ_ADD, dync__sz_build(t, DYNC__SZ_MUL, pq, 4),
+                                 dync__sz_build(t, DYNC__SZ_MUL, q, 6));
+    int64_t two = dync__sz_build(t, DYNC__SZ_DIV, sum, dync__sz_build(t, DYNC__SZ_MUL, q, 8));
+    int64_t odd = dync__sz_build(t, DYNC__SZ_DIV, dync__sz_build(t, DYNC__SZ_ADD, pq, r), pr);
+    for (value[0] = 2; value[0] < 9; value[0]++)
+        for (value[1] = 2; value[1] < 9; value[1]++)
+            for (value[2] = 2; value[2] < 9; value[2]++) {
+                bool ok = true;
+                int64_t a = value[0], b = value[1], c = value[2];
+                EXPECT_EQ_INT(dync__symtab_value(t, one, value, &ok), 3 * a * b * c / (6 * a * c));
+                EXPECT_EQ_INT(dync__symtab_value(t, two, value, &ok),
+                              (4 * a * b + 6 * b) / (8 * b));
+                EXPECT_EQ_INT(dync__symtab_value(t, odd, value, &ok), (a * b + c) / (a * c));
+                EXPECT(ok);
+            }
+    dync__symtab_free(t);
+}
+
 TEST(lists_of_random_expressions)
 {
     enum { MANY = 40 };
