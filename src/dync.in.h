@@ -81,6 +81,7 @@ DYNC__PLAIN
 #include "tensor/tensor.h"
 #include "tensor/dlpack.h"
 #include "tensor/sym.h"
+#include "tensor/sym_list.h"
 #include "tensor/sym_none.h"
 #include "tensor/device.c"
 #include "tensor/dtype.c"

@@ -103,10 +103,11 @@ static dync__instance *dync__sized_find(dync__sized *s, const int64_t *key)
 DYNC__RARE static void dync__sized_insert(dync__sized *s, dync__instance *x)
 {
     dync__instance *last = NULL;
-    dync__code_size size = {0, 0, 0};
+    dync__code_size size = {0};
     dync__lock(&s->lock);
     if (!s->n_kept) {
         dync__callable_measure(&x->code, &size);
+        dync__map_free(&size.counted);
         int64_t most = size.plans ? DYNC__SIZED_BYTES / size.plans
                                   : DYNC__SIZED_NODES / s->graph->node.n;
         s->n_most = (int)DYNC__MIN(DYNC__MAX(most, DYNC__SIZED_KEPT), DYNC__SIZED_MOST);

@@ -246,6 +246,7 @@ typedef struct dync__raw_callable {
 /* What code takes: bytes of machine code, of the largest arena that a run of it has, of plans. */
 typedef struct dync__code_size {
     int64_t code, arena, plans;
+    dync__map counted; /* machine code, by address; whoever asked frees it */
 } dync__code_size;
 /* state begins with a dync__raw_callable and n_out */
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs);

@@ -10,7 +10,7 @@ static double dync__ms(uint64_t ns) { return (double)ns * 1e-6; }
 static void dync__info_fill(dync__compiled *f, dync_compiled_information *o)
 {
     const dync__history *h = &f->history;
-    dync__code_size size = {0, 0, 0};
+    dync__code_size size = {0};
     dync__lock(&f->lock);
     o->entries = f->n_entries;
     for (const dync__segment *s = f->segments; s; s = s->next) {
@@ -18,6 +18,7 @@ static void dync__info_fill(dync__compiled *f, dync_compiled_information *o)
         dync__callable_measure(&s->code, &size);
     }
     dync__unlock(&f->lock);
+    dync__map_free(&size.counted);
     o->hits = dync__history_hits(h);
     o->misses = DYNC__ATOMIC_PEEK(&h->misses);
     o->eager = DYNC__ATOMIC_PEEK(&h->eager);

@@ -32,9 +32,11 @@ typedef struct dync__code_work {
 DYNC__OFTEN static double dync__code_memory_ns(const dync__code_work *w, const int64_t *at)
 {
     double bytes = 0;
+    int64_t n = dync__sz_placed(at, w->indices);
+    if ((double)n * w->n_bufs < (1 << 20) / 16) return 0; /* whatever their types are */
     for (int i = 0; i < w->n_bufs; i++) {
         const dync__buf *buf = &w->buf[i];
-        int64_t n = dync__sz_placed(at, w->indices), size = dync__sz_placed(at, buf->size);
+        int64_t size = dync__sz_placed(at, buf->size);
         bytes +=
             (double)((size >= 0 ? DYNC__MIN(size, n) : n) * dync__dtype_info(buf->dtype)->bytes);
     }
@@ -242,23 +244,27 @@ DYNC__OFTEN static int64_t dync__code_number(const dync__code_work *w, int i, co
     return word;
 }
 
-DYNC__OFTEN DYNC__FN dync__code *dync__code_at(const dync__code *from, const int64_t *at,
-                                               dync__arena *arena)
+DYNC__FN dync__code *dync__code_lay(const dync__code *from, dync__sz_image *im)
 {
-    const dync__code_work *w = from->work;
-    int64_t number[DYNC__CODE_NUMBERS];
-    size_t bytes = sizeof *from + strlen(from->name) + 1;
-    dync__code *c = dync__arena_copy(arena, from, bytes);
+    dync__code *c = from->jit ? dync__sz_image_put(im, from, sizeof *from + strlen(from->name) + 1)
+                              : NULL;
     if (!c) return NULL;
     c->lent = true;
     c->work = NULL;
-    c->interp = NULL;
-    if (w) c->ns = dync__code_ns(w, at);
-    for (int i = 0; w && i < w->n_numbers; i++) number[i] = dync__code_number(w, i, at);
-    if (from->jit)
-        c->jit = dync__jit_at(from->jit, at, w ? w->n_bufs : INT32_MAX, w ? w->n_numbers : 0,
-                              number, arena);
+    c->jit = dync__jit_lay(from->jit, from->work ? from->work->n_numbers : 0, im);
+    dync__sz_image_link(im, &c->jit);
     return c->jit ? c : NULL;
+}
+
+DYNC__OFTEN DYNC__FN void dync__code_settle(dync__code *c, const dync__code *from,
+                                            const int64_t *at)
+{
+    const dync__code_work *w = from->work;
+    int64_t number[DYNC__CODE_NUMBERS];
+    if (!w) return; /* it has numbers */
+    c->ns = dync__code_ns(w, at);
+    for (int i = 0; i < w->n_numbers; i++) number[i] = dync__code_number(w, i, at);
+    dync__jit_settle(c->jit, w->n_bufs, w->n_numbers, number);
 }
 
 DYNC__FN bool dync__code_same(const dync__code *x, const dync__code *y)
@@ -283,9 +289,9 @@ DYNC__FN void dync__code_free(dync__code *c)
     dync__free(c, sizeof *c + strlen(c->name) + 1);
 }
 
-DYNC__FN int64_t dync__code_bytes(const dync__code *c)
+DYNC__FN int64_t dync__code_bytes(const dync__code *c, dync__map *counted)
 {
-    return c->jit ? dync__jit_code_bytes(c->jit) : 0;
+    return c->jit ? dync__jit_code_bytes(c->jit, counted) : 0;
 }
 
 DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c)

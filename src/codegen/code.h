@@ -13,8 +13,8 @@ struct dync__code {
     bool empty;                   /* no index: a run does nothing */
     bool has_reduce;              /* or a scan */
     bool stores_rows;             /* something is stored once a row */
-    bool lent;                    /* code_at: nothing of it is its own */
-    struct dync__code_work *work; /* its sizes are symbolic: it does not run (code_at) */
+    bool lent;                    /* of a copy: nothing of it is its own */
+    struct dync__code_work *work; /* its sizes are symbolic: copies of it run */
     char name[];
 };
 /* dync__code_new for an instruction set (0 baseline, 1 AVX2, 2 AVX-512), with or without machine

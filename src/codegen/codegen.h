@@ -3,6 +3,7 @@
 #ifndef DYNC__CODEGEN_H
 #define DYNC__CODEGEN_H
 #include "../loop/loop.h"
+#include "../tensor/sym_list.h"
 
 /* A runnable kernel. Immutable once made: running it is thread safe. interp.c (the tile
  * interpreter) makes it today; the JITs put themselves before it. */
@@ -10,14 +11,16 @@ typedef struct dync__code dync__code;
 /* NULL + error; the kernel may die afterwards */
 DYNC__FN dync__code *dync__code_new(const dync__kernel *);
 /* For a kernel of symbolic sizes (those of the table in force) its code for all sizes that the
- * table's guards hold for; it cannot run, but code_at makes what can. NULL: there is none, which
+ * table's guards hold for; it cannot run, but copies of it can (dync__code_lay). NULL: there is none, which
  * is no error; the log says why. */
 DYNC__FN dync__code *dync__code_sized(const dync__kernel *);
-/* Its sizes get their places, or are read off them. */
+/* Its sizes get their places. */
 DYNC__FN void dync__code_map(dync__code *, const dync__sz_map *);
-/* With the values of its places, in the arena: it lives as long as that and what it is made of.
- * NULL: no memory, or it is interpreted. */
-DYNC__FN dync__code *dync__code_at(const dync__code *, const int64_t *at, dync__arena *);
+/* As a part of an image, whose copies run, once dync__code_settle has decided what is no
+ * expression of sizes: by the code it is of, which outlives it, and the values of the places. NULL:
+ * no memory, or it is interpreted. */
+DYNC__FN dync__code *dync__code_lay(const dync__code *, dync__sz_image *);
+DYNC__FN void dync__code_settle(dync__code *, const dync__code *from, const int64_t *at);
 /* Are both the same, machine code and numbers? For checks. */
 DYNC__FN bool dync__code_same(const dync__code *, const dync__code *);
 DYNC__FN bool dync__code_piece_same(const dync__code *, const dync__code *);
@@ -33,8 +36,8 @@ DYNC__FN dync_status dync__code_run_part(const dync__code *, void *const *buffer
  * of `size`? Then from now on a run is DYNC_ERR_INDEX, without words, where one is outside. */
 DYNC__FN bool dync__code_looks(dync__code *, int index, int64_t offset, int64_t n, int64_t size);
 DYNC__FN void dync__code_free(dync__code *);
-/* of machine code; kernels of one structure share theirs, and each counts it */
-DYNC__FN int64_t dync__code_bytes(const dync__code *);
+/* of machine code. Kernels of one structure share theirs: what has been counted adds nothing. */
+DYNC__FN int64_t dync__code_bytes(const dync__code *, dync__map *counted);
 /* listing for DYNC_LOG=code */
 DYNC__FN void dync__code_dump(dync__str *, const dync__code *);
 

@@ -253,7 +253,7 @@ static void dync__jit_map_gather(dync__jit_by_row *g, const dync__sz_map *m)
     }
 }
 
-DYNC__OFTEN DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m)
+DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m)
 {
     dync__sz_map_to(m, &jit->rows);
     dync__sz_map_to(m, &jit->lanes);
@@ -270,45 +270,45 @@ DYNC__OFTEN DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m)
     for (int i = 0; i < jit->n_gathers; i++) dync__jit_map_gather(&jit->gather[i], m);
 }
 
-/* What is left to decide now that sizes are numbers. */
-static void dync__jit_settle(dync__jit *jit, const dync__jit *from, const dync__sz_map *m)
+DYNC__FN dync__jit *dync__jit_lay(const dync__jit *from, int n_numbers, dync__sz_image *im)
 {
-    /* of a kernel without sizes they are settled */
-    if (jit->blocks && !jit->block_rows) dync__jit_settle_blocks(jit);
-    for (int i = 0; i < from->n_gathers; i++) {
-        dync__jit_by_row g = from->gather[i];
-        dync__jit_map_gather(&g, m);
-        dync__jit_settle_gather(jit, &g);
-    }
-}
-
-DYNC__OFTEN DYNC__FN dync__jit *dync__jit_at(const dync__jit *from, const int64_t *at, int n_bufs,
-                                             int n_numbers, const int64_t *number,
-                                             dync__arena *arena)
-{
-    const dync__sz_map map = {NULL, at};
-    size_t bytes = from->bytes + (size_t)n_numbers * sizeof *number;
-    dync__jit *jit = dync__arena_alloc(arena, bytes);
+    const dync__sz_map map = {NULL, im};
+    size_t bytes = from->bytes + (size_t)n_numbers * sizeof(int64_t),
+           gathers = (size_t)from->n_gathers * sizeof *from->gather;
+    dync__jit *jit = dync__sz_image_put(im, NULL, bytes);
     if (!jit) return NULL;
     memcpy(jit, from, from->bytes);
     jit->bytes = bytes;
-    char *numbers = (char *)jit + from->bytes;
-    if (n_numbers) memcpy(numbers, number, (size_t)n_numbers * sizeof *number);
     jit->stream = (dync__jit_stream *)(void *)(jit + 1);
     jit->words = (int64_t *)(void *)(jit->stream + jit->n_streams);
     jit->reduce = (dync__jit_reduce *)(void *)(jit->words + jit->n_words);
     jit->listing = jit->other = NULL;
+    if (gathers && !(jit->gather = dync__sz_image_put(im, from->gather, gathers))) return NULL;
+    dync__jit_map(jit, &map);
+    dync__sz_image_link(im, &jit->stream);
+    dync__sz_image_link(im, &jit->words);
+    dync__sz_image_link(im, &jit->reduce);
+    if (gathers) dync__sz_image_link(im, &jit->gather);
+    return jit;
+}
+
+/* What is left to decide now that sizes are numbers. */
+DYNC__OFTEN DYNC__FN void dync__jit_settle(dync__jit *jit, int n_bufs, int n_numbers,
+                                           const int64_t *number)
+{
+    char *numbers = (char *)jit + jit->bytes - (size_t)n_numbers * sizeof *number;
+    /* of a kernel without sizes they are settled */
+    if (jit->blocks && !jit->block_rows) dync__jit_settle_blocks(jit);
+    for (int i = 0; i < jit->n_gathers; i++) dync__jit_settle_gather(jit, &jit->gather[i]);
     jit->gather = NULL;
     jit->n_gathers = 0;
-    dync__jit_map(jit, &map);
-    dync__jit_settle(jit, from, &map);
-    for (int s = 0; s < jit->n_streams; s++) {
+    if (n_numbers) memcpy(numbers, number, (size_t)n_numbers * sizeof *number);
+    for (int s = 0; s < jit->n_streams && n_numbers; s++) {
         dync__jit_stream *st = &jit->stream[s];
         if (st->buf < n_bufs) continue;
         st->at += (int64_t)(intptr_t)(numbers + (size_t)(st->buf - n_bufs) * sizeof *number);
         st->buf = -2; /* its base is nothing */
     }
-    return jit;
 }
 
 /* Where sizes make two accesses equal, y, made with numbers, has one stream for both. Behind x may
@@ -332,12 +332,17 @@ DYNC__FN bool dync__jit_is_single(const dync__jit *jit)
     return jit->rows == 1 || jit->lanes == 1;
 }
 
-DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *jit)
+DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *jit, dync__map *counted)
 {
-    size_t bytes = (jit->form ? jit->form->code_bytes : 0) +
-                   (jit->nontemporal ? jit->nontemporal->code_bytes : 0) +
-                   (jit->squares ? jit->squares->code_bytes : 0);
-    return (int64_t)bytes;
+    const dync__jit_form *of[] = {jit->form, jit->nontemporal, jit->squares};
+    int64_t bytes = 0;
+    for (int i = 0; i < 3; i++) {
+        uint64_t key = (uint64_t)(uintptr_t)of[i];
+        if (!of[i] || dync__map_get(counted, key, NULL)) continue;
+        bytes += (int64_t)of[i]->code_bytes;
+        (void)dync__map_put(counted, key, 1);
+    }
+    return bytes;
 }
 
 DYNC__FN dync__jit_stats dync__jit_read_stats(void)
@@ -372,14 +377,20 @@ DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int level)
 DYNC__FN void dync__jit_free(dync__jit *jit) { (void)jit; }
 DYNC__FN bool dync__jit_is_shared(const dync__jit *jit) { return (void)jit, false; }
 DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m) { (void)jit, (void)m; }
-DYNC__FN dync__jit *dync__jit_at(const dync__jit *jit, const int64_t *at, int n_bufs, int n_numbers,
-                                 const int64_t *number, dync__arena *arena)
+DYNC__FN dync__jit *dync__jit_lay(const dync__jit *jit, int n_numbers, dync__sz_image *im)
 {
-    return (void)jit, (void)at, (void)n_bufs, (void)n_numbers, (void)number, (void)arena, NULL;
+    return (void)jit, (void)n_numbers, (void)im, NULL;
+}
+DYNC__FN void dync__jit_settle(dync__jit *jit, int n_bufs, int n_numbers, const int64_t *number)
+{
+    (void)jit, (void)n_bufs, (void)n_numbers, (void)number;
 }
 DYNC__FN bool dync__jit_same(const dync__jit *x, const dync__jit *y) { return x == y; }
 DYNC__FN bool dync__jit_is_single(const dync__jit *jit) { return (void)jit, false; }
-DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *jit) { return (void)jit, 0; }
+DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *jit, dync__map *counted)
+{
+    return (void)jit, (void)counted, 0;
+}
 DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit) { (void)out, (void)jit; }
 DYNC__FN dync__jit_stats dync__jit_read_stats(void)
 {

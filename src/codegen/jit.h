@@ -106,18 +106,18 @@ DYNC__FN dync_status dync__jit_blocks(const dync__jit *, void *const *buffers,
  * the log says why. Never an error. */
 DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *, int level);
 DYNC__FN dync_status dync__jit_run(const dync__code *, void *const *buffers, const uint64_t rng[2]);
-/* For dync__code_map, code_at and code_same. */
+/* For dync__code_map, _lay, _settle and _same. A copy shares the forms of what it is of and is not
+ * freed; it has room for so many numbers. number[i]: what buffer n_bufs + i has as its one element,
+ * of 8 bytes. */
 DYNC__FN void dync__jit_map(dync__jit *, const dync__sz_map *);
-/* number[i]: where buffer n_bufs + i has its one element, of 8 bytes. It shares the forms of what
- * it is made of and is not freed. */
-DYNC__FN dync__jit *dync__jit_at(const dync__jit *, const int64_t *at, int n_bufs, int n_numbers,
-                                 const int64_t *number, dync__arena *);
+DYNC__FN dync__jit *dync__jit_lay(const dync__jit *, int n_numbers, dync__sz_image *);
+DYNC__FN void dync__jit_settle(dync__jit *, int n_bufs, int n_numbers, const int64_t *number);
 DYNC__FN bool dync__jit_same(const dync__jit *, const dync__jit *);
 DYNC__FN bool dync__jit_is_single(const dync__jit *); /* one row, or one lane */
 /* May copies share its code? Not where the log lists it. */
 DYNC__FN bool dync__jit_is_shared(const dync__jit *);
 DYNC__FN void dync__jit_free(dync__jit *);
-DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *);
+DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *, dync__map *counted);
 DYNC__FN void dync__jit_dump(dync__str *, const dync__jit *);
 typedef struct dync__jit_stats {
     int64_t kernels, shared, declined;

@@ -175,7 +175,7 @@ DYNC__RARE static void dync__inductor_measure(const void *state, dync__code_size
 {
     const dync__inductor_code *c = state;
     for (const dync__inductor_form *f = DYNC__ATOMIC_LOAD(&c->now); f; f = f->before) {
-        size->code += dync__plan_code_bytes(f->lowered.plan);
+        size->code += dync__plan_code_bytes(f->lowered.plan, &size->counted);
         size->plans += dync__plan_own_bytes(f->lowered.plan);
         size->arena = DYNC__MAX(size->arena, dync__plan_arena_bytes(f->lowered.plan));
     }

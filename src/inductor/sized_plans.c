@@ -31,6 +31,24 @@ static bool dync__inductor_plan_takes(const dync__inductor_plan *p, const int64_
     return takes;
 }
 
+/* The image of the plan and of its outputs. */
+static bool dync__inductor_plan_lay(dync__inductor_plan *p)
+{
+    const dync__lowered from = p->out;
+    dync__sz_image *im = &p->form->image;
+    const dync__sz_map map = {NULL, im};
+    size_t n_out = (size_t)from.n_out, n_storages = (size_t)from.n_storages;
+    for (int round = 0; round < 2; round++) {
+        if (!dync__plan_form_lay(p->form)) return false;
+        p->out.out = dync__sz_image_put(im, from.out, n_out * sizeof *from.out);
+        p->out.owner = dync__sz_image_put(im, from.owner, n_storages * sizeof *from.owner);
+        p->out.storage_bytes = dync__sz_image_put(im, NULL, n_storages * sizeof(size_t));
+        if (im->failed) return false;
+        for (int i = 0; i < from.n_out; i++) dync__sz_map_layout(&map, &p->out.out[i].lay);
+    }
+    return !im->failed;
+}
+
 static dync_status dync__inductor_plan_fill(dync__inductor_plan *p)
 {
     const dync__lowered *from = &p->of->out;
@@ -42,7 +60,7 @@ static dync_status dync__inductor_plan_fill(dync__inductor_plan *p)
         dync__arena_copy(&f->arena, from->out, (size_t)(from->n_out + 1) * sizeof *from->out);
     if (!p->out.out) return DYNC_ERR_MEMORY;
     for (int i = 0; i < from->n_out; i++) dync__sz_map_layout(&map, &p->out.out[i].lay);
-    return dync__plan_form_end(f) ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
+    return dync__plan_form_end(f) && dync__inductor_plan_lay(p) ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
 }
 
 /* By the sizes of one call, under the lock. NULL: it cannot be, which is remembered, or there is no
@@ -125,26 +143,19 @@ static dync_status dync__inductor_plan_check(dync__inductor_sized *s, const dync
                              s->graph->name);
 }
 
-static dync_status dync__inductor_plan_outputs(const dync__inductor_plan *p, const int64_t *at,
-                                               dync__lowered *out)
+DYNC__OFTEN static void dync__inductor_plan_outputs(const dync__inductor_plan *p, char *copy,
+                                                    dync__lowered *out)
 {
-    const dync__lowered *from = &p->out;
-    const dync__sz_map map = {NULL, at};
-    dync__arena *arena = &out->plan->arena;
-    out->out = dync__arena_copy(arena, from->out, (size_t)(from->n_out + 1) * sizeof *out->out);
-    out->owner =
-        dync__arena_copy(arena, from->owner, (size_t)(from->n_storages + 1) * sizeof *out->owner);
-    out->storage_bytes =
-        dync__arena_alloc(arena, (size_t)(from->n_storages + 1) * sizeof *out->storage_bytes);
-    if (!out->out || !out->owner || !out->storage_bytes) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < out->n_out; i++) dync__sz_map_layout(&map, &out->out[i].lay);
+    const dync__sz_image *im = &p->form->image;
+    out->out = dync__sz_image_of(im, copy, p->out.out);
+    out->owner = dync__sz_image_of(im, copy, p->out.owner);
+    out->storage_bytes = dync__sz_image_of(im, copy, p->out.storage_bytes);
     for (int i = 0; i < out->plan->n_slots; i++) {
         const dync__slot *slot = &out->plan->slot[i];
         if (slot->kind == DYNC__SLOT_OUTPUT)
             out->storage_bytes[slot->index] = (size_t)slot->size *
                                               dync__dtype_info(slot->dtype)->bytes;
     }
-    return DYNC_OK;
 }
 
 /* DYNC_ERR_UNSUPPORTED: there is no such plan. */
@@ -152,12 +163,13 @@ static dync_status dync__inductor_plan_lower(dync__inductor_sized *s, const int6
                                              dync__lowered *out)
 {
     int64_t few[DYNC__INDUCTOR_PLACES], *at = NULL;
+    char *copy;
     bool short_of_memory = dync__tls.fail_at != 0; /* as tests want it */
     const dync__inductor_plan *p = dync__inductor_plan_of(s, value, few, &at);
     if (!p) return DYNC_ERR_UNSUPPORTED;
     *out = p->out;
-    dync_status status = dync__plan_form_at(p->form, value, at, &out->plan);
-    if (status == DYNC_OK) status = dync__inductor_plan_outputs(p, at, out);
+    dync_status status = dync__plan_form_at(p->form, value, at, &out->plan, &copy);
+    if (status == DYNC_OK) dync__inductor_plan_outputs(p, copy, out);
     if (status == DYNC_OK)
         status = dync__inductor_plan_check(s, p, value, out->plan, short_of_memory);
     dync__room_end(at, few, p->form->list.step.n, sizeof *at);

@@ -12,18 +12,17 @@ static int64_t dync__align_up(int64_t n)
     return (n + DYNC__MEMPLAN_ALIGN - 1) / DYNC__MEMPLAN_ALIGN * DYNC__MEMPLAN_ALIGN;
 }
 
-static bool dync__alive_together(const dync__life *a, const dync__life *b)
-{
-    return a->first <= b->last && b->first <= a->last;
-}
-
 /* By falling size, then by slot: the same plan every time. */
-static int dync__life_compare(const void *a, const void *b)
+DYNC__BUSY static int dync__life_order(const dync__life *x, const dync__life *y)
 {
-    const dync__life *x = *(dync__life *const *)a, *y = *(dync__life *const *)b;
     if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
     return (x->slot > y->slot) - (x->slot < y->slot);
 }
+DYNC__BUSY static int dync__life_compare(const void *a, const void *b)
+{
+    return dync__life_order(*(dync__life *const *)a, *(dync__life *const *)b);
+}
+static int dync__life_compare_own(const void *a, const void *b) { return dync__life_order(a, b); }
 
 /* Puts x at the lowest offset at which it fits among the n placed ones, which are sorted by offset;
  * one pass, so that thousands alive at once cost no more than the square of their number. */
@@ -33,7 +32,8 @@ DYNC__BUSY static void dync__life_place(dync__life **placed, int n, dync__life *
     int from = 0, to = n;
     for (int i = 0; i < n && placed[i]->offset < at + x->bytes; i++) {
         const dync__life *p = placed[i];
-        if (p->offset + p->bytes > at && dync__alive_together(p, x)) at = p->offset + p->bytes;
+        if (p->offset + p->bytes > at && p->first <= x->last && x->first <= p->last)
+            at = p->offset + p->bytes;
     }
     x->offset = at;
     while (from < to) { /* the first place beyond equal offsets */
@@ -45,6 +45,12 @@ DYNC__BUSY static void dync__life_place(dync__life **placed, int n, dync__life *
     }
     memmove(placed + from + 1, placed + from, (size_t)(n - from) * sizeof *placed);
     placed[from] = x;
+}
+
+DYNC__FN void dync__memplan_sort(dync__life *life, int n)
+{
+    for (int i = 0; i < n; i++) life[i].bytes = dync__align_up(life[i].bytes);
+    qsort(life, (size_t)n, sizeof *life, dync__life_compare_own);
 }
 
 DYNC__BUSY DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *life, int n,
@@ -60,7 +66,9 @@ DYNC__BUSY DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *li
             life[i].bytes = dync__align_up(life[i].bytes);
             order[used++] = &life[i];
         }
-    qsort(order, (size_t)used, sizeof *order, dync__life_compare);
+    bool sorted = true;
+    for (int i = 1; i < used && sorted; i++) sorted = dync__life_order(order[i - 1], order[i]) < 0;
+    if (!sorted) qsort(order, (size_t)used, sizeof *order, dync__life_compare);
     for (int i = 0; i < used; i++) {
         dync__life_place(placed, i, order[i]);
         if (order[i]->offset + order[i]->bytes > *total)

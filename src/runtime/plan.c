@@ -33,33 +33,54 @@ DYNC__FN bool dync__pb_add_call(dync__pb *pb, dync__kcall *c)
     return dync__avec_push(pb->arena, &pb->step, s);
 }
 
-/* Lives of temporaries, from the first step that names them to the last, and places for them that
- * do not overlap while they live. off: all live through the whole plan, so that none shares memory
- * with another. scratch: bytes behind them for kernel calls. */
-DYNC__FN dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
+/* Temporaries that some step names, from the first to the last of these; off: through the whole
+ * plan, so that none shares memory with another. life: room for every slot. How many there are. */
+DYNC__FN int dync__plan_temps(const dync__plan *p, bool off, dync__life *life)
 {
-    dync__arena arena = {0};
-    dync__life *life = dync__arena_alloc(&arena, (size_t)(p->n_slots + 1) * sizeof *life);
-    dync_status status = life ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int i = 0; life && i < p->n_slots; i++)
-        life[i] =
-            (dync__life){.slot = i,
-                         .first = -1,
-                         .last = -1,
-                         .bytes = p->slot[i].size * dync__dtype_info(p->slot[i].dtype)->bytes};
-    for (int i = 0; life && i < p->n_steps; i++)
+    int n = 0;
+    for (int i = 0; i < p->n_slots; i++) life[i] = (dync__life){.slot = i, .first = -1};
+    for (int i = 0; i < p->n_steps; i++)
         for (int k = 0; k < p->step[i].n; k++) {
             dync__life *l = &life[p->step[i].slot[k]];
             if (p->slot[l->slot].kind != DYNC__SLOT_TEMP) continue;
             if (l->first < 0) l->first = off ? 0 : i;
             l->last = off ? p->n_steps : i;
         }
-    if (status == DYNC_OK) status = dync__memplan(&arena, life, p->n_slots, &p->arena_bytes);
-    for (int i = 0; status == DYNC_OK && i < p->n_slots; i++)
-        p->slot[i].arena_offset = life[i].first >= 0 ? life[i].offset : -1;
+    for (int i = 0; i < p->n_slots; i++) {
+        p->slot[i].arena_offset = -1;
+        if (life[i].first >= 0) life[n++] = life[i];
+    }
+    return n;
+}
+
+/* Places for them that do not overlap while they live, and behind these the bytes that kernel calls
+ * want. */
+DYNC__OFTEN DYNC__FN dync_status dync__plan_memory(dync__plan *p, const dync__life *temps, int n,
+                                                   int64_t scratch)
+{
+    dync__arena arena = {0};
+    dync__life *life = dync__arena_copy(&arena, temps, (size_t)n * sizeof *life);
+    if (!life) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n; i++) {
+        const dync__slot *slot = &p->slot[life[i].slot];
+        life[i].bytes = slot->size * dync__dtype_info(slot->dtype)->bytes;
+    }
+    dync_status status = dync__memplan(&arena, life, n, &p->arena_bytes);
+    for (int i = 0; status == DYNC_OK && i < n; i++)
+        p->slot[life[i].slot].arena_offset = life[i].offset;
     dync__arena_free(&arena);
     p->scratch_offset = p->arena_bytes;
     p->arena_bytes += scratch;
+    return status;
+}
+
+static dync_status dync__plan_memory_new(dync__plan *p, int64_t scratch, bool off)
+{
+    size_t bytes = (size_t)(p->n_slots + 1) * sizeof(dync__life);
+    dync__life *life = dync__alloc(bytes);
+    if (!life) return DYNC_ERR_MEMORY;
+    dync_status status = dync__plan_memory(p, life, dync__plan_temps(p, off, life), scratch);
+    dync__free(life, bytes);
     return status;
 }
 
@@ -141,7 +162,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__steps *steps)
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, m.step);
     dync__plan_way_of(p->driver)->reserve(p);
     DYNC__TRY(
-        dync__plan_memory(p, m.scratch, opt->no_memplan || !dync__pass_on(DYNC__PASS_memory)));
+        dync__plan_memory_new(p, m.scratch, opt->no_memplan || !dync__pass_on(DYNC__PASS_memory)));
     DYNC__TRY(dync__plan_sources(p));
     dync__pass_log(DYNC__PASS_memory, p->name, "%lld bytes, %d steps", (long long)p->arena_bytes,
                    p->n_steps);
@@ -204,11 +225,15 @@ DYNC__FN int64_t dync__plan_own_bytes(const dync__plan *p)
 {
     return (int64_t)(sizeof *p + dync__arena_bytes(&p->arena));
 }
-DYNC__FN int64_t dync__plan_code_bytes(const dync__plan *p)
+DYNC__FN int64_t dync__plan_code_bytes(const dync__plan *p, dync__map *counted)
 {
     int64_t bytes = 0;
-    for (int i = 0; i < p->n_steps; i++)
-        if (p->step[i].code) bytes += dync__code_bytes(p->step[i].code);
+    for (int i = 0; i < p->n_steps; i++) {
+        const dync__plan_step *s = &p->step[i];
+        if (s->code) bytes += dync__code_bytes(s->code, counted);
+        for (int k = 0; s->call && k < DYNC__KCALL_PIECES; k++)
+            if (s->call->piece[k]) bytes += dync__code_bytes(s->call->piece[k], counted);
+    }
     return bytes;
 }
 DYNC__FN int dync__plan_step_count(const dync__plan *p) { return p->n_steps; }

@@ -180,7 +180,16 @@ DYNC__FN bool dync__plan_looks(const dync__plan_step *);
 /* Every pass, then every step; the plan has no memory yet. */
 DYNC__FN dync_status dync__plan_steps(dync__plan_maker *, dync__steps *);
 DYNC__FN bool dync__plan_writes_input(const dync__plan *, const dync__fuse_step *);
-DYNC__FN dync_status dync__plan_memory(dync__plan *, int64_t scratch, bool off);
+/* steps from first write to last use; first -1: unused */
+typedef struct dync__life {
+    int slot, first, last;
+    int64_t bytes, offset;
+} dync__life;
+DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *total_bytes);
+/* largest first: in this order they need not be sorted again */
+DYNC__FN void dync__memplan_sort(dync__life *, int n);
+DYNC__FN int dync__plan_temps(const dync__plan *, bool off, dync__life *);
+DYNC__FN dync_status dync__plan_memory(dync__plan *, const dync__life *, int n, int64_t scratch);
 DYNC__FN void dync__plan_call_free(const dync__kcall *);
 DYNC__FN void dync__plan_log(const dync__plan *);
 
@@ -190,10 +199,13 @@ typedef struct dync__plan_form {
     dync__arena arena;
     dync__symtab *syms;
     dync__sz_list list;
-    dync__plan *plan; /* its sizes are places of the list */
-    int n_sources;
-    int64_t bytes; /* of one set of sizes; 0: not known yet */
-    bool no_memplan;
+    dync__plan *plan;     /* its sizes are places of the list */
+    dync__sz_image image; /* of what each set of sizes has of its own */
+    /* of the image; source: of all steps */
+    dync__slot *slot;
+    dync__plan_step *step;
+    dync__life *life; /* temporaries */
+    int n_sources, n_lives;
     bool late;    /* some kernels are made for each set of sizes */
     bool differs; /* numbers may give other steps, which do the same */
 } dync__plan_form;
@@ -203,11 +215,14 @@ typedef struct dync__plan_form {
 DYNC__FN dync__plan_form *dync__plan_form_new(const dync__steps *, dync__symtab *);
 /* false: it cannot be, after all */
 DYNC__FN bool dync__plan_form_end(dync__plan_form *);
+/* Then twice: begins the image, to which the caller adds what is its own; false: no memory. */
+DYNC__FN bool dync__plan_form_lay(dync__plan_form *);
 DYNC__FN void dync__plan_form_free(dync__plan_form *);
-/* The plan for sizes by which the list has run: at[i] is the value of place i. The form outlives
- * it. DYNC_ERR_UNSUPPORTED, not recorded: some size is none. */
-DYNC__FN dync_status dync__plan_form_at(dync__plan_form *, const int64_t *value, const int64_t *at,
-                                        dync__plan **out);
+/* The plan for sizes by which the list has run: at[i] is the value of place i; *copy: of the image,
+ * in the plan's arena. The form outlives it. DYNC_ERR_UNSUPPORTED, not recorded: some size is
+ * none. */
+DYNC__FN dync_status dync__plan_form_at(const dync__plan_form *, const int64_t *value,
+                                        const int64_t *at, dync__plan **out, char **copy);
 /* Do both run the same code on the same numbers? For checks. */
 DYNC__FN bool dync__plan_same(const dync__plan *, const dync__plan *);
 
@@ -222,11 +237,4 @@ DYNC__FN void dync__perf_run(const dync__plan *);
 #else
 DYNC__FN dync__code *dync__tuned_code(const dync__kernel *, const char *path);
 #endif
-
-/* steps from first write to last use; first -1: unused */
-typedef struct dync__life {
-    int slot, first, last;
-    int64_t bytes, offset;
-} dync__life;
-DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *total_bytes);
 #endif

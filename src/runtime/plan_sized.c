@@ -1,7 +1,7 @@
 /* runtime/plan_sized.c: plans of all sizes. Steps of symbolic sizes go through the same passes as
  * those with numbers, and become machine code, once; what a comparison of sizes decided is a guard
- * of the table. For a set of sizes that all guards hold for, the plan is copied with the values of
- * its expressions, which are evaluated together (tensor/sym_list.c). After plan.c, whose functions
+ * of the table. For a set of sizes that all guards hold for, the plan is a copy of an image, which
+ * is one piece of memory, with the values of its expressions (tensor/sym_list.c). After plan.c, whose functions
  * make both; before inductor/sized.c.
  *
  * What stays to be done with numbers: the memory plan, what calls prepare, and kernels that are
@@ -18,21 +18,17 @@ static void dync__plan_map_attr(const dync__sz_map *m, const dync__kcall *c, dyn
                                 bool *ok)
 {
     for (const dync__attr_field *f = c->row->attr; f && f->name; f++) {
-        int64_t word;
-        char *at = (char *)attr + f->offset;
-        for (int i = 0; i < (f->type == DYNC__ATTR_PAIR ? 2 : 1); i++, at += sizeof word) {
-            if (f->type > DYNC__ATTR_PAIR && f->type != DYNC__ATTR_REAL) break;
+        int64_t word, *at = (int64_t *)(void *)((char *)attr + f->offset);
+        if (f->type == DYNC__ATTR_REAL && m->list) {
             memcpy(&word, at, sizeof word);
-            if (f->type == DYNC__ATTR_REAL && m->list)
-                *ok = *ok && dync__sz_list_put(m->list, word) == word; /* none of sizes */
-            else if (f->type != DYNC__ATTR_REAL)
-                dync__sz_map_to(m, &word);
-            memcpy(at, &word, sizeof word);
+            *ok = *ok && dync__sz_list_put(m->list, word) == word; /* none of sizes */
         }
+        if (f->type == DYNC__ATTR_NUMBER || f->type == DYNC__ATTR_PAIR) dync__sz_map_to(m, at);
+        if (f->type == DYNC__ATTR_PAIR) dync__sz_map_to(m, at + 1);
     }
 }
 
-DYNC__OFTEN static void dync__plan_map_call(const dync__sz_map *m, dync__kcall *c, bool *ok)
+static void dync__plan_map_call(const dync__sz_map *m, dync__kcall *c, bool *ok)
 {
     for (int i = 0; i < c->n; i++) dync__sz_map_layout(m, &c->operand[i].lay);
     dync__sz_map_to(m, &c->epilogue_rows);
@@ -48,17 +44,87 @@ DYNC__OFTEN static void dync__plan_map_call(const dync__sz_map *m, dync__kcall *
     for (int i = 0; after && i < after->list.n_sources; i++) dync__sz_map_to(m, &after->step[i]);
 }
 
-/* ---- one set of sizes ------------------------------------------------------------------------ */
-static dync__kcall *dync__form_call_copy(dync__arena *arena, const dync__kcall *from)
+/* ---- the image ------------------------------------------------------------------------------- */
+static dync__kcall *dync__form_call_lay(dync__sz_image *im, const dync__kcall *from,
+                                        dync__code *epilogue)
 {
-    dync__kcall *c = dync__arena_copy(arena, from, dync__kcall_bytes(from));
-    if (c && c->follow && !(c->follow = dync__arena_copy(arena, c->follow, sizeof *c->follow)))
-        return NULL;
-    if (c && c->after && !(c->after = dync__arena_copy(arena, c->after, sizeof *c->after)))
-        return NULL;
+    const dync__sz_map map = {NULL, im};
+    bool ok = true;
+    dync__kcall *c = dync__sz_image_put(im, from, dync__kcall_bytes(from));
+    if (!c) return NULL;
+    if (c->row->inside) c->state = NULL, c->drop = NULL; /* the form's */
+    if (c->follow) c->follow = dync__sz_image_put(im, c->follow, sizeof *c->follow);
+    if (c->after) c->after = dync__sz_image_put(im, c->after, sizeof *c->after);
+    if (im->failed) return NULL;
+    dync__plan_map_call(&map, c, &ok);
+    if (c->follow) dync__sz_image_link(im, &c->follow);
+    if (c->after) dync__sz_image_link(im, &c->after);
+    c->epilogue = epilogue;
+    if (epilogue) dync__sz_image_link(im, &c->epilogue);
+    for (int k = 0; k < DYNC__KCALL_PIECES; k++) {
+        if (!c->piece[k]) continue; /* those that are not there are made by prepare */
+        if (!(c->piece[k] = dync__code_lay(c->piece[k], im))) return NULL;
+        dync__sz_image_link(im, &c->piece[k]);
+    }
     return c;
 }
 
+static bool dync__form_step_lay(dync__sz_image *im, const dync__plan_step *from, dync__plan_step *s)
+{
+    s->late = NULL;
+    if (from->code) {
+        if (!(s->code = dync__code_lay(from->code, im))) return false;
+        dync__sz_image_link(im, &s->code);
+    }
+    if (from->call) {
+        if (!(s->call = dync__form_call_lay(im, from->call, s->code))) return false;
+        dync__sz_image_link(im, &s->call);
+    }
+    if (!from->n_bounds) return true;
+    s->bound = dync__sz_image_put(im, from->bound, (size_t)from->n_bounds * sizeof *s->bound);
+    if (!s->bound) return false;
+    dync__sz_image_link(im, &s->bound);
+    for (int b = 0; b < from->n_bounds; b++) {
+        if (!(s->bound[b].check = dync__form_call_lay(im, from->bound[b].check, NULL)))
+            return false;
+        dync__sz_image_link(im, &s->bound[b].check);
+    }
+    return true;
+}
+
+/* Slots as a run looks for them; the memory plan says where in the arena. */
+static bool dync__form_sources_lay(dync__plan_form *f)
+{
+    dync__plan_source *to =
+        dync__sz_image_put(&f->image, NULL, (size_t)(f->n_sources + 1) * sizeof *to);
+    for (int i = 0; to && i < f->plan->n_steps; i++) {
+        dync__plan_step *s = &f->step[i];
+        s->source = to;
+        dync__sz_image_link(&f->image, &s->source);
+        for (int k = 0; k < s->n; k++) {
+            const dync__slot *slot = &f->slot[s->slot[k]];
+            *to++ = (dync__plan_source){slot->kind, slot->index};
+        }
+    }
+    return to != NULL;
+}
+
+DYNC__FN bool dync__plan_form_lay(dync__plan_form *f)
+{
+    const dync__plan *from = f->plan;
+    dync__sz_image *im = &f->image;
+    const dync__sz_map map = {NULL, im};
+    dync__sz_image_begin(im, &f->arena);
+    f->slot = dync__sz_image_put(im, from->slot, (size_t)from->n_slots * sizeof *f->slot);
+    f->step = dync__sz_image_put(im, from->step, (size_t)(from->n_steps + 1) * sizeof *f->step);
+    if (!f->slot || !f->step) return false;
+    for (int i = 0; i < from->n_slots; i++) dync__sz_map_to(&map, &f->slot[i].size);
+    for (int i = 0; i < from->n_steps; i++)
+        if (!dync__form_step_lay(im, &from->step[i], &f->step[i])) return false;
+    return dync__form_sources_lay(f) && !im->failed;
+}
+
+/* ---- one set of sizes ------------------------------------------------------------------------ */
 /* Where a convolution has no tiles for arrays in blocks or what follows it, as it had for other
  * sizes, there is no such plan. */
 static dync_status dync__form_prepare(dync__kcall *c)
@@ -71,143 +137,94 @@ static dync_status dync__form_prepare(dync__kcall *c)
     return status == DYNC_OK ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
 }
 
-static void dync__form_inside_at(const dync__plan_form *f, const int64_t *value, dync__kcall *c)
+DYNC__OFTEN static dync_status dync__form_call_at(const dync__plan_form *f, const dync__kcall *from,
+                                                  dync__kcall *c, const int64_t *value,
+                                                  const int64_t *at, int64_t *scratch)
 {
-    if (!c->row->inside) return;
-    c->attr.opaque.syms = f->syms;
-    c->attr.opaque.value = value;
-    c->attr.opaque.inside = c->state;
-    c->state = NULL; /* the form's */
-    c->drop = NULL;
-}
-
-DYNC__OFTEN static dync_status dync__form_call_at(const dync__plan_form *f, dync__plan *p,
-                                                  dync__plan_step *s, const int64_t *value,
-                                                  const dync__sz_map *m, int64_t *scratch)
-{
-    bool ok = true;
-    dync__kcall *c = dync__form_call_copy(&p->arena, s->call);
-    s->call = NULL; /* the form's */
-    if (!c) return DYNC_ERR_MEMORY;
-    dync__form_inside_at(f, value, c);
-    s->call = c;
-    c->epilogue = s->code;
-    dync__plan_map_call(m, c, &ok);
-    /* those that are not there are made by prepare */
+    if (c->row->inside) {
+        c->attr.opaque.syms = f->syms;
+        c->attr.opaque.value = value;
+        c->attr.opaque.inside = from->state;
+    }
     for (int k = 0; k < DYNC__KCALL_PIECES; k++)
-        if (c->piece[k]) c->piece[k] = dync__code_at(c->piece[k], m->at, &p->arena);
+        if (from->piece[k]) dync__code_settle(c->piece[k], from->piece[k], at);
     if (c->row->prepare) DYNC__TRY(dync__form_prepare(c));
     *scratch = DYNC__MAX(*scratch, (int64_t)c->scratch_bytes);
     return DYNC_OK;
 }
 
-static dync_status dync__form_bounds_at(dync__plan *p, dync__plan_step *s, const dync__sz_map *m)
-{
-    const dync__plan_bound *from = s->bound;
-    int n = s->n_bounds;
-    bool ok = true;
-    s->n_bounds = 0;
-    if (!n) return DYNC_OK;
-    if (!(s->bound = dync__arena_alloc(&p->arena, (size_t)n * sizeof *s->bound)))
-        return DYNC_ERR_MEMORY;
-    for (int b = 0; b < n; b++) {
-        dync__kcall *c = dync__form_call_copy(&p->arena, from[b].check);
-        if (!c) return DYNC_ERR_MEMORY;
-        dync__plan_map_call(m, c, &ok);
-        s->bound[s->n_bounds++] = (dync__plan_bound){c, from[b].at};
-        DYNC__TRY(c->row->prepare(c));
-    }
-    return DYNC_OK;
-}
-
-static dync_status dync__form_late_at(const dync__plan_form *f, dync__plan_step *s,
-                                      const int64_t *value)
+static dync_status dync__form_late_at(const dync__plan_form *f, const dync__kernel *late,
+                                      dync__plan_step *s, const int64_t *value)
 {
     dync__arena arena = {0};
-    dync__kernel *k = dync__kernel_at(s->late, f->syms, value, &arena);
+    dync__kernel *k = dync__kernel_at(late, f->syms, value, &arena);
     s->code = k ? dync__code_new(k) : NULL;
     dync__arena_free(&arena);
     if (s->code) return DYNC_OK;
     return !k ? DYNC_ERR_UNSUPPORTED : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
 }
 
-DYNC__OFTEN static dync_status dync__form_step_at(const dync__plan_form *f, dync__plan *p,
-                                                  const dync__plan_step *from, const int64_t *value,
-                                                  const int64_t *at, int64_t *scratch)
+DYNC__OFTEN static dync_status dync__form_step_at(const dync__plan_form *f,
+                                                  const dync__plan_step *from, dync__plan_step *s,
+                                                  const int64_t *value, const int64_t *at,
+                                                  int64_t *scratch)
 {
-    const dync__sz_map map = {NULL, at};
-    dync__plan_step *s = &p->step[p->n_steps++];
-    *s = *from;
-    s->code = NULL;
-    s->late = NULL;
-    if (from->code && !(s->code = dync__code_at(from->code, at, &p->arena))) {
-        s->call = NULL;
-        s->n_bounds = 0;
-        return DYNC_ERR_MEMORY;
-    }
-    int n_bounds = s->n_bounds;
-    s->n_bounds = 0;
-    if (s->call) DYNC__TRY(dync__form_call_at(f, p, s, value, &map, scratch));
-    s->n_bounds = n_bounds;
-    DYNC__TRY(dync__form_bounds_at(p, s, &map));
-    s->late = from->late;
-    dync_status status = s->late ? dync__form_late_at(f, s, value) : DYNC_OK;
-    s->late = NULL;
+    dync_status status = DYNC_OK;
+    if (s->code) dync__code_settle(s->code, from->code, at);
+    if (s->call)
+        DYNC__TRY(dync__form_call_at(f, from->call, (dync__kcall *)(uintptr_t)s->call, value, at,
+                                     scratch));
+    for (int b = 0; b < s->n_bounds; b++)
+        DYNC__TRY(s->bound[b].check->row->prepare(s->bound[b].check));
+    if (from->late) status = dync__form_late_at(f, from->late, s, value);
     s->looks = s->looks && status == DYNC_OK && dync__plan_looks(s);
     return status;
 }
 
-/* Slots as a run looks for them, all in one piece of memory. */
-DYNC__OFTEN static dync_status dync__form_sources(const dync__plan_form *f, dync__plan *p)
+/* Where the temporaries came to lie. */
+DYNC__OFTEN static dync_status dync__form_memory_at(const dync__plan_form *f, dync__plan *p,
+                                                    int64_t scratch)
 {
-    dync__plan_source *to = dync__arena_alloc(&p->arena, (size_t)(f->n_sources + 1) * sizeof *to);
-    if (!to) return DYNC_ERR_MEMORY;
+    dync_status status = dync__plan_memory(p, f->life, f->n_lives, scratch);
     for (int i = 0; i < p->n_steps; i++) {
-        dync__plan_step *s = &p->step[i];
-        s->source = to;
-        for (int k = 0; k < s->n; k++) {
-            const dync__slot *slot = &p->slot[s->slot[k]];
-            *to++ = (dync__plan_source){
-                slot->kind, slot->kind == DYNC__SLOT_TEMP ? slot->arena_offset : slot->index};
-        }
+        const dync__plan_step *s = &p->step[i];
+        dync__plan_source *source = (dync__plan_source *)(uintptr_t)s->source; /* its own */
+        for (int k = 0; k < s->n; k++)
+            if (source[k].from == DYNC__SOURCE_ARENA)
+                source[k].at = p->slot[s->slot[k]].arena_offset;
     }
-    return DYNC_OK;
+    return status;
 }
 
 DYNC__OFTEN static dync_status dync__form_make_at(const dync__plan_form *f, const int64_t *value,
-                                                  const int64_t *at, dync__plan *p)
+                                                  const int64_t *at, dync__plan *p, char **copy)
 {
-    const dync__sz_map map = {NULL, at};
     const dync__plan *from = f->plan;
     int64_t scratch = 0;
     *p = *from;
-    memset(&p->arena, 0, sizeof p->arena);
-    p->arena.chunk_size = (size_t)DYNC__ATOMIC_PEEK(&f->bytes); /* all in one piece */
     p->n_steps = 0;
-    dync__sz_map_to(&map, (int64_t *)(void *)&p->rng_used);
-    p->slot = dync__arena_copy(&p->arena, from->slot, (size_t)from->n_slots * sizeof *p->slot);
-    p->step = dync__arena_alloc(&p->arena, (size_t)(from->n_steps + 1) * sizeof *p->step);
-    if (!p->slot || !p->step) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < p->n_slots; i++) dync__sz_map_to(&map, &p->slot[i].size);
+    memset(&p->arena, 0, sizeof p->arena);
+    p->rng_used = (uint64_t)dync__sz_placed(at, (int64_t)from->rng_used);
+    if (!(*copy = dync__sz_image_at(&f->image, at, &p->arena))) return DYNC_ERR_MEMORY;
+    p->slot = dync__sz_image_of(&f->image, *copy, f->slot);
+    p->step = dync__sz_image_of(&f->image, *copy, f->step);
+    p->n_steps = from->n_steps; /* all can be freed */
     for (int i = 0; i < from->n_steps; i++)
-        DYNC__TRY(dync__form_step_at(f, p, &from->step[i], value, at, &scratch));
+        DYNC__TRY(dync__form_step_at(f, &from->step[i], &p->step[i], value, at, &scratch));
     dync__plan_way_of(p->driver)->reserve(p);
-    DYNC__TRY(dync__plan_memory(p, scratch, f->no_memplan));
-    DYNC__TRY(dync__form_sources(f, p));
+    DYNC__TRY(dync__form_memory_at(f, p, scratch));
     return dync__plan_check_after(p, DYNC__PASS_memory);
 }
 
-DYNC__FN dync_status dync__plan_form_at(dync__plan_form *f, const int64_t *value, const int64_t *at,
-                                        dync__plan **out)
+DYNC__FN dync_status dync__plan_form_at(const dync__plan_form *f, const int64_t *value,
+                                        const int64_t *at, dync__plan **out, char **copy)
 {
     dync__plan *p = dync__calloc(sizeof *p);
-    dync_status status = p ? dync__form_make_at(f, value, at, p) : DYNC_ERR_MEMORY;
+    dync_status status = p ? dync__form_make_at(f, value, at, p, copy) : DYNC_ERR_MEMORY;
     if (status != DYNC_OK) {
         dync__plan_free(p);
         return status;
     }
-    if (!DYNC__ATOMIC_PEEK(&f->bytes))
-        DYNC__ATOMIC_STORE(&f->bytes, (int64_t)dync__arena_bytes(&p->arena));
     dync__plan_log(p);
     *out = p;
     return DYNC_OK;
@@ -265,6 +282,7 @@ DYNC__FN void dync__plan_form_free(dync__plan_form *f)
 {
     if (!f) return;
     dync__plan_free(f->plan);
+    dync__arena_free(&f->image.block);
     dync__arena_free(&f->arena);
     dync__symtab_free(f->syms);
     dync__free(f, sizeof *f);
@@ -296,6 +314,22 @@ static bool dync__form_places(dync__plan_form *f)
     return ok && !f->list.failed;
 }
 
+/* When temporaries live does not depend on sizes; which are the largest seldom does. off: there is
+ * no memory plan. */
+static dync_status dync__form_lives(dync__plan_form *f, bool off)
+{
+    size_t n = (size_t)f->plan->n_slots + 1;
+    if (!(f->life = dync__arena_alloc(&f->arena, n * sizeof *f->life))) return DYNC_ERR_MEMORY;
+    f->n_lives = dync__plan_temps(f->plan, off, f->life);
+    for (int i = 0; i < f->n_lives; i++) {
+        const dync__slot *slot = &f->plan->slot[f->life[i].slot];
+        f->life[i].bytes = dync__sz_hint_in(f->syms, slot->size) *
+                           dync__dtype_info(slot->dtype)->bytes;
+    }
+    dync__memplan_sort(f->life, f->n_lives);
+    return DYNC_OK;
+}
+
 static dync_status dync__form_make(dync__plan_form *f, const dync__steps *from, dync__symtab *syms)
 {
     dync__pb *pb = dync__arena_alloc(&f->arena, sizeof *pb);
@@ -306,7 +340,7 @@ static dync_status dync__form_make(dync__plan_form *f, const dync__steps *from, 
     pb->arena = &f->arena;
     DYNC__TRY(dync__steps_at(from, syms, NULL, pb, &steps));
     DYNC__TRY(dync__plan_steps(&m, &steps));
-    f->no_memplan = steps.opt->no_memplan || !dync__pass_on(DYNC__PASS_memory);
+    DYNC__TRY(dync__form_lives(f, steps.opt->no_memplan || !dync__pass_on(DYNC__PASS_memory)));
     f->differs = m.differs || steps.differs;
     return dync__form_places(f) && !syms->failed ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
 }

@@ -90,8 +90,9 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *, struct dync__tensor *con
                                     void *const *inputs, void *const *outputs);
 DYNC__FN void dync__plan_free(dync__plan *);
 DYNC__FN int64_t dync__plan_arena_bytes(const dync__plan *);
-DYNC__FN int64_t dync__plan_own_bytes(const dync__plan *);  /* of itself */
-DYNC__FN int64_t dync__plan_code_bytes(const dync__plan *); /* of its loops */
+DYNC__FN int64_t dync__plan_own_bytes(const dync__plan *); /* of itself */
+/* machine code of its loops, but for what has been counted */
+DYNC__FN int64_t dync__plan_code_bytes(const dync__plan *, dync__map *counted);
 DYNC__FN int dync__plan_step_count(const dync__plan *);
 /* steps, fused loops, memory */
 DYNC__FN void dync__plan_dump(dync__str *, const dync__plan *);

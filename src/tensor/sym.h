@@ -318,52 +318,6 @@ DYNC__SYM_FN bool dync__layout_has_tokens(const dync__layout *);
 /* each of its sizes as dync__sz_number has it */
 DYNC__SYM_FN void dync__layout_number(dync__layout *);
 
-/* ---- sym_list.c ------------------------------------------------------------------------------
- * Expressions of one table, evaluated together. A place is a token that stands for one of them. */
-typedef struct dync__sz_step {
-    int8_t kind;  /* as that of dync__sz_expr */
-    int symbol;   /* or of a sum: */
-    int first, n; /* its terms, as words of the list */
-    int64_t a, b; /* numbers or places */
-} dync__sz_step;
-typedef struct dync__sz_list {
-    const dync__symtab *table;
-    dync__arena *arena;
-    int32_t *place_of; /* by expression of the table: its place + 1, or 0 */
-    DYNC__VEC(dync__sz_step) step;
-    DYNC__VEC(int64_t) word;
-    DYNC__VEC(dync__sz_guard) guard; /* of places */
-    bool failed;                     /* no memory, or something is no size */
-} dync__sz_list;
-/* beyond it nothing is a size: products of tokens by mistake, for one */
-#define DYNC__SZ_LIST_MOST ((int64_t)1 << 48)
-DYNC__INLINE int64_t dync__sz_place(int i) { return ((int64_t)1 << 60) + i; }
-/* the value of a number or place */
-DYNC__INLINE int64_t dync__sz_placed(const int64_t *at, int64_t x)
-{
-    return dync__is_token(x) ? at[x - ((int64_t)1 << 60)] : x;
-}
-/* What is done to each size of something: it gets a place in the list, or (at given) the value of
- * the place it has. */
-typedef struct dync__sz_map {
-    dync__sz_list *list;
-    const int64_t *at;
-} dync__sz_map;
-/* of a table that is complete and outlives the list */
-DYNC__SYM_FN bool dync__sz_list_begin(dync__sz_list *, const dync__symtab *, dync__arena *);
-/* its place, of the bits of a symbolic real number as well; numbers stay */
-DYNC__SYM_FN int64_t dync__sz_list_put(dync__sz_list *, int64_t size);
-/* all of the table's: a run fails where one does not hold */
-DYNC__SYM_FN void dync__sz_list_guards(dync__sz_list *);
-/* value[i] of symbol i: are they within what the table knows? at: room for step.n values */
-DYNC__SYM_FN bool dync__sz_list_ranges(const dync__sz_list *, const int64_t *value);
-DYNC__SYM_FN bool dync__sz_list_run(const dync__sz_list *, const int64_t *value, int64_t *at);
-DYNC__INLINE void dync__sz_map_to(const dync__sz_map *m, int64_t *size)
-{
-    if (dync__is_token(*size))
-        *size = m->at ? dync__sz_placed(m->at, *size) : dync__sz_list_put(m->list, *size);
-}
-DYNC__SYM_FN void dync__sz_map_layout(const dync__sz_map *, dync__layout *);
 /* ---- sym.c, for sym_decide.c and sym_value.c ------------------------------------------------ */
 enum {
     DYNC__SZ_SYMBOL = -1,

@@ -5,7 +5,7 @@
  * What is wanted is put into the list once its table is complete, and gets a place: a token that
  * only this list knows. A run gives the values of all places by those of the symbols. */
 #include "../dync.in.h"
-#include "sym.h"
+#include "sym_list.h"
 DYNC__COLD
 
 #if !defined(DYNC_NO_SYMBOLIC)
@@ -157,5 +157,62 @@ DYNC__OFTEN DYNC__FN bool dync__sz_list_run(const dync__sz_list *l, const int64_
             return false;
     }
     return true;
+}
+
+/* ---- images ---------------------------------------------------------------------------------- */
+DYNC__FN void dync__sz_image_begin(dync__sz_image *im, dync__arena *lists)
+{
+    size_t bytes = dync__arena_bytes(&im->block);
+    im->lists = lists;
+    im->measured = bytes != 0;
+    dync__arena_free(&im->block);
+    im->block.chunk_size = bytes; /* all in one piece */
+}
+
+DYNC__FN void *dync__sz_image_put(dync__sz_image *im, const void *from, size_t bytes)
+{
+    void *p = from ? dync__arena_copy(&im->block, from, bytes)
+                   : dync__arena_alloc(&im->block, bytes);
+    if (!p) im->failed = true;
+    if (im->measured && !im->start) im->start = p;
+    im->bytes = im->block.used;
+    return p;
+}
+
+static uint32_t dync__sz_image_offset(const dync__sz_image *im, const void *p)
+{
+    return (uint32_t)((const char *)p - im->start);
+}
+
+DYNC__FN void dync__sz_image_size(dync__sz_image *im, const int64_t *place)
+{
+    if (!im->start) return;
+    const dync__sz_spot spot = {dync__sz_image_offset(im, place),
+                                (uint32_t)(*place - dync__sz_place(0))};
+    if (!dync__avec_push(im->lists, &im->size, spot)) im->failed = true;
+}
+
+DYNC__FN void dync__sz_image_link(dync__sz_image *im, const void *pointer)
+{
+    const char *to;
+    memcpy(&to, pointer, sizeof to);
+    if (!im->start) return;
+    const dync__sz_spot spot = {dync__sz_image_offset(im, pointer), dync__sz_image_offset(im, to)};
+    if (!dync__avec_push(im->lists, &im->link, spot)) im->failed = true;
+}
+
+DYNC__OFTEN DYNC__FN char *dync__sz_image_at(const dync__sz_image *im, const int64_t *at,
+                                             dync__arena *arena)
+{
+    arena->chunk_size = im->bytes;
+    char *copy = dync__arena_copy(arena, im->start, im->bytes);
+    if (!copy) return NULL;
+    for (int i = 0; i < im->link.n; i++) {
+        const char *to = copy + im->link.at[i].to;
+        memcpy(copy + im->link.at[i].at, &to, sizeof to);
+    }
+    for (int i = 0; i < im->size.n; i++)
+        memcpy(copy + im->size.at[i].at, &at[im->size.at[i].to], sizeof *at);
+    return copy;
 }
 #endif

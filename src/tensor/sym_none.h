@@ -1,9 +1,9 @@
 /* tensor/sym_none.h: what stands in the place of sym*.c under DYNC_NO_SYMBOLIC: no size is a token,
- * so that every answer is a number's. After sym.h, before shape.c. Whoever asks for a symbolic size
+ * so that every answer is a number's. After sym_list.h, before shape.c. Whoever asks for a symbolic size
  * gets DYNC_ERR_UNSUPPORTED. */
 #ifndef DYNC__SYM_NONE_H
 #define DYNC__SYM_NONE_H
-#include "sym.h"
+#include "sym_list.h"
 
 #if defined(DYNC_NO_SYMBOLIC)
 /* ---- tables: an empty one for all ------------------------------------------------------------ */
@@ -200,6 +200,26 @@ DYNC__INLINE bool dync__sz_list_run(const dync__sz_list *l, const int64_t *value
 {
     (void)l, (void)value, (void)at;
     return true;
+}
+DYNC__INLINE void dync__sz_image_begin(dync__sz_image *im, dync__arena *lists)
+{
+    im->lists = lists;
+}
+DYNC__INLINE void *dync__sz_image_put(dync__sz_image *im, const void *from, size_t bytes)
+{
+    return (void)im, (void)from, (void)bytes, NULL;
+}
+DYNC__INLINE void dync__sz_image_size(dync__sz_image *im, const int64_t *place)
+{
+    (void)im, (void)place;
+}
+DYNC__INLINE void dync__sz_image_link(dync__sz_image *im, const void *pointer)
+{
+    (void)im, (void)pointer;
+}
+DYNC__INLINE char *dync__sz_image_at(const dync__sz_image *im, const int64_t *at, dync__arena *to)
+{
+    return (void)im, (void)at, (void)to, NULL;
 }
 DYNC__INLINE void dync__sz_map_layout(const dync__sz_map *m, dync__layout *lay)
 {

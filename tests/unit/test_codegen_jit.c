@@ -1089,17 +1089,29 @@ TEST(blocks_of_all_sizes)
     dync__sz_list list = {0};
     REQUIRE(dync__sz_list_begin(&list, t, &arena));
     dync__code_map(turned, &(dync__sz_map){&list, NULL});
+    dync__sz_image image = {0};
+    dync__code *laid = NULL;
+    for (int i = 0; i < 2; i++) {
+        dync__sz_image_begin(&image, &arena);
+        laid = dync__code_lay(turned, &image);
+        REQUIRE(laid && !image.failed);
+    }
     static const int64_t sizes[] = {64, 1, 2, 65, 500, 600};
     dync__jit_stats before = dync__jit_read_stats();
     for (int i = 0; i < 6; i++) {
         int64_t at[64];
         REQUIRE(list.step.n <= 64 && dync__sz_list_run(&list, &sizes[i], at));
-        dync__code *one = dync__code_at(turned, at, &arena);
-        REQUIRE(one != NULL);
+        dync__arena own = {0};
+        char *copy = dync__sz_image_at(&image, at, &own);
+        REQUIRE(copy != NULL);
+        dync__code *one = dync__sz_image_of(&image, copy, laid);
+        dync__code_settle(one, turned, at);
         EXPECT(run_turned(one, (int)sizes[i]));
         if (sizes[i] == 64) EXPECT(dync__code_same(one, plain));
         dync__code_free(one);
+        dync__arena_free(&own);
     }
+    dync__arena_free(&image.block);
     EXPECT_EQ_INT(dync__jit_read_stats().kernels - before.kernels, 0);
     dync__code_free(plain);
     dync__code_free(along);

@@ -54,13 +54,19 @@ TEST(offsets_are_those_of_the_plain_search)
             plain[i] = life[i];
             plain[i].bytes = (life[i].bytes + 63) / 64 * 64;
         }
+        if (round % 2) { /* by sizes that are not those of now */
+            for (int i = 0; i < n; i++) life[i].bytes += draw(2) * 100;
+            dync__memplan_sort(life, n);
+            for (int i = 0; i < n; i++) life[i].bytes = plain[life[i].slot].bytes;
+        }
         EXPECT_OK(dync__memplan(&arena, life, n, &total));
         dync__arena_free(&arena);
         place_plainly(plain, placed, n);
         for (int i = 0; i < n; i++) {
             if (life[i].first < 0) continue;
-            if (!EXPECT(life[i].offset == plain[i].offset)) return;
-            end = end > plain[i].offset + plain[i].bytes ? end : plain[i].offset + plain[i].bytes;
+            const dync__life *x = &plain[life[i].slot];
+            if (!EXPECT(life[i].offset == x->offset)) return;
+            end = end > x->offset + x->bytes ? end : x->offset + x->bytes;
         }
         EXPECT(total == end);
     }

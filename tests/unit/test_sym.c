@@ -2,7 +2,7 @@
  * is known of their range, and walks over expressions that share their parts, whose number of
  * paths doubles at each: every one is met once. */
 #include "dync.in.h"
-#include "tensor/sym.h"
+#include "tensor/sym_list.h"
 #include "test.h"
 
 enum { DEEP = 60 };
