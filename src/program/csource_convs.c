@@ -98,7 +98,7 @@ static void dync__cconv_sums(const dync__cconv_text *t, int depth)
             for (int64_t v = 0; v < t->kw; v++) used = used || dync__cconv_element(t, i, v) == at;
         if (!used) continue;
         dync__cconv_line(t, depth);
-        dync__str_addf(t->s, "const %s e%d = e[%lld];\n", type, (int)at, (long long)(at * sx[3]));
+        dync__str_addf(t->s, "const %s e_%d = e[%lld];\n", type, (int)at, (long long)(at * sx[3]));
     }
     for (int64_t v = 0; v < t->kw; v++)
         for (int k = 0; k < b->channels && dync__cconv_column(t, v); k++) {
@@ -114,7 +114,7 @@ static void dync__cconv_sums(const dync__cconv_text *t, int depth)
                 int64_t at = dync__cconv_element(t, i, v);
                 if (at < 0) continue;
                 dync__cconv_line(t, depth);
-                dync__str_addf(t->s, "s%d%d += e%d * f%d_%d;\n", k, i, (int)at, (int)v, k);
+                dync__str_addf(t->s, "s%d%d += e_%d * f%d_%d;\n", k, i, (int)at, (int)v, k);
             }
         }
 }
