@@ -78,6 +78,16 @@ static int dync__node_ordinal(const dync__tracer *t, const dync__node *n)
     return k;
 }
 
+/* The node in [lo, hi) that is the value of a fake: the last of those that returned it. */
+static dync__node *dync__made_within(const dync__tracer *t, const dync__tensor *x, int lo, int hi)
+{
+    for (dync__node *n = x->node; n; n = n->before) {
+        int k = dync__node_ordinal(t, n);
+        if (k >= lo && k < hi) return n;
+    }
+    return NULL;
+}
+
 typedef struct dync__later {
     const dync__tracer *t;
     int hi;
@@ -126,17 +136,18 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
 {
     dync__tensor **fakes = dync__alloc((size_t)(t->rec.made.n + 1) * sizeof *fakes);
     dync__node **nodes = dync__alloc((size_t)(t->rec.made.n + 1) * sizeof *nodes);
-    dync__graph *g = fakes && nodes
+    dync__node **olds = dync__alloc((size_t)(t->rec.made.n + 1) * sizeof *olds);
+    dync__graph *g = fakes && nodes && olds
                          ? (whole ? dync__graph_ref(t->rec.graph) : dync__piece_graph(t, lo, hi))
                          : NULL;
     dync_status status = g ? DYNC_OK : DYNC_ERR_MEMORY;
     int n = 0;
     for (int i = 0; i < t->rec.made.n && g; i++) {
-        dync__node *old = t->rec.made.at[i]->node;
-        int k = old && !whole ? dync__node_ordinal(t, old) : lo;
-        if (!old || k < lo || k >= hi || !(live[i] || (!whole && dync__used_later(t, old, hi))))
-            continue;
-        fakes[n] = t->rec.made.at[i];
+        dync__tensor *x = t->rec.made.at[i];
+        dync__node *old = whole ? x->node : dync__made_within(t, x, lo, hi);
+        if (!old || !(live[i] || (!whole && dync__used_later(t, old, hi)))) continue;
+        olds[n] = old;
+        fakes[n] = x;
         nodes[n++] = whole ? old : old->mark;
     }
     int made = t->rec.made.n;
@@ -144,16 +155,12 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
     if (g && n == 0 && !dync__graph_has_effects(g))
         dync__graph_unref(g);
     else if (g) {
-        dync__node **olds = dync__alloc((size_t)(n + 1) * sizeof *olds);
-        if (!olds) dync__graph_unref(g);
-        for (int i = 0; olds && i < n; i++) olds[i] = fakes[i]->node;
-        status = olds ? dync__cut_piece(t, g, site, n, fakes, nodes) : DYNC_ERR_MEMORY;
-        for (int i = 0; olds && i < n && status == DYNC_OK; i++)
-            olds[i]->env = fakes[i]->node_output;
-        dync__free(olds, (size_t)(n + 1) * sizeof *olds);
+        status = dync__cut_piece(t, g, site, n, fakes, nodes);
+        for (int i = 0; i < n && status == DYNC_OK; i++) olds[i]->env = fakes[i]->node_output;
     }
     dync__free(fakes, (size_t)(made + 1) * sizeof *fakes);
     dync__free(nodes, (size_t)(made + 1) * sizeof *nodes);
+    dync__free(olds, (size_t)(made + 1) * sizeof *olds);
     return status;
 }
 
@@ -263,7 +270,8 @@ DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *t, const dyn
         const dync__tensor *x =
             self->kind == DYNC__N_PLACEHOLDER && self->env >= 0 ? t->env.fake.at[self->env] : NULL;
         for (int k = 0; k < t->rec.made.n && !x; k++)
-            if (t->rec.made.at[k]->node == self) x = t->rec.made.at[k];
+            for (const dync__node *is = t->rec.made.at[k]->node; is && !x; is = is->before)
+                if (is == self) x = t->rec.made.at[k];
         if (x && dync__tracer_same_memory(t, x, fake)) return n;
     }
     return NULL;

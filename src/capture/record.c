@@ -220,8 +220,12 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync__
         if (!of) return DYNC_ERR_MEMORY;
         if (grad && floats) x->flags |= DYNC__T_REQUIRES_GRAD;
         n->requires_grad[i] = of->requires_grad[0] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
+        /* an operator that returned its argument: later uses read the operator, the value is one */
+        bool returned = x->trace_id == t->id && x->node;
+        of->before = returned ? x->node : NULL;
         x->trace_id = t->id;
         x->node = of;
+        if (returned) continue;
         dync__ref(x);
         if (!dync__vec_push(&t->rec.made, x)) {
             dync__unref(x);

@@ -46,6 +46,7 @@ struct dync__node {
     int n_users;               /* uses, output included; dync__graph_renumber sets it */
     void *mark;                /* scratch of passes */
     int env;                   /* capture: place in the environment, -1 none */
+    struct dync__node *before; /* capture: the node of the argument that it returned, or NULL */
     const dync_callee *callee; /* a user's function that is one node (op -1) */
     struct dync__graph *graph;
 };

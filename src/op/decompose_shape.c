@@ -119,29 +119,15 @@ static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, in
     return dync__chain_cat(c, 2, list, dim);
 }
 
-/* Arguments (self, shifts, dims): as many dims as shifts, or none and one shift, which rolls the
- * flattened tensor. One dim after another. The result is memory of its own even where nothing
- * moved. */
+/* Without dims: the flattened tensor. One dim after another. The result is memory of its own even
+ * where nothing moved. */
 DYNC__FN dync_status dync__d_roll(dync__opcall *call)
 {
     dync__chain c = {0};
     dync__dt *x, *y;
     const dync__arg *shifts = &call->args[1], *dims = &call->args[2];
     int64_t all = -1;
-    int dim;
     DYNC__TRY(dync__dt_self(call, &x));
-    if (shifts->n < 1 || shifts->n > DYNC_MAX_DIMS ||
-        (dims->n != shifts->n && !(dims->n == 0 && shifts->n == 1)))
-        return dync__fail(DYNC_ERR_VALUE, "shifts and dimensions must align. shifts: %d, dims: %d",
-                          shifts->n, dims->n);
-    if (dims->n && x->lay.ndim == 0)
-        return dync__fail(DYNC_ERR_INDEX,
-                          "Dimension specified as %lld but tensor has no dimensions",
-                          (long long)dims->as.dims[0]);
-    for (int i = 0; i < dims->n; i++) {
-        dync__arg d = dync__arg_i(dims->as.dims[i]);
-        DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&d), x->lay.ndim, &dim));
-    }
     y = dims->n ? x : dync__chain_shape(&c, DYNC__OP_reshape, x, 1, &all);
     for (int i = 0; i < shifts->n; i++)
         y = dync__chain_roll(&c, y, shifts->as.dims[i], dims->n ? dims->as.dims[i] : 0);

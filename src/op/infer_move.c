@@ -169,6 +169,54 @@ DYNC__FN dync_status dync__i_flip(const dync__opcall *call, dync__info *out)
     return dync__i_like(&like, out);
 }
 
+/* The layout of l rolled by shift along dim: PyTorch joins its two parts, in their format where they
+ * agree, or l and an empty part where nothing moves. Of symbolic sizes no part is asked, as that
+ * would be a guard. */
+static dync_status dync__infer_rolled(dync__layout *l, int64_t shift, int dim)
+{
+    int64_t size = l->shape[dim];
+    int form = dync__layout_form(l);
+    bool known = !dync__any_token(size, shift);
+    int64_t start = known && size > 0 ? (size - shift % size) % size : 0;
+    dync__info out;
+    for (int i = 0; i < 2 && known; i++) {
+        dync__layout part = *l;
+        part.shape[dim] = i ? start : size - start;
+        if (start == 0 || (i && dync__layout_form(&part) != form)) form = 0;
+        if (!i) form = dync__layout_form(&part);
+    }
+    DYNC__TRY(dync__infer_formed(&out, 0, 0, l->ndim, l->shape, form));
+    *l = out.lay;
+    return DYNC_OK;
+}
+
+/* Arguments (self, shifts, dims): as many dims as shifts, or none and one shift, which rolls the
+ * flattened tensor. */
+DYNC__FN dync_status dync__i_roll(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    const dync__arg *shifts = &call->args[1], *dims = &call->args[2];
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    if (shifts->n < 1 || shifts->n > DYNC_MAX_DIMS ||
+        (dims->n != shifts->n && !(dims->n == 0 && shifts->n == 1)))
+        return dync__fail(DYNC_ERR_VALUE, "shifts and dimensions must align. shifts: %d, dims: %d",
+                          shifts->n, dims->n);
+    if (dims->n && t->lay.ndim == 0)
+        return dync__fail(DYNC_ERR_INDEX,
+                          "Dimension specified as %lld but tensor has no dimensions",
+                          (long long)dims->as.dims[0]);
+    DYNC__TRY(dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape));
+    dync__layout rolled = t->lay;
+    for (int i = 0; i < dims->n; i++) {
+        dync__arg d = dync__arg_i(dims->as.dims[i]);
+        int dim;
+        DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&d), t->lay.ndim, &dim));
+        DYNC__TRY(dync__infer_rolled(&rolled, shifts->as.dims[i], dim));
+    }
+    if (dims->n && t->numel != 0) out->lay = rolled;
+    return DYNC_OK;
+}
+
 /* Dims are matched from the last one on; more repeats than dims add dims in front. */
 DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out)
 {

@@ -25,6 +25,8 @@ DYNC__FN int dync__layout_form(const dync__layout *l)
         next = dync__sz_mul(next, l->shape[d]);
     }
     if (row_major || l->stride[1] == 0) return 0;
+    /* asked first, since it holds of most without a guard: of rows of an image its part may be cut */
+    if (dync__sz_lt(l->stride[n - 1], l->stride[1])) return 0;
     for (int i = 0; i < n; i++) {
         int d = i == 0 ? 1 : i == n - 1 ? 0 : n - i;
         if (l->shape[d] == 0 || dync__sz_lt(l->stride[d], least)) return 0;
