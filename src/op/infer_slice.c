@@ -47,8 +47,8 @@ static int64_t dync__slice_places(int64_t start, int64_t end, int64_t step)
 }
 
 /* Negative ends count from the end, ends past it are clipped, as in Python. start and end as a user
- * gives them, step > 0. A stride that no element uses (length 0 or 1) is kept from overflowing: the
- * step is clipped to the size. */
+ * gives them, step > 0. Where no element uses the stride (length 0 or 1) a step that would make it
+ * overflow is no step. */
 DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, int64_t start,
                                       int64_t end, int64_t step, dync__layout *out)
 {
@@ -64,10 +64,10 @@ DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, i
     *out = *in;
     out->shape[dim] = dync__slice_places(start, end, step);
     out->offset = dync__sz_add(out->offset, dync__sz_mul(start, in->stride[dim]));
-    /* of one place too, as PyTorch has it; a step beyond every memory is no step */
+    /* of one place too, as PyTorch has it */
     int64_t stride;
-    if (step > 1 &&
-        (dync__is_token(in->stride[dim]) || dync__mul_ok(in->stride[dim], step, &stride)))
+    if (step > 1 && (dync__is_token(in->stride[dim]) ||
+                     (dync__mul_ok(in->stride[dim], step, &stride) && stride <= INT64_MAX / 64)))
         out->stride[dim] = dync__sz_mul(in->stride[dim], step);
     return DYNC_OK;
 }

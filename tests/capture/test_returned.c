@@ -45,27 +45,25 @@ TEST(values_that_operators_return)
     dync_tensor *w = dync_randn(dync_shape(5, 3), .requires_grad = true);
     dync_tensor *x = dync_randn(dync_shape(3, 5, 2));
     for (int b = 0; b < 3; b++)
-        for (int k = 0; k < RETURNS * RETURNS * VALUES * ENDS; k++)
-            DYNC_SCOPE
-            {
-                first = k % RETURNS;
-                second = k / RETURNS % RETURNS;
-                value_kind = k / (RETURNS * RETURNS) % VALUES;
-                end = k / (RETURNS * RETURNS * VALUES);
-                use = (int)(test_random() % 4);
-                dync_compiled *c = dync_compile(f, .args = "x, w", .backend = backends[b]);
-                dync_tensor *want = f(x, w);
-                bool right = true;
-                for (int call = 0; call < 2; call++) {
-                    dync_tensor *got = dync_call(c, x, w);
-                    right = right && got && dync_size(got, 1) == dync_size(want, 1) &&
-                            dync_allclose(got, want, 1e-6, 1e-6);
-                }
-                EXPECT(right);
-                if (!right)
-                    printf("    %s: value %d, first %d, second %d, end %d, use %d\n", backends[b],
-                           value_kind, first, second, end, use);
-                dync_compiled_free(c);
+        for (int k = 0; k < RETURNS * RETURNS * VALUES * ENDS; k++) DYNC_SCOPE {
+            first = k % RETURNS;
+            second = k / RETURNS % RETURNS;
+            value_kind = k / (RETURNS * RETURNS) % VALUES;
+            end = k / (RETURNS * RETURNS * VALUES);
+            use = (int)(test_random() % 4);
+            dync_compiled *c = dync_compile(f, .args = "x, w", .backend = backends[b]);
+            dync_tensor *want = f(x, w);
+            bool right = true;
+            for (int call = 0; call < 2; call++) {
+                dync_tensor *got = dync_call(c, x, w);
+                right = right && got && dync_size(got, 1) == dync_size(want, 1) &&
+                        dync_allclose(got, want, 1e-6, 1e-6);
             }
+            EXPECT(right);
+            if (!right)
+                printf("    %s: value %d, first %d, second %d, end %d, use %d\n", backends[b],
+                       value_kind, first, second, end, use);
+            dync_compiled_free(c);
+        }
 }
 TEST_MAIN
