@@ -203,8 +203,8 @@ DYNC__FN dync_status dync__g_atan2(dync__grad *g)
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(over, dync_mul(y, -1))) : DYNC_OK;
 }
 
-/* y = a log(b): ga = gy log(b), but 0 where a is 0 and b has no logarithm; gb = gy a / b, which is NaN
- * where both are 0. */
+/* y = a log(b): ga = gy log(b), but 0 where a is 0 and b has no logarithm; gb = gy a / b, which
+ * is NaN where both are 0. */
 DYNC__FN dync_status dync__g_xlogy(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g), *a = dync__ga_tensor(g, 0), *b = dync__ga_tensor(g, 1);

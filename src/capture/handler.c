@@ -13,8 +13,9 @@ static void dync__drop_outputs(dync__opcall *c)
     }
 }
 
-/* Operators that need data: the shape of the result depends on it. Run really, after a cut, in calls
- * that follow a script as well; the result is a tensor from elsewhere, met where it is used. */
+/* Operators that need data: the shape of the result depends on it. Run really, after a cut, in
+ * calls that follow a script as well; the result is a tensor from elsewhere, met where it is
+ * used. */
 DYNC__FN dync_status dync__tracer_opaque_op(dync__tracer *t, dync__opcall *c)
 {
     char reason[96];

@@ -11,8 +11,8 @@ typedef struct dync__code dync__code;
 /* NULL + error; the kernel may die afterwards */
 DYNC__FN dync__code *dync__code_new(const dync__kernel *);
 /* For a kernel of symbolic sizes (those of the table in force) its code for all sizes that the
- * table's guards hold for; it cannot run, but copies of it can (dync__code_lay). NULL: there is none, which
- * is no error; the log says why. */
+ * table's guards hold for; it cannot run, but copies of it can (dync__code_lay). NULL: there is
+ * none, which is no error; the log says why. */
 DYNC__FN dync__code *dync__code_sized(const dync__kernel *);
 /* Its sizes get their places. */
 DYNC__FN void dync__code_map(dync__code *, const dync__sz_map *);

@@ -166,9 +166,9 @@ static dync_status dync__lower_fake(dync__lowerer *w, int i, const dync__info *i
     return w->fake[i] ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-/* Is this value row major in memory, though the program has it in channels last? So convolutions and
- * pools compute it, and loops over what they computed follow; who reads it asks its operand how it
- * lies. What leaves the plan, or is viewed, is as the program has it. */
+/* Is this value row major in memory, though the program has it in channels last? So convolutions
+ * and pools compute it, and loops over what they computed follow; who reads it asks its operand
+ * how it lies. What leaves the plan, or is viewed, is as the program has it. */
 static bool dync__lower_is_free(const dync__lowerer *w, const dync__node *n, bool leaves)
 {
     const dync__op_row *row = n->op >= 0 ? dync__op_info(n->op) : NULL;

@@ -12,9 +12,10 @@ DYNC__COLD
 
 /* ---- windows: convolution and pooling -------------------------------------------------------- */
 
-/* Two numbers, one number twice, or `otherwise` where none is given; symbolic sizes are made numbers
- * (a window as large as the image). what: the argument's name, for messages. Numbers below `low` or
- * beyond an int are refused, so that the arithmetic that follows stays inside of int64. */
+/* Two numbers, one number twice, or `otherwise` where none is given; symbolic sizes are made
+ * numbers (a window as large as the image). what: the argument's name, for messages. Numbers
+ * below `low` or beyond an int are refused, so that the arithmetic that follows stays inside of
+ * int64. */
 static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const int64_t *otherwise,
                                      int64_t low, int64_t out[2])
 {

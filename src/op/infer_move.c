@@ -58,7 +58,8 @@ DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
 }
 
 /* Stacked, tensors are joined along the dim before which the new one comes, which is then split:
- * the result is in their format, seen with one dim more. At the end each gets a dim of 1 instead. */
+ * the result is in their format, seen with one dim more. At the end each gets a dim of 1
+ * instead. */
 static dync_status dync__infer_stacked(const dync__arg *list, int dim, int dtype,
                                        const int64_t *shape, dync__info *out)
 {
@@ -169,9 +170,9 @@ DYNC__FN dync_status dync__i_flip(const dync__opcall *call, dync__info *out)
     return dync__i_like(&like, out);
 }
 
-/* The layout of l rolled by shift along dim: PyTorch joins its two parts, in their format where they
- * agree, or l and an empty part where nothing moves. Of symbolic sizes no part is asked, as that
- * would be a guard. */
+/* The layout of l rolled by shift along dim: PyTorch joins its two parts, in their format where
+ * they agree, or l and an empty part where nothing moves. Of symbolic sizes no part is asked, as
+ * that would be a guard. */
 static dync_status dync__infer_rolled(dync__layout *l, int64_t shift, int dim)
 {
     int64_t size = l->shape[dim];

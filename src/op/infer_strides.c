@@ -6,14 +6,14 @@ DYNC__COLD
 /* ---- memory formats -------------------------------------------------------------------------- */
 
 /* Is a batch of images or volumes, [N, C, H, W] or [N, C, D, H, W], taken for channels last? As
- * PyTorch tells it from strides alone (c10/core/MemoryFormat.h, suggest_memory_format): they grow
- * from C over W, H, D to N, each at least the size before it, and those of size 1 count too. What
- * could be both ways is row major.
+ * PyTorch tells it from strides alone (c10/core/MemoryFormat.h, suggest_memory_format): they
+ * grow from C over W, H, D to N, each at least the size before it, and those of size 1 count
+ * too. What could be both ways is row major.
  *
- * These results are in the format of what they are made of: windows (convolutions too, whose weight
- * may decide as well), resized, padded, normalised by channel or by group, joined where all parts
- * agree. A reshape of them is a view or a copy as it is in PyTorch, which a program can see: what it
- * writes to one is in the other or not. */
+ * These results are in the format of what they are made of: windows (convolutions too, whose
+ * weight may decide as well), resized, padded, normalised by channel or by group, joined where
+ * all parts agree. A reshape of them is a view or a copy as it is in PyTorch, which a program
+ * can see: what it writes to one is in the other or not. */
 DYNC__FN int dync__layout_form(const dync__layout *l)
 {
     int n = l->ndim;
@@ -25,7 +25,7 @@ DYNC__FN int dync__layout_form(const dync__layout *l)
         next = dync__sz_mul(next, l->shape[d]);
     }
     if (row_major || l->stride[1] == 0) return 0;
-    /* asked first, since it holds of most without a guard: of rows of an image its part may be cut */
+    /* asked first: it holds of most, and without a guard where a part is cut out of rows */
     if (dync__sz_lt(l->stride[n - 1], l->stride[1])) return 0;
     for (int i = 0; i < n; i++) {
         int d = i == 0 ? 1 : i == n - 1 ? 0 : n - i;
@@ -117,16 +117,16 @@ static bool dync__infer_all_last(dync__info *out, int n, dync__tensor *const *t)
     return true;
 }
 
-/* Row major needs no sorting, and is by far the most frequent: one test for all operands. t[0..n)
- * broadcast to the shape; of more than four the first four decide. out->lay is written, dtype and
- * device are the caller's. Three answers, cheapest test first: row major where every operand is,
- * the operands' own strides where they agree and have no gaps, else the dims in the operands'
- * order.
+/* Row major needs no sorting, and is by far the most frequent: one test for all operands.
+ * t[0..n) broadcast to the shape; of more than four the first four decide. out->lay is written,
+ * dtype and device are the caller's. Three answers, cheapest test first: row major where every
+ * operand is, the operands' own strides where they agree and have no gaps, else the dims in the
+ * operands' order.
  *
- * Strides of dims of size 1 find no element, but the memory format of what follows is told by them
- * (dync__layout_form): whether operands that are row major but for those, or channels last, give the
- * strides that are so for all dims (SAME), or their own (LIKE: copies), or those of the sorted dims
- * (SORTED: there is a number among them, which in PyTorch is one more operand). */
+ * Strides of dims of size 1 find no element, but the memory format of what follows is told by
+ * them (dync__layout_form): whether operands that are row major but for those, or channels last,
+ * give the strides that are so for all dims (SAME), or their own (LIKE: copies), or those of the
+ * sorted dims (SORTED: there is a number among them, which in PyTorch is one more operand). */
 DYNC__FN dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *shape, int n,
                                       dync__tensor *const *t, dync__strides_of how)
 {

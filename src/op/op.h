@@ -262,7 +262,7 @@ DYNC__FN dync_status dync__op_infer(const dync__opcall *, dync__info *out); /* t
 /* The layout of a new tensor like `of`, as clone gives it: the same strides where `of` is dense,
  * else its dims in their order, without gaps. */
 DYNC__FN dync_status dync__layout_like(const dync__layout *of, dync__layout *out);
-/* PyTorch's memory format of a tensor: 4 or 5, its rank, where it counts as channels last, else 0 */
+/* PyTorch's memory format of a tensor: its rank, 4 or 5, where it is channels last, else 0 */
 DYNC__FN int dync__layout_form(const dync__layout *);
 /* sets out[] to fake tensors by infer: what tracers do. Aliases share the argument's storage */
 DYNC__FN dync_status dync__op_fake(dync__opcall *);

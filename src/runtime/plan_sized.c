@@ -1,8 +1,8 @@
-/* runtime/plan_sized.c: plans of all sizes. Steps of symbolic sizes go through the same passes as
- * those with numbers, and become machine code, once; what a comparison of sizes decided is a guard
- * of the table. For a set of sizes that all guards hold for, the plan is a copy of an image, which
- * is one piece of memory, with the values of its expressions (tensor/sym_list.c). After plan.c, whose functions
- * make both; before inductor/sized.c.
+/* runtime/plan_sized.c: plans of all sizes. Steps of symbolic sizes go through the same passes
+ * as those with numbers, and become machine code, once; what a comparison of sizes decided is a
+ * guard of the table. For a set of sizes that all guards hold for, the plan is a copy of an
+ * image, which is one piece of memory, with the values of its expressions (tensor/sym_list.c).
+ * After plan.c, whose functions make both; before inductor/sized.c.
  *
  * What stays to be done with numbers: the memory plan, what calls prepare, and kernels that are
  * interpreted or scatter (`late`). */

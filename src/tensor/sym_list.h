@@ -1,5 +1,5 @@
-/* tensor/sym_list.h: expressions of one table, evaluated together, and memory that has their values.
- * A place is a token that stands for one of them. After sym.h; sym_list.c. */
+/* tensor/sym_list.h: expressions of one table, evaluated together, and memory that has their
+ * values. A place is a token that stands for one of them. After sym.h; sym_list.c. */
 #ifndef DYNC__SYM_LIST_H
 #define DYNC__SYM_LIST_H
 #include "sym.h"

@@ -1,6 +1,6 @@
-/* tensor/sym_none.h: what stands in the place of sym*.c under DYNC_NO_SYMBOLIC: no size is a token,
- * so that every answer is a number's. After sym_list.h, before shape.c. Whoever asks for a symbolic size
- * gets DYNC_ERR_UNSUPPORTED. */
+/* tensor/sym_none.h: what stands in the place of sym*.c under DYNC_NO_SYMBOLIC: no size is a
+ * token, so that every answer is a number's. After sym_list.h, before shape.c. Whoever asks for
+ * a symbolic size gets DYNC_ERR_UNSUPPORTED. */
 #ifndef DYNC__SYM_NONE_H
 #define DYNC__SYM_NONE_H
 #include "sym_list.h"

@@ -1,6 +1,6 @@
-/* Reshapes of results in every memory format, written in place: whether a reshape is a view follows
- * from the strides of what is reshaped, which are PyTorch's (tests/ops/samples.c), and decides what a
- * write changes. Plainly by the rule; compiled, in every way, as plainly. */
+/* Reshapes of results in every memory format, written in place: whether a reshape is a view
+ * follows from the strides of what is reshaped, which are PyTorch's (tests/ops/samples.c), and
+ * decides what a write changes. Plainly by the rule; compiled, in every way, as plainly. */
 #include "dync.h"
 #include "test.h"
 
@@ -40,8 +40,8 @@ static dync_tensor *made(dync_tensor *x)
     }
 }
 
-/* PyTorch's rule (aten/src/ATen/TensorUtils.cpp, computeStride), told for plain sizes: dims that lie
- * one in another are one piece of memory, and each piece is cut into some of the new dims. */
+/* PyTorch's rule (aten/src/ATen/TensorUtils.cpp, computeStride), told for plain sizes: dims that
+ * lie one in another are one piece of memory, and each piece is cut into some of the new dims. */
 static bool is_view(int n, const int64_t *shape, const int64_t *stride, int m, const int64_t *to)
 {
     int at = m - 1;

@@ -1,10 +1,10 @@
-/* tests/unit/test_ops.c: every operator against what PyTorch gave: values, dtypes, shapes, strides,
- * refusals; type promotion.
+/* tests/unit/test_ops.c: every operator against what PyTorch gave: values, dtypes, shapes,
+ * strides, refusals; type promotion.
  *
- * tests/ops/samples.c holds a line per sample, tests/oracle/ops.py says what a line means. A row of
- * the table without a sample fails here. Each sample runs three times: the second time its plan
- * comes out of the cache, or, of a composite, is made of all its operators (op/eager_whole.c), which
- * ran one by one the first time; the third time it is found. */
+ * tests/ops/samples.c holds a line per sample, tests/oracle/ops.py says what a line means. A row
+ * of the table without a sample fails here. Each sample runs three times: the second time its
+ * plan comes out of the cache, or, of a composite, is made of all its operators
+ * (op/eager_whole.c), which ran one by one the first time; the third time it is found. */
 #include "sample_lines.h"
 #include "../ops/samples.c"
 #include "every_operator.h"

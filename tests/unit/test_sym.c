@@ -73,8 +73,8 @@ static int64_t any(int64_t n)
 }
 
 /* A list gives what walks through the table give, guards included. */
-/* (3 p q r) / (6 p r) is q / 2, (4 p q + 6 q) / (8 q) is (2 p + 3) / 4: the same token, and the same
- * number. */
+/* (3 p q r) / (6 p r) is q / 2, (4 p q + 6 q) / (8 q) is (2 p + 3) / 4: the same token, and the
+ * same number. */
 TEST(quotients_are_reduced)
 {
     dync__symtab *t = dync__symtab_new();
