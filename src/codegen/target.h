@@ -42,9 +42,15 @@
 #define DYNC__JIT 1                 /* there is a target for this machine */
 #define DYNC__BESIDE_JIT DYNC__WARM /* what machine code leaves over is compiled quickly */
 #define DYNC__SPARE DYNC__COLD      /* what only calls loops that others optimise */
+#else
+#define DYNC__JIT 0
+#define DYNC__BESIDE_JIT DYNC__HOT
+#define DYNC__SPARE DYNC__HOT
+#endif
+
 /* How machine code is called, with one address; it calls nothing. Windows hands out a stack page by
  * page in order: the frame's are touched before. */
-#if defined(_WIN32)
+#if defined(_WIN32) && DYNC__JIT
 #define DYNC__CODE __attribute__((sysv_abi))
 #define DYNC__CODE_FRAME(bytes) ((bytes) > 4000 ? dync__os_stack_touch() : (void)0)
 #else
@@ -52,11 +58,6 @@
 #define DYNC__CODE_FRAME(bytes) ((void)0)
 #endif
 typedef void(DYNC__CODE *dync__kernel_code)(int64_t *words);
-#else
-#define DYNC__JIT 0
-#define DYNC__BESIDE_JIT DYNC__HOT
-#define DYNC__SPARE DYNC__HOT
-#endif
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
