@@ -461,7 +461,7 @@ valgrind:
 	@$(MAKE) --no-print-directory B=$(B)/valgrind CFLAGS="-O1 -g" valgrind-run
 .PHONY: valgrind-run
 valgrind-run: $(SAMPLES) $(B)/tools/runtests
-	@$(RUN) --with "valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all" \
+	@$(RUN) --with "valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all --suppressions=$(CURDIR)/tests/valgrind.supp" \
 	        --examples tests/samples/expected $(SAMPLES)
 
 # What a folder of tests needs beyond this (oracles, fuzzers) stands in its rules.mk.
