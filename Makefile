@@ -153,7 +153,8 @@ golden-update: $(B)/tools/dync-opt
 # ---- tests and examples -----------------------------------------------------------------------------------------------------
 # Examples begin with DYNC_IMPLEMENTATION, as a user's program does. DYNC__IMPLEMENTED says that it exists already:
 # they link dync.o. A test's own code is optimised less: two hundred programs compile in a third of the time.
-TEST_FLAGS = $(filter-out -O%,$(CFLAGS)) -O1
+TEST_O    ?= -O1
+TEST_FLAGS = $(filter-out -O%,$(CFLAGS)) $(TEST_O)
 LINK = $(CC) $(STD) $(USER) $(TEST_FLAGS) $(DEPS) -I. -Itests -DDYNC__IMPLEMENTED $< $(filter %.o,$^) $(if $(filter %.so,$^),$(SHARED)) $(LDFLAGS) $(LIBS) -o $@
 $(WHITE): $(B)/%: %.c $(LIBDYNC)
 	@mkdir -p $(@D)
@@ -448,8 +449,9 @@ docs-check: $(B)/tools/docs $(B)/tools/runtests $(B)/dync.o
 	    [ ! -f $${p%.c}.txt ] || cmp $${p%.c}.txt $${p%.c}.out || { cat $${p%.c}.out; exit 1; }; done
 
 # ---- sanitizers -------------------------------------------------------------------------------------------------------------------------
-# Allocations that cannot be served return NULL, as malloc does. Of random cases a quarter; SOAK says otherwise.
-SAN = SOAK=$(or $(SOAK),0.25) ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1 $(MAKE) --no-print-directory B=$(B)/$@ SPLIT=1 \
+# Allocations that cannot be served return NULL, as malloc does. Of random cases a quarter; SOAK says otherwise. What
+# belongs to a test alone is not optimised: it takes longer to compile than to run.
+SAN = SOAK=$(or $(SOAK),0.25) ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1 $(MAKE) --no-print-directory B=$(B)/$@ SPLIT=1 TEST_O=-O0 \
       CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=$(1) -fno-sanitize-recover=all $(if $(findstring clang,$(CC)),-Wno-pass-failed)" LDFLAGS="-fsanitize=$(1)"
 asan: ; @$(call SAN,address) run samples
 ubsan: ; @$(call SAN,undefined) run samples
