@@ -54,4 +54,8 @@ DYNC__FN int64_t dync__lower_span(const dync__layout *);
 DYNC__FN dync_status dync__reinplace_find(dync__lowerer *);
 DYNC__FN dync_status dync__reinplace_lower(dync__lowerer *, const dync__opcall *,
                                            const dync__node *, const dync__operand *in, int n_in);
+/* lower_over.c: fills w->base, w->leaves and the copies into inputs that are due; emits those due
+ * behind this node. */
+DYNC__FN dync_status dync__lower_bases(dync__lowerer *, const bool *used);
+DYNC__FN dync_status dync__lower_write_over(dync__lowerer *, int node);
 #endif

@@ -1,6 +1,6 @@
 /* op/decompose_resize.c: images in other sizes: upsample_linear1d, upsample_bilinear2d,
- * upsample_trilinear3d, upsample_bicubic2d, written as calls of other operators. After
- * decompose_sample.c. */
+ * upsample_trilinear3d, upsample_bicubic2d, upsample_nearest2d, pixel_shuffle, written as calls of
+ * other operators. After decompose_sample.c. */
 #include "../dync.in.h"
 #include "sample.h"
 DYNC__COLD
@@ -96,4 +96,82 @@ DYNC__FN dync_status dync__d_upsample_trilinear3d(dync__opcall *call)
 DYNC__FN dync_status dync__d_upsample_bicubic2d(dync__opcall *call)
 {
     return dync__resize(call, 2, 4);
+}
+
+/* 0, 1, .. size - 1 spread over n places: floor(i * size / n) An index for each place of the
+ * result, then index_select: a gradient comes for free. */
+static dync__dt *dync__dn_nearest(dync__chain *c, dync__dt *x, int dim, int64_t n)
+{
+    if (!x) return NULL;
+    dync__dt *index =
+        dync__chain_ti(c, DYNC__OP_mul, dync__chain_range(c, n, x->device), x->lay.shape[dim]);
+    index = dync__chain_ti(c, DYNC__OP_floor_divide, index, n);
+    return dync__chain3(c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(dim),
+                        dync__arg_t(index));
+}
+
+/* Arguments (x [N, C, H, W], output_size): rows first, then columns. */
+DYNC__FN dync_status dync__d_upsample_nearest2d(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    const dync__arg *size = &call->args[1];
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__dn_rank(x, 4));
+    bool ok = size->n == 2;
+    for (int i = 0; i < 2 && ok; i++)
+        ok = !dync__sz_lt(size->as.dims[i], 1) &&
+             (dync__is_token(size->as.dims[i]) || size->as.dims[i] <= INT32_MAX);
+    if (!ok) return dync__fail(DYNC_ERR_VALUE, "expected an output_size of two positive numbers");
+    dync__dt *y = x;
+    for (int i = 0; i < 2; i++) y = dync__dn_nearest(&c, y, 2 + i, size->as.dims[i]);
+    return dync__chain_end(&c, call, dync__chain_formed(&c, y, x));
+}
+
+/* [.., C r r, H, W] -> [.., C, H r, W r] (Shi et al. 2016, arXiv:1609.05158): the channels of one
+ * pixel become an r by r square. As views: split [C, r, r, H, W], permuted to [C, H, r, W, r],
+ * joined. */
+DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    int64_t r = call->args[1].as.i, shape[DYNC_MAX_DIMS], order[DYNC_MAX_DIMS];
+    DYNC__TRY(dync__dt_self(call, &x));
+    int n = x->lay.ndim, lead = n - 3;
+    if (n < 3 || n + 2 > DYNC_MAX_DIMS)
+        return dync__fail(
+            DYNC_ERR_SHAPE,
+            "pixel_shuffle expects input to have at least 3 dimensions, but got input with %d "
+            "dimension(s)",
+            n);
+    if (r < 1 || r > INT32_MAX)
+        return dync__fail(DYNC_ERR_VALUE,
+                          "pixel_shuffle expects a positive upscale_factor, but got %lld",
+                          (long long)r);
+    if (!dync__sz_eq(dync__sz_mod(x->lay.shape[lead], r * r), 0))
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "pixel_shuffle expects its input's 'channel' dimension "
+                          "to be divisible by the square of "
+                          "upscale_factor, but input.size(-3)=%lld is not divisible by %lld",
+                          (long long)x->lay.shape[lead], (long long)(r * r));
+    const int64_t *s = x->lay.shape + lead, out = dync__sz_size(dync__sz_div(s[0], r * r)),
+                  split[5] = {out, r, r, s[1], s[2]};
+    int64_t joined[3] = {out};
+    if (!dync__sz_mul_ok(s[1], r, &joined[1]) || !dync__sz_mul_ok(s[2], r, &joined[2]))
+        return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
+    static const int to[5] = {0, 3, 1, 4, 2};
+    for (int d = 0; d < lead; d++) {
+        shape[d] = x->lay.shape[d];
+        order[d] = d;
+    }
+    for (int i = 0; i < 5; i++) {
+        shape[lead + i] = split[i];
+        order[lead + i] = lead + to[i];
+    }
+    dync__dt *y = dync__chain_shape(&c, DYNC__OP_reshape, x, n + 2, shape);
+    y = dync__chain_shape(&c, DYNC__OP_permute, y, n + 2, order);
+    for (int i = 0; i < 3; i++) shape[lead + i] = joined[i];
+    y = dync__chain_shape(&c, DYNC__OP_reshape, y, n, shape);
+    /* of images of one pixel, or r = 1, it is a view till then */
+    return dync__chain_end(&c, call, dync__chain_formed(&c, y, x));
 }
