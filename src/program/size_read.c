@@ -138,6 +138,7 @@ static void dync__zt_read_symbols(dync__zt_reader *s, size_t n)
 
 static void dync__zt_read_guards(dync__zt_reader *s, size_t n)
 {
+    dync__symtab_learnt(s->syms);
     s->syms->guard.n = 0; /* what building rows took for granted is checked by every call's types */
     for (size_t i = 0; i < n && s->r->status == DYNC_OK; i++) {
         dync__sz_guard guard = {0};

@@ -281,6 +281,7 @@ DYNC__FN bool dync__program_settle(dync__graph *g, const dync__symtab *of_trace)
         if (!plain) t->guard.at[kept++] = guard;
     }
     t->guard.n = kept;
+    dync__symtab_learnt(t); /* what was taken out is guarded again where it is asked again */
     bool settled = dync__graph_settle_sizes(g, t);
     dync__symtab_free(t);
     return settled;

@@ -324,20 +324,19 @@ static bool dync__sz_over(const dync__sz_poly *x, const dync__sz_term *by, dync_
     return true;
 }
 
-/* The token, or number, of a op b within one table. -1: an unknown token, or no memory (t->failed).
- * recursion: a quotient without what both sides have in common */
-DYNC__FN int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b)
+/* recursion: a quotient without what both sides have in common */
+static int64_t dync__sz_compute(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b)
 {
-    dync__sz_poly x, y, r = {.n = 0};
-    if (!dync__is_token(a) && !dync__is_token(b)) return dync__sz_plain(op, a, b);
+    dync__sz_poly x, y, r;
+    r.n = 0;
     if (!dync__sz_poly_of(t, a, &x) || !dync__sz_poly_of(t, b, &y)) return -1;
     bool ok = true;
     if (op == DYNC__SZ_ADD || op == DYNC__SZ_SUB) {
-        r = x;
         for (int i = 0; i < y.n && ok; i++) {
             if (op == DYNC__SZ_SUB) ok = dync__mul_ok(y.term[i].coef, -1, &y.term[i].coef);
-            ok = ok && dync__sz_poly_add(&r, &y.term[i]);
+            ok = ok && dync__sz_poly_add(&x, &y.term[i]);
         }
+        return ok ? dync__sz_of_poly(t, &x) : dync__sz_atom(t, op, a, b);
     } else if (op == DYNC__SZ_MUL) {
         for (int i = 0; i < x.n && ok; i++)
             for (int j = 0; j < y.n && ok; j++) {
@@ -357,10 +356,32 @@ DYNC__FN int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int6
         if (a == b || dync__sz_exact(&x, &y, &r)) return 0;
         ok = false;
     } else { /* the smaller or larger of two */
-        ok = a == b;
-        r = x;
+        return a == b ? a : dync__sz_atom(t, op, a, b);
     }
     return ok ? dync__sz_of_poly(t, &r) : dync__sz_atom(t, op, a, b);
+}
+
+DYNC__BUSY DYNC__FN dync__sz_memo *dync__sz_memo_at(dync__symtab *t, int what, int64_t a, int64_t b)
+{
+    uint64_t h = dync__hash_mix((uint64_t)a + (uint64_t)what, (uint64_t)b);
+    dync__sz_memo *m = &t->memo[h & (DYNC__SZ_MEMO - 1)];
+    if (m->what != what || m->a != a || m->b != b || (m->epoch && m->epoch != t->epoch))
+        *m = (dync__sz_memo){.a = a, .b = b};
+    return m;
+}
+
+/* The token, or number, of a op b within one table. -1: an unknown token, or no memory
+ * (t->failed). */
+DYNC__FN int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b)
+{
+    if (!dync__is_token(a) && !dync__is_token(b)) return dync__sz_plain(op, a, b);
+    int what = DYNC__SZ_BUILT + (int)op;
+    const dync__sz_memo *known = dync__sz_memo_at(t, what, a, b);
+    if (known->what) return known->r;
+    int64_t r = dync__sz_compute(t, op, a, b);
+    if (r == -1) return r; /* an error, or a number that is found again at once */
+    *dync__sz_memo_at(t, what, a, b) = (dync__sz_memo){a, b, r, 0, what};
+    return r;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */

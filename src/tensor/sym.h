@@ -97,6 +97,14 @@ typedef struct dync__sz_guard {
     int64_t a, b;
     dync_loc at;
 } dync__sz_guard;
+/* What was answered lately: r is what `op` of a and b gave. The slot is the key's hash; who comes
+ * later has it. epoch 0: holds for ever, else as long as the table's is the same. */
+typedef struct dync__sz_memo {
+    int64_t a, b, r;
+    uint32_t epoch;
+    int32_t what; /* 0: nothing */
+} dync__sz_memo;
+enum { DYNC__SZ_MEMO = DYNC__SMALLER(16, 512) /* a power of two */ };
 typedef struct dync__symtab {
     dync__arena arena;
     int32_t refs;
@@ -119,6 +127,9 @@ typedef struct dync__symtab {
     uint32_t unknown;
     uint32_t epoch; /* counts what is learnt about symbols; never 0 */
     uint64_t salt;  /* not 0 (lint): its tokens are those of no other table */
+#if !defined(DYNC_NO_SYMBOLIC)
+    dync__sz_memo memo[DYNC__SZ_MEMO];
+#endif
 } dync__symtab;
 
 DYNC__SYM_FN dync__symtab *dync__symtab_new(void); /* one reference */
@@ -334,6 +345,13 @@ DYNC__SYM_FN int64_t dync__sz_hint_in(const dync__symtab *t, int64_t size);
 DYNC__SYM_FN int64_t dync__sf_hint(const dync__symtab *t, int64_t bits);
 #if !defined(DYNC_NO_SYMBOLIC)
 DYNC__FN int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b);
+enum {
+    DYNC__SZ_BUILT = 1 /* + dync__sz_op */,
+    DYNC__SZ_MADE = 16 /* + dync__sz_op, of what was not simplified */,
+    DYNC__SZ_DECIDED = 32 /* + dync__sz_rel: with its guards */
+};
+/* The entry for the question; its what is `what` where it has the answer. */
+DYNC__FN dync__sz_memo *dync__sz_memo_at(dync__symtab *, int what, int64_t a, int64_t b);
 DYNC__FN bool dync__sz_poly_of(const dync__symtab *t, int64_t size, dync__sz_poly *p);
 DYNC__FN dync__symtab *dync__sz_table(int64_t a, int64_t b);
 DYNC__FN int64_t dync__sz_plain(dync__sz_op op, int64_t a, int64_t b);

@@ -214,18 +214,15 @@ DYNC__FN int64_t dync__sz_extreme(dync__sz_op op, int64_t a, int64_t b)
     return op == DYNC__SZ_MIN ? (dync__sz_lt(b, a) ? b : a) : (dync__sz_lt(a, b) ? b : a);
 }
 
-DYNC__FN bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b)
+/* a, b: simple. *data: they decide it; another time the answer may be another. */
+static bool dync__sz_decided(dync__symtab *t, dync__sz_rel rel, int64_t a, int64_t b, bool *data)
 {
-    dync__symtab *t = dync__sz_table(a, b);
-    if (!t) return false;
-    a = dync__symtab_simple(t, a);
-    b = dync__symtab_simple(t, b);
     dync__sz_range d = dync__sz_range_of(t, dync__sz_build(t, DYNC__SZ_SUB, a, b));
     if (d.low > 0 || (rel == DYNC__SZ_LT && d.low >= 0)) return false;
     if (d.high < 0) return rel == DYNC__SZ_LT;
     if (d.low >= 0 && d.high <= 0) return rel == DYNC__SZ_EQ;
-    if (DYNC__UNLIKELY(dync__sz_is_unbacked(t, a) || dync__sz_is_unbacked(t, b)))
-        return dync__sz_assume(t, rel, a, b);
+    *data = dync__sz_is_unbacked(t, a) || dync__sz_is_unbacked(t, b);
+    if (DYNC__UNLIKELY(*data)) return dync__sz_assume(t, rel, a, b);
     int64_t x = dync__sz_hint_in(t, a), y = dync__sz_hint_in(t, b);
     bool answer = rel == DYNC__SZ_EQ ? x == y : x < y;
     if (dync__sz_same_for_all(t, &(dync__sz_guard){rel, a, b, dync__tls.at}, answer)) return answer;
@@ -235,6 +232,24 @@ DYNC__FN bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b)
         dync__sz_equal(t, a, b);
     else
         dync__sz_guard_add(t, DYNC__SZ_NE, a, b);
+    return answer;
+}
+
+/* Asked again, while nothing more is known of the symbols, there is the same answer and no new
+ * guard. */
+DYNC__FN bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b)
+{
+    dync__symtab *t = dync__tls.syms;
+    int what = DYNC__SZ_DECIDED + (int)rel;
+    const dync__sz_memo *known = t ? dync__sz_memo_at(t, what, a, b) : NULL;
+    if (known && known->what) return known->r != 0;
+    t = dync__sz_table(a, b);
+    if (!t) return false;
+    bool data = false;
+    bool answer =
+        dync__sz_decided(t, rel, dync__symtab_simple(t, a), dync__symtab_simple(t, b), &data);
+    if (!data && !t->failed)
+        *dync__sz_memo_at(t, what, a, b) = (dync__sz_memo){a, b, answer, t->epoch, what};
     return answer;
 }
 

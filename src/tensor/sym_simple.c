@@ -70,11 +70,17 @@ DYNC__FN dync__symtab *dync__sz_table(int64_t a, int64_t b)
 
 DYNC__FN int64_t dync__sz_make(dync__sz_op op, int64_t a, int64_t b)
 {
-    dync__symtab *t = dync__sz_table(a, b);
+    dync__symtab *t = dync__tls.syms;
+    int what = DYNC__SZ_MADE + (int)op;
+    const dync__sz_memo *known = t && !t->failed ? dync__sz_memo_at(t, what, a, b) : NULL;
+    if (known && known->what) return known->r;
+    t = dync__sz_table(a, b);
     if (!t) return -1;
     int64_t r = dync__sz_build(t, op, dync__symtab_simple(t, a), dync__symtab_simple(t, b));
     if (t->failed) dync__fail_memory(0);
-    return t->failed ? -1 : r;
+    if (t->failed) return -1;
+    *dync__sz_memo_at(t, what, a, b) = (dync__sz_memo){a, b, r, t->epoch, what};
+    return r;
 }
 
 static double dync__sf_made(int op, int64_t a, int64_t b)

@@ -118,6 +118,7 @@ DYNC__FN void dync__symtab_hints(dync__symtab *t, const int64_t *value)
     if (!at) t->failed = true;
     for (size_t i = 0; i < n && at; i++)
         t->expr.at[i].hint = at[i] = dync__sz_value(&g, &t->expr.at[i]);
+    dync__symtab_learnt(t); /* decisions taken by hints are others */
     if (at) dync__free(at, (n + 1) * sizeof *at);
 }
 

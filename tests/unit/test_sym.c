@@ -193,4 +193,56 @@ TEST(division_by_several_terms)
     EXPECT(test_met(whole, 100));
 }
 
+/* What a table remembers of its answers changes none: the same questions, of one that forgets. */
+static void forget(dync__symtab *t) { memset(t->memo, 0, sizeof t->memo); }
+
+static bool ask(dync__symtab *t, int what, int64_t a, int64_t b, int64_t *out)
+{
+    dync__tls.syms = t;
+    if (what < 7)
+        *out = dync__sz_make((dync__sz_op)what, a, b);
+    else
+        *out = dync__sz_decide(what == 7 ? DYNC__SZ_EQ : DYNC__SZ_LT, a, b);
+    return what < 7;
+}
+
+TEST(memo_of_answers)
+{
+    for (int round = 0; round < test_count(300); round++) {
+        dync__symtab *t[2] = {dync__symtab_new(), dync__symtab_new()};
+        int64_t size[40] = {0};
+        int n = 0, hint = 2 + (int)any(9);
+        for (int i = 0; i < 3; i++, n++)
+            for (int k = 0; k < 2; k++)
+                size[n] = dync__symtab_symbol(t[k], hint + 3 * i, "x", false);
+        for (int i = 0; i < 400; i++) {
+            int what = (int)any(9);
+            int64_t a = size[any(n)], b = any(3) ? size[any(n)] : 1 + any(6), r[2];
+            if (what >= 7 && any(3)) continue;
+            bool made = ask(t[0], what, a, b, &r[0]);
+            forget(t[1]);
+            ask(t[1], what, a, b, &r[1]);
+            EXPECT_EQ_INT(r[0], r[1]);
+            if (made && n < (int)(sizeof size / sizeof *size) && dync__is_token(r[0]))
+                size[n++] = r[0];
+            else if (i % 80 == 0)
+                for (int k = 0; k < 2; k++) dync__symtab_learnt(t[k]);
+        }
+        EXPECT_EQ_INT(t[0]->guard.n, t[1]->guard.n);
+        EXPECT_EQ_INT(t[0]->expr.n, t[1]->expr.n);
+        for (int i = 0; i < t[0]->guard.n && i < t[1]->guard.n; i++)
+            EXPECT(t[0]->guard.at[i].rel == t[1]->guard.at[i].rel &&
+                   t[0]->guard.at[i].a == t[1]->guard.at[i].a &&
+                   t[0]->guard.at[i].b == t[1]->guard.at[i].b);
+        for (int i = 0; i < 3; i++) {
+            EXPECT_EQ_INT(t[0]->symbol.at[i].is, t[1]->symbol.at[i].is);
+            EXPECT_EQ_INT(t[0]->symbol.at[i].low, t[1]->symbol.at[i].low);
+            EXPECT_EQ_INT(t[0]->symbol.at[i].high, t[1]->symbol.at[i].high);
+        }
+        dync__tls.syms = NULL;
+        dync__symtab_free(t[0]);
+        dync__symtab_free(t[1]);
+    }
+}
+
 TEST_MAIN
