@@ -187,8 +187,7 @@ static int dync__fuse_readers(const dync__fuse_graph *g, int i, int32_t id, int 
     int n = 0;
     *work = 0;
     for (int j = 0; j < g->n; j++) {
-        if (j == i || !dync__fuse_touches(&g->node[j].step, id, DYNC__BUF_IN | DYNC__BUF_OUT))
-            continue;
+        if (j == i || !dync__fuse_node_touches(&g->node[j], id)) continue;
         int64_t own = g->node[j].step.k && j > i ? dync__fuse_inline_work(g->node[j].step.k, id)
                                                  : -1;
         if (own <= 0 || dync__fuse_has(&g->node[i].failed[1], j) ||
@@ -260,9 +259,9 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
     }
     g->skip_a = g->skip_b = i;
     dync__kernel *rest = dync__fuse_alone(&g->job, k); /* without the store */
-    if (!rest) return false;
-    g->node[i].step.k = rest;
-    g->node[i].dead = rest->inst.n == 0;
+    if (g->job.no_memory) return false;
+    if (rest) g->node[i].step.k = rest;
+    g->node[i].dead = rest && rest->inst.n == 0;
     /* what i reads stays until every reader */
     return dync__fuse_relink(g, true) || !(g->job.no_memory = true);
 }
@@ -334,6 +333,7 @@ static dync_status dync__fuse_part(dync__fuse_graph *g, const dync__fuse_step *s
     memset(g->node, 0, sizeof *g->node * (size_t)g->n);
     for (int i = 0; i < g->n; i++) {
         g->node[i].step = steps[from + i];
+        g->node[i].id = i;
         dync__fuse_masks(&g->node[i]);
     }
     DYNC__TRY(dync__fuse_window(g));

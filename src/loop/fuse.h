@@ -140,6 +140,11 @@ typedef struct dync__fuse_node {
     dync__fuse_set reach;   /* nodes that must run after this one */
     /* partners for which merging (0) and inlining (1) was refused; cleared when one changes */
     dync__fuse_set failed[2];
+    /* By the ids of others: with whom it was asked whether the order must be kept, and must it;
+     * while it had kernel asked_as. */
+    int id;
+    const dync__kernel *asked_as;
+    dync__fuse_set asked, ordered;
 } dync__fuse_node;
 
 /* By bit of the masks: the nodes that read, and that write, a buffer of it; while edges are
@@ -162,6 +167,8 @@ DYNC__FN bool dync__fuse_has(const dync__fuse_set *, int i);
 DYNC__FN void dync__fuse_put(dync__fuse_set *, int i, bool on);
 /* mode: DYNC__BUF_IN reads, DYNC__BUF_OUT writes */
 DYNC__FN bool dync__fuse_touches(const dync__fuse_step *, int32_t id, int mode);
+/* reads or writes */
+DYNC__FN bool dync__fuse_node_touches(const dync__fuse_node *, int32_t id);
 /* After every change of a node's kernel: the masks must have a bit for each buffer it touches. */
 DYNC__FN void dync__fuse_masks(dync__fuse_node *);
 /* Fills last_read for the whole program; false: no memory. */
@@ -170,8 +177,8 @@ DYNC__FN bool dync__fuse_note_reads(dync__fuse_graph *, const dync__fuse_step *s
 DYNC__FN bool dync__fuse_read_later(const dync__fuse_graph *, int32_t id);
 /* dync__fuse_job.needed: is the buffer kept, or read by a step other than those at hand? */
 DYNC__FN bool dync__fuse_needed(void *user, int32_t id);
-/* Numbers the nodes in a legal order, drops dead ones, and finds the edges anew. in_order: they
- * stand in one, as before any merging. */
+/* Numbers the nodes in a legal order, drops dead ones, and finds the edges of those that changed.
+ * in_order: they stand in one, as before any merging. */
 DYNC__FN bool dync__fuse_relink(dync__fuse_graph *, bool in_order);
 /* Does a path from i to j pass another node? */
 DYNC__FN bool dync__fuse_detour(const dync__fuse_graph *, int i, int j);

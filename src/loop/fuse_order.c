@@ -45,6 +45,12 @@ DYNC__FN bool dync__fuse_touches(const dync__fuse_step *s, int32_t id, int mode)
 
 static uint64_t dync__fuse_bit(int32_t id) { return (uint64_t)1 << ((uint32_t)id % 64); }
 
+DYNC__FN bool dync__fuse_node_touches(const dync__fuse_node *node, int32_t id)
+{
+    return ((node->reads | node->writes) & dync__fuse_bit(id)) &&
+           dync__fuse_touches(&node->step, id, DYNC__BUF_IN | DYNC__BUF_OUT);
+}
+
 /* After every change of a node's kernel: the masks must have a bit for each buffer it touches. */
 DYNC__FN void dync__fuse_masks(dync__fuse_node *node)
 {
@@ -214,6 +220,32 @@ static dync__fuse_set dync__fuse_suspects(const dync__fuse_users *u, const dync_
     return s;
 }
 
+/* Must the order of two nodes be kept? Asked once, as long as both have their kernels. */
+static bool dync__fuse_ordered(dync__fuse_node *a, dync__fuse_node *b)
+{
+    if (!dync__fuse_has(&a->asked, b->id)) {
+        bool kept = dync__fuse_conflict(a, b);
+        dync__fuse_put(&a->asked, b->id, true);
+        dync__fuse_put(&b->asked, a->id, true);
+        dync__fuse_put(&a->ordered, b->id, kept);
+        dync__fuse_put(&b->ordered, a->id, kept);
+    }
+    return dync__fuse_has(&a->ordered, b->id);
+}
+
+/* Nodes whose kernel is another since edges were found. */
+static void dync__fuse_ask_again(dync__fuse_graph *g)
+{
+    for (int i = 0; i < g->n; i++) {
+        dync__fuse_node *a = &g->node[i];
+        if (a->asked_as == a->step.k) continue;
+        a->asked_as = a->step.k;
+        memset(&a->asked, 0, sizeof a->asked);
+        for (int x = 0; x < g->n; x++) dync__fuse_put(&g->node[x].asked, a->id, false);
+        dync__fuse_masks(a);
+    }
+}
+
 /* The closure of the edges between nodes that stand in order, last node first: of each, only those
  * behind it are looked at that share a bit of the masks. */
 static void dync__fuse_edges(dync__fuse_graph *g)
@@ -227,7 +259,7 @@ static void dync__fuse_edges(dync__fuse_graph *g)
             for (uint64_t left; (left = s.word[w] & ~a->reach.word[w]) != 0;) {
                 int j = 64 * w + dync__fuse_lowest(left);
                 dync__fuse_put(&s, j, false);
-                if (!dync__fuse_conflict(a, &g->node[j])) continue;
+                if (!dync__fuse_ordered(a, &g->node[j])) continue;
                 dync__fuse_put(&a->reach, j, true);
                 dync__fuse_join(&a->reach, &g->node[j].reach);
             }
@@ -235,7 +267,7 @@ static void dync__fuse_edges(dync__fuse_graph *g)
     }
 }
 
-/* Where checks are on: the same, looking at every pair. */
+/* Where checks are on: the same, looking at every pair anew. */
 static bool dync__fuse_edges_same(const dync__fuse_graph *g)
 {
     bool same = true;
@@ -254,24 +286,34 @@ static bool dync__fuse_edges_same(const dync__fuse_graph *g)
     return same;
 }
 
-/* Renumbers the nodes in a legal order, drops dead ones, and finds the edges anew. in_order: they
- * stand in one, as before any merging. */
+/* The nodes, those of `order` alone; false: no memory. */
+static bool dync__fuse_renumber(dync__fuse_graph *g, const int *order, int n)
+{
+    bool moves_down = true;
+    for (int i = 0; i < n; i++) moves_down = moves_down && order[i] >= (i ? order[i - 1] : 0);
+    size_t bytes = sizeof(dync__fuse_node) * (size_t)g->n;
+    dync__fuse_node *from = moves_down ? g->node : dync__alloc(bytes);
+    if (!from) return false;
+    if (!moves_down) memcpy(from, g->node, bytes);
+    for (int i = 0; i < n; i++) {
+        if (&from[order[i]] != &g->node[i]) g->node[i] = from[order[i]];
+        memset(&g->node[i].reach, 0, sizeof g->node[i].reach);
+        memset(g->node[i].failed, 0, sizeof g->node[i].failed);
+    }
+    if (!moves_down) dync__free(from, bytes);
+    g->n = n;
+    return true;
+}
+
+/* Renumbers the nodes in a legal order, drops dead ones, and finds the edges of those that changed.
+ * in_order: they stand in one, as before any merging. */
 DYNC__FN bool dync__fuse_relink(dync__fuse_graph *g, bool in_order)
 {
     int order[DYNC__FUSE_WINDOW], n = in_order ? 0 : dync__fuse_order(g, order);
     for (int i = 0; in_order && i < g->n; i++)
         if (!g->node[i].dead) order[n++] = i;
-    size_t bytes = sizeof(dync__fuse_step) * (size_t)g->n;
-    dync__fuse_step *step = dync__alloc(bytes);
-    if (!step) return false;
-    for (int i = 0; i < n; i++) step[i] = g->node[order[i]].step;
-    for (int i = 0; i < n; i++) {
-        memset(&g->node[i], 0, sizeof g->node[i]);
-        g->node[i].step = step[i];
-        dync__fuse_masks(&g->node[i]);
-    }
-    dync__free(step, bytes);
-    g->n = n;
+    if (!dync__fuse_renumber(g, order, n)) return false;
+    dync__fuse_ask_again(g);
     dync__fuse_edges(g);
     bool same = in_order || dync__fuse_edges_same(g);
     DYNC__ASSERT(same); /* what the masks leave out is in order anyhow */

@@ -44,7 +44,7 @@ DYNC__FN void dync__symtab_free(dync__symtab *t)
 
 /* The expression behind a token, of sizes or of floats; NULL: it is none of this table. It moves
  * when another is added. */
-DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *t, int64_t token)
+DYNC__BUSY DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *t, int64_t token)
 {
     uint64_t i;
     return t && dync__map_get(&t->index, (uint64_t)token, &i) ? &t->expr.at[i] : NULL;
@@ -120,7 +120,7 @@ DYNC__FN int dync__sz_data_number(const dync__symtab *t, int symbol)
 
 /* ---- polynomials ----------------------------------------------------------------------------- */
 /* The canonical order: products of more atoms first, then by token. */
-static int dync__sz_term_order(const dync__sz_term *a, const dync__sz_term *b)
+DYNC__BUSY static int dync__sz_term_order(const dync__sz_term *a, const dync__sz_term *b)
 {
     if (a->n != b->n) return a->n > b->n ? -1 : 1;
     for (int i = 0; i < a->n; i++)
@@ -129,7 +129,7 @@ static int dync__sz_term_order(const dync__sz_term *a, const dync__sz_term *b)
 }
 
 /* Adds a term where it belongs; false: too many of them, or a coefficient overflows. */
-static bool dync__sz_poly_add(dync__sz_poly *p, const dync__sz_term *term)
+DYNC__BUSY static bool dync__sz_poly_add(dync__sz_poly *p, const dync__sz_term *term)
 {
     int i = 0;
     while (i < p->n && dync__sz_term_order(&p->term[i], term) < 0) i++;
@@ -149,7 +149,7 @@ static bool dync__sz_poly_add(dync__sz_poly *p, const dync__sz_term *term)
 }
 
 /* The polynomial of a size; false: an unknown token. */
-DYNC__FN bool dync__sz_poly_of(const dync__symtab *t, int64_t size, dync__sz_poly *p)
+DYNC__BUSY DYNC__FN bool dync__sz_poly_of(const dync__symtab *t, int64_t size, dync__sz_poly *p)
 {
     p->n = 0;
     if (!dync__is_token(size)) {
@@ -181,14 +181,14 @@ static bool dync__sz_term_times(const dync__sz_term *a, const dync__sz_term *b, 
 }
 
 /* The value in this trace; a number is its own. */
-DYNC__FN int64_t dync__sz_hint_in(const dync__symtab *t, int64_t size)
+DYNC__BUSY DYNC__FN int64_t dync__sz_hint_in(const dync__symtab *t, int64_t size)
 {
     const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
     return e ? e->hint : size;
 }
 
 /* The token of a polynomial, or the number it is. */
-static int64_t dync__sz_of_poly(dync__symtab *t, const dync__sz_poly *p)
+DYNC__BUSY static int64_t dync__sz_of_poly(dync__symtab *t, const dync__sz_poly *p)
 {
     if (p->n == 0) return 0;
     if (p->n == 1 && p->term[0].n == 0) return p->term[0].coef;

@@ -22,7 +22,7 @@ static bool dync__sz_linear(const dync__symtab *t, int64_t size, int *symbol, in
     return true;
 }
 
-static void dync__sz_guard_put(dync__symtab *t, dync__sz_guard g)
+DYNC__BUSY static void dync__sz_guard_put(dync__symtab *t, dync__sz_guard g)
 {
     for (int i = 0; i < t->guard.n; i++)
         if (t->guard.at[i].rel == g.rel && t->guard.at[i].a == g.a && t->guard.at[i].b == g.b)
@@ -237,7 +237,7 @@ static bool dync__sz_decided(dync__symtab *t, dync__sz_rel rel, int64_t a, int64
 
 /* Asked again, while nothing more is known of the symbols, there is the same answer and no new
  * guard. */
-DYNC__FN bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b)
+DYNC__BUSY DYNC__FN bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b)
 {
     dync__symtab *t = dync__tls.syms;
     int what = DYNC__SZ_DECIDED + (int)rel;

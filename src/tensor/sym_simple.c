@@ -40,7 +40,7 @@ static int64_t dync__sz_simple(dync__symtab *t, const dync__sz_expr *e)
 
 /* After a guard has fixed a symbol, old tokens still name it; this gives the expression without it.
  * The result is kept until the next such finding (epoch). */
-DYNC__FN int64_t dync__symtab_simple(dync__symtab *t, int64_t size)
+DYNC__BUSY DYNC__FN int64_t dync__symtab_simple(dync__symtab *t, int64_t size)
 {
     uint64_t i;
     if (!(dync__is_token(size) || dync__is_sf(size)) ||
@@ -68,7 +68,7 @@ DYNC__FN dync__symtab *dync__sz_table(int64_t a, int64_t b)
     return NULL;
 }
 
-DYNC__FN int64_t dync__sz_make(dync__sz_op op, int64_t a, int64_t b)
+DYNC__BUSY DYNC__FN int64_t dync__sz_make(dync__sz_op op, int64_t a, int64_t b)
 {
     dync__symtab *t = dync__tls.syms;
     int what = DYNC__SZ_MADE + (int)op;
