@@ -2,7 +2,7 @@
  * them. After log.c and option.c; the layers above run the rows of their own IR.
  *
  * One row a pass: name, IR, function, whether it may be left out (DYNC_DISABLE=name,name), what it
- * does. GRAPH, STEPS and KERNEL rows are run by their functions (graph/graph.c, runtime/pass.c);
+ * does. GRAPH, STEPS and KERNEL rows are run by their functions (graph/pass.c, runtime/pass.c);
  * a STAGE is a call among others, which asks dync__pass_on where it may be left out. Where checks
  * are on (DYNC_CHECK_IR=1, or DYNC_ASSERT defined) what each pass leaves behind goes through the
  * verifier of its IR before anything else sees it. */
