@@ -93,16 +93,16 @@ DYNC__FN dync_status dync__control_open(dync__control *c, int op, int nargs, dyn
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */
-/* "op: what i: expected f32[2], got f32[3]". */
-static dync_status dync__control_differ(const char *op, const char *what, int i, int dtype,
-                                        const dync__layout *lay, const dync__info *want)
+/* "what i: expected f32[2], got f32[3]". */
+static dync_status dync__control_differ(const char *what, int i, int dtype, const dync__layout *lay,
+                                        const dync__info *want)
 {
     dync__str a = {0}, b = {0};
     dync__str_add(&a, dync__dtype_info(dtype)->fx);
     dync__shape_text(&a, lay->ndim, lay->shape);
     dync__str_add(&b, dync__dtype_info(want->dtype)->fx);
     dync__shape_text(&b, want->lay.ndim, want->lay.shape);
-    dync_status status = dync__fail(DYNC_ERR_VALUE, "%s: %s %d: expected %s, got %s", op, what, i,
+    dync_status status = dync__fail(DYNC_ERR_VALUE, "%s %d: expected %s, got %s", what, i,
                                     dync__str_get(&b), dync__str_get(&a));
     dync__str_free(&a);
     dync__str_free(&b);
@@ -120,33 +120,32 @@ static bool dync__control_same(int dtype, const dync__layout *lay, bool slice,
 
 /* n values against inputs *at, .. of g; *at moves behind them. slices: of each value without its
  * first dim. */
-static dync_status dync__control_takes(const char *op, const dync__graph *g, int *at, int n,
-                                       const dync__arg *list, bool slices)
+static dync_status dync__control_takes(const dync__graph *g, int *at, int n, const dync__arg *list,
+                                       bool slices)
 {
     for (int i = 0; i < n; i++, ++*at) {
         const dync__tensor *t = list[i].kind == DYNC__A_TENSOR ? list[i].as.t : NULL;
         const dync__node *in = *at < g->n_inputs ? g->node.at[*at] : NULL;
         if (!t || !in || !in->has_info || (slices && t->lay.ndim == 0))
-            return dync__fail(DYNC_ERR_VALUE, "%s: its function takes %d tensors, not these", op,
+            return dync__fail(DYNC_ERR_VALUE, "its function takes %d tensors, not these",
                               g->n_inputs);
         if (!dync__control_same(t->dtype, &t->lay, slices, &in->info[0]))
-            return dync__control_differ(op, "operand", *at, t->dtype, &t->lay, &in->info[0]);
+            return dync__control_differ("operand", *at, t->dtype, &t->lay, &in->info[0]);
     }
     return DYNC_OK;
 }
 
 /* Carried values, slices, more: as many as the function takes, of their types. */
 static dync_status dync__control_check_inputs(const dync__control *c, const dync__graph *g,
-                                              const char *op, bool slices)
+                                              bool slices)
 {
     int at = 0;
-    DYNC__TRY(dync__control_takes(op, g, &at, c->n_in, c->in, false));
-    if (slices) DYNC__TRY(dync__control_takes(op, g, &at, c->n_xs, c->xs, true));
-    DYNC__TRY(dync__control_takes(op, g, &at, c->n_more, c->more, false));
-    return at == g->n_inputs
-               ? DYNC_OK
-               : dync__fail(DYNC_ERR_VALUE, "%s: its function takes %d tensors, got %d", op,
-                            g->n_inputs, at);
+    DYNC__TRY(dync__control_takes(g, &at, c->n_in, c->in, false));
+    if (slices) DYNC__TRY(dync__control_takes(g, &at, c->n_xs, c->xs, true));
+    DYNC__TRY(dync__control_takes(g, &at, c->n_more, c->more, false));
+    return at == g->n_inputs ? DYNC_OK
+                             : dync__fail(DYNC_ERR_VALUE, "its function takes %d tensors, got %d",
+                                          g->n_inputs, at);
 }
 
 /* What result i of the function is. */
@@ -161,36 +160,34 @@ static dync_status dync__control_check_cond(const dync__control *c)
     const dync__tensor *pred = c->pred->as.t;
     const dync__arg *other = dync__control_results(c->fn[1]);
     if (pred->dtype != DYNC_BOOL || pred->numel != 1)
-        return dync__fail(
-            DYNC_ERR_VALUE,
-            "cond: pred: expected a bool tensor of one element, got %s[%lld elements]",
-            dync__dtype_info(pred->dtype)->fx, (long long)pred->numel);
-    DYNC__TRY(dync__control_check_inputs(c, c->fn[1], "cond", false));
+        return dync__fail(DYNC_ERR_VALUE,
+                          "pred: expected a bool tensor of one element, got %s[%lld elements]",
+                          dync__dtype_info(pred->dtype)->fx, (long long)pred->numel);
+    DYNC__TRY(dync__control_check_inputs(c, c->fn[1], false));
     if (!other || other->n != c->n_out)
         return dync__fail(DYNC_ERR_VALUE,
-                          "cond: expected as many results of both functions, got %d and %d",
-                          c->n_out, other ? other->n : 0);
+                          "expected as many results of both functions, got %d and %d", c->n_out,
+                          other ? other->n : 0);
     for (int i = 0; i < c->n_out; i++) {
         const dync__info *a = dync__control_result(c->fn[0], i),
                          *b = dync__control_result(c->fn[1], i);
         if (!dync__control_same(b->dtype, &b->lay, false, a))
-            return dync__control_differ("cond", "the functions differ in result", i, b->dtype,
-                                        &b->lay, a);
+            return dync__control_differ("the functions differ in result", i, b->dtype, &b->lay, a);
     }
     return DYNC_OK;
 }
 
 /* A carried value keeps its type from round to round. */
-static dync_status dync__control_check_carried(const dync__control *c, const char *op)
+static dync_status dync__control_check_carried(const dync__control *c)
 {
     if (c->n_out < c->n_in)
-        return dync__fail(DYNC_ERR_VALUE, "%s: expected %d carried values back, got %d", op,
-                          c->n_in, c->n_out);
+        return dync__fail(DYNC_ERR_VALUE, "expected %d carried values back, got %d", c->n_in,
+                          c->n_out);
     for (int i = 0; i < c->n_in; i++) {
         const dync__info *r = dync__control_result(c->fn[0], i),
                          *in = &c->fn[0]->node.at[i]->info[0];
         if (!dync__control_same(r->dtype, &r->lay, false, in))
-            return dync__control_differ(op, "carried value", i, r->dtype, &r->lay, in);
+            return dync__control_differ("carried value", i, r->dtype, &r->lay, in);
     }
     return DYNC_OK;
 }
@@ -199,28 +196,27 @@ static dync_status dync__control_check_carried(const dync__control *c, const cha
 static dync_status dync__control_check_while(const dync__control *c)
 {
     const dync__arg *test = dync__control_results(c->test);
-    DYNC__TRY(dync__control_check_inputs(c, c->test, "while_loop", false));
+    DYNC__TRY(dync__control_check_inputs(c, c->test, false));
     if (!test || test->n != 1 || dync__control_result(c->test, 0)->dtype != DYNC_BOOL ||
         dync__control_result(c->test, 0)->lay.ndim != 0)
-        return dync__fail(DYNC_ERR_VALUE,
-                          "while_loop: expected a bool scalar tensor of its condition");
+        return dync__fail(DYNC_ERR_VALUE, "expected a bool scalar tensor of its condition");
     if (c->n_out != c->n_in)
-        return dync__fail(DYNC_ERR_VALUE, "while_loop: expected %d carried values back, got %d",
-                          c->n_in, c->n_out);
-    return dync__control_check_carried(c, "while_loop");
+        return dync__fail(DYNC_ERR_VALUE, "expected %d carried values back, got %d", c->n_in,
+                          c->n_out);
+    return dync__control_check_carried(c);
 }
 
 /* All xs are of one length, which may be symbolic. */
 static dync_status dync__control_check_scan(const dync__control *c)
 {
     if (!c->n_xs || c->saved < 0 || c->saved > c->n_out - c->n_in)
-        return dync__fail(DYNC_ERR_VALUE, "scan: expected values to go through");
+        return dync__fail(DYNC_ERR_VALUE, "expected values to go through");
     const dync__tensor *x = c->xs[0].as.t;
     for (int i = 1; i < c->n_xs; i++)
         if (!dync__sz_eq(c->xs[i].as.t->lay.shape[0], x->lay.shape[0]))
-            return dync__fail(DYNC_ERR_SHAPE, "scan: lengths %lld and %lld differ",
+            return dync__fail(DYNC_ERR_SHAPE, "lengths %lld and %lld differ",
                               (long long)x->lay.shape[0], (long long)c->xs[i].as.t->lay.shape[0]);
-    return dync__control_check_carried(c, "scan");
+    return dync__control_check_carried(c);
 }
 
 /* Dense and row major. length: of a new first dim; -1: none. */
@@ -244,7 +240,7 @@ DYNC__FN dync_status dync__control_types(const dync__opcall *call, dync__info *o
     if (c.n_out < 1 || c.n_out > DYNC__MAX_OUT)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: expected 1 to %d results, got %d",
                           call->row->name, (int)DYNC__MAX_OUT, c.n_out);
-    DYNC__TRY(dync__control_check_inputs(&c, c.fn[0], call->row->name, scan));
+    DYNC__TRY(dync__control_check_inputs(&c, c.fn[0], scan));
     DYNC__TRY(call->op == DYNC__OP_cond ? dync__control_check_cond(&c)
               : scan                    ? dync__control_check_scan(&c)
                                         : dync__control_check_while(&c));

@@ -125,9 +125,13 @@ DYNC__FN dync_status dync__i_index_add(const dync__opcall *call, dync__info *out
     bool fits = src->lay.ndim == t->lay.ndim;
     for (int d = 0; fits && d < t->lay.ndim; d++)
         fits = dync__sz_eq(src->lay.shape[d], d == dim ? index->numel : t->lay.shape[d]);
-    if (!fits)
-        return dync__infer_pair_error(
-            "expected source of self's shape with index's length along dim", &t->lay, &src->lay);
+    if (!fits) {
+        dync__layout want = t->lay;
+        want.shape[want.ndim ? dim : 0] = index->numel;
+        return dync__infer_pair_error("expected a source of self's shape with index's length along "
+                                      "dim",
+                                      &want, &src->lay);
+    }
     return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, t->lay.shape);
 }
 
