@@ -16,19 +16,22 @@ typedef struct dync__unroll {
     int32_t *number; /* [inst * length + inner index]: the new value */
 } dync__unroll;
 
-/* Elements of a row; 0: it stays a loop; -1: a symbolic number, few in the call at hand. */
+/* Elements of a row; 0: it stays a loop; -1: few in the call at hand, of symbolic extents. Their
+ * product may be a number where they are none: of symbols that an earlier kernel pinned. */
 static int dync__unroll_length(const dync__kernel *k)
 {
     dync__fuse_traits t = dync__fuse_traits_of(k);
     int64_t rows = 1, length = 1, insts = 0, accesses = 0;
+    bool symbolic = false;
     if (k->failed || t.pointwise || t.tangled || t.scatters || t.empty || k->uses_random) return 0;
     for (int d = 0; d < k->n_dims; d++) {
         int64_t *n = d < k->n_outer ? &rows : &length;
         *n = dync__sz_mul(*n, k->extent[d]);
+        symbolic |= d >= k->n_outer && dync__is_token(k->extent[d]);
     }
     if (length < 2 || dync__sz_lt(DYNC__UNROLL_ROW, length) || dync__sz_lt(rows, DYNC__UNROLL_ROWS))
         return 0;
-    if (dync__is_token(length)) return -1;
+    if (symbolic) return -1;
     for (int i = 0; i < k->buf.n; i++)
         if (k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return 0;
     for (int i = 0; i < k->inst.n; i++) {
