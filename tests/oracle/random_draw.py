@@ -10,7 +10,7 @@ so far, or makes inputs for them."""
 import math
 import random
 import torch
-from random_ops import DTYPES, FIRST_RESULT, OPS, Ref, resolve
+from random_ops import DTYPES, FIRST_RESULT, OPS, Ref, resolve, run_torch
 
 
 class Skip(Exception):
@@ -68,6 +68,10 @@ class Draw:
         if len(g.steps) >= g.most_steps:
             raise Skip
         args = list(args)
+        inplace = op.endswith('_')
+        x = g.values[args[0].i] if inplace else None
+        if inplace and ((x.is_leaf and x.requires_grad) or overlaps(x)):
+            raise Skip  # which element is the last one written PyTorch does not say
         try:
             r = OPS[op](*resolve(args, g.values))
         except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError):
@@ -75,10 +79,6 @@ class Draw:
         rs = [r] if isinstance(r, torch.Tensor) else list(r)
         if len(rs) > 8:
             raise Skip
-        inplace = op.endswith('_')
-        x = g.values[args[0].i] if inplace else None
-        if inplace and ((x.is_leaf and x.requires_grad) or overlaps(x)):
-            raise Skip  # which element is the last one written PyTorch does not say
         for x in rs:
             if x.numel() > g.limit * 2 or x.dim() > 6:
                 if not inplace:
@@ -1186,4 +1186,8 @@ def generate(seed, base=None, wild=False, breaks=0, only=None):
         outs.append(g.r.randrange(len(g.inputs)))
     g.r.shuffle(outs)
     g.outs = outs[:10]
+    try:
+        run_torch(g)
+    except RuntimeError:
+        raise Skip  # what a step that was not kept had done made it possible
     return g

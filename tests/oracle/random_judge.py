@@ -277,6 +277,8 @@ def compare(got, want, tolerance, strides):
     if got.refused:
         return ['refused: ' + got.refused]
     out = []
+    # of Fourier transforms they are those of the library that PyTorch was built with
+    strides = strides and not any(op.startswith('fft_') or op == 'stft' for op, *_ in tolerance.g.steps)
     for i, (a, b) in enumerate(zip(got.outs, want.outs)):
         out.append(('result %d' % i, differ(a.value, b.value, tolerance, 'outs', i)))
         long = [d for d, n in enumerate(b.value.shape) if n > 1]

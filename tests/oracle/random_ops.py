@@ -336,7 +336,7 @@ def shaken(x, op, dtype, draw):
     u = torch.rand(x.shape, generator=draw, dtype=torch.float64) * 2 - 1
     around = x.detach().double().square().mean().sqrt()  # sums may have lost what their terms had
     if draw.initial_seed() % 2:  # or cancel to nothing
-        x = x * (x.abs() > 4 * torch.finfo(dtype).eps * around)
+        return x * (x.abs() > 4 * torch.finfo(dtype).eps * around) * (1 + 4 * torch.finfo(dtype).eps * u).to(x.dtype)
     return x * (1 + 4 * torch.finfo(dtype).eps * u).to(x.dtype) + (torch.finfo(dtype).eps * around * u.flip(0 if u.dim() else [])).to(x.dtype)
 
 
