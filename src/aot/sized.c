@@ -99,12 +99,19 @@ static dync__instance *dync__sized_find(dync__sized *s, const int64_t *key)
 }
 
 /* Another thread may have made the same meanwhile: then there are two for a while, which does no
- * harm. */
-DYNC__RARE static void dync__sized_insert(dync__sized *s, dync__instance *x)
+ * harm. It computes what is wanted as it enters: who wants more or fewer later finds it in the
+ * list. On failure nothing is inserted. */
+DYNC__RARE static dync_status dync__sized_insert(dync__sized *s, dync__instance *x)
 {
     dync__instance *last = NULL;
     dync__code_size size = {0};
     dync__lock(&s->lock);
+    dync_status status = s->used && x->code.narrow ? x->code.narrow(x->code.state, s->used)
+                                                   : DYNC_OK;
+    if (status != DYNC_OK) {
+        dync__unlock(&s->lock);
+        return status;
+    }
     if (!s->n_kept) {
         dync__callable_measure(&x->code, &size);
         dync__map_free(&size.counted);
@@ -125,9 +132,10 @@ DYNC__RARE static void dync__sized_insert(dync__sized *s, dync__instance *x)
     }
     dync__unlock(&s->lock);
     dync__instance_unref(s, last);
+    return DYNC_OK;
 }
 
-/* As if no trace were open: this happens inside calls. */
+/* And inserts it. As if no trace were open: this happens inside calls. */
 DYNC__RARE static dync_status dync__instance_compile(dync__sized *s, dync__instance *x,
                                                      const int64_t *value,
                                                      const dync_value *examples)
@@ -147,10 +155,7 @@ DYNC__RARE static dync_status dync__instance_compile(dync__sized *s, dync__insta
             status =
                 s->compile(x->graph, examples, x->graph->n_inputs, &s->options, &x->code, s->user);
     }
-    dync__lock(&s->lock);
-    if (status == DYNC_OK && s->used && x->code.narrow)
-        status = x->code.narrow(x->code.state, s->used);
-    dync__unlock(&s->lock);
+    if (status == DYNC_OK) status = dync__sized_insert(s, x);
     dync__tls.syms = syms;
     dync__tls.compiling = compiling;
     dync__tls.double_backward = twice;
@@ -181,7 +186,6 @@ DYNC__RARE static dync_status dync__instance_make(dync__sized *s, const int64_t 
     dync__free(value, (size_t)s->graph->syms->symbol.n * sizeof *value);
     dync__room_end(examples, few, n, sizeof *examples);
     if (status == DYNC_OK) {
-        dync__sized_insert(s, x);
         *out = x;
         return DYNC_OK;
     }

@@ -121,6 +121,64 @@ static bool dync__into_targets(const dync__call_run_state *r, const dync__segref
     return any;
 }
 
+/* ---- what was dropped ------------------------------------------------------------------------ */
+/* A segment computes what the ways known so far use. Another thread may find a way that uses more
+ * while a call is between the two: what the call's segments have left out is computed then, before
+ * anything is written that they read. */
+DYNC__RARE static dync_status dync__run_fill(const dync__segref *ref, dync__call_run_state *r)
+{
+    dync__segment *s = ref->seg;
+    dync__tensor *few_in[DYNC__FEW], *few_out[DYNC__FEW];
+    bool dropped = false;
+    for (int i = 0; i < s->n_out && s->narrowable; i++) dropped |= !r->env[ref->out_env[i]];
+    if (!dropped) return DYNC_OK;
+    dync__tensor **in = dync__room(few_in, DYNC__FEW, s->n_in, sizeof *in),
+                 **out = dync__room(few_out, DYNC__FEW, s->n_out, sizeof *out);
+    dync_status status = in && out ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < s->n_in && in; i++) in[i] = r->env[ref->in_env[i]];
+    dync__grad_off(!s->grad_mode);
+    if (status == DYNC_OK) status = dync__segment_run_plain(s, s->n_in, in, out);
+    for (int i = 0; i < s->n_out && status == DYNC_OK; i++) {
+        dync__tensor **to = &r->env[ref->out_env[i]];
+        if (*to)
+            dync__unref(out[i]);
+        else
+            *to = out[i];
+    }
+    dync__room_end(in, few_in, s->n_in, sizeof *in);
+    dync__room_end(out, few_out, s->n_out, sizeof *out);
+    return status;
+}
+
+/* Of the nodes on the way to n, and of the first segments of n. */
+DYNC__RARE static dync_status dync__run_complete(dync__call_run_state *r, const dync__tnode *n,
+                                                 int n_seg)
+{
+    for (int k = 0; k < r->n_path; k++)
+        for (int i = 0; i < r->path[k].node->seg.n; i++)
+            DYNC__TRY(dync__run_fill(&r->path[k].node->seg.at[i], r));
+    for (int i = 0; i < n_seg; i++) DYNC__TRY(dync__run_fill(&n->seg.at[i], r));
+    return DYNC_OK;
+}
+
+static bool dync__run_lacks_inputs(const dync__call_run_state *r, const dync__segref *ref)
+{
+    bool lacks = ref->seg->writes; /* on a known way all is there that writing could spoil */
+    for (int i = 0; i < ref->seg->n_in; i++) lacks |= !r->env[ref->in_env[i]];
+    return lacks;
+}
+static bool dync__run_lacks_effect(const dync__call_run_state *r, const dync__effect *e)
+{
+    return (e->env >= 0 && !r->env[e->env]) || (e->value >= 0 && !r->env[e->value]);
+}
+static bool dync__run_lacks_result(const dync__call_run_state *r, const dync__outval *o)
+{
+    bool lacks = o->kind == DYNC_KIND_TENSOR && !r->env[o->n];
+    for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++)
+        lacks |= dync__run_lacks_result(r, &o->as.items[i]);
+    return lacks;
+}
+
 /* ---- from node to node ----------------------------------------------------------------------- */
 /* last: what the call returns, where this is its last segment and r->into is wanted; else NULL. */
 static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_state *r,
@@ -152,11 +210,15 @@ static dync_status dync__run_tnode(const dync__tnode *n, dync__call_run_state *r
     int k = 0;
     bool direct = r->into && returns && !n->effect.n;
     for (int i = 0; i <= n->seg.n; i++) {
-        for (; DYNC__UNLIKELY(k < n->effect.n) && n->effect.at[k].after == i; k++)
+        for (; DYNC__UNLIKELY(k < n->effect.n) && n->effect.at[k].after == i; k++) {
+            if (dync__run_lacks_effect(r, &n->effect.at[k])) DYNC__TRY(dync__run_complete(r, n, i));
             DYNC__TRY(dync__effect_run(&n->effect.at[k], r->env));
-        if (i < n->seg.n)
-            DYNC__TRY(dync__run_segment(&n->seg.at[i], r,
-                                        direct && i == n->seg.n - 1 ? &n->result : NULL));
+        }
+        if (i == n->seg.n) break;
+        if (r->n_path && DYNC__UNLIKELY(dync__run_lacks_inputs(r, &n->seg.at[i])))
+            DYNC__TRY(dync__run_complete(r, n, i));
+        DYNC__TRY(
+            dync__run_segment(&n->seg.at[i], r, direct && i == n->seg.n - 1 ? &n->result : NULL));
     }
     return DYNC_OK;
 }
@@ -192,6 +254,7 @@ static dync_status dync__outcome_step(dync__call_run_state *r, const dync__tnode
 static dync_status dync__run_branch(const dync__tnode *n, dync__call_run_state *r,
                                     const dync__tnode **next)
 {
+    if (!r->env[n->branch_env]) DYNC__TRY(dync__run_complete(r, n, n->seg.n));
     dync__tensor *x = r->env[n->branch_env];
     if (!x) return dync__fail(DYNC_ERR_INTERNAL, "a branch of a compiled function lost its value");
     double v = (dync_item)(dync__handle(x));
@@ -231,6 +294,8 @@ static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode
         }
         n = next;
     }
+    if (r->n_path && dync__run_lacks_result(r, &n->result))
+        DYNC__TRY(dync__run_complete(r, n, n->seg.n));
     *result = n->result.kind == DYNC_KIND_TENSOR ? dync__result_take(e, r, n->result.n)
                                                  : dync__outval_build(&n->result, r->env);
     dync__grad_off(n->grad_mode_after >= 0 ? !n->grad_mode_after : !e->grad_mode);

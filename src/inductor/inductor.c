@@ -17,7 +17,7 @@ typedef struct dync__inductor_code {
     dync__inductor_sized *sized;
     int64_t *value;
     int n_value;
-    bool narrowed; /* made for the outputs that were wanted then */
+    int32_t uses; /* made for what was wanted then (dync__inductor_sized_uses) or later */
     dync__options options;
 } dync__inductor_code;
 
@@ -148,6 +148,7 @@ DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dy
 {
     dync__inductor_form *form = dync__calloc(sizeof *form);
     if (!form) return DYNC_ERR_MEMORY;
+    if (dync__inductor_is_sized(c)) c->uses = dync__inductor_sized_uses(c->sized);
     dync_status status = dync__inductor_is_sized(c)
                              ? dync__inductor_sized_lower(c->sized, c->value, &form->lowered)
                              : dync__inductor_lower(g, used, &c->options, &form->lowered);
@@ -164,7 +165,7 @@ DYNC__RARE static dync_status dync__inductor_narrow(void *state, const bool *use
 {
     dync__inductor_code *c = state;
     if (!dync__inductor_is_sized(c)) return dync__inductor_form_add(c, c->graph, used);
-    if (c->narrowed && dync__inductor_sized_wants(c->sized, used)) return DYNC_OK;
+    if (dync__inductor_sized_wants(c->sized, used, c->uses)) return DYNC_OK;
     DYNC__TRY(dync__inductor_sized_narrow(c->sized, used));
     /* as it is, it computes more than is read */
     dync_status status = dync__inductor_form_add(c, NULL, used);
@@ -204,7 +205,6 @@ static dync_status dync__inductor_at(void *state, const int64_t *value, dync__in
         memcpy(c->value, value, bytes);
         c->n_value = any->n_value;
         c->sized = any->sized;
-        c->narrowed = true;
         status = dync__inductor_form_add(c, NULL, NULL);
     }
     if (status != DYNC_OK) {

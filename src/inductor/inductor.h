@@ -30,8 +30,8 @@ DYNC__FN void dync__lowered_free(dync__lowered *);
 /* where every node is, apart from 0-dim inputs in main memory; -1: on several */
 DYNC__FN int dync__graph_device(const dync__graph *);
 /* sized.c: a graph of symbolic sizes; lower: for these values of its symbols, DYNC_ERR_UNSUPPORTED
- * where it must be compiled with numbers. narrow: from now on for these outputs; wants: it is so
- * already. Thread safe. */
+ * where it must be compiled with numbers. narrow: from now on for these outputs, which is another
+ * of its uses, counted; wants: it is so already, and was when there were so many. Thread safe. */
 typedef struct dync__inductor_sized dync__inductor_sized;
 DYNC__FN dync_status dync__inductor_sized_new(dync__graph *, const dync__options *,
                                               dync__inductor_sized **out);
@@ -41,7 +41,8 @@ DYNC__FN dync_status dync__inductor_sized_inside(dync__graph *, const dync__symt
 DYNC__FN dync_status dync__inductor_sized_lower(dync__inductor_sized *, const int64_t *value,
                                                 dync__lowered *out);
 DYNC__FN dync_status dync__inductor_sized_narrow(dync__inductor_sized *, const bool *used);
-DYNC__FN bool dync__inductor_sized_wants(dync__inductor_sized *, const bool *used);
+DYNC__FN bool dync__inductor_sized_wants(dync__inductor_sized *, const bool *used, int32_t uses);
+DYNC__FN int32_t dync__inductor_sized_uses(dync__inductor_sized *);
 DYNC__FN void dync__inductor_sized_free(dync__inductor_sized *);
 /* opaque.c: a node of an operator that nobody looks into, as a kernel call; the plan borrows the
  * node. */

@@ -18,12 +18,19 @@ DYNC__FN void dync__class_free(dync__inductor_class *c)
     dync__lowered_free(&c->out);
     dync__arena_free(&c->lowerer.arena);
     dync__symtab_free(c->syms);
-    dync__free(c, sizeof *c);
+    dync__free(c, sizeof *c + (size_t)c->n_used);
+}
+
+/* For lowering; NULL: every output. */
+static const bool *dync__class_used(const dync__inductor_class *c)
+{
+    return c->n_used ? c->used : NULL;
 }
 
 static dync_status dync__class_steps(dync__inductor_sized *s, dync__inductor_class *c)
 {
-    DYNC__TRY(dync__lower_steps(&c->lowerer, s->graph, s->used, &s->options, true, &c->out));
+    DYNC__TRY(
+        dync__lower_steps(&c->lowerer, s->graph, dync__class_used(c), &s->options, true, &c->out));
     c->options = dync__lower_options(&c->lowerer, &s->options);
     DYNC__TRY(dync__steps_begin(&c->steps, &c->lowerer.pb, &c->options));
     DYNC__TRY(dync__steps_run(&c->steps, DYNC__FORM_LAST));
@@ -38,14 +45,17 @@ static dync_status dync__class_steps(dync__inductor_sized *s, dync__inductor_cla
 /* NULL: it cannot be lowered so, or there is no memory; neither is recorded. */
 static dync__inductor_class *dync__class_new(dync__inductor_sized *s, const int64_t *value)
 {
-    dync__inductor_class *c = dync__calloc(sizeof *c);
+    int n_used = s->used ? s->n_out : 0;
+    dync__inductor_class *c = dync__calloc(sizeof *c + (size_t)n_used);
     dync__symtab *before = dync__tls.syms;
     dync__error_guard guard;
     uint64_t errors = dync__error_count();
+    if (c) c->n_used = n_used;
     if (!c || !(c->syms = dync__symtab_copy(s->graph->syms, value))) {
-        dync__free(c, sizeof *c);
+        dync__class_free(c);
         return NULL;
     }
+    if (n_used) memcpy(c->used, s->used, (size_t)n_used);
     c->syms->guard.n = 0;                        /* those of the trace are its caller's */
     c->syms->cautious |= dync__tls.fail_at != 0; /* tests make memory short: steps may be longer */
     dync__error_guard_begin(&guard);
@@ -96,7 +106,8 @@ static void dync__class_text(dync__str *text, const dync__steps *s)
 }
 
 /* The steps that numbers give by themselves, as far, as text. */
-static dync_status dync__class_plain(dync__inductor_sized *s, const int64_t *value, dync__str *text)
+static dync_status dync__class_plain(dync__inductor_sized *s, const bool *used,
+                                     const int64_t *value, dync__str *text)
 {
     dync__lowerer *w = dync__calloc(sizeof *w);
     dync__graph *g = NULL;
@@ -106,7 +117,7 @@ static dync_status dync__class_plain(dync__inductor_sized *s, const int64_t *val
     dync_status status = w ? dync__graph_concrete(s->graph, value, &g) : DYNC_ERR_MEMORY;
     for (int i = 0; status == DYNC_OK && i < s->graph->over.n; i++)
         if (!dync__avec_push(&g->arena, &g->over, s->graph->over.at[i])) status = DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) status = dync__lower_steps(w, g, s->used, &s->options, false, &out);
+    if (status == DYNC_OK) status = dync__lower_steps(w, g, used, &s->options, false, &out);
     if (status == DYNC_OK) {
         dync__plan_options options = dync__lower_options(w, &s->options);
         status = dync__steps_begin(&steps, &w->pb, &options);
@@ -139,7 +150,7 @@ static dync_status dync__class_check(dync__inductor_sized *s, const dync__induct
     dync__str is = {0}, was = {0};
     if (!dync__check_on() || c->constants || c->syms->cautious) return DYNC_OK;
     dync__lock(&s->lock);
-    dync_status status = dync__class_plain(s, value, &was);
+    dync_status status = dync__class_plain(s, dync__class_used(c), value, &was);
     dync__unlock(&s->lock);
     dync__class_text(&is, steps);
     bool same = status != DYNC_OK || is.failed || was.failed ||

@@ -14,6 +14,8 @@ typedef struct dync__inductor_class {
     dync__symtab *syms; /* its guards and ranges */
     bool constants;     /* sizes decide some */
     bool no_plans;      /* of all sizes */
+    int n_used;         /* 0: every output is computed */
+    bool used[];        /* which are: threads that found it go on while others want more or fewer */
 } dync__inductor_class;
 /* What a plan's table knows of a symbol. */
 typedef struct dync__inductor_range {
@@ -40,6 +42,7 @@ struct dync__inductor_sized {
     bool refused;
     bool *used; /* NULL: every output is wanted */
     int n_out;
+    int32_t uses; /* how often used has changed */
 };
 
 /* ---- sized.c ------------------------------------------------------------------------------- */

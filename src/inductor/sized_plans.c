@@ -281,6 +281,7 @@ DYNC__FN dync_status dync__inductor_sized_narrow(dync__inductor_sized *s, const 
             memcpy(s->used, used, (size_t)s->n_out);
         else
             status = DYNC_ERR_MEMORY;
+        s->uses++;
         dync__inductor_class **end = &s->left;
         while (*end) end = &(*end)->next;
         *end = s->first;
@@ -296,10 +297,18 @@ DYNC__FN dync_status dync__inductor_sized_narrow(dync__inductor_sized *s, const 
     return status;
 }
 
-DYNC__FN bool dync__inductor_sized_wants(dync__inductor_sized *s, const bool *used)
+DYNC__FN bool dync__inductor_sized_wants(dync__inductor_sized *s, const bool *used, int32_t uses)
 {
     dync__lock(&s->lock);
-    bool same = s->used && memcmp(s->used, used, (size_t)s->n_out) == 0;
+    bool same = s->uses == uses && s->used && memcmp(s->used, used, (size_t)s->n_out) == 0;
     dync__unlock(&s->lock);
     return same;
+}
+
+DYNC__FN int32_t dync__inductor_sized_uses(dync__inductor_sized *s)
+{
+    dync__lock(&s->lock);
+    int32_t uses = s->uses;
+    dync__unlock(&s->lock);
+    return uses;
 }

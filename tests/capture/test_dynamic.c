@@ -573,6 +573,24 @@ static dync_tensor *breaks(dync_tensor *x)
     dync_graph_break("here");
     return dync_mul(dync_view(y, dync_shape(dync_dim(x, 0), -1)), 2);
 }
+/* What the first graph made is used by the other way alone, which comes when there are several
+ * sizes of it: each of them computes it from then on. */
+static dync_tensor *used_by_one_way(dync_tensor *x)
+{
+    dync_tensor *u = dync_exp(x), *z = dync_mul(x, 2);
+    return dync_bool(dync_gt(dync_sum(x, DYNC_ALL, false), 0)) ? dync_add(z, 1) : dync_add(z, u);
+}
+TEST(sizes_of_a_branch_that_uses_more)
+{
+    dync_compiled *f = dync_compile(used_by_one_way, .dynamic = DYNC_DYNAMIC_ON);
+    for (int round = 0; round < 3; round++)
+        for (int64_t n = 2; n < 9; n++) DYNC_SCOPE {
+            dync_tensor *x = dync_full(dync_shape(n), round == 1 ? -0.5 : 0.5);
+            EXPECT(calls(f, used_by_one_way, x));
+        }
+    dync_compiled_free(f);
+}
+
 TEST(breaks_with_changing_sizes)
 {
     counter c = {0};
@@ -779,6 +797,27 @@ TEST(churning_sizes_leak_nothing)
     EXPECT(dync_memory_stats().live_bytes <= before + before / 10);
     dync_compiled_free(f);
     dync_release(w);
+}
+
+/* Short rows of two loops are written out for the lengths that they have, which makes a number of
+ * the symbolic one; then others of which nothing is known but that number. w has no part in one
+ * loop. */
+static dync_tensor *short_rows(dync_tensor *x, dync_tensor *w)
+{
+    return dync_cumsum(dync_sum(dync_div(x, dync_add(w, 3)), dync_shape(1, 2), true), 0);
+}
+static dync_tensor *short_rows_twice(dync_tensor *x, dync_tensor *w)
+{
+    return short_rows(x, dync_mul(w, dync_cos(short_rows(x, w))));
+}
+TEST(short_rows_of_two_loops)
+{
+    dync_compiled *f = dync_compile(short_rows_twice, .dynamic = DYNC_DYNAMIC_ON);
+    for (int n = 2; n < 5; n++) DYNC_SCOPE {
+        dync_tensor *x = dync_randn(dync_shape(300, 4, n)), *w = dync_rand(dync_shape(300, 1, n));
+        EXPECT(same(dync_call(f, x, w), short_rows_twice(x, w), 1e-3));
+    }
+    dync_compiled_free(f);
 }
 
 static dync_tensor *slice_from_anywhere(dync_tensor *x)

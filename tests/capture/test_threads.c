@@ -44,6 +44,27 @@ static dync_tensor *writes(dync_tensor *x, dync_tensor *y)
     return z;
 }
 
+/* Each way of the tree uses another part of what the first graph made, which is computed as soon as
+ * a way is known that uses it: calls of other threads are between the two. */
+static dync_tensor *more_is_used(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *u = dync_exp(x), *z = dync_mul(x, y), *w = dync_cos(y);
+    for (int i = 0; i < 4; i++) {
+        bool positive = dync_bool(dync_gt(dync_select(y, 0, i), 0));
+        z = positive ? dync_add(z, i) : dync_mul(z, 0.5);
+        if (!positive && i >= 2) z = dync_add(z, i == 2 ? u : w);
+    }
+    return z;
+}
+/* And x is written before that is seen. */
+static dync_tensor *more_is_used_late(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *copy = dync_mul(x, 1), *u = dync_exp(copy), *z = dync_mul(x, y);
+    if (!dync_bool(dync_gt(dync_select(y, 0, 0), 0))) return z;
+    if (dync_bool(dync_gt(dync_select(y, 0, 1), 0))) dync_mul_(copy, 2);
+    return dync_bool(dync_gt(dync_select(y, 0, 2), 0)) ? dync_add(dync_add(z, u), copy) : z;
+}
+
 static dync_tensor *globals[4];
 static dync_tensor *globals_in_branches(dync_tensor *x, dync_tensor *y)
 {
@@ -109,6 +130,8 @@ TEST(pointwise_aot_eager) { share(pointwise, "aot_eager"); }
 TEST(pointwise_inductor) { share(pointwise, "inductor"); }
 TEST(branches_eager) { share(branches, "eager"); }
 TEST(branches_inductor) { share(branches, "inductor"); }
+TEST(more_is_used_inductor) { share(more_is_used, "inductor"); }
+TEST(more_is_used_late_inductor) { share(more_is_used_late, "inductor"); }
 TEST(opaque_eager) { share(opaque, "eager"); }
 TEST(opaque_inductor) { share(opaque, "inductor"); }
 TEST(by_item_inductor) { share(by_item, "inductor"); }
