@@ -52,14 +52,15 @@ DYNC__RARE static void dync__mm_panels_key(const dync__mm *g, dync__str *key)
     dync__str_addn(key, (const char *)word, sizeof word);
 }
 
-/* Those that another call keeps; where there are none and b is what it was in the run before, made.
- * Under the call's lock. */
+/* Those that another call keeps; where there are none and b is what it was in the run before, or in
+ * those of other calls, for other sizes above all, made. Under the call's lock. */
 DYNC__RARE static dync__packed *dync__mm_panels_find(const dync__mm *g,
                                                      const dync__packed_source *source, bool again)
 {
     dync__str key = {0};
     dync__mm_panels_key(g, &key);
     dync__packed *p = key.failed ? NULL : dync__packed_find(source, &key);
+    if (!p && !key.failed) again = dync__packed_again(source, &key) || again;
     if (!p && again && (p = dync__mm_panels_new(g, source))) dync__packed_keep(p, &key);
     if (key.failed || (again && !p)) dync_clear_error(); /* b is packed in every run */
     dync__str_free(&key);

@@ -40,7 +40,8 @@ typedef struct dync__mm_rows {
 } dync__mm_rows;
 
 /* Where b is an input of the plan that nobody wrote since the last run, its panels are kept.
- * Written or new: the second run in a row with the same one packs it. What dync_data gave away or
+ * Written or new: the second run with the same one packs it, be it of this call or of another one,
+ * as sizes that never come again have (dync__packed_again). What dync_data gave away or
  * the user lent may change unseen and is never kept. */
 typedef struct dync__mm_state {
     dync__gemm_fixed *fixed; /* a whole product, where it is small */

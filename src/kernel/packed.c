@@ -9,6 +9,11 @@ static struct {
     dync__mutex lock;
     dync__packed *first[64]; /* by storage; each has a use of the list's */
 } dync__packs;
+/* Weights by where they lie and how they are wanted; another one with the same place takes it. */
+static struct {
+    uint64_t what;
+    uint32_t version, asked, before; /* before: the version before this one */
+} dync__packs_asked[256];
 
 DYNC__FN bool dync__packed_same(const dync__packed_source *x, const dync__packed_source *y)
 {
@@ -54,6 +59,25 @@ DYNC__FN dync__packed *dync__packed_find(const dync__packed_source *source, cons
     }
     dync__unlock(&dync__packs.lock);
     return p;
+}
+
+DYNC__FN bool dync__packed_again(const dync__packed_source *source, const dync__str *key)
+{
+    const uint64_t word[] = {(uint64_t)(uintptr_t)source->from, source->storage, source->sum};
+    uint64_t what = dync__hash_bytes(key->at, key->n, dync__hash_bytes(word, sizeof word, 1));
+    size_t i = (size_t)(what % DYNC__COUNT_OF(dync__packs_asked));
+    dync__lock(&dync__packs.lock);
+    bool known = dync__packs_asked[i].what == what;
+    if (!known || dync__packs_asked[i].version != source->version) {
+        dync__packs_asked[i].before = known ? dync__packs_asked[i].asked : 1;
+        dync__packs_asked[i].what = what;
+        dync__packs_asked[i].version = source->version;
+        dync__packs_asked[i].asked = 0;
+    }
+    bool again = dync__packs_asked[i].asked >= dync__packs_asked[i].before;
+    dync__packs_asked[i].asked++;
+    dync__unlock(&dync__packs.lock);
+    return again;
 }
 
 DYNC__FN void dync__packed_keep(dync__packed *p, const dync__str *key)

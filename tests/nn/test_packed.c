@@ -67,6 +67,51 @@ TEST(sizes_share_packed_weights)
     check_memory(product, false, 512 * 512 * 4);
 }
 
+/* Live bytes that one call of a size never seen adds. */
+static int64_t bytes_of(dync_compiled *f, int64_t n)
+{
+    int64_t before = dync_memory_stats().live_bytes;
+    DYNC_SCOPE {
+        dync_tensor *x = input(false, n);
+        EXPECT(dync_allclose(dync_call(f, x), turned(x), 1e-3, 1e-4));
+    }
+    return dync_memory_stats().live_bytes - before;
+}
+
+/* Another size counts as another run of the same weights; those that change between calls are not
+ * packed, until they rest for longer than they did. */
+TEST(sizes_that_never_come_again_pack)
+{
+    const int64_t bytes = 128 * 512 * 4;
+    dync_config_set("threads", "1");
+    DYNC_SCOPE {
+        weight = dync_mul(dync_sub(dync_rand(dync_shape(128, 512)), 0.5), 0.1);
+        dync_compiled *f = all_sizes(turned);
+        for (int64_t n = 60; n < 62; n++) DYNC_SCOPE {
+            dync_call(f, input(false, n)); /* their plans for all sizes, arenas */
+            dync_mul_(weight, 0.5);
+        }
+        for (int64_t n = 40; n < 44; n++) {
+            EXPECT(bytes_of(f, n) < bytes);
+            dync_mul_(weight, -0.5);
+        }
+        EXPECT(bytes_of(f, 44) < bytes);
+        int64_t packed = bytes_of(f, 45);
+        EXPECT(packed >= bytes && packed < 2 * bytes);
+        for (int64_t n = 46; n < 50; n++) EXPECT(bytes_of(f, n) < bytes);
+        /* twice each from here on */
+        for (int step = 0; step < 4; step++) {
+            dync_mul_(weight, -1.0);
+            EXPECT(bytes_of(f, 50 + 2 * step) < bytes);
+            (void)bytes_of(f, 51 + 2 * step);
+        }
+        dync_mul_(weight, -1.0);
+        EXPECT(bytes_of(f, 70) < bytes);
+        EXPECT(bytes_of(f, 71) < bytes);
+        dync_compiled_free(f);
+    }
+}
+
 /* Several layouts of several weights, written in place, freed and made anew meanwhile. */
 TEST(weights_of_the_time_are_used)
 {
