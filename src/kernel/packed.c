@@ -13,7 +13,7 @@ static struct {
 static struct {
     uint64_t what;
     uint32_t version, asked, before; /* before: the version before this one */
-} dync__packs_asked[256];
+} dync__packs_asked[DYNC__SMALLER(8, 256)];
 
 DYNC__FN bool dync__packed_same(const dync__packed_source *x, const dync__packed_source *y)
 {
